@@ -1,0 +1,124 @@
+package heapfile
+
+import (
+	"slices"
+	"time"
+)
+
+// ClockSource is where the time axis of a series comes from, best first.
+type ClockSource uint8
+
+// The sources, in the order in which they are tried.
+const (
+	ClockSidecar   ClockSource = iota // the recorder's manifest
+	ClockRecorded                     // times stored within the files (gzip headers)
+	ClockModified                     // the files' modification times
+	ClockAllocated                    // bytes allocated so far: not seconds
+	ClockIndex                        // the number of the snapshot: not seconds
+)
+
+var clockNames = [...]string{"sidecar", "recorded", "mtime", "allocated-bytes", "index"}
+
+// String is the stable name used in JSON, e.g. "mtime".
+func (c ClockSource) String() string { return clockNames[c] }
+
+// IsTime says whether the axis is in seconds.
+func (c ClockSource) IsTime() bool { return c <= ClockModified }
+
+// Clock is the time axis of a series.
+type Clock struct {
+	Source ClockSource
+	// At is the position of each snapshot: seconds since the first one, or
+	// bytes allocated, or its index. It never falls.
+	At []float64
+	// Times are the wall-clock times; nil unless Source.IsTime().
+	Times []time.Time
+}
+
+// Span is the distance from the first snapshot to the last.
+func (c Clock) Span() float64 {
+	if len(c.At) == 0 {
+		return 0
+	}
+	return c.At[len(c.At)-1] - c.At[0]
+}
+
+// newClock picks the best source that all snapshots have.
+func newClock(heads []*Snapshot, sidecar []time.Time) Clock {
+	for _, c := range []struct {
+		source ClockSource
+		times  []time.Time
+	}{
+		{ClockSidecar, sidecar},
+		{ClockRecorded, timesOf(heads, func(s *Snapshot) time.Time { return s.Recorded })},
+		{ClockModified, timesOf(heads, func(s *Snapshot) time.Time { return s.Modified })},
+	} {
+		if plausible(c.times) {
+			return Clock{c.source, elapsed(c.times), c.times}
+		}
+	}
+	if at, ok := allocatedAxis(heads); ok {
+		return Clock{Source: ClockAllocated, At: at}
+	}
+	at := make([]float64, len(heads))
+	for i := range at {
+		at[i] = float64(i)
+	}
+	return Clock{Source: ClockIndex, At: at}
+}
+
+func timesOf(heads []*Snapshot, get func(*Snapshot) time.Time) []time.Time {
+	times := make([]time.Time, len(heads))
+	for i, h := range heads {
+		times[i] = get(h)
+	}
+	return times
+}
+
+// plausible accepts times that exist, rise strictly, and lie further apart than copies
+// of the files would: a copy, a checkout or an unpacked archive gives each file a
+// new time within milliseconds of the one before.
+func plausible(times []time.Time) bool {
+	const copied = 50 * time.Millisecond
+	if len(times) == 0 || times[0].IsZero() {
+		return false
+	}
+	steps := make([]time.Duration, 0, len(times))
+	for i := 1; i < len(times); i++ {
+		step := times[i].Sub(times[i-1])
+		if step <= 0 {
+			return false
+		}
+		steps = append(steps, step)
+	}
+	if len(steps) == 0 {
+		return true
+	}
+	slices.Sort(steps)
+	return steps[len(steps)/2] >= copied
+}
+
+func elapsed(times []time.Time) []float64 {
+	at := make([]float64, len(times))
+	for i, t := range times {
+		at[i] = t.Sub(times[0]).Seconds()
+	}
+	return at
+}
+
+// allocatedAxis counts the bytes allocated since the first process image began. It needs
+// cumulative counts that grow.
+func allocatedAxis(heads []*Snapshot) ([]float64, bool) {
+	at := make([]float64, len(heads))
+	var before float64
+	for i, h := range heads {
+		if !h.HasAlloc {
+			return nil, false
+		}
+		if i > 0 && h.Epoch != heads[i-1].Epoch {
+			before = at[i-1]
+		}
+		at[i] = before + float64(max(h.Total.AllocBytes, h.Completeness.Estimate.AllocBytes))
+	}
+	return at, len(at) < 2 || (slices.IsSorted(at) && at[len(at)-1] > at[0])
+}

@@ -1,0 +1,339 @@
+package heapfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// decoder turns the bytes of one file after another into snapshots. What it
+// learned of stacks and mappings carries over, so one decoder reads a whole
+// series at the speed of a comparison. It is not safe for concurrent use.
+type decoder struct {
+	lines   lineReader
+	set     stackSet  // local numbering of stacks
+	texts   textCache // text of a stack → local number
+	maps    mapsReader
+	scratch []Addr
+	spare   []Sample // memory for the next snapshot's rows, or nil
+
+	snap *Snapshot
+	rows rowReader
+	warn warnings
+
+	full     bool  // a cap was reached
+	smallest int64 // smallest in-use bytes of a row that has any
+	previous int64 // in-use bytes of the row before
+}
+
+// Caps that no real snapshot reaches. Without them a small compressed file
+// could ask for any amount of memory.
+const (
+	maxRows     = 1 << 25
+	maxMappings = 1 << 20
+)
+
+// decode reads one file. The samples' stacks are numbered by the decoder; on
+// error the snapshot is nil.
+func (d *decoder) decode(r io.Reader, path string) (*Snapshot, error) {
+	d.lines.reset(r)
+	d.warn, d.full = warnings{file: path}, false
+	d.smallest, d.previous = -1, 1<<63-1
+	d.snap = &Snapshot{Path: path, File: ParseFileName(path), Samples: d.spare[:0]}
+	d.spare = nil
+	d.snap.Completeness.Sorted = true
+	err := d.preamble()
+	if err == nil {
+		err = d.body()
+	}
+	if err != nil {
+		return nil, err
+	}
+	d.finish()
+	return d.snap, nil
+}
+
+// errorf is a SyntaxError at the current line.
+func (d *decoder) errorf(format string, args ...any) error {
+	return &SyntaxError{File: d.snap.Path, Line: d.lines.number, Msg: fmt.Sprintf(format, args...)}
+}
+
+// readError is the reader's own error, if that is why lines ended.
+func (d *decoder) readError() error {
+	if d.lines.err == nil || errors.Is(d.lines.err, io.EOF) {
+		return nil
+	}
+	return &SyntaxError{File: d.snap.Path, Line: d.lines.number, Msg: "cannot read on", Err: d.lines.err}
+}
+
+// preamble reads up to and including the header: the writer's %warn lines and
+// a `--- symbol` section may precede it.
+func (d *decoder) preamble() error {
+	for {
+		line, ok := d.lines.next()
+		switch {
+		case !ok:
+			return d.endInPreamble()
+		case bytes.HasPrefix(line, []byte("%warn")):
+			d.warn.add(WarnWriter, d.lines.number, "the writer says: %s", bytes.TrimSpace(line[len("%warn"):]))
+		case bytes.Equal(line, []byte("--- symbol")):
+			if err := d.symbols(); err != nil {
+				return err
+			}
+		case isProfileMarker(line):
+		default:
+			return d.header(line)
+		}
+	}
+}
+
+func (d *decoder) endInPreamble() error {
+	if err := d.readError(); err != nil {
+		return err
+	}
+	return &FormatError{File: d.snap.Path, Kind: "it ends before its header line",
+		Hint: "the process or the disk ended while it was written; remove it or record again"}
+}
+
+// isProfileMarker recognises `--- heap` and `--- growth` of the symbolized wrapper.
+func isProfileMarker(line []byte) bool {
+	return bytes.Equal(line, []byte("--- heap")) || bytes.Equal(line, []byte("--- growth"))
+}
+
+func (d *decoder) header(line []byte) error {
+	if period, ok := bytes.CutPrefix(line, []byte("heap_v2/")); ok {
+		n, err := strconv.ParseInt(string(bytes.TrimSpace(period)), 10, 64)
+		if err != nil || n < 0 {
+			return d.errorf("the sampling period %q is not a number", clip(period))
+		}
+		d.snap.Format, d.snap.Period = FormatJemalloc, n
+		d.rows = newRowReader(FormatJemalloc)
+		return nil
+	}
+	h, ok := parseHeader(line)
+	if !ok {
+		return refuse(d.snap.Path, line)
+	}
+	d.snap.Format, d.snap.Period = h.format, h.period
+	d.snap.Total, d.snap.HasTotal = h.total, h.hasTotal
+	d.rows = newRowReader(h.format)
+	return nil
+}
+
+// headerInuse is the in-use total that a file's header claims, in bytes; 0
+// where there is none.
+func (d *decoder) headerInuse(f sourceFile) int64 {
+	src, err := openSource(f.open)
+	if err != nil {
+		return 0
+	}
+	defer src.Close()
+	d.lines.reset(src)
+	d.snap = &Snapshot{Path: f.path}
+	if err := d.preamble(); err != nil {
+		return 0
+	}
+	if line, ok := d.lines.next(); ok && len(line) > 0 && !d.snap.HasTotal {
+		d.rows.row(d, line)
+	}
+	return d.snap.Total.InuseBytes
+}
+
+// symbols reads a `--- symbol` section up to its `---`:
+//
+//	binary=/usr/bin/program
+//	0x0000000000401234 inlined--caller
+//	---
+func (d *decoder) symbols() error {
+	for {
+		line, ok := d.lines.next()
+		if !ok {
+			return d.endInPreamble()
+		}
+		if bytes.Equal(line, []byte("---")) {
+			return nil
+		}
+		if bytes.HasPrefix(line, []byte("binary=")) {
+			continue
+		}
+		addr, rest, ok := parseAddr(line)
+		if !ok {
+			d.warn.add(WarnMalformedRow, d.lines.number, "a symbol line was passed over: %q", clip(line))
+			continue
+		}
+		if len(d.snap.Symbols) >= maxRows {
+			return d.errorf("more than %d symbols: the file is damaged", maxRows)
+		}
+		d.snap.Symbols = append(d.snap.Symbols, Symbol{addr, splitNames(rest)})
+	}
+}
+
+// splitNames splits ` inlined--caller` into its functions.
+func splitNames(b []byte) []string {
+	var names []string
+	for _, n := range bytes.Split(bytes.TrimSpace(b), []byte("--")) {
+		if len(n) > 0 {
+			names = append(names, string(n))
+		}
+	}
+	return names
+}
+
+// body reads rows and mappings.
+func (d *decoder) body() error {
+	rowBefore, complete := false, false
+	var cut []byte // the last row's text while it may prove to be cut
+	for {
+		line, ok := d.lines.next()
+		if !ok {
+			break
+		}
+		if d.lines.long {
+			d.warn.add(WarnLongLine, d.lines.number, "a line of more than %d bytes was passed over", maxLine)
+			continue
+		}
+		if isMapsSentinel(line) {
+			if rowBefore && bytes.Equal(line, mapsGperftools) && d.snap.Format != FormatJemalloc {
+				d.recut(cut)
+			}
+			complete = true
+			d.mappings()
+			break
+		}
+		rowBefore = d.bodyLine(line)
+		if d.full {
+			return d.errorf("more than %d rows: no allocator writes so many; the file is damaged", maxRows)
+		}
+		if rowBefore {
+			cut = append(cut[:0], line...)
+		}
+	}
+	if err := d.readError(); err != nil {
+		return err
+	}
+	if !complete {
+		d.snap.Completeness.Partial, d.snap.Completeness.Cut = true, true
+		d.warn.add(WarnPartial, d.lines.number, "the file ends before its mappings: it is still being written, or was cut off")
+	}
+	return nil
+}
+
+// bodyLine reads one line among the rows and says whether it was a row.
+func (d *decoder) bodyLine(line []byte) bool {
+	switch {
+	case !d.lines.whole:
+		d.rows.cutLine(d, line)
+	case len(line) == 0 || line[0] == '#' || len(bytes.TrimSpace(line)) == 0:
+	default:
+		d.rows.row(d, line)
+		return true
+	}
+	return false
+}
+
+// recut replaces the last row by what a cut line is worth. gperftools ≤2.15
+// fills its 1 MiB buffer row by row and address by address; where the room
+// ends within a row, the blank line before MAPPED_LIBRARIES is swallowed.
+func (d *decoder) recut(line []byte) {
+	d.snap.Completeness.Cut = true
+	if _, _, ok := parseCounts(line); !ok {
+		return
+	}
+	if n := len(d.snap.Samples); n > 0 {
+		last := d.snap.Samples[n-1]
+		d.snap.Samples = d.snap.Samples[:n-1]
+		d.uncount(last)
+		d.rows.cutLine(d, line)
+	}
+}
+
+func (d *decoder) mappings() {
+	d.maps.begin()
+	for {
+		line, ok := d.lines.next()
+		if !ok {
+			return
+		}
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		if !d.lines.whole && len(d.snap.Mappings) > 0 && bytes.IndexByte(line, '/') < 0 {
+			d.warn.add(WarnPartial, d.lines.number, "the mappings end in the middle of a line")
+			continue
+		}
+		m, keep, ok := d.maps.line(line)
+		if !ok {
+			d.warn.add(WarnMalformedMapping, d.lines.number, "a mappings line was passed over: %q", clip(line))
+		} else if keep && len(d.snap.Mappings) < maxMappings {
+			d.snap.Mappings = append(d.snap.Mappings, m)
+		}
+	}
+}
+
+// stack interns the text of a stack, ` 0x1 0x2`.
+func (d *decoder) stack(text []byte) (StackID, bool) {
+	id, hash, ok := d.texts.find(text)
+	if ok {
+		return id, true
+	}
+	d.scratch, ok = appendAddrs(d.scratch[:0], text)
+	if !ok {
+		return 0, false
+	}
+	id, _ = d.set.intern(0, d.scratch)
+	d.texts.put(text, hash, id)
+	return id, true
+}
+
+func (d *decoder) badRow(line []byte) {
+	d.warn.add(WarnMalformedRow, d.lines.number, "a row was passed over: %q", clip(line))
+}
+
+// add appends a row and keeps the sums.
+func (d *decoder) add(s Sample) {
+	d.full = len(d.snap.Samples) >= maxRows
+	d.snap.Samples = append(d.snap.Samples, s)
+	c := &d.snap.Completeness
+	c.Rows = c.Rows.Add(s.Counts)
+	e := s.Estimate(d.snap.Period)
+	c.Estimate = c.Estimate.Add(e)
+	if s.InuseBytes > d.previous {
+		c.Sorted = false
+	}
+	d.previous = s.InuseBytes
+	if s.InuseBytes > 0 && (d.smallest < 0 || s.InuseBytes < d.smallest) {
+		d.smallest = s.InuseBytes
+	}
+	switch depth := len(d.set.addrsOf(s.Stack)); {
+	case depth >= d.snap.Format.DepthLimit() && !s.Cut:
+		c.AtDepthLimit += e.InuseBytes
+	case depth == 0:
+		c.EmptyStacks += e.InuseBytes
+	}
+	if s.InuseObjects < 0 || s.InuseBytes < 0 || s.AllocObjects < 0 || s.AllocBytes < 0 {
+		d.warn.add(WarnNegative, d.lines.number, "a negative count: %d: %d [%d: %d]",
+			s.InuseObjects, s.InuseBytes, s.AllocObjects, s.AllocBytes)
+	}
+	if (s.InuseObjects == 0 && s.InuseBytes != 0) || (s.AllocObjects == 0 && s.AllocBytes != 0) {
+		d.warn.add(WarnZeroObjects, d.lines.number, "bytes without objects: %d: %d [%d: %d]",
+			s.InuseObjects, s.InuseBytes, s.AllocObjects, s.AllocBytes)
+	}
+}
+
+// uncount takes the sums of a row back.
+func (d *decoder) uncount(s Sample) {
+	c := &d.snap.Completeness
+	c.Rows = c.Rows.Sub(s.Counts)
+	e := s.Estimate(d.snap.Period)
+	c.Estimate = c.Estimate.Sub(e)
+	switch depth := len(d.set.addrsOf(s.Stack)); {
+	case depth >= d.snap.Format.DepthLimit():
+		c.AtDepthLimit -= e.InuseBytes
+	case depth == 0:
+		c.EmptyStacks -= e.InuseBytes
+	}
+}
+
+func clip(b []byte) []byte { return b[:min(len(b), 80)] }

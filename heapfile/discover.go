@@ -1,0 +1,242 @@
+package heapfile
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Problem is a path that could not be used.
+type Problem struct {
+	Path string
+	Err  error
+	// Named: the user named this very file, rather than a directory or
+	// pattern that led to it.
+	Named bool
+}
+
+func (p Problem) Error() string { return p.Err.Error() }
+func (p Problem) Unwrap() error { return p.Err }
+
+// sourceFile is a snapshot that was found.
+type sourceFile struct {
+	path  string // as it is called in output
+	open  string // where its bytes are: differs from path for what was spooled
+	name  FileName
+	named bool
+	group string
+}
+
+// discovery is the state of finding the files of some paths.
+type discovery struct {
+	stdin    io.Reader
+	spool    []string // temporary files
+	files    []sourceFile
+	problems []Problem
+}
+
+func (d *discovery) addAll(paths []string) {
+	for _, p := range paths {
+		if err := d.addPath(p); err != nil {
+			d.problems = append(d.problems, Problem{Path: p, Err: err, Named: true})
+		}
+	}
+}
+
+// addPath takes a directory, a file, a prefix, a glob or - for standard input.
+func (d *discovery) addPath(path string) error {
+	if path == "-" {
+		return d.addStream(d.stdin, "-", "standard input")
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return d.addDir(path)
+	case err == nil && !info.Mode().IsRegular():
+		return d.addPipe(path)
+	case err == nil:
+		d.addFile(path, true)
+		return nil
+	case !errors.Is(err, os.ErrNotExist):
+		return pathError(path, err)
+	case strings.ContainsAny(path, "*?["):
+		return d.addGlob(path)
+	}
+	return d.addPrefix(path)
+}
+
+func (d *discovery) addFile(path string, named bool) {
+	d.files = append(d.files, sourceFile{path: path, open: path, name: ParseFileName(path), named: named})
+}
+
+// hasSnapshotName says whether a directory's entry is taken for a snapshot.
+func hasSnapshotName(name string) bool {
+	return strings.HasSuffix(TrimCompression(name), ".heap")
+}
+
+func (d *discovery) addDir(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return pathError(dir, err)
+	}
+	before := len(d.files)
+	for _, e := range entries {
+		if hasSnapshotName(e.Name()) && !e.IsDir() {
+			d.addFile(filepath.Join(dir, e.Name()), false)
+		}
+	}
+	if len(d.files) == before {
+		return fmt.Errorf("%s: %w in this directory (*.heap, *.heap.gz, *.heap.zst)", dir, ErrNoSnapshots)
+	}
+	return nil
+}
+
+func (d *discovery) addGlob(pattern string) error {
+	paths, err := filepath.Glob(pattern)
+	if err != nil {
+		return fmt.Errorf("%s: not a valid pattern: %w", pattern, err)
+	}
+	if len(paths) == 0 {
+		return fmt.Errorf("%s: %w match this pattern", pattern, ErrNoSnapshots)
+	}
+	for _, p := range paths {
+		if info, err := os.Stat(p); err == nil && info.Mode().IsRegular() {
+			d.addFile(p, false)
+		}
+	}
+	return nil
+}
+
+// addPrefix finds /tmp/profile.0001.heap, /tmp/profile_4711.0001.heap and
+// /tmp/profile.4711.0.i0.heap for /tmp/profile.
+func (d *discovery) addPrefix(prefix string) error {
+	notFound := fmt.Errorf("%s: no such file or directory, and %w have this prefix", prefix, ErrNoSnapshots)
+	dir, base := filepath.Split(prefix)
+	entries, err := os.ReadDir(cmp.Or(dir, "."))
+	if err != nil || base == "" {
+		return notFound
+	}
+	before := len(d.files)
+	for _, e := range entries {
+		path := dir + e.Name()
+		if hasSnapshotName(e.Name()) && !e.IsDir() && ofPrefix(ParseFileName(path), prefix) {
+			d.addFile(path, false)
+		}
+	}
+	if len(d.files) == before {
+		return notFound
+	}
+	return nil
+}
+
+func ofPrefix(n FileName, prefix string) bool {
+	if n.Seq < 0 {
+		return false
+	}
+	return n.Prefix == prefix || (n.PID != 0 && n.Prefix == fmt.Sprintf("%s_%d", prefix, n.PID))
+}
+
+// addPipe spools what can be read only once, like a shell's <(…).
+func (d *discovery) addPipe(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return pathError(path, err)
+	}
+	defer f.Close()
+	return d.addStream(f, path, path)
+}
+
+func (d *discovery) addStream(r io.Reader, path, called string) error {
+	if r == nil {
+		return fmt.Errorf("%s: not available here", called)
+	}
+	tmp, err := os.CreateTemp("", "heaplapse-stdin-*")
+	if err != nil {
+		return fmt.Errorf("%s: cannot be kept: %w", called, err)
+	}
+	d.spool = append(d.spool, tmp.Name())
+	_, err = io.Copy(tmp, r)
+	if err := errors.Join(err, tmp.Close()); err != nil {
+		return fmt.Errorf("%s: cannot be kept: %w", called, err)
+	}
+	d.files = append(d.files, sourceFile{path: called, open: tmp.Name(), name: FileName{Prefix: called, Seq: -1}, named: true})
+	return nil
+}
+
+// Process is one process that wrote snapshots, as far as file names tell.
+type Process struct {
+	// Prefix is the part of the names that its files share, "" for files
+	// without numbers.
+	Prefix string
+	PID    int // 0 where names do not tell
+	Files  int
+	// PeakInuse is the largest in-use total of its headers, in bytes (estimated
+	// for sampled formats is larger); it is computed only where there is a choice.
+	PeakInuse int64
+
+	files []sourceFile
+}
+
+// String is how --process names it: 4711, or the prefix where there is no number.
+func (p Process) String() string {
+	if p.PID != 0 {
+		return fmt.Sprint(p.PID)
+	}
+	return cmp.Or(p.Prefix, "files without numbers")
+}
+
+// processes groups files by process and puts each group in order: by number,
+// files without a number in the order in which they were given (a directory's by name).
+func (d *discovery) processes() []Process {
+	var out []Process
+	index := map[string]int{}
+	for _, f := range dropDuplicates(d.files) {
+		key := processKey(f.name)
+		i, ok := index[key]
+		if !ok {
+			i = len(out)
+			index[key] = i
+			p := Process{PID: f.name.PID}
+			if f.name.Seq >= 0 {
+				p.Prefix = f.name.Prefix
+			}
+			out = append(out, p)
+		}
+		out[i].files = append(out[i].files, f)
+		out[i].Files++
+	}
+	for _, p := range out {
+		slices.SortStableFunc(p.files, func(a, b sourceFile) int { return cmp.Compare(a.name.Seq, b.name.Seq) })
+	}
+	return out
+}
+
+func processKey(n FileName) string {
+	switch {
+	case n.Seq >= 0:
+		return fmt.Sprintf("%s\x00%d", n.Prefix, n.PID)
+	case n.PID != 0:
+		return fmt.Sprintf("\x00%d", n.PID)
+	}
+	return ""
+}
+
+// dropDuplicates keeps a file once that was named twice, or that lies beside
+// its own compressed form.
+func dropDuplicates(files []sourceFile) []sourceFile {
+	var out []sourceFile
+	seen := map[string]bool{}
+	for _, f := range files {
+		key := TrimCompression(filepath.Clean(f.path))
+		if !seen[key] {
+			seen[key] = true
+			out = append(out, f)
+		}
+	}
+	return out
+}

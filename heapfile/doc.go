@@ -1,0 +1,27 @@
+// Package heapfile reads the heap snapshots that preloaded allocators write:
+// gperftools tcmalloc (`heap profile: … @ heapprofile` and its sampled and
+// growth relatives) and jemalloc (`heap_v2/N`).
+//
+// # Contract
+//
+// Reading is pure: the same bytes give the same [Snapshot] on every machine.
+// Raw addresses and raw counts are kept; rows are never merged, scaled or
+// dropped because they look odd. [Sample.Estimate] is the one place that turns
+// raw counts into estimates of the heap, and only estimates may be summed.
+//
+// What a file does not say is data as well: a snapshot that was cut carries the
+// bound for what it hides ([Completeness]), and each oddity that was tolerated
+// is a typed [Warning] with file and line. Only a file whose first bytes are not
+// a heap snapshot is refused, with a [*FormatError] that names what it is.
+//
+// A [Series] is the snapshots of one process in order. Its stacks are interned
+// once ([StackTable]); its samples are streamed, so memory follows the number
+// of unique stacks and the size of one snapshot, never the size of the files.
+//
+// # Where the formats come from
+//
+// gperftools src/heap-profile-table.cc, src/malloc_extension.cc and
+// docs/pprof_remote_servers.html; jemalloc src/prof_data.c and src/prof_sys.c;
+// google/pprof profile/legacy_profile.go for the dialects that only Google
+// published.
+package heapfile

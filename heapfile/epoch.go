@@ -1,0 +1,183 @@
+package heapfile
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+)
+
+// AddressSpace is what a [Space] stands for: the union of the mappings of its
+// snapshots. A library that was unloaded again is still listed.
+type AddressSpace struct {
+	Epoch int
+	// Mappings that can be executed, by start address. Where ranges overlap
+	// (macOS), each stands on its own.
+	Mappings []Mapping
+}
+
+// spaces follows the process images and mappings through a series.
+type spaces struct {
+	list  []AddressSpace
+	epoch int
+
+	previous *Snapshot
+	maps     []Mapping // of the previous snapshot
+
+	restarts, forks int
+}
+
+// next takes the following snapshot and returns its space. The snapshot's Epoch is set.
+func (sp *spaces) next(s *Snapshot) Space {
+	if sp.previous == nil {
+		sp.list = append(sp.list, AddressSpace{})
+	} else if sp.newImage(s) {
+		sp.epoch++
+		sp.list = append(sp.list, AddressSpace{Epoch: sp.epoch})
+		sp.maps = nil
+	}
+	s.Epoch = sp.epoch
+	sp.include(s.Mappings)
+	sp.previous, sp.maps = headOf(s), s.Mappings
+	return Space(len(sp.list) - 1)
+}
+
+// headOf is a snapshot without its rows, to be kept.
+func headOf(s *Snapshot) *Snapshot {
+	head := *s
+	head.Samples = nil
+	return &head
+}
+
+// newImage tells whether a snapshot comes from another process image than the
+// one before: it is mapped elsewhere, or its cumulative count fell. Where the
+// count fell and the mappings are the same, a forked child overwrote its
+// parent's file (or the process restarted without address randomisation).
+func (sp *spaces) newImage(s *Snapshot) bool {
+	p := sp.previous
+	moved := anchorsMoved(sp.maps, s.Mappings)
+	fell := p.HasAlloc && s.HasAlloc && p.HasTotal && s.HasTotal && s.Total.AllocBytes < p.Total.AllocBytes
+	switch {
+	case moved:
+		sp.restarts++
+	case fell:
+		sp.forks++
+	}
+	return moved || fell
+}
+
+// anchorsMoved compares what stays in place as long as a process image lives:
+// its program and its dynamic loader.
+func anchorsMoved(a, b []Mapping) bool {
+	if len(a) == 0 || len(b) == 0 {
+		return false
+	}
+	programA, loaderA := anchors(a)
+	programB, loaderB := anchors(b)
+	return differ(programA, programB) || differ(loaderA, loaderB)
+}
+
+func differ(a, b Mapping) bool {
+	return a.Path != "" && b.Path != "" && (a.Start-a.Offset != b.Start-b.Offset || a.Path != b.Path)
+}
+
+// anchors returns the first mapping of the program, which comes first in
+// /proc/PID/maps, and of the dynamic loader.
+func anchors(maps []Mapping) (program, loader Mapping) {
+	for _, m := range maps {
+		if !strings.HasPrefix(m.Path, "/") {
+			continue
+		}
+		if program.Path == "" {
+			program = m
+		}
+		if base := path.Base(m.Path); strings.HasPrefix(base, "ld-") || strings.HasPrefix(base, "ld.so") {
+			return program, m
+		}
+	}
+	return program, loader
+}
+
+// include merges the executable mappings of a snapshot into the current space. If an
+// address range now belongs to another file, a new space begins.
+func (sp *spaces) include(maps []Mapping) {
+	if slices.Equal(maps, sp.maps) {
+		return
+	}
+	current := &sp.list[len(sp.list)-1]
+	added, gone := compareMappings(current.Mappings, maps)
+	if len(gone) > 0 {
+		kept := slices.DeleteFunc(slices.Clone(current.Mappings), func(m Mapping) bool { return gone[m] })
+		sp.list = append(sp.list, AddressSpace{Epoch: sp.epoch, Mappings: kept})
+		current = &sp.list[len(sp.list)-1]
+	}
+	if len(added) > 0 {
+		current.Mappings = append(current.Mappings, added...)
+		slices.SortStableFunc(current.Mappings, byStart)
+	}
+}
+
+func byStart(a, b Mapping) int { return cmp.Compare(a.Start, b.Start) }
+
+// compareMappings returns the executable mappings that are new, and the known
+// ones whose range now belongs to another file. known is sorted by start.
+func compareMappings(known, maps []Mapping) (added []Mapping, gone map[Mapping]bool) {
+	seen := make(map[Mapping]bool, len(known))
+	for _, m := range known {
+		seen[m] = true
+	}
+	reach := limitsSoFar(known)
+	for _, m := range maps {
+		if !m.Executable() || seen[m] || m.Limit == m.Start {
+			continue
+		}
+		seen[m] = true
+		added = append(added, m)
+		for _, k := range overlapping(known, reach, m) {
+			if conflict(k, m) {
+				if gone == nil {
+					gone = map[Mapping]bool{}
+				}
+				gone[k] = true
+			}
+		}
+	}
+	return added, gone
+}
+
+// limitsSoFar gives for each mapping the highest limit up to and including it.
+func limitsSoFar(sorted []Mapping) []Addr {
+	reach := make([]Addr, len(sorted))
+	var highest Addr
+	for i, m := range sorted {
+		highest = max(highest, m.Limit)
+		reach[i] = highest
+	}
+	return reach
+}
+
+// maxOverlaps bounds the work on crafted mappings that all overlap.
+const maxOverlaps = 64
+
+// overlapping returns the mappings of a sorted list that share an address with m.
+func overlapping(sorted []Mapping, reach []Addr, m Mapping) []Mapping {
+	end, _ := slices.BinarySearchFunc(sorted, m.Limit, func(k Mapping, limit Addr) int {
+		return cmp.Compare(k.Start, limit)
+	})
+	var out []Mapping
+	for i := end - 1; i >= 0 && reach[i] > m.Start && len(out) < maxOverlaps; i-- {
+		if sorted[i].Limit > m.Start {
+			out = append(out, sorted[i])
+		}
+	}
+	return out
+}
+
+// conflict says whether two overlapping mappings give the same address another
+// meaning. Anonymous memory has none of its own.
+func conflict(a, b Mapping) bool {
+	if !strings.HasPrefix(a.Path, "/") || !strings.HasPrefix(b.Path, "/") {
+		return false
+	}
+	return a.Path != b.Path || a.Start-a.Offset != b.Start-b.Offset || (a.Inode != b.Inode && a.Inode != 0 && b.Inode != 0)
+}

@@ -1,0 +1,143 @@
+package heapfile
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// FileName is what the name of a snapshot says.
+type FileName struct {
+	// Prefix is everything before the parts below, directory included.
+	Prefix string
+	PID    int // 0 where the name has none
+	Seq    int // -1 where the name has none
+	// Trigger is why the snapshot was taken, as far as the name tells.
+	Trigger Trigger
+	// jemalloc's names have their own grammar.
+	Jemalloc bool
+}
+
+// Trigger is why an allocator wrote a snapshot.
+type Trigger uint8
+
+// TriggerUnknown is what gperftools' names leave us with; see [Series.Triggers].
+const (
+	TriggerUnknown   Trigger = iota
+	TriggerAllocated         // so many bytes were allocated
+	TriggerHighWater         // the heap reached a new high
+	TriggerTime              // a timer
+	TriggerManual            // a call or a signal
+	TriggerExit              // the process ended
+)
+
+var triggerNames = [...]string{"unknown", "allocated", "high-water", "time", "manual", "exit"}
+
+// String is the stable name used in JSON, e.g. "high-water".
+func (t Trigger) String() string { return triggerNames[t] }
+
+// ParseFileName decodes the name of a snapshot file:
+//
+//	profile.0001.heap           gperftools
+//	profile_4711.0001.heap      gperftools, a later process or HEAPPROFILE_USE_PID
+//	jeprof.4711.0.i0.heap       jemalloc: i interval, m manual, u high water, f final
+//	jeprof.1.4711.0.f.heap      jemalloc with prof_pid_namespace
+//	prog.4711._main_-end.heap   gperftools' heap checker
+//
+// with .gz or .zst behind. Any other name is a prefix without a number.
+func ParseFileName(path string) FileName {
+	dir, base := filepath.Split(path)
+	stem, ok := strings.CutSuffix(TrimCompression(base), ".heap")
+	if !ok {
+		return FileName{Prefix: path, Seq: -1}
+	}
+	parts := strings.Split(stem, ".")
+	if n, ok := parseJemallocName(parts); ok {
+		n.Prefix = dir + n.Prefix
+		return n
+	}
+	if n := len(parts); n > 1 {
+		if seq, ok := number(parts[n-1]); ok {
+			prefix := strings.Join(parts[:n-1], ".")
+			return FileName{Prefix: dir + prefix, PID: pidSuffix(prefix), Seq: seq}
+		}
+		if strings.HasSuffix(parts[n-1], "-end") || strings.HasSuffix(parts[n-1], "-beg") {
+			pid, _ := number(parts[n-2])
+			return FileName{Prefix: dir + stem, PID: pid, Seq: -1, Trigger: TriggerManual}
+		}
+	}
+	return FileName{Prefix: path, Seq: -1}
+}
+
+// TrimCompression drops .gz or .zst from a name.
+func TrimCompression(name string) string {
+	for _, ext := range []string{".gz", ".zst"} {
+		if s, ok := strings.CutSuffix(name, ext); ok {
+			return s
+		}
+	}
+	return name
+}
+
+// parseJemallocName decodes <prefix>[.<pidns>].<pid>.<seq>.<v>, split at its dots.
+func parseJemallocName(parts []string) (FileName, bool) {
+	n := len(parts)
+	if n < 4 {
+		return FileName{}, false
+	}
+	trigger, ok := jemallocTrigger(parts[n-1])
+	seq, seqOK := number(parts[n-2])
+	pid, pidOK := number(parts[n-3])
+	if !ok || !seqOK || !pidOK {
+		return FileName{}, false
+	}
+	prefix := parts[:n-3]
+	return FileName{Prefix: strings.Join(prefix, "."), PID: pid, Seq: seq, Trigger: trigger, Jemalloc: true}, true
+}
+
+// jemallocTrigger decodes i<n>, m<n>, u<n> and f.
+func jemallocTrigger(v string) (Trigger, bool) {
+	if v == "f" {
+		return TriggerExit, true
+	}
+	if v == "" {
+		return 0, false
+	}
+	if _, ok := number(v[1:]); !ok {
+		return 0, false
+	}
+	switch v[0] {
+	case 'i':
+		return TriggerAllocated, true
+	case 'm':
+		return TriggerManual, true
+	case 'u':
+		return TriggerHighWater, true
+	}
+	return 0, false
+}
+
+// pidSuffix is the 4711 of profile_4711, where it can be a process number.
+func pidSuffix(prefix string) int {
+	_, digits, ok := cutLast(prefix, "_")
+	pid, isNumber := number(digits)
+	if !ok || !isNumber || digits[0] == '0' {
+		return 0
+	}
+	return pid
+}
+
+func number(s string) (int, bool) {
+	if s == "" || len(s) > 10 || strings.Trim(s, "0123456789") != "" {
+		return 0, false
+	}
+	n, err := strconv.Atoi(s)
+	return n, err == nil
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}

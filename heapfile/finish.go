@@ -1,0 +1,117 @@
+package heapfile
+
+import "math"
+
+// cutSize is the size of the buffer in which gperftools ≤2.15 prints a whole
+// dump (src/heap-profiler.cc kProfileBufferSize), and lastRow the most that one
+// more row would have needed: 35 bytes and 32 addresses.
+const (
+	cutSize = 1 << 20
+	lastRow = 35 + 32*19
+)
+
+// finish derives what can be said of a snapshot once all of it was read.
+func (d *decoder) finish() {
+	s, c := d.snap, &d.snap.Completeness
+	s.Size, s.Rows = d.lines.size, len(s.Samples)
+	s.HasAlloc = hasAlloc(s)
+	c.Sorted = c.Sorted && s.Format == FormatHeapProfile && len(s.Samples) > 1
+	d.compareHeader()
+	d.noteCut()
+	if len(s.Mappings) == 0 && !c.Partial {
+		d.warn.add(WarnNoMappings, d.lines.number, "no mappings: addresses cannot be named")
+	}
+	d.noteStacks()
+	s.Warnings = d.warn.list
+}
+
+// hasAlloc says whether the cumulative counts mean something. gperftools' sampled
+// dumps repeat the in-use pair in the brackets, jemalloc writes zeros there
+// unless prof_accum is on; its heap profiler always counts.
+func hasAlloc(s *Snapshot) bool {
+	switch s.Format {
+	case FormatHeapProfile:
+		return true
+	case FormatGrowth, FormatGrowthz, FormatFragmentationz:
+		return false
+	case FormatJemalloc:
+		return s.Total.AllocObjects != 0 || s.Total.AllocBytes != 0
+	}
+	t := s.Total
+	return (t.AllocObjects != t.InuseObjects && t.AllocObjects != 0) ||
+		(t.AllocBytes != t.InuseBytes && t.AllocBytes != 0)
+}
+
+// missing is what the header counts and the rows do not.
+func missing(s *Snapshot) Counts {
+	if !s.HasTotal {
+		return Counts{}
+	}
+	return s.Total.Sub(s.Completeness.Rows)
+}
+
+// compareHeader reports a header that disagrees with its rows. A jemalloc dump
+// is taken while other threads allocate, so there it means nothing.
+func (d *decoder) compareHeader() {
+	s := d.snap
+	m := missing(s)
+	if m == (Counts{}) || s.Format == FormatJemalloc {
+		return
+	}
+	if m.InuseObjects == 0 && m.InuseBytes == 0 && !s.HasAlloc {
+		return
+	}
+	d.warn.add(WarnHeaderMismatch, 0, "header minus rows: %d objects, %d bytes in use; %d objects, %d bytes allocated",
+		m.InuseObjects, m.InuseBytes, m.AllocObjects, m.AllocBytes)
+}
+
+// noteCut recognises a dump that fills gperftools' buffer and derives the
+// bound for stacks that are absent: no more than the header counts beyond the
+// rows and, as rows are sorted, no more in use than the smallest row.
+func (d *decoder) noteCut() {
+	s, c := d.snap, &d.snap.Completeness
+	m := missing(s)
+	full := s.Size <= cutSize && s.Size >= cutSize-lastRow
+	if s.Format == FormatHeapProfile && full && (m.AllocBytes > 0 || m.InuseBytes > 0) {
+		c.Cut = true
+	}
+	if c.Cut && !c.Partial {
+		d.warn.add(WarnCut, 0, "cut at 1 MiB by the allocator (gperftools before 2.16): the smallest sites and all that are freed are missing")
+	}
+	switch {
+	case !s.Format.Sampled():
+		c.AbsentMax = Counts{
+			max(0, m.InuseObjects), max(0, m.InuseBytes),
+			max(0, m.AllocObjects), max(0, m.AllocBytes),
+		}
+	case c.Partial: // raw totals do not bound estimates
+		c.AbsentMax = Counts{math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MaxInt64}
+	}
+	if !s.HasAlloc {
+		c.AbsentMax.AllocObjects, c.AbsentMax.AllocBytes = 0, 0
+	}
+	if c.Cut && c.Sorted && d.smallest >= 0 {
+		c.AbsentMax.InuseBytes = min(c.AbsentMax.InuseBytes, d.smallest)
+	}
+}
+
+// noteStacks reports how much of the heap lies on stacks that cannot be
+// trusted to reach their root.
+func (d *decoder) noteStacks() {
+	s, c := d.snap, d.snap.Completeness
+	if c.Estimate.InuseBytes <= 0 {
+		return
+	}
+	if p := percent(c.AtDepthLimit, c.Estimate.InuseBytes); p >= 1 {
+		d.warn.add(WarnDepthLimit, 0, "%d %% of the bytes are on stacks cut at %d frames: their outermost callers are unknown",
+			p, s.Format.DepthLimit())
+	}
+	if p := percent(c.EmptyStacks, c.Estimate.InuseBytes); p >= 10 {
+		d.warn.add(WarnEmptyStack, 0, "%d %% of the bytes have no stack at all: the unwinder failed; "+
+			"set TCMALLOC_STACKTRACE_METHOD=libunwind or compile with -fno-omit-frame-pointer", p)
+	}
+}
+
+func percent(part, whole int64) int64 {
+	return int64(100 * float64(part) / float64(whole))
+}

@@ -1,0 +1,130 @@
+package heapfile
+
+import (
+	"bytes"
+	"strconv"
+)
+
+// Format is the dialect of a snapshot, decided once from its first line.
+type Format uint8
+
+// The dialects that are read. The comment is the first line's distinguishing part.
+const (
+	FormatUnknown        Format = iota
+	FormatHeapProfile           // @ heapprofile: gperftools' heap profiler, every allocation recorded
+	FormatHeapV2                // @ heap_v2/N: gperftools' sampled live heap
+	FormatHeap                  // @ heap, @ heap/N: N is twice the sampling period
+	FormatHeapzV2               // @ heapz_v2/N: Google's own, sampled
+	FormatGrowth                // @ growth: stacks that made the heap grow
+	FormatGrowthz               // @ growthz
+	FormatFragmentationz        // @ fragmentationz
+	FormatJemalloc              // heap_v2/N alone
+)
+
+var formatNames = [...]string{
+	FormatUnknown:        "unknown",
+	FormatHeapProfile:    "heapprofile",
+	FormatHeapV2:         "heap_v2",
+	FormatHeap:           "heap",
+	FormatHeapzV2:        "heapz_v2",
+	FormatGrowth:         "growth",
+	FormatGrowthz:        "growthz",
+	FormatFragmentationz: "fragmentationz",
+	FormatJemalloc:       "jemalloc heap_v2",
+}
+
+// String is the name used in output, e.g. "heapprofile".
+func (f Format) String() string {
+	if int(f) < len(formatNames) {
+		return formatNames[f]
+	}
+	return "unknown"
+}
+
+// Allocator names who writes this format: "tcmalloc" or "jemalloc".
+func (f Format) Allocator() string {
+	if f == FormatJemalloc {
+		return "jemalloc"
+	}
+	return "tcmalloc"
+}
+
+// Sampled says whether rows are samples that [Sample.Estimate] must scale.
+func (f Format) Sampled() bool {
+	switch f {
+	case FormatHeapV2, FormatHeap, FormatHeapzV2, FormatJemalloc:
+		return true
+	}
+	return false
+}
+
+// DepthLimit is the number of frames at which the writer cuts a stack, losing
+// its root side (gperftools kMaxStackDepth and its users, jemalloc PROF_BT_MAX).
+func (f Format) DepthLimit() int {
+	switch f {
+	case FormatJemalloc:
+		return 128
+	case FormatHeapProfile:
+		return 32
+	case FormatGrowth, FormatGrowthz:
+		return 30
+	}
+	return 31
+}
+
+// header is the first line of a snapshot, decoded.
+type header struct {
+	format   Format
+	period   int64
+	total    Counts
+	hasTotal bool
+}
+
+const gperftoolsMagic = "heap profile:"
+
+// parseHeader decodes `heap profile: 144: 8498176 [ 144: 8498176] @ heap_v2/524288`.
+func parseHeader(line []byte) (header, bool) {
+	rest, found := bytes.CutPrefix(line, []byte(gperftoolsMagic))
+	if !found {
+		return header{}, false
+	}
+	total, rest, ok := parseCounts(rest)
+	if !ok {
+		return header{}, false
+	}
+	kind := bytes.TrimSpace(rest)
+	format, n, ok := parseKind(kind)
+	if !ok {
+		return header{}, false
+	}
+	return header{format: format, period: samplingPeriod(format, n), total: total, hasTotal: true}, true
+}
+
+// parseKind decodes what follows the header's @: `heapprofile`, `heap/1048576`.
+func parseKind(kind []byte) (Format, int64, bool) {
+	name, number, slash := bytes.Cut(kind, []byte("/"))
+	var n int64
+	if slash && len(number) > 0 {
+		v, err := strconv.ParseInt(string(number), 10, 64)
+		if err != nil || v < 0 {
+			return 0, 0, false
+		}
+		n = v
+	}
+	for f := FormatHeapProfile; f < FormatJemalloc; f++ {
+		if string(name) == formatNames[f] {
+			return f, n, true
+		}
+	}
+	return 0, 0, false
+}
+
+func samplingPeriod(f Format, n int64) int64 {
+	switch f {
+	case FormatHeapV2, FormatHeapzV2:
+		return n
+	case FormatHeap:
+		return n / 2
+	}
+	return 1
+}

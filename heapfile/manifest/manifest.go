@@ -1,0 +1,131 @@
+// Package manifest is the sidecar of a directory of snapshots: what the
+// snapshots themselves do not say. A recorder appends to it, heapfile reads it.
+//
+// The file is JSON Lines. The first line names the schema,
+//
+//	{"schema":"heaplapse.manifest/1"}
+//
+// and each further line holds one record under its kind's name:
+//
+//	{"snapshot":{"file":"p.0001.heap","time":"2026-01-02T03:04:05.6Z","pid":4711,"trigger":"time","rss_bytes":1048576}}
+//	{"mapping":{"path":"/usr/bin/p","build_id":"ab12…","size":123,"mtime":"2026-01-01T00:00:00Z"}}
+//
+// A line is appended in one write. A last line without its newline is one that
+// was cut off and is ignored; unknown kinds and fields are ignored, so that newer recorders
+// can say more.
+package manifest
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Name is the file's name within the directory of snapshots.
+const Name = "heaplapse.manifest.jsonl"
+
+// Schema is the version that this package reads and writes.
+const Schema = "heaplapse.manifest/1"
+
+// Manifest is a whole sidecar.
+type Manifest struct {
+	Snapshots []Snapshot
+	Mappings  []Mapping
+}
+
+// Snapshot is what a recorder saw when a snapshot appeared.
+type Snapshot struct {
+	File    string    `json:"file"` // base name, without compression suffix
+	Time    time.Time `json:"time"`
+	PID     int       `json:"pid,omitempty"`
+	Trigger string    `json:"trigger,omitempty"` // a heapfile.Trigger's name
+	// RSS and PSS of the process, in bytes; nil when unknown.
+	RSS *int64 `json:"rss_bytes,omitempty"`
+	PSS *int64 `json:"pss_bytes,omitempty"`
+}
+
+// Mapping identifies a mapped file as it was during the recording.
+type Mapping struct {
+	Path    string    `json:"path"`
+	BuildID string    `json:"build_id,omitempty"` // hex
+	Size    int64     `json:"size,omitempty"`
+	MTime   time.Time `json:"mtime,omitzero"`
+}
+
+type record struct {
+	Schema   string    `json:"schema,omitempty"`
+	Snapshot *Snapshot `json:"snapshot,omitempty"`
+	Mapping  *Mapping  `json:"mapping,omitempty"`
+}
+
+// Load reads the sidecar of a directory. A directory without one gives nil.
+func Load(dir string) (*Manifest, error) {
+	f, err := os.Open(filepath.Join(dir, Name))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return Read(f, f.Name())
+}
+
+// maxLine caps one record.
+const maxLine = 1 << 20
+
+// Read decodes a sidecar; name stands for it in errors, which give the line.
+func Read(r io.Reader, name string) (*Manifest, error) {
+	m := &Manifest{}
+	in := bufio.NewReaderSize(r, 64<<10)
+	for n := 1; ; n++ {
+		line, err := in.ReadSlice('\n')
+		if errors.Is(err, io.EOF) {
+			return m, nil
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			line, err = readLong(in, line)
+		}
+		if err == nil {
+			err = m.add(line, n)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
+		}
+	}
+}
+
+func readLong(in *bufio.Reader, head []byte) ([]byte, error) {
+	line := bytes.Clone(head)
+	for len(line) < maxLine {
+		more, err := in.ReadSlice('\n')
+		line = append(line, more...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+	}
+	return nil, fmt.Errorf("a record of more than %d bytes", maxLine)
+}
+
+func (m *Manifest) add(line []byte, n int) error {
+	var r record
+	if err := json.Unmarshal(line, &r); err != nil {
+		return err
+	}
+	if n == 1 && r.Schema != Schema {
+		return fmt.Errorf("schema %q, want %q: written by another version", r.Schema, Schema)
+	}
+	if r.Snapshot != nil {
+		m.Snapshots = append(m.Snapshots, *r.Snapshot)
+	}
+	if r.Mapping != nil {
+		m.Mappings = append(m.Mappings, *r.Mapping)
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+package heapfile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"unicode/utf8"
+)
+
+// refuseBytes names what a file is whose first bytes cannot start a snapshot.
+// It returns nil for anything that may be one.
+func refuseBytes(path string, head []byte) error {
+	for _, k := range knownBytes {
+		if k.match(head) {
+			return &FormatError{File: path, Kind: k.kind, Hint: k.hint}
+		}
+	}
+	return nil
+}
+
+// refuse names what a text file is whose first line is no header.
+func refuse(path string, line []byte) error {
+	for _, k := range knownLines {
+		if bytes.HasPrefix(line, []byte(k.prefix)) {
+			return &FormatError{File: path, Kind: k.kind, Hint: k.hint}
+		}
+	}
+	return &FormatError{File: path, Kind: fmt.Sprintf("its first line is %q", clip(line)),
+		Hint: `a snapshot starts with "heap profile:" or "heap_v2/"`}
+}
+
+var knownBytes = []struct {
+	match      func([]byte) bool
+	kind, hint string
+}{
+	{func(b []byte) bool { return len(b) == 0 }, "an empty file",
+		"the process or the disk ended before it was written; remove it or record again"},
+	{isCore, "a core file", "heap snapshots are written by a preloaded allocator, see HEAPPROFILE or MALLOC_CONF"},
+	{hasPrefix("\x7fELF"), "an ELF file", "name the snapshots that the program wrote, not the program"},
+	{isPprof, "a pprof protobuf", "it is converted already: open it with `go tool pprof`"},
+	{isCPUProfile, "a gperftools CPU profile", "open it with `pprof`"},
+	{hasPrefix("PK\x03\x04"), "a zip archive", "unpack it first"},
+	{hasPrefix("\xfd7zXZ"), "compressed with xz", "decompress it first: unxz"},
+	{hasPrefix("BZh"), "compressed with bzip2", "decompress it first: bunzip2"},
+	{isTar, "a tar archive", "unpack it first"},
+	{isBinary, "a binary file of unknown kind", ""},
+}
+
+var knownLines = []struct{ prefix, kind, hint string }{
+	{"heap profile: DUMP_DEEP", "a DUMP_DEEP profile of Chromium's deep heap profiler",
+		"its format is not supported; record with plain HEAPPROFILE"},
+	{"--- heapz 1 ---", "a Java heap profile", "open it with `pprof`"},
+	{"--- contention", "a contention profile", "open it with `pprof`"},
+	{"--- mutex", "a mutex profile", "open it with `pprof`"},
+	{"--- threadz", "a thread profile", "open it with `pprof`"},
+	{"--- Thread", "a thread profile", "open it with `pprof`"},
+	{"--- profile", "a symbolized CPU profile", "open it with `pprof`"},
+	{"goroutine profile:", "a Go goroutine profile", "open it with `go tool pprof`"},
+	{"desc: ", "a valgrind massif file", "open it with ms_print"},
+	{"<?xml", "an XML file", ""},
+	{"{", "a JSON file", ""},
+	{"heap profile:", "a heap profile whose header is not understood",
+		`expected "heap profile: OBJECTS: BYTES [OBJECTS: BYTES] @ KIND", with a kind like heapprofile or heap_v2/524288`},
+}
+
+func hasPrefix(p string) func([]byte) bool {
+	return func(b []byte) bool { return bytes.HasPrefix(b, []byte(p)) }
+}
+
+func isCore(b []byte) bool {
+	return len(b) > 18 && string(b[:4]) == "\x7fELF" && (b[16] == 4 || b[17] == 4)
+}
+
+// isPprof recognises profile.proto: field 1 (sample_type), a short message
+// that starts with its own field 1.
+func isPprof(b []byte) bool {
+	return len(b) > 4 && b[0] == 0x0a && b[1] < 0x20 && b[2] == 0x08
+}
+
+// isCPUProfile recognises the five header words 0, 3, 0, period, 0.
+func isCPUProfile(b []byte) bool {
+	return len(b) >= 24 && binary.LittleEndian.Uint64(b) == 0 && binary.LittleEndian.Uint64(b[8:]) == 3
+}
+
+func isTar(b []byte) bool { return len(b) >= 262 && string(b[257:262]) == "ustar" }
+
+// isBinary recognises bytes that no text has, without judging a path in some
+// other encoding further down.
+func isBinary(b []byte) bool {
+	line, _, _ := bytes.Cut(b, []byte("\n"))
+	return bytes.IndexByte(line, 0) >= 0 || (!utf8.Valid(line) && len(line) < len(b))
+}

@@ -1,0 +1,94 @@
+package heapfile
+
+import "math"
+
+// Addr is an address in the memory of the recorded process. Every address of a
+// stack is a return address, the leaf's too: the call lies just before it.
+type Addr uint64
+
+// Counts are the four numbers of a row: live objects and bytes, and the
+// objects and bytes allocated since the process started. The last two are
+// meaningful only where [Snapshot.HasAlloc] is set.
+type Counts struct {
+	InuseObjects, InuseBytes, AllocObjects, AllocBytes int64
+}
+
+// Add returns c + d.
+func (c Counts) Add(d Counts) Counts {
+	return Counts{
+		c.InuseObjects + d.InuseObjects, c.InuseBytes + d.InuseBytes,
+		c.AllocObjects + d.AllocObjects, c.AllocBytes + d.AllocBytes,
+	}
+}
+
+// Sub returns c - d.
+func (c Counts) Sub(d Counts) Counts {
+	return Counts{
+		c.InuseObjects - d.InuseObjects, c.InuseBytes - d.InuseBytes,
+		c.AllocObjects - d.AllocObjects, c.AllocBytes - d.AllocBytes,
+	}
+}
+
+// Sample is one row of a file, raw. The same stack may stand on many rows.
+type Sample struct {
+	Stack StackID
+	// Cut says that the row was cut off in the middle of its stack: the root
+	// side of the stack is missing.
+	Cut bool
+	Counts
+}
+
+// Estimate is what the row says of the heap: raw counts for formats that
+// record every allocation (period ≤ 1), otherwise the counts divided by the
+// probability that an object of their mean size s is sampled at all,
+//
+//	scale = 1 / (1 − exp(−s/period))
+//
+// truncated toward zero, as google/pprof's scaleHeapSample and jemalloc's jeprof do.
+// It must be applied row by row, before anything is summed.
+//
+// Counters of gperftools ≤2.10 are 32 bits wide: a negative count beside a
+// number of bytes that only the wrapped count explains is read modulo 2^32.
+func (s Sample) Estimate(period int64) Counts {
+	c := s.Counts
+	c.InuseObjects = unwrap(c.InuseObjects, c.InuseBytes)
+	c.AllocObjects = unwrap(c.AllocObjects, c.AllocBytes)
+	if period <= 1 {
+		return c
+	}
+	c.InuseObjects, c.InuseBytes = unsample(c.InuseObjects, c.InuseBytes, period)
+	c.AllocObjects, c.AllocBytes = unsample(c.AllocObjects, c.AllocBytes, period)
+	return c
+}
+
+// unwrap undoes a 32-bit overflow: -1 object in 5 GB was 4,294,967,295 objects.
+func unwrap(objects, bytes int64) int64 {
+	const wrap = 1 << 32
+	if objects < 0 && objects >= math.MinInt32 && bytes >= objects+wrap {
+		return objects + wrap
+	}
+	return objects
+}
+
+func unsample(objects, bytes, period int64) (int64, int64) {
+	if objects == 0 || bytes == 0 {
+		return 0, 0
+	}
+	mean := float64(bytes) / float64(objects)
+	scale := 1 / (1 - math.Exp(-mean/float64(period)))
+	return truncate(float64(objects) * scale), truncate(float64(bytes) * scale)
+}
+
+// truncate converts toward zero and saturates, because Go leaves the conversion
+// of a float outside int64's range to the machine.
+func truncate(f float64) int64 {
+	switch {
+	case f >= math.MaxInt64:
+		return math.MaxInt64
+	case f <= math.MinInt64:
+		return math.MinInt64
+	case f != f:
+		return 0
+	}
+	return int64(f)
+}

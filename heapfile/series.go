@@ -1,0 +1,341 @@
+package heapfile
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
+)
+
+// Options say how a series is read. The zero value works.
+type Options struct {
+	// Process picks one of several processes in a directory: its number, or
+	// its prefix (the last element is enough). "" takes the one with most bytes.
+	Process string
+	// Workers is the number of files read at once; 0 takes one per CPU.
+	Workers int
+	// Stdin is read for the path "-".
+	Stdin io.Reader
+	// Visit, if set, is called with each snapshot in order as it is read: see
+	// [Series.Each]. Clock and Warnings are not known yet then.
+	Visit func(*Snapshot) error
+}
+
+// Series is the snapshots of one process, in order. Rows are not held: Each
+// reads them again. All else is immutable after Open.
+type Series struct {
+	Process Process
+	// Others are the processes whose snapshots were left out.
+	Others []Process
+	// Heads are the snapshots without their rows and mappings.
+	Heads []*Snapshot
+	// RSS is the resident set of the process at each snapshot, in bytes; nil
+	// entries where the sidecar does not tell. nil without a sidecar.
+	RSS    []*int64
+	Stacks *StackTable
+	// Spaces are indexed by Space.
+	Spaces []AddressSpace
+	// Symbols are the names that symbolized snapshots bring along, per address.
+	Symbols map[Addr][]string
+	// BuildIDs are what the sidecar recorded, by path of the mapped file.
+	BuildIDs map[string]string
+	Clock    Clock
+	// Triggers say why each snapshot was taken, read from the names or inferred.
+	Triggers []Trigger
+	// Problems are the paths that could not be used.
+	Problems []Problem
+	// Warnings of the series as a whole; those of single files are in Heads.
+	Warnings []Warning
+
+	files []sourceFile // of Heads
+	spool []string
+}
+
+// Open finds and reads the snapshots of paths: directories, files, prefixes
+// (/tmp/profile for /tmp/profile.0001.heap …), globs and - for standard input. Files that
+// cannot be used are in Problems; the error is not nil only if nothing could
+// be used. The caller must Close the series.
+func Open(paths []string, o Options) (*Series, error) {
+	d := discovery{stdin: o.Stdin}
+	d.addAll(paths)
+	s := &Series{Problems: d.problems, Stacks: &StackTable{}, spool: d.spool, Symbols: map[Addr][]string{}}
+	err := s.read(d.processes(), o)
+	if err == nil && len(s.Heads) == 0 {
+		err = s.nothing(paths)
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// nothing is the error of a series without snapshots.
+func (s *Series) nothing(paths []string) error {
+	var errs []error
+	for _, p := range s.Problems {
+		errs = append(errs, p.Err)
+	}
+	if len(errs) == 0 {
+		return fmt.Errorf("%s: %w", strings.Join(paths, " "), ErrNoSnapshots)
+	}
+	return errors.Join(errs...)
+}
+
+// Close removes what was kept of standard input.
+func (s *Series) Close() error {
+	var errs []error
+	for _, f := range s.spool {
+		errs = append(errs, os.Remove(f))
+	}
+	s.spool = nil
+	return errors.Join(errs...)
+}
+
+func (s *Series) read(processes []Process, o Options) error {
+	if len(processes) == 0 {
+		return nil
+	}
+	if err := s.choose(processes, o.Process); err != nil {
+		return err
+	}
+	if err := s.scan(o); err != nil {
+		return err
+	}
+	s.Clock = newClock(s.Heads, s.useSidecar())
+	s.Triggers = inferTriggers(s.Heads, s.Clock)
+	s.warn()
+	return nil
+}
+
+// choose takes the process that was asked for, or else the one whose heap was largest.
+func (s *Series) choose(processes []Process, want string) error {
+	chosen := 0
+	switch {
+	case want != "":
+		chosen = slices.IndexFunc(processes, func(p Process) bool { return p.matches(want) })
+		if chosen < 0 {
+			return fmt.Errorf("no process %q; there are: %s", want, joinProcesses(processes))
+		}
+	case len(processes) > 1:
+		for i := range processes {
+			processes[i].PeakInuse = peakInuse(processes[i].files)
+			if processes[i].PeakInuse > processes[chosen].PeakInuse {
+				chosen = i
+			}
+		}
+	}
+	s.Process = processes[chosen]
+	s.files = s.Process.files
+	s.Others = slices.Delete(slices.Clone(processes), chosen, chosen+1)
+	return nil
+}
+
+func (p Process) matches(want string) bool {
+	return want == fmt.Sprint(p.PID) || want == p.Prefix || want == filepath.Base(p.Prefix)
+}
+
+func joinProcesses(list []Process) string {
+	var names []string
+	for _, p := range list {
+		names = append(names, p.String())
+	}
+	return strings.Join(names, ", ")
+}
+
+// peakInuse reads the headers of files only.
+func peakInuse(files []sourceFile) int64 {
+	var peak int64
+	var d decoder
+	for _, f := range files {
+		peak = max(peak, d.headerInuse(f))
+	}
+	return peak
+}
+
+// scan reads all files once.
+func (s *Series) scan(o Options) error {
+	m := merger{series: s, visit: o.Visit}
+	if err := decodeAll(s.files, o.Workers, m.deliver); err != nil {
+		return err
+	}
+	s.Spaces = m.spaces.list
+	s.files = m.files
+	return m.finish()
+}
+
+// Each reads the files again, in order, and calls visit with each snapshot. The snapshot and its
+// Samples are valid only until visit returns; an error of visit ends the pass.
+func (s *Series) Each(workers int, visit func(*Snapshot) error) error {
+	m := merger{series: s, visit: visit, again: true}
+	return decodeAll(s.files, workers, m.deliver)
+}
+
+// merger brings the outcomes of the workers into one numbering.
+type merger struct {
+	series *Series
+	visit  func(*Snapshot) error
+	again  bool // a further pass: images and spaces are known
+	spaces spaces
+	ids    []idMap // by worker
+	files  []sourceFile
+	// partial is a snapshot without an end. It counts only if a later one follows.
+	partial *Snapshot
+}
+
+func (m *merger) deliver(d decoded) error {
+	if d.err != nil {
+		return m.failed(d)
+	}
+	if err := m.flush(); err != nil {
+		return err
+	}
+	space := m.place(d.snap, d.index)
+	for len(m.ids) <= d.worker {
+		m.ids = append(m.ids, idMap{})
+	}
+	d.snap.Stacks = m.series.Stacks
+	m.ids[d.worker].apply(d.snap, d.stacks, m.series.Stacks, uint64(d.snap.Epoch), space)
+	if m.again {
+		return m.visit(d.snap)
+	}
+	m.files = append(m.files, m.series.files[d.index])
+	if d.snap.Completeness.Partial {
+		kept := *d.snap
+		kept.Samples = slices.Clone(d.snap.Samples)
+		m.partial = &kept
+		return nil
+	}
+	return m.accept(d.snap)
+}
+
+// place says which image and space a snapshot belongs to.
+func (m *merger) place(s *Snapshot, file int) Space {
+	if m.again {
+		head := m.series.Heads[file]
+		s.Index, s.Epoch = head.Index, head.Epoch
+		return Space(len(m.series.Spaces) - 1)
+	}
+	return m.spaces.next(s)
+}
+
+func (m *merger) failed(d decoded) error {
+	f := m.series.files[d.index]
+	if m.again {
+		return d.err
+	}
+	m.series.Problems = append(m.series.Problems, Problem{Path: f.path, Err: d.err, Named: f.named})
+	return nil
+}
+
+func (m *merger) accept(s *Snapshot) error {
+	series := m.series
+	s.Index = len(series.Heads)
+	for _, sym := range s.Symbols {
+		series.Symbols[sym.Addr] = sym.Names
+	}
+	head := headOf(s)
+	head.Mappings, head.Symbols = nil, nil
+	series.Heads = append(series.Heads, head)
+	if m.visit == nil {
+		return nil
+	}
+	return m.visit(s)
+}
+
+// flush accepts the partial snapshot before the one that follows it.
+func (m *merger) flush() error {
+	p := m.partial
+	if p == nil {
+		return nil
+	}
+	m.partial = nil
+	return m.accept(p)
+}
+
+// finish decides on a partial snapshot at the end: it is left out, for it may
+// still be written, unless it is all there is.
+func (m *merger) finish() error {
+	p := m.partial
+	if p == nil {
+		return nil
+	}
+	if len(m.series.Heads) == 0 {
+		return m.flush()
+	}
+	m.series.files = m.series.files[:len(m.series.files)-1]
+	m.series.Warnings = append(m.series.Warnings, Warning{Kind: WarnPartial, File: p.Path, Count: 1,
+		Msg: "left out: it ends before its mappings, so it is still being written, or was cut off"})
+	return nil
+}
+
+// useSidecar takes what the recorder's manifest knows and returns its times,
+// nil unless it has one for every snapshot.
+func (s *Series) useSidecar() []time.Time {
+	dir := filepath.Dir(s.files[0].open)
+	m, err := manifest.Load(dir)
+	if err != nil {
+		s.Warnings = append(s.Warnings, Warning{Kind: WarnSidecar, Count: 1, Msg: err.Error() + "; it is not used"})
+	}
+	if m == nil {
+		return nil
+	}
+	s.BuildIDs = map[string]string{}
+	for _, f := range m.Mappings {
+		s.BuildIDs[f.Path] = f.BuildID
+	}
+	byFile := map[string]manifest.Snapshot{}
+	for _, r := range m.Snapshots {
+		byFile[r.File] = r
+	}
+	return s.applySidecar(byFile)
+}
+
+func (s *Series) applySidecar(byFile map[string]manifest.Snapshot) []time.Time {
+	var times []time.Time
+	s.RSS = make([]*int64, len(s.Heads))
+	for i, h := range s.Heads {
+		r, ok := byFile[TrimCompression(filepath.Base(h.Path))]
+		if !ok {
+			continue
+		}
+		times = append(times, r.Time)
+		s.RSS[i] = r.RSS
+		h.File.PID = cmp.Or(r.PID, h.File.PID)
+		if t, ok := parseTrigger(r.Trigger); ok {
+			h.File.Trigger = t
+		}
+	}
+	if len(times) != len(s.Heads) {
+		return nil
+	}
+	return times
+}
+
+func parseTrigger(name string) (Trigger, bool) {
+	i := slices.Index(triggerNames[:], name)
+	return Trigger(max(i, 0)), i > 0
+}
+
+// renamed puts the name that the user knows into the error of a spooled file.
+func renamed(err error, f sourceFile) error {
+	if f.open == f.path {
+		return err
+	}
+	var format *FormatError
+	var syntax *SyntaxError
+	switch {
+	case errors.As(err, &format):
+		format.File = f.path
+	case errors.As(err, &syntax):
+		syntax.File = f.path
+	}
+	return err
+}

@@ -1,0 +1,156 @@
+package heapfile
+
+import (
+	"fmt"
+	"strings"
+)
+
+// warn says what a reader should know before believing a comparison of the
+// snapshots.
+func (s *Series) warn() {
+	s.warnOthers()
+	s.warnImages()
+	s.warnMissing()
+	s.warnTrigger()
+	s.warnMixed()
+	s.warnClock()
+}
+
+func (s *Series) warnf(kind WarningKind, format string, args ...any) {
+	s.Warnings = append(s.Warnings, Warning{Kind: kind, Count: 1, Msg: fmt.Sprintf(format, args...)})
+}
+
+func (s *Series) warnOthers() {
+	if len(s.Others) == 0 {
+		return
+	}
+	s.warnf(WarnManyProcesses, "several processes wrote here; taking %s with %d snapshots; left out: %s (choose with --process)",
+		s.Process, s.Process.Files, joinProcesses(s.Others))
+}
+
+// warnImages reports restarts and forks.
+func (s *Series) warnImages() {
+	images := imagesOf(s.Heads)
+	if images < 2 {
+		return
+	}
+	if forked(s.Heads, s.Spaces) {
+		s.warnf(WarnFork, "cumulative counts fall although the mappings stay: forked processes overwrote one another's files, "+
+			"or the process restarted without address randomisation; record again with HEAPPROFILE_USE_PID=1 (gperftools 2.11 or later)")
+		return
+	}
+	s.warnf(WarnRestart, "the process restarted: %d process images in this series, their counts start anew", images)
+}
+
+func imagesOf(heads []*Snapshot) int {
+	if len(heads) == 0 {
+		return 0
+	}
+	return heads[len(heads)-1].Epoch - heads[0].Epoch + 1
+}
+
+// forked says whether two images that follow one another are mapped alike.
+func forked(heads []*Snapshot, list []AddressSpace) bool {
+	first := map[int][]Mapping{} // by epoch
+	for _, sp := range list {
+		if _, ok := first[sp.Epoch]; !ok {
+			first[sp.Epoch] = sp.Mappings
+		}
+	}
+	for i := 1; i < len(heads); i++ {
+		a, b := heads[i-1].Epoch, heads[i].Epoch
+		if a != b && len(first[a]) > 0 && len(first[b]) > 0 && !anchorsMoved(first[a], first[b]) {
+			return true
+		}
+	}
+	return false
+}
+
+// warnMissing reports gaps in the numbers.
+func (s *Series) warnMissing() {
+	var gaps []string
+	missing := 0
+	for i := 1; i < len(s.Heads); i++ {
+		a, b := s.Heads[i-1].File, s.Heads[i].File
+		if a.Seq < 0 || b.Seq <= a.Seq+1 {
+			continue
+		}
+		missing += b.Seq - a.Seq - 1
+		if len(gaps) < 5 {
+			gaps = append(gaps, gap(a.Seq+1, b.Seq-1))
+		}
+	}
+	if missing > 0 {
+		s.warnf(WarnMissing, "%d numbers are missing from the series: %s", missing, strings.Join(gaps, ", "))
+	}
+}
+
+func gap(from, to int) string {
+	if from == to {
+		return fmt.Sprint(from)
+	}
+	return fmt.Sprintf("%d–%d", from, to)
+}
+
+func (s *Series) warnTrigger() {
+	high := 0
+	for _, t := range s.Triggers {
+		if t == TriggerHighWater {
+			high++
+		}
+	}
+	if 2*high > len(s.Heads) {
+		s.warnf(WarnHighWater, "snapshots were taken at record highs of the heap, so its total rises by construction; "+
+			"record with HEAP_PROFILE_TIME_INTERVAL=30 HEAP_PROFILE_INUSE_INTERVAL=0 to compare fairly")
+	}
+}
+
+// warnMixed reports snapshots that cannot be compared number by number.
+func (s *Series) warnMixed() {
+	first := s.Heads[0]
+	for _, h := range s.Heads[1:] {
+		switch {
+		case h.Format != first.Format:
+			s.warnf(WarnMixed, "formats differ: %s is %s, %s is %s", first.Path, first.Format, h.Path, h.Format)
+			return
+		case h.Period != first.Period:
+			s.warnf(WarnMixed, "sampling periods differ: %s has %d, %s has %d", first.Path, first.Period, h.Path, h.Period)
+			return
+		case h.HasAlloc != first.HasAlloc:
+			s.warnf(WarnMixed, "only some of the snapshots have cumulative counts: compare %s with %s", first.Path, h.Path)
+			return
+		}
+	}
+	s.warnVersions()
+}
+
+// warnVersions tells gperftools ≤2.15, which sorts rows, from later ones, which
+// do not and keep allocator frames: stacks of one do not match those of the other.
+func (s *Series) warnVersions() {
+	const enough = 50 // rows that are in order by chance are few
+	var sorted, unsorted *Snapshot
+	for _, h := range s.Heads {
+		switch {
+		case h.Completeness.Sorted:
+			sorted = h
+		case h.Format == FormatHeapProfile && h.Rows >= enough:
+			unsorted = h
+		}
+	}
+	if sorted != nil && unsorted != nil {
+		s.warnf(WarnMixed, "written by different versions of gperftools: %s has sorted rows (2.15 or older), %s has not",
+			sorted.Path, unsorted.Path)
+	}
+}
+
+func (s *Series) warnClock() {
+	if len(s.Heads) < 2 {
+		return
+	}
+	switch s.Clock.Source {
+	case ClockAllocated:
+		s.warnf(WarnClock, "times are not known (file times were lost in copying); growth is measured per byte allocated")
+	case ClockIndex:
+		s.warnf(WarnClock, "times are not known; growth is measured per snapshot")
+	}
+}
