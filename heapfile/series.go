@@ -339,3 +339,16 @@ func renamed(err error, f sourceFile) error {
 	}
 	return err
 }
+
+// PID is the process that wrote the series, 0 if neither names nor a sidecar tell.
+func (s *Series) PID() int {
+	for _, h := range s.Heads {
+		if h.File.PID != 0 {
+			return h.File.PID
+		}
+	}
+	return 0
+}
+
+// Dir is the directory of the snapshots.
+func (s *Series) Dir() string { return filepath.Dir(s.files[0].path) }

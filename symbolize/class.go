@@ -1,0 +1,175 @@
+package symbolize
+
+import (
+	_ "embed" // the rules are a file
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+)
+
+// Class is the role of a frame in an allocation.
+type Class uint8
+
+// Classes, from what is never to blame to what is.
+const (
+	ClassApplication Class = iota // whoever wanted the memory
+	ClassAllocator                // malloc and its kin, and their wrappers
+	ClassRuntime                  // containers, interpreters' loops, start-up code: they allocate for their caller
+)
+
+var classNames = [...]string{"application", "allocator", "runtime"}
+
+// String is the stable name used in JSON.
+func (c Class) String() string { return classNames[c] }
+
+//go:embed rules.txt
+var rulesText string
+
+// Rules tell the class of a frame by its function, or by its module where it has no name.
+type Rules struct{ list []rule }
+
+type rule struct {
+	class    Class
+	module   bool
+	function *regexp.Regexp
+}
+
+// DefaultRules are those of rules.txt.
+func DefaultRules() *Rules {
+	r, err := ParseRules(rulesText, "rules.txt")
+	if err != nil {
+		panic(err) // the file is part of the program
+	}
+	return r
+}
+
+// ParseRules reads rules, one a line: a class, "function" or "module", and a regular expression. The
+// first one that matches counts. Errors name file and line.
+func ParseRules(text, name string) (*Rules, error) {
+	r := &Rules{}
+	for i, line := range strings.Split(text, "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		parsed, err := parseRule(strings.Fields(line))
+		if err != nil {
+			return nil, &heapfile.SyntaxError{File: name, Line: i + 1, Msg: err.Error()}
+		}
+		r.list = append(r.list, parsed)
+	}
+	return r, nil
+}
+
+func parseRule(f []string) (rule, error) {
+	if len(f) < 3 || (f[1] != "function" && f[1] != "module") {
+		return rule{}, fmt.Errorf("want CLASS function|module REGEXP")
+	}
+	out := rule{module: f[1] == "module"}
+	switch f[0] {
+	case "application":
+	case "allocator":
+		out.class = ClassAllocator
+	case "runtime":
+		out.class = ClassRuntime
+	default:
+		return rule{}, fmt.Errorf("unknown class %q: want application, allocator or runtime", f[0])
+	}
+	var err error
+	out.function, err = regexp.Compile(strings.Join(f[2:], " "))
+	return out, err
+}
+
+// classify returns the class of a frame with a function, or with only a module.
+func (r *Rules) classify(function, module string) Class {
+	for i := range r.list {
+		rule := &r.list[i]
+		subject := function
+		if rule.module {
+			subject = module
+		}
+		if subject != "" && rule.function.MatchString(subject) {
+			return rule.class
+		}
+	}
+	return ClassApplication
+}
+
+// FrameRef points at a frame of a stack: the position of its location in the
+// stack, and of the frame in the location. Frame is -1 where the location is unnamed.
+type FrameRef struct {
+	Position int
+	Frame    int
+}
+
+// Blamer finds the frame of a stack that an allocation should be put down to. It keeps
+// what it learned of locations; it is not safe for concurrent use.
+type Blamer struct {
+	s       *Symbols
+	rules   *Rules
+	classes map[LocationID][]Class
+}
+
+// NewBlamer makes a Blamer; nil rules are the default ones.
+func NewBlamer(s *Symbols, rules *Rules) *Blamer {
+	if rules == nil {
+		rules = DefaultRules()
+	}
+	return &Blamer{s: s, rules: rules, classes: map[LocationID][]Class{}}
+}
+
+// Classes are the classes of a location's frames; one for an unnamed location.
+func (b *Blamer) Classes(id LocationID) []Class {
+	if c, ok := b.classes[id]; ok {
+		return c
+	}
+	l := &b.s.Locations[id]
+	module := ""
+	if m := b.s.Module(l); m != nil {
+		module = m.Name()
+	}
+	var out []Class
+	for _, f := range l.Frames {
+		out = append(out, b.rules.classify(f.Function, module))
+	}
+	if len(out) == 0 {
+		out = append(out, b.rules.classify("", module))
+	}
+	b.classes[id] = out
+	return out
+}
+
+// Blame is the frame nearest the leaf that belongs to the application; else the nearest one that is not the
+// allocator's; else the leaf. ok is false for an empty stack.
+func (b *Blamer) Blame(stack []LocationID) (ref FrameRef, ok bool) {
+	if len(stack) == 0 {
+		return FrameRef{}, false
+	}
+	for _, skip := range []Class{ClassRuntime, ClassAllocator} {
+		if ref, ok := b.first(stack, skip); ok {
+			return ref, true
+		}
+	}
+	return b.refTo(stack[0], 0, 0), true
+}
+
+// first finds the first frame whose class is neither the allocator's nor skip.
+func (b *Blamer) first(stack []LocationID, skip Class) (FrameRef, bool) {
+	for i, id := range stack {
+		for k, c := range b.Classes(id) {
+			if c != ClassAllocator && c != skip {
+				return b.refTo(id, i, k), true
+			}
+		}
+	}
+	return FrameRef{}, false
+}
+
+func (b *Blamer) refTo(id LocationID, position, frame int) FrameRef {
+	if !b.s.Locations[id].Named() {
+		frame = -1
+	}
+	return FrameRef{Position: position, Frame: frame}
+}

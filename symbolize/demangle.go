@@ -1,0 +1,91 @@
+package symbolize
+
+import (
+	"strings"
+
+	"github.com/ianlancetaylor/demangle"
+)
+
+// Demangle is how much of a C++ or Rust name is shown.
+type Demangle uint8
+
+// The ways to show names.
+const (
+	DemangleSimple Demangle = iota // without parameters and clone suffixes; templates are kept
+	DemangleFull                   // everything
+	DemangleNone                   // the linkage name
+	DemangleLLVM                   // everything, in the style of llvm-symbolizer
+)
+
+// maxMangled caps the names that are demangled: the time for crafted ones is exponential.
+const maxMangled = 16 << 10
+
+// demangle gives every frame the name for people. Each linkage name is demangled once.
+func (s *Symbols) demangle(o Options) {
+	names := map[string]string{}
+	for i := range s.Locations {
+		frames := s.Locations[i].Frames
+		for k := range frames {
+			f := &frames[k]
+			if f.Linkage == "" {
+				continue
+			}
+			name, ok := names[f.Linkage]
+			if !ok {
+				name = demangleName(f.Linkage, o.Demangle)
+				names[f.Linkage] = name
+			}
+			f.Function = name
+		}
+	}
+}
+
+// demangleName shows a linkage name; names that are not mangled stay as they are.
+func demangleName(linkage string, mode Demangle) string {
+	if mode == DemangleNone || len(linkage) > maxMangled || !isMangled(linkage) {
+		return linkage
+	}
+	var options []demangle.Option
+	switch mode {
+	case DemangleSimple:
+		options = []demangle.Option{demangle.NoParams, demangle.NoEnclosingParams, demangle.NoClones}
+	case DemangleLLVM:
+		options = []demangle.Option{demangle.LLVMStyle}
+	}
+	name, err := demangle.ToString(linkage, options...)
+	if err != nil {
+		return linkage
+	}
+	if mode == DemangleLLVM {
+		return spaceClosers(operatorTemplates.Replace(name))
+	}
+	return name
+}
+
+// operatorTemplates drops the blank between operator< and its template arguments, as llvm-symbolizer 14 does.
+var operatorTemplates = strings.NewReplacer("operator<< <", "operator<<<", "operator< <", "operator<<")
+
+// spaceClosers writes `> >` where templates close, as llvm-symbolizer 14 does, but keeps operator>>.
+func spaceClosers(name string) string {
+	if !strings.Contains(name, ">>") {
+		return name
+	}
+	var b strings.Builder
+	for i := range len(name) {
+		if i > 0 && name[i] == '>' && name[i-1] == '>' && !strings.HasSuffix(name[:i], "operator>") {
+			b.WriteByte(' ')
+		}
+		b.WriteByte(name[i])
+	}
+	return b.String()
+}
+
+// isMangled recognises Itanium (_Z, with one to four underscores) and Rust v0 (_R) names.
+func isMangled(s string) bool {
+	rest := strings.TrimLeft(s, "_")
+	under := len(s) - len(rest)
+	if rest == "" || under == 0 {
+		return false
+	}
+	return (rest[0] == 'Z' && under <= 4) || (rest[0] == 'R' && under == 1)
+}

@@ -1,0 +1,122 @@
+package symbolize
+
+import (
+	"errors"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
+)
+
+// finder looks for files on this machine.
+type finder struct{ o Options }
+
+// debugDirs are where separate debug files lie.
+func (f finder) debugDirs() []string {
+	if f.o.DebugDirs != nil {
+		return f.o.DebugDirs
+	}
+	return []string{filepath.Join(f.o.Sysroot, "/usr/lib/debug")}
+}
+
+// module opens the file of a module: --binary for the program, else the mapped path under the sysroot, else
+// the debug file with the recorded build ID.
+func (f finder) module(m *Module, main bool) (*elffile.File, error) {
+	path := filepath.Join(f.o.Sysroot, m.Path)
+	if f.o.Sysroot == "" {
+		path = m.Path
+	}
+	if main && f.o.Binary != "" {
+		path = f.o.Binary
+	}
+	file, err := elffile.Open(path)
+	if err == nil {
+		return file, nil
+	}
+	if byID := f.byBuildID(m.BuildID); byID != nil {
+		return byID, nil
+	}
+	return nil, err
+}
+
+// byBuildID opens DIR/.build-id/ab/cdef….debug.
+func (f finder) byBuildID(id string) *elffile.File {
+	if len(id) < 3 || strings.Trim(id, "0123456789abcdef") != "" {
+		return nil
+	}
+	for _, dir := range f.debugDirs() {
+		file, err := elffile.Open(filepath.Join(dir, ".build-id", id[:2], id[2:]+".debug"))
+		if err != nil {
+			continue
+		}
+		if file.BuildID == id {
+			return file
+		}
+		file.Close()
+	}
+	return nil
+}
+
+// debugFile opens the separate debug file of a file that has no debug information: by build ID,
+// else by .gnu_debuglink, whose CRC must agree. nil if there is none.
+func (f finder) debugFile(file *elffile.File) *elffile.File {
+	if d := f.byBuildID(file.BuildID); d != nil {
+		return d
+	}
+	name, crc, ok := file.DebugLink()
+	if !ok || strings.ContainsRune(name, '/') {
+		return nil
+	}
+	dir := filepath.Dir(file.Path)
+	inRoot := strings.TrimPrefix(dir, filepath.Clean(f.o.Sysroot))
+	candidates := []string{filepath.Join(dir, name), filepath.Join(dir, ".debug", name)}
+	for _, d := range f.debugDirs() {
+		candidates = append(candidates, filepath.Join(d, inRoot, name))
+	}
+	for _, c := range candidates {
+		if sum, err := fileCRC(c); err != nil || sum != crc {
+			continue
+		}
+		if d, err := elffile.Open(c); err == nil {
+			return d
+		}
+	}
+	return nil
+}
+
+func fileCRC(path string) (uint32, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return 0, errors.Join(err, os.ErrInvalid)
+	}
+	sum := crc32.NewIEEE()
+	_, err = io.Copy(sum, file)
+	return sum.Sum32(), err
+}
+
+// altFile opens dwz's supplementary file, whose build ID must agree. nil if there is none.
+func (f finder) altFile(file *elffile.File) *elffile.File {
+	name, id, ok := file.AltLink()
+	if !ok {
+		return nil
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(filepath.Dir(file.Path), name)
+	} else if f.o.Sysroot != "" {
+		name = filepath.Join(f.o.Sysroot, name)
+	}
+	if alt, err := elffile.Open(name); err == nil {
+		if alt.BuildID == id {
+			return alt
+		}
+		alt.Close()
+	}
+	return f.byBuildID(id)
+}

@@ -1,0 +1,211 @@
+package symbolize
+
+import (
+	"cmp"
+	"path/filepath"
+	"strings"
+
+	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf"
+	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
+)
+
+// image is a module's symbols and debug information, from its own file or others.
+type image struct {
+	file    *elffile.File
+	debug   *elffile.File // separate debug file, or nil
+	alt     *elffile.File // dwz's supplementary file, or nil
+	split   []*elffile.File
+	symbols *elffile.SymbolTable
+	dwarf   *dwarf.Data
+	finder  finder
+	dwo     map[uint64]*dwarf.Data
+}
+
+// openImage finds what can name the file's addresses. The image is usable, and must be closed, even if an error is returned.
+func openImage(file *elffile.File, f finder) (*image, error) {
+	img := &image{file: file, symbols: &elffile.SymbolTable{}, finder: f, dwo: map[uint64]*dwarf.Data{}}
+	info := file
+	if !hasDebug(file) {
+		if img.debug = f.debugFile(file); img.debug != nil {
+			info = img.debug
+		}
+	}
+	table := file
+	if !file.Has(".symtab") && img.debug != nil && img.debug.Has(".symtab") {
+		table = img.debug
+	}
+	symbols, err := table.Symbols()
+	if err != nil {
+		return img, err
+	}
+	img.symbols = symbols
+	if hasDebug(info) {
+		img.dwarf, err = img.openDWARF(info)
+	}
+	return img, err
+}
+
+func hasDebug(f *elffile.File) bool { return f.Has(".debug_info") || f.Has(".zdebug_info") }
+
+func (img *image) openDWARF(info *elffile.File) (*dwarf.Data, error) {
+	sections, err := debugSections(info, "")
+	if err != nil {
+		return nil, err
+	}
+	o := dwarf.Options{Split: img.splitUnit(info)}
+	if img.alt = img.finder.altFile(info); img.alt != nil {
+		alt, err := debugSections(img.alt, "")
+		if err != nil {
+			return nil, err
+		}
+		o.Alt = dwarf.New(alt, dwarf.Options{})
+	}
+	return dwarf.New(sections, o), nil
+}
+
+// debugSections reads the sections that lookups need; suffix is ".dwo" for split units.
+func debugSections(f *elffile.File, suffix string) (s dwarf.Sections, err error) {
+	for _, part := range []struct {
+		name string
+		to   *[]byte
+	}{
+		{".debug_info", &s.Info}, {".debug_abbrev", &s.Abbrev}, {".debug_line", &s.Line}, {".debug_str", &s.Str},
+		{".debug_line_str", &s.LineStr}, {".debug_str_offsets", &s.StrOffsets}, {".debug_addr", &s.Addr},
+		{".debug_ranges", &s.Ranges}, {".debug_rnglists", &s.RngLists},
+	} {
+		if *part.to, err = f.Section(part.name + suffix); err != nil {
+			return dwarf.Sections{}, err
+		}
+	}
+	return s, nil
+}
+
+// splitUnit returns a function that opens the .dwo file of a skeleton unit, each once.
+func (img *image) splitUnit(info *elffile.File) func(string, string, uint64) *dwarf.Data {
+	return func(name, compDir string, id uint64) *dwarf.Data {
+		if d, ok := img.dwo[id]; ok {
+			return d
+		}
+		img.dwo[id] = img.openSplit(info, name, compDir)
+		return img.dwo[id]
+	}
+}
+
+func (img *image) openSplit(info *elffile.File, name, compDir string) *dwarf.Data {
+	candidates := []string{name, filepath.Join(filepath.Dir(info.Path), filepath.Base(name))}
+	if !filepath.IsAbs(name) {
+		candidates[0] = filepath.Join(compDir, name)
+	}
+	candidates[0] = filepath.Join(img.finder.o.Sysroot, candidates[0])
+	for _, c := range candidates {
+		f, err := elffile.Open(c)
+		if err != nil {
+			continue
+		}
+		img.split = append(img.split, f)
+		if s, err := debugSections(f, ".dwo"); err == nil && len(s.Info) > 0 {
+			return dwarf.New(s, dwarf.Options{})
+		}
+	}
+	return nil
+}
+
+func (img *image) debugPath() string {
+	if img.debug == nil {
+		return ""
+	}
+	return img.debug.Path
+}
+
+// close releases all files but the module's own.
+func (img *image) close() {
+	for _, f := range append([]*elffile.File{img.debug, img.alt}, img.split...) {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+// name gives the locations, sorted by offset, their frames with linkage names.
+// Function still holds the unqualified name, for want of a linkage name.
+func (img *image) name(located []*Location) error {
+	var err error
+	if img.dwarf != nil {
+		err = img.nameByDWARF(located)
+	}
+	for _, l := range located {
+		img.nameBySymbol(l)
+	}
+	return err
+}
+
+func (img *image) nameByDWARF(located []*Location) error {
+	byCall := map[uint64][]*Location{}
+	var calls []uint64
+	for _, l := range located {
+		call := l.Offset - 1
+		if byCall[call] == nil {
+			calls = append(calls, call)
+		}
+		byCall[call] = append(byCall[call], l)
+	}
+	return img.dwarf.Lookup(calls, func(call uint64, frames []dwarf.Frame) {
+		for _, l := range byCall[call] {
+			l.Frames = convertFrames(frames)
+			l.Source = SourceDWARF
+		}
+	})
+}
+
+func convertFrames(frames []dwarf.Frame) []Frame {
+	out := make([]Frame, len(frames))
+	for i, f := range frames {
+		out[i] = Frame{
+			Function: f.Name, Linkage: f.Linkage, File: f.File,
+			Line: f.Line, Column: f.Column, StartLine: f.StartLine, Inlined: f.Inlined,
+		}
+	}
+	return out
+}
+
+// nameBySymbol gives the outermost function the name of the symbol table, which is more
+// exact than that of debug information: it has clone suffixes (.isra.0, .cold) and the
+// alias that was linked. Where debug information knows no function at all, the symbol is
+// all there is.
+func (img *image) nameBySymbol(l *Location) {
+	prefer := ""
+	if n := len(l.Frames); n > 0 && !img.finder.o.exact {
+		prefer = cmp.Or(l.Frames[n-1].Linkage, l.Frames[n-1].Function)
+	}
+	match, ok := img.symbols.Find(l.Offset-1, prefer)
+	if !ok || match.Name == "" {
+		if !img.finder.o.exact {
+			l.dropNameless()
+		}
+		return
+	}
+	if !l.Named() {
+		l.Frames = []Frame{{}}
+		l.Source = SourceSymbols
+		if img.symbols.Dynamic {
+			l.Source = SourceExports
+		}
+	}
+	outermost := &l.Frames[len(l.Frames)-1]
+	outermost.Linkage = match.Name
+	outermost.File = cmp.Or(outermost.File, match.File)
+}
+
+// dropNameless removes frames that have a position but no function: assembler
+// code without a symbol. They would count as named.
+func (l *Location) dropNameless() {
+	if n := len(l.Frames); n > 0 && l.Frames[n-1].Linkage == "" && l.Frames[n-1].Function == "" {
+		l.Frames, l.Source = nil, SourceNone
+	}
+}
+
+// near is the last symbol before an address.
+func (img *image) near(addr uint64) (string, uint64, bool) {
+	name, distance, ok := img.symbols.Near(addr)
+	return strings.TrimSpace(name), distance, ok
+}

@@ -1,0 +1,146 @@
+package dwarf
+
+import "slices"
+
+// Frame is one function at an address. Of several, the innermost comes first
+// and all but the last were inlined into the one that follows.
+type Frame struct {
+	Name    string // DW_AT_name: unqualified
+	Linkage string // DW_AT_linkage_name: mangled, "" where there is none
+	File    string
+	Line    int
+	Column  int
+	// StartLine is where the function is declared.
+	StartLine int
+	Inlined   bool
+}
+
+// Lookup calls found for each of the sorted, unique addresses that a function
+// or a line is known for, in no particular order. Frames without a function
+// carry only a position.
+//
+// The error is the first fault that cost an answer; other answers are not affected.
+func (d *Data) Lookup(addrs []uint64, found func(addr uint64, frames []Frame)) error {
+	left, fault := d.lookupRanged(addrs, found)
+	for _, u := range d.unranged {
+		if len(left) == 0 {
+			break
+		}
+		answered, err := u.lookup(left, false, found)
+		if fault == nil {
+			fault = err
+		}
+		left = slices.DeleteFunc(left, func(a uint64) bool { return answered[a] })
+	}
+	if fault == nil && len(d.Faults) > 0 {
+		fault = d.Faults[0]
+	}
+	return fault
+}
+
+// lookupRanged asks the units that say that they hold an address, and returns
+// the addresses that are left.
+func (d *Data) lookupRanged(addrs []uint64, found func(uint64, []Frame)) (left []uint64, fault error) {
+	wanted := map[*unit][]uint64{}
+	var order []*unit
+	for _, a := range addrs {
+		units := d.index.find(a)
+		if len(units) == 0 {
+			left = append(left, a)
+			continue
+		}
+		u := units[0]
+		if wanted[u] == nil {
+			order = append(order, u)
+		}
+		wanted[u] = append(wanted[u], a)
+	}
+	for _, u := range order {
+		if _, err := u.lookup(wanted[u], true, found); err != nil && fault == nil {
+			fault = err
+		}
+	}
+	return left, fault
+}
+
+// lookup answers the sorted addresses of one unit. owned says that its ranges hold them.
+func (u *unit) lookup(addrs []uint64, owned bool, found func(uint64, []Frame)) (map[uint64]bool, error) {
+	code := u.splitUnit()
+	functions, fault := code.functions(addrs)
+	var lines *lineTable
+	rows := make([]row, len(addrs))
+	if u.hasLine {
+		var err error
+		if lines, err = u.lineTable(); err == nil {
+			rows, err = lines.rows(addrs)
+		}
+		if fault == nil {
+			fault = err
+		}
+	}
+	answered := map[uint64]bool{}
+	for i, a := range addrs {
+		fn := functionOf(functions, a)
+		if fn == nil && (!owned || !rows[i].ok) {
+			continue
+		}
+		answered[a] = true
+		found(a, frames(fn, a, rows[i], lines))
+	}
+	return answered, fault
+}
+
+// splitUnit is the unit that holds the entries: for a skeleton that of its .dwo file,
+// if it can be found.
+func (u *unit) splitUnit() *unit {
+	if u.dwoName == "" || u.data.split == nil {
+		return u
+	}
+	split := u.data.split(u.dwoName, u.compDir, u.dwoID)
+	if split == nil {
+		return u
+	}
+	for _, s := range split.units {
+		if s.dwoID == u.dwoID && s.isCode() {
+			s.addrBase, s.lowPC = u.addrBase, u.lowPC
+			s.data.sec.Addr = u.data.sec.Addr
+			if s.version < 5 {
+				s.rangesBase = u.rangesBase
+				s.data.sec.Ranges = u.data.sec.Ranges
+			}
+			return s
+		}
+	}
+	return u
+}
+
+// frames builds the frames at an address, innermost first: the innermost has
+// the position of the line table, each caller that of the call.
+func frames(fn *function, a uint64, r row, lines *lineTable) []Frame {
+	pos := position(lines, r)
+	if fn == nil {
+		return []Frame{pos}
+	}
+	chain := fn.chain(a)
+	out := make([]Frame, 0, len(chain)+1)
+	for i := len(chain) - 1; i >= 0; i-- {
+		in := chain[i]
+		out = append(out, pos.named(in.name, true))
+		pos = position(lines, row{in.callFile, in.callLine, in.callColumn, true})
+	}
+	return append(out, pos.named(fn.name, false))
+}
+
+func position(lines *lineTable, r row) Frame {
+	if lines == nil || !r.ok {
+		return Frame{}
+	}
+	return Frame{File: lines.fileName(r.file), Line: clampInt(r.line), Column: clampInt(r.column)}
+}
+
+func (f Frame) named(n funcName, inlined bool) Frame {
+	f.Name, f.Linkage, f.StartLine, f.Inlined = n.name, n.linkage, clampInt(n.line), inlined
+	return f
+}
+
+func clampInt(v uint64) int { return int(min(v, 1<<31-1)) }

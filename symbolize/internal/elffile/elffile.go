@@ -1,0 +1,274 @@
+// Package elffile opens ELF files as hostile input: a crafted or damaged file
+// gives an error, never a panic, and no more memory than the sections that are
+// asked for.
+//
+// The file is mapped, not read: of a binary of gigabytes only the touched pages
+// are loaded.
+package elffile
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/klauspost/compress/zlib"
+	"github.com/klauspost/compress/zstd"
+)
+
+// File is an open ELF file.
+type File struct {
+	Path    string
+	Type    elf.Type
+	Machine elf.Machine
+	Progs   []elf.ProgHeader
+	// BuildID is the GNU build ID in hex, "" where there is none.
+	BuildID string
+
+	data     []byte
+	unmap    func() error
+	sections []elf.SectionHeader
+}
+
+// Open maps a file and reads its headers. Only 64-bit little-endian files
+// (x86-64, arm64, riscv64, …) are supported.
+func Open(path string) (*File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, unmap, err := mapFile(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	e := &File{Path: path, data: data, unmap: unmap}
+	if err := e.Guard(e.parse); err != nil {
+		e.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+// Close unmaps the file. Sections must not be used afterwards.
+func (f *File) Close() error {
+	if f.unmap == nil {
+		return nil
+	}
+	unmap := f.unmap
+	f.unmap, f.data = nil, nil
+	return unmap()
+}
+
+func (f *File) parse() error {
+	if len(f.data) >= elf.EI_NIDENT && string(f.data[:4]) == elf.ELFMAG &&
+		(elf.Class(f.data[elf.EI_CLASS]) != elf.ELFCLASS64 || elf.Data(f.data[elf.EI_DATA]) != elf.ELFDATA2LSB) {
+		return fmt.Errorf("%s: not a 64-bit little-endian ELF file, which is all that is supported", f.Path)
+	}
+	e, err := elf.NewFile(bytes.NewReader(f.data))
+	if err != nil {
+		return fmt.Errorf("%s: not a readable ELF file: %w", f.Path, err)
+	}
+	f.Type, f.Machine = e.Type, e.Machine
+	for _, p := range e.Progs {
+		f.Progs = append(f.Progs, p.ProgHeader)
+	}
+	for _, s := range e.Sections {
+		f.sections = append(f.sections, s.SectionHeader)
+	}
+	f.BuildID = f.findBuildID()
+	return nil
+}
+
+// bytesAt is a part of the file; nil when the file does not hold all of it.
+func (f *File) bytesAt(off, size uint64) []byte {
+	if off > uint64(len(f.data)) || size > uint64(len(f.data))-off {
+		return nil
+	}
+	return f.data[off : off+size : off+size]
+}
+
+// At returns the n bytes at an ELF virtual address, nil if the file has no
+// content there (a debug file has not).
+func (f *File) At(vaddr, n uint64) []byte {
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_LOAD && vaddr >= p.Vaddr && vaddr-p.Vaddr < p.Filesz && n <= p.Filesz-(vaddr-p.Vaddr) {
+			return f.bytesAt(p.Off+vaddr-p.Vaddr, n)
+		}
+	}
+	return nil
+}
+
+// Has says whether a section with content exists.
+func (f *File) Has(name string) bool {
+	s := f.section(name)
+	return s != nil && s.Type != elf.SHT_NOBITS && s.FileSize > 0
+}
+
+func (f *File) section(name string) *elf.SectionHeader {
+	for i := range f.sections {
+		if f.sections[i].Name == name {
+			return &f.sections[i]
+		}
+	}
+	return nil
+}
+
+// Section returns a section's bytes, decompressed; nil where there is no such
+// section. Debug sections are also found in the old form .zdebug_*.
+func (f *File) Section(name string) ([]byte, error) {
+	if s := f.section(name); s != nil && s.Type != elf.SHT_NOBITS {
+		raw := f.bytesAt(s.Offset, s.FileSize)
+		if raw == nil {
+			return nil, f.fault(name, "lies outside the file: is it truncated?")
+		}
+		if s.Flags&elf.SHF_COMPRESSED != 0 {
+			return f.decompress(name, raw)
+		}
+		return raw, nil
+	}
+	if debug, ok := strings.CutPrefix(name, ".debug_"); ok {
+		if s := f.section(".zdebug_" + debug); s != nil {
+			return f.decompressOld(s.Name, f.bytesAt(s.Offset, s.FileSize))
+		}
+	}
+	return nil, nil
+}
+
+func (f *File) fault(section, format string, args ...any) error {
+	return fmt.Errorf("%s: section %s: %s", f.Path, section, fmt.Sprintf(format, args...))
+}
+
+// maxRatio and maxSection stop decompression bombs. Debug information compresses
+// about 3:1; zlib cannot exceed 1032:1.
+const (
+	maxRatio   = 1100
+	maxSection = 1 << 34
+)
+
+// decompress reads an SHF_COMPRESSED section: an Elf64_Chdr, then the stream.
+func (f *File) decompress(name string, raw []byte) ([]byte, error) {
+	if len(raw) < 24 {
+		return nil, f.fault(name, "a compression header needs 24 bytes, there are %d", len(raw))
+	}
+	kind := elf.CompressionType(binary.LittleEndian.Uint32(raw))
+	size := binary.LittleEndian.Uint64(raw[8:])
+	switch kind {
+	case elf.COMPRESS_ZLIB:
+		return f.inflate(name, raw[24:], size)
+	case elf.COMPRESS_ZSTD:
+		z, err := zstd.NewReader(bytes.NewReader(raw[24:]), zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			return nil, f.fault(name, "%v", err)
+		}
+		defer z.Close()
+		return f.readAll(name, z, size, len(raw))
+	}
+	return nil, f.fault(name, "compression type %d is not supported", kind)
+}
+
+// decompressOld reads a .zdebug_ section: "ZLIB", the size, the stream.
+func (f *File) decompressOld(name string, raw []byte) ([]byte, error) {
+	if len(raw) < 12 || string(raw[:4]) != "ZLIB" {
+		return nil, f.fault(name, "it does not start with ZLIB")
+	}
+	return f.inflate(name, raw[12:], binary.BigEndian.Uint64(raw[4:]))
+}
+
+func (f *File) inflate(name string, stream []byte, size uint64) ([]byte, error) {
+	z, err := zlib.NewReader(bytes.NewReader(stream))
+	if err != nil {
+		return nil, f.fault(name, "%v", err)
+	}
+	defer z.Close()
+	return f.readAll(name, z, size, len(stream))
+}
+
+func (f *File) readAll(name string, r io.Reader, size uint64, compressed int) ([]byte, error) {
+	if size > maxSection || size > maxRatio*uint64(compressed)+4096 {
+		return nil, f.fault(name, "%d bytes claim to decompress to %d", compressed, size)
+	}
+	out := make([]byte, size)
+	if _, err := io.ReadFull(r, out); err != nil {
+		return nil, f.fault(name, "cannot be decompressed: %v", err)
+	}
+	return out, nil
+}
+
+// notes calls visit for each note of PT_NOTE segments and SHT_NOTE sections until it returns true.
+func (f *File) notes(visit func(name string, kind uint32, desc []byte) bool) {
+	for _, s := range f.sections {
+		if s.Type == elf.SHT_NOTE && eachNote(f.bytesAt(s.Offset, s.FileSize), s.Addralign, visit) {
+			return
+		}
+	}
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_NOTE && eachNote(f.bytesAt(p.Off, p.Filesz), p.Align, visit) {
+			return
+		}
+	}
+}
+
+func eachNote(b []byte, align uint64, visit func(string, uint32, []byte) bool) bool {
+	if align != 8 {
+		align = 4
+	}
+	for len(b) >= 12 {
+		nameSize := uint64(binary.LittleEndian.Uint32(b))
+		descSize := uint64(binary.LittleEndian.Uint32(b[4:]))
+		kind := binary.LittleEndian.Uint32(b[8:])
+		nameEnd := 12 + (nameSize+3)&^3
+		descEnd := nameEnd + (descSize+align-1)&^(align-1)
+		if nameEnd+descSize > uint64(len(b)) {
+			return false
+		}
+		name := strings.TrimRight(string(b[12:12+nameSize]), "\x00")
+		if visit(name, kind, b[nameEnd:nameEnd+descSize]) {
+			return true
+		}
+		b = b[min(descEnd, uint64(len(b))):]
+	}
+	return false
+}
+
+func (f *File) findBuildID() (id string) {
+	f.notes(func(name string, kind uint32, desc []byte) bool {
+		if name != "GNU" || kind != 3 || len(desc) == 0 {
+			return false
+		}
+		id = hex.EncodeToString(desc)
+		return true
+	})
+	return id
+}
+
+// DebugLink is the .gnu_debuglink: the name of the separate debug file, and its CRC-32.
+func (f *File) DebugLink() (name string, crc uint32, ok bool) {
+	b, err := f.Section(".gnu_debuglink")
+	if err != nil || len(b) < 8 {
+		return "", 0, false
+	}
+	n := bytes.IndexByte(b, 0)
+	if n <= 0 || (n+4)&^3+4 > len(b) {
+		return "", 0, false
+	}
+	return string(b[:n]), binary.LittleEndian.Uint32(b[(n+4)&^3:]), true
+}
+
+// AltLink is the .gnu_debugaltlink: the name of dwz's supplementary file, and its build ID in hex.
+func (f *File) AltLink() (name, buildID string, ok bool) {
+	b, err := f.Section(".gnu_debugaltlink")
+	n := bytes.IndexByte(b, 0)
+	if err != nil || n <= 0 {
+		return "", "", false
+	}
+	return string(b[:n]), hex.EncodeToString(b[n+1:]), true
+}
+
+// errPanic wraps what debug/elf or a vanished page made of a file.
+var errPanic = errors.New("damaged, or truncated while it was read")

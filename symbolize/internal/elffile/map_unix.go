@@ -1,0 +1,32 @@
+//go:build unix
+
+package elffile
+
+import (
+	"errors"
+	"math"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// mapFile maps a regular file read-only.
+func mapFile(f *os.File) ([]byte, func() error, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case !info.Mode().IsRegular():
+		return nil, nil, errors.New("not a regular file")
+	case info.Size() == 0:
+		return nil, nil, errors.New("empty")
+	case info.Size() > math.MaxInt:
+		return nil, nil, errors.New("too large to map")
+	}
+	data, err := unix.Mmap(int(f.Fd()), 0, int(info.Size()), unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return nil, nil, err
+	}
+	return data, func() error { return unix.Munmap(data) }, nil
+}

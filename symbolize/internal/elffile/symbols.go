@@ -1,0 +1,172 @@
+package elffile
+
+import (
+	"bytes"
+	"cmp"
+	"debug/elf"
+	"encoding/binary"
+	"slices"
+)
+
+// Symbol is a symbol that names code.
+type Symbol struct {
+	Addr, Size uint64
+	name       uint32
+	file       uint32 // name of the source file, of local symbols only
+	limit      uint64 // end of its section, for symbols without a size
+}
+
+// SymbolTable names addresses by the file's .symtab, or where it is stripped
+// by its .dynsym.
+type SymbolTable struct {
+	symbols []Symbol // sorted by address; one per address
+	aliases []Symbol // all, sorted by address, the chosen one of an address last
+	names   []byte
+	// Dynamic says that the table is .dynsym: only exported functions are known.
+	Dynamic bool
+}
+
+// symbolSize is that of an Elf64_Sym.
+const symbolSize = 24
+
+// Symbols reads the symbol table.
+func (f *File) Symbols() (*SymbolTable, error) {
+	for _, table := range []struct{ symbols, names string }{{".symtab", ".strtab"}, {".dynsym", ".dynstr"}} {
+		if !f.Has(table.symbols) {
+			continue
+		}
+		raw, err := f.Section(table.symbols)
+		if err != nil {
+			return nil, err
+		}
+		names, err := f.Section(table.names)
+		if err != nil {
+			return nil, err
+		}
+		t := &SymbolTable{names: names, Dynamic: table.symbols == ".dynsym"}
+		t.read(raw, f.sections)
+		return t, nil
+	}
+	return &SymbolTable{}, nil
+}
+
+func (t *SymbolTable) read(raw []byte, sections []elf.SectionHeader) {
+	var file uint32 // local symbols follow the STT_FILE that they come from
+	for ; len(raw) >= symbolSize; raw = raw[symbolSize:] {
+		kind := elf.ST_TYPE(raw[4])
+		index := binary.LittleEndian.Uint16(raw[6:])
+		if kind == elf.STT_FILE {
+			file = binary.LittleEndian.Uint32(raw)
+		}
+		if !namesCode(kind) || index == uint16(elf.SHN_UNDEF) || int(index) >= len(sections) {
+			continue
+		}
+		section := sections[index]
+		if section.Flags&elf.SHF_EXECINSTR == 0 {
+			continue
+		}
+		s := Symbol{
+			name:  binary.LittleEndian.Uint32(raw),
+			Addr:  binary.LittleEndian.Uint64(raw[8:]),
+			Size:  binary.LittleEndian.Uint64(raw[16:]),
+			limit: section.Addr + section.Size,
+		}
+		if elf.ST_BIND(raw[4]) == elf.STB_LOCAL {
+			s.file = file
+		}
+		if kind == elf.STT_NOTYPE && isMappingSymbol(t.text(s.name)) {
+			continue
+		}
+		t.aliases = append(t.aliases, s)
+	}
+	slices.SortStableFunc(t.aliases, func(a, b Symbol) int {
+		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Size, b.Size))
+	})
+	for i, s := range t.aliases {
+		if i+1 == len(t.aliases) || t.aliases[i+1].Addr != s.Addr {
+			t.symbols = append(t.symbols, s)
+		}
+	}
+}
+
+func namesCode(t elf.SymType) bool {
+	return t == elf.STT_FUNC || t == elf.STT_GNU_IFUNC || t == elf.STT_NOTYPE || t == elf.STT_OBJECT
+}
+
+// isMappingSymbol recognises the arm64 assembler's $x and $d.
+func isMappingSymbol(name string) bool {
+	return name == "" || (len(name) >= 2 && name[0] == '$' && (len(name) == 2 || name[2] == '.'))
+}
+
+// text is a string of the table's string section.
+func (t *SymbolTable) text(off uint32) string {
+	if uint64(off) >= uint64(len(t.names)) {
+		return ""
+	}
+	b := t.names[off:]
+	if n := bytes.IndexByte(b, 0); n >= 0 {
+		b = b[:n]
+	}
+	return string(b)
+}
+
+// Len is the number of symbols that name code.
+func (t *SymbolTable) Len() int { return len(t.symbols) }
+
+// before is the index of the last symbol that starts at or before an address, -1 if there is none.
+func (t *SymbolTable) before(addr uint64) int {
+	i, ok := slices.BinarySearchFunc(t.symbols, addr, func(s Symbol, a uint64) int { return cmp.Compare(s.Addr, a) })
+	if ok {
+		return i
+	}
+	return i - 1
+}
+
+// Match is the symbol that holds an address.
+type Match struct {
+	Name string
+	// File is the name of the source file, of local symbols only.
+	File  string
+	Start uint64
+}
+
+// Find names the function that holds an address. A symbol's size is respected; one
+// without a size reaches to the next symbol or the end of its section.
+//
+// Of several names for one address, that of the largest symbol counts, then the
+// one that comes last in the table (as in llvm-symbolizer); but prefer, where it
+// is among them, comes first: what debug information calls the function.
+func (t *SymbolTable) Find(addr uint64, prefer string) (Match, bool) {
+	i := t.before(addr)
+	if i < 0 {
+		return Match{}, false
+	}
+	s := t.symbols[i]
+	if (s.Size != 0 && addr-s.Addr >= s.Size) || (s.Size == 0 && addr >= s.limit) {
+		return Match{}, false
+	}
+	if prefer != "" && t.hasAlias(s.Addr, prefer) {
+		return Match{Name: prefer, Start: s.Addr}, true
+	}
+	return Match{Name: t.text(s.name), File: t.text(s.file), Start: s.Addr}, true
+}
+
+func (t *SymbolTable) hasAlias(addr uint64, name string) bool {
+	i, _ := slices.BinarySearchFunc(t.aliases, addr, func(s Symbol, a uint64) int { return cmp.Compare(s.Addr, a) })
+	for ; i < len(t.aliases) && t.aliases[i].Addr == addr; i++ {
+		if t.text(t.aliases[i].name) == name {
+			return true
+		}
+	}
+	return false
+}
+
+// Near is the last symbol that starts before an address, whether or not it
+// reaches that far: a hint for people, never a name.
+func (t *SymbolTable) Near(addr uint64) (name string, distance uint64, ok bool) {
+	i := t.before(addr)
+	if i < 0 {
+		return "", 0, false
+	}
+	return t.text(t.symbols[i].name), addr - t.symbols[i].Addr, true
+}

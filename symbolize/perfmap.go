@@ -1,0 +1,256 @@
+package symbolize
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+)
+
+// perfMap is the functions that a just-in-time compiler wrote to perf-PID.map, as
+// perf's tools/perf/Documentation/jit-interface.txt has it: `START SIZE name`, bare hex.
+type perfMap struct {
+	entries []perfEntry // sorted by start; of equal starts the last one written
+}
+
+type perfEntry struct {
+	start, size uint64
+	order       int
+	name        string
+}
+
+// Caps of a perf map. A long Node process writes some hundred thousand lines.
+const (
+	maxPerfEntries = 1 << 24
+	maxPerfLine    = 64 << 10
+)
+
+// readPerfMap reads a perf map, .gz and .zst too. Lines that are cut off or malformed
+// are passed over: the process may still be writing.
+func readPerfMap(path string) (*perfMap, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r, done, err := decompressor(f, path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	defer done()
+	m, err := parsePerfMap(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return m, nil
+}
+
+func decompressor(r io.Reader, path string) (io.Reader, func(), error) {
+	switch filepath.Ext(path) {
+	case ".gz":
+		z, err := gzip.NewReader(r)
+		if err != nil {
+			return nil, nil, err
+		}
+		return z, func() { z.Close() }, nil
+	case ".zst":
+		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			return nil, nil, err
+		}
+		return z, z.Close, nil
+	}
+	return r, func() {}, nil
+}
+
+func parsePerfMap(r io.Reader) (*perfMap, error) {
+	m := &perfMap{}
+	in := bufio.NewReaderSize(r, maxPerfLine)
+	for {
+		line, err := in.ReadSlice('\n')
+		if e, ok := parsePerfLine(string(line)); ok && (err == nil || errors.Is(err, io.EOF)) {
+			e.order = len(m.entries)
+			m.entries = append(m.entries, e)
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			m.sort()
+			return m, nil
+		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
+			return nil, err
+		case len(m.entries) > maxPerfEntries:
+			return nil, fmt.Errorf("more than %d entries", maxPerfEntries)
+		}
+	}
+}
+
+// parsePerfLine decodes `3ef414c0 398 LazyCompile:*leakBuffers leak.js:2:21`.
+func parsePerfLine(line string) (perfEntry, bool) {
+	line = strings.TrimRight(line, "\r\n")
+	start, rest, ok := strings.Cut(line, " ")
+	size, name, ok2 := strings.Cut(rest, " ")
+	if !ok || !ok2 || name == "" {
+		return perfEntry{}, false
+	}
+	a, err := strconv.ParseUint(strings.TrimPrefix(start, "0x"), 16, 64)
+	n, err2 := strconv.ParseUint(strings.TrimPrefix(size, "0x"), 16, 64)
+	if err != nil || err2 != nil || n == 0 || a+n < a {
+		return perfEntry{}, false
+	}
+	return perfEntry{start: a, size: n, name: name}, true
+}
+
+func (m *perfMap) sort() {
+	slices.SortFunc(m.entries, func(a, b perfEntry) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.order, b.order))
+	})
+}
+
+// find returns the entry that holds an address. Memory of code is used again: of several entries the one
+// that was written last counts.
+func (m *perfMap) find(a uint64) (perfEntry, bool) {
+	const reach = 256 // entries looked back at: code ranges overlap rarely
+	end, _ := slices.BinarySearchFunc(m.entries, a, func(e perfEntry, a uint64) int {
+		if e.start <= a {
+			return -1
+		}
+		return 1
+	})
+	best := -1
+	for i := end - 1; i >= max(0, end-reach); i-- {
+		if e := m.entries[i]; a-e.start < e.size && (best < 0 || e.order > m.entries[best].order) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return perfEntry{}, false
+	}
+	return m.entries[best], true
+}
+
+// resolveGenerated names what no file names by perf maps.
+func (s *Symbols) resolveGenerated(series *heapfile.Series, o Options) {
+	if !slices.ContainsFunc(s.Locations, func(l Location) bool { return l.generated() }) {
+		return
+	}
+	var maps []*perfMap
+	for _, path := range perfMapPaths(series, o) {
+		m, err := readPerfMap(path)
+		if err != nil {
+			s.Warnings = append(s.Warnings, fmt.Errorf("perf map not used: %w", err))
+			continue
+		}
+		maps = append(maps, m)
+	}
+	if len(maps) == 0 {
+		return
+	}
+	for i := range s.Locations {
+		if l := &s.Locations[i]; l.generated() {
+			l.nameByPerfMaps(maps)
+		}
+	}
+}
+
+// generated says whether the address can be generated code.
+func (l *Location) generated() bool {
+	return l.Reason == ReasonAnonymous || l.Reason == ReasonNoMapping
+}
+
+func (l *Location) nameByPerfMaps(maps []*perfMap) {
+	for _, m := range maps {
+		if e, ok := m.find(uint64(l.Address) - 1); ok {
+			l.Frames = []Frame{perfFrame(e.name)}
+			l.Source, l.Reason = SourcePerfMap, ReasonNone
+			return
+		}
+	}
+	if l.Reason == ReasonAnonymous {
+		l.Reason = ReasonNoPerfEntry
+	}
+}
+
+// perfMapPaths are the maps that were named, else perf-PID.map beside the
+// snapshots (any, if it is the only one there and the PID is not known), else /tmp/perf-PID.map.
+func perfMapPaths(series *heapfile.Series, o Options) []string {
+	if o.PerfMaps != nil {
+		return o.PerfMaps
+	}
+	pid := series.PID()
+	pattern := "perf-*.map"
+	if pid != 0 {
+		pattern = fmt.Sprintf("perf-%d.map", pid)
+	}
+	var beside []string
+	for _, ext := range []string{"", ".gz", ".zst"} {
+		found, _ := filepath.Glob(filepath.Join(globQuote(series.Dir()), pattern+ext))
+		beside = append(beside, found...)
+	}
+	if len(beside) == 1 {
+		return beside
+	}
+	if tmp := fmt.Sprintf("/tmp/perf-%d.map", pid); pid != 0 && len(beside) == 0 && o.Sysroot == "" {
+		if _, err := os.Stat(tmp); err == nil {
+			return []string{tmp}
+		}
+	}
+	return nil
+}
+
+// globQuote keeps the special characters of a directory's name from being taken for a pattern.
+func globQuote(dir string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
+}
+
+// perfFrame takes a map's name apart where it follows V8's or CPython's form:
+//
+//	JS:*leakBuffers /srv/leak.js:2:21     V8; the sign is the compiler's tier
+//	LazyCompile:~main /srv/leak.js:1:1    older V8
+//	py::Tracker.record:/srv/leak.py       CPython
+func perfFrame(name string) Frame {
+	if rest, ok := strings.CutPrefix(name, "py::"); ok {
+		if fn, file, ok := cutLast(rest, ":"); ok {
+			return Frame{Function: fn, File: file}
+		}
+	}
+	for _, prefix := range []string{"JS:", "LazyCompile:", "Function:", "Script:", "Eval:"} {
+		if rest, ok := strings.CutPrefix(name, prefix); ok {
+			return v8Frame(name, strings.TrimLeft(rest, "*~^+"))
+		}
+	}
+	return Frame{Function: name}
+}
+
+// v8Frame decodes `leakBuffers /srv/leak.js:2:21`, whose function may be missing.
+func v8Frame(whole, rest string) Frame {
+	head, column, ok := cutLast(rest, ":")
+	head, line, ok2 := cutLast(head, ":")
+	l, err := strconv.Atoi(line)
+	c, err2 := strconv.Atoi(column)
+	if !ok || !ok2 || err != nil || err2 != nil {
+		return Frame{Function: whole}
+	}
+	fn, file, ok := strings.Cut(head, " ")
+	if !ok {
+		fn, file = "", head
+	}
+	return Frame{Function: cmp.Or(fn, "(anonymous)"), File: file, Line: l, Column: c, StartLine: l}
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}

@@ -1,0 +1,222 @@
+package symbolize
+
+import (
+	"cmp"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+)
+
+// Options say where files are. The zero value works on the machine that was recorded.
+type Options struct {
+	// Binary replaces the main program, when it has moved.
+	Binary string
+	// Sysroot is put before every path, and files outside it are not used: what
+	// this machine has at the same path may be another build.
+	Sysroot string
+	// DebugDirs hold separate debug files; nil takes /usr/lib/debug (within Sysroot).
+	DebugDirs []string
+	// PerfMaps are the maps of just-in-time compilers; nil looks for perf-PID.map beside the
+	// snapshots and in /tmp.
+	PerfMaps []string
+	Demangle Demangle
+	// Workers is the number of modules resolved at once; 0 takes one per CPU.
+	Workers int
+
+	// exact follows llvm-symbolizer in what it prints, where that is not what
+	// a reader of a heap needs: see ELF.
+	exact bool
+}
+
+// Resolve names the addresses of a series.
+func Resolve(series *heapfile.Series, o Options) (*Symbols, error) {
+	s := &Symbols{}
+	jobs := s.place(series)
+	s.resolveModules(jobs, o)
+	s.resolveGenerated(series, o)
+	s.useEmbedded(series.Symbols)
+	s.demangle(o)
+	s.sites = newSiteTable(s)
+	return s, nil
+}
+
+// moduleJob is the addresses of one module that are to be named.
+type moduleJob struct {
+	id       ModuleID
+	main     bool // it is the program itself
+	mappings []heapfile.Mapping
+	recorded string       // build ID recorded with the snapshots
+	places   []place      // sorted by offset in the file
+	out      []*Location  // parallel to places
+	locs     []LocationID // parallel to places, before out is known
+}
+
+// place is an address as an offset in its module's file.
+type place struct {
+	addr    heapfile.Addr
+	offset  uint64
+	mapping int // in moduleJob.mappings
+}
+
+type spaceAddr struct {
+	space heapfile.Space
+	addr  heapfile.Addr
+}
+
+// place gives every address a Location and groups them by module.
+func (s *Symbols) place(series *heapfile.Series) []*moduleJob {
+	p := placer{s: s, series: series, ids: map[spaceAddr]LocationID{}, byPath: map[moduleKey]*moduleJob{}}
+	stacks := series.Stacks
+	for id := range stacks.Len() {
+		space := stacks.Space(heapfile.StackID(id))
+		for _, a := range stacks.Addrs(heapfile.StackID(id)) {
+			s.stacks = append(s.stacks, p.location(space, a))
+		}
+		s.ends = append(s.ends, len(s.stacks))
+	}
+	for _, j := range p.jobs {
+		for _, id := range j.locs {
+			j.out = append(j.out, &s.Locations[id])
+		}
+	}
+	return p.jobs
+}
+
+type moduleKey struct{ path, buildID string }
+
+type placer struct {
+	s      *Symbols
+	series *heapfile.Series
+	ids    map[spaceAddr]LocationID
+	byPath map[moduleKey]*moduleJob
+	jobs   []*moduleJob
+	finder mappingFinder
+}
+
+// location returns the ID of an address, new or known.
+func (p *placer) location(space heapfile.Space, a heapfile.Addr) LocationID {
+	key := spaceAddr{space, a}
+	if id, ok := p.ids[key]; ok {
+		return id
+	}
+	id := LocationID(len(p.s.Locations))
+	p.ids[key] = id
+	l := Location{Space: space, Address: a, Module: NoModule}
+	m, index := p.mapping(space, a)
+	switch {
+	case a == 0:
+		l.Reason = ReasonNull
+	case m == nil:
+		l.Reason = ReasonNoMapping
+	case m.Path == "" || isAnonymous(m.Path):
+		l.Reason = ReasonAnonymous
+	case m.Path[0] == '[':
+		l.Reason = ReasonKernel
+	default:
+		j := p.job(*m)
+		l.Module = j.id
+		j.add(id, a, *m, index)
+	}
+	p.s.Locations = append(p.s.Locations, l)
+	return id
+}
+
+func (p *placer) mapping(space heapfile.Space, a heapfile.Addr) (*heapfile.Mapping, int) {
+	if int(space) >= len(p.series.Spaces) || a == 0 {
+		return nil, 0
+	}
+	return p.finder.find(space, p.series.Spaces[space].Mappings, a-1)
+}
+
+// isAnonymous recognises pseudo-files that stand for memory without a file.
+func isAnonymous(path string) bool {
+	for _, prefix := range []string{"//anon", "[heap", "[stack", "[anon", "/memfd:", "/dev/zero", "/SYSV", "/dev/shm/"} {
+		if len(path) >= len(prefix) && path[:len(prefix)] == prefix {
+			return true
+		}
+	}
+	return false
+}
+
+// job returns the job of a mapped file.
+func (p *placer) job(m heapfile.Mapping) *moduleJob {
+	key := moduleKey{m.Path, cmp.Or(m.BuildID, p.series.BuildIDs[m.Path])}
+	if j, ok := p.byPath[key]; ok {
+		return j
+	}
+	j := &moduleJob{id: ModuleID(len(p.s.Modules)), recorded: key.buildID, main: m.Path == mainProgram(p.series)}
+	p.s.Modules = append(p.s.Modules, Module{Path: m.Path, Deleted: m.Deleted, BuildID: key.buildID})
+	p.byPath[key] = j
+	p.jobs = append(p.jobs, j)
+	return j
+}
+
+func (j *moduleJob) add(id LocationID, a heapfile.Addr, m heapfile.Mapping, _ int) {
+	i := slices.Index(j.mappings, m)
+	if i < 0 {
+		i = len(j.mappings)
+		j.mappings = append(j.mappings, m)
+	}
+	j.places = append(j.places, place{a, uint64(a - m.Start + m.Offset), i})
+	j.locs = append(j.locs, id)
+}
+
+// mainProgram is the path of the first mapped file that is not a library.
+func mainProgram(series *heapfile.Series) string {
+	for _, sp := range series.Spaces {
+		for _, m := range sp.Mappings {
+			if len(m.Path) > 0 && m.Path[0] == '/' && !isLibrary(m.Path) {
+				return m.Path
+			}
+		}
+	}
+	return ""
+}
+
+// resolveModules names the addresses of all modules, the largest first. This is the only place of the
+// package that runs anything concurrently; jobs share nothing but the locations,
+// of which each has its own.
+func (s *Symbols) resolveModules(jobs []*moduleJob, o Options) {
+	order := slices.Clone(jobs)
+	slices.SortStableFunc(order, func(a, b *moduleJob) int { return cmp.Compare(len(b.places), len(a.places)) })
+	queue := make(chan *moduleJob)
+	var wg sync.WaitGroup
+	for range min(cmp.Or(o.Workers, runtime.GOMAXPROCS(0)), max(len(jobs), 1)) {
+		wg.Go(func() {
+			for j := range queue {
+				resolveModule(j, &s.Modules[j.id], o)
+			}
+		})
+	}
+	for _, j := range order {
+		queue <- j
+	}
+	close(queue)
+	wg.Wait()
+}
+
+// useEmbedded takes the names of symbolized snapshots for what has none of its own.
+// Their writer looked up either the return address or the call before it.
+func (s *Symbols) useEmbedded(names map[heapfile.Addr][]string) {
+	if len(names) == 0 {
+		return
+	}
+	for i := range s.Locations {
+		l := &s.Locations[i]
+		if l.Named() {
+			continue
+		}
+		list, ok := names[l.Address]
+		if !ok {
+			list = names[l.Address-1]
+		}
+		for k, n := range list {
+			l.Frames = append(l.Frames, Frame{Function: n, Inlined: k+1 < len(list)})
+		}
+		if l.Named() {
+			l.Source, l.Reason = SourceEmbedded, ReasonNone
+		}
+	}
+}

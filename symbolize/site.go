@@ -1,0 +1,77 @@
+package symbolize
+
+import (
+	"encoding/binary"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+)
+
+// SiteID identifies an allocation site: a stack as places in files rather than as
+// addresses, so that it is the same after a restart of the process, which moves all addresses. Sites are numbered
+// in order of first appearance.
+type SiteID uint32
+
+// siteTable maps stacks to sites.
+type siteTable struct {
+	of    []SiteID           // by StackID
+	first []heapfile.StackID // by SiteID
+}
+
+// Sites is the number of sites.
+func (s *Symbols) Sites() int { return len(s.sites.first) }
+
+// Site is the site of a stack.
+func (s *Symbols) Site(id heapfile.StackID) SiteID { return s.sites.of[id] }
+
+// SiteStack is a stack that stands for a site.
+func (s *Symbols) SiteStack(id SiteID) heapfile.StackID { return s.sites.first[id] }
+
+// placeKey is what of a location is the same in every process image.
+type placeKey struct {
+	module ModuleID
+	offset uint64 // within the module; else the address
+	space  heapfile.Space
+	name   string // of generated code, which has no place in a file
+}
+
+func newSiteTable(s *Symbols) siteTable {
+	places := map[placeKey]uint32{}
+	number := make([]uint32, len(s.Locations))
+	for i := range s.Locations {
+		key := keyOf(&s.Locations[i])
+		n, ok := places[key]
+		if !ok {
+			n = uint32(len(places))
+			places[key] = n
+		}
+		number[i] = n
+	}
+	t := siteTable{of: make([]SiteID, len(s.ends))}
+	known := map[string]SiteID{}
+	var key []byte
+	for id := range s.ends {
+		key = key[:0]
+		for _, l := range s.Stack(heapfile.StackID(id)) {
+			key = binary.LittleEndian.AppendUint32(key, number[l])
+		}
+		site, ok := known[string(key)]
+		if !ok {
+			site = SiteID(len(t.first))
+			known[string(key)] = site
+			t.first = append(t.first, heapfile.StackID(id))
+		}
+		t.of[id] = site
+	}
+	return t
+}
+
+func keyOf(l *Location) placeKey {
+	switch {
+	case l.Module != NoModule:
+		return placeKey{module: l.Module, offset: l.Offset}
+	case l.Source == SourcePerfMap:
+		f := l.Frames[0]
+		return placeKey{module: NoModule, name: f.Function + "\x00" + f.File, offset: uint64(f.Line)}
+	}
+	return placeKey{module: NoModule, offset: uint64(l.Address), space: l.Space}
+}
