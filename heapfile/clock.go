@@ -118,7 +118,7 @@ func allocatedAxis(heads []*Snapshot) ([]float64, bool) {
 		if i > 0 && h.Epoch != heads[i-1].Epoch {
 			before = at[i-1]
 		}
-		at[i] = before + float64(max(h.Total.AllocBytes, h.Completeness.Estimate.AllocBytes))
+		at[i] = before + float64(h.Heap().AllocBytes)
 	}
 	return at, len(at) < 2 || (slices.IsSorted(at) && at[len(at)-1] > at[0])
 }

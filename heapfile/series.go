@@ -178,11 +178,18 @@ func (s *Series) Each(workers int, visit func(*Snapshot) error) error {
 	return decodeAll(s.files, workers, m.deliver)
 }
 
+// One reads one snapshot again.
+func (s *Series) One(index int, visit func(*Snapshot) error) error {
+	m := merger{series: s, visit: visit, again: true, base: index}
+	return decodeAll(s.files[index:index+1], 1, m.deliver)
+}
+
 // merger brings the outcomes of the workers into one numbering.
 type merger struct {
 	series *Series
 	visit  func(*Snapshot) error
 	again  bool // a further pass: images and spaces are known
+	base   int  // of a further pass: the first file's place in the series
 	spaces spaces
 	ids    []idMap // by worker
 	files  []sourceFile
@@ -219,7 +226,7 @@ func (m *merger) deliver(d decoded) error {
 // place says which image and space a snapshot belongs to.
 func (m *merger) place(s *Snapshot, file int) Space {
 	if m.again {
-		head := m.series.Heads[file]
+		head := m.series.Heads[m.base+file]
 		s.Index, s.Epoch = head.Index, head.Epoch
 		return Space(len(m.series.Spaces) - 1)
 	}
@@ -227,10 +234,10 @@ func (m *merger) place(s *Snapshot, file int) Space {
 }
 
 func (m *merger) failed(d decoded) error {
-	f := m.series.files[d.index]
 	if m.again {
 		return d.err
 	}
+	f := m.series.files[d.index]
 	m.series.Problems = append(m.series.Problems, Problem{Path: f.path, Err: d.err, Named: f.named})
 	return nil
 }

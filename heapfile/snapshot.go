@@ -44,6 +44,19 @@ type Snapshot struct {
 	Size int64
 }
 
+// Heap is the size of the heap: the sum of the rows' estimates, or the header's
+// total where that is exact and knows of rows that were cut.
+func (s *Snapshot) Heap() Counts {
+	e := s.Completeness.Estimate
+	if !s.HasTotal || s.Format.Sampled() {
+		return e
+	}
+	return Counts{
+		max(e.InuseObjects, s.Total.InuseObjects), max(e.InuseBytes, s.Total.InuseBytes),
+		max(e.AllocObjects, s.Total.AllocObjects), max(e.AllocBytes, s.Total.AllocBytes),
+	}
+}
+
 // Completeness says what a snapshot hides.
 type Completeness struct {
 	// Cut: the writer dropped rows for lack of room (gperftools ≤2.15 writes

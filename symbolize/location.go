@@ -36,6 +36,8 @@ type Location struct {
 	Space   heapfile.Space
 	Address heapfile.Addr
 	Module  ModuleID
+	// Mapping is the index of the address's mapping in its AddressSpace, -1 for none.
+	Mapping int
 	// Offset is the ELF virtual address within the module (what nm and
 	// llvm-symbolizer use), of the return address.
 	Offset uint64

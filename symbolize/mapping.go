@@ -48,7 +48,7 @@ func (f *mappingFinder) find(space heapfile.Space, mappings []heapfile.Mapping, 
 		}
 	}
 	if best < 0 {
-		return nil, 0
+		return nil, -1
 	}
 	return &mappings[best], best
 }

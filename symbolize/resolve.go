@@ -103,8 +103,8 @@ func (p *placer) location(space heapfile.Space, a heapfile.Addr) LocationID {
 	}
 	id := LocationID(len(p.s.Locations))
 	p.ids[key] = id
-	l := Location{Space: space, Address: a, Module: NoModule}
 	m, index := p.mapping(space, a)
+	l := Location{Space: space, Address: a, Module: NoModule, Mapping: index}
 	switch {
 	case a == 0:
 		l.Reason = ReasonNull
@@ -117,7 +117,7 @@ func (p *placer) location(space heapfile.Space, a heapfile.Addr) LocationID {
 	default:
 		j := p.job(*m)
 		l.Module = j.id
-		j.add(id, a, *m, index)
+		j.add(id, a, *m)
 	}
 	p.s.Locations = append(p.s.Locations, l)
 	return id
@@ -125,7 +125,7 @@ func (p *placer) location(space heapfile.Space, a heapfile.Addr) LocationID {
 
 func (p *placer) mapping(space heapfile.Space, a heapfile.Addr) (*heapfile.Mapping, int) {
 	if int(space) >= len(p.series.Spaces) || a == 0 {
-		return nil, 0
+		return nil, -1
 	}
 	return p.finder.find(space, p.series.Spaces[space].Mappings, a-1)
 }
@@ -146,14 +146,14 @@ func (p *placer) job(m heapfile.Mapping) *moduleJob {
 	if j, ok := p.byPath[key]; ok {
 		return j
 	}
-	j := &moduleJob{id: ModuleID(len(p.s.Modules)), recorded: key.buildID, main: m.Path == mainProgram(p.series)}
+	j := &moduleJob{id: ModuleID(len(p.s.Modules)), recorded: key.buildID, main: m.Path == MainProgram(p.series)}
 	p.s.Modules = append(p.s.Modules, Module{Path: m.Path, Deleted: m.Deleted, BuildID: key.buildID})
 	p.byPath[key] = j
 	p.jobs = append(p.jobs, j)
 	return j
 }
 
-func (j *moduleJob) add(id LocationID, a heapfile.Addr, m heapfile.Mapping, _ int) {
+func (j *moduleJob) add(id LocationID, a heapfile.Addr, m heapfile.Mapping) {
 	i := slices.Index(j.mappings, m)
 	if i < 0 {
 		i = len(j.mappings)
@@ -163,8 +163,8 @@ func (j *moduleJob) add(id LocationID, a heapfile.Addr, m heapfile.Mapping, _ in
 	j.locs = append(j.locs, id)
 }
 
-// mainProgram is the path of the first mapped file that is not a library.
-func mainProgram(series *heapfile.Series) string {
+// MainProgram is the path of the first mapped file that is not a library.
+func MainProgram(series *heapfile.Series) string {
 	for _, sp := range series.Spaces {
 		for _, m := range sp.Mappings {
 			if len(m.Path) > 0 && m.Path[0] == '/' && !isLibrary(m.Path) {

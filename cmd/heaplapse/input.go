@@ -1,0 +1,131 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+// seriesFlags choose the snapshots.
+type seriesFlags struct {
+	process string
+}
+
+func (f *seriesFlags) add(a *app, cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.process, "process", "", "of several processes in one directory, take the one with this `PID` or prefix")
+	cmd.Flags().BoolVar(&a.strict, "strict", false, "exit with 2 if anything in the input is suspect")
+}
+
+// open reads the series and reports what is wrong with it.
+func (f *seriesFlags) open(a *app, paths []string, visit func(*heapfile.Snapshot) error) (*heapfile.Series, error) {
+	s, err := heapfile.Open(paths, heapfile.Options{Process: f.process, Stdin: a.in, Visit: visit})
+	if err != nil {
+		return nil, err
+	}
+	a.report(s)
+	return s, nil
+}
+
+// symbolFlags say where files are, and which stacks count.
+type symbolFlags struct {
+	binary, sysroot     string
+	debugDirs, perfMaps []string
+	demangle            string
+}
+
+func (f *symbolFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.binary, "binary", "", "the main program's `FILE`, when it has moved")
+	flags.StringVar(&f.sysroot, "sysroot", "", "look for mapped files below `DIR`, and nowhere else")
+	flags.StringArrayVar(&f.debugDirs, "debug-dir", nil, "look for separate debug files in `DIR` (repeatable; default /usr/lib/debug)")
+	flags.StringArrayVar(&f.perfMaps, "perf-map", nil, "names of generated code (repeatable; default perf-PID.map beside the snapshots or in /tmp)")
+	flags.StringVar(&f.demangle, "demangle", "simple", "C++ and Rust names: simple (no parameters), full or none")
+	_ = cmd.RegisterFlagCompletionFunc("demangle", cobra.FixedCompletions([]string{"simple", "full", "none"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (f *symbolFlags) options() (symbolize.Options, error) {
+	mode, ok := map[string]symbolize.Demangle{
+		"simple": symbolize.DemangleSimple, "full": symbolize.DemangleFull, "none": symbolize.DemangleNone,
+	}[f.demangle]
+	if !ok {
+		return symbolize.Options{}, fmt.Errorf("--demangle %s: want simple, full or none", f.demangle)
+	}
+	return symbolize.Options{Binary: f.binary, Sysroot: f.sysroot, DebugDirs: f.debugDirs, PerfMaps: f.perfMaps, Demangle: mode}, nil
+}
+
+// resolve names the addresses and reports modules that could not be used.
+func (f *symbolFlags) resolve(a *app, s *heapfile.Series) (*symbolize.Symbols, error) {
+	o, err := f.options()
+	if err != nil {
+		return nil, err
+	}
+	symbols, err := symbolize.Resolve(s, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range symbols.Warnings {
+		a.warn(w.Error())
+	}
+	a.warnModules(symbols)
+	return symbols, nil
+}
+
+// warnModules says which files are missing, in one line, and which do not fit, one line each.
+func (a *app) warnModules(symbols *symbolize.Symbols) {
+	var missing []string
+	for i := range symbols.Modules {
+		m := &symbols.Modules[i]
+		switch {
+		case m.Reason == symbolize.ReasonMissing:
+			missing = append(missing, m.Path)
+		case m.Err != nil:
+			a.warn(m.Err.Error())
+		case m.Suspect():
+			a.warn(fmt.Sprintf("%s: only %d of %d return addresses follow a call: it may be another build than the one that ran",
+				m.File, m.CallsFound, m.CallsChecked))
+		}
+	}
+	const shown = 3
+	if n := len(missing); n > shown && !a.verbose {
+		missing = append(missing[:shown], fmt.Sprintf("and %d more", n-shown))
+	}
+	if len(missing) > 0 {
+		a.warn("not found, so their functions have no names: " + strings.Join(missing, ", ") + " (see --sysroot, --binary)")
+	}
+}
+
+// filterFlags keep some stacks.
+type filterFlags struct{ focus, ignore string }
+
+func (f *filterFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.focus, "focus", "", "keep stacks with a function, file or module that matches `REGEXP`")
+	cmd.Flags().StringVar(&f.ignore, "ignore", "", "drop stacks with a function, file or module that matches `REGEXP`")
+}
+
+func (f *filterFlags) filter(symbols *symbolize.Symbols) (*symbolize.Filter, error) {
+	focus, err := compile("--focus", f.focus)
+	if err != nil {
+		return nil, err
+	}
+	ignore, err := compile("--ignore", f.ignore)
+	if err != nil {
+		return nil, err
+	}
+	return symbolize.NewFilter(symbols, focus, ignore), nil
+}
+
+func compile(flag, text string) (*regexp.Regexp, error) {
+	if text == "" {
+		return nil, nil
+	}
+	re, err := regexp.Compile(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	return re, nil
+}

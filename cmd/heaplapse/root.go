@@ -1,0 +1,214 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/report"
+)
+
+// Exit statuses.
+const (
+	exitOK      = 0
+	exitFound   = 1 // growth or a regression was found by a command that was asked to fail on it
+	exitFailure = 2 // usage error, unreadable input, or no verdict where one was asked for
+)
+
+// streams are where a command reads and writes.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// app is one invocation.
+type app struct {
+	streams
+	quiet, verbose bool
+	strict         bool
+	format, output string
+
+	status int // of a run that gave its result
+}
+
+// errQuiet ends a command with status 2 when the reason was printed already.
+var errQuiet = errors.New("")
+
+// run is the whole program but for os.Exit.
+func run(ctx context.Context, args []string, s streams) int {
+	a := &app{streams: s}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(s.in)
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	if err := root.ExecuteContext(ctx); err != nil {
+		if !errors.Is(err, errQuiet) {
+			a.complain(err)
+		}
+		return exitFailure
+	}
+	return a.status
+}
+
+// complain prints an error, one line for each of several that were joined.
+func (a *app) complain(err error) {
+	for _, line := range strings.Split(err.Error(), "\n") {
+		fmt.Fprintf(a.err, "heaplapse: %s\n", line)
+	}
+}
+
+func (a *app) root() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "heaplapse",
+		Short: "what grows in a native heap",
+		Long: `heaplapse reads series of heap snapshots that gperftools tcmalloc (HEAPPROFILE=…)
+or jemalloc (MALLOC_CONF=prof:true) wrote, names every address offline, converts
+them to pprof, and says which allocation sites grow.
+
+PATH is a directory, a file, a prefix (/tmp/profile for /tmp/profile.0001.heap …),
+a quoted glob, or - for standard input; .gz and .zst are read through.
+
+Exit status: 0 done; 1 growth was found by a command asked to fail on it;
+2 usage error, unreadable input, or no verdict where one was asked for.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          usageArgs(cobra.NoArgs),
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.SetFlagErrorFunc(usageError)
+	f := cmd.PersistentFlags()
+	f.BoolVarP(&a.quiet, "quiet", "q", false, "print no warnings")
+	f.BoolVarP(&a.verbose, "verbose", "v", false, "print every warning, and long tables in full")
+	cmd.AddCommand(a.infoCommand(), a.convertCommand(), a.topCommand(), a.growthCommand(), a.symbolizeCommand(), a.versionCommand())
+	return cmd
+}
+
+// usageError points at the help, for errors in flags and arguments.
+func usageError(cmd *cobra.Command, err error) error {
+	return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
+}
+
+// usageArgs makes a check of arguments point at the help.
+func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usageError(cmd, err)
+		}
+		return nil
+	}
+}
+
+// somePaths asks for at least one PATH.
+func somePaths(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usageError(cmd, errors.New("no PATH given: name a directory, a file or a prefix of snapshots"))
+	}
+	return nil
+}
+
+// outputFlags add --format and -o to a command with one result.
+func (a *app) outputFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&a.format, "format", "text", "text or json")
+	f.StringVarP(&a.output, "output", "o", "", "write the result to `FILE` instead of standard output")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// rendering is a result that can be written in either form.
+type rendering interface {
+	Text(io.Writer) error
+	JSON(io.Writer) error
+}
+
+// render writes a result whole or not at all.
+func (a *app) render(r rendering) error {
+	var write func(io.Writer) error
+	switch a.format {
+	case "text":
+		write = r.Text
+	case "json":
+		write = r.JSON
+	default:
+		return fmt.Errorf("--format %s: want text or json", a.format)
+	}
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		return err
+	}
+	if a.output != "" && a.output != "-" {
+		return writeFile(a.output, b.Bytes())
+	}
+	_, err := a.out.Write(b.Bytes())
+	return err
+}
+
+// checkFormat refuses an unknown --format before any work is done.
+func (a *app) checkFormat() error {
+	if a.format != "text" && a.format != "json" {
+		return fmt.Errorf("--format %s: want text or json", a.format)
+	}
+	return nil
+}
+
+// writeFile replaces a file only once the new content is complete.
+func writeFile(path string, content []byte) (err error) {
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp*")
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(content)
+	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(tmp.Name()))
+	}
+	return nil
+}
+
+// report prints what is wrong with the input and decides the exit status: a
+// file that was named and cannot be used makes it 2, one that was found only under --strict.
+func (a *app) report(s *heapfile.Series) {
+	for _, p := range s.Problems {
+		if p.Named || a.strict {
+			a.status = exitFailure
+			a.complain(p)
+		} else {
+			a.warn(p.Error())
+		}
+	}
+	a.warnings(s)
+}
+
+func (a *app) warnings(s *heapfile.Series) {
+	all := report.AllWarnings(s)
+	for _, w := range all {
+		if a.strict && !w.Harmless() {
+			a.status = exitFailure
+		}
+	}
+	if a.verbose {
+		for _, w := range all {
+			a.warn(w.Error())
+		}
+		return
+	}
+	for _, g := range report.GroupWarnings(all) {
+		a.warn(g.Text())
+	}
+}
+
+func (a *app) warn(text string) {
+	if !a.quiet {
+		fmt.Fprintf(a.err, "heaplapse: warning: %s\n", text)
+	}
+}

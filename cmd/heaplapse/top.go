@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/report"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+type topFlags struct {
+	seriesFlags
+	symbolFlags
+	filterFlags
+	sample   string
+	snapshot int
+	limit    int
+}
+
+func (a *app) topCommand() *cobra.Command {
+	var f topFlags
+	cmd := &cobra.Command{
+		Use:   "top PATH",
+		Short: "flat and cumulative table of one snapshot",
+		Long: `Table of the functions of one snapshot: the last one of a series, or --snapshot N.
+FLAT is what a function allocated itself, CUM what it and its callees did.`,
+		Args: somePaths,
+		RunE: func(_ *cobra.Command, paths []string) error { return a.top(&f, paths) },
+	}
+	f.seriesFlags.add(a, cmd)
+	f.symbolFlags.add(cmd)
+	f.filterFlags.add(cmd)
+	cmd.Flags().StringVar(&f.sample, "sample", string(report.InuseSpace), "inuse_space, inuse_objects, alloc_space or alloc_objects")
+	cmd.Flags().IntVar(&f.snapshot, "snapshot", 0, "take the `N`th snapshot of the series, from 1 (default the last)")
+	cmd.Flags().IntVar(&f.limit, "top", 20, "show `N` functions")
+	a.outputFlags(cmd)
+	return cmd
+}
+
+func (a *app) top(f *topFlags, paths []string) error {
+	if err := a.checkFormat(); err != nil {
+		return err
+	}
+	sample := report.SampleType(f.sample)
+	if !slices.Contains(report.SampleTypes, sample) {
+		return fmt.Errorf("--sample %s: want one of %v", f.sample, report.SampleTypes)
+	}
+	s, err := f.open(a, paths, nil)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	n := len(s.Heads)
+	if f.snapshot < 0 || f.snapshot > n {
+		return fmt.Errorf("--snapshot %d: the series has %d", f.snapshot, n)
+	}
+	index := n - 1
+	if f.snapshot > 0 {
+		index = f.snapshot - 1
+	}
+	if sample.NeedsAlloc() && !s.Heads[index].HasAlloc {
+		return fmt.Errorf("--sample %s: %s has no cumulative counts", sample, s.Heads[index].Path)
+	}
+	symbols, err := f.resolve(a, s)
+	if err != nil {
+		return err
+	}
+	filter, err := f.filter(symbols)
+	if err != nil {
+		return err
+	}
+	top, err := topOf(s, symbols, index, sample, filter)
+	if err != nil {
+		return err
+	}
+	top.Limit = f.limit
+	return a.render(top)
+}
+
+// topOf reads the series again up to one snapshot.
+func topOf(s *heapfile.Series, symbols *symbolize.Symbols, index int, sample report.SampleType, filter *symbolize.Filter) (top *report.Top, err error) {
+	err = s.One(index, func(snap *heapfile.Snapshot) error {
+		top = report.NewTop(snap, symbols, sample, filter)
+		return nil
+	})
+	return top, err
+}

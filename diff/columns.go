@@ -1,0 +1,122 @@
+package diff
+
+import (
+	"math"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+// hidden marks a value that a truncated snapshot does not show.
+const hidden = math.MinInt64
+
+// Collector keeps the columns of a series while it is read: its Visit goes into
+// heapfile.Options.
+type Collector struct {
+	stacks []column // by StackID
+}
+
+// column is one stack's values by snapshot; absent ones are hidden until the
+// snapshots' completeness is known.
+type column struct {
+	bytes, objects, alloc []int64
+}
+
+// Visit adds a snapshot.
+func (c *Collector) Visit(s *heapfile.Snapshot) error {
+	for _, row := range s.Samples {
+		for int(row.Stack) >= len(c.stacks) {
+			c.stacks = append(c.stacks, column{})
+		}
+		c.stacks[row.Stack].add(s.Index, row.Estimate(s.Period))
+	}
+	return nil
+}
+
+func (c *column) add(index int, e heapfile.Counts) {
+	c.bytes = addAt(c.bytes, index, e.InuseBytes)
+	c.objects = addAt(c.objects, index, e.InuseObjects)
+	c.alloc = addAt(c.alloc, index, e.AllocBytes)
+}
+
+func addAt(v []int64, index int, x int64) []int64 {
+	for len(v) <= index {
+		v = append(v, hidden)
+	}
+	if v[index] == hidden {
+		v[index] = 0
+	}
+	v[index] += x
+	return v
+}
+
+// sites sums the columns of the stacks that are the same site, and decides what
+// absent values mean: 0 in a complete snapshot, hidden in a truncated one.
+func (c *Collector) sites(series *heapfile.Series, symbols *symbolize.Symbols) []column {
+	n := len(series.Heads)
+	out := make([]column, symbols.Sites())
+	for id := range c.stacks {
+		site := symbols.Site(heapfile.StackID(id))
+		out[site].include(c.stacks[id], n)
+	}
+	for i := range out {
+		out[i].pad(n)
+		out[i].fill(series.Heads)
+	}
+	return out
+}
+
+// include adds another column's visible values.
+func (c *column) include(o column, n int) {
+	c.pad(n)
+	for i := range o.bytes {
+		if o.bytes[i] != hidden {
+			c.add(i, heapfile.Counts{InuseBytes: o.bytes[i], InuseObjects: o.objects[i], AllocBytes: o.alloc[i]})
+		}
+	}
+}
+
+func (c *column) pad(n int) {
+	for _, v := range []*[]int64{&c.bytes, &c.objects, &c.alloc} {
+		for len(*v) < n {
+			*v = append(*v, hidden)
+		}
+	}
+}
+
+func (c *column) fill(heads []*heapfile.Snapshot) {
+	for i, h := range heads {
+		bound := h.Completeness.AbsentMax
+		if c.bytes[i] != hidden {
+			continue
+		}
+		if bound.InuseBytes == 0 {
+			c.bytes[i], c.objects[i] = 0, 0
+		}
+		if bound.AllocBytes == 0 {
+			c.alloc[i] = 0
+		}
+	}
+}
+
+// sum adds columns for a group. A moment is hidden if all members are: what is
+// hidden of a group that is partly visible is less than its smallest visible row.
+// Cumulative bytes have no such bound, so one hidden member hides them.
+func sum(members []column, n int) column {
+	var out column
+	out.pad(n)
+	for _, m := range members {
+		out.include(m, n)
+	}
+	for i := range n {
+		if out.bytes[i] == hidden {
+			continue
+		}
+		for _, m := range members {
+			if m.alloc[i] == hidden {
+				out.alloc[i] = hidden
+			}
+		}
+	}
+	return out
+}

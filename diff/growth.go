@@ -1,0 +1,408 @@
+package diff
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+// GrowthOptions tune [Growth]. The zero value works.
+type GrowthOptions struct {
+	// MinBytes is the least growth that is named; 0 takes 1 MiB.
+	MinBytes int64
+	// All keeps the stable sites.
+	All bool
+	// Filter keeps some stacks; nil keeps all.
+	Filter *symbolize.Filter
+	// Rules decide which frame is to blame; nil takes the default ones.
+	Rules *symbolize.Rules
+}
+
+// SeriesVerdict is the answer for the series as a whole.
+type SeriesVerdict string
+
+// The answers.
+const (
+	VerdictLeak      SeriesVerdict = "leak"
+	VerdictNoLeak    SeriesVerdict = "no-leak"
+	VerdictUndecided SeriesVerdict = "undecided"
+)
+
+// GrowthResult is what grows in a series.
+type GrowthResult struct {
+	Verdict SeriesVerdict
+	// Why says in words what Verdict rests on.
+	Why string
+	// Total is the trend of the whole heap.
+	Total trend.Verdict
+	// Explained is the share of the heap's growth that lies on sites called leaks, 0 to 1.
+	Explained float64
+	// Tested is the number of series that were judged. Of many, some rise by chance.
+	Tested int
+	// First and Last are the snapshots that were judged: one process image,
+	// without a last dump of a program that had freed its memory.
+	First, Last int
+	// Sites are ranked, worst first.
+	Sites []GrowthSite
+	// Notes are facts about the judgement that a reader should know.
+	Notes []string
+}
+
+// GrowthSite is a group of stacks with one frame to blame.
+type GrowthSite struct {
+	trend.Verdict
+	// Members are its allocation sites, the one that grew most first.
+	Members []symbolize.SiteID
+	// Blame points into the first member's stack.
+	Blame symbolize.FrameRef
+	// Bytes and Objects in use by snapshot; Visible is false where truncation hides them.
+	Bytes, Objects []int64
+	Visible        []bool
+}
+
+// Growth judges every site of a series, and every group of sites with the same
+// frame to blame: many thin leaks under one caller rise above the noise
+// only together. The collector must have visited the series.
+func Growth(series *heapfile.Series, symbols *symbolize.Symbols, c *Collector, o GrowthOptions) *GrowthResult {
+	g := &grower{series: series, symbols: symbols, o: o, blamer: symbolize.NewBlamer(symbols, o.Rules), columns: c.sites(series, symbols)}
+	g.result.First, g.result.Last = g.judged()
+	g.doubt = g.doubts()
+	g.total()
+	for _, group := range g.groups() {
+		g.judgeGroup(group)
+	}
+	g.rank()
+	g.conclude()
+	return &g.result
+}
+
+type grower struct {
+	series  *heapfile.Series
+	symbols *symbolize.Symbols
+	o       GrowthOptions
+	blamer  *symbolize.Blamer
+	columns []column // by SiteID
+	doubt   float64
+	result  GrowthResult
+}
+
+func (g *grower) notef(format string, args ...any) {
+	g.result.Notes = append(g.result.Notes, fmt.Sprintf(format, args...))
+}
+
+// judged picks the process image with most snapshots, the latest of equals, and leaves out
+// a last dump that is far smaller than the one before: the program had freed its
+// memory to exit.
+func (g *grower) judged() (first, last int) {
+	heads := g.series.Heads
+	for begin := 0; begin < len(heads); {
+		end := begin
+		for end < len(heads) && heads[end].Epoch == heads[begin].Epoch {
+			end++
+		}
+		if end-begin >= last-first+1 || begin == 0 {
+			first, last = begin, end-1
+		}
+		begin = end
+	}
+	if last-first+1 < len(heads) {
+		g.notef("judged on snapshots %d to %d of %d: one process image", first+1, last+1, len(heads))
+	}
+	if last-first >= trend.MinPoints && 2*heads[last].Heap().InuseBytes < heads[last-1].Heap().InuseBytes {
+		g.notef("the last snapshot was left out: the heap had shrunk to less than half, as when a program exits")
+		last--
+	}
+	return first, last
+}
+
+// doubts is how much the input lowers the confidence of any verdict.
+func (g *grower) doubts() float64 {
+	sure := 1.0
+	highWater := 0
+	for _, t := range g.series.Triggers {
+		if t == heapfile.TriggerHighWater {
+			highWater++
+		}
+	}
+	if 2*highWater > len(g.series.Heads) {
+		sure *= 0.7
+	}
+	if g.series.Clock.Source == heapfile.ClockIndex {
+		sure *= 0.9
+	}
+	if !g.hasAlloc() {
+		sure *= 0.9
+		g.notef("no cumulative counts: growth by higher load cannot be told from a leak")
+	}
+	if n := g.result.Last - g.result.First + 1; n < 12 {
+		sure *= 0.9
+	}
+	return 1 - sure
+}
+
+func (g *grower) hasAlloc() bool {
+	for _, h := range g.series.Heads[g.result.First : g.result.Last+1] {
+		if !h.HasAlloc {
+			return false
+		}
+	}
+	return true
+}
+
+// total judges the heap as a whole.
+func (g *grower) total() {
+	heads := g.series.Heads
+	var p trend.Points
+	for i := g.result.First; i <= g.result.Last; i++ {
+		p.T = append(p.T, g.series.Clock.At[i])
+		p.Live = append(p.Live, float64(heads[i].Heap().InuseBytes))
+	}
+	p.Doubt = g.doubt
+	g.result.Total = trend.Judge(p, g.trendOptions())
+}
+
+func (g *grower) trendOptions() trend.Options {
+	return trend.Options{MinGrowth: float64(g.o.MinBytes)}
+}
+
+// groups puts sites together whose blame frames are the same function. Groups
+// and members are in order of first appearance.
+func (g *grower) groups() [][]symbolize.SiteID {
+	var out [][]symbolize.SiteID
+	index := map[string]int{}
+	for site := range g.columns {
+		if !g.o.Filter.Keep(g.symbols.SiteStack(symbolize.SiteID(site))) {
+			continue
+		}
+		key := g.blameKey(symbolize.SiteID(site))
+		i, ok := index[key]
+		if !ok {
+			i = len(out)
+			index[key] = i
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], symbolize.SiteID(site))
+	}
+	return out
+}
+
+func (g *grower) blameKey(site symbolize.SiteID) string {
+	stack := g.symbols.Stack(g.symbols.SiteStack(site))
+	ref, ok := g.blamer.Blame(stack)
+	if !ok {
+		return ""
+	}
+	l := &g.symbols.Locations[stack[ref.Position]]
+	if ref.Frame < 0 {
+		return fmt.Sprintf("%d+%x", l.Module, l.Offset)
+	}
+	f := l.Frames[ref.Frame]
+	return fmt.Sprintf("%d %s\x00%s", l.Module, cmp.Or(f.Linkage, f.Function), f.File)
+}
+
+// judgeGroup judges a group, and its members if the group does not leak: one of them may, in
+// the shadow of others. If what the others lose equals it, then the
+// allocations only moved from one caller to another.
+func (g *grower) judgeGroup(members []symbolize.SiteID) {
+	whole := g.judgeSites(members)
+	if whole.Label.IsLeak() || len(members) == 1 {
+		g.keep(whole)
+		return
+	}
+	var leaks []GrowthSite
+	lost := 0.0
+	for _, m := range members {
+		s := g.judgeSites([]symbolize.SiteID{m})
+		if s.Label.IsLeak() {
+			leaks = append(leaks, s)
+		}
+		lost += max(0, -s.Growth)
+	}
+	for _, s := range leaks {
+		if lost < 0.5*s.Growth {
+			g.keep(s)
+			members = slices.DeleteFunc(slices.Clone(members), func(m symbolize.SiteID) bool { return m == s.Members[0] })
+		}
+	}
+	if len(members) < len(whole.Members) {
+		if len(members) == 0 {
+			return
+		}
+		whole = g.judgeSites(members)
+	}
+	g.keep(whole)
+}
+
+func (g *grower) keep(s GrowthSite) {
+	if s.Label == trend.Stable && !g.o.All {
+		return
+	}
+	if s.Label == trend.Insufficient && !g.o.All && !g.notable(s) {
+		return
+	}
+	g.result.Sites = append(g.result.Sites, s)
+}
+
+// notable says whether a site with too few points is still worth showing.
+func (g *grower) notable(s GrowthSite) bool {
+	first, last := s.visibleEnds(g.result.First, g.result.Last)
+	return last-first >= max(g.o.MinBytes, 1<<20)
+}
+
+// visibleEnds are the first and last visible values in a range.
+func (s *GrowthSite) visibleEnds(from, to int) (first, last int64) {
+	seen := false
+	for i := from; i <= to; i++ {
+		if !s.Visible[i] {
+			continue
+		}
+		if !seen {
+			first, seen = s.Bytes[i], true
+		}
+		last = s.Bytes[i]
+	}
+	return first, last
+}
+
+// judgeSites judges the sum of some sites.
+func (g *grower) judgeSites(sites []symbolize.SiteID) GrowthSite {
+	g.result.Tested++
+	n := len(g.series.Heads)
+	col := g.columns[sites[0]]
+	if len(sites) > 1 {
+		members := make([]column, len(sites))
+		for i, s := range sites {
+			members[i] = g.columns[s]
+		}
+		col = sum(members, n)
+	}
+	s := GrowthSite{Bytes: make([]int64, n), Objects: make([]int64, n), Visible: make([]bool, n)}
+	for i := range n {
+		if col.bytes[i] != hidden {
+			s.Bytes[i], s.Objects[i], s.Visible[i] = col.bytes[i], col.objects[i], true
+		}
+	}
+	s.Verdict = trend.Judge(g.points(col), g.trendOptions())
+	s.Members = g.byGrowth(sites)
+	s.Blame, _ = g.blamer.Blame(g.symbols.Stack(g.symbols.SiteStack(s.Members[0])))
+	return s
+}
+
+// points are the visible moments of a column within the judged range.
+func (g *grower) points(c column) trend.Points {
+	var p trend.Points
+	alloc := g.hasAlloc()
+	visible := 0
+	for i := g.result.First; i <= g.result.Last; i++ {
+		if c.bytes[i] == hidden {
+			continue
+		}
+		visible++
+		p.T = append(p.T, g.series.Clock.At[i])
+		p.Live = append(p.Live, float64(c.bytes[i]))
+		p.Objects = append(p.Objects, float64(c.objects[i]))
+		if alloc = alloc && c.alloc[i] != hidden; alloc {
+			p.Alloc = append(p.Alloc, float64(c.alloc[i]))
+		}
+	}
+	if !alloc {
+		p.Alloc = nil
+	}
+	shown := float64(visible) / float64(g.result.Last-g.result.First+1)
+	p.Doubt = 1 - (1-g.doubt)*shown
+	p.Noise = g.samplingNoise(p.Live)
+	return p
+}
+
+// samplingNoise is the standard deviation of an estimate L made of samples one
+// per R bytes: √(2·R·L).
+func (g *grower) samplingNoise(live []float64) float64 {
+	head := g.series.Heads[g.result.First]
+	if !head.Format.Sampled() || head.Period <= 1 || len(live) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(live))
+	return math.Sqrt(2 * float64(head.Period) * max(0, sorted[len(sorted)/2]))
+}
+
+// byGrowth orders sites by how much they grew, the most first.
+func (g *grower) byGrowth(sites []symbolize.SiteID) []symbolize.SiteID {
+	grew := func(s symbolize.SiteID) int64 {
+		c := g.columns[s]
+		var first, last int64
+		seen := false
+		for i := g.result.First; i <= g.result.Last; i++ {
+			if c.bytes[i] == hidden {
+				continue
+			}
+			if !seen {
+				first, seen = c.bytes[i], true
+			}
+			last = c.bytes[i]
+		}
+		return last - first
+	}
+	out := slices.Clone(sites)
+	slices.SortStableFunc(out, func(a, b symbolize.SiteID) int { return cmp.Compare(grew(b), grew(a)) })
+	return out
+}
+
+// rank orders by label, then by the slope that is sure.
+func (g *grower) rank() {
+	order := func(s GrowthSite) int {
+		if s.Label == trend.LeakLate {
+			return int(trend.Leak)
+		}
+		return int(s.Label)
+	}
+	slices.SortStableFunc(g.result.Sites, func(a, b GrowthSite) int {
+		return cmp.Or(cmp.Compare(order(a), order(b)), cmp.Compare(b.Low, a.Low), cmp.Compare(b.Growth, a.Growth))
+	})
+}
+
+// sureLeak is the confidence from which a site makes the series leak.
+const sureLeak = 0.5
+
+// conclude answers for the series.
+func (g *grower) conclude() {
+	r := &g.result
+	var leaks, suspects int
+	var onLeaks float64
+	for _, s := range r.Sites {
+		switch {
+		case s.Label.IsLeak() && s.Confidence >= sureLeak:
+			leaks++
+			onLeaks += s.Growth
+		case s.Label.IsLeak() || s.Label == trend.Suspect:
+			suspects++
+		}
+	}
+	if r.Total.Growth > 0 {
+		r.Explained = min(1, onLeaks/r.Total.Growth)
+	}
+	n := r.Last - r.First + 1
+	switch {
+	case leaks > 0:
+		r.Verdict, r.Why = VerdictLeak, fmt.Sprintf("%s to the end of the series", count(leaks, "site grows", "sites grow"))
+	case n < trend.MinPoints:
+		r.Verdict, r.Why = VerdictUndecided, fmt.Sprintf("%d snapshots are too few to tell a trend: %d are needed, 12 or more are better", n, trend.MinPoints)
+	case suspects > 0:
+		r.Verdict, r.Why = VerdictUndecided, fmt.Sprintf("%s, but not clearly to the end", count(suspects, "site grows", "sites grow"))
+	case r.Total.Label.IsLeak():
+		r.Verdict, r.Why = VerdictUndecided, "the heap grows, but no single site does"
+	default:
+		r.Verdict, r.Why = VerdictNoLeak, "no site grows to the end of the series"
+	}
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

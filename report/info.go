@@ -1,0 +1,344 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+)
+
+// Info is what is in a series, what is missing and what is suspect.
+type Info struct {
+	Series *heapfile.Series
+	// All lists every snapshot in text, not only the first and last ones.
+	All bool
+}
+
+// Text writes the findings for people.
+func (i *Info) Text(w io.Writer) error {
+	p := &printer{w: w}
+	i.facts(p)
+	p.linef("")
+	i.table(p)
+	i.findings(p)
+	return p.err
+}
+
+func (i *Info) facts(p *printer) {
+	s := i.Series
+	first := s.Heads[0]
+	fact := func(name, format string, args ...any) { p.linef("%-12s %s", name, fmt.Sprintf(format, args...)) }
+	fact("process", "%s", clean(s.Process.String()))
+	fact("snapshots", "%d%s", len(s.Heads), i.span())
+	fact("format", "%s (%s)", first.Format, first.Format.Allocator())
+	fact("counts", "%s", countsText(first))
+	fact("clock", "%s", clockText(s.Clock.Source))
+	fact("trigger", "%s", triggerText(s.Triggers))
+	fact("images", "%s, %s", plural(len(i.epochs()), "process image"), plural(len(s.Spaces), "set")+" of mappings")
+	fact("stacks", "%d different ones in %s", s.Stacks.Len(), plural(i.rows(), "row"))
+	fact("complete", "%s", i.completeText())
+}
+
+func (i *Info) span() string {
+	s := i.Series
+	if !s.Clock.Source.IsTime() || len(s.Heads) < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" over %s, from %s", duration(s.Clock.Span()), s.Clock.Times[0].UTC().Format(time.RFC3339))
+}
+
+func (i *Info) epochs() []int {
+	var out []int
+	for _, h := range i.Series.Heads {
+		if !slices.Contains(out, h.Epoch) {
+			out = append(out, h.Epoch)
+		}
+	}
+	return out
+}
+
+func (i *Info) rows() (n int) {
+	for _, h := range i.Series.Heads {
+		n += h.Rows
+	}
+	return n
+}
+
+func countsText(h *heapfile.Snapshot) string {
+	text := "exact, every allocation recorded"
+	if h.Format.Sampled() && h.Period > 1 {
+		text = fmt.Sprintf("estimates from one sample per %s", Bytes(h.Period))
+	}
+	if h.HasAlloc {
+		return text + "; in use and cumulative"
+	}
+	return text + "; in use only (no cumulative counts: load cannot be told from leaks)"
+}
+
+func clockText(c heapfile.ClockSource) string {
+	switch c {
+	case heapfile.ClockSidecar:
+		return "times recorded beside the snapshots"
+	case heapfile.ClockRecorded:
+		return "times within the compressed files"
+	case heapfile.ClockModified:
+		return "modification times of the files"
+	case heapfile.ClockAllocated:
+		return "bytes allocated (times are not known)"
+	}
+	return "the snapshots' numbers (times are not known)"
+}
+
+func triggerText(list []heapfile.Trigger) string {
+	var names []string
+	counts := map[heapfile.Trigger]int{}
+	for _, t := range list {
+		counts[t]++
+	}
+	texts := []string{"not known", "bytes allocated", "record highs of the heap", "a timer", "calls or signals", "the end of the process"}
+	for t, text := range texts {
+		if n := counts[heapfile.Trigger(t)]; n > 0 {
+			names = append(names, fmt.Sprintf("%s (%d)", text, n))
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+func (i *Info) completeText() string {
+	cut, partial := 0, 0
+	var bound, deep, heap int64
+	for _, h := range i.Series.Heads {
+		c := h.Completeness
+		if c.Partial {
+			partial++
+		} else if c.Cut {
+			cut++
+		}
+		bound = max(bound, c.AbsentMax.InuseBytes)
+		deep, heap = deep+c.AtDepthLimit, heap+c.Estimate.InuseBytes
+	}
+	parts := []string{"all snapshots are whole"}
+	if cut+partial > 0 {
+		parts = []string{fmt.Sprintf("%d cut by the allocator, %d without an end; a site that is absent there has at most %s in use", cut, partial, Bytes(bound))}
+	}
+	if heap > 0 && deep > 0 {
+		parts = append(parts, fmt.Sprintf("%.1f %% of the bytes on stacks cut at %d frames", 100*float64(deep)/float64(heap), i.Series.Heads[0].Format.DepthLimit()))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// shownEnds is the number of snapshots listed at each end of a long series.
+const shownEnds = 6
+
+func (i *Info) table(p *printer) {
+	heads := i.Series.Heads
+	p.linef("%4s  %9s  %10s %10s %11s %8s  %-6s %s", "#", "AT", "IN USE", "OBJECTS", "ALLOCATED", "ROWS", "", "FILE")
+	for k, h := range heads {
+		if !i.All && len(heads) > 2*shownEnds+2 && k >= shownEnds && k < len(heads)-shownEnds {
+			if k == shownEnds {
+				p.linef("   … %d more: -v lists them", len(heads)-2*shownEnds)
+			}
+			continue
+		}
+		p.linef("%4d  %9s  %10s %10d %11s %8d  %-6s %s", k+1, i.at(k), Bytes(h.Heap().InuseBytes), h.Heap().InuseObjects,
+			allocated(h), h.Rows, flagsOf(h), clean(h.Path))
+	}
+}
+
+// at is the position of a snapshot on the clock.
+func (i *Info) at(k int) string {
+	c := i.Series.Clock
+	switch {
+	case c.Source.IsTime():
+		return duration(c.At[k])
+	case c.Source == heapfile.ClockAllocated:
+		return bytesOf(c.At[k])
+	}
+	return fmt.Sprintf("%.0f", c.At[k])
+}
+
+func allocated(h *heapfile.Snapshot) string {
+	if !h.HasAlloc {
+		return "-"
+	}
+	return Bytes(h.Heap().AllocBytes)
+}
+
+func flagsOf(h *heapfile.Snapshot) string {
+	switch {
+	case h.Completeness.Partial:
+		return "no end"
+	case h.Completeness.Cut:
+		return "cut"
+	}
+	return ""
+}
+
+// findings lists warnings by kind: one line where many snapshots share one.
+func (i *Info) findings(p *printer) {
+	warnings := AllWarnings(i.Series)
+	if len(warnings) == 0 && len(i.Series.Problems) == 0 {
+		p.linef("")
+		p.linef("nothing suspect was found")
+		return
+	}
+	p.linef("")
+	for _, b := range i.Series.Problems {
+		p.linef("unusable: %s", clean(b.Error()))
+	}
+	for _, g := range GroupWarnings(warnings) {
+		p.linef("%s: %s", g.Kind, clean(g.Text()))
+	}
+}
+
+// WarningGroup is the warnings of one kind.
+type WarningGroup struct {
+	Kind  heapfile.WarningKind
+	First heapfile.Warning
+	Files int
+}
+
+// Text is the first warning, and how many more files have one of its kind.
+func (g WarningGroup) Text() string {
+	if g.Files > 1 {
+		return fmt.Sprintf("%s; and %s", g.First.Error(), plural(g.Files-1, "more file"))
+	}
+	return g.First.Error()
+}
+
+// GroupWarnings puts warnings of one kind together, in order of first appearance.
+func GroupWarnings(list []heapfile.Warning) []WarningGroup {
+	var out []WarningGroup
+	for _, w := range list {
+		i := slices.IndexFunc(out, func(g WarningGroup) bool { return g.Kind == w.Kind })
+		if i < 0 {
+			out = append(out, WarningGroup{Kind: w.Kind, First: w})
+			i = len(out) - 1
+		}
+		out[i].Files++
+	}
+	return out
+}
+
+type infoJSON struct {
+	Schema    string         `json:"schema"`
+	Process   processJSON    `json:"process"`
+	Others    []processJSON  `json:"others"`
+	Clock     string         `json:"clock"`
+	Stacks    int            `json:"stacks"`
+	Images    int            `json:"images"`
+	Spaces    int            `json:"spaces"`
+	Snapshots []infoSnapshot `json:"snapshots"`
+	Problems  []problemJSON  `json:"problems"`
+	Warnings  []warningJSON  `json:"warnings"`
+}
+
+type processJSON struct {
+	PID    int    `json:"pid"`
+	Prefix string `json:"prefix"`
+	Files  int    `json:"files"`
+}
+
+type infoSnapshot struct {
+	Path      string       `json:"path"`
+	Seq       int          `json:"seq"`
+	Time      *time.Time   `json:"time"`
+	At        float64      `json:"at"`
+	Epoch     int          `json:"epoch"`
+	Trigger   string       `json:"trigger"`
+	Format    string       `json:"format"`
+	Period    int64        `json:"period"`
+	HasAlloc  bool         `json:"has_alloc"`
+	Size      int64        `json:"size"`
+	Rows      int          `json:"rows"`
+	Heap      countsJSON   `json:"heap"`
+	Header    *countsJSON  `json:"header"`
+	RowSum    countsJSON   `json:"row_sum"`
+	Truncated bool         `json:"truncated"`
+	Partial   bool         `json:"partial"`
+	AbsentMax countsJSON   `json:"absent_max"`
+	AtDepth   int64        `json:"at_depth_limit_bytes"`
+	Threads   []threadJSON `json:"threads,omitempty"`
+}
+
+type countsJSON struct {
+	InuseObjects int64 `json:"inuse_objects"`
+	InuseBytes   int64 `json:"inuse_bytes"`
+	AllocObjects int64 `json:"alloc_objects"`
+	AllocBytes   int64 `json:"alloc_bytes"`
+}
+
+type threadJSON struct {
+	ID   uint64 `json:"id"`
+	Name string `json:"name"`
+}
+
+type problemJSON struct {
+	Path  string `json:"path"`
+	Error string `json:"error"`
+	Named bool   `json:"named"`
+}
+
+type warningJSON struct {
+	Kind    string `json:"kind"`
+	File    string `json:"file"`
+	Line    int    `json:"line"`
+	Count   int    `json:"count"`
+	Message string `json:"message"`
+}
+
+// JSON writes the findings as heaplapse.info/1.
+func (i *Info) JSON(w io.Writer) error {
+	s := i.Series
+	out := infoJSON{
+		Schema: "heaplapse.info/1", Process: processOf(s.Process), Others: []processJSON{}, Clock: s.Clock.Source.String(),
+		Stacks: s.Stacks.Len(), Images: len(i.epochs()), Spaces: len(s.Spaces),
+		Snapshots: []infoSnapshot{}, Problems: []problemJSON{}, Warnings: []warningJSON{},
+	}
+	for _, o := range s.Others {
+		out.Others = append(out.Others, processOf(o))
+	}
+	for k := range s.Heads {
+		out.Snapshots = append(out.Snapshots, i.snapshot(k))
+	}
+	for _, b := range s.Problems {
+		out.Problems = append(out.Problems, problemJSON{b.Path, b.Error(), b.Named})
+	}
+	for _, x := range AllWarnings(s) {
+		out.Warnings = append(out.Warnings, warningJSON{x.Kind.String(), x.File, x.Line, x.Count, x.Msg})
+	}
+	return writeJSON(w, out)
+}
+
+func processOf(p heapfile.Process) processJSON { return processJSON{p.PID, p.Prefix, p.Files} }
+
+func (i *Info) snapshot(k int) infoSnapshot {
+	s := i.Series
+	h := s.Heads[k]
+	c := h.Completeness
+	out := infoSnapshot{
+		Path: h.Path, Seq: h.File.Seq, At: s.Clock.At[k], Epoch: h.Epoch, Trigger: s.Triggers[k].String(),
+		Format: h.Format.String(), Period: h.Period, HasAlloc: h.HasAlloc, Size: h.Size, Rows: h.Rows,
+		Heap: countsOf(h.Heap()), RowSum: countsOf(c.Rows), Truncated: c.Cut, Partial: c.Partial,
+		AbsentMax: countsOf(c.AbsentMax), AtDepth: c.AtDepthLimit,
+	}
+	if s.Clock.Source.IsTime() {
+		t := s.Clock.Times[k].UTC()
+		out.Time = &t
+	}
+	if h.HasTotal {
+		t := countsOf(h.Total)
+		out.Header = &t
+	}
+	for _, t := range h.Threads {
+		out.Threads = append(out.Threads, threadJSON{t.ID, t.Name})
+	}
+	return out
+}
+
+func countsOf(c heapfile.Counts) countsJSON {
+	return countsJSON{c.InuseObjects, c.InuseBytes, c.AllocObjects, c.AllocBytes}
+}

@@ -1,0 +1,83 @@
+package report
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+// Addresses is the answer to `symbolize -e`: what each input line stands for.
+type Addresses struct {
+	File  string
+	Lines []AddressLine
+}
+
+// AddressLine is one line of input: an address, or a text that is none and is
+// given back as it was.
+type AddressLine struct {
+	Text     string
+	Location *symbolize.Location // nil if the line is no address
+}
+
+// Text writes what llvm-symbolizer prints: for each address function and position of each frame, innermost first, and a blank line.
+func (a *Addresses) Text(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	for _, l := range a.Lines {
+		if l.Location == nil {
+			fmt.Fprintln(out, l.Text)
+			continue
+		}
+		for _, f := range l.Location.Frames {
+			fmt.Fprintf(out, "%s\n%s:%d:%d\n", cmp.Or(f.Function, "??"), cmp.Or(f.File, "??"), f.Line, f.Column)
+		}
+		if !l.Location.Named() {
+			fmt.Fprint(out, "??\n??:0:0\n")
+		}
+		fmt.Fprintln(out)
+	}
+	return out.Flush()
+}
+
+type addressJSON struct {
+	Address string      `json:"address"`
+	Source  string      `json:"source"`
+	Reason  string      `json:"reason,omitempty"`
+	Near    string      `json:"near,omitempty"`
+	Frames  []frameJSON `json:"frames"`
+}
+
+type frameJSON struct {
+	Function  string `json:"function"`
+	Linkage   string `json:"linkage,omitempty"`
+	File      string `json:"file"`
+	Line      int    `json:"line"`
+	Column    int    `json:"column"`
+	StartLine int    `json:"start_line"`
+	Inlined   bool   `json:"inlined"`
+}
+
+// JSON writes the answers as heaplapse.symbolize/1; lines that are no addresses are left out.
+func (a *Addresses) JSON(w io.Writer) error {
+	list := []addressJSON{}
+	for _, l := range a.Lines {
+		if l.Location == nil {
+			continue
+		}
+		j := addressJSON{
+			Address: fmt.Sprintf("0x%x", l.Location.Offset), Source: l.Location.Source.String(),
+			Reason: l.Location.Reason.String(), Near: near(l.Location), Frames: []frameJSON{},
+		}
+		for _, f := range l.Location.Frames {
+			j.Frames = append(j.Frames, frameJSON{f.Function, f.Linkage, f.File, f.Line, f.Column, f.StartLine, f.Inlined})
+		}
+		list = append(list, j)
+	}
+	return writeJSON(w, struct {
+		Schema    string        `json:"schema"`
+		File      string        `json:"file"`
+		Addresses []addressJSON `json:"addresses"`
+	}{"heaplapse.symbolize/1", a.File, list})
+}

@@ -1,0 +1,186 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"path"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// printer writes lines and keeps the first error.
+type printer struct {
+	w   io.Writer
+	err error
+}
+
+func (p *printer) linef(format string, args ...any) {
+	if p.err == nil {
+		line := strings.TrimRight(fmt.Sprintf(format, args...), " ")
+		_, p.err = io.WriteString(p.w, line+"\n")
+	}
+}
+
+// writeJSON writes an indented document.
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// Bytes shows a number of bytes with three significant digits: 512 B, 1.50 KiB, -20.0 MiB.
+func Bytes(n int64) string { return bytesOf(float64(n)) }
+
+func bytesOf(f float64) string {
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
+	i := 0
+	for math.Abs(f) >= 1000 && i < len(units)-1 {
+		f /= 1024
+		i++
+	}
+	switch a := math.Abs(f); {
+	case i == 0:
+		return fmt.Sprintf("%.0f B", f)
+	case a < 10:
+		return fmt.Sprintf("%.2f %s", f, units[i])
+	case a < 100:
+		return fmt.Sprintf("%.1f %s", f, units[i])
+	}
+	return fmt.Sprintf("%.0f %s", f, units[i])
+}
+
+// signed puts a plus before growth.
+func signed(f float64) string {
+	if f > 0 {
+		return "+" + bytesOf(f)
+	}
+	return bytesOf(f)
+}
+
+// duration shows seconds: 46s, 12m30s, 3h05m.
+func duration(seconds float64) string {
+	d := time.Duration(seconds * float64(time.Second))
+	if d >= time.Minute {
+		d = d.Round(time.Second)
+	} else {
+		d = d.Round(100 * time.Millisecond)
+	}
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = s[:len(s)-2]
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = s[:len(s)-2]
+	}
+	return s
+}
+
+// sparks are the eight levels of a sparkline.
+var sparks = []rune("▁▂▃▄▅▆▇█")
+
+// sparkline draws values in at most width characters, from zero to the largest; moments
+// that are not visible are blank.
+func sparkline(values []int64, visible []bool, width int) string {
+	n := len(values)
+	width = min(width, n)
+	var top int64 = 1
+	for i, v := range values {
+		if visible[i] {
+			top = max(top, v)
+		}
+	}
+	var b strings.Builder
+	for c := range width {
+		sum, seen := 0.0, 0
+		for i := c * n / width; i < (c+1)*n/width; i++ {
+			if visible[i] {
+				sum, seen = sum+float64(values[i]), seen+1
+			}
+		}
+		if seen == 0 {
+			b.WriteRune(' ')
+			continue
+		}
+		level := int(sum / float64(seen) / float64(top) * float64(len(sparks)-1) * 1.0001)
+		b.WriteRune(sparks[min(max(level, 0), len(sparks)-1)])
+	}
+	return b.String()
+}
+
+// clean makes a name from hostile input safe for a terminal: control and
+// direction characters are shown as their escapes.
+func clean(s string) string {
+	if strings.IndexFunc(s, unsafeRune) < 0 && utf8.ValidString(s) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if unsafeRune(r) || r == utf8.RuneError {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func unsafeRune(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }
+
+// clip shortens a name in the middle, where templates are longest.
+func clip(s string, width int) string {
+	s = clean(s)
+	n := utf8.RuneCountInString(s)
+	if n <= width {
+		return s
+	}
+	r := []rune(s)
+	head := (width - 1) * 2 / 3
+	return string(r[:head]) + "…" + string(r[n-(width-1-head):])
+}
+
+// pad fills with blanks on the right to a width in characters.
+func pad(s string, width int) string {
+	if n := utf8.RuneCountInString(s); n < width {
+		return s + strings.Repeat(" ", width-n)
+	}
+	return s
+}
+
+func padLeft(s string, width int) string {
+	if n := utf8.RuneCountInString(s); n < width {
+		return strings.Repeat(" ", width-n) + s
+	}
+	return s
+}
+
+// position is file:line with the last element of the path.
+func position(file string, line int) string {
+	switch {
+	case file == "":
+		return ""
+	case line == 0:
+		return clean(path.Base(file))
+	}
+	return fmt.Sprintf("%s:%d", clean(path.Base(file)), line)
+}
+
+// plural is "1 snapshot", "24 snapshots".
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// finite replaces what JSON cannot hold.
+func finite(f float64) float64 {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return 0
+	}
+	return f
+}

@@ -1,0 +1,178 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+// SampleType is one of the four values of a row.
+type SampleType string
+
+// The sample types, named as in pprof.
+const (
+	InuseSpace   SampleType = "inuse_space"
+	InuseObjects SampleType = "inuse_objects"
+	AllocSpace   SampleType = "alloc_space"
+	AllocObjects SampleType = "alloc_objects"
+)
+
+// SampleTypes are all of them, the default first.
+var SampleTypes = []SampleType{InuseSpace, InuseObjects, AllocSpace, AllocObjects}
+
+// NeedsAlloc says whether the type exists only with cumulative counts.
+func (t SampleType) NeedsAlloc() bool { return t == AllocSpace || t == AllocObjects }
+
+func (t SampleType) of(c heapfile.Counts) int64 {
+	switch t {
+	case InuseObjects:
+		return c.InuseObjects
+	case AllocSpace:
+		return c.AllocBytes
+	case AllocObjects:
+		return c.AllocObjects
+	}
+	return c.InuseBytes
+}
+
+func (t SampleType) show(n int64) string {
+	if t == InuseObjects || t == AllocObjects {
+		return fmt.Sprint(n)
+	}
+	return Bytes(n)
+}
+
+// Top is the table of functions of one snapshot. Flat is what a function
+// allocated itself, cumulative what it and its callees did. Frames of the allocator at the leaf
+// are passed over: everything would be theirs.
+type Top struct {
+	Snapshot *heapfile.Snapshot // without rows
+	Type     SampleType
+	Total    int64 // of all rows that passed the filter
+	Rows     []TopRow
+	// Limit is the number of rows shown in text; 0 shows 20.
+	Limit int
+}
+
+// TopRow is one function.
+type TopRow struct {
+	Function string `json:"function"`
+	Module   string `json:"module"`
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	Flat     int64  `json:"flat"`
+	Cum      int64  `json:"cum"`
+}
+
+// NewTop sums a snapshot by function.
+func NewTop(s *heapfile.Snapshot, symbols *symbolize.Symbols, t SampleType, filter *symbolize.Filter) *Top {
+	top := &Top{Snapshot: s, Type: t}
+	b := topBuilder{symbols: symbols, blamer: symbolize.NewBlamer(symbols, nil), rows: map[topKey]*TopRow{}}
+	for _, row := range s.Samples {
+		if filter.Keep(row.Stack) {
+			v := t.of(row.Estimate(s.Period))
+			top.Total += v
+			b.add(symbols.Stack(row.Stack), v)
+		}
+	}
+	for _, r := range b.rows {
+		top.Rows = append(top.Rows, *r)
+	}
+	slices.SortFunc(top.Rows, func(x, y TopRow) int {
+		return cmp.Or(cmp.Compare(y.Flat, x.Flat), cmp.Compare(y.Cum, x.Cum),
+			cmp.Compare(x.Function, y.Function), cmp.Compare(x.Module, y.Module), cmp.Compare(x.File, y.File))
+	})
+	return top
+}
+
+type topKey struct{ function, module, file string }
+
+type topBuilder struct {
+	symbols *symbolize.Symbols
+	blamer  *symbolize.Blamer
+	rows    map[topKey]*TopRow
+}
+
+// add counts a stack: flat for its first function that is not the allocator's, cumulative once for each function on it.
+func (b *topBuilder) add(stack []symbolize.LocationID, v int64) {
+	seen := map[topKey]bool{}
+	flatDone := false
+	for i, id := range stack {
+		l := &b.symbols.Locations[id]
+		for k, class := range b.blamer.Classes(id) {
+			last := i == len(stack)-1
+			if !flatDone && class == symbolize.ClassAllocator && !last {
+				continue
+			}
+			row, key := b.row(l, k)
+			if !flatDone {
+				row.Flat, flatDone = row.Flat+v, true
+			}
+			if !seen[key] {
+				seen[key] = true
+				row.Cum += v
+			}
+		}
+	}
+}
+
+func (b *topBuilder) row(l *symbolize.Location, frame int) (*TopRow, topKey) {
+	r := TopRow{Function: name(b.symbols, l, frame)}
+	if m := b.symbols.Module(l); m != nil {
+		r.Module = m.Name()
+	}
+	if frame < len(l.Frames) {
+		r.File, r.Line = l.Frames[frame].File, l.Frames[frame].StartLine
+	}
+	key := topKey{r.Function, r.Module, r.File}
+	if known, ok := b.rows[key]; ok {
+		return known, key
+	}
+	b.rows[key] = &r
+	return &r, key
+}
+
+// Text writes the table for people.
+func (t *Top) Text(w io.Writer) error {
+	p := &printer{w: w}
+	p.linef("%s: %s of %s", t.Snapshot.Path, t.Type.show(t.Total), t.Type)
+	limit := t.Limit
+	if limit <= 0 {
+		limit = 20
+	}
+	rows := t.Rows[:min(limit, len(t.Rows))]
+	p.linef("%10s %6s %10s %6s  %s", "FLAT", "", "CUM", "", "FUNCTION")
+	for _, r := range rows {
+		where := position(r.File, r.Line)
+		if where == "" {
+			where = clean(r.Module)
+		}
+		p.linef("%10s %6s %10s %6s  %s  %s", t.Type.show(r.Flat), t.share(r.Flat), t.Type.show(r.Cum), t.share(r.Cum), clip(r.Function, 100), where)
+	}
+	if n := len(t.Rows) - len(rows); n > 0 {
+		p.linef("… and %s: --top %d shows them", plural(n, "more function"), len(t.Rows))
+	}
+	return p.err
+}
+
+func (t *Top) share(v int64) string {
+	if t.Total == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.1f%%", 100*float64(v)/float64(t.Total))
+}
+
+// JSON writes the table as heaplapse.top/1, all rows.
+func (t *Top) JSON(w io.Writer) error {
+	return writeJSON(w, struct {
+		Schema   string     `json:"schema"`
+		Snapshot string     `json:"snapshot"`
+		Sample   SampleType `json:"sample"`
+		Total    int64      `json:"total"`
+		Rows     []TopRow   `json:"rows"`
+	}{"heaplapse.top/1", t.Snapshot.Path, t.Type, t.Total, append([]TopRow{}, t.Rows...)})
+}

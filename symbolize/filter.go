@@ -1,0 +1,62 @@
+package symbolize
+
+import (
+	"regexp"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+)
+
+// Filter keeps stacks by the functions, files and modules on them. A nil Filter keeps all.
+type Filter struct {
+	s             *Symbols
+	focus, ignore *regexp.Regexp
+	matches       map[LocationID]match
+}
+
+type match struct{ focus, ignore bool }
+
+// NewFilter keeps stacks with a frame that focus matches and without one that ignore matches; nil expressions
+// keep all. It is not safe for concurrent use.
+func NewFilter(s *Symbols, focus, ignore *regexp.Regexp) *Filter {
+	if focus == nil && ignore == nil {
+		return nil
+	}
+	return &Filter{s: s, focus: focus, ignore: ignore, matches: map[LocationID]match{}}
+}
+
+// Keep says whether a stack passes.
+func (f *Filter) Keep(id heapfile.StackID) bool {
+	if f == nil {
+		return true
+	}
+	focused := f.focus == nil
+	for _, l := range f.s.Stack(id) {
+		m := f.match(l)
+		if m.ignore {
+			return false
+		}
+		focused = focused || m.focus
+	}
+	return focused
+}
+
+func (f *Filter) match(id LocationID) match {
+	if m, ok := f.matches[id]; ok {
+		return m
+	}
+	l := &f.s.Locations[id]
+	texts := []string{f.s.Label(l)}
+	if m := f.s.Module(l); m != nil {
+		texts = append(texts, m.Path)
+	}
+	for _, fr := range l.Frames {
+		texts = append(texts, fr.Function, fr.File)
+	}
+	var m match
+	for _, t := range texts {
+		m.focus = m.focus || (f.focus != nil && f.focus.MatchString(t))
+		m.ignore = m.ignore || (f.ignore != nil && f.ignore.MatchString(t))
+	}
+	f.matches[id] = m
+	return m
+}
