@@ -56,6 +56,8 @@ type GrowthResult struct {
 // GrowthSite is a group of stacks with one frame to blame.
 type GrowthSite struct {
 	trend.Verdict
+	// Gained is the last visible value minus the first, within the judged snapshots.
+	Gained int64
 	// Members are its allocation sites, the one that grew most first.
 	Members []symbolize.SiteID
 	// Blame points into the first member's stack.
@@ -250,21 +252,20 @@ func (g *grower) keep(s GrowthSite) {
 
 // notable says whether a site with too few points is still worth showing.
 func (g *grower) notable(s GrowthSite) bool {
-	first, last := s.visibleEnds(g.result.First, g.result.Last)
-	return last-first >= max(g.o.MinBytes, 1<<20)
+	return s.Gained >= cmp.Or(g.o.MinBytes, 1<<20)
 }
 
-// visibleEnds are the first and last visible values in a range.
-func (s *GrowthSite) visibleEnds(from, to int) (first, last int64) {
+// ends are the first and last visible values among the judged snapshots.
+func (g *grower) ends(c column) (first, last int64) {
 	seen := false
-	for i := from; i <= to; i++ {
-		if !s.Visible[i] {
+	for i := g.result.First; i <= g.result.Last; i++ {
+		if c.bytes[i] == hidden {
 			continue
 		}
 		if !seen {
-			first, seen = s.Bytes[i], true
+			first, seen = c.bytes[i], true
 		}
-		last = s.Bytes[i]
+		last = c.bytes[i]
 	}
 	return first, last
 }
@@ -288,6 +289,8 @@ func (g *grower) judgeSites(sites []symbolize.SiteID) GrowthSite {
 		}
 	}
 	s.Verdict = trend.Judge(g.points(col), g.trendOptions())
+	first, last := g.ends(col)
+	s.Gained = last - first
 	s.Members = g.byGrowth(sites)
 	s.Blame, _ = g.blamer.Blame(g.symbols.Stack(g.symbols.SiteStack(s.Members[0])))
 	return s
@@ -333,18 +336,7 @@ func (g *grower) samplingNoise(live []float64) float64 {
 // byGrowth orders sites by how much they grew, the most first.
 func (g *grower) byGrowth(sites []symbolize.SiteID) []symbolize.SiteID {
 	grew := func(s symbolize.SiteID) int64 {
-		c := g.columns[s]
-		var first, last int64
-		seen := false
-		for i := g.result.First; i <= g.result.Last; i++ {
-			if c.bytes[i] == hidden {
-				continue
-			}
-			if !seen {
-				first, seen = c.bytes[i], true
-			}
-			last = c.bytes[i]
-		}
+		first, last := g.ends(g.columns[s])
 		return last - first
 	}
 	out := slices.Clone(sites)
@@ -377,13 +369,14 @@ func (g *grower) conclude() {
 		switch {
 		case s.Label.IsLeak() && s.Confidence >= sureLeak:
 			leaks++
-			onLeaks += s.Growth
+			onLeaks += float64(s.Gained)
 		case s.Label.IsLeak() || s.Label == trend.Suspect:
 			suspects++
 		}
 	}
-	if r.Total.Growth > 0 {
-		r.Explained = min(1, onLeaks/r.Total.Growth)
+	heads := g.series.Heads
+	if grew := heads[r.Last].Heap().InuseBytes - heads[r.First].Heap().InuseBytes; grew > 0 {
+		r.Explained = max(0, min(1, onLeaks/float64(grew)))
 	}
 	n := r.Last - r.First + 1
 	switch {

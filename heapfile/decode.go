@@ -124,21 +124,21 @@ func (d *decoder) header(line []byte) error {
 
 // headerInuse is the in-use total that a file's header claims, in bytes; 0
 // where there is none.
-func (d *decoder) headerInuse(f sourceFile) int64 {
+func (d *decoder) headerInuse(f sourceFile) (int64, error) {
 	src, err := openSource(f.open)
 	if err != nil {
-		return 0
+		return 0, renamed(err, f)
 	}
 	defer src.Close()
 	d.lines.reset(src)
 	d.snap = &Snapshot{Path: f.path}
 	if err := d.preamble(); err != nil {
-		return 0
+		return 0, err
 	}
 	if line, ok := d.lines.next(); ok && len(line) > 0 && !d.snap.HasTotal {
 		d.rows.row(d, line)
 	}
-	return d.snap.Total.InuseBytes
+	return d.snap.Total.InuseBytes, nil
 }
 
 // symbols reads a `--- symbol` section up to its `---`:

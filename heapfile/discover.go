@@ -29,7 +29,6 @@ type sourceFile struct {
 	open  string // where its bytes are: differs from path for what was spooled
 	name  FileName
 	named bool
-	group string
 }
 
 // discovery is the state of finding the files of some paths.
@@ -51,7 +50,7 @@ func (d *discovery) addAll(paths []string) {
 // addPath takes a directory, a file, a prefix, a glob or - for standard input.
 func (d *discovery) addPath(path string) error {
 	if path == "-" {
-		return d.addStream(d.stdin, "-", "standard input")
+		return d.addStream(d.stdin, "standard input")
 	}
 	info, err := os.Stat(path)
 	switch {
@@ -148,10 +147,10 @@ func (d *discovery) addPipe(path string) error {
 		return pathError(path, err)
 	}
 	defer f.Close()
-	return d.addStream(f, path, path)
+	return d.addStream(f, path)
 }
 
-func (d *discovery) addStream(r io.Reader, path, called string) error {
+func (d *discovery) addStream(r io.Reader, called string) error {
 	if r == nil {
 		return fmt.Errorf("%s: not available here", called)
 	}

@@ -16,8 +16,8 @@ func (d *decoder) finish() {
 	s.Size, s.Rows = d.lines.size, len(s.Samples)
 	s.HasAlloc = hasAlloc(s)
 	c.Sorted = c.Sorted && s.Format == FormatHeapProfile && len(s.Samples) > 1
-	d.compareHeader()
 	d.noteCut()
+	d.compareHeader()
 	if len(s.Mappings) == 0 && !c.Partial {
 		d.warn.add(WarnNoMappings, d.lines.number, "no mappings: addresses cannot be named")
 	}
@@ -51,11 +51,11 @@ func missing(s *Snapshot) Counts {
 }
 
 // compareHeader reports a header that disagrees with its rows. A jemalloc dump
-// is taken while other threads allocate, so there it means nothing.
+// is taken while other threads allocate, so there it means nothing; what a cut file lacks is said once.
 func (d *decoder) compareHeader() {
 	s := d.snap
 	m := missing(s)
-	if m == (Counts{}) || s.Format == FormatJemalloc {
+	if m == (Counts{}) || s.Format == FormatJemalloc || s.Completeness.Cut {
 		return
 	}
 	if m.InuseObjects == 0 && m.InuseBytes == 0 && !s.HasAlloc {
@@ -76,7 +76,8 @@ func (d *decoder) noteCut() {
 		c.Cut = true
 	}
 	if c.Cut && !c.Partial {
-		d.warn.add(WarnCut, 0, "cut at 1 MiB by the allocator (gperftools before 2.16): the smallest sites and all that are freed are missing")
+		d.warn.add(WarnCut, 0, "cut at 1 MiB by the allocator (gperftools before 2.16): the smallest sites are missing, %d bytes in use and %d of all that was allocated",
+			m.InuseBytes, m.AllocBytes)
 	}
 	switch {
 	case !s.Format.Sampled():

@@ -100,13 +100,13 @@ func (s *Series) Close() error {
 }
 
 func (s *Series) read(processes []Process, o Options) error {
-	if len(processes) == 0 {
+	if processes = s.usable(processes); len(processes) == 0 {
 		return nil
 	}
 	if err := s.choose(processes, o.Process); err != nil {
 		return err
 	}
-	if err := s.scan(o); err != nil {
+	if err := s.scan(o); err != nil || len(s.Heads) == 0 {
 		return err
 	}
 	s.Clock = newClock(s.Heads, s.useSidecar())
@@ -126,7 +126,6 @@ func (s *Series) choose(processes []Process, want string) error {
 		}
 	case len(processes) > 1:
 		for i := range processes {
-			processes[i].PeakInuse = peakInuse(processes[i].files)
 			if processes[i].PeakInuse > processes[chosen].PeakInuse {
 				chosen = i
 			}
@@ -150,14 +149,27 @@ func joinProcesses(list []Process) string {
 	return strings.Join(names, ", ")
 }
 
-// peakInuse reads the headers of files only.
-func peakInuse(files []sourceFile) int64 {
-	var peak int64
-	var d decoder
-	for _, f := range files {
-		peak = max(peak, d.headerInuse(f))
+// usable reads the headers of all files, where there is a choice of processes:
+// what is no snapshot must be reported whichever process is taken, and the size
+// of the heaps decides.
+func (s *Series) usable(processes []Process) []Process {
+	if len(processes) < 2 {
+		return processes
 	}
-	return peak
+	var d decoder
+	for i := range processes {
+		p := &processes[i]
+		p.files = slices.DeleteFunc(p.files, func(f sourceFile) bool {
+			bytes, err := d.headerInuse(f)
+			if err != nil {
+				s.Problems = append(s.Problems, Problem{Path: f.path, Err: err, Named: f.named})
+			}
+			p.PeakInuse = max(p.PeakInuse, bytes)
+			return err != nil
+		})
+		p.Files = len(p.files)
+	}
+	return slices.DeleteFunc(processes, func(p Process) bool { return p.Files == 0 })
 }
 
 // scan reads all files once.

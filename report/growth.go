@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/heaplapse/heaplapse/diff"
+	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
@@ -36,7 +37,7 @@ func (g *Growth) rateUnit() (name string, factor float64) {
 func (g *Growth) Text(w io.Writer) error {
 	p := &printer{w: w}
 	r := g.Result
-	p.linef("%s: %s", strings.ToUpper(string(r.Verdict)), r.Why)
+	p.linef("%s", g.headline())
 	p.linef("%s", g.summary())
 	if len(r.Sites) > 0 {
 		p.linef("")
@@ -46,6 +47,65 @@ func (g *Growth) Text(w io.Writer) error {
 		p.linef("note: %s", n)
 	}
 	return p.err
+}
+
+// headline is the verdict, the worst site by name, and what to do next where that is known.
+func (g *Growth) headline() string {
+	r := g.Result
+	verdict := strings.ToUpper(string(r.Verdict))
+	if r.Verdict != diff.VerdictLeak {
+		return verdict + ": " + r.Why
+	}
+	worst := &r.Sites[0]
+	stack := stackOf(g.Symbols, worst.Members[0])
+	site, where := g.describe(stack, worst.Blame)
+	line := fmt.Sprintf("%s: %s", verdict, strings.TrimSpace(clip(site, 90)+" "+where))
+	switch more := g.leaks() - 1; {
+	case more > 0:
+		line += fmt.Sprintf(" and %s grow to the end of the series", plural(more, "more site"))
+	default:
+		line += " grows to the end of the series"
+	}
+	if next := g.next(worst, stack); next != "" {
+		line += "; next: " + next
+	}
+	return line
+}
+
+// leaks is the number of sites that are called leaks.
+func (g *Growth) leaks() (n int) {
+	for _, s := range g.Result.Sites {
+		if s.Label.IsLeak() {
+			n++
+		}
+	}
+	return n
+}
+
+// next is what to do about a site: advice on what allocates there, else what would give it a name.
+func (g *Growth) next(s *diff.GrowthSite, stack []symbolize.LocationID) string {
+	if text := adviceFor(g.Symbols, stack); text != "" {
+		return text
+	}
+	if len(stack) == 0 {
+		return ""
+	}
+	if l := &g.Symbols.Locations[stack[s.Blame.Position]]; !l.Named() {
+		return remedy(g.Symbols, l)
+	}
+	return ""
+}
+
+// describe names the frame to blame, and its place.
+func (g *Growth) describe(stack []symbolize.LocationID, ref symbolize.FrameRef) (site, where string) {
+	if len(stack) == 0 {
+		return "(no stack)", ""
+	}
+	l := &g.Symbols.Locations[stack[ref.Position]]
+	if !l.Named() {
+		return g.unnamed(stack, ref.Position), ""
+	}
+	return name(g.Symbols, l, ref.Frame), place(g.Symbols, l, ref.Frame)
 }
 
 // summary is the line under the verdict.
@@ -100,29 +160,57 @@ func rateHeading(unit string) string {
 func (g *Growth) row(p *printer, rank int, s *diff.GrowthSite, factor float64) {
 	stack := stackOf(g.Symbols, s.Members[0])
 	label := s.Label.String()
-	if s.Confidence > 0 {
+	if s.Label.IsLeak() || s.Label == trend.Suspect {
 		label += fmt.Sprintf(" %.0f%%", 100*s.Confidence)
 	}
-	site, where := "(no stack)", ""
-	var l *symbolize.Location
-	if len(stack) > 0 {
-		l = &g.Symbols.Locations[stack[s.Blame.Position]]
-		site, where = name(g.Symbols, l, s.Blame.Frame), place(g.Symbols, l, s.Blame.Frame)
-	}
-	p.linef("%3d  %-14s %10s %12s %10s  %s  %s  %s", rank, label, signed(s.Growth), signed(s.Slope*factor),
+	site, where := g.describe(stack, s.Blame)
+	p.linef("%3d  %-14s %10s %12s %10s  %s  %s  %s", rank, label, signed(float64(s.Gained)), signed(s.Slope*factor),
 		Bytes(g.now(s)), sparkline(s.Bytes, s.Visible, sparkWidth), clip(site, 90), where)
-	g.under(p, s, stack, l)
+	g.under(p, s, stack)
+}
+
+// unnamed describes a place without a function by what is certain: where it is, and
+// who of its module calls it; else by the nearest symbol.
+func (g *Growth) unnamed(stack []symbolize.LocationID, position int) string {
+	l := &g.Symbols.Locations[stack[position]]
+	if by := g.calledBy(stack, position); by != "" {
+		return fmt.Sprintf("%s (called by %s)", g.Symbols.Label(l), by)
+	}
+	return name(g.Symbols, l, -1)
+}
+
+// calledBy is the nearest function above a place in a stack that is of the same module and has a name.
+func (g *Growth) calledBy(stack []symbolize.LocationID, position int) string {
+	module := g.Symbols.Locations[stack[position]].Module
+	for _, id := range stack[position+1:] {
+		up := &g.Symbols.Locations[id]
+		if up.Module != module {
+			break
+		}
+		if up.Named() {
+			return up.Frames[0].Function
+		}
+	}
+	return ""
 }
 
 // under writes the lines below a site: who calls it, and what would name it.
-func (g *Growth) under(p *printer, s *diff.GrowthSite, stack []symbolize.LocationID, l *symbolize.Location) {
+func (g *Growth) under(p *printer, s *diff.GrowthSite, stack []symbolize.LocationID) {
 	if path := g.callPath(s, stack); path != "" {
 		p.linef("     %s", path)
 	}
 	if s.Resizing {
 		p.linef("     few objects become larger: a table or buffer that is resized")
 	}
-	if l != nil && !l.Named() {
+	if s.Label.IsLeak() {
+		if text := adviceFor(g.Symbols, stack); text != "" {
+			p.linef("     → %s", text)
+		}
+	}
+	if len(stack) == 0 {
+		return
+	}
+	if l := &g.Symbols.Locations[stack[s.Blame.Position]]; !l.Named() {
 		p.linef("     unnamed: %s; %s", l.Reason.Explain(), remedy(g.Symbols, l))
 	}
 }
@@ -168,7 +256,7 @@ func (g *Growth) callers(stack []symbolize.LocationID, ref symbolize.FrameRef) [
 		l := &g.Symbols.Locations[stack[i]]
 		if !l.Named() {
 			if i > ref.Position {
-				out = append(out, caller{name(g.Symbols, l, -1), ""})
+				out = append(out, caller{g.Symbols.Label(l), ""})
 			}
 			continue
 		}
@@ -240,6 +328,8 @@ type blameJSON struct {
 	// Near and Remedy are for places without a function.
 	Near   string `json:"near,omitempty"`
 	Remedy string `json:"remedy,omitempty"`
+	// CalledBy is the nearest caller in the same module that has a name.
+	CalledBy string `json:"called_by,omitempty"`
 }
 
 type growthSite struct {
@@ -256,6 +346,7 @@ type growthSite struct {
 	High         *float64  `json:"bytes_per_hour_high"`
 	Rate         float64   `json:"rate"`
 	Resizing     bool      `json:"resizing"`
+	Advice       string    `json:"advice,omitempty"`
 }
 
 // JSON writes the result as heaplapse.growth/1.
@@ -289,8 +380,8 @@ func (g *Growth) site(s *diff.GrowthSite, factor float64) growthSite {
 		Label: s.Label.String(), Confidence: finite(s.Confidence), Stacks: len(s.Members),
 		Blame: g.blame(s, stack), Frames: frames(g.Symbols, stack),
 		InuseBytes: visible(s.Bytes, s.Visible), InuseObjects: visible(s.Objects, s.Visible),
-		GrowthBytes: int64(finite(s.Growth)), BytesPerHour: g.perHour(s.Slope), Low: g.perHour(s.Low), High: g.perHour(s.High),
-		Rate: finite(s.Slope * factor), Resizing: s.Resizing,
+		GrowthBytes: s.Gained, BytesPerHour: g.perHour(s.Slope), Low: g.perHour(s.Low), High: g.perHour(s.High),
+		Rate: finite(s.Slope * factor), Resizing: s.Resizing, Advice: adviceFor(g.Symbols, stack),
 	}
 }
 
@@ -305,6 +396,7 @@ func (g *Growth) blame(s *diff.GrowthSite, stack []symbolize.LocationID) blameJS
 	}
 	if !l.Named() {
 		out.Function, out.Near, out.Remedy = g.Symbols.Label(l), near(l), remedy(g.Symbols, l)
+		out.CalledBy = g.calledBy(stack, s.Blame.Position)
 		return out
 	}
 	f := l.Frames[max(s.Blame.Frame, 0)]

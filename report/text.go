@@ -151,13 +151,6 @@ func pad(s string, width int) string {
 	return s
 }
 
-func padLeft(s string, width int) string {
-	if n := utf8.RuneCountInString(s); n < width {
-		return strings.Repeat(" ", width-n) + s
-	}
-	return s
-}
-
 // position is file:line with the last element of the path.
 func position(file string, line int) string {
 	switch {

@@ -4,6 +4,7 @@ import (
 	_ "embed" // the rules are a file
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/heaplapse/heaplapse/heapfile"
@@ -31,10 +32,21 @@ var rulesText string
 type Rules struct{ list []rule }
 
 type rule struct {
-	class    Class
-	module   bool
-	function *regexp.Regexp
+	class   Class
+	subject subject
+	pattern *regexp.Regexp
 }
+
+// subject is what a rule's pattern is matched against.
+type subject uint8
+
+const (
+	subjectFunction subject = iota
+	subjectModule           // the module of any frame
+	subjectUnnamed          // the module of a frame without a function
+)
+
+var subjects = map[string]subject{"function": subjectFunction, "module": subjectModule, "unnamed": subjectUnnamed}
 
 // DefaultRules are those of rules.txt.
 func DefaultRules() *Rules {
@@ -45,8 +57,8 @@ func DefaultRules() *Rules {
 	return r
 }
 
-// ParseRules reads rules, one a line: a class, "function" or "module", and a regular expression. The
-// first one that matches counts. Errors name file and line.
+// ParseRules reads rules, one a line: a class, what to match ("function", "module", or "unnamed" for the
+// module of a frame without a function) and a regular expression. The first one that matches counts. Errors name file and line.
 func ParseRules(text, name string) (*Rules, error) {
 	r := &Rules{}
 	for i, line := range strings.Split(text, "\n") {
@@ -64,33 +76,33 @@ func ParseRules(text, name string) (*Rules, error) {
 }
 
 func parseRule(f []string) (rule, error) {
-	if len(f) < 3 || (f[1] != "function" && f[1] != "module") {
-		return rule{}, fmt.Errorf("want CLASS function|module REGEXP")
+	if len(f) < 3 {
+		return rule{}, fmt.Errorf("want CLASS function|module|unnamed REGEXP")
 	}
-	out := rule{module: f[1] == "module"}
-	switch f[0] {
-	case "application":
-	case "allocator":
-		out.class = ClassAllocator
-	case "runtime":
-		out.class = ClassRuntime
-	default:
+	class := slices.Index(classNames[:], f[0])
+	if class < 0 {
 		return rule{}, fmt.Errorf("unknown class %q: want application, allocator or runtime", f[0])
 	}
-	var err error
-	out.function, err = regexp.Compile(strings.Join(f[2:], " "))
-	return out, err
+	subject, ok := subjects[f[1]]
+	if !ok {
+		return rule{}, fmt.Errorf("cannot match %q: want function, module or unnamed", f[1])
+	}
+	pattern, err := regexp.Compile(strings.Join(f[2:], " "))
+	return rule{Class(class), subject, pattern}, err
 }
 
 // classify returns the class of a frame with a function, or with only a module.
 func (r *Rules) classify(function, module string) Class {
 	for i := range r.list {
 		rule := &r.list[i]
-		subject := function
-		if rule.module {
-			subject = module
+		text := module
+		switch {
+		case rule.subject == subjectFunction:
+			text = function
+		case rule.subject == subjectUnnamed && function != "":
+			text = ""
 		}
-		if subject != "" && rule.function.MatchString(subject) {
+		if text != "" && rule.pattern.MatchString(text) {
 			return rule.class
 		}
 	}

@@ -23,19 +23,21 @@ const maxMangled = 16 << 10
 // demangle gives every frame the name for people. Each linkage name is demangled once.
 func (s *Symbols) demangle(o Options) {
 	names := map[string]string{}
+	show := func(linkage string) string {
+		name, ok := names[linkage]
+		if !ok {
+			name = demangleName(linkage, o.Demangle)
+			names[linkage] = name
+		}
+		return name
+	}
 	for i := range s.Locations {
-		frames := s.Locations[i].Frames
-		for k := range frames {
-			f := &frames[k]
-			if f.Linkage == "" {
-				continue
+		l := &s.Locations[i]
+		l.Near = show(l.Near)
+		for k := range l.Frames {
+			if f := &l.Frames[k]; f.Linkage != "" {
+				f.Function = show(f.Linkage)
 			}
-			name, ok := names[f.Linkage]
-			if !ok {
-				name = demangleName(f.Linkage, o.Demangle)
-				names[f.Linkage] = name
-			}
-			f.Function = name
 		}
 	}
 }

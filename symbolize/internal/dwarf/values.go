@@ -145,7 +145,7 @@ func (u *unit) rnglist(v value, out []addrRange) []addrRange {
 	c := at(u.data.sec.RngLists, off)
 	base := u.lowPC
 	for range maxRanges {
-		done := false
+		var done bool
 		if out, base, done = u.rnglistEntry(&c, base, out); done {
 			break
 		}

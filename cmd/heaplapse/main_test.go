@@ -1,0 +1,46 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected outputs in testdata/script")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"heaplapse": main})
+}
+
+// TestScripts runs the scripts of testdata/script: one behaviour each. $DATA is
+// the module's testdata.
+func TestScripts(t *testing.T) {
+	data, err := filepath.Abs("../../testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata/script",
+		UpdateScripts: *update,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("DATA", data)
+			return nil
+		},
+	})
+}
+
+// invoke runs the program within the test.
+func invoke(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(context.Background(), args, streams{in: bytes.NewReader(nil), out: &out, err: &errs})
+	return out.String(), errs.String(), code
+}
+
+// fullTests says whether the long tests are asked for.
+func fullTests() bool { return os.Getenv("HEAPLAPSE_FULL") != "" }

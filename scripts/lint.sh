@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# gofmt, go vet, golangci-lint. Usage: lint.sh MODULE@VERSION
+set -euo pipefail
+cd "$(dirname "$0")/.."
+linter=$1
+unformatted=$(gofmt -l $(git ls-files -co --exclude-standard '*.go'))
+if [ -n "$unformatted" ]; then
+	echo "not gofmt-clean: $unformatted" >&2
+	exit 1
+fi
+go vet ./...
+# The linter is built by this Go once per version and kept in the user's cache.
+version=${linter##*@}
+dir=${XDG_CACHE_HOME:-$HOME/.cache}/heaplapse-dev/golangci-lint-$version-$(go env GOVERSION)
+if [ ! -x "$dir/golangci-lint" ]; then
+	echo "lint.sh: building golangci-lint $version (once)" >&2
+	GOBIN=$dir GOFLAGS= go install "$linter"
+fi
+"$dir/golangci-lint" run ./...

@@ -1,0 +1,252 @@
+// Command symextract makes small stand-ins for the files that a recorded series was mapped from: ELF
+// files with the same segments and build ID, and of their symbols only those at or before an
+// address that occurs in the series. Fixtures stay readable on machines that have other builds.
+//
+//	symextract -o testdata/python/sysroot testdata/python
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"debug/elf"
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+func main() {
+	out := flag.String("o", "", "sysroot to write to")
+	skip := flag.String("skip", "", "leave out files whose path has this prefix")
+	flag.Parse()
+	if err := run(*out, *skip, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "symextract:", err)
+		os.Exit(1)
+	}
+}
+
+func run(out, skip string, paths []string) error {
+	series, err := heapfile.Open(paths, heapfile.Options{})
+	if err != nil {
+		return err
+	}
+	defer series.Close()
+	symbols, err := symbolize.Resolve(series, symbolize.Options{})
+	if err != nil {
+		return err
+	}
+	wanted := make([][]uint64, len(symbols.Modules))
+	for _, l := range symbols.Locations {
+		if l.Module != symbolize.NoModule && l.Reason != symbolize.ReasonStale {
+			wanted[l.Module] = append(wanted[l.Module], l.Offset-1)
+		}
+	}
+	for i, m := range symbols.Modules {
+		if m.File == "" || (skip != "" && strings.HasPrefix(m.Path, skip)) {
+			continue
+		}
+		content, err := extract(m.File, wanted[i])
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.File, err)
+		}
+		to := filepath.Join(out, m.Path)
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(to, content, 0o644); err != nil {
+			return err
+		}
+		fmt.Println(to, len(content))
+	}
+	return nil
+}
+
+// extract builds the stand-in of one file.
+func extract(path string, addrs []uint64) ([]byte, error) {
+	f, err := elf.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	w := &writer{in: f}
+	for _, s := range f.Sections {
+		switch {
+		case s.Type == elf.SHT_NOTE && s.Name == ".note.gnu.build-id":
+			data, err := s.Data()
+			if err != nil {
+				return nil, err
+			}
+			w.add(s.Name, s.SectionHeader, data)
+		case s.Flags&elf.SHF_EXECINSTR != 0:
+			w.add(s.Name, s.SectionHeader, nil)
+		}
+	}
+	if err := w.symbols(addrs); err != nil {
+		return nil, err
+	}
+	return w.bytes(), nil
+}
+
+type section struct {
+	name string
+	elf.SectionHeader
+	data []byte
+}
+
+type writer struct {
+	in       *elf.File
+	sections []section
+	index    map[elf.SectionIndex]uint16 // of the sections with code, old to new
+}
+
+func (w *writer) add(name string, h elf.SectionHeader, data []byte) {
+	if data == nil {
+		h.Type = elf.SHT_NOBITS
+		if w.index == nil {
+			w.index = map[elf.SectionIndex]uint16{}
+		}
+		for i, s := range w.in.Sections {
+			if s.Offset == h.Offset && s.Name == name {
+				w.index[elf.SectionIndex(i)] = uint16(len(w.sections) + 1)
+			}
+		}
+	}
+	w.sections = append(w.sections, section{name, h, data})
+}
+
+// symbols copies the table that names the file's addresses.
+func (w *writer) symbols(addrs []uint64) error {
+	table, strings := ".symtab", ".strtab"
+	if w.in.Section(table) == nil {
+		table, strings = ".dynsym", ".dynstr"
+	}
+	from := w.in.Section(table)
+	if from == nil {
+		return nil
+	}
+	raw, err := from.Data()
+	if err != nil {
+		return err
+	}
+	names, err := w.in.Section(strings).Data()
+	if err != nil {
+		return err
+	}
+	kept, text := w.filter(raw, names, addrs)
+	h := from.SectionHeader
+	h.Link = uint32(len(w.sections) + 2)
+	h.Flags, h.Addr = 0, 0
+	w.add(table, h, kept)
+	w.add(strings, elf.SectionHeader{Type: elf.SHT_STRTAB, Addralign: 1}, text)
+	return nil
+}
+
+const symbolSize = 24
+
+// filter keeps the symbols at the last start before each address, and the source file names of local ones.
+func (w *writer) filter(raw, names []byte, addrs []uint64) (kept, text []byte) {
+	starts := w.starts(raw)
+	want := map[uint64]bool{}
+	for _, a := range addrs {
+		i, ok := slices.BinarySearch(starts, a)
+		if !ok {
+			i--
+		}
+		if i >= 0 {
+			want[starts[i]] = true
+		}
+	}
+	kept, text = make([]byte, symbolSize), []byte{0}
+	var file []byte
+	for b := raw; len(b) >= symbolSize; b = b[symbolSize:] {
+		switch {
+		case elf.ST_TYPE(b[4]) == elf.STT_FILE:
+			file = b[:symbolSize]
+		case w.code(b) && want[binary.LittleEndian.Uint64(b[8:])]:
+			if elf.ST_BIND(b[4]) == elf.STB_LOCAL && file != nil {
+				kept, text = w.symbol(kept, text, file, names)
+				file = nil
+			}
+			kept, text = w.symbol(kept, text, b[:symbolSize], names)
+		}
+	}
+	return kept, text
+}
+
+func (w *writer) code(b []byte) bool {
+	_, ok := w.index[elf.SectionIndex(binary.LittleEndian.Uint16(b[6:]))]
+	t := elf.ST_TYPE(b[4])
+	return ok && (t == elf.STT_FUNC || t == elf.STT_NOTYPE || t == elf.STT_GNU_IFUNC || t == elf.STT_OBJECT)
+}
+
+func (w *writer) starts(raw []byte) []uint64 {
+	var out []uint64
+	for b := raw; len(b) >= symbolSize; b = b[symbolSize:] {
+		if w.code(b) {
+			out = append(out, binary.LittleEndian.Uint64(b[8:]))
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func (w *writer) symbol(kept, text, b, names []byte) (newKept, newText []byte) {
+	name := names[binary.LittleEndian.Uint32(b):]
+	name = name[:bytes.IndexByte(name, 0)+1]
+	s := bytes.Clone(b)
+	binary.LittleEndian.PutUint32(s, uint32(len(text)))
+	if i, ok := w.index[elf.SectionIndex(binary.LittleEndian.Uint16(s[6:]))]; ok {
+		binary.LittleEndian.PutUint16(s[6:], i)
+	}
+	return append(kept, s...), append(text, name...)
+}
+
+// bytes lays the file out: header, program headers, contents, section headers.
+func (w *writer) bytes() []byte {
+	w.sections = append(w.sections, section{".shstrtab", elf.SectionHeader{Type: elf.SHT_STRTAB, Addralign: 1}, nil})
+	names := []byte{0}
+	offsets := make([]uint32, len(w.sections))
+	for i, s := range w.sections {
+		offsets[i] = uint32(len(names))
+		names = append(append(names, s.name...), 0)
+	}
+	w.sections[len(w.sections)-1].data = names
+	var loads []elf.Prog64
+	for _, p := range w.in.Progs {
+		if p.Type == elf.PT_LOAD {
+			loads = append(loads, elf.Prog64{Type: uint32(p.Type), Flags: uint32(p.Flags), Off: p.Off, Vaddr: p.Vaddr, Paddr: p.Paddr,
+				Filesz: p.Filesz, Memsz: p.Memsz, Align: p.Align})
+		}
+	}
+	var body bytes.Buffer
+	base := uint64(64 + 56*len(loads))
+	headers := []elf.Section64{{}}
+	for i, s := range w.sections {
+		for body.Len()%8 != 0 {
+			body.WriteByte(0)
+		}
+		h := elf.Section64{Name: offsets[i], Type: uint32(s.Type), Flags: uint64(s.Flags), Addr: s.Addr, Off: base + uint64(body.Len()),
+			Size: cmp.Or(uint64(len(s.data)), s.Size), Link: s.Link, Info: 0, Addralign: s.Addralign, Entsize: s.Entsize}
+		headers = append(headers, h)
+		body.Write(s.data)
+	}
+	for body.Len()%8 != 0 {
+		body.WriteByte(0)
+	}
+	header := elf.Header64{Type: uint16(w.in.Type), Machine: uint16(w.in.Machine), Version: 1, Phoff: 64, Shoff: base + uint64(body.Len()),
+		Ehsize: 64, Phentsize: 56, Phnum: uint16(len(loads)), Shentsize: 64, Shnum: uint16(len(headers)), Shstrndx: uint16(len(headers) - 1)}
+	copy(header.Ident[:], "\x7fELF\x02\x01\x01")
+	var out bytes.Buffer
+	for _, v := range []any{header, loads, body.Bytes(), headers} {
+		if err := binary.Write(&out, binary.LittleEndian, v); err != nil {
+			panic(err) // all are of fixed size
+		}
+	}
+	return out.Bytes()
+}
