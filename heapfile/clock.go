@@ -28,19 +28,20 @@ func (c ClockSource) IsTime() bool { return c <= ClockModified }
 // Clock is the time axis of a series.
 type Clock struct {
 	Source ClockSource
-	// At is the position of each snapshot: seconds since the first one, or
-	// bytes allocated, or its index. It never falls.
+	// At is the position of each snapshot: seconds since the earliest one, or
+	// bytes allocated, or its index. It rises within a process image; a later image's
+	// seconds may lie before an earlier one's, where a restart overwrote the first files.
 	At []float64
 	// Times are the wall-clock times; nil unless Source.IsTime().
 	Times []time.Time
 }
 
-// Span is the distance from the first snapshot to the last.
+// Span is the distance from the earliest snapshot to the latest.
 func (c Clock) Span() float64 {
 	if len(c.At) == 0 {
 		return 0
 	}
-	return c.At[len(c.At)-1] - c.At[0]
+	return slices.Max(c.At) - slices.Min(c.At)
 }
 
 // newClock picks the best source that all snapshots have.
@@ -53,7 +54,7 @@ func newClock(heads []*Snapshot, sidecar []time.Time) Clock {
 		{ClockRecorded, timesOf(heads, func(s *Snapshot) time.Time { return s.Recorded })},
 		{ClockModified, timesOf(heads, func(s *Snapshot) time.Time { return s.Modified })},
 	} {
-		if plausible(c.times) {
+		if plausible(c.times, heads) {
 			return Clock{c.source, elapsed(c.times), c.times}
 		}
 	}
@@ -75,10 +76,10 @@ func timesOf(heads []*Snapshot, get func(*Snapshot) time.Time) []time.Time {
 	return times
 }
 
-// plausible accepts times that exist, rise strictly, and lie further apart than copies
-// of the files would: a copy, a checkout or an unpacked archive gives each file a
+// plausible accepts times that exist, rise strictly within each process image, and lie further
+// apart than copies of the files would: a copy, a checkout or an unpacked archive gives each file a
 // new time within milliseconds of the one before.
-func plausible(times []time.Time) bool {
+func plausible(times []time.Time, heads []*Snapshot) bool {
 	const copied = 50 * time.Millisecond
 	if len(times) == 0 || times[0].IsZero() {
 		return false
@@ -86,6 +87,9 @@ func plausible(times []time.Time) bool {
 	steps := make([]time.Duration, 0, len(times))
 	for i := 1; i < len(times); i++ {
 		step := times[i].Sub(times[i-1])
+		if heads[i].Epoch != heads[i-1].Epoch && !times[i].IsZero() {
+			continue
+		}
 		if step <= 0 {
 			return false
 		}
@@ -99,9 +103,10 @@ func plausible(times []time.Time) bool {
 }
 
 func elapsed(times []time.Time) []float64 {
+	earliest := slices.MinFunc(times, time.Time.Compare)
 	at := make([]float64, len(times))
 	for i, t := range times {
-		at[i] = t.Sub(times[0]).Seconds()
+		at[i] = t.Sub(earliest).Seconds()
 	}
 	return at
 }

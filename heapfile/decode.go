@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 )
 
@@ -71,22 +72,46 @@ func (d *decoder) readError() error {
 // preamble reads up to and including the header: the writer's %warn lines and
 // a `--- symbol` section may precede it.
 func (d *decoder) preamble() error {
+	wrapped := false
 	for {
 		line, ok := d.lines.next()
 		switch {
 		case !ok:
 			return d.endInPreamble()
 		case bytes.HasPrefix(line, []byte("%warn")):
-			d.warn.add(WarnWriter, d.lines.number, "the writer says: %s", bytes.TrimSpace(line[len("%warn"):]))
+			d.writerWarning(bytes.TrimSpace(line[len("%warn"):]))
 		case bytes.Equal(line, []byte("--- symbol")):
 			if err := d.symbols(); err != nil {
 				return err
 			}
 		case isProfileMarker(line):
+			wrapped = true
 		default:
-			return d.header(line)
+			err := d.header(line)
+			var format *FormatError
+			if wrapped && errors.As(err, &format) {
+				format.Kind, format.Hint = "a symbolized profile of another kind", "open it with `pprof`"
+			}
+			return err
 		}
 	}
+}
+
+// writerWarning keeps the text of %warn lines together: they are one message.
+func (d *decoder) writerWarning(text []byte) {
+	const longest = 500
+	if len(text) == 0 {
+		return
+	}
+	for i := range d.warn.list {
+		if w := &d.warn.list[i]; w.Kind == WarnWriter {
+			if len(w.Msg) < longest {
+				w.Msg += " " + string(clip(text))
+			}
+			return
+		}
+	}
+	d.warn.add(WarnWriter, d.lines.number, "the writer says: %s", clip(text))
 }
 
 func (d *decoder) endInPreamble() error {
@@ -97,9 +122,14 @@ func (d *decoder) endInPreamble() error {
 		Hint: "the process or the disk ended while it was written; remove it or record again"}
 }
 
-// isProfileMarker recognises `--- heap` and `--- growth` of the symbolized wrapper.
+// isProfileMarker recognises what stands before the wrapped profile: `--- heap` or `--- growth`, and
+// `--- profile`, which perl pprof writes for any kind.
 func isProfileMarker(line []byte) bool {
-	return bytes.Equal(line, []byte("--- heap")) || bytes.Equal(line, []byte("--- growth"))
+	switch string(line) {
+	case "--- heap", "--- growth", "--- profile":
+		return true
+	}
+	return false
 }
 
 func (d *decoder) header(line []byte) error {
@@ -144,7 +174,7 @@ func (d *decoder) headerInuse(f sourceFile) (int64, error) {
 // symbols reads a `--- symbol` section up to its `---`:
 //
 //	binary=/usr/bin/program
-//	0x0000000000401234 inlined--caller
+//	0x0000000000401234 caller--inlined
 //	---
 func (d *decoder) symbols() error {
 	for {
@@ -170,7 +200,7 @@ func (d *decoder) symbols() error {
 	}
 }
 
-// splitNames splits ` inlined--caller` into its functions.
+// splitNames splits ` caller--inlined` into its functions and puts the inlined ones first.
 func splitNames(b []byte) []string {
 	var names []string
 	for _, n := range bytes.Split(bytes.TrimSpace(b), []byte("--")) {
@@ -178,6 +208,7 @@ func splitNames(b []byte) []string {
 			names = append(names, string(n))
 		}
 	}
+	slices.Reverse(names)
 	return names
 }
 

@@ -54,7 +54,6 @@ var knownLines = []struct{ prefix, kind, hint string }{
 	{"--- mutex", "a mutex profile", "open it with `pprof`"},
 	{"--- threadz", "a thread profile", "open it with `pprof`"},
 	{"--- Thread", "a thread profile", "open it with `pprof`"},
-	{"--- profile", "a symbolized CPU profile", "open it with `pprof`"},
 	{"goroutine profile:", "a Go goroutine profile", "open it with `go tool pprof`"},
 	{"desc: ", "a valgrind massif file", "open it with ms_print"},
 	{"<?xml", "an XML file", ""},

@@ -40,6 +40,20 @@ func (s *Series) warnImages() {
 		return
 	}
 	s.warnf(WarnRestart, "the process restarted: %d process images in this series, their counts start anew", images)
+	s.warnLeftovers()
+}
+
+// warnLeftovers tells files of an earlier run from those of a later one that took the same first numbers.
+func (s *Series) warnLeftovers() {
+	if !s.Clock.Source.IsTime() {
+		return
+	}
+	for i := 1; i < len(s.Heads); i++ {
+		if s.Clock.At[i] < s.Clock.At[i-1] {
+			s.warnf(WarnLeftover, "%s and what follows is older than what precedes it: an earlier run's files, of which a later run overwrote the first", s.Heads[i].Path)
+			return
+		}
+	}
 }
 
 func imagesOf(heads []*Snapshot) int {

@@ -17,9 +17,18 @@ func inferTriggers(heads []*Snapshot, clock Clock) []Trigger {
 	if unknown < len(heads) || len(heads) < minInferred {
 		return out
 	}
-	t := inferTrigger(heads, clock)
+	t := inferTrigger(heads, clock.At, clock.Source.IsTime())
+	if t == TriggerUnknown && len(heads) > minInferred {
+		// The dump of a process that ends breaks the rhythm of those before it.
+		last := len(heads) - 1
+		if t = inferTrigger(heads[:last], clock.At[:last], clock.Source.IsTime()); t != TriggerUnknown {
+			out[last] = TriggerExit
+		}
+	}
 	for i := range out {
-		out[i] = t
+		if out[i] == TriggerUnknown {
+			out[i] = t
+		}
 	}
 	return out
 }
@@ -27,11 +36,11 @@ func inferTriggers(heads []*Snapshot, clock Clock) []Trigger {
 // minInferred is the least number of snapshots for which steps can be called constant.
 const minInferred = 5
 
-func inferTrigger(heads []*Snapshot, clock Clock) Trigger {
+func inferTrigger(heads []*Snapshot, at []float64, isTime bool) Trigger {
 	inuse := steps(heads, func(h *Snapshot) float64 { return float64(h.Total.InuseBytes) })
 	alloc := steps(heads, func(h *Snapshot) float64 { return float64(h.Total.AllocBytes) })
 	switch {
-	case clock.Source.IsTime() && constant(stepsOf(clock.At), 0.1):
+	case isTime && constant(stepsOf(at), 0.1):
 		return TriggerTime
 	case constant(inuse, 0.25) && !constant(alloc, 0.02):
 		return TriggerHighWater

@@ -65,6 +65,7 @@ const (
 	WarnLongLine                            // a line beyond the cap was cut
 	WarnUnknownSection                      // text after the rows that is not understood
 	WarnRestart                             // the process restarted within the series
+	WarnLeftover                            // an earlier run's files lie behind those of a later one
 	WarnFork                                // forked processes overwrote one another's files
 	WarnMissing                             // numbers are missing from the series
 	WarnHighWater                           // dumps are triggered by record highs
@@ -78,7 +79,7 @@ const (
 var warningNames = [...]string{
 	"malformed-row", "malformed-mapping", "writer-warning", "negative-count", "zero-objects",
 	"header-mismatch", "cut", "partial", "no-mappings", "empty-stack", "depth-limit", "long-line",
-	"unknown-section", "restart", "fork", "missing-number", "high-water", "mixed", "many-processes",
+	"unknown-section", "restart", "leftover", "fork", "missing-number", "high-water", "mixed", "many-processes",
 	"clock", "few-snapshots", "sidecar",
 }
 

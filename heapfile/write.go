@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -49,7 +50,9 @@ func (o *writer) symbols(list []Symbol) {
 	}
 	o.printf("--- symbol\n")
 	for _, sym := range list {
-		o.printf("0x%016x %s\n", uint64(sym.Addr), strings.Join(sym.Names, "--"))
+		names := slices.Clone(sym.Names)
+		slices.Reverse(names)
+		o.printf("0x%016x %s\n", uint64(sym.Addr), strings.Join(names, "--"))
 	}
 	o.printf("---\n--- heap\n")
 }

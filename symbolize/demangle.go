@@ -58,8 +58,20 @@ func demangleName(linkage string, mode Demangle) string {
 	if err != nil {
 		return linkage
 	}
+	name = emptyPacks.Replace(name)
 	if mode == DemangleLLVM {
-		return spaceClosers(operatorTemplates.Replace(name))
+		return joinClones(spaceClosers(operatorTemplates.Replace(name)))
+	}
+	return name
+}
+
+// emptyPacks drops the comma that the demangler leaves before an empty argument pack: _Tuple_impl<0ul, long const&, >.
+var emptyPacks = strings.NewReplacer(">, >", "> >", ", >", ">")
+
+// joinClones writes `f(int) (.constprop.0.isra.0)`, as llvm-symbolizer does, for `f(int) (.constprop.0) (.isra.0)`.
+func joinClones(name string) string {
+	if first := strings.Index(name, " (."); first >= 0 {
+		return name[:first+2] + strings.ReplaceAll(name[first+2:], ") (.", ".")
 	}
 	return name
 }

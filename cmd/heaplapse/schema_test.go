@@ -1,0 +1,52 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/require"
+)
+
+// TestJSONMeetsItsSchema validates what each command writes against the schema in docs.
+func TestJSONMeetsItsSchema(t *testing.T) {
+	series := []string{"leaky", "leaky-jemalloc", "leaky-jemalloc-noaccum", "python", "node", "dialects/fork", "dialects/restart"}
+	for _, command := range []string{"growth", "top", "info"} {
+		schema := compileSchema(t, command)
+		for _, s := range series {
+			path := "../../testdata/" + s
+			args := []string{command, "-q", "--format", "json", path}
+			if command != "info" {
+				args = append(args, "--sysroot", filepath.Join("../../testdata", "leaky/sysroot"))
+			}
+			out, stderr, code := invoke(t, args...)
+			require.Equal(t, exitOK, code, stderr)
+			require.True(t, strings.HasPrefix(out, "{\n  \"schema\": \"heaplapse."+command+"/1\""), "the schema comes first")
+			validate(t, schema, out)
+		}
+	}
+}
+
+func TestSymbolizeJSONMeetsItsSchema(t *testing.T) {
+	schema := compileSchema(t, "symbolize")
+	var out, errs strings.Builder
+	code := run(t.Context(), []string{"symbolize", "-e", "../../testdata/leaky/sysroot/opt/leaky/bin/leaky", "--format", "json"},
+		streams{in: strings.NewReader("0x43f6\n0x1\nnothing\n"), out: &out, err: &errs})
+	require.Equal(t, exitOK, code, errs.String())
+	validate(t, schema, out.String())
+}
+
+func compileSchema(t *testing.T, command string) *jsonschema.Schema {
+	t.Helper()
+	schema, err := jsonschema.NewCompiler().Compile("../../docs/schema/" + command + ".schema.json")
+	require.NoError(t, err)
+	return schema
+}
+
+func validate(t *testing.T, schema *jsonschema.Schema, document string) {
+	t.Helper()
+	v, err := jsonschema.UnmarshalJSON(strings.NewReader(document))
+	require.NoError(t, err)
+	require.NoError(t, schema.Validate(v))
+}

@@ -1,0 +1,247 @@
+package convert_test
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+	"github.com/klauspost/compress/gzip"
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/convert"
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+// fixtures are the recorded series, with the files that they were mapped from.
+var fixtures = []struct{ name, sysroot string }{
+	{"leaky", "leaky/sysroot"},
+	{"leaky-jemalloc", "leaky/sysroot"},
+	{"leaky-jemalloc-noaccum", "leaky/sysroot"},
+	{"python", "python/sysroot"},
+	{"node", "node/sysroot"},
+}
+
+func open(t *testing.T, name, sysroot string) (*heapfile.Series, *convert.Converter) {
+	t.Helper()
+	s, err := heapfile.Open([]string{filepath.Join("../testdata", name)}, heapfile.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: filepath.Join("../testdata", sysroot)})
+	require.NoError(t, err)
+	return s, convert.New(s, symbols)
+}
+
+// eachProfile converts a fixture's snapshots, encodes them and parses them again.
+func eachProfile(t *testing.T, name, sysroot string, visit func(*heapfile.Snapshot, *profile.Profile)) {
+	t.Helper()
+	s, c := open(t, name, sysroot)
+	seen := 0
+	require.NoError(t, s.Each(0, func(snap *heapfile.Snapshot) error {
+		var b bytes.Buffer
+		require.NoError(t, c.Profile(snap).Write(&b))
+		p, err := profile.Parse(&b)
+		require.NoError(t, err)
+		require.NoError(t, p.CheckValid())
+		visit(snap, p)
+		seen++
+		return nil
+	}))
+	require.Positive(t, seen)
+}
+
+// sums adds up each sample type by name.
+func sums(p *profile.Profile) map[string]int64 {
+	out := map[string]int64{}
+	for _, s := range p.Sample {
+		for i, v := range s.Value {
+			out[p.SampleType[i].Type] += v
+		}
+	}
+	return out
+}
+
+// rowSums is computed from the rows, not from what the snapshot says of itself.
+func rowSums(s *heapfile.Snapshot) map[string]int64 {
+	out := map[string]int64{}
+	for _, row := range s.Samples {
+		e := row.Estimate(s.Period)
+		out["inuse_objects"] += e.InuseObjects
+		out["inuse_space"] += e.InuseBytes
+		out["alloc_objects"] += e.AllocObjects
+		out["alloc_space"] += e.AllocBytes
+	}
+	return out
+}
+
+func TestTotalsAreThoseOfTheRows(t *testing.T) {
+	for _, f := range fixtures {
+		t.Run(f.name, func(t *testing.T) {
+			eachProfile(t, f.name, f.sysroot, func(s *heapfile.Snapshot, p *profile.Profile) {
+				want := rowSums(s)
+				for name, got := range sums(p) {
+					require.Equal(t, want[name], got, "%s of %s", name, s.Path)
+				}
+			})
+		})
+	}
+}
+
+// TestTotalsAreThoseOfPprof compares with google/pprof's own reader. It knows no jemalloc, gives two types
+// where allocated equals in use, and refuses what tcmalloc cut in the middle of a number.
+func TestTotalsAreThoseOfPprof(t *testing.T) {
+	pprofNames := map[string]string{"objects": "inuse_objects", "space": "inuse_space"}
+	compared := 0
+	for _, f := range fixtures {
+		if strings.Contains(f.name, "jemalloc") {
+			continue
+		}
+		eachProfile(t, f.name, f.sysroot, func(s *heapfile.Snapshot, p *profile.Profile) {
+			theirs, err := profile.ParseData(decompressed(t, s.Path))
+			if err != nil {
+				require.True(t, s.Completeness.Cut, "%s: only cut files may be refused: %v", s.Path, err)
+				return
+			}
+			ours := sums(p)
+			for name, want := range sums(theirs) {
+				if n, ok := pprofNames[name]; ok {
+					name = n
+				}
+				require.Equal(t, want, ours[name], "%s of %s", name, s.Path)
+			}
+			compared++
+		})
+	}
+	require.GreaterOrEqual(t, compared, 40, "most files can be compared")
+}
+
+func decompressed(t *testing.T, path string) []byte {
+	t.Helper()
+	f, err := os.Open(path)
+	require.NoError(t, err)
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	require.NoError(t, err)
+	b, err := io.ReadAll(z)
+	require.NoError(t, err)
+	return b
+}
+
+func TestSampleTypesAreTheSameInTheWholeSeries(t *testing.T) {
+	four := []string{"alloc_objects", "alloc_space", "inuse_objects", "inuse_space"}
+	for _, f := range fixtures {
+		want := four
+		if f.name == "leaky-jemalloc-noaccum" {
+			want = four[2:]
+		}
+		eachProfile(t, f.name, f.sysroot, func(s *heapfile.Snapshot, p *profile.Profile) {
+			var got []string
+			for _, st := range p.SampleType {
+				got = append(got, st.Type)
+			}
+			require.Equal(t, want, got, s.Path)
+			require.Equal(t, "inuse_space", p.DefaultSampleType)
+			require.Equal(t, len(want) == 2, slices.ContainsFunc(p.Comments, func(c string) bool {
+				return strings.Contains(c, "no cumulative counts")
+			}), "the lack is said in a comment")
+		})
+	}
+}
+
+func TestProfilesMeetTheRulesOfIngesters(t *testing.T) {
+	for _, f := range fixtures {
+		eachProfile(t, f.name, f.sysroot, func(s *heapfile.Snapshot, p *profile.Profile) {
+			require.Zero(t, p.DurationNanos, "heaps have no duration")
+			require.Equal(t, "space", p.PeriodType.Type)
+			require.Equal(t, s.Period, p.Period)
+			require.Positive(t, p.TimeNanos)
+			for i, l := range p.Location {
+				require.Equal(t, uint64(i+1), l.ID, "IDs are sequential from 1")
+			}
+			for _, sample := range p.Sample {
+				require.Empty(t, sample.Label)
+				require.Empty(t, sample.NumLabel, "a label would split sites")
+			}
+			if s.Rows > 10 {
+				require.NotEmpty(t, p.Mapping)
+				require.False(t, strings.Contains(filepath.Base(p.Mapping[0].File), ".so"), "the program comes first: %s", p.Mapping[0].File)
+			}
+		})
+	}
+}
+
+func TestFlagsOfMappingsAreTrue(t *testing.T) {
+	eachProfile(t, "python", "python/sysroot", func(_ *heapfile.Snapshot, p *profile.Profile) {
+		named := map[*profile.Mapping]bool{}
+		for _, l := range p.Location {
+			if l.Mapping != nil && len(l.Line) > 0 {
+				named[l.Mapping] = true
+			}
+		}
+		for _, m := range p.Mapping {
+			require.Equal(t, named[m], m.HasFunctions, m.File)
+			require.False(t, m.HasLineNumbers, "the extracts have no lines: %s", m.File)
+		}
+	})
+}
+
+func TestRepeatedStacksAreOneSample(t *testing.T) {
+	text := "heap profile: 3: 30 [3: 30] @ heapprofile\n 1: 10 [1: 10] @ 0x10 0x20\n 2: 20 [2: 20] @ 0x10 0x20\n\nMAPPED_LIBRARIES:\n"
+	path := filepath.Join(t.TempDir(), "p.0001.heap")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	s, err := heapfile.Open([]string{path}, heapfile.Options{})
+	require.NoError(t, err)
+	symbols, err := symbolize.Resolve(s, symbolize.Options{})
+	require.NoError(t, err)
+	c := convert.New(s, symbols)
+	require.NoError(t, s.Each(0, func(snap *heapfile.Snapshot) error {
+		p := c.Profile(snap)
+		require.Len(t, p.Sample, 1)
+		require.Equal(t, []int64{3, 30, 3, 30}, p.Sample[0].Value)
+		return convert.Check(p, snap)
+	}))
+}
+
+func TestCheckFindsChangedSums(t *testing.T) {
+	s, c := open(t, "leaky", "leaky/sysroot")
+	require.NoError(t, s.One(5, func(snap *heapfile.Snapshot) error {
+		p := c.Profile(snap)
+		require.NoError(t, convert.Check(p, snap))
+		p.Sample[0].Value[3]++
+		require.ErrorContains(t, convert.Check(p, snap), "sums changed")
+		return nil
+	}))
+}
+
+func TestFileName(t *testing.T) {
+	for in, want := range map[string]string{
+		"dir/leaky.0001.heap":        "leaky.0001.pb.gz",
+		"dir/leaky.0001.heap.gz":     "leaky.0001.pb.gz",
+		"jeprof.12.0.i0.heap.zst":    "jeprof.12.0.i0.pb.gz",
+		"standard input":             "standard input.pb.gz",
+		"x.growth":                   "x.growth.pb.gz",
+		"dir/prog.7._main_-end.heap": "prog.7._main_-end.pb.gz",
+	} {
+		require.Equal(t, want, convert.FileName(in))
+	}
+}
+
+func TestWriteFileLeavesNothingHalfWritten(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "p.pb.gz")
+	require.NoError(t, os.Mkdir(path, 0o700)) // a directory cannot be replaced by a file
+	s, c := open(t, "leaky", "leaky/sysroot")
+	require.NoError(t, s.One(0, func(snap *heapfile.Snapshot) error {
+		require.Error(t, convert.WriteFile(path, c.Profile(snap)))
+		return nil
+	}))
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, entries, 1, "the temporary file is gone")
+	require.True(t, entries[0].IsDir())
+}
