@@ -369,14 +369,13 @@ func (g *grower) conclude() {
 		switch {
 		case s.Label.IsLeak() && s.Confidence >= sureLeak:
 			leaks++
-			onLeaks += float64(s.Gained)
+			onLeaks += s.Slope
 		case s.Label.IsLeak() || s.Label == trend.Suspect:
 			suspects++
 		}
 	}
-	heads := g.series.Heads
-	if grew := heads[r.Last].Heap().InuseBytes - heads[r.First].Heap().InuseBytes; grew > 0 {
-		r.Explained = max(0, min(1, onLeaks/float64(grew)))
+	if r.Total.Slope > 0 {
+		r.Explained = min(1, onLeaks/r.Total.Slope)
 	}
 	n := r.Last - r.First + 1
 	switch {

@@ -46,9 +46,9 @@ func (t SampleType) show(n int64) string {
 	return Bytes(n)
 }
 
-// Top is the table of functions of one snapshot. Flat is what a function
-// allocated itself, cumulative what it and its callees did. Frames of the allocator at the leaf
-// are passed over: everything would be theirs.
+// Top is the table of functions of one snapshot. Flat is what is put down to a
+// function: the nearest to the leaf that is not the allocator's, a container's or an interpreter's.
+// Cumulative is what it and its callees allocated.
 type Top struct {
 	Snapshot *heapfile.Snapshot // without rows
 	Type     SampleType
@@ -97,26 +97,22 @@ type topBuilder struct {
 	rows    map[topKey]*TopRow
 }
 
-// add counts a stack: flat for its first function that is not the allocator's, cumulative once for each function on it.
+// add counts a stack: flat for the function that is to blame, cumulative once for each function on it.
 func (b *topBuilder) add(stack []symbolize.LocationID, v int64) {
 	seen := map[topKey]bool{}
-	flatDone := false
-	for i, id := range stack {
+	for _, id := range stack {
 		l := &b.symbols.Locations[id]
-		for k, class := range b.blamer.Classes(id) {
-			last := i == len(stack)-1
-			if !flatDone && class == symbolize.ClassAllocator && !last {
-				continue
-			}
+		for k := range max(1, len(l.Frames)) {
 			row, key := b.row(l, k)
-			if !flatDone {
-				row.Flat, flatDone = row.Flat+v, true
-			}
 			if !seen[key] {
 				seen[key] = true
 				row.Cum += v
 			}
 		}
+	}
+	if ref, ok := b.blamer.Blame(stack); ok {
+		row, _ := b.row(&b.symbols.Locations[stack[ref.Position]], max(0, ref.Frame))
+		row.Flat += v
 	}
 }
 

@@ -26,7 +26,8 @@ func (a *app) topCommand() *cobra.Command {
 		Use:   "top PATH",
 		Short: "flat and cumulative table of one snapshot",
 		Long: `Table of the functions of one snapshot: the last one of a series, or --snapshot N.
-FLAT is what a function allocated itself, CUM what it and its callees did.`,
+FLAT is what is put down to a function (allocators, containers and interpreters'
+loops are passed over), CUM what it and its callees allocated.`,
 		Args: somePaths,
 		RunE: func(_ *cobra.Command, paths []string) error { return a.top(&f, paths) },
 	}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// session is a command of a ```console block and the output that follows it.
+type session struct {
+	command string
+	want    []string
+}
+
+// sessions are the commands of a document that start with "$ heaplapse" or pipe into it.
+func sessions(text string) []session {
+	var out []session
+	for _, block := range regexp.MustCompile("(?ms)^```console\n(.*?)^```").FindAllStringSubmatch(text, -1) {
+		for _, line := range strings.Split(strings.TrimRight(block[1], "\n"), "\n") {
+			if command, ok := strings.CutPrefix(line, "$ "); ok {
+				out = append(out, session{command: command})
+			} else if len(out) > 0 {
+				out[len(out)-1].want = append(out[len(out)-1].want, line)
+			}
+		}
+	}
+	return out
+}
+
+// TestReadmeSessions runs every session of the README, from the module's root. A line of only … stands for any lines.
+func TestReadmeSessions(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	text, err := os.ReadFile(filepath.Join(root, "README.md"))
+	require.NoError(t, err)
+	bin := t.TempDir()
+	build := exec.Command("go", "build", "-o", filepath.Join(bin, "heaplapse"), ".")
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+
+	list := sessions(string(text))
+	require.GreaterOrEqual(t, len(list), 6, "the README shows each command")
+	for _, s := range list {
+		t.Run(s.command, func(t *testing.T) {
+			cmd := exec.Command("bash", "-c", s.command)
+			cmd.Dir = root
+			cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
+			got, _ := cmd.CombinedOutput() // statuses are shown by the sessions themselves
+			require.Regexp(t, sessionPattern(s.want), strings.TrimRight(string(got), "\n"),
+				"the README shows another output for: %s", s.command)
+		})
+	}
+}
+
+// sessionPattern matches the lines exactly, but for lines of only ….
+func sessionPattern(want []string) string {
+	var b strings.Builder
+	b.WriteString(`\A`)
+	for i, line := range want {
+		switch {
+		case strings.TrimSpace(line) == "…":
+			b.WriteString(`(?:.*\n)*?`)
+			continue
+		case i == len(want)-1:
+			b.WriteString(regexp.QuoteMeta(line))
+		default:
+			b.WriteString(regexp.QuoteMeta(line) + `\n`)
+		}
+	}
+	if len(want) > 0 && strings.TrimSpace(want[len(want)-1]) == "…" {
+		return b.String() + `(?s:.*)\z`
+	}
+	return b.String() + `\z`
+}
