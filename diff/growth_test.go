@@ -1,0 +1,191 @@
+package diff_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/diff"
+	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+type judged struct {
+	series  *heapfile.Series
+	symbols *symbolize.Symbols
+	*diff.GrowthResult
+}
+
+func judge(t *testing.T, path, sysroot string, o diff.GrowthOptions) judged {
+	t.Helper()
+	var columns diff.Collector
+	s, err := heapfile.Open([]string{path}, heapfile.Options{Visit: columns.Visit})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: sysroot})
+	require.NoError(t, err)
+	return judged{s, symbols, diff.Growth(s, symbols, &columns, o)}
+}
+
+func fixture(t *testing.T, name, sysroot string, o diff.GrowthOptions) judged {
+	t.Helper()
+	return judge(t, filepath.Join("../testdata", name), filepath.Join("../testdata", sysroot), o)
+}
+
+// blamed is the function that a site is put down to.
+func (j judged) blamed(s diff.GrowthSite) string {
+	stack := j.symbols.Stack(j.symbols.SiteStack(s.Members[0]))
+	if len(stack) == 0 {
+		return ""
+	}
+	l := &j.symbols.Locations[stack[s.Blame.Position]]
+	if s.Blame.Frame < 0 {
+		return j.symbols.Label(l)
+	}
+	return l.Frames[s.Blame.Frame].Function
+}
+
+func (j judged) leaks() (names []string) {
+	for _, s := range j.Sites {
+		if s.Label.IsLeak() {
+			names = append(names, j.blamed(s))
+		}
+	}
+	return names
+}
+
+func TestTheTwoLeaksComeFirstAndNothingElseIsCalledOne(t *testing.T) {
+	for _, name := range []string{"leaky", "leaky-jemalloc"} {
+		j := fixture(t, name, "leaky/sysroot", diff.GrowthOptions{})
+		require.Equal(t, diff.VerdictLeak, j.Verdict)
+		require.Equal(t, []string{"remember<leaky::Request>", "plugin::Tracker::record"}, j.leaks(), name)
+		for i, s := range j.Sites {
+			require.Equal(t, i < 2, s.Label.IsLeak(), "leaks are ranked first")
+		}
+	}
+}
+
+// TestRatesAreTheTruth: testdata/README.md says what the program leaks a second.
+func TestRatesAreTheTruth(t *testing.T) {
+	j := fixture(t, "leaky", "leaky/sysroot", diff.GrowthOptions{})
+	require.InEpsilon(t, 130*1024, j.Sites[0].Slope, 0.02)
+	require.InEpsilon(t, 40*1024, j.Sites[1].Slope, 0.03)
+	sampled := fixture(t, "leaky-jemalloc", "leaky/sysroot", diff.GrowthOptions{})
+	require.InEpsilon(t, 130*1024, sampled.Sites[0].Slope, 0.1)
+}
+
+func TestCacheAndChurnAreNotLeaks(t *testing.T) {
+	j := fixture(t, "leaky", "leaky/sysroot", diff.GrowthOptions{All: true})
+	labels := map[string]trend.Label{}
+	for _, s := range j.Sites {
+		labels[j.blamed(s)] = s.Label
+	}
+	require.Equal(t, trend.Plateaued, labels["geom::TileCache::render"])
+	require.Equal(t, trend.Stable, labels["leaky::Encoder::encode"])
+	require.Contains(t, []trend.Label{trend.Stable, trend.GrewThenFlat, trend.Plateaued}, labels["geom::mesh::Projection::warm"])
+}
+
+// TestCutDumpsHideAndDoNotZero: the leak starts after the first cut dumps; before, it is hidden, not 0.
+func TestCutDumpsHideAndDoNotZero(t *testing.T) {
+	j := fixture(t, "python", "python/sysroot", diff.GrowthOptions{})
+	require.Equal(t, []string{"libffi.so.8.1.2+0x6f7a"}, j.leaks())
+	leak := j.Sites[0]
+	require.True(t, leak.Visible[0], "the first dump is whole: the site is absent there, so it is 0")
+	require.Zero(t, leak.Bytes[0])
+	require.False(t, leak.Visible[1], "the second is cut: absence tells nothing")
+}
+
+func TestNodeBuffersArePutDownToTheirJavaScriptFunction(t *testing.T) {
+	j := fixture(t, "node", "node/sysroot", diff.GrowthOptions{})
+	require.Equal(t, []string{"leakBuffers"}, j.leaks(), "and code that moves between compilers' tiers is no leak")
+}
+
+func TestARestartIsJudgedOnOneImage(t *testing.T) {
+	j := fixture(t, "dialects/restart", "", diff.GrowthOptions{})
+	require.Equal(t, 0, j.First)
+	require.Equal(t, 3, j.Last)
+	require.Contains(t, strings.Join(j.Notes, "\n"), "judged on snapshots 1 to 4 of 7")
+	require.Equal(t, diff.VerdictUndecided, j.Verdict)
+}
+
+func TestAnExitDumpDoesNotDecide(t *testing.T) {
+	j := fixture(t, "dialects/exit", "leaky/sysroot", diff.GrowthOptions{})
+	require.Equal(t, len(j.series.Heads)-2, j.Last)
+	require.Contains(t, strings.Join(j.Notes, "\n"), "last snapshot was left out")
+}
+
+func TestRecordHighsAloneAreNoLeak(t *testing.T) {
+	j := fixture(t, "dialects/highwater", "", diff.GrowthOptions{MinBytes: 100 << 10})
+	for _, s := range j.Sites {
+		require.Less(t, s.Confidence, 0.75, "%s is called %s", j.blamed(s), s.Label)
+	}
+}
+
+func TestFocusAndIgnoreChooseStacks(t *testing.T) {
+	var columns diff.Collector
+	s, err := heapfile.Open([]string{"../testdata/leaky"}, heapfile.Options{Visit: columns.Visit})
+	require.NoError(t, err)
+	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: "../testdata/leaky/sysroot"})
+	require.NoError(t, err)
+	filter := symbolize.NewFilter(symbols, regexp.MustCompile("libplugin"), nil)
+	j := judged{s, symbols, diff.Growth(s, symbols, &columns, diff.GrowthOptions{Filter: filter})}
+	require.Equal(t, []string{"plugin::Tracker::record"}, j.leaks())
+}
+
+// site is a stack of a made-up series: its address, and its bytes by snapshot.
+type site struct {
+	addr  int
+	bytes func(i int) int
+}
+
+// madeUp writes a series of complete dumps from functions, for rules that no recording isolates.
+func madeUp(t *testing.T, n int, sites ...site) string {
+	t.Helper()
+	dir := t.TempDir()
+	for i := range n {
+		var rows strings.Builder
+		total := 0
+		for _, s := range sites {
+			b := s.bytes(i)
+			total += b
+			fmt.Fprintf(&rows, "%6d: %8d [%6d: %8d] @ 0x%08x 0x00400999\n", b/100, b, b/100, b, s.addr)
+		}
+		text := fmt.Sprintf("heap profile: %6d: %8d [%6d: %8d] @ heapprofile\n%s\nMAPPED_LIBRARIES:\n00400000-00500000 r-xp 00000000 00:00 1    /nonexistent/program\n",
+			total/100, total, total/100, total+i*1000, rows.String())
+		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("p.%04d.heap", i+1)), []byte(text), 0o600))
+	}
+	return dir
+}
+
+func TestSitesOfAnUnnamedModuleAreToldApart(t *testing.T) {
+	dir := madeUp(t, 24,
+		site{0x400100, func(i int) int { return 1<<20 + i*(1<<19) }},
+		site{0x400200, func(int) int { return 5 << 20 }})
+	j := judge(t, dir, "/nonexistent", diff.GrowthOptions{})
+	require.Equal(t, []string{"program+0x100"}, j.leaks(), "named by the place in the file, which is missing")
+	require.Equal(t, symbolize.ReasonMissing, j.symbols.Modules[0].Reason)
+}
+
+func TestTotalsOfSitesAreThoseOfTheSnapshots(t *testing.T) {
+	j := fixture(t, "leaky", "leaky/sysroot", diff.GrowthOptions{All: true})
+	for i, h := range j.series.Heads {
+		var sum int64
+		for _, s := range j.Sites {
+			sum += s.Bytes[i]
+		}
+		require.Equal(t, h.Heap().InuseBytes, sum, "snapshot %d", i+1)
+	}
+}
+
+func TestNoVerdictOnFewSnapshots(t *testing.T) {
+	dir := madeUp(t, 3, site{0x400100, func(i int) int { return i << 24 }})
+	j := judge(t, dir, "/nonexistent", diff.GrowthOptions{})
+	require.Equal(t, diff.VerdictUndecided, j.Verdict)
+	require.Contains(t, j.Why, "too few")
+}

@@ -1,0 +1,172 @@
+package trend
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const mib = 1 << 20
+
+// series samples a shape at n moments, a minute apart, with Gaussian noise.
+func series(n int, seed uint64, noise float64, live func(x float64) float64, rate func(x float64) float64) Points {
+	r := rand.New(rand.NewPCG(seed, 1))
+	var p Points
+	allocated := 0.0
+	for i := range n {
+		x := float64(i) / float64(n-1)
+		y := max(0, live(x)+noise*r.NormFloat64())
+		allocated += rate(x)
+		p.T = append(p.T, float64(i)*60)
+		p.Live = append(p.Live, y)
+		p.Objects = append(p.Objects, y/1000)
+		p.Alloc = append(p.Alloc, allocated+y)
+	}
+	return p
+}
+
+func constantRate(float64) float64 { return 4 * mib }
+
+// TestShapes: what each behaviour of a heap is called. Several labels are right
+// where the shape itself is undecided.
+func TestShapes(t *testing.T) {
+	line := func(a, b float64) func(float64) float64 {
+		return func(x float64) float64 { return (a + b*x) * mib }
+	}
+	cases := []struct {
+		name  string
+		noise float64
+		live  func(float64) float64
+		rate  func(float64) float64
+		want  []Label
+	}{
+		{"constant", 0.2 * mib, line(50, 0), constantRate, []Label{Stable}},
+		{"noise alone", 5 * mib, line(50, 0), constantRate, []Label{Stable}},
+		{"steady leak", 0.1 * mib, line(5, 20), constantRate, []Label{Leak}},
+		{"steady leak in noise", 1 * mib, line(5, 20), constantRate, []Label{Leak}},
+		{"leak below the threshold", 0.01 * mib, line(5, 0.5), constantRate, []Label{Stable}},
+		{"shrinking", 0.1 * mib, line(30, -20), constantRate, []Label{Shrinking}},
+		{"cache that fills early", 0.1 * mib, func(x float64) float64 { return 20 * mib * (1 - math.Exp(-x/0.1)) }, constantRate, []Label{Plateaued, Warming, Stable}},
+		{"cache that fills late", 0.1 * mib, func(x float64) float64 { return 20 * mib * (1 - math.Exp(-x/0.3)) }, constantRate, []Label{Warming, Plateaued, Suspect}},
+		{"bounded fill, then exactly flat", 0, func(x float64) float64 { return 20 * mib * min(1, x/0.35) }, constantRate, []Label{Plateaued, Warming}},
+		{"one jump", 0.1 * mib, func(x float64) float64 {
+			if x > 0.4 {
+				return 30 * mib
+			}
+			return 10 * mib
+		}, constantRate, []Label{GrewThenFlat, Plateaued, Stable}},
+		{"sawtooth", 0.1 * mib, func(x float64) float64 { return 20 * mib * math.Mod(5*x, 1) }, constantRate, []Label{Stable}},
+		{"daily cycle", 0.1 * mib, func(x float64) float64 { return (30 + 10*math.Sin(8*math.Pi*x)) * mib }, constantRate, []Label{Stable}},
+		{"load ramp", 0.1 * mib, func(x float64) float64 { return (10 + 20*x) * mib }, func(x float64) float64 { return (100 + 200*x) * mib }, []Label{LoadDriven}},
+		{"leak under a filling cache", 0.1 * mib, func(x float64) float64 { return 20*mib*(1-math.Exp(-x/0.1)) + 20*mib*x }, constantRate, []Label{Leak}},
+		{"leak that starts late", 0.1 * mib, func(x float64) float64 { return (5 + 40*max(0, x-0.6)) * mib }, constantRate, []Label{LeakLate, Leak}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			for seed := range uint64(10) {
+				v := Judge(series(24, seed, c.noise, c.live, c.rate), Options{})
+				require.True(t, slices.Contains(c.want, v.Label), "seed %d: %s, want one of %v (%+v)", seed, v.Label, c.want, v)
+			}
+		})
+	}
+}
+
+func TestTooFewPointsAreInsufficient(t *testing.T) {
+	for n := 2; n < MinPoints; n++ {
+		require.Equal(t, Insufficient, Judge(series(n, 1, 0, func(x float64) float64 { return 100 * mib * x }, constantRate), Options{}).Label)
+	}
+	require.Equal(t, Insufficient, Judge(Points{}, Options{}).Label)
+}
+
+func TestConfidenceFallsWithDoubtAndNoise(t *testing.T) {
+	judge := func(noise, doubt float64) float64 {
+		p := series(24, 3, noise, func(x float64) float64 { return (5 + 20*x) * mib }, constantRate)
+		p.Doubt = doubt
+		return Judge(p, Options{}).Confidence
+	}
+	require.Greater(t, judge(0.1*mib, 0), 0.9)
+	require.Less(t, judge(4*mib, 0), judge(0.1*mib, 0))
+	require.InDelta(t, 0.7*judge(0.1*mib, 0), judge(0.1*mib, 0.3), 1e-9)
+}
+
+func TestSlopeIsPerUnitOfTimeWithAnInterval(t *testing.T) {
+	p := series(24, 5, 0.5*mib, func(x float64) float64 { return (5 + 23*x) * mib }, constantRate) // 23 minutes: 1 MiB a minute
+	v := Judge(p, Options{})
+	require.InEpsilon(t, mib/60.0, v.Slope, 0.1)
+	require.LessOrEqual(t, v.Low, v.Slope)
+	require.GreaterOrEqual(t, v.High, v.Slope)
+	require.InEpsilon(t, 23*mib, v.Growth, 0.1)
+}
+
+func TestResizingIsBytesWithoutObjects(t *testing.T) {
+	p := series(24, 5, 0, func(x float64) float64 { return (5 + 23*x) * mib }, constantRate)
+	require.False(t, Judge(p, Options{}).Resizing)
+	for i := range p.Objects {
+		p.Objects[i] = 3
+	}
+	require.True(t, Judge(p, Options{}).Resizing)
+}
+
+// TestTheilSenAgainstDefinition computes the median of all slopes the plain way.
+func TestTheilSenAgainstDefinition(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	for range 50 {
+		n := 2 + r.IntN(20)
+		x, y := make([]float64, n), make([]float64, n)
+		for i := range n {
+			x[i], y[i] = float64(i)+r.Float64()/2, r.NormFloat64()
+		}
+		var all []float64
+		for i := range n {
+			for k := range i {
+				all = append(all, (y[i]-y[k])/(x[i]-x[k]))
+			}
+		}
+		got, _ := theilSen(x, y)
+		require.InDelta(t, median(all), got, 1e-12)
+	}
+}
+
+// TestKendallVarianceBySimulation compares the formula with the spread of S over shuffles.
+func TestKendallVarianceBySimulation(t *testing.T) {
+	y := []float64{1, 2, 2, 3, 4, 5, 5, 5, 6}
+	x := []float64{0, 1, 2, 3, 4, 5, 6, 7, 8}
+	r := rand.New(rand.NewPCG(1, 2))
+	const rounds = 20000
+	var sum float64
+	for range rounds {
+		shuffled := slices.Clone(y)
+		r.Shuffle(len(y), func(i, k int) { shuffled[i], shuffled[k] = shuffled[k], shuffled[i] })
+		s := kendall(shuffled)
+		sum += s * s
+	}
+	require.InEpsilon(t, sum/rounds, kendallVariance(x, y), 0.05)
+}
+
+func TestLeastSquaresRecoversCoefficients(t *testing.T) {
+	x := []float64{0, 0.25, 0.5, 0.75, 1}
+	one := []float64{1, 1, 1, 1, 1}
+	y := make([]float64, len(x))
+	for i := range x {
+		y[i] = 3 + 4*x[i] - 2*x[i]*x[i]
+	}
+	square := make([]float64, len(x))
+	for i := range x {
+		square[i] = x[i] * x[i]
+	}
+	c, rss, ok := leastSquares(y, one, x, square)
+	require.True(t, ok)
+	require.InDeltaSlice(t, []float64{3, 4, -2}, c, 1e-9)
+	require.InDelta(t, 0, rss, 1e-9)
+	_, _, ok = leastSquares(y, one, one)
+	require.False(t, ok, "a singular system is refused")
+}
+
+func TestNamesOfLabelsAreStable(t *testing.T) {
+	require.Equal(t, "leak", Leak.String())
+	require.Equal(t, "insufficient", Insufficient.String())
+	require.Len(t, labelNames, int(Insufficient)+1)
+}

@@ -1,0 +1,59 @@
+package report
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestBytesHasThreeDigits(t *testing.T) {
+	for n, want := range map[int64]string{
+		0: "0 B", 999: "999 B", 1000: "0.98 KiB", 1024: "1.00 KiB", 10 << 10: "10.0 KiB", 100 << 10: "100 KiB",
+		1 << 20: "1.00 MiB", -3 << 20: "-3.00 MiB", 1 << 62: "4.00 EiB",
+	} {
+		require.Equal(t, want, Bytes(n))
+	}
+}
+
+func TestDuration(t *testing.T) {
+	for seconds, want := range map[float64]string{0: "0s", 0.25: "300ms", 46: "46s", 90: "1m30s", 3600: "1h", 3660: "1h1m", 86400 * 2: "48h"} {
+		require.Equal(t, want, duration(seconds))
+	}
+}
+
+func TestSparklineFitsItsWidthAndShowsGaps(t *testing.T) {
+	values, visible := make([]int64, 100), make([]bool, 100)
+	for i := range values {
+		values[i], visible[i] = int64(i), i >= 50
+	}
+	s := sparkline(values, visible, 20)
+	require.Equal(t, 20, utf8.RuneCountInString(s))
+	require.True(t, strings.HasPrefix(s, strings.Repeat(" ", 10)), "hidden moments are blank")
+	require.True(t, strings.HasSuffix(s, "█"))
+	require.Equal(t, "▁▁▁", sparkline([]int64{0, 0, 0}, []bool{true, true, true}, 24))
+}
+
+// TestHostileNamesStayText: names come from files that anybody may have written.
+func TestHostileNamesStayText(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain<T>":          "plain<T>",
+		"naïve::größe":      "naïve::größe",
+		"a\x1b[31mred":      `a\u001b[31mred`,
+		"line\nbreak\ttab":  `line\u000abreak\u0009tab`,
+		"rtl\u202eoverride": `rtl\u202eoverride`,
+		"bad\xffutf8":       `bad\ufffdutf8`,
+	} {
+		require.Equal(t, want, clean(in))
+	}
+}
+
+func TestClipKeepsBothEnds(t *testing.T) {
+	long := "begin" + strings.Repeat("x", 10000) + "end"
+	got := clip(long, 40)
+	require.Equal(t, 40, utf8.RuneCountInString(got))
+	require.True(t, strings.HasPrefix(got, "begin"))
+	require.True(t, strings.HasSuffix(got, "end"))
+	require.Equal(t, "short", clip("short", 40))
+}
