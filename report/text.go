@@ -106,7 +106,7 @@ func sparkline(values []int64, visible []bool, width int) string {
 			b.WriteRune(' ')
 			continue
 		}
-		level := int(sum / float64(seen) / float64(top) * float64(len(sparks)-1) * 1.0001)
+		level := int(math.Round(sum / float64(seen) / float64(top) * float64(len(sparks)-1)))
 		b.WriteRune(sparks[min(max(level, 0), len(sparks)-1)])
 	}
 	return b.String()
