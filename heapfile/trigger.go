@@ -17,18 +17,12 @@ func inferTriggers(heads []*Snapshot, clock Clock) []Trigger {
 	if unknown < len(heads) || len(heads) < minInferred {
 		return out
 	}
-	t := inferTrigger(heads, clock.At, clock.Source.IsTime())
-	if t == TriggerUnknown && len(heads) > minInferred {
-		// The dump of a process that ends breaks the rhythm of those before it.
-		last := len(heads) - 1
-		if t = inferTrigger(heads[:last], clock.At[:last], clock.Source.IsTime()); t != TriggerUnknown {
-			out[last] = TriggerExit
-		}
-	}
+	t, fits := inferTrigger(heads, clock)
 	for i := range out {
-		if out[i] == TriggerUnknown {
-			out[i] = t
-		}
+		out[i] = t
+	}
+	if t != TriggerUnknown && !fits {
+		out[len(out)-1] = TriggerExit // the dump of a process that ends breaks the rhythm
 	}
 	return out
 }
@@ -36,18 +30,23 @@ func inferTriggers(heads []*Snapshot, clock Clock) []Trigger {
 // minInferred is the least number of snapshots for which steps can be called constant.
 const minInferred = 5
 
-func inferTrigger(heads []*Snapshot, at []float64, isTime bool) Trigger {
+// inferTrigger looks at all snapshots but the last, and says whether the last one fits as well.
+func inferTrigger(heads []*Snapshot, clock Clock) (t Trigger, lastFits bool) {
 	inuse := steps(heads, func(h *Snapshot) float64 { return float64(h.Total.InuseBytes) })
 	alloc := steps(heads, func(h *Snapshot) float64 { return float64(h.Total.AllocBytes) })
-	switch {
-	case isTime && constant(stepsOf(at), 0.1):
-		return TriggerTime
-	case constant(inuse, 0.25) && !constant(alloc, 0.02):
-		return TriggerHighWater
-	case constant(alloc, 0.25):
-		return TriggerAllocated
+	last := len(heads) - 2
+	axis := []float64(nil)
+	switch at := stepsOf(clock.At); {
+	case clock.Source.IsTime() && constant(at[:last], 0.1):
+		t, axis = TriggerTime, at
+	case constant(inuse[:last], 0.25) && !constant(alloc[:last], 0.02):
+		t, axis = TriggerHighWater, inuse
+	case constant(alloc[:last], 0.25):
+		t, axis = TriggerAllocated, alloc
+	default:
+		return TriggerUnknown, true
 	}
-	return TriggerUnknown
+	return t, axis[last] >= 0.9*middle(axis[:last])
 }
 
 func steps(heads []*Snapshot, get func(*Snapshot) float64) []float64 {
@@ -66,14 +65,20 @@ func stepsOf(v []float64) []float64 {
 	return out
 }
 
-// constant says whether steps are positive and at least four fifths of them lie between
-// the smallest ones and that plus a tolerance: an allocator dumps as soon as a
-// threshold is passed, so steps overshoot it, and never fall short.
+// constant says whether steps are positive and at least four fifths of them lie within a
+// tolerance of their median. (The first step is often short: the profiler starts within an interval.)
 func constant(steps []float64, tolerance float64) bool {
-	if len(steps) == 0 {
+	if len(steps) == 0 || slices.Min(steps) <= 0 {
 		return false
 	}
-	sorted := slices.Sorted(slices.Values(steps))
-	low := sorted[len(sorted)/10]
-	return sorted[0] > 0 && sorted[0] >= low*(1-tolerance) && sorted[len(sorted)*4/5] <= low*(1+tolerance)
+	median := middle(steps)
+	near := 0
+	for _, s := range steps {
+		if s >= median*(1-tolerance) && s <= median*(1+tolerance) {
+			near++
+		}
+	}
+	return 5*near >= 4*len(steps)
 }
+
+func middle(steps []float64) float64 { return slices.Sorted(slices.Values(steps))[len(steps)/2] }
