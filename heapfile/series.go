@@ -23,6 +23,8 @@ type Options struct {
 	Workers int
 	// Stdin is read for the path "-".
 	Stdin io.Reader
+	// Progress, if set, is called after each file with the number of files done and of all.
+	Progress func(done, all int)
 	// Visit, if set, is called with each snapshot in order as it is read: see
 	// [Series.Each]. Clock and Warnings are not known yet then.
 	Visit func(*Snapshot) error
@@ -175,7 +177,14 @@ func (s *Series) usable(processes []Process) []Process {
 // scan reads all files once.
 func (s *Series) scan(o Options) error {
 	m := merger{series: s, visit: o.Visit}
-	if err := decodeAll(s.files, o.Workers, m.deliver); err != nil {
+	done, all := 0, len(s.files)
+	err := decodeAll(s.files, o.Workers, func(d decoded) error {
+		if done++; o.Progress != nil {
+			o.Progress(done, all)
+		}
+		return m.deliver(d)
+	})
+	if err != nil {
 		return err
 	}
 	s.Spaces = m.spaces.list

@@ -56,11 +56,14 @@ func (a *app) convert(f *convertFlags, paths []string) error {
 	}
 	c := convert.New(s, symbols)
 	c.Tool = "heaplapse " + version()
+	bar := newProgress(a.err, "writing profiles")
+	defer bar.done()
 	return s.Each(0, func(snap *heapfile.Snapshot) error {
 		p := c.Profile(snap)
 		if err := convert.Check(p, snap); err != nil {
 			return err
 		}
+		defer bar.update(snap.Index+1, len(s.Heads))
 		return target.write(snap, p)
 	})
 }

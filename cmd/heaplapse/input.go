@@ -23,7 +23,9 @@ func (f *seriesFlags) add(a *app, cmd *cobra.Command) {
 
 // open reads the series and reports what is wrong with it.
 func (f *seriesFlags) open(a *app, paths []string, visit func(*heapfile.Snapshot) error) (*heapfile.Series, error) {
-	s, err := heapfile.Open(paths, heapfile.Options{Process: f.process, Stdin: a.in, Visit: visit})
+	bar := newProgress(a.err, "reading snapshots")
+	s, err := heapfile.Open(paths, heapfile.Options{Process: f.process, Stdin: a.in, Visit: visit, Progress: bar.update})
+	bar.done()
 	if err != nil {
 		return nil, err
 	}
