@@ -90,13 +90,39 @@ func Judge(p Points, o Options) Verdict {
 	if len(p.T) < MinPoints || p.T[len(p.T)-1] <= p.T[0] {
 		return Verdict{Label: Insufficient, Points: len(p.T), Retention: math.NaN()}
 	}
+	points := len(p.T)
+	p = p.windowed(maxWindows)
 	j := judge{p: p, o: o, t: normalised(p.T), span: p.T[len(p.T)-1] - p.T[0]}
 	v := j.measure()
+	v.Points = points
 	v.Label = j.label(&v)
 	v.Resizing = j.resizing(&v)
 	v.Confidence = j.confidence(&v)
 	v.Slope, v.Low, v.High = v.Slope/j.span, v.Low/j.span, v.High/j.span
 	return v
+}
+
+// maxWindows bounds the points of the statistics, whose cost is quadratic.
+const maxWindows = 64
+
+// windowed replaces a long series by the medians of n windows of equal numbers of points.
+func (p Points) windowed(n int) Points {
+	if len(p.T) <= n {
+		return p
+	}
+	out := Points{Noise: p.Noise, Doubt: p.Doubt}
+	for w := range n {
+		from, to := w*len(p.T)/n, (w+1)*len(p.T)/n
+		out.T = append(out.T, median(slices.Clone(p.T[from:to])))
+		out.Live = append(out.Live, median(slices.Clone(p.Live[from:to])))
+		if p.Objects != nil {
+			out.Objects = append(out.Objects, median(slices.Clone(p.Objects[from:to])))
+		}
+		if p.Alloc != nil {
+			out.Alloc = append(out.Alloc, median(slices.Clone(p.Alloc[from:to])))
+		}
+	}
+	return out
 }
 
 // judge works on time from 0 to 1, so that a slope is the growth over the span.
@@ -165,7 +191,7 @@ func (j *judge) label(v *Verdict) Label {
 // out of the noise.
 func (j *judge) growing(v *Verdict) bool {
 	z := 2.326
-	if v.Points < 8 {
+	if len(j.t) < 8 {
 		z = 1.645
 	}
 	return v.Growth >= j.o.MinGrowth && v.Z >= z && v.Growth >= 2*v.Sigma

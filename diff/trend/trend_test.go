@@ -170,3 +170,16 @@ func TestNamesOfLabelsAreStable(t *testing.T) {
 	require.Equal(t, "insufficient", Insufficient.String())
 	require.Len(t, labelNames, int(Insufficient)+1)
 }
+
+// TestLongSeriesAreJudgedByWindows: the cost of the statistics is quadratic, so
+// that of 5,000 points must not be theirs.
+func TestLongSeriesAreJudgedByWindows(t *testing.T) {
+	leak := series(5000, 1, 3*mib, func(x float64) float64 { return (5 + 20*x) * mib }, constantRate)
+	v := Judge(leak, Options{})
+	require.Equal(t, Leak, v.Label)
+	require.Equal(t, 5000, v.Points)
+	require.Len(t, leak.windowed(maxWindows).T, maxWindows)
+	require.InEpsilon(t, 20*mib, v.Growth, 0.05)
+	flat := series(5000, 1, 3*mib, func(float64) float64 { return 50 * mib }, constantRate)
+	require.Equal(t, Stable, Judge(flat, Options{}).Label)
+}
