@@ -35,7 +35,7 @@ func inferTrigger(heads []*Snapshot, clock Clock) (t Trigger, lastFits bool) {
 	inuse := steps(heads, func(h *Snapshot) float64 { return float64(h.Total.InuseBytes) })
 	alloc := steps(heads, func(h *Snapshot) float64 { return float64(h.Total.AllocBytes) })
 	last := len(heads) - 2
-	axis := []float64(nil)
+	var axis []float64
 	switch at := stepsOf(clock.At); {
 	case clock.Source.IsTime() && constant(at[:last], 0.1):
 		t, axis = TriggerTime, at

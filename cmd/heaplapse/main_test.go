@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"flag"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -41,6 +40,3 @@ func invoke(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	code = run(context.Background(), args, streams{in: bytes.NewReader(nil), out: &out, err: &errs})
 	return out.String(), errs.String(), code
 }
-
-// fullTests says whether the long tests are asked for.
-func fullTests() bool { return os.Getenv("HEAPLAPSE_FULL") != "" }
