@@ -18,9 +18,11 @@ func writeSeries(t *testing.T, name, sysroot string) []string {
 	s, c := open(t, name, sysroot)
 	var paths []string
 	require.NoError(t, s.Each(0, func(snap *heapfile.Snapshot) error {
-		path := filepath.Join(dir, convert.FileName(snap.Path))
+		path := filepath.Join(dir, convert.BaseName(snap.Path)+".pb.gz")
 		paths = append(paths, path)
-		return convert.WriteFile(path, c.Profile(snap))
+		samples, err := c.Samples(snap)
+		require.NoError(t, err)
+		return convert.WriteFile(path, c.Encode(samples))
 	}))
 	return paths
 }

@@ -6,39 +6,31 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/google/pprof/profile"
-
 	"github.com/heaplapse/heaplapse/heapfile"
 )
 
-// FileName is the name under which a snapshot is converted: leaky.0001.pb.gz for dir/leaky.0001.heap.gz.
-func FileName(snapshot string) string {
+// BaseName is what the files made of a snapshot are called: leaky.0001 for dir/leaky.0001.heap.gz.
+func BaseName(snapshot string) string {
 	base := heapfile.TrimCompression(filepath.Base(snapshot))
 	if ext := filepath.Ext(base); ext == ".heap" {
 		base = base[:len(base)-len(ext)]
 	}
-	return base + ".pb.gz"
+	return base
 }
 
-// WriteFile writes a compressed profile whole or not at all: an existing file is
+// WriteFile writes a file whole or not at all: an existing one is
 // replaced only once the new one is complete.
-func WriteFile(path string, p *profile.Profile) error {
-	return writeWhole(path, p.Write)
-}
-
-func writeWhole(path string, write func(io.Writer) error) (err error) {
+func WriteFile(path string, content io.WriterTo) (err error) {
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp*")
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(tmp.Name()))
-		}
-	}()
-	err = errors.Join(write(tmp), tmp.Chmod(0o644), tmp.Close())
-	if err != nil {
-		return err
+	_, err = content.WriteTo(tmp)
+	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err == nil {
+		err = os.Rename(tmp.Name(), path)
 	}
-	return os.Rename(tmp.Name(), path)
+	if err != nil {
+		return errors.Join(err, os.Remove(tmp.Name()))
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package heapfile
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -18,11 +19,17 @@ type decoder struct {
 	texts   textCache // text of a stack → local number
 	maps    mapsReader
 	scratch []Addr
+	once    bool     // one file only: nothing is worth remembering as text
 	spare   []Sample // memory for the next snapshot's rows, or nil
 
 	snap *Snapshot
 	rows rowReader
 	warn warnings
+
+	headerLine, rowLine, deepLine, emptyLine int // of the header, the last row, and the first rows of their kinds
+
+	pending []byte // the last row, until the next line tells whether it is whole
+	at      int    // line number of the row that is decoded
 
 	full     bool  // a cap was reached
 	smallest int64 // smallest in-use bytes of a row that has any
@@ -42,6 +49,7 @@ func (d *decoder) decode(r io.Reader, path string) (*Snapshot, error) {
 	d.lines.reset(r)
 	d.warn, d.full = warnings{file: path}, false
 	d.smallest, d.previous = -1, 1<<63-1
+	d.headerLine, d.rowLine, d.deepLine, d.emptyLine = 0, 0, 0, 0
 	d.snap = &Snapshot{Path: path, File: ParseFileName(path), Samples: d.spare[:0]}
 	d.spare = nil
 	d.snap.Completeness.Sorted = true
@@ -133,6 +141,7 @@ func isProfileMarker(line []byte) bool {
 }
 
 func (d *decoder) header(line []byte) error {
+	d.headerLine = d.lines.number
 	if period, ok := bytes.CutPrefix(line, []byte("heap_v2/")); ok {
 		n, err := strconv.ParseInt(string(bytes.TrimSpace(period)), 10, 64)
 		if err != nil || n < 0 {
@@ -204,7 +213,7 @@ func (d *decoder) symbols() error {
 func splitNames(b []byte) []string {
 	var names []string
 	for _, n := range bytes.Split(bytes.TrimSpace(b), []byte("--")) {
-		if len(n) > 0 {
+		if n = bytes.TrimSpace(n); len(n) > 0 {
 			names = append(names, string(n))
 		}
 	}
@@ -212,11 +221,14 @@ func splitNames(b []byte) []string {
 	return names
 }
 
-// body reads rows and mappings.
+// body reads rows and mappings. Rows are decoded one line late, for only the line
+// that follows tells whether a row is whole: gperftools ≤2.15 fills its 1 MiB
+// buffer row by row and address by address, and where the room ends within a row, the
+// blank line before MAPPED_LIBRARIES is swallowed.
 func (d *decoder) body() error {
-	rowBefore, complete := false, false
-	var cut []byte // the last row's text while it may prove to be cut
-	for {
+	d.pending = d.pending[:0]
+	complete := false
+	for !complete {
 		line, ok := d.lines.next()
 		if !ok {
 			break
@@ -225,21 +237,22 @@ func (d *decoder) body() error {
 			d.warn.add(WarnLongLine, d.lines.number, "a line of more than %d bytes was passed over", maxLine)
 			continue
 		}
-		if isMapsSentinel(line) {
-			if rowBefore && bytes.Equal(line, mapsGperftools) && d.snap.Format != FormatJemalloc {
-				d.recut(cut)
-			}
-			complete = true
-			d.mappings()
-			break
+		if complete = isMapsSentinel(line); complete && len(d.pending) > 0 && d.swallows(line) {
+			d.snap.Completeness.Cut = true
+			d.rows.cutLine(d, d.pending)
+			d.pending = d.pending[:0]
 		}
-		rowBefore = d.bodyLine(line)
+		d.pendingRow()
+		if !complete {
+			d.bodyLine(line)
+		}
 		if d.full {
 			return d.errorf("more than %d rows: no allocator writes so many; the file is damaged", maxRows)
 		}
-		if rowBefore {
-			cut = append(cut[:0], line...)
-		}
+	}
+	d.pendingRow()
+	if complete {
+		d.mappings()
 	}
 	if err := d.readError(); err != nil {
 		return err
@@ -251,32 +264,28 @@ func (d *decoder) body() error {
 	return nil
 }
 
-// bodyLine reads one line among the rows and says whether it was a row.
-func (d *decoder) bodyLine(line []byte) bool {
+// swallows says whether a mappings' sentinel that directly follows a row means that the row was cut.
+func (d *decoder) swallows(sentinel []byte) bool {
+	return bytes.Equal(sentinel, mapsGperftools) && d.snap.Format != FormatJemalloc
+}
+
+// bodyLine takes one line among the rows: a row waits for the line that follows it.
+func (d *decoder) bodyLine(line []byte) {
+	d.at = d.lines.number
 	switch {
 	case !d.lines.whole:
 		d.rows.cutLine(d, line)
 	case len(line) == 0 || line[0] == '#' || len(bytes.TrimSpace(line)) == 0:
 	default:
-		d.rows.row(d, line)
-		return true
+		d.pending = append(d.pending, line...)
 	}
-	return false
 }
 
-// recut replaces the last row by what a cut line is worth. gperftools ≤2.15
-// fills its 1 MiB buffer row by row and address by address; where the room
-// ends within a row, the blank line before MAPPED_LIBRARIES is swallowed.
-func (d *decoder) recut(line []byte) {
-	d.snap.Completeness.Cut = true
-	if _, _, ok := parseCounts(line); !ok {
-		return
-	}
-	if n := len(d.snap.Samples); n > 0 {
-		last := d.snap.Samples[n-1]
-		d.snap.Samples = d.snap.Samples[:n-1]
-		d.uncount(last)
-		d.rows.cutLine(d, line)
+// pendingRow decodes the row that was kept back.
+func (d *decoder) pendingRow() {
+	if len(d.pending) > 0 {
+		d.rows.row(d, d.pending)
+		d.pending = d.pending[:0]
 	}
 }
 
@@ -290,9 +299,15 @@ func (d *decoder) mappings() {
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		if !d.lines.whole && len(d.snap.Mappings) > 0 && bytes.IndexByte(line, '/') < 0 {
-			d.warn.add(WarnPartial, d.lines.number, "the mappings end in the middle of a line")
+		if d.lines.long {
+			d.warn.add(WarnLongLine, d.lines.number, "a line of more than %d bytes was passed over", maxLine)
 			continue
+		}
+		if !d.lines.whole {
+			d.warn.add(WarnPartial, d.lines.number, "the mappings end in the middle of a line")
+			if bytes.IndexByte(line, '/') < 0 {
+				continue
+			}
 		}
 		m, keep, ok := d.maps.line(line)
 		if !ok {
@@ -305,21 +320,45 @@ func (d *decoder) mappings() {
 
 // stack interns the text of a stack, ` 0x1 0x2`.
 func (d *decoder) stack(text []byte) (StackID, bool) {
+	if d.once {
+		return d.parseStack(text)
+	}
 	id, hash, ok := d.texts.find(text)
 	if ok {
 		return id, true
 	}
-	d.scratch, ok = appendAddrs(d.scratch[:0], text)
-	if !ok {
+	if id, ok = d.parseStack(text); ok {
+		d.texts.put(text, hash, id)
+	}
+	return id, ok
+}
+
+func (d *decoder) parseStack(text []byte) (StackID, bool) {
+	var ok bool
+	if d.scratch, ok = appendAddrs(d.scratch[:0], text); !ok {
 		return 0, false
 	}
-	id, _ = d.set.intern(0, d.scratch)
-	d.texts.put(text, hash, id)
+	id, _ := d.set.intern(0, d.scratch)
 	return id, true
 }
 
+// numbered says whether the decoder's stacks are those of the rows, in order of first appearance:
+// not so where a stack was cut or had no counts.
+func (d *decoder) numbered() bool {
+	next := StackID(0)
+	for _, s := range d.snap.Samples {
+		if s.Stack > next {
+			return false
+		}
+		if s.Stack == next {
+			next++
+		}
+	}
+	return int(next) == len(d.set.ends)
+}
+
 func (d *decoder) badRow(line []byte) {
-	d.warn.add(WarnMalformedRow, d.lines.number, "a row was passed over: %q", clip(line))
+	d.warn.add(WarnMalformedRow, d.at, "a row was passed over: %q", clip(line))
 }
 
 // add appends a row and keeps the sums.
@@ -327,9 +366,10 @@ func (d *decoder) add(s Sample) {
 	d.full = len(d.snap.Samples) >= maxRows
 	d.snap.Samples = append(d.snap.Samples, s)
 	c := &d.snap.Completeness
+	d.rowLine = d.at
 	c.Rows = c.Rows.Add(s.Counts)
 	e := s.Estimate(d.snap.Period)
-	c.Estimate = c.Estimate.Add(e)
+	c.Estimate = c.Estimate.addSaturated(e)
 	if s.InuseBytes > d.previous {
 		c.Sorted = false
 	}
@@ -340,31 +380,27 @@ func (d *decoder) add(s Sample) {
 	switch depth := len(d.set.addrsOf(s.Stack)); {
 	case depth >= d.snap.Format.DepthLimit() && !s.Cut:
 		c.AtDepthLimit += e.InuseBytes
-	case depth == 0:
+		d.deepLine = cmp.Or(d.deepLine, d.at)
+	case depth == 0 && !s.Cut:
 		c.EmptyStacks += e.InuseBytes
+		d.emptyLine = cmp.Or(d.emptyLine, d.at)
 	}
-	if s.InuseObjects < 0 || s.InuseBytes < 0 || s.AllocObjects < 0 || s.AllocBytes < 0 {
-		d.warn.add(WarnNegative, d.lines.number, "a negative count: %d: %d [%d: %d]",
+	if isNegative(s.Counts) {
+		d.warn.add(WarnNegative, d.at, "a negative count: %d: %d [%d: %d]",
 			s.InuseObjects, s.InuseBytes, s.AllocObjects, s.AllocBytes)
 	}
-	if (s.InuseObjects == 0 && s.InuseBytes != 0) || (s.AllocObjects == 0 && s.AllocBytes != 0) {
-		d.warn.add(WarnZeroObjects, d.lines.number, "bytes without objects: %d: %d [%d: %d]",
+	if lacksObjects(s.Counts) {
+		d.warn.add(WarnZeroObjects, d.at, "bytes without objects: %d: %d [%d: %d]",
 			s.InuseObjects, s.InuseBytes, s.AllocObjects, s.AllocBytes)
-	}
-}
-
-// uncount takes the sums of a row back.
-func (d *decoder) uncount(s Sample) {
-	c := &d.snap.Completeness
-	c.Rows = c.Rows.Sub(s.Counts)
-	e := s.Estimate(d.snap.Period)
-	c.Estimate = c.Estimate.Sub(e)
-	switch depth := len(d.set.addrsOf(s.Stack)); {
-	case depth >= d.snap.Format.DepthLimit():
-		c.AtDepthLimit -= e.InuseBytes
-	case depth == 0:
-		c.EmptyStacks -= e.InuseBytes
 	}
 }
 
 func clip(b []byte) []byte { return b[:min(len(b), 80)] }
+
+func isNegative(c Counts) bool {
+	return c.InuseObjects < 0 || c.InuseBytes < 0 || c.AllocObjects < 0 || c.AllocBytes < 0
+}
+
+func lacksObjects(c Counts) bool {
+	return (c.InuseObjects == 0 && c.InuseBytes != 0) || (c.AllocObjects == 0 && c.AllocBytes != 0)
+}

@@ -137,7 +137,24 @@ func ofPrefix(n FileName, prefix string) bool {
 	if n.Seq < 0 {
 		return false
 	}
-	return n.Prefix == prefix || (n.PID != 0 && n.Prefix == fmt.Sprintf("%s_%d", prefix, n.PID))
+	rest, ok := strings.CutPrefix(n.Prefix, prefix)
+	if n.PID != 0 {
+		rest = strings.TrimSuffix(rest, fmt.Sprintf("_%d", n.PID))
+	}
+	return ok && (rest == "" || isInfix(rest, n.Jemalloc))
+}
+
+// isInfix recognises what an allocator puts between prefix and number: .rank-3
+// and .slurmid-3 (gperftools under MPI and Slurm), .1 (jemalloc's PID namespace).
+func isInfix(s string, jemalloc bool) bool {
+	for _, lead := range []string{".rank-", ".slurmid-"} {
+		if rank, ok := strings.CutPrefix(s, lead); ok {
+			_, ok = number(rank)
+			return ok
+		}
+	}
+	_, isNumber := number(strings.TrimPrefix(s, "."))
+	return jemalloc && s[0] == '.' && isNumber
 }
 
 // addPipe spools what can be read only once, like a shell's <(…).
@@ -229,13 +246,16 @@ func processKey(n FileName) string {
 // its own compressed form.
 func dropDuplicates(files []sourceFile) []sourceFile {
 	var out []sourceFile
-	seen := map[string]bool{}
+	seen := map[string]int{} // place in out
 	for _, f := range files {
 		key := TrimCompression(filepath.Clean(f.path))
-		if !seen[key] {
-			seen[key] = true
+		i, ok := seen[key]
+		if !ok {
+			seen[key] = len(out)
 			out = append(out, f)
+			continue
 		}
+		out[i].named = out[i].named || f.named
 	}
 	return out
 }

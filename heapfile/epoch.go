@@ -38,7 +38,10 @@ func (sp *spaces) next(s *Snapshot) Space {
 	}
 	s.Epoch = sp.epoch
 	sp.include(s.Mappings)
-	sp.previous, sp.maps = headOf(s), s.Mappings
+	sp.previous = headOf(s)
+	if len(s.Mappings) > 0 { // a partial snapshot says nothing
+		sp.maps = s.Mappings
+	}
 	return Space(len(sp.list) - 1)
 }
 

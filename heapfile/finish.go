@@ -1,6 +1,9 @@
 package heapfile
 
-import "math"
+import (
+	"cmp"
+	"math"
+)
 
 // cutSize is the size of the buffer in which gperftools ≤2.15 prints a whole
 // dump (src/heap-profiler.cc kProfileBufferSize), and lastRow the most that one
@@ -61,7 +64,7 @@ func (d *decoder) compareHeader() {
 	if m.InuseObjects == 0 && m.InuseBytes == 0 && !s.HasAlloc {
 		return
 	}
-	d.warn.add(WarnHeaderMismatch, 0, "header minus rows: %d objects, %d bytes in use; %d objects, %d bytes allocated",
+	d.warn.add(WarnHeaderMismatch, d.headerLine, "header minus rows: %d objects, %d bytes in use; %d objects, %d bytes allocated",
 		m.InuseObjects, m.InuseBytes, m.AllocObjects, m.AllocBytes)
 }
 
@@ -76,7 +79,7 @@ func (d *decoder) noteCut() {
 		c.Cut = true
 	}
 	if c.Cut && !c.Partial {
-		d.warn.add(WarnCut, 0, "cut at 1 MiB by the allocator (gperftools before 2.16): the smallest sites are missing, %d bytes in use and %d of all that was allocated",
+		d.warn.add(WarnCut, cmp.Or(d.rowLine, d.headerLine), "cut at 1 MiB by the allocator (gperftools before 2.16): the smallest sites are missing, %d bytes in use and %d of all that was allocated",
 			m.InuseBytes, m.AllocBytes)
 	}
 	switch {
@@ -85,7 +88,7 @@ func (d *decoder) noteCut() {
 			max(0, m.InuseObjects), max(0, m.InuseBytes),
 			max(0, m.AllocObjects), max(0, m.AllocBytes),
 		}
-	case c.Partial: // raw totals do not bound estimates
+	case c.Cut: // raw totals do not bound estimates
 		c.AbsentMax = Counts{math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MaxInt64}
 	}
 	if !s.HasAlloc {
@@ -104,11 +107,11 @@ func (d *decoder) noteStacks() {
 		return
 	}
 	if p := percent(c.AtDepthLimit, c.Estimate.InuseBytes); p >= 1 {
-		d.warn.add(WarnDepthLimit, 0, "%d %% of the bytes are on stacks cut at %d frames: their outermost callers are unknown",
+		d.warn.add(WarnDepthLimit, d.deepLine, "%d %% of the bytes are on stacks cut at %d frames: their outermost callers are unknown",
 			p, s.Format.DepthLimit())
 	}
 	if p := percent(c.EmptyStacks, c.Estimate.InuseBytes); p >= 10 {
-		d.warn.add(WarnEmptyStack, 0, "%d %% of the bytes have no stack at all: the unwinder failed; "+
+		d.warn.add(WarnEmptyStack, d.emptyLine, "%d %% of the bytes have no stack at all: the unwinder failed; "+
 			"set TCMALLOC_STACKTRACE_METHOD=libunwind or compile with -fno-omit-frame-pointer", p)
 	}
 }

@@ -34,6 +34,9 @@ func (m *mapsReader) begin() { m.attrs = m.attrs[:0] }
 func (m *mapsReader) line(line []byte) (mapping Mapping, keep, ok bool) {
 	if len(m.attrs) > 0 && bytes.IndexByte(line, '$') >= 0 {
 		line = []byte(strings.NewReplacer(m.attrs...).Replace(string(line)))
+		if len(line) > maxLine {
+			return Mapping{}, false, false
+		}
 	}
 	if c, hit := m.cache[string(line)]; hit {
 		return c, true, true
@@ -50,7 +53,7 @@ func (m *mapsReader) line(line []byte) (mapping Mapping, keep, ok bool) {
 		m.cache[text] = mapping
 		return mapping, true, true
 	}
-	return Mapping{}, false, m.attribute(text)
+	return Mapping{}, false, m.attribute(withoutLogPrefix(text))
 }
 
 // attribute decodes `build=/home/build/out`, which later lines use as $build.
@@ -137,7 +140,7 @@ func parseProcMaps(m Mapping, rest string) (Mapping, bool) {
 
 // parseBrief decodes `/path/to/binary (@ff00) abc123456`; all parts are optional.
 func parseBrief(m Mapping, rest string) (Mapping, bool) {
-	rest = strings.TrimSpace(rest)
+	rest = strings.TrimRight(strings.TrimLeft(rest, " \t"), " \t\r")
 	if path, tail, found := strings.Cut(rest, " (@"); found {
 		off, id, closed := strings.Cut(tail, ")")
 		v, err := strconv.ParseUint(off, 16, 64)

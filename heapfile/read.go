@@ -25,10 +25,14 @@ func ReadFile(path string) (*Snapshot, error) {
 // standalone reads a snapshot that has a stack table of its own.
 func standalone(src *source, path string) (*Snapshot, error) {
 	defer src.Close()
-	var d decoder
+	d := decoder{once: true}
 	s, err := d.read(src, path)
 	if err != nil {
 		return nil, err
+	}
+	if d.numbered() {
+		s.Stacks = &StackTable{set: d.set, spaces: make([]Space, len(d.set.ends))}
+		return s, nil
 	}
 	s.Stacks = &StackTable{}
 	var ids idMap

@@ -98,7 +98,7 @@ func (j *jemallocRows) row(d *decoder, line []byte) {
 
 func (j *jemallocRows) stackLine(d *decoder, line []byte) {
 	if j.pending {
-		d.warn.add(WarnMalformedRow, d.lines.number, "a stack without a t* line was passed over")
+		d.warn.add(WarnMalformedRow, d.at, "a stack without a t* line was passed over")
 	}
 	j.anyStack = true
 	j.stack, j.pending = d.stack(line[1:])

@@ -21,6 +21,25 @@ func (c Counts) Add(d Counts) Counts {
 	}
 }
 
+// addSaturated returns c + d, at most the largest number (estimates of damaged rows).
+func (c Counts) addSaturated(d Counts) Counts {
+	return Counts{
+		addSaturated(c.InuseObjects, d.InuseObjects), addSaturated(c.InuseBytes, d.InuseBytes),
+		addSaturated(c.AllocObjects, d.AllocObjects), addSaturated(c.AllocBytes, d.AllocBytes),
+	}
+}
+
+func addSaturated(a, b int64) int64 {
+	switch sum := a + b; {
+	case a > 0 && b > 0 && sum < 0:
+		return math.MaxInt64
+	case a < 0 && b < 0 && sum >= 0:
+		return math.MinInt64
+	default:
+		return sum
+	}
+}
+
 // Sub returns c - d.
 func (c Counts) Sub(d Counts) Counts {
 	return Counts{

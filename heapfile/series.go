@@ -140,7 +140,7 @@ func (s *Series) choose(processes []Process, want string) error {
 }
 
 func (p Process) matches(want string) bool {
-	return want == fmt.Sprint(p.PID) || want == p.Prefix || want == filepath.Base(p.Prefix)
+	return (p.PID != 0 && want == fmt.Sprint(p.PID)) || want == p.Prefix || want == filepath.Base(p.Prefix)
 }
 
 func joinProcesses(list []Process) string {

@@ -72,11 +72,11 @@ func newSource(r io.Reader, path string) (*source, error) {
 		return nil, err
 	}
 	if unpack := compressionOf(head); unpack != nil {
-		if r, err = unpack(s, r); err == nil {
-			head, r, err = peek(r, path)
-		}
-		if err != nil {
+		if r, err = unpack(s, r); err != nil {
 			return nil, &SyntaxError{File: path, Msg: "cannot be decompressed", Err: err}
+		}
+		if head, r, err = peek(r, path); err != nil {
+			return nil, err
 		}
 		if compressionOf(head) != nil {
 			return nil, &FormatError{File: path, Kind: "compressed twice", Hint: "decompress it once"}

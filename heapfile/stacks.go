@@ -92,6 +92,9 @@ func (s *stackSet) intern(salt uint64, addrs []Addr) (id StackID, added bool) {
 }
 
 func (s *stackSet) add(h, salt uint64, addrs []Addr) StackID {
+	if cap(s.arena)-len(s.arena) < len(addrs) { // double: append's quarter copies too often
+		s.arena = append(make([]Addr, 0, 2*cap(s.arena)+len(addrs)+1<<16), s.arena...)
+	}
 	s.arena = append(s.arena, addrs...)
 	s.ends = append(s.ends, len(s.arena))
 	s.hashes = append(s.hashes, h)

@@ -6,41 +6,13 @@ import (
 	"io"
 	"slices"
 
+	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-// SampleType is one of the four values of a row.
-type SampleType string
-
-// The sample types, named as in pprof.
-const (
-	InuseSpace   SampleType = "inuse_space"
-	InuseObjects SampleType = "inuse_objects"
-	AllocSpace   SampleType = "alloc_space"
-	AllocObjects SampleType = "alloc_objects"
-)
-
-// SampleTypes are all of them, the default first.
-var SampleTypes = []SampleType{InuseSpace, InuseObjects, AllocSpace, AllocObjects}
-
-// NeedsAlloc says whether the type exists only with cumulative counts.
-func (t SampleType) NeedsAlloc() bool { return t == AllocSpace || t == AllocObjects }
-
-func (t SampleType) of(c heapfile.Counts) int64 {
-	switch t {
-	case InuseObjects:
-		return c.InuseObjects
-	case AllocSpace:
-		return c.AllocBytes
-	case AllocObjects:
-		return c.AllocObjects
-	}
-	return c.InuseBytes
-}
-
-func (t SampleType) show(n int64) string {
-	if t == InuseObjects || t == AllocObjects {
+func show(t convert.SampleType, n int64) string {
+	if t == convert.InuseObjects || t == convert.AllocObjects {
 		return fmt.Sprint(n)
 	}
 	return Bytes(n)
@@ -51,7 +23,7 @@ func (t SampleType) show(n int64) string {
 // Cumulative is what it and its callees allocated.
 type Top struct {
 	Snapshot *heapfile.Snapshot // without rows
-	Type     SampleType
+	Type     convert.SampleType
 	Total    int64 // of all rows that passed the filter
 	Rows     []TopRow
 	// Limit is the number of rows shown in text; 0 shows 20.
@@ -69,12 +41,12 @@ type TopRow struct {
 }
 
 // NewTop sums a snapshot by function.
-func NewTop(s *heapfile.Snapshot, symbols *symbolize.Symbols, t SampleType, filter *symbolize.Filter) *Top {
+func NewTop(s *heapfile.Snapshot, symbols *symbolize.Symbols, t convert.SampleType, filter *symbolize.Filter) *Top {
 	top := &Top{Snapshot: s, Type: t}
 	b := topBuilder{symbols: symbols, blamer: symbolize.NewBlamer(symbols, nil), rows: map[topKey]*TopRow{}}
 	for _, row := range s.Samples {
 		if filter.Keep(row.Stack) {
-			v := t.of(row.Estimate(s.Period))
+			v := t.Of(row.Estimate(s.Period))
 			top.Total += v
 			b.add(symbols.Stack(row.Stack), v)
 		}
@@ -135,7 +107,7 @@ func (b *topBuilder) row(l *symbolize.Location, frame int) (*TopRow, topKey) {
 // Text writes the table for people.
 func (t *Top) Text(w io.Writer) error {
 	p := &printer{w: w}
-	p.linef("%s: %s of %s", t.Snapshot.Path, t.Type.show(t.Total), t.Type)
+	p.linef("%s: %s of %s", t.Snapshot.Path, show(t.Type, t.Total), t.Type)
 	limit := t.Limit
 	if limit <= 0 {
 		limit = 20
@@ -147,7 +119,7 @@ func (t *Top) Text(w io.Writer) error {
 		if where == "" {
 			where = clean(r.Module)
 		}
-		p.linef("%10s %6s %10s %6s  %s  %s", t.Type.show(r.Flat), t.share(r.Flat), t.Type.show(r.Cum), t.share(r.Cum), clip(r.Function, 100), where)
+		p.linef("%10s %6s %10s %6s  %s  %s", show(t.Type, r.Flat), t.share(r.Flat), show(t.Type, r.Cum), t.share(r.Cum), clip(r.Function, 100), where)
 	}
 	if n := len(t.Rows) - len(rows); n > 0 {
 		p.linef("… and %s: --top %d shows them", plural(n, "more function"), len(t.Rows))
@@ -167,7 +139,7 @@ func (t *Top) JSON(w io.Writer) error {
 	return writeJSON(w, struct {
 		Schema   string     `json:"schema"`
 		Snapshot string     `json:"snapshot"`
-		Sample   SampleType `json:"sample"`
+		Sample   convert.SampleType `json:"sample"`
 		Total    int64      `json:"total"`
 		Rows     []TopRow   `json:"rows"`
 	}{"heaplapse.top/1", t.Snapshot.Path, t.Type, t.Total, append([]TopRow{}, t.Rows...)})

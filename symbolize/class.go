@@ -17,10 +17,11 @@ type Class uint8
 const (
 	ClassApplication Class = iota // whoever wanted the memory
 	ClassAllocator                // malloc and its kin, and their wrappers
+	ClassProfiler                 // the recording allocator itself, on every stack: an allocator, too
 	ClassRuntime                  // containers, interpreters' loops, start-up code: they allocate for their caller
 )
 
-var classNames = [...]string{"application", "allocator", "runtime"}
+var classNames = [...]string{"application", "allocator", "profiler", "runtime"}
 
 // String is the stable name used in JSON.
 func (c Class) String() string { return classNames[c] }
@@ -81,7 +82,7 @@ func parseRule(f []string) (rule, error) {
 	}
 	class := slices.Index(classNames[:], f[0])
 	if class < 0 {
-		return rule{}, fmt.Errorf("unknown class %q: want application, allocator or runtime", f[0])
+		return rule{}, fmt.Errorf("unknown class %q: want application, allocator, profiler or runtime", f[0])
 	}
 	subject, ok := subjects[f[1]]
 	if !ok {
@@ -171,7 +172,7 @@ func (b *Blamer) Blame(stack []LocationID) (ref FrameRef, ok bool) {
 func (b *Blamer) first(stack []LocationID, skip Class) (FrameRef, bool) {
 	for i, id := range stack {
 		for k, c := range b.Classes(id) {
-			if c != ClassAllocator && c != skip {
+			if c != ClassAllocator && c != ClassProfiler && c != skip {
 				return b.refTo(id, i, k), true
 			}
 		}

@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
+	"slices"
 
-	"github.com/google/pprof/profile"
 	"github.com/spf13/cobra"
 
 	"github.com/heaplapse/heaplapse/convert"
@@ -17,101 +15,207 @@ import (
 type convertFlags struct {
 	seriesFlags
 	symbolFlags
-	out string
+	filterFlags
+	out, format, sample string
+	merge, delta, diff  bool
+	keepAllocator       bool
+	maxSamples          int
 }
 
 func (a *app) convertCommand() *cobra.Command {
 	var f convertFlags
 	cmd := &cobra.Command{
 		Use:   "convert PATH… -o OUT",
-		Short: "pprof protobufs, symbolized, one per snapshot",
+		Short: "pprof protobufs, symbolized: one per snapshot, or merged, or differences",
 		Long: `Writes a pprof protobuf for each snapshot and prints the paths that it wrote.
-OUT is a directory, made if need be; for a single snapshot it may be a file, or -
-for standard output.`,
+OUT is a directory, made if need be; for a single result it may be a file, or -
+for standard output.
+
+  convert DIR -o OUT/             one file per snapshot
+  convert DIR --merge -o F.pb.gz  one file; samples are labelled "snapshot" and "elapsed",
+                                  for pprof's -tagfocus and -tagroot
+  convert DIR --delta -o OUT/     what changed from each snapshot to the next
+  convert A B --diff -o F.pb.gz   B minus A, which may be of different processes`,
 		Args: somePaths,
 		RunE: func(_ *cobra.Command, paths []string) error { return a.convert(&f, paths) },
 	}
 	f.seriesFlags.add(a, cmd)
 	f.symbolFlags.add(cmd)
-	cmd.Flags().StringVarP(&f.out, "output", "o", "", "directory, file or - to write to (required)")
+	f.filterFlags.add(cmd)
+	flags := cmd.Flags()
+	flags.StringVarP(&f.out, "output", "o", "", "directory, file or - to write to (required)")
+	flags.StringVar(&f.format, "format", "pprof", "pprof, folded (stacks for flame graphs) or json")
+	flags.StringVar(&f.sample, "sample", string(convert.InuseSpace), "the value of folded stacks: inuse_space, inuse_objects, alloc_space or alloc_objects")
+	flags.BoolVar(&f.merge, "merge", false, "one profile of all snapshots, each labelled")
+	flags.BoolVar(&f.delta, "delta", false, "what changed between neighbours")
+	flags.BoolVar(&f.diff, "diff", false, "the second PATH minus the first; of a series its last snapshot counts")
+	flags.BoolVar(&f.keepAllocator, "keep-allocator-frames", false, "keep tcmalloc's and jemalloc's own frames at the leaf")
+	flags.IntVar(&f.maxSamples, "max-samples", 0, "fold the smallest samples of a profile into one, to keep at most `N` (0: no limit)")
+	cmd.MarkFlagsMutuallyExclusive("merge", "delta", "diff")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"pprof", "folded", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
+// check refuses flags that do not go together.
+func (f *convertFlags) check(paths []string) error {
+	switch {
+	case f.out == "":
+		return errors.New("convert: -o OUT is missing: a directory, or a file or - for a single result")
+	case !slices.Contains([]string{"pprof", "folded", "json"}, f.format):
+		return fmt.Errorf("--format %s: want pprof, folded or json", f.format)
+	case !slices.Contains(convert.SampleTypes, convert.SampleType(f.sample)):
+		return fmt.Errorf("--sample %s: want one of %v", f.sample, convert.SampleTypes)
+	case f.format != "pprof" && (f.merge || f.diff):
+		return fmt.Errorf("--merge and --diff need --format pprof: %s has no labels", f.format)
+	case f.diff && len(paths) != 2:
+		return fmt.Errorf("--diff takes two PATHs, base and current; there are %d", len(paths))
+	case f.maxSamples < 0:
+		return fmt.Errorf("--max-samples %d: want 1 or more, or 0 for no limit", f.maxSamples)
+	}
+	return nil
+}
+
 func (a *app) convert(f *convertFlags, paths []string) error {
-	if f.out == "" {
-		return errors.New("convert: -o OUT is missing: a directory, or a file or - for a single snapshot")
+	if err := f.check(paths); err != nil {
+		return err
+	}
+	if f.diff {
+		return a.convertDiff(f, paths[0], paths[1])
 	}
 	s, err := f.open(a, paths, nil)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	target, err := newTarget(f.out, len(s.Heads), a.out)
+	results := len(s.Heads)
+	switch {
+	case f.merge:
+		results = 1
+	case f.delta:
+		results--
+	}
+	if results == 0 {
+		return errors.New("--delta needs two snapshots or more; there is one")
+	}
+	target, err := newTarget(f, results, s, a.out)
 	if err != nil {
 		return err
 	}
-	symbols, err := f.resolve(a, s)
+	c, err := f.converter(a, s)
 	if err != nil {
 		return err
 	}
-	c := convert.New(s, symbols)
-	c.Tool = "heaplapse " + version()
+	if f.merge {
+		return mergeSeries(c, s, target)
+	}
 	bar := newProgress(a.err, "writing profiles")
 	defer bar.done()
-	return s.Each(0, func(snap *heapfile.Snapshot) error {
-		p := c.Profile(snap)
-		if err := convert.Check(p, snap); err != nil {
-			return err
-		}
-		defer bar.update(snap.Index+1, len(s.Heads))
-		return target.write(snap, p)
-	})
+	return f.writeAll(c, s, target, bar)
 }
 
-// target is where converted snapshots go.
-type target struct {
-	dir    string // if a directory
-	file   string // if a file
-	stdout io.Writer
-}
-
-// newTarget decides what -o means: - is standard output, a path that looks like a profile's is a file,
-// anything else a directory.
-func newTarget(out string, snapshots int, stdout io.Writer) (*target, error) {
-	info, err := os.Stat(out)
-	isDir := err == nil && info.IsDir()
-	single := !isDir && (out == "-" || (err == nil && !isDir) || looksLikeProfile(out))
-	if single && snapshots != 1 {
-		return nil, fmt.Errorf("-o %s: %d snapshots do not fit in one file: name a directory", out, snapshots)
-	}
-	switch {
-	case out == "-":
-		return &target{stdout: stdout}, nil
-	case single:
-		return &target{file: out, stdout: stdout}, nil
-	}
-	if err := os.MkdirAll(out, 0o755); err != nil {
+// converter symbolizes a series and prepares its conversion.
+func (f *convertFlags) converter(a *app, s *heapfile.Series) (*convert.Converter, error) {
+	symbols, err := f.resolve(a, s)
+	if err != nil {
 		return nil, err
 	}
-	return &target{dir: out, stdout: stdout}, nil
+	filter, err := f.filter(symbols)
+	if err != nil {
+		return nil, err
+	}
+	c, err := convert.New(s, symbols, convert.Options{
+		Tool: "heaplapse " + version(), Filter: filter, KeepAllocatorFrames: f.keepAllocator, MaxSamples: f.maxSamples,
+	})
+	if err == nil && convert.SampleType(f.sample).NeedsAlloc() && !c.HasAlloc() {
+		return nil, fmt.Errorf("--sample %s: the snapshots have no cumulative counts", f.sample)
+	}
+	return c, err
 }
 
-func looksLikeProfile(path string) bool {
-	ext := filepath.Ext(path)
-	return ext == ".gz" || ext == ".pb" || ext == ".pprof" || ext == ".prof"
+// writeAll converts the snapshots one by one; compressing and writing run beside reading.
+func (f *convertFlags) writeAll(c *convert.Converter, s *heapfile.Series, target *target, bar *progress) error {
+	q := convert.NewQueue(target.print)
+	var before *convert.Samples
+	err := s.Each(0, func(snap *heapfile.Snapshot) error {
+		samples, err := c.Samples(snap)
+		if err != nil {
+			return err
+		}
+		result := samples
+		if f.delta {
+			if before, result = samples, samples.Since(before); result == nil {
+				return nil
+			}
+		}
+		bar.update(snap.Index+1, len(s.Heads))
+		path, content := target.path(snap, f.delta), f.render(c, result)
+		if target.pipe {
+			return target.write(path, content)
+		}
+		q.Put(path, content)
+		return nil
+	})
+	return errors.Join(err, q.Wait())
 }
 
-func (t *target) write(s *heapfile.Snapshot, p *profile.Profile) error {
-	if t.file == "" && t.dir == "" {
-		return p.Write(t.stdout)
+// render gives samples the form that was asked for.
+func (f *convertFlags) render(c *convert.Converter, s *convert.Samples) io.WriterTo {
+	switch f.format {
+	case "folded":
+		return c.Folded(s, convert.SampleType(f.sample))
+	case "json":
+		return c.JSON(s)
 	}
-	path := t.file
-	if t.dir != "" {
-		path = filepath.Join(t.dir, convert.FileName(s.Path))
-	}
-	if err := convert.WriteFile(path, p); err != nil {
+	return c.Encode(s)
+}
+
+func mergeSeries(c *convert.Converter, s *heapfile.Series, target *target) error {
+	m := c.NewMerge()
+	err := s.Each(0, func(snap *heapfile.Snapshot) error {
+		samples, err := c.Samples(snap)
+		if err == nil {
+			m.Add(samples)
+		}
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(t.stdout, path)
-	return err
+	return target.write(target.path(s.Heads[0], false), m.Encode())
+}
+
+func (a *app) convertDiff(f *convertFlags, base, current string) error {
+	var encoded [2]convert.Encoded
+	var target *target
+	for i, path := range []string{base, current} {
+		s, err := f.open(a, []string{path}, nil)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		if target, err = newTarget(f, 1, s, a.out); err != nil {
+			return err
+		}
+		c, err := f.converter(a, s)
+		if err != nil {
+			return err
+		}
+		last := len(s.Heads) - 1
+		err = s.One(last, func(snap *heapfile.Snapshot) error {
+			samples, err := c.Samples(snap)
+			if err == nil {
+				encoded[i] = c.Encode(samples)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		target.only = target.path(s.Heads[last], false)
+	}
+	content, err := convert.Difference(encoded[0], encoded[1])
+	if err != nil {
+		return err
+	}
+	return target.write(target.only, content)
 }

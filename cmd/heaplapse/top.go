@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/report"
 	"github.com/heaplapse/heaplapse/symbolize"
@@ -34,7 +35,7 @@ loops are passed over), CUM what it and its callees allocated.`,
 	f.seriesFlags.add(a, cmd)
 	f.symbolFlags.add(cmd)
 	f.filterFlags.add(cmd)
-	cmd.Flags().StringVar(&f.sample, "sample", string(report.InuseSpace), "inuse_space, inuse_objects, alloc_space or alloc_objects")
+	cmd.Flags().StringVar(&f.sample, "sample", string(convert.InuseSpace), "inuse_space, inuse_objects, alloc_space or alloc_objects")
 	cmd.Flags().IntVar(&f.snapshot, "snapshot", 0, "take the `N`th snapshot of the series, from 1 (default the last)")
 	cmd.Flags().IntVar(&f.limit, "top", 20, "show `N` functions")
 	a.outputFlags(cmd)
@@ -45,9 +46,9 @@ func (a *app) top(f *topFlags, paths []string) error {
 	if err := a.checkFormat(); err != nil {
 		return err
 	}
-	sample := report.SampleType(f.sample)
-	if !slices.Contains(report.SampleTypes, sample) {
-		return fmt.Errorf("--sample %s: want one of %v", f.sample, report.SampleTypes)
+	sample := convert.SampleType(f.sample)
+	if !slices.Contains(convert.SampleTypes, sample) {
+		return fmt.Errorf("--sample %s: want one of %v", f.sample, convert.SampleTypes)
 	}
 	s, err := f.open(a, paths, nil)
 	if err != nil {
@@ -82,7 +83,7 @@ func (a *app) top(f *topFlags, paths []string) error {
 }
 
 // topOf reads the series again up to one snapshot.
-func topOf(s *heapfile.Series, symbols *symbolize.Symbols, index int, sample report.SampleType, filter *symbolize.Filter) (top *report.Top, err error) {
+func topOf(s *heapfile.Series, symbols *symbolize.Symbols, index int, sample convert.SampleType, filter *symbolize.Filter) (top *report.Top, err error) {
 	err = s.One(index, func(snap *heapfile.Snapshot) error {
 		top = report.NewTop(snap, symbols, sample, filter)
 		return nil

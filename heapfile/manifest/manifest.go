@@ -91,6 +91,9 @@ func Read(r io.Reader, name string) (*Manifest, error) {
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {
 			line, err = readLong(in, line)
+			if errors.Is(err, io.EOF) {
+				return m, nil
+			}
 		}
 		if err == nil {
 			err = m.add(line, n)

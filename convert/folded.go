@@ -1,0 +1,202 @@
+package convert
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+// SampleType is one of the four values of a sample.
+type SampleType string
+
+// The sample types, named as in pprof.
+const (
+	InuseSpace   SampleType = "inuse_space"
+	InuseObjects SampleType = "inuse_objects"
+	AllocSpace   SampleType = "alloc_space"
+	AllocObjects SampleType = "alloc_objects"
+)
+
+// SampleTypes are all of them, the default first.
+var SampleTypes = []SampleType{InuseSpace, InuseObjects, AllocSpace, AllocObjects}
+
+// NeedsAlloc says whether the type exists only with cumulative counts.
+func (t SampleType) NeedsAlloc() bool { return t == AllocSpace || t == AllocObjects }
+
+// Of picks the type's value.
+func (t SampleType) Of(c heapfile.Counts) int64 {
+	switch t {
+	case InuseObjects:
+		return c.InuseObjects
+	case AllocSpace:
+		return c.AllocBytes
+	case AllocObjects:
+		return c.AllocObjects
+	}
+	return c.InuseBytes
+}
+
+// rendered is a profile in a text format: what writes it.
+type rendered func(io.Writer) error
+
+// WriteTo implements io.WriterTo.
+func (r rendered) WriteTo(w io.Writer) (int64, error) {
+	b := bufio.NewWriter(w)
+	if err := r(b); err != nil {
+		return 0, err
+	}
+	return 0, b.Flush()
+}
+
+// Folded gives folded stacks, as flame graph tools read them: a line per stack, functions from the root to
+// the leaf with semicolons between, and one value. Stacks whose value is 0 are left out.
+func (c *Converter) Folded(s *Samples, t SampleType) io.WriterTo {
+	s.prune(c.o.MaxSamples)
+	trim := newTrimmer(c)
+	return rendered(func(w io.Writer) error {
+		for _, r := range s.rows {
+			if v := t.Of(r.Counts); v != 0 {
+				if _, err := fmt.Fprintf(w, "%s %d\n", c.foldedStack(trim.trim(c.symbols.Stack(r.stack))), v); err != nil {
+					return err
+				}
+			}
+		}
+		if v := t.Of(s.other); v != 0 {
+			_, err := fmt.Fprintf(w, "%s %d\n", foldedName, v)
+			return err
+		}
+		return nil
+	})
+}
+
+// foldedStack joins a stack's functions, the root first.
+func (c *Converter) foldedStack(stack []symbolize.LocationID) string {
+	var names []string
+	for i := len(stack) - 1; i >= 0; i-- {
+		l := &c.symbols.Locations[stack[i]]
+		if !l.Named() {
+			names = append(names, foldedSafe(c.symbols.Label(l)))
+		}
+		for k := len(l.Frames) - 1; k >= 0; k-- {
+			names = append(names, foldedSafe(l.Frames[k].Function))
+		}
+	}
+	if len(names) == 0 {
+		return "(no stack)"
+	}
+	return strings.Join(names, ";")
+}
+
+// foldedSafe replaces what separates functions and lines.
+func foldedSafe(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch r {
+		case ';':
+			return ':'
+		case '\n', '\r':
+			return ' '
+		}
+		return r
+	}, utf8(name))
+}
+
+type jsonProfile struct {
+	Schema      string       `json:"schema"`
+	Snapshot    string       `json:"snapshot"`
+	Time        *string      `json:"time"`
+	Period      int64        `json:"period"`
+	SampleTypes []SampleType `json:"sample_types"`
+	Comments    []string     `json:"comments"`
+	Locations   []jsonPlace  `json:"locations"`
+	Samples     []jsonSample `json:"samples"`
+}
+
+type jsonPlace struct {
+	Address string      `json:"address"`
+	Module  string      `json:"module"`
+	Offset  string      `json:"offset"`
+	Frames  []jsonFrame `json:"frames"`
+}
+
+type jsonFrame struct {
+	Function string `json:"function"`
+	Linkage  string `json:"linkage"`
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	Column   int    `json:"column"`
+	Inlined  bool   `json:"inlined"`
+}
+
+type jsonSample struct {
+	Values    []int64 `json:"values"`
+	Locations []int   `json:"locations"`
+}
+
+// JSON gives the samples as heaplapse.convert/1: stacks are indices of locations, leaf first.
+func (c *Converter) JSON(s *Samples) io.WriterTo {
+	s.prune(c.o.MaxSamples)
+	out := jsonProfile{Schema: "heaplapse.convert/1", Snapshot: s.Head.Path, Period: s.Head.Period,
+		SampleTypes: c.sampleTypes(), Comments: append(c.comments(s.Head), s.notes...), Locations: []jsonPlace{}, Samples: []jsonSample{}}
+	if c.series.Clock.Source.IsTime() {
+		t := c.series.Clock.Times[s.Head.Index].UTC().Format("2006-01-02T15:04:05.999999999Z")
+		out.Time = &t
+	}
+	trim := newTrimmer(c)
+	known := map[symbolize.LocationID]int{}
+	for _, r := range s.rows {
+		j := jsonSample{Values: c.values(r.Counts), Locations: []int{}}
+		for _, id := range trim.trim(c.symbols.Stack(r.stack)) {
+			i, ok := known[id]
+			if !ok {
+				i = len(out.Locations)
+				known[id] = i
+				out.Locations = append(out.Locations, c.jsonPlace(id))
+			}
+			j.Locations = append(j.Locations, i)
+		}
+		out.Samples = append(out.Samples, j)
+	}
+	if s.folded > 0 {
+		out.Samples = append(out.Samples, jsonSample{c.values(s.other), []int{len(out.Locations)}})
+		out.Locations = append(out.Locations, jsonPlace{Frames: []jsonFrame{{Function: foldedName}}})
+	}
+	return rendered(func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetEscapeHTML(false)
+		return e.Encode(out)
+	})
+}
+
+func (c *Converter) jsonPlace(id symbolize.LocationID) jsonPlace {
+	l := &c.symbols.Locations[id]
+	p := jsonPlace{Address: "0x" + strconv.FormatUint(uint64(l.Address), 16), Frames: []jsonFrame{}}
+	if m := c.symbols.Module(l); m != nil {
+		p.Module, p.Offset = m.Path, "0x"+strconv.FormatUint(l.Offset, 16)
+	}
+	for _, f := range l.Frames {
+		p.Frames = append(p.Frames, jsonFrame{f.Function, f.Linkage, f.File, f.Line, f.Column, f.Inlined})
+	}
+	return p
+}
+
+// sampleTypes are those of the profiles, in pprof's order.
+func (c *Converter) sampleTypes() []SampleType {
+	if c.hasAlloc {
+		return []SampleType{AllocObjects, AllocSpace, InuseObjects, InuseSpace}
+	}
+	return []SampleType{InuseObjects, InuseSpace}
+}
+
+func (c *Converter) values(x heapfile.Counts) []int64 {
+	var out []int64
+	for _, t := range c.sampleTypes() {
+		out = append(out, t.Of(x))
+	}
+	return out
+}

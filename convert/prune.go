@@ -1,0 +1,38 @@
+package convert
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+)
+
+// foldedName is the function of the sample that stands for all that were folded.
+const foldedName = "(folded by --max-samples)"
+
+// prune folds the smallest samples into one until no more than limit are left. The
+// total stays, and a note says what was folded.
+func (s *Samples) prune(limit int) {
+	if limit <= 0 || len(s.rows) <= limit {
+		return
+	}
+	keep := max(limit-1, 0)
+	order := slices.Clone(s.rows)
+	slices.SortStableFunc(order, func(a, b sample) int { return cmp.Compare(weight(b), weight(a)) })
+	dropped := map[heapfile.StackID]bool{}
+	for _, r := range order[keep:] {
+		dropped[r.stack] = true
+		s.other = s.other.Add(r.Counts)
+	}
+	s.folded = len(dropped)
+	s.rows = slices.DeleteFunc(s.rows, func(r sample) bool { return dropped[r.stack] })
+	s.notes = append(s.notes, fmt.Sprintf("%d samples with %d bytes in use were folded into one, to keep at most %d",
+		s.folded, s.other.InuseBytes, limit))
+}
+
+// weight is what a sample matters: its bytes in use, else those allocated.
+func weight(r sample) float64 {
+	abs := func(v int64) float64 { return max(float64(v), -float64(v)) }
+	return abs(r.InuseBytes) + abs(r.AllocBytes)*1e-6
+}

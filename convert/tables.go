@@ -1,0 +1,242 @@
+package convert
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+// tables are what all profiles of a series share: sample types, mappings, locations and
+// functions, and the location IDs of each stack. They are encoded once; a
+// profile is these bytes, followed by those of its own samples.
+type tables struct {
+	encoded  []byte // a profile without samples
+	strings  int    // entries of its string table
+	stacks   [][]byte
+	folded   []byte // location IDs of the sample that stands for folded ones
+	packer   packer
+	hasAlloc bool
+}
+
+// newTables builds the tables of all locations of a series.
+func newTables(c *Converter) (*tables, error) {
+	b := newBuilder(c)
+	locations := make([]*profile.Location, len(c.symbols.Locations))
+	for id := range c.symbols.Locations {
+		locations[id] = b.location(symbolize.LocationID(id))
+	}
+	t := &tables{hasAlloc: c.hasAlloc}
+	trimmer := newTrimmer(c)
+	for id := range c.series.Stacks.Len() {
+		var ids []byte
+		for _, l := range trimmer.trim(c.symbols.Stack(heapfile.StackID(id))) {
+			ids = binary.AppendUvarint(ids, locations[l].ID)
+		}
+		t.stacks = append(t.stacks, ids)
+	}
+	if c.o.MaxSamples > 0 {
+		l := &profile.Location{ID: uint64(len(b.p.Location) + 1), Line: []profile.Line{{Function: b.function(symbolize.Frame{Function: foldedName})}}}
+		b.p.Location = append(b.p.Location, l)
+		t.folded = binary.AppendUvarint(nil, l.ID)
+	}
+	var out bytes.Buffer
+	if err := b.p.WriteUncompressed(&out); err != nil {
+		return nil, err
+	}
+	t.encoded = out.Bytes()
+	var err error
+	t.strings, err = countStrings(t.encoded)
+	return t, err
+}
+
+// trimmer cuts the recording allocator's own frames off the leaf.
+type trimmer struct {
+	keep   bool
+	blamer *symbolize.Blamer
+}
+
+func newTrimmer(c *Converter) trimmer {
+	return trimmer{c.o.KeepAllocatorFrames, symbolize.NewBlamer(c.symbols, nil)}
+}
+
+func (t trimmer) trim(stack []symbolize.LocationID) []symbolize.LocationID {
+	if t.keep {
+		return stack
+	}
+	for len(stack) > 1 && t.isProfiler(stack[0]) {
+		stack = stack[1:]
+	}
+	return stack
+}
+
+func (t trimmer) isProfiler(id symbolize.LocationID) bool {
+	for _, c := range t.blamer.Classes(id) {
+		if c != symbolize.ClassProfiler {
+			return false
+		}
+	}
+	return true
+}
+
+// builder collects mappings, locations and functions. IDs are given in order of first use, from 1.
+type builder struct {
+	c         *Converter
+	p         *profile.Profile
+	mappings  map[mappingKey]*profile.Mapping
+	functions map[functionKey]*profile.Function
+}
+
+// mappingKey tells mappings apart: the same range may belong to different files over time.
+type mappingKey struct {
+	epoch int
+	m     heapfile.Mapping
+}
+
+type functionKey struct {
+	name, system, file string
+	start              int
+}
+
+func newBuilder(c *Converter) *builder {
+	b := &builder{
+		c: c,
+		p: &profile.Profile{
+			PeriodType:        &profile.ValueType{Type: "space", Unit: "bytes"},
+			DefaultSampleType: "inuse_space",
+		},
+		mappings:  map[mappingKey]*profile.Mapping{},
+		functions: map[functionKey]*profile.Function{},
+	}
+	if c.hasAlloc {
+		b.p.SampleType = append(b.p.SampleType,
+			&profile.ValueType{Type: "alloc_objects", Unit: "count"}, &profile.ValueType{Type: "alloc_space", Unit: "bytes"})
+	}
+	b.p.SampleType = append(b.p.SampleType,
+		&profile.ValueType{Type: "inuse_objects", Unit: "count"}, &profile.ValueType{Type: "inuse_space", Unit: "bytes"})
+	b.mainMapping()
+	return b
+}
+
+// mainMapping puts an executable mapping of the program first: pprof takes the first one for the program.
+func (b *builder) mainMapping() {
+	path := symbolize.MainProgram(b.c.series)
+	for _, sp := range b.c.series.Spaces {
+		for _, m := range sp.Mappings {
+			if path != "" && m.Path == path {
+				b.mapping(mappingKey{sp.Epoch, m})
+				return
+			}
+		}
+	}
+}
+
+func (b *builder) location(id symbolize.LocationID) *profile.Location {
+	from := &b.c.symbols.Locations[id]
+	l := &profile.Location{ID: uint64(len(b.p.Location) + 1), Address: callAddress(from.Address)}
+	b.p.Location = append(b.p.Location, l)
+	if from.Module != symbolize.NoModule {
+		sp := b.c.series.Spaces[from.Space]
+		l.Mapping = b.mapping(mappingKey{sp.Epoch, sp.Mappings[from.Mapping]})
+		note(l.Mapping, from)
+	}
+	for _, f := range from.Frames {
+		l.Line = append(l.Line, profile.Line{Function: b.function(f), Line: int64(f.Line), Column: int64(f.Column)})
+	}
+	return l
+}
+
+// callAddress is where pprof and other symbolizers look up: within the call, not behind it.
+func callAddress(a heapfile.Addr) uint64 {
+	if a == 0 {
+		return 0
+	}
+	return uint64(a) - 1
+}
+
+// note sets the mapping's flags for what its locations really have.
+func note(m *profile.Mapping, l *symbolize.Location) {
+	for _, f := range l.Frames {
+		m.HasFunctions = true
+		m.HasFilenames = m.HasFilenames || f.File != ""
+		m.HasLineNumbers = m.HasLineNumbers || f.Line != 0
+		m.HasInlineFrames = m.HasInlineFrames || l.Source == symbolize.SourceDWARF
+	}
+}
+
+func (b *builder) mapping(key mappingKey) *profile.Mapping {
+	if m, ok := b.mappings[key]; ok {
+		return m
+	}
+	m := &profile.Mapping{
+		ID:    uint64(len(b.p.Mapping) + 1),
+		Start: uint64(key.m.Start), Limit: uint64(key.m.Limit), Offset: uint64(key.m.Offset),
+		File: utf8(key.m.Path), BuildID: utf8(cmp.Or(key.m.BuildID, b.buildID(key.m.Path))),
+	}
+	b.mappings[key] = m
+	b.p.Mapping = append(b.p.Mapping, m)
+	return m
+}
+
+func (b *builder) buildID(path string) string {
+	for i := range b.c.symbols.Modules {
+		if b.c.symbols.Modules[i].Path == path {
+			return b.c.symbols.Modules[i].BuildID
+		}
+	}
+	return ""
+}
+
+func (b *builder) function(f symbolize.Frame) *profile.Function {
+	key := functionKey{utf8(f.Function), utf8(cmp.Or(f.Linkage, f.Function)), utf8(f.File), f.StartLine}
+	if fn, ok := b.functions[key]; ok {
+		return fn
+	}
+	fn := &profile.Function{
+		ID: uint64(len(b.p.Function) + 1), Name: key.name, SystemName: key.system,
+		Filename: key.file, StartLine: int64(key.start),
+	}
+	b.functions[key] = fn
+	b.p.Function = append(b.p.Function, fn)
+	return fn
+}
+
+// utf8 replaces what ingesters refuse.
+func utf8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+// countStrings counts the entries of the string table of an encoded profile.
+func countStrings(b []byte) (n int, err error) {
+	malformed := errors.New("convert: malformed profile")
+	for len(b) > 0 {
+		key, size := binary.Uvarint(b)
+		if size <= 0 {
+			return 0, malformed
+		}
+		b = b[size:]
+		v, size := binary.Uvarint(b)
+		if size <= 0 {
+			return 0, malformed
+		}
+		b = b[size:]
+		switch key & 7 {
+		case wireVarint:
+		case wireBytes:
+			if v > uint64(len(b)) {
+				return 0, malformed
+			}
+			b = b[v:]
+		default:
+			return 0, malformed
+		}
+		if key>>3 == fieldString {
+			n++
+		}
+	}
+	return n, nil
+}

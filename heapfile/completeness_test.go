@@ -1,0 +1,105 @@
+package heapfile_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+)
+
+// cut is a dump that ends within the last of its rows.
+func cut(header string, rows ...string) string {
+	return lines(append([]string{header}, rows...)...) + maps[1:]
+}
+
+func TestACompleteFileHidesNothing(t *testing.T) {
+	c := read(t, exact("3: 6 [4: 8]", "2: 4 [3: 6] @ 0x1", "1: 2 [1: 2] @ 0x2")).Completeness
+	require.False(t, c.Cut)
+	require.False(t, c.Partial)
+	require.Zero(t, c.AbsentMax)
+	require.Equal(t, heapfile.Counts{InuseObjects: 3, InuseBytes: 6, AllocObjects: 4, AllocBytes: 8}, c.Rows)
+}
+
+func TestWhatACutFileHidesIsBoundedByTheHeaderAndTheSmallestRow(t *testing.T) {
+	for _, c := range []struct {
+		rule   string
+		totals string
+		want   heapfile.Counts
+	}{
+		{"the header counts less than the smallest row", "4: 110 [20: 900]", heapfile.Counts{InuseObjects: 1, InuseBytes: 10, AllocObjects: 17, AllocBytes: 800}},
+		{"the smallest row is less than what the header counts", "40: 1100 [50: 1200]", heapfile.Counts{InuseObjects: 37, InuseBytes: 40, AllocObjects: 47, AllocBytes: 1100}},
+		{"only freed stacks were dropped: exactly 0 in use", "3: 100 [50: 1200]", heapfile.Counts{AllocObjects: 47, AllocBytes: 1100}},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			s := read(t, cut("heap profile: "+c.totals+" @ heapprofile", "2: 60 [2: 60] @ 0x1", "1: 40 [1: 40] @ 0x2 0x3"))
+			require.True(t, s.Completeness.Cut)
+			require.True(t, s.Completeness.Sorted)
+			require.Equal(t, c.want, s.Completeness.AbsentMax)
+		})
+	}
+}
+
+func TestRowsOutOfOrderGiveNoBoundBySize(t *testing.T) {
+	s := read(t, cut("heap profile: 40: 1100 [40: 1100] @ heapprofile", "1: 40 [1: 40] @ 0x1", "2: 60 [2: 60] @ 0x2 0x3"))
+	require.False(t, s.Completeness.Sorted)
+	require.Equal(t, int64(1000), s.Completeness.AbsentMax.InuseBytes)
+}
+
+func TestACutSampledFileDoesNotClaimToHideNothing(t *testing.T) {
+	s := read(t, cut("heap profile: 9: 900 [9: 900] @ heap_v2/1024", "1: 100 [1: 100] @ 0x1 0x2"))
+	require.True(t, s.Completeness.Cut)
+	require.NotZero(t, s.Completeness.AbsentMax.InuseBytes)
+}
+
+// gperftools ≤2.15 prints into 1 MiB; where the last row happened to fit, only
+// the size and the header tell that rows are missing.
+func TestAFileOfOneMebibyteIsCutIfItsHeaderCountsMore(t *testing.T) {
+	full := func(totals string, missing int) string {
+		var b strings.Builder
+		fmt.Fprintf(&b, "heap profile: %s @ heapprofile\n", totals)
+		row := "     1:        1 [     1:        1] @" + strings.Repeat(" 0x00000001", 30) + "\n"
+		for b.Len()+len(row)+len(maps) < 1<<20-missing {
+			b.WriteString(row)
+		}
+		return b.String() + maps
+	}
+	require.True(t, read(t, full("9999: 9999 [9999: 9999]", 0)).Completeness.Cut)
+	require.False(t, read(t, full("9999: 9999 [9999: 9999]", 2000)).Completeness.Cut, "there was room for more")
+	rows := int64(read(t, full("9999: 9999 [9999: 9999]", 0)).Rows)
+	totals := fmt.Sprintf("%d: %d [%d: %d]", rows, rows, rows, rows)
+	require.False(t, read(t, full(totals, 0)).Completeness.Cut, "the header counts no more than the rows")
+}
+
+func TestBytesAtTheDepthLimitAreEstimates(t *testing.T) {
+	deep := strings.Repeat(" 0x1", 31)
+	s := read(t, dump("heap profile: 2: 2048 [2: 2048] @ heap_v2/1024", "1: 1024 [1: 1024] @"+deep, "1: 1024 [1: 1024] @ 0x1"))
+	e := s.Samples[0].Estimate(1024).InuseBytes
+	require.Greater(t, e, int64(1024))
+	require.Equal(t, e, s.Completeness.AtDepthLimit)
+}
+
+func TestEveryFormatHasItsDepthLimit(t *testing.T) {
+	require.Equal(t, 32, heapfile.FormatHeapProfile.DepthLimit())
+	require.Equal(t, 31, heapfile.FormatHeapV2.DepthLimit())
+	require.Equal(t, 30, heapfile.FormatGrowth.DepthLimit())
+	require.Equal(t, 128, heapfile.FormatJemalloc.DepthLimit())
+}
+
+func TestHeapOfAnExactFormatIncludesWhatWasCut(t *testing.T) {
+	s := read(t, cut("heap profile: 4: 110 [20: 900] @ heapprofile", "2: 60 [2: 60] @ 0x1", "1: 40 [1: 40] @ 0x2 0x3"))
+	require.Equal(t, heapfile.Counts{InuseObjects: 4, InuseBytes: 110, AllocObjects: 20, AllocBytes: 900}, s.Heap())
+}
+
+func TestHeapOfASampledFormatIsTheSumOfEstimates(t *testing.T) {
+	s := read(t, dump("heap profile: 2: 2048 [2: 2048] @ heap_v2/1024", "1: 1024 [1: 1024] @ 0x1", "1: 1024 [1: 1024] @ 0x2"))
+	require.Equal(t, 2*s.Samples[0].Estimate(1024).InuseBytes, s.Heap().InuseBytes)
+}
+
+func TestSumsOfEstimatesSaturate(t *testing.T) {
+	big := "1: 9223372036854775807 [1: 9223372036854775807]"
+	s := read(t, exact(big, big+" @ 0x1", big+" @ 0x2"))
+	require.Equal(t, int64(1<<63-1), s.Completeness.Estimate.InuseBytes)
+}

@@ -1,0 +1,186 @@
+package heapfile_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+)
+
+// image is the mappings of a process image whose program and loader lie at a base address.
+func image(base int, more ...string) []string {
+	return append([]string{
+		fmt.Sprintf("%x-%x r-xp 00001000 00:00 11 /usr/bin/program", base+0x1000, base+0x2000),
+		fmt.Sprintf("%x-%x r-xp 00002000 00:00 12 /usr/lib/ld-linux-x86-64.so.2", base+0x12000, base+0x13000),
+	}, more...)
+}
+
+// snapshot is one row of so many allocated bytes on a stack, with mappings.
+func snapshot(alloc int, stack string, mappings []string) string {
+	counts := fmt.Sprintf("1: 8 [9: %d]", alloc)
+	return lines("heap profile: "+counts+" @ heapprofile", counts+" @ "+stack, "", "MAPPED_LIBRARIES:") + lines(mappings...)
+}
+
+// serial names texts p.0001.heap and so on.
+func serial(texts ...string) map[string]string {
+	files := map[string]string{}
+	for i, text := range texts {
+		files[fmt.Sprintf("p.%04d.heap", i+1)] = text
+	}
+	return files
+}
+
+func epochs(s *heapfile.Series) []int {
+	var out []int
+	for _, h := range s.Heads {
+		out = append(out, h.Epoch)
+	}
+	return out
+}
+
+func TestARestartMovesTheMappings(t *testing.T) {
+	dir := put(t, serial(
+		snapshot(100, "0x1", image(0x550000)), snapshot(200, "0x1", image(0x550000)),
+		snapshot(300, "0x1", image(0x770000)), snapshot(400, "0x1", image(0x770000))))
+	s := open(t, heapfile.Options{}, dir)
+	require.Equal(t, []int{0, 0, 1, 1}, epochs(s))
+	require.Contains(t, find(t, s.Warnings, heapfile.WarnRestart).Msg, "2 process images")
+	require.Equal(t, 2, s.Stacks.Len(), "the same addresses are another stack in another image")
+}
+
+func TestARestartIsSeenAcrossASnapshotWithoutMappings(t *testing.T) {
+	noAccum := func(base int) string {
+		return lines("heap_v2/1", "  t*: 1: 8 [0: 0]", "@ 0x1", "  t*: 1: 8 [0: 0]", "", "MAPPED_LIBRARIES:") + lines(image(base)...)
+	}
+	partial, _, _ := strings.Cut(noAccum(0x550000), "\nMAPPED")
+	s := open(t, heapfile.Options{}, put(t, serial(noAccum(0x550000), partial, noAccum(0x770000))))
+	require.Equal(t, []int{0, 0, 1}, epochs(s))
+}
+
+func TestAForkKeepsTheMappingsWhileCountsFall(t *testing.T) {
+	dir := put(t, serial(snapshot(100, "0x1", image(0x550000)), snapshot(200, "0x1", image(0x550000)), snapshot(150, "0x1", image(0x550000))))
+	s := open(t, heapfile.Options{}, dir)
+	require.Equal(t, []int{0, 0, 1}, epochs(s))
+	require.Contains(t, find(t, s.Warnings, heapfile.WarnFork).Msg, "HEAPPROFILE_USE_PID=1")
+	require.NotContains(t, kinds(s.Warnings), "restart")
+}
+
+func TestAFileReplacedWhileMappedIsTheSameImage(t *testing.T) {
+	moved := image(0x550000)
+	moved[0] += " (deleted)"
+	s := open(t, heapfile.Options{}, put(t, serial(snapshot(100, "0x1", image(0x550000)), snapshot(200, "0x1", moved))))
+	require.Equal(t, []int{0, 0}, epochs(s))
+}
+
+func TestRecordedRestartsAndForksAreFound(t *testing.T) {
+	restart := open(t, heapfile.Options{}, "../testdata/dialects/restart")
+	find(t, restart.Warnings, heapfile.WarnRestart)
+	fork := open(t, heapfile.Options{}, "../testdata/dialects/fork")
+	find(t, fork.Warnings, heapfile.WarnFork)
+	steady := open(t, heapfile.Options{}, "../testdata/leaky")
+	require.Zero(t, steady.Heads[len(steady.Heads)-1].Epoch)
+}
+
+const (
+	first  = "7f0000000000-7f0000010000 r-xp 00000000 00:00 21 /opt/libfirst.so"
+	second = "7f0000000000-7f0000010000 r-xp 00000000 00:00 22 /opt/libsecond.so"
+)
+
+// spacesOf gives the first mapped file of /opt in the space of each stack's leaf.
+func spacesOf(s *heapfile.Series) map[string]string {
+	out := map[string]string{}
+	for id := range heapfile.StackID(s.Stacks.Len()) {
+		leaf := s.Stacks.Addrs(id)[0]
+		for _, m := range s.Spaces[s.Stacks.Space(id)].Mappings {
+			if m.Contains(leaf) {
+				out[fmt.Sprintf("0x%x", uint64(leaf))] += m.Path
+			}
+		}
+	}
+	return out
+}
+
+func TestAnUnloadedLibraryStaysInItsSpace(t *testing.T) {
+	dir := put(t, serial(snapshot(1, "0x7f0000000010", image(0x550000, first)), snapshot(2, "0x7f0000000010", image(0x550000))))
+	s := open(t, heapfile.Options{}, dir)
+	require.Len(t, s.Spaces, 1)
+	require.Equal(t, map[string]string{"0x7f0000000010": "/opt/libfirst.so"}, spacesOf(s))
+}
+
+func TestARangeReusedByAnotherFileBeginsANewSpace(t *testing.T) {
+	dir := put(t, serial(
+		snapshot(1, "0x7f0000000010", image(0x550000, first)),
+		snapshot(2, "0x7f0000000020", image(0x550000, second)),
+		snapshot(3, "0x7f0000000010", image(0x550000, second))))
+	s := open(t, heapfile.Options{}, dir)
+	require.Equal(t, []int{0, 0, 0}, epochs(s))
+	require.Len(t, s.Spaces, 2)
+	require.Equal(t, map[string]string{
+		"0x7f0000000010": "/opt/libfirst.so", // known before: keeps its space
+		"0x7f0000000020": "/opt/libsecond.so",
+	}, spacesOf(s))
+}
+
+func TestARebuiltLibraryAtTheSamePathIsAnotherFile(t *testing.T) {
+	rebuilt := strings.Replace(first, "00:00 21", "00:00 99", 1)
+	dir := put(t, serial(snapshot(1, "0x7f0000000010", image(0x550000, first)), snapshot(2, "0x7f0000000020", image(0x550000, rebuilt))))
+	require.Len(t, open(t, heapfile.Options{}, dir).Spaces, 2)
+}
+
+func TestAGrowingMappingOfTheSameFileIsNoConflict(t *testing.T) {
+	grown := strings.Replace(first, "7f0000010000", "7f0000020000", 1)
+	dir := put(t, serial(snapshot(1, "0x7f0000000010", image(0x550000, first)), snapshot(2, "0x7f0000010020", image(0x550000, grown))))
+	require.Len(t, open(t, heapfile.Options{}, dir).Spaces, 1)
+}
+
+func TestRecordedReloadedLibrariesHaveSpaces(t *testing.T) {
+	s := open(t, heapfile.Options{}, "../testdata/dialects/dlclose")
+	files := map[string]bool{}
+	for _, sp := range s.Spaces {
+		for _, m := range sp.Mappings {
+			files[m.Path] = true
+		}
+	}
+	require.True(t, files["/opt/heaplapse/lib/libfirst.so"])
+	require.True(t, files["/opt/heaplapse/lib/libsecond.so"])
+}
+
+func TestAnUnfinishedLastFileIsLeftOut(t *testing.T) {
+	partial := lines("heap profile: 1: 8 [9: 300] @ heapprofile", "1: 8 [9: 300] @ 0x1")
+	dir := put(t, serial(snapshot(100, "0x1", image(0)), snapshot(200, "0x1", image(0)), partial))
+	var visited pass
+	s := open(t, heapfile.Options{Visit: visited.visit}, dir)
+	require.Equal(t, []string{"p.0001.heap", "p.0002.heap"}, names(s))
+	require.Len(t, visited.seen, 2)
+	w := find(t, s.Warnings, heapfile.WarnPartial)
+	require.Contains(t, w.Error(), "p.0003.heap: left out")
+	again := pass{}
+	require.NoError(t, s.Each(0, again.visit))
+	require.Equal(t, visited.seen, again.seen)
+}
+
+func TestAnUnfinishedFileWithSuccessorsStays(t *testing.T) {
+	partial := lines("heap profile: 1: 8 [9: 150] @ heapprofile", "1: 8 [9: 150] @ 0x1")
+	dir := put(t, serial(snapshot(100, "0x1", image(0)), partial, snapshot(200, "0x1", image(0))))
+	var visited pass
+	s := open(t, heapfile.Options{Visit: visited.visit}, dir)
+	require.Equal(t, []string{"p.0001.heap", "p.0002.heap", "p.0003.heap"}, names(s))
+	require.Equal(t, []int{0, 0, 0}, epochs(s))
+	require.Len(t, visited.seen, 3)
+	require.Contains(t, kinds(s.Heads[1].Warnings), "partial")
+}
+
+func TestAnUnfinishedFileAloneStays(t *testing.T) {
+	dir := put(t, serial(lines("heap profile: 1: 8 [9: 150] @ heapprofile", "1: 8 [9: 150] @ 0x1")))
+	s := open(t, heapfile.Options{}, dir)
+	require.Len(t, s.Heads, 1)
+	require.True(t, s.Heads[0].Completeness.Partial)
+}
+
+func TestTheLastSnapshotIsNotLeftOutForBadFilesBehindIt(t *testing.T) {
+	dir := put(t, serial(snapshot(100, "0x1", image(0)), snapshot(200, "0x1", image(0)), "{}"))
+	require.Equal(t, []string{"p.0001.heap", "p.0002.heap"}, names(open(t, heapfile.Options{}, dir)))
+}

@@ -1,0 +1,61 @@
+package heapfile_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+)
+
+func TestFileNames(t *testing.T) {
+	type name = heapfile.FileName
+	for path, want := range map[string]name{
+		// gperftools
+		"/tmp/profile.0001.heap":             {Prefix: "/tmp/profile", Seq: 1},
+		"profile.0001.heap":                  {Prefix: "profile", Seq: 1},
+		"profile.0001.heap.gz":               {Prefix: "profile", Seq: 1},
+		"profile.0001.heap.zst":              {Prefix: "profile", Seq: 1},
+		"profile.9999.heap":                  {Prefix: "profile", Seq: 9999},
+		"profile.10000.heap":                 {Prefix: "profile", Seq: 10000},
+		"profile.1234567.heap":               {Prefix: "profile", Seq: 1234567},
+		"profile_4711.0001.heap":             {Prefix: "profile_4711", PID: 4711, Seq: 1},
+		"my_profile.0001.heap":               {Prefix: "my_profile", Seq: 1},
+		"profile_007.0001.heap":              {Prefix: "profile_007", Seq: 1}, // no PID starts with 0
+		"profile.rank-3.0001.heap":           {Prefix: "profile.rank-3", Seq: 1},
+		"profile.rank-3_4711.0001.heap":      {Prefix: "profile.rank-3_4711", PID: 4711, Seq: 1},
+		"profile.slurmid-12.0001.heap":       {Prefix: "profile.slurmid-12", Seq: 1},
+		"/a.b/c.d.0001.heap":                 {Prefix: "/a.b/c.d", Seq: 1},
+		"/tmp/checked.23093._main_-end.heap": {Prefix: "/tmp/checked.23093._main_-end", PID: 23093, Seq: -1, Trigger: heapfile.TriggerManual},
+		"checked.23093.mycheck-beg.heap":     {Prefix: "checked.23093.mycheck-beg", PID: 23093, Seq: -1, Trigger: heapfile.TriggerManual},
+		// jemalloc
+		"/tmp/jeprof.4711.0.i0.heap": {Prefix: "/tmp/jeprof", PID: 4711, Seq: 0, Trigger: heapfile.TriggerAllocated, Jemalloc: true},
+		"jeprof.4711.12.m3.heap.gz":  {Prefix: "jeprof", PID: 4711, Seq: 12, Trigger: heapfile.TriggerManual, Jemalloc: true},
+		"jeprof.4711.13.u2.heap":     {Prefix: "jeprof", PID: 4711, Seq: 13, Trigger: heapfile.TriggerHighWater, Jemalloc: true},
+		"jeprof.4711.14.f.heap":      {Prefix: "jeprof", PID: 4711, Seq: 14, Trigger: heapfile.TriggerExit, Jemalloc: true},
+		"jeprof.1.4711.14.f.heap":    {Prefix: "jeprof.1", PID: 4711, Seq: 14, Trigger: heapfile.TriggerExit, Jemalloc: true},
+		"je.prof.4711.14.f.heap":     {Prefix: "je.prof", PID: 4711, Seq: 14, Trigger: heapfile.TriggerExit, Jemalloc: true},
+		// neither
+		"a.heap":                 {Prefix: "a.heap", Seq: -1},
+		"a.b.heap":               {Prefix: "a.b.heap", Seq: -1},
+		"a.0001.growth":          {Prefix: "a.0001.growth", Seq: -1},
+		"a.x1.heap":              {Prefix: "a.x1.heap", Seq: -1},
+		".heap":                  {Prefix: ".heap", Seq: -1},
+		"":                       {Prefix: "", Seq: -1},
+		"a.99999999999.heap":     {Prefix: "a.99999999999.heap", Seq: -1}, // no counter gets so far
+		"jeprof.4711.14.x1.heap": {Prefix: "jeprof.4711.14.x1.heap", Seq: -1},
+	} {
+		t.Run(path, func(t *testing.T) {
+			require.Equal(t, want, heapfile.ParseFileName(path))
+		})
+	}
+}
+
+func TestTriggersHaveStableNames(t *testing.T) {
+	for trigger, want := range map[heapfile.Trigger]string{
+		heapfile.TriggerUnknown: "unknown", heapfile.TriggerAllocated: "allocated", heapfile.TriggerHighWater: "high-water",
+		heapfile.TriggerTime: "time", heapfile.TriggerManual: "manual", heapfile.TriggerExit: "exit",
+	} {
+		require.Equal(t, want, trigger.String())
+	}
+}

@@ -1,0 +1,121 @@
+package heapfile_test
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+)
+
+// seedHead is how much of a fixture is a seed: enough for rows of every kind.
+const seedHead = 64 << 10
+
+// seeds adds the beginning of each fixture and its mappings, and all traps. A
+// pattern that finds nothing fails in fixtures.
+func seeds(f *testing.F, add func([]byte)) {
+	for _, path := range append(fixtures(f), pprofFixtures(f)...) {
+		data := plain(f, path)
+		add(data[:min(len(data), seedHead)])
+	}
+	for _, c := range append(traps, jemallocTraps...) {
+		if len(c.text) <= seedHead {
+			add([]byte(c.text))
+		}
+	}
+	for _, c := range refusals(f) {
+		add([]byte(c.content))
+	}
+}
+
+// FuzzRead: an error means no snapshot and names the file; what was accepted
+// can be written and read again.
+func FuzzRead(f *testing.F) {
+	seeds(f, func(data []byte) { f.Add(data) })
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := heapfile.Read(bytes.NewReader(data), textName)
+		if err != nil {
+			require.Nil(t, s)
+			require.True(t, strings.HasPrefix(err.Error(), textName+":"), err.Error())
+			return
+		}
+		requireSound(t, s)
+		requireLaw(t, s)
+	})
+}
+
+// requireSound checks what holds for every snapshot.
+func requireSound(t testing.TB, s *heapfile.Snapshot) {
+	require.Equal(t, len(s.Samples), s.Rows)
+	var rows heapfile.Counts
+	for i, r := range s.Samples {
+		rows = rows.Add(r.Counts)
+		require.Less(t, int(r.Stack), s.Stacks.Len())
+		require.False(t, r.Cut && i < len(s.Samples)-1, "only the last row can be cut")
+	}
+	require.Equal(t, rows, s.Completeness.Rows)
+	require.False(t, s.Completeness.Partial && !s.Completeness.Cut)
+	require.GreaterOrEqual(t, s.Completeness.AbsentMax.InuseBytes, int64(0))
+	for _, m := range s.Mappings {
+		require.LessOrEqual(t, m.Start, m.Limit)
+	}
+	for _, w := range s.Warnings {
+		require.Equal(t, textName, w.File)
+		require.Positive(t, w.Count)
+		require.NotEmpty(t, w.Msg)
+	}
+}
+
+// FuzzMapping: any lines among the mappings leave the rows alone, and what
+// was understood of them can be written and read again.
+func FuzzMapping(f *testing.F) {
+	for _, c := range mappingTraps {
+		f.Add(c.line)
+	}
+	f.Add("build=/home/build/out\n40000-80000: $build/bin/a (@ff00) abc")
+	for _, path := range heapFixtures(f) {
+		if _, section, ok := strings.Cut(string(plain(f, path)), "MAPPED_LIBRARIES:\n"); ok {
+			f.Add(section[:min(len(section), 4<<10)])
+		}
+	}
+	f.Fuzz(func(t *testing.T, section string) {
+		s := read(t, "heap profile: 1: 2 [1: 2] @ heapprofile\n1: 2 [1: 2] @ 0x1\n\nMAPPED_LIBRARIES:\n"+section)
+		require.Equal(t, []string{"1: 2 [1: 2] @ 0x1"}, show(s))
+		require.False(t, s.Completeness.Cut)
+		requireSound(t, s)
+		requireLaw(t, s)
+	})
+}
+
+// FuzzFileName: the parts are those of the name, and compression does not change them.
+func FuzzFileName(f *testing.F) {
+	for _, path := range fixtures(f) {
+		f.Add(path)
+	}
+	for _, name := range []string{"jeprof.1.4711.0.i0.heap", "p_4711.0001.heap", "checked.1._main_-end.heap", "a", ".heap", "..heap"} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, path string) {
+		n := heapfile.ParseFileName(path)
+		require.True(t, strings.HasPrefix(path, n.Prefix), "%q is no prefix", n.Prefix)
+		require.GreaterOrEqual(t, n.Seq, -1)
+		require.GreaterOrEqual(t, n.PID, 0)
+		require.NotEmpty(t, n.Trigger.String())
+		if n.Seq < 0 {
+			return
+		}
+		base := filepath.Base(path)
+		require.Contains(t, base, fmt.Sprint(n.Seq))
+		if n.PID != 0 {
+			require.Contains(t, base, fmt.Sprint(n.PID))
+		}
+		if heapfile.TrimCompression(path) == path {
+			require.Equal(t, n, heapfile.ParseFileName(path+".gz"))
+			require.Equal(t, n, heapfile.ParseFileName(path+".zst"))
+		}
+	})
+}

@@ -1,0 +1,233 @@
+package heapfile_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
+)
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// rising are n snapshots whose allocated bytes grow.
+func rising(n int) []string {
+	var out []string
+	for i := range n {
+		out = append(out, heap(10+i, 1000*(i+1)))
+	}
+	return out
+}
+
+// touch gives the files of a directory, in order, times that are so far apart.
+func touch(t *testing.T, dir string, step time.Duration) {
+	paths, err := filepath.Glob(filepath.Join(dir, "*.heap*"))
+	require.NoError(t, err)
+	for i, p := range paths {
+		at := noon.Add(time.Duration(i) * step)
+		require.NoError(t, os.Chtimes(p, at, at))
+	}
+}
+
+func TestTheClockIsTheModificationTime(t *testing.T) {
+	dir := put(t, serial(rising(3)...))
+	touch(t, dir, 30*time.Second)
+	c := open(t, heapfile.Options{}, dir).Clock
+	require.Equal(t, heapfile.ClockModified, c.Source)
+	require.Equal(t, []float64{0, 30, 60}, c.At)
+	require.InDelta(t, 60, c.Span(), 0)
+	require.True(t, noon.Equal(c.Times[0]))
+	require.True(t, c.Source.IsTime())
+}
+
+func TestModificationTimesOfCopiesAreNoClock(t *testing.T) {
+	for rule, step := range map[string]time.Duration{"all the same": 0, "as fast as a copy": time.Millisecond, "backward": -time.Second} {
+		t.Run(rule, func(t *testing.T) {
+			dir := put(t, serial(rising(3)...))
+			touch(t, dir, step)
+			s := open(t, heapfile.Options{}, dir)
+			require.Equal(t, heapfile.ClockAllocated, s.Clock.Source)
+			require.Equal(t, []float64{1000, 2000, 3000}, s.Clock.At)
+			require.Nil(t, s.Clock.Times)
+			require.False(t, s.Clock.Source.IsTime())
+			require.Contains(t, find(t, s.Warnings, heapfile.WarnClock).Msg, "per byte allocated")
+		})
+	}
+}
+
+func TestTheClockIsTheIndexWhereNothingElseIsKnown(t *testing.T) {
+	text := dump("heap profile: 1: 8 [1: 8] @ heap_v2/1024", "1: 8 [1: 8] @ 0x1")
+	dir := put(t, serial(text, text, text))
+	touch(t, dir, 0)
+	s := open(t, heapfile.Options{}, dir)
+	require.Equal(t, heapfile.ClockIndex, s.Clock.Source)
+	require.Equal(t, []float64{0, 1, 2}, s.Clock.At)
+	require.Contains(t, find(t, s.Warnings, heapfile.WarnClock).Msg, "per snapshot")
+}
+
+func TestTimesWithinGzipFilesPrecedeThoseOfTheFiles(t *testing.T) {
+	files := map[string]string{}
+	for i, text := range rising(3) {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		z.ModTime = noon.Add(time.Duration(i) * time.Minute)
+		_, err := z.Write([]byte(text))
+		require.NoError(t, err)
+		require.NoError(t, z.Close())
+		files[fmt.Sprintf("p.%04d.heap.gz", i+1)] = b.String()
+	}
+	dir := put(t, files)
+	touch(t, dir, time.Second)
+	c := open(t, heapfile.Options{}, dir).Clock
+	require.Equal(t, heapfile.ClockRecorded, c.Source)
+	require.Equal(t, []float64{0, 60, 120}, c.At)
+}
+
+// sidecar is a manifest that knows files, an hour apart.
+func sidecar(files ...string) string {
+	text := fmt.Sprintf("{\"schema\":%q}\n", manifest.Schema)
+	for i, f := range files {
+		at := noon.Add(time.Duration(i) * time.Hour).Format(time.RFC3339)
+		text += fmt.Sprintf(`{"snapshot":{"file":%q,"time":%q,"pid":4711,"trigger":"time","rss_bytes":%d}}`+"\n", f, at, 1000*(i+1))
+	}
+	return text + `{"mapping":{"path":"/usr/bin/program","build_id":"ab12"}}` + "\n"
+}
+
+func TestTheSidecarPrecedesAllOtherClocks(t *testing.T) {
+	files := serial(rising(2)...)
+	files[manifest.Name] = sidecar("p.0001.heap", "p.0002.heap")
+	dir := put(t, files)
+	touch(t, dir, time.Second)
+	s := open(t, heapfile.Options{}, dir)
+	require.Equal(t, heapfile.ClockSidecar, s.Clock.Source)
+	require.Equal(t, []float64{0, 3600}, s.Clock.At)
+	require.Equal(t, int64(2000), *s.RSS[1])
+	require.Equal(t, 4711, s.PID())
+	require.Equal(t, map[string]string{"/usr/bin/program": "ab12"}, s.BuildIDs)
+	require.Equal(t, []heapfile.Trigger{heapfile.TriggerTime, heapfile.TriggerTime}, s.Triggers)
+}
+
+func TestASidecarThatMissesASnapshotIsNoClockButTellsTheRest(t *testing.T) {
+	files := serial(rising(3)...)
+	files[manifest.Name] = sidecar("p.0001.heap", "p.0003.heap")
+	dir := put(t, files)
+	touch(t, dir, time.Second)
+	s := open(t, heapfile.Options{}, dir)
+	require.Equal(t, heapfile.ClockModified, s.Clock.Source)
+	require.Nil(t, s.RSS[1])
+	require.Equal(t, int64(2000), *s.RSS[2])
+}
+
+func TestASidecarThatCannotBeReadIsAWarning(t *testing.T) {
+	files := serial(rising(2)...)
+	files[manifest.Name] = "{}\n"
+	s := open(t, heapfile.Options{}, put(t, files))
+	require.Contains(t, find(t, s.Warnings, heapfile.WarnSidecar).Msg, manifest.Name+":1: ")
+	require.Nil(t, s.RSS)
+}
+
+func TestAllocatedBytesGoOnCountingAfterARestart(t *testing.T) {
+	dir := put(t, serial(snapshot(100, "0x1", image(0x550000)), snapshot(300, "0x1", image(0x550000)), snapshot(50, "0x1", image(0x770000))))
+	touch(t, dir, 0)
+	require.Equal(t, []float64{100, 300, 350}, open(t, heapfile.Options{}, dir).Clock.At)
+}
+
+// judged opens a series of headers inuse, alloc whose files are so far apart.
+func judged(t *testing.T, step time.Duration, counts ...[2]int) *heapfile.Series {
+	var texts []string
+	for _, c := range counts {
+		texts = append(texts, heap(c[0], c[1]))
+	}
+	dir := put(t, serial(texts...))
+	touch(t, dir, step)
+	return open(t, heapfile.Options{}, dir)
+}
+
+func TestTriggersAreInferredFromWhatIsConstant(t *testing.T) {
+	for rule, c := range map[string]struct {
+		step   time.Duration
+		counts [][2]int
+		want   heapfile.Trigger
+	}{
+		"the time between dumps":          {30 * time.Second, [][2]int{{5, 10}, {9, 90}, {3, 95}, {4, 300}, {8, 310}, {2, 400}}, heapfile.TriggerTime},
+		"the growth of the high water":    {0, [][2]int{{100, 110}, {201, 400}, {301, 410}, {402, 900}, {502, 2000}, {603, 2100}}, heapfile.TriggerHighWater},
+		"the bytes allocated":             {0, [][2]int{{50, 1000}, {20, 2001}, {70, 3002}, {10, 4001}, {30, 5003}, {20, 6004}}, heapfile.TriggerAllocated},
+		"nothing":                         {0, [][2]int{{50, 1000}, {20, 1400}, {70, 3002}, {10, 3010}, {30, 9003}, {20, 9999}}, heapfile.TriggerUnknown},
+		"too few to call anything steady": {0, [][2]int{{100, 110}, {201, 400}, {301, 410}, {402, 900}}, heapfile.TriggerUnknown},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			s := judged(t, c.step, c.counts...)
+			require.Len(t, s.Triggers, len(c.counts))
+			for _, got := range s.Triggers {
+				require.Equal(t, c.want.String(), got.String())
+			}
+			require.Equal(t, c.want == heapfile.TriggerHighWater, strings.Contains(fmt.Sprint(kinds(s.Warnings)), "high-water"))
+		})
+	}
+}
+
+func TestMissingNumbersAreTold(t *testing.T) {
+	for rule, c := range map[string]struct {
+		numbers []int
+		want    string
+	}{
+		"one":                  {[]int{1, 3}, "1 numbers are missing from the series: 2"},
+		"several":              {[]int{1, 2, 5, 7}, "3 numbers are missing from the series: 3–4, 6"},
+		"five gaps are listed": {[]int{1, 3, 5, 7, 9, 11, 13}, "6 numbers are missing from the series: 2, 4, 6, 8, 10"},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			files := map[string]string{}
+			for _, n := range c.numbers {
+				files[fmt.Sprintf("p.%04d.heap", n)] = heap(n, n)
+			}
+			require.Equal(t, c.want, find(t, open(t, heapfile.Options{}, put(t, files)).Warnings, heapfile.WarnMissing).Msg)
+		})
+	}
+}
+
+func TestASeriesMayBeginAtAnyNumber(t *testing.T) {
+	s := open(t, heapfile.Options{}, put(t, map[string]string{"p.0007.heap": heap(1, 1), "p.0008.heap": heap(2, 2)}))
+	require.NotContains(t, kinds(s.Warnings), "missing-number")
+}
+
+func TestMixedSnapshotsAreTold(t *testing.T) {
+	sampled := func(kind string) string { return dump("heap profile: 1: 8 [1: 8] @ "+kind, "1: 8 [1: 8] @ 0x1") }
+	for rule, c := range map[string]struct{ a, b, want string }{
+		"formats":           {heap(1, 1), sampled("heap_v2/1024"), "formats differ: "},
+		"sampling periods":  {sampled("heap_v2/1024"), sampled("heap_v2/2048"), "sampling periods differ: "},
+		"cumulative counts": {sampled("heap/1024"), dump("heap profile: 1: 8 [2: 16] @ heap/1024"), "only some of the snapshots have cumulative counts"},
+		"versions":          {sortedRows(60, -1), sortedRows(60, 1), "different versions of gperftools: "},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			w := find(t, open(t, heapfile.Options{}, put(t, serial(c.a, c.b))).Warnings, heapfile.WarnMixed)
+			require.Contains(t, w.Msg, c.want)
+			require.Contains(t, w.Msg, "p.0001.heap")
+			require.Contains(t, w.Msg, "p.0002.heap")
+		})
+	}
+}
+
+// sortedRows are n rows whose bytes fall or rise.
+func sortedRows(n, step int) string {
+	var rows []string
+	total := 0
+	for i := range n {
+		bytes := 1000 + step*i
+		total += bytes
+		rows = append(rows, fmt.Sprintf("1: %d [1: %d] @ 0x1", bytes, bytes))
+	}
+	return exact(fmt.Sprintf("%d: %d [%d: %d]", n, total, n, total), rows...)
+}
+
+func TestASeriesOfOneKindIsNotMixed(t *testing.T) {
+	s := open(t, heapfile.Options{}, put(t, serial(rising(3)...)))
+	require.NotContains(t, kinds(s.Warnings), "mixed")
+}

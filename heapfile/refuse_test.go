@@ -1,0 +1,190 @@
+package heapfile_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+)
+
+// refusals are files that are no snapshots, and the whole message.
+func refusals(t testing.TB) map[string]struct{ content, message string } {
+	return map[string]struct{ content, message string }{
+		"a pprof protobuf": {protobuf(t, false),
+			"test.heap: not a heap snapshot: a pprof protobuf; it is converted already: open it with `go tool pprof`"},
+		"a gzipped pprof protobuf": {protobuf(t, true),
+			"test.heap: not a heap snapshot: a pprof protobuf; it is converted already: open it with `go tool pprof`"},
+		"a Java heapz": {"--- heapz 1 ---\nformat = java\nresolution = bytes\n",
+			"test.heap: not a heap snapshot: a Java heap profile; open it with `pprof`"},
+		"DUMP_DEEP": {"heap profile: DUMP_DEEP_6\n",
+			"test.heap: not a heap snapshot: a DUMP_DEEP profile of Chromium's deep heap profiler; its format is not supported; record with plain HEAPPROFILE"},
+		"an ELF file": {"\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00\x3e\x00\x01",
+			"test.heap: not a heap snapshot: an ELF file; name the snapshots that the program wrote, not the program"},
+		"a core file": {"\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x04\x00\x3e\x00\x01",
+			"test.heap: not a heap snapshot: a core file; heap snapshots are written by a preloaded allocator, see HEAPPROFILE or MALLOC_CONF"},
+		"an empty file": {"",
+			"test.heap: not a heap snapshot: an empty file; the process or the disk ended before it was written; remove it or record again"},
+		"an empty .gz": {string(gzipped(t, "")),
+			"test.heap: not a heap snapshot: an empty file; the process or the disk ended before it was written; remove it or record again"},
+		"a .gz within a .gz": {string(gzipped(t, string(gzipped(t, exact("0: 0 [0: 0]"))))),
+			"test.heap: not a heap snapshot: compressed twice; decompress it once"},
+		"a zip archive":            {"PK\x03\x04\x14\x00", "test.heap: not a heap snapshot: a zip archive; unpack it first"},
+		"a tar archive":            {strings.Repeat("\x00", 257) + "ustar", "test.heap: not a heap snapshot: a tar archive; unpack it first"},
+		"an xz file":               {"\xfd7zXZ\x00", "test.heap: not a heap snapshot: compressed with xz; decompress it first: unxz"},
+		"a gperftools CPU profile": {cpuProfile(), "test.heap: not a heap snapshot: a gperftools CPU profile; open it with `pprof`"},
+		"JSON":                     {`{"a": 1}`, "test.heap: not a heap snapshot: a JSON file"},
+		"text": {"hello\nworld\n",
+			`test.heap: not a heap snapshot: its first line is "hello"; a snapshot starts with "heap profile:" or "heap_v2/"`},
+		"binary": {"ab\x00cd\n", "test.heap: not a heap snapshot: a binary file of unknown kind"},
+		"an unknown kind": {"heap profile: 1: 2 [1: 2] @ heapnew\n",
+			`test.heap: not a heap snapshot: a heap profile whose header is not understood; expected "heap profile: OBJECTS: BYTES [OBJECTS: BYTES] @ KIND", with a kind like heapprofile or heap_v2/524288`},
+		"nothing but the writer's warnings": {"%warn\n%warn no data\n",
+			"test.heap: not a heap snapshot: it ends before its header line; the process or the disk ended while it was written; remove it or record again"},
+		"a symbol section alone": {"--- symbol\nbinary=/b\n0x1 f\n",
+			"test.heap: not a heap snapshot: it ends before its header line; the process or the disk ended while it was written; remove it or record again"},
+	}
+}
+
+func protobuf(t testing.TB, compressed bool) string {
+	p := &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "inuse_space", Unit: "bytes"}},
+		Sample:     []*profile.Sample{{Value: []int64{1}}},
+	}
+	var b bytes.Buffer
+	if compressed {
+		require.NoError(t, p.Write(&b))
+	} else {
+		require.NoError(t, p.WriteUncompressed(&b))
+	}
+	return b.String()
+}
+
+func cpuProfile() string {
+	var b []byte
+	for _, word := range []uint64{0, 3, 0, 10000, 0} {
+		b = binary.LittleEndian.AppendUint64(b, word)
+	}
+	return string(b)
+}
+
+func TestWhatIsNoSnapshotIsRefusedByName(t *testing.T) {
+	for name, c := range refusals(t) {
+		t.Run(name, func(t *testing.T) {
+			s, err := heapfile.Read(strings.NewReader(c.content), textName)
+			require.Nil(t, s)
+			require.EqualError(t, err, c.message)
+			var format *heapfile.FormatError
+			require.ErrorAs(t, err, &format)
+		})
+	}
+}
+
+func TestADirectoryIsRefusedWhereAFileIsWanted(t *testing.T) {
+	dir := t.TempDir()
+	s, err := heapfile.ReadFile(dir)
+	require.Nil(t, s)
+	require.EqualError(t, err, dir+": not a heap snapshot: a directory; name the snapshots in it, or pass it where a directory is taken")
+}
+
+func TestAMissingFileIsNamed(t *testing.T) {
+	_, err := heapfile.ReadFile("/nowhere/x.heap")
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.EqualError(t, err, "/nowhere/x.heap: cannot be read: no such file or directory")
+}
+
+func TestAPeriodThatIsNoNumberHasALine(t *testing.T) {
+	s, err := heapfile.Read(strings.NewReader("--- symbol\n---\n--- heap\nheap_v2/many\n"), textName)
+	require.Nil(t, s)
+	require.EqualError(t, err, `test.heap:4: the sampling period "many" is not a number`)
+}
+
+func TestCompressedFilesAreReadThrough(t *testing.T) {
+	text := exact("1: 2 [1: 2]", "1: 2 [1: 2] @ 0x1")
+	z, err := zstd.NewWriter(nil)
+	require.NoError(t, err)
+	for name, data := range map[string][]byte{
+		"gzip":               gzipped(t, text),
+		"gzip in two pieces": append(gzipped(t, text[:20]), gzipped(t, text[20:])...),
+		"zstd":               z.EncodeAll([]byte(text), nil),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := heapfile.Read(bytes.NewReader(data), textName)
+			require.NoError(t, err)
+			require.Equal(t, []string{"1: 2 [1: 2] @ 0x1"}, show(s))
+			require.Equal(t, int64(len(text)), s.Size, "the size after decompression")
+		})
+	}
+}
+
+func TestDamagedCompressionIsAnErrorWithFileAndLine(t *testing.T) {
+	row := "0: 0 [0: 0] @ 0x1\n"
+	data := gzipped(t, exact("0: 0 [0: 0]")[:40]+"\n"+strings.Repeat(row, 100))
+	data[len(data)-5] ^= 0xff // the checksum
+	s, err := heapfile.Read(bytes.NewReader(data), textName)
+	require.Nil(t, s)
+	require.ErrorIs(t, err, gzip.ErrChecksum)
+	require.Regexp(t, `^test\.heap:[1-9][0-9]*: `, err.Error())
+}
+
+func TestAnErrorNamesItsFileOnce(t *testing.T) {
+	data := gzipped(t, exact("1: 2 [1: 2]"))
+	_, err := heapfile.Read(bytes.NewReader(data[:len(data)-1]), textName)
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	require.Equal(t, 1, strings.Count(err.Error(), textName), err.Error())
+}
+
+// What has no end of line is dropped as it is read.
+func TestALongFirstLineIsRefusedInBoundedMemory(t *testing.T) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	s, err := heapfile.Read(&zeros{1 << 28}, textName)
+	runtime.ReadMemStats(&after)
+	require.Nil(t, s)
+	require.Error(t, err)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(16<<20))
+}
+
+// zeros yields n times the digit 0.
+type zeros struct{ n int }
+
+func (z *zeros) Read(b []byte) (int, error) {
+	if z.n <= 0 {
+		return 0, os.ErrDeadlineExceeded
+	}
+	n := min(len(b), z.n)
+	for i := range n {
+		b[i] = '0'
+	}
+	z.n -= n
+	return n, nil
+}
+
+func TestTimesOfAFile(t *testing.T) {
+	recorded, modified := time.Unix(1_700_000_000, 0), time.Unix(1_700_000_100, 0)
+	path := filepath.Join(t.TempDir(), "p.0001.heap.gz")
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	z.ModTime = recorded
+	_, err := z.Write([]byte(exact("0: 0 [0: 0]")))
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	require.NoError(t, os.WriteFile(path, b.Bytes(), 0o644))
+	require.NoError(t, os.Chtimes(path, modified, modified))
+
+	s, err := heapfile.ReadFile(path)
+	require.NoError(t, err)
+	require.True(t, recorded.Equal(s.Recorded))
+	require.True(t, modified.Equal(s.Modified))
+}

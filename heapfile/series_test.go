@@ -1,0 +1,258 @@
+package heapfile_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+)
+
+// put writes files, by name, into a new directory.
+func put(t testing.TB, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	return dir
+}
+
+// heap is a snapshot of one row with so many bytes, in use and allocated.
+func heap(inuse, alloc int) string {
+	c := fmt.Sprintf("1: %d [2: %d]", inuse, alloc)
+	return exact(c, c+" @ 0x400001 0x400002")
+}
+
+func open(t testing.TB, o heapfile.Options, paths ...string) *heapfile.Series {
+	t.Helper()
+	s, err := heapfile.Open(paths, o)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+// names are the base names of a series' snapshots.
+func names(s *heapfile.Series) []string {
+	var out []string
+	for _, h := range s.Heads {
+		out = append(out, filepath.Base(h.Path))
+	}
+	return out
+}
+
+func TestOpenTakesADirectory(t *testing.T) {
+	dir := put(t, map[string]string{"p.0001.heap": heap(1, 1), "p.0002.heap": heap(2, 2), "notes.txt": "x"})
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "sub.heap"), 0o755))
+	s := open(t, heapfile.Options{}, dir)
+	require.Equal(t, []string{"p.0001.heap", "p.0002.heap"}, names(s))
+	require.Empty(t, s.Problems)
+	require.Equal(t, dir, s.Dir())
+}
+
+func TestOpenTakesAPrefix(t *testing.T) {
+	dir := put(t, map[string]string{"p.0001.heap": heap(1, 1), "p.0002.heap": heap(2, 2), "pq.0001.heap": heap(9, 9), "p.heap": heap(8, 8)})
+	require.Equal(t, []string{"p.0001.heap", "p.0002.heap"}, names(open(t, heapfile.Options{}, filepath.Join(dir, "p"))))
+}
+
+func TestAPrefixFindsAllThatAllocatorsAppendToIt(t *testing.T) {
+	for _, name := range []string{
+		"p_4711.0001.heap", "p.4711.0.i0.heap", "p.1.4711.0.i0.heap",
+		"p.rank-3.0001.heap", "p.rank-3_4711.0001.heap", "p.slurmid-7.0001.heap",
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := put(t, map[string]string{name: heap(1, 1)})
+			require.Equal(t, []string{name}, names(open(t, heapfile.Options{}, filepath.Join(dir, "p"))))
+		})
+	}
+}
+
+func TestOpenTakesAGlob(t *testing.T) {
+	dir := put(t, map[string]string{"p.0001.heap": heap(1, 1), "p.0002.heap": heap(2, 2), "p.0011.heap": heap(3, 3)})
+	require.Equal(t, []string{"p.0001.heap", "p.0011.heap"}, names(open(t, heapfile.Options{}, filepath.Join(dir, "p.*1.heap"))))
+}
+
+func TestOpenTakesFilesOfAnyName(t *testing.T) {
+	dir := put(t, map[string]string{"b": heap(1, 1), "a": heap(2, 2)})
+	s := open(t, heapfile.Options{}, filepath.Join(dir, "b"), filepath.Join(dir, "a"))
+	require.Equal(t, []string{"b", "a"}, names(s), "without numbers, in the order given")
+}
+
+func TestOpenTakesStandardInput(t *testing.T) {
+	for form, text := range map[string]string{"plain": heap(7, 7), "gzip": string(gzipped(t, heap(7, 7)))} {
+		t.Run(form, func(t *testing.T) {
+			s := open(t, heapfile.Options{Stdin: strings.NewReader(text)}, "-")
+			require.Equal(t, "standard input", s.Heads[0].Path)
+			require.NoError(t, s.One(0, func(x *heapfile.Snapshot) error {
+				require.Equal(t, []string{"1: 7 [2: 7] @ 0x400001 0x400002"}, show(x))
+				return nil
+			}))
+		})
+	}
+}
+
+func TestWhatCannotBeReadFromStandardInputIsCalledSo(t *testing.T) {
+	_, err := heapfile.Open([]string{"-"}, heapfile.Options{Stdin: strings.NewReader("")})
+	require.ErrorContains(t, err, "standard input: not a heap snapshot: an empty file")
+	_, err = heapfile.Open([]string{"-"}, heapfile.Options{})
+	require.EqualError(t, err, "standard input: not available here")
+}
+
+func TestCloseRemovesWhatWasKeptOfStandardInput(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	s, err := heapfile.Open([]string{"-"}, heapfile.Options{Stdin: strings.NewReader(heap(1, 1))})
+	require.NoError(t, err)
+	require.Len(t, entries(t), 1)
+	require.NoError(t, s.Close())
+	require.Empty(t, entries(t))
+
+	_, err = heapfile.Open([]string{"-"}, heapfile.Options{Stdin: strings.NewReader("x\n")})
+	require.Error(t, err)
+	require.Empty(t, entries(t), "after a failure too")
+}
+
+func entries(t *testing.T) []os.DirEntry {
+	list, err := os.ReadDir(os.TempDir())
+	require.NoError(t, err)
+	return list
+}
+
+func TestWhatHoldsNoSnapshotsIsAnError(t *testing.T) {
+	dir := put(t, map[string]string{"notes.txt": "x"})
+	for _, path := range []string{dir, filepath.Join(dir, "p"), filepath.Join(dir, "*.heap")} {
+		s, err := heapfile.Open([]string{path}, heapfile.Options{})
+		require.Nil(t, s)
+		require.ErrorIs(t, err, heapfile.ErrNoSnapshots)
+		require.ErrorContains(t, err, path+": ")
+	}
+}
+
+func TestOrderIsByNumber(t *testing.T) {
+	dir := put(t, map[string]string{"p.10000.heap": heap(3, 3), "p.10.heap": heap(2, 2), "p.0009.heap": heap(1, 1)})
+	s := open(t, heapfile.Options{}, dir)
+	require.Equal(t, []string{"p.0009.heap", "p.10.heap", "p.10000.heap"}, names(s))
+	for i, h := range s.Heads {
+		require.Equal(t, i, h.Index)
+		require.Equal(t, int64(i+1), h.Total.InuseBytes)
+	}
+}
+
+func TestJemallocsNumberCountsAllKinds(t *testing.T) {
+	dir := put(t, map[string]string{"p.1.0.i0.heap": heap(1, 1), "p.1.1.u0.heap": heap(1, 1), "p.1.2.i1.heap": heap(1, 1), "p.1.10.f.heap": heap(1, 1)})
+	s := open(t, heapfile.Options{}, dir)
+	require.Equal(t, []string{"p.1.0.i0.heap", "p.1.1.u0.heap", "p.1.2.i1.heap", "p.1.10.f.heap"}, names(s))
+	require.Equal(t, []heapfile.Trigger{heapfile.TriggerAllocated, heapfile.TriggerHighWater, heapfile.TriggerAllocated, heapfile.TriggerExit}, s.Triggers)
+}
+
+func TestAFileBesideItsCompressedFormCountsOnce(t *testing.T) {
+	dir := put(t, map[string]string{"p.0001.heap": heap(1, 1), "p.0001.heap.gz": string(gzipped(t, heap(1, 1)))})
+	require.Equal(t, []string{"p.0001.heap"}, names(open(t, heapfile.Options{}, dir)))
+	require.Len(t, open(t, heapfile.Options{}, dir, filepath.Join(dir, "p.0001.heap")).Heads, 1)
+}
+
+func processes(t *testing.T) string {
+	return put(t, map[string]string{
+		"p.0001.heap": heap(10, 10), "p.0002.heap": heap(20, 20), "p.0003.heap": heap(20, 20),
+		"p_4711.0001.heap": heap(5, 5), "p_4711.0002.heap": heap(500, 500),
+		"q_4712.0001.heap": heap(7, 7),
+	})
+}
+
+func TestTheProcessWithTheLargestHeapIsTaken(t *testing.T) {
+	s := open(t, heapfile.Options{}, processes(t))
+	require.Equal(t, []string{"p_4711.0001.heap", "p_4711.0002.heap"}, names(s))
+	require.Equal(t, 4711, s.Process.PID)
+	require.Equal(t, 4711, s.PID())
+	require.Equal(t, 2, s.Process.Files)
+	require.Equal(t, int64(500), s.Process.PeakInuse)
+	require.Len(t, s.Others, 2)
+	w := find(t, s.Warnings, heapfile.WarnManyProcesses)
+	require.Contains(t, w.Msg, "taking 4711 with 2 snapshots; left out: ")
+	require.Contains(t, w.Msg, "4712")
+	require.True(t, w.Harmless())
+}
+
+func TestProcessIsChosenByNumberOrPrefix(t *testing.T) {
+	dir := processes(t)
+	for want, first := range map[string]string{
+		"4712": "q_4712.0001.heap", "4711": "p_4711.0001.heap",
+		"p": "p.0001.heap", "q_4712": "q_4712.0001.heap", filepath.Join(dir, "p"): "p.0001.heap",
+	} {
+		require.Equal(t, first, names(open(t, heapfile.Options{Process: want}, dir))[0], want)
+	}
+}
+
+func TestAnUnknownProcessIsAnErrorThatListsThem(t *testing.T) {
+	_, err := heapfile.Open([]string{processes(t)}, heapfile.Options{Process: "99"})
+	require.ErrorContains(t, err, `no process "99"; there are: `)
+	require.ErrorContains(t, err, "4711")
+}
+
+func TestAProcessWithoutNumberIsNotNumberZero(t *testing.T) {
+	_, err := heapfile.Open([]string{processes(t)}, heapfile.Options{Process: "0"})
+	require.Error(t, err)
+}
+
+func TestABadFileAmongGoodOnesIsAProblem(t *testing.T) {
+	dir := put(t, map[string]string{"p.0001.heap": heap(1, 1), "p.0002.heap": "{}", "p.0003.heap": heap(3, 3)})
+	bad := filepath.Join(dir, "p.0002.heap")
+	for rule, c := range map[string]struct {
+		paths []string
+		named bool
+	}{
+		"found in a directory":             {[]string{dir}, false},
+		"found by a glob":                  {[]string{filepath.Join(dir, "*.heap")}, false},
+		"found by prefix":                  {[]string{filepath.Join(dir, "p")}, false},
+		"named":                            {[]string{filepath.Join(dir, "p.0001.heap"), bad}, true},
+		"named and found in its directory": {[]string{dir, bad}, true},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			s := open(t, heapfile.Options{}, c.paths...)
+			require.NotContains(t, names(s), "p.0002.heap")
+			require.Len(t, s.Problems, 1)
+			require.Equal(t, bad, s.Problems[0].Path)
+			require.Equal(t, c.named, s.Problems[0].Named)
+			require.EqualError(t, s.Problems[0], bad+": not a heap snapshot: a JSON file")
+		})
+	}
+}
+
+func TestABadFileOfAnotherProcessIsAProblemToo(t *testing.T) {
+	dir := put(t, map[string]string{"p.0001.heap": heap(9, 9), "q.0001.heap": heap(1, 1), "q.0002.heap": "{}"})
+	s := open(t, heapfile.Options{}, dir)
+	require.Equal(t, []string{"p.0001.heap"}, names(s))
+	require.Len(t, s.Problems, 1)
+}
+
+func TestOnlyBadFilesAreAnError(t *testing.T) {
+	dir := put(t, map[string]string{"p.0001.heap": "{}", "p.0002.heap": ""})
+	s, err := heapfile.Open([]string{dir}, heapfile.Options{})
+	require.Nil(t, s)
+	require.ErrorContains(t, err, "p.0001.heap: not a heap snapshot: a JSON file")
+	require.ErrorContains(t, err, "p.0002.heap: not a heap snapshot: an empty file")
+}
+
+func TestAMissingPathAmongGoodOnesIsANamedProblem(t *testing.T) {
+	dir := put(t, map[string]string{"p.0001.heap": heap(1, 1)})
+	s := open(t, heapfile.Options{}, dir, filepath.Join(dir, "q"))
+	require.Len(t, s.Heads, 1)
+	require.Len(t, s.Problems, 1)
+	require.True(t, s.Problems[0].Named)
+	require.ErrorIs(t, s.Problems[0], heapfile.ErrNoSnapshots)
+}
+
+func TestAnErrorOfVisitEndsThePass(t *testing.T) {
+	dir := put(t, map[string]string{"p.0001.heap": heap(1, 1), "p.0002.heap": heap(2, 2), "p.0003.heap": heap(3, 3)})
+	stop := errors.New("stop")
+	calls := 0
+	visit := func(*heapfile.Snapshot) error { calls++; return stop }
+	_, err := heapfile.Open([]string{dir}, heapfile.Options{Visit: visit})
+	require.ErrorIs(t, err, stop)
+	require.ErrorIs(t, open(t, heapfile.Options{}, dir).Each(2, visit), stop)
+	require.Equal(t, 2, calls)
+}
