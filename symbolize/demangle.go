@@ -1,6 +1,7 @@
 package symbolize
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/ianlancetaylor/demangle"
@@ -42,9 +43,16 @@ func (s *Symbols) demangle(o Options) {
 	}
 }
 
-// demangleName shows a linkage name; names that are not mangled stay as they are.
+// demangleName shows a linkage name; names that are not mangled stay as they are, but for
+// what DemangleSimple drops of any name.
 func demangleName(linkage string, mode Demangle) string {
-	if mode == DemangleNone || len(linkage) > maxMangled || !isMangled(linkage) {
+	if mode == DemangleNone || len(linkage) > maxMangled {
+		return linkage
+	}
+	if mode == DemangleSimple {
+		linkage = decorations.ReplaceAllString(linkage, "")
+	}
+	if !isMangled(linkage) {
 		return linkage
 	}
 	var options []demangle.Option
@@ -64,6 +72,10 @@ func demangleName(linkage string, mode Demangle) string {
 	}
 	return name
 }
+
+// decorations are what compilers and linkers add behind a name: clone suffixes (.isra.0, .cold, Go's .abi0) and
+// symbol versions (@@GLIBC_2.34).
+var decorations = regexp.MustCompile(`(\.(cold|part|isra|constprop|lto_priv|localalias|llvm|abi0|abiinternal)(\.[0-9]+)*)*(@@?[A-Z][A-Za-z0-9_.]*)?$`)
 
 // emptyPacks drops the comma that the demangler leaves before an empty argument pack: _Tuple_impl<0ul, long const&, >.
 var emptyPacks = strings.NewReplacer(">, >", "> >", ", >", ">")

@@ -22,6 +22,7 @@ type op struct {
 type abbrevTable struct {
 	dense  []abbrev
 	sparse map[uint64]*abbrev
+	size   uint64 // in bytes, in its section
 }
 
 func (t *abbrevTable) get(code uint64) *abbrev {
@@ -51,6 +52,7 @@ func parseAbbrevs(section []byte, off uint64, shape unitShape) (*abbrevTable, er
 			return nil, &FormatError{".debug_abbrev", off, "the table does not end"}
 		}
 		if code == 0 {
+			t.size = c.off - off
 			return t, nil
 		}
 		a, ok := parseAbbrev(&c, shape)

@@ -14,6 +14,7 @@ type Data struct {
 	abbrevs map[abbrevKey]*abbrevTable
 	names   map[uint64]funcName // by offset in .debug_info
 	index   rangeIndex
+	budget  budget
 	// unranged are units whose root entry does not say which addresses they hold.
 	unranged []*unit
 	// Faults are the units that could not be used, and why.
@@ -32,8 +33,13 @@ type Options struct {
 // the first broken header is used.
 func New(sec Sections, o Options) *Data {
 	d := &Data{sec: sec, alt: o.Alt, split: o.Split, abbrevs: map[abbrevKey]*abbrevTable{}, names: map[uint64]funcName{}}
+	d.renewBudget()
+	d.budget.abbrevs = budgetFloor + budgetTimes*len(sec.Abbrev)
 	if err := d.parseUnits(); err != nil {
 		d.Faults = append(d.Faults, err)
+	}
+	if d.budget.ranges < 0 {
+		d.Faults = append(d.Faults, errSharedRanges)
 	}
 	for _, u := range d.units {
 		switch {

@@ -70,6 +70,9 @@ func (u *unit) functions(addrs []uint64) ([]*function, error) {
 			return w.found, err
 		}
 	}
+	if u.data.budget.ranges < 0 {
+		return w.found, errSharedRanges
+	}
 	return w.found, nil
 }
 

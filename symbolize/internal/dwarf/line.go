@@ -69,6 +69,9 @@ func (u *unit) lineTable() (*lineTable, error) {
 	} else {
 		t.tables4(&c)
 	}
+	if !spend(&t.data.budget.lines, int(c.off-u.lineOff)) {
+		return nil, fault("too many units share line tables")
+	}
 	if c.failed || begin < c.off-headerLength || begin > uint64(len(c.b)) || t.lineMax == 0 {
 		return nil, fault("a malformed line table header")
 	}
@@ -201,16 +204,16 @@ type machine struct {
 	file, line, column uint64
 }
 
-// maxRows caps the rows of one program.
-const maxRows = 1 << 26
-
 // rows runs the program and gives each of the sorted addresses its position:
 // that of the last row at or before it within the sequence that holds it.
 func (t *lineTable) rows(addrs []uint64) ([]row, error) {
 	r := rowFinder{addrs: addrs, rows: make([]row, len(addrs))}
 	c := t.program
 	m := machine{file: 1, line: 1}
-	for n := 0; c.off < uint64(len(c.b)) && n < maxRows; n++ {
+	for c.off < uint64(len(c.b)) {
+		if !spend(&t.data.budget.lines, 1) || r.visits > budgetFloor+budgetTimes*len(addrs) {
+			return r.rows, &FormatError{".debug_line", c.off, "too many units share line programs, or sequences overlap"}
+		}
 		opcode := c.u8()
 		if opcode >= t.opcodes {
 			t.special(&m, opcode)
@@ -285,12 +288,13 @@ type rowFinder struct {
 	open  bool // within a sequence
 	start uint64
 	last  machine
-	found []int // addresses that this sequence has answered
+	// visits counts addresses that a row was compared with: where sequences overlap, more than there are.
+	visits int
 }
 
 func (r *rowFinder) row(m machine) {
 	if !r.open {
-		r.open, r.start, r.found = true, m.addr, r.found[:0]
+		r.open, r.start = true, m.addr
 	} else if m.addr > r.last.addr {
 		r.answer(r.last, m.addr)
 	}
@@ -312,6 +316,7 @@ func (r *rowFinder) answer(m machine, limit uint64) {
 	}
 	i, _ := slices.BinarySearch(r.addrs, m.addr)
 	for ; i < len(r.addrs) && r.addrs[i] < limit; i++ {
+		r.visits++
 		if !r.rows[i].ok {
 			r.rows[i] = row{m.file, m.line, m.column, true}
 		}

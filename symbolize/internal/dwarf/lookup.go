@@ -21,6 +21,7 @@ type Frame struct {
 //
 // The error is the first fault that cost an answer; other answers are not affected.
 func (d *Data) Lookup(addrs []uint64, found func(addr uint64, frames []Frame)) error {
+	d.renewBudget()
 	left, fault := d.lookupRanged(addrs, found)
 	for _, u := range d.unranged {
 		if len(left) == 0 {
@@ -105,9 +106,10 @@ func (u *unit) splitUnit() *unit {
 			s.addrBase, s.lowPC = u.addrBase, u.lowPC
 			s.data.sec.Addr = u.data.sec.Addr
 			if s.version < 5 {
-				s.rangesBase = u.rangesBase
+				s.rangesBase = u.splitRangesBase
 				s.data.sec.Ranges = u.data.sec.Ranges
 			}
+			s.data.renewBudget()
 			return s
 		}
 	}

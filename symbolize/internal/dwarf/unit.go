@@ -21,6 +21,9 @@ type unit struct {
 
 	strOffsetsBase, addrBase, rnglistsBase, rangesBase uint64
 	hasStrOffsets                                      bool
+	// splitRangesBase is the rangesBase of the skeleton's split unit: DW_AT_GNU_ranges_base
+	// does not concern the skeleton's own DW_AT_ranges.
+	splitRangesBase uint64
 }
 
 // addrRange is [lo, hi).
@@ -116,11 +119,16 @@ func (d *Data) abbrevsAt(off uint64, shape unitShape) (*abbrevTable, error) {
 	if t, ok := d.abbrevs[key]; ok {
 		return t, nil
 	}
-	t, err := parseAbbrevs(d.sec.Abbrev, off, shape)
-	if err == nil {
-		d.abbrevs[key] = t
+	if d.budget.abbrevs < 0 {
+		return nil, &FormatError{".debug_abbrev", off, "too many overlapping tables"}
 	}
-	return t, err
+	t, err := parseAbbrevs(d.sec.Abbrev, off, shape)
+	if err != nil {
+		return nil, err
+	}
+	d.abbrevs[key] = t
+	d.budget.abbrevs -= int(t.size)
+	return t, nil
 }
 
 // parseRoot reads the root entry. Bases come before all that depends on them.
@@ -147,13 +155,25 @@ func (u *unit) setBases(e *entry) {
 	u.strOffsetsBase, u.hasStrOffsets = e.strOffsetsBase.u, e.strOffsetsBase.form != 0
 	u.addrBase = e.addrBase.u
 	u.rnglistsBase = e.rnglistsBase.u
-	u.rangesBase = e.rangesBase.u
-	if !u.hasStrOffsets && u.version >= 5 {
-		u.strOffsetsBase = 8 // past the table's header, in split units
-		if u.is64 {
-			u.strOffsetsBase = 16
-		}
+	u.splitRangesBase = e.rangesBase.u
+	if u.version < 5 {
+		return
 	}
+	// Split units have no bases: their tables begin behind the header.
+	if !u.hasStrOffsets {
+		u.strOffsetsBase = u.headerSize(4)
+	}
+	if e.rnglistsBase.form == 0 && u.kind == unitSplitCompile {
+		u.rnglistsBase = u.headerSize(8)
+	}
+}
+
+// headerSize is that of a table with a length and so many further bytes.
+func (u *unit) headerSize(further uint64) uint64 {
+	if u.is64 {
+		return 12 + further
+	}
+	return 4 + further
 }
 
 // entry is a debugging information entry: its tag, and the values that a lookup may need.

@@ -100,8 +100,8 @@ func (u *unit) appendRange(out []addrRange, lo, hi uint64) []addrRange {
 	return append(out, addrRange{lo, hi})
 }
 
-// maxRanges caps one range list.
-const maxRanges = 1 << 20
+// errSharedRanges says that the budget for range lists is spent.
+var errSharedRanges = &FormatError{".debug_ranges", 0, "too many entries share range lists"}
 
 func (u *unit) rangeList(v value, out []addrRange) []addrRange {
 	if u.version >= 5 {
@@ -118,7 +118,7 @@ func (u *unit) oldRanges(off uint64, out []addrRange) []addrRange {
 		escape = 1<<32 - 1
 	}
 	c := at(u.data.sec.Ranges, off+u.rangesBase)
-	for range maxRanges {
+	for spend(&u.data.budget.ranges, 1) {
 		lo, hi := c.uint(u.addrSize), c.uint(u.addrSize)
 		switch {
 		case c.failed || (lo == 0 && hi == 0):
@@ -144,7 +144,7 @@ func (u *unit) rnglist(v value, out []addrRange) []addrRange {
 	}
 	c := at(u.data.sec.RngLists, off)
 	base := u.lowPC
-	for range maxRanges {
+	for spend(&u.data.budget.ranges, 1) {
 		var done bool
 		if out, base, done = u.rnglistEntry(&c, base, out); done {
 			break
