@@ -2,6 +2,7 @@ package diff
 
 import (
 	"math"
+	"slices"
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/symbolize"
@@ -51,12 +52,21 @@ func addAt(v []int64, index int, x int64) []int64 {
 }
 
 // sites sums the columns of the stacks that are the same site, and decides what
-// absent values mean: 0 in a complete snapshot, hidden in a truncated one.
+// absent values mean: 0 in a complete snapshot, hidden in a truncated one. Deciding twice changes nothing.
 func (c *Collector) sites(series *heapfile.Series, symbols *symbolize.Symbols) []column {
 	n := len(series.Heads)
 	out := make([]column, symbols.Sites())
+	stacks := make([]int, len(out))
 	for id := range c.stacks {
 		site := symbols.Site(heapfile.StackID(id))
+		switch stacks[site]++; stacks[site] {
+		case 1: // most sites have one stack: its column serves
+			c.stacks[id].pad(n)
+			out[site] = c.stacks[id]
+			continue
+		case 2:
+			out[site] = out[site].clone()
+		}
 		out[site].include(c.stacks[id], n)
 	}
 	for i := range out {
@@ -64,6 +74,10 @@ func (c *Collector) sites(series *heapfile.Series, symbols *symbolize.Symbols) [
 		out[i].fill(series.Heads)
 	}
 	return out
+}
+
+func (c column) clone() column {
+	return column{slices.Clone(c.bytes), slices.Clone(c.objects), slices.Clone(c.alloc)}
 }
 
 // include adds another column's visible values.
