@@ -2,7 +2,6 @@ package convert
 
 import (
 	"encoding/binary"
-	"fmt"
 	"path/filepath"
 
 	"github.com/heaplapse/heaplapse/heapfile"
@@ -150,7 +149,8 @@ func (c *Converter) Encode(s *Samples) Encoded {
 }
 
 // Merge collects the snapshots of a series in one profile. Its samples carry the labels
-// "snapshot" (the number) and "elapsed" (seconds since the first, where times are known), for pprof's -tagfocus and -tagroot.
+// "snapshot" (its name: pprof would take a mere number for a numeric label) and "elapsed" (seconds
+// since the first, where times are known), for pprof's -tagfocus and -tagroot.
 type Merge struct {
 	c     *Converter
 	e     *encoder
@@ -161,7 +161,8 @@ type Merge struct {
 // NewMerge starts a merged profile.
 func (c *Converter) NewMerge() *Merge {
 	return &Merge{c: c, e: newEncoder(c.tables), notes: []string{
-		"snapshots of one process, one after the other: choose one with -tagfocus=snapshot=N, for their sum means nothing",
+		"snapshots of one process, one after the other, whose sum means nothing: choose one with -tagfocus=snapshot=" +
+			BaseName(c.series.Heads[0].Path),
 	}}
 }
 
@@ -171,22 +172,15 @@ func (m *Merge) Add(s *Samples) {
 		m.first = s.Head
 	}
 	s.prune(m.c.o.MaxSamples)
-	labels := m.e.textLabel("snapshot", snapshotLabel(s.Head))
+	name := BaseName(s.Head.Path)
+	labels := m.e.textLabel("snapshot", name)
 	if clock := m.c.series.Clock; clock.Source.IsTime() {
 		labels = append(labels, m.e.numberLabel("elapsed", int64(clock.At[s.Head.Index]), "seconds")...)
 	}
 	m.e.samples(s, labels)
 	for _, n := range s.notes {
-		m.notes = append(m.notes, "snapshot "+snapshotLabel(s.Head)+": "+n)
+		m.notes = append(m.notes, name+": "+n)
 	}
-}
-
-// snapshotLabel is the snapshot's number as its name has it, else its place in the series.
-func snapshotLabel(h *heapfile.Snapshot) string {
-	if h.File.Seq >= 0 {
-		return fmt.Sprintf("%04d", h.File.Seq)
-	}
-	return fmt.Sprintf("%04d", h.Index+1)
 }
 
 // Encode ends the merged profile.

@@ -1,8 +1,11 @@
 package convert_test
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,28 +14,56 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile"
 )
 
+// full says whether the long tests are asked for (make test-full).
+func full() bool { return os.Getenv("HEAPLAPSE_FULL") != "" }
+
+// need skips a test that needs a tool, on a laptop; in CI its absence is a failure.
+func need(t *testing.T, tool, pkg string) {
+	t.Helper()
+	if _, err := exec.LookPath(tool); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatalf("%s is not installed (package %s): scripts/deps.sh should have installed it", tool, pkg)
+		}
+		t.Skipf("%s is not installed (package %s)", tool, pkg)
+	}
+}
+
 // writeSeries converts a fixture and returns the paths of the files.
 func writeSeries(t *testing.T, name, sysroot string) []string {
 	t.Helper()
 	dir := t.TempDir()
 	s, c := open(t, name, sysroot)
 	var paths []string
-	require.NoError(t, s.Each(0, func(snap *heapfile.Snapshot) error {
-		path := filepath.Join(dir, convert.BaseName(snap.Path)+".pb.gz")
+	q := convert.NewQueue(func(path string) error {
 		paths = append(paths, path)
+		return nil
+	})
+	require.NoError(t, s.Each(0, func(snap *heapfile.Snapshot) error {
 		samples, err := c.Samples(snap)
 		require.NoError(t, err)
-		return convert.WriteFile(path, c.Encode(samples))
+		q.Put(filepath.Join(dir, convert.BaseName(snap.Path)+".pb.gz"), c.Encode(samples))
+		return nil
 	}))
+	require.NoError(t, q.Wait())
+	require.Len(t, paths, len(s.Heads))
 	return paths
 }
 
-// pprof runs the toolchain's pprof in an empty directory, without any binary or symbolizer in reach.
-func pprof(t *testing.T, args ...string) string {
+// pprofs are the toolchain's pprof and google/pprof at the module's version.
+func pprofs(t *testing.T) map[string]string {
 	t.Helper()
-	goTool, err := exec.LookPath("go")
+	google := filepath.Join(t.TempDir(), "pprof")
+	out, err := exec.Command("go", "build", "-o", google, "github.com/google/pprof").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	toolchain, err := exec.Command("go", "tool", "-n", "pprof").Output()
 	require.NoError(t, err)
-	cmd := exec.Command(goTool, append([]string{"tool", "pprof"}, args...)...)
+	return map[string]string{"toolchain": strings.TrimSpace(string(toolchain)), "google": google}
+}
+
+// pprof runs in an empty directory, without any binary or symbolizer in reach.
+func pprof(t *testing.T, tool string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(tool, args...)
 	cmd.Dir = t.TempDir()
 	cmd.Env = append(cmd.Environ(), "PPROF_TOOLS="+cmd.Dir, "PPROF_BINARY_PATH="+cmd.Dir, "PPROF_TMPDIR="+cmd.Dir)
 	out, err := cmd.Output()
@@ -41,36 +72,77 @@ func pprof(t *testing.T, args ...string) string {
 }
 
 func TestPprofNamesTheLeakWithoutBinaries(t *testing.T) {
+	need(t, "dot", "graphviz")
+	tools := pprofs(t)
 	for _, f := range []struct {
 		fixture, sysroot string
+		leak             string
 		names            []string // that must appear
 		lines            []string // that must appear where lines are shown
 	}{
-		{"leaky", "leaky/sysroot", []string{"remember", "plugin::Tracker::record"}, []string{"/src/leaky/leaky.cc:105", "/src/leaky/plugin.cc:50"}},
-		{"python", "python/sysroot", []string{"ffi_call"}, nil},
-		{"node", "node/sysroot", []string{"leakBuffers"}, nil},
+		{"leaky", "leaky/sysroot", "remember", []string{"remember", "plugin::Tracker::record"}, []string{"leaky.cc:105", "plugin.cc:50"}},
+		{"python", "python/sysroot", "ffi_call", []string{"ffi_call"}, nil},
+		{"node", "node/sysroot", "leakBuffers", []string{"leakBuffers"}, nil},
 	} {
-		t.Run(f.fixture, func(t *testing.T) {
-			paths := writeSeries(t, f.fixture, f.sysroot)
-			last, early := paths[len(paths)-1], paths[1]
-			for _, args := range [][]string{
-				{"-top", "-lines", "-nodecount=1000"},
-				{"-traces", "-lines"},
-				{"-top", "-nodecount=1000", "-diff_base", early},
-			} {
-				out := pprof(t, append(args, last)...)
-				for _, n := range f.names {
-					require.Contains(t, out, n, "pprof %v", args)
-				}
-				if args[1] == "-lines" {
-					for _, l := range f.lines {
-						require.Contains(t, out, l, "pprof %v", args)
+		paths := writeSeries(t, f.fixture, f.sysroot)
+		last, early := paths[len(paths)-1], paths[1]
+		for name, tool := range tools {
+			t.Run(f.fixture+"/"+name, func(t *testing.T) {
+				for _, args := range [][]string{
+					{"-top", "-nodecount=1000"},
+					{"-top", "-lines", "-nodecount=1000"},
+					{"-traces", "-lines"},
+					{"-tree", "-nodecount=1000"},
+					{"-raw"},
+					{"-top", "-nodecount=1000", "-diff_base", early},
+					{"-top", "-nodecount=1000", "-base", early},
+				} {
+					out := pprof(t, tool, append(args, last)...)
+					for _, n := range f.names {
+						require.Contains(t, out, n, "pprof %v", args)
+					}
+					if slices.Contains(args, "-lines") {
+						for _, l := range f.lines {
+							require.Contains(t, out, l, "pprof %v", args)
+						}
 					}
 				}
-			}
-			for _, n := range f.names {
-				require.Contains(t, pprof(t, "-peek", n, last), n)
-			}
-		})
+				require.Contains(t, pprof(t, tool, "-peek", f.leak, last), f.leak)
+				require.Contains(t, pprof(t, tool, "-list", f.leak, last), f.leak)
+				require.Contains(t, pprof(t, tool, "-svg", "-output=/dev/stdout", last), "</svg>")
+			})
+		}
 	}
+}
+
+// TestAnyTwoSnapshotsCanBeSubtracted: google/pprof#432. In a short run the first, second, middle and last ones, in a
+// full run all pairs.
+func TestAnyTwoSnapshotsCanBeSubtracted(t *testing.T) {
+	tool := pprofs(t)["google"]
+	for _, f := range fixtures {
+		paths := writeSeries(t, f.name, f.sysroot)
+		if n := len(paths); !full() && n > 4 {
+			paths = []string{paths[0], paths[1], paths[n/2], paths[n-1]}
+		}
+		for _, base := range paths {
+			for _, current := range paths {
+				require.Contains(t, pprof(t, tool, "-top", "-diff_base", base, current), "Type: inuse_space")
+			}
+		}
+	}
+}
+
+func TestPprofChoosesASnapshotOfAMergedProfile(t *testing.T) {
+	tool := pprofs(t)["toolchain"]
+	s, c := open(t, "leaky", "leaky/sysroot")
+	m := c.NewMerge()
+	for _, samples := range samplesOf(t, s, c) {
+		m.Add(samples)
+	}
+	path := filepath.Join(t.TempDir(), "merged.pb.gz")
+	require.NoError(t, convert.WriteFile(path, m.Encode()))
+	one := pprof(t, tool, "-top", "-unit=b", "-tagfocus=snapshot=leaky.0024", path)
+	require.Contains(t, one, "22610376B", "the size of snapshot 24")
+	rooted := pprof(t, tool, "-traces", "-tagroot=snapshot", path)
+	require.Contains(t, rooted, "0024")
 }

@@ -19,8 +19,25 @@ func BaseName(snapshot string) string {
 }
 
 // WriteFile writes a file whole or not at all: an existing one is
-// replaced only once the new one is complete.
-func WriteFile(path string, content io.WriterTo) (err error) {
+// replaced only once the new one is complete. What is no regular file (a device, a pipe) is
+// written to, not replaced.
+func WriteFile(path string, content io.WriterTo) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return writeInto(path, content)
+	}
+	return replace(path, content)
+}
+
+func writeInto(path string, content io.WriterTo) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = content.WriteTo(f)
+	return errors.Join(err, f.Close())
+}
+
+func replace(path string, content io.WriterTo) (err error) {
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp*")
 	if err != nil {
 		return err

@@ -137,10 +137,10 @@ func (t *Top) share(v int64) string {
 // JSON writes the table as heaplapse.top/1, all rows.
 func (t *Top) JSON(w io.Writer) error {
 	return writeJSON(w, struct {
-		Schema   string     `json:"schema"`
-		Snapshot string     `json:"snapshot"`
+		Schema   string             `json:"schema"`
+		Snapshot string             `json:"snapshot"`
 		Sample   convert.SampleType `json:"sample"`
-		Total    int64      `json:"total"`
-		Rows     []TopRow   `json:"rows"`
+		Total    int64              `json:"total"`
+		Rows     []TopRow           `json:"rows"`
 	}{"heaplapse.top/1", t.Snapshot.Path, t.Type, t.Total, append([]TopRow{}, t.Rows...)})
 }

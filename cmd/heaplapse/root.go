@@ -6,12 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/report"
 )
@@ -145,7 +144,7 @@ func (a *app) render(r rendering) error {
 		return err
 	}
 	if a.output != "" && a.output != "-" {
-		return writeFile(a.output, b.Bytes())
+		return convert.WriteFile(a.output, &b)
 	}
 	_, err := a.out.Write(b.Bytes())
 	return err
@@ -155,22 +154,6 @@ func (a *app) render(r rendering) error {
 func (a *app) checkFormat() error {
 	if a.format != "text" && a.format != "json" {
 		return fmt.Errorf("--format %s: want text or json", a.format)
-	}
-	return nil
-}
-
-// writeFile replaces a file only once the new content is complete.
-func writeFile(path string, content []byte) (err error) {
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp*")
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(content)
-	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(tmp.Name()))
 	}
 	return nil
 }

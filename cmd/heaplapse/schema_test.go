@@ -37,6 +37,16 @@ func TestSymbolizeJSONMeetsItsSchema(t *testing.T) {
 	validate(t, schema, out.String())
 }
 
+func TestConvertJSONMeetsItsSchema(t *testing.T) {
+	schema := compileSchema(t, "convert")
+	for _, s := range []string{"leaky/leaky.0024.heap.gz", "leaky-jemalloc-noaccum/leaky.12706.2.i2.heap.gz", "python/python.0012.heap.gz"} {
+		out, stderr, code := invoke(t, "convert", "-q", "--format", "json", "--max-samples", "50", "-o", "-",
+			"../../testdata/"+s, "--sysroot", "../../testdata/leaky/sysroot")
+		require.Equal(t, exitOK, code, stderr)
+		validate(t, schema, out)
+	}
+}
+
 func compileSchema(t *testing.T, command string) *jsonschema.Schema {
 	t.Helper()
 	schema, err := jsonschema.NewCompiler().Compile("../../docs/schema/" + command + ".schema.json")

@@ -1,0 +1,292 @@
+package convert_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/pprof/profile"
+	"github.com/klauspost/compress/gzip"
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/convert"
+	"github.com/heaplapse/heaplapse/heapfile"
+)
+
+// samplesOf reads all snapshots of a fixture.
+func samplesOf(t *testing.T, s *heapfile.Series, c *convert.Converter) (out []*convert.Samples) {
+	t.Helper()
+	require.NoError(t, s.Each(0, func(snap *heapfile.Snapshot) error {
+		samples, err := c.Samples(snap)
+		out = append(out, samples)
+		return err
+	}))
+	return out
+}
+
+func text(t *testing.T, content io.WriterTo) string {
+	t.Helper()
+	var b bytes.Buffer
+	_, err := content.WriteTo(&b)
+	require.NoError(t, err)
+	return b.String()
+}
+
+func TestMergedSamplesAreLabelledAndSumToTheirSnapshots(t *testing.T) {
+	s, c := open(t, "leaky", "leaky/sysroot")
+	m := c.NewMerge()
+	for _, samples := range samplesOf(t, s, c) {
+		m.Add(samples)
+	}
+	p := parsed(t, m.Encode())
+	bySnapshot := map[string]int64{}
+	for _, sample := range p.Sample {
+		require.Len(t, sample.Label["snapshot"], 1)
+		require.Equal(t, []string{"seconds"}, sample.NumUnit["elapsed"])
+		bySnapshot[sample.Label["snapshot"][0]] += sample.Value[3]
+	}
+	require.Len(t, bySnapshot, len(s.Heads))
+	for _, h := range s.Heads {
+		require.Equal(t, h.Heap().InuseBytes, bySnapshot[convert.BaseName(h.Path)], h.Path)
+	}
+}
+
+func TestDeltaIsWhatChangedBetweenNeighbours(t *testing.T) {
+	s, c := open(t, "leaky", "leaky/sysroot")
+	all := samplesOf(t, s, c)
+	require.Nil(t, all[0].Since(nil), "the first has no neighbour")
+	for i := 1; i < len(all); i++ {
+		p := parsed(t, c.Encode(all[i].Since(all[i-1])))
+		want := s.Heads[i].Heap().Sub(s.Heads[i-1].Heap())
+		got := sums(p)
+		require.Equal(t, want.InuseBytes, got["inuse_space"])
+		require.Equal(t, want.AllocObjects, got["alloc_objects"])
+		for _, sample := range p.Sample {
+			require.NotEqual(t, []int64{0, 0, 0, 0}, sample.Value, "what did not change is left out")
+		}
+	}
+}
+
+// TestDifferenceCarriesItsBase: pprof takes the samples that are labelled pprof::base for the base.
+func TestDifferenceCarriesItsBase(t *testing.T) {
+	s, c := open(t, "leaky", "leaky/sysroot")
+	all := samplesOf(t, s, c)
+	d, err := convert.Difference(c.Encode(all[1]), c.Encode(all[23]))
+	require.NoError(t, err)
+	p := parsed(t, d)
+	require.Equal(t, s.Heads[23].Heap().InuseBytes-s.Heads[1].Heap().InuseBytes, sums(p)["inuse_space"])
+	var base int64
+	for _, sample := range p.Sample {
+		if len(sample.Label["pprof::base"]) > 0 {
+			base -= sample.Value[3]
+		}
+	}
+	require.Equal(t, s.Heads[1].Heap().InuseBytes, base)
+}
+
+func TestDifferenceNeedsTheSameSampleTypes(t *testing.T) {
+	s, c := open(t, "leaky-jemalloc", "leaky/sysroot")
+	s2, c2 := open(t, "leaky-jemalloc-noaccum", "leaky/sysroot")
+	_, err := convert.Difference(c.Encode(samplesOf(t, s, c)[0]), c2.Encode(samplesOf(t, s2, c2)[0]))
+	require.ErrorContains(t, err, "cumulative counts")
+}
+
+func TestFoldedStacksSumToTheSnapshot(t *testing.T) {
+	for _, f := range fixtures {
+		s, c := open(t, f.name, f.sysroot)
+		all := samplesOf(t, s, c)
+		last := len(all) - 1
+		var sum int64
+		for _, line := range strings.Split(strings.TrimSpace(text(t, c.Folded(all[last], convert.InuseSpace))), "\n") {
+			i := strings.LastIndexByte(line, ' ')
+			var v int64
+			_, err := fmt.Sscan(line[i+1:], &v)
+			require.NoError(t, err, line)
+			sum += v
+		}
+		require.Equal(t, s.Heads[last].Completeness.Estimate.InuseBytes, sum, f.name)
+	}
+}
+
+func TestFoldedStacksRunFromTheRoot(t *testing.T) {
+	s, c := open(t, "leaky", "leaky/sysroot")
+	all := samplesOf(t, s, c)
+	out := text(t, c.Folded(all[23], convert.InuseSpace))
+	require.Contains(t, out, "leaky::Server::serve_http;leaky::Session::handle;remember<leaky::Request> ")
+}
+
+func TestJSONHoldsWhatPprofHolds(t *testing.T) {
+	s, c := open(t, "leaky", "leaky/sysroot")
+	samples := samplesOf(t, s, c)[23]
+	var j struct {
+		Schema      string   `json:"schema"`
+		SampleTypes []string `json:"sample_types"`
+		Locations   []struct {
+			Frames []struct{ Function string } `json:"frames"`
+		} `json:"locations"`
+		Samples []struct {
+			Values    []int64 `json:"values"`
+			Locations []int   `json:"locations"`
+		} `json:"samples"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(text(t, c.JSON(samples))), &j))
+	require.Equal(t, "heaplapse.convert/1", j.Schema)
+	got := map[string]int64{}
+	for _, sample := range j.Samples {
+		for i, v := range sample.Values {
+			got[j.SampleTypes[i]] += v
+		}
+		for _, l := range sample.Locations {
+			require.Less(t, l, len(j.Locations))
+		}
+	}
+	require.Equal(t, sums(parsed(t, c.Encode(samples))), got)
+}
+
+func TestMaxSamplesFoldsTheSmallestAndKeepsTheTotals(t *testing.T) {
+	s, c := openWith(t, "leaky", "leaky/sysroot", convert.Options{MaxSamples: 10})
+	require.NoError(t, s.One(23, func(snap *heapfile.Snapshot) error {
+		p := converted(t, c, snap)
+		require.Len(t, p.Sample, 10)
+		want := rowSums(snap)
+		for name, v := range sums(p) {
+			require.Equal(t, want[name], v, name)
+		}
+		require.Contains(t, strings.Join(p.Comments, "\n"), "75 samples with ")
+		require.Contains(t, p.String(), "(folded by --max-samples)")
+		return nil
+	}))
+}
+
+// TestAllocatorFramesAreTrimmed: jemalloc's own five frames stand at the leaf of every stack.
+func TestAllocatorFramesAreTrimmed(t *testing.T) {
+	leafModules := func(o convert.Options) map[string]int {
+		s, c := openWith(t, "leaky-jemalloc", "leaky/sysroot", o)
+		out := map[string]int{}
+		require.NoError(t, s.One(5, func(snap *heapfile.Snapshot) error {
+			for _, sample := range converted(t, c, snap).Sample {
+				file := ""
+				if m := sample.Location[0].Mapping; m != nil {
+					file = m.File[strings.LastIndexByte(m.File, '/')+1:]
+				}
+				out[file]++
+			}
+			return nil
+		}))
+		return out
+	}
+	require.Zero(t, leafModules(convert.Options{})["libjemalloc.so.2"])
+	kept := leafModules(convert.Options{KeepAllocatorFrames: true})
+	require.Len(t, kept, 1)
+	require.Positive(t, kept["libjemalloc.so.2"])
+}
+
+// rawFields walks the top level of an encoded profile.
+func rawFields(t *testing.T, b []byte, visit func(field int, content []byte)) {
+	t.Helper()
+	uvarint := func() uint64 {
+		var v uint64
+		for shift := 0; ; shift += 7 {
+			require.NotEmpty(t, b)
+			x := b[0]
+			b = b[1:]
+			v |= uint64(x&0x7f) << shift
+			if x < 0x80 {
+				return v
+			}
+		}
+	}
+	for len(b) > 0 {
+		key := uvarint()
+		if key&7 == 0 {
+			uvarint()
+			continue
+		}
+		require.Equal(t, uint64(2), key&7)
+		n := uvarint()
+		visit(int(key>>3), b[:n])
+		b = b[n:]
+	}
+}
+
+// TestRulesOfIngesters: Parca wants an empty first string, sequential IDs and keyed labels; Pyroscope
+// UTF-8, no "-" in the names of sample types, and at most 4 MiB and 16,000 samples by default.
+func TestRulesOfIngesters(t *testing.T) {
+	for _, f := range fixtures {
+		s, c := open(t, f.name, f.sysroot)
+		for _, samples := range samplesOf(t, s, c) {
+			raw := c.Encode(samples).Bytes()
+			require.Less(t, len(raw), 4<<20)
+			first := true
+			rawFields(t, raw, func(field int, content []byte) {
+				if field != 6 {
+					return
+				}
+				require.True(t, utf8.Valid(content), "%q", content)
+				require.True(t, !first || len(content) == 0, "the first string is empty")
+				first = false
+			})
+			p, err := profile.ParseUncompressed(raw)
+			require.NoError(t, err)
+			require.NoError(t, p.CheckValid())
+			require.LessOrEqual(t, len(p.Sample), 16000)
+			for i, fn := range p.Function {
+				require.Equal(t, uint64(i+1), fn.ID)
+				require.NotEmpty(t, fn.Name)
+			}
+			for i, m := range p.Mapping {
+				require.Equal(t, uint64(i+1), m.ID)
+			}
+			for _, st := range p.SampleType {
+				require.NotContains(t, st.Type, "-")
+			}
+		}
+	}
+}
+
+// TestCompressedOnceIsOneStream: the shared tables are compressed apart, which no reader may notice. Readers that do not
+// join gzip members must get all of it.
+func TestCompressedOnceIsOneStream(t *testing.T) {
+	s, c := open(t, "leaky", "leaky/sysroot")
+	for _, samples := range samplesOf(t, s, c) {
+		e := c.Encode(samples)
+		z, err := gzip.NewReader(strings.NewReader(text(t, e)))
+		require.NoError(t, err)
+		z.Multistream(false)
+		got, err := io.ReadAll(z) // checks length and CRC
+		require.NoError(t, err)
+		require.Equal(t, e.Bytes(), got)
+	}
+}
+
+func TestTheSameInputGivesTheSameBytes(t *testing.T) {
+	bytesOf := func() (out []string) {
+		s, c := open(t, "node", "node/sysroot")
+		for _, samples := range samplesOf(t, s, c) {
+			out = append(out, text(t, c.Encode(samples)))
+		}
+		return out
+	}
+	require.Equal(t, bytesOf(), bytesOf())
+}
+
+// TestSampledInputIsUnsampled compares with an independent computation in big steps: the formula of
+// formats and of google/pprof, row by row.
+func TestSampledInputIsUnsampled(t *testing.T) {
+	eachProfile(t, "leaky-jemalloc", "leaky/sysroot", func(s *heapfile.Snapshot, p *profile.Profile) {
+		var want float64
+		for _, row := range s.Samples {
+			if row.InuseObjects == 0 {
+				continue
+			}
+			mean := float64(row.InuseBytes) / float64(row.InuseObjects)
+			want += math.Floor(float64(row.InuseBytes) / (1 - math.Exp(-mean/16384)))
+		}
+		require.InDelta(t, want, float64(sums(p)["inuse_space"]), float64(s.Rows), s.Path)
+	})
+}
