@@ -200,7 +200,7 @@ func TestFlagsOfMappingsAreTrue(t *testing.T) {
 	eachProfile(t, "python", "python/sysroot", func(_ *heapfile.Snapshot, p *profile.Profile) {
 		named := map[*profile.Mapping]bool{}
 		for _, l := range p.Location {
-			if l.Mapping != nil && len(l.Line) > 0 {
+			if l.Mapping != nil && !strings.Contains(l.Line[0].Function.Name, "+0x") {
 				named[l.Mapping] = true
 			}
 		}
@@ -208,6 +208,20 @@ func TestFlagsOfMappingsAreTrue(t *testing.T) {
 			require.Equal(t, named[m], m.HasFunctions, m.File)
 			require.False(t, m.HasLineNumbers, "the extracts have no lines: %s", m.File)
 		}
+	})
+}
+
+// TestUnnamedPlacesAreShown: every location has a function, if only its place in its module.
+func TestUnnamedPlacesAreShown(t *testing.T) {
+	eachProfile(t, "python", "python/sysroot", func(s *heapfile.Snapshot, p *profile.Profile) {
+		unnamed := 0
+		for _, l := range p.Location {
+			require.NotEmpty(t, l.Line)
+			if strings.HasPrefix(l.Line[0].Function.Name, "libffi.so.8.1.2+0x") {
+				unnamed++
+			}
+		}
+		require.Positive(t, unnamed)
 	})
 }
 

@@ -146,6 +146,12 @@ func (b *builder) location(id symbolize.LocationID) *profile.Location {
 		l.Mapping = b.mapping(mappingKey{sp.Epoch, sp.Mappings[from.Mapping]})
 		note(l.Mapping, from)
 	}
+	if !from.Named() {
+		// pprof's flame graph leaves out what has no function, and its table shows the module alone. The
+		// mapping's flags stay false, so that symbolizers still try.
+		place := symbolize.Frame{Function: b.c.symbols.Label(from)}
+		l.Line = []profile.Line{{Function: b.function(place)}}
+	}
 	for _, f := range from.Frames {
 		l.Line = append(l.Line, profile.Line{Function: b.function(f), Line: int64(f.Line), Column: int64(f.Column)})
 	}
