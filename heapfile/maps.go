@@ -86,6 +86,7 @@ func withoutLogPrefix(line string) string {
 //
 // gperftools 2.15.90 to 2.16.90 puts no blank between a long inode and the path.
 func parseMapping(s string) (Mapping, bool) {
+	s = strings.TrimRight(s, " \t\r")
 	m, rest, ok := parseRange(s)
 	if !ok {
 		return Mapping{}, false
@@ -140,7 +141,7 @@ func parseProcMaps(m Mapping, rest string) (Mapping, bool) {
 
 // parseBrief decodes `/path/to/binary (@ff00) abc123456`; all parts are optional.
 func parseBrief(m Mapping, rest string) (Mapping, bool) {
-	rest = strings.TrimRight(strings.TrimLeft(rest, " \t"), " \t\r")
+	rest = strings.TrimLeft(rest, " \t")
 	if path, tail, found := strings.Cut(rest, " (@"); found {
 		off, id, closed := strings.Cut(tail, ")")
 		v, err := strconv.ParseUint(off, 16, 64)
@@ -154,7 +155,7 @@ func parseBrief(m Mapping, rest string) (Mapping, bool) {
 		return Mapping{}, false
 	}
 	m.setPath(rest)
-	return m, true
+	return m, m.Perm != "" || !isPerm(m.Path) // "xx" is permissions, wherever it stands
 }
 
 func (m *Mapping) setPath(path string) {
