@@ -17,9 +17,11 @@ type Collector struct {
 	stacks []column // by StackID
 }
 
-// column is one stack's values by snapshot; absent ones are hidden until the
-// snapshots' completeness is known.
+// column is values by snapshot, from the first one that has any; absent ones are hidden until the
+// snapshots' completeness is known. Before a stack's first appearance nothing is kept: a
+// process that restarts often has many stacks, each of which appears in few snapshots.
 type column struct {
+	from                  int
 	bytes, objects, alloc []int64
 }
 
@@ -35,9 +37,12 @@ func (c *Collector) Visit(s *heapfile.Snapshot) error {
 }
 
 func (c *column) add(index int, e heapfile.Counts) {
-	c.bytes = addAt(c.bytes, index, e.InuseBytes)
-	c.objects = addAt(c.objects, index, e.InuseObjects)
-	c.alloc = addAt(c.alloc, index, e.AllocBytes)
+	if c.bytes == nil {
+		c.from = index
+	}
+	c.bytes = addAt(c.bytes, index-c.from, e.InuseBytes)
+	c.objects = addAt(c.objects, index-c.from, e.InuseObjects)
+	c.alloc = addAt(c.alloc, index-c.from, e.AllocBytes)
 }
 
 func addAt(v []int64, index int, x int64) []int64 {
@@ -52,19 +57,20 @@ func addAt(v []int64, index int, x int64) []int64 {
 }
 
 // sites sums the columns of the stacks that are the same site, and decides what
-// absent values mean: 0 in a complete snapshot, hidden in a truncated one. Deciding twice changes nothing.
+// absent values mean: 0 in a complete snapshot, hidden in a truncated one. Sites' columns have a
+// value for every snapshot.
 func (c *Collector) sites(series *heapfile.Series, symbols *symbolize.Symbols) []column {
 	n := len(series.Heads)
 	out := make([]column, symbols.Sites())
 	stacks := make([]int, len(out))
 	for id := range c.stacks {
 		site := symbols.Site(heapfile.StackID(id))
-		switch stacks[site]++; stacks[site] {
-		case 1: // most sites have one stack: its column serves
-			c.stacks[id].pad(n)
+		stacks[site]++
+		switch {
+		case stacks[site] == 1 && c.stacks[id].from == 0: // most sites have one stack: its column serves
 			out[site] = c.stacks[id]
 			continue
-		case 2:
+		case stacks[site] == 2:
 			out[site] = out[site].clone()
 		}
 		out[site].include(c.stacks[id], n)
@@ -77,19 +83,20 @@ func (c *Collector) sites(series *heapfile.Series, symbols *symbolize.Symbols) [
 }
 
 func (c column) clone() column {
-	return column{slices.Clone(c.bytes), slices.Clone(c.objects), slices.Clone(c.alloc)}
+	return column{c.from, slices.Clone(c.bytes), slices.Clone(c.objects), slices.Clone(c.alloc)}
 }
 
-// include adds another column's visible values.
+// include adds another column's visible values to a column from snapshot 0.
 func (c *column) include(o column, n int) {
 	c.pad(n)
 	for i := range o.bytes {
 		if o.bytes[i] != hidden {
-			c.add(i, heapfile.Counts{InuseBytes: o.bytes[i], InuseObjects: o.objects[i], AllocBytes: o.alloc[i]})
+			c.add(o.from+i, heapfile.Counts{InuseBytes: o.bytes[i], InuseObjects: o.objects[i], AllocBytes: o.alloc[i]})
 		}
 	}
 }
 
+// pad makes a column from snapshot 0 as long as the series.
 func (c *column) pad(n int) {
 	for _, v := range []*[]int64{&c.bytes, &c.objects, &c.alloc} {
 		for len(*v) < n {

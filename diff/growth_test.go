@@ -189,3 +189,21 @@ func TestNoVerdictOnFewSnapshots(t *testing.T) {
 	require.Equal(t, diff.VerdictUndecided, j.Verdict)
 	require.Contains(t, j.Why, "too few")
 }
+
+// TestManyRestartsCostLittle: every restart has stacks of its own; their columns are as long as they live.
+func TestManyRestartsCostLittle(t *testing.T) {
+	dir := madeUp(t, 300, site{0x400100, func(i int) int { return 1 << 20 }})
+	const images = 100
+	for i := range 300 { // three snapshots an image: the cumulative count falls, the program moves
+		path := filepath.Join(dir, fmt.Sprintf("p.%04d.heap", i+1))
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		moved := strings.ReplaceAll(string(text), "0x004", fmt.Sprintf("0x%03x", 4+i/3))
+		moved = strings.ReplaceAll(moved, "00400000-00500000", fmt.Sprintf("%03x00000-%03x00000", 4+i/3, 5+i/3))
+		require.NoError(t, os.WriteFile(path, []byte(moved), 0o600))
+	}
+	j := judge(t, dir, "/nonexistent", diff.GrowthOptions{All: true})
+	require.Equal(t, images, j.series.Heads[299].Epoch+1)
+	require.Equal(t, images, j.series.Stacks.Len())
+	require.Len(t, j.Sites, 1, "the same place in the program is one site")
+}
