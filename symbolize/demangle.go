@@ -1,6 +1,7 @@
 package symbolize
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 
@@ -50,7 +51,7 @@ func demangleName(linkage string, mode Demangle) string {
 		return linkage
 	}
 	if mode == DemangleSimple {
-		linkage = decorations.ReplaceAllString(linkage, "")
+		linkage = cmp.Or(decorations.ReplaceAllString(linkage, ""), linkage)
 	}
 	if !isMangled(linkage) {
 		return linkage
@@ -63,7 +64,7 @@ func demangleName(linkage string, mode Demangle) string {
 		options = []demangle.Option{demangle.LLVMStyle}
 	}
 	name, err := demangle.ToString(linkage, options...)
-	if err != nil {
+	if err != nil || name == "" {
 		return linkage
 	}
 	name = emptyPacks.Replace(name)

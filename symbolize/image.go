@@ -2,6 +2,7 @@ package symbolize
 
 import (
 	"cmp"
+	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -149,12 +150,16 @@ func (img *image) nameByDWARF(located []*Location) error {
 		}
 		byCall[call] = append(byCall[call], l)
 	}
-	return img.dwarf.Lookup(calls, func(call uint64, frames []dwarf.Frame) {
+	err := img.dwarf.Lookup(calls, func(call uint64, frames []dwarf.Frame) {
 		for _, l := range byCall[call] {
 			l.Frames = convertFrames(frames)
 			l.Source = SourceDWARF
 		}
 	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", cmp.Or(img.debugPath(), img.file.Path), err)
+	}
+	return nil
 }
 
 func convertFrames(frames []dwarf.Frame) []Frame {

@@ -77,9 +77,11 @@ func decompressor(r io.Reader, path string) (io.Reader, func(), error) {
 func parsePerfMap(r io.Reader) (*perfMap, error) {
 	m := &perfMap{}
 	in := bufio.NewReaderSize(r, maxPerfLine)
-	for {
+	for rest := false; ; {
 		line, err := in.ReadSlice('\n')
-		if e, ok := parsePerfLine(string(line)); ok && (err == nil || errors.Is(err, io.EOF)) {
+		tooLong := rest || errors.Is(err, bufio.ErrBufferFull)
+		rest = errors.Is(err, bufio.ErrBufferFull)
+		if e, ok := parsePerfLine(string(line)); ok && !tooLong && (err == nil || errors.Is(err, io.EOF)) {
 			e.order = len(m.entries)
 			m.entries = append(m.entries, e)
 		}
@@ -220,7 +222,7 @@ func globQuote(dir string) string {
 //	py::Tracker.record:/srv/leak.py       CPython
 func perfFrame(name string) Frame {
 	if rest, ok := strings.CutPrefix(name, "py::"); ok {
-		if fn, file, ok := cutLast(rest, ":"); ok {
+		if fn, file, ok := cutLastColon(rest); ok && fn != "" {
 			return Frame{Function: fn, File: file}
 		}
 	}
@@ -234,8 +236,8 @@ func perfFrame(name string) Frame {
 
 // v8Frame decodes `leakBuffers /srv/leak.js:2:21`, whose function may be missing.
 func v8Frame(whole, rest string) Frame {
-	head, column, ok := cutLast(rest, ":")
-	head, line, ok2 := cutLast(head, ":")
+	head, column, ok := cutLastColon(rest)
+	head, line, ok2 := cutLastColon(head)
 	l, err := strconv.Atoi(line)
 	c, err2 := strconv.Atoi(column)
 	if !ok || !ok2 || err != nil || err2 != nil {
@@ -248,9 +250,10 @@ func v8Frame(whole, rest string) Frame {
 	return Frame{Function: cmp.Or(fn, "(anonymous)"), File: file, Line: l, Column: c, StartLine: l}
 }
 
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
+// cutLastColon splits at the last colon.
+func cutLastColon(s string) (before, after string, found bool) {
+	if i := strings.LastIndexByte(s, ':'); i >= 0 {
+		return s[:i], s[i+1:], true
 	}
 	return s, "", false
 }

@@ -221,7 +221,7 @@ func (w *walker) subprogram(c *cursor, a *abbrev, start uint64) (scope, bool) {
 	if c.failed {
 		return scope{}, false
 	}
-	ranges := w.u.rangesOf(&e, nil)
+	ranges := w.u.rangesOf(&e)
 	if !containsAny(ranges, w.addrs) {
 		sibling, _ := w.u.localRef(e.sibling)
 		if a.children && !w.thorough && jump(c, sibling) {
@@ -240,7 +240,7 @@ func (w *walker) inlined(c *cursor, a *abbrev, top scope, start uint64) (scope, 
 	if c.failed {
 		return scope{}, false
 	}
-	ranges := w.u.rangesOf(&e, nil)
+	ranges := w.u.rangesOf(&e)
 	if !containsAny(ranges, w.addrs) {
 		sibling, _ := w.u.localRef(e.sibling)
 		if a.children && !w.thorough && jump(c, sibling) {

@@ -146,7 +146,7 @@ func (u *unit) parseRoot() error {
 	}
 	u.lineOff, u.hasLine = e.stmtList.u, e.stmtList.form != 0
 	u.lowPC, _ = u.addr(e.lowPC)
-	u.ranges = u.rangesOf(&e, nil)
+	u.ranges = u.rangesOf(&e)
 	u.hasRanges = e.ranges.form != 0 || e.highPC.form != 0
 	return nil
 }

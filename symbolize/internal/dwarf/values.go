@@ -67,24 +67,24 @@ func (u *unit) indexedAddr(index uint64) (uint64, bool) {
 	return a, !c.failed
 }
 
-// rangesOf appends the address ranges of an entry: a low and a high address, or
+// rangesOf is the address ranges of an entry: a low and a high address, or
 // a list. Ranges of code that the linker dropped are left out.
-func (u *unit) rangesOf(e *entry, out []addrRange) []addrRange {
+func (u *unit) rangesOf(e *entry) []addrRange {
 	if e.ranges.form != 0 {
-		return u.rangeList(e.ranges, out)
+		return u.rangeList(e.ranges, nil)
 	}
 	if e.lowPC.form == 0 || e.highPC.form == 0 {
-		return out
+		return nil
 	}
 	lo, ok := u.addr(e.lowPC)
 	if !ok {
-		return out
+		return nil
 	}
 	hi, isAddr := u.addr(e.highPC)
 	if !isAddr {
 		hi = lo + e.highPC.u
 	}
-	return u.appendRange(out, lo, hi)
+	return u.appendRange(nil, lo, hi)
 }
 
 // appendRange drops empty ranges and tombstones: linkers write 0, 1 or the

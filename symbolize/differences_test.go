@@ -1,0 +1,273 @@
+package symbolize
+
+import (
+	"debug/elf"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
+)
+
+// difference is a frame that llvm-symbolizer 14 and we print differently.
+type difference struct {
+	addr       uint64
+	llvm, ours printed
+	linkage    string // the mangled name that we found
+	cxxfilt    string // what binutils' c++filt makes of it, the referee in questions of names
+	// separate is the addresses of each symbol of the debug file, if the debug information is in a file of its own.
+	separate map[string][]uint64
+}
+
+// explanation is a class of differences, and why ours is right or equal.
+type explanation struct {
+	class, reason string
+	explains      func(d difference) bool
+}
+
+// explanations are all classes of differences that are known; the first that explains one counts.
+var explanations = []explanation{
+	{
+		"llvm: cannot demangle",
+		"llvm-symbolizer 14 prints names of GCC's `srSt…` expressions and of transaction clones mangled; c++filt agrees with us",
+		func(d difference) bool { return d.llvm.name == d.linkage && d.refereeAgrees() },
+	},
+	{
+		"llvm: parameters behind a generic lambda",
+		"behind a lambda llvm 14 takes another template's parameter, or prints `auto`, for that of the function; c++filt agrees with us",
+		func(d difference) bool {
+			lambda := strings.Contains(d.llvm.name, "'lambda") || strings.Contains(d.llvm.name, "auto")
+			return lambda && d.refereeAgrees()
+		},
+	},
+	{
+		"llvm: const twice",
+		"llvm 14 prints `unsigned char const const*` where a parameter is const already; c++filt agrees with us",
+		func(d difference) bool { return strings.Contains(d.llvm.name, " const const") && d.refereeAgrees() },
+	},
+	{
+		"llvm: nameless constructor",
+		"llvm 14 loses the name of a constructor or destructor behind an ABI tag: failure[abi:cxx11]::~(); c++filt agrees with us",
+		func(d difference) bool { return nameless.MatchString(d.llvm.name) && d.refereeAgrees() },
+	},
+	{
+		"equal: parentheses and blanks",
+		"the demangler's LLVM style writes is_invocable_r_v<int, (int)>, &f() and void (*(int)), llvm 14 is_invocable_r_v<int, int>, &(f()) and void (* (int))",
+		func(d difference) bool {
+			return d.ours.position() == d.llvm.position() && flat.Replace(d.ours.name) == flat.Replace(d.llvm.name)
+		},
+	},
+	{
+		"llvm: marker of a unit",
+		"gcc -flto leaves a symbol without type, such as lib.cc.27a97082, whose section is not even code; llvm 14 names functions, and the gaps between them, by it",
+		func(d difference) bool {
+			return unitMarker.MatchString(d.llvm.name) && d.ours.position() == d.llvm.position() && (d.ours.name == "??" || d.refereeAgrees())
+		},
+	},
+	{
+		"llvm: relative directory joined twice",
+		"where the compilation directory is relative and the table's first directory repeats it, llvm 14 prints ./malloc/./malloc/malloc.c",
+		func(d difference) bool {
+			return d.llvm.name == d.ours.name && d.samePlace()
+		},
+	},
+	{
+		"llvm: no symbols of the debug file",
+		"llvm 14 takes the symbols of the stripped file, we those of its debug file: with clone suffixes, versions and static functions",
+		func(d difference) bool {
+			noPlace := d.llvm.file == "??" && d.ours.line == 0 // but for the symbol's file
+			return d.separate != nil && d.sameSymbol() && (d.samePlace() || noPlace)
+		},
+	},
+	{
+		upstream,
+		"NOT right: github.com/ianlancetaylor/demangle counts a substitution too many behind clang's sr<source-name>I…E, and " +
+			"takes packs of an inner template for those of the outer one (V8's StringShape); c++filt agrees with llvm, or gives up",
+		func(d difference) bool {
+			agree := flat.Replace(d.llvm.name) == flat.Replace(d.cxxfilt) || d.cxxfilt == d.linkage
+			return d.ours.position() == d.llvm.position() && agree && isMangled(d.linkage)
+		},
+	},
+}
+
+// flat drops parentheses and blanks.
+var flat = strings.NewReplacer("(", "", ")", "", " ", "")
+
+var nameless = regexp.MustCompile(`\]::~?\(`)
+
+var unitMarker = regexp.MustCompile(`^\w+\.cc\.[0-9a-f]+$`)
+
+// upstream is the class of our own wrong answers, which are a library's.
+const upstream = "ours: wrong by the demangler"
+
+func (p printed) position() printed { return printed{file: p.file, line: p.line, column: p.column} }
+
+// refereeAgrees says that the frames differ only in name, and that c++filt says what we do.
+func (d difference) refereeAgrees() bool {
+	return d.ours.position() == d.llvm.position() && d.linkage != "" &&
+		unspaced(demangleName(d.linkage, DemangleFull)) == unspaced(d.cxxfilt)
+}
+
+// unspaced evens out how templates are closed.
+func unspaced(name string) string { return strings.ReplaceAll(name, "> >", ">>") }
+
+// doubledFile is our file with its directory twice: ./malloc/./malloc/malloc.c for ./malloc/malloc.c.
+func (d difference) doubledFile() string {
+	dir, rest, ok := strings.Cut(strings.TrimPrefix(d.ours.file, "./"), "/")
+	if !ok || !strings.HasPrefix(d.ours.file, "./") {
+		return ""
+	}
+	return "./" + dir + "/./" + dir + "/" + rest
+}
+
+// samePlace says that the positions are equal but for how llvm joins directories.
+func (d difference) samePlace() bool {
+	file := d.llvm.file
+	if file == d.doubledFile() {
+		file = d.ours.file
+	}
+	return file == d.ours.file && d.ours.line == d.llvm.line && d.ours.column == d.llvm.column
+}
+
+// agreement counts what a comparison found.
+type agreement struct {
+	addresses, equal int
+	classes          map[string]int // addresses by class of difference
+}
+
+// compareWithLLVM compares all frames of the addresses. A difference in depth, and one that nothing
+// explains, fails the test.
+func compareWithLLVM(t testing.TB, path string, addrs []uint64) agreement {
+	t.Helper()
+	separate := separateSymbols(t, path)
+	theirs, locations := byLLVM(t, path, addrs), locate(t, path, addrs)
+	result := agreement{addresses: len(addrs), classes: map[string]int{}}
+	var found []difference
+	for i, a := range addrs {
+		ours := printLocation(&locations[i])
+		if slices.Equal(theirs[i], ours) {
+			result.equal++
+			continue
+		}
+		require.Len(t, ours, len(theirs[i]), "depth at %s 0x%x:\nllvm %v\nours %v", path, a, theirs[i], ours)
+		for k := range ours {
+			if ours[k] != theirs[i][k] {
+				found = append(found, difference{addr: a, llvm: theirs[i][k], ours: ours[k], linkage: linkageOf(&locations[i], k), separate: separate})
+			}
+		}
+	}
+	addReferee(t, found)
+	result.explain(t, path, found)
+	return result
+}
+
+// separateSymbols are the symbols of a file's separate debug file, nil if it has none.
+func separateSymbols(t testing.TB, path string) map[string][]uint64 {
+	t.Helper()
+	file, err := elffile.Open(path)
+	require.NoError(t, err)
+	defer file.Close()
+	if hasDebug(file) {
+		return nil
+	}
+	debug := finder{}.debugFile(file)
+	if debug == nil {
+		return nil
+	}
+	defer debug.Close()
+	f, err := elf.Open(debug.Path)
+	require.NoError(t, err)
+	defer f.Close()
+	symbols, err := f.Symbols()
+	require.NoError(t, err)
+	out := map[string][]uint64{}
+	for _, s := range symbols {
+		base := plainName(s.Name)
+		out[base] = append(out[base], s.Value)
+	}
+	return out
+}
+
+// plainName is a symbol without version and clone suffix, and without glibc's prefix for internal aliases.
+func plainName(name string) string {
+	return strings.TrimPrefix(decorations.ReplaceAllString(name, ""), "__GI_")
+}
+
+// sameSymbol says that the names are of one symbol: llvm has none, or an alias, or one that
+// only the debug information has (__strstr_generic), or the name without its suffix.
+func (d difference) sameSymbol() bool {
+	theirs, ours := plainName(d.llvm.name), plainName(d.ours.name)
+	_, known := d.separate[theirs]
+	alias := !known || slices.ContainsFunc(d.separate[theirs], func(a uint64) bool { return slices.Contains(d.separate[ours], a) })
+	return theirs == "??" || theirs == ours || alias
+}
+
+func linkageOf(l *Location, frame int) string {
+	if !l.Named() {
+		return ""
+	}
+	return l.Frames[frame].Linkage
+}
+
+// explain counts each address under the classes of its frames.
+func (g *agreement) explain(t testing.TB, path string, found []difference) {
+	t.Helper()
+	var last uint64
+	seen := map[string]bool{}
+	for i, d := range found {
+		if i == 0 || d.addr != last {
+			clear(seen)
+		}
+		last = d.addr
+		k := slices.IndexFunc(explanations, func(e explanation) bool { return e.explains(d) })
+		require.GreaterOrEqual(t, k, 0, "unexplained at %s 0x%x (%s):\nllvm    %s\nours    %s\nc++filt %s", path, d.addr, d.linkage, d.llvm, d.ours, d.cxxfilt)
+		if class := explanations[k].class; !seen[class] {
+			seen[class] = true
+			g.classes[class]++
+		}
+	}
+}
+
+// locate names ELF addresses as llvm-symbolizer does.
+func locate(t testing.TB, path string, addrs []uint64) []Location {
+	t.Helper()
+	locations, err := ELF(path, addrs, Options{Demangle: DemangleLLVM})
+	require.NoError(t, err)
+	require.Len(t, locations, len(addrs))
+	return locations
+}
+
+// addReferee asks c++filt for all linkage names at once.
+func addReferee(t testing.TB, found []difference) {
+	t.Helper()
+	if len(found) == 0 {
+		return
+	}
+	var in strings.Builder
+	for _, d := range found {
+		fmt.Fprintln(&in, d.linkage)
+	}
+	cmd := exec.Command(need(t, "c++filt"))
+	cmd.Stdin = strings.NewReader(in.String())
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	require.Len(t, lines, len(found))
+	for i := range found {
+		found[i].cxxfilt = lines[i]
+	}
+}
+
+// check requires the agreement that is promised, and reports it. Whatever differs has been explained by now, or has
+// failed; what is left are names that are wrong by a library, of which there may be so many of a thousand addresses.
+func (g agreement) check(t testing.TB, what string, wrongPerMille int) {
+	t.Helper()
+	t.Logf("%s: %d addresses, %d equal, %v", what, g.addresses, g.equal, g.classes)
+	require.NotZero(t, g.addresses)
+	require.LessOrEqual(t, g.classes[upstream]*1000, g.addresses*wrongPerMille, "%d of %d", g.classes[upstream], g.addresses)
+}

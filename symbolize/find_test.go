@@ -1,0 +1,122 @@
+package symbolize
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// firstCall resolves the first call of the standard program as if it was mapped from a path.
+func firstCall(t *testing.T, as string, o Options) (Module, Location) {
+	t.Helper()
+	path := standard(t).main
+	calls := callsOf(t, path)[:20]
+	s := resolve(t, seriesOf(t, mapsOf(t, path, as, base), loadedAt(calls, base)), o)
+	return s.Modules[0], s.Locations[s.Stack(0)[10]]
+}
+
+// TestSysroot: with a sysroot nothing outside it is used, not even the very file that was mapped.
+func TestSysroot(t *testing.T) {
+	path := standard(t).main
+	root := t.TempDir()
+	m, l := firstCall(t, path, Options{Sysroot: root})
+	require.Equal(t, ReasonMissing, l.Reason)
+	require.Empty(t, m.File)
+
+	inRoot := filepath.Join(root, path)
+	require.NoError(t, os.MkdirAll(filepath.Dir(inRoot), 0o700))
+	copyFile(t, path, inRoot)
+	m, l = firstCall(t, path, Options{Sysroot: root})
+	require.True(t, l.Named())
+	require.Equal(t, inRoot, m.File)
+	require.Equal(t, path, m.Path, "the module keeps the path that was mapped")
+}
+
+// TestBinary: --binary stands for the program, and for nothing else.
+func TestBinary(t *testing.T) {
+	path := standard(t).main
+	m, l := firstCall(t, "/gone/program", Options{Binary: path})
+	require.True(t, l.Named())
+	require.Equal(t, path, m.File)
+	m, l = firstCall(t, "/gone/libprogram.so", Options{Binary: path})
+	require.Equal(t, ReasonMissing, l.Reason)
+	require.Error(t, m.Err)
+}
+
+func TestDeletedFiles(t *testing.T) {
+	path := standard(t).main
+	m, l := firstCall(t, path+" (deleted)", Options{})
+	require.True(t, l.Named())
+	require.True(t, m.Deleted)
+	require.Equal(t, path, m.Path)
+}
+
+// TestDebugFileElsewhere: a stripped file's names come from the debug file that its link names, if the checksum agrees.
+func TestDebugFileElsewhere(t *testing.T) {
+	plain := standard(t).main
+	stripped := filepath.Join(t.TempDir(), "program")
+	debug := filepath.Join(t.TempDir(), "program.debug")
+	separate(t, plain, stripped, debug)
+	addrs := textAddresses(t, plain)[:2000]
+	want := locate(t, plain, addrs)
+	answers := func(dirs ...string) []Location {
+		got, err := ELF(stripped, addrs, Options{Demangle: DemangleLLVM, DebugDirs: dirs})
+		require.NoError(t, err)
+		return got
+	}
+	require.NotEqual(t, want, answers(t.TempDir()), "the debug file is not there")
+
+	dir := t.TempDir()
+	place := filepath.Join(dir, filepath.Dir(stripped), "program.debug")
+	require.NoError(t, os.MkdirAll(filepath.Dir(place), 0o700))
+	copyFile(t, debug, place)
+	require.Equal(t, want, answers(dir), "DIR/path/of/the/file")
+
+	data, err := os.ReadFile(place)
+	require.NoError(t, err)
+	data[len(data)-1] ^= 1
+	require.NoError(t, os.WriteFile(place, data, 0o600))
+	require.NotEqual(t, want, answers(dir), "another checksum: another build's debug file")
+}
+
+// TestDebugFileOfAnotherBuild: a debug file in the build-id directory must have the build ID that its name says.
+func TestDebugFileOfAnotherBuild(t *testing.T) {
+	mine, other := relinked(t, "-Wl,--build-id=0xaa11"), relinked(t, "-Wl,--build-id=0xaa22")
+	dir := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, ".build-id/aa"), 0o700))
+	debug := filepath.Join(dir, ".build-id/aa/11.debug")
+	lines := func() (n int) {
+		got, err := ELF(mine, textAddresses(t, mine)[:2000], Options{DebugDirs: []string{dir}})
+		require.NoError(t, err)
+		for _, l := range got {
+			if l.Named() && l.Frames[0].Line > 0 {
+				n++
+			}
+		}
+		return n
+	}
+	run(t, "", "objcopy", "--only-keep-debug", mine, debug)
+	run(t, "", "objcopy", "--strip-all", mine)
+	require.NotZero(t, lines())
+	require.NoError(t, os.Remove(debug))
+	run(t, "", "objcopy", "--only-keep-debug", other, debug)
+	require.Zero(t, lines())
+}
+
+// TestFileByBuildID: a file that is gone is found again by the build ID that was recorded.
+func TestFileByBuildID(t *testing.T) {
+	mine := relinked(t, "-Wl,--build-id=0xbb11223344")
+	dir := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, ".build-id/bb"), 0o700))
+	// One that keeps its segments, as eu-strip's do; objcopy --only-keep-debug empties them.
+	copyFile(t, mine, filepath.Join(dir, ".build-id/bb/11223344.debug"))
+	calls := callsOf(t, mine)[:20]
+	series := seriesOf(t, mapsOf(t, mine, "/gone/program", base), loadedAt(calls, base))
+	series.BuildIDs = map[string]string{"/gone/program": "bb11223344"}
+	s := resolve(t, series, Options{DebugDirs: []string{dir}})
+	l := s.Locations[s.Stack(0)[10]]
+	require.Equal(t, calls[10].returns, l.Offset)
+	require.True(t, l.Named(), "%v %v", l.Reason, s.Modules[0].Err)
+}

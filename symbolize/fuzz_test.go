@@ -1,0 +1,125 @@
+package symbolize
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// maxSeed keeps the seeds of FuzzELF small: large files mutate slowly.
+const maxSeed = 64 << 10
+
+// FuzzELF: any bytes as a file. What is returned has one location for each address, and a reason for each nameless one.
+func FuzzELF(f *testing.F) {
+	seeds := 0
+	for _, path := range append(goTestdata(f), smallBinaries(f)...) {
+		data, err := os.ReadFile(path)
+		require.NoError(f, err)
+		if len(data) <= maxSeed {
+			f.Add(data)
+			seeds++
+		}
+	}
+	require.Greater(f, seeds, 10)
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, data []byte) {
+		path := filepath.Join(dir, "fuzzed")
+		require.NoError(t, os.WriteFile(path, data, 0o600))
+		addrs := append(codeAddresses(path), 0x1000, 0x1040, 0x1139)
+		locations, err := ELF(path, addrs, Options{Demangle: DemangleLLVM, DebugDirs: []string{dir}})
+		if err != nil {
+			require.ErrorContains(t, err, path)
+		}
+		if locations == nil {
+			require.Error(t, err)
+			return
+		}
+		require.Len(t, locations, len(addrs))
+		for i, l := range locations {
+			require.Equal(t, addrs[i], l.Offset)
+			require.Equal(t, l.Named(), l.Reason == ReasonNone)
+			require.Equal(t, l.Named(), l.Source != SourceNone)
+		}
+	})
+}
+
+// smallBinaries are programs of some kilobytes: each kind of debug information once.
+func smallBinaries(t testing.TB) (paths []string) {
+	t.Helper()
+	dir := t.TempDir()
+	source := filepath.Join(dir, "small.c")
+	require.NoError(t, os.WriteFile(source, []byte(`
+static inline __attribute__((always_inline)) int twice(int v) { return v * 2; }
+int f(int n) { int r = 0; for (int i = 0; i < n; i++) r += twice(i); return r; }
+`), 0o600))
+	for name, flags := range map[string][]string{
+		"dwarf2": {"-gdwarf-2"}, "dwarf4": {"-gdwarf-4"}, "dwarf5": {"-gdwarf-5"}, "dwarf64": {"-gdwarf-5", "-gdwarf64"},
+		"split4": {"-gdwarf-4", "-gsplit-dwarf"}, "split5": {"-gdwarf-5", "-gsplit-dwarf"}, "zlib": {"-g", "-gz"}, "none": nil,
+	} {
+		path := filepath.Join(dir, name+".so")
+		run(t, dir, "gcc", append([]string{"-O2", "-shared", "-nostdlib", "-fPIC", "-Wl,-z,max-page-size=64", "-o", path, source}, flags...)...)
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+// FuzzPerfMap: whatever is found holds the address that was asked for, and nothing is found that no line has.
+func FuzzPerfMap(f *testing.F) {
+	f.Add("1000 10 a\n1008 10 JS:*b /x.js:1:2\n", uint64(0x1009))
+	f.Add("0 ffffffffffffffff all\n10 1 py::f:/a.py\r\n", uint64(0x10))
+	f.Add("1000 10 "+strings.Repeat("x", 70_000)+"\n2000 10 b", uint64(0x2000))
+	f.Fuzz(func(t *testing.T, text string, addr uint64) {
+		m, err := parsePerfMap(strings.NewReader(text))
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(m.entries), strings.Count(text, "\n")+1)
+		e, ok := m.find(addr)
+		if !ok {
+			return
+		}
+		require.LessOrEqual(t, e.start, addr)
+		require.Less(t, addr-e.start, e.size)
+		require.Contains(t, text, e.name)
+		frame := perfFrame(e.name)
+		require.NotEmpty(t, frame.Function)
+		require.GreaterOrEqual(t, len(e.name)+len("(anonymous)"), len(frame.Function))
+	})
+}
+
+// FuzzRules: rules are refused with file and line, or classify anything.
+func FuzzRules(f *testing.F) {
+	f.Add(rulesText, "std::vector<int>::push_back", "libc.so.6")
+	f.Add("allocator function ^(a|b)*$\n# comment\n\nruntime module .\n", "ab", "")
+	f.Add("allocator function (", "f", "m")
+	f.Fuzz(func(t *testing.T, text, function, module string) {
+		rules, err := ParseRules(text, "my.rules")
+		if err != nil {
+			require.Nil(t, rules)
+			require.Regexp(t, `^my\.rules:[1-9][0-9]*: `, err.Error())
+			return
+		}
+		class := rules.classify(function, module)
+		require.Less(t, int(class), len(classNames))
+		if len(rules.list) == 0 || function+module == "" {
+			require.Equal(t, ClassApplication, class)
+		}
+	})
+}
+
+// FuzzDemangle: a name stays, or changes, but does not vanish, in any style.
+func FuzzDemangle(f *testing.F) {
+	for _, s := range []string{"_ZN5Cache3addEi", "_RNvCs1234_7mycrate3foo", "_ZSt12__get_helperILm0ERKlJEERT0_RSt11_Tuple_implIXT_EJS2_DpT1_EE", "f.cold", "malloc@@GLIBC_2.2.5"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		for _, mode := range []Demangle{DemangleSimple, DemangleFull, DemangleNone, DemangleLLVM} {
+			shown := demangleName(name, mode)
+			require.Equal(t, name == "", shown == "")
+			if mode == DemangleNone || (mode != DemangleSimple && !isMangled(name)) {
+				require.Equal(t, name, shown)
+			}
+		}
+	})
+}

@@ -1,0 +1,166 @@
+package dwarf
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// unitWith is a unit of a version with the sections that range lists need.
+func unitWith(version uint16, sec Sections) *unit {
+	d := &Data{sec: sec}
+	d.renewBudget()
+	return &unit{unitShape: unitShape{version, 8, false}, data: d, lowPC: 0x1000}
+}
+
+func TestLowAndHighAddress(t *testing.T) {
+	addrTable := bytesOf{}.u64(0xdead, 0x2000, 0x2040)
+	for name, c := range map[string]struct {
+		low, high value
+		want      []addrRange
+	}{
+		"high as address":         {value{formAddr, 0x10}, value{formAddr, 0x30}, []addrRange{{0x10, 0x30}}},
+		"high as size":            {value{formAddr, 0x10}, value{formData4, 0x30}, []addrRange{{0x10, 0x40}}},
+		"by index":                {value{formAddrx1, 1}, value{formUdata, 0x10}, []addrRange{{0x2000, 0x2010}}},
+		"both by index":           {value{formAddrx, 1}, value{formAddrx, 2}, []addrRange{{0x2000, 0x2040}}},
+		"index out of table":      {value{formAddrx, 3}, value{formUdata, 0x10}, nil},
+		"huge index":              {value{formAddrx, 1<<63 + 1}, value{formUdata, 0x10}, nil},
+		"empty":                   {value{formAddr, 0x10}, value{formData4, 0}, nil},
+		"backward":                {value{formAddr, 0x30}, value{formAddr, 0x10}, nil},
+		"wraps around":            {value{formAddr, 0x30}, value{formData8, ^uint64(0)}, nil},
+		"tombstone 0":             {value{formAddr, 0}, value{formData4, 0x30}, nil},
+		"tombstone 1":             {value{formAddr, 1}, value{formData4, 0x30}, nil},
+		"tombstone of lld":        {value{formAddr, ^uint64(0)}, value{formData4, 0x30}, nil},
+		"tombstone of lld, older": {value{formAddr, ^uint64(0) - 1}, value{formData4, 1}, nil},
+		"only low":                {value{formAddr, 0x10}, value{}, nil},
+		"low is not an address":   {value{formData4, 0x10}, value{formData4, 0x10}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := unitWith(5, Sections{Addr: addrTable})
+			require.Equal(t, c.want, u.rangesOf(&entry{lowPC: c.low, highPC: c.high}))
+		})
+	}
+}
+
+func TestOldRangeLists(t *testing.T) {
+	const escape = ^uint64(0)
+	for name, c := range map[string]struct {
+		list bytesOf
+		want []addrRange
+	}{
+		"relative to the unit":        {bytesOf{}.u64(0x10, 0x20, 0x30, 0x40, 0, 0), []addrRange{{0x1010, 0x1020}, {0x1030, 0x1040}}},
+		"base address":                {bytesOf{}.u64(escape, 0x5000, 1, 9, 0, 0), []addrRange{{0x5001, 0x5009}}},
+		"base of dropped code":        {bytesOf{}.u64(escape, 0, 0, 9, 0x10, 0x20, 0, 0), []addrRange{{0x10, 0x20}}},
+		"empty range, then more":      {bytesOf{}.u64(5, 5, 0x10, 0x20, 0, 0), []addrRange{{0x1010, 0x1020}}},
+		"cut off: what is there":      {bytesOf{}.u64(0x10, 0x20), []addrRange{{0x1010, 0x1020}}},
+		"cut off within a pair":       {bytesOf{}.u64(0x10, 0x20, 0x30), []addrRange{{0x1010, 0x1020}}},
+		"nothing follows end of list": {bytesOf{}.u64(0, 0, 0x10, 0x20), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := unitWith(4, Sections{Ranges: append(make([]byte, 16), c.list...)})
+			require.Equal(t, c.want, u.rangesOf(&entry{ranges: value{formSecOffset, 16}}))
+		})
+	}
+	outside := unitWith(4, Sections{})
+	require.Empty(t, outside.rangesOf(&entry{ranges: value{formSecOffset, 1 << 40}}))
+}
+
+func TestRnglists(t *testing.T) {
+	addrTable := bytesOf{}.u64(0x2000, 0x3000, 0)
+	for name, c := range map[string]struct {
+		list bytesOf
+		want []addrRange
+	}{
+		"offset_pair":                {bytesOf{4}.uleb(0x10, 0x20).u8(0), []addrRange{{0x1010, 0x1020}}},
+		"base_address":               {bytesOf{5}.u64(0x8000).u8(4).uleb(1, 2).u8(0), []addrRange{{0x8001, 0x8002}}},
+		"base_addressx":              {bytesOf{1}.uleb(1).u8(4).uleb(1, 2).u8(0), []addrRange{{0x3001, 0x3002}}},
+		"base_addressx, dropped":     {bytesOf{1}.uleb(2).u8(4).uleb(0, 0x99).u8(4).uleb(0x10, 0x20).u8(0), nil},
+		"base_addressx, then back":   {bytesOf{1, 2, 4, 0, 9, 1, 0, 4, 1, 2, 0}, []addrRange{{0x2001, 0x2002}}},
+		"startx_endx":                {bytesOf{2}.uleb(0, 1).u8(0), []addrRange{{0x2000, 0x3000}}},
+		"startx_length":              {bytesOf{3}.uleb(1, 0x40).u8(0), []addrRange{{0x3000, 0x3040}}},
+		"startx_length, dropped":     {bytesOf{3}.uleb(2, 0x40).u8(0), nil},
+		"index outside the table":    {bytesOf{3}.uleb(77, 0x40).u8(0), nil},
+		"start_end":                  {bytesOf{6}.u64(0x10, 0x20).u8(0), []addrRange{{0x10, 0x20}}},
+		"start_length":               {bytesOf{7}.u64(0x10).uleb(0x20).u8(0), []addrRange{{0x10, 0x30}}},
+		"several":                    {bytesOf{7}.u64(0x10).uleb(1).u8(7).u64(0x20).uleb(1).u8(0), []addrRange{{0x10, 0x11}, {0x20, 0x21}}},
+		"unknown kind ends the list": {bytesOf{9, 7}.u64(0x10).uleb(1).u8(0), nil},
+		"cut off":                    {bytesOf{6}.u64(0x10), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := unitWith(5, Sections{RngLists: append(make([]byte, 12), c.list...), Addr: addrTable})
+			require.Equal(t, c.want, u.rangesOf(&entry{ranges: value{formSecOffset, 12}}))
+		})
+	}
+}
+
+func TestRnglistByIndex(t *testing.T) {
+	// A header of 12 bytes, two offsets relative to the base behind it, two lists.
+	list := func(lo uint64) bytesOf { return bytesOf{7}.u64(lo).uleb(0x10).u8(0) }
+	section := append(make(bytesOf, 12), bytesOf{}.u32(8).u32(8+11)...)
+	section = append(append(section, list(0x100)...), list(0x200)...)
+	u := unitWith(5, Sections{RngLists: section})
+	u.rnglistsBase = 12
+	for index, want := range []uint64{0x100, 0x200} {
+		require.Equal(t, []addrRange{{want, want + 0x10}}, u.rangesOf(&entry{ranges: value{formRnglistx, uint64(index)}}))
+	}
+	require.Empty(t, u.rangesOf(&entry{ranges: value{formRnglistx, 1 << 61}}), "an index that overflows")
+}
+
+// TestSplitUnitsHaveTheirTablesBehindTheHeader: split units of DWARF 5 have no DW_AT_rnglists_base and no
+// DW_AT_str_offsets_base (section 7.28).
+func TestSplitUnitsHaveTheirTablesBehindTheHeader(t *testing.T) {
+	for is64, size := range map[bool]uint64{false: 12, true: 20} {
+		split := &unit{unitShape: unitShape{5, 8, is64}, kind: unitSplitCompile}
+		split.setBases(&entry{})
+		require.Equal(t, size, split.rnglistsBase)
+		require.Equal(t, size-4, split.strOffsetsBase)
+		plain := &unit{unitShape: unitShape{5, 8, is64}, kind: unitCompile}
+		plain.setBases(&entry{})
+		require.Zero(t, plain.rnglistsBase)
+	}
+}
+
+// TestSkeletonRangesAreAbsolute: DW_AT_GNU_ranges_base is for the split unit's entries, not for the skeleton's own.
+func TestSkeletonRangesAreAbsolute(t *testing.T) {
+	u := unitWith(4, Sections{Ranges: bytesOf{}.u64(0x10, 0x20, 0, 0, 0x30, 0x40, 0, 0)})
+	u.setBases(&entry{rangesBase: value{formSecOffset, 32}})
+	require.Equal(t, []addrRange{{0x1010, 0x1020}}, u.rangesOf(&entry{ranges: value{formSecOffset, 0}}))
+	require.Equal(t, uint64(32), u.splitRangesBase)
+}
+
+// TestRangeIndexAgainstBruteForce: at every address, the units whose ranges hold it, the one that starts last first.
+func TestRangeIndexAgainstBruteForce(t *testing.T) {
+	units := []*unit{
+		{off: 1, ranges: []addrRange{{10, 20}, {40, 60}}},
+		{off: 2, ranges: []addrRange{{12, 15}}},
+		{off: 3, ranges: []addrRange{{0, 100}}},
+		{off: 4, ranges: []addrRange{{60, 61}, {99, 120}}},
+	}
+	var x rangeIndex
+	for _, u := range units {
+		x.add(u)
+	}
+	x.sort()
+	for a := range uint64(130) {
+		var want []*unit
+		for _, u := range units {
+			if contains(u.ranges, a) {
+				want = append(want, u)
+			}
+		}
+		got := x.find(a)
+		require.ElementsMatch(t, want, got, "address %d", a)
+		for i := 1; i < len(got); i++ {
+			require.GreaterOrEqual(t, startOf(got[i-1], a), startOf(got[i], a), "address %d", a)
+		}
+	}
+}
+
+func startOf(u *unit, a uint64) uint64 {
+	for _, r := range u.ranges {
+		if r.lo <= a && a < r.hi {
+			return r.lo
+		}
+	}
+	return 0
+}

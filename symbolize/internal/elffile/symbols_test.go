@@ -1,0 +1,126 @@
+package elffile
+
+import (
+	"debug/elf"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func found(table *SymbolTable, addr uint64, prefer string) string {
+	m, ok := table.Find(addr, prefer)
+	if !ok {
+		return ""
+	}
+	return m.Name
+}
+
+func TestSymbolSizesAreRespected(t *testing.T) {
+	table := tableOf(t, fn("f", 0x1000, 0x10), fn("g", 0x1020, 0x10))
+	for addr := uint64(0xff0); addr < 0x1050; addr++ {
+		want := ""
+		switch {
+		case addr >= 0x1000 && addr < 0x1010:
+			want = "f"
+		case addr >= 0x1020 && addr < 0x1030:
+			want = "g"
+		}
+		require.Equal(t, want, found(table, addr, ""), "0x%x", addr)
+		require.Equal(t, want, found(table, addr, "no such alias"), "0x%x", addr)
+	}
+}
+
+func TestSymbolsWithoutSizeReachToTheNext(t *testing.T) {
+	table := tableOf(t, fn("start", 0x1000, 0), fn("next", 0x1100, 0x10), fn("last", 0x1200, 0))
+	for addr, want := range map[uint64]string{
+		0xfff: "", 0x1000: "start", 0x10ff: "start", 0x1100: "next", 0x1110: "", 0x1200: "last", 0x1fff: "last", 0x2000: "",
+	} {
+		require.Equal(t, want, found(table, addr, ""), "0x%x", addr)
+	}
+}
+
+func TestAliases(t *testing.T) {
+	table := tableOf(t, fn("C2", 0x1000, 0x10), fn("C1", 0x1000, 0x10), fn("short", 0x1000, 4), fn("empty", 0x1000, 0))
+	require.Equal(t, "C1", found(table, 0x1004, ""), "the largest; of equals the last in the table")
+	require.Equal(t, "C2", found(table, 0x1004, "C2"))
+	require.Equal(t, "short", found(table, 0x1008, "short"), "what debug information calls the function that the largest symbol covers")
+	require.Equal(t, "C1", found(table, 0x1004, "C3"))
+	require.Equal(t, 1, table.Len())
+	require.Empty(t, found(table, 0x1010, "C2"), "an alias does not reach further")
+}
+
+func TestSymbolsThatDoNotNameCode(t *testing.T) {
+	data := section{name: ".data", kind: elf.SHT_PROGBITS, flags: elf.SHF_ALLOC | elf.SHF_WRITE, addr: 0x3000, data: make([]byte, 0x100)}
+	symbols := symbolSections(".symtab", ".strtab", elf.SHT_SYMTAB, []symbol{
+		{"undefined", 0x1000, 0x10, elf.STT_FUNC, elf.STB_GLOBAL, elf.SHN_UNDEF},
+		{"absolute", 0x1010, 0x10, elf.STT_FUNC, elf.STB_GLOBAL, elf.SHN_ABS},
+		{"variable", 0x3000, 0x10, elf.STT_OBJECT, elf.STB_GLOBAL, 2},
+		{"tls", 0x1020, 0x10, elf.STT_TLS, elf.STB_GLOBAL, textIndex},
+		{"section", 0x1030, 0x10, elf.STT_SECTION, elf.STB_LOCAL, textIndex},
+		{"$x", 0x1040, 0, elf.STT_NOTYPE, elf.STB_LOCAL, textIndex},
+		{"$d.17", 0x1050, 0, elf.STT_NOTYPE, elf.STB_LOCAL, textIndex},
+		{"beyond", 0x1060, 0x10, elf.STT_FUNC, elf.STB_GLOBAL, 77},
+		{"ifunc", 0x1070, 0x10, elf.STT_GNU_IFUNC, elf.STB_GLOBAL, textIndex},
+		{"$xyz", 0x1080, 0x10, elf.STT_NOTYPE, elf.STB_LOCAL, textIndex},
+	})
+	f := open(t, append([]section{code(0x1000, 0x1000), data}, symbols...)...)
+	table, err := f.Symbols()
+	require.NoError(t, err)
+	require.Equal(t, 2, table.Len())
+	require.Equal(t, "ifunc", found(table, 0x1070, ""))
+	require.Equal(t, "$xyz", found(table, 0x1080, ""), "an assembler's label is no mapping symbol")
+}
+
+func TestLocalSymbolsKnowTheirFile(t *testing.T) {
+	file := func(name string) symbol { return symbol{name, 0, 0, elf.STT_FILE, elf.STB_LOCAL, elf.SHN_ABS} }
+	local := func(name string, addr uint64) symbol {
+		return symbol{name, addr, 8, elf.STT_FUNC, elf.STB_LOCAL, textIndex}
+	}
+	table := tableOf(t, file("a.c"), local("f", 0x1000), file("b.c"), local("g", 0x1010), fn("h", 0x1020, 8))
+	for addr, want := range map[uint64]Match{
+		0x1003: {"f", "a.c", 0x1000}, 0x1013: {"g", "b.c", 0x1010}, 0x1023: {"h", "", 0x1020},
+	} {
+		m, ok := table.Find(addr, "")
+		require.True(t, ok)
+		require.Equal(t, want, m)
+	}
+}
+
+// TestDynamicSymbols: .dynsym counts only where there is no .symtab.
+func TestDynamicSymbols(t *testing.T) {
+	dynamic := symbolSections(".dynsym", ".dynstr", elf.SHT_DYNSYM, []symbol{fn("exported", 0x1000, 0x10)})
+	full := symbolSections(".symtab", ".strtab", elf.SHT_SYMTAB, []symbol{fn("static", 0x1010, 0x10)})
+	stripped, err := open(t, append([]section{code(0x1000, 0x1000)}, dynamic...)...).Symbols()
+	require.NoError(t, err)
+	require.True(t, stripped.Dynamic)
+	require.Equal(t, "exported", found(stripped, 0x1000, ""))
+	both, err := open(t, append(append([]section{code(0x1000, 0x1000)}, dynamic...), full...)...).Symbols()
+	require.NoError(t, err)
+	require.False(t, both.Dynamic)
+	require.Empty(t, found(both, 0x1000, ""))
+	require.Equal(t, "static", found(both, 0x1010, ""))
+	none, err := open(t, code(0x1000, 0x1000)).Symbols()
+	require.NoError(t, err)
+	require.Zero(t, none.Len())
+	require.Empty(t, found(none, 0x1000, ""))
+}
+
+// TestNearIsAHint: the symbol before an address, however far.
+func TestNearIsAHint(t *testing.T) {
+	table := tableOf(t, fn("f", 0x1000, 0x10), fn("g", 0x1100, 0x10))
+	name, distance, ok := table.Near(0x10ff)
+	require.True(t, ok)
+	require.Equal(t, "f", name)
+	require.Equal(t, uint64(0xff), distance)
+	_, _, ok = table.Near(0xfff)
+	require.False(t, ok)
+}
+
+// TestSymbolNamesOutsideTheStrings are no names.
+func TestSymbolNamesOutsideTheStrings(t *testing.T) {
+	sections := symbolSections(".symtab", ".strtab", elf.SHT_SYMTAB, []symbol{fn("f", 0x1000, 0x10)})
+	sections[1].data = sections[1].data[:1]
+	table, err := open(t, append([]section{code(0x1000, 0x1000)}, sections...)...).Symbols()
+	require.NoError(t, err)
+	require.Empty(t, found(table, 0x1000, ""))
+}

@@ -1,0 +1,177 @@
+package symbolize
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// build is one way to compile the program.
+type build struct {
+	name, compiler string
+	flags, link    []string
+	short          bool // it is the one case of its axis that is always run
+}
+
+// builds is the matrix, and the ways to build that are not combined with everything.
+func builds() []build {
+	var out []build
+	for _, compiler := range []string{"g++", "clang++"} {
+		for _, version := range []string{"4", "5"} {
+			for _, level := range []string{"0", "2"} {
+				for _, pie := range []string{"pie", "no-pie"} {
+					out = append(out, build{
+						name: fmt.Sprintf("%s-dwarf%s-O%s-%s", compiler, version, level, pie), compiler: compiler,
+						flags: []string{"-gdwarf-" + version, "-O" + level, "-f" + pie}, link: []string{"-" + pie},
+						short: oneStepFrom(compiler, version, level, pie),
+					})
+				}
+			}
+		}
+		out = append(out, specials(compiler)...)
+	}
+	return out
+}
+
+// wrongPerMille is how many names the demangler may get wrong: 99.9 % are right, but of clang's spelling of
+// std::enable_if it understands less. Lower this when github.com/ianlancetaylor/demangle does.
+func (b build) wrongPerMille() int {
+	if b.compiler == "clang++" {
+		return 20
+	}
+	return 1
+}
+
+// oneStepFrom says whether a case differs in at most one axis from g++ -gdwarf-5 -O2 -fpie.
+func oneStepFrom(compiler, version, level, pie string) bool {
+	steps := 0
+	for _, same := range []bool{compiler == "g++", version == "5", level == "2", pie == "pie"} {
+		if !same {
+			steps++
+		}
+	}
+	return steps <= 1
+}
+
+func specials(compiler string) []build {
+	gcc := compiler == "g++"
+	lto := []string{}
+	if !gcc {
+		lto = append(lto, "-fuse-ld=lld")
+	}
+	return []build{
+		{compiler + "-lto", compiler, []string{"-O2", "-flto"}, append(lto, "-flto", "-O2"), gcc},
+		{compiler + "-split-dwarf4", compiler, []string{"-O2", "-gdwarf-4", "-gsplit-dwarf"}, nil, gcc},
+		{compiler + "-split-dwarf5", compiler, []string{"-O2", "-gdwarf-5", "-gsplit-dwarf"}, nil, !gcc},
+		{compiler + "-dwarf2", compiler, []string{"-O2", "-gdwarf-2"}, nil, false},
+		{compiler + "-dwarf3", compiler, []string{"-O2", "-gdwarf-3"}, nil, gcc},
+		{compiler + "-dwarf64", compiler, []string{"-O2", "-gdwarf-5", "-gdwarf64"}, nil, !gcc},
+		{compiler + "-line-tables", compiler, []string{"-O2", "-g1"}, nil, false},
+		{
+			compiler + "-dropped", compiler, []string{"-O2", "-gdwarf-5", "-ffunction-sections"},
+			[]string{"-fuse-ld=lld", "-Wl,--gc-sections"}, gcc,
+		},
+	}
+}
+
+// TestMatrix compares every address of the program and its library with llvm-symbolizer.
+func TestMatrix(t *testing.T) {
+	for _, b := range builds() {
+		if !b.short && !full() {
+			continue
+		}
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			p := compile(t, b.compiler, b.flags, b.link)
+			for _, path := range []string{p.main, p.library} {
+				compareWithLLVM(t, path, textAddresses(t, path)).check(t, filepath.Base(path), b.wrongPerMille())
+			}
+		})
+	}
+}
+
+// encodings are the ways to store the debug information of a linked file. Each makes a file from another.
+var encodings = []struct {
+	name string
+	make func(t *testing.T, from, to string)
+}{
+	{"zlib", compressed("zlib", "debug_info")},
+	{"zlib-gnu", compressed("zlib-gnu", "zdebug_info")},
+	{"zstd", compressed("zstd", "debug_info")},
+	{"dwz", func(t *testing.T, from, to string) { run(t, "", "dwz", "-o", to, from) }},
+	{"dwz-multifile", func(t *testing.T, from, to string) {
+		// A file shares only what two files have: the second is a copy.
+		copyFile(t, from, to)
+		copyFile(t, from, to+".twin")
+		run(t, filepath.Dir(to), "dwz", "-m", "common.dwz", to, to+".twin")
+		require.FileExists(t, filepath.Join(filepath.Dir(to), "common.dwz"))
+	}},
+	{"debuglink", func(t *testing.T, from, to string) {
+		separate(t, from, to, filepath.Join(filepath.Dir(to), filepath.Base(to)+".debug"))
+	}},
+	{"debuglink-in-dot-debug", func(t *testing.T, from, to string) {
+		dir := filepath.Join(filepath.Dir(to), ".debug")
+		require.NoError(t, os.Mkdir(dir, 0o700))
+		separate(t, from, to, filepath.Join(dir, filepath.Base(to)+".debug"))
+	}},
+}
+
+func compressed(kind, section string) func(t *testing.T, from, to string) {
+	return func(t *testing.T, from, to string) {
+		run(t, "", "objcopy", "--compress-debug-sections="+kind, from, to)
+		require.Contains(t, run(t, "", "readelf", "-WS", to), section, "objcopy did not compress")
+	}
+}
+
+// separate moves the symbols and the debug information of a file to another.
+func separate(t *testing.T, from, to, debug string) {
+	run(t, "", "objcopy", "--only-keep-debug", from, debug)
+	run(t, "", "objcopy", "--strip-all", "--add-gnu-debuglink="+debug, from, to)
+}
+
+// TestEncodings: however the debug information is stored, the answers are those of the plain file, which TestMatrix
+// compares with llvm-symbolizer (which reads neither zstd nor dwz's common file, nor a debug file's symbols).
+func TestEncodings(t *testing.T) {
+	for _, b := range builds() {
+		if b.name != "g++-dwarf5-O2-pie" && (!full() || b.name != "clang++-dwarf4-O2-pie") {
+			continue
+		}
+		t.Run(b.name, func(t *testing.T) {
+			plain := compile(t, b.compiler, b.flags, b.link).main
+			addrs := textAddresses(t, plain)
+			want := locate(t, plain, addrs)
+			for _, e := range encodings {
+				t.Run(e.name, func(t *testing.T) {
+					to := filepath.Join(t.TempDir(), "program")
+					e.make(t, plain, to)
+					require.Equal(t, want, locate(t, to, addrs))
+				})
+			}
+		})
+	}
+}
+
+// TestStripped: without debug information the exported names are left, the rest has a reason and no name.
+func TestStripped(t *testing.T) {
+	library := copied(t, standard(t).library)
+	addrs := textAddresses(t, library)
+	named := locate(t, library, addrs)
+	run(t, "", "objcopy", "--strip-all", library)
+	exports := 0
+	for i, l := range locate(t, library, addrs) {
+		if !l.Named() {
+			require.Equal(t, ReasonNoFunction, l.Reason, "0x%x", addrs[i])
+			continue
+		}
+		exports++
+		require.Equal(t, SourceExports, l.Source)
+		require.Len(t, l.Frames, 1, "inlined functions are not exported")
+		before := named[i].Frames
+		require.Equal(t, before[len(before)-1].Function, l.Frames[0].Function, "0x%x", addrs[i])
+	}
+	require.NotZero(t, exports)
+	require.Less(t, exports, len(addrs), "static functions have no name left")
+}

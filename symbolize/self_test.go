@@ -1,0 +1,87 @@
+package symbolize
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// told is what a Go program's runtime says of one of its addresses.
+type told struct {
+	kind string
+	addr uint64
+	printed
+}
+
+// tellSelf builds testdata/self and runs it. Addresses are made those of the file.
+func tellSelf(t *testing.T) (path string, out []told) {
+	t.Helper()
+	dir, err := filepath.Abs("testdata/self")
+	require.NoError(t, err)
+	path = filepath.Join(t.TempDir(), "self")
+	run(t, dir, "go", "build", "-o", path, "main.go")
+	for line := range strings.Lines(run(t, "", path)) {
+		var e told
+		_, err := fmt.Sscan(line, &e.kind, (*hexadecimal)(&e.addr), &e.name, &e.file, &e.line)
+		require.NoError(t, err, "%q", line)
+		out = append(out, e)
+	}
+	require.Equal(t, "origin", out[0].kind)
+	bias := out[0].addr - symbolValue(t, path, "runtime.GC")
+	for i := range out {
+		out[i].addr -= bias
+	}
+	return path, out[1:]
+}
+
+// hexadecimal reads a number without 0x.
+type hexadecimal uint64
+
+func (h *hexadecimal) Scan(s fmt.ScanState, _ rune) error {
+	_, err := fmt.Fscanf(s, "%x", (*uint64)(h))
+	return err
+}
+
+// TestSelf: a Go program's debug information agrees with Go's runtime, functions and lines.
+func TestSelf(t *testing.T) {
+	path, all := tellSelf(t)
+	entries := 0
+	for _, e := range all {
+		if e.kind != "entry" {
+			continue
+		}
+		entries++
+		got := locate(t, path, []uint64{e.addr})[0]
+		require.True(t, got.Named(), "%s", e)
+		require.Equal(t, e.printed, outermost(&got))
+	}
+	require.Equal(t, 8, entries)
+}
+
+func outermost(l *Location) printed {
+	list := printLocation(l)
+	return list[len(list)-1]
+}
+
+// TestSelfReturnAddresses: the calls before return addresses have the frames, inlined ones included, that the
+// runtime's own unwinder gives.
+func TestSelfReturnAddresses(t *testing.T) {
+	path, all := tellSelf(t)
+	all = all[8:]
+	inlined := 0
+	for i := 0; i < len(all); {
+		require.Equal(t, "frame", all[i].kind)
+		l := locate(t, path, []uint64{all[i].addr - 1})[0]
+		// The runtime gives a return address of its own to each inlined call.
+		for _, got := range printLocation(&l) {
+			got.name = strings.TrimSuffix(got.name, ".abi0") // the linker's suffix for assembler code
+			require.Equal(t, all[i].printed, got)
+			i++
+		}
+		inlined += len(l.Frames) - 1
+	}
+	require.Equal(t, 3, inlined, "outer, middle and inner are inlined into main")
+}

@@ -1,0 +1,149 @@
+package symbolize
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
+)
+
+// TestStaleByBuildID: the file has another build ID than the one that was recorded.
+func TestStaleByBuildID(t *testing.T) {
+	path := relinked(t, "-Wl,--build-id=0xabcdef0123")
+	calls := callsOf(t, path)
+	for id, want := range map[string]Reason{"abcdef0123": ReasonNone, "1234": ReasonStale, "": ReasonNone} {
+		series := seriesOf(t, mapsOf(t, path, path, base), loadedAt(calls, base))
+		series.BuildIDs = map[string]string{path: id}
+		s := resolve(t, series, Options{})
+		require.Equal(t, want, s.Modules[0].Reason, "recorded %q", id)
+		for _, loc := range s.Stack(0) {
+			require.Equal(t, want, s.Locations[loc].Reason)
+			require.Equal(t, want == ReasonNone, s.Locations[loc].Named())
+		}
+		if want == ReasonStale {
+			require.ErrorContains(t, s.Modules[0].Err, path+": its build ID is abcdef0123, the one that was mapped has 1234")
+		}
+	}
+}
+
+// TestStaleBySegments: no segment of the file could have made the mapping.
+func TestStaleBySegments(t *testing.T) {
+	path := standard(t).main
+	for name, line := range map[string]string{
+		"mapping is too long":   "558123456000-558124456000 r-xp 00000000 fe:01 1 ",
+		"offset beyond the end": "558123456000-558123457000 r-xp 10000000 fe:01 1 ",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := resolve(t, seriesOf(t, []string{line + path}, []uint64{base + 0x100}), Options{})
+			require.Contains(t, []Reason{ReasonStale, ReasonNoSegment}, s.Locations[0].Reason)
+			require.Equal(t, ReasonStale, s.Modules[0].Reason)
+			require.ErrorContains(t, s.Modules[0].Err, "it was rebuilt or replaced")
+		})
+	}
+}
+
+// TestStaleByCalls: the addresses fall into the file's code, but no calls precede them: the program was rebuilt.
+func TestStaleByCalls(t *testing.T) {
+	path := standard(t).main
+	calls := callsOf(t, path)
+	for i := range calls {
+		calls[i].returns++ // behind no call
+	}
+	s := resolve(t, seriesOf(t, mapsOf(t, path, path, base), loadedAt(calls, base)), Options{})
+	m := s.Modules[0]
+	require.Equal(t, ReasonStale, m.Reason)
+	require.True(t, m.Suspect())
+	require.ErrorContains(t, m.Err, "return addresses follow a call: it was rebuilt or replaced")
+	for _, id := range s.Stack(0) {
+		require.False(t, s.Locations[id].Named())
+	}
+}
+
+// TestSuspectFiles: a few addresses that follow no call are no proof, but are counted.
+func TestSuspectFiles(t *testing.T) {
+	path := standard(t).main
+	calls := callsOf(t, path)[:20]
+	for i := range 4 {
+		calls[i].returns++
+	}
+	s := resolve(t, seriesOf(t, mapsOf(t, path, path, base), loadedAt(calls, base)), Options{})
+	m := s.Modules[0]
+	require.Equal(t, ReasonNone, m.Reason)
+	require.Equal(t, 20, m.CallsChecked)
+	require.Equal(t, 16, m.CallsFound)
+	require.True(t, m.Suspect())
+}
+
+// TestEndsInCallX86: every call that objdump sees in real programs is recognised.
+func TestEndsInCallX86(t *testing.T) {
+	for _, path := range []string{standard(t).main, "/usr/bin/python3.11", "/usr/lib/x86_64-linux-gnu/libc.so.6"} {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			if _, err := os.Stat(path); err != nil {
+				absent(t, err.Error())
+			}
+			file, err := elffile.Open(path)
+			require.NoError(t, err)
+			defer file.Close()
+			returns := map[uint64]bool{}
+			for _, c := range callsOf(t, path) {
+				returns[c.returns] = true
+				found, known := endsInCall(file, c.returns)
+				require.True(t, known)
+				require.True(t, found, "%s, which returns to 0x%x", c.text, c.returns)
+			}
+			reportFalseCalls(t, file, textAddresses(t, path), returns)
+		})
+	}
+}
+
+// reportFalseCalls: an address behind no call rarely looks like one. What does are the ends of longer instructions
+// that happen to hold E8 or FF; a stale file's addresses are beyond any doubt at half of them.
+func reportFalseCalls(t *testing.T, file *elffile.File, text []uint64, returns map[uint64]bool) {
+	t.Helper()
+	random := rand.New(rand.NewPCG(3, 3))
+	tried, wrong := 0, 0
+	for range 20_000 {
+		a := text[random.IntN(len(text))]
+		found, known := endsInCall(file, a)
+		if !known || returns[a] {
+			continue
+		}
+		tried++
+		if found {
+			wrong++
+		}
+	}
+	t.Logf("%.2f %% of %d random addresses that follow no call look as if they did", 100*float64(wrong)/float64(tried), tried)
+	require.Less(t, wrong*10, tried)
+}
+
+func TestEndsInCallForms(t *testing.T) {
+	for name, c := range map[string]struct {
+		bytes []byte
+		want  bool
+	}{
+		"call rel32":                 {[]byte{0, 0, 0xe8, 1, 2, 3, 4}, true},
+		"call rax":                   {[]byte{0, 0, 0, 0, 0, 0xff, 0xd0}, true},
+		"call r11":                   {[]byte{0, 0, 0, 0, 0x41, 0xff, 0xd3}, true},
+		"call [rax]":                 {[]byte{0, 0, 0, 0, 0, 0xff, 0x10}, true},
+		"call [rax+8]":               {[]byte{0, 0, 0, 0, 0xff, 0x50, 8}, true},
+		"call [rip+disp32]":          {[]byte{0, 0xff, 0x15, 1, 2, 3, 4}[:7], true},
+		"call [rax+disp32]":          {[]byte{0, 0xff, 0x90, 1, 2, 3, 4}, true},
+		"call [rsp+disp8]":           {[]byte{0, 0, 0, 0xff, 0x54, 0x24, 8}, true},
+		"call [rax*8+disp32]":        {[]byte{0xff, 0x14, 0xc5, 1, 2, 3, 4}, true},
+		"call [rsp+disp32]":          {[]byte{0xff, 0x94, 0x24, 1, 2, 3, 4}, true},
+		"jmp [rax]":                  {[]byte{0, 0, 0, 0, 0, 0xff, 0x20}, false},
+		"jmp rel32":                  {[]byte{0, 0, 0xe9, 1, 2, 3, 4}, false},
+		"nop":                        {[]byte{0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90}, false},
+		"ff /2 whose form is longer": {[]byte{0, 0, 0, 0, 0, 0xff, 0x90}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Len(t, c.bytes, 7)
+			require.Equal(t, c.want, endsInCallX86(c.bytes))
+		})
+	}
+}
