@@ -141,7 +141,7 @@ func TestPprofChoosesASnapshotOfAMergedProfile(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "merged.pb.gz")
 	require.NoError(t, convert.WriteFile(path, m.Encode()))
-	one := pprof(t, tool, "-top", "-unit=b", "-tagfocus=snapshot=leaky.0024", path)
+	one := pprof(t, tool, "-top", "-unit=b", "-nodefraction=0", "-nodecount=100000", "-tagfocus=snapshot=leaky.0024", path)
 	require.Contains(t, one, "22610376B", "the size of snapshot 24")
 	rooted := pprof(t, tool, "-traces", "-tagroot=snapshot", path)
 	require.Contains(t, rooted, "0024")

@@ -1,8 +1,8 @@
 // The program that convert.sh records: a pretended shop of many units, each with container templates of
 // its own, so that its debug information is large and its live memory stands on thousands of call paths.
 //
-// It is compiled once per unit with -DUNIT=k, and once without for main(). A request runs down a binary tree of
-// template functions (Stage) to one of the unit's shelves, and every shelf keeps what it is given. The
+// It is compiled once per unit with -DUNIT=k -DLEVELS=l -DLAYERS=m, and once without UNIT for main(). A request
+// runs down a binary tree of template functions (Stage) to one of the unit's shelves, which keeps what it is given. The
 // helpers of a shelf are inlined, and std::function stands between the stages, as in programs of this kind.
 #include <algorithm>
 #include <array>
@@ -37,7 +37,6 @@ struct Service {
   virtual std::size_t online(const Request& r) = 0;
   virtual std::size_t retry(const Request& r) = 0;
   virtual std::size_t batch(const std::vector<Request>& rs) = 0;
-  virtual std::size_t import(const std::vector<Request>& rs) = 0;
 };
 
 std::vector<std::unique_ptr<Service>>& services();
@@ -51,7 +50,7 @@ std::vector<std::unique_ptr<Service>>& services();
 
 namespace shop::JOIN(unit, UNIT) {
 
-enum Route { Online, Retry, Batch, Import, Routes };
+enum Route { Online, Retry, Batch, Routes };
 
 template <int N>
 struct Item {
@@ -66,7 +65,6 @@ class Shelf {
   std::map<std::string, std::unique_ptr<Item<N>>> index_;
   std::unordered_map<std::uint64_t, std::list<Item<N>>> buckets_;
   std::deque<std::pair<std::string, Item<N>>> log_;
-  std::vector<std::shared_ptr<const Item<N>>> shared_;
 
   static Item<N> make(const Request& r) { return Item<N>{r.id * (N + 1), {}}; }
 
@@ -87,14 +85,10 @@ class Shelf {
     log_.emplace_back("a note on the request of " + r.customer, make(r));
     return log_.size();
   }
-  std::size_t share(const Request& r) {
-    shared_.push_back(std::make_shared<const Item<N>>(make(r)));
-    return shared_.size();
-  }
 
  public:
   NOINLINE std::size_t put(const Request& r) {
-    return append(r) + file(r) + spread(r) + note(r) + share(r);
+    return append(r) + file(r) + spread(r) + note(r);
   }
 };
 
@@ -144,10 +138,9 @@ class Unit : public Service {
       return sum + Layer<Depth>::handle(route, r);
     });
   }
-  std::size_t online(const Request& r) override { return Layer<8>::handle(Online, r) + UNIT; }
-  std::size_t retry(const Request& r) override { return Layer<7>::handle(Retry, r) + UNIT; }
-  std::size_t batch(const std::vector<Request>& rs) override { return each<6>(Batch, rs); }
-  std::size_t import(const std::vector<Request>& rs) override { return each<5>(Import, rs); }
+  std::size_t online(const Request& r) override { return Layer<LAYERS>::handle(Online, r) + UNIT; }
+  std::size_t retry(const Request& r) override { return Layer<LAYERS - 1>::handle(Retry, r) + UNIT; }
+  std::size_t batch(const std::vector<Request>& rs) override { return each<LAYERS - 2>(Batch, rs); }
 };
 
 static const bool registered = (services().push_back(std::make_unique<Unit>()), true);
@@ -173,7 +166,7 @@ NOINLINE static std::size_t serve(std::uint64_t round) {
 NOINLINE static std::size_t work_off(std::uint64_t round) {
   const std::vector<Request> orders = {{2 * round, "a wholesale customer"}, {2 * round + 1, "another customer"}};
   std::size_t n = 0;
-  for (auto& s : services()) n += s->batch(orders) + s->import(orders);
+  for (auto& s : services()) n += s->batch(orders);
   return n;
 }
 
