@@ -28,7 +28,7 @@ test: deps ## every test, one case per axis; with the race detector where a C co
 
 .PHONY: test-full
 test-full: deps ## everything: whole matrices, large binaries, repetitions (long); the output is kept in docs/test-full.txt
-	HEAPLAPSE_FULL=1 scripts/test.sh -v 2>&1 | scripts/summary.sh | tee docs/test-full.txt
+	HEAPLAPSE_FULL=1 RACE=off scripts/test.sh -v 2>&1 | scripts/summary.sh | tee docs/test-full.txt
 
 .PHONY: lint
 lint: ## gofmt, go vet, golangci-lint with the rules of the arrows between packages

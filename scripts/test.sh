@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
 # Runs the tests. The race detector needs cgo and a C compiler; without one the tests run plain.
+# RACE=off leaves it out: a full run is long enough, and `make test` has it.
 # Usage: test.sh [go test flags]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 race=()
-if command -v gcc >/dev/null && [ "$(go env GOARCH)" = amd64 ]; then
+if [ "${RACE:-}" = off ]; then
+	:
+elif command -v gcc >/dev/null && [ "$(go env GOARCH)" = amd64 ]; then
 	race=(-race)
 	export CGO_ENABLED=1
 else

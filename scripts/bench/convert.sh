@@ -1,0 +1,242 @@
+#!/usr/bin/env bash
+# Measures the conversion of a directory of snapshots against a loop of google/pprof's `pprof -proto`: 1,000 real
+# snapshots of 1 MiB (with other counts) of a C++ program with some 30 MB of debug information.
+#
+# Usage: scripts/bench/convert.sh [WORKDIR]
+#
+# All files go to WORKDIR, which is kept, and whose program and snapshots are used again if they are there;
+# without it, to a temporary directory, which is removed. It needs 2 GB there and, besides Go: g++, python3,
+# llvm-symbolizer, GNU time, libtcmalloc.so.4 (Debian: g++ python3 llvm time libgoogle-perftools4).
+#
+# Environment, with the defaults: UNITS=20 LEVELS=2 LAYERS=11 (the program: see shop.cc), SECONDS_RUN=8 (how long it
+# is recorded), SNAPSHOTS=1000, LOOP=20 (how many of them pprof converts), ROUNDS=2, TCMALLOC=libtcmalloc.so.4
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+repo=$(cd "$here/../.." && pwd)
+units=${UNITS:-20} levels=${LEVELS:-2} layers=${LAYERS:-11} seconds=${SECONDS_RUN:-8}
+snapshots=${SNAPSHOTS:-1000} loop=${LOOP:-20} rounds=${ROUNDS:-2} tcmalloc=${TCMALLOC:-libtcmalloc.so.4}
+
+say() { printf '%s\n' "$*" >&2; }
+die() {
+	say "convert.sh: $*"
+	exit 1
+}
+
+for tool in go g++ make python3 llvm-symbolizer size; do
+	command -v "$tool" >/dev/null || die "$tool is missing"
+done
+gnutime=$(type -P time) || die "GNU time is missing"
+
+if [ $# -gt 0 ]; then
+	mkdir -p "$1"
+	work=$(cd "$1" && pwd)
+else
+	work=$(mktemp -d)
+	trap 'rm -rf "$work"' EXIT
+fi
+program=$work/shop
+# Every run writes to a directory of its own: creating files just after others were removed takes longer.
+out=$(mktemp -d "$work/out.XXXXXX")
+[ $# -eq 0 ] || trap 'rm -rf "$out"' EXIT
+
+# --- the program ---
+
+# build_program compiles the units, as many at once as there are CPUs, and links them.
+build_program() {
+	say "compiling $units units"
+	local flags="-std=c++17 -O2 -g -DLEVELS=$levels -DLAYERS=$layers" obj=$work/obj
+	mkdir -p "$obj"
+	# shellcheck disable=SC2086 # flags are words
+	seq 1 "$units" | xargs -P "$(nproc)" -I{} g++ $flags -DUNIT={} -c "$here/shop.cc" -o "$obj/unit{}.o"
+	# shellcheck disable=SC2086
+	g++ $flags -c "$here/shop.cc" -o "$obj/main.o"
+	g++ "$obj"/*.o -pthread -o "$program.new"
+	mv "$program.new" "$program"
+	rm -rf "$obj"
+}
+
+# debug_bytes is the size of a file's debug sections.
+debug_bytes() { size -A "$1" | awk '/^\.debug_/ {n += $2} END {print n + 0}'; }
+
+# --- the snapshots ---
+
+# record runs the program and keeps the dumps that are within a tenth of the largest one, which leaves out the first ones.
+record() {
+	say "recording $seconds seconds"
+	rm -rf "$work/real"
+	mkdir "$work/real"
+	LD_PRELOAD=$tcmalloc HEAPPROFILE=$work/real/shop HEAP_PROFILE_TIME_INTERVAL=1 HEAP_PROFILE_INUSE_INTERVAL=0 \
+		HEAP_PROFILE_ALLOCATION_INTERVAL=0 "$program" "$seconds" >/dev/null 2>"$work/real/stderr.txt" || die "$(cat "$work/real/stderr.txt")"
+	local largest f
+	largest=$(find "$work/real" -name '*.heap' -size +0 -printf '%s\n' | sort -n | tail -n 1)
+	for f in "$work"/real/*.heap; do
+		[ "$(stat -c %s "$f")" -ge $((largest * 9 / 10)) ] || rm "$f"
+	done
+}
+
+# multiply makes a long series of the dumps: the counts of a stack grow at a rate of its own, the size of its objects stays;
+# stacks and mappings are those of the dump. Rows are sorted again as the allocator sorts them, and the header's totals
+# follow. Snapshots are 10 seconds apart by their times of modification.
+multiply() {
+	say "making $snapshots snapshots"
+	rm -rf "$work/series"
+	mkdir "$work/series"
+	python3 - "$work/series" "$snapshots" "$work"/real/*.heap <<-'PYTHON'
+		import os, re, sys, zlib
+
+		out, n, dumps = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
+		ROW = re.compile(r"\s*(\d+):\s*(\d+) \[\s*(\d+):\s*(\d+)\] @ ?(.*)")
+
+		def parse(path):
+		    head, _, maps = open(path).read().partition("\nMAPPED_LIBRARIES:")
+		    header, *rows = head.rstrip("\n").split("\n")
+		    total = re.match(r"heap profile:\s*(\d+):\s*(\d+) \[\s*(\d+):\s*(\d+)\] @ heapprofile$", header)
+		    parsed = []
+		    for row in rows:
+		        m = ROW.fullmatch(row)
+		        if m is None:
+		            return None
+		        counts = tuple(map(int, m.groups()[:4]))
+		        parsed.append((counts, m[5], zlib.crc32(m[5].encode()) % 7))
+		    total = tuple(map(int, total.groups()))
+		    whole = total == tuple(sum(r[0][i] for r in parsed) for i in range(4))
+		    return (total, parsed, maps) if whole else None
+
+		# What the allocator cut at 1 MiB is left out: google/pprof refuses a cut number.
+		real = [p for p in map(parse, dumps) if p]
+		if not real:
+		    sys.exit("all dumps are cut: make the program smaller (UNITS, LAYERS)")
+		start = os.path.getmtime(dumps[0])
+		for i in range(n):
+		    header, rows, maps = real[i * len(real) // n]
+		    total, new = list(header), []
+		    for counts, stack, rate in rows:
+		        more = rate * i // 100
+		        if counts[0] == 0:
+		            more = 0
+		        size = counts[1] // counts[0] if counts[0] else 0
+		        delta = (more, more * size, more, more * size)
+		        total = [a + b for a, b in zip(total, delta)]
+		        new.append((tuple(a + b for a, b in zip(counts, delta)), stack))
+		    new.sort(key=lambda r: -r[0][1])
+		    path = os.path.join(out, f"p.{i + 1:04d}.heap")
+		    with open(path, "w") as f:
+		        f.write("heap profile: %6d: %8d [%6d: %8d] @ heapprofile\n" % tuple(total))
+		        f.writelines("%6d: %8d [%6d: %8d] @ %s\n" % (*counts, stack) for counts, stack in new)
+		        f.write("\nMAPPED_LIBRARIES:" + maps)
+		    os.utime(path, (start + 10 * i, start + 10 * i))
+	PYTHON
+}
+
+# --- the tools ---
+
+# build_tools builds both at the versions of this checkout. google/pprof is built in a module of its own where the
+# checkout's go.mod lacks what its command needs.
+build_tools() {
+	make -s -C "$repo" build
+	cp "$repo/bin/heaplapse" "$work/heaplapse"
+	pprof_version=$(cd "$repo" && go list -m -f '{{.Version}}' github.com/google/pprof)
+	export CGO_ENABLED=0
+	(cd "$repo" && go build -mod=readonly -o "$work/pprof" github.com/google/pprof 2>/dev/null) && return
+	rm -rf "$work/module"
+	mkdir "$work/module"
+	(cd "$work/module" && go mod init bench && go get "github.com/google/pprof@$pprof_version" &&
+		go build -o "$work/pprof" github.com/google/pprof) 2>"$work/module/log.txt" || die "$(cat "$work/module/log.txt")"
+}
+
+# --- the race ---
+
+# loop_pprof OUTDIR converts some snapshots, spread over the series, one by one.
+loop_pprof() {
+	local i f
+	mkdir "$1"
+	for ((i = 0; i < loop; i++)); do
+		f=$(printf 'p.%04d' $((i * snapshots / loop + 1)))
+		"$work/pprof" -proto -output="$1/$f.pb.gz" "$program" "$work/series/$f.heap" >/dev/null
+	done
+}
+
+# timed NAME ROUND COUNT COMMAND...: runs a command and adds a line to the results: name, round, snapshots, load before,
+# wall, CPU, peak memory of the largest process in KB.
+timed() {
+	local name=$1 round=$2 count=$3 load
+	shift 3
+	read -r load _ </proc/loadavg
+	say "$name, round $round"
+	"$gnutime" -f '%e %U %S %M' -o "$work/time.txt" "$@" >/dev/null 2>"$work/$name.log" || die "$name failed: $(tail -n 5 "$work/$name.log")"
+	awk -v n="$name" -v r="$round" -v c="$count" -v l="$load" '{print n, r, c, l, $1, $2 + $3, $4}' "$work/time.txt" >>"$work/results.txt"
+}
+
+race() {
+	local round
+	export work program loop snapshots
+	export PPROF_TMPDIR=$work/tmp
+	export -f loop_pprof
+	: >"$work/results.txt"
+	cat "$work"/series/*.heap >/dev/null # into the page cache
+	for ((round = 1; round <= rounds; round++)); do
+		# shellcheck disable=SC2016 # expanded by the inner shell
+		timed pprof "$round" "$loop" bash -euo pipefail -c 'loop_pprof "$1"' loop "$out/pprof.$round"
+		timed heaplapse "$round" "$snapshots" "$work/heaplapse" convert "$work/series" -o "$out/heaplapse.$round"
+	done
+}
+
+table() {
+	awk '
+		BEGIN {
+			row = "%-10s %5s %9s %6s %9s %9s %14s %14s %9s\n"
+			printf row, "tool", "round", "snapshots", "load", "wall s", "CPU s", "wall/snapshot", "CPU/snapshot", "peak MiB"
+		}
+		{
+			printf row, $1, $2, $3, $4, sprintf("%.2f", $5), sprintf("%.2f", $6), sprintf("%.5f s", $5 / $3), sprintf("%.5f s", $6 / $3), sprintf("%.0f", $7 / 1024)
+			wall[$1, $2] = $5 / $3; cpu[$1, $2] = $6 / $3; rounds = $2
+		}
+		END {
+			for (r = 1; r <= rounds; r++)
+				printf "round %d: pprof needs %.0f times the wall time and %.0f times the CPU time per snapshot\n", r,
+					wall["pprof", r] / wall["heaplapse", r], cpu["pprof", r] / cpu["heaplapse", r]
+		}' "$work/results.txt"
+}
+
+# --- the check ---
+
+# raw_total FILE is the sum of inuse_space over the samples of a profile.
+raw_total() {
+	"$work/pprof" -raw "$1" 2>/dev/null | awk '
+		/^Samples:/ {samples = 1; next}
+		/^Locations/ {samples = 0}
+		samples && /inuse_space/ {for (i = 1; i <= NF; i++) if ($i ~ /^inuse_space/) column = i; next}
+		samples && /^ *-?[0-9]+/ && !/:\[/ {sub(":", " "); n += $column}
+		END {printf "%.0f\n", n}'
+}
+
+# raw_lines FILE is the number of lines of the program's source that name a function.
+raw_lines() {
+	"$work/pprof" -raw "$1" 2>/dev/null | awk '/shop::.*shop\.cc:[1-9]/ {n++} END {print n + 0}'
+}
+
+check() {
+	local name theirs ours header their_file our_file
+	for name in p.0001 "$(printf 'p.%04d' $(((loop - 1) * snapshots / loop + 1)))"; do
+		their_file=$out/pprof.1/$name.pb.gz our_file=$out/heaplapse.1/$name.pb.gz
+		header=$(awk 'NR == 1 {gsub(/[:\[\]]/, " "); print $4}' "$work/series/$name.heap")
+		theirs=$(raw_total "$their_file") ours=$(raw_total "$our_file")
+		echo "$name: inuse_space: header $header, pprof $theirs, heaplapse $ours;" \
+			"lines in the program's functions: pprof $(raw_lines "$their_file"), heaplapse $(raw_lines "$our_file")"
+		[[ $theirs = "$ours" && $ours = "$header" ]] || die "$name: the totals differ"
+		[ "$(raw_lines "$our_file")" -gt 0 ] || die "$name: heaplapse names no functions with lines"
+	done
+	[ "$(find "$out/heaplapse.1" -name '*.pb.gz' | wc -l)" = "$snapshots" ] || die "heaplapse did not write $snapshots files"
+}
+
+[ -x "$program" ] || build_program
+compgen -G "$work/real/*.heap" >/dev/null || record
+[ "$(find "$work/series" -name '*.heap' 2>/dev/null | wc -l)" = "$snapshots" ] || multiply
+build_tools
+race
+first=$work/series/p.0001.heap
+echo "program: $units units, $(($(debug_bytes "$program") / 1000000)) MB of debug sections; $(find "$work/real" -name "*.heap" | wc -l) real dumps"
+echo "snapshots: $snapshots of $(stat -c %s "$first") bytes, $(grep -c ' @ 0x' "$first") stacks of $(awk '/ @ 0x/ {sub(/.*@ /, ""); n += NF; r++} END {printf "%.1f", n / r}' "$first") addresses"
+echo "google/pprof $pprof_version, $(llvm-symbolizer --version | awk '/LLVM version/ {print "llvm-symbolizer", $NF}'), $(go version), $(nproc) CPUs"
+table
+check
