@@ -17,6 +17,27 @@ type packer struct {
 	head []byte // gzip header and the compressed tables, up to a flush
 	crc  uint32 // of the tables
 	err  error
+	pool sync.Pool // of *deflater
+}
+
+// deflater is a compressor and its output, kept from file to file: both are large.
+type deflater struct {
+	buf bytes.Buffer
+	z   *flate.Writer
+}
+
+func (p *packer) deflater() (*deflater, error) {
+	d, ok := p.pool.Get().(*deflater)
+	if !ok {
+		z, err := flate.NewWriter(nil, compressionLevel)
+		if err != nil {
+			return nil, err
+		}
+		d = &deflater{z: z}
+	}
+	d.buf.Reset()
+	d.z.Reset(&d.buf)
+	return d, nil
 }
 
 // compressionLevel is the fastest: profiles are large and short-lived.
@@ -47,22 +68,26 @@ func (e Encoded) WriteTo(w io.Writer) (int64, error) {
 	if err := p.prepare(e.tables.encoded); err != nil {
 		return 0, err
 	}
-	var b bytes.Buffer
-	b.Write(p.head)
-	z, err := flate.NewWriter(&b, compressionLevel)
-	if err == nil {
-		_, err = z.Write(e.own)
-	}
-	if err == nil {
-		err = z.Close()
-	}
+	d, err := p.deflater()
 	if err != nil {
+		return 0, err
+	}
+	defer p.pool.Put(d)
+	if _, err := d.z.Write(e.own); err != nil {
+		return 0, err
+	}
+	if err := d.z.Close(); err != nil {
 		return 0, err
 	}
 	trailer := binary.LittleEndian.AppendUint32(nil, crc32.Update(p.crc, crc32.IEEETable, e.own))
 	trailer = binary.LittleEndian.AppendUint32(trailer, uint32(len(e.tables.encoded)+len(e.own)))
-	b.Write(trailer)
-	return b.WriteTo(w)
+	d.buf.Write(trailer)
+	n, err := w.Write(p.head)
+	if err != nil {
+		return int64(n), err
+	}
+	m, err := d.buf.WriteTo(w)
+	return int64(n) + m, err
 }
 
 // Bytes is the profile uncompressed.
