@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -90,16 +91,21 @@ var callLine = regexp.MustCompile(`^ *([0-9a-f]+):\t((?:[0-9a-f]{2} )+) *\t((?:(
 // callsOf are the calls in a file's .text.
 func callsOf(t testing.TB, path string) (calls []call) {
 	t.Helper()
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the calls of this machine are not known to the test")
+	}
 	cmd := exec.Command(need(t, "objdump"), "-d", "-j", ".text", "-w", path)
 	out, err := cmd.Output()
 	require.NoError(t, err)
 	for line := range strings.Lines(string(out)) {
+		if !strings.Contains(line, "call") {
+			continue
+		}
 		m := callLine.FindStringSubmatch(strings.TrimRight(line, "\n"))
 		if m == nil {
 			continue
 		}
-		at, err := strconv.ParseUint(m[1], 16, 64)
-		require.NoError(t, err)
+		at, _ := strconv.ParseUint(m[1], 16, 64)
 		calls = append(calls, call{at + uint64(len(strings.Fields(m[2]))), m[2] + m[3]})
 	}
 	require.NotEmpty(t, calls)
