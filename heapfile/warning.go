@@ -63,7 +63,6 @@ const (
 	WarnEmptyStack                          // rows without any address
 	WarnDepthLimit                          // stacks cut at the writer's depth limit
 	WarnLongLine                            // a line beyond the cap was cut
-	WarnUnknownSection                      // text after the rows that is not understood
 	WarnRestart                             // the process restarted within the series
 	WarnLeftover                            // an earlier run's files lie behind those of a later one
 	WarnFork                                // forked processes overwrote one another's files
@@ -72,15 +71,14 @@ const (
 	WarnMixed                               // periods, formats or versions differ within the series
 	WarnManyProcesses                       // other processes' snapshots were left out
 	WarnClock                               // times are not known
-	WarnFewSnapshots                        // too few to judge growth
 	WarnSidecar                             // the recorder's manifest could not be used
 )
 
 var warningNames = [...]string{
 	"malformed-row", "malformed-mapping", "writer-warning", "negative-count", "zero-objects",
 	"header-mismatch", "cut", "partial", "no-mappings", "empty-stack", "depth-limit", "long-line",
-	"unknown-section", "restart", "leftover", "fork", "missing-number", "high-water", "mixed", "many-processes",
-	"clock", "few-snapshots", "sidecar",
+	"restart", "leftover", "fork", "missing-number", "high-water", "mixed", "many-processes",
+	"clock", "sidecar",
 }
 
 // String is the stable name used in JSON, e.g. "malformed-row".
@@ -119,7 +117,7 @@ func (w Warning) Error() string {
 // data: `--strict` does not turn it into an error.
 func (w Warning) Harmless() bool {
 	switch w.Kind {
-	case WarnDepthLimit, WarnHighWater, WarnManyProcesses, WarnClock, WarnFewSnapshots, WarnEmptyStack:
+	case WarnDepthLimit, WarnHighWater, WarnManyProcesses, WarnClock, WarnEmptyStack:
 		return true
 	}
 	return false
