@@ -5,4 +5,4 @@ set -euo pipefail
 date -u +'make test-full, %Y-%m-%d'
 go version | sed 's/go version //'
 echo
-grep -aE '^(---|    ---|ok|FAIL|PASS|panic|builds)|_test.go:[0-9]+:' || true
+grep -aE '^(---|ok|FAIL|PASS|panic|builds)|_test.go:[0-9]+:|^ +--- FAIL' | sed -E 's#/[^ ]*/pkg/mod/#MODCACHE/#g' || true
