@@ -25,6 +25,9 @@ func WriteFile(path string, content io.WriterTo) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return writeInto(path, content)
 	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target // a link stays one
+	}
 	return replace(path, content)
 }
 

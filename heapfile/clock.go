@@ -76,7 +76,7 @@ func timesOf(heads []*Snapshot, get func(*Snapshot) time.Time) []time.Time {
 	return times
 }
 
-// plausible accepts times that exist, rise strictly within each process image, and lie further
+// plausible accepts times that exist, rise within each process image but for a few of the same tick, and lie further
 // apart than copies of the files would: a copy, a checkout or an unpacked archive gives each file a
 // new time within milliseconds of the one before.
 func plausible(times []time.Time, heads []*Snapshot) bool {
@@ -85,13 +85,17 @@ func plausible(times []time.Time, heads []*Snapshot) bool {
 		return false
 	}
 	steps := make([]time.Duration, 0, len(times))
+	ties := 0
 	for i := 1; i < len(times); i++ {
 		step := times[i].Sub(times[i-1])
 		if heads[i].Epoch != heads[i-1].Epoch && !times[i].IsZero() {
 			continue
 		}
-		if step <= 0 {
+		if step < 0 {
 			return false
+		}
+		if step == 0 {
+			ties++
 		}
 		steps = append(steps, step)
 	}
@@ -99,7 +103,7 @@ func plausible(times []time.Time, heads []*Snapshot) bool {
 		return true
 	}
 	slices.Sort(steps)
-	return steps[len(steps)/2] >= copied
+	return 5*ties <= len(steps) && steps[len(steps)/2] >= copied
 }
 
 func elapsed(times []time.Time) []float64 {

@@ -163,7 +163,7 @@ func (s *Series) warnClock() {
 	}
 	switch s.Clock.Source {
 	case ClockAllocated:
-		s.warnf(WarnClock, "times are not known (file times were lost in copying); growth is measured per byte allocated")
+		s.warnf(WarnClock, "times are not known (those of the files are a copy's, equal or out of order); growth is measured per byte allocated")
 	case ClockIndex:
 		s.warnf(WarnClock, "times are not known; growth is measured per snapshot")
 	}

@@ -165,7 +165,7 @@ func (g *Growth) row(p *printer, rank int, s *diff.GrowthSite, factor float64) {
 	}
 	site, where := g.describe(stack, s.Blame)
 	p.linef("%3d  %-14s %10s %12s %10s  %s  %s  %s", rank, label, signed(float64(s.Gained)), signed(s.Slope*factor),
-		Bytes(g.now(s)), sparkline(s.Bytes, s.Visible, sparkWidth), clip(site, 90), where)
+		Bytes(g.now(s)), g.trend(s), clip(site, 90), where)
 	g.under(p, s, stack)
 }
 
@@ -192,6 +192,12 @@ func (g *Growth) calledBy(stack []symbolize.LocationID, position int) string {
 		}
 	}
 	return ""
+}
+
+// trend draws the judged snapshots.
+func (g *Growth) trend(s *diff.GrowthSite) string {
+	from, to := g.Result.First, g.Result.Last+1
+	return pad(sparkline(s.Bytes[from:to], s.Visible[from:to], sparkWidth), min(sparkWidth, len(g.Series.Heads)))
 }
 
 // under writes the lines below a site: who calls it, and what would name it.

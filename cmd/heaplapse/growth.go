@@ -83,7 +83,7 @@ func (a *app) judge(failOn string, r *diff.GrowthResult) {
 			return
 		}
 	}
-	if r.Last-r.First+1 < trend.MinPoints {
+	if r.Verdict == diff.VerdictUndecided {
 		a.status = exitFailure
 		a.complain(fmt.Errorf("no verdict: %s", r.Why))
 	}
