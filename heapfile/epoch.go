@@ -129,7 +129,7 @@ func compareMappings(known, maps []Mapping) (added []Mapping, gone map[Mapping]b
 	for _, m := range known {
 		seen[m] = true
 	}
-	reach := limitsSoFar(known)
+	reach := LimitsSoFar(known)
 	for _, m := range maps {
 		if !m.Executable() || seen[m] || m.Limit == m.Start {
 			continue
@@ -148,8 +148,9 @@ func compareMappings(known, maps []Mapping) (added []Mapping, gone map[Mapping]b
 	return added, gone
 }
 
-// limitsSoFar gives for each mapping the highest limit up to and including it.
-func limitsSoFar(sorted []Mapping) []Addr {
+// LimitsSoFar gives for each mapping of a list sorted by start the highest limit up to and including it: a search for the
+// mappings that hold an address may stop where it is passed.
+func LimitsSoFar(sorted []Mapping) []Addr {
 	reach := make([]Addr, len(sorted))
 	var highest Addr
 	for i, m := range sorted {

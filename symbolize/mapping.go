@@ -23,7 +23,7 @@ const maxNested = 64
 func (f *mappingFinder) find(space heapfile.Space, mappings []heapfile.Mapping, a heapfile.Addr) (*heapfile.Mapping, int) {
 	reach, ok := f.reach[space]
 	if !ok {
-		reach = limits(mappings)
+		reach = heapfile.LimitsSoFar(mappings)
 		if f.reach == nil {
 			f.reach = map[heapfile.Space][]heapfile.Addr{}
 		}
@@ -51,16 +51,6 @@ func (f *mappingFinder) find(space heapfile.Space, mappings []heapfile.Mapping, 
 		return nil, -1
 	}
 	return &mappings[best], best
-}
-
-func limits(mappings []heapfile.Mapping) []heapfile.Addr {
-	out := make([]heapfile.Addr, len(mappings))
-	var highest heapfile.Addr
-	for i, m := range mappings {
-		highest = max(highest, m.Limit)
-		out[i] = highest
-	}
-	return out
 }
 
 // isLibrary recognises shared libraries by name: libc.so.6, _ctypes.cpython-311-x86_64-linux-gnu.so.

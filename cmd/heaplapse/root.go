@@ -38,9 +38,6 @@ type app struct {
 	status int // of a run that gave its result
 }
 
-// errQuiet ends a command with status 2 when the reason was printed already.
-var errQuiet = errors.New("")
-
 // run is the whole program but for os.Exit.
 func run(ctx context.Context, args []string, s streams) int {
 	a := &app{streams: s}
@@ -50,9 +47,7 @@ func run(ctx context.Context, args []string, s streams) int {
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	if err := root.ExecuteContext(ctx); err != nil {
-		if !errors.Is(err, errQuiet) {
-			a.complain(err)
-		}
+		a.complain(err)
 		return exitFailure
 	}
 	return a.status

@@ -3,23 +3,20 @@ package dwarf
 type tag uint16
 
 const (
-	tagSkeletonUnit    tag = 0x4a
-	tagClass           tag = 0x02
-	tagEnum            tag = 0x04
-	tagStruct          tag = 0x13
-	tagUnion           tag = 0x17
-	tagInlined         tag = 0x1d
-	tagSubprogram      tag = 0x2e
-	tagNamespace       tag = 0x39
-	tagInterface       tag = 0x38
-	tagCompileUnit     tag = 0x11
-	tagPartialUnit     tag = 0x3c
-	tagTypeUnit        tag = 0x41
-	tagLexicalBlock    tag = 0x0b
-	tagModule          tag = 0x1e
-	tagCallSite        tag = 0x48
-	tagGNUCallSite     tag = 0x4109
-	tagFormalParameter tag = 0x05
+	tagSkeletonUnit tag = 0x4a
+	tagClass        tag = 0x02
+	tagEnum         tag = 0x04
+	tagStruct       tag = 0x13
+	tagUnion        tag = 0x17
+	tagInlined      tag = 0x1d
+	tagSubprogram   tag = 0x2e
+	tagNamespace    tag = 0x39
+	tagInterface    tag = 0x38
+	tagCompileUnit  tag = 0x11
+	tagPartialUnit  tag = 0x3c
+	tagTypeUnit     tag = 0x41
+	tagLexicalBlock tag = 0x0b
+	tagModule       tag = 0x1e
 )
 
 type attr uint16

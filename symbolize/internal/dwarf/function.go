@@ -223,11 +223,7 @@ func (w *walker) subprogram(c *cursor, a *abbrev, start uint64) (scope, bool) {
 	}
 	ranges := w.u.rangesOf(&e)
 	if !containsAny(ranges, w.addrs) {
-		sibling, _ := w.u.localRef(e.sibling)
-		if a.children && !w.thorough && jump(c, sibling) {
-			return scope{}, false
-		}
-		return scope{}, true
+		return scope{}, !w.passOver(c, a, &e)
 	}
 	fn := &function{ranges: ranges, name: w.u.nameOf(&e, start, 0)}
 	w.found = append(w.found, fn)
@@ -241,18 +237,22 @@ func (w *walker) inlined(c *cursor, a *abbrev, top scope, start uint64) (scope, 
 		return scope{}, false
 	}
 	ranges := w.u.rangesOf(&e)
+	inner := scope{fn: top.fn, depth: top.depth + 1}
 	if !containsAny(ranges, w.addrs) {
-		sibling, _ := w.u.localRef(e.sibling)
-		if a.children && !w.thorough && jump(c, sibling) {
-			return scope{}, false
-		}
-		return scope{fn: top.fn, depth: top.depth + 1}, true
+		return inner, !w.passOver(c, a, &e)
 	}
 	top.fn.inlines = append(top.fn.inlines, inline{
 		depth: top.depth + 1, ranges: ranges, name: w.u.nameOf(&e, start, 0),
 		callFile: e.callFile.u, callLine: e.callLine.u, callColumn: e.callColumn.u,
 	})
-	return scope{fn: top.fn, depth: top.depth + 1}, true
+	return inner, true
+}
+
+// passOver moves behind the children of an entry that holds no wanted address, unless the walk is thorough or
+// the entry does not tell where they end.
+func (w *walker) passOver(c *cursor, a *abbrev, e *entry) bool {
+	sibling, _ := w.u.localRef(e.sibling)
+	return a.children && !w.thorough && jump(c, sibling)
 }
 
 // chain returns the inlined calls at an address, outermost first.
