@@ -1,0 +1,78 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/require"
+)
+
+// TestKilledConversionLeavesWholeFiles kills a conversion after its third file: what lies under a profile's name is whole.
+func TestKilledConversionLeavesWholeFiles(t *testing.T) {
+	in, out := t.TempDir(), t.TempDir()
+	longSeries(t, in, 400)
+	cmd := exec.Command("heaplapse", "convert", in, "-q", "-o", out)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	lines := bufio.NewScanner(stdout)
+	for range 3 {
+		require.True(t, lines.Scan())
+	}
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
+	require.GreaterOrEqual(t, wholeProfiles(t, out), 3)
+}
+
+// TestFullDiskLeavesNothing limits the size of files, which fails a write as a full disk does.
+func TestFullDiskLeavesNothing(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("ulimit -f is tested on Linux")
+	}
+	in, out := t.TempDir(), t.TempDir()
+	longSeries(t, in, 5)
+	limited := exec.Command("sh", "-c", `ulimit -f 8; exec heaplapse convert "$0" -q -o "$1"`, in, out)
+	message, err := limited.CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(message), "file too large")
+	left, err := os.ReadDir(out)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+// longSeries repeats one dump under as many numbers.
+func longSeries(t *testing.T, dir string, n int) {
+	t.Helper()
+	content, err := os.ReadFile("../../testdata/leaky/leaky.0024.heap.gz")
+	require.NoError(t, err)
+	for i := range n {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("p.%04d.heap.gz", i+1)), content, 0o600))
+	}
+}
+
+// wholeProfiles parses all files that are not hidden, and counts them.
+func wholeProfiles(t *testing.T, dir string) (n int) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		f, err := os.Open(filepath.Join(dir, e.Name()))
+		require.NoError(t, err)
+		p, err := profile.Parse(f)
+		require.NoError(t, err, e.Name())
+		require.NoError(t, f.Close())
+		require.NotEmpty(t, p.Sample)
+		n++
+	}
+	return n
+}
