@@ -322,15 +322,22 @@ func (g *grower) points(c column) trend.Points {
 	return p
 }
 
-// samplingNoise is the standard deviation of an estimate L made of samples one
-// per R bytes: √(2·R·L).
+// samplingNoise is the noise that sampling gives the median value of a series.
 func (g *grower) samplingNoise(live []float64) float64 {
-	head := g.series.Heads[g.result.First]
-	if !head.Format.Sampled() || head.Period <= 1 || len(live) == 0 {
+	if len(live) == 0 {
 		return 0
 	}
 	sorted := slices.Sorted(slices.Values(live))
-	return math.Sqrt(2 * float64(head.Period) * max(0, sorted[len(sorted)/2]))
+	return samplingNoise(g.series.Heads[g.result.First], int64(sorted[len(sorted)/2]))
+}
+
+// samplingNoise is the standard deviation of an estimate L made of samples, one
+// per R bytes: √(2·R·L). 0 for a snapshot that records every allocation.
+func samplingNoise(head *heapfile.Snapshot, bytes int64) float64 {
+	if !head.Format.Sampled() || head.Period <= 1 {
+		return 0
+	}
+	return math.Sqrt(2 * float64(head.Period) * max(0, float64(bytes)))
 }
 
 // byGrowth orders sites by how much they grew, the most first.

@@ -113,8 +113,3 @@ func remedyOutside(r symbolize.Reason) string {
 	}
 	return "no mapping holds the address: a library that was loaded and unloaded between two snapshots, or a broken stack"
 }
-
-// stackOf is the representative stack of a site.
-func stackOf(s *symbolize.Symbols, site symbolize.SiteID) []symbolize.LocationID {
-	return s.Stack(s.SiteStack(site))
-}

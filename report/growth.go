@@ -20,6 +20,18 @@ type Growth struct {
 	Result  *diff.GrowthResult
 	// Top limits the sites in text; 0 shows 20.
 	Top int
+	// Rules decided which frame is to blame; nil for the default ones.
+	Rules *symbolize.Rules
+
+	view *viewer
+}
+
+// viewer is made once.
+func (g *Growth) viewer() *viewer {
+	if g.view == nil {
+		g.view = newViewer(g.Symbols, g.Rules)
+	}
+	return g.view
 }
 
 // rateUnit is what rates are given per: the clock decides.
@@ -57,8 +69,7 @@ func (g *Growth) headline() string {
 		return verdict + ": " + r.Why
 	}
 	worst := &r.Sites[0]
-	stack := stackOf(g.Symbols, worst.Members[0])
-	site, where := g.describe(stack, worst.Blame)
+	site, where := g.viewer().describe(worst.Members[0])
 	line := fmt.Sprintf("%s: %s", verdict, strings.TrimSpace(clip(site, 90)+" "+where))
 	switch more := g.leaks() - 1; {
 	case more > 0:
@@ -66,7 +77,7 @@ func (g *Growth) headline() string {
 	default:
 		line += " grows to the end of the series"
 	}
-	if next := g.next(worst, stack); next != "" {
+	if next := g.next(worst); next != "" {
 		line += "; next: " + next
 	}
 	return line
@@ -83,7 +94,8 @@ func (g *Growth) leaks() (n int) {
 }
 
 // next is what to do about a site: advice on what allocates there, else what would give it a name.
-func (g *Growth) next(s *diff.GrowthSite, stack []symbolize.LocationID) string {
+func (g *Growth) next(s *diff.GrowthSite) string {
+	stack := g.viewer().stack(s.Members[0])
 	if text := adviceFor(g.Symbols, stack); text != "" {
 		return text
 	}
@@ -94,18 +106,6 @@ func (g *Growth) next(s *diff.GrowthSite, stack []symbolize.LocationID) string {
 		return remedy(g.Symbols, l)
 	}
 	return ""
-}
-
-// describe names the frame to blame, and its place.
-func (g *Growth) describe(stack []symbolize.LocationID, ref symbolize.FrameRef) (site, where string) {
-	if len(stack) == 0 {
-		return "(no stack)", ""
-	}
-	l := &g.Symbols.Locations[stack[ref.Position]]
-	if !l.Named() {
-		return g.unnamed(stack, ref.Position), ""
-	}
-	return name(g.Symbols, l, ref.Frame), place(g.Symbols, l, ref.Frame)
 }
 
 // summary is the line under the verdict.
@@ -158,40 +158,14 @@ func rateHeading(unit string) string {
 }
 
 func (g *Growth) row(p *printer, rank int, s *diff.GrowthSite, factor float64) {
-	stack := stackOf(g.Symbols, s.Members[0])
 	label := s.Label.String()
 	if s.Label.IsLeak() || s.Label == trend.Suspect {
 		label += fmt.Sprintf(" %.0f%%", 100*s.Confidence)
 	}
-	site, where := g.describe(stack, s.Blame)
+	site, where := g.viewer().describe(s.Members[0])
 	p.linef("%3d  %-14s %10s %12s %10s  %s  %s  %s", rank, label, signed(float64(s.Gained)), signed(s.Slope*factor),
 		Bytes(g.now(s)), g.trend(s), clip(site, 90), where)
-	g.under(p, s, stack)
-}
-
-// unnamed describes a place without a function by what is certain: where it is, and
-// who of its module calls it; else by the nearest symbol.
-func (g *Growth) unnamed(stack []symbolize.LocationID, position int) string {
-	l := &g.Symbols.Locations[stack[position]]
-	if by := g.calledBy(stack, position); by != "" {
-		return fmt.Sprintf("%s (called by %s)", g.Symbols.Label(l), by)
-	}
-	return name(g.Symbols, l, -1)
-}
-
-// calledBy is the nearest function above a place in a stack that is of the same module and has a name.
-func (g *Growth) calledBy(stack []symbolize.LocationID, position int) string {
-	module := g.Symbols.Locations[stack[position]].Module
-	for _, id := range stack[position+1:] {
-		up := &g.Symbols.Locations[id]
-		if up.Module != module {
-			break
-		}
-		if up.Named() {
-			return up.Frames[0].Function
-		}
-	}
-	return ""
+	g.under(p, s)
 }
 
 // trend draws the judged snapshots.
@@ -201,88 +175,22 @@ func (g *Growth) trend(s *diff.GrowthSite) string {
 }
 
 // under writes the lines below a site: who calls it, and what would name it.
-func (g *Growth) under(p *printer, s *diff.GrowthSite, stack []symbolize.LocationID) {
-	if path := g.callPath(s, stack); path != "" {
+func (g *Growth) under(p *printer, s *diff.GrowthSite) {
+	v := g.viewer()
+	if path := v.callPath(s.Members); path != "" {
 		p.linef("     %s", path)
 	}
 	if s.Resizing {
 		p.linef("     few objects become larger: a table or buffer that is resized")
 	}
 	if s.Label.IsLeak() {
-		if text := adviceFor(g.Symbols, stack); text != "" {
+		if text := adviceFor(g.Symbols, v.stack(s.Members[0])); text != "" {
 			p.linef("     → %s", text)
 		}
 	}
-	if len(stack) == 0 {
-		return
+	if why := v.missingName(s.Members[0]); why != "" {
+		p.linef("     %s", why)
 	}
-	if l := &g.Symbols.Locations[stack[s.Blame.Position]]; !l.Named() {
-		p.linef("     unnamed: %s; %s", l.Reason.Explain(), remedy(g.Symbols, l))
-	}
-}
-
-// maxCallers is the number of callers shown.
-const maxCallers = 4
-
-// callPath is the callers that all members of a site have in common, nearest first.
-func (g *Growth) callPath(s *diff.GrowthSite, stack []symbolize.LocationID) string {
-	if len(stack) == 0 {
-		return ""
-	}
-	common := g.callers(stack, s.Blame)
-	blamer := symbolize.NewBlamer(g.Symbols, nil)
-	for _, m := range s.Members[1:] {
-		other := stackOf(g.Symbols, m)
-		ref, ok := blamer.Blame(other)
-		if !ok {
-			continue
-		}
-		common = common[:commonPrefix(common, g.callers(other, ref))]
-	}
-	var out []string
-	for _, c := range common[:min(maxCallers, len(common))] {
-		out = append(out, strings.TrimSpace(clip(c.name, 60)+" "+c.place))
-	}
-	path := strings.Join(out, " ← ")
-	if path != "" {
-		path = "← " + path
-	}
-	if n := len(s.Members); n > 1 {
-		path = strings.TrimSpace(path + fmt.Sprintf("  (%d call paths)", n))
-	}
-	return path
-}
-
-type caller struct{ name, place string }
-
-// callers are the frames above a frame of a stack.
-func (g *Growth) callers(stack []symbolize.LocationID, ref symbolize.FrameRef) []caller {
-	var out []caller
-	for i := ref.Position; i < len(stack); i++ {
-		l := &g.Symbols.Locations[stack[i]]
-		if !l.Named() {
-			if i > ref.Position {
-				out = append(out, caller{g.Symbols.Label(l), ""})
-			}
-			continue
-		}
-		from := 0
-		if i == ref.Position {
-			from = ref.Frame + 1
-		}
-		for k := from; k < len(l.Frames); k++ {
-			out = append(out, caller{name(g.Symbols, l, k), place(g.Symbols, l, k)})
-		}
-	}
-	return out
-}
-
-func commonPrefix(a, b []caller) int {
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	return n
 }
 
 // now is the last visible value.
@@ -381,33 +289,14 @@ func (g *Growth) perHour(slope float64) *float64 {
 }
 
 func (g *Growth) site(s *diff.GrowthSite, factor float64) growthSite {
-	stack := stackOf(g.Symbols, s.Members[0])
+	stack := g.viewer().stack(s.Members[0])
 	return growthSite{
 		Label: s.Label.String(), Confidence: finite(s.Confidence), Stacks: len(s.Members),
-		Blame: g.blame(s, stack), Frames: frames(g.Symbols, stack),
+		Blame: g.viewer().blame(s.Members[0]), Frames: frames(g.Symbols, stack),
 		InuseBytes: visible(s.Bytes, s.Visible), InuseObjects: visible(s.Objects, s.Visible),
 		GrowthBytes: s.Gained, BytesPerHour: g.perHour(s.Slope), Low: g.perHour(s.Low), High: g.perHour(s.High),
 		Rate: finite(s.Slope * factor), Resizing: s.Resizing, Advice: adviceFor(g.Symbols, stack),
 	}
-}
-
-func (g *Growth) blame(s *diff.GrowthSite, stack []symbolize.LocationID) blameJSON {
-	if len(stack) == 0 {
-		return blameJSON{}
-	}
-	l := &g.Symbols.Locations[stack[s.Blame.Position]]
-	var out blameJSON
-	if m := g.Symbols.Module(l); m != nil {
-		out.Module = m.Path
-	}
-	if !l.Named() {
-		out.Function, out.Near, out.Remedy = g.Symbols.Label(l), near(l), remedy(g.Symbols, l)
-		out.CalledBy = g.calledBy(stack, s.Blame.Position)
-		return out
-	}
-	f := l.Frames[max(s.Blame.Frame, 0)]
-	out.Function, out.File, out.Line = f.Function, f.File, f.Line
-	return out
 }
 
 func visible(values []int64, shown []bool) []*int64 {

@@ -58,6 +58,11 @@ func DefaultRules() *Rules {
 	return r
 }
 
+// Before puts rules before others: of two that match, the first counts.
+func (r *Rules) Before(others *Rules) *Rules {
+	return &Rules{list: append(slices.Clone(r.list), others.list...)}
+}
+
 // ParseRules reads rules, one a line: a class, what to match ("function", "module", or "unnamed" for the
 // module of a frame without a function) and a regular expression. The first one that matches counts. Errors name file and line.
 func ParseRules(text, name string) (*Rules, error) {

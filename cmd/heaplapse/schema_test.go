@@ -28,6 +28,23 @@ func TestJSONMeetsItsSchema(t *testing.T) {
 	}
 }
 
+func TestDiffJSONMeetsItsSchema(t *testing.T) {
+	schema := compileSchema(t, "diff")
+	for _, pair := range [][2]string{
+		{"leaky/leaky.0002.heap.gz", "leaky"}, {"leaky", "leaky-jemalloc"}, {"leaky-jemalloc", "leaky-jemalloc-noaccum"},
+		{"python/python.0002.heap.gz", "python/python.0009.heap.gz"}, {"leaky", "node"},
+	} {
+		out, stderr, code := invoke(t, "diff", "-q", "--format", "json", "../../testdata/"+pair[0], "../../testdata/"+pair[1],
+			"--sysroot", "../../testdata/leaky/sysroot")
+		require.Equal(t, exitOK, code, stderr)
+		validate(t, schema, out)
+	}
+	out, stderr, code := invoke(t, "diff", "-q", "--persist", "--format", "json", "../../testdata/leaky/leaky.0005.heap.gz",
+		"../../testdata/leaky/leaky.0010.heap.gz", "../../testdata/leaky/leaky.0020.heap.gz", "--sysroot", "../../testdata/leaky/sysroot")
+	require.Equal(t, exitOK, code, stderr)
+	validate(t, compileSchema(t, "persist"), out)
+}
+
 func TestSymbolizeJSONMeetsItsSchema(t *testing.T) {
 	schema := compileSchema(t, "symbolize")
 	var out, errs strings.Builder

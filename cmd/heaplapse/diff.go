@@ -1,0 +1,195 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heaplapse/heaplapse/diff"
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/report"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+type diffFlags struct {
+	seriesFlags
+	symbolFlags
+	filterFlags
+	groupFlags
+	baseBinary, baseSysroot string
+	limit                   int
+	persist                 bool
+}
+
+func (a *app) diffCommand() *cobra.Command {
+	var f diffFlags
+	cmd := &cobra.Command{
+		Use:   "diff BASE CURRENT",
+		Short: "two snapshots, site by site",
+		Long: `Compares two snapshots, of one process or of different ones, also of different builds. Of a series its
+last snapshot counts. Sites are matched by build ID and offset, else by names; how sure a match is, is said.
+Σ of the differences is the difference of the totals; what a truncated snapshot hides is shown as a bound.
+
+  heaplapse diff p.0002.heap p.0024.heap
+  heaplapse diff last-week/ today/
+  heaplapse diff A B C --persist     what came between A and B and is still there in C`,
+		Args: usageArgs(cobra.RangeArgs(2, 3)),
+		RunE: func(_ *cobra.Command, paths []string) error { return a.diff(&f, paths) },
+	}
+	f.seriesFlags.add(a, cmd)
+	f.symbolFlags.add(cmd)
+	f.filterFlags.add(cmd)
+	f.groupFlags.add(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.baseBinary, "base-binary", "", "like --binary, for BASE where it differs")
+	flags.StringVar(&f.baseSysroot, "base-sysroot", "", "like --sysroot, for BASE where it differs")
+	flags.IntVar(&f.limit, "top", 20, "show `N` sites")
+	flags.BoolVar(&f.persist, "persist", false, "of three snapshots: what came between the first two and is still there in the third")
+	a.outputFlags(cmd)
+	return cmd
+}
+
+func (a *app) diff(f *diffFlags, paths []string) error {
+	if err := a.checkFormat(); err != nil {
+		return err
+	}
+	if f.persist != (len(paths) == 3) {
+		return errors.New("diff takes two snapshots, or three with --persist")
+	}
+	o, err := f.compareOptions()
+	if err != nil {
+		return err
+	}
+	if f.persist {
+		return a.diffPersist(f, paths, o)
+	}
+	current, err := f.side(a, paths[1], f.symbolFlags, o)
+	if err != nil {
+		return err
+	}
+	defer current.Series.Close()
+	base, err := f.side(a, paths[0], f.baseFlags(), o)
+	if err != nil {
+		return err
+	}
+	defer base.Series.Close()
+	return a.render(&report.Diff{Comparison: diff.Compare(base, current, o), Top: f.limit, Rules: o.Rules})
+}
+
+// baseFlags are the flags for symbols of the base.
+func (f *diffFlags) baseFlags() symbolFlags {
+	out := f.symbolFlags
+	if f.baseBinary != "" {
+		out.binary = f.baseBinary
+	}
+	if f.baseSysroot != "" {
+		out.sysroot = f.baseSysroot
+	}
+	return out
+}
+
+// side reads the last snapshot of a PATH.
+func (f *diffFlags) side(a *app, path string, symbols symbolFlags, o diff.CompareOptions) (*diff.Side, error) {
+	s, err := f.open(a, []string{path}, nil)
+	if err != nil {
+		return nil, err
+	}
+	side, err := f.sideOf(a, s, len(s.Heads)-1, symbols)
+	if err != nil {
+		s.Close()
+	}
+	return side, err
+}
+
+func (f *diffFlags) sideOf(a *app, s *heapfile.Series, index int, flags symbolFlags) (*diff.Side, error) {
+	symbols, err := flags.resolve(a, s)
+	if err != nil {
+		return nil, err
+	}
+	filter, err := f.filter(symbols)
+	if err != nil {
+		return nil, err
+	}
+	return diff.NewSide(s, symbols, index, filter)
+}
+
+// diffPersist reads the three snapshots as one series.
+func (a *app) diffPersist(f *diffFlags, paths []string, o diff.CompareOptions) error {
+	s, err := f.open(a, paths, nil)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if len(s.Heads) != 3 {
+		return fmt.Errorf("--persist takes three snapshot files of one process; these are %d snapshots", len(s.Heads))
+	}
+	symbols, err := f.resolve(a, s)
+	if err != nil {
+		return err
+	}
+	filter, err := f.filter(symbols)
+	if err != nil {
+		return err
+	}
+	var moments [3]*diff.Side
+	for i, path := range paths {
+		index := slices.IndexFunc(s.Heads, func(h *heapfile.Snapshot) bool { return h.Path == path })
+		if index < 0 {
+			return fmt.Errorf("%s: --persist takes snapshot files, not directories or prefixes", path)
+		}
+		if moments[i], err = diff.NewSide(s, symbols, index, filter); err != nil {
+			return err
+		}
+	}
+	p, err := diff.Persist(moments, o)
+	if err != nil {
+		return fmt.Errorf("--persist: %w", err)
+	}
+	return a.render(&report.Persist{Persistence: p, Top: f.limit, Rules: o.Rules})
+}
+
+// groupFlags decide what a row is, and whom an allocation is put down to.
+type groupFlags struct {
+	by, rules string
+}
+
+func (f *groupFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.by, "group-by", string(diff.ByFunction), "what is one site: function, stack, file or module")
+	cmd.Flags().StringVar(&f.rules, "blame-rules", "", "a `FILE` of rules that come before the built-in ones: which frames are passed over")
+	_ = cmd.RegisterFlagCompletionFunc("group-by", cobra.FixedCompletions([]string{"function", "stack", "file", "module"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (f *groupFlags) groupBy() (diff.GroupBy, error) {
+	if !slices.Contains(diff.GroupBys, diff.GroupBy(f.by)) {
+		return "", fmt.Errorf("--group-by %s: want function, stack, file or module", f.by)
+	}
+	return diff.GroupBy(f.by), nil
+}
+
+func (f *groupFlags) compareOptions() (diff.CompareOptions, error) {
+	by, err := f.groupBy()
+	if err != nil {
+		return diff.CompareOptions{}, err
+	}
+	rules, err := f.blameRules()
+	return diff.CompareOptions{GroupBy: by, Rules: rules}, err
+}
+
+// blameRules are the built-in rules, after those of the user's file.
+func (f *groupFlags) blameRules() (*symbolize.Rules, error) {
+	if f.rules == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(f.rules)
+	if err != nil {
+		return nil, fmt.Errorf("--blame-rules: %w", err)
+	}
+	rules, err := symbolize.ParseRules(string(text), f.rules)
+	if err != nil {
+		return nil, fmt.Errorf("--blame-rules: %w", err)
+	}
+	return rules.Before(symbolize.DefaultRules()), nil
+}

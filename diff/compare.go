@@ -1,0 +1,348 @@
+package diff
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/heaplapse/heaplapse/diff/identity"
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+// Side is one of the snapshots that are compared.
+type Side struct {
+	Series  *heapfile.Series
+	Symbols *symbolize.Symbols
+	// Head is the snapshot, without rows.
+	Head *heapfile.Snapshot
+	// Filter keeps some stacks; nil keeps all.
+	Filter *symbolize.Filter
+
+	sites  []symbolize.SiteID // in order of appearance
+	counts []heapfile.Counts  // parallel to sites, estimated
+	index  map[symbolize.SiteID]int
+}
+
+// NewSide reads a snapshot of a series again and sums its rows by site.
+func NewSide(series *heapfile.Series, symbols *symbolize.Symbols, index int, filter *symbolize.Filter) (*Side, error) {
+	s := &Side{Series: series, Symbols: symbols, Head: series.Heads[index], Filter: filter, index: map[symbolize.SiteID]int{}}
+	err := series.One(index, func(snap *heapfile.Snapshot) error {
+		for _, row := range snap.Samples {
+			if !filter.Keep(row.Stack) {
+				continue
+			}
+			site := symbols.Site(row.Stack)
+			i, ok := s.index[site]
+			if !ok {
+				i = len(s.sites)
+				s.index[site] = i
+				s.sites, s.counts = append(s.sites, site), append(s.counts, heapfile.Counts{})
+			}
+			s.counts[i] = s.counts[i].Add(row.Estimate(snap.Period))
+		}
+		return nil
+	})
+	return s, err
+}
+
+// Stack is the stack that stands for a site.
+func (s *Side) Stack(site symbolize.SiteID) []symbolize.LocationID {
+	return s.Symbols.Stack(s.Symbols.SiteStack(site))
+}
+
+// Shown is the sum of the sites.
+func (s *Side) Shown() (c heapfile.Counts) {
+	for _, n := range s.counts {
+		c = c.Add(n)
+	}
+	return c
+}
+
+// Hidden is what the header counts and no row shows: zero for a complete snapshot.
+func (s *Side) Hidden() heapfile.Counts {
+	if s.Filter != nil {
+		return heapfile.Counts{}
+	}
+	return s.Head.Heap().Sub(s.Shown())
+}
+
+// CompareOptions tune [Compare]. The zero value works.
+type CompareOptions struct {
+	// GroupBy decides what is one row; "" takes [ByFunction].
+	GroupBy GroupBy
+	// Rules decide which frame is to blame; nil takes the default ones.
+	Rules *symbolize.Rules
+}
+
+// Comparison is what changed from one snapshot to another. The differences of the rows and
+// of what is hidden add up to the difference of the totals.
+type Comparison struct {
+	Base, Current *Side
+	// Rows are ranked by the size of the change of the bytes in use, largest first, and hold what changed in any count.
+	Rows []DeltaRow
+	// Unchanged is the number of groups that are the same on both sides.
+	Unchanged int
+	// SameProcess says that both are of one process image, where addresses mean the same.
+	SameProcess bool
+	// Tiers tells how the sites of current and base were matched, by bytes in use on both sides.
+	Tiers [identity.Unmatched + 1]TierShare
+}
+
+// TierShare is what was matched at one step.
+type TierShare struct {
+	Sites int
+	Bytes int64
+}
+
+// Change is what happened to a row.
+type Change string
+
+// Changes.
+const (
+	ChangeNew   Change = "new"
+	ChangeGone  Change = "gone"
+	ChangeGrown Change = "grown"
+	ChangeShrnk Change = "shrunk"
+	ChangeChurn Change = "churned" // as much in use as before, and more was allocated
+)
+
+// DeltaRow is one group of sites.
+type DeltaRow struct {
+	Change        Change
+	Base, Current heapfile.Counts
+	// BaseBound and CurrentBound are the most that a truncated snapshot may hide where a row is absent from it.
+	BaseBound, CurrentBound heapfile.Counts
+	// BaseSites and CurrentSites belong to the row, the one that changed most first.
+	BaseSites, CurrentSites []symbolize.SiteID
+	// Tier is the least sure step that matched any of the sites.
+	Tier identity.Tier
+	// Noise is the standard deviation that sampling gives the difference of the bytes in use; 0 for exact snapshots.
+	Noise float64
+	// Moved: the function to blame, as a whole, hardly changed: what this row gained another of the same function lost.
+	Moved bool
+}
+
+// Shown is the difference of what both sides show, after filters.
+func (c *Comparison) Shown() heapfile.Counts { return c.Current.Shown().Sub(c.Base.Shown()) }
+
+// HasAlloc says that both snapshots have cumulative counts, without which their difference means nothing.
+func (c *Comparison) HasAlloc() bool { return c.Base.Head.HasAlloc && c.Current.Head.HasAlloc }
+
+// Delta is current minus base.
+func (r *DeltaRow) Delta() heapfile.Counts { return r.Current.Sub(r.Base) }
+
+// Bounded says whether the difference is no number but a bound: the row may be hidden on one side.
+func (r *DeltaRow) Bounded() bool {
+	return r.BaseBound != heapfile.Counts{} || r.CurrentBound != heapfile.Counts{}
+}
+
+// Total is the difference of the snapshots' totals.
+func (c *Comparison) Total() heapfile.Counts { return c.Current.Head.Heap().Sub(c.Base.Head.Heap()) }
+
+// UnmatchedShare is the share of the bytes in use, of both sides, that no step matched.
+func (c *Comparison) UnmatchedShare() float64 {
+	all := int64(0)
+	for _, t := range c.Tiers {
+		all += t.Bytes
+	}
+	return float64(c.Tiers[identity.Unmatched].Bytes) / float64(max(all, 1))
+}
+
+// Compare finds what changed between two snapshots, of one process or of different ones.
+func Compare(base, current *Side, o CompareOptions) *Comparison {
+	c := &comparer{Comparison: Comparison{Base: base, Current: current, SameProcess: sameProcess(base, current)}, o: o, index: map[string]int{}}
+	namers := [2]*identity.Namer{identity.NewNamer(base.Symbols, o.Rules), identity.NewNamer(current.Symbols, o.Rules)}
+	var sites [2][]identity.Site
+	for i, side := range []*Side{base, current} {
+		namers[i].SameProcess = c.SameProcess
+		c.keys[i] = newGrouper(side.Symbols, o.Rules, o.GroupBy)
+		for _, s := range side.sites {
+			sites[i] = append(sites[i], namers[i].Site(side.Symbols.SiteStack(s)))
+		}
+	}
+	for _, m := range identity.Pair(sites[0], sites[1]) {
+		c.add(m)
+	}
+	c.finish()
+	return &c.Comparison
+}
+
+// sameProcess recognises one process image by the place of its program, which address space randomisation
+// moves at every start.
+func sameProcess(a, b *Side) bool {
+	if a.Series == b.Series {
+		return a.Head.Epoch == b.Head.Epoch
+	}
+	x, ok := programRange(a)
+	y, ok2 := programRange(b)
+	return ok && ok2 && x == y && a.Series.PID() == b.Series.PID()
+}
+
+func programRange(s *Side) (heapfile.Mapping, bool) {
+	path := symbolize.MainProgram(s.Series)
+	for _, space := range s.Series.Spaces {
+		if space.Epoch != s.Head.Epoch || path == "" {
+			continue
+		}
+		for _, m := range space.Mappings {
+			if m.Path == path {
+				return m, true
+			}
+		}
+	}
+	return heapfile.Mapping{}, false
+}
+
+type comparer struct {
+	Comparison
+	o     CompareOptions
+	keys  [2]*grouper
+	index map[string]int // of group keys in rows
+	rows  []DeltaRow
+}
+
+// add puts a match into its group: that of the current side, or of base if it is gone.
+func (c *comparer) add(m identity.Match) {
+	key := ""
+	if len(m.Current) > 0 {
+		key = c.keys[1].key(c.Current.sites[m.Current[0]])
+	} else {
+		key = c.keys[0].key(c.Base.sites[m.Base[0]])
+	}
+	if c.o.GroupBy == ByStack {
+		key = fmt.Sprintf("#%d", len(c.rows)) // each match is a row
+	}
+	i, ok := c.index[key]
+	if !ok {
+		i = len(c.rows)
+		c.index[key] = i
+		c.rows = append(c.rows, DeltaRow{})
+	}
+	r := &c.rows[i]
+	before := r.Base.InuseBytes + r.Current.InuseBytes
+	r.BaseSites, r.Base = include(r.BaseSites, r.Base, c.Base, m.Base)
+	r.CurrentSites, r.Current = include(r.CurrentSites, r.Current, c.Current, m.Current)
+	if m.Tier != identity.Unmatched {
+		r.Tier = max(r.Tier, m.Tier)
+	}
+	c.Tiers[m.Tier].Sites += len(m.Base) + len(m.Current)
+	c.Tiers[m.Tier].Bytes += r.Base.InuseBytes + r.Current.InuseBytes - before
+}
+
+func include(sites []symbolize.SiteID, sum heapfile.Counts, s *Side, members []int) ([]symbolize.SiteID, heapfile.Counts) {
+	for _, i := range members {
+		sites = append(sites, s.sites[i])
+		sum = sum.Add(s.counts[i])
+	}
+	return sites, sum
+}
+
+// finish decides what changed, and ranks.
+func (c *comparer) finish() {
+	moves := c.movesByFunction()
+	for i := range c.rows {
+		r := &c.rows[i]
+		r.bound(c.Base.Head, c.Current.Head)
+		if !c.HasAlloc() {
+			r.dropAlloc()
+		}
+		if r.Delta() == (heapfile.Counts{}) {
+			c.Unchanged++
+			continue
+		}
+		r.Change = r.change()
+		r.Noise = math.Hypot(samplingNoise(c.Base.Head, r.Base.InuseBytes), samplingNoise(c.Current.Head, r.Current.InuseBytes))
+		r.Moved = moves[i]
+		c.largestFirst(r)
+		c.Rows = append(c.Rows, *r)
+	}
+	slices.SortStableFunc(c.Rows, func(a, b DeltaRow) int {
+		x, y := a.Delta(), b.Delta()
+		return cmp.Or(cmp.Compare(abs(y.InuseBytes), abs(x.InuseBytes)), cmp.Compare(abs(y.AllocBytes), abs(x.AllocBytes)))
+	})
+}
+
+// dropAlloc forgets cumulative counts that only one side has.
+func (r *DeltaRow) dropAlloc() {
+	for _, n := range []*heapfile.Counts{&r.Base, &r.Current} {
+		n.AllocObjects, n.AllocBytes = 0, 0
+	}
+}
+
+func abs(v int64) int64 { return max(v, -v) }
+
+// bound says what a truncated snapshot may hide of a row that is absent from it.
+func (r *DeltaRow) bound(base, current *heapfile.Snapshot) {
+	if len(r.BaseSites) == 0 {
+		r.BaseBound = base.Completeness.AbsentMax
+	}
+	if len(r.CurrentSites) == 0 {
+		r.CurrentBound = current.Completeness.AbsentMax
+	}
+}
+
+func (r *DeltaRow) change() Change {
+	d := r.Delta()
+	switch {
+	case len(r.BaseSites) == 0 && r.BaseBound == heapfile.Counts{}:
+		return ChangeNew
+	case len(r.CurrentSites) == 0 && r.CurrentBound == heapfile.Counts{}:
+		return ChangeGone
+	case d.InuseBytes > 0:
+		return ChangeGrown
+	case d.InuseBytes < 0:
+		return ChangeShrnk
+	}
+	return ChangeChurn
+}
+
+// largestFirst orders a row's sites by their bytes in use.
+func (c *comparer) largestFirst(r *DeltaRow) {
+	c.Base.bySize(r.BaseSites)
+	c.Current.bySize(r.CurrentSites)
+}
+
+func (s *Side) bySize(sites []symbolize.SiteID) {
+	slices.SortStableFunc(sites, func(a, b symbolize.SiteID) int {
+		return cmp.Compare(s.Counts(b).InuseBytes, s.Counts(a).InuseBytes)
+	})
+}
+
+// Counts are those of a site; zero where it is absent.
+func (s *Side) Counts(site symbolize.SiteID) heapfile.Counts {
+	if i, ok := s.index[site]; ok {
+		return s.counts[i]
+	}
+	return heapfile.Counts{}
+}
+
+// moveShare is how much of a row's change the whole function may have changed for the row to count as moved.
+const moveShare = 0.2
+
+// movesByFunction says of each row whether its function to blame hardly changed as a whole. Rows by
+// function cannot tell.
+func (c *comparer) movesByFunction() []bool {
+	out := make([]bool, len(c.rows))
+	if c.o.GroupBy != ByStack {
+		return out
+	}
+	functions := [2]*grouper{newGrouper(c.Base.Symbols, c.o.Rules, ByFunction), newGrouper(c.Current.Symbols, c.o.Rules, ByFunction)}
+	whole := map[string]int64{}
+	keys := make([]string, len(c.rows))
+	for i := range c.rows {
+		r := &c.rows[i]
+		if len(r.CurrentSites) > 0 {
+			keys[i] = functions[1].key(r.CurrentSites[0])
+		} else {
+			keys[i] = functions[0].key(r.BaseSites[0])
+		}
+		whole[keys[i]] += r.Delta().InuseBytes
+	}
+	for i := range c.rows {
+		d := c.rows[i].Delta().InuseBytes
+		out[i] = d != 0 && float64(abs(whole[keys[i]])) < moveShare*float64(abs(d))
+	}
+	return out
+}

@@ -1,0 +1,140 @@
+package diff_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/diff"
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+// opened is a fixture with its symbols.
+type opened struct {
+	series  *heapfile.Series
+	symbols *symbolize.Symbols
+}
+
+func openFixture(t *testing.T, name, sysroot string) opened {
+	t.Helper()
+	s, err := heapfile.Open([]string{filepath.Join("../testdata", name)}, heapfile.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: filepath.Join("../testdata", sysroot)})
+	require.NoError(t, err)
+	return opened{s, symbols}
+}
+
+func (o opened) side(t *testing.T, index int) *diff.Side {
+	t.Helper()
+	s, err := diff.NewSide(o.series, o.symbols, index, nil)
+	require.NoError(t, err)
+	return s
+}
+
+// TestDifferencesAddUp: whatever is compared, and however it is grouped, the rows and what is hidden sum to the difference of the totals.
+func TestDifferencesAddUp(t *testing.T) {
+	leaky, python := openFixture(t, "leaky", "leaky/sysroot"), openFixture(t, "python", "python/sysroot")
+	jemalloc, bare := openFixture(t, "leaky-jemalloc", "leaky/sysroot"), openFixture(t, "leaky-jemalloc-noaccum", "leaky/sysroot")
+	for name, pair := range map[string][2]*diff.Side{
+		"one process":            {leaky.side(t, 1), leaky.side(t, 23)},
+		"backwards":              {leaky.side(t, 23), leaky.side(t, 1)},
+		"cut":                    {python.side(t, 1), python.side(t, 11)},
+		"whole and cut":          {python.side(t, 0), python.side(t, 11)},
+		"two allocators":         {leaky.side(t, 23), jemalloc.side(t, 14)},
+		"without alloc":          {jemalloc.side(t, 2), bare.side(t, 2)},
+		"two different programs": {leaky.side(t, 23), python.side(t, 5)},
+	} {
+		for _, by := range diff.GroupBys {
+			t.Run(fmt.Sprintf("%s by %s", name, by), func(t *testing.T) {
+				c := diff.Compare(pair[0], pair[1], diff.CompareOptions{GroupBy: by})
+				sum := pair[1].Hidden().Sub(pair[0].Hidden())
+				for i := range c.Rows {
+					sum = sum.Add(c.Rows[i].Delta())
+				}
+				want := c.Total()
+				if !c.HasAlloc() {
+					sum.AllocBytes, sum.AllocObjects, want.AllocBytes, want.AllocObjects = 0, 0, 0, 0
+				}
+				require.Equal(t, want, sum)
+			})
+		}
+	}
+}
+
+// TestAnotherProcessIsComparedByNames: the same program under another allocator has other stacks below the program's own frames.
+func TestAnotherProcessIsComparedByNames(t *testing.T) {
+	leaky, jemalloc := openFixture(t, "leaky", "leaky/sysroot"), openFixture(t, "leaky-jemalloc", "leaky/sysroot")
+	c := diff.Compare(leaky.side(t, 23), jemalloc.side(t, 14), diff.CompareOptions{})
+	require.False(t, c.SameProcess)
+	require.Less(t, c.UnmatchedShare(), 0.02)
+	require.True(t, diff.Compare(leaky.side(t, 1), leaky.side(t, 23), diff.CompareOptions{}).SameProcess)
+	other := diff.Compare(leaky.side(t, 23), openFixture(t, "node", "node/sysroot").side(t, 9), diff.CompareOptions{})
+	require.Greater(t, other.UnmatchedShare(), 0.9, "different programs share next to nothing")
+}
+
+// TestWhatTruncationHidesIsABound: the leak is absent from a dump that is cut, where it may be as large as the smallest row.
+func TestWhatTruncationHidesIsABound(t *testing.T) {
+	python := openFixture(t, "python", "python/sysroot")
+	c := diff.Compare(python.side(t, 1), python.side(t, 8), diff.CompareOptions{})
+	require.Equal(t, diff.ChangeGrown, c.Rows[0].Change, "it may have been there before: not new")
+	require.True(t, c.Rows[0].Bounded())
+	require.Equal(t, int64(295), c.Rows[0].BaseBound.InuseBytes)
+	whole := diff.Compare(python.side(t, 0), python.side(t, 8), diff.CompareOptions{})
+	require.Equal(t, diff.ChangeNew, whole.Rows[0].Change, "the first dump is whole")
+	require.False(t, whole.Rows[0].Bounded())
+}
+
+func TestAMoveWithinAFunctionIsCalledOne(t *testing.T) {
+	text := "heap profile: %d: %d [%d: %d] @ heapprofile\n%s\nMAPPED_LIBRARIES:\n"
+	dir := t.TempDir()
+	write(t, dir, "p.0001.heap", fmt.Sprintf(text, 2, 3000, 2, 3000, " 1: 2000 [1: 2000] @ 0x10 0x20\n 1: 1000 [1: 1000] @ 0x10 0x30\n"))
+	write(t, dir, "p.0002.heap", fmt.Sprintf(text, 2, 3050, 4, 6050, " 1: 1000 [2: 3000] @ 0x10 0x20\n 1: 2050 [2: 3050] @ 0x10 0x30\n"))
+	s, err := heapfile.Open([]string{dir}, heapfile.Options{})
+	require.NoError(t, err)
+	symbols, err := symbolize.Resolve(s, symbolize.Options{})
+	require.NoError(t, err)
+	o := opened{s, symbols}
+	c := diff.Compare(o.side(t, 0), o.side(t, 1), diff.CompareOptions{GroupBy: diff.ByStack})
+	require.Len(t, c.Rows, 2)
+	for _, r := range c.Rows {
+		require.True(t, r.Moved)
+	}
+}
+
+// TestPersistFindsWhatAPhaseLeftBehind on numbers that can be followed by hand.
+func TestPersistFindsWhatAPhaseLeftBehind(t *testing.T) {
+	const maps = "\nMAPPED_LIBRARIES:\n"
+	dir := t.TempDir()
+	// 0x10 leaks 300 bytes; 0x20 is temporary; 0x30 churns: 100 stay in sum, but it freed 500; 0x40 was there before.
+	write(t, dir, "p.0001.heap", "heap profile: 2: 500 [2: 500] @ heapprofile\n 1: 400 [1: 400] @ 0x40\n 1: 100 [1: 100] @ 0x30\n"+maps)
+	write(t, dir, "p.0002.heap", "heap profile: 7: 1600 [7: 1600] @ heapprofile\n 3: 300 [3: 300] @ 0x10\n 1: 600 [1: 600] @ 0x20\n 2: 300 [2: 300] @ 0x30\n 1: 400 [1: 400] @ 0x40\n"+maps)
+	write(t, dir, "p.0003.heap", "heap profile: 6: 900 [12: 2000] @ heapprofile\n 3: 300 [3: 300] @ 0x10\n 2: 200 [7: 700] @ 0x30\n 1: 400 [1: 400] @ 0x40\n 0: 0 [1: 600] @ 0x20\n"+maps)
+	s, err := heapfile.Open([]string{dir}, heapfile.Options{})
+	require.NoError(t, err)
+	symbols, err := symbolize.Resolve(s, symbolize.Options{})
+	require.NoError(t, err)
+	o := opened{s, symbols}
+	moments := [3]*diff.Side{o.side(t, 0), o.side(t, 1), o.side(t, 2)}
+	p, err := diff.Persist(moments, diff.CompareOptions{GroupBy: diff.ByStack})
+	require.NoError(t, err)
+	require.Len(t, p.Rows, 2)
+	require.Equal(t, int64(300), p.Rows[0].Stayed)
+	require.Equal(t, int64(300), p.Rows[0].Certain)
+	require.Equal(t, int64(3), p.Rows[0].StayedObjects)
+	require.Equal(t, int64(100), p.Rows[1].Stayed)
+	require.Zero(t, p.Rows[1].Certain, "the site freed more than came: what stays may be others")
+	require.Equal(t, int64(400), p.Stayed)
+
+	_, err = diff.Persist([3]*diff.Side{moments[0], moments[2], moments[1]}, diff.CompareOptions{})
+	require.ErrorContains(t, err, "is not later than")
+}
+
+func write(t *testing.T, dir, name, content string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
+}

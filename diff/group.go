@@ -1,0 +1,83 @@
+package diff
+
+import (
+	"fmt"
+	"path"
+
+	"github.com/heaplapse/heaplapse/diff/identity"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+// GroupBy decides which stacks are one row.
+type GroupBy string
+
+// Groupings. All but the first are by the frame to blame.
+const (
+	ByStack    GroupBy = "stack"
+	ByFunction GroupBy = "function"
+	ByFile     GroupBy = "file"
+	ByModule   GroupBy = "module"
+)
+
+// GroupBys are all groupings.
+var GroupBys = []GroupBy{ByFunction, ByStack, ByFile, ByModule}
+
+// grouper gives sites the key of their group. It is not safe for concurrent use.
+type grouper struct {
+	symbols *symbolize.Symbols
+	blamer  *symbolize.Blamer
+	by      GroupBy
+	keys    map[frameKey]string
+}
+
+type frameKey struct {
+	location symbolize.LocationID
+	frame    int
+}
+
+func newGrouper(s *symbolize.Symbols, rules *symbolize.Rules, by GroupBy) *grouper {
+	if by == "" {
+		by = ByFunction
+	}
+	return &grouper{symbols: s, blamer: symbolize.NewBlamer(s, rules), by: by, keys: map[frameKey]string{}}
+}
+
+// key is the same for sites of one group, in every build and process.
+func (g *grouper) key(site symbolize.SiteID) string {
+	if g.by == ByStack {
+		return fmt.Sprint(site)
+	}
+	stack := g.symbols.Stack(g.symbols.SiteStack(site))
+	ref, ok := g.blamer.Blame(stack)
+	if !ok {
+		return ""
+	}
+	k := frameKey{stack[ref.Position], ref.Frame}
+	if key, ok := g.keys[k]; ok {
+		return key
+	}
+	key := g.describe(&g.symbols.Locations[k.location], ref.Frame)
+	g.keys[k] = key
+	return key
+}
+
+func (g *grouper) describe(l *symbolize.Location, frame int) string {
+	module := ""
+	if m := g.symbols.Module(l); m != nil {
+		module = m.Name() // directories differ between machines and builds
+	}
+	if g.by == ByModule {
+		return module
+	}
+	if frame < 0 {
+		return g.symbols.Label(l)
+	}
+	f := l.Frames[frame]
+	if g.by == ByFile {
+		if f.File == "" {
+			return module
+		}
+		return f.File
+	}
+	return module + "\x00" + identity.Normalize(f.Function) + "\x00" + path.Base(f.File)
+}

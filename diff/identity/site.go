@@ -1,0 +1,128 @@
+package identity
+
+import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+// Site is what of an allocation site is still there in another process or build.
+type Site struct {
+	// Place is the stack as places in files, "" where one of them is of a file without a build ID.
+	Place string
+	// Frames are the functions, leaf first, without those of allocators; normalised.
+	// Repetitions by recursion are one.
+	Frames []string
+	// Blame is the index in Frames of the function that the allocation is put down to, -1 if there is none.
+	Blame int
+}
+
+// Namer makes Sites of the stacks of one series. It is not safe for concurrent use.
+type Namer struct {
+	symbols *symbolize.Symbols
+	blamer  *symbolize.Blamer
+	names   map[symbolize.LocationID][]string
+	places  map[symbolize.LocationID]string
+	// SameProcess says that both sides are of one process image, where files without a build ID are the same, too.
+	SameProcess bool
+}
+
+// NewNamer makes a Namer; nil rules are the default ones.
+func NewNamer(s *symbolize.Symbols, rules *symbolize.Rules) *Namer {
+	return &Namer{
+		symbols: s, blamer: symbolize.NewBlamer(s, rules),
+		names: map[symbolize.LocationID][]string{}, places: map[symbolize.LocationID]string{},
+	}
+}
+
+// Site describes a stack.
+func (n *Namer) Site(id heapfile.StackID) Site {
+	stack := n.symbols.Stack(id)
+	out := Site{Place: n.place(stack), Blame: -1}
+	ref, blamed := n.blamer.Blame(stack)
+	for i, l := range stack {
+		classes := n.blamer.Classes(l)
+		for k, name := range n.frames(l) {
+			toBlame := blamed && i == ref.Position && k == max(ref.Frame, 0)
+			if c := classes[k]; !toBlame && (c == symbolize.ClassAllocator || c == symbolize.ClassProfiler) {
+				continue
+			}
+			if last := len(out.Frames) - 1; last < 0 || out.Frames[last] != name {
+				out.Frames = append(out.Frames, name)
+			}
+			if toBlame {
+				out.Blame = len(out.Frames) - 1
+			}
+		}
+	}
+	if !slices.ContainsFunc(out.Frames, func(f string) bool { return f != nowhere }) {
+		out.Frames, out.Blame = nil, -1 // nothing is known of it outside its process
+	}
+	return out
+}
+
+// nowhere is the name of an address outside any file.
+const nowhere = "?"
+
+// frames are the normalised names at a location. What has no function is called by its module.
+func (n *Namer) frames(id symbolize.LocationID) []string {
+	if names, ok := n.names[id]; ok {
+		return names
+	}
+	l := &n.symbols.Locations[id]
+	var names []string
+	for _, f := range l.Frames {
+		names = append(names, Normalize(f.Function))
+	}
+	if len(names) == 0 {
+		names = []string{n.unnamed(l)}
+	}
+	n.names[id] = names
+	return names
+}
+
+func (n *Namer) unnamed(l *symbolize.Location) string {
+	if m := n.symbols.Module(l); m != nil {
+		return m.Name() + "+?"
+	}
+	return nowhere
+}
+
+// place joins the places of a stack.
+func (n *Namer) place(stack []symbolize.LocationID) string {
+	var b strings.Builder
+	for _, id := range stack {
+		p, ok := n.places[id]
+		if !ok {
+			p = n.locate(&n.symbols.Locations[id])
+			n.places[id] = p
+		}
+		if p == "" {
+			return ""
+		}
+		b.WriteString(p)
+	}
+	return b.String()
+}
+
+// locate is a location's build ID and offset, or its name if it was generated. "" if it has neither.
+func (n *Namer) locate(l *symbolize.Location) string {
+	m := n.symbols.Module(l)
+	switch {
+	case m != nil && m.BuildID != "":
+		return fmt.Sprintf("%s+%x\x00", m.BuildID, l.Offset)
+	case m != nil && n.SameProcess:
+		return fmt.Sprintf("%s+%x\x00", hex.EncodeToString([]byte(m.Path)), l.Offset)
+	case m != nil:
+		return ""
+	case l.Named():
+		return "jit " + Normalize(l.Frames[0].Function) + "\x00"
+	case n.SameProcess || l.Address == 0:
+		return fmt.Sprintf("%x\x00", uint64(l.Address))
+	}
+	return ""
+}

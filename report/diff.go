@@ -1,0 +1,313 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/heaplapse/heaplapse/diff"
+	"github.com/heaplapse/heaplapse/diff/identity"
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+// Diff is the answer to "what changed between these two?".
+type Diff struct {
+	*diff.Comparison
+	// Top limits the rows in text; 0 shows 20.
+	Top int
+	// Rules decided which frame is to blame; nil for the default ones.
+	Rules *symbolize.Rules
+}
+
+// Text writes the table for people.
+func (d *Diff) Text(w io.Writer) error {
+	p := &printer{w: w}
+	side(p, "BASE   ", d.Base.Head, "")
+	side(p, "CURRENT", d.Current.Head, since(d.Base.Head, d.Current.Head))
+	d.totals(p)
+	d.tiers(p)
+	d.notes(p)
+	views := d.viewers()
+	if len(d.Rows) == 0 {
+		p.linef("nothing changed in %s", plural(d.Unchanged, "site"))
+		return p.err
+	}
+	p.linef("")
+	p.linef("%3s  %-7s %12s %9s %10s %10s %12s  %s", "#", "CHANGE", "Δ BYTES", "Δ OBJECTS", "BASE", "CURRENT", "Δ ALLOCATED", "SITE")
+	shown := d.Rows[:min(limit(d.Top), len(d.Rows))]
+	for i := range shown {
+		d.row(p, i+1, &shown[i], views)
+	}
+	d.rest(p, len(shown))
+	return p.err
+}
+
+func limit(top int) int {
+	if top <= 0 {
+		return 20
+	}
+	return top
+}
+
+// side is the line that labels one of the snapshots.
+func side(p *printer, label string, s *heapfile.Snapshot, later string) {
+	heap := s.Heap()
+	line := fmt.Sprintf("%s  %s  %s in %s", label, clean(s.Path), Bytes(heap.InuseBytes), plural(int(heap.InuseObjects), "object"))
+	if t := timeOf(s); !t.IsZero() {
+		line += "  " + t.UTC().Format("2006-01-02 15:04:05")
+	}
+	p.linef("%s%s", line, later)
+}
+
+func timeOf(s *heapfile.Snapshot) time.Time {
+	if !s.Recorded.IsZero() {
+		return s.Recorded
+	}
+	return s.Modified
+}
+
+func since(base, current *heapfile.Snapshot) string {
+	a, b := timeOf(base), timeOf(current)
+	if a.IsZero() || b.IsZero() || a.Equal(b) {
+		return ""
+	}
+	if b.Before(a) {
+		return fmt.Sprintf(", %s BEFORE base", duration(a.Sub(b).Seconds()))
+	}
+	return fmt.Sprintf(", %s later", duration(b.Sub(a).Seconds()))
+}
+
+func (d *Diff) totals(p *printer) {
+	total, base := d.Total(), d.Base.Head.Heap()
+	line := fmt.Sprintf("in use   %s", signed(float64(total.InuseBytes)))
+	if base.InuseBytes > 0 {
+		line += fmt.Sprintf(" (%+.1f %%)", 100*float64(total.InuseBytes)/float64(base.InuseBytes))
+	}
+	line += fmt.Sprintf(", %+d objects", total.InuseObjects)
+	switch {
+	case !d.HasAlloc():
+		line += " · no cumulative counts"
+	case d.SameProcess && total.AllocBytes >= 0:
+		line += fmt.Sprintf(" · allocated between them %s in %s", Bytes(total.AllocBytes), plural(int(total.AllocObjects), "object"))
+	default:
+		line += fmt.Sprintf(" · allocated by each since its start %s and %s", Bytes(base.AllocBytes), Bytes(d.Current.Head.Heap().AllocBytes))
+	}
+	p.linef("%s", line)
+	for i, s := range []*diff.Side{d.Base, d.Current} {
+		if h := s.Hidden(); h.InuseBytes != 0 {
+			p.linef("hidden   %s of %s: the file does not show the sites", Bytes(h.InuseBytes), [2]string{"base", "current"}[i])
+		}
+	}
+}
+
+// notes say what the rows are only a part or an estimate of.
+func (d *Diff) notes(p *printer) {
+	if d.Current.Filter != nil {
+		p.linef("filtered %s of it", signed(float64(d.Shown().InuseBytes)))
+	}
+	for i, s := range []*diff.Side{d.Base, d.Current} {
+		if s.Head.Format.Sampled() && s.Head.Period > 1 {
+			p.linef("sampled  %s is an estimate, one sample per %s: ~ marks what may be chance", [2]string{"base", "current"}[i], Bytes(s.Head.Period))
+		}
+	}
+}
+
+// tiers says how sites were matched, where that is not a matter of course.
+func (d *Diff) tiers(p *printer) {
+	if d.SameProcess {
+		return
+	}
+	var parts []string
+	all := int64(0)
+	for _, t := range d.Tiers {
+		all += t.Bytes
+	}
+	for i, t := range d.Tiers {
+		if t.Sites > 0 && all > 0 {
+			parts = append(parts, fmt.Sprintf("%.0f %% %s", 100*float64(t.Bytes)/float64(all), identity.Tier(i).Explain()))
+		}
+	}
+	p.linef("matched  %s", strings.Join(parts, ", "))
+	if d.UnmatchedShare() > 0.15 {
+		p.linef("         more than 15 %% of the bytes match nothing on the other side: the two do not compare stack by stack; try --group-by module")
+	}
+}
+
+func (d *Diff) viewers() [2]*viewer {
+	return [2]*viewer{newViewer(d.Base.Symbols, d.Rules), newViewer(d.Current.Symbols, d.Rules)}
+}
+
+// of is the side on which a row can be described: the current one, unless it is gone.
+func of(r *diff.DeltaRow, views [2]*viewer) (*viewer, []symbolize.SiteID) {
+	if len(r.CurrentSites) > 0 {
+		return views[1], r.CurrentSites
+	}
+	return views[0], r.BaseSites
+}
+
+func (d *Diff) row(p *printer, rank int, r *diff.DeltaRow, views [2]*viewer) {
+	delta := r.Delta()
+	v, sites := of(r, views)
+	site, where := v.describe(sites[0])
+	allocated := "–"
+	if d.HasAlloc() {
+		allocated = signed(float64(delta.AllocBytes))
+	}
+	p.linef("%3d  %-7s %12s %9s %10s %10s %12s  %s  %s", rank, r.Change, bounded(r, signed(float64(delta.InuseBytes))),
+		fmt.Sprintf("%+d", delta.InuseObjects), value(r.Base.InuseBytes, r.BaseBound.InuseBytes),
+		value(r.Current.InuseBytes, r.CurrentBound.InuseBytes), allocated, clip(site, 90), where)
+	if path := v.callPath(sites); path != "" {
+		p.linef("     %s", path)
+	}
+	if r.Moved {
+		p.linef("     moved: its function as a whole hardly changed")
+	}
+	if delta.InuseBytes > 0 {
+		if text := adviceFor(v.symbols, v.stack(sites[0])); text != "" {
+			p.linef("     → %s", text)
+		}
+	}
+}
+
+// bounded marks a difference that is a bound: a larger one if base may hide some of it, a smaller one if current may.
+// "~" stands before what sampling alone may have made.
+func bounded(r *diff.DeltaRow, text string) string {
+	switch {
+	case math.Abs(float64(r.Delta().InuseBytes)) < 2*r.Noise:
+		return "~ " + text
+	case r.BaseBound.InuseBytes > 0:
+		return "≤ " + text
+	case r.CurrentBound.InuseBytes > 0:
+		return "≥ " + text
+	}
+	return text
+}
+
+// value shows a number, or the most that truncation may hide.
+func value(n, bound int64) string {
+	switch {
+	case bound == math.MaxInt64:
+		return "hidden"
+	case bound > 0:
+		return "≤ " + Bytes(bound)
+	}
+	return Bytes(n)
+}
+
+// rest says what the table does not show, so that all adds up.
+func (d *Diff) rest(p *printer, shown int) {
+	var sum int64
+	for i := range d.Rows[shown:] {
+		delta := d.Rows[shown+i].Delta()
+		sum += delta.InuseBytes
+	}
+	if n := len(d.Rows) - shown; n > 0 {
+		p.linef("… and %s with %s: --top %d shows them", plural(n, "more site"), signed(float64(sum)), len(d.Rows))
+	}
+	if h := d.Current.Hidden().Sub(d.Base.Hidden()); h.InuseBytes != 0 {
+		p.linef("… and %s that the files do not show", signed(float64(h.InuseBytes)))
+	}
+	if d.Unchanged > 0 {
+		p.linef("%s did not change", plural(d.Unchanged, "site"))
+	}
+}
+
+type diffJSON struct {
+	Schema         string       `json:"schema"`
+	Base           diffSide     `json:"base"`
+	Current        diffSide     `json:"current"`
+	SameProcess    bool         `json:"same_process"`
+	HasAlloc       bool         `json:"has_alloc"`
+	Delta          countsJSON   `json:"delta"`
+	Matched        []tierJSON   `json:"matched"`
+	UnmatchedShare float64      `json:"unmatched_share"`
+	Unchanged      int          `json:"unchanged"`
+	Sites          []deltaEntry `json:"sites"`
+}
+
+type diffSide struct {
+	Path      string     `json:"path"`
+	Time      *time.Time `json:"time"`
+	Total     countsJSON `json:"total"`
+	Hidden    countsJSON `json:"hidden"`
+	Truncated bool       `json:"truncated"`
+}
+
+type tierJSON struct {
+	By         string `json:"by"`
+	Sites      int    `json:"sites"`
+	InuseBytes int64  `json:"inuse_bytes"`
+}
+
+type deltaEntry struct {
+	Change        diff.Change `json:"change"`
+	Delta         countsJSON  `json:"delta"`
+	Base          countsJSON  `json:"base"`
+	Current       countsJSON  `json:"current"`
+	BaseAtMost    *countsJSON `json:"base_at_most,omitempty"`
+	CurrentAtMost *countsJSON `json:"current_at_most,omitempty"`
+	NoiseBytes    float64     `json:"noise_bytes"`
+	MatchedBy     string      `json:"matched_by"`
+	Moved         bool        `json:"moved"`
+	Stacks        int         `json:"stacks"`
+	Blame         blameJSON   `json:"blame"`
+	Frames        []Frame     `json:"frames"`
+	Advice        string      `json:"advice,omitempty"`
+}
+
+// JSON writes the result as heaplapse.diff/1, all rows.
+func (d *Diff) JSON(w io.Writer) error {
+	out := diffJSON{
+		Schema: "heaplapse.diff/1", Base: sideJSON(d.Base), Current: sideJSON(d.Current), SameProcess: d.SameProcess,
+		HasAlloc: d.HasAlloc(), Delta: countsJSON(d.Total()), Matched: []tierJSON{}, UnmatchedShare: d.UnmatchedShare(),
+		Unchanged: d.Unchanged, Sites: []deltaEntry{},
+	}
+	for i, t := range d.Tiers {
+		out.Matched = append(out.Matched, tierJSON{identity.Tier(i).String(), t.Sites, t.Bytes})
+	}
+	views := d.viewers()
+	for i := range d.Rows {
+		out.Sites = append(out.Sites, deltaJSON(&d.Rows[i], views))
+	}
+	return writeJSON(w, out)
+}
+
+func sideJSON(s *diff.Side) diffSide {
+	out := diffSide{
+		Path: s.Head.Path, Total: countsJSON(s.Head.Heap()), Hidden: countsJSON(s.Hidden()),
+		Truncated: s.Head.Completeness.Cut || s.Head.Completeness.Partial,
+	}
+	if t := timeOf(s.Head); !t.IsZero() {
+		utc := t.UTC()
+		out.Time = &utc
+	}
+	return out
+}
+
+func deltaJSON(r *diff.DeltaRow, views [2]*viewer) deltaEntry {
+	v, sites := of(r, views)
+	out := deltaEntry{
+		Change: r.Change, Delta: countsJSON(r.Delta()), Base: countsJSON(r.Base), Current: countsJSON(r.Current),
+		NoiseBytes: math.Round(r.Noise), MatchedBy: r.Tier.String(), Moved: r.Moved, Stacks: max(len(r.BaseSites), len(r.CurrentSites)),
+		Blame: v.blame(sites[0]), Frames: frames(v.symbols, v.stack(sites[0])), Advice: adviceFor(v.symbols, v.stack(sites[0])),
+	}
+	if len(r.BaseSites) == 0 || len(r.CurrentSites) == 0 {
+		out.MatchedBy = identity.Unmatched.String()
+	}
+	none := heapfile.Counts{}
+	if r.BaseBound != none {
+		out.BaseAtMost = atMost(r.BaseBound)
+	}
+	if r.CurrentBound != none {
+		out.CurrentAtMost = atMost(r.CurrentBound)
+	}
+	return out
+}
+
+func atMost(c heapfile.Counts) *countsJSON {
+	j := countsJSON(c)
+	return &j
+}

@@ -1,0 +1,106 @@
+package report
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/heaplapse/heaplapse/diff"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+// Persist is the answer to "what did this phase leave behind?".
+type Persist struct {
+	*diff.Persistence
+	// Top limits the rows in text; 0 shows 20.
+	Top int
+	// Rules decided which frame is to blame; nil for the default ones.
+	Rules *symbolize.Rules
+}
+
+// Text writes the table for people.
+func (d *Persist) Text(w io.Writer) error {
+	p := &printer{w: w}
+	for i, m := range d.Moments {
+		later := ""
+		if i > 0 {
+			later = since(d.Moments[i-1].Head, m.Head)
+		}
+		side(p, [3]string{"BEFORE", "DURING", "AFTER "}[i], m.Head, later)
+	}
+	p.linef("%s came between BEFORE and DURING and stayed until AFTER%s", Bytes(d.Stayed), d.certain())
+	if len(d.Rows) == 0 {
+		return p.err
+	}
+	p.linef("")
+	p.linef("%3s  %12s %10s %9s %10s %10s %10s  %s", "#", "STAYED", "CERTAIN", "OBJECTS", "BEFORE", "DURING", "AFTER", "SITE")
+	view := newViewer(d.Moments[0].Symbols, d.Rules)
+	shown := d.Rows[:min(limit(d.Top), len(d.Rows))]
+	for i := range shown {
+		r := &shown[i]
+		site, where := view.describe(r.Sites[0])
+		p.linef("%3d  %12s %10s %9d %10s %10s %10s  %s  %s", i+1, signed(float64(r.Stayed)), certainly(r.Certain), r.StayedObjects,
+			Bytes(r.At[0].InuseBytes), Bytes(r.At[1].InuseBytes), Bytes(r.At[2].InuseBytes), clip(site, 90), where)
+		if path := view.callPath(r.Sites); path != "" {
+			p.linef("     %s", path)
+		}
+	}
+	if n := len(d.Rows) - len(shown); n > 0 {
+		p.linef("… and %s: --top %d shows them", plural(n, "more site"), len(d.Rows))
+	}
+	return p.err
+}
+
+func (d *Persist) certain() string {
+	if len(d.Rows) == 0 || d.Rows[0].Certain < 0 {
+		return ""
+	}
+	return fmt.Sprintf("; of %s this is certain: the sites freed too little for it to be others", Bytes(d.Certain))
+}
+
+func certainly(n int64) string {
+	if n < 0 {
+		return "unknown"
+	}
+	return Bytes(n)
+}
+
+type persistJSON struct {
+	Schema  string         `json:"schema"`
+	Moments []diffSide     `json:"moments"`
+	Stayed  int64          `json:"stayed_bytes"`
+	Sites   []persistEntry `json:"sites"`
+}
+
+type persistEntry struct {
+	Stayed        int64        `json:"stayed_bytes"`
+	StayedObjects int64        `json:"stayed_objects"`
+	Certain       *int64       `json:"certain_bytes"`
+	At            []countsJSON `json:"at"`
+	Stacks        int          `json:"stacks"`
+	Blame         blameJSON    `json:"blame"`
+	Frames        []Frame      `json:"frames"`
+}
+
+// JSON writes the result as heaplapse.persist/1, all rows.
+func (d *Persist) JSON(w io.Writer) error {
+	out := persistJSON{Schema: "heaplapse.persist/1", Stayed: d.Stayed, Sites: []persistEntry{}}
+	for _, m := range d.Moments {
+		out.Moments = append(out.Moments, sideJSON(m))
+	}
+	view := newViewer(d.Moments[0].Symbols, d.Rules)
+	for i := range d.Rows {
+		r := &d.Rows[i]
+		e := persistEntry{
+			Stayed: r.Stayed, StayedObjects: r.StayedObjects, Stacks: len(r.Sites),
+			Blame: view.blame(r.Sites[0]), Frames: frames(view.symbols, view.stack(r.Sites[0])),
+		}
+		if r.Certain >= 0 {
+			e.Certain = &r.Certain
+		}
+		for _, c := range r.At {
+			e.At = append(e.At, countsJSON(c))
+		}
+		out.Sites = append(out.Sites, e)
+	}
+	return writeJSON(w, out)
+}
