@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/heaplapse/heaplapse/diff/suppress"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/symbolize"
@@ -21,6 +22,12 @@ type GrowthOptions struct {
 	Filter *symbolize.Filter
 	// Rules decide which frame is to blame; nil takes the default ones.
 	Rules *symbolize.Rules
+	// GroupBy decides which stacks are one site; "" takes [ByFunction].
+	GroupBy GroupBy
+	// Suppressions are growth that is known; nil for none.
+	Suppressions *suppress.List
+	// From and To limit the snapshots that are judged: indices, To is exclusive; 0 is the end of the series.
+	From, To int
 }
 
 // SeriesVerdict is the answer for the series as a whole.
@@ -49,8 +56,22 @@ type GrowthResult struct {
 	First, Last int
 	// Sites are ranked, worst first.
 	Sites []GrowthSite
+	// Kept is the number of sites that passed the filter.
+	Kept int
+	// Unlisted is the number of sites that grew by something and are not in Sites, UnlistedBytes their growth.
+	Unlisted      int
+	UnlistedBytes int64
+	// Suppressed are sites that a suppression names, with the growth that they had.
+	Suppressed []Suppressed
 	// Notes are facts about the judgement that a reader should know.
 	Notes []string
+}
+
+// Suppressed is the growth that one suppression took out of the result.
+type Suppressed struct {
+	*suppress.Entry
+	Sites  int
+	Gained int64
 }
 
 // GrowthSite is a group of stacks with one frame to blame.
@@ -97,29 +118,37 @@ func (g *grower) notef(format string, args ...any) {
 	g.result.Notes = append(g.result.Notes, fmt.Sprintf(format, args...))
 }
 
-// judged picks the process image with most snapshots, the latest of equals, and leaves out
+// judged picks, of the snapshots that the options allow, the process image with most, the latest of equals, and leaves out
 // a last dump that is far smaller than the one before: the program had freed its
 // memory to exit.
 func (g *grower) judged() (first, last int) {
 	heads := g.series.Heads
-	for begin := 0; begin < len(heads); {
+	from, to := g.o.From, cmp.Or(g.o.To, len(heads))
+	for begin := from; begin < to; {
 		end := begin
-		for end < len(heads) && heads[end].Epoch == heads[begin].Epoch {
+		for end < to && heads[end].Epoch == heads[begin].Epoch {
 			end++
 		}
-		if end-begin >= last-first+1 || begin == 0 {
+		if end-begin >= last-first+1 || begin == from {
 			first, last = begin, end-1
 		}
 		begin = end
 	}
 	if last-first+1 < len(heads) {
-		g.notef("judged on snapshots %d to %d of %d: one process image", first+1, last+1, len(heads))
+		g.notef("judged on snapshots %d to %d of %d%s", first+1, last+1, len(heads), g.why(last-first+1 < to-from))
 	}
 	if last-first >= trend.MinPoints && 2*heads[last].Heap().InuseBytes < heads[last-1].Heap().InuseBytes {
 		g.notef("the last snapshot was left out: the heap had shrunk to less than half, as when a program exits")
 		last--
 	}
 	return first, last
+}
+
+func (g *grower) why(oneImage bool) string {
+	if oneImage {
+		return ": one process image"
+	}
+	return ", as asked for"
 }
 
 // doubts is how much the input lowers the confidence of any verdict.
@@ -172,39 +201,45 @@ func (g *grower) trendOptions() trend.Options {
 	return trend.Options{MinGrowth: float64(g.o.MinBytes)}
 }
 
-// groups puts sites together whose blame frames are the same function. Groups
+// groups puts sites together as the options say, by default those whose blame frames are the same function. Groups
 // and members are in order of first appearance.
 func (g *grower) groups() [][]symbolize.SiteID {
 	var out [][]symbolize.SiteID
 	index := map[string]int{}
-	for site := range g.columns {
-		if !g.o.Filter.Keep(g.symbols.SiteStack(symbolize.SiteID(site))) {
+	grouper := newGrouper(g.symbols, g.o.Rules, g.o.GroupBy)
+	suppressor := newSuppressor(g.symbols, g.o.Suppressions)
+	for i := range g.columns {
+		site := symbolize.SiteID(i)
+		if !g.o.Filter.Keep(g.symbols.SiteStack(site)) {
 			continue
 		}
-		key := g.blameKey(symbolize.SiteID(site))
-		i, ok := index[key]
+		g.result.Kept++
+		if e := suppressor.entry(site); e != nil {
+			g.suppress(e, site)
+			continue
+		}
+		key := grouper.key(site)
+		n, ok := index[key]
 		if !ok {
-			i = len(out)
-			index[key] = i
+			n = len(out)
+			index[key] = n
 			out = append(out, nil)
 		}
-		out[i] = append(out[i], symbolize.SiteID(site))
+		out[n] = append(out[n], site)
 	}
 	return out
 }
 
-func (g *grower) blameKey(site symbolize.SiteID) string {
-	stack := g.symbols.Stack(g.symbols.SiteStack(site))
-	ref, ok := g.blamer.Blame(stack)
-	if !ok {
-		return ""
+func (g *grower) suppress(e *suppress.Entry, site symbolize.SiteID) {
+	list := &g.result.Suppressed
+	i := slices.IndexFunc(*list, func(s Suppressed) bool { return s.Entry == e })
+	if i < 0 {
+		i = len(*list)
+		*list = append(*list, Suppressed{Entry: e})
 	}
-	l := &g.symbols.Locations[stack[ref.Position]]
-	if ref.Frame < 0 {
-		return fmt.Sprintf("%d+%x", l.Module, l.Offset)
-	}
-	f := l.Frames[ref.Frame]
-	return fmt.Sprintf("%d %s\x00%s", l.Module, cmp.Or(f.Linkage, f.Function), f.File)
+	first, last := g.ends(g.columns[site])
+	(*list)[i].Sites++
+	(*list)[i].Gained += last - first
 }
 
 // judgeGroup judges a group, and its members if the group does not leak: one of them may, in
@@ -240,14 +275,15 @@ func (g *grower) judgeGroup(members []symbolize.SiteID) {
 	g.keep(whole)
 }
 
+// keep lists a site, unless there is nothing to say about it.
 func (g *grower) keep(s GrowthSite) {
-	if s.Label == trend.Stable && !g.o.All {
-		return
+	dull := s.Label == trend.Stable || (s.Label == trend.Insufficient && !g.notable(s))
+	if !dull || g.o.All {
+		g.result.Sites = append(g.result.Sites, s)
+	} else if s.Gained > 0 {
+		g.result.Unlisted++
+		g.result.UnlistedBytes += s.Gained
 	}
-	if s.Label == trend.Insufficient && !g.o.All && !g.notable(s) {
-		return
-	}
-	g.result.Sites = append(g.result.Sites, s)
 }
 
 // notable says whether a site with too few points is still worth showing.
@@ -364,9 +400,6 @@ func (g *grower) rank() {
 	})
 }
 
-// sureLeak is the confidence from which a site makes the series leak.
-const sureLeak = 0.5
-
 // conclude answers for the series.
 func (g *grower) conclude() {
 	r := &g.result
@@ -374,10 +407,10 @@ func (g *grower) conclude() {
 	var onLeaks float64
 	for _, s := range r.Sites {
 		switch {
-		case s.Label.IsLeak() && s.Confidence >= sureLeak:
+		case s.Label.IsLeak():
 			leaks++
 			onLeaks += s.Slope
-		case s.Label.IsLeak() || s.Label == trend.Suspect:
+		case s.Label == trend.Suspect:
 			suspects++
 		}
 	}

@@ -20,6 +20,8 @@ type Diff struct {
 	Top int
 	// Rules decided which frame is to blame; nil for the default ones.
 	Rules *symbolize.Rules
+	// GroupBy is what the rows are.
+	GroupBy diff.GroupBy
 }
 
 // Text writes the table for people.
@@ -137,7 +139,7 @@ func (d *Diff) tiers(p *printer) {
 }
 
 func (d *Diff) viewers() [2]*viewer {
-	return [2]*viewer{newViewer(d.Base.Symbols, d.Rules), newViewer(d.Current.Symbols, d.Rules)}
+	return [2]*viewer{newViewer(d.Base.Symbols, d.Rules, d.GroupBy), newViewer(d.Current.Symbols, d.Rules, d.GroupBy)}
 }
 
 // of is the side on which a row can be described: the current one, unless it is gone.
@@ -151,14 +153,14 @@ func of(r *diff.DeltaRow, views [2]*viewer) (*viewer, []symbolize.SiteID) {
 func (d *Diff) row(p *printer, rank int, r *diff.DeltaRow, views [2]*viewer) {
 	delta := r.Delta()
 	v, sites := of(r, views)
-	site, where := v.describe(sites[0])
+	site, where := v.title(sites[0])
 	allocated := "–"
 	if d.HasAlloc() {
 		allocated = signed(float64(delta.AllocBytes))
 	}
 	p.linef("%3d  %-7s %12s %9s %10s %10s %12s  %s  %s", rank, r.Change, bounded(r, signed(float64(delta.InuseBytes))),
 		fmt.Sprintf("%+d", delta.InuseObjects), value(r.Base.InuseBytes, r.BaseBound.InuseBytes),
-		value(r.Current.InuseBytes, r.CurrentBound.InuseBytes), allocated, clip(site, 90), where)
+		value(r.Current.InuseBytes, r.CurrentBound.InuseBytes), allocated, site, where)
 	if path := v.callPath(sites); path != "" {
 		p.linef("     %s", path)
 	}

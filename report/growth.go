@@ -22,6 +22,10 @@ type Growth struct {
 	Top int
 	// Rules decided which frame is to blame; nil for the default ones.
 	Rules *symbolize.Rules
+	// GroupBy is what the rows are.
+	GroupBy diff.GroupBy
+	// MemoryLimit in bytes is what the process must not reach; 0 for none.
+	MemoryLimit int64
 
 	view *viewer
 }
@@ -29,7 +33,7 @@ type Growth struct {
 // viewer is made once.
 func (g *Growth) viewer() *viewer {
 	if g.view == nil {
-		g.view = newViewer(g.Symbols, g.Rules)
+		g.view = newViewer(g.Symbols, g.Rules, g.GroupBy)
 	}
 	return g.view
 }
@@ -51,14 +55,36 @@ func (g *Growth) Text(w io.Writer) error {
 	r := g.Result
 	p.linef("%s", g.headline())
 	p.linef("%s", g.summary())
+	if line := g.limitLine(); line != "" {
+		p.linef("%s", line)
+	}
 	if len(r.Sites) > 0 {
 		p.linef("")
 		g.table(p)
 	}
-	for _, n := range r.Notes {
+	for _, n := range g.notes() {
 		p.linef("note: %s", n)
 	}
 	return p.err
+}
+
+// notes are what a reader should know beside the table.
+func (g *Growth) notes() []string {
+	r := g.Result
+	out := append([]string{}, r.Notes...)
+	heads := g.Series.Heads
+	if grown := heads[r.Last].Heap().InuseBytes - heads[r.First].Heap().InuseBytes; r.UnlistedBytes > max(grown/2, 1<<20) {
+		out = append(out, fmt.Sprintf("%s that did not grow clearly, or by little, hold %s more than at first: --all shows them",
+			plural(r.Unlisted, "site"), Bytes(r.UnlistedBytes)))
+	}
+	for _, s := range r.Suppressed {
+		why := ""
+		if s.Reason != "" {
+			why = " (" + clean(s.Reason) + ")"
+		}
+		out = append(out, fmt.Sprintf("suppressed by leak:%s%s: %s with %s", clean(s.Pattern), why, plural(s.Sites, "stack"), signed(float64(s.Gained))))
+	}
+	return out
 }
 
 // headline is the verdict, the worst site by name, and what to do next where that is known.
@@ -69,8 +95,8 @@ func (g *Growth) headline() string {
 		return verdict + ": " + r.Why
 	}
 	worst := &r.Sites[0]
-	site, where := g.viewer().describe(worst.Members[0])
-	line := fmt.Sprintf("%s: %s", verdict, strings.TrimSpace(clip(site, 90)+" "+where))
+	site, where := g.viewer().title(worst.Members[0])
+	line := fmt.Sprintf("%s: %s", verdict, strings.TrimSpace(site+" "+where))
 	switch more := g.leaks() - 1; {
 	case more > 0:
 		line += fmt.Sprintf(" and %s grow to the end of the series", plural(more, "more site"))
@@ -162,9 +188,9 @@ func (g *Growth) row(p *printer, rank int, s *diff.GrowthSite, factor float64) {
 	if s.Label.IsLeak() || s.Label == trend.Suspect {
 		label += fmt.Sprintf(" %.0f%%", 100*s.Confidence)
 	}
-	site, where := g.viewer().describe(s.Members[0])
+	site, where := g.viewer().title(s.Members[0])
 	p.linef("%3d  %-14s %10s %12s %10s  %s  %s  %s", rank, label, signed(float64(s.Gained)), signed(s.Slope*factor),
-		Bytes(g.now(s)), g.trend(s), clip(site, 90), where)
+		Bytes(g.now(s)), g.trend(s), site, where)
 	g.under(p, s)
 }
 
@@ -212,6 +238,7 @@ type growthJSON struct {
 	RatePer      string       `json:"rate_per"`
 	Explained    float64      `json:"explained"`
 	Series       seriesJSON   `json:"series"`
+	Limit        *limitJSON   `json:"memory_limit,omitempty"`
 	Tested       int          `json:"tested"`
 	Notes        []string     `json:"notes"`
 	Sites        []growthSite `json:"sites"`
@@ -271,7 +298,7 @@ func (g *Growth) JSON(w io.Writer) error {
 		Schema: "heaplapse.growth/1", Verdict: string(r.Verdict), Why: r.Why,
 		BytesPerHour: g.perHour(r.Total.Slope), Rate: finite(r.Total.Slope * factor), RatePer: unit,
 		Explained: finite(r.Explained), Series: seriesOf(g.Series), Tested: r.Tested,
-		Notes: append([]string{}, r.Notes...), Sites: []growthSite{},
+		Limit: g.limit(), Notes: g.notes(), Sites: []growthSite{},
 	}
 	for i := range r.Sites {
 		out.Sites = append(out.Sites, g.site(&r.Sites[i], factor))

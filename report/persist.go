@@ -15,6 +15,8 @@ type Persist struct {
 	Top int
 	// Rules decided which frame is to blame; nil for the default ones.
 	Rules *symbolize.Rules
+	// GroupBy is what the rows are.
+	GroupBy diff.GroupBy
 }
 
 // Text writes the table for people.
@@ -33,13 +35,13 @@ func (d *Persist) Text(w io.Writer) error {
 	}
 	p.linef("")
 	p.linef("%3s  %12s %10s %9s %10s %10s %10s  %s", "#", "STAYED", "CERTAIN", "OBJECTS", "BEFORE", "DURING", "AFTER", "SITE")
-	view := newViewer(d.Moments[0].Symbols, d.Rules)
+	view := newViewer(d.Moments[0].Symbols, d.Rules, d.GroupBy)
 	shown := d.Rows[:min(limit(d.Top), len(d.Rows))]
 	for i := range shown {
 		r := &shown[i]
-		site, where := view.describe(r.Sites[0])
+		site, where := view.title(r.Sites[0])
 		p.linef("%3d  %12s %10s %9d %10s %10s %10s  %s  %s", i+1, signed(float64(r.Stayed)), certainly(r.Certain), r.StayedObjects,
-			Bytes(r.At[0].InuseBytes), Bytes(r.At[1].InuseBytes), Bytes(r.At[2].InuseBytes), clip(site, 90), where)
+			Bytes(r.At[0].InuseBytes), Bytes(r.At[1].InuseBytes), Bytes(r.At[2].InuseBytes), site, where)
 		if path := view.callPath(r.Sites); path != "" {
 			p.linef("     %s", path)
 		}
@@ -87,7 +89,7 @@ func (d *Persist) JSON(w io.Writer) error {
 	for _, m := range d.Moments {
 		out.Moments = append(out.Moments, sideJSON(m))
 	}
-	view := newViewer(d.Moments[0].Symbols, d.Rules)
+	view := newViewer(d.Moments[0].Symbols, d.Rules, d.GroupBy)
 	for i := range d.Rows {
 		r := &d.Rows[i]
 		e := persistEntry{

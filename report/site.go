@@ -2,8 +2,10 @@ package report
 
 import (
 	"fmt"
+	"path"
 	"strings"
 
+	"github.com/heaplapse/heaplapse/diff"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -11,10 +13,30 @@ import (
 type viewer struct {
 	symbols *symbolize.Symbols
 	blamer  *symbolize.Blamer
+	by      diff.GroupBy
 }
 
-func newViewer(s *symbolize.Symbols, rules *symbolize.Rules) *viewer {
-	return &viewer{s, symbolize.NewBlamer(s, rules)}
+func newViewer(s *symbolize.Symbols, rules *symbolize.Rules, by diff.GroupBy) *viewer {
+	return &viewer{s, symbolize.NewBlamer(s, rules), by}
+}
+
+// title names a row: the function, or the file or module that its stacks share, with the function that has most.
+func (v *viewer) title(site symbolize.SiteID) (title, where string) {
+	function, where := v.describe(site)
+	stack := v.stack(site)
+	ref, ok := v.blamer.Blame(stack)
+	if !ok || v.by != diff.ByFile && v.by != diff.ByModule {
+		return clip(function, 90), where
+	}
+	l := &v.symbols.Locations[stack[ref.Position]]
+	group := "(no file)"
+	if m := v.symbols.Module(l); m != nil {
+		group = clean(m.Name())
+	}
+	if v.by == diff.ByFile && ref.Frame >= 0 && l.Frames[ref.Frame].File != "" {
+		group = clean(path.Base(l.Frames[ref.Frame].File))
+	}
+	return fmt.Sprintf("%s, most of it %s", group, clip(function, 60)), where
 }
 
 func (v *viewer) stack(site symbolize.SiteID) []symbolize.LocationID {
@@ -120,11 +142,11 @@ func (v *viewer) callPath(sites []symbolize.SiteID) string {
 	for _, c := range common[:min(maxCallers, len(common))] {
 		out = append(out, strings.TrimSpace(clip(c.name, 60)+" "+c.place))
 	}
-	path := strings.Join(out, " ← ")
-	if path != "" {
-		path = "← " + path
+	line := strings.Join(out, " ← ")
+	if line != "" {
+		line = "← " + line
 	}
-	return strings.TrimSpace(path + note)
+	return strings.TrimSpace(line + note)
 }
 
 type caller struct{ name, place string }

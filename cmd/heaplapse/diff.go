@@ -76,7 +76,7 @@ func (a *app) diff(f *diffFlags, paths []string) error {
 		return err
 	}
 	defer base.Series.Close()
-	return a.render(&report.Diff{Comparison: diff.Compare(base, current, o), Top: f.limit, Rules: o.Rules})
+	return a.render(&report.Diff{Comparison: diff.Compare(base, current, o), Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy})
 }
 
 // baseFlags are the flags for symbols of the base.
@@ -148,7 +148,7 @@ func (a *app) diffPersist(f *diffFlags, paths []string, o diff.CompareOptions) e
 	if err != nil {
 		return fmt.Errorf("--persist: %w", err)
 	}
-	return a.render(&report.Persist{Persistence: p, Top: f.limit, Rules: o.Rules})
+	return a.render(&report.Persist{Persistence: p, Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy})
 }
 
 // groupFlags decide what a row is, and whom an allocation is put down to.

@@ -1,12 +1,19 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"sort"
+	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/heaplapse/heaplapse/diff"
+	"github.com/heaplapse/heaplapse/diff/suppress"
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/report"
 )
 
@@ -14,10 +21,14 @@ type growthFlags struct {
 	seriesFlags
 	symbolFlags
 	filterFlags
-	minBytes string
-	limit    int
-	all      bool
-	failOn   string
+	groupFlags
+	minBytes     string
+	limit        int
+	all          bool
+	failOn       string
+	since, until string
+	suppressions string
+	memoryLimit  string
 }
 
 func (a *app) growthCommand() *cobra.Command {
@@ -34,10 +45,16 @@ load (load-driven) or jumped once (grew-then-flat) is not.`,
 	f.seriesFlags.add(a, cmd)
 	f.symbolFlags.add(cmd)
 	f.filterFlags.add(cmd)
-	cmd.Flags().StringVar(&f.minBytes, "min-bytes", "1MiB", "name sites that grew by at least `SIZE`")
-	cmd.Flags().IntVar(&f.limit, "top", 20, "show `N` sites")
-	cmd.Flags().BoolVar(&f.all, "all", false, "show stable sites too")
-	cmd.Flags().StringVar(&f.failOn, "fail-on", "", "exit with 1 if a `LABEL` is found: leak, or suspect (leaks and suspects)")
+	f.groupFlags.add(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.minBytes, "min-bytes", "1MiB", "name sites that grew by at least `SIZE`")
+	flags.IntVar(&f.limit, "top", 20, "show `N` sites")
+	flags.BoolVar(&f.all, "all", false, "show stable sites too")
+	flags.StringVar(&f.failOn, "fail-on", "", "exit with 1 if a `LABEL` is found: leak, or suspect (leaks and suspects)")
+	flags.StringVar(&f.since, "since", "", "judge from `WHEN` on: a snapshot's number in the series (5), the time since the first one (10m), or a time (2026-01-02T15:04:05Z)")
+	flags.StringVar(&f.until, "until", "", "judge up to `WHEN`, included")
+	flags.StringVar(&f.suppressions, "suppressions", "", "a `FILE` of known growth, one leak:PATTERN a line, as LeakSanitizer reads it")
+	flags.StringVar(&f.memoryLimit, "memory-limit", "", "say when the process will reach `SIZE`")
 	a.outputFlags(cmd)
 	return cmd
 }
@@ -53,23 +70,136 @@ func (a *app) growth(f *growthFlags, paths []string) error {
 	if err != nil {
 		return fmt.Errorf("--min-bytes: %w", err)
 	}
+	o := diff.GrowthOptions{MinBytes: minBytes, All: f.all}
+	if err := f.prepare(&o); err != nil {
+		return err
+	}
+	limit, err := f.limitBytes()
+	if err != nil {
+		return err
+	}
 	var columns diff.Collector
 	s, err := f.open(a, paths, columns.Visit)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
+	if err := f.choose(s, &o); err != nil {
+		return err
+	}
 	symbols, err := f.resolve(a, s)
 	if err != nil {
 		return err
 	}
-	filter, err := f.filter(symbols)
+	if o.Filter, err = f.filter(symbols); err != nil {
+		return err
+	}
+	result := diff.Growth(s, symbols, &columns, o)
+	if result.Kept == 0 && o.Filter != nil {
+		return errors.New("no stack is left: nothing matches --focus, or --ignore drops everything")
+	}
+	a.warnExpired(o.Suppressions)
+	a.judge(f.failOn, result)
+	return a.render(&report.Growth{Series: s, Symbols: symbols, Result: result, Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy, MemoryLimit: limit})
+}
+
+// prepare reads what does not depend on the series.
+func (f *growthFlags) prepare(o *diff.GrowthOptions) (err error) {
+	if o.GroupBy, err = f.groupBy(); err != nil {
+		return err
+	}
+	if o.Rules, err = f.blameRules(); err != nil {
+		return err
+	}
+	if f.suppressions == "" {
+		return nil
+	}
+	text, err := os.ReadFile(f.suppressions)
+	if err != nil {
+		return fmt.Errorf("--suppressions: %w", err)
+	}
+	if o.Suppressions, err = suppress.Parse(string(text), f.suppressions, time.Now()); err != nil {
+		return fmt.Errorf("--suppressions: %w", err)
+	}
+	return nil
+}
+
+func (f *growthFlags) limitBytes() (int64, error) {
+	if f.memoryLimit == "" {
+		return 0, nil
+	}
+	n, err := parseSize(f.memoryLimit)
+	if err != nil {
+		return 0, fmt.Errorf("--memory-limit: %w", err)
+	}
+	return n, nil
+}
+
+func (a *app) warnExpired(l *suppress.List) {
+	if l == nil {
+		return
+	}
+	for _, e := range l.Expired {
+		a.warn(fmt.Sprintf("%s:%d: leak:%s expired on %s and no longer applies", l.Name, e.Line, e.Pattern, e.Until.Format(time.DateOnly)))
+	}
+}
+
+// choose turns --since and --until into snapshots.
+func (f *growthFlags) choose(s *heapfile.Series, o *diff.GrowthOptions) (err error) {
+	if o.From, err = moment(s, "--since", f.since, 0); err != nil {
+		return err
+	}
+	last, err := moment(s, "--until", f.until, len(s.Heads)-1)
 	if err != nil {
 		return err
 	}
-	result := diff.Growth(s, symbols, &columns, diff.GrowthOptions{MinBytes: minBytes, All: f.all, Filter: filter})
-	a.judge(f.failOn, result)
-	return a.render(&report.Growth{Series: s, Symbols: symbols, Result: result, Top: f.limit})
+	o.To = last + 1
+	if o.From >= o.To {
+		return fmt.Errorf("no snapshot lies between --since %s and --until %s", f.since, f.until)
+	}
+	return nil
+}
+
+// moment is the first snapshot at or after a moment for --since, the last one at or before it for --until.
+func moment(s *heapfile.Series, flag, text string, otherwise int) (int, error) {
+	if text == "" {
+		return otherwise, nil
+	}
+	if n, err := strconv.Atoi(text); err == nil {
+		if n < 1 || n > len(s.Heads) {
+			return 0, fmt.Errorf("%s %d: the series has snapshots 1 to %d", flag, n, len(s.Heads))
+		}
+		return n - 1, nil
+	}
+	seconds, err := sinceFirst(s, text)
+	if err != nil {
+		return 0, fmt.Errorf("%s %s: %w", flag, text, err)
+	}
+	after := sort.Search(len(s.Heads), func(i int) bool {
+		if flag == "--since" {
+			return s.Clock.At[i] >= seconds
+		}
+		return s.Clock.At[i] > seconds
+	})
+	if flag == "--since" {
+		return after, nil
+	}
+	return after - 1, nil
+}
+
+// sinceFirst is a duration, or a time, as seconds since the first snapshot.
+func sinceFirst(s *heapfile.Series, text string) (float64, error) {
+	if !s.Clock.Source.IsTime() {
+		return 0, errors.New("the times of the snapshots are not known: give a snapshot's number")
+	}
+	if d, err := time.ParseDuration(text); err == nil {
+		return d.Seconds(), nil
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return 0, errors.New("want a snapshot's number (5), the time since the first one (10m) or a time (2026-01-02T15:04:05Z)")
+	}
+	return t.Sub(s.Clock.Times[0]).Seconds(), nil
 }
 
 // judge sets the exit status of --fail-on. Bad input weighs more than a finding.

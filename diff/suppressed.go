@@ -1,0 +1,47 @@
+package diff
+
+import (
+	"github.com/heaplapse/heaplapse/diff/suppress"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+// suppressor finds the sites that a list of suppressions names. It is not safe for concurrent use.
+type suppressor struct {
+	symbols *symbolize.Symbols
+	list    *suppress.List
+	known   map[symbolize.LocationID]*suppress.Entry
+}
+
+func newSuppressor(s *symbolize.Symbols, list *suppress.List) *suppressor {
+	return &suppressor{s, list, map[symbolize.LocationID]*suppress.Entry{}}
+}
+
+// entry is the suppression of a site, nil for none.
+func (s *suppressor) entry(site symbolize.SiteID) *suppress.Entry {
+	if s.list == nil {
+		return nil
+	}
+	for _, id := range s.symbols.Stack(s.symbols.SiteStack(site)) {
+		e, ok := s.known[id]
+		if !ok {
+			e = s.list.Find(s.names(&s.symbols.Locations[id]))
+			s.known[id] = e
+		}
+		if e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+// names are what LeakSanitizer matches: functions, files and the module.
+func (s *suppressor) names(l *symbolize.Location) []string {
+	names := []string{s.symbols.Label(l)}
+	if m := s.symbols.Module(l); m != nil {
+		names = append(names, m.Path)
+	}
+	for _, f := range l.Frames {
+		names = append(names, f.Function, f.File)
+	}
+	return names
+}
