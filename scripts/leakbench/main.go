@@ -14,6 +14,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,7 +27,7 @@ func main() {
 	flag.StringVar(&o.out, "o", "-", "write the tables to `FILE`")
 	flag.StringVar(&o.csv, "csv", "", "write a line per function to `FILE`")
 	flag.StringVar(&o.dump, "dump", "", "keep the series in `DIR`")
-	flag.StringVar(&o.peerSeeds, "peer-seeds", "900-911", "processes on which the other methods find their thresholds; none leaves them out")
+	flag.StringVar(&o.peerSeeds, "peer-seeds", "900-911", "processes on which the other methods find their thresholds; \"\" leaves them out")
 	flag.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "processes at once")
 	flag.Parse()
 	if err := run(o); err != nil {
@@ -49,14 +50,20 @@ func run(o options) error {
 	if err != nil {
 		return err
 	}
-	all, err := examineAll(seeds, lengths, o.jobs, o.dump)
+	all, err := forAll(seeds, lengths, o.jobs, func(seed uint64, snapshots int) ([]outcome, error) {
+		return inScratch(seed, snapshots, o.dump)
+	})
+	if err != nil {
+		return err
+	}
+	training, err := train(o, lengths)
 	if err != nil {
 		return err
 	}
 	if err := writeFile(o.csv, func(w io.Writer) { writeCSV(w, all) }); err != nil {
 		return err
 	}
-	return writeFile(o.out, func(w io.Writer) { writeTables(w, o, all) })
+	return writeFile(o.out, func(w io.Writer) { writeTables(w, o, all, training) })
 }
 
 // parseSeeds reads 1-12 or 8,12,24; ranges and single numbers may be mixed.
@@ -79,8 +86,22 @@ func parseSeeds(text string) ([]uint64, error) {
 	return out, nil
 }
 
-// examineAll examines every process of every length; the order of the result does not depend on jobs.
-func examineAll(seeds, lengths []uint64, jobs int, dump string) ([]outcome, error) {
+// train simulates the processes on which the other methods find their thresholds.
+func train(o options, lengths []uint64) ([]outcome, error) {
+	if o.peerSeeds == "" {
+		return nil, nil
+	}
+	seeds, err := parseSeeds(o.peerSeeds)
+	if err != nil {
+		return nil, err
+	}
+	return forAll(seeds, lengths, o.jobs, func(seed uint64, snapshots int) ([]outcome, error) {
+		return simulate(seed, snapshots).outcomes(), nil
+	})
+}
+
+// forAll calls f for every process of every length; the order of the result does not depend on jobs.
+func forAll(seeds, lengths []uint64, jobs int, f func(seed uint64, snapshots int) ([]outcome, error)) ([]outcome, error) {
 	n := len(seeds) * len(lengths)
 	results, errs := make([][]outcome, n), make([]error, n)
 	next := make(chan int)
@@ -88,7 +109,7 @@ func examineAll(seeds, lengths []uint64, jobs int, dump string) ([]outcome, erro
 	for range max(1, jobs) {
 		done.Go(func() {
 			for i := range next {
-				results[i], errs[i] = inScratch(seeds[i/len(lengths)], int(lengths[i%len(lengths)]), dump)
+				results[i], errs[i] = f(seeds[i/len(lengths)], int(lengths[i%len(lengths)]))
 			}
 		})
 	}
@@ -97,11 +118,7 @@ func examineAll(seeds, lengths []uint64, jobs int, dump string) ([]outcome, erro
 	}
 	close(next)
 	done.Wait()
-	var all []outcome
-	for _, r := range results {
-		all = append(all, r...)
-	}
-	return all, errors.Join(errs...)
+	return slices.Concat(results...), errors.Join(errs...)
 }
 
 // writeFile writes to a file, to standard output for -, nowhere for "".

@@ -11,11 +11,14 @@ import (
 )
 
 // writeTables writes everything that was measured as Markdown.
-func writeTables(w io.Writer, o options, all []outcome) {
+func writeTables(w io.Writer, o options, all, training []outcome) {
 	fmt.Fprintf(w, "Seeds %s, snapshots %s: %s.\n\n", o.seeds, o.snapshots, census(all))
 	writeScores(w, all)
 	writeCalibration(w, all)
 	writeOperating(w, all)
+	if len(training) > 0 {
+		writePeers(w, all, training)
+	}
 	writeBehaviours(w, all)
 }
 
