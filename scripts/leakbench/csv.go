@@ -1,0 +1,44 @@
+package main
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// writeCSV writes a line per function: truth, behaviour, what the detector says, and the curve in the files. Values of
+// a curve are separated by semicolons; what a cut file does not show is empty.
+func writeCSV(w io.Writer, all []outcome) {
+	out := csv.NewWriter(w)
+	// Errors stay with w, which keeps the first.
+	_ = out.Write([]string{"seed", "snapshots", "mode", "function", "behaviour", "truth", "leaked_bytes", "sigma_bytes",
+		"label", "called_leak", "confidence", "rank", "stacks",
+		"seconds", "inuse_bytes", "inuse_objects", "alloc_bytes", "alloc_objects"})
+	for i := range all {
+		_ = out.Write(all[i].fields())
+	}
+	out.Flush()
+}
+
+func (o *outcome) fields() []string {
+	return []string{
+		fmt.Sprint(o.seed), strconv.Itoa(o.snapshots), o.mode, o.function, o.behaviour,
+		string(o.verdict), strconv.FormatInt(o.leaked, 10), strconv.FormatFloat(o.sigma, 'f', 0, 64),
+		o.label, strconv.FormatBool(o.called), strconv.FormatFloat(o.confidence, 'f', 4, 64), strconv.Itoa(o.rank), strconv.Itoa(o.stacks),
+		joined(o.observed.seconds), joined(o.observed.bytes), joined(o.observed.objects),
+		joined(o.observed.allocBytes), joined(o.observed.allocs),
+	}
+}
+
+func joined(values []float64) string {
+	parts := make([]string, len(values))
+	for i, v := range values {
+		if !math.IsNaN(v) {
+			parts[i] = strconv.FormatFloat(v, 'f', 0, 64)
+		}
+	}
+	return strings.Join(parts, ";")
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// Time is counted in spans: 0 is the start of the observed window, 1 its end. A process may have
+// started before 0.
+
+// stepsPerSpan is the resolution of the simulation.
+const stepsPerSpan = 960
+
+const dt = 1.0 / stepsPerSpan
+
+// grid is the time a process image lives: from −burn to end.
+type grid struct{ burn, end float64 }
+
+func (g grid) steps() int { return int(math.Round((g.burn + g.end) * stepsPerSpan)) }
+
+// at is the time at the end of step i.
+func (g grid) at(i int) float64 { return float64(i+1)*dt - g.burn }
+
+// index is the step that ends at or before t.
+func (g grid) index(t float64) int {
+	return min(g.steps()-1, max(0, int((t+g.burn)*stepsPerSpan+1e-6)-1))
+}
+
+// actor lets a stack allocate and free for one step.
+type actor func(u *unit, i int, t float64)
+
+// blueprint is one function that allocates: its stacks, and the sizes of its objects.
+type blueprint struct {
+	paths  []actor
+	sizes  []int64
+	shares []float64
+	// sibling says that it has the same callers as the blueprint before it.
+	sibling bool
+}
+
+// draw gives a behaviour its parameters. What the program is like comes from params, what happens to it from
+// chaos: after a restart the first repeats, the second does not.
+type draw struct {
+	params, chaos *rand.Rand
+	grid          grid
+	bytes         float64 // how much the function holds, or leaks within a span
+	sizes         []int64
+	shares        []float64
+}
+
+// newDraw draws a function's size and the sizes of its objects.
+func newDraw(params, chaos *rand.Rand, g grid, leak bool) *draw {
+	d := &draw{params: params, chaos: chaos, grid: g}
+	if leak {
+		d.bytes = clamp(logNormal(params, 7<<20, 1.5), 512<<10, 2<<30)
+	} else {
+		d.bytes = clamp(logNormal(params, 800<<10, 2.2), 2<<10, 2<<30)
+	}
+	d.drawSizes()
+	return d
+}
+
+func clamp(x, low, high float64) float64 { return min(high, max(low, x)) }
+
+// drawSizes: mostly small objects, some large; one size, or up to four.
+func (d *draw) drawSizes() {
+	median := logNormal(d.params, 180, 1.6)
+	if chance(d.params, 0.1) {
+		median = logNormal(d.params, 100<<10, 1.4)
+	}
+	median = clamp(median, 8, d.bytes/3+8)
+	n, spread := 1, 0.0
+	if chance(d.params, 0.5) {
+		n, spread = 2+d.params.IntN(3), uniform(d.params, 0.2, 1)
+	}
+	d.setSizes(n, median, spread)
+}
+
+// setSizes draws n different sizes and their shares.
+func (d *draw) setSizes(n int, median, spread float64) {
+	d.sizes, d.shares = nil, nil
+	seen := map[int64]bool{}
+	var sum float64
+	for range n {
+		size := int64(clamp(logNormal(d.params, median, spread), 8, 1<<30))
+		for seen[size] {
+			size += 8
+		}
+		seen[size] = true
+		d.sizes = append(d.sizes, size)
+		d.shares = append(d.shares, d.params.ExpFloat64()+0.1)
+		sum += d.shares[len(d.shares)-1]
+	}
+	for i := range d.shares {
+		d.shares[i] /= sum
+	}
+}
+
+// objects is how many objects make so many bytes.
+func (d *draw) objects(bytes float64) float64 {
+	var mean float64
+	for i, s := range d.sizes {
+		mean += float64(s) * d.shares[i]
+	}
+	return max(1, bytes/mean)
+}
+
+// site spreads a behaviour over one or several call paths.
+func (d *draw) site(path func(share float64) actor) blueprint {
+	n := 1
+	if chance(d.params, 0.3) {
+		n = 2 + d.params.IntN(5)
+	}
+	return d.spread(n, path)
+}
+
+// spread makes n call paths of unequal shares.
+func (d *draw) spread(n int, path func(share float64) actor) blueprint {
+	weights := make([]float64, n)
+	var sum float64
+	for i := range weights {
+		weights[i] = d.params.ExpFloat64() + 0.05
+		sum += weights[i]
+	}
+	b := blueprint{sizes: d.sizes, shares: d.shares}
+	for _, w := range weights {
+		b.paths = append(b.paths, path(w/sum))
+	}
+	return b
+}
+
+// load is how busy a function is at each step: a curve, times noise of mean 1 that is correlated in time and whose spread varies
+// widely from function to function.
+func (d *draw) load(curve func(t float64) float64) []float64 {
+	return d.noisyLoad(curve, noiseSpread(d.params))
+}
+
+func noiseSpread(r *rand.Rand) float64 {
+	if chance(r, 0.25) {
+		return 0
+	}
+	return logUniform(r, 0.005, 0.5)
+}
+
+// noisyLoad is a curve times the exponential of a first-order autoregressive process.
+func (d *draw) noisyLoad(curve func(t float64) float64, spread float64) []float64 {
+	memory := math.Exp(-dt / logUniform(d.params, 0.0008, 0.03))
+	out := make([]float64, d.grid.steps())
+	x := d.chaos.NormFloat64()
+	for i := range out {
+		x = memory*x + math.Sqrt(1-memory*memory)*d.chaos.NormFloat64()
+		out[i] = curve(d.grid.at(i)) * math.Exp(spread*x-spread*spread/2)
+	}
+	return out
+}
+
+// times draws the moments of a Poisson process of so many events a span, from the start of the image to its end.
+func (d *draw) times(perSpan float64) []float64 {
+	var out []float64
+	for t := -d.grid.burn + d.chaos.ExpFloat64()/perSpan; t < d.grid.end; t += d.chaos.ExpFloat64() / perSpan {
+		out = append(out, t)
+	}
+	return out
+}
+
+func flat(float64) float64 { return 1 }
+
+// rampCurve rises or falls from one level to another between two times.
+func rampCurve(from, to, t0, t1 float64) func(float64) float64 {
+	return func(t float64) float64 { return from + (to-from)*clamp((t-t0)/(t1-t0), 0, 1) }
+}
+
+// wave is a cycle around 1.
+func wave(amplitude, period, phase float64) func(float64) float64 {
+	return func(t float64) float64 { return 1 + amplitude*math.Sin(2*math.Pi*(t/period+phase)) }
+}
+
+// passed says whether a moment lies within the step that ends at t.
+func passed(moment, t float64) bool { return moment <= t && moment > t-dt }

@@ -1,0 +1,155 @@
+// Command leakbench judges the growth detector on simulated processes whose leaks are known.
+//
+//	go run ./scripts/leakbench -seeds 1-12 -snapshots 8,12,24,48 -o table.md
+//
+// It simulates processes at the level of allocations, writes their snapshots as gperftools and jemalloc do, runs
+// the detector on the files, and compares what it says with what the simulation knows. docs/growth-benchmark.md
+// says what counts as a leak. Seeds 1 to 999 are for tuning, seeds from 100000 on for evaluation.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+func main() {
+	var o options
+	flag.StringVar(&o.seeds, "seeds", "1-12", "processes to simulate: `A-B` or A,B,…")
+	flag.StringVar(&o.snapshots, "snapshots", "8,12,24,48", "numbers of snapshots, `N,…`")
+	flag.StringVar(&o.out, "o", "-", "write the tables to `FILE`")
+	flag.StringVar(&o.csv, "csv", "", "write a line per function to `FILE`")
+	flag.StringVar(&o.dump, "dump", "", "keep the series in `DIR`")
+	flag.StringVar(&o.peerSeeds, "peer-seeds", "900-911", "processes on which the other methods find their thresholds; \"\" leaves them out")
+	flag.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "processes at once")
+	flag.Parse()
+	if err := run(o); err != nil {
+		fmt.Fprintln(os.Stderr, "leakbench:", err)
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	seeds, snapshots, out, csv, dump, peerSeeds string
+	jobs                                        int
+}
+
+func run(o options) error {
+	seeds, err := parseSeeds(o.seeds)
+	if err != nil {
+		return err
+	}
+	lengths, err := parseSeeds(o.snapshots)
+	if err != nil {
+		return err
+	}
+	all, err := forAll(seeds, lengths, o.jobs, func(seed uint64, snapshots int) ([]outcome, error) {
+		return inScratch(seed, snapshots, o.dump)
+	})
+	if err != nil {
+		return err
+	}
+	training, err := train(o, lengths)
+	if err != nil {
+		return err
+	}
+	if err := writeFile(o.csv, func(w io.Writer) { writeCSV(w, all) }); err != nil {
+		return err
+	}
+	return writeFile(o.out, func(w io.Writer) { writeTables(w, o, all, training) })
+}
+
+// parseSeeds reads 1-12 or 8,12,24; ranges and single numbers may be mixed.
+func parseSeeds(text string) ([]uint64, error) {
+	var out []uint64
+	for part := range strings.SplitSeq(text, ",") {
+		from, to, isRange := strings.Cut(part, "-")
+		if !isRange {
+			to = from
+		}
+		a, err := strconv.ParseUint(from, 10, 32)
+		b, err2 := strconv.ParseUint(to, 10, 32)
+		if err := errors.Join(err, err2); err != nil || b < a {
+			return nil, fmt.Errorf("%q: want A-B or A,B: %w", text, err)
+		}
+		for ; a <= b; a++ {
+			out = append(out, a)
+		}
+	}
+	return out, nil
+}
+
+// train simulates the processes on which the other methods find their thresholds.
+func train(o options, lengths []uint64) ([]outcome, error) {
+	if o.peerSeeds == "" {
+		return nil, nil
+	}
+	seeds, err := parseSeeds(o.peerSeeds)
+	if err != nil {
+		return nil, err
+	}
+	return forAll(seeds, lengths, o.jobs, func(seed uint64, snapshots int) ([]outcome, error) {
+		return simulate(seed, snapshots).outcomes(), nil
+	})
+}
+
+// forAll calls f for every process of every length; the order of the result does not depend on jobs.
+func forAll(seeds, lengths []uint64, jobs int, f func(seed uint64, snapshots int) ([]outcome, error)) ([]outcome, error) {
+	n := len(seeds) * len(lengths)
+	results, errs := make([][]outcome, n), make([]error, n)
+	next := make(chan int)
+	var done sync.WaitGroup
+	for range max(1, jobs) {
+		done.Go(func() {
+			for i := range next {
+				results[i], errs[i] = f(seeds[i/len(lengths)], int(lengths[i%len(lengths)]))
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	done.Wait()
+	return slices.Concat(results...), errors.Join(errs...)
+}
+
+// writeFile writes to a file, to standard output for -, nowhere for "".
+func writeFile(path string, write func(io.Writer)) error {
+	switch path {
+	case "":
+		return nil
+	case "-":
+		write(os.Stdout)
+		return nil
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	w := &checked{w: f}
+	write(w)
+	return errors.Join(w.err, f.Close())
+}
+
+// checked keeps the first error of a writer.
+type checked struct {
+	w   io.Writer
+	err error
+}
+
+func (c *checked) Write(b []byte) (int, error) {
+	if c.err != nil {
+		return 0, c.err
+	}
+	n, err := c.w.Write(b)
+	c.err = err
+	return n, err
+}

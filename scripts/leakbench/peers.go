@@ -1,0 +1,176 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// peer is another method: it gives a curve a score, and calls a leak what scores at least a threshold. NaN stands for "cannot
+// tell" and is never called.
+type peer struct {
+	name  string
+	score func(c curve) float64
+}
+
+// peers are simple methods in use elsewhere. But for the first, they look only at what grew by
+// leastLeak, which is part of what the benchmark calls a leak: without it they do worse.
+func peers() []peer {
+	return []peer{
+		{"last minus first", func(c curve) float64 { return gained(c.bytes) }},
+		{"share of steps that rise", ofGrowing(func(c curve) float64 { return risingSteps(c.bytes) })},
+		{"Mann–Kendall Z", ofGrowing(func(c curve) float64 { return mannKendall(c.bytes) })},
+		{"R² of a rising line", ofGrowing(risingLine)},
+		{"Scalene's leak score", ofGrowing(scalene)},
+	}
+}
+
+func ofGrowing(score func(curve) float64) func(curve) float64 {
+	return func(c curve) float64 {
+		v := c.visible()
+		if !(gained(v.bytes) >= leastLeak) {
+			return math.NaN()
+		}
+		return score(v)
+	}
+}
+
+// visible is the curve without the snapshots that hide the function.
+func (c curve) visible() curve {
+	var v curve
+	for i, b := range c.bytes {
+		if math.IsNaN(b) {
+			continue
+		}
+		v.seconds, v.bytes, v.objects = append(v.seconds, c.seconds[i]), append(v.bytes, b), append(v.objects, c.objects[i])
+		if c.allocs != nil {
+			v.allocs, v.allocBytes = append(v.allocs, c.allocs[i]), append(v.allocBytes, c.allocBytes[i])
+		}
+	}
+	return v
+}
+
+// gained is the last value minus the first, NaN without two.
+func gained(values []float64) float64 {
+	v := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
+	if len(v) < 2 {
+		return math.NaN()
+	}
+	return v[len(v)-1] - v[0]
+}
+
+func risingSteps(v []float64) float64 {
+	rising := 0
+	for i := 1; i < len(v); i++ {
+		if v[i] > v[i-1] {
+			rising++
+		}
+	}
+	return ratio(rising, len(v)-1)
+}
+
+// mannKendall is the statistic of the trend test, corrected for ties and for continuity (Kendall, Rank
+// Correlation Methods, 1975).
+func mannKendall(v []float64) float64 {
+	n, s := float64(len(v)), 0.0
+	ties := map[float64]float64{}
+	for i, x := range v {
+		ties[x]++
+		for _, y := range v[i+1:] {
+			s += float64(cmp.Compare(y, x))
+		}
+	}
+	variance := n * (n - 1) * (2*n + 5)
+	for _, x := range slices.Sorted(slices.Values(v)) {
+		t := ties[x]
+		ties[x] = 0 // each tied group once
+		variance -= t * (t - 1) * (2*t + 5)
+	}
+	if variance <= 0 || s == 0 {
+		return 0
+	}
+	return (s - math.Copysign(1, s)) / math.Sqrt(variance/18)
+}
+
+// risingLine is the share of the variance that a least-squares line over time explains, 0 if it falls.
+func risingLine(c curve) float64 {
+	n := float64(len(c.bytes))
+	var x, y, xx, yy, xy float64
+	for i, b := range c.bytes {
+		t := c.seconds[i]
+		x, y, xx, yy, xy = x+t, y+b, xx+t*t, yy+b*b, xy+t*b
+	}
+	sxy, sxx, syy := xy-x*y/n, xx-x*x/n, yy-y*y/n
+	if sxy <= 0 || sxx <= 0 || syy <= 0 {
+		return 0
+	}
+	return sxy * sxy / (sxx * syy)
+}
+
+// scalene is the score of Scalene (Berger and others, OSDI 2023; scalene_leak_analysis.py): by the rule of
+// succession, 1 − (frees+1)/(allocs−frees+2), here of all objects in the window. It needs cumulative counts.
+func scalene(c curve) float64 {
+	if c.allocs == nil {
+		return math.NaN()
+	}
+	allocs := gained(c.allocs)
+	frees := allocs - gained(c.objects)
+	return 1 - (frees+1)/(allocs-frees+2)
+}
+
+// bestThreshold is the one with the best F1 on these outcomes.
+func bestThreshold(p peer, all []outcome) float64 {
+	type scored struct {
+		score float64
+		leak  bool
+	}
+	var list []scored
+	leaks := 0
+	for _, o := range all {
+		if o.verdict == isExcluded {
+			continue
+		}
+		if o.verdict == isLeak {
+			leaks++
+		}
+		if s := p.score(o.observed); !math.IsNaN(s) {
+			list = append(list, scored{s, o.verdict == isLeak})
+		}
+	}
+	slices.SortFunc(list, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
+	best, threshold := -1.0, math.Inf(1)
+	var s score
+	for i, x := range list {
+		if x.leak {
+			s.right++
+		} else {
+			s.wrong++
+		}
+		s.missed = leaks - s.right
+		last := i == len(list)-1 || list[i+1].score < x.score
+		if last && s.f1() > best {
+			best, threshold = s.f1(), x.score
+		}
+	}
+	return threshold
+}
+
+// writePeers compares with other methods, each at the threshold that is best on the training outcomes.
+func writePeers(w io.Writer, all, training []outcome) {
+	fmt.Fprintf(w, "## Other methods on the same files\n\n")
+	fmt.Fprintf(w, "Each at the threshold with the best F1 on other processes. All but the first look only at what grew by 1 MiB.\n\n")
+	table(w, "method", "threshold", "precision", "recall", "F1", "wrong", "missed")
+	peerRow(w, "heaplapse growth", "", count(all, byDetector))
+	for _, p := range peers() {
+		t := bestThreshold(p, training)
+		peerRow(w, p.name, fmt.Sprintf("%.4g", t), count(all, func(o *outcome) bool { return p.score(o.observed) >= t }))
+	}
+	fmt.Fprintln(w)
+}
+
+func peerRow(w io.Writer, name, threshold string, s score) {
+	cells(w, name, threshold, share(s.precision()), share(s.recall()), share(s.f1()), strconv.Itoa(s.wrong), strconv.Itoa(s.missed))
+}

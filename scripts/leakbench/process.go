@@ -1,0 +1,267 @@
+package main
+
+import (
+	"math/rand/v2"
+)
+
+// mode is how a process is recorded.
+type mode struct {
+	name   string
+	format format
+	// period is the mean number of bytes between samples; 0 for formats that record everything.
+	period  float64
+	accum   bool // jemalloc's prof_accum: cumulative counts
+	trigger trigger
+	images  int     // process images: one more than restarts
+	missing float64 // share of the snapshots that are lost
+	cut     bool    // more stacks than gperftools ≤2.15 can write
+}
+
+type format uint8
+
+const (
+	heapProfile format = iota // gperftools' heap profiler
+	heapV2                    // gperftools' sampled heap
+	jemalloc
+)
+
+type trigger uint8
+
+const (
+	byTime trigger = iota
+	byAllocation
+	byHighWater
+)
+
+const samplePeriod = 512 << 10
+
+// modes are taken in turn by seed: a third of all processes are plain.
+func modes() []mode {
+	return []mode{
+		{name: "timer", images: 1},
+		{name: "allocated", images: 1, trigger: byAllocation},
+		{name: "jemalloc", images: 1, format: jemalloc, period: samplePeriod},
+		{name: "timer", images: 1},
+		{name: "high-water", images: 1, trigger: byHighWater},
+		{name: "missing", images: 1, missing: 0.3},
+		{name: "timer", images: 1},
+		{name: "restarted", images: 2},
+		{name: "jemalloc-accum", images: 1, format: jemalloc, period: samplePeriod, accum: true},
+		{name: "timer", images: 1},
+		{name: "cut", images: 1, cut: true},
+		{name: "heap_v2", images: 1, format: heapV2, period: samplePeriod},
+	}
+}
+
+// site is a function that allocates, with its ground truth.
+type site struct {
+	name      string
+	behaviour behaviour
+	plan      blueprint
+	stacks    [][]uint64 // one per path, relative addresses
+	first     int        // its first unit; the others follow
+}
+
+// image is one run of the program: what each of its units held after each step.
+type image struct {
+	grid    grid
+	start   float64 // of its own time 0, in time of the series
+	sites   []site
+	history [][]point // by unit and step
+	marks   []int     // steps at which classes are kept
+	classes [][][]class
+	base    uint64 // where the program is mapped
+}
+
+// process is a simulated process and how it is recorded.
+type process struct {
+	seed      uint64
+	snapshots int
+	mode      mode
+	program   *program
+	images    []*image
+	dust      []dust
+	dustNames []string
+	seconds   float64 // length of a span
+	sorted    bool    // rows by size, as gperftools ≤2.15 writes them
+}
+
+// Streams of random numbers, one for each purpose. Those that are taken once per image, file or site have room for it.
+const (
+	streamProcess uint64 = iota << 32
+	streamProgram
+	streamDust
+	streamTimer
+	streamShots
+	streamOrder
+	streamBase
+	streamParams
+	streamChaos
+	streamUnits
+)
+
+// leakShare is the share of behaviours drawn that leak; a quarter of them leak too little to count.
+const leakShare = 0.063
+
+// simulate runs the process of a seed, of which so many snapshots will be taken.
+func simulate(seed uint64, snapshots int) *process {
+	all := modes()
+	p := &process{seed: seed, snapshots: snapshots, mode: all[seed%uint64(len(all))]}
+	id := p.id()
+	rng := newRand(id, streamProcess)
+	p.seconds, p.sorted = logUniform(rng, 600, 7*86400), chance(rng, 0.5)
+	sites := 150 + rng.IntN(151)
+	burn := 0.0
+	if chance(rng, 0.5) {
+		burn = uniform(rng, 0.03, 0.5)
+	}
+	for k, g := range lives(rng, p.mode.images, burn) {
+		p.images = append(p.images, p.run(id, k, g, sites))
+	}
+	if p.mode.cut {
+		p.addDust(newRand(id, streamDust))
+	}
+	return p
+}
+
+// id is what all random numbers of a process depend on: processes with other numbers of snapshots are other processes.
+func (p *process) id() uint64 { return p.seed*1000 + uint64(p.snapshots) }
+
+// lives divides the span among process images.
+func lives(rng *rand.Rand, n int, burn float64) []grid {
+	if n == 1 {
+		return []grid{{burn: burn, end: 1}}
+	}
+	first := uniform(rng, 0.2, 0.8)
+	return []grid{{burn: burn, end: first}, {end: 1 - first}}
+}
+
+// run simulates one image. Each has the same functions with the same parameters.
+func (p *process) run(id uint64, k int, g grid, sites int) *image {
+	im := &image{grid: g, base: 0x55d000000000 + newRand(id, streamBase+uint64(k)).Uint64N(1<<20)<<12}
+	for _, earlier := range p.images {
+		im.start += earlier.grid.end
+	}
+	p.program = newProgram(newRand(id, streamProgram))
+	im.sites = drawSites(newRand(id, streamParams), newRand(id, streamChaos+uint64(k)), p.program, g, sites)
+	if p.mode.period > 0 {
+		im.marks = p.timerSteps(im)
+	}
+	for s := range im.sites {
+		im.runSite(&im.sites[s], newRand(id, streamUnits+uint64(k)<<16+uint64(s)), p.mode.period)
+	}
+	return im
+}
+
+// drawSites draws n functions, their behaviours and their stacks.
+func drawSites(params, chaos *rand.Rand, prog *program, g grid, n int) []site {
+	var out []site
+	unit := 0
+	for len(out) < n {
+		b := pick(params, chance(params, leakShare))
+		for _, plan := range b.build(newDraw(params, chaos, g, b.leak)) {
+			s := newSite(prog, b, plan, out)
+			s.first = unit
+			unit += len(plan.paths)
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// pick draws a behaviour by weight.
+func pick(rng *rand.Rand, leak bool) behaviour {
+	list := harmless()
+	if leak {
+		list = leaks()
+	}
+	var sum float64
+	for _, b := range list {
+		sum += b.weight
+	}
+	x := sum * rng.Float64()
+	for _, b := range list {
+		if x -= b.weight; x < 0 {
+			return b
+		}
+	}
+	return list[len(list)-1]
+}
+
+// newSite gives a function its name and its call paths, all different.
+func newSite(prog *program, b behaviour, plan blueprint, before []site) site {
+	f := prog.newFunction()
+	s := site{name: prog.names[f], behaviour: b, plan: plan}
+	container := chance(prog.rng, 0.4)
+	callers := prog.chain()
+	if plan.sibling {
+		stack := before[len(before)-1].stacks[0]
+		callers = stack[len(stack)-min(3, len(stack)-1):]
+	}
+	seen := map[string]bool{}
+	for range plan.paths {
+		stack := prog.stack(f, container, callers)
+		for seen[stackText(stack, 0)] {
+			stack = prog.stack(f, container, prog.chain())
+		}
+		seen[stackText(stack, 0)] = true
+		s.stacks = append(s.stacks, stack)
+		if !plan.sibling && chance(prog.rng, 0.7) {
+			callers = prog.chain()
+		}
+	}
+	return s
+}
+
+// runSite simulates the stacks of a function step by step.
+func (im *image) runSite(s *site, rng *rand.Rand, period float64) {
+	n := im.grid.steps()
+	for _, act := range s.plan.paths {
+		u := &unit{rng: rng, period: period, shares: s.plan.shares}
+		for _, size := range s.plan.sizes {
+			u.class(size)
+		}
+		history := make([]point, n)
+		var kept [][]class
+		for i := range n {
+			act(u, i, im.grid.at(i))
+			history[i] = u.point()
+			if len(kept) < len(im.marks) && im.marks[len(kept)] == i {
+				kept = append(kept, append([]class(nil), u.classes...))
+			}
+		}
+		im.history = append(im.history, history)
+		im.classes = append(im.classes, kept)
+	}
+}
+
+// texts are the stacks of all units as they are written.
+func (im *image) texts() []string {
+	var out []string
+	for i := range im.sites {
+		for _, s := range im.sites[i].stacks {
+			out = append(out, stackText(s, im.base))
+		}
+	}
+	return out
+}
+
+// total sums all units at each step.
+func (im *image) total() []point {
+	sum := make([]point, im.grid.steps())
+	for _, h := range im.history {
+		for i, p := range h {
+			sum[i] = sum[i].add(p)
+		}
+	}
+	return sum
+}
+
+// siteAt is a function at one step: the sum of its stacks.
+func (im *image) siteAt(s *site, step int) point {
+	var sum point
+	for k := range s.stacks {
+		sum = sum.add(im.history[s.first+k][step])
+	}
+	return sum
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// programPath is where the simulated program was mapped from; the file itself lies below the sysroot of a series.
+const programPath = "/srv/app/bin/server"
+
+// Layout of the simulated program's code: functions of one size, made of nothing but calls, so that any
+// multiple of callSize within one is a return address.
+const (
+	textStart    = 0x1000
+	functionSize = 320
+	callSize     = 5
+)
+
+// program is the functions of the simulated process.
+type program struct {
+	rng   *rand.Rand
+	names []string // as they are shown
+	links []string // as the symbol table has them
+
+	containers, callers, roots []int
+}
+
+func newProgram(rng *rand.Rand) *program {
+	p := &program{rng: rng}
+	for _, n := range []string{"main", "EventLoop::run", "WorkerThread::loop"} {
+		p.roots = append(p.roots, p.function(n))
+	}
+	for _, item := range []string{"Entry", "Buffer", "Node"} {
+		link := fmt.Sprintf("_ZNSt6vectorI%d%sSaIS0_EE17_M_realloc_insertEv", len(item), item)
+		p.containers = append(p.containers, p.symbol("std::vector", link))
+	}
+	for i := range 60 {
+		p.callers = append(p.callers, p.function(fmt.Sprintf("%s::dispatch%d", word(rng, spaces), i)))
+	}
+	return p
+}
+
+var (
+	spaces = []string{"storage", "http", "query", "session", "render", "postings", "codec", "metrics", "planner", "router"}
+	verbs  = []string{"append", "build", "commit", "decode", "expand", "fetch", "intern", "load", "merge", "parse", "queue", "store"}
+	nouns  = []string{"Block", "Chunk", "Frame", "Key", "Page", "Packet", "Record", "Row", "Segment", "Token", "Tile", "Value"}
+)
+
+func word(rng *rand.Rand, list []string) string { return list[rng.IntN(len(list))] }
+
+// newFunction invents a function; the number makes its name unique.
+func (p *program) newFunction() int {
+	return p.function(fmt.Sprintf("%s::%s%s%d", word(p.rng, spaces), word(p.rng, verbs), word(p.rng, nouns), len(p.names)))
+}
+
+// function adds space::name, mangled without parameters.
+func (p *program) function(name string) int {
+	parts := strings.Split(name, "::")
+	if len(parts) == 1 {
+		return p.symbol(name, name)
+	}
+	link := "_ZN"
+	for _, part := range parts {
+		link += fmt.Sprint(len(part), part)
+	}
+	return p.symbol(name, link+"Ev")
+}
+
+func (p *program) symbol(name, link string) int {
+	p.names = append(p.names, name)
+	p.links = append(p.links, link)
+	return len(p.names) - 1
+}
+
+// call is a return address within a function, relative to where the program is mapped.
+func (p *program) call(function int) uint64 {
+	return uint64(textStart + function*functionSize + callSize*(1+p.rng.IntN(functionSize/callSize-1)))
+}
+
+// chain is callers from the one next to a function up to main: 3 to 11 of them.
+func (p *program) chain() []uint64 {
+	var out []uint64
+	for range 1 + p.rng.IntN(9) {
+		out = append(out, p.call(p.callers[p.rng.IntN(len(p.callers))]))
+	}
+	return append(out, uint64(textStart+p.roots[1+p.rng.IntN(2)]*functionSize+10*callSize),
+		uint64(textStart+p.roots[0]*functionSize+7*callSize))
+}
+
+// stack is a call path to a function, leaf first: perhaps a container's frame, the function, its callers.
+func (p *program) stack(function int, container bool, callers []uint64) []uint64 {
+	var out []uint64
+	if container {
+		out = append(out, p.call(p.containers[p.rng.IntN(len(p.containers))]))
+	}
+	out = append(out, p.call(function))
+	return append(out, callers...)
+}
+
+// size is the length of the code, and of its mapping.
+func (p *program) size() uint64 {
+	n := uint64(textStart + len(p.names)*functionSize)
+	return (n + 0xfff) &^ 0xfff
+}
+
+// image is the program as an ELF file: one segment and a symbol table.
+func (p *program) image() []byte {
+	var names bytes.Buffer
+	names.WriteByte(0)
+	symbols := []elf.Sym64{{}}
+	for i, link := range p.links {
+		symbols = append(symbols, elf.Sym64{
+			Name: uint32(names.Len()), Info: elf.ST_INFO(elf.STB_GLOBAL, elf.STT_FUNC), Shndx: 1,
+			Value: uint64(textStart + i*functionSize), Size: functionSize,
+		})
+		names.WriteString(link + "\x00")
+	}
+	text := bytes.Repeat([]byte{0xe8, 0, 0, 0, 0}, len(p.names)*functionSize/callSize)
+	return layOut(p.size(), text, symbols, names.Bytes())
+}
+
+const sectionNames = "\x00.text\x00.symtab\x00.strtab\x00.shstrtab\x00"
+
+func layOut(codeSize uint64, text []byte, symbols []elf.Sym64, names []byte) []byte {
+	table := encode(symbols)
+	at := codeSize
+	header := func(name string, kind elf.SectionType, size int) elf.Section64 {
+		s := elf.Section64{Name: uint32(strings.Index(sectionNames, name)), Type: uint32(kind), Off: at, Size: uint64(size), Addralign: 1}
+		at += uint64(size)
+		return s
+	}
+	code := elf.Section64{Name: 1, Type: uint32(elf.SHT_PROGBITS), Flags: uint64(elf.SHF_ALLOC | elf.SHF_EXECINSTR),
+		Addr: textStart, Off: textStart, Size: uint64(len(text)), Addralign: 16}
+	syms := header(".symtab", elf.SHT_SYMTAB, len(table))
+	syms.Link, syms.Info, syms.Entsize = 3, 1, elf.Sym64Size
+	sections := []elf.Section64{{}, code, syms, header(".strtab", elf.SHT_STRTAB, len(names)),
+		header(".shstrtab", elf.SHT_STRTAB, len(sectionNames))}
+
+	var ident [elf.EI_NIDENT]byte
+	copy(ident[:], "\x7fELF\x02\x01\x01")
+	head := elf.Header64{Ident: ident, Type: uint16(elf.ET_DYN), Machine: uint16(elf.EM_X86_64), Version: 1,
+		Phoff: 64, Shoff: at, Ehsize: 64, Phentsize: 56, Phnum: 1, Shentsize: 64, Shnum: uint16(len(sections)), Shstrndx: 4}
+	load := elf.Prog64{Type: uint32(elf.PT_LOAD), Flags: uint32(elf.PF_R | elf.PF_X), Filesz: codeSize, Memsz: codeSize, Align: 0x1000}
+
+	out := append(encode(head), encode(load)...)
+	out = append(out, make([]byte, textStart-len(out))...)
+	out = append(out, text...)
+	out = append(out, make([]byte, int(codeSize)-len(out))...)
+	out = append(out, table...)
+	out = append(out, names...)
+	out = append(out, sectionNames...)
+	return append(out, encode(sections)...)
+}
+
+// encode is the little-endian form of a fixed-size value.
+func encode(v any) []byte {
+	b, err := binary.Append(nil, binary.LittleEndian, v)
+	if err != nil {
+		panic(err) // only a type of variable size: a mistake of this file
+	}
+	return b
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"cmp"
+	"slices"
+)
+
+// score counts right and wrong answers. Functions whose truth is "excluded" count in none.
+type score struct{ right, wrong, missed int }
+
+func (s score) precision() float64 { return ratio(s.right, s.right+s.wrong) }
+func (s score) recall() float64    { return ratio(s.right, s.right+s.missed) }
+
+func (s score) f1() float64 {
+	if s.right == 0 {
+		return 0
+	}
+	return 2 * float64(s.right) / float64(2*s.right+s.wrong+s.missed)
+}
+
+func ratio(a, b int) float64 {
+	if b == 0 {
+		return 0
+	}
+	return float64(a) / float64(b)
+}
+
+// count scores a rule that calls some functions leaks.
+func count(all []outcome, called func(*outcome) bool) (s score) {
+	for i := range all {
+		o := &all[i]
+		switch {
+		case o.verdict == isExcluded:
+		case o.verdict == isLeak && called(o):
+			s.right++
+		case o.verdict == isLeak:
+			s.missed++
+		case called(o):
+			s.wrong++
+		}
+	}
+	return s
+}
+
+func byDetector(o *outcome) bool { return o.called }
+
+// topPrecision is the share of true leaks among the first min(10, number of leaks) ranked functions of each
+// process, pooled over processes.
+func topPrecision(all []outcome) (hits, looked int) {
+	for _, group := range grouped(all, func(o *outcome) [2]uint64 { return [2]uint64{o.seed, uint64(o.snapshots)} }) {
+		n := min(10, count(group, byDetector).right+count(group, byDetector).missed)
+		var ranked []outcome
+		for _, o := range group {
+			if o.rank > 0 && o.verdict != isExcluded {
+				ranked = append(ranked, o)
+			}
+		}
+		slices.SortFunc(ranked, func(a, b outcome) int { return cmp.Compare(a.rank, b.rank) })
+		for _, o := range ranked[:min(n, len(ranked))] {
+			if o.verdict == isLeak {
+				hits++
+			}
+		}
+		looked += n
+	}
+	return hits, looked
+}
+
+// grouped divides outcomes by a key, in order of first appearance.
+func grouped[K comparable](all []outcome, key func(*outcome) K) [][]outcome {
+	index := map[K]int{}
+	var out [][]outcome
+	for i := range all {
+		k := key(&all[i])
+		n, ok := index[k]
+		if !ok {
+			n = len(out)
+			index[k] = n
+			out = append(out, nil)
+		}
+		out[n] = append(out[n], all[i])
+	}
+	return out
+}
+
+// bin is one row of the calibration table.
+type bin struct {
+	sites, leaks int
+	confidence   float64 // sum
+}
+
+// calibration sorts all functions with a label into ten bins of confidence.
+func calibration(all []outcome) (bins [10]bin) {
+	for _, o := range all {
+		if o.verdict == isExcluded || o.label == "" {
+			continue
+		}
+		b := &bins[min(9, max(0, int(o.confidence*10)))]
+		b.sites++
+		b.confidence += o.confidence
+		if o.verdict == isLeak {
+			b.leaks++
+		}
+	}
+	return bins
+}
+
+// curvePoint is what calling everything of at least a confidence a leak would score.
+type curvePoint struct {
+	least float64
+	score
+}
+
+func operatingCurve(all []outcome) []curvePoint {
+	var out []curvePoint
+	for _, least := range []float64{0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99} {
+		out = append(out, curvePoint{least, count(all, func(o *outcome) bool { return o.label != "" && o.confidence >= least })})
+	}
+	return out
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// writeTables writes everything that was measured as Markdown.
+func writeTables(w io.Writer, o options, all, training []outcome) {
+	fmt.Fprintf(w, "Seeds %s, snapshots %s: %s.\n\n", o.seeds, o.snapshots, census(all))
+	writeScores(w, all)
+	writeCalibration(w, all)
+	writeOperating(w, all)
+	if len(training) > 0 {
+		writePeers(w, all, training)
+	}
+	writeBehaviours(w, all)
+}
+
+// census counts processes, functions and leaks.
+func census(all []outcome) string {
+	count := map[verdict]int{}
+	for _, o := range all {
+		count[o.verdict]++
+	}
+	processes := len(grouped(all, func(o *outcome) [2]uint64 { return [2]uint64{o.seed, uint64(o.snapshots)} }))
+	return fmt.Sprintf("%d processes, %d functions, of which %d leak, %d do not, and %d leak too little to count",
+		processes, len(all), count[isLeak], count[isHarmless], count[isExcluded])
+}
+
+func writeScores(w io.Writer, all []outcome) {
+	fmt.Fprintf(w, "## Precision and recall of the labels `leak*`\n\n")
+	table(w, "", "processes", "leaks", "precision", "recall", "F1", "wrong", "missed", "precision of the first min(10, leaks)")
+	scoreRow(w, "all", all)
+	scoreRows(w, all, func(o *outcome) string { return fmt.Sprintf("%d snapshots", o.snapshots) })
+	scoreRows(w, all, func(o *outcome) string { return o.mode })
+	fmt.Fprintln(w)
+}
+
+func scoreRows(w io.Writer, all []outcome, key func(*outcome) string) {
+	for _, group := range grouped(all, key) {
+		scoreRow(w, key(&group[0]), group)
+	}
+}
+
+func scoreRow(w io.Writer, name string, all []outcome) {
+	s := count(all, byDetector)
+	hits, looked := topPrecision(all)
+	processes := len(grouped(all, func(o *outcome) [2]uint64 { return [2]uint64{o.seed, uint64(o.snapshots)} }))
+	cells(w, name, strconv.Itoa(processes), strconv.Itoa(s.right+s.missed), share(s.precision()), share(s.recall()), share(s.f1()),
+		strconv.Itoa(s.wrong), strconv.Itoa(s.missed), share(ratio(hits, looked)))
+}
+
+func writeCalibration(w io.Writer, all []outcome) {
+	fmt.Fprintf(w, "## Calibration of `confidence`, all labels\n\n")
+	table(w, "confidence", "functions", "mean confidence", "share that leak")
+	for i, b := range calibration(all) {
+		if b.sites > 0 {
+			cells(w, fmt.Sprintf("%.1f–%.1f", float64(i)/10, float64(i+1)/10), strconv.Itoa(b.sites),
+				share(b.confidence/float64(b.sites)), share(ratio(b.leaks, b.sites)))
+		}
+	}
+	sure := count(all, func(o *outcome) bool { return o.confidence >= 0.9 })
+	fmt.Fprintf(w, "\nOf the true leaks, %s are given a confidence of at least 0.9.\n\n", share(sure.recall()))
+}
+
+func writeOperating(w io.Writer, all []outcome) {
+	fmt.Fprintf(w, "## If everything of at least a confidence were called a leak\n\n")
+	table(w, "least confidence", "precision", "recall", "F1", "false alarms per 1000 harmless functions")
+	negatives := 0
+	for _, o := range all {
+		if o.verdict == isHarmless {
+			negatives++
+		}
+	}
+	for _, p := range operatingCurve(all) {
+		cells(w, fmt.Sprint(p.least), share(p.precision()), share(p.recall()), share(p.f1()),
+			fmt.Sprintf("%.1f", 1000*ratio(p.wrong, negatives)))
+	}
+	fmt.Fprintln(w)
+}
+
+// writeBehaviours says for each behaviour and length how often it is called what.
+func writeBehaviours(w io.Writer, all []outcome) {
+	fmt.Fprintf(w, "## What each behaviour is called\n\n")
+	fmt.Fprintf(w, "Share called a leak by number of snapshots, then all labels. Leaks too small to count are left out.\n\n")
+	lengths := lengthsOf(all)
+	heading := []string{"behaviour", "functions"}
+	for _, n := range lengths {
+		heading = append(heading, strconv.Itoa(n))
+	}
+	table(w, append(heading, "labels")...)
+	kept := slices.DeleteFunc(slices.Clone(all), func(o outcome) bool { return o.verdict == isExcluded })
+	groups := grouped(kept, func(o *outcome) string { return o.behaviour })
+	order := orderOf()
+	slices.SortStableFunc(groups, func(a, b []outcome) int { return cmp.Compare(order[a[0].behaviour], order[b[0].behaviour]) })
+	for _, g := range groups {
+		line := []string{g[0].behaviour, strconv.Itoa(len(g))}
+		for _, n := range lengths {
+			line = append(line, calledShare(g, n))
+		}
+		cells(w, append(line, labelsOf(g))...)
+	}
+	fmt.Fprintln(w)
+}
+
+func orderOf() map[string]int {
+	order := map[string]int{"dust": -1}
+	for i, b := range behaviours() {
+		order[b.name] = i
+	}
+	return order
+}
+
+func lengthsOf(all []outcome) []int {
+	seen := map[int]bool{}
+	for _, o := range all {
+		seen[o.snapshots] = true
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+func calledShare(group []outcome, snapshots int) string {
+	n, called := 0, 0
+	for _, o := range group {
+		if o.snapshots == snapshots {
+			n++
+			if o.called {
+				called++
+			}
+		}
+	}
+	if n == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%d/%d", called, n)
+}
+
+func labelsOf(group []outcome) string {
+	n := map[string]int{}
+	for _, o := range group {
+		n[cmp.Or(o.label, "(none)")]++
+	}
+	names := slices.SortedFunc(maps.Keys(n), func(a, b string) int { return cmp.Or(n[b]-n[a], cmp.Compare(a, b)) })
+	parts := make([]string, len(names))
+	for i, name := range names {
+		parts[i] = fmt.Sprintf("%s %d", name, n[name])
+	}
+	return strings.Join(parts, ", ")
+}
+
+func table(w io.Writer, heading ...string) {
+	cells(w, heading...)
+	fmt.Fprintf(w, "|%s\n", strings.Repeat("---|", len(heading)))
+}
+
+func cells(w io.Writer, texts ...string) { fmt.Fprintf(w, "| %s |\n", strings.Join(texts, " | ")) }
+
+func share(x float64) string { return fmt.Sprintf("%.2f", x) }
