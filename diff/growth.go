@@ -94,7 +94,7 @@ type GrowthSite struct {
 func Growth(series *heapfile.Series, symbols *symbolize.Symbols, c *Collector, o GrowthOptions) *GrowthResult {
 	g := &grower{series: series, symbols: symbols, o: o, blamer: symbolize.NewBlamer(symbols, o.Rules), columns: c.sites(series, symbols)}
 	g.result.First, g.result.Last = g.judged()
-	g.doubt = g.doubts()
+	g.doubts()
 	g.total()
 	for _, group := range g.groups() {
 		g.judgeGroup(group)
@@ -110,8 +110,9 @@ type grower struct {
 	o       GrowthOptions
 	blamer  *symbolize.Blamer
 	columns []column // by SiteID
-	doubt   float64
-	result  GrowthResult
+	// highWater: the snapshots were taken at record highs.
+	highWater bool
+	result    GrowthResult
 }
 
 func (g *grower) notef(format string, args ...any) {
@@ -151,29 +152,18 @@ func (g *grower) why(oneImage bool) string {
 	return ", as asked for"
 }
 
-// doubts is how much the input lowers the confidence of any verdict.
-func (g *grower) doubts() float64 {
-	sure := 1.0
+// doubts notes what of the input makes verdicts less sure.
+func (g *grower) doubts() {
 	highWater := 0
 	for _, t := range g.series.Triggers {
 		if t == heapfile.TriggerHighWater {
 			highWater++
 		}
 	}
-	if 2*highWater > len(g.series.Heads) {
-		sure *= 0.7
-	}
-	if g.series.Clock.Source == heapfile.ClockIndex {
-		sure *= 0.9
-	}
+	g.highWater = 2*highWater > len(g.series.Heads)
 	if !g.hasAlloc() {
-		sure *= 0.9
 		g.notef("no cumulative counts: growth by higher load cannot be told from a leak")
 	}
-	if n := g.result.Last - g.result.First + 1; n < 12 {
-		sure *= 0.9
-	}
-	return 1 - sure
 }
 
 func (g *grower) hasAlloc() bool {
@@ -193,7 +183,7 @@ func (g *grower) total() {
 		p.T = append(p.T, g.series.Clock.At[i])
 		p.Live = append(p.Live, float64(heads[i].Heap().InuseBytes))
 	}
-	p.Doubt = g.doubt
+	p.HighWater = g.highWater
 	g.result.Total = trend.Judge(p, g.trendOptions())
 }
 
@@ -336,12 +326,10 @@ func (g *grower) judgeSites(sites []symbolize.SiteID) GrowthSite {
 func (g *grower) points(c column) trend.Points {
 	var p trend.Points
 	alloc := g.hasAlloc()
-	visible := 0
 	for i := g.result.First; i <= g.result.Last; i++ {
 		if c.bytes[i] == hidden {
 			continue
 		}
-		visible++
 		p.T = append(p.T, g.series.Clock.At[i])
 		p.Live = append(p.Live, float64(c.bytes[i]))
 		p.Objects = append(p.Objects, float64(c.objects[i]))
@@ -352,8 +340,7 @@ func (g *grower) points(c column) trend.Points {
 	if !alloc {
 		p.Alloc = nil
 	}
-	shown := float64(visible) / float64(g.result.Last-g.result.First+1)
-	p.Doubt = 1 - (1-g.doubt)*shown
+	p.HighWater = g.highWater
 	p.Noise = g.samplingNoise(p.Live)
 	return p
 }

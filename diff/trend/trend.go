@@ -41,8 +41,8 @@ type Points struct {
 	Alloc   []float64 // bytes allocated since the start; nil where it is not known
 	// Noise is the standard deviation that sampling gives Live, in bytes; 0 for exact input.
 	Noise float64
-	// Doubt lowers the confidence of every verdict: 0 for none, up to 1.
-	Doubt float64
+	// HighWater says that the points were taken at record highs of the heap, and so rise by construction.
+	HighWater bool
 }
 
 // Options are the thresholds; the zero value takes the defaults.
@@ -56,8 +56,10 @@ const defaultMinGrowth = 1 << 20
 // Verdict is what Judge found, with the numbers behind it.
 type Verdict struct {
 	Label Label
-	// Confidence that the series leaks, 0 to 1: a score, not yet a calibrated probability.
+	// Confidence is the probability that the series leaks, whatever its label: see model.go.
 	Confidence float64
+	// Features are what Confidence was computed from; zero for a series that hardly grew.
+	Features Features
 	// Slope in bytes per unit of T, with its 95 % interval.
 	Slope, Low, High float64
 	// Growth is the slope over the whole span, in bytes.
@@ -84,22 +86,35 @@ const MinPoints = 6
 
 // Judge labels a series.
 func Judge(p Points, o Options) Verdict {
+	j, ok := newJudge(p, o)
+	if !ok {
+		return Verdict{Label: Insufficient, Points: len(p.T), Retention: math.NaN()}
+	}
+	v := j.measure()
+	v.Points = len(p.T)
+	if j.scale(&v) >= leastScale*j.o.MinGrowth {
+		v.Features = j.features(&v)
+		v.Confidence = model.probability(&v.Features)
+	}
+	v.Label = j.label(&v)
+	v.Resizing = j.resizing(&v)
+	v.Slope, v.Low, v.High = v.Slope/j.span, v.Low/j.span, v.High/j.span
+	return v
+}
+
+// leastScale is the share of the least growth below which a series is not looked at closely.
+const leastScale = 0.3
+
+// newJudge prepares the points; ok is false for too few of them.
+func newJudge(p Points, o Options) (j *judge, ok bool) {
 	if o.MinGrowth == 0 {
 		o.MinGrowth = defaultMinGrowth
 	}
 	if len(p.T) < MinPoints || p.T[len(p.T)-1] <= p.T[0] {
-		return Verdict{Label: Insufficient, Points: len(p.T), Retention: math.NaN()}
+		return nil, false
 	}
-	points := len(p.T)
 	p = p.windowed(maxWindows)
-	j := judge{p: p, o: o, t: normalised(p.T), span: p.T[len(p.T)-1] - p.T[0]}
-	v := j.measure()
-	v.Points = points
-	v.Label = j.label(&v)
-	v.Resizing = j.resizing(&v)
-	v.Confidence = j.confidence(&v)
-	v.Slope, v.Low, v.High = v.Slope/j.span, v.Low/j.span, v.High/j.span
-	return v
+	return &judge{p: p, o: o, t: normalised(p.T), span: p.T[len(p.T)-1] - p.T[0]}, true
 }
 
 // maxWindows bounds the points of the statistics, whose cost is quadratic.
@@ -110,7 +125,7 @@ func (p Points) windowed(n int) Points {
 	if len(p.T) <= n {
 		return p
 	}
-	out := Points{Noise: p.Noise, Doubt: p.Doubt}
+	out := Points{Noise: p.Noise, HighWater: p.HighWater}
 	for w := range n {
 		from, to := w*len(p.T)/n, (w+1)*len(p.T)/n
 		out.T = append(out.T, median(slices.Clone(p.T[from:to])))
@@ -167,24 +182,57 @@ func tailSlope(t, y []float64) float64 {
 
 func tailFrom(n int) int { return n - max(4, (2*n+2)/5) }
 
-// label applies the tests in order; the first that holds decides.
+// Confidence from which a series that grew enough is called a leak, and a suspect.
+const (
+	leakAt    = 0.6
+	suspectAt = 0.25
+)
+
+// label says leak where the model does, and otherwise what explains the growth best.
 func (j *judge) label(v *Verdict) Label {
-	if !j.growing(v) {
-		return j.notGrowing(v)
-	}
+	large := j.scale(v) >= j.o.MinGrowth && j.p.Live[len(j.t)-1] > j.p.Live[0]
 	switch {
+	case large && v.Confidence >= leakAt:
+		return j.leakLabel(v)
+	case -v.Growth >= j.o.MinGrowth && v.Z <= -2.326 && -v.Growth >= 2*v.Sigma:
+		return Shrinking
+	case !large && !j.growing(v):
+		return Stable
 	case j.jumped():
 		return GrewThenFlat
+	case j.gapIsOld(v):
+		return Plateaued
+	case v.Confidence >= suspectAt:
+		return Suspect
 	case j.loadDriven(v):
 		return LoadDriven
-	case v.Tail < 0.15 && j.gapIsOld(v):
-		return Plateaued
+	case !j.growing(v):
+		return Stable
 	case j.warming(v):
 		return Warming
-	case v.Tail < 0.4:
-		return Suspect
 	}
-	return Leak
+	return Suspect
+}
+
+// leakLabel tells a leak that began within the series, and then gives the numbers of its own part of it.
+func (j *judge) leakLabel(v *Verdict) Label {
+	f := &v.Features
+	from := sortedIndex(j.t, f[FeatureKnee])
+	if before := j.p.Live[:from]; f[FeatureKnee] < 0.25 || len(j.t)-from < 4 || len(before) < 3 ||
+		slices.Max(before)-slices.Min(before) > 0.1*j.scale(v) {
+		return Leak
+	}
+	late := judge{p: Points{T: j.t[from:], Live: j.p.Live[from:], Noise: j.p.Noise}, o: j.o, t: j.t[from:]}
+	w := late.measure()
+	v.Slope, v.Low, v.High, v.Sigma = w.Slope, w.Low, w.High, w.Sigma
+	v.Growth = w.Slope * (1 - j.t[from])
+	return LeakLate
+}
+
+// sortedIndex is the first index whose value is not less than x.
+func sortedIndex(t []float64, x float64) int {
+	i, _ := slices.BinarySearch(t, x)
+	return min(i, len(t)-1)
 }
 
 // growing says whether there is a trend worth naming: large enough, significant, and
@@ -195,37 +243,6 @@ func (j *judge) growing(v *Verdict) bool {
 		z = 1.645
 	}
 	return v.Growth >= j.o.MinGrowth && v.Z >= z && v.Growth >= 2*v.Sigma
-}
-
-func (j *judge) notGrowing(v *Verdict) Label {
-	switch {
-	case -v.Growth >= j.o.MinGrowth && v.Z <= -2.326 && -v.Growth >= 2*v.Sigma:
-		return Shrinking
-	case j.startedLate(v):
-		return LeakLate
-	}
-	return Stable
-}
-
-// startedLate tries the second half alone: it must grow by itself, twice as fast as
-// the whole, and end above all of the first half.
-func (j *judge) startedLate(v *Verdict) bool {
-	n := len(j.t)
-	half := n / 2
-	if n-half < MinPoints {
-		return false
-	}
-	t, y := j.t[half:], j.p.Live[half:]
-	late := judge{p: Points{T: t, Live: y, Noise: j.p.Noise}, o: j.o, t: normalised(t)}
-	w := late.measure()
-	highest := slices.Max(j.p.Live[:half])
-	lowestEnd := slices.Min(j.p.Live[n-n/4:])
-	if !late.growing(&w) || w.Growth < v.Growth || lowestEnd <= highest || w.Tail < 0.4 || late.jumped() || late.warming(&w) {
-		return false
-	}
-	v.Growth, v.Slope, v.Low, v.High = w.Growth, 2*w.Growth, 2*w.Low, 2*w.High
-	v.Z, v.Sigma, v.Tail = w.Z, w.Sigma, w.Tail
-	return true
 }
 
 // jumped says whether one step explains the growth: flat before, flat after.
@@ -270,36 +287,23 @@ func sumSquares(v []float64) float64 {
 	return s
 }
 
-// gapIsOld says whether the last rise lies so far back that chance hardly explains it: with k
+// gapIsOld says whether the series is flat at its end and the last rise lies so far back that chance hardly explains it: with k
 // rises spread evenly over the span, none falls into the last part f with probability (1−f)^k.
 func (j *judge) gapIsOld(v *Verdict) bool {
-	threshold := max(0.03*v.Growth, 64<<10)
-	high, last, k := j.p.Live[0], j.t[0], 0
-	for i, y := range j.p.Live {
-		if y >= high+threshold {
-			high, last, k = y, j.t[i], k+1
-		}
-	}
-	return math.Pow(last, float64(k)) < 0.05
+	last, k := j.lastRise(j.scale(v))
+	return v.Tail < 0.15 && math.Pow(last, float64(k)) < 0.05
 }
 
-// warming fits c + a(1 − e^(−t/τ)) and compares it with a line. It also
-// fits the sum of both: a leak under a cache that still fills has a slope of its own.
+// warming says whether a saturating curve c + a(1 − e^(−t/τ)) fits better than a line, and has more behind it than before it.
 func (j *judge) warming(v *Verdict) bool {
-	one := make([]float64, len(j.t))
-	for i := range one {
-		one[i] = 1
-	}
+	one := ones(len(j.t))
 	_, line, ok := leastSquares(j.p.Live, one, j.t)
 	if !ok || line == 0 {
 		return false
 	}
 	curve := j.bestCurve(one, line)
 	v.Saturation = curve.rss / line
-	if v.Saturation >= 0.8 || curve.remaining >= 0.5 {
-		return false
-	}
-	return !j.linePersists(one, curve)
+	return v.Saturation < 0.8 && curve.remaining < 0.5
 }
 
 // saturating is the best saturating curve.
@@ -326,25 +330,6 @@ func rise(t []float64, tau float64) []float64 {
 		out[i] = 1 - math.Exp(-t[i]/tau)
 	}
 	return out
-}
-
-// linePersists says whether, beside some saturating curve, a line is needed that
-// grows on its own: it explains much of what the curve leaves, is significant, and
-// adds up to a growth that counts.
-func (j *judge) linePersists(one []float64, curve saturating) bool {
-	best, slope := curve.rss, 0.0
-	for _, tau := range []float64{0.03, 0.06, 0.1, 0.15, 0.2, 0.3} {
-		c, rss, ok := leastSquares(j.p.Live, one, rise(j.t, tau), j.t)
-		if ok && rss < best && c[1] >= 0 {
-			best, slope = rss, c[2]
-		}
-	}
-	n := float64(len(j.t))
-	if best >= 0.6*curve.rss || slope < j.o.MinGrowth || n < 10 {
-		return false
-	}
-	residual := math.Sqrt(best / (n - 4))
-	return slope > 3*max(residual, j.p.Noise)
 }
 
 // retention is what the tail keeps of what it allocates.
@@ -386,26 +371,4 @@ func (j *judge) resizing(v *Verdict) bool {
 	objects, _ := theilSen(j.t, j.p.Objects)
 	first := median(slices.Clone(j.p.Live[:3]))
 	return first > 0 && objects <= 0 && v.Growth > 0.25*first
-}
-
-// confidence grows with the significance of the trend, its distance from the noise and the
-// straightness of its end, and falls with the doubts of the caller.
-func (j *judge) confidence(v *Verdict) float64 {
-	var base float64
-	switch v.Label {
-	case Leak:
-		base = 0.95
-	case LeakLate:
-		base = 0.85
-	case Suspect:
-		base = 0.5
-	case Warming, LoadDriven, Plateaued:
-		base = 0.1
-	default:
-		return 0
-	}
-	significance := 1 - math.Exp(-math.Max(v.Z, 0)/1.5)
-	clear := 1 - math.Exp(-v.Growth/(2*max(v.Sigma, 1)))
-	straight := math.Min(1, 0.5+v.Tail/2)
-	return base * significance * clear * max(straight, 0) * (1 - j.p.Doubt)
 }

@@ -1,0 +1,287 @@
+package trend
+
+import (
+	"math"
+	"slices"
+)
+
+// Feature is one of the numbers that tell a leak from what only looks like one. Each is dimensionless, so that it means the same
+// for a small heap and a large one, for an hour and a week.
+type Feature int
+
+// The features. "Growth" in their definitions is that of the trend or, if it is larger, that from the first points to the last.
+const (
+	FeatureSignificance Feature = iota // Mann-Kendall's Z
+	FeatureLateSignificance
+	FeatureSize        // growth over the least growth that counts, at most 4
+	FeatureClarity     // growth over the noise around the trend
+	FeatureTail        // slope of the last two fifths, over the span, over the growth
+	FeatureEnd         // the same for the last quarter
+	FeatureTailClarity // that slope over its noise
+	FeatureEvenness    // effective number of rises over the number of steps: 1 for a line, 0 for one jump
+	FeatureGap         // −ln of the probability that the last rise lies as far back as it does
+	FeatureSeparation  // lowest of the last third minus highest of the first, over the growth
+	FeatureDirectness  // net growth over the length of the path
+	FeatureSaturation  // ln of the residuals of the best saturating curve over those of a line
+	FeaturePlateau     // ln of the residuals of a line that ends in a plateau over those of a line
+	FeaturePlateauLength
+	FeatureBend       // growth of the second half minus that of the first, over the whole
+	FeatureKnee       // where two lines that meet fit best
+	FeatureAfterKnee  // slope of the second of them, over the growth
+	FeatureAfterKneeT // that slope over its standard error
+	FeatureKneeByAlloc
+	FeatureKneeByAllocT // both over allocated bytes instead of time
+	FeatureLine         // slope of the line beside the best saturating curve, over the growth
+	FeatureLineT
+	FeatureLeakRatio     // √ of the likelihood ratio of lifetimes with a leak to lifetimes without
+	FeatureLeakShare     // share of the growth that is put down to that leak
+	FeatureLeakT         // that leak over its standard error
+	FeatureLoad          // ln of the last third's allocation rate over the first's
+	FeatureTailRetention // what the tail keeps of what it allocates
+	FeatureRetention     // what the whole span keeps of what it allocates
+	FeatureObjects       // ln of the growth of objects over that of bytes
+	FeatureObjectSize    // ln of the late mean size over the early one
+	FeatureSampling      // standard deviation by sampling over the growth
+	FeatureAllocKnown    // 1 where cumulative counts are known
+	FeatureHighWater     // 1 where snapshots were taken at record highs
+	FeaturePoints        // ln of the number of points
+	FeatureCount
+)
+
+var featureNames = [FeatureCount]string{
+	"significance", "late-significance", "size", "clarity", "tail", "end", "tail-clarity", "evenness", "gap", "separation",
+	"directness", "saturation", "plateau", "plateau-length", "bend", "knee", "after-knee", "after-knee-t", "knee-by-alloc",
+	"knee-by-alloc-t", "line", "line-t", "leak-ratio", "leak-share", "leak-t", "load", "tail-retention", "retention", "objects", "object-size",
+	"sampling", "alloc-known", "high-water", "points",
+}
+
+// String is the stable name in the model's file.
+func (f Feature) String() string { return featureNames[f] }
+
+// Features are all numbers of one series; NaN never occurs.
+type Features [FeatureCount]float64
+
+// set stores a number within bounds; what is undefined is 0.
+func (f *Features) set(i Feature, v, low, high float64) {
+	if math.IsNaN(v) {
+		v = 0
+	}
+	f[i] = math.Max(low, math.Min(high, v))
+}
+
+// Measure computes the features of a series. ok is false for one that cannot be judged.
+func Measure(p Points, o Options) (f Features, ok bool) {
+	j, ok := newJudge(p, o)
+	if !ok {
+		return f, false
+	}
+	v := j.measure()
+	return j.features(&v), true
+}
+
+func (j *judge) features(v *Verdict) (f Features) {
+	growth := j.scale(v)
+	f.set(FeatureSize, growth/j.o.MinGrowth, 0, 4)
+	f.set(FeatureSampling, j.p.Noise/growth, 0, 2)
+	f.set(FeaturePoints, math.Log(float64(len(j.t))), 0, 10)
+	if j.p.HighWater {
+		f[FeatureHighWater] = 1
+	}
+	j.trendFeatures(&f, v, growth)
+	j.pathFeatures(&f, growth)
+	j.curveFeatures(&f, growth)
+	j.kneeFeatures(&f, growth)
+	j.allocFeatures(&f, v, growth)
+	j.objectFeatures(&f)
+	return f
+}
+
+// scale is the growth that shares are of: by the trend or, if it began late, by the ends.
+func (j *judge) scale(v *Verdict) float64 {
+	y, n := j.p.Live, len(j.t)
+	k := max(2, n/8)
+	ends := median(slices.Clone(y[n-k:])) - median(slices.Clone(y[:k]))
+	return math.Max(math.Max(math.Abs(v.Growth), math.Abs(ends)), 1)
+}
+
+func (j *judge) trendFeatures(f *Features, v *Verdict, growth float64) {
+	y, n := j.p.Live, len(j.t)
+	f.set(FeatureSignificance, v.Z, -8, 8)
+	f.set(FeatureClarity, growth/math.Max(v.Sigma, 1), 0, 1000)
+	f.set(FeatureTail, tailSlope(j.t, y)/growth, -2, 4)
+	quarter := n - max(3, (n+3)/4)
+	end, _ := theilSen(j.t[quarter:], y[quarter:])
+	f.set(FeatureEnd, end/growth, -2, 5)
+	from := tailFrom(n)
+	slope, level := theilSen(j.t[from:], y[from:])
+	noise := max(spread(j.t[from:], y[from:], slope, level), j.p.Noise, 1)
+	f.set(FeatureTailClarity, slope*math.Sqrt(sumSquares(j.t[from:]))/noise, -100, 100)
+	late, lateTime := y[n/2:], j.t[n/2:]
+	if variance := kendallVariance(lateTime, late); variance > 0 {
+		f.set(FeatureLateSignificance, kendall(late)/math.Sqrt(variance), -8, 8)
+	}
+}
+
+// pathFeatures describe the steps from point to point.
+func (j *judge) pathFeatures(f *Features, growth float64) {
+	y, n := j.p.Live, len(j.t)
+	var up, squares, path float64
+	for i := 1; i < n; i++ {
+		d := y[i] - y[i-1]
+		path += math.Abs(d)
+		up += max(d, 0)
+		squares += max(d, 0) * max(d, 0)
+	}
+	f.set(FeatureEvenness, up*up/max(squares, 1)/float64(n-1), 0, 1)
+	f.set(FeatureDirectness, (y[n-1]-y[0])/max(path, 1), -1, 1)
+	last, k := j.lastRise(growth)
+	f.set(FeatureGap, -float64(k)*math.Log(max(last, 1e-3)), 0, 20)
+	third := n / 3
+	f.set(FeatureSeparation, (slices.Min(y[n-third:])-slices.Max(y[:third]))/growth, -1, 1)
+}
+
+// lastRise is when the last of k new maxima that count was reached.
+func (j *judge) lastRise(growth float64) (last float64, k int) {
+	threshold := max(0.03*growth, j.o.MinGrowth/16)
+	high := j.p.Live[0]
+	last = j.t[0]
+	for i, y := range j.p.Live {
+		if y >= high+threshold {
+			high, last, k = y, j.t[i], k+1
+		}
+	}
+	return last, k
+}
+
+// curveFeatures compare curves that end with a line that does not.
+func (j *judge) curveFeatures(f *Features, growth float64) {
+	y, one := j.p.Live, ones(len(j.t))
+	c, line, ok := leastSquares(y, one, j.t)
+	if !ok {
+		return
+	}
+	floor := line*1e-4 + 1
+	f.set(FeatureSaturation, math.Log((j.bestCurve(one, line).rss+floor)/(line+floor)), -10, 0)
+	plateau, from := j.plateau(one, line)
+	f.set(FeaturePlateau, math.Log((plateau+floor)/(line+floor)), -10, 0)
+	f.set(FeaturePlateauLength, 1-from, 0, 1)
+	half := len(j.t) / 2
+	first, _ := theilSen(j.t[:half+1], y[:half+1])
+	second, _ := theilSen(j.t[half:], y[half:])
+	f.set(FeatureBend, (second-first)/max(math.Abs(c[1]), 1), -3, 3)
+	best := math.Inf(1)
+	for _, tau := range []float64{0.03, 0.06, 0.1, 0.15, 0.2, 0.3} {
+		curve := rise(j.t, tau)
+		if c, rss, ok := leastSquares(y, one, curve, j.t); ok && c[1] >= 0 && rss < best {
+			best = rss
+			f.set(FeatureLine, c[2]/growth, -1, 2)
+			f.set(FeatureLineT, c[2]/max(slopeError(one, curve, j.t, rss), 1e-3*growth), -100, 1000)
+		}
+	}
+}
+
+// plateau is the best line that becomes level, and where it does.
+func (j *judge) plateau(one []float64, line float64) (rss, from float64) {
+	rss, from = line, 1
+	hinge := make([]float64, len(j.t))
+	for _, knee := range knees(j.t, 2, 1) {
+		for i, x := range j.t {
+			hinge[i] = math.Min(x, knee)
+		}
+		if c, r, ok := leastSquares(j.p.Live, one, hinge); ok && c[1] > 0 && r < rss {
+			rss, from = r, knee
+		}
+	}
+	return rss, from
+}
+
+// maxKnees bounds the places where a knee is tried.
+const maxKnees = 24
+
+// knees are places for a knee, from the given number of points after the start to that before the end.
+func knees(t []float64, after, before int) (out []float64) {
+	inner := t[after : len(t)-before]
+	n := min(maxKnees, len(inner))
+	for i := range n {
+		out = append(out, inner[i*len(inner)/n])
+	}
+	return out
+}
+
+func (j *judge) kneeFeatures(f *Features, growth float64) {
+	slope, se, at := twoLines(j.t, j.p.Live)
+	f.set(FeatureKnee, at, 0, 1)
+	f.set(FeatureAfterKnee, slope/growth, -2, 5)
+	f.set(FeatureAfterKneeT, slope/max(se, 1e-3*growth), -100, 1000)
+	a := j.t
+	if alloc := j.p.Alloc; alloc != nil && alloc[len(alloc)-1] > alloc[0] {
+		a = normalised(alloc)
+	}
+	slope, se, _ = twoLines(a, j.p.Live)
+	f.set(FeatureKneeByAlloc, slope/growth, -2, 5)
+	f.set(FeatureKneeByAllocT, slope/max(se, 1e-3*growth), -100, 1000)
+}
+
+// twoLines fits two lines that meet, and returns the slope of the second, its standard error and where they meet.
+func twoLines(t, y []float64) (slope, se, at float64) {
+	one := ones(len(t))
+	best := math.Inf(1)
+	before, after := make([]float64, len(t)), make([]float64, len(t))
+	for _, k := range knees(t, 1, 2) {
+		for i, x := range t {
+			before[i], after[i] = math.Min(x, k), math.Max(0, x-k)
+		}
+		if c, rss, ok := leastSquares(y, one, before, after); ok && rss < best {
+			best, slope, at = rss, c[2], k
+			se = slopeError(one, before, after, rss)
+		}
+	}
+	return slope, se, at
+}
+
+// allocFeatures look at what was allocated beside what is live. Without cumulative counts the rate is taken for constant.
+func (j *judge) allocFeatures(f *Features, v *Verdict, growth float64) {
+	alloc, n := j.p.Alloc, len(j.t)
+	if alloc == nil {
+		alloc = j.t
+	} else {
+		f[FeatureAllocKnown] = 1
+		third := n / 3
+		early, _ := theilSen(j.t[:third+1], alloc[:third+1])
+		late, _ := theilSen(j.t[n-third-1:], alloc[n-third-1:])
+		f.set(FeatureLoad, math.Log(max(late, 1)/max(early, 1)), -4, 4)
+		f.set(FeatureTailRetention, v.Retention, -1, 1.5)
+		f.set(FeatureRetention, (j.p.Live[n-1]-j.p.Live[0])/max(alloc[n-1]-alloc[0], 1), -1, 1.5)
+	}
+	fit := fitLifetimes(j.t, j.p.Live, alloc)
+	floor := float64(n)*j.p.Noise*j.p.Noise + growth*growth*1e-6 + 1
+	f.set(FeatureLeakRatio, math.Sqrt(max(0, float64(n)*math.Log((fit.without+floor)/(fit.with+floor)))), 0, 50)
+	f.set(FeatureLeakShare, fit.leaked/growth, 0, 3)
+	f.set(FeatureLeakT, fit.leaked/max(fit.se, 1e-3*growth), 0, 1000)
+}
+
+// objectFeatures tell more objects from larger ones.
+func (j *judge) objectFeatures(f *Features) {
+	o, y, n := j.p.Objects, j.p.Live, len(j.t)
+	if o == nil {
+		return
+	}
+	third := n / 3
+	o1, o2 := median(slices.Clone(o[:third+1])), median(slices.Clone(o[n-third-1:]))
+	y1, y2 := median(slices.Clone(y[:third+1])), median(slices.Clone(y[n-third-1:]))
+	if o1 <= 0 || o2 <= 0 || y1 <= 0 || y2 <= 0 {
+		return
+	}
+	f.set(FeatureObjectSize, math.Log((y2/o2)/(y1/o1)), -2, 2)
+	if y2 > y1 {
+		f.set(FeatureObjects, math.Log(o2/o1)/math.Log(y2/y1), -2, 3)
+	}
+}
+
+func ones(n int) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = 1
+	}
+	return out
+}
