@@ -84,6 +84,7 @@ type process struct {
 	dustNames []string
 	seconds   float64 // length of a span
 	sorted    bool    // rows by size, as gperftools ≤2.15 writes them
+	pick      func(*rand.Rand) behaviour
 }
 
 // Streams of random numbers, one for each purpose. Those that are taken once per image, file or site have room for it.
@@ -106,11 +107,17 @@ const leakShare = 0.063
 // simulate runs the process of a seed, of which so many snapshots will be taken.
 func simulate(seed uint64, snapshots int) *process {
 	all := modes()
-	p := &process{seed: seed, snapshots: snapshots, mode: all[seed%uint64(len(all))]}
+	p := &process{seed: seed, snapshots: snapshots, mode: all[seed%uint64(len(all))], pick: mixture}
+	p.simulate(150, 300)
+	return p
+}
+
+// simulate runs a process of least to most functions.
+func (p *process) simulate(least, most int) {
 	id := p.id()
 	rng := newRand(id, streamProcess)
 	p.seconds, p.sorted = logUniform(rng, 600, 7*86400), chance(rng, 0.5)
-	sites := 150 + rng.IntN(151)
+	sites := least + rng.IntN(most-least+1)
 	burn := 0.0
 	if chance(rng, 0.5) {
 		burn = uniform(rng, 0.03, 0.5)
@@ -121,7 +128,6 @@ func simulate(seed uint64, snapshots int) *process {
 	if p.mode.cut {
 		p.addDust(newRand(id, streamDust))
 	}
-	return p
 }
 
 // id is what all random numbers of a process depend on: processes with other numbers of snapshots are other processes.
@@ -143,7 +149,7 @@ func (p *process) run(id uint64, k int, g grid, sites int) *image {
 		im.start += earlier.grid.end
 	}
 	p.program = newProgram(newRand(id, streamProgram))
-	im.sites = drawSites(newRand(id, streamParams), newRand(id, streamChaos+uint64(k)), p.program, g, sites)
+	im.sites = p.drawSites(newRand(id, streamParams), newRand(id, streamChaos+uint64(k)), g, sites)
 	if p.mode.period > 0 {
 		im.marks = p.timerSteps(im)
 	}
@@ -154,13 +160,13 @@ func (p *process) run(id uint64, k int, g grid, sites int) *image {
 }
 
 // drawSites draws n functions, their behaviours and their stacks.
-func drawSites(params, chaos *rand.Rand, prog *program, g grid, n int) []site {
+func (p *process) drawSites(params, chaos *rand.Rand, g grid, n int) []site {
 	var out []site
 	unit := 0
 	for len(out) < n {
-		b := pick(params, chance(params, leakShare))
+		b := p.pick(params)
 		for _, plan := range b.build(newDraw(params, chaos, g, b.leak)) {
-			s := newSite(prog, b, plan, out)
+			s := newSite(p.program, b, plan, out)
 			s.first = unit
 			unit += len(plan.paths)
 			out = append(out, s)
@@ -169,10 +175,10 @@ func drawSites(params, chaos *rand.Rand, prog *program, g grid, n int) []site {
 	return out
 }
 
-// pick draws a behaviour by weight.
-func pick(rng *rand.Rand, leak bool) behaviour {
+// mixture draws a behaviour by weight.
+func mixture(rng *rand.Rand) behaviour {
 	list := harmless()
-	if leak {
+	if chance(rng, leakShare) {
 		list = leaks()
 	}
 	var sum float64
