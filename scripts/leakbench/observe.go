@@ -52,6 +52,14 @@ func (p *process) shots() []shot {
 	return p.lose(rng, out)
 }
 
+// modified is the time that a snapshot's file bears: that of the snapshot, or of a quick copy.
+func (p *process) modified(s shot) time.Time {
+	if p.mode.copied {
+		return time.Date(2026, 6, 1, 12, 0, 0, s.seq*1e6, time.UTC)
+	}
+	return s.time
+}
+
 func (p *process) stepsOf(im *image) []int {
 	switch p.mode.trigger {
 	case byAllocation:

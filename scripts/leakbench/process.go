@@ -15,6 +15,7 @@ type mode struct {
 	images  int     // process images: one more than restarts
 	missing float64 // share of the snapshots that are lost
 	cut     bool    // more stacks than gperftools ≤2.15 can write
+	copied  bool    // files that lost their times when they were copied
 }
 
 type format uint8
@@ -35,7 +36,7 @@ const (
 
 const samplePeriod = 512 << 10
 
-// modes are taken in turn by seed: a third of all processes are plain.
+// modes are taken in turn by seed: a quarter of all processes are plain.
 func modes() []mode {
 	return []mode{
 		{name: "timer", images: 1},
@@ -47,7 +48,7 @@ func modes() []mode {
 		{name: "timer", images: 1},
 		{name: "restarted", images: 2},
 		{name: "jemalloc-accum", images: 1, format: jemalloc, period: samplePeriod, accum: true},
-		{name: "timer", images: 1},
+		{name: "copied", images: 1, copied: true},
 		{name: "cut", images: 1, cut: true},
 		{name: "heap_v2", images: 1, format: heapV2, period: samplePeriod},
 	}

@@ -82,9 +82,12 @@ func (p *program) call(function int) uint64 {
 }
 
 // chain is callers from the one next to a function up to main: 3 to 11 of them.
-func (p *program) chain() []uint64 {
+func (p *program) chain() []uint64 { return p.callChain(1 + p.rng.IntN(9)) }
+
+// callChain is n callers below the two roots.
+func (p *program) callChain(n int) []uint64 {
 	var out []uint64
-	for range 1 + p.rng.IntN(9) {
+	for range n {
 		out = append(out, p.call(p.callers[p.rng.IntN(len(p.callers))]))
 	}
 	return append(out, uint64(textStart+p.roots[1+p.rng.IntN(2)]*functionSize+10*callSize),

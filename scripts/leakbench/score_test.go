@@ -46,7 +46,7 @@ func TestPeers(t *testing.T) {
 }
 
 func TestThreshold(t *testing.T) {
-	p := peer{"last minus first", func(c curve) float64 { return gained(c.bytes) }}
+	p := peer{name: "last minus first", score: func(c curve) float64 { return gained(c.bytes) }}
 	of := func(v verdict, growth float64) outcome {
 		return outcome{truth: truth{verdict: v}, observed: curve{bytes: []float64{0, growth}}}
 	}
