@@ -81,8 +81,8 @@ func (p *program) call(function int) uint64 {
 	return uint64(textStart + function*functionSize + callSize*(1+p.rng.IntN(functionSize/callSize-1)))
 }
 
-// chain is callers from the one next to a function up to main: 3 to 11 of them.
-func (p *program) chain() []uint64 { return p.callChain(1 + p.rng.IntN(9)) }
+// chain is callers from the one next to a function up to main: 4 to 13 of them.
+func (p *program) chain() []uint64 { return p.callChain(2 + p.rng.IntN(10)) }
 
 // callChain is n callers below the two roots.
 func (p *program) callChain(n int) []uint64 {

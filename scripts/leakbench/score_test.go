@@ -29,6 +29,27 @@ func TestScores(t *testing.T) {
 	require.Equal(t, 1, bins[0].sites)
 }
 
+// TestIntervals: with one kind of process there is nothing to vary; with two, the interval holds the pooled value
+// and lies within the extremes.
+func TestIntervals(t *testing.T) {
+	var same, mixed []outcome
+	for seed := range uint64(20) {
+		for k := range 10 {
+			o := judged(isLeak, k < 5, 0, 0)
+			o.seed = seed
+			same = append(same, o)
+			o.called = k < 3+4*int(seed%2)
+			mixed = append(mixed, o)
+		}
+	}
+	_, recall := intervals(same)
+	require.Equal(t, interval{0.5, 0.5}, recall)
+	_, recall = intervals(mixed)
+	// The mean of 20 values of 0.3 or 0.7 has a standard deviation of 0.2/√20.
+	require.InDelta(t, 0.5-1.96*0.2/math.Sqrt(20), recall.low, 0.02)
+	require.InDelta(t, 0.5+1.96*0.2/math.Sqrt(20), recall.high, 0.02)
+}
+
 func TestPeers(t *testing.T) {
 	require.InDelta(t, 3.0, gained([]float64{math.NaN(), 1, 9, 4, math.NaN()}), 1e-9)
 	require.InDelta(t, 2.0/3, risingSteps([]float64{1, 2, 2, 3}), 1e-9)

@@ -28,7 +28,7 @@ func census(all []outcome) string {
 	for _, o := range all {
 		count[o.verdict]++
 	}
-	processes := len(grouped(all, func(o *outcome) [2]uint64 { return [2]uint64{o.seed, uint64(o.snapshots)} }))
+	processes := len(grouped(all, processOf))
 	return fmt.Sprintf("%d processes, %d functions, of which %d leak, %d do not, and %d leak too little to count",
 		processes, len(all), count[isLeak], count[isHarmless], count[isExcluded])
 }
@@ -39,7 +39,19 @@ func writeScores(w io.Writer, all []outcome) {
 	scoreRow(w, "all", all)
 	scoreRows(w, all, func(o *outcome) string { return fmt.Sprintf("%d snapshots", o.snapshots) })
 	scoreRows(w, all, func(o *outcome) string { return o.mode })
-	fmt.Fprintln(w)
+	precision, recall := intervals(all)
+	fmt.Fprintf(w, "\n95 %% intervals, by drawing processes again: precision %.2f to %.2f, recall %.2f to %.2f.\n",
+		precision.low, precision.high, recall.low, recall.high)
+	small, called := 0, 0
+	for _, o := range all {
+		if o.verdict == isExcluded {
+			small++
+			if o.called {
+				called++
+			}
+		}
+	}
+	fmt.Fprintf(w, "Of the %d leaks too small to count, %d are called leaks.\n\n", small, called)
 }
 
 func scoreRows(w io.Writer, all []outcome, key func(*outcome) string) {
@@ -51,7 +63,7 @@ func scoreRows(w io.Writer, all []outcome, key func(*outcome) string) {
 func scoreRow(w io.Writer, name string, all []outcome) {
 	s := count(all, byDetector)
 	hits, looked := topPrecision(all)
-	processes := len(grouped(all, func(o *outcome) [2]uint64 { return [2]uint64{o.seed, uint64(o.snapshots)} }))
+	processes := len(grouped(all, processOf))
 	cells(w, name, strconv.Itoa(processes), strconv.Itoa(s.right+s.missed), share(s.precision()), share(s.recall()), share(s.f1()),
 		strconv.Itoa(s.wrong), strconv.Itoa(s.missed), share(ratio(hits, looked)))
 }
