@@ -81,6 +81,26 @@ func TestHarmlessEnds(t *testing.T) {
 	}
 }
 
+// TestStationary: what wanders without aim is expected to hold as much in the last third of the first span as in the first
+// third.
+func TestStationary(t *testing.T) {
+	for _, name := range []string{"constant", "noisy-constant", "constant-turnover", "lru-churn", "realloc-churn", "random-walk", "spikes", "moved-within"} {
+		b := behaviourNamed(t, name)
+		var sum, squares, n float64
+		for seed := range 4 * draws() {
+			g, curves := live(b, seed)
+			for _, c := range curves {
+				if high := most(g, c); high > 0 {
+					x := (mean(g, c, 0.67, 1) - mean(g, c, dt, 0.33)) / high
+					sum, squares, n = sum+x, squares+x*x, n+1
+				}
+			}
+		}
+		m := sum / n
+		require.LessOrEqual(t, math.Abs(m), 4*math.Sqrt((squares/n-m*m)/n)+1e-3, "%s: %v over %v functions", name, m, n)
+	}
+}
+
 // TestLeaksGoOn: in a second span every leak loses again, and the bytes in use follow.
 func TestLeaksGoOn(t *testing.T) {
 	for _, b := range leaks() {

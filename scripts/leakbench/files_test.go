@@ -221,6 +221,20 @@ func TestSeries(t *testing.T) {
 	}
 }
 
+// TestTriggers: a trigger by bytes allocated gives as many snapshots as asked for, evenly spaced in bytes.
+func TestTriggers(t *testing.T) {
+	p := only(behaviourNamed(t, "noisy-constant"), modeNamed(t, "allocated"), 1, 20)
+	shots := p.shots()
+	require.Len(t, shots, 20)
+	total := p.images[0].total()
+	least, most := int64(math.MaxInt64), int64(0)
+	for i := 1; i < len(shots); i++ {
+		step := total[shots[i].step].allocBytes - total[shots[i-1].step].allocBytes
+		least, most = min(least, step), max(most, step)
+	}
+	require.Greater(t, float64(least), 0.8*float64(most), "steps are even")
+}
+
 // TestHighWater: every snapshot of a series that record highs trigger is a record high of its headers.
 func TestHighWater(t *testing.T) {
 	p := only(behaviourNamed(t, "random-walk"), modeNamed(t, "high-water"), 3, 10)

@@ -84,6 +84,7 @@ type process struct {
 	dust      []dust
 	dustNames []string
 	seconds   float64 // length of a span
+	length    float64 // of all images together, in spans
 	sorted    bool    // rows by size, as gperftools ≤2.15 writes them
 	pick      func(*rand.Rand) behaviour
 }
@@ -123,7 +124,11 @@ func (p *process) simulate(least, most int) {
 	if chance(rng, 0.5) {
 		burn = uniform(rng, 0.03, 0.5)
 	}
-	for k, g := range lives(rng, p.mode.images, burn) {
+	all := lives(rng, p.mode.images, burn)
+	for _, g := range all {
+		p.length += g.end
+	}
+	for k, g := range all {
 		p.images = append(p.images, p.run(id, k, g, sites))
 	}
 	if p.mode.cut {
@@ -134,13 +139,16 @@ func (p *process) simulate(least, most int) {
 // id is what all random numbers of a process depend on: processes with other numbers of snapshots are other processes.
 func (p *process) id() uint64 { return p.seed*1000 + uint64(p.snapshots) }
 
-// lives divides the span among process images.
+// lives are the lives of a process's images: one of a whole span, and another that is shorter, in either order.
 func lives(rng *rand.Rand, n int, burn float64) []grid {
 	if n == 1 {
 		return []grid{{burn: burn, end: 1}}
 	}
-	first := uniform(rng, 0.2, 0.8)
-	return []grid{{burn: burn, end: first}, {end: 1 - first}}
+	short := uniform(rng, 0.2, 0.9)
+	if chance(rng, 0.5) {
+		return []grid{{burn: burn, end: short}, {end: 1}}
+	}
+	return []grid{{burn: burn, end: 1}, {end: short}}
 }
 
 // run simulates one image. Each has the same functions with the same parameters.

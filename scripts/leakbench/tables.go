@@ -20,6 +20,7 @@ func writeTables(w io.Writer, o options, all, training []outcome) {
 		writePeers(w, all, training)
 	}
 	writeBehaviours(w, all)
+	writeMistakes(w, all)
 }
 
 // census counts processes, functions and leaks.
@@ -121,6 +122,25 @@ func writeBehaviours(w io.Writer, all []outcome) {
 	fmt.Fprintln(w)
 }
 
+// writeMistakes says for each way of recording which behaviours were wrongly called leaks, and which leaks were missed.
+func writeMistakes(w io.Writer, all []outcome) {
+	fmt.Fprintf(w, "## Mistakes by recording\n\n")
+	table(w, "recording", "harmless, but called a leak", "missed leaks, and what they are called")
+	for _, g := range grouped(all, func(o *outcome) string { return o.mode }) {
+		var wrong, missed []string
+		for _, o := range g {
+			switch {
+			case o.verdict == isHarmless && o.called:
+				wrong = append(wrong, o.behaviour)
+			case o.verdict == isLeak && !o.called:
+				missed = append(missed, o.behaviour+": "+cmp.Or(o.label, "(none)"))
+			}
+		}
+		cells(w, g[0].mode, tally(wrong), tally(missed))
+	}
+	fmt.Fprintln(w)
+}
+
 func orderOf() map[string]int {
 	order := map[string]int{"dust": -1}
 	for i, b := range behaviours() {
@@ -154,13 +174,22 @@ func calledShare(group []outcome, snapshots int) string {
 }
 
 func labelsOf(group []outcome) string {
-	n := map[string]int{}
+	var labels []string
 	for _, o := range group {
-		n[cmp.Or(o.label, "(none)")]++
+		labels = append(labels, cmp.Or(o.label, "(none)"))
 	}
-	names := slices.SortedFunc(maps.Keys(n), func(a, b string) int { return cmp.Or(n[b]-n[a], cmp.Compare(a, b)) })
-	parts := make([]string, len(names))
-	for i, name := range names {
+	return tally(labels)
+}
+
+// tally counts equal names, the most frequent first.
+func tally(names []string) string {
+	n := map[string]int{}
+	for _, name := range names {
+		n[name]++
+	}
+	order := slices.SortedFunc(maps.Keys(n), func(a, b string) int { return cmp.Or(n[b]-n[a], cmp.Compare(a, b)) })
+	parts := make([]string, len(order))
+	for i, name := range order {
 		parts[i] = fmt.Sprintf("%s %d", name, n[name])
 	}
 	return strings.Join(parts, ", ")
