@@ -30,7 +30,7 @@ func harmless() []behaviour {
 		{name: "warm-up-long", about: "the same, 0.35 to 0.7 spans: still filling at the end", weight: 2, further: 0.35, build: warmUpLong},
 		{name: "cache-fill-early", about: "fills up to a cap at 20 to 42 % of the span, then evicts", weight: 2.5, build: cacheFillEarly},
 		{name: "cache-fill-mid", about: "the same, at 42 to 75 %", weight: 3.8, build: cacheFillMid},
-		{name: "cache-fill-late", about: "the same, at 88 to 98 %", weight: 1.2, further: 0.05, build: cacheFillLate},
+		{name: "cache-fill-late", about: "the same, at 88 to 98 %", weight: 1.2, further: 0.1, build: cacheFillLate},
 		{name: "lru-churn", about: "a full cache of objects of various sizes", weight: 5, build: lruChurn},
 		{name: "load-ramp", about: "short-lived objects under a load that rises", weight: 4, further: 0.2, build: loadRamp},
 		{name: "load-ramp-medium", about: "the same, living 0.03 to 0.2 spans", weight: 3, further: 0.3, build: loadRampMedium},

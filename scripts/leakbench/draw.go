@@ -105,6 +105,14 @@ func (d *draw) objects(bytes float64) float64 {
 	return max(1, bytes/mean)
 }
 
+// many is objects for behaviours that need a population: sizes that leave only a handful are drawn again.
+func (d *draw) many(bytes float64) float64 {
+	if d.objects(bytes) < 40 {
+		d.setSizes(1, max(8, bytes/uniform(d.params, 60, 300)), 0.1)
+	}
+	return d.objects(bytes)
+}
+
 // site spreads a behaviour over one or several call paths.
 func (d *draw) site(path func(share float64) actor) blueprint {
 	n := 1

@@ -20,21 +20,22 @@ func (p *process) addDust(rng *rand.Rand) {
 		p.dustNames = append(p.dustNames, p.program.names[functions[i]])
 	}
 	// With few dead stacks or many stacks in all, the cut reaches those that hold something.
-	n, dead := int(logUniform(rng, 6500, 12000)), uniform(rng, 0.05, 0.5)
+	n, dead, typical := int(logUniform(rng, 6500, 12000)), uniform(rng, 0.05, 0.5), logUniform(rng, 3, 300)
+	depth := 8 + rng.IntN(20)
 	seen := map[string]bool{}
 	for len(p.dust) < n {
-		stack := p.program.stack(functions[rng.IntN(dustFunctions)], false, p.program.chain())
+		stack := p.program.stack(functions[rng.IntN(dustFunctions)], false, p.program.callChain(depth))
 		if key := stackText(stack, 0); !seen[key] {
 			seen[key] = true
-			p.dust = append(p.dust, newDust(rng, stack, dead))
+			p.dust = append(p.dust, newDust(rng, stack, dead, typical))
 		}
 	}
 }
 
-func newDust(rng *rand.Rand, stack []uint64, dead float64) dust {
+func newDust(rng *rand.Rand, stack []uint64, dead, typical float64) dust {
 	d := dust{stack: stack, size: int64(clamp(logNormal(rng, 120, 1.3), 8, 1<<16))}
 	if !chance(rng, dead) {
-		d.live = 1 + int64(logNormal(rng, 3, 1.8))
+		d.live = 1 + int64(logNormal(rng, typical, 1.8))
 	}
 	if chance(rng, 0.5) {
 		d.rate = logNormal(rng, 2000, 2)

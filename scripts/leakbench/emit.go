@@ -73,7 +73,7 @@ func (p *process) writeShot(path string, s shot, texts []string) error {
 		p.heapV2(w, s, texts)
 	default:
 		text, _ := p.heapProfile(s, texts)
-		w.WriteString(text)
+		fmt.Fprint(w, text)
 	}
 	if err := w.Flush(); err != nil {
 		f.Close()
@@ -82,7 +82,7 @@ func (p *process) writeShot(path string, s shot, texts []string) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	return os.Chtimes(path, s.time, s.time)
+	return os.Chtimes(path, p.modified(s), p.modified(s))
 }
 
 // maps is the mappings section, in gperftools' form.
@@ -186,7 +186,7 @@ func (p *process) heapV2(w *bufio.Writer, s shot, texts []string) {
 		}
 	}
 	fmt.Fprintf(w, "heap profile: %6d: %8d [%6d: %8d] @ heap_v2/%d\n", objects, size, objects, size, samplePeriod)
-	w.WriteString(lines.String() + "\n" + p.maps(s.image))
+	fmt.Fprint(w, lines.String(), "\n", p.maps(s.image))
 }
 
 // estimates is what jemalloc keeps of a stack (prof_tctx_t's unbiased counters): each sampled object counts for
@@ -233,7 +233,7 @@ func (p *process) jemalloc(w *bufio.Writer, s shot, texts []string) {
 	}
 	counts := p.counts(total)
 	fmt.Fprintf(w, "heap_v2/%d\n  t*: %s\n  t0: %s\n", samplePeriod, counts, counts)
-	w.WriteString(body.String() + "\n" + p.maps(s.image))
+	fmt.Fprint(w, body.String(), "\n", p.maps(s.image))
 }
 
 func (p *process) counts(e estimates) string {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -189,16 +190,15 @@ func (p *process) seen(s *site, sh shot, hidden map[int]bool) (e estimates) {
 	return e
 }
 
-// inScratch runs examine in a temporary directory, or in keep if that is set.
+// inScratch runs examine in a temporary directory, or below keep if that is set.
 func inScratch(seed uint64, snapshots int, keep string) ([]outcome, error) {
 	if keep != "" {
-		dir := filepath.Join(keep, fmt.Sprintf("seed%d-%d", seed, snapshots))
-		return examine(seed, snapshots, dir)
+		return examine(seed, snapshots, filepath.Join(keep, fmt.Sprintf("seed%d-%d", seed, snapshots)))
 	}
 	dir, err := os.MkdirTemp("", "leakbench")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
-	return examine(seed, snapshots, dir)
+	out, err := examine(seed, snapshots, dir)
+	return out, errors.Join(err, os.RemoveAll(dir))
 }

@@ -26,8 +26,8 @@ func (p *process) timerSteps(im *image) []int {
 	late := uniform(rng, 0, 0.03)
 	var out []int
 	for k := 1; k <= n; k++ {
-		t := (float64(k) + min(0.5, late*rng.ExpFloat64())) / float64(n)
-		local := min(t, 1) - im.start
+		t := (float64(k) + min(0.5, late*rng.ExpFloat64())) / float64(n) * p.length
+		local := min(t, p.length) - im.start
 		if local > 2*dt && local <= im.grid.end {
 			out = append(out, im.grid.index(local))
 		}
@@ -52,6 +52,14 @@ func (p *process) shots() []shot {
 	return p.lose(rng, out)
 }
 
+// modified is the time that a snapshot's file bears: that of the snapshot, or of a quick copy.
+func (p *process) modified(s shot) time.Time {
+	if p.mode.copied {
+		return time.Date(2026, 6, 1, 12, 0, 0, s.seq*1e6, time.UTC)
+	}
+	return s.time
+}
+
 func (p *process) stepsOf(im *image) []int {
 	switch p.mode.trigger {
 	case byAllocation:
@@ -74,41 +82,34 @@ func (p *process) lose(rng *rand.Rand, list []shot) []shot {
 	return list
 }
 
-// allocationSteps are where the bytes allocated pass multiples of an interval that gives n snapshots.
+// allocationSteps are where the bytes allocated have grown by an interval since the last snapshot (gperftools'
+// HEAP_PROFILE_ALLOCATION_INTERVAL), the largest one that gives n snapshots.
 func allocationSteps(im *image, n int) []int {
-	total := im.total()
 	first := im.grid.index(dt)
-	from, to := float64(total[first].allocBytes), float64(total[len(total)-1].allocBytes)
-	every := (to - from) / float64(n)
-	var out []int
-	next := from + every
-	for i := first; i < len(total); i++ {
-		if float64(total[i].allocBytes) >= next-0.5 {
-			out = append(out, i)
-			next = float64(total[i].allocBytes) + every
+	total := im.total()[first:]
+	return shifted(first, widest(n, float64(total[len(total)-1].allocBytes), func(interval float64) []int {
+		last := float64(total[0].allocBytes)
+		var out []int
+		for i, p := range total {
+			if a := float64(p.allocBytes); a > last+interval {
+				last = a
+				out = append(out, i)
+			}
 		}
-	}
-	return out
+		return out
+	}))
 }
 
-// highWaterSteps are where the heap passes its record by an interval (gperftools'
-// HEAP_PROFILE_INUSE_INTERVAL), the largest one that gives n snapshots.
+// highWaterSteps are where the heap passes its record by an interval (HEAP_PROFILE_INUSE_INTERVAL), the largest one
+// that gives n snapshots.
 func highWaterSteps(im *image, n int) []int {
-	total := im.total()[im.grid.index(dt):]
-	low, high := 0.0, float64(slices.MaxFunc(total, func(a, b point) int { return int(a.bytes - b.bytes) }).bytes)
-	for range 60 {
-		middle := (low + high) / 2
-		if len(records(total, middle)) >= n {
-			low = middle
-		} else {
-			high = middle
-		}
+	first := im.grid.index(dt)
+	total := im.total()[first:]
+	var most int64
+	for _, p := range total {
+		most = max(most, p.bytes)
 	}
-	out := records(total, low)
-	for i := range out {
-		out[i] += im.grid.index(dt)
-	}
-	return out[:min(n, len(out))]
+	return shifted(first, widest(n, float64(most), func(interval float64) []int { return records(total, interval) }))
 }
 
 func records(total []point, interval float64) []int {
@@ -121,4 +122,26 @@ func records(total []point, interval float64) []int {
 		}
 	}
 	return out
+}
+
+// widest takes the first n steps of the largest interval up to high that gives as many; fewer where none does.
+func widest(n int, high float64, steps func(interval float64) []int) []int {
+	low := 0.0
+	for range 60 {
+		middle := (low + high) / 2
+		if len(steps(middle)) >= n {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	out := steps(low)
+	return out[:min(n, len(out))]
+}
+
+func shifted(by int, steps []int) []int {
+	for i := range steps {
+		steps[i] += by
+	}
+	return steps
 }

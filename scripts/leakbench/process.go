@@ -15,6 +15,7 @@ type mode struct {
 	images  int     // process images: one more than restarts
 	missing float64 // share of the snapshots that are lost
 	cut     bool    // more stacks than gperftools ≤2.15 can write
+	copied  bool    // files that lost their times when they were copied
 }
 
 type format uint8
@@ -35,7 +36,7 @@ const (
 
 const samplePeriod = 512 << 10
 
-// modes are taken in turn by seed: a third of all processes are plain.
+// modes are taken in turn by seed: a quarter of all processes are plain.
 func modes() []mode {
 	return []mode{
 		{name: "timer", images: 1},
@@ -47,7 +48,7 @@ func modes() []mode {
 		{name: "timer", images: 1},
 		{name: "restarted", images: 2},
 		{name: "jemalloc-accum", images: 1, format: jemalloc, period: samplePeriod, accum: true},
-		{name: "timer", images: 1},
+		{name: "copied", images: 1, copied: true},
 		{name: "cut", images: 1, cut: true},
 		{name: "heap_v2", images: 1, format: heapV2, period: samplePeriod},
 	}
@@ -83,7 +84,9 @@ type process struct {
 	dust      []dust
 	dustNames []string
 	seconds   float64 // length of a span
+	length    float64 // of all images together, in spans
 	sorted    bool    // rows by size, as gperftools ≤2.15 writes them
+	pick      func(*rand.Rand) behaviour
 }
 
 // Streams of random numbers, one for each purpose. Those that are taken once per image, file or site have room for it.
@@ -106,34 +109,46 @@ const leakShare = 0.063
 // simulate runs the process of a seed, of which so many snapshots will be taken.
 func simulate(seed uint64, snapshots int) *process {
 	all := modes()
-	p := &process{seed: seed, snapshots: snapshots, mode: all[seed%uint64(len(all))]}
+	p := &process{seed: seed, snapshots: snapshots, mode: all[seed%uint64(len(all))], pick: mixture}
+	p.simulate(150, 300)
+	return p
+}
+
+// simulate runs a process of least to most functions.
+func (p *process) simulate(least, most int) {
 	id := p.id()
 	rng := newRand(id, streamProcess)
 	p.seconds, p.sorted = logUniform(rng, 600, 7*86400), chance(rng, 0.5)
-	sites := 150 + rng.IntN(151)
+	sites := least + rng.IntN(most-least+1)
 	burn := 0.0
 	if chance(rng, 0.5) {
 		burn = uniform(rng, 0.03, 0.5)
 	}
-	for k, g := range lives(rng, p.mode.images, burn) {
+	all := lives(rng, p.mode.images, burn)
+	for _, g := range all {
+		p.length += g.end
+	}
+	for k, g := range all {
 		p.images = append(p.images, p.run(id, k, g, sites))
 	}
 	if p.mode.cut {
 		p.addDust(newRand(id, streamDust))
 	}
-	return p
 }
 
 // id is what all random numbers of a process depend on: processes with other numbers of snapshots are other processes.
 func (p *process) id() uint64 { return p.seed*1000 + uint64(p.snapshots) }
 
-// lives divides the span among process images.
+// lives are the lives of a process's images: one of a whole span, and another that is shorter, in either order.
 func lives(rng *rand.Rand, n int, burn float64) []grid {
 	if n == 1 {
 		return []grid{{burn: burn, end: 1}}
 	}
-	first := uniform(rng, 0.2, 0.8)
-	return []grid{{burn: burn, end: first}, {end: 1 - first}}
+	short := uniform(rng, 0.2, 0.9)
+	if chance(rng, 0.5) {
+		return []grid{{burn: burn, end: short}, {end: 1}}
+	}
+	return []grid{{burn: burn, end: 1}, {end: short}}
 }
 
 // run simulates one image. Each has the same functions with the same parameters.
@@ -143,7 +158,7 @@ func (p *process) run(id uint64, k int, g grid, sites int) *image {
 		im.start += earlier.grid.end
 	}
 	p.program = newProgram(newRand(id, streamProgram))
-	im.sites = drawSites(newRand(id, streamParams), newRand(id, streamChaos+uint64(k)), p.program, g, sites)
+	im.sites = p.drawSites(newRand(id, streamParams), newRand(id, streamChaos+uint64(k)), g, sites)
 	if p.mode.period > 0 {
 		im.marks = p.timerSteps(im)
 	}
@@ -154,13 +169,13 @@ func (p *process) run(id uint64, k int, g grid, sites int) *image {
 }
 
 // drawSites draws n functions, their behaviours and their stacks.
-func drawSites(params, chaos *rand.Rand, prog *program, g grid, n int) []site {
+func (p *process) drawSites(params, chaos *rand.Rand, g grid, n int) []site {
 	var out []site
 	unit := 0
 	for len(out) < n {
-		b := pick(params, chance(params, leakShare))
+		b := p.pick(params)
 		for _, plan := range b.build(newDraw(params, chaos, g, b.leak)) {
-			s := newSite(prog, b, plan, out)
+			s := newSite(p.program, b, plan, out)
 			s.first = unit
 			unit += len(plan.paths)
 			out = append(out, s)
@@ -169,10 +184,10 @@ func drawSites(params, chaos *rand.Rand, prog *program, g grid, n int) []site {
 	return out
 }
 
-// pick draws a behaviour by weight.
-func pick(rng *rand.Rand, leak bool) behaviour {
+// mixture draws a behaviour by weight.
+func mixture(rng *rand.Rand) behaviour {
 	list := harmless()
-	if leak {
+	if chance(rng, leakShare) {
 		list = leaks()
 	}
 	var sum float64

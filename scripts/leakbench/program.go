@@ -81,10 +81,13 @@ func (p *program) call(function int) uint64 {
 	return uint64(textStart + function*functionSize + callSize*(1+p.rng.IntN(functionSize/callSize-1)))
 }
 
-// chain is callers from the one next to a function up to main: 3 to 11 of them.
-func (p *program) chain() []uint64 {
+// chain is callers from the one next to a function up to main: 4 to 13 of them.
+func (p *program) chain() []uint64 { return p.callChain(2 + p.rng.IntN(10)) }
+
+// callChain is n callers below the two roots.
+func (p *program) callChain(n int) []uint64 {
 	var out []uint64
-	for range 1 + p.rng.IntN(9) {
+	for range n {
 		out = append(out, p.call(p.callers[p.rng.IntN(len(p.callers))]))
 	}
 	return append(out, uint64(textStart+p.roots[1+p.rng.IntN(2)]*functionSize+10*callSize),

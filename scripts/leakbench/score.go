@@ -44,10 +44,43 @@ func count(all []outcome, called func(*outcome) bool) (s score) {
 
 func byDetector(o *outcome) bool { return o.called }
 
+// processOf is what tells processes apart.
+func processOf(o *outcome) [2]uint64 { return [2]uint64{o.seed, uint64(o.snapshots)} }
+
+// interval is a 95 % interval.
+type interval struct{ low, high float64 }
+
+// intervals are those of precision and recall, by drawing whole processes again and again (the bootstrap): functions of one
+// process have much in common.
+func intervals(all []outcome) (precision, recall interval) {
+	const rounds = 2000
+	var each []score
+	for _, group := range grouped(all, processOf) {
+		each = append(each, count(group, byDetector))
+	}
+	rng := newRand(1, uint64(len(each)))
+	p, r := make([]float64, rounds), make([]float64, rounds)
+	for i := range rounds {
+		var s score
+		for range each {
+			e := each[rng.IntN(len(each))]
+			s = score{s.right + e.right, s.wrong + e.wrong, s.missed + e.missed}
+		}
+		p[i], r[i] = s.precision(), s.recall()
+	}
+	return middle95(p), middle95(r)
+}
+
+func middle95(values []float64) interval {
+	slices.Sort(values)
+	n := len(values)
+	return interval{values[n/40], values[n-1-n/40]}
+}
+
 // topPrecision is the share of true leaks among the first min(10, number of leaks) ranked functions of each
 // process, pooled over processes.
 func topPrecision(all []outcome) (hits, looked int) {
-	for _, group := range grouped(all, func(o *outcome) [2]uint64 { return [2]uint64{o.seed, uint64(o.snapshots)} }) {
+	for _, group := range grouped(all, processOf) {
 		n := min(10, count(group, byDetector).right+count(group, byDetector).missed)
 		var ranked []outcome
 		for _, o := range group {

@@ -20,6 +20,7 @@ func writeTables(w io.Writer, o options, all, training []outcome) {
 		writePeers(w, all, training)
 	}
 	writeBehaviours(w, all)
+	writeMistakes(w, all)
 }
 
 // census counts processes, functions and leaks.
@@ -28,7 +29,7 @@ func census(all []outcome) string {
 	for _, o := range all {
 		count[o.verdict]++
 	}
-	processes := len(grouped(all, func(o *outcome) [2]uint64 { return [2]uint64{o.seed, uint64(o.snapshots)} }))
+	processes := len(grouped(all, processOf))
 	return fmt.Sprintf("%d processes, %d functions, of which %d leak, %d do not, and %d leak too little to count",
 		processes, len(all), count[isLeak], count[isHarmless], count[isExcluded])
 }
@@ -39,7 +40,19 @@ func writeScores(w io.Writer, all []outcome) {
 	scoreRow(w, "all", all)
 	scoreRows(w, all, func(o *outcome) string { return fmt.Sprintf("%d snapshots", o.snapshots) })
 	scoreRows(w, all, func(o *outcome) string { return o.mode })
-	fmt.Fprintln(w)
+	precision, recall := intervals(all)
+	fmt.Fprintf(w, "\n95 %% intervals, by drawing processes again: precision %.2f to %.2f, recall %.2f to %.2f.\n",
+		precision.low, precision.high, recall.low, recall.high)
+	small, called := 0, 0
+	for _, o := range all {
+		if o.verdict == isExcluded {
+			small++
+			if o.called {
+				called++
+			}
+		}
+	}
+	fmt.Fprintf(w, "Of the %d leaks too small to count, %d are called leaks.\n\n", small, called)
 }
 
 func scoreRows(w io.Writer, all []outcome, key func(*outcome) string) {
@@ -51,7 +64,7 @@ func scoreRows(w io.Writer, all []outcome, key func(*outcome) string) {
 func scoreRow(w io.Writer, name string, all []outcome) {
 	s := count(all, byDetector)
 	hits, looked := topPrecision(all)
-	processes := len(grouped(all, func(o *outcome) [2]uint64 { return [2]uint64{o.seed, uint64(o.snapshots)} }))
+	processes := len(grouped(all, processOf))
 	cells(w, name, strconv.Itoa(processes), strconv.Itoa(s.right+s.missed), share(s.precision()), share(s.recall()), share(s.f1()),
 		strconv.Itoa(s.wrong), strconv.Itoa(s.missed), share(ratio(hits, looked)))
 }
@@ -109,6 +122,25 @@ func writeBehaviours(w io.Writer, all []outcome) {
 	fmt.Fprintln(w)
 }
 
+// writeMistakes says for each way of recording which behaviours were wrongly called leaks, and which leaks were missed.
+func writeMistakes(w io.Writer, all []outcome) {
+	fmt.Fprintf(w, "## Mistakes by recording\n\n")
+	table(w, "recording", "harmless, but called a leak", "missed leaks, and what they are called")
+	for _, g := range grouped(all, func(o *outcome) string { return o.mode }) {
+		var wrong, missed []string
+		for _, o := range g {
+			switch {
+			case o.verdict == isHarmless && o.called:
+				wrong = append(wrong, o.behaviour)
+			case o.verdict == isLeak && !o.called:
+				missed = append(missed, o.behaviour+": "+cmp.Or(o.label, "(none)"))
+			}
+		}
+		cells(w, g[0].mode, tally(wrong), tally(missed))
+	}
+	fmt.Fprintln(w)
+}
+
 func orderOf() map[string]int {
 	order := map[string]int{"dust": -1}
 	for i, b := range behaviours() {
@@ -142,13 +174,22 @@ func calledShare(group []outcome, snapshots int) string {
 }
 
 func labelsOf(group []outcome) string {
-	n := map[string]int{}
+	var labels []string
 	for _, o := range group {
-		n[cmp.Or(o.label, "(none)")]++
+		labels = append(labels, cmp.Or(o.label, "(none)"))
 	}
-	names := slices.SortedFunc(maps.Keys(n), func(a, b string) int { return cmp.Or(n[b]-n[a], cmp.Compare(a, b)) })
-	parts := make([]string, len(names))
-	for i, name := range names {
+	return tally(labels)
+}
+
+// tally counts equal names, the most frequent first.
+func tally(names []string) string {
+	n := map[string]int{}
+	for _, name := range names {
+		n[name]++
+	}
+	order := slices.SortedFunc(maps.Keys(n), func(a, b string) int { return cmp.Or(n[b]-n[a], cmp.Compare(a, b)) })
+	parts := make([]string, len(order))
+	for i, name := range order {
 		parts[i] = fmt.Sprintf("%s %d", name, n[name])
 	}
 	return strings.Join(parts, ", ")

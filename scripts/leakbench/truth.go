@@ -28,7 +28,7 @@ type truth struct {
 	sigma  float64
 }
 
-// window is the image with most snapshots, its first and its last one.
+// window is the image with most snapshots, of several the latest: its first snapshot and its last one.
 func window(shots []shot) (first, last shot) {
 	count := map[*image]int{}
 	for _, s := range shots {
@@ -36,7 +36,7 @@ func window(shots []shot) (first, last shot) {
 	}
 	for _, s := range shots {
 		switch {
-		case first.image == nil || count[s.image] > count[first.image]:
+		case first.image == nil || (s.image != first.image && count[s.image] >= count[first.image]):
 			first, last = s, s
 		case s.image == first.image:
 			last = s

@@ -95,13 +95,6 @@ func (u *unit) leak(n int64) {
 	}
 }
 
-// pass allocates and frees n objects within a moment.
-func (u *unit) pass(n int64) {
-	for _, b := range u.allocMany(n) {
-		u.free(&b, b.n)
-	}
-}
-
 // point is a stack at one moment: exact counts.
 type point struct {
 	live, bytes, allocs, allocBytes, leaked int64

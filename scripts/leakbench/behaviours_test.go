@@ -1,0 +1,189 @@
+package main
+
+import (
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// draws is how many functions of a behaviour its expectation is taken over.
+func draws() uint64 {
+	if os.Getenv("HEAPLAPSE_FULL") != "" {
+		return 200
+	}
+	return 30
+}
+
+// live runs one function of a behaviour for two spans and returns what it holds after each step.
+func live(b behaviour, seed uint64) (grid, [][]point) {
+	params := newRand(seed, streamParams)
+	g := grid{end: 2}
+	if chance(params, 0.5) {
+		g.burn = uniform(params, 0.03, 0.5)
+	}
+	var out [][]point
+	for _, plan := range b.build(newDraw(params, newRand(seed, streamChaos), g, b.leak)) {
+		im := &image{grid: g}
+		s := site{plan: plan, stacks: make([][]uint64, len(plan.paths))}
+		im.runSite(&s, newRand(seed, streamUnits), 0)
+		curve := make([]point, g.steps())
+		for i := range curve {
+			curve[i] = im.siteAt(&s, i)
+		}
+		out = append(out, curve)
+	}
+	return g, out
+}
+
+// mean is the mean of the bytes in use between two times.
+func mean(g grid, curve []point, from, to float64) float64 {
+	var sum float64
+	a, b := g.index(from), g.index(to)
+	for _, p := range curve[a : b+1] {
+		sum += float64(p.bytes)
+	}
+	return sum / float64(b-a+1)
+}
+
+// most is the highest mean over a tenth of the first span, or what is held at its end.
+func most(g grid, curve []point) (high float64) {
+	high = mean(g, curve, 0.985, 1)
+	for t := dt; t < 0.9; t += 0.05 {
+		high = max(high, mean(g, curve, t, t+0.1))
+	}
+	return high
+}
+
+// TestHarmlessEnds: in a second span nothing harmless is expected to hold more than the most it held in the
+// first, but for the share that its definition names; and nothing of it is ever lost.
+func TestHarmlessEnds(t *testing.T) {
+	for _, b := range harmless() {
+		t.Run(b.name, func(t *testing.T) {
+			var sum float64
+			n := 0
+			for seed := range draws() {
+				g, curves := live(b, seed)
+				for _, c := range curves {
+					require.Zero(t, c[len(c)-1].leaked)
+					if high := most(g, c); high > 0 {
+						sum += mean(g, c, 1.8, 2)/high - 1
+						n++
+					}
+				}
+			}
+			require.Positive(t, n)
+			require.LessOrEqual(t, sum/float64(n), b.further+0.01, "expected further growth")
+		})
+	}
+}
+
+// TestStationary: what wanders without aim is expected to hold as much in the last third of the first span as in the first
+// third.
+func TestStationary(t *testing.T) {
+	for _, name := range []string{"constant", "noisy-constant", "constant-turnover", "lru-churn", "realloc-churn", "random-walk", "spikes", "moved-within"} {
+		b := behaviourNamed(t, name)
+		var sum, squares, n float64
+		for seed := range 4 * draws() {
+			g, curves := live(b, seed)
+			for _, c := range curves {
+				if high := most(g, c); high > 0 {
+					x := (mean(g, c, 0.67, 1) - mean(g, c, dt, 0.33)) / high
+					sum, squares, n = sum+x, squares+x*x, n+1
+				}
+			}
+		}
+		m := sum / n
+		require.LessOrEqual(t, math.Abs(m), 4*math.Sqrt((squares/n-m*m)/n)+1e-3, "%s: %v over %v functions", name, m, n)
+	}
+}
+
+// TestLeaksGoOn: in a second span every leak loses again, and the bytes in use follow.
+func TestLeaksGoOn(t *testing.T) {
+	for _, b := range leaks() {
+		t.Run(b.name, func(t *testing.T) {
+			var first, second, grown float64
+			n := draws()
+			if b.name == "leak-thin" {
+				n = 1 + n/10 // of 200 stacks each
+			}
+			for seed := range n {
+				g, curves := live(b, seed)
+				for _, c := range curves {
+					lost := func(from, to float64) float64 { return float64(c[g.index(to)].leaked - c[g.index(from)].leaked) }
+					scale := 1 + lost(dt, 2) // each function weighs the same
+					first += lost(dt, 1) / scale
+					second += lost(1, 2) / scale
+					grown += (mean(g, c, 1.9, 2) - mean(g, c, 0.9, 1)) / scale
+				}
+			}
+			require.Greater(t, second, first/3)
+			require.Greater(t, grown, second/2)
+		})
+	}
+}
+
+// TestBooksBalance: at each step and in every behaviour, what lives was allocated, cumulative counts do not fall, objects
+// and bytes are zero together, and what is lost lives.
+func TestBooksBalance(t *testing.T) {
+	for _, b := range behaviours() {
+		for seed := range uint64(3) {
+			_, curves := live(b, seed)
+			for _, c := range curves {
+				var before point
+				for i, p := range c {
+					ok := p.live >= 0 && p.live <= p.allocs && p.bytes <= p.allocBytes && (p.live == 0) == (p.bytes == 0) &&
+						p.allocs >= before.allocs && p.allocBytes >= before.allocBytes && p.leaked >= before.leaked && p.leaked <= p.bytes
+					require.True(t, ok, "%s, seed %d, step %d: %+v after %+v", b.name, seed, i, p, before)
+					before = p
+				}
+			}
+		}
+	}
+}
+
+// TestBehaviourNames: names are unique and weights positive, so that every behaviour occurs; the manual lists it.
+func TestBehaviourNames(t *testing.T) {
+	manual := content(t, filepath.Join("..", "..", "docs", "growth-benchmark.md"))
+	seen := map[string]bool{}
+	for _, b := range behaviours() {
+		require.False(t, seen[b.name], b.name)
+		seen[b.name] = true
+		require.Positive(t, b.weight, b.name)
+		require.Contains(t, manual, "| `"+b.name+"` | "+b.about+" |\n")
+	}
+}
+
+// TestDistributions: means and variances against their formulas, on both sides of each approximation.
+func TestDistributions(t *testing.T) {
+	const n = 20000
+	for name, c := range map[string]struct {
+		draw           func(*rand.Rand) int64
+		mean, variance float64
+	}{
+		"poisson, small":        {func(r *rand.Rand) int64 { return poisson(r, 3.3) }, 3.3, 3.3},
+		"poisson, large":        {func(r *rand.Rand) int64 { return poisson(r, 250) }, 250, 250},
+		"binomial, few":         {func(r *rand.Rand) int64 { return binomial(r, 20, 0.3) }, 6, 4.2},
+		"binomial, rare":        {func(r *rand.Rand) int64 { return binomial(r, 1000, 0.004) }, 4, 3.984},
+		"binomial, many":        {func(r *rand.Rand) int64 { return binomial(r, 1000, 0.4) }, 400, 240},
+		"binomial, likely":      {func(r *rand.Rand) int64 { return binomial(r, 1000, 0.9) }, 900, 90},
+		"hypergeometric, few":   {func(r *rand.Rand) int64 { return hypergeometric(r, 100, 20, 30) }, 6, 30 * 0.2 * 0.8 * 70 / 99},
+		"hypergeometric, many":  {func(r *rand.Rand) int64 { return hypergeometric(r, 1000, 400, 300) }, 120, 300 * 0.4 * 0.6 * 700 / 999},
+		"hypergeometric, whole": {func(r *rand.Rand) int64 { return hypergeometric(r, 10, 4, 10) }, 4, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRand(1, 1)
+			var sum, squares float64
+			for range n {
+				x := float64(c.draw(r))
+				sum += x
+				squares += (x - c.mean) * (x - c.mean)
+			}
+			require.InDelta(t, c.mean, sum/n, 5*math.Sqrt(c.variance/n)+1e-9)
+			require.InDelta(t, c.variance, squares/n, 0.06*c.variance+1e-9)
+		})
+	}
+}

@@ -1,0 +1,319 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+// only is a process of a few functions of one behaviour.
+func only(b behaviour, m mode, seed uint64, snapshots int) *process {
+	p := &process{seed: seed, snapshots: snapshots, mode: m, pick: func(*rand.Rand) behaviour { return b }}
+	p.simulate(4, 6)
+	return p
+}
+
+// small is the process of a seed with fewer functions.
+func small(seed uint64, snapshots int) *process {
+	all := modes()
+	p := &process{seed: seed, snapshots: snapshots, mode: all[seed%uint64(len(all))], pick: mixture}
+	p.simulate(30, 50)
+	return p
+}
+
+func modeNamed(t *testing.T, name string) mode {
+	t.Helper()
+	for _, m := range modes() {
+		if m.name == name {
+			return m
+		}
+	}
+	t.Fatalf("no mode %q", name)
+	return mode{}
+}
+
+func written(t *testing.T, p *process) (dir string, shots []shot) {
+	t.Helper()
+	dir = t.TempDir()
+	require.NoError(t, p.write(dir))
+	return dir, p.shots()
+}
+
+func read(t *testing.T, dir string, p *process, s shot) *heapfile.Snapshot {
+	t.Helper()
+	snap, err := heapfile.ReadFile(filepath.Join(dir, p.fileName(s)))
+	require.NoError(t, err)
+	return snap
+}
+
+// TestFilesSayWhatHappened: every behaviour's files, read back and symbolized, give each function the counts
+// that the simulation had at that moment.
+func TestFilesSayWhatHappened(t *testing.T) {
+	for i, b := range behaviours() {
+		t.Run(b.name, func(t *testing.T) {
+			p := only(b, modeNamed(t, "timer"), uint64(i), 6)
+			dir, shots := written(t, p)
+			require.Len(t, shots, 6)
+			for k, got := range perFunction(t, dir) {
+				im := shots[k].image
+				for i := range im.sites {
+					want := im.siteAt(&im.sites[i], shots[k].step)
+					require.Equal(t, heapfile.Counts{InuseObjects: want.live, InuseBytes: want.bytes, AllocObjects: want.allocs, AllocBytes: want.allocBytes},
+						got[im.sites[i].name], "%s, snapshot %d", im.sites[i].name, k)
+					delete(got, im.sites[i].name)
+				}
+				require.Empty(t, got, "functions that the simulation does not know")
+			}
+		})
+	}
+}
+
+// perFunction sums the estimates of each snapshot by the function to blame.
+func perFunction(t *testing.T, dir string) []map[string]heapfile.Counts {
+	t.Helper()
+	series, err := heapfile.Open([]string{dir}, heapfile.Options{})
+	require.NoError(t, err)
+	defer series.Close()
+	require.Empty(t, series.Problems)
+	symbols, err := symbolize.Resolve(series, symbolize.Options{Sysroot: filepath.Join(dir, "sysroot")})
+	require.NoError(t, err)
+	blamer := symbolize.NewBlamer(symbols, nil)
+	var out []map[string]heapfile.Counts
+	require.NoError(t, series.Each(1, func(s *heapfile.Snapshot) error {
+		sums := map[string]heapfile.Counts{}
+		for _, row := range s.Samples {
+			stack := symbols.Stack(row.Stack)
+			ref, ok := blamer.Blame(stack)
+			require.True(t, ok)
+			l := &symbols.Locations[stack[ref.Position]]
+			require.True(t, l.Named(), "%#x: %s", l.Address, l.Reason)
+			name := l.Frames[ref.Frame].Function
+			sums[name] = sums[name].Add(row.Estimate(s.Period))
+		}
+		out = append(out, sums)
+		return nil
+	}))
+	return out
+}
+
+// TestRowsSumToTheHeader: in every way of recording; what a cut file lacks is what did not fit.
+func TestRowsSumToTheHeader(t *testing.T) {
+	for i, m := range modes() {
+		t.Run(fmt.Sprint(i, m.name), func(t *testing.T) {
+			p := small(uint64(i), 8)
+			require.Equal(t, m, p.mode)
+			dir, shots := written(t, p)
+			require.NotEmpty(t, shots)
+			for _, s := range shots {
+				snap := read(t, dir, p, s)
+				switch {
+				case m.cut:
+					checkCut(t, p, s, snap)
+				case m.format == jemalloc:
+					checkJemalloc(t, snap)
+				default:
+					require.Equal(t, snap.Total, snap.Completeness.Rows)
+					require.Empty(t, snap.Warnings)
+				}
+			}
+		})
+	}
+}
+
+// checkCut: the file fills the buffer, and header minus rows is what the rows that were left out hold.
+func checkCut(t *testing.T, p *process, s shot, snap *heapfile.Snapshot) {
+	t.Helper()
+	require.True(t, snap.Completeness.Cut)
+	require.LessOrEqual(t, snap.Size, int64(cutSize))
+	_, total := p.rows(s, s.image.texts())
+	require.Equal(t, heapfile.Counts{InuseObjects: total.live, InuseBytes: total.bytes, AllocObjects: total.allocs, AllocBytes: total.allocBytes}, snap.Total)
+	require.Less(t, snap.Completeness.Rows.AllocBytes, snap.Total.AllocBytes)
+	require.LessOrEqual(t, snap.Completeness.Rows.InuseBytes, snap.Total.InuseBytes)
+}
+
+// checkJemalloc: its header is unbiased over all stacks at once, so only the estimates agree, within the
+// rounding of its numbers.
+func checkJemalloc(t *testing.T, snap *heapfile.Snapshot) {
+	t.Helper()
+	header := heapfile.Sample{Counts: snap.Total}.Estimate(snap.Period)
+	require.InEpsilon(t, header.InuseBytes, snap.Completeness.Estimate.InuseBytes, 0.02)
+}
+
+// TestUnbiased: the pair that jemalloc writes for one object of 8 bytes and one of 8 MiB.
+func TestUnbiased(t *testing.T) {
+	e := estimate([]class{
+		{size: 8, chance: -math.Expm1(-8.0 / samplePeriod), sampled: 1},
+		{size: 8 << 20, chance: -math.Expm1(-float64(8<<20) / samplePeriod), sampled: 1},
+	})
+	objects, size := raw(e.objects, e.bytes)
+	require.Equal(t, []int64{17, 2312}, []int64{objects, size})
+}
+
+// TestSamplesStandForAll: over many processes the estimates from sampled files meet the truth, after objects of
+// both sampled and other kinds were freed.
+func TestSamplesStandForAll(t *testing.T) {
+	for _, name := range []string{"jemalloc", "jemalloc-accum", "heap_v2"} {
+		t.Run(name, func(t *testing.T) {
+			var estimated, truth, variance float64
+			for seed := range uint64(30) {
+				p := only(behaviourNamed(t, "noisy-constant"), modeNamed(t, name), seed, 3)
+				dir, shots := written(t, p)
+				s := shots[len(shots)-1]
+				estimated += float64(read(t, dir, p, s).Completeness.Estimate.InuseBytes)
+				for i := range s.image.sites {
+					truth += float64(s.image.siteAt(&s.image.sites[i], s.step).bytes)
+					variance += math.Pow(samplingNoise(s.image, &s.image.sites[i], s.mark, p.mode.period), 2)
+				}
+			}
+			require.InDelta(t, truth, estimated, 4*math.Sqrt(variance))
+			require.Less(t, 4*math.Sqrt(variance), truth/5, "the test is sharp")
+		})
+	}
+}
+
+func behaviourNamed(t *testing.T, name string) behaviour {
+	t.Helper()
+	for _, b := range behaviours() {
+		if b.name == name {
+			return b
+		}
+	}
+	t.Fatalf("no behaviour %q", name)
+	return behaviour{}
+}
+
+// TestSeries: what is particular to each way of recording is there, and read as such.
+func TestSeries(t *testing.T) {
+	for i, m := range modes() {
+		t.Run(fmt.Sprint(i, m.name), func(t *testing.T) {
+			p := small(uint64(i), 12)
+			dir, shots := written(t, p)
+			series, err := heapfile.Open([]string{dir}, heapfile.Options{})
+			require.NoError(t, err)
+			defer series.Close()
+			require.Len(t, series.Heads, len(shots))
+			if m.copied {
+				require.Equal(t, heapfile.ClockAllocated, series.Clock.Source)
+			} else {
+				require.Equal(t, heapfile.ClockModified, series.Clock.Source)
+			}
+			kinds := map[heapfile.WarningKind]bool{}
+			for _, w := range series.Warnings {
+				kinds[w.Kind] = true
+			}
+			require.Equal(t, m.images > 1, kinds[heapfile.WarnRestart])
+			require.Equal(t, m.missing > 0, kinds[heapfile.WarnMissing])
+			require.False(t, kinds[heapfile.WarnFork])
+			for k, head := range series.Heads {
+				require.True(t, m.copied || shots[k].time.Equal(series.Clock.Times[k]))
+				require.Equal(t, m.period == 0 || m.accum, head.HasAlloc)
+			}
+		})
+	}
+}
+
+// TestTriggers: a trigger by bytes allocated gives as many snapshots as asked for, evenly spaced in bytes.
+func TestTriggers(t *testing.T) {
+	p := only(behaviourNamed(t, "noisy-constant"), modeNamed(t, "allocated"), 1, 20)
+	shots := p.shots()
+	require.Len(t, shots, 20)
+	total := p.images[0].total()
+	least, most := int64(math.MaxInt64), int64(0)
+	for i := 1; i < len(shots); i++ {
+		step := total[shots[i].step].allocBytes - total[shots[i-1].step].allocBytes
+		least, most = min(least, step), max(most, step)
+	}
+	require.Greater(t, float64(least), 0.8*float64(most), "steps are even")
+}
+
+// TestHighWater: every snapshot of a series that record highs trigger is a record high of its headers.
+func TestHighWater(t *testing.T) {
+	p := only(behaviourNamed(t, "random-walk"), modeNamed(t, "high-water"), 3, 10)
+	dir, shots := written(t, p)
+	require.Len(t, shots, 10)
+	var before int64
+	for _, s := range shots {
+		total := read(t, dir, p, s).Total.InuseBytes
+		require.Greater(t, total, before)
+		before = total
+	}
+}
+
+// TestRestartedImagesAreTheSameProgram: functions, sizes and stacks repeat, addresses and events do not.
+func TestRestartedImagesAreTheSameProgram(t *testing.T) {
+	p := simulate(7, 12)
+	require.Equal(t, "restarted", p.mode.name)
+	a, b := p.images[0], p.images[1]
+	require.Equal(t, len(a.sites), len(b.sites))
+	require.NotEqual(t, a.base, b.base)
+	differ := 0
+	for i := range a.sites {
+		require.Equal(t, a.sites[i].name, b.sites[i].name)
+		require.Equal(t, a.sites[i].stacks, b.sites[i].stacks)
+		require.Equal(t, a.sites[i].plan.sizes, b.sites[i].plan.sizes)
+		if a.history[i][50] != b.history[i][50] {
+			differ++
+		}
+	}
+	require.Greater(t, differ, len(a.sites)/3)
+}
+
+// TestDeterministic: the same seed gives the same files and times; another seed gives others.
+func TestDeterministic(t *testing.T) {
+	for seed := range uint64(len(modes())) {
+		p, q, other := small(seed, 8), small(seed, 8), small(seed+uint64(len(modes())), 8)
+		dirP, shots := written(t, p)
+		dirQ, _ := written(t, q)
+		dirOther, _ := written(t, other)
+		name := p.fileName(shots[len(shots)-1])
+		require.Equal(t, content(t, filepath.Join(dirP, name)), content(t, filepath.Join(dirQ, name)))
+		if same, err := os.ReadFile(filepath.Join(dirOther, name)); err == nil {
+			require.NotEqual(t, content(t, filepath.Join(dirP, name)), string(same))
+		}
+		infoP, err := os.Stat(filepath.Join(dirP, name))
+		require.NoError(t, err)
+		infoQ, err := os.Stat(filepath.Join(dirQ, name))
+		require.NoError(t, err)
+		require.True(t, infoP.ModTime().Equal(infoQ.ModTime()))
+	}
+}
+
+func content(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(b)
+}
+
+// TestEveryFunctionIsJudged: whatever the files show of a function, the result names it; and
+// the tables do not depend on the number of jobs.
+func TestEveryFunctionIsJudged(t *testing.T) {
+	var tables [2]string
+	for k, jobs := range []int{1, 3} {
+		all, err := forAll([]uint64{1, 7, 8, 10, 11}, []uint64{8}, jobs, func(seed uint64, n int) ([]outcome, error) { return inScratch(seed, n, "") })
+		require.NoError(t, err)
+		for _, o := range all {
+			shown := false
+			for _, b := range o.observed.bytes {
+				shown = shown || b > 0
+			}
+			require.False(t, shown && o.label == "", "%s of seed %d has no label", o.function, o.seed)
+		}
+		text := &checked{w: io.Discard}
+		writeTables(text, options{}, all, all)
+		require.NoError(t, text.err)
+		path := filepath.Join(t.TempDir(), "csv")
+		require.NoError(t, writeFile(path, func(w io.Writer) { writeTables(w, options{}, all, all); writeCSV(w, all) }))
+		tables[k] = content(t, path)
+	}
+	require.Equal(t, tables[0], tables[1])
+}
