@@ -180,7 +180,12 @@ func (p *process) seen(s *site, sh shot, hidden map[int]bool) (e estimates) {
 		switch {
 		case hidden[unit]:
 			return estimates{math.NaN(), math.NaN(), math.NaN(), math.NaN()}
-		case p.mode.period > 0:
+		case p.mode.format == jemalloc:
+			est := estimate(sh.image.classes[unit][sh.mark])
+			objects, size := shown(est.objects, est.bytes)
+			allocs, allocBytes := shown(est.allocs, est.allocBytes)
+			e.add(estimates{objects, size, allocs, allocBytes})
+		case p.mode.format == heapV2:
 			e.add(estimate(sh.image.classes[unit][sh.mark]))
 		default:
 			q := sh.image.history[unit][sh.step]
