@@ -26,7 +26,7 @@ func live(b behaviour, seed uint64) (grid, [][]point) {
 		g.burn = uniform(params, 0.03, 0.5)
 	}
 	var out [][]point
-	for _, plan := range b.build(newDraw(params, newRand(seed, streamChaos), g, b.leak)) {
+	for _, plan := range b.build(newDraw(params, newRand(seed, streamChaos), g, newScene(params), b.leak)) {
 		im := &image{grid: g}
 		s := site{plan: plan, stacks: make([][]uint64, len(plan.paths))}
 		im.runSite(&s, newRand(seed, streamUnits), 0)

@@ -2,12 +2,13 @@ package main
 
 import "math"
 
-// rampOf is a load that rises, by a factor and within a window that vary widely.
+// rampOf is a load that rises by a factor of its own: most often when that of the whole process rises, else at another time.
 func rampOf(d *draw) func(float64) float64 {
-	t0 := uniform(d.params, -0.3, 0.6)
-	t1 := min(1.15, t0+uniform(d.params, 0.15, 1.4))
-	from := uniform(d.params, 0.05, 0.8)
-	return rampCurve(from, 1, t0, t1)
+	when := d.scene
+	if chance(d.params, 0.3) {
+		when = newScene(d.params)
+	}
+	return rampCurve(uniform(d.params, 0.05, 0.8), 1, when.rise, when.top)
 }
 
 func loadRamp(d *draw) []blueprint { return requestSite(d, shortLife(d), d.load(rampOf(d))) }

@@ -38,19 +38,28 @@ type blueprint struct {
 	sibling bool
 }
 
+// scene is what happens to the whole process: when its load rises.
+type scene struct{ rise, top float64 }
+
+func newScene(params *rand.Rand) scene {
+	rise := uniform(params, -0.3, 0.6)
+	return scene{rise, min(1.15, rise+uniform(params, 0.15, 1.4))}
+}
+
 // draw gives a behaviour its parameters. What the program is like comes from params, what happens to it from
 // chaos: after a restart the first repeats, the second does not.
 type draw struct {
 	params, chaos *rand.Rand
 	grid          grid
+	scene         scene
 	bytes         float64 // how much the function holds, or leaks within a span
 	sizes         []int64
 	shares        []float64
 }
 
 // newDraw draws a function's size and the sizes of its objects.
-func newDraw(params, chaos *rand.Rand, g grid, leak bool) *draw {
-	d := &draw{params: params, chaos: chaos, grid: g}
+func newDraw(params, chaos *rand.Rand, g grid, sc scene, leak bool) *draw {
+	d := &draw{params: params, chaos: chaos, grid: g, scene: sc}
 	if leak {
 		d.bytes = clamp(logNormal(params, 7<<20, 1.5), 512<<10, 2<<30)
 	} else {

@@ -219,6 +219,16 @@ func raw(objects, bytes float64) (int64, int64) {
 	return int64(math.Round(sampled / mean)), int64(math.Round(sampled))
 }
 
+// shown is what a reader makes of the pair that jemalloc writes: the estimates, but for the rounding to whole objects.
+func shown(objects, bytes float64) (float64, float64) {
+	n, size := raw(objects, bytes)
+	if n == 0 {
+		return 0, 0
+	}
+	scale := -1 / math.Expm1(-float64(size)/float64(n)/samplePeriod)
+	return float64(n) * scale, float64(size) * scale
+}
+
 func (p *process) jemalloc(w *bufio.Writer, s shot, texts []string) {
 	var total estimates
 	var body strings.Builder

@@ -317,3 +317,34 @@ func TestEveryFunctionIsJudged(t *testing.T) {
 	}
 	require.Equal(t, tables[0], tables[1])
 }
+
+// TestCurves: the curves that other methods and the CSV get are what the files say, by an independent path: exactly, or
+// within the rounding of sampled formats. What a cut file hides is not a number.
+func TestCurves(t *testing.T) {
+	for i, m := range modes() {
+		t.Run(fmt.Sprint(i, m.name), func(t *testing.T) {
+			p := small(uint64(i), 8)
+			dir, shots := written(t, p)
+			first, _ := window(shots)
+			inFiles := perFunction(t, dir)
+			for _, o := range p.outcomes() {
+				k := 0
+				for n, s := range shots {
+					if s.image != first.image {
+						continue
+					}
+					want, got := float64(inFiles[n][o.function].InuseBytes), o.observed.bytes[k]
+					k++
+					if math.IsNaN(got) {
+						require.True(t, m.cut)
+						continue
+					}
+					tolerance := map[format]float64{heapProfile: 0, heapV2: 1e-4, jemalloc: 1e-4}[m.format]
+					require.InDelta(t, want, got, tolerance*(want+samplePeriod), "%s, snapshot %d", o.function, n)
+				}
+				require.Len(t, o.observed.bytes, k)
+				require.Len(t, o.observed.seconds, k)
+			}
+		})
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/heaplapse/heaplapse/diff"
 	"github.com/heaplapse/heaplapse/heapfile"
@@ -23,7 +24,12 @@ type outcome struct {
 	truth
 	observed curve
 
-	label      string // "" where the detector does not mention the function
+	finding
+}
+
+// finding is what the detector says of a function.
+type finding struct {
+	label      string // "" where the result does not mention it
 	called     bool   // a leak
 	confidence float64
 	rank       int // from 1 among the results, 0 for none
@@ -50,25 +56,17 @@ func examine(seed uint64, snapshots int, dir string) ([]outcome, error) {
 	for i := range out {
 		o := &out[i]
 		if f, ok := found[o.function]; ok {
-			o.label, o.called, o.confidence, o.rank, o.stacks = f.label, f.called, f.confidence, f.rank, f.stacks
+			o.finding = f
 			delete(found, o.function)
 		}
 	}
 	for name := range found {
-		if name != noStack && !slices.Contains(p.dustNames, name) {
+		known := slices.Contains(p.dustNames, name) || (p.mode.cut && remains(name))
+		if !known {
 			return nil, fmt.Errorf("seed %d, %d snapshots: the result blames %s, which allocates nothing", seed, snapshots, name)
 		}
 	}
 	return append(out, p.dustOutcomes(found)...), nil
-}
-
-// finding is what the detector says of a function.
-type finding struct {
-	label      string
-	called     bool
-	confidence float64
-	rank       int
-	stacks     int
 }
 
 // detect reads, symbolizes and judges a directory as `heaplapse growth --all` does.
@@ -100,8 +98,11 @@ func detect(dir string) (map[string]finding, error) {
 	return out, nil
 }
 
-// noStack stands for rows without addresses: in a cut file the last row may lose all of them.
+// noStack stands for rows without addresses.
 const noStack = "(no stack)"
+
+// remains says whether a name is all that a cut file's last row may have left of a stack: nothing, or a container's frame.
+func remains(name string) bool { return name == noStack || strings.HasPrefix(name, "std::") }
 
 // blamed is the name of the function that a result is put down to.
 func blamed(symbols *symbolize.Symbols, s *diff.GrowthSite) string {
@@ -138,7 +139,7 @@ func (p *process) dustOutcomes(found map[string]finding) []outcome {
 	for _, name := range p.dustNames {
 		if f, ok := found[name]; ok {
 			out = append(out, outcome{seed: p.seed, snapshots: p.snapshots, mode: p.mode.name, function: name, behaviour: "dust",
-				truth: truth{verdict: isHarmless}, label: f.label, called: f.called, confidence: f.confidence, rank: f.rank, stacks: f.stacks})
+				truth: truth{verdict: isHarmless}, finding: f})
 		}
 	}
 	return out
@@ -180,7 +181,12 @@ func (p *process) seen(s *site, sh shot, hidden map[int]bool) (e estimates) {
 		switch {
 		case hidden[unit]:
 			return estimates{math.NaN(), math.NaN(), math.NaN(), math.NaN()}
-		case p.mode.period > 0:
+		case p.mode.format == jemalloc:
+			est := estimate(sh.image.classes[unit][sh.mark])
+			objects, size := shown(est.objects, est.bytes)
+			allocs, allocBytes := shown(est.allocs, est.allocBytes)
+			e.add(estimates{objects, size, allocs, allocBytes})
+		case p.mode.format == heapV2:
 			e.add(estimate(sh.image.classes[unit][sh.mark]))
 		default:
 			q := sh.image.history[unit][sh.step]

@@ -50,6 +50,9 @@ func run(o options) error {
 	if err != nil {
 		return err
 	}
+	if slices.Min(lengths) < 2 || slices.Max(lengths) > stepsPerSpan/2 {
+		return fmt.Errorf("-snapshots %s: want 2 to %d", o.snapshots, stepsPerSpan/2)
+	}
 	all, err := forAll(seeds, lengths, o.jobs, func(seed uint64, snapshots int) ([]outcome, error) {
 		return inScratch(seed, snapshots, o.dump)
 	})

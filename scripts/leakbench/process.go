@@ -172,9 +172,10 @@ func (p *process) run(id uint64, k int, g grid, sites int) *image {
 func (p *process) drawSites(params, chaos *rand.Rand, g grid, n int) []site {
 	var out []site
 	unit := 0
+	sc := newScene(params)
 	for len(out) < n {
 		b := p.pick(params)
-		for _, plan := range b.build(newDraw(params, chaos, g, b.leak)) {
+		for _, plan := range b.build(newDraw(params, chaos, g, sc, b.leak)) {
 			s := newSite(p.program, b, plan, out)
 			s.first = unit
 			unit += len(plan.paths)

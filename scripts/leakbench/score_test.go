@@ -8,7 +8,7 @@ import (
 )
 
 func judged(v verdict, called bool, rank int, confidence float64) outcome {
-	return outcome{truth: truth{verdict: v}, label: "x", called: called, rank: rank, confidence: confidence}
+	return outcome{truth: truth{verdict: v}, finding: finding{label: "x", called: called, rank: rank, confidence: confidence}}
 }
 
 func TestScores(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +20,7 @@ func writeTables(w io.Writer, o options, all, training []outcome) {
 	if len(training) > 0 {
 		writePeers(w, all, training)
 	}
+	writeSizes(w, all)
 	writeBehaviours(w, all)
 	writeMistakes(w, all)
 }
@@ -96,6 +98,36 @@ func writeOperating(w io.Writer, all []outcome) {
 			fmt.Sprintf("%.1f", 1000*ratio(p.wrong, negatives)))
 	}
 	fmt.Fprintln(w)
+}
+
+// writeSizes says how recall depends on the size of the leak, in bytes and in multiples of its noise.
+func writeSizes(w io.Writer, all []outcome) {
+	fmt.Fprintf(w, "## Recall by size of the leak\n\n")
+	table(w, "leaked", "leaks", "recall", "", "leaked / σ", "leaks", "recall")
+	bytes, noise := []float64{1, 2, 4, 16, 64, 256}, []float64{3, 6, 12, 50, 200, 1000}
+	for i := range bytes {
+		name, n, r := sizeCells("MiB", bytes, i, all, func(o *outcome) float64 { return float64(o.leaked) / (1 << 20) })
+		name2, n2, r2 := sizeCells("", noise, i, all, func(o *outcome) float64 { return float64(o.leaked) / max(1, o.sigma) })
+		cells(w, name, n, r, "", name2, n2, r2)
+	}
+	fmt.Fprintln(w)
+}
+
+// sizeCells is one bin of the leaks by a measure: from limits[i] to the next.
+func sizeCells(unit string, limits []float64, i int, all []outcome, measure func(*outcome) float64) (name, leaks, recall string) {
+	high := math.Inf(1)
+	name = strings.TrimSpace(fmt.Sprintf("over %g %s", limits[i], unit))
+	if i+1 < len(limits) {
+		high = limits[i+1]
+		name = strings.TrimSpace(fmt.Sprintf("%g to %g %s", limits[i], high, unit))
+	}
+	var in []outcome
+	for _, o := range all {
+		if m := measure(&o); o.verdict == isLeak && m >= limits[i] && m < high {
+			in = append(in, o)
+		}
+	}
+	return name, strconv.Itoa(len(in)), share(count(in, byDetector).recall())
 }
 
 // writeBehaviours says for each behaviour and length how often it is called what.
