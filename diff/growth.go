@@ -110,6 +110,7 @@ type grower struct {
 	o       GrowthOptions
 	blamer  *symbolize.Blamer
 	columns []column // by SiteID
+	gained  int64    // by the whole heap
 	// highWater: the snapshots were taken at record highs.
 	highWater bool
 	result    GrowthResult
@@ -178,7 +179,8 @@ func (g *grower) hasAlloc() bool {
 // total judges the heap as a whole.
 func (g *grower) total() {
 	heads := g.series.Heads
-	var p trend.Points
+	g.gained = heads[g.result.Last].Heap().InuseBytes - heads[g.result.First].Heap().InuseBytes
+	p := trend.Points{Dominates: true}
 	for i := g.result.First; i <= g.result.Last; i++ {
 		p.T = append(p.T, g.series.Clock.At[i])
 		p.Live = append(p.Live, float64(heads[i].Heap().InuseBytes))
@@ -314,9 +316,11 @@ func (g *grower) judgeSites(sites []symbolize.SiteID) GrowthSite {
 			s.Bytes[i], s.Objects[i], s.Visible[i] = col.bytes[i], col.objects[i], true
 		}
 	}
-	s.Verdict = trend.Judge(g.points(col), g.trendOptions())
 	first, last := g.ends(col)
 	s.Gained = last - first
+	p := g.points(col)
+	p.Dominates = 2*s.Gained > g.gained
+	s.Verdict = trend.Judge(p, g.trendOptions())
 	s.Members = g.byGrowth(sites)
 	s.Blame, _ = g.blamer.Blame(g.symbols.Stack(g.symbols.SiteStack(s.Members[0])))
 	return s

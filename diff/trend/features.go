@@ -253,7 +253,7 @@ func (j *judge) allocFeatures(f *Features, v *Verdict, growth float64) {
 		f.set(FeatureTailRetention, v.Retention, -1, 1.5)
 		f.set(FeatureRetention, (j.p.Live[n-1]-j.p.Live[0])/max(alloc[n-1]-alloc[0], 1), -1, 1.5)
 	}
-	fit := fitLifetimes(j.t, j.p.Live, alloc)
+	fit := fitLifetimes(j.t, j.p.Live, alloc, j.p.Alloc != nil)
 	floor := float64(n)*j.p.Noise*j.p.Noise + growth*growth*1e-6 + 1
 	f.set(FeatureLeakRatio, math.Sqrt(max(0, float64(n)*math.Log((fit.without+floor)/(fit.with+floor)))), 0, 50)
 	f.set(FeatureLeakShare, fit.leaked/growth, 0, 3)

@@ -28,8 +28,16 @@ type lifetimeFit struct {
 	leaked, se float64
 }
 
-// fitLifetimes fits y at times t from 0 to 1 to what was allocated by then.
-func fitLifetimes(t, y, alloc []float64) lifetimeFit {
+// maxShare bounds κ and ρ, which are shares of what was allocated, with room for noise.
+const maxShare = 1.2
+
+// fitLifetimes fits y at times t from 0 to 1 to what was allocated by then; known is false where alloc is not in bytes.
+func fitLifetimes(t, y, alloc []float64, known bool) lifetimeFit {
+	most := math.Inf(1)
+	if known {
+		most = maxShare
+	}
+	share := func(c float64) bool { return 0 <= c && c <= most }
 	n := len(t)
 	one := ones(n)
 	grown := make([]float64, n)
@@ -43,16 +51,16 @@ func fitLifetimes(t, y, alloc []float64) lifetimeFit {
 		return fit
 	}
 	for _, kernel := range kernels(t, y[0], alloc) {
-		if c, rss, ok := leastSquares(y, one, kernel); ok && c[1] >= 0 && rss < fit.without {
+		if c, rss, ok := leastSquares(y, one, kernel); ok && share(c[1]) && rss < fit.without {
 			fit.without = rss
 		}
 		c, rss, ok := leastSquares(y, one, kernel, grown)
-		if ok && c[1] >= 0 && c[2] >= 0 && rss < fit.with {
+		if ok && share(c[1]) && share(c[2]) && rss < fit.with {
 			fit.with, fit.leaked = rss, c[2]*total
 			fit.se = slopeError(one, kernel, grown, rss) * total
 		}
 	}
-	if c, rss, ok := leastSquares(y, one, grown); ok && c[1] >= 0 && rss < fit.with {
+	if c, rss, ok := leastSquares(y, one, grown); ok && share(c[1]) && rss < fit.with {
 		fit.with, fit.leaked = rss, c[1]*total
 		fit.se = slopeError(one, one, grown, rss) * total
 	}

@@ -43,6 +43,8 @@ type Points struct {
 	Noise float64
 	// HighWater says that the points were taken at record highs of the heap, and so rise by construction.
 	HighWater bool
+	// Dominates says that the series makes up most of the heap's growth: at record highs of the heap it is at its own.
+	Dominates bool
 }
 
 // Options are the thresholds; the zero value takes the defaults.
@@ -96,11 +98,20 @@ func Judge(p Points, o Options) Verdict {
 		v.Features = j.features(&v)
 		v.Confidence = model.probability(&v.Features)
 	}
+	if p.HighWater && p.Dominates && !(v.Retention >= keeps) {
+		v.Confidence = min(v.Confidence, evenOdds)
+	}
 	v.Label = j.label(&v)
 	v.Resizing = j.resizing(&v)
 	v.Slope, v.Low, v.High = v.Slope/j.span, v.Low/j.span, v.High/j.span
 	return v
 }
+
+// A series that is only seen at its own record highs rises by construction, unless it keeps nearly all that it allocates.
+const (
+	keeps    = 0.9
+	evenOdds = 0.5
+)
 
 // leastScale is the share of the least growth below which a series is not looked at closely.
 const leastScale = 0.3
@@ -125,7 +136,7 @@ func (p Points) windowed(n int) Points {
 	if len(p.T) <= n {
 		return p
 	}
-	out := Points{Noise: p.Noise, HighWater: p.HighWater}
+	out := Points{Noise: p.Noise, HighWater: p.HighWater, Dominates: p.Dominates}
 	for w := range n {
 		from, to := w*len(p.T)/n, (w+1)*len(p.T)/n
 		out.T = append(out.T, median(slices.Clone(p.T[from:to])))
@@ -200,14 +211,14 @@ func (j *judge) label(v *Verdict) Label {
 		return Stable
 	case j.jumped():
 		return GrewThenFlat
-	case j.gapIsOld(v):
-		return Plateaued
-	case v.Confidence >= suspectAt:
+	case v.Confidence >= suspectAt && !j.gapIsOld(v):
 		return Suspect
-	case j.loadDriven(v):
-		return LoadDriven
 	case !j.growing(v):
 		return Stable
+	case j.gapIsOld(v):
+		return Plateaued
+	case j.loadDriven(v):
+		return LoadDriven
 	case j.warming(v):
 		return Warming
 	}

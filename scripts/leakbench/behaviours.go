@@ -5,6 +5,8 @@ type behaviour struct {
 	name  string
 	about string
 	leak  bool
+	// pure says that its functions have no other traffic.
+	pure bool
 	// weight in the mixture, among those that leak or those that do not.
 	weight float64
 	// further is, for those that do not leak, how much the expected bytes in use may still grow in a second
@@ -69,6 +71,6 @@ func leaks() []behaviour {
 		{name: "leak-twins", about: "two functions with one caller", leak: true, weight: 1, build: leakTwins},
 		{name: "leak-thin", about: "150 to 250 call paths of one function, each a little", leak: true, weight: 1.5, build: leakThin},
 		{name: "leak-large-rare", about: "4 to 40 large objects a span", leak: true, weight: 1.5, build: leakLargeRare},
-		{name: "leak-doubling", about: "a container that grows for ever, in jumps", leak: true, weight: 1, build: leakDoubling},
+		{name: "leak-doubling", about: "a container that grows for ever, in jumps", leak: true, pure: true, weight: 1, build: leakDoubling},
 	}
 }

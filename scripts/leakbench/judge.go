@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff"
+	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
@@ -34,6 +35,7 @@ type finding struct {
 	confidence float64
 	rank       int // from 1 among the results, 0 for none
 	stacks     int
+	features   trend.Features
 }
 
 // curve is what the files say of a function in the window: estimates, one per snapshot. What a cut file does not
@@ -86,7 +88,7 @@ func detect(dir string) (map[string]finding, error) {
 	for i := range result.Sites {
 		s := &result.Sites[i]
 		name := blamed(symbols, s)
-		f := finding{s.Label.String(), s.Label.IsLeak(), s.Confidence, i + 1, len(s.Members)}
+		f := finding{s.Label.String(), s.Label.IsLeak(), s.Confidence, i + 1, len(s.Members), s.Features}
 		// A function may stand in the result more than once; its worst row is what it is called.
 		if old, ok := out[name]; !ok || (f.called && !old.called) || (f.called == old.called && f.confidence > old.confidence) {
 			if ok {

@@ -28,6 +28,7 @@ func main() {
 	flag.StringVar(&o.csv, "csv", "", "write a line per function to `FILE`")
 	flag.StringVar(&o.dump, "dump", "", "keep the series in `DIR`")
 	flag.StringVar(&o.peerSeeds, "peer-seeds", "900-911", "processes on which the other methods find their thresholds; \"\" leaves them out")
+	flag.StringVar(&o.fit, "fit", "", "fit the detector's model to the processes and write it to `FILE`")
 	flag.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "processes at once")
 	flag.Parse()
 	if err := run(o); err != nil {
@@ -37,8 +38,8 @@ func main() {
 }
 
 type options struct {
-	seeds, snapshots, out, csv, dump, peerSeeds string
-	jobs                                        int
+	seeds, snapshots, out, csv, dump, peerSeeds, fit string
+	jobs                                             int
 }
 
 func run(o options) error {
@@ -64,6 +65,9 @@ func run(o options) error {
 		return err
 	}
 	if err := writeFile(o.csv, func(w io.Writer) { writeCSV(w, all) }); err != nil {
+		return err
+	}
+	if err := writeFile(o.fit, func(w io.Writer) { writeModel(w, o, all) }); err != nil {
 		return err
 	}
 	return writeFile(o.out, func(w io.Writer) { writeTables(w, o, all, training) })
