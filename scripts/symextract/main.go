@@ -1,6 +1,7 @@
 // Command symextract makes small stand-ins for the files that a recorded series was mapped from: ELF
 // files with the same segments and build ID, and of their symbols only those at or before an
-// address that occurs in the series. Fixtures stay readable on machines that have other builds.
+// address that occurs in the series. Fixtures stay readable on machines that have other builds. Several
+// series, one a PATH, share one sysroot.
 //
 //	symextract -o testdata/python/sysroot testdata/python
 package main
@@ -12,6 +13,7 @@ import (
 	"encoding/binary"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,7 +34,32 @@ func main() {
 }
 
 func run(out, skip string, paths []string) error {
-	series, err := heapfile.Open(paths, heapfile.Options{})
+	files := map[string]file{}
+	for _, p := range paths {
+		if err := collect(files, p); err != nil {
+			return err
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		if skip != "" && strings.HasPrefix(path, skip) {
+			continue
+		}
+		if err := write(filepath.Join(out, path), files[path]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// file is a mapped file as it is on this machine, and the addresses of it that occur.
+type file struct {
+	name   string
+	wanted []uint64
+}
+
+// collect adds what one series was mapped from to files, by the path in the snapshots.
+func collect(files map[string]file, path string) error {
+	series, err := heapfile.Open([]string{path}, heapfile.Options{})
 	if err != nil {
 		return err
 	}
@@ -41,29 +68,37 @@ func run(out, skip string, paths []string) error {
 	if err != nil {
 		return err
 	}
-	wanted := make([][]uint64, len(symbols.Modules))
-	for _, l := range symbols.Locations {
-		if l.Module != symbolize.NoModule && l.Reason != symbolize.ReasonStale {
-			wanted[l.Module] = append(wanted[l.Module], l.Offset-1)
+	for _, m := range symbols.Modules {
+		if f := files[m.Path]; m.File != "" {
+			f.name = m.File
+			files[m.Path] = f
 		}
 	}
-	for i, m := range symbols.Modules {
-		if m.File == "" || (skip != "" && strings.HasPrefix(m.Path, skip)) {
+	for _, l := range symbols.Locations {
+		if l.Module == symbolize.NoModule || l.Reason == symbolize.ReasonStale {
 			continue
 		}
-		content, err := extract(m.File, wanted[i])
-		if err != nil {
-			return fmt.Errorf("%s: %w", m.File, err)
+		path := symbols.Modules[l.Module].Path
+		if f, ok := files[path]; ok {
+			f.wanted = append(f.wanted, l.Offset-1)
+			files[path] = f
 		}
-		to := filepath.Join(out, m.Path)
-		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(to, content, 0o644); err != nil {
-			return err
-		}
-		fmt.Println(to, len(content))
 	}
+	return nil
+}
+
+func write(to string, f file) error {
+	content, err := extract(f.name, f.wanted)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.name, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(to, content, 0o644); err != nil {
+		return err
+	}
+	fmt.Println(to, len(content))
 	return nil
 }
 
