@@ -59,7 +59,8 @@ func headOf(s *Snapshot) *Snapshot {
 func (sp *spaces) newImage(s *Snapshot) bool {
 	p := sp.previous
 	moved := anchorsMoved(sp.maps, s.Mappings)
-	fell := p.HasAlloc && s.HasAlloc && p.HasTotal && s.HasTotal && s.Total.AllocBytes < p.Total.AllocBytes
+	// Estimates, not the header's raw counts: jemalloc's may fall while what they stand for rises.
+	fell := p.HasAlloc && s.HasAlloc && s.Heap().AllocBytes < p.Heap().AllocBytes
 	switch {
 	case moved:
 		sp.restarts++
