@@ -95,6 +95,7 @@ func Growth(series *heapfile.Series, symbols *symbolize.Symbols, c *Collector, o
 	g := &grower{series: series, symbols: symbols, o: o, blamer: symbolize.NewBlamer(symbols, o.Rules), columns: c.sites(series, symbols)}
 	g.result.First, g.result.Last = g.judged()
 	g.doubts()
+	g.crowd = g.medianRise()
 	g.total()
 	for _, group := range g.groups() {
 		g.judgeGroup(group)
@@ -111,6 +112,7 @@ type grower struct {
 	blamer  *symbolize.Blamer
 	columns []column // by SiteID
 	gained  int64    // by the whole heap
+	crowd   float64  // see medianRise
 	// highWater: the snapshots were taken at record highs.
 	highWater bool
 	result    GrowthResult
@@ -165,6 +167,37 @@ func (g *grower) doubts() {
 	if !g.hasAlloc() {
 		g.notef("no cumulative counts: growth by higher load cannot be told from a leak")
 	}
+}
+
+// leastCrowd is the least size of a site, in bytes, that tells of the load: a handful of objects says nothing.
+const leastCrowd = 4 << 10
+
+// medianRise is the median of what the sites that move at all rose by. A load that rises
+// moves many sites at once, a leak one.
+func (g *grower) medianRise() float64 {
+	var rises []float64
+	for site := range g.columns {
+		live, moves := g.visible(g.columns[site])
+		if moves && live[0] >= leastCrowd {
+			rises = append(rises, trend.Rise(live))
+		}
+	}
+	if len(rises) == 0 {
+		return 0
+	}
+	slices.Sort(rises)
+	return rises[len(rises)/2]
+}
+
+// visible are the values of a column within the judged range, and whether they differ.
+func (g *grower) visible(c column) (live []float64, moves bool) {
+	for i := g.result.First; i <= g.result.Last; i++ {
+		if c.bytes[i] != hidden {
+			live = append(live, float64(c.bytes[i]))
+			moves = moves || live[0] != live[len(live)-1]
+		}
+	}
+	return live, moves
 }
 
 func (g *grower) hasAlloc() bool {
@@ -344,7 +377,7 @@ func (g *grower) points(c column) trend.Points {
 	if !alloc {
 		p.Alloc = nil
 	}
-	p.HighWater = g.highWater
+	p.HighWater, p.Crowd = g.highWater, g.crowd
 	p.Noise = g.samplingNoise(p.Live)
 	return p
 }

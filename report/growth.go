@@ -24,6 +24,8 @@ type Growth struct {
 	Rules *symbolize.Rules
 	// GroupBy is what the rows are.
 	GroupBy diff.GroupBy
+	// Explain names a site, by rank or by an expression, whose verdict is to be explained; "" for none.
+	Explain string
 	// MemoryLimit in bytes is what the process must not reach; 0 for none.
 	MemoryLimit int64
 
@@ -57,6 +59,12 @@ func (g *Growth) Text(w io.Writer) error {
 	p.linef("%s", g.summary())
 	if line := g.limitLine(); line != "" {
 		p.linef("%s", line)
+	}
+	if g.Explain != "" {
+		if err := g.explain(p); err != nil {
+			return err
+		}
+		return p.err
 	}
 	if len(r.Sites) > 0 {
 		p.linef("")
@@ -288,6 +296,8 @@ type growthSite struct {
 	Rate         float64   `json:"rate"`
 	Resizing     bool      `json:"resizing"`
 	Advice       string    `json:"advice,omitempty"`
+	// Evidence are the numbers behind the label, of a site that was to be explained.
+	Evidence map[string]float64 `json:"evidence,omitempty"`
 }
 
 // JSON writes the result as heaplapse.growth/1.
@@ -302,6 +312,15 @@ func (g *Growth) JSON(w io.Writer) error {
 	}
 	for i := range r.Sites {
 		out.Sites = append(out.Sites, g.site(&r.Sites[i], factor))
+	}
+	if g.Explain != "" {
+		chosen, err := g.explained()
+		if err != nil {
+			return err
+		}
+		for _, i := range chosen {
+			out.Sites[i].Evidence = evidenceJSON(&r.Sites[i].Features)
+		}
 	}
 	return writeJSON(w, out)
 }

@@ -29,6 +29,7 @@ type growthFlags struct {
 	since, until string
 	suppressions string
 	memoryLimit  string
+	explain      string
 }
 
 func (a *app) growthCommand() *cobra.Command {
@@ -54,6 +55,7 @@ load (load-driven) or jumped once (grew-then-flat) is not.`,
 	flags.StringVar(&f.since, "since", "", "judge from `WHEN` on: a snapshot's number in the series (5), the time since the first one (10m), or a time (2026-01-02T15:04:05Z)")
 	flags.StringVar(&f.until, "until", "", "judge up to `WHEN`, included")
 	flags.StringVar(&f.suppressions, "suppressions", "", "a `FILE` of known growth, one leak:PATTERN a line, as LeakSanitizer reads it")
+	flags.StringVar(&f.explain, "explain", "", "print the numbers behind the verdict on `SITE`: its rank in the table, or an expression that its function matches")
 	flags.StringVar(&f.memoryLimit, "memory-limit", "", "say when the process will reach `SIZE`")
 	a.outputFlags(cmd)
 	return cmd
@@ -100,7 +102,7 @@ func (a *app) growth(f *growthFlags, paths []string) error {
 	}
 	a.warnExpired(o.Suppressions)
 	a.judge(f.failOn, result)
-	return a.render(&report.Growth{Series: s, Symbols: symbols, Result: result, Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy, MemoryLimit: limit})
+	return a.render(&report.Growth{Series: s, Symbols: symbols, Result: result, Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy, MemoryLimit: limit, Explain: f.explain})
 }
 
 // prepare reads what does not depend on the series.

@@ -43,6 +43,8 @@ const (
 	FeatureObjectSize    // ln of the late mean size over the early one
 	FeatureSampling      // standard deviation by sampling over the growth
 	FeatureAllocKnown    // 1 where cumulative counts are known
+	FeatureRise          // ln of the late level over the early one
+	FeatureCrowd         // the same for the median site of the process: load moves many sites at once
 	FeatureHighWater     // 1 where snapshots were taken at record highs
 	FeaturePoints        // ln of the number of points
 	FeatureCount
@@ -52,7 +54,7 @@ var featureNames = [FeatureCount]string{
 	"significance", "late-significance", "size", "clarity", "tail", "end", "tail-clarity", "evenness", "gap", "separation",
 	"directness", "saturation", "plateau", "plateau-length", "bend", "knee", "after-knee", "after-knee-t", "knee-by-alloc",
 	"knee-by-alloc-t", "line", "line-t", "leak-ratio", "leak-share", "leak-t", "load", "tail-retention", "retention", "objects", "object-size",
-	"sampling", "alloc-known", "high-water", "points",
+	"sampling", "alloc-known", "rise", "crowd", "high-water", "points",
 }
 
 // String is the stable name in the model's file.
@@ -84,6 +86,8 @@ func (j *judge) features(v *Verdict) (f Features) {
 	f.set(FeatureSize, growth/j.o.MinGrowth, 0, 4)
 	f.set(FeatureSampling, j.p.Noise/growth, 0, 2)
 	f.set(FeaturePoints, math.Log(float64(len(j.t))), 0, 10)
+	f.set(FeatureRise, Rise(j.p.Live), -3, 3)
+	f.set(FeatureCrowd, j.p.Crowd, -3, 3)
 	if j.p.HighWater {
 		f[FeatureHighWater] = 1
 	}
@@ -94,6 +98,19 @@ func (j *judge) features(v *Verdict) (f Features) {
 	j.allocFeatures(&f, v, growth)
 	j.objectFeatures(&f)
 	return f
+}
+
+// Rise is ln of the mean of a series' last third over that of its first; 0 where either is not positive.
+func Rise(live []float64) float64 {
+	third := len(live) / 3
+	if third == 0 {
+		return 0
+	}
+	early, late := mean(live[:third]), mean(live[len(live)-third:])
+	if early <= 0 || late <= 0 {
+		return 0
+	}
+	return math.Log(late / early)
 }
 
 // scale is the growth that shares are of: by the trend or, if it began late, by the ends.

@@ -41,6 +41,8 @@ type Points struct {
 	Alloc   []float64 // bytes allocated since the start; nil where it is not known
 	// Noise is the standard deviation that sampling gives Live, in bytes; 0 for exact input.
 	Noise float64
+	// Crowd is the median [Rise] of all series of the process that move at all.
+	Crowd float64
 	// HighWater says that the points were taken at record highs of the heap, and so rise by construction.
 	HighWater bool
 	// Dominates says that the series makes up most of the heap's growth: at record highs of the heap it is at its own.
@@ -136,7 +138,7 @@ func (p Points) windowed(n int) Points {
 	if len(p.T) <= n {
 		return p
 	}
-	out := Points{Noise: p.Noise, HighWater: p.HighWater, Dominates: p.Dominates}
+	out := Points{Noise: p.Noise, Crowd: p.Crowd, HighWater: p.HighWater, Dominates: p.Dominates}
 	for w := range n {
 		from, to := w*len(p.T)/n, (w+1)*len(p.T)/n
 		out.T = append(out.T, median(slices.Clone(p.T[from:to])))
@@ -195,7 +197,7 @@ func tailFrom(n int) int { return n - max(4, (2*n+2)/5) }
 
 // Confidence from which a series that grew enough is called a leak, and a suspect.
 const (
-	leakAt    = 0.6
+	leakAt    = 0.65
 	suspectAt = 0.25
 )
 

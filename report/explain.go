@@ -1,0 +1,159 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+
+	"github.com/heaplapse/heaplapse/diff"
+	"github.com/heaplapse/heaplapse/diff/trend"
+)
+
+// explained are the sites that g.Explain names: by rank, or by an expression that their function matches.
+func (g *Growth) explained() ([]int, error) {
+	sites := g.Result.Sites
+	if rank, err := strconv.Atoi(g.Explain); err == nil {
+		if rank < 1 || rank > len(sites) {
+			return nil, fmt.Errorf("--explain %d: the result has sites 1 to %d (--all lists stable ones, too)", rank, len(sites))
+		}
+		return []int{rank - 1}, nil
+	}
+	pattern, err := regexp.Compile(g.Explain)
+	if err != nil {
+		return nil, fmt.Errorf("--explain: %w", err)
+	}
+	var out []int
+	for i := range sites {
+		if title, _ := g.viewer().title(sites[i].Members[0]); pattern.MatchString(title) {
+			out = append(out, i)
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("--explain %s: no site of the result is called so (--all lists stable ones, too)", g.Explain)
+	}
+	return out, nil
+}
+
+// explain writes the numbers behind the verdicts in words.
+func (g *Growth) explain(p *printer) error {
+	chosen, err := g.explained()
+	if err != nil {
+		return err
+	}
+	for _, i := range chosen {
+		p.linef("")
+		g.explainSite(p, i)
+	}
+	return nil
+}
+
+func (g *Growth) explainSite(p *printer, i int) {
+	s := &g.Result.Sites[i]
+	title, where := g.viewer().title(s.Members[0])
+	p.linef("%d  %s  %s: %s", i+1, title, where, g.sentence(s))
+	if s.Label == trend.Insufficient || s.Features[trend.FeaturePoints] == 0 {
+		return
+	}
+	for _, l := range g.evidence(s) {
+		p.linef("   %-9s %s", l.about, l.text)
+	}
+}
+
+// sentence is the verdict in words.
+func (g *Growth) sentence(s *diff.GrowthSite) string {
+	sure := fmt.Sprintf("%s; %.0f %% of simulated sites with such numbers leaked", meanings[s.Label], 100*s.Confidence)
+	if s.Label == trend.Insufficient || s.Features[trend.FeaturePoints] == 0 {
+		sure = meanings[s.Label]
+	}
+	return s.Label.String() + ", " + sure
+}
+
+var meanings = map[trend.Label]string{
+	trend.Leak: "it grows to the end of the series", trend.LeakLate: "it grows to the end, since some time within the series",
+	trend.Suspect: "it grows, and may have stopped or may be stopping", trend.Warming: "it fills up ever more slowly",
+	trend.Plateaued: "it grew and has stopped", trend.LoadDriven: "it grows because more is allocated at a time",
+	trend.GrewThenFlat: "it grew in one jump", trend.Shrinking: "it shrinks", trend.Stable: "it does not grow beyond its noise, or by little",
+	trend.Insufficient: fmt.Sprintf("fewer than %d snapshots show it", trend.MinPoints),
+}
+
+// evidence is one line of an explanation.
+type evidenceLine struct{ about, text string }
+
+func (g *Growth) evidence(s *diff.GrowthSite) []evidenceLine {
+	f := &s.Features
+	unit, factor := g.rateUnit()
+	lines := []evidenceLine{
+		{"trend", fmt.Sprintf("%s per %s (%s to %s, 95 %%); rises outweigh falls by %.1f standard deviations (2.3 are chance in one of a hundred)",
+			signed(s.Slope*factor), unit, signed(s.Low*factor), signed(s.High*factor), f[trend.FeatureSignificance])},
+		{"noise", fmt.Sprintf("it scatters by %s around that line: the growth is %.1f times as much", Bytes(int64(s.Sigma)), f[trend.FeatureClarity])},
+		{"steps", steps(f)},
+		{"end", ending(f)},
+		{"shape", shape(f)},
+	}
+	if f[trend.FeatureAllocKnown] == 1 {
+		lines = append(lines, evidenceLine{"load", load(f)})
+	} else {
+		lines = append(lines, evidenceLine{"load", "not known: the snapshots have no cumulative counts"})
+	}
+	lines = append(lines, evidenceLine{"objects", objects(f)})
+	if f[trend.FeatureSampling] > 0 {
+		lines = append(lines, evidenceLine{"sampling", fmt.Sprintf("the estimate's standard deviation is %.0f %% of the growth", 100*f[trend.FeatureSampling])})
+	}
+	if f[trend.FeatureHighWater] == 1 {
+		lines = append(lines, evidenceLine{"trigger", "the snapshots were taken at record highs: what makes up most of the heap rises by construction"})
+	}
+	return lines
+}
+
+func steps(f *trend.Features) string {
+	evenness := f[trend.FeatureEvenness]
+	how := "in few jumps"
+	switch {
+	case evenness > 0.6:
+		how = "in even steps"
+	case evenness > 0.25:
+		how = "in uneven steps"
+	}
+	return fmt.Sprintf("it rises %s (evenness %.2f of 1); %.0f %% of the way up and down is upward gain", how, evenness, 100*f[trend.FeatureDirectness])
+}
+
+func ending(f *trend.Features) string {
+	text := fmt.Sprintf("the last two fifths grow at %.0f %% of the mean rate, the last quarter at %.0f %%", 100*f[trend.FeatureTail], 100*f[trend.FeatureEnd])
+	if f[trend.FeatureGap] > 0.7 {
+		text += fmt.Sprintf("; the last new high lies so far back that chance explains it with %.1f %%", 100*math.Exp(-f[trend.FeatureGap]))
+	}
+	return text
+}
+
+func shape(f *trend.Features) string {
+	better := func(ln float64) string {
+		if ln > -0.2 {
+			return "fits no better than a line"
+		}
+		return fmt.Sprintf("leaves %.0f %% of a line's residuals", 100*math.Exp(ln))
+	}
+	return fmt.Sprintf("a curve that levels off %s; a line that ends in a plateau %s", better(f[trend.FeatureSaturation]), better(f[trend.FeaturePlateau]))
+}
+
+func load(f *trend.Features) string {
+	return fmt.Sprintf("it allocates %.2f times as fast at the end as at the start; of what it allocated %.0f %% is still there; lifetimes with a leak put %.0f %% of the growth down to it (%.1f standard errors)",
+		math.Exp(f[trend.FeatureLoad]), 100*f[trend.FeatureRetention], 100*min(1, f[trend.FeatureLeakShare]), f[trend.FeatureLeakT])
+}
+
+func objects(f *trend.Features) string {
+	drift := f[trend.FeatureObjectSize]
+	if math.Abs(drift) < 0.1 {
+		return "their mean size stays the same: there are more of them"
+	}
+	return fmt.Sprintf("their mean size is %.2f times what it was", math.Exp(drift))
+}
+
+// evidenceJSON are the features by name.
+func evidenceJSON(f *trend.Features) map[string]float64 {
+	out := map[string]float64{}
+	for k, v := range f {
+		out[trend.Feature(k).String()] = v
+	}
+	return out
+}
