@@ -7,33 +7,27 @@ import (
 
 // function is a subprogram that holds addresses that were asked for.
 type function struct {
-	ranges  []addrRange
 	name    funcName
 	inlines []inline // in the order of the entries: a caller precedes what is inlined into it
 }
 
 // inline is an inlined call within a function.
 type inline struct {
-	depth                          int
+	// parent is the call that this one was inlined into, or outermost: the function itself.
+	parent                         int32
 	ranges                         []addrRange
 	name                           funcName
 	callFile, callLine, callColumn uint64
 }
+
+// outermost is the parent of calls inlined into the function itself.
+const outermost = -1
 
 // funcName is what debug information calls a function.
 type funcName struct {
 	name    string // DW_AT_name: unqualified
 	linkage string // DW_AT_linkage_name: mangled
 	line    uint64 // DW_AT_decl_line
-}
-
-func contains(ranges []addrRange, a uint64) bool {
-	for _, r := range ranges {
-		if r.lo <= a && a < r.hi {
-			return true
-		}
-	}
-	return false
 }
 
 // containsAny says whether one of the sorted addresses lies in the ranges.
@@ -49,57 +43,88 @@ func containsAny(ranges []addrRange, sorted []uint64) bool {
 
 // walker goes through the entries of a unit.
 type walker struct {
-	u     *unit
-	addrs []uint64 // sorted: those that are wanted
+	u *unit
+	// claims are the addresses that are wanted. Where functions overlap, which they do
+	// in faulty input only, the first counts.
+	claims *claims
 	// thorough: enter types too. They are skipped at first, for they
 	// make up most of a unit and rarely hold code (local classes, lambdas).
 	thorough bool
 	found    []*function
 }
 
-// functions returns the functions of a unit that hold some of the sorted
+// functionTable is what is known of sorted addresses in one unit.
+type functionTable struct {
+	found  []*function
+	owner  []int32 // by address: index in found, or unclaimed
+	inline []int32 // by address: index in the function's inlines, or unclaimed
+}
+
+// functions finds the functions of a unit that hold some of the sorted
 // addresses.
-func (u *unit) functions(addrs []uint64) ([]*function, error) {
-	w := walker{u: u, addrs: addrs}
-	if err := w.walk(); err != nil {
-		return w.found, err
+func (u *unit) functions(addrs []uint64) (*functionTable, error) {
+	w := walker{u: u, claims: newClaims(addrs)}
+	err := w.walk()
+	if err == nil && w.claims.left > 0 {
+		w = walker{u: u, claims: newClaims(addrs), thorough: true}
+		err = w.walk()
 	}
-	if !w.coversAll() {
-		w = walker{u: u, addrs: addrs, thorough: true}
-		if err := w.walk(); err != nil {
-			return w.found, err
-		}
+	if err == nil && u.data.budget.ranges < 0 {
+		err = errSharedRanges
 	}
-	if u.data.budget.ranges < 0 {
-		return w.found, errSharedRanges
-	}
-	return w.found, nil
+	return w.table(), err
 }
 
-func (w *walker) coversAll() bool {
-	for _, a := range w.addrs {
-		if w.functionOf(a) == nil {
-			return false
+// table finds the innermost inlined call at each address.
+func (w *walker) table() *functionTable {
+	t := &functionTable{found: w.found, owner: w.claims.owner, inline: make([]int32, len(w.claims.owner))}
+	held := make([][]int32, len(w.found)) // by function: its addresses
+	for i, fn := range t.owner {
+		t.inline[i] = unclaimed
+		if fn != unclaimed && len(w.found[fn].inlines) > 0 {
+			held[fn] = append(held[fn], int32(i))
 		}
 	}
-	return true
+	for fn, indices := range held {
+		for i, in := range w.found[fn].innermost(w.claims.addrs, indices) {
+			t.inline[indices[i]] = in
+		}
+	}
+	return t
 }
 
-func (w *walker) functionOf(a uint64) *function { return functionOf(w.found, a) }
-
-func functionOf(found []*function, a uint64) *function {
-	for _, f := range found {
-		if contains(f.ranges, a) {
-			return f
-		}
+// innermost is the innermost call at each of the addresses with these indices. It is the last
+// entry that holds the address, for callers precede what is inlined into them; of siblings
+// that overlap, which only faulty input has, the later one counts.
+func (f *function) innermost(addrs []uint64, indices []int32) []int32 {
+	mine := make([]uint64, len(indices))
+	for i, k := range indices {
+		mine[i] = addrs[k]
 	}
-	return nil
+	c := newClaims(mine)
+	for i := len(f.inlines) - 1; i >= 0 && c.left > 0; i-- {
+		c.claim(f.inlines[i].ranges, int32(i))
+	}
+	return c.owner
+}
+
+// at returns the function that holds an address, given by its index, and the inlined
+// calls there, innermost first.
+func (t *functionTable) at(i int) (fn *function, chain []*inline) {
+	if t.owner[i] == unclaimed {
+		return nil, nil
+	}
+	fn = t.found[t.owner[i]]
+	for k := t.inline[i]; k != outermost; k = fn.inlines[k].parent {
+		chain = append(chain, &fn.inlines[k])
+	}
+	return fn, chain
 }
 
 // scope is an open entry whose children are being read.
 type scope struct {
-	fn    *function // the function that the children belong to, or nil
-	depth int       // of inlining
+	fn     *function // the function that the children belong to, or nil
+	inline int32     // the inlined call that they belong to, in fn.inlines, or outermost
 }
 
 // maxDepth bounds the nesting of entries.
@@ -222,12 +247,13 @@ func (w *walker) subprogram(c *cursor, a *abbrev, start uint64) (scope, bool) {
 		return scope{}, false
 	}
 	ranges := w.u.rangesOf(&e)
-	if !containsAny(ranges, w.addrs) {
+	if !containsAny(ranges, w.claims.addrs) {
 		return scope{}, !w.passOver(c, a, &e)
 	}
-	fn := &function{ranges: ranges, name: w.u.nameOf(&e, start, 0)}
+	fn := &function{name: w.u.nameOf(&e, start, 0)}
+	w.claims.claim(ranges, int32(len(w.found)))
 	w.found = append(w.found, fn)
-	return scope{fn: fn}, true
+	return scope{fn: fn, inline: outermost}, true
 }
 
 func (w *walker) inlined(c *cursor, a *abbrev, top scope, start uint64) (scope, bool) {
@@ -237,12 +263,12 @@ func (w *walker) inlined(c *cursor, a *abbrev, top scope, start uint64) (scope, 
 		return scope{}, false
 	}
 	ranges := w.u.rangesOf(&e)
-	inner := scope{fn: top.fn, depth: top.depth + 1}
-	if !containsAny(ranges, w.addrs) {
-		return inner, !w.passOver(c, a, &e)
+	if !containsAny(ranges, w.claims.addrs) {
+		return top, !w.passOver(c, a, &e)
 	}
+	inner := scope{fn: top.fn, inline: int32(len(top.fn.inlines))}
 	top.fn.inlines = append(top.fn.inlines, inline{
-		depth: top.depth + 1, ranges: ranges, name: w.u.nameOf(&e, start, 0),
+		parent: top.inline, ranges: ranges, name: w.u.nameOf(&e, start, 0),
 		callFile: e.callFile.u, callLine: e.callLine.u, callColumn: e.callColumn.u,
 	})
 	return inner, true
@@ -253,23 +279,6 @@ func (w *walker) inlined(c *cursor, a *abbrev, top scope, start uint64) (scope, 
 func (w *walker) passOver(c *cursor, a *abbrev, e *entry) bool {
 	sibling, _ := w.u.localRef(e.sibling)
 	return a.children && !w.thorough && jump(c, sibling)
-}
-
-// chain returns the inlined calls at an address, outermost first.
-func (f *function) chain(a uint64) []*inline {
-	var out []*inline
-	for i := range f.inlines {
-		in := &f.inlines[i]
-		if contains(in.ranges, a) {
-			// An entry replaces those that are as deep or deeper: siblings overlap
-			// only in faulty input, and the later one wins as in a map.
-			for len(out) > 0 && out[len(out)-1].depth >= in.depth {
-				out = out[:len(out)-1]
-			}
-			out = append(out, in)
-		}
-	}
-	return out
 }
 
 // maxRefs bounds chains of abstract_origin and specification.
