@@ -17,6 +17,7 @@ type image struct {
 	alt     *elffile.File // dwz's supplementary file, or nil
 	split   []*elffile.File
 	symbols *elffile.SymbolTable
+	stubs   *elffile.SymbolTable // PLT stubs; nil until an address of one is asked for
 	dwarf   *dwarf.Data
 	finder  finder
 	dwo     map[uint64]*dwarf.Data
@@ -135,7 +136,9 @@ func (img *image) name(located []*Location) error {
 		err = img.nameByDWARF(located)
 	}
 	for _, l := range located {
-		img.nameBySymbol(l)
+		if fault := img.nameBySymbol(l); err == nil {
+			err = fault
+		}
 	}
 	return err
 }
@@ -177,28 +180,45 @@ func convertFrames(frames []dwarf.Frame) []Frame {
 // exact than that of debug information: it has clone suffixes (.isra.0, .cold) and the
 // alias that was linked. Where debug information knows no function at all, the symbol is
 // all there is.
-func (img *image) nameBySymbol(l *Location) {
+func (img *image) nameBySymbol(l *Location) error {
 	prefer := ""
 	if n := len(l.Frames); n > 0 && !img.finder.o.exact {
 		prefer = cmp.Or(l.Frames[n-1].Linkage, l.Frames[n-1].Function)
 	}
-	match, ok := img.symbols.Find(l.Offset-1, prefer)
-	if !ok || match.Name == "" {
+	match, source, err := img.find(l.Offset-1, prefer)
+	if match.Name == "" {
 		if !img.finder.o.exact {
 			l.dropNameless()
 		}
-		return
+		return err
 	}
 	if !l.Named() {
 		l.Frames = []Frame{{}}
-		l.Source = SourceSymbols
-		if img.symbols.Dynamic {
-			l.Source = SourceExports
-		}
+		l.Source = source
 	}
 	outermost := &l.Frames[len(l.Frames)-1]
 	outermost.Linkage = match.Name
 	outermost.File = cmp.Or(outermost.File, match.File)
+	return nil
+}
+
+// find returns the symbol that holds an address, else the PLT stub, which the linker made without a symbol.
+func (img *image) find(addr uint64, prefer string) (elffile.Match, Source, error) {
+	if match, ok := img.symbols.Find(addr, prefer); ok {
+		if img.symbols.Dynamic {
+			return match, SourceExports, nil
+		}
+		return match, SourceSymbols, nil
+	}
+	if !img.file.InStubs(addr) {
+		return elffile.Match{}, SourceNone, nil
+	}
+	var err error
+	if img.stubs == nil {
+		img.stubs, err = img.file.Stubs(img.symbols)
+	}
+	match, _ := img.stubs.Find(addr, "")
+	return match, SourceExports, err
 }
 
 // dropNameless removes frames that have a position but no function: assembler

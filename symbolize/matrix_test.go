@@ -77,7 +77,7 @@ func specials(compiler string) []build {
 	}
 }
 
-// TestMatrix compares every address of the program and its library with llvm-symbolizer.
+// TestMatrix compares every address of the program and its library, PLT stubs included, with llvm-symbolizer.
 func TestMatrix(t *testing.T) {
 	for _, b := range builds() {
 		if !b.short && !full() {
@@ -87,7 +87,8 @@ func TestMatrix(t *testing.T) {
 			t.Parallel()
 			p := compile(t, b.compiler, b.flags, b.link)
 			for _, path := range []string{p.main, p.library} {
-				compareWithLLVM(t, path, textAddresses(t, path)).check(t, filepath.Base(path), b.wrongPerMille())
+				addrs := append(textAddresses(t, path), stubAddresses(t, path)...)
+				compareWithLLVM(t, path, addrs).check(t, filepath.Base(path), b.wrongPerMille())
 			}
 		})
 	}

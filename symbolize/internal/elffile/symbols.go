@@ -79,9 +79,15 @@ func (t *SymbolTable) read(raw []byte, sections []elf.SectionHeader) {
 		}
 		t.aliases = append(t.aliases, s)
 	}
+	t.index()
+}
+
+// index sorts the aliases by address and picks one of each address: the largest, of equals the last.
+func (t *SymbolTable) index() {
 	slices.SortStableFunc(t.aliases, func(a, b Symbol) int {
 		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Size, b.Size))
 	})
+	t.symbols = nil
 	for i, s := range t.aliases {
 		if i+1 == len(t.aliases) || t.aliases[i+1].Addr != s.Addr {
 			t.symbols = append(t.symbols, s)
