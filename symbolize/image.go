@@ -23,7 +23,8 @@ type image struct {
 	dwo     map[uint64]*dwarf.Data
 }
 
-// openImage finds what can name the file's addresses. The image is usable, and must be closed, even if an error is returned.
+// openImage finds what can name the file's addresses. The image is usable, and must be closed, even if an error
+// is returned: damage to one part costs the names that this part has.
 func openImage(file *elffile.File, f finder) (*image, error) {
 	img := &image{file: file, symbols: &elffile.SymbolTable{}, finder: f, dwo: map[uint64]*dwarf.Data{}}
 	info := file
@@ -36,13 +37,13 @@ func openImage(file *elffile.File, f finder) (*image, error) {
 	if !file.Has(".symtab") && img.debug != nil && img.debug.Has(".symtab") {
 		table = img.debug
 	}
-	symbols, err := table.Symbols()
-	if err != nil {
-		return img, err
-	}
-	img.symbols = symbols
+	var err error
+	img.symbols, err = table.Symbols()
 	if hasDebug(info) {
-		img.dwarf, err = img.openDWARF(info)
+		var fault error
+		if img.dwarf, fault = img.openDWARF(info); err == nil {
+			err = fault
+		}
 	}
 	return img, err
 }
@@ -205,7 +206,7 @@ func (img *image) nameBySymbol(l *Location) error {
 // find returns the symbol that holds an address, else the PLT stub, which the linker made without a symbol.
 func (img *image) find(addr uint64, prefer string) (elffile.Match, Source, error) {
 	if match, ok := img.symbols.Find(addr, prefer); ok {
-		if img.symbols.Dynamic {
+		if match.Dynamic {
 			return match, SourceExports, nil
 		}
 		return match, SourceSymbols, nil

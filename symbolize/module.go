@@ -67,8 +67,8 @@ func (j *moduleJob) resolveIn(file *elffile.File, m *Module, f finder) error {
 	img, err := openImage(file, f)
 	defer img.close()
 	m.Debug, m.HasDebug, m.HasSymbols = img.debugPath(), img.dwarf != nil, img.symbols.Len() > 0
-	if err == nil {
-		err = img.name(located)
+	if fault := img.name(located); err == nil {
+		err = fault
 	}
 	if err != nil {
 		m.Err = err
