@@ -3,7 +3,6 @@ package symbolize
 import (
 	"cmp"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf"
@@ -15,18 +14,17 @@ type image struct {
 	file    *elffile.File
 	debug   *elffile.File // separate debug file, or nil
 	alt     *elffile.File // dwz's supplementary file, or nil
-	split   []*elffile.File
+	split   splitUnits
 	symbols *elffile.SymbolTable
 	stubs   *elffile.SymbolTable // PLT stubs; nil until an address of one is asked for
 	dwarf   *dwarf.Data
 	finder  finder
-	dwo     map[uint64]*dwarf.Data
 }
 
 // openImage finds what can name the file's addresses. The image is usable, and must be closed, even if an error
 // is returned: damage to one part costs the names that this part has.
 func openImage(file *elffile.File, f finder) (*image, error) {
-	img := &image{file: file, symbols: &elffile.SymbolTable{}, finder: f, dwo: map[uint64]*dwarf.Data{}}
+	img := &image{file: file, symbols: &elffile.SymbolTable{}, finder: f}
 	info := file
 	if !hasDebug(file) {
 		if img.debug = f.debugFile(file); img.debug != nil {
@@ -55,7 +53,7 @@ func (img *image) openDWARF(info *elffile.File) (*dwarf.Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := dwarf.Options{Split: img.splitUnit(info)}
+	o := dwarf.Options{Split: img.splitUnit}
 	if img.alt = img.finder.altFile(info); img.alt != nil {
 		alt, err := debugSections(img.alt, "")
 		if err != nil {
@@ -83,36 +81,6 @@ func debugSections(f *elffile.File, suffix string) (s dwarf.Sections, err error)
 	return s, nil
 }
 
-// splitUnit returns a function that opens the .dwo file of a skeleton unit, each once.
-func (img *image) splitUnit(info *elffile.File) func(string, string, uint64) *dwarf.Data {
-	return func(name, compDir string, id uint64) *dwarf.Data {
-		if d, ok := img.dwo[id]; ok {
-			return d
-		}
-		img.dwo[id] = img.openSplit(info, name, compDir)
-		return img.dwo[id]
-	}
-}
-
-func (img *image) openSplit(info *elffile.File, name, compDir string) *dwarf.Data {
-	candidates := []string{name, filepath.Join(filepath.Dir(info.Path), filepath.Base(name))}
-	if !filepath.IsAbs(name) {
-		candidates[0] = filepath.Join(compDir, name)
-	}
-	candidates[0] = filepath.Join(img.finder.o.Sysroot, candidates[0])
-	for _, c := range candidates {
-		f, err := elffile.Open(c)
-		if err != nil {
-			continue
-		}
-		img.split = append(img.split, f)
-		if s, err := debugSections(f, ".dwo"); err == nil && len(s.Info) > 0 {
-			return dwarf.New(s, dwarf.Options{})
-		}
-	}
-	return nil
-}
-
 func (img *image) debugPath() string {
 	if img.debug == nil {
 		return ""
@@ -122,7 +90,7 @@ func (img *image) debugPath() string {
 
 // close releases all files but the module's own.
 func (img *image) close() {
-	for _, f := range append([]*elffile.File{img.debug, img.alt}, img.split...) {
+	for _, f := range append([]*elffile.File{img.debug, img.alt}, img.split.files...) {
 		if f != nil {
 			f.Close()
 		}
@@ -163,7 +131,7 @@ func (img *image) nameByDWARF(located []*Location) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", cmp.Or(img.debugPath(), img.file.Path), err)
 	}
-	return nil
+	return img.split.err
 }
 
 func convertFrames(frames []dwarf.Frame) []Frame {
