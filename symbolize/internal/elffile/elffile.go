@@ -104,6 +104,26 @@ func (f *File) At(vaddr, n uint64) []byte {
 	return nil
 }
 
+// Emptied says that the file's code was taken out, and with it where in the file it was: objcopy --only-keep-debug
+// leaves p_vaddr and p_memsz of a segment, but not p_offset and p_filesz. (eu-strip keeps all.)
+func (f *File) Emptied() bool {
+	code := false
+	for _, s := range f.sections {
+		if s.Flags&elf.SHF_EXECINSTR != 0 && s.Size > 0 {
+			if s.Type != elf.SHT_NOBITS {
+				return false
+			}
+			code = true
+		}
+	}
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 && p.Filesz == p.Memsz {
+			return false
+		}
+	}
+	return code
+}
+
 // Has says whether a section with content exists.
 func (f *File) Has(name string) bool {
 	s := f.section(name)
