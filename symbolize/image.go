@@ -72,7 +72,7 @@ func debugSections(f *elffile.File, suffix string) (s dwarf.Sections, err error)
 	}{
 		{".debug_info", &s.Info}, {".debug_abbrev", &s.Abbrev}, {".debug_line", &s.Line}, {".debug_str", &s.Str},
 		{".debug_line_str", &s.LineStr}, {".debug_str_offsets", &s.StrOffsets}, {".debug_addr", &s.Addr},
-		{".debug_ranges", &s.Ranges}, {".debug_rnglists", &s.RngLists},
+		{".debug_ranges", &s.Ranges}, {".debug_rnglists", &s.RngLists}, {".debug_aranges", &s.Aranges},
 	} {
 		if *part.to, err = f.Section(part.name + suffix); err != nil {
 			return dwarf.Sections{}, err

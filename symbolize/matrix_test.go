@@ -33,7 +33,8 @@ func builds() []build {
 		}
 		out = append(out, specials(compiler)...)
 	}
-	return out
+	// clang's units do not say which addresses they hold then, and llvm-symbolizer does not find them.
+	return append(out, build{"g++-dwarf2-strict", "g++", []string{"-O2", "-gdwarf-2", "-gstrict-dwarf"}, nil, true})
 }
 
 // wrongPerMille is how many names the demangler may get wrong: 99.9 % are right, but of clang's spelling of

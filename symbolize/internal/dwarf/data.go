@@ -38,6 +38,9 @@ func New(sec Sections, o Options) *Data {
 	if err := d.parseUnits(); err != nil {
 		d.Faults = append(d.Faults, err)
 	}
+	if err := d.readAranges(); err != nil {
+		d.Faults = append(d.Faults, err)
+	}
 	if d.budget.ranges < 0 {
 		d.Faults = append(d.Faults, errSharedRanges)
 	}

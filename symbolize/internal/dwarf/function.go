@@ -51,6 +51,8 @@ type walker struct {
 	// make up most of a unit and rarely hold code (local classes, lambdas).
 	thorough bool
 	found    []*function
+	// adopted are functions of strict DWARF 2 by the offset of their entries, see stray.
+	adopted map[uint64]*function
 }
 
 // functionTable is what is known of sorted addresses in one unit.
@@ -63,9 +65,9 @@ type functionTable struct {
 // functions finds the functions of a unit that hold some of the sorted
 // addresses.
 func (u *unit) functions(addrs []uint64) (*functionTable, error) {
-	w := walker{u: u, claims: newClaims(addrs)}
+	w := walker{u: u, claims: newClaims(addrs), thorough: u.hasStrays()}
 	err := w.walk()
-	if err == nil && w.claims.left > 0 {
+	if err == nil && w.claims.left > 0 && !w.thorough {
 		w = walker{u: u, claims: newClaims(addrs), thorough: true}
 		err = w.walk()
 	}
@@ -77,6 +79,9 @@ func (u *unit) functions(addrs []uint64) (*functionTable, error) {
 
 // table finds the innermost inlined call at each address.
 func (w *walker) table() *functionTable {
+	if w.u.hasStrays() {
+		w.claimStrays()
+	}
 	t := &functionTable{found: w.found, owner: w.claims.owner, inline: make([]int32, len(w.claims.owner))}
 	held := make([][]int32, len(w.found)) // by function: its addresses
 	for i, fn := range t.owner {
@@ -125,6 +130,7 @@ func (t *functionTable) at(i int) (fn *function, chain []*inline) {
 type scope struct {
 	fn     *function // the function that the children belong to, or nil
 	inline int32     // the inlined call that they belong to, in fn.inlines, or outermost
+	stray  uint64    // offset of the function that they belong to if fn is nil, 0 for none
 }
 
 // maxDepth bounds the nesting of entries.
@@ -175,7 +181,7 @@ func (w *walker) entry(c *cursor, a *abbrev, top scope, start uint64) (scope, bo
 	case tagSubprogram:
 		return w.subprogram(c, a, start)
 	case tagInlined:
-		if top.fn != nil {
+		if top.fn != nil || top.stray != 0 {
 			return w.inlined(c, a, top, start)
 		}
 	}
@@ -248,7 +254,7 @@ func (w *walker) subprogram(c *cursor, a *abbrev, start uint64) (scope, bool) {
 	}
 	ranges := w.u.rangesOf(&e)
 	if !containsAny(ranges, w.claims.addrs) {
-		return scope{}, !w.passOver(c, a, &e)
+		return scope{stray: w.stray(start)}, !w.passOver(c, a, &e)
 	}
 	fn := &function{name: w.u.nameOf(&e, start, 0)}
 	w.claims.claim(ranges, int32(len(w.found)))
@@ -263,8 +269,16 @@ func (w *walker) inlined(c *cursor, a *abbrev, top scope, start uint64) (scope, 
 		return scope{}, false
 	}
 	ranges := w.u.rangesOf(&e)
-	if !containsAny(ranges, w.claims.addrs) {
+	// One without ranges may hold others that have some: DWARF 2 cannot describe calls in several pieces, and
+	// gcc -gstrict-dwarf leaves out what it cannot describe.
+	if len(ranges) > 0 && !containsAny(ranges, w.claims.addrs) {
 		return top, !w.passOver(c, a, &e)
+	}
+	if top.fn == nil {
+		if len(ranges) == 0 {
+			return top, true
+		}
+		top = scope{fn: w.adopt(top.stray), inline: outermost}
 	}
 	inner := scope{fn: top.fn, inline: int32(len(top.fn.inlines))}
 	top.fn.inlines = append(top.fn.inlines, inline{
@@ -272,6 +286,52 @@ func (w *walker) inlined(c *cursor, a *abbrev, top scope, start uint64) (scope, 
 		callFile: e.callFile.u, callLine: e.callLine.u, callColumn: e.callColumn.u,
 	})
 	return inner, true
+}
+
+// hasStrays says that inlined calls may lie where their function does not. Without range lists (before DWARF 3) gcc
+// -gstrict-dwarf gives a function that has a cold part the addresses of its other part only, while
+// calls inlined into the cold part have theirs; and a function __second_sect_of_f, without any
+// calls, covers the cold part.
+func (u *unit) hasStrays() bool { return u.version < 3 }
+
+// stray tells the children of a function that holds no wanted address where it is.
+func (w *walker) stray(start uint64) uint64 {
+	if w.u.hasStrays() {
+		return start
+	}
+	return 0
+}
+
+// claimStrays gives the addresses of inlined calls to the functions that they were inlined into.
+func (w *walker) claimStrays() {
+	strays := newClaims(w.claims.addrs)
+	for i, fn := range w.found {
+		for _, in := range fn.inlines {
+			strays.claim(in.ranges, int32(i))
+		}
+	}
+	for i, fn := range strays.owner {
+		if fn != unclaimed {
+			w.claims.owner[i] = fn
+		}
+	}
+}
+
+// adopt is the function that a stray inlined call belongs to.
+func (w *walker) adopt(start uint64) *function {
+	if fn, ok := w.adopted[start]; ok {
+		return fn
+	}
+	fn := &function{}
+	if e, ok := w.u.entryAt(start); ok {
+		fn.name = w.u.nameOf(&e, start, 0)
+	}
+	if w.adopted == nil {
+		w.adopted = map[uint64]*function{}
+	}
+	w.adopted[start] = fn
+	w.found = append(w.found, fn)
+	return fn
 }
 
 // passOver moves behind the children of an entry that holds no wanted address, unless the walk is thorough or

@@ -72,6 +72,19 @@ func TestInlinedSiblingsThatOverlap(t *testing.T) {
 	require.Equal(t, []string{"second", "f"}, names(got[125]))
 }
 
+// TestInlinedCallsWithoutRanges: middle has none, for it is in pieces and DWARF 2 cannot say so; inner, inlined into it, has.
+func TestInlinedCallsWithoutRanges(t *testing.T) {
+	b := bytesOf{}.unit(100, 200)
+	inner := b.at()
+	b = b.abstract("inner", 1)
+	middle := b.at()
+	b = b.abstract("middle", 2)
+	b = b.function("outer", 100, 100).inlined(middle, 0, 0, 7).inlined(inner, 120, 10, 8).end().end().end().end()
+	got := lookupInfo(t, unit4(b), 100, 200)
+	require.Equal(t, []string{"outer"}, names(got[119]))
+	require.Equal(t, []string{"inner", "middle", "outer"}, names(got[120]))
+}
+
 // TestFunctionsWithinTypes: a local class without a sibling attribute to skip by.
 func TestFunctionsWithinTypes(t *testing.T) {
 	b := bytesOf{}.unit(100, 200).

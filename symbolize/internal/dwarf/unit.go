@@ -18,6 +18,7 @@ type unit struct {
 	lowPC         uint64
 	ranges        []addrRange
 	hasRanges     bool // the root entry says which addresses the unit holds
+	isRangeList   bool // with a list
 
 	strOffsetsBase, addrBase, rnglistsBase, rangesBase uint64
 	hasStrOffsets                                      bool
@@ -147,7 +148,8 @@ func (u *unit) parseRoot() error {
 	u.lineOff, u.hasLine = e.stmtList.u, e.stmtList.form != 0
 	u.lowPC, _ = u.addr(e.lowPC)
 	u.ranges = u.rangesOf(&e)
-	u.hasRanges = e.ranges.form != 0 || e.highPC.form != 0
+	u.isRangeList = e.ranges.form != 0
+	u.hasRanges = u.isRangeList || e.highPC.form != 0
 	return nil
 }
 
