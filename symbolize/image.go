@@ -123,6 +123,9 @@ func (img *image) nameByDWARF(located []*Location) error {
 		byCall[call] = append(byCall[call], l)
 	}
 	err := img.dwarf.Lookup(calls, func(call uint64, frames []dwarf.Frame) {
+		if !img.finder.o.exact {
+			img.qualify(call, frames)
+		}
 		for _, l := range byCall[call] {
 			l.Frames = convertFrames(frames)
 			l.Source = SourceDWARF
@@ -132,6 +135,23 @@ func (img *image) nameByDWARF(located []*Location) error {
 		return fmt.Errorf("%s: %w", cmp.Or(img.debugPath(), img.file.Path), err)
 	}
 	return img.split.err
+}
+
+// qualify completes the names of functions for which neither debug information nor the symbol table has a linkage
+// name, static templates inlined somewhere for one. llvm-symbolizer prints them without their namespaces.
+func (img *image) qualify(call uint64, frames []dwarf.Frame) {
+	for i := range frames {
+		f := &frames[i]
+		if f.Linkage != "" {
+			continue
+		}
+		if !f.Inlined {
+			if _, ok := img.symbols.Find(call, ""); ok {
+				continue
+			}
+		}
+		f.Name = f.QualifiedName()
+	}
 }
 
 func convertFrames(frames []dwarf.Frame) []Frame {

@@ -28,6 +28,9 @@ type funcName struct {
 	name    string // DW_AT_name: unqualified
 	linkage string // DW_AT_linkage_name: mangled
 	line    uint64 // DW_AT_decl_line
+	// home and off are the entry that has the name.
+	home *unit
+	off  uint64
 }
 
 // containsAny says whether one of the sorted addresses lies in the ranges.
@@ -350,10 +353,15 @@ func (u *unit) nameOf(e *entry, off uint64, depth int) funcName {
 		return known
 	}
 	n := funcName{name: u.str(e.name), linkage: u.str(e.linkage), line: e.declLine.u}
+	if n.name != "" {
+		n.home, n.off = u, off
+	}
 	for _, ref := range []value{e.origin, e.spec} {
 		if (n.linkage == "" || n.name == "" || n.line == 0) && ref.form != 0 && depth < maxRefs {
 			further := u.nameAt(ref, depth+1)
-			n.name = cmp.Or(n.name, further.name)
+			if n.name == "" {
+				n.name, n.home, n.off = further.name, further.home, further.off
+			}
 			n.linkage = cmp.Or(n.linkage, further.linkage)
 			n.line = cmp.Or(n.line, further.line)
 		}

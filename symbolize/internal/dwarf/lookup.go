@@ -13,6 +13,9 @@ type Frame struct {
 	// StartLine is where the function is declared.
 	StartLine int
 	Inlined   bool
+
+	home *unit // that of the entry with the name, for QualifiedName
+	off  uint64
 }
 
 // Lookup calls found for each of the sorted, unique addresses that a function
@@ -139,6 +142,7 @@ func position(lines *lineTable, r row) Frame {
 
 func (f Frame) named(n funcName, inlined bool) Frame {
 	f.Name, f.Linkage, f.StartLine, f.Inlined = n.name, n.linkage, clampInt(n.line), inlined
+	f.home, f.off = n.home, n.off
 	return f
 }
 
