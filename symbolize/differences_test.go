@@ -73,13 +73,6 @@ var explanations = []explanation{
 		},
 	},
 	{
-		"llvm: relative directory joined twice",
-		"where the compilation directory is relative and the table's first directory repeats it, llvm 14 prints ./malloc/./malloc/malloc.c",
-		func(d difference) bool {
-			return d.llvm.name == d.ours.name && d.samePlace()
-		},
-	},
-	{
 		"llvm: neighbour of a PLT stub",
 		"llvm 14 knows no PLT stubs: it prints the function before them, or nothing; objdump agrees with us",
 		func(d difference) bool {
@@ -91,7 +84,7 @@ var explanations = []explanation{
 		"llvm 14 takes the symbols of the stripped file, we those of its debug file: with clone suffixes, versions and static functions",
 		func(d difference) bool {
 			noPlace := d.llvm.file == "??" && d.ours.line == 0 // but for the symbol's file
-			return d.separate != nil && d.sameSymbol() && (d.samePlace() || noPlace)
+			return d.separate != nil && d.sameSymbol() && (d.llvm.position() == d.ours.position() || noPlace)
 		},
 	},
 	{
@@ -125,24 +118,6 @@ func (d difference) refereeAgrees() bool {
 
 // unspaced evens out how templates are closed.
 func unspaced(name string) string { return strings.ReplaceAll(name, "> >", ">>") }
-
-// doubledFile is our file with its directory twice: ./malloc/./malloc/malloc.c for ./malloc/malloc.c.
-func (d difference) doubledFile() string {
-	dir, rest, ok := strings.Cut(strings.TrimPrefix(d.ours.file, "./"), "/")
-	if !ok || !strings.HasPrefix(d.ours.file, "./") {
-		return ""
-	}
-	return "./" + dir + "/./" + dir + "/" + rest
-}
-
-// samePlace says that the positions are equal but for how llvm joins directories.
-func (d difference) samePlace() bool {
-	file := d.llvm.file
-	if file == d.doubledFile() {
-		file = d.ours.file
-	}
-	return file == d.ours.file && d.ours.line == d.llvm.line && d.ours.column == d.llvm.column
-}
 
 // agreement counts what a comparison found.
 type agreement struct {

@@ -53,7 +53,7 @@ func (img *image) openDWARF(info *elffile.File) (*dwarf.Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := dwarf.Options{Split: img.splitUnit}
+	o := dwarf.Options{Split: img.splitUnit, RepeatDir: img.finder.o.exact}
 	if img.alt = img.finder.altFile(info); img.alt != nil {
 		alt, err := debugSections(img.alt, "")
 		if err != nil {

@@ -10,6 +10,7 @@ type Data struct {
 	sec     Sections
 	alt     *Data // dwz's supplementary file, or nil
 	split   func(dwoName, compDir string, id uint64) *Data
+	repeat  bool // see Options.RepeatDir
 	units   []*unit
 	abbrevs map[abbrevKey]*abbrevTable
 	names   map[uint64]funcName // by offset in .debug_info
@@ -27,12 +28,15 @@ type Options struct {
 	Alt *Data
 	// Split finds the split unit of a skeleton unit, or returns nil.
 	Split func(dwoName, compDir string, id uint64) *Data
+	// RepeatDir joins a relative compilation directory to the line table's directory 0, although the latter repeats
+	// it (DWARF 5 section 6.2.4): ./stdlib/./stdlib/abort.c, as llvm-symbolizer and both addr2lines print it.
+	RepeatDir bool
 }
 
 // New reads the unit headers. Faulty units are reported in Data.Faults; what precedes
 // the first broken header is used.
 func New(sec Sections, o Options) *Data {
-	d := &Data{sec: sec, alt: o.Alt, split: o.Split, abbrevs: map[abbrevKey]*abbrevTable{}, names: map[uint64]funcName{}}
+	d := &Data{sec: sec, alt: o.Alt, split: o.Split, repeat: o.RepeatDir, abbrevs: map[abbrevKey]*abbrevTable{}, names: map[uint64]funcName{}}
 	d.renewBudget()
 	d.budget.abbrevs = budgetFloor + budgetTimes*len(sec.Abbrev)
 	if err := d.parseUnits(); err != nil {
