@@ -3,6 +3,7 @@ package symbolize
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 
 	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf"
@@ -72,8 +73,11 @@ func (s *splitUnits) packaged(id uint64) *dwarf.Data {
 // openPackage opens a .dwp file, if there is one.
 func (s *splitUnits) openPackage(path string) error {
 	file, err := elffile.Open(path)
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil // most binaries have none
+	}
+	if err != nil {
+		return err
 	}
 	s.files = append(s.files, file)
 	index, err := file.Section(dwarf.IndexSection)

@@ -187,17 +187,13 @@ int use(void) { foo(1); baz(); qux(); return bar(); }
 `), 0o600))
 	need(t, "ld.lld")
 	run(t, dir, "clang", "--target=aarch64-linux-gnu", "-O1", "-fPIC", "-c", "-o", object, source)
-	for name, flags := range map[string][]string{"plain": nil, "bti": {"-z", "force-bti"}, "pac": {"-z", "pac-plt"}, "executable": {"--unresolved-symbols=ignore-all", "-pie", "--export-dynamic"}} {
+	for name, flags := range map[string][]string{
+		"plain": {"-shared"}, "bti": {"-shared", "-z", "force-bti"}, "pac": {"-shared", "-z", "pac-plt"},
+		"executable": {"--unresolved-symbols=ignore-all", "-pie", "--export-dynamic"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(dir, name)
-			args := append([]string{"-o", path, object}, flags...)
-			if name != "executable" {
-				args = append(args, "-shared")
-			}
-			run(t, dir, "ld.lld", args...)
-			if name == "executable" {
-				args = append(args, "-no-dynamic-linker")
-			}
+			run(t, dir, "ld.lld", append([]string{"-o", path, object}, flags...)...)
 			require.GreaterOrEqual(t, requireStubs(t, "llvm-objdump", path), 64)
 		})
 	}
