@@ -89,8 +89,8 @@ var explanations = []explanation{
 	},
 	{
 		upstream,
-		"NOT right: github.com/ianlancetaylor/demangle counts a substitution too many behind clang's sr<source-name>I…E, and " +
-			"takes packs of an inner template for those of the outer one (V8's StringShape); c++filt agrees with llvm, or gives up",
+		"NOT right: github.com/ianlancetaylor/demangle (2026-07-24) counts each <source-name> I…E of clang's `sr <simple-id>+ E` as a " +
+			"substitution, which it is not: back references beyond, S<n>_, are one off (Xsr3std24__is_bitwise_relocatableIT_EE5value). It also takes packs of an inner template for those of the outer one (V8's StringShape); c++filt agrees with llvm, or gives up",
 		func(d difference) bool {
 			agree := flat.Replace(d.llvm.name) == flat.Replace(d.cxxfilt) || d.cxxfilt == d.linkage
 			return d.ours.position() == d.llvm.position() && agree && isMangled(d.linkage)
