@@ -117,7 +117,7 @@ func TestFoldedStacksRunFromTheRoot(t *testing.T) {
 	s, c := open(t, "leaky", "leaky/sysroot")
 	all := samplesOf(t, s, c)
 	out := text(t, c.Folded(all[23], convert.InuseSpace))
-	require.Contains(t, out, "leaky::Server::serve_http;leaky::Session::handle;remember<leaky::Request> ")
+	require.Contains(t, out, "leaky::Server::serve_http;leaky::Session::handle;leaky::remember<leaky::Request> ")
 }
 
 func TestJSONHoldsWhatPprofHolds(t *testing.T) {

@@ -64,7 +64,7 @@ func TestTheTwoLeaksComeFirstAndNothingElseIsCalledOne(t *testing.T) {
 	for _, name := range []string{"leaky", "leaky-jemalloc"} {
 		j := fixture(t, name, "leaky/sysroot", diff.GrowthOptions{})
 		require.Equal(t, diff.VerdictLeak, j.Verdict)
-		require.Equal(t, []string{"remember<leaky::Request>", "plugin::Tracker::record"}, j.leaks(), name)
+		require.Equal(t, []string{"leaky::remember<leaky::Request>", "plugin::Tracker::record"}, j.leaks(), name)
 		for i, s := range j.Sites {
 			require.Equal(t, i < 2, s.Label.IsLeak(), "leaks are ranked first")
 		}

@@ -50,6 +50,9 @@ func demangleName(linkage string, mode Demangle) string {
 	if mode == DemangleNone || len(linkage) > maxMangled {
 		return linkage
 	}
+	if function, ok := strings.CutSuffix(linkage, stubSuffix); ok && function != "" {
+		return demangleName(function, mode) + stubSuffix
+	}
 	if mode == DemangleSimple {
 		linkage = cmp.Or(decorations.ReplaceAllString(linkage, ""), linkage)
 	}
@@ -73,6 +76,9 @@ func demangleName(linkage string, mode Demangle) string {
 	}
 	return name
 }
+
+// stubSuffix stands behind the names of PLT stubs.
+const stubSuffix = "@plt"
 
 // decorations are what compilers and linkers add behind a name: clone suffixes (.isra.0, .cold, Go's .abi0) and
 // symbol versions (@@GLIBC_2.34).

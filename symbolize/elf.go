@@ -34,8 +34,8 @@ func ELF(path string, addrs []uint64, o Options) ([]Location, error) {
 func nameFile(file *elffile.File, located []*Location, o Options) error {
 	img, err := openImage(file, finder{o})
 	defer img.close()
-	if err == nil {
-		err = img.name(located)
+	if fault := img.name(located); err == nil {
+		err = fault
 	}
 	noteUnnamed(located, img, err)
 	return err

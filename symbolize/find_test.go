@@ -1,6 +1,7 @@
 package symbolize
 
 import (
+	"debug/elf"
 	"os"
 	"path/filepath"
 	"testing"
@@ -105,18 +106,58 @@ func TestDebugFileOfAnotherBuild(t *testing.T) {
 	require.Zero(t, lines())
 }
 
-// TestFileByBuildID: a file that is gone is found again by the build ID that was recorded.
+// TestFileByBuildID: a file that is gone is found again by the build ID that was recorded: as a whole, or as what is left
+// for debugging, whose segments objcopy empties (their offsets in the file are lost) and eu-strip leaves as they were.
 func TestFileByBuildID(t *testing.T) {
-	mine := relinked(t, "-Wl,--build-id=0xbb11223344")
-	dir := t.TempDir()
-	require.NoError(t, os.MkdirAll(filepath.Join(dir, ".build-id/bb"), 0o700))
-	// One that keeps its segments, as eu-strip's do; objcopy --only-keep-debug empties them.
-	copyFile(t, mine, filepath.Join(dir, ".build-id/bb/11223344.debug"))
-	calls := callsOf(t, mine)[:20]
-	series := seriesOf(t, mapsOf(t, mine, "/gone/program", base), loadedAt(calls, base))
+	for name, link := range map[string][]string{"pie": nil, "no-pie": {"-no-pie"}, "lld": {"-fuse-ld=lld"}, "one segment": {"-Wl,-z,noseparate-code"}} {
+		t.Run(name, func(t *testing.T) {
+			mine := relinked(t, append(link, "-Wl,--build-id=0xbb11223344")...)
+			dir := t.TempDir()
+			require.NoError(t, os.MkdirAll(filepath.Join(dir, ".build-id/bb"), 0o700))
+			debug := filepath.Join(dir, ".build-id/bb/11223344.debug")
+			for maker, make := range map[string]func(){
+				"whole":    func() { copyFile(t, mine, debug) },
+				"objcopy":  func() { run(t, "", "objcopy", "--only-keep-debug", mine, debug) },
+				"eu-strip": func() { run(t, "", "eu-strip", "-o", filepath.Join(t.TempDir(), "stripped"), "-f", debug, mine) },
+			} {
+				require.NoError(t, os.RemoveAll(debug))
+				make()
+				requireCallsFound(t, mine, dir, maker)
+			}
+		})
+	}
+}
+
+// requireCallsFound resolves the calls of a file that is gone with what a debug directory has.
+func requireCallsFound(t *testing.T, mine, dir, maker string) {
+	t.Helper()
+	calls := callsOf(t, mine)
+	load := uint64(0)
+	if f, err := elf.Open(mine); err == nil {
+		if f.Type == elf.ET_DYN {
+			load = base
+		}
+		require.NoError(t, f.Close())
+	}
+	series := seriesOf(t, mapsOf(t, mine, "/gone/program", load), loadedAt(calls, load))
 	series.BuildIDs = map[string]string{"/gone/program": "bb11223344"}
+	s := resolve(t, series, Options{DebugDirs: []string{dir}, Demangle: DemangleLLVM})
+	for i, id := range s.Stack(0) {
+		l := s.Locations[id]
+		require.Equal(t, calls[i].returns, l.Offset, maker)
+		require.True(t, l.Named(), "%s: %v %v", maker, l.Reason, s.Modules[0].Err)
+		require.True(t, s.Modules[0].HasDebug)
+	}
+}
+
+// TestEmptiedFileThatFitsNowhere: without the offsets, a mapping that is not as long as the segment says nothing.
+func TestEmptiedFileThatFitsNowhere(t *testing.T) {
+	mine := relinked(t, "-Wl,--build-id=0xcc11223344")
+	dir := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, ".build-id/cc"), 0o700))
+	run(t, "", "objcopy", "--only-keep-debug", mine, filepath.Join(dir, ".build-id/cc/11223344.debug"))
+	series := seriesOf(t, []string{"555555556000-555555557000 r-xp 00001000 fe:01 1234 /gone/program"}, []uint64{0x555555556100})
+	series.BuildIDs = map[string]string{"/gone/program": "cc11223344"}
 	s := resolve(t, series, Options{DebugDirs: []string{dir}})
-	l := s.Locations[s.Stack(0)[10]]
-	require.Equal(t, calls[10].returns, l.Offset)
-	require.True(t, l.Named(), "%v %v", l.Reason, s.Modules[0].Err)
+	require.Equal(t, ReasonNoSegment, s.Locations[0].Reason)
 }

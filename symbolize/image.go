@@ -3,7 +3,6 @@ package symbolize
 import (
 	"cmp"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf"
@@ -15,16 +14,17 @@ type image struct {
 	file    *elffile.File
 	debug   *elffile.File // separate debug file, or nil
 	alt     *elffile.File // dwz's supplementary file, or nil
-	split   []*elffile.File
+	split   splitUnits
 	symbols *elffile.SymbolTable
+	stubs   *elffile.SymbolTable // PLT stubs; nil until an address of one is asked for
 	dwarf   *dwarf.Data
 	finder  finder
-	dwo     map[uint64]*dwarf.Data
 }
 
-// openImage finds what can name the file's addresses. The image is usable, and must be closed, even if an error is returned.
+// openImage finds what can name the file's addresses. The image is usable, and must be closed, even if an error
+// is returned: damage to one part costs the names that this part has.
 func openImage(file *elffile.File, f finder) (*image, error) {
-	img := &image{file: file, symbols: &elffile.SymbolTable{}, finder: f, dwo: map[uint64]*dwarf.Data{}}
+	img := &image{file: file, symbols: &elffile.SymbolTable{}, finder: f}
 	info := file
 	if !hasDebug(file) {
 		if img.debug = f.debugFile(file); img.debug != nil {
@@ -35,13 +35,13 @@ func openImage(file *elffile.File, f finder) (*image, error) {
 	if !file.Has(".symtab") && img.debug != nil && img.debug.Has(".symtab") {
 		table = img.debug
 	}
-	symbols, err := table.Symbols()
-	if err != nil {
-		return img, err
-	}
-	img.symbols = symbols
+	var err error
+	img.symbols, err = table.Symbols()
 	if hasDebug(info) {
-		img.dwarf, err = img.openDWARF(info)
+		var fault error
+		if img.dwarf, fault = img.openDWARF(info); err == nil {
+			err = fault
+		}
 	}
 	return img, err
 }
@@ -53,7 +53,7 @@ func (img *image) openDWARF(info *elffile.File) (*dwarf.Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := dwarf.Options{Split: img.splitUnit(info)}
+	o := dwarf.Options{Split: img.splitUnit, RepeatDir: img.finder.o.exact}
 	if img.alt = img.finder.altFile(info); img.alt != nil {
 		alt, err := debugSections(img.alt, "")
 		if err != nil {
@@ -72,43 +72,13 @@ func debugSections(f *elffile.File, suffix string) (s dwarf.Sections, err error)
 	}{
 		{".debug_info", &s.Info}, {".debug_abbrev", &s.Abbrev}, {".debug_line", &s.Line}, {".debug_str", &s.Str},
 		{".debug_line_str", &s.LineStr}, {".debug_str_offsets", &s.StrOffsets}, {".debug_addr", &s.Addr},
-		{".debug_ranges", &s.Ranges}, {".debug_rnglists", &s.RngLists},
+		{".debug_ranges", &s.Ranges}, {".debug_rnglists", &s.RngLists}, {".debug_aranges", &s.Aranges},
 	} {
 		if *part.to, err = f.Section(part.name + suffix); err != nil {
 			return dwarf.Sections{}, err
 		}
 	}
 	return s, nil
-}
-
-// splitUnit returns a function that opens the .dwo file of a skeleton unit, each once.
-func (img *image) splitUnit(info *elffile.File) func(string, string, uint64) *dwarf.Data {
-	return func(name, compDir string, id uint64) *dwarf.Data {
-		if d, ok := img.dwo[id]; ok {
-			return d
-		}
-		img.dwo[id] = img.openSplit(info, name, compDir)
-		return img.dwo[id]
-	}
-}
-
-func (img *image) openSplit(info *elffile.File, name, compDir string) *dwarf.Data {
-	candidates := []string{name, filepath.Join(filepath.Dir(info.Path), filepath.Base(name))}
-	if !filepath.IsAbs(name) {
-		candidates[0] = filepath.Join(compDir, name)
-	}
-	candidates[0] = filepath.Join(img.finder.o.Sysroot, candidates[0])
-	for _, c := range candidates {
-		f, err := elffile.Open(c)
-		if err != nil {
-			continue
-		}
-		img.split = append(img.split, f)
-		if s, err := debugSections(f, ".dwo"); err == nil && len(s.Info) > 0 {
-			return dwarf.New(s, dwarf.Options{})
-		}
-	}
-	return nil
 }
 
 func (img *image) debugPath() string {
@@ -120,7 +90,7 @@ func (img *image) debugPath() string {
 
 // close releases all files but the module's own.
 func (img *image) close() {
-	for _, f := range append([]*elffile.File{img.debug, img.alt}, img.split...) {
+	for _, f := range append([]*elffile.File{img.debug, img.alt}, img.split.files...) {
 		if f != nil {
 			f.Close()
 		}
@@ -135,7 +105,9 @@ func (img *image) name(located []*Location) error {
 		err = img.nameByDWARF(located)
 	}
 	for _, l := range located {
-		img.nameBySymbol(l)
+		if fault := img.nameBySymbol(l); err == nil {
+			err = fault
+		}
 	}
 	return err
 }
@@ -151,6 +123,9 @@ func (img *image) nameByDWARF(located []*Location) error {
 		byCall[call] = append(byCall[call], l)
 	}
 	err := img.dwarf.Lookup(calls, func(call uint64, frames []dwarf.Frame) {
+		if !img.finder.o.exact {
+			img.qualify(call, frames)
+		}
 		for _, l := range byCall[call] {
 			l.Frames = convertFrames(frames)
 			l.Source = SourceDWARF
@@ -159,7 +134,24 @@ func (img *image) nameByDWARF(located []*Location) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", cmp.Or(img.debugPath(), img.file.Path), err)
 	}
-	return nil
+	return img.split.err
+}
+
+// qualify completes the names of functions for which neither debug information nor the symbol table has a linkage
+// name, static templates inlined somewhere for one. llvm-symbolizer prints them without their namespaces.
+func (img *image) qualify(call uint64, frames []dwarf.Frame) {
+	for i := range frames {
+		f := &frames[i]
+		if f.Linkage != "" {
+			continue
+		}
+		if !f.Inlined {
+			if _, ok := img.symbols.Find(call, ""); ok {
+				continue
+			}
+		}
+		f.Name = f.QualifiedName()
+	}
 }
 
 func convertFrames(frames []dwarf.Frame) []Frame {
@@ -177,28 +169,45 @@ func convertFrames(frames []dwarf.Frame) []Frame {
 // exact than that of debug information: it has clone suffixes (.isra.0, .cold) and the
 // alias that was linked. Where debug information knows no function at all, the symbol is
 // all there is.
-func (img *image) nameBySymbol(l *Location) {
+func (img *image) nameBySymbol(l *Location) error {
 	prefer := ""
 	if n := len(l.Frames); n > 0 && !img.finder.o.exact {
 		prefer = cmp.Or(l.Frames[n-1].Linkage, l.Frames[n-1].Function)
 	}
-	match, ok := img.symbols.Find(l.Offset-1, prefer)
-	if !ok || match.Name == "" {
+	match, source, err := img.find(l.Offset-1, prefer)
+	if match.Name == "" {
 		if !img.finder.o.exact {
 			l.dropNameless()
 		}
-		return
+		return err
 	}
 	if !l.Named() {
 		l.Frames = []Frame{{}}
-		l.Source = SourceSymbols
-		if img.symbols.Dynamic {
-			l.Source = SourceExports
-		}
+		l.Source = source
 	}
 	outermost := &l.Frames[len(l.Frames)-1]
 	outermost.Linkage = match.Name
 	outermost.File = cmp.Or(outermost.File, match.File)
+	return nil
+}
+
+// find returns the symbol that holds an address, else the PLT stub, which the linker made without a symbol.
+func (img *image) find(addr uint64, prefer string) (elffile.Match, Source, error) {
+	if match, ok := img.symbols.Find(addr, prefer); ok {
+		if match.Dynamic {
+			return match, SourceExports, nil
+		}
+		return match, SourceSymbols, nil
+	}
+	if !img.file.InStubs(addr) {
+		return elffile.Match{}, SourceNone, nil
+	}
+	var err error
+	if img.stubs == nil {
+		img.stubs, err = img.file.Stubs(img.symbols)
+	}
+	match, _ := img.stubs.Find(addr, "")
+	return match, SourceExports, err
 }
 
 // dropNameless removes frames that have a position but no function: assembler

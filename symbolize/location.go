@@ -62,7 +62,7 @@ type Source uint8
 const (
 	SourceNone     Source = iota
 	SourceDWARF           // debug information
-	SourceSymbols         // .symtab
+	SourceSymbols         // .symtab, also that of .gnu_debugdata
 	SourceExports         // .dynsym: only exported functions
 	SourcePerfMap         // a just-in-time compiler's map
 	SourceEmbedded        // the snapshot itself was symbolized

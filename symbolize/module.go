@@ -49,8 +49,9 @@ func (j *moduleJob) fail(m *Module, r Reason) {
 }
 
 func (j *moduleJob) resolveIn(file *elffile.File, m *Module, f finder) error {
+	emptied := file.Emptied()
 	for i, l := range j.out {
-		v, ok := elfAddress(file, j.places[i].offset)
+		v, ok := j.elfAddress(file, j.places[i], emptied)
 		if !ok {
 			l.Offset, l.Reason = j.places[i].offset, ReasonNoSegment
 			continue
@@ -67,8 +68,8 @@ func (j *moduleJob) resolveIn(file *elffile.File, m *Module, f finder) error {
 	img, err := openImage(file, f)
 	defer img.close()
 	m.Debug, m.HasDebug, m.HasSymbols = img.debugPath(), img.dwarf != nil, img.symbols.Len() > 0
-	if err == nil {
-		err = img.name(located)
+	if fault := img.name(located); err == nil {
+		err = fault
 	}
 	if err != nil {
 		m.Err = err
@@ -96,6 +97,38 @@ func noteUnnamed(located []*Location, img *image, err error) {
 		}
 		l.Near, l.NearDistance, _ = img.near(l.Offset - 1)
 	}
+}
+
+func (j *moduleJob) elfAddress(file *elffile.File, p place, emptied bool) (uint64, bool) {
+	if !emptied {
+		return elfAddress(file, p.offset)
+	}
+	m := j.mappings[p.mapping]
+	start, ok := emptiedSegment(file, m)
+	return start + uint64(p.addr-m.Start), ok
+}
+
+// emptiedSegment returns the ELF address at which a mapping begins, for a file that has lost where in it
+// its segments were: the executable segment that takes as many pages as the mapping, if there is only one. The
+// kernel and ld.so map each segment from the page that it begins in to the one that it ends in.
+func emptiedSegment(file *elffile.File, m heapfile.Mapping) (start uint64, ok bool) {
+	for _, page := range []uint64{4 << 10, 16 << 10, 64 << 10} {
+		found := 0
+		for _, p := range file.Progs {
+			if p.Type != elf.PT_LOAD || p.Flags&elf.PF_X == 0 || p.Memsz == 0 {
+				continue
+			}
+			begin := p.Vaddr &^ (page - 1)
+			if end := (p.Vaddr + p.Memsz + page - 1) &^ (page - 1); end-begin == uint64(m.Limit-m.Start) {
+				start = begin
+				found++
+			}
+		}
+		if found > 0 {
+			return start, found == 1
+		}
+	}
+	return 0, false
 }
 
 // elfAddress turns an offset in the file into an ELF virtual address.
@@ -148,6 +181,10 @@ func (j *moduleJob) checkStale(file *elffile.File, m *Module) error {
 func fitsSegment(file *elffile.File, m heapfile.Mapping) bool {
 	if m.Perm == "" {
 		return true // the brief form gives no offsets
+	}
+	if file.Emptied() {
+		_, ok := emptiedSegment(file, m)
+		return ok
 	}
 	const page = 1 << 16 // the largest that common loaders use
 	size := uint64(m.Limit - m.Start)

@@ -174,3 +174,14 @@ func symbolValue(t testing.TB, path, name string) uint64 {
 	require.Fail(t, "no symbol", "%s in %s", name, path)
 	return 0
 }
+
+// sectionOffset is where a section begins in its file.
+func sectionOffset(t testing.TB, path, name string) uint64 {
+	t.Helper()
+	f, err := elf.Open(path)
+	require.NoError(t, err)
+	defer f.Close()
+	s := f.Section(name)
+	require.NotNil(t, s, "%s has no %s", path, name)
+	return s.Offset
+}

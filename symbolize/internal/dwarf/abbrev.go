@@ -114,6 +114,10 @@ func wantedAttr(t tag, a attr) attr {
 		return wantedOfFunction(a)
 	case tagCompileUnit, tagPartialUnit, tagSkeletonUnit, tagTypeUnit:
 		return wantedOfUnit(a)
+	case tagNamespace, tagClass, tagStruct, tagUnion, tagInterface:
+		if a == attrName || a == attrSpecification {
+			return a
+		}
 	}
 	if a == attrSibling {
 		return a
@@ -138,7 +142,7 @@ func wantedOfUnit(a attr) attr {
 		return attrAddrBase
 	case attrGNUDwoName:
 		return attrDwoName
-	case attrName, attrStmtList, attrLowPC, attrHighPC, attrCompDir, attrRanges, attrStrOffsetsBase,
+	case attrName, attrLanguage, attrStmtList, attrLowPC, attrHighPC, attrCompDir, attrRanges, attrStrOffsetsBase,
 		attrAddrBase, attrRnglistsBase, attrDwoName, attrGNUDwoID, attrGNURangesBase:
 		return a
 	}

@@ -27,6 +27,7 @@ const (
 	attrStmtList       attr = 0x10
 	attrLowPC          attr = 0x11
 	attrHighPC         attr = 0x12
+	attrLanguage       attr = 0x13
 	attrCompDir        attr = 0x1b
 	attrAbstractOrigin attr = 0x31
 	attrDeclLine       attr = 0x3b

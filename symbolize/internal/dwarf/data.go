@@ -10,6 +10,7 @@ type Data struct {
 	sec     Sections
 	alt     *Data // dwz's supplementary file, or nil
 	split   func(dwoName, compDir string, id uint64) *Data
+	repeat  bool // see Options.RepeatDir
 	units   []*unit
 	abbrevs map[abbrevKey]*abbrevTable
 	names   map[uint64]funcName // by offset in .debug_info
@@ -27,15 +28,21 @@ type Options struct {
 	Alt *Data
 	// Split finds the split unit of a skeleton unit, or returns nil.
 	Split func(dwoName, compDir string, id uint64) *Data
+	// RepeatDir joins a relative compilation directory to the line table's directory 0, although the latter repeats
+	// it (DWARF 5 section 6.2.4): ./stdlib/./stdlib/abort.c, as llvm-symbolizer and both addr2lines print it.
+	RepeatDir bool
 }
 
 // New reads the unit headers. Faulty units are reported in Data.Faults; what precedes
 // the first broken header is used.
 func New(sec Sections, o Options) *Data {
-	d := &Data{sec: sec, alt: o.Alt, split: o.Split, abbrevs: map[abbrevKey]*abbrevTable{}, names: map[uint64]funcName{}}
+	d := &Data{sec: sec, alt: o.Alt, split: o.Split, repeat: o.RepeatDir, abbrevs: map[abbrevKey]*abbrevTable{}, names: map[uint64]funcName{}}
 	d.renewBudget()
 	d.budget.abbrevs = budgetFloor + budgetTimes*len(sec.Abbrev)
 	if err := d.parseUnits(); err != nil {
+		d.Faults = append(d.Faults, err)
+	}
+	if err := d.readAranges(); err != nil {
 		d.Faults = append(d.Faults, err)
 	}
 	if d.budget.ranges < 0 {
@@ -66,10 +73,15 @@ func (d *Data) unitAt(off uint64) *unit {
 	return d.units[i]
 }
 
-// rangeIndex finds the units that hold an address.
+// rangeIndex finds the unit that holds an address.
 type rangeIndex struct {
-	ranges []unitRange
-	reach  []uint64 // highest end of the ranges up to each one
+	ranges []unitRange // sorted by start
+	// highest is a binary tree over the ranges as a flat array: node i has the children 2i
+	// and 2i+1, the leaf of ranges[k] is node leaves+k, and each node is the highest end below it.
+	// With it the last range that reaches an address is found in log n steps, however
+	// far back it starts.
+	highest []uint64
+	leaves  int // a power of two
 }
 
 type unitRange struct {
@@ -83,32 +95,55 @@ func (x *rangeIndex) add(u *unit) {
 	}
 }
 
+// sort makes the index ready, after the last add.
 func (x *rangeIndex) sort() {
 	slices.SortStableFunc(x.ranges, func(a, b unitRange) int { return cmp.Compare(a.lo, b.lo) })
-	x.reach = make([]uint64, len(x.ranges))
-	var reach uint64
+	for x.leaves = 1; x.leaves < len(x.ranges); {
+		x.leaves *= 2
+	}
+	x.highest = make([]uint64, 2*x.leaves)
 	for i, r := range x.ranges {
-		reach = max(reach, r.hi)
-		x.reach[i] = reach
+		x.highest[x.leaves+i] = r.hi
+	}
+	for i := x.leaves - 1; i > 0; i-- {
+		x.highest[i] = max(x.highest[2*i], x.highest[2*i+1])
 	}
 }
 
-// maxCandidates bounds the units tried for one address in crafted files.
-const maxCandidates = 16
-
-// find returns the units that hold an address, the one that starts closest first.
-func (x *rangeIndex) find(a uint64) []*unit {
+// find returns the unit that holds an address, nil for none. Of several it is the one whose range
+// starts closest.
+func (x *rangeIndex) find(a uint64) *unit {
 	end, _ := slices.BinarySearchFunc(x.ranges, a, func(r unitRange, a uint64) int {
 		if r.lo <= a {
 			return -1
 		}
 		return 1
 	})
-	var out []*unit
-	for i := end - 1; i >= 0 && x.reach[i] > a && len(out) < maxCandidates; i-- {
-		if x.ranges[i].hi > a && !slices.Contains(out, x.ranges[i].unit) {
-			out = append(out, x.ranges[i].unit)
+	if end == 0 {
+		return nil
+	}
+	if i := x.lastAbove(end-1, a); i >= 0 {
+		return x.ranges[i].unit
+	}
+	return nil
+}
+
+// lastAbove is the last range up to an index that ends above an address, -1 for none.
+func (x *rangeIndex) lastAbove(i int, a uint64) int {
+	node := x.leaves + i
+	for x.highest[node] <= a {
+		for node%2 == 0 { // a left child: all before it lies below an ancestor's left sibling
+			node /= 2
+		}
+		if node == 1 {
+			return -1
+		}
+		node--
+	}
+	for node < x.leaves {
+		if node *= 2; x.highest[node+1] > a {
+			node++
 		}
 	}
-	return out
+	return node - x.leaves
 }

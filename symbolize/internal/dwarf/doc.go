@@ -16,7 +16,7 @@ import "fmt"
 // Sections are the bytes of an ELF file's debug sections, decompressed. Missing ones
 // are nil.
 type Sections struct {
-	Info, Abbrev, Line, Str, LineStr, StrOffsets, Addr, Ranges, RngLists []byte
+	Info, Abbrev, Line, Str, LineStr, StrOffsets, Addr, Ranges, RngLists, Aranges []byte
 }
 
 // FormatError is a place that does not hold what DWARF says it should.

@@ -7,33 +7,30 @@ import (
 
 // function is a subprogram that holds addresses that were asked for.
 type function struct {
-	ranges  []addrRange
 	name    funcName
 	inlines []inline // in the order of the entries: a caller precedes what is inlined into it
 }
 
 // inline is an inlined call within a function.
 type inline struct {
-	depth                          int
+	// parent is the call that this one was inlined into, or outermost: the function itself.
+	parent                         int32
 	ranges                         []addrRange
 	name                           funcName
 	callFile, callLine, callColumn uint64
 }
+
+// outermost is the parent of calls inlined into the function itself.
+const outermost = -1
 
 // funcName is what debug information calls a function.
 type funcName struct {
 	name    string // DW_AT_name: unqualified
 	linkage string // DW_AT_linkage_name: mangled
 	line    uint64 // DW_AT_decl_line
-}
-
-func contains(ranges []addrRange, a uint64) bool {
-	for _, r := range ranges {
-		if r.lo <= a && a < r.hi {
-			return true
-		}
-	}
-	return false
+	// home and off are the entry that has the name.
+	home *unit
+	off  uint64
 }
 
 // containsAny says whether one of the sorted addresses lies in the ranges.
@@ -49,57 +46,94 @@ func containsAny(ranges []addrRange, sorted []uint64) bool {
 
 // walker goes through the entries of a unit.
 type walker struct {
-	u     *unit
-	addrs []uint64 // sorted: those that are wanted
+	u *unit
+	// claims are the addresses that are wanted. Where functions overlap, which they do
+	// in faulty input only, the first counts.
+	claims *claims
 	// thorough: enter types too. They are skipped at first, for they
 	// make up most of a unit and rarely hold code (local classes, lambdas).
 	thorough bool
 	found    []*function
+	// adopted are functions of strict DWARF 2 by the offset of their entries, see stray.
+	adopted map[uint64]*function
 }
 
-// functions returns the functions of a unit that hold some of the sorted
+// functionTable is what is known of sorted addresses in one unit.
+type functionTable struct {
+	found  []*function
+	owner  []int32 // by address: index in found, or unclaimed
+	inline []int32 // by address: index in the function's inlines, or unclaimed
+}
+
+// functions finds the functions of a unit that hold some of the sorted
 // addresses.
-func (u *unit) functions(addrs []uint64) ([]*function, error) {
-	w := walker{u: u, addrs: addrs}
-	if err := w.walk(); err != nil {
-		return w.found, err
+func (u *unit) functions(addrs []uint64) (*functionTable, error) {
+	w := walker{u: u, claims: newClaims(addrs), thorough: u.hasStrays()}
+	err := w.walk()
+	if err == nil && w.claims.left > 0 && !w.thorough {
+		w = walker{u: u, claims: newClaims(addrs), thorough: true}
+		err = w.walk()
 	}
-	if !w.coversAll() {
-		w = walker{u: u, addrs: addrs, thorough: true}
-		if err := w.walk(); err != nil {
-			return w.found, err
-		}
+	if err == nil && u.data.budget.ranges < 0 {
+		err = errSharedRanges
 	}
-	if u.data.budget.ranges < 0 {
-		return w.found, errSharedRanges
-	}
-	return w.found, nil
+	return w.table(), err
 }
 
-func (w *walker) coversAll() bool {
-	for _, a := range w.addrs {
-		if w.functionOf(a) == nil {
-			return false
+// table finds the innermost inlined call at each address.
+func (w *walker) table() *functionTable {
+	if w.u.hasStrays() {
+		w.claimStrays()
+	}
+	t := &functionTable{found: w.found, owner: w.claims.owner, inline: make([]int32, len(w.claims.owner))}
+	held := make([][]int32, len(w.found)) // by function: its addresses
+	for i, fn := range t.owner {
+		t.inline[i] = unclaimed
+		if fn != unclaimed && len(w.found[fn].inlines) > 0 {
+			held[fn] = append(held[fn], int32(i))
 		}
 	}
-	return true
+	for fn, indices := range held {
+		for i, in := range w.found[fn].innermost(w.claims.addrs, indices) {
+			t.inline[indices[i]] = in
+		}
+	}
+	return t
 }
 
-func (w *walker) functionOf(a uint64) *function { return functionOf(w.found, a) }
-
-func functionOf(found []*function, a uint64) *function {
-	for _, f := range found {
-		if contains(f.ranges, a) {
-			return f
-		}
+// innermost is the innermost call at each of the addresses with these indices. It is the last
+// entry that holds the address, for callers precede what is inlined into them; of siblings
+// that overlap, which only faulty input has, the later one counts.
+func (f *function) innermost(addrs []uint64, indices []int32) []int32 {
+	mine := make([]uint64, len(indices))
+	for i, k := range indices {
+		mine[i] = addrs[k]
 	}
-	return nil
+	c := newClaims(mine)
+	for i := len(f.inlines) - 1; i >= 0 && c.left > 0; i-- {
+		c.claim(f.inlines[i].ranges, int32(i))
+	}
+	return c.owner
+}
+
+// at returns the function that holds an address, given by its index, and the inlined
+// calls there, innermost first.
+func (t *functionTable) at(i int) (fn *function, chain []*inline) {
+	if t.owner[i] == unclaimed {
+		return nil, nil
+	}
+	fn = t.found[t.owner[i]]
+	for k := t.inline[i]; k != outermost; k = fn.inlines[k].parent {
+		chain = append(chain, &fn.inlines[k])
+	}
+	return fn, chain
 }
 
 // scope is an open entry whose children are being read.
 type scope struct {
-	fn    *function // the function that the children belong to, or nil
-	depth int       // of inlining
+	fn     *function // the function that the children belong to, or nil
+	inline int32     // the inlined call that they belong to, in fn.inlines, or outermost
+	stray  uint64    // offset of the function that they belong to if fn is nil, 0 for none
 }
 
 // maxDepth bounds the nesting of entries.
@@ -150,7 +184,7 @@ func (w *walker) entry(c *cursor, a *abbrev, top scope, start uint64) (scope, bo
 	case tagSubprogram:
 		return w.subprogram(c, a, start)
 	case tagInlined:
-		if top.fn != nil {
+		if top.fn != nil || top.stray != 0 {
 			return w.inlined(c, a, top, start)
 		}
 	}
@@ -222,12 +256,13 @@ func (w *walker) subprogram(c *cursor, a *abbrev, start uint64) (scope, bool) {
 		return scope{}, false
 	}
 	ranges := w.u.rangesOf(&e)
-	if !containsAny(ranges, w.addrs) {
-		return scope{}, !w.passOver(c, a, &e)
+	if !containsAny(ranges, w.claims.addrs) {
+		return scope{stray: w.stray(start)}, !w.passOver(c, a, &e)
 	}
-	fn := &function{ranges: ranges, name: w.u.nameOf(&e, start, 0)}
+	fn := &function{name: w.u.nameOf(&e, start, 0)}
+	w.claims.claim(ranges, int32(len(w.found)))
 	w.found = append(w.found, fn)
-	return scope{fn: fn}, true
+	return scope{fn: fn, inline: outermost}, true
 }
 
 func (w *walker) inlined(c *cursor, a *abbrev, top scope, start uint64) (scope, bool) {
@@ -237,15 +272,69 @@ func (w *walker) inlined(c *cursor, a *abbrev, top scope, start uint64) (scope, 
 		return scope{}, false
 	}
 	ranges := w.u.rangesOf(&e)
-	inner := scope{fn: top.fn, depth: top.depth + 1}
-	if !containsAny(ranges, w.addrs) {
-		return inner, !w.passOver(c, a, &e)
+	// One without ranges may hold others that have some: DWARF 2 cannot describe calls in several pieces, and
+	// gcc -gstrict-dwarf leaves out what it cannot describe.
+	if len(ranges) > 0 && !containsAny(ranges, w.claims.addrs) {
+		return top, !w.passOver(c, a, &e)
 	}
+	if top.fn == nil {
+		if len(ranges) == 0 {
+			return top, true
+		}
+		top = scope{fn: w.adopt(top.stray), inline: outermost}
+	}
+	inner := scope{fn: top.fn, inline: int32(len(top.fn.inlines))}
 	top.fn.inlines = append(top.fn.inlines, inline{
-		depth: top.depth + 1, ranges: ranges, name: w.u.nameOf(&e, start, 0),
+		parent: top.inline, ranges: ranges, name: w.u.nameOf(&e, start, 0),
 		callFile: e.callFile.u, callLine: e.callLine.u, callColumn: e.callColumn.u,
 	})
 	return inner, true
+}
+
+// hasStrays says that inlined calls may lie where their function does not. Without range lists (before DWARF 3) gcc
+// -gstrict-dwarf gives a function that has a cold part the addresses of its other part only, while
+// calls inlined into the cold part have theirs; and a function __second_sect_of_f, without any
+// calls, covers the cold part.
+func (u *unit) hasStrays() bool { return u.version < 3 }
+
+// stray tells the children of a function that holds no wanted address where it is.
+func (w *walker) stray(start uint64) uint64 {
+	if w.u.hasStrays() {
+		return start
+	}
+	return 0
+}
+
+// claimStrays gives the addresses of inlined calls to the functions that they were inlined into.
+func (w *walker) claimStrays() {
+	strays := newClaims(w.claims.addrs)
+	for i, fn := range w.found {
+		for _, in := range fn.inlines {
+			strays.claim(in.ranges, int32(i))
+		}
+	}
+	for i, fn := range strays.owner {
+		if fn != unclaimed {
+			w.claims.owner[i] = fn
+		}
+	}
+}
+
+// adopt is the function that a stray inlined call belongs to.
+func (w *walker) adopt(start uint64) *function {
+	if fn, ok := w.adopted[start]; ok {
+		return fn
+	}
+	fn := &function{}
+	if e, ok := w.u.entryAt(start); ok {
+		fn.name = w.u.nameOf(&e, start, 0)
+	}
+	if w.adopted == nil {
+		w.adopted = map[uint64]*function{}
+	}
+	w.adopted[start] = fn
+	w.found = append(w.found, fn)
+	return fn
 }
 
 // passOver moves behind the children of an entry that holds no wanted address, unless the walk is thorough or
@@ -253,23 +342,6 @@ func (w *walker) inlined(c *cursor, a *abbrev, top scope, start uint64) (scope, 
 func (w *walker) passOver(c *cursor, a *abbrev, e *entry) bool {
 	sibling, _ := w.u.localRef(e.sibling)
 	return a.children && !w.thorough && jump(c, sibling)
-}
-
-// chain returns the inlined calls at an address, outermost first.
-func (f *function) chain(a uint64) []*inline {
-	var out []*inline
-	for i := range f.inlines {
-		in := &f.inlines[i]
-		if contains(in.ranges, a) {
-			// An entry replaces those that are as deep or deeper: siblings overlap
-			// only in faulty input, and the later one wins as in a map.
-			for len(out) > 0 && out[len(out)-1].depth >= in.depth {
-				out = out[:len(out)-1]
-			}
-			out = append(out, in)
-		}
-	}
-	return out
 }
 
 // maxRefs bounds chains of abstract_origin and specification.
@@ -281,10 +353,15 @@ func (u *unit) nameOf(e *entry, off uint64, depth int) funcName {
 		return known
 	}
 	n := funcName{name: u.str(e.name), linkage: u.str(e.linkage), line: e.declLine.u}
+	if n.name != "" {
+		n.home, n.off = u, off
+	}
 	for _, ref := range []value{e.origin, e.spec} {
 		if (n.linkage == "" || n.name == "" || n.line == 0) && ref.form != 0 && depth < maxRefs {
 			further := u.nameAt(ref, depth+1)
-			n.name = cmp.Or(n.name, further.name)
+			if n.name == "" {
+				n.name, n.home, n.off = further.name, further.home, further.off
+			}
 			n.linkage = cmp.Or(n.linkage, further.linkage)
 			n.line = cmp.Or(n.line, further.line)
 		}

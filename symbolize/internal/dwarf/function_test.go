@@ -3,6 +3,7 @@ package dwarf
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -69,6 +70,19 @@ func TestInlinedSiblingsThatOverlap(t *testing.T) {
 	got := lookupInfo(t, unit4(b), 100, 150)
 	require.Equal(t, []string{"first", "f"}, names(got[119]))
 	require.Equal(t, []string{"second", "f"}, names(got[125]))
+}
+
+// TestInlinedCallsWithoutRanges: middle has none, for it is in pieces and DWARF 2 cannot say so; inner, inlined into it, has.
+func TestInlinedCallsWithoutRanges(t *testing.T) {
+	b := bytesOf{}.unit(100, 200)
+	inner := b.at()
+	b = b.abstract("inner", 1)
+	middle := b.at()
+	b = b.abstract("middle", 2)
+	b = b.function("outer", 100, 100).inlined(middle, 0, 0, 7).inlined(inner, 120, 10, 8).end().end().end().end()
+	got := lookupInfo(t, unit4(b), 100, 200)
+	require.Equal(t, []string{"outer"}, names(got[119]))
+	require.Equal(t, []string{"inner", "middle", "outer"}, names(got[120]))
 }
 
 // TestFunctionsWithinTypes: a local class without a sibling attribute to skip by.
@@ -171,25 +185,52 @@ func TestSharedAbbreviationTablesAreBounded(t *testing.T) {
 func TestSharedRangeListsAreBounded(t *testing.T) {
 	abbrevs := bytesOf{}.
 		abbreviation(1, tagCompileUnit, true, uint64(attrLowPC), uint64(formAddr), uint64(attrHighPC), uint64(formData8)).
-		abbreviation(2, tagSubprogram, false, uint64(attrRanges), uint64(formSecOffset)).uleb(0)
+		abbreviation(2, tagInlined, false, uint64(attrRanges), uint64(formSecOffset)).
+		abbreviation(3, tagSubprogram, true, uint64(attrLowPC), uint64(formAddr), uint64(attrHighPC), uint64(formData8)).uleb(0)
 	b := bytesOf{}.uleb(1).u64(0x1000, 0x100000)
-	const functions, entries = 5000, 5000
-	for range functions {
+	b = b.uleb(3).u64(0x1000, 0x1000)
+	const inlines, entries = 5000, 5000
+	for range inlines {
 		b = b.uleb(2).u32(0)
 	}
 	var list bytesOf
 	for i := range uint64(entries) {
 		list = list.u64(i*2+1, i*2+2)
 	}
-	d := New(Sections{Info: unit4(b.end()), Abbrev: abbrevs, Ranges: list.u64(0, 0)}, Options{})
+	d := New(Sections{Info: unit4(b.end().end()), Abbrev: abbrevs, Ranges: list.u64(0, 0)}, Options{})
 	_, err := lookupAll(d, 0x1001, 0x1002)
 	require.ErrorIs(t, err, errSharedRanges)
 	kept := 0
-	found, _ := d.units[0].functions([]uint64{0x1001})
-	for _, f := range found {
-		kept += len(f.ranges)
+	d.renewBudget()
+	table, _ := d.units[0].functions([]uint64{0x1001})
+	for _, in := range table.found[0].inlines {
+		kept += len(in.ranges)
 	}
+	require.NotZero(t, kept)
 	require.LessOrEqual(t, kept, budgetFloor+budgetTimes*len(list))
+}
+
+// TestFunctionsThatOverlap, which only faulty input has: the first counts.
+func TestFunctionsThatOverlap(t *testing.T) {
+	b := bytesOf{}.unit(100, 200).function("first", 100, 50).end().function("second", 120, 60).end().end()
+	got := lookupInfo(t, unit4(b), 100, 200)
+	require.Equal(t, []string{"first"}, names(got[149]))
+	require.Equal(t, []string{"second"}, names(got[150]))
+}
+
+// TestManyAddressesOfOneUnit: the time is that of the entries and addresses, not of their product. A quadratic search
+// takes minutes here.
+func TestManyAddressesOfOneUnit(t *testing.T) {
+	for name, make := range map[string]func(int) (Sections, []uint64){"functions": flatUnit, "inlines": flatFunction, "units": wideUnit} {
+		t.Run(name, func(t *testing.T) {
+			sec, addrs := make(200_000)
+			begin := time.Now()
+			answers := 0
+			require.NoError(t, New(sec, Options{}).Lookup(addrs, func(uint64, []Frame) { answers++ }))
+			require.Equal(t, len(addrs), answers)
+			require.Less(t, time.Since(begin), 20*time.Second)
+		})
+	}
 }
 
 func ExampleFormatError() {

@@ -3,6 +3,7 @@ package dwarf
 import (
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,6 +21,7 @@ func requireLawful(t *testing.T, d *Data) {
 		for i, f := range frames {
 			require.GreaterOrEqual(t, f.Line, 0)
 			require.Equal(t, i < len(frames)-1, f.Inlined)
+			require.True(t, strings.HasSuffix(f.QualifiedName(), f.Name))
 		}
 	})
 	if err != nil {
@@ -36,6 +38,8 @@ func FuzzDWARFInfo(f *testing.F) {
 	f.Add(unit4(b), testAbbrevs())
 	f.Add([]byte(bytesOf{}.u32(0xffffffff).u64(20).u16(5).u8(1, 8).u64(0).uleb(1)), testAbbrevs())
 	f.Add(unitOf(5, nil), testAbbrevs())
+	cxxInfo, cxxAbbrev := scoped(4)
+	f.Add(cxxInfo, cxxAbbrev)
 	sections := Sections{
 		Line: lineProgram4(4, sequence(0x1000, 0x10)), Str: []byte("name\x00"), LineStr: []byte("file\x00"),
 		StrOffsets: bytesOf{}.u64(0, 0), Addr: bytesOf{}.u64(0x1000, 0x2000), Ranges: bytesOf{}.u64(100, 200, 0, 0),

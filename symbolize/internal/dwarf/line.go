@@ -20,6 +20,7 @@ type lineTable struct {
 	dirs     []string
 	files    []lineFile
 	compDir  string
+	repeat   bool // see Options.RepeatDir
 }
 
 type lineFile struct {
@@ -44,7 +45,7 @@ func (u *unit) lineTable() (*lineTable, error) {
 	section := u.data.sec.Line
 	fault := func(msg string) error { return &FormatError{".debug_line", u.lineOff, msg} }
 	c := at(section, u.lineOff)
-	t := &lineTable{shape: u.unitShape, data: u.data, compDir: u.compDir}
+	t := &lineTable{shape: u.unitShape, data: u.data, compDir: u.compDir, repeat: u.data.repeat}
 	length := uint64(c.u32())
 	t.shape.is64 = length == 0xffffffff
 	if t.shape.is64 {
@@ -181,7 +182,7 @@ func (t *lineTable) fileName(index uint64) string {
 		dir = t.dirs[f.dir]
 	}
 	name := join(dir, f.name)
-	if !path.IsAbs(name) && dir != t.compDir {
+	if repeated := dir == t.compDir; !path.IsAbs(name) && (!repeated || (t.repeat && t.version >= 5)) {
 		name = join(t.compDir, name)
 	}
 	return name

@@ -203,6 +203,25 @@ func TestFileNames(t *testing.T) {
 	}
 }
 
+// TestRepeatedDirectories: directory 0 of DWARF 5 is the compilation directory again. Other tools join the two if they are
+// relative; an absolute one, and the tables of DWARF 4, which have no such entry, give no occasion.
+func TestRepeatedDirectories(t *testing.T) {
+	for _, c := range []struct {
+		compDir string
+		version uint16
+		want    string
+	}{
+		{"./malloc", 5, "./malloc/./malloc/malloc.c"},
+		{"./malloc", 4, "./malloc/malloc.c"},
+		{"/malloc", 5, "/malloc/malloc.c"},
+	} {
+		table := lineTable{version: c.version, compDir: c.compDir, dirs: []string{c.compDir}, files: []lineFile{{name: "malloc.c"}}, repeat: true}
+		require.Equal(t, c.want, table.fileName(0))
+		table.repeat = false
+		require.Equal(t, c.compDir+"/malloc.c", table.fileName(0))
+	}
+}
+
 // rowsOf runs a program of version 4 and gives the line at each address.
 func rowsOf(t *testing.T, program []byte, addrs ...uint64) (lines []uint64, err error) {
 	t.Helper()

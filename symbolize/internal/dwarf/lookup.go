@@ -13,6 +13,9 @@ type Frame struct {
 	// StartLine is where the function is declared.
 	StartLine int
 	Inlined   bool
+
+	home *unit // that of the entry with the name, for QualifiedName
+	off  uint64
 }
 
 // Lookup calls found for each of the sorted, unique addresses that a function
@@ -45,12 +48,11 @@ func (d *Data) lookupRanged(addrs []uint64, found func(uint64, []Frame)) (left [
 	wanted := map[*unit][]uint64{}
 	var order []*unit
 	for _, a := range addrs {
-		units := d.index.find(a)
-		if len(units) == 0 {
+		u := d.index.find(a)
+		if u == nil {
 			left = append(left, a)
 			continue
 		}
-		u := units[0]
 		if wanted[u] == nil {
 			order = append(order, u)
 		}
@@ -81,12 +83,12 @@ func (u *unit) lookup(addrs []uint64, owned bool, found func(uint64, []Frame)) (
 	}
 	answered := map[uint64]bool{}
 	for i, a := range addrs {
-		fn := functionOf(functions, a)
+		fn, chain := functions.at(i)
 		if fn == nil && (!owned || !rows[i].ok) {
 			continue
 		}
 		answered[a] = true
-		found(a, frames(fn, a, rows[i], lines))
+		found(a, frames(fn, chain, rows[i], lines))
 	}
 	return answered, fault
 }
@@ -118,15 +120,13 @@ func (u *unit) splitUnit() *unit {
 
 // frames builds the frames at an address, innermost first: the innermost has
 // the position of the line table, each caller that of the call.
-func frames(fn *function, a uint64, r row, lines *lineTable) []Frame {
+func frames(fn *function, chain []*inline, r row, lines *lineTable) []Frame {
 	pos := position(lines, r)
 	if fn == nil {
 		return []Frame{pos}
 	}
-	chain := fn.chain(a)
 	out := make([]Frame, 0, len(chain)+1)
-	for i := len(chain) - 1; i >= 0; i-- {
-		in := chain[i]
+	for _, in := range chain {
 		out = append(out, pos.named(in.name, true))
 		pos = position(lines, row{in.callFile, in.callLine, in.callColumn, true})
 	}
@@ -142,6 +142,7 @@ func position(lines *lineTable, r row) Frame {
 
 func (f Frame) named(n funcName, inlined bool) Frame {
 	f.Name, f.Linkage, f.StartLine, f.Inlined = n.name, n.linkage, clampInt(n.line), inlined
+	f.home, f.off = n.home, n.off
 	return f
 }
 

@@ -1,6 +1,8 @@
 package dwarf
 
 import (
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -128,39 +130,56 @@ func TestSkeletonRangesAreAbsolute(t *testing.T) {
 	require.Equal(t, uint64(32), u.splitRangesBase)
 }
 
-// TestRangeIndexAgainstBruteForce: at every address, the units whose ranges hold it, the one that starts last first.
+// TestRangeIndexAgainstBruteForce: at every address, the unit whose range holds it and starts last.
 func TestRangeIndexAgainstBruteForce(t *testing.T) {
-	units := []*unit{
-		{off: 1, ranges: []addrRange{{10, 20}, {40, 60}}},
-		{off: 2, ranges: []addrRange{{12, 15}}},
-		{off: 3, ranges: []addrRange{{0, 100}}},
-		{off: 4, ranges: []addrRange{{60, 61}, {99, 120}}},
-	}
-	var x rangeIndex
-	for _, u := range units {
-		x.add(u)
-	}
-	x.sort()
-	for a := range uint64(130) {
-		var want []*unit
-		for _, u := range units {
-			if contains(u.ranges, a) {
-				want = append(want, u)
-			}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		var x rangeIndex
+		for n := random.IntN(20); n > 0; n-- {
+			lo := random.Uint64N(120)
+			x.add(&unit{off: uint64(n), ranges: []addrRange{{lo, lo + 1 + random.Uint64N(60)}, {lo + 90, lo + 92}}})
 		}
-		got := x.find(a)
-		require.ElementsMatch(t, want, got, "address %d", a)
-		for i := 1; i < len(got); i++ {
-			require.GreaterOrEqual(t, startOf(got[i-1], a), startOf(got[i], a), "address %d", a)
+		x.sort()
+		for a := range uint64(300) {
+			var want *unit
+			for _, r := range x.ranges { // sorted by start
+				if r.lo <= a && a < r.hi {
+					want = r.unit
+				}
+			}
+			require.Equal(t, want, x.find(a), "address %d in %v", a, x.ranges)
 		}
 	}
 }
 
-func startOf(u *unit, a uint64) uint64 {
-	for _, r := range u.ranges {
-		if r.lo <= a && a < r.hi {
-			return r.lo
+// TestClaimsAgainstBruteForce: an address belongs to the first that claims a range holding it.
+func TestClaimsAgainstBruteForce(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 300 {
+		var addrs []uint64
+		want := []int32{}
+		for a := range uint64(100) {
+			if random.IntN(3) > 0 {
+				addrs, want = append(addrs, a), append(want, unclaimed)
+			}
 		}
+		c := newClaims(addrs)
+		for by := range int32(12) {
+			lo := random.Uint64N(110)
+			ranges := []addrRange{{lo, lo + 1 + random.Uint64N(20)}, {lo / 2, lo/2 + 3}}
+			c.claim(ranges, by)
+			for i, a := range addrs {
+				if want[i] == unclaimed && contains(ranges, a) {
+					want[i] = by
+				}
+			}
+			require.Equal(t, want, c.owner)
+		}
+		free := slices.DeleteFunc(want, func(by int32) bool { return by != unclaimed })
+		require.Equal(t, len(free), c.left)
 	}
-	return 0
+}
+
+func contains(ranges []addrRange, a uint64) bool {
+	return slices.ContainsFunc(ranges, func(r addrRange) bool { return r.lo <= a && a < r.hi })
 }

@@ -11,6 +11,10 @@ type unit struct {
 	abbrevs  *abbrevTable
 
 	name, compDir string
+	language      uint64  // DW_LANG_*, 0 where it is not said
+	scopes        []place // see places; nil until they are asked for
+	hasScopes     bool
+	qualified     map[uint64]string // by offset in .debug_info
 	dwoName       string
 	dwoID         uint64
 	lineOff       uint64
@@ -18,6 +22,7 @@ type unit struct {
 	lowPC         uint64
 	ranges        []addrRange
 	hasRanges     bool // the root entry says which addresses the unit holds
+	isRangeList   bool // with a list
 
 	strOffsetsBase, addrBase, rnglistsBase, rangesBase uint64
 	hasStrOffsets                                      bool
@@ -140,6 +145,7 @@ func (u *unit) parseRoot() error {
 	u.setBases(&e)
 	u.name = u.str(e.name)
 	u.compDir = u.str(e.compDir)
+	u.language = e.language.u
 	u.dwoName = u.str(e.dwoName)
 	if e.dwoID.form != 0 {
 		u.dwoID = e.dwoID.u
@@ -147,7 +153,8 @@ func (u *unit) parseRoot() error {
 	u.lineOff, u.hasLine = e.stmtList.u, e.stmtList.form != 0
 	u.lowPC, _ = u.addr(e.lowPC)
 	u.ranges = u.rangesOf(&e)
-	u.hasRanges = e.ranges.form != 0 || e.highPC.form != 0
+	u.isRangeList = e.ranges.form != 0
+	u.hasRanges = u.isRangeList || e.highPC.form != 0
 	return nil
 }
 
@@ -183,7 +190,7 @@ type entry struct {
 
 	sibling, name, linkage, lowPC, highPC, ranges, origin, spec value
 	declLine, callFile, callLine, callColumn                    value
-	stmtList, compDir, dwoName, dwoID                           value
+	stmtList, language, compDir, dwoName, dwoID                 value
 	strOffsetsBase, addrBase, rnglistsBase, rangesBase          value
 }
 
@@ -256,6 +263,8 @@ func (e *entry) setUnit(a attr, v value) {
 	switch a {
 	case attrStmtList:
 		e.stmtList = v
+	case attrLanguage:
+		e.language = v
 	case attrCompDir:
 		e.compDir = v
 	case attrDwoName:

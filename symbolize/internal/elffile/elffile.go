@@ -104,6 +104,26 @@ func (f *File) At(vaddr, n uint64) []byte {
 	return nil
 }
 
+// Emptied says that the file's code was taken out, and with it where in the file it was: objcopy --only-keep-debug
+// leaves p_vaddr and p_memsz of a segment, but not p_offset and p_filesz. (eu-strip keeps all.)
+func (f *File) Emptied() bool {
+	code := false
+	for _, s := range f.sections {
+		if s.Flags&elf.SHF_EXECINSTR != 0 && s.Size > 0 {
+			if s.Type != elf.SHT_NOBITS {
+				return false
+			}
+			code = true
+		}
+	}
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 && p.Filesz == p.Memsz {
+			return false
+		}
+	}
+	return code
+}
+
 // Has says whether a section with content exists.
 func (f *File) Has(name string) bool {
 	s := f.section(name)
@@ -144,12 +164,18 @@ func (f *File) fault(section, format string, args ...any) error {
 	return fmt.Errorf("%s: section %s: %s", f.Path, section, fmt.Sprintf(format, args...))
 }
 
-// maxRatio and maxSection stop decompression bombs. Debug information compresses
-// about 3:1; zlib cannot exceed 1032:1.
+// Limits of decompression: a section of a few kilobytes must not take gigabytes. Debug information compresses
+// about 3:1, those of libc6-dbg at most 8:1; zlib could reach 1032:1.
 const (
-	maxRatio   = 1100
+	maxRatio   = 64
+	floorRatio = 64 << 20 // to this size any ratio goes
 	maxSection = 1 << 34
 )
+
+// maxExpanded is the size that so many compressed bytes may have.
+func maxExpanded(compressed int) uint64 {
+	return min(max(floorRatio, maxRatio*uint64(compressed)), maxSection)
+}
 
 // decompress reads an SHF_COMPRESSED section: an Elf64_Chdr, then the stream.
 func (f *File) decompress(name string, raw []byte) ([]byte, error) {
@@ -190,8 +216,8 @@ func (f *File) inflate(name string, stream []byte, size uint64) ([]byte, error) 
 }
 
 func (f *File) readAll(name string, r io.Reader, size uint64, compressed int) ([]byte, error) {
-	if size > maxSection || size > maxRatio*uint64(compressed)+4096 {
-		return nil, f.fault(name, "%d bytes claim to decompress to %d", compressed, size)
+	if limit := maxExpanded(compressed); size > limit {
+		return nil, f.fault(name, "%d bytes claim to decompress to %d, more than %d", compressed, size, limit)
 	}
 	out := make([]byte, size)
 	if _, err := io.ReadFull(r, out); err != nil {

@@ -162,6 +162,18 @@ func TestCompressedSections(t *testing.T) {
 	require.ErrorContains(t, err, "compression type 77 is not supported")
 }
 
+// TestCompressionRatios: whatever fits 64 MiB is read; beyond that, no section is 64 times as large as it is stored.
+func TestCompressionRatios(t *testing.T) {
+	zeros := make([]byte, 65<<20)
+	_, err := open(t, compressed(t, "zlib", zeros, len(zeros))).Section(".debug_info")
+	require.ErrorContains(t, err, "claim to decompress to 68157440, more than 67108864")
+	got, err := open(t, compressed(t, "zlib", zeros[:1<<20], 1<<20)).Section(".debug_info")
+	require.NoError(t, err, "1000:1, but small")
+	require.Len(t, got, 1<<20)
+	require.Equal(t, uint64(128<<20), maxExpanded(2<<20))
+	require.Equal(t, uint64(maxSection), maxExpanded(1<<40))
+}
+
 // TestSectionsOutsideTheFile: the file was truncated after it was opened by its headers.
 func TestSectionsOutsideTheFile(t *testing.T) {
 	data := image(section{name: ".debug_info", kind: elf.SHT_PROGBITS, data: []byte("abc")})

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"debug/elf"
 	"encoding/binary"
+	"math"
 	"slices"
 )
 
@@ -17,46 +18,82 @@ type Symbol struct {
 }
 
 // SymbolTable names addresses by the file's .symtab, or where it is stripped
-// by its .dynsym.
+// by its .dynsym and what .gnu_debugdata adds.
 type SymbolTable struct {
 	symbols []Symbol // sorted by address; one per address
 	aliases []Symbol // all, sorted by address, the chosen one of an address last
 	names   []byte
-	// Dynamic says that the table is .dynsym: only exported functions are known.
-	Dynamic bool
+	// exports is where in names those of .dynsym begin.
+	exports int
 }
 
 // symbolSize is that of an Elf64_Sym.
 const symbolSize = 24
 
-// Symbols reads the symbol table.
+// Symbols reads the symbol table. It is usable, and never nil, even if an error is returned.
+//
+// Where there is no .symtab, the symbols of .gnu_debugdata and .dynsym are used together, for
+// the former lacks what the latter has.
 func (f *File) Symbols() (*SymbolTable, error) {
-	for _, table := range []struct{ symbols, names string }{{".symtab", ".strtab"}, {".dynsym", ".dynstr"}} {
-		if !f.Has(table.symbols) {
-			continue
-		}
-		raw, err := f.Section(table.symbols)
-		if err != nil {
-			return nil, err
-		}
-		names, err := f.Section(table.names)
-		if err != nil {
-			return nil, err
-		}
-		t := &SymbolTable{names: names, Dynamic: table.symbols == ".dynsym"}
-		t.read(raw, f.sections)
-		return t, nil
+	t := &SymbolTable{}
+	if f.Has(".symtab") {
+		err := t.add(f, ".symtab", ".strtab")
+		t.exports = len(t.names)
+		t.index()
+		return t, err
 	}
-	return &SymbolTable{}, nil
+	mini, err := f.miniDebugInfo()
+	if mini != nil {
+		err = t.add(mini, ".symtab", ".strtab")
+	}
+	t.exports = len(t.names)
+	if fault := t.add(f, ".dynsym", ".dynstr"); err == nil {
+		err = fault
+	}
+	t.index()
+	return t, err
 }
 
-func (t *SymbolTable) read(raw []byte, sections []elf.SectionHeader) {
+// add reads the symbols of a section, if it exists. index is due afterwards.
+func (t *SymbolTable) add(f *File, table, strings string) error {
+	if !f.Has(table) {
+		return nil
+	}
+	raw, err := f.Section(table)
+	if err != nil {
+		return err
+	}
+	names, err := f.Section(strings)
+	if err != nil {
+		return err
+	}
+	if len(t.names)+len(names) > math.MaxUint32 {
+		return f.fault(strings, "its %d bytes are more than 32 bits can count", len(names))
+	}
+	first := len(t.names)
+	if first == 0 {
+		t.names = names // which may be mapped: not copied
+	} else {
+		t.names = append(t.names[:first:first], names...)
+	}
+	t.read(raw, f.sections, uint32(first))
+	return nil
+}
+
+// dynamic says whether a symbol is one of .dynsym.
+func (t *SymbolTable) dynamic(s Symbol) bool { return int(s.name) >= t.exports }
+
+// read takes the symbols of a table whose names begin at an offset of t.names.
+func (t *SymbolTable) read(raw []byte, sections []elf.SectionHeader, names uint32) {
 	var file uint32 // local symbols follow the STT_FILE that they come from
+	nameOf := func(raw []byte) uint32 {
+		return uint32(min(uint64(names)+uint64(binary.LittleEndian.Uint32(raw)), math.MaxUint32))
+	}
 	for ; len(raw) >= symbolSize; raw = raw[symbolSize:] {
 		kind := elf.ST_TYPE(raw[4])
 		index := binary.LittleEndian.Uint16(raw[6:])
 		if kind == elf.STT_FILE {
-			file = binary.LittleEndian.Uint32(raw)
+			file = nameOf(raw)
 		}
 		if !namesCode(kind) || index == uint16(elf.SHN_UNDEF) || int(index) >= len(sections) {
 			continue
@@ -66,7 +103,7 @@ func (t *SymbolTable) read(raw []byte, sections []elf.SectionHeader) {
 			continue
 		}
 		s := Symbol{
-			name:  binary.LittleEndian.Uint32(raw),
+			name:  nameOf(raw),
 			Addr:  binary.LittleEndian.Uint64(raw[8:]),
 			Size:  binary.LittleEndian.Uint64(raw[16:]),
 			limit: section.Addr + section.Size,
@@ -79,9 +116,14 @@ func (t *SymbolTable) read(raw []byte, sections []elf.SectionHeader) {
 		}
 		t.aliases = append(t.aliases, s)
 	}
+}
+
+// index sorts the aliases by address and picks one of each address: the largest, of equals the last.
+func (t *SymbolTable) index() {
 	slices.SortStableFunc(t.aliases, func(a, b Symbol) int {
 		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Size, b.Size))
 	})
+	t.symbols = nil
 	for i, s := range t.aliases {
 		if i+1 == len(t.aliases) || t.aliases[i+1].Addr != s.Addr {
 			t.symbols = append(t.symbols, s)
@@ -128,6 +170,8 @@ type Match struct {
 	// File is the name of the source file, of local symbols only.
 	File  string
 	Start uint64
+	// Dynamic: the name is one of .dynsym, where only exported functions are known.
+	Dynamic bool
 }
 
 // Find names the function that holds an address. A symbol's size is respected; one
@@ -145,20 +189,23 @@ func (t *SymbolTable) Find(addr uint64, prefer string) (Match, bool) {
 	if (s.Size != 0 && addr-s.Addr >= s.Size) || (s.Size == 0 && addr >= s.limit) {
 		return Match{}, false
 	}
-	if prefer != "" && t.hasAlias(s.Addr, prefer) {
-		return Match{Name: prefer, Start: s.Addr}, true
+	if prefer != "" {
+		if alias, ok := t.alias(s.Addr, prefer); ok {
+			return Match{Name: prefer, Start: s.Addr, Dynamic: t.dynamic(alias)}, true
+		}
 	}
-	return Match{Name: t.text(s.name), File: t.text(s.file), Start: s.Addr}, true
+	return Match{Name: t.text(s.name), File: t.text(s.file), Start: s.Addr, Dynamic: t.dynamic(s)}, true
 }
 
-func (t *SymbolTable) hasAlias(addr uint64, name string) bool {
+// alias is the symbol at an address that has a name.
+func (t *SymbolTable) alias(addr uint64, name string) (Symbol, bool) {
 	i, _ := slices.BinarySearchFunc(t.aliases, addr, func(s Symbol, a uint64) int { return cmp.Compare(s.Addr, a) })
 	for ; i < len(t.aliases) && t.aliases[i].Addr == addr; i++ {
 		if t.text(t.aliases[i].name) == name {
-			return true
+			return t.aliases[i], true
 		}
 	}
-	return false
+	return Symbol{}, false
 }
 
 // Near is the last symbol that starts before an address, whether or not it

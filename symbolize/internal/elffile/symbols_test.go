@@ -78,7 +78,7 @@ func TestLocalSymbolsKnowTheirFile(t *testing.T) {
 	}
 	table := tableOf(t, file("a.c"), local("f", 0x1000), file("b.c"), local("g", 0x1010), fn("h", 0x1020, 8))
 	for addr, want := range map[uint64]Match{
-		0x1003: {"f", "a.c", 0x1000}, 0x1013: {"g", "b.c", 0x1010}, 0x1023: {"h", "", 0x1020},
+		0x1003: {"f", "a.c", 0x1000, false}, 0x1013: {"g", "b.c", 0x1010, false}, 0x1023: {"h", "", 0x1020, false},
 	} {
 		m, ok := table.Find(addr, "")
 		require.True(t, ok)
@@ -92,13 +92,15 @@ func TestDynamicSymbols(t *testing.T) {
 	full := symbolSections(".symtab", ".strtab", elf.SHT_SYMTAB, []symbol{fn("static", 0x1010, 0x10)})
 	stripped, err := open(t, append([]section{code(0x1000, 0x1000)}, dynamic...)...).Symbols()
 	require.NoError(t, err)
-	require.True(t, stripped.Dynamic)
-	require.Equal(t, "exported", found(stripped, 0x1000, ""))
+	m, ok := stripped.Find(0x1000, "")
+	require.True(t, ok)
+	require.Equal(t, Match{"exported", "", 0x1000, true}, m)
 	both, err := open(t, append(append([]section{code(0x1000, 0x1000)}, dynamic...), full...)...).Symbols()
 	require.NoError(t, err)
-	require.False(t, both.Dynamic)
 	require.Empty(t, found(both, 0x1000, ""))
-	require.Equal(t, "static", found(both, 0x1010, ""))
+	m, ok = both.Find(0x1010, "")
+	require.True(t, ok)
+	require.Equal(t, Match{"static", "", 0x1010, false}, m)
 	none, err := open(t, code(0x1000, 0x1000)).Symbols()
 	require.NoError(t, err)
 	require.Zero(t, none.Len())

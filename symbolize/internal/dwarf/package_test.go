@@ -1,0 +1,156 @@
+package dwarf
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// packageIndex is an index of version 5 or 2 over units with these IDs, by their parts: offset and size for each column.
+func packageIndex(version uint32, columns []uint32, ids []uint64, cells ...[2]uint32) bytesOf {
+	slots := 8
+	b := bytesOf{}.u32(version).u32(uint32(len(columns))).u32(uint32(len(ids))).u32(uint32(slots))
+	hash, rows := make([]uint64, slots), make([]uint32, slots)
+	for i, id := range ids {
+		slot, step := id&7, id>>32&7|1 // DWARF 5 section 7.3.5.3
+		for rows[slot] != 0 {
+			slot = (slot + step) & 7
+		}
+		hash[slot], rows[slot] = id, uint32(i+1)
+	}
+	b = b.u64(hash...)
+	for _, r := range append(rows, columns...) {
+		b = b.u32(r)
+	}
+	for part := range 2 {
+		for _, c := range cells {
+			b = b.u32(c[part])
+		}
+	}
+	return b
+}
+
+// packaged are the sections of a package with two units, f at 100 and g at 200, and their index.
+func packaged(version uint32) (Sections, bytesOf) {
+	f := unit4(bytesOf{}.unit(100, 10).function("f", 100, 10).end().end())
+	g := unit4(bytesOf{}.unit(200, 10).function("g", 200, 10).end().end())
+	abbrevs := testAbbrevs()
+	n := uint32(len(abbrevs))
+	sec := Sections{Info: append(append([]byte{0xcc}, f...), g...), Abbrev: append(append([]byte{}, abbrevs...), abbrevs...)}
+	index := packageIndex(version, []uint32{uint32(partInfo), uint32(partAbbrev)}, []uint64{8, 1<<32 | 16},
+		[2]uint32{1, uint32(len(f))}, [2]uint32{0, n}, [2]uint32{1 + uint32(len(f)), uint32(len(g))}, [2]uint32{n, n})
+	return sec, index
+}
+
+func TestPackage(t *testing.T) {
+	for _, version := range []uint32{2, 5} {
+		sec, index := packaged(version)
+		p, err := OpenPackage(index, sec)
+		require.NoError(t, err)
+		for id, want := range map[uint64]string{8: "f", 1<<32 | 16: "g"} {
+			d, err := p.Unit(id)
+			require.NoError(t, err)
+			got, err := lookupAll(d, 90, 300)
+			require.NoError(t, err)
+			require.Len(t, got, 10)
+			require.Equal(t, []string{want}, names(got[map[string]uint64{"f": 100, "g": 200}[want]]))
+		}
+		d, err := p.Unit(0)
+		require.NoError(t, err)
+		require.Nil(t, d)
+	}
+}
+
+// TestMacrosOfVersion2AreNoRanges: number 8 was .debug_macro before DWARF 5 made it .debug_rnglists.
+func TestMacrosOfVersion2AreNoRanges(t *testing.T) {
+	for version, want := range map[uint32]int{2: 0, 5: 4} {
+		index := packageIndex(version, []uint32{8}, []uint64{1}, [2]uint32{0, 4})
+		p, err := OpenPackage(index, Sections{RngLists: make([]byte, 4)})
+		require.NoError(t, err)
+		d, err := p.Unit(1)
+		require.NoError(t, err)
+		require.Len(t, d.sec.RngLists, want)
+	}
+}
+
+func TestMalformedPackages(t *testing.T) {
+	sec, good := packaged(5)
+	edited := func(at int, to byte) bytesOf {
+		b := append(bytesOf{}, good...)
+		b[at] = to
+		return b
+	}
+	rows := 16 + 8*8
+	for name, c := range map[string]struct {
+		index bytesOf
+		msg   string
+	}{
+		"empty":       {nil, ".debug_cu_index+0x0: a header needs 16 bytes"},
+		"version":     {edited(0, 3), ".debug_cu_index+0x0: version 3 is not supported"},
+		"cut off":     {good[:len(good)-1], "do not fit into"},
+		"many slots":  {edited(15, 0xff), "do not fit into"},
+		"many units":  {edited(11, 0xff), "do not fit into"},
+		"row of none": {edited(rows, 3), ".debug_cu_index+0x50: row 3 of 2"},
+	} {
+		_, err := OpenPackage(c.index, sec)
+		require.ErrorContains(t, err, c.msg, name)
+	}
+	offsets := rows + 4*8 + 4*2
+	p, err := OpenPackage(edited(offsets, 0xff), sec)
+	require.NoError(t, err)
+	_, err = p.Unit(8)
+	require.ErrorContains(t, err, ".debug_cu_index+0x78: [0xff, ")
+}
+
+// TestOverlappingPartsAreBounded: a thousand units that are the same megabyte.
+func TestOverlappingPartsAreBounded(t *testing.T) {
+	const units, size = 1000, 1 << 20
+	b := bytesOf{}.u32(5).u32(1).u32(units).u32(units)
+	for id := range uint64(units) {
+		b = b.u64(id)
+	}
+	for row := range uint32(units) {
+		b = b.u32(row + 1)
+	}
+	b = b.u32(uint32(partInfo))
+	for _, v := range []uint32{0, size} {
+		for range units {
+			b = b.u32(v)
+		}
+	}
+	p, err := OpenPackage(b, Sections{Info: make([]byte, size)})
+	require.NoError(t, err)
+	read := 0
+	for id := range uint64(units) {
+		if _, err = p.Unit(id); err != nil {
+			break
+		}
+		read++
+	}
+	require.ErrorContains(t, err, "overlap")
+	require.LessOrEqual(t, read, budgetTimes+1)
+}
+
+// FuzzPackage: any index over sound sections, and sound units by any parts of them.
+func FuzzPackage(f *testing.F) {
+	for _, version := range []uint32{2, 5} {
+		sec, index := packaged(version)
+		f.Add([]byte(index), sec.Info)
+	}
+	f.Fuzz(func(t *testing.T, index, info []byte) {
+		p, err := OpenPackage(index, Sections{Info: info, Abbrev: append(testAbbrevs(), testAbbrevs()...)})
+		if err != nil {
+			require.ErrorContains(t, err, IndexSection+"+0x")
+			return
+		}
+		require.LessOrEqual(t, len(p.rows), len(index)/12)
+		for id := range p.rows {
+			d, err := p.Unit(id)
+			if err != nil {
+				require.ErrorContains(t, err, IndexSection+"+0x")
+				continue
+			}
+			requireLawful(t, d)
+		}
+	})
+}

@@ -1,0 +1,219 @@
+package symbolize
+
+import (
+	"debug/elf"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// stubLabel matches objdump's `0000000000001030 <free@plt>:`; the table's own first entry is labelled <free@plt-0x10>.
+var stubLabel = regexp.MustCompile(`^([0-9a-f]+) <(.*)>:$`)
+
+// stubLine matches ` 1036:\t68 00 00 00 00       \tpush   $0x0`, also as llvm-objdump writes it.
+var stubLine = regexp.MustCompile(`^ *([0-9a-f]+): ?\t?((?:[0-9a-f]{2} )+)`)
+
+// stubSections are a file's PLT sections.
+func stubSections(t testing.TB, path string) (out []*elf.Section) {
+	t.Helper()
+	f, err := elf.Open(path)
+	require.NoError(t, err)
+	defer f.Close()
+	for _, s := range f.Sections {
+		if s.Type == elf.SHT_PROGBITS && s.Flags&elf.SHF_EXECINSTR != 0 && strings.Contains(s.Name, "plt") {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// stubLabels are the names that a disassembler gives to every address of a file's PLT sections: "" where it gives none.
+func stubLabels(t testing.TB, tool, path string) map[uint64]string {
+	t.Helper()
+	labels := map[uint64]string{}
+	args := []string{"-d"}
+	for _, s := range stubSections(t, path) {
+		args = append(args, "--section="+s.Name)
+	}
+	if len(args) == 1 {
+		return labels
+	}
+	label := ""
+	for line := range strings.Lines(run(t, "", tool, append(args, path)...)) {
+		line = strings.TrimRight(line, "\n")
+		if m := stubLabel.FindStringSubmatch(line); m != nil {
+			label = ""
+			if strings.HasSuffix(m[2], stubSuffix) {
+				label = m[2]
+			}
+		}
+		if m := stubLine.FindStringSubmatch(line); m != nil {
+			at, err := strconv.ParseUint(m[1], 16, 64)
+			require.NoError(t, err)
+			for i := range strings.Fields(m[2]) {
+				labels[at+uint64(i)] = label
+			}
+		}
+	}
+	return labels
+}
+
+// stubAddresses are all addresses of a file's PLT sections.
+func stubAddresses(t testing.TB, path string) (out []uint64) {
+	t.Helper()
+	for _, s := range stubSections(t, path) {
+		for i := range s.Size {
+			out = append(out, s.Addr+i)
+		}
+	}
+	return out
+}
+
+// requireStubs compares every address of the PLT sections with a disassembler, and returns how many are named.
+func requireStubs(t *testing.T, tool, path string) (named int) {
+	t.Helper()
+	labels, symbols := stubLabels(t, tool, path), symbolsByAddress(t, path)
+	addrs := stubAddresses(t, path)
+	require.Len(t, labels, len(addrs), "the disassembler shows every byte")
+	locations, err := ELF(path, addrs, Options{Demangle: DemangleNone})
+	require.NoError(t, err)
+	for i, l := range locations {
+		want, got := labels[addrs[i]], ""
+		if l.Named() {
+			require.Equal(t, SourceExports, l.Source)
+			require.Len(t, l.Frames, 1)
+			got = l.Frames[0].Linkage
+			named++
+		}
+		if resolver, ok := strings.CutPrefix(want, "*ABS*+"); ok && got != want {
+			at, err := strconv.ParseUint(strings.TrimSuffix(resolver, stubSuffix), 0, 64)
+			require.NoError(t, err)
+			require.Contains(t, symbols[at], strings.TrimSuffix(got, stubSuffix), "0x%x", addrs[i])
+			continue
+		}
+		require.Equal(t, want, got, "0x%x", addrs[i])
+	}
+	return named
+}
+
+// symbolsByAddress are the functions that readelf knows, without their versions.
+func symbolsByAddress(t testing.TB, path string) map[uint64][]string {
+	t.Helper()
+	names := map[uint64][]string{}
+	for line := range strings.Lines(run(t, "", "readelf", "-sW", path)) {
+		f := strings.Fields(line)
+		if len(f) != 8 {
+			continue
+		}
+		if at, err := strconv.ParseUint(f[1], 16, 64); err == nil {
+			name, _, _ := strings.Cut(f[7], "@")
+			names[at] = append(names[at], name)
+		}
+	}
+	return names
+}
+
+const stubSource = `
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+void (*volatile hook)(void *) = free; /* its GOT slot serves calls too */
+int main(int argc, char **argv) {
+  void *p = malloc(argc);
+  puts(argv[0]);
+  memset(p, 0, argc);
+  hook(p);
+  free(p);
+  return 0;
+}
+`
+
+// TestStubs: each stub has the name of the function that it leads to, in all forms that linkers make of x86-64's.
+func TestStubs(t *testing.T) {
+	dir := t.TempDir()
+	source := filepath.Join(dir, "main.c")
+	require.NoError(t, os.WriteFile(source, []byte(stubSource), 0o600))
+	for name, flags := range map[string][]string{
+		"lazy": {"-Wl,-z,lazy"}, "now": {"-Wl,-z,now"}, "ibt": {"-Wl,-z,ibtplt"}, "ibt now": {"-Wl,-z,ibtplt,-z,now"},
+		"no-pie": {"-no-pie", "-fno-pie"}, "stripped": {"-s"}, "lld": {"-fuse-ld=lld"},
+		"lld now": {"-fuse-ld=lld", "-Wl,-z,now"}, "lld ibt": {"-fuse-ld=lld", "-Wl,-z,force-ibt"}, "gold": {"-fuse-ld=gold"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(dir, strings.ReplaceAll(name, " ", "-"))
+			run(t, dir, "gcc", append([]string{"-O1", "-g", "-o", path, source}, flags...)...)
+			require.GreaterOrEqual(t, requireStubs(t, "objdump", path), 8)
+		})
+	}
+}
+
+// TestStubsOfStaticPrograms: functions that are chosen at start, by the names of their resolvers. objdump has no labels
+// there; what a stub jumps through, and what readelf says of that slot, tell which function it is.
+func TestStubsOfStaticPrograms(t *testing.T) {
+	dir := t.TempDir()
+	source, path := filepath.Join(dir, "main.c"), filepath.Join(dir, "static")
+	require.NoError(t, os.WriteFile(source, []byte(stubSource), 0o600))
+	run(t, dir, "gcc", "-O1", "-static", "-o", path, source)
+	symbols, resolvers := symbolsByAddress(t, path), map[string]string{}
+	for _, m := range regexp.MustCompile(`(?m)^0*([0-9a-f]+) .* R_X86_64_IRELATIVE? +([0-9a-f]+)`).FindAllStringSubmatch(run(t, "", "readelf", "-rW", path), -1) {
+		resolvers[m[1]] = m[2]
+	}
+	jumps := regexp.MustCompile(`(?m)^ *([0-9a-f]+):\t.*\tjmp .*# ([0-9a-f]+)`).FindAllStringSubmatch(run(t, "", "objdump", "-dw", "-j", ".plt", path), -1)
+	require.NotEmpty(t, jumps)
+	for _, m := range jumps {
+		at, err := strconv.ParseUint(m[1], 16, 64)
+		require.NoError(t, err)
+		resolver, err := strconv.ParseUint(resolvers[m[2]], 16, 64)
+		require.NoError(t, err)
+		l := locate(t, path, []uint64{at})[0]
+		require.True(t, l.Named())
+		require.Contains(t, symbols[resolver], strings.TrimSuffix(l.Frames[0].Linkage, stubSuffix), "0x%x", at)
+	}
+}
+
+// TestStubsOfARM64: with and without landing pads (BTI).
+func TestStubsOfARM64(t *testing.T) {
+	dir := t.TempDir()
+	source, object := filepath.Join(dir, "lib.c"), filepath.Join(dir, "lib.o")
+	require.NoError(t, os.WriteFile(source, []byte(`
+extern void foo(int), baz(void), qux(void);
+extern int bar(void);
+void (*volatile hook)(int) = foo;
+int use(void) { foo(1); baz(); qux(); return bar(); }
+`), 0o600))
+	need(t, "ld.lld")
+	run(t, dir, "clang", "--target=aarch64-linux-gnu", "-O1", "-fPIC", "-c", "-o", object, source)
+	for name, flags := range map[string][]string{
+		"plain": {"-shared"}, "bti": {"-shared", "-z", "force-bti"}, "pac": {"-shared", "-z", "pac-plt"},
+		"executable": {"--unresolved-symbols=ignore-all", "-pie", "--export-dynamic"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(dir, name)
+			run(t, dir, "ld.lld", append([]string{"-o", path, object}, flags...)...)
+			require.GreaterOrEqual(t, requireStubs(t, "llvm-objdump", path), 64)
+		})
+	}
+}
+
+// TestStubsOfSystemLibraries: what a distribution ships, with functions that are chosen at start (IFUNC).
+func TestStubsOfSystemLibraries(t *testing.T) {
+	for _, f := range realFiles {
+		t.Run(filepath.Base(f.path), func(t *testing.T) {
+			if _, err := os.Stat(f.path); err != nil {
+				t.Skip(f.path + " is not installed")
+			}
+			t.Log(requireStubs(t, "objdump", f.path), "addresses")
+		})
+	}
+}
+
+func TestStubsAreShownDemangled(t *testing.T) {
+	require.Equal(t, "operator new@plt", demangleName("_Znwm@plt", DemangleSimple))
+	require.Equal(t, "operator new(unsigned long)@plt", demangleName("_Znwm@plt", DemangleFull))
+	require.Equal(t, "malloc@plt", demangleName("malloc@plt", DemangleSimple))
+	require.Equal(t, "@plt", demangleName("@plt", DemangleFull))
+}
