@@ -159,26 +159,48 @@ func (b *Blamer) Classes(id LocationID) []Class {
 	return out
 }
 
-// Blame is the frame nearest the leaf that belongs to the application; else the nearest one that is not the
-// allocator's; else the leaf. ok is false for an empty stack.
+// Blame is the frame nearest the leaf that belongs to the application; else the nearest one with a name that is not the
+// allocator's; else the nearest one that is not; else the leaf. ok is false for an empty stack.
 func (b *Blamer) Blame(stack []LocationID) (ref FrameRef, ok bool) {
 	if len(stack) == 0 {
 		return FrameRef{}, false
 	}
-	for _, skip := range []Class{ClassRuntime, ClassAllocator} {
-		if ref, ok := b.first(stack, skip); ok {
+	from := b.belowAllocators(stack)
+	application := func(c Class, _ bool) bool { return c == ClassApplication }
+	named := func(c Class, named bool) bool { return c == ClassRuntime && named }
+	other := func(c Class, _ bool) bool { return c == ClassRuntime }
+	for _, wanted := range []func(Class, bool) bool{application, named, other} {
+		if ref, ok := b.first(stack, from, wanted); ok {
 			return ref, true
 		}
 	}
 	return b.refTo(stack[0], 0, 0), true
 }
 
-// first finds the first frame whose class is neither the allocator's nor skip.
-func (b *Blamer) first(stack []LocationID, skip Class) (FrameRef, bool) {
+// belowAllocators is the position after the last allocator that only allocators and unnamed places stand before: what has no
+// name and is called by an allocator is a part of it.
+func (b *Blamer) belowAllocators(stack []LocationID) (from int) {
 	for i, id := range stack {
+		classes := b.Classes(id)
+		last := classes[len(classes)-1]
+		if last == ClassAllocator || last == ClassProfiler {
+			from = i + 1
+		} else if b.s.Locations[id].Named() {
+			break
+		}
+	}
+	if from == len(stack) {
+		return 0
+	}
+	return from
+}
+
+// first finds the first frame, from a position on, that is wanted by its class and whether it has a name.
+func (b *Blamer) first(stack []LocationID, from int, wanted func(Class, bool) bool) (FrameRef, bool) {
+	for i, id := range stack[from:] {
 		for k, c := range b.Classes(id) {
-			if c != ClassAllocator && c != ClassProfiler && c != skip {
-				return b.refTo(id, i, k), true
+			if wanted(c, b.s.Locations[id].Named()) {
+				return b.refTo(id, from+i, k), true
 			}
 		}
 	}

@@ -1,0 +1,45 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+func TestAdviceIsGivenForKnownCauses(t *testing.T) {
+	for function, want := range map[string]string{
+		"TF_FinishOperation":                           "tf.Graph.finalize()",
+		"tensorflow::Graph::AddNode":                   "tf.Graph.finalize()",
+		"tensorflow::DirectSessionFactory::NewSession": "sessions",
+		"tensorflow::VarHandleOp::Compute":             "variables",
+		"at::native::empty_cpu":                        "tensors",
+		"list_resize":                                  "Python list",
+		"PyDict_SetItem":                               "Python dict",
+		"dlopen":                                       "dlclose",
+		"allocate_stack":                               "threads",
+		"std::vector<int, std::allocator<int> >::_M_realloc_insert<int const&>": "container grows",
+		"v8::internal::MemoryAllocator::AllocatePage":                           "heap snapshots",
+		"node::Buffer::New": "outside V8's heap",
+		"main":              "",
+	} {
+		s := &symbolize.Symbols{Locations: []symbolize.Location{{Module: symbolize.NoModule, Frames: []symbolize.Frame{{Function: function}}}}}
+		got := adviceFor(s, []symbolize.LocationID{0})
+		if want == "" {
+			require.Empty(t, got)
+		}
+		require.Contains(t, got, want, function)
+	}
+}
+
+func TestEveryAdviceHasASource(t *testing.T) {
+	for _, a := range advices() {
+		require.True(t, strings.HasPrefix(a.source, "https://"), a.text)
+	}
+	_, err := parseAdvice("function a\ntext only\n")
+	require.ErrorContains(t, err, "want a pattern, the advice and its source")
+	_, err = parseAdvice("frame a\ntext\nhttps://x\n")
+	require.ErrorContains(t, err, "want function or module")
+}
