@@ -20,6 +20,8 @@ type image struct {
 	dwarf   *dwarf.Data
 	finder  finder
 	dwo     map[uint64]*dwarf.Data
+	// found is told of the frames of each address as soon as they are known; nil for nobody.
+	found func([]Frame)
 }
 
 // openImage finds what can name the file's addresses. The image is usable, and must be closed, even if an error is returned.
@@ -154,6 +156,9 @@ func (img *image) nameByDWARF(located []*Location) error {
 		for _, l := range byCall[call] {
 			l.Frames = convertFrames(frames)
 			l.Source = SourceDWARF
+			if img.found != nil {
+				img.found(l.Frames)
+			}
 		}
 	})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // resolveModule names the addresses of one module.
-func resolveModule(j *moduleJob, m *Module, o Options) {
+func resolveModule(j *moduleJob, m *Module, o Options, names *shower) {
 	f := finder{o}
 	file, err := f.module(m, j.main)
 	if err != nil {
@@ -24,7 +24,7 @@ func resolveModule(j *moduleJob, m *Module, o Options) {
 	defer file.Close()
 	m.File = file.Path
 	m.BuildID = cmp.Or(m.BuildID, file.BuildID)
-	if err := file.Guard(func() error { return j.resolveIn(file, m, f) }); err != nil {
+	if err := file.Guard(func() error { return j.resolveIn(file, m, f, names) }); err != nil {
 		m.Err = err
 		j.fail(m, ReasonMalformed)
 	}
@@ -48,7 +48,7 @@ func (j *moduleJob) fail(m *Module, r Reason) {
 	}
 }
 
-func (j *moduleJob) resolveIn(file *elffile.File, m *Module, f finder) error {
+func (j *moduleJob) resolveIn(file *elffile.File, m *Module, f finder, names *shower) error {
 	for i, l := range j.out {
 		v, ok := elfAddress(file, j.places[i].offset)
 		if !ok {
@@ -68,6 +68,7 @@ func (j *moduleJob) resolveIn(file *elffile.File, m *Module, f finder) error {
 	defer img.close()
 	m.Debug, m.HasDebug, m.HasSymbols = img.debugPath(), img.dwarf != nil, img.symbols.Len() > 0
 	if err == nil {
+		img.found = img.overlap(names)
 		err = img.name(located)
 	}
 	if err != nil {

@@ -34,10 +34,11 @@ type Options struct {
 func Resolve(series *heapfile.Series, o Options) (*Symbols, error) {
 	s := &Symbols{}
 	jobs := s.place(series)
-	s.resolveModules(jobs, o)
+	names := newShower(o)
+	s.resolveModules(jobs, o, names)
+	names.finish(s.Locations)
 	s.resolveGenerated(series, o)
 	s.useEmbedded(series.Symbols)
-	s.demangle(o)
 	s.sites = newSiteTable(s)
 	return s, nil
 }
@@ -175,10 +176,10 @@ func MainProgram(series *heapfile.Series) string {
 	return ""
 }
 
-// resolveModules names the addresses of all modules, the largest first. This is the only place of the
-// package that runs anything concurrently; jobs share nothing but the locations,
-// of which each has its own.
-func (s *Symbols) resolveModules(jobs []*moduleJob, o Options) {
+// resolveModules names the addresses of all modules, the largest first. Modules are resolved concurrently, and names
+// demangled beside them (see shower): nothing else in the package is concurrent. Jobs share nothing but the
+// locations, of which each has its own.
+func (s *Symbols) resolveModules(jobs []*moduleJob, o Options, names *shower) {
 	order := slices.Clone(jobs)
 	slices.SortStableFunc(order, func(a, b *moduleJob) int { return cmp.Compare(len(b.places), len(a.places)) })
 	queue := make(chan *moduleJob)
@@ -186,7 +187,7 @@ func (s *Symbols) resolveModules(jobs []*moduleJob, o Options) {
 	for range min(cmp.Or(o.Workers, runtime.GOMAXPROCS(0)), max(len(jobs), 1)) {
 		wg.Go(func() {
 			for j := range queue {
-				resolveModule(j, &s.Modules[j.id], o)
+				resolveModule(j, &s.Modules[j.id], o, names)
 			}
 		})
 	}
