@@ -23,24 +23,22 @@ func ELF(path string, addrs []uint64, o Options) ([]Location, error) {
 	}
 	slices.SortStableFunc(located, compareOffset)
 	names := newShower(o)
-	err = file.Guard(func() error { return nameFile(file, located, o, names) })
+	var cache *moduleCache
+	err = file.Guard(func() error {
+		cache = openCache(file, finder{o})
+		left := cache.answer(located)
+		if cache.complete(located, left) {
+			return nil
+		}
+		return nameModule(file, &s.Modules[0], left, finder{o}, names, cache)
+	})
 	file.Close()
 	names.finish(s.Locations)
+	_ = cache.save() // it is resolved again next time
 	for i, a := range addrs {
 		s.Locations[i].Offset = a
 	}
 	return s.Locations, err
-}
-
-func nameFile(file *elffile.File, located []*Location, o Options, names *shower) error {
-	img, err := openImage(file, finder{o})
-	defer img.close()
-	if err == nil {
-		img.found = img.overlap(names)
-		err = img.name(located)
-	}
-	noteUnnamed(located, img, err)
-	return err
 }
 
 // releaseEvery is the number of answers after which pages of the files are given back: debug strings lie all over

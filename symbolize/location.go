@@ -50,6 +50,8 @@ type Location struct {
 	// Near is the last symbol before an unnamed address: a hint, not a name.
 	Near         string
 	NearDistance uint64
+
+	shown bool // names are those for people already
 }
 
 // Named says whether the location has at least one function.

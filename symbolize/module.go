@@ -64,6 +64,21 @@ func (j *moduleJob) resolveIn(file *elffile.File, m *Module, f finder, names *sh
 	}
 	located := slices.DeleteFunc(slices.Clone(j.out), func(l *Location) bool { return l.Reason != ReasonNone })
 	slices.SortFunc(located, compareOffset)
+	j.cache = openCache(file, f)
+	left := j.cache.answer(located)
+	if j.cache.complete(located, left) {
+		j.cache.describe(m)
+	} else if err := nameModule(file, m, left, f, names, j.cache); err != nil {
+		m.Err = err
+	}
+	if !m.HasDebug && !m.HasSymbols {
+		m.Reason = ReasonNoSymbols
+	}
+	return nil
+}
+
+// nameModule names locations by the module's files.
+func nameModule(file *elffile.File, m *Module, located []*Location, f finder, names *shower, c *moduleCache) error {
 	img, err := openImage(file, f)
 	defer img.close()
 	m.Debug, m.HasDebug, m.HasSymbols = img.debugPath(), img.dwarf != nil, img.symbols.Len() > 0
@@ -71,14 +86,9 @@ func (j *moduleJob) resolveIn(file *elffile.File, m *Module, f finder, names *sh
 		img.found = img.overlap(names)
 		err = img.name(located)
 	}
-	if err != nil {
-		m.Err = err
-	}
 	noteUnnamed(located, img, err)
-	if !m.HasDebug && !m.HasSymbols {
-		m.Reason = ReasonNoSymbols
-	}
-	return nil
+	c.keep(located, img, err)
+	return err
 }
 
 // noteUnnamed gives what stayed unnamed its reason, and the nearest symbol as a hint.

@@ -22,6 +22,8 @@ type Options struct {
 	// snapshots and in /tmp.
 	PerfMaps []string
 	Demangle Demangle
+	// CacheDir is a directory, made if need be, that keeps answers from run to run; "" keeps none.
+	CacheDir string
 	// Workers is the number of modules resolved at once; 0 takes one per CPU.
 	Workers int
 
@@ -37,6 +39,9 @@ func Resolve(series *heapfile.Series, o Options) (*Symbols, error) {
 	names := newShower(o)
 	s.resolveModules(jobs, o, names)
 	names.finish(s.Locations)
+	for _, j := range jobs {
+		_ = j.cache.save() // it is resolved again next time
+	}
 	s.resolveGenerated(series, o)
 	s.useEmbedded(series.Symbols)
 	s.sites = newSiteTable(s)
@@ -52,6 +57,7 @@ type moduleJob struct {
 	places   []place      // sorted by offset in the file
 	out      []*Location  // parallel to places
 	locs     []LocationID // parallel to places, before out is known
+	cache    *moduleCache
 }
 
 // place is an address as an offset in its module's file.

@@ -84,6 +84,9 @@ func (s *shower) finish(locations []Location) {
 	defer s.mu.Unlock()
 	for i := range locations {
 		l := &locations[i]
+		if l.shown {
+			continue
+		}
 		s.ask(l.Near)
 		for k := range l.Frames {
 			s.share(&l.Frames[k])
@@ -99,6 +102,10 @@ func (s *shower) finish(locations []Location) {
 }
 
 func (s *shower) show(l *Location) {
+	if l.shown {
+		return
+	}
+	l.shown = true
 	if l.Near != "" {
 		l.Near = s.names[l.Near].shown
 	}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -38,9 +40,27 @@ type symbolFlags struct {
 	binary, sysroot     string
 	debugDirs, perfMaps []string
 	demangle            string
+	cacheFlag
+}
+
+// cacheFlag says whether answers are kept from run to run.
+type cacheFlag struct{ none bool }
+
+func (f *cacheFlag) add(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.none, "no-cache", false, "neither use nor write the cache of names (heaplapse/symbols in the user's cache directory)")
+}
+
+// dir is where the cache is, "" for none: also where the user has no cache directory.
+func (f *cacheFlag) dir() string {
+	base, err := os.UserCacheDir()
+	if f.none || err != nil {
+		return ""
+	}
+	return filepath.Join(base, "heaplapse", "symbols")
 }
 
 func (f *symbolFlags) add(cmd *cobra.Command) {
+	f.cacheFlag.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.binary, "binary", "", "the main program's `FILE`, when it has moved")
 	flags.StringVar(&f.sysroot, "sysroot", "", "look for mapped files below `DIR`, and nowhere else")
@@ -57,7 +77,9 @@ func (f *symbolFlags) options() (symbolize.Options, error) {
 	if !ok {
 		return symbolize.Options{}, fmt.Errorf("--demangle %s: want simple, full or none", f.demangle)
 	}
-	return symbolize.Options{Binary: f.binary, Sysroot: f.sysroot, DebugDirs: f.debugDirs, PerfMaps: f.perfMaps, Demangle: mode}, nil
+	return symbolize.Options{
+		Binary: f.binary, Sysroot: f.sysroot, DebugDirs: f.debugDirs, PerfMaps: f.perfMaps, Demangle: mode, CacheDir: f.dir(),
+	}, nil
 }
 
 // resolve names the addresses and reports modules that could not be used.

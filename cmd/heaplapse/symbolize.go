@@ -17,6 +17,7 @@ import (
 func (a *app) symbolizeCommand() *cobra.Command {
 	var file string
 	var debugDirs []string
+	var cache cacheFlag
 	cmd := &cobra.Command{
 		Use:   "symbolize -e FILE",
 		Short: "names of ELF addresses, read from standard input, one hex number a line",
@@ -30,11 +31,12 @@ file:line:column of each frame, inlined ones first, then a blank line.`,
 			if err := a.checkFormat(); err != nil {
 				return err
 			}
-			return a.symbolize(file, symbolize.Options{DebugDirs: debugDirs, Demangle: symbolize.DemangleLLVM})
+			return a.symbolize(file, symbolize.Options{DebugDirs: debugDirs, Demangle: symbolize.DemangleLLVM, CacheDir: cache.dir()})
 		},
 	}
 	cmd.Flags().StringVarP(&file, "exe", "e", "", "ELF `FILE`")
 	cmd.Flags().StringArrayVar(&debugDirs, "debug-dir", nil, "look for separate debug files in `DIR` (repeatable; default /usr/lib/debug)")
+	cache.add(cmd)
 	a.outputFlags(cmd)
 	return cmd
 }

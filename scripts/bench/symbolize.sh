@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Measures `heaplapse symbolize -e` against llvm-symbolizer, binutils' and gimli's addr2line and google/pprof, side by side
-# on one program of some 300 MB: 1,000, 10,000 and 100,000 addresses of its code, wall time and peak memory. Then it
-# compares the answers with llvm-symbolizer's, address by address.
+# on one program of some 270 MB: 1,000, 10,000 and 100,000 addresses of its code, wall time and peak memory. heaplapse runs
+# without its cache, with an empty one, and with one that knows the addresses. Then the answers are compared with
+# llvm-symbolizer's, address by address.
 #
 # Usage: scripts/bench/symbolize.sh [--compare] [WORKDIR]
 #
@@ -141,7 +142,10 @@ timed() {
 # round COUNT runs each tool once on so many addresses.
 round() {
 	local n=$1 in=$work/addresses.$1
-	timed heaplapse "$n" "$in" "$work/heaplapse" symbolize -e "$program"
+	timed heaplapse "$n" "$in" "$work/heaplapse" symbolize --no-cache -e "$program"
+	rm -rf "$work/cache"
+	timed heaplapse-fills-cache "$n" "$in" "$work/heaplapse" symbolize -e "$program"
+	timed heaplapse-warm-cache "$n" "$in" "$work/heaplapse" symbolize -e "$program"
 	timed llvm-symbolizer "$n" "$in" llvm-symbolizer -i -C --obj="$program"
 	[ -z "$gimli" ] || timed gimli-addr2line "$n" "$in" "$gimli" -afiC -e "$program"
 	if [ "$n" -le 10000 ]; then timed binutils-addr2line "$n" "$in" addr2line -afiC -e "$program"; fi
@@ -150,7 +154,7 @@ round() {
 
 race() {
 	local r n
-	export PPROF_TMPDIR=$work/tmp
+	export PPROF_TMPDIR=$work/tmp XDG_CACHE_HOME=$work/cache
 	: >"$work/results.txt"
 	cat "$program" >/dev/null # into the page cache
 	for n in $sizes; do
@@ -176,7 +180,7 @@ table() {
 			wall[key] = wall[key] " " $3; cpu[key] = cpu[key] " " $4; peak[key] = peak[key] " " $5
 		}
 		END {
-			row = "%9s  %-20s %9s %9s %9s %12s %12s\n"
+			row = "%9s  %-21s %9s %9s %9s %12s %12s\n"
 			printf row, "addresses", "tool", "wall s", "CPU s", "peak MiB", "wall : llvm", "peak : llvm"
 			for (k = 1; k <= keys; k++) {
 				split(order[k], part, " ")
@@ -193,7 +197,7 @@ table() {
 # answers makes what the comparison needs of the largest sample, where the race has not.
 answers() {
 	local n=${sizes##* }
-	"$work/heaplapse" symbolize -e "$program" <"$work/addresses.$n" >"$work/heaplapse.$n.txt"
+	"$work/heaplapse" symbolize --no-cache -e "$program" <"$work/addresses.$n" >"$work/heaplapse.$n.txt"
 	[ -s "$work/llvm-symbolizer.$n.txt" ] || llvm-symbolizer -i -C --obj="$program" <"$work/addresses.$n" >"$work/llvm-symbolizer.$n.txt"
 }
 
