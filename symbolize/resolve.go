@@ -21,7 +21,9 @@ type Options struct {
 	// PerfMaps are the maps of just-in-time compilers; nil looks for perf-PID.map beside the
 	// snapshots and in /tmp.
 	PerfMaps []string
-	Demangle Demangle
+	// Debuginfod fetches files that are not here; nil fetches none.
+	Debuginfod *Debuginfod
+	Demangle   Demangle
 	// CacheDir is a directory, made if need be, that keeps answers from run to run; "" keeps none.
 	CacheDir string
 	// Workers is the number of modules resolved at once; 0 takes one per CPU.
@@ -42,6 +44,7 @@ func Resolve(series *heapfile.Series, o Options) (*Symbols, error) {
 	for _, j := range jobs {
 		_ = j.cache.save() // it is resolved again next time
 	}
+	s.Warnings = append(s.Warnings, o.Debuginfod.Warnings()...)
 	s.resolveGenerated(series, o)
 	s.useEmbedded(series.Symbols)
 	s.sites = newSiteTable(s)

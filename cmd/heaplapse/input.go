@@ -41,6 +41,23 @@ type symbolFlags struct {
 	debugDirs, perfMaps []string
 	demangle            string
 	cacheFlag
+	debuginfodFlag
+}
+
+// debuginfodFlag names servers that have debug files.
+type debuginfodFlag struct{ servers []string }
+
+func (f *debuginfodFlag) add(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&f.servers, "debuginfod", nil,
+		"fetch files that are not here, by build ID, from the server at `URL` (repeatable; env: those of DEBUGINFOD_URLS; default none)")
+}
+
+func (f *debuginfodFlag) client() (*symbolize.Debuginfod, error) {
+	client, err := symbolize.NewDebuginfod(f.servers, os.Getenv)
+	if err != nil {
+		return nil, fmt.Errorf("--debuginfod: %w", err)
+	}
+	return client, nil
 }
 
 // cacheFlag says whether answers are kept from run to run.
@@ -61,6 +78,7 @@ func (f *cacheFlag) dir() string {
 
 func (f *symbolFlags) add(cmd *cobra.Command) {
 	f.cacheFlag.add(cmd)
+	f.debuginfodFlag.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.binary, "binary", "", "the main program's `FILE`, when it has moved")
 	flags.StringVar(&f.sysroot, "sysroot", "", "look for mapped files below `DIR`, and nowhere else")
@@ -77,9 +95,11 @@ func (f *symbolFlags) options() (symbolize.Options, error) {
 	if !ok {
 		return symbolize.Options{}, fmt.Errorf("--demangle %s: want simple, full or none", f.demangle)
 	}
+	client, err := f.client()
 	return symbolize.Options{
-		Binary: f.binary, Sysroot: f.sysroot, DebugDirs: f.debugDirs, PerfMaps: f.perfMaps, Demangle: mode, CacheDir: f.dir(),
-	}, nil
+		Binary: f.binary, Sysroot: f.sysroot, DebugDirs: f.debugDirs, PerfMaps: f.perfMaps, Debuginfod: client,
+		Demangle: mode, CacheDir: f.dir(),
+	}, err
 }
 
 // resolve names the addresses and reports modules that could not be used.

@@ -18,6 +18,7 @@ func (a *app) symbolizeCommand() *cobra.Command {
 	var file string
 	var debugDirs []string
 	var cache cacheFlag
+	var debuginfod debuginfodFlag
 	cmd := &cobra.Command{
 		Use:   "symbolize -e FILE",
 		Short: "names of ELF addresses, read from standard input, one hex number a line",
@@ -31,12 +32,19 @@ file:line:column of each frame, inlined ones first, then a blank line.`,
 			if err := a.checkFormat(); err != nil {
 				return err
 			}
-			return a.symbolize(file, symbolize.Options{DebugDirs: debugDirs, Demangle: symbolize.DemangleLLVM, CacheDir: cache.dir()})
+			client, err := debuginfod.client()
+			if err != nil {
+				return err
+			}
+			return a.symbolize(file, symbolize.Options{
+				DebugDirs: debugDirs, Debuginfod: client, Demangle: symbolize.DemangleLLVM, CacheDir: cache.dir(),
+			})
 		},
 	}
 	cmd.Flags().StringVarP(&file, "exe", "e", "", "ELF `FILE`")
 	cmd.Flags().StringArrayVar(&debugDirs, "debug-dir", nil, "look for separate debug files in `DIR` (repeatable; default /usr/lib/debug)")
 	cache.add(cmd)
+	debuginfod.add(cmd)
 	a.outputFlags(cmd)
 	return cmd
 }
@@ -50,6 +58,9 @@ func (a *app) symbolize(file string, o symbolize.Options) error {
 		return err
 	}
 	locations, err := symbolize.ELF(file, addrs, o)
+	for _, w := range o.Debuginfod.Warnings() {
+		a.warn(w.Error())
+	}
 	if locations == nil && err != nil {
 		return err
 	}
