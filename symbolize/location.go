@@ -68,9 +68,10 @@ const (
 	SourceExports         // .dynsym: only exported functions
 	SourcePerfMap         // a just-in-time compiler's map
 	SourceEmbedded        // the snapshot itself was symbolized
+	SourceJITDump         // a just-in-time compiler's jitdump
 )
 
-var sourceNames = [...]string{"", "dwarf", "symtab", "dynsym", "perf-map", "embedded"}
+var sourceNames = [...]string{"", "dwarf", "symtab", "dynsym", "perf-map", "embedded", "jitdump"}
 
 // String is the stable name used in JSON.
 func (s Source) String() string { return sourceNames[s] }

@@ -18,8 +18,8 @@ type Options struct {
 	Sysroot string
 	// DebugDirs hold separate debug files; nil takes /usr/lib/debug (within Sysroot).
 	DebugDirs []string
-	// PerfMaps are the maps of just-in-time compilers; nil looks for perf-PID.map beside the
-	// snapshots and in /tmp.
+	// PerfMaps are the maps and jitdumps of just-in-time compilers; nil looks for perf-PID.map and jit-PID.dump beside
+	// the snapshots, in /tmp and in the directory of the process, if it still runs.
 	PerfMaps []string
 	// Debuginfod fetches files that are not here; nil fetches none.
 	Debuginfod *Debuginfod

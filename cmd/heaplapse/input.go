@@ -83,7 +83,7 @@ func (f *symbolFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.binary, "binary", "", "the main program's `FILE`, when it has moved")
 	flags.StringVar(&f.sysroot, "sysroot", "", "look for mapped files below `DIR`, and nowhere else")
 	flags.StringArrayVar(&f.debugDirs, "debug-dir", nil, "look for separate debug files in `DIR` (repeatable; default /usr/lib/debug)")
-	flags.StringArrayVar(&f.perfMaps, "perf-map", nil, "names of generated code (repeatable; default perf-PID.map beside the snapshots or in /tmp)")
+	flags.StringArrayVar(&f.perfMaps, "perf-map", nil, "names of generated code: a perf map or a jitdump (repeatable; default perf-PID.map and jit-PID.dump beside the snapshots or in /tmp)")
 	flags.StringVar(&f.demangle, "demangle", "simple", "C++ and Rust names: simple (no parameters), full or none")
 	_ = cmd.RegisterFlagCompletionFunc("demangle", cobra.FixedCompletions([]string{"simple", "full", "none"}, cobra.ShellCompDirectiveNoFileComp))
 }
