@@ -7,6 +7,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff"
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/report"
 )
 
@@ -69,7 +70,13 @@ func (a *app) growth(f *growthFlags, paths []string) error {
 	}
 	result := diff.Growth(s, symbols, &columns, diff.GrowthOptions{MinBytes: minBytes, All: f.all, Filter: filter})
 	a.judge(f.failOn, result)
-	return a.render(&report.Growth{Series: s, Symbols: symbols, Result: result, Top: f.limit})
+	unnamed := report.NewUnnamed(symbols)
+	for id := range s.Stacks.Len() {
+		if id := heapfile.StackID(id); filter.Keep(id) {
+			unnamed.Add(id, columns.InUse(id, result.Last))
+		}
+	}
+	return a.render(&report.Growth{Series: s, Symbols: symbols, Result: result, Unnamed: unnamed.Done(), Top: f.limit})
 }
 
 // judge sets the exit status of --fail-on. Bad input weighs more than a finding.

@@ -73,7 +73,7 @@ sample() {
 
 # heap_profile ADDRESSES prints a heap profile with a stack of one frame for each address, loaded at a fixed place.
 heap_profile() {
-	local load=93824992231424 # 0x555555554000
+	local load=268435456 # 0x10000000: the numbers of some awks end at 32 bits
 	awk -v load=$load '
 		function hex(s, i, v) {
 			v = 0
