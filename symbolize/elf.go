@@ -43,7 +43,7 @@ func ELF(path string, addrs []uint64, o Options) ([]Location, error) {
 
 // releaseEvery is the number of answers after which pages of the files are given back: debug strings lie all over
 // their section, and a few thousand names touch most of it.
-const releaseEvery = 1 << 13
+const releaseEvery = 1 << 11
 
 // overlap has names demangled while further addresses are looked up.
 func (img *image) overlap(names *shower) func([]Frame) {
