@@ -253,7 +253,7 @@ func (c *moduleCache) write(b *cacheBuilder) error {
 		err = os.Rename(tmp.Name(), c.path())
 	}
 	if err != nil {
-		os.Remove(tmp.Name())
+		_ = os.Remove(tmp.Name())
 	}
 	return err
 }
@@ -282,7 +282,7 @@ func trimCache(dir string, limit int64) error {
 			files = append(files, cached{path, info.Size(), info.ModTime()})
 			total += info.Size()
 		} else if time.Since(info.ModTime()) > cacheLeftover {
-			os.Remove(path)
+			_ = os.Remove(path)
 		}
 	}
 	slices.SortFunc(files, func(a, b cached) int { return cmp.Or(a.used.Compare(b.used), cmp.Compare(a.path, b.path)) })

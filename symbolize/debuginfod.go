@@ -300,7 +300,7 @@ func keep(body io.Reader, limit int64, path, buildID string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(tmp.Name()) // fails once it is renamed
+	defer func() { _ = os.Remove(tmp.Name()) }() // fails once it is renamed
 	n, err := io.Copy(tmp, io.LimitReader(body, limit+1))
 	if err = errors.Join(err, tmp.Close()); err != nil {
 		return fmt.Errorf("after %d bytes of %s: %w", n, buildID, err)

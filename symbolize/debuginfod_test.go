@@ -175,8 +175,10 @@ func TestDebuginfodFailures(t *testing.T) {
 				_, _ = w.Write(make([]byte, 64<<10))
 			}
 		}, "more than the .* bytes allowed"},
-		"no ELF file":  {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>log in</html>") }, "not a readable ELF file"},
-		"server error": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "out of order", 503) }, "503"},
+		"no ELF file": {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>log in</html>") }, "not a readable ELF file"},
+		"server error": {func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "out of order", http.StatusServiceUnavailable)
+		}, "503"},
 		"redirects for ever": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, r.URL.Path, http.StatusFound)
 		}, "redirects"},

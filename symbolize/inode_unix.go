@@ -10,7 +10,7 @@ import (
 // inode is a file's number in its file system.
 func inode(info fs.FileInfo) uint64 {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
-		return uint64(s.Ino)
+		return s.Ino
 	}
 	return 0
 }

@@ -83,10 +83,11 @@ func parseJITDump(in *bufio.Reader, order binary.ByteOrder) (*perfMap, error) {
 		in: in, order: order, m: &perfMap{source: SourceJITDump},
 		pending: map[uint64][]jitLine{}, loaded: map[uint64]int{}, files: map[string]string{},
 	}
-	if _, err := io.CopyN(io.Discard, in, int64(size-jitHeaderSize)); err != nil {
-		return r.m, nil // nothing was compiled yet
+	_, err := io.CopyN(io.Discard, in, int64(size-jitHeaderSize))
+	if err == nil {
+		err = r.records()
 	}
-	if err := r.records(); err != nil {
+	if err = orCut(err); err != nil {
 		return nil, err
 	}
 	r.m.sort()

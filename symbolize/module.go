@@ -24,7 +24,10 @@ func resolveModule(j *moduleJob, m *Module, o Options, names *shower) {
 	defer file.Close()
 	m.File = file.Path
 	m.BuildID = cmp.Or(m.BuildID, file.BuildID)
-	if err := file.Guard(func() error { return j.resolveIn(file, m, f, names) }); err != nil {
+	if err := file.Guard(func() error {
+		j.resolveIn(file, m, f, names)
+		return nil
+	}); err != nil {
 		m.Err = err
 		j.fail(m, ReasonMalformed)
 	}
@@ -48,7 +51,7 @@ func (j *moduleJob) fail(m *Module, r Reason) {
 	}
 }
 
-func (j *moduleJob) resolveIn(file *elffile.File, m *Module, f finder, names *shower) error {
+func (j *moduleJob) resolveIn(file *elffile.File, m *Module, f finder, names *shower) {
 	for i, l := range j.out {
 		v, ok := elfAddress(file, j.places[i].offset)
 		if !ok {
@@ -60,7 +63,7 @@ func (j *moduleJob) resolveIn(file *elffile.File, m *Module, f finder, names *sh
 	if err := j.checkStale(file, m); err != nil {
 		m.Err = err
 		j.fail(m, ReasonStale)
-		return nil
+		return
 	}
 	located := slices.DeleteFunc(slices.Clone(j.out), func(l *Location) bool { return l.Reason != ReasonNone })
 	slices.SortFunc(located, compareOffset)
@@ -74,7 +77,6 @@ func (j *moduleJob) resolveIn(file *elffile.File, m *Module, f finder, names *sh
 	if !m.HasDebug && !m.HasSymbols {
 		m.Reason = ReasonNoSymbols
 	}
-	return nil
 }
 
 // nameModule names locations by the module's files.
