@@ -39,36 +39,34 @@ func newShower(o Options) *shower {
 	return s
 }
 
-// add asks for the names of an address's frames. The outermost function may yet get another name from the symbol table.
+// add asks for the names of an address's frames, and has equal strings stand in memory once. The outermost function
+// may yet get another name from the symbol table.
 func (s *shower) add(frames []Frame) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range frames {
-		s.share(&frames[i])
+		f := &frames[i]
+		if known, ok := s.files[f.File]; ok {
+			f.File = known
+		} else {
+			s.files[f.File] = f.File
+		}
+		if f.Linkage != "" {
+			f.Function = "" // the linkage name will give it
+		}
 		if i+1 < len(frames) {
-			s.ask(frames[i].Linkage)
+			f.Linkage = s.ask(f.Linkage)
 		}
 	}
 }
 
-// share has equal strings of frames stand in memory once.
-func (s *shower) share(f *Frame) {
-	if known, ok := s.files[f.File]; ok {
-		f.File = known
-	} else {
-		s.files[f.File] = f.File
+// ask has a name shown, and returns the linkage name that is kept for all that are equal.
+func (s *shower) ask(linkage string) string {
+	if linkage == "" {
+		return ""
 	}
-	if n := s.names[f.Linkage]; n != nil {
-		f.Linkage = n.linkage
-	}
-	if f.Linkage != "" {
-		f.Function = "" // the linkage name will give it
-	}
-}
-
-func (s *shower) ask(linkage string) {
-	if linkage == "" || s.names[linkage] != nil {
-		return
+	if n := s.names[linkage]; n != nil {
+		return n.linkage
 	}
 	n := &shownName{linkage: linkage}
 	s.names[linkage] = n
@@ -76,6 +74,7 @@ func (s *shower) ask(linkage string) {
 		s.queue <- s.batch
 		s.batch = nil
 	}
+	return linkage
 }
 
 // finish gives every frame, and every hint, its name. The shower is done then.
@@ -89,8 +88,7 @@ func (s *shower) finish(locations []Location) {
 		}
 		s.ask(l.Near)
 		for k := range l.Frames {
-			s.share(&l.Frames[k])
-			s.ask(l.Frames[k].Linkage)
+			l.Frames[k].Linkage = s.ask(l.Frames[k].Linkage)
 		}
 	}
 	s.queue <- s.batch
