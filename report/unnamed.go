@@ -13,7 +13,7 @@ import (
 // Unnamed is the memory in use whose allocating function has no name, by reason: what it is worth to find the
 // files that are missing. The sums are those of one snapshot.
 type Unnamed struct {
-	Total int64 // bytes in use on all stacks that were counted
+	Total int64 // bytes in use on all stacks that were counted: less than the heap where the allocator cut the file
 	Bytes int64 // of those, put down to a place without a name
 	Rows  []UnnamedRow
 
@@ -90,7 +90,7 @@ func (u *Unnamed) text(p *printer) {
 		return
 	}
 	p.linef("")
-	p.linef("unnamed: the functions that allocated %s of the %s in use", Bytes(u.Bytes), Bytes(u.Total))
+	p.linef("unnamed: the functions that allocated %s of the %s on recorded stacks", Bytes(u.Bytes), Bytes(u.Total))
 	for _, r := range u.Rows {
 		if r.Bytes*100 < u.Total {
 			continue

@@ -48,7 +48,7 @@ func TestUnnamedRemedies(t *testing.T) {
 		row.Bytes = 3 << 20
 		text := unnamedText(t, unnamedOf(modules, 4<<20, row))
 		require.Regexp(t, want, text)
-		require.Contains(t, text, "unnamed: the functions that allocated 3.00 MiB of the 4.00 MiB in use\n")
+		require.Contains(t, text, "unnamed: the functions that allocated 3.00 MiB of the 4.00 MiB on recorded stacks\n")
 		require.Equal(t, 3, strings.Count(text, "\n"), "a blank line, the sum, the reason")
 	}
 }
@@ -60,6 +60,6 @@ func TestUnnamedIsShort(t *testing.T) {
 	require.Empty(t, unnamedText(t, unnamedOf(nil, 0)))
 	require.Empty(t, unnamedText(t, unnamedOf(nil, 1000, row(symbolize.ReasonNull, 9))))
 	text := unnamedText(t, unnamedOf(nil, 1000, row(symbolize.ReasonNull, 500), row(symbolize.ReasonNoMapping, 9)))
-	require.Contains(t, text, "509 B of the 0.98 KiB in use")
+	require.Contains(t, text, "509 B of the 0.98 KiB on recorded stacks")
 	require.NotContains(t, text, "no mapping")
 }
