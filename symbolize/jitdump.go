@@ -148,7 +148,7 @@ func (r *jitReader) load(body *io.LimitedReader) error {
 		return orCut(err)
 	}
 	e := perfEntry{start: r.order.Uint64(b[16:]), size: r.order.Uint64(b[24:])}
-	name, ok, err := readName(body)
+	name, ok, err := r.readName(body)
 	if err != nil || !ok || name == "" {
 		return err
 	}
@@ -200,7 +200,7 @@ func (r *jitReader) debugInfo(body *io.LimitedReader) error {
 		if _, err := io.ReadFull(body, b[:]); err != nil {
 			return orCut(err)
 		}
-		name, ok, err := readName(body)
+		name, ok, err := r.readName(body)
 		if err != nil || !ok {
 			return err
 		}
@@ -233,14 +233,10 @@ func printable(s string) bool {
 }
 
 // readName reads up to a NUL; ok is false if there is none within the record, or the name is too long.
-func readName(body *io.LimitedReader) (name string, ok bool, err error) {
-	in, isBuffered := body.R.(io.ByteReader)
-	if !isBuffered {
-		return "", false, errors.New("not a buffered reader")
-	}
+func (r *jitReader) readName(body *io.LimitedReader) (name string, ok bool, err error) {
 	var b []byte
 	for body.N > 0 && len(b) < maxJITName {
-		c, err := in.ReadByte()
+		c, err := r.in.ReadByte()
 		if err != nil {
 			return "", false, orCut(err)
 		}
