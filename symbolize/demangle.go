@@ -82,12 +82,15 @@ func spaceClosers(name string) string {
 	}
 	var b strings.Builder
 	b.Grow(len(name) + strings.Count(name, ">"))
-	for i := range len(name) {
-		if i > 0 && name[i] == '>' && name[i-1] == '>' && !strings.HasSuffix(name[:i], "operator>") {
+	start := 0
+	for i := 1; i < len(name); i++ {
+		if name[i] == '>' && name[i-1] == '>' && !strings.HasSuffix(name[:i], "operator>") {
+			b.WriteString(name[start:i])
 			b.WriteByte(' ')
+			start = i
 		}
-		b.WriteByte(name[i])
 	}
+	b.WriteString(name[start:])
 	return b.String()
 }
 
