@@ -36,6 +36,18 @@ func (c *Collector) Visit(s *heapfile.Snapshot) error {
 	return nil
 }
 
+// InUse is the bytes in use on a stack in one snapshot, an estimate; 0 where the snapshot does not have the stack.
+func (c *Collector) InUse(id heapfile.StackID, snapshot int) int64 {
+	if int(id) >= len(c.stacks) {
+		return 0
+	}
+	col := &c.stacks[id]
+	if i := snapshot - col.from; i >= 0 && i < len(col.bytes) && col.bytes[i] != hidden {
+		return col.bytes[i]
+	}
+	return 0
+}
+
 func (c *column) add(index int, e heapfile.Counts) {
 	if c.bytes == nil {
 		c.from = index

@@ -18,6 +18,7 @@ type Growth struct {
 	Series  *heapfile.Series
 	Symbols *symbolize.Symbols
 	Result  *diff.GrowthResult
+	Unnamed *Unnamed // of the last snapshot that was judged
 	// Top limits the sites in text; 0 shows 20.
 	Top int
 	// Rules decided which frame is to blame; nil for the default ones.
@@ -73,6 +74,7 @@ func (g *Growth) Text(w io.Writer) error {
 	for _, n := range g.notes() {
 		p.linef("note: %s", n)
 	}
+	g.Unnamed.text(p)
 	return p.err
 }
 
@@ -238,18 +240,19 @@ func (g *Growth) now(s *diff.GrowthSite) int64 {
 }
 
 type growthJSON struct {
-	Schema       string       `json:"schema"`
-	Verdict      string       `json:"verdict"`
-	Why          string       `json:"why"`
-	BytesPerHour *float64     `json:"bytes_per_hour"`
-	Rate         float64      `json:"rate"`
-	RatePer      string       `json:"rate_per"`
-	Explained    float64      `json:"explained"`
-	Series       seriesJSON   `json:"series"`
-	Limit        *limitJSON   `json:"memory_limit,omitempty"`
-	Tested       int          `json:"tested"`
-	Notes        []string     `json:"notes"`
-	Sites        []growthSite `json:"sites"`
+	Schema       string        `json:"schema"`
+	Verdict      string        `json:"verdict"`
+	Why          string        `json:"why"`
+	BytesPerHour *float64      `json:"bytes_per_hour"`
+	Rate         float64       `json:"rate"`
+	RatePer      string        `json:"rate_per"`
+	Explained    float64       `json:"explained"`
+	Series       seriesJSON    `json:"series"`
+	Limit        *limitJSON    `json:"memory_limit,omitempty"`
+	Tested       int           `json:"tested"`
+	Notes        []string      `json:"notes"`
+	Unnamed      []unnamedJSON `json:"unnamed"`
+	Sites        []growthSite  `json:"sites"`
 }
 
 type seriesJSON struct {
@@ -308,7 +311,7 @@ func (g *Growth) JSON(w io.Writer) error {
 		Schema: "heaplapse.growth/1", Verdict: string(r.Verdict), Why: r.Why,
 		BytesPerHour: g.perHour(r.Total.Slope), Rate: finite(r.Total.Slope * factor), RatePer: unit,
 		Explained: finite(r.Explained), Series: seriesOf(g.Series), Tested: r.Tested,
-		Limit: g.limit(), Notes: g.notes(), Sites: []growthSite{},
+		Limit: g.limit(), Notes: g.notes(), Unnamed: g.Unnamed.json(), Sites: []growthSite{},
 	}
 	for i := range r.Sites {
 		out.Sites = append(out.Sites, g.site(&r.Sites[i], factor))

@@ -15,6 +15,8 @@ type Info struct {
 	Series *heapfile.Series
 	// All lists every snapshot in text, not only the first and last ones.
 	All bool
+	// Unnamed is what of the last snapshot has no name; nil if the series was not symbolized.
+	Unnamed *Unnamed
 }
 
 // Text writes the findings for people.
@@ -24,6 +26,7 @@ func (i *Info) Text(w io.Writer) error {
 	p.linef("")
 	i.table(p)
 	i.findings(p)
+	i.Unnamed.text(p)
 	return p.err
 }
 
@@ -234,6 +237,7 @@ type infoJSON struct {
 	Snapshots []infoSnapshot `json:"snapshots"`
 	Problems  []problemJSON  `json:"problems"`
 	Warnings  []warningJSON  `json:"warnings"`
+	Unnamed   []unnamedJSON  `json:"unnamed"`
 }
 
 type processJSON struct {
@@ -296,7 +300,7 @@ func (i *Info) JSON(w io.Writer) error {
 	out := infoJSON{
 		Schema: "heaplapse.info/1", Process: processOf(s.Process), Others: []processJSON{}, Clock: s.Clock.Source.String(),
 		Stacks: s.Stacks.Len(), Images: len(i.epochs()), Spaces: len(s.Spaces),
-		Snapshots: []infoSnapshot{}, Problems: []problemJSON{}, Warnings: []warningJSON{},
+		Snapshots: []infoSnapshot{}, Problems: []problemJSON{}, Warnings: []warningJSON{}, Unnamed: i.Unnamed.json(),
 	}
 	for _, o := range s.Others {
 		out.Others = append(out.Others, processOf(o))

@@ -26,6 +26,7 @@ type Top struct {
 	Type     convert.SampleType
 	Total    int64 // of all rows that passed the filter
 	Rows     []TopRow
+	Unnamed  *Unnamed // of the same rows
 	// Limit is the number of rows shown in text; 0 shows 20.
 	Limit int
 }
@@ -43,14 +44,18 @@ type TopRow struct {
 // NewTop sums a snapshot by function.
 func NewTop(s *heapfile.Snapshot, symbols *symbolize.Symbols, t convert.SampleType, filter *symbolize.Filter) *Top {
 	top := &Top{Snapshot: s, Type: t}
+	unnamed := NewUnnamed(symbols)
 	b := topBuilder{symbols: symbols, blamer: symbolize.NewBlamer(symbols, nil), rows: map[topKey]*TopRow{}}
 	for _, row := range s.Samples {
 		if filter.Keep(row.Stack) {
-			v := t.Of(row.Estimate(s.Period))
+			estimate := row.Estimate(s.Period)
+			unnamed.Add(row.Stack, estimate.InuseBytes)
+			v := t.Of(estimate)
 			top.Total += v
 			b.add(symbols.Stack(row.Stack), v)
 		}
 	}
+	top.Unnamed = unnamed.Done()
 	for _, r := range b.rows {
 		top.Rows = append(top.Rows, *r)
 	}
@@ -124,6 +129,7 @@ func (t *Top) Text(w io.Writer) error {
 	if n := len(t.Rows) - len(rows); n > 0 {
 		p.linef("… and %s: --top %d shows them", plural(n, "more function"), len(t.Rows))
 	}
+	t.Unnamed.text(p)
 	return p.err
 }
 
@@ -142,5 +148,6 @@ func (t *Top) JSON(w io.Writer) error {
 		Sample   convert.SampleType `json:"sample"`
 		Total    int64              `json:"total"`
 		Rows     []TopRow           `json:"rows"`
-	}{"heaplapse.top/1", t.Snapshot.Path, t.Type, t.Total, append([]TopRow{}, t.Rows...)})
+		Unnamed  []unnamedJSON      `json:"unnamed"`
+	}{"heaplapse.top/1", t.Snapshot.Path, t.Type, t.Total, append([]TopRow{}, t.Rows...), t.Unnamed.json()})
 }

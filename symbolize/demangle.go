@@ -22,28 +22,6 @@ const (
 // maxMangled caps the names that are demangled: the time for crafted ones is exponential.
 const maxMangled = 16 << 10
 
-// demangle gives every frame the name for people. Each linkage name is demangled once.
-func (s *Symbols) demangle(o Options) {
-	names := map[string]string{}
-	show := func(linkage string) string {
-		name, ok := names[linkage]
-		if !ok {
-			name = demangleName(linkage, o.Demangle)
-			names[linkage] = name
-		}
-		return name
-	}
-	for i := range s.Locations {
-		l := &s.Locations[i]
-		l.Near = show(l.Near)
-		for k := range l.Frames {
-			if f := &l.Frames[k]; f.Linkage != "" {
-				f.Function = show(f.Linkage)
-			}
-		}
-	}
-}
-
 // demangleName shows a linkage name; names that are not mangled stay as they are, but for
 // what DemangleSimple drops of any name.
 func demangleName(linkage string, mode Demangle) string {
@@ -70,9 +48,14 @@ func demangleName(linkage string, mode Demangle) string {
 	if err != nil || name == "" {
 		return linkage
 	}
-	name = emptyPacks.Replace(name)
+	if strings.Contains(name, ", >") { // a Replacer copies in any case
+		name = emptyPacks.Replace(name)
+	}
 	if mode == DemangleLLVM {
-		return joinClones(spaceClosers(operatorTemplates.Replace(name)))
+		if strings.Contains(name, "operator<") {
+			name = operatorTemplates.Replace(name)
+		}
+		return joinClones(spaceClosers(name))
 	}
 	return name
 }
@@ -104,12 +87,16 @@ func spaceClosers(name string) string {
 		return name
 	}
 	var b strings.Builder
-	for i := range len(name) {
-		if i > 0 && name[i] == '>' && name[i-1] == '>' && !strings.HasSuffix(name[:i], "operator>") {
+	b.Grow(len(name) + strings.Count(name, ">"))
+	start := 0
+	for i := 1; i < len(name); i++ {
+		if name[i] == '>' && name[i-1] == '>' && !strings.HasSuffix(name[:i], "operator>") {
+			b.WriteString(name[start:i])
 			b.WriteByte(' ')
+			start = i
 		}
-		b.WriteByte(name[i])
 	}
+	b.WriteString(name[start:])
 	return b.String()
 }
 

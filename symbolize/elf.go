@@ -15,7 +15,6 @@ func ELF(path string, addrs []uint64, o Options) ([]Location, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
 	s := &Symbols{Modules: []Module{{Path: path, File: path, BuildID: file.BuildID}}, Locations: make([]Location, len(addrs))}
 	located := make([]*Location, len(addrs))
 	for i, a := range addrs {
@@ -23,20 +22,45 @@ func ELF(path string, addrs []uint64, o Options) ([]Location, error) {
 		located[i] = &s.Locations[i]
 	}
 	slices.SortStableFunc(located, compareOffset)
-	err = file.Guard(func() error { return nameFile(file, located, o) })
-	s.demangle(o)
+	names := newShower(o)
+	var cache *moduleCache
+	err = file.Guard(func() error {
+		cache = openCache(file, finder{o})
+		left := cache.answer(located)
+		if cache.complete(located, left) {
+			return nil
+		}
+		return nameModule(file, &s.Modules[0], left, finder{o}, names, cache)
+	})
+	file.Close()
+	names.finish(s.Locations)
+	_ = cache.save() // it is resolved again next time
 	for i, a := range addrs {
 		s.Locations[i].Offset = a
 	}
 	return s.Locations, err
 }
 
-func nameFile(file *elffile.File, located []*Location, o Options) error {
-	img, err := openImage(file, finder{o})
-	defer img.close()
-	if fault := img.name(located); err == nil {
-		err = fault
+// releaseEvery is the number of answers after which pages of the files are given back: debug strings lie all over
+// their section, and a few thousand names touch most of it.
+const releaseEvery = 1 << 11
+
+// overlap has names demangled while further addresses are looked up.
+func (img *image) overlap(names *shower) func([]Frame) {
+	answers := 0
+	return func(frames []Frame) {
+		names.add(frames)
+		if answers++; answers%releaseEvery == 0 {
+			img.release()
+		}
 	}
-	noteUnnamed(located, img, err)
-	return err
+}
+
+// release gives the memory of the files' pages back.
+func (img *image) release() {
+	for _, f := range append([]*elffile.File{img.file, img.debug, img.alt}, img.split.files...) {
+		if f != nil {
+			f.Release()
+		}
+	}
 }

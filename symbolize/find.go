@@ -23,7 +23,7 @@ func (f finder) debugDirs() []string {
 }
 
 // module opens the file of a module: --binary for the program, else the mapped path under the sysroot, else
-// the debug file with the recorded build ID.
+// the debug file with the recorded build ID, else what a debuginfod server has.
 func (f finder) module(m *Module, main bool) (*elffile.File, error) {
 	path := filepath.Join(f.o.Sysroot, m.Path)
 	if f.o.Sysroot == "" {
@@ -38,6 +38,9 @@ func (f finder) module(m *Module, main bool) (*elffile.File, error) {
 	}
 	if byID := f.byBuildID(m.BuildID); byID != nil {
 		return byID, nil
+	}
+	if fetched := f.o.Debuginfod.find(m.BuildID, "executable"); fetched != nil {
+		return fetched, nil
 	}
 	return nil, err
 }
@@ -61,8 +64,15 @@ func (f finder) byBuildID(id string) *elffile.File {
 }
 
 // debugFile opens the separate debug file of a file that has no debug information: by build ID,
-// else by .gnu_debuglink, whose CRC must agree. nil if there is none.
+// else by .gnu_debuglink, whose CRC must agree, else from a debuginfod server. nil if there is none.
 func (f finder) debugFile(file *elffile.File) *elffile.File {
+	if d := f.localDebugFile(file); d != nil {
+		return d
+	}
+	return f.o.Debuginfod.find(file.BuildID, "debuginfo")
+}
+
+func (f finder) localDebugFile(file *elffile.File) *elffile.File {
 	if d := f.byBuildID(file.BuildID); d != nil {
 		return d
 	}
@@ -118,5 +128,8 @@ func (f finder) altFile(file *elffile.File) *elffile.File {
 		}
 		alt.Close()
 	}
-	return f.byBuildID(id)
+	if alt := f.byBuildID(id); alt != nil {
+		return alt
+	}
+	return f.o.Debuginfod.find(id, "debuginfo")
 }

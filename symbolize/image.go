@@ -19,6 +19,8 @@ type image struct {
 	stubs   *elffile.SymbolTable // PLT stubs; nil until an address of one is asked for
 	dwarf   *dwarf.Data
 	finder  finder
+	// found is told of the frames of each address as soon as they are known; nil for nobody.
+	found func([]Frame)
 }
 
 // openImage finds what can name the file's addresses. The image is usable, and must be closed, even if an error
@@ -129,6 +131,9 @@ func (img *image) nameByDWARF(located []*Location) error {
 		for _, l := range byCall[call] {
 			l.Frames = convertFrames(frames)
 			l.Source = SourceDWARF
+			if img.found != nil {
+				img.found(l.Frames)
+			}
 		}
 	})
 	if err != nil {

@@ -50,6 +50,8 @@ type Location struct {
 	// Near is the last symbol before an unnamed address: a hint, not a name.
 	Near         string
 	NearDistance uint64
+
+	shown bool // names are those for people already
 }
 
 // Named says whether the location has at least one function.
@@ -66,9 +68,10 @@ const (
 	SourceExports         // .dynsym: only exported functions
 	SourcePerfMap         // a just-in-time compiler's map
 	SourceEmbedded        // the snapshot itself was symbolized
+	SourceJITDump         // a just-in-time compiler's jitdump
 )
 
-var sourceNames = [...]string{"", "dwarf", "symtab", "dynsym", "perf-map", "embedded"}
+var sourceNames = [...]string{"", "dwarf", "symtab", "dynsym", "perf-map", "embedded", "jitdump"}
 
 // String is the stable name used in JSON.
 func (s Source) String() string { return sourceNames[s] }

@@ -13,7 +13,7 @@ import (
 )
 
 // resolveModule names the addresses of one module.
-func resolveModule(j *moduleJob, m *Module, o Options) {
+func resolveModule(j *moduleJob, m *Module, o Options, names *shower) {
 	f := finder{o}
 	file, err := f.module(m, j.main)
 	if err != nil {
@@ -24,7 +24,10 @@ func resolveModule(j *moduleJob, m *Module, o Options) {
 	defer file.Close()
 	m.File = file.Path
 	m.BuildID = cmp.Or(m.BuildID, file.BuildID)
-	if err := file.Guard(func() error { return j.resolveIn(file, m, f) }); err != nil {
+	if err := file.Guard(func() error {
+		j.resolveIn(file, m, f, names)
+		return nil
+	}); err != nil {
 		m.Err = err
 		j.fail(m, ReasonMalformed)
 	}
@@ -48,7 +51,7 @@ func (j *moduleJob) fail(m *Module, r Reason) {
 	}
 }
 
-func (j *moduleJob) resolveIn(file *elffile.File, m *Module, f finder) error {
+func (j *moduleJob) resolveIn(file *elffile.File, m *Module, f finder, names *shower) {
 	emptied := file.Emptied()
 	for i, l := range j.out {
 		v, ok := j.elfAddress(file, j.places[i], emptied)
@@ -61,24 +64,34 @@ func (j *moduleJob) resolveIn(file *elffile.File, m *Module, f finder) error {
 	if err := j.checkStale(file, m); err != nil {
 		m.Err = err
 		j.fail(m, ReasonStale)
-		return nil
+		return
 	}
 	located := slices.DeleteFunc(slices.Clone(j.out), func(l *Location) bool { return l.Reason != ReasonNone })
 	slices.SortFunc(located, compareOffset)
-	img, err := openImage(file, f)
-	defer img.close()
-	m.Debug, m.HasDebug, m.HasSymbols = img.debugPath(), img.dwarf != nil, img.symbols.Len() > 0
-	if fault := img.name(located); err == nil {
-		err = fault
-	}
-	if err != nil {
+	j.cache = openCache(file, f)
+	left := j.cache.answer(located)
+	if j.cache.complete(located, left) {
+		j.cache.describe(m)
+	} else if err := nameModule(file, m, left, f, names, j.cache); err != nil {
 		m.Err = err
 	}
-	noteUnnamed(located, img, err)
 	if !m.HasDebug && !m.HasSymbols {
 		m.Reason = ReasonNoSymbols
 	}
-	return nil
+}
+
+// nameModule names locations by the module's files.
+func nameModule(file *elffile.File, m *Module, located []*Location, f finder, names *shower, c *moduleCache) error {
+	img, err := openImage(file, f)
+	defer img.close()
+	m.Debug, m.HasDebug, m.HasSymbols = img.debugPath(), img.dwarf != nil, img.symbols.Len() > 0
+	img.found = img.overlap(names)
+	if fault := img.name(located); err == nil {
+		err = fault
+	}
+	noteUnnamed(located, img, err)
+	c.keep(located, img, err)
+	return err
 }
 
 // noteUnnamed gives what stayed unnamed its reason, and the nearest symbol as a hint.

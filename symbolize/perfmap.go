@@ -19,15 +19,17 @@ import (
 )
 
 // perfMap is the functions that a just-in-time compiler wrote to perf-PID.map, as
-// perf's tools/perf/Documentation/jit-interface.txt has it: `START SIZE name`, bare hex.
+// perf's tools/perf/Documentation/jit-interface.txt has it: `START SIZE name`, bare hex; or to a jitdump.
 type perfMap struct {
 	entries []perfEntry // sorted by start; of equal starts the last one written
+	source  Source
 }
 
 type perfEntry struct {
 	start, size uint64
 	order       int
 	name        string
+	lines       []jitLine // of a jitdump: sorted by offset
 }
 
 // Caps of a perf map. A long Node process writes some hundred thousand lines.
@@ -36,7 +38,7 @@ const (
 	maxPerfLine    = 64 << 10
 )
 
-// readPerfMap reads a perf map, .gz and .zst too. Lines that are cut off or malformed
+// readPerfMap reads a perf map or a jitdump, .gz and .zst too. Lines that are cut off or malformed
 // are passed over: the process may still be writing.
 func readPerfMap(path string) (*perfMap, error) {
 	f, err := os.Open(path)
@@ -49,7 +51,13 @@ func readPerfMap(path string) (*perfMap, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	defer done()
-	m, err := parsePerfMap(r)
+	in := bufio.NewReaderSize(r, maxPerfLine)
+	parse := func() (*perfMap, error) { return parsePerfMap(in) }
+	head, _ := in.Peek(4)
+	if order, ok := jitMagic(head); ok {
+		parse = func() (*perfMap, error) { return parseJITDump(in, order) }
+	}
+	m, err := parse()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -75,7 +83,7 @@ func decompressor(r io.Reader, path string) (io.Reader, func(), error) {
 }
 
 func parsePerfMap(r io.Reader) (*perfMap, error) {
-	m := &perfMap{}
+	m := &perfMap{source: SourcePerfMap}
 	in := bufio.NewReaderSize(r, maxPerfLine)
 	for rest := false; ; {
 		line, err := in.ReadSlice('\n')
@@ -173,8 +181,8 @@ func (l *Location) generated() bool {
 func (l *Location) nameByPerfMaps(maps []*perfMap) {
 	for _, m := range maps {
 		if e, ok := m.find(uint64(l.Address) - 1); ok {
-			l.Frames = []Frame{perfFrame(e.name)}
-			l.Source, l.Reason = SourcePerfMap, ReasonNone
+			l.Frames = []Frame{e.frame(uint64(l.Address) - 1)}
+			l.Source, l.Reason = m.source, ReasonNone
 			return
 		}
 	}
@@ -183,28 +191,45 @@ func (l *Location) nameByPerfMaps(maps []*perfMap) {
 	}
 }
 
-// perfMapPaths are the maps that were named, else perf-PID.map beside the
-// snapshots (any, if it is the only one there and the PID is not known), else /tmp/perf-PID.map.
+// perfMapPaths are the maps that were named, else those that are found: jitdumps first, for they know lines.
 func perfMapPaths(series *heapfile.Series, o Options) []string {
 	if o.PerfMaps != nil {
 		return o.PerfMaps
 	}
 	pid := series.PID()
-	pattern := "perf-*.map"
+	var paths []string
+	for _, kind := range []struct{ name, elsewhere string }{{"jit-%s.dump", "/proc/%d/cwd"}, {"perf-%s.map", ""}} {
+		paths = append(paths, findPerfMap(series.Dir(), kind.name, kind.elsewhere, pid, o.Sysroot == "")...)
+	}
+	return paths
+}
+
+// findPerfMap looks beside the snapshots (for any, if it is the only one there and the PID is not known), else
+// in /tmp and elsewhere on this machine.
+func findPerfMap(dir, name, elsewhere string, pid int, here bool) []string {
+	pattern := fmt.Sprintf(name, "*")
 	if pid != 0 {
-		pattern = fmt.Sprintf("perf-%d.map", pid)
+		pattern = fmt.Sprintf(name, strconv.Itoa(pid))
 	}
 	var beside []string
 	for _, ext := range []string{"", ".gz", ".zst"} {
-		found, _ := filepath.Glob(filepath.Join(globQuote(series.Dir()), pattern+ext))
+		found, _ := filepath.Glob(filepath.Join(globQuote(dir), pattern+ext))
 		beside = append(beside, found...)
 	}
 	if len(beside) == 1 {
 		return beside
 	}
-	if tmp := fmt.Sprintf("/tmp/perf-%d.map", pid); pid != 0 && len(beside) == 0 && o.Sysroot == "" {
-		if _, err := os.Stat(tmp); err == nil {
-			return []string{tmp}
+	if pid == 0 || len(beside) > 0 || !here {
+		return nil
+	}
+	dirs := []string{"/tmp"}
+	if elsewhere != "" {
+		dirs = append(dirs, fmt.Sprintf(elsewhere, pid))
+	}
+	for _, d := range dirs {
+		path := filepath.Join(d, pattern)
+		if _, err := os.Stat(path); err == nil {
+			return []string{path}
 		}
 	}
 	return nil

@@ -18,10 +18,14 @@ type Options struct {
 	Sysroot string
 	// DebugDirs hold separate debug files; nil takes /usr/lib/debug (within Sysroot).
 	DebugDirs []string
-	// PerfMaps are the maps of just-in-time compilers; nil looks for perf-PID.map beside the
-	// snapshots and in /tmp.
+	// PerfMaps are the maps and jitdumps of just-in-time compilers; nil looks for perf-PID.map and jit-PID.dump beside
+	// the snapshots, in /tmp and in the directory of the process, if it still runs.
 	PerfMaps []string
-	Demangle Demangle
+	// Debuginfod fetches files that are not here; nil fetches none.
+	Debuginfod *Debuginfod
+	Demangle   Demangle
+	// CacheDir is a directory, made if need be, that keeps answers from run to run; "" keeps none.
+	CacheDir string
 	// Workers is the number of modules resolved at once; 0 takes one per CPU.
 	Workers int
 
@@ -34,10 +38,15 @@ type Options struct {
 func Resolve(series *heapfile.Series, o Options) (*Symbols, error) {
 	s := &Symbols{}
 	jobs := s.place(series)
-	s.resolveModules(jobs, o)
+	names := newShower(o)
+	s.resolveModules(jobs, o, names)
+	names.finish(s.Locations)
+	for _, j := range jobs {
+		_ = j.cache.save() // it is resolved again next time
+	}
+	s.Warnings = append(s.Warnings, o.Debuginfod.Warnings()...)
 	s.resolveGenerated(series, o)
 	s.useEmbedded(series.Symbols)
-	s.demangle(o)
 	s.sites = newSiteTable(s)
 	return s, nil
 }
@@ -51,6 +60,7 @@ type moduleJob struct {
 	places   []place      // sorted by offset in the file
 	out      []*Location  // parallel to places
 	locs     []LocationID // parallel to places, before out is known
+	cache    *moduleCache
 }
 
 // place is an address as an offset in its module's file.
@@ -175,10 +185,10 @@ func MainProgram(series *heapfile.Series) string {
 	return ""
 }
 
-// resolveModules names the addresses of all modules, the largest first. This is the only place of the
-// package that runs anything concurrently; jobs share nothing but the locations,
-// of which each has its own.
-func (s *Symbols) resolveModules(jobs []*moduleJob, o Options) {
+// resolveModules names the addresses of all modules, the largest first. Modules are resolved concurrently, and names
+// demangled beside them (see shower): nothing else in the package is concurrent. Jobs share nothing but the
+// locations, of which each has its own.
+func (s *Symbols) resolveModules(jobs []*moduleJob, o Options, names *shower) {
 	order := slices.Clone(jobs)
 	slices.SortStableFunc(order, func(a, b *moduleJob) int { return cmp.Compare(len(b.places), len(a.places)) })
 	queue := make(chan *moduleJob)
@@ -186,7 +196,7 @@ func (s *Symbols) resolveModules(jobs []*moduleJob, o Options) {
 	for range min(cmp.Or(o.Workers, runtime.GOMAXPROCS(0)), max(len(jobs), 1)) {
 		wg.Go(func() {
 			for j := range queue {
-				resolveModule(j, &s.Modules[j.id], o)
+				resolveModule(j, &s.Modules[j.id], o, names)
 			}
 		})
 	}

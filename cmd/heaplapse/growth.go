@@ -102,7 +102,16 @@ func (a *app) growth(f *growthFlags, paths []string) error {
 	}
 	a.warnExpired(o.Suppressions)
 	a.judge(f.failOn, result)
-	return a.render(&report.Growth{Series: s, Symbols: symbols, Result: result, Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy, MemoryLimit: limit, Explain: f.explain})
+	unnamed := report.NewUnnamed(symbols)
+	for id := range s.Stacks.Len() {
+		if id := heapfile.StackID(id); o.Filter.Keep(id) {
+			unnamed.Add(id, columns.InUse(id, result.Last))
+		}
+	}
+	return a.render(&report.Growth{
+		Series: s, Symbols: symbols, Result: result, Unnamed: unnamed.Done(), Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy,
+		MemoryLimit: limit, Explain: f.explain,
+	})
 }
 
 // prepare reads what does not depend on the series.

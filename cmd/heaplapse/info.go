@@ -3,11 +3,14 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/report"
 )
 
 func (a *app) infoCommand() *cobra.Command {
 	var in seriesFlags
+	var symbols symbolFlags
+	var names bool
 	cmd := &cobra.Command{
 		Use:   "info PATH…",
 		Short: "what is in these snapshots, what is missing, what is suspect",
@@ -24,10 +27,34 @@ func (a *app) infoCommand() *cobra.Command {
 				return err
 			}
 			defer s.Close()
-			return a.render(&report.Info{Series: s, All: a.verbose})
+			info := &report.Info{Series: s, All: a.verbose}
+			if names {
+				if info.Unnamed, err = a.unnamed(&symbols, s); err != nil {
+					return err
+				}
+			}
+			return a.render(info)
 		},
 	}
 	in.add(a, cmd)
+	symbols.add(cmd)
+	cmd.Flags().BoolVar(&names, "symbols", false, "also say which names are missing, how much memory that hides, and what would help")
 	a.outputFlags(cmd)
 	return cmd
+}
+
+// unnamed says what of the last snapshot has no name.
+func (a *app) unnamed(f *symbolFlags, s *heapfile.Series) (*report.Unnamed, error) {
+	symbols, err := f.resolve(a, s)
+	if err != nil {
+		return nil, err
+	}
+	unnamed := report.NewUnnamed(symbols)
+	err = s.One(len(s.Heads)-1, func(snap *heapfile.Snapshot) error {
+		for _, row := range snap.Samples {
+			unnamed.Add(row.Stack, row.Estimate(snap.Period).InuseBytes)
+		}
+		return nil
+	})
+	return unnamed.Done(), err
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -38,14 +40,50 @@ type symbolFlags struct {
 	binary, sysroot     string
 	debugDirs, perfMaps []string
 	demangle            string
+	cacheFlag
+	debuginfodFlag
+}
+
+// debuginfodFlag names servers that have debug files.
+type debuginfodFlag struct{ servers []string }
+
+func (f *debuginfodFlag) add(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&f.servers, "debuginfod", nil,
+		"fetch files that are not here, by build ID, from the server at `URL` (repeatable; env: those of DEBUGINFOD_URLS; default none)")
+}
+
+func (f *debuginfodFlag) client() (*symbolize.Debuginfod, error) {
+	client, err := symbolize.NewDebuginfod(f.servers, os.Getenv)
+	if err != nil {
+		return nil, fmt.Errorf("--debuginfod: %w", err)
+	}
+	return client, nil
+}
+
+// cacheFlag says whether answers are kept from run to run.
+type cacheFlag struct{ none bool }
+
+func (f *cacheFlag) add(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.none, "no-cache", false, "neither use nor write the cache of names (heaplapse/symbols in the user's cache directory)")
+}
+
+// dir is where the cache is, "" for none: also where the user has no cache directory.
+func (f *cacheFlag) dir() string {
+	base, err := os.UserCacheDir()
+	if f.none || err != nil {
+		return ""
+	}
+	return filepath.Join(base, "heaplapse", "symbols")
 }
 
 func (f *symbolFlags) add(cmd *cobra.Command) {
+	f.cacheFlag.add(cmd)
+	f.debuginfodFlag.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.binary, "binary", "", "the main program's `FILE`, when it has moved")
 	flags.StringVar(&f.sysroot, "sysroot", "", "look for mapped files below `DIR`, and nowhere else")
 	flags.StringArrayVar(&f.debugDirs, "debug-dir", nil, "look for separate debug files in `DIR` (repeatable; default /usr/lib/debug)")
-	flags.StringArrayVar(&f.perfMaps, "perf-map", nil, "names of generated code (repeatable; default perf-PID.map beside the snapshots or in /tmp)")
+	flags.StringArrayVar(&f.perfMaps, "perf-map", nil, "names of generated code: a perf map or a jitdump (repeatable; default perf-PID.map and jit-PID.dump beside the snapshots or in /tmp)")
 	flags.StringVar(&f.demangle, "demangle", "simple", "C++ and Rust names: simple (no parameters), full or none")
 	_ = cmd.RegisterFlagCompletionFunc("demangle", cobra.FixedCompletions([]string{"simple", "full", "none"}, cobra.ShellCompDirectiveNoFileComp))
 }
@@ -57,7 +95,11 @@ func (f *symbolFlags) options() (symbolize.Options, error) {
 	if !ok {
 		return symbolize.Options{}, fmt.Errorf("--demangle %s: want simple, full or none", f.demangle)
 	}
-	return symbolize.Options{Binary: f.binary, Sysroot: f.sysroot, DebugDirs: f.debugDirs, PerfMaps: f.perfMaps, Demangle: mode}, nil
+	client, err := f.client()
+	return symbolize.Options{
+		Binary: f.binary, Sysroot: f.sysroot, DebugDirs: f.debugDirs, PerfMaps: f.perfMaps, Debuginfod: client,
+		Demangle: mode, CacheDir: f.dir(),
+	}, err
 }
 
 // resolve names the addresses and reports modules that could not be used.

@@ -28,6 +28,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts: *update,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("DATA", data)
+			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, "cache"))
 			return nil
 		},
 	})
@@ -36,6 +37,7 @@ func TestScripts(t *testing.T) {
 // invoke runs the program within the test.
 func invoke(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	var out, errs bytes.Buffer
 	code = run(context.Background(), args, streams{in: bytes.NewReader(nil), out: &out, err: &errs})
 	return out.String(), errs.String(), code

@@ -44,12 +44,13 @@ func TestReadmeSessions(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 
 	list := sessions(string(text))
+	cache := t.TempDir()
 	require.GreaterOrEqual(t, len(list), 6, "the README shows each command")
 	for _, s := range list {
 		t.Run(s.command, func(t *testing.T) {
 			cmd := exec.Command("bash", "-c", s.command)
 			cmd.Dir = root
-			cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
+			cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "XDG_CACHE_HOME="+cache)
 			got, _ := cmd.CombinedOutput() // statuses are shown by the sessions themselves
 			require.Regexp(t, sessionPattern(s.want), strings.TrimRight(string(got), "\n"),
 				"the README shows another output for: %s", s.command)

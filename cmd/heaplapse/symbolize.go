@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -16,6 +18,8 @@ import (
 func (a *app) symbolizeCommand() *cobra.Command {
 	var file string
 	var debugDirs []string
+	var cache cacheFlag
+	var debuginfod debuginfodFlag
 	cmd := &cobra.Command{
 		Use:   "symbolize -e FILE",
 		Short: "names of ELF addresses, read from standard input, one hex number a line",
@@ -29,21 +33,33 @@ file:line:column of each frame, inlined ones first, then a blank line.`,
 			if err := a.checkFormat(); err != nil {
 				return err
 			}
-			return a.symbolize(file, symbolize.Options{DebugDirs: debugDirs, Demangle: symbolize.DemangleLLVM})
+			client, err := debuginfod.client()
+			if err != nil {
+				return err
+			}
+			return a.symbolize(file, symbolize.Options{
+				DebugDirs: debugDirs, Debuginfod: client, Demangle: symbolize.DemangleLLVM, CacheDir: cache.dir(),
+			})
 		},
 	}
 	cmd.Flags().StringVarP(&file, "exe", "e", "", "ELF `FILE`")
 	cmd.Flags().StringArrayVar(&debugDirs, "debug-dir", nil, "look for separate debug files in `DIR` (repeatable; default /usr/lib/debug)")
+	cache.add(cmd)
+	debuginfod.add(cmd)
 	a.outputFlags(cmd)
 	return cmd
 }
 
 func (a *app) symbolize(file string, o symbolize.Options) error {
+	defer collectLess()()
 	lines, addrs, err := readAddresses(a.in)
 	if err != nil {
 		return err
 	}
 	locations, err := symbolize.ELF(file, addrs, o)
+	for _, w := range o.Debuginfod.Warnings() {
+		a.warn(w.Error())
+	}
 	if locations == nil && err != nil {
 		return err
 	}
@@ -57,7 +73,23 @@ func (a *app) symbolize(file string, o symbolize.Options) error {
 			next++
 		}
 	}
-	return a.render(&report.Addresses{File: file, Lines: lines})
+	result := &report.Addresses{File: file, Lines: lines}
+	if a.format == "text" && (a.output == "" || a.output == "-") {
+		return result.Text(a.out) // as it comes: it may be longer than all that it is made of
+	}
+	return a.render(result)
+}
+
+// collectLess has the garbage collector wait for 40 MB of garbage and half of what is in use, and returns what undoes
+// it. Demangling makes twenty times more garbage than is kept: in a small heap, collecting it would take a third of
+// the processor time. The collector counts the ballast, which is never written to and so takes up no memory.
+func collectLess() (undo func()) {
+	ballast := make([]byte, 80<<20)
+	before := debug.SetGCPercent(50)
+	return func() {
+		debug.SetGCPercent(before)
+		runtime.KeepAlive(ballast)
+	}
 }
 
 // readAddresses splits the input into addresses and other lines, whose text is kept.

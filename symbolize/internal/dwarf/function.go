@@ -349,9 +349,6 @@ const maxRefs = 16
 
 // nameOf finds the names of a function, following abstract_origin and specification.
 func (u *unit) nameOf(e *entry, off uint64, depth int) funcName {
-	if known, ok := u.data.names[off]; ok {
-		return known
-	}
 	n := funcName{name: u.str(e.name), linkage: u.str(e.linkage), line: e.declLine.u}
 	if n.name != "" {
 		n.home, n.off = u, off
@@ -366,7 +363,8 @@ func (u *unit) nameOf(e *entry, off uint64, depth int) funcName {
 			n.line = cmp.Or(n.line, further.line)
 		}
 	}
-	if depth < maxRefs {
+	// An entry that the walk comes to is seen once; those that it refers to, many times.
+	if depth > 0 && depth < maxRefs {
 		u.data.names[off] = n
 	}
 	return n

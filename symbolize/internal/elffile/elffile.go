@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -29,6 +30,8 @@ type File struct {
 	Progs   []elf.ProgHeader
 	// BuildID is the GNU build ID in hex, "" where there is none.
 	BuildID string
+	// Info is the file's state when it was opened.
+	Info fs.FileInfo
 
 	data     []byte
 	unmap    func() error
@@ -43,11 +46,15 @@ func Open(path string) (*File, error) {
 		return nil, err
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
 	data, unmap, err := mapFile(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	e := &File{Path: path, data: data, unmap: unmap}
+	e := &File{Path: path, Info: info, data: data, unmap: unmap}
 	if err := e.Guard(e.parse); err != nil {
 		e.Close()
 		return nil, err

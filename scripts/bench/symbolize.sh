@@ -1,0 +1,261 @@
+#!/usr/bin/env bash
+# Measures `heaplapse symbolize -e` against llvm-symbolizer, binutils' and gimli's addr2line and google/pprof, side by side
+# on one program of some 270 MB: 1,000, 10,000 and 100,000 addresses of its code, wall time and peak memory. heaplapse runs
+# without its cache, with an empty one, and with one that knows the addresses. Then the answers are compared with
+# llvm-symbolizer's, address by address.
+#
+# Usage: scripts/bench/symbolize.sh [--compare] [WORKDIR]
+#
+# --compare leaves out the race. All files go to WORKDIR, which is kept, and whose program is used again if it is there;
+# without it, to a temporary directory, which is removed. It needs 2 GB there and, besides Go: g++, llvm-symbolizer,
+# binutils, GNU time (Debian: g++ llvm binutils time); gimli's addr2line is built where there is cargo, and left out otherwise.
+# Compiling takes some 10 minutes on two cores and 400 MB a unit.
+#
+# Environment, with the defaults: UNITS=80 LEVELS=3 LAYERS=11 (the program: see shop.cc), JOBS=2 (compilers at once),
+# ROUNDS=3, SIZES="1000 10000 100000", ADDR2LINE=GIMLI'S-BINARY (built if it is not given)
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+repo=$(cd "$here/../.." && pwd)
+units=${UNITS:-80} levels=${LEVELS:-3} layers=${LAYERS:-11} jobs=${JOBS:-2}
+rounds=${ROUNDS:-3} sizes=${SIZES:-1000 10000 100000} gimli=${ADDR2LINE:-}
+
+say() { printf '%s\n' "$*" >&2; }
+die() {
+	say "symbolize.sh: $*"
+	exit 1
+}
+
+for tool in go g++ make llvm-symbolizer addr2line readelf size; do
+	command -v "$tool" >/dev/null || die "$tool is missing"
+done
+gnutime=$(type -P time) || die "GNU time is missing"
+
+mode=race
+if [ "${1:-}" = --compare ]; then
+	mode=compare
+	shift
+fi
+if [ $# -gt 0 ]; then
+	mkdir -p "$1"
+	work=$(cd "$1" && pwd)
+else
+	work=$(mktemp -d)
+	trap 'rm -rf "$work"' EXIT
+fi
+program=$work/shop
+
+# --- the program ---
+
+# build_program compiles the units, some at once, and links them.
+build_program() {
+	say "compiling $units units"
+	local flags="-std=c++17 -O2 -g -DLEVELS=$levels -DLAYERS=$layers" obj=$work/obj
+	mkdir -p "$obj"
+	# shellcheck disable=SC2086 # flags are words
+	seq 1 "$units" | xargs -P "$jobs" -I{} g++ $flags -DUNIT={} -c "$here/shop.cc" -o "$obj/unit{}.o"
+	# shellcheck disable=SC2086
+	g++ $flags -c "$here/shop.cc" -o "$obj/main.o"
+	g++ "$obj"/*.o -pthread -o "$program.new"
+	mv "$program.new" "$program"
+	rm -rf "$obj"
+}
+
+# text prints the address and the size of the program's code.
+text() { size -A -d "$program" | awk '$1 == ".text" {print $3, $2}'; }
+
+# sample N prints N addresses, spread evenly over the code by chance, the same ones in every run of one awk.
+sample() {
+	text | awk -v n="$1" '{
+		srand(7)
+		for (i = 0; i < n; i++) printf "0x%x\n", $1 + int(rand() * $2)
+	}'
+}
+
+# heap_profile ADDRESSES prints a heap profile with a stack of one frame for each address, loaded at a fixed place.
+heap_profile() {
+	local load=268435456 # 0x10000000: the numbers of some awks end at 32 bits
+	awk -v load=$load '
+		function hex(s, i, v) {
+			v = 0
+			for (i = 3; i <= length(s); i++) v = v * 16 + index("0123456789abcdef", substr(s, i, 1)) - 1
+			return v
+		}
+		{a[NR] = hex($1) + load + 1}
+		END {
+			printf "heap profile: %d: %d [%d: %d] @ heapprofile\n", NR, NR * 100, NR, NR * 100
+			for (i = 1; i <= NR; i++) printf "1: 100 [1: 100] @ 0x%x\n", a[i]
+		}' "$1"
+	printf '\nMAPPED_LIBRARIES:\n'
+	readelf -lW "$program" | awk -v load=$load -v path="$program" '
+		function hex(s, i, v) {
+			v = 0
+			for (i = 3; i <= length(s); i++) v = v * 16 + index("0123456789abcdef", substr(s, i, 1)) - 1
+			return v
+		}
+		$1 == "LOAD" && / R E / {
+			start = load + hex($3); end = start + int((hex($6) + 4095) / 4096) * 4096
+			printf "%x-%x r-xp %08x fe:01 1 %s\n", start, end, hex($2), path
+		}'
+}
+
+# --- the tools ---
+
+# build_tools builds heaplapse and google/pprof at the versions of this checkout. google/pprof is built in a module of its
+# own where the checkout's go.mod lacks what its command needs.
+build_tools() {
+	make -s -C "$repo" build
+	cp "$repo/bin/heaplapse" "$work/heaplapse"
+	pprof_version=$(cd "$repo" && go list -m -f '{{.Version}}' github.com/google/pprof)
+	export CGO_ENABLED=0
+	(cd "$repo" && go build -mod=readonly -o "$work/pprof" github.com/google/pprof 2>/dev/null) && return
+	rm -rf "$work/module"
+	mkdir "$work/module"
+	(cd "$work/module" && go mod init bench && go get "github.com/google/pprof@$pprof_version" &&
+		go build -o "$work/pprof" github.com/google/pprof) 2>"$work/module/log.txt" || die "$(cat "$work/module/log.txt")"
+}
+
+# build_gimli installs gimli's addr2line with cargo, once.
+build_gimli() {
+	[ -z "$gimli" ] || return 0
+	gimli=$work/cargo/bin/addr2line
+	[ ! -x "$gimli" ] || return 0
+	if command -v cargo >/dev/null && say "building gimli's addr2line" &&
+		cargo install --quiet --root "$work/cargo" addr2line --features=bin >"$work/cargo.log" 2>&1; then
+		return 0
+	fi
+	say "gimli's addr2line is left out: cargo is missing or could not build it"
+	gimli=
+}
+
+# --- the race ---
+
+# timed NAME COUNT INPUT COMMAND...: runs a command and adds a line to the results: name, addresses, wall, CPU, peak memory in KB.
+# The output is kept as NAME.COUNT.txt.
+timed() {
+	local name=$1 count=$2 input=$3
+	shift 3
+	"$gnutime" -f '%e %U %S %M' -o "$work/time.txt" "$@" <"$input" >"$work/$name.$count.txt" 2>"$work/$name.log" ||
+		die "$name failed: $(tail -n 5 "$work/$name.log")"
+	awk -v n="$name" -v c="$count" '{print n, c, $1, $2 + $3, $4}' "$work/time.txt" >>"$work/results.txt"
+}
+
+# round COUNT runs each tool once on so many addresses.
+round() {
+	local n=$1 in=$work/addresses.$1
+	timed heaplapse "$n" "$in" "$work/heaplapse" symbolize --no-cache -e "$program"
+	rm -rf "$work/cache"
+	timed heaplapse-fills-cache "$n" "$in" "$work/heaplapse" symbolize -e "$program"
+	timed heaplapse-warm-cache "$n" "$in" "$work/heaplapse" symbolize -e "$program"
+	timed llvm-symbolizer "$n" "$in" llvm-symbolizer -i -C --obj="$program"
+	[ -z "$gimli" ] || timed gimli-addr2line "$n" "$in" "$gimli" -afiC -e "$program"
+	if [ "$n" -le 10000 ]; then timed binutils-addr2line "$n" "$in" addr2line -afiC -e "$program"; fi
+	if [ "$n" -le 1000 ]; then timed google-pprof "$n" /dev/null "$work/pprof" -proto -output="$work/pprof.pb.gz" "$program" "$work/p.$n.heap"; fi
+}
+
+race() {
+	local r n
+	export PPROF_TMPDIR=$work/tmp XDG_CACHE_HOME=$work/cache
+	: >"$work/results.txt"
+	cat "$program" >/dev/null # into the page cache
+	for n in $sizes; do
+		heap_profile "$work/addresses.$n" >"$work/p.$n.heap"
+		for ((r = 1; r <= rounds; r++)); do
+			say "$n addresses, round $r"
+			round "$n"
+		done
+	done
+}
+
+# table prints medians over the rounds, and the ratios to llvm-symbolizer.
+table() {
+	awk '
+		function median(list, v, n, i, j, t) {
+			n = split(list, v, " ")
+			for (i = 2; i <= n; i++) for (j = i; j > 1 && v[j] + 0 < v[j - 1] + 0; j--) {t = v[j]; v[j] = v[j - 1]; v[j - 1] = t}
+			return n % 2 ? v[(n + 1) / 2] : (v[n / 2] + v[n / 2 + 1]) / 2
+		}
+		{
+			key = $2 " " $1
+			if (!(key in wall)) order[++keys] = key
+			wall[key] = wall[key] " " $3; cpu[key] = cpu[key] " " $4; peak[key] = peak[key] " " $5
+		}
+		END {
+			row = "%9s  %-21s %9s %9s %9s %12s %12s\n"
+			printf row, "addresses", "tool", "wall s", "CPU s", "peak MiB", "wall : llvm", "peak : llvm"
+			for (k = 1; k <= keys; k++) {
+				split(order[k], part, " ")
+				base = part[1] " llvm-symbolizer"
+				w = median(wall[order[k]]); p = median(peak[order[k]])
+				printf row, part[1], part[2], sprintf("%.2f", w), sprintf("%.2f", median(cpu[order[k]])), sprintf("%.0f", p / 1024),
+					sprintf("%.2f", w / median(wall[base])), sprintf("%.2f", p / median(peak[base]))
+			}
+		}' "$work/results.txt"
+}
+
+# --- the check ---
+
+# answers makes what the comparison needs of the largest sample, where the race has not.
+answers() {
+	local n=${sizes##* }
+	"$work/heaplapse" symbolize --no-cache -e "$program" <"$work/addresses.$n" >"$work/heaplapse.$n.txt"
+	[ -s "$work/llvm-symbolizer.$n.txt" ] || llvm-symbolizer -i -C --obj="$program" <"$work/addresses.$n" >"$work/llvm-symbolizer.$n.txt"
+}
+
+# compare counts the answers that agree in every frame's function, file, line and column, and sorts the others by their
+# first difference; three examples of each kind go to differences.txt.
+compare() {
+	local n=${sizes##* }
+	awk -v theirs="$work/llvm-symbolizer.$n.txt" -v examples="$work/differences.txt" '
+		# Names that llvm-symbolizer cannot demangle are compared with nothing; all else of the answer is.
+		function mangled(x, y, n, i) {
+			for (i = 1; i <= n; i++) if (x[i] != y[i] && !(i % 2 && y[i] ~ /^_Z/ && x[i] !~ /^_Z/)) return 0
+			return 1
+		}
+		# spelled says whether two answers are the same but for blanks and parentheses.
+		function spelled(a, b) {
+			gsub(/[() ]/, "", a); gsub(/[() ]/, "", b)
+			return a == b
+		}
+		function kind(a, b, x, y, n, m, i) {
+			n = split(a, x, "\n"); m = split(b, y, "\n")
+			if (x[1] == "??" && y[1] != "??") return "named by llvm-symbolizer only"
+			if (y[1] == "??" && x[1] != "??") return "named by heaplapse only"
+			if (n != m) return "another number of inlined frames"
+			if (mangled(x, y, n)) return left
+			if (spelled(a, b)) return blank
+			for (i = 2; i <= n; i += 2) if (x[i] != y[i]) return "another file, line or column"
+			for (i = 1; i < n - 1; i += 2) if (x[i] != y[i]) return "another name of an inlined function"
+			return "another name of the outermost function"
+		}
+		BEGIN {
+			RS = ""; printf "" >examples
+			left = "the same but for a name that llvm-symbolizer leaves mangled"
+			blank = "the same but for blanks and parentheses in a name"
+		}
+		{
+			if ((getline other <theirs) <= 0) {print "llvm-symbolizer answered fewer addresses"; exit 1}
+			all++
+			if ($0 == other) {same++; next}
+			k = kind($0, other)
+			if (!count[k]++) order[++kinds] = k
+			if (count[k] <= 3) printf "%s\nheaplapse:\n%s\nllvm-symbolizer:\n%s\n\n", k, $0, other >>examples
+		}
+		END {
+			printf "%d of %d answers are the same as those of llvm-symbolizer: %.3f %%\n", same, all, all ? 100 * same / all : 0
+			for (i = 1; i <= kinds; i++) printf "%8d  %s\n", count[order[i]], order[i]
+			exit !(all && same + count[left] + count[blank] >= 0.999 * all)
+		}' "$work/heaplapse.$n.txt" || die "fewer than 99.9 % agree: see $work/differences.txt"
+}
+
+[ -x "$program" ] || build_program
+build_tools
+for n in $sizes; do sample "$n" >"$work/addresses.$n"; done
+echo "program: $units units, $(($(stat -c %s "$program") / 1000000)) MB, of which $(size -A "$program" | awk '/^\.debug_/ {n += $2} END {printf "%.0f", n / 1e6}') MB of debug sections"
+echo "$(llvm-symbolizer --version | awk '/LLVM version/ {print "llvm-symbolizer", $NF}'), $(addr2line --version | head -n 1), google/pprof $pprof_version, $(go version), $(nproc) CPUs"
+if [ "$mode" = race ]; then
+	build_gimli
+	race
+	table
+fi
+answers
+compare
