@@ -47,6 +47,10 @@ type GrowthResult struct {
 	Why string
 	// Total is the trend of the whole heap.
 	Total trend.Verdict
+	// RSS is the trend of the resident set, which holds what the heap does not: mmap, fragmentation, stacks. nil where it was
+	// not recorded. FirstRSS and LastRSS are its values.
+	RSS               *trend.Verdict
+	FirstRSS, LastRSS int64
 	// Explained is the share of the heap's growth that lies on sites called leaks, 0 to 1.
 	Explained float64
 	// Tested is the number of series that were judged. Of many, some rise by chance.
@@ -97,6 +101,7 @@ func Growth(series *heapfile.Series, symbols *symbolize.Symbols, c *Collector, o
 	g.doubts()
 	g.crowd = g.medianRise()
 	g.total()
+	g.rss()
 	for _, group := range g.groups() {
 		g.judgeGroup(group)
 	}
@@ -221,6 +226,30 @@ func (g *grower) total() {
 	p.HighWater = g.highWater
 	g.result.Total = trend.Judge(p, g.trendOptions())
 }
+
+// rss judges the resident set where it was recorded.
+func (g *grower) rss() {
+	var p trend.Points
+	for i := g.result.First; i <= g.result.Last && i < len(g.series.RSS); i++ {
+		if v := g.series.RSS[i]; v != nil {
+			p.T = append(p.T, g.series.Clock.At[i])
+			p.Live = append(p.Live, float64(*v))
+		}
+	}
+	if len(p.T) == 0 {
+		return
+	}
+	r := &g.result
+	v := trend.Judge(p, g.trendOptions())
+	r.RSS, r.FirstRSS, r.LastRSS = &v, int64(p.Live[0]), int64(p.Live[len(p.Live)-1])
+	if beyond := (r.LastRSS - r.FirstRSS) - g.gained; beyond > max(leastBeyond, g.gained) {
+		g.notef("the process grew by %d MiB more than its heap: fragmentation, mmap, allocator arenas, thread stacks or GPU memory, which these snapshots do not see",
+			beyond>>20)
+	}
+}
+
+// leastBeyond is the least growth of the resident set beyond the heap's, in bytes, that is worth a note.
+const leastBeyond = 4 << 20
 
 func (g *grower) trendOptions() trend.Options {
 	return trend.Options{MinGrowth: float64(g.o.MinBytes)}
@@ -411,7 +440,7 @@ func (g *grower) byGrowth(sites []symbolize.SiteID) []symbolize.SiteID {
 	return out
 }
 
-// rank orders by label, then by the slope that is sure.
+// rank orders by label, then by the slope that is sure, weighed with how sure the leak is.
 func (g *grower) rank() {
 	order := func(s GrowthSite) int {
 		if s.Label == trend.LeakLate {
@@ -420,7 +449,7 @@ func (g *grower) rank() {
 		return int(s.Label)
 	}
 	slices.SortStableFunc(g.result.Sites, func(a, b GrowthSite) int {
-		return cmp.Or(cmp.Compare(order(a), order(b)), cmp.Compare(b.Low, a.Low), cmp.Compare(b.Growth, a.Growth))
+		return cmp.Or(cmp.Compare(order(a), order(b)), cmp.Compare(b.Low*b.Confidence, a.Low*a.Confidence), cmp.Compare(b.Growth, a.Growth))
 	})
 }
 
@@ -451,6 +480,8 @@ func (g *grower) conclude() {
 		r.Verdict, r.Why = VerdictUndecided, fmt.Sprintf("%s, but not clearly to the end", count(suspects, "site grows", "sites grow"))
 	case r.Total.Label.IsLeak():
 		r.Verdict, r.Why = VerdictUndecided, "the heap grows, but no single site does"
+	case r.RSS != nil && r.RSS.Label.IsLeak():
+		r.Verdict, r.Why = VerdictNoLeak, "no site of the heap grows to the end of the series, but the process does: see the note"
 	default:
 		r.Verdict, r.Why = VerdictNoLeak, "no site grows to the end of the series"
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -94,7 +95,7 @@ func TestCacheAndChurnAreNotLeaks(t *testing.T) {
 // TestCutDumpsHideAndDoNotZero: the leak starts after the first cut dumps; before, it is hidden, not 0.
 func TestCutDumpsHideAndDoNotZero(t *testing.T) {
 	j := fixture(t, "python", "python/sysroot", diff.GrowthOptions{})
-	require.Equal(t, []string{"libffi.so.8.1.2+0x6f7a"}, j.leaks())
+	require.Equal(t, []string{"ffi_call"}, j.leaks())
 	leak := j.Sites[0]
 	require.True(t, leak.Visible[0], "the first dump is whole: the site is absent there, so it is 0")
 	require.Zero(t, leak.Bytes[0])
@@ -206,4 +207,21 @@ func TestManyRestartsCostLittle(t *testing.T) {
 	require.Equal(t, images, j.series.Heads[299].Epoch+1)
 	require.Equal(t, images, j.series.Stacks.Len())
 	require.Len(t, j.Sites, 1, "the same place in the program is one site")
+}
+
+// TestAProcessThatGrowsBesideItsHeapIsSaidToDo: RSS comes from the sidecar.
+func TestAProcessThatGrowsBesideItsHeapIsSaidToDo(t *testing.T) {
+	dir := t.TempDir()
+	sidecar := fmt.Sprintf("{\"schema\":%q}\n", manifest.Schema)
+	for i := range 12 {
+		name := fmt.Sprintf("p.%04d.heap", i+1)
+		write(t, dir, name, fmt.Sprintf("heap profile: 5: 50000 [%d: %d] @ heapprofile\n 5: 50000 [%d: %d] @ 0x10\n\nMAPPED_LIBRARIES:\n", 5+i, 50000+i, 5+i, 50000+i))
+		sidecar += fmt.Sprintf(`{"snapshot":{"file":%q,"time":"2026-01-01T00:%02d:00Z","pid":1,"trigger":"time","rss_bytes":%d}}`+"\n", name, i, (100+i)<<20)
+	}
+	write(t, dir, manifest.Name, sidecar)
+	j := judge(t, dir, "", diff.GrowthOptions{})
+	require.Equal(t, diff.VerdictNoLeak, j.Verdict)
+	require.Contains(t, j.Why, "but the process does")
+	require.Equal(t, int64(111<<20), j.LastRSS)
+	require.Contains(t, strings.Join(j.Notes, "\n"), "the process grew by 11 MiB more than its heap")
 }

@@ -83,8 +83,8 @@ func (g *Growth) notes() []string {
 	r := g.Result
 	out := append([]string{}, r.Notes...)
 	heads := g.Series.Heads
-	if grown := heads[r.Last].Heap().InuseBytes - heads[r.First].Heap().InuseBytes; r.UnlistedBytes > max(grown/2, 1<<20) {
-		out = append(out, fmt.Sprintf("%s that did not grow clearly, or by little, hold %s more than at first: --all shows them",
+	if grown := heads[r.Last].Heap().InuseBytes - heads[r.First].Heap().InuseBytes; r.UnlistedBytes > max(grown/2, leastUnlisted) {
+		out = append(out, fmt.Sprintf("%s grew by too little each to be judged, by %s in all: --min-bytes 64KiB judges smaller ones, --group-by file or module larger groups",
 			plural(r.Unlisted, "site"), Bytes(r.UnlistedBytes)))
 	}
 	for _, s := range r.Suppressed {
@@ -96,6 +96,9 @@ func (g *Growth) notes() []string {
 	}
 	return out
 }
+
+// leastUnlisted is the least growth that is worth a note, in bytes.
+const leastUnlisted = 128 << 10
 
 // headline is the verdict, the worst site by name, and what to do next where that is known.
 func (g *Growth) headline() string {
@@ -156,6 +159,9 @@ func (g *Growth) summary() string {
 	parts = append(parts, fmt.Sprintf("heap %s → %s", Bytes(first.Heap().InuseBytes), Bytes(last.Heap().InuseBytes)))
 	if r.Total.Points > 1 && r.Total.Slope != 0 {
 		parts = append(parts, fmt.Sprintf("%s per %s", signed(r.Total.Slope*factor), unit))
+	}
+	if r.RSS != nil {
+		parts = append(parts, fmt.Sprintf("RSS %s → %s", Bytes(r.FirstRSS), Bytes(r.LastRSS)))
 	}
 	if r.Explained > 0 {
 		parts = append(parts, fmt.Sprintf("%.0f %% of the growth is on the sites called leaks", 100*r.Explained))

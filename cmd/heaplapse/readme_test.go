@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,7 +34,27 @@ func sessions(text string) []session {
 	return out
 }
 
-// TestReadmeSessions runs every session of the README, from the module's root. A line of only … stands for any lines.
+// text is the session as the document has it.
+func (s session) text() string {
+	return "$ " + s.command + "\n" + strings.Join(append(s.want, ""), "\n")
+}
+
+// with is the session with another output. One that ends in … keeps its number of lines, one that has a … within it
+// cannot be changed by itself.
+func (s session) with(output string) session {
+	lines := strings.Split(output, "\n")
+	at := slices.IndexFunc(s.want, func(l string) bool { return strings.TrimSpace(l) == "…" })
+	switch {
+	case at < 0:
+		return session{s.command, lines}
+	case at == len(s.want)-1 && at <= len(lines):
+		return session{s.command, append(lines[:at:at], s.want[at])}
+	}
+	return s
+}
+
+// TestReadmeSessions runs every session of the README, from the module's root. A line of only … stands for any lines. With -update
+// it rewrites them.
 func TestReadmeSessions(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
@@ -52,6 +74,11 @@ func TestReadmeSessions(t *testing.T) {
 			cmd.Dir = root
 			cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "XDG_CACHE_HOME="+cache)
 			got, _ := cmd.CombinedOutput() // statuses are shown by the sessions themselves
+			if *update {
+				text = bytes.Replace(text, []byte(s.text()), []byte(s.with(strings.TrimRight(string(got), "\n")).text()), 1)
+				require.NoError(t, os.WriteFile(filepath.Join(root, "README.md"), text, 0o644))
+				return
+			}
 			require.Regexp(t, sessionPattern(s.want), strings.TrimRight(string(got), "\n"),
 				"the README shows another output for: %s", s.command)
 		})

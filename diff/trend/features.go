@@ -13,7 +13,7 @@ type Feature int
 const (
 	FeatureSignificance Feature = iota // Mann-Kendall's Z
 	FeatureLateSignificance
-	FeatureSize        // growth over the least growth that counts, at most 4
+	FeatureSize        // growth over the least growth that counts, at most 2
 	FeatureClarity     // growth over the noise around the trend
 	FeatureTail        // slope of the last two fifths, over the span, over the growth
 	FeatureEnd         // the same for the last quarter
@@ -83,7 +83,7 @@ func Measure(p Points, o Options) (f Features, ok bool) {
 
 func (j *judge) features(v *Verdict) (f Features) {
 	growth := j.scale(v)
-	f.set(FeatureSize, growth/j.o.MinGrowth, 0, 4)
+	f.set(FeatureSize, growth/j.o.MinGrowth, 0, 2)
 	f.set(FeatureSampling, j.p.Noise/growth, 0, 2)
 	f.set(FeaturePoints, math.Log(float64(len(j.t))), 0, 10)
 	f.set(FeatureRise, Rise(j.p.Live), -3, 3)
@@ -187,7 +187,7 @@ func (j *judge) curveFeatures(f *Features, growth float64) {
 	second, _ := theilSen(j.t[half:], y[half:])
 	f.set(FeatureBend, (second-first)/max(math.Abs(c[1]), 1), -3, 3)
 	best := math.Inf(1)
-	for _, tau := range []float64{0.03, 0.06, 0.1, 0.15, 0.2, 0.3} {
+	for _, tau := range []float64{0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.45} {
 		curve := rise(j.t, tau)
 		if c, rss, ok := leastSquares(y, one, curve, j.t); ok && c[1] >= 0 && rss < best {
 			best = rss

@@ -1,6 +1,9 @@
 package trend
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Models of how live bytes follow from what was allocated. Each allocated byte lives for a while; what is live at a
 // time is what was allocated before and lives still:
@@ -31,6 +34,10 @@ type lifetimeFit struct {
 // maxShare bounds κ and ρ, which are shares of what was allocated, with room for noise.
 const maxShare = 1.2
 
+// maxDebt bounds how far c, which is bytes that were there before and stay, may fall below zero by noise, as a share of the most that is
+// live. Without a bound, much that dies and much that leaks add up to any curve.
+const maxDebt = 0.1
+
 // fitLifetimes fits y at times t from 0 to 1 to what was allocated by then; known is false where alloc is not in bytes.
 func fitLifetimes(t, y, alloc []float64, known bool) lifetimeFit {
 	most := math.Inf(1)
@@ -38,6 +45,8 @@ func fitLifetimes(t, y, alloc []float64, known bool) lifetimeFit {
 		most = maxShare
 	}
 	share := func(c float64) bool { return 0 <= c && c <= most }
+	least := -maxDebt * slices.Max(y)
+	base := func(c float64) bool { return c >= least }
 	n := len(t)
 	one := ones(n)
 	grown := make([]float64, n)
@@ -51,16 +60,16 @@ func fitLifetimes(t, y, alloc []float64, known bool) lifetimeFit {
 		return fit
 	}
 	for _, kernel := range kernels(t, y[0], alloc) {
-		if c, rss, ok := leastSquares(y, one, kernel); ok && share(c[1]) && rss < fit.without {
+		if c, rss, ok := leastSquares(y, one, kernel); ok && base(c[0]) && share(c[1]) && rss < fit.without {
 			fit.without = rss
 		}
 		c, rss, ok := leastSquares(y, one, kernel, grown)
-		if ok && share(c[1]) && share(c[2]) && rss < fit.with {
+		if ok && base(c[0]) && share(c[1]) && share(c[2]) && rss < fit.with {
 			fit.with, fit.leaked = rss, c[2]*total
 			fit.se = slopeError(one, kernel, grown, rss) * total
 		}
 	}
-	if c, rss, ok := leastSquares(y, one, grown); ok && share(c[1]) && rss < fit.with {
+	if c, rss, ok := leastSquares(y, one, grown); ok && base(c[0]) && share(c[1]) && rss < fit.with {
 		fit.with, fit.leaked = rss, c[1]*total
 		fit.se = slopeError(one, one, grown, rss) * total
 	}

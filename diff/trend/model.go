@@ -36,7 +36,8 @@ type Node struct {
 	Value       float64
 }
 
-func (m *Model) probability(f *Features) float64 {
+// Probability is that of a leak.
+func (m *Model) Probability(f *Features) float64 {
 	sum := m.Base
 	for _, t := range m.Trees {
 		sum += t.value(f)

@@ -20,7 +20,7 @@ func TestAModelIsASumOfTrees(t *testing.T) {
 	odds := func(load, tail float64) float64 {
 		var f Features
 		f[FeatureLoad], f[FeatureTail] = load, tail
-		p := m.probability(&f)
+		p := m.Probability(&f)
 		return math.Log(p / (1 - p))
 	}
 	require.InDelta(t, 0.25, odds(0.4, 0), 1e-12)

@@ -98,7 +98,7 @@ func Judge(p Points, o Options) Verdict {
 	v.Points = len(p.T)
 	if j.scale(&v) >= leastScale*j.o.MinGrowth {
 		v.Features = j.features(&v)
-		v.Confidence = model.probability(&v.Features)
+		v.Confidence = model.Probability(&v.Features)
 	}
 	if p.HighWater && p.Dominates && !(v.Retention >= keeps) {
 		v.Confidence = min(v.Confidence, evenOdds)
@@ -195,17 +195,25 @@ func tailSlope(t, y []float64) float64 {
 
 func tailFrom(n int) int { return n - max(4, (2*n+2)/5) }
 
-// Confidence from which a series that grew enough is called a leak, and a suspect.
+// Confidence from which a series that grew enough is called a leak, and a suspect. Of estimates more is asked.
 const (
-	leakAt    = 0.65
-	suspectAt = 0.25
+	leakAt        = 0.65
+	leakAtSampled = 0.75
+	suspectAt     = 0.25
 )
+
+func (j *judge) leakAt() float64 {
+	if j.p.Noise > 0 {
+		return leakAtSampled
+	}
+	return leakAt
+}
 
 // label says leak where the model does, and otherwise what explains the growth best.
 func (j *judge) label(v *Verdict) Label {
 	large := j.scale(v) >= j.o.MinGrowth && j.p.Live[len(j.t)-1] > j.p.Live[0]
 	switch {
-	case large && v.Confidence >= leakAt:
+	case large && v.Confidence >= j.leakAt():
 		return j.leakLabel(v)
 	case -v.Growth >= j.o.MinGrowth && v.Z <= -2.326 && -v.Growth >= 2*v.Sigma:
 		return Shrinking

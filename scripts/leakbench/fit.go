@@ -12,9 +12,9 @@ import (
 
 // The model that is fitted: see diff/trend/model.go.
 const (
-	fitTrees  = 300
-	fitDepth  = 3
-	fitRate   = 0.05 // share of each tree's step that is taken
+	fitTrees  = 600
+	fitDepth  = 4
+	fitRate   = 0.06 // share of each tree's step that is taken
 	fitLeast  = 25   // examples in a leaf
 	fitRidge  = 2.0  // shrinks leaves
 	fitBins   = 64

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/diff/trend"
+)
+
+// drawn makes outcomes whose odds depend on two features, in one of them against its direction.
+func drawn(n int) []outcome {
+	rng := rand.New(rand.NewPCG(1, 2))
+	out := make([]outcome, n)
+	for i := range out {
+		o := &out[i]
+		o.features[trend.FeaturePoints] = 3
+		o.features[trend.FeatureTail] = rng.Float64()
+		o.features[trend.FeatureGap] = rng.Float64()
+		o.verdict = isHarmless
+		if rng.Float64() < 0.1+0.8*o.features[trend.FeatureTail]*o.features[trend.FeatureTail] || o.features[trend.FeatureGap] > 0.98 {
+			o.verdict = isLeak
+		}
+	}
+	return out
+}
+
+func TestTheFittedModelIsCalibratedAndKeepsDirections(t *testing.T) {
+	m := fit(examplesOf(drawn(6000)))
+	at := func(tail, gap float64) float64 {
+		var f trend.Features
+		f[trend.FeaturePoints], f[trend.FeatureTail], f[trend.FeatureGap] = 3, tail, gap
+		return m.Probability(&f)
+	}
+	for _, tail := range []float64{0.1, 0.5, 0.9} {
+		require.InDelta(t, 0.1+0.8*tail*tail, at(tail, 0.5), 0.1)
+	}
+	for gap := 0.05; gap < 1; gap += 0.05 {
+		require.LessOrEqual(t, at(0.5, gap), at(0.5, gap-0.05), "a longer gap is never more of a leak, whatever chance says")
+	}
+}
+
+func TestTheModelIsWrittenWithItsRecipe(t *testing.T) {
+	var b strings.Builder
+	writeModel(&b, options{seeds: "1-2", snapshots: "8"}, drawn(2000))
+	require.True(t, strings.HasPrefix(b.String(), "# Made by: go run ./scripts/leakbench -seeds 1-2 -snapshots 8 -fit FILE\n# 2000 series that grew, of which "))
+	m, err := trend.ParseModel(b.String())
+	require.NoError(t, err)
+	require.Len(t, m.Trees, fitTrees)
+}
+
+func TestExcludedAndFlatSeriesTeachNothing(t *testing.T) {
+	all := drawn(10)
+	all[3].verdict = isExcluded
+	all[4].features = trend.Features{}
+	require.Len(t, examplesOf(all), 8)
+}
