@@ -64,7 +64,25 @@ func (v *viewer) unnamed(stack []symbolize.LocationID, position int) string {
 	if by := v.calledBy(stack, position); by != "" {
 		return fmt.Sprintf("%s (called by %s)", v.symbols.Label(l), by)
 	}
+	if l.Near == "" {
+		if from := v.calledFrom(stack, position); from != "" {
+			return fmt.Sprintf("%s (called from %s)", v.symbols.Label(l), from)
+		}
+	}
 	return name(v.symbols, l, -1)
+}
+
+// calledFrom is the nearest function above a place in a stack that has a name, with its module.
+func (v *viewer) calledFrom(stack []symbolize.LocationID, position int) string {
+	for _, id := range stack[position+1:] {
+		if up := &v.symbols.Locations[id]; up.Named() {
+			if m := v.symbols.Module(up); m != nil {
+				return up.Frames[0].Function + " in " + m.Name()
+			}
+			return up.Frames[0].Function
+		}
+	}
+	return ""
 }
 
 // calledBy is the nearest function above a place in a stack that is of the same module and has a name.

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# Measures `heaplapse growth --no-cache` on 1,000 snapshots of 4,000 stacks of a C++ program with some 30 MB of debug
+# information, reading and symbolization included, and on 250 and 500 of them: the cost should be linear in records.
+#
+# Usage: scripts/bench/growth.sh WORKDIR
+#
+# WORKDIR is kept, and shared with scripts/bench/convert.sh, which makes the program and records it. It needs 4 GB there.
+#
+# Environment, with the defaults: SNAPSHOTS=1000 STACKS=4000 ROUNDS=3
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+repo=$(cd "$here/../.." && pwd)
+snapshots=${SNAPSHOTS:-1000} stacks=${STACKS:-4000} rounds=${ROUNDS:-3}
+
+die() {
+	printf 'growth.sh: %s\n' "$*" >&2
+	exit 1
+}
+
+[ $# -eq 1 ] || die "usage: growth.sh WORKDIR"
+gnutime=$(type -P time) || die "GNU time is missing"
+command -v python3 >/dev/null || die "python3 is missing"
+mkdir -p "$1"
+work=$(cd "$1" && pwd)
+compgen -G "$work/real/*.heap" >/dev/null || LOOP=1 ROUNDS=1 SNAPSHOTS=10 "$here/convert.sh" "$work" >/dev/null
+make -s -C "$repo" build
+
+# multiply makes a long series of one dump: further stacks are those of the dump without some of their outermost frames,
+# the counts of each stack follow a line, a curve that levels off, or a wave, of its own.
+multiply() {
+	rm -rf "$work/growth"
+	mkdir "$work/growth"
+	python3 - "$work/growth" "$snapshots" "$stacks" "$work"/real/*.heap <<-'PYTHON'
+		import math, os, re, sys, zlib
+
+		out, n, wanted, dumps = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]
+		text = open(dumps[-1]).read()
+		head, _, maps = text.partition("\nMAPPED_LIBRARIES:")
+		rows = re.findall(r"^\s*(\d+):\s*(\d+) \[\s*\d+:\s*\d+\] @ (.+)$", head, re.M)
+		stacks, seen = [], set()
+		for cut in range(6):
+		    for objects, size, stack in rows:
+		        kept = tuple(stack.split()[: len(stack.split()) - cut])
+		        if int(objects) and len(kept) > 3 and kept not in seen and len(stacks) < wanted:
+		            seen.add(kept)
+		            stacks.append((int(size) // int(objects), " ".join(kept), zlib.crc32(" ".join(kept).encode())))
+		if len(stacks) < wanted:
+		    sys.exit("the dump has too few stacks")
+		for i in range(n):
+		    x, lines, total = i / (n - 1), [], [0, 0, 0, 0]
+		    for size, stack, h in stacks:
+		        level = 20 + h % 50
+		        live = [level, level + level * x, level * (1 - math.exp(-8 * x)), level * (1 + math.sin(40 * x + h)), level][h // 64 % 5]
+		        live = int(live) + (h >> 8 ^ i * 2654435761) % 3
+		        allocated = live + i * (h % 7)
+		        counts = live, live * size, allocated, allocated * size
+		        total = [a + b for a, b in zip(total, counts)]
+		        lines.append((counts, stack))
+		    lines.sort(key=lambda r: -r[0][1])
+		    path = os.path.join(out, f"p.{i + 1:04d}.heap")
+		    with open(path, "w") as f:
+		        f.write("heap profile: %6d: %8d [%6d: %8d] @ heapprofile\n" % tuple(total))
+		        f.writelines("%6d: %8d [%6d: %8d] @ %s\n" % (*c, s) for c, s in lines)
+		        f.write("\nMAPPED_LIBRARIES:" + maps)
+		    os.utime(path, (1.7e9 + 30 * i, 1.7e9 + 30 * i))
+	PYTHON
+}
+
+[ "$(find "$work/growth" -name '*.heap' 2>/dev/null | wc -l)" = "$snapshots" ] || multiply
+cat "$work"/growth/*.heap >/dev/null # into the page cache
+printf '%9s %9s %6s %9s %9s %9s\n' snapshots rows round "wall s" "CPU s" "peak MiB"
+for part in $((snapshots / 4)) $((snapshots / 2)) "$snapshots"; do
+	dir=$work/growth-part
+	rm -rf "$dir"
+	mkdir "$dir"
+	find "$work/growth" -name '*.heap' | sort | head -n "$part" | xargs -I{} ln {} "$dir"
+	for ((round = 1; round <= rounds; round++)); do
+		"$gnutime" -f '%e %U %S %M' -o "$work/time.txt" "$repo/bin/heaplapse" growth -q --no-cache "$dir" >"$work/growth.txt"
+		awk -v p="$part" -v r="$round" -v s="$stacks" '{printf "%9d %9d %6d %9.2f %9.2f %9.0f\n", p, p * s, r, $1, $2 + $3, $4 / 1024}' "$work/time.txt"
+	done
+done
