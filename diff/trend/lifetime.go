@@ -59,23 +59,28 @@ func fitLifetimes(t, y, alloc []float64, known bool) lifetimeFit {
 		fit.with = fit.without
 		return fit
 	}
+	if c, rss, ok := leastSquares(y, one, grown); ok && base(c[0]) && share(c[1]) {
+		fit.with, fit.leaked = rss, c[1]*total
+		fit.se = slopeError(one, one, grown, rss) * total
+	}
 	for _, kernel := range kernels(t, y[0], alloc) {
 		if c, rss, ok := leastSquares(y, one, kernel); ok && base(c[0]) && share(c[1]) && rss < fit.without {
 			fit.without = rss
 		}
 		c, rss, ok := leastSquares(y, one, kernel, grown)
-		if ok && base(c[0]) && share(c[1]) && share(c[2]) && rss < fit.with {
+		if ok && base(c[0]) && share(c[1]) && share(c[2]) && rss < fit.with-clearly*sumSquares(y) {
 			fit.with, fit.leaked = rss, c[2]*total
 			fit.se = slopeError(one, kernel, grown, rss) * total
 		}
 	}
-	if c, rss, ok := leastSquares(y, one, grown); ok && base(c[0]) && share(c[1]) && rss < fit.with {
-		fit.with, fit.leaked = rss, c[1]*total
-		fit.se = slopeError(one, one, grown, rss) * total
+	if fit.without <= fit.with {
+		fit.with, fit.leaked, fit.se = fit.without, 0, 0
 	}
-	fit.with = min(fit.with, fit.without)
 	return fit
 }
+
+// clearly is the least gain, as a share of the variation, for which a model with more in it is preferred.
+const clearly = 1e-3
 
 // kernels are the live bytes at each time under each lifetime, if nothing leaked: where nothing that was live at the start dies,
 // where all of it does, and for a process that has allocated at the first rate for long.

@@ -40,12 +40,13 @@ type Node struct {
 func (m *Model) Probability(f *Features) float64 {
 	sum := m.Base
 	for _, t := range m.Trees {
-		sum += t.value(f)
+		sum += t.Of(f)
 	}
 	return 1 / (1 + math.Exp(-sum))
 }
 
-func (n *Node) value(f *Features) float64 {
+// Of is what a tree says of features, in log-odds.
+func (n *Node) Of(f *Features) float64 {
 	for n.Left != nil {
 		if f[n.Feature] < n.Threshold {
 			n = n.Left

@@ -98,10 +98,7 @@ func Judge(p Points, o Options) Verdict {
 	v.Points = len(p.T)
 	if j.scale(&v) >= leastScale*j.o.MinGrowth {
 		v.Features = j.features(&v)
-		v.Confidence = model.Probability(&v.Features)
-	}
-	if p.HighWater && p.Dominates && !(v.Retention >= keeps) {
-		v.Confidence = min(v.Confidence, evenOdds)
+		v.Confidence = min(model.Probability(&v.Features), j.most(&v))
 	}
 	v.Label = j.label(&v)
 	v.Resizing = j.resizing(&v)
@@ -109,10 +106,28 @@ func Judge(p Points, o Options) Verdict {
 	return v
 }
 
-// A series that is only seen at its own record highs rises by construction, unless it keeps nearly all that it allocates.
+// most bounds the confidence where something else than a leak is plain to see. The model has seen
+// few series of each kind, and none like those of some program to come.
+func (j *judge) most(v *Verdict) float64 {
+	f := &v.Features
+	switch {
+	case j.jumped(), j.gapIsOld(v), j.saturated(v):
+		return hardly
+	case j.loadDriven(v) && f[FeatureLeakShare] < 0.5:
+		return hardly
+	case j.p.HighWater && j.p.Dominates && !(v.Retention >= keeps):
+		return evenOdds // seen at its own record highs, it rises by construction
+	case f[FeatureSignificance] < 1.645 && f[FeatureLateSignificance] < 1.645:
+		return evenOdds
+	}
+	return 1
+}
+
 const (
-	keeps    = 0.9
+	hardly   = 0.2
 	evenOdds = 0.5
+	// keeps is the share of what it allocates that a series keeps which frees next to nothing.
+	keeps = 0.9
 )
 
 // leastScale is the share of the least growth below which a series is not looked at closely.
@@ -195,16 +210,22 @@ func tailSlope(t, y []float64) float64 {
 
 func tailFrom(n int) int { return n - max(4, (2*n+2)/5) }
 
-// Confidence from which a series that grew enough is called a leak, and a suspect. Of estimates more is asked.
+// Confidence from which a series that grew enough is called a leak, and a suspect. Of estimates more is asked,
+// of a straight line to the end that keeps all that it allocates less: it may be a cache that is not full yet, but nobody could tell.
 const (
-	leakAt        = 0.65
-	leakAtSampled = 0.75
-	suspectAt     = 0.25
+	leakAt         = 0.65
+	leakAtSampled  = 0.75
+	leakAtStraight = 0.45
+	suspectAt      = 0.25
 )
 
-func (j *judge) leakAt() float64 {
-	if j.p.Noise > 0 {
+func (j *judge) leakAt(v *Verdict) float64 {
+	f := &v.Features
+	switch {
+	case j.p.Noise > 0:
 		return leakAtSampled
+	case f[FeatureRetention] >= keeps && f[FeatureTail] > 0.8 && f[FeatureEnd] > 0.7 && f[FeatureEvenness] > 0.5 && f[FeatureSaturation] > -0.5:
+		return leakAtStraight
 	}
 	return leakAt
 }
@@ -213,7 +234,7 @@ func (j *judge) leakAt() float64 {
 func (j *judge) label(v *Verdict) Label {
 	large := j.scale(v) >= j.o.MinGrowth && j.p.Live[len(j.t)-1] > j.p.Live[0]
 	switch {
-	case large && v.Confidence >= j.leakAt():
+	case large && v.Confidence >= j.leakAt(v):
 		return j.leakLabel(v)
 	case -v.Growth >= j.o.MinGrowth && v.Z <= -2.326 && -v.Growth >= 2*v.Sigma:
 		return Shrinking
@@ -221,7 +242,7 @@ func (j *judge) label(v *Verdict) Label {
 		return Stable
 	case j.jumped():
 		return GrewThenFlat
-	case v.Confidence >= suspectAt && !j.gapIsOld(v):
+	case v.Confidence >= suspectAt:
 		return Suspect
 	case !j.growing(v):
 		return Stable
@@ -317,14 +338,26 @@ func (j *judge) gapIsOld(v *Verdict) bool {
 
 // warming says whether a saturating curve c + a(1 − e^(−t/τ)) fits better than a line, and has more behind it than before it.
 func (j *judge) warming(v *Verdict) bool {
+	curve, line := j.curve()
+	v.Saturation = curve.rss / max(line, 1)
+	return v.Saturation < 0.8 && curve.remaining < 0.5
+}
+
+// saturated says that the curve fits far better than a line, is nearly done, and needs no line beside it.
+func (j *judge) saturated(v *Verdict) bool {
+	curve, line := j.curve()
+	f := &v.Features
+	return curve.rss < 0.2*line && curve.remaining < 0.15 && (f[FeatureLine] < 0.1 || f[FeatureLineT] < 4)
+}
+
+// curve is the best saturating curve, and the residuals of a line.
+func (j *judge) curve() (saturating, float64) {
 	one := ones(len(j.t))
 	_, line, ok := leastSquares(j.p.Live, one, j.t)
-	if !ok || line == 0 {
-		return false
+	if !ok {
+		return saturating{remaining: math.Inf(1)}, 0
 	}
-	curve := j.bestCurve(one, line)
-	v.Saturation = curve.rss / line
-	return v.Saturation < 0.8 && curve.remaining < 0.5
+	return j.bestCurve(one, line), line
 }
 
 // saturating is the best saturating curve.

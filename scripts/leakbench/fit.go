@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/heaplapse/heaplapse/diff/trend"
@@ -19,6 +20,10 @@ const (
 	fitRidge  = 2.0  // shrinks leaves
 	fitBins   = 64
 	fitShares = 2 // log-odds that a leaf changes at most
+	// Each tree sees a part of the examples and of the features, drawn anew: what only a few examples say, or
+	// one feature by chance, does not decide (Friedman 2002).
+	fitExamples = 0.5
+	fitFeatures = 0.4
 )
 
 // rising are features of which more is never less of a leak, falling the opposite: chance must not
@@ -50,9 +55,8 @@ type example struct {
 	odds float64 // what the model says so far, in log-odds
 }
 
-// writeModel fits a model to the outcomes and writes it.
-func writeModel(w io.Writer, o options, all []outcome) {
-	examples := examplesOf(all)
+// writeModel fits a model to examples and writes it.
+func writeModel(w io.Writer, o options, examples []*example) {
 	leaks := 0.0
 	for _, e := range examples {
 		leaks += e.leak
@@ -98,10 +102,35 @@ func fit(examples []*example) *trend.Model {
 	for _, e := range examples {
 		e.odds = m.Base
 	}
+	rng := newRand(1, 1)
 	for range fitTrees {
-		m.Trees = append(m.Trees, grow(examples, edges, bounds{-fitShares, fitShares}, fitDepth))
+		t := grow(drawExamples(rng, examples), drawFeatures(rng, edges), bounds{-fitShares, fitShares}, fitDepth)
+		for _, e := range examples {
+			e.odds += t.Of(&e.f)
+		}
+		m.Trees = append(m.Trees, t)
 	}
 	return m
+}
+
+func drawExamples(rng *rand.Rand, examples []*example) []*example {
+	var out []*example
+	for _, e := range examples {
+		if chance(rng, fitExamples) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// drawFeatures leaves some features without thresholds.
+func drawFeatures(rng *rand.Rand, edges [trend.FeatureCount][]float64) [trend.FeatureCount][]float64 {
+	for k := range edges {
+		if !chance(rng, fitFeatures) {
+			edges[k] = nil
+		}
+	}
+	return edges
 }
 
 // binEdges are thresholds between the quantiles of each feature.
@@ -172,7 +201,7 @@ func (s split) within(b bounds) (left, right bounds) {
 	return left, right
 }
 
-// grow makes a tree and adds what it says to the examples' odds.
+// grow makes a tree.
 func grow(examples []*example, edges [trend.FeatureCount][]float64, b bounds, depth int) *trend.Node {
 	var total gradient
 	var sums [trend.FeatureCount][fitBins + 1]gradient
@@ -197,11 +226,7 @@ func grow(examples []*example, edges [trend.FeatureCount][]float64, b bounds, de
 			return n
 		}
 	}
-	step := rounded(fitRate * b.step(total))
-	for _, e := range examples {
-		e.odds += step
-	}
-	return &trend.Node{Value: step}
+	return &trend.Node{Value: rounded(fitRate * b.step(total))}
 }
 
 func side(e *example, s split) int {

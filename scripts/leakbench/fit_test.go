@@ -1,7 +1,10 @@
 package main
 
 import (
+	"io"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -44,11 +47,27 @@ func TestTheFittedModelIsCalibratedAndKeepsDirections(t *testing.T) {
 
 func TestTheModelIsWrittenWithItsRecipe(t *testing.T) {
 	var b strings.Builder
-	writeModel(&b, options{seeds: "1-2", snapshots: "8"}, drawn(2000))
+	writeModel(&b, options{seeds: "1-2", snapshots: "8"}, examplesOf(drawn(2000)))
 	require.True(t, strings.HasPrefix(b.String(), "# Made by: go run ./scripts/leakbench -seeds 1-2 -snapshots 8 -fit FILE\n# 2000 series that grew, of which "))
 	m, err := trend.ParseModel(b.String())
 	require.NoError(t, err)
 	require.Len(t, m.Trees, fitTrees)
+}
+
+func TestExamplesAreReadAsTheyWereWritten(t *testing.T) {
+	examples := examplesOf(drawn(50))
+	path := filepath.Join(t.TempDir(), "examples")
+	require.NoError(t, writeFile(path, func(w io.Writer) { writeExamples(w, examples) }))
+	again, err := readExamples(path)
+	require.NoError(t, err)
+	require.Len(t, again, 50)
+	for i := range again {
+		require.Equal(t, examples[i].leak, again[i].leak)
+		require.InDelta(t, examples[i].f[trend.FeatureTail], again[i].f[trend.FeatureTail], 1e-4)
+	}
+	require.NoError(t, os.WriteFile(path, []byte("1 2 3\n"), 0o600))
+	_, err = readExamples(path)
+	require.ErrorContains(t, err, "examples:1: want ")
 }
 
 func TestExcludedAndFlatSeriesTeachNothing(t *testing.T) {

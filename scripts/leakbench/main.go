@@ -12,6 +12,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"runtime"
 	"slices"
@@ -29,6 +30,7 @@ func main() {
 	flag.StringVar(&o.dump, "dump", "", "keep the series in `DIR`")
 	flag.StringVar(&o.peerSeeds, "peer-seeds", "900-911", "processes on which the other methods find their thresholds; \"\" leaves them out")
 	flag.StringVar(&o.fit, "fit", "", "fit the detector's model to the processes and write it to `FILE`")
+	flag.StringVar(&o.examples, "examples", "", "keep what the model is fitted to in `FILE`, and fit to what it holds without simulating if it is there")
 	flag.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "processes at once")
 	flag.Parse()
 	if err := run(o); err != nil {
@@ -38,11 +40,17 @@ func main() {
 }
 
 type options struct {
-	seeds, snapshots, out, csv, dump, peerSeeds, fit string
-	jobs                                             int
+	seeds, snapshots, out, csv, dump, peerSeeds, fit, examples string
+	jobs                                                       int
 }
 
 func run(o options) error {
+	if kept, err := readExamples(o.examples); o.examples != "" && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil {
+			return err
+		}
+		return writeFile(o.fit, func(w io.Writer) { writeModel(w, o, kept) })
+	}
 	seeds, err := parseSeeds(o.seeds)
 	if err != nil {
 		return err
@@ -67,10 +75,18 @@ func run(o options) error {
 	if err := writeFile(o.csv, func(w io.Writer) { writeCSV(w, all) }); err != nil {
 		return err
 	}
-	if err := writeFile(o.fit, func(w io.Writer) { writeModel(w, o, all) }); err != nil {
+	if err := o.learn(examplesOf(all)); err != nil {
 		return err
 	}
 	return writeFile(o.out, func(w io.Writer) { writeTables(w, o, all, training) })
+}
+
+// learn keeps the examples and fits a model to them, where that is asked for.
+func (o *options) learn(examples []*example) error {
+	if err := writeFile(o.examples, func(w io.Writer) { writeExamples(w, examples) }); err != nil || o.fit == "" {
+		return err
+	}
+	return writeFile(o.fit, func(w io.Writer) { writeModel(w, *o, examples) })
 }
 
 // parseSeeds reads 1-12 or 8,12,24; ranges and single numbers may be mixed.
