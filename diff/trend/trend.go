@@ -213,8 +213,8 @@ func tailFrom(n int) int { return n - max(4, (2*n+2)/5) }
 // Confidence from which a series that grew enough is called a leak, and a suspect. Of estimates more is asked,
 // of a straight line to the end that keeps all that it allocates less: it may be a cache that is not full yet, but nobody could tell.
 const (
-	leakAt         = 0.65
-	leakAtSampled  = 0.75
+	leakAt         = 0.6
+	leakAtSampled  = 0.72
 	leakAtStraight = 0.45
 	suspectAt      = 0.25
 )
