@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/heapfile"
@@ -59,6 +60,9 @@ func (s *Side) Shown() (c heapfile.Counts) {
 	}
 	return c
 }
+
+// Empty says that a filter dropped all sites.
+func (s *Side) Empty() bool { return s.Filter != nil && len(s.sites) == 0 }
 
 // Hidden is what the header counts and no row shows: zero for a complete snapshot.
 func (s *Side) Hidden() heapfile.Counts {
@@ -116,7 +120,7 @@ type DeltaRow struct {
 	BaseBound, CurrentBound heapfile.Counts
 	// BaseSites and CurrentSites belong to the row, the one that changed most first.
 	BaseSites, CurrentSites []symbolize.SiteID
-	// Tier is the least sure step that matched any of the sites.
+	// Tier is the least sure step that matched any of the sites; Unmatched if none was.
 	Tier identity.Tier
 	// Noise is the standard deviation that sampling gives the difference of the bytes in use; 0 for exact snapshots.
 	Noise float64
@@ -169,30 +173,35 @@ func Compare(base, current *Side, o CompareOptions) *Comparison {
 	return &c.Comparison
 }
 
-// sameProcess recognises one process image by the place of its program, which address space randomisation
-// moves at every start.
+// sameProcess recognises one process image: by its PIDs where both are known, and by the places of its libraries, which address
+// space randomisation moves at every start. (The program's own place may be fixed.)
 func sameProcess(a, b *Side) bool {
 	if a.Series == b.Series {
 		return a.Head.Epoch == b.Head.Epoch
 	}
-	x, ok := programRange(a)
-	y, ok2 := programRange(b)
-	return ok && ok2 && x == y && a.Series.PID() == b.Series.PID()
+	if a.Series.PID() != b.Series.PID() {
+		return false
+	}
+	moving := libraries(a)
+	for path, start := range libraries(b) {
+		if moving[path] == start {
+			return true
+		}
+	}
+	return false
 }
 
-func programRange(s *Side) (heapfile.Mapping, bool) {
-	path := symbolize.MainProgram(s.Series)
+// libraries are the places of the libraries of a snapshot's process image.
+func libraries(s *Side) map[string]heapfile.Addr {
+	out := map[string]heapfile.Addr{}
 	for _, space := range s.Series.Spaces {
-		if space.Epoch != s.Head.Epoch || path == "" {
-			continue
-		}
 		for _, m := range space.Mappings {
-			if m.Path == path {
-				return m, true
+			if space.Epoch == s.Head.Epoch && (strings.Contains(m.Path, ".so") || m.Path == "[vdso]") {
+				out[m.Path] = m.Start
 			}
 		}
 	}
-	return heapfile.Mapping{}, false
+	return out
 }
 
 type comparer struct {
@@ -205,30 +214,32 @@ type comparer struct {
 
 // add puts a match into its group: that of the current side, or of base if it is gone.
 func (c *comparer) add(m identity.Match) {
-	key := ""
-	if len(m.Current) > 0 {
-		key = c.keys[1].key(c.Current.sites[m.Current[0]])
-	} else {
-		key = c.keys[0].key(c.Base.sites[m.Base[0]])
-	}
-	if c.o.GroupBy == ByStack {
-		key = fmt.Sprintf("#%d", len(c.rows)) // each match is a row
-	}
+	key := c.key(m)
 	i, ok := c.index[key]
 	if !ok {
 		i = len(c.rows)
 		c.index[key] = i
-		c.rows = append(c.rows, DeltaRow{})
+		c.rows = append(c.rows, DeltaRow{Tier: identity.Unmatched})
 	}
 	r := &c.rows[i]
 	before := r.Base.InuseBytes + r.Current.InuseBytes
 	r.BaseSites, r.Base = include(r.BaseSites, r.Base, c.Base, m.Base)
 	r.CurrentSites, r.Current = include(r.CurrentSites, r.Current, c.Current, m.Current)
-	if m.Tier != identity.Unmatched {
-		r.Tier = max(r.Tier, m.Tier)
+	if m.Tier != identity.Unmatched && (r.Tier == identity.Unmatched || m.Tier > r.Tier) {
+		r.Tier = m.Tier
 	}
 	c.Tiers[m.Tier].Sites += len(m.Base) + len(m.Current)
 	c.Tiers[m.Tier].Bytes += r.Base.InuseBytes + r.Current.InuseBytes - before
+}
+
+func (c *comparer) key(m identity.Match) string {
+	switch {
+	case c.o.GroupBy == ByStack:
+		return fmt.Sprintf("#%d", len(c.rows)) // each match is a row
+	case len(m.Current) > 0:
+		return c.keys[1].key(c.Current.sites[m.Current[0]])
+	}
+	return c.keys[0].key(c.Base.sites[m.Base[0]])
 }
 
 func include(sites []symbolize.SiteID, sum heapfile.Counts, s *Side, members []int) ([]symbolize.SiteID, heapfile.Counts) {

@@ -69,15 +69,15 @@ func (g *grouper) describe(l *symbolize.Location, frame int) string {
 	if g.by == ByModule {
 		return module
 	}
+	if g.by == ByFile {
+		if frame < 0 || l.Frames[frame].File == "" {
+			return module
+		}
+		return path.Base(l.Frames[frame].File)
+	}
 	if frame < 0 {
 		return g.symbols.Label(l)
 	}
 	f := l.Frames[frame]
-	if g.by == ByFile {
-		if f.File == "" {
-			return module
-		}
-		return f.File
-	}
 	return module + "\x00" + identity.Normalize(f.Function) + "\x00" + path.Base(f.File)
 }

@@ -45,8 +45,10 @@ type GrowthResult struct {
 	Verdict SeriesVerdict
 	// Why says in words what Verdict rests on.
 	Why string
-	// Total is the trend of the whole heap.
-	Total trend.Verdict
+	// Total is the trend of the whole heap; of what the filter keeps, and without what is suppressed. FirstHeap and LastHeap are
+	// its size, in bytes.
+	Total               trend.Verdict
+	FirstHeap, LastHeap int64
 	// RSS is the trend of the resident set, which holds what the heap does not: mmap, fragmentation, stacks. nil where it was
 	// not recorded. FirstRSS and LastRSS are its values.
 	RSS               *trend.Verdict
@@ -62,7 +64,7 @@ type GrowthResult struct {
 	Sites []GrowthSite
 	// Kept is the number of sites that passed the filter.
 	Kept int
-	// Unlisted is the number of sites that grew by something and are not in Sites, UnlistedBytes their growth.
+	// Unlisted is the number of sites that grew by less than is judged, UnlistedBytes their growth.
 	Unlisted      int
 	UnlistedBytes int64
 	// Suppressed are sites that a suppression names, with the growth that they had.
@@ -97,12 +99,14 @@ type GrowthSite struct {
 // only together. The collector must have visited the series.
 func Growth(series *heapfile.Series, symbols *symbolize.Symbols, c *Collector, o GrowthOptions) *GrowthResult {
 	g := &grower{series: series, symbols: symbols, o: o, blamer: symbolize.NewBlamer(symbols, o.Rules), columns: c.sites(series, symbols)}
+	g.kept, g.suppressed = make([]int64, len(series.Heads)), make([]int64, len(series.Heads))
 	g.result.First, g.result.Last = g.judged()
 	g.doubts()
 	g.crowd = g.medianRise()
+	groups := g.groups()
 	g.total()
 	g.rss()
-	for _, group := range g.groups() {
+	for _, group := range groups {
 		g.judgeGroup(group)
 	}
 	g.rank()
@@ -117,7 +121,10 @@ type grower struct {
 	blamer  *symbolize.Blamer
 	columns []column // by SiteID
 	gained  int64    // by the whole heap
-	crowd   float64  // see medianRise
+	// kept and suppressed are what is visible of the sites that the filter keeps, and of those that are suppressed, by snapshot.
+	kept, suppressed []int64
+	beyond           bool    // the process grows beside its heap
+	crowd            float64 // see medianRise
 	// highWater: the snapshots were taken at record highs.
 	highWater bool
 	result    GrowthResult
@@ -146,7 +153,7 @@ func (g *grower) judged() (first, last int) {
 	if last-first+1 < len(heads) {
 		g.notef("judged on snapshots %d to %d of %d%s", first+1, last+1, len(heads), g.why(last-first+1 < to-from))
 	}
-	if last-first >= trend.MinPoints && 2*heads[last].Heap().InuseBytes < heads[last-1].Heap().InuseBytes {
+	if last-first >= trend.MinPoints && heads[last].Heap().InuseBytes < heads[last-1].Heap().InuseBytes/2 {
 		g.notef("the last snapshot was left out: the heap had shrunk to less than half, as when a program exits")
 		last--
 	}
@@ -163,12 +170,12 @@ func (g *grower) why(oneImage bool) string {
 // doubts notes what of the input makes verdicts less sure.
 func (g *grower) doubts() {
 	highWater := 0
-	for _, t := range g.series.Triggers {
-		if t == heapfile.TriggerHighWater {
+	for i := g.result.First; i <= g.result.Last && i < len(g.series.Triggers); i++ {
+		if g.series.Triggers[i] == heapfile.TriggerHighWater {
 			highWater++
 		}
 	}
-	g.highWater = 2*highWater > len(g.series.Heads)
+	g.highWater = 2*highWater > g.result.Last-g.result.First+1
 	if !g.hasAlloc() {
 		g.notef("no cumulative counts: growth by higher load cannot be told from a leak")
 	}
@@ -214,17 +221,35 @@ func (g *grower) hasAlloc() bool {
 	return true
 }
 
-// total judges the heap as a whole.
+// total judges the heap as a whole: without what is suppressed, and only what a filter keeps.
 func (g *grower) total() {
-	heads := g.series.Heads
-	g.gained = heads[g.result.Last].Heap().InuseBytes - heads[g.result.First].Heap().InuseBytes
+	r := &g.result
 	p := trend.Points{Dominates: true}
-	for i := g.result.First; i <= g.result.Last; i++ {
+	for i := r.First; i <= r.Last; i++ {
 		p.T = append(p.T, g.series.Clock.At[i])
-		p.Live = append(p.Live, float64(heads[i].Heap().InuseBytes))
+		p.Live = append(p.Live, float64(g.heap(i)))
 	}
+	r.FirstHeap, r.LastHeap = g.heap(r.First), g.heap(r.Last)
+	g.gained = r.LastHeap - r.FirstHeap
 	p.HighWater = g.highWater
-	g.result.Total = trend.Judge(p, g.trendOptions())
+	r.Total = trend.Judge(p, g.trendOptions())
+}
+
+// heap is the size of the heap that is judged.
+func (g *grower) heap(i int) int64 {
+	if g.o.Filter != nil {
+		return g.kept[i]
+	}
+	return g.series.Heads[i].Heap().InuseBytes - g.suppressed[i]
+}
+
+// addVisible adds what is visible of a column.
+func addVisible(sum []int64, c column) {
+	for i, b := range c.bytes {
+		if b != hidden {
+			sum[i] += b
+		}
+	}
 }
 
 // rss judges the resident set where it was recorded.
@@ -242,9 +267,10 @@ func (g *grower) rss() {
 	r := &g.result
 	v := trend.Judge(p, g.trendOptions())
 	r.RSS, r.FirstRSS, r.LastRSS = &v, int64(p.Live[0]), int64(p.Live[len(p.Live)-1])
-	if beyond := (r.LastRSS - r.FirstRSS) - g.gained; beyond > max(leastBeyond, g.gained) {
+	if grown := r.LastRSS - r.FirstRSS; grown-g.gained > max(leastBeyond, g.gained) && grown > leastBeyond {
+		g.beyond = true
 		g.notef("the process grew by %d MiB more than its heap: fragmentation, mmap, allocator arenas, thread stacks or GPU memory, which these snapshots do not see",
-			beyond>>20)
+			(grown-g.gained)>>20)
 	}
 }
 
@@ -270,8 +296,10 @@ func (g *grower) groups() [][]symbolize.SiteID {
 		g.result.Kept++
 		if e := suppressor.entry(site); e != nil {
 			g.suppress(e, site)
+			addVisible(g.suppressed, g.columns[site])
 			continue
 		}
+		addVisible(g.kept, g.columns[site])
 		key := grouper.key(site)
 		n, ok := index[key]
 		if !ok {
@@ -314,12 +342,14 @@ func (g *grower) judgeGroup(members []symbolize.SiteID) {
 		}
 		lost += max(0, -s.Growth)
 	}
+	kept := map[symbolize.SiteID]bool{}
 	for _, s := range leaks {
 		if lost < 0.5*s.Growth {
 			g.keep(s)
-			members = slices.DeleteFunc(slices.Clone(members), func(m symbolize.SiteID) bool { return m == s.Members[0] })
+			kept[s.Members[0]] = true
 		}
 	}
+	members = slices.DeleteFunc(slices.Clone(members), func(m symbolize.SiteID) bool { return kept[m] })
 	if len(members) < len(whole.Members) {
 		if len(members) == 0 {
 			return
@@ -334,7 +364,7 @@ func (g *grower) keep(s GrowthSite) {
 	dull := s.Label == trend.Stable || (s.Label == trend.Insufficient && !g.notable(s))
 	if !dull || g.o.All {
 		g.result.Sites = append(g.result.Sites, s)
-	} else if s.Gained > 0 {
+	} else if s.Gained > 0 && s.Gained < cmp.Or(g.o.MinBytes, 1<<20) {
 		g.result.Unlisted++
 		g.result.UnlistedBytes += s.Gained
 	}
@@ -431,16 +461,20 @@ func samplingNoise(head *heapfile.Snapshot, bytes int64) float64 {
 
 // byGrowth orders sites by how much they grew, the most first.
 func (g *grower) byGrowth(sites []symbolize.SiteID) []symbolize.SiteID {
-	grew := func(s symbolize.SiteID) int64 {
+	if len(sites) == 1 {
+		return sites
+	}
+	grew := make(map[symbolize.SiteID]int64, len(sites))
+	for _, s := range sites {
 		first, last := g.ends(g.columns[s])
-		return last - first
+		grew[s] = last - first
 	}
 	out := slices.Clone(sites)
-	slices.SortStableFunc(out, func(a, b symbolize.SiteID) int { return cmp.Compare(grew(b), grew(a)) })
+	slices.SortStableFunc(out, func(a, b symbolize.SiteID) int { return cmp.Compare(grew[b], grew[a]) })
 	return out
 }
 
-// rank orders by label, then by the slope that is sure, weighed with how sure the leak is.
+// rank orders by label, then by the lower end of the slope's interval, weighed with how sure the leak is.
 func (g *grower) rank() {
 	order := func(s GrowthSite) int {
 		if s.Label == trend.LeakLate {
@@ -462,25 +496,25 @@ func (g *grower) conclude() {
 		switch {
 		case s.Label.IsLeak():
 			leaks++
-			onLeaks += s.Slope
+			onLeaks += float64(s.Gained)
 		case s.Label == trend.Suspect:
 			suspects++
 		}
 	}
-	if r.Total.Slope > 0 {
-		r.Explained = min(1, onLeaks/r.Total.Slope)
+	if g.gained > 0 {
+		r.Explained = max(0, min(1, onLeaks/float64(g.gained)))
 	}
 	n := r.Last - r.First + 1
 	switch {
 	case leaks > 0:
 		r.Verdict, r.Why = VerdictLeak, fmt.Sprintf("%s to the end of the series", count(leaks, "site grows", "sites grow"))
 	case n < trend.MinPoints:
-		r.Verdict, r.Why = VerdictUndecided, fmt.Sprintf("%d snapshots are too few to tell a trend: %d are needed, 12 or more are better", n, trend.MinPoints)
+		r.Verdict, r.Why = VerdictUndecided, fmt.Sprintf("%s too few to tell a trend: %d are needed, 12 or more are better", count(n, "snapshot is", "snapshots are"), trend.MinPoints)
 	case suspects > 0:
 		r.Verdict, r.Why = VerdictUndecided, fmt.Sprintf("%s, but not clearly to the end", count(suspects, "site grows", "sites grow"))
 	case r.Total.Label.IsLeak():
 		r.Verdict, r.Why = VerdictUndecided, "the heap grows, but no single site does"
-	case r.RSS != nil && r.RSS.Label.IsLeak():
+	case g.beyond:
 		r.Verdict, r.Why = VerdictNoLeak, "no site of the heap grows to the end of the series, but the process does: see the note"
 	default:
 		r.Verdict, r.Why = VerdictNoLeak, "no site grows to the end of the series"

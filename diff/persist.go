@@ -29,7 +29,8 @@ type PersistRow struct {
 	// sums can tell, for another allocation of the same site may have taken the place of one that was freed.
 	Stayed, StayedObjects int64
 	// Certain is the part of Stayed, in bytes, that must be the same objects: even if all that the site freed
-	// after the second snapshot had been these. -1 without cumulative counts.
+	// after the second snapshot had been these. -1 where that cannot be known: without cumulative counts, in samples, and
+	// where a snapshot is cut.
 	Certain int64
 	// Sites belong to the row, the one with most that stayed first.
 	Sites []symbolize.SiteID
@@ -74,18 +75,24 @@ func Persist(moments [3]*Side, o CompareOptions) (*Persistence, error) {
 // persisted is what one site left behind; false if nothing.
 func persisted(moments [3]*Side, site symbolize.SiteID) (PersistRow, bool) {
 	r := PersistRow{Sites: []symbolize.SiteID{site}, Certain: -1}
-	hasAlloc := true
+	certain := true
 	for i, m := range moments {
 		r.At[i] = m.Counts(site)
-		hasAlloc = hasAlloc && m.Head.HasAlloc
+		certain = certain && m.exact()
 	}
 	r.Stayed = min(r.At[1].InuseBytes, r.At[2].InuseBytes) - r.At[0].InuseBytes
 	r.StayedObjects = max(0, min(r.At[1].InuseObjects, r.At[2].InuseObjects)-r.At[0].InuseObjects)
-	if hasAlloc {
+	if certain {
 		freed := (r.At[2].AllocBytes - r.At[2].InuseBytes) - (r.At[1].AllocBytes - r.At[1].InuseBytes)
 		r.Certain = max(0, min(r.Stayed, r.At[1].InuseBytes-r.At[0].InuseBytes-max(0, freed)))
 	}
 	return r, r.Stayed > 0
+}
+
+// exact says that a snapshot shows all that was allocated, object by object.
+func (s *Side) exact() bool {
+	sampled := s.Head.Format.Sampled() && s.Head.Period > 1
+	return s.Head.HasAlloc && !sampled && s.Head.Completeness.AbsentMax == heapfile.Counts{}
 }
 
 func (r *PersistRow) include(o PersistRow) {

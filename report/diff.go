@@ -34,7 +34,8 @@ func (d *Diff) Text(w io.Writer) error {
 	d.notes(p)
 	views := d.viewers()
 	if len(d.Rows) == 0 {
-		p.linef("nothing changed in %s", plural(d.Unchanged, "site"))
+		p.linef("nothing changed in what the files show")
+		d.rest(p, 0)
 		return p.err
 	}
 	p.linef("")
@@ -98,10 +99,15 @@ func (d *Diff) totals(p *printer) {
 		line += fmt.Sprintf(" · allocated by each since its start %s and %s", Bytes(base.AllocBytes), Bytes(d.Current.Head.Heap().AllocBytes))
 	}
 	p.linef("%s", line)
-	for i, s := range []*diff.Side{d.Base, d.Current} {
-		if h := s.Hidden(); h.InuseBytes != 0 {
-			p.linef("hidden   %s of %s: the file does not show the sites", Bytes(h.InuseBytes), [2]string{"base", "current"}[i])
-		}
+}
+
+// notes say what a snapshot hides, and that it is an estimate.
+func notes(p *printer, s *diff.Side, name string) {
+	if h := s.Hidden(); h.InuseBytes != 0 {
+		p.linef("hidden   %s of %s: the file does not show the sites", Bytes(h.InuseBytes), name)
+	}
+	if s.Head.Format.Sampled() && s.Head.Period > 1 {
+		p.linef("sampled  %s is an estimate, one sample per %s", name, Bytes(s.Head.Period))
 	}
 }
 
@@ -110,11 +116,8 @@ func (d *Diff) notes(p *printer) {
 	if d.Current.Filter != nil {
 		p.linef("filtered %s of it", signed(float64(d.Shown().InuseBytes)))
 	}
-	for i, s := range []*diff.Side{d.Base, d.Current} {
-		if s.Head.Format.Sampled() && s.Head.Period > 1 {
-			p.linef("sampled  %s is an estimate, one sample per %s: ~ marks what may be chance", [2]string{"base", "current"}[i], Bytes(s.Head.Period))
-		}
-	}
+	notes(p, d.Base, "base")
+	notes(p, d.Current, "current")
 }
 
 // tiers says how sites were matched, where that is not a matter of course.
@@ -224,6 +227,8 @@ type diffJSON struct {
 	SameProcess    bool         `json:"same_process"`
 	HasAlloc       bool         `json:"has_alloc"`
 	Delta          countsJSON   `json:"delta"`
+	Filtered       bool         `json:"filtered"`
+	Shown          countsJSON   `json:"shown"`
 	Matched        []tierJSON   `json:"matched"`
 	UnmatchedShare float64      `json:"unmatched_share"`
 	Unchanged      int          `json:"unchanged"`
@@ -264,7 +269,7 @@ type deltaEntry struct {
 func (d *Diff) JSON(w io.Writer) error {
 	out := diffJSON{
 		Schema: "heaplapse.diff/1", Base: sideJSON(d.Base), Current: sideJSON(d.Current), SameProcess: d.SameProcess,
-		HasAlloc: d.HasAlloc(), Delta: countsJSON(d.Total()), Matched: []tierJSON{}, UnmatchedShare: d.UnmatchedShare(),
+		HasAlloc: d.HasAlloc(), Delta: countsJSON(d.Total()), Filtered: d.Current.Filter != nil, Shown: countsJSON(d.Shown()), Matched: []tierJSON{}, UnmatchedShare: d.UnmatchedShare(),
 		Unchanged: d.Unchanged, Sites: []deltaEntry{},
 	}
 	for i, t := range d.Tiers {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -13,6 +14,9 @@ import (
 // explained are the sites that g.Explain names: by rank, or by an expression that their function matches.
 func (g *Growth) explained() ([]int, error) {
 	sites := g.Result.Sites
+	if len(sites) == 0 {
+		return nil, errors.New("--explain: the result has no sites (--all lists stable ones, too)")
+	}
 	if rank, err := strconv.Atoi(g.Explain); err == nil {
 		if rank < 1 || rank > len(sites) {
 			return nil, fmt.Errorf("--explain %d: the result has sites 1 to %d (--all lists stable ones, too)", rank, len(sites))
@@ -25,7 +29,7 @@ func (g *Growth) explained() ([]int, error) {
 	}
 	var out []int
 	for i := range sites {
-		if title, _ := g.viewer().title(sites[i].Members[0]); pattern.MatchString(title) {
+		if pattern.MatchString(g.viewer().blame(sites[i].Members[0]).Function) {
 			out = append(out, i)
 		}
 	}

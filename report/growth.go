@@ -82,8 +82,7 @@ func (g *Growth) Text(w io.Writer) error {
 func (g *Growth) notes() []string {
 	r := g.Result
 	out := append([]string{}, r.Notes...)
-	heads := g.Series.Heads
-	if grown := heads[r.Last].Heap().InuseBytes - heads[r.First].Heap().InuseBytes; r.UnlistedBytes > max(grown/2, leastUnlisted) {
+	if r.UnlistedBytes > max((r.LastHeap-r.FirstHeap)/2, leastUnlisted) {
 		out = append(out, fmt.Sprintf("%s grew by too little each to be judged, by %s in all: --min-bytes 64KiB judges smaller ones, --group-by file or module larger groups",
 			plural(r.Unlisted, "site"), Bytes(r.UnlistedBytes)))
 	}
@@ -155,8 +154,7 @@ func (g *Growth) summary() string {
 	if g.Series.Clock.Source.IsTime() {
 		parts[0] += " in " + duration(g.Series.Clock.Span())
 	}
-	first, last := heads[r.First], heads[r.Last]
-	parts = append(parts, fmt.Sprintf("heap %s → %s", Bytes(first.Heap().InuseBytes), Bytes(last.Heap().InuseBytes)))
+	parts = append(parts, fmt.Sprintf("heap %s → %s", Bytes(r.FirstHeap), Bytes(r.LastHeap)))
 	if r.Total.Points > 1 && r.Total.Slope != 0 {
 		parts = append(parts, fmt.Sprintf("%s per %s", signed(r.Total.Slope*factor), unit))
 	}
@@ -237,7 +235,7 @@ func (g *Growth) under(p *printer, s *diff.GrowthSite) {
 
 // now is the last visible value.
 func (g *Growth) now(s *diff.GrowthSite) int64 {
-	for i := g.Result.Last; i >= 0; i-- {
+	for i := g.Result.Last; i >= g.Result.First; i-- {
 		if s.Visible[i] {
 			return s.Bytes[i]
 		}

@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"math"
+
+	"github.com/heaplapse/heaplapse/diff/trend"
 )
 
 // limitJSON says when the process reaches a limit, if it goes on as it does: seconds from the last judged snapshot. Null stands for never.
@@ -16,27 +18,42 @@ type limitJSON struct {
 	High    *float64 `json:"seconds_high"`
 }
 
-// limit holds the trend of the whole heap, with its interval, against the limit. nil where none was given or times are not known.
+// limit holds the trend of the resident set or else of the heap, with its interval, against the limit. nil where none was given or nothing
+// can be foretold.
 func (g *Growth) limit() *limitJSON {
 	r := g.Result
-	if g.MemoryLimit == 0 || !g.Series.Clock.Source.IsTime() || r.Total.Points < 2 {
+	if g.MemoryLimit == 0 || g.noForecast() != "" {
 		return nil
 	}
-	out := &limitJSON{Bytes: g.MemoryLimit, Of: "heap", Now: g.Series.Heads[r.Last].Heap().InuseBytes}
-	if g.Series.RSS != nil && g.Series.RSS[r.Last] != nil {
-		out.Of, out.Now = "rss", *g.Series.RSS[r.Last]
+	out, slope := &limitJSON{Bytes: g.MemoryLimit, Of: "heap", Now: r.LastHeap}, r.Total
+	if r.RSS != nil && r.RSS.Label != trend.Insufficient {
+		out.Of, out.Now, slope = "rss", r.LastRSS, *r.RSS
 	}
-	left := float64(g.MemoryLimit - out.Now)
-	out.Seconds, out.Low, out.High = until(left, r.Total.Slope), until(left, r.Total.High), until(left, r.Total.Low)
+	left := float64(g.MemoryLimit) - float64(out.Now)
+	out.Seconds, out.Low, out.High = until(left, slope.Slope), until(left, slope.High), until(left, slope.Low)
 	return out
 }
 
-// until is the time in which a slope covers what is left; nil for never.
+// noForecast says why nothing can be foretold, "" if it can.
+func (g *Growth) noForecast() string {
+	switch {
+	case !g.Series.Clock.Source.IsTime():
+		return "the times of the snapshots are not known"
+	case g.Result.Total.Label == trend.Insufficient:
+		return fmt.Sprintf("fewer than %d snapshots make no trend", trend.MinPoints)
+	}
+	return ""
+}
+
+// farthest is how far a forecast goes, in seconds: ten years.
+const farthest = 10 * 365 * 86400
+
+// until is the time in which a slope covers what is left; nil for never, or not within ten years.
 func until(left, slope float64) *float64 {
 	seconds := left / slope
 	if left <= 0 {
 		seconds = 0
-	} else if slope <= 0 || math.IsNaN(seconds) || math.IsInf(seconds, 0) {
+	} else if slope <= 0 || math.IsNaN(seconds) || seconds > farthest {
 		return nil
 	}
 	return &seconds
@@ -50,7 +67,7 @@ func (g *Growth) limitLine() string {
 	l := g.limit()
 	switch {
 	case l == nil:
-		return fmt.Sprintf("when %s will be reached cannot be told: the times of the snapshots are not known", Bytes(g.MemoryLimit))
+		return fmt.Sprintf("when %s will be reached cannot be told: %s", Bytes(g.MemoryLimit), g.noForecast())
 	case l.Now >= l.Bytes:
 		return fmt.Sprintf("%s is reached: the %s is %s", Bytes(l.Bytes), l.Of, Bytes(l.Now))
 	case l.Seconds == nil:

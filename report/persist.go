@@ -29,6 +29,9 @@ func (d *Persist) Text(w io.Writer) error {
 		}
 		side(p, [3]string{"BEFORE", "DURING", "AFTER "}[i], m.Head, later)
 	}
+	for i, m := range d.Moments {
+		notes(p, m, [3]string{"BEFORE", "DURING", "AFTER"}[i])
+	}
 	p.linef("%s came between BEFORE and DURING and stayed until AFTER%s", Bytes(d.Stayed), d.certain())
 	if len(d.Rows) == 0 {
 		return p.err
@@ -47,7 +50,11 @@ func (d *Persist) Text(w io.Writer) error {
 		}
 	}
 	if n := len(d.Rows) - len(shown); n > 0 {
-		p.linef("… and %s: --top %d shows them", plural(n, "more site"), len(d.Rows))
+		var sum int64
+		for i := range d.Rows[len(shown):] {
+			sum += d.Rows[len(shown)+i].Stayed
+		}
+		p.linef("… and %s with %s: --top %d shows them", plural(n, "more site"), signed(float64(sum)), len(d.Rows))
 	}
 	return p.err
 }
@@ -70,6 +77,7 @@ type persistJSON struct {
 	Schema  string         `json:"schema"`
 	Moments []diffSide     `json:"moments"`
 	Stayed  int64          `json:"stayed_bytes"`
+	Certain *int64         `json:"certain_bytes"`
 	Sites   []persistEntry `json:"sites"`
 }
 
@@ -90,6 +98,9 @@ func (d *Persist) JSON(w io.Writer) error {
 		out.Moments = append(out.Moments, sideJSON(m))
 	}
 	view := newViewer(d.Moments[0].Symbols, d.Rules, d.GroupBy)
+	if len(d.Rows) > 0 && d.Rows[0].Certain >= 0 {
+		out.Certain = &d.Certain
+	}
 	for i := range d.Rows {
 		r := &d.Rows[i]
 		e := persistEntry{

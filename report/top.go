@@ -44,7 +44,7 @@ type TopRow struct {
 // NewTop sums a snapshot by function.
 func NewTop(s *heapfile.Snapshot, symbols *symbolize.Symbols, t convert.SampleType, filter *symbolize.Filter) *Top {
 	top := &Top{Snapshot: s, Type: t}
-	unnamed := NewUnnamed(symbols)
+	unnamed := NewUnnamed(symbols, nil)
 	b := topBuilder{symbols: symbols, blamer: symbolize.NewBlamer(symbols, nil), rows: map[topKey]*TopRow{}}
 	for _, row := range s.Samples {
 		if filter.Keep(row.Stack) {

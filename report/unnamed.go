@@ -36,8 +36,8 @@ type unnamedKey struct {
 }
 
 // NewUnnamed begins a count; Add counts a stack, Done sums up.
-func NewUnnamed(s *symbolize.Symbols) *Unnamed {
-	return &Unnamed{symbols: s, blamer: symbolize.NewBlamer(s, nil), modules: map[unnamedKey]int64{}}
+func NewUnnamed(s *symbolize.Symbols, rules *symbolize.Rules) *Unnamed {
+	return &Unnamed{symbols: s, blamer: symbolize.NewBlamer(s, rules), modules: map[unnamedKey]int64{}}
 }
 
 // Add counts the bytes in use on a stack.

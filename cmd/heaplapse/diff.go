@@ -56,6 +56,9 @@ func (a *app) diff(f *diffFlags, paths []string) error {
 	if err := a.checkFormat(); err != nil {
 		return err
 	}
+	if f.persist && f.baseBinary+f.baseSysroot != "" {
+		return errors.New("--persist compares snapshots of one process: --base-binary and --base-sysroot do not apply")
+	}
 	if f.persist != (len(paths) == 3) {
 		return errors.New("diff takes two snapshots, or three with --persist")
 	}
@@ -66,18 +69,24 @@ func (a *app) diff(f *diffFlags, paths []string) error {
 	if f.persist {
 		return a.diffPersist(f, paths, o)
 	}
-	current, err := f.side(a, paths[1], f.symbolFlags, o)
+	current, err := f.side(a, paths[1], f.symbolFlags)
 	if err != nil {
 		return err
 	}
 	defer current.Series.Close()
-	base, err := f.side(a, paths[0], f.baseFlags(), o)
+	base, err := f.side(a, paths[0], f.baseFlags())
 	if err != nil {
 		return err
 	}
 	defer base.Series.Close()
+	if base.Empty() && current.Empty() {
+		return errNothingKept
+	}
 	return a.render(&report.Diff{Comparison: diff.Compare(base, current, o), Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy})
 }
+
+// errNothingKept is no result: an empty one would look like a clean bill of health.
+var errNothingKept = errors.New("no stack is left: nothing matches --focus, or --ignore drops everything")
 
 // baseFlags are the flags for symbols of the base.
 func (f *diffFlags) baseFlags() symbolFlags {
@@ -92,7 +101,7 @@ func (f *diffFlags) baseFlags() symbolFlags {
 }
 
 // side reads the last snapshot of a PATH.
-func (f *diffFlags) side(a *app, path string, symbols symbolFlags, o diff.CompareOptions) (*diff.Side, error) {
+func (f *diffFlags) side(a *app, path string, symbols symbolFlags) (*diff.Side, error) {
 	s, err := f.open(a, []string{path}, nil)
 	if err != nil {
 		return nil, err
@@ -124,7 +133,7 @@ func (a *app) diffPersist(f *diffFlags, paths []string, o diff.CompareOptions) e
 	}
 	defer s.Close()
 	if len(s.Heads) != 3 {
-		return fmt.Errorf("--persist takes three snapshot files of one process; these are %d snapshots", len(s.Heads))
+		return fmt.Errorf("--persist takes three snapshot files of one process; found: %d", len(s.Heads))
 	}
 	symbols, err := f.resolve(a, s)
 	if err != nil {
@@ -143,6 +152,9 @@ func (a *app) diffPersist(f *diffFlags, paths []string, o diff.CompareOptions) e
 		if moments[i], err = diff.NewSide(s, symbols, index, filter); err != nil {
 			return err
 		}
+	}
+	if moments[0].Empty() && moments[1].Empty() && moments[2].Empty() {
+		return errNothingKept
 	}
 	p, err := diff.Persist(moments, o)
 	if err != nil {

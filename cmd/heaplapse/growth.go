@@ -1,10 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
-	"sort"
+	"slices"
 	"strconv"
 	"time"
 
@@ -72,7 +73,7 @@ func (a *app) growth(f *growthFlags, paths []string) error {
 	if err != nil {
 		return fmt.Errorf("--min-bytes: %w", err)
 	}
-	o := diff.GrowthOptions{MinBytes: minBytes, All: f.all}
+	o := diff.GrowthOptions{MinBytes: max(minBytes, 1), All: f.all}
 	if err := f.prepare(&o); err != nil {
 		return err
 	}
@@ -98,11 +99,11 @@ func (a *app) growth(f *growthFlags, paths []string) error {
 	}
 	result := diff.Growth(s, symbols, &columns, o)
 	if result.Kept == 0 && o.Filter != nil {
-		return errors.New("no stack is left: nothing matches --focus, or --ignore drops everything")
+		return errNothingKept
 	}
 	a.warnExpired(o.Suppressions)
 	a.judge(f.failOn, result)
-	unnamed := report.NewUnnamed(symbols)
+	unnamed := report.NewUnnamed(symbols, o.Rules)
 	for id := range s.Stacks.Len() {
 		if id := heapfile.StackID(id); o.Filter.Keep(id) {
 			unnamed.Add(id, columns.InUse(id, result.Last))
@@ -166,7 +167,7 @@ func (f *growthFlags) choose(s *heapfile.Series, o *diff.GrowthOptions) (err err
 	}
 	o.To = last + 1
 	if o.From >= o.To {
-		return fmt.Errorf("no snapshot lies between --since %s and --until %s", f.since, f.until)
+		return fmt.Errorf("no snapshot lies between --since %s and --until %s", cmp.Or(f.since, "the first"), cmp.Or(f.until, "the last"))
 	}
 	return nil
 }
@@ -186,16 +187,19 @@ func moment(s *heapfile.Series, flag, text string, otherwise int) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%s %s: %w", flag, text, err)
 	}
-	after := sort.Search(len(s.Heads), func(i int) bool {
-		if flag == "--since" {
-			return s.Clock.At[i] >= seconds
+	if flag == "--since" { // times may fall where a process restarted
+		first := slices.IndexFunc(s.Clock.At, func(t float64) bool { return t >= seconds })
+		if first < 0 {
+			first = len(s.Heads)
 		}
-		return s.Clock.At[i] > seconds
-	})
-	if flag == "--since" {
-		return after, nil
+		return first, nil
 	}
-	return after - 1, nil
+	for i := len(s.Clock.At) - 1; i >= 0; i-- {
+		if s.Clock.At[i] <= seconds {
+			return i, nil
+		}
+	}
+	return -1, nil
 }
 
 // sinceFirst is a duration, or a time, as seconds since the first snapshot.
@@ -210,7 +214,7 @@ func sinceFirst(s *heapfile.Series, text string) (float64, error) {
 	if err != nil {
 		return 0, errors.New("want a snapshot's number (5), the time since the first one (10m) or a time (2026-01-02T15:04:05Z)")
 	}
-	return t.Sub(s.Clock.Times[0]).Seconds(), nil
+	return t.Sub(slices.MinFunc(s.Clock.Times, time.Time.Compare)).Seconds(), nil
 }
 
 // judge sets the exit status of --fail-on. Bad input weighs more than a finding.

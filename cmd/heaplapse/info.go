@@ -49,7 +49,7 @@ func (a *app) unnamed(f *symbolFlags, s *heapfile.Series) (*report.Unnamed, erro
 	if err != nil {
 		return nil, err
 	}
-	unnamed := report.NewUnnamed(symbols)
+	unnamed := report.NewUnnamed(symbols, nil)
 	err = s.One(len(s.Heads)-1, func(snap *heapfile.Snapshot) error {
 		for _, row := range snap.Samples {
 			unnamed.Add(row.Stack, row.Estimate(snap.Period).InuseBytes)

@@ -24,6 +24,8 @@ type truth struct {
 type recording struct {
 	Name, Program, Engine, Command string
 	Snapshots                      int
+	// Missed says why the leak is not found, where it is known that it is not. A false alarm is never excused.
+	Missed string
 	// Leaks is empty for a program that does not leak.
 	Leaks []struct {
 		// Function is a regular expression for what the blame must be: the function, or module+offset
@@ -66,6 +68,10 @@ func TestRealRecordings(t *testing.T) {
 				wrong++
 			}
 			table.WriteString(r.row(got, faults))
+			if r.Missed != "" {
+				assert.Contains(t, faults, leakMissed, "the leak is found: take the note out of truth.json")
+				faults = slices.DeleteFunc(faults, func(f string) bool { return f == leakMissed || strings.HasPrefix(f, "the verdict is ") })
+			}
 			assert.Empty(t, faults, "%s\nall sites: %s", r.Command, describeSites(got.Sites))
 		})
 	}
@@ -128,12 +134,14 @@ func (r *recording) faults(got *found) []string {
 	}
 	switch {
 	case len(r.Leaks) > 0 && !hit:
-		faults = append(faults, "the leak is missed")
+		faults = append(faults, leakMissed)
 	case len(r.Leaks) > 0 && got.Verdict != "leak", len(r.Leaks) == 0 && got.Verdict == "leak":
 		faults = append(faults, "the verdict is "+got.Verdict)
 	}
 	return faults
 }
+
+const leakMissed = "the leak is missed"
 
 func (r *recording) isLeak(function string) bool {
 	for _, l := range r.Leaks {

@@ -40,7 +40,7 @@ type List struct {
 }
 
 // until is a comment that ends a suppression: "# until 2026-12-31: reason".
-var until = regexp.MustCompile(`^#\s*until\s+(\S+?)\s*(?::\s*(.*))?$`)
+var until = regexp.MustCompile(`^#\s*until\s+([^\s:]+):?\s*(.*)$`)
 
 // Parse reads a list; what has expired by now is set apart. Errors name file and line.
 func Parse(text, name string, now time.Time) (*List, error) {

@@ -93,7 +93,7 @@ func ties(y []float64) []float64 {
 	sorted := slices.Sorted(slices.Values(y))
 	var out []float64
 	for i := 0; i < len(sorted); {
-		j := i
+		j := i + 1
 		for j < len(sorted) && sorted[j] == sorted[i] {
 			j++
 		}
@@ -149,7 +149,7 @@ func ranks(v []float64) []float64 {
 	})
 	out := make([]float64, len(v))
 	for i := 0; i < len(order); {
-		j := i
+		j := i + 1
 		for j < len(order) && v[order[j]] == v[order[i]] {
 			j++
 		}

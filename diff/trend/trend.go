@@ -133,16 +133,33 @@ const (
 // leastScale is the share of the least growth below which a series is not looked at closely.
 const leastScale = 0.3
 
-// newJudge prepares the points; ok is false for too few of them.
+// newJudge prepares the points; ok is false for too few of them, and for what is no number.
 func newJudge(p Points, o Options) (j *judge, ok bool) {
 	if o.MinGrowth == 0 {
 		o.MinGrowth = defaultMinGrowth
 	}
-	if len(p.T) < MinPoints || p.T[len(p.T)-1] <= p.T[0] {
+	p = p.distinct()
+	if len(p.T) < MinPoints || slices.ContainsFunc(p.Live, func(y float64) bool { return math.IsNaN(y) || math.IsInf(y, 0) }) {
 		return nil, false
 	}
 	p = p.windowed(maxWindows)
 	return &judge{p: p, o: o, t: normalised(p.T), span: p.T[len(p.T)-1] - p.T[0]}, true
+}
+
+// distinct keeps the last of points at one time: what happened between them took no time.
+func (p Points) distinct() Points {
+	last := func(i int) bool { return i+1 == len(p.T) || p.T[i+1] > p.T[i] }
+	pick := func(v []float64) (out []float64) {
+		for i := range v {
+			if last(i) {
+				out = append(out, v[i])
+			}
+		}
+		return out
+	}
+	out := p
+	out.T, out.Live, out.Objects, out.Alloc = pick(p.T), pick(p.Live), pick(p.Objects), pick(p.Alloc)
+	return out
 }
 
 // maxWindows bounds the points of the statistics, whose cost is quadratic.

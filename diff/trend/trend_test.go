@@ -195,3 +195,24 @@ func TestLongSeriesAreJudgedByWindows(t *testing.T) {
 	flat := series(5000, 1, 3*mib, func(float64) float64 { return 50 * mib }, constantRate)
 	require.Equal(t, Stable, Judge(flat, Options{}).Label)
 }
+
+// TestTiedTimesChangeNothing: files may have equal times, where a gzip header counts whole seconds.
+func TestTiedTimesChangeNothing(t *testing.T) {
+	p := series(24, 1, 0.1*mib, func(x float64) float64 { return 20 * mib * (1 - math.Exp(-x/0.2)) }, constantRate)
+	want := Judge(p, Options{})
+	for _, at := range []int{1, 12, 23} {
+		tied := p
+		tied.T = slices.Clone(p.T)
+		tied.T[at-1] = tied.T[at]
+		got := Judge(tied, Options{})
+		require.Equal(t, want.Label, got.Label, "point %d", at)
+		require.InDelta(t, want.Confidence, got.Confidence, 0.1)
+	}
+}
+
+// TestNoNumberHangs: a value that is no number is not equal to itself.
+func TestNoNumberHangs(t *testing.T) {
+	p := series(24, 1, 0, func(x float64) float64 { return 20 * mib * x }, constantRate)
+	p.Live[5] = math.NaN()
+	require.Equal(t, Insufficient, Judge(p, Options{}).Label)
+}

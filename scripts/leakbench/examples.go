@@ -16,7 +16,7 @@ import (
 // writeExamples writes a line per example: its truth and its features.
 func writeExamples(w io.Writer, examples []*example) {
 	out := bufio.NewWriter(w)
-	defer out.Flush() // errors stay with w
+	defer func() { _ = out.Flush() }() // errors stay with w
 	for _, e := range examples {
 		_, _ = fmt.Fprintf(out, "%.0f", e.leak)
 		for _, v := range e.f {

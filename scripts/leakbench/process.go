@@ -175,7 +175,7 @@ func (p *process) drawSites(params, chaos *rand.Rand, g grid, n int) []site {
 	sc := newScene(params)
 	for len(out) < n {
 		b := p.pick(params)
-		for _, plan := range b.build(newDraw(params, chaos, g, sc, b.leak)) {
+		for _, plan := range b.plans(newDraw(params, chaos, g, sc, b.leak)) {
 			s := newSite(p.program, b, plan, out)
 			s.first = unit
 			unit += len(plan.paths)
