@@ -238,11 +238,12 @@ const (
 
 func (j *judge) leakAt(v *Verdict) float64 {
 	f := &v.Features
+	straight := f[FeatureRetention] >= keeps && f[FeatureTail] > 0.8 && f[FeatureEnd] > 0.7 && f[FeatureEvenness] > 0.5 && f[FeatureSaturation] > -0.5
 	switch {
+	case straight && f[FeatureSampling] < 0.1:
+		return leakAtStraight
 	case j.p.Noise > 0:
 		return leakAtSampled
-	case f[FeatureRetention] >= keeps && f[FeatureTail] > 0.8 && f[FeatureEnd] > 0.7 && f[FeatureEvenness] > 0.5 && f[FeatureSaturation] > -0.5:
-		return leakAtStraight
 	}
 	return leakAt
 }
