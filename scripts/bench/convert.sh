@@ -177,7 +177,7 @@ race() {
 	for ((round = 1; round <= rounds; round++)); do
 		# shellcheck disable=SC2016 # expanded by the inner shell
 		timed pprof "$round" "$loop" bash -euo pipefail -c 'loop_pprof "$1"' loop "$out/pprof.$round"
-		timed heaplapse "$round" "$snapshots" "$work/heaplapse" convert "$work/series" -o "$out/heaplapse.$round"
+		timed heaplapse "$round" "$snapshots" "$work/heaplapse" convert --no-cache "$work/series" -o "$out/heaplapse.$round"
 	done
 }
 
