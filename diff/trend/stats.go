@@ -34,11 +34,16 @@ func slopes(t, y []float64) []float64 {
 
 // theilSen is the median slope, and the line's value at t = 0.
 func theilSen(t, y []float64) (slope, intercept float64) {
-	s := slopes(t, y)
-	if len(s) == 0 {
+	return medianLine(t, y, slopes(t, y))
+}
+
+// medianLine is theilSen for slopes that are known, and sorted.
+func medianLine(t, y, s []float64) (slope, intercept float64) {
+	n := len(s)
+	if n == 0 {
 		return 0, median(slices.Clone(y))
 	}
-	slope = median(s)
+	slope = (s[(n-1)/2] + s[n/2]) / 2
 	rest := make([]float64, len(t))
 	for i := range t {
 		rest[i] = y[i] - slope*t[i]
@@ -46,10 +51,9 @@ func theilSen(t, y []float64) (slope, intercept float64) {
 	return slope, median(rest)
 }
 
-// senInterval is the 95 % interval of the median slope: the slopes whose ranks
+// senInterval is the 95 % interval of the median of sorted slopes: those whose ranks
 // lie 1.96 standard deviations of Kendall's S around the middle (Sen 1968).
-func senInterval(t, y []float64, variance float64) (low, high float64) {
-	s := slopes(t, y)
+func senInterval(s []float64, variance float64) (low, high float64) {
 	n := len(s)
 	if n == 0 {
 		return 0, 0
@@ -79,13 +83,19 @@ func kendall(y []float64) float64 {
 // kendallVariance is the variance of S under no trend, less what ties take, times
 // Hamed and Rao's correction for autocorrelation of the detrended ranks.
 func kendallVariance(t, y []float64) float64 {
+	slope, intercept := theilSen(t, y)
+	return kendallVarianceAround(t, y, slope, intercept)
+}
+
+// kendallVarianceAround is kendallVariance for a trend that is known.
+func kendallVarianceAround(t, y []float64, slope, intercept float64) float64 {
 	n := float64(len(y))
 	v := n * (n - 1) * (2*n + 5)
 	for _, g := range ties(y) {
 		v -= g * (g - 1) * (2*g + 5)
 	}
 	v /= 18
-	return v * hamedRao(t, y)
+	return v * hamedRao(t, y, slope, intercept)
 }
 
 // ties are the sizes of groups of equal values.
@@ -108,12 +118,11 @@ func ties(y []float64) []float64 {
 // hamedRao is the factor by which autocorrelation inflates the variance of S. Only
 // correlations that are significant at 95 % count; the factor is never below 1, because a test
 // that becomes more certain by negative correlation would take zigzags for trends.
-func hamedRao(t, y []float64) float64 {
+func hamedRao(t, y []float64, slope, intercept float64) float64 {
 	n := len(y)
 	if n < 10 {
 		return 1
 	}
-	slope, intercept := theilSen(t, y)
 	rest := make([]float64, n)
 	for i := range y {
 		rest[i] = y[i] - slope*t[i] - intercept

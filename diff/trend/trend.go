@@ -204,10 +204,11 @@ func normalised(t []float64) []float64 {
 // measure computes the numbers that the labels are decided on.
 func (j *judge) measure() Verdict {
 	y := j.p.Live
-	slope, intercept := theilSen(j.t, y)
-	variance := kendallVariance(j.t, y)
+	all := slopes(j.t, y)
+	slope, intercept := medianLine(j.t, y, all)
+	variance := kendallVarianceAround(j.t, y, slope, intercept)
 	v := Verdict{Points: len(y), Slope: slope, Growth: slope}
-	v.Low, v.High = senInterval(j.t, y, variance)
+	v.Low, v.High = senInterval(all, variance)
 	v.Sigma = max(spread(j.t, y, slope, intercept), j.p.Noise)
 	if s := kendall(y); s != 0 && variance > 0 {
 		v.Z = (s - math.Copysign(1, s)) / math.Sqrt(variance)
