@@ -71,17 +71,8 @@ func (f *Features) set(i Feature, v, low, high float64) {
 	f[i] = math.Max(low, math.Min(high, v))
 }
 
-// Measure computes the features of a series. ok is false for one that cannot be judged.
-func Measure(p Points, o Options) (f Features, ok bool) {
-	j, ok := newJudge(p, o)
-	if !ok {
-		return f, false
-	}
-	v := j.measure()
-	return j.features(&v), true
-}
-
 func (j *judge) features(v *Verdict) (f Features) {
+	j.fit()
 	growth := j.scale(v)
 	f.set(FeatureSize, growth/j.o.MinGrowth, 0, 2)
 	f.set(FeatureSampling, j.p.Noise/growth, 0, 2)
@@ -125,14 +116,13 @@ func (j *judge) trendFeatures(f *Features, v *Verdict, growth float64) {
 	y, n := j.p.Live, len(j.t)
 	f.set(FeatureSignificance, v.Z, -8, 8)
 	f.set(FeatureClarity, growth/math.Max(v.Sigma, 1), 0, 1000)
-	f.set(FeatureTail, tailSlope(j.t, y)/growth, -2, 4)
+	f.set(FeatureTail, j.tail/growth, -2, 4)
 	quarter := n - max(3, (n+3)/4)
 	end, _ := theilSen(j.t[quarter:], y[quarter:])
 	f.set(FeatureEnd, end/growth, -2, 5)
 	from := tailFrom(n)
-	slope, level := theilSen(j.t[from:], y[from:])
-	noise := max(spread(j.t[from:], y[from:], slope, level), j.p.Noise, 1)
-	f.set(FeatureTailClarity, slope*math.Sqrt(sumSquares(j.t[from:]))/noise, -100, 100)
+	noise := max(spread(j.t[from:], y[from:], j.tail, j.tailLevel), j.p.Noise, 1)
+	f.set(FeatureTailClarity, j.tail*math.Sqrt(sumSquares(j.t[from:]))/noise, -100, 100)
 	late, lateTime := y[n/2:], j.t[n/2:]
 	if variance := kendallVariance(lateTime, late); variance > 0 {
 		f.set(FeatureLateSignificance, kendall(late)/math.Sqrt(variance), -8, 8)
@@ -172,40 +162,36 @@ func (j *judge) lastRise(growth float64) (last float64, k int) {
 
 // curveFeatures compare curves that end with a line that does not.
 func (j *judge) curveFeatures(f *Features, growth float64) {
-	y, one := j.p.Live, ones(len(j.t))
-	c, line, ok := leastSquares(y, one, j.t)
-	if !ok {
-		return
-	}
-	floor := line*1e-4 + 1
-	f.set(FeatureSaturation, math.Log((j.bestCurve(one, line).rss+floor)/(line+floor)), -10, 0)
-	plateau, from := j.plateau(one, line)
-	f.set(FeaturePlateau, math.Log((plateau+floor)/(line+floor)), -10, 0)
+	y := j.p.Live
+	floor := j.line*1e-4 + 1
+	f.set(FeatureSaturation, math.Log((j.curve.rss+floor)/(j.line+floor)), -10, 0)
+	plateau, from := j.plateau()
+	f.set(FeaturePlateau, math.Log((plateau+floor)/(j.line+floor)), -10, 0)
 	f.set(FeaturePlateauLength, 1-from, 0, 1)
 	half := len(j.t) / 2
 	first, _ := theilSen(j.t[:half+1], y[:half+1])
 	second, _ := theilSen(j.t[half:], y[half:])
-	f.set(FeatureBend, (second-first)/max(math.Abs(c[1]), 1), -3, 3)
+	f.set(FeatureBend, (second-first)/max(math.Abs(j.slope), 1), -3, 3)
 	best := math.Inf(1)
 	for _, tau := range []float64{0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.45} {
 		curve := rise(j.t, tau)
-		if c, rss, ok := leastSquares(y, one, curve, j.t); ok && c[1] >= 0 && rss < best {
+		if c, rss, ok := leastSquares(y, j.one, curve, j.t); ok && c[1] >= 0 && rss < best {
 			best = rss
 			f.set(FeatureLine, c[2]/growth, -1, 2)
-			f.set(FeatureLineT, c[2]/max(slopeError(one, curve, j.t, rss), 1e-3*growth), -100, 1000)
+			f.set(FeatureLineT, c[2]/max(slopeError(j.one, curve, j.t, rss), 1e-3*growth), -100, 1000)
 		}
 	}
 }
 
 // plateau is the best line that becomes level, and where it does.
-func (j *judge) plateau(one []float64, line float64) (rss, from float64) {
-	rss, from = line, 1
+func (j *judge) plateau() (rss, from float64) {
+	rss, from = j.line, 1
 	hinge := make([]float64, len(j.t))
 	for _, knee := range knees(j.t, 2, 1) {
 		for i, x := range j.t {
 			hinge[i] = math.Min(x, knee)
 		}
-		if c, r, ok := leastSquares(j.p.Live, one, hinge); ok && c[1] > 0 && r < rss {
+		if c, r, ok := leastSquares(j.p.Live, j.one, hinge); ok && c[1] > 0 && r < rss {
 			rss, from = r, knee
 		}
 	}
@@ -263,9 +249,7 @@ func (j *judge) allocFeatures(f *Features, v *Verdict, growth float64) {
 		alloc = j.t
 	} else {
 		f[FeatureAllocKnown] = 1
-		third := n / 3
-		early, _ := theilSen(j.t[:third+1], alloc[:third+1])
-		late, _ := theilSen(j.t[n-third-1:], alloc[n-third-1:])
+		early, late := j.rates()
 		f.set(FeatureLoad, math.Log(max(late, 1)/max(early, 1)), -4, 4)
 		f.set(FeatureTailRetention, v.Retention, -1, 1.5)
 		f.set(FeatureRetention, (j.p.Live[n-1]-j.p.Live[0])/max(alloc[n-1]-alloc[0], 1), -1, 1.5)
@@ -279,13 +263,11 @@ func (j *judge) allocFeatures(f *Features, v *Verdict, growth float64) {
 
 // objectFeatures tell more objects from larger ones.
 func (j *judge) objectFeatures(f *Features) {
-	o, y, n := j.p.Objects, j.p.Live, len(j.t)
-	if o == nil {
+	if j.p.Objects == nil {
 		return
 	}
-	third := n / 3
-	o1, o2 := median(slices.Clone(o[:third+1])), median(slices.Clone(o[n-third-1:]))
-	y1, y2 := median(slices.Clone(y[:third+1])), median(slices.Clone(y[n-third-1:]))
+	o1, o2 := thirds(j.p.Objects)
+	y1, y2 := thirds(j.p.Live)
 	if o1 <= 0 || o2 <= 0 || y1 <= 0 || y2 <= 0 {
 		return
 	}

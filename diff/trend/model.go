@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // model turns features into the probability that a series leaks. It is a sum of small decision trees, fitted by gradient
@@ -17,7 +18,15 @@ import (
 //
 // No single statistic tells a leak from what looks like one, and no fixed order of tests does: what a flat end
 // means depends on how many rises there were before, what a straight line means on whether allocation became faster.
-var model = mustParseModel(modelText)
+//
+// It is parsed when the first series that grew is judged: most commands judge none.
+var model = sync.OnceValue(func() *Model {
+	m, err := ParseModel(modelText)
+	if err != nil {
+		panic(err) // the file is part of the program and has a test
+	}
+	return m
+})
 
 //go:embed model.txt
 var modelText string
@@ -78,15 +87,6 @@ func (n *Node) write(b *strings.Builder) {
 	n.Left.write(b)
 	b.WriteByte(' ')
 	n.Right.write(b)
-}
-
-// mustParseModel reads the embedded model, which is part of the program and has a test.
-func mustParseModel(text string) *Model {
-	m, err := ParseModel(text)
-	if err != nil {
-		panic(err)
-	}
-	return m
 }
 
 // ParseModel reads what String writes; lines that begin with "#" are comments.

@@ -8,10 +8,10 @@ import (
 )
 
 func TestTheModelIsReadAsItWasWritten(t *testing.T) {
-	again, err := ParseModel(model.String())
+	again, err := ParseModel(model().String())
 	require.NoError(t, err)
-	require.Equal(t, model, again)
-	require.NotEmpty(t, model.Trees)
+	require.Equal(t, model(), again)
+	require.NotEmpty(t, model().Trees)
 }
 
 func TestAModelIsASumOfTrees(t *testing.T) {
@@ -61,9 +61,10 @@ func TestFeaturesAreFinite(t *testing.T) {
 				p.T = append(p.T, float64(i))
 				p.Live, p.Objects, p.Alloc = append(p.Live, live), append(p.Objects, objects), append(p.Alloc, alloc)
 			}
-			f, ok := Measure(p, Options{})
+			j, ok := newJudge(p, Options{})
 			require.True(t, ok)
-			for k, v := range f {
+			v := j.measure()
+			for k, v := range j.features(&v) {
 				require.False(t, math.IsNaN(v) || math.IsInf(v, 0), "%s of %s, %d points", Feature(k), name, n)
 			}
 			require.False(t, math.IsNaN(Judge(p, Options{}).Confidence))

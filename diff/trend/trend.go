@@ -74,9 +74,6 @@ type Verdict struct {
 	Z float64
 	// Tail is the slope of the last part over the whole slope: 1 for a straight line, 0 for a plateau.
 	Tail float64
-	// Saturation is the residual of the best saturating curve over that of the best line:
-	// well below 1 if the growth is ending.
-	Saturation float64
 	// Retention is the share of newly allocated bytes that the tail keeps; NaN where it is not known.
 	Retention float64
 	// Resizing: bytes grow and the number of objects does not.
@@ -95,25 +92,35 @@ func Judge(p Points, o Options) Verdict {
 		return Verdict{Label: Insufficient, Points: len(p.T), Retention: math.NaN()}
 	}
 	v := j.measure()
-	v.Points = len(p.T)
+	v.Points, v.Label = len(p.T), Stable
 	if j.scale(&v) >= leastScale*j.o.MinGrowth {
 		v.Features = j.features(&v)
-		v.Confidence = min(model.Probability(&v.Features), j.most(&v))
+		seen := j.look(&v)
+		v.Confidence = min(model().Probability(&v.Features), j.most(&v, seen))
+		v.Label = j.label(&v, seen)
 	}
-	v.Label = j.label(&v)
 	v.Resizing = j.resizing(&v)
 	v.Slope, v.Low, v.High = v.Slope/j.span, v.Low/j.span, v.High/j.span
 	return v
 }
 
+// sights are what may be plain to see of a series, beside its features.
+type sights struct {
+	jumped, gapIsOld, saturated, loadDriven, warming bool
+}
+
+func (j *judge) look(v *Verdict) sights {
+	return sights{j.jumped(), j.gapIsOld(v), j.saturated(v), j.loadDriven(v), j.warming()}
+}
+
 // most bounds the confidence where something else than a leak is plain to see. The model has seen
 // few series of each kind, and none like those of some program to come.
-func (j *judge) most(v *Verdict) float64 {
+func (j *judge) most(v *Verdict, seen sights) float64 {
 	f := &v.Features
 	switch {
-	case j.jumped(), j.gapIsOld(v), j.saturated(v):
+	case seen.jumped, seen.gapIsOld, seen.saturated:
 		return hardly
-	case j.loadDriven(v) && f[FeatureLeakShare] < 0.5:
+	case seen.loadDriven && f[FeatureLeakShare] < 0.5:
 		return hardly
 	case j.p.HighWater && j.p.Dominates && !(v.Retention >= keeps):
 		return evenOdds // seen at its own record highs, it rises by construction
@@ -143,7 +150,7 @@ func newJudge(p Points, o Options) (j *judge, ok bool) {
 		return nil, false
 	}
 	p = p.windowed(maxWindows)
-	return &judge{p: p, o: o, t: normalised(p.T), span: p.T[len(p.T)-1] - p.T[0]}, true
+	return &judge{p: p, o: o, t: normalised(p.T), one: ones(len(p.T)), span: p.T[len(p.T)-1] - p.T[0]}, true
 }
 
 // distinct keeps the last of points at one time: what happened between them took no time.
@@ -190,7 +197,14 @@ type judge struct {
 	p    Points
 	o    Options
 	t    []float64
+	one  []float64 // the constant of the fits
 	span float64
+
+	// tail and tailLevel are the line through the last two fifths: see measure.
+	tail, tailLevel float64
+	// slope and line are the least-squares line's slope and residuals, curve is the best saturating curve: see fit.
+	slope, line float64
+	curve       saturating
 }
 
 func normalised(t []float64) []float64 {
@@ -213,19 +227,14 @@ func (j *judge) measure() Verdict {
 	if s := kendall(y); s != 0 && variance > 0 {
 		v.Z = (s - math.Copysign(1, s)) / math.Sqrt(variance)
 	}
-	v.Tail = tailSlope(j.t, y) / slope
-	v.Saturation = 1
+	from := tailFrom(len(j.t))
+	j.tail, j.tailLevel = theilSen(j.t[from:], y[from:])
+	v.Tail = j.tail / slope
 	v.Retention = j.retention()
 	return v
 }
 
-// tailSlope is the slope of the last two fifths, of four points at least.
-func tailSlope(t, y []float64) float64 {
-	from := tailFrom(len(t))
-	slope, _ := theilSen(t[from:], y[from:])
-	return slope
-}
-
+// tailFrom is where the last two fifths begin, four points at least.
 func tailFrom(n int) int { return n - max(4, (2*n+2)/5) }
 
 // Confidence from which a series that grew enough is called a leak, and a suspect. Of estimates more is asked,
@@ -249,8 +258,8 @@ func (j *judge) leakAt(v *Verdict) float64 {
 	return leakAt
 }
 
-// label says leak where the model does, and otherwise what explains the growth best.
-func (j *judge) label(v *Verdict) Label {
+// label of a series that grew or shrank: it says leak where the model does, and otherwise what explains the growth best.
+func (j *judge) label(v *Verdict, seen sights) Label {
 	large := j.scale(v) >= j.o.MinGrowth && j.p.Live[len(j.t)-1] > j.p.Live[0]
 	switch {
 	case large && v.Confidence >= j.leakAt(v):
@@ -259,17 +268,17 @@ func (j *judge) label(v *Verdict) Label {
 		return Shrinking
 	case !large && !j.growing(v):
 		return Stable
-	case j.jumped():
+	case seen.jumped:
 		return GrewThenFlat
 	case v.Confidence >= suspectAt:
 		return Suspect
 	case !j.growing(v):
 		return Stable
-	case j.gapIsOld(v):
+	case seen.gapIsOld:
 		return Plateaued
-	case j.loadDriven(v):
+	case seen.loadDriven:
 		return LoadDriven
-	case j.warming(v):
+	case seen.warming:
 		return Warming
 	}
 	return Suspect
@@ -356,45 +365,37 @@ func (j *judge) gapIsOld(v *Verdict) bool {
 }
 
 // warming says whether a saturating curve c + a(1 − e^(−t/τ)) fits better than a line, and has more behind it than before it.
-func (j *judge) warming(v *Verdict) bool {
-	curve, line := j.curve()
-	v.Saturation = curve.rss / max(line, 1)
-	return v.Saturation < 0.8 && curve.remaining < 0.5
+func (j *judge) warming() bool {
+	return j.curve.rss < 0.8*max(j.line, 1) && j.curve.remaining < 0.5
 }
 
 // saturated says that the curve fits far better than a line, is nearly done, and needs no line beside it.
 func (j *judge) saturated(v *Verdict) bool {
-	curve, line := j.curve()
 	f := &v.Features
-	return curve.rss < 0.2*line && curve.remaining < 0.15 && (f[FeatureLine] < 0.1 || f[FeatureLineT] < 4)
-}
-
-// curve is the best saturating curve, and the residuals of a line.
-func (j *judge) curve() (saturating, float64) {
-	one := ones(len(j.t))
-	_, line, ok := leastSquares(j.p.Live, one, j.t)
-	if !ok {
-		return saturating{remaining: math.Inf(1)}, 0
-	}
-	return j.bestCurve(one, line), line
+	return j.curve.rss < 0.2*j.line && j.curve.remaining < 0.15 && (f[FeatureLine] < 0.1 || f[FeatureLineT] < 4)
 }
 
 // saturating is the best saturating curve.
 type saturating struct {
-	tau, rss  float64
+	rss       float64
 	remaining float64 // what is still to come, as a share of what came
 }
 
-func (j *judge) bestCurve(one []float64, line float64) saturating {
-	best := saturating{rss: line, remaining: math.Inf(1)}
+// fit finds the line and the curve. Times differ, so that a line can always be fitted.
+func (j *judge) fit() {
+	c, rss, ok := leastSquares(j.p.Live, j.one, j.t)
+	if !ok {
+		c, rss = []float64{0, 0}, 0
+	}
+	j.slope, j.line = c[1], rss
+	j.curve = saturating{rss: rss, remaining: math.Inf(1)}
 	for _, tau := range []float64{0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75} {
-		c, rss, ok := leastSquares(j.p.Live, one, rise(j.t, tau))
-		if ok && c[1] > 0 && rss < best.rss {
+		c, rss, ok := leastSquares(j.p.Live, j.one, rise(j.t, tau))
+		if ok && c[1] > 0 && rss < j.curve.rss {
 			left := math.Exp(-1 / tau)
-			best = saturating{tau, rss, left / (1 - left)}
+			j.curve = saturating{rss, left / (1 - left)}
 		}
 	}
-	return best
 }
 
 func rise(t []float64, tau float64) []float64 {
@@ -411,12 +412,11 @@ func (j *judge) retention() float64 {
 		return math.NaN()
 	}
 	from := tailFrom(len(j.t))
-	live := tailSlope(j.t, j.p.Live)
 	alloc, _ := theilSen(j.t[from:], j.p.Alloc[from:])
 	if alloc <= 0 {
 		return math.NaN()
 	}
-	return live / alloc
+	return j.tail / alloc
 }
 
 // loadDriven says whether the heap grew because allocation became faster: by
@@ -425,15 +425,27 @@ func (j *judge) loadDriven(v *Verdict) bool {
 	if math.IsNaN(v.Retention) || v.Retention >= 0.5 {
 		return false
 	}
-	third := len(j.t) / 3
-	early, _ := theilSen(j.t[:third+1], j.p.Alloc[:third+1])
-	late, _ := theilSen(j.t[len(j.t)-third-1:], j.p.Alloc[len(j.t)-third-1:])
-	liveEarly, liveLate := median(slices.Clone(j.p.Live[:third+1])), median(slices.Clone(j.p.Live[len(j.t)-third-1:]))
+	early, late := j.rates()
+	liveEarly, liveLate := thirds(j.p.Live)
 	if early <= 0 || liveEarly <= 0 || liveLate <= liveEarly {
 		return false
 	}
 	rate := late / early
 	return rate > 1.1 && math.Log(rate) > 0.6*math.Log(liveLate/liveEarly)
+}
+
+// rates are the rates of allocation in the first and in the last third.
+func (j *judge) rates() (early, late float64) {
+	third := len(j.t) / 3
+	early, _ = theilSen(j.t[:third+1], j.p.Alloc[:third+1])
+	late, _ = theilSen(j.t[len(j.t)-third-1:], j.p.Alloc[len(j.t)-third-1:])
+	return early, late
+}
+
+// thirds are the medians of the first and of the last third.
+func thirds(y []float64) (early, late float64) {
+	third := len(y) / 3
+	return median(slices.Clone(y[:third+1])), median(slices.Clone(y[len(y)-third-1:]))
 }
 
 // resizing says whether few objects become larger, as when one table doubles.
