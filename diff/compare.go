@@ -157,13 +157,18 @@ func (c *Comparison) UnmatchedShare() float64 {
 // Compare finds what changed between two snapshots, of one process or of different ones.
 func Compare(base, current *Side, o CompareOptions) *Comparison {
 	c := &comparer{Comparison: Comparison{Base: base, Current: current, SameProcess: sameProcess(base, current)}, o: o, index: map[string]int{}}
-	namers := [2]*identity.Namer{identity.NewNamer(base.Symbols, o.Rules), identity.NewNamer(current.Symbols, o.Rules)}
+	by := o.GroupBy
+	if by == ByStack {
+		by = ByFunction // each match is a row, and functions tell what moved
+	}
 	var sites [2][]identity.Site
 	for i, side := range []*Side{base, current} {
-		namers[i].SameProcess = c.SameProcess
-		c.keys[i] = newGrouper(side.Symbols, o.Rules, o.GroupBy)
+		blamer := symbolize.NewBlamer(side.Symbols, o.Rules)
+		c.keys[i] = newGrouper(side.Symbols, blamer, by)
+		namer := identity.NewNamer(side.Symbols, blamer)
+		namer.SameProcess = c.SameProcess
 		for _, s := range side.sites {
-			sites[i] = append(sites[i], namers[i].Site(side.Symbols.SiteStack(s)))
+			sites[i] = append(sites[i], namer.Site(side.Symbols.SiteStack(s)))
 		}
 	}
 	for _, m := range identity.Pair(sites[0], sites[1]) {
@@ -339,15 +344,14 @@ func (c *comparer) movesByFunction() []bool {
 	if c.o.GroupBy != ByStack {
 		return out
 	}
-	functions := [2]*grouper{newGrouper(c.Base.Symbols, c.o.Rules, ByFunction), newGrouper(c.Current.Symbols, c.o.Rules, ByFunction)}
 	whole := map[string]int64{}
 	keys := make([]string, len(c.rows))
 	for i := range c.rows {
 		r := &c.rows[i]
 		if len(r.CurrentSites) > 0 {
-			keys[i] = functions[1].key(r.CurrentSites[0])
+			keys[i] = c.keys[1].key(r.CurrentSites[0])
 		} else {
-			keys[i] = functions[0].key(r.BaseSites[0])
+			keys[i] = c.keys[0].key(r.BaseSites[0])
 		}
 		whole[keys[i]] += r.Delta().InuseBytes
 	}

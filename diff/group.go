@@ -35,11 +35,11 @@ type frameKey struct {
 	frame    int
 }
 
-func newGrouper(s *symbolize.Symbols, rules *symbolize.Rules, by GroupBy) *grouper {
+func newGrouper(s *symbolize.Symbols, blamer *symbolize.Blamer, by GroupBy) *grouper {
 	if by == "" {
 		by = ByFunction
 	}
-	return &grouper{symbols: s, blamer: symbolize.NewBlamer(s, rules), by: by, keys: map[frameKey]string{}}
+	return &grouper{symbols: s, blamer: blamer, by: by, keys: map[frameKey]string{}}
 }
 
 // key is the same for sites of one group, in every build and process.

@@ -98,6 +98,7 @@ type GrowthSite struct {
 // frame to blame: many thin leaks under one caller rise above the noise
 // only together. The collector must have visited the series.
 func Growth(series *heapfile.Series, symbols *symbolize.Symbols, c *Collector, o GrowthOptions) *GrowthResult {
+	o.MinBytes = cmp.Or(o.MinBytes, trend.DefaultMinGrowth)
 	g := &grower{series: series, symbols: symbols, o: o, blamer: symbolize.NewBlamer(symbols, o.Rules), columns: c.sites(series, symbols)}
 	g.kept, g.suppressed = make([]int64, len(series.Heads)), make([]int64, len(series.Heads))
 	g.result.First, g.result.Last = g.judged()
@@ -286,7 +287,7 @@ func (g *grower) trendOptions() trend.Options {
 func (g *grower) groups() [][]symbolize.SiteID {
 	var out [][]symbolize.SiteID
 	index := map[string]int{}
-	grouper := newGrouper(g.symbols, g.o.Rules, g.o.GroupBy)
+	grouper := newGrouper(g.symbols, g.blamer, g.o.GroupBy)
 	suppressor := newSuppressor(g.symbols, g.o.Suppressions)
 	for i := range g.columns {
 		site := symbolize.SiteID(i)
@@ -364,7 +365,7 @@ func (g *grower) keep(s GrowthSite) {
 	dull := s.Label == trend.Stable || (s.Label == trend.Insufficient && !g.notable(s))
 	if !dull || g.o.All {
 		g.result.Sites = append(g.result.Sites, s)
-	} else if s.Gained > 0 && s.Gained < cmp.Or(g.o.MinBytes, 1<<20) {
+	} else if s.Gained > 0 && s.Gained < g.o.MinBytes {
 		g.result.Unlisted++
 		g.result.UnlistedBytes += s.Gained
 	}
@@ -372,7 +373,7 @@ func (g *grower) keep(s GrowthSite) {
 
 // notable says whether a site with too few points is still worth showing.
 func (g *grower) notable(s GrowthSite) bool {
-	return s.Gained >= cmp.Or(g.o.MinBytes, 1<<20)
+	return s.Gained >= g.o.MinBytes
 }
 
 // ends are the first and last visible values among the judged snapshots.
@@ -453,7 +454,7 @@ func (g *grower) samplingNoise(live []float64) float64 {
 // samplingNoise is the standard deviation of an estimate L made of samples, one
 // per R bytes: √(2·R·L). 0 for a snapshot that records every allocation.
 func samplingNoise(head *heapfile.Snapshot, bytes int64) float64 {
-	if !head.Format.Sampled() || head.Period <= 1 {
+	if !head.IsEstimate() {
 		return 0
 	}
 	return math.Sqrt(2 * float64(head.Period) * max(0, float64(bytes)))

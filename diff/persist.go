@@ -50,7 +50,7 @@ func Persist(moments [3]*Side, o CompareOptions) (*Persistence, error) {
 		}
 	}
 	p := &Persistence{Moments: moments}
-	grouper := newGrouper(moments[0].Symbols, o.Rules, o.GroupBy)
+	grouper := newGrouper(moments[0].Symbols, symbolize.NewBlamer(moments[0].Symbols, o.Rules), o.GroupBy)
 	index := map[string]int{}
 	stayed := map[symbolize.SiteID]int64{}
 	for _, site := range moments[1].sites {
@@ -91,8 +91,7 @@ func persisted(moments [3]*Side, site symbolize.SiteID) (PersistRow, bool) {
 
 // exact says that a snapshot shows all that was allocated, object by object.
 func (s *Side) exact() bool {
-	sampled := s.Head.Format.Sampled() && s.Head.Period > 1
-	return s.Head.HasAlloc && !sampled && s.Head.Completeness.AbsentMax == heapfile.Counts{}
+	return s.Head.HasAlloc && !s.Head.IsEstimate() && s.Head.Completeness.AbsentMax == heapfile.Counts{}
 }
 
 func (r *PersistRow) include(o PersistRow) {

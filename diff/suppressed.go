@@ -24,7 +24,7 @@ func (s *suppressor) entry(site symbolize.SiteID) *suppress.Entry {
 	for _, id := range s.symbols.Stack(s.symbols.SiteStack(site)) {
 		e, ok := s.known[id]
 		if !ok {
-			e = s.list.Find(s.names(&s.symbols.Locations[id]))
+			e = s.list.Find(s.symbols.Names(&s.symbols.Locations[id])) // what LeakSanitizer matches, too
 			s.known[id] = e
 		}
 		if e != nil {
@@ -32,16 +32,4 @@ func (s *suppressor) entry(site symbolize.SiteID) *suppress.Entry {
 		}
 	}
 	return nil
-}
-
-// names are what LeakSanitizer matches: functions, files and the module.
-func (s *suppressor) names(l *symbolize.Location) []string {
-	names := []string{s.symbols.Label(l)}
-	if m := s.symbols.Module(l); m != nil {
-		names = append(names, m.Path)
-	}
-	for _, f := range l.Frames {
-		names = append(names, f.Function, f.File)
-	}
-	return names
 }

@@ -44,6 +44,9 @@ type Snapshot struct {
 	Size int64
 }
 
+// IsEstimate says that the counts are estimates from samples.
+func (s *Snapshot) IsEstimate() bool { return s.Format.Sampled() && s.Period > 1 }
+
 // Heap is the size of the heap: the sum of the rows' estimates, or the header's
 // total where that is exact and knows of rows that were cut.
 func (s *Snapshot) Heap() Counts {

@@ -106,7 +106,7 @@ func notes(p *printer, s *diff.Side, name string) {
 	if h := s.Hidden(); h.InuseBytes != 0 {
 		p.linef("hidden   %s of %s: the file does not show the sites", Bytes(h.InuseBytes), name)
 	}
-	if s.Head.Format.Sampled() && s.Head.Period > 1 {
+	if s.Head.IsEstimate() {
 		p.linef("sampled  %s is an estimate, one sample per %s", name, Bytes(s.Head.Period))
 	}
 }

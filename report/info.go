@@ -72,7 +72,7 @@ func (i *Info) rows() (n int) {
 
 func countsText(h *heapfile.Snapshot) string {
 	text := "exact, every allocation recorded"
-	if h.Format.Sampled() && h.Period > 1 {
+	if h.IsEstimate() {
 		text = fmt.Sprintf("estimates from one sample per %s", Bytes(h.Period))
 	}
 	if h.HasAlloc {

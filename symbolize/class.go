@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/heaplapse/heaplapse/heapfile"
 )
@@ -49,14 +50,16 @@ const (
 
 var subjects = map[string]subject{"function": subjectFunction, "module": subjectModule, "unnamed": subjectUnnamed}
 
-// DefaultRules are those of rules.txt.
-func DefaultRules() *Rules {
+// DefaultRules are those of rules.txt. They are parsed once, and nobody changes them.
+func DefaultRules() *Rules { return defaultRules() }
+
+var defaultRules = sync.OnceValue(func() *Rules {
 	r, err := ParseRules(rulesText, "rules.txt")
 	if err != nil {
 		panic(err) // the file is part of the program
 	}
 	return r
-}
+})
 
 // Before puts rules before others: of two that match, the first counts.
 func (r *Rules) Before(others *Rules) *Rules {

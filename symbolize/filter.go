@@ -44,16 +44,8 @@ func (f *Filter) match(id LocationID) match {
 	if m, ok := f.matches[id]; ok {
 		return m
 	}
-	l := &f.s.Locations[id]
-	texts := []string{f.s.Label(l)}
-	if m := f.s.Module(l); m != nil {
-		texts = append(texts, m.Path)
-	}
-	for _, fr := range l.Frames {
-		texts = append(texts, fr.Function, fr.File)
-	}
 	var m match
-	for _, t := range texts {
+	for _, t := range f.s.Names(&f.s.Locations[id]) {
 		m.focus = m.focus || (f.focus != nil && f.focus.MatchString(t))
 		m.ignore = m.ignore || (f.ignore != nil && f.ignore.MatchString(t))
 	}

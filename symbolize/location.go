@@ -174,6 +174,18 @@ func (s *Symbols) Module(l *Location) *Module {
 	return &s.Modules[l.Module]
 }
 
+// Names are what a location may be looked for by: its label, its module, and the functions and files of its frames.
+func (s *Symbols) Names(l *Location) []string {
+	names := []string{s.Label(l)}
+	if m := s.Module(l); m != nil {
+		names = append(names, m.Path)
+	}
+	for _, f := range l.Frames {
+		names = append(names, f.Function, f.File)
+	}
+	return names
+}
+
 // Label is how an unnamed location is written: libffi.so.8+0x7f7a, or its address alone.
 func (s *Symbols) Label(l *Location) string {
 	if m := s.Module(l); m != nil {

@@ -31,10 +31,10 @@ type Namer struct {
 	SameProcess bool
 }
 
-// NewNamer makes a Namer; nil rules are the default ones.
-func NewNamer(s *symbolize.Symbols, rules *symbolize.Rules) *Namer {
+// NewNamer makes a Namer.
+func NewNamer(s *symbolize.Symbols, blamer *symbolize.Blamer) *Namer {
 	return &Namer{
-		symbols: s, blamer: symbolize.NewBlamer(s, rules),
+		symbols: s, blamer: blamer,
 		names: map[symbolize.LocationID][]string{}, places: map[symbolize.LocationID]string{},
 	}
 }

@@ -51,11 +51,12 @@ type Points struct {
 
 // Options are the thresholds; the zero value takes the defaults.
 type Options struct {
-	// MinGrowth is the least growth over the series that counts, in bytes; 0 takes 1 MiB.
+	// MinGrowth is the least growth over the series that counts, in bytes; 0 takes DefaultMinGrowth.
 	MinGrowth float64
 }
 
-const defaultMinGrowth = 1 << 20
+// DefaultMinGrowth is the least growth that counts by default, in bytes.
+const DefaultMinGrowth = 1 << 20
 
 // Verdict is what Judge found, with the numbers behind it.
 type Verdict struct {
@@ -143,7 +144,7 @@ const leastScale = 0.3
 // newJudge prepares the points; ok is false for too few of them, and for what is no number.
 func newJudge(p Points, o Options) (j *judge, ok bool) {
 	if o.MinGrowth == 0 {
-		o.MinGrowth = defaultMinGrowth
+		o.MinGrowth = DefaultMinGrowth
 	}
 	p = p.distinct()
 	if len(p.T) < MinPoints || slices.ContainsFunc(p.Live, func(y float64) bool { return math.IsNaN(y) || math.IsInf(y, 0) }) {
