@@ -16,12 +16,7 @@ import (
 // Diff is the answer to "what changed between these two?".
 type Diff struct {
 	*diff.Comparison
-	// Top limits the rows in text; 0 shows 20.
-	Top int
-	// Rules decided which frame is to blame; nil for the default ones.
-	Rules *symbolize.Rules
-	// GroupBy is what the rows are.
-	GroupBy diff.GroupBy
+	View
 }
 
 // Text writes the table for people.
@@ -40,19 +35,12 @@ func (d *Diff) Text(w io.Writer) error {
 	}
 	p.linef("")
 	p.linef("%3s  %-7s %12s %9s %10s %10s %12s  %s", "#", "CHANGE", "Δ BYTES", "Δ OBJECTS", "BASE", "CURRENT", "Δ ALLOCATED", "SITE")
-	shown := d.Rows[:min(limit(d.Top), len(d.Rows))]
+	shown := firstRows(d.Rows, d.Top)
 	for i := range shown {
 		d.row(p, i+1, &shown[i], views)
 	}
 	d.rest(p, len(shown))
 	return p.err
-}
-
-func limit(top int) int {
-	if top <= 0 {
-		return 20
-	}
-	return top
 }
 
 // side is the line that labels one of the snapshots.
@@ -142,7 +130,7 @@ func (d *Diff) tiers(p *printer) {
 }
 
 func (d *Diff) viewers() [2]*viewer {
-	return [2]*viewer{newViewer(d.Base.Symbols, d.Rules, d.GroupBy), newViewer(d.Current.Symbols, d.Rules, d.GroupBy)}
+	return [2]*viewer{d.View.of(d.Base.Symbols), d.View.of(d.Current.Symbols)}
 }
 
 // of is the side on which a row can be described: the current one, unless it is gone.

@@ -19,12 +19,7 @@ type Growth struct {
 	Symbols *symbolize.Symbols
 	Result  *diff.GrowthResult
 	Unnamed *Unnamed // of the last snapshot that was judged
-	// Top limits the sites in text; 0 shows 20.
-	Top int
-	// Rules decided which frame is to blame; nil for the default ones.
-	Rules *symbolize.Rules
-	// GroupBy is what the rows are.
-	GroupBy diff.GroupBy
+	View
 	// Explain names a site, by rank or by an expression, whose verdict is to be explained; "" for none.
 	Explain string
 	// MemoryLimit in bytes is what the process must not reach; 0 for none.
@@ -36,7 +31,7 @@ type Growth struct {
 // viewer is made once.
 func (g *Growth) viewer() *viewer {
 	if g.view == nil {
-		g.view = newViewer(g.Symbols, g.Rules, g.GroupBy)
+		g.view = g.View.of(g.Symbols)
 	}
 	return g.view
 }
@@ -172,14 +167,7 @@ const sparkWidth = 24
 
 func (g *Growth) table(p *printer) {
 	unit, factor := g.rateUnit()
-	shown := g.Result.Sites
-	top := g.Top
-	if top <= 0 {
-		top = 20
-	}
-	if len(shown) > top {
-		shown = shown[:top]
-	}
+	shown := firstRows(g.Result.Sites, g.Top)
 	p.linef("%3s  %-14s %10s %12s %10s  %s  %s", "#", "VERDICT", "GROWTH", "PER "+rateHeading(unit), "NOW",
 		pad("TREND", min(sparkWidth, len(g.Series.Heads))), "SITE")
 	for i := range shown {

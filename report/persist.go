@@ -5,18 +5,12 @@ import (
 	"io"
 
 	"github.com/heaplapse/heaplapse/diff"
-	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 // Persist is the answer to "what did this phase leave behind?".
 type Persist struct {
 	*diff.Persistence
-	// Top limits the rows in text; 0 shows 20.
-	Top int
-	// Rules decided which frame is to blame; nil for the default ones.
-	Rules *symbolize.Rules
-	// GroupBy is what the rows are.
-	GroupBy diff.GroupBy
+	View
 }
 
 // Text writes the table for people.
@@ -38,8 +32,8 @@ func (d *Persist) Text(w io.Writer) error {
 	}
 	p.linef("")
 	p.linef("%3s  %12s %10s %9s %10s %10s %10s  %s", "#", "STAYED", "CERTAIN", "OBJECTS", "BEFORE", "DURING", "AFTER", "SITE")
-	view := newViewer(d.Moments[0].Symbols, d.Rules, d.GroupBy)
-	shown := d.Rows[:min(limit(d.Top), len(d.Rows))]
+	view := d.View.of(d.Moments[0].Symbols)
+	shown := firstRows(d.Rows, d.Top)
 	for i := range shown {
 		r := &shown[i]
 		site, where := view.title(r.Sites[0])
@@ -97,7 +91,7 @@ func (d *Persist) JSON(w io.Writer) error {
 	for _, m := range d.Moments {
 		out.Moments = append(out.Moments, sideJSON(m))
 	}
-	view := newViewer(d.Moments[0].Symbols, d.Rules, d.GroupBy)
+	view := d.View.of(d.Moments[0].Symbols)
 	if len(d.Rows) > 0 && d.Rows[0].Certain >= 0 {
 		out.Certain = &d.Certain
 	}

@@ -9,15 +9,25 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
+// View is what the tables of sites have in common.
+type View struct {
+	// Top limits the rows in text; 0 shows 20.
+	Top int
+	// Rules decided which frame is to blame; nil for the default ones.
+	Rules *symbolize.Rules
+	// GroupBy is what the rows are.
+	GroupBy diff.GroupBy
+}
+
+func (v View) of(s *symbolize.Symbols) *viewer {
+	return &viewer{s, symbolize.NewBlamer(s, v.Rules), v.GroupBy}
+}
+
 // viewer describes sites of one series in words. It is not safe for concurrent use.
 type viewer struct {
 	symbols *symbolize.Symbols
 	blamer  *symbolize.Blamer
 	by      diff.GroupBy
-}
-
-func newViewer(s *symbolize.Symbols, rules *symbolize.Rules, by diff.GroupBy) *viewer {
-	return &viewer{s, symbolize.NewBlamer(s, rules), by}
 }
 
 // title names a row: the function, or the file or module that its stacks share, with the function that has most.

@@ -162,6 +162,14 @@ func position(file string, line int) string {
 	return fmt.Sprintf("%s:%d", clean(path.Base(file)), line)
 }
 
+// firstRows are those that a table shows: top of them, 20 if that is not given.
+func firstRows[T any](rows []T, top int) []T {
+	if top <= 0 {
+		top = 20
+	}
+	return rows[:min(top, len(rows))]
+}
+
 // plural is "1 snapshot", "24 snapshots".
 func plural(n int, what string) string {
 	if n == 1 {

@@ -113,11 +113,7 @@ func (b *topBuilder) row(l *symbolize.Location, frame int) (*TopRow, topKey) {
 func (t *Top) Text(w io.Writer) error {
 	p := &printer{w: w}
 	p.linef("%s: %s of %s", t.Snapshot.Path, show(t.Type, t.Total), t.Type)
-	limit := t.Limit
-	if limit <= 0 {
-		limit = 20
-	}
-	rows := t.Rows[:min(limit, len(t.Rows))]
+	rows := firstRows(t.Rows, t.Limit)
 	p.linef("%10s %6s %10s %6s  %s", "FLAT", "", "CUM", "", "FUNCTION")
 	for _, r := range rows {
 		where := position(r.File, r.Line)

@@ -13,9 +13,7 @@ import (
 )
 
 type convertFlags struct {
-	seriesFlags
-	symbolFlags
-	filterFlags
+	stackFlags
 	out, format, sample string
 	merge, delta, diff  bool
 	keepAllocator       bool
@@ -39,9 +37,7 @@ for standard output.
 		Args: somePaths,
 		RunE: func(_ *cobra.Command, paths []string) error { return a.convert(&f, paths) },
 	}
-	f.seriesFlags.add(a, cmd)
-	f.symbolFlags.add(cmd)
-	f.filterFlags.add(cmd)
+	f.stackFlags.add(a, cmd)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.out, "output", "o", "", "directory, file or - to write to (required)")
 	flags.StringVar(&f.format, "format", "pprof", "pprof, folded (stacks for flame graphs) or json")
@@ -115,11 +111,7 @@ func (a *app) convert(f *convertFlags, paths []string) error {
 
 // converter symbolizes a series and prepares its conversion.
 func (f *convertFlags) converter(a *app, s *heapfile.Series) (*convert.Converter, error) {
-	symbols, err := f.resolve(a, s)
-	if err != nil {
-		return nil, err
-	}
-	filter, err := f.filter(symbols)
+	symbols, filter, err := f.named(a, s)
 	if err != nil {
 		return nil, err
 	}

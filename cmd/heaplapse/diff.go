@@ -15,9 +15,7 @@ import (
 )
 
 type diffFlags struct {
-	seriesFlags
-	symbolFlags
-	filterFlags
+	stackFlags
 	groupFlags
 	baseBinary, baseSysroot string
 	limit                   int
@@ -39,9 +37,7 @@ last snapshot counts. Sites are matched by build ID and offset, else by names; h
 		Args: usageArgs(cobra.RangeArgs(2, 3)),
 		RunE: func(_ *cobra.Command, paths []string) error { return a.diff(&f, paths) },
 	}
-	f.seriesFlags.add(a, cmd)
-	f.symbolFlags.add(cmd)
-	f.filterFlags.add(cmd)
+	f.stackFlags.add(a, cmd)
 	f.groupFlags.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.baseBinary, "base-binary", "", "like --binary, for BASE where it differs")
@@ -69,12 +65,12 @@ func (a *app) diff(f *diffFlags, paths []string) error {
 	if f.persist {
 		return a.diffPersist(f, paths, o)
 	}
-	current, err := f.side(a, paths[1], f.symbolFlags)
+	current, err := f.side(a, paths[1])
 	if err != nil {
 		return err
 	}
 	defer current.Series.Close()
-	base, err := f.side(a, paths[0], f.baseFlags())
+	base, err := f.base().side(a, paths[0])
 	if err != nil {
 		return err
 	}
@@ -82,47 +78,39 @@ func (a *app) diff(f *diffFlags, paths []string) error {
 	if base.Empty() && current.Empty() {
 		return errNothingKept
 	}
-	return a.render(&report.Diff{Comparison: diff.Compare(base, current, o), Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy})
+	return a.render(&report.Diff{Comparison: diff.Compare(base, current, o), View: report.View{Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy}})
 }
 
 // errNothingKept is no result: an empty one would look like a clean bill of health.
 var errNothingKept = errors.New("no stack is left: nothing matches --focus, or --ignore drops everything")
 
-// baseFlags are the flags for symbols of the base.
-func (f *diffFlags) baseFlags() symbolFlags {
-	out := f.symbolFlags
+// base are the flags for the base.
+func (f *diffFlags) base() *stackFlags {
+	out := f.stackFlags
 	if f.baseBinary != "" {
 		out.binary = f.baseBinary
 	}
 	if f.baseSysroot != "" {
 		out.sysroot = f.baseSysroot
 	}
-	return out
+	return &out
 }
 
 // side reads the last snapshot of a PATH.
-func (f *diffFlags) side(a *app, path string, symbols symbolFlags) (*diff.Side, error) {
+func (f *stackFlags) side(a *app, path string) (*diff.Side, error) {
 	s, err := f.open(a, []string{path}, nil)
 	if err != nil {
 		return nil, err
 	}
-	side, err := f.sideOf(a, s, len(s.Heads)-1, symbols)
+	var side *diff.Side
+	symbols, filter, err := f.named(a, s)
+	if err == nil {
+		side, err = diff.NewSide(s, symbols, len(s.Heads)-1, filter)
+	}
 	if err != nil {
 		s.Close()
 	}
 	return side, err
-}
-
-func (f *diffFlags) sideOf(a *app, s *heapfile.Series, index int, flags symbolFlags) (*diff.Side, error) {
-	symbols, err := flags.resolve(a, s)
-	if err != nil {
-		return nil, err
-	}
-	filter, err := f.filter(symbols)
-	if err != nil {
-		return nil, err
-	}
-	return diff.NewSide(s, symbols, index, filter)
 }
 
 // diffPersist reads the three snapshots as one series.
@@ -135,11 +123,7 @@ func (a *app) diffPersist(f *diffFlags, paths []string, o diff.CompareOptions) e
 	if len(s.Heads) != 3 {
 		return fmt.Errorf("--persist takes three snapshot files of one process; found: %d", len(s.Heads))
 	}
-	symbols, err := f.resolve(a, s)
-	if err != nil {
-		return err
-	}
-	filter, err := f.filter(symbols)
+	symbols, filter, err := f.named(a, s)
 	if err != nil {
 		return err
 	}
@@ -160,7 +144,7 @@ func (a *app) diffPersist(f *diffFlags, paths []string, o diff.CompareOptions) e
 	if err != nil {
 		return fmt.Errorf("--persist: %w", err)
 	}
-	return a.render(&report.Persist{Persistence: p, Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy})
+	return a.render(&report.Persist{Persistence: p, View: report.View{Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy}})
 }
 
 // groupFlags decide what a row is, and whom an allocation is put down to.

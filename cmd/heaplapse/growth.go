@@ -19,9 +19,7 @@ import (
 )
 
 type growthFlags struct {
-	seriesFlags
-	symbolFlags
-	filterFlags
+	stackFlags
 	groupFlags
 	minBytes     string
 	limit        int
@@ -44,9 +42,7 @@ load (load-driven) or jumped once (grew-then-flat) is not.`,
 		Args: somePaths,
 		RunE: func(_ *cobra.Command, paths []string) error { return a.growth(&f, paths) },
 	}
-	f.seriesFlags.add(a, cmd)
-	f.symbolFlags.add(cmd)
-	f.filterFlags.add(cmd)
+	f.stackFlags.add(a, cmd)
 	f.groupFlags.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.minBytes, "min-bytes", "1MiB", "name sites that grew by at least `SIZE`")
@@ -90,13 +86,11 @@ func (a *app) growth(f *growthFlags, paths []string) error {
 	if err := f.choose(s, &o); err != nil {
 		return err
 	}
-	symbols, err := f.resolve(a, s)
+	symbols, filter, err := f.named(a, s)
 	if err != nil {
 		return err
 	}
-	if o.Filter, err = f.filter(symbols); err != nil {
-		return err
-	}
+	o.Filter = filter
 	result := diff.Growth(s, symbols, &columns, o)
 	if result.Kept == 0 && o.Filter != nil {
 		return errNothingKept
@@ -110,7 +104,7 @@ func (a *app) growth(f *growthFlags, paths []string) error {
 		}
 	}
 	return a.render(&report.Growth{
-		Series: s, Symbols: symbols, Result: result, Unnamed: unnamed.Done(), Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy,
+		Series: s, Symbols: symbols, Result: result, Unnamed: unnamed.Done(), View: report.View{Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy},
 		MemoryLimit: limit, Explain: f.explain,
 	})
 }

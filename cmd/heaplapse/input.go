@@ -163,6 +163,29 @@ func (f *filterFlags) filter(symbols *symbolize.Symbols) (*symbolize.Filter, err
 	return symbolize.NewFilter(symbols, focus, ignore), nil
 }
 
+// stackFlags are the flags of commands that look at stacks: which snapshots, names and stacks.
+type stackFlags struct {
+	seriesFlags
+	symbolFlags
+	filterFlags
+}
+
+func (f *stackFlags) add(a *app, cmd *cobra.Command) {
+	f.seriesFlags.add(a, cmd)
+	f.symbolFlags.add(cmd)
+	f.filterFlags.add(cmd)
+}
+
+// named gives the stacks of a series their names, and chooses among them.
+func (f *stackFlags) named(a *app, s *heapfile.Series) (*symbolize.Symbols, *symbolize.Filter, error) {
+	symbols, err := f.resolve(a, s)
+	if err != nil {
+		return nil, nil, err
+	}
+	filter, err := f.filter(symbols)
+	return symbols, filter, err
+}
+
 func compile(flag, text string) (*regexp.Regexp, error) {
 	if text == "" {
 		return nil, nil

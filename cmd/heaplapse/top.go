@@ -13,9 +13,7 @@ import (
 )
 
 type topFlags struct {
-	seriesFlags
-	symbolFlags
-	filterFlags
+	stackFlags
 	sample   string
 	snapshot int
 	limit    int
@@ -32,9 +30,7 @@ loops are passed over), CUM what it and its callees allocated.`,
 		Args: somePaths,
 		RunE: func(_ *cobra.Command, paths []string) error { return a.top(&f, paths) },
 	}
-	f.seriesFlags.add(a, cmd)
-	f.symbolFlags.add(cmd)
-	f.filterFlags.add(cmd)
+	f.stackFlags.add(a, cmd)
 	cmd.Flags().StringVar(&f.sample, "sample", string(convert.InuseSpace), "inuse_space, inuse_objects, alloc_space or alloc_objects")
 	cmd.Flags().IntVar(&f.snapshot, "snapshot", 0, "take the `N`th snapshot of the series, from 1 (default the last)")
 	cmd.Flags().IntVar(&f.limit, "top", 20, "show `N` functions")
@@ -66,11 +62,7 @@ func (a *app) top(f *topFlags, paths []string) error {
 	if sample.NeedsAlloc() && !s.Heads[index].HasAlloc {
 		return fmt.Errorf("--sample %s: %s has no cumulative counts", sample, s.Heads[index].Path)
 	}
-	symbols, err := f.resolve(a, s)
-	if err != nil {
-		return err
-	}
-	filter, err := f.filter(symbols)
+	symbols, filter, err := f.named(a, s)
 	if err != nil {
 		return err
 	}
