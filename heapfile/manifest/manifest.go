@@ -35,8 +35,56 @@ const Schema = "heaplapse.manifest/1"
 
 // Manifest is a whole sidecar.
 type Manifest struct {
+	Recording *Recording // nil in a sidecar that no recorder wrote
 	Snapshots []Snapshot
 	Mappings  []Mapping
+	Processes []Process
+	Files     []File
+	Ends      []End
+}
+
+// Recording is how the snapshots came to be.
+type Recording struct {
+	Started time.Time `json:"started"`
+	// Recorder is the version of heaplapse.
+	Recorder string `json:"recorder,omitempty"`
+	Host     string `json:"host,omitempty"`
+	// Command is what the user asked to run; Engine is tcmalloc or jemalloc, Library its file, Version what is known of its version.
+	Command []string `json:"command"`
+	Engine  string   `json:"engine"`
+	Library string   `json:"library"`
+	Version string   `json:"version,omitempty"`
+	// Settings are the environment variables that were set for the engine.
+	Settings map[string]string `json:"settings,omitempty"`
+}
+
+// Process is one of those that wrote snapshots. A process that calls exec is recorded again.
+type Process struct {
+	PID     int       `json:"pid"`
+	Parent  int       `json:"parent,omitempty"`
+	Started time.Time `json:"started"`
+	Command []string  `json:"command,omitempty"`
+	Exe     string    `json:"exe,omitempty"`
+}
+
+// File is a file that was copied to the snapshots, such as a perf map.
+type File struct {
+	File string `json:"file"` // base name, beside the sidecar
+	Path string `json:"path"` // where it was
+	Kind string `json:"kind"` // perf-map or jitdump
+	PID  int    `json:"pid,omitempty"`
+}
+
+// End is how a process, or with PID 0 the recording, ended.
+type End struct {
+	PID  int       `json:"pid,omitempty"`
+	Time time.Time `json:"time"`
+	// Status is the exit status, Signal the name of the signal that killed it ("SIGKILL"). Both are nil or empty where the
+	// recorder could not learn them.
+	Status *int   `json:"status,omitempty"`
+	Signal string `json:"signal,omitempty"`
+	// Error is what went wrong with the recording, such as a full disk.
+	Error string `json:"error,omitempty"`
 }
 
 // Snapshot is what a recorder saw when a snapshot appeared.
@@ -59,9 +107,13 @@ type Mapping struct {
 }
 
 type record struct {
-	Schema   string    `json:"schema,omitempty"`
-	Snapshot *Snapshot `json:"snapshot,omitempty"`
-	Mapping  *Mapping  `json:"mapping,omitempty"`
+	Schema    string     `json:"schema,omitempty"`
+	Recording *Recording `json:"recording,omitempty"`
+	Snapshot  *Snapshot  `json:"snapshot,omitempty"`
+	Mapping   *Mapping   `json:"mapping,omitempty"`
+	Process   *Process   `json:"process,omitempty"`
+	File      *File      `json:"file,omitempty"`
+	End       *End       `json:"end,omitempty"`
 }
 
 // Load reads the sidecar of a directory. A directory without one gives nil.
@@ -123,6 +175,18 @@ func (m *Manifest) add(line []byte, n int) error {
 	}
 	if n == 1 && r.Schema != Schema {
 		return fmt.Errorf("schema %q, want %q: written by another version", r.Schema, Schema)
+	}
+	if r.Recording != nil {
+		m.Recording = r.Recording
+	}
+	if r.Process != nil {
+		m.Processes = append(m.Processes, *r.Process)
+	}
+	if r.File != nil {
+		m.Files = append(m.Files, *r.File)
+	}
+	if r.End != nil {
+		m.Ends = append(m.Ends, *r.End)
 	}
 	if r.Snapshot != nil {
 		m.Snapshots = append(m.Snapshots, *r.Snapshot)
