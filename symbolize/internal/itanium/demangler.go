@@ -1,0 +1,78 @@
+package itanium
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Mode is how a name is shown.
+type Mode uint8
+
+// The ways to show names.
+const (
+	Full   Mode = iota // everything, as llvm-cxxfilt does
+	Simple             // without parameters, return types and clone suffixes, in the GNU style: {lambda(int)#1}
+)
+
+// Bounds of what hostile names may cost. Names that compilers make stay far below.
+const (
+	MaxOutput = 1 << 20   // bytes of a name that is shown
+	maxDepth  = 1 << 11   // types, expressions and names inside each other
+	maxSteps  = 16 << 20  // nodes visited by printing a name
+	keptNodes = 256 << 10 // nodes that a Demangler holds on to between names
+)
+
+// ErrTooLarge says that a name is nested too deeply, or would be too long.
+var ErrTooLarge = errors.New("itanium: name is nested too deeply or too long")
+
+// SyntaxError says that a string is no mangled name, or one of a dialect that this package does not know.
+type SyntaxError struct{ Offset int } // of the byte that does not fit
+
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("itanium: no mangled name: offset %d", e.Offset)
+}
+
+// Demangler shows names, one at a time. Its zero value is ready. It keeps its memory from name to name; each goroutine
+// needs its own.
+type Demangler struct {
+	parser  parser
+	printer printer
+}
+
+// Append appends the shown name to dst. Errors are a *SyntaxError or ErrTooLarge; dst is returned as it was then.
+// Names begin with _Z, or with up to three more underscores as on Apple's systems and in names of blocks.
+func (d *Demangler) Append(dst []byte, mangled string, mode Mode) ([]byte, error) {
+	root, err := d.parse(mangled, mode)
+	if err != nil {
+		return dst, err
+	}
+	out, ok := d.printer.print(dst, &d.parser, root, d.style(mode))
+	if !ok {
+		return dst, ErrTooLarge
+	}
+	return out, nil
+}
+
+// parse reads a name as LLVM 14 does, and if that fails as LLVM 22 does, which takes other template parameters for those
+// of functions in functions.
+func (d *Demangler) parse(mangled string, mode Mode) (ref, error) {
+	for _, scoped := range [...]bool{false, true} {
+		d.parser.reset(mangled, scoped)
+		root := d.parser.mangledName(mode)
+		if !d.parser.bad {
+			return root, nil
+		}
+	}
+	return 0, d.parser.failure()
+}
+
+// style is the spelling of the name that was parsed last.
+func (d *Demangler) style(mode Mode) style {
+	switch {
+	case mode == Simple:
+		return gnu
+	case d.parser.modern:
+		return llvm22
+	}
+	return llvm14
+}
