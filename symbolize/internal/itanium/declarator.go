@@ -13,7 +13,7 @@ func (w *printer) leftOfType(n *node) {
 		w.qualifiers(n.quals)
 	case kindPostfix:
 		w.left(n.a)
-		w.write(n.text)
+		w.write(w.postfix(n.text))
 	case kindElaborated:
 		w.write(n.text)
 		w.writeByte(' ')
@@ -36,7 +36,9 @@ func (w *printer) leftOfType(n *node) {
 		w.left(n.a)
 	case kindFunction:
 		w.left(n.a)
-		w.writeByte(' ')
+		if w.style != gnu || !w.has(n.a, traitRight) {
+			w.writeByte(' ')
+		}
 	case kindNoexcept:
 		w.write("noexcept")
 		w.open('(')
@@ -66,6 +68,17 @@ func (w *printer) leftOfType(n *node) {
 	default:
 		w.leftOfDecl(n)
 	}
+}
+
+// postfix is how what follows a type is spelled.
+func (w *printer) postfix(text string) string {
+	switch {
+	case w.style == gnu && text == complexSuffix:
+		return " _Complex"
+	case w.style == gnu && text == imaginarySuffix:
+		return " _Imaginary"
+	}
+	return text
 }
 
 // optional writes a node that may be missing.
@@ -377,13 +390,13 @@ func (w *printer) leftOfDecl(n *node) {
 			w.writeInt(n.count + 1)
 		}
 	case kindTypeDecl:
-		w.write("typename ")
+		w.write(w.spelled("typename ", "typename"))
 	case kindConstrained:
 		w.whole(n.a)
 		w.writeByte(' ')
 	case kindValueDecl:
 		w.left(n.b)
-		if !w.has(n.b, traitRight) {
+		if w.style != gnu && !w.has(n.b, traitRight) {
 			w.writeByte(' ')
 		}
 	case kindTemplateDecl:
@@ -397,29 +410,25 @@ func (w *printer) leftOfDecl(n *node) {
 }
 
 func (w *printer) templateDecl(n *node) {
-	in := w.inTemplate
-	w.inTemplate = true
+	in, unnamed := w.inTemplate, w.unnamed
+	w.inTemplate, w.unnamed = true, true
 	w.write("template<")
 	w.list(n.list)
-	w.inTemplate = in
-	if w.style == gnu {
-		w.write("> class ")
-	} else {
-		w.write("> typename ")
-	}
+	w.inTemplate, w.unnamed = in, unnamed
+	w.write(w.spelled("> typename ", "> class"))
 }
 
 func (w *printer) declRight(n *node) {
 	switch n.kind {
 	case kindTypeDecl:
-		w.whole(n.a)
+		w.declName(n.a, true)
 	case kindConstrained:
 		w.whole(n.b)
 	case kindValueDecl:
-		w.whole(n.a)
+		w.declName(n.a, !w.has(n.b, traitRight))
 		w.right(n.b)
 	case kindTemplateDecl:
-		w.whole(n.a)
+		w.declName(n.a, true)
 		if n.b != 0 {
 			w.write(" requires ")
 			w.whole(n.b)
@@ -427,4 +436,15 @@ func (w *printer) declRight(n *node) {
 	case kindPackDecl:
 		w.right(n.a)
 	}
+}
+
+// declName writes the name of a parameter. Behind the type the GNU tools leave a blank, or the name out.
+func (w *printer) declName(name ref, behind bool) {
+	if w.style == gnu && behind {
+		if w.unnamed {
+			return
+		}
+		w.writeByte(' ')
+	}
+	w.whole(name)
 }

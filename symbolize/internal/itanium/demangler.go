@@ -11,7 +11,7 @@ type Mode uint8
 // The ways to show names.
 const (
 	Full   Mode = iota // everything, as llvm-cxxfilt does
-	Simple             // without parameters, return types and clone suffixes, in the GNU style: {lambda(int)#1}
+	Simple             // without parameters, return types and clone suffixes, in the style of c++filt: {lambda(int)#1}
 )
 
 // Bounds of what hostile names may cost. Names that compilers make stay far below.

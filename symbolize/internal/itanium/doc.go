@@ -12,8 +12,8 @@
 // The ABI says what names mean and not how they are written. Full spells them as llvm-cxxfilt and llvm-symbolizer do.
 // Releases of LLVM differ: 14 writes `> >`, and parentheses around each operand, where 22 has learnt precedences and writes
 // `>>`. A name that needs nothing newer than LLVM 14 is spelled as LLVM 14 spells it, for names of one output should look
-// alike; a name that LLVM 14 refuses is spelled as LLVM 22 does. Simple is the spelling of the GNU tools, without
-// parameters and return types.
+// alike; a name that LLVM 14 refuses is spelled as LLVM 22 does. Simple spells names as
+// c++filt does.
 //
 // # Hostile names
 //

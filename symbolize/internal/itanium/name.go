@@ -82,7 +82,7 @@ func (p *parser) localName(state *nameState) ref {
 		defer p.templateScopes.leave(saved)
 	}
 	if p.accept('d') {
-		n.count = 1 + p.ordinal(p.number(true))
+		n.count = p.ordinal(p.number(true))
 		p.expect('_')
 		n.b = p.name(state)
 		return p.make(n)
@@ -141,7 +141,10 @@ func (p *parser) unqualifiedName(state *nameState, scope, module ref) ref {
 		n.kind = kindFriend
 	}
 	p.accept('L') // internal linkage
-	n.b = p.entity(state, scope, module)
+	if c := p.look(); scope != 0 && (c == 'C' || c == 'D' && p.peek(1) != 'C') {
+		n.a = p.expandStd(scope)
+	}
+	n.b = p.entity(state, n.a, module)
 	if module != 0 {
 		n.b = p.make(node{kind: kindModuleEntity, a: module, b: n.b})
 	}
@@ -266,7 +269,7 @@ func (p *parser) requiresClause() ref {
 //
 //	<ctor-dtor-name> ::= C [I] (1|2|3|4|5) [<base class>] | D (0|1|2|4|5)
 func (p *parser) structor(class ref, state *nameState) ref {
-	n := node{kind: kindCtor, a: p.expandStd(class)}
+	n := node{kind: kindCtor, a: class}
 	inherited := false
 	if p.accept('C') {
 		inherited = p.accept('I')
@@ -364,8 +367,8 @@ func (p *parser) first(prefix, part ref) ref {
 }
 
 func (p *parser) nestedArgs(state *nameState, prefix ref) ref {
-	if prefix == 0 || p.nodes[prefix].kind == kindTemplate {
-		return p.fail()
+	if prefix == 0 || p.scoped && p.nodes[prefix].kind == kindTemplate {
+		return p.fail() // conversion operators to templates have two lists of arguments, which LLVM refuses since 15
 	}
 	args := p.templateArgs(state != nil)
 	if state != nil {
@@ -433,13 +436,17 @@ func (p *parser) unresolvedScope() ref {
 	return scope
 }
 
-// unresolvedType reads <unresolved-type> ::= <template-param> | <decltype> | <substitution>, and gcc's St <name>.
+// unresolvedType reads <unresolved-type> ::= <template-param> | <decltype> | <substitution>, and what gcc writes where it
+// should write <simple-id>s, a type in std. LLVM refuses that.
 func (p *parser) unresolvedType() ref {
 	switch p.look() {
 	case 'T':
 		return p.remember(p.templateParam())
 	case 'D':
 		return p.remember(p.decltype())
+	}
+	if p.look() == 'S' && p.peek(1) == 't' {
+		return p.typ()
 	}
 	return p.substitution()
 }

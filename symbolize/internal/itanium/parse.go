@@ -203,14 +203,12 @@ func (p *parser) mangledName(mode Mode) ref {
 	if under < 1 || under > 4 || !p.accept('Z') {
 		return p.fail()
 	}
-	root := p.encoding(mode == Simple)
-	if under > 2 {
-		root = p.blockInvocation(root)
+	block := under > 2
+	root := p.encoding(mode == Simple && !block)
+	if block {
+		root = p.blockInvocation(root, mode)
 	} else if p.look() == '.' {
-		if mode != Simple {
-			root = p.make(node{kind: kindClone, a: root, text: p.src[p.pos:]})
-		}
-		p.pos = len(p.src)
+		root = p.clone(root, mode)
 	}
 	if p.pos < len(p.src) {
 		return p.fail()
@@ -218,8 +216,21 @@ func (p *parser) mangledName(mode Mode) ref {
 	return root
 }
 
+// clone reads the suffix of a copy that the compiler made of a function.
+func (p *parser) clone(root ref, mode Mode) ref {
+	suffix := p.src[p.pos:]
+	p.pos = len(p.src)
+	if mode == Simple {
+		return root
+	}
+	return p.make(node{kind: kindClone, a: root, text: suffix})
+}
+
 // blockInvocation reads what follows the encoding of a block's function.
-func (p *parser) blockInvocation(encoding ref) ref {
+func (p *parser) blockInvocation(encoding ref, mode Mode) ref {
+	if mode == Simple && p.nodes[encoding].kind == kindEncoding {
+		encoding = p.nodes[encoding].b
+	}
 	if !p.acceptString("_block_invoke") {
 		return p.fail()
 	}
@@ -263,7 +274,7 @@ func (p *parser) encoding(nameOnly bool) ref {
 	saved := p.templateScopes.enter()
 	defer p.templateScopes.leave(saved)
 	if c := p.look(); c == 'G' || c == 'T' {
-		return p.specialName(nameOnly)
+		return p.specialName()
 	}
 	state := nameState{forward: len(p.forward)}
 	name := p.name(&state)
@@ -314,13 +325,18 @@ func (p *parser) parameters(explicitThis bool) span {
 }
 
 // specialName reads <special-name>: what compilers make beside the program's functions and variables.
-func (p *parser) specialName(nameOnly bool) ref {
+func (p *parser) specialName() ref {
 	if len(p.src)-p.pos < 2 {
 		return p.fail()
 	}
 	text, read := specialRule(p.src[p.pos : p.pos+2])
-	if read == nil {
-		return p.thunk(nameOnly)
+	switch {
+	case p.acceptString("GTt"):
+		return p.make(node{kind: kindSpecial, text: "transaction clone for ", a: p.encoding(false)})
+	case p.acceptString("GTn"):
+		return p.make(node{kind: kindSpecial, text: "non-transaction clone for ", a: p.encoding(false)})
+	case read == nil:
+		return p.thunk()
 	}
 	p.pos += 2
 	what := read(p)
@@ -370,7 +386,7 @@ const (
 //	               ::= Tc <call-offset> <call-offset> <encoding>
 //	<call-offset>  ::= h <number> _
 //	               ::= v <number> _ <number> _
-func (p *parser) thunk(nameOnly bool) ref {
+func (p *parser) thunk() ref {
 	p.expect('T')
 	text := "non-virtual thunk to "
 	switch p.look() {
@@ -382,7 +398,7 @@ func (p *parser) thunk(nameOnly bool) ref {
 		p.callOffset()
 	}
 	p.callOffset()
-	return p.make(node{kind: kindSpecial, text: text, a: p.encoding(nameOnly)})
+	return p.make(node{kind: kindSpecial, text: text, a: p.encoding(false)})
 }
 
 func (p *parser) callOffset() {

@@ -27,6 +27,7 @@ type printer struct {
 
 	packIndex, packMax int32 // the element of the packs that is printed, and how many there are; or noPack
 	inTemplate         bool  // between < and >
+	unnamed            bool  // the parameters of a template template parameter are printed, whose names the GNU tools leave out
 	parens             int   // parentheses around what is printed, since the last <
 }
 
@@ -131,10 +132,7 @@ func (w *printer) leftOf(n *node) {
 	case kindList, kindArgPack:
 		w.list(n.list)
 	case kindClone:
-		w.whole(n.a)
-		w.write(" (")
-		w.write(n.text)
-		w.writeByte(')')
+		w.clone(n)
 	case kindABITag:
 		w.left(n.a)
 		w.write("[abi:")
@@ -187,7 +185,7 @@ func (w *printer) leftOf(n *node) {
 		w.writeByte('~')
 		w.left(n.a)
 	case kindUnnamed:
-		w.unnamed(n)
+		w.unnamedType(n)
 	case kindClosure:
 		w.closure(n)
 	case kindBinding:
@@ -259,7 +257,7 @@ func (w *printer) local(n *node) {
 	w.whole(n.b)
 }
 
-// enclosing writes the function that a local name is in, without its parameters.
+// enclosing writes the function that a local name is in, without its return type and parameters.
 func (w *printer) enclosing(r ref) {
 	n := &w.nodes[r]
 	if n.kind != kindEncoding {
@@ -269,6 +267,14 @@ func (w *printer) enclosing(r ref) {
 	w.whole(n.b)
 	w.write("()")
 	w.functionQualifiers(n.quals)
+}
+
+// clone writes f() (.isra.0.cold).
+func (w *printer) clone(n *node) {
+	w.whole(n.a)
+	w.write(" (")
+	w.write(n.text)
+	w.writeByte(')')
 }
 
 func (w *printer) friend(n *node) {
@@ -314,6 +320,10 @@ func (w *printer) templateArgs(n *node) {
 	}
 	w.writeByte('>')
 	w.inTemplate = in
+	if n.a != 0 && w.style == gnu {
+		w.write(" requires ")
+		w.whole(n.a)
+	}
 }
 
 // element is the element of a pack that is printed; 0 if it has no such.
@@ -335,6 +345,10 @@ func (w *printer) expansion(pattern ref) {
 	w.whole(pattern)
 	switch w.packMax {
 	case noPack: // of function parameters
+		if w.style == gnu && !w.isPlain(pattern) {
+			w.rewind(start)
+			w.parenthesized(pattern)
+		}
 		w.write("...")
 	case 0:
 		w.rewind(start)
@@ -403,8 +417,8 @@ func (w *printer) baseName(r ref) {
 	}
 }
 
-// unnamed writes an unnamed type: LLVM shows the number of its mangling, the GNU tools count from 1.
-func (w *printer) unnamed(n *node) {
+// unnamedType writes an unnamed type: LLVM shows the number of its mangling, the GNU tools count from 1.
+func (w *printer) unnamedType(n *node) {
 	if w.style == gnu {
 		w.write("{unnamed type#")
 		w.writeInt(gnuOrdinal(n.text))

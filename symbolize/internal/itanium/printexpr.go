@@ -80,14 +80,11 @@ func (w *printer) operand(r ref, of *node, strictly bool) {
 
 // isPlain says that the GNU tools write an operand without parentheses.
 func (w *printer) isPlain(r ref) bool {
-	switch n := &w.nodes[r]; n.kind {
+	switch w.nodes[r].kind {
 	case kindName, kindScoped, kindInitList, kindParam:
 		return true
-	case kindEncoding:
-		return false
-	default:
-		return false
 	}
+	return false
 }
 
 // anyOperand writes an operand between brackets.
@@ -135,7 +132,7 @@ func (w *printer) prefix(n *node) {
 		return
 	}
 	r := n.a
-	if e := &w.nodes[r]; n.text == "&" && e.kind == kindEncoding {
+	if e := &w.nodes[r]; n.text == "&" && e.kind == kindEncoding && e.quals == 0 {
 		r = e.b // the address of a function goes without its parameters
 	}
 	w.operand(r, n, false)
@@ -266,7 +263,7 @@ func (w *printer) call(n *node) {
 
 // newExpr writes new (…) T(…).
 func (w *printer) newExpr(n *node) {
-	if n.quals&newGlobal != 0 && w.style == llvm22 {
+	if n.quals&newGlobal != 0 && w.style != llvm14 {
 		w.write("::")
 	}
 	w.write("new")
@@ -462,7 +459,7 @@ func (w *printer) bracedValue(r ref) {
 
 func (w *printer) initList(n *node) {
 	if n.a != 0 {
-		if w.style == llvm22 && w.quoted(n) {
+		if w.style != llvm14 && w.quoted(n) {
 			return
 		}
 		w.whole(n.a)

@@ -327,9 +327,13 @@ func (p *parser) nextArg(ofName bool) ref {
 		return p.templateArg()
 	}
 	base := p.base
-	p.base = len(p.levels)
+	if !p.scoped {
+		p.base = len(p.levels) // hidden from the arguments, until LLVM 16
+	}
 	arg := p.templateArg()
-	p.levels, p.base = p.levels[:p.base], base
+	if !p.scoped {
+		p.levels, p.base = p.levels[:p.base], base
+	}
 	p.add(p.asParam(arg))
 	return arg
 }
@@ -340,9 +344,6 @@ func (p *parser) asParam(arg ref) ref {
 	case kindArgPack:
 		return p.make(node{kind: kindPack, list: n.list})
 	case kindQualifiedArg:
-		if p.nodes[n.b].kind == kindArgPack {
-			return p.asParam(n.b)
-		}
 		return n.b
 	}
 	return arg

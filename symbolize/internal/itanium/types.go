@@ -16,7 +16,11 @@ var builtinsD = [256]string{
 	'a': "auto", 'c': "decltype(auto)", 'n': nullptrType,
 }
 
-const nullptrType = "std::nullptr_t"
+const (
+	nullptrType     = "std::nullptr_t"
+	complexSuffix   = " complex"
+	imaginarySuffix = " imaginary"
+)
 
 // fixedPoint are the types behind DA (_Accum) and DR (_Fract) of ISO/IEC TR 18037.
 var fixedPoint = [256]string{'s': "short ", 't': "unsigned short ", 'i': "", 'j': "unsigned ", 'l': "long ", 'm': "unsigned long "}
@@ -148,9 +152,9 @@ func (p *parser) wrapped(c byte, inner ref) ref {
 	case 'P':
 		return p.make(node{kind: kindPointer, a: inner})
 	case 'C':
-		return p.make(node{kind: kindPostfix, a: inner, text: " complex"})
+		return p.make(node{kind: kindPostfix, a: inner, text: complexSuffix})
 	case 'G':
-		return p.make(node{kind: kindPostfix, a: inner, text: " imaginary"})
+		return p.make(node{kind: kindPostfix, a: inner, text: imaginarySuffix})
 	}
 	return p.make(node{kind: kindReference, a: inner, flag: c == 'O'})
 }
