@@ -2,7 +2,6 @@ package symbolize
 
 import (
 	"runtime"
-	"strings"
 	"sync"
 )
 
@@ -28,15 +27,19 @@ const showBatch = 64
 func newShower(o Options) *shower {
 	s := &shower{mode: o.Demangle, names: map[string]*shownName{}, files: map[string]string{}, queue: make(chan []*shownName, 16)}
 	for range runtime.GOMAXPROCS(0) {
-		s.wg.Go(func() {
-			for batch := range s.queue {
-				for _, n := range batch {
-					n.shown = strings.Clone(demangleName(n.linkage, s.mode)) // without what it grew in
-				}
-			}
-		})
+		s.wg.Go(s.work)
 	}
 	return s
+}
+
+// work shows names until there are no more.
+func (s *shower) work() {
+	var d demangler
+	for batch := range s.queue {
+		for _, n := range batch {
+			n.shown = d.name(n.linkage, s.mode)
+		}
+	}
 }
 
 // add asks for the names of an address's frames, and has equal strings stand in memory once. The outermost function
