@@ -117,6 +117,10 @@ func (w *printer) right(r ref) {
 		w.functionRight(n)
 	case kindPack:
 		w.right(w.element(n))
+	case kindArgument:
+		if !w.inLambda {
+			w.right(n.a)
+		}
 	case kindForward:
 		w.guarded(n, (*printer).right)
 	case kindTypeDecl, kindConstrained, kindValueDecl, kindTemplateDecl, kindPackDecl:
@@ -233,6 +237,10 @@ func (w *printer) collapse(n *node) (target ref, rvalue bool) {
 // syntax is the node that packs and forward references stand for.
 func (w *printer) syntax(r ref) ref {
 	switch n := &w.nodes[r]; n.kind {
+	case kindArgument:
+		if !w.inLambda {
+			return w.syntax(n.a)
+		}
 	case kindPack:
 		if e := w.element(n); e != 0 && w.step() {
 			return w.syntax(e)
@@ -357,6 +365,8 @@ func (w *printer) has(r ref, t traitName) bool {
 		return known == yes
 	}
 	switch n.kind {
+	case kindArgument:
+		return !w.inLambda && w.has(n.a, t)
 	case kindPack:
 		return w.has(w.element(n), t)
 	case kindForward:
@@ -384,11 +394,7 @@ func (w *printer) leftOfDecl(n *node) {
 			w.writeInt(n.count - 1)
 		}
 	case kindAuto:
-		w.write("auto")
-		if w.style == gnu {
-			w.writeByte(':')
-			w.writeInt(n.count + 1)
-		}
+		w.auto(n)
 	case kindTypeDecl:
 		w.write(w.spelled("typename ", "typename"))
 	case kindConstrained:
@@ -406,6 +412,15 @@ func (w *printer) leftOfDecl(n *node) {
 		w.write("...")
 	default:
 		w.expr(n)
+	}
+}
+
+// auto writes the type of a generic lambda's parameter, which the GNU tools number.
+func (w *printer) auto(n *node) {
+	w.write("auto")
+	if w.style == gnu {
+		w.writeByte(':')
+		w.writeInt(n.count + 1)
 	}
 }
 

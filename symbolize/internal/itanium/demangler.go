@@ -57,8 +57,8 @@ func (d *Demangler) Append(dst []byte, mangled string, mode Mode) ([]byte, error
 // of functions in functions.
 func (d *Demangler) parse(mangled string, mode Mode) (ref, error) {
 	for _, scoped := range [...]bool{false, true} {
-		d.parser.reset(mangled, scoped)
-		root := d.parser.mangledName(mode)
+		d.parser.reset(mangled, mode, scoped)
+		root := d.parser.mangledName()
 		if !d.parser.bad {
 			return root, nil
 		}

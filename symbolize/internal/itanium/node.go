@@ -55,6 +55,7 @@ const (
 	kindArgPack            // list: all are printed
 	kindExpansion          // a
 	kindTemplateArgs       // list, a: requires
+	kindArgument           // count: index of the template parameter; a: what it stands for
 	kindForward            // count: index of the template parameter; a: what it stands for, when that is known
 	kindTemplate           // a: name, b: arguments
 	kindStd                // text: name in std, sub: which
@@ -117,8 +118,9 @@ const (
 type varying uint8
 
 const (
-	withPack  varying = 1 << iota // on the element of a pack
-	withAngle                     // on whether a > would close template arguments
+	withPack   varying = 1 << iota // on the element of a pack
+	withAngle                      // on whether a > would close template arguments
+	withLambda                     // on whether it is in the parameters of a lambda
 )
 
 // The qualifiers of types and of member functions.
@@ -185,6 +187,10 @@ func (p *parser) derive(n *node) {
 		p.derivePack(n)
 	case kindExpansion, kindSizeofPack:
 		n.varies &^= withPack
+	case kindArgument:
+		a := &p.nodes[n.a]
+		n.right, n.array, n.function = vague(no, a.right), vague(no, a.array), vague(no, a.function)
+		n.varies |= withLambda
 	case kindForward:
 		n.right, n.array, n.function, n.varies = unknown, unknown, unknown, withPack|withAngle
 	}
@@ -198,7 +204,7 @@ func (p *parser) derivePack(n *node) {
 	}
 }
 
-// vague is the trait of a pack, of which one element at least has the trait b.
+// vague is the trait of what may stand for one of several nodes, of which one has the trait b.
 func vague(a, b trait) trait {
 	if a == no && b == no {
 		return no

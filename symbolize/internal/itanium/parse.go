@@ -18,17 +18,18 @@ type parser struct {
 	subs  []ref // what back references S_, S0_, … mean
 
 	templateScopes
+	mode   Mode
 	scoped bool // the template parameters of a local name do not outlive it: so LLVM since 15
 	modern bool // the name needs what LLVM 14 does not know
 }
 
 // reset begins a new name, with the memory of the last one.
-func (p *parser) reset(src string, scoped bool) {
+func (p *parser) reset(src string, mode Mode, scoped bool) {
 	if cap(p.nodes) > keptNodes {
 		p.nodes = nil
 	}
 	p.src, p.pos, p.at, p.bad, p.deep, p.depth, p.modern = src, 0, 0, false, false, 0, scoped
-	p.scoped = scoped
+	p.mode, p.scoped = mode, scoped
 	p.nodes, p.lists, p.stack, p.subs = p.nodes[:0], p.lists[:0], p.stack[:0], p.subs[:0]
 	p.templateScopes.reset()
 }
@@ -197,18 +198,18 @@ func (p *parser) name0(text string) ref { return p.make(node{kind: kindName, tex
 //	               ::= ___Z <encoding> _block_invoke [[_] <number>] [. <suffix>]
 //
 // Apple's linker puts an underscore before both. Simple leaves out the parameters, and does not look at them.
-func (p *parser) mangledName(mode Mode) ref {
+func (p *parser) mangledName() ref {
 	under := len(p.src) - len(strings.TrimLeft(p.src, "_"))
 	p.pos = under
 	if under < 1 || under > 4 || !p.accept('Z') {
 		return p.fail()
 	}
 	block := under > 2
-	root := p.encoding(mode == Simple && !block)
+	root := p.encoding(p.mode == Simple && !block)
 	if block {
-		root = p.blockInvocation(root, mode)
+		root = p.blockInvocation(root)
 	} else if p.look() == '.' {
-		root = p.clone(root, mode)
+		root = p.clone(root)
 	}
 	if p.pos < len(p.src) {
 		return p.fail()
@@ -217,18 +218,18 @@ func (p *parser) mangledName(mode Mode) ref {
 }
 
 // clone reads the suffix of a copy that the compiler made of a function.
-func (p *parser) clone(root ref, mode Mode) ref {
+func (p *parser) clone(root ref) ref {
 	suffix := p.src[p.pos:]
 	p.pos = len(p.src)
-	if mode == Simple {
+	if p.mode == Simple {
 		return root
 	}
 	return p.make(node{kind: kindClone, a: root, text: suffix})
 }
 
 // blockInvocation reads what follows the encoding of a block's function.
-func (p *parser) blockInvocation(encoding ref, mode Mode) ref {
-	if mode == Simple && p.nodes[encoding].kind == kindEncoding {
+func (p *parser) blockInvocation(encoding ref) ref {
+	if p.mode == Simple && p.nodes[encoding].kind == kindEncoding {
 		encoding = p.nodes[encoding].b
 	}
 	if !p.acceptString("_block_invoke") {

@@ -27,6 +27,7 @@ type printer struct {
 
 	packIndex, packMax int32 // the element of the packs that is printed, and how many there are; or noPack
 	inTemplate         bool  // between < and >
+	inLambda           bool  // in the parameters of a lambda
 	unnamed            bool  // the parameters of a template template parameter are printed, whose names the GNU tools leave out
 	parens             int   // parentheses around what is printed, since the last <
 }
@@ -175,6 +176,8 @@ func (w *printer) leftOf(n *node) {
 		w.left(w.element(n))
 	case kindExpansion:
 		w.expansion(n.a)
+	case kindArgument:
+		w.argument(n)
 	case kindForward:
 		w.guarded(n, (*printer).left)
 	case kindStd:
@@ -247,7 +250,10 @@ func (w *printer) local(n *node) {
 		w.join(n.a, "::", n.b)
 		return
 	}
+	inLambda := w.inLambda
+	w.inLambda = false // others have other parameters
 	w.enclosing(n.a)
+	w.inLambda = inLambda
 	w.write("::")
 	if n.count > 0 {
 		w.write("{default arg#")
@@ -361,6 +367,23 @@ func (w *printer) expansion(pattern ref) {
 	w.packIndex, w.packMax = index, size
 }
 
+// argument writes what a template parameter stands for.
+func (w *printer) argument(n *node) {
+	if w.inLambda {
+		w.auto(n)
+		return
+	}
+	w.left(n.a)
+}
+
+// behind is what a template parameter stands for where it is not auto, and any other node itself.
+func (w *printer) behind(r ref) ref {
+	for !w.inLambda && w.nodes[r].kind == kindArgument {
+		r = w.nodes[r].a
+	}
+	return r
+}
+
 // guarded does something to what a forward reference stands for, unless that is being done: ill-formed names have cycles.
 func (w *printer) guarded(n *node, do func(*printer, ref)) {
 	if n.busy {
@@ -402,7 +425,7 @@ func (w *printer) baseName(r ref) {
 		w.write(n.text)
 	case kindScoped, kindFriend, kindModuleEntity:
 		w.baseName(n.b)
-	case kindTemplate, kindGlobal, kindABITag:
+	case kindTemplate, kindGlobal, kindABITag, kindArgument:
 		w.baseName(n.a)
 	case kindStd:
 		if n.flag {
@@ -469,9 +492,12 @@ func (w *printer) signature(n *node) {
 		w.whole(n.b)
 		w.writeByte(' ')
 	}
+	inLambda := w.inLambda
+	w.inLambda = true
 	w.open('(')
 	w.list(n.list)
 	w.close(')')
+	w.inLambda = inLambda
 	if n.c != 0 {
 		w.write(" requires ")
 		w.whole(n.c)

@@ -80,7 +80,7 @@ func (w *printer) operand(r ref, of *node, strictly bool) {
 
 // isPlain says that the GNU tools write an operand without parentheses.
 func (w *printer) isPlain(r ref) bool {
-	switch w.nodes[r].kind {
+	switch w.nodes[w.behind(r)].kind {
 	case kindName, kindScoped, kindInitList, kindParam:
 		return true
 	}
@@ -131,7 +131,7 @@ func (w *printer) prefix(n *node) {
 		w.operand(n.a, n, false)
 		return
 	}
-	r := n.a
+	r := w.behind(n.a)
 	if e := &w.nodes[r]; n.text == "&" && e.kind == kindEncoding && e.quals == 0 {
 		r = e.b // the address of a function goes without its parameters
 	}
@@ -235,7 +235,7 @@ func (w *printer) cast(n *node) {
 }
 
 func (w *printer) sizeofPack(n *node) {
-	if pack := &w.nodes[n.a]; w.style == gnu && pack.kind == kindPack {
+	if pack := &w.nodes[w.behind(n.a)]; w.style == gnu && pack.kind == kindPack {
 		w.writeInt(int32(pack.list.size()))
 		return
 	}
@@ -246,7 +246,7 @@ func (w *printer) sizeofPack(n *node) {
 }
 
 func (w *printer) call(n *node) {
-	callee := n.a
+	callee := w.behind(n.a)
 	if e := &w.nodes[callee]; w.style == gnu && e.kind == kindEncoding && e.a == 0 {
 		callee = e.b
 	}

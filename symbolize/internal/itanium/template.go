@@ -201,7 +201,7 @@ func (p *parser) templateParam() ref {
 func (p *parser) argument(level, index int) ref {
 	list, ok := p.level(level)
 	if ok && index < list.size() {
-		return p.params[int(list.lo)+index]
+		return p.parameter(index, p.params[int(list.lo)+index])
 	}
 	if levels := len(p.levels) - p.base; p.lambdaLevel != level || level > levels {
 		return p.fail()
@@ -209,6 +209,15 @@ func (p *parser) argument(level, index int) ref {
 		p.levels = append(p.levels, noList)
 	}
 	return p.make(node{kind: kindAuto, count: int32(index)})
+}
+
+// parameter is a template parameter that stands for arg. Where a back reference to it is the type of a lambda's parameter, that
+// is auto, as any template parameter there is; LLVM shows the argument.
+func (p *parser) parameter(index int, arg ref) ref {
+	if p.mode == Full || p.nodes[arg].kind == kindSynthetic {
+		return arg
+	}
+	return p.make(node{kind: kindArgument, count: int32(index), a: arg})
 }
 
 // isTemplateParamDecl says that <template-param-decl> follows.
@@ -309,6 +318,8 @@ func (p *parser) templateArgs(ofName bool) ref {
 		p.begin()
 	}
 	n := node{kind: kindTemplateArgs}
+	tryArgs := p.tryArgs
+	p.tryArgs = true // inside the type of a conversion operator LLVM forgets that, and refuses the name
 	mark := len(p.stack)
 	for p.until('E') {
 		p.push(p.nextArg(ofName))
@@ -319,6 +330,7 @@ func (p *parser) templateArgs(ofName bool) ref {
 		}
 	}
 	n.list = p.pop(mark)
+	p.tryArgs = tryArgs
 	return p.make(n)
 }
 
