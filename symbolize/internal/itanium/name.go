@@ -209,7 +209,7 @@ func (p *parser) abiTags(name ref) ref {
 //	<unnamed-type-name> ::= Ut [<number>] _ | Ub [<number>] _ | <closure-type-name>
 func (p *parser) unnamedType(state *nameState) ref {
 	if state != nil {
-		p.templateScopes.clear() // template parameters are those of the innermost template arguments
+		p.clear() // template parameters are those of the innermost template arguments
 	}
 	switch {
 	case p.acceptString("Ut"):
