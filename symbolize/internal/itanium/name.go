@@ -56,12 +56,7 @@ func (p *parser) unscopedName(state *nameState, subst bool) (name ref, isSubst b
 	return p.unqualifiedName(state, scope, module), false
 }
 
-func (p *parser) nodeKind(r ref) kind {
-	if r == 0 {
-		return kindNone
-	}
-	return p.nodes[r].kind
-}
+func (p *parser) nodeKind(r ref) kind { return p.nodes[r].kind }
 
 // localName reads
 //

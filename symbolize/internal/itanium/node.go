@@ -155,9 +155,6 @@ func (s span) size() int { return int(s.hi - s.lo) }
 
 // make adds a node. What depends on its parts is derived here.
 func (p *parser) make(n node) ref {
-	if len(p.nodes) == 0 {
-		p.nodes = append(p.nodes, node{})
-	}
 	p.derive(&n)
 	p.nodes = append(p.nodes, n)
 	return ref(len(p.nodes) - 1)

@@ -30,7 +30,7 @@ func (p *parser) reset(src string, mode Mode, scoped bool) {
 	}
 	p.src, p.pos, p.at, p.bad, p.deep, p.depth, p.modern = src, 0, 0, false, false, 0, scoped
 	p.mode, p.scoped = mode, scoped
-	p.nodes, p.lists, p.stack, p.subs = p.nodes[:0], p.lists[:0], p.stack[:0], p.subs[:0]
+	p.nodes, p.lists, p.stack, p.subs = append(p.nodes[:0], node{}), p.lists[:0], p.stack[:0], p.subs[:0]
 	p.templateScopes.reset()
 }
 
