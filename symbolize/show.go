@@ -58,18 +58,23 @@ func (s *shower) add(frames []Frame) {
 			f.Function = "" // the linkage name will give it
 		}
 		if i+1 < len(frames) {
-			f.Linkage = s.ask(f.Linkage)
+			s.askFor(f)
 		}
 	}
 }
 
-// ask has a name shown, and returns the linkage name that is kept for all that are equal.
-func (s *shower) ask(linkage string) string {
-	if linkage == "" {
-		return ""
+// askFor has a frame's name shown. Linkage names that are equal are kept once.
+func (s *shower) askFor(f *Frame) {
+	if f.Linkage != "" && f.asked == nil {
+		f.asked = s.ask(f.Linkage)
+		f.Linkage = f.asked.linkage
 	}
+}
+
+// ask has a name shown.
+func (s *shower) ask(linkage string) *shownName {
 	if n := s.names[linkage]; n != nil {
-		return n.linkage
+		return n
 	}
 	n := &shownName{linkage: linkage}
 	s.names[linkage] = n
@@ -77,7 +82,7 @@ func (s *shower) ask(linkage string) string {
 		s.queue <- s.batch
 		s.batch = nil
 	}
-	return linkage
+	return n
 }
 
 // finish gives every frame, and every hint, its name. The shower is done then.
@@ -89,9 +94,11 @@ func (s *shower) finish(locations []Location) {
 		if l.shown {
 			continue
 		}
-		s.ask(l.Near)
+		if l.Near != "" {
+			s.ask(l.Near)
+		}
 		for k := range l.Frames {
-			l.Frames[k].Linkage = s.ask(l.Frames[k].Linkage)
+			s.askFor(&l.Frames[k])
 		}
 	}
 	s.queue <- s.batch
@@ -111,8 +118,8 @@ func (s *shower) show(l *Location) {
 		l.Near = s.names[l.Near].shown
 	}
 	for k := range l.Frames {
-		if f := &l.Frames[k]; f.Linkage != "" {
-			f.Function = s.names[f.Linkage].shown
+		if f := &l.Frames[k]; f.asked != nil {
+			f.Function, f.asked = f.asked.shown, nil
 		}
 	}
 }
