@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strconv"
 
 	"github.com/heaplapse/heaplapse/symbolize"
 )
@@ -22,23 +23,39 @@ type AddressLine struct {
 	Location *symbolize.Location // nil if the line is no address
 }
 
+// textBuffer is the size of the pieces that long texts are written in: they are 150 MB for 100,000 addresses of a large program.
+const textBuffer = 64 << 10
+
 // Text writes what llvm-symbolizer prints: for each address function and position of each frame, innermost first, and a blank line.
 func (a *Addresses) Text(w io.Writer) error {
-	out := bufio.NewWriter(w)
+	out := bufio.NewWriterSize(w, textBuffer)
 	for _, l := range a.Lines {
 		if l.Location == nil {
 			fmt.Fprintln(out, l.Text)
 			continue
 		}
-		for _, f := range l.Location.Frames {
-			fmt.Fprintf(out, "%s\n%s:%d:%d\n", cmp.Or(f.Function, "??"), cmp.Or(f.File, "??"), f.Line, f.Column)
+		for i := range l.Location.Frames {
+			writeFrame(out, &l.Location.Frames[i])
 		}
 		if !l.Location.Named() {
-			fmt.Fprint(out, "??\n??:0:0\n")
+			out.WriteString("??\n??:0:0\n")
 		}
-		fmt.Fprintln(out)
+		out.WriteByte('\n')
 	}
 	return out.Flush()
+}
+
+// writeFrame writes a function, and below it file:line:column. Formatting these with fmt would take a quarter of the command's time.
+// An error is kept until the writer is flushed.
+func writeFrame(out *bufio.Writer, f *symbolize.Frame) {
+	out.WriteString(cmp.Or(f.Function, "??"))
+	out.WriteByte('\n')
+	out.WriteString(cmp.Or(f.File, "??"))
+	for _, n := range [...]int{f.Line, f.Column} {
+		out.WriteByte(':')
+		out.Write(strconv.AppendInt(out.AvailableBuffer(), int64(n), 10))
+	}
+	out.WriteByte('\n')
 }
 
 type addressJSON struct {
