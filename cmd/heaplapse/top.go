@@ -30,7 +30,7 @@ loops are passed over), CUM what it and its callees allocated.`,
 		Args: somePaths,
 		RunE: func(_ *cobra.Command, paths []string) error { return a.top(&f, paths) },
 	}
-	f.stackFlags.add(a, cmd)
+	f.add(a, cmd)
 	cmd.Flags().StringVar(&f.sample, "sample", string(convert.InuseSpace), "inuse_space, inuse_objects, alloc_space or alloc_objects")
 	cmd.Flags().IntVar(&f.snapshot, "snapshot", 0, "take the `N`th snapshot of the series, from 1 (default the last, but for one of a program that had freed its memory to exit)")
 	cmd.Flags().IntVar(&f.limit, "top", 20, "show `N` functions")
