@@ -204,7 +204,8 @@ func corpusAgainstGNU(t *testing.T, names []string) {
 	asked := 0
 	for i, name := range names {
 		if out := shown(name, Full); byLLVM[i] == name && out != "" && byGNU[i] != name {
-			require.Equal(t, flat.Replace(byGNU[i]), flat.Replace(out), name)
+			theirs, ours := flat.Replace(byGNU[i]), flat.Replace(out) // of functions around it does c++filt not show what they return
+			require.True(t, strings.HasSuffix(ours, theirs), "%s\nc++filt %s\nours    %s", name, theirs, ours)
 			asked++
 		}
 	}
