@@ -16,11 +16,15 @@ const (
 
 // Bounds of what hostile names may cost. Names that compilers make stay far below.
 const (
-	MaxOutput = 1 << 20   // bytes of a name that is shown
-	maxDepth  = 1 << 11   // types, expressions and names inside each other
-	maxSteps  = 16 << 20  // nodes visited by printing a name
-	keptNodes = 256 << 10 // nodes that a Demangler holds on to between names
+	MaxOutput = 1 << 20  // bytes of a name that is shown; see maxOutput
+	maxDepth  = 1 << 11  // types, expressions and names inside each other
+	maxSteps  = 1 << 20  // nodes visited by printing a name: some 20 ms
+	keptNodes = 64 << 10 // nodes of 64 bytes that a Demangler holds on to between names
 )
+
+// maxOutput is how long a name may be when it is shown: back references make names of LLVM 30 times as long as they were,
+// and crafted ones any number of times. What a file's names take is bounded by its size.
+func maxOutput(mangled string) int { return min(MaxOutput, 16<<10+256*len(mangled)) }
 
 // ErrTooLarge says that a name is nested too deeply, or would be too long.
 var ErrTooLarge = errors.New("itanium: name is nested too deeply or too long")
@@ -53,17 +57,26 @@ func (d *Demangler) Append(dst []byte, mangled string, mode Mode) ([]byte, error
 	return out, nil
 }
 
-// parse reads a name as LLVM 14 does, and if that fails as LLVM 22 does, which takes other template parameters for those
-// of functions in functions.
+// parse reads a name as LLVM 14 does, and what that refuses as LLVM 22 does, which takes other template parameters for those of
+// functions in functions. If it refuses the name as well, what 14 makes of the manglings that are new to it counts.
 func (d *Demangler) parse(mangled string, mode Mode) (ref, error) {
-	for _, scoped := range [...]bool{false, true} {
-		d.parser.reset(mangled, mode, scoped)
-		root := d.parser.mangledName()
-		if !d.parser.bad {
-			return root, nil
-		}
+	old, err := d.read(mangled, mode, false)
+	if err == nil && (mode == Simple || !d.parser.modern) {
+		return old, nil
 	}
-	return 0, d.parser.failure()
+	if newer, failure := d.read(mangled, mode, true); failure == nil || err != nil {
+		return newer, failure
+	}
+	return d.read(mangled, mode, false)
+}
+
+func (d *Demangler) read(mangled string, mode Mode, scoped bool) (ref, error) {
+	d.parser.reset(mangled, mode, scoped)
+	root := d.parser.mangledName()
+	if d.parser.bad {
+		return 0, d.parser.failure()
+	}
+	return root, nil
 }
 
 // style is the spelling of the name that was parsed last.
@@ -71,7 +84,7 @@ func (d *Demangler) style(mode Mode) style {
 	switch {
 	case mode == Simple:
 		return gnu
-	case d.parser.modern:
+	case d.parser.modern, d.parser.scoped:
 		return llvm22
 	}
 	return llvm14

@@ -20,6 +20,7 @@ type printer struct {
 
 	out      []byte
 	start    int   // of this name in out
+	limit    int   // of its length
 	copied   []ref // nodes that know where their text is, in the order of its ends
 	steps    int
 	depth    int
@@ -37,17 +38,17 @@ const noPack = -1
 
 // print appends the text of a node.
 func (w *printer) print(dst []byte, p *parser, root ref, s style) ([]byte, bool) {
-	*w = printer{nodes: p.nodes, lists: p.lists, style: s, out: dst, start: len(dst), copied: w.copied[:0], packIndex: noPack, packMax: noPack}
+	*w = printer{nodes: p.nodes, lists: p.lists, style: s, out: dst, start: len(dst), limit: maxOutput(p.src), copied: w.copied[:0], packIndex: noPack, packMax: noPack}
 	w.whole(root)
 	out := w.out
 	w.out, w.nodes, w.lists = nil, nil, nil
-	return out, !w.tooLarge && len(out)-w.start <= MaxOutput
+	return out, !w.tooLarge && len(out)-w.start <= w.limit
 }
 
 // step counts the work, and says whether to go on.
 func (w *printer) step() bool {
 	w.steps++
-	if w.steps > maxSteps || w.depth > maxDepth*4 || len(w.out)-w.start > MaxOutput {
+	if w.steps > maxSteps || w.depth > maxDepth*4 || len(w.out)-w.start > w.limit {
 		w.tooLarge = true
 	}
 	return !w.tooLarge
