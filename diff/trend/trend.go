@@ -47,6 +47,9 @@ type Points struct {
 	HighWater bool
 	// Dominates says that the series makes up most of the heap's growth: at record highs of the heap it is at its own.
 	Dominates bool
+	// Elsewhere is the same site in another image of the process, before or after a restart; nil if there is none. Only T and
+	// Live are used.
+	Elsewhere *Points
 }
 
 // Options are the thresholds; the zero value takes the defaults.
@@ -178,7 +181,8 @@ func (p Points) windowed(n int) Points {
 	if len(p.T) <= n {
 		return p
 	}
-	out := Points{Noise: p.Noise, Crowd: p.Crowd, HighWater: p.HighWater, Dominates: p.Dominates}
+	out := p
+	out.T, out.Live, out.Objects, out.Alloc = nil, nil, nil, nil
 	for w := range n {
 		from, to := w*len(p.T)/n, (w+1)*len(p.T)/n
 		out.T = append(out.T, median(slices.Clone(p.T[from:to])))
