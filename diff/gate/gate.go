@@ -71,6 +71,7 @@ func (c *comparer) doubts() {
 	if !c.result.Significance {
 		c.notef("fewer than %d baselines (%d): the noise between runs is not known, the thresholds alone decide", leastPool, len(c.pool))
 	}
+	c.programs()
 	c.spans()
 	c.works()
 	for _, r := range c.runs {
