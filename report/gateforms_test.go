@@ -264,7 +264,7 @@ func TestMarkdownNamesStayText(t *testing.T) {
 	}
 	for table := range strings.SplitSeq(out, "<table>") {
 		body, _, _ := strings.Cut(table, "</table>")
-		require.Equal(t, 6*strings.Count(body, "<tr>"), cells(body), "six cells a row:\n%.3000s", body)
+		require.Zero(t, cells(body)-(6+strings.Count(body, "<th></th>"))*strings.Count(body, "<tr>"), "six cells a row, seven with a status:\n%.3000s", body)
 	}
 }
 

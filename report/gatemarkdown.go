@@ -54,16 +54,18 @@ func (g *Gate) Markdown(w io.Writer) error {
 	l := &limited{limit: limit}
 	l.add(g.markdownHead())
 	regressed := g.with(gate.Regressed)
-	left := g.markdownTable(l, "Regressed", regressed)
+	left := g.markdownTable(l, "Regressed", "", regressed)
 	for _, line := range g.remarks() {
 		l.add("> " + escapeMarkdown(line) + "\n\n")
 	}
 	for _, r := range regressed {
 		l.add(g.markdownDetails(r))
 	}
+	var others []*gate.Row
 	for _, group := range statusGroups {
-		left += g.markdownTable(l, group.title[:1]+strings.ToLower(group.title[1:]), g.with(group.status))
+		others = append(others, g.with(group.status)...)
 	}
+	left += g.markdownTable(l, "What else changed", "| ", others)
 	l.add(g.markdownFoot())
 	if l.full {
 		fmt.Fprintf(&l.b, cutNote, Bytes(int64(limit)), plural(left, "row"))
@@ -85,7 +87,7 @@ func (g *Gate) markdownHead() string {
 			escapeMarkdown(changeText(r.Values[0])), metricText(r.Values[0].Metric), g.against(r.Values[0]))
 	}
 	for _, v := range levels(&g.Total) {
-		fmt.Fprintf(&b, "Heap %s.\n\n", escapeMarkdown(g.valueText(v)))
+		fmt.Fprintf(&b, "Heap %s → %s: %s %s.\n\n", amount(v, v.Before), amount(v, v.After), changeText(v), g.against(v))
 	}
 	return b.String()
 }
@@ -98,14 +100,19 @@ func placeMarkdown(r *gate.Row) string {
 	return ""
 }
 
-// markdownTable returns how many rows the limit cut off.
-func (g *Gate) markdownTable(l *limited, title string, rows []*gate.Row) (left int) {
+// markdownTable returns how many rows the limit cut off. With a first cell, rows say their status.
+func (g *Gate) markdownTable(l *limited, title, first string, rows []*gate.Row) (left int) {
 	if len(rows) == 0 {
 		return 0
 	}
-	head := fmt.Sprintf("### %s\n\n| Function | What | Before | Now | Change | Against |\n|---|---|--:|--:|--:|---|\n", title)
+	head := fmt.Sprintf("### %s\n\n%s| Function | What | Before | Now | Change | Against |\n%s|---|---|--:|--:|--:|---|\n",
+		title, first, strings.ReplaceAll(first, " ", "---"))
 	for i, r := range rows {
-		if !l.add(head + g.markdownRow(r)) {
+		status := first
+		if first != "" && (i == 0 || rows[i-1].Status != r.Status) {
+			status += string(r.Status) + " "
+		}
+		if !l.add(head + g.markdownRow(r, status, first)) {
 			return len(rows) - i
 		}
 		head = ""
@@ -115,23 +122,23 @@ func (g *Gate) markdownTable(l *limited, title string, rows []*gate.Row) (left i
 }
 
 // markdownRow is a row of a table: a line for each value that is worth one.
-func (g *Gate) markdownRow(r *gate.Row) string {
+func (g *Gate) markdownRow(r *gate.Row, status, first string) string {
 	var b strings.Builder
-	name := joinedWith("<br>", code(function(r.Site), 90), markdownWhere(r))
-	if why := aside(r); why != "" {
-		name += "<br>" + escapeMarkdown(why)
-	}
+	name := joinedWith("<br>", code(function(r.Site), 90), markdownWhere(r), escapeMarkdown(aside(r)))
 	values := told(r)
 	if len(values) == 0 {
-		fmt.Fprintf(&b, "| %s | | | | | |\n", name)
+		fmt.Fprintf(&b, "%s| %s | | | | | |\n", status, name)
 	}
 	for _, v := range values {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | **%s** (%s) | %s |\n", name, metricText(v.Metric), amount(v, v.Before), amount(v, v.After),
-			signed(v.Delta())+unitOf(v), parts(v), strings.TrimPrefix(g.against(v), "against "))
-		name = ""
+		fmt.Fprintf(&b, "%s| %s | %s | %s | %s | **%s** (%s) | %s |\n", status, name, metricText(v.Metric), unbroken(amount(v, v.Before)), unbroken(amount(v, v.After)),
+			unbroken(signed(v.Delta())+unitOf(v)), unbroken(parts(v)), strings.TrimPrefix(g.against(v), "against "))
+		status, name = first, ""
 	}
 	return b.String()
 }
+
+// unbroken keeps a number and its unit on one line.
+func unbroken(s string) string { return strings.ReplaceAll(s, " ", "\u00a0") }
 
 func markdownWhere(r *gate.Row) string {
 	if w := where(r.Site); w != "" {
