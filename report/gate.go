@@ -92,7 +92,7 @@ func fitted(r *gate.Row, width int) string {
 
 // summary says how many functions regressed.
 func (g *Gate) summary() string {
-	all, regressed := len(g.Rows)+g.Unchanged, len(g.with(gate.Regressed))
+	all, regressed := g.Tested, len(g.with(gate.Regressed))
 	switch {
 	case regressed > 0:
 		return fmt.Sprintf("%d of %s regressed", regressed, plural(all, "function"))
@@ -217,18 +217,6 @@ func share(f float64) string {
 	return fmt.Sprintf("%.0f %%", 100*f)
 }
 
-// UnmatchedShare is the part of the bytes whose sites match nothing on the other side.
-func (g *Gate) UnmatchedShare() float64 {
-	all := 0.0
-	for _, t := range g.Tiers {
-		all += t.Bytes
-	}
-	if all == 0 {
-		return 0
-	}
-	return g.Tiers[identity.Unmatched].Bytes / all
-}
-
 // regressions are the rows that failed the gate, each with all that is known of it.
 func (g *Gate) regressions(p *printer) {
 	rows := g.with(gate.Regressed)
@@ -250,6 +238,9 @@ func (g *Gate) evidence(r *gate.Row) (out []string) {
 	for _, v := range told(r) {
 		out = append(out, fmt.Sprintf("%-9s %s", metricText(v.Metric), g.valueText(v)))
 	}
+	if line := movedPart(r); line != "" {
+		out = append(out, line)
+	}
 	if g.drifted(r) {
 		out = append(out, "it drifted: within the thresholds against the latest runs, beyond them against the pinned one")
 	}
@@ -263,6 +254,19 @@ func (g *Gate) evidence(r *gate.Row) (out []string) {
 		out = append(out, "→ "+text)
 	}
 	return out
+}
+
+// movedPart says how much of a change only moved, "" for nothing.
+func movedPart(r *gate.Row) string {
+	if len(r.Values) == 0 || math.Abs(r.Values[0].Moved) < 1 {
+		return ""
+	}
+	v := r.Values[0]
+	line := fmt.Sprintf("%s of it moved, and %s is judged", signed(v.Moved)+unitOf(v), signed(v.Rest())+unitOf(v))
+	if names := neighbours(r); names != "" {
+		line += ": " + names + " changed by as much the other way"
+	}
+	return line
 }
 
 // drifted says that only the pinned run shows the regression.
@@ -350,16 +354,21 @@ func aside(r *gate.Row) string {
 	case r.Suppression != nil:
 		return suppressed(r)
 	case len(r.MovedWith) > 0:
-		names := make([]string, 0, 3)
-		for _, n := range r.MovedWith[:min(3, len(r.MovedWith))] {
-			names = append(names, clip(n, 60))
-		}
-		if n := len(r.MovedWith) - len(names); n > 0 {
-			names = append(names, fmt.Sprintf("%d more", n))
-		}
-		return "with " + strings.Join(names, ", ")
+		return "with " + neighbours(r)
 	}
 	return ""
+}
+
+// neighbours are the first of the rows that something moved from or to.
+func neighbours(r *gate.Row) string {
+	var names []string
+	for _, n := range r.MovedWith[:min(3, len(r.MovedWith))] {
+		names = append(names, clip(n, 60))
+	}
+	if n := len(r.MovedWith) - len(names); n > 0 {
+		names = append(names, fmt.Sprintf("%d more", n))
+	}
+	return strings.Join(names, ", ")
 }
 
 // suppressed says by what, why and until when.
@@ -453,8 +462,8 @@ func compact(f float64) string {
 	if f < 9.95 {
 		return fmt.Sprintf("%.1f", f)
 	}
-	if f >= 1000 {
-		return ">999"
+	if f >= gate.MaxZ {
+		return fmt.Sprintf("%d or more", gate.MaxZ)
 	}
 	return fmt.Sprintf("%.0f", f)
 }

@@ -48,9 +48,9 @@ func frame(function, file string, line int) baseline.Frame {
 }
 
 func level(base gate.Base, before, after, noise float64) gate.Value {
-	v := gate.Value{Metric: gate.MetricLevel, Base: base, Before: before * mib, After: after * mib, Noise: noise * mib}
+	v := gate.Value{Metric: gate.MetricLevel, Base: base, Before: before * mib, After: after * mib, Noise: noise * mib, Judged: true}
 	if noise > 0 {
-		v.Z = v.Delta() / v.Noise
+		v.Z, v.Need = v.Delta()/v.Noise, 3
 	}
 	return v
 }
@@ -61,7 +61,7 @@ func exceeds(v gate.Value) gate.Value {
 }
 
 func row(status gate.Status, s baseline.Site, fingerprint string, values ...gate.Value) gate.Row {
-	return gate.Row{Status: status, Site: &s, Stacks: 1, Fingerprint: fingerprint, Values: values, Tier: identity.ByNames}
+	return gate.Row{Status: status, Site: &s, Stacks: 1, Thresholds: gate.DefaultThresholds, Fingerprint: fingerprint, Values: values, Tier: identity.ByNames}
 }
 
 var (
@@ -107,7 +107,7 @@ func failing() *gate.Result {
 			row(gate.Improved, site(2, frame("shop::Log::open", "/src/shop/log.cc", 5), mainFrame), "4c", level(gate.BasePool, 4, 2, 0.1)),
 			row(gate.Gone, site(1.5, frame("shop::PageTable::add", "/src/shop/pages.cc", 30), mainFrame), "5c", level(gate.BasePool, 4, 0, 0.1)),
 		},
-		Unchanged: 135,
+		Tested: 143, Unchanged: 135,
 		Tiers:     [identity.Unmatched + 1]gate.TierShare{identity.ByNames: {Sites: 130, Bytes: 180 * mib}, identity.ByCallers: {Sites: 6, Bytes: 3 * mib}, identity.ByBlame: {Sites: 2, Bytes: 5 * mib}, identity.Unmatched: {Sites: 5, Bytes: 0.7 * mib}},
 		Expired:   []suppress.Entry{{Pattern: "shop::Banner", Reason: "gone with 4.1", Until: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), Line: 4}},
 		Notes:     []string{"cumulative bytes were not compared: the runs do not say how much work they did (--work)"},
@@ -118,7 +118,7 @@ func failing() *gate.Result {
 func passing() *gate.Result {
 	return &gate.Result{
 		Verdict: gate.Pass, Why: "no function regressed", Current: run("nightly-20261120", 20, 82.0, cacheInsert, parse), Pool: pool(81.8)[:2],
-		Total: gate.Row{Values: []gate.Value{level(gate.BasePool, 81.9, 82.0, 0)}}, Unchanged: 143,
+		Total: gate.Row{Values: []gate.Value{level(gate.BasePool, 81.9, 82.0, 0)}}, Tested: 143, Unchanged: 143,
 		Tiers: [identity.Unmatched + 1]gate.TierShare{identity.ByPlace: {Sites: 143, Bytes: 160 * mib}},
 		Notes: []string{"2 earlier runs: thresholds only, no significance (4 runs or more tell their noise)"},
 	}
@@ -132,7 +132,7 @@ func drifting() *gate.Result {
 	return &gate.Result{
 		Verdict: gate.Fail, Why: "1 function regressed", Current: run("nightly-20261120", 20, 96, lone), Pool: pool(95), Pinned: run("release-4.0", 1, 82, lone), Significance: true,
 		Total: gate.Row{Values: []gate.Value{level(gate.BasePinned, 82, 96, 2), level(gate.BasePool, 95, 96, 2)}},
-		Rows:  []gate.Row{drift}, Unchanged: 12,
+		Rows:  []gate.Row{drift}, Tested: 13, Unchanged: 12,
 		Tiers: [identity.Unmatched + 1]gate.TierShare{identity.ByNames: {Sites: 11, Bytes: 60 * mib}, identity.Unmatched: {Sites: 9, Bytes: 20 * mib}},
 	}
 }
@@ -142,7 +142,7 @@ func spread() *gate.Result {
 	return &gate.Result{
 		Verdict: gate.Fail, Why: "the heap as a whole regressed", Current: run("nightly-20261120", 20, 99, parse), Pool: pool(82), Significance: true,
 		Total: gate.Row{Status: gate.Regressed, Values: []gate.Value{exceeds(level(gate.BasePool, 82, 99, 1.5))}},
-		Rows:  []gate.Row{row(gate.Changed, parse, "2c", level(gate.BasePool, 41.5, 42, 0.2))}, Unchanged: 800,
+		Rows:  []gate.Row{row(gate.Changed, parse, "2c", level(gate.BasePool, 41.5, 42, 0.2))}, Tested: 801, Unchanged: 800,
 		Tiers: [identity.Unmatched + 1]gate.TierShare{identity.ByNames: {Sites: 800, Bytes: 180 * mib}},
 	}
 }

@@ -56,6 +56,9 @@ type valueJSON struct {
 	Percent *float64    `json:"percent"`
 	Noise   *float64    `json:"noise"`
 	Z       *float64    `json:"z"`
+	Moved   float64     `json:"moved"`
+	Need    *float64    `json:"need"`
+	Judged  bool        `json:"judged"`
 	Exceeds bool        `json:"exceeds"`
 }
 
@@ -73,9 +76,17 @@ type gateRowJSON struct {
 	MatchedBy   string           `json:"matched_by"`
 	Stacks      int              `json:"stacks"`
 	MovedWith   []string         `json:"moved_with,omitempty"`
+	Thresholds  thresholdsJSON   `json:"thresholds"`
 	Suppression *suppressionJSON `json:"suppression,omitempty"`
 	Advice      string           `json:"advice,omitempty"`
 	Frames      []gateFrameJSON  `json:"frames"`
+}
+
+type thresholdsJSON struct {
+	Bytes   float64 `json:"bytes"`
+	Share   float64 `json:"share_of_total"`
+	Percent float64 `json:"percent"`
+	Z       float64 `json:"z"`
 }
 
 type gateFrameJSON struct {
@@ -95,7 +106,7 @@ type suppressionJSON struct {
 func (g *Gate) JSON(w io.Writer) error {
 	out := gateJSON{
 		Schema: "heaplapse.gate/1", Verdict: g.Verdict, Why: g.Why, Significance: g.Significance,
-		Current: *runOf(g.Current), Pool: []runJSON{}, Total: valuesJSON(g.Total.Values), Functions: len(g.Rows) + g.Unchanged, Unchanged: g.Unchanged,
+		Current: *runOf(g.Current), Pool: []runJSON{}, Total: valuesJSON(g.Total.Values), Functions: g.Tested, Unchanged: g.Unchanged,
 		UnmatchedShare: finite(g.UnmatchedShare()), Rows: []gateRowJSON{}, Expired: []suppressionJSON{}, Notes: append([]string{}, g.Notes...),
 	}
 	for _, r := range g.Pool {
@@ -133,7 +144,7 @@ func runOf(r *baseline.Run) *runJSON {
 func gateRow(r *gate.Row) gateRowJSON {
 	out := gateRowJSON{
 		Status: r.Status, Fingerprint: r.Fingerprint, Values: valuesJSON(r.Values), MatchedBy: r.Tier.String(), Stacks: r.Stacks,
-		MovedWith: r.MovedWith, Advice: adviceOn(r.Site), Frames: []gateFrameJSON{},
+		Thresholds: thresholdsJSON(r.Thresholds), MovedWith: r.MovedWith, Advice: adviceOn(r.Site), Frames: []gateFrameJSON{},
 	}
 	if f := blamed(r.Site); f != nil {
 		out.Blame = gateFrameJSON(*f)
@@ -153,12 +164,13 @@ func gateRow(r *gate.Row) gateRowJSON {
 func valuesJSON(values []gate.Value) []valueJSON {
 	out := []valueJSON{}
 	for _, v := range values {
-		j := valueJSON{Metric: v.Metric, Base: v.Base, Before: finite(v.Before), After: finite(v.After), Delta: finite(v.Delta()), Exceeds: v.Exceeds}
+		j := valueJSON{Metric: v.Metric, Base: v.Base, Before: finite(v.Before), After: finite(v.After), Delta: finite(v.Delta()),
+			Moved: finite(v.Moved), Judged: v.Judged, Exceeds: v.Exceeds}
 		if v.Before > 0 {
 			j.Percent = number(100 * v.Delta() / v.Before)
 		}
 		if v.Noise > 0 {
-			j.Noise, j.Z = number(v.Noise), number(v.Z)
+			j.Noise, j.Z, j.Need = number(v.Noise), number(v.Z), number(v.Need)
 		}
 		out = append(out, j)
 	}

@@ -1,0 +1,82 @@
+package gate
+
+import "github.com/heaplapse/heaplapse/diff/suppress"
+
+// Options tune [Compare]. The zero value works.
+type Options struct {
+	// Thresholds replace the default ones.
+	Thresholds Override
+	// Total replaces those of Thresholds for the heap as a whole.
+	Total Override
+	// Sites have thresholds of their own. The first rule that matches a row counts.
+	Sites []SiteRule
+	// Suppressions are regressions that are known; nil for none.
+	Suppressions *suppress.List
+	// Force compares runs that do not compare, and says so.
+	Force bool
+}
+
+// Thresholds are what a change must reach, all of them, to be a regression.
+type Thresholds struct {
+	// Bytes is the least change in bytes.
+	Bytes float64
+	// Share is the least change as a share, 0 to 1, of the whole heap before.
+	Share float64
+	// Percent is the least change in percent of what the row had before.
+	Percent float64
+	// Z is the least change in standard deviations of the noise between runs.
+	Z float64
+}
+
+// DefaultThresholds are 1 MiB, 0.5 % of the heap, 10 % of the row, three standard deviations.
+var DefaultThresholds = Thresholds{Bytes: 1 << 20, Share: 0.005, Percent: 10, Z: 3}
+
+// Override replaces some thresholds; nil leaves one as it is.
+type Override struct{ Bytes, Share, Percent, Z *float64 }
+
+// With returns t with the thresholds of o.
+func (t Thresholds) With(o Override) Thresholds {
+	for _, p := range []struct {
+		to   *float64
+		from *float64
+	}{{&t.Bytes, o.Bytes}, {&t.Share, o.Share}, {&t.Percent, o.Percent}, {&t.Z, o.Z}} {
+		if p.from != nil {
+			*p.to = *p.from
+		}
+	}
+	return t
+}
+
+// Over returns o, and what under has where o has none.
+func (o Override) Over(under Override) Override {
+	for _, p := range []struct {
+		to   **float64
+		from *float64
+	}{{&o.Bytes, under.Bytes}, {&o.Share, under.Share}, {&o.Percent, under.Percent}, {&o.Z, under.Z}} {
+		if *p.to == nil {
+			*p.to = p.from
+		}
+	}
+	return o
+}
+
+// SiteRule sets thresholds for the rows that a pattern matches: their function, its file or module.
+type SiteRule struct {
+	Pattern suppress.Matcher
+	Override
+	Reason string
+}
+
+// thresholds of a row, and whether a rule of its own gave them.
+func (o *Options) thresholds(r *row) (t Thresholds, own bool) {
+	t = DefaultThresholds.With(o.Thresholds)
+	if r.total {
+		return t.With(o.Total), false
+	}
+	for i := range o.Sites {
+		if o.Sites[i].Pattern.MatchAny(r.names()) {
+			return t.With(o.Sites[i].Override), true
+		}
+	}
+	return t, false
+}
