@@ -108,9 +108,9 @@ func failing() *gate.Result {
 			row(gate.Gone, site(1.5, frame("shop::PageTable::add", "/src/shop/pages.cc", 30), mainFrame), "5c", level(gate.BasePool, 4, 0, 0.1)),
 		},
 		Tested: 143, Unchanged: 135,
-		Tiers:     [identity.Unmatched + 1]gate.TierShare{identity.ByNames: {Sites: 130, Bytes: 180 * mib}, identity.ByCallers: {Sites: 6, Bytes: 3 * mib}, identity.ByBlame: {Sites: 2, Bytes: 5 * mib}, identity.Unmatched: {Sites: 5, Bytes: 0.7 * mib}},
-		Expired:   []suppress.Entry{{Pattern: "shop::Banner", Reason: "gone with 4.1", Until: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), Line: 4}},
-		Notes:     []string{"cumulative bytes were not compared: the runs do not say how much work they did (--work)"},
+		Tiers:   [identity.Unmatched + 1]gate.TierShare{identity.ByNames: {Sites: 130, Bytes: 180 * mib}, identity.ByCallers: {Sites: 6, Bytes: 3 * mib}, identity.ByBlame: {Sites: 2, Bytes: 5 * mib}, identity.Unmatched: {Sites: 5, Bytes: 0.7 * mib}},
+		Expired: []suppress.Entry{{Pattern: "shop::Banner", Reason: "gone with 4.1", Until: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), Line: 4}},
+		Notes:   []string{"cumulative bytes were not compared: the runs do not say how much work they did (--work)"},
 	}
 }
 

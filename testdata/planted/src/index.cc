@@ -4,7 +4,7 @@ namespace shop {
 
 // build indexes 900 words of some 2,000 places each: about 7 MiB.
 void Index::build(Load& load) {
-  const std::size_t words = load.about(900);
+  const std::size_t words = load.about(900, 2);
   for (std::size_t i = 0; i < words; i++) add("word-" + std::to_string(i) + "-of-the-catalog", load);
 }
 

@@ -18,11 +18,11 @@ class Load {
     return (z ^ (z >> 31)) % n;
   }
 
-  // About n: with a standard deviation of 1.5 %, the sum of twelve uniform numbers being nearly normal.
-  std::size_t about(std::size_t n) {
+  // About n, with a standard deviation in percent; the sum of twelve uniform numbers is nearly normal.
+  std::size_t about(std::size_t n, double percent) {
     double sum = -6;
     for (int i = 0; i < 12; i++) sum += static_cast<double>(below(1u << 30)) / (1u << 30);
-    return static_cast<std::size_t>(static_cast<double>(n) * (1 + 0.015 * sum));
+    return static_cast<std::size_t>(static_cast<double>(n) * (1 + percent / 100 * sum));
   }
 
  private:

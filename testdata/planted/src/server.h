@@ -10,7 +10,7 @@ namespace shop {
 
 class Server {
  public:
-  explicit Server(std::uint64_t seed) : load_(seed), answers_(load_.about(1000)) {}
+  explicit Server(std::uint64_t seed) : load_(seed), answers_(load_.about(1000, 2)) {}
 
   void start();
   void serve();

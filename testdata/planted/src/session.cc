@@ -11,7 +11,7 @@ constexpr std::size_t kBasketBytes = 6 << 10;
 
 // open lets the first sessions in: some 7 MiB of baskets, 2 MiB of requests.
 void Sessions::open(Load& load) {
-  for (std::size_t n = load.about(kSessions); n > 0; n--) open_.push_back(Session{basket(load), parser_.parse(load, 1)});
+  for (std::size_t n = load.about(kSessions, 2); n > 0; n--) open_.push_back(Session{basket(load), parser_.parse(load, 1)});
 }
 
 // handle answers a burst of requests: each session that leaves is followed by another one.
