@@ -11,6 +11,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/gate"
+	"github.com/heaplapse/heaplapse/diff/gate/config"
 	"github.com/heaplapse/heaplapse/diff/suppress"
 )
 
@@ -21,12 +22,14 @@ type gateFlags struct {
 	baseBinary, baseDir string
 	baseWork            float64
 	suppressions        []string
+	config              string
+	thresholds          map[string]*string
 	force               bool
 	gateFormFlags
 }
 
 func (a *app) gateCommand() *cobra.Command {
-	var f gateFlags
+	f := gateFlags{thresholds: map[string]*string{}}
 	cmd := &cobra.Command{
 		Use:   "gate --baseline PATH [--baseline PATH …] --current PATH",
 		Short: "nightly check: fails when a site regressed against earlier runs",
@@ -44,7 +47,7 @@ Exit status: 0 nothing regressed; 1 something did; 2 usage error, unreadable inp
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(_ *cobra.Command, _ []string) error { return a.gate(&f) },
 	}
-	f.summaryFlags.add(a, cmd)
+	f.add(a, cmd)
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.baselines, "baseline", nil, "an earlier good run, or a directory of baselines: `PATH` (repeatable)")
 	flags.StringVar(&f.current, "current", "", "the run to judge: `PATH`")
@@ -52,9 +55,13 @@ Exit status: 0 nothing regressed; 1 something did; 2 usage error, unreadable inp
 	flags.StringVar(&f.baseBinary, "base-binary", "", "like --binary, for snapshots of earlier runs where it differs")
 	flags.StringVar(&f.baseDir, "base-sysroot", "", "like --sysroot, for snapshots of earlier runs where it differs")
 	flags.Float64Var(&f.baseWork, "base-work", 0, "like --work, for snapshots of earlier runs")
+	flags.StringVar(&f.config, "config", "", "thresholds and suppressions: a YAML `FILE` (default: "+config.Name+" in the working directory, if it is there)")
+	for _, t := range gateThresholds {
+		f.thresholds[t.name] = flags.String(t.name, "", t.help)
+	}
 	flags.StringArrayVar(&f.suppressions, "suppressions", nil, "a `FILE` of known regressions, one leak:PATTERN a line, as LeakSanitizer reads it (repeatable)")
 	flags.BoolVar(&f.force, "force", false, "compare runs of different workloads or sampling periods, and say so")
-	f.gateFormFlags.add(cmd)
+	f.addForms(cmd)
 	return cmd
 }
 
@@ -94,12 +101,57 @@ func (f *gateFlags) check() error {
 	case len(f.baselines) == 0 && f.pinned == "":
 		return errors.New("--baseline is missing: an earlier good run, or a directory of them; see heaplapse gate --help")
 	}
-	return f.gateFormFlags.check()
+	return f.checkForms()
+}
+
+// gateThresholds are what a change must reach, all of them.
+var gateThresholds = []struct {
+	name, help string
+	read       func(string) (float64, error)
+	of         func(*gate.Override) **float64
+}{
+	{"bytes", "a regression is a change of at least `SIZE` (default 1MiB)", config.Bytes, func(o *gate.Override) **float64 { return &o.Bytes }},
+	{"share-of-total", "and of at least `PERCENT` of the heap before (default 0.5)", config.Share, func(o *gate.Override) **float64 { return &o.Share }},
+	{"percent", "and of at least `PERCENT` of what the function had before (default 10)", config.Percent, func(o *gate.Override) **float64 { return &o.Percent }},
+	{"z", "and of at least `N` standard deviations of the noise between runs (default 3; 0 does without)", config.Number, func(o *gate.Override) **float64 { return &o.Z }},
+}
+
+// configured are the options of the configuration, and over them those of flags.
+func (f *gateFlags) configured() (gate.Options, error) {
+	o := gate.Options{Force: f.force, Suppressions: &suppress.List{}}
+	path := f.config
+	if _, err := os.Stat(config.Name); path == "" && err == nil {
+		path = config.Name
+	}
+	if path != "" {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return o, fmt.Errorf("--config: %w", err)
+		}
+		c, err := config.Parse(text, path, time.Now())
+		if err != nil {
+			return o, err
+		}
+		o.Thresholds, o.Total, o.Sites, o.Suppressions = c.Thresholds, c.Total, c.Sites, &c.Suppressions
+	}
+	for _, t := range gateThresholds {
+		if text := *f.thresholds[t.name]; text != "" {
+			v, err := t.read(text)
+			if err != nil {
+				return o, fmt.Errorf("--%s: %w", t.name, err)
+			}
+			*t.of(&o.Thresholds), *t.of(&o.Total) = &v, &v
+		}
+	}
+	return o, nil
 }
 
 // options are how the runs are compared.
 func (f *gateFlags) options() (gate.Options, error) {
-	o := gate.Options{Force: f.force, Suppressions: &suppress.List{}}
+	o, err := f.configured()
+	if err != nil {
+		return o, err
+	}
 	for _, path := range f.suppressions {
 		text, err := os.ReadFile(path)
 		if err != nil {

@@ -34,7 +34,7 @@ var gateOutputs = []struct {
 	{"pprof", "the current run minus a base, for go tool pprof", (*report.Gate).Pprof},
 }
 
-func (f *gateFormFlags) add(cmd *cobra.Command) {
+func (f *gateFormFlags) addForms(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.outputs = map[string]*string{}
 	for _, o := range gateOutputs {
@@ -46,7 +46,7 @@ func (f *gateFormFlags) add(cmd *cobra.Command) {
 }
 
 // check refuses what cannot be written before any work is done.
-func (f *gateFormFlags) check() error {
+func (f *gateFormFlags) checkForms() error {
 	n, err := parseSize(f.markdownLimit)
 	if err == nil && n < report.MinMarkdownLimit {
 		err = fmt.Errorf("want at least %s", report.Bytes(report.MinMarkdownLimit))

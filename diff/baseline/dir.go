@@ -192,11 +192,20 @@ func (p *Pool) Prune(old []Entry) (removed []string, err error) {
 		}
 		removed = append(removed, e.Path)
 	}
-	leftovers, _ := filepath.Glob(filepath.Join(p.Dir, ".*"+Suffix+".tmp*"))
-	for _, path := range leftovers {
-		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > 24*time.Hour {
-			errs = append(errs, os.Remove(path))
+	return removed, errors.Join(append(errs, removeLeftovers(p.Dir))...)
+}
+
+// removeLeftovers removes the hidden files of saves that were killed, once no save can still be at them.
+func removeLeftovers(dir string) error {
+	list, err := os.ReadDir(dir)
+	errs := []error{err}
+	for _, e := range list {
+		if e.Name()[0] != '.' || !strings.Contains(e.Name(), Suffix+".tmp") {
+			continue
+		}
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > 24*time.Hour {
+			errs = append(errs, os.Remove(filepath.Join(dir, e.Name())))
 		}
 	}
-	return removed, errors.Join(errs...)
+	return errors.Join(errs...)
 }

@@ -68,6 +68,17 @@ func (c *comparer) check() error {
 	return nil
 }
 
+// programs notes where another program ran: a build may have its own name, so this is no reason to refuse.
+func (c *comparer) programs() {
+	current := c.runs[0].Meta.Program
+	for _, r := range c.runs[1:] {
+		if p := r.Meta.Program; p != current && p != "" && current != "" {
+			c.notef("%s ran %s, the current run %s", r.Meta.Name, p, current)
+			return
+		}
+	}
+}
+
 // latestFirst orders runs by time; equal times by name, so that the order in which they are given means nothing.
 func latestFirst(pool []*baseline.Run) []*baseline.Run {
 	out := slices.Clone(pool)

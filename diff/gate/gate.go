@@ -71,6 +71,7 @@ func (c *comparer) doubts() {
 	if !c.result.Significance {
 		c.notef("fewer than %d baselines (%d): the noise between runs is not known, the thresholds alone decide", leastPool, len(c.pool))
 	}
+	c.programs()
 	c.spans()
 	c.works()
 	for _, r := range c.runs {
@@ -136,7 +137,7 @@ func (c *comparer) total() *row {
 
 // through looks at all rows, and at the heap as a whole, through one lens.
 func (c *comparer) through(l *lens, values map[*row][]Value, shifted map[*row][]*shift) {
-	l.signify = c.result.Significance
+	l.signify, l.scales = c.result.Significance, map[float64]calibration{}
 	for _, run := range l.centre {
 		l.total += l.whole(run, c.runs[run].Total) / float64(len(l.centre))
 	}

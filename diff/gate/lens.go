@@ -26,6 +26,7 @@ type lens struct {
 	total   float64 // of the base: what the share of a threshold refers to
 	pinned  bool
 	signify bool
+	scales  map[float64]calibration
 }
 
 // lenses are what the runs allow.
@@ -127,10 +128,20 @@ func (l *lens) uncertainty(r *row, need float64) float64 {
 	if !l.signify {
 		return l.known(r)
 	}
-	values := l.values(r, l.pool)
-	noise := poolNoise(values, need)
-	if l.pinned {
-		noise = pinnedNoise(values, need)
+	return max(l.calibrated(need).noise(l.values(r, l.pool)), l.known(r), leastNoise*math.Abs(l.before(r)))
+}
+
+// calibrated is kept for each z: rules of single sites may ask for another one.
+func (l *lens) calibrated(need float64) calibration {
+	c, ok := l.scales[need]
+	switch {
+	case ok:
+		return c
+	case l.pinned:
+		c = calibratePinned(len(l.pool), need)
+	default:
+		c = calibratePool(len(l.pool), need)
 	}
-	return max(noise, l.known(r), leastNoise*math.Abs(l.before(r)))
+	l.scales[need] = c
+	return c
 }

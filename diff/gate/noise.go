@@ -26,30 +26,51 @@ func scale(z float64, n int, spread float64) float64 {
 	return spread * studentQuantile(upperTail(z), n) / z
 }
 
-// poolNoise is the noise of a pool's values around their median, scaled for a threshold z.
+// calibration turns the scatter of a pool of some size into the noise for a threshold z. Of several estimates the smallest counts, each made for
+// its share of the probability.
 //
-// The standard deviation is what is right if all runs are of one kind; an outlier, such as a night that ended early, blows it up for as
-// long as it is in the pool. The median absolute deviation is not moved by one, and is a worse estimate else: it has some 0.37 of the degrees of
-// freedom. The smaller of the two counts, each at half the probability.
-func poolNoise(values []float64, z float64) float64 {
-	m := float64(len(values))
-	z2 := zOf(upperTail(z) / 2)
-	noise := deviation(values) * scale(z2, len(values)-1, math.Sqrt(1+1/m)) * z2 / z
-	if len(values) >= leastRobust {
-		robust := mad(values) * scale(z2, int(0.37*(m-1)), math.Sqrt(1+math.Pi/2/m)) * z2 / z
-		noise = min(noise, robust)
-	}
-	return noise
+// The standard deviation is what is right if all runs are of one kind. But an outlier, such as a night that ended early, blows it up for as
+// long as it is in the pool; the median absolute deviation is not moved by one, and has some 0.37 of the degrees of freedom.
+type calibration struct {
+	plain  float64 // factor of the standard deviation
+	robust float64 // of the median absolute deviation, 0 if it is not used
+	line   float64 // of the deviation around a line, 0 if it is not used
 }
 
-// pinnedNoise is the noise of one run against one other, as the pool between them tells it: around a line, for a drift is what is looked for
-// and no noise. latest first or last makes no difference.
-func pinnedNoise(values []float64, z float64) float64 {
-	z2 := zOf(upperTail(z) / 2)
-	plain := deviation(values) * scale(z2, len(values)-1, math.Sqrt2) * z2 / z
-	line := aroundLine(values) * scale(z2, len(values)-2, math.Sqrt2) * z2 / z
-	return min(plain, line)
+// calibratePool is for a run against the median of a pool of m.
+func calibratePool(m int, z float64) calibration {
+	n := float64(m)
+	plain := math.Sqrt(1 + 1/n)
+	if m < leastRobust {
+		return calibration{plain: scale(z, m-1, plain)}
+	}
+	half := halved(z)
+	return calibration{
+		plain:  half / z * scale(half, m-1, plain),
+		robust: half / z * scale(half, int(0.37*(n-1)), math.Sqrt(1+math.Pi/2/n)),
+	}
 }
+
+// calibratePinned is for one run against one other. A drift is what is looked for, and so no noise: around a line through the pool there is none of it.
+func calibratePinned(m int, z float64) calibration {
+	half := halved(z)
+	return calibration{plain: half / z * scale(half, m-1, math.Sqrt2), line: half / z * scale(half, m-2, math.Sqrt2)}
+}
+
+// noise of a pool's values.
+func (c calibration) noise(values []float64) float64 {
+	out := c.plain * deviation(values)
+	if c.robust > 0 {
+		out = min(out, c.robust*mad(values))
+	}
+	if c.line > 0 {
+		out = min(out, c.line*aroundLine(values))
+	}
+	return out
+}
+
+// halved is the z of half the probability: what each of two estimates must reach.
+func halved(z float64) float64 { return zOf(upperTail(z) / 2) }
 
 // required is the z that a row must reach where some rows could fail: at least the threshold, and as much that all of
 // them together fail by chance in one run of twenty (Bonferroni).

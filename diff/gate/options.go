@@ -47,19 +47,6 @@ func (t Thresholds) With(o Override) Thresholds {
 	return t
 }
 
-// Over returns o, and what under has where o has none.
-func (o Override) Over(under Override) Override {
-	for _, p := range []struct {
-		to   **float64
-		from *float64
-	}{{&o.Bytes, under.Bytes}, {&o.Share, under.Share}, {&o.Percent, under.Percent}, {&o.Z, under.Z}} {
-		if *p.to == nil {
-			*p.to = p.from
-		}
-	}
-	return o
-}
-
 // SiteRule sets thresholds for the rows that a pattern matches: their function, its file or module.
 type SiteRule struct {
 	Pattern suppress.Matcher
