@@ -137,7 +137,7 @@ func (g *grower) notef(format string, args ...any) {
 
 // judged picks the snapshots to judge: see judgedRange.
 func (g *grower) judged() (first, last int) {
-	first, last, notes := judgedRange(g.series.Heads, g.o.From, g.o.To)
+	first, last, notes := judgedRange(g.series, g.o.From, g.o.To)
 	g.result.Notes = append(g.result.Notes, notes...)
 	return first, last
 }

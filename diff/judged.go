@@ -11,7 +11,8 @@ import (
 // judgedRange picks, of the snapshots from and up to to (exclusive; 0 is the end), the process image with most, the latest of equals, and
 // leaves out a last dump that is far smaller than the one before: the program had freed its
 // memory to exit. The notes say what was left out.
-func judgedRange(heads []*heapfile.Snapshot, from, to int) (first, last int, notes []string) {
+func judgedRange(s *heapfile.Series, from, to int) (first, last int, notes []string) {
+	heads := s.Heads
 	to = cmp.Or(to, len(heads))
 	for begin := from; begin < to; {
 		end := begin
@@ -30,7 +31,7 @@ func judgedRange(heads []*heapfile.Snapshot, from, to int) (first, last int, not
 		}
 		notes = append(notes, fmt.Sprintf("judged on snapshots %d to %d of %d%s", first+1, last+1, len(heads), why))
 	}
-	if last-first >= trend.MinPoints && heads[last].Heap().InuseBytes < heads[last-1].Heap().InuseBytes/2 {
+	if last-first >= trend.MinPoints && s.AtExit(first, last) {
 		notes = append(notes, "the last snapshot was left out: the heap had shrunk to less than half, as when a program exits")
 		last--
 	}

@@ -48,7 +48,7 @@ func Summarize(series *heapfile.Series, symbols *symbolize.Symbols, c *Collector
 	s := &summarizer{series: series, symbols: symbols, o: o, blamer: symbolize.NewBlamer(symbols, o.Rules)}
 	s.namer = identity.NewNamer(symbols, s.blamer)
 	var notes []string
-	s.first, s.last, notes = judgedRange(series.Heads, 0, 0)
+	s.first, s.last, notes = judgedRange(series, 0, 0)
 	var err error
 	if s.end, err = NewSide(series, symbols, s.last, nil); err != nil {
 		return nil, err
