@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,9 +47,9 @@ func (a *gateAnswer) first(status string) (function string) {
 }
 
 // gated runs the gate and returns its answer and exit status.
-func gated(t *testing.T, args ...string) (a gateAnswer, status int) {
+func (w *workshop) gated(t *testing.T, args ...string) (a gateAnswer, status int) {
 	t.Helper()
-	out, stderr, status := invoke(t, append([]string{"gate", "-q", "--json", "-"}, args...)...)
+	out, stderr, status := w.heaplapse(append([]string{"gate", "-q", "--json", "-"}, args...)...)
 	require.NotEqual(t, exitFailure, status, stderr)
 	require.NoError(t, json.Unmarshal([]byte(out), &a))
 	require.Equal(t, status == exitFound, a.Verdict == "fail")
@@ -69,14 +70,15 @@ func repetitions() int {
 // plantedNight is a repetition: good nights before, and an old one that is pinned.
 type plantedNight struct {
 	*workshop
+	allocator
 	programs map[string]string
 	seed     int // the next one
 }
 
-// night records a build with a seed of its own.
+// night records a build with a seed of its own, and returns the baseline of the run.
 func (n *plantedNight) night(t *testing.T, build string, night int) string {
 	n.seed++
-	return n.record(t, n.programs[build], night, n.seed)
+	return n.save(t, n.record(t, n.allocator, n.programs[build], night, n.seed))
 }
 
 // TestPlantedSet runs thirteen builds of one program, each many times with other traffic, against good nights of the first
@@ -88,12 +90,12 @@ func TestPlantedSet(t *testing.T) {
 	for night := 1; night <= plantedNights; night++ {
 		builds = append(builds, drifted(night))
 	}
-	n := &plantedNight{workshop: w, programs: w.buildAll(t, builds)}
+	n := &plantedNight{workshop: w, allocator: tcmalloc, programs: w.buildAll(t, builds)}
 	tally := newTally()
 	for r := range repetitions() {
 		n.seed = 1000 * (r + 1)
 		t.Run(fmt.Sprintf("seed %d", n.seed), func(t *testing.T) {
-			n.judgeBuilds(t, tally)
+			n.judgeBuilds(t, plantedBuilds, tally)
 			n.judgeDrift(t, tally)
 		})
 	}
@@ -103,19 +105,37 @@ func TestPlantedSet(t *testing.T) {
 	}
 }
 
+// TestPlantedSetUnderJemalloc: the same holds for estimates, for a part of the builds.
+func TestPlantedSetUnderJemalloc(t *testing.T) {
+	var builds []planted
+	for _, b := range plantedBuilds {
+		if slices.Contains([]string{"unchanged", "compiler", "renamed", "template", "hot-50-percent", "new-leak"}, b.name) {
+			builds = append(builds, b)
+		}
+	}
+	w := newWorkshop(t)
+	n := &plantedNight{workshop: w, allocator: jemalloc, programs: w.buildAll(t, builds)}
+	tally := newTally()
+	for r := range repetitions() {
+		n.seed = 1000 * (r + 1)
+		t.Run(fmt.Sprintf("seed %d", n.seed), func(t *testing.T) { n.judgeBuilds(t, builds, tally) })
+	}
+	tally.log(t)
+}
+
 // judgeBuilds gates one night of each build.
-func (n *plantedNight) judgeBuilds(t *testing.T, tally *tally) {
+func (n *plantedNight) judgeBuilds(t *testing.T, builds []planted, tally *tally) {
 	args := []string{"--pinned", n.night(t, "unchanged", 0)}
 	for i := range poolSize {
 		args = append(args, "--baseline", n.night(t, "unchanged", 30+i))
 	}
-	for _, b := range plantedBuilds {
+	for _, b := range builds {
 		current := n.night(t, b.name, 40)
-		answer, status := gated(t, append(args, "--current", current)...)
+		answer, status := n.gated(t, append(args, "--current", current)...)
 		tally.add(b.name, b.what, &answer)
-		require.Equal(t, b.status == "regressed", status == exitFound, "%s: %s", b.name, explain(t, append(args, "--current", current)))
+		require.Equal(t, b.status == "regressed", status == exitFound, "%s: %s", b.name, n.explain(append(args, "--current", current)))
 		if b.status != "" {
-			require.Equal(t, b.function, answer.first(b.status), "%s: %s", b.name, explain(t, append(args, "--current", current)))
+			require.Equal(t, b.function, answer.first(b.status), "%s: %s", b.name, n.explain(append(args, "--current", current)))
 		}
 	}
 }
@@ -135,25 +155,25 @@ func (n *plantedNight) judgeDrift(t *testing.T, tally *tally) {
 			args = append(args, "--baseline", p)
 		}
 		args = append(args, "--current", current)
-		answer, status := gated(t, args...)
-		require.Equal(t, exitOK, status, "night %d passes against the latest nights: %s", night, explain(t, args))
+		answer, status := n.gated(t, args...)
+		require.Equal(t, exitOK, status, "night %d passes against the latest nights: %s", night, n.explain(args))
 		pool = append(pool, current)
 		if night < plantedNights {
 			continue
 		}
 		tally.add("drift", "3 % a night for ten nights, without a pinned run", &answer)
 		args = append(args, "--pinned", first)
-		answer, status = gated(t, args...)
+		answer, status = n.gated(t, args...)
 		tally.add("drift, pinned", "3 % a night for ten nights, with a pinned run", &answer)
-		require.Equal(t, exitFound, status, "night %d fails against the pinned run: %s", night, explain(t, args))
+		require.Equal(t, exitFound, status, "night %d fails against the pinned run: %s", night, n.explain(args))
 		require.Equal(t, "shop::Catalog::load", answer.first("regressed"))
 		require.Equal(t, "pinned", answer.Rows[0].Values[0].Base)
 	}
 }
 
 // explain is the gate's text, for a failure's message.
-func explain(t *testing.T, args []string) string {
-	out, stderr, _ := invoke(t, append([]string{"gate", "-q"}, args...)...)
+func (w *workshop) explain(args []string) string {
+	out, stderr, _ := w.heaplapse(append([]string{"gate", "-q"}, args...)...)
 	return "\n" + out + stderr
 }
 

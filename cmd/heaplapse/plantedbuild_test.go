@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -58,10 +61,9 @@ func drifted(night int) planted {
 
 // workshop builds and records the shop in a directory. Objects are kept by what they are made from.
 type workshop struct {
-	dir      string
-	tcmalloc string
-	mu       sync.Mutex
-	objects  map[string]string
+	dir     string
+	mu      sync.Mutex
+	objects map[string]string
 }
 
 func newWorkshop(t *testing.T) *workshop {
@@ -69,7 +71,23 @@ func newWorkshop(t *testing.T) *workshop {
 	for _, tool := range []string{"g++", "clang++", "git"} {
 		needTool(t, tool)
 	}
-	return &workshop{dir: t.TempDir(), tcmalloc: needLibrary(t, "libtcmalloc.so.4"), objects: map[string]string{}}
+	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // names of a build are looked up once
+	return &workshop{dir: t.TempDir(), objects: map[string]string{}}
+}
+
+// heaplapse runs the command within the test.
+func (w *workshop) heaplapse(args ...string) (stdout, stderr string, status int) {
+	var out, errs strings.Builder
+	status = run(context.Background(), args, streams{in: strings.NewReader(""), out: &out, err: &errs})
+	return out.String(), errs.String(), status
+}
+
+// save keeps a run as a baseline and returns its file.
+func (w *workshop) save(t *testing.T, snapshots string) string {
+	t.Helper()
+	out, stderr, status := w.heaplapse("baseline", "save", t.TempDir(), snapshots)
+	require.Equal(t, exitOK, status, stderr)
+	return strings.TrimSpace(out)
 }
 
 // needTool skips the test on a laptop without the tool, and fails it in CI.
@@ -232,21 +250,47 @@ func command(dir, name string, args ...string) error {
 // firstNight is when the shop was first recorded.
 var firstNight = time.Date(2026, 9, 1, 3, 0, 0, 0, time.UTC)
 
-// record runs a program with a seed under tcmalloc and returns the directory of its snapshots. A run takes a fifth of a second; its
+// allocator is what a program is recorded under.
+type allocator struct {
+	library string
+	// env makes its snapshots go to a prefix, when the program asks for them only.
+	env func(prefix string) string
+	// dumps is a pattern for the snapshots that the program asked for, in the order of their times.
+	dumps string
+}
+
+var (
+	tcmalloc = allocator{"libtcmalloc.so.4", func(prefix string) string { return "HEAPPROFILE=" + prefix }, "*.heap"}
+	// One sample in 16 KiB: the rows of the shop are then known to some percent.
+	jemalloc = allocator{"libjemalloc.so.2", func(prefix string) string {
+		return "MALLOC_CONF=prof:true,prof_accum:true,lg_prof_sample:14,prof_prefix:" + prefix
+	}, "*.m*.heap"}
+)
+
+// record runs a program with a seed and returns the directory of its snapshots. A run takes a fifth of a second; its
 // snapshots are given times a minute apart, as those of a real night have, so that nothing depends on this machine's speed.
-func (w *workshop) record(t *testing.T, program string, night, seed int) string {
+func (w *workshop) record(t *testing.T, a allocator, program string, night, seed int) string {
 	t.Helper()
 	dir := t.TempDir()
 	cmd := exec.Command(program, fmt.Sprint(seed))
-	cmd.Env = []string{"LD_PRELOAD=" + w.tcmalloc, "HEAPPROFILE=" + filepath.Join(dir, "shopd"), "HEAP_PROFILE_ALLOCATION_INTERVAL=0", "HEAP_PROFILE_INUSE_INTERVAL=0"}
+	cmd.Env = []string{"LD_PRELOAD=" + needLibrary(t, a.library), a.env(filepath.Join(dir, "shopd")), "HEAP_PROFILE_ALLOCATION_INTERVAL=0", "HEAP_PROFILE_INUSE_INTERVAL=0"}
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	dumps, err := filepath.Glob(filepath.Join(dir, "*.heap"))
+	dumps, err := filepath.Glob(filepath.Join(dir, a.dumps))
 	require.NoError(t, err)
 	require.Len(t, dumps, 12, "one snapshot for each burst: %s", out)
-	for i, d := range dumps {
-		at := firstNight.AddDate(0, 0, night).Add(time.Duration(i) * time.Minute)
+	for _, d := range dumps {
+		at := firstNight.AddDate(0, 0, night).Add(time.Duration(sequence(t, d)) * time.Minute)
 		require.NoError(t, os.Chtimes(d, at, at))
 	}
 	return dir
+}
+
+// sequence is the number of a snapshot: shopd.0012.heap, shopd.4711.11.m11.heap.
+func sequence(t *testing.T, dump string) int {
+	t.Helper()
+	fields := strings.Split(filepath.Base(dump), ".")
+	n, err := strconv.Atoi(strings.TrimPrefix(fields[len(fields)-2], "m"))
+	require.NoError(t, err)
+	return n
 }

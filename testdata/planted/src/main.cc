@@ -1,5 +1,8 @@
-// shopd SEED [BURSTS]: serves so many bursts of requests (default 12) and asks the recording allocator for a snapshot after each.
+// shopd SEED [BURSTS [PAUSE]]: serves so many bursts of requests (default 12). Without a pause between them, in milliseconds, it asks the
+// recording allocator for a snapshot after each.
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 #include "server.h"
 
@@ -21,9 +24,11 @@ void snapshot() {
 int main(int argc, char** argv) {
   shop::Server server(argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1);
   server.start();
+  const int pause = argc > 3 ? std::atoi(argv[3]) : 0;
   for (int bursts = argc > 2 ? std::atoi(argv[2]) : 12; bursts > 0; bursts--) {
     server.serve();
-    snapshot();
+    if (pause == 0) snapshot();
+    std::this_thread::sleep_for(std::chrono::milliseconds(pause));
   }
   std::_Exit(0);  // as a service ends: without giving back what it has
 }
