@@ -3,42 +3,589 @@ package report
 import (
 	"fmt"
 	"io"
+	"math"
+	"path"
+	"strings"
+	"unicode/utf8"
 
+	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/gate"
+	"github.com/heaplapse/heaplapse/diff/identity"
 )
 
-// Gate is the answer to "did anything regress?".
+// Gate is the answer to "did this run regress?", in the forms that people and CI systems read.
 type Gate struct {
 	*gate.Result
-	// Top limits the rows in text; 0 shows 20.
+	// Top limits the rows of each status in text and Markdown, but for regressed ones, which are all shown; 0 shows 10.
 	Top int
+	// MarkdownLimit is the most bytes that Markdown writes; 0 is DefaultMarkdownLimit.
+	MarkdownLimit int
+	// SourceRoot is the directory below which SARIF gives source files relative to SRCROOT, as they are called in DWARF; "" for none.
+	SourceRoot string
+	// Version of the tool, for SARIF and pprof.
+	Version string
 }
 
-// Text writes the verdict and the table for people.
+// manyUnmatched is the share of bytes without a match above which the runs do not compare stack by stack.
+const manyUnmatched = 0.15
+
+// logWidth is how many columns a CI log shows.
+const logWidth = 100
+
+// statusGroups are the rows that do not fail the gate, in the order of their tables.
+var statusGroups = []struct {
+	status gate.Status
+	title  string
+}{
+	{gate.Suppressed, "SUPPRESSED: regressed, and known"},
+	{gate.Changed, "CHANGED, within the thresholds"},
+	{gate.New, "NEW, within the thresholds"},
+	{gate.Moved, "MOVED: a neighbour lost what these gained"},
+	{gate.Improved, "IMPROVED"},
+	{gate.Gone, "GONE"},
+}
+
+// Text writes the answer for people: the verdict and where to look, what was compared, then the rows.
 func (g *Gate) Text(w io.Writer) error {
 	p := &printer{w: w}
-	p.linef("%s: %s", map[gate.Verdict]string{gate.Pass: "PASS", gate.Fail: "FAIL"}[g.Verdict], g.Why)
-	g.row(p, &g.Total, "the heap as a whole")
-	for i := range firstRows(g.Rows, g.Top) {
-		g.row(p, &g.Rows[i], clip(g.Rows[i].Function, 90))
+	p.linef("%s", g.headline())
+	g.runs(p)
+	g.regressions(p)
+	for _, group := range statusGroups {
+		g.brief(p, group.title, g.with(group.status))
 	}
-	for _, n := range g.Notes {
-		p.linef("note: %s", clean(n))
+	p.linef("")
+	p.linef("%s", g.rest())
+	for _, line := range g.remarks() {
+		p.linef("%s", line)
 	}
 	return p.err
 }
 
-func (g *Gate) row(p *printer, r *gate.Row, name string) {
-	p.linef("%-10s %s", r.Status, name)
-	for _, v := range r.Values {
-		mark := ""
-		if v.Exceeds {
-			mark = "  <-"
+// headline is the verdict, the function to look at first, and by how much it grew.
+func (g *Gate) headline() string {
+	verdict := strings.ToUpper(string(g.Verdict)) + ": "
+	worst := g.worst()
+	if worst == nil {
+		return verdict + g.summary()
+	}
+	head, change := verdict+g.summary(), changeText(worst.Values[0])
+	if worst == &g.Total {
+		return fmt.Sprintf("%s: %s", head, change)
+	}
+	lead := ": "
+	if len(g.with(gate.Regressed)) > 1 {
+		lead = "; worst: "
+	}
+	return head + lead + fitted(worst, logWidth-utf8.RuneCountInString(head+lead))
+}
+
+// fitted is a row's function, place and change in so many columns, if need be without the noise and with a clipped name.
+func fitted(r *gate.Row, width int) string {
+	name, place, change := clip(function(r.Site), 90), where(r.Site), changeText(r.Values[0])
+	if utf8.RuneCountInString(joined(name, place, change)) > width {
+		change = fmt.Sprintf("%s (%s)", signed(r.Values[0].Delta())+unitOf(r.Values[0]), percentText(r.Values[0]))
+	}
+	room := width - utf8.RuneCountInString(joined("", place, change)) - 2
+	return joined(clip(name, max(30, room)), place, change)
+}
+
+// summary says how many functions regressed.
+func (g *Gate) summary() string {
+	all, regressed := g.Tested, len(g.with(gate.Regressed))
+	switch {
+	case regressed > 0:
+		return fmt.Sprintf("%d of %s regressed", regressed, plural(all, "function"))
+	case g.Verdict == gate.Fail:
+		return "the heap as a whole regressed, no function by itself"
+	case all == 0:
+		return "nothing was allocated in any run"
+	}
+	return fmt.Sprintf("none of %s regressed", plural(all, "function"))
+}
+
+// worst is what failed the gate: a function, else the whole heap; nil if it passed.
+func (g *Gate) worst() *gate.Row {
+	if regressed := g.with(gate.Regressed); len(regressed) > 0 {
+		return regressed[0]
+	}
+	if g.Verdict == gate.Fail && len(g.Total.Values) > 0 {
+		return &g.Total
+	}
+	return nil
+}
+
+// with are the rows of a status.
+func (g *Gate) with(s gate.Status) (out []*gate.Row) {
+	for i := range g.Rows {
+		if g.Rows[i].Status == s {
+			out = append(out, &g.Rows[i])
 		}
-		p.linef("           %-9s %-6s %12s -> %12s  %12s  moved %s  z %.1f%s", v.Metric, v.Base, bytesOf(v.Before), bytesOf(v.After),
-			signed(v.Delta()), bytesOf(v.Moved), v.Z, mark)
 	}
-	if len(r.MovedWith) > 0 {
-		p.linef("           with %s", clip(fmt.Sprint(r.MovedWith), 90))
+	return out
+}
+
+// runs says what was compared with what.
+func (g *Gate) runs(p *printer) {
+	for _, line := range g.runLines() {
+		p.linef("%-8s %s", line[0], wrapped(line[1], ", ", 9))
 	}
+}
+
+// runLines are the compared runs, the heap and the matching, each with its label.
+func (g *Gate) runLines() (out [][2]string) {
+	add := func(label, text string) { out = append(out, [2]string{label, text}) }
+	add("current", runText(g.Current))
+	if len(g.Pool) > 0 {
+		add("pool", g.poolText())
+	}
+	if g.Pinned != nil {
+		add("pinned", runText(g.Pinned))
+	}
+	for _, v := range levels(&g.Total) {
+		add("heap", g.valueText(v))
+	}
+	add("matched", g.matched())
+	return out
+}
+
+// runText is a run in one line: its name, its build, when and for how long it was recorded, its heap.
+func runText(r *baseline.Run) string {
+	m := &r.Meta
+	parts := []string{clip(m.Name, 40)}
+	if !m.Recorded.IsZero() {
+		parts = append(parts, m.Recorded.UTC().Format("2006-01-02 15:04"))
+	}
+	if m.BuildID != "" {
+		parts = append(parts, "build "+shortID(m.BuildID))
+	}
+	snapshots := plural(m.Snapshots, "snapshot")
+	if m.Span > 0 {
+		snapshots += " in " + duration(m.Span)
+	}
+	if m.Period > 0 {
+		snapshots += ", sampled every " + Bytes(m.Period)
+	}
+	return strings.Join(append(parts, snapshots, bytesOf(r.Total.Bytes)), "  ")
+}
+
+// shortID is enough of a build ID to tell builds apart.
+func shortID(id string) string { return clean(id[:min(len(id), 8)]) }
+
+// poolText sums up the good runs before.
+func (g *Gate) poolText() string {
+	if len(g.Pool) == 1 {
+		return runText(g.Pool[0])
+	}
+	first, last, builds := g.Pool[len(g.Pool)-1], g.Pool[0], map[string]bool{}
+	for _, r := range g.Pool {
+		builds[r.Meta.BuildID] = true
+	}
+	parts := []string{plural(len(g.Pool), "run")}
+	if from, to := first.Meta.Recorded, last.Meta.Recorded; !from.IsZero() && !to.IsZero() {
+		parts = append(parts, from.UTC().Format("2006-01-02 15:04")+" to "+to.UTC().Format("2006-01-02 15:04"))
+	}
+	if len(builds) > 1 {
+		parts = append(parts, plural(len(builds), "build"))
+	}
+	return strings.Join(append(parts, fmt.Sprintf("the latest is %s", clip(last.Meta.Name, 40))), "  ")
+}
+
+// matched says how the sites were recognised in the base.
+func (g *Gate) matched() string {
+	all := 0.0
+	for _, t := range g.Tiers {
+		all += t.Bytes
+	}
+	var parts []string
+	for i, t := range g.Tiers {
+		if t.Bytes > 0 && all > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", share(t.Bytes/all), identity.Tier(i).Explain()))
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing: no bytes are in use"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// share is a part of one in percent; what is not nothing is not called 0 %.
+func share(f float64) string {
+	if f > 0 && f < 0.005 {
+		return "<1 %"
+	}
+	return fmt.Sprintf("%.0f %%", 100*f)
+}
+
+// regressions are the rows that failed the gate, each with all that is known of it.
+func (g *Gate) regressions(p *printer) {
+	rows := g.with(gate.Regressed)
+	if len(rows) == 0 {
+		return
+	}
+	p.linef("")
+	p.linef("REGRESSED")
+	for i, r := range rows {
+		p.linef("%3d  %s", i+1, joined(clip(function(r.Site), 90), where(r.Site)))
+		for _, line := range g.evidence(r) {
+			p.linef("     %s", line)
+		}
+	}
+}
+
+// evidence are the lines below a regressed row: its values, who calls it, how sure the match is, and what to do.
+func (g *Gate) evidence(r *gate.Row) (out []string) {
+	for _, v := range told(r) {
+		out = append(out, fmt.Sprintf("%-9s %s", metricText(v.Metric), g.valueText(v)))
+	}
+	if line := movedPart(r); line != "" {
+		out = append(out, line)
+	}
+	if g.drifted(r) {
+		out = append(out, "it drifted: within the thresholds against the latest runs, beyond them against the pinned one")
+	}
+	if r.Tier == identity.ByBlame {
+		out = append(out, "matched by the function alone: its callers differ from those of the base")
+	}
+	if line := callPath(r); line != "" {
+		out = append(out, line)
+	}
+	if text := adviceOn(r.Site); text != "" {
+		out = append(out, "→ "+text)
+	}
+	return out
+}
+
+// movedPart says how much of a change only moved, "" for nothing.
+func movedPart(r *gate.Row) string {
+	if len(r.Values) == 0 || math.Abs(r.Values[0].Moved) < 1 {
+		return ""
+	}
+	v := r.Values[0]
+	line := fmt.Sprintf("%s of it moved, and %s is judged", signed(v.Moved)+unitOf(v), signed(v.Rest())+unitOf(v))
+	if names := neighbours(r); names != "" {
+		line += ": " + names + " changed by as much the other way"
+	}
+	return line
+}
+
+// drifted says that only the pinned run shows the regression.
+func (g *Gate) drifted(r *gate.Row) bool {
+	return len(r.Values) > 0 && r.Values[0].Base == gate.BasePinned && len(g.Pool) > 0
+}
+
+// told are the values of a row that are worth a line: what exceeds, and the levels beside them.
+func told(r *gate.Row) (out []gate.Value) {
+	for i, v := range r.Values {
+		if i == 0 || v.Exceeds || v.Metric == gate.MetricLevel {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// levels are the values of a row that are bytes in use.
+func levels(r *gate.Row) (out []gate.Value) {
+	for _, v := range r.Values {
+		if v.Metric == gate.MetricLevel {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// brief is a table of rows that did not fail the gate.
+func (g *Gate) brief(p *printer, title string, rows []*gate.Row) {
+	if len(rows) == 0 {
+		return
+	}
+	p.linef("")
+	p.linef("%s", title)
+	shown := rows[:min(len(rows), g.top())]
+	for _, r := range shown {
+		for _, line := range briefLines(r) {
+			p.linef("%s", line)
+		}
+	}
+	if n := len(rows) - len(shown); n > 0 {
+		p.linef("     … and %d more: --top %d shows them", n, len(rows))
+	}
+}
+
+func (g *Gate) top() int {
+	if g.Top <= 0 {
+		return 10
+	}
+	return g.Top
+}
+
+// wrapped breaks a list at its separators where a line of the log would be too wide; further lines are indented as the first one is.
+func wrapped(list, separator string, indent int) string {
+	var b strings.Builder
+	width := indent
+	for i, part := range strings.SplitAfter(list, separator) {
+		n := utf8.RuneCountInString(part)
+		if i > 0 && width+n > logWidth {
+			b.WriteString("\n" + strings.Repeat(" ", indent))
+			width = indent
+		}
+		b.WriteString(part)
+		width += n
+	}
+	return b.String()
+}
+
+// briefLines is a row in one line, and what explains it in a second.
+func briefLines(r *gate.Row) []string {
+	line := "     " + joined(clip(function(r.Site), 60), where(r.Site))
+	if len(r.Values) > 0 {
+		v := r.Values[0]
+		line = fmt.Sprintf("     %12s  %-22s  %s", signed(v.Delta())+unitOf(v), parts(v), joined(clip(function(r.Site), 50), where(r.Site)))
+	}
+	if why := aside(r); why != "" {
+		return []string{line, "       " + why}
+	}
+	return []string{line}
+}
+
+// aside is what explains a row that did not fail the gate.
+func aside(r *gate.Row) string {
+	switch {
+	case r.Suppression != nil:
+		return suppressed(r)
+	case len(r.MovedWith) > 0:
+		return "with " + neighbours(r)
+	}
+	return ""
+}
+
+// neighbours are the first of the rows that something moved from or to.
+func neighbours(r *gate.Row) string {
+	var names []string
+	for _, n := range r.MovedWith[:min(3, len(r.MovedWith))] {
+		names = append(names, clip(n, 60))
+	}
+	if n := len(r.MovedWith) - len(names); n > 0 {
+		names = append(names, fmt.Sprintf("%d more", n))
+	}
+	return strings.Join(names, ", ")
+}
+
+// suppressed says by what, why and until when.
+func suppressed(r *gate.Row) string {
+	s := r.Suppression
+	text := "by " + clip(s.Pattern, 60)
+	if s.Reason != "" {
+		text += ": " + clip(s.Reason, 200)
+	}
+	if !s.Until.IsZero() {
+		text += " (until " + s.Until.Format("2006-01-02") + ")"
+	}
+	return text
+}
+
+// rest is what the tables do not show.
+func (g *Gate) rest() string {
+	return fmt.Sprintf("%s did not change", plural(g.Unchanged, "function"))
+}
+
+// remarks are what a reader must know to judge the answer.
+func (g *Gate) remarks() (out []string) {
+	if s := g.UnmatchedShare(); s > manyUnmatched {
+		out = append(out, fmt.Sprintf("note: %s of the bytes match nothing on the other side: the builds do not compare stack by stack, only the totals do", share(s)))
+	}
+	for _, n := range g.Notes {
+		out = append(out, "note: "+clip(n, 500))
+	}
+	for _, e := range g.Expired {
+		text := fmt.Sprintf("expired: the suppression %s held until %s and no longer applies", clip(e.Pattern, 60), e.Until.Format("2006-01-02"))
+		if e.Reason != "" {
+			text += ": " + clip(e.Reason, 200)
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// metricText is what is compared, in a word.
+func metricText(m gate.Metric) string {
+	switch m {
+	case gate.MetricSlope:
+		return "growth"
+	case gate.MetricAllocated:
+		return "allocated"
+	}
+	return "in use"
+}
+
+// valueText is a comparison in words.
+func (g *Gate) valueText(v gate.Value) string {
+	return fmt.Sprintf("%s → %s  %s %s", amount(v, v.Before), amount(v, v.After), changeText(v), g.against(v))
+}
+
+// changeText is +12.3 MiB (+50 %, 11 × noise).
+func changeText(v gate.Value) string {
+	return fmt.Sprintf("%s (%s)", signed(v.Delta())+unitOf(v), parts(v))
+}
+
+// parts are the change in percent, and in units of the noise where that is known.
+func parts(v gate.Value) string {
+	if v.Noise > 0 {
+		return fmt.Sprintf("%s, %s × noise", percentText(v), compact(math.Abs(v.Z)))
+	}
+	return percentText(v)
+}
+
+// percentText is the change as a part of what was before.
+func percentText(v gate.Value) string {
+	switch {
+	case v.Before > 0 && math.Abs(v.Delta()) < 9.995*v.Before:
+		return fmt.Sprintf("%+.*f %%", digits(100*v.Delta()/v.Before), 100*v.Delta()/v.Before)
+	case v.Before > 0:
+		return fmt.Sprintf("%.0f times", v.After/v.Before)
+	case v.Metric == gate.MetricSlope:
+		return "from no growth"
+	}
+	return "new"
+}
+
+// digits after the point of a percentage.
+func digits(percent float64) int {
+	if math.Abs(percent) < 9.95 {
+		return 1
+	}
+	return 0
+}
+
+// compact is a ratio with two digits at most.
+func compact(f float64) string {
+	if f < 9.95 {
+		return fmt.Sprintf("%.1f", f)
+	}
+	if f >= gate.MaxZ {
+		return fmt.Sprintf("%d or more", gate.MaxZ)
+	}
+	return fmt.Sprintf("%.0f", f)
+}
+
+// amount is a value with its unit.
+func amount(v gate.Value, f float64) string { return bytesOf(f) + unitOf(v) }
+
+// unitOf is what a metric is counted per.
+func unitOf(v gate.Value) string {
+	if v.Metric == gate.MetricSlope {
+		return "/h"
+	}
+	return ""
+}
+
+// against names the base.
+func (g *Gate) against(v gate.Value) string {
+	switch {
+	case v.Base == gate.BasePinned:
+		return "against the pinned run"
+	case len(g.Pool) == 1:
+		return "against 1 earlier run"
+	}
+	return fmt.Sprintf("against the median of %s", plural(len(g.Pool), "run"))
+}
+
+// blamed is the frame that a site is put down to, nil if there is none.
+func blamed(s *baseline.Site) *baseline.Frame {
+	if s == nil || s.Blame < 0 || s.Blame >= len(s.Frames) {
+		return nil
+	}
+	return &s.Frames[s.Blame]
+}
+
+// function is what a site is called: the function to blame, else its module.
+func function(s *baseline.Site) string {
+	f := blamed(s)
+	switch {
+	case f == nil:
+		return "(no stack)"
+	case f.Function != "":
+		return f.Function
+	case f.Module != "":
+		return "somewhere in " + path.Base(f.Module)
+	}
+	return "(no name)"
+}
+
+// where is the blamed frame's place, else its module.
+func where(s *baseline.Site) string {
+	f := blamed(s)
+	if f == nil {
+		return ""
+	}
+	return frameWhere(f)
+}
+
+func frameWhere(f *baseline.Frame) string {
+	if p := position(f.File, f.Line); p != "" {
+		return clip(p, 40)
+	}
+	if f.Module != "" {
+		return clip(path.Base(f.Module), 40)
+	}
+	return ""
+}
+
+// joined puts two blanks between what is not empty.
+func joined(parts ...string) string {
+	out := make([]string, 0, len(parts))
+	for _, p := range parts {
+		if p != "" {
+			out = append(out, p)
+		}
+	}
+	return strings.Join(out, "  ")
+}
+
+// callersOf are the frames above the one to blame, nearest first.
+func callersOf(s *baseline.Site) []baseline.Frame {
+	if blamed(s) == nil {
+		return nil
+	}
+	return s.Frames[s.Blame+1:]
+}
+
+// callerText is a caller in text.
+func callerText(f *baseline.Frame) string {
+	name := f.Function
+	if name == "" {
+		name = "?"
+	}
+	return strings.TrimSpace(clip(name, 60) + " " + frameWhere(f))
+}
+
+// callPath is the nearest callers of a row's largest member, as many as fit into a line, but one at least.
+func callPath(r *gate.Row) string {
+	line := ""
+	for i, f := range callersOf(r.Site) {
+		next := line + " ← " + callerText(&f)
+		if i == maxCallers || i > 0 && utf8.RuneCountInString(next) > logWidth-5 {
+			break
+		}
+		line = next
+	}
+	if line != "" && r.Stacks > 1 {
+		line += fmt.Sprintf("  (the largest of %d call paths)", r.Stacks)
+	}
+	return strings.TrimSpace(line)
+}
+
+// adviceOn is what to look at next, "" for nothing special.
+func adviceOn(s *baseline.Site) string {
+	if s == nil {
+		return ""
+	}
+	for _, a := range advices() {
+		for i := range s.Frames {
+			if a.matchesNames(s.Frames[i].Module, s.Frames[i].Function) {
+				return a.text
+			}
+		}
+	}
+	return ""
 }

@@ -1,22 +1,18 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/diff/gate/config"
 	"github.com/heaplapse/heaplapse/diff/suppress"
-	"github.com/heaplapse/heaplapse/report"
 )
 
 type gateFlags struct {
@@ -29,12 +25,11 @@ type gateFlags struct {
 	config              string
 	thresholds          map[string]*string
 	force               bool
-	limit               int
-	outputs             map[string]*string
+	gateFormFlags
 }
 
 func (a *app) gateCommand() *cobra.Command {
-	f := gateFlags{outputs: map[string]*string{}, thresholds: map[string]*string{}}
+	f := gateFlags{thresholds: map[string]*string{}}
 	cmd := &cobra.Command{
 		Use:   "gate --baseline PATH [--baseline PATH …] --current PATH",
 		Short: "nightly check: fails when a site regressed against earlier runs",
@@ -66,19 +61,8 @@ Exit status: 0 nothing regressed; 1 something did; 2 usage error, unreadable inp
 	}
 	flags.StringArrayVar(&f.suppressions, "suppressions", nil, "a `FILE` of known regressions, one leak:PATTERN a line, as LeakSanitizer reads it (repeatable)")
 	flags.BoolVar(&f.force, "force", false, "compare runs of different workloads or sampling periods, and say so")
-	flags.IntVar(&f.limit, "top", 20, "show `N` functions in text")
-	for _, o := range gateOutputs {
-		f.outputs[o.name] = flags.String(o.name, "", fmt.Sprintf("write %s to `FILE`, - for standard output", o.help))
-	}
+	f.addForms(cmd)
 	return cmd
-}
-
-// gateOutputs are the forms of the result; several are written at once.
-var gateOutputs = []struct {
-	name, help string
-	write      func(*report.Gate, io.Writer) error
-}{
-	{"text", "the table (default: to standard output)", (*report.Gate).Text},
 }
 
 func (a *app) gate(f *gateFlags) error {
@@ -101,7 +85,7 @@ func (a *app) gate(f *gateFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := f.write(a, &report.Gate{Result: result, Top: f.limit}); err != nil {
+	if err := f.write(a, f.form(result)); err != nil {
 		return err
 	}
 	if result.Verdict == gate.Fail && a.status != exitFailure {
@@ -117,7 +101,7 @@ func (f *gateFlags) check() error {
 	case len(f.baselines) == 0 && f.pinned == "":
 		return errors.New("--baseline is missing: an earlier good run, or a directory of them; see heaplapse gate --help")
 	}
-	return nil
+	return f.checkForms()
 }
 
 // gateThresholds are what a change must reach, all of them.
@@ -257,44 +241,4 @@ func (f *gateFlags) base() *summaryFlags {
 		out.sysroot = f.baseDir
 	}
 	return &out
-}
-
-// write writes all forms that were asked for, each whole or not at all. Text goes to standard output unless another form
-// does.
-func (f *gateFlags) write(a *app, g *report.Gate) error {
-	if text := f.outputs["text"]; *text == "" && !f.usesStdout() {
-		*text = "-"
-	}
-	for _, o := range gateOutputs {
-		path := *f.outputs[o.name]
-		if path == "" {
-			continue
-		}
-		var b bytes.Buffer
-		if err := o.write(g, &b); err != nil {
-			return fmt.Errorf("--%s: %w", o.name, err)
-		}
-		if err := a.put(path, &b); err != nil {
-			return fmt.Errorf("--%s: %w", o.name, err)
-		}
-	}
-	return nil
-}
-
-func (f *gateFlags) usesStdout() bool {
-	for _, path := range f.outputs {
-		if *path == "-" {
-			return true
-		}
-	}
-	return false
-}
-
-// put writes a result to a file, or to standard output.
-func (a *app) put(path string, b *bytes.Buffer) error {
-	if path != "-" {
-		return convert.WriteFile(path, b)
-	}
-	_, err := a.out.Write(b.Bytes())
-	return err
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/record"
 	"github.com/heaplapse/heaplapse/report"
 )
 
@@ -48,6 +49,10 @@ func run(ctx context.Context, args []string, s streams) int {
 	root.SetErr(s.err)
 	if err := root.ExecuteContext(ctx); err != nil {
 		a.complain(err)
+		var notRun *record.Error
+		if errors.As(err, &notRun) {
+			return notRun.Status
+		}
 		return exitFailure
 	}
 	return a.status
@@ -82,7 +87,7 @@ Exit status: 0 done; 1 growth was found by a command asked to fail on it;
 	f := cmd.PersistentFlags()
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "print no warnings")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "print every warning, and long tables in full")
-	cmd.AddCommand(a.infoCommand(), a.convertCommand(), a.topCommand(), a.diffCommand(), a.growthCommand(), a.gateCommand(), a.baselineCommand(), a.symbolizeCommand(), a.versionCommand())
+	cmd.AddCommand(a.recordCommand(), a.infoCommand(), a.convertCommand(), a.topCommand(), a.diffCommand(), a.growthCommand(), a.gateCommand(), a.baselineCommand(), a.symbolizeCommand(), a.versionCommand())
 	return cmd
 }
 

@@ -1,0 +1,266 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// gateAnswer is what of `gate --json` is judged.
+type gateAnswer struct {
+	Verdict string
+	Rows    []gateAnswerRow
+	Total   []gateAnswerValue
+	Matched []struct {
+		By         string
+		InuseBytes int64 `json:"inuse_bytes"`
+	}
+}
+
+type gateAnswerRow struct {
+	Status string
+	Blame  struct{ Function string }
+	Values []gateAnswerValue
+}
+
+type gateAnswerValue struct {
+	Metric, Base         string
+	Before, After, Delta float64
+	Percent, Z           *float64
+	Exceeds              bool
+}
+
+// first is the row of a status that is named first.
+func (a *gateAnswer) first(status string) (function string) {
+	for _, r := range a.Rows {
+		if r.Status == status {
+			return r.Blame.Function
+		}
+	}
+	return ""
+}
+
+// gated runs the gate and returns its answer and exit status.
+func (w *workshop) gated(t *testing.T, args ...string) (a gateAnswer, status int) {
+	t.Helper()
+	out, stderr, status := w.heaplapse(append([]string{"gate", "-q", "--json", "-"}, args...)...)
+	require.NotEqual(t, exitFailure, status, stderr)
+	require.NoError(t, json.Unmarshal([]byte(out), &a))
+	require.Equal(t, status == exitFound, a.Verdict == "fail")
+	return a, status
+}
+
+// poolSize is the number of earlier good nights.
+const poolSize = 6
+
+// repetitions with other seeds: all twenty in a full run.
+func repetitions() int {
+	if os.Getenv("HEAPLAPSE_FULL") == "1" {
+		return 20
+	}
+	return 2
+}
+
+// plantedNight is a repetition: good nights before, and an old one that is pinned.
+type plantedNight struct {
+	*workshop
+	allocator
+	programs map[string]string
+	seed     int // the next one
+}
+
+// night records a build with a seed of its own, and returns the baseline of the run.
+func (n *plantedNight) night(t *testing.T, build string, night int) string {
+	n.seed++
+	return n.save(t, n.record(t, n.allocator, n.programs[build], night, n.seed))
+}
+
+// TestPlantedSet runs thirteen builds of one program, each many times with other traffic, against good nights of the first
+// build. The gate must fail on the regression of 50 %, on the new leak and, because an old run is pinned, on a drift of 3 % a night, name the right
+// function first, and pass everything else. With HEAPLAPSE_FULL=1 there are twenty repetitions; -update then rewrites docs/gate-planted.md.
+func TestPlantedSet(t *testing.T) {
+	w := newWorkshop(t)
+	builds := append([]planted{}, plantedBuilds...)
+	for night := 1; night <= plantedNights; night++ {
+		builds = append(builds, drifted(night))
+	}
+	n := &plantedNight{workshop: w, allocator: tcmalloc, programs: w.buildAll(t, builds)}
+	tally := newTally()
+	for r := range repetitions() {
+		n.seed = 1000 * (r + 1)
+		t.Run(fmt.Sprintf("seed %d", n.seed), func(t *testing.T) {
+			n.judgeBuilds(t, plantedBuilds, tally)
+			n.judgeDrift(t, tally)
+		})
+	}
+	tally.log(t)
+	if *update && repetitions() == 20 {
+		tally.write(t, "../../docs/gate-planted.md")
+	}
+}
+
+// TestPlantedSetUnderJemalloc: the same holds for estimates, for a part of the builds.
+func TestPlantedSetUnderJemalloc(t *testing.T) {
+	var builds []planted
+	for _, b := range plantedBuilds {
+		if slices.Contains([]string{"unchanged", "compiler", "renamed", "template", "hot-50-percent", "new-leak"}, b.name) {
+			builds = append(builds, b)
+		}
+	}
+	w := newWorkshop(t)
+	n := &plantedNight{workshop: w, allocator: jemalloc, programs: w.buildAll(t, builds)}
+	tally := newTally()
+	for r := range repetitions() {
+		n.seed = 1000 * (r + 1)
+		t.Run(fmt.Sprintf("seed %d", n.seed), func(t *testing.T) { n.judgeBuilds(t, builds, tally) })
+	}
+	tally.log(t)
+}
+
+// judgeBuilds gates one night of each build.
+func (n *plantedNight) judgeBuilds(t *testing.T, builds []planted, tally *tally) {
+	args := []string{"--pinned", n.night(t, "unchanged", 0)}
+	for i := range poolSize {
+		args = append(args, "--baseline", n.night(t, "unchanged", 30+i))
+	}
+	for _, b := range builds {
+		current := n.night(t, b.name, 40)
+		answer, status := n.gated(t, append(args, "--current", current)...)
+		tally.add(b.name, b.what, &answer)
+		require.Equal(t, b.status == "regressed", status == exitFound, "%s: %s", b.name, n.explain(append(args, "--current", current)))
+		if b.status != "" {
+			require.Equal(t, b.function, answer.first(b.status), "%s: %s", b.name, n.explain(append(args, "--current", current)))
+		}
+	}
+}
+
+// judgeDrift gates ten nights, on each of which the hot function takes 3 % more. No night fails against those before it; against the
+// pinned one the last night does.
+func (n *plantedNight) judgeDrift(t *testing.T, tally *tally) {
+	first := n.night(t, "unchanged", 0)
+	var pool []string
+	for i := range poolSize {
+		pool = append(pool, n.night(t, "unchanged", 1+i))
+	}
+	for night := 1; night <= plantedNights; night++ {
+		current := n.night(t, drifted(night).name, poolSize+night)
+		var args []string
+		for _, p := range pool[len(pool)-poolSize:] {
+			args = append(args, "--baseline", p)
+		}
+		args = append(args, "--current", current)
+		answer, status := n.gated(t, args...)
+		require.Equal(t, exitOK, status, "night %d passes against the latest nights: %s", night, n.explain(args))
+		pool = append(pool, current)
+		if night < plantedNights {
+			continue
+		}
+		tally.add("drift", "3 % a night for ten nights, without a pinned run", &answer)
+		args = append(args, "--pinned", first)
+		answer, status = n.gated(t, args...)
+		tally.add("drift, pinned", "3 % a night for ten nights, with a pinned run", &answer)
+		require.Equal(t, exitFound, status, "night %d fails against the pinned run: %s", night, n.explain(args))
+		require.Equal(t, "shop::Catalog::load", answer.first("regressed"))
+		require.Equal(t, "pinned", answer.Rows[0].Values[0].Base)
+	}
+}
+
+// explain is the gate's text, for a failure's message.
+func (w *workshop) explain(args []string) string {
+	out, stderr, _ := w.heaplapse(append([]string{"gate", "-q"}, args...)...)
+	return "\n" + out + stderr
+}
+
+// tally counts the answers by build, in order of first appearance.
+type tally struct {
+	order  []string
+	counts map[string]*plantedCount
+}
+
+type plantedCount struct {
+	what            string
+	runs, fails     int
+	first           map[string]int // functions that were named first in failures
+	least, greatest float64        // change of the heap in percent
+	matched         map[string]float64
+}
+
+func newTally() *tally { return &tally{counts: map[string]*plantedCount{}} }
+
+func (y *tally) add(name, what string, a *gateAnswer) {
+	c := y.counts[name]
+	if c == nil {
+		c = &plantedCount{what: what, first: map[string]int{}, matched: map[string]float64{}}
+		y.counts[name] = c
+		y.order = append(y.order, name)
+	}
+	c.runs++
+	if a.Verdict == "fail" {
+		c.fails++
+		c.first[a.first("regressed")]++
+	}
+	c.add(a)
+}
+
+// add takes the change of the heap, and how sites were matched.
+func (c *plantedCount) add(a *gateAnswer) {
+	for _, v := range a.Total {
+		if v.Metric == "level" && v.Percent != nil && (v.Base == "pool" || len(a.Total) == 1) {
+			if c.runs == 1 || *v.Percent < c.least {
+				c.least = *v.Percent
+			}
+			if c.runs == 1 || *v.Percent > c.greatest {
+				c.greatest = *v.Percent
+			}
+		}
+	}
+	all := 0.0
+	for _, m := range a.Matched {
+		all += float64(m.InuseBytes)
+	}
+	for _, m := range a.Matched {
+		c.matched[m.By] += float64(m.InuseBytes) / all
+	}
+}
+
+// row is the count as a row of a Markdown table.
+func (c *plantedCount) row() string {
+	var named []string
+	for f, n := range c.first {
+		named = append(named, fmt.Sprintf("`%s` %d times", f, n))
+	}
+	var tiers []string
+	for _, by := range []string{"build-id", "names", "callers", "similar", "function", "unmatched"} {
+		if share := 100 * c.matched[by] / float64(c.runs); share >= 0.5 {
+			tiers = append(tiers, fmt.Sprintf("%s %.0f %%", by, share))
+		}
+	}
+	return fmt.Sprintf("| %s | %d of %d | %s | %+.1f to %+.1f %% | %s |", c.what, c.fails, c.runs, strings.Join(named, ", "), c.least, c.greatest, strings.Join(tiers, ", "))
+}
+
+func (y *tally) table() string {
+	rows := []string{"| What changed | The gate fails | and names first | the heap against the pool | sites matched by |", "|---|---|---|---|---|"}
+	for _, name := range y.order {
+		rows = append(rows, y.counts[name].row())
+	}
+	return strings.Join(rows, "\n") + "\n"
+}
+
+func (y *tally) log(t *testing.T) { t.Logf("\n%s", y.table()) }
+
+// write replaces the table in a document.
+func (y *tally) write(t *testing.T, file string) {
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	before, rest, ok := strings.Cut(string(text), "<!-- table -->\n")
+	require.True(t, ok, "%s has a place for the table", file)
+	_, after, ok := strings.Cut(rest, "<!-- end -->")
+	require.True(t, ok, "%s has an end of the table", file)
+	require.NoError(t, os.WriteFile(filepath.Clean(file), []byte(before+"<!-- table -->\n"+y.table()+"<!-- end -->"+after), 0o644))
+}
