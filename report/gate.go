@@ -40,7 +40,7 @@ var statusGroups = []struct {
 	{gate.Suppressed, "SUPPRESSED: regressed, and known"},
 	{gate.Changed, "CHANGED, within the thresholds"},
 	{gate.New, "NEW, within the thresholds"},
-	{gate.Moved, "MOVED: a neighbour lost what these gained"},
+	{gate.Moved, "MOVED between neighbours"},
 	{gate.Improved, "IMPROVED"},
 	{gate.Gone, "GONE"},
 }
@@ -206,7 +206,27 @@ func (g *Gate) matched() string {
 	if len(parts) == 0 {
 		return "nothing: no bytes are in use"
 	}
+	if moved := g.movedShare(); moved > 0 {
+		parts[len(parts)-1] += fmt.Sprintf(" of which %s moved", share(moved/g.UnmatchedShare()))
+	}
 	return strings.Join(parts, ", ")
+}
+
+// movedShare is the part of all bytes that match nothing but a neighbour's loss or gain, at most UnmatchedShare.
+func (g *Gate) movedShare() float64 {
+	all, moved := 0.0, 0.0
+	for _, t := range g.Tiers {
+		all += t.Bytes
+	}
+	for _, r := range g.with(gate.Moved) {
+		if r.Tier == identity.Unmatched && len(levels(r)) > 0 {
+			moved += levels(r)[0].Before + levels(r)[0].After
+		}
+	}
+	if all <= 0 {
+		return 0
+	}
+	return min(moved/all, g.UnmatchedShare())
 }
 
 // share is a part of one in percent; what is not nothing is not called 0 %.
@@ -274,21 +294,25 @@ func (g *Gate) drifted(r *gate.Row) bool {
 	return len(r.Values) > 0 && r.Values[0].Base == gate.BasePinned && len(g.Pool) > 0
 }
 
-// told are the values of a row that are worth a line: what exceeds, and the levels beside them.
+// told are the values of a row that are worth a line: what decided its status, the same against the other base, and the level. JSON
+// has all.
 func told(r *gate.Row) (out []gate.Value) {
 	for i, v := range r.Values {
-		if i == 0 || v.Exceeds || v.Metric == gate.MetricLevel {
+		decided, level := r.Values[0], v.Metric == gate.MetricLevel && v.Base == r.Values[0].Base
+		if i == 0 || v.Metric == decided.Metric || level {
 			out = append(out, v)
 		}
 	}
 	return out
 }
 
-// levels are the values of a row that are bytes in use.
+// levels are the values of a row that are bytes in use: against the pool, then against the pinned run.
 func levels(r *gate.Row) (out []gate.Value) {
-	for _, v := range r.Values {
-		if v.Metric == gate.MetricLevel {
-			out = append(out, v)
+	for _, base := range []gate.Base{gate.BasePool, gate.BasePinned} {
+		for _, v := range r.Values {
+			if v.Metric == gate.MetricLevel && v.Base == base {
+				out = append(out, v)
+			}
 		}
 	}
 	return out
@@ -391,8 +415,9 @@ func (g *Gate) rest() string {
 
 // remarks are what a reader must know to judge the answer.
 func (g *Gate) remarks() (out []string) {
-	if s := g.UnmatchedShare(); s > manyUnmatched {
-		out = append(out, fmt.Sprintf("note: %s of the bytes match nothing on the other side: the builds do not compare stack by stack, only the totals do", share(s)))
+	if s := g.UnmatchedShare() - g.movedShare(); s > manyUnmatched {
+		out = append(out, fmt.Sprintf("note: %s of the bytes match nothing on the other side: the builds do not compare stack by stack, only the totals do. "+
+			"If the earlier runs are snapshots, their program may have been rebuilt since: heaplapse baseline save keeps the names", share(s)))
 	}
 	for _, n := range g.Notes {
 		out = append(out, "note: "+clip(n, 500))
@@ -430,10 +455,13 @@ func changeText(v gate.Value) string {
 
 // parts are the change in percent, and in units of the noise where that is known.
 func parts(v gate.Value) string {
-	if v.Noise > 0 {
-		return fmt.Sprintf("%s, %s × noise", percentText(v), compact(math.Abs(v.Z)))
+	switch {
+	case v.Noise <= 0 || math.Abs(v.Moved) >= 1: // the noise is held against the rest of a move only
+		return percentText(v)
+	case math.Abs(v.Z) >= gate.MaxZ:
+		return percentText(v) + ", far above the noise"
 	}
-	return percentText(v)
+	return fmt.Sprintf("%s, %s × noise", percentText(v), compact(math.Abs(v.Z)))
 }
 
 // percentText is the change as a part of what was before.
@@ -461,9 +489,6 @@ func digits(percent float64) int {
 func compact(f float64) string {
 	if f < 9.95 {
 		return fmt.Sprintf("%.1f", f)
-	}
-	if f >= gate.MaxZ {
-		return fmt.Sprintf("%d or more", gate.MaxZ)
 	}
 	return fmt.Sprintf("%.0f", f)
 }

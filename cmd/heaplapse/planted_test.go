@@ -137,7 +137,21 @@ func (n *plantedNight) judgeBuilds(t *testing.T, builds []planted, tally *tally)
 		if b.status != "" {
 			require.Equal(t, b.function, answer.first(b.status), "%s: %s", b.name, n.explain(append(args, "--current", current)))
 		}
+		if b.status == "changed" {
+			n.judgeTighter(t, b, append(args, "--current", current), tally)
+		}
 	}
+}
+
+// tighter thresholds find a regression of 5 % at a function that hardly differs from night to night.
+var tighter = []string{"--percent", "3", "--z", "2"}
+
+func (n *plantedNight) judgeTighter(t *testing.T, b planted, args []string, tally *tally) {
+	args = append(args, tighter...)
+	answer, status := n.gated(t, args...)
+	tally.add(b.name+", tighter", b.what+", `"+strings.Join(tighter, " ")+"`", &answer)
+	require.Equal(t, exitFound, status, "%s: %s", b.name, n.explain(args))
+	require.Equal(t, b.function, answer.first("regressed"), n.explain(args))
 }
 
 // judgeDrift gates ten nights, on each of which the hot function takes 3 % more. No night fails against those before it; against the
