@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -291,7 +292,8 @@ func movedPart(r *gate.Row) string {
 
 // drifted says that only the pinned run shows the regression.
 func (g *Gate) drifted(r *gate.Row) bool {
-	return len(r.Values) > 0 && r.Values[0].Base == gate.BasePinned && len(g.Pool) > 0
+	return len(g.Pool) > 0 && slices.ContainsFunc(r.Values, func(v gate.Value) bool { return v.Base == gate.BasePinned && v.Exceeds }) &&
+		!slices.ContainsFunc(r.Values, func(v gate.Value) bool { return v.Base == gate.BasePool && v.Exceeds })
 }
 
 // told are the values of a row that are worth a line: what decided its status, the same against the other base, and the level. JSON
