@@ -317,7 +317,7 @@ func (c *comparer) decide(r *row, out *Row, values []Value, shifts []*shift) (fi
 		}
 		return i
 	}
-	i := c.largest(r, shifts)
+	i := c.largest(shifts)
 	if i < 0 {
 		return 0
 	}
@@ -331,7 +331,7 @@ func (c *comparer) decide(r *row, out *Row, values []Value, shifts []*shift) (fi
 		out.Status = Gone
 	case c.improved(r, c.views[i], s):
 		out.Status = Improved
-	case math.Abs(s.delta) >= leastNoise*math.Abs(c.views[i].before(r)):
+	case math.Abs(s.delta) >= max(leastNoise*math.Abs(c.views[i].before(r)), c.views[i].known(r)):
 		out.Status = Changed
 	}
 	return i
@@ -362,7 +362,7 @@ func (c *comparer) rankOf(i int, v Value) float64 {
 }
 
 // largest is the notable shift of most bytes among the levels, else among the other lenses; -1 for none.
-func (c *comparer) largest(_ *row, shifts []*shift) int {
+func (c *comparer) largest(shifts []*shift) int {
 	best := -1
 	for i, s := range shifts {
 		if s == nil {

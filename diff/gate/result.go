@@ -54,7 +54,7 @@ type Status string
 const (
 	Regressed  Status = "regressed"
 	Suppressed Status = "suppressed" // it regressed, and that is known
-	Changed    Status = "changed"    // by 2 % and more, and within the thresholds
+	Changed    Status = "changed"    // by 2 % and more, and more than sampling makes; within the thresholds
 	New        Status = "new"        // not in the base, and within the thresholds
 	Moved      Status = "moved"      // a neighbour lost what this row gained
 	Improved   Status = "improved"
