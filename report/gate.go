@@ -352,7 +352,9 @@ func wrapped(list, separator string, indent int) string {
 	for i, part := range strings.SplitAfter(list, separator) {
 		n := utf8.RuneCountInString(part)
 		if i > 0 && width+n > logWidth {
-			b.WriteString("\n" + strings.Repeat(" ", indent))
+			line := strings.TrimRight(b.String(), " ")
+			b.Reset()
+			b.WriteString(line + "\n" + strings.Repeat(" ", indent))
 			width = indent
 		}
 		b.WriteString(part)
@@ -552,8 +554,8 @@ func frameWhere(f *baseline.Frame) string {
 	if p := position(f.File, f.Line); p != "" {
 		return clip(p, 40)
 	}
-	if f.Module != "" {
-		return clip(path.Base(f.Module), 40)
+	if module := path.Base(f.Module); f.Module != "" && !strings.HasPrefix(f.Function, module+"+") { // else its name is module+offset
+		return clip(module, 40)
 	}
 	return ""
 }
