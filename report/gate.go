@@ -368,12 +368,20 @@ func briefLines(r *gate.Row) []string {
 	line := "     " + joined(clip(function(r.Site), 60), where(r.Site))
 	if len(r.Values) > 0 {
 		v := r.Values[0]
-		line = fmt.Sprintf("     %12s  %-22s  %s", signed(v.Delta())+unitOf(v), parts(v), joined(clip(function(r.Site), 50), where(r.Site)))
+		line = fmt.Sprintf("     %12s  %-24s  %s", signed(v.Delta())+unitOf(v), parts(v)+pinnedMark(v), joined(clip(function(r.Site), 50), where(r.Site)))
 	}
 	if why := aside(r); why != "" {
 		return []string{line, "       " + why}
 	}
 	return []string{line}
+}
+
+// pinnedMark tells what was compared with the pinned run from what was with the pool.
+func pinnedMark(v gate.Value) string {
+	if v.Base == gate.BasePinned {
+		return " (pinned)"
+	}
+	return ""
 }
 
 // aside is what explains a row that did not fail the gate.
