@@ -17,7 +17,7 @@ import (
 // Gate is the answer to "did this run regress?", in the forms that people and CI systems read.
 type Gate struct {
 	*gate.Result
-	// Top limits the rows of each status in text and Markdown, but for regressed ones, which are all shown; 0 shows 10.
+	// Top limits the rows of each status in text; 0 shows 10, and 50 of those that regressed.
 	Top int
 	// MarkdownLimit is the most bytes that Markdown writes; 0 is DefaultMarkdownLimit.
 	MarkdownLimit int
@@ -68,7 +68,7 @@ func (g *Gate) headline() string {
 	verdict := strings.ToUpper(string(g.Verdict)) + ": "
 	worst := g.worst()
 	if worst == nil {
-		return verdict + g.summary()
+		return verdict + g.summary() + g.heapNow()
 	}
 	head, change := verdict+g.summary(), changeText(worst.Values[0])
 	if worst == &g.Total {
@@ -91,6 +91,14 @@ func fitted(r *gate.Row, width int) string {
 	return joined(clip(name, max(30, room)), place, change)
 }
 
+// heapNow is the heap of a run that passed.
+func (g *Gate) heapNow() string {
+	if l := levels(&g.Total); len(l) > 0 {
+		return fmt.Sprintf("; heap %s (%s)", bytesOf(l[0].After), percentText(l[0]))
+	}
+	return ""
+}
+
 // summary says how many functions regressed.
 func (g *Gate) summary() string {
 	all, regressed := g.Tested, len(g.with(gate.Regressed))
@@ -102,7 +110,11 @@ func (g *Gate) summary() string {
 	case all == 0:
 		return "nothing was allocated in any run"
 	}
-	return fmt.Sprintf("none of %s regressed", plural(all, "function"))
+	text := fmt.Sprintf("none of %s regressed", plural(all, "function"))
+	if n := len(g.with(gate.Suppressed)); n > 0 {
+		text += fmt.Sprintf(", but for %d known and suppressed", n)
+	}
+	return text
 }
 
 // worst is what failed the gate: a function, else the whole heap; nil if it passed.
@@ -246,13 +258,20 @@ func (g *Gate) regressions(p *printer) {
 	}
 	p.linef("")
 	p.linef("REGRESSED")
-	for i, r := range rows {
+	shown := rows[:min(len(rows), max(g.top(), mostRegressed))]
+	for i, r := range shown {
 		p.linef("%3d  %s", i+1, joined(clip(function(r.Site), 90), where(r.Site)))
 		for _, line := range g.evidence(r) {
 			p.linef("     %s", line)
 		}
 	}
+	if n := len(rows) - len(shown); n > 0 {
+		p.linef("     … and %d more: --top %d shows them", n, len(rows))
+	}
 }
+
+// mostRegressed is how many rows that regressed the text shows if no larger number is asked for.
+const mostRegressed = 50
 
 // evidence are the lines below a regressed row: its values, who calls it, how sure the match is, and what to do.
 func (g *Gate) evidence(r *gate.Row) (out []string) {
