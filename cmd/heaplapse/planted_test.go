@@ -209,7 +209,9 @@ type plantedCount struct {
 	matched         map[string]float64
 }
 
-func newTally() *tally { return &tally{counts: map[string]*plantedCount{}, fingerprints: map[string]bool{}} }
+func newTally() *tally {
+	return &tally{counts: map[string]*plantedCount{}, fingerprints: map[string]bool{}}
+}
 
 func (y *tally) add(name, what string, a *gateAnswer) {
 	c := y.counts[name]
