@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -16,7 +17,7 @@ import (
 // Gate is the answer to "did this run regress?", in the forms that people and CI systems read.
 type Gate struct {
 	*gate.Result
-	// Top limits the rows of each status in text and Markdown, but for regressed ones, which are all shown; 0 shows 10.
+	// Top limits the rows of each status in text; 0 shows 10, and 50 of those that regressed.
 	Top int
 	// MarkdownLimit is the most bytes that Markdown writes; 0 is DefaultMarkdownLimit.
 	MarkdownLimit int
@@ -40,7 +41,7 @@ var statusGroups = []struct {
 	{gate.Suppressed, "SUPPRESSED: regressed, and known"},
 	{gate.Changed, "CHANGED, within the thresholds"},
 	{gate.New, "NEW, within the thresholds"},
-	{gate.Moved, "MOVED: a neighbour lost what these gained"},
+	{gate.Moved, "MOVED between neighbours"},
 	{gate.Improved, "IMPROVED"},
 	{gate.Gone, "GONE"},
 }
@@ -67,7 +68,7 @@ func (g *Gate) headline() string {
 	verdict := strings.ToUpper(string(g.Verdict)) + ": "
 	worst := g.worst()
 	if worst == nil {
-		return verdict + g.summary()
+		return verdict + g.summary() + g.heapNow()
 	}
 	head, change := verdict+g.summary(), changeText(worst.Values[0])
 	if worst == &g.Total {
@@ -90,6 +91,14 @@ func fitted(r *gate.Row, width int) string {
 	return joined(clip(name, max(30, room)), place, change)
 }
 
+// heapNow is the heap of a run that passed.
+func (g *Gate) heapNow() string {
+	if l := levels(&g.Total); len(l) > 0 {
+		return fmt.Sprintf("; heap %s (%s)", bytesOf(l[0].After), percentText(l[0]))
+	}
+	return ""
+}
+
 // summary says how many functions regressed.
 func (g *Gate) summary() string {
 	all, regressed := g.Tested, len(g.with(gate.Regressed))
@@ -101,7 +110,11 @@ func (g *Gate) summary() string {
 	case all == 0:
 		return "nothing was allocated in any run"
 	}
-	return fmt.Sprintf("none of %s regressed", plural(all, "function"))
+	text := fmt.Sprintf("none of %s regressed", plural(all, "function"))
+	if n := len(g.with(gate.Suppressed)); n > 0 {
+		text += fmt.Sprintf(", but for %d known and suppressed", n)
+	}
+	return text
 }
 
 // worst is what failed the gate: a function, else the whole heap; nil if it passed.
@@ -206,7 +219,27 @@ func (g *Gate) matched() string {
 	if len(parts) == 0 {
 		return "nothing: no bytes are in use"
 	}
+	if moved := g.movedShare(); moved > 0 {
+		parts[len(parts)-1] += fmt.Sprintf(" of which %s moved", share(moved/g.UnmatchedShare()))
+	}
 	return strings.Join(parts, ", ")
+}
+
+// movedShare is the part of all bytes that match nothing but a neighbour's loss or gain, at most UnmatchedShare.
+func (g *Gate) movedShare() float64 {
+	all, moved := 0.0, 0.0
+	for _, t := range g.Tiers {
+		all += t.Bytes
+	}
+	for _, r := range g.with(gate.Moved) {
+		if r.Tier == identity.Unmatched && len(levels(r)) > 0 {
+			moved += levels(r)[0].Before + levels(r)[0].After
+		}
+	}
+	if all <= 0 {
+		return 0
+	}
+	return min(moved/all, g.UnmatchedShare())
 }
 
 // share is a part of one in percent; what is not nothing is not called 0 %.
@@ -225,13 +258,20 @@ func (g *Gate) regressions(p *printer) {
 	}
 	p.linef("")
 	p.linef("REGRESSED")
-	for i, r := range rows {
+	shown := rows[:min(len(rows), max(g.top(), mostRegressed))]
+	for i, r := range shown {
 		p.linef("%3d  %s", i+1, joined(clip(function(r.Site), 90), where(r.Site)))
 		for _, line := range g.evidence(r) {
 			p.linef("     %s", line)
 		}
 	}
+	if n := len(rows) - len(shown); n > 0 {
+		p.linef("     … and %d more: --top %d shows them", n, len(rows))
+	}
 }
+
+// mostRegressed is how many rows that regressed the text shows if no larger number is asked for.
+const mostRegressed = 50
 
 // evidence are the lines below a regressed row: its values, who calls it, how sure the match is, and what to do.
 func (g *Gate) evidence(r *gate.Row) (out []string) {
@@ -271,24 +311,29 @@ func movedPart(r *gate.Row) string {
 
 // drifted says that only the pinned run shows the regression.
 func (g *Gate) drifted(r *gate.Row) bool {
-	return len(r.Values) > 0 && r.Values[0].Base == gate.BasePinned && len(g.Pool) > 0
+	return len(g.Pool) > 0 && slices.ContainsFunc(r.Values, func(v gate.Value) bool { return v.Base == gate.BasePinned && v.Exceeds }) &&
+		!slices.ContainsFunc(r.Values, func(v gate.Value) bool { return v.Base == gate.BasePool && v.Exceeds })
 }
 
-// told are the values of a row that are worth a line: what exceeds, and the levels beside them.
+// told are the values of a row that are worth a line: what decided its status, the same against the other base, and the level. JSON
+// has all.
 func told(r *gate.Row) (out []gate.Value) {
 	for i, v := range r.Values {
-		if i == 0 || v.Exceeds || v.Metric == gate.MetricLevel {
+		decided, level := r.Values[0], v.Metric == gate.MetricLevel && v.Base == r.Values[0].Base
+		if i == 0 || v.Metric == decided.Metric || level {
 			out = append(out, v)
 		}
 	}
 	return out
 }
 
-// levels are the values of a row that are bytes in use.
+// levels are the values of a row that are bytes in use: against the pool, then against the pinned run.
 func levels(r *gate.Row) (out []gate.Value) {
-	for _, v := range r.Values {
-		if v.Metric == gate.MetricLevel {
-			out = append(out, v)
+	for _, base := range []gate.Base{gate.BasePool, gate.BasePinned} {
+		for _, v := range r.Values {
+			if v.Metric == gate.MetricLevel && v.Base == base {
+				out = append(out, v)
+			}
 		}
 	}
 	return out
@@ -326,7 +371,9 @@ func wrapped(list, separator string, indent int) string {
 	for i, part := range strings.SplitAfter(list, separator) {
 		n := utf8.RuneCountInString(part)
 		if i > 0 && width+n > logWidth {
-			b.WriteString("\n" + strings.Repeat(" ", indent))
+			line := strings.TrimRight(b.String(), " ")
+			b.Reset()
+			b.WriteString(line + "\n" + strings.Repeat(" ", indent))
 			width = indent
 		}
 		b.WriteString(part)
@@ -340,12 +387,20 @@ func briefLines(r *gate.Row) []string {
 	line := "     " + joined(clip(function(r.Site), 60), where(r.Site))
 	if len(r.Values) > 0 {
 		v := r.Values[0]
-		line = fmt.Sprintf("     %12s  %-22s  %s", signed(v.Delta())+unitOf(v), parts(v), joined(clip(function(r.Site), 50), where(r.Site)))
+		line = fmt.Sprintf("     %12s  %-24s  %s", signed(v.Delta())+unitOf(v), parts(v)+pinnedMark(v), joined(clip(function(r.Site), 50), where(r.Site)))
 	}
 	if why := aside(r); why != "" {
 		return []string{line, "       " + why}
 	}
 	return []string{line}
+}
+
+// pinnedMark tells what was compared with the pinned run from what was with the pool.
+func pinnedMark(v gate.Value) string {
+	if v.Base == gate.BasePinned {
+		return " (pinned)"
+	}
+	return ""
 }
 
 // aside is what explains a row that did not fail the gate.
@@ -391,8 +446,9 @@ func (g *Gate) rest() string {
 
 // remarks are what a reader must know to judge the answer.
 func (g *Gate) remarks() (out []string) {
-	if s := g.UnmatchedShare(); s > manyUnmatched {
-		out = append(out, fmt.Sprintf("note: %s of the bytes match nothing on the other side: the builds do not compare stack by stack, only the totals do", share(s)))
+	if s := g.UnmatchedShare() - g.movedShare(); s > manyUnmatched {
+		out = append(out, fmt.Sprintf("note: %s of the bytes match nothing on the other side: the builds do not compare stack by stack, only the totals do. "+
+			"If the earlier runs are snapshots, their program may have been rebuilt since: heaplapse baseline save keeps the names", share(s)))
 	}
 	for _, n := range g.Notes {
 		out = append(out, "note: "+clip(n, 500))
@@ -430,10 +486,13 @@ func changeText(v gate.Value) string {
 
 // parts are the change in percent, and in units of the noise where that is known.
 func parts(v gate.Value) string {
-	if v.Noise > 0 {
-		return fmt.Sprintf("%s, %s × noise", percentText(v), compact(math.Abs(v.Z)))
+	switch {
+	case v.Noise <= 0 || math.Abs(v.Moved) >= 1: // the noise is held against the rest of a move only
+		return percentText(v)
+	case math.Abs(v.Z) >= gate.MaxZ:
+		return percentText(v) + ", far above the noise"
 	}
-	return percentText(v)
+	return fmt.Sprintf("%s, %s × noise", percentText(v), compact(math.Abs(v.Z)))
 }
 
 // percentText is the change as a part of what was before.
@@ -461,9 +520,6 @@ func digits(percent float64) int {
 func compact(f float64) string {
 	if f < 9.95 {
 		return fmt.Sprintf("%.1f", f)
-	}
-	if f >= gate.MaxZ {
-		return fmt.Sprintf("%d or more", gate.MaxZ)
 	}
 	return fmt.Sprintf("%.0f", f)
 }
@@ -525,8 +581,8 @@ func frameWhere(f *baseline.Frame) string {
 	if p := position(f.File, f.Line); p != "" {
 		return clip(p, 40)
 	}
-	if f.Module != "" {
-		return clip(path.Base(f.Module), 40)
+	if module := path.Base(f.Module); f.Module != "" && !strings.HasPrefix(f.Function, module+"+") { // else its name is module+offset
+		return clip(module, 40)
 	}
 	return ""
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/gate"
 )
 
-// maxCases bounds the test cases of a JUnit report: viewers show them all. What regressed comes first and is never left out.
+// maxCases bounds the rows in a JUnit report, for viewers show them all. What regressed comes first.
 const maxCases = 500
 
 type junitSuites struct {
@@ -70,7 +70,7 @@ func (g *Gate) JUnit(w io.Writer) error {
 	names := map[string]bool{}
 	for i := range g.Rows {
 		r := &g.Rows[i]
-		if i >= maxCases && r.Status != gate.Regressed {
+		if i >= maxCases {
 			suite.Out += fmt.Sprintf("%s left out\n", plural(len(g.Rows)-i, "more row"))
 			break
 		}

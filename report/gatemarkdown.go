@@ -83,8 +83,8 @@ func (g *Gate) markdownHead() string {
 	}
 	fmt.Fprintf(&b, "## %s heaplapse: %s\n\n", mark, escapeMarkdown(g.summary()))
 	if r := g.worst(); r != nil && r != &g.Total {
-		fmt.Fprintf(&b, "Look first at %s %s: **%s** %s %s.\n\n", code(function(r.Site), 90), placeMarkdown(r),
-			escapeMarkdown(changeText(r.Values[0])), metricText(r.Values[0].Metric), g.against(r.Values[0]))
+		fmt.Fprintf(&b, "Look first at %s %s: %s **%s** %s.\n\n", code(function(r.Site), 90), placeMarkdown(r),
+			metricText(r.Values[0].Metric), escapeMarkdown(changeText(r.Values[0])), g.against(r.Values[0]))
 	}
 	for _, v := range levels(&g.Total) {
 		fmt.Fprintf(&b, "Heap %s → %s: %s %s.\n\n", amount(v, v.Before), amount(v, v.After), changeText(v), g.against(v))
@@ -121,11 +121,14 @@ func (g *Gate) markdownTable(l *limited, title, first string, rows []*gate.Row) 
 	return 0
 }
 
-// markdownRow is a row of a table: a line for each value that is worth one.
+// markdownRow is a row of a table: of what regressed a line for each value that is worth one, else what decided.
 func (g *Gate) markdownRow(r *gate.Row, status, first string) string {
 	var b strings.Builder
 	name := joinedWith("<br>", code(function(r.Site), 90), markdownWhere(r), escapeMarkdown(aside(r)))
 	values := told(r)
+	if r.Status != gate.Regressed {
+		values = values[:min(1, len(values))]
+	}
 	if len(values) == 0 {
 		fmt.Fprintf(&b, "%s| %s | | | | | |\n", status, name)
 	}

@@ -108,6 +108,8 @@ const (
 	sourceRootID = "SRCROOT"
 	// maxName bounds names in SARIF: viewers refuse large files (GitHub: 10 MiB compressed).
 	maxName = 1000
+	// maxResults is how many results of a run GitHub keeps.
+	maxResults = 5000
 )
 
 // sarifRules are the kinds of regressions, by metric.
@@ -151,7 +153,7 @@ func (g *Gate) SARIF(w io.Writer) error {
 			rule.id, rule.name, sarifText{rule.short}, sarifText{rule.full}, sarifText{rule.full + " Run heaplapse gate with --text - for the evidence."}, sarifConfig{"error"}})
 	}
 	for i := range g.Rows {
-		if level := sarifLevel(g.Rows[i].Status); level != "" {
+		if level := sarifLevel(g.Rows[i].Status); level != "" && len(run.Results) < maxResults {
 			run.Results = append(run.Results, g.sarifResult(&g.Rows[i], level))
 		}
 	}

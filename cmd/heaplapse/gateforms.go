@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -54,15 +55,13 @@ func (f *gateFormFlags) checkForms() error {
 	if err != nil {
 		return fmt.Errorf("--markdown-limit %s: %w", f.markdownLimit, err)
 	}
-	piped := ""
+	used := map[string]string{}
 	for _, o := range gateOutputs {
-		if *f.outputs[o.name] != "-" {
-			continue
+		path := *f.outputs[o.name]
+		if other, ok := used[path]; ok && path != "" {
+			return fmt.Errorf("--%s and --%s cannot both go to %s", other, o.name, path)
 		}
-		if piped != "" {
-			return fmt.Errorf("--%s and --%s cannot both go to standard output", piped, o.name)
-		}
-		piped = o.name
+		used[path] = o.name
 	}
 	return nil
 }
@@ -77,26 +76,28 @@ func (f *gateFormFlags) form(result *gate.Result) *report.Gate {
 	return &report.Gate{Result: result, Top: f.limit, MarkdownLimit: int(limit), SourceRoot: root, Version: version()}
 }
 
-// write writes all forms that were asked for, each whole or not at all. Text goes to standard output unless another form
-// does.
+// write writes all forms that were asked for, each whole or not at all; one that cannot be written does not keep the others from
+// being. Text goes to standard output unless another form does.
 func (f *gateFormFlags) write(a *app, g *report.Gate) error {
 	if text := f.outputs["text"]; *text == "" && !f.usesStdout() {
 		*text = "-"
 	}
+	var errs []error
 	for _, o := range gateOutputs {
 		path := *f.outputs[o.name]
 		if path == "" {
 			continue
 		}
 		var b bytes.Buffer
-		if err := o.write(g, &b); err != nil {
-			return fmt.Errorf("--%s: %w", o.name, err)
+		err := o.write(g, &b)
+		if err == nil {
+			err = a.put(path, &b)
 		}
-		if err := a.put(path, &b); err != nil {
-			return fmt.Errorf("--%s: %w", o.name, err)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("--%s: %w", o.name, err))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 func (f *gateFormFlags) usesStdout() bool {

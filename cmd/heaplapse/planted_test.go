@@ -24,9 +24,10 @@ type gateAnswer struct {
 }
 
 type gateAnswerRow struct {
-	Status string
-	Blame  struct{ Function string }
-	Values []gateAnswerValue
+	Status      string
+	Fingerprint string
+	Blame       struct{ Function string }
+	Values      []gateAnswerValue
 }
 
 type gateAnswerValue struct {
@@ -100,6 +101,7 @@ func TestPlantedSet(t *testing.T) {
 		})
 	}
 	tally.log(t)
+	require.Len(t, tally.fingerprints, 1, "one function has one fingerprint in all builds and runs")
 	if *update && repetitions() == 20 {
 		tally.write(t, "../../docs/gate-planted.md")
 	}
@@ -137,7 +139,21 @@ func (n *plantedNight) judgeBuilds(t *testing.T, builds []planted, tally *tally)
 		if b.status != "" {
 			require.Equal(t, b.function, answer.first(b.status), "%s: %s", b.name, n.explain(append(args, "--current", current)))
 		}
+		if b.status == "changed" {
+			n.judgeTighter(t, b, append(args, "--current", current), tally)
+		}
 	}
+}
+
+// tighter thresholds find a regression of 5 % at a function that hardly differs from night to night.
+var tighter = []string{"--percent", "3", "--z", "2"}
+
+func (n *plantedNight) judgeTighter(t *testing.T, b planted, args []string, tally *tally) {
+	args = append(args, tighter...)
+	answer, status := n.gated(t, args...)
+	tally.add(b.name+", tighter", b.what+", `"+strings.Join(tighter, " ")+"`", &answer)
+	require.Equal(t, exitFound, status, "%s: %s", b.name, n.explain(args))
+	require.Equal(t, b.function, answer.first("regressed"), n.explain(args))
 }
 
 // judgeDrift gates ten nights, on each of which the hot function takes 3 % more. No night fails against those before it; against the
@@ -181,6 +197,8 @@ func (w *workshop) explain(args []string) string {
 type tally struct {
 	order  []string
 	counts map[string]*plantedCount
+	// fingerprints of the hot function, whatever the build and the run.
+	fingerprints map[string]bool
 }
 
 type plantedCount struct {
@@ -191,7 +209,9 @@ type plantedCount struct {
 	matched         map[string]float64
 }
 
-func newTally() *tally { return &tally{counts: map[string]*plantedCount{}} }
+func newTally() *tally {
+	return &tally{counts: map[string]*plantedCount{}, fingerprints: map[string]bool{}}
+}
 
 func (y *tally) add(name, what string, a *gateAnswer) {
 	c := y.counts[name]
@@ -199,6 +219,11 @@ func (y *tally) add(name, what string, a *gateAnswer) {
 		c = &plantedCount{what: what, first: map[string]int{}, matched: map[string]float64{}}
 		y.counts[name] = c
 		y.order = append(y.order, name)
+	}
+	for _, r := range a.Rows {
+		if r.Blame.Function == "shop::Catalog::load" {
+			y.fingerprints[r.Fingerprint] = true
+		}
 	}
 	c.runs++
 	if a.Verdict == "fail" {
