@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -60,6 +61,9 @@ func Summarize(series *heapfile.Series, symbols *symbolize.Symbols, c *Collector
 	run.Rest = run.Total
 	for i := range run.Sites {
 		run.Rest = run.Rest.Sub(run.Sites[i].Level)
+	}
+	if err := run.Check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", run.Meta.Name, err)
 	}
 	return run, nil
 }

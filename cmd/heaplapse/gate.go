@@ -22,7 +22,7 @@ type gateFlags struct {
 	baseBinary, baseDir string
 	baseWork            float64
 	suppressions        []string
-	config              string
+	config              string // the file that is used, once it is read
 	thresholds          map[string]*string
 	force               bool
 	gateFormFlags
@@ -85,6 +85,9 @@ func (a *app) gate(f *gateFlags) error {
 	if err != nil {
 		return err
 	}
+	if f.config != "" {
+		result.Notes = append(result.Notes, "thresholds and suppressions are those of "+f.config)
+	}
 	if err := f.write(a, f.form(result)); err != nil {
 		return err
 	}
@@ -119,16 +122,15 @@ var gateThresholds = []struct {
 // configured are the options of the configuration, and over them those of flags.
 func (f *gateFlags) configured() (gate.Options, error) {
 	o := gate.Options{Force: f.force, Suppressions: &suppress.List{}}
-	path := f.config
-	if _, err := os.Stat(config.Name); path == "" && err == nil {
-		path = config.Name
+	if _, err := os.Stat(config.Name); f.config == "" && err == nil {
+		f.config = config.Name
 	}
-	if path != "" {
-		text, err := os.ReadFile(path)
+	if f.config != "" {
+		text, err := os.ReadFile(f.config)
 		if err != nil {
 			return o, fmt.Errorf("--config: %w", err)
 		}
-		c, err := config.Parse(text, path, time.Now())
+		c, err := config.Parse(text, f.config, time.Now())
 		if err != nil {
 			return o, err
 		}

@@ -79,10 +79,7 @@ func (c *comparer) judge() {
 	cat := newCatalogue(c.runs, c.o.Suppressions)
 	c.rows, c.result.Tiers = cat.rows(), cat.tiers
 	c.result.Tested = len(c.rows)
-	for _, r := range c.rows {
-		r.limits, r.own = c.o.thresholds(r)
-		r.stacks = c.stacks(r)
-	}
+	c.limit()
 	c.whole = c.total()
 	c.views = c.lenses()
 	values := map[*row][]Value{}
@@ -95,6 +92,23 @@ func (c *comparer) judge() {
 	}
 	c.rank()
 	c.result.Total = c.totalRow(values[c.whole])
+}
+
+// limit gives every row its thresholds, and notes the rules that hold for none: they may be misspelt.
+func (c *comparer) limit() {
+	used := make([]bool, len(c.o.Sites))
+	for _, r := range c.rows {
+		rule := c.o.rule(r)
+		r.limits, r.own, r.stacks = c.o.thresholds(r, rule), rule >= 0, c.stacks(r)
+		if r.own {
+			used[rule] = true
+		}
+	}
+	for i, s := range c.o.Sites {
+		if !used[i] {
+			c.notef("no function matches %s: its thresholds hold for nothing", s.Pattern)
+		}
+	}
 }
 
 func (c *comparer) stacks(r *row) (n int) {
@@ -123,7 +137,7 @@ func (c *comparer) total() *row {
 		}
 		out.levels = append(out.levels, l)
 	}
-	out.limits, _ = c.o.thresholds(out)
+	out.limits = c.o.thresholds(out, -1)
 	c.excused()
 	return out
 }

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -195,6 +196,11 @@ func TestTighterThresholds(t *testing.T) {
 	r = judged(t, p, Options{Sites: []SiteRule{{Pattern: pattern, Override: Override{Percent: &three}}}})
 	require.Equal(t, Regressed, statusOf(r, "Cache::insert"))
 	require.Equal(t, three, rowOf(r, "Cache::insert").Thresholds.Percent)
+	require.NotContains(t, r.Notes, "no function matches ^Cache::*: its thresholds hold for nothing")
+	nothing, err := suppress.Compile("Cashe")
+	require.NoError(t, err)
+	r = judged(t, p, Options{Sites: []SiteRule{{Pattern: nothing, Override: Override{Percent: &three}}}})
+	require.Contains(t, r.Notes, "no function matches Cashe: its thresholds hold for nothing")
 	r = judged(t, service().with("Session::open", times(1.08)), Options{Sites: []SiteRule{{Pattern: pattern, Override: Override{Percent: &three}}}})
 	require.Equal(t, Pass, r.Verdict)
 }
@@ -503,4 +509,43 @@ func TestAFingerprintIsThatOfTheFunction(t *testing.T) {
 	}), Options{})
 	require.Equal(t, rowOf(a, "Pool::grow").Fingerprint, rowOf(b, "Pool::grow").Fingerprint)
 	require.Len(t, rowOf(a, "Pool::grow").Fingerprint, 32)
+}
+
+// TestWildRunsGiveFiniteAnswers: a baseline's file may hold any numbers within its bounds.
+func TestWildRunsGiveFiniteAnswers(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	wild := func() float64 {
+		return []float64{0, 1, -1, 1e19, -1e19, 1e-300, 3e6, 5e7, r.NormFloat64() * 1e8}[r.IntN(9)]
+	}
+	run := func(night int) *baseline.Run {
+		out := shuffled(r).run(night, noise{})
+		for i := range out.Sites {
+			s := &out.Sites[i]
+			s.Level = baseline.Level{Bytes: wild(), Objects: wild(), Peak: wild(), Slope: wild(), SlopeError: wild(), AllocBytes: wild(), Noise: wild()}
+			if r.IntN(5) == 0 {
+				s.Identity, s.Frames, s.Blame = identity.Site{Blame: -1}, nil, -1
+			}
+		}
+		out.Total.Bytes, out.Rest.Bytes = wild(), wild()
+		out.Meta.Span = []float64{0, 1e-6, 600, 1e19}[r.IntN(4)]
+		out.Meta.Work = []float64{0, 1e-6, 1, 1e19}[r.IntN(4)]
+		out.Meta.AbsentMax = int64(r.IntN(3)) * mib
+		require.NoError(t, out.Check())
+		return out
+	}
+	for range 300 {
+		var pool []*baseline.Run
+		for night := range r.IntN(12) {
+			pool = append(pool, run(night))
+		}
+		result, err := Compare(run(20), pool, run(0), Options{Force: true})
+		require.NoError(t, err)
+		for _, row := range append(result.Rows, result.Total) {
+			for _, v := range row.Values {
+				for _, x := range []float64{v.Before, v.After, v.Moved, v.Noise, v.Z, v.Need, v.Delta()} {
+					require.False(t, math.IsNaN(x) || math.IsInf(x, 0), "%s: %+v", row.Function, v)
+				}
+			}
+		}
+	}
 }

@@ -1,6 +1,10 @@
 package gate
 
-import "github.com/heaplapse/heaplapse/diff/suppress"
+import (
+	"slices"
+
+	"github.com/heaplapse/heaplapse/diff/suppress"
+)
 
 // Options tune [Compare]. The zero value works.
 type Options struct {
@@ -54,16 +58,23 @@ type SiteRule struct {
 	Reason string
 }
 
-// thresholds of a row, and whether a rule of its own gave them.
-func (o *Options) thresholds(r *row) (t Thresholds, own bool) {
-	t = DefaultThresholds.With(o.Thresholds)
+// rule is the one that a row has, as an index into Sites; -1 for none.
+func (o *Options) rule(r *row) int {
 	if r.total {
-		return t.With(o.Total), false
+		return -1
 	}
-	for i := range o.Sites {
-		if o.Sites[i].Pattern.MatchAny(r.names()) {
-			return t.With(o.Sites[i].Override), true
-		}
+	names := r.names()
+	return slices.IndexFunc(o.Sites, func(s SiteRule) bool { return s.Pattern.MatchAny(names) })
+}
+
+// thresholds of a row, whose rule is given.
+func (o *Options) thresholds(r *row, rule int) Thresholds {
+	t := DefaultThresholds.With(o.Thresholds)
+	switch {
+	case r.total:
+		return t.With(o.Total)
+	case rule >= 0:
+		return t.With(o.Sites[rule].Override)
 	}
-	return t, false
+	return t
 }

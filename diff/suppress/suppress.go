@@ -34,12 +34,18 @@ type Entry struct {
 }
 
 // Matcher is a pattern, ready to be matched. The zero Matcher matches nothing.
-type Matcher struct{ re *regexp.Regexp }
+type Matcher struct {
+	pattern string
+	re      *regexp.Regexp
+}
+
+// String is the pattern.
+func (m Matcher) String() string { return m.pattern }
 
 // Compile reads a pattern.
 func Compile(pattern string) (Matcher, error) {
 	re, err := regexp.Compile(expression(pattern))
-	return Matcher{re}, err
+	return Matcher{pattern, re}, err
 }
 
 // MatchAny says whether the pattern is found in any of some names.
