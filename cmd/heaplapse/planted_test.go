@@ -145,13 +145,19 @@ func (n *plantedNight) judgeBuilds(t *testing.T, builds []planted, tally *tally)
 	}
 }
 
-// tighter thresholds find a regression of 5 % at a function that hardly differs from night to night.
-var tighter = []string{"--percent", "3", "--z", "2"}
-
+// judgeTighter gates with the configuration that docs/gate-planted.md recommends: then 5 % fail.
 func (n *plantedNight) judgeTighter(t *testing.T, b planted, args []string, tally *tally) {
-	args = append(args, tighter...)
+	text, err := os.ReadFile("../../docs/gate-planted.md")
+	require.NoError(t, err)
+	_, rest, found := strings.Cut(string(text), "```yaml\n")
+	require.True(t, found, "the document shows a configuration")
+	yaml, _, _ := strings.Cut(rest, "```")
+	config := filepath.Join(t.TempDir(), "heaplapse.yaml")
+	require.NoError(t, os.WriteFile(config, []byte(yaml), 0o644))
+
+	args = append(args, "--config", config)
 	answer, status := n.gated(t, args...)
-	tally.add(b.name+", tighter", b.what+", `"+strings.Join(tighter, " ")+"`", &answer)
+	tally.add(b.name+", tighter", b.what+", with the tighter threshold below", &answer)
 	require.Equal(t, exitFound, status, "%s: %s", b.name, n.explain(args))
 	require.Equal(t, b.function, answer.first("regressed"), n.explain(args))
 }
