@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -131,6 +132,9 @@ func (m meta) meta(name string) Meta {
 
 // run is the reverse of documentOf. Every index is checked.
 func (d *document) run(name string) (*Run, error) {
+	if err := d.ranges(); err != nil {
+		return nil, err
+	}
 	r := &Run{Meta: d.Meta.meta(name), Total: Level(d.Total), Rest: Level(d.Rest)}
 	frames := make([]Frame, len(d.Frames))
 	for i, f := range d.Frames {
@@ -149,6 +153,35 @@ func (d *document) run(name string) (*Run, error) {
 		r.Sites = append(r.Sites, s)
 	}
 	return r, nil
+}
+
+// most bounds every number, so that no sum is beyond what floating point can tell: 16 EiB, twice what a counter of a snapshot holds.
+const most = 1 << 64
+
+// ranges refuses numbers that no run has.
+func (d *document) ranges() error {
+	if m := &d.Meta; m.Snapshots < 0 || !(m.Span >= 0 && m.Span < most) || !(m.Work >= 0 && m.Work < most) || m.Period < 0 || m.AbsentMax < 0 {
+		return errors.New("meta: a number is out of range")
+	}
+	if !d.Total.sane() || !d.Rest.sane() {
+		return errors.New("total, rest: a number is out of range")
+	}
+	for i := range d.Sites {
+		if !d.Sites[i].sane() {
+			return fmt.Errorf("site %d: a number is out of range", i)
+		}
+	}
+	return nil
+}
+
+// sane levels are in range; slopes, per hour, may be of short runs.
+func (l *level) sane() bool {
+	for _, v := range []float64{l.Bytes, l.Objects, l.Peak, l.Slope / 1e9, l.SlopeError / 1e9, l.AllocBytes, l.AllocObjects, l.Noise} {
+		if !(math.Abs(v) < most) {
+			return false
+		}
+	}
+	return true
 }
 
 func (d *document) site(in *site, frames []Frame) (Site, error) {

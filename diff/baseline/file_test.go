@@ -124,6 +124,8 @@ func TestDamagedFilesAreErrors(t *testing.T) {
 		"a wild name":     {change(`"names":[`, `"names":[-1,`), "damaged: site 0: names: entry -1 of a table of"},
 		"a wild string":   {change(`"frames":[[`, `"frames":[[77777,0,0,0],[`), "damaged: frame 0 refers to string 77777 of"},
 		"a wild blame":    {change(`"stack_blame":1`, `"stack_blame":12`), "the frame to blame is not on the stack"},
+		"an absurd level": {change(`"total":{"bytes":1000000000`, `"total":{"bytes":1e308`), "total, rest: a number is out of range"},
+		"no time":         {change(`"span_seconds":600.5`, `"span_seconds":-1`), "meta: a number is out of range"},
 		"an endless one":  {zipped(make([]byte, 65<<20)), "more than 64 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {

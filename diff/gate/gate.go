@@ -322,8 +322,8 @@ func (c *comparer) decide(r *row, out *Row, values []Value, shifts []*shift) (fi
 		return 0
 	}
 	s := shifts[i]
-	switch moved := s.moved() > (1-moveShare)*math.Abs(s.delta); {
-	case moved:
+	switch {
+	case s.mostlyMoved():
 		out.Status = Moved
 	case s.fresh:
 		out.Status = New
@@ -336,9 +336,6 @@ func (c *comparer) decide(r *row, out *Row, values []Value, shifts []*shift) (fi
 	}
 	return i
 }
-
-// moveShare is how much of a change may be left for the row to count as moved.
-const moveShare = 0.2
 
 // worst is the value that exceeds its thresholds by most bytes, -1 for none. What is in use counts before what was allocated.
 func (c *comparer) worst(values []Value) int {
@@ -361,11 +358,12 @@ func (c *comparer) rankOf(i int, v Value) float64 {
 	return c.views[i].bytes(v)
 }
 
-// largest is the notable shift of most bytes among the levels, else among the other lenses; -1 for none.
+// largest is the notable shift of most bytes among the levels, else among the other lenses; -1 for none. What is less than in the pinned
+// run, or was renamed since then, is no news where there is a pool.
 func (c *comparer) largest(shifts []*shift) int {
 	best := -1
 	for i, s := range shifts {
-		if s == nil {
+		if s == nil || c.views[i].pinned && len(c.pool) > 0 && (s.delta < 0 || s.mostlyMoved()) {
 			continue
 		}
 		if best < 0 || (c.views[i].metric == c.views[best].metric && math.Abs(s.delta) > math.Abs(shifts[best].delta)) {

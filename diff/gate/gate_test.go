@@ -135,6 +135,25 @@ func TestADriftIsSeenAgainstThePinnedRun(t *testing.T) {
 	require.Equal(t, BasePinned, r.Rows[0].Values[0].Base)
 }
 
+// TestWhatChangedBeforeThePoolIsNoNews: a function that was renamed, and one that shrank, since the pinned run and before the pool are not
+// listed night after night; one that has grown since then is.
+func TestWhatChangedBeforeThePoolIsNoNews(t *testing.T) {
+	n := newNoise(6, 0.002)
+	now := service().with("Cache::insert", rename("Cache::store Server::handle Server::loop main")).with("Index::build", times(0.5)).
+		with("Session::open", times(1.05))
+	var pool []*baseline.Run
+	for night := range 5 {
+		pool = append(pool, now.run(10+night, n))
+	}
+	r, err := Compare(now.run(20, n), pool, service().run(0, n), Options{})
+	require.NoError(t, err)
+	require.Equal(t, Pass, r.Verdict)
+	require.Equal(t, Unchanged, statusOf(r, "Cache::store"))
+	require.Equal(t, Unchanged, statusOf(r, "Cache::insert"))
+	require.Equal(t, Unchanged, statusOf(r, "Index::build"))
+	require.Equal(t, Changed, statusOf(r, "Session::open"))
+}
+
 // TestAThinRegressionIsSeenInTheTotal: no function is large enough to fail, all together are.
 func TestAThinRegressionIsSeenInTheTotal(t *testing.T) {
 	thin := func(bytes float64) (p program) {

@@ -30,6 +30,11 @@ type shift struct {
 // moved is what of a shift was handed on.
 func (s *shift) moved() float64 { return math.Abs(s.delta) - s.left }
 
+// moveShare is how much of a change may be left for it to count as moved.
+const moveShare = 0.2
+
+func (s *shift) mostlyMoved() bool { return s.moved() > (1-moveShare)*math.Abs(s.delta) }
+
 type move struct {
 	gain, loss *shift
 	near       int

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,24 +28,32 @@ func rates(t *testing.T, pool int, cv float64, nights uint64) (alarms, found flo
 	return alarms, found
 }
 
+// nights that are simulated of each kind.
+func nights() uint64 {
+	if os.Getenv("HEAPLAPSE_FULL") == "1" {
+		return 2000
+	}
+	return 200
+}
+
 // TestFalseAlarmsAndPower: whatever the noise, fewer than one unchanged run of twenty fails, over all its functions; what is half as much
-// again is found where the noise allows it. docs/gate.md has these numbers.
+// again is found where the noise allows it. docs/gate.md has these numbers, of HEAPLAPSE_FULL=1.
 func TestFalseAlarmsAndPower(t *testing.T) {
 	for _, c := range []struct {
 		pool         int
 		cv           float64
 		alarms, find float64 // at most, at least
 	}{
-		{4, 0.01, 0, 1}, {4, 0.03, 0.01, 0.9}, {4, 0.05, 0.02, 0.5}, {4, 0.2, 0.05, 0},
-		{6, 0.03, 0.01, 0.99}, {6, 0.05, 0.02, 0.9}, {6, 0.2, 0.05, 0},
-		{14, 0.03, 0.01, 1}, {14, 0.05, 0.02, 0.99}, {14, 0.1, 0.04, 0.6}, {14, 0.2, 0.05, 0.1},
+		{4, 0.01, 0, 1}, {4, 0.03, 0.01, 0.9}, {4, 0.05, 0.02, 0.5}, {4, 0.1, 0.03, 0}, {4, 0.2, 0.05, 0},
+		{6, 0.01, 0, 1}, {6, 0.03, 0.01, 0.99}, {6, 0.05, 0.02, 0.9}, {6, 0.1, 0.03, 0.3}, {6, 0.2, 0.05, 0},
+		{14, 0.01, 0, 1}, {14, 0.03, 0.01, 1}, {14, 0.05, 0.02, 0.99}, {14, 0.1, 0.04, 0.6}, {14, 0.2, 0.05, 0.1},
 	} {
 		t.Run(fmt.Sprintf("%d runs, noise %.0f %%", c.pool, 100*c.cv), func(t *testing.T) {
 			t.Parallel()
-			alarms, found := rates(t, c.pool, c.cv, 200)
-			t.Logf("fails unchanged: %.1f %%; finds 50 %%: %.1f %%", 100*alarms, 100*found)
+			alarms, found := rates(t, c.pool, c.cv, nights())
+			t.Logf("%d runs, noise %.0f %%: fails unchanged %.2f %%; finds 50 %% more %.1f %%", c.pool, 100*c.cv, 100*alarms, 100*found)
 			require.LessOrEqual(t, alarms, c.alarms)
-			require.GreaterOrEqual(t, found, c.find)
+			require.GreaterOrEqual(t, found+1e-9, c.find)
 		})
 	}
 }
