@@ -88,20 +88,82 @@ func latestFirst(pool []*baseline.Run) []*baseline.Run {
 	return out
 }
 
-// spans compare how long the runs lasted, which is what slopes and counts that only rise depend on.
-func (c *comparer) spans() {
-	longest, shortest := 0.0, math.Inf(1)
-	for _, r := range c.runs {
-		longest, shortest = max(longest, r.Meta.Span), min(shortest, r.Meta.Span)
+const (
+	// likeSpan is how many times as long one run may last as another for slopes to compare.
+	likeSpan = 1.5
+	// sameSpan is the same for what was allocated where no work is known.
+	sameSpan = 1.1
+)
+
+// lasted says whether a run took about as long as the current one.
+func (c *comparer) lasted(run int, factor float64) bool {
+	a, b := c.runs[0].Meta.Span, c.runs[run].Meta.Span
+	return a > 0 && b > 0 && max(a, b) <= factor*min(a, b)
+}
+
+// sloped says whether a run's slopes compare with those of the current one.
+func (c *comparer) sloped(run int) bool { return c.lasted(run, likeSpan) }
+
+// worked says whether what was allocated is compared per unit of work.
+func (c *comparer) worked() bool { return c.runs[0].Meta.Work > 0 }
+
+// counted says whether what a run allocated compares with the current one.
+func (c *comparer) counted(run int) bool {
+	m := &c.runs[run].Meta
+	if !m.HasAlloc || c.worked() != (m.Work > 0) {
+		return false
 	}
-	c.sloped = shortest > 0 && longest <= 1.5*shortest
-	c.evenly = shortest > 0 && longest <= 1.1*shortest
-	switch {
-	case shortest == 0:
-		c.notef("not every run has a clock: slopes are not compared")
-	case !c.sloped:
-		c.notef("the runs last from %s to %s: slopes are not compared, and a level rises with time where something leaks", duration(shortest), duration(longest))
+	return c.worked() || c.lasted(run, sameSpan)
+}
+
+// without counts the earlier runs that are not usable.
+func (c *comparer) without(usable func(run int) bool) (n int) {
+	for run := range c.runs[1:] {
+		if !usable(run + 1) {
+			n++
+		}
 	}
+	return n
+}
+
+// omissions notes what is not compared with which runs.
+func (c *comparer) omissions() {
+	all := len(c.runs) - 1
+	current := &c.runs[0].Meta
+	switch n := c.without(c.sloped); {
+	case current.Span == 0:
+		c.notef("the current run has no clock: slopes are not compared")
+	case n == all:
+		c.notef("slopes are not compared: the current run lasted %s, those before %s; a level rises with time where something leaks", duration(current.Span), c.spans())
+	case n > 0:
+		c.notef("slopes are not compared with %d of %d runs: the current one lasted %s, those before %s", n, all, duration(current.Span), c.spans())
+	}
+	switch n := c.without(c.counted); {
+	case n == 0 || !current.HasAlloc:
+	case c.worked() && n == all:
+		c.notef("what was allocated is not compared: no run before tells how much work it did (--work)")
+	case c.worked():
+		c.notef("what was allocated is not compared with %d of %d runs, which do not tell how much work they did (--work)", n, all)
+	case c.anyWork():
+		c.notef("what was allocated is not compared: the current run does not tell how much work it did (--work)")
+	}
+}
+
+// anyWork says whether a run before tells its work.
+func (c *comparer) anyWork() bool {
+	return slices.ContainsFunc(c.runs[1:], func(r *baseline.Run) bool { return r.Meta.Work > 0 })
+}
+
+// spans are the shortest and the longest time that an earlier run took.
+func (c *comparer) spans() string {
+	shortest, longest := math.Inf(1), 0.0
+	for _, r := range c.runs[1:] {
+		shortest, longest = min(shortest, r.Meta.Span), max(longest, r.Meta.Span)
+	}
+	if shortest == longest {
+		return duration(longest)
+	}
+	return duration(shortest) + " to " + duration(longest)
 }
 
 func duration(seconds float64) string {
@@ -110,24 +172,4 @@ func duration(seconds float64) string {
 		return d.Round(time.Second).String()
 	}
 	return d.Round(10 * time.Millisecond).String()
-}
-
-// works looks at what cumulative counts can be divided by.
-func (c *comparer) works() {
-	known, counted := 0, 0
-	for _, r := range c.runs {
-		if r.Meta.Work > 0 {
-			known++
-		}
-		if r.Meta.HasAlloc {
-			counted++
-		}
-	}
-	c.counted, c.worked = counted == len(c.runs), known == len(c.runs)
-	switch {
-	case !c.counted && counted > 0:
-		c.notef("not every run has cumulative counts: what was allocated is not compared")
-	case c.counted && known > 0 && !c.worked:
-		c.notef("%d of %d runs tell how much work they did (--work): what was allocated is not compared", known, len(c.runs))
-	}
 }

@@ -37,9 +37,6 @@ type comparer struct {
 	whole  *row
 	views  []*lens
 	result *Result
-
-	sloped, evenly  bool // the runs last about, or just, as long
-	counted, worked bool // all have cumulative counts; all tell the work that they did
 }
 
 func newComparer(current *baseline.Run, pool []*baseline.Run, pinned *baseline.Run, o Options) *comparer {
@@ -59,10 +56,6 @@ func (c *comparer) notef(format string, args ...any) {
 	c.result.Notes = append(c.result.Notes, fmt.Sprintf(format, args...))
 }
 
-func (c *comparer) anyWork() bool {
-	return slices.ContainsFunc(c.runs, func(r *baseline.Run) bool { return r.Meta.Work > 0 })
-}
-
 // doubts notes what makes the comparison less sure, or a part of it impossible.
 func (c *comparer) doubts() {
 	for _, n := range c.runs[0].Meta.Notes {
@@ -72,8 +65,7 @@ func (c *comparer) doubts() {
 		c.notef("fewer than %d baselines (%d): the noise between runs is not known, the thresholds alone decide", leastPool, len(c.pool))
 	}
 	c.programs()
-	c.spans()
-	c.works()
+	c.omissions()
 	for _, r := range c.runs {
 		if m := r.Meta.AbsentMax; m > 0 {
 			c.notef("%s: the allocator cut its snapshots: a stack that is absent may have %d bytes", r.Meta.Name, m)
@@ -132,12 +124,26 @@ func (c *comparer) total() *row {
 		out.levels = append(out.levels, l)
 	}
 	out.limits, _ = c.o.thresholds(out)
+	c.excused()
 	return out
+}
+
+// excused notes what the heap as a whole is judged without.
+func (c *comparer) excused() {
+	n, bytes := 0, 0.0
+	for _, r := range c.rows {
+		if r.suppression != nil || r.own {
+			n++
+			bytes += r.levels[0].Bytes
+		}
+	}
+	if n > 0 {
+		c.notef("the heap as a whole is judged without the %.1f MiB of %s with suppressions or thresholds of their own", bytes/(1<<20), functions(n))
+	}
 }
 
 // through looks at all rows, and at the heap as a whole, through one lens.
 func (c *comparer) through(l *lens, values map[*row][]Value, shifted map[*row][]*shift) {
-	l.signify, l.scales = c.result.Significance, map[float64]calibration{}
 	for _, run := range l.centre {
 		l.total += l.whole(run, c.runs[run].Total) / float64(len(l.centre))
 	}
@@ -267,7 +273,7 @@ func (v Value) in(l *lens) Value {
 // list decides what happened to a row, and lists it unless nothing did.
 func (c *comparer) list(r *row, values []Value, shifts []*shift) {
 	out := Row{
-		Function: r.name, Tier: r.tier(), Stacks: r.stacks, Suppression: r.suppression, Thresholds: r.limits, Fingerprint: r.fingerprint(),
+		Function: r.name, Tier: r.tier(), Stacks: r.stacks, Suppression: r.suppression, Thresholds: r.limits, Fingerprint: c.fingerprint(r),
 	}
 	if c.fresh(r) || c.gone(r) {
 		out.Tier = identity.Unmatched
@@ -317,7 +323,7 @@ func (c *comparer) decide(r *row, out *Row, values []Value, shifts []*shift) (fi
 		}
 		return i
 	}
-	i := c.largest(shifts)
+	i := c.largest(r, values, shifts)
 	if i < 0 {
 		return 0
 	}
@@ -358,12 +364,11 @@ func (c *comparer) rankOf(i int, v Value) float64 {
 	return c.views[i].bytes(v)
 }
 
-// largest is the notable shift of most bytes among the levels, else among the other lenses; -1 for none. What is less than in the pinned
-// run, or was renamed since then, is no news where there is a pool.
-func (c *comparer) largest(shifts []*shift) int {
+// largest is the shift of most bytes that is worth telling, among the levels, else among the other lenses; -1 for none.
+func (c *comparer) largest(r *row, values []Value, shifts []*shift) int {
 	best := -1
 	for i, s := range shifts {
-		if s == nil || c.views[i].pinned && len(c.pool) > 0 && (s.delta < 0 || s.mostlyMoved()) {
+		if s == nil || !c.worthTelling(r, c.views[i], values[i], s) {
 			continue
 		}
 		if best < 0 || (c.views[i].metric == c.views[best].metric && math.Abs(s.delta) > math.Abs(shifts[best].delta)) {
@@ -371,6 +376,20 @@ func (c *comparer) largest(shifts []*shift) int {
 		}
 	}
 	return best
+}
+
+// worthTelling: what is less than in the pinned run, or was renamed since then, is no news where there is a pool. Slopes and what was allocated differ
+// all the time: they must differ clearly, and by the thresholds if they cannot fail.
+func (c *comparer) worthTelling(r *row, l *lens, v Value, s *shift) bool {
+	switch {
+	case l.pinned && len(c.pool) > 0 && (s.delta < 0 || s.mostlyMoved()):
+		return false
+	case l.metric == MetricLevel:
+		return true
+	case !l.judged:
+		return v.Exceeds
+	}
+	return math.Abs(s.delta) >= realLoss*max(l.known(r), l.scatter(r))
 }
 
 // improved says that a row lost as much as it must not gain.

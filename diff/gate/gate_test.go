@@ -274,7 +274,7 @@ func TestWhatWasAllocatedCountsPerUnitOfWork(t *testing.T) {
 	r, err = Compare(worked(churn, 9, 2000, 2), service().pool(5, n), nil, Options{})
 	require.NoError(t, err)
 	require.Equal(t, Pass, r.Verdict)
-	require.Contains(t, r.Notes[len(r.Notes)-1], "1 of 6 runs tell how much work they did")
+	require.Contains(t, r.Notes[len(r.Notes)-1], "no run before tells how much work it did")
 }
 
 // TestRunsThatDoNotCompareAreRefused with the reason, and compared by force with a note.
@@ -318,7 +318,40 @@ func TestRunsOfOtherLengthsHaveNoSlopes(t *testing.T) {
 	r, err := Compare(long, service().pool(4, n), nil, Options{})
 	require.NoError(t, err)
 	require.Equal(t, Pass, r.Verdict)
-	require.Contains(t, r.Notes[0], "the runs last from 10m0s to 1h0m0s")
+	require.Contains(t, r.Notes[0], "the current run lasted 1h0m0s, those before 10m0s")
+}
+
+// TestAShortNightInThePoolDoesNotEndSlopes: the others are compared, and it is said.
+func TestAShortNightInThePoolDoesNotEndSlopes(t *testing.T) {
+	var n noise
+	pool := service().pool(6, n)
+	pool[3].Meta.Span = 60
+	r, err := Compare(service().with("Log::buffer", func(f *function) { f.slope = 20 * mib }).run(9, n), pool, nil, Options{})
+	require.NoError(t, err)
+	require.Equal(t, Regressed, statusOf(r, "Log::buffer"))
+	require.Contains(t, r.Notes[0], "slopes are not compared with 1 of 6 runs: the current one lasted 10m0s, those before 1m0s to 10m0s")
+}
+
+// TestFunctionsOfOneName in two files are two rows: half as much again of the small one is not lost in the large one. One that moves to another
+// file is one row.
+func TestFunctionsOfOneName(t *testing.T) {
+	p := append(service(),
+		function{"{anonymous}::grow Importer::run main", "importer.cc", 30 * mib, 0, 0},
+		function{"{anonymous}::grow Exporter::run main", "exporter.cc", 4 * mib, 0, 0})
+	n := newNoise(3, 0.01)
+	worse := append(program{}, p...)
+	worse[8].bytes *= 1.5
+	r, err := Compare(worse.run(9, n), p.pool(6, n), nil, Options{})
+	require.NoError(t, err)
+	require.Equal(t, Fail, r.Verdict)
+	require.Equal(t, "/src/exporter.cc", r.Rows[0].Site.Frames[0].File)
+	require.InEpsilon(t, 4*mib, r.Rows[0].Values[0].Before, 0.05)
+
+	moved := append(program{}, p...)
+	moved[8].file = "importer.cc"
+	r, err = Compare(moved.run(9, n), p.pool(6, n), nil, Options{})
+	require.NoError(t, err)
+	require.Equal(t, Pass, r.Verdict)
 }
 
 // TestWhatSamplingMayHaveMadeIsNoRegression: two samples of 512 KiB are no proof of 1 MiB.

@@ -29,27 +29,39 @@ type lens struct {
 	scales  map[float64]calibration
 }
 
-// lenses are what the runs allow.
+// lenses are what the runs allow: each metric with the runs that have it.
 func (c *comparer) lenses() (out []*lens) {
-	for _, b := range c.bases() {
-		out = append(out, c.level(b))
-		if c.sloped {
-			out = append(out, c.slope(b))
+	always := func(int) bool { return true }
+	for _, m := range []struct {
+		of     func(lens) *lens
+		usable func(run int) bool
+	}{{c.level, always}, {c.slope, c.sloped}, {c.allocated, c.counted}} {
+		if !m.usable(0) {
+			continue
 		}
-		if c.counted && (c.worked || c.evenly && !c.anyWork()) {
-			out = append(out, c.allocated(b))
+		for _, b := range c.bases(m.usable) {
+			out = append(out, m.of(b))
 		}
 	}
 	return out
 }
 
 // bases are a lens without a metric for the pool, and one for the pinned run.
-func (c *comparer) bases() (out []lens) {
-	if len(c.pool) > 0 {
-		out = append(out, lens{base: BasePool, pool: c.pool, centre: c.pool})
+func (c *comparer) bases(usable func(run int) bool) (out []lens) {
+	var pool []int
+	for _, run := range c.pool {
+		if usable(run) {
+			pool = append(pool, run)
+		}
 	}
-	if c.pinned > 0 {
-		out = append(out, lens{base: BasePinned, pool: c.pool, centre: []int{c.pinned}, pinned: true})
+	l := lens{pool: pool, signify: len(pool) >= leastPool, scales: map[float64]calibration{}}
+	if len(pool) > 0 {
+		l.base, l.centre = BasePool, pool
+		out = append(out, l)
+	}
+	if c.pinned > 0 && usable(c.pinned) {
+		l.base, l.centre, l.pinned, l.scales = BasePinned, []int{c.pinned}, true, map[float64]calibration{}
+		out = append(out, l)
 	}
 	return out
 }
@@ -79,11 +91,11 @@ func (c *comparer) slope(l lens) *lens {
 
 // allocated compares what was allocated for the work of the current run, or over the runs if they lasted equally long.
 func (c *comparer) allocated(l lens) *lens {
-	l.metric, l.judged = MetricAllocated, c.worked
+	l.metric, l.judged = MetricAllocated, c.worked()
 	l.noise = func(int, baseline.Level) float64 { return 0 }
 	l.unit = one
 	l.of = func(_ int, v baseline.Level) float64 { return v.AllocBytes }
-	if c.worked {
+	if c.worked() {
 		work := c.runs[0].Meta.Work
 		l.unit = func(int) float64 { return 1 / work }
 		l.of = func(run int, v baseline.Level) float64 { return v.AllocBytes * work / c.runs[run].Meta.Work }

@@ -6,7 +6,7 @@ const (
 	// leastPool is the least number of runs whose scatter says something.
 	leastPool = 4
 	// leastRobust is the least number of runs whose median absolute deviation says something.
-	leastRobust = 8
+	leastRobust = 10
 	// leastNoise is the noise, as a share of the value, that is taken for granted.
 	leastNoise = 0.02
 	// chance is the probability that a run without any change fails, over all rows that are large enough to.

@@ -25,7 +25,7 @@ type entry struct {
 // row is a function, or what is suppressed of it, in all runs. Over all rows, the levels add up to the runs' sites.
 type row struct {
 	total       bool // it is the whole heap
-	name        string
+	name, file  string
 	entries     []*entry
 	levels      []baseline.Level // by run
 	suppression *suppress.Entry
@@ -133,19 +133,21 @@ func (c *catalogue) count(m identity.Match, r *baseline.Run) {
 	}
 }
 
-// rows groups the entries by the function to blame, without template arguments, and by what suppresses them.
+// rows groups the entries by the function to blame, without template arguments, its file, and by what suppresses them. Functions of one name may
+// be in many files (those of anonymous namespaces, static ones); one that moved to another file is found there by
+// its call paths, and is one row.
 func (c *catalogue) rows() []*row {
 	type key struct {
-		name       string
+		name, file string
 		suppressed *suppress.Entry
 	}
 	index := map[key]*row{}
 	var out []*row
 	for _, e := range c.list {
-		k := key{functionOf(e.site), e.suppression}
+		k := key{functionOf(e.site), fileOf(e.site), e.suppression}
 		r := index[k]
 		if r == nil {
-			r = &row{name: k.name, suppression: k.suppressed, levels: make([]baseline.Level, c.runs)}
+			r = &row{name: k.name, file: k.file, suppression: k.suppressed, levels: make([]baseline.Level, c.runs)}
 			index[k] = r
 			out = append(out, r)
 		}
@@ -170,6 +172,15 @@ func functionOf(s *baseline.Site) string {
 		return ""
 	}
 	return identity.Untemplated(s.Identity.Frames[s.Identity.Blame])
+}
+
+// fileOf is where the function to blame is: the base name of its source file, for directories differ between machines; else its module's.
+func fileOf(s *baseline.Site) string {
+	if s.Blame < 0 {
+		return ""
+	}
+	f := s.Frames[s.Blame]
+	return path.Base(cmp.Or(f.File, f.Module))
 }
 
 // names are what a rule for the row is looked for in.
@@ -205,9 +216,17 @@ func (r *row) representative(change func(*entry) float64) *baseline.Site {
 	return best.site
 }
 
-// fingerprint is the same for a function in every build and run.
-func (r *row) fingerprint() string {
-	sum := sha256.Sum256([]byte("heaplapse.gate/1\x00" + r.name))
+// fingerprint is the same for a function in every build and run. Its file counts only where another function has the same name, so that it
+// may move.
+func (c *comparer) fingerprint(r *row) string {
+	text := "heaplapse.gate/1\x00" + r.name
+	if slices.ContainsFunc(c.rows, func(o *row) bool { return o.name == r.name && o.file != r.file }) {
+		text += "\x00" + r.file
+	}
+	if r.suppression != nil {
+		text += "\x00suppressed " + r.suppression.Pattern
+	}
+	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:16])
 }
 
@@ -242,11 +261,11 @@ func qualifier(name string) string {
 	return name[:i]
 }
 
-// near says how close two functions are: 3 if one calls the other or the same function calls both, 2 if they are of one class or namespace, 1 if they are
+// near says how close two functions are: 3 if they have one name, one calls the other or the same function calls both, 2 if they are of one class or namespace, 1 if they are
 // of one file, 0 if they are not.
 func (a *relations) near(b *relations) int {
 	switch {
-	case a.callers[b.function] || b.callers[a.function] || overlap(a.callers, b.callers):
+	case a.function == b.function || a.callers[b.function] || b.callers[a.function] || overlap(a.callers, b.callers):
 		return 3
 	case a.class != "" && a.class == b.class:
 		return 2
