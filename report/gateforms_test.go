@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -219,6 +220,28 @@ func TestJUnitCountsWhatItHolds(t *testing.T) {
 		require.NotZero(t, suite.Tests)
 		require.Equal(t, g.Verdict == gate.Fail, failures > 0)
 	})
+}
+
+// TestJUnitNamesStay: which of two functions of one name comes first does not change what their cases are called.
+func TestJUnitNamesStay(t *testing.T) {
+	rows := []gate.Row{
+		row(gate.Changed, site(3, frame("(anonymous namespace)::grow", "/src/a.cc", 1)), "f1", level(gate.BasePool, 1, 3, 0)),
+		row(gate.Changed, site(2, frame("(anonymous namespace)::grow", "/src/b.cc", 1)), "f2", level(gate.BasePool, 1, 2, 0)),
+		row(gate.Changed, site(2, frame("(anonymous namespace)::grow", "/src/b.cc", 9)), "f3", level(gate.BasePool, 1, 2, 0)),
+		row(gate.Changed, site(2, frame("alone", "/src/b.cc", 20)), "f4", level(gate.BasePool, 1, 2, 0)),
+	}
+	names := func() (out []string) {
+		result := passing()
+		result.Rows = rows
+		for _, c := range junitOf(t, rendered(result)).Suite.Cases {
+			out = append(out, c.Name)
+		}
+		return out
+	}
+	want := []string{"the heap as a whole", "(anonymous namespace)::grow (a.cc)", "(anonymous namespace)::grow (b.cc) (f2)", "(anonymous namespace)::grow (b.cc) (f3)", "alone"}
+	require.Equal(t, want, names())
+	slices.Reverse(rows)
+	require.ElementsMatch(t, want, names())
 }
 
 // TestJUnitShowsSomeHundredRows, and says how many it leaves out.

@@ -1,9 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"io"
+	"path"
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/gate"
@@ -67,14 +69,14 @@ func (g *Gate) JUnit(w io.Writer) error {
 		suite.Properties = append(suite.Properties, junitProperty{line[0], line[1]})
 	}
 	suite.add(g.totalCase())
-	names := map[string]bool{}
+	names := g.caseNames()
 	for i := range g.Rows {
 		r := &g.Rows[i]
 		if i >= maxCases {
 			suite.Out += fmt.Sprintf("%s left out\n", plural(len(g.Rows)-i, "more row"))
 			break
 		}
-		suite.add(g.rowCase(r, names))
+		suite.add(g.rowCase(r, names[i]))
 	}
 	return writeXML(w, junitSuites{Name: suite.Name, Tests: suite.Tests, Failures: suite.Failures, Suite: suite})
 }
@@ -106,13 +108,38 @@ func (g *Gate) totalCase() junitCase {
 	return c
 }
 
-// rowCase is a function. Names that the clipping made alike are told apart by their fingerprints.
-func (g *Gate) rowCase(r *gate.Row, names map[string]bool) junitCase {
-	name := clip(function(r.Site), 200)
-	if names[name] {
-		name += " [" + clean(r.Fingerprint) + "]"
+// caseNames are the names of the rows' cases, the same every night: the function; where several have that name its file, too; where that
+// does not tell them apart the fingerprint.
+func (g *Gate) caseNames() []string {
+	names := make([]string, len(g.Rows))
+	for i := range g.Rows {
+		names[i] = clip(function(g.Rows[i].Site), 200)
 	}
-	names[name] = true
+	for _, more := range []func(*gate.Row) string{fileName, func(r *gate.Row) string { return clean(r.Fingerprint) }} {
+		count := map[string]int{}
+		for _, n := range names {
+			count[n]++
+		}
+		for i := range g.Rows {
+			if count[names[i]] > 1 {
+				names[i] += " (" + more(&g.Rows[i]) + ")"
+			}
+		}
+	}
+	return names
+}
+
+// fileName is the source file of a row's function without its directories, else its module.
+func fileName(r *gate.Row) string {
+	f := blamed(r.Site)
+	if f == nil {
+		return ""
+	}
+	return clip(path.Base(cmp.Or(f.File, f.Module)), 60)
+}
+
+// rowCase is a function.
+func (g *Gate) rowCase(r *gate.Row, name string) junitCase {
 	c := junitCase{Name: name, Class: "heaplapse.function", Time: "0"}
 	text := g.rowText(r)
 	switch r.Status {

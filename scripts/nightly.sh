@@ -145,8 +145,9 @@ good_night() {
 	"$heaplapse" baseline prune "$pool" --keep "$keep" >/dev/null
 }
 
-# --- the first night: there is nothing to compare with; slow drift will be measured against it ---
+# --- the first night: there is nothing to compare with; slow drift will be measured against it, so it must be fit for that ---
 if ! compgen -G "$pool/*.baseline.json.gz" >/dev/null; then
+	"$heaplapse" gate -q --baseline "$snapshots" --current "$snapshots" --text /dev/null || no_verdict "the first night does not compare, not even with itself: see above"
 	good_night --pin || no_verdict "the first night could not be saved"
 	say "the first night: saved in $pool and pinned; nothing to compare with yet"
 	exit 0

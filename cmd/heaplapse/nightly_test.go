@@ -134,6 +134,17 @@ func TestNightlyScriptRefusesWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
+// TestNightlyScriptRefusesAFirstNightThatIsTooShort: every later one would be compared with it.
+func TestNightlyScriptRefusesAFirstNightThatIsTooShort(t *testing.T) {
+	needTool(t, "python3")
+	needLibrary(t, "libtcmalloc.so.4")
+	n := newNightly(t)
+	out, status := n.run(t, "night", "--every", "1h", "--", "python3", "-c", "x = [bytes(5000) for i in range(9999)]")
+	require.Equal(t, exitFailure, status, out)
+	require.Contains(t, out, "too few snapshots")
+	require.Empty(t, n.pool(t))
+}
+
 // TestNightlyScriptShowsHowItIsStarted: the examples are YAML, and call the script with options that it has.
 func TestNightlyScriptShowsHowItIsStarted(t *testing.T) {
 	n := newNightly(t)
