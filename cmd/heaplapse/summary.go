@@ -25,6 +25,7 @@ func (f *summaryFlags) add(a *app, cmd *cobra.Command) {
 	f.seriesFlags.add(a, cmd)
 	f.symbolFlags.add(cmd)
 	flags := cmd.Flags()
+	_ = flags.MarkHidden("demangle")
 	flags.StringVar(&f.rules, "blame-rules", "", "a `FILE` of rules that come before the built-in ones: which frames are passed over")
 	flags.StringVar(&f.workload, "workload", "", "`NAME` of what the program was asked to do; runs of different ones do not compare (default: a hash of the recorded command line)")
 	flags.Float64Var(&f.work, "work", 0, "the run did `N` units of work, such as requests: what it allocated is compared per unit")
@@ -65,6 +66,9 @@ func (f *summaryFlags) summarize(a *app, paths []string) (*baseline.Run, error) 
 
 func (f *summaryFlags) options(paths []string) (diff.SummaryOptions, error) {
 	o := diff.SummaryOptions{Name: strings.Join(paths, " "), Workload: f.workload, Work: f.work}
+	if f.demangle != "simple" {
+		return o, fmt.Errorf("--demangle %s: the summaries of runs have simple names, so that they compare", f.demangle)
+	}
 	if f.work < 0 {
 		return o, fmt.Errorf("--work %v: want a number of units of work, above 0", f.work)
 	}

@@ -99,7 +99,8 @@ func (c *comparer) limit() {
 	used := make([]bool, len(c.o.Sites))
 	for _, r := range c.rows {
 		rule := c.o.rule(r)
-		r.limits, r.own, r.stacks = c.o.thresholds(r, rule), rule >= 0, c.stacks(r)
+		r.limits, r.chosen = c.o.thresholds(r, rule)
+		r.own, r.stacks = rule >= 0, c.stacks(r)
 		if r.own {
 			used[rule] = true
 		}
@@ -137,7 +138,7 @@ func (c *comparer) total() *row {
 		}
 		out.levels = append(out.levels, l)
 	}
-	out.limits = c.o.thresholds(out, -1)
+	out.limits, out.chosen = c.o.thresholds(out, -1)
 	c.excused()
 	return out
 }
@@ -225,10 +226,10 @@ func (c *comparer) value(l *lens, r *row, s *shift, atLeast float64) Value {
 	return v.in(l)
 }
 
-// need is the z that a row must reach: its threshold, and what the number of rows asks for; 0 if it is told to do without.
+// need is the z that a row must reach: the threshold that was chosen for it, else the default one or what the number of rows asks for.
 func (r *row) need(atLeast float64) float64 {
-	if r.limits.Z <= 0 {
-		return 0
+	if r.chosen {
+		return r.limits.Z
 	}
 	return max(r.limits.Z, atLeast)
 }

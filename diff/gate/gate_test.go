@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -203,6 +204,27 @@ func TestTighterThresholds(t *testing.T) {
 	require.Contains(t, r.Notes, "no function matches Cashe: its thresholds hold for nothing")
 	r = judged(t, service().with("Session::open", times(1.08)), Options{Sites: []SiteRule{{Pattern: pattern, Override: Override{Percent: &three}}}})
 	require.Equal(t, Pass, r.Verdict)
+}
+
+// TestAChosenZIsTakenAsItIs: 5 % is two and a half times the noise that is taken for granted; of many functions the default asks for more than 3.
+func TestAChosenZIsTakenAsItIs(t *testing.T) {
+	var many program
+	for i := range 200 {
+		many = append(many, function{fmt.Sprintf("f%03d main", i), "f.cc", 40 * mib, 0, 0})
+	}
+	worse := append(program{}, many...)
+	worse[7].bytes *= 1.05
+	two, three, zero := 2.0, 3.0, 0.0
+	of := func(o Override) *Result {
+		r, err := Compare(worse.run(9, noise{}), many.pool(6, noise{}), nil, Options{Thresholds: o})
+		require.NoError(t, err)
+		return r
+	}
+	require.Equal(t, Fail, of(Override{Percent: &three, Share: &zero, Z: &two}).Verdict)
+	require.Equal(t, Fail, of(Override{Percent: &three, Share: &zero, Z: &zero}).Verdict)
+	r := of(Override{Percent: &three, Share: &zero})
+	require.Equal(t, Pass, r.Verdict)
+	require.InDelta(t, 3.48, r.Rows[0].Values[0].Need, 0.01)
 }
 
 // TestALooserThresholdIsNotTrippedByTheTotal: what may grow is left out of the heap as a whole.

@@ -67,14 +67,14 @@ func (o *Options) rule(r *row) int {
 	return slices.IndexFunc(o.Sites, func(s SiteRule) bool { return s.Pattern.MatchAny(names) })
 }
 
-// thresholds of a row, whose rule is given.
-func (o *Options) thresholds(r *row, rule int) Thresholds {
-	t := DefaultThresholds.With(o.Thresholds)
+// thresholds of a row, whose rule is given; chosen says that Z is not the default one.
+func (o *Options) thresholds(r *row, rule int) (t Thresholds, chosen bool) {
+	var own Override
 	switch {
 	case r.total:
-		return t.With(o.Total)
+		own = o.Total
 	case rule >= 0:
-		return t.With(o.Sites[rule].Override)
+		own = o.Sites[rule].Override
 	}
-	return t
+	return DefaultThresholds.With(o.Thresholds).With(own), o.Thresholds.Z != nil || own.Z != nil
 }

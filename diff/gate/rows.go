@@ -29,9 +29,10 @@ type row struct {
 	entries     []*entry
 	levels      []baseline.Level // by run
 	suppression *suppress.Entry
-	stacks      int // in the current run, or in the earlier ones if it is gone
-	own         bool
+	stacks      int  // in the current run, or in the earlier ones if it is gone
+	own         bool // it has thresholds of its own
 	limits      Thresholds
+	chosen      bool // its Z is not the default one
 	relations   relations
 }
 
