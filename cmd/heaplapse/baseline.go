@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -54,7 +55,7 @@ func (a *app) baselineSave(f *saveFlags, dir string, paths []string) error {
 	if a.status == exitFailure {
 		return errors.New("nothing was saved: see the errors above")
 	}
-	path, err := baseline.Save(dir, run)
+	path, err := baseline.Save(dir, run, time.Now())
 	if err != nil {
 		return err
 	}

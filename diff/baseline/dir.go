@@ -19,8 +19,13 @@ import (
 const pinFile = "pinned"
 
 // Save adds a run to a directory, which is made if need be, and returns the path of the new file. The file is whole, and on the disk,
-// before it has its name. The same run is saved once.
-func Save(dir string, r *Run) (string, error) {
+// before it has its name. The same run is saved once. now orders a run whose time is not known.
+func Save(dir string, r *Run, now time.Time) (string, error) {
+	if r.Meta.Recorded.IsZero() {
+		dated := *r
+		dated.Meta.Saved = now.UTC().Truncate(time.Millisecond)
+		r = &dated
+	}
 	content, err := encode(r)
 	if err != nil {
 		return "", err
@@ -39,7 +44,7 @@ func fileName(r *Run, content []byte) string {
 	if strings.Trim(build, "0123456789abcdef") != "" {
 		build = "" // from a file: it must not name another directory
 	}
-	stamp := r.Meta.Recorded.UTC().Format("20060102T150405Z") // 00010101T… without a clock: the oldest
+	stamp := r.Meta.When().UTC().Format("20060102T150405Z")
 	return fmt.Sprintf("%s-%s-%s%s", stamp, cmp.Or(build, "nobuild"), hex.EncodeToString(sum[:4]), Suffix)
 }
 
@@ -132,7 +137,7 @@ func Open(dir string) (*Pool, error) {
 		p.Problems = append(p.Problems, fmt.Errorf("%s: names %q, which is not there or cannot be read: pin another one with heaplapse baseline pin", filepath.Join(dir, pinFile), pinned))
 	}
 	slices.SortStableFunc(p.Entries, func(a, b Entry) int {
-		return cmp.Or(a.Run.Meta.Recorded.Compare(b.Run.Meta.Recorded), strings.Compare(a.Path, b.Path))
+		return cmp.Or(a.Run.Meta.When().Compare(b.Run.Meta.When()), strings.Compare(a.Path, b.Path))
 	})
 	return p, nil
 }

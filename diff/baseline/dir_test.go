@@ -12,11 +12,13 @@ import (
 	"github.com/heaplapse/heaplapse/diff/baseline"
 )
 
+var today = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
 func save(t *testing.T, dir string, day int, build string) string {
 	t.Helper()
 	r := run(1)
 	r.Meta.Recorded, r.Meta.BuildID = time.Date(2026, 2, day, 0, 0, 0, 0, time.UTC), build
-	path, err := baseline.Save(dir, r)
+	path, err := baseline.Save(dir, r, today)
 	require.NoError(t, err)
 	return path
 }
@@ -34,6 +36,25 @@ func TestNamesSortByTimeAndNeverClash(t *testing.T) {
 	list, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Len(t, list, 3, "nothing but the files is left")
+}
+
+// TestRunsWithoutAClockAreOrderedByWhenTheyWereSaved.
+func TestRunsWithoutAClockAreOrderedByWhenTheyWereSaved(t *testing.T) {
+	dir := t.TempDir()
+	var paths []string
+	for day := range 3 {
+		r := run(1)
+		r.Meta.Recorded, r.Meta.Span = time.Time{}, 0
+		path, err := baseline.Save(dir, r, today.AddDate(0, 0, -day))
+		require.NoError(t, err)
+		require.True(t, r.Meta.Saved.IsZero(), "the run stays as it is")
+		paths = append(paths, path)
+	}
+	p, err := baseline.Open(dir)
+	require.NoError(t, err)
+	require.Equal(t, paths[0], p.Entries[2].Path)
+	require.Equal(t, paths[2], p.Old(2)[0].Path)
+	require.True(t, p.Entries[2].Run.Meta.Recorded.IsZero())
 }
 
 // TestPruneKeepsTheLastAndThePinned, and whatever cannot be read.
@@ -90,7 +111,7 @@ func TestSavingDisturbsNoReader(t *testing.T) {
 			for i := range 12 {
 				r := run(40)
 				r.Meta.Recorded, r.Meta.BuildID = time.Date(2026, 3, 1, 0, saver, i, 0, time.UTC), fmt.Sprintf("%02x", saver)
-				if _, failed := baseline.Save(dir, r); failed != nil {
+				if _, failed := baseline.Save(dir, r, today); failed != nil {
 					err = failed
 				}
 				if p, failed := baseline.Open(dir); failed == nil && saver == 0 {

@@ -41,6 +41,7 @@ type document struct {
 
 type meta struct {
 	Recorded  time.Time         `json:"recorded,omitzero"`
+	Saved     time.Time         `json:"saved,omitzero"`
 	Workload  string            `json:"workload,omitempty"`
 	Command   []string          `json:"command,omitempty"`
 	BuildID   string            `json:"build_id,omitempty"`
@@ -117,14 +118,14 @@ func documentOf(r *Run) *document {
 
 func metaOf(m Meta) meta {
 	return meta{
-		m.Recorded, m.Workload, m.Command, m.BuildID, m.Program, m.Format, m.Period, m.Snapshots, m.Span, m.Work, m.HasAlloc,
+		m.Recorded, m.Saved, m.Workload, m.Command, m.BuildID, m.Program, m.Format, m.Period, m.Snapshots, m.Span, m.Work, m.HasAlloc,
 		m.AbsentMax, m.Labels, m.Notes,
 	}
 }
 
 func (m meta) meta(name string) Meta {
 	return Meta{
-		name, m.Recorded, m.Workload, m.Command, m.BuildID, m.Program, m.Format, m.Period, m.Snapshots, m.Span, m.Work, m.HasAlloc,
+		name, m.Recorded, m.Saved, m.Workload, m.Command, m.BuildID, m.Program, m.Format, m.Period, m.Snapshots, m.Span, m.Work, m.HasAlloc,
 		m.AbsentMax, m.Labels, m.Notes,
 	}
 }

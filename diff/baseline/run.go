@@ -26,6 +26,8 @@ type Meta struct {
 	Name string
 	// Recorded is the time of the last snapshot; zero if no clock tells.
 	Recorded time.Time
+	// Saved is the time of a baseline's file, where Recorded is not known.
+	Saved time.Time
 	// Workload is what was asked of the program: --workload, else a hash of the recorded command line; "" if neither is known.
 	Workload string
 	// Command is the recorded command line; nil if there is no manifest.
@@ -48,6 +50,14 @@ type Meta struct {
 	Labels map[string]string
 	// Notes are facts about the run that a reader of a comparison should know, such as snapshots that were left out.
 	Notes []string
+}
+
+// When is the time that orders runs.
+func (m *Meta) When() time.Time {
+	if m.Recorded.IsZero() {
+		return m.Saved
+	}
+	return m.Recorded
 }
 
 // Level is what a site, or a heap, comes to over a run.

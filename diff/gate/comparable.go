@@ -83,7 +83,7 @@ func (c *comparer) programs() {
 func latestFirst(pool []*baseline.Run) []*baseline.Run {
 	out := slices.Clone(pool)
 	slices.SortStableFunc(out, func(a, b *baseline.Run) int {
-		return cmp.Or(b.Meta.Recorded.Compare(a.Meta.Recorded), strings.Compare(b.Meta.Name, a.Meta.Name))
+		return cmp.Or(b.Meta.When().Compare(a.Meta.When()), strings.Compare(b.Meta.Name, a.Meta.Name))
 	})
 	return out
 }
