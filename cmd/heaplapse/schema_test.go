@@ -95,3 +95,14 @@ func validate(t *testing.T, schema *jsonschema.Schema, document string) {
 	require.NoError(t, err)
 	require.NoError(t, schema.Validate(v))
 }
+
+func TestBaselinesMeetTheirSchema(t *testing.T) {
+	pool := t.TempDir()
+	for _, label := range []string{"n=1", "n=2"} {
+		_, stderr, code := invoke(t, "baseline", "save", pool, "../../testdata/leaky", "--sysroot", "../../testdata/leaky/sysroot", "--label", label, "--pin")
+		require.Equal(t, exitOK, code, stderr)
+	}
+	out, stderr, code := invoke(t, "baseline", "list", pool, "--format", "json")
+	require.Equal(t, exitOK, code, stderr)
+	validate(t, compileSchema(t, "baselines"), out)
+}
