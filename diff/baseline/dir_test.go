@@ -108,8 +108,8 @@ func TestSavingDisturbsNoReader(t *testing.T) {
 	for saver := range 3 {
 		go func() {
 			var err error
-			for i := range 12 {
-				r := run(40)
+			for i := range 6 {
+				r := run(10)
 				r.Meta.Recorded, r.Meta.BuildID = time.Date(2026, 3, 1, 0, saver, i, 0, time.UTC), fmt.Sprintf("%02x", saver)
 				if _, failed := baseline.Save(dir, r, today); failed != nil {
 					err = failed
