@@ -73,11 +73,10 @@ func (d *Data) lookupRanged(addrs []uint64, found func(uint64, []Frame)) (left [
 func (d *Data) each(units []*unit, f func(*unit) error) error {
 	errs := make([]error, len(units))
 	var next atomic.Int64
-	work := func() error {
+	work := func() {
 		for i := next.Add(1) - 1; i < int64(len(units)); i = next.Add(1) - 1 {
 			errs[i] = f(units[i])
 		}
-		return nil
 	}
 	var wg sync.WaitGroup
 	var faults []error
@@ -87,16 +86,20 @@ func (d *Data) each(units []*unit, f func(*unit) error) error {
 	for i := range faults {
 		wg.Go(func() { faults[i] = d.guarded(work) })
 	}
-	errs = append(errs, work())
+	work()
 	wg.Wait()
 	return firstError(errs, faults)
 }
 
-func (d *Data) guarded(work func() error) error {
+func (d *Data) guarded(work func()) error {
 	if d.guard == nil {
-		return work()
+		work()
+		return nil
 	}
-	return d.guard(work)
+	return d.guard(func() error {
+		work()
+		return nil
+	})
 }
 
 func firstError(lists ...[]error) error {
