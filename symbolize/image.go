@@ -19,7 +19,7 @@ type image struct {
 	stubs   *elffile.SymbolTable // PLT stubs; nil until an address of one is asked for
 	dwarf   *dwarf.Data
 	finder  finder
-	// found is told of the frames of each address as soon as they are known; nil for nobody.
+	// found is told of the frames of each address as soon as they are known, by several goroutines; nil for nobody.
 	found func([]Frame)
 }
 
@@ -55,7 +55,7 @@ func (img *image) openDWARF(info *elffile.File) (*dwarf.Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := dwarf.Options{Split: img.splitUnit, RepeatDir: img.finder.o.exact}
+	o := dwarf.Options{Split: img.splitUnit, RepeatDir: img.finder.o.exact, Workers: img.finder.o.workers(), Guard: info.Guard}
 	if img.alt = img.finder.altFile(info); img.alt != nil {
 		alt, err := debugSections(img.alt, "")
 		if err != nil {

@@ -26,13 +26,15 @@ type Options struct {
 	Demangle   Demangle
 	// CacheDir is a directory, made if need be, that keeps answers from run to run; "" keeps none.
 	CacheDir string
-	// Workers is the number of modules resolved at once; 0 takes one per CPU.
+	// Workers is the number of modules, and of units of a module, that are looked through at once; 0 takes one per CPU.
 	Workers int
 
 	// exact follows llvm-symbolizer in what it prints, where that is not what
 	// a reader of a heap needs: see ELF.
 	exact bool
 }
+
+func (o *Options) workers() int { return cmp.Or(o.Workers, runtime.GOMAXPROCS(0)) }
 
 // Resolve names the addresses of a series.
 func Resolve(series *heapfile.Series, o Options) (*Symbols, error) {
@@ -186,14 +188,14 @@ func MainProgram(series *heapfile.Series) string {
 }
 
 // resolveModules names the addresses of all modules, the largest first. Modules are resolved concurrently, and names
-// demangled beside them (see shower): nothing else in the package is concurrent. Jobs share nothing but the
+// demangled beside them (see shower); of a module, several units at once. Nothing else in the package is concurrent. Jobs share nothing but the
 // locations, of which each has its own.
 func (s *Symbols) resolveModules(jobs []*moduleJob, o Options, names *shower) {
 	order := slices.Clone(jobs)
 	slices.SortStableFunc(order, func(a, b *moduleJob) int { return cmp.Compare(len(b.places), len(a.places)) })
 	queue := make(chan *moduleJob)
 	var wg sync.WaitGroup
-	for range min(cmp.Or(o.Workers, runtime.GOMAXPROCS(0)), max(len(jobs), 1)) {
+	for range min(o.workers(), max(len(jobs), 1)) {
 		wg.Go(func() {
 			for j := range queue {
 				resolveModule(j, &s.Modules[j.id], o, names)

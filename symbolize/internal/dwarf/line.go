@@ -222,8 +222,8 @@ func (t *lineTable) rows(addrs []uint64) ([]row, error) {
 	r := rowFinder{addrs: addrs, rows: make([]row, len(addrs))}
 	c := t.program
 	m := machine{file: 1, line: 1}
-	for c.off < uint64(len(c.b)) {
-		if !spend(&t.data.budget.lines, 1) || r.visits > budgetFloor+budgetTimes*len(addrs) {
+	for n := 0; c.off < uint64(len(c.b)); n++ {
+		if (n%spendAtOnce == spendAtOnce-1 && !spend(&t.data.budget.lines, spendAtOnce)) || r.visits > budgetFloor+budgetTimes*len(addrs) {
 			return r.rows, &FormatError{".debug_line", c.off, "too many units share line programs, or sequences overlap"}
 		}
 		opcode := c.u8()

@@ -308,7 +308,7 @@ func TestSharedLineProgramsAreBounded(t *testing.T) {
 	d := New(Sections{Info: info, Abbrev: abbrevs, Line: line}, Options{})
 	_, err := lookupAll(d, 0x1000, 0x1001)
 	require.ErrorContains(t, err, "share line")
-	require.Negative(t, d.budget.lines)
+	require.Negative(t, d.budget.lines.Load())
 }
 
 // TestOverlappingSequencesAreBounded: sequences that each cover all addresses do not cost their product.

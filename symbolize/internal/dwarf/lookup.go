@@ -1,6 +1,10 @@
 package dwarf
 
-import "slices"
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+)
 
 // Frame is one function at an address. Of several, the innermost comes first
 // and all but the last were inlined into the one that follows.
@@ -19,7 +23,7 @@ type Frame struct {
 }
 
 // Lookup calls found for each of the sorted, unique addresses that a function
-// or a line is known for, in no particular order. Frames without a function
+// or a line is known for, in no particular order, from several goroutines at once if there are workers. Frames without a function
 // carry only a position. They are only valid until found returns.
 //
 // The error is the first fault that cost an answer; other answers are not affected.
@@ -58,12 +62,53 @@ func (d *Data) lookupRanged(addrs []uint64, found func(uint64, []Frame)) (left [
 		}
 		wanted[u] = append(wanted[u], a)
 	}
-	for _, u := range order {
-		if _, err := u.lookup(wanted[u], true, found); err != nil && fault == nil {
-			fault = err
+	return left, d.each(order, func(u *unit) error {
+		_, err := u.lookup(wanted[u], true, found)
+		return err
+	})
+}
+
+// each calls f for some units, several at once if there are workers, and returns the first error in the order of the units.
+// Split units are found one by one: they lie in other files, which several skeletons may share.
+func (d *Data) each(units []*unit, f func(*unit) error) error {
+	errs := make([]error, len(units))
+	var next atomic.Int64
+	work := func() {
+		for i := next.Add(1) - 1; i < int64(len(units)); i = next.Add(1) - 1 {
+			errs[i] = f(units[i])
 		}
 	}
-	return left, fault
+	var wg sync.WaitGroup
+	var faults []error
+	if d.split == nil || !slices.ContainsFunc(units, func(u *unit) bool { return u.dwoName != "" }) {
+		faults = make([]error, max(0, min(d.workers, len(units))-1))
+	}
+	for i := range faults {
+		wg.Go(func() { faults[i] = d.guarded(work) })
+	}
+	work()
+	wg.Wait()
+	return firstError(errs, faults)
+}
+
+func (d *Data) guarded(work func()) error {
+	if d.guard == nil {
+		work()
+		return nil
+	}
+	return d.guard(func() error {
+		work()
+		return nil
+	})
+}
+
+func firstError(lists ...[]error) error {
+	for _, err := range slices.Concat(lists...) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // lookup answers the sorted addresses of one unit. owned says that its ranges hold them.
