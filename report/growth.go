@@ -154,12 +154,20 @@ func (g *Growth) summary() string {
 		parts = append(parts, fmt.Sprintf("%s per %s", signed(r.Total.Slope*factor), unit))
 	}
 	if r.RSS != nil {
-		parts = append(parts, fmt.Sprintf("RSS %s → %s", Bytes(r.FirstRSS), Bytes(r.LastRSS)))
+		parts = append(parts, fmt.Sprintf("RSS %s → %s", Bytes(r.FirstRSS), Bytes(r.LastRSS))+shareOfRSS(r))
 	}
 	if r.Explained > 0 {
 		parts = append(parts, fmt.Sprintf("%.0f %% of the growth is on the sites called leaks", 100*r.Explained))
 	}
 	return strings.Join(parts, " · ")
+}
+
+// shareOfRSS says how much of the resident set the heap explains at the end.
+func shareOfRSS(r *diff.GrowthResult) string {
+	if r.LastRSS <= 0 || r.LastHeap > r.LastRSS {
+		return ""
+	}
+	return fmt.Sprintf(", of which the heap explains %.0f %%", 100*float64(r.LastHeap)/float64(r.LastRSS))
 }
 
 // sparkWidth is the number of characters of a sparkline.
