@@ -76,6 +76,21 @@ func (d *discovery) addFile(path string, named bool) {
 	d.files = append(d.files, sourceFile{path: path, open: path, name: ParseFileName(path), named: named})
 }
 
+// Source is the file of a snapshot.
+type Source struct {
+	// Path is what it is called, Open is where its bytes are: two things for what was copied here from another machine. A
+	// sidecar lies beside the bytes.
+	Path, Open string
+	// Named: the user named this very file.
+	Named bool
+}
+
+func (d *discovery) addSources(list []Source) {
+	for _, s := range list {
+		d.files = append(d.files, sourceFile{path: s.Path, open: s.Open, name: ParseFileName(s.Path), named: s.Named})
+	}
+}
+
 // hasSnapshotName says whether a directory's entry is taken for a snapshot.
 func hasSnapshotName(name string) bool {
 	return strings.HasSuffix(TrimCompression(name), ".heap")

@@ -18,6 +18,8 @@ type Options struct {
 	// its prefix (the last element is enough). "" takes the program that was recorded, if it wrote at least half as
 	// many snapshots as any, else the one that wrote most; without a sidecar the one with most bytes.
 	Process string
+	// Sources are further files, besides those of the paths.
+	Sources []Source
 	// Workers is the number of files read at once; 0 takes one per CPU.
 	Workers int
 	// Stdin is read for the path "-".
@@ -60,6 +62,7 @@ type Series struct {
 	Warnings []Warning
 
 	files []sourceFile // of Heads
+	found []sourceFile // all, in the order in which they were found
 	spool []string
 	// chosenFor is why this process was taken, of several.
 	chosenFor string
@@ -72,7 +75,8 @@ type Series struct {
 func Open(paths []string, o Options) (*Series, error) {
 	d := discovery{stdin: o.Stdin}
 	d.addAll(paths)
-	s := &Series{Problems: d.problems, Stacks: &StackTable{}, spool: d.spool, Symbols: map[Addr][]string{}}
+	d.addSources(o.Sources)
+	s := &Series{found: d.files, Problems: d.problems, Stacks: &StackTable{}, spool: d.spool, Symbols: map[Addr][]string{}}
 	err := s.read(&d, o)
 	if err == nil && len(s.Heads) == 0 {
 		err = s.nothing(paths)
@@ -144,7 +148,7 @@ func (s *Series) choose(processes []Process, want string, known sidecars) error 
 }
 
 func (p Process) matches(want string) bool {
-	return (p.PID != 0 && want == fmt.Sprint(p.PID)) || want == p.Prefix || want == filepath.Base(p.Prefix)
+	return (p.PID != 0 && want == fmt.Sprint(p.PID)) || want == p.String() || want == p.Prefix || want == filepath.Base(p.Prefix)
 }
 
 func joinProcesses(list []Process) string {
@@ -332,6 +336,15 @@ func (s *Series) PID() int {
 		}
 	}
 	return 0
+}
+
+// Sources are all files that were found, those of other processes and unusable ones included.
+func (s *Series) Sources() []Source {
+	var out []Source
+	for _, f := range dropDuplicates(s.found) {
+		out = append(out, Source{Path: f.path, Open: f.open, Named: f.named})
+	}
+	return out
 }
 
 // Dir is the directory of the snapshots.

@@ -1,6 +1,7 @@
 package symbolize
 
 import (
+	"cmp"
 	"io/fs"
 	"maps"
 	"slices"
@@ -109,6 +110,22 @@ func (u *Used) generated(path string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.maps = append(u.maps, path)
+}
+
+// Merge adds what another one learnt.
+func (u *Used) Merge(other *Used) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for path, f := range other.files {
+		mine := u.file(path)
+		mine.touched = append(mine.touched, f.touched...)
+		mine.info, mine.err = cmp.Or(f.info, mine.info), cmp.Or(f.err, mine.err)
+		if f.crc != nil {
+			mine.crc = f.crc
+		}
+	}
+	u.fetches = append(u.fetches, other.fetches...)
+	u.maps = append(u.maps, other.maps...)
 }
 
 // Files are the files that were read, sorted by path. It is to be called once names are resolved.

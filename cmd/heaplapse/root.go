@@ -35,12 +35,14 @@ type app struct {
 	strict         bool
 	format, output string
 
-	status int // of a run that gave its result
+	status   int // of a run that gave its result
+	unpacked unpacked
 }
 
 // run is the whole program but for os.Exit.
 func run(ctx context.Context, args []string, s streams) int {
 	a := &app{streams: s}
+	defer a.unpacked.close()
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(s.in)
@@ -69,7 +71,8 @@ or jemalloc (MALLOC_CONF=prof:true) wrote, names every address offline, converts
 them to pprof, and says which allocation sites grow.
 
 PATH is a directory, a file, a prefix (/tmp/profile for /tmp/profile.0001.heap …),
-a quoted glob, or - for standard input; .gz and .zst are read through.
+a quoted glob, - for standard input, or an archive that bundle wrote; .gz and .zst
+are read through.
 
 Exit status: 0 done; 1 growth was found by a command asked to fail on it;
 2 usage error, unreadable input, or no verdict where one was asked for.`,
@@ -82,7 +85,7 @@ Exit status: 0 done; 1 growth was found by a command asked to fail on it;
 	f := cmd.PersistentFlags()
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "print no warnings")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "print every warning, and long tables in full")
-	cmd.AddCommand(a.infoCommand(), a.convertCommand(), a.topCommand(), a.diffCommand(), a.growthCommand(), a.symbolizeCommand(), a.versionCommand())
+	cmd.AddCommand(a.infoCommand(), a.convertCommand(), a.topCommand(), a.diffCommand(), a.growthCommand(), a.bundleCommand(), a.symbolizeCommand(), a.versionCommand())
 	return cmd
 }
 
@@ -156,6 +159,12 @@ func (a *app) checkFormat() error {
 // report prints what is wrong with the input and decides the exit status: a
 // file that was named and cannot be used makes it 2, one that was found only under --strict.
 func (a *app) report(s *heapfile.Series) {
+	a.reportProblems(s)
+	a.warnings(s)
+}
+
+// reportProblems prints which files cannot be used.
+func (a *app) reportProblems(s *heapfile.Series) {
 	for _, p := range s.Problems {
 		if p.Named || a.strict {
 			a.status = exitFailure
@@ -164,7 +173,6 @@ func (a *app) report(s *heapfile.Series) {
 			a.warn(p.Error())
 		}
 	}
-	a.warnings(s)
 }
 
 func (a *app) warnings(s *heapfile.Series) {
