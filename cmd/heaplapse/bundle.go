@@ -65,7 +65,7 @@ func (a *app) bundle(ctx context.Context, f *symbolFlags, paths []string, out st
 		return err
 	}
 	s := contents.Stats()
-	a.say("%d snapshots and, of %d files, what names come from: %s of %s; the archive has %s", s.Snapshots, s.Files,
+	a.say("%d snapshots, and of %d files the parts that names come from: %s of %s; the archive has %s", s.Snapshots, s.Files,
 		report.Bytes(s.Kept), report.Bytes(s.Original), report.Bytes(archive.size))
 	_, err = fmt.Fprintln(a.out, out)
 	return err

@@ -187,15 +187,14 @@ func (c *Contents) addMaps(processes []Generated) error {
 	return nil
 }
 
-// entryFor is where a file goes below root: like its path, but never outside, and not where another one is.
+// entryFor is where a file goes: below root like its path, never outside; where another one is in the way below root2, and so on.
 func (c *Contents) entryFor(file string) string {
-	name := "root" + path.Clean("/"+strings.ReplaceAll(filepath.ToSlash(file), `\`, "_"))
-	for taken := name; ; name = taken + "~" {
-		if !slices.ContainsFunc(c.parts, func(p part) bool { return clash(p.entry, name) }) {
-			return name
-		}
-		taken = name
+	below := path.Clean("/" + strings.ReplaceAll(filepath.ToSlash(file), `\`, "_"))
+	name := "root" + below
+	for n := 2; slices.ContainsFunc(c.parts, func(p part) bool { return clash(p.entry, name) }); n++ {
+		name = fmt.Sprintf("root%d%s", n, below)
 	}
+	return name
 }
 
 // clash says whether two entries cannot both be: they are the same, or one is a directory of the other.
