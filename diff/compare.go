@@ -137,11 +137,6 @@ func (c *Comparison) HasAlloc() bool { return c.Base.Head.HasAlloc && c.Current.
 // Delta is current minus base.
 func (r *DeltaRow) Delta() heapfile.Counts { return r.Current.Sub(r.Base) }
 
-// Bounded says whether the difference is no number but a bound: the row may be hidden on one side.
-func (r *DeltaRow) Bounded() bool {
-	return r.BaseBound != heapfile.Counts{} || r.CurrentBound != heapfile.Counts{}
-}
-
 // Total is the difference of the snapshots' totals.
 func (c *Comparison) Total() heapfile.Counts { return c.Current.Head.Heap().Sub(c.Base.Head.Heap()) }
 

@@ -154,7 +154,7 @@ func (g *grower) judged() (first, last int) {
 	if last-first+1 < len(heads) {
 		g.notef("judged on snapshots %d to %d of %d%s", first+1, last+1, len(heads), g.why(last-first+1 < to-from))
 	}
-	if last-first >= trend.MinPoints && heads[last].Heap().InuseBytes < heads[last-1].Heap().InuseBytes/2 {
+	if last-first >= trend.MinPoints && g.series.AtExit(first, last) {
 		g.notef("the last snapshot was left out: the heap had shrunk to less than half, as when a program exits")
 		last--
 	}

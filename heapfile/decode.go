@@ -69,9 +69,12 @@ func (d *decoder) errorf(format string, args ...any) error {
 	return &SyntaxError{File: d.snap.Path, Line: d.lines.number, Msg: fmt.Sprintf(format, args...)}
 }
 
+// endsEarly says that a compressed file was cut off: what came before holds.
+func endsEarly(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }
+
 // readError is the reader's own error, if that is why lines ended.
 func (d *decoder) readError() error {
-	if d.lines.err == nil || errors.Is(d.lines.err, io.EOF) {
+	if d.lines.err == nil || errors.Is(d.lines.err, io.EOF) || endsEarly(d.lines.err) {
 		return nil
 	}
 	return &SyntaxError{File: d.snap.Path, Line: d.lines.number, Msg: "cannot read on", Err: d.lines.err}
@@ -257,9 +260,12 @@ func (d *decoder) body() error {
 	if err := d.readError(); err != nil {
 		return err
 	}
-	if !complete {
+	switch {
+	case !complete:
 		d.snap.Completeness.Partial, d.snap.Completeness.Cut = true, true
 		d.warn.add(WarnPartial, d.lines.number, "the file ends before its mappings: it is still being written, or was cut off")
+	case endsEarly(d.lines.err):
+		d.warn.add(WarnPartial, d.lines.number, "the compressed file ends early: mappings may be missing")
 	}
 	return nil
 }

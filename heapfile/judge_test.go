@@ -231,3 +231,25 @@ func TestASeriesOfOneKindIsNotMixed(t *testing.T) {
 	s := open(t, heapfile.Options{}, put(t, serial(rising(3)...)))
 	require.NotContains(t, kinds(s.Warnings), "mixed")
 }
+
+func TestALastDumpOfAProgramThatFreedItsMemoryIsRecognised(t *testing.T) {
+	for name, c := range map[string]struct {
+		inuse []int
+		exit  bool
+	}{
+		"freed at the end":               {[]int{10, 20, 30, 40, 50, 60, 70, 5}, true},
+		"emptied from time to time":      {[]int{10, 50, 90, 12, 50, 90, 50, 11}, false},
+		"half of it freed":               {[]int{10, 20, 30, 40, 50, 60, 70, 40}, false},
+		"too few to know what is usual":  {[]int{50, 60, 70, 5}, false},
+		"down to what it was long since": {[]int{5, 5, 5, 50, 60, 70, 75, 30}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var counts [][2]int
+			for i, n := range c.inuse {
+				counts = append(counts, [2]int{n, 100 * (i + 1)})
+			}
+			s := judged(t, time.Minute, counts...)
+			require.Equal(t, c.exit, s.AtExit(0, len(c.inuse)-1))
+		})
+	}
+}

@@ -3,7 +3,6 @@ package heapfile_test
 import (
 	"bytes"
 	"encoding/binary"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -140,9 +139,31 @@ func TestDamagedCompressionIsAnErrorWithFileAndLine(t *testing.T) {
 
 func TestAnErrorNamesItsFileOnce(t *testing.T) {
 	data := gzipped(t, exact("1: 2 [1: 2]"))
-	_, err := heapfile.Read(bytes.NewReader(data[:len(data)-1]), textName)
-	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	data[len(data)-5] ^= 1
+	_, err := heapfile.Read(bytes.NewReader(data), textName)
+	require.ErrorIs(t, err, gzip.ErrChecksum)
 	require.Equal(t, 1, strings.Count(err.Error(), textName), err.Error())
+}
+
+// A compressed file of which the end is missing is as good as a plain one that was cut.
+func TestACutCompressedFileIsReadAsFarAsItGoes(t *testing.T) {
+	text := string(plain(t, "../testdata/python/python.0012.heap.gz"))
+	whole, err := heapfile.Read(strings.NewReader(text), textName)
+	require.NoError(t, err)
+	z, err := zstd.NewWriter(nil)
+	require.NoError(t, err)
+	for name, data := range map[string][]byte{"gzip": gzipped(t, text), "zstd": z.EncodeAll([]byte(text), nil)} {
+		for _, share := range []int{40, 70, 99} {
+			s, err := heapfile.Read(bytes.NewReader(data[:len(data)*share/100]), textName)
+			require.NoError(t, err, "%s, %d %%", name, share)
+			require.Less(t, 0, s.Rows)
+			require.LessOrEqual(t, s.Rows, whole.Rows)
+			for i := range s.Samples[:s.Rows-1] { // the last row may be cut
+				require.Equal(t, whole.Samples[i].Counts, s.Samples[i].Counts)
+			}
+			find(t, s.Warnings, heapfile.WarnPartial)
+		}
+	}
 }
 
 // What has no end of line is dropped as it is read.

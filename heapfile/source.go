@@ -94,7 +94,7 @@ func newSource(r io.Reader, path string) (*source, error) {
 func peek(r io.Reader, path string) ([]byte, io.Reader, error) {
 	b := bufio.NewReaderSize(r, sniffLen)
 	head, err := b.Peek(sniffLen)
-	if err != nil && !errors.Is(err, io.EOF) {
+	if err != nil && !errors.Is(err, io.EOF) && !endsEarly(err) {
 		return nil, nil, &SyntaxError{File: path, Msg: "cannot be read", Err: err}
 	}
 	return head, b, nil

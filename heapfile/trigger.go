@@ -82,3 +82,18 @@ func constant(steps []float64, tolerance float64) bool {
 }
 
 func middle(steps []float64) float64 { return slices.Sorted(slices.Values(steps))[len(steps)/2] }
+
+// AtExit says whether the last of the snapshots from first to last of one process image was taken when the program had freed its
+// memory to exit: it holds less than half of the one before, and clearly less than any of the later half. (A heap that is emptied from
+// time to time comes down to where it was before.)
+func (s *Series) AtExit(first, last int) bool {
+	if last-first < minInferred {
+		return false
+	}
+	inuse := func(i int) int64 { return s.Heads[i].Heap().InuseBytes }
+	least := inuse(last - 1)
+	for i := first + (last-first)/2; i < last; i++ {
+		least = min(least, inuse(i))
+	}
+	return 2*inuse(last) < inuse(last-1) && 5*inuse(last) < 4*least
+}

@@ -130,7 +130,7 @@ func (d *Diff) tiers(p *printer) {
 }
 
 func (d *Diff) viewers() [2]*viewer {
-	return [2]*viewer{d.View.of(d.Base.Symbols), d.View.of(d.Current.Symbols)}
+	return [2]*viewer{d.viewer(d.Base.Symbols), d.viewer(d.Current.Symbols)}
 }
 
 // of is the side on which a row can be described: the current one, unless it is gone.

@@ -31,7 +31,7 @@ type Growth struct {
 // viewer is made once.
 func (g *Growth) viewer() *viewer {
 	if g.view == nil {
-		g.view = g.View.of(g.Symbols)
+		g.view = g.View.viewer(g.Symbols)
 	}
 	return g.view
 }

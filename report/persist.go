@@ -32,7 +32,7 @@ func (d *Persist) Text(w io.Writer) error {
 	}
 	p.linef("")
 	p.linef("%3s  %12s %10s %9s %10s %10s %10s  %s", "#", "STAYED", "CERTAIN", "OBJECTS", "BEFORE", "DURING", "AFTER", "SITE")
-	view := d.View.of(d.Moments[0].Symbols)
+	view := d.viewer(d.Moments[0].Symbols)
 	shown := firstRows(d.Rows, d.Top)
 	for i := range shown {
 		r := &shown[i]
@@ -91,7 +91,7 @@ func (d *Persist) JSON(w io.Writer) error {
 	for _, m := range d.Moments {
 		out.Moments = append(out.Moments, sideJSON(m))
 	}
-	view := d.View.of(d.Moments[0].Symbols)
+	view := d.viewer(d.Moments[0].Symbols)
 	if len(d.Rows) > 0 && d.Rows[0].Certain >= 0 {
 		out.Certain = &d.Certain
 	}

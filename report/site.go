@@ -19,7 +19,7 @@ type View struct {
 	GroupBy diff.GroupBy
 }
 
-func (v View) of(s *symbolize.Symbols) *viewer {
+func (v View) viewer(s *symbolize.Symbols) *viewer {
 	return &viewer{s, symbolize.NewBlamer(s, v.Rules), v.GroupBy}
 }
 

@@ -37,7 +37,7 @@ for standard output.
 		Args: somePaths,
 		RunE: func(_ *cobra.Command, paths []string) error { return a.convert(&f, paths) },
 	}
-	f.stackFlags.add(a, cmd)
+	f.add(a, cmd)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.out, "output", "o", "", "directory, file or - to write to (required)")
 	flags.StringVar(&f.format, "format", "pprof", "pprof, folded (stacks for flame graphs) or json")

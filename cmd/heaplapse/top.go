@@ -30,9 +30,9 @@ loops are passed over), CUM what it and its callees allocated.`,
 		Args: somePaths,
 		RunE: func(_ *cobra.Command, paths []string) error { return a.top(&f, paths) },
 	}
-	f.stackFlags.add(a, cmd)
+	f.add(a, cmd)
 	cmd.Flags().StringVar(&f.sample, "sample", string(convert.InuseSpace), "inuse_space, inuse_objects, alloc_space or alloc_objects")
-	cmd.Flags().IntVar(&f.snapshot, "snapshot", 0, "take the `N`th snapshot of the series, from 1 (default the last)")
+	cmd.Flags().IntVar(&f.snapshot, "snapshot", 0, "take the `N`th snapshot of the series, from 1 (default the last, but for one of a program that had freed its memory to exit)")
 	cmd.Flags().IntVar(&f.limit, "top", 20, "show `N` functions")
 	a.outputFlags(cmd)
 	return cmd
@@ -55,9 +55,9 @@ func (a *app) top(f *topFlags, paths []string) error {
 	if f.snapshot < 0 || f.snapshot > n {
 		return fmt.Errorf("--snapshot %d: the series has %d", f.snapshot, n)
 	}
-	index := n - 1
-	if f.snapshot > 0 {
-		index = f.snapshot - 1
+	index := f.snapshot - 1
+	if f.snapshot == 0 {
+		index = a.lastAlive(s)
 	}
 	if sample.NeedsAlloc() && !s.Heads[index].HasAlloc {
 		return fmt.Errorf("--sample %s: %s has no cumulative counts", sample, s.Heads[index].Path)
@@ -72,6 +72,20 @@ func (a *app) top(f *topFlags, paths []string) error {
 	}
 	top.Limit = f.limit
 	return a.render(top)
+}
+
+// lastAlive is the last snapshot, but for one of a program that had freed its memory to exit.
+func (a *app) lastAlive(s *heapfile.Series) int {
+	last := len(s.Heads) - 1
+	first := last
+	for first > 0 && s.Heads[first-1].Epoch == s.Heads[last].Epoch {
+		first--
+	}
+	if !s.AtExit(first, last) {
+		return last
+	}
+	a.warn(fmt.Sprintf("%s was taken when the program had freed its memory to exit: showing the one before; --snapshot %d shows it", s.Heads[last].Path, last+1))
+	return last - 1
 }
 
 // topOf reads the series again up to one snapshot.

@@ -16,16 +16,8 @@ repo=$(cd "$here/../.." && pwd)
 units=${UNITS:-20} levels=${LEVELS:-2} layers=${LAYERS:-11} seconds=${SECONDS_RUN:-8}
 snapshots=${SNAPSHOTS:-1000} loop=${LOOP:-20} rounds=${ROUNDS:-2} tcmalloc=${TCMALLOC:-libtcmalloc.so.4}
 
-say() { printf '%s\n' "$*" >&2; }
-die() {
-	say "convert.sh: $*"
-	exit 1
-}
-
-for tool in go g++ make python3 llvm-symbolizer size; do
-	command -v "$tool" >/dev/null || die "$tool is missing"
-done
-gnutime=$(type -P time) || die "GNU time is missing"
+. "$here/lib.sh"
+need go g++ make python3 llvm-symbolizer size
 
 if [ $# -gt 0 ]; then
 	mkdir -p "$1"
@@ -38,22 +30,6 @@ program=$work/shop
 # Every run writes to a directory of its own: creating files just after others were removed takes longer.
 out=$(mktemp -d "$work/out.XXXXXX")
 [ $# -eq 0 ] || trap 'rm -rf "$out"' EXIT
-
-# --- the program ---
-
-# build_program compiles the units, as many at once as there are CPUs, and links them.
-build_program() {
-	say "compiling $units units"
-	local flags="-std=c++17 -O2 -g -DLEVELS=$levels -DLAYERS=$layers" obj=$work/obj
-	mkdir -p "$obj"
-	# shellcheck disable=SC2086 # flags are words
-	seq 1 "$units" | xargs -P "$(nproc)" -I{} g++ $flags -DUNIT={} -c "$here/shop.cc" -o "$obj/unit{}.o"
-	# shellcheck disable=SC2086
-	g++ $flags -c "$here/shop.cc" -o "$obj/main.o"
-	g++ "$obj"/*.o -pthread -o "$program.new"
-	mv "$program.new" "$program"
-	rm -rf "$obj"
-}
 
 # debug_bytes is the size of a file's debug sections.
 debug_bytes() { size -A "$1" | awk '/^\.debug_/ {n += $2} END {print n + 0}'; }
@@ -128,22 +104,6 @@ multiply() {
 	PYTHON
 }
 
-# --- the tools ---
-
-# build_tools builds both at the versions of this checkout. google/pprof is built in a module of its own where the
-# checkout's go.mod lacks what its command needs.
-build_tools() {
-	make -s -C "$repo" build
-	cp "$repo/bin/heaplapse" "$work/heaplapse"
-	pprof_version=$(cd "$repo" && go list -m -f '{{.Version}}' github.com/google/pprof)
-	export CGO_ENABLED=0
-	(cd "$repo" && go build -mod=readonly -o "$work/pprof" github.com/google/pprof 2>/dev/null) && return
-	rm -rf "$work/module"
-	mkdir "$work/module"
-	(cd "$work/module" && go mod init bench && go get "github.com/google/pprof@$pprof_version" &&
-		go build -o "$work/pprof" github.com/google/pprof) 2>"$work/module/log.txt" || die "$(cat "$work/module/log.txt")"
-}
-
 # --- the race ---
 
 # loop_pprof OUTDIR converts some snapshots, spread over the series, one by one.
@@ -157,14 +117,14 @@ loop_pprof() {
 }
 
 # timed NAME ROUND COUNT COMMAND...: runs a command and adds a line to the results: name, round, snapshots, load before,
-# wall, CPU, peak memory of the largest process in KB.
+# wall, CPU, peak memory in KB.
 timed() {
 	local name=$1 round=$2 count=$3 load
 	shift 3
 	read -r load _ </proc/loadavg
 	say "$name, round $round"
-	"$gnutime" -f '%e %U %S %M' -o "$work/time.txt" "$@" >/dev/null 2>"$work/$name.log" || die "$name failed: $(tail -n 5 "$work/$name.log")"
-	awk -v n="$name" -v r="$round" -v c="$count" -v l="$load" '{print n, r, c, l, $1, $2 + $3, $4}' "$work/time.txt" >>"$work/results.txt"
+	measure "$work/$name.log" "$@" >/dev/null
+	echo "$name $round $count $load $(cat "$work/measured.txt")" >>"$work/results.txt"
 }
 
 race() {
@@ -229,7 +189,7 @@ check() {
 	[ "$(find "$out/heaplapse.1" -name '*.pb.gz' | wc -l)" = "$snapshots" ] || die "heaplapse did not write $snapshots files"
 }
 
-[ -x "$program" ] || build_program
+[ -x "$program" ] || build_program "$program" "$(nproc)"
 compgen -G "$work/real/*.heap" >/dev/null || record
 [ "$(find "$work/series" -name '*.heap' 2>/dev/null | wc -l)" = "$snapshots" ] || multiply
 build_tools

@@ -12,14 +12,9 @@ here=$(cd "$(dirname "$0")" && pwd)
 repo=$(cd "$here/../.." && pwd)
 snapshots=${SNAPSHOTS:-1000} stacks=${STACKS:-4000} rounds=${ROUNDS:-3}
 
-die() {
-	printf 'growth.sh: %s\n' "$*" >&2
-	exit 1
-}
-
+. "$here/lib.sh"
 [ $# -eq 1 ] || die "usage: growth.sh WORKDIR"
-gnutime=$(type -P time) || die "GNU time is missing"
-command -v python3 >/dev/null || die "python3 is missing"
+need go python3
 mkdir -p "$1"
 work=$(cd "$1" && pwd)
 compgen -G "$work/real/*.heap" >/dev/null || LOOP=1 ROUNDS=1 SNAPSHOTS=10 "$here/convert.sh" "$work" >/dev/null
@@ -75,7 +70,7 @@ for part in $((snapshots / 4)) $((snapshots / 2)) "$snapshots"; do
 	mkdir "$dir"
 	find "$work/growth" -name '*.heap' | sort | head -n "$part" | xargs -I{} ln {} "$dir"
 	for ((round = 1; round <= rounds; round++)); do
-		"$gnutime" -f '%e %U %S %M' -o "$work/time.txt" "$repo/bin/heaplapse" growth -q --no-cache "$dir" >"$work/growth.txt"
-		awk -v p="$part" -v r="$round" -v s="$stacks" '{printf "%9d %9d %6d %9.2f %9.2f %9.0f\n", p, p * s, r, $1, $2 + $3, $4 / 1024}' "$work/time.txt"
+		measure "$work/growth.log" "$repo/bin/heaplapse" growth -q --no-cache "$dir" >"$work/growth.txt"
+		awk -v p="$part" -v r="$round" -v s="$stacks" '{printf "%9d %9d %6d %9.2f %9.2f %9.0f\n", p, p * s, r, $1, $2, $3 / 1024}' "$work/measured.txt"
 	done
 done

@@ -19,16 +19,8 @@ repo=$(cd "$here/../.." && pwd)
 units=${UNITS:-80} levels=${LEVELS:-3} layers=${LAYERS:-11} jobs=${JOBS:-2}
 rounds=${ROUNDS:-3} sizes=${SIZES:-1000 10000 100000} gimli=${ADDR2LINE:-}
 
-say() { printf '%s\n' "$*" >&2; }
-die() {
-	say "symbolize.sh: $*"
-	exit 1
-}
-
-for tool in go g++ make llvm-symbolizer addr2line readelf size; do
-	command -v "$tool" >/dev/null || die "$tool is missing"
-done
-gnutime=$(type -P time) || die "GNU time is missing"
+. "$here/lib.sh"
+need go g++ make llvm-symbolizer addr2line readelf size
 
 mode=race
 if [ "${1:-}" = --compare ]; then
@@ -45,20 +37,6 @@ fi
 program=$work/shop
 
 # --- the program ---
-
-# build_program compiles the units, some at once, and links them.
-build_program() {
-	say "compiling $units units"
-	local flags="-std=c++17 -O2 -g -DLEVELS=$levels -DLAYERS=$layers" obj=$work/obj
-	mkdir -p "$obj"
-	# shellcheck disable=SC2086 # flags are words
-	seq 1 "$units" | xargs -P "$jobs" -I{} g++ $flags -DUNIT={} -c "$here/shop.cc" -o "$obj/unit{}.o"
-	# shellcheck disable=SC2086
-	g++ $flags -c "$here/shop.cc" -o "$obj/main.o"
-	g++ "$obj"/*.o -pthread -o "$program.new"
-	mv "$program.new" "$program"
-	rm -rf "$obj"
-}
 
 # text prints the address and the size of the program's code.
 text() { size -A -d "$program" | awk '$1 == ".text" {print $3, $2}'; }
@@ -100,20 +78,6 @@ heap_profile() {
 
 # --- the tools ---
 
-# build_tools builds heaplapse and google/pprof at the versions of this checkout. google/pprof is built in a module of its
-# own where the checkout's go.mod lacks what its command needs.
-build_tools() {
-	make -s -C "$repo" build
-	cp "$repo/bin/heaplapse" "$work/heaplapse"
-	pprof_version=$(cd "$repo" && go list -m -f '{{.Version}}' github.com/google/pprof)
-	export CGO_ENABLED=0
-	(cd "$repo" && go build -mod=readonly -o "$work/pprof" github.com/google/pprof 2>/dev/null) && return
-	rm -rf "$work/module"
-	mkdir "$work/module"
-	(cd "$work/module" && go mod init bench && go get "github.com/google/pprof@$pprof_version" &&
-		go build -o "$work/pprof" github.com/google/pprof) 2>"$work/module/log.txt" || die "$(cat "$work/module/log.txt")"
-}
-
 # build_gimli installs gimli's addr2line with cargo, once.
 build_gimli() {
 	[ -z "$gimli" ] || return 0
@@ -134,9 +98,8 @@ build_gimli() {
 timed() {
 	local name=$1 count=$2 input=$3
 	shift 3
-	"$gnutime" -f '%e %U %S %M' -o "$work/time.txt" "$@" <"$input" >"$work/$name.$count.txt" 2>"$work/$name.log" ||
-		die "$name failed: $(tail -n 5 "$work/$name.log")"
-	awk -v n="$name" -v c="$count" '{print n, c, $1, $2 + $3, $4}' "$work/time.txt" >>"$work/results.txt"
+	measure "$work/$name.log" "$@" <"$input" >"$work/$name.$count.txt"
+	echo "$name $count $(cat "$work/measured.txt")" >>"$work/results.txt"
 }
 
 # round COUNT runs each tool once on so many addresses.
@@ -247,7 +210,7 @@ compare() {
 		}' "$work/heaplapse.$n.txt" || die "fewer than 99.9 % agree: see $work/differences.txt"
 }
 
-[ -x "$program" ] || build_program
+[ -x "$program" ] || build_program "$program" "$jobs"
 build_tools
 for n in $sizes; do sample "$n" >"$work/addresses.$n"; done
 echo "program: $units units, $(($(stat -c %s "$program") / 1000000)) MB, of which $(size -A "$program" | awk '/^\.debug_/ {n += $2} END {printf "%.0f", n / 1e6}') MB of debug sections"
