@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -33,6 +36,7 @@ type app struct {
 	streams
 	quiet, verbose bool
 	strict         bool
+	live           bool // files may be half written: that is not worth a warning
 	format, output string
 
 	status   int // of a run that gave its result
@@ -85,7 +89,7 @@ Exit status: 0 done; 1 growth was found by a command asked to fail on it;
 	f := cmd.PersistentFlags()
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "print no warnings")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "print every warning, and long tables in full")
-	cmd.AddCommand(a.infoCommand(), a.convertCommand(), a.topCommand(), a.diffCommand(), a.growthCommand(), a.bundleCommand(), a.symbolizeCommand(), a.versionCommand())
+	cmd.AddCommand(a.infoCommand(), a.convertCommand(), a.topCommand(), a.diffCommand(), a.growthCommand(), a.bundleCommand(), a.watchCommand(), a.symbolizeCommand(), a.versionCommand())
 	return cmd
 }
 
@@ -166,6 +170,9 @@ func (a *app) report(s *heapfile.Series) {
 // reportProblems prints which files cannot be used.
 func (a *app) reportProblems(s *heapfile.Series) {
 	for _, p := range s.Problems {
+		if a.live && changing(p.Path) {
+			continue
+		}
 		if p.Named || a.strict {
 			a.status = exitFailure
 			a.complain(p)
@@ -175,8 +182,18 @@ func (a *app) reportProblems(s *heapfile.Series) {
 	}
 }
 
+// changing says whether a file was written to just now.
+func changing(path string) bool {
+	const still = 10 * time.Second
+	info, err := os.Stat(path)
+	return err != nil || time.Since(info.ModTime()) < still
+}
+
 func (a *app) warnings(s *heapfile.Series) {
 	all := report.AllWarnings(s)
+	if a.live {
+		all = slices.DeleteFunc(all, func(w heapfile.Warning) bool { return w.Kind == heapfile.WarnPartial })
+	}
 	for _, w := range all {
 		if a.strict && !w.Harmless() {
 			a.status = exitFailure
