@@ -78,8 +78,9 @@ func (f *follower) state() string {
 	return b.String()
 }
 
-// next waits until the state is another one and returns it. idle is called each second in between.
-func (f *follower) next(ctx context.Context, known string, idle func()) (string, error) {
+// next waits until the state is another one and returns it; ok is false if the context was done before. idle is called each
+// second in between.
+func (f *follower) next(ctx context.Context, known string, idle func()) (state string, ok bool) {
 	tick := time.NewTicker(min(time.Second, cmp.Or(f.poll, time.Second)))
 	defer tick.Stop()
 	for {
@@ -90,13 +91,13 @@ func (f *follower) next(ctx context.Context, known string, idle func()) (string,
 		for noticed := false; !noticed && time.Since(looked) < f.poll; {
 			select {
 			case <-ctx.Done():
-				return known, ctx.Err()
+				return known, false
 			case <-f.events():
 				noticed = true
 				pause(ctx, f.settle) // in a busy directory there is always something
 				f.drain()
-			case <-f.errors():
-				noticed = true // there were too many to be told of
+			case err := <-f.errors():
+				noticed = err != nil // there were too many to be told of
 			case <-tick.C:
 				idle()
 			}
@@ -105,11 +106,11 @@ func (f *follower) next(ctx context.Context, known string, idle func()) (string,
 }
 
 // settled waits until nothing happens for a while, or for long enough.
-func (f *follower) settled(ctx context.Context, state string) (string, error) {
+func (f *follower) settled(ctx context.Context, state string) (settled string, ok bool) {
 	for range settleLimit {
 		select {
 		case <-ctx.Done():
-			return state, ctx.Err()
+			return state, false
 		case <-time.After(f.settle):
 		}
 		f.drain()
@@ -119,7 +120,7 @@ func (f *follower) settled(ctx context.Context, state string) (string, error) {
 		}
 		state = now
 	}
-	return state, nil
+	return state, true
 }
 
 // drain drops notices of what has been looked at.

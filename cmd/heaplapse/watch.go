@@ -98,9 +98,9 @@ func (w *watch) run(ctx context.Context) error {
 	state := ""
 	w.wait()
 	for {
-		next, err := w.follow.next(ctx, state, w.redraw)
-		if err != nil {
-			return nil // interrupted, which is how a watch ends
+		next, ok := w.follow.next(ctx, state, w.redraw)
+		if !ok {
+			return nil
 		}
 		state = next
 		start := time.Now()

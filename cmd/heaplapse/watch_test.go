@@ -162,17 +162,17 @@ func TestWatchWithoutNotices(t *testing.T) {
 	f := &follower{path: dir, settle: time.Millisecond, poll: time.Millisecond}
 	appendTo(t, filepath.Join(dir, "p.0001.heap"), "x")
 	idle := 0
-	first, err := f.next(t.Context(), "", func() { idle++ })
-	require.NoError(t, err)
+	first, ok := f.next(t.Context(), "", func() { idle++ })
+	require.True(t, ok)
 	require.Contains(t, first, `"p.0001.heap" 1 `)
 	appendTo(t, filepath.Join(dir, "unrelated"), "x")
 	require.Equal(t, first, f.state())
 	appendTo(t, filepath.Join(dir, "p.0001.heap"), "y")
-	second, err := f.next(t.Context(), first, func() { idle++ })
-	require.NoError(t, err)
+	second, ok := f.next(t.Context(), first, func() { idle++ })
+	require.True(t, ok)
 	require.Contains(t, second, `"p.0001.heap" 2 `)
 	require.NoError(t, os.RemoveAll(dir))
-	none, err := f.next(t.Context(), second, func() { idle++ })
-	require.NoError(t, err)
+	none, ok := f.next(t.Context(), second, func() { idle++ })
+	require.True(t, ok)
 	require.Empty(t, none)
 }
