@@ -65,14 +65,14 @@ func (a *app) bundle(ctx context.Context, f *symbolFlags, paths []string, out st
 		return err
 	}
 	s := contents.Stats()
-	a.say("%d snapshots, and of %d files the parts that names come from: %s of %s; the archive has %s", s.Snapshots, s.Files,
+	a.remark("%d snapshots, and of %d files the parts that names come from: %s of %s; the archive has %s", s.Snapshots, s.Files,
 		report.Bytes(s.Kept), report.Bytes(s.Original), report.Bytes(archive.size))
 	_, err = fmt.Fprintln(a.out, out)
 	return err
 }
 
-// say tells what is no warning, on standard error.
-func (a *app) say(format string, args ...any) {
+// remark tells what is no warning, on standard error.
+func (a *app) remark(format string, args ...any) {
 	if !a.quiet {
 		fmt.Fprintf(a.err, "heaplapse: "+format+"\n", args...)
 	}
