@@ -217,7 +217,8 @@ type Process struct {
 	Exe     string
 	End     *manifest.End
 
-	files []sourceFile
+	parent int // 0 where it was not recorded
+	files  []sourceFile
 }
 
 // Title is String with the command line, where that is known: 4711 (python3 train.py).

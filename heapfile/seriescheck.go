@@ -179,7 +179,7 @@ func (s *Series) warnClock() {
 
 // warnEnd says that the series ends because something went wrong.
 func (s *Series) warnEnd() {
-	if end := s.Ended(); end != nil && end.Signal != "" {
+	if end, _ := s.Ended(); end != nil && end.Signal != "" {
 		hint := ""
 		if end.Signal == "SIGKILL" {
 			hint = "; if nobody did that, the kernel did for want of memory (dmesg tells)"
@@ -188,7 +188,7 @@ func (s *Series) warnEnd() {
 	}
 	for _, end := range []*manifest.End{s.Process.End, s.RecordingEnd()} {
 		if end != nil && end.Error != "" {
-			s.warnf(WarnRecording, "the recording did not end well: %s: what came later is missing", end.Error)
+			s.warnf(WarnRecording, "the recorder reports: %s", end.Error)
 			return
 		}
 	}

@@ -96,14 +96,10 @@ func (s *sidecar) describe(p *Process) {
 	}
 	for _, r := range s.Processes { // of a process that called exec the last one
 		if r.PID == p.PID {
-			p.Command, p.Exe = r.Command, r.Exe
+			p.Command, p.Exe, p.parent = r.Command, r.Exe, r.Parent
 		}
 	}
-	for i := range s.Ends {
-		if s.Ends[i].PID == p.PID {
-			p.End = &s.Ends[i]
-		}
-	}
+	p.End = endOf(s.Manifest, p.PID)
 }
 
 // asked is the process that runs the command that the user had recorded, 0 if that is not known.
@@ -197,15 +193,21 @@ func (s *Series) ResidentAt(index int) (bytes int64, ok bool) {
 	return *s.RSS[index], true
 }
 
-// Ended is how the process ended, nil if that was not recorded: it may still run.
-func (s *Series) Ended() *manifest.End {
+// Ended is how the process ended, nil if that was not recorded: it may still run. of is the process whose end it is: that of a
+// shell that started the process and waited for it, or 0 for the recording, where no better is known.
+func (s *Series) Ended() (end *manifest.End, of int) {
 	if s.Process.End != nil || s.Manifest == nil {
-		return s.Process.End
+		return s.Process.End, s.Process.PID
 	}
 	if len(s.Others) > 0 {
-		return nil // the recording's end is that of the program that was recorded
+		return nil, 0 // the end of the recording is not that of each process
 	}
-	return s.RecordingEnd()
+	if parent := s.Process.parent; parent != 0 {
+		if end := endOf(s.Manifest, parent); end != nil {
+			return end, parent
+		}
+	}
+	return s.RecordingEnd(), 0
 }
 
 // RecordingEnd is how the recording as a whole ended, nil if that is not known.
@@ -213,9 +215,14 @@ func (s *Series) RecordingEnd() *manifest.End {
 	if s.Manifest == nil {
 		return nil
 	}
-	for i := len(s.Manifest.Ends) - 1; i >= 0; i-- {
-		if s.Manifest.Ends[i].PID == 0 {
-			return &s.Manifest.Ends[i]
+	return endOf(s.Manifest, 0)
+}
+
+// endOf is the last word on how a process ended.
+func endOf(m *manifest.Manifest, pid int) *manifest.End {
+	for i := len(m.Ends) - 1; i >= 0; i-- {
+		if m.Ends[i].PID == pid {
+			return &m.Ends[i]
 		}
 	}
 	return nil

@@ -93,7 +93,9 @@ func TestHowAProcessEndedIsSaid(t *testing.T) {
 	files := serial(rising(2)...)
 	files[manifest.Name] = recorded(ran(7, "server"), wrote("p.0001.heap", 7, 0), wrote("p.0002.heap", 7, 1), died, full)
 	s := open(t, heapfile.Options{}, put(t, files))
-	require.Equal(t, "SIGKILL", s.Ended().Signal)
+	end, of := s.Ended()
+	require.Equal(t, "SIGKILL", end.Signal)
+	require.Equal(t, 7, of)
 	killed := find(t, s.Warnings, heapfile.WarnKilled)
 	require.Contains(t, killed.Msg, "killed by SIGKILL at 2026-01-02T03:09:00Z; if nobody did that, the kernel did")
 	require.True(t, killed.Harmless())
@@ -103,8 +105,16 @@ func TestHowAProcessEndedIsSaid(t *testing.T) {
 
 	files[manifest.Name] = recorded(wrote("p.0001.heap", 7, 0), wrote("p.0002.heap", 7, 1), `{"end":{"time":"2026-01-02T03:10:00Z","status":0}}`)
 	s = open(t, heapfile.Options{}, put(t, files))
-	require.Equal(t, 0, *s.Ended().Status)
+	end, of = s.Ended()
+	require.Equal(t, 0, *end.Status)
+	require.Zero(t, of, "the recording's")
 	require.Empty(t, s.Warnings)
+
+	files[manifest.Name] = recorded(`{"process":{"pid":7,"parent":6,"started":"2026-01-02T03:00:00Z"}}`, wrote("p.0001.heap", 7, 0), wrote("p.0002.heap", 7, 1),
+		`{"end":{"pid":6,"time":"2026-01-02T03:10:00Z","status":137}}`, `{"end":{"time":"2026-01-02T03:10:00Z"}}`)
+	end, of = open(t, heapfile.Options{}, put(t, files)).Ended()
+	require.Equal(t, 137, *end.Status)
+	require.Equal(t, 6, of, "the shell that waited for it")
 }
 
 func TestCommandLinesAreFitForOneLine(t *testing.T) {

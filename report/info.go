@@ -78,7 +78,7 @@ func (i *Info) recorded(fact func(name, format string, args ...any)) {
 // memoryText compares the heap with the resident set, where that was recorded: at its last moment, and at its peak.
 func (i *Info) memoryText() string {
 	last, peak := -1, -1
-	for k := range i.Series.Heads {
+	for k := range i.running() {
 		rss, ok := i.Series.ResidentAt(k)
 		if !ok {
 			continue
@@ -97,6 +97,17 @@ func (i *Info) memoryText() string {
 		text += fmt.Sprintf("; at its peak, in snapshot %d, %s", peak+1, heapOfRSS(i.Series.Heads[peak].Heap().InuseBytes, most))
 	}
 	return text
+}
+
+// running is the number of snapshots but for the one that was taken when the program had freed its memory to exit.
+func (i *Info) running() int {
+	heads := i.Series.Heads
+	last := len(heads) - 1
+	first := slices.IndexFunc(heads, func(h *heapfile.Snapshot) bool { return h.Epoch == heads[last].Epoch })
+	if i.Series.AtExit(first, last) {
+		return last
+	}
+	return last + 1
 }
 
 // heapOfRSS says how much of the resident set the heap explains, and what the rest may be.
@@ -120,11 +131,14 @@ const leastBeyond = 64 << 20
 // endText is how the process ended, "" where that was not recorded.
 func (i *Info) endText() string {
 	s := i.Series
-	end := s.Ended()
+	end, of := s.Ended()
 	if end == nil {
 		return ""
 	}
 	at := end.Time.UTC().Format(time.RFC3339)
+	if of != 0 && of != s.Process.PID {
+		at += fmt.Sprintf(" (process %d, which started it)", of)
+	}
 	switch {
 	case end.Signal != "":
 		return fmt.Sprintf("killed by %s at %s", clean(end.Signal), at)

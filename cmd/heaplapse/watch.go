@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -228,15 +229,18 @@ func (w *watch) wait() {
 	_ = w.screen.draw([]report.ScreenLine{{Text: text, Style: report.StyleFaint}}) // the first refresh tells
 }
 
-// tell prints the warnings that are new.
+// tell prints the warnings that are new: those that differ in more than their numbers.
 func (w *watch) tell() {
 	for _, line := range w.warnings {
-		if !w.told[line] && !w.app.quiet {
+		about := numbers.ReplaceAllString(line, "#")
+		if !w.told[about] && !w.app.quiet {
 			fmt.Fprintln(w.app.err, line)
 		}
-		w.told[line] = true
+		w.told[about] = true
 	}
 }
+
+var numbers = regexp.MustCompile("[0-9.]+")
 
 // conclude sets the exit status, and leaves on a terminal what the screen has shown.
 func (w *watch) conclude() error {
