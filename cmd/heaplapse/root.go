@@ -61,6 +61,9 @@ func run(ctx context.Context, args []string, s streams) int {
 
 // complain prints an error, one line for each of several that were joined.
 func (a *app) complain(err error) {
+	if a.unpacked.dying.Load() {
+		return
+	}
 	for _, line := range strings.Split(err.Error(), "\n") {
 		fmt.Fprintf(a.err, "heaplapse: %s\n", line)
 	}
@@ -211,7 +214,7 @@ func (a *app) warnings(s *heapfile.Series) {
 }
 
 func (a *app) warn(text string) {
-	if !a.quiet {
+	if !a.quiet && !a.unpacked.dying.Load() {
 		fmt.Fprintf(a.err, "heaplapse: warning: %s\n", text)
 	}
 }

@@ -5,7 +5,9 @@ import (
 	"os"
 	"os/signal"
 	"sync"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/symbolize/bundle"
@@ -15,8 +17,9 @@ import (
 type unpacked struct {
 	mu       sync.Mutex
 	bySeries map[*heapfile.Series]*bundle.Bundle
-	list     []*bundle.Bundle
+	dirs     []string
 	signals  chan os.Signal
+	dying    atomic.Bool // a signal has come: what fails now fails for want of the files
 }
 
 // open unpacks the bundle among some paths; nil if there is none. A bundle goes alone: what it holds names nothing else.
@@ -28,17 +31,25 @@ func (u *unpacked) open(paths []string) (*bundle.Bundle, error) {
 		if len(paths) > 1 {
 			return nil, fmt.Errorf("%s: a bundle cannot be read together with other PATHs", p)
 		}
-		u.watchSignals()
-		b, err := bundle.Open(p, "")
+		dir, err := u.newDir()
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: cannot be unpacked: %w", p, err)
 		}
-		u.mu.Lock()
-		defer u.mu.Unlock()
-		u.list = append(u.list, b)
-		return b, nil
+		return bundle.Open(p, dir)
 	}
 	return nil, nil
+}
+
+// newDir is a directory that goes with the invocation, known before there is anything in it.
+func (u *unpacked) newDir() (string, error) {
+	u.watchSignals()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	dir, err := os.MkdirTemp("", "heaplapse-")
+	if err == nil {
+		u.dirs = append(u.dirs, dir)
+	}
+	return dir, err
 }
 
 // belongs notes that a series came out of a bundle.
@@ -58,18 +69,27 @@ func (u *unpacked) watchSignals() {
 		return
 	}
 	u.signals = make(chan os.Signal, 1)
-	signal.Notify(u.signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	go func() {
-		s, ok := <-u.signals
-		if !ok {
-			return
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) { // as nohup does
+			signal.Notify(u.signals, s)
 		}
-		u.remove()
-		signal.Reset(s)
-		if p, err := os.FindProcess(os.Getpid()); err == nil {
-			_ = p.Signal(s) // as if it had not been caught
+	}
+	go func() {
+		if s, ok := <-u.signals; ok {
+			u.dying.Store(true)
+			u.remove()
+			dieBy(s)
 		}
 	}()
+}
+
+// dieBy ends the program as if the signal had not been caught.
+func dieBy(s os.Signal) {
+	signal.Reset(s)
+	if p, err := os.FindProcess(os.Getpid()); err == nil && p.Signal(s) == nil {
+		time.Sleep(time.Second) // until it arrives
+	}
+	os.Exit(exitFailure)
 }
 
 // close ends the watch and removes everything.
@@ -78,14 +98,24 @@ func (u *unpacked) close() {
 		signal.Stop(u.signals)
 		close(u.signals)
 	}
+	if u.dying.Load() {
+		select {} // the signal ends the program
+	}
 	u.remove()
 }
+
+// removals is how often a directory is removed to which files are still added.
+const removals = 10
 
 func (u *unpacked) remove() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for _, b := range u.list {
-		_ = b.Close() // in the directory for temporary files it is the system's to remove
+	for _, dir := range u.dirs {
+		for range removals {
+			if os.RemoveAll(dir) == nil {
+				break
+			}
+		}
 	}
-	u.list = nil
+	u.dirs = nil
 }
