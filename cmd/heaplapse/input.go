@@ -25,11 +25,11 @@ func (f *seriesFlags) add(a *app, cmd *cobra.Command) {
 
 // open reads the series and reports what is wrong with it.
 func (f *seriesFlags) open(a *app, paths []string, visit func(*heapfile.Snapshot) error) (*heapfile.Series, error) {
-	o := heapfile.Options{Process: f.process, Stdin: a.in, Visit: visit}
-	b, err := a.unpacked.open(paths)
+	b, err := a.openBundle(paths)
 	if err != nil {
 		return nil, err
 	}
+	o := heapfile.Options{Process: f.process, Stdin: a.in, Visit: visit}
 	if b != nil {
 		paths, o.Sources = nil, b.Sources()
 	}

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -21,6 +25,37 @@ type unpacked struct {
 	signals  chan os.Signal
 	dying    atomic.Bool // a signal has come: what fails now fails for want of the files
 }
+
+// openBundle unpacks the bundle among some paths; nil if there is none. One that comes by standard input is kept as a file first.
+func (a *app) openBundle(paths []string) (*bundle.Bundle, error) {
+	if len(paths) != 1 || paths[0] != "-" || a.in == nil {
+		return a.unpacked.open(paths)
+	}
+	in := bufio.NewReader(a.in)
+	a.in = in
+	if head, _ := in.Peek(len(zstdMagic)); string(head) != zstdMagic {
+		return nil, nil // what it is heapfile says
+	}
+	dir, err := a.unpacked.newDir()
+	if err != nil {
+		return nil, err
+	}
+	kept, err := os.OpenFile(filepath.Join(dir, "standard input"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := io.Copy(kept, in); err != nil {
+		return nil, errors.Join(fmt.Errorf("standard input: cannot be kept: %w", err), kept.Close())
+	}
+	if bundle.Is(kept.Name()) {
+		return bundle.Open(kept.Name(), dir)
+	}
+	_, err = kept.Seek(0, io.SeekStart)
+	a.in = kept
+	return nil, err
+}
+
+const zstdMagic = "\x28\xb5\x2f\xfd"
 
 // open unpacks the bundle among some paths; nil if there is none. A bundle goes alone: what it holds names nothing else.
 func (u *unpacked) open(paths []string) (*bundle.Bundle, error) {
