@@ -33,11 +33,23 @@ func (k sidecars) of(f sourceFile) *sidecar {
 	s.Manifest, s.err = loadSidecar(dir, filepath.Dir(f.path))
 	if s.Manifest != nil {
 		for _, r := range s.Snapshots {
-			s.snapshots[r.File] = r
+			s.snapshots[r.File] = amended(s.snapshots[r.File], r)
 		}
 	}
 	k[dir] = s
 	return s
+}
+
+// amended is what is known of a file after a second record: one of the same moment adds to the first, one of another
+// is about a file that took the first one's place.
+func amended(first, second manifest.Snapshot) manifest.Snapshot {
+	if !second.Time.Equal(first.Time) {
+		return second
+	}
+	second.PID = cmp.Or(second.PID, first.PID)
+	second.Trigger = cmp.Or(second.Trigger, first.Trigger)
+	second.RSS, second.PSS = cmp.Or(second.RSS, first.RSS), cmp.Or(second.PSS, first.PSS)
+	return second
 }
 
 // loadSidecar reads the manifest of a directory, which errors call by another name; nil if there is none.

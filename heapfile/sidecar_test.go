@@ -88,6 +88,22 @@ func TestTheManifestTellsProcessesOfOnePrefixApart(t *testing.T) {
 	require.False(t, ok)
 }
 
+// TestALaterRecordAddsToAnEarlierOne: that a dump was the last one is known only when the process has ended.
+func TestALaterRecordAddsToAnEarlierOne(t *testing.T) {
+	files := serial(rising(2)...)
+	files[manifest.Name] = recorded(wrote("p.0001.heap", 7, 0), wrote("p.0002.heap", 7, 1),
+		`{"snapshot":{"file":"p.0002.heap","time":"2026-01-02T03:01:00Z","pid":7,"trigger":"exit"}}`,
+		`{"snapshot":{"file":"p.0001.heap","time":"2026-01-02T03:00:30Z","pid":7,"trigger":"time"}}`)
+	s := open(t, heapfile.Options{}, put(t, files))
+	require.Equal(t, []heapfile.Trigger{heapfile.TriggerTime, heapfile.TriggerExit}, s.Triggers)
+	rss, ok := s.ResidentAt(1)
+	require.True(t, ok)
+	require.Equal(t, int64(2<<20), rss)
+	_, ok = s.ResidentAt(0)
+	require.False(t, ok, "another file took its place")
+	require.Equal(t, []float64{0, 30}, s.Clock.At)
+}
+
 func TestHowAProcessEndedIsSaid(t *testing.T) {
 	const died, full = `{"end":{"pid":7,"time":"2026-01-02T03:09:00Z","signal":"SIGKILL"}}`, `{"end":{"time":"2026-01-02T03:10:00Z","error":"no space left on device"}}`
 	files := serial(rising(2)...)

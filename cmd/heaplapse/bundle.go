@@ -55,6 +55,15 @@ func (a *app) bundle(ctx context.Context, f *symbolFlags, paths []string, out st
 	if out == "" {
 		out = bundleName(paths[0])
 	}
+	if err := a.writeBundle(ctx, contents, out); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(a.out, out)
+	return err
+}
+
+// writeBundle writes the archive, whole or not at all.
+func (a *app) writeBundle(ctx context.Context, contents *bundle.Contents, out string) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	archive := &archive{ctx: ctx, contents: contents}
@@ -65,17 +74,9 @@ func (a *app) bundle(ctx context.Context, f *symbolFlags, paths []string, out st
 		return err
 	}
 	s := contents.Stats()
-	a.remark("%d snapshots, and of %d files the parts that names come from: %s of %s; the archive has %s", s.Snapshots, s.Files,
+	a.say("%d snapshots, and of %d files the parts that names come from: %s of %s; the archive has %s", s.Snapshots, s.Files,
 		report.Bytes(s.Kept), report.Bytes(s.Original), report.Bytes(archive.size))
-	_, err = fmt.Fprintln(a.out, out)
-	return err
-}
-
-// remark tells what is no warning, on standard error.
-func (a *app) remark(format string, args ...any) {
-	if !a.quiet {
-		fmt.Fprintf(a.err, "heaplapse: "+format+"\n", args...)
-	}
+	return nil
 }
 
 // gather reads the series of all processes and looks up their names.

@@ -62,3 +62,38 @@ func TestInterruptedBundleLeavesNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "before", string(text))
 }
+
+// TestRecordBundle: what record leaves names everything where neither the directory nor the program is looked at.
+func TestRecordBundle(t *testing.T) {
+	needed(t, "python3", "/usr/lib/x86_64-linux-gnu/libtcmalloc.so.4")
+	dir := filepath.Join(t.TempDir(), "rec")
+	program := "k = [bytearray(200_000) for i in range(60)]"
+	cmd := exec.Command("heaplapse", "record", "--bundle", "-o", dir, "--engine", "tcmalloc", "--every", "0", "--every-alloc", "2MiB", "--", "python3", "-c", program)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "to take along: "+dir+".heaplapse.tar.zst")
+	want, _, code := invoke(t, "top", dir)
+	require.Equal(t, exitOK, code)
+	require.Contains(t, want, "PyByteArray_Resize")
+	require.NoError(t, os.RemoveAll(dir))
+	got, stderr, code := invoke(t, "top", dir+".heaplapse.tar.zst")
+	require.Equal(t, exitOK, code, stderr)
+	require.Equal(t, want, got)
+}
+
+// needed skips a test for want of a tool or file, and fails it under CI.
+func needed(t *testing.T, tools ...string) {
+	t.Helper()
+	for _, tool := range tools {
+		_, err := exec.LookPath(tool)
+		if filepath.IsAbs(tool) {
+			_, err = os.Stat(tool)
+		}
+		switch {
+		case err != nil && os.Getenv("CI") != "":
+			t.Fatalf("%s is missing: scripts/deps.sh installs it", tool)
+		case err != nil:
+			t.Skipf("%s is missing: scripts/deps.sh installs it", tool)
+		}
+	}
+}

@@ -223,7 +223,7 @@ func (w *watch) redraw() {
 func (w *watch) wait() {
 	text := "waiting for snapshots in " + w.follow.path
 	if w.screen == nil {
-		w.app.remark("%s", text)
+		w.app.say("%s", text)
 		return
 	}
 	_ = w.screen.draw([]report.ScreenLine{{Text: text, Style: report.StyleFaint}}) // the first refresh tells
