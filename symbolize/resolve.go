@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
 // Options say where files are. The zero value works on the machine that was recorded.
@@ -26,6 +27,11 @@ type Options struct {
 	Demangle   Demangle
 	// CacheDir is a directory, made if need be, that keeps answers from run to run; "" keeps none.
 	CacheDir string
+	// Files, if set, are the only files there are: those that a bundle brought along from the machine that all the other
+	// options describe.
+	Files Files
+	// Used, if set, learns what was read. Answers of the cache read nothing: CacheDir must be "".
+	Used *Used
 	// Workers is the number of modules, and of units of a module, that are looked through at once; 0 takes one per CPU.
 	Workers int
 
@@ -58,7 +64,8 @@ type moduleJob struct {
 	id       ModuleID
 	main     bool // it is the program itself
 	mappings []heapfile.Mapping
-	recorded string       // build ID recorded with the snapshots
+	recorded string // build ID recorded with the snapshots
+	state    manifest.Mapping
 	places   []place      // sorted by offset in the file
 	out      []*Location  // parallel to places
 	locs     []LocationID // parallel to places, before out is known
@@ -158,7 +165,9 @@ func (p *placer) job(m heapfile.Mapping) *moduleJob {
 	if j, ok := p.byPath[key]; ok {
 		return j
 	}
-	j := &moduleJob{id: ModuleID(len(p.s.Modules)), recorded: key.buildID, main: m.Path == MainProgram(p.series)}
+	j := &moduleJob{
+		id: ModuleID(len(p.s.Modules)), recorded: key.buildID, state: p.series.Mapped[m.Path], main: m.Path == MainProgram(p.series),
+	}
 	p.s.Modules = append(p.s.Modules, Module{Path: m.Path, Deleted: m.Deleted, BuildID: key.buildID})
 	p.byPath[key] = j
 	p.jobs = append(p.jobs, j)

@@ -42,6 +42,13 @@ load (load-driven) or jumped once (grew-then-flat) is not.`,
 		Args: somePaths,
 		RunE: func(_ *cobra.Command, paths []string) error { return a.growth(&f, paths) },
 	}
+	f.add(a, cmd)
+	cmd.Flags().StringVar(&f.explain, "explain", "", "print the numbers behind the verdict on `SITE`: its rank in the table, or an expression that its function matches")
+	return cmd
+}
+
+// add adds what growth and watch have in common.
+func (f *growthFlags) add(a *app, cmd *cobra.Command) {
 	f.stackFlags.add(a, cmd)
 	f.groupFlags.add(cmd)
 	flags := cmd.Flags()
@@ -52,61 +59,85 @@ load (load-driven) or jumped once (grew-then-flat) is not.`,
 	flags.StringVar(&f.since, "since", "", "judge from `WHEN` on: a snapshot's number in the series (5), the time since the first one (10m), or a time (2026-01-02T15:04:05Z)")
 	flags.StringVar(&f.until, "until", "", "judge up to `WHEN`, included")
 	flags.StringVar(&f.suppressions, "suppressions", "", "a `FILE` of known growth, one leak:PATTERN a line, as LeakSanitizer reads it")
-	flags.StringVar(&f.explain, "explain", "", "print the numbers behind the verdict on `SITE`: its rank in the table, or an expression that its function matches")
 	flags.StringVar(&f.memoryLimit, "memory-limit", "", "say when the process will reach `SIZE`")
 	a.outputFlags(cmd)
-	return cmd
 }
 
 func (a *app) growth(f *growthFlags, paths []string) error {
 	if err := a.checkFormat(); err != nil {
 		return err
 	}
-	if f.failOn != "" && f.failOn != "leak" && f.failOn != "suspect" {
-		return fmt.Errorf("--fail-on %s: want leak or suspect", f.failOn)
-	}
-	minBytes, err := parseSize(f.minBytes)
-	if err != nil {
-		return fmt.Errorf("--min-bytes: %w", err)
-	}
-	o := diff.GrowthOptions{MinBytes: max(minBytes, 1), All: f.all}
-	if err := f.prepare(&o); err != nil {
-		return err
-	}
-	limit, err := f.limitBytes()
+	g, err := a.grown(f, paths)
 	if err != nil {
 		return err
+	}
+	defer g.Series.Close()
+	a.judge(f.failOn, g.Result)
+	return a.render(g)
+}
+
+// grown reads a series and judges it. The caller closes it.
+func (a *app) grown(f *growthFlags, paths []string) (*report.Growth, error) {
+	o, limit, err := f.growthOptions()
+	if err != nil {
+		return nil, err
 	}
 	var columns diff.Collector
 	s, err := f.open(a, paths, columns.Visit)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer s.Close()
+	g, err := a.judged(f, s, &columns, o)
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	g.MemoryLimit = limit
+	return g, nil
+}
+
+// growthOptions reads what does not depend on the series.
+func (f *growthFlags) growthOptions() (o diff.GrowthOptions, limit int64, err error) {
+	if f.failOn != "" && f.failOn != "leak" && f.failOn != "suspect" {
+		return o, 0, fmt.Errorf("--fail-on %s: want leak or suspect", f.failOn)
+	}
+	minBytes, err := parseSize(f.minBytes)
+	if err != nil {
+		return o, 0, fmt.Errorf("--min-bytes: %w", err)
+	}
+	o.MinBytes, o.All = max(minBytes, 1), f.all
+	if err := f.prepare(&o); err != nil {
+		return o, 0, err
+	}
+	limit, err = f.limitBytes()
+	return o, limit, err
+}
+
+// judged names the stacks of a series that was read, and judges its sites.
+func (a *app) judged(f *growthFlags, s *heapfile.Series, columns *diff.Collector, o diff.GrowthOptions) (*report.Growth, error) {
 	if err := f.choose(s, &o); err != nil {
-		return err
+		return nil, err
 	}
 	symbols, filter, err := f.named(a, s)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	o.Filter = filter
-	result := diff.Growth(s, symbols, &columns, o)
+	result := diff.Growth(s, symbols, columns, o)
 	if result.Kept == 0 && o.Filter != nil {
-		return errNothingKept
+		return nil, errNothingKept
 	}
 	a.warnExpired(o.Suppressions)
-	a.judge(f.failOn, result)
 	unnamed := report.NewUnnamed(symbols, o.Rules)
 	for id := range s.Stacks.Len() {
 		if id := heapfile.StackID(id); o.Filter.Keep(id) {
 			unnamed.Add(id, columns.InUse(id, result.Last))
 		}
 	}
-	return a.render(&report.Growth{
+	return &report.Growth{
 		Series: s, Symbols: symbols, Result: result, Unnamed: unnamed.Done(), View: report.View{Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy},
-		MemoryLimit: limit, Explain: f.explain,
-	})
+		Explain: f.explain,
+	}, nil
 }
 
 // prepare reads what does not depend on the series.
