@@ -82,7 +82,7 @@ func (p *Plan) place() error {
 		name = "program"
 	}
 	if p.Dir == "" {
-		p.Dir = "heaplapse-" + name + "-" + time.Now().Format("20060102-150405")
+		p.Dir = freshName("heaplapse-" + name + "-" + time.Now().Format("20060102-150405"))
 	}
 	dir, err := filepath.Abs(p.Dir)
 	if err != nil {
@@ -96,6 +96,15 @@ func (p *Plan) place() error {
 		return fail(StatusFailed, "%s: its path is too long for the allocator: choose another with -o", p.Dir)
 	}
 	return nil
+}
+
+// freshName adds a number to a name that is taken.
+func freshName(name string) string {
+	fresh := name
+	for n := 2; exists(fresh); n++ {
+		fresh = fmt.Sprintf("%s-%d", name, n)
+	}
+	return fresh
 }
 
 // choose takes the engine.
