@@ -42,7 +42,7 @@ func agentSetting(o *Options, prefix string) Setting {
 	if o.FollowChildren {
 		children = 1
 	}
-	return Setting{"HEAPLAPSE_RECORD", fmt.Sprintf("%d %d %d %s", o.Every.Milliseconds(), part, children, prefix)}
+	return Setting{"HEAPLAPSE_RECORD", fmt.Sprintf("%d %d %d %07d %s", o.Every.Milliseconds(), part, children, 0, prefix)}
 }
 
 // agentPath is where the agent will be: beside the snapshots, unless nothing there can be loaded.

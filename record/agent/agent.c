@@ -16,9 +16,10 @@
 // It is called with the allocator's locks held, so it never allocates and takes no lock. All it needs of the C library is
 // below; it is linked against nothing, so it loads beside any C library, and names its own processor's constants only.
 //
-// Settings: HEAPLAPSE_RECORD="EVERY PART CHILDREN PREFIX". A snapshot of the timer is due EVERY milliseconds, or every
-// 1/PART of the time since the process started if that is longer (PART 0: never longer; EVERY 0: no timer). CHILDREN 0: a
-// child that was forked writes nothing until it calls exec. PREFIX is an absolute path.
+// Settings: HEAPLAPSE_RECORD="EVERY PART CHILDREN MAIN PREFIX". A snapshot of the timer is due EVERY milliseconds, or every
+// 1/PART of the time since the process started if that is longer (PART 0: never longer; EVERY 0: no timer). PREFIX is an
+// absolute path. CHILDREN 0: one program is recorded. The first one that is no wrapper (sh, env, timeout, …) writes its number
+// into MAIN, seven digits; who inherits another's number, and who was forked and has not called exec, writes nothing.
 
 typedef unsigned long u64;
 typedef unsigned int u32;
@@ -48,6 +49,7 @@ int open(const char *, int, ...);
 int close(int);
 long write(int, const void *, u64);
 int getpid(void);
+long readlink(const char *, char *, u64);
 long syscall(long, ...);
 int mprotect(void *, u64, int);
 int clock_gettime(int, struct timespec *);
@@ -55,6 +57,7 @@ int *__errno_location(void);
 int dl_iterate_phdr(int (*)(struct object *, u64, void *), void *);
 
 static int every, part, children; // settings
+static int mute;                  // this image belongs to another program than the one that is recorded
 static const char *prefix;        // 0: no recording
 static u64 prefix_len;
 static int first_pid;             // of this program image
@@ -188,7 +191,8 @@ static int due(void) {
 	return 1;
 }
 
-static int is_child(void) { return first_pid != 0 && getpid() != first_pid; }
+// unwanted says whether this process is not the one that is recorded.
+static int unwanted(void) { return !children && (mute || (first_pid != 0 && getpid() != first_pid)); }
 
 // discard opens what swallows a snapshot that nobody wants.
 static int discard(void) {
@@ -199,7 +203,7 @@ static int discard(void) {
 // create opens a snapshot under the name that it gets here.
 static int create(const char *path, int flags, u32 mode, struct name *n) {
 	char out[4200];
-	if (is_child() && !children) return discard();
+	if (unwanted()) return discard();
 	// jemalloc has no timer: its interval in bytes ticks, and the clock decides.
 	if (n->jemalloc && every > 0 && n->rest[1] == 'i' && !due()) return discard();
 	int pid = getpid();
@@ -231,7 +235,7 @@ static int agent_creat(const char *path, u32 mode) { return agent_open(path, o_c
 
 // agent_time stands still but when a snapshot is due; then it jumps by more than any interval.
 static long agent_time(long *to) {
-	if (every > 0 && due() && (children || !is_child())) ticks += 1L << 30;
+	if (every > 0 && due() && !unwanted()) ticks += 1L << 30;
 	if (to) *to = ticks;
 	return ticks;
 }
@@ -342,15 +346,44 @@ static const char *setting(void) {
 	return 0;
 }
 
+// The same as in record/target.go.
+static const char *const wrappers[] = {
+	"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "busybox", "env", "timeout", "nice", "ionice", "nohup", "stdbuf", "setsid", "taskset", "chrt",
+	"numactl", "time", "setpriv", "prlimit", "tini", "dumb-init", "catatonit", "su-exec", "gosu", "chroot", "unshare", "setarch", "xvfb-run", "pyenv", "catchsegv",
+};
+
+static int is_wrapper(void) {
+	char exe[4096];
+	long n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+	if (n <= 0) return 0;
+	exe[n] = 0;
+	const char *base = exe;
+	for (const char *s = exe; *s; s++)
+		if (*s == '/') base = s + 1;
+	for (u64 i = 0; i < sizeof wrappers / sizeof *wrappers; i++)
+		if (begins(base, wrappers[i], length(wrappers[i]) + 1)) return 1;
+	return 0;
+}
+
+// claim makes this process the one that is recorded, for all that inherit the setting, unless it is taken.
+static void claim(char *digits, int owner) {
+	if (owner != 0) mute = owner != first_pid;
+	else if (!is_wrapper()) put_number(digits, digits + 7, first_pid, 7);
+}
+
 __attribute__((constructor)) static void start(void) {
 	static char kept[4096];
 	const char *s = setting();
+	int owner;
 	if (!s) return;
 	if ((every = number(&s)) < 0 || *s++ != ' ' || (part = number(&s)) < 0 || *s++ != ' ' || (children = number(&s)) < 0 || *s++ != ' ') return;
+	char *digits = (char *)s; // the environment is writable
+	if ((owner = number(&s)) < 0 || s != digits + 7 || *s++ != ' ') return;
 	prefix_len = length(s);
 	if (prefix_len >= sizeof kept) return;
 	*put(kept, kept + sizeof kept - 1, s, prefix_len) = 0; // the program may change its environment
 	first_pid = getpid();
+	if (!children) claim(digits, owner);
 	prefix = kept;
 	dl_iterate_phdr(visit, 0);
 }
