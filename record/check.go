@@ -34,7 +34,7 @@ func (p *Plan) try() error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	agent := filepath.Join(dir, agentName)
 	if !loadable(dir) {
 		agent = agentPath(dir)
@@ -68,8 +68,8 @@ func (p *Plan) tryLoading(env []string) error {
 
 // tryRunning runs true(1). Where that uses another loader than the program, nothing is learned.
 func (p *Plan) tryRunning(env []string, dir string) error {
-	tool, err := exec.LookPath("true")
-	if err != nil || !p.sameLoader(tool) {
+	tool, absent := exec.LookPath("true")
+	if absent != nil || !p.sameLoader(tool) {
 		return nil
 	}
 	stderr, err := quickly(env, tool)

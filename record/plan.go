@@ -31,7 +31,7 @@ func Prepare(o Options) (*Plan, error) {
 	if err := p.place(); err != nil {
 		return nil, err
 	}
-	p.Options.timer()
+	p.timer()
 	if err := p.choose(); err != nil {
 		return nil, err
 	}
