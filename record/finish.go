@@ -112,29 +112,25 @@ func teardown(series []*snapshotFile) int {
 	return len(series)
 }
 
-// enough is the least number of snapshots that growth can judge; helperMost is the most that a program writes that did its work at once.
-const (
-	enough     = 6
-	helperMost = 2
-)
+// enough is the least number of snapshots that growth can judge.
+const enough = 6
 
 // prune removes the snapshots of wrappers, and of helpers that shells ran, where there is a program that was recorded for longer.
 func (c *collector) prune() {
 	if c.plan.FollowChildren {
 		return
 	}
-	var programs, long []*image
+	programs := 0
+	var longest time.Duration
 	for _, img := range c.images() {
-		if !img.isWrapper() {
-			programs = append(programs, img)
-			if len(img.series) >= enough {
-				long = append(long, img)
-			}
+		if !img.isWrapper() && len(img.series) > 0 {
+			programs++
+			longest = max(longest, img.span())
 		}
 	}
 	for _, img := range c.images() {
-		wrapper := img.isWrapper() && len(programs) > 0
-		helper := len(long) > 0 && len(img.series) <= helperMost
+		wrapper := img.isWrapper() && programs > 0
+		helper := len(img.series) < enough && 5*img.span() < longest
 		if !wrapper && !helper {
 			continue
 		}
@@ -143,6 +139,14 @@ func (c *collector) prune() {
 		}
 		img.series = nil
 	}
+}
+
+// span is the time from the first snapshot to the last.
+func (i *image) span() time.Duration {
+	if len(i.series) == 0 {
+		return 0
+	}
+	return i.series[len(i.series)-1].time.Sub(i.series[0].time)
 }
 
 func (c *collector) images() []*image {

@@ -60,7 +60,7 @@ under() { # NAME: the prefix of a way to run
 	case $1 in
 	bare) prefix=() ;;
 	jemalloc | tcmalloc) prefix=("$work/heaplapse" record -q -o "$work/out" --engine "$1" --) ;;
-	heaptrack) prefix=(heaptrack --record-only -o "$work/heaptrack.out") ;;
+	heaptrack) prefix=(heaptrack --raw -o "$work/heaptrack.out") ;;
 	esac
 }
 
