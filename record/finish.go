@@ -64,7 +64,7 @@ func (c *collector) othersLive() bool {
 }
 
 // exitWithin is how long before its end a program writes its last snapshot.
-const exitWithin = 250 * time.Millisecond
+const exitWithin = time.Second
 
 // exitDump writes down that the last snapshot was that of the program's exit: nothing but its time tells with tcmalloc.
 func (c *collector) exitDump(ended time.Time) {
