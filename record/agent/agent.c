@@ -33,7 +33,7 @@ enum { sys_write = 64, sys_getdents64 = 61, reloc_got = 1025, reloc_plt = 1026, 
 #error "constants of this processor are missing"
 #endif
 enum { o_wronly = 1, o_creat = 0100, o_excl = 0200, o_trunc = 01000, o_cloexec = 02000000 };
-enum { prot_read = 1, prot_write = 2, page = 65536, clock_monotonic_coarse = 6 };
+enum { prot_read = 1, prot_write = 2, clock_monotonic_coarse = 6 };
 
 struct timespec { long sec, nsec; };
 struct dyn { long tag; u64 val; };
@@ -273,23 +273,14 @@ static void *replacement(const char *symbol) {
 	return 0;
 }
 
-// store writes a slot that may be read-only since the loader has finished (RELRO).
+// store writes a slot, which is read-only where the loader has finished with it (RELRO). The page stays writable then: whether it was
+// protected depends on the size of pages, and to protect what is data would be worse.
 static void store(struct object *o, void **slot, void *value) {
 	for (u16 i = 0; i < o->phnum; i++) {
 		u64 from = o->base + o->phdr[i].vaddr, to = from + o->phdr[i].memsz;
 		if (o->phdr[i].type != pt_relro || (u64)slot < from || (u64)slot >= to) continue;
-		// RELRO ends at a page's end; its pages are of the linker's size, so round by the smallest.
-		u64 start = (u64)slot & ~4095UL;
-		if (mprotect((void *)start, 4096, prot_read | prot_write) != 0) {
-			start = (u64)slot & ~(u64)(page - 1);
-			if (mprotect((void *)start, page, prot_read | prot_write) != 0) return;
-			*slot = value;
-			mprotect((void *)start, page, prot_read);
-			return;
-		}
-		*slot = value;
-		mprotect((void *)start, 4096, prot_read);
-		return;
+		for (u64 page = 4096; page <= 65536; page *= 4)
+			if (mprotect((void *)((u64)slot & ~(page - 1)), page, prot_read | prot_write) == 0) break;
 	}
 	*slot = value;
 }
