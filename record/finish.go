@@ -3,8 +3,10 @@
 package record
 
 import (
+	"cmp"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -51,6 +53,21 @@ func (c *collector) settle() {
 		c.sweep(settleFor)
 	}
 	c.sweep(0)
+	c.leftovers()
+}
+
+// leftovers are snapshots that nobody will complete: those of processes that were killed while they wrote.
+func (c *collector) leftovers() {
+	entries, err := os.ReadDir(c.dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		n, ok := parseName(e.Name(), filepath.Base(c.plan.prefix))
+		if ok && !c.seen[e.Name()] && !alive(cmp.Or(n.pid, c.root)) {
+			c.take(e.Name(), true)
+		}
+	}
 }
 
 // othersLive says whether processes of the recording have outlived the program.

@@ -159,7 +159,7 @@ func (p *Plan) take(e engine) error {
 	if err != nil {
 		return err
 	}
-	p.engine, p.Engine, p.Library = e, e.name(), lib
+	p.engine, p.Engine, p.Library, p.Hints = e, e.name(), lib, nil
 	p.agent = agentFor(p.machine()) != nil
 	err = p.try()
 	if err != nil && p.agent {

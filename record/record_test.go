@@ -349,7 +349,7 @@ func TestAnEngineRefusesWhatItCannotDo(t *testing.T) {
 // TestPackagesOfDistributions reads os-release files.
 func TestPackagesOfDistributions(t *testing.T) {
 	for text, want := range map[string][2]string{
-		"ID=debian\n":                                {"debian", ""},
+		"ID=debian\n": {"debian", ""},
 		"ID=\"rocky\"\nID_LIKE=\"rhel centos fedora\"": {"rocky", "rhel centos fedora"},
 		"NAME='x'\n": {"", ""},
 	} {

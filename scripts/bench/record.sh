@@ -9,7 +9,7 @@ rounds=${2:-3}
 mkdir -p "$work"
 work=$(cd "$work" && pwd)
 go build -o "$work/heaplapse" ./cmd/heaplapse
-cp scripts/bench/shop.cc "$work/"
+g++ -E scripts/bench/shop.cc -o "$work/shop.ii"
 compiler=$(g++ -print-prog-name=cc1plus)
 
 cat >"$work/objects.py" <<'PY'
@@ -48,8 +48,8 @@ run() { # PROGRAM PREFIX…
 	shift
 	rm -rf "$work/out" "$work"/heaptrack.*
 	case $program in
-	python) python3 "$work/measure.py" "$@" /usr/bin/python3 "$work/objects.py" 300 ;;
-	compiler) python3 "$work/measure.py" "$@" "$compiler" -quiet -O1 "$work/shop.cc" -o /dev/null ;;
+	python) python3 "$work/measure.py" "$@" /usr/bin/python3 "$work/objects.py" 1000 ;;
+	compiler) python3 "$work/measure.py" "$@" "$compiler" -quiet -fpreprocessed -O1 "$work/shop.ii" -o /dev/null ;;
 	redis) python3 "$work/measure.py" bash "$work/redis.sh" "$@" ;;
 	esac
 }
