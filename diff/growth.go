@@ -137,37 +137,11 @@ func (g *grower) notef(format string, args ...any) {
 	g.result.Notes = append(g.result.Notes, fmt.Sprintf(format, args...))
 }
 
-// judged picks, of the snapshots that the options allow, the process image with most, the latest of equals, and leaves out
-// a last dump that is far smaller than the one before: the program had freed its
-// memory to exit.
+// judged picks the snapshots to judge: see judgedRange.
 func (g *grower) judged() (first, last int) {
-	heads := g.series.Heads
-	from, to := g.o.From, cmp.Or(g.o.To, len(heads))
-	for begin := from; begin < to; {
-		end := begin
-		for end < to && heads[end].Epoch == heads[begin].Epoch {
-			end++
-		}
-		if end-begin >= last-first+1 || begin == from {
-			first, last = begin, end-1
-		}
-		begin = end
-	}
-	if last-first+1 < len(heads) {
-		g.notef("judged on snapshots %d to %d of %d%s", first+1, last+1, len(heads), g.why(last-first+1 < to-from))
-	}
-	if last-first >= trend.MinPoints && g.series.AtExit(first, last) {
-		g.notef("the last snapshot was left out: the heap had shrunk to less than half, as when a program exits")
-		last--
-	}
+	first, last, notes := judgedRange(g.series, g.o.From, g.o.To)
+	g.result.Notes = append(g.result.Notes, notes...)
 	return first, last
-}
-
-func (g *grower) why(oneImage bool) string {
-	if oneImage {
-		return ": one process image"
-	}
-	return ", as asked for"
 }
 
 // doubts notes what of the input makes verdicts less sure.

@@ -28,22 +28,13 @@ import (
 // The tests of this file run real programs under the real allocators. Programs that grow do so for some seconds; no test
 // depends on how many snapshots that gives, beyond the few that growth needs.
 
-// need returns a tool's path. Without it the test is skipped on a laptop and fails in CI.
+// need returns a tool's path; see needTool.
 func need(t *testing.T, tool string) string {
 	t.Helper()
+	needTool(t, tool)
 	path, err := exec.LookPath(tool)
-	if err != nil {
-		absent(t, tool+" is not installed (scripts/deps.sh)")
-	}
+	require.NoError(t, err)
 	return path
-}
-
-func absent(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatal(why)
-	}
-	t.Skip(why)
 }
 
 // eachEngine runs a test under every engine; one that is not installed is skipped, in CI it fails.

@@ -76,7 +76,7 @@ them to pprof, and says which allocation sites grow.
 PATH is a directory, a file, a prefix (/tmp/profile for /tmp/profile.0001.heap …),
 a quoted glob, or - for standard input; .gz and .zst are read through.
 
-Exit status: 0 done; 1 growth was found by a command asked to fail on it;
+Exit status: 0 done; 1 growth or a regression was found by a command asked to fail on it;
 2 usage error, unreadable input, or no verdict where one was asked for.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -87,7 +87,7 @@ Exit status: 0 done; 1 growth was found by a command asked to fail on it;
 	f := cmd.PersistentFlags()
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "print no warnings")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "print every warning, and long tables in full")
-	cmd.AddCommand(a.recordCommand(), a.infoCommand(), a.convertCommand(), a.topCommand(), a.diffCommand(), a.growthCommand(), a.symbolizeCommand(), a.versionCommand())
+	cmd.AddCommand(a.recordCommand(), a.infoCommand(), a.convertCommand(), a.topCommand(), a.diffCommand(), a.growthCommand(), a.gateCommand(), a.baselineCommand(), a.symbolizeCommand(), a.versionCommand())
 	return cmd
 }
 

@@ -233,12 +233,13 @@ func (j *judge) measure() Verdict {
 // tailFrom is where the last two fifths begin, four points at least.
 func tailFrom(n int) int { return n - max(4, (2*n+2)/5) }
 
-// Confidence from which a series that grew enough is called a leak, and a suspect. Of estimates more is asked. Less is asked of a straight
+// Confidence from which a series that grew enough is called a leak, and a suspect. Of estimates, and of what was seen at record highs
+// only, more is asked. Less is asked of a straight
 // line to the end, over time where all that is allocated stays, or over what is allocated: it may be a cache that is not
 // full yet, but nobody could tell.
 const (
 	leakAt         = 0.6
-	leakAtSampled  = 0.72
+	leakAtDoubtful = 0.72
 	leakAtStraight = 0.45
 	suspectAt      = 0.25
 )
@@ -248,10 +249,10 @@ func (j *judge) leakAt(v *Verdict) float64 {
 	straight := f[FeatureRetention] >= keeps && f[FeatureTail] > 0.8 && f[FeatureEnd] > 0.7 && f[FeatureEvenness] > 0.5 && f[FeatureSaturation] > -0.5
 	proportional := f[FeatureAllocKnown] == 1 && f[FeatureLeakT] > 50 && f[FeatureLeakShare] > 0.9
 	switch {
-	case (straight || proportional) && f[FeatureSampling] < 0.1:
+	case (straight || proportional) && f[FeatureSampling] < 0.1 && !j.p.HighWater:
 		return leakAtStraight
-	case j.p.Noise > 0:
-		return leakAtSampled
+	case j.p.HighWater, j.p.Noise > 0:
+		return leakAtDoubtful
 	}
 	return leakAt
 }
