@@ -142,6 +142,10 @@ func (p *Plan) chooseAuto() error {
 
 func autoReason(e engine, why []error) string {
 	if len(why) > 0 {
+		var missing *missingError
+		if errors.As(why[0], &missing) {
+			return "jemalloc was not found"
+		}
 		return "not jemalloc: " + why[0].Error()
 	}
 	if e.name() == "jemalloc" {
@@ -149,6 +153,11 @@ func autoReason(e engine, why []error) string {
 	}
 	return "found"
 }
+
+// missingError is an engine that is not installed.
+type missingError struct{ text string }
+
+func (e *missingError) Error() string { return e.text }
 
 // take tries one engine: its library, the agent, and whether they do what is asked for.
 func (p *Plan) take(e engine) error {
@@ -191,7 +200,7 @@ func (p *Plan) find(e engine) (Library, error) {
 		if why != "" {
 			why = " (" + why + ")"
 		}
-		return Library{}, fmt.Errorf("no %s found%s: %s, or name it with --library", s.names[0], why, s.install())
+		return Library{}, &missingError{fmt.Sprintf("no %s found%s: %s, or name it with --library", s.names[0], why, s.install())}
 	}
 	return Library{path, e.version(path)}, nil
 }
