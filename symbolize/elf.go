@@ -21,7 +21,7 @@ func ELF(path string, addrs []uint64, o Options) ([]Location, error) {
 		s.Locations[i] = Location{Offset: a + 1} // as if a call ended there
 		located[i] = &s.Locations[i]
 	}
-	slices.SortStableFunc(located, compareOffset)
+	slices.SortFunc(located, compareOffset)
 	names := newShower(o)
 	var cache *moduleCache
 	err = file.Guard(func() error {

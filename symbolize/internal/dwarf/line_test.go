@@ -216,9 +216,9 @@ func TestRepeatedDirectories(t *testing.T) {
 		{"/malloc", 5, "/malloc/malloc.c"},
 	} {
 		table := lineTable{version: c.version, compDir: c.compDir, dirs: []string{c.compDir}, files: []lineFile{{name: "malloc.c"}}, repeat: true}
-		require.Equal(t, c.want, table.fileName(0))
+		require.Equal(t, c.want, table.path(0))
 		table.repeat = false
-		require.Equal(t, c.compDir+"/malloc.c", table.fileName(0))
+		require.Equal(t, c.compDir+"/malloc.c", table.path(0))
 	}
 }
 

@@ -20,7 +20,7 @@ type Frame struct {
 
 // Lookup calls found for each of the sorted, unique addresses that a function
 // or a line is known for, in no particular order. Frames without a function
-// carry only a position.
+// carry only a position. They are only valid until found returns.
 //
 // The error is the first fault that cost an answer; other answers are not affected.
 func (d *Data) Lookup(addrs []uint64, found func(addr uint64, frames []Frame)) error {
@@ -82,13 +82,15 @@ func (u *unit) lookup(addrs []uint64, owned bool, found func(uint64, []Frame)) (
 		}
 	}
 	answered := map[uint64]bool{}
+	var buf []Frame
 	for i, a := range addrs {
 		fn, chain := functions.at(i)
 		if fn == nil && (!owned || !rows[i].ok) {
 			continue
 		}
 		answered[a] = true
-		found(a, frames(fn, chain, rows[i], lines))
+		buf = frames(buf[:0], fn, chain, rows[i], lines)
+		found(a, buf)
 	}
 	return answered, fault
 }
@@ -118,14 +120,13 @@ func (u *unit) splitUnit() *unit {
 	return u
 }
 
-// frames builds the frames at an address, innermost first: the innermost has
+// frames appends the frames at an address, innermost first: the innermost has
 // the position of the line table, each caller that of the call.
-func frames(fn *function, chain []*inline, r row, lines *lineTable) []Frame {
+func frames(out []Frame, fn *function, chain []*inline, r row, lines *lineTable) []Frame {
 	pos := position(lines, r)
 	if fn == nil {
-		return []Frame{pos}
+		return append(out, pos)
 	}
-	out := make([]Frame, 0, len(chain)+1)
 	for _, in := range chain {
 		out = append(out, pos.named(in.name, true))
 		pos = position(lines, row{in.callFile, in.callLine, in.callColumn, true})
