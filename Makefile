@@ -52,6 +52,10 @@ deps: ## install what the tests need, or say what is missing
 fixtures: ## record the fixtures of testdata/ again (needs deps; changes them)
 	scripts/fixtures/all.sh
 
+.PHONY: agent
+agent: ## build the recorder's agents again from record/agent/agent.c (needs clang and lld)
+	record/agent/build.sh
+
 .PHONY: golden
 golden: ## rewrite the expected outputs of the tests; review the diff
 	go test ./... -update
