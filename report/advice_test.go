@@ -17,7 +17,7 @@ func TestAdviceIsGivenForKnownCauses(t *testing.T) {
 		"TF_ExtendSession":                             "tf.Graph.finalize()",
 		"TF_SetAttrValueProto":                         "tf.Graph.finalize()",
 		"tensorflow::DirectSessionFactory::NewSession": "sessions",
-		"tensorflow::DirectSession::CreateExecutors":   "feed and fetch the same tensors",
+		"tensorflow::DirectSession::CreateExecutors":   "feed and fetch the same tensors, and call tf.Graph.finalize()",
 		"tensorflow::VarHandleOp::Compute":             "variables",
 		"at::native::empty_cpu":                        "tensors",
 		"list_resize":                                  "Python list",
