@@ -101,19 +101,21 @@ func (g *Growth) headline() string {
 	if r.Verdict != diff.VerdictLeak {
 		return verdict + ": " + r.Why
 	}
-	worst := &r.Sites[0]
-	site, where := g.viewer().title(worst.Members[0])
-	line := fmt.Sprintf("%s: %s", verdict, strings.TrimSpace(site+" "+where))
-	switch more := g.leaks() - 1; {
-	case more > 0:
-		line += fmt.Sprintf(" and %s grow to the end of the series", plural(more, "more site"))
-	default:
-		line += " grows to the end of the series"
-	}
-	if next := g.next(worst); next != "" {
+	line := verdict + ": " + g.worst()
+	if next := g.next(&r.Sites[0]); next != "" {
 		line += "; next: " + next
 	}
 	return line
+}
+
+// worst names the worst site, and how many more there are.
+func (g *Growth) worst() string {
+	title, where := g.viewer().title(g.Result.Sites[0].Members[0])
+	site := strings.TrimSpace(title + " " + where)
+	if more := g.leaks() - 1; more > 0 {
+		return fmt.Sprintf("%s and %s grow to the end of the series", site, plural(more, "more site"))
+	}
+	return site + " grows to the end of the series"
 }
 
 // leaks is the number of sites that are called leaks.

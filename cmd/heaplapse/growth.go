@@ -16,6 +16,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/report"
+	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 type growthFlags struct {
@@ -42,20 +43,26 @@ load (load-driven) or jumped once (grew-then-flat) is not.`,
 		Args: somePaths,
 		RunE: func(_ *cobra.Command, paths []string) error { return a.growth(&f, paths) },
 	}
+	f.add(a, cmd)
+	flags := cmd.Flags()
+	flags.BoolVar(&f.all, "all", false, "show stable sites too")
+	flags.StringVar(&f.failOn, "fail-on", "", "exit with 1 if a `LABEL` is found: leak, or suspect (leaks and suspects)")
+	flags.StringVar(&f.explain, "explain", "", "print the numbers behind the verdict on `SITE`: its rank in the table, or an expression that its function matches")
+	a.outputFlags(cmd)
+	return cmd
+}
+
+// add adds what every command that judges a series has.
+func (f *growthFlags) add(a *app, cmd *cobra.Command) {
 	f.stackFlags.add(a, cmd)
 	f.groupFlags.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.minBytes, "min-bytes", "1MiB", "name sites that grew by at least `SIZE`")
 	flags.IntVar(&f.limit, "top", 20, "show `N` sites")
-	flags.BoolVar(&f.all, "all", false, "show stable sites too")
-	flags.StringVar(&f.failOn, "fail-on", "", "exit with 1 if a `LABEL` is found: leak, or suspect (leaks and suspects)")
 	flags.StringVar(&f.since, "since", "", "judge from `WHEN` on: a snapshot's number in the series (5), the time since the first one (10m), or a time (2026-01-02T15:04:05Z)")
 	flags.StringVar(&f.until, "until", "", "judge up to `WHEN`, included")
 	flags.StringVar(&f.suppressions, "suppressions", "", "a `FILE` of known growth, one leak:PATTERN a line, as LeakSanitizer reads it")
-	flags.StringVar(&f.explain, "explain", "", "print the numbers behind the verdict on `SITE`: its rank in the table, or an expression that its function matches")
 	flags.StringVar(&f.memoryLimit, "memory-limit", "", "say when the process will reach `SIZE`")
-	a.outputFlags(cmd)
-	return cmd
 }
 
 func (a *app) growth(f *growthFlags, paths []string) error {
@@ -65,48 +72,73 @@ func (a *app) growth(f *growthFlags, paths []string) error {
 	if f.failOn != "" && f.failOn != "leak" && f.failOn != "suspect" {
 		return fmt.Errorf("--fail-on %s: want leak or suspect", f.failOn)
 	}
+	j, err := f.judged(a, paths)
+	if err != nil {
+		return err
+	}
+	defer j.Series.Close()
+	a.judge(f.failOn, j.Result)
+	return a.render(&j.Growth)
+}
+
+// judged is a series with its verdicts. The caller must close the series.
+type judged struct {
+	report.Growth
+	filter *symbolize.Filter
+}
+
+// judged opens a series and judges it.
+func (f *growthFlags) judged(a *app, paths []string) (_ *judged, err error) {
 	minBytes, err := parseSize(f.minBytes)
 	if err != nil {
-		return fmt.Errorf("--min-bytes: %w", err)
+		return nil, fmt.Errorf("--min-bytes: %w", err)
 	}
 	o := diff.GrowthOptions{MinBytes: max(minBytes, 1), All: f.all}
 	if err := f.prepare(&o); err != nil {
-		return err
+		return nil, err
 	}
 	limit, err := f.limitBytes()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var columns diff.Collector
 	s, err := f.open(a, paths, columns.Visit)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer s.Close()
+	defer func() {
+		if err != nil {
+			s.Close()
+		}
+	}()
 	if err := f.choose(s, &o); err != nil {
-		return err
+		return nil, err
 	}
 	symbols, filter, err := f.named(a, s)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	o.Filter = filter
 	result := diff.Growth(s, symbols, &columns, o)
 	if result.Kept == 0 && o.Filter != nil {
-		return errNothingKept
+		return nil, errNothingKept
 	}
 	a.warnExpired(o.Suppressions)
-	a.judge(f.failOn, result)
+	return &judged{filter: filter, Growth: report.Growth{
+		Series: s, Symbols: symbols, Result: result, Unnamed: unnamedIn(s, symbols, &columns, &o, result.Last),
+		View: report.View{Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy}, MemoryLimit: limit, Explain: f.explain,
+	}}, nil
+}
+
+// unnamedIn counts what of a snapshot has no name.
+func unnamedIn(s *heapfile.Series, symbols *symbolize.Symbols, columns *diff.Collector, o *diff.GrowthOptions, snapshot int) *report.Unnamed {
 	unnamed := report.NewUnnamed(symbols, o.Rules)
 	for id := range s.Stacks.Len() {
 		if id := heapfile.StackID(id); o.Filter.Keep(id) {
-			unnamed.Add(id, columns.InUse(id, result.Last))
+			unnamed.Add(id, columns.InUse(id, snapshot))
 		}
 	}
-	return a.render(&report.Growth{
-		Series: s, Symbols: symbols, Result: result, Unnamed: unnamed.Done(), View: report.View{Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy},
-		MemoryLimit: limit, Explain: f.explain,
-	})
+	return unnamed.Done()
 }
 
 // prepare reads what does not depend on the series.
