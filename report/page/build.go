@@ -182,8 +182,13 @@ func (b *builder) head(moment int, h *heapfile.Snapshot) {
 
 // fitting makes the model, with fewer call paths if it would be too large otherwise.
 func (b *builder) fitting() (*Model, error) {
-	for keep := maxValues / (b.kinds * len(b.moments)); ; keep /= 2 {
-		m := b.model(keep)
+	return fit(maxValues/(b.kinds*len(b.moments)), b.model)
+}
+
+// fit lowers the number of call paths that are kept until the model is small enough.
+func fit(keep int, model func(keep int) *Model) (*Model, error) {
+	for {
+		m := model(keep)
 		var err error
 		if m.packed, err = m.pack(); err != nil {
 			return nil, err
@@ -191,6 +196,8 @@ func (b *builder) fitting() (*Model, error) {
 		if len(m.packed) <= maxPacked || keep <= 1 {
 			return m, nil
 		}
+		// The values make most of the size; a little less than in proportion, so that the next try fits.
+		keep = int(float64(keep) * 0.95 * maxPacked / float64(len(m.packed)))
 	}
 }
 
@@ -213,7 +220,7 @@ func (b *builder) model(keep int) *Model {
 		m.Sites = append(m.Sites, b.site(i))
 	}
 	m.Sites = append(append([]Site{}, m.Sites...), b.extra...)
-	b.tables(m, grid)
+	m.lay(b.code, grid)
 	return m
 }
 
@@ -285,29 +292,6 @@ func (b *builder) site(i int) Site {
 			Growth: b.c.last[member] - b.c.first[member], Now: b.c.last[member]})
 	}
 	return out
-}
-
-// tables lays the tree and its leaves out.
-func (b *builder) tables(m *Model, g *grid) {
-	m.Strings = b.code.names.list
-	for _, f := range b.code.functions {
-		m.Functions = append(m.Functions, [2]int{f.name, f.module})
-	}
-	m.Frames = [][3]int{}
-	for _, f := range b.code.frames {
-		m.Frames = append(m.Frames, [3]int{f.function, f.file, f.line})
-	}
-	m.Tree = Tree{g.tree.parents, g.tree.functions}
-	m.Leaves = Leaves{Nodes: []int{}, Sites: []int{}, Values: map[string][]Deltas{}}
-	for _, kind := range m.Kinds {
-		m.Leaves.Values[kind] = []Deltas{}
-	}
-	for _, l := range g.leaves {
-		m.Leaves.Nodes, m.Leaves.Sites = append(m.Leaves.Nodes, l.node), append(m.Leaves.Sites, l.site)
-		for k, kind := range m.Kinds {
-			m.Leaves.Values[kind] = append(m.Leaves.Values[kind], deltas(l.columns[k]))
-		}
-	}
 }
 
 // finite replaces what JSON cannot hold.

@@ -17,28 +17,48 @@ type Folded struct {
 	Sites int `json:"sites"`
 }
 
-// fold keeps the largest leaves by their share of the bytes, at any moment in use or at the end of all that was allocated, and
-// adds each of the others to the nearest function above it that is kept. The grid itself stays as it is.
+// fold keeps the largest leaves by their share of the bytes, at any moment in use or at the end of all that was allocated. The others
+// of a site become one, below the function that they have in common: a site's sum stays its own. The grid itself stays as it is.
 func (g *grid) fold(keep int, totals *columns, smaller int) (*grid, Folded) {
 	if len(g.leaves) <= keep {
 		return g, Folded{}
 	}
 	order := g.bySize(totals)
-	kept := g.ancestors(order[:keep])
-	folded := Folded{CallPaths: len(order) - keep, InuseShare: g.share(order[keep:], totals)}
 	slices.Sort(order[:keep]) // in order of appearance
 	out := newGrid(g.tree.functions[0])
 	for _, i := range order[:keep] {
 		out.include(g.path(g.leaves[i].node), &g.leaves[i])
 	}
+	common := g.commonPaths(order[keep:], g.ancestors(order[:keep]))
 	for _, i := range order[keep:] {
+		l := &g.leaves[i]
+		out.include(append(slices.Clone(common[l.site]), smaller), l)
+	}
+	return out, Folded{CallPaths: len(order) - keep, InuseShare: g.share(order[keep:], totals)}
+}
+
+// commonPaths are, by site, the functions that some leaves' paths have in common, as far as nodes are kept.
+func (g *grid) commonPaths(leaves []int, kept []bool) map[int][]int {
+	common := map[int][]int{}
+	for _, i := range leaves {
 		node := g.leaves[i].node
 		for !kept[node] {
 			node = g.tree.parents[node]
 		}
-		out.include(append(g.path(node), smaller), &g.leaves[i])
+		path := g.path(node)
+		if known, ok := common[g.leaves[i].site]; ok {
+			path = path[:commonLength(path, known)]
+		}
+		common[g.leaves[i].site] = path
 	}
-	return out, folded
+	return common
+}
+
+func commonLength(a, b []int) (n int) {
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 // include adds a leaf below some functions.

@@ -2,11 +2,12 @@ package page
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"io"
 	"time"
+
+	"github.com/klauspost/compress/gzip"
 )
 
 // Model is what a page shows, and what `report --format json` prints: docs/schema/report.schema.json describes it. It is
@@ -160,6 +161,59 @@ func (d Deltas) Column(n int) []int64 {
 		out[i] = sum
 	}
 	return out
+}
+
+// lay puts the tree, its leaves and what they and the sites' paths refer to into the model's tables. Sites must be there already: their
+// frames get the numbers of the model.
+func (m *Model) lay(c *code, g *grid) {
+	t := tables{c: c, m: m, names: map[int]int{}, functions: map[int]int{}, frames: map[int]int{}}
+	m.Strings, m.Functions, m.Frames = []string{}, [][2]int{}, [][3]int{}
+	m.Tree = Tree{g.tree.parents, make([]int, len(g.tree.functions))}
+	for n, f := range g.tree.functions {
+		m.Tree.Functions[n] = t.function(f)
+	}
+	for _, s := range m.Sites {
+		for _, p := range s.Paths {
+			for i, f := range p.Frames {
+				p.Frames[i] = t.frame(f)
+			}
+		}
+	}
+	m.layLeaves(g)
+}
+
+func (m *Model) layLeaves(g *grid) {
+	m.Leaves = Leaves{Nodes: []int{}, Sites: []int{}, Values: map[string][]Deltas{}}
+	for _, kind := range m.Kinds {
+		m.Leaves.Values[kind] = []Deltas{}
+	}
+	for _, l := range g.leaves {
+		m.Leaves.Nodes, m.Leaves.Sites = append(m.Leaves.Nodes, l.node), append(m.Leaves.Sites, l.site)
+		for k, kind := range m.Kinds {
+			m.Leaves.Values[kind] = append(m.Leaves.Values[kind], deltas(l.columns[k]))
+		}
+	}
+}
+
+// tables numbers what a model refers to, in order of first use: what was folded away leaves no names behind.
+type tables struct {
+	c                        *code
+	m                        *Model
+	names, functions, frames map[int]int
+}
+
+func (t *tables) name(i int) int {
+	return intern(t.names, &t.m.Strings, i, func() string { return t.c.names.list[i] })
+}
+
+func (t *tables) function(i int) int {
+	f := t.c.functions[i]
+	return intern(t.functions, &t.m.Functions, i, func() [2]int { return [2]int{t.name(f.name), t.name(f.module)} })
+}
+
+func (t *tables) frame(i int) int {
+	f := t.c.frames[i]
+	return intern(t.frames, &t.m.Frames, i, func() [3]int { return [3]int{t.function(f.function), t.name(f.file), f.line} })
 }
 
 // JSON writes the model as heaplapse.report/1, in one line: most of it is numbers.

@@ -16,15 +16,10 @@ type names struct {
 
 // add returns the index of a name, cleaned and clipped.
 func (n *names) add(s string) int {
-	if i, ok := n.index[s]; ok {
-		return i
-	}
 	if n.index == nil {
 		n.index = map[string]int{}
 	}
-	n.index[s] = len(n.list)
-	n.list = append(n.list, report.Clip(s, maxName))
-	return len(n.list) - 1
+	return intern(n.index, &n.list, s, func() string { return report.Clip(s, maxName) })
 }
 
 // function is a function of a module; both are indices of names.
@@ -46,19 +41,22 @@ type code struct {
 func newCode() *code { return &code{functionIndex: map[function]int{}, frameIndex: map[frame]int{}} }
 
 func (c *code) function(name, module string) int {
-	return intern(c.functionIndex, &c.functions, function{c.names.add(name), c.names.add(module)})
+	f := function{c.names.add(name), c.names.add(module)}
+	return intern(c.functionIndex, &c.functions, f, func() function { return f })
 }
 
 func (c *code) frame(name, module, file string, line int) int {
-	return intern(c.frameIndex, &c.frames, frame{c.function(name, module), c.names.add(file), line})
+	f := frame{c.function(name, module), c.names.add(file), line}
+	return intern(c.frameIndex, &c.frames, f, func() frame { return f })
 }
 
-// intern returns the index of an entry in a list, which it is added to if it is new.
-func intern[T comparable](index map[T]int, list *[]T, v T) int {
-	i, ok := index[v]
+// intern returns the place of a key's entry in a list, to which it is added if the key is new.
+func intern[K comparable, T any](index map[K]int, list *[]T, key K, entry func() T) int {
+	i, ok := index[key]
 	if !ok {
+		v := entry()
 		i = len(*list)
-		index[v] = i
+		index[key] = i
 		*list = append(*list, v)
 	}
 	return i

@@ -157,6 +157,9 @@ export class Flame {
       g.removeAttribute("name");
       g.dataset.index = d.data.index;
       g.setAttribute("tabindex", d.data.index === zoom ? "0" : "-1");
+      const rect = g.querySelector("rect");
+      select(rect).interrupt(); // the chart lets new frames grow; what is shown should be true at once
+      rect.setAttribute("width", g.getAttribute("width"));
     }
     this.drawLegend();
   }

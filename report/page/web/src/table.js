@@ -128,14 +128,14 @@ export class Table {
     }
     const shown = site.paths.length;
     return el("div", { class: "path-list" }, ...facts,
-      ...site.paths.map((p) => this.path(p, site)),
+      ...site.paths.map((p, n) => this.path(p, site, n)),
       shown < site.stacks ? el("p", { class: "muted" }, `… and ${site.stacks - shown} more call paths, which grew less`) : null);
   }
 
   // path is one call path, the allocating function first.
-  path(p, site) {
+  path(p, site, n) {
     return el("section", { class: "path" },
-      el("h3", {}, `${signed(bytes, p.growth_bytes)}, now ${bytes(p.now_bytes)}`, el("span", { class: "muted" }, site.paths.length > 1 ? " by way of" : " – called by")),
+      el("h3", {}, `Call path${site.paths.length > 1 ? ` ${n + 1}` : ""}: ${signed(bytes, p.growth_bytes)}, now ${bytes(p.now_bytes)}`, n === 0 ? el("span", { class: "muted" }, " · the allocating function first") : null),
       el("ol", {}, ...p.frames.map((f, i) => this.frame(f, i === p.blame))));
   }
 
@@ -143,7 +143,7 @@ export class Table {
     const f = this.heap.frame(index);
     return el("li", { class: blamed ? "blamed" : null },
       el("bdi", { class: "function" }, f.name), " ",
-      el("span", { class: "where", title: f.file ? `${f.file}${f.line ? `:${f.line}` : ""}` : null }, position(f.file, f.line) || f.module),
+      el("span", { class: "where", title: f.file ? `${f.file}${f.line ? `:${f.line}` : ""}` : null }, position(f.file, f.line) || (f.name.startsWith(`${f.module}+`) ? "" : f.module)),
       blamed ? el("span", { class: "tag" }, "put down to this function") : null);
   }
 }
