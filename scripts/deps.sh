@@ -9,7 +9,7 @@ needs=(
 	"llvm-symbolizer:llvm" "eu-addr2line:elfutils" "dot:graphviz" "python3:python3" "node:nodejs" "zstd:zstd" "xz:xz-utils" "file:file"
 	"/usr/lib/x86_64-linux-gnu/libtcmalloc.so.4:libgoogle-perftools4"
 	"/usr/lib/x86_64-linux-gnu/libjemalloc.so.2:libjemalloc2"
-	"/usr/lib/debug/.build-id:libc6-dbg"
+	"/usr/lib/debug/.build-id:libc6-dbg" "chromium:chromium"
 )
 
 missing=()

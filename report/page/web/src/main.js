@@ -32,6 +32,7 @@ async function start() {
   const keys = new Keys({ state, controls, theme, dialog: byId("help") });
   byId("help-open").addEventListener("click", () => keys.dialog.showModal());
   follow(state, heap);
+  document.documentElement.dataset.milliseconds = Math.round(performance.now()); // since the document was asked for
   document.documentElement.dataset.ready = "true";
 }
 
