@@ -81,3 +81,9 @@ func Clean(s string) string { return clean(s) }
 
 // Clip cleans a name and shortens it in the middle to a width in characters.
 func Clip(s string, width int) string { return clip(s, width) }
+
+// Signed shows a number of bytes with a plus before growth.
+func Signed(n int64) string { return signed(float64(n)) }
+
+// Duration shows seconds: 46s, 12m30s, 3h05m.
+func Duration(seconds float64) string { return duration(seconds) }

@@ -82,7 +82,7 @@ Exit status: 0 done; 1 growth was found by a command asked to fail on it;
 	f := cmd.PersistentFlags()
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "print no warnings")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "print every warning, and long tables in full")
-	cmd.AddCommand(a.infoCommand(), a.convertCommand(), a.topCommand(), a.diffCommand(), a.growthCommand(), a.reportCommand(), a.symbolizeCommand(), a.versionCommand())
+	cmd.AddCommand(a.infoCommand(), a.convertCommand(), a.topCommand(), a.diffCommand(), a.growthCommand(), a.reportCommand(), a.viewCommand(), a.symbolizeCommand(), a.versionCommand())
 	return cmd
 }
 
