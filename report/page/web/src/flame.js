@@ -7,6 +7,7 @@ import { color, family, familyNames, familyText, mark } from "./verdict.js";
 import { filterNames } from "./state.js";
 
 const narrowest = 2; // pixels; narrower frames are not drawn
+const mostFrames = 1500; // beyond them drawing is slow, and nobody reads them
 
 export class Flame {
   constructor(host, heap, state, view) {
@@ -49,7 +50,7 @@ export class Flame {
     this.chart = flamegraph()
       .width(this.width())
       .cellHeight(20)
-      .minFrameSize(narrowest)
+      .minFrameSize(this.narrowest())
       .transitionDuration(0)
       .inverted(!rising)
       .selfValue(true)
@@ -61,9 +62,8 @@ export class Flame {
       .setLabelHandler((d) => this.describe(d.data.index))
       .setDetailsHandler((text) => { this.detail.textContent = text ?? hint; })
       .onClick((d) => {
-        this.zoomed = d.data.index;
-        this.state.set({ zoom: this.zoomed });
-        this.finish();
+        if (d.data.index === this.zoomed) return this.finish();
+        this.state.set({ zoom: d.data.index }); // draws again: more frames are wide enough now
       });
     this.chartHost.replaceChildren();
     unmark(this.data);
@@ -77,6 +77,29 @@ export class Flame {
     if (rising) this.chartHost.scrollTop = this.chartHost.scrollHeight;
   }
 
+  // narrowest is the least width of a frame that is drawn, in pixels: such that there are not too many.
+  narrowest() {
+    const { total } = this.values;
+    const zoom = this.state.get("zoom");
+    const below = zoom === 0 ? total : this.below(zoom);
+    if (below.length <= mostFrames || total[zoom] === 0) return narrowest;
+    const smallest = Float64Array.from(below).sort()[below.length - mostFrames];
+    return Math.max(narrowest, (smallest / total[zoom]) * this.width());
+  }
+
+  // below is the totals of a node and of all that it calls.
+  below(node) {
+    const inside = new Uint8Array(this.heap.parents.length);
+    inside[node] = 1;
+    const out = [this.values.total[node]];
+    for (let i = node + 1; i < inside.length; i++) {
+      if (!inside[this.heap.parents[i]]) continue;
+      inside[i] = 1;
+      out.push(this.values.total[i]);
+    }
+    return out;
+  }
+
   width() { return Math.max(280, this.chartHost.clientWidth - 2); }
 
   compute() {
@@ -87,7 +110,7 @@ export class Flame {
   update() {
     this.values = this.compute();
     if (this.values.total[this.state.get("zoom")] === 0) this.state.set({ zoom: 0 });
-    this.chart.update();
+    this.chart.minFrameSize(this.narrowest()).update();
     this.finish();
   }
 
@@ -97,7 +120,7 @@ export class Flame {
     if (node.data.index === this.zoomed) return;
     this.zoomed = node.data.index;
     unmark(this.data);
-    this.chart.zoomTo(node);
+    this.chart.minFrameSize(this.narrowest()).zoomTo(node);
     this.finish();
   }
 

@@ -2,7 +2,9 @@
 
 // load unpacks the data block.
 export async function load(base64) {
-  const packed = Uint8Array.from(atob(base64.trim()), (c) => c.charCodeAt(0));
+  const text = atob(base64.trim());
+  const packed = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) packed[i] = text.charCodeAt(i);
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Heap(JSON.parse(await new Response(stream).text()));
 }
@@ -36,8 +38,11 @@ export class Heap {
 
   // x is the time axis: seconds, bytes allocated or numbers; numbers, too, where restarts make time go back.
   get x() {
-    const at = this.moments.map((m) => m.at);
-    return at.every((v, i) => i === 0 || v > at[i - 1]) ? at : at.map((_, i) => i);
+    if (!this.axis) {
+      const at = this.moments.map((m) => m.at);
+      this.axis = at.every((v, i) => i === 0 || v > at[i - 1]) ? at : at.map((_, i) => i);
+    }
+    return this.axis;
   }
 
   get isTime() { return this.raw.rate_per === "hour" && this.x[this.x.length - 1] === this.moments[this.moments.length - 1].at; }
