@@ -1,6 +1,12 @@
 package report
 
-import "github.com/heaplapse/heaplapse/diff"
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/heaplapse/heaplapse/diff"
+	"github.com/heaplapse/heaplapse/heapfile"
+)
 
 // SiteText is what there is to say of a site in words.
 type SiteText struct {
@@ -87,3 +93,12 @@ func Signed(n int64) string { return signed(float64(n)) }
 
 // Duration shows seconds: 46s, 12m30s, 3h05m.
 func Duration(seconds float64) string { return duration(seconds) }
+
+// SeriesName is what a series is called in a heading: the prefix of its files, and the process where names tell it.
+func SeriesName(s *heapfile.Series) string {
+	name := clean(cmp.Or(s.Process.Prefix, s.Dir()))
+	if s.Process.PID != 0 {
+		name += fmt.Sprintf(", process %d", s.Process.PID)
+	}
+	return name
+}

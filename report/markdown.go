@@ -47,8 +47,8 @@ func (g *Growth) markdownTable(p *printer) {
 		s := &rows[i]
 		t := g.Describe(s)
 		from, to := g.Result.First, g.Result.Last+1
-		p.linef("| %d | %s | %s | %s | %s | %s | %s %s |", i+1, labelWithConfidence(s.Label, s.Confidence), signed(float64(s.Gained)), signed(s.Slope*factor),
-			Bytes(t.Now), strings.TrimSpace(sparkline(s.Bytes[from:to], s.Visible[from:to], sparkWidth)), codeMarkdown(t.Title), escapeMarkdown(t.Where))
+		p.linef("| %d | %s | %s | %s | %s | %s | %s |", i+1, labelWithConfidence(s.Label, s.Confidence), signed(float64(s.Gained)), signed(s.Slope*factor),
+			Bytes(t.Now), strings.TrimSpace(sparkline(s.Bytes[from:to], s.Visible[from:to], sparkWidth)), strings.TrimSpace(codeMarkdown(t.Title)+" "+escapeMarkdown(t.Where)))
 	}
 	if n := len(g.Result.Sites) - len(rows); n > 0 {
 		p.linef("")

@@ -207,7 +207,7 @@ func (b *builder) model(keep int) *Model {
 	folded.Sites = b.folded
 	unit, factor := g.RateUnit()
 	m := &Model{
-		Schema: "heaplapse.report/1", Tool: b.o.Tool, Title: report.Clean(g.Series.Process.String()),
+		Schema: "heaplapse.report/1", Tool: b.o.Tool, Title: report.SeriesName(g.Series),
 		Verdict: string(g.Result.Verdict), Headline: g.Finding(), Next: g.Next(), Summary: g.Summary(), Limit: g.Limit(),
 		Heap: Ends{g.Result.FirstHeap, g.Result.LastHeap}, RSS: b.rss(), Rate: finite(g.Result.Total.Slope * factor), Explained: finite(g.Result.Explained),
 		Span:  g.Span(),

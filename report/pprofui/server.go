@@ -190,7 +190,7 @@ func (s *Server) menu(w http.ResponseWriter) {
 		Title   string
 		Entries []entry
 		Last    int
-	}{report.Clean(s.series.Process.String()), entries, cmp.Or(len(entries), 1)})
+	}{report.SeriesName(s.series), entries, cmp.Or(len(entries), 1)})
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return

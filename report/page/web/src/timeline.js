@@ -117,7 +117,7 @@ export class Timeline {
       cursor: { drag: { x: false, y: false }, points: { show: false }, y: false },
       scales: { x: { time: false }, y: { range: (_, lo, hi) => [Math.min(0, lo), hi > 0 ? hi * 1.04 : 1] } },
       axes: [
-        { ...axis, values: (_, v) => v.map((x) => (isTime ? duration(x) : this.raw(x))), incrs: isTime ? steps : undefined, space: 70 },
+        { ...axis, size: 32, values: (_, v) => v.map((x) => (isTime ? duration(x) : this.raw(x))), incrs: isTime ? steps : undefined, space: 70 },
         { ...axis, size: 74, values: (_, v) => v.map((y) => (kind.endsWith("_bytes") ? bytes(y) : count(y))), incrs: kind.endsWith("_bytes") ? binarySteps : undefined },
       ],
       series: [
