@@ -17,8 +17,8 @@ shoot() {
 for series in leaky python; do
 	"$work/heaplapse" report -q testdata/$series --sysroot testdata/$series/sysroot -o "$work/$series.html"
 done
-shoot report-cpp.png "file://$work/leaky.html" 1300,1480
-shoot report-cpp-dark.png "file://$work/leaky.html#t=20&base=4" 1300,1480 0
+shoot report-cpp.png "file://$work/leaky.html" 1300,1930
+shoot report-cpp-dark.png "file://$work/leaky.html#t=20&base=4&label=leak,plateaued" 1300,1430 0
 shoot report-python.png "file://$work/python.html#site=0" 1300,1480
 shoot report-python-dark.png "file://$work/python.html#t=8" 1300,1480 0
 
