@@ -113,6 +113,30 @@ func TestThePathsOfASite(t *testing.T) {
 	require.Equal(t, site.Growth, site.Paths[0].Growth+site.Paths[1].Growth)
 }
 
+// TestTheResidentSet is beside the heap where a recorder kept it, and said to be unknown where not.
+func TestTheResidentSet(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(dir, os.DirFS("../../testdata/leaky-jemalloc")))
+	dumps, err := filepath.Glob(filepath.Join(dir, "*.heap.gz"))
+	require.NoError(t, err)
+	lines := []string{`{"schema":"heaplapse.manifest/1"}`}
+	for _, d := range dumps {
+		lines = append(lines, fmt.Sprintf(`{"snapshot":{"file":%q,"time":"2026-01-01T00:00:00Z","trigger":"time","rss_bytes":%d}}`, strings.TrimSuffix(filepath.Base(d), ".gz"), 100<<20))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "heaplapse.manifest.jsonl"), []byte(strings.Join(lines, "\n")+"\n"), 0o600))
+	_, m := build(t, dir)
+	require.Equal(t, &Ends{100 << 20, 100 << 20}, m.RSS)
+	for _, moment := range m.Moments {
+		require.Equal(t, int64(100<<20), *moment.RSSBytes)
+	}
+	facts := view{Model: m}.Facts()
+	require.Equal(t, "100 MiB → 100 MiB", facts[1].Value)
+	require.Contains(t, facts[1].More, "are not on this heap")
+	_, without := build(t, "../../testdata/leaky-jemalloc")
+	require.Nil(t, without.RSS)
+	require.Equal(t, "not recorded", view{Model: without}.Facts()[1].Value)
+}
+
 // TestEqualInputGivesEqualBytes: nothing depends on the order of a map or on the clock.
 func TestEqualInputGivesEqualBytes(t *testing.T) {
 	render := func() string {

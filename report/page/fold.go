@@ -63,7 +63,7 @@ func commonLength(a, b []int) (n int) {
 
 // include adds a leaf below some functions.
 func (g *grid) include(functions []int, l *leaf) {
-	g.leaves[g.leaf(functions, l.site)].columns.include(&l.columns)
+	g.leaves[g.leaf(functions, l.site)].include(&l.columns)
 }
 
 // path is the functions of a node, outermost first, without the heap.

@@ -81,7 +81,7 @@ func writeLargeSeries(t *testing.T, dir string, snapshots, stacks int) {
 			fmt.Fprint(w, "---\n--- heap\n")
 		}
 		x := float64(n) / float64(snapshots)
-		rows, inuse, objects, alloc := "", int64(0), int64(0), int64(0)
+		var inuse, objects, alloc int64
 		buf := make([]byte, 0, 2<<20)
 		for i, a := range addresses {
 			shape := []float64{1, x, 1 - math.Exp(-5*x), 1 + math.Sin(20*x)}[i%4]
@@ -90,8 +90,7 @@ func writeLargeSeries(t *testing.T, dir string, snapshots, stacks int) {
 			inuse, objects, alloc = inuse+64*count, objects+count, alloc+total
 			buf = fmt.Appendf(buf, "%d: %d [%d: %d] @%s\n", count, 64*count, total, 64*total, a)
 		}
-		rows = string(buf)
-		fmt.Fprintf(w, "heap profile: %d: %d [%d: %d] @ heapprofile\n%s\nMAPPED_LIBRARIES:\n", objects, inuse, alloc, 64*alloc, rows)
+		fmt.Fprintf(w, "heap profile: %d: %d [%d: %d] @ heapprofile\n%s\nMAPPED_LIBRARIES:\n", objects, inuse, alloc, 64*alloc, buf)
 		require.NoError(t, w.Flush())
 		require.NoError(t, f.Close())
 		at := began.Add(time.Duration(n) * time.Minute)
