@@ -102,6 +102,7 @@ func Growth(series *heapfile.Series, symbols *symbolize.Symbols, c *Collector, o
 	g := &grower{series: series, symbols: symbols, o: o, blamer: symbolize.NewBlamer(symbols, o.Rules), columns: c.sites(series, symbols)}
 	g.kept, g.suppressed = make([]int64, len(series.Heads)), make([]int64, len(series.Heads))
 	g.result.First, g.result.Last = g.judged()
+	g.other = g.otherImage()
 	g.doubts()
 	g.crowd = g.medianRise()
 	groups := g.groups()
@@ -128,6 +129,7 @@ type grower struct {
 	crowd            float64 // see medianRise
 	// highWater: the snapshots were taken at record highs.
 	highWater bool
+	other     *extent // another process image of the series
 	result    GrowthResult
 }
 
@@ -135,37 +137,11 @@ func (g *grower) notef(format string, args ...any) {
 	g.result.Notes = append(g.result.Notes, fmt.Sprintf(format, args...))
 }
 
-// judged picks, of the snapshots that the options allow, the process image with most, the latest of equals, and leaves out
-// a last dump that is far smaller than the one before: the program had freed its
-// memory to exit.
+// judged picks the snapshots to judge: see judgedRange.
 func (g *grower) judged() (first, last int) {
-	heads := g.series.Heads
-	from, to := g.o.From, cmp.Or(g.o.To, len(heads))
-	for begin := from; begin < to; {
-		end := begin
-		for end < to && heads[end].Epoch == heads[begin].Epoch {
-			end++
-		}
-		if end-begin >= last-first+1 || begin == from {
-			first, last = begin, end-1
-		}
-		begin = end
-	}
-	if last-first+1 < len(heads) {
-		g.notef("judged on snapshots %d to %d of %d%s", first+1, last+1, len(heads), g.why(last-first+1 < to-from))
-	}
-	if last-first >= trend.MinPoints && g.series.AtExit(first, last) {
-		g.notef("the last snapshot was left out: the heap had shrunk to less than half, as when a program exits")
-		last--
-	}
+	first, last, notes := judgedRange(g.series, g.o.From, g.o.To)
+	g.result.Notes = append(g.result.Notes, notes...)
 	return first, last
-}
-
-func (g *grower) why(oneImage bool) string {
-	if oneImage {
-		return ": one process image"
-	}
-	return ", as asked for"
 }
 
 // doubts notes what of the input makes verdicts less sure.
@@ -439,8 +415,53 @@ func (g *grower) points(c column) trend.Points {
 	}
 	p.HighWater, p.Crowd = g.highWater, g.crowd
 	p.Noise = g.samplingNoise(p.Live)
+	p.Elsewhere = g.elsewhere(c)
 	return p
 }
+
+// leastElsewhere is the least number of points in another process image that says something.
+const leastElsewhere = 3
+
+// elsewhere is a column in the other process image with most snapshots: what leaks leaks again after a restart.
+func (g *grower) elsewhere(c column) *trend.Points {
+	if g.other == nil {
+		return nil
+	}
+	p := &trend.Points{}
+	for i := g.other.first; i <= g.other.last; i++ {
+		if c.bytes[i] != hidden {
+			p.T = append(p.T, g.series.Clock.At[i])
+			p.Live = append(p.Live, float64(c.bytes[i]))
+		}
+	}
+	if len(p.T) < leastElsewhere {
+		return nil
+	}
+	return p
+}
+
+// otherImage is the longest process image but the one that is judged.
+func (g *grower) otherImage() *extent {
+	heads := g.series.Heads
+	var best *extent
+	for begin := 0; begin < len(heads); {
+		end := begin
+		for end < len(heads) && heads[end].Epoch == heads[begin].Epoch {
+			end++
+		}
+		if heads[begin].Epoch != heads[g.result.First].Epoch && (best == nil || end-begin > best.last-best.first+1) {
+			best = &extent{begin, end - 1}
+		}
+		begin = end
+	}
+	if best != nil && g.series.AtExit(best.first, best.last) {
+		best.last--
+	}
+	return best
+}
+
+// extent is a range of snapshots, both ends included.
+type extent struct{ first, last int }
 
 // samplingNoise is the noise that sampling gives the median value of a series.
 func (g *grower) samplingNoise(live []float64) float64 {

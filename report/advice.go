@@ -4,6 +4,7 @@ import (
 	_ "embed" // the advice is a file
 	"errors"
 	"fmt"
+	"path"
 	"regexp"
 	"strings"
 	"sync"
@@ -87,4 +88,12 @@ func (a *advice) matches(s *symbolize.Symbols, l *symbolize.Location) bool {
 		}
 	}
 	return false
+}
+
+// matchesNames is matches for a frame of which only the names are known; the module is a path.
+func (a *advice) matchesNames(module, function string) bool {
+	if a.module {
+		return module != "" && a.pattern.MatchString(path.Base(module))
+	}
+	return a.pattern.MatchString(function)
 }

@@ -111,11 +111,15 @@ func (g *Growth) headline() string {
 // worst names the worst site, and how many more there are.
 func (g *Growth) worst() string {
 	title, where := g.viewer().title(g.Result.Sites[0].Members[0])
-	site := strings.TrimSpace(title + " " + where)
+	return strings.TrimSpace(title+" "+where) + " " + g.grow()
+}
+
+// grow is what is said of the worst site, and of how many more.
+func (g *Growth) grow() string {
 	if more := g.leaks() - 1; more > 0 {
-		return fmt.Sprintf("%s and %s grow to the end of the series", site, plural(more, "more site"))
+		return fmt.Sprintf("and %s grow to the end of the series", plural(more, "more site"))
 	}
-	return site + " grows to the end of the series"
+	return "grows to the end of the series"
 }
 
 // leaks is the number of sites that are called leaks.

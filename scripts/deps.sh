@@ -6,7 +6,7 @@ set -euo pipefail
 # tool or file -> Debian package
 needs=(
 	"gcc:gcc" "g++:g++" "clang:clang" "ld.lld:lld" "dwz:dwz" "objcopy:binutils" "readelf:binutils" "addr2line:binutils"
-	"llvm-symbolizer:llvm" "eu-addr2line:elfutils" "dot:graphviz" "python3:python3" "node:nodejs" "zstd:zstd" "xz:xz-utils" "file:file"
+	"llvm-symbolizer:llvm" "eu-addr2line:elfutils" "dot:graphviz" "python3:python3" "node:nodejs" "zstd:zstd" "xz:xz-utils" "xmllint:libxml2-utils" "git:git" "flock:util-linux" "file:file"
 	"/usr/lib/x86_64-linux-gnu/libtcmalloc.so.4:libgoogle-perftools4"
 	"/usr/lib/x86_64-linux-gnu/libjemalloc.so.2:libjemalloc2"
 	"/usr/lib/debug/.build-id:libc6-dbg" "chromium:chromium"

@@ -9,9 +9,12 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/diff/baseline"
 )
 
 // TestKilledConversionLeavesWholeFiles kills a conversion after its third file: what lies under a profile's name is whole.
@@ -75,4 +78,38 @@ func wholeProfiles(t *testing.T, dir string) (n int) {
 		n++
 	}
 	return n
+}
+
+// TestKilledSavesLoseNoBaseline kills saves of a run at ever later moments: the earlier baselines are there, and each file under a baseline's name is
+// whole.
+func TestKilledSavesLoseNoBaseline(t *testing.T) {
+	pool := t.TempDir()
+	save := func(label string) *exec.Cmd {
+		return exec.Command("heaplapse", "baseline", "save", pool, "../../testdata/python", "-q", "--no-cache", "--sysroot", "../../testdata/python/sysroot", "--label", "n="+label)
+	}
+	out, err := save("first").Output()
+	require.NoError(t, err)
+	first := strings.TrimSpace(string(out))
+	began := time.Now()
+	_, err = save("first").Output()
+	require.NoError(t, err)
+	whole := time.Since(began)
+	for i := range 12 {
+		cmd := save(fmt.Sprint(i))
+		require.NoError(t, cmd.Start())
+		time.Sleep(whole * time.Duration(i) / 10)
+		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Wait()
+		p, err := baseline.Open(pool)
+		require.NoError(t, err)
+		require.Empty(t, p.Problems)
+		require.Contains(t, pathsOf(p), first)
+	}
+}
+
+func pathsOf(p *baseline.Pool) (out []string) {
+	for _, e := range p.Entries {
+		out = append(out, e.Path)
+	}
+	return out
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/record"
 	"github.com/heaplapse/heaplapse/report"
 )
 
@@ -48,6 +49,10 @@ func run(ctx context.Context, args []string, s streams) int {
 	root.SetErr(s.err)
 	if err := root.ExecuteContext(ctx); err != nil {
 		a.complain(err)
+		var notRun *record.Error
+		if errors.As(err, &notRun) {
+			return notRun.Status
+		}
 		return exitFailure
 	}
 	return a.status
@@ -71,7 +76,7 @@ them to pprof, and says which allocation sites grow.
 PATH is a directory, a file, a prefix (/tmp/profile for /tmp/profile.0001.heap …),
 a quoted glob, or - for standard input; .gz and .zst are read through.
 
-Exit status: 0 done; 1 growth was found by a command asked to fail on it;
+Exit status: 0 done; 1 growth or a regression was found by a command asked to fail on it;
 2 usage error, unreadable input, or no verdict where one was asked for.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -82,7 +87,8 @@ Exit status: 0 done; 1 growth was found by a command asked to fail on it;
 	f := cmd.PersistentFlags()
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "print no warnings")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "print every warning, and long tables in full")
-	cmd.AddCommand(a.infoCommand(), a.convertCommand(), a.topCommand(), a.diffCommand(), a.growthCommand(), a.reportCommand(), a.viewCommand(), a.symbolizeCommand(), a.versionCommand())
+	cmd.AddCommand(a.recordCommand(), a.infoCommand(), a.convertCommand(), a.topCommand(), a.diffCommand(), a.growthCommand(), a.gateCommand(), a.baselineCommand(),
+		a.reportCommand(), a.viewCommand(), a.symbolizeCommand(), a.versionCommand())
 	return cmd
 }
 

@@ -55,6 +55,24 @@ func TestDiffJSONMeetsItsSchema(t *testing.T) {
 	validate(t, compileSchema(t, "persist"), out)
 }
 
+// TestGateMeetsItsSchemas validates what gate says of real runs, also against the published schema of SARIF.
+func TestGateMeetsItsSchemas(t *testing.T) {
+	sarif, err := jsonschema.NewCompiler().Compile("../../report/testdata/schema/sarif-schema-2.1.0.json")
+	require.NoError(t, err)
+	schemas := map[string]*jsonschema.Schema{"--json": compileSchema(t, "gate"), "--sarif": sarif}
+	for _, runs := range [][2]string{
+		{"leaky/leaky.000?.heap.gz", "leaky/leaky.00[12]?.heap.gz"}, {"leaky", "leaky"}, {"python/python.000[2-5].heap.gz", "python/python.000[6-9].heap.gz"},
+		{"leaky-jemalloc", "leaky-jemalloc"}, {"node", "node"},
+	} {
+		for form, schema := range schemas {
+			out, stderr, code := invoke(t, "gate", "-q", "--baseline", "../../testdata/"+runs[0], "--current", "../../testdata/"+runs[1],
+				"--sysroot", "../../testdata/leaky/sysroot", form, "-")
+			require.NotEqual(t, exitFailure, code, stderr)
+			validate(t, schema, out)
+		}
+	}
+}
+
 func TestSymbolizeJSONMeetsItsSchema(t *testing.T) {
 	schema := compileSchema(t, "symbolize")
 	var out, errs strings.Builder
@@ -86,4 +104,15 @@ func validate(t *testing.T, schema *jsonschema.Schema, document string) {
 	v, err := jsonschema.UnmarshalJSON(strings.NewReader(document))
 	require.NoError(t, err)
 	require.NoError(t, schema.Validate(v))
+}
+
+func TestBaselinesMeetTheirSchema(t *testing.T) {
+	pool := t.TempDir()
+	for _, label := range []string{"n=1", "n=2"} {
+		_, stderr, code := invoke(t, "baseline", "save", pool, "../../testdata/leaky", "--sysroot", "../../testdata/leaky/sysroot", "--label", label, "--pin")
+		require.Equal(t, exitOK, code, stderr)
+	}
+	out, stderr, code := invoke(t, "baseline", "list", pool, "--format", "json")
+	require.Equal(t, exitOK, code, stderr)
+	validate(t, compileSchema(t, "baselines"), out)
 }

@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"math"
 	"time"
 
 	"github.com/heaplapse/heaplapse/diff/identity"
@@ -10,9 +11,10 @@ import (
 type Run struct {
 	// Meta says what ran, and how it was recorded.
 	Meta Meta
-	// Total is the whole heap. The sites and Rest add up to it where the snapshots are complete.
+	// Total is the whole heap. The sites and Rest add up to it.
 	Total Level
-	// Rest is the sum of the sites that are too small to be kept.
+	// Rest is Total less Sites: what is too small to be kept, what truncation hides, and what the sum of medians lacks or has too
+	// much (a site's level is a median by itself).
 	Rest Level
 	// Sites are ranked by their steady level, largest first.
 	Sites []Site
@@ -24,6 +26,8 @@ type Meta struct {
 	Name string
 	// Recorded is the time of the last snapshot; zero if no clock tells.
 	Recorded time.Time
+	// Saved is the time of a baseline's file, where Recorded is not known.
+	Saved time.Time
 	// Workload is what was asked of the program: --workload, else a hash of the recorded command line; "" if neither is known.
 	Workload string
 	// Command is the recorded command line; nil if there is no manifest.
@@ -44,6 +48,16 @@ type Meta struct {
 	AbsentMax int64
 	// Labels are the user's own, such as a commit.
 	Labels map[string]string
+	// Notes are facts about the run that a reader of a comparison should know, such as snapshots that were left out.
+	Notes []string
+}
+
+// When is the time that orders runs.
+func (m *Meta) When() time.Time {
+	if m.Recorded.IsZero() {
+		return m.Saved
+	}
+	return m.Recorded
 }
 
 // Level is what a site, or a heap, comes to over a run.
@@ -58,6 +72,24 @@ type Level struct {
 	AllocBytes, AllocObjects float64
 	// Noise is the standard deviation that sampling gives Bytes; 0 for exact counts.
 	Noise float64
+}
+
+// Add returns l + m. Standard deviations add up as those of independent values do.
+func (l Level) Add(m Level) Level {
+	return Level{
+		Bytes: l.Bytes + m.Bytes, Objects: l.Objects + m.Objects, Peak: l.Peak + m.Peak,
+		Slope: l.Slope + m.Slope, SlopeError: math.Hypot(l.SlopeError, m.SlopeError),
+		AllocBytes: l.AllocBytes + m.AllocBytes, AllocObjects: l.AllocObjects + m.AllocObjects,
+		Noise: math.Hypot(l.Noise, m.Noise),
+	}
+}
+
+// Sub is what is left of l without m. Peaks and standard deviations do not subtract: they are 0.
+func (l Level) Sub(m Level) Level {
+	return Level{
+		Bytes: l.Bytes - m.Bytes, Objects: l.Objects - m.Objects, Slope: l.Slope - m.Slope,
+		AllocBytes: l.AllocBytes - m.AllocBytes, AllocObjects: l.AllocObjects - m.AllocObjects,
+	}
 }
 
 // Site is an allocation site, described without addresses.

@@ -12,6 +12,7 @@ package suppress
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,10 +26,37 @@ type Entry struct {
 	Reason string
 	// Until is the last day on which it holds; zero for no end.
 	Until time.Time
-	// Line in the file, from 1.
+	// File that it is from, and the line there, from 1.
+	File string
 	Line int
 
-	match *regexp.Regexp
+	match Matcher
+}
+
+// Matcher is a pattern, ready to be matched. The zero Matcher matches nothing.
+type Matcher struct {
+	pattern string
+	re      *regexp.Regexp
+}
+
+// String is the pattern.
+func (m Matcher) String() string { return m.pattern }
+
+// Compile reads a pattern.
+func Compile(pattern string) (Matcher, error) {
+	re, err := regexp.Compile(expression(pattern))
+	return Matcher{pattern, re}, err
+}
+
+// MatchAny says whether the pattern is found in any of some names.
+func (m Matcher) MatchAny(names []string) bool {
+	return m.re != nil && slices.ContainsFunc(names, m.re.MatchString)
+}
+
+// NewEntry makes a suppression that does not come from a list in LeakSanitizer's format.
+func NewEntry(pattern, reason string, until time.Time, file string, line int) (Entry, error) {
+	match, err := Compile(pattern)
+	return Entry{pattern, reason, until, file, line, match}, err
 }
 
 // List is the suppressions of one file. A nil List suppresses nothing.
@@ -48,7 +76,7 @@ func Parse(text, name string, now time.Time) (*List, error) {
 	var next Entry
 	for i, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
-		next.Line = i + 1
+		next.File, next.Line = name, i+1
 		var err error
 		switch {
 		case line == "":
@@ -57,7 +85,7 @@ func Parse(text, name string, now time.Time) (*List, error) {
 			err = next.comment(line)
 		default:
 			if err = next.parse(line); err == nil {
-				l.add(next, now)
+				l.Add(next, now)
 			}
 			next = Entry{}
 		}
@@ -89,7 +117,7 @@ func (e *Entry) parse(line string) error {
 	}
 	e.Pattern = pattern
 	var err error
-	e.match, err = regexp.Compile(expression(pattern))
+	e.match, err = Compile(pattern)
 	return err
 }
 
@@ -109,7 +137,8 @@ func expression(pattern string) string {
 	return b.String()
 }
 
-func (l *List) add(e Entry, now time.Time) {
+// Add adds an entry, to the expired ones if its last day has passed.
+func (l *List) Add(e Entry, now time.Time) {
 	if !e.Until.IsZero() && now.After(e.Until.AddDate(0, 0, 1)) {
 		l.Expired = append(l.Expired, e)
 		return
@@ -123,10 +152,8 @@ func (l *List) Find(names []string) *Entry {
 		return nil
 	}
 	for i := range l.Entries {
-		for _, n := range names {
-			if l.Entries[i].match.MatchString(n) {
-				return &l.Entries[i]
-			}
+		if l.Entries[i].match.MatchAny(names) {
+			return &l.Entries[i]
 		}
 	}
 	return nil

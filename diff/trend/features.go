@@ -47,6 +47,17 @@ const (
 	FeatureCrowd         // the same for the median site of the process: load moves many sites at once
 	FeatureHighWater     // 1 where snapshots were taken at record highs
 	FeaturePoints        // ln of the number of points
+	FeatureLastStep      // slope of the last step, over the span, over the growth
+	FeatureLastSteps     // the same for the last two
+	FeatureStop          // how many of their spreads the last two steps are below the median step
+	FeatureLastKept      // what the last two steps keep of what they allocate, over what the span keeps
+	FeatureCycle         // ln of the residuals of a line and the best wave over those of a line
+	FeatureCycleLine     // slope of that line, over the growth
+	FeatureCycleLineT    // that slope over its standard error
+	FeatureFloor         // lowest of the last third minus lowest of the first, over the growth
+	FeatureCeiling       // the same for the highest
+	FeatureElsewhere     // slope in another image of the process, over that in this one: 1 for a leak that starts anew; 0 if there is none
+	FeatureElsewhereZ    // Mann-Kendall's Z there
 	FeatureCount
 )
 
@@ -55,6 +66,8 @@ var featureNames = [FeatureCount]string{
 	"directness", "saturation", "plateau", "plateau-length", "bend", "knee", "after-knee", "after-knee-t", "knee-by-alloc",
 	"knee-by-alloc-t", "line", "line-t", "leak-ratio", "leak-share", "leak-t", "load", "tail-retention", "retention", "objects", "object-size",
 	"sampling", "alloc-known", "rise", "crowd", "high-water", "points",
+	"last-step", "last-steps", "stop", "last-kept", "cycle", "cycle-line", "cycle-line-t", "floor", "ceiling",
+	"elsewhere", "elsewhere-z",
 }
 
 // String is the stable name in the model's file.
@@ -84,10 +97,13 @@ func (j *judge) features(v *Verdict) (f Features) {
 	}
 	j.trendFeatures(&f, v, growth)
 	j.pathFeatures(&f, growth)
+	j.endFeatures(&f, growth)
+	j.cycleFeatures(&f, growth)
 	j.curveFeatures(&f, growth)
 	j.kneeFeatures(&f, growth)
 	j.allocFeatures(&f, v, growth)
 	j.objectFeatures(&f)
+	j.elsewhereFeatures(&f, growth)
 	return f
 }
 
@@ -145,6 +161,57 @@ func (j *judge) pathFeatures(f *Features, growth float64) {
 	f.set(FeatureGap, -float64(k)*math.Log(max(last, 1e-3)), 0, 20)
 	third := n / 3
 	f.set(FeatureSeparation, (slices.Min(y[n-third:])-slices.Max(y[:third]))/growth, -1, 1)
+}
+
+// endFeatures look at the last two steps: what fills up may be full only since then.
+func (j *judge) endFeatures(f *Features, growth float64) {
+	y, t, n := j.p.Live, j.t, len(j.t)
+	steps := make([]float64, 0, n-1)
+	for i := 1; i < n; i++ {
+		steps = append(steps, (y[i]-y[i-1])/(t[i]-t[i-1]))
+	}
+	last := (y[n-1] - y[n-3]) / (t[n-1] - t[n-3])
+	f.set(FeatureLastStep, steps[n-2]/growth, -3, 5)
+	f.set(FeatureLastSteps, last/growth, -3, 5)
+	usual := median(slices.Clone(steps[:n-3]))
+	for i := range steps {
+		steps[i] = math.Abs(steps[i] - usual)
+	}
+	spread := 1.4826 * median(steps[:n-3])
+	f.set(FeatureStop, (usual-last)/max(spread, 0.02*growth), -20, 50)
+	if alloc := j.p.Alloc; alloc != nil {
+		late, all := alloc[n-1]-alloc[n-3], alloc[n-1]-alloc[0]
+		f.set(FeatureLastKept, (y[n-1]-y[n-3])/max(late, 1)/(growth/max(all, 1)), -3, 5)
+	}
+}
+
+// waves are the periods that are tried, as shares of the span.
+var waves = []float64{0.1, 0.14, 0.2, 0.27, 0.36, 0.48, 0.6, 0.75, 0.9, 1.1, 1.4}
+
+// cycleFeatures look for a trend beside a wave, such as a day's.
+func (j *judge) cycleFeatures(f *Features, growth float64) {
+	y, t, n := j.p.Live, j.t, len(j.t)
+	third := n / 3
+	f.set(FeatureFloor, (slices.Min(y[n-third:])-slices.Min(y[:third]))/growth, -2, 2)
+	f.set(FeatureCeiling, (slices.Max(y[n-third:])-slices.Max(y[:third]))/growth, -2, 2)
+	floor := j.line*1e-4 + 1
+	best := j.line
+	f.set(FeatureCycleLine, j.slope/growth, -2, 3)
+	sin, cos := make([]float64, n), make([]float64, n)
+	for _, period := range waves {
+		if period*float64(n) < 4 {
+			continue // less than four points a period: any zigzag fits
+		}
+		for i, x := range t {
+			sin[i], cos[i] = math.Sincos(2 * math.Pi * x / period)
+		}
+		if c, rss, ok := leastSquares(y, j.one, sin, cos, t); ok && rss < best {
+			best = rss
+			f.set(FeatureCycleLine, c[3]/growth, -2, 3)
+			f.set(FeatureCycleLineT, c[3]/max(lastError(rss, j.one, sin, cos, t), 1e-3*growth), -100, 1000)
+		}
+	}
+	f.set(FeatureCycle, math.Log((best+floor)/(j.line+floor)), -10, 0)
 }
 
 // lastRise is when the last of k new maxima that count was reached.
@@ -274,6 +341,19 @@ func (j *judge) objectFeatures(f *Features) {
 	f.set(FeatureObjectSize, math.Log((y2/o2)/(y1/o1)), -2, 2)
 	if y2 > y1 {
 		f.set(FeatureObjects, math.Log(o2/o1)/math.Log(y2/y1), -2, 3)
+	}
+}
+
+// elsewhereFeatures look at another image of the process.
+func (j *judge) elsewhereFeatures(f *Features, growth float64) {
+	if j.p.Elsewhere == nil {
+		return
+	}
+	e := j.p.Elsewhere.distinct().windowed(maxWindows)
+	slope, _ := theilSen(e.T, e.Live)
+	f.set(FeatureElsewhere, slope*j.span/growth, -2, 3)
+	if variance := kendallVariance(e.T, e.Live); variance > 0 {
+		f.set(FeatureElsewhereZ, kendall(e.Live)/math.Sqrt(variance), -8, 8)
 	}
 }
 

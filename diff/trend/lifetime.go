@@ -136,11 +136,18 @@ func at(t, y []float64, x float64) float64 {
 // slopeError is the standard error of the last coefficient of a fit with three terms: the residual variance over what is
 // left of its basis after the others.
 func slopeError(one, kernel, grown []float64, rss float64) float64 {
-	_, left, ok := leastSquares(grown, one, kernel)
+	return lastError(rss, one, kernel, grown)
+}
+
+// lastError is the standard error of the last coefficient of a fit: the residual variance over what is left of its basis
+// after the others; over what is left after the constant where those depend on each other.
+func lastError(rss float64, basis ...[]float64) float64 {
+	others, last := basis[:len(basis)-1], basis[len(basis)-1]
+	_, left, ok := leastSquares(last, others...)
 	if !ok {
-		_, left, ok = leastSquares(grown, one)
+		_, left, ok = leastSquares(last, basis[0])
 	}
-	free := float64(len(grown) - 3)
+	free := float64(len(last) - len(basis))
 	if !ok || left <= 0 || free <= 0 {
 		return math.Inf(1)
 	}

@@ -47,6 +47,9 @@ type Points struct {
 	HighWater bool
 	// Dominates says that the series makes up most of the heap's growth: at record highs of the heap it is at its own.
 	Dominates bool
+	// Elsewhere is the same site in another image of the process, before or after a restart; nil if there is none. Only T and
+	// Live are used.
+	Elsewhere *Points
 }
 
 // Options are the thresholds; the zero value takes the defaults.
@@ -107,32 +110,23 @@ func Judge(p Points, o Options) Verdict {
 
 // sights are what may be plain to see of a series, beside its features.
 type sights struct {
-	jumped, gapIsOld, saturated, loadDriven, warming bool
+	jumped, gapIsOld, loadDriven, warming bool
 }
 
 func (j *judge) look(v *Verdict) sights {
-	return sights{j.jumped(), j.gapIsOld(v), j.saturated(v), j.loadDriven(v), j.warming()}
+	return sights{j.jumped(), j.gapIsOld(v), j.loadDriven(v), j.warming()}
 }
 
-// most bounds the confidence where something else than a leak is plain to see. The model has seen
-// few series of each kind, and none like those of some program to come.
+// most bounds the confidence where the model cannot know better: one jump says nothing of the next, and what is seen at its
+// own record highs rises by construction.
 func (j *judge) most(v *Verdict, seen sights) float64 {
-	f := &v.Features
-	switch {
-	case seen.jumped, seen.gapIsOld, seen.saturated:
-		return hardly
-	case seen.loadDriven && f[FeatureLeakShare] < 0.5:
-		return hardly
-	case j.p.HighWater && j.p.Dominates && !(v.Retention >= keeps):
-		return evenOdds // seen at its own record highs, it rises by construction
-	case f[FeatureSignificance] < 1.645 && f[FeatureLateSignificance] < 1.645:
+	if seen.jumped || j.p.HighWater && j.p.Dominates && !(v.Retention >= keeps) {
 		return evenOdds
 	}
 	return 1
 }
 
 const (
-	hardly   = 0.2
 	evenOdds = 0.5
 	// keeps is the share of what it allocates that a series keeps which frees next to nothing.
 	keeps = 0.9
@@ -178,7 +172,8 @@ func (p Points) windowed(n int) Points {
 	if len(p.T) <= n {
 		return p
 	}
-	out := Points{Noise: p.Noise, Crowd: p.Crowd, HighWater: p.HighWater, Dominates: p.Dominates}
+	out := p
+	out.T, out.Live, out.Objects, out.Alloc = nil, nil, nil, nil
 	for w := range n {
 		from, to := w*len(p.T)/n, (w+1)*len(p.T)/n
 		out.T = append(out.T, median(slices.Clone(p.T[from:to])))
@@ -238,11 +233,13 @@ func (j *judge) measure() Verdict {
 // tailFrom is where the last two fifths begin, four points at least.
 func tailFrom(n int) int { return n - max(4, (2*n+2)/5) }
 
-// Confidence from which a series that grew enough is called a leak, and a suspect. Of estimates more is asked,
-// of a straight line to the end that keeps all that it allocates less: it may be a cache that is not full yet, but nobody could tell.
+// Confidence from which a series that grew enough is called a leak, and a suspect. Of estimates, and of what was seen at record highs
+// only, more is asked. Less is asked of a straight
+// line to the end, over time where all that is allocated stays, or over what is allocated: it may be a cache that is not
+// full yet, but nobody could tell.
 const (
 	leakAt         = 0.6
-	leakAtSampled  = 0.72
+	leakAtDoubtful = 0.72
 	leakAtStraight = 0.45
 	suspectAt      = 0.25
 )
@@ -250,11 +247,12 @@ const (
 func (j *judge) leakAt(v *Verdict) float64 {
 	f := &v.Features
 	straight := f[FeatureRetention] >= keeps && f[FeatureTail] > 0.8 && f[FeatureEnd] > 0.7 && f[FeatureEvenness] > 0.5 && f[FeatureSaturation] > -0.5
+	proportional := f[FeatureAllocKnown] == 1 && f[FeatureLeakT] > 50 && f[FeatureLeakShare] > 0.9
 	switch {
-	case straight && f[FeatureSampling] < 0.1:
+	case (straight || proportional) && f[FeatureSampling] < 0.1 && !j.p.HighWater:
 		return leakAtStraight
-	case j.p.Noise > 0:
-		return leakAtSampled
+	case j.p.HighWater, j.p.Noise > 0:
+		return leakAtDoubtful
 	}
 	return leakAt
 }
@@ -368,12 +366,6 @@ func (j *judge) gapIsOld(v *Verdict) bool {
 // warming says whether a saturating curve c + a(1 − e^(−t/τ)) fits better than a line, and has more behind it than before it.
 func (j *judge) warming() bool {
 	return j.curve.rss < 0.8*max(j.line, 1) && j.curve.remaining < 0.5
-}
-
-// saturated says that the curve fits far better than a line, is nearly done, and needs no line beside it.
-func (j *judge) saturated(v *Verdict) bool {
-	f := &v.Features
-	return j.curve.rss < 0.2*j.line && j.curve.remaining < 0.15 && (f[FeatureLine] < 0.1 || f[FeatureLineT] < 4)
 }
 
 // saturating is the best saturating curve.

@@ -54,13 +54,16 @@ type Recording struct {
 	Engine  string   `json:"engine"`
 	Library string   `json:"library"`
 	Version string   `json:"version,omitempty"`
+	// Sampling is the mean distance of samples in bytes; 0 where every allocation is recorded.
+	Sampling int64 `json:"sample_period,omitempty"`
 	// Settings are the environment variables that were set for the engine.
 	Settings map[string]string `json:"settings,omitempty"`
 }
 
-// Process is one of those that wrote snapshots. A process that calls exec is recorded again.
+// Process is one of those that wrote snapshots. A process that calls exec is recorded again, as its next image.
 type Process struct {
 	PID     int       `json:"pid"`
+	Image   int       `json:"image,omitempty"` // 0 for the first program that the process ran, 1 after an exec, …
 	Parent  int       `json:"parent,omitempty"`
 	Started time.Time `json:"started"`
 	Command []string  `json:"command,omitempty"`
@@ -92,6 +95,7 @@ type Snapshot struct {
 	File    string    `json:"file"` // base name, without compression suffix
 	Time    time.Time `json:"time"`
 	PID     int       `json:"pid,omitempty"`
+	Image   int       `json:"image,omitempty"`   // of the process, see Process
 	Trigger string    `json:"trigger,omitempty"` // a heapfile.Trigger's name
 	// RSS and PSS of the process, in bytes; nil when unknown.
 	RSS *int64 `json:"rss_bytes,omitempty"`

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/heaplapse/heaplapse/diff"
 	"github.com/heaplapse/heaplapse/diff/trend"
 )
 
@@ -17,7 +18,7 @@ func (g *Growth) Markdown(w io.Writer) error {
 	p := &printer{w: w}
 	p.linef("## heaplapse: %s", g.Result.Verdict)
 	p.linef("")
-	p.linef("%s", sentence(g.Finding()))
+	p.linef("%s", g.markdownFinding())
 	if next := g.Next(); next != "" {
 		p.linef("")
 		p.linef("Next: %s.", escapeMarkdown(next))
@@ -48,7 +49,7 @@ func (g *Growth) markdownTable(p *printer) {
 		t := g.Describe(s)
 		from, to := g.Result.First, g.Result.Last+1
 		p.linef("| %d | %s | %s | %s | %s | %s | %s |", i+1, labelWithConfidence(s.Label, s.Confidence), signed(float64(s.Gained)), signed(s.Slope*factor),
-			Bytes(t.Now), strings.TrimSpace(sparkline(s.Bytes[from:to], s.Visible[from:to], sparkWidth)), strings.TrimSpace(codeMarkdown(t.Title)+" "+escapeMarkdown(t.Where)))
+			Bytes(t.Now), strings.TrimSpace(sparkline(s.Bytes[from:to], s.Visible[from:to], sparkWidth)), joinedWith(" ", code(t.Title, 120), escapeMarkdown(t.Where)))
 	}
 	if n := len(g.Result.Sites) - len(rows); n > 0 {
 		p.linef("")
@@ -74,7 +75,7 @@ func (g *Growth) markdownPaths(p *printer) {
 			continue
 		}
 		p.linef("")
-		p.linef("<details><summary>%d: call path of %s</summary>", i+1, escapeHTML(g.Describe(s).Title))
+		p.linef("<details><summary>%d: call path of %s</summary>", i+1, htmlCode(g.Describe(s).Title))
 		p.linef("")
 		stack := frames(g.Symbols, g.viewer().stack(s.Members[0]))
 		for _, f := range stack[:min(len(stack), maxPathFrames)] {
@@ -114,21 +115,14 @@ func (g *Growth) markdownRemarks(p *printer) {
 	}
 }
 
+// markdownFinding is the answer as a sentence.
+func (g *Growth) markdownFinding() string {
+	if g.Result.Verdict != diff.VerdictLeak {
+		return sentence(g.Finding())
+	}
+	title, where := g.viewer().title(g.Result.Sites[0].Members[0])
+	return joinedWith(" ", code(title, 200), escapeMarkdown(where), g.grow()) + "."
+}
+
 // sentence is a text as one of Markdown.
 func sentence(s string) string { return escapeMarkdown(strings.TrimSuffix(s, ".")) + "." }
-
-// markdownEscaper keeps names from being read as Markdown or HTML.
-var markdownEscaper = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;",
-	"|", `\|`, "#", `\#`, "@", "@\u200b", "&", "&amp;", "~", `\~`)
-
-// escapeMarkdown makes text show as it is. A blank without width behind @ keeps it from notifying somebody.
-func escapeMarkdown(s string) string { return markdownEscaper.Replace(clean(s)) }
-
-var htmlEscaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "@", "@\u200b")
-
-func escapeHTML(s string) string { return htmlEscaper.Replace(clean(s)) }
-
-// codeMarkdown shows a name as code, within a table: a backtick would end it, a bar the cell.
-func codeMarkdown(s string) string {
-	return "`" + strings.NewReplacer("`", "'", "|", `\|`).Replace(clean(s)) + "`"
-}

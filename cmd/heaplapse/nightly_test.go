@@ -1,0 +1,167 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+)
+
+// nightly is a place where scripts/nightly.sh runs night after night.
+type nightly struct {
+	dir, script string
+}
+
+func newNightly(t *testing.T) *nightly {
+	t.Helper()
+	needTool(t, "bash")
+	needTool(t, "flock")
+	n := &nightly{dir: t.TempDir()}
+	var err error
+	n.script, err = filepath.Abs("../../scripts/nightly.sh")
+	require.NoError(t, err)
+	_, err = exec.LookPath("heaplapse")
+	require.NoError(t, err, "testscript.Main puts this program into PATH")
+	return n
+}
+
+// run runs the script; its reports are in DIR/NAME.
+func (n *nightly) run(t *testing.T, name string, args ...string) (output string, status int) {
+	t.Helper()
+	cmd := exec.Command("bash", append([]string{n.script, "--out", name}, args...)...)
+	cmd.Dir = n.dir
+	cmd.Env = append(os.Environ(), "GITHUB_STEP_SUMMARY="+filepath.Join(n.dir, "summary.md"), "GITHUB_SHA=0123456789abcdef")
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		require.NoError(t, err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// shop is a night of a build of the shop.
+func (n *nightly) shop(t *testing.T, program, seed string) (output string, status int) {
+	return n.run(t, "night-"+seed, "--keep", "4", "--every", "100ms", "--workload", "replay", "--", program, seed, "12", "60")
+}
+
+// pool are the files of the good nights.
+func (n *nightly) pool(t *testing.T) (names []string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(n.dir, "heap-baselines", "*.baseline.json.gz"))
+	require.NoError(t, err)
+	return files
+}
+
+// TestNightlyScript runs the example on a real program: good nights, one with a new leak, and what is no night at all.
+func TestNightlyScript(t *testing.T) {
+	w := newWorkshop(t)
+	programs := w.buildAll(t, []planted{{name: "unchanged"}, {name: "new-leak", patch: "new-leak"}})
+	n := newNightly(t)
+
+	out, status := n.shop(t, programs["unchanged"], "1")
+	require.Equal(t, exitOK, status, out)
+	require.Contains(t, out, "the first night: saved in heap-baselines and pinned")
+	for _, seed := range []string{"2", "3", "4", "5", "6"} {
+		out, status = n.shop(t, programs["unchanged"], seed)
+		require.Equal(t, exitOK, status, out)
+		require.Contains(t, out, "PASS: none of ")
+	}
+	good := n.pool(t)
+	require.Len(t, good, 5, "the last four nights and the pinned first one")
+
+	t.Run("a night with a leak fails, says where, and is not kept", func(t *testing.T) {
+		out, status := n.shop(t, programs["new-leak"], "7")
+		require.Equal(t, exitFound, status, out)
+		require.Regexp(t, `FAIL: 1 of \d+ functions regressed: shop::Sessions::audit  session\.cc:\d+`, out)
+		require.Equal(t, good, n.pool(t))
+		for _, report := range []string{"gate.json", "gate.md", "gate.xml", "gate.sarif", "gate.pb.gz"} {
+			require.FileExists(t, filepath.Join(n.dir, "night-7", report))
+		}
+		summary, err := os.ReadFile(filepath.Join(n.dir, "summary.md"))
+		require.NoError(t, err)
+		require.Equal(t, 6, strings.Count(string(summary), "heaplapse: "), "each night that was gated is in the summary")
+		require.Contains(t, string(summary), "shop::Sessions::audit")
+	})
+	t.Run("the next good night passes", func(t *testing.T) {
+		out, status := n.shop(t, programs["unchanged"], "8")
+		require.Equal(t, exitOK, status, out)
+	})
+	t.Run("a program that fails gives no verdict", func(t *testing.T) {
+		good := n.pool(t)
+		out, status := n.run(t, "night-9", "--", "sh", "-c", "exit 3")
+		require.Equal(t, exitFailure, status, out)
+		require.Contains(t, out, "no verdict: the program ended with status 3")
+		require.Equal(t, good, n.pool(t))
+	})
+	t.Run("another workload gives no verdict", func(t *testing.T) {
+		out, status := n.run(t, "night-10", "--every", "100ms", "--workload", "other", "--", programs["unchanged"], "10", "12", "60")
+		require.Equal(t, exitFailure, status, out)
+		require.Contains(t, out, "no verdict: heaplapse gate ended with status 2")
+	})
+	t.Run("two nights at once", func(t *testing.T) {
+		lock, err := os.OpenFile(filepath.Join(n.dir, "heap-baselines.lock"), os.O_RDWR, 0)
+		require.NoError(t, err)
+		defer lock.Close()
+		require.NoError(t, syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
+		out, status := n.shop(t, programs["unchanged"], "11")
+		require.Equal(t, exitFailure, status, out)
+		require.Contains(t, out, "another night is still running")
+	})
+}
+
+func TestNightlyScriptRefusesWhatItDoesNotKnow(t *testing.T) {
+	n := newNightly(t)
+	require.NoError(t, os.Mkdir(filepath.Join(n.dir, "there"), 0o755))
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{}, "no command"},
+		{[]string{"--"}, "no command"},
+		{[]string{"--keep"}, "--keep wants a value"},
+		{[]string{"--frequency", "9"}, "--frequency is not known"},
+		{[]string{"--print", "jenkins"}, "want github, gitlab or cron"},
+		{[]string{"--out", "there", "--", "true"}, "there is there already"},
+		{[]string{"--", "/nonexistent"}, "the program ended with status 127"},
+	} {
+		out, status := n.run(t, "night", c.args...)
+		require.Equal(t, exitFailure, status, out)
+		require.Contains(t, out, c.want)
+	}
+}
+
+// TestNightlyScriptRefusesAFirstNightThatIsTooShort: every later one would be compared with it.
+func TestNightlyScriptRefusesAFirstNightThatIsTooShort(t *testing.T) {
+	needTool(t, "python3")
+	needLibrary(t, "libtcmalloc.so.4")
+	n := newNightly(t)
+	out, status := n.run(t, "night", "--every", "1h", "--", "python3", "-c", "x = [bytes(5000) for i in range(9999)]")
+	require.Equal(t, exitFailure, status, out)
+	require.Contains(t, out, "too few snapshots")
+	require.Empty(t, n.pool(t))
+}
+
+// TestNightlyScriptShowsHowItIsStarted: the examples are YAML, and call the script with options that it has.
+func TestNightlyScriptShowsHowItIsStarted(t *testing.T) {
+	n := newNightly(t)
+	text, err := os.ReadFile(n.script)
+	require.NoError(t, err)
+	for _, system := range []string{"github", "gitlab", "cron"} {
+		out, status := n.run(t, "night", "--print", system)
+		require.Equal(t, exitOK, status, out)
+		require.Contains(t, out, "scripts/nightly.sh --")
+		require.NotContains(t, out, "\t", "YAML and crontab know no tabs")
+		if system != "cron" {
+			var document map[string]any
+			require.NoError(t, yaml.Unmarshal([]byte(out), &document))
+			require.NotEmpty(t, document)
+		}
+		for _, option := range []string{"--workload", "--out"} {
+			require.Contains(t, string(text), "\t"+option+") ")
+		}
+	}
+}

@@ -1,0 +1,272 @@
+package baseline
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+
+	"github.com/heaplapse/heaplapse/diff/identity"
+)
+
+const (
+	// Schema is the version that this package reads and writes.
+	Schema = "heaplapse.baseline/1"
+	// Suffix is what the names of baselines end in.
+	Suffix = ".baseline.json.gz"
+	// maxContent bounds the size of a document in bytes: some twenty times a large one.
+	maxContent = 64 << 20
+	// maxDepth bounds the frames of a stack: four times what jemalloc keeps, each with as many inlined functions.
+	maxDepth = 4096
+)
+
+// document is a Run as it is written. Numbers that are 0 are left out.
+type document struct {
+	Schema string `json:"schema"`
+	Meta   meta   `json:"meta"`
+	Total  level  `json:"total"`
+	Rest   level  `json:"rest"`
+	// Strings and Frames are tables: a frame is the indices of its function, module and file, and its line.
+	Strings []string `json:"strings"`
+	Frames  [][4]int `json:"frames"`
+	Sites   []site   `json:"sites"`
+}
+
+type meta struct {
+	Recorded  time.Time         `json:"recorded,omitzero"`
+	Saved     time.Time         `json:"saved,omitzero"`
+	Workload  string            `json:"workload,omitempty"`
+	Command   []string          `json:"command,omitempty"`
+	BuildID   string            `json:"build_id,omitempty"`
+	Program   string            `json:"program,omitempty"`
+	Format    string            `json:"format"`
+	Period    int64             `json:"period,omitempty"`
+	Snapshots int               `json:"snapshots"`
+	Span      float64           `json:"span_seconds,omitempty"`
+	Work      float64           `json:"work,omitempty"`
+	HasAlloc  bool              `json:"has_alloc"`
+	AbsentMax int64             `json:"absent_max_bytes,omitempty"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	Notes     []string          `json:"notes,omitempty"`
+}
+
+type level struct {
+	Bytes        float64 `json:"bytes,omitempty"`
+	Objects      float64 `json:"objects,omitempty"`
+	Peak         float64 `json:"peak_bytes,omitempty"`
+	Slope        float64 `json:"bytes_per_hour,omitempty"`
+	SlopeError   float64 `json:"bytes_per_hour_error,omitempty"`
+	AllocBytes   float64 `json:"alloc_bytes,omitempty"`
+	AllocObjects float64 `json:"alloc_objects,omitempty"`
+	Noise        float64 `json:"noise_bytes,omitempty"`
+}
+
+// site holds indices: Stack of Frames, Names of Strings.
+type site struct {
+	level
+	Place       string `json:"place,omitempty"`
+	Names       []int  `json:"names"`
+	NamesBlame  int    `json:"names_blame"`
+	Stack       []int  `json:"stack"`
+	FrameBlamed int    `json:"stack_blame"`
+}
+
+// interner numbers values in order of first appearance.
+type interner[T comparable] struct {
+	list  []T
+	index map[T]int
+}
+
+func (in *interner[T]) number(v T) int {
+	if i, ok := in.index[v]; ok {
+		return i
+	}
+	if in.index == nil {
+		in.index = map[T]int{}
+	}
+	in.index[v] = len(in.list)
+	in.list = append(in.list, v)
+	return len(in.list) - 1
+}
+
+// documentOf puts a run into tables. Its name is that of its file, and not within it.
+func documentOf(r *Run) *document {
+	var names interner[string]
+	var frames interner[[4]int]
+	d := &document{Schema: Schema, Meta: metaOf(r.Meta), Total: level(r.Total), Rest: level(r.Rest), Sites: []site{}}
+	for i := range r.Sites {
+		s := &r.Sites[i]
+		out := site{level: level(s.Level), Place: s.Identity.Place, NamesBlame: s.Identity.Blame, FrameBlamed: s.Blame, Names: []int{}, Stack: []int{}}
+		for _, n := range s.Identity.Frames {
+			out.Names = append(out.Names, names.number(n))
+		}
+		for _, f := range s.Frames {
+			out.Stack = append(out.Stack, frames.number([4]int{names.number(f.Function), names.number(f.Module), names.number(f.File), f.Line}))
+		}
+		d.Sites = append(d.Sites, out)
+	}
+	d.Strings, d.Frames = append([]string{}, names.list...), append([][4]int{}, frames.list...)
+	return d
+}
+
+func metaOf(m Meta) meta {
+	return meta{
+		m.Recorded, m.Saved, m.Workload, m.Command, m.BuildID, m.Program, m.Format, m.Period, m.Snapshots, m.Span, m.Work, m.HasAlloc,
+		m.AbsentMax, m.Labels, m.Notes,
+	}
+}
+
+func (m meta) meta(name string) Meta {
+	return Meta{
+		name, m.Recorded, m.Saved, m.Workload, m.Command, m.BuildID, m.Program, m.Format, m.Period, m.Snapshots, m.Span, m.Work, m.HasAlloc,
+		m.AbsentMax, m.Labels, m.Notes,
+	}
+}
+
+// run is the reverse of documentOf. Every index is checked.
+func (d *document) run(name string) (*Run, error) {
+	r := &Run{Meta: d.Meta.meta(name), Total: Level(d.Total), Rest: Level(d.Rest)}
+	frames := make([]Frame, len(d.Frames))
+	for i, f := range d.Frames {
+		for _, s := range f[:3] {
+			if s < 0 || s >= len(d.Strings) {
+				return nil, fmt.Errorf("frame %d refers to string %d of %d", i, s, len(d.Strings))
+			}
+		}
+		frames[i] = Frame{d.Strings[f[0]], d.Strings[f[1]], d.Strings[f[2]], f[3]}
+	}
+	for i := range d.Sites {
+		s, err := d.site(&d.Sites[i], frames)
+		if err != nil {
+			return nil, fmt.Errorf("site %d: %w", i, err)
+		}
+		r.Sites = append(r.Sites, s)
+	}
+	if err := r.Check(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (d *document) site(in *site, frames []Frame) (Site, error) {
+	names, err := pick(in.Names, d.Strings)
+	if err != nil {
+		return Site{}, fmt.Errorf("names: %w", err)
+	}
+	stack, err := pick(in.Stack, frames)
+	if err != nil {
+		return Site{}, fmt.Errorf("stack: %w", err)
+	}
+	if in.NamesBlame < -1 || in.NamesBlame >= len(names) || in.FrameBlamed < -1 || in.FrameBlamed >= len(stack) {
+		return Site{}, errors.New("the frame to blame is not on the stack")
+	}
+	return Site{Level(in.level), identity.Site{Place: in.Place, Frames: names, Blame: in.NamesBlame}, stack, in.FrameBlamed}, nil
+}
+
+func pick[T any](indices []int, table []T) ([]T, error) {
+	if len(indices) > maxDepth {
+		return nil, fmt.Errorf("%d frames, at most %d are allowed", len(indices), maxDepth)
+	}
+	var out []T
+	for _, i := range indices {
+		if i < 0 || i >= len(table) {
+			return nil, fmt.Errorf("entry %d of a table of %d", i, len(table))
+		}
+		out = append(out, table[i])
+	}
+	return out, nil
+}
+
+// encode is the content of a run's file, before compression.
+func encode(r *Run) ([]byte, error) { return json.Marshal(documentOf(r)) }
+
+// Write writes a run in the form of a baseline's file. The same run gives the same bytes.
+func Write(w io.Writer, r *Run) error {
+	content, err := encode(r)
+	if err != nil {
+		return err
+	}
+	return compress(w, content)
+}
+
+func compress(w io.Writer, content []byte) error {
+	z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	_, err = z.Write(content)
+	return errors.Join(err, z.Close())
+}
+
+// Load reads a baseline's file. Errors name it, and say what to do.
+func Load(path string) (*Run, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return Read(f, path)
+}
+
+// Read reads a baseline; path stands for it in errors and gives the run its name.
+func Read(r io.Reader, path string) (*Run, error) {
+	content, err := decompress(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	var d document
+	if err := decode(content, &d); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	run, err := d.run(NameOf(path))
+	if err != nil {
+		return nil, fmt.Errorf("%s: damaged: %w; remove it, or save the run again", path, err)
+	}
+	return run, nil
+}
+
+// NameOf is the name of the baseline at a path.
+func NameOf(path string) string { return strings.TrimSuffix(filepath.Base(path), Suffix) }
+
+// decompress reads what is in a gzip'ed file, within bounds.
+func decompress(r io.Reader) ([]byte, error) {
+	z, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, fmt.Errorf("not a baseline: not gzip'ed: %w; baselines are written by heaplapse baseline save", err)
+	}
+	content, err := io.ReadAll(io.LimitReader(z, maxContent+1))
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, errors.New("truncated: it ends early; remove it, or save the run again")
+	case err != nil:
+		return nil, fmt.Errorf("damaged: %w; remove it, or save the run again", err)
+	case len(content) > maxContent:
+		return nil, fmt.Errorf("not a baseline: more than %d MiB", maxContent>>20)
+	}
+	return content, nil
+}
+
+// decode reads the document; the version is looked at first, for all else may have changed with it.
+func decode(content []byte, d *document) error {
+	var version struct {
+		Schema string `json:"schema"`
+	}
+	var syntax *json.SyntaxError
+	if err := json.Unmarshal(content, &version); errors.As(err, &syntax) {
+		return fmt.Errorf("damaged: at byte %d of its content: %w; remove it, or save the run again", syntax.Offset, err)
+	}
+	if version.Schema != Schema {
+		return fmt.Errorf("schema %q, want %q: written by another version of heaplapse; save the run again with this one", version.Schema, Schema)
+	}
+	if err := json.NewDecoder(bytes.NewReader(content)).Decode(d); err != nil {
+		return fmt.Errorf("damaged: %w; remove it, or save the run again", err)
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package config_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/diff/gate"
+	"github.com/heaplapse/heaplapse/diff/gate/config"
+)
+
+var today = time.Date(2026, 6, 15, 12, 0, 0, 0, time.UTC)
+
+// TestTheExampleIsTrue: docs/heaplapse.yaml has every key, and the defaults that it says it has.
+func TestTheExampleIsTrue(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/heaplapse.yaml")
+	require.NoError(t, err)
+	c, err := config.Parse(text, "docs/heaplapse.yaml", today)
+	require.NoError(t, err)
+	require.Equal(t, gate.DefaultThresholds, gate.Thresholds{}.With(c.Thresholds))
+	require.NotNil(t, c.Thresholds.Bytes)
+	require.InDelta(t, 5, *c.Total.Percent, 0)
+	require.Len(t, c.Sites, 2)
+	require.True(t, c.Sites[0].Pattern.MatchAny([]string{"geom::TileCache::render"}))
+	require.False(t, c.Sites[1].Pattern.MatchAny([]string{"my::server::Session::open"}))
+	require.Zero(t, *c.Sites[1].Share)
+	require.Nil(t, c.Sites[1].Z)
+	e := c.Suppressions.Find([]string{"main", "libfoo_cache_insert(int)"})
+	require.Equal(t, "libfoo 2.3 doubles its cache; fixed in 2.4", e.Reason)
+	require.Equal(t, "2027-03-31", e.Until.Format(time.DateOnly))
+	require.Equal(t, "docs/heaplapse.yaml", e.File)
+}
+
+// TestAnExpiredSuppressionIsSetApart.
+func TestAnExpiredSuppressionIsSetApart(t *testing.T) {
+	text := "version: 1\nsuppressions:\n  - {pattern: a, reason: r, until: 2026-06-14}\n  - {pattern: b, reason: r, until: 2026-06-15}\n"
+	c, err := config.Parse([]byte(text), "h.yaml", today)
+	require.NoError(t, err)
+	require.Nil(t, c.Suppressions.Find([]string{"a"}))
+	require.NotNil(t, c.Suppressions.Find([]string{"b"}))
+	require.Equal(t, 3, c.Suppressions.Expired[0].Line)
+}
+
+// TestMistakesHaveTheirLine, and say what is wanted.
+func TestMistakesHaveTheirLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                             "h.yaml:1: empty: want at least version: 1",
+		"thresholds:\n  bytes: 1MiB\n": "h.yaml:1: version is missing",
+		"version: 2\n":                 "h.yaml:1: version 2: this heaplapse reads version 1",
+		"version: 1\ntreshold:\n":      `h.yaml:2: the file: unknown key "treshold": want version, thresholds, total, sites, suppressions`,
+		"version: 1\nversion: 1\n":     "h.yaml:2: the file: version is there twice",
+		"- a\n":                        "h.yaml:1: the file: want keys and values",
+		"version: 1\n\tx: 2\n":         "h.yaml:2: not YAML: found a tab character that violates indentation",
+		"version: 1\nthresholds: 5\n":  "h.yaml:2: thresholds: want keys and values: bytes, percent, z, share_of_total",
+		"version: 1\nthresholds:\n  bytes: 1MiB\n  byte: 2\n":                   `h.yaml:4: thresholds: unknown key "byte": want bytes, percent, z, share_of_total`,
+		"version: 1\nthresholds:\n  bytes: many\n":                              `h.yaml:3: thresholds: "many" is not a size`,
+		"version: 1\nthresholds:\n  percent: ten\n":                             `h.yaml:3: thresholds: "ten" is no percentage`,
+		"version: 1\nthresholds:\n  z: -1\n":                                    `h.yaml:3: thresholds: "-1" is no number of 0 or more`,
+		"version: 1\nthresholds:\n  z: .nan\n":                                  `h.yaml:3: thresholds: ".nan" is no number`,
+		"version: 1\nthresholds:\n  z: [3]\n":                                   "h.yaml:3: thresholds: want a number",
+		"version: 1\nsites:\n  pattern: x\n":                                    "h.yaml:3: sites: want a list",
+		"version: 1\nsites:\n  - percent: 5\n":                                  "h.yaml:3: sites: an entry without a pattern",
+		"version: 1\nsites:\n  - pattern: a\n    reason: b\n":                   "h.yaml:3: sites: a has no threshold",
+		"version: 1\nsites:\n  - pattern: [a]\n":                                "h.yaml:3: sites: pattern: want text",
+		"version: 1\nsuppressions:\n  - pattern: a\n":                           "h.yaml:3: suppressions: an entry needs a pattern and a reason",
+		"version: 1\nsuppressions:\n  - {pattern: a, reason: b, until: soon}\n": "h.yaml:3: suppressions: until soon is no date: want YYYY-MM-DD",
+		"version: 1\nthresholds: &t {z: 3}\ntotal: *t\n":                        "h.yaml:3: total: want keys and values",
+	} {
+		c, err := config.Parse([]byte(text), "h.yaml", today)
+		require.Nil(t, c, "%q", text)
+		require.ErrorContains(t, err, want, "%q", text)
+	}
+}
+
+// FuzzParse: any text gives a configuration or an error that names the file.
+func FuzzParse(f *testing.F) {
+	text, err := os.ReadFile("../../../docs/heaplapse.yaml")
+	require.NoError(f, err)
+	f.Add(text)
+	f.Add([]byte("a: &a [*a]\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		c, err := config.Parse(text, "h.yaml", today)
+		if err != nil {
+			require.Nil(t, c)
+			require.ErrorContains(t, err, "h.yaml")
+		}
+	})
+}

@@ -1,0 +1,573 @@
+package gate
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/diff/baseline"
+	"github.com/heaplapse/heaplapse/diff/identity"
+	"github.com/heaplapse/heaplapse/diff/suppress"
+)
+
+// rowOf finds a row by its function, nil if it is not listed.
+func rowOf(r *Result, function string) *Row {
+	for i := range r.Rows {
+		if r.Rows[i].Function == function {
+			return &r.Rows[i]
+		}
+	}
+	return nil
+}
+
+// statusOf a function; Unchanged where it is not listed.
+func statusOf(r *Result, function string) Status {
+	if row := rowOf(r, function); row != nil {
+		return row.Status
+	}
+	return Unchanged
+}
+
+// judged compares a program with six quiet nights of the service.
+func judged(t *testing.T, p program, o Options) *Result {
+	t.Helper()
+	n := newNoise(3, 0.01)
+	r, err := Compare(p.run(10, n), service().pool(6, n), nil, o)
+	require.NoError(t, err)
+	return r
+}
+
+func rename(stack string) func(*function) { return func(f *function) { f.stack = stack } }
+
+// TestWhatFailsAndWhatDoesNot is a table of what happens to programs between builds.
+func TestWhatFailsAndWhatDoesNot(t *testing.T) {
+	leak := function{"Metrics::record Server::handle Server::loop main", "metrics.cc", 3 * mib, 4 * mib, 3 * mib}
+	for name, c := range map[string]struct {
+		p        program
+		verdict  Verdict
+		function string
+		status   Status
+	}{
+		"nothing":                   {service(), Pass, "Cache::insert", Unchanged},
+		"5 % more":                  {service().with("Cache::insert", times(1.05)), Pass, "Cache::insert", Changed},
+		"50 % more":                 {service().with("Cache::insert", times(1.5)), Fail, "Cache::insert", Regressed},
+		"50 % of a small one":       {service().with("config_read", times(1.5)), Fail, "config_read", Regressed},
+		"half as much":              {service().with("Cache::insert", times(0.5)), Pass, "Cache::insert", Improved},
+		"a new leak":                {append(service(), leak), Fail, "Metrics::record", Regressed},
+		"a small new one":           {append(service(), function{"trace main", "t.cc", mib / 4, 0, 0}), Pass, "trace", New},
+		"one is gone":               {service()[1:], Pass, "Cache::insert", Gone},
+		"renamed":                   {service().with("Cache::insert", rename("Cache::store Server::handle Server::loop main")), Pass, "Cache::store", Moved},
+		"moved to another file":     {service().with("Cache::insert", func(f *function) { f.file = "store.cc" }), Pass, "Cache::insert", Unchanged},
+		"another template argument": {service().with("Pool<Node>::grow", rename("Pool<Edge>::grow Index::load main")), Pass, "Pool::grow", Unchanged},
+		"its caller inlined":        {service().with("Cache::insert", rename("Cache::insert Server::loop main")), Pass, "Cache::insert", Unchanged},
+		"renamed and 50 % more": {service().with("Cache::insert", func(f *function) {
+			f.stack, f.bytes = "Cache::store Server::handle Server::loop main", 1.5*f.bytes
+		}), Fail, "Cache::store", Regressed},
+		"grows and did not": {service().with("Log::buffer", func(f *function) { f.slope = 2 * mib }), Fail, "Log::buffer", Regressed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := judged(t, c.p, Options{})
+			require.Equal(t, c.verdict, r.Verdict, "%s: %+v", r.Why, r.Rows)
+			require.Equal(t, c.status, statusOf(r, c.function), "%+v", r.Rows)
+			if c.verdict == Fail {
+				require.Equal(t, c.function, r.Rows[0].Function, "what is to blame comes first")
+			}
+		})
+	}
+}
+
+// TestSplitFunctions: what one half lost the other gained. A split does not hide that the two hold more than the one did.
+func TestSplitFunctions(t *testing.T) {
+	split := func(rest, part float64) program {
+		return append(service().with("Cache::insert", times(rest)),
+			function{"Cache::allocate_entry Cache::insert Server::handle Server::loop main", "cache.cc", part * 40 * mib, 0, 0})
+	}
+	r := judged(t, split(0.4, 0.6), Options{})
+	require.Equal(t, Pass, r.Verdict, r.Why)
+	require.Equal(t, Moved, statusOf(r, "Cache::allocate_entry"))
+	require.Equal(t, Moved, statusOf(r, "Cache::insert"))
+	require.Equal(t, []string{"Cache::insert"}, rowOf(r, "Cache::allocate_entry").MovedWith)
+
+	r = judged(t, split(0.4, 1.1), Options{})
+	require.Equal(t, Fail, r.Verdict)
+	row := rowOf(r, "Cache::allocate_entry")
+	require.Equal(t, Regressed, row.Status)
+	require.InDelta(t, 24*mib, row.Values[0].Moved, 2*mib)
+	require.InDelta(t, 20*mib, row.Values[0].Rest(), 2*mib)
+}
+
+// TestALossIsUsedOnce: two new functions cannot both be explained by one that is gone.
+func TestALossIsUsedOnce(t *testing.T) {
+	p := service().with("Cache::insert", rename("Cache::store Server::handle Server::loop main"))
+	p = append(p, function{"Cache::shadow Server::handle Server::loop main", "cache.cc", 39 * mib, 0, 0})
+	r := judged(t, p, Options{})
+	require.Equal(t, Fail, r.Verdict)
+	require.Equal(t, Moved, statusOf(r, "Cache::store"))
+	require.Equal(t, Regressed, statusOf(r, "Cache::shadow"))
+}
+
+// TestALossElsewhereHidesNothing: a function of another part of the program that holds less is no explanation.
+func TestALossElsewhereHidesNothing(t *testing.T) {
+	r := judged(t, service().with("Session::open", times(1.5)).with("Index::build", times(0.1)), Options{})
+	require.Equal(t, Regressed, statusOf(r, "Session::open"))
+	require.Equal(t, Improved, statusOf(r, "Index::build"))
+}
+
+// TestADriftIsSeenAgainstThePinnedRun: 3 % a night passes every comparison with the nights before.
+func TestADriftIsSeenAgainstThePinnedRun(t *testing.T) {
+	n := newNoise(5, 0.005)
+	var nights []*baseline.Run
+	p := service()
+	for night := range 11 {
+		nights = append(nights, p.run(night, n))
+		p = p.with("Cache::insert", times(1.03))
+	}
+	for night := 4; night <= 10; night++ {
+		r, err := Compare(nights[night], nights[1:night], nil, Options{})
+		require.NoError(t, err)
+		require.Equal(t, Pass, r.Verdict, "night %d: %s", night, r.Why)
+	}
+	r, err := Compare(nights[10], nights[1:10], nights[0], Options{})
+	require.NoError(t, err)
+	require.Equal(t, Regressed, statusOf(r, "Cache::insert"))
+	require.Equal(t, BasePinned, r.Rows[0].Values[0].Base)
+}
+
+// TestWhatChangedBeforeThePoolIsNoNews: a function that was renamed, and one that shrank, since the pinned run and before the pool are not
+// listed night after night; one that has grown since then is.
+func TestWhatChangedBeforeThePoolIsNoNews(t *testing.T) {
+	n := newNoise(6, 0.002)
+	now := service().with("Cache::insert", rename("Cache::store Server::handle Server::loop main")).with("Index::build", times(0.5)).
+		with("Session::open", times(1.05))
+	var pool []*baseline.Run
+	for night := range 5 {
+		pool = append(pool, now.run(10+night, n))
+	}
+	r, err := Compare(now.run(20, n), pool, service().run(0, n), Options{})
+	require.NoError(t, err)
+	require.Equal(t, Pass, r.Verdict)
+	require.Equal(t, Unchanged, statusOf(r, "Cache::store"))
+	require.Equal(t, Unchanged, statusOf(r, "Cache::insert"))
+	require.Equal(t, Unchanged, statusOf(r, "Index::build"))
+	require.Equal(t, Changed, statusOf(r, "Session::open"))
+}
+
+// TestAThinRegressionIsSeenInTheTotal: no function is large enough to fail, all together are.
+func TestAThinRegressionIsSeenInTheTotal(t *testing.T) {
+	thin := func(bytes float64) (p program) {
+		for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "t"} {
+			p = append(p, function{name + " main", name + ".cc", bytes, 0, 0})
+		}
+		return p
+	}
+	var n noise
+	r, err := Compare(thin(2.8*mib).run(9, n), thin(2*mib).pool(5, n), nil, Options{})
+	require.NoError(t, err)
+	require.Equal(t, Fail, r.Verdict)
+	require.Equal(t, Regressed, r.Total.Status)
+	for i := range r.Rows {
+		require.Equal(t, Changed, r.Rows[i].Status)
+	}
+	require.Contains(t, r.Why, "the heap as a whole")
+}
+
+// TestFewBaselinesAreComparedByThresholds, and it is said.
+func TestFewBaselinesAreComparedByThresholds(t *testing.T) {
+	var n noise
+	r, err := Compare(service().with("Cache::insert", times(1.5)).run(9, n), service().pool(3, n), nil, Options{})
+	require.NoError(t, err)
+	require.False(t, r.Significance)
+	require.Equal(t, Fail, r.Verdict)
+	require.Zero(t, r.Rows[0].Values[0].Z)
+	require.Contains(t, r.Notes[0], "fewer than 4 baselines (3)")
+}
+
+// TestTighterThresholds: 5 % fails where it is asked for, for all functions or for one.
+func TestTighterThresholds(t *testing.T) {
+	three := 3.0
+	p := service().with("Cache::insert", times(1.08))
+	r := judged(t, p, Options{Thresholds: Override{Percent: &three}})
+	require.Equal(t, Regressed, statusOf(r, "Cache::insert"))
+	pattern, err := suppress.Compile("^Cache::*")
+	require.NoError(t, err)
+	r = judged(t, p, Options{Sites: []SiteRule{{Pattern: pattern, Override: Override{Percent: &three}}}})
+	require.Equal(t, Regressed, statusOf(r, "Cache::insert"))
+	require.Equal(t, three, rowOf(r, "Cache::insert").Thresholds.Percent)
+	require.NotContains(t, r.Notes, "no function matches ^Cache::*: its thresholds hold for nothing")
+	nothing, err := suppress.Compile("Cashe")
+	require.NoError(t, err)
+	r = judged(t, p, Options{Sites: []SiteRule{{Pattern: nothing, Override: Override{Percent: &three}}}})
+	require.Contains(t, r.Notes, "no function matches Cashe: its thresholds hold for nothing")
+	r = judged(t, service().with("Session::open", times(1.08)), Options{Sites: []SiteRule{{Pattern: pattern, Override: Override{Percent: &three}}}})
+	require.Equal(t, Pass, r.Verdict)
+}
+
+// TestAChosenZIsTakenAsItIs: 5 % is two and a half times the noise that is taken for granted; of many functions the default asks for more than 3.
+func TestAChosenZIsTakenAsItIs(t *testing.T) {
+	var many program
+	for i := range 200 {
+		many = append(many, function{fmt.Sprintf("f%03d main", i), "f.cc", 40 * mib, 0, 0})
+	}
+	worse := append(program{}, many...)
+	worse[7].bytes *= 1.05
+	two, three, zero := 2.0, 3.0, 0.0
+	of := func(o Override) *Result {
+		r, err := Compare(worse.run(9, noise{}), many.pool(6, noise{}), nil, Options{Thresholds: o})
+		require.NoError(t, err)
+		return r
+	}
+	require.Equal(t, Fail, of(Override{Percent: &three, Share: &zero, Z: &two}).Verdict)
+	require.Equal(t, Fail, of(Override{Percent: &three, Share: &zero, Z: &zero}).Verdict)
+	r := of(Override{Percent: &three, Share: &zero})
+	require.Equal(t, Pass, r.Verdict)
+	require.InDelta(t, 3.48, r.Rows[0].Values[0].Need, 0.01)
+}
+
+// TestALooserThresholdIsNotTrippedByTheTotal: what may grow is left out of the heap as a whole.
+func TestALooserThresholdIsNotTrippedByTheTotal(t *testing.T) {
+	sixty := 60.0
+	pattern, err := suppress.Compile("Cache::insert")
+	require.NoError(t, err)
+	o := Options{Sites: []SiteRule{{Pattern: pattern, Override: Override{Percent: &sixty}}}}
+	require.Equal(t, Pass, judged(t, service().with("Cache::insert", times(1.5)), o).Verdict)
+	require.Equal(t, Fail, judged(t, service().with("Cache::insert", times(1.8)), o).Verdict)
+}
+
+// TestSuppressed: a regression that is known passes, and is listed; its twin that is not does not hide behind it; an
+// expired entry holds no longer and is reported.
+func TestSuppressed(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	list := func(text string) Options {
+		l, err := suppress.Parse(text, "known.txt", now)
+		require.NoError(t, err)
+		return Options{Suppressions: l}
+	}
+	worse := service().with("Cache::insert", times(1.5))
+	r := judged(t, worse, list("# until 2026-12-31: next release\nleak:Cache::insert\n"))
+	require.Equal(t, Pass, r.Verdict, r.Why)
+	require.Equal(t, Suppressed, statusOf(r, "Cache::insert"))
+	require.Equal(t, "next release", rowOf(r, "Cache::insert").Suppression.Reason)
+	require.Contains(t, r.Why, "1 that is suppressed")
+
+	r = judged(t, worse, list("# until 2026-02-28: last release\nleak:Cache::insert\n"))
+	require.Equal(t, Fail, r.Verdict)
+	require.Len(t, r.Expired, 1)
+
+	twin := append(service(), function{"Cache::insert Importer::run main", "cache.cc", 30 * mib, 0, 0})
+	r = judged(t, twin, list("leak:Importer\n"))
+	require.Equal(t, Pass, r.Verdict)
+	r = judged(t, twin.with("Cache::insert Server::handle", times(1.5)), list("leak:Importer\n"))
+	require.Equal(t, Fail, r.Verdict)
+}
+
+// TestWhatWasAllocatedCountsPerUnitOfWork: twice the work allocates twice as much, and is no regression; twice as much for the same work is one. Without
+// --work it is shown, and does not fail.
+func TestWhatWasAllocatedCountsPerUnitOfWork(t *testing.T) {
+	var n noise
+	worked := func(p program, night int, work, factor float64) *baseline.Run {
+		p = append(program{}, p...)
+		for i := range p {
+			p[i].alloc *= factor
+		}
+		r := p.run(night, n)
+		r.Meta.Work = work
+		return r
+	}
+	var pool []*baseline.Run
+	for night := range 5 {
+		pool = append(pool, worked(service(), night, 1000, 1))
+	}
+	r, err := Compare(worked(service(), 9, 2000, 2), pool, nil, Options{})
+	require.NoError(t, err)
+	require.Equal(t, Pass, r.Verdict)
+	churn := service().with("parse_request", func(f *function) { f.alloc *= 2 })
+	r, err = Compare(worked(churn, 9, 2000, 2), pool, nil, Options{})
+	require.NoError(t, err)
+	require.Equal(t, Fail, r.Verdict)
+	row := rowOf(r, "parse_request")
+	require.Equal(t, MetricAllocated, row.Values[0].Metric)
+	require.InEpsilon(t, 800*mib/1000.0, row.Values[0].Before, 1e-9)
+	require.InEpsilon(t, 1600*mib/1000.0, row.Values[0].After, 1e-9)
+
+	r, err = Compare(churn.run(9, n), service().pool(5, n), nil, Options{})
+	require.NoError(t, err)
+	require.Equal(t, Pass, r.Verdict)
+	require.Equal(t, Changed, statusOf(r, "parse_request"))
+	require.False(t, rowOf(r, "parse_request").Values[0].Judged)
+
+	r, err = Compare(worked(churn, 9, 2000, 2), service().pool(5, n), nil, Options{})
+	require.NoError(t, err)
+	require.Equal(t, Pass, r.Verdict)
+	require.Contains(t, r.Notes[len(r.Notes)-1], "no run before tells how much work it did")
+}
+
+// TestRunsThatDoNotCompareAreRefused with the reason, and compared by force with a note.
+func TestRunsThatDoNotCompareAreRefused(t *testing.T) {
+	var n noise
+	for name, c := range map[string]struct {
+		change func(*baseline.Meta)
+		reason string
+	}{
+		"period":    {func(m *baseline.Meta) { m.Period = 524288 }, "samples every 524288 bytes, and the current run records every allocation"},
+		"format":    {func(m *baseline.Meta) { m.Format = "jemalloc heap_v2" }, "recorded as jemalloc heap_v2"},
+		"workload":  {func(m *baseline.Meta) { m.Workload = "import" }, `its workload is "import", that of the current run "replay"`},
+		"snapshots": {func(m *baseline.Meta) { m.Snapshots = 3 }, "too few snapshots"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pool := service().pool(4, n)
+			c.change(&pool[2].Meta)
+			r, err := Compare(service().run(9, n), pool, nil, Options{})
+			require.Nil(t, r)
+			require.ErrorIs(t, err, ErrNotComparable)
+			require.ErrorContains(t, err, "night02: ")
+			require.ErrorContains(t, err, c.reason)
+			r, err = Compare(service().run(9, n), pool, nil, Options{Force: true})
+			require.NoError(t, err)
+			require.Contains(t, r.Notes[0], c.reason)
+		})
+	}
+	_, err := Compare(service().run(9, n), nil, nil, Options{})
+	require.ErrorContains(t, err, "no baseline")
+	pool := service().pool(4, n)
+	pool[1].Meta.Workload = ""
+	_, err = Compare(service().run(9, n), pool, nil, Options{})
+	require.NoError(t, err, "an unknown workload is no other one")
+}
+
+// TestRunsOfOtherLengthsHaveNoSlopes to compare.
+func TestRunsOfOtherLengthsHaveNoSlopes(t *testing.T) {
+	var n noise
+	long := service().with("Log::buffer", func(f *function) { f.slope = 20 * mib }).run(9, n)
+	long.Meta.Span = 3600
+	r, err := Compare(long, service().pool(4, n), nil, Options{})
+	require.NoError(t, err)
+	require.Equal(t, Pass, r.Verdict)
+	require.Contains(t, r.Notes[0], "the current run lasted 1h0m0s, those before 10m0s")
+}
+
+// TestAShortNightInThePoolDoesNotEndSlopes: the others are compared, and it is said.
+func TestAShortNightInThePoolDoesNotEndSlopes(t *testing.T) {
+	var n noise
+	pool := service().pool(6, n)
+	pool[3].Meta.Span = 60
+	r, err := Compare(service().with("Log::buffer", func(f *function) { f.slope = 20 * mib }).run(9, n), pool, nil, Options{})
+	require.NoError(t, err)
+	require.Equal(t, Regressed, statusOf(r, "Log::buffer"))
+	require.Contains(t, r.Notes[0], "slopes are not compared with 1 of 6 runs: the current one lasted 10m0s, those before 1m0s to 10m0s")
+}
+
+// TestFunctionsOfOneName in two files are two rows: half as much again of the small one is not lost in the large one. One that moves to another
+// file is one row.
+func TestFunctionsOfOneName(t *testing.T) {
+	p := append(service(),
+		function{"{anonymous}::grow Importer::run main", "importer.cc", 30 * mib, 0, 0},
+		function{"{anonymous}::grow Exporter::run main", "exporter.cc", 4 * mib, 0, 0})
+	n := newNoise(3, 0.01)
+	worse := append(program{}, p...)
+	worse[8].bytes *= 1.5
+	r, err := Compare(worse.run(9, n), p.pool(6, n), nil, Options{})
+	require.NoError(t, err)
+	require.Equal(t, Fail, r.Verdict)
+	require.Equal(t, "/src/exporter.cc", r.Rows[0].Site.Frames[0].File)
+	require.InEpsilon(t, 4*mib, r.Rows[0].Values[0].Before, 0.05)
+
+	moved := append(program{}, p...)
+	moved[8].file = "importer.cc"
+	r, err = Compare(moved.run(9, n), p.pool(6, n), nil, Options{})
+	require.NoError(t, err)
+	require.Equal(t, Pass, r.Verdict)
+}
+
+// TestWhatSamplingMayHaveMadeIsNoRegression: two samples of 512 KiB are no proof of 1 MiB.
+func TestWhatSamplingMayHaveMadeIsNoRegression(t *testing.T) {
+	sampled := func(p program, night int) *baseline.Run {
+		r := p.run(night, noise{})
+		r.Meta.Period = 524288
+		for i := range r.Sites {
+			r.Sites[i].Noise = 1024 * 1.0
+		}
+		r.Sites[len(r.Sites)-1].Noise = mib
+		return r
+	}
+	fresh := append(service(), function{"Trace::note main", "trace.cc", 1.5 * mib, 0, 0})
+	for _, pool := range []int{2, 6} {
+		var earlier []*baseline.Run
+		for night := range pool {
+			earlier = append(earlier, sampled(service(), night))
+		}
+		r, err := Compare(sampled(fresh, 9), earlier, nil, Options{})
+		require.NoError(t, err)
+		require.Equal(t, Pass, r.Verdict)
+		require.Equal(t, New, statusOf(r, "Trace::note"))
+	}
+}
+
+// TestWhatTruncationMayHideIsNotNew: a function that the base's cut snapshots may have hidden has regressed by no more than what is beyond that.
+func TestWhatTruncationMayHideIsNotNew(t *testing.T) {
+	cut := func(hidden float64) *Result {
+		var pool []*baseline.Run
+		for night := range 5 {
+			r := service().run(night, noise{})
+			r.Meta.AbsentMax = 4 * mib
+			r.Rest.Bytes = hidden
+			pool = append(pool, r)
+		}
+		r, err := Compare(append(service(), function{"Trace::note main", "trace.cc", 3 * mib, 0, 0}).run(9, noise{}), pool, nil, Options{})
+		require.NoError(t, err)
+		return r
+	}
+	require.Equal(t, Pass, cut(5*mib).Verdict)
+	require.Equal(t, Fail, cut(mib).Verdict, "all that is hidden is 1 MiB")
+}
+
+// TestARunAgainstItselfPasses, and nothing is listed.
+func TestARunAgainstItselfPasses(t *testing.T) {
+	run := service().run(1, noise{})
+	r, err := Compare(run, []*baseline.Run{run, run, run, run, run}, run, Options{})
+	require.NoError(t, err)
+	require.Equal(t, Pass, r.Verdict)
+	require.Empty(t, r.Rows)
+	require.Equal(t, Unchanged, r.Total.Status)
+	require.Equal(t, 7, r.Unchanged)
+	require.Zero(t, r.UnmatchedShare())
+}
+
+// TestTheOrderOfThePoolMeansNothing.
+func TestTheOrderOfThePoolMeansNothing(t *testing.T) {
+	n := newNoise(11, 0.05)
+	pool := service().pool(8, n)
+	current := service().with("Cache::insert", times(1.5)).with("Index::build", rename("Index::make Index::load main")).run(9, n)
+	want, err := Compare(current, pool, pool[0], Options{})
+	require.NoError(t, err)
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 10 {
+		r.Shuffle(len(pool), func(i, j int) { pool[i], pool[j] = pool[j], pool[i] })
+		got, err := Compare(current, pool, want.Pinned, Options{})
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+}
+
+// TestScalingChangesNoVerdict: a program of a thousand times the size, with thresholds to match.
+func TestScalingChangesNoVerdict(t *testing.T) {
+	scale := func(p program, by float64) (out program) {
+		for _, f := range p {
+			f.bytes, f.slope, f.alloc = f.bytes*by, f.slope*by, f.alloc*by
+			out = append(out, f)
+		}
+		return out
+	}
+	for _, change := range []program{service(), service().with("Cache::insert", times(1.5)), service().with("parse_request", times(1.12))} {
+		statuses := func(by float64) (out []Status) {
+			n, limit := newNoise(2, 0.03), mib*by
+			r, err := Compare(scale(change, by).run(9, n), scalePool(service(), n, func(p program) program { return scale(p, by) }), nil, Options{Thresholds: Override{Bytes: &limit}})
+			require.NoError(t, err)
+			for i := range r.Rows {
+				out = append(out, r.Rows[i].Status)
+			}
+			return append(out, r.Total.Status)
+		}
+		require.Equal(t, statuses(1), statuses(1000))
+	}
+}
+
+func scalePool(p program, n noise, scale func(program) program) []*baseline.Run {
+	return scale(p).pool(6, n)
+}
+
+// TestSitesAddUp: in every run, the rows and the rest are the total, however sites were matched.
+func TestSitesAddUp(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	list, err := suppress.Parse("leak:Index\n", "s", time.Now())
+	require.NoError(t, err)
+	for range 50 {
+		runs := []*baseline.Run{shuffled(r).run(9, newNoise(r.Uint64(), 0.1))}
+		for night := range 5 {
+			runs = append(runs, shuffled(r).run(night, newNoise(r.Uint64(), 0.1)))
+		}
+		c := newCatalogue(runs, list)
+		for i, run := range runs {
+			sum := run.Rest
+			for _, row := range c.rows() {
+				sum = sum.Add(row.levels[i])
+			}
+			require.InEpsilon(t, run.Total.Bytes, sum.Bytes, 1e-9)
+			require.InEpsilon(t, run.Total.AllocBytes, sum.AllocBytes, 1e-9)
+		}
+	}
+}
+
+// shuffled is the service in another build: some functions are gone, renamed, instantiated otherwise, called by others.
+func shuffled(r *rand.Rand) (out program) {
+	callers := []string{"main", "Server::handle Server::loop main", "std::invoke Server::loop main", "Index::load main"}
+	for _, f := range service() {
+		name := []string{f.stack[:len(f.stack)-5], "Pool<Edge>::grow", "Cache::insert", "Index::build"}[r.IntN(4)]
+		if r.IntN(5) > 0 {
+			f.stack = name + " " + callers[r.IntN(len(callers))]
+			out = append(out, f)
+		}
+	}
+	return append(out, function{"start main", "start.cc", mib, 0, mib})
+}
+
+// TestHowSitesWereMatchedIsTold.
+func TestHowSitesWereMatchedIsTold(t *testing.T) {
+	r := judged(t, service().with("Pool<Node>::grow", rename("Pool<Edge>::grow Index::load main")).with("config_read", rename("settings main")), Options{})
+	require.Equal(t, 10, r.Tiers[identity.ByNames].Sites)
+	require.Equal(t, 2, r.Tiers[identity.ByCallers].Sites)
+	require.Equal(t, 2, r.Tiers[identity.Unmatched].Sites)
+	require.InDelta(t, 0.04, r.UnmatchedShare(), 0.005)
+}
+
+// TestAFingerprintIsThatOfTheFunction, in every build and run.
+func TestAFingerprintIsThatOfTheFunction(t *testing.T) {
+	a := judged(t, service().with("Pool<Node>::grow", times(2)), Options{})
+	b := judged(t, service().with("Pool<Node>::grow", func(f *function) {
+		f.stack, f.file, f.bytes = "Pool<Edge>::grow Index::reload main", "other.h", 3*f.bytes
+	}), Options{})
+	require.Equal(t, rowOf(a, "Pool::grow").Fingerprint, rowOf(b, "Pool::grow").Fingerprint)
+	require.Len(t, rowOf(a, "Pool::grow").Fingerprint, 32)
+}
+
+// TestWildRunsGiveFiniteAnswers: a baseline's file may hold any numbers within its bounds.
+func TestWildRunsGiveFiniteAnswers(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	wild := func() float64 {
+		return []float64{0, 1, -1, 1e19, -1e19, 1e-300, 3e6, 5e7, r.NormFloat64() * 1e8}[r.IntN(9)]
+	}
+	run := func(night int) *baseline.Run {
+		out := shuffled(r).run(night, noise{})
+		for i := range out.Sites {
+			s := &out.Sites[i]
+			s.Level = baseline.Level{Bytes: wild(), Objects: wild(), Peak: wild(), Slope: wild(), SlopeError: wild(), AllocBytes: wild(), Noise: wild()}
+			if r.IntN(5) == 0 {
+				s.Identity, s.Frames, s.Blame = identity.Site{Blame: -1}, nil, -1
+			}
+		}
+		out.Total.Bytes, out.Rest.Bytes = wild(), wild()
+		out.Meta.Span = []float64{0, 1e-6, 600, 1e19}[r.IntN(4)]
+		out.Meta.Work = []float64{0, 1e-6, 1, 1e19}[r.IntN(4)]
+		out.Meta.AbsentMax = int64(r.IntN(3)) * mib
+		require.NoError(t, out.Check())
+		return out
+	}
+	for range 300 {
+		var pool []*baseline.Run
+		for night := range r.IntN(12) {
+			pool = append(pool, run(night))
+		}
+		result, err := Compare(run(20), pool, run(0), Options{Force: true})
+		require.NoError(t, err)
+		for _, row := range append(result.Rows, result.Total) {
+			for _, v := range row.Values {
+				for _, x := range []float64{v.Before, v.After, v.Moved, v.Noise, v.Z, v.Need, v.Delta()} {
+					require.False(t, math.IsNaN(x) || math.IsInf(x, 0), "%s: %+v", row.Function, v)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package gate
+
+import (
+	"math"
+	"slices"
+)
+
+// median of values, 0 for none. values stay as they are.
+func median(values []float64) float64 {
+	n := len(values)
+	if n == 0 {
+		return 0
+	}
+	v := slices.Sorted(slices.Values(values))
+	return (v[(n-1)/2] + v[n/2]) / 2
+}
+
+// deviation is the sample's standard deviation, 0 for fewer than two values.
+func deviation(values []float64) float64 {
+	if len(values) < 2 {
+		return 0
+	}
+	mean := 0.0
+	for _, v := range values {
+		mean += v / float64(len(values))
+	}
+	sum := 0.0
+	for _, v := range values {
+		sum += (v - mean) * (v - mean)
+	}
+	return math.Sqrt(sum / float64(len(values)-1))
+}
+
+// mad is the median absolute deviation, scaled to be the standard deviation of normal values.
+func mad(values []float64) float64 {
+	center := median(values)
+	rest := make([]float64, len(values))
+	for i, v := range values {
+		rest[i] = math.Abs(v - center)
+	}
+	return 1.4826 * median(rest)
+}
+
+// aroundLine is the standard deviation around the least-squares line through values at equal distances.
+func aroundLine(values []float64) float64 {
+	n := float64(len(values))
+	if n < 3 {
+		return 0
+	}
+	var sy, sxy, sxx float64
+	for i, y := range values {
+		x := float64(i) - (n-1)/2
+		sy, sxy, sxx = sy+y, sxy+x*y, sxx+x*x
+	}
+	sum := 0.0
+	for i, y := range values {
+		r := y - sy/n - sxy/sxx*(float64(i)-(n-1)/2)
+		sum += r * r
+	}
+	return math.Sqrt(sum / (n - 2))
+}
+
+// upperTail is the probability that a standard normal value exceeds z.
+func upperTail(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 }
+
+// zOf is the value that a standard normal one exceeds with probability p.
+func zOf(p float64) float64 { return math.Sqrt2 * math.Erfinv(1-2*p) }
+
+// studentTail is the probability that Student's t with n degrees of freedom exceeds t ≥ 0 (Abramowitz and Stegun 26.7.3, 26.7.4).
+func studentTail(t float64, n int) float64 {
+	theta := math.Atan2(t, math.Sqrt(float64(n)))
+	sin, cos := math.Sincos(theta)
+	term := 1.0
+	if n%2 == 1 {
+		term = cos
+	}
+	sum := 0.0
+	for k := n % 2; k <= n-2; k += 2 { // the terms with cos^k; for odd n there is none of k < 1
+		if k >= 2 {
+			term *= float64(k-1) / float64(k) * cos * cos
+		}
+		sum += term
+	}
+	if n%2 == 1 {
+		return (1 - 2/math.Pi*(theta+sin*sum)) / 2
+	}
+	return (1 - sin*sum) / 2
+}
+
+// studentQuantile is the t that Student's t with n degrees of freedom exceeds with probability p < 1/2.
+func studentQuantile(p float64, n int) float64 {
+	low, high := 0.0, 1.0
+	for studentTail(high, n) > p && high < 1e9 {
+		low, high = high, 2*high
+	}
+	for range 80 {
+		if middle := (low + high) / 2; studentTail(middle, n) > p {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return high
+}

@@ -1,0 +1,64 @@
+package gate
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestStudentQuantiles against published tables (e.g. NIST/SEMATECH e-Handbook, 1.3.6.7.2), and against the normal distribution for many
+// degrees of freedom.
+func TestStudentQuantiles(t *testing.T) {
+	for _, c := range []struct {
+		n       int
+		p, want float64
+	}{
+		{1, 0.05, 6.314}, {1, 0.001, 318.313}, {2, 0.01, 6.965}, {3, 0.001, 10.215}, {4, 0.025, 2.776}, {5, 0.005, 4.032},
+		{7, 0.001, 4.785}, {13, 0.01, 2.650}, {30, 0.025, 2.042}, {100, 0.001, 3.174},
+	} {
+		require.InEpsilon(t, c.want, studentQuantile(c.p, c.n), 1e-3, "t of %d at %v", c.n, c.p)
+	}
+	require.InEpsilon(t, 3.0, studentQuantile(upperTail(3), 100000), 1e-3)
+	require.InEpsilon(t, 3.0, zOf(upperTail(3)), 1e-9)
+}
+
+// TestNoiseIsCalibrated: a further value of the same normal distribution exceeds z times the noise about as often as a normal value
+// exceeds z, however small the pool. The robust estimate's degrees of freedom are an approximation.
+func TestNoiseIsCalibrated(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	const draws = 60000
+	for _, z := range []float64{2, 3} {
+		for _, m := range []int{4, 5, 7, 8, 10, 14, 20} {
+			pool, pinned := 0.0, 0.0
+			byPool, byPinned := calibratePool(m, z), calibratePinned(m, z)
+			for range draws {
+				values := make([]float64, m)
+				for i := range values {
+					values[i] = r.NormFloat64()
+				}
+				if r.NormFloat64()-median(values) > z*byPool.noise(values) {
+					pool++
+				}
+				if r.NormFloat64()-r.NormFloat64() > z*byPinned.noise(values) {
+					pinned++
+				}
+			}
+			want := upperTail(z)
+			t.Logf("z %v, %d runs: %.2f and %.2f times the nominal rate", z, m, pool/draws/want, pinned/draws/want)
+			require.Less(t, pool/draws, 1.6*want, "z %v, %d runs", z, m)
+			require.Less(t, pinned/draws, 1.6*want, "z %v, %d runs", z, m)
+			require.Greater(t, pool/draws, 0.3*want, "z %v, %d runs", z, m)
+		}
+	}
+}
+
+func TestScatterAroundALineForgetsADrift(t *testing.T) {
+	drift := []float64{1, 1.03, 1.06, 1.09, 1.12, 1.15}
+	require.InDelta(t, 0, aroundLine(drift), 1e-12)
+	require.Greater(t, deviation(drift), 0.05)
+	require.InDelta(t, 1.4826, mad([]float64{-1, 0, 1, 100}), 1.5)
+	require.Zero(t, median(nil))
+	require.False(t, math.IsNaN(deviation([]float64{1})))
+}

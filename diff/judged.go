@@ -1,0 +1,39 @@
+package diff
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/heapfile"
+)
+
+// judgedRange picks, of the snapshots from and up to to (exclusive; 0 is the end), the process image with most, the latest of equals, and
+// leaves out a last dump that is far smaller than the one before: the program had freed its
+// memory to exit. The notes say what was left out.
+func judgedRange(s *heapfile.Series, from, to int) (first, last int, notes []string) {
+	heads := s.Heads
+	to = cmp.Or(to, len(heads))
+	for begin := from; begin < to; {
+		end := begin
+		for end < to && heads[end].Epoch == heads[begin].Epoch {
+			end++
+		}
+		if end-begin >= last-first+1 || begin == from {
+			first, last = begin, end-1
+		}
+		begin = end
+	}
+	if last-first+1 < len(heads) {
+		why := ", as asked for"
+		if last-first+1 < to-from {
+			why = ": one process image"
+		}
+		notes = append(notes, fmt.Sprintf("judged on snapshots %d to %d of %d%s", first+1, last+1, len(heads), why))
+	}
+	if last-first >= trend.MinPoints && s.AtExit(first, last) {
+		notes = append(notes, "the last snapshot was left out: the heap had shrunk to less than half, as when a program exits")
+		last--
+	}
+	return first, last, notes
+}

@@ -1,0 +1,128 @@
+package diff_test
+
+import (
+	"bytes"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/diff"
+	"github.com/heaplapse/heaplapse/diff/baseline"
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+// summarized is the summary of a fixture.
+func summarized(t *testing.T, name, sysroot string, o diff.SummaryOptions) *baseline.Run {
+	t.Helper()
+	var c diff.Collector
+	s, err := heapfile.Open([]string{filepath.Join("../testdata", name)}, heapfile.Options{Visit: c.Visit})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: filepath.Join("../testdata", sysroot)})
+	require.NoError(t, err)
+	r, err := diff.Summarize(s, symbols, &c, o)
+	require.NoError(t, err)
+	return r
+}
+
+// blamed is the sum of the sites that are put down to a function.
+func blamed(r *baseline.Run, function string) (sum baseline.Level) {
+	for _, s := range r.Sites {
+		if s.Blame >= 0 && s.Frames[s.Blame].Function == function {
+			sum = sum.Add(s.Level)
+		}
+	}
+	return sum
+}
+
+// TestSummaryOfALeakyServer checks levels, slopes and cumulative counts against what testdata/README.md says of the program.
+func TestSummaryOfALeakyServer(t *testing.T) {
+	r := summarized(t, "leaky", "leaky/sysroot", diff.SummaryOptions{})
+	m := r.Meta
+	require.Equal(t, "leaky", m.Program)
+	require.Equal(t, "heapprofile", m.Format)
+	require.Zero(t, m.Period)
+	require.Equal(t, 24, m.Snapshots)
+	require.InDelta(t, 46, m.Span, 1)
+	require.True(t, m.HasAlloc)
+	require.Regexp(t, "^2148280ad1ff", m.BuildID)
+	require.Empty(t, m.Workload)
+
+	leak := blamed(r, "leaky::remember<leaky::Request>")
+	require.InEpsilon(t, 130<<10, leak.Slope/3600, 0.05, "130 KiB/s")
+	require.InEpsilon(t, leak.Peak, leak.AllocBytes, 0.01, "nothing is freed")
+	require.InEpsilon(t, 0.75*leak.Peak, leak.Bytes, 0.05, "the median of the second half of a line")
+	cache := blamed(r, "geom::TileCache::render")
+	require.InEpsilon(t, 384*16<<10, cache.Bytes, 0.01, "the cache is full")
+	require.Less(t, cache.Slope/3600, 1.0)
+	require.Greater(t, cache.AllocBytes, 2.5*cache.Bytes, "and its tiles are replaced")
+	require.InDelta(t, 2<<20, blamed(r, "geom::mesh::Projection::warm").Bytes, 64<<10)
+}
+
+// TestSummariesAddUp: the sites and the rest are the heap; sites are ranked; what blames and what is blamed agree.
+func TestSummariesAddUp(t *testing.T) {
+	for name, sysroot := range map[string]string{
+		"leaky": "leaky/sysroot", "leaky-jemalloc": "leaky/sysroot", "python": "python/sysroot", "node": "node/sysroot",
+		"dialects/restart": "dialects/sysroot", "dialects/dlclose": "dialects/sysroot", "leaky/leaky.0024.heap.gz": "leaky/sysroot",
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := summarized(t, name, sysroot, diff.SummaryOptions{})
+			sum := r.Rest
+			for i, s := range r.Sites {
+				sum = sum.Add(s.Level)
+				require.True(t, i == 0 || s.Bytes <= r.Sites[i-1].Bytes)
+				require.Equal(t, s.Blame < 0, s.Identity.Blame < 0)
+				require.NotEmpty(t, s.Frames)
+			}
+			require.InDelta(t, r.Total.Bytes, sum.Bytes, 1)
+			require.InDelta(t, r.Total.Objects, sum.Objects, 1)
+			require.InDelta(t, r.Total.AllocBytes, sum.AllocBytes, 1)
+			require.LessOrEqual(t, len(r.Sites), 6000)
+			require.Less(t, r.Rest.Bytes, 0.1*r.Total.Bytes+1, "little is left over")
+		})
+	}
+}
+
+// TestASummaryIsTheSameAfterItsFile: a run compares as well from a baseline's file as from its snapshots.
+func TestASummaryIsTheSameAfterItsFile(t *testing.T) {
+	want := summarized(t, "node", "node/sysroot", diff.SummaryOptions{Name: "n", Work: 3, Labels: map[string]string{"a": "b"}})
+	var b bytes.Buffer
+	require.NoError(t, baseline.Write(&b, want))
+	got, err := baseline.Read(&b, "n"+baseline.Suffix)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+}
+
+// TestThinSitesAreKeptByFunction: CPython's interpreter allocates on thousands of stacks, most of them too thin to be kept.
+func TestThinSitesAreKeptByFunction(t *testing.T) {
+	r := summarized(t, "python", "python/sysroot", diff.SummaryOptions{})
+	alone := 0
+	for _, s := range r.Sites {
+		if len(s.Frames) == 1 && len(s.Identity.Frames) == 1 {
+			alone++
+			require.Zero(t, s.Blame)
+		}
+	}
+	require.Positive(t, alone)
+	require.Positive(t, r.Meta.AbsentMax)
+}
+
+// TestWorkloads: a name, else a hash of the command line that does not depend on where the build lies.
+func TestWorkloads(t *testing.T) {
+	of := func(o diff.SummaryOptions) string {
+		return summarized(t, "leaky/leaky.0024.heap.gz", "leaky/sysroot", o).Meta.Workload
+	}
+	require.Equal(t, "replay", of(diff.SummaryOptions{Workload: "replay", Command: []string{"a"}}))
+	one := of(diff.SummaryOptions{Command: []string{"/build/1/server", "-n", "5"}})
+	require.Regexp(t, "^command [0-9a-f]{12}$", one)
+	require.Equal(t, one, of(diff.SummaryOptions{Command: []string{"/build/2/server", "-n", "5"}}))
+	require.NotEqual(t, one, of(diff.SummaryOptions{Command: []string{"/build/2/server", "-n", "6"}}))
+}
+
+// TestTheLargestImageIsSummedUp: of a process that restarted, the image with most snapshots; it is said.
+func TestTheLargestImageIsSummedUp(t *testing.T) {
+	r := summarized(t, "dialects/restart", "dialects/sysroot", diff.SummaryOptions{})
+	require.Contains(t, r.Meta.Notes[0], "one process image")
+}

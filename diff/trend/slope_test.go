@@ -1,0 +1,53 @@
+package trend
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestSlopeAndItsError: a line's slope, a single outlier means nothing, and the error is about what repeated draws scatter by.
+func TestSlopeAndItsError(t *testing.T) {
+	line := func(n int, noise float64, r *rand.Rand) (x, y []float64) {
+		for i := range n {
+			x = append(x, float64(i))
+			y = append(y, 5+2*float64(i)+noise*r.NormFloat64())
+		}
+		return x, y
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	x, y := line(20, 0, r)
+	y[7] = 1e6
+	slope, _ := Slope(x, y)
+	require.InDelta(t, 2, slope, 0.2)
+
+	for _, n := range []int{12, 40, 200} {
+		var found, told []float64
+		for range 300 {
+			slope, e := Slope(line(n, 3, r))
+			found, told = append(found, slope), append(told, e)
+		}
+		scatter := math.Sqrt(sumSquares(minus(found, 2)) / 300)
+		require.InEpsilon(t, scatter, mean(told), 0.35, "%d points", n)
+	}
+}
+
+func minus(v []float64, by float64) (out []float64) {
+	for _, x := range v {
+		out = append(out, x-by)
+	}
+	return out
+}
+
+// TestFewPointsHaveNoSlope, and equal times neither.
+func TestFewPointsHaveNoSlope(t *testing.T) {
+	for _, x := range [][]float64{nil, {1}, {1, 2}, {1, 1, 2, 2}} {
+		slope, e := Slope(x, make([]float64, len(x)))
+		require.Zero(t, slope)
+		require.Zero(t, e)
+	}
+	require.Zero(t, Median(nil))
+	require.InDelta(t, 2.5, Median([]float64{4, 1, 3, 2}), 0)
+}

@@ -1,0 +1,99 @@
+//go:build linux
+
+package record
+
+import (
+	"debug/elf"
+	_ "embed" // the agents
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// The agents are built from agent/agent.c by `make agent`.
+var (
+	//go:embed agent/agent-x86_64.so
+	agentX86 []byte
+	//go:embed agent/agent-aarch64.so
+	agentARM []byte
+)
+
+const agentName = "heaplapse-agent.so"
+
+func agentFor(m elf.Machine) []byte {
+	switch m {
+	case elf.EM_X86_64:
+		return agentX86
+	case elf.EM_AARCH64:
+		return agentARM
+	}
+	return nil
+}
+
+// agentSetting configures it, see agent.c.
+func agentSetting(o *Options, prefix string) Setting {
+	part, children := 0, 0
+	if o.Adaptive {
+		part = DefaultPart
+	}
+	if o.FollowChildren {
+		children = 1
+	}
+	return Setting{"HEAPLAPSE_RECORD", fmt.Sprintf("%d %d %d %s", o.Every.Milliseconds(), part, children, prefix)}
+}
+
+// agentPath is where the agent will be: beside the snapshots, unless nothing there can be loaded.
+func agentPath(dir string) string {
+	if loadable(dir) {
+		return filepath.Join(dir, agentName)
+	}
+	base, err := os.UserCacheDir()
+	if base = filepath.Join(base, "heaplapse", "agent"); err == nil && loadable(base) {
+		return filepath.Join(base, agentName)
+	}
+	return filepath.Join(os.TempDir(), fmt.Sprintf("heaplapse-%d", os.Geteuid()), agentName)
+}
+
+// loadable says whether LD_PRELOAD can name a file of this directory, which need not exist yet.
+func loadable(dir string) bool {
+	if strings.ContainsAny(dir, " :") {
+		return false
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		var st unix.Statfs_t
+		if err := unix.Statfs(dir, &st); err == nil {
+			return st.Flags&unix.ST_NOEXEC == 0
+		}
+		if dir == "/" || dir == "." {
+			return false
+		}
+	}
+}
+
+// writeAgent puts it in place, whole or not at all: a running program may have the old one mapped.
+func writeAgent(path string, content []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), agentName+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Chmod(f.Name(), 0o755)
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}

@@ -1,0 +1,349 @@
+// The recorder's agent: a small preloaded library that changes what the profiling allocator, and it alone, calls.
+//
+// It finds the allocator among the loaded objects and writes its own functions into the allocator's table of imports (the
+// slots of its PLT). The program and all its other libraries keep their own calls. Replaced are
+//
+//   open, creat  of a path that begins with the recording's prefix: the file gets the number of the process, and the
+//                next free number of a snapshot, so that no process and no program image overwrites another's files;
+//   time         (tcmalloc) the timer: gperftools dumps when time() has advanced by its interval, here it advances when
+//                a snapshot is due;
+//   write,       to standard error, of the allocator's own lines about snapshots and signals: they are dropped.
+//   syscall
+//
+// Sources: gperftools src/heap-profiler.cc (DumpProfileLocked, MaybeDumpProfileLocked), src/base/sysinfo.cc
+// (GetUniquePathFromEnv); jemalloc src/prof_sys.c (prof_dump_filename), src/malloc_io.c; ELF gABI, "Dynamic Section".
+//
+// It is called with the allocator's locks held, so it never allocates and takes no lock. All it needs of the C library is
+// below; it is linked against nothing, so it loads beside any C library, and names its own processor's constants only.
+//
+// Settings: HEAPLAPSE_RECORD="EVERY PART CHILDREN PREFIX". A snapshot of the timer is due EVERY milliseconds, or every
+// 1/PART of the time since the process started if that is longer (PART 0: never longer; EVERY 0: no timer). CHILDREN 0: a
+// child that was forked writes nothing until it calls exec. PREFIX is an absolute path.
+
+typedef unsigned long u64;
+typedef unsigned int u32;
+typedef unsigned short u16;
+
+#if defined(__x86_64__)
+enum { sys_write = 1, sys_getdents64 = 217, reloc_got = 6, reloc_plt = 7, o_directory = 0200000 };
+#elif defined(__aarch64__)
+enum { sys_write = 64, sys_getdents64 = 61, reloc_got = 1025, reloc_plt = 1026, o_directory = 040000 };
+#else
+#error "constants of this processor are missing"
+#endif
+enum { o_wronly = 1, o_creat = 0100, o_excl = 0200, o_trunc = 01000, o_cloexec = 02000000 };
+enum { prot_read = 1, prot_write = 2, page = 65536, clock_monotonic_coarse = 6 };
+
+struct timespec { long sec, nsec; };
+struct dyn { long tag; u64 val; };
+struct sym { u32 name; unsigned char info, other; u16 section; u64 value, size; };
+struct rela { u64 offset, info; long addend; };
+struct phdr { u32 type, flags; u64 offset, vaddr, paddr, filesz, memsz, align; };
+struct object { u64 base; const char *name; const struct phdr *phdr; u16 phnum; };
+enum { pt_dynamic = 2, pt_relro = 0x6474e552 };
+enum { dt_pltrelsz = 2, dt_strtab = 5, dt_symtab = 6, dt_rela = 7, dt_relasz = 8, dt_jmprel = 23 };
+
+extern char **environ;
+int open(const char *, int, ...);
+int close(int);
+long write(int, const void *, u64);
+int getpid(void);
+long syscall(long, ...);
+int mprotect(void *, u64, int);
+int clock_gettime(int, struct timespec *);
+int *__errno_location(void);
+int dl_iterate_phdr(int (*)(struct object *, u64, void *), void *);
+
+static int every, part, children; // settings
+static const char *prefix;        // 0: no recording
+static u64 prefix_len;
+static int first_pid;             // of this program image
+static long started, last;        // milliseconds of the monotonic clock
+static int numbered_pid, next;    // the process that next is the number for
+static long ticks;                // what time() says
+
+// --- text ---
+
+static u64 length(const char *s) {
+	u64 n = 0;
+	while (s[n]) n++;
+	return n;
+}
+
+static int begins(const char *s, const char *with, u64 n) {
+	for (u64 i = 0; i < n; i++)
+		if (s[i] != with[i]) return 0;
+	return 1;
+}
+
+static int contains(const char *s, const char *what) {
+	u64 n = length(what);
+	for (; *s; s++)
+		if (begins(s, what, n)) return 1;
+	return 0;
+}
+
+// number reads digits and moves on; -1 without a digit or with more than nine.
+static int number(const char **s) {
+	int n = 0, digits = 0;
+	for (; **s >= '0' && **s <= '9'; ++*s, ++digits) {
+		if (digits == 9) return -1;
+		n = n * 10 + (**s - '0');
+	}
+	return digits ? n : -1;
+}
+
+static char *put(char *to, char *end, const char *s, u64 n) {
+	for (u64 i = 0; i < n && to < end; i++) *to++ = s[i];
+	return to;
+}
+
+static char *put_number(char *to, char *end, int n, int width) {
+	char digits[12];
+	int i = sizeof digits;
+	for (; n > 0 || width > 0; n /= 10, width--) digits[--i] = (char)('0' + n % 10);
+	return put(to, end, digits + i, sizeof digits - (u64)i);
+}
+
+// --- names of snapshots ---
+
+// A name is prefix.0001.heap or prefix_4711.0001.heap (gperftools), or prefix.4711.0.i0.heap (jemalloc).
+struct name { int pid, seq; const char *rest; int jemalloc; };
+
+// parse reads what follows the prefix; 0 if it is no snapshot's name.
+static int parse(const char *s, struct name *n) {
+	n->pid = 0;
+	n->jemalloc = 0;
+	if (*s == '_') {
+		s++;
+		if ((n->pid = number(&s)) < 0) return 0;
+	}
+	if (*s++ != '.' || (n->seq = number(&s)) < 0) return 0;
+	const char *after = s;
+	if (*s == '.') {
+		s++;
+		int second = number(&s);
+		if (second >= 0 && *s == '.') {
+			n->jemalloc = 1;
+			n->pid = n->seq;
+			n->seq = second;
+			after = s;
+		}
+	}
+	n->rest = after;
+	return *after == '.';
+}
+
+// highest is the highest number of a process's snapshots in the prefix's directory, -1 without any.
+static int highest(int pid) {
+	static char entries[16384] __attribute__((aligned(8)));
+	char dir[4096];
+	u64 slash = prefix_len;
+	while (slash > 0 && prefix[slash - 1] != '/') slash--;
+	if (slash >= sizeof dir) return -1;
+	*put(dir, dir + sizeof dir - 1, prefix, slash) = 0;
+	const char *stem = prefix + slash;
+	u64 stem_len = prefix_len - slash;
+	int fd = open(dir, o_directory | o_cloexec), found = -1;
+	if (fd < 0) return -1;
+	for (long n; (n = syscall(sys_getdents64, fd, entries, sizeof entries)) > 0;) {
+		for (long at = 0; at < n; at += *(u16 *)(entries + at + 16)) {
+			const char *s = entries + at + 19;
+			struct name name;
+			if (begins(s, stem, stem_len) && parse(s + stem_len, &name) && name.pid == pid && name.seq > found) found = name.seq;
+		}
+	}
+	close(fd);
+	return found;
+}
+
+// compose writes the path of this process's snapshot into out; 0 if it does not fit.
+static int compose(char *out, u64 size, struct name *n, int pid, int seq) {
+	char *end = out + size - 1;
+	char *to = put(out, end, prefix, prefix_len);
+	to = put(to, end, n->jemalloc ? "." : "_", 1);
+	to = put_number(to, end, pid, 1);
+	to = put(to, end, ".", 1);
+	to = put_number(to, end, seq, n->jemalloc ? 1 : 4);
+	to = put(to, end, n->rest, length(n->rest));
+	*to = 0;
+	return to < end;
+}
+
+static long now(void) {
+	struct timespec t;
+	clock_gettime(clock_monotonic_coarse, &t);
+	return t.sec * 1000 + t.nsec / 1000000;
+}
+
+// due says whether the timer wants a snapshot, and starts the next interval.
+static int due(void) {
+	long t = now();
+	if (started == 0) started = t ? t : 1;
+	long wait = every;
+	if (part > 0 && (t - started) / part > wait) wait = (t - started) / part;
+	if (last != 0 && t - last < wait) return 0;
+	last = t;
+	return 1;
+}
+
+static int is_child(void) { return first_pid != 0 && getpid() != first_pid; }
+
+// discard opens what swallows a snapshot that nobody wants.
+static int discard(void) { return open("/dev/null", o_wronly | o_cloexec); }
+
+// create opens a snapshot under the name that it gets here.
+static int create(const char *path, int flags, u32 mode, struct name *n) {
+	char out[4200];
+	if (is_child() && !children) return discard();
+	// jemalloc has no timer: its interval in bytes ticks, and the clock decides.
+	if (n->jemalloc && every > 0 && n->rest[1] == 'i' && !due()) return discard();
+	int pid = getpid();
+	if (numbered_pid != pid) { // a new image, or a fork: what it inherited is another's
+		next = highest(pid) + 1;
+		if (next == 0 && !n->jemalloc) next = 1;
+		numbered_pid = pid;
+	}
+	if (!compose(out, sizeof out, n, pid, next)) return open(path, flags, mode);
+	int fd = open(out, flags | o_cloexec, mode);
+	if (fd >= 0) next++;
+	return fd;
+}
+
+// --- what the allocator calls instead ---
+
+static int agent_open(const char *path, int flags, u32 mode) {
+	struct name n;
+	if (!prefix || !begins(path, prefix, prefix_len) || !parse(path + prefix_len, &n)) return open(path, flags, mode);
+	int *e = __errno_location(), before = *e, fd = create(path, flags, mode, &n);
+	if (fd >= 0) *e = before;
+	return fd;
+}
+
+static int agent_creat(const char *path, u32 mode) { return agent_open(path, o_creat | o_wronly | o_trunc, mode); }
+
+// agent_time stands still but when a snapshot is due; then it jumps by more than any interval.
+static long agent_time(long *to) {
+	if (every > 0 && due() && (children || !is_child())) ticks += 1L << 30;
+	if (to) *to = ticks;
+	return ticks;
+}
+
+static const char *const chatter[] = {
+	"Using signal ", "Dumping heap profile to ", "Failed dumping heap profile to ", "Starting tracking the heap",
+	"<jemalloc>: failed to ", "<jemalloc>: creat(", "<jemalloc>: write() failed",
+};
+
+static int is_chatter(long fd, const char *data, u64 n) {
+	for (u64 i = 0; fd == 2 && i < sizeof chatter / sizeof *chatter; i++) {
+		u64 len = length(chatter[i]);
+		if (n >= len && begins(data, chatter[i], len)) return 1;
+	}
+	return 0;
+}
+
+static long agent_write(int fd, const void *data, u64 n) { return is_chatter(fd, data, n) ? (long)n : write(fd, data, n); }
+
+// Both allocators write their messages by syscall().
+static long agent_syscall(long nr, long a, long b, long c, long d, long e, long f) {
+	if (nr == sys_write && is_chatter(a, (const char *)b, (u64)c)) return c;
+	return syscall(nr, a, b, c, d, e, f);
+}
+
+// --- the allocator's table of imports ---
+
+static void *replacement(const char *symbol) {
+	static const struct { const char *symbol; void *function; } all[] = {
+		{"open", agent_open}, {"open64", agent_open}, {"creat", agent_creat}, {"creat64", agent_creat},
+		{"time", agent_time}, {"write", agent_write}, {"syscall", agent_syscall},
+	};
+	for (u64 i = 0; i < sizeof all / sizeof *all; i++)
+		if (begins(symbol, all[i].symbol, length(all[i].symbol) + 1)) return all[i].function;
+	return 0;
+}
+
+// store writes a slot that may be read-only since the loader has finished (RELRO).
+static void store(struct object *o, void **slot, void *value) {
+	for (u16 i = 0; i < o->phnum; i++) {
+		u64 from = o->base + o->phdr[i].vaddr, to = from + o->phdr[i].memsz;
+		if (o->phdr[i].type != pt_relro || (u64)slot < from || (u64)slot >= to) continue;
+		// RELRO ends at a page's end; its pages are of the linker's size, so round by the smallest.
+		u64 start = (u64)slot & ~4095UL;
+		if (mprotect((void *)start, 4096, prot_read | prot_write) != 0) {
+			start = (u64)slot & ~(u64)(page - 1);
+			if (mprotect((void *)start, page, prot_read | prot_write) != 0) return;
+			*slot = value;
+			mprotect((void *)start, page, prot_read);
+			return;
+		}
+		*slot = value;
+		mprotect((void *)start, 4096, prot_read);
+		return;
+	}
+	*slot = value;
+}
+
+struct tables { const char *strings; const struct sym *symbols; };
+
+static void patch(struct object *o, struct tables *t, const struct rela *r, u64 bytes) {
+	for (u64 i = 0; i < bytes / sizeof *r; i++) {
+		u32 type = (u32)r[i].info;
+		if (type != reloc_got && type != reloc_plt) continue;
+		void *f = replacement(t->strings + t->symbols[r[i].info >> 32].name);
+		if (f) store(o, (void **)(o->base + r[i].offset), f);
+	}
+}
+
+// address of a table: glibc has added the base already, musl has not.
+static u64 address(struct object *o, u64 v) { return v < o->base ? v + o->base : v; }
+
+static void patch_object(struct object *o, const struct dyn *d) {
+	struct tables t = {0, 0};
+	u64 plt = 0, plt_bytes = 0, rela = 0, rela_bytes = 0;
+	for (; d->tag; d++) {
+		switch (d->tag) {
+		case dt_strtab: t.strings = (const char *)address(o, d->val); break;
+		case dt_symtab: t.symbols = (const struct sym *)address(o, d->val); break;
+		case dt_jmprel: plt = address(o, d->val); break;
+		case dt_rela: rela = address(o, d->val); break;
+		case dt_pltrelsz: plt_bytes = d->val; break;
+		case dt_relasz: rela_bytes = d->val; break;
+		}
+	}
+	if (!t.strings || !t.symbols) return;
+	patch(o, &t, (const struct rela *)plt, plt ? plt_bytes : 0);
+	patch(o, &t, (const struct rela *)rela, rela ? rela_bytes : 0);
+}
+
+static int visit(struct object *o, u64 size, void *unused) {
+	(void)size, (void)unused;
+	const char *base = o->name;
+	for (const char *s = o->name; *s; s++)
+		if (*s == '/') base = s + 1;
+	if (!contains(base, "tcmalloc") && !contains(base, "jemalloc")) return 0;
+	for (u16 i = 0; i < o->phnum; i++)
+		if (o->phdr[i].type == pt_dynamic) patch_object(o, (const struct dyn *)(o->base + o->phdr[i].vaddr));
+	return 0;
+}
+
+// --- start ---
+
+static const char *setting(void) {
+	static const char name[] = "HEAPLAPSE_RECORD=";
+	for (char **e = environ; e && *e; e++)
+		if (begins(*e, name, sizeof name - 1)) return *e + sizeof name - 1;
+	return 0;
+}
+
+__attribute__((constructor)) static void start(void) {
+	static char kept[4096];
+	const char *s = setting();
+	if (!s) return;
+	if ((every = number(&s)) < 0 || *s++ != ' ' || (part = number(&s)) < 0 || *s++ != ' ' || (children = number(&s)) < 0 || *s++ != ' ') return;
+	prefix_len = length(s);
+	if (prefix_len >= sizeof kept) return;
+	*put(kept, kept + sizeof kept - 1, s, prefix_len) = 0; // the program may change its environment
+	first_pid = getpid();
+	prefix = kept;
+	dl_iterate_phdr(visit, 0);
+}

@@ -1,0 +1,76 @@
+//go:build linux
+
+package record
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
+)
+
+// identify says which file was mapped. It looks through the process's own root directory (a container, a chroot) while
+// that exists. A file that was deleted or replaced is not to be mistaken for the one that is there now: it has a path only.
+func identify(path string, pid int) (manifest.Mapping, bool) {
+	m := manifest.Mapping{Path: strings.TrimSuffix(path, deletedSuffix)}
+	if strings.HasSuffix(path, deletedSuffix) {
+		return m, true
+	}
+	f, err := os.Open(fmt.Sprintf("/proc/%d/root%s", pid, path))
+	if err != nil {
+		f, err = os.Open(path)
+	}
+	if err != nil {
+		return m, true
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return m, false // a device, a shared memory segment
+	}
+	m.Size, m.MTime, m.BuildID = info.Size(), info.ModTime().UTC(), buildID(f)
+	return m, true
+}
+
+// buildID is the GNU build ID of an ELF file in hex, "" without.
+func buildID(r io.ReaderAt) string {
+	f, err := elf.NewFile(r)
+	if err != nil {
+		return ""
+	}
+	for _, p := range f.Progs {
+		if p.Type != elf.PT_NOTE || p.Filesz > 1<<20 {
+			continue
+		}
+		note := make([]byte, p.Filesz)
+		if _, err := p.ReadAt(note, 0); err != nil {
+			continue
+		}
+		if id := gnuBuildID(note, f.ByteOrder); id != "" {
+			return id
+		}
+	}
+	return ""
+}
+
+// gnuBuildID walks notes: sizes of name and description, type (3 is the build ID), then both, each padded to four bytes.
+func gnuBuildID(b []byte, order binary.ByteOrder) string {
+	for len(b) >= 12 {
+		nameSize, descSize, kind := uint64(order.Uint32(b)), uint64(order.Uint32(b[4:])), order.Uint32(b[8:])
+		name := 12 + (nameSize+3)&^3
+		end := name + descSize
+		if end > uint64(len(b)) {
+			return ""
+		}
+		if kind == 3 && string(b[12:12+nameSize]) == "GNU\x00" {
+			return hex.EncodeToString(b[name:end])
+		}
+		b = b[min((end+3)&^3, uint64(len(b))):]
+	}
+	return ""
+}

@@ -1,0 +1,213 @@
+//go:build linux
+
+package record
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
+)
+
+// Prepare decides what will be done. It runs nothing of the user's and leaves nothing behind; an *Error says why a
+// recording is not possible, and with which status to exit.
+func Prepare(o Options) (*Plan, error) {
+	if o.Env == nil {
+		o.Env = os.Environ()
+	}
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	target, err := findTarget(o.Command, o.Env)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{Options: o, Target: target}
+	if err := p.place(); err != nil {
+		return nil, err
+	}
+	p.Options.timer()
+	if err := p.choose(); err != nil {
+		return nil, err
+	}
+	p.configure()
+	return p, nil
+}
+
+// check refuses values that nothing can honour.
+func (o *Options) check() error {
+	switch {
+	case o.Every < 0 || o.EveryAlloc < 0 || o.EveryInuse < 0 || o.SamplePeriod < 0 || o.Duration < 0 || o.Keep < 0:
+		return fail(StatusFailed, "intervals, periods and numbers cannot be negative")
+	case o.Every > 0 && o.Every < 10*time.Millisecond:
+		return fail(StatusFailed, "--every %s: a snapshot takes milliseconds; 10ms is the least", o.Every)
+	case o.Keep == 1 || o.Keep == 2:
+		return fail(StatusFailed, "--keep %d: growth needs 6 snapshots or more", o.Keep)
+	}
+	if o.Signal == "" {
+		return nil
+	}
+	n, err := signalNumber(o.Signal)
+	if err != nil {
+		return fail(StatusFailed, "--signal %s: %w", o.Signal, err)
+	}
+	if ignored(n) {
+		return fail(StatusFailed, "--signal %s: this signal is ignored here, and would be in the program", o.Signal)
+	}
+	return nil
+}
+
+// timer sets the default one where nothing else was asked for.
+func (o *Options) timer() {
+	if o.Adaptive && (o.EveryAlloc > 0 || o.EveryInuse > 0) {
+		o.Adaptive = false
+		o.Every = 0
+	}
+	if o.Adaptive {
+		o.Every = DefaultEvery
+	}
+}
+
+var unsafeInName = regexp.MustCompile(`[^A-Za-z0-9+-]+`)
+
+// place decides where the snapshots go and what they are called.
+func (p *Plan) place() error {
+	name := strings.Trim(unsafeInName.ReplaceAllString(filepath.Base(p.Target.Path), "-"), "-")
+	if name == "" {
+		name = "program"
+	}
+	if p.Dir == "" {
+		p.Dir = "heaplapse-" + name + "-" + time.Now().Format("20060102-150405")
+	}
+	dir, err := filepath.Abs(p.Dir)
+	if err != nil {
+		return &Error{StatusFailed, err}
+	}
+	if _, err := os.Stat(filepath.Join(dir, manifest.Name)); err == nil {
+		return fail(StatusFailed, "%s holds a recording already: name another directory with -o", p.Dir)
+	}
+	p.prefix = filepath.Join(dir, name)
+	if len(p.prefix) > 900 { // gperftools' buffer has 1000 bytes
+		return fail(StatusFailed, "%s: its path is too long for the allocator: choose another with -o", p.Dir)
+	}
+	return nil
+}
+
+// choose takes the engine.
+func (p *Plan) choose() error {
+	switch p.Options.Engine {
+	case "", "auto":
+		return p.chooseAuto()
+	}
+	for _, e := range engines {
+		if e.name() == p.Options.Engine {
+			if err := p.take(e); err != nil {
+				return &Error{StatusFailed, err}
+			}
+			p.Why = "as asked"
+			return nil
+		}
+	}
+	return fail(StatusFailed, "--engine %s: want tcmalloc, jemalloc or auto", p.Options.Engine)
+}
+
+// chooseAuto takes the first engine that can honour the options and is there.
+func (p *Plan) chooseAuto() error {
+	var why, errs []error
+	for _, e := range engines {
+		err := p.take(e)
+		if err == nil {
+			p.Why = autoReason(e, why)
+			return nil
+		}
+		why = append(why, err)
+		errs = append(errs, fmt.Errorf("%s: %w", e.name(), err))
+	}
+	return &Error{StatusFailed, errors.Join(errs...)}
+}
+
+func autoReason(e engine, why []error) string {
+	if len(why) > 0 {
+		return "not jemalloc: " + why[0].Error()
+	}
+	if e.name() == "jemalloc" {
+		return "the cheaper one; --engine tcmalloc records every allocation"
+	}
+	return "found"
+}
+
+// take tries one engine: its library, the agent, and whether they do what is asked for.
+func (p *Plan) take(e engine) error {
+	if err := e.refuse(&p.Options, true); err != nil {
+		return err
+	}
+	lib, err := p.find(e)
+	if err != nil {
+		return err
+	}
+	p.engine, p.Engine, p.Library = e, e.name(), lib
+	p.agent = agentFor(p.machine()) != nil
+	err = p.try()
+	if err != nil && p.agent {
+		first := err
+		p.agent = false
+		if err = p.try(); err == nil {
+			p.Hints = append(p.Hints, "the agent cannot be loaded: "+first.Error()+"; processes that fork may overwrite each other's snapshots")
+			err = e.refuse(&p.Options, false)
+		}
+	}
+	return err
+}
+
+func (p *Plan) find(e engine) (Library, error) {
+	s := e.library()
+	path := p.Options.Library
+	if path != "" {
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			return Library{}, err
+		}
+		if err := s.usable(abs, p.machine()); err != nil {
+			return Library{}, err
+		}
+		return Library{abs, e.version(abs)}, nil
+	}
+	path, why := s.findLibrary(p.machine(), p.Env)
+	if path == "" {
+		if why != "" {
+			why = " (" + why + ")"
+		}
+		return Library{}, fmt.Errorf("no %s found%s: %s, or name it with --library", s.names[0], why, s.install())
+	}
+	return Library{path, e.version(path)}, nil
+}
+
+// configure writes down what the program's environment gets, and what the user should know.
+func (p *Plan) configure() {
+	p.Settings = p.settings(p.prefix, agentPath(filepath.Dir(p.prefix)))
+	p.Settings = append(p.Settings, p.runtimeSettings()...)
+	p.Cost = p.engine.cost(&p.Options)
+	p.When = p.engine.when(&p.Options, p.agent)
+	p.Hints = append(p.Hints, p.runtimeHints()...)
+}
+
+// settings are those of engine and agent.
+func (p *Plan) settings(prefix, agent string) []Setting {
+	preload := p.Library.Path
+	if p.agent {
+		preload += ":" + agent // last, so that it is initialised first
+	}
+	if own := getenv(p.Env, "LD_PRELOAD"); own != "" {
+		preload += ":" + own
+	}
+	s := append([]Setting{{"LD_PRELOAD", preload}}, p.engine.settings(&p.Options, prefix, p.agent)...)
+	if p.agent {
+		s = append(s, agentSetting(&p.Options, prefix))
+	}
+	return s
+}

@@ -1,0 +1,250 @@
+//go:build linux
+
+package record
+
+import (
+	"bufio"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Target is the program to be recorded.
+type Target struct {
+	// Path is the file of Command[0].
+	Path string
+	// Exe is the ELF file that will run: Path, or the interpreter of a script.
+	Exe string
+	// Interpreter is Exe's dynamic loader.
+	Interpreter string
+	Machine     elf.Machine
+	// Shell: the kernel cannot run Path, so that /bin/sh must, as execvp has it.
+	Shell bool
+}
+
+// findTarget resolves a command as execvp(3) does, and looks through scripts.
+func findTarget(command, env []string) (Target, error) {
+	if len(command) == 0 {
+		return Target{}, fail(StatusFailed, "no command given: heaplapse record -- CMD ARG…")
+	}
+	path, err := lookPath(command[0], getenv(env, "PATH"))
+	if err != nil {
+		return Target{}, err
+	}
+	t := Target{Path: path}
+	exe := path
+	for depth := 0; ; depth++ {
+		next, isScript, err := interpreterOf(exe, env)
+		if err != nil {
+			return Target{}, err
+		}
+		if !isScript {
+			break
+		}
+		if next == "" {
+			t.Shell = exe == path
+			next = "/bin/sh"
+		}
+		if depth == 5 { // the kernel's own limit
+			return Target{}, fail(StatusCannotRun, "%s: interpreters of interpreters, more than the kernel takes", path)
+		}
+		exe = next
+	}
+	t.Exe = exe
+	return t, t.readELF()
+}
+
+// lookPath is exec.LookPath with the PATH of the program, and with the statuses of env(1).
+func lookPath(name, path string) (string, error) {
+	if strings.Contains(name, "/") {
+		return name, executable(name)
+	}
+	var denied error
+	for _, dir := range filepath.SplitList(path) {
+		file := filepath.Join(dir, name)
+		if dir == "" || dir == "." {
+			file = "./" + name
+		}
+		err := executable(file)
+		if err == nil {
+			return file, nil
+		}
+		var e *Error
+		if errors.As(err, &e) && e.Status == StatusCannotRun {
+			denied = err
+		}
+	}
+	if denied != nil {
+		return "", denied
+	}
+	return "", fail(StatusNotFound, "%s: no such program in PATH", name)
+}
+
+func executable(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENOTDIR):
+		return fail(StatusNotFound, "%s: no such file", path)
+	case err != nil:
+		return &Error{StatusCannotRun, err}
+	case info.IsDir():
+		return fail(StatusCannotRun, "%s: is a directory", path)
+	case unix.Access(path, unix.X_OK) != nil:
+		return fail(StatusCannotRun, "%s: is not executable", path)
+	}
+	return nil
+}
+
+// interpreterOf reads the first line of a script: `#!/usr/bin/python3 -u`. A text without one has the interpreter "".
+func interpreterOf(path string, env []string) (interpreter string, isScript bool, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", false, nil // executable and not readable: it is run as it is, see readELF
+	}
+	defer f.Close()
+	head, err := bufio.NewReader(io.LimitReader(f, 256)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", false, &Error{StatusCannotRun, err}
+	}
+	if strings.HasPrefix(head, elf.ELFMAG) {
+		return "", false, nil
+	}
+	line, ok := strings.CutPrefix(head, "#!")
+	words := strings.Fields(line)
+	if !ok || len(words) == 0 {
+		return "", true, nil
+	}
+	if filepath.Base(words[0]) == "env" {
+		if name := envTarget(words[1:]); name != "" {
+			found, err := lookPath(name, getenv(env, "PATH"))
+			return found, true, err
+		}
+	}
+	return words[0], true, executable(words[0])
+}
+
+// envTarget is what `#!/usr/bin/env -S A=1 prog -x` runs.
+func envTarget(words []string) string {
+	for _, w := range words {
+		if !strings.HasPrefix(w, "-") && !strings.Contains(w, "=") {
+			return w
+		}
+	}
+	return ""
+}
+
+// readELF refuses what LD_PRELOAD cannot reach, with the reason.
+func (t *Target) readELF() error {
+	f, err := elf.Open(t.Exe)
+	var format *elf.FormatError
+	switch {
+	case errors.As(err, &format):
+		return fail(StatusCannotRun, "%s: not a program for this system: %w", t.Exe, err)
+	case err != nil:
+		return &Error{StatusCannotRun, err}
+	}
+	defer f.Close()
+	t.Machine = f.Machine
+	t.Interpreter = loaderOf(f)
+	if f.Class != elf.ELFCLASS64 {
+		return fail(StatusFailed, "%s is a 32-bit program: snapshots of 64-bit programs only can be read", t.Exe)
+	}
+	if t.Interpreter == "" {
+		if isWrapper(t.Exe) {
+			return nil // what it runs may still be dynamic
+		}
+		return fail(StatusFailed, "%s is statically linked: no allocator can be preloaded into it%s", t.Exe, staticRemedy(f))
+	}
+	if san := sanitizer(f); san != "" {
+		return fail(StatusFailed, "%s is built with %s, which brings its own allocator: record a build without it", t.Exe, san)
+	}
+	return secure(t.Exe)
+}
+
+func loaderOf(f *elf.File) string {
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_INTERP && p.Filesz < 4096 {
+			b := make([]byte, p.Filesz)
+			if _, err := p.ReadAt(b, 0); err == nil {
+				return strings.TrimRight(string(b), "\x00")
+			}
+		}
+	}
+	return ""
+}
+
+func staticRemedy(f *elf.File) string {
+	if f.Section(".go.buildinfo") != nil {
+		return "; it is a Go program: its heap is what net/http/pprof shows"
+	}
+	return "; link it dynamically, or link gperftools into it and set HEAPPROFILE"
+}
+
+// sanitizer is the name of the one that a program is built with.
+func sanitizer(f *elf.File) string {
+	libs, _ := f.ImportedLibraries()
+	symbols, _ := f.DynamicSymbols()
+	for _, s := range []struct{ name, library, symbol string }{
+		{"AddressSanitizer", "libasan.", "__asan_init"},
+		{"ThreadSanitizer", "libtsan.", "__tsan_init"},
+		{"MemorySanitizer", "libmsan.", "__msan_init"},
+		{"LeakSanitizer", "liblsan.", "__lsan_init"},
+	} {
+		linked := slices.ContainsFunc(libs, func(l string) bool { return strings.HasPrefix(l, s.library) })
+		if linked || slices.ContainsFunc(symbols, func(sym elf.Symbol) bool { return sym.Name == s.symbol && sym.Section != elf.SHN_UNDEF }) {
+			return s.name
+		}
+	}
+	return ""
+}
+
+// secure refuses programs that the loader runs in secure-execution mode (ld.so(8)): it ignores LD_PRELOAD then.
+func secure(path string) error {
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil {
+		return &Error{StatusCannotRun, err}
+	}
+	why := ""
+	switch {
+	case st.Mode&unix.S_ISUID != 0 && int(st.Uid) != os.Geteuid():
+		why = "setuid"
+	case st.Mode&unix.S_ISGID != 0 && int(st.Gid) != os.Getegid():
+		why = "setgid"
+	case os.Getuid() != 0 && hasCapabilities(path):
+		why = "given capabilities (setcap)"
+	}
+	if why == "" {
+		return nil
+	}
+	return fail(StatusFailed, "%s is %s: the loader preloads nothing into it; record the program that it runs (%s), or record as the user that owns it",
+		path, why, insideOut(path))
+}
+
+// insideOut turns `record -- sudo cmd` round.
+func insideOut(path string) string {
+	switch base := filepath.Base(path); base {
+	case "sudo", "doas", "su":
+		return fmt.Sprintf("%s heaplapse record -- CMD", base)
+	}
+	return "heaplapse record -- CMD"
+}
+
+func hasCapabilities(path string) bool {
+	n, err := unix.Getxattr(path, "security.capability", nil)
+	return err == nil && n > 0
+}
+
+// wrappers are programs that run another one: what they allocate themselves is of no interest.
+var wrappers = []string{
+	"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "busybox", "env", "timeout", "nice", "ionice", "nohup", "stdbuf", "setsid", "taskset", "chrt",
+	"numactl", "time", "setpriv", "prlimit", "tini", "dumb-init", "catatonit", "su-exec", "gosu", "chroot", "unshare", "setarch", "xvfb-run", "pyenv", "catchsegv",
+}
+
+func isWrapper(exe string) bool { return slices.Contains(wrappers, filepath.Base(exe)) }

@@ -1,0 +1,139 @@
+//go:build linux
+
+package record
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// tcmalloc is gperftools' heap profiler: exact, every allocation is traced.
+type tcmalloc struct{}
+
+func (tcmalloc) name() string { return "tcmalloc" }
+
+var tcmallocLibrary = search{
+	names:  []string{"libtcmalloc.so.4", "libtcmalloc.so", "libtcmalloc_and_profiler.so.4"},
+	symbol: "HeapProfilerStart",
+	decoys: []string{"libtcmalloc_minimal.so.4", "libtcmalloc_minimal.so"},
+	packages: map[string]string{
+		"debian": "apt install libgoogle-perftools4", "ubuntu": "apt install libgoogle-perftools4", "fedora": "dnf install gperftools-libs", "rhel": "dnf install gperftools-libs",
+		"arch": "pacman -S gperftools", "alpine": "apk add gperftools", "suse": "zypper install libtcmalloc4", "opensuse": "zypper install libtcmalloc4",
+		"nixos": "nix-env -iA nixpkgs.gperftools", "gentoo": "emerge dev-util/google-perftools",
+	},
+}
+
+func (tcmalloc) library() *search { return &tcmallocLibrary }
+
+var gperftoolsVersion = regexp.MustCompile(`gperftools (\d+(?:\.\d+)+)`)
+
+func (tcmalloc) version(path string) string { return versionIn(path, gperftoolsVersion) }
+
+func (tcmalloc) refuse(o *Options, _ bool) error {
+	if o.SamplePeriod > 0 {
+		return errors.New("--sample-period: tcmalloc's heap profiler records every allocation, it does not sample (jemalloc does)")
+	}
+	return nil
+}
+
+// lastDumpSignal asks for the last snapshot of a program that is about to get SIGTERM. It lies within the real-time
+// signals (34 to 64), at a distance from both ends, where libraries that need one look first.
+const lastDumpSignal = 53
+
+func (tcmalloc) dumpSignal(o *Options, agent bool) int {
+	if o.Signal != "" {
+		n, _ := signalNumber(o.Signal)
+		return n
+	}
+	if !agent {
+		return 0 // the library would announce it on the program's standard error
+	}
+	return lastDumpSignal
+}
+
+func wholeSeconds(o *Options) int64 {
+	if o.Adaptive {
+		return 2
+	}
+	return int64((o.Every + time.Second - 1) / time.Second)
+}
+
+// settings: gperftools src/heap-profiler.cc. An interval that is not set has a default, so that 0 must be said.
+// HEAP_PROFILE_CLEANUP=false: else each start deletes the snapshots that are there.
+func (e tcmalloc) settings(o *Options, prefix string, agent bool) []Setting {
+	s := []Setting{
+		{"HEAPPROFILE", prefix},
+		{"HEAP_PROFILE_TIME_INTERVAL", strconv.FormatInt(wholeSecondsOrOff(o), 10)},
+		{"HEAP_PROFILE_ALLOCATION_INTERVAL", strconv.FormatInt(o.EveryAlloc, 10)},
+		{"HEAP_PROFILE_INUSE_INTERVAL", strconv.FormatInt(o.EveryInuse, 10)},
+		{"HEAP_PROFILE_DEALLOCATION_INTERVAL", "0"},
+		{"HEAP_PROFILE_CLEANUP", "false"},
+		{"PERFTOOLS_VERBOSE", "-1"},
+	}
+	if !agent {
+		s = append(s, Setting{"HEAPPROFILE_USE_PID", "1"}) // from 2.11 on; the agent does it for all
+	}
+	if n := e.dumpSignal(o, agent); n != 0 {
+		s = append(s, Setting{"HEAPPROFILESIGNAL", strconv.Itoa(n)})
+	}
+	return s
+}
+
+func wholeSecondsOrOff(o *Options) int64 {
+	if o.Every == 0 {
+		return 0
+	}
+	return max(1, wholeSeconds(o))
+}
+
+func (tcmalloc) cost(*Options) string {
+	return "every allocation is traced: exact, and 2 to 100 times slower where the program does little but allocate"
+}
+
+func (tcmalloc) when(o *Options, agent bool) string {
+	var alloc, inuse, sig string
+	if o.EveryAlloc > 0 {
+		alloc = "every " + sizeText(o.EveryAlloc) + " allocated"
+	}
+	if o.EveryInuse > 0 {
+		inuse = "at every new high by " + sizeText(o.EveryInuse)
+	}
+	if o.Signal != "" {
+		sig = "at SIG" + signalLabel(o.Signal)
+	}
+	return joinTexts(timerText(o, agent), alloc, inuse, sig)
+}
+
+func (tcmalloc) period(*Options) int64 { return 0 }
+
+// trigger follows MaybeDumpProfileLocked: bytes allocated first, then the high water, then the timer. A header is
+// read after the allocation that was the trigger, so that it is at or above the mark.
+func (tcmalloc) trigger(o *Options, s, before *snapshotFile, highest int64) string {
+	var allocated int64
+	if before != nil {
+		allocated = before.allocBytes
+	}
+	switch {
+	case o.EveryAlloc > 0 && s.allocBytes-allocated >= o.EveryAlloc:
+		return triggerAllocated
+	case o.EveryInuse > 0 && s.inuseBytes > highest+o.EveryInuse:
+		return triggerHighWater
+	case o.Every > 0:
+		return triggerTime
+	case o.Signal != "":
+		return triggerManual
+	}
+	return triggerExit
+}
+
+// signalLabel is the name without SIG.
+func signalLabel(text string) string {
+	if n, err := signalNumber(text); err == nil {
+		return cmp.Or(trimSIG(signalName(n)), fmt.Sprint(n))
+	}
+	return text
+}
