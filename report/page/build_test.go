@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/renderer/html"
 
 	"github.com/heaplapse/heaplapse/diff"
 	"github.com/heaplapse/heaplapse/heapfile"
@@ -258,4 +261,18 @@ func TestFoldKeepsTheLargest(t *testing.T) {
 		got[strings.Join(names, "/")] = l.columns[InuseBytes][0]
 	}
 	require.Equal(t, map[string]int64{"main/big": 100, "main/big/" + smaller: 3, smaller: 3}, got)
+}
+
+// TestHostileNamesInMarkdown: the summary of the same series is text for whoever renders it.
+func TestHostileNamesInMarkdown(t *testing.T) {
+	g := judge(t, hostileSeries(t, []string{`</summary><img src=x onerror=alert(1)>`, "a|b`c`|d", "[link](http://x) **bold** @somebody", "two\u2028lines\u202e"}), nil)
+	var source, out bytes.Buffer
+	require.NoError(t, g.Markdown(&source))
+	markdown := goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithRendererOptions(html.WithUnsafe()))
+	require.NoError(t, markdown.Convert(source.Bytes(), &out))
+	for _, tag := range []string{"<img", "<a ", "<strong>bold", "<script"} {
+		require.NotContains(t, out.String(), tag)
+	}
+	require.Equal(t, 7*strings.Count(out.String(), "<tr>"), strings.Count(out.String(), "</td>")+strings.Count(out.String(), "</th>"), "cells of the table")
+	require.Equal(t, strings.Count(out.String(), "<details>"), strings.Count(out.String(), "</details>"))
 }
