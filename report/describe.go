@@ -55,7 +55,7 @@ func (g *Growth) Next() string {
 
 // Span is the time from the first to the last snapshot, in words; "" where times are not known.
 func (g *Growth) Span() string {
-	if !g.Series.Clock.Source.IsTime() {
+	if !g.Series.Clock.Source.IsTime() || len(g.Series.Heads) < 2 {
 		return ""
 	}
 	return "in " + duration(g.Series.Clock.Span())

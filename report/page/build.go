@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/heaplapse/heaplapse/diff"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/report"
@@ -77,24 +78,27 @@ func (b *builder) hasAlloc() {
 	}
 }
 
-// chooseSites decides which sites have a row: those with a verdict worth reading, then the largest.
+// chooseSites decides which sites have a row.
 func (b *builder) chooseSites() {
-	sites := b.g.Result.Sites
-	order := upTo(len(sites))
-	if len(order) > maxSites {
-		peaks := make([]int64, len(sites))
-		for i := range sites {
+	order := ranked(b.g.Result.Sites)
+	b.folded = max(0, len(order)-maxSites)
+	b.shown = order[:len(order)-b.folded]
+}
+
+// ranked orders sites as growth does, and those of which there is nothing to say, which it does not rank, by their peaks.
+func ranked(sites []diff.GrowthSite) []int {
+	peaks := make([]int64, len(sites))
+	for i := range sites {
+		if sites[i].Label >= trend.Stable {
 			peaks[i] = slices.Max(sites[i].Bytes)
 		}
-		rank := func(i int) int { return min(int(sites[i].Label), int(trend.Stable)) }
-		slices.SortStableFunc(order, func(x, y int) int {
-			return cmp.Or(cmp.Compare(rank(x), rank(y)), cmp.Compare(peaks[y], peaks[x]))
-		})
-		b.folded = len(order) - maxSites
-		order = order[:maxSites]
-		slices.Sort(order) // as ranked
 	}
-	b.shown = order
+	quiet := func(i int) int { return cmp.Compare(min(sites[i].Label, trend.Stable), trend.Stable) }
+	order := upTo(len(sites))
+	slices.SortStableFunc(order, func(x, y int) int {
+		return cmp.Or(cmp.Compare(quiet(x), quiet(y)), cmp.Compare(peaks[y], peaks[x]))
+	})
+	return order
 }
 
 // collect reads the snapshots.

@@ -15,6 +15,7 @@ import (
 	"github.com/yuin/goldmark/renderer/html"
 
 	"github.com/heaplapse/heaplapse/diff"
+	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/report"
 	"github.com/heaplapse/heaplapse/symbolize"
@@ -73,8 +74,11 @@ func TestSitesAreThoseOfGrowth(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g, m := build(t, filepath.Join("../../testdata", name))
 			require.LessOrEqual(t, len(g.Result.Sites), len(m.Sites))
-			for i := range g.Result.Sites {
-				s := &g.Result.Sites[i]
+			for i, rank := range ranked(g.Result.Sites) {
+				s := &g.Result.Sites[rank]
+				if s.Label < trend.Stable {
+					require.Equal(t, i, rank, "what has a verdict keeps its rank")
+				}
 				require.Equal(t, s.Label.String(), m.Sites[i].Label)
 				got := siteColumn(m, i)
 				for at, moment := range m.Moments {

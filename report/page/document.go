@@ -74,7 +74,11 @@ func (v view) Facts() []fact {
 	return append(out, fact{"Snapshots", fmt.Sprint(v.Snapshots), v.Span})
 }
 
+// signedRate is a rate in words; "" for none, as of a series that is too short.
 func signedRate(rate float64, per string) string {
+	if rate == 0 {
+		return ""
+	}
 	text := report.Bytes(int64(rate)) + " per " + per
 	if rate > 0 {
 		return "+" + text

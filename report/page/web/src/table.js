@@ -83,12 +83,13 @@ export class Table {
     const value = columns[4];
     const v = value.value(i);
     const known = family(site.label) !== "other";
+    const judged = known && site.label !== "insufficient";
     const toggle = () => this.state.set({ site: chosen ? null : i });
     const tr = el("tr", { class: chosen ? "chosen" : null, "data-site": i, click: (e) => { if (!e.target.closest("button, a") && !String(getSelection())) toggle(); } },
       el("td", { class: "number muted" }, known ? i + 1 : ""),
       el("td", {}, badge(site)),
       el("td", { class: "number" }, known ? signed(bytes, site.growth_bytes) : "–"),
-      el("td", { class: "number", title: known ? `95 %: ${bytes(site.rate_low)} to ${bytes(site.rate_high)}` : null }, known ? signed(bytes, site.rate) : "–"),
+      el("td", { class: "number", title: judged ? `95 %: ${bytes(site.rate_low)} to ${bytes(site.rate_high)}` : null }, judged ? signed(bytes, site.rate) : "–"),
       el("td", { class: "number", title: exact(this.state.get("kind"), v) }, this.heap.sites[i].hidden?.includes(this.state.get("moment")) ? "not listed" : value.show(v)),
       el("td", {}, this.spark(i)),
       el("td", { class: "site" },
@@ -124,7 +125,8 @@ export class Table {
     if (site.unnamed) facts.push(el("p", { class: "muted" }, `unnamed: ${site.unnamed}`));
     if (site.resizing) facts.push(el("p", { class: "muted" }, "few objects become larger: a table or buffer that is resized"));
     if (family(site.label) !== "other") {
-      facts.push(el("p", { class: "muted" }, `${signed(bytes, site.rate)} per ${this.heap.raw.rate_per} (95 %: ${bytes(site.rate_low)} to ${bytes(site.rate_high)}) · ${site.stacks} call ${site.stacks === 1 ? "path" : "paths"} · ${site.module || "no module"}`));
+      const rate = site.label === "insufficient" ? "too few snapshots for a rate" : `${signed(bytes, site.rate)} per ${this.heap.raw.rate_per} (95 %: ${bytes(site.rate_low)} to ${bytes(site.rate_high)})`;
+      facts.push(el("p", { class: "muted" }, `${rate} · ${site.stacks} call ${site.stacks === 1 ? "path" : "paths"} · ${site.module || "no module"}`));
     }
     const shown = site.paths.length;
     return el("div", { class: "path-list" }, ...facts,

@@ -22,7 +22,10 @@ export class Timeline {
     host.append(el("div", { class: "timeline" }, this.plotHost, this.legend), this.marks);
     this.x = heap.x;
     state.on([...filterNames, "kind"], () => this.draw());
-    state.on(["moment", "base"], () => this.plot?.redraw(false));
+    state.on(["moment", "base"], () => {
+      this.plot?.redraw(false);
+      this.showValues();
+    });
     new ResizeObserver(() => this.resize()).observe(this.plotHost);
     this.draw();
   }
@@ -68,6 +71,7 @@ export class Timeline {
     const total = this.heap.moments.map((m) => m[kind]);
     const rss = kind === "inuse_bytes" && this.heap.moments.some((m) => m.rss_bytes !== null) ? this.heap.moments.map((m) => m.rss_bytes) : null;
     this.plot?.destroy();
+    this.plotHost.hidden = this.legend.hidden = this.x.length === 1;
     const data = [this.x, ...sums, total];
     if (rss) data.push(rss);
     this.plot = new uPlot(this.options(kind, rss !== null), data, this.plotHost);
@@ -82,27 +86,45 @@ export class Timeline {
     const first = total[0], last = total[total.length - 1];
     this.plotHost.setAttribute("aria-label",
       `Stacked areas over ${this.x.length} snapshots: ${amount(kind, first)} at the first, ${amount(kind, last)} at the last. The table has the numbers.`);
-    this.legend.replaceChildren(...[...this.layersShown].reverse().map((l) => this.legendRow(l, kind)),
-      el("li", {}, el("span", { class: "swatch line" }), el("span", { class: "name" }, kind.startsWith("inuse") ? "the whole heap" : "all that was allocated"), el("span", { class: "value" }, amount(kind, last))),
-      ...(rss ? [el("li", {}, el("span", { class: "swatch dashed" }), el("span", { class: "name" }, "the process (RSS)"), el("span", { class: "value" }, rss[rss.length - 1] === null ? "–" : bytes(rss[rss.length - 1])))] : []));
+    this.shown = []; // what the legend gives the value of, at the chosen moment
+    const lines = [this.legendLine("line", kind.startsWith("inuse") ? "the whole heap" : "all that was allocated", total)];
+    if (rss) lines.push(this.legendLine("dashed", "the process (RSS)", rss));
+    this.legend.replaceChildren(...[...this.layersShown].reverse().map((l) => this.legendRow(l)), ...lines);
+    this.showValues();
     const counts = {};
     for (const m of this.heap.moments) counts[m.trigger] = (counts[m.trigger] ?? 0) + 1;
     const parts = Object.entries(counts).map(([t, n]) => `${glyph(t)} ${triggers[t] ?? t} (${n})`);
     const images = new Set(this.heap.moments.map((m) => m.image)).size;
-    this.marks.textContent = `Snapshots were taken by: ${parts.join(", ")}.` + (images > 1 ? ` Vertical lines: the process restarted (${images} images).` : "") +
-      " Click the chart, or press ← and →, to choose a moment.";
+    this.marks.textContent = this.x.length === 1
+      ? "There is one snapshot: nothing to draw over time."
+      : `Snapshots were taken by: ${parts.join(", ")}.${images > 1 ? ` Vertical lines: the process restarted (${images} images).` : ""} Click the chart, or press ← and →, to choose a moment.`;
   }
 
-  legendRow(l, kind) {
+  showValues() {
+    const { kind, moment } = this.state.values;
+    for (const { place, column } of this.shown) place.textContent = column[moment] === null ? "–" : amount(kind, column[moment]);
+  }
+
+  // value is a place for the value of a column.
+  value(column) {
+    const place = el("span", { class: "value" });
+    this.shown.push({ place, column });
+    return place;
+  }
+
+  legendLine(swatch, text, column) {
+    return el("li", {}, el("span", { class: `swatch ${swatch}` }), el("span", { class: "name" }, text), this.value(column));
+  }
+
+  legendRow(l) {
     const swatch = el("span", { class: "swatch" });
     swatch.style.background = color(l.family, l.shade);
-    const value = el("span", { class: "value" }, amount(kind, l.column[l.column.length - 1]));
-    if (l.site === null) return el("li", {}, swatch, el("span", { class: "name" }, `${count(l.count)} more ${l.count === 1 ? "site" : "sites"}`), value);
+    if (l.site === null) return el("li", {}, swatch, el("span", { class: "name" }, `${count(l.count)} more ${l.count === 1 ? "site" : "sites"}`), this.value(l.column));
     const chosen = this.state.get("site") === l.i;
     return el("li", {}, el("button", {
       type: "button", class: "row", "aria-pressed": String(chosen), title: l.site.title,
       click: () => this.state.set({ site: chosen ? null : l.i }),
-    }, swatch, el("span", { class: "name" }, l.site.title), badge(l.site), value));
+    }, swatch, el("span", { class: "name" }, l.site.title), badge(l.site), this.value(l.column)));
   }
 
   options(kind, hasRSS) {
