@@ -387,6 +387,23 @@ func TestLinksAndKeys(t *testing.T) {
 	p.quiet()
 }
 
+// TestArrowsMoveBetweenFrames: down to what a frame calls, sideways, and up again; nowhere else do they leave the moment alone.
+func TestArrowsMoveBetweenFrames(t *testing.T) {
+	_, file := written(t, "../../testdata/leaky")
+	p := open(t, file, "")
+	focused := func() string { return eval[string](p, "document.activeElement.ariaLabel.split(' · ')[0]") }
+	p.run(do(`document.querySelector("g.frame[tabindex='0']").focus()`))
+	require.Equal(t, "heap", focused())
+	var path []string
+	for _, k := range []string{kb.ArrowDown, kb.ArrowRight, kb.ArrowLeft, kb.ArrowDown, kb.ArrowUp, kb.ArrowUp} {
+		p.run(chromedp.KeyEvent(k))
+		path = append(path, focused())
+	}
+	require.Equal(t, []string{"libc.so.6+0x1098ec", "_start", "libc.so.6+0x1098ec", "libc.so.6+0x891f5", "libc.so.6+0x1098ec", "heap"}, path)
+	require.Equal(t, "23", eval[string](p, `document.querySelector("#moment").value`))
+	p.quiet()
+}
+
 // TestALinkThatIsNotOurs shows the page as if there were none.
 func TestALinkThatIsNotOurs(t *testing.T) {
 	_, file := written(t, "../../testdata/leaky")

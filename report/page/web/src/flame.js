@@ -7,7 +7,7 @@ import { color, family, familyNames, familyText, mark } from "./verdict.js";
 import { filterNames } from "./state.js";
 
 const narrowest = 2; // pixels; narrower frames are not drawn
-const mostFrames = 1500; // beyond them drawing is slow, and nobody reads them
+const mostFrames = 1000; // beyond them drawing is slow, and nobody reads them
 
 export class Flame {
   constructor(host, heap, state, view) {
