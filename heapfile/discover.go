@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
+
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
 // Problem is a path that could not be used.
@@ -71,6 +74,21 @@ func (d *discovery) addPath(path string) error {
 
 func (d *discovery) addFile(path string, named bool) {
 	d.files = append(d.files, sourceFile{path: path, open: path, name: ParseFileName(path), named: named})
+}
+
+// Source is the file of a snapshot.
+type Source struct {
+	// Path is what it is called, Open is where its bytes are: two things for what was copied here from another machine. A
+	// sidecar lies beside the bytes.
+	Path, Open string
+	// Named: the user named this very file.
+	Named bool
+}
+
+func (d *discovery) addSources(list []Source) {
+	for _, s := range list {
+		d.files = append(d.files, sourceFile{path: s.Path, open: s.Open, name: ParseFileName(s.Path), named: s.Named})
+	}
 }
 
 // hasSnapshotName says whether a directory's entry is taken for a snapshot.
@@ -194,8 +212,38 @@ type Process struct {
 	// PeakInuse is the largest in-use total of its headers, in bytes (estimated
 	// for sampled formats is larger); it is computed only where there is a choice.
 	PeakInuse int64
+	// Command and Exe are what it ran, End how it ended, where a recorder noted that.
+	Command []string
+	Exe     string
+	End     *manifest.End
 
-	files []sourceFile
+	parent int // 0 where it was not recorded
+	files  []sourceFile
+}
+
+// Title is String with the command line, where that is known: 4711 (python3 train.py).
+func (p Process) Title() string {
+	if len(p.Command) == 0 {
+		return p.String()
+	}
+	return fmt.Sprintf("%s (%s)", p, p.CommandLine())
+}
+
+// maxCommandLine is the longest command line that is shown, in characters.
+const maxCommandLine = 120
+
+// CommandLine is what the process ran, on one line and shortened.
+func (p Process) CommandLine() string {
+	line := []rune(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+			return ' ' // the lines of python3 -c for one
+		}
+		return r
+	}, strings.Join(p.Command, " ")))
+	if len(line) > maxCommandLine {
+		return string(line[:maxCommandLine-1]) + "…"
+	}
+	return string(line)
 }
 
 // String is how --process names it: 4711, or the prefix where there is no number.
@@ -208,10 +256,13 @@ func (p Process) String() string {
 
 // processes groups files by process and puts each group in order: by number,
 // files without a number in the order in which they were given (a directory's by name).
-func (d *discovery) processes() []Process {
+func (d *discovery) processes(known sidecars) []Process {
 	var out []Process
 	index := map[string]int{}
-	for _, f := range dropDuplicates(d.files) {
+	files := dropDuplicates(d.files)
+	slices.SortStableFunc(files, func(a, b sourceFile) int { return cmp.Compare(a.name.Seq, b.name.Seq) })
+	known.owners(files)
+	for _, f := range files {
 		key := processKey(f.name)
 		i, ok := index[key]
 		if !ok {
@@ -226,8 +277,8 @@ func (d *discovery) processes() []Process {
 		out[i].files = append(out[i].files, f)
 		out[i].Files++
 	}
-	for _, p := range out {
-		slices.SortStableFunc(p.files, func(a, b sourceFile) int { return cmp.Compare(a.name.Seq, b.name.Seq) })
+	for i := range out {
+		known.of(out[i].files[0]).describe(&out[i])
 	}
 	return out
 }

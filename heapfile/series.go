@@ -1,7 +1,6 @@
 package heapfile
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
@@ -17,8 +15,11 @@ import (
 // Options say how a series is read. The zero value works.
 type Options struct {
 	// Process picks one of several processes in a directory: its number, or
-	// its prefix (the last element is enough). "" takes the one with most bytes.
+	// its prefix (the last element is enough). "" takes the program that was recorded, if it wrote at least half as
+	// many snapshots as any, else the one that wrote most; without a sidecar the one with most bytes.
 	Process string
+	// Sources are further files, besides those of the paths.
+	Sources []Source
 	// Workers is the number of files read at once; 0 takes one per CPU.
 	Workers int
 	// Stdin is read for the path "-".
@@ -48,6 +49,10 @@ type Series struct {
 	Symbols map[Addr][]string
 	// BuildIDs are what the sidecar recorded, by path of the mapped file.
 	BuildIDs map[string]string
+	// Mapped are the files that were mapped, as the sidecar recorded them, by path.
+	Mapped map[string]manifest.Mapping
+	// Manifest is the whole sidecar; nil where there is none.
+	Manifest *manifest.Manifest
 	Clock    Clock
 	// Triggers say why each snapshot was taken, read from the names or inferred.
 	Triggers []Trigger
@@ -57,7 +62,10 @@ type Series struct {
 	Warnings []Warning
 
 	files []sourceFile // of Heads
+	found []sourceFile // all, in the order in which they were found
 	spool []string
+	// chosenFor is why this process was taken, of several.
+	chosenFor string
 }
 
 // Open finds and reads the snapshots of paths: directories, files, prefixes
@@ -67,8 +75,9 @@ type Series struct {
 func Open(paths []string, o Options) (*Series, error) {
 	d := discovery{stdin: o.Stdin}
 	d.addAll(paths)
-	s := &Series{Problems: d.problems, Stacks: &StackTable{}, spool: d.spool, Symbols: map[Addr][]string{}}
-	err := s.read(d.processes(), o)
+	d.addSources(o.Sources)
+	s := &Series{found: d.files, Problems: d.problems, Stacks: &StackTable{}, spool: d.spool, Symbols: map[Addr][]string{}}
+	err := s.read(&d, o)
 	if err == nil && len(s.Heads) == 0 {
 		err = s.nothing(paths)
 	}
@@ -101,24 +110,27 @@ func (s *Series) Close() error {
 	return errors.Join(errs...)
 }
 
-func (s *Series) read(processes []Process, o Options) error {
-	if processes = s.usable(processes); len(processes) == 0 {
+func (s *Series) read(d *discovery, o Options) error {
+	known := sidecars{}
+	processes := s.usable(d.processes(known))
+	s.Warnings = append(s.Warnings, known.warnings()...)
+	if len(processes) == 0 {
 		return nil
 	}
-	if err := s.choose(processes, o.Process); err != nil {
+	if err := s.choose(processes, o.Process, known); err != nil {
 		return err
 	}
 	if err := s.scan(o); err != nil || len(s.Heads) == 0 {
 		return err
 	}
-	s.Clock = newClock(s.Heads, s.useSidecar())
+	s.Clock = newClock(s.Heads, s.useSidecar(known.of(s.files[0])))
 	s.Triggers = inferTriggers(s.Heads, s.Clock)
 	s.warn()
 	return nil
 }
 
-// choose takes the process that was asked for, or else the one whose heap was largest.
-func (s *Series) choose(processes []Process, want string) error {
+// choose takes the process that was asked for, or else the one that is most likely meant.
+func (s *Series) choose(processes []Process, want string, known sidecars) error {
 	chosen := 0
 	switch {
 	case want != "":
@@ -127,11 +139,7 @@ func (s *Series) choose(processes []Process, want string) error {
 			return fmt.Errorf("no process %q; there are: %s", want, joinProcesses(processes))
 		}
 	case len(processes) > 1:
-		for i := range processes {
-			if processes[i].PeakInuse > processes[chosen].PeakInuse {
-				chosen = i
-			}
-		}
+		chosen, s.chosenFor = preferred(processes, known.of(processes[0].files[0]))
 	}
 	s.Process = processes[chosen]
 	s.files = s.Process.files
@@ -140,13 +148,13 @@ func (s *Series) choose(processes []Process, want string) error {
 }
 
 func (p Process) matches(want string) bool {
-	return (p.PID != 0 && want == fmt.Sprint(p.PID)) || want == p.Prefix || want == filepath.Base(p.Prefix)
+	return (p.PID != 0 && want == fmt.Sprint(p.PID)) || want == p.String() || want == p.Prefix || want == filepath.Base(p.Prefix)
 }
 
 func joinProcesses(list []Process) string {
 	var names []string
 	for _, p := range list {
-		names = append(names, p.String())
+		names = append(names, p.Title())
 	}
 	return strings.Join(names, ", ")
 }
@@ -304,54 +312,6 @@ func (m *merger) finish() error {
 	return nil
 }
 
-// useSidecar takes what the recorder's manifest knows and returns its times,
-// nil unless it has one for every snapshot.
-func (s *Series) useSidecar() []time.Time {
-	dir := filepath.Dir(s.files[0].open)
-	m, err := manifest.Load(dir)
-	if err != nil {
-		s.Warnings = append(s.Warnings, Warning{Kind: WarnSidecar, Count: 1, Msg: err.Error() + "; it is not used"})
-	}
-	if m == nil {
-		return nil
-	}
-	s.BuildIDs = map[string]string{}
-	for _, f := range m.Mappings {
-		s.BuildIDs[f.Path] = f.BuildID
-	}
-	byFile := map[string]manifest.Snapshot{}
-	for _, r := range m.Snapshots {
-		byFile[r.File] = r
-	}
-	return s.applySidecar(byFile)
-}
-
-func (s *Series) applySidecar(byFile map[string]manifest.Snapshot) []time.Time {
-	var times []time.Time
-	s.RSS = make([]*int64, len(s.Heads))
-	for i, h := range s.Heads {
-		r, ok := byFile[TrimCompression(filepath.Base(h.Path))]
-		if !ok {
-			continue
-		}
-		times = append(times, r.Time)
-		s.RSS[i] = r.RSS
-		h.File.PID = cmp.Or(r.PID, h.File.PID)
-		if t, ok := parseTrigger(r.Trigger); ok {
-			h.File.Trigger = t
-		}
-	}
-	if len(times) != len(s.Heads) {
-		return nil
-	}
-	return times
-}
-
-func parseTrigger(name string) (Trigger, bool) {
-	i := slices.Index(triggerNames[:], name)
-	return Trigger(max(i, 0)), i > 0
-}
-
 // renamed puts the name that the user knows into the error of a spooled file.
 func renamed(err error, f sourceFile) error {
 	if f.open == f.path {
@@ -376,6 +336,15 @@ func (s *Series) PID() int {
 		}
 	}
 	return 0
+}
+
+// Sources are all files that were found, those of other processes and unusable ones included.
+func (s *Series) Sources() []Source {
+	var out []Source
+	for _, f := range dropDuplicates(s.found) {
+		out = append(out, Source{Path: f.path, Open: f.open, Named: f.named})
+	}
+	return out
 }
 
 // Dir is the directory of the snapshots.

@@ -172,7 +172,7 @@ func TestTheProcessWithTheLargestHeapIsTaken(t *testing.T) {
 	require.Equal(t, int64(500), s.Process.PeakInuse)
 	require.Len(t, s.Others, 2)
 	w := find(t, s.Warnings, heapfile.WarnManyProcesses)
-	require.Contains(t, w.Msg, "taking 4711 with 2 snapshots; left out: ")
+	require.Contains(t, w.Msg, "taking 4711 with 2 snapshots, whose heap is the largest; left out: ")
 	require.Contains(t, w.Msg, "4712")
 	require.True(t, w.Harmless())
 }

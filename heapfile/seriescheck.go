@@ -3,6 +3,9 @@ package heapfile
 import (
 	"fmt"
 	"strings"
+	"time"
+
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
 // warn says what a reader should know before believing a comparison of the
@@ -14,6 +17,7 @@ func (s *Series) warn() {
 	s.warnTrigger()
 	s.warnMixed()
 	s.warnClock()
+	s.warnEnd()
 }
 
 func (s *Series) warnf(kind WarningKind, format string, args ...any) {
@@ -24,8 +28,12 @@ func (s *Series) warnOthers() {
 	if len(s.Others) == 0 {
 		return
 	}
-	s.warnf(WarnManyProcesses, "several processes wrote here; taking %s with %d snapshots; left out: %s (choose with --process)",
-		s.Process, s.Process.Files, joinProcesses(s.Others))
+	why := ""
+	if s.chosenFor != "" {
+		why = ", " + s.chosenFor
+	}
+	s.warnf(WarnManyProcesses, "several processes wrote here; taking %s with %d snapshots%s; left out: %s (choose with --process)",
+		s.Process.Title(), s.Process.Files, why, joinProcesses(s.Others))
 }
 
 // warnImages reports restarts and forks.
@@ -166,5 +174,22 @@ func (s *Series) warnClock() {
 		s.warnf(WarnClock, "times are not known (those of the files are a copy's, equal or out of order); growth is measured per byte allocated")
 	case ClockIndex:
 		s.warnf(WarnClock, "times are not known; growth is measured per snapshot")
+	}
+}
+
+// warnEnd says that the series ends because something went wrong.
+func (s *Series) warnEnd() {
+	if end, _ := s.Ended(); end != nil && end.Signal != "" {
+		hint := ""
+		if end.Signal == "SIGKILL" {
+			hint = "; if nobody did that, the kernel did for want of memory (dmesg tells)"
+		}
+		s.warnf(WarnKilled, "the process was killed by %s at %s%s", end.Signal, end.Time.UTC().Format(time.RFC3339), hint)
+	}
+	for _, end := range []*manifest.End{s.Process.End, s.RecordingEnd()} {
+		if end != nil && end.Error != "" {
+			s.warnf(WarnRecording, "the recorder reports: %s", end.Error)
+			return
+		}
 	}
 }

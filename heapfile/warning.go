@@ -72,13 +72,15 @@ const (
 	WarnManyProcesses                       // other processes' snapshots were left out
 	WarnClock                               // times are not known
 	WarnSidecar                             // the recorder's manifest could not be used
+	WarnKilled                              // the process was killed by a signal
+	WarnRecording                           // the recording did not end well, for want of disk space for one
 )
 
 var warningNames = [...]string{
 	"malformed-row", "malformed-mapping", "writer-warning", "negative-count", "zero-objects",
 	"header-mismatch", "cut", "partial", "no-mappings", "empty-stack", "depth-limit", "long-line",
 	"restart", "leftover", "fork", "missing-number", "high-water", "mixed", "many-processes",
-	"clock", "sidecar",
+	"clock", "sidecar", "killed", "recording",
 }
 
 // String is the stable name used in JSON, e.g. "malformed-row".
@@ -117,7 +119,7 @@ func (w Warning) Error() string {
 // data: `--strict` does not turn it into an error.
 func (w Warning) Harmless() bool {
 	switch w.Kind {
-	case WarnDepthLimit, WarnHighWater, WarnManyProcesses, WarnClock, WarnEmptyStack:
+	case WarnDepthLimit, WarnHighWater, WarnManyProcesses, WarnClock, WarnEmptyStack, WarnKilled:
 		return true
 	}
 	return false

@@ -18,6 +18,8 @@ type Growth struct {
 	Series  *heapfile.Series
 	Symbols *symbolize.Symbols
 	Result  *diff.GrowthResult
+	// Filter is what was judged; nil for all.
+	Filter  *symbolize.Filter
 	Unnamed *Unnamed // of the last snapshot that was judged
 	View
 	// Explain names a site, by rank or by an expression, whose verdict is to be explained; "" for none.
@@ -26,6 +28,8 @@ type Growth struct {
 	MemoryLimit int64
 
 	view *viewer
+	// narrow is how many characters a terminal has no room for.
+	narrow int
 }
 
 // viewer is made once.
@@ -160,12 +164,20 @@ func (g *Growth) summary() string {
 		parts = append(parts, fmt.Sprintf("%s per %s", signed(r.Total.Slope*factor), unit))
 	}
 	if r.RSS != nil {
-		parts = append(parts, fmt.Sprintf("RSS %s → %s", Bytes(r.FirstRSS), Bytes(r.LastRSS)))
+		parts = append(parts, fmt.Sprintf("RSS %s → %s", Bytes(r.FirstRSS), Bytes(r.LastRSS))+shareOfRSS(r))
 	}
 	if r.Explained > 0 {
 		parts = append(parts, fmt.Sprintf("%.0f %% of the growth is on the sites called leaks", 100*r.Explained))
 	}
 	return strings.Join(parts, " · ")
+}
+
+// shareOfRSS says how much of the resident set the heap explains at the end.
+func shareOfRSS(r *diff.GrowthResult) string {
+	if r.LastRSS <= 0 || r.LastHeap > r.LastRSS {
+		return ""
+	}
+	return fmt.Sprintf(", of which the heap explains %.0f %%", 100*float64(r.LastHeap)/float64(r.LastRSS))
 }
 
 // sparkWidth is the number of characters of a sparkline.
@@ -175,7 +187,7 @@ func (g *Growth) table(p *printer) {
 	unit, factor := g.rateUnit()
 	shown := firstRows(g.Result.Sites, g.Top)
 	p.linef("%3s  %-14s %10s %12s %10s  %s  %s", "#", "VERDICT", "GROWTH", "PER "+rateHeading(unit), "NOW",
-		pad("TREND", min(sparkWidth, len(g.Series.Heads))), "SITE")
+		pad(firstRunes("TREND", g.trendWidth()), g.trendWidth()), "SITE")
 	for i := range shown {
 		g.row(p, i+1, &shown[i], factor)
 	}
@@ -205,8 +217,15 @@ func (g *Growth) row(p *printer, rank int, s *diff.GrowthSite, factor float64) {
 // trend draws the judged snapshots.
 func (g *Growth) trend(s *diff.GrowthSite) string {
 	from, to := g.Result.First, g.Result.Last+1
-	return pad(sparkline(s.Bytes[from:to], s.Visible[from:to], sparkWidth), min(sparkWidth, len(g.Series.Heads)))
+	return pad(sparkline(s.Bytes[from:to], s.Visible[from:to], g.trendWidth()), g.trendWidth())
 }
+
+// trendWidth is the number of characters of the column.
+func (g *Growth) trendWidth() int {
+	return max(min(sparkWidth-g.narrow, len(g.Series.Heads)), 0)
+}
+
+func firstRunes(s string, n int) string { return string([]rune(s)[:min(n, len([]rune(s)))]) }
 
 // under writes the lines below a site: who calls it, and what would name it.
 func (g *Growth) under(p *printer, s *diff.GrowthSite) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
 // Info is what is in a series, what is missing and what is suspect.
@@ -34,7 +35,8 @@ func (i *Info) facts(p *printer) {
 	s := i.Series
 	first := s.Heads[0]
 	fact := func(name, format string, args ...any) { p.linef("%-12s %s", name, fmt.Sprintf(format, args...)) }
-	fact("process", "%s", clean(s.Process.String()))
+	fact("process", "%s", clean(s.Process.Title()))
+	i.recorded(fact)
 	fact("snapshots", "%d%s", len(s.Heads), i.span())
 	fact("format", "%s (%s)", first.Format, first.Format.Allocator())
 	fact("counts", "%s", countsText(first))
@@ -43,6 +45,107 @@ func (i *Info) facts(p *printer) {
 	fact("images", "%s, %s", plural(len(i.epochs()), "process image"), plural(len(s.Spaces), "set")+" of mappings")
 	fact("stacks", "%d different ones in %s", s.Stacks.Len(), plural(i.rows(), "row"))
 	fact("complete", "%s", i.completeText())
+	if text := i.memoryText(); text != "" {
+		fact("memory", "%s", text)
+	}
+	if text := i.endText(); text != "" {
+		fact("end", "%s", text)
+	}
+}
+
+// recorded is what a recorder noted about the processes.
+func (i *Info) recorded(fact func(name, format string, args ...any)) {
+	s := i.Series
+	for k, other := range s.Others {
+		name := ""
+		if k == 0 {
+			name = "others"
+		}
+		fact(name, "%s, %s: --process %s", clean(other.Title()), plural(other.Files, "snapshot"), clean(other.String()))
+	}
+	if s.Manifest == nil || s.Manifest.Recording == nil {
+		return
+	}
+	r := s.Manifest.Recording
+	where := ""
+	if r.Host != "" {
+		where = " on " + r.Host
+	}
+	command := heapfile.Process{Command: r.Command}
+	fact("recorded", "%s", clean(fmt.Sprintf("%s%s with %s", command.CommandLine(), where, strings.TrimSpace(r.Engine+" "+r.Version))))
+}
+
+// memoryText compares the heap with the resident set, where that was recorded: at its last moment, and at its peak.
+func (i *Info) memoryText() string {
+	last, peak := -1, -1
+	for k := range i.running() {
+		rss, ok := i.Series.ResidentAt(k)
+		if !ok {
+			continue
+		}
+		last = k
+		if most, _ := i.Series.ResidentAt(peak); rss > most {
+			peak = k
+		}
+	}
+	if last < 0 {
+		return ""
+	}
+	rss, _ := i.Series.ResidentAt(last)
+	text := heapOfRSS(i.Series.Heads[last].Heap().InuseBytes, rss)
+	if most, _ := i.Series.ResidentAt(peak); most-rss > rss/20 {
+		text += fmt.Sprintf("; at its peak, in snapshot %d, %s", peak+1, heapOfRSS(i.Series.Heads[peak].Heap().InuseBytes, most))
+	}
+	return text
+}
+
+// running is the number of snapshots but for the one that was taken when the program had freed its memory to exit.
+func (i *Info) running() int {
+	heads := i.Series.Heads
+	last := len(heads) - 1
+	first := slices.IndexFunc(heads, func(h *heapfile.Snapshot) bool { return h.Epoch == heads[last].Epoch })
+	if i.Series.AtExit(first, last) {
+		return last
+	}
+	return last + 1
+}
+
+// heapOfRSS says how much of the resident set the heap explains, and what the rest may be.
+func heapOfRSS(heap, rss int64) string {
+	if rss <= 0 {
+		return fmt.Sprintf("the heap has %s, the process nothing resident", Bytes(heap))
+	}
+	if heap > rss {
+		return fmt.Sprintf("the heap has %s, of which %s at most are resident: the rest was never touched, or is swapped out", Bytes(heap), Bytes(rss))
+	}
+	text := fmt.Sprintf("the heap explains %s of %s RSS (%.0f %%)", Bytes(heap), Bytes(rss), 100*float64(heap)/float64(rss))
+	if rss-heap > max(heap/4, leastBeyond) {
+		text += "; the rest is code, mmap, fragmentation, the allocator's and the profiler's own memory, stacks"
+	}
+	return text
+}
+
+// leastBeyond is the least memory beside the heap that is worth a word, in bytes.
+const leastBeyond = 64 << 20
+
+// endText is how the process ended, "" where that was not recorded.
+func (i *Info) endText() string {
+	s := i.Series
+	end, of := s.Ended()
+	if end == nil {
+		return ""
+	}
+	at := end.Time.UTC().Format(time.RFC3339)
+	if of != 0 && of != s.Process.PID {
+		at += fmt.Sprintf(" (process %d, which started it)", of)
+	}
+	switch {
+	case end.Signal != "":
+		return fmt.Sprintf("killed by %s at %s", clean(end.Signal), at)
+	case end.Status != nil:
+		return fmt.Sprintf("exit status %d at %s", *end.Status, at)
+	}
+	return "at " + at
 }
 
 func (i *Info) span() string {
@@ -138,7 +241,7 @@ const shownEnds = 6
 
 func (i *Info) table(p *printer) {
 	heads := i.Series.Heads
-	p.linef("%4s  %9s  %10s %10s %11s %8s  %-6s %s", "#", "AT", "IN USE", "OBJECTS", "ALLOCATED", "ROWS", "", "FILE")
+	p.linef("%4s  %9s  %10s%s %10s %11s %8s  %-6s %s", "#", "AT", "IN USE", i.rss("RSS"), "OBJECTS", "ALLOCATED", "ROWS", "", "FILE")
 	for k, h := range heads {
 		if !i.All && len(heads) > 2*shownEnds+2 && k >= shownEnds && k < len(heads)-shownEnds {
 			if k == shownEnds {
@@ -146,9 +249,25 @@ func (i *Info) table(p *printer) {
 			}
 			continue
 		}
-		p.linef("%4d  %9s  %10s %10d %11s %8d  %-6s %s", k+1, i.at(k), Bytes(h.Heap().InuseBytes), h.Heap().InuseObjects,
+		p.linef("%4d  %9s  %10s%s %10d %11s %8d  %-6s %s", k+1, i.at(k), Bytes(h.Heap().InuseBytes), i.rss(i.resident(k)), h.Heap().InuseObjects,
 			allocated(h), h.Rows, flagsOf(h), clean(h.Path))
 	}
+}
+
+// rss is a cell of the column that is there only where the resident set was recorded.
+func (i *Info) rss(text string) string {
+	if i.Series.RSS == nil {
+		return ""
+	}
+	return fmt.Sprintf(" %10s", text)
+}
+
+func (i *Info) resident(k int) string {
+	rss, ok := i.Series.ResidentAt(k)
+	if !ok {
+		return "-"
+	}
+	return Bytes(rss)
 }
 
 // at is the position of a snapshot on the clock.
@@ -230,6 +349,7 @@ type infoJSON struct {
 	Schema    string         `json:"schema"`
 	Process   processJSON    `json:"process"`
 	Others    []processJSON  `json:"others"`
+	Recording *recordingJSON `json:"recording,omitempty"`
 	Clock     string         `json:"clock"`
 	Stacks    int            `json:"stacks"`
 	Images    int            `json:"images"`
@@ -241,9 +361,30 @@ type infoJSON struct {
 }
 
 type processJSON struct {
-	PID    int    `json:"pid"`
-	Prefix string `json:"prefix"`
-	Files  int    `json:"files"`
+	PID     int      `json:"pid"`
+	Prefix  string   `json:"prefix"`
+	Files   int      `json:"files"`
+	Command []string `json:"command,omitempty"`
+	Exe     string   `json:"exe,omitempty"`
+	End     *endJSON `json:"end,omitempty"`
+}
+
+// endJSON is how a process or the recording ended.
+type endJSON struct {
+	Time   time.Time `json:"time"`
+	Status *int      `json:"status,omitempty"`
+	Signal string    `json:"signal,omitempty"`
+	Error  string    `json:"error,omitempty"`
+}
+
+// recordingJSON is what a recorder noted of itself.
+type recordingJSON struct {
+	Started time.Time `json:"started"`
+	Host    string    `json:"host,omitempty"`
+	Command []string  `json:"command"`
+	Engine  string    `json:"engine"`
+	Version string    `json:"version,omitempty"`
+	End     *endJSON  `json:"end,omitempty"`
 }
 
 type infoSnapshot struct {
@@ -259,6 +400,7 @@ type infoSnapshot struct {
 	Size      int64        `json:"size"`
 	Rows      int          `json:"rows"`
 	Heap      countsJSON   `json:"heap"`
+	RSSBytes  *int64       `json:"rss_bytes"`
 	Header    *countsJSON  `json:"header"`
 	RowSum    countsJSON   `json:"row_sum"`
 	Truncated bool         `json:"truncated"`
@@ -298,7 +440,7 @@ type warningJSON struct {
 func (i *Info) JSON(w io.Writer) error {
 	s := i.Series
 	out := infoJSON{
-		Schema: "heaplapse.info/1", Process: processOf(s.Process), Others: []processJSON{}, Clock: s.Clock.Source.String(),
+		Schema: "heaplapse.info/1", Process: processOf(s.Process), Others: []processJSON{}, Recording: recordingOf(s), Clock: s.Clock.Source.String(),
 		Stacks: s.Stacks.Len(), Images: len(i.epochs()), Spaces: len(s.Spaces),
 		Snapshots: []infoSnapshot{}, Problems: []problemJSON{}, Warnings: []warningJSON{}, Unnamed: i.Unnamed.json(),
 	}
@@ -317,7 +459,24 @@ func (i *Info) JSON(w io.Writer) error {
 	return writeJSON(w, out)
 }
 
-func processOf(p heapfile.Process) processJSON { return processJSON{p.PID, p.Prefix, p.Files} }
+func processOf(p heapfile.Process) processJSON {
+	return processJSON{p.PID, p.Prefix, p.Files, p.Command, p.Exe, endOf(p.End)}
+}
+
+func endOf(e *manifest.End) *endJSON {
+	if e == nil {
+		return nil
+	}
+	return &endJSON{e.Time.UTC(), e.Status, e.Signal, e.Error}
+}
+
+func recordingOf(s *heapfile.Series) *recordingJSON {
+	if s.Manifest == nil || s.Manifest.Recording == nil {
+		return nil
+	}
+	r := s.Manifest.Recording
+	return &recordingJSON{r.Started.UTC(), r.Host, append([]string{}, r.Command...), r.Engine, r.Version, endOf(s.RecordingEnd())}
+}
 
 func (i *Info) snapshot(k int) infoSnapshot {
 	s := i.Series
@@ -332,6 +491,9 @@ func (i *Info) snapshot(k int) infoSnapshot {
 	if s.Clock.Source.IsTime() {
 		t := s.Clock.Times[k].UTC()
 		out.Time = &t
+	}
+	if rss, ok := s.ResidentAt(k); ok {
+		out.RSSBytes = &rss
 	}
 	if h.HasTotal {
 		t := countsOf(h.Total)

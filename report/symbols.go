@@ -1,10 +1,10 @@
 package report
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
 	"io"
+	"strconv"
 
 	"github.com/heaplapse/heaplapse/symbolize"
 )
@@ -22,23 +22,41 @@ type AddressLine struct {
 	Location *symbolize.Location // nil if the line is no address
 }
 
+// textBuffer is the size of the pieces that long texts are written in: they are 150 MB for 100,000 addresses of a large program.
+const textBuffer = 64 << 10
+
 // Text writes what llvm-symbolizer prints: for each address function and position of each frame, innermost first, and a blank line.
 func (a *Addresses) Text(w io.Writer) error {
-	out := bufio.NewWriter(w)
-	for _, l := range a.Lines {
-		if l.Location == nil {
-			fmt.Fprintln(out, l.Text)
+	var buf []byte
+	for i := range a.Lines {
+		if buf = a.Lines[i].appendText(buf); len(buf) < textBuffer {
 			continue
 		}
-		for _, f := range l.Location.Frames {
-			fmt.Fprintf(out, "%s\n%s:%d:%d\n", cmp.Or(f.Function, "??"), cmp.Or(f.File, "??"), f.Line, f.Column)
+		if _, err := w.Write(buf); err != nil {
+			return err
 		}
-		if !l.Location.Named() {
-			fmt.Fprint(out, "??\n??:0:0\n")
-		}
-		fmt.Fprintln(out)
+		buf = buf[:0]
 	}
-	return out.Flush()
+	_, err := w.Write(buf)
+	return err
+}
+
+// appendText appends a line's answer. Formatting these with fmt would take a quarter of the command's time.
+func (l *AddressLine) appendText(buf []byte) []byte {
+	if l.Location == nil {
+		return append(append(buf, l.Text...), '\n')
+	}
+	for i := range l.Location.Frames {
+		f := &l.Location.Frames[i]
+		buf = append(append(buf, cmp.Or(f.Function, "??")...), '\n')
+		buf = append(append(buf, cmp.Or(f.File, "??")...), ':')
+		buf = append(strconv.AppendInt(buf, int64(f.Line), 10), ':')
+		buf = append(strconv.AppendInt(buf, int64(f.Column), 10), '\n')
+	}
+	if !l.Location.Named() {
+		buf = append(buf, "??\n??:0:0\n"...)
+	}
+	return append(buf, '\n')
 }
 
 type addressJSON struct {

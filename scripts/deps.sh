@@ -6,11 +6,16 @@ set -euo pipefail
 # tool or file -> Debian package
 needs=(
 	"gcc:gcc" "g++:g++" "clang:clang" "ld.lld:lld" "dwz:dwz" "objcopy:binutils" "readelf:binutils" "addr2line:binutils"
-	"llvm-symbolizer:llvm" "eu-addr2line:elfutils" "dot:graphviz" "python3:python3" "node:nodejs" "zstd:zstd" "xz:xz-utils" "xmllint:libxml2-utils" "git:git" "flock:util-linux" "file:file"
+	"llvm-symbolizer:llvm" "llvm-cxxfilt-14:llvm-14" "c++filt:binutils" "eu-addr2line:elfutils" "dot:graphviz" "python3:python3" "node:nodejs" "zstd:zstd" "xz:xz-utils" "xmllint:libxml2-utils" "git:git" "flock:util-linux" "file:file"
 	"/usr/lib/x86_64-linux-gnu/libtcmalloc.so.4:libgoogle-perftools4"
 	"/usr/lib/x86_64-linux-gnu/libjemalloc.so.2:libjemalloc2"
 	"/usr/lib/debug/.build-id:libc6-dbg" "chromium:chromium"
 )
+
+# The newest demangler that the distribution has: of use, but some tests do with llvm-cxxfilt-14.
+if command -v apt-cache >/dev/null && apt-cache show llvm-22 >/dev/null 2>&1; then
+	needs+=("llvm-cxxfilt-22:llvm-22")
+fi
 
 missing=()
 for need in "${needs[@]}"; do

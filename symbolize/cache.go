@@ -79,9 +79,12 @@ func openCache(file *elffile.File, f finder) *moduleCache {
 	return c
 }
 
+// namesVersion counts how names have been shown: builds without a version of their own may share a cache.
+const namesVersion = 2
+
 // identify composes the key: all that the answers depend on.
 func (c *moduleCache) identify(file *elffile.File, f finder) error {
-	lines := []string{"heaplapse " + buildVersion(), fmt.Sprintf("demangle %d exact %v", f.o.Demangle, f.o.exact)}
+	lines := []string{"heaplapse " + buildVersion(), fmt.Sprintf("names %d demangle %d exact %v", namesVersion, f.o.Demangle, f.o.exact)}
 	add := func(role string, file *elffile.File) error {
 		state, err := stateOf(file)
 		if err == nil {

@@ -2,10 +2,13 @@ package symbolize
 
 import (
 	"cmp"
+	"errors"
 	"regexp"
 	"strings"
 
 	"github.com/ianlancetaylor/demangle"
+
+	"github.com/heaplapse/heaplapse/symbolize/internal/itanium"
 )
 
 // Demangle is how much of a C++ or Rust name is shown.
@@ -19,22 +22,63 @@ const (
 	DemangleLLVM                   // everything, in the style of llvm-symbolizer
 )
 
-// maxMangled caps the names that are demangled: the time for crafted ones is exponential.
-const maxMangled = 16 << 10
+// The longest names that are demangled: by us, whose memory is some 50 times as much, and by the library, whose time for
+// crafted names is exponential.
+const (
+	maxMangled    = 256 << 10
+	maxForLibrary = 16 << 10
+)
 
-// demangleName shows a linkage name; names that are not mangled stay as they are, but for
-// what DemangleSimple drops of any name.
-func demangleName(linkage string, mode Demangle) string {
+// demangler shows names, one at a time. Its zero value is ready; each goroutine needs its own.
+type demangler struct {
+	cxx itanium.Demangler
+	buf []byte
+}
+
+// demangleName shows one name.
+func demangleName(linkage string, mode Demangle) string { return new(demangler).name(linkage, mode) }
+
+// name shows a linkage name; names that are not mangled stay as they are, but for what DemangleSimple drops of any name.
+func (d *demangler) name(linkage string, mode Demangle) string {
 	if mode == DemangleNone || len(linkage) > maxMangled {
 		return linkage
 	}
 	if function, ok := strings.CutSuffix(linkage, stubSuffix); ok && function != "" {
-		return demangleName(function, mode) + stubSuffix
+		return d.name(function, mode) + stubSuffix
 	}
 	if mode == DemangleSimple {
-		linkage = cmp.Or(decorations.ReplaceAllString(linkage, ""), linkage)
+		linkage = undecorated(linkage)
 	}
 	if !isMangled(linkage) {
+		return linkage
+	}
+	if mode == DemangleFull || isRust(linkage) {
+		return fromLibrary(linkage, mode)
+	}
+	return d.cxxName(linkage, mode)
+}
+
+// cxxName shows a name of C++. What our demangler refuses, names of old compilers, is left to the library; what is too large is
+// too large for it as well.
+func (d *demangler) cxxName(linkage string, mode Demangle) string {
+	style := itanium.Full
+	if mode == DemangleSimple {
+		style = itanium.Simple
+	}
+	shown, err := d.cxx.Append(d.buf[:0], linkage, style)
+	d.buf = shown[:0]
+	switch {
+	case errors.Is(err, itanium.ErrTooLarge):
+		return linkage
+	case err != nil || len(shown) == 0:
+		return fromLibrary(linkage, mode)
+	}
+	return string(shown)
+}
+
+// fromLibrary shows names of Rust, and of compilers before there was an ABI.
+func fromLibrary(linkage string, mode Demangle) string {
+	if len(linkage) > maxForLibrary {
 		return linkage
 	}
 	var options []demangle.Option
@@ -51,13 +95,20 @@ func demangleName(linkage string, mode Demangle) string {
 	if strings.Contains(name, ", >") { // a Replacer copies in any case
 		name = emptyPacks.Replace(name)
 	}
-	if mode == DemangleLLVM {
-		if strings.Contains(name, "operator<") {
-			name = operatorTemplates.Replace(name)
-		}
-		return joinClones(spaceClosers(name))
-	}
 	return name
+}
+
+// isRust recognises Rust's names: those of its own mangling (_R), and those of C++'s whose last part is a hash, h and 16
+// hexadecimal digits.
+func isRust(s string) bool {
+	if strings.HasPrefix(s, "_R") {
+		return true
+	}
+	if end := strings.LastIndex(s, "E."); end > 0 {
+		s = s[:end+1]
+	}
+	const hash = len("17h0123456789abcdefE")
+	return len(s) > hash && strings.HasSuffix(s, "E") && s[len(s)-hash:len(s)-hash+3] == "17h"
 }
 
 // stubSuffix stands behind the names of PLT stubs.
@@ -67,38 +118,16 @@ const stubSuffix = "@plt"
 // symbol versions (@@GLIBC_2.34).
 var decorations = regexp.MustCompile(`(\.(cold|part|isra|constprop|lto_priv|localalias|llvm|abi0|abiinternal)(\.[0-9]+)*)*(@@?[A-Z][A-Za-z0-9_.]*)?$`)
 
-// emptyPacks drops the comma that the demangler leaves before an empty argument pack: _Tuple_impl<0ul, long const&, >.
-var emptyPacks = strings.NewReplacer(">, >", "> >", ", >", ">")
-
-// joinClones writes `f(int) (.constprop.0.isra.0)`, as llvm-symbolizer does, for `f(int) (.constprop.0) (.isra.0)`.
-func joinClones(name string) string {
-	if first := strings.Index(name, " (."); first >= 0 {
-		return name[:first+2] + strings.ReplaceAll(name[first+2:], ") (.", ".")
-	}
-	return name
-}
-
-// operatorTemplates drops the blank between operator< and its template arguments, as llvm-symbolizer 14 does.
-var operatorTemplates = strings.NewReplacer("operator<< <", "operator<<<", "operator< <", "operator<<")
-
-// spaceClosers writes `> >` where templates close, as llvm-symbolizer 14 does, but keeps operator>>.
-func spaceClosers(name string) string {
-	if !strings.Contains(name, ">>") {
+// undecorated is a name without decorations. Nearly all names have none.
+func undecorated(name string) string {
+	if strings.IndexByte(name, '.') < 0 && strings.IndexByte(name, '@') < 0 {
 		return name
 	}
-	var b strings.Builder
-	b.Grow(len(name) + strings.Count(name, ">"))
-	start := 0
-	for i := 1; i < len(name); i++ {
-		if name[i] == '>' && name[i-1] == '>' && !strings.HasSuffix(name[:i], "operator>") {
-			b.WriteString(name[start:i])
-			b.WriteByte(' ')
-			start = i
-		}
-	}
-	b.WriteString(name[start:])
-	return b.String()
+	return cmp.Or(decorations.ReplaceAllString(name, ""), name)
 }
+
+// emptyPacks drops the comma that the library leaves before an empty argument pack: _Tuple_impl<0ul, long const&, >.
+var emptyPacks = strings.NewReplacer(">, >", "> >", ", >", ">")
 
 // isMangled recognises Itanium (_Z, with one to four underscores) and Rust v0 (_R) names.
 func isMangled(s string) bool {

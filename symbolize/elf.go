@@ -2,6 +2,7 @@ package symbolize
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
 )
@@ -21,7 +22,7 @@ func ELF(path string, addrs []uint64, o Options) ([]Location, error) {
 		s.Locations[i] = Location{Offset: a + 1} // as if a call ended there
 		located[i] = &s.Locations[i]
 	}
-	slices.SortStableFunc(located, compareOffset)
+	slices.SortFunc(located, compareOffset)
 	names := newShower(o)
 	var cache *moduleCache
 	err = file.Guard(func() error {
@@ -47,10 +48,10 @@ const releaseEvery = 1 << 11
 
 // overlap has names demangled while further addresses are looked up.
 func (img *image) overlap(names *shower) func([]Frame) {
-	answers := 0
+	var answers atomic.Int64
 	return func(frames []Frame) {
 		names.add(frames)
-		if answers++; answers%releaseEvery == 0 {
+		if answers.Add(1)%releaseEvery == 0 {
 			img.release()
 		}
 	}

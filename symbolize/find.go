@@ -14,6 +14,56 @@ import (
 // finder looks for files on this machine.
 type finder struct{ o Options }
 
+// open opens a file by the path that it has, or had where the snapshots were bundled.
+func (f finder) open(path string) (*elffile.File, error) {
+	local := path
+	if f.o.Files != nil {
+		var err error
+		if local, err = f.o.Files.Find(path); err != nil {
+			return nil, err
+		}
+	}
+	if f.o.Used == nil {
+		return elffile.Opening{Called: path}.Open(local)
+	}
+	touched := &elffile.Touched{}
+	file, err := elffile.Opening{Called: path, Touched: touched}.Open(local)
+	f.o.Used.opened(path, file, touched, err)
+	return file, err
+}
+
+// fetch asks debuginfod servers for a file; kind is "debuginfo" or "executable". nil if it cannot be had.
+func (f finder) fetch(buildID, kind string) *elffile.File {
+	path := ""
+	if f.o.Files != nil {
+		path = f.o.Files.Fetched(buildID, kind)
+	} else if file := f.o.Debuginfod.find(buildID, kind); file != nil {
+		path = file.Path
+		file.Close()
+		f.o.Used.fetched(buildID, kind, path)
+	}
+	if path == "" {
+		return nil
+	}
+	file, err := f.open(path)
+	if err != nil {
+		return nil
+	}
+	return file
+}
+
+// crc is the CRC-32 of a whole file.
+func (f finder) crc(path string) (uint32, error) {
+	if f.o.Files != nil {
+		return f.o.Files.CRC(path)
+	}
+	sum, err := fileCRC(path)
+	if err == nil {
+		f.o.Used.summed(path, sum)
+	}
+	return sum, err
+}
+
 // debugDirs are where separate debug files lie.
 func (f finder) debugDirs() []string {
 	if f.o.DebugDirs != nil {
@@ -32,14 +82,14 @@ func (f finder) module(m *Module, main bool) (*elffile.File, error) {
 	if main && f.o.Binary != "" {
 		path = f.o.Binary
 	}
-	file, err := elffile.Open(path)
+	file, err := f.open(path)
 	if err == nil {
 		return file, nil
 	}
 	if byID := f.byBuildID(m.BuildID); byID != nil {
 		return byID, nil
 	}
-	if fetched := f.o.Debuginfod.find(m.BuildID, "executable"); fetched != nil {
+	if fetched := f.fetch(m.BuildID, "executable"); fetched != nil {
 		return fetched, nil
 	}
 	return nil, err
@@ -51,7 +101,7 @@ func (f finder) byBuildID(id string) *elffile.File {
 		return nil
 	}
 	for _, dir := range f.debugDirs() {
-		file, err := elffile.Open(filepath.Join(dir, ".build-id", id[:2], id[2:]+".debug"))
+		file, err := f.open(filepath.Join(dir, ".build-id", id[:2], id[2:]+".debug"))
 		if err != nil {
 			continue
 		}
@@ -69,7 +119,7 @@ func (f finder) debugFile(file *elffile.File) *elffile.File {
 	if d := f.localDebugFile(file); d != nil {
 		return d
 	}
-	return f.o.Debuginfod.find(file.BuildID, "debuginfo")
+	return f.fetch(file.BuildID, "debuginfo")
 }
 
 func (f finder) localDebugFile(file *elffile.File) *elffile.File {
@@ -87,10 +137,10 @@ func (f finder) localDebugFile(file *elffile.File) *elffile.File {
 		candidates = append(candidates, filepath.Join(d, inRoot, name))
 	}
 	for _, c := range candidates {
-		if sum, err := fileCRC(c); err != nil || sum != crc {
+		if sum, err := f.crc(c); err != nil || sum != crc {
 			continue
 		}
-		if d, err := elffile.Open(c); err == nil {
+		if d, err := f.open(c); err == nil {
 			return d
 		}
 	}
@@ -122,7 +172,7 @@ func (f finder) altFile(file *elffile.File) *elffile.File {
 	} else if f.o.Sysroot != "" {
 		name = filepath.Join(f.o.Sysroot, name)
 	}
-	if alt, err := elffile.Open(name); err == nil {
+	if alt, err := f.open(name); err == nil {
 		if alt.BuildID == id {
 			return alt
 		}
@@ -131,5 +181,5 @@ func (f finder) altFile(file *elffile.File) *elffile.File {
 	if alt := f.byBuildID(id); alt != nil {
 		return alt
 	}
-	return f.o.Debuginfod.find(id, "debuginfo")
+	return f.fetch(id, "debuginfo")
 }

@@ -19,7 +19,7 @@ type image struct {
 	stubs   *elffile.SymbolTable // PLT stubs; nil until an address of one is asked for
 	dwarf   *dwarf.Data
 	finder  finder
-	// found is told of the frames of each address as soon as they are known; nil for nobody.
+	// found is told of the frames of each address as soon as they are known, by several goroutines; nil for nobody.
 	found func([]Frame)
 }
 
@@ -55,7 +55,7 @@ func (img *image) openDWARF(info *elffile.File) (*dwarf.Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := dwarf.Options{Split: img.splitUnit, RepeatDir: img.finder.o.exact}
+	o := dwarf.Options{Split: img.splitUnit, RepeatDir: img.finder.o.exact, Workers: img.finder.o.workers(), Guard: info.Guard}
 	if img.alt = img.finder.altFile(info); img.alt != nil {
 		alt, err := debugSections(img.alt, "")
 		if err != nil {
@@ -115,20 +115,13 @@ func (img *image) name(located []*Location) error {
 }
 
 func (img *image) nameByDWARF(located []*Location) error {
-	byCall := map[uint64][]*Location{}
-	var calls []uint64
-	for _, l := range located {
-		call := l.Offset - 1
-		if byCall[call] == nil {
-			calls = append(calls, call)
-		}
-		byCall[call] = append(byCall[call], l)
-	}
+	calls, first := callAddresses(located)
 	err := img.dwarf.Lookup(calls, func(call uint64, frames []dwarf.Frame) {
 		if !img.finder.o.exact {
 			img.qualify(call, frames)
 		}
-		for _, l := range byCall[call] {
+		for i := first[call]; i < len(located) && located[i].Offset-1 == call; i++ {
+			l := located[i]
 			l.Frames = convertFrames(frames)
 			l.Source = SourceDWARF
 			if img.found != nil {
@@ -140,6 +133,19 @@ func (img *image) nameByDWARF(located []*Location) error {
 		return fmt.Errorf("%s: %w", cmp.Or(img.debugPath(), img.file.Path), err)
 	}
 	return img.split.err
+}
+
+// callAddresses is the addresses of calls, each once, and where in located, which is sorted by offset, the first of each is.
+func callAddresses(located []*Location) (calls []uint64, first map[uint64]int) {
+	calls, first = make([]uint64, 0, len(located)), make(map[uint64]int, len(located))
+	for i, l := range located {
+		call := l.Offset - 1
+		if n := len(calls); n > 0 && calls[n-1] == call {
+			continue
+		}
+		calls, first[call] = append(calls, call), i
+	}
+	return calls, first
 }
 
 // qualify completes the names of functions for which neither debug information nor the symbol table has a linkage

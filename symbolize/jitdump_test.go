@@ -66,7 +66,7 @@ func jitMapOf(t testing.TB, data []byte) *perfMap {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "jit-4711.dump")
 	require.NoError(t, os.WriteFile(path, data, 0o600))
-	m, err := readPerfMap(path)
+	m, err := readPerfMap(path, path)
 	require.NoError(t, err)
 	require.Equal(t, SourceJITDump, m.source)
 	return m
@@ -160,7 +160,7 @@ func TestJITDumpRefused(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "jit-1.dump")
 		require.NoError(t, os.WriteFile(path, data, 0o600))
-		_, err := readPerfMap(path)
+		_, err := readPerfMap(path, path)
 		require.ErrorContains(t, err, want)
 		require.ErrorContains(t, err, path)
 	}
@@ -213,9 +213,9 @@ require("fs").unlinkSync("/tmp/perf-" + process.pid + ".map");
 	dumps, err := filepath.Glob(filepath.Join(dir, "jit-*.dump"))
 	require.NoError(t, err)
 	require.Len(t, dumps, 1, "node --perf-prof writes one")
-	dump, err := readPerfMap(dumps[0])
+	dump, err := readPerfMap(dumps[0], dumps[0])
 	require.NoError(t, err)
-	text, err := readPerfMap(filepath.Join(dir, "perf.map"))
+	text, err := readPerfMap(filepath.Join(dir, "perf.map"), "perf.map")
 	require.NoError(t, err)
 	known := map[string]bool{}
 	for _, e := range dump.entries {
@@ -259,7 +259,7 @@ func FuzzJITDump(f *testing.F) {
 		}
 		path := filepath.Join(dir, "jit.dump")
 		require.NoError(t, os.WriteFile(path, data, 0o600))
-		m, err := readPerfMap(path)
+		m, err := readPerfMap(path, path)
 		if err != nil {
 			require.Nil(t, m)
 			return

@@ -20,6 +20,8 @@ type Frame struct {
 	StartLine int
 	// Inlined: the function was inlined into that of the next frame.
 	Inlined bool
+
+	asked *shownName // who will give Function; nil before and after
 }
 
 // LocationID is an index into [Symbols.Locations].

@@ -37,15 +37,6 @@ func builds() []build {
 	return append(out, build{"g++-dwarf2-strict", "g++", []string{"-O2", "-gdwarf-2", "-gstrict-dwarf"}, nil, true})
 }
 
-// wrongPerMille is how many names the demangler may get wrong: 99.9 % are right, but of clang's spelling of
-// std::enable_if it understands less. Lower this when github.com/ianlancetaylor/demangle does.
-func (b build) wrongPerMille() int {
-	if b.compiler == "clang++" {
-		return 20
-	}
-	return 1
-}
-
 // oneStepFrom says whether a case differs in at most one axis from g++ -gdwarf-5 -O2 -fpie.
 func oneStepFrom(compiler, version, level, pie string) bool {
 	steps := 0
@@ -89,7 +80,7 @@ func TestMatrix(t *testing.T) {
 			p := compile(t, b.compiler, b.flags, b.link)
 			for _, path := range []string{p.main, p.library} {
 				addrs := append(textAddresses(t, path), stubAddresses(t, path)...)
-				compareWithLLVM(t, path, addrs).check(t, filepath.Base(path), b.wrongPerMille())
+				compareWithLLVM(t, path, addrs).check(t, filepath.Base(path))
 			}
 		})
 	}

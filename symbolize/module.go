@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"time"
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
@@ -61,7 +62,7 @@ func (j *moduleJob) resolveIn(file *elffile.File, m *Module, f finder, names *sh
 		}
 		l.Offset = v
 	}
-	if err := j.checkStale(file, m); err != nil {
+	if err := j.checkStale(file, m, f); err != nil {
 		m.Err = err
 		j.fail(m, ReasonStale)
 		return
@@ -164,14 +165,17 @@ func elfAddress(file *elffile.File, offset uint64) (uint64, bool) {
 	return offset - p.Off + p.Vaddr, true
 }
 
-// checkStale tells whether the file is the one that was mapped: by build ID if one was recorded, else
-// by its segments and by the calls before the return addresses.
-func (j *moduleJob) checkStale(file *elffile.File, m *Module) error {
+// checkStale tells whether the file is the one that was mapped: by build ID if one was recorded, else by the size and
+// time that were recorded, by its segments and by the calls before the return addresses.
+func (j *moduleJob) checkStale(file *elffile.File, m *Module, f finder) error {
 	if j.recorded != "" && file.BuildID != "" {
 		if j.recorded != file.BuildID {
 			return fmt.Errorf("%s: its build ID is %s, the one that was mapped has %s", file.Path, file.BuildID, j.recorded)
 		}
 		return nil
+	}
+	if err := j.checkState(file, m, f); err != nil {
+		return err
 	}
 	for _, mp := range j.mappings {
 		if !fitsSegment(file, mp) {
@@ -183,6 +187,24 @@ func (j *moduleJob) checkStale(file *elffile.File, m *Module) error {
 	if m.CallsChecked >= 5 && m.CallsFound*2 < m.CallsChecked {
 		return fmt.Errorf("%s: only %d of %d return addresses follow a call: it was rebuilt or replaced",
 			file.Path, m.CallsFound, m.CallsChecked)
+	}
+	return nil
+}
+
+// checkState compares the file with what the recorder noted of it. A copy has another time, but the same size. What
+// the user named instead is not compared: it may have symbols that the other had not.
+func (j *moduleJob) checkState(file *elffile.File, m *Module, f finder) error {
+	was, now := j.state, file.Info
+	if was.Size == 0 || now == nil || (j.main && f.o.Binary != "") {
+		return nil
+	}
+	if now.Size() != was.Size {
+		return fmt.Errorf("%s: it has %d bytes, the file that was mapped had %d: it was rebuilt or replaced", file.Path, now.Size(), was.Size)
+	}
+	const resolution = 2 * time.Second // of times on some file systems
+	if f.o.Sysroot == "" && file.Path == m.Path && !was.MTime.IsZero() && now.ModTime().Sub(was.MTime).Abs() >= resolution {
+		return fmt.Errorf("%s: it was written at %s, the file that was mapped at %s: it was rebuilt or replaced (if it is the same, name it with --binary or --sysroot /)",
+			file.Path, now.ModTime().UTC().Format(time.RFC3339), was.MTime.UTC().Format(time.RFC3339))
 	}
 	return nil
 }

@@ -38,10 +38,23 @@ const (
 	maxPerfLine    = 64 << 10
 )
 
-// readPerfMap reads a perf map or a jitdump, .gz and .zst too. Lines that are cut off or malformed
+// perfMap reads a perf map or a jitdump, .gz and .zst too. Lines that are cut off or malformed
 // are passed over: the process may still be writing.
-func readPerfMap(path string) (*perfMap, error) {
-	f, err := os.Open(path)
+func (f finder) perfMap(path string) (*perfMap, error) {
+	f.o.Used.generated(path)
+	if f.o.Files == nil {
+		return readPerfMap(path, path)
+	}
+	local, err := f.o.Files.Find(path)
+	if err != nil {
+		return nil, err
+	}
+	return readPerfMap(local, path)
+}
+
+// readPerfMap reads a file that goes by a path.
+func readPerfMap(local, path string) (*perfMap, error) {
+	f, err := os.Open(local)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +169,7 @@ func (s *Symbols) resolveGenerated(series *heapfile.Series, o Options) {
 	}
 	var maps []*perfMap
 	for _, path := range perfMapPaths(series, o) {
-		m, err := readPerfMap(path)
+		m, err := (finder{o}).perfMap(path)
 		if err != nil {
 			s.Warnings = append(s.Warnings, fmt.Errorf("perf map not used: %w", err))
 			continue
@@ -198,8 +211,31 @@ func perfMapPaths(series *heapfile.Series, o Options) []string {
 	}
 	pid := series.PID()
 	var paths []string
-	for _, kind := range []struct{ name, elsewhere string }{{"jit-%s.dump", "/proc/%d/cwd"}, {"perf-%s.map", ""}} {
-		paths = append(paths, findPerfMap(series.Dir(), kind.name, kind.elsewhere, pid, o.Sysroot == "")...)
+	for _, k := range []struct{ kind, name, elsewhere string }{
+		{"jitdump", "jit-%s.dump", "/proc/%d/cwd"}, {"perf-map", "perf-%s.map", ""},
+	} {
+		if copies := copiedMaps(series, k.kind, pid); len(copies) > 0 {
+			paths = append(paths, copies...)
+			continue
+		}
+		paths = append(paths, findPerfMap(series.Dir(), k.name, k.elsewhere, pid, o.Sysroot == "")...)
+	}
+	return paths
+}
+
+// copiedMaps are the maps of a process that the recorder put beside the snapshots, as its manifest says.
+func copiedMaps(series *heapfile.Series, kind string, pid int) (paths []string) {
+	if series.Manifest == nil {
+		return nil
+	}
+	for _, f := range series.Manifest.Files {
+		path := filepath.Join(series.Dir(), filepath.Base(f.File))
+		if f.Kind != kind || (f.PID != 0 && f.PID != pid) || slices.Contains(paths, path) {
+			continue
+		}
+		if _, err := os.Stat(path); err == nil {
+			paths = append(paths, path)
+		}
 	}
 	return paths
 }

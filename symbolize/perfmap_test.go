@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
 func perfMapOf(t testing.TB, text string) *perfMap {
@@ -162,4 +164,19 @@ func TestPerfMapsBesideSnapshots(t *testing.T) {
 	require.True(t, named())
 	require.NoError(t, os.WriteFile(filepath.Join(series.Dir(), "perf-13.map"), []byte("30000100 10 g\n"), 0o600))
 	require.False(t, named(), "which of the two is the process's is not known")
+}
+
+// TestTheManifestNamesCopiedMaps: under any name, for the process that wrote them.
+func TestTheManifestNamesCopiedMaps(t *testing.T) {
+	series := seriesOf(t, nil, []uint64{0x7f0000001010})
+	series.Heads[0].File.PID = 7
+	dir := series.Dir()
+	for _, name := range []string{"copied.map", "other.map"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("7f0000001000 100 "+name+"\n"), 0o600))
+	}
+	series.Manifest = &manifest.Manifest{Files: []manifest.File{
+		{File: "other.map", Kind: "perf-map", PID: 8}, {File: "../copied.map", Kind: "perf-map", PID: 7}, {File: "gone.map", Kind: "perf-map"},
+	}}
+	s := resolve(t, series, Options{Sysroot: dir})
+	require.Equal(t, "copied.map", s.Locations[0].Frames[0].Function)
 }

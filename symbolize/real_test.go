@@ -42,7 +42,7 @@ func TestRealFiles(t *testing.T) {
 				}
 				t.Skip(f.path + " is not installed")
 			}
-			compareWithLLVM(t, f.path, sampleText(t, f.path)).check(t, f.path, 1)
+			compareWithLLVM(t, f.path, sampleText(t, f.path)).check(t, f.path)
 		})
 	}
 }

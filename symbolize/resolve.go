@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
 // Options say where files are. The zero value works on the machine that was recorded.
@@ -26,13 +27,20 @@ type Options struct {
 	Demangle   Demangle
 	// CacheDir is a directory, made if need be, that keeps answers from run to run; "" keeps none.
 	CacheDir string
-	// Workers is the number of modules resolved at once; 0 takes one per CPU.
+	// Files, if set, are the only files there are: those that a bundle brought along from the machine that all the other
+	// options describe.
+	Files Files
+	// Used, if set, learns what was read. Answers of the cache read nothing: CacheDir must be "".
+	Used *Used
+	// Workers is the number of modules, and of units of a module, that are looked through at once; 0 takes one per CPU.
 	Workers int
 
 	// exact follows llvm-symbolizer in what it prints, where that is not what
 	// a reader of a heap needs: see ELF.
 	exact bool
 }
+
+func (o *Options) workers() int { return cmp.Or(o.Workers, runtime.GOMAXPROCS(0)) }
 
 // Resolve names the addresses of a series.
 func Resolve(series *heapfile.Series, o Options) (*Symbols, error) {
@@ -56,7 +64,8 @@ type moduleJob struct {
 	id       ModuleID
 	main     bool // it is the program itself
 	mappings []heapfile.Mapping
-	recorded string       // build ID recorded with the snapshots
+	recorded string // build ID recorded with the snapshots
+	state    manifest.Mapping
 	places   []place      // sorted by offset in the file
 	out      []*Location  // parallel to places
 	locs     []LocationID // parallel to places, before out is known
@@ -156,7 +165,9 @@ func (p *placer) job(m heapfile.Mapping) *moduleJob {
 	if j, ok := p.byPath[key]; ok {
 		return j
 	}
-	j := &moduleJob{id: ModuleID(len(p.s.Modules)), recorded: key.buildID, main: m.Path == MainProgram(p.series)}
+	j := &moduleJob{
+		id: ModuleID(len(p.s.Modules)), recorded: key.buildID, state: p.series.Mapped[m.Path], main: m.Path == MainProgram(p.series),
+	}
 	p.s.Modules = append(p.s.Modules, Module{Path: m.Path, Deleted: m.Deleted, BuildID: key.buildID})
 	p.byPath[key] = j
 	p.jobs = append(p.jobs, j)
@@ -186,14 +197,14 @@ func MainProgram(series *heapfile.Series) string {
 }
 
 // resolveModules names the addresses of all modules, the largest first. Modules are resolved concurrently, and names
-// demangled beside them (see shower): nothing else in the package is concurrent. Jobs share nothing but the
+// demangled beside them (see shower); of a module, several units at once. Nothing else in the package is concurrent. Jobs share nothing but the
 // locations, of which each has its own.
 func (s *Symbols) resolveModules(jobs []*moduleJob, o Options, names *shower) {
 	order := slices.Clone(jobs)
 	slices.SortStableFunc(order, func(a, b *moduleJob) int { return cmp.Compare(len(b.places), len(a.places)) })
 	queue := make(chan *moduleJob)
 	var wg sync.WaitGroup
-	for range min(cmp.Or(o.Workers, runtime.GOMAXPROCS(0)), max(len(jobs), 1)) {
+	for range min(o.workers(), max(len(jobs), 1)) {
 		wg.Go(func() {
 			for j := range queue {
 				resolveModule(j, &s.Modules[j.id], o, names)

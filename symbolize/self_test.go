@@ -3,6 +3,7 @@ package symbolize
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,4 +85,17 @@ func TestSelfReturnAddresses(t *testing.T) {
 		inlined += len(l.Frames) - 1
 	}
 	require.Equal(t, 3, inlined, "outer, middle and inner are inlined into main")
+}
+
+// TestWorkersChangeNothing: units are looked through in any order, several at once, and the answers are the same.
+func TestWorkersChangeNothing(t *testing.T) {
+	path, _ := tellSelf(t)
+	addrs := sampleText(t, path)
+	alone, err := ELF(path, addrs, Options{Workers: 1})
+	require.NoError(t, err)
+	together, err := ELF(path, addrs, Options{Workers: 8})
+	require.NoError(t, err)
+	require.Equal(t, alone, together)
+	named := slices.DeleteFunc(alone, func(l Location) bool { return !l.Named() })
+	require.Greater(t, len(named), len(addrs)*9/10)
 }

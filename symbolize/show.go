@@ -2,7 +2,6 @@ package symbolize
 
 import (
 	"runtime"
-	"strings"
 	"sync"
 )
 
@@ -28,15 +27,19 @@ const showBatch = 64
 func newShower(o Options) *shower {
 	s := &shower{mode: o.Demangle, names: map[string]*shownName{}, files: map[string]string{}, queue: make(chan []*shownName, 16)}
 	for range runtime.GOMAXPROCS(0) {
-		s.wg.Go(func() {
-			for batch := range s.queue {
-				for _, n := range batch {
-					n.shown = strings.Clone(demangleName(n.linkage, s.mode)) // without what it grew in
-				}
-			}
-		})
+		s.wg.Go(s.work)
 	}
 	return s
+}
+
+// work shows names until there are no more.
+func (s *shower) work() {
+	var d demangler
+	for batch := range s.queue {
+		for _, n := range batch {
+			n.shown = d.name(n.linkage, s.mode)
+		}
+	}
 }
 
 // add asks for the names of an address's frames, and has equal strings stand in memory once. The outermost function
@@ -55,18 +58,23 @@ func (s *shower) add(frames []Frame) {
 			f.Function = "" // the linkage name will give it
 		}
 		if i+1 < len(frames) {
-			f.Linkage = s.ask(f.Linkage)
+			s.askFor(f)
 		}
 	}
 }
 
-// ask has a name shown, and returns the linkage name that is kept for all that are equal.
-func (s *shower) ask(linkage string) string {
-	if linkage == "" {
-		return ""
+// askFor has a frame's name shown. Linkage names that are equal are kept once.
+func (s *shower) askFor(f *Frame) {
+	if f.Linkage != "" && f.asked == nil {
+		f.asked = s.ask(f.Linkage)
+		f.Linkage = f.asked.linkage
 	}
+}
+
+// ask has a name shown.
+func (s *shower) ask(linkage string) *shownName {
 	if n := s.names[linkage]; n != nil {
-		return n.linkage
+		return n
 	}
 	n := &shownName{linkage: linkage}
 	s.names[linkage] = n
@@ -74,7 +82,7 @@ func (s *shower) ask(linkage string) string {
 		s.queue <- s.batch
 		s.batch = nil
 	}
-	return linkage
+	return n
 }
 
 // finish gives every frame, and every hint, its name. The shower is done then.
@@ -86,9 +94,11 @@ func (s *shower) finish(locations []Location) {
 		if l.shown {
 			continue
 		}
-		s.ask(l.Near)
+		if l.Near != "" {
+			s.ask(l.Near)
+		}
 		for k := range l.Frames {
-			l.Frames[k].Linkage = s.ask(l.Frames[k].Linkage)
+			s.askFor(&l.Frames[k])
 		}
 	}
 	s.queue <- s.batch
@@ -108,8 +118,8 @@ func (s *shower) show(l *Location) {
 		l.Near = s.names[l.Near].shown
 	}
 	for k := range l.Frames {
-		if f := &l.Frames[k]; f.Linkage != "" {
-			f.Function = s.names[f.Linkage].shown
+		if f := &l.Frames[k]; f.asked != nil {
+			f.Function, f.asked = f.asked.shown, nil
 		}
 	}
 }

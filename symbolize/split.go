@@ -39,9 +39,9 @@ func (img *image) splitUnit(name, compDir string, id uint64) *dwarf.Data {
 	}
 	if !s.opened {
 		s.opened = true
-		s.keep(s.openPackage(img.file.Path + packageSuffix))
+		s.keep(s.openPackage(img.finder, img.file.Path+packageSuffix))
 		if img.debug != nil {
-			s.keep(s.openPackage(img.debug.Path + packageSuffix))
+			s.keep(s.openPackage(img.finder, img.debug.Path+packageSuffix))
 		}
 	}
 	d := s.packaged(id)
@@ -71,8 +71,8 @@ func (s *splitUnits) packaged(id uint64) *dwarf.Data {
 }
 
 // openPackage opens a .dwp file, if there is one.
-func (s *splitUnits) openPackage(path string) error {
-	file, err := elffile.Open(path)
+func (s *splitUnits) openPackage(f finder, path string) error {
+	file, err := f.open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // most binaries have none
 	}
@@ -116,7 +116,7 @@ func (img *image) openSplit(name, compDir string) *dwarf.Data {
 	}
 	candidates[0] = filepath.Join(img.finder.o.Sysroot, candidates[0])
 	for _, c := range candidates {
-		f, err := elffile.Open(c)
+		f, err := img.finder.open(c)
 		if err != nil {
 			continue
 		}

@@ -5,9 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
 )
 
@@ -144,6 +146,38 @@ func TestEndsInCallForms(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			require.Len(t, c.bytes, 7)
 			require.Equal(t, c.want, endsInCallX86(c.bytes))
+		})
+	}
+}
+
+// TestStaleByState: without a build ID, the size and the time that a recorder noted tell. A copy has another time.
+func TestStaleByState(t *testing.T) {
+	path := relinked(t, "-Wl,--build-id=none")
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	calls := callsOf(t, path)
+	for rule, c := range map[string]struct {
+		size  int64
+		later time.Duration
+		o     Options
+		want  Reason
+	}{
+		"the file that was mapped":            {0, 0, Options{}, ReasonNone},
+		"another size":                        {1, 0, Options{}, ReasonStale},
+		"written since":                       {0, time.Hour, Options{}, ReasonStale},
+		"a copy in a sysroot":                 {0, time.Hour, Options{Sysroot: "/"}, ReasonNone},
+		"another size in a sysroot":           {1, 0, Options{Sysroot: "/"}, ReasonStale},
+		"named by the user, so not compared":  {1, time.Hour, Options{Binary: path}, ReasonNone},
+		"times of a coarse file system agree": {0, time.Second, Options{}, ReasonNone},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			series := seriesOf(t, mapsOf(t, path, path, base), loadedAt(calls, base))
+			series.Mapped = map[string]manifest.Mapping{path: {Path: path, Size: info.Size() + c.size, MTime: info.ModTime().Add(-c.later)}}
+			s := resolve(t, series, c.o)
+			require.Equal(t, c.want, s.Modules[0].Reason, "%v", s.Modules[0].Err)
+			if c.want == ReasonStale {
+				require.ErrorContains(t, s.Modules[0].Err, "the file that was mapped")
+			}
 		})
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/report"
-	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 type growthFlags struct {
@@ -44,16 +43,21 @@ load (load-driven) or jumped once (grew-then-flat) is not.`,
 		RunE: func(_ *cobra.Command, paths []string) error { return a.growth(&f, paths) },
 	}
 	f.add(a, cmd)
-	flags := cmd.Flags()
-	flags.BoolVar(&f.all, "all", false, "show stable sites too")
-	flags.StringVar(&f.failOn, "fail-on", "", "exit with 1 if a `LABEL` is found: leak, or suspect (leaks and suspects)")
-	flags.StringVar(&f.explain, "explain", "", "print the numbers behind the verdict on `SITE`: its rank in the table, or an expression that its function matches")
-	a.outputFlags(cmd)
+	cmd.Flags().StringVar(&f.explain, "explain", "", "print the numbers behind the verdict on `SITE`: its rank in the table, or an expression that its function matches")
 	return cmd
 }
 
-// add adds what every command that judges a series has.
+// add adds what growth and watch have in common.
 func (f *growthFlags) add(a *app, cmd *cobra.Command) {
+	f.addJudgement(a, cmd)
+	flags := cmd.Flags()
+	flags.BoolVar(&f.all, "all", false, "show stable sites too")
+	flags.StringVar(&f.failOn, "fail-on", "", "exit with 1 if a `LABEL` is found: leak, or suspect (leaks and suspects)")
+	a.outputFlags(cmd)
+}
+
+// addJudgement adds what every command that judges a series has.
+func (f *growthFlags) addJudgement(a *app, cmd *cobra.Command) {
 	f.stackFlags.add(a, cmd)
 	f.groupFlags.add(cmd)
 	flags := cmd.Flags()
@@ -69,35 +73,18 @@ func (a *app) growth(f *growthFlags, paths []string) error {
 	if err := a.checkFormat(); err != nil {
 		return err
 	}
-	if f.failOn != "" && f.failOn != "leak" && f.failOn != "suspect" {
-		return fmt.Errorf("--fail-on %s: want leak or suspect", f.failOn)
-	}
-	j, err := f.judged(a, paths)
+	g, err := a.grown(f, paths)
 	if err != nil {
 		return err
 	}
-	defer j.Series.Close()
-	a.judge(f.failOn, j.Result)
-	return a.render(&j.Growth)
+	defer g.Series.Close()
+	a.judge(f.failOn, g.Result)
+	return a.render(g)
 }
 
-// judged is a series with its verdicts. The caller must close the series.
-type judged struct {
-	report.Growth
-	filter *symbolize.Filter
-}
-
-// judged opens a series and judges it.
-func (f *growthFlags) judged(a *app, paths []string) (_ *judged, err error) {
-	minBytes, err := parseSize(f.minBytes)
-	if err != nil {
-		return nil, fmt.Errorf("--min-bytes: %w", err)
-	}
-	o := diff.GrowthOptions{MinBytes: max(minBytes, 1), All: f.all}
-	if err := f.prepare(&o); err != nil {
-		return nil, err
-	}
-	limit, err := f.limitBytes()
+// grown reads a series and judges it. The caller closes it.
+func (a *app) grown(f *growthFlags, paths []string) (*report.Growth, error) {
+	o, limit, err := f.growthOptions()
 	if err != nil {
 		return nil, err
 	}
@@ -106,11 +93,34 @@ func (f *growthFlags) judged(a *app, paths []string) (_ *judged, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			s.Close()
-		}
-	}()
+	g, err := a.judged(f, s, &columns, o)
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	g.MemoryLimit = limit
+	return g, nil
+}
+
+// growthOptions reads what does not depend on the series.
+func (f *growthFlags) growthOptions() (o diff.GrowthOptions, limit int64, err error) {
+	if f.failOn != "" && f.failOn != "leak" && f.failOn != "suspect" {
+		return o, 0, fmt.Errorf("--fail-on %s: want leak or suspect", f.failOn)
+	}
+	minBytes, err := parseSize(f.minBytes)
+	if err != nil {
+		return o, 0, fmt.Errorf("--min-bytes: %w", err)
+	}
+	o.MinBytes, o.All = max(minBytes, 1), f.all
+	if err := f.prepare(&o); err != nil {
+		return o, 0, err
+	}
+	limit, err = f.limitBytes()
+	return o, limit, err
+}
+
+// judged names the stacks of a series that was read, and judges its sites.
+func (a *app) judged(f *growthFlags, s *heapfile.Series, columns *diff.Collector, o diff.GrowthOptions) (*report.Growth, error) {
 	if err := f.choose(s, &o); err != nil {
 		return nil, err
 	}
@@ -119,26 +129,21 @@ func (f *growthFlags) judged(a *app, paths []string) (_ *judged, err error) {
 		return nil, err
 	}
 	o.Filter = filter
-	result := diff.Growth(s, symbols, &columns, o)
+	result := diff.Growth(s, symbols, columns, o)
 	if result.Kept == 0 && o.Filter != nil {
 		return nil, errNothingKept
 	}
 	a.warnExpired(o.Suppressions)
-	return &judged{filter: filter, Growth: report.Growth{
-		Series: s, Symbols: symbols, Result: result, Unnamed: unnamedIn(s, symbols, &columns, &o, result.Last),
-		View: report.View{Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy}, MemoryLimit: limit, Explain: f.explain,
-	}}, nil
-}
-
-// unnamedIn counts what of a snapshot has no name.
-func unnamedIn(s *heapfile.Series, symbols *symbolize.Symbols, columns *diff.Collector, o *diff.GrowthOptions, snapshot int) *report.Unnamed {
 	unnamed := report.NewUnnamed(symbols, o.Rules)
 	for id := range s.Stacks.Len() {
 		if id := heapfile.StackID(id); o.Filter.Keep(id) {
-			unnamed.Add(id, columns.InUse(id, snapshot))
+			unnamed.Add(id, columns.InUse(id, result.Last))
 		}
 	}
-	return unnamed.Done()
+	return &report.Growth{
+		Series: s, Symbols: symbols, Result: result, Filter: filter, Unnamed: unnamed.Done(), View: report.View{Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy},
+		Explain: f.explain,
+	}, nil
 }
 
 // prepare reads what does not depend on the series.

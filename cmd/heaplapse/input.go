@@ -25,12 +25,22 @@ func (f *seriesFlags) add(a *app, cmd *cobra.Command) {
 
 // open reads the series and reports what is wrong with it.
 func (f *seriesFlags) open(a *app, paths []string, visit func(*heapfile.Snapshot) error) (*heapfile.Series, error) {
+	b, err := a.openBundle(paths)
+	if err != nil {
+		return nil, err
+	}
+	o := heapfile.Options{Process: f.process, Stdin: a.in, Visit: visit}
+	if b != nil {
+		paths, o.Sources = nil, b.Sources()
+	}
 	bar := newProgress(a.err, "reading snapshots")
-	s, err := heapfile.Open(paths, heapfile.Options{Process: f.process, Stdin: a.in, Visit: visit, Progress: bar.update})
+	o.Progress = bar.update
+	s, err := heapfile.Open(paths, o)
 	bar.done()
 	if err != nil {
 		return nil, err
 	}
+	a.unpacked.belongs(s, b)
 	a.report(s)
 	return s, nil
 }
@@ -78,19 +88,24 @@ func (f *cacheFlag) dir() string {
 
 func (f *symbolFlags) add(cmd *cobra.Command) {
 	f.cacheFlag.add(cmd)
+	f.addPlaces(cmd)
+	cmd.Flags().StringVar(&f.demangle, "demangle", "simple", "C++ and Rust names: simple (no parameters), full or none")
+	_ = cmd.RegisterFlagCompletionFunc("demangle", cobra.FixedCompletions([]string{"simple", "full", "none"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// addPlaces adds the flags that say where files are.
+func (f *symbolFlags) addPlaces(cmd *cobra.Command) {
 	f.debuginfodFlag.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.binary, "binary", "", "the main program's `FILE`, when it has moved")
 	flags.StringVar(&f.sysroot, "sysroot", "", "look for mapped files below `DIR`, and nowhere else")
 	flags.StringArrayVar(&f.debugDirs, "debug-dir", nil, "look for separate debug files in `DIR` (repeatable; default /usr/lib/debug)")
 	flags.StringArrayVar(&f.perfMaps, "perf-map", nil, "names of generated code: a perf map or a jitdump (repeatable; default perf-PID.map and jit-PID.dump beside the snapshots or in /tmp)")
-	flags.StringVar(&f.demangle, "demangle", "simple", "C++ and Rust names: simple (no parameters), full or none")
-	_ = cmd.RegisterFlagCompletionFunc("demangle", cobra.FixedCompletions([]string{"simple", "full", "none"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
 func (f *symbolFlags) options() (symbolize.Options, error) {
 	mode, ok := map[string]symbolize.Demangle{
-		"simple": symbolize.DemangleSimple, "full": symbolize.DemangleFull, "none": symbolize.DemangleNone,
+		"": symbolize.DemangleSimple, "simple": symbolize.DemangleSimple, "full": symbolize.DemangleFull, "none": symbolize.DemangleNone,
 	}[f.demangle]
 	if !ok {
 		return symbolize.Options{}, fmt.Errorf("--demangle %s: want simple, full or none", f.demangle)
@@ -108,15 +123,33 @@ func (f *symbolFlags) resolve(a *app, s *heapfile.Series) (*symbolize.Symbols, e
 	if err != nil {
 		return nil, err
 	}
+	if b := a.unpacked.bySeries[s]; b != nil {
+		a.warnPlaces(f)
+		demangle := o.Demangle
+		o = b.Options(s.Process)
+		o.Demangle = demangle
+	}
 	symbols, err := symbolize.Resolve(s, o)
 	if err != nil {
 		return nil, err
 	}
+	a.warnSymbols(symbols)
+	return symbols, nil
+}
+
+// warnPlaces says that a bundle has its own files.
+func (a *app) warnPlaces(f *symbolFlags) {
+	if f.binary != "" || f.sysroot != "" || f.debugDirs != nil || f.perfMaps != nil || f.servers != nil {
+		a.warn("a bundle brings the files that names come from: --binary, --sysroot, --debug-dir, --perf-map and --debuginfod do not apply to it")
+	}
+}
+
+// warnSymbols says what could not be used to find names.
+func (a *app) warnSymbols(symbols *symbolize.Symbols) {
 	for _, w := range symbols.Warnings {
 		a.warn(w.Error())
 	}
 	a.warnModules(symbols)
-	return symbols, nil
 }
 
 // warnModules says which files are missing, in one line, and which do not fit, one line each.

@@ -1,22 +1,25 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/heaplapse/heaplapse/record"
+	"github.com/heaplapse/heaplapse/symbolize/bundle"
 )
 
 type recordFlags struct {
 	record.Options
 	every, everyAlloc, everyInuse, samplePeriod string
-	dryRun                                      bool
+	dryRun, bundle                              bool
 }
 
 func (a *app) recordCommand() *cobra.Command {
@@ -78,6 +81,7 @@ func (f *recordFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.FollowChildren, "follow-children", false, "keep the snapshots of all processes")
 	flags.BoolVar(&f.JIT, "jit", false, "make Node and CPython name their functions (NODE_OPTIONS, PYTHONPERFSUPPORT)")
 	flags.BoolVar(&f.PythonMalloc, "python-malloc", false, "make CPython's small objects visible (PYTHONMALLOC=malloc)")
+	flags.BoolVar(&f.bundle, "bundle", false, "afterwards write DIR"+bundle.Suffix+", which names everything on another machine (see heaplapse bundle)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the environment and the command, and run nothing")
 	_ = cmd.RegisterFlagCompletionFunc("engine", cobra.FixedCompletions([]string{"auto", "tcmalloc", "jemalloc"}, cobra.ShellCompDirectiveNoFileComp))
 }
@@ -143,10 +147,34 @@ func (a *app) record(cmd *cobra.Command, f *recordFlags) error {
 		return err
 	}
 	a.summarize(outcome)
+	var failed error
+	if f.bundle && outcome.Snapshots > 0 {
+		failed = a.bundleRecording(cmd.Context(), outcome.Dir)
+	}
+	if failed != nil && outcome.Status != exitOK {
+		a.complain(failed) // the program's status goes before
+	}
 	if outcome.Signal != 0 && a.in == os.Stdin { // the command, not a test within another process
 		record.Die(outcome.Signal)
 	}
 	a.status = outcome.Status
+	if failed != nil && a.status == exitOK {
+		return &record.Error{Status: record.StatusFailed, Err: failed}
+	}
+	return nil
+}
+
+// bundleRecording packs what was recorded. Standard output is the program's.
+func (a *app) bundleRecording(ctx context.Context, dir string) error {
+	out := filepath.Clean(dir) + bundle.Suffix
+	contents, err := a.gather(&symbolFlags{}, []string{dir})
+	if err == nil {
+		err = a.writeBundle(ctx, contents, out)
+	}
+	if err != nil {
+		return fmt.Errorf("--bundle: %w", err)
+	}
+	a.say("to take along: %s", out)
 	return nil
 }
 

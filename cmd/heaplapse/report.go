@@ -38,7 +38,7 @@ CI job, text is growth's table, json is the data of the page.
 		Args: somePaths,
 		RunE: func(_ *cobra.Command, paths []string) error { return a.writeReport(&f, paths) },
 	}
-	f.add(a, cmd)
+	f.addJudgement(a, cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.format, "format", "", "html, md, text or json (default: what the name of the -o file says, else html)")
 	flags.StringVarP(&a.output, "output", "o", "", "write to `FILE`; - is standard output")
@@ -86,20 +86,20 @@ func (a *app) writeReport(f *reportFlags, paths []string) error {
 		return err
 	}
 	f.all = f.format == "html" || f.format == "json" // the page shows every site
-	j, err := f.judged(a, paths)
+	g, err := a.grown(&f.growthFlags, paths)
 	if err != nil {
 		return err
 	}
-	defer j.Series.Close()
+	defer g.Series.Close()
 	switch f.format {
 	case "md":
-		return a.emit(j.Markdown)
+		return a.emit(g.Markdown)
 	case "text":
-		return a.emit(j.Text)
+		return a.emit(g.Text)
 	}
 	bar := newProgress(a.err, "reading moments")
 	model, err := page.Build(page.Options{
-		Growth: &j.Growth, Filter: j.filter, Tool: "heaplapse " + version(), Moments: f.moments, Progress: bar.update,
+		Growth: g, Tool: "heaplapse " + version(), Moments: f.moments, Progress: bar.update,
 	})
 	bar.done()
 	if err != nil {

@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -34,14 +37,17 @@ type app struct {
 	streams
 	quiet, verbose bool
 	strict         bool
+	live           bool // files may be half written: that is not worth a warning
 	format, output string
 
-	status int // of a run that gave its result
+	status   int // of a run that gave its result
+	unpacked unpacked
 }
 
 // run is the whole program but for os.Exit.
 func run(ctx context.Context, args []string, s streams) int {
 	a := &app{streams: s}
+	defer a.unpacked.close()
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(s.in)
@@ -60,6 +66,9 @@ func run(ctx context.Context, args []string, s streams) int {
 
 // complain prints an error, one line for each of several that were joined.
 func (a *app) complain(err error) {
+	if a.unpacked.dying.Load() {
+		return
+	}
 	for _, line := range strings.Split(err.Error(), "\n") {
 		fmt.Fprintf(a.err, "heaplapse: %s\n", line)
 	}
@@ -74,7 +83,8 @@ or jemalloc (MALLOC_CONF=prof:true) wrote, names every address offline, converts
 them to pprof, and says which allocation sites grow.
 
 PATH is a directory, a file, a prefix (/tmp/profile for /tmp/profile.0001.heap …),
-a quoted glob, or - for standard input; .gz and .zst are read through.
+a quoted glob, - for standard input, or an archive that bundle wrote; .gz and .zst
+are read through.
 
 Exit status: 0 done; 1 growth or a regression was found by a command asked to fail on it;
 2 usage error, unreadable input, or no verdict where one was asked for.`,
@@ -87,8 +97,8 @@ Exit status: 0 done; 1 growth or a regression was found by a command asked to fa
 	f := cmd.PersistentFlags()
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "print no warnings")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "print every warning, and long tables in full")
-	cmd.AddCommand(a.recordCommand(), a.infoCommand(), a.convertCommand(), a.topCommand(), a.diffCommand(), a.growthCommand(), a.gateCommand(), a.baselineCommand(),
-		a.reportCommand(), a.viewCommand(), a.symbolizeCommand(), a.versionCommand())
+	cmd.AddCommand(a.recordCommand(), a.infoCommand(), a.convertCommand(), a.topCommand(), a.diffCommand(), a.growthCommand(), a.watchCommand(),
+		a.gateCommand(), a.baselineCommand(), a.reportCommand(), a.viewCommand(), a.bundleCommand(), a.symbolizeCommand(), a.versionCommand())
 	return cmd
 }
 
@@ -167,7 +177,16 @@ func (a *app) checkFormat() error {
 // report prints what is wrong with the input and decides the exit status: a
 // file that was named and cannot be used makes it 2, one that was found only under --strict.
 func (a *app) report(s *heapfile.Series) {
+	a.reportProblems(s)
+	a.warnings(s)
+}
+
+// reportProblems prints which files cannot be used.
+func (a *app) reportProblems(s *heapfile.Series) {
 	for _, p := range s.Problems {
+		if a.live && changing(p.Path) {
+			continue
+		}
 		if p.Named || a.strict {
 			a.status = exitFailure
 			a.complain(p)
@@ -175,11 +194,20 @@ func (a *app) report(s *heapfile.Series) {
 			a.warn(p.Error())
 		}
 	}
-	a.warnings(s)
+}
+
+// changing says whether a file was written to just now.
+func changing(path string) bool {
+	const still = 10 * time.Second
+	info, err := os.Stat(path)
+	return err != nil || time.Since(info.ModTime()) < still
 }
 
 func (a *app) warnings(s *heapfile.Series) {
 	all := report.AllWarnings(s)
+	if a.live {
+		all = slices.DeleteFunc(all, func(w heapfile.Warning) bool { return w.Kind == heapfile.WarnPartial })
+	}
 	for _, w := range all {
 		if a.strict && !w.Harmless() {
 			a.status = exitFailure
@@ -197,7 +225,7 @@ func (a *app) warnings(s *heapfile.Series) {
 }
 
 func (a *app) warn(text string) {
-	if !a.quiet {
+	if !a.quiet && !a.unpacked.dying.Load() {
 		fmt.Fprintf(a.err, "heaplapse: warning: %s\n", text)
 	}
 }

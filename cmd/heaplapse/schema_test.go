@@ -1,10 +1,13 @@
 package main
 
 import (
+	"archive/tar"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 )
@@ -89,6 +92,23 @@ func TestConvertJSONMeetsItsSchema(t *testing.T) {
 			"../../testdata/"+s, "--sysroot", "../../testdata/leaky/sysroot")
 		require.Equal(t, exitOK, code, stderr)
 		validate(t, schema, out)
+	}
+}
+
+func TestBundleIndexMeetsItsSchema(t *testing.T) {
+	schema := compileSchema(t, "bundle")
+	for _, series := range []string{"leaky", "node", "dialects/processes"} {
+		out, stderr, code := invoke(t, "bundle", "-q", "-o", "-", "../../testdata/"+series, "--sysroot", "../../testdata/"+series+"/sysroot")
+		require.Equal(t, exitOK, code, stderr)
+		z, err := zstd.NewReader(strings.NewReader(out))
+		require.NoError(t, err)
+		archive := tar.NewReader(z)
+		_, err = archive.Next()
+		require.NoError(t, err)
+		index, err := io.ReadAll(archive)
+		z.Close()
+		require.NoError(t, err)
+		validate(t, schema, string(index))
 	}
 }
 

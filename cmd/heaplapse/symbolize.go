@@ -81,8 +81,7 @@ func (a *app) symbolize(file string, o symbolize.Options) error {
 }
 
 // collectLess has the garbage collector wait for 40 MB of garbage and half of what is in use, and returns what undoes
-// it. Demangling makes twenty times more garbage than is kept: in a small heap, collecting it would take a third of
-// the processor time. The collector counts the ballast, which is never written to and so takes up no memory.
+// it. Reading debug information makes garbage: in a small heap, collecting it would take a good part of the processor time. The collector counts the ballast, which is never written to and so takes up no memory.
 func collectLess() (undo func()) {
 	ballast := make([]byte, 80<<20)
 	before := debug.SetGCPercent(50)

@@ -17,8 +17,6 @@ import (
 type Options struct {
 	// Growth is the judged series; diff.GrowthOptions.All must have been set, so that each site has its verdict.
 	Growth *report.Growth
-	// Filter is what the judgement kept; nil for all.
-	Filter *symbolize.Filter
 	// Tool names the producer, e.g. "heaplapse 1.0".
 	Tool string
 	// Moments is the largest number of snapshots that are shown; 0 takes [DefaultMoments].
@@ -141,7 +139,7 @@ func (b *builder) rows() []int {
 		}
 	}
 	for i := range of {
-		if of[i] < 0 && b.o.Filter.Keep(b.g.Symbols.SiteStack(symbolize.SiteID(i))) {
+		if of[i] < 0 && b.g.Filter.Keep(b.g.Symbols.SiteStack(symbolize.SiteID(i))) {
 			of[i] = b.suppressedRow()
 		}
 	}
@@ -177,7 +175,7 @@ func (b *builder) extraRow(at *int, s Site) int {
 func (b *builder) head(moment int, h *heapfile.Snapshot) {
 	b.totals.add(moment, len(b.moments), values(h.Heap()))
 	missing := values(h.Heap().Sub(h.Completeness.Estimate))
-	if b.o.Filter != nil || missing == [4]int64{} {
+	if b.g.Filter != nil || missing == [4]int64{} {
 		return
 	}
 	leaf := b.c.grid.leaf([]int{b.code.function("(not listed: the snapshot was cut)", "")}, b.unlistedRow())
@@ -218,7 +216,7 @@ func (b *builder) model(keep int) *Model {
 		Notes: append([]string{}, g.Notes()...), Warnings: g.Warnings(),
 		Snapshots: len(g.Series.Heads), Moments: b.momentList(), Clock: g.Series.Clock.Source.String(), RatePer: unit,
 		Judged: [2]int{b.position(g.Result.First), b.position(g.Result.Last)},
-		Kinds:  Kinds[:b.kinds], Filtered: b.o.Filter != nil, Folded: folded,
+		Kinds:  Kinds[:b.kinds], Filtered: b.g.Filter != nil, Folded: folded,
 	}
 	for _, i := range b.shown {
 		m.Sites = append(m.Sites, b.site(i))

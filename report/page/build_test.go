@@ -22,7 +22,7 @@ import (
 )
 
 // judge opens and judges a series as the command does.
-func judge(t *testing.T, path string, focus *symbolize.Filter) *report.Growth {
+func judge(t *testing.T, path string) *report.Growth {
 	t.Helper()
 	var columns diff.Collector
 	s, err := heapfile.Open([]string{path}, heapfile.Options{Visit: columns.Visit})
@@ -30,13 +30,13 @@ func judge(t *testing.T, path string, focus *symbolize.Filter) *report.Growth {
 	t.Cleanup(func() { s.Close() })
 	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: filepath.Join("../../testdata", strings.Split(filepath.Base(path), "-")[0], "sysroot")})
 	require.NoError(t, err)
-	r := diff.Growth(s, symbols, &columns, diff.GrowthOptions{All: true, Filter: focus})
+	r := diff.Growth(s, symbols, &columns, diff.GrowthOptions{All: true})
 	return &report.Growth{Series: s, Symbols: symbols, Result: r}
 }
 
 func build(t *testing.T, path string) (*report.Growth, *Model) {
 	t.Helper()
-	g := judge(t, path, nil)
+	g := judge(t, path)
 	m, err := Build(Options{Growth: g, Tool: "test"})
 	require.NoError(t, err)
 	return g, m
@@ -165,7 +165,7 @@ func TestAFileThatChanged(t *testing.T) {
 	for n := 1; n <= 8; n++ {
 		write(n, "0x10 0x20")
 	}
-	g := judge(t, dir, nil)
+	g := judge(t, dir)
 	write(3, "0x10 0x30")
 	_, err := Build(Options{Growth: g})
 	require.ErrorContains(t, err, "p.0003.heap: changed while it was read")
@@ -269,7 +269,7 @@ func TestFoldKeepsTheLargest(t *testing.T) {
 
 // TestHostileNamesInMarkdown: the summary of the same series is text for whoever renders it.
 func TestHostileNamesInMarkdown(t *testing.T) {
-	g := judge(t, hostileSeries(t, []string{`</summary><img src=x onerror=alert(1)>`, "a|b`c`|d", "[link](http://x) **bold** @somebody", "two\u2028lines\u202e"}), nil)
+	g := judge(t, hostileSeries(t, []string{`</summary><img src=x onerror=alert(1)>`, "a|b`c`|d", "[link](http://x) **bold** @somebody", "two\u2028lines\u202e"}))
 	var source, out bytes.Buffer
 	require.NoError(t, g.Markdown(&source))
 	markdown := goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithRendererOptions(html.WithUnsafe()))

@@ -122,7 +122,7 @@ func lookupAll(d *Data, lo, hi uint64) (map[uint64][]Frame, error) {
 		addrs = append(addrs, a)
 	}
 	out := map[uint64][]Frame{}
-	err := d.Lookup(addrs, func(a uint64, frames []Frame) { out[a] = frames })
+	err := d.Lookup(addrs, func(a uint64, frames []Frame) { out[a] = slices.Clone(frames) })
 	return out, err
 }
 

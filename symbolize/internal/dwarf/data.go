@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Data is the debug information of one file. It is not safe for concurrent use.
+// Data is the debug information of one file. It is not safe for concurrent use, but [Data.Lookup] is concurrent within.
 type Data struct {
 	sec     Sections
 	alt     *Data // dwz's supplementary file, or nil
@@ -13,7 +13,9 @@ type Data struct {
 	repeat  bool // see Options.RepeatDir
 	units   []*unit
 	abbrevs map[abbrevKey]*abbrevTable
-	names   map[uint64]funcName // by offset in .debug_info
+	names   nameMemo
+	workers int
+	guard   func(func() error) error
 	index   rangeIndex
 	budget  budget
 	// unranged are units whose root entry does not say which addresses they hold.
@@ -31,21 +33,25 @@ type Options struct {
 	// RepeatDir joins a relative compilation directory to the line table's directory 0, although the latter repeats
 	// it (DWARF 5 section 6.2.4): ./stdlib/./stdlib/abort.c, as llvm-symbolizer and both addr2lines print it.
 	RepeatDir bool
+	// Workers is the number of units that are looked through at once; 0 is one.
+	Workers int
+	// Guard runs the work of each further goroutine that reads the sections; nil calls it.
+	Guard func(func() error) error
 }
 
 // New reads the unit headers. Faulty units are reported in Data.Faults; what precedes
 // the first broken header is used.
 func New(sec Sections, o Options) *Data {
-	d := &Data{sec: sec, alt: o.Alt, split: o.Split, repeat: o.RepeatDir, abbrevs: map[abbrevKey]*abbrevTable{}, names: map[uint64]funcName{}}
+	d := &Data{sec: sec, alt: o.Alt, split: o.Split, repeat: o.RepeatDir, workers: o.Workers, guard: o.Guard, abbrevs: map[abbrevKey]*abbrevTable{}}
 	d.renewBudget()
-	d.budget.abbrevs = budgetFloor + budgetTimes*len(sec.Abbrev)
+	d.budget.abbrevs.Store(int64(budgetFloor + budgetTimes*len(sec.Abbrev)))
 	if err := d.parseUnits(); err != nil {
 		d.Faults = append(d.Faults, err)
 	}
 	if err := d.readAranges(); err != nil {
 		d.Faults = append(d.Faults, err)
 	}
-	if d.budget.ranges < 0 {
+	if d.budget.ranges.Load() < 0 {
 		d.Faults = append(d.Faults, errSharedRanges)
 	}
 	for _, u := range d.units {

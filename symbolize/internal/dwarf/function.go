@@ -74,7 +74,7 @@ func (u *unit) functions(addrs []uint64) (*functionTable, error) {
 		w = walker{u: u, claims: newClaims(addrs), thorough: true}
 		err = w.walk()
 	}
-	if err == nil && u.data.budget.ranges < 0 {
+	if err == nil && u.data.budget.ranges.Load() < 0 {
 		err = errSharedRanges
 	}
 	return w.table(), err
@@ -365,7 +365,7 @@ func (u *unit) nameOf(e *entry, off uint64, depth int) funcName {
 	}
 	// An entry that the walk comes to is seen once; those that it refers to, many times.
 	if depth > 0 && depth < maxRefs {
-		u.data.names[off] = n
+		u.data.names.set(off, n)
 	}
 	return n
 }
@@ -380,7 +380,7 @@ func (u *unit) nameAt(ref value, depth int) funcName {
 		}
 		d, off = d.alt, ref.u
 	}
-	if known, ok := d.names[off]; ok {
+	if known, ok := d.names.get(off); ok {
 		return known
 	}
 	target := d.unitAt(off)

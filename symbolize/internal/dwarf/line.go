@@ -20,7 +20,8 @@ type lineTable struct {
 	dirs     []string
 	files    []lineFile
 	compDir  string
-	repeat   bool // see Options.RepeatDir
+	repeat   bool     // see Options.RepeatDir
+	paths    []string // of the files that have been asked for
 }
 
 type lineFile struct {
@@ -167,12 +168,22 @@ func (t *lineTable) value(u *unit, c *cursor, f form) lineValue {
 	return lineValue{u: v.u, text: u.str(v)}
 }
 
-// fileName joins a file's path: the compilation directory, the include
-// directory, the name.
+// fileName is a file's path. Equal ones are one string.
 func (t *lineTable) fileName(index uint64) string {
 	if index >= uint64(len(t.files)) {
 		return ""
 	}
+	if t.paths == nil {
+		t.paths = make([]string, len(t.files))
+	}
+	if t.paths[index] == "" {
+		t.paths[index] = t.path(index)
+	}
+	return t.paths[index]
+}
+
+// path joins a file's path: the compilation directory, the include directory, the name.
+func (t *lineTable) path(index uint64) string {
 	f := t.files[index]
 	if f.name == "" || path.IsAbs(f.name) {
 		return f.name
@@ -211,8 +222,8 @@ func (t *lineTable) rows(addrs []uint64) ([]row, error) {
 	r := rowFinder{addrs: addrs, rows: make([]row, len(addrs))}
 	c := t.program
 	m := machine{file: 1, line: 1}
-	for c.off < uint64(len(c.b)) {
-		if !spend(&t.data.budget.lines, 1) || r.visits > budgetFloor+budgetTimes*len(addrs) {
+	for n := 0; c.off < uint64(len(c.b)); n++ {
+		if (n%spendAtOnce == spendAtOnce-1 && !spend(&t.data.budget.lines, spendAtOnce)) || r.visits > budgetFloor+budgetTimes*len(addrs) {
 			return r.rows, &FormatError{".debug_line", c.off, "too many units share line programs, or sequences overlap"}
 		}
 		opcode := c.u8()

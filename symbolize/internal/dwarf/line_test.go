@@ -216,9 +216,9 @@ func TestRepeatedDirectories(t *testing.T) {
 		{"/malloc", 5, "/malloc/malloc.c"},
 	} {
 		table := lineTable{version: c.version, compDir: c.compDir, dirs: []string{c.compDir}, files: []lineFile{{name: "malloc.c"}}, repeat: true}
-		require.Equal(t, c.want, table.fileName(0))
+		require.Equal(t, c.want, table.path(0))
 		table.repeat = false
-		require.Equal(t, c.compDir+"/malloc.c", table.fileName(0))
+		require.Equal(t, c.compDir+"/malloc.c", table.path(0))
 	}
 }
 
@@ -308,7 +308,7 @@ func TestSharedLineProgramsAreBounded(t *testing.T) {
 	d := New(Sections{Info: info, Abbrev: abbrevs, Line: line}, Options{})
 	_, err := lookupAll(d, 0x1000, 0x1001)
 	require.ErrorContains(t, err, "share line")
-	require.Negative(t, d.budget.lines)
+	require.Negative(t, d.budget.lines.Load())
 }
 
 // TestOverlappingSequencesAreBounded: sequences that each cover all addresses do not cost their product.

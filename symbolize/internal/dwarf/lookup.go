@@ -1,6 +1,10 @@
 package dwarf
 
-import "slices"
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+)
 
 // Frame is one function at an address. Of several, the innermost comes first
 // and all but the last were inlined into the one that follows.
@@ -19,8 +23,8 @@ type Frame struct {
 }
 
 // Lookup calls found for each of the sorted, unique addresses that a function
-// or a line is known for, in no particular order. Frames without a function
-// carry only a position.
+// or a line is known for, in no particular order, from several goroutines at once if there are workers. Frames without a function
+// carry only a position. They are only valid until found returns.
 //
 // The error is the first fault that cost an answer; other answers are not affected.
 func (d *Data) Lookup(addrs []uint64, found func(addr uint64, frames []Frame)) error {
@@ -58,12 +62,53 @@ func (d *Data) lookupRanged(addrs []uint64, found func(uint64, []Frame)) (left [
 		}
 		wanted[u] = append(wanted[u], a)
 	}
-	for _, u := range order {
-		if _, err := u.lookup(wanted[u], true, found); err != nil && fault == nil {
-			fault = err
+	return left, d.each(order, func(u *unit) error {
+		_, err := u.lookup(wanted[u], true, found)
+		return err
+	})
+}
+
+// each calls f for some units, several at once if there are workers, and returns the first error in the order of the units.
+// Split units are found one by one: they lie in other files, which several skeletons may share.
+func (d *Data) each(units []*unit, f func(*unit) error) error {
+	errs := make([]error, len(units))
+	var next atomic.Int64
+	work := func() {
+		for i := next.Add(1) - 1; i < int64(len(units)); i = next.Add(1) - 1 {
+			errs[i] = f(units[i])
 		}
 	}
-	return left, fault
+	var wg sync.WaitGroup
+	var faults []error
+	if d.split == nil || !slices.ContainsFunc(units, func(u *unit) bool { return u.dwoName != "" }) {
+		faults = make([]error, max(0, min(d.workers, len(units))-1))
+	}
+	for i := range faults {
+		wg.Go(func() { faults[i] = d.guarded(work) })
+	}
+	work()
+	wg.Wait()
+	return firstError(errs, faults)
+}
+
+func (d *Data) guarded(work func()) error {
+	if d.guard == nil {
+		work()
+		return nil
+	}
+	return d.guard(func() error {
+		work()
+		return nil
+	})
+}
+
+func firstError(lists ...[]error) error {
+	for _, err := range slices.Concat(lists...) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // lookup answers the sorted addresses of one unit. owned says that its ranges hold them.
@@ -82,13 +127,15 @@ func (u *unit) lookup(addrs []uint64, owned bool, found func(uint64, []Frame)) (
 		}
 	}
 	answered := map[uint64]bool{}
+	var buf []Frame
 	for i, a := range addrs {
 		fn, chain := functions.at(i)
 		if fn == nil && (!owned || !rows[i].ok) {
 			continue
 		}
 		answered[a] = true
-		found(a, frames(fn, chain, rows[i], lines))
+		buf = frames(buf[:0], fn, chain, rows[i], lines)
+		found(a, buf)
 	}
 	return answered, fault
 }
@@ -118,14 +165,13 @@ func (u *unit) splitUnit() *unit {
 	return u
 }
 
-// frames builds the frames at an address, innermost first: the innermost has
+// frames appends the frames at an address, innermost first: the innermost has
 // the position of the line table, each caller that of the call.
-func frames(fn *function, chain []*inline, r row, lines *lineTable) []Frame {
+func frames(out []Frame, fn *function, chain []*inline, r row, lines *lineTable) []Frame {
 	pos := position(lines, r)
 	if fn == nil {
-		return []Frame{pos}
+		return append(out, pos)
 	}
-	out := make([]Frame, 0, len(chain)+1)
 	for _, in := range chain {
 		out = append(out, pos.named(in.name, true))
 		pos = position(lines, row{in.callFile, in.callLine, in.callColumn, true})

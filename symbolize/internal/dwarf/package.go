@@ -3,6 +3,7 @@ package dwarf
 import (
 	"encoding/binary"
 	"fmt"
+	"sync/atomic"
 )
 
 // Package is a DWARF package file, <binary>.dwp: the split units of many .dwo files, and an index of them.
@@ -17,7 +18,7 @@ type Package struct {
 	// offsets and sizes are where the two tables of parts begin.
 	offsets, sizes uint64
 	// left is a budget: parts may overlap in crafted files only.
-	left int
+	left atomic.Int64
 }
 
 // partKind is a section's number in the index, DW_SECT_*.
@@ -53,7 +54,7 @@ func OpenPackage(index []byte, sec Sections) (*Package, error) {
 		return nil, indexFault(0, "version %d is not supported", version)
 	}
 	p := &Package{sec: sec, index: index}
-	p.left = budgetFloor + budgetTimes*(len(sec.Info)+len(sec.Abbrev)+len(sec.Line))
+	p.left.Store(int64(budgetFloor + budgetTimes*(len(sec.Info)+len(sec.Abbrev)+len(sec.Line))))
 	rowsAt := c.off + 8*slots
 	partsAt := rowsAt + 4*slots
 	p.offsets = partsAt + 4*columns

@@ -22,14 +22,11 @@ func (f *Frame) QualifiedName() string {
 	if u == nil || f.Name == "" || !u.hasNamespaces() {
 		return f.Name
 	}
-	name, ok := u.qualified[f.off]
-	if !ok {
-		if u.qualified == nil {
-			u.qualified = map[uint64]string{}
-		}
-		name = qualified(u, f.off, f.Name, maxRefs)
-		u.qualified[f.off] = name
+	if name, ok := u.qualified.Load(f.off); ok {
+		return name.(string)
 	}
+	name := qualified(u, f.off, f.Name, maxRefs)
+	u.qualified.Store(f.off, name)
 	return name
 }
 
@@ -84,10 +81,11 @@ func innermost(places []place, off uint64) int32 {
 
 // places goes through the whole unit once. A fault ends the list: what follows stays unqualified.
 func (u *unit) places() []place {
-	if !u.hasScopes && u.end-u.off <= math.MaxUint32 {
-		u.scopes = u.readPlaces()
-	}
-	u.hasScopes = true
+	u.readScopes.Do(func() {
+		if u.end-u.off <= math.MaxUint32 {
+			u.scopes = u.readPlaces()
+		}
+	})
 	return u.scopes
 }
 

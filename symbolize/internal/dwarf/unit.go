@@ -1,5 +1,7 @@
 package dwarf
 
+import "sync"
+
 // unit is a unit of .debug_info: its header, and what its root entry says.
 type unit struct {
 	unitShape
@@ -11,10 +13,10 @@ type unit struct {
 	abbrevs  *abbrevTable
 
 	name, compDir string
-	language      uint64  // DW_LANG_*, 0 where it is not said
-	scopes        []place // see places; nil until they are asked for
-	hasScopes     bool
-	qualified     map[uint64]string // by offset in .debug_info
+	language      uint64 // DW_LANG_*, 0 where it is not said
+	readScopes    sync.Once
+	scopes        []place  // see places
+	qualified     sync.Map // names by offset in .debug_info
 	dwoName       string
 	dwoID         uint64
 	lineOff       uint64
@@ -124,7 +126,7 @@ func (d *Data) abbrevsAt(off uint64, shape unitShape) (*abbrevTable, error) {
 	if t, ok := d.abbrevs[key]; ok {
 		return t, nil
 	}
-	if d.budget.abbrevs < 0 {
+	if d.budget.abbrevs.Load() < 0 {
 		return nil, &FormatError{".debug_abbrev", off, "too many overlapping tables"}
 	}
 	t, err := parseAbbrevs(d.sec.Abbrev, off, shape)
@@ -132,7 +134,7 @@ func (d *Data) abbrevsAt(off uint64, shape unitShape) (*abbrevTable, error) {
 		return nil, err
 	}
 	d.abbrevs[key] = t
-	d.budget.abbrevs -= int(t.size)
+	d.budget.abbrevs.Add(-int64(t.size))
 	return t, nil
 }
 

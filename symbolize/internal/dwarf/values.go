@@ -103,7 +103,11 @@ func (u *unit) appendRange(out []addrRange, lo, hi uint64) []addrRange {
 // errSharedRanges says that the budget for range lists is spent.
 var errSharedRanges = &FormatError{".debug_ranges", 0, "too many entries share range lists"}
 
+// rangeList reads a list, which ends with its section at the latest. Once the budget is spent there are no more.
 func (u *unit) rangeList(v value, out []addrRange) []addrRange {
+	if u.data.budget.ranges.Load() < 0 {
+		return out
+	}
 	if u.version >= 5 {
 		return u.rnglist(v, out)
 	}
@@ -118,10 +122,11 @@ func (u *unit) oldRanges(off uint64, out []addrRange) []addrRange {
 		escape = 1<<32 - 1
 	}
 	c := at(u.data.sec.Ranges, off+u.rangesBase)
-	for spend(&u.data.budget.ranges, 1) {
+	for n := 1; ; n++ {
 		lo, hi := c.uint(u.addrSize), c.uint(u.addrSize)
 		switch {
 		case c.failed || (lo == 0 && hi == 0):
+			spend(&u.data.budget.ranges, n)
 			return out
 		case lo == escape:
 			base = hi
@@ -129,7 +134,6 @@ func (u *unit) oldRanges(off uint64, out []addrRange) []addrRange {
 			out = u.appendRange(out, base+lo, base+hi)
 		}
 	}
-	return out
 }
 
 // rnglist reads a list of .debug_rnglists (DWARF 5 section 2.17.3).
@@ -144,13 +148,13 @@ func (u *unit) rnglist(v value, out []addrRange) []addrRange {
 	}
 	c := at(u.data.sec.RngLists, off)
 	base := u.lowPC
-	for spend(&u.data.budget.ranges, 1) {
+	for n := 1; ; n++ {
 		var done bool
 		if out, base, done = u.rnglistEntry(&c, base, out); done {
-			break
+			spend(&u.data.budget.ranges, n)
+			return out
 		}
 	}
-	return out
 }
 
 // dead stands for a base address of code that the linker dropped.

@@ -8,6 +8,7 @@ package elffile
 
 import (
 	"bytes"
+	"cmp"
 	"debug/elf"
 	"encoding/binary"
 	"encoding/hex"
@@ -36,11 +37,23 @@ type File struct {
 	data     []byte
 	unmap    func() error
 	sections []elf.SectionHeader
+	touched  *Touched // nil where nobody asks
+}
+
+// Opening says how a file is opened. The zero value opens it as it is.
+type Opening struct {
+	// Called is the path that the file goes by, where its bytes are elsewhere.
+	Called string
+	// Touched, if set, is told of every part of the file that is read.
+	Touched *Touched
 }
 
 // Open maps a file and reads its headers. Only 64-bit little-endian files
 // (x86-64, arm64, riscv64, …) are supported.
-func Open(path string) (*File, error) {
+func Open(path string) (*File, error) { return Opening{}.Open(path) }
+
+// Open is the package's Open.
+func (o Opening) Open(path string) (*File, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -50,11 +63,12 @@ func Open(path string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
+	called := cmp.Or(o.Called, path)
 	data, unmap, err := mapFile(f)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", called, err)
 	}
-	e := &File{Path: path, Info: info, data: data, unmap: unmap}
+	e := &File{Path: called, Info: info, data: data, unmap: unmap, touched: o.Touched}
 	if err := e.Guard(e.parse); err != nil {
 		e.Close()
 		return nil, err
@@ -77,7 +91,8 @@ func (f *File) parse() error {
 		(elf.Class(f.data[elf.EI_CLASS]) != elf.ELFCLASS64 || elf.Data(f.data[elf.EI_DATA]) != elf.ELFDATA2LSB) {
 		return fmt.Errorf("%s: not a 64-bit little-endian ELF file, which is all that is supported", f.Path)
 	}
-	e, err := elf.NewFile(bytes.NewReader(f.data))
+	f.touched.add(Range{0, min(elf.EI_NIDENT, uint64(len(f.data)))})
+	e, err := elf.NewFile(headerReader{bytes.NewReader(f.data), f.touched})
 	if err != nil {
 		return fmt.Errorf("%s: not a readable ELF file: %w", f.Path, err)
 	}
@@ -97,6 +112,7 @@ func (f *File) bytesAt(off, size uint64) []byte {
 	if off > uint64(len(f.data)) || size > uint64(len(f.data))-off {
 		return nil
 	}
+	f.touched.add(Range{off, size})
 	return f.data[off : off+size : off+size]
 }
 

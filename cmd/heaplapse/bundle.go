@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/heaplapse/heaplapse/convert"
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/report"
+	"github.com/heaplapse/heaplapse/symbolize/bundle"
+)
+
+func (a *app) bundleCommand() *cobra.Command {
+	var search symbolFlags
+	var strict bool
+	cmd := &cobra.Command{
+		Use:   "bundle PATH…",
+		Short: "the snapshots and what names them, in one file for another machine",
+		Long: `Writes one archive with the snapshots of all processes and, of the programs, libraries and debug files that
+were mapped, the parts that names come from (symbol tables, debug sections; neither code nor data).
+Every command takes the archive in place of a PATH, and gives the result that it gives here, also on a
+machine that has none of these files or other builds of them. Prints the archive's path.
+
+  heaplapse bundle /tmp/heap                   # ./heap` + bundle.Suffix + `
+  heaplapse growth heap` + bundle.Suffix + `   # anywhere`,
+		Args: somePaths,
+		RunE: func(cmd *cobra.Command, paths []string) error {
+			a.strict = strict
+			return a.bundle(cmd.Context(), &search, paths, a.output)
+		},
+	}
+	search.addPlaces(cmd)
+	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 2 if anything in the input is suspect")
+	cmd.Flags().StringVarP(&a.output, "output", "o", "", "write to `FILE` (default NAME"+bundle.Suffix+" in the current directory; - for standard output)")
+	return cmd
+}
+
+// bundle packs the snapshots of all processes of some paths.
+func (a *app) bundle(ctx context.Context, f *symbolFlags, paths []string, out string) error {
+	contents, err := a.gather(f, paths)
+	if err != nil {
+		return err
+	}
+	if out == "-" {
+		return contents.Write(ctx, a.out)
+	}
+	if out == "" {
+		out = bundleName(paths[0])
+	}
+	if err := a.writeBundle(ctx, contents, out); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(a.out, out)
+	return err
+}
+
+// writeBundle writes the archive, whole or not at all.
+func (a *app) writeBundle(ctx context.Context, contents *bundle.Contents, out string) error {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	archive := &archive{ctx: ctx, contents: contents}
+	if err := convert.WriteFile(out, archive); err != nil {
+		if errors.Is(err, context.Canceled) {
+			return fmt.Errorf("%s: interrupted: nothing was written", out)
+		}
+		return err
+	}
+	s := contents.Stats()
+	a.say("%d snapshots, and of %d files the parts that names come from: %s of %s; the archive has %s", s.Snapshots, s.Files,
+		report.Bytes(s.Kept), report.Bytes(s.Original), report.Bytes(archive.size))
+	return nil
+}
+
+// gather reads the series of all processes and looks up their names.
+func (a *app) gather(f *symbolFlags, paths []string) (*bundle.Contents, error) {
+	for _, p := range paths {
+		if bundle.Is(p) {
+			return nil, fmt.Errorf("%s: is a bundle already", p)
+		}
+	}
+	o, err := f.options()
+	if err != nil {
+		return nil, err
+	}
+	c := &bundle.Collector{Writer: version(), Search: o}
+	others, err := a.gatherProcess(c, paths, "")
+	for _, p := range others {
+		if err == nil {
+			_, err = a.gatherProcess(c, paths, p.String())
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.Contents()
+}
+
+// gatherProcess adds one process and returns the others.
+func (a *app) gatherProcess(c *bundle.Collector, paths []string, process string) ([]heapfile.Process, error) {
+	bar := newProgress(a.err, "reading snapshots")
+	s, err := heapfile.Open(paths, heapfile.Options{Process: process, Stdin: a.in, Progress: bar.update})
+	bar.done()
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	if process == "" {
+		a.reportProblems(s)
+	}
+	symbols, err := c.Add(s)
+	if err != nil {
+		return nil, err
+	}
+	a.warnSymbols(symbols)
+	return s.Others, nil
+}
+
+// bundleName is what the bundle of a path is called.
+func bundleName(path string) string {
+	if absolute, err := filepath.Abs(path); err == nil {
+		path = absolute // . has a name, too
+	}
+	name := strings.Trim(strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`*?[]\`, r) {
+			return -1
+		}
+		return r
+	}, convert.BaseName(path)), ".")
+	if name == "" || name == "/" {
+		name = "heap"
+	}
+	return name + bundle.Suffix
+}
+
+// archive is the file that is written, and its size afterwards.
+type archive struct {
+	ctx      context.Context
+	contents *bundle.Contents
+	size     int64
+}
+
+func (b *archive) WriteTo(w io.Writer) (int64, error) {
+	counted := &countingWriter{w: w}
+	err := b.contents.Write(b.ctx, counted)
+	b.size = counted.n
+	return counted.n, err
+}
+
+type countingWriter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *countingWriter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.n += int64(n)
+	return n, err
+}

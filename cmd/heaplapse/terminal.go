@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/term"
+
+	"github.com/heaplapse/heaplapse/report"
+)
+
+// terminal shows whole screens in place, on the terminal's alternate screen: what was there before comes back.
+type terminal struct {
+	out    *os.File
+	colour bool
+}
+
+// newTerminal returns nil where the writer is no terminal that can do so.
+func newTerminal(w io.Writer, getenv func(string) string) *terminal {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) || getenv("TERM") == "dumb" {
+		return nil
+	}
+	return &terminal{f, getenv("NO_COLOR") == ""}
+}
+
+// Control sequences of ECMA-48, and xterm's private modes 1049 (alternate screen), 25 (cursor) and 7 (wrapping of long lines).
+const (
+	enterScreen = "\x1b[?1049h\x1b[?25l\x1b[?7l"
+	leaveScreen = "\x1b[?7h\x1b[?25h\x1b[?1049l"
+	cursorHome  = "\x1b[H"
+	clearToEOL  = "\x1b[K"
+	clearToEnd  = "\x1b[J"
+)
+
+// styles are the renditions of report's styles.
+var styles = map[report.Style]string{
+	report.StyleFaint: "2", report.StyleStrong: "1", report.StyleLeak: "1;31", report.StyleNoLeak: "1;32", report.StyleUndecided: "1;33",
+}
+
+func (t *terminal) enter() error { return t.write(enterScreen) }
+func (t *terminal) leave() error { return t.write(leaveScreen) }
+
+func (t *terminal) write(s string) error {
+	_, err := io.WriteString(t.out, s)
+	return err
+}
+
+// size is that of the terminal now, and of a usual one where it does not tell.
+func (t *terminal) size() (width, height int) {
+	width, height, err := term.GetSize(int(t.out.Fd()))
+	if err != nil || width <= 0 || height <= 0 {
+		return 80, 24
+	}
+	return width, height
+}
+
+// draw replaces what is shown, in one write so that nothing flickers.
+func (t *terminal) draw(lines []report.ScreenLine) error {
+	var b bytes.Buffer
+	b.WriteString(cursorHome)
+	for i, l := range lines {
+		if i > 0 {
+			b.WriteString("\r\n")
+		}
+		if code := styles[l.Style]; code != "" && t.colour {
+			fmt.Fprintf(&b, "\x1b[%sm%s\x1b[0m", code, l.Text)
+		} else {
+			b.WriteString(l.Text)
+		}
+		b.WriteString(clearToEOL)
+	}
+	b.WriteString(clearToEnd)
+	return t.write(b.String())
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
+)
+
+// watched is a running `heaplapse watch` whose standard output is read line by line.
+type watched struct {
+	*exec.Cmd
+	lines  *bufio.Scanner
+	stderr bytes.Buffer
+}
+
+func startWatch(t *testing.T, args ...string) *watched {
+	t.Helper()
+	w := &watched{Cmd: exec.Command("heaplapse", append([]string{"watch"}, args...)...)}
+	w.Env = append(os.Environ(), "XDG_CACHE_HOME="+t.TempDir())
+	out, err := w.StdoutPipe()
+	require.NoError(t, err)
+	w.Stderr = &w.stderr
+	w.lines = bufio.NewScanner(out)
+	require.NoError(t, w.Start())
+	t.Cleanup(func() {
+		_ = w.Process.Kill() // it has ended, unless the test failed
+		_ = w.Wait()
+	})
+	return w
+}
+
+// line is the next line that it prints.
+func (w *watched) line(t *testing.T) string {
+	t.Helper()
+	require.True(t, w.lines.Scan(), "it ended: %s", &w.stderr)
+	return w.lines.Text()
+}
+
+// end is the exit status, and what it printed before.
+func (w *watched) end(t *testing.T) (code int, rest string) {
+	t.Helper()
+	for w.lines.Scan() {
+		rest += w.lines.Text() + "\n"
+	}
+	_ = w.Wait()
+	return w.ProcessState.ExitCode(), rest
+}
+
+// leakySeries are the files of a recorded series, decompressed.
+func leakySeries(t *testing.T) (texts []string) {
+	t.Helper()
+	paths, err := filepath.Glob("../../testdata/leaky/*.heap.gz")
+	require.NoError(t, err)
+	require.Len(t, paths, 24)
+	for _, p := range paths {
+		out, err := exec.Command("gzip", "-dc", p).Output()
+		require.NoError(t, err)
+		texts = append(texts, string(out))
+	}
+	return texts
+}
+
+func appendTo(t *testing.T, path, text string) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	require.NoError(t, err)
+	_, err = io.WriteString(f, text)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+}
+
+// beWatched gives the watch time to look at something that it should not take. A test that passes does so however long this is.
+func beWatched() { time.Sleep(2 * settleTime) }
+
+// TestWatchFollowsASeries: the directory comes later, files come whole, in halves, or by another name; each counts once, when
+// it is whole. It ends when the recorder says so.
+func TestWatchFollowsASeries(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "later")
+	w := startWatch(t, dir)
+	texts := leakySeries(t)[:8]
+	beWatched()
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	for i, text := range texts {
+		path := filepath.Join(dir, fmt.Sprintf("p.%04d.heap", i+1))
+		switch i % 3 {
+		case 0: // half of it, then the rest
+			appendTo(t, path, text[:len(text)/2])
+			beWatched()
+			appendTo(t, path, text[len(text)/2:])
+		case 1: // under another name until it is whole
+			appendTo(t, path+".tmp", text)
+			beWatched()
+			require.NoError(t, os.Rename(path+".tmp", path))
+		default:
+			appendTo(t, path, text)
+		}
+		want := fmt.Sprintf("  %12s  heap ", fmt.Sprintf("%d snapshots", i+1))
+		if i == 0 {
+			want = "    1 snapshot  heap 2.65 KiB  RSS        -  undecided"
+		}
+		require.Contains(t, w.line(t), want)
+	}
+	appendTo(t, filepath.Join(dir, manifest.Name), `{"schema":"heaplapse.manifest/1"}`+"\n"+`{"end":{"time":"2026-01-02T03:09:00Z","status":0}}`+"\n")
+	code, rest := w.end(t)
+	require.Equal(t, exitOK, code)
+	require.Empty(t, rest)
+	require.Equal(t, "heaplapse: waiting for snapshots in "+dir+"\n", withoutNames(w.stderr.String()))
+}
+
+// withoutNames drops the warning about files that are not on this machine.
+func withoutNames(stderr string) string {
+	var out strings.Builder
+	for line := range strings.Lines(stderr) {
+		if !strings.Contains(line, "not found, so their functions have no names") {
+			out.WriteString(line)
+		}
+	}
+	return out.String()
+}
+
+// TestWatchEndsWithALeak: with status 1, at once.
+func TestWatchEndsWithALeak(t *testing.T) {
+	dir := t.TempDir()
+	w := startWatch(t, dir, "--sysroot", "../../testdata/leaky/sysroot", "--fail-on", "leak", "--min-snapshots", "15")
+	for i, text := range leakySeries(t)[:15] {
+		appendTo(t, filepath.Join(dir, fmt.Sprintf("p.%04d.heap", i+1)), text)
+		last := w.line(t)
+		if i == 14 {
+			require.Regexp(t, `^20\S+Z  15 snapshots  heap [0-9.]+ MiB  RSS        -  leak [0-9]+% +\S+ \S+:[0-9]+  \+`, last)
+		}
+	}
+	code, rest := w.end(t)
+	require.Equal(t, exitFound, code, w.stderr.String())
+	require.Empty(t, rest)
+}
+
+// TestWatchIsInterrupted: by ^C, which is how one ends it.
+func TestWatchIsInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	w := startWatch(t, filepath.Join(dir, "p"), "--fail-on", "leak")
+	appendTo(t, filepath.Join(dir, "p.0001.heap"), leakySeries(t)[0])
+	require.Contains(t, w.line(t), " 1 snapshot ")
+	require.NoError(t, w.Process.Signal(os.Interrupt))
+	code, _ := w.end(t)
+	require.Equal(t, exitOK, code)
+}
+
+// TestWatchWithoutNotices: where the system gives none it polls.
+func TestWatchWithoutNotices(t *testing.T) {
+	dir := t.TempDir()
+	f := &follower{path: dir, settle: time.Millisecond, poll: time.Millisecond}
+	appendTo(t, filepath.Join(dir, "p.0001.heap"), "x")
+	idle := 0
+	first, ok := f.next(t.Context(), "", func() { idle++ })
+	require.True(t, ok)
+	require.Contains(t, first, `"p.0001.heap" 1 `)
+	appendTo(t, filepath.Join(dir, "unrelated"), "x")
+	require.Equal(t, first, f.state())
+	appendTo(t, filepath.Join(dir, "p.0001.heap"), "y")
+	second, ok := f.next(t.Context(), first, func() { idle++ })
+	require.True(t, ok)
+	require.Contains(t, second, `"p.0001.heap" 2 `)
+	require.NoError(t, os.RemoveAll(dir))
+	none, ok := f.next(t.Context(), second, func() { idle++ })
+	require.True(t, ok)
+	require.Empty(t, none)
+}

@@ -1,0 +1,140 @@
+package heapfile_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
+)
+
+// recorded is a manifest of lines of JSON.
+func recorded(lines ...string) string {
+	return fmt.Sprintf("{\"schema\":%q}\n", manifest.Schema) + strings.Join(append(lines, ""), "\n")
+}
+
+// wrote is the record of a snapshot.
+func wrote(file string, pid, minute int) string {
+	return fmt.Sprintf(`{"snapshot":{"file":%q,"time":"2026-01-02T03:%02d:00Z","pid":%d,"rss_bytes":%d}}`, file, minute, pid, (minute+1)<<20)
+}
+
+func ran(pid int, command string) string {
+	return fmt.Sprintf(`{"process":{"pid":%d,"started":"2026-01-02T03:00:00Z","command":["%s"],"exe":"/bin/%s"}}`,
+		pid, strings.ReplaceAll(command, " ", `","`), strings.Fields(command)[0])
+}
+
+func asked(command string) string {
+	return fmt.Sprintf(`{"recording":{"started":"2026-01-02T03:00:00Z","command":["%s"],"engine":"tcmalloc","library":"/lib/t.so"}}`,
+		strings.ReplaceAll(command, " ", `","`))
+}
+
+// several are snapshots of two processes: p.NNNN.heap, and p_20.NNNN.heap with larger heaps.
+func several(first, second int) map[string]string {
+	files := map[string]string{}
+	for i := range first {
+		files[fmt.Sprintf("p.%04d.heap", i+1)] = heap(10, 1000*(i+1))
+	}
+	for i := range second {
+		files[fmt.Sprintf("p_20.%04d.heap", i+1)] = heap(9000, 1000*(i+1))
+	}
+	return files
+}
+
+func TestTheRecordedProgramIsTakenUnlessItOnlyStartedAnother(t *testing.T) {
+	for rule, c := range map[string]struct {
+		first, second int
+		lines         []string
+		want          int
+		why           string
+	}{
+		"the program that was asked for": {4, 6, []string{asked("python3 train.py"), ran(10, "python3 train.py"), ran(20, "python3 worker.py")}, 10,
+			"taking 10 (python3 train.py) with 4 snapshots, the program that was recorded; left out: 20 (python3 worker.py)"},
+		"by its program, where an interpreter runs it": {4, 6, []string{asked("train.py"), ran(20, "other x"), ran(10, "train.py x")}, 10,
+			"taking 10 (train.py x)"},
+		"what a shell started": {1, 6, []string{asked("sh run.sh"), ran(10, "sh run.sh"), ran(20, "server -v")}, 20,
+			"taking 20 (server -v) with 6 snapshots, which wrote the most; left out: 10 (sh run.sh)"},
+		"most snapshots where nothing was asked for": {6, 4, nil, 10, "taking 10 with 6 snapshots, which wrote the most; left out: 20"},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			files := several(c.first, c.second)
+			lines := c.lines
+			for i := range c.first {
+				lines = append(lines, wrote(fmt.Sprintf("p.%04d.heap", i+1), 10, i))
+			}
+			files[manifest.Name] = recorded(lines...)
+			s := open(t, heapfile.Options{}, put(t, files))
+			require.Equal(t, c.want, s.Process.PID)
+			require.Contains(t, find(t, s.Warnings, heapfile.WarnManyProcesses).Msg, c.why)
+		})
+	}
+}
+
+func TestTheManifestTellsProcessesOfOnePrefixApart(t *testing.T) {
+	files := serial(rising(5)...)
+	files[manifest.Name] = recorded(wrote("p.0001.heap", 7, 0), wrote("p.0002.heap", 8, 1), wrote("p.0003.heap", 7, 2), wrote("p.0004.heap", 8, 3))
+	dir := put(t, files)
+	s := open(t, heapfile.Options{Process: "7"}, dir)
+	require.Equal(t, []string{"p.0001.heap", "p.0003.heap"}, names(s))
+	require.Equal(t, heapfile.ClockSidecar, s.Clock.Source)
+	s = open(t, heapfile.Options{Process: "8"}, dir)
+	require.Equal(t, []string{"p.0002.heap", "p.0004.heap", "p.0005.heap"}, names(s), "the last one is not noted yet: it follows 8's")
+	rss, ok := s.ResidentAt(1)
+	require.True(t, ok)
+	require.Equal(t, int64(4<<20), rss)
+	_, ok = s.ResidentAt(2)
+	require.False(t, ok)
+}
+
+// TestALaterRecordAddsToAnEarlierOne: that a dump was the last one is known only when the process has ended.
+func TestALaterRecordAddsToAnEarlierOne(t *testing.T) {
+	files := serial(rising(2)...)
+	files[manifest.Name] = recorded(wrote("p.0001.heap", 7, 0), wrote("p.0002.heap", 7, 1),
+		`{"snapshot":{"file":"p.0002.heap","time":"2026-01-02T03:01:00Z","pid":7,"trigger":"exit"}}`,
+		`{"snapshot":{"file":"p.0001.heap","time":"2026-01-02T03:00:30Z","pid":7,"trigger":"time"}}`)
+	s := open(t, heapfile.Options{}, put(t, files))
+	require.Equal(t, []heapfile.Trigger{heapfile.TriggerTime, heapfile.TriggerExit}, s.Triggers)
+	rss, ok := s.ResidentAt(1)
+	require.True(t, ok)
+	require.Equal(t, int64(2<<20), rss)
+	_, ok = s.ResidentAt(0)
+	require.False(t, ok, "another file took its place")
+	require.Equal(t, []float64{0, 30}, s.Clock.At)
+}
+
+func TestHowAProcessEndedIsSaid(t *testing.T) {
+	const died, full = `{"end":{"pid":7,"time":"2026-01-02T03:09:00Z","signal":"SIGKILL"}}`, `{"end":{"time":"2026-01-02T03:10:00Z","error":"no space left on device"}}`
+	files := serial(rising(2)...)
+	files[manifest.Name] = recorded(ran(7, "server"), wrote("p.0001.heap", 7, 0), wrote("p.0002.heap", 7, 1), died, full)
+	s := open(t, heapfile.Options{}, put(t, files))
+	end, of := s.Ended()
+	require.Equal(t, "SIGKILL", end.Signal)
+	require.Equal(t, 7, of)
+	killed := find(t, s.Warnings, heapfile.WarnKilled)
+	require.Contains(t, killed.Msg, "killed by SIGKILL at 2026-01-02T03:09:00Z; if nobody did that, the kernel did")
+	require.True(t, killed.Harmless())
+	lost := find(t, s.Warnings, heapfile.WarnRecording)
+	require.Contains(t, lost.Msg, "no space left on device")
+	require.False(t, lost.Harmless(), "snapshots are missing")
+
+	files[manifest.Name] = recorded(wrote("p.0001.heap", 7, 0), wrote("p.0002.heap", 7, 1), `{"end":{"time":"2026-01-02T03:10:00Z","status":0}}`)
+	s = open(t, heapfile.Options{}, put(t, files))
+	end, of = s.Ended()
+	require.Equal(t, 0, *end.Status)
+	require.Zero(t, of, "the recording's")
+	require.Empty(t, s.Warnings)
+
+	files[manifest.Name] = recorded(`{"process":{"pid":7,"parent":6,"started":"2026-01-02T03:00:00Z"}}`, wrote("p.0001.heap", 7, 0), wrote("p.0002.heap", 7, 1),
+		`{"end":{"pid":6,"time":"2026-01-02T03:10:00Z","status":137}}`, `{"end":{"time":"2026-01-02T03:10:00Z"}}`)
+	end, of = open(t, heapfile.Options{}, put(t, files)).Ended()
+	require.Equal(t, 137, *end.Status)
+	require.Equal(t, 6, of, "the shell that waited for it")
+}
+
+func TestCommandLinesAreFitForOneLine(t *testing.T) {
+	p := heapfile.Process{PID: 7, Command: []string{"python3", "-c", "import x\nwhile True:\n\tx.leak()\x1b[2J" + strings.Repeat("y", 500)}}
+	require.Regexp(t, `^7 \(python3 -c import x while True:  x\.leak\(\) \[2Jy+…\)$`, p.Title())
+	require.Less(t, len(p.Title()), 140)
+}

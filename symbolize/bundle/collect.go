@@ -1,0 +1,203 @@
+package bundle
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+// Contents are what goes into a bundle: the index, and where the bytes of its entries are.
+type Contents struct {
+	Index Index
+	parts []part // sorted by entry
+}
+
+// part is the content of one entry.
+type part struct {
+	entry, path string
+	// keep are the ranges that are kept; nil keeps all.
+	keep []symbolize.Range
+	info fs.FileInfo
+}
+
+// Stats are sizes in bytes.
+type Stats struct {
+	Snapshots, Files int
+	// Original is the size of the files that names come from, Kept what is kept of them.
+	Original, Kept int64
+	Missing        int // files that could not be used
+}
+
+// Stats sums up the contents.
+func (c *Contents) Stats() Stats {
+	s := Stats{Snapshots: len(c.Index.Snapshots)}
+	for _, f := range c.Index.Files {
+		if f.Entry == "" {
+			s.Missing++
+			continue
+		}
+		s.Files++
+		s.Original += f.Size
+		s.Kept += f.Kept
+	}
+	return s
+}
+
+// Collector gathers the contents, one series after another: those of all processes of a directory.
+type Collector struct {
+	// Writer is the version of heaplapse.
+	Writer string
+	// Search is where the names of all series are looked for. CacheDir is not used.
+	Search symbolize.Options
+
+	used      symbolize.Used
+	sources   []heapfile.Source
+	generated []Generated
+}
+
+// Add looks up the names of a series.
+func (c *Collector) Add(s *heapfile.Series) (*symbolize.Symbols, error) {
+	c.sources = s.Sources() // the same for all series of one directory
+	var used symbolize.Used
+	o := c.Search
+	o.CacheDir, o.Used = "", &used
+	symbols, err := symbolize.Resolve(s, o)
+	if err != nil {
+		return nil, err
+	}
+	c.generated = append(c.generated, Generated{Process: s.Process.String(), Paths: used.PerfMaps()})
+	c.used.Merge(&used)
+	return symbols, nil
+}
+
+// Contents are what was gathered.
+func (c *Collector) Contents() (*Contents, error) {
+	o := c.Search
+	out := &Contents{Index: Index{
+		Schema: Schema, Writer: c.Writer, Sidecars: []Sidecar{}, Files: []File{}, Fetched: []Fetched{}, Processes: c.generated,
+		Search: Search{Binary: o.Binary, Sysroot: o.Sysroot, DebugDirs: o.DebugDirs},
+	}}
+	for _, f := range c.used.Fetches() {
+		out.Index.Fetched = append(out.Index.Fetched, Fetched(f))
+	}
+	if err := errors.Join(out.addSnapshots(c.sources), out.addFiles(c.used.Files()), out.addMaps(c.generated)); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(out.parts, func(a, b part) int { return cmp.Compare(a.entry, b.entry) })
+	slices.SortFunc(out.Index.Files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
+	return out, nil
+}
+
+// addSnapshots takes the snapshots, and the manifests beside them.
+func (c *Contents) addSnapshots(sources []heapfile.Source) error {
+	dirs := map[string]string{}
+	for _, s := range sources {
+		info, err := os.Stat(s.Open)
+		if err != nil {
+			return err
+		}
+		if s.Path != s.Open || !info.Mode().IsRegular() {
+			return fmt.Errorf("%s: only files can be bundled", s.Path)
+		}
+		dir, known := dirs[filepath.Dir(s.Path)]
+		if !known {
+			dir = fmt.Sprintf("snapshots/%d", len(dirs)+1)
+			dirs[filepath.Dir(s.Path)] = dir
+			if err := c.addSidecar(filepath.Join(filepath.Dir(s.Path), manifest.Name), dir); err != nil {
+				return err
+			}
+		}
+		entry := path.Join(dir, filepath.Base(s.Path))
+		c.parts = append(c.parts, part{entry: entry, path: s.Path, info: info})
+		c.Index.Snapshots = append(c.Index.Snapshots, Snapshot{Entry: entry, Path: s.Path, Modified: info.ModTime().UTC(), Named: s.Named})
+	}
+	return nil
+}
+
+func (c *Contents) addSidecar(file, dir string) error {
+	info, err := os.Stat(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	entry := path.Join(dir, manifest.Name)
+	c.parts = append(c.parts, part{entry: entry, path: file, info: info})
+	c.Index.Sidecars = append(c.Index.Sidecars, Sidecar{Entry: entry, Path: file})
+	return nil
+}
+
+// addFiles takes the used parts of files.
+func (c *Contents) addFiles(files []symbolize.UsedFile) error {
+	for _, u := range files {
+		if u.Err != nil {
+			c.Index.Files = append(c.Index.Files, File{Path: u.Path, Error: u.Err.Error()})
+			continue
+		}
+		info, err := os.Stat(u.Path)
+		if err != nil {
+			return err
+		}
+		if info.Size() != u.Size || !info.ModTime().Equal(u.ModTime) {
+			return fmt.Errorf("%s: changed while it was read: run this again", u.Path)
+		}
+		f := File{Path: u.Path, Entry: c.entryFor(u.Path), Size: u.Size, Modified: u.ModTime.UTC(), CRC: u.CRC}
+		for _, r := range u.Parts {
+			f.Kept += int64(r.Size)
+		}
+		c.Index.Files = append(c.Index.Files, f)
+		c.parts = append(c.parts, part{entry: f.Entry, path: u.Path, keep: u.Parts, info: info})
+	}
+	return nil
+}
+
+// addMaps takes perf maps and jitdumps whole.
+func (c *Contents) addMaps(processes []Generated) error {
+	for _, p := range processes {
+		for _, file := range p.Paths {
+			if slices.ContainsFunc(c.Index.Files, func(f File) bool { return f.Path == file }) {
+				continue
+			}
+			info, err := os.Stat(file)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // it was named on the command line, and is as absent elsewhere
+			}
+			if err == nil && !info.Mode().IsRegular() {
+				err = fmt.Errorf("%s: only files can be bundled", file)
+			}
+			if err != nil {
+				return err
+			}
+			entry := c.entryFor(file)
+			c.Index.Files = append(c.Index.Files, File{Path: file, Entry: entry, Size: info.Size(), Kept: info.Size(), Modified: info.ModTime().UTC()})
+			c.parts = append(c.parts, part{entry: entry, path: file, info: info})
+		}
+	}
+	return nil
+}
+
+// entryFor is where a file goes: below root like its path, never outside; where another one is in the way below root2, and so on.
+func (c *Contents) entryFor(file string) string {
+	below := path.Clean("/" + strings.ReplaceAll(filepath.ToSlash(file), `\`, "_"))
+	name := "root" + below
+	for n := 2; slices.ContainsFunc(c.parts, func(p part) bool { return clash(p.entry, name) }); n++ {
+		name = fmt.Sprintf("root%d%s", n, below)
+	}
+	return name
+}
+
+// clash says whether two entries cannot both be: they are the same, or one is a directory of the other.
+func clash(a, b string) bool {
+	return a == b || strings.HasPrefix(a, b+"/") || strings.HasPrefix(b, a+"/")
+}

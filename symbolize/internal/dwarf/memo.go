@@ -1,0 +1,33 @@
+package dwarf
+
+import "sync"
+
+// nameMemo keeps the names of entries that others refer to, by offset in .debug_info. Many entries refer to one, most
+// often within a unit, so that goroutines at different units seldom meet in a shard. The zero value is empty.
+type nameMemo struct {
+	shards [64]struct {
+		mu    sync.Mutex
+		names map[uint64]funcName
+	}
+}
+
+// shardOf keeps neighbours together: what one unit refers to lies in few shards.
+func shardOf(off uint64) uint64 { return off >> 16 & 63 }
+
+func (m *nameMemo) get(off uint64) (funcName, bool) {
+	s := &m.shards[shardOf(off)]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, ok := s.names[off]
+	return n, ok
+}
+
+func (m *nameMemo) set(off uint64, n funcName) {
+	s := &m.shards[shardOf(off)]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.names == nil {
+		s.names = map[uint64]funcName{}
+	}
+	s.names[off] = n
+}
