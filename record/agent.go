@@ -42,7 +42,7 @@ func agentSetting(o *Options, prefix string) Setting {
 	if o.FollowChildren {
 		children = 1
 	}
-	return Setting{"HEAPLAPSE_RECORD", fmt.Sprintf("%d %d %d %s", o.Every.Milliseconds(), part, children, prefix)}
+	return Setting{"HEAPLAPSE_RECORD", fmt.Sprintf("%d %d %d %07d %s", o.Every.Milliseconds(), part, children, 0, prefix)}
 }
 
 // agentPath is where the agent will be: beside the snapshots, unless nothing there can be loaded.
@@ -73,9 +73,24 @@ func loadable(dir string) bool {
 	}
 }
 
+// ours refuses a directory of another user, who could put another library into its place.
+func ours(dir string) error {
+	var st unix.Stat_t
+	if err := unix.Stat(dir, &st); err != nil {
+		return &os.PathError{Op: "stat", Path: dir, Err: err}
+	}
+	if int(st.Uid) != os.Geteuid() && os.Geteuid() != 0 {
+		return fmt.Errorf("%s is another user's: it is not a place to load a library from", dir)
+	}
+	return nil
+}
+
 // writeAgent puts it in place, whole or not at all: a running program may have the old one mapped.
 func writeAgent(path string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	if err := ours(filepath.Dir(path)); err != nil {
 		return err
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), agentName+".*")

@@ -34,7 +34,7 @@ func (p *Plan) try() error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	agent := filepath.Join(dir, agentName)
 	if !loadable(dir) {
 		agent = agentPath(dir)
@@ -68,8 +68,8 @@ func (p *Plan) tryLoading(env []string) error {
 
 // tryRunning runs true(1). Where that uses another loader than the program, nothing is learned.
 func (p *Plan) tryRunning(env []string, dir string) error {
-	tool, err := exec.LookPath("true")
-	if err != nil || !p.sameLoader(tool) {
+	tool := p.plainTool()
+	if tool == "" {
 		return nil
 	}
 	stderr, err := quickly(env, tool)
@@ -83,13 +83,21 @@ func (p *Plan) tryRunning(env []string, dir string) error {
 	return err
 }
 
-func (p *Plan) sameLoader(tool string) bool {
+// plainTool is true(1), "" if it is absent or uses another loader than the program.
+func (p *Plan) plainTool() string {
+	tool, err := exec.LookPath("true")
+	if err != nil {
+		return ""
+	}
 	f, err := elf.Open(tool)
 	if err != nil {
-		return false
+		return ""
 	}
 	defer f.Close()
-	return loaderOf(f) == p.Target.Interpreter
+	if loaderOf(f) != p.Target.Interpreter {
+		return ""
+	}
+	return tool
 }
 
 // quickly runs a command and returns what it printed to standard error.

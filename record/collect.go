@@ -125,13 +125,14 @@ func (c *collector) sweep(settled time.Duration) {
 			continue
 		}
 		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) >= settled {
-			c.take(e.Name(), settled == 0)
+			c.take(e.Name(), false)
 		}
 	}
 }
 
-// take looks at a snapshot that was written. fresh: its process is as it was then.
-func (c *collector) take(name string, fresh bool) {
+// take looks at a snapshot. closed: it was closed just now, so that it is complete or never will be, and its process is as it
+// was then.
+func (c *collector) take(name string, closed bool) {
 	parsed, ok := parseName(name, filepath.Base(c.plan.prefix))
 	if !ok || c.seen[name] {
 		return
@@ -140,12 +141,14 @@ func (c *collector) take(name string, fresh bool) {
 	s, err := readSnapshot(filepath.Join(c.dir, name), parsed)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
+	case errors.Is(err, errUnfinished) && !closed:
+		delete(c.seen, name) // it is being written: tcmalloc opens the file long before it writes
 	case errors.Is(err, errUnfinished):
 		c.cutShort(filepath.Join(c.dir, name))
 	case err != nil:
 		c.problem(err)
 	default:
-		c.add(s, fresh)
+		c.add(s, closed)
 	}
 }
 
@@ -291,6 +294,7 @@ func (c *collector) thin(img *image) {
 		}
 		i := superfluous(times)
 		_ = os.Remove(img.series[i].path)
+		delete(c.seen, img.series[i].base0())
 		img.series = slices.Delete(img.series, i, i+1)
 	}
 }

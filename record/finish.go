@@ -3,8 +3,10 @@
 package record
 
 import (
+	"cmp"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -16,7 +18,7 @@ import (
 // finish is called when the program has ended and the goroutine was stopped: it takes what is left, says how it ended
 // and closes the sidecar.
 func (c *collector) finish(state *os.ProcessState, ended time.Time) Outcome {
-	c.sweep(0)
+	c.settle()
 	o := Outcome{Dir: c.plan.Dir, Status: state.ExitCode()}
 	end := manifest.End{PID: c.root, Time: ended.UTC()}
 	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
@@ -42,8 +44,44 @@ func (c *collector) finish(state *os.ProcessState, ended time.Time) Outcome {
 	return o
 }
 
+// settleFor is how long finish waits for children that are about to end as the program has.
+const settleFor = time.Second
+
+// settle takes the snapshots that are still on their way.
+func (c *collector) settle() {
+	for deadline := time.Now().Add(settleFor); time.Now().Before(deadline) && c.othersLive(); time.Sleep(dumpPoll) {
+		c.sweep(settleFor)
+	}
+	c.sweep(0)
+	c.leftovers()
+}
+
+// leftovers are snapshots that nobody will complete: those of processes that were killed while they wrote.
+func (c *collector) leftovers() {
+	entries, err := os.ReadDir(c.dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		n, ok := parseName(e.Name(), filepath.Base(c.plan.prefix))
+		if ok && !c.seen[e.Name()] && !alive(cmp.Or(n.pid, c.root)) {
+			c.take(e.Name(), true)
+		}
+	}
+}
+
+// othersLive says whether processes of the recording have outlived the program.
+func (c *collector) othersLive() bool {
+	for _, pid := range c.pids() {
+		if pid != c.root && alive(pid) {
+			return true
+		}
+	}
+	return false
+}
+
 // exitWithin is how long before its end a program writes its last snapshot.
-const exitWithin = 250 * time.Millisecond
+const exitWithin = time.Second
 
 // exitDump writes down that the last snapshot was that of the program's exit: nothing but its time tells with tcmalloc.
 func (c *collector) exitDump(ended time.Time) {
@@ -53,36 +91,63 @@ func (c *collector) exitDump(ended time.Time) {
 	}
 	series := p.last().series
 	s := series[len(series)-1]
-	if s.trigger == triggerExit || s.trigger == triggerManual || ended.Sub(s.time) > exitWithin {
-		return
+	if s.trigger != triggerExit {
+		if s.trigger == triggerManual || ended.Sub(s.time) > exitWithin {
+			return
+		}
+		s.trigger = triggerExit
+		c.write(p, s, false)
 	}
-	s.trigger = triggerExit
-	c.write(p, s, false)
+	c.dropTeardown(p.last())
 }
 
-// enough is the least number of snapshots that growth can judge; helperMost is the most that a program writes that did its work at once.
-const (
-	enough     = 6
-	helperMost = 2
-)
+// dropTeardown removes what the timer took while the program freed its memory to exit: to growth these snapshots would look as if
+// the leak had stopped. The one of the exit itself stays; whoever reads the series knows it for what it is.
+func (c *collector) dropTeardown(img *image) {
+	from, last := teardown(img.series), len(img.series)-1
+	if last < enough || from >= last {
+		return
+	}
+	for _, s := range img.series[from:last] {
+		_ = os.Remove(s.path)
+	}
+	img.series = slices.Delete(img.series, from, last)
+}
+
+// teardown is the index of the first snapshot of a heap that falls until the end, and by more than half, within the last tenth of the
+// run or two seconds; the number of snapshots if it does not.
+func teardown(series []*snapshotFile) int {
+	last := len(series) - 1
+	window := max(2*time.Second, series[last].time.Sub(series[0].time)/10)
+	top := last
+	for top > 0 && series[top-1].inuseBytes >= series[top].inuseBytes && series[last].time.Sub(series[top].time) <= window {
+		top--
+	}
+	if 2*series[last].inuseBytes < series[top].inuseBytes {
+		return top + 1
+	}
+	return len(series)
+}
+
+// enough is the least number of snapshots that growth can judge.
+const enough = 6
 
 // prune removes the snapshots of wrappers, and of helpers that shells ran, where there is a program that was recorded for longer.
 func (c *collector) prune() {
 	if c.plan.FollowChildren {
 		return
 	}
-	var programs, long []*image
+	programs := 0
+	var longest time.Duration
 	for _, img := range c.images() {
-		if !img.isWrapper() {
-			programs = append(programs, img)
-			if len(img.series) >= enough {
-				long = append(long, img)
-			}
+		if !img.isWrapper() && len(img.series) > 0 {
+			programs++
+			longest = max(longest, img.span())
 		}
 	}
 	for _, img := range c.images() {
-		wrapper := img.isWrapper() && len(programs) > 0
-		helper := len(long) > 0 && len(img.series) <= helperMost
+		wrapper := img.isWrapper() && programs > 0
+		helper := len(img.series) < enough && 5*img.span() < longest
 		if !wrapper && !helper {
 			continue
 		}
@@ -91,6 +156,14 @@ func (c *collector) prune() {
 		}
 		img.series = nil
 	}
+}
+
+// span is the time from the first snapshot to the last.
+func (i *image) span() time.Duration {
+	if len(i.series) == 0 {
+		return 0
+	}
+	return i.series[len(i.series)-1].time.Sub(i.series[0].time)
 }
 
 func (c *collector) images() []*image {

@@ -31,8 +31,8 @@ var jemallocVersion = regexp.MustCompile(`(\d+\.\d+\.\d+)-\d+-g[0-9a-f]{40}`)
 func (jemalloc) version(path string) string { return versionIn(path, jemallocVersion) }
 
 // The clock is looked at after so many bytes allocated, as a power of two: often enough for a script that allocates
-// 10 MB a second, and at 1 GB a second some 60 dumps a second that go nowhere, of under a millisecond each.
-const jemallocTick = 24
+// 10 MB a second; at 1 GB a second some 250 dumps a second go nowhere, of a tenth of a millisecond each (see agent.c).
+const jemallocTick = 22
 
 const jemallocSample = 19 // its own default: 512 KiB
 

@@ -31,7 +31,7 @@ func Prepare(o Options) (*Plan, error) {
 	if err := p.place(); err != nil {
 		return nil, err
 	}
-	p.Options.timer()
+	p.timer()
 	if err := p.choose(); err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (p *Plan) place() error {
 		name = "program"
 	}
 	if p.Dir == "" {
-		p.Dir = "heaplapse-" + name + "-" + time.Now().Format("20060102-150405")
+		p.Dir = freshName("heaplapse-" + name + "-" + time.Now().Format("20060102-150405"))
 	}
 	dir, err := filepath.Abs(p.Dir)
 	if err != nil {
@@ -95,7 +95,19 @@ func (p *Plan) place() error {
 	if len(p.prefix) > 900 { // gperftools' buffer has 1000 bytes
 		return fail(StatusFailed, "%s: its path is too long for the allocator: choose another with -o", p.Dir)
 	}
+	if strings.Contains(p.prefix, ",") { // MALLOC_CONF is a list
+		return fail(StatusFailed, "%s: its path has a comma, which jemalloc takes for the end of it: choose another with -o", p.Dir)
+	}
 	return nil
+}
+
+// freshName adds a number to a name that is taken.
+func freshName(name string) string {
+	fresh := name
+	for n := 2; exists(fresh); n++ {
+		fresh = fmt.Sprintf("%s-%d", name, n)
+	}
+	return fresh
 }
 
 // choose takes the engine.
@@ -133,6 +145,10 @@ func (p *Plan) chooseAuto() error {
 
 func autoReason(e engine, why []error) string {
 	if len(why) > 0 {
+		var missing *missingError
+		if errors.As(why[0], &missing) {
+			return "jemalloc was not found"
+		}
 		return "not jemalloc: " + why[0].Error()
 	}
 	if e.name() == "jemalloc" {
@@ -140,6 +156,11 @@ func autoReason(e engine, why []error) string {
 	}
 	return "found"
 }
+
+// missingError is an engine that is not installed.
+type missingError struct{ text string }
+
+func (e *missingError) Error() string { return e.text }
 
 // take tries one engine: its library, the agent, and whether they do what is asked for.
 func (p *Plan) take(e engine) error {
@@ -150,7 +171,7 @@ func (p *Plan) take(e engine) error {
 	if err != nil {
 		return err
 	}
-	p.engine, p.Engine, p.Library = e, e.name(), lib
+	p.engine, p.Engine, p.Library, p.Hints = e, e.name(), lib, nil
 	p.agent = agentFor(p.machine()) != nil
 	err = p.try()
 	if err != nil && p.agent {
@@ -182,7 +203,7 @@ func (p *Plan) find(e engine) (Library, error) {
 		if why != "" {
 			why = " (" + why + ")"
 		}
-		return Library{}, fmt.Errorf("no %s found%s: %s, or name it with --library", s.names[0], why, s.install())
+		return Library{}, &missingError{fmt.Sprintf("no %s found%s: %s, or name it with --library", s.names[0], why, s.install())}
 	}
 	return Library{path, e.version(path)}, nil
 }

@@ -24,7 +24,7 @@ func watch(dir string) (*watcher, error) {
 		return nil, os.NewSyscallError("inotify_init1", err)
 	}
 	if _, err := unix.InotifyAddWatch(fd, dir, unix.IN_CLOSE_WRITE|unix.IN_MOVED_TO|unix.IN_ONLYDIR); err != nil {
-		unix.Close(fd)
+		_ = unix.Close(fd)
 		return nil, os.NewSyscallError("inotify_add_watch", err)
 	}
 	w := &watcher{file: os.NewFile(uintptr(fd), "inotify"), names: make(chan string, 256)}

@@ -7,6 +7,7 @@ set -euo pipefail
 needs=(
 	"gcc:gcc" "g++:g++" "clang:clang" "ld.lld:lld" "dwz:dwz" "objcopy:binutils" "readelf:binutils" "addr2line:binutils"
 	"llvm-symbolizer:llvm" "llvm-cxxfilt-14:llvm-14" "c++filt:binutils" "eu-addr2line:elfutils" "dot:graphviz" "python3:python3" "node:nodejs" "zstd:zstd" "xz:xz-utils" "xmllint:libxml2-utils" "git:git" "flock:util-linux" "file:file"
+	"perl:perl" "pkill:procps" "/usr/lib/python3/dist-packages/numpy:python3-numpy"
 	"/usr/lib/x86_64-linux-gnu/libtcmalloc.so.4:libgoogle-perftools4"
 	"/usr/lib/x86_64-linux-gnu/libjemalloc.so.2:libjemalloc2"
 	"/usr/lib/debug/.build-id:libc6-dbg" "chromium:chromium"

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -70,6 +71,9 @@ func TestReadmeSessions(t *testing.T) {
 	require.GreaterOrEqual(t, len(list), 6, "the README shows each command")
 	for _, s := range list {
 		t.Run(s.command, func(t *testing.T) {
+			if strings.HasPrefix(s.command, "heaplapse record ") {
+				needRecorder(t, filepath.Join(bin, "heaplapse"))
+			}
 			cmd := exec.Command("bash", "-c", s.command)
 			cmd.Dir = root
 			cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "XDG_CACHE_HOME="+cache)
@@ -104,4 +108,17 @@ func sessionPattern(want []string) string {
 		return b.String() + `(?s:.*)\z`
 	}
 	return b.String() + `\z`
+}
+
+// needRecorder skips what needs Linux and tcmalloc; in CI they must be there.
+func needRecorder(t *testing.T, heaplapse string) {
+	t.Helper()
+	out, err := exec.Command(heaplapse, "record", "--dry-run", "--engine", "tcmalloc", "--", "sh").CombinedOutput()
+	if err == nil {
+		return
+	}
+	if os.Getenv("CI") == "true" && runtime.GOOS == "linux" {
+		t.Fatalf("%s", out)
+	}
+	t.Skipf("%s", out)
 }

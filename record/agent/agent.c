@@ -16,9 +16,10 @@
 // It is called with the allocator's locks held, so it never allocates and takes no lock. All it needs of the C library is
 // below; it is linked against nothing, so it loads beside any C library, and names its own processor's constants only.
 //
-// Settings: HEAPLAPSE_RECORD="EVERY PART CHILDREN PREFIX". A snapshot of the timer is due EVERY milliseconds, or every
-// 1/PART of the time since the process started if that is longer (PART 0: never longer; EVERY 0: no timer). CHILDREN 0: a
-// child that was forked writes nothing until it calls exec. PREFIX is an absolute path.
+// Settings: HEAPLAPSE_RECORD="EVERY PART CHILDREN MAIN PREFIX". A snapshot of the timer is due EVERY milliseconds, or every
+// 1/PART of the time since the process started if that is longer (PART 0: never longer; EVERY 0: no timer). PREFIX is an
+// absolute path. CHILDREN 0: one program is recorded. The first one that is no wrapper (sh, env, timeout, …) writes its number
+// into MAIN, seven digits; who inherits another's number, and who was forked and has not called exec, writes nothing.
 
 typedef unsigned long u64;
 typedef unsigned int u32;
@@ -32,7 +33,7 @@ enum { sys_write = 64, sys_getdents64 = 61, reloc_got = 1025, reloc_plt = 1026, 
 #error "constants of this processor are missing"
 #endif
 enum { o_wronly = 1, o_creat = 0100, o_excl = 0200, o_trunc = 01000, o_cloexec = 02000000 };
-enum { prot_read = 1, prot_write = 2, page = 65536, clock_monotonic_coarse = 6 };
+enum { prot_read = 1, prot_write = 2, clock_monotonic_coarse = 6 };
 
 struct timespec { long sec, nsec; };
 struct dyn { long tag; u64 val; };
@@ -48,6 +49,7 @@ int open(const char *, int, ...);
 int close(int);
 long write(int, const void *, u64);
 int getpid(void);
+long readlink(const char *, char *, u64);
 long syscall(long, ...);
 int mprotect(void *, u64, int);
 int clock_gettime(int, struct timespec *);
@@ -55,12 +57,14 @@ int *__errno_location(void);
 int dl_iterate_phdr(int (*)(struct object *, u64, void *), void *);
 
 static int every, part, children; // settings
+static int mute;                  // this image belongs to another program than the one that is recorded
 static const char *prefix;        // 0: no recording
 static u64 prefix_len;
 static int first_pid;             // of this program image
 static long started, last;        // milliseconds of the monotonic clock
 static int numbered_pid, next;    // the process that next is the number for
 static long ticks;                // what time() says
+static int discarding;            // a snapshot that nobody wants is being written
 
 // --- text ---
 
@@ -187,15 +191,19 @@ static int due(void) {
 	return 1;
 }
 
-static int is_child(void) { return first_pid != 0 && getpid() != first_pid; }
+// unwanted says whether this process is not the one that is recorded.
+static int unwanted(void) { return !children && (mute || (first_pid != 0 && getpid() != first_pid)); }
 
 // discard opens what swallows a snapshot that nobody wants.
-static int discard(void) { return open("/dev/null", o_wronly | o_cloexec); }
+static int discard(void) {
+	discarding = 1;
+	return open("/dev/null", o_wronly | o_cloexec);
+}
 
 // create opens a snapshot under the name that it gets here.
 static int create(const char *path, int flags, u32 mode, struct name *n) {
 	char out[4200];
-	if (is_child() && !children) return discard();
+	if (unwanted()) return discard();
 	// jemalloc has no timer: its interval in bytes ticks, and the clock decides.
 	if (n->jemalloc && every > 0 && n->rest[1] == 'i' && !due()) return discard();
 	int pid = getpid();
@@ -206,6 +214,7 @@ static int create(const char *path, int flags, u32 mode, struct name *n) {
 	}
 	if (!compose(out, sizeof out, n, pid, next)) return open(path, flags, mode);
 	int fd = open(out, flags | o_cloexec, mode);
+	discarding = 0;
 	if (fd >= 0) next++;
 	return fd;
 }
@@ -214,6 +223,8 @@ static int create(const char *path, int flags, u32 mode, struct name *n) {
 
 static int agent_open(const char *path, int flags, u32 mode) {
 	struct name n;
+	// The list of mappings at a snapshot's end is most of its cost.
+	if (discarding && begins(path, "/proc/", 6)) return open("/dev/null", flags);
 	if (!prefix || !begins(path, prefix, prefix_len) || !parse(path + prefix_len, &n)) return open(path, flags, mode);
 	int *e = __errno_location(), before = *e, fd = create(path, flags, mode, &n);
 	if (fd >= 0) *e = before;
@@ -224,7 +235,7 @@ static int agent_creat(const char *path, u32 mode) { return agent_open(path, o_c
 
 // agent_time stands still but when a snapshot is due; then it jumps by more than any interval.
 static long agent_time(long *to) {
-	if (every > 0 && due() && (children || !is_child())) ticks += 1L << 30;
+	if (every > 0 && due() && !unwanted()) ticks += 1L << 30;
 	if (to) *to = ticks;
 	return ticks;
 }
@@ -262,23 +273,14 @@ static void *replacement(const char *symbol) {
 	return 0;
 }
 
-// store writes a slot that may be read-only since the loader has finished (RELRO).
+// store writes a slot, which is read-only where the loader has finished with it (RELRO). The page stays writable then: whether it was
+// protected depends on the size of pages, and to protect what is data would be worse.
 static void store(struct object *o, void **slot, void *value) {
 	for (u16 i = 0; i < o->phnum; i++) {
 		u64 from = o->base + o->phdr[i].vaddr, to = from + o->phdr[i].memsz;
 		if (o->phdr[i].type != pt_relro || (u64)slot < from || (u64)slot >= to) continue;
-		// RELRO ends at a page's end; its pages are of the linker's size, so round by the smallest.
-		u64 start = (u64)slot & ~4095UL;
-		if (mprotect((void *)start, 4096, prot_read | prot_write) != 0) {
-			start = (u64)slot & ~(u64)(page - 1);
-			if (mprotect((void *)start, page, prot_read | prot_write) != 0) return;
-			*slot = value;
-			mprotect((void *)start, page, prot_read);
-			return;
-		}
-		*slot = value;
-		mprotect((void *)start, 4096, prot_read);
-		return;
+		for (u64 page = 4096; page <= 65536; page *= 4)
+			if (mprotect((void *)((u64)slot & ~(page - 1)), page, prot_read | prot_write) == 0) break;
 	}
 	*slot = value;
 }
@@ -335,15 +337,44 @@ static const char *setting(void) {
 	return 0;
 }
 
+// The same as in record/target.go.
+static const char *const wrappers[] = {
+	"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "busybox", "env", "timeout", "nice", "ionice", "nohup", "stdbuf", "setsid", "taskset", "chrt",
+	"numactl", "time", "setpriv", "prlimit", "tini", "dumb-init", "catatonit", "su-exec", "gosu", "chroot", "unshare", "setarch", "xvfb-run", "pyenv", "catchsegv",
+};
+
+static int is_wrapper(void) {
+	char exe[4096];
+	long n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+	if (n <= 0) return 0;
+	exe[n] = 0;
+	const char *base = exe;
+	for (const char *s = exe; *s; s++)
+		if (*s == '/') base = s + 1;
+	for (u64 i = 0; i < sizeof wrappers / sizeof *wrappers; i++)
+		if (begins(base, wrappers[i], length(wrappers[i]) + 1)) return 1;
+	return 0;
+}
+
+// claim makes this process the one that is recorded, for all that inherit the setting, unless it is taken.
+static void claim(char *digits, int owner) {
+	if (owner != 0) mute = owner != first_pid;
+	else if (!is_wrapper()) put_number(digits, digits + 7, first_pid, 7);
+}
+
 __attribute__((constructor)) static void start(void) {
 	static char kept[4096];
 	const char *s = setting();
+	int owner;
 	if (!s) return;
 	if ((every = number(&s)) < 0 || *s++ != ' ' || (part = number(&s)) < 0 || *s++ != ' ' || (children = number(&s)) < 0 || *s++ != ' ') return;
+	char *digits = (char *)s; // the environment is writable
+	if ((owner = number(&s)) < 0 || s != digits + 7 || *s++ != ' ') return;
 	prefix_len = length(s);
 	if (prefix_len >= sizeof kept) return;
 	*put(kept, kept + sizeof kept - 1, s, prefix_len) = 0; // the program may change its environment
 	first_pid = getpid();
+	if (!children) claim(digits, owner);
 	prefix = kept;
 	dl_iterate_phdr(visit, 0);
 }

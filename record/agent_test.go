@@ -1,0 +1,137 @@
+//go:build linux
+
+package record
+
+import (
+	"bytes"
+	"debug/elf"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// agentRig is a program with a fake allocator and the agent, linked in one of the ways in which distributions link.
+type agentRig struct {
+	program, prefix string
+	library, agent  string
+}
+
+func newAgentRig(t *testing.T, linkFlags ...string) *agentRig {
+	t.Helper()
+	gcc, err := exec.LookPath("gcc")
+	if err != nil {
+		absent(t, "gcc is not installed (scripts/deps.sh)")
+	}
+	machine := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[runtime.GOARCH]
+	if agentFor(machine) == nil {
+		t.Skip("there is no agent for " + runtime.GOARCH)
+	}
+	dir := t.TempDir()
+	r := &agentRig{program: filepath.Join(dir, "user"), library: filepath.Join(dir, "libtcmalloc_fake.so"), agent: filepath.Join(dir, agentName)}
+	compile := func(args ...string) {
+		out, err := exec.Command(gcc, args...).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	compile(append([]string{"-O1", "-fPIC", "-shared", "-o", r.library, "testdata/fake_tcmalloc.c"}, linkFlags...)...)
+	compile("-O1", "-o", r.program, "testdata/agent_user.c", r.library)
+	require.NoError(t, writeAgent(r.agent, agentFor(machine)))
+	return r
+}
+
+// run runs the program in a fresh directory and returns its words and the names of the files.
+func (r *agentRig) run(t *testing.T, o Options, what string) (stdout, stderr string, files []string) {
+	t.Helper()
+	dir := t.TempDir()
+	r.prefix = filepath.Join(dir, "p")
+	cmd := exec.Command(r.program, r.prefix, what)
+	s := agentSetting(&o, r.prefix)
+	cmd.Env = append(os.Environ(), "LD_PRELOAD="+r.library+":"+r.agent, s.Name+"="+s.Value)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	require.NoError(t, cmd.Run(), errs.String())
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, e := range entries {
+		files = append(files, e.Name())
+	}
+	return out.String(), errs.String(), files
+}
+
+// pids reads the numbers that the program printed.
+func pids(t *testing.T, text string, n int) []int {
+	t.Helper()
+	out := make([]int, n)
+	for i, w := range strings.Fields(text)[:n] {
+		_, err := fmt.Sscan(w, &out[i])
+		require.NoError(t, err)
+	}
+	return out
+}
+
+// TestAgent runs under each way of linking: slots that are bound when they are first called, and read-only ones.
+func TestAgent(t *testing.T) {
+	for name, flags := range map[string][]string{
+		"lazy":       {"-Wl,-z,lazy"},
+		"now, relro": {"-Wl,-z,now,-z,relro"},
+		"no PLT":     {"-fno-plt"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newAgentRig(t, flags...)
+			t.Run("names", func(t *testing.T) { testAgentNames(t, r) })
+			t.Run("exec", func(t *testing.T) { testAgentExec(t, r) })
+			t.Run("children", func(t *testing.T) { testAgentChildren(t, r) })
+			t.Run("timer and chatter", func(t *testing.T) { testAgentTimer(t, r) })
+		})
+	}
+}
+
+func testAgentNames(t *testing.T, r *agentRig) {
+	stdout, _, files := r.run(t, Options{}, "names")
+	n := pids(t, stdout, 2)
+	assert.Equal(t, 77, n[1], "errno is kept")
+	want := []string{
+		fmt.Sprintf("p_%d.0001.heap", n[0]), fmt.Sprintf("p_%d.0002.heap", n[0]), fmt.Sprintf("p.%d.3.i0.heap", n[0]), fmt.Sprintf("p.%d.4.f.heap", n[0]),
+		"p.other", "p-else.0001.heap", "p.0009.heap",
+	}
+	slices.Sort(want)
+	assert.Equal(t, want, files)
+}
+
+func testAgentExec(t *testing.T, r *agentRig) {
+	for _, follow := range []bool{false, true} {
+		stdout, _, files := r.run(t, Options{FollowChildren: follow}, "exec")
+		pid := pids(t, stdout, 1)[0]
+		assert.Equal(t, []string{fmt.Sprintf("p_%d.0001.heap", pid), fmt.Sprintf("p_%d.0002.heap", pid), fmt.Sprintf("p_%d.0003.heap", pid)}, files,
+			"the next image goes on counting")
+	}
+}
+
+func testAgentChildren(t *testing.T, r *agentRig) {
+	for _, how := range []string{"fork", "spawn"} {
+		stdout, _, files := r.run(t, Options{}, how)
+		n := pids(t, stdout, 2)
+		assert.Equal(t, []string{fmt.Sprintf("p_%d.0001.heap", n[0]), fmt.Sprintf("p_%d.0002.heap", n[0])}, files, "%s: the program's only", how)
+
+		stdout, _, files = r.run(t, Options{FollowChildren: true}, how)
+		n = pids(t, stdout, 2)
+		want := []string{fmt.Sprintf("p_%d.0001.heap", n[0]), fmt.Sprintf("p_%d.0002.heap", n[0]), fmt.Sprintf("p_%d.0001.heap", n[1])}
+		slices.Sort(want)
+		assert.Equal(t, want, files, "%s: each has its own", how)
+	}
+}
+
+func testAgentTimer(t *testing.T, r *agentRig) {
+	stdout, _, _ := r.run(t, Options{Every: 200e6}, "timer")
+	assert.Equal(t, "1 1 1\n", stdout, "the clock jumps at once, stands still, and jumps after the interval")
+	_, stderr, _ := r.run(t, Options{}, "chatter")
+	bad := "Attempt to free invalid pointer\n"
+	assert.Equal(t, bad+bad+"Dumping heap profile to y\n", stderr)
+}

@@ -1,0 +1,412 @@
+//go:build linux
+
+package record
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+)
+
+func absent(t *testing.T, why string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatal(why)
+	}
+	t.Skip(why)
+}
+
+// TestNamesAreReadAsHeapfileReadsThem: what is written down of a file is what a reader will find.
+func TestNamesAreReadAsHeapfileReadsThem(t *testing.T) {
+	for _, name := range []string{
+		"prog_4711.0001.heap", "prog_4711.12345.heap", "prog.0003.heap", "prog.4711.0.i0.heap", "prog.4711.12.f.heap", "prog.4711.3.u2.heap",
+	} {
+		n, ok := parseName(name, "prog")
+		require.True(t, ok, name)
+		want := heapfile.ParseFileName(name)
+		assert.Equal(t, want.PID, n.pid, name)
+		assert.Equal(t, want.Seq, n.seq, name)
+		assert.Equal(t, want.Jemalloc, n.kind != 0, name)
+	}
+	for _, name := range []string{"prog.heap", "prog_.0001.heap", "other_1.0001.heap", "prog_4711.0001.heap.gz", "prog2_1.0001.heap", "prog_x.1.heap", "prog.1.2.3.4.heap"} {
+		_, ok := parseName(name, "prog")
+		assert.False(t, ok, name)
+	}
+}
+
+// TestThinningStaysEven: after any number of snapshots of a timer the first and the last are there, and no gap is much larger than
+// another.
+func TestThinningStaysEven(t *testing.T) {
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, keep := range []int{3, 4, 7, 50} {
+		var kept []time.Time
+		for i := range 1000 {
+			kept = append(kept, start.Add(time.Duration(i)*time.Second))
+			if len(kept) > keep {
+				at := superfluous(kept)
+				kept = append(kept[:at], kept[at+1:]...)
+			}
+			require.Equal(t, start, kept[0])
+			require.Equal(t, start.Add(time.Duration(i)*time.Second), kept[len(kept)-1])
+		}
+		require.Len(t, kept, keep)
+		for i := 1; i < len(kept); i++ {
+			even := 999 * time.Second / time.Duration(keep-1)
+			require.LessOrEqual(t, kept[i].Sub(kept[i-1]), 2*even+time.Second, "keep %d, gap %d", keep, i)
+		}
+	}
+}
+
+func snap(at time.Duration, inuse, alloc int64) *snapshotFile {
+	return &snapshotFile{time: time.Unix(0, 0).Add(at), inuseBytes: inuse, allocBytes: alloc}
+}
+
+func TestTriggersOfTcmalloc(t *testing.T) {
+	o := &Options{Every: time.Second, EveryAlloc: 1000, EveryInuse: 100}
+	before := snap(0, 50, 5000)
+	for _, c := range []struct {
+		what string
+		s    *snapshotFile
+		want string
+	}{
+		{"the bytes allocated come first", snap(1, 500, 6000), triggerAllocated},
+		{"a new high", snap(1, 161, 5999), triggerHighWater},
+		{"not high enough", snap(1, 160, 5999), triggerTime},
+	} {
+		assert.Equal(t, c.want, tcmalloc{}.trigger(o, c.s, before, 60), c.what)
+	}
+	assert.Equal(t, triggerManual, tcmalloc{}.trigger(&Options{Signal: "USR2"}, snap(1, 1, 1), nil, 0))
+	assert.Equal(t, triggerExit, tcmalloc{}.trigger(&Options{}, snap(1, 1, 1), nil, 0))
+}
+
+func TestTeardown(t *testing.T) {
+	second := time.Second
+	series := func(inuse ...int64) (out []*snapshotFile) {
+		for i, v := range inuse {
+			out = append(out, snap(time.Duration(i)*second, v, 0))
+		}
+		return out
+	}
+	for _, c := range []struct {
+		what   string
+		series []*snapshotFile
+		from   int
+	}{
+		{"one on the way down", series(10, 20, 30, 40, 50, 5, 4), 5},
+		{"the exit's alone", series(10, 20, 30, 40, 50, 60, 4), 6},
+		{"a heap that stays", series(10, 20, 30, 40, 50, 60, 60), 7},
+		{"a small fall", series(10, 20, 30, 40, 50, 45, 40), 7},
+		{"one snapshot", series(10), 1},
+	} {
+		assert.Equal(t, c.from, teardown(c.series), c.what)
+	}
+}
+
+func TestLog2RoundsToTheNearest(t *testing.T) {
+	for v, want := range map[int64]int{0: 0, 1: 0, 2: 1, 3: 2, 512 << 10: 19, 500_000: 19, 1 << 30: 30, 700 << 10: 19, 800 << 10: 20} {
+		assert.Equal(t, want, log2(v), v)
+	}
+}
+
+func TestTheInterpreterOfAScript(t *testing.T) {
+	dir := t.TempDir()
+	env := []string{"PATH=" + dir + ":/usr/bin:/bin"}
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o700))
+		return path
+	}
+	write("inner", "#!/bin/sh\n")
+	for text, want := range map[string]string{
+		"#!/bin/sh\n":                             "/bin/sh",
+		"#! /bin/sh -e\n":                         "/bin/sh",
+		"#!/usr/bin/env sh\n":                     "sh",
+		"#!/usr/bin/env -S A=1 sh -x\n":           "sh",
+		"#!/usr/bin/env inner\n":                  "sh",
+		"echo a text without an interpreter $1\n": "sh",
+	} {
+		target, err := findTarget([]string{write("script", text)}, env)
+		require.NoError(t, err, text)
+		wantExe, err := exec.LookPath(want)
+		require.NoError(t, err)
+		assert.Equal(t, filepath.Base(wantExe), filepath.Base(target.Exe), text)
+		assert.NotEmpty(t, target.Interpreter, text)
+		assert.Equal(t, strings.HasPrefix(text, "echo"), target.Shell, text)
+	}
+	loop := write("loop", "#!"+filepath.Join(dir, "loop")+"\n")
+	_, err := findTarget([]string{loop}, env)
+	require.ErrorContains(t, err, "interpreters of interpreters")
+}
+
+// TestTheStatOfAProcess: its name may hold anything.
+func TestTheStatOfAProcess(t *testing.T) {
+	parent, ticks, ok := parseStat([]byte("4711 (a) b (c)) S 17 4711 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 987654 1 2\n"))
+	require.True(t, ok)
+	assert.Equal(t, 17, parent)
+	assert.Equal(t, int64(987654), ticks)
+	for _, text := range []string{"", "1", "1 (x", "1 (x) S", "1 (x) S a b c d e f g h i j k l m n o p q r s"} {
+		_, _, ok := parseStat([]byte(text))
+		assert.False(t, ok, text)
+	}
+	self, ok := readProc(os.Getpid())
+	require.True(t, ok)
+	assert.Equal(t, os.Getppid(), self.parent)
+	assert.WithinDuration(t, time.Now(), self.started, time.Hour)
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	assert.Equal(t, exe, self.exe)
+	rss, pss := memoryOf(os.Getpid())
+	require.NotNil(t, rss)
+	require.NotNil(t, pss)
+	assert.Greater(t, *rss, int64(1<<20))
+	assert.False(t, catches(os.Getpid(), 0))
+	assert.True(t, catches(os.Getpid(), 23), "Go's runtime has a handler for SIGURG")
+}
+
+// TestBuildIDs compares with readelf.
+func TestBuildIDs(t *testing.T) {
+	readelf, err := exec.LookPath("readelf")
+	if err != nil {
+		absent(t, "readelf is not installed (scripts/deps.sh)")
+	}
+	compared := 0
+	for _, path := range []string{"/bin/sh", "/bin/ls", "/usr/bin/env", "/lib/x86_64-linux-gnu/libc.so.6", "/lib/aarch64-linux-gnu/libc.so.6"} {
+		f, err := os.Open(path)
+		if err != nil {
+			continue
+		}
+		out, err := exec.Command(readelf, "-n", path).Output()
+		require.NoError(t, err)
+		want := regexp.MustCompile(`Build ID: ([0-9a-f]+)`).FindSubmatch(out)
+		if want != nil {
+			assert.Equal(t, string(want[1]), buildID(f), path)
+			compared++
+		}
+		f.Close()
+	}
+	assert.Positive(t, compared)
+}
+
+// FuzzNotes: any bytes give a build ID that is in them, or none.
+func FuzzNotes(f *testing.F) {
+	f.Add([]byte("\x04\x00\x00\x00\x02\x00\x00\x00\x03\x00\x00\x00GNU\x00\xab\xcd\x00\x00"))
+	f.Add([]byte("\xff\xff\xff\xff\xff\xff\xff\xff\x03\x00\x00\x00GNU\x00"))
+	f.Fuzz(func(t *testing.T, note []byte) {
+		id := gnuBuildID(note, binary.LittleEndian)
+		require.LessOrEqual(t, len(id), 2*len(note))
+	})
+}
+
+// FuzzSnapshot: any bytes are read or refused; what is read lists each path once.
+func FuzzSnapshot(f *testing.F) {
+	f.Add([]byte("heap profile:    1:   10 [  2:   30] @ heapprofile\n     1: 10 [2: 30] @ 0x1\n\nMAPPED_LIBRARIES:\n1000-2000 r-xp 00000000 00:00 1 /bin/a b (deleted)\n"))
+	f.Add([]byte("heap_v2/524288\n  t*: 1: 2 [3: 4]\n\nMAPPED_LIBRARIES:\n"))
+	path := filepath.Join(f.TempDir(), "p_1.0001.heap")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		require.NoError(t, os.WriteFile(path, data, 0o600))
+		s, err := readSnapshot(path, fileName{})
+		if err != nil {
+			require.Nil(t, s)
+			require.ErrorIs(t, err, errUnfinished)
+			return
+		}
+		seen := map[string]bool{}
+		for _, m := range s.maps {
+			require.False(t, seen[m])
+			seen[m] = true
+		}
+	})
+}
+
+func TestASnapshotsOwnWords(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "p_1.0001.heap")
+	rows := strings.Repeat("     1:     10 [     1:     10] @ 0x1 0x2\n", 20_000) // beyond the first window
+	text := "heap profile:    123:   456789 [   234:   567890] @ heapprofile\n" + rows + "\nMAPPED_LIBRARIES:\n" +
+		"1000-2000 r--p 00000000 00:00 1 /bin/my prog\n2000-3000 r-xp 00001000 00:00 1 /bin/my prog\n3000-4000 rw-p 00000000 00:00 0 \n5000-6000 r-xp 0 00:00 2 /lib/l.so (deleted)\n"
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	s, err := readSnapshot(path, fileName{})
+	require.NoError(t, err)
+	assert.Equal(t, int64(456789), s.inuseBytes)
+	assert.Equal(t, int64(567890), s.allocBytes)
+	assert.Equal(t, []string{"/bin/my prog", "/lib/l.so (deleted)"}, s.maps)
+	assert.Equal(t, "/bin/my prog", s.exe())
+	assert.Equal(t, "1000 /bin/my prog", s.base)
+
+	require.NoError(t, os.WriteFile(path, []byte(text[:len(text)/2]), 0o600))
+	_, err = readSnapshot(path, fileName{})
+	require.ErrorIs(t, err, errUnfinished)
+}
+
+// TestTheAgentIsBuiltFromItsSource: the same compiler gives the bytes that are embedded.
+func TestTheAgentIsBuiltFromItsSource(t *testing.T) {
+	clang, err := exec.LookPath("clang")
+	if err != nil {
+		absent(t, "clang is not installed (scripts/deps.sh)")
+	}
+	if _, err := exec.LookPath("ld.lld"); err != nil {
+		absent(t, "lld is not installed (scripts/deps.sh)")
+	}
+	version, err := exec.Command(clang, "--version").Output()
+	require.NoError(t, err)
+	line, _, _ := strings.Cut(string(version), "\n")
+	if !bytes.Contains(agentX86, []byte(strings.TrimSpace(line))) {
+		t.Skipf("the agents were built by another compiler than %s", line)
+	}
+	dir := t.TempDir()
+	out, err := exec.Command("agent/build.sh", dir).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for name, want := range map[string][]byte{"agent-x86_64.so": agentX86, "agent-aarch64.so": agentARM} {
+		got, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+		assert.True(t, bytes.Equal(want, got), "%s differs from what agent.c gives: run make agent", name)
+	}
+}
+
+// TestTheAgentNeedsNoLibrary: it can be loaded beside any C library.
+func TestTheAgentNeedsNoLibrary(t *testing.T) {
+	for machine, content := range map[elf.Machine][]byte{elf.EM_X86_64: agentX86, elf.EM_AARCH64: agentARM} {
+		f, err := elf.NewFile(bytes.NewReader(content))
+		require.NoError(t, err)
+		assert.Equal(t, machine, f.Machine)
+		libs, err := f.ImportedLibraries()
+		require.NoError(t, err)
+		assert.Empty(t, libs)
+		symbols, err := f.DynamicSymbols()
+		require.NoError(t, err)
+		for _, s := range symbols {
+			assert.Equal(t, elf.SHN_UNDEF, s.Section, "%s is visible to the program", s.Name)
+		}
+		for _, p := range f.Progs {
+			assert.False(t, p.Type == elf.PT_GNU_STACK && p.Flags&elf.PF_X != 0, "an executable stack")
+			assert.False(t, p.Type == elf.PT_LOAD && p.Flags&(elf.PF_X|elf.PF_W) == elf.PF_X|elf.PF_W)
+		}
+	}
+}
+
+// TestTheAgentKnowsTheSameWrappers compares the lists of agent.c and target.go.
+func TestTheAgentKnowsTheSameWrappers(t *testing.T) {
+	source, err := os.ReadFile("agent/agent.c")
+	require.NoError(t, err)
+	list := regexp.MustCompile(`(?s)wrappers\[\] = \{\n(.*?)\n\};`).FindSubmatch(source)
+	require.NotNil(t, list)
+	var names []string
+	for _, name := range regexp.MustCompile(`"([^"]+)"`).FindAllSubmatch(list[1], -1) {
+		names = append(names, string(name[1]))
+	}
+	assert.Equal(t, wrappers, names)
+}
+
+func TestSettingsKeepWhatTheProgramHas(t *testing.T) {
+	p := &Plan{Options: Options{Env: []string{"A=1", "LD_PRELOAD=/own.so", "MALLOC_CONF=narenas:1"}, Every: time.Second}, Library: Library{Path: "/lib/x.so"}, engine: jemalloc{}, agent: true}
+	p.Settings = p.settings("/d/p", "/d/agent.so")
+	env := p.Environment()
+	assert.Equal(t, "A=1", env[0])
+	assert.Equal(t, "LD_PRELOAD=/lib/x.so:/d/agent.so:/own.so", env[1])
+	assert.Regexp(t, `^MALLOC_CONF=narenas:1,prof:true,.*prof_prefix:/d/p,`, env[2])
+	assert.Equal(t, "HEAPLAPSE_RECORD=1000 0 0 0000000 /d/p", env[3])
+	assert.Equal(t, []string{"A=1", "LD_PRELOAD=/own.so", "MALLOC_CONF=narenas:1"}, p.Env, "nothing of the caller's is changed")
+}
+
+func TestAnEngineRefusesWhatItCannotDo(t *testing.T) {
+	for _, c := range []struct {
+		engine engine
+		o      Options
+		agent  bool
+		says   string
+	}{
+		{jemalloc{}, Options{Signal: "USR2"}, true, "--signal"},
+		{jemalloc{}, Options{EveryInuse: 1}, true, "--every-inuse"},
+		{jemalloc{}, Options{EveryAlloc: 1, Every: 1}, true, "--every-alloc with --every"},
+		{jemalloc{}, Options{Every: 1}, false, "no timer"},
+		{jemalloc{}, Options{Every: 1}, true, ""},
+		{jemalloc{}, Options{EveryAlloc: 1}, false, ""},
+		{tcmalloc{}, Options{SamplePeriod: 1}, true, "--sample-period"},
+		{tcmalloc{}, Options{Signal: "USR2", Every: 1, EveryAlloc: 1, EveryInuse: 1}, false, ""},
+	} {
+		err := c.engine.refuse(&c.o, c.agent)
+		if c.says == "" {
+			require.NoError(t, err)
+		} else {
+			require.ErrorContains(t, err, c.says)
+		}
+	}
+}
+
+// TestPackagesOfDistributions reads os-release files.
+func TestPackagesOfDistributions(t *testing.T) {
+	for text, want := range map[string][2]string{
+		"ID=debian\n": {"debian", ""},
+		"ID=\"rocky\"\nID_LIKE=\"rhel centos fedora\"": {"rocky", "rhel centos fedora"},
+		"NAME='x'\n": {"", ""},
+	} {
+		path := filepath.Join(t.TempDir(), "os-release")
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		id, like := osRelease(path)
+		assert.Equal(t, want, [2]string{id, like})
+	}
+}
+
+// TestImagesOfOneProcess: an exec begins a new one, at another place or of another program.
+func TestImagesOfOneProcess(t *testing.T) {
+	c := newTestCollector(t)
+	add := func(pid, seq int, base string) {
+		dir := c.dir
+		name := fmt.Sprintf("p_%d.%04d.heap", pid, seq)
+		text := fmt.Sprintf("heap profile: 1: 1 [1: 1] @ heapprofile\n\nMAPPED_LIBRARIES:\n%s-fff r-xp 0 00:00 1 /bin/prog\n", base)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		c.take(name, true)
+		c.take(name, true) // told twice
+	}
+	pid := 1 << 29 // of no process
+	c.root = pid
+	for i, base := range []string{"a000", "a000", "b000", "b000", "b000"} {
+		add(pid, i+1, base)
+	}
+	require.Len(t, c.procs[pid].images, 2)
+	assert.Len(t, c.procs[pid].images[0].series, 2)
+	assert.Len(t, c.procs[pid].images[1].series, 3)
+	add(pid+1, 1, "a000")
+	assert.False(t, c.procs[pid+1].wanted, "a child")
+	assert.NoFileExists(t, filepath.Join(c.dir, fmt.Sprintf("p_%d.0001.heap", pid+1)))
+}
+
+func newTestCollector(t *testing.T) *collector {
+	t.Helper()
+	dir := t.TempDir()
+	p := &Plan{Options: Options{Dir: dir, Every: time.Second}, engine: tcmalloc{}, prefix: filepath.Join(dir, "p")}
+	out, err := p.prepareDir()
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, out.Close()) })
+	return newCollector(p, out)
+}
+
+// TestThinningUnderRandomTimes: whatever the gaps, the two ends stay.
+func TestThinningUnderRandomTimes(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	at := time.Unix(0, 0)
+	var kept []time.Time
+	for range 500 {
+		at = at.Add(time.Duration(r.ExpFloat64() * float64(time.Second)))
+		if kept = append(kept, at); len(kept) > 20 {
+			i := superfluous(kept)
+			require.Positive(t, i)
+			require.Less(t, i, len(kept)-1)
+			kept = append(kept[:i], kept[i+1:]...)
+		}
+	}
+	require.Equal(t, at, kept[19])
+}

@@ -1,0 +1,69 @@
+// A program that uses the fake allocator. argv[1] is the prefix, argv[2] what it does; it prints what the agent must not change.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+int dump(const char *path);
+int dump_creat(const char *path);
+long ticks(void);
+void say(const char *text);
+
+static char path[4096];
+static char *name(const char *prefix, const char *rest) {
+	snprintf(path, sizeof path, "%s%s", prefix, rest);
+	return path;
+}
+
+int main(int argc, char **argv) {
+	if (argc < 3) return 2;
+	const char *p = argv[1], *what = argv[2];
+	setvbuf(stdout, NULL, _IONBF, 0);
+	if (!strcmp(what, "names")) {
+		errno = 77;
+		dump(name(p, ".0001.heap"));
+		dump(name(p, "_1234.0002.heap"));
+		dump_creat(name(p, ".99.0.i0.heap"));
+		dump_creat(name(p, ".99.1.f.heap"));
+		dump(name(p, ".other"));
+		dump(name(p, "-else.0001.heap"));
+		printf("%d %d\n", getpid(), errno);
+		int fd = open(name(p, ".0009.heap"), O_WRONLY | O_CREAT, 0600); // the program's own call is its own
+		close(fd);
+	} else if (!strcmp(what, "exec")) {
+		dump(name(p, ".0001.heap"));
+		dump(name(p, ".0002.heap"));
+		printf("%d\n", getpid());
+		execl(argv[0], argv[0], p, "after", NULL);
+	} else if (!strcmp(what, "after")) {
+		dump(name(p, "_77.0001.heap"));
+	} else if (!strcmp(what, "fork") || !strcmp(what, "spawn")) {
+		dump(name(p, ".0001.heap"));
+		pid_t child = fork();
+		if (child == 0 && !strcmp(what, "spawn")) execl(argv[0], argv[0], p, "after", NULL);
+		if (child == 0) {
+			dump(name(p, ".0002.heap"));
+			_exit(0);
+		}
+		waitpid(child, NULL, 0);
+		dump(name(p, ".0003.heap"));
+		printf("%d %d\n", getpid(), child);
+	} else if (!strcmp(what, "timer")) {
+		long start = ticks(), first = ticks(); // both in the first interval
+		struct timespec wait = {0, 300000000};
+		nanosleep(&wait, NULL);
+		printf("%d %d %d\n", start > 0, first == start, ticks() > start + 1000000);
+	} else if (!strcmp(what, "chatter")) {
+		say("Dumping heap profile to x\n");
+		say("Using signal 12 as heap profiling switch\n");
+		say("<jemalloc>: failed to open \"x\"\n");
+		say("Attempt to free invalid pointer\n");
+		fprintf(stderr, "Dumping heap profile to y\n"); // the program's own
+	}
+	return 0;
+}

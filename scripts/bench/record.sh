@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# What a recording costs: wall time, processor time and peak resident memory of three programs bare, under record with each engine, and under
+# heaptrack. Needs g++, python3, redis-server, heaptrack.
+# Usage: record.sh WORKDIR [ROUNDS]
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+work=${1:?usage: record.sh WORKDIR [ROUNDS]}
+rounds=${2:-3}
+mkdir -p "$work"
+work=$(cd "$work" && pwd)
+go build -o "$work/heaplapse" ./cmd/heaplapse
+g++ -E scripts/bench/shop.cc -o "$work/shop.ii"
+compiler=$(g++ -print-prog-name=cc1plus)
+
+cat >"$work/objects.py" <<'PY'
+# Parses and keeps documents: many small objects, some large ones.
+import json, sys
+document = json.dumps([{"id": i, "name": "n%d" % i, "tags": ["a", "b", str(i)], "text": "x" * 700} for i in range(300)])
+kept = []
+for i in range(int(sys.argv[1])):
+    parsed = json.loads(document)
+    if i % 10 == 0:
+        kept.append(parsed)
+PY
+
+# measure COMMAND…: prints wall seconds, processor seconds, and the peak resident set in MiB of the largest process.
+cat >"$work/measure.py" <<'PY'
+import os, resource, subprocess, sys, time
+start = time.monotonic()
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+wall, use = time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+print("%.2f %.2f %.0f" % (wall, use.ru_utime + use.ru_stime, use.ru_maxrss / 1024))
+PY
+
+# redis PREFIX…: starts a server under a prefix, and loads it.
+cat >"$work/redis.sh" <<'SH'
+dir=$(mktemp -d)
+"$@" redis-server --port 0 --unixsocket "$dir/s" --save "" --daemonize no >/dev/null 2>&1 &
+until redis-cli -s "$dir/s" ping >/dev/null 2>&1; do sleep 0.01; done
+redis-benchmark -s "$dir/s" -q -n 60000 -r 20000 -d 200 -t set,lpush,sadd >/dev/null
+redis-cli -s "$dir/s" shutdown nosave >/dev/null 2>&1
+wait $!
+rm -rf "$dir"
+SH
+
+run() { # PROGRAM PREFIX…
+	local program=$1
+	shift
+	rm -rf "$work/out" "$work"/heaptrack.*
+	case $program in
+	python) python3 "$work/measure.py" "$@" /usr/bin/python3 "$work/objects.py" 1000 ;;
+	compiler) python3 "$work/measure.py" "$@" "$compiler" -quiet -fpreprocessed -O1 "$work/shop.ii" -o /dev/null ;;
+	redis) python3 "$work/measure.py" bash "$work/redis.sh" "$@" ;;
+	esac
+}
+
+median() { sort -n | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'; }
+
+under() { # NAME: the prefix of a way to run
+	case $1 in
+	bare) prefix=() ;;
+	jemalloc | tcmalloc) prefix=("$work/heaplapse" record -q -o "$work/out" --engine "$1" --) ;;
+	heaptrack) prefix=(heaptrack --raw -o "$work/heaptrack.out") ;;
+	esac
+}
+
+echo "| program | bare | record, jemalloc | record, tcmalloc | heaptrack |"
+echo "|---|---|---|---|---|"
+for program in python compiler redis; do
+	row="| $program |"
+	for way in bare jemalloc tcmalloc heaptrack; do
+		under "$way"
+		: >"$work/runs"
+		for ((i = 0; i < rounds; i++)); do run "$program" "${prefix[@]}" >>"$work/runs"; done
+		row+=" $(cut -d" " -f1 "$work/runs" | median) / $(cut -d" " -f2 "$work/runs" | median) s / $(cut -d" " -f3 "$work/runs" | median) MiB |"
+	done
+	echo "$row"
+done
