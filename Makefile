@@ -52,6 +52,10 @@ deps: ## install what the tests need, or say what is missing
 fixtures: ## record the fixtures of testdata/ again (needs deps; changes them)
 	scripts/fixtures/all.sh
 
+.PHONY: assets
+assets: ## build the script of the report page from report/page/web (needs Node and npm; commit what changes)
+	cd report/page/web && npm ci --no-audit --no-fund && npm run -s build
+
 .PHONY: agent
 agent: ## build the recorder's agents again from record/agent/agent.c (needs clang and lld)
 	record/agent/build.sh

@@ -95,6 +95,9 @@ func (p *Plan) place() error {
 	if len(p.prefix) > 900 { // gperftools' buffer has 1000 bytes
 		return fail(StatusFailed, "%s: its path is too long for the allocator: choose another with -o", p.Dir)
 	}
+	if strings.Contains(p.prefix, ",") { // MALLOC_CONF is a list
+		return fail(StatusFailed, "%s: its path has a comma, which jemalloc takes for the end of it: choose another with -o", p.Dir)
+	}
 	return nil
 }
 

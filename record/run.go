@@ -70,10 +70,13 @@ func (p *Plan) prepareDir() (*manifest.Writer, error) {
 	for _, s := range p.Settings {
 		settings[s.Name] = s.Value
 	}
-	return out, out.Recording(manifest.Recording{
+	if err := out.Recording(manifest.Recording{
 		Started: time.Now().UTC(), Recorder: p.Recorder, Host: host, Command: p.Command, Engine: p.Engine, Library: p.Library.Path,
 		Version: p.Library.Version, Sampling: p.engine.period(&p.Options), Settings: settings,
-	})
+	}); err != nil {
+		return out, err
+	}
+	return out, keepVDSO(dir, out)
 }
 
 // abandon removes what was prepared for a program that could not be started.
@@ -82,6 +85,7 @@ func (p *Plan) abandon(out *manifest.Writer) error {
 	dir := filepath.Dir(p.prefix)
 	_ = os.Remove(filepath.Join(dir, manifest.Name))
 	_ = os.Remove(filepath.Join(dir, agentName))
+	_ = os.Remove(filepath.Join(dir, vdsoName))
 	_ = os.Remove(dir) // only if it is empty
 	return err
 }

@@ -18,6 +18,8 @@ type Growth struct {
 	Series  *heapfile.Series
 	Symbols *symbolize.Symbols
 	Result  *diff.GrowthResult
+	// Filter is what was judged; nil for all.
+	Filter  *symbolize.Filter
 	Unnamed *Unnamed // of the last snapshot that was judged
 	View
 	// Explain names a site, by rank or by an expression, whose verdict is to be explained; "" for none.
@@ -103,19 +105,25 @@ func (g *Growth) headline() string {
 	if r.Verdict != diff.VerdictLeak {
 		return verdict + ": " + r.Why
 	}
-	worst := &r.Sites[0]
-	site, where := g.viewer().title(worst.Members[0])
-	line := fmt.Sprintf("%s: %s", verdict, strings.TrimSpace(site+" "+where))
-	switch more := g.leaks() - 1; {
-	case more > 0:
-		line += fmt.Sprintf(" and %s grow to the end of the series", plural(more, "more site"))
-	default:
-		line += " grows to the end of the series"
-	}
-	if next := g.next(worst); next != "" {
+	line := verdict + ": " + g.worst()
+	if next := g.next(&r.Sites[0]); next != "" {
 		line += "; next: " + next
 	}
 	return line
+}
+
+// worst names the worst site, and how many more there are.
+func (g *Growth) worst() string {
+	title, where := g.viewer().title(g.Result.Sites[0].Members[0])
+	return strings.TrimSpace(title+" "+where) + " " + g.grow()
+}
+
+// grow is what is said of the worst site, and of how many more.
+func (g *Growth) grow() string {
+	if more := g.leaks() - 1; more > 0 {
+		return fmt.Sprintf("and %s grow to the end of the series", plural(more, "more site"))
+	}
+	return "grows to the end of the series"
 }
 
 // leaks is the number of sites that are called leaks.

@@ -10,7 +10,7 @@ needs=(
 	"perl:perl" "pkill:procps" "/usr/lib/python3/dist-packages/numpy:python3-numpy"
 	"/usr/lib/x86_64-linux-gnu/libtcmalloc.so.4:libgoogle-perftools4"
 	"/usr/lib/x86_64-linux-gnu/libjemalloc.so.2:libjemalloc2"
-	"/usr/lib/debug/.build-id:libc6-dbg"
+	"/usr/lib/debug/.build-id:libc6-dbg" "chromium:chromium"
 )
 
 # The newest demangler that the distribution has: of use, but some tests do with llvm-cxxfilt-14.

@@ -17,11 +17,14 @@ type finder struct{ o Options }
 // open opens a file by the path that it has, or had where the snapshots were bundled.
 func (f finder) open(path string) (*elffile.File, error) {
 	local := path
-	if f.o.Files != nil {
+	switch {
+	case f.o.Files != nil:
 		var err error
 		if local, err = f.o.Files.Find(path); err != nil {
 			return nil, err
 		}
+	case path == vdsoFile:
+		local = f.o.vdso
 	}
 	if f.o.Used == nil {
 		return elffile.Opening{Called: path}.Open(local)
@@ -75,6 +78,9 @@ func (f finder) debugDirs() []string {
 // module opens the file of a module: --binary for the program, else the mapped path under the sysroot, else
 // the debug file with the recorded build ID, else what a debuginfod server has.
 func (f finder) module(m *Module, main bool) (*elffile.File, error) {
+	if m.Path == vdsoPath {
+		return f.open(vdsoFile)
+	}
 	path := filepath.Join(f.o.Sysroot, m.Path)
 	if f.o.Sysroot == "" {
 		path = m.Path

@@ -38,6 +38,8 @@ type Options struct {
 	// exact follows llvm-symbolizer in what it prints, where that is not what
 	// a reader of a heap needs: see ELF.
 	exact bool
+	// vdso is the image of the kernel's [vdso] that the recorder kept, "" if there is none.
+	vdso string
 }
 
 func (o *Options) workers() int { return cmp.Or(o.Workers, runtime.GOMAXPROCS(0)) }
@@ -45,7 +47,8 @@ func (o *Options) workers() int { return cmp.Or(o.Workers, runtime.GOMAXPROCS(0)
 // Resolve names the addresses of a series.
 func Resolve(series *heapfile.Series, o Options) (*Symbols, error) {
 	s := &Symbols{}
-	jobs := s.place(series)
+	o.vdso = keptVDSO(series, &o)
+	jobs := s.place(series, o.vdso != "")
 	names := newShower(o)
 	s.resolveModules(jobs, o, names)
 	names.finish(s.Locations)
@@ -85,8 +88,8 @@ type spaceAddr struct {
 }
 
 // place gives every address a Location and groups them by module.
-func (s *Symbols) place(series *heapfile.Series) []*moduleJob {
-	p := placer{s: s, series: series, ids: map[spaceAddr]LocationID{}, byPath: map[moduleKey]*moduleJob{}}
+func (s *Symbols) place(series *heapfile.Series, vdso bool) []*moduleJob {
+	p := placer{s: s, series: series, vdso: vdso, ids: map[spaceAddr]LocationID{}, byPath: map[moduleKey]*moduleJob{}}
 	stacks := series.Stacks
 	for id := range stacks.Len() {
 		space := stacks.Space(heapfile.StackID(id))
@@ -112,6 +115,7 @@ type placer struct {
 	byPath map[moduleKey]*moduleJob
 	jobs   []*moduleJob
 	finder mappingFinder
+	vdso   bool // its image is known
 }
 
 // location returns the ID of an address, new or known.
@@ -131,7 +135,7 @@ func (p *placer) location(space heapfile.Space, a heapfile.Addr) LocationID {
 		l.Reason = ReasonNoMapping
 	case m.Path == "" || isAnonymous(m.Path):
 		l.Reason = ReasonAnonymous
-	case m.Path[0] == '[':
+	case m.Path[0] == '[' && !(m.Path == vdsoPath && p.vdso):
 		l.Reason = ReasonKernel
 	default:
 		j := p.job(*m)

@@ -49,18 +49,24 @@ load (load-driven) or jumped once (grew-then-flat) is not.`,
 
 // add adds what growth and watch have in common.
 func (f *growthFlags) add(a *app, cmd *cobra.Command) {
+	f.addJudgement(a, cmd)
+	flags := cmd.Flags()
+	flags.BoolVar(&f.all, "all", false, "show stable sites too")
+	flags.StringVar(&f.failOn, "fail-on", "", "exit with 1 if a `LABEL` is found: leak, or suspect (leaks and suspects)")
+	a.outputFlags(cmd)
+}
+
+// addJudgement adds what every command that judges a series has.
+func (f *growthFlags) addJudgement(a *app, cmd *cobra.Command) {
 	f.stackFlags.add(a, cmd)
 	f.groupFlags.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.minBytes, "min-bytes", "1MiB", "name sites that grew by at least `SIZE`")
 	flags.IntVar(&f.limit, "top", 20, "show `N` sites")
-	flags.BoolVar(&f.all, "all", false, "show stable sites too")
-	flags.StringVar(&f.failOn, "fail-on", "", "exit with 1 if a `LABEL` is found: leak, or suspect (leaks and suspects)")
 	flags.StringVar(&f.since, "since", "", "judge from `WHEN` on: a snapshot's number in the series (5), the time since the first one (10m), or a time (2026-01-02T15:04:05Z)")
 	flags.StringVar(&f.until, "until", "", "judge up to `WHEN`, included")
 	flags.StringVar(&f.suppressions, "suppressions", "", "a `FILE` of known growth, one leak:PATTERN a line, as LeakSanitizer reads it")
 	flags.StringVar(&f.memoryLimit, "memory-limit", "", "say when the process will reach `SIZE`")
-	a.outputFlags(cmd)
 }
 
 func (a *app) growth(f *growthFlags, paths []string) error {
@@ -135,7 +141,7 @@ func (a *app) judged(f *growthFlags, s *heapfile.Series, columns *diff.Collector
 		}
 	}
 	return &report.Growth{
-		Series: s, Symbols: symbols, Result: result, Unnamed: unnamed.Done(), View: report.View{Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy},
+		Series: s, Symbols: symbols, Result: result, Filter: filter, Unnamed: unnamed.Done(), View: report.View{Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy},
 		Explain: f.explain,
 	}, nil
 }

@@ -276,19 +276,25 @@ func TestRecordAServer(t *testing.T) {
 // endedBy starts a command that prints "ready", and sends it a signal after some time.
 func endedBy(t *testing.T, cmd *exec.Cmd, after time.Duration, signal syscall.Signal) (syscall.WaitStatus, string) {
 	t.Helper()
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	cmd.WaitDelay = 2 * time.Second // a program that outlives record holds the pipe
+	stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr")) // a program that outlives record would hold a pipe
+	require.NoError(t, err)
+	defer stderr.Close()
+	said := func() string {
+		text, err := os.ReadFile(stderr.Name())
+		require.NoError(t, err)
+		return string(text)
+	}
+	cmd.Stderr = stderr
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	line, err := bufio.NewReader(stdout).ReadString('\n')
-	require.NoError(t, err, stderr.String())
+	require.NoError(t, err, said())
 	require.Equal(t, "ready\n", line)
 	time.Sleep(after)
 	require.NoError(t, cmd.Process.Signal(signal))
 	_ = cmd.Wait()
-	return cmd.ProcessState.Sys().(syscall.WaitStatus), stderr.String()
+	return cmd.ProcessState.Sys().(syscall.WaitStatus), said()
 }
 
 func TestRecordNode(t *testing.T) {
@@ -617,7 +623,7 @@ while True:
     if not new:
         break
     text += new
-    if b"ready" in text:
+    if b"ready\r\n" in text:
         text = text.replace(b"ready\r\n", b"")
         os.write(fd, b"\x03")
 text = text.replace(b"^C", b"")

@@ -98,7 +98,7 @@ Exit status: 0 done; 1 growth or a regression was found by a command asked to fa
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "print no warnings")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "print every warning, and long tables in full")
 	cmd.AddCommand(a.recordCommand(), a.infoCommand(), a.convertCommand(), a.topCommand(), a.diffCommand(), a.growthCommand(), a.watchCommand(),
-		a.gateCommand(), a.baselineCommand(), a.bundleCommand(), a.symbolizeCommand(), a.versionCommand())
+		a.gateCommand(), a.baselineCommand(), a.reportCommand(), a.viewCommand(), a.bundleCommand(), a.symbolizeCommand(), a.versionCommand())
 	return cmd
 }
 
@@ -150,6 +150,11 @@ func (a *app) render(r rendering) error {
 	default:
 		return fmt.Errorf("--format %s: want text or json", a.format)
 	}
+	return a.emit(write)
+}
+
+// emit writes a result to where -o says, whole or not at all.
+func (a *app) emit(write func(io.Writer) error) error {
 	var b bytes.Buffer
 	if err := write(&b); err != nil {
 		return err

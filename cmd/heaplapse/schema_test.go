@@ -31,6 +31,16 @@ func TestJSONMeetsItsSchema(t *testing.T) {
 	}
 }
 
+func TestReportJSONMeetsItsSchema(t *testing.T) {
+	schema := compileSchema(t, "report")
+	for _, s := range []string{"leaky", "leaky-jemalloc-noaccum", "python", "dialects/restart"} {
+		out, stderr, code := invoke(t, "report", "-q", "--format", "json", "../../testdata/"+s, "--sysroot", "../../testdata/leaky/sysroot")
+		require.Equal(t, exitOK, code, stderr)
+		require.True(t, strings.HasPrefix(out, `{"schema":"heaplapse.report/1"`), "the schema comes first")
+		validate(t, schema, out)
+	}
+}
+
 func TestDiffJSONMeetsItsSchema(t *testing.T) {
 	schema := compileSchema(t, "diff")
 	for _, pair := range [][2]string{

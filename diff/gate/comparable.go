@@ -68,6 +68,25 @@ func (c *comparer) check() error {
 	return nil
 }
 
+// strangers is the share of the bytes that match nothing from which two runs have nothing to say of each other.
+const strangers = 0.9
+
+// recognise refuses runs that share next to nothing: they are of other programs, or one of them lost its names. Every function would
+// be new, and so regressed.
+func (c *comparer) recognise() error {
+	s := c.result.UnmatchedShare()
+	if s < strangers || slices.ContainsFunc(c.result.Rows, func(r Row) bool { return r.Status == Moved }) {
+		return nil
+	}
+	reason := fmt.Sprintf("%.0f %% of the bytes match nothing on the other side: another program, or one that was rebuilt since, so that the earlier "+
+		"snapshots have no names (heaplapse baseline save keeps them)", 100*s)
+	if !c.o.Force {
+		return fmt.Errorf("%w: %s; --force compares anyway", ErrNotComparable, reason)
+	}
+	c.notef("compared by force although %s", reason)
+	return nil
+}
+
 // programs notes where another program ran: a build may have its own name, so this is no reason to refuse.
 func (c *comparer) programs() {
 	current := c.runs[0].Meta.Program

@@ -23,6 +23,9 @@ func Compare(current *baseline.Run, pool []*baseline.Run, pinned *baseline.Run, 
 	}
 	c.doubts()
 	c.judge()
+	if err := c.recognise(); err != nil {
+		return nil, err
+	}
 	c.conclude()
 	return c.result, nil
 }

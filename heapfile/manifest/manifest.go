@@ -74,7 +74,7 @@ type Process struct {
 type File struct {
 	File string `json:"file"` // base name, beside the sidecar
 	Path string `json:"path"` // where it was
-	Kind string `json:"kind"` // perf-map or jitdump
+	Kind string `json:"kind"` // perf-map, jitdump or vdso
 	PID  int    `json:"pid,omitempty"`
 }
 

@@ -77,6 +77,9 @@ func (u *unit) functions(addrs []uint64) (*functionTable, error) {
 	if err == nil && u.data.budget.ranges.Load() < 0 {
 		err = errSharedRanges
 	}
+	if err == nil && u.data.budget.names.Load() < 0 {
+		err = errSharedNames
+	}
 	return w.table(), err
 }
 
@@ -349,7 +352,7 @@ const maxRefs = 16
 
 // nameOf finds the names of a function, following abstract_origin and specification.
 func (u *unit) nameOf(e *entry, off uint64, depth int) funcName {
-	n := funcName{name: u.str(e.name), linkage: u.str(e.linkage), line: e.declLine.u}
+	n := funcName{name: u.nameText(e.name), linkage: u.nameText(e.linkage), line: e.declLine.u}
 	if n.name != "" {
 		n.home, n.off = u, off
 	}
@@ -368,6 +371,19 @@ func (u *unit) nameOf(e *entry, off uint64, depth int) funcName {
 		u.data.names.set(off, n)
 	}
 	return n
+}
+
+// errSharedNames says that the budget for names is spent.
+var errSharedNames = &FormatError{".debug_str", 0, "too many entries share long names"}
+
+// nameText reads a name. Once the budget is spent there are no more.
+func (u *unit) nameText(v value) string {
+	if u.data.budget.names.Load() < 0 {
+		return ""
+	}
+	s := u.str(v)
+	spend(&u.data.budget.names, len(s))
+	return s
 }
 
 // nameAt is nameOf on the entry that a reference leads to, in this file or the supplementary one.

@@ -2,6 +2,7 @@ package dwarf
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -208,6 +209,57 @@ func TestSharedRangeListsAreBounded(t *testing.T) {
 	}
 	require.NotZero(t, kept)
 	require.LessOrEqual(t, kept, budgetFloor+budgetTimes*len(list)+entries, "the list that spends the rest is read to its end")
+}
+
+// TestSharedNamesAreBounded: thousands of entries that refer to one long name cost a multiple of the section's size, no more.
+func TestSharedNamesAreBounded(t *testing.T) {
+	abbrevs := bytesOf{}.
+		abbreviation(1, tagCompileUnit, true, uint64(attrLowPC), uint64(formAddr), uint64(attrHighPC), uint64(formData8)).
+		abbreviation(2, tagInlined, false, uint64(attrLowPC), uint64(formAddr), uint64(attrHighPC), uint64(formData8), uint64(attrLinkageName), uint64(formStrp)).
+		abbreviation(3, tagSubprogram, true, uint64(attrLowPC), uint64(formAddr), uint64(attrHighPC), uint64(formData8)).uleb(0)
+	b := bytesOf{}.uleb(1).u64(0x1000, 0x100000)
+	b = b.uleb(3).u64(0x1000, 0x1000)
+	const inlines, long = 5000, 1 << 20
+	for range inlines {
+		b = b.uleb(2).u64(0x1000, 0x1000).u32(0)
+	}
+	d := New(Sections{Info: unit4(b.end().end()), Abbrev: abbrevs, Str: bytesOf{}.str(strings.Repeat("n", long))}, Options{})
+	d.renewBudget()
+	table, err := d.units[0].functions([]uint64{0x1001})
+	require.ErrorIs(t, err, errSharedNames)
+	kept := 0
+	for _, in := range table.found[0].inlines {
+		kept += len(in.name.linkage)
+	}
+	require.NotZero(t, kept)
+	require.LessOrEqual(t, kept, namesFloor+budgetTimes*(len(b)+64+long)+2*long)
+}
+
+// TestDeepInlinesAreBounded: calls inlined into each other thousands deep, at thousands of addresses, do not cost their product.
+func TestDeepInlinesAreBounded(t *testing.T) {
+	abbrevs := bytesOf{}.
+		abbreviation(1, tagCompileUnit, true, uint64(attrLowPC), uint64(formAddr), uint64(attrHighPC), uint64(formData8)).
+		abbreviation(2, tagInlined, true, uint64(attrLowPC), uint64(formAddr), uint64(attrHighPC), uint64(formData8)).
+		abbreviation(3, tagSubprogram, true, uint64(attrLowPC), uint64(formAddr), uint64(attrHighPC), uint64(formData8)).uleb(0)
+	b := bytesOf{}.uleb(1).u64(0x1000, 0x100000)
+	b = b.uleb(3).u64(0x1000, 0x1000)
+	const deep, wide = 4000, 2000
+	for range deep {
+		b = b.uleb(2).u64(0x1000, 0x1000)
+	}
+	for range deep {
+		b = b.end()
+	}
+	d := New(Sections{Info: unit4(b.end().end()), Abbrev: abbrevs}, Options{})
+	var addrs []uint64
+	for i := range uint64(wide) {
+		addrs = append(addrs, 0x1000+i)
+	}
+	total := 0
+	err := d.Lookup(addrs, func(_ uint64, frames []Frame) { total += len(frames) })
+	require.ErrorIs(t, err, errManyFrames)
+	require.Greater(t, total, framesFloor)
+	require.LessOrEqual(t, total, framesFloor+(framesTimes+1)*wide)
 }
 
 // TestFunctionsThatOverlap, which only faulty input has: the first counts.

@@ -1,6 +1,7 @@
 package dwarf
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -29,6 +30,7 @@ type Frame struct {
 // The error is the first fault that cost an answer; other answers are not affected.
 func (d *Data) Lookup(addrs []uint64, found func(addr uint64, frames []Frame)) error {
 	d.renewBudget()
+	d.budget.frames.Store(int64(framesFloor + framesTimes*len(addrs)))
 	left, fault := d.lookupRanged(addrs, found)
 	for _, u := range d.unranged {
 		if len(left) == 0 {
@@ -134,11 +136,17 @@ func (u *unit) lookup(addrs []uint64, owned bool, found func(uint64, []Frame)) (
 			continue
 		}
 		answered[a] = true
+		if !spend(&u.data.budget.frames, len(chain)) {
+			chain, fault = nil, cmp.Or(fault, error(errManyFrames))
+		}
 		buf = frames(buf[:0], fn, chain, rows[i], lines)
 		found(a, buf)
 	}
 	return answered, fault
 }
+
+// errManyFrames says that the budget for frames is spent.
+var errManyFrames = &FormatError{".debug_info", 0, "calls are inlined into each other too deep, at too many addresses"}
 
 // splitUnit is the unit that holds the entries: for a skeleton that of its .dwo file,
 // if it can be found.

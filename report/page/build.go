@@ -1,0 +1,305 @@
+package page
+
+import (
+	"cmp"
+	"math"
+	"path"
+	"slices"
+
+	"github.com/heaplapse/heaplapse/diff"
+	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/report"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+// Options say what is shown.
+type Options struct {
+	// Growth is the judged series; diff.GrowthOptions.All must have been set, so that each site has its verdict.
+	Growth *report.Growth
+	// Tool names the producer, e.g. "heaplapse 1.0".
+	Tool string
+	// Moments is the largest number of snapshots that are shown; 0 takes [DefaultMoments].
+	Moments int
+	// Progress, if set, is called with the number of snapshots read and of all that will be.
+	Progress func(done, all int)
+}
+
+// Limits of a page.
+const (
+	// maxValues is the largest number of values: 4,000 leaves of four kinds at 240 moments.
+	maxValues = 4_000_000
+	// maxPacked is the largest size of the compressed data, in bytes: 8 MB with what base64 and the script add.
+	maxPacked = 5_700_000
+	// maxSites is the largest number of rows in the table.
+	maxSites = 1000
+	// maxPaths is the number of call paths of a site that are listed with their lines.
+	maxPaths = 8
+)
+
+// Build reads the snapshots that are shown and makes the model. It fails if a file changed since the series was opened.
+func Build(o Options) (*Model, error) {
+	g := o.Growth
+	b := &builder{o: o, g: g, moments: chooseMoments(g.Series, g.Result, cmp.Or(o.Moments, DefaultMoments))}
+	b.code = newCode()
+	b.paths = newPather(g.Symbols, g.Rules, b.code)
+	b.hasAlloc()
+	b.chooseSites()
+	if err := b.collect(); err != nil {
+		return nil, err
+	}
+	return b.fitting()
+}
+
+type builder struct {
+	o       Options
+	g       *report.Growth
+	moments []int
+	kinds   int // 4, or 2 without cumulative counts
+	code    *code
+	paths   *pather
+	c       *collector
+	totals  columns
+	// shown are the sites of the growth result that have a row; further rows are for what is put together.
+	shown                       []int
+	other, suppressed, unlisted int
+	folded                      int // sites without a row of their own
+	extra                       []Site
+}
+
+func (b *builder) hasAlloc() {
+	b.kinds = len(Kinds)
+	for _, h := range b.g.Series.Heads {
+		if !h.HasAlloc {
+			b.kinds = 2
+		}
+	}
+}
+
+// chooseSites decides which sites have a row.
+func (b *builder) chooseSites() {
+	order := ranked(b.g.Result.Sites)
+	b.folded = max(0, len(order)-maxSites)
+	b.shown = order[:len(order)-b.folded]
+}
+
+// ranked orders sites as growth does, and those of which there is nothing to say, which it does not rank, by their peaks.
+func ranked(sites []diff.GrowthSite) []int {
+	peaks := make([]int64, len(sites))
+	for i := range sites {
+		if sites[i].Label >= trend.Stable {
+			peaks[i] = slices.Max(sites[i].Bytes)
+		}
+	}
+	quiet := func(i int) int { return cmp.Compare(min(sites[i].Label, trend.Stable), trend.Stable) }
+	order := upTo(len(sites))
+	slices.SortStableFunc(order, func(x, y int) int {
+		return cmp.Or(cmp.Compare(quiet(x), quiet(y)), cmp.Compare(peaks[y], peaks[x]))
+	})
+	return order
+}
+
+// collect reads the snapshots.
+func (b *builder) collect() error {
+	s := b.g.Series
+	b.c = &collector{
+		symbols: b.g.Symbols, moments: len(b.moments), paths: b.paths, siteOf: b.rows(), grid: newGrid(b.code.function("heap", "")),
+		leafOf: make([]int, s.Stacks.Len()),
+		first:  make([]int64, b.g.Symbols.Sites()), last: make([]int64, b.g.Symbols.Sites()),
+	}
+	for moment, index := range b.moments {
+		b.head(moment, s.Heads[index])
+		err := s.One(index, func(snap *heapfile.Snapshot) error {
+			return b.c.visit(moment, snap, [2]int{b.g.Result.First, b.g.Result.Last})
+		})
+		if err != nil {
+			return err
+		}
+		if b.o.Progress != nil {
+			b.o.Progress(moment+1, len(b.moments))
+		}
+	}
+	return nil
+}
+
+// rows maps sites to the rows of the table, -1 for those that a filter left out.
+func (b *builder) rows() []int {
+	of := make([]int, b.g.Symbols.Sites())
+	for i := range of {
+		of[i] = -1
+	}
+	for _, s := range b.g.Result.Sites {
+		for _, m := range s.Members {
+			of[m] = b.otherRow()
+		}
+	}
+	for row, i := range b.shown {
+		for _, m := range b.g.Result.Sites[i].Members {
+			of[m] = row
+		}
+	}
+	for i := range of {
+		if of[i] < 0 && b.g.Filter.Keep(b.g.Symbols.SiteStack(symbolize.SiteID(i))) {
+			of[i] = b.suppressedRow()
+		}
+	}
+	return of
+}
+
+func (b *builder) otherRow() int {
+	if b.folded == 0 {
+		return -1
+	}
+	return b.extraRow(&b.other, Site{Label: "other", Title: "smaller sites, put together"})
+}
+
+func (b *builder) suppressedRow() int {
+	return b.extraRow(&b.suppressed, Site{Label: "suppressed", Title: "known growth, suppressed"})
+}
+
+func (b *builder) unlistedRow() int {
+	return b.extraRow(&b.unlisted, Site{Label: "unlisted", Title: "not listed in snapshots that were cut"})
+}
+
+// extraRow adds a row behind those of the sites when it is first asked for. at is its number, from 1.
+func (b *builder) extraRow(at *int, s Site) int {
+	if *at == 0 {
+		s.Function, s.Paths = s.Title, []Path{}
+		b.extra = append(b.extra, s)
+		*at = len(b.shown) + len(b.extra)
+	}
+	return *at - 1
+}
+
+// head adds what a snapshot says of the whole heap, and what of that its rows do not list.
+func (b *builder) head(moment int, h *heapfile.Snapshot) {
+	b.totals.add(moment, len(b.moments), values(h.Heap()))
+	missing := values(h.Heap().Sub(h.Completeness.Estimate))
+	if b.g.Filter != nil || missing == [4]int64{} {
+		return
+	}
+	leaf := b.c.grid.leaf([]int{b.code.function("(not listed: the snapshot was cut)", "")}, b.unlistedRow())
+	b.c.grid.leaves[leaf].add(moment, len(b.moments), missing)
+}
+
+// fitting makes the model, with fewer call paths if it would be too large otherwise.
+func (b *builder) fitting() (*Model, error) {
+	return fit(maxValues/(b.kinds*len(b.moments)), b.model)
+}
+
+// fit lowers the number of call paths that are kept until the model is small enough.
+func fit(keep int, model func(keep int) *Model) (*Model, error) {
+	for {
+		m := model(keep)
+		var err error
+		if m.packed, err = m.pack(); err != nil {
+			return nil, err
+		}
+		if len(m.packed) <= maxPacked || keep <= 1 {
+			return m, nil
+		}
+		// The values make most of the size; a little less than in proportion, so that the next try fits.
+		keep = int(float64(keep) * 0.95 * maxPacked / float64(len(m.packed)))
+	}
+}
+
+func (b *builder) model(keep int) *Model {
+	g := b.g
+	grid, folded := b.c.grid.fold(keep, &b.totals, b.code.function(smaller, ""))
+	folded.Sites = b.folded
+	unit, factor := g.RateUnit()
+	m := &Model{
+		Schema: "heaplapse.report/1", Tool: b.o.Tool, Title: report.SeriesName(g.Series),
+		Verdict: string(g.Result.Verdict), Headline: g.Finding(), Next: g.Next(), Summary: g.Summary(), Limit: g.Limit(),
+		Heap: Ends{g.Result.FirstHeap, g.Result.LastHeap}, RSS: b.rss(), Rate: finite(g.Result.Total.Slope * factor), Explained: finite(g.Result.Explained),
+		Span:  g.Span(),
+		Notes: append([]string{}, g.Notes()...), Warnings: g.Warnings(),
+		Snapshots: len(g.Series.Heads), Moments: b.momentList(), Clock: g.Series.Clock.Source.String(), RatePer: unit,
+		Judged: [2]int{b.position(g.Result.First), b.position(g.Result.Last)},
+		Kinds:  Kinds[:b.kinds], Filtered: b.g.Filter != nil, Folded: folded,
+	}
+	for _, i := range b.shown {
+		m.Sites = append(m.Sites, b.site(i))
+	}
+	m.Sites = append(append([]Site{}, m.Sites...), b.extra...)
+	m.lay(b.code, grid)
+	return m
+}
+
+func (b *builder) rss() *Ends {
+	r := b.g.Result
+	if r.RSS == nil {
+		return nil
+	}
+	return &Ends{r.FirstRSS, r.LastRSS}
+}
+
+// position is the moment that shows a snapshot, or the one before.
+func (b *builder) position(snapshot int) int {
+	i, found := slices.BinarySearch(b.moments, snapshot)
+	if !found {
+		i--
+	}
+	return max(i, 0)
+}
+
+func (b *builder) momentList() []Moment {
+	s := b.g.Series
+	out := make([]Moment, 0, len(b.moments))
+	for _, i := range b.moments {
+		h := s.Heads[i]
+		heap := h.Heap()
+		m := Moment{
+			Snapshot: i + 1, File: report.Clean(path.Base(h.Path)), At: s.Clock.At[i], Image: h.Epoch,
+			InuseBytes: heap.InuseBytes, InuseObjects: heap.InuseObjects,
+			Cut: h.Completeness.Cut, AbsentMax: h.Completeness.AbsentMax.InuseBytes,
+		}
+		if b.kinds == len(Kinds) {
+			m.AllocBytes, m.AllocObjects = heap.AllocBytes, heap.AllocObjects
+		}
+		if i < len(s.Triggers) {
+			m.Trigger = s.Triggers[i].String()
+		}
+		if s.Clock.Source.IsTime() {
+			t := s.Clock.Times[i].UTC()
+			m.Time = &t
+		}
+		if s.RSS != nil {
+			m.RSSBytes = s.RSS[i]
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+func (b *builder) site(i int) Site {
+	s := &b.g.Result.Sites[i]
+	text := b.g.Describe(s)
+	_, factor := b.g.RateUnit()
+	out := Site{
+		Label: s.Label.String(), Confidence: finite(s.Confidence), Title: text.Title, Where: text.Where,
+		Function: report.Clip(text.Function, maxName), Module: report.Clean(text.Module), File: report.Clean(text.File), Line: text.Line,
+		Callers: text.Callers, Advice: text.Advice, Unnamed: text.Unnamed, Resizing: s.Resizing,
+		Growth: s.Gained, Now: text.Now, Stacks: len(s.Members), Paths: []Path{},
+		Rate: finite(s.Slope * factor), RateLow: finite(s.Low * factor), RateHigh: finite(s.High * factor),
+	}
+	for moment, index := range b.moments {
+		if !s.Visible[index] {
+			out.Hidden = append(out.Hidden, moment)
+		}
+	}
+	for _, member := range s.Members[:min(maxPaths, len(s.Members))] {
+		frames, blame := b.paths.path(b.g.Symbols.Stack(b.g.Symbols.SiteStack(member)))
+		out.Paths = append(out.Paths, Path{Frames: append([]int{}, frames...), Blame: blame,
+			Growth: b.c.last[member] - b.c.first[member], Now: b.c.last[member]})
+	}
+	return out
+}
+
+// finite replaces what JSON cannot hold.
+func finite(f float64) float64 {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return 0
+	}
+	return f
+}

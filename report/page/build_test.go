@@ -1,0 +1,282 @@
+package page
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/renderer/html"
+
+	"github.com/heaplapse/heaplapse/diff"
+	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/report"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+// judge opens and judges a series as the command does.
+func judge(t *testing.T, path string) *report.Growth {
+	t.Helper()
+	var columns diff.Collector
+	s, err := heapfile.Open([]string{path}, heapfile.Options{Visit: columns.Visit})
+	require.NoError(t, err)
+	t.Cleanup(func() { s.Close() })
+	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: filepath.Join("../../testdata", strings.Split(filepath.Base(path), "-")[0], "sysroot")})
+	require.NoError(t, err)
+	r := diff.Growth(s, symbols, &columns, diff.GrowthOptions{All: true})
+	return &report.Growth{Series: s, Symbols: symbols, Result: r}
+}
+
+func build(t *testing.T, path string) (*report.Growth, *Model) {
+	t.Helper()
+	g := judge(t, path)
+	m, err := Build(Options{Growth: g, Tool: "test"})
+	require.NoError(t, err)
+	return g, m
+}
+
+// recorded are series of each kind: complete, cut, sampled, without cumulative counts, with restarts.
+var recorded = []string{"leaky", "python", "node", "leaky-jemalloc", "leaky-jemalloc-noaccum", "dialects/restart", "dialects/sampled"}
+
+// TestTotalsAreConserved: at every moment the leaves sum to what the snapshot's header says, of each kind, and a moment has
+// that number itself.
+func TestTotalsAreConserved(t *testing.T) {
+	for _, name := range recorded {
+		t.Run(name, func(t *testing.T) {
+			g, m := build(t, filepath.Join("../../testdata", name))
+			for k, kind := range m.Kinds {
+				sums := make([]int64, len(m.Moments))
+				for _, d := range m.Leaves.Values[kind] {
+					for i, v := range d.Column(len(sums)) {
+						sums[i] += v
+					}
+				}
+				for i, moment := range m.Moments {
+					want := values(g.Series.Heads[moment.Snapshot-1].Heap())[k]
+					require.Equal(t, want, sums[i], "%s at snapshot %d", kind, moment.Snapshot)
+					require.Equal(t, want, [4]int64{moment.InuseBytes, moment.InuseObjects, moment.AllocBytes, moment.AllocObjects}[k])
+				}
+			}
+		})
+	}
+}
+
+// TestSitesAreThoseOfGrowth: a site's leaves sum to its series in the growth result, where a snapshot lists it.
+func TestSitesAreThoseOfGrowth(t *testing.T) {
+	for _, name := range recorded {
+		t.Run(name, func(t *testing.T) {
+			g, m := build(t, filepath.Join("../../testdata", name))
+			require.LessOrEqual(t, len(g.Result.Sites), len(m.Sites))
+			for i, rank := range ranked(g.Result.Sites) {
+				s := &g.Result.Sites[rank]
+				if s.Label < trend.Stable {
+					require.Equal(t, i, rank, "what has a verdict keeps its rank")
+				}
+				require.Equal(t, s.Label.String(), m.Sites[i].Label)
+				got := siteColumn(m, i)
+				for at, moment := range m.Moments {
+					if s.Visible[moment.Snapshot-1] {
+						require.Equal(t, s.Bytes[moment.Snapshot-1], got[at], "%s at snapshot %d", m.Sites[i].Title, moment.Snapshot)
+					} else {
+						require.Contains(t, m.Sites[i].Hidden, at)
+					}
+				}
+			}
+		})
+	}
+}
+
+func siteColumn(m *Model, site int) []int64 {
+	sum := make([]int64, len(m.Moments))
+	for leaf, s := range m.Leaves.Sites {
+		if s == site {
+			for i, v := range m.Leaves.Values["inuse_bytes"][leaf].Column(len(sum)) {
+				sum[i] += v
+			}
+		}
+	}
+	return sum
+}
+
+// TestThePathsOfASite end in the function that it is put down to, with its line.
+func TestThePathsOfASite(t *testing.T) {
+	_, m := build(t, "../../testdata/leaky")
+	site := m.Sites[0]
+	require.Equal(t, "leaky::remember<leaky::Request>", site.Function)
+	require.Len(t, site.Paths, 2)
+	for _, p := range site.Paths {
+		f := m.Frames[p.Frames[p.Blame]]
+		require.Equal(t, site.Function, m.Strings[m.Functions[f[0]][0]])
+		require.Equal(t, site.File, m.Strings[f[1]])
+		require.Equal(t, site.Line, f[2])
+	}
+	require.Equal(t, site.Growth, site.Paths[0].Growth+site.Paths[1].Growth)
+}
+
+// TestTheResidentSet is beside the heap where a recorder kept it, and said to be unknown where not.
+func TestTheResidentSet(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(dir, os.DirFS("../../testdata/leaky-jemalloc")))
+	dumps, err := filepath.Glob(filepath.Join(dir, "*.heap.gz"))
+	require.NoError(t, err)
+	lines := []string{`{"schema":"heaplapse.manifest/1"}`}
+	for _, d := range dumps {
+		lines = append(lines, fmt.Sprintf(`{"snapshot":{"file":%q,"time":"2026-01-01T00:00:00Z","trigger":"time","rss_bytes":%d}}`, strings.TrimSuffix(filepath.Base(d), ".gz"), 100<<20))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "heaplapse.manifest.jsonl"), []byte(strings.Join(lines, "\n")+"\n"), 0o600))
+	_, m := build(t, dir)
+	require.Equal(t, &Ends{100 << 20, 100 << 20}, m.RSS)
+	for _, moment := range m.Moments {
+		require.Equal(t, int64(100<<20), *moment.RSSBytes)
+	}
+	facts := view{Model: m}.Facts()
+	require.Equal(t, "100 MiB → 100 MiB", facts[1].Value)
+	require.Contains(t, facts[1].More, "are not on this heap")
+	_, without := build(t, "../../testdata/leaky-jemalloc")
+	require.Nil(t, without.RSS)
+	require.Equal(t, "not recorded", view{Model: without}.Facts()[1].Value)
+}
+
+// TestEqualInputGivesEqualBytes: nothing depends on the order of a map or on the clock.
+func TestEqualInputGivesEqualBytes(t *testing.T) {
+	render := func() string {
+		_, m := build(t, "../../testdata/leaky")
+		var b bytes.Buffer
+		require.NoError(t, m.HTML(&b))
+		return b.String()
+	}
+	require.Equal(t, render(), render())
+}
+
+// TestAFileThatChanged after the series was opened is an error that names it, not a panic or a wrong number.
+func TestAFileThatChanged(t *testing.T) {
+	dir := t.TempDir()
+	write := func(n int, stack string) {
+		text := fmt.Sprintf("heap profile: %d: %d [%d: %d] @ heapprofile\n%d: %d [%d: %d] @ %s\n\nMAPPED_LIBRARIES:\n", n, 8*n, n, 8*n, n, 8*n, n, 8*n, stack)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("p.%04d.heap", n)), []byte(text), 0o600))
+	}
+	for n := 1; n <= 8; n++ {
+		write(n, "0x10 0x20")
+	}
+	g := judge(t, dir)
+	write(3, "0x10 0x30")
+	_, err := Build(Options{Growth: g})
+	require.ErrorContains(t, err, "p.0003.heap: changed while it was read")
+}
+
+// thousands is a grid of n call paths, each with noise of its own.
+func thousands(n, moments int) (*code, *grid, *columns) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	c := newCode()
+	g := newGrid(c.function("heap", ""))
+	var totals columns
+	for i := range n {
+		var path []int
+		for depth := range 24 {
+			n := rnd.IntN(1 + 6*depth*depth) // callees fan out: some 3,000 functions in all
+			path = append(path, c.function(fmt.Sprintf("service::module%d::Class<%d>::method%d", depth, n%97, n), "libservice.so"))
+		}
+		l := leaf{site: i % 700}
+		mean := int64(1) << (8 + rnd.IntN(12)) // bytes in use, 256 to 512 Ki, with a tenth of noise
+		var allocated [2]int64
+		for at := range moments {
+			objects := 1 + rnd.Int64N(100)
+			l.add(at, moments, [4]int64{mean + mean*int64(at)/100 + rnd.Int64N(mean/10), objects, allocated[0], allocated[1]})
+			allocated[0], allocated[1] = allocated[0]+mean+rnd.Int64N(mean), allocated[1]+objects
+		}
+		for k := range l.columns {
+			for at, v := range l.columns[k] {
+				var one [4]int64
+				one[k] = v
+				totals.add(at, moments, one)
+			}
+		}
+		path = append(path, c.function(fmt.Sprintf("leaf%d", i), "libservice.so"))
+		g.include(path, &l)
+	}
+	return c, g, &totals
+}
+
+// TestThePageIsSmall: 4,000 call paths at 240 moments, of numbers with noise, which compress badly, give a page below 8 MB,
+// and what was folded for that is said and not lost.
+func TestThePageIsSmall(t *testing.T) {
+	const paths, moments = 4000, 240
+	c, g, totals := thousands(paths, moments)
+	m, err := fit(paths, func(keep int) *Model {
+		kept, folded := g.fold(keep, totals, c.function(smaller, ""))
+		m := &Model{Kinds: Kinds[:], Moments: make([]Moment, moments), Snapshots: 1000, Folded: folded}
+		m.lay(c, kept)
+		return m
+	})
+	require.NoError(t, err)
+	var b bytes.Buffer
+	require.NoError(t, m.HTML(&b))
+	t.Logf("%d bytes, of which %d are data; folded: %+v", b.Len(), len(m.packed), m.Folded)
+	require.Less(t, b.Len(), 8_000_000)
+	require.Greater(t, b.Len(), 4_000_000, "the room is used")
+	require.Positive(t, m.Folded.CallPaths)
+	require.Contains(t, b.String(), fmt.Sprintf("%d smaller call paths", m.Folded.CallPaths))
+	for k, kind := range Kinds {
+		sums := make([]int64, moments)
+		for _, d := range m.Leaves.Values[kind] {
+			for i, v := range d.Column(moments) {
+				sums[i] += v
+			}
+		}
+		require.Equal(t, totals[k], sums, kind)
+	}
+}
+
+// TestFoldKeepsTheLargest: what is folded is smaller than what is kept.
+func TestFoldKeepsTheLargest(t *testing.T) {
+	c := newCode()
+	g := newGrid(c.function("heap", ""))
+	f := func(names ...string) (out []int) {
+		for _, n := range names {
+			out = append(out, c.function(n, "m"))
+		}
+		return out
+	}
+	var totals columns
+	for _, l := range []struct {
+		path  []int
+		site  int
+		bytes int64
+	}{{f("main", "big"), 0, 100}, {f("main", "big", "tiny"), 1, 1}, {f("main", "big", "small"), 1, 2}, {f("other", "deep", "down"), 2, 3}} {
+		g.leaves[g.leaf(l.path, l.site)].add(0, 1, [4]int64{l.bytes})
+		totals.add(0, 1, [4]int64{l.bytes})
+	}
+	kept, folded := g.fold(1, &totals, c.function(smaller, ""))
+	require.Equal(t, 3, folded.CallPaths)
+	require.InDelta(t, 6.0/106, folded.InuseShare, 1e-9)
+	got := map[string]int64{}
+	for _, l := range kept.leaves {
+		var names []string
+		for _, fn := range kept.path(l.node) {
+			names = append(names, c.names.list[c.functions[fn].name])
+		}
+		got[strings.Join(names, "/")] = l.columns[InuseBytes][0]
+	}
+	require.Equal(t, map[string]int64{"main/big": 100, "main/big/" + smaller: 3, smaller: 3}, got)
+}
+
+// TestHostileNamesInMarkdown: the summary of the same series is text for whoever renders it.
+func TestHostileNamesInMarkdown(t *testing.T) {
+	g := judge(t, hostileSeries(t, []string{`</summary><img src=x onerror=alert(1)>`, "a|b`c`|d", "[link](http://x) **bold** @somebody", "two\u2028lines\u202e"}))
+	var source, out bytes.Buffer
+	require.NoError(t, g.Markdown(&source))
+	markdown := goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithRendererOptions(html.WithUnsafe()))
+	require.NoError(t, markdown.Convert(source.Bytes(), &out))
+	for _, tag := range []string{"<img", "<a ", "<strong>bold", "<script"} {
+		require.NotContains(t, out.String(), tag)
+	}
+	require.Equal(t, 7*strings.Count(out.String(), "<tr>"), strings.Count(out.String(), "</td>")+strings.Count(out.String(), "</th>"), "cells of the table")
+	require.Equal(t, strings.Count(out.String(), "<details>"), strings.Count(out.String(), "</details>"))
+}

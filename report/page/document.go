@@ -1,0 +1,117 @@
+package page
+
+import (
+	"crypto/sha256"
+	_ "embed" // the script, its style and the frame of the document are files
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+
+	"github.com/heaplapse/heaplapse/report"
+)
+
+//go:embed assets/page.js
+var script string
+
+//go:embed assets/page.css
+var style string
+
+//go:embed document.html
+var documentHTML string
+
+var document = template.Must(template.New("document").Parse(documentHTML))
+
+// HTML writes the page: one document without references to anything outside of it, and with a policy that forbids them.
+func (m *Model) HTML(w io.Writer) error {
+	data := m.packed
+	if data == nil {
+		var err error
+		if data, err = m.pack(); err != nil {
+			return err
+		}
+	}
+	return document.Execute(w, view{m, template.JS(script), template.CSS(style), template.HTML(base64.StdEncoding.EncodeToString(data))})
+}
+
+// view is what the document's template shows.
+type view struct {
+	*Model
+	Script template.JS
+	Style  template.CSS
+	Data   template.HTML // base64 needs no escapes
+}
+
+// Policy allows the page's own script and style, by their hashes, and nothing else: no network, no other code.
+func (v view) Policy() string {
+	return "default-src 'none'; script-src " + hash(script) + "; style-src " + hash(style) + "; img-src data:; base-uri 'none'; form-action 'none'"
+}
+
+// hash is the source expression of an inline script or style (Content Security Policy Level 3, 2.3.1).
+func hash(content string) string {
+	sum := sha256.Sum256([]byte(content))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// fact is one of the numbers below the headline.
+type fact struct{ Name, Value, More string }
+
+// Facts are how much, how fast, how sure, and the process against its heap.
+func (v view) Facts() []fact {
+	out := []fact{{"Heap", report.Bytes(v.Heap.First) + " → " + report.Bytes(v.Heap.Last), signedRate(v.Rate, v.RatePer)}}
+	if v.RSS != nil {
+		out = append(out, fact{"Process (RSS)", report.Bytes(v.RSS.First) + " → " + report.Bytes(v.RSS.Last),
+			"of which " + report.Bytes(v.RSS.Last-v.Heap.Last) + " are not on this heap"})
+	} else {
+		out = append(out, fact{"Process (RSS)", "not recorded", "heaplapse record keeps it"})
+	}
+	if len(v.Sites) > 0 && strings.HasPrefix(v.Sites[0].Label, "leak") {
+		worst := v.Sites[0]
+		out = append(out, fact{"Worst site", signedRate(worst.Rate, v.RatePer), fmt.Sprintf("%.0f %% sure", 100*worst.Confidence)},
+			fact{"On leaks", fmt.Sprintf("%.0f %% of the growth", 100*v.Explained), ""})
+	}
+	return append(out, fact{"Snapshots", fmt.Sprint(v.Snapshots), v.Span})
+}
+
+// signedRate is a rate in words; "" for none, as of a series that is too short.
+func signedRate(rate float64, per string) string {
+	if rate == 0 {
+		return ""
+	}
+	text := report.Bytes(int64(rate)) + " per " + per
+	if rate > 0 {
+		return "+" + text
+	}
+	return text
+}
+
+// FewRemarks says whether notes and warnings are shown at once.
+func (v view) FewRemarks() bool { return len(v.Notes)+len(v.Warnings) <= 4 }
+
+// RemarkCount is the heading of the notes and warnings.
+func (v view) RemarkCount() string {
+	if n := len(v.Notes) + len(v.Warnings); n > 1 {
+		return fmt.Sprintf("%d remarks on these snapshots", n)
+	}
+	return "A remark on these snapshots"
+}
+
+// FoldedText says what the page leaves out.
+func (v view) FoldedText() string {
+	shown := fmt.Sprintf("All %d snapshots are shown", v.Snapshots)
+	if len(v.Moments) < v.Snapshots {
+		shown = fmt.Sprintf("%d of %d snapshots are shown: the ends, the highest heap, restarts and changes of the trigger, and the rest even in time", len(v.Moments), v.Snapshots)
+	}
+	text := shown + "; totals are exact at each."
+	if f := v.Folded; f.CallPaths > 0 {
+		text += fmt.Sprintf(" %d smaller call paths, together at most %.1f %% of the heap at any moment, were folded into their callers.", f.CallPaths, 100*f.InuseShare)
+	}
+	if n := v.Folded.Sites; n > 0 {
+		text += fmt.Sprintf(" %d smaller sites share one row.", n)
+	}
+	if v.Folded == (Folded{}) {
+		text += " Nothing was folded."
+	}
+	return text
+}

@@ -1,0 +1,232 @@
+package page
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// Model is what a page shows, and what `report --format json` prints: docs/schema/report.schema.json describes it. It is
+// compact: strings stand once, and columns are [Deltas].
+type Model struct {
+	Schema   string `json:"schema"`
+	Tool     string `json:"tool"`
+	Title    string `json:"title"`
+	Verdict  string `json:"verdict"`
+	Headline string `json:"headline"`
+	// Next is what to do about the worst site, as far as is known.
+	Next    string `json:"next,omitempty"`
+	Summary string `json:"summary"`
+	// Heap and RSS are the sizes at the ends of what was judged; RSS is null where it was not recorded.
+	Heap Ends  `json:"heap"`
+	RSS  *Ends `json:"rss"`
+	// Rate is the heap's, in bytes per rate_per. Explained is the share of the growth on sites called leaks, 0 to 1.
+	Rate      float64  `json:"rate"`
+	Explained float64  `json:"explained"`
+	Limit     string   `json:"memory_limit,omitempty"`
+	Notes     []string `json:"notes"`
+	Warnings  []string `json:"warnings"`
+
+	// Snapshots is how many the series has, Moments those that are shown.
+	Snapshots int      `json:"snapshots"`
+	Moments   []Moment `json:"moments"`
+	// Span is the time from the first to the last snapshot, in words; "" where times are not known.
+	Span string `json:"span"`
+	// Clock is the source of the times; RatePer what rates are given per.
+	Clock   string `json:"clock"`
+	RatePer string `json:"rate_per"`
+	// Judged are the first and the last moment that the verdicts rest on.
+	Judged [2]int `json:"judged"`
+	// Kinds are the columns that each leaf has.
+	Kinds []string `json:"kinds"`
+	// Filtered: a filter left stacks out, so the leaves sum to less than the heap.
+	Filtered bool   `json:"filtered"`
+	Folded   Folded `json:"folded"`
+
+	Sites []Site `json:"sites"`
+	// Strings are what other tables refer to by index.
+	Strings []string `json:"strings"`
+	// Functions are [name, module], Frames [function, file, line].
+	Functions [][2]int `json:"functions"`
+	Frames    [][3]int `json:"frames"`
+	Tree      Tree     `json:"tree"`
+	Leaves    Leaves   `json:"leaves"`
+
+	packed []byte // as pack gives it
+}
+
+// Ends are the first and the last value, in bytes.
+type Ends struct {
+	First int64 `json:"first_bytes"`
+	Last  int64 `json:"last_bytes"`
+}
+
+// Moment is a snapshot that is shown. Values of the whole heap, exact as the snapshot has them.
+type Moment struct {
+	// Snapshot is its number in the series, from 1.
+	Snapshot int        `json:"snapshot"`
+	File     string     `json:"file"`
+	At       float64    `json:"at"`
+	Time     *time.Time `json:"time"`
+	Trigger  string     `json:"trigger"`
+	// Image numbers the process images, from 0.
+	Image        int    `json:"image"`
+	InuseBytes   int64  `json:"inuse_bytes"`
+	InuseObjects int64  `json:"inuse_objects"`
+	AllocBytes   int64  `json:"alloc_bytes"`
+	AllocObjects int64  `json:"alloc_objects"`
+	RSSBytes     *int64 `json:"rss_bytes"`
+	// Cut: the writer dropped rows; a site that is not listed has at most AbsentMax bytes in use.
+	Cut       bool  `json:"cut"`
+	AbsentMax int64 `json:"absent_max_bytes"`
+}
+
+// Site is a row of the table: what growth says of it. Labels beside growth's own: suppressed (known growth), other (sites that were
+// folded), unlisted (what cut snapshots do not list).
+type Site struct {
+	Label      string  `json:"label"`
+	Confidence float64 `json:"confidence"`
+	Title      string  `json:"title"`
+	Where      string  `json:"where"`
+	Function   string  `json:"function"`
+	Module     string  `json:"module"`
+	File       string  `json:"file"`
+	Line       int     `json:"line"`
+	Callers    string  `json:"callers"`
+	Advice     string  `json:"advice,omitempty"`
+	Unnamed    string  `json:"unnamed,omitempty"`
+	Resizing   bool    `json:"resizing,omitempty"`
+	// Growth is within what was judged, Now its last visible value, in bytes. Rates are in bytes per rate_per.
+	Growth   int64   `json:"growth_bytes"`
+	Now      int64   `json:"now_bytes"`
+	Rate     float64 `json:"rate"`
+	RateLow  float64 `json:"rate_low"`
+	RateHigh float64 `json:"rate_high"`
+	Stacks   int     `json:"stacks"`
+	// Hidden are the moments at which a cut snapshot does not list the site.
+	Hidden []int  `json:"hidden,omitempty"`
+	Paths  []Path `json:"paths"`
+}
+
+// Path is one of a site's call paths, the one that grew most first.
+type Path struct {
+	// Frames are leaf first; Blame is the position of the one to blame.
+	Frames []int `json:"frames"`
+	Blame  int   `json:"blame"`
+	Growth int64 `json:"growth_bytes"`
+	Now    int64 `json:"now_bytes"`
+}
+
+// Tree has for each node the one that calls it (-1 for the first, which is the heap) and its function. Parents come first.
+type Tree struct {
+	Parents   []int `json:"parents"`
+	Functions []int `json:"functions"`
+}
+
+// Leaves are the memory by node and site; Values are columns by kind.
+type Leaves struct {
+	Nodes  []int               `json:"nodes"`
+	Sites  []int               `json:"sites"`
+	Values map[string][]Deltas `json:"values"`
+}
+
+// Deltas are a column: the value at the first moment, then the differences from each moment to the next. Zeros at the end are left out.
+type Deltas []int64
+
+func deltas(v []int64) Deltas {
+	out := Deltas{}
+	last := int64(0)
+	for _, x := range v {
+		out = append(out, x-last)
+		last = x
+	}
+	for len(out) > 0 && out[len(out)-1] == 0 {
+		out = out[:len(out)-1]
+	}
+	return out
+}
+
+// Column gives back the values of n moments.
+func (d Deltas) Column(n int) []int64 {
+	out := make([]int64, n)
+	sum := int64(0)
+	for i := range out {
+		if i < len(d) {
+			sum += d[i]
+		}
+		out[i] = sum
+	}
+	return out
+}
+
+// lay puts the tree, its leaves and what they and the sites' paths refer to into the model's tables. Sites must be there already: their
+// frames get the numbers of the model.
+func (m *Model) lay(c *code, g *grid) {
+	t := tables{c: c, m: m, names: map[int]int{}, functions: map[int]int{}, frames: map[int]int{}}
+	m.Strings, m.Functions, m.Frames = []string{}, [][2]int{}, [][3]int{}
+	m.Tree = Tree{g.tree.parents, make([]int, len(g.tree.functions))}
+	for n, f := range g.tree.functions {
+		m.Tree.Functions[n] = t.function(f)
+	}
+	for _, s := range m.Sites {
+		for _, p := range s.Paths {
+			for i, f := range p.Frames {
+				p.Frames[i] = t.frame(f)
+			}
+		}
+	}
+	m.layLeaves(g)
+}
+
+func (m *Model) layLeaves(g *grid) {
+	m.Leaves = Leaves{Nodes: []int{}, Sites: []int{}, Values: map[string][]Deltas{}}
+	for _, kind := range m.Kinds {
+		m.Leaves.Values[kind] = []Deltas{}
+	}
+	for _, l := range g.leaves {
+		m.Leaves.Nodes, m.Leaves.Sites = append(m.Leaves.Nodes, l.node), append(m.Leaves.Sites, l.site)
+		for k, kind := range m.Kinds {
+			m.Leaves.Values[kind] = append(m.Leaves.Values[kind], deltas(l.columns[k]))
+		}
+	}
+}
+
+// tables numbers what a model refers to, in order of first use: what was folded away leaves no names behind.
+type tables struct {
+	c                        *code
+	m                        *Model
+	names, functions, frames map[int]int
+}
+
+func (t *tables) name(i int) int {
+	return intern(t.names, &t.m.Strings, i, func() string { return t.c.names.list[i] })
+}
+
+func (t *tables) function(i int) int {
+	f := t.c.functions[i]
+	return intern(t.functions, &t.m.Functions, i, func() [2]int { return [2]int{t.name(f.name), t.name(f.module)} })
+}
+
+func (t *tables) frame(i int) int {
+	f := t.c.frames[i]
+	return intern(t.frames, &t.m.Frames, i, func() [3]int { return [3]int{t.function(f.function), t.name(f.file), f.line} })
+}
+
+// JSON writes the model as heaplapse.report/1, in one line: most of it is numbers.
+func (m *Model) JSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(m)
+}
+
+// pack is the model's JSON, compressed.
+func (m *Model) pack() ([]byte, error) {
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	err := errors.Join(m.JSON(z), z.Close())
+	return out.Bytes(), err
+}

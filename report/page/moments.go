@@ -1,0 +1,125 @@
+package page
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/heaplapse/heaplapse/diff"
+	"github.com/heaplapse/heaplapse/heapfile"
+)
+
+// DefaultMoments is the number of snapshots that a page shows, if not told otherwise.
+const DefaultMoments = 240
+
+// chooseMoments picks the snapshots that are shown, as indices in order: all of them, or at most limit. Then the ends of the
+// series and of what was judged, the highest heap, the ends of process images and changes of the trigger
+// come first, and the rest is even in time.
+func chooseMoments(s *heapfile.Series, r *diff.GrowthResult, limit int) []int {
+	n := len(s.Heads)
+	if n <= limit {
+		return upTo(n)
+	}
+	chosen := newChoice(n, limit)
+	for _, i := range []int{0, n - 1, r.First, r.Last, highest(s.Heads)} {
+		chosen.add(i)
+	}
+	// Turns may be many; they take no more than half of the places.
+	for _, i := range thin(turns(s), (limit-chosen.count)/2) {
+		chosen.add(i)
+	}
+	for _, i := range evenInTime(s.Clock.At, limit-chosen.count) {
+		chosen.add(i)
+	}
+	for _, i := range thin(chosen.others(), limit-chosen.count) {
+		chosen.add(i)
+	}
+	return chosen.sorted()
+}
+
+// choice is a set of at most limit indices.
+type choice struct {
+	in           []bool
+	count, limit int
+}
+
+func newChoice(n, limit int) *choice { return &choice{in: make([]bool, n), limit: limit} }
+
+func (c *choice) add(i int) {
+	if !c.in[i] && c.count < c.limit {
+		c.in[i] = true
+		c.count++
+	}
+}
+
+func (c *choice) sorted() (out []int) { return c.where(true) }
+func (c *choice) others() (out []int) { return c.where(false) }
+
+func (c *choice) where(in bool) (out []int) {
+	for i, is := range c.in {
+		if is == in {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func upTo(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// highest is the snapshot with the largest heap, the first of equals.
+func highest(heads []*heapfile.Snapshot) int {
+	best := 0
+	for i, h := range heads {
+		if h.Heap().InuseBytes > heads[best].Heap().InuseBytes {
+			best = i
+		}
+	}
+	return best
+}
+
+// turns are the last snapshot of a process image and the first of the next, and those whose trigger differs from the one before.
+func turns(s *heapfile.Series) (out []int) {
+	for i := 1; i < len(s.Heads); i++ {
+		switch {
+		case s.Heads[i].Epoch != s.Heads[i-1].Epoch:
+			out = append(out, i-1, i)
+		case i < len(s.Triggers) && s.Triggers[i] != s.Triggers[i-1]:
+			out = append(out, i)
+		}
+	}
+	return slices.Compact(out)
+}
+
+// thin keeps at most n of a list, evenly.
+func thin(list []int, n int) []int {
+	if len(list) <= n {
+		return list
+	}
+	var out []int
+	for k := range max(n, 0) {
+		out = append(out, list[k*len(list)/n])
+	}
+	return out
+}
+
+// evenInTime is the snapshot nearest to each of n moments that are even in time. at need not rise.
+func evenInTime(at []float64, n int) (out []int) {
+	order := upTo(len(at))
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(at[a], at[b]) })
+	first, last := at[order[0]], at[order[len(order)-1]]
+	i := 0
+	for k := range max(n, 0) {
+		want := first + (last-first)*(float64(k)+0.5)/float64(n)
+		for i+1 < len(order) && math.Abs(at[order[i+1]]-want) <= math.Abs(at[order[i]]-want) {
+			i++
+		}
+		out = append(out, order[i])
+	}
+	return out
+}

@@ -1,0 +1,77 @@
+package page
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/diff"
+	"github.com/heaplapse/heaplapse/heapfile"
+)
+
+// longSeries has n snapshots a second apart with a peak, two process images and one odd trigger.
+func longSeries(n, peak, restart, odd int) *heapfile.Series {
+	s := &heapfile.Series{}
+	for i := range n {
+		h := &heapfile.Snapshot{Index: i}
+		h.Completeness.Estimate.InuseBytes = 1
+		if i == peak {
+			h.Completeness.Estimate.InuseBytes = 2
+		}
+		trigger := heapfile.TriggerTime
+		if i >= restart {
+			h.Epoch = 1
+		}
+		if i == odd {
+			trigger = heapfile.TriggerManual
+		}
+		s.Heads = append(s.Heads, h)
+		s.Triggers = append(s.Triggers, trigger)
+		s.Clock.At = append(s.Clock.At, float64(i))
+	}
+	return s
+}
+
+func TestMomentsOfALongSeries(t *testing.T) {
+	s := longSeries(1000, 333, 700, 444)
+	got := chooseMoments(s, &diff.GrowthResult{First: 700, Last: 998}, DefaultMoments)
+	require.Len(t, got, DefaultMoments)
+	require.True(t, slices.IsSorted(got))
+	for _, i := range []int{0, 333, 444, 445, 699, 700, 998, 999} {
+		require.Contains(t, got, i)
+	}
+	widest := 0
+	for i := 1; i < len(got); i++ {
+		widest = max(widest, got[i]-got[i-1])
+	}
+	require.LessOrEqual(t, widest, 8, "even in time, but for rounding: 1000/240 is 4.2")
+}
+
+func TestAShortSeriesIsShownWhole(t *testing.T) {
+	s := longSeries(240, 0, 240, -1)
+	require.Equal(t, upTo(240), chooseMoments(s, &diff.GrowthResult{Last: 239}, DefaultMoments))
+}
+
+// TestManyTurnsLeaveRoom: a process that restarts all the time does not take the places of all other moments.
+func TestManyTurnsLeaveRoom(t *testing.T) {
+	s := longSeries(1000, 0, 1000, -1)
+	for i, h := range s.Heads {
+		h.Epoch = i / 2
+	}
+	for _, limit := range []int{2, 3, 10, 240} {
+		got := chooseMoments(s, &diff.GrowthResult{Last: 1}, limit)
+		require.Len(t, got, limit)
+		require.Equal(t, 0, got[0])
+		require.Equal(t, 999, got[len(got)-1])
+	}
+}
+
+// TestEqualTimes: snapshots of the same moment are no trap for the choice of even moments.
+func TestEqualTimes(t *testing.T) {
+	s := longSeries(1000, 0, 1000, -1)
+	for i := range s.Clock.At {
+		s.Clock.At[i] = float64(i / 900)
+	}
+	require.Len(t, chooseMoments(s, &diff.GrowthResult{Last: 999}, 240), 240)
+}

@@ -1,0 +1,159 @@
+package page
+
+import (
+	"github.com/heaplapse/heaplapse/report"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+// maxName is the longest name that is kept, in characters: template arguments may be of any length.
+const maxName = 4000
+
+// names is a table of strings, each once.
+type names struct {
+	list  []string
+	index map[string]int
+}
+
+// add returns the index of a name, cleaned and clipped.
+func (n *names) add(s string) int {
+	if n.index == nil {
+		n.index = map[string]int{}
+	}
+	return intern(n.index, &n.list, s, func() string { return report.Clip(s, maxName) })
+}
+
+// function is a function of a module; both are indices of names.
+type function struct{ name, module int }
+
+// frame is a call: a function, and where in it. File is an index of names.
+type frame struct{ function, file, line int }
+
+// code holds the functions and frames of a series, each once.
+type code struct {
+	names     names
+	functions []function
+	frames    []frame
+
+	functionIndex map[function]int
+	frameIndex    map[frame]int
+}
+
+func newCode() *code { return &code{functionIndex: map[function]int{}, frameIndex: map[frame]int{}} }
+
+func (c *code) function(name, module string) int {
+	f := function{c.names.add(name), c.names.add(module)}
+	return intern(c.functionIndex, &c.functions, f, func() function { return f })
+}
+
+func (c *code) frame(name, module, file string, line int) int {
+	f := frame{c.function(name, module), c.names.add(file), line}
+	return intern(c.frameIndex, &c.frames, f, func() frame { return f })
+}
+
+// intern returns the place of a key's entry in a list, to which it is added if the key is new.
+func intern[K comparable, T any](index map[K]int, list *[]T, key K, entry func() T) int {
+	i, ok := index[key]
+	if !ok {
+		v := entry()
+		i = len(*list)
+		index[key] = i
+		*list = append(*list, v)
+	}
+	return i
+}
+
+// tree is the union of all call paths, outermost function first. A node stands for a function called from its parent,
+// wherever in it; parents precede their children, and node 0 is the heap itself.
+type tree struct {
+	parents   []int // -1 for the first
+	functions []int // by node
+	index     map[[2]int]int
+}
+
+func newTree(heap int) *tree {
+	return &tree{parents: []int{-1}, functions: []int{heap}, index: map[[2]int]int{}}
+}
+
+// child is the node of a function called from a node.
+func (t *tree) child(parent, function int) int {
+	key := [2]int{parent, function}
+	n, ok := t.index[key]
+	if !ok {
+		n = len(t.parents)
+		t.index[key] = n
+		t.parents = append(t.parents, parent)
+		t.functions = append(t.functions, function)
+	}
+	return n
+}
+
+// pather turns stacks into paths of frames, without the recording allocator's own.
+type pather struct {
+	symbols *symbolize.Symbols
+	blamer  *symbolize.Blamer
+	code    *code
+	known   map[symbolize.LocationID][]int
+}
+
+func newPather(s *symbolize.Symbols, rules *symbolize.Rules, c *code) *pather {
+	return &pather{s, symbolize.NewBlamer(s, rules), c, map[symbolize.LocationID][]int{}}
+}
+
+// path lists the frames of a stack, leaf first, and the position of the one to blame, -1 for none.
+func (p *pather) path(stack []symbolize.LocationID) (path []int, blame int) {
+	ref, ok := p.blamer.Blame(stack)
+	blame = -1
+	skipped := false
+	for i, id := range stack {
+		if !skipped && i < len(stack)-1 && i < ref.Position && p.isProfiler(id) {
+			continue
+		}
+		skipped = true
+		if ok && i == ref.Position {
+			blame = len(path) + max(ref.Frame, 0)
+		}
+		path = append(path, p.location(id)...)
+	}
+	if len(path) == 0 {
+		return []int{p.code.frame("(no stack)", "", "", 0)}, -1
+	}
+	return path, blame
+}
+
+// functions are those of a path, outermost first.
+func (p *pather) functions(path []int) []int {
+	out := make([]int, 0, len(path))
+	for i := len(path) - 1; i >= 0; i-- {
+		out = append(out, p.code.frames[path[i]].function)
+	}
+	return out
+}
+
+func (p *pather) isProfiler(id symbolize.LocationID) bool {
+	for _, c := range p.blamer.Classes(id) {
+		if c != symbolize.ClassProfiler {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *pather) location(id symbolize.LocationID) []int {
+	if known, ok := p.known[id]; ok {
+		return known
+	}
+	l := &p.symbols.Locations[id]
+	module := ""
+	if m := p.symbols.Module(l); m != nil {
+		module = m.Name()
+	}
+	var out []int
+	for _, f := range l.Frames {
+		out = append(out, p.code.frame(f.Function, module, f.File, f.Line))
+	}
+	if len(out) == 0 {
+		out = append(out, p.code.frame(p.symbols.Label(l), module, "", 0))
+	}
+	p.known[id] = out
+	return out
+}

@@ -1,0 +1,37 @@
+// What the reader has chosen. Parts of the page change it with set and are told what changed.
+
+export class State {
+  constructor(initial) {
+    this.values = initial;
+    this.listeners = [];
+  }
+
+  get(name) { return this.values[name]; }
+
+  // set changes some values and tells the listeners which ones really changed.
+  set(patch) {
+    const changed = new Set();
+    for (const [name, value] of Object.entries(patch)) {
+      if (!same(this.values[name], value)) {
+        this.values[name] = value;
+        changed.add(name);
+      }
+    }
+    if (changed.size > 0) for (const listener of this.listeners) listener(changed);
+  }
+
+  // on calls a listener after changes of some values.
+  on(names, listener) {
+    this.listeners.push((changed) => { if (names.some((n) => changed.has(n))) listener(); });
+  }
+}
+
+function same(a, b) {
+  if (a instanceof Set && b instanceof Set) return a.size === b.size && [...a].every((v) => b.has(v));
+  return a === b;
+}
+
+// filterNames are the values that decide which leaves are kept.
+export const filterNames = ["query", "labels", "module", "site"];
+
+export const noFilter = () => ({ query: "", labels: new Set(), module: "", site: null });

@@ -1,0 +1,153 @@
+// The ranked sites, with sparklines; the chosen one shows its call paths.
+import { el, svg } from "./dom.js";
+import { amount, bytes, exact, position, signed } from "./format.js";
+import { badge, family } from "./verdict.js";
+import { filterNames } from "./state.js";
+
+const firstRows = 12;
+
+export class Table {
+  constructor(host, heap, state, view) {
+    Object.assign(this, { heap, state, view, all: false });
+    this.head = el("tr");
+    this.body = el("tbody");
+    this.more = el("button", { type: "button", class: "more", click: () => { this.all = true; this.draw(); } });
+    this.note = el("p", { class: "empty", role: "status" });
+    host.append(el("div", { class: "scroll", role: "region", "aria-label": "Allocation sites", tabindex: "0" }, el("table", {}, el("thead", {}, this.head), this.body)), this.note, this.more);
+    this.ranks = heap.sites.map((_, i) => i);
+    state.on([...filterNames, "kind", "sort", "moment", "base"], () => this.draw());
+    addEventListener("beforeprint", () => { this.all = true; this.draw(); });
+    this.draw();
+  }
+
+  // columns are what the head sorts by: a name, a heading, and the value of a site.
+  columns() {
+    const { kind, moment, base } = this.state.values;
+    const at = (i) => this.heap.siteColumn(kind, i)[moment];
+    const value = base === null ? at : (i) => at(i) - this.heap.siteColumn(kind, i)[base];
+    const show = (n) => amount(kind, n);
+    return [
+      { name: "rank", heading: "#", value: (i) => i, up: true },
+      { name: "verdict", heading: "Verdict", value: (i) => this.heap.sites[i].label, up: true },
+      { name: "growth", heading: "Growth", value: (i) => this.heap.sites[i].growth_bytes, number: true },
+      { name: "rate", heading: `Per ${this.heap.raw.rate_per}`, value: (i) => this.heap.sites[i].rate, number: true },
+      base === null
+        ? { name: "value", heading: kind.startsWith("inuse") ? "In use" : "Allocated", value, number: true, show }
+        : { name: "value", heading: "Change", value, number: true, show: (n) => signed(show, n) },
+      { name: "trend", heading: "Trend", value: null },
+      { name: "site", heading: "Site", value: (i) => this.heap.sites[i].title, up: true },
+    ];
+  }
+
+  // rows are the sites that have a leaf that is kept.
+  rows() {
+    const kept = new Set();
+    this.view.keep.forEach((k, leaf) => { if (k) kept.add(this.heap.leafSites[leaf]); });
+    const siteChosen = this.state.get("site");
+    const rows = this.ranks.filter((i) => kept.has(i) || i === siteChosen);
+    const sort = this.state.get("sort");
+    const column = this.columns().find((c) => c.name === sort.replace("-", ""));
+    if (!column?.value) return rows;
+    const sign = (sort.startsWith("-") ? -1 : 1) * (column.up ? 1 : -1);
+    const value = new Map(rows.map((i) => [i, column.value(i)]));
+    return rows.sort((a, b) => sign * compare(value.get(a), value.get(b)) || a - b);
+  }
+
+  draw() {
+    const focused = document.activeElement?.dataset?.focus;
+    const columns = this.columns();
+    this.head.replaceChildren(...columns.map((c) => this.heading(c)));
+    const rows = this.rows();
+    const shown = this.all ? rows : rows.slice(0, firstRows);
+    this.body.replaceChildren(...shown.flatMap((i) => this.row(i, columns)));
+    this.more.hidden = shown.length === rows.length;
+    this.more.textContent = `Show all ${rows.length} sites`;
+    this.note.textContent = rows.length === 0 ? "No site passes the filter. Esc clears it." : "";
+    if (focused) [...this.body.querySelectorAll("[data-focus]"), ...this.head.querySelectorAll("[data-focus]")].find((e) => e.dataset.focus === focused)?.focus();
+  }
+
+  heading(c) {
+    if (!c.value) return el("th", { scope: "col" }, c.heading);
+    const sort = this.state.get("sort");
+    const active = sort.replace("-", "") === c.name;
+    const descending = active && sort.startsWith("-") === Boolean(c.up);
+    const direction = !active ? null : descending ? "descending" : "ascending";
+    return el("th", { scope: "col", class: c.number ? "number" : null, "aria-sort": direction },
+      el("button", { type: "button", class: "sort", "data-focus": `sort-${c.name}`, click: () => this.state.set({ sort: active && !sort.startsWith("-") ? `-${c.name}` : c.name }) },
+        c.heading, active ? el("span", { "aria-hidden": "true" }, descending ? " ▼" : " ▲") : null));
+  }
+
+  row(i, columns) {
+    const site = this.heap.sites[i];
+    const chosen = this.state.get("site") === i;
+    const value = columns[4];
+    const v = value.value(i);
+    const known = family(site.label) !== "other";
+    const judged = known && site.label !== "insufficient";
+    const toggle = () => this.state.set({ site: chosen ? null : i });
+    const tr = el("tr", { class: chosen ? "chosen" : null, "data-site": i, click: (e) => { if (!e.target.closest("button, a") && !String(getSelection())) toggle(); } },
+      el("td", { class: "number muted" }, known ? i + 1 : ""),
+      el("td", {}, badge(site)),
+      el("td", { class: "number" }, known ? signed(bytes, site.growth_bytes) : "–"),
+      el("td", { class: "number", title: judged ? `95 %: ${bytes(site.rate_low)} to ${bytes(site.rate_high)}` : null }, judged ? signed(bytes, site.rate) : "–"),
+      el("td", { class: "number", title: exact(this.state.get("kind"), v) }, this.heap.sites[i].hidden?.includes(this.state.get("moment")) ? "not listed" : value.show(v)),
+      el("td", {}, this.spark(i)),
+      el("td", { class: "site" },
+        el("button", { type: "button", class: "name", "aria-expanded": String(chosen), "data-focus": `site-${i}`, click: toggle }, el("bdi", {}, site.title)),
+        " ", el("span", { class: "where" }, site.where),
+        site.callers ? el("div", { class: "callers" }, site.callers) : null));
+    return chosen ? [tr, el("tr", { class: "paths" }, el("td", { colspan: columns.length }, this.paths(site)))] : [tr];
+  }
+
+  // spark is a site's values from zero to its highest; moments that hide it are gaps.
+  spark(i) {
+    const kind = this.state.get("kind");
+    const column = this.heap.siteColumn(kind, i);
+    const hidden = new Set(this.heap.sites[i].hidden ?? []);
+    const w = 120, h = 24, x = this.heap.x;
+    const span = x[x.length - 1] - x[0] || 1;
+    const top = column.reduce((a, b) => Math.max(a, b), 0) || 1;
+    let d = "", pen = "M";
+    column.forEach((v, m) => {
+      if (hidden.has(m)) { pen = "M"; return; }
+      d += `${pen}${(((x[m] - x[0]) / span) * (w - 4) + 2).toFixed(1)} ${(h - 2 - (v / top) * (h - 4)).toFixed(1)}`;
+      pen = "L";
+    });
+    const m = this.state.get("moment");
+    const dot = hidden.has(m) ? [] : [svg("circle", { cx: ((x[m] - x[0]) / span) * (w - 4) + 2, cy: h - 2 - (column[m] / top) * (h - 4), r: 2.5 })];
+    return svg("svg", { class: `spark ${family(this.heap.sites[i].label)}`, width: w, height: h, viewBox: `0 0 ${w} ${h}`, role: "img", "aria-label": `from ${amount(kind, column[0])} to ${amount(kind, column[column.length - 1])}` },
+      svg("path", { d }), ...dot);
+  }
+
+  paths(site) {
+    const facts = [];
+    if (site.advice) facts.push(el("p", { class: "next" }, `→ ${site.advice}`));
+    if (site.unnamed) facts.push(el("p", { class: "muted" }, `unnamed: ${site.unnamed}`));
+    if (site.resizing) facts.push(el("p", { class: "muted" }, "few objects become larger: a table or buffer that is resized"));
+    if (family(site.label) !== "other") {
+      const rate = site.label === "insufficient" ? "too few snapshots for a rate" : `${signed(bytes, site.rate)} per ${this.heap.raw.rate_per} (95 %: ${bytes(site.rate_low)} to ${bytes(site.rate_high)})`;
+      facts.push(el("p", { class: "muted" }, `${rate} · ${site.stacks} call ${site.stacks === 1 ? "path" : "paths"} · ${site.module || "no module"}`));
+    }
+    const shown = site.paths.length;
+    return el("div", { class: "path-list" }, ...facts,
+      ...site.paths.map((p, n) => this.path(p, site, n)),
+      shown < site.stacks ? el("p", { class: "muted" }, `… and ${site.stacks - shown} more call paths, which grew less`) : null);
+  }
+
+  // path is one call path, the allocating function first.
+  path(p, site, n) {
+    return el("section", { class: "path" },
+      el("h3", {}, `Call path${site.paths.length > 1 ? ` ${n + 1}` : ""}: ${signed(bytes, p.growth_bytes)}, now ${bytes(p.now_bytes)}`, n === 0 ? el("span", { class: "muted" }, " · the allocating function first") : null),
+      el("ol", {}, ...p.frames.map((f, i) => this.frame(f, i === p.blame))));
+  }
+
+  frame(index, blamed) {
+    const f = this.heap.frame(index);
+    return el("li", { class: blamed ? "blamed" : null },
+      el("bdi", { class: "function" }, f.name), " ",
+      el("span", { class: "where", title: f.file ? `${f.file}${f.line ? `:${f.line}` : ""}` : null }, position(f.file, f.line) || (f.name.startsWith(`${f.module}+`) ? "" : f.module)),
+      blamed ? el("span", { class: "tag" }, "put down to this function") : null);
+  }
+}
+
+const compare = (a, b) => (typeof a === "string" ? a.localeCompare(b) : a - b);

@@ -1,0 +1,224 @@
+// Memory over time: the largest sites stacked, in the colours of their verdicts, with the moments and why they were taken.
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import { el, token } from "./dom.js";
+import { amount, bytes, count, duration } from "./format.js";
+import { badge, color, family } from "./verdict.js";
+import { add } from "./model.js";
+import { filterNames } from "./state.js";
+
+const layers = 8; // sites that are drawn one by one
+
+const triggers = {
+  unknown: "not known", allocated: "bytes allocated", "high-water": "a record high", time: "a timer", manual: "a call or signal", exit: "the end of the process",
+};
+
+export class Timeline {
+  constructor(host, heap, state, view) {
+    Object.assign(this, { heap, state, view });
+    this.plotHost = el("div", { class: "plot", role: "img" });
+    this.legend = el("ul", { class: "legend", "aria-label": "What is stacked" });
+    this.marks = el("p", { class: "marks" });
+    host.append(el("div", { class: "timeline" }, this.plotHost, this.legend), this.marks);
+    this.x = heap.x;
+    state.on([...filterNames, "kind"], () => this.draw());
+    state.on(["moment", "base"], () => {
+      this.plot?.redraw(false);
+      this.showValues();
+    });
+    new ResizeObserver(() => this.resize()).observe(this.plotHost);
+    this.draw();
+  }
+
+  // stack are the layers from the bottom: the sites with the highest peaks, leaks first, then the rest as one.
+  stack() {
+    const { heap, state, view } = this;
+    const kind = state.get("kind");
+    const sites = heap.sites.map((site, i) => ({ site, i, column: heap.siteColumn(kind, i, view.keep) }))
+      .filter((l) => l.column.some((v) => v > 0));
+    const order = familyOrder();
+    for (const l of sites) l.peak = l.column.reduce((a, b) => Math.max(a, b), 0);
+    sites.sort((a, b) => order(a.site) - order(b.site) || b.peak - a.peak);
+    const chosen = new Set([...sites].sort((a, b) => weight(b) - weight(a)).slice(0, layers));
+    const top = sites.filter((l) => chosen.has(l));
+    const rest = sites.filter((l) => !chosen.has(l));
+    const shades = {};
+    for (const l of top) {
+      const name = family(l.site.label);
+      shades[name] = (shades[name] ?? -1) + 1;
+      l.family = name;
+      l.shade = shades[name];
+    }
+    if (rest.length > 0) {
+      const column = new Float64Array(heap.moments.length);
+      rest.forEach((l) => add(column, l.column));
+      top.push({ site: null, i: null, column, count: rest.length, family: "other", shade: 1 });
+    }
+    return top;
+  }
+
+  draw() {
+    const kind = this.state.get("kind");
+    this.layersShown = this.stack();
+    const sums = [];
+    let sum = new Float64Array(this.x.length);
+    for (const l of this.layersShown) {
+      sum = Float64Array.from(sum);
+      add(sum, l.column);
+      sums.push(sum);
+    }
+    sums.reverse(); // the highest is painted first
+    const total = this.heap.moments.map((m) => m[kind]);
+    const rss = kind === "inuse_bytes" && this.heap.moments.some((m) => m.rss_bytes !== null) ? this.heap.moments.map((m) => m.rss_bytes) : null;
+    this.plot?.destroy();
+    this.plotHost.hidden = this.legend.hidden = this.x.length === 1;
+    const data = [this.x, ...sums, total];
+    if (rss) data.push(rss);
+    this.plot = new uPlot(this.options(kind, rss !== null), data, this.plotHost);
+    this.plot.over.addEventListener("click", () => {
+      if (this.plot.cursor.idx !== null && this.plot.cursor.idx !== undefined) this.state.set({ moment: this.plot.cursor.idx });
+    });
+    this.describe(kind, total, rss);
+  }
+
+  // describe says in words what the picture shows.
+  describe(kind, total, rss) {
+    const first = total[0], last = total[total.length - 1];
+    this.plotHost.setAttribute("aria-label",
+      `Stacked areas over ${this.x.length} snapshots: ${amount(kind, first)} at the first, ${amount(kind, last)} at the last. The table has the numbers.`);
+    this.shown = []; // what the legend gives the value of, at the chosen moment
+    const lines = [this.legendLine("line", kind.startsWith("inuse") ? "the whole heap" : "all that was allocated", total)];
+    if (rss) lines.push(this.legendLine("dashed", "the process (RSS)", rss));
+    this.legend.replaceChildren(...[...this.layersShown].reverse().map((l) => this.legendRow(l)), ...lines);
+    this.showValues();
+    const counts = {};
+    for (const m of this.heap.moments) counts[m.trigger] = (counts[m.trigger] ?? 0) + 1;
+    const parts = Object.entries(counts).map(([t, n]) => `${glyph(t)} ${triggers[t] ?? t} (${n})`);
+    const images = new Set(this.heap.moments.map((m) => m.image)).size;
+    this.marks.textContent = this.x.length === 1
+      ? "There is one snapshot: nothing to draw over time."
+      : `Snapshots were taken by: ${parts.join(", ")}.${images > 1 ? ` Vertical lines: the process restarted (${images} images).` : ""} Click the chart, or press ← and →, to choose a moment.`;
+  }
+
+  showValues() {
+    const { kind, moment } = this.state.values;
+    for (const { place, column } of this.shown) place.textContent = column[moment] === null ? "–" : amount(kind, column[moment]);
+  }
+
+  // value is a place for the value of a column.
+  value(column) {
+    const place = el("span", { class: "value" });
+    this.shown.push({ place, column });
+    return place;
+  }
+
+  legendLine(swatch, text, column) {
+    return el("li", {}, el("span", { class: `swatch ${swatch}` }), el("span", { class: "name" }, text), this.value(column));
+  }
+
+  legendRow(l) {
+    const swatch = el("span", { class: "swatch" });
+    swatch.style.background = color(l.family, l.shade);
+    if (l.site === null) return el("li", {}, swatch, el("span", { class: "name" }, `${count(l.count)} more ${l.count === 1 ? "site" : "sites"}`), this.value(l.column));
+    const chosen = this.state.get("site") === l.i;
+    return el("li", {}, el("button", {
+      type: "button", class: "row", "aria-pressed": String(chosen), title: l.site.title,
+      click: () => this.state.set({ site: chosen ? null : l.i }),
+    }, swatch, el("span", { class: "name" }, l.site.title), badge(l.site), this.value(l.column)));
+  }
+
+  options(kind, hasRSS) {
+    const painted = [...this.layersShown].reverse();
+    const grid = { stroke: token("--grid"), width: 1 };
+    const axis = { stroke: token("--muted"), grid, ticks: grid, font: "12px system-ui, sans-serif" };
+    const isTime = this.heap.isTime;
+    return {
+      ...this.size(),
+      padding: [18, 12, 0, 0],
+      legend: { show: false },
+      cursor: { drag: { x: false, y: false }, points: { show: false }, y: false },
+      scales: { x: { time: false }, y: { range: (_, lo, hi) => [Math.min(0, lo), hi > 0 ? hi * 1.04 : 1] } },
+      axes: [
+        { ...axis, size: 32, values: (_, v) => v.map((x) => (isTime ? duration(x) : this.raw(x))), incrs: isTime ? steps : undefined, space: 70 },
+        { ...axis, size: 74, values: (_, v) => v.map((y) => (kind.endsWith("_bytes") ? bytes(y) : count(y))), incrs: kind.endsWith("_bytes") ? binarySteps : undefined },
+      ],
+      series: [
+        {},
+        ...painted.map((l) => ({ stroke: token("--surface"), width: 1, fill: color(l.family, l.shade), points: { show: false } })),
+        { stroke: token("--text"), width: 1.5, points: { show: false } },
+        ...(hasRSS ? [{ stroke: token("--text"), width: 1.5, dash: [6, 4], points: { show: false }, spanGaps: true }] : []),
+      ],
+      hooks: { draw: [(u) => this.overlay(u)] },
+    };
+  }
+
+  // raw labels an axis that is not time.
+  raw(x) { return this.heap.raw.clock === "allocated-bytes" ? bytes(x) : `#${count(x + 1)}`; }
+
+  // overlay draws the chosen moments, the restarts, and why each snapshot was taken.
+  overlay(u) {
+    const c = u.ctx, ratio = devicePixelRatio, { top, height } = u.bbox;
+    const at = (i) => u.valToPos(this.x[i], "x", true);
+    c.save();
+    c.font = `${11 * ratio}px system-ui, sans-serif`;
+    c.textAlign = "center";
+    c.textBaseline = "alphabetic";
+    c.fillStyle = token("--muted");
+    let before = -Infinity;
+    this.heap.moments.forEach((m, i) => {
+      if (i > 0 && m.image !== this.heap.moments[i - 1].image) line(c, at(i), top, height, token("--muted"), [2 * ratio, 4 * ratio], ratio);
+      if (at(i) - before >= 9 * ratio) {
+        c.fillText(glyph(m.trigger), at(i), top - 5 * ratio);
+        before = at(i);
+      }
+    });
+    const { moment, base } = this.state.values;
+    if (base !== null) label(c, at(base), "base", u.bbox, token("--shrank"), ratio);
+    label(c, at(moment), `#${this.heap.moments[moment].snapshot}`, u.bbox, token("--accent"), ratio);
+    c.restore();
+  }
+
+  size() { return { width: Math.max(240, this.plotHost.clientWidth), height: 280 }; }
+
+  resize() {
+    if (this.plot && Math.abs(this.plot.width - this.size().width) > 1) this.plot.setSize(this.size());
+  }
+}
+
+function line(c, x, top, height, stroke, dash, width) {
+  c.strokeStyle = stroke;
+  c.lineWidth = width;
+  c.setLineDash(dash);
+  c.beginPath();
+  c.moveTo(x, top);
+  c.lineTo(x, top + height);
+  c.stroke();
+}
+
+// label is a vertical line with a word at its top.
+function label(c, x, text, box, fill, ratio) {
+  line(c, x, box.top, box.height, fill, [], 2 * ratio);
+  c.font = `600 ${11 * ratio}px system-ui, sans-serif`;
+  const w = c.measureText(text).width + 8 * ratio;
+  const mid = Math.min(Math.max(x, box.left + w / 2), box.left + box.width - w / 2);
+  c.fillStyle = fill;
+  c.fillRect(mid - w / 2, box.top, w, 16 * ratio);
+  c.fillStyle = token("--surface");
+  c.fillText(text, mid, box.top + 12 * ratio);
+}
+
+const glyph = (trigger) => ({ time: "•", "high-water": "▴", allocated: "▫", manual: "◇", exit: "×" })[trigger] ?? "?";
+
+// familyOrder puts leaks at the bottom, where their slope shows best.
+function familyOrder() {
+  const order = ["leak", "suspect", "load", "fills", "quiet", "other"];
+  return (site) => order.indexOf(family(site.label));
+}
+
+// weight prefers what a reader looks for over what is merely large.
+const weight = (l) => l.peak * (family(l.site.label) === "leak" ? 1e6 : family(l.site.label) === "suspect" ? 1e3 : 1);
+
+const steps = [0.1, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800, 604800, 1209600, 2592000, 7776000];
+
+// binarySteps are round in KiB, MiB and so on.
+const binarySteps = Array.from({ length: 56 }, (_, i) => 2 ** i);

@@ -1,0 +1,99 @@
+package pprofui
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/pprof/driver"
+	"github.com/google/pprof/profile"
+)
+
+// driverLock: pprof's driver keeps its settings in global variables while it starts.
+var driverLock sync.Mutex
+
+// handlers starts pprof's web UI on a profile, minus another if base is not nil, and takes its handlers instead of letting it listen.
+func handlers(p, base *profile.Profile) (map[string]http.Handler, error) {
+	driverLock.Lock()
+	defer driverLock.Unlock()
+	var out map[string]http.Handler
+	args := []string{"-http=127.0.0.1:1", "-no_browser", "-symbolize=none"}
+	if base != nil {
+		args = append(args, "-diff_base=base")
+	}
+	screen := &screen{}
+	err := driver.PProf(&driver.Options{
+		Flagset: &flags{flag.NewFlagSet("pprof", flag.ContinueOnError), append(args, "current")},
+		Fetch:   fetcher{"current": p, "base": base},
+		UI:      screen,
+		HTTPServer: func(a *driver.HTTPServerArgs) error {
+			out = a.Handlers
+			return nil
+		},
+	})
+	if err != nil {
+		return nil, errors.Join(err, screen.err())
+	}
+	return out, nil
+}
+
+// fetcher gives pprof the profiles that it asks for by name.
+type fetcher map[string]*profile.Profile
+
+func (f fetcher) Fetch(name string, _, _ time.Duration) (*profile.Profile, string, error) {
+	p := f[name]
+	if p == nil {
+		return nil, "", fmt.Errorf("no profile %q", name)
+	}
+	return p.Copy(), "", nil // pprof changes what it is given
+}
+
+// flags are pprof's command line.
+type flags struct {
+	*flag.FlagSet
+	args []string
+}
+
+func (f *flags) StringList(name, def, usage string) *[]*string {
+	return &[]*string{f.String(name, def, usage)}
+}
+func (f *flags) ExtraUsage() string     { return "" }
+func (f *flags) AddExtraUsage(_ string) {}
+func (f *flags) Parse(_ func()) []string {
+	if f.FlagSet.Parse(f.args) != nil {
+		return nil
+	}
+	return f.Args()
+}
+
+// screen is pprof's terminal: it keeps complaints and shows nothing.
+type screen struct {
+	mu     sync.Mutex
+	errors []string
+}
+
+func (s *screen) ReadLine(string) (string, error) { return "", errors.New("not a terminal") }
+func (s *screen) Print(...any)                    {}
+func (s *screen) PrintErr(a ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.errors) < 10 {
+		s.errors = append(s.errors, strings.TrimSpace(fmt.Sprint(a...)))
+	}
+}
+func (s *screen) IsTerminal() bool                    { return false }
+func (s *screen) WantBrowser() bool                   { return false }
+func (s *screen) SetAutoComplete(func(string) string) {}
+
+func (s *screen) err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.errors) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(s.errors, "; "))
+}

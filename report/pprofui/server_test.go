@@ -1,0 +1,141 @@
+package pprofui
+
+import (
+	"html"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/convert"
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+func leaky(t *testing.T) (*Server, *heapfile.Series) {
+	t.Helper()
+	s, err := heapfile.Open([]string{"../../testdata/leaky"}, heapfile.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { s.Close() })
+	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: "../../testdata/leaky/sysroot"})
+	require.NoError(t, err)
+	c, err := convert.New(s, symbols, convert.Options{})
+	require.NoError(t, err)
+	return New(s, c), s
+}
+
+// get asks as a browser on this machine does.
+func get(t *testing.T, s *Server, target string, header ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodGet, target, nil)
+	r.Host = "127.0.0.1:4711"
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w
+}
+
+// TestTheMenu lists each snapshot with its time, its size and what it grew by.
+func TestTheMenu(t *testing.T) {
+	s, _ := leaky(t)
+	w := get(t, s, "/")
+	require.Equal(t, http.StatusOK, w.Code)
+	body := html.UnescapeString(w.Body.String())
+	require.Contains(t, body, "#1 · 0s · 2.65 KiB in use")
+	require.Contains(t, body, "#24 · 46s · 21.6 MiB in use (+21.6 MiB)")
+	require.Contains(t, body, `src="/s/24/flamegraph"`)
+}
+
+// TestASnapshotInPprof: pprof's pages show the snapshot that was asked for, with names, and what may be downloaded has its sum.
+func TestASnapshotInPprof(t *testing.T) {
+	s, series := leaky(t)
+	require.Equal(t, "/s/24/flamegraph", get(t, s, "/s/24/").Header().Get("Location"))
+	for _, page := range []string{"flamegraph", "top", "peek?f=remember"} {
+		w := get(t, s, "/s/24/"+page)
+		require.Equal(t, http.StatusOK, w.Code, page)
+		require.Contains(t, w.Body.String(), "leaky::remember", page)
+	}
+	require.NotContains(t, get(t, s, "/s/1/top").Body.String(), "leaky::remember", "the first snapshot does not have it")
+	for _, n := range []int{0, 11, 23} {
+		p, err := profile.Parse(get(t, s, "/s/"+strconv.Itoa(n+1)+"/download").Body)
+		require.NoError(t, err)
+		require.Equal(t, series.Heads[n].Heap().InuseBytes, sum(p))
+	}
+}
+
+// TestADifferenceInPprof is one snapshot minus another.
+func TestADifferenceInPprof(t *testing.T) {
+	s, series := leaky(t)
+	p, err := profile.Parse(get(t, s, "/s/24-2/download").Body)
+	require.NoError(t, err)
+	require.Equal(t, series.Heads[23].Heap().InuseBytes-series.Heads[1].Heap().InuseBytes, sum(p))
+	require.Contains(t, get(t, s, "/s/24-2/flamegraph").Body.String(), "leaky::remember")
+}
+
+// sum is of the last sample type, which is inuse_space.
+func sum(p *profile.Profile) (total int64) {
+	for _, s := range p.Sample {
+		total += s.Value[len(s.Value)-1]
+	}
+	return total
+}
+
+func TestWhatIsNotThere(t *testing.T) {
+	s, _ := leaky(t)
+	for _, target := range []string{"/s/0/top", "/s/25/top", "/s/01/top", "/s/1-/top", "/s/1-2-3/top", "/s/-1/top", "/s/1e0/top", "/s//top", "/s/", "/s/1/../2/nothing", "/s/1/nothing", "/ui/", "/debug/pprof/"} {
+		require.Equal(t, http.StatusNotFound, get(t, s, target).Code, target)
+	}
+}
+
+// TestOthersAreRefused: another name for this machine's address (DNS rebinding), and requests that other sites make.
+func TestOthersAreRefused(t *testing.T) {
+	s, _ := leaky(t)
+	for host, want := range map[string]int{
+		"127.0.0.1:4711": 200, "127.0.0.1": 200, "localhost:1": 200, "[::1]:4711": 200, "[::1]": 200, "127.8.8.8:80": 200,
+		"evil.example:4711": 403, "127.0.0.1.evil.example": 403, "localhost.evil.example:80": 403, "10.0.0.1:4711": 403, "": 403, "0.0.0.0:4711": 403,
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Host = host
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		require.Equal(t, want, w.Code, host)
+	}
+	require.Equal(t, http.StatusForbidden, get(t, s, "/s/1/saveconfig?config=x", "Sec-Fetch-Site", "cross-site").Code)
+	require.Equal(t, http.StatusForbidden, get(t, s, "/s/1/top", "Sec-Fetch-Site", "same-site").Code)
+	require.Equal(t, http.StatusOK, get(t, s, "/s/1/top", "Sec-Fetch-Site", "same-origin").Code)
+	require.Equal(t, http.StatusOK, get(t, s, "/", "Sec-Fetch-Site", "cross-site").Code, "a link to the menu does no harm")
+}
+
+// TestManyReadersAtOnce: pprof's driver has global state, the converter is not safe for concurrent use; the server is.
+func TestManyReadersAtOnce(t *testing.T) {
+	s, _ := leaky(t)
+	var wg sync.WaitGroup
+	for range 4 {
+		for _, n := range []string{"2", "3", "24", "24-2"} {
+			wg.Go(func() {
+				w := get(t, s, "/s/"+n+"/top")
+				if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "leaky::") {
+					t.Errorf("snapshot %s: status %d", n, w.Code)
+				}
+			})
+		}
+	}
+	wg.Wait()
+}
+
+// TestFewProfilesAreKept: a series of any length is looked at in bounded memory.
+func TestFewProfilesAreKept(t *testing.T) {
+	s, series := leaky(t)
+	for n := range series.Heads {
+		require.Equal(t, http.StatusOK, get(t, s, "/s/"+strconv.Itoa(n+1)+"/top").Code)
+	}
+	require.Len(t, s.ready, keptProfiles)
+	require.Equal(t, "24", s.ready[keptProfiles-1].name)
+}

@@ -1,0 +1,33 @@
+package symbolize
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+)
+
+const (
+	// vdsoPath is what the kernel calls the library that it maps into every process.
+	vdsoPath = "[vdso]"
+	// vdsoFile stands for the image of it that the recorder kept: another kernel has another one.
+	vdsoFile = "/[vdso]"
+	// vdsoKept is that image's name beside the snapshots.
+	vdsoKept = "vdso.so"
+)
+
+// keptVDSO is the image of [vdso], "" where nobody kept it.
+func keptVDSO(series *heapfile.Series, o *Options) string {
+	path := filepath.Join(series.Dir(), vdsoKept)
+	if o.Files != nil {
+		local, err := o.Files.Find(vdsoFile)
+		if err != nil {
+			return ""
+		}
+		path = local
+	}
+	if _, err := os.Stat(path); err != nil {
+		return ""
+	}
+	return path
+}

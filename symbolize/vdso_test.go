@@ -1,0 +1,75 @@
+package symbolize
+
+import (
+	"bytes"
+	"debug/elf"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+)
+
+// ownVDSO is the line of /proc/self/maps and the image of this process's [vdso].
+func ownVDSO(t *testing.T) (line string, start uint64, image []byte) {
+	t.Helper()
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		t.Skip("this system has no /proc/self/maps")
+	}
+	for line := range strings.Lines(string(maps)) {
+		if !strings.HasSuffix(line, "[vdso]\n") {
+			continue
+		}
+		var end uint64
+		_, err := fmt.Sscanf(line, "%x-%x", &start, &end)
+		require.NoError(t, err)
+		memory, err := os.Open("/proc/self/mem")
+		require.NoError(t, err)
+		defer memory.Close()
+		image = make([]byte, end-start)
+		_, err = memory.ReadAt(image, int64(start))
+		require.NoError(t, err)
+		return line, start, image
+	}
+	t.Skip("this kernel has no [vdso]")
+	return "", 0, nil
+}
+
+// TestTheKernelsLibraryIsNamedByTheImageThatWasKept, and only by that: another kernel has another one.
+func TestTheKernelsLibraryIsNamedByTheImageThatWasKept(t *testing.T) {
+	line, start, image := ownVDSO(t)
+	file, err := elf.NewFile(bytes.NewReader(image))
+	require.NoError(t, err)
+	exported, err := file.DynamicSymbols()
+	require.NoError(t, err)
+	var want elf.Symbol
+	for _, s := range exported {
+		if strings.HasPrefix(s.Name, "__") && s.Size > 4 && elf.ST_TYPE(s.Info) == elf.STT_FUNC {
+			want = s
+		}
+	}
+	require.NotEmpty(t, want.Name)
+
+	dir := t.TempDir()
+	heap := fmt.Sprintf("heap profile: 1: 8 [1: 8] @ heapprofile\n1: 8 [1: 8] @ 0x%x\n\nMAPPED_LIBRARIES:\n%s", start+want.Value+2, line)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "p.0001.heap"), []byte(heap), 0o600))
+	resolve := func() *Location {
+		series, err := heapfile.Open([]string{dir}, heapfile.Options{})
+		require.NoError(t, err)
+		defer series.Close()
+		symbols, err := Resolve(series, Options{})
+		require.NoError(t, err)
+		return &symbols.Locations[0]
+	}
+	require.Equal(t, ReasonKernel, resolve().Reason)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, vdsoKept), image, 0o600))
+	l := resolve()
+	require.True(t, l.Named())
+	bare := func(name string) string { return strings.TrimPrefix(name, "__vdso_") } // the kernel exports both
+	require.Equal(t, bare(want.Name), bare(l.Frames[0].Function))
+}
