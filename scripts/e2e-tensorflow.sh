@@ -68,6 +68,7 @@ expect() {
 }
 
 install
+echo "\$ scripts/e2e-tensorflow.sh"
 versions
 for engine in ${ENGINES:-auto}; do
 	session grows "$engine"
