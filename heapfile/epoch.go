@@ -95,11 +95,17 @@ func anchors(maps []Mapping) (program, loader Mapping) {
 		if program.Path == "" {
 			program = m
 		}
-		if base := path.Base(m.Path); strings.HasPrefix(base, "ld-") || strings.HasPrefix(base, "ld.so") {
+		if isLoader(path.Base(m.Path)) {
 			return program, m
 		}
 	}
 	return program, loader
+}
+
+// isLoader knows ld-linux-x86-64.so.2, ld-2.31.so, ld-musl-x86_64.so.1, ld.so.1. It knows ld.so.cache, too,
+// which the loader maps for as long as it looks for a library, anywhere.
+func isLoader(base string) bool {
+	return strings.HasPrefix(base, "ld-") || strings.HasPrefix(base, "ld.so") && base != "ld.so.cache"
 }
 
 // include merges the executable mappings of a snapshot into the current space. If an

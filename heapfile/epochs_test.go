@@ -75,6 +75,15 @@ func TestAFileReplacedWhileMappedIsTheSameImage(t *testing.T) {
 	require.Equal(t, []int{0, 0}, epochs(s))
 }
 
+// TestTheLoadersCacheIsNoLoader: a snapshot within a dlopen has it mapped, below the loader.
+func TestTheLoadersCacheIsNoLoader(t *testing.T) {
+	loading := image(0x550000)
+	loading = []string{loading[0], "557000-558000 r--p 00000000 00:00 13 /etc/ld.so.cache", loading[1]}
+	s := open(t, heapfile.Options{}, put(t, serial(
+		snapshot(100, "0x1", image(0x550000)), snapshot(200, "0x1", loading), snapshot(300, "0x1", image(0x550000)))))
+	require.Equal(t, []int{0, 0, 0}, epochs(s))
+}
+
 func TestRecordedRestartsAndForksAreFound(t *testing.T) {
 	restart := open(t, heapfile.Options{}, "../testdata/dialects/restart")
 	find(t, restart.Warnings, heapfile.WarnRestart)

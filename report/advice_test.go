@@ -13,7 +13,11 @@ func TestAdviceIsGivenForKnownCauses(t *testing.T) {
 	for function, want := range map[string]string{
 		"TF_FinishOperation":                           "tf.Graph.finalize()",
 		"tensorflow::Graph::AddNode":                   "tf.Graph.finalize()",
+		"tensorflow::GraphExecutionState::Extend":      "tf.Graph.finalize()",
+		"TF_ExtendSession":                             "tf.Graph.finalize()",
+		"TF_SetAttrValueProto":                         "tf.Graph.finalize()",
 		"tensorflow::DirectSessionFactory::NewSession": "sessions",
+		"tensorflow::DirectSession::CreateExecutors":   "feed and fetch the same tensors, and call tf.Graph.finalize()",
 		"tensorflow::VarHandleOp::Compute":             "variables",
 		"at::native::empty_cpu":                        "tensors",
 		"list_resize":                                  "Python list",

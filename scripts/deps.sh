@@ -27,6 +27,8 @@ for need in "${needs[@]}"; do
 	esac
 	missing+=("$package")
 done
+# Debian's python3 comes without what makes virtual environments (scripts/e2e-tensorflow.sh).
+python3 -c 'import ensurepip' 2>/dev/null || missing+=("python3-venv")
 [ ${#missing[@]} -eq 0 ] && exit 0
 
 mapfile -t missing < <(printf '%s\n' "${missing[@]}" | sort -u)

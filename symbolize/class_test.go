@@ -16,18 +16,24 @@ func TestClasses(t *testing.T) {
 			"__gnu_cxx::new_allocator<int>::allocate", "__rust_alloc", "alloc::raw_vec::finish_grow", "g_malloc", "CRYPTO_malloc",
 			"PyObject_Malloc", "_PyObject_GC_NewVar", "PyType_GenericAlloc", "npy_alloc_cache", "node::UncheckedMalloc",
 			"Eigen::internal::aligned_malloc", "c10::alloc_cpu", "tsl::port::AlignedMalloc",
+			"tensorflow::Tensor::FromProto", "tensorflow::(anonymous namespace)::FromProtoField<float>", "tensorflow::core::Arena::Arena",
+			"tensorflow::OpKernelContext::allocate_output", "tensorflow::ThreadPoolDevice::MakeTensorFromProto",
+			"_upb_Arena_SlowMalloc_dont_copy_me__upb_internal_use_only",
 		},
 		ClassRuntime: {
 			"_start", "__libc_start_main", "__libc_start_call_main", "start_thread", "clone3", "_dl_init",
 			"std::vector<int, std::allocator<int> >::_M_realloc_insert<int const&>", "std::__cxx11::basic_string<char>::_M_create",
 			"void std::__introsort_loop<int*, long>", "core::ops::function::FnOnce::call_once", "hashbrown::raw::RawTable<T,A>::reserve_rehash",
 			"_PyEval_EvalFrameDefault", "PyObject_Call", "_PyObject_MakeTpCall", "ffi_call", "Builtins_InterpreterEntryTrampoline",
-			"v8::internal::Builtin_HandleApiCall", "uv_run", "node::Buffer::New",
+			"v8::internal::Builtin_HandleApiCall", "uv_run", "node::Buffer::New", "tp_new_wrapper",
+			"google::protobuf::MessageLite::CopyConstruct", "tensorflow::TensorProto::MergeImpl", "tensorflow::NodeDef::NodeDef", "shop::Order::MergeImpl",
+			"tensorflow::AttrValue_ListValue::CopyFrom", "upb_strtable_insert", "pybind11::cpp_function::dispatcher", "pybind11::detail::argument_loader<int>::call<void>",
 		},
 		ClassProfiler: {"tcmalloc::allocate_full_malloc_oom", "MallocHook::InvokeNewHookSlow", "prof_backtrace", "je_prof_tctx_create", "tc_malloc"},
 		ClassApplication: {
 			"main", "Cache::insert", "(anonymous namespace)::leak", "mallocate", "my_malloc_pool", "operator new_thing", "stdlib::f",
-			"app::std::f", "Vector::push_back", "PyInit_mymodule", "leakBuffers", "main.main", "myapp::operator new_cache",
+			"app::std::f", "Vector::push_back", "PyInit_mymodule", "tensorflow::NodeDefBuilder::Finalize", "tensorflow::TensorArray::Read",
+			"tensorflow::ConstantOp::ConstantOp", "google::protobuf::DescriptorPool::FindFileByName", "MergeImpl", "leakBuffers", "main.main", "myapp::operator new_cache",
 		},
 	} {
 		for _, f := range functions {
@@ -105,6 +111,16 @@ func TestBlame(t *testing.T) {
 		"only allocators: the leaf":   {[][]string{{"malloc", "calloc"}, {"operator new"}}, FrameRef{0, 0}},
 		"only the profiler: the leaf": {[][]string{{"tc_malloc"}}, FrameRef{0, 0}},
 		"the profiler is passed over": {[][]string{{"MallocHook::InvokeNewHook"}, {"tc_malloc"}, {"leak"}}, FrameRef{2, 0}},
+		// As recorded from TensorFlow 2.21 (scripts/e2e-tensorflow.sh).
+		"a copied TensorFlow node": {[][]string{
+			{"malloc"}, {"google::protobuf::internal::ArenaStringPtr::Set<>"}, {"tensorflow::TensorProto::MergeImpl"},
+			{"google::protobuf::MessageLite::CopyConstruct"}, {"tensorflow::AttrValue::MergeImpl"}, {"tensorflow::NodeDef::NodeDef"},
+			{"tensorflow::GraphExecutionState::Extend"}, {"tensorflow::DirectSession::ExtendLocked"},
+		}, FrameRef{6, 0}},
+		"a TensorFlow constant": {[][]string{
+			{"posix_memalign"}, {"tsl::port::AlignedMalloc"}, {"tensorflow::(anonymous namespace)::FromProtoField<float>"},
+			{"tensorflow::Tensor::FromProto"}, {"tensorflow::ThreadPoolDevice::MakeTensorFromProto"}, {"tensorflow::ConstantOp::ConstantOp"},
+		}, FrameRef{5, 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, stack := stackOf(c.stack...)
