@@ -135,7 +135,7 @@ func (p *placer) location(space heapfile.Space, a heapfile.Addr) LocationID {
 		l.Reason = ReasonNoMapping
 	case m.Path == "" || isAnonymous(m.Path):
 		l.Reason = ReasonAnonymous
-	case m.Path[0] == '[' && !(m.Path == vdsoPath && p.vdso):
+	case m.Path[0] == '[' && (m.Path != vdsoPath || !p.vdso):
 		l.Reason = ReasonKernel
 	default:
 		j := p.job(*m)
