@@ -444,15 +444,10 @@ func (g *grower) elsewhere(c column) *trend.Points {
 func (g *grower) otherImage() *extent {
 	heads := g.series.Heads
 	var best *extent
-	for begin := 0; begin < len(heads); {
-		end := begin
-		for end < len(heads) && heads[end].Epoch == heads[begin].Epoch {
-			end++
+	for begin, end := range g.series.Images(0, len(heads)) {
+		if heads[begin].Epoch != heads[g.result.First].Epoch && (best == nil || end-begin > best.last-best.first) {
+			best = &extent{begin, end}
 		}
-		if heads[begin].Epoch != heads[g.result.First].Epoch && (best == nil || end-begin > best.last-best.first+1) {
-			best = &extent{begin, end - 1}
-		}
-		begin = end
 	}
 	if best != nil && g.series.AtExit(best.first, best.last) {
 		best.last--

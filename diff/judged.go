@@ -14,15 +14,10 @@ import (
 func judgedRange(s *heapfile.Series, from, to int) (first, last int, notes []string) {
 	heads := s.Heads
 	to = cmp.Or(to, len(heads))
-	for begin := from; begin < to; {
-		end := begin
-		for end < to && heads[end].Epoch == heads[begin].Epoch {
-			end++
+	for begin, end := range s.Images(from, to) {
+		if end-begin >= last-first || begin == from {
+			first, last = begin, end
 		}
-		if end-begin >= last-first+1 || begin == from {
-			first, last = begin, end-1
-		}
-		begin = end
 	}
 	if last-first+1 < len(heads) {
 		why := ", as asked for"

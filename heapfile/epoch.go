@@ -2,6 +2,7 @@ package heapfile
 
 import (
 	"cmp"
+	"iter"
 	"path"
 	"slices"
 	"strings"
@@ -191,4 +192,21 @@ func conflict(a, b Mapping) bool {
 		return false
 	}
 	return a.Path != b.Path || a.Start-a.Offset != b.Start-b.Offset || (a.Inode != b.Inode && a.Inode != 0 && b.Inode != 0)
+}
+
+// Images yields the process images among the snapshots from one up to another (exclusive): the first and the last
+// snapshot of each.
+func (s *Series) Images(from, to int) iter.Seq2[int, int] {
+	return func(yield func(first, last int) bool) {
+		for begin := from; begin < to; {
+			end := begin
+			for end < to && s.Heads[end].Epoch == s.Heads[begin].Epoch {
+				end++
+			}
+			if !yield(begin, end-1) {
+				return
+			}
+			begin = end
+		}
+	}
 }

@@ -76,10 +76,9 @@ func (a *app) top(f *topFlags, paths []string) error {
 
 // lastAlive is the last snapshot, but for one of a program that had freed its memory to exit.
 func (a *app) lastAlive(s *heapfile.Series) int {
-	last := len(s.Heads) - 1
-	first := last
-	for first > 0 && s.Heads[first-1].Epoch == s.Heads[last].Epoch {
-		first--
+	var first, last int
+	for begin, end := range s.Images(0, len(s.Heads)) {
+		first, last = begin, end
 	}
 	if !s.AtExit(first, last) {
 		return last
