@@ -3,6 +3,7 @@
 package record
 
 import (
+	"bytes"
 	"debug/elf"
 	_ "embed" // the agents
 	"fmt"
@@ -93,22 +94,5 @@ func writeAgent(path string, content []byte) error {
 	if err := ours(filepath.Dir(path)); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), agentName+".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Chmod(f.Name(), 0o755)
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
+	return writeWhole(path, 0o755, bytes.NewReader(content))
 }

@@ -3,6 +3,7 @@
 package record
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,7 +22,7 @@ func keepVDSO(dir string, out *manifest.Writer) error {
 	if err != nil || image == nil {
 		return nil //nolint:nilerr // names of [vdso] are no reason not to record
 	}
-	if err := os.WriteFile(filepath.Join(dir, vdsoName), image, 0o644); err != nil {
+	if err := writeWhole(filepath.Join(dir, vdsoName), 0o644, bytes.NewReader(image)); err != nil {
 		return err
 	}
 	return out.File(manifest.File{File: vdsoName, Path: "[vdso]", Kind: "vdso"})
