@@ -90,7 +90,7 @@ func (d *Data) each(units []*unit, f func(*unit) error) error {
 	}
 	work()
 	wg.Wait()
-	return firstError(errs, faults)
+	return cmp.Or(slices.Concat(errs, faults)...)
 }
 
 func (d *Data) guarded(work func()) error {
@@ -102,15 +102,6 @@ func (d *Data) guarded(work func()) error {
 		work()
 		return nil
 	})
-}
-
-func firstError(lists ...[]error) error {
-	for _, err := range slices.Concat(lists...) {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // lookup answers the sorted addresses of one unit. owned says that its ranges hold them.
