@@ -414,7 +414,9 @@ func (g *grower) points(c column) trend.Points {
 		p.Alloc = nil
 	}
 	p.HighWater, p.Crowd = g.highWater, g.crowd
-	p.Noise = g.samplingNoise(p.Live)
+	if head := g.series.Heads[g.result.First]; head.IsEstimate() {
+		p.Period = float64(head.Period)
+	}
 	p.Elsewhere = g.elsewhere(c)
 	return p
 }
@@ -457,15 +459,6 @@ func (g *grower) otherImage() *extent {
 
 // extent is a range of snapshots, both ends included.
 type extent struct{ first, last int }
-
-// samplingNoise is the noise that sampling gives the median value of a series.
-func (g *grower) samplingNoise(live []float64) float64 {
-	if len(live) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(live))
-	return samplingNoise(g.series.Heads[g.result.First], int64(sorted[len(sorted)/2]))
-}
 
 // samplingNoise is the standard deviation of an estimate L made of samples, one
 // per R bytes: √(2·R·L). 0 for a snapshot that records every allocation.

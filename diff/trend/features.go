@@ -58,6 +58,9 @@ const (
 	FeatureCeiling       // the same for the highest
 	FeatureElsewhere     // slope in another image of the process, over that in this one: 1 for a leak that starts anew; 0 if there is none
 	FeatureElsewhereZ    // Mann-Kendall's Z there
+	FeatureTau           // ln of the time constant of the best saturating curve, in spans
+	FeatureTurnover      // ln of the scatter of the steps over that of objects that are all replaced between two points
+	FeatureBeside        // √ of the likelihood ratio of that curve with a line beside it to it alone; negative for a line that falls
 	FeatureCount
 )
 
@@ -67,7 +70,7 @@ var featureNames = [FeatureCount]string{
 	"knee-by-alloc-t", "line", "line-t", "leak-ratio", "leak-share", "leak-t", "load", "tail-retention", "retention", "objects", "object-size",
 	"sampling", "alloc-known", "rise", "crowd", "high-water", "points",
 	"last-step", "last-steps", "stop", "last-kept", "cycle", "cycle-line", "cycle-line-t", "floor", "ceiling",
-	"elsewhere", "elsewhere-z",
+	"elsewhere", "elsewhere-z", "tau", "turnover", "beside",
 }
 
 // String is the stable name in the model's file.
@@ -88,7 +91,8 @@ func (j *judge) features(v *Verdict) (f Features) {
 	j.fit()
 	growth := j.scale(v)
 	f.set(FeatureSize, growth/j.o.MinGrowth, 0, 2)
-	f.set(FeatureSampling, j.p.Noise/growth, 0, 2)
+	f.set(FeatureSampling, j.noise/growth, 0, 2)
+	f.set(FeatureTurnover, math.Log(j.turnover+1e-3), -7, 3)
 	f.set(FeaturePoints, math.Log(float64(len(j.t))), 0, 10)
 	f.set(FeatureRise, Rise(j.p.Live), -3, 3)
 	f.set(FeatureCrowd, j.p.Crowd, -3, 3)
@@ -100,6 +104,7 @@ func (j *judge) features(v *Verdict) (f Features) {
 	j.endFeatures(&f, growth)
 	j.cycleFeatures(&f, growth)
 	j.curveFeatures(&f, growth)
+	j.besideFeatures(&f, growth)
 	j.kneeFeatures(&f, growth)
 	j.allocFeatures(&f, v, growth)
 	j.objectFeatures(&f)
@@ -137,7 +142,7 @@ func (j *judge) trendFeatures(f *Features, v *Verdict, growth float64) {
 	end, _ := theilSen(j.t[quarter:], y[quarter:])
 	f.set(FeatureEnd, end/growth, -2, 5)
 	from := tailFrom(n)
-	noise := max(spread(j.t[from:], y[from:], j.tail, j.tailLevel), j.p.Noise, 1)
+	noise := max(spread(j.t[from:], y[from:], j.tail, j.tailLevel), j.noise, 1)
 	f.set(FeatureTailClarity, j.tail*math.Sqrt(sumSquares(j.t[from:]))/noise, -100, 100)
 	late, lateTime := y[n/2:], j.t[n/2:]
 	if variance := kendallVariance(lateTime, late); variance > 0 {
@@ -239,15 +244,6 @@ func (j *judge) curveFeatures(f *Features, growth float64) {
 	first, _ := theilSen(j.t[:half+1], y[:half+1])
 	second, _ := theilSen(j.t[half:], y[half:])
 	f.set(FeatureBend, (second-first)/max(math.Abs(j.slope), 1), -3, 3)
-	best := math.Inf(1)
-	for _, tau := range []float64{0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.45} {
-		curve := rise(j.t, tau)
-		if c, rss, ok := leastSquares(y, j.one, curve, j.t); ok && c[1] >= 0 && rss < best {
-			best = rss
-			f.set(FeatureLine, c[2]/growth, -1, 2)
-			f.set(FeatureLineT, c[2]/max(slopeError(j.one, curve, j.t, rss), 1e-3*growth), -100, 1000)
-		}
-	}
 }
 
 // plateau is the best line that becomes level, and where it does.
@@ -322,7 +318,7 @@ func (j *judge) allocFeatures(f *Features, v *Verdict, growth float64) {
 		f.set(FeatureRetention, (j.p.Live[n-1]-j.p.Live[0])/max(alloc[n-1]-alloc[0], 1), -1, 1.5)
 	}
 	fit := fitLifetimes(j.t, j.p.Live, alloc, j.p.Alloc != nil)
-	floor := float64(n)*j.p.Noise*j.p.Noise + growth*growth*1e-6 + 1
+	floor := float64(n)*j.noise*j.noise + growth*growth*1e-6 + 1
 	f.set(FeatureLeakRatio, math.Sqrt(max(0, float64(n)*math.Log((fit.without+floor)/(fit.with+floor)))), 0, 50)
 	f.set(FeatureLeakShare, fit.leaked/growth, 0, 3)
 	f.set(FeatureLeakT, fit.leaked/max(fit.se, 1e-3*growth), 0, 1000)

@@ -20,6 +20,9 @@ import (
 // cannot be told from a leak.
 var lifetimes = []float64{0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9}
 
+// longestLife is the last of them.
+const longestLife = 0.9
+
 // longestExponential bounds τ: e^(−1/0.6) of what was allocated at the start is still there at the end.
 const longestExponential = 0.6
 
@@ -63,14 +66,26 @@ func fitLifetimes(t, y, alloc []float64, known bool) lifetimeFit {
 		fit.with, fit.leaked = rss, c[1]*total
 		fit.se = slopeError(one, one, grown, rss) * total
 	}
-	for _, kernel := range kernels(t, y[0], alloc) {
-		if c, rss, ok := leastSquares(y, one, kernel); ok && base(c[0]) && share(c[1]) && rss < fit.without {
-			fit.without = rss
+	best := [2]float64{} // the lifetimes of the best models without and with a leak
+	try := func(life float64) {
+		for _, kernel := range kernels(t, y[0], alloc, life) {
+			if c, rss, ok := leastSquares(y, one, kernel); ok && base(c[0]) && share(c[1]) && rss < fit.without {
+				fit.without, best[0] = rss, life
+			}
+			c, rss, ok := leastSquares(y, one, kernel, grown)
+			if ok && base(c[0]) && share(c[1]) && share(c[2]) && rss < fit.with-clearly*sumSquares(y) {
+				fit.with, fit.leaked, best[1] = rss, c[2]*total, life
+				fit.se = slopeError(one, kernel, grown, rss) * total
+			}
 		}
-		c, rss, ok := leastSquares(y, one, kernel, grown)
-		if ok && base(c[0]) && share(c[1]) && share(c[2]) && rss < fit.with-clearly*sumSquares(y) {
-			fit.with, fit.leaked = rss, c[2]*total
-			fit.se = slopeError(one, kernel, grown, rss) * total
+	}
+	for _, life := range lifetimes {
+		try(life)
+	}
+	for _, life := range best {
+		if life > 0 {
+			try(min(life*lifeRefined, longestLife))
+			try(life / lifeRefined)
 		}
 	}
 	if fit.without <= fit.with {
@@ -82,19 +97,19 @@ func fitLifetimes(t, y, alloc []float64, known bool) lifetimeFit {
 // clearly is the least gain, as a share of the variation, for which a model with more in it is preferred.
 const clearly = 1e-3
 
-// kernels are the live bytes at each time under each lifetime, if nothing leaked: where nothing that was live at the start dies,
+// lifeRefined is the ratio of the lifetimes tried last, around the best, to that: what a coarse grid misses looks like a leak.
+const lifeRefined = 1.12
+
+// kernels are the live bytes at each time under one lifetime, if nothing leaked: where nothing that was live at the start dies,
 // where all of it does, and for a process that has allocated at the first rate for long.
-func kernels(t []float64, start float64, alloc []float64) (out [][]float64) {
+func kernels(t []float64, start float64, alloc []float64, life float64) (out [][]float64) {
 	before := (alloc[1] - alloc[0]) / (t[1] - t[0])
-	for _, life := range lifetimes {
-		if life <= longestExponential {
-			for _, live := range []float64{0, start, before * life} {
-				out = append(out, exponential(t, alloc, life, live))
-			}
+	if life <= longestExponential {
+		for _, live := range []float64{0, start, before * life} {
+			out = append(out, exponential(t, alloc, life, live))
 		}
-		out = append(out, fixed(t, alloc, life, 0), fixed(t, alloc, life, before))
 	}
-	return out
+	return append(out, fixed(t, alloc, life, 0), fixed(t, alloc, life, before))
 }
 
 // exponential is Σ over the intervals of what was allocated in them and lives still, for a mean lifetime τ; within an

@@ -39,8 +39,8 @@ type Points struct {
 	Live    []float64 // bytes in use
 	Objects []float64 // objects in use
 	Alloc   []float64 // bytes allocated since the start; nil where it is not known
-	// Noise is the standard deviation that sampling gives Live, in bytes; 0 for exact input.
-	Noise float64
+	// Period is the mean number of bytes between samples, where Live and Objects are estimates; 0 for exact input.
+	Period float64
 	// Crowd is the median [Rise] of all series of the process that move at all.
 	Crowd float64
 	// HighWater says that the points were taken at record highs of the heap, and so rise by construction.
@@ -144,8 +144,10 @@ func newJudge(p Points, o Options) (j *judge, ok bool) {
 	if len(p.T) < MinPoints || slices.ContainsFunc(p.Live, func(y float64) bool { return math.IsNaN(y) || math.IsInf(y, 0) }) {
 		return nil, false
 	}
-	p = p.windowed(maxWindows)
-	return &judge{p: p, o: o, t: normalised(p.T), one: ones(len(p.T)), span: p.T[len(p.T)-1] - p.T[0]}, true
+	j = &judge{o: o, noise: p.noise(), turnover: p.turnover(), span: p.T[len(p.T)-1] - p.T[0]}
+	j.p = p.windowed(maxWindows)
+	j.t, j.one = normalised(j.p.T), ones(len(j.p.T))
+	return j, true
 }
 
 // distinct keeps the last of points at one time: what happened between them took no time.
@@ -195,12 +197,16 @@ type judge struct {
 	t    []float64
 	one  []float64 // the constant of the fits
 	span float64
+	// noise is the standard deviation that sampling gives Live, and turnover what turnover says: see sampling.go.
+	noise, turnover float64
 
 	// tail and tailLevel are the line through the last two fifths: see measure.
 	tail, tailLevel float64
-	// slope and line are the least-squares line's slope and residuals, curve is the best saturating curve: see fit.
+	// slope and line are the least-squares line's slope and residuals; curve is the best saturating curve, and beside the best with a
+	// line beside it: see fit.
 	slope, line float64
 	curve       saturating
+	beside      beside
 }
 
 func normalised(t []float64) []float64 {
@@ -219,7 +225,7 @@ func (j *judge) measure() Verdict {
 	variance := kendallVarianceAround(j.t, y, slope, intercept)
 	v := Verdict{Points: len(y), Slope: slope, Growth: slope}
 	v.Low, v.High = senInterval(all, variance)
-	v.Sigma = max(spread(j.t, y, slope, intercept), j.p.Noise)
+	v.Sigma = max(spread(j.t, y, slope, intercept), j.noise)
 	if s := kendall(y); s != 0 && variance > 0 {
 		v.Z = (s - math.Copysign(1, s)) / math.Sqrt(variance)
 	}
@@ -251,7 +257,7 @@ func (j *judge) leakAt(v *Verdict) float64 {
 	switch {
 	case (straight || proportional) && f[FeatureSampling] < 0.1 && !j.p.HighWater:
 		return leakAtStraight
-	case j.p.HighWater, j.p.Noise > 0:
+	case j.p.HighWater, j.p.Period > 0:
 		return leakAtDoubtful
 	}
 	return leakAt
@@ -259,7 +265,7 @@ func (j *judge) leakAt(v *Verdict) float64 {
 
 // label of a series that grew or shrank: it says leak where the model does, and otherwise what explains the growth best.
 func (j *judge) label(v *Verdict, seen sights) Label {
-	large := j.scale(v) >= j.o.MinGrowth && j.p.Live[len(j.t)-1] > j.p.Live[0]
+	large := j.scale(v) >= j.o.MinGrowth && (j.p.Live[len(j.t)-1] > j.p.Live[0] || v.Growth >= j.o.MinGrowth)
 	switch {
 	case large && v.Confidence >= j.leakAt(v):
 		return j.leakLabel(v)
@@ -291,7 +297,7 @@ func (j *judge) leakLabel(v *Verdict) Label {
 		slices.Max(before)-slices.Min(before) > 0.1*j.scale(v) {
 		return Leak
 	}
-	late := judge{p: Points{T: j.t[from:], Live: j.p.Live[from:], Noise: j.p.Noise}, o: j.o, t: j.t[from:]}
+	late := judge{p: Points{T: j.t[from:], Live: j.p.Live[from:]}, o: j.o, t: j.t[from:], noise: j.noise}
 	w := late.measure()
 	v.Slope, v.Low, v.High, v.Sigma = w.Slope, w.Low, w.High, w.Sigma
 	v.Growth = w.Slope * (1 - j.t[from])
@@ -366,37 +372,6 @@ func (j *judge) gapIsOld(v *Verdict) bool {
 // warming says whether a saturating curve c + a(1 − e^(−t/τ)) fits better than a line, and has more behind it than before it.
 func (j *judge) warming() bool {
 	return j.curve.rss < 0.8*max(j.line, 1) && j.curve.remaining < 0.5
-}
-
-// saturating is the best saturating curve.
-type saturating struct {
-	rss       float64
-	remaining float64 // what is still to come, as a share of what came
-}
-
-// fit finds the line and the curve. Times differ, so that a line can always be fitted.
-func (j *judge) fit() {
-	c, rss, ok := leastSquares(j.p.Live, j.one, j.t)
-	if !ok {
-		c, rss = []float64{0, 0}, 0
-	}
-	j.slope, j.line = c[1], rss
-	j.curve = saturating{rss: rss, remaining: math.Inf(1)}
-	for _, tau := range []float64{0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75} {
-		c, rss, ok := leastSquares(j.p.Live, j.one, rise(j.t, tau))
-		if ok && c[1] > 0 && rss < j.curve.rss {
-			left := math.Exp(-1 / tau)
-			j.curve = saturating{rss, left / (1 - left)}
-		}
-	}
-}
-
-func rise(t []float64, tau float64) []float64 {
-	out := make([]float64, len(t))
-	for i := range t {
-		out[i] = 1 - math.Exp(-t[i]/tau)
-	}
-	return out
 }
 
 // retention is what the tail keeps of what it allocates.

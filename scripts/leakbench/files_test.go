@@ -250,7 +250,7 @@ func TestHighWater(t *testing.T) {
 
 // TestRestartedImagesAreTheSameProgram: functions, sizes and stacks repeat, addresses and events do not.
 func TestRestartedImagesAreTheSameProgram(t *testing.T) {
-	p := simulate(7, 12)
+	p := simulate(7, 12, false)
 	require.Equal(t, "restarted", p.mode.name)
 	a, b := p.images[0], p.images[1]
 	require.Equal(t, len(a.sites), len(b.sites))
@@ -299,7 +299,7 @@ func content(t *testing.T, path string) string {
 func TestEveryFunctionIsJudged(t *testing.T) {
 	var tables [2]string
 	for k, jobs := range []int{1, 3} {
-		all, err := forAll([]uint64{1, 7, 8, 10, 11}, []uint64{8}, jobs, func(seed uint64, n int) ([]outcome, error) { return inScratch(seed, n, "") })
+		all, err := forAll([]uint64{1, 7, 8, 10, 11}, []uint64{8}, jobs, func(seed uint64, n int) ([]outcome, error) { return inScratch(seed, n, false, "") })
 		require.NoError(t, err)
 		for _, o := range all {
 			shown := false

@@ -45,8 +45,8 @@ type curve struct {
 }
 
 // examine simulates a process, writes it below dir and judges it by the real pipeline.
-func examine(seed uint64, snapshots int, dir string) ([]outcome, error) {
-	p := simulate(seed, snapshots)
+func examine(seed uint64, snapshots int, wide bool, dir string) ([]outcome, error) {
+	p := simulate(seed, snapshots, wide)
 	if err := p.write(dir); err != nil {
 		return nil, err
 	}
@@ -199,14 +199,14 @@ func (p *process) seen(s *site, sh shot, hidden map[int]bool) (e estimates) {
 }
 
 // inScratch runs examine in a temporary directory, or below keep if that is set.
-func inScratch(seed uint64, snapshots int, keep string) ([]outcome, error) {
+func inScratch(seed uint64, snapshots int, wide bool, keep string) ([]outcome, error) {
 	if keep != "" {
-		return examine(seed, snapshots, filepath.Join(keep, fmt.Sprintf("seed%d-%d", seed, snapshots)))
+		return examine(seed, snapshots, wide, filepath.Join(keep, fmt.Sprintf("seed%d-%d", seed, snapshots)))
 	}
 	dir, err := os.MkdirTemp("", "leakbench")
 	if err != nil {
 		return nil, err
 	}
-	out, err := examine(seed, snapshots, dir)
+	out, err := examine(seed, snapshots, wide, dir)
 	return out, errors.Join(err, os.RemoveAll(dir))
 }

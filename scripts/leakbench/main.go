@@ -31,6 +31,7 @@ func main() {
 	flag.StringVar(&o.peerSeeds, "peer-seeds", "900-911", "processes on which the other methods find their thresholds; \"\" leaves them out")
 	flag.StringVar(&o.fit, "fit", "", "fit the detector's model to the processes and write it to `FILE`")
 	flag.StringVar(&o.examples, "examples", "", "keep what the model is fitted to in `FILE`, and fit to what it holds without simulating if it is there")
+	flag.BoolVar(&o.wide, "wide", false, "the wide population: functions that do two things, and further harmless behaviours")
 	flag.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "processes at once")
 	flag.Parse()
 	if err := run(o); err != nil {
@@ -41,6 +42,7 @@ func main() {
 
 type options struct {
 	seeds, snapshots, out, csv, dump, peerSeeds, fit, examples string
+	wide                                                       bool
 	jobs                                                       int
 }
 
@@ -63,7 +65,7 @@ func run(o options) error {
 		return fmt.Errorf("-snapshots %s: want 2 to %d", o.snapshots, stepsPerSpan/2)
 	}
 	all, err := forAll(seeds, lengths, o.jobs, func(seed uint64, snapshots int) ([]outcome, error) {
-		return inScratch(seed, snapshots, o.dump)
+		return inScratch(seed, snapshots, o.wide, o.dump)
 	})
 	if err != nil {
 		return err
@@ -119,7 +121,7 @@ func train(o options, lengths []uint64) ([]outcome, error) {
 		return nil, err
 	}
 	return forAll(seeds, lengths, o.jobs, func(seed uint64, snapshots int) ([]outcome, error) {
-		return simulate(seed, snapshots).outcomes(), nil
+		return simulate(seed, snapshots, o.wide).outcomes(), nil
 	})
 }
 

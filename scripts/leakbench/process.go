@@ -87,6 +87,7 @@ type process struct {
 	length    float64 // of all images together, in spans
 	sorted    bool    // rows by size, as gperftools ≤2.15 writes them
 	pick      func(*rand.Rand) behaviour
+	wide      bool // functions may do two things: see wide.go
 }
 
 // Streams of random numbers, one for each purpose. Those that are taken once per image, file or site have room for it.
@@ -106,10 +107,13 @@ const (
 // leakShare is the share of behaviours drawn that leak; a quarter of them leak too little to count.
 const leakShare = 0.063
 
-// simulate runs the process of a seed, of which so many snapshots will be taken.
-func simulate(seed uint64, snapshots int) *process {
+// simulate runs the process of a seed, of which so many snapshots will be taken, of the benchmark's population or of the wide one.
+func simulate(seed uint64, snapshots int, wide bool) *process {
 	all := modes()
-	p := &process{seed: seed, snapshots: snapshots, mode: all[seed%uint64(len(all))], pick: mixture}
+	p := &process{seed: seed, snapshots: snapshots, mode: all[seed%uint64(len(all))], pick: mixture, wide: wide}
+	if wide {
+		p.pick = wideMixture
+	}
 	p.simulate(150, 300)
 	return p
 }
@@ -175,7 +179,12 @@ func (p *process) drawSites(params, chaos *rand.Rand, g grid, n int) []site {
 	sc := newScene(params)
 	for len(out) < n {
 		b := p.pick(params)
-		for _, plan := range b.plans(newDraw(params, chaos, g, sc, b.leak)) {
+		d := newDraw(params, chaos, g, sc, b.leak)
+		plans := b.plans(d)
+		if p.wide {
+			plans = withSecond(d, b, plans)
+		}
+		for _, plan := range plans {
 			s := newSite(p.program, b, plan, out)
 			s.first = unit
 			unit += len(plan.paths)
@@ -187,10 +196,13 @@ func (p *process) drawSites(params, chaos *rand.Rand, g grid, n int) []site {
 
 // mixture draws a behaviour by weight.
 func mixture(rng *rand.Rand) behaviour {
-	list := harmless()
 	if chance(rng, leakShare) {
-		list = leaks()
+		return byWeight(rng, leaks())
 	}
+	return byWeight(rng, harmless())
+}
+
+func byWeight(rng *rand.Rand, list []behaviour) behaviour {
 	var sum float64
 	for _, b := range list {
 		sum += b.weight
