@@ -302,8 +302,8 @@ func (g *grower) suppress(e *suppress.Entry, site symbolize.SiteID) {
 }
 
 // judgeGroup judges a group, and its members if the group does not leak: one of them may, in
-// the shadow of others. If what the others lose equals it, then the
-// allocations only moved from one caller to another.
+// the shadow of others. If what the others lose equals it, then the allocations only moved from one caller to another; and one that
+// is but a share of the others knows nothing that the group does not.
 func (g *grower) judgeGroup(members []symbolize.SiteID) {
 	whole := g.judgeSites(members)
 	if whole.Label.IsLeak() || len(members) == 1 {
@@ -321,7 +321,7 @@ func (g *grower) judgeGroup(members []symbolize.SiteID) {
 	}
 	kept := map[symbolize.SiteID]bool{}
 	for _, s := range leaks {
-		if lost < 0.5*s.Growth {
+		if lost < 0.5*s.Growth && !s.shareOf(&whole) {
 			g.keep(s)
 			kept[s.Members[0]] = true
 		}
@@ -334,6 +334,21 @@ func (g *grower) judgeGroup(members []symbolize.SiteID) {
 		whole = g.judgeSites(members)
 	}
 	g.keep(whole)
+}
+
+// sameCurve is the share of a series' variation that another must explain for both to be one curve.
+const sameCurve = 0.97
+
+// shareOf says whether the bytes of a site follow those of the rest of its group.
+func (s *GrowthSite) shareOf(group *GrowthSite) bool {
+	var own, rest []float64
+	for i, visible := range group.Visible {
+		if visible && s.Visible[i] {
+			own = append(own, float64(s.Bytes[i]))
+			rest = append(rest, float64(group.Bytes[i]-s.Bytes[i]))
+		}
+	}
+	return trend.Explained(own, rest) >= sameCurve
 }
 
 // keep lists a site, unless there is nothing to say about it.

@@ -60,6 +60,11 @@ const (
 	FeatureElsewhereZ    // Mann-Kendall's Z there
 	FeatureTau           // ln of the time constant of the best saturating curve, in spans
 	FeatureTurnover      // ln of the scatter of the steps over that of objects that are all replaced between two points
+	FeatureResidence     // ln of the late mean time that bytes stay over the early one: 0 where load alone moves them
+	FeatureResidenceZ    // Mann-Kendall's Z of that time
+	FeatureDrop          // deepest fall from a height to a later low, over the growth
+	FeatureSinceDrop     // how long before the end that low was
+	FeatureSecured       // that low minus the first level, over the growth: what is lost cannot fall
 	FeatureBeside        // √ of the likelihood ratio of that curve with a line beside it to it alone; negative for a line that falls
 	FeatureCount
 )
@@ -70,7 +75,7 @@ var featureNames = [FeatureCount]string{
 	"knee-by-alloc-t", "line", "line-t", "leak-ratio", "leak-share", "leak-t", "load", "tail-retention", "retention", "objects", "object-size",
 	"sampling", "alloc-known", "rise", "crowd", "high-water", "points",
 	"last-step", "last-steps", "stop", "last-kept", "cycle", "cycle-line", "cycle-line-t", "floor", "ceiling",
-	"elsewhere", "elsewhere-z", "tau", "turnover", "beside",
+	"elsewhere", "elsewhere-z", "tau", "turnover", "residence", "residence-z", "drop", "since-drop", "secured", "beside",
 }
 
 // String is the stable name in the model's file.
@@ -166,6 +171,22 @@ func (j *judge) pathFeatures(f *Features, growth float64) {
 	f.set(FeatureGap, -float64(k)*math.Log(max(last, 1e-3)), 0, 20)
 	third := n / 3
 	f.set(FeatureSeparation, (slices.Min(y[n-third:])-slices.Max(y[:third]))/growth, -1, 1)
+	drop, low := deepestFall(y)
+	f.set(FeatureDrop, drop/growth, 0, 3)
+	f.set(FeatureSinceDrop, 1-j.t[low], 0, 1)
+	f.set(FeatureSecured, (y[low]-y[0])/growth, -2, 1)
+}
+
+// deepestFall is the most that a series falls from a height to a later low, and where that is: for one that never falls 0, and the first point.
+func deepestFall(y []float64) (drop float64, low int) {
+	high := y[0]
+	for i, v := range y {
+		high = math.Max(high, v)
+		if high-v > drop {
+			drop, low = high-v, i
+		}
+	}
+	return drop, low
 }
 
 // endFeatures look at the last two steps: what fills up may be full only since then.
@@ -316,12 +337,34 @@ func (j *judge) allocFeatures(f *Features, v *Verdict, growth float64) {
 		f.set(FeatureLoad, math.Log(max(late, 1)/max(early, 1)), -4, 4)
 		f.set(FeatureTailRetention, v.Retention, -1, 1.5)
 		f.set(FeatureRetention, (j.p.Live[n-1]-j.p.Live[0])/max(alloc[n-1]-alloc[0], 1), -1, 1.5)
+		j.residenceFeatures(f)
 	}
 	fit := fitLifetimes(j.t, j.p.Live, alloc, j.p.Alloc != nil)
 	floor := float64(n)*j.noise*j.noise + growth*growth*1e-6 + 1
 	f.set(FeatureLeakRatio, math.Sqrt(max(0, float64(n)*math.Log((fit.without+floor)/(fit.with+floor)))), 0, 50)
 	f.set(FeatureLeakShare, fit.leaked/growth, 0, 3)
 	f.set(FeatureLeakT, fit.leaked/max(fit.se, 1e-3*growth), 0, 1000)
+}
+
+// residenceFeatures follow the mean time that bytes stay: by Little's law that is what is live over the rate of allocation. Load moves both; a
+// leak moves the time.
+func (j *judge) residenceFeatures(f *Features) {
+	var t, stay []float64
+	for i := 1; i < len(j.t); i++ {
+		if came := j.p.Alloc[i] - j.p.Alloc[i-1]; came > 0 {
+			t = append(t, j.t[i])
+			stay = append(stay, (j.p.Live[i-1]+j.p.Live[i])/2*(j.t[i]-j.t[i-1])/came)
+		}
+	}
+	if len(stay) < 4 {
+		return
+	}
+	if early, late := thirds(stay); early > 0 && late > 0 {
+		f.set(FeatureResidence, math.Log(late/early), -4, 4)
+	}
+	if variance := kendallVariance(t, stay); variance > 0 {
+		f.set(FeatureResidenceZ, kendall(stay)/math.Sqrt(variance), -8, 8)
+	}
 }
 
 // objectFeatures tell more objects from larger ones.

@@ -262,3 +262,14 @@ func solve(m [][]float64) ([]float64, bool) {
 	}
 	return out, true
 }
+
+// Explained is the share of the variation of y that a multiple of x explains, beside a constant (R²); 0 where x falls as y rises,
+// and where either is constant.
+func Explained(y, x []float64) float64 {
+	total := sumSquares(y)
+	c, rss, ok := leastSquares(y, ones(len(y)), x)
+	if !ok || c[1] <= 0 || total == 0 {
+		return 0
+	}
+	return 1 - rss/total
+}

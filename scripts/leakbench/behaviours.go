@@ -66,7 +66,7 @@ func leaks() []behaviour {
 		{name: "leak-under-cache", about: "a constant rate beside a cache that fills", leak: true, weight: 2, build: leakUnderCache},
 		{name: "leak-bursty", about: "bursts at random moments, 5 to 60 a span", leak: true, weight: 2, build: leakBursty},
 		{name: "leak-batch-residue", about: "a part of each batch is never freed", leak: true, weight: 2, build: leakBatchResidue},
-		{name: "leak-late", about: "begins at 30 to 60 % of the span", leak: true, weight: 2, build: leakLate},
+		{name: "leak-late", about: "begins at 30 to 70 % of the span", leak: true, weight: 2, build: leakLate},
 		{name: "leak-accelerating", about: "the rate rises as a power of the time", leak: true, weight: 1.5, build: leakAccelerating},
 		{name: "leak-twins", about: "two functions with one caller", leak: true, weight: 1, build: leakTwins},
 		{name: "leak-thin", about: "150 to 250 call paths of one function, each a little", leak: true, weight: 1.5, build: leakThin},

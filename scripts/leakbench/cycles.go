@@ -56,7 +56,7 @@ func batches(perBatch, period, phase, kept float64, load []float64) actor {
 
 func sawtooth(d *draw) []blueprint {
 	n := d.objects(d.bytes)
-	period, phase, load := logUniform(d.params, 0.008, 0.35), d.params.Float64(), d.load(flat)
+	period, phase, load := logUniform(d.params, 0.008, 0.5), d.params.Float64(), d.load(flat)
 	return []blueprint{d.site(func(share float64) actor { return batches(n*share, period, phase, 0, load) })}
 }
 

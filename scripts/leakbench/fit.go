@@ -32,9 +32,9 @@ var (
 	rising = []trend.Feature{
 		trend.FeatureSignificance, trend.FeatureLateSignificance, trend.FeatureTailClarity, trend.FeatureSeparation,
 		trend.FeatureLeakRatio, trend.FeatureLeakT, trend.FeatureAfterKneeT, trend.FeatureKneeByAllocT, trend.FeatureLineT, trend.FeatureTailRetention,
-		trend.FeatureCycleLineT, trend.FeatureElsewhereZ, trend.FeatureBeside,
+		trend.FeatureCycleLineT, trend.FeatureElsewhereZ, trend.FeatureBeside, trend.FeatureResidenceZ, trend.FeatureSecured,
 	}
-	falling = []trend.Feature{trend.FeatureGap, trend.FeaturePlateauLength, trend.FeatureSampling, trend.FeatureHighWater, trend.FeatureStop}
+	falling = []trend.Feature{trend.FeatureGap, trend.FeaturePlateauLength, trend.FeatureSampling, trend.FeatureHighWater, trend.FeatureStop, trend.FeatureDrop}
 )
 
 // direction is 1 for a feature that may only raise the odds, -1 for one that may only lower them.

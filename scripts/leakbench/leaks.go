@@ -112,7 +112,7 @@ func leakBatchResidue(d *draw) []blueprint {
 
 // leakLate begins to lose within the span.
 func leakLate(d *draw) []blueprint {
-	from := uniform(d.params, 0.3, 0.6)
+	from := uniform(d.params, 0.3, 0.7)
 	onset := func(t float64) float64 {
 		if t < from {
 			return 0
