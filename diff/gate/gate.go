@@ -173,7 +173,7 @@ func (c *comparer) through(l *lens, values map[*row][]Value, shifted map[*row][]
 			large++
 		}
 		if math.Abs(after-before) >= l.least(r)/notable {
-			shifts = append(shifts, &shift{row: r, delta: after - before, noise: l.scatter(r), fresh: c.fresh(r), gone: c.gone(r)})
+			shifts = append(shifts, &shift{row: r, delta: after - before, lost: l.lost(r), fresh: c.fresh(r), gone: c.gone(r)})
 		}
 	}
 	findMoves(shifts)

@@ -117,6 +117,39 @@ func TestALossElsewhereHidesNothing(t *testing.T) {
 	require.Equal(t, Improved, statusOf(r, "Index::build"))
 }
 
+// TestALossThatEarlierNightsHadHidesNothing: a neighbour that is small on some nights, as a queue is, is small tonight by chance. The median
+// absolute deviation of its pool is small all the same.
+func TestALossThatEarlierNightsHadHidesNothing(t *testing.T) {
+	n := newNoise(7, 0.01)
+	small := func(p program) program { return p.with("parse_request", times(0.1)) }
+	var pool []*baseline.Run
+	for night := range 12 {
+		p := service()
+		if night%4 == 0 {
+			p = small(p)
+		}
+		pool = append(pool, p.run(night, n))
+	}
+	r, err := Compare(small(service().with("Cache::insert", times(1.3))).run(20, n), pool, nil, Options{})
+	require.NoError(t, err)
+	require.Equal(t, Fail, r.Verdict, "%+v", r.Rows)
+	require.Equal(t, Regressed, statusOf(r, "Cache::insert"))
+	require.Empty(t, rowOf(r, "Cache::insert").MovedWith)
+}
+
+// TestAnOutlierDoesNotMakeMovesRegressions: that one night of the pool ended early does not make a chance of what moved.
+func TestAnOutlierDoesNotMakeMovesRegressions(t *testing.T) {
+	n := newNoise(1, 0.02)
+	pool := service().pool(13, n)
+	pool = append(pool, service().with("Cache::insert", times(0.3)).run(20, n))
+	split := append(service().with("Cache::insert", times(0.4)),
+		function{"Cache::allocate_entry Cache::insert Server::handle Server::loop main", "cache.cc", 24 * mib, 0, 0})
+	r, err := Compare(split.run(30, n), pool, nil, Options{})
+	require.NoError(t, err)
+	require.Equal(t, Pass, r.Verdict, "%+v", r.Rows)
+	require.Equal(t, Moved, statusOf(r, "Cache::allocate_entry"))
+}
+
 // TestADriftIsSeenAgainstThePinnedRun: 3 % a night passes every comparison with the nights before.
 func TestADriftIsSeenAgainstThePinnedRun(t *testing.T) {
 	n := newNoise(5, 0.005)
