@@ -43,7 +43,8 @@ type comparer struct {
 }
 
 func newComparer(current *baseline.Run, pool []*baseline.Run, pinned *baseline.Run, o Options) *comparer {
-	c := &comparer{runs: append([]*baseline.Run{current}, latestFirst(pool)...), o: o}
+	pool, notes := distinct(latestFirst(pool), current, pinned)
+	c := &comparer{runs: append([]*baseline.Run{current}, pool...), o: o}
 	for i := range pool {
 		c.pool = append(c.pool, i+1)
 	}
@@ -51,7 +52,7 @@ func newComparer(current *baseline.Run, pool []*baseline.Run, pinned *baseline.R
 		c.pinned = len(c.runs)
 		c.runs = append(c.runs, pinned)
 	}
-	c.result = &Result{Current: current, Pool: c.runs[1 : 1+len(pool)], Pinned: pinned, Significance: len(pool) >= leastPool}
+	c.result = &Result{Current: current, Pool: c.runs[1 : 1+len(pool)], Pinned: pinned, Significance: len(pool) >= leastPool, Notes: notes}
 	return c
 }
 

@@ -371,6 +371,44 @@ func TestRunsThatDoNotCompareAreRefused(t *testing.T) {
 	require.NoError(t, err, "an unknown workload is no other one")
 }
 
+// TestOneReasonForManyRunsIsToldOnce.
+func TestOneReasonForManyRunsIsToldOnce(t *testing.T) {
+	var n noise
+	current := service().run(20, n)
+	current.Meta.Workload = "import"
+	_, err := Compare(current, service().pool(10, n), nil, Options{})
+	require.EqualError(t, err, `not comparable: night09 and 9 more: its workload is "replay", that of the current run "import"; --force compares anyway`)
+}
+
+// TestARunCountsOnce: as its snapshots and as their baseline, which has another name, it is one run, and none where it is the one that is judged. Else four
+// times the same would be a pool without noise.
+func TestARunCountsOnce(t *testing.T) {
+	n := newNoise(4, 0.05)
+	pool := service().pool(5, n)
+	again := *pool[2]
+	again.Meta.Name, again.Meta.Labels = "saved", map[string]string{"commit": "f00d"}
+	again.Meta.Recorded = again.Meta.Recorded.Add(300 * time.Microsecond)
+	current := service().run(9, n)
+	tonight := *current
+	tonight.Meta.Name = "saved tonight"
+	r, err := Compare(current, append(pool, &again, &tonight), nil, Options{})
+	require.NoError(t, err)
+	require.Len(t, r.Pool, 5)
+	require.Subset(t, r.Notes, []string{"an earlier run is given twice: it counts once", "the current run is one of the earlier ones, too: left out there"})
+
+	r, err = Compare(current, []*baseline.Run{pool[0], pool[0], pool[0], pool[0]}, nil, Options{})
+	require.NoError(t, err)
+	require.False(t, r.Significance, "one run four times tells no noise")
+
+	for nights, counted := range map[int]int{4: 4, 5: 4, 6: 5} {
+		pool := service().pool(nights, n)
+		pinned := *pool[0]
+		r, err = Compare(current, pool, &pinned, Options{})
+		require.NoError(t, err)
+		require.Len(t, r.Pool, counted, "the pinned run is one of the pool only if fewer than four others are there")
+	}
+}
+
 // TestRunsOfOtherLengthsHaveNoSlopes to compare.
 func TestRunsOfOtherLengthsHaveNoSlopes(t *testing.T) {
 	var n noise
