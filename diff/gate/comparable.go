@@ -12,9 +12,6 @@ import (
 	"github.com/heaplapse/heaplapse/diff/baseline"
 )
 
-// leastSnapshots of a run: the second half, of which its level is the median, has two then.
-const leastSnapshots = 4
-
 // ErrNotComparable is that runs do not compare. It is wrapped with the runs' names and the reason.
 var ErrNotComparable = errors.New("not comparable")
 
@@ -29,8 +26,8 @@ func mismatches(current *baseline.Run, earlier []*baseline.Run) (out []string) {
 		names[reason] = append(names[reason], r.Meta.Name)
 	}
 	for _, r := range append([]*baseline.Run{current}, earlier...) {
-		if n := r.Meta.Snapshots; n < leastSnapshots {
-			add(r, fmt.Sprintf("too few snapshots for a steady level: %d, it takes %d or more", n, leastSnapshots))
+		if n := r.Meta.Snapshots; n < baseline.LeastSnapshots {
+			add(r, fmt.Sprintf("too few snapshots for a steady level: %d, it takes %d or more", n, baseline.LeastSnapshots))
 		}
 	}
 	for _, r := range earlier {
