@@ -23,7 +23,9 @@ func mismatches(current *baseline.Run, earlier []*baseline.Run) (out []string) {
 		if names[reason] == nil {
 			reasons = append(reasons, reason)
 		}
-		names[reason] = append(names[reason], r.Meta.Name)
+		if !slices.Contains(names[reason], r.Meta.Name) { // the pinned run may be one of the pool
+			names[reason] = append(names[reason], r.Meta.Name)
+		}
 	}
 	for _, r := range append([]*baseline.Run{current}, earlier...) {
 		if n := r.Meta.Snapshots; n < baseline.LeastSnapshots {

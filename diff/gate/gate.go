@@ -44,6 +44,9 @@ type comparer struct {
 
 func newComparer(current *baseline.Run, pool []*baseline.Run, pinned *baseline.Run, o Options) *comparer {
 	pool, notes := distinct(latestFirst(pool), current, pinned)
+	if len(pool) == 1 && sameRun(pool[0], pinned) {
+		pinned = nil // one run has one answer
+	}
 	c := &comparer{runs: append([]*baseline.Run{current}, pool...), o: o}
 	for i := range pool {
 		c.pool = append(c.pool, i+1)

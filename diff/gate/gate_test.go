@@ -400,6 +400,11 @@ func TestARunCountsOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, r.Significance, "one run four times tells no noise")
 
+	r, err = Compare(service().with("Cache::insert", times(2)).run(9, n), pool[:1], pool[0], Options{})
+	require.NoError(t, err)
+	require.Nil(t, r.Pinned, "the only run before is not told twice")
+	require.Len(t, r.Rows[0].Values, 3)
+
 	for nights, counted := range map[int]int{4: 4, 5: 4, 6: 5} {
 		pool := service().pool(nights, n)
 		pinned := *pool[0]
