@@ -6,6 +6,7 @@ import { amount, bytes, count, duration } from "./format.js";
 import { badge, color, family } from "./verdict.js";
 import { add } from "./model.js";
 import { filterNames } from "./state.js";
+import { paperWidth, whenPrinted } from "./paper.js";
 
 const layers = 8; // sites that are drawn one by one
 
@@ -27,6 +28,10 @@ export class Timeline {
       this.showValues();
     });
     new ResizeObserver(() => this.resize()).observe(this.plotHost);
+    whenPrinted((paper) => {
+      this.paper = paper;
+      this.resize();
+    });
     this.draw();
   }
 
@@ -95,9 +100,12 @@ export class Timeline {
     for (const m of this.heap.moments) counts[m.trigger] = (counts[m.trigger] ?? 0) + 1;
     const parts = Object.entries(counts).map(([t, n]) => `${glyph(t)} ${triggers[t] ?? t} (${n})`);
     const images = new Set(this.heap.moments.map((m) => m.image)).size;
-    this.marks.textContent = this.x.length === 1
-      ? "There is one snapshot: nothing to draw over time."
-      : `Snapshots were taken by: ${parts.join(", ")}.${images > 1 ? ` Vertical lines: the process restarted (${images} images).` : ""} Click the chart, or press ← and →, to choose a moment.`;
+    if (this.x.length === 1) {
+      this.marks.textContent = "There is one snapshot: nothing to draw over time.";
+      return;
+    }
+    this.marks.replaceChildren(`Snapshots were taken by: ${parts.join(", ")}.${images > 1 ? ` Vertical lines: the process restarted (${images} images).` : ""}`,
+      el("span", { class: "on-screen" }, " Click the chart, or press ← and →, to choose a moment."));
   }
 
   showValues() {
@@ -178,7 +186,7 @@ export class Timeline {
     c.restore();
   }
 
-  size() { return { width: Math.max(240, this.plotHost.clientWidth), height: 280 }; }
+  size() { return { width: this.paper ? paperWidth : Math.max(240, this.plotHost.clientWidth), height: 280 }; }
 
   resize() {
     if (this.plot && Math.abs(this.plot.width - this.size().width) > 1) this.plot.setSize(this.size());
