@@ -499,6 +499,18 @@ func axeSource(t *testing.T) string {
 	return string(source)
 }
 
+// TestASeriesOfNothing: no filter hides what is not there.
+func TestASeriesOfNothing(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 7 {
+		text := "heap profile:      0:        0 [     0:        0] @ heapprofile\n\nMAPPED_LIBRARIES:\n55d000000000-55d000100000 r-xp 00000000 08:01 1 /opt/x/server\n"
+		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("p.%04d.heap", i+1)), []byte(text), 0o600))
+	}
+	_, file := written(t, dir)
+	p := open(t, file, "")
+	require.Equal(t, "There is none: nothing was in use when the snapshots were taken.", eval[string](p, `document.querySelector("#table .empty").textContent`))
+}
+
 // TestPrinting: light, without controls, the table in full, the pictures as wide as paper at once, for nothing moves there; and all as before afterwards.
 func TestPrinting(t *testing.T) {
 	_, file := written(t, "../../testdata/leaky")

@@ -73,6 +73,7 @@ export class Table {
 
   // remark says what the table does not show. On a screen the button says it.
   remark(shown, all) {
+    if (this.heap.sites.length === 0) return "There is none: nothing was in use when the snapshots were taken.";
     if (all === 0) return "No site passes the filter. Esc clears it.";
     return this.paper && shown < all ? `The first ${shown} of ${all} sites; the page has the others.` : "";
   }
