@@ -15,6 +15,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/diff/gate/config"
 	"github.com/heaplapse/heaplapse/diff/suppress"
+	"github.com/heaplapse/heaplapse/symbolize/bundle"
 )
 
 type gateFlags struct {
@@ -210,7 +211,7 @@ func (f *gateFlags) earlier(a *app) (pool []*baseline.Run, pinned *baseline.Run,
 	return pool, pinned, err
 }
 
-// runsAt replaces patterns that find baselines or directories by what they find: each is a run, or a pool, of its own. One that finds snapshots is
+// runsAt replaces patterns that find baselines, directories or bundles by what they find: each is a run, or a pool, of its own. One that finds snapshots is
 // a run as it is.
 func runsAt(paths []string) (out []string, err error) {
 	for _, path := range paths {
@@ -241,7 +242,7 @@ func matches(pattern string) ([]string, error) {
 // isRun says whether a path is a run, and not one of the snapshots of a run.
 func isRun(path string) bool {
 	info, err := os.Stat(path)
-	return err == nil && info.IsDir() || strings.HasSuffix(path, baseline.Suffix)
+	return err == nil && info.IsDir() || strings.HasSuffix(path, baseline.Suffix) || bundle.Is(path)
 }
 
 // leastPool is the number of other baselines from which on the pinned one of a pool is compared with on its own only.
