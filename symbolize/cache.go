@@ -136,16 +136,12 @@ func (c *moduleCache) path() string {
 
 // loadCache reads a cache file, and marks it as used.
 func loadCache(path, key string) (*cacheTable, error) {
-	f, err := os.Open(path)
+	f, info, err := elffile.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxCacheFile {
+	if info.Size() > maxCacheFile {
 		return nil, errCacheDamaged
 	}
 	var text strings.Builder

@@ -250,7 +250,7 @@ func findPerfMap(dir, name, elsewhere string, pid int, here bool) []string {
 	var beside []string
 	for _, ext := range []string{"", ".gz", ".zst"} {
 		found, _ := filepath.Glob(filepath.Join(globQuote(dir), pattern+ext))
-		beside = append(beside, found...)
+		beside = append(beside, slices.DeleteFunc(found, isIrregular)...)
 	}
 	if len(beside) == 1 {
 		return beside
@@ -263,12 +263,18 @@ func findPerfMap(dir, name, elsewhere string, pid int, here bool) []string {
 		dirs = append(dirs, fmt.Sprintf(elsewhere, pid))
 	}
 	for _, d := range dirs {
-		path := filepath.Join(d, pattern)
-		if _, err := os.Stat(path); err == nil {
+		if path := filepath.Join(d, pattern); !isIrregular(path) {
 			return []string{path}
 		}
 	}
 	return nil
+}
+
+// isIrregular says that a path is not that of a regular file. Anybody may have put a pipe into /tmp, which nobody writes to; one
+// that the user names is theirs.
+func isIrregular(path string) bool {
+	info, err := os.Stat(path)
+	return err != nil || !info.Mode().IsRegular()
 }
 
 // globQuote keeps the special characters of a directory's name from being taken for a pattern.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
@@ -164,6 +165,10 @@ func TestPerfMapsBesideSnapshots(t *testing.T) {
 	require.True(t, named())
 	require.NoError(t, os.WriteFile(filepath.Join(series.Dir(), "perf-13.map"), []byte("30000100 10 g\n"), 0o600))
 	require.False(t, named(), "which of the two is the process's is not known")
+	require.NoError(t, os.Remove(beside))
+	require.NoError(t, os.Remove(filepath.Join(series.Dir(), "perf-13.map")))
+	require.NoError(t, unix.Mkfifo(beside, 0o600))
+	require.False(t, named(), "nobody writes to the pipe")
 }
 
 // TestTheManifestNamesCopiedMaps: under any name, for the process that wrote them.

@@ -12,6 +12,7 @@ import (
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 func TestFilesThatAreRefused(t *testing.T) {
@@ -45,6 +46,14 @@ func TestFilesThatAreRefused(t *testing.T) {
 	require.ErrorContains(t, err, "not a regular file")
 	_, err = Open(filepath.Join(t.TempDir(), "none"))
 	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// TestPipesAreNotOpened: to open one would wait for its writer.
+func TestPipesAreNotOpened(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, unix.Mkfifo(path, 0o600))
+	_, err := Open(path)
+	require.ErrorContains(t, err, path+": not a regular file")
 }
 
 func TestBuildID(t *testing.T) {
