@@ -116,6 +116,9 @@ func (f *File) parse() error {
 	}
 	f.touched.add(Range{0, min(elf.EI_NIDENT, uint64(len(f.data)))})
 	e, err := elf.NewFile(headerReader{bytes.NewReader(f.data), f.touched})
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("%s: not a readable ELF file: %s", f.Path, f.cutOff())
+	}
 	if err != nil {
 		return fmt.Errorf("%s: not a readable ELF file: %w", f.Path, err)
 	}
@@ -128,6 +131,16 @@ func (f *File) parse() error {
 	}
 	f.BuildID = f.findBuildID()
 	return nil
+}
+
+// cutOff says what a file that is too short for its headers lacks. Section headers are the last part of most files.
+func (f *File) cutOff() string {
+	const header, tables = 64, 0x3c
+	if len(f.data) < header {
+		return fmt.Sprintf("it has %d bytes, fewer than an ELF header", len(f.data))
+	}
+	offset, count := binary.LittleEndian.Uint64(f.data[0x28:]), binary.LittleEndian.Uint16(f.data[tables:])
+	return fmt.Sprintf("its %d bytes end before its headers do (%d section headers at 0x%x): was it truncated? copy it again", len(f.data), count, offset)
 }
 
 // bytesAt is a part of the file; nil when the file does not hold all of it.

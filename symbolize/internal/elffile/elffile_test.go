@@ -28,8 +28,8 @@ func TestFilesThatAreRefused(t *testing.T) {
 	}{
 		"empty":           {nil, "empty"},
 		"text":            {[]byte("#!/bin/sh\necho\n"), "not a readable ELF file"},
-		"cut header":      {whole[:40], "not a readable ELF file"},
-		"cut sections":    {whole[:len(whole)-70], "not a readable ELF file"},
+		"cut header":      {whole[:40], "40 bytes, fewer than an ELF header"},
+		"cut sections":    {whole[:len(whole)-70], "was it truncated? copy it again"},
 		"32 bits":         {edited(func(b []byte) { b[elf.EI_CLASS] = byte(elf.ELFCLASS32) }), "not a 64-bit little-endian ELF file"},
 		"big-endian":      {edited(func(b []byte) { b[elf.EI_DATA] = byte(elf.ELFDATA2MSB) }), "not a 64-bit little-endian ELF file"},
 		"unknown version": {edited(func(b []byte) { b[elf.EI_VERSION] = 9 }), "not a readable ELF file"},
