@@ -140,7 +140,10 @@ func (f finder) localDebugFile(file *elffile.File) *elffile.File {
 		return nil
 	}
 	dir := filepath.Dir(file.Path)
-	inRoot := strings.TrimPrefix(dir, filepath.Clean(f.o.Sysroot))
+	inRoot, err := f.inRoot(dir)
+	if err != nil {
+		return nil
+	}
 	candidates := []string{filepath.Join(dir, name), filepath.Join(dir, ".debug", name)}
 	for _, d := range f.debugDirs() {
 		candidates = append(candidates, filepath.Join(d, inRoot, name))
@@ -154,6 +157,14 @@ func (f finder) localDebugFile(file *elffile.File) *elffile.File {
 		}
 	}
 	return nil
+}
+
+// inRoot is a directory as it is seen from the sysroot: debug directories repeat it.
+func (f finder) inRoot(dir string) (string, error) {
+	if f.o.Sysroot == "" {
+		return filepath.Abs(dir)
+	}
+	return strings.TrimPrefix(dir, filepath.Clean(f.o.Sysroot)), nil
 }
 
 func fileCRC(path string) (uint32, error) {

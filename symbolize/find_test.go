@@ -74,6 +74,9 @@ func TestDebugFileElsewhere(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Dir(place), 0o700))
 	copyFile(t, debug, place)
 	require.Equal(t, want, answers(dir), "DIR/path/of/the/file")
+	t.Chdir(filepath.Dir(stripped))
+	stripped = filepath.Base(stripped)
+	require.Equal(t, want, answers(dir), "a file named by a relative path")
 
 	data, err := os.ReadFile(place)
 	require.NoError(t, err)
