@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -153,6 +154,39 @@ func TestPerfMapEncodings(t *testing.T) {
 			require.ErrorContains(t, s.Warnings[0], path)
 		})
 	}
+}
+
+// TestPerfMapBomb: a small compressed map of long names takes no more memory than a large one of real ones.
+func TestPerfMapBomb(t *testing.T) {
+	line := "7f0000000000 10 " + strings.Repeat("n", 60_000) + "\n"
+	lines := maxPerfText/60_000 + 2
+	_, err := parsePerfMap(&repeated{text: line, left: lines})
+	require.ErrorContains(t, err, "names of more than 268435456 bytes")
+	m, err := parsePerfMap(&repeated{text: line, left: 100})
+	require.NoError(t, err)
+	require.Len(t, m.entries, 100)
+}
+
+// repeated is a text, so many times.
+type repeated struct {
+	text string
+	at   int
+	left int
+}
+
+func (r *repeated) Read(b []byte) (n int, err error) {
+	for n < len(b) && r.left > 0 {
+		k := copy(b[n:], r.text[r.at:])
+		n += k
+		if r.at += k; r.at == len(r.text) {
+			r.at = 0
+			r.left--
+		}
+	}
+	if n == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
 }
 
 // TestPerfMapsBesideSnapshots: perf-PID.map is found beside the snapshots without being named; of two with unknown PID none.
