@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"runtime"
 	"runtime/debug"
@@ -16,7 +17,7 @@ import (
 )
 
 func (a *app) symbolizeCommand() *cobra.Command {
-	var file string
+	var file, demangle string
 	var debugDirs []string
 	var cache cacheFlag
 	var debuginfod debuginfodFlag
@@ -24,7 +25,8 @@ func (a *app) symbolizeCommand() *cobra.Command {
 		Use:   "symbolize -e FILE",
 		Short: "names of ELF addresses, read from standard input, one hex number a line",
 		Long: `Prints for each address what llvm-symbolizer -i -C --obj=FILE prints: function and
-file:line:column of each frame, inlined ones first, then a blank line.`,
+file:line:column of each frame, inlined ones first, then a blank line. Numbers are
+hexadecimal, with 0x or without; a line that is no address is given back.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(_ *cobra.Command, _ []string) error {
 			if file == "" {
@@ -33,17 +35,25 @@ file:line:column of each frame, inlined ones first, then a blank line.`,
 			if err := a.checkFormat(); err != nil {
 				return err
 			}
+			mode, ok := map[string]symbolize.Demangle{
+				"full": symbolize.DemangleLLVM, "simple": symbolize.DemangleSimple, "none": symbolize.DemangleNone,
+			}[demangle]
+			if !ok {
+				return fmt.Errorf("--demangle %s: want full, simple or none", demangle)
+			}
 			client, err := debuginfod.client()
 			if err != nil {
 				return err
 			}
 			return a.symbolize(file, symbolize.Options{
-				DebugDirs: debugDirs, Debuginfod: client, Demangle: symbolize.DemangleLLVM, CacheDir: cache.dir(),
+				DebugDirs: debugDirs, Debuginfod: client, Demangle: mode, CacheDir: cache.dir(),
 			})
 		},
 	}
 	cmd.Flags().StringVarP(&file, "exe", "e", "", "ELF `FILE`")
 	cmd.Flags().StringArrayVar(&debugDirs, "debug-dir", nil, "look for separate debug files in `DIR` (repeatable; default /usr/lib/debug)")
+	cmd.Flags().StringVar(&demangle, "demangle", "full", "C++ and Rust names: full (as llvm-symbolizer -C), simple (no parameters) or none")
+	_ = cmd.RegisterFlagCompletionFunc("demangle", cobra.FixedCompletions([]string{"full", "simple", "none"}, cobra.ShellCompDirectiveNoFileComp))
 	cache.add(cmd)
 	debuginfod.add(cmd)
 	a.outputFlags(cmd)
