@@ -3,6 +3,7 @@ package convert
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -43,7 +44,7 @@ func writeInto(path string, content io.WriterTo) error {
 func replace(path string, content io.WriterTo) (err error) {
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp*")
 	if err != nil {
-		return err
+		return named(err, path)
 	}
 	_, err = content.WriteTo(tmp)
 	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err == nil {
@@ -53,4 +54,12 @@ func replace(path string, content io.WriterTo) (err error) {
 		return errors.Join(err, os.Remove(tmp.Name()))
 	}
 	return nil
+}
+
+// named is an error of a temporary file put down to the file that was asked for.
+func named(err error, path string) error {
+	if e := new(fs.PathError); errors.As(err, &e) {
+		return &fs.PathError{Op: "create", Path: path, Err: e.Err}
+	}
+	return err
 }

@@ -97,3 +97,15 @@ func (s *Series) AtExit(first, last int) bool {
 	}
 	return 2*inuse(last) < inuse(last-1) && 5*inuse(last) < 4*least
 }
+
+// LastAlive is the last snapshot, but for one of a program that had freed its memory to exit: then it is the one before.
+func (s *Series) LastAlive() int {
+	var first, last int
+	for begin, end := range s.Images(0, len(s.Heads)) {
+		first, last = begin, end
+	}
+	if s.AtExit(first, last) {
+		return last - 1
+	}
+	return last
+}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/heaplapse/heaplapse/symbolize"
 )
@@ -96,10 +97,12 @@ func remedy(s *symbolize.Symbols, l *symbolize.Location) string {
 		return fmt.Sprintf("%s was not found here: copy it from the machine that ran the process and pass --sysroot (or --binary for the program)", m.Path)
 	case symbolize.ReasonStale:
 		return fmt.Sprintf("%s is not the build that ran: pass the right one with --sysroot or --binary", m.Path)
-	case symbolize.ReasonUnreadable, symbolize.ReasonMalformed, symbolize.ReasonNoSegment:
+	case symbolize.ReasonNoSegment:
+		return fmt.Sprintf("%s may be another file than the one that was mapped: pass the right one with --sysroot or --binary", m.Path)
+	case symbolize.ReasonUnreadable, symbolize.ReasonMalformed:
 		return fmt.Sprintf("%s cannot be used: %v", m.Path, m.Err)
 	case symbolize.ReasonNoSymbols, symbolize.ReasonNoFunction:
-		return fmt.Sprintf("install the debug symbols of %s (Debian: apt install the -dbgsym package of `dpkg -S %s`) or pass --debug-dir", m.Name(), m.Path)
+		return fmt.Sprintf("install the debug symbols of %s (Debian: apt install the -dbgsym package of `%s`) or pass --debug-dir", m.Name(), packageQuery(m.Path))
 	}
 	return l.Reason.Explain()
 }
@@ -112,4 +115,10 @@ func remedyOutside(r symbolize.Reason) string {
 		return "the unwinder failed: try TCMALLOC_STACKTRACE_METHOD=libunwind"
 	}
 	return "no mapping holds the address: a library that was loaded and unloaded between two snapshots, or a broken stack"
+}
+
+// packageQuery is the command that asks Debian for the package of a file. Libraries are mapped from /usr/lib, where /lib leads
+// to, while the packages of Debian 12 and before have many of them, libc.so.6 for one, in /lib.
+func packageQuery(path string) string {
+	return "dpkg -S '*" + strings.TrimPrefix(path, "/usr") + "'"
 }

@@ -409,3 +409,23 @@ func TestPprofOpensInPprof(t *testing.T) {
 	require.Contains(t, string(out), "shop::Sessions::keep")
 	require.Regexp(t, `3\.10MB .* shop::Sessions::keep`, string(out))
 }
+
+// TestPprofsTopIsTheFunctionThatWantedTheMemory: two functions that grow by one allocator are two lines, none of them the allocator's; and the
+// program, not the library that comes first in a stack, is the file that pprof says it shows.
+func TestPprofsTopIsTheFunctionThatWantedTheMemory(t *testing.T) {
+	library := frame("std::__new_allocator::allocate", "/usr/include/c++/12/bits/new_allocator.h", 137)
+	library.Module = "/usr/lib/libstdc++.so.6"
+	grows := site(30, library, frame("shop::Catalog::load", "/src/shop/catalog.cc", 12), mainFrame)
+	shrinks := site(20, library, frame("shop::Orders::accept", "/src/shop/orders.cc", 25), mainFrame)
+	grows.Blame, shrinks.Blame = 1, 1
+	result := passing()
+	result.Current, result.Pool = run("tonight", 20, 30, grows), []*baseline.Run{run("yesterday", 19, 20, shrinks)}
+	file := filepath.Join(t.TempDir(), "gate.pb.gz")
+	var b bytes.Buffer
+	require.NoError(t, rendered(result).Pprof(&b))
+	require.NoError(t, os.WriteFile(file, b.Bytes(), 0o644))
+	out, err := exec.Command("go", "tool", "pprof", "-top", file).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Regexp(t, `(?s)^File: shopd\n.* flat%.*\n +30MB .* shop::Catalog::load\n +-20MB .* shop::Orders::accept\n`, string(out))
+	require.NotContains(t, string(out), "allocate")
+}

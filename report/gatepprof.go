@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"path"
 	"slices"
 
 	"github.com/google/pprof/profile"
@@ -21,6 +22,7 @@ const restName = "(sites too small to be kept)"
 
 // Pprof writes the current run minus a base as a pprof protobuf: the base's samples are negative and labelled, as by pprof -diff_base. The
 // base is the run of the pool whose heap is the median, the pinned run without a pool. Frames have names, files and lines, no addresses.
+// Stacks begin at the function that wanted the memory, as rows do: else pprof's top would add up what all of them got by std::allocator.
 func (g *Gate) Pprof(w io.Writer) error {
 	base := g.pprofBase()
 	b := &gateProfile{
@@ -29,6 +31,7 @@ func (g *Gate) Pprof(w io.Writer) error {
 		functions: map[pprofFunction]*profile.Function{}, locations: map[pprofLine]*profile.Location{}, mappings: map[string]*profile.Mapping{},
 	}
 	b.types()
+	b.mapping(mainModule(g.Current))
 	if at := g.Current.Meta.Recorded; !at.IsZero() {
 		b.p.TimeNanos = at.UnixNano()
 	}
@@ -82,9 +85,10 @@ func (b *gateProfile) types() {
 func (b *gateProfile) run(r *baseline.Run, sign float64, labels map[string][]string) {
 	for i := range r.Sites {
 		s := &r.Sites[i]
-		stack := make([]*profile.Location, len(s.Frames))
-		for k := range s.Frames {
-			stack[k] = b.location(&s.Frames[k])
+		frames := s.Frames[max(0, s.Blame):]
+		stack := make([]*profile.Location, len(frames))
+		for k := range frames {
+			stack[k] = b.location(&frames[k])
 		}
 		b.sample(stack, &s.Level, sign, labels)
 	}
@@ -127,6 +131,18 @@ func (b *gateProfile) function(key pprofFunction) *profile.Function {
 		b.p.Function = append(b.p.Function, f)
 	}
 	return f
+}
+
+// mainModule is the program of a run, by its path where a stack tells it. pprof takes the first mapping for the program.
+func mainModule(r *baseline.Run) string {
+	for i := range r.Sites {
+		for _, f := range r.Sites[i].Frames {
+			if f.Module != "" && path.Base(f.Module) == path.Base(r.Meta.Program) {
+				return f.Module
+			}
+		}
+	}
+	return r.Meta.Program
 }
 
 // mapping is a module, without addresses; nil for none.

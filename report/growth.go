@@ -156,20 +156,28 @@ func (g *Growth) summary() string {
 	r, heads := g.Result, g.Series.Heads
 	unit, factor := g.rateUnit()
 	parts := []string{plural(len(heads), "snapshot")}
-	if g.Series.Clock.Source.IsTime() {
+	if len(heads) > 1 && g.Series.Clock.Source.IsTime() {
 		parts[0] += " in " + duration(g.Series.Clock.Span())
 	}
-	parts = append(parts, fmt.Sprintf("heap %s → %s", Bytes(r.FirstHeap), Bytes(r.LastHeap)))
+	parts = append(parts, "heap "+FromTo(r.FirstHeap, r.LastHeap, len(heads)))
 	if r.Total.Points > 1 && r.Total.Slope != 0 {
 		parts = append(parts, fmt.Sprintf("%s per %s", signed(r.Total.Slope*factor), unit))
 	}
 	if r.RSS != nil {
-		parts = append(parts, fmt.Sprintf("RSS %s → %s", Bytes(r.FirstRSS), Bytes(r.LastRSS))+shareOfRSS(r))
+		parts = append(parts, "RSS "+FromTo(r.FirstRSS, r.LastRSS, len(heads))+shareOfRSS(r))
 	}
 	if r.Explained > 0 {
 		parts = append(parts, fmt.Sprintf("%.0f %% of the growth is on the sites called leaks", 100*r.Explained))
 	}
 	return strings.Join(parts, " · ")
+}
+
+// FromTo is what a number of bytes was at the first and at the last of some snapshots; of one snapshot just what it was.
+func FromTo(first, last int64, snapshots int) string {
+	if snapshots == 1 {
+		return Bytes(last)
+	}
+	return Bytes(first) + " → " + Bytes(last)
 }
 
 // shareOfRSS says how much of the resident set the heap explains at the end.

@@ -57,3 +57,9 @@ func TestClipKeepsBothEnds(t *testing.T) {
 	require.True(t, strings.HasSuffix(got, "end"))
 	require.Equal(t, "short", clip("short", 40))
 }
+
+// TestOneSnapshotIsNoChange: what has no end has no arrow to it.
+func TestOneSnapshotIsNoChange(t *testing.T) {
+	require.Equal(t, "5.72 MiB", FromTo(6000000, 6000000, 1))
+	require.Equal(t, "5.72 MiB → 5.72 MiB", FromTo(6000000, 6000000, 2))
+}

@@ -132,9 +132,15 @@ func (u *Unnamed) remedy(r UnnamedRow) string {
 		}
 		return text
 	case symbolize.ReasonStale:
-		return "pass the builds that ran with --sysroot DIR or --binary FILE"
+		text := "pass the builds that ran with --sysroot DIR or --binary FILE"
+		if first.BuildID != "" {
+			text += ", or --debug-dir DIR or --debuginfod URL, which are asked for their build IDs"
+		}
+		return text
+	case symbolize.ReasonNoSegment:
+		return "pass the files that were mapped with --sysroot DIR or --binary FILE"
 	case symbolize.ReasonNoSymbols, symbolize.ReasonNoFunction:
-		text := fmt.Sprintf("install debug symbols (Debian: the -dbgsym package of `dpkg -S %s`) or pass --debug-dir DIR", clean(first.Path))
+		text := fmt.Sprintf("install debug symbols (Debian: the -dbgsym package of `%s`) or pass --debug-dir DIR", clean(packageQuery(first.Path)))
 		if first.BuildID != "" {
 			text += " or --debuginfod URL"
 		}

@@ -102,6 +102,11 @@ END
 }
 
 while [ $# -gt 0 ]; do
+	case $1 in -h | --help)
+		sed -n '2,/^set /{/^set /d; s/^# \{0,1\}//; p}' "${BASH_SOURCE[0]}"
+		exit
+		;;
+	esac
 	[ "$1" = -- ] || [ $# -gt 1 ] || no_verdict "$1 wants a value; see the top of this script"
 	case $1 in
 	--pool) pool=$2 ;;

@@ -80,7 +80,7 @@ func openCache(file *elffile.File, f finder) *moduleCache {
 }
 
 // namesVersion counts how names have been shown: builds without a version of their own may share a cache.
-const namesVersion = 2
+const namesVersion = 3
 
 // identify composes the key: all that the answers depend on.
 func (c *moduleCache) identify(file *elffile.File, f finder) error {
@@ -136,16 +136,12 @@ func (c *moduleCache) path() string {
 
 // loadCache reads a cache file, and marks it as used.
 func loadCache(path, key string) (*cacheTable, error) {
-	f, err := os.Open(path)
+	f, info, err := elffile.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxCacheFile {
+	if info.Size() > maxCacheFile {
 		return nil, errCacheDamaged
 	}
 	var text strings.Builder

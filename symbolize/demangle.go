@@ -9,6 +9,7 @@ import (
 	"github.com/ianlancetaylor/demangle"
 
 	"github.com/heaplapse/heaplapse/symbolize/internal/itanium"
+	"github.com/heaplapse/heaplapse/symbolize/internal/rustv0"
 )
 
 // Demangle is how much of a C++ or Rust name is shown.
@@ -52,7 +53,10 @@ func (d *demangler) name(linkage string, mode Demangle) string {
 	if !isMangled(linkage) {
 		return linkage
 	}
-	if mode == DemangleFull || isRust(linkage) {
+	switch {
+	case linkage[1] == 'R':
+		return rustName(linkage, mode)
+	case mode == DemangleFull || (mode != DemangleLLVM && isLegacyRust(linkage)):
 		return fromLibrary(linkage, mode)
 	}
 	return d.cxxName(linkage, mode)
@@ -76,7 +80,7 @@ func (d *demangler) cxxName(linkage string, mode Demangle) string {
 	return string(shown)
 }
 
-// fromLibrary shows names of Rust, and of compilers before there was an ABI.
+// fromLibrary shows Rust's older names, and those of compilers before there was an ABI.
 func fromLibrary(linkage string, mode Demangle) string {
 	if len(linkage) > maxForLibrary {
 		return linkage
@@ -98,12 +102,27 @@ func fromLibrary(linkage string, mode Demangle) string {
 	return name
 }
 
-// isRust recognises Rust's names: those of its own mangling (_R), and those of C++'s whose last part is a hash, h and 16
-// hexadecimal digits.
-func isRust(s string) bool {
-	if strings.HasPrefix(s, "_R") {
-		return true
+// rustName shows a name of Rust's own mangling.
+func rustName(linkage string, mode Demangle) string {
+	if len(linkage) > maxForLibrary {
+		return linkage
 	}
+	name, suffix, more := strings.Cut(linkage, ".")
+	shown, err := rustv0.Demangle(name)
+	switch {
+	case err != nil:
+		return linkage
+	case more && mode == DemangleFull:
+		return shown + " [clone ." + suffix + "]"
+	case more && mode == DemangleLLVM:
+		return shown + " (." + suffix + ")"
+	}
+	return shown
+}
+
+// isLegacyRust recognises the names that Rust makes in the manner of C++: their last part is a hash, h and 16 hexadecimal
+// digits. For llvm-symbolizer they are names of C++.
+func isLegacyRust(s string) bool {
 	if end := strings.LastIndex(s, "E."); end > 0 {
 		s = s[:end+1]
 	}

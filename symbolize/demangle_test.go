@@ -35,7 +35,15 @@ func TestDemangle(t *testing.T) {
 		"_ZN6shapes5IndexIlElsERKl": {"shapes::Index<long>::operator<<", "shapes::Index<long>::operator<<(long const&)", "shapes::Index<long>::operator<<(long const&)"},
 		"_ZrsR1AS_":                 {"operator>>", "operator>>(A&, A)", "operator>>(A&, A)"},
 		"_RNvCs1234_7mycrate3foo":   {"mycrate::foo", "mycrate::foo", "mycrate::foo"},
-		legacyRust:                  {"core::fmt::Formatter::pad", "core::fmt::Formatter::pad", "core::fmt::Formatter::pad"},
+		legacyRust:                  {"core::fmt::Formatter::pad", "core::fmt::Formatter::pad", "core::fmt::Formatter::pad::h0123456789abcdef"},
+		"_ZN42_$LT$$RF$T$u20$as$u20$core..fmt..Debug$GT$3fmt17h0123456789abcdefE": {
+			"<&T as core::fmt::Debug>::fmt", "<&T as core::fmt::Debug>::fmt", "_$LT$$RF$T$u20$as$u20$core..fmt..Debug$GT$::fmt::h0123456789abcdef",
+		},
+		"_RNCNCNCNvC1a1f00s_0.llvm.12": {
+			"a::f::{closure#0}::{closure#0}::{closure#1}",
+			"a::f::{closure#0}::{closure#0}::{closure#1} [clone .llvm.12]",
+			"a::f::{closure#0}::{closure#0}::{closure#1} (.llvm.12)",
+		},
 	} {
 		t.Run(linkage, func(t *testing.T) {
 			require.Equal(t, want.simple, demangleName(linkage, DemangleSimple))

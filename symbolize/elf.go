@@ -1,6 +1,8 @@
 package symbolize
 
 import (
+	"debug/elf"
+	"fmt"
 	"slices"
 	"sync/atomic"
 
@@ -9,12 +11,16 @@ import (
 
 // ELF names ELF virtual addresses of one file, as llvm-symbolizer does: an address stands for
 // itself, not for the call before it; aliases follow its rule alone; a place between functions
-// keeps its line. The locations are in the order of the addresses.
+// keeps its line, the address of a variable gives its name. The locations are in the order of the addresses.
 func ELF(path string, addrs []uint64, o Options) ([]Location, error) {
 	o.exact = true
 	file, err := elffile.Open(path)
 	if err != nil {
 		return nil, err
+	}
+	if file.Type == elf.ET_REL {
+		file.Close()
+		return nil, fmt.Errorf("%s: an object file, whose functions have no addresses yet: name the program or library that it was linked into", path)
 	}
 	s := &Symbols{Modules: []Module{{Path: path, File: path, BuildID: file.BuildID}}, Locations: make([]Location, len(addrs))}
 	located := make([]*Location, len(addrs))

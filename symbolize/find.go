@@ -1,10 +1,8 @@
 package symbolize
 
 import (
-	"errors"
 	"hash/crc32"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -76,7 +74,8 @@ func (f finder) debugDirs() []string {
 }
 
 // module opens the file of a module: --binary for the program, else the mapped path under the sysroot, else
-// the debug file with the recorded build ID, else what a debuginfod server has.
+// the debug file with the recorded build ID, else what a debuginfod server has. A file of another build, which an upgrade may have left at the
+// path, is opened only if there is nothing else, to be found stale.
 func (f finder) module(m *Module, main bool) (*elffile.File, error) {
 	if m.Path == vdsoPath {
 		return f.open(vdsoFile)
@@ -89,16 +88,20 @@ func (f finder) module(m *Module, main bool) (*elffile.File, error) {
 		path = f.o.Binary
 	}
 	file, err := f.open(path)
-	if err == nil {
+	if err == nil && (m.BuildID == "" || file.BuildID == "" || file.BuildID == m.BuildID) {
 		return file, nil
 	}
-	if byID := f.byBuildID(m.BuildID); byID != nil {
-		return byID, nil
+	other := f.byBuildID(m.BuildID)
+	if other == nil {
+		other = f.fetch(m.BuildID, "executable")
 	}
-	if fetched := f.fetch(m.BuildID, "executable"); fetched != nil {
-		return fetched, nil
+	if other == nil {
+		return file, err
 	}
-	return nil, err
+	if err == nil {
+		file.Close()
+	}
+	return other, nil
 }
 
 // byBuildID opens DIR/.build-id/ab/cdef….debug.
@@ -137,7 +140,10 @@ func (f finder) localDebugFile(file *elffile.File) *elffile.File {
 		return nil
 	}
 	dir := filepath.Dir(file.Path)
-	inRoot := strings.TrimPrefix(dir, filepath.Clean(f.o.Sysroot))
+	inRoot, err := f.inRoot(dir)
+	if err != nil {
+		return nil
+	}
 	candidates := []string{filepath.Join(dir, name), filepath.Join(dir, ".debug", name)}
 	for _, d := range f.debugDirs() {
 		candidates = append(candidates, filepath.Join(d, inRoot, name))
@@ -153,15 +159,20 @@ func (f finder) localDebugFile(file *elffile.File) *elffile.File {
 	return nil
 }
 
+// inRoot is a directory as it is seen from the sysroot: debug directories repeat it.
+func (f finder) inRoot(dir string) (string, error) {
+	if f.o.Sysroot == "" {
+		return filepath.Abs(dir)
+	}
+	return strings.TrimPrefix(dir, filepath.Clean(f.o.Sysroot)), nil
+}
+
 func fileCRC(path string) (uint32, error) {
-	file, err := os.Open(path)
+	file, _, err := elffile.OpenRegular(path)
 	if err != nil {
 		return 0, err
 	}
 	defer file.Close()
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return 0, errors.Join(err, os.ErrInvalid)
-	}
 	sum := crc32.NewIEEE()
 	_, err = io.Copy(sum, file)
 	return sum.Sum32(), err

@@ -74,6 +74,9 @@ func TestDebugFileElsewhere(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Dir(place), 0o700))
 	copyFile(t, debug, place)
 	require.Equal(t, want, answers(dir), "DIR/path/of/the/file")
+	t.Chdir(filepath.Dir(stripped))
+	stripped = filepath.Base(stripped)
+	require.Equal(t, want, answers(dir), "a file named by a relative path")
 
 	data, err := os.ReadFile(place)
 	require.NoError(t, err)
@@ -125,6 +128,27 @@ func TestFileByBuildID(t *testing.T) {
 				requireCallsFound(t, mine, dir, maker)
 			}
 		})
+	}
+}
+
+// TestOtherBuildAtThePath: an upgrade put another build where the program was; what the debug directory has of the one that was
+// mapped names it, and without that it is stale.
+func TestOtherBuildAtThePath(t *testing.T) {
+	mine, other := relinked(t, "-Wl,--build-id=0xdd11223344"), relinked(t, "-Wl,--build-id=0xdd55667788")
+	dir := t.TempDir()
+	calls := callsOf(t, mine)
+	series := seriesOf(t, mapsOf(t, mine, other, base), loadedAt(calls, base))
+	series.BuildIDs = map[string]string{other: "dd11223344"}
+	s := resolve(t, series, Options{DebugDirs: []string{dir}})
+	require.Equal(t, ReasonStale, s.Modules[0].Reason)
+	require.False(t, s.Locations[0].Named())
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, ".build-id/dd"), 0o700))
+	run(t, "", "objcopy", "--only-keep-debug", mine, filepath.Join(dir, ".build-id/dd/11223344.debug"))
+	s = resolve(t, series, Options{DebugDirs: []string{dir}})
+	require.Equal(t, ReasonNone, s.Modules[0].Reason, s.Modules[0].Err)
+	for i, id := range s.Stack(0) {
+		require.Equal(t, calls[i].returns, s.Locations[id].Offset)
+		require.True(t, s.Locations[id].Named())
 	}
 }
 

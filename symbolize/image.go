@@ -37,8 +37,12 @@ func openImage(file *elffile.File, f finder) (*image, error) {
 	if !file.Has(".symtab") && img.debug != nil && img.debug.Has(".symtab") {
 		table = img.debug
 	}
+	read := table.Symbols
+	if f.o.exact {
+		read = table.AllSymbols
+	}
 	var err error
-	img.symbols, err = table.Symbols()
+	img.symbols, err = read()
 	if hasDebug(info) {
 		var fault error
 		if img.dwarf, fault = img.openDWARF(info); err == nil {

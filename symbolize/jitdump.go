@@ -35,7 +35,7 @@ const (
 // Caps of a jitdump.
 const (
 	maxJITName  = 64 << 10
-	maxJITLines = 1 << 24 // in one file
+	maxJITLines = 1 << 23 // in one file
 )
 
 // jitLine says that a function's code from an offset on comes from a line.
@@ -115,8 +115,8 @@ func (r *jitReader) records() error {
 		if body.N > 0 {
 			return nil // the file ends within the record
 		}
-		if len(r.m.entries) > maxPerfEntries {
-			return fmt.Errorf("more than %d entries", maxPerfEntries)
+		if err := r.m.tooLarge(); err != nil {
+			return err
 		}
 	}
 }
@@ -164,6 +164,7 @@ func (r *jitReader) add(e perfEntry, index uint64) {
 		return
 	}
 	e.order = len(r.m.entries)
+	r.m.text += len(e.name)
 	r.loaded[index] = e.order
 	r.m.entries = append(r.m.entries, e)
 }
@@ -214,6 +215,9 @@ func (r *jitReader) debugInfo(body *io.LimitedReader) error {
 		if r.lines++; r.lines > maxJITLines {
 			return fmt.Errorf("more than %d lines", maxJITLines)
 		}
+		if err := r.m.tooLarge(); err != nil {
+			return err
+		}
 	}
 	r.pending[code] = lines
 	return nil
@@ -223,6 +227,7 @@ func (r *jitReader) intern(s string) string {
 	known, ok := r.files[s]
 	if !ok {
 		r.files[s], known = s, s
+		r.m.text += len(s)
 	}
 	return known
 }

@@ -2,6 +2,7 @@ package symbolize
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -84,6 +85,41 @@ func TestMatrix(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestEveryAddress compares what lies from the file's header to behind its last section: variables, tables, and nothing.
+func TestEveryAddress(t *testing.T) {
+	path := standard(t).main
+	addrs := []uint64{math.MaxUint64, math.MaxUint64 - 1, 1 << 63}
+	for a := range symbolValue(t, path, "_end") + 64 {
+		addrs = append(addrs, a)
+	}
+	result := compareWithLLVM(t, path, addrs)
+	result.check(t, filepath.Base(path))
+	variables := 0
+	for _, l := range locate(t, path, addrs) {
+		if l.Named() && l.Frames[0].Linkage == "_IO_stdin_used" {
+			variables++
+		}
+	}
+	require.Equal(t, 4, variables, "bytes of a variable")
+}
+
+// TestObjectFile: its functions all begin at 0.
+func TestObjectFile(t *testing.T) {
+	object := filepath.Join(t.TempDir(), "part.o")
+	run(t, sources(t), "g++", "-c", "-g", "-o", object, filepath.Base(matches(t, "*.cc")[0]))
+	_, err := ELF(object, []uint64{0}, Options{})
+	require.ErrorContains(t, err, object+": an object file")
+}
+
+// matches are the sources that match a pattern.
+func matches(t *testing.T, pattern string) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(sources(t), pattern))
+	require.NoError(t, err)
+	require.NotEmpty(t, found)
+	return found
 }
 
 // encodings are the ways to store the debug information of a linked file. Each makes a file from another.

@@ -23,6 +23,7 @@ import (
 type perfMap struct {
 	entries []perfEntry // sorted by start; of equal starts the last one written
 	source  Source
+	text    int // bytes of all names
 }
 
 type perfEntry struct {
@@ -32,11 +33,24 @@ type perfEntry struct {
 	lines       []jitLine // of a jitdump: sorted by offset
 }
 
-// Caps of a perf map. A long Node process writes some hundred thousand lines.
+// Caps of a perf map. A long Node process writes some hundred thousand lines of a hundred bytes; a compressed map of a few
+// megabytes could hold a thousand times as much.
 const (
-	maxPerfEntries = 1 << 24
+	maxPerfEntries = 1 << 22
 	maxPerfLine    = 64 << 10
+	maxPerfText    = 256 << 20 // of all names
 )
+
+// tooLarge says whether a cap is reached.
+func (m *perfMap) tooLarge() error {
+	switch {
+	case len(m.entries) > maxPerfEntries:
+		return fmt.Errorf("more than %d entries", maxPerfEntries)
+	case m.text > maxPerfText:
+		return fmt.Errorf("names of more than %d bytes", maxPerfText)
+	}
+	return nil
+}
 
 // perfMap reads a perf map or a jitdump, .gz and .zst too. Lines that are cut off or malformed
 // are passed over: the process may still be writing.
@@ -105,6 +119,7 @@ func parsePerfMap(r io.Reader) (*perfMap, error) {
 		if e, ok := parsePerfLine(string(line)); ok && !tooLong && (err == nil || errors.Is(err, io.EOF)) {
 			e.order = len(m.entries)
 			m.entries = append(m.entries, e)
+			m.text += len(e.name)
 		}
 		switch {
 		case errors.Is(err, io.EOF):
@@ -112,8 +127,8 @@ func parsePerfMap(r io.Reader) (*perfMap, error) {
 			return m, nil
 		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
 			return nil, err
-		case len(m.entries) > maxPerfEntries:
-			return nil, fmt.Errorf("more than %d entries", maxPerfEntries)
+		case m.tooLarge() != nil:
+			return nil, m.tooLarge()
 		}
 	}
 }
@@ -250,7 +265,7 @@ func findPerfMap(dir, name, elsewhere string, pid int, here bool) []string {
 	var beside []string
 	for _, ext := range []string{"", ".gz", ".zst"} {
 		found, _ := filepath.Glob(filepath.Join(globQuote(dir), pattern+ext))
-		beside = append(beside, found...)
+		beside = append(beside, slices.DeleteFunc(found, isIrregular)...)
 	}
 	if len(beside) == 1 {
 		return beside
@@ -263,12 +278,18 @@ func findPerfMap(dir, name, elsewhere string, pid int, here bool) []string {
 		dirs = append(dirs, fmt.Sprintf(elsewhere, pid))
 	}
 	for _, d := range dirs {
-		path := filepath.Join(d, pattern)
-		if _, err := os.Stat(path); err == nil {
+		if path := filepath.Join(d, pattern); !isIrregular(path) {
 			return []string{path}
 		}
 	}
 	return nil
+}
+
+// isIrregular says that a path is not that of a regular file. Anybody may have put a pipe into /tmp, which nobody writes to; one
+// that the user names is theirs.
+func isIrregular(path string) bool {
+	info, err := os.Stat(path)
+	return err != nil || !info.Mode().IsRegular()
 }
 
 // globQuote keeps the special characters of a directory's name from being taken for a pattern.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
@@ -154,6 +156,39 @@ func TestPerfMapEncodings(t *testing.T) {
 	}
 }
 
+// TestPerfMapBomb: a small compressed map of long names takes no more memory than a large one of real ones.
+func TestPerfMapBomb(t *testing.T) {
+	line := "7f0000000000 10 " + strings.Repeat("n", 60_000) + "\n"
+	lines := maxPerfText/60_000 + 2
+	_, err := parsePerfMap(&repeated{text: line, left: lines})
+	require.ErrorContains(t, err, "names of more than 268435456 bytes")
+	m, err := parsePerfMap(&repeated{text: line, left: 100})
+	require.NoError(t, err)
+	require.Len(t, m.entries, 100)
+}
+
+// repeated is a text, so many times.
+type repeated struct {
+	text string
+	at   int
+	left int
+}
+
+func (r *repeated) Read(b []byte) (n int, err error) {
+	for n < len(b) && r.left > 0 {
+		k := copy(b[n:], r.text[r.at:])
+		n += k
+		if r.at += k; r.at == len(r.text) {
+			r.at = 0
+			r.left--
+		}
+	}
+	if n == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
 // TestPerfMapsBesideSnapshots: perf-PID.map is found beside the snapshots without being named; of two with unknown PID none.
 func TestPerfMapsBesideSnapshots(t *testing.T) {
 	series := seriesOf(t, []string{jitMaps}, []uint64{0x30000108})
@@ -164,6 +199,10 @@ func TestPerfMapsBesideSnapshots(t *testing.T) {
 	require.True(t, named())
 	require.NoError(t, os.WriteFile(filepath.Join(series.Dir(), "perf-13.map"), []byte("30000100 10 g\n"), 0o600))
 	require.False(t, named(), "which of the two is the process's is not known")
+	require.NoError(t, os.Remove(beside))
+	require.NoError(t, os.Remove(filepath.Join(series.Dir(), "perf-13.map")))
+	require.NoError(t, unix.Mkfifo(beside, 0o600))
+	require.False(t, named(), "nobody writes to the pipe")
 }
 
 // TestTheManifestNamesCopiedMaps: under any name, for the process that wrote them.

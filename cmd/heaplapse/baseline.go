@@ -55,6 +55,9 @@ func (a *app) baselineSave(f *saveFlags, dir string, paths []string) error {
 	if a.status == exitFailure {
 		return errors.New("nothing was saved: see the errors above")
 	}
+	if n := run.Meta.Snapshots; n < baseline.LeastSnapshots { // one such run in a pool, and the gate refuses it every night
+		return fmt.Errorf("%s: too few snapshots for a steady level: %d, it takes %d or more; nothing was saved", run.Meta.Name, n, baseline.LeastSnapshots)
+	}
 	path, err := baseline.Save(dir, run, time.Now())
 	if err != nil {
 		return err

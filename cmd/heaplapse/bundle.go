@@ -90,6 +90,11 @@ func (a *app) gather(f *symbolFlags, paths []string) (*bundle.Contents, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Binary != "" { // a relative path leads elsewhere where the bundle is read
+		if o.Binary, err = filepath.Abs(o.Binary); err != nil {
+			return nil, err
+		}
+	}
 	c := &bundle.Collector{Writer: version(), Search: o}
 	others, err := a.gatherProcess(c, paths, "")
 	for _, p := range others {

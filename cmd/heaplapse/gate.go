@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +15,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/diff/gate/config"
 	"github.com/heaplapse/heaplapse/diff/suppress"
+	"github.com/heaplapse/heaplapse/symbolize/bundle"
 )
 
 type gateFlags struct {
@@ -44,12 +47,12 @@ or more tell the noise between runs, so that what is large and no accident fails
   heaplapse gate --baseline pool/ --pinned release-1.0/ --current tonight/    a slow drift, too
 
 Exit status: 0 nothing regressed; 1 something did; 2 usage error, unreadable input, or runs that do not compare.`,
-		Args: usageArgs(cobra.NoArgs),
+		Args: usageArgs(onlyFlags),
 		RunE: func(_ *cobra.Command, _ []string) error { return a.gate(&f) },
 	}
 	f.add(a, cmd)
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.baselines, "baseline", nil, "an earlier good run, or a directory of baselines: `PATH` (repeatable)")
+	flags.StringArrayVar(&f.baselines, "baseline", nil, "an earlier good run, or a directory of baselines: `PATH` (repeatable; a quoted pattern that finds several takes all)")
 	flags.StringVar(&f.current, "current", "", "the run to judge: `PATH`")
 	flags.StringVar(&f.pinned, "pinned", "", "an old run that slow drift is measured against: `PATH` (default: the one that is pinned in the directory of baselines)")
 	flags.StringVar(&f.baseBinary, "base-binary", "", "like --binary, for snapshots of earlier runs where it differs")
@@ -63,6 +66,14 @@ Exit status: 0 nothing regressed; 1 something did; 2 usage error, unreadable inp
 	flags.BoolVar(&f.force, "force", false, "compare runs of different workloads or sampling periods, and say so")
 	f.addForms(cmd)
 	return cmd
+}
+
+// onlyFlags refuses what stands alone, most often the rest of a pattern that the shell replaced.
+func onlyFlags(_ *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s stands alone: each PATH wants --baseline before it; or name the directory of baselines, or put the pattern in quotes", args[0])
 }
 
 func (a *app) gate(f *gateFlags) error {
@@ -172,7 +183,11 @@ func (f *gateFlags) options() (gate.Options, error) {
 // earlier reads the runs to compare with.
 func (f *gateFlags) earlier(a *app) (pool []*baseline.Run, pinned *baseline.Run, err error) {
 	base := f.base()
-	for _, path := range f.baselines {
+	paths, err := runsAt(f.baselines)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, path := range paths {
 		if !baseline.IsPool(path) {
 			run, err := base.read(a, path)
 			if err != nil {
@@ -194,6 +209,40 @@ func (f *gateFlags) earlier(a *app) (pool []*baseline.Run, pinned *baseline.Run,
 		pinned, err = base.read(a, f.pinned)
 	}
 	return pool, pinned, err
+}
+
+// runsAt replaces patterns that find baselines, directories or bundles by what they find: each is a run, or a pool, of its own. One that finds snapshots is
+// a run as it is.
+func runsAt(paths []string) (out []string, err error) {
+	for _, path := range paths {
+		found, err := matches(path)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(found, isRun) {
+			found = []string{path}
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}
+
+// matches are what a pattern finds, in order; a file that has such a name is itself.
+func matches(pattern string) ([]string, error) {
+	if _, err := os.Lstat(pattern); err == nil {
+		return []string{pattern}, nil
+	}
+	found, err := filepath.Glob(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("--baseline %s: not a valid pattern: %w", pattern, err)
+	}
+	return found, nil
+}
+
+// isRun says whether a path is a run, and not one of the snapshots of a run.
+func isRun(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir() || strings.HasSuffix(path, baseline.Suffix) || bundle.Is(path)
 }
 
 // leastPool is the number of other baselines from which on the pinned one of a pool is compared with on its own only.

@@ -58,12 +58,29 @@ func (f *gateFormFlags) checkForms() error {
 	used := map[string]string{}
 	for _, o := range gateOutputs {
 		path := *f.outputs[o.name]
-		if other, ok := used[path]; ok && path != "" {
+		if path == "" {
+			continue
+		}
+		if other, ok := used[onePath(path)]; ok {
 			return fmt.Errorf("--%s and --%s cannot both go to %s", other, o.name, path)
 		}
-		used[path] = o.name
+		used[onePath(path)] = o.name
 	}
 	return nil
+}
+
+// onePath is the same for all names of one file, as far as can be told.
+func onePath(path string) string {
+	if path == "-" {
+		return path
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	if whole, err := filepath.Abs(path); err == nil {
+		return whole
+	}
+	return filepath.Clean(path)
 }
 
 // form is the result with what its forms need.

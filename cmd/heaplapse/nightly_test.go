@@ -126,7 +126,7 @@ func TestNightlyScriptRefusesWhatItDoesNotKnow(t *testing.T) {
 		{[]string{"--frequency", "9"}, "--frequency is not known"},
 		{[]string{"--print", "jenkins"}, "want github, gitlab or cron"},
 		{[]string{"--out", "there", "--", "true"}, "there is there already"},
-		{[]string{"--", "/nonexistent"}, "the program ended with status 127"},
+		{[]string{"--", "./no-such-program"}, "the program ended with status 127"},
 	} {
 		out, status := n.run(t, "night", c.args...)
 		require.Equal(t, exitFailure, status, out)

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"runtime"
 	"runtime/debug"
@@ -16,7 +17,7 @@ import (
 )
 
 func (a *app) symbolizeCommand() *cobra.Command {
-	var file string
+	var file, demangle string
 	var debugDirs []string
 	var cache cacheFlag
 	var debuginfod debuginfodFlag
@@ -24,7 +25,8 @@ func (a *app) symbolizeCommand() *cobra.Command {
 		Use:   "symbolize -e FILE",
 		Short: "names of ELF addresses, read from standard input, one hex number a line",
 		Long: `Prints for each address what llvm-symbolizer -i -C --obj=FILE prints: function and
-file:line:column of each frame, inlined ones first, then a blank line.`,
+file:line:column of each frame, inlined ones first, then a blank line. Numbers are
+hexadecimal, with 0x or without; a line that is no address is given back.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(_ *cobra.Command, _ []string) error {
 			if file == "" {
@@ -33,17 +35,25 @@ file:line:column of each frame, inlined ones first, then a blank line.`,
 			if err := a.checkFormat(); err != nil {
 				return err
 			}
+			mode, ok := map[string]symbolize.Demangle{
+				"full": symbolize.DemangleLLVM, "simple": symbolize.DemangleSimple, "none": symbolize.DemangleNone,
+			}[demangle]
+			if !ok {
+				return fmt.Errorf("--demangle %s: want full, simple or none", demangle)
+			}
 			client, err := debuginfod.client()
 			if err != nil {
 				return err
 			}
 			return a.symbolize(file, symbolize.Options{
-				DebugDirs: debugDirs, Debuginfod: client, Demangle: symbolize.DemangleLLVM, CacheDir: cache.dir(),
+				DebugDirs: debugDirs, Debuginfod: client, Demangle: mode, CacheDir: cache.dir(),
 			})
 		},
 	}
 	cmd.Flags().StringVarP(&file, "exe", "e", "", "ELF `FILE`")
 	cmd.Flags().StringArrayVar(&debugDirs, "debug-dir", nil, "look for separate debug files in `DIR` (repeatable; default /usr/lib/debug)")
+	cmd.Flags().StringVar(&demangle, "demangle", "full", "C++ and Rust names: full (as llvm-symbolizer -C), simple (no parameters) or none")
+	_ = cmd.RegisterFlagCompletionFunc("demangle", cobra.FixedCompletions([]string{"full", "simple", "none"}, cobra.ShellCompDirectiveNoFileComp))
 	cache.add(cmd)
 	debuginfod.add(cmd)
 	a.outputFlags(cmd)
@@ -52,7 +62,7 @@ file:line:column of each frame, inlined ones first, then a blank line.`,
 
 func (a *app) symbolize(file string, o symbolize.Options) error {
 	defer collectLess()()
-	lines, addrs, err := readAddresses(a.in)
+	lines, asked, addrs, err := readAddresses(a.in)
 	if err != nil {
 		return err
 	}
@@ -66,12 +76,8 @@ func (a *app) symbolize(file string, o symbolize.Options) error {
 	if err != nil {
 		a.warn(err.Error())
 	}
-	next := 0
-	for i := range lines {
-		if lines[i].Text == "" {
-			lines[i].Location = &locations[next]
-			next++
-		}
+	for i, line := range asked {
+		lines[line].Location = &locations[i]
 	}
 	result := &report.Addresses{File: file, Lines: lines}
 	if a.format == "text" && (a.output == "" || a.output == "-") {
@@ -91,19 +97,46 @@ func collectLess() (undo func()) {
 	}
 }
 
-// readAddresses splits the input into addresses and other lines, whose text is kept.
-func readAddresses(r io.Reader) (lines []report.AddressLine, addrs []uint64, err error) {
-	in := bufio.NewScanner(r)
-	for in.Scan() {
-		text := strings.TrimSpace(in.Text())
-		digits := strings.TrimPrefix(strings.TrimPrefix(text, "0x"), "0X")
-		v, err := strconv.ParseUint(digits, 16, 64)
-		if err != nil {
-			lines = append(lines, report.AddressLine{Text: in.Text()})
-			continue
+// maxAddressLine is how much llvm-symbolizer reads of a line at once, in bytes. What is longer counts as several lines.
+const maxAddressLine = 1023
+
+// readAddresses reads the input: lines[asked[i]] is the address addrs[i], the other lines have their text.
+func readAddresses(r io.Reader) (lines []report.AddressLine, asked []int, addrs []uint64, err error) {
+	in := bufio.NewReaderSize(r, maxAddressLine)
+	for err == nil {
+		var raw []byte
+		raw, err = in.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			err = nil
 		}
-		lines = append(lines, report.AddressLine{})
-		addrs = append(addrs, v)
+		if len(raw) == 0 {
+			break
+		}
+		line := lineEnds.Replace(string(raw))
+		if v, ok := parseAddress(line); ok {
+			asked, addrs = append(asked, len(lines)), append(addrs, v)
+			line = ""
+		}
+		lines = append(lines, report.AddressLine{Text: line})
 	}
-	return lines, addrs, in.Err()
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return lines, asked, addrs, err
+}
+
+// lineEnds drops the ends of lines, also DOS's.
+var lineEnds = strings.NewReplacer("\r", "", "\n", "")
+
+// parseAddress decodes `0x401136`, `401136`, `CODE 0x401136 and what follows`. All are hexadecimal, as nm prints them; for
+// llvm-symbolizer, 401136 is a decimal number and 0401136 an octal one.
+func parseAddress(line string) (uint64, bool) {
+	line = strings.TrimPrefix(line, "CODE ")
+	word, _, _ := strings.Cut(strings.TrimLeft(line, " "), " ")
+	digits := word
+	if len(word) > 2 && (word[:2] == "0x" || word[:2] == "0X") {
+		digits = word[2:]
+	}
+	v, err := strconv.ParseUint(digits, 16, 64)
+	return v, err == nil
 }

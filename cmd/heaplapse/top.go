@@ -76,15 +76,11 @@ func (a *app) top(f *topFlags, paths []string) error {
 
 // lastAlive is the last snapshot, but for one of a program that had freed its memory to exit.
 func (a *app) lastAlive(s *heapfile.Series) int {
-	var first, last int
-	for begin, end := range s.Images(0, len(s.Heads)) {
-		first, last = begin, end
+	index, last := s.LastAlive(), len(s.Heads)-1
+	if index != last {
+		a.warn(fmt.Sprintf("%s was taken when the program had freed its memory to exit: showing the one before; --snapshot %d shows it", s.Heads[last].Path, last+1))
 	}
-	if !s.AtExit(first, last) {
-		return last
-	}
-	a.warn(fmt.Sprintf("%s was taken when the program had freed its memory to exit: showing the one before; --snapshot %d shows it", s.Heads[last].Path, last+1))
-	return last - 1
+	return index
 }
 
 // topOf reads the series again up to one snapshot.

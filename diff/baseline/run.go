@@ -7,6 +7,9 @@ import (
 	"github.com/heaplapse/heaplapse/diff/identity"
 )
 
+// LeastSnapshots of a run that has a steady level: the second half, of which that is the median, has two then.
+const LeastSnapshots = 4
+
 // Run is the summary of one run: a series of snapshots of one process image.
 type Run struct {
 	// Meta says what ran, and how it was recorded.

@@ -12,25 +12,43 @@ import (
 	"github.com/heaplapse/heaplapse/diff/baseline"
 )
 
-// leastSnapshots of a run: the second half, of which its level is the median, has two then.
-const leastSnapshots = 4
-
 // ErrNotComparable is that runs do not compare. It is wrapped with the runs' names and the reason.
 var ErrNotComparable = errors.New("not comparable")
 
-// mismatches are the reasons why runs do not compare.
+// mismatches are the reasons why runs do not compare, each with the runs that it holds for.
 func mismatches(current *baseline.Run, earlier []*baseline.Run) (out []string) {
+	var reasons []string
+	names := map[string][]string{}
+	add := func(r *baseline.Run, reason string) {
+		if names[reason] == nil {
+			reasons = append(reasons, reason)
+		}
+		if !slices.Contains(names[reason], r.Meta.Name) { // the pinned run may be one of the pool
+			names[reason] = append(names[reason], r.Meta.Name)
+		}
+	}
 	for _, r := range append([]*baseline.Run{current}, earlier...) {
-		if n := r.Meta.Snapshots; n < leastSnapshots {
-			out = append(out, fmt.Sprintf("%s: too few snapshots for a steady level: %d, it takes %d or more", r.Meta.Name, n, leastSnapshots))
+		if n := r.Meta.Snapshots; n < baseline.LeastSnapshots {
+			add(r, fmt.Sprintf("too few snapshots for a steady level: %d, it takes %d or more", n, baseline.LeastSnapshots))
 		}
 	}
 	for _, r := range earlier {
 		for _, reason := range differences(&current.Meta, &r.Meta) {
-			out = append(out, r.Meta.Name+": "+reason)
+			add(r, reason)
 		}
 	}
+	for _, reason := range reasons {
+		out = append(out, several(names[reason])+": "+reason)
+	}
 	return out
+}
+
+// several is the first of some names, and how many more there are.
+func several(names []string) string {
+	if len(names) == 1 {
+		return names[0]
+	}
+	return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
 }
 
 // differences are what two runs must have in common and have not.

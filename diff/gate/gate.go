@@ -43,7 +43,11 @@ type comparer struct {
 }
 
 func newComparer(current *baseline.Run, pool []*baseline.Run, pinned *baseline.Run, o Options) *comparer {
-	c := &comparer{runs: append([]*baseline.Run{current}, latestFirst(pool)...), o: o}
+	pool, notes := distinct(latestFirst(pool), current, pinned)
+	if len(pool) == 1 && sameRun(pool[0], pinned) {
+		pinned = nil // one run has one answer
+	}
+	c := &comparer{runs: append([]*baseline.Run{current}, pool...), o: o}
 	for i := range pool {
 		c.pool = append(c.pool, i+1)
 	}
@@ -51,7 +55,7 @@ func newComparer(current *baseline.Run, pool []*baseline.Run, pinned *baseline.R
 		c.pinned = len(c.runs)
 		c.runs = append(c.runs, pinned)
 	}
-	c.result = &Result{Current: current, Pool: c.runs[1 : 1+len(pool)], Pinned: pinned, Significance: len(pool) >= leastPool}
+	c.result = &Result{Current: current, Pool: c.runs[1 : 1+len(pool)], Pinned: pinned, Significance: len(pool) >= leastPool, Notes: notes}
 	return c
 }
 
@@ -173,7 +177,7 @@ func (c *comparer) through(l *lens, values map[*row][]Value, shifted map[*row][]
 			large++
 		}
 		if math.Abs(after-before) >= l.least(r)/notable {
-			shifts = append(shifts, &shift{row: r, delta: after - before, noise: l.scatter(r), fresh: c.fresh(r), gone: c.gone(r)})
+			shifts = append(shifts, &shift{row: r, delta: after - before, lost: l.lost(r), fresh: c.fresh(r), gone: c.gone(r)})
 		}
 	}
 	findMoves(shifts)

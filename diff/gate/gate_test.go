@@ -117,6 +117,39 @@ func TestALossElsewhereHidesNothing(t *testing.T) {
 	require.Equal(t, Improved, statusOf(r, "Index::build"))
 }
 
+// TestALossThatEarlierNightsHadHidesNothing: a neighbour that is small on some nights, as a queue is, is small tonight by chance. The median
+// absolute deviation of its pool is small all the same.
+func TestALossThatEarlierNightsHadHidesNothing(t *testing.T) {
+	n := newNoise(7, 0.01)
+	small := func(p program) program { return p.with("parse_request", times(0.1)) }
+	var pool []*baseline.Run
+	for night := range 12 {
+		p := service()
+		if night%4 == 0 {
+			p = small(p)
+		}
+		pool = append(pool, p.run(night, n))
+	}
+	r, err := Compare(small(service().with("Cache::insert", times(1.3))).run(20, n), pool, nil, Options{})
+	require.NoError(t, err)
+	require.Equal(t, Fail, r.Verdict, "%+v", r.Rows)
+	require.Equal(t, Regressed, statusOf(r, "Cache::insert"))
+	require.Empty(t, rowOf(r, "Cache::insert").MovedWith)
+}
+
+// TestAnOutlierDoesNotMakeMovesRegressions: that one night of the pool ended early does not make a chance of what moved.
+func TestAnOutlierDoesNotMakeMovesRegressions(t *testing.T) {
+	n := newNoise(1, 0.02)
+	pool := service().pool(13, n)
+	pool = append(pool, service().with("Cache::insert", times(0.3)).run(20, n))
+	split := append(service().with("Cache::insert", times(0.4)),
+		function{"Cache::allocate_entry Cache::insert Server::handle Server::loop main", "cache.cc", 24 * mib, 0, 0})
+	r, err := Compare(split.run(30, n), pool, nil, Options{})
+	require.NoError(t, err)
+	require.Equal(t, Pass, r.Verdict, "%+v", r.Rows)
+	require.Equal(t, Moved, statusOf(r, "Cache::allocate_entry"))
+}
+
 // TestADriftIsSeenAgainstThePinnedRun: 3 % a night passes every comparison with the nights before.
 func TestADriftIsSeenAgainstThePinnedRun(t *testing.T) {
 	n := newNoise(5, 0.005)
@@ -336,6 +369,49 @@ func TestRunsThatDoNotCompareAreRefused(t *testing.T) {
 	pool[1].Meta.Workload = ""
 	_, err = Compare(service().run(9, n), pool, nil, Options{})
 	require.NoError(t, err, "an unknown workload is no other one")
+}
+
+// TestOneReasonForManyRunsIsToldOnce.
+func TestOneReasonForManyRunsIsToldOnce(t *testing.T) {
+	var n noise
+	current := service().run(20, n)
+	current.Meta.Workload = "import"
+	_, err := Compare(current, service().pool(10, n), nil, Options{})
+	require.EqualError(t, err, `not comparable: night09 and 9 more: its workload is "replay", that of the current run "import"; --force compares anyway`)
+}
+
+// TestARunCountsOnce: as its snapshots and as their baseline, which has another name, it is one run, and none where it is the one that is judged. Else four
+// times the same would be a pool without noise.
+func TestARunCountsOnce(t *testing.T) {
+	n := newNoise(4, 0.05)
+	pool := service().pool(5, n)
+	again := *pool[2]
+	again.Meta.Name, again.Meta.Labels = "saved", map[string]string{"commit": "f00d"}
+	again.Meta.Recorded = again.Meta.Recorded.Add(300 * time.Microsecond)
+	current := service().run(9, n)
+	tonight := *current
+	tonight.Meta.Name = "saved tonight"
+	r, err := Compare(current, append(pool, &again, &tonight), nil, Options{})
+	require.NoError(t, err)
+	require.Len(t, r.Pool, 5)
+	require.Subset(t, r.Notes, []string{"an earlier run is given twice: it counts once", "the current run is one of the earlier ones, too: left out there"})
+
+	r, err = Compare(current, []*baseline.Run{pool[0], pool[0], pool[0], pool[0]}, nil, Options{})
+	require.NoError(t, err)
+	require.False(t, r.Significance, "one run four times tells no noise")
+
+	r, err = Compare(service().with("Cache::insert", times(2)).run(9, n), pool[:1], pool[0], Options{})
+	require.NoError(t, err)
+	require.Nil(t, r.Pinned, "the only run before is not told twice")
+	require.Len(t, r.Rows[0].Values, 3)
+
+	for nights, counted := range map[int]int{4: 4, 5: 4, 6: 5} {
+		pool := service().pool(nights, n)
+		pinned := *pool[0]
+		r, err = Compare(current, pool, &pinned, Options{})
+		require.NoError(t, err)
+		require.Len(t, r.Pool, counted, "the pinned run is one of the pool only if fewer than four others are there")
+	}
 }
 
 // TestRunsOfOtherLengthsHaveNoSlopes to compare.

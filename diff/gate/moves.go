@@ -15,14 +15,18 @@ const (
 	maxMoves = 400
 	// realLoss is how many standard deviations a loss must come to: that a neighbour was lower by chance must not take off a gain.
 	realLoss = 2
+	// newLoss is how much of a loss must lie below what the function ever was in the pool: a neighbour that is large on some nights and small on
+	// others is small by chance, too, and its median absolute deviation knows nothing of that. Of normal values from four runs
+	// on this asks for as much as realLoss does.
+	newLoss = 0.5
 )
 
 // shift is what one row gained (positive) or lost, before anything is handed on.
 type shift struct {
 	row         *row
 	delta       float64
-	noise       float64
 	left        float64 // of |delta|, not handed on yet
+	lost        bool    // it is a loss, and no chance
 	fresh, gone bool    // it is only in the current run, or only in the earlier ones
 	with        []*shift
 }
@@ -50,7 +54,7 @@ func findMoves(shifts []*shift) {
 		case s.row.suppression != nil: // what is known is no one's
 		case s.delta > 0:
 			gains = append(gains, s)
-		case -s.delta >= realLoss*s.noise && s.delta < 0:
+		case s.lost:
 			losses = append(losses, s)
 		}
 	}
@@ -68,6 +72,25 @@ func findMoves(shifts []*shift) {
 	for _, m := range moves {
 		m.hand()
 	}
+}
+
+// lost says that a row has less than before, and not by chance.
+func (l *lens) lost(r *row) bool {
+	loss := l.before(r) - l.after(r)
+	return loss > 0 && loss >= realLoss*l.scatter(r) && l.below(r) >= newLoss*loss
+}
+
+// below is how far a row is below its nights in the pool, the lowest of ten or more left out. Against the pinned run it is just the loss: what
+// was lost since then is lost in the pool, too.
+func (l *lens) below(r *row) float64 {
+	values := slices.Sorted(slices.Values(l.values(r, l.pool)))
+	switch {
+	case l.pinned || len(values) == 0:
+		return l.before(r) - l.after(r)
+	case len(values) >= leastRobust:
+		values = values[1:]
+	}
+	return values[0] - l.after(r)
 }
 
 // hand gives what is left of a loss to what is left of a gain.

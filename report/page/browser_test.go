@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -498,17 +499,44 @@ func axeSource(t *testing.T) string {
 	return string(source)
 }
 
-// TestPrinting: light, without controls, the table in full.
+// TestASeriesOfNothing: no filter hides what is not there.
+func TestASeriesOfNothing(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 7 {
+		text := "heap profile:      0:        0 [     0:        0] @ heapprofile\n\nMAPPED_LIBRARIES:\n55d000000000-55d000100000 r-xp 00000000 08:01 1 /opt/x/server\n"
+		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("p.%04d.heap", i+1)), []byte(text), 0o600))
+	}
+	_, file := written(t, dir)
+	p := open(t, file, "")
+	require.Equal(t, "There is none: nothing was in use when the snapshots were taken.", eval[string](p, `document.querySelector("#table .empty").textContent`))
+}
+
+// TestPrinting: light, without controls, the table in full, the pictures as wide as paper at once, for nothing moves there; and all as before afterwards.
 func TestPrinting(t *testing.T) {
 	_, file := written(t, "../../testdata/leaky")
 	p := open(t, file, "", prefers("dark"))
-	before := len(p.rows())
-	p.run(do(`dispatchEvent(new Event("beforeprint"))`))
+	before, wide := len(p.rows()), eval[float64](p, chartWidth)
+	frames := eval[[]float64](p, `(dispatchEvent(new Event("beforeprint")), [...document.querySelectorAll("g.frame")].filter((g) => !/^translate\(/.test(g.getAttribute("transform")) ||
+		g.querySelector(".d3-flame-graph-label").textContent === "").map(Number))`)
+	require.Empty(t, frames, "frames without a place or a name")
+	edges := eval[[]float64](p, `[...document.querySelectorAll("g.frame")].map((g) => Number(g.getAttribute("transform").match(/translate\(([^,]*),/)[1]) + Number(g.getAttribute("width")))`)
+	require.NotEmpty(t, edges)
+	require.InDelta(t, 700, slices.Max(edges), 1, "the rightmost frame ends where the picture does")
+	require.InDelta(t, 700, eval[float64](p, chartWidth), 1)
+	require.Regexp(t, `^0 0 700 \d+$`, eval[string](p, `document.querySelector("#flame svg").getAttribute("viewBox")`))
+	require.InDelta(t, 700, eval[float64](p, `document.querySelector("#timeline canvas").getBoundingClientRect().width`), 1)
 	p.emulate("print", prefers("dark"))
 	p.run(settled)
 	require.Equal(t, "light", eval[string](p, "document.documentElement.dataset.theme"))
 	require.Greater(t, len(p.rows()), before)
 	require.Equal(t, "none", eval[string](p, `getComputedStyle(document.querySelector("#controls .line")).display`))
+	p.emulate("", prefers("dark"))
 	p.run(do(`dispatchEvent(new Event("afterprint"))`))
+	p.run(settled)
 	require.Equal(t, "dark", eval[string](p, "document.documentElement.dataset.theme"))
+	require.Len(t, p.rows(), before)
+	require.InDelta(t, wide, eval[float64](p, chartWidth), 2)
 }
+
+// chartWidth is that of the call tree as it is drawn.
+const chartWidth = `Number(document.querySelector("#flame svg").getAttribute("width"))`

@@ -59,9 +59,9 @@ type fact struct{ Name, Value, More string }
 
 // Facts are how much, how fast, how sure, and the process against its heap.
 func (v view) Facts() []fact {
-	out := []fact{{"Heap", report.Bytes(v.Heap.First) + " → " + report.Bytes(v.Heap.Last), signedRate(v.Rate, v.RatePer)}}
+	out := []fact{{"Heap", report.FromTo(v.Heap.First, v.Heap.Last, v.Snapshots), signedRate(v.Rate, v.RatePer)}}
 	if v.RSS != nil {
-		out = append(out, fact{"Process (RSS)", report.Bytes(v.RSS.First) + " → " + report.Bytes(v.RSS.Last),
+		out = append(out, fact{"Process (RSS)", report.FromTo(v.RSS.First, v.RSS.Last, v.Snapshots),
 			"of which " + report.Bytes(v.RSS.Last-v.Heap.Last) + " are not on this heap"})
 	} else {
 		out = append(out, fact{"Process (RSS)", "not recorded", "heaplapse record keeps it"})

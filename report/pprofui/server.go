@@ -2,7 +2,6 @@ package pprofui
 
 import (
 	"bytes"
-	"cmp"
 	_ "embed" // the menu is a file
 	"fmt"
 	"html/template"
@@ -189,8 +188,8 @@ func (s *Server) menu(w http.ResponseWriter) {
 	err := menu.Execute(&b, struct {
 		Title   string
 		Entries []entry
-		Last    int
-	}{report.SeriesName(s.series), entries, cmp.Or(len(entries), 1)})
+		First   int
+	}{report.SeriesName(s.series), entries, s.series.LastAlive() + 1})
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
@@ -206,7 +205,7 @@ func (s *Server) line(i int, inuse, first int64) string {
 	}
 	text += " · " + report.Bytes(inuse) + " in use"
 	if i > 0 && inuse != first {
-		text += " (" + report.Signed(inuse-first) + ")"
+		text += " (" + report.Signed(inuse-first) + " since #1)"
 	}
 	return text
 }

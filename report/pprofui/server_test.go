@@ -1,9 +1,12 @@
 package pprofui
 
 import (
+	"fmt"
 	"html"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -49,8 +52,25 @@ func TestTheMenu(t *testing.T) {
 	require.Equal(t, http.StatusOK, w.Code)
 	body := html.UnescapeString(w.Body.String())
 	require.Contains(t, body, "#1 · 0s · 2.65 KiB in use")
-	require.Contains(t, body, "#24 · 46s · 21.6 MiB in use (+21.6 MiB)")
+	require.Contains(t, body, "#24 · 46s · 21.6 MiB in use (+21.6 MiB since #1)")
 	require.Contains(t, body, `src="/s/24/flamegraph"`)
+}
+
+// TestADumpAtTheExitIsNotWhatIsShownFirst: as with top, it is the one before.
+func TestADumpAtTheExitIsNotWhatIsShownFirst(t *testing.T) {
+	dir := t.TempDir()
+	for i, bytes := range []int{40, 50, 52, 51, 53, 52, 51, 54, 1} {
+		row := fmt.Sprintf("%d: %d [%d: %d] @", bytes, bytes<<20, 100*(i+1), (i+1)*100<<20)
+		text := fmt.Sprintf("heap profile: %s heapprofile\n%s 0x55d000000100\n\nMAPPED_LIBRARIES:\n55d000000000-55d000100000 r-xp 00000000 08:01 1 /opt/x/server\n", row, row)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("p.%04d.heap", i+1)), []byte(text), 0o600))
+	}
+	s, err := heapfile.Open([]string{dir}, heapfile.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { s.Close() })
+	body := get(t, New(s, nil), "/").Body.String()
+	require.Contains(t, body, `src="/s/8/flamegraph"`)
+	require.Contains(t, body, `<option value="8" selected>`)
+	require.Contains(t, body, `<option value="9">`)
 }
 
 // TestASnapshotInPprof: pprof's pages show the snapshot that was asked for, with names, and what may be downloaded has its sum.

@@ -1,7 +1,10 @@
 package config
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -30,9 +33,9 @@ type Config struct {
 // apart.
 func Parse(text []byte, name string, now time.Time) (*Config, error) {
 	p := &parser{name: name, now: now, c: &Config{Suppressions: suppress.List{Name: name}}}
-	var doc yaml.Node
-	if err := yaml.Unmarshal(text, &doc); err != nil {
-		return nil, p.syntax(err)
+	doc, err := p.document(text)
+	if err != nil {
+		return nil, err
 	}
 	if len(doc.Content) == 0 {
 		return nil, p.errorf(&yaml.Node{Line: 1}, "empty: want at least version: %s", version)
@@ -41,6 +44,22 @@ func Parse(text []byte, name string, now time.Time) (*Config, error) {
 		return nil, err
 	}
 	return p.c, nil
+}
+
+// document is the only one of a file: what stands in a second one must not be passed over.
+func (p *parser) document(text []byte) (*yaml.Node, error) {
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	var first, second yaml.Node
+	if err := d.Decode(&first); err != nil && !errors.Is(err, io.EOF) {
+		return nil, p.syntax(err)
+	}
+	switch err := d.Decode(&second); {
+	case err == nil:
+		return nil, p.errorf(&second, "a second document begins here: want one")
+	case !errors.Is(err, io.EOF):
+		return nil, p.syntax(err)
+	}
+	return &first, nil
 }
 
 type parser struct {

@@ -66,6 +66,8 @@ func TestMistakesHaveTheirLine(t *testing.T) {
 		"version: 1\nsites:\n  - pattern: [a]\n":                                "h.yaml:3: sites: pattern: want text",
 		"version: 1\nsuppressions:\n  - pattern: a\n":                           "h.yaml:3: suppressions: an entry needs a pattern and a reason",
 		"version: 1\nsuppressions:\n  - {pattern: a, reason: b, until: soon}\n": "h.yaml:3: suppressions: until soon is no date: want YYYY-MM-DD",
+		"version: 1\n---\nversion: 1\nbogus: 1\n":                               "h.yaml:2: a second document begins here: want one",
+		"version: 1\n---\n\tx: 2\n":                                             "h.yaml:3: not YAML: ",
 		"version: 1\nthresholds: &t {z: 3}\ntotal: *t\n":                        "h.yaml:3: total: want keys and values",
 	} {
 		c, err := config.Parse([]byte(text), "h.yaml", today)

@@ -8,6 +8,7 @@ import (
 // function is a subprogram that holds addresses that were asked for.
 type function struct {
 	name    funcName
+	ranges  []addrRange
 	inlines []inline // in the order of the entries: a caller precedes what is inlined into it
 }
 
@@ -47,8 +48,8 @@ func containsAny(ranges []addrRange, sorted []uint64) bool {
 // walker goes through the entries of a unit.
 type walker struct {
 	u *unit
-	// claims are the addresses that are wanted. Where functions overlap, which they do
-	// in faulty input only, the first counts.
+	// claims are the addresses that are wanted. Where functions overlap the last one counts, as in llvm-symbolizer: gold
+	// keeps the entries of all functions that it folds into one (--icf).
 	claims *claims
 	// thorough: enter types too. They are skipped at first, for they
 	// make up most of a unit and rarely hold code (local classes, lambdas).
@@ -69,10 +70,10 @@ type functionTable struct {
 // addresses.
 func (u *unit) functions(addrs []uint64) (*functionTable, error) {
 	w := walker{u: u, claims: newClaims(addrs), thorough: u.hasStrays()}
-	err := w.walk()
+	err := w.run()
 	if err == nil && w.claims.left > 0 && !w.thorough {
 		w = walker{u: u, claims: newClaims(addrs), thorough: true}
-		err = w.walk()
+		err = w.run()
 	}
 	if err == nil && u.data.budget.ranges.Load() < 0 {
 		err = errSharedRanges
@@ -141,6 +142,15 @@ type scope struct {
 
 // maxDepth bounds the nesting of entries.
 const maxDepth = 4096
+
+// run finds the functions, and gives each address to one of them.
+func (w *walker) run() error {
+	err := w.walk()
+	for i, fn := range slices.Backward(w.found) {
+		w.claims.claim(fn.ranges, int32(i))
+	}
+	return err
+}
 
 // walk reads the entries of the unit one by one with an explicit stack.
 func (w *walker) walk() error {
@@ -262,8 +272,7 @@ func (w *walker) subprogram(c *cursor, a *abbrev, start uint64) (scope, bool) {
 	if !containsAny(ranges, w.claims.addrs) {
 		return scope{stray: w.stray(start)}, !w.passOver(c, a, &e)
 	}
-	fn := &function{name: w.u.nameOf(&e, start, 0)}
-	w.claims.claim(ranges, int32(len(w.found)))
+	fn := &function{name: w.u.nameOf(&e, start, 0), ranges: ranges}
 	w.found = append(w.found, fn)
 	return scope{fn: fn, inline: outermost}, true
 }

@@ -262,11 +262,12 @@ func TestDeepInlinesAreBounded(t *testing.T) {
 	require.LessOrEqual(t, total, framesFloor+(framesTimes+1)*wide)
 }
 
-// TestFunctionsThatOverlap, which only faulty input has: the first counts.
+// TestFunctionsThatOverlap: gold folds equal functions into one and keeps the entries of all. The last one counts.
 func TestFunctionsThatOverlap(t *testing.T) {
 	b := bytesOf{}.unit(100, 200).function("first", 100, 50).end().function("second", 120, 60).end().end()
 	got := lookupInfo(t, unit4(b), 100, 200)
-	require.Equal(t, []string{"first"}, names(got[149]))
+	require.Equal(t, []string{"first"}, names(got[119]))
+	require.Equal(t, []string{"second"}, names(got[120]))
 	require.Equal(t, []string{"second"}, names(got[150]))
 }
 

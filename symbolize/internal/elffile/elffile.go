@@ -54,17 +54,16 @@ func Open(path string) (*File, error) { return Opening{}.Open(path) }
 
 // Open is the package's Open.
 func (o Opening) Open(path string) (*File, error) {
-	f, err := os.Open(path)
+	called := cmp.Or(o.Called, path)
+	f, info, err := OpenRegular(path)
 	if err != nil {
+		if errors.Is(err, errIrregular) {
+			err = fmt.Errorf("%s: %w", called, err)
+		}
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	called := cmp.Or(o.Called, path)
-	data, unmap, err := mapFile(f)
+	data, unmap, err := mapFile(f, info)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", called, err)
 	}
@@ -74,6 +73,30 @@ func (o Opening) Open(path string) (*File, error) {
 		return nil, err
 	}
 	return e, nil
+}
+
+// errIrregular says that a path is that of a directory, a device or a pipe.
+var errIrregular = errors.New("not a regular file")
+
+// OpenRegular opens a file if it is a regular one. To open a pipe would wait for somebody to write to it, and to open a device
+// may do something.
+func OpenRegular(path string) (*os.File, fs.FileInfo, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, nil, errIrregular
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if info, err = f.Stat(); err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return f, info, nil
 }
 
 // Close unmaps the file. Sections must not be used afterwards.
@@ -93,6 +116,9 @@ func (f *File) parse() error {
 	}
 	f.touched.add(Range{0, min(elf.EI_NIDENT, uint64(len(f.data)))})
 	e, err := elf.NewFile(headerReader{bytes.NewReader(f.data), f.touched})
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("%s: not a readable ELF file: %s", f.Path, f.cutOff())
+	}
 	if err != nil {
 		return fmt.Errorf("%s: not a readable ELF file: %w", f.Path, err)
 	}
@@ -105,6 +131,16 @@ func (f *File) parse() error {
 	}
 	f.BuildID = f.findBuildID()
 	return nil
+}
+
+// cutOff says what a file that is too short for its headers lacks. Section headers are the last part of most files.
+func (f *File) cutOff() string {
+	const header, tables = 64, 0x3c
+	if len(f.data) < header {
+		return fmt.Sprintf("it has %d bytes, fewer than an ELF header", len(f.data))
+	}
+	offset, count := binary.LittleEndian.Uint64(f.data[0x28:]), binary.LittleEndian.Uint16(f.data[tables:])
+	return fmt.Sprintf("its %d bytes end before its headers do (%d section headers at 0x%x): was it truncated? copy it again", len(f.data), count, offset)
 }
 
 // bytesAt is a part of the file; nil when the file does not hold all of it.

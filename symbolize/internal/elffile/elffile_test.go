@@ -12,6 +12,7 @@ import (
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 func TestFilesThatAreRefused(t *testing.T) {
@@ -27,8 +28,8 @@ func TestFilesThatAreRefused(t *testing.T) {
 	}{
 		"empty":           {nil, "empty"},
 		"text":            {[]byte("#!/bin/sh\necho\n"), "not a readable ELF file"},
-		"cut header":      {whole[:40], "not a readable ELF file"},
-		"cut sections":    {whole[:len(whole)-70], "not a readable ELF file"},
+		"cut header":      {whole[:40], "40 bytes, fewer than an ELF header"},
+		"cut sections":    {whole[:len(whole)-70], "was it truncated? copy it again"},
 		"32 bits":         {edited(func(b []byte) { b[elf.EI_CLASS] = byte(elf.ELFCLASS32) }), "not a 64-bit little-endian ELF file"},
 		"big-endian":      {edited(func(b []byte) { b[elf.EI_DATA] = byte(elf.ELFDATA2MSB) }), "not a 64-bit little-endian ELF file"},
 		"unknown version": {edited(func(b []byte) { b[elf.EI_VERSION] = 9 }), "not a readable ELF file"},
@@ -45,6 +46,14 @@ func TestFilesThatAreRefused(t *testing.T) {
 	require.ErrorContains(t, err, "not a regular file")
 	_, err = Open(filepath.Join(t.TempDir(), "none"))
 	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// TestPipesAreNotOpened: to open one would wait for its writer.
+func TestPipesAreNotOpened(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, unix.Mkfifo(path, 0o600))
+	_, err := Open(path)
+	require.ErrorContains(t, err, path+": not a regular file")
 }
 
 func TestBuildID(t *testing.T) {

@@ -4,11 +4,12 @@ package elffile
 
 import (
 	"io"
+	"io/fs"
 	"os"
 )
 
 // mapFile reads the file where it cannot be mapped.
-func mapFile(f *os.File) ([]byte, func() error, error) {
+func mapFile(f *os.File, _ fs.FileInfo) ([]byte, func() error, error) {
 	data, err := io.ReadAll(f)
 	return data, func() error { return nil }, err
 }

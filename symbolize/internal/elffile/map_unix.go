@@ -4,6 +4,7 @@ package elffile
 
 import (
 	"errors"
+	"io/fs"
 	"math"
 	"os"
 
@@ -11,14 +12,10 @@ import (
 )
 
 // mapFile maps a regular file read-only.
-func mapFile(f *os.File) ([]byte, func() error, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return nil, nil, err
-	}
+func mapFile(f *os.File, info fs.FileInfo) ([]byte, func() error, error) {
 	switch {
 	case !info.Mode().IsRegular():
-		return nil, nil, errors.New("not a regular file")
+		return nil, nil, errIrregular
 	case info.Size() == 0:
 		return nil, nil, errors.New("empty")
 	case info.Size() > math.MaxInt:

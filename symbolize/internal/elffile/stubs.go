@@ -86,7 +86,7 @@ func (f *File) InStubs(addr uint64) bool {
 // (IFUNC) has no symbol there; it gets the name that functions has for the address of its
 // resolver, else *ABS*+0x1234@plt. Other machines than x86-64 and arm64 have an empty table.
 func (f *File) Stubs(functions *SymbolTable) (*SymbolTable, error) {
-	t := &SymbolTable{}
+	t := &SymbolTable{names: []byte{0}} // at 0 is "", the name of the source file that stubs have not
 	var form stubForm
 	switch f.Machine {
 	case elf.EM_X86_64:

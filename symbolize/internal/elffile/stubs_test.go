@@ -50,6 +50,8 @@ func TestStubsBySlot(t *testing.T) {
 	} {
 		require.Equal(t, want, found(stubs, addr, ""), "0x%x", addr)
 		require.Equal(t, addr >= 0x1000 && addr < 0x1040, f.InStubs(addr))
+		match, _ := stubs.Find(addr, "")
+		require.Empty(t, match.File, "the source file of 0x%x, which the linker made", addr)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// Symbol is a symbol that names code.
+// Symbol is a symbol that names code (or data, see AllSymbols).
 type Symbol struct {
 	Addr, Size uint64
 	name       uint32
@@ -25,6 +25,7 @@ type SymbolTable struct {
 	names   []byte
 	// exports is where in names those of .dynsym begin.
 	exports int
+	within  elf.SectionFlag // the sections whose symbols count
 }
 
 // symbolSize is that of an Elf64_Sym.
@@ -34,8 +35,13 @@ const symbolSize = 24
 //
 // Where there is no .symtab, the symbols of .gnu_debugdata and .dynsym are used together, for
 // the former lacks what the latter has.
-func (f *File) Symbols() (*SymbolTable, error) {
-	t := &SymbolTable{}
+func (f *File) Symbols() (*SymbolTable, error) { return f.symbols(elf.SHF_EXECINSTR) }
+
+// AllSymbols is Symbols with those of data, which name no code but are what llvm-symbolizer prints for the address of a variable.
+func (f *File) AllSymbols() (*SymbolTable, error) { return f.symbols(elf.SHF_ALLOC) }
+
+func (f *File) symbols(within elf.SectionFlag) (*SymbolTable, error) {
+	t := &SymbolTable{within: within}
 	if f.Has(".symtab") {
 		err := t.add(f, ".symtab", ".strtab")
 		t.exports = len(t.names)
@@ -99,7 +105,7 @@ func (t *SymbolTable) read(raw []byte, sections []elf.SectionHeader, names uint3
 			continue
 		}
 		section := sections[index]
-		if section.Flags&elf.SHF_EXECINSTR == 0 {
+		if section.Flags&t.within == 0 {
 			continue
 		}
 		s := Symbol{

@@ -5,6 +5,7 @@ import { el, token } from "./dom.js";
 import { amount, percent, signed } from "./format.js";
 import { color, family, familyNames, familyText, mark } from "./verdict.js";
 import { filterNames } from "./state.js";
+import { paperWidth, whenPrinted } from "./paper.js";
 
 const narrowest = 2; // pixels; narrower frames are not drawn
 const mostFrames = 1000; // beyond them drawing is slow, and nobody reads them
@@ -27,6 +28,7 @@ export class Flame {
     state.on(["zoom"], () => this.zoom());
     new ResizeObserver(() => this.resize()).observe(this.chartHost);
     this.chartHost.addEventListener("keydown", (e) => this.key(e));
+    whenPrinted((paper) => this.print(paper));
   }
 
   // nest turns the tree into objects, callees in order of their peaks.
@@ -100,7 +102,18 @@ export class Flame {
     return out;
   }
 
-  width() { return Math.max(280, this.chartHost.clientWidth - 2); }
+  width() { return this.paper ? paperWidth : Math.max(280, this.chartHost.clientWidth - 2); }
+
+  // print draws for paper, of whatever width: the style gives the picture all of it.
+  print(paper) {
+    this.paper = paper;
+    const root = this.chartHost.querySelector("svg");
+    for (const g of root.querySelectorAll("g.frame")) g.remove(); // those that are there would move to their places after the page was printed
+    this.chart.width(this.width());
+    this.update();
+    if (paper) root.setAttribute("viewBox", `0 0 ${root.getAttribute("width")} ${root.getAttribute("height")}`);
+    else root.removeAttribute("viewBox");
+  }
 
   compute() {
     const { kind, moment, base } = this.state.values;
@@ -183,6 +196,7 @@ export class Flame {
       const rect = g.querySelector("rect");
       select(rect).interrupt(); // the chart lets new frames grow; what is shown should be true at once
       rect.setAttribute("width", g.getAttribute("width"));
+      g.querySelector(".d3-flame-graph-label").textContent = this.label(d.data.index);
     }
     this.drawLegend();
   }

@@ -3,8 +3,10 @@ import { el, svg } from "./dom.js";
 import { amount, bytes, exact, position, signed } from "./format.js";
 import { badge, family } from "./verdict.js";
 import { filterNames } from "./state.js";
+import { whenPrinted } from "./paper.js";
 
 const firstRows = 12;
+const paperRows = 50;
 
 export class Table {
   constructor(host, heap, state, view) {
@@ -16,7 +18,10 @@ export class Table {
     host.append(el("div", { class: "scroll", role: "region", "aria-label": "Allocation sites", tabindex: "0" }, el("table", {}, el("thead", {}, this.head), this.body)), this.note, this.more);
     this.ranks = heap.sites.map((_, i) => i);
     state.on([...filterNames, "kind", "sort", "moment", "base"], () => this.draw());
-    addEventListener("beforeprint", () => { this.all = true; this.draw(); });
+    whenPrinted((paper) => {
+      this.paper = paper;
+      this.draw();
+    });
     this.draw();
   }
 
@@ -58,12 +63,19 @@ export class Table {
     const columns = this.columns();
     this.head.replaceChildren(...columns.map((c) => this.heading(c)));
     const rows = this.rows();
-    const shown = this.all ? rows : rows.slice(0, firstRows);
+    const shown = this.all ? rows : rows.slice(0, this.paper ? paperRows : firstRows);
     this.body.replaceChildren(...shown.flatMap((i) => this.row(i, columns)));
     this.more.hidden = shown.length === rows.length;
     this.more.textContent = `Show all ${rows.length} sites`;
-    this.note.textContent = rows.length === 0 ? "No site passes the filter. Esc clears it." : "";
+    this.note.textContent = this.remark(shown.length, rows.length);
     if (focused) [...this.body.querySelectorAll("[data-focus]"), ...this.head.querySelectorAll("[data-focus]")].find((e) => e.dataset.focus === focused)?.focus();
+  }
+
+  // remark says what the table does not show. On a screen the button says it.
+  remark(shown, all) {
+    if (this.heap.sites.length === 0) return "There is none: nothing was in use when the snapshots were taken.";
+    if (all === 0) return "No site passes the filter. Esc clears it.";
+    return this.paper && shown < all ? `The first ${shown} of ${all} sites; the page has the others.` : "";
   }
 
   heading(c) {

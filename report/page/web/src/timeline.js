@@ -6,6 +6,7 @@ import { amount, bytes, count, duration } from "./format.js";
 import { badge, color, family } from "./verdict.js";
 import { add } from "./model.js";
 import { filterNames } from "./state.js";
+import { paperWidth, whenPrinted } from "./paper.js";
 
 const layers = 8; // sites that are drawn one by one
 
@@ -27,6 +28,10 @@ export class Timeline {
       this.showValues();
     });
     new ResizeObserver(() => this.resize()).observe(this.plotHost);
+    whenPrinted((paper) => {
+      this.paper = paper;
+      this.resize();
+    });
     this.draw();
   }
 
@@ -95,9 +100,12 @@ export class Timeline {
     for (const m of this.heap.moments) counts[m.trigger] = (counts[m.trigger] ?? 0) + 1;
     const parts = Object.entries(counts).map(([t, n]) => `${glyph(t)} ${triggers[t] ?? t} (${n})`);
     const images = new Set(this.heap.moments.map((m) => m.image)).size;
-    this.marks.textContent = this.x.length === 1
-      ? "There is one snapshot: nothing to draw over time."
-      : `Snapshots were taken by: ${parts.join(", ")}.${images > 1 ? ` Vertical lines: the process restarted (${images} images).` : ""} Click the chart, or press ← and →, to choose a moment.`;
+    if (this.x.length === 1) {
+      this.marks.textContent = "There is one snapshot: nothing to draw over time.";
+      return;
+    }
+    this.marks.replaceChildren(`Snapshots were taken by: ${parts.join(", ")}.${images > 1 ? ` Vertical lines: the process restarted (${images} images).` : ""}`,
+      el("span", { class: "on-screen" }, " Click the chart, or press ← and →, to choose a moment."));
   }
 
   showValues() {
@@ -134,12 +142,12 @@ export class Timeline {
     const isTime = this.heap.isTime;
     return {
       ...this.size(),
-      padding: [18, 12, 0, 0],
+      padding: [18, isTime ? 12 : 36, 0, 0], // the last label is centred on the end of the axis
       legend: { show: false },
       cursor: { drag: { x: false, y: false }, points: { show: false }, y: false },
       scales: { x: { time: false }, y: { range: (_, lo, hi) => [Math.min(0, lo), hi > 0 ? hi * 1.04 : 1] } },
       axes: [
-        { ...axis, size: 32, values: (_, v) => v.map((x) => (isTime ? duration(x) : this.raw(x))), incrs: isTime ? steps : undefined, space: 70 },
+        { ...axis, size: 32, values: (_, v) => v.map((x) => (isTime ? duration(x) : this.raw(x))), incrs: isTime ? steps : byBytes(this.heap) ? binarySteps : undefined, space: 70 },
         { ...axis, size: 74, values: (_, v) => v.map((y) => (kind.endsWith("_bytes") ? bytes(y) : count(y))), incrs: kind.endsWith("_bytes") ? binarySteps : undefined },
       ],
       series: [
@@ -153,7 +161,7 @@ export class Timeline {
   }
 
   // raw labels an axis that is not time.
-  raw(x) { return this.heap.raw.clock === "allocated-bytes" ? bytes(x) : `#${count(x + 1)}`; }
+  raw(x) { return byBytes(this.heap) ? bytes(x) : `#${count(x + 1)}`; }
 
   // overlay draws the chosen moments, the restarts, and why each snapshot was taken.
   overlay(u) {
@@ -178,7 +186,7 @@ export class Timeline {
     c.restore();
   }
 
-  size() { return { width: Math.max(240, this.plotHost.clientWidth), height: 280 }; }
+  size() { return { width: this.paper ? paperWidth : Math.max(240, this.plotHost.clientWidth), height: 280 }; }
 
   resize() {
     if (this.plot && Math.abs(this.plot.width - this.size().width) > 1) this.plot.setSize(this.size());
@@ -220,5 +228,8 @@ const weight = (l) => l.peak * (family(l.site.label) === "leak" ? 1e6 : family(l
 
 const steps = [0.1, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800, 604800, 1209600, 2592000, 7776000];
 
+// byBytes says that the axis counts allocated bytes, for want of a clock.
+const byBytes = (heap) => heap.raw.clock === "allocated-bytes";
+
 // binarySteps are round in KiB, MiB and so on.
-const binarySteps = Array.from({ length: 56 }, (_, i) => 2 ** i);
+const binarySteps = Array.from({ length: 80 }, (_, i) => 2 ** i);
