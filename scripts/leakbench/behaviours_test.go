@@ -61,7 +61,7 @@ func most(g grid, curve []point) (high float64) {
 // TestHarmlessEnds: in a second span nothing harmless is expected to hold more than the most it held in the
 // first, but for the share that its definition names; and nothing of it is ever lost.
 func TestHarmlessEnds(t *testing.T) {
-	for _, b := range harmless() {
+	for _, b := range append(harmless(), wideHarmless()...) {
 		t.Run(b.name, func(t *testing.T) {
 			var sum float64
 			n := 0
@@ -186,4 +186,21 @@ func TestDistributions(t *testing.T) {
 			require.InDelta(t, c.variance, squares/n, 0.06*c.variance+1e-9)
 		})
 	}
+}
+
+// TestWideFunctions: in a wide population some functions hold what two behaviours hold, and what is harmless loses nothing.
+func TestWideFunctions(t *testing.T) {
+	p := simulate(7, 8, true)
+	im := p.images[0]
+	last, other := im.grid.steps()-1, 0
+	for i := range im.sites {
+		s := &im.sites[i]
+		if !s.behaviour.leak {
+			require.Zero(t, im.siteAt(s, last).leaked, s.behaviour.name)
+		}
+		if s.behaviour.name == "constant" && im.siteAt(s, last).bytes != im.siteAt(s, 0).bytes {
+			other++
+		}
+	}
+	require.Positive(t, other, "functions that are constant but for something else")
 }

@@ -62,8 +62,8 @@ func writeModel(w io.Writer, o options, examples []*example) {
 	for _, e := range examples {
 		leaks += e.leak
 	}
-	_, _ = fmt.Fprintf(w, "# Made by: go run ./scripts/leakbench -seeds %s -snapshots %s -fit FILE\n# %d series that grew, of which %.0f leak.\n",
-		o.seeds, o.snapshots, len(examples), leaks)
+	_, _ = fmt.Fprintf(w, "# Made by: go run ./scripts/leakbench -seeds %s -wide-seeds %s -snapshots %s -fit FILE\n# %d series that grew, of which %.0f leak.\n",
+		o.seeds, o.wideSeeds, o.snapshots, len(examples), leaks)
 	_, _ = io.WriteString(w, fit(examples).String())
 }
 

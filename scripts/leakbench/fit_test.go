@@ -47,8 +47,8 @@ func TestTheFittedModelIsCalibratedAndKeepsDirections(t *testing.T) {
 
 func TestTheModelIsWrittenWithItsRecipe(t *testing.T) {
 	var b strings.Builder
-	writeModel(&b, options{seeds: "1-2", snapshots: "8"}, examplesOf(drawn(2000)))
-	require.True(t, strings.HasPrefix(b.String(), "# Made by: go run ./scripts/leakbench -seeds 1-2 -snapshots 8 -fit FILE\n# 2000 series that grew, of which "))
+	writeModel(&b, options{seeds: "1-2", wideSeeds: "3", snapshots: "8"}, examplesOf(drawn(2000)))
+	require.True(t, strings.HasPrefix(b.String(), "# Made by: go run ./scripts/leakbench -seeds 1-2 -wide-seeds 3 -snapshots 8 -fit FILE\n# 2000 series that grew, of which "))
 	m, err := trend.ParseModel(b.String())
 	require.NoError(t, err)
 	require.Len(t, m.Trees, fitTrees)

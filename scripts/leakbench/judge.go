@@ -201,7 +201,11 @@ func (p *process) seen(s *site, sh shot, hidden map[int]bool) (e estimates) {
 // inScratch runs examine in a temporary directory, or below keep if that is set.
 func inScratch(seed uint64, snapshots int, wide bool, keep string) ([]outcome, error) {
 	if keep != "" {
-		return examine(seed, snapshots, wide, filepath.Join(keep, fmt.Sprintf("seed%d-%d", seed, snapshots)))
+		name := "seed"
+		if wide {
+			name = "wide"
+		}
+		return examine(seed, snapshots, wide, filepath.Join(keep, fmt.Sprintf("%s%d-%d", name, seed, snapshots)))
 	}
 	dir, err := os.MkdirTemp("", "leakbench")
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 
 func main() {
 	var o options
-	flag.StringVar(&o.seeds, "seeds", "1-12", "processes to simulate: `A-B` or A,B,…")
+	flag.StringVar(&o.seeds, "seeds", "1-12", "processes to simulate: `A-B` or A,B,…; \"\" for none")
 	flag.StringVar(&o.snapshots, "snapshots", "8,12,24,48", "numbers of snapshots, `N,…`")
 	flag.StringVar(&o.out, "o", "-", "write the tables to `FILE`")
 	flag.StringVar(&o.csv, "csv", "", "write a line per function to `FILE`")
@@ -31,7 +31,7 @@ func main() {
 	flag.StringVar(&o.peerSeeds, "peer-seeds", "900-911", "processes on which the other methods find their thresholds; \"\" leaves them out")
 	flag.StringVar(&o.fit, "fit", "", "fit the detector's model to the processes and write it to `FILE`")
 	flag.StringVar(&o.examples, "examples", "", "keep what the model is fitted to in `FILE`, and fit to what it holds without simulating if it is there")
-	flag.BoolVar(&o.wide, "wide", false, "the wide population: functions that do two things, and further harmless behaviours")
+	flag.StringVar(&o.wideSeeds, "wide-seeds", "", "processes of the wide population, in which functions do two things, to simulate as well")
 	flag.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "processes at once")
 	flag.Parse()
 	if err := run(o); err != nil {
@@ -42,7 +42,7 @@ func main() {
 
 type options struct {
 	seeds, snapshots, out, csv, dump, peerSeeds, fit, examples string
-	wide                                                       bool
+	wideSeeds                                                  string
 	jobs                                                       int
 }
 
@@ -53,10 +53,6 @@ func run(o options) error {
 		}
 		return writeFile(o.fit, func(w io.Writer) { writeModel(w, o, kept) })
 	}
-	seeds, err := parseSeeds(o.seeds)
-	if err != nil {
-		return err
-	}
 	lengths, err := parseSeeds(o.snapshots)
 	if err != nil {
 		return err
@@ -64,12 +60,15 @@ func run(o options) error {
 	if slices.Min(lengths) < 2 || slices.Max(lengths) > stepsPerSpan/2 {
 		return fmt.Errorf("-snapshots %s: want 2 to %d", o.snapshots, stepsPerSpan/2)
 	}
-	all, err := forAll(seeds, lengths, o.jobs, func(seed uint64, snapshots int) ([]outcome, error) {
-		return inScratch(seed, snapshots, o.wide, o.dump)
-	})
+	plain, err := o.judge(o.seeds, lengths, false)
 	if err != nil {
 		return err
 	}
+	wide, err := o.judge(o.wideSeeds, lengths, true)
+	if err != nil {
+		return err
+	}
+	all := append(plain, wide...)
 	training, err := train(o, lengths)
 	if err != nil {
 		return err
@@ -81,6 +80,20 @@ func run(o options) error {
 		return err
 	}
 	return writeFile(o.out, func(w io.Writer) { writeTables(w, o, all, training) })
+}
+
+// judge simulates processes and runs the detector on them.
+func (o *options) judge(seeds string, lengths []uint64, wide bool) ([]outcome, error) {
+	if seeds == "" {
+		return nil, nil
+	}
+	list, err := parseSeeds(seeds)
+	if err != nil {
+		return nil, err
+	}
+	return forAll(list, lengths, o.jobs, func(seed uint64, snapshots int) ([]outcome, error) {
+		return inScratch(seed, snapshots, wide, o.dump)
+	})
 }
 
 // learn keeps the examples and fits a model to them, where that is asked for.
@@ -121,7 +134,7 @@ func train(o options, lengths []uint64) ([]outcome, error) {
 		return nil, err
 	}
 	return forAll(seeds, lengths, o.jobs, func(seed uint64, snapshots int) ([]outcome, error) {
-		return simulate(seed, snapshots, o.wide).outcomes(), nil
+		return simulate(seed, snapshots, false).outcomes(), nil
 	})
 }
 

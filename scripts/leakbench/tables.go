@@ -13,7 +13,11 @@ import (
 
 // writeTables writes everything that was measured as Markdown.
 func writeTables(w io.Writer, o options, all, training []outcome) {
-	fmt.Fprintf(w, "Seeds %s, snapshots %s: %s.\n\n", o.seeds, o.snapshots, census(all))
+	seeds := o.seeds
+	if o.wideSeeds != "" {
+		seeds = strings.TrimPrefix(seeds+" and "+o.wideSeeds+" of the wide population", " and ")
+	}
+	fmt.Fprintf(w, "Seeds %s, snapshots %s: %s.\n\n", seeds, o.snapshots, census(all))
 	writeScores(w, all)
 	writeCalibration(w, all)
 	writeOperating(w, all)
