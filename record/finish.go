@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
@@ -25,6 +27,7 @@ func (c *collector) finish(state *os.ProcessState, ended time.Time) Outcome {
 		o.Signal = int(ws.Signal())
 		o.Status = 128 + o.Signal
 		end.Signal = signalName(o.Signal)
+		c.lastWords(ended, ws.Signal())
 	} else {
 		end.Status = &o.Status
 		c.exitDump(ended)
@@ -85,12 +88,10 @@ const exitWithin = time.Second
 
 // exitDump writes down that the last snapshot was that of the program's exit: nothing but its time tells with tcmalloc.
 func (c *collector) exitDump(ended time.Time) {
-	p := c.procs[c.root]
-	if p == nil || len(p.images) == 0 || len(p.last().series) == 0 {
+	p, s := c.procs[c.root], c.lastOf(c.root)
+	if s == nil {
 		return
 	}
-	series := p.last().series
-	s := series[len(series)-1]
 	if s.trigger != triggerExit {
 		if s.trigger == triggerManual || ended.Sub(s.time) > exitWithin {
 			return
@@ -99,6 +100,27 @@ func (c *collector) exitDump(ended time.Time) {
 		c.write(p, s, false)
 	}
 	c.dropTeardown(p.last())
+}
+
+// lastWords writes down that the last snapshot was taken because of the signal that then ended the program: see agent.c.
+func (c *collector) lastWords(ended time.Time, signal syscall.Signal) {
+	able := c.plan.agent && c.plan.engine.dumpSignal(&c.plan.Options, true) != 0
+	s := c.lastOf(c.root)
+	if !able || s == nil || s.trigger == triggerManual || (signal != unix.SIGINT && signal != unix.SIGTERM) || ended.Sub(s.time) > exitWithin {
+		return
+	}
+	s.trigger = triggerManual
+	c.write(c.procs[c.root], s, false)
+}
+
+// lastOf is the last snapshot of a process, nil without one.
+func (c *collector) lastOf(pid int) *snapshotFile {
+	p := c.procs[pid]
+	if p == nil || len(p.images) == 0 || len(p.last().series) == 0 {
+		return nil
+	}
+	series := p.last().series
+	return series[len(series)-1]
 }
 
 // dropTeardown removes what the timer took while the program freed its memory to exit: to growth these snapshots would look as if

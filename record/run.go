@@ -34,6 +34,7 @@ func (p *Plan) Run(ctx context.Context) (Outcome, error) {
 	if list := forwarded(); len(list) > 0 {
 		signal.Notify(signals, list...)
 		defer signal.Stop(signals)
+		noteSenders(unix.SIGINT, unix.SIGQUIT, unix.SIGWINCH)
 	}
 	child, err := p.start()
 	if err != nil {
@@ -151,8 +152,8 @@ func (r *runner) wait(ctx context.Context, signals <-chan os.Signal) (*os.Proces
 
 // pass gives the program a signal, after a last snapshot if it is one that ends programs.
 func (r *runner) pass(s os.Signal) {
-	if fromKeyboard(s) {
-		return
+	if sentByTerminal(s) {
+		return // and the agent takes a last snapshot
 	}
 	if s == unix.SIGTERM || s == unix.SIGINT {
 		r.lastDump()

@@ -58,24 +58,13 @@ func forwarded() []os.Signal {
 	return out
 }
 
-// fromKeyboard says whether the terminal has sent a signal to the program already, which is in the same process group.
-func fromKeyboard(s os.Signal) bool {
+// sentByTerminal says whether the terminal has sent a signal to the program already, which is in the same process group.
+func sentByTerminal(s os.Signal) bool {
 	switch s {
 	case unix.SIGINT, unix.SIGQUIT, unix.SIGWINCH:
-		return inForeground()
+		return fromTerminal(s)
 	}
 	return false
-}
-
-// inForeground says whether this process group has the terminal.
-func inForeground() bool {
-	tty, err := os.OpenFile("/dev/tty", os.O_RDONLY|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return false
-	}
-	defer tty.Close()
-	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
-	return err == nil && group == unix.Getpgrp()
 }
 
 // Die ends this process by a signal, as the recorded program was ended: so that who waits sees the same. It returns only if
