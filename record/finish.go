@@ -131,7 +131,7 @@ func (c *collector) dropTeardown(img *image) {
 		return
 	}
 	for _, s := range img.series[from:last] {
-		_ = os.Remove(s.path)
+		c.drop(s, manifest.DropTeardown)
 	}
 	img.series = slices.Delete(img.series, from, last)
 }
@@ -174,7 +174,7 @@ func (c *collector) prune() {
 			continue
 		}
 		for _, s := range img.series {
-			_ = os.Remove(s.path)
+			c.drop(s, manifest.DropHelper)
 		}
 		img.series = nil
 	}

@@ -390,6 +390,40 @@ func TestImagesOfOneProcess(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(c.dir, fmt.Sprintf("p_%d.0001.heap", pid+1)))
 }
 
+// TestAWeekOfSnapshots: 30 s for a week are 20,000; so many are kept as was asked for, spread evenly, and the reader knows why the others are
+// not there. What is held for them does not grow.
+func TestAWeekOfSnapshots(t *testing.T) {
+	t.Parallel()
+	const n, keep, pid = 20_000, 50, 1 << 29 // the number of no process
+	c := newTestCollector(t)
+	c.plan.Keep, c.root = keep, pid
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for i := range n {
+		name := fmt.Sprintf("p_%d.%04d.heap", pid, i+1)
+		path := filepath.Join(c.dir, name)
+		text := fmt.Sprintf("heap profile: 1: %d [1: %d] @ heapprofile\n1: %d [1: %d] @ 0x1\n\nMAPPED_LIBRARIES:\na000-fff000 r-xp 0 00:00 1 /bin/prog\n", i, i, i, i)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		at := start.Add(time.Duration(i) * 30 * time.Second)
+		require.NoError(t, os.Chtimes(path, at, at))
+		c.take(name, true)
+		require.LessOrEqual(t, len(c.procs[pid].images[0].series), keep)
+		require.LessOrEqual(t, len(c.seen), keep)
+	}
+	s, err := heapfile.Open([]string{c.dir}, heapfile.Options{})
+	require.NoError(t, err)
+	defer s.Close()
+	require.Len(t, s.Heads, keep)
+	assert.Equal(t, n-keep, s.Thinned())
+	assert.Equal(t, 1, s.Heads[0].File.Seq)
+	assert.Equal(t, n, s.Heads[keep-1].File.Seq)
+	for i := 1; i < keep; i++ {
+		assert.LessOrEqual(t, s.Heads[i].File.Seq-s.Heads[i-1].File.Seq, 2*n/(keep-1)+1)
+	}
+	for _, w := range s.Warnings {
+		assert.NotEqual(t, heapfile.WarnMissing, w.Kind, w.Msg)
+	}
+}
+
 func newTestCollector(t *testing.T) *collector {
 	t.Helper()
 	dir := t.TempDir()
