@@ -30,6 +30,9 @@ func (p *Plan) Run(ctx context.Context) (Outcome, error) {
 		p.note("the directory is polled: %v", err)
 	}
 	defer w.close()
+	for _, s := range inheritedIgnored() {
+		signal.Ignore(s) // so that the program inherits it
+	}
 	signals := make(chan os.Signal, 64)
 	if list := forwarded(); len(list) > 0 {
 		signal.Notify(signals, list...)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -38,7 +39,10 @@ func signalName(n int) string {
 func trimSIG(name string) string { return strings.TrimPrefix(name, "SIG") }
 
 // ignored says whether this process was started with a signal ignored.
-func ignored(n int) bool { return signal.Ignored(syscall.Signal(n)) }
+func ignored(n int) bool {
+	s := syscall.Signal(n)
+	return signal.Ignored(s) || slices.Contains(inheritedIgnored(), s)
+}
 
 // forwarded are the signals that are for the program. Left out are those that cannot be caught, that stop (they are for
 // whoever is named), that a process sends to itself, and SIGURG, which Go uses within this process.
