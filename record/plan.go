@@ -198,12 +198,12 @@ func (p *Plan) find(e engine) (Library, error) {
 		}
 		return Library{abs, e.version(abs)}, nil
 	}
-	path, why := s.findLibrary(p.machine(), p.Env)
+	path, why := s.findLibrary(system{}, p.machine(), p.Env)
 	if path == "" {
 		if why != "" {
 			why = " (" + why + ")"
 		}
-		return Library{}, &missingError{fmt.Sprintf("no %s found%s: %s, or name it with --library", s.names[0], why, s.install())}
+		return Library{}, &missingError{fmt.Sprintf("no %s found%s: %s, or name it with --library", s.names[0], why, s.install(system{}, p.Env))}
 	}
 	return Library{path, e.version(path)}, nil
 }

@@ -352,20 +352,6 @@ func TestAnEngineRefusesWhatItCannotDo(t *testing.T) {
 	}
 }
 
-// TestPackagesOfDistributions reads os-release files.
-func TestPackagesOfDistributions(t *testing.T) {
-	for text, want := range map[string][2]string{
-		"ID=debian\n": {"debian", ""},
-		"ID=\"rocky\"\nID_LIKE=\"rhel centos fedora\"": {"rocky", "rhel centos fedora"},
-		"NAME='x'\n": {"", ""},
-	} {
-		path := filepath.Join(t.TempDir(), "os-release")
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		id, like := osRelease(path)
-		assert.Equal(t, want, [2]string{id, like})
-	}
-}
-
 // TestImagesOfOneProcess: an exec begins a new one, at another place or of another program.
 func TestImagesOfOneProcess(t *testing.T) {
 	c := newTestCollector(t)
