@@ -37,9 +37,9 @@ func (s system) at(path string) string {
 }
 
 // findLibrary looks in the usual places of distributions, then asks the loader's cache. why says what was found instead.
-func (s *search) findLibrary(sys system, machine elf.Machine, env []string) (path, why string) {
-	for _, candidate := range s.candidates(sys, machine, env) {
-		err := s.usable(sys.at(candidate), machine)
+func (s *search) findLibrary(sys system, want abi, env []string) (path, why string) {
+	for _, candidate := range s.candidates(sys, want.machine, env) {
+		err := s.usable(sys.at(candidate), want)
 		switch {
 		case err == nil:
 			return candidate, ""
@@ -122,8 +122,8 @@ func (s system) nixStore(names []string) []string {
 	return paths
 }
 
-// usable checks that a library is for the machine, is the right one, and can be named in LD_PRELOAD.
-func (s *search) usable(path string, machine elf.Machine) error {
+// usable checks that a library is for the machine and the C library of the program, is the right one, and can be named in LD_PRELOAD.
+func (s *search) usable(path string, want abi) error {
 	f, err := elf.Open(path)
 	var format *elf.FormatError
 	switch {
@@ -133,8 +133,11 @@ func (s *search) usable(path string, machine elf.Machine) error {
 		return err
 	}
 	defer f.Close()
-	if f.Machine != machine {
-		return fmt.Errorf("%s is for %s, the program for %s", path, machineName(f.Machine), machineName(machine))
+	if f.Machine != want.machine {
+		return fmt.Errorf("%s is for %s, the program for %s", path, machineName(f.Machine), machineName(want.machine))
+	}
+	if libc := libcOf(f); libc != "" && want.libc != "" && libc != want.libc {
+		return fmt.Errorf("%s is for %s, the program for %s: it takes a library that is built for that, as Alpine's are for musl", path, libc, want.libc)
 	}
 	symbols, err := f.DynamicSymbols()
 	if err != nil {

@@ -38,12 +38,12 @@ func putFile(t *testing.T, path string, content []byte, mode os.FileMode) {
 	require.NoError(t, os.WriteFile(path, content, mode))
 }
 
-func thisMachine() elf.Machine { return (&Plan{}).machine() }
+func thisABI() abi { return (&Target{}).abi() }
 
 // TestTheUsualPlaces has the library where each distribution has it.
 func TestTheUsualPlaces(t *testing.T) {
 	profiler, minimal := fakeLibraries(t)
-	triplet := triplets[thisMachine()]
+	triplet := triplets[ownMachine()]
 	for name, c := range map[string]struct {
 		env   []string
 		place string
@@ -73,7 +73,7 @@ func TestTheUsualPlaces(t *testing.T) {
 				if c.cache {
 					putFile(t, sys.at("/sbin/ldconfig"), []byte("#!/bin/sh\necho '\t"+s.names[0]+" (libc6,x86-64) => "+want+"'\n"), 0o755)
 				}
-				got, _ := s.findLibrary(sys, thisMachine(), c.env)
+				got, _ := s.findLibrary(sys, thisABI(), c.env)
 				assert.Equal(t, want, got)
 			}
 		})
@@ -101,7 +101,7 @@ func TestTheWrongLibrary(t *testing.T) {
 			if c.content != nil {
 				putFile(t, sys.at("/usr/lib64/"+c.name), c.content, 0o644)
 			}
-			path, said := tcmalloc{}.library().findLibrary(sys, thisMachine(), nil)
+			path, said := tcmalloc{}.library().findLibrary(sys, thisABI(), nil)
 			assert.Empty(t, path)
 			assert.Regexp(t, c.says, said)
 			assert.Equal(t, c.says == "", said == "")
@@ -110,7 +110,7 @@ func TestTheWrongLibrary(t *testing.T) {
 	sys := system{t.TempDir()}
 	putFile(t, sys.at("/usr/local/lib/libtcmalloc.so.4"), other, 0o644)
 	putFile(t, sys.at("/usr/lib/libtcmalloc.so.4"), profiler, 0o644)
-	path, _ := tcmalloc{}.library().findLibrary(sys, thisMachine(), nil)
+	path, _ := tcmalloc{}.library().findLibrary(sys, thisABI(), nil)
 	assert.Equal(t, "/usr/lib/libtcmalloc.so.4", path, "a usable one behind it is taken")
 }
 

@@ -61,7 +61,7 @@ func (p *Plan) prepareDir() (*manifest.Writer, error) {
 		return nil, err
 	}
 	if p.agent {
-		if err := writeAgent(agentPath(dir), agentFor(p.machine())); err != nil {
+		if err := writeAgent(agentPath(dir), agentFor(p.Target.abi().machine)); err != nil {
 			return nil, err
 		}
 	}
