@@ -158,6 +158,9 @@ func (r *runner) pass(s os.Signal) {
 	if sentByTerminal(s) {
 		return // and the agent takes a last snapshot
 	}
+	if s == unix.SIGCONT && !stopped(r.child.Pid) {
+		return // fg(1) has sent it to the whole group
+	}
 	if s == unix.SIGTERM || s == unix.SIGINT {
 		r.lastDump()
 	}
