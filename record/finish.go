@@ -5,6 +5,7 @@ package record
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,6 +37,7 @@ func (c *collector) finish(state *os.ProcessState, ended time.Time) Outcome {
 		c.copyMaps(c.procs[pid], true)
 	}
 	c.prune()
+	c.problem(c.cut())
 	c.written(c.out.End(end))
 	problems := c.sortedProblems()
 	c.written(c.out.End(manifest.End{Time: time.Now().UTC(), Error: strings.Join(problems, "; ")}))
@@ -196,6 +198,22 @@ func (c *collector) images() []*image {
 	return out
 }
 
+// cut says that snapshots were not completed.
+func (c *collector) cut() error {
+	var limit unix.Rlimit
+	why := ""
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &limit); err == nil && limit.Cur != unix.RLIM_INFINITY {
+		why = fmt.Sprintf(" (files are limited to %s: ulimit -f)", sizeText(int64(min(limit.Cur, math.MaxInt64))))
+	}
+	switch c.unfinished {
+	case 0:
+		return nil
+	case 1:
+		return fmt.Errorf("1 snapshot was cut short and is not used%s", why)
+	}
+	return fmt.Errorf("%d snapshots were cut short and are not used%s", c.unfinished, why)
+}
+
 func (c *collector) count(o *Outcome) {
 	most := 0
 	for _, pid := range c.pids() {
@@ -225,9 +243,6 @@ func (c *collector) sortedProblems() []string {
 
 func (c *collector) notes(o Outcome) []string {
 	notes := c.sortedProblems()
-	if c.unfinished > 0 {
-		notes = append(notes, fmt.Sprintf("%d snapshots were cut short and are not used", c.unfinished))
-	}
 	if n := len(c.strangers); n > 0 {
 		notes = append(notes, fmt.Sprintf("the program ran other processes (%d seen), which were not recorded: --follow-children keeps them all", n))
 	}

@@ -179,7 +179,9 @@ func (p *Plan) take(e engine) error {
 		p.agent = false
 		if err = p.try(); err == nil {
 			p.Hints = append(p.Hints, "the agent cannot be loaded: "+first.Error()+"; processes that fork may overwrite each other's snapshots")
-			err = e.refuse(&p.Options, false)
+			if err = e.refuse(&p.Options, false); err != nil {
+				err = fmt.Errorf("%w: %w", err, first)
+			}
 		}
 	}
 	return err

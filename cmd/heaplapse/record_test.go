@@ -482,6 +482,22 @@ func TestRecordOnAFullDisk(t *testing.T) {
 	})
 }
 
+// TestRecordWithLimitedFiles: snapshots that exceed the limit (ulimit -f) are cut, and do not end the program by SIGXFSZ.
+func TestRecordWithLimitedFiles(t *testing.T) {
+	t.Parallel()
+	needEngine(t, "tcmalloc")
+	dir := filepath.Join(t.TempDir(), "out")
+	cmd := exec.Command(need(t, "bash"), "-c", `ulimit -f 16; exec "$@"`, "bash", "heaplapse", "record", "--engine", "tcmalloc", "--every", "50ms", "-o", dir, "--", python(t), program(t, "leak.py"), "2")
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	require.NoError(t, cmd.Run(), stderr.String())
+	assert.Equal(t, "steps were made\n", stdout.String())
+	assert.Regexp(t, `heaplapse: warning: \d+ snapshots were cut short and are not used \(files are limited to 16 KiB: ulimit -f\)\n`, stderr.String())
+	m := sidecar(t, dir)
+	assert.Contains(t, m.Ends[len(m.Ends)-1].Error, "were cut short")
+	assert.NotEmpty(t, m.Snapshots, "the small ones are there")
+}
+
 func TestRecordKeepsSoMany(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, engine string) {

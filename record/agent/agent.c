@@ -32,10 +32,10 @@ typedef unsigned short u16;
 
 #if defined(__x86_64__)
 enum { sys_write = 1, sys_getdents64 = 217, reloc_got = 6, reloc_plt = 7, o_directory = 0200000 };
-enum { sys_nanosleep = 35, sys_gettid = 186, sys_timer_create = 222, sys_timer_settime = 223, sys_tgkill = 234 };
+enum { sys_sigprocmask = 14, sys_nanosleep = 35, sys_sigtimedwait = 128, sys_gettid = 186, sys_timer_create = 222, sys_timer_settime = 223, sys_tgkill = 234 };
 #elif defined(__aarch64__)
 enum { sys_write = 64, sys_getdents64 = 61, reloc_got = 1025, reloc_plt = 1026, o_directory = 040000 };
-enum { sys_nanosleep = 101, sys_timer_create = 107, sys_timer_settime = 110, sys_tgkill = 131, sys_gettid = 178 };
+enum { sys_nanosleep = 101, sys_timer_create = 107, sys_timer_settime = 110, sys_tgkill = 131, sys_sigprocmask = 135, sys_sigtimedwait = 137, sys_gettid = 178 };
 #else
 #error "constants of this processor are missing"
 #endif
@@ -57,7 +57,7 @@ struct siginfo { int signo, error, code, pad, pid; };
 struct action { handler handler; u64 mask[16]; int flags; void (*restorer)(void); };
 struct stack { void *at; int flags; u64 size; };
 struct sigevent { u64 value; int signo, notify, pad[12]; };
-enum { sigint = 2, sigterm = 15, sa_siginfo = 4, sa_restart = 0x10000000, ss_onstack = 1 };
+enum { sigint = 2, sigterm = 15, sigxfsz = 25, sa_siginfo = 4, sa_restart = 0x10000000, ss_onstack = 1 };
 #define sig_dfl ((handler)0)
 #define sig_ign ((handler)1)
 #define sa_resethand ((int)0x80000000)
@@ -224,6 +224,24 @@ static int discard(void) {
 	return open("/dev/null", o_wronly | o_cloexec);
 }
 
+// A snapshot that exceeds the limit of a file's size (ulimit -f) is cut, and must not end the program by SIGXFSZ, which comes to the thread that
+// writes: it does not see that while it writes a snapshot, and not afterwards.
+static u64 shielded; // whether the program has not blocked it itself
+
+static void shield(void) {
+	u64 one = 1UL << (sigxfsz - 1), before = 0;
+	syscall(sys_sigprocmask, 0, &one, &before, sizeof one);
+	shielded = ~before & one;
+}
+
+static void unshield(void) {
+	struct timespec none = {0, 0};
+	if (!shielded) return;
+	while (syscall(sys_sigtimedwait, &shielded, 0, &none, sizeof shielded) == sigxfsz) {}
+	syscall(sys_sigprocmask, 1, &shielded, 0, sizeof shielded);
+	shielded = 0;
+}
+
 // create opens a snapshot under the name that it gets here.
 static int create(const char *path, int flags, u32 mode, struct name *n) {
 	char out[4200];
@@ -240,7 +258,9 @@ static int create(const char *path, int flags, u32 mode, struct name *n) {
 	int fd = open(out, flags | o_cloexec, mode);
 	discarding = 0;
 	writing = fd;
-	if (fd >= 0) next++;
+	if (fd < 0) return fd;
+	next++;
+	shield();
 	return fd;
 }
 
@@ -259,12 +279,14 @@ static int agent_open(const char *path, int flags, u32 mode) {
 static int agent_creat(const char *path, u32 mode) { return agent_open(path, o_creat | o_wronly | o_trunc, mode); }
 
 static int agent_close(int fd) {
-	if (fd >= 0 && fd == writing) {
-		writing = -1;
-		whole_at = now();
-		whole++;
-	}
-	return close(fd);
+	if (fd < 0 || fd != writing) return close(fd);
+	int result = close(fd), *e = __errno_location(), before = *e;
+	writing = -1;
+	unshield();
+	*e = before;
+	whole_at = now();
+	whole++;
+	return result;
 }
 
 // agent_time stands still but when a snapshot is due; then it jumps by more than any interval.
