@@ -6,7 +6,7 @@
 //
 // Rooms: options.go and plan.go say what will be done; engine.go is what a profiling allocator must offer, tcmalloc.go
 // and jemalloc.go are the two there are; find.go finds their libraries, target.go looks at the program, check.go tries
-// the two together, agent.go and agent/ change how the allocator names its files; run.go starts, passes on signals and
+// the two together, sender.go tells ^C from kill(1), inherited.go which signals are ignored, agent.go and agent/ change how the allocator names its files; run.go starts, passes on signals and
 // waits; collect.go follows the directory, snapshot.go reads what a snapshot says of itself, process.go what /proc says
 // of its process, keep.go thins out, jit.go copies maps of generated code.
 //
