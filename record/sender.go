@@ -21,7 +21,8 @@ var senders [65]int32
 // runtimeHandler is where the handler goes on.
 var runtimeHandler uintptr
 
-func noteSender() // a signal handler, not to be called
+//nolint:unused // a signal handler: the kernel calls it
+func noteSender()
 func noteSenderAddress() uintptr
 
 // kernelSent is SI_KERNEL, userSent SI_USER: kill(2).
@@ -34,7 +35,7 @@ func noteSenders(signals ...syscall.Signal) {
 		if !sigaction(s, nil, &action) || action[0] <= 1 || uintptr(action[0]) == noteSenderAddress() {
 			continue
 		}
-		runtimeHandler = uintptr(action[0])
+		atomic.StoreUintptr(&runtimeHandler, uintptr(action[0]))
 		action[0] = uint64(noteSenderAddress())
 		sigaction(s, &action, nil)
 	}
