@@ -65,6 +65,7 @@ const (
 	FeatureDrop          // deepest fall from a height to a later low, over the growth
 	FeatureSinceDrop     // how long before the end that low was
 	FeatureSecured       // that low minus the first level, over the growth: what is lost cannot fall
+	FeatureLeakOrCurve   // √ of the likelihood ratio of lifetimes with a leak to the best curve over time that levels off; negative where the curve is likelier
 	FeatureBeside        // √ of the likelihood ratio of that curve with a line beside it to it alone; negative for a line that falls
 	FeatureCount
 )
@@ -75,7 +76,7 @@ var featureNames = [FeatureCount]string{
 	"knee-by-alloc-t", "line", "line-t", "leak-ratio", "leak-share", "leak-t", "load", "tail-retention", "retention", "objects", "object-size",
 	"sampling", "alloc-known", "rise", "crowd", "high-water", "points",
 	"last-step", "last-steps", "stop", "last-kept", "cycle", "cycle-line", "cycle-line-t", "floor", "ceiling",
-	"elsewhere", "elsewhere-z", "tau", "turnover", "residence", "residence-z", "drop", "since-drop", "secured", "beside",
+	"elsewhere", "elsewhere-z", "tau", "turnover", "residence", "residence-z", "drop", "since-drop", "secured", "leak-or-curve", "beside",
 }
 
 // String is the stable name in the model's file.
@@ -259,6 +260,7 @@ func (j *judge) curveFeatures(f *Features, growth float64) {
 	floor := j.line*1e-4 + 1
 	f.set(FeatureSaturation, math.Log((j.curve.rss+floor)/(j.line+floor)), -10, 0)
 	plateau, from := j.plateau()
+	j.level = min(j.curve.rss, plateau)
 	f.set(FeaturePlateau, math.Log((plateau+floor)/(j.line+floor)), -10, 0)
 	f.set(FeaturePlateauLength, 1-from, 0, 1)
 	half := len(j.t) / 2
@@ -342,6 +344,10 @@ func (j *judge) allocFeatures(f *Features, v *Verdict, growth float64) {
 	fit := fitLifetimes(j.t, j.p.Live, alloc, j.p.Alloc != nil)
 	floor := float64(n)*j.noise*j.noise + growth*growth*1e-6 + 1
 	f.set(FeatureLeakRatio, math.Sqrt(max(0, float64(n)*math.Log((fit.without+floor)/(fit.with+floor)))), 0, 50)
+	if fit.leaked > 0 {
+		ratio := float64(n) * math.Log((j.level+floor)/(fit.with+floor))
+		f.set(FeatureLeakOrCurve, math.Copysign(math.Sqrt(math.Abs(ratio)), ratio), -25, 25)
+	}
 	f.set(FeatureLeakShare, fit.leaked/growth, 0, 3)
 	f.set(FeatureLeakT, fit.leaked/max(fit.se, 1e-3*growth), 0, 1000)
 }

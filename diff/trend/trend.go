@@ -207,6 +207,7 @@ type judge struct {
 	slope, line float64
 	curve       saturating
 	beside      beside
+	level       float64 // the least residuals of a curve or a line that becomes level
 }
 
 func normalised(t []float64) []float64 {
@@ -239,35 +240,38 @@ func (j *judge) measure() Verdict {
 // tailFrom is where the last two fifths begin, four points at least.
 func tailFrom(n int) int { return n - max(4, (2*n+2)/5) }
 
-// Confidence from which a series that grew enough is called a leak, and a suspect. Of estimates, and of what was seen at record highs
-// only, more is asked. Less is asked of a straight
-// line to the end, over time where all that is allocated stays, or over what is allocated: it may be a cache that is not
-// full yet, but nobody could tell.
+// Confidence from which a series that grew enough is called a leak, and a suspect. More is asked of few points, of what was seen at record highs
+// only, and of estimates.
 const (
-	leakAt         = 0.6
-	leakAtDoubtful = 0.72
-	leakAtStraight = 0.45
-	suspectAt      = 0.25
+	leakAt    = 0.5
+	suspectAt = 0.25
+
+	moreIfFew       = 0.1
+	moreAtHighWater = 0.1
+	moreIfSampled   = 0.2
+	// fewPoints is where the ends of a series are too short to tell a slower rise from chance.
+	fewPoints = 20
 )
 
-func (j *judge) leakAt(v *Verdict) float64 {
-	f := &v.Features
-	straight := f[FeatureRetention] >= keeps && f[FeatureTail] > 0.8 && f[FeatureEnd] > 0.7 && f[FeatureEvenness] > 0.5 && f[FeatureSaturation] > -0.5
-	proportional := f[FeatureAllocKnown] == 1 && f[FeatureLeakT] > 50 && f[FeatureLeakShare] > 0.9
-	switch {
-	case (straight || proportional) && f[FeatureSampling] < 0.1 && !j.p.HighWater:
-		return leakAtStraight
-	case j.p.HighWater, j.p.Period > 0:
-		return leakAtDoubtful
+func (j *judge) leakAt() float64 {
+	at := leakAt
+	if len(j.t) < fewPoints {
+		at += moreIfFew
 	}
-	return leakAt
+	if j.p.HighWater {
+		at += moreAtHighWater
+	}
+	if j.p.Period > 0 {
+		at += moreIfSampled
+	}
+	return at
 }
 
 // label of a series that grew or shrank: it says leak where the model does, and otherwise what explains the growth best.
 func (j *judge) label(v *Verdict, seen sights) Label {
 	large := j.scale(v) >= j.o.MinGrowth && (j.p.Live[len(j.t)-1] > j.p.Live[0] || v.Growth >= j.o.MinGrowth)
 	switch {
-	case large && v.Confidence >= j.leakAt(v):
+	case large && v.Confidence >= j.leakAt():
 		return j.leakLabel(v)
 	case -v.Growth >= j.o.MinGrowth && v.Z <= -2.326 && -v.Growth >= 2*v.Sigma:
 		return Shrinking
