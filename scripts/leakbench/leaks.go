@@ -51,9 +51,13 @@ func requestLeak(d *draw, curve func(float64) float64) []blueprint {
 func leakRequest(d *draw) []blueprint        { return requestLeak(d, flat) }
 func leakRequestRamping(d *draw) []blueprint { return requestLeak(d, rampOf(d)) }
 
+// leakRequestFalling loses a share of its requests while ever fewer come; what is in flight falls with them, and may have been much.
 func leakRequestFalling(d *draw) []blueprint {
 	t0 := uniform(d.params, -0.3, 0.6)
-	return requestLeak(d, rampCurve(1.5, uniform(d.params, 0.2, 0.9), t0, t0+uniform(d.params, 0.15, 1.2)))
+	load := d.load(rampCurve(1.5, uniform(d.params, 0.05, 0.9), t0, t0+uniform(d.params, 0.15, 1.2)))
+	level, life := d.objects(d.bytes*logUniform(d.params, 0.01, 5)), logUniform(d.params, 1e-5, 0.06)
+	base := func(share float64) actor { return requests(level*share, life, load) }
+	return []blueprint{d.site(leaking(base, d.objects(d.bytes), load))}
 }
 
 func leakRequestCycling(d *draw) []blueprint {
