@@ -222,3 +222,23 @@ func write(t *testing.T, dir, name, content string) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 }
+
+// TestPersistKnowsWhatAFirstSnapshotMayHide: a site that a cut snapshot does not show may have been there before.
+func TestPersistKnowsWhatAFirstSnapshotMayHide(t *testing.T) {
+	const maps = "\nMAPPED_LIBRARIES:\n"
+	dir := t.TempDir()
+	write(t, dir, "p.0001.heap", "heap profile: 2: 500 [2: 500] @ heapprofile\n 1: 400 [1: 400] @ 0x40\n"+maps)
+	for _, name := range []string{"p.0002.heap", "p.0003.heap"} {
+		write(t, dir, name, "heap profile: 4: 1700 [4: 1700] @ heapprofile\n 1: 300 [1: 300] @ 0x10\n 3: 1400 [3: 1400] @ 0x40\n"+maps)
+	}
+	s, err := heapfile.Open([]string{dir}, heapfile.Options{})
+	require.NoError(t, err)
+	symbols, err := symbolize.Resolve(s, symbolize.Options{})
+	require.NoError(t, err)
+	o := opened{s, symbols}
+	p, err := diff.Persist([3]*diff.Side{o.side(t, 0), o.side(t, 1), o.side(t, 2)}, diff.CompareOptions{GroupBy: diff.ByStack})
+	require.NoError(t, err)
+	require.Len(t, p.Rows, 2)
+	require.False(t, p.Rows[0].AtMost, "0x40 was seen")
+	require.True(t, p.Rows[1].AtMost, "0x10 may have been there")
+}
