@@ -321,6 +321,7 @@ type growthJSON struct {
 	Schema       string        `json:"schema"`
 	Verdict      string        `json:"verdict"`
 	Why          string        `json:"why"`
+	Next         string        `json:"next,omitempty"`
 	BytesPerHour *float64      `json:"bytes_per_hour"`
 	Rate         float64       `json:"rate"`
 	RatePer      string        `json:"rate_per"`
@@ -386,7 +387,7 @@ func (g *Growth) JSON(w io.Writer) error {
 	unit, factor := g.rateUnit()
 	r := g.Result
 	out := growthJSON{
-		Schema: "heaplapse.growth/1", Verdict: string(r.Verdict), Why: r.Why,
+		Schema: "heaplapse.growth/1", Verdict: string(r.Verdict), Why: r.Why, Next: g.Next(),
 		BytesPerHour: g.perHour(r.Total.Slope), Rate: finite(r.Total.Slope * factor), RatePer: unit,
 		Explained: finite(r.Explained), Series: seriesOf(g.Series), Tested: r.Tested,
 		Limit: g.limit(), Notes: g.notes(), Unnamed: g.Unnamed.json(), Sites: []growthSite{},
