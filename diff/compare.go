@@ -92,6 +92,9 @@ type Comparison struct {
 	SameProcess bool
 	// Tiers tells how the sites of current and base were matched, by bytes in use on both sides.
 	Tiers [identity.Unmatched + 1]TierShare
+	// Foreign are the bytes in use, of both sides, that no step matched and whose stacks lead through files that the other side does
+	// not have: they may be there under other names. What is unmatched else is new or gone.
+	Foreign int64
 }
 
 // TierShare is what was matched at one step.
@@ -116,7 +119,8 @@ const (
 type DeltaRow struct {
 	Change        Change
 	Base, Current heapfile.Counts
-	// BaseBound and CurrentBound are the most that a truncated snapshot may hide where a row is absent from it.
+	// BaseBound and CurrentBound are the most that truncated snapshots may hide of a row beyond Base and Current: of its
+	// sites that the other side has. math.MaxInt64 stands for any amount.
 	BaseBound, CurrentBound heapfile.Counts
 	// BaseSites and CurrentSites belong to the row, the one that changed most first.
 	BaseSites, CurrentSites []symbolize.SiteID
@@ -141,12 +145,17 @@ func (r *DeltaRow) Delta() heapfile.Counts { return r.Current.Sub(r.Base) }
 func (c *Comparison) Total() heapfile.Counts { return c.Current.Head.Heap().Sub(c.Base.Head.Heap()) }
 
 // UnmatchedShare is the share of the bytes in use, of both sides, that no step matched.
-func (c *Comparison) UnmatchedShare() float64 {
+func (c *Comparison) UnmatchedShare() float64 { return c.share(c.Tiers[identity.Unmatched].Bytes) }
+
+// ForeignShare is the share that Foreign has.
+func (c *Comparison) ForeignShare() float64 { return c.share(c.Foreign) }
+
+func (c *Comparison) share(bytes int64) float64 {
 	all := int64(0)
 	for _, t := range c.Tiers {
 		all += t.Bytes
 	}
-	return float64(c.Tiers[identity.Unmatched].Bytes) / float64(max(all, 1))
+	return float64(bytes) / float64(max(all, 1))
 }
 
 // Compare finds what changed between two snapshots, of one process or of different ones.
@@ -157,16 +166,23 @@ func Compare(base, current *Side, o CompareOptions) *Comparison {
 		by = ByFunction // each match is a row, and functions tell what moved
 	}
 	var sites [2][]identity.Site
+	if !c.SameProcess {
+		c.same[0], c.same[1] = identity.SameFiles(base.Symbols, current.Symbols)
+	}
 	for i, side := range []*Side{base, current} {
 		blamer := symbolize.NewBlamer(side.Symbols, o.Rules)
 		c.keys[i] = newGrouper(side.Symbols, blamer, by)
 		namer := identity.NewNamer(side.Symbols, blamer)
-		namer.SameProcess = c.SameProcess
+		namer.SameProcess, namer.Same = c.SameProcess, c.same[i]
 		for _, s := range side.sites {
 			sites[i] = append(sites[i], namer.Site(side.Symbols.SiteStack(s)))
 		}
 	}
-	for _, m := range identity.Pair(sites[0], sites[1]) {
+	pair := identity.Pair
+	if c.SameProcess {
+		pair = identity.PairPlaces
+	}
+	for _, m := range pair(sites[0], sites[1]) {
 		c.add(m)
 	}
 	c.finish()
@@ -182,6 +198,9 @@ func sameProcess(a, b *Side) bool {
 	if a.Series.PID() != b.Series.PID() {
 		return false
 	}
+	if a.unmapped() && b.unmapped() {
+		return shareAddresses(a, b)
+	}
 	moving := libraries(a)
 	for path, start := range libraries(b) {
 		if moving[path] == start {
@@ -189,6 +208,33 @@ func sameProcess(a, b *Side) bool {
 		}
 	}
 	return false
+}
+
+// unmapped says that a snapshot ends before its mappings.
+func (s *Side) unmapped() bool {
+	for _, space := range s.Series.Spaces {
+		if space.Epoch == s.Head.Epoch && len(space.Mappings) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// shareAddresses says whether one has half of the addresses of the other, or more: libraries of another process would stand elsewhere.
+func shareAddresses(a, b *Side) bool {
+	of := [2]map[heapfile.Addr]bool{{}, {}}
+	for i, s := range []*Side{a, b} {
+		for k := range s.Symbols.Locations {
+			of[i][s.Symbols.Locations[k].Address] = true
+		}
+	}
+	both := 0
+	for address := range of[0] {
+		if of[1][address] {
+			both++
+		}
+	}
+	return both > 0 && 2*both >= min(len(of[0]), len(of[1]))
 }
 
 // libraries are the places of the libraries of a snapshot's process image.
@@ -208,7 +254,8 @@ type comparer struct {
 	Comparison
 	o     CompareOptions
 	keys  [2]*grouper
-	index map[string]int // of group keys in rows
+	same  [2]map[symbolize.ModuleID]bool // files that both have
+	index map[string]int                 // of group keys in rows
 	rows  []DeltaRow
 }
 
@@ -229,7 +276,52 @@ func (c *comparer) add(m identity.Match) {
 		r.Tier = m.Tier
 	}
 	c.Tiers[m.Tier].Sites += len(m.Base) + len(m.Current)
-	c.Tiers[m.Tier].Bytes += r.Base.InuseBytes + r.Current.InuseBytes - before
+	bytes := r.Base.InuseBytes + r.Current.InuseBytes - before
+	c.Tiers[m.Tier].Bytes += bytes
+	if m.Tier == identity.Unmatched && c.foreign(m) {
+		c.Foreign += bytes
+	}
+	r.censor(m, c.Base.Head, c.Current.Head)
+}
+
+// foreign says whether the stack of a site that was not matched leads through a file that the other side does not have.
+func (c *comparer) foreign(m identity.Match) bool {
+	if c.SameProcess {
+		return false
+	}
+	side, same, members := c.Current, c.same[1], m.Current
+	if len(members) == 0 {
+		side, same, members = c.Base, c.same[0], m.Base
+	}
+	return slices.ContainsFunc(side.Stack(side.sites[members[0]]), func(id symbolize.LocationID) bool {
+		module := side.Symbols.Locations[id].Module
+		return module == symbolize.NoModule || !same[module]
+	})
+}
+
+// censor adds what a truncated snapshot may hide of a site that only the other one shows.
+func (r *DeltaRow) censor(m identity.Match, base, current *heapfile.Snapshot) {
+	if len(m.Base) == 0 {
+		r.BaseBound = addBound(r.BaseBound, base)
+	}
+	if len(m.Current) == 0 {
+		r.CurrentBound = addBound(r.CurrentBound, current)
+	}
+}
+
+// addBound adds one more hidden site to a bound, which is never more than all that the snapshot hides.
+func addBound(sum heapfile.Counts, s *heapfile.Snapshot) heapfile.Counts {
+	one, all := s.Completeness.AbsentMax, s.Heap().Sub(s.Completeness.Estimate)
+	add := func(sum, one, all int64) int64 {
+		if one == math.MaxInt64 {
+			return one
+		}
+		return min(sum+one, max(one, all))
+	}
+	return heapfile.Counts{
+		InuseObjects: add(sum.InuseObjects, one.InuseObjects, all.InuseObjects), InuseBytes: add(sum.InuseBytes, one.InuseBytes, all.InuseBytes),
+		AllocObjects: add(sum.AllocObjects, one.AllocObjects, all.AllocObjects), AllocBytes: add(sum.AllocBytes, one.AllocBytes, all.AllocBytes),
+	}
 }
 
 func (c *comparer) key(m identity.Match) string {
@@ -255,7 +347,6 @@ func (c *comparer) finish() {
 	moves := c.movesByFunction()
 	for i := range c.rows {
 		r := &c.rows[i]
-		r.bound(c.Base.Head, c.Current.Head)
 		if !c.HasAlloc() {
 			r.dropAlloc()
 		}
@@ -283,16 +374,6 @@ func (r *DeltaRow) dropAlloc() {
 }
 
 func abs(v int64) int64 { return max(v, -v) }
-
-// bound says what a truncated snapshot may hide of a row that is absent from it.
-func (r *DeltaRow) bound(base, current *heapfile.Snapshot) {
-	if len(r.BaseSites) == 0 {
-		r.BaseBound = base.Completeness.AbsentMax
-	}
-	if len(r.CurrentSites) == 0 {
-		r.CurrentBound = current.Completeness.AbsentMax
-	}
-}
 
 func (r *DeltaRow) change() Change {
 	d := r.Delta()

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/diff"
+	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
@@ -89,6 +91,88 @@ func TestWhatTruncationHidesIsABound(t *testing.T) {
 	require.Zero(t, whole.Rows[0].BaseBound.InuseBytes+whole.Rows[0].CurrentBound.InuseBytes)
 }
 
+// dump writes a snapshot with rows "in use: bytes @ stack", of a program at 0x400000 and a library at a place of its own, of which
+// there are no files. A header may count more than the rows.
+func dump(t *testing.T, library, hiddenObjects, hiddenBytes int64, rows ...[3]int64) opened {
+	t.Helper()
+	var text strings.Builder
+	objects, bytes := hiddenObjects, hiddenBytes
+	for _, r := range rows {
+		objects, bytes = objects+r[0], bytes+r[1]
+		fmt.Fprintf(&text, "%6d: %8d [%6d: %8d] @ 0x%x 0x401000\n", r[0], r[1], r[0], r[1], library+r[2])
+	}
+	head := fmt.Sprintf("heap profile: %6d: %8d [%6d: %8d] @ heapprofile\n", objects, bytes, objects, bytes)
+	maps := fmt.Sprintf("\nMAPPED_LIBRARIES:\n400000-500000 r-xp 00000000 00:00 1 /nowhere/server\n%x-%x r-xp 00000000 00:00 2 /nowhere/libfoo.so\n", library, library+0x100000)
+	dir := t.TempDir()
+	write(t, dir, "p.0001.heap", head+text.String()+maps)
+	s, err := heapfile.Open([]string{dir}, heapfile.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	symbols, err := symbolize.Resolve(s, symbolize.Options{})
+	require.NoError(t, err)
+	return opened{s, symbols}
+}
+
+// TestWithoutFilesOffsetsTellSitesApart: a library without names and build ID, in two processes, which have it at different places.
+func TestWithoutFilesOffsetsTellSitesApart(t *testing.T) {
+	base := dump(t, 0x7f0000000000, 0, 0, [3]int64{1, 100, 0x1000}, [3]int64{2, 200, 0x2000}, [3]int64{3, 300, 0x3000})
+	current := dump(t, 0x7fff00000000, 0, 0, [3]int64{1, 100, 0x1000}, [3]int64{2, 900, 0x2000}, [3]int64{4, 400, 0x4000})
+	c := diff.Compare(base.side(t, 0), current.side(t, 0), diff.CompareOptions{})
+	require.False(t, c.SameProcess)
+	require.Equal(t, 1, c.Unchanged)
+	require.Len(t, c.Rows, 3)
+	require.Equal(t, []diff.Change{diff.ChangeGrown, diff.ChangeNew, diff.ChangeGone}, []diff.Change{c.Rows[0].Change, c.Rows[1].Change, c.Rows[2].Change})
+	require.Equal(t, identity.ByFile, c.Rows[0].Tier)
+	require.Equal(t, 4, c.Tiers[identity.ByFile].Sites)
+	require.Zero(t, c.Foreign, "the files are the same: what is unmatched is new or gone")
+}
+
+// TestARebuiltFileIsNotComparedByOffset: the offsets of another build have nothing in common.
+func TestARebuiltFileIsNotComparedByOffset(t *testing.T) {
+	base := dump(t, 0x7f0000000000, 0, 0, [3]int64{1, 100, 0x1000}, [3]int64{2, 200, 0x2000}, [3]int64{3, 300, 0x3000})
+	current := dump(t, 0x7fff00000000, 0, 0, [3]int64{1, 100, 0x1010}, [3]int64{2, 900, 0x2010}, [3]int64{4, 400, 0x3010})
+	c := diff.Compare(base.side(t, 0), current.side(t, 0), diff.CompareOptions{})
+	require.Zero(t, c.Tiers[identity.ByFile].Sites)
+}
+
+// TestInOneProcessOnlyPlacesMatch: a site that the base does not have is new, however much it looks like another.
+func TestInOneProcessOnlyPlacesMatch(t *testing.T) {
+	base := dump(t, 0x7f0000000000, 0, 0, [3]int64{1, 100, 0x1000})
+	current := dump(t, 0x7f0000000000, 0, 0, [3]int64{1, 100, 0x1000}, [3]int64{2, 900, 0x2000})
+	c := diff.Compare(base.side(t, 0), current.side(t, 0), diff.CompareOptions{})
+	require.True(t, c.SameProcess)
+	require.Len(t, c.Rows, 1)
+	require.Equal(t, diff.ChangeNew, c.Rows[0].Change)
+}
+
+// TestAHiddenPartOfARowIsABound: of a group's two sites a dump that is cut shows one.
+func TestAHiddenPartOfARowIsABound(t *testing.T) {
+	cut := dump(t, 0x7f0000000000, 2, 150, [3]int64{1, 1000, 0x1000}, [3]int64{1, 100, 0x5000})
+	whole := dump(t, 0x7f0000000000, 0, 0, [3]int64{1, 1000, 0x1000}, [3]int64{2, 9000, 0x2000})
+	later := diff.Compare(cut.side(t, 0), whole.side(t, 0), diff.CompareOptions{GroupBy: diff.ByModule})
+	require.Len(t, later.Rows, 1)
+	require.Equal(t, int64(150), later.Rows[0].BaseBound.InuseBytes, "0x2000 has at most what the header counts beyond the rows")
+	require.Equal(t, int64(1100), later.Rows[0].Base.InuseBytes)
+	before := diff.Compare(whole.side(t, 0), cut.side(t, 0), diff.CompareOptions{GroupBy: diff.ByModule})
+	require.Equal(t, int64(150), before.Rows[0].CurrentBound.InuseBytes)
+}
+
+// TestTheSameBytesWithoutMappingsAreTheSame: a file that is still being written ends before them.
+func TestTheSameBytesWithoutMappingsAreTheSame(t *testing.T) {
+	text := "heap profile: 3: 300 [3: 300] @ heapprofile\n 1: 100 [1: 100] @ 0x7f0000001000 0x401000\n 2: 200 [2: 200] @ 0x7f0000002000 0x401000\n"
+	var sides [2]*diff.Side
+	for i := range sides {
+		dir := t.TempDir()
+		write(t, dir, "p.0001.heap", text)
+		s, err := heapfile.Open([]string{dir}, heapfile.Options{})
+		require.NoError(t, err)
+		symbols, err := symbolize.Resolve(s, symbolize.Options{})
+		require.NoError(t, err)
+		sides[i] = opened{s, symbols}.side(t, 0)
+	}
+	require.Empty(t, diff.Compare(sides[0], sides[1], diff.CompareOptions{}).Rows)
+}
+
 func TestAMoveWithinAFunctionIsCalledOne(t *testing.T) {
 	text := "heap profile: %d: %d [%d: %d] @ heapprofile\n%s\nMAPPED_LIBRARIES:\n"
 	dir := t.TempDir()
@@ -137,4 +221,24 @@ func TestPersistFindsWhatAPhaseLeftBehind(t *testing.T) {
 func write(t *testing.T, dir, name, content string) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
+}
+
+// TestPersistKnowsWhatAFirstSnapshotMayHide: a site that a cut snapshot does not show may have been there before.
+func TestPersistKnowsWhatAFirstSnapshotMayHide(t *testing.T) {
+	const maps = "\nMAPPED_LIBRARIES:\n"
+	dir := t.TempDir()
+	write(t, dir, "p.0001.heap", "heap profile: 2: 500 [2: 500] @ heapprofile\n 1: 400 [1: 400] @ 0x40\n"+maps)
+	for _, name := range []string{"p.0002.heap", "p.0003.heap"} {
+		write(t, dir, name, "heap profile: 4: 1700 [4: 1700] @ heapprofile\n 1: 300 [1: 300] @ 0x10\n 3: 1400 [3: 1400] @ 0x40\n"+maps)
+	}
+	s, err := heapfile.Open([]string{dir}, heapfile.Options{})
+	require.NoError(t, err)
+	symbols, err := symbolize.Resolve(s, symbolize.Options{})
+	require.NoError(t, err)
+	o := opened{s, symbols}
+	p, err := diff.Persist([3]*diff.Side{o.side(t, 0), o.side(t, 1), o.side(t, 2)}, diff.CompareOptions{GroupBy: diff.ByStack})
+	require.NoError(t, err)
+	require.Len(t, p.Rows, 2)
+	require.False(t, p.Rows[0].AtMost, "0x40 was seen")
+	require.True(t, p.Rows[1].AtMost, "0x10 may have been there")
 }

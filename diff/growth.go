@@ -18,6 +18,8 @@ type GrowthOptions struct {
 	MinBytes int64
 	// All keeps the stable sites.
 	All bool
+	// KeepStable keeps them apart, for whoever wants to know why one of them is not called a leak.
+	KeepStable bool
 	// Filter keeps some stacks; nil keeps all.
 	Filter *symbolize.Filter
 	// Rules decide which frame is to blame; nil takes the default ones.
@@ -53,6 +55,8 @@ type GrowthResult struct {
 	// not recorded. FirstRSS and LastRSS are its values.
 	RSS               *trend.Verdict
 	FirstRSS, LastRSS int64
+	// Beyond: the process grew by far more than its heap.
+	Beyond bool
 	// Explained is the share of the heap's growth that lies on sites called leaks, 0 to 1.
 	Explained float64
 	// Tested is the number of series that were judged. Of many, some rise by chance.
@@ -62,6 +66,10 @@ type GrowthResult struct {
 	First, Last int
 	// Sites are ranked, worst first.
 	Sites []GrowthSite
+	// Stable are those about which there is nothing to say, ranked; only with KeepStable, and not with All.
+	Stable []GrowthSite
+	// Most is the site without a verdict that grew most, and by half of the heap's growth or more; nil for none.
+	Most *GrowthSite
 	// Kept is the number of sites that passed the filter.
 	Kept int
 	// Unlisted is the number of sites that grew by less than is judged, UnlistedBytes their growth.
@@ -125,7 +133,6 @@ type grower struct {
 	gained  int64    // by the whole heap
 	// kept and suppressed are what is visible of the sites that the filter keeps, and of those that are suppressed, by snapshot.
 	kept, suppressed []int64
-	beyond           bool    // the process grows beside its heap
 	crowd            float64 // see medianRise
 	// highWater: the snapshots were taken at record highs.
 	highWater bool
@@ -245,7 +252,7 @@ func (g *grower) rss() {
 	v := trend.Judge(p, g.trendOptions())
 	r.RSS, r.FirstRSS, r.LastRSS = &v, int64(p.Live[0]), int64(p.Live[len(p.Live)-1])
 	if grown := r.LastRSS - r.FirstRSS; grown-g.gained > max(leastBeyond, g.gained) && grown > leastBeyond {
-		g.beyond = true
+		r.Beyond = true
 		g.notef("the process grew by %d MiB more than its heap: fragmentation, mmap, allocator arenas, thread stacks or GPU memory, which these snapshots do not see",
 			(grown-g.gained)>>20)
 	}
@@ -353,13 +360,25 @@ func (s *GrowthSite) shareOf(group *GrowthSite) bool {
 
 // keep lists a site, unless there is nothing to say about it.
 func (g *grower) keep(s GrowthSite) {
-	dull := s.Label == trend.Stable || (s.Label == trend.Insufficient && !g.notable(s))
-	if !dull || g.o.All {
+	if dull := g.dull(s); !dull || g.o.All {
 		g.result.Sites = append(g.result.Sites, s)
-	} else if s.Gained > 0 && s.Gained < g.o.MinBytes {
+		return
+	}
+	if s.Gained >= g.o.MinBytes && 2*s.Gained > g.gained && (g.result.Most == nil || s.Gained > g.result.Most.Gained) {
+		g.result.Most = &s
+	}
+	if g.o.KeepStable {
+		g.result.Stable = append(g.result.Stable, s)
+	}
+	if s.Gained > 0 && s.Gained < g.o.MinBytes {
 		g.result.Unlisted++
 		g.result.UnlistedBytes += s.Gained
 	}
+}
+
+// dull says that there is nothing to say about a site.
+func (g *grower) dull(s GrowthSite) bool {
+	return s.Label == trend.Stable || (s.Label == trend.Insufficient && !g.notable(s))
 }
 
 // notable says whether a site with too few points is still worth showing.
@@ -507,9 +526,11 @@ func (g *grower) rank() {
 		}
 		return int(s.Label)
 	}
-	slices.SortStableFunc(g.result.Sites, func(a, b GrowthSite) int {
-		return cmp.Or(cmp.Compare(order(a), order(b)), cmp.Compare(b.Low*b.Confidence, a.Low*a.Confidence), cmp.Compare(b.Growth, a.Growth))
-	})
+	for _, sites := range [][]GrowthSite{g.result.Sites, g.result.Stable} {
+		slices.SortStableFunc(sites, func(a, b GrowthSite) int {
+			return cmp.Or(cmp.Compare(order(a), order(b)), cmp.Compare(b.Low*b.Confidence, a.Low*a.Confidence), cmp.Compare(b.Growth, a.Growth))
+		})
+	}
 }
 
 // conclude answers for the series.
@@ -539,7 +560,7 @@ func (g *grower) conclude() {
 		r.Verdict, r.Why = VerdictUndecided, fmt.Sprintf("%s, but not clearly to the end", count(suspects, "site grows", "sites grow"))
 	case r.Total.Label.IsLeak():
 		r.Verdict, r.Why = VerdictUndecided, "the heap grows, but no single site does"
-	case g.beyond:
+	case r.Beyond:
 		r.Verdict, r.Why = VerdictNoLeak, "no site of the heap grows to the end of the series, but the process does: see the note"
 	default:
 		r.Verdict, r.Why = VerdictNoLeak, "no site grows to the end of the series"

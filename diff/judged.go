@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile"
 )
 
@@ -26,9 +25,16 @@ func judgedRange(s *heapfile.Series, from, to int) (first, last int, notes []str
 		}
 		notes = append(notes, fmt.Sprintf("judged on snapshots %d to %d of %d%s", first+1, last+1, len(heads), why))
 	}
-	if last-first >= trend.MinPoints && s.AtExit(first, last) {
-		notes = append(notes, "the last snapshot was left out: the heap had shrunk to less than half, as when a program exits")
+	switch {
+	case s.AtExit(first, last):
+		notes = append(notes, "the last snapshot was left out"+exiting)
 		last--
+	case last > first && s.Heads[last].Heap() == s.Heads[last-1].Heap() && s.AtExit(first, last-1):
+		notes = append(notes, "the last two snapshots were left out"+exiting)
+		last -= 2 // the program's end was seen twice
 	}
 	return first, last, notes
 }
+
+// exiting is why a snapshot is left out.
+const exiting = ": the heap had shrunk to less than half, as when a program exits"

@@ -32,6 +32,8 @@ type PersistRow struct {
 	// after the second snapshot had been these. -1 where that cannot be known: without cumulative counts, in samples, and
 	// where a snapshot is cut.
 	Certain int64
+	// AtMost: Stayed is a bound, for the first snapshot is cut and may hide some of it.
+	AtMost bool
 	// Sites belong to the row, the one with most that stayed first.
 	Sites []symbolize.SiteID
 }
@@ -82,6 +84,8 @@ func persisted(moments [3]*Side, site symbolize.SiteID) (PersistRow, bool) {
 	}
 	r.Stayed = min(r.At[1].InuseBytes, r.At[2].InuseBytes) - r.At[0].InuseBytes
 	r.StayedObjects = max(0, min(r.At[1].InuseObjects, r.At[2].InuseObjects)-r.At[0].InuseObjects)
+	_, seen := moments[0].index[site]
+	r.AtMost = !seen && moments[0].Head.Completeness.AbsentMax.InuseBytes > 0
 	if certain {
 		freed := (r.At[2].AllocBytes - r.At[2].InuseBytes) - (r.At[1].AllocBytes - r.At[1].InuseBytes)
 		r.Certain = max(0, min(r.Stayed, r.At[1].InuseBytes-r.At[0].InuseBytes-max(0, freed)))
@@ -100,6 +104,7 @@ func (r *PersistRow) include(o PersistRow) {
 	}
 	r.Stayed += o.Stayed
 	r.StayedObjects += o.StayedObjects
+	r.AtMost = r.AtMost || o.AtMost
 	if o.Certain < 0 {
 		r.Certain = -1
 	} else {

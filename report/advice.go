@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -14,7 +15,7 @@ import (
 
 // advice is what to look at next, for allocations whose stack tells more than its frames do.
 type advice struct {
-	module  bool // pattern is for modules, not for functions
+	subject string // what pattern is for: a function or a module on the stack, or a module of the process, for growth beside the heap
 	pattern *regexp.Regexp
 	text    string
 	source  string
@@ -57,10 +58,10 @@ func parseEntry(lines []string) (a advice, err error) {
 		return a, errors.New("want a pattern, the advice and its source")
 	}
 	subject, pattern, _ := strings.Cut(lines[0], " ")
-	if subject != "function" && subject != "module" {
-		return a, errors.New("want function or module")
+	if subject != "function" && subject != "module" && subject != "beside" {
+		return a, errors.New("want function, module or beside")
 	}
-	a = advice{module: subject == "module", text: lines[1], source: lines[2]}
+	a = advice{subject: subject, text: lines[1], source: lines[2]}
 	a.pattern, err = regexp.Compile(pattern)
 	return a, err
 }
@@ -77,23 +78,34 @@ func adviceFor(s *symbolize.Symbols, stack []symbolize.LocationID) string {
 	return ""
 }
 
+// adviceBeside returns the advice on a process that grows beside its heap, "" for none.
+func adviceBeside(s *symbolize.Symbols) string {
+	for _, a := range advices() {
+		if a.subject == "beside" && slices.ContainsFunc(s.Modules, func(m symbolize.Module) bool { return a.pattern.MatchString(m.Name()) }) {
+			return a.text
+		}
+	}
+	return ""
+}
+
 func (a *advice) matches(s *symbolize.Symbols, l *symbolize.Location) bool {
-	if a.module {
+	switch a.subject {
+	case "module":
 		m := s.Module(l)
 		return m != nil && a.pattern.MatchString(m.Name())
-	}
-	for _, f := range l.Frames {
-		if a.pattern.MatchString(f.Function) {
-			return true
-		}
+	case "function":
+		return slices.ContainsFunc(l.Frames, func(f symbolize.Frame) bool { return a.pattern.MatchString(f.Function) })
 	}
 	return false
 }
 
 // matchesNames is matches for a frame of which only the names are known; the module is a path.
 func (a *advice) matchesNames(module, function string) bool {
-	if a.module {
+	switch a.subject {
+	case "module":
 		return module != "" && a.pattern.MatchString(path.Base(module))
+	case "function":
+		return a.pattern.MatchString(function)
 	}
-	return a.pattern.MatchString(function)
+	return false
 }

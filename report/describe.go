@@ -37,22 +37,6 @@ func (g *Growth) Describe(s *diff.GrowthSite) SiteText {
 	return t
 }
 
-// Finding is the answer in words, without the verdict's own name.
-func (g *Growth) Finding() string {
-	if g.Result.Verdict != diff.VerdictLeak {
-		return g.Result.Why
-	}
-	return g.worst()
-}
-
-// Next is what to do about the worst site; "" where nothing is known.
-func (g *Growth) Next() string {
-	if g.Result.Verdict != diff.VerdictLeak {
-		return ""
-	}
-	return g.next(&g.Result.Sites[0])
-}
-
 // Span is the time from the first to the last snapshot, in words; "" where times are not known.
 func (g *Growth) Span() string {
 	if !g.Series.Clock.Source.IsTime() || len(g.Series.Heads) < 2 {

@@ -62,7 +62,7 @@ func timeOf(s *heapfile.Snapshot) time.Time {
 
 func since(base, current *heapfile.Snapshot) string {
 	a, b := timeOf(base), timeOf(current)
-	if a.IsZero() || b.IsZero() || a.Equal(b) {
+	if a.IsZero() || b.IsZero() || a.Sub(b).Abs() < time.Second/2 {
 		return ""
 	}
 	if b.Before(a) {
@@ -124,7 +124,7 @@ func (d *Diff) tiers(p *printer) {
 		}
 	}
 	p.linef("matched  %s", strings.Join(parts, ", "))
-	if d.UnmatchedShare() > 0.15 {
+	if d.ForeignShare() > 0.15 {
 		p.linef("         more than 15 %% of the bytes match nothing on the other side: the two do not compare stack by stack; try --group-by module")
 	}
 }
@@ -147,10 +147,10 @@ func (d *Diff) row(p *printer, rank int, r *diff.DeltaRow, views [2]*viewer) {
 	site, where := v.title(sites[0])
 	allocated := "–"
 	if d.HasAlloc() {
-		allocated = signed(float64(delta.AllocBytes))
+		allocated = bounded(r.BaseBound.AllocBytes, r.CurrentBound.AllocBytes, signed(float64(delta.AllocBytes)))
 	}
-	p.linef("%3d  %-7s %12s %9s %10s %10s %12s  %s  %s", rank, r.Change, bounded(r, signed(float64(delta.InuseBytes))),
-		fmt.Sprintf("%+d", delta.InuseObjects), value(r.Base.InuseBytes, r.BaseBound.InuseBytes),
+	p.linef("%3d  %-7s %12s %9s %10s %10s %12s  %s  %s", rank, r.Change, noisy(r)+bounded(r.BaseBound.InuseBytes, r.CurrentBound.InuseBytes, signed(float64(delta.InuseBytes))),
+		bounded(r.BaseBound.InuseObjects, r.CurrentBound.InuseObjects, fmt.Sprintf("%+d", delta.InuseObjects)), value(r.Base.InuseBytes, r.BaseBound.InuseBytes),
 		value(r.Current.InuseBytes, r.CurrentBound.InuseBytes), allocated, site, where)
 	if path := v.callPath(sites); path != "" {
 		p.linef("     %s", path)
@@ -165,23 +165,32 @@ func (d *Diff) row(p *printer, rank int, r *diff.DeltaRow, views [2]*viewer) {
 	}
 }
 
-// bounded marks a difference that is a bound: a larger one if base may hide some of it, a smaller one if current may.
-// "~" stands before what sampling alone may have made.
-func bounded(r *diff.DeltaRow, text string) string {
+// bounded marks a difference that is a bound: it is at most this if base may hide some of it, at least this if current may.
+func bounded(base, current int64, text string) string {
 	switch {
-	case math.Abs(float64(r.Delta().InuseBytes)) < 2*r.Noise:
-		return "~ " + text
-	case r.BaseBound.InuseBytes > 0:
+	case base > 0 && current > 0:
+		return "≈ " + text
+	case base > 0:
 		return "≤ " + text
-	case r.CurrentBound.InuseBytes > 0:
+	case current > 0:
 		return "≥ " + text
 	}
 	return text
 }
 
-// value shows a number, or the most that truncation may hide.
+// noisy is "~ " before what sampling alone may have made.
+func noisy(r *diff.DeltaRow) string {
+	if math.Abs(float64(r.Delta().InuseBytes)) < 2*r.Noise {
+		return "~ "
+	}
+	return ""
+}
+
+// value shows a number; where truncation may hide more, as the least that it is; where nothing is visible, as the most that it may be.
 func value(n, bound int64) string {
 	switch {
+	case bound > 0 && n > 0:
+		return "≥ " + Bytes(n)
 	case bound == math.MaxInt64:
 		return "hidden"
 	case bound > 0:
@@ -294,15 +303,25 @@ func deltaJSON(r *diff.DeltaRow, views [2]*viewer) deltaEntry {
 	}
 	none := heapfile.Counts{}
 	if r.BaseBound != none {
-		out.BaseAtMost = atMost(r.BaseBound)
+		out.BaseAtMost = atMost(r.Base, r.BaseBound)
 	}
 	if r.CurrentBound != none {
-		out.CurrentAtMost = atMost(r.CurrentBound)
+		out.CurrentAtMost = atMost(r.Current, r.CurrentBound)
 	}
 	return out
 }
 
-func atMost(c heapfile.Counts) *countsJSON {
-	j := countsJSON(c)
+// atMost is what is visible and what may be hidden, together.
+func atMost(c, bound heapfile.Counts) *countsJSON {
+	add := func(n, bound int64) int64 {
+		if bound > math.MaxInt64-max(n, 0) {
+			return math.MaxInt64
+		}
+		return n + bound
+	}
+	j := countsJSON{
+		InuseObjects: add(c.InuseObjects, bound.InuseObjects), InuseBytes: add(c.InuseBytes, bound.InuseBytes),
+		AllocObjects: add(c.AllocObjects, bound.AllocObjects), AllocBytes: add(c.AllocBytes, bound.AllocBytes),
+	}
 	return &j
 }

@@ -1,61 +1,91 @@
 package report
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/heaplapse/heaplapse/diff"
 	"github.com/heaplapse/heaplapse/diff/trend"
 )
 
-// explained are the sites that g.Explain names: by rank, or by an expression that their function matches.
-func (g *Growth) explained() ([]int, error) {
+// chosen is a site to explain.
+type chosen struct {
+	site *diff.GrowthSite
+	rank int // in the table, from 1; 0 for a stable site, which the table leaves out
+}
+
+// explained are the sites that g.Explain names: by rank, or by a part of what the table calls them, or by an
+// expression that this matches. A stable site is looked for if no other is called so.
+func (g *Growth) explained() ([]chosen, error) {
 	sites := g.Result.Sites
-	if len(sites) == 0 {
-		return nil, errors.New("--explain: the result has no sites (--all lists stable ones, too)")
-	}
 	if rank, err := strconv.Atoi(g.Explain); err == nil {
 		if rank < 1 || rank > len(sites) {
-			return nil, fmt.Errorf("--explain %d: the result has sites 1 to %d (--all lists stable ones, too)", rank, len(sites))
+			return nil, fmt.Errorf("--explain %d: the table has %s; a part of a function's name chooses any other", rank, plural(len(sites), "site"))
 		}
-		return []int{rank - 1}, nil
+		return []chosen{{&sites[rank-1], rank}}, nil
 	}
 	pattern, err := regexp.Compile(g.Explain)
-	if err != nil {
-		return nil, fmt.Errorf("--explain: %w", err)
-	}
-	var out []int
+	var out []chosen
 	for i := range sites {
-		if pattern.MatchString(g.viewer().blame(sites[i].Members[0]).Function) {
-			out = append(out, i)
+		if g.called(&sites[i], pattern) {
+			out = append(out, chosen{&sites[i], i + 1})
 		}
 	}
-	if len(out) == 0 {
-		return nil, fmt.Errorf("--explain %s: no site of the result is called so (--all lists stable ones, too)", g.Explain)
+	for i := range g.Result.Stable {
+		if s := &g.Result.Stable[i]; (len(out) == 0 || out[0].rank == 0) && g.called(s, pattern) {
+			out = append(out, chosen{s, 0})
+		}
+	}
+	switch {
+	case len(out) == 0 && err != nil:
+		return nil, fmt.Errorf("--explain: no site is called so, and it is no expression: %w", err)
+	case len(out) == 0:
+		return nil, fmt.Errorf("--explain %s: no site that was judged is called so; heaplapse top lists all functions, --group-by stack judges each call path", clean(g.Explain))
 	}
 	return out, nil
 }
 
+// called says whether g.Explain is a part of what a site is called, or the expression matches it.
+func (g *Growth) called(s *diff.GrowthSite, pattern *regexp.Regexp) bool {
+	blame := g.viewer().blame(s.Members[0])
+	title, where := g.viewer().title(s.Members[0])
+	for _, name := range []string{blame.Function, title + " " + where, title + "  " + where, blame.Module} {
+		if strings.Contains(name, g.Explain) || pattern != nil && pattern.MatchString(name) {
+			return true
+		}
+	}
+	return false
+}
+
 // explain writes the numbers behind the verdicts in words.
 func (g *Growth) explain(p *printer) error {
-	chosen, err := g.explained()
+	sites, err := g.explained()
 	if err != nil {
 		return err
 	}
-	for _, i := range chosen {
+	shown := firstRows(sites, g.Top)
+	for _, c := range shown {
 		p.linef("")
-		g.explainSite(p, i)
+		g.explainSite(p, c)
+	}
+	if n := len(sites) - len(shown); n > 0 {
+		p.linef("")
+		p.linef("… and %s called so: --top %d explains them", plural(n, "more site"), len(sites))
 	}
 	return nil
 }
 
-func (g *Growth) explainSite(p *printer, i int) {
-	s := &g.Result.Sites[i]
+func (g *Growth) explainSite(p *printer, c chosen) {
+	s := c.site
+	number := "–"
+	if c.rank > 0 {
+		number = strconv.Itoa(c.rank)
+	}
 	title, where := g.viewer().title(s.Members[0])
-	p.linef("%d  %s  %s: %s", i+1, title, where, g.sentence(s))
+	p.linef("%s  %s: %s", number, strings.TrimSpace(title+"  "+where), g.sentence(s))
 	if s.Label == trend.Insufficient || s.Features[trend.FeaturePoints] == 0 {
 		return
 	}

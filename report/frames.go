@@ -88,6 +88,13 @@ func place(s *symbolize.Symbols, l *symbolize.Location, frame int) string {
 
 // remedy says what would give an unnamed address its name.
 func remedy(s *symbolize.Symbols, l *symbolize.Location) string {
+	return clip(remedyText(s, l), longestRemedy)
+}
+
+// longestRemedy is in characters: names of files come from the input.
+const longestRemedy = 400
+
+func remedyText(s *symbolize.Symbols, l *symbolize.Location) string {
 	m := s.Module(l)
 	if m == nil {
 		return remedyOutside(l.Reason)
@@ -120,5 +127,5 @@ func remedyOutside(r symbolize.Reason) string {
 // packageQuery is the command that asks Debian for the package of a file. Libraries are mapped from /usr/lib, where /lib leads
 // to, while the packages of Debian 12 and before have many of them, libc.so.6 for one, in /lib.
 func packageQuery(path string) string {
-	return "dpkg -S '*" + strings.TrimPrefix(path, "/usr") + "'"
+	return "dpkg -S '*" + strings.ReplaceAll(strings.TrimPrefix(path, "/usr"), "'", `'\''`) + "'"
 }

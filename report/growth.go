@@ -22,14 +22,26 @@ type Growth struct {
 	Filter  *symbolize.Filter
 	Unnamed *Unnamed // of the last snapshot that was judged
 	View
-	// Explain names a site, by rank or by an expression, whose verdict is to be explained; "" for none.
+	// Explain names a site whose verdict is to be explained, by its rank or by a part of what it is called; "" for none. The result
+	// should have its stable sites then.
 	Explain string
 	// MemoryLimit in bytes is what the process must not reach; 0 for none.
 	MemoryLimit int64
+	// Width is that of the terminal that Text is for, in characters: in a narrow one the trend has less room. 0 for none.
+	Width int
 
 	view *viewer
-	// narrow is how many characters a terminal has no room for.
-	narrow int
+}
+
+// roomyWidth is the width of a terminal, in characters, from which on the table has room for a site's name.
+const roomyWidth = 120
+
+// narrow is how many characters the terminal has no room for.
+func (g *Growth) narrow() int {
+	if g.Width <= 0 {
+		return 0
+	}
+	return max(roomyWidth-g.Width, 0)
 }
 
 // viewer is made once.
@@ -70,6 +82,7 @@ func (g *Growth) Text(w io.Writer) error {
 		p.linef("")
 		g.table(p)
 	}
+	p.linef("%s", g.tested())
 	for _, n := range g.notes() {
 		p.linef("note: %s", n)
 	}
@@ -77,10 +90,23 @@ func (g *Growth) Text(w io.Writer) error {
 	return p.err
 }
 
+// tested is how many verdicts were given: of many, some are wrong by chance.
+func (g *Growth) tested() string {
+	if g.Result.Tested == 1 {
+		return "1 site was judged"
+	}
+	return fmt.Sprintf("%d sites and single call paths were judged", g.Result.Tested)
+}
+
 // notes are what a reader should know beside the table.
 func (g *Growth) notes() []string {
 	r := g.Result
 	out := append([]string{}, r.Notes...)
+	if m := r.Most; m != nil {
+		title, where := g.viewer().title(m.Members[0])
+		out = append(out, fmt.Sprintf("%s grew most, by %s, and not long or steadily enough to be called anything: record for longer, or judge its time with --since",
+			strings.TrimSpace(title+" "+where), Bytes(m.Gained)))
+	}
 	if r.UnlistedBytes > max((r.LastHeap-r.FirstHeap)/2, leastUnlisted) {
 		out = append(out, fmt.Sprintf("%s grew by too little each to be judged, by %s in all: --min-bytes 64KiB judges smaller ones, --group-by file or module larger groups",
 			plural(r.Unlisted, "site"), Bytes(r.UnlistedBytes)))
@@ -100,16 +126,38 @@ const leastUnlisted = 128 << 10
 
 // headline is the verdict, the worst site by name, and what to do next where that is known.
 func (g *Growth) headline() string {
-	r := g.Result
-	verdict := strings.ToUpper(string(r.Verdict))
-	if r.Verdict != diff.VerdictLeak {
-		return verdict + ": " + r.Why
-	}
-	line := verdict + ": " + g.worst()
-	if next := g.next(&r.Sites[0]); next != "" {
+	line := strings.ToUpper(string(g.Result.Verdict)) + ": " + g.Finding()
+	if next := g.Next(); next != "" {
 		line += "; next: " + next
 	}
 	return line
+}
+
+// Finding is the answer in words, without the verdict's own name: where a site was found that grows, with its name.
+func (g *Growth) Finding() string {
+	switch {
+	case g.Result.Verdict == diff.VerdictLeak:
+		return g.worst()
+	case g.suspected():
+		return g.worst() + ", but not clearly to the end"
+	}
+	return g.Result.Why
+}
+
+// suspected says that nothing worse than suspects was found.
+func (g *Growth) suspected() bool {
+	return g.Result.Verdict == diff.VerdictUndecided && len(g.Result.Sites) > 0 && g.Result.Sites[0].Label == trend.Suspect
+}
+
+// Next is what to do about the worst site, or about growth that is not in the heap; "" where nothing is known.
+func (g *Growth) Next() string {
+	switch {
+	case g.Result.Verdict == diff.VerdictLeak || g.suspected():
+		return g.next(&g.Result.Sites[0])
+	case g.Result.Beyond:
+		return adviceBeside(g.Symbols)
+	}
+	return ""
 }
 
 // worst names the worst site, and how many more there are.
@@ -118,18 +166,23 @@ func (g *Growth) worst() string {
 	return strings.TrimSpace(title+" "+where) + " " + g.grow()
 }
 
-// grow is what is said of the worst site, and of how many more.
+// grow is what is said of the worst site, and of how many more like it.
 func (g *Growth) grow() string {
-	if more := g.leaks() - 1; more > 0 {
-		return fmt.Sprintf("and %s grow to the end of the series", plural(more, "more site"))
+	text, to := "grows", " to the end of the series"
+	if more := g.likeWorst() - 1; more > 0 {
+		text = fmt.Sprintf("and %s grow", plural(more, "more site"))
 	}
-	return "grows to the end of the series"
+	if g.suspected() {
+		to = ""
+	}
+	return text + to
 }
 
-// leaks is the number of sites that are called leaks.
-func (g *Growth) leaks() (n int) {
+// likeWorst is the number of sites that are called leaks, or suspects if there are none.
+func (g *Growth) likeWorst() (n int) {
+	suspects := g.suspected()
 	for _, s := range g.Result.Sites {
-		if s.Label.IsLeak() {
+		if s.Label.IsLeak() || suspects && s.Label == trend.Suspect {
 			n++
 		}
 	}
@@ -230,7 +283,7 @@ func (g *Growth) trend(s *diff.GrowthSite) string {
 
 // trendWidth is the number of characters of the column.
 func (g *Growth) trendWidth() int {
-	return max(min(sparkWidth-g.narrow, len(g.Series.Heads)), 0)
+	return max(min(sparkWidth-g.narrow(), len(g.Series.Heads)), 0)
 }
 
 func firstRunes(s string, n int) string { return string([]rune(s)[:min(n, len([]rune(s)))]) }
@@ -244,7 +297,7 @@ func (g *Growth) under(p *printer, s *diff.GrowthSite) {
 	if s.Resizing {
 		p.linef("     few objects become larger: a table or buffer that is resized")
 	}
-	if s.Label.IsLeak() {
+	if s.Label.IsLeak() || s.Label == trend.Suspect {
 		if text := adviceFor(g.Symbols, v.stack(s.Members[0])); text != "" {
 			p.linef("     → %s", text)
 		}
@@ -268,6 +321,7 @@ type growthJSON struct {
 	Schema       string        `json:"schema"`
 	Verdict      string        `json:"verdict"`
 	Why          string        `json:"why"`
+	Next         string        `json:"next,omitempty"`
 	BytesPerHour *float64      `json:"bytes_per_hour"`
 	Rate         float64       `json:"rate"`
 	RatePer      string        `json:"rate_per"`
@@ -333,7 +387,7 @@ func (g *Growth) JSON(w io.Writer) error {
 	unit, factor := g.rateUnit()
 	r := g.Result
 	out := growthJSON{
-		Schema: "heaplapse.growth/1", Verdict: string(r.Verdict), Why: r.Why,
+		Schema: "heaplapse.growth/1", Verdict: string(r.Verdict), Why: r.Why, Next: g.Next(),
 		BytesPerHour: g.perHour(r.Total.Slope), Rate: finite(r.Total.Slope * factor), RatePer: unit,
 		Explained: finite(r.Explained), Series: seriesOf(g.Series), Tested: r.Tested,
 		Limit: g.limit(), Notes: g.notes(), Unnamed: g.Unnamed.json(), Sites: []growthSite{},
@@ -346,8 +400,12 @@ func (g *Growth) JSON(w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		for _, i := range chosen {
-			out.Sites[i].Evidence = evidenceJSON(&r.Sites[i].Features)
+		for _, c := range chosen {
+			if c.rank == 0 {
+				out.Sites = append(out.Sites, g.site(c.site, factor))
+				c.rank = len(out.Sites)
+			}
+			out.Sites[c.rank-1].Evidence = evidenceJSON(&c.site.Features)
 		}
 	}
 	return writeJSON(w, out)

@@ -117,11 +117,15 @@ func (g *Growth) markdownRemarks(p *printer) {
 
 // markdownFinding is the answer as a sentence.
 func (g *Growth) markdownFinding() string {
-	if g.Result.Verdict != diff.VerdictLeak {
+	if g.Result.Verdict != diff.VerdictLeak && !g.suspected() {
 		return sentence(g.Finding())
 	}
 	title, where := g.viewer().title(g.Result.Sites[0].Members[0])
-	return joinedWith(" ", code(title, 200), escapeMarkdown(where), g.grow()) + "."
+	finding := joinedWith(" ", code(title, 200), escapeMarkdown(where), g.grow())
+	if g.suspected() {
+		finding += ", but not clearly to the end"
+	}
+	return finding + "."
 }
 
 // sentence is a text as one of Markdown.

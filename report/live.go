@@ -88,14 +88,11 @@ func (l *Live) residentText(k int) string {
 	return Bytes(rss)
 }
 
-// roomyWidth is the width of a terminal, in characters, from which on the table has room for a site's name.
-const roomyWidth = 120
-
 // Screen is the moment on a terminal of this size.
 func (l *Live) Screen(width, height int, now time.Time) ([]ScreenLine, error) {
 	lines := append(l.top(now), ScreenLine{})
-	l.narrow = max(roomyWidth-width, 0)
-	defer func() { l.narrow = 0 }()
+	l.Width = width
+	defer func() { l.Width = 0 }()
 	lines = append(lines, ScreenLine{l.headline(), styleOf(l.Result.Verdict)}, ScreenLine{Text: l.summary()})
 	if limit := l.limitLine(); limit != "" {
 		lines = append(lines, ScreenLine{Text: limit})

@@ -37,7 +37,7 @@ func (d *Persist) Text(w io.Writer) error {
 	for i := range shown {
 		r := &shown[i]
 		site, where := view.title(r.Sites[0])
-		p.linef("%3d  %12s %10s %9d %10s %10s %10s  %s  %s", i+1, signed(float64(r.Stayed)), certainly(r.Certain), r.StayedObjects,
+		p.linef("%3d  %12s %10s %9d %10s %10s %10s  %s  %s", i+1, atMostMark(r.AtMost)+signed(float64(r.Stayed)), certainly(r.Certain), r.StayedObjects,
 			Bytes(r.At[0].InuseBytes), Bytes(r.At[1].InuseBytes), Bytes(r.At[2].InuseBytes), site, where)
 		if path := view.callPath(r.Sites); path != "" {
 			p.linef("     %s", path)
@@ -60,6 +60,14 @@ func (d *Persist) certain() string {
 	return fmt.Sprintf("; of %s this is certain: the sites freed too little for it to be others", Bytes(d.Certain))
 }
 
+// atMostMark stands before what is a bound.
+func atMostMark(bound bool) string {
+	if bound {
+		return "≤ "
+	}
+	return ""
+}
+
 func certainly(n int64) string {
 	if n < 0 {
 		return "unknown"
@@ -79,6 +87,7 @@ type persistEntry struct {
 	Stayed        int64        `json:"stayed_bytes"`
 	StayedObjects int64        `json:"stayed_objects"`
 	Certain       *int64       `json:"certain_bytes"`
+	AtMost        bool         `json:"stayed_at_most,omitempty"`
 	At            []countsJSON `json:"at"`
 	Stacks        int          `json:"stacks"`
 	Blame         blameJSON    `json:"blame"`
@@ -98,7 +107,7 @@ func (d *Persist) JSON(w io.Writer) error {
 	for i := range d.Rows {
 		r := &d.Rows[i]
 		e := persistEntry{
-			Stayed: r.Stayed, StayedObjects: r.StayedObjects, Stacks: len(r.Sites),
+			Stayed: r.Stayed, StayedObjects: r.StayedObjects, AtMost: r.AtMost, Stacks: len(r.Sites),
 			Blame: view.blame(r.Sites[0]), Frames: frames(view.symbols, view.stack(r.Sites[0])),
 		}
 		if r.Certain >= 0 {

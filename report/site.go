@@ -179,7 +179,7 @@ func (v *viewer) callPath(sites []symbolize.SiteID) string {
 
 type caller struct{ name, place string }
 
-// callers are the frames above the one to blame.
+// callers are the frames above the one to blame. A function that calls itself is one.
 func (v *viewer) callers(site symbolize.SiteID) []caller {
 	stack := v.stack(site)
 	ref, ok := v.blamer.Blame(stack)
@@ -187,20 +187,23 @@ func (v *viewer) callers(site symbolize.SiteID) []caller {
 		return nil
 	}
 	var out []caller
+	last := ""
 	for i := ref.Position; i < len(stack); i++ {
 		l := &v.symbols.Locations[stack[i]]
 		if !l.Named() {
 			if i > ref.Position {
-				out = append(out, caller{v.symbols.Label(l), ""})
+				out, last = append(out, caller{v.symbols.Label(l), ""}), ""
 			}
 			continue
 		}
 		from := 0
 		if i == ref.Position {
-			from = ref.Frame + 1
+			from, last = ref.Frame+1, l.Frames[ref.Frame].Function
 		}
 		for k := from; k < len(l.Frames); k++ {
-			out = append(out, caller{name(v.symbols, l, k), place(v.symbols, l, k)})
+			if f := l.Frames[k].Function; f != last {
+				out, last = append(out, caller{name(v.symbols, l, k), place(v.symbols, l, k)}), f
+			}
 		}
 	}
 	return out

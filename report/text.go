@@ -113,7 +113,7 @@ func sparkline(values []int64, visible []bool, width int) string {
 }
 
 // clean makes a name from hostile input safe for a terminal: control and
-// direction characters are shown as their escapes.
+// direction characters and separators of lines are shown as their escapes.
 func clean(s string) string {
 	if strings.IndexFunc(s, unsafeRune) < 0 && utf8.ValidString(s) {
 		return s
@@ -129,7 +129,7 @@ func clean(s string) string {
 	return b.String()
 }
 
-func unsafeRune(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }
+func unsafeRune(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
 
 // clip shortens a name in the middle, where templates are longest.
 func clip(s string, width int) string {

@@ -44,6 +44,8 @@ func TestHostileNamesStayText(t *testing.T) {
 		"line\nbreak\ttab":  `line\u000abreak\u0009tab`,
 		"rtl\u202eoverride": `rtl\u202eoverride`,
 		"bad\xffutf8":       `bad\ufffdutf8`,
+		"c1\u009b31m":       `c1\u009b31m`,
+		"two\u2028lines":    `two\u2028lines`,
 	} {
 		require.Equal(t, want, clean(in))
 	}

@@ -112,7 +112,7 @@ func (b *topBuilder) row(l *symbolize.Location, frame int) (*TopRow, topKey) {
 // Text writes the table for people.
 func (t *Top) Text(w io.Writer) error {
 	p := &printer{w: w}
-	p.linef("%s: %s of %s", t.Snapshot.Path, show(t.Type, t.Total), t.Type)
+	p.linef("%s: %s of %s", clean(t.Snapshot.Path), show(t.Type, t.Total), t.Type)
 	rows := firstRows(t.Rows, t.Limit)
 	p.linef("%10s %6s %10s %6s  %s", "FLAT", "", "CUM", "", "FUNCTION")
 	for _, r := range rows {

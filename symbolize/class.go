@@ -19,10 +19,11 @@ const (
 	ClassApplication Class = iota // whoever wanted the memory
 	ClassAllocator                // malloc and its kin, and their wrappers
 	ClassProfiler                 // the recording allocator itself, on every stack: an allocator, too
-	ClassRuntime                  // containers, interpreters' loops, start-up code: they allocate for their caller
+	ClassRuntime                  // containers, call plumbing, start-up code: they allocate for their caller
+	ClassInterpreter              // an interpreter's loop: runtime, and what stands above it only ran the script
 )
 
-var classNames = [...]string{"application", "allocator", "profiler", "runtime"}
+var classNames = [...]string{"application", "allocator", "profiler", "runtime", "interpreter"}
 
 // String is the stable name used in JSON.
 func (c Class) String() string { return classNames[c] }
@@ -90,7 +91,7 @@ func parseRule(f []string) (rule, error) {
 	}
 	class := slices.Index(classNames[:], f[0])
 	if class < 0 {
-		return rule{}, fmt.Errorf("unknown class %q: want application, allocator, profiler or runtime", f[0])
+		return rule{}, fmt.Errorf("unknown class %q: want application, allocator, profiler, runtime or interpreter", f[0])
 	}
 	subject, ok := subjects[f[1]]
 	if !ok {
@@ -156,22 +157,33 @@ func (b *Blamer) Classes(id LocationID) []Class {
 		out = append(out, b.rules.classify(f.Function, module))
 	}
 	if len(out) == 0 {
-		out = append(out, b.rules.classify("", module))
+		out = append(out, b.nameless(l, module))
 	}
 	b.classes[id] = out
 	return out
 }
 
+// nameless is the class of a location without a function. Generated code of which nobody kept the names is the script that an interpreter runs:
+// the nearest named function below it tells more.
+func (b *Blamer) nameless(l *Location, module string) Class {
+	if l.Reason == ReasonAnonymous || l.Reason == ReasonNoPerfEntry {
+		return ClassInterpreter
+	}
+	return b.rules.classify("", module)
+}
+
 // Blame is the frame nearest the leaf that belongs to the application; else the nearest one with a name that is not the
-// allocator's; else the nearest one that is not; else the leaf. ok is false for an empty stack.
+// allocator's; else the nearest one that is not; else the leaf. Beyond an interpreter's loop nothing is looked for: a C extension that calls
+// back into Python did not allocate what the script made. ok is false for an empty stack.
 func (b *Blamer) Blame(stack []LocationID) (ref FrameRef, ok bool) {
 	if len(stack) == 0 {
 		return FrameRef{}, false
 	}
 	from := b.belowAllocators(stack)
 	application := func(c Class, _ bool) bool { return c == ClassApplication }
-	named := func(c Class, named bool) bool { return c == ClassRuntime && named }
-	other := func(c Class, _ bool) bool { return c == ClassRuntime }
+	runtime := func(c Class) bool { return c == ClassRuntime || c == ClassInterpreter }
+	named := func(c Class, named bool) bool { return runtime(c) && named }
+	other := func(c Class, _ bool) bool { return runtime(c) }
 	for _, wanted := range []func(Class, bool) bool{application, named, other} {
 		if ref, ok := b.first(stack, from, wanted); ok {
 			return ref, true
@@ -198,12 +210,15 @@ func (b *Blamer) belowAllocators(stack []LocationID) (from int) {
 	return from
 }
 
-// first finds the first frame, from a position on, that is wanted by its class and whether it has a name.
+// first finds the first frame, from a position on and up to an interpreter's loop, that is wanted by its class and whether it has a name.
 func (b *Blamer) first(stack []LocationID, from int, wanted func(Class, bool) bool) (FrameRef, bool) {
 	for i, id := range stack[from:] {
 		for k, c := range b.Classes(id) {
 			if wanted(c, b.s.Locations[id].Named()) {
 				return b.refTo(id, from+i, k), true
+			}
+			if c == ClassInterpreter {
+				return FrameRef{}, false
 			}
 		}
 	}

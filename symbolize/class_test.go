@@ -24,16 +24,19 @@ func TestClasses(t *testing.T) {
 			"_start", "__libc_start_main", "__libc_start_call_main", "start_thread", "clone3", "_dl_init",
 			"std::vector<int, std::allocator<int> >::_M_realloc_insert<int const&>", "std::__cxx11::basic_string<char>::_M_create",
 			"void std::__introsort_loop<int*, long>", "core::ops::function::FnOnce::call_once", "hashbrown::raw::RawTable<T,A>::reserve_rehash",
-			"_PyEval_EvalFrameDefault", "PyObject_Call", "_PyObject_MakeTpCall", "ffi_call", "Builtins_InterpreterEntryTrampoline",
+			"__GI__dl_catch_exception", "_dl_open", "dl_open_worker", "___dlopen", "dlopen_doit", "_dlfo_mappings_segment_allocate", "__pthread_create_2_1",
+			"allocate_dtv", "__GI__dl_allocate_tls", "builtin___import___impl", "insertion_resize", "v8::internal::(anonymous namespace)::ConstructBuffer",
+			"PyObject_Call", "_PyObject_MakeTpCall", "ffi_call", "Builtins_InterpreterEntryTrampoline",
 			"v8::internal::Builtin_HandleApiCall", "uv_run", "node::Buffer::New", "tp_new_wrapper",
 			"google::protobuf::MessageLite::CopyConstruct", "tensorflow::TensorProto::MergeImpl", "tensorflow::NodeDef::NodeDef", "shop::Order::MergeImpl",
 			"tensorflow::AttrValue_ListValue::CopyFrom", "upb_strtable_insert", "pybind11::cpp_function::dispatcher", "pybind11::detail::argument_loader<int>::call<void>",
 		},
-		ClassProfiler: {"tcmalloc::allocate_full_malloc_oom", "MallocHook::InvokeNewHookSlow", "prof_backtrace", "je_prof_tctx_create", "tc_malloc"},
+		ClassInterpreter: {"_PyEval_EvalFrameDefault", "_PyEval_EvalFrame", "_PyEval_Vector", "PyEval_EvalFrameEx", "vm_exec_core", "Perl_runops_standard"},
+		ClassProfiler:    {"tcmalloc::allocate_full_malloc_oom", "MallocHook::InvokeNewHookSlow", "prof_backtrace", "je_prof_tctx_create", "tc_malloc"},
 		ClassApplication: {
 			"main", "Cache::insert", "(anonymous namespace)::leak", "mallocate", "my_malloc_pool", "operator new_thing", "stdlib::f",
 			"app::std::f", "Vector::push_back", "PyInit_mymodule", "tensorflow::NodeDefBuilder::Finalize", "tensorflow::TensorArray::Read",
-			"tensorflow::ConstantOp::ConstantOp", "google::protobuf::DescriptorPool::FindFileByName", "MergeImpl", "leakBuffers", "main.main", "myapp::operator new_cache",
+			"tensorflow::ConstantOp::ConstantOp", "google::protobuf::DescriptorPool::FindFileByName", "MergeImpl", "leakBuffers", "dl_cache_insert", "main.main", "myapp::operator new_cache",
 		},
 	} {
 		for _, f := range functions {
@@ -111,6 +114,12 @@ func TestBlame(t *testing.T) {
 		"only allocators: the leaf":   {[][]string{{"malloc", "calloc"}, {"operator new"}}, FrameRef{0, 0}},
 		"only the profiler: the leaf": {[][]string{{"tc_malloc"}}, FrameRef{0, 0}},
 		"the profiler is passed over": {[][]string{{"MallocHook::InvokeNewHook"}, {"tc_malloc"}, {"leak"}}, FrameRef{2, 0}},
+		"a plugin that is opened":     {[][]string{{"calloc"}, {"_dl_new_object"}, {"dl_open_worker"}, {"__GI__dl_catch_exception"}, {"___dlopen"}, {"loadPlugin"}, {"main"}}, FrameRef{5, 0}},
+		"a thread that is started":    {[][]string{{"calloc"}, {"allocate_dtv"}, {"__GI__dl_allocate_tls"}, {"allocate_stack"}, {"__pthread_create_2_1"}, {"startWorker"}}, FrameRef{5, 0}},
+		// An asyncio task, which is C, runs Python code that fills a list: the task is not to blame.
+		"Python below C":             {[][]string{{"realloc"}, {"list_resize"}, {"list_append"}, {"_PyEval_EvalFrameDefault"}, {"_PyEval_Vector"}, {"task_step_impl"}, {"main"}}, FrameRef{1, 0}},
+		"an import, for want of any": {[][]string{{"malloc"}, {"PyUnicode_New"}, {"_PyEval_EvalFrameDefault"}, {"PyImport_ImportModuleLevelObject"}, {"builtin___import___impl"}}, FrameRef{1, 0}},
+		"C below Python":             {[][]string{{"malloc"}, {"array_new"}, {"type_call"}, {"_PyEval_EvalFrameDefault"}, {"main"}}, FrameRef{1, 0}},
 		// As recorded from TensorFlow 2.21 (scripts/e2e-tensorflow.sh).
 		"a copied TensorFlow node": {[][]string{
 			{"malloc"}, {"google::protobuf::internal::ArenaStringPtr::Set<>"}, {"tensorflow::TensorProto::MergeImpl"},
@@ -129,7 +138,13 @@ func TestBlame(t *testing.T) {
 			require.Equal(t, c.want, ref)
 		})
 	}
-	s, _ := stackOf()
+	s, stack := stackOf([]string{"calloc"}, []string{"v8::internal::Builtin_ArrayBufferConstructor"}, nil, []string{"embedder"})
+	s.Locations[2].Module, s.Locations[2].Reason = NoModule, ReasonAnonymous
+	ref, _ := NewBlamer(s, nil).Blame(stack)
+	require.Equal(t, FrameRef{1, 0}, ref, "the nearest name below generated code without names")
+	ref, _ = NewBlamer(s, nil).Blame([]LocationID{0, 2, 3})
+	require.Equal(t, FrameRef{1, -1}, ref, "which is to blame if there is none")
+	s, _ = stackOf()
 	_, ok := NewBlamer(s, nil).Blame(nil)
 	require.False(t, ok, "an empty stack")
 }

@@ -43,7 +43,7 @@ load (load-driven) or jumped once (grew-then-flat) is not.`,
 		RunE: func(_ *cobra.Command, paths []string) error { return a.growth(&f, paths) },
 	}
 	f.add(a, cmd)
-	cmd.Flags().StringVar(&f.explain, "explain", "", "print the numbers behind the verdict on `SITE`: its rank in the table, or an expression that its function matches")
+	cmd.Flags().StringVar(&f.explain, "explain", "", "print the numbers behind the verdict on `SITE`: its rank in the table, or a part of its function, file:line or module (or an expression that matches one)")
 	return cmd
 }
 
@@ -79,6 +79,7 @@ func (a *app) growth(f *growthFlags, paths []string) error {
 	}
 	defer g.Series.Close()
 	a.judge(f.failOn, g.Result)
+	g.Width = a.width()
 	return a.render(g)
 }
 
@@ -111,7 +112,7 @@ func (f *growthFlags) growthOptions() (o diff.GrowthOptions, limit int64, err er
 	if err != nil {
 		return o, 0, fmt.Errorf("--min-bytes: %w", err)
 	}
-	o.MinBytes, o.All = max(minBytes, 1), f.all
+	o.MinBytes, o.All, o.KeepStable = max(minBytes, 1), f.all, f.explain != ""
 	if err := f.prepare(&o); err != nil {
 		return o, 0, err
 	}
@@ -241,11 +242,21 @@ func sinceFirst(s *heapfile.Series, text string) (float64, error) {
 	if d, err := time.ParseDuration(text); err == nil {
 		return d.Seconds(), nil
 	}
-	t, err := time.Parse(time.RFC3339, text)
+	t, err := parseTime(text)
 	if err != nil {
-		return 0, errors.New("want a snapshot's number (5), the time since the first one (10m) or a time (2026-01-02T15:04:05Z)")
+		return 0, err
 	}
 	return t.Sub(slices.MinFunc(s.Clock.Times, time.Time.Compare)).Seconds(), nil
+}
+
+// parseTime reads a time as RFC 3339 has it, or as tables show it: in UTC, without a zone.
+func parseTime(text string) (time.Time, error) {
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", time.DateTime, "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, errors.New("want a snapshot's number (5), the time since the first one (10m) or a time (2026-01-02T15:04:05Z)")
 }
 
 // judge sets the exit status of --fail-on. Bad input weighs more than a finding.

@@ -70,7 +70,7 @@ func (a *app) complain(err error) {
 		return
 	}
 	for _, line := range strings.Split(err.Error(), "\n") {
-		fmt.Fprintf(a.err, "heaplapse: %s\n", line)
+		fmt.Fprintf(a.err, "heaplapse: %s\n", report.Clean(line))
 	}
 }
 
@@ -226,6 +226,6 @@ func (a *app) warnings(s *heapfile.Series) {
 
 func (a *app) warn(text string) {
 	if !a.quiet && !a.unpacked.dying.Load() {
-		fmt.Fprintf(a.err, "heaplapse: warning: %s\n", text)
+		fmt.Fprintf(a.err, "heaplapse: warning: %s\n", report.Clean(text)) // it may quote the input
 	}
 }

@@ -40,6 +40,19 @@ var styles = map[report.Style]string{
 	report.StyleFaint: "2", report.StyleStrong: "1", report.StyleLeak: "1;31", report.StyleNoLeak: "1;32", report.StyleUndecided: "1;33",
 }
 
+// width is that of the terminal that results go to, in characters; 0 if they go elsewhere.
+func (a *app) width() int {
+	f, ok := a.out.(*os.File)
+	if !ok || a.output != "" && a.output != "-" {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return max(width, 0)
+}
+
 func (t *terminal) enter() error { return t.write(enterScreen) }
 func (t *terminal) leave() error { return t.write(leaveScreen) }
 

@@ -12,6 +12,7 @@ type Tier uint8
 // Tiers, the surest first.
 const (
 	ByPlace      Tier = iota // build ID and offset of every frame
+	ByFile                   // path and offset of every frame, of files without a build ID that seem to be the same
 	ByNames                  // every function, leaf to root
 	ByCallers                // the function to blame and its next four callers, without template arguments
 	BySimilarity             // the same function to blame, and four fifths of all functions
@@ -19,12 +20,12 @@ const (
 	Unmatched
 )
 
-var tierNames = [...]string{"build-id", "names", "callers", "similar", "function", "unmatched"}
+var tierNames = [...]string{"build-id", "file", "names", "callers", "similar", "function", "unmatched"}
 
 // String is the stable name used in JSON.
 func (t Tier) String() string { return tierNames[t] }
 
-var tierTexts = [...]string{"by build ID and offset", "by the names on their stacks", "by function and next callers", "by similar stacks", "by function alone", "not matched"}
+var tierTexts = [...]string{"by build ID and offset", "by file and offset (no build ID is known)", "by the names on their stacks", "by function and next callers", "by similar stacks", "by function alone", "not matched"}
 
 // Explain is the tier in words.
 func (t Tier) Explain() string { return tierTexts[t] }
@@ -39,13 +40,29 @@ type Match struct {
 // Pair matches two sides. Every site is in exactly one match. The order is that of the sites of
 // current, then of those that only base has.
 func Pair(base, current []Site) []Match {
-	p := pairer{sides: [2][]Site{base, current}}
-	p.left[0], p.left[1] = all(len(base)), all(len(current))
+	p := newPairer(base, current)
 	p.byKey(ByPlace, func(s Site) string { return s.Place })
+	p.byKey(ByFile, func(s Site) string { return s.Offsets })
 	p.byKey(ByNames, func(s Site) string { return strings.Join(s.Frames, "\x00") })
 	p.byKey(ByCallers, callersKey)
 	p.bySimilarity()
 	p.byKey(ByBlame, blameKey)
+	return p.done()
+}
+
+// PairPlaces is Pair for two sides of one process image, where places alone tell sites apart: what is elsewhere is another site.
+func PairPlaces(base, current []Site) []Match {
+	p := newPairer(base, current)
+	p.byKey(ByPlace, func(s Site) string { return s.Place })
+	return p.done()
+}
+
+func newPairer(base, current []Site) *pairer {
+	return &pairer{sides: [2][]Site{base, current}, left: [2][]int{all(len(base)), all(len(current))}}
+}
+
+// done adds what nothing matched, and sorts.
+func (p *pairer) done() []Match {
 	for _, i := range p.left[0] {
 		p.out = append(p.out, Match{Tier: Unmatched, Base: []int{i}})
 	}

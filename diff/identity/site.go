@@ -14,6 +14,8 @@ import (
 type Site struct {
 	// Place is the stack as places in files, "" where one of them is of a file without a build ID.
 	Place string
+	// Offsets is Place where files without a build ID are involved that seem to be the same on both sides; "" if there are others.
+	Offsets string
 	// Frames are the functions, leaf first, without those of allocators; normalised.
 	// Repetitions by recursion are one.
 	Frames []string
@@ -26,7 +28,9 @@ type Namer struct {
 	symbols *symbolize.Symbols
 	blamer  *symbolize.Blamer
 	names   map[symbolize.LocationID][]string
-	places  map[symbolize.LocationID]string
+	places  map[symbolize.LocationID]place
+	// Same are the files that both sides have, from [SameFiles]: what has no name there is told by its offset. nil for none.
+	Same map[symbolize.ModuleID]bool
 	// SameProcess says that both sides are of one process image, where files without a build ID are the same, too.
 	SameProcess bool
 }
@@ -35,14 +39,15 @@ type Namer struct {
 func NewNamer(s *symbolize.Symbols, blamer *symbolize.Blamer) *Namer {
 	return &Namer{
 		symbols: s, blamer: blamer,
-		names: map[symbolize.LocationID][]string{}, places: map[symbolize.LocationID]string{},
+		names: map[symbolize.LocationID][]string{}, places: map[symbolize.LocationID]place{},
 	}
 }
 
 // Site describes a stack.
 func (n *Namer) Site(id heapfile.StackID) Site {
 	stack := n.symbols.Stack(id)
-	out := Site{Place: n.place(stack), Blame: -1}
+	out := Site{Blame: -1}
+	out.Place, out.Offsets = n.join(stack)
 	ref, blamed := n.blamer.Blame(stack)
 	for i, l := range stack {
 		classes := n.blamer.Classes(l)
@@ -86,43 +91,58 @@ func (n *Namer) frames(id symbolize.LocationID) []string {
 }
 
 func (n *Namer) unnamed(l *symbolize.Location) string {
-	if m := n.symbols.Module(l); m != nil {
-		return m.Name() + "+?"
+	m := n.symbols.Module(l)
+	switch {
+	case m == nil:
+		return nowhere
+	case n.Same[l.Module]:
+		return fmt.Sprintf("%s+%x", m.Name(), l.Offset)
 	}
-	return nowhere
+	return m.Name() + "+?"
 }
 
-// place joins the places of a stack.
-func (n *Namer) place(stack []symbolize.LocationID) string {
+// place is where an address is, in a form that another process shares.
+type place struct {
+	text string // "" where it has no such form
+	sure bool   // by build ID, or by name
+}
+
+// join joins the places of a stack: those that are sure, and all.
+func (n *Namer) join(stack []symbolize.LocationID) (sure, all string) {
 	var b strings.Builder
+	certain := true
 	for _, id := range stack {
 		p, ok := n.places[id]
 		if !ok {
 			p = n.locate(&n.symbols.Locations[id])
 			n.places[id] = p
 		}
-		if p == "" {
-			return ""
+		if p.text == "" {
+			return "", ""
 		}
-		b.WriteString(p)
+		certain = certain && p.sure
+		b.WriteString(p.text)
 	}
-	return b.String()
+	if certain {
+		return b.String(), ""
+	}
+	return "", b.String()
 }
 
-// locate is a location's build ID and offset, or its name if it was generated. "" if it has neither.
-func (n *Namer) locate(l *symbolize.Location) string {
+// locate is a location's file and offset, or its name if it was generated.
+func (n *Namer) locate(l *symbolize.Location) place {
 	m := n.symbols.Module(l)
 	switch {
 	case m != nil && m.BuildID != "":
-		return fmt.Sprintf("%s+%x\x00", m.BuildID, l.Offset)
-	case m != nil && n.SameProcess:
-		return fmt.Sprintf("%s+%x\x00", hex.EncodeToString([]byte(m.Path)), l.Offset)
+		return place{fmt.Sprintf("%s+%x\x00", m.BuildID, l.Offset), true}
+	case m != nil && (n.SameProcess || n.Same[l.Module]):
+		return place{fmt.Sprintf("%s+%x\x00", hex.EncodeToString([]byte(m.Path)), l.Offset), n.SameProcess}
 	case m != nil:
-		return ""
+		return place{}
 	case l.Named():
-		return "jit " + Normalize(l.Frames[0].Function) + "\x00"
+		return place{"jit " + Normalize(l.Frames[0].Function) + "\x00", true}
 	case n.SameProcess || l.Address == 0:
-		return fmt.Sprintf("%x\x00", uint64(l.Address))
+		return place{fmt.Sprintf("%x\x00", uint64(l.Address)), true}
 	}
-	return ""
+	return place{}
 }
