@@ -167,12 +167,28 @@ func shape(f *trend.Features) string {
 		}
 		return fmt.Sprintf("leaves %.0f %% of a line's residuals", 100*math.Exp(ln))
 	}
-	return fmt.Sprintf("a curve that levels off %s; a line that ends in a plateau %s", better(f[trend.FeatureSaturation]), better(f[trend.FeaturePlateau]))
+	text := fmt.Sprintf("a curve that levels off %s; a line that ends in a plateau %s", better(f[trend.FeatureSaturation]), better(f[trend.FeaturePlateau]))
+	if f[trend.FeatureBeside] > clearlyBeside {
+		text += fmt.Sprintf("; the curve fits clearly better with a line beside it that carries %.0f %% of the growth", 100*min(1, f[trend.FeatureLine]))
+	}
+	return text
 }
+
+// clearlyBeside is the FeatureBeside from which a line beside the curve is worth a word: chance does not reach it.
+const clearlyBeside = 3
 
 func load(f *trend.Features) string {
 	return fmt.Sprintf("it allocates %.2f times as fast at the end as at the start; of what it allocated %.0f %% is still there; lifetimes with a leak put %.0f %% of the growth down to it (%.1f standard errors)",
-		math.Exp(f[trend.FeatureLoad]), 100*f[trend.FeatureRetention], 100*min(1, f[trend.FeatureLeakShare]), f[trend.FeatureLeakT])
+		math.Exp(f[trend.FeatureLoad]), 100*f[trend.FeatureRetention], 100*min(1, f[trend.FeatureLeakShare]), f[trend.FeatureLeakT]) +
+		residence(f)
+}
+
+// residence is how the time that bytes stay has changed: load alone does not change it.
+func residence(f *trend.Features) string {
+	if math.Abs(f[trend.FeatureResidenceZ]) < 2 {
+		return ""
+	}
+	return fmt.Sprintf("; bytes stay %.1f times as long as at first", math.Exp(f[trend.FeatureResidence]))
 }
 
 func objects(f *trend.Features) string {

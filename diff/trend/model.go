@@ -14,7 +14,7 @@ import (
 // model turns features into the probability that a series leaks. It is a sum of small decision trees, fitted by gradient
 // boosting (Friedman 2001) to simulated processes whose leaks are known, on seeds that no measurement in docs/growth-benchmark.md uses:
 //
-//	go run ./scripts/leakbench -seeds 1-899 -wide-seeds 1-300 -snapshots 8,12,24,48 -fit diff/trend/model.txt
+//	go run ./scripts/leakbench -seeds 1-450 -wide-seeds 1-150 -snapshots 8,12,24,48 -fit diff/trend/model.txt
 //
 // No single statistic tells a leak from what looks like one, and no fixed order of tests does: what a flat end
 // means depends on how many rises there were before, what a straight line means on whether allocation became faster.

@@ -243,26 +243,25 @@ func tailFrom(n int) int { return n - max(4, (2*n+2)/5) }
 // Confidence from which a series that grew enough is called a leak, and a suspect. More is asked of few points, of what was seen at record highs
 // only, and of estimates.
 const (
-	leakAt    = 0.5
-	suspectAt = 0.25
-
-	moreIfFew       = 0.1
-	moreAtHighWater = 0.1
-	moreIfSampled   = 0.2
-	// fewPoints is where the ends of a series are too short to tell a slower rise from chance.
+	leakAt          = 0.5
+	leakAtFew       = 0.6
+	leakAtHighWater = 0.65
+	leakAtSampled   = 0.7
+	suspectAt       = 0.25
+	// fewPoints is where the end of a series is too short to tell a slower rise from chance.
 	fewPoints = 20
 )
 
 func (j *judge) leakAt() float64 {
 	at := leakAt
 	if len(j.t) < fewPoints {
-		at += moreIfFew
+		at = leakAtFew
 	}
 	if j.p.HighWater {
-		at += moreAtHighWater
+		at = max(at, leakAtHighWater)
 	}
 	if j.p.Period > 0 {
-		at += moreIfSampled
+		at = max(at, leakAtSampled)
 	}
 	return at
 }
