@@ -193,6 +193,39 @@ func TestMissingNumbersAreTold(t *testing.T) {
 	}
 }
 
+// TestNumbersThatTheRecorderRemovedAreNotMissing: those of this process, whatever was removed of others.
+func TestNumbersThatTheRecorderRemovedAreNotMissing(t *testing.T) {
+	sidecar := func(removed ...string) string {
+		text := `{"schema":"heaplapse.manifest/1"}` + "\n"
+		for _, f := range removed {
+			text += `{"dropped":{"file":"` + f + `","reason":"thinned"}}` + "\n"
+		}
+		return text
+	}
+	for rule, c := range map[string]struct {
+		removed []string
+		thinned int
+		want    string
+	}{
+		"all":             {[]string{"p_7.0005.heap", "p_7.0002.heap", "p_7.0003.heap"}, 3, ""},
+		"one is missing":  {[]string{"p_7.0002.heap", "p_7.0005.heap"}, 2, "1 numbers are missing from the series: 3"},
+		"another process": {[]string{"p_8.0002.heap", "p_8.0003.heap", "p_7.0005.heap"}, 1, "2 numbers are missing from the series: 2–3"},
+		"none":            {nil, 0, "3 numbers are missing from the series: 2–3, 5"},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			s := open(t, heapfile.Options{}, put(t, map[string]string{
+				"p_7.0001.heap": heap(1, 1), "p_7.0004.heap": heap(2, 2), "p_7.0006.heap": heap(3, 3), manifest.Name: sidecar(c.removed...),
+			}))
+			require.Equal(t, c.thinned, s.Thinned())
+			if c.want == "" {
+				require.NotContains(t, kinds(s.Warnings), "missing-number")
+				return
+			}
+			require.Equal(t, c.want, find(t, s.Warnings, heapfile.WarnMissing).Msg)
+		})
+	}
+}
+
 func TestASeriesMayBeginAtAnyNumber(t *testing.T) {
 	s := open(t, heapfile.Options{}, put(t, map[string]string{"p.0007.heap": heap(1, 1), "p.0008.heap": heap(2, 2)}))
 	require.NotContains(t, kinds(s.Warnings), "missing-number")

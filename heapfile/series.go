@@ -338,6 +338,19 @@ func (s *Series) PID() int {
 	return 0
 }
 
+// Thinned is how many snapshots of this process the recorder removed to keep so many.
+func (s *Series) Thinned() (n int) {
+	if s.Manifest == nil {
+		return 0
+	}
+	for _, d := range s.Manifest.Dropped {
+		if d.Reason == manifest.DropThinned && ParseFileName(d.File).PID == s.Process.PID {
+			n++
+		}
+	}
+	return n
+}
+
 // Sources are all files that were found, those of other processes and unusable ones included.
 func (s *Series) Sources() []Source {
 	var out []Source

@@ -2,6 +2,7 @@ package heapfile
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -88,23 +89,57 @@ func forked(heads []*Snapshot, list []AddressSpace) bool {
 	return false
 }
 
-// warnMissing reports gaps in the numbers.
+// warnMissing reports gaps in the numbers, but for those of snapshots that the recorder removed.
 func (s *Series) warnMissing() {
 	var gaps []string
-	missing := 0
+	missing, dropped := 0, s.dropped()
 	for i := 1; i < len(s.Heads); i++ {
 		a, b := s.Heads[i-1].File, s.Heads[i].File
-		if a.Seq < 0 || b.Seq <= a.Seq+1 {
+		if a.Seq < 0 {
 			continue
 		}
-		missing += b.Seq - a.Seq - 1
-		if len(gaps) < 5 {
-			gaps = append(gaps, gap(a.Seq+1, b.Seq-1))
+		for _, g := range gapsBetween(a.Seq, b.Seq, dropped) {
+			missing += g.to - g.from + 1
+			if len(gaps) < 5 {
+				gaps = append(gaps, gap(g.from, g.to))
+			}
 		}
 	}
 	if missing > 0 {
 		s.warnf(WarnMissing, "%d numbers are missing from the series: %s", missing, strings.Join(gaps, ", "))
 	}
+}
+
+// dropped are the numbers of this process's snapshots that the recorder removed, sorted.
+func (s *Series) dropped() (numbers []int) {
+	if s.Manifest == nil {
+		return nil
+	}
+	for _, d := range s.Manifest.Dropped {
+		if f := ParseFileName(d.File); f.PID == s.Process.PID {
+			numbers = append(numbers, f.Seq)
+		}
+	}
+	slices.Sort(numbers)
+	return numbers
+}
+
+type numbers struct{ from, to int }
+
+// gapsBetween are the numbers between two, without known ones, which are sorted.
+func gapsBetween(a, b int, known []int) (gaps []numbers) {
+	i, _ := slices.BinarySearch(known, a+1)
+	for from := a + 1; from < b; i++ {
+		to := b
+		if i < len(known) {
+			to = min(b, known[i])
+		}
+		if from < to {
+			gaps = append(gaps, numbers{from, to - 1})
+		}
+		from = max(from, to+1)
+	}
+	return gaps
 }
 
 func gap(from, to int) string {

@@ -3,6 +3,7 @@
 package record
 
 import (
+	"bufio"
 	"bytes"
 	"debug/elf"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -49,20 +51,31 @@ func newAgentRig(t *testing.T, linkFlags ...string) *agentRig {
 // run runs the program in a fresh directory and returns its words and the names of the files.
 func (r *agentRig) run(t *testing.T, o Options, what string) (stdout, stderr string, files []string) {
 	t.Helper()
-	dir := t.TempDir()
-	r.prefix = filepath.Join(dir, "p")
-	cmd := exec.Command(r.program, r.prefix, what)
-	s := agentSetting(&o, r.prefix)
-	cmd.Env = append(os.Environ(), "LD_PRELOAD="+r.library+":"+r.agent, s.Name+"="+s.Value)
+	cmd := r.command(t, o, what)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	require.NoError(t, cmd.Run(), errs.String())
-	entries, err := os.ReadDir(dir)
+	return out.String(), errs.String(), r.files(t)
+}
+
+func (r *agentRig) command(t *testing.T, o Options, what string) *exec.Cmd {
+	t.Helper()
+	r.prefix = filepath.Join(t.TempDir(), "p")
+	cmd := exec.Command(r.program, r.prefix, what)
+	s := agentSetting(&o, r.prefix)
+	cmd.Env = append(os.Environ(), "LD_PRELOAD="+r.library+":"+r.agent, s.Name+"="+s.Value)
+	return cmd
+}
+
+// files are the names of what was written.
+func (r *agentRig) files(t *testing.T) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Dir(r.prefix))
 	require.NoError(t, err)
 	for _, e := range entries {
-		files = append(files, e.Name())
+		names = append(names, e.Name())
 	}
-	return out.String(), errs.String(), files
+	return names
 }
 
 // pids reads the numbers that the program printed.
@@ -88,6 +101,7 @@ func TestAgent(t *testing.T) {
 			t.Run("names", func(t *testing.T) { testAgentNames(t, r) })
 			t.Run("exec", func(t *testing.T) { testAgentExec(t, r) })
 			t.Run("children", func(t *testing.T) { testAgentChildren(t, r) })
+			t.Run("last snapshot", func(t *testing.T) { testAgentLast(t, r) })
 			t.Run("timer and chatter", func(t *testing.T) { testAgentTimer(t, r) })
 		})
 	}
@@ -134,4 +148,36 @@ func testAgentTimer(t *testing.T, r *agentRig) {
 	_, stderr, _ := r.run(t, Options{}, "chatter")
 	bad := "Attempt to free invalid pointer\n"
 	assert.Equal(t, bad+bad+"Dumping heap profile to y\n", stderr)
+}
+
+// testAgentLast sends signals that end programs: there is a snapshot then, and the program ends, or does not, as it would without.
+func testAgentLast(t *testing.T, r *agentRig) {
+	cmd := r.command(t, Options{}, "dispositions")
+	out, err := cmd.Output()
+	require.Error(t, err)
+	assert.Equal(t, syscall.SIGINT, cmd.ProcessState.Sys().(syscall.WaitStatus).Signal())
+	assert.Equal(t, "1111111handled\n1\n", string(out), "see dispositions in agent_user.c")
+	assert.Empty(t, r.files(t))
+
+	for what, signals := range map[string][]syscall.Signal{
+		"default": {syscall.SIGINT}, "busy": {syscall.SIGTERM}, "handler": {syscall.SIGTERM, syscall.SIGINT}, "ignored": {syscall.SIGINT, syscall.SIGTERM},
+	} {
+		cmd := r.command(t, Options{}, what)
+		out, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		lines := bufio.NewScanner(out)
+		require.True(t, lines.Scan())
+		for i, s := range signals {
+			require.NoError(t, cmd.Process.Signal(s))
+			if i == 0 && what == "handler" {
+				require.True(t, lines.Scan())
+				assert.Equal(t, "handled", lines.Text())
+				assert.Len(t, r.files(t), 1, "before the handler")
+			}
+		}
+		require.Error(t, cmd.Wait())
+		assert.Equal(t, signals[len(signals)-1], cmd.ProcessState.Sys().(syscall.WaitStatus).Signal(), what)
+		assert.Contains(t, r.files(t), fmt.Sprintf("p_%d.0001.heap", cmd.Process.Pid), what)
+	}
 }

@@ -11,21 +11,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 )
-
-// machine is the program's; that of this process for a static wrapper.
-func (p *Plan) machine() elf.Machine {
-	if p.Target.Machine != elf.EM_NONE {
-		return p.Target.Machine
-	}
-	if runtime.GOARCH == "arm64" {
-		return elf.EM_AARCH64
-	}
-	return elf.EM_X86_64
-}
 
 // try sees whether the library, with the agent if it is used, loads and writes snapshots, without a word on standard
 // error: first into /bin/true, which is run, then into the program, which is only loaded (as ldd does).
@@ -40,7 +28,7 @@ func (p *Plan) try() error {
 		agent = agentPath(dir)
 	}
 	if p.agent {
-		if err := writeAgent(agent, agentFor(p.machine())); err != nil {
+		if err := writeAgent(agent, agentFor(p.Target.abi().machine)); err != nil {
 			return err
 		}
 	}

@@ -286,6 +286,12 @@ func (c *collector) copyMaps(p *process, last bool) {
 	}
 }
 
+// drop removes a snapshot and says so: a reader would take its number for one that is missing.
+func (c *collector) drop(s *snapshotFile, reason string) {
+	c.written(c.out.Drop(manifest.Drop{File: s.base0(), Reason: reason}))
+	_ = os.Remove(s.path)
+}
+
 func (c *collector) thin(img *image) {
 	for c.plan.Keep > 0 && len(img.series) > c.plan.Keep {
 		times := make([]time.Time, len(img.series))
@@ -293,7 +299,7 @@ func (c *collector) thin(img *image) {
 			times[i] = s.time
 		}
 		i := superfluous(times)
-		_ = os.Remove(img.series[i].path)
+		c.drop(img.series[i], manifest.DropThinned)
 		delete(c.seen, img.series[i].base0())
 		img.series = slices.Delete(img.series, i, i+1)
 	}

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -25,10 +26,20 @@ type search struct {
 	packages map[string]string
 }
 
+// system is the one whose libraries are looked for; root is "" but in tests.
+type system struct{ root string }
+
+func (s system) at(path string) string {
+	if s.root == "" {
+		return path
+	}
+	return filepath.Join(s.root, path)
+}
+
 // findLibrary looks in the usual places of distributions, then asks the loader's cache. why says what was found instead.
-func (s *search) findLibrary(machine elf.Machine, env []string) (path, why string) {
-	for _, candidate := range s.candidates(machine, env) {
-		err := s.usable(candidate, machine)
+func (s *search) findLibrary(sys system, want abi, env []string) (path, why string) {
+	for _, candidate := range s.candidates(sys, want.machine, env) {
+		err := s.usable(sys.at(candidate), want)
 		switch {
 		case err == nil:
 			return candidate, ""
@@ -39,7 +50,7 @@ func (s *search) findLibrary(machine elf.Machine, env []string) (path, why strin
 	return "", why
 }
 
-func (s *search) candidates(machine elf.Machine, env []string) []string {
+func (s *search) candidates(sys system, machine elf.Machine, env []string) []string {
 	var out []string
 	for _, names := range [][]string{s.names, s.decoys} {
 		for _, dir := range libraryDirs(machine, env) {
@@ -47,7 +58,8 @@ func (s *search) candidates(machine elf.Machine, env []string) []string {
 				out = append(out, filepath.Join(dir, name))
 			}
 		}
-		out = append(out, loaderCache(names)...)
+		out = append(out, sys.loaderCache(names)...)
+		out = append(out, sys.nixStore(names)...)
 	}
 	return out
 }
@@ -55,9 +67,15 @@ func (s *search) candidates(machine elf.Machine, env []string) []string {
 // triplets are the folders of Debian's multiarch.
 var triplets = map[elf.Machine]string{elf.EM_X86_64: "x86_64-linux-gnu", elf.EM_AARCH64: "aarch64-linux-gnu"}
 
-// libraryDirs are where Debian and Ubuntu (multiarch), Fedora (lib64), Arch and Alpine (lib), Nix and conda keep libraries.
+// libraryDirs are where libraries are: first those of the environment that is active (LD_LIBRARY_PATH, conda), then where Debian and Ubuntu
+// (multiarch), Fedora and openSUSE (lib64), Arch and Alpine (lib) keep them, then the profiles of Nix, and others.
 func libraryDirs(machine elf.Machine, env []string) []string {
 	var dirs []string
+	for _, dir := range filepath.SplitList(getenv(env, "LD_LIBRARY_PATH")) {
+		if filepath.IsAbs(dir) {
+			dirs = append(dirs, dir)
+		}
+	}
 	if conda := getenv(env, "CONDA_PREFIX"); conda != "" {
 		dirs = append(dirs, filepath.Join(conda, "lib"))
 	}
@@ -73,10 +91,10 @@ func libraryDirs(machine elf.Machine, env []string) []string {
 }
 
 // loaderCache asks ldconfig, whose lines are `libjemalloc.so.2 (libc6,x86-64) => /lib/x86_64-linux-gnu/libjemalloc.so.2`.
-func loaderCache(names []string) []string {
+func (s system) loaderCache(names []string) []string {
 	tool, err := exec.LookPath("ldconfig")
-	if err != nil {
-		tool = "/sbin/ldconfig"
+	if err != nil || s.root != "" {
+		tool = s.at("/sbin/ldconfig")
 	}
 	out, err := exec.Command(tool, "-p").Output()
 	if err != nil {
@@ -92,8 +110,20 @@ func loaderCache(names []string) []string {
 	return paths
 }
 
-// usable checks that a library is for the machine, is the right one, and can be named in LD_PRELOAD.
-func (s *search) usable(path string, machine elf.Machine) error {
+// nixStore is where packages are that only a shell of Nix has put into its environment: /nix/store/HASH-gperftools-2.15/lib.
+func (s system) nixStore(names []string) []string {
+	var paths []string
+	for _, name := range names {
+		found, _ := filepath.Glob(s.at("/nix/store/*/lib/" + name))
+		for _, path := range found {
+			paths = append(paths, strings.TrimPrefix(path, s.root))
+		}
+	}
+	return paths
+}
+
+// usable checks that a library is for the machine and the C library of the program, is the right one, and can be named in LD_PRELOAD.
+func (s *search) usable(path string, want abi) error {
 	f, err := elf.Open(path)
 	var format *elf.FormatError
 	switch {
@@ -103,8 +133,11 @@ func (s *search) usable(path string, machine elf.Machine) error {
 		return err
 	}
 	defer f.Close()
-	if f.Machine != machine {
-		return fmt.Errorf("%s is for %s, the program for %s", path, machineName(f.Machine), machineName(machine))
+	if f.Machine != want.machine {
+		return fmt.Errorf("%s is for %s, the program for %s", path, machineName(f.Machine), machineName(want.machine))
+	}
+	if libc := libcOf(f); libc != "" && want.libc != "" && libc != want.libc {
+		return fmt.Errorf("%s is for %s, the program for %s: it takes a library that is built for that, as Alpine's are for musl", path, libc, want.libc)
 	}
 	symbols, err := f.DynamicSymbols()
 	if err != nil {
@@ -122,21 +155,47 @@ func (s *search) usable(path string, machine elf.Machine) error {
 func machineName(m elf.Machine) string { return strings.ToLower(strings.TrimPrefix(m.String(), "EM_")) }
 
 // install is the command that brings the library on this system.
-func (s *search) install() string {
-	id, like := osRelease("/etc/os-release")
-	for _, distro := range append([]string{id}, strings.Fields(like)...) {
-		if command, ok := s.packages[distro]; ok {
-			return command
+func (s *search) install(sys system, env []string) string {
+	r := sys.release()
+	command := s.packages["debian"] + " (Debian, Ubuntu), or your system's package of that library"
+	for _, distro := range append(r.versions(), append([]string{r.id}, r.like...)...) {
+		if known, ok := s.packages[distro]; ok {
+			command = known
+			break
 		}
 	}
-	return s.packages["debian"] + " (Debian, Ubuntu), or your system's package of that library"
+	if conda := s.packages["conda"]; getenv(env, "CONDA_PREFIX") != "" {
+		command += ", or in this environment: " + conda
+	}
+	return command
 }
 
-// osRelease reads ID and ID_LIKE (os-release(5)).
-func osRelease(path string) (id, like string) {
-	f, err := os.Open(path)
+// release is what os-release(5) says of a system: ID, VERSION_ID and ID_LIKE.
+type release struct {
+	id, version string
+	like        []string
+}
+
+// timeT64 are the first releases of the family of Debian whose packages were renamed for 64-bit times.
+var timeT64 = map[string]float64{"debian": 13, "ubuntu": 24.04}
+
+// versions are keys of packages that go before those of the whole distribution.
+func (r release) versions() []string {
+	first, ok := timeT64[r.id]
+	version, err := strconv.ParseFloat(r.version, 64)
+	if !ok || (err == nil && version < first) || (err != nil && r.version != "") { // Debian's testing has no version
+		return nil
+	}
+	return []string{"debian-t64"}
+}
+
+func (s system) release() (r release) {
+	f, err := os.Open(s.at("/etc/os-release"))
 	if err != nil {
-		return "", ""
+		f, err = os.Open(s.at("/usr/lib/os-release"))
+	}
+	if err != nil {
+		return r
 	}
 	defer f.Close()
 	in := bufio.NewScanner(io.LimitReader(f, 64<<10))
@@ -144,12 +203,14 @@ func osRelease(path string) (id, like string) {
 		name, value, _ := strings.Cut(in.Text(), "=")
 		switch value = strings.Trim(value, `"'`); name {
 		case "ID":
-			id = value
+			r.id = value
 		case "ID_LIKE":
-			like = value
+			r.like = strings.Fields(value)
+		case "VERSION_ID":
+			r.version = value
 		}
 	}
-	return id, like
+	return r
 }
 
 // versionIn finds a library's version in its bytes.

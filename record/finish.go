@@ -5,12 +5,15 @@ package record
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
@@ -25,6 +28,7 @@ func (c *collector) finish(state *os.ProcessState, ended time.Time) Outcome {
 		o.Signal = int(ws.Signal())
 		o.Status = 128 + o.Signal
 		end.Signal = signalName(o.Signal)
+		c.lastWords(ended, ws.Signal())
 	} else {
 		end.Status = &o.Status
 		c.exitDump(ended)
@@ -33,6 +37,7 @@ func (c *collector) finish(state *os.ProcessState, ended time.Time) Outcome {
 		c.copyMaps(c.procs[pid], true)
 	}
 	c.prune()
+	c.problem(c.cut())
 	c.written(c.out.End(end))
 	problems := c.sortedProblems()
 	c.written(c.out.End(manifest.End{Time: time.Now().UTC(), Error: strings.Join(problems, "; ")}))
@@ -85,12 +90,10 @@ const exitWithin = time.Second
 
 // exitDump writes down that the last snapshot was that of the program's exit: nothing but its time tells with tcmalloc.
 func (c *collector) exitDump(ended time.Time) {
-	p := c.procs[c.root]
-	if p == nil || len(p.images) == 0 || len(p.last().series) == 0 {
+	p, s := c.procs[c.root], c.lastOf(c.root)
+	if s == nil {
 		return
 	}
-	series := p.last().series
-	s := series[len(series)-1]
 	if s.trigger != triggerExit {
 		if s.trigger == triggerManual || ended.Sub(s.time) > exitWithin {
 			return
@@ -101,6 +104,27 @@ func (c *collector) exitDump(ended time.Time) {
 	c.dropTeardown(p.last())
 }
 
+// lastWords writes down that the last snapshot was taken because of the signal that then ended the program: see agent.c.
+func (c *collector) lastWords(ended time.Time, signal syscall.Signal) {
+	able := c.plan.agent && c.plan.engine.dumpSignal(&c.plan.Options, true) != 0
+	s := c.lastOf(c.root)
+	if !able || s == nil || s.trigger == triggerManual || (signal != unix.SIGINT && signal != unix.SIGTERM) || ended.Sub(s.time) > exitWithin {
+		return
+	}
+	s.trigger = triggerManual
+	c.write(c.procs[c.root], s, false)
+}
+
+// lastOf is the last snapshot of a process, nil without one.
+func (c *collector) lastOf(pid int) *snapshotFile {
+	p := c.procs[pid]
+	if p == nil || len(p.images) == 0 || len(p.last().series) == 0 {
+		return nil
+	}
+	series := p.last().series
+	return series[len(series)-1]
+}
+
 // dropTeardown removes what the timer took while the program freed its memory to exit: to growth these snapshots would look as if
 // the leak had stopped. The one of the exit itself stays; whoever reads the series knows it for what it is.
 func (c *collector) dropTeardown(img *image) {
@@ -109,7 +133,7 @@ func (c *collector) dropTeardown(img *image) {
 		return
 	}
 	for _, s := range img.series[from:last] {
-		_ = os.Remove(s.path)
+		c.drop(s, manifest.DropTeardown)
 	}
 	img.series = slices.Delete(img.series, from, last)
 }
@@ -152,7 +176,7 @@ func (c *collector) prune() {
 			continue
 		}
 		for _, s := range img.series {
-			_ = os.Remove(s.path)
+			c.drop(s, manifest.DropHelper)
 		}
 		img.series = nil
 	}
@@ -172,6 +196,22 @@ func (c *collector) images() []*image {
 		out = append(out, c.procs[pid].images...)
 	}
 	return out
+}
+
+// cut says that snapshots were not completed.
+func (c *collector) cut() error {
+	var limit unix.Rlimit
+	why := ""
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &limit); err == nil && limit.Cur != unix.RLIM_INFINITY {
+		why = fmt.Sprintf(" (files are limited to %s: ulimit -f)", sizeText(int64(min(limit.Cur, math.MaxInt64))))
+	}
+	switch c.unfinished {
+	case 0:
+		return nil
+	case 1:
+		return fmt.Errorf("1 snapshot was cut short and is not used%s", why)
+	}
+	return fmt.Errorf("%d snapshots were cut short and are not used%s", c.unfinished, why)
 }
 
 func (c *collector) count(o *Outcome) {
@@ -203,9 +243,6 @@ func (c *collector) sortedProblems() []string {
 
 func (c *collector) notes(o Outcome) []string {
 	notes := c.sortedProblems()
-	if c.unfinished > 0 {
-		notes = append(notes, fmt.Sprintf("%d snapshots were cut short and are not used", c.unfinished))
-	}
 	if n := len(c.strangers); n > 0 {
 		notes = append(notes, fmt.Sprintf("the program ran other processes (%d seen), which were not recorded: --follow-children keeps them all", n))
 	}

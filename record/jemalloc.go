@@ -18,9 +18,9 @@ var jemallocLibrary = search{
 	names:  []string{"libjemalloc.so.2", "libjemalloc.so"},
 	symbol: "mallctl",
 	packages: map[string]string{
-		"debian": "apt install libjemalloc2", "ubuntu": "apt install libjemalloc2", "fedora": "dnf install jemalloc", "rhel": "dnf install jemalloc",
+		"debian": "apt install libjemalloc2", "ubuntu": "apt install libjemalloc2", "fedora": "dnf install jemalloc", "rhel": "dnf install jemalloc (from EPEL)",
 		"arch": "pacman -S jemalloc", "alpine": "apk add jemalloc", "suse": "zypper install libjemalloc2", "opensuse": "zypper install libjemalloc2",
-		"nixos": "nix-env -iA nixpkgs.jemalloc", "gentoo": "emerge dev-libs/jemalloc",
+		"nixos": "nix-env -iA nixos.jemalloc", "gentoo": "emerge dev-libs/jemalloc", "conda": "conda install -c conda-forge jemalloc",
 	},
 }
 

@@ -172,14 +172,16 @@ func (p *Plan) take(e engine) error {
 		return err
 	}
 	p.engine, p.Engine, p.Library, p.Hints = e, e.name(), lib, nil
-	p.agent = agentFor(p.machine()) != nil
+	p.agent = agentFor(p.Target.abi().machine) != nil
 	err = p.try()
 	if err != nil && p.agent {
 		first := err
 		p.agent = false
 		if err = p.try(); err == nil {
 			p.Hints = append(p.Hints, "the agent cannot be loaded: "+first.Error()+"; processes that fork may overwrite each other's snapshots")
-			err = e.refuse(&p.Options, false)
+			if err = e.refuse(&p.Options, false); err != nil {
+				err = fmt.Errorf("%w: %w", err, first)
+			}
 		}
 	}
 	return err
@@ -193,17 +195,22 @@ func (p *Plan) find(e engine) (Library, error) {
 		if err != nil {
 			return Library{}, err
 		}
-		if err := s.usable(abs, p.machine()); err != nil {
+		if err := s.usable(abs, p.Target.abi()); err != nil {
 			return Library{}, err
 		}
 		return Library{abs, e.version(abs)}, nil
 	}
-	path, why := s.findLibrary(p.machine(), p.Env)
+	want := p.Target.abi()
+	path, why := s.findLibrary(system{}, want, p.Env)
 	if path == "" {
 		if why != "" {
 			why = " (" + why + ")"
 		}
-		return Library{}, &missingError{fmt.Sprintf("no %s found%s: %s, or name it with --library", s.names[0], why, s.install())}
+		remedy := s.install(system{}, p.Env) + ", or name it with --library"
+		if want.libc == "musl" && (system{}).release().id != "alpine" {
+			remedy = "name one with --library"
+		}
+		return Library{}, &missingError{fmt.Sprintf("no %s found%s: %s", s.names[0], why, remedy)}
 	}
 	return Library{path, e.version(path)}, nil
 }

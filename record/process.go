@@ -73,12 +73,24 @@ func bootTime() time.Time {
 
 // alive says whether a process is there and no zombie.
 func alive(pid int) bool {
+	state := stateOf(pid)
+	return state != 0 && state != 'Z' && state != 'X'
+}
+
+// stopped says whether a process was stopped, as by ^Z.
+func stopped(pid int) bool { return stateOf(pid) == 'T' }
+
+// stateOf is field 3 of /proc/PID/stat; 0 when the process is gone.
+func stateOf(pid int) byte {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return false
+		return 0
 	}
 	i := bytes.LastIndexByte(stat, ')')
-	return i >= 0 && i+2 < len(stat) && stat[i+2] != 'Z' && stat[i+2] != 'X'
+	if i < 0 || i+2 >= len(stat) {
+		return 0
+	}
+	return stat[i+2]
 }
 
 // childrenOf are the direct children of a process, of all its threads.

@@ -30,10 +30,14 @@ func (p *Plan) Run(ctx context.Context) (Outcome, error) {
 		p.note("the directory is polled: %v", err)
 	}
 	defer w.close()
+	for _, s := range inheritedIgnored() {
+		signal.Ignore(s) // so that the program inherits it
+	}
 	signals := make(chan os.Signal, 64)
 	if list := forwarded(); len(list) > 0 {
 		signal.Notify(signals, list...)
 		defer signal.Stop(signals)
+		noteSenders(unix.SIGINT, unix.SIGQUIT, unix.SIGWINCH)
 	}
 	child, err := p.start()
 	if err != nil {
@@ -57,7 +61,7 @@ func (p *Plan) prepareDir() (*manifest.Writer, error) {
 		return nil, err
 	}
 	if p.agent {
-		if err := writeAgent(agentPath(dir), agentFor(p.machine())); err != nil {
+		if err := writeAgent(agentPath(dir), agentFor(p.Target.abi().machine)); err != nil {
 			return nil, err
 		}
 	}
@@ -151,8 +155,11 @@ func (r *runner) wait(ctx context.Context, signals <-chan os.Signal) (*os.Proces
 
 // pass gives the program a signal, after a last snapshot if it is one that ends programs.
 func (r *runner) pass(s os.Signal) {
-	if fromKeyboard(s) {
-		return
+	if sentByTerminal(s) {
+		return // and the agent takes a last snapshot
+	}
+	if s == unix.SIGCONT && !stopped(r.child.Pid) {
+		return // fg(1) has sent it to the whole group
 	}
 	if s == unix.SIGTERM || s == unix.SIGINT {
 		r.lastDump()

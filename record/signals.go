@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -38,7 +39,10 @@ func signalName(n int) string {
 func trimSIG(name string) string { return strings.TrimPrefix(name, "SIG") }
 
 // ignored says whether this process was started with a signal ignored.
-func ignored(n int) bool { return signal.Ignored(syscall.Signal(n)) }
+func ignored(n int) bool {
+	s := syscall.Signal(n)
+	return signal.Ignored(s) || slices.Contains(inheritedIgnored(), s)
+}
 
 // forwarded are the signals that are for the program. Left out are those that cannot be caught, that stop (they are for
 // whoever is named), that a process sends to itself, and SIGURG, which Go uses within this process.
@@ -58,24 +62,13 @@ func forwarded() []os.Signal {
 	return out
 }
 
-// fromKeyboard says whether the terminal has sent a signal to the program already, which is in the same process group.
-func fromKeyboard(s os.Signal) bool {
+// sentByTerminal says whether the terminal has sent a signal to the program already, which is in the same process group.
+func sentByTerminal(s os.Signal) bool {
 	switch s {
 	case unix.SIGINT, unix.SIGQUIT, unix.SIGWINCH:
-		return inForeground()
+		return fromTerminal(s)
 	}
 	return false
-}
-
-// inForeground says whether this process group has the terminal.
-func inForeground() bool {
-	tty, err := os.OpenFile("/dev/tty", os.O_RDONLY|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return false
-	}
-	defer tty.Close()
-	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
-	return err == nil && group == unix.Getpgrp()
 }
 
 // Die ends this process by a signal, as the recorded program was ended: so that who waits sees the same. It returns only if

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -142,30 +143,87 @@ func envTarget(words []string) string {
 
 // readELF refuses what LD_PRELOAD cannot reach, with the reason.
 func (t *Target) readELF() error {
+	if err := secure(t.Exe, self()); err != nil {
+		return err
+	}
 	f, err := elf.Open(t.Exe)
 	var format *elf.FormatError
 	switch {
 	case errors.As(err, &format):
 		return fail(StatusCannotRun, "%s: not a program for this system: %w", t.Exe, err)
+	case errors.Is(err, os.ErrPermission):
+		return fail(StatusFailed, "%s may be run and not read, so that it is not known what can be preloaded into it: record as a user who may read it", t.Exe)
 	case err != nil:
 		return &Error{StatusCannotRun, err}
 	}
 	defer f.Close()
 	t.Machine = f.Machine
 	t.Interpreter = loaderOf(f)
-	if f.Class != elf.ELFCLASS64 {
-		return fail(StatusFailed, "%s is a 32-bit program: snapshots of 64-bit programs only can be read", t.Exe)
-	}
-	if t.Interpreter == "" {
-		if isWrapper(t.Exe) {
-			return nil // what it runs may still be dynamic
-		}
-		return fail(StatusFailed, "%s is statically linked: no allocator can be preloaded into it%s", t.Exe, staticRemedy(f))
+	switch {
+	case f.Class != elf.ELFCLASS64:
+		return fail(StatusFailed, "%s is a 32-bit program: snapshots of 64-bit programs only can be read", t.named())
+	case f.Machine != ownMachine():
+		return fail(StatusFailed, "%s is a program for %s, this heaplapse records those for %s: record on such a machine, with heaplapse for it",
+			t.named(), machineName(f.Machine), machineName(ownMachine()))
+	case t.Interpreter == "" && isWrapper(t.Exe):
+		return nil // what it runs may still be dynamic
+	case t.Interpreter == "":
+		return fail(StatusFailed, "%s is statically linked: no allocator can be preloaded into it%s", t.named(), staticRemedy(f))
 	}
 	if san := sanitizer(f); san != "" {
-		return fail(StatusFailed, "%s is built with %s, which brings its own allocator: record a build without it", t.Exe, san)
+		return fail(StatusFailed, "%s is built with %s, which brings its own allocator: record a build without it", t.named(), san)
 	}
-	return secure(t.Exe)
+	return nil
+}
+
+// named is the program in messages: of a script it is the interpreter.
+func (t *Target) named() string {
+	if t.Exe == t.Path {
+		return t.Exe
+	}
+	return fmt.Sprintf("%s, which runs %s,", t.Exe, t.Path)
+}
+
+// abi is what a library must be made for to be loaded into a program.
+type abi struct {
+	machine elf.Machine
+	libc    string // glibc or musl, "" if it is not known
+}
+
+func (t *Target) abi() abi {
+	machine := t.Machine
+	if machine == elf.EM_NONE {
+		machine = ownMachine()
+	}
+	switch base := filepath.Base(t.Interpreter); {
+	case strings.HasPrefix(base, "ld-musl-"):
+		return abi{machine, "musl"}
+	case strings.HasPrefix(base, "ld-linux-"):
+		return abi{machine, "glibc"}
+	}
+	return abi{machine, ""}
+}
+
+// libcOf is the C library that a shared library needs.
+func libcOf(f *elf.File) string {
+	libs, _ := f.ImportedLibraries()
+	for _, l := range libs {
+		switch {
+		case l == "libc.so.6":
+			return "glibc"
+		case l == "libc.so" || strings.HasPrefix(l, "libc.musl-"):
+			return "musl"
+		}
+	}
+	return ""
+}
+
+// ownMachine is that of this process.
+func ownMachine() elf.Machine {
+	if runtime.GOARCH == "arm64" {
+		return elf.EM_AARCH64
+	}
+	return elf.EM_X86_64
 }
 
 func loaderOf(f *elf.File) string {
@@ -205,19 +263,26 @@ func sanitizer(f *elf.File) string {
 	return ""
 }
 
+// user is who runs a program.
+type user struct{ uid, euid, egid int }
+
+func self() user { return user{os.Getuid(), os.Geteuid(), os.Getegid()} }
+
 // secure refuses programs that the loader runs in secure-execution mode (ld.so(8)): it ignores LD_PRELOAD then.
-func secure(path string) error {
+func secure(path string, u user) error {
 	var st unix.Stat_t
 	if err := unix.Stat(path, &st); err != nil {
 		return &Error{StatusCannotRun, err}
 	}
 	why := ""
+	var fs unix.Statfs_t
 	switch {
-	case st.Mode&unix.S_ISUID != 0 && int(st.Uid) != os.Geteuid():
+	case unix.Statfs(path, &fs) == nil && fs.Flags&unix.ST_NOSUID != 0: // none of this counts there
+	case st.Mode&unix.S_ISUID != 0 && int(st.Uid) != u.euid:
 		why = "setuid"
-	case st.Mode&unix.S_ISGID != 0 && int(st.Gid) != os.Getegid():
+	case st.Mode&unix.S_ISGID != 0 && int(st.Gid) != u.egid:
 		why = "setgid"
-	case os.Getuid() != 0 && hasCapabilities(path):
+	case u.uid != 0 && hasCapabilities(path):
 		why = "given capabilities (setcap)"
 	}
 	if why == "" {

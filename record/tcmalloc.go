@@ -21,9 +21,10 @@ var tcmallocLibrary = search{
 	symbol: "HeapProfilerStart",
 	decoys: []string{"libtcmalloc_minimal.so.4", "libtcmalloc_minimal.so"},
 	packages: map[string]string{
-		"debian": "apt install libgoogle-perftools4", "ubuntu": "apt install libgoogle-perftools4", "fedora": "dnf install gperftools-libs", "rhel": "dnf install gperftools-libs",
+		"debian": "apt install libgoogle-perftools4", "ubuntu": "apt install libgoogle-perftools4", "debian-t64": "apt install libgoogle-perftools4t64",
+		"fedora": "dnf install gperftools-libs", "rhel": "dnf install gperftools-libs (from EPEL)",
 		"arch": "pacman -S gperftools", "alpine": "apk add gperftools", "suse": "zypper install libtcmalloc4", "opensuse": "zypper install libtcmalloc4",
-		"nixos": "nix-env -iA nixpkgs.gperftools", "gentoo": "emerge dev-util/google-perftools",
+		"nixos": "nix-env -iA nixos.gperftools", "gentoo": "emerge dev-util/google-perftools", "conda": "conda install -c conda-forge gperftools",
 	},
 }
 

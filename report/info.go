@@ -37,7 +37,7 @@ func (i *Info) facts(p *printer) {
 	fact := func(name, format string, args ...any) { p.linef("%-12s %s", name, fmt.Sprintf(format, args...)) }
 	fact("process", "%s", clean(s.Process.Title()))
 	i.recorded(fact)
-	fact("snapshots", "%d%s", len(s.Heads), i.span())
+	fact("snapshots", "%d%s%s", len(s.Heads), i.span(), thinnedText(s.Thinned()))
 	fact("format", "%s (%s)", first.Format, first.Format.Allocator())
 	fact("counts", "%s", countsText(first))
 	fact("clock", "%s", clockText(s.Clock.Source))
@@ -51,6 +51,14 @@ func (i *Info) facts(p *printer) {
 	if text := i.endText(); text != "" {
 		fact("end", "%s", text)
 	}
+}
+
+// thinnedText says that there were more snapshots.
+func thinnedText(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; the recorder thinned out %d more (--keep)", n)
 }
 
 // recorded is what a recorder noted about the processes.
@@ -355,6 +363,7 @@ type infoJSON struct {
 	Images    int            `json:"images"`
 	Spaces    int            `json:"spaces"`
 	Snapshots []infoSnapshot `json:"snapshots"`
+	Thinned   int            `json:"thinned,omitempty"` // more snapshots that the recorder removed
 	Problems  []problemJSON  `json:"problems"`
 	Warnings  []warningJSON  `json:"warnings"`
 	Unnamed   []unnamedJSON  `json:"unnamed"`
@@ -442,7 +451,7 @@ func (i *Info) JSON(w io.Writer) error {
 	out := infoJSON{
 		Schema: "heaplapse.info/1", Process: processOf(s.Process), Others: []processJSON{}, Recording: recordingOf(s), Clock: s.Clock.Source.String(),
 		Stacks: s.Stacks.Len(), Images: len(i.epochs()), Spaces: len(s.Spaces),
-		Snapshots: []infoSnapshot{}, Problems: []problemJSON{}, Warnings: []warningJSON{}, Unnamed: i.Unnamed.json(),
+		Snapshots: []infoSnapshot{}, Thinned: s.Thinned(), Problems: []problemJSON{}, Warnings: []warningJSON{}, Unnamed: i.Unnamed.json(),
 	}
 	for _, o := range s.Others {
 		out.Others = append(out.Others, processOf(o))

@@ -482,6 +482,22 @@ func TestRecordOnAFullDisk(t *testing.T) {
 	})
 }
 
+// TestRecordWithLimitedFiles: snapshots that exceed the limit (ulimit -f) are cut, and do not end the program by SIGXFSZ.
+func TestRecordWithLimitedFiles(t *testing.T) {
+	t.Parallel()
+	needEngine(t, "tcmalloc")
+	dir := filepath.Join(t.TempDir(), "out")
+	cmd := exec.Command(need(t, "bash"), "-c", `ulimit -f 16; exec "$@"`, "bash", "heaplapse", "record", "--engine", "tcmalloc", "--every", "50ms", "-o", dir, "--", python(t), program(t, "leak.py"), "2")
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	require.NoError(t, cmd.Run(), stderr.String())
+	assert.Equal(t, "steps were made\n", stdout.String())
+	assert.Regexp(t, `heaplapse: warning: \d+ snapshots were cut short and are not used \(files are limited to 16 KiB: ulimit -f\)\n`, stderr.String())
+	m := sidecar(t, dir)
+	assert.Contains(t, m.Ends[len(m.Ends)-1].Error, "were cut short")
+	assert.NotEmpty(t, m.Snapshots, "the small ones are there")
+}
+
 func TestRecordKeepsSoMany(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, engine string) {
@@ -604,26 +620,87 @@ func resultOf(t *testing.T, dir string, cmd *exec.Cmd) result {
 	return r
 }
 
-// TestRecordOnATerminal: the program has the terminal, and ^C reaches it once.
+// TestRecordOnATerminal compares with a bare run: the program has the terminal; a new size, ^Z with fg, and ^C reach it once, and so does kill -INT
+// of record itself.
 func TestRecordOnATerminal(t *testing.T) {
 	t.Parallel()
 	py := python(t)
-	driver := filepath.Join(t.TempDir(), "terminal.py")
-	require.NoError(t, os.WriteFile(driver, []byte(terminalDriver), 0o600))
-	eachEngine(t, func(t *testing.T, engine string) {
-		dir := filepath.Join(t.TempDir(), "out")
-		out, err := exec.Command(py, driver, "heaplapse", "record", "-q", "--engine", engine, "-o", dir, "--", py, "-c", interrupted).CombinedOutput()
-		require.NoError(t, err, "%s", out)
-		assert.Equal(t, "is a terminal: True\ninterrupts: 1\nstatus 6\n", string(out))
-	})
+	drive := onTerminal(t)
+	for _, end := range []string{"key", "kill"} {
+		want := drive(end, py, "-c", interrupted)
+		require.Equal(t, "is a terminal: True\nstopped\nCONT 1 INT 1 WINCH 1\nstatus 6\n", want)
+		eachEngine(t, func(t *testing.T, engine string) {
+			got := drive(end, "heaplapse", "record", "-q", "--engine", engine, "-o", filepath.Join(t.TempDir(), "out"), "--", py, "-c", interrupted)
+			assert.Equal(t, want, got, end)
+		})
+	}
 }
 
-// terminalDriver runs a command on a new terminal and types ^C when it says that it is ready.
+// TestRecordALastSnapshotOnATerminal: ^C kills a program without a handler; there is a snapshot of that moment nevertheless.
+func TestRecordALastSnapshotOnATerminal(t *testing.T) {
+	t.Parallel()
+	needEngine(t, "tcmalloc")
+	dir := filepath.Join(t.TempDir(), "out")
+	out := onTerminal(t)("key at once", "heaplapse", "record", "-q", "--engine", "tcmalloc", "--every", "0", "-o", dir, "--", server(t))
+	assert.Equal(t, "status -2\n", out)
+	m := sidecar(t, dir)
+	assert.Len(t, wholeSnapshots(t, dir), 1)
+	assert.Equal(t, "manual", m.Snapshots[len(m.Snapshots)-1].Trigger)
+	assert.Equal(t, "SIGINT", m.Ends[0].Signal)
+}
+
+// onTerminal runs commands as jobs on new terminals, see terminalDriver.
+func onTerminal(t *testing.T) func(end string, command ...string) string {
+	t.Helper()
+	py := python(t)
+	driver := filepath.Join(t.TempDir(), "terminal.py")
+	require.NoError(t, os.WriteFile(driver, []byte(terminalDriver), 0o600))
+	return func(end string, command ...string) string {
+		out, err := exec.Command(py, append([]string{driver, end}, command...)...).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		return string(out)
+	}
+}
+
+// terminalDriver runs a command as the foreground job of a new terminal, as a shell does. When it says that it is ready the window gets another size; when
+// it has noticed that, ^Z is typed, and the job is brought to the foreground again; when it has noticed that, ^C is typed, or the
+// job's first process is sent SIGINT. "key at once" types ^C when it is ready.
 const terminalDriver = `
-import os, pty, sys
+import fcntl, os, pty, signal, struct, sys, termios
+how, command = sys.argv[1], sys.argv[2:]
 pid, fd = pty.fork()
-if pid == 0:
-    os.execvp(sys.argv[1], sys.argv[1:])
+if pid == 0: # the shell
+    signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    job = os.fork()
+    if job == 0:
+        os.setpgid(0, 0)
+        os.tcsetpgrp(0, os.getpid())
+        signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+        os.execvp(command[0], command)
+    print("job", job, flush=True)
+    while True:
+        _, status = os.waitpid(job, os.WUNTRACED)
+        if not os.WIFSTOPPED(status):
+            break
+        os.tcsetpgrp(0, os.getpgrp())
+        print("stopped", flush=True)
+        os.tcsetpgrp(0, job)
+        os.killpg(job, signal.SIGCONT)
+    os.tcsetpgrp(0, os.getpgrp())
+    print("status", os.waitstatus_to_exitcode(status), flush=True)
+    os._exit(0)
+
+def interrupt():
+    if how == "kill":
+        os.kill(job, signal.SIGINT)
+    else:
+        os.write(fd, b"\x03")
+
+actions = {
+    "ready": interrupt if how == "key at once" else lambda: fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 11, 22, 0, 0)),
+    "resized": lambda: os.write(fd, b"\x1a"),
+    "continued": interrupt,
+}
 text = b""
 while True:
     try:
@@ -633,25 +710,35 @@ while True:
     if not new:
         break
     text += new
-    if b"ready\r\n" in text:
-        text = text.replace(b"ready\r\n", b"")
-        os.write(fd, b"\x03")
-text = text.replace(b"^C", b"")
-print(text.decode().replace("\r\n", "\n"), end="")
-print("status", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+    *lines, text = text.split(b"\n")
+    for line in lines:
+        line = line.decode().strip().replace("^C", "").replace("^Z", "")
+        if line.startswith("job "):
+            job = int(line[4:])
+        elif line in actions:
+            actions[line]()
+        elif line:
+            print(line)
+os.waitpid(pid, 0)
 `
 
-// interrupted counts SIGINT.
+// interrupted counts signals.
 const interrupted = `
 import signal, sys, time
-count = []
-signal.signal(signal.SIGINT, lambda *a: count.append(1))
+names = "CONT", "INT", "WINCH"
+count = dict.fromkeys(names, 0)
+def counter(name):
+    def handler(*_): count[name] += 1
+    return handler
+for name in names:
+    signal.signal(getattr(signal, "SIG" + name), counter(name))
 print("is a terminal:", sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty())
-print("ready", flush=True)
-while not count:
-    time.sleep(0.01)
-time.sleep(0.5)
-print("interrupts:", len(count))
+for word, name in ("ready", "WINCH"), ("resized", "CONT"), ("continued", "INT"):
+    print(word, flush=True)
+    while not count[name]:
+        time.sleep(0.01)
+time.sleep(0.3)
+print(*(f"{n} {c}" for n, c in count.items()))
 sys.exit(6)
 `
 

@@ -92,6 +92,7 @@ type watch struct {
 	told     map[string]bool // warnings that were printed
 	line     string          // what the last line was about
 	ended    bool            // as opposed to interrupted
+	gone     bool            // what was judged is there no more
 }
 
 // run goes on until there is no more to come.
@@ -129,8 +130,11 @@ func (w *watch) refresh(start time.Time) (done bool, err error) {
 	defer reader.unpacked.close()
 	g, err := reader.grown(w.flags, []string{w.follow.path})
 	if errors.Is(err, heapfile.ErrNoSnapshots) {
+		w.gone = w.last != nil
+		w.wait()
 		return false, nil
 	}
+	w.gone = false
 	w.warnings = nonEmptyLines(warnings.String())
 	if err != nil {
 		return false, w.failed(err)
@@ -212,7 +216,7 @@ func (w *watch) draw() error {
 func (w *watch) redraw() {
 	switch {
 	case w.screen == nil:
-	case w.last == nil:
+	case w.last == nil || w.gone:
 		w.wait()
 	default:
 		_ = w.draw() // the next refresh tells
@@ -222,6 +226,9 @@ func (w *watch) redraw() {
 // wait says that there is nothing yet.
 func (w *watch) wait() {
 	text := "waiting for snapshots in " + w.follow.path
+	if w.gone {
+		text = "the snapshots are gone: " + text
+	}
 	if w.screen == nil {
 		w.app.say("%s", text)
 		return

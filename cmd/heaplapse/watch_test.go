@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -21,7 +20,13 @@ import (
 type watched struct {
 	*exec.Cmd
 	lines  *bufio.Scanner
-	stderr bytes.Buffer
+	errors *os.File // standard error
+}
+
+// said is what it wrote to standard error.
+func (w *watched) said() string {
+	text, _ := os.ReadFile(w.errors.Name())
+	return string(text)
 }
 
 func startWatch(t *testing.T, args ...string) *watched {
@@ -30,12 +35,15 @@ func startWatch(t *testing.T, args ...string) *watched {
 	w.Env = append(os.Environ(), "XDG_CACHE_HOME="+t.TempDir())
 	out, err := w.StdoutPipe()
 	require.NoError(t, err)
-	w.Stderr = &w.stderr
+	w.errors, err = os.Create(filepath.Join(t.TempDir(), "stderr"))
+	require.NoError(t, err)
+	w.Stderr = w.errors
 	w.lines = bufio.NewScanner(out)
 	require.NoError(t, w.Start())
 	t.Cleanup(func() {
 		_ = w.Process.Kill() // it has ended, unless the test failed
 		_ = w.Wait()
+		_ = w.errors.Close()
 	})
 	return w
 }
@@ -43,7 +51,7 @@ func startWatch(t *testing.T, args ...string) *watched {
 // line is the next line that it prints.
 func (w *watched) line(t *testing.T) string {
 	t.Helper()
-	require.True(t, w.lines.Scan(), "it ended: %s", &w.stderr)
+	require.True(t, w.lines.Scan(), "it ended: %s", w.said())
 	return w.lines.Text()
 }
 
@@ -115,7 +123,7 @@ func TestWatchFollowsASeries(t *testing.T) {
 	code, rest := w.end(t)
 	require.Equal(t, exitOK, code)
 	require.Empty(t, rest)
-	require.Equal(t, "heaplapse: waiting for snapshots in "+dir+"\n", withoutNames(w.stderr.String()))
+	require.Equal(t, "heaplapse: waiting for snapshots in "+dir+"\n", withoutNames(w.said()))
 }
 
 // withoutNames drops the warning about files that are not on this machine.
@@ -147,8 +155,31 @@ func TestWatchEndsWithALeak(t *testing.T) {
 		}
 	}
 	code, rest := w.end(t)
-	require.Equal(t, exitFound, code, w.stderr.String())
+	require.Equal(t, exitFound, code, w.said())
 	require.Empty(t, rest)
+}
+
+// TestWatchADirectoryThatVanishes: it says so, and goes on with what comes into its place.
+func TestWatchADirectoryThatVanishes(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "d")
+	texts := leakySeries(t)
+	put := func(n int) {
+		next := dir + ".next"
+		require.NoError(t, os.Mkdir(next, 0o700))
+		for i := range n {
+			appendTo(t, filepath.Join(next, fmt.Sprintf("p.%04d.heap", i+1)), texts[i])
+		}
+		require.NoError(t, os.Rename(next, dir))
+	}
+	put(2)
+	w := startWatch(t, dir)
+	require.Contains(t, w.line(t), " 2 snapshots ")
+	require.NoError(t, os.Rename(dir, dir+".old"))
+	require.Eventually(t, func() bool {
+		return strings.Contains(w.said(), "heaplapse: the snapshots are gone: waiting for snapshots in "+dir+"\n")
+	}, time.Minute, 10*time.Millisecond)
+	put(3)
+	require.Contains(t, w.line(t), " 3 snapshots ")
 }
 
 // TestWatchIsInterrupted: by ^C, which is how one ends it.

@@ -37,6 +37,7 @@ const Schema = "heaplapse.manifest/1"
 type Manifest struct {
 	Recording *Recording // nil in a sidecar that no recorder wrote
 	Snapshots []Snapshot
+	Dropped   []Drop
 	Mappings  []Mapping
 	Processes []Process
 	Files     []File
@@ -102,6 +103,20 @@ type Snapshot struct {
 	PSS *int64 `json:"pss_bytes,omitempty"`
 }
 
+// Drop is a snapshot that the recorder removed: its number is not missing. It is written before the file is removed.
+type Drop struct {
+	File string `json:"file"` // base name
+	// Reason is one of those below, or one that a newer recorder has.
+	Reason string `json:"reason,omitempty"`
+}
+
+// Reasons to remove a snapshot.
+const (
+	DropThinned  = "thinned"  // so many are kept, evenly spread
+	DropTeardown = "teardown" // the program freed its memory to exit
+	DropHelper   = "helper"   // of a wrapper, or of a program that a shell ran beside
+)
+
 // Mapping identifies a mapped file as it was during the recording.
 type Mapping struct {
 	Path    string    `json:"path"`
@@ -114,6 +129,7 @@ type record struct {
 	Schema    string     `json:"schema,omitempty"`
 	Recording *Recording `json:"recording,omitempty"`
 	Snapshot  *Snapshot  `json:"snapshot,omitempty"`
+	Dropped   *Drop      `json:"dropped,omitempty"`
 	Mapping   *Mapping   `json:"mapping,omitempty"`
 	Process   *Process   `json:"process,omitempty"`
 	File      *File      `json:"file,omitempty"`
@@ -194,6 +210,9 @@ func (m *Manifest) add(line []byte, n int) error {
 	}
 	if r.Snapshot != nil {
 		m.Snapshots = append(m.Snapshots, *r.Snapshot)
+	}
+	if r.Dropped != nil {
+		m.Dropped = append(m.Dropped, *r.Dropped)
 	}
 	if r.Mapping != nil {
 		m.Mappings = append(m.Mappings, *r.Mapping)

@@ -127,6 +127,7 @@ func FuzzManifest(f *testing.F) {
 	f.Add([]byte(head + snapshot + mapping))
 	f.Add([]byte(head + snapshot[:30]))
 	f.Add([]byte(mapping))
+	f.Add([]byte(head + `{"dropped":{"file":"p.0001.heap","reason":"thinned"}}` + "\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, err := manifest.Read(bytes.NewReader(data), name)
 		if err != nil {
@@ -155,6 +156,9 @@ func encode(t *testing.T, m *manifest.Manifest) []byte {
 	}
 	for _, s := range m.Snapshots {
 		add("snapshot", s)
+	}
+	for _, dropped := range m.Dropped {
+		add("dropped", dropped)
 	}
 	for _, mapped := range m.Mappings {
 		add("mapping", mapped)

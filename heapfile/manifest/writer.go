@@ -48,6 +48,9 @@ func (w *Writer) Process(p Process) error { return w.append(record{Process: &p})
 // Snapshot is called when a snapshot is complete, and again if more is known of it: the last record of a file counts.
 func (w *Writer) Snapshot(s Snapshot) error { return w.append(record{Snapshot: &s}) }
 
+// Drop is called before a snapshot is removed.
+func (w *Writer) Drop(d Drop) error { return w.append(record{Dropped: &d}) }
+
 // Mapping is called when a file was first seen mapped.
 func (w *Writer) Mapping(m Mapping) error { return w.append(record{Mapping: &m}) }
 

@@ -7,8 +7,13 @@
 //                next free number of a snapshot, so that no process and no program image overwrites another's files;
 //   time         (tcmalloc) the timer: gperftools dumps when time() has advanced by its interval, here it advances when
 //                a snapshot is due;
-//   write,       to standard error, of the allocator's own lines about snapshots and signals: they are dropped.
+//   write,       to standard error, of the allocator's own lines about snapshots and signals: they are dropped;
 //   syscall
+//   signal       (tcmalloc) tells the agent the function that takes a snapshot;
+//   close        tells it when one is whole.
+//
+// SIGINT and SIGTERM reach the program by way of the agent, which takes a last snapshot first: see "the last snapshot". The program
+// does not see that, for sigaction and signal are the agent's, and answer as if there were no agent.
 //
 // Sources: gperftools src/heap-profiler.cc (DumpProfileLocked, MaybeDumpProfileLocked), src/base/sysinfo.cc
 // (GetUniquePathFromEnv); jemalloc src/prof_sys.c (prof_dump_filename), src/malloc_io.c; ELF gABI, "Dynamic Section".
@@ -27,8 +32,10 @@ typedef unsigned short u16;
 
 #if defined(__x86_64__)
 enum { sys_write = 1, sys_getdents64 = 217, reloc_got = 6, reloc_plt = 7, o_directory = 0200000 };
+enum { sys_sigprocmask = 14, sys_nanosleep = 35, sys_sigtimedwait = 128, sys_gettid = 186, sys_timer_create = 222, sys_timer_settime = 223, sys_tgkill = 234 };
 #elif defined(__aarch64__)
 enum { sys_write = 64, sys_getdents64 = 61, reloc_got = 1025, reloc_plt = 1026, o_directory = 040000 };
+enum { sys_nanosleep = 101, sys_timer_create = 107, sys_timer_settime = 110, sys_tgkill = 131, sys_sigprocmask = 135, sys_sigtimedwait = 137, sys_gettid = 178 };
 #else
 #error "constants of this processor are missing"
 #endif
@@ -41,8 +48,20 @@ struct sym { u32 name; unsigned char info, other; u16 section; u64 value, size; 
 struct rela { u64 offset, info; long addend; };
 struct phdr { u32 type, flags; u64 offset, vaddr, paddr, filesz, memsz, align; };
 struct object { u64 base; const char *name; const struct phdr *phdr; u16 phnum; };
-enum { pt_dynamic = 2, pt_relro = 0x6474e552 };
-enum { dt_pltrelsz = 2, dt_strtab = 5, dt_symtab = 6, dt_rela = 7, dt_relasz = 8, dt_jmprel = 23 };
+enum { pt_load = 1, pt_dynamic = 2, pt_relro = 0x6474e552 };
+enum { dt_pltrelsz = 2, dt_strtab = 5, dt_symtab = 6, dt_rela = 7, dt_relasz = 8, dt_jmprel = 23, dt_gnu_hash = 0x6ffffef5 };
+
+// As the C library has them, on both processors and in both libraries.
+typedef void (*handler)(int);
+struct siginfo { int signo, error, code, pad, pid; };
+struct action { handler handler; u64 mask[16]; int flags; void (*restorer)(void); };
+struct stack { void *at; int flags; u64 size; };
+struct sigevent { u64 value; int signo, notify, pad[12]; };
+enum { sigint = 2, sigterm = 15, sigxfsz = 25, sa_siginfo = 4, sa_restart = 0x10000000, ss_onstack = 1 };
+#define sig_dfl ((handler)0)
+#define sig_ign ((handler)1)
+#define sa_resethand ((int)0x80000000)
+enum { si_user = 0, si_timer = -2, si_tkill = -6 };
 
 extern char **environ;
 int open(const char *, int, ...);
@@ -54,6 +73,7 @@ long syscall(long, ...);
 int mprotect(void *, u64, int);
 int clock_gettime(int, struct timespec *);
 int *__errno_location(void);
+int sigaltstack(const struct stack *, struct stack *);
 int dl_iterate_phdr(int (*)(struct object *, u64, void *), void *);
 
 static int every, part, children; // settings
@@ -65,6 +85,10 @@ static long started, last;        // milliseconds of the monotonic clock
 static int numbered_pid, next;    // the process that next is the number for
 static long ticks;                // what time() says
 static int discarding;            // a snapshot that nobody wants is being written
+static int writing = -1;          // the file of the snapshot that is being written
+static int whole;                 // snapshots that were written
+static long whole_at;             // when the last one was
+static int wanted_now;            // the allocator shall take one as soon as it can
 
 // --- text ---
 
@@ -200,6 +224,24 @@ static int discard(void) {
 	return open("/dev/null", o_wronly | o_cloexec);
 }
 
+// A snapshot that exceeds the limit of a file's size (ulimit -f) is cut, and must not end the program by SIGXFSZ, which comes to the thread that
+// writes: it does not see that while it writes a snapshot, and not afterwards.
+static u64 shielded; // whether the program has not blocked it itself
+
+static void shield(void) {
+	u64 one = 1UL << (sigxfsz - 1), before = 0;
+	syscall(sys_sigprocmask, 0, &one, &before, sizeof one);
+	shielded = ~before & one;
+}
+
+static void unshield(void) {
+	struct timespec none = {0, 0};
+	if (!shielded) return;
+	while (syscall(sys_sigtimedwait, &shielded, 0, &none, sizeof shielded) == sigxfsz) {}
+	syscall(sys_sigprocmask, 1, &shielded, 0, sizeof shielded);
+	shielded = 0;
+}
+
 // create opens a snapshot under the name that it gets here.
 static int create(const char *path, int flags, u32 mode, struct name *n) {
 	char out[4200];
@@ -215,7 +257,10 @@ static int create(const char *path, int flags, u32 mode, struct name *n) {
 	if (!compose(out, sizeof out, n, pid, next)) return open(path, flags, mode);
 	int fd = open(out, flags | o_cloexec, mode);
 	discarding = 0;
-	if (fd >= 0) next++;
+	writing = fd;
+	if (fd < 0) return fd;
+	next++;
+	shield();
 	return fd;
 }
 
@@ -233,9 +278,21 @@ static int agent_open(const char *path, int flags, u32 mode) {
 
 static int agent_creat(const char *path, u32 mode) { return agent_open(path, o_creat | o_wronly | o_trunc, mode); }
 
+static int agent_close(int fd) {
+	if (fd < 0 || fd != writing) return close(fd);
+	int result = close(fd), *e = __errno_location(), before = *e;
+	writing = -1;
+	unshield();
+	*e = before;
+	whole_at = now();
+	whole++;
+	return result;
+}
+
 // agent_time stands still but when a snapshot is due; then it jumps by more than any interval.
 static long agent_time(long *to) {
-	if (every > 0 && due() && !unwanted()) ticks += 1L << 30;
+	if (((every > 0 && due()) || wanted_now) && !unwanted()) ticks += 1L << 30;
+	wanted_now = 0;
 	if (to) *to = ticks;
 	return ticks;
 }
@@ -261,12 +318,223 @@ static long agent_syscall(long nr, long a, long b, long c, long d, long e, long 
 	return syscall(nr, a, b, c, d, e, f);
 }
 
+// --- tables of objects ---
+
+// address of a table: glibc has added the base already, musl has not.
+static u64 address(struct object *o, u64 v) { return v < o->base ? v + o->base : v; }
+
+static const struct dyn *dynamic(struct object *o) {
+	for (u16 i = 0; i < o->phnum; i++)
+		if (o->phdr[i].type == pt_dynamic) return (const struct dyn *)(o->base + o->phdr[i].vaddr);
+	return 0;
+}
+
+struct tables { const char *strings; const struct sym *symbols; const u32 *hash; };
+
+static struct tables tables_of(struct object *o, const struct dyn *d) {
+	struct tables t = {0, 0, 0};
+	for (; d->tag; d++) {
+		switch (d->tag) {
+		case dt_strtab: t.strings = (const char *)address(o, d->val); break;
+		case dt_symtab: t.symbols = (const struct sym *)address(o, d->val); break;
+		case dt_gnu_hash: t.hash = (const u32 *)address(o, d->val); break;
+		}
+	}
+	return t;
+}
+
+// defined finds a function that an object exports, by its GNU hash table: number of buckets, first symbol, words and shift of the
+// filter; the filter; the buckets; the chains, whose last hash has its lowest bit set.
+static void *defined(struct object *o, struct tables *t, const char *name) {
+	if (!t->hash || !t->strings || !t->symbols || t->hash[0] == 0) return 0;
+	u32 want = 5381;
+	for (const char *s = name; *s; s++) want = want * 33 + (unsigned char)*s;
+	const u32 *buckets = t->hash + 4 + 2 * t->hash[2], *chains = buckets + t->hash[0];
+	u32 first = t->hash[1], i = buckets[want % t->hash[0]];
+	for (; i >= first; i++) {
+		const struct sym *s = t->symbols + i;
+		u32 hash = chains[i - first];
+		if ((hash | 1) == (want | 1) && s->section != 0 && begins(t->strings + s->name, name, length(name) + 1)) return (void *)(o->base + s->value);
+		if (hash & 1) break;
+	}
+	return 0;
+}
+
+struct search { const char *name; int passed; void *found; };
+
+static int holds(struct object *o, u64 at) {
+	for (u16 i = 0; i < o->phnum; i++)
+		if (o->phdr[i].type == pt_load && at - o->base - o->phdr[i].vaddr < o->phdr[i].memsz) return 1;
+	return 0;
+}
+
+static int look(struct object *o, u64 size, void *to) {
+	struct search *s = to;
+	const struct dyn *d = dynamic(o);
+	(void)size;
+	if (!s->passed) {
+		s->passed = holds(o, (u64)look);
+		return 0;
+	}
+	if (!d) return 0;
+	struct tables t = tables_of(o, d);
+	s->found = defined(o, &t, s->name);
+	return s->found != 0;
+}
+
+// following is the function that the program would call if the agent did not define one (dlsym's RTLD_NEXT).
+static void *following(const char *name) {
+	struct search s = {name, 0, 0};
+	dl_iterate_phdr(look, &s);
+	return s.found;
+}
+
+// --- the last snapshot ---
+//
+// A program without a handler for SIGINT (^C) or SIGTERM is killed by it, and one with a handler may leave without a word. So the agent
+// takes the signal, takes a snapshot by the function that the allocator has for that, and then does what the program wants to be done: calls its
+// handler, or lets the kernel kill it. That is done in the program that is recorded, not in wrappers, whose disposition is what they hand on.
+// A process that was forked, and maybe shares its memory with its parent (vfork), sees the same and changes nothing of it.
+
+static int (*next_sigaction)(int, const struct action *, struct action *);
+static handler take;             // takes a snapshot, unless the allocator is busy; 0: nothing of this is done
+static int take_signal, guarded; // its argument; the process
+static struct action theirs[2];  // what the program has set
+static int tries, before_tries;  // to take the last one
+
+static int which(int sig) { return sig == sigint ? 0 : sig == sigterm ? 1 : -1; }
+
+static void nap(long ms) {
+	struct timespec t = {0, ms * 1000000};
+	syscall(sys_nanosleep, &t, 0);
+}
+
+// again sends this process the signal once more, in a while.
+static void again(int sig, long ms) {
+	struct sigevent e = {0, sig, 0, {0}};
+	struct timespec t[2] = {{0, 0}, {0, ms * 1000000}};
+	int id = 0;
+	if (syscall(sys_timer_create, 1, &e, &id) == 0) syscall(sys_timer_settime, id, 0, t, 0);
+}
+
+// pointless: a process that sends itself a signal knows what it does, and has often freed its memory; a stack for handlers is small.
+static int pointless(struct siginfo *info, long recent) {
+	struct stack s = {0, 0, 0};
+	if (unwanted() || now() - whole_at < recent) return 1;
+	if ((info->code == si_user || info->code == si_tkill) && info->pid == getpid()) return 1;
+	return sigaltstack(0, &s) == 0 && (s.flags & ss_onstack);
+}
+
+// snapshot takes one; 0 if the allocator was busy all the time. If another thread keeps it busy that ends soon; if it was this one that the
+// signal interrupted, it has to go on first.
+static int snapshot(int was) {
+	for (int i = 0; i < 5; i++) {
+		if (whole != was) return 1;
+		take(take_signal);
+		if (whole != was) return 1;
+		nap(10);
+	}
+	return 0;
+}
+
+// last_words is 0 if the program must go on for a moment. Who sends a second signal does not want to wait.
+static int last_words(int sig, struct siginfo *info) {
+	int first = tries == 0;
+	if (first ? pointless(info, 100) : info->code != si_timer) return 1;
+	if (first) before_tries = whole;
+	if (snapshot(before_tries) || ++tries > 20) return 1;
+	wanted_now = 1;
+	again(sig, 100);
+	return 0;
+}
+
+static void die(int sig) {
+	struct action a = {sig_dfl, {0}, 0, 0};
+	next_sigaction(sig, &a, 0);
+	syscall(sys_tgkill, getpid(), syscall(sys_gettid), sig); // it comes when the handler has returned
+}
+
+static void on_end(int sig, struct siginfo *info, void *context) {
+	int *e = __errno_location(), before = *e, i = which(sig);
+	handler program = theirs[i].handler;
+	if (program == sig_dfl) {
+		if (last_words(sig, info)) die(sig);
+	} else if (!pointless(info, 1000)) {
+		snapshot(whole);
+	}
+	*e = before;
+	if (program == sig_dfl || program == sig_ign) return;
+	if (theirs[i].flags & sa_resethand) theirs[i].handler = sig_dfl;
+	((void (*)(int, struct siginfo *, void *))program)(sig, info, context);
+}
+
+#define ours ((handler)(void *)on_end)
+
+// guard puts the agent's handler before what the program has set.
+static void guard(int i) {
+	int sig = i == 0 ? sigint : sigterm;
+	struct action a;
+	if (next_sigaction(sig, 0, &a) != 0 || a.handler == ours) return;
+	theirs[i] = a;
+	if (a.handler == sig_ign) return;
+	if (a.handler == sig_dfl) a.flags = sa_restart;
+	a.flags = (a.flags & ~sa_resethand) | sa_siginfo;
+	a.handler = ours;
+	next_sigaction(sig, &a, 0);
+}
+
+#define visible __attribute__((visibility("default")))
+
+visible int sigaction(int sig, const struct action *act, struct action *old) {
+	if (!next_sigaction) next_sigaction = following("sigaction");
+	int i = which(sig), changes = act != 0, result = next_sigaction(sig, act, old);
+	if (i < 0 || !take || result != 0) return result;
+	if (old && old->handler == ours) *old = theirs[i];
+	if (changes && getpid() == guarded) guard(i);
+	return result;
+}
+
+// set calls the C library's function of a name.
+static handler set(handler (**f)(int, handler), const char *name, int sig, handler h) {
+	if (!*f) *f = following(name);
+	int i = which(sig);
+	handler old = (*f)(sig, h);
+	if (i < 0 || !take) return old;
+	if (old == ours) old = theirs[i].handler;
+	if (getpid() == guarded) guard(i);
+	return old;
+}
+
+#define setter(name) \
+	static handler (*next_##name)(int, handler); \
+	visible handler name(int sig, handler h) { return set(&next_##name, #name, sig, h); }
+setter(signal)
+setter(bsd_signal)
+setter(ssignal)
+setter(sysv_signal)
+setter(__sysv_signal)
+setter(sigset)
+
+static int wrapper; // this program runs another one
+
+// agent_signal is called once, by an allocator that takes a snapshot when it gets the signal.
+static handler agent_signal(int sig, handler h) {
+	handler old = signal(sig, h);
+	if (old != sig_dfl || which(sig) >= 0 || mute || wrapper || !next_sigaction) return old;
+	take_signal = sig;
+	guarded = getpid();
+	take = h;
+	guard(0);
+	guard(1);
+	return old;
+}
+
 // --- the allocator's table of imports ---
 
 static void *replacement(const char *symbol) {
 	static const struct { const char *symbol; void *function; } all[] = {
 		{"open", agent_open}, {"open64", agent_open}, {"creat", agent_creat}, {"creat64", agent_creat},
-		{"time", agent_time}, {"write", agent_write}, {"syscall", agent_syscall},
+		{"time", agent_time}, {"write", agent_write}, {"syscall", agent_syscall}, {"close", agent_close}, {"signal", agent_signal},
 	};
 	for (u64 i = 0; i < sizeof all / sizeof *all; i++)
 		if (begins(symbol, all[i].symbol, length(all[i].symbol) + 1)) return all[i].function;
@@ -285,8 +553,6 @@ static void store(struct object *o, void **slot, void *value) {
 	*slot = value;
 }
 
-struct tables { const char *strings; const struct sym *symbols; };
-
 static void patch(struct object *o, struct tables *t, const struct rela *r, u64 bytes) {
 	for (u64 i = 0; i < bytes / sizeof *r; i++) {
 		u32 type = (u32)r[i].info;
@@ -296,16 +562,11 @@ static void patch(struct object *o, struct tables *t, const struct rela *r, u64 
 	}
 }
 
-// address of a table: glibc has added the base already, musl has not.
-static u64 address(struct object *o, u64 v) { return v < o->base ? v + o->base : v; }
-
 static void patch_object(struct object *o, const struct dyn *d) {
-	struct tables t = {0, 0};
+	struct tables t = tables_of(o, d);
 	u64 plt = 0, plt_bytes = 0, rela = 0, rela_bytes = 0;
 	for (; d->tag; d++) {
 		switch (d->tag) {
-		case dt_strtab: t.strings = (const char *)address(o, d->val); break;
-		case dt_symtab: t.symbols = (const struct sym *)address(o, d->val); break;
 		case dt_jmprel: plt = address(o, d->val); break;
 		case dt_rela: rela = address(o, d->val); break;
 		case dt_pltrelsz: plt_bytes = d->val; break;
@@ -323,8 +584,8 @@ static int visit(struct object *o, u64 size, void *unused) {
 	for (const char *s = o->name; *s; s++)
 		if (*s == '/') base = s + 1;
 	if (!contains(base, "tcmalloc") && !contains(base, "jemalloc")) return 0;
-	for (u16 i = 0; i < o->phnum; i++)
-		if (o->phdr[i].type == pt_dynamic) patch_object(o, (const struct dyn *)(o->base + o->phdr[i].vaddr));
+	const struct dyn *d = dynamic(o);
+	if (d) patch_object(o, d);
 	return 0;
 }
 
@@ -359,7 +620,7 @@ static int is_wrapper(void) {
 // claim makes this process the one that is recorded, for all that inherit the setting, unless it is taken.
 static void claim(char *digits, int owner) {
 	if (owner != 0) mute = owner != first_pid;
-	else if (!is_wrapper()) put_number(digits, digits + 7, first_pid, 7);
+	else if (!wrapper) put_number(digits, digits + 7, first_pid, 7);
 }
 
 __attribute__((constructor)) static void start(void) {
@@ -374,6 +635,8 @@ __attribute__((constructor)) static void start(void) {
 	if (prefix_len >= sizeof kept) return;
 	*put(kept, kept + sizeof kept - 1, s, prefix_len) = 0; // the program may change its environment
 	first_pid = getpid();
+	wrapper = is_wrapper();
+	next_sigaction = following("sigaction");
 	if (!children) claim(digits, owner);
 	prefix = kept;
 	dl_iterate_phdr(visit, 0);

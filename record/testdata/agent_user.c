@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +14,43 @@ int dump(const char *path);
 int dump_creat(const char *path);
 long ticks(void);
 void say(const char *text);
+int arm(const char *path, int refusals);
 
 static char path[4096];
 static char *name(const char *prefix, const char *rest) {
 	snprintf(path, sizeof path, "%s%s", prefix, rest);
 	return path;
+}
+
+static void on_signal(int signal) {
+	(void)signal;
+	if (write(1, "handled\n", 8) < 0) _exit(3);
+}
+
+static void (*disposition(int sig))(int) {
+	struct sigaction a;
+	return sigaction(sig, NULL, &a) == 0 ? a.sa_handler : SIG_ERR;
+}
+
+// dispositions prints whether each call gives what POSIX says, as if nobody else had a handler.
+static void dispositions(void) {
+	struct sigaction a = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND | SA_NODEFER}, old;
+	sigaddset(&a.sa_mask, SIGUSR1);
+	printf("%d", disposition(SIGINT) == SIG_DFL && disposition(SIGTERM) == SIG_DFL);
+	printf("%d", signal(SIGINT, on_signal) == SIG_DFL && disposition(SIGINT) == on_signal);
+	printf("%d", signal(SIGINT, SIG_IGN) == on_signal && disposition(SIGINT) == SIG_IGN && raise(SIGINT) == 0);
+	printf("%d", sigaction(SIGINT, &a, &old) == 0 && old.sa_handler == SIG_IGN);
+	printf("%d", sigaction(SIGINT, NULL, &old) == 0 && old.sa_handler == on_signal && sigismember(&old.sa_mask, SIGUSR1) &&
+		(old.sa_flags & (SA_RESETHAND | SA_NODEFER | SA_SIGINFO | SA_RESTART)) == (SA_RESETHAND | SA_NODEFER));
+	printf("%d", sysv_signal(SIGTERM, on_signal) == SIG_DFL && signal(SIGTERM, SIG_DFL) == on_signal);
+	if (vfork() == 0) { // it shares the memory, not the dispositions
+		signal(SIGINT, SIG_DFL);
+		_exit(disposition(SIGINT) != SIG_DFL);
+	}
+	int status;
+	wait(&status);
+	printf("%d", status == 0 && disposition(SIGINT) == on_signal);
+	printf("%d\n", raise(SIGINT) == 0 && disposition(SIGINT) == SIG_DFL);
 }
 
 int main(int argc, char **argv) {
@@ -53,6 +86,16 @@ int main(int argc, char **argv) {
 		waitpid(child, NULL, 0);
 		dump(name(p, ".0003.heap"));
 		printf("%d %d\n", getpid(), child);
+	} else if (!strcmp(what, "dispositions")) {
+		arm(name(p, ".0001.heap"), 0);
+		dispositions();
+		raise(SIGINT); // its own: it knows what it does
+	} else if (!strcmp(what, "default") || !strcmp(what, "busy") || !strcmp(what, "handler") || !strcmp(what, "ignored")) {
+		arm(name(p, ".0001.heap"), !strcmp(what, "busy") ? 12 : 0);
+		if (!strcmp(what, "handler")) signal(SIGTERM, on_signal);
+		if (!strcmp(what, "ignored")) signal(SIGINT, SIG_IGN);
+		printf("%d\n", getpid());
+		for (;;) pause();
 	} else if (!strcmp(what, "timer")) {
 		long start = ticks(), first = ticks(); // both in the first interval
 		struct timespec wait = {0, 300000000};

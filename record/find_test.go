@@ -1,0 +1,146 @@
+//go:build linux
+
+package record
+
+import (
+	"debug/elf"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// fakeLibraries are shared libraries for this machine: one with a profiler, one without.
+func fakeLibraries(t *testing.T) (profiler, minimal []byte) {
+	t.Helper()
+	gcc, err := exec.LookPath("gcc")
+	if err != nil {
+		absent(t, "gcc is not installed (scripts/deps.sh)")
+	}
+	compile := func(text string) []byte {
+		dir := t.TempDir()
+		require.NoError(t, os.WriteFile(dir+"/l.c", []byte(text), 0o600))
+		out, err := exec.Command(gcc, "-shared", "-nostdlib", "-fPIC", "-o", dir+"/l.so", dir+"/l.c").CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		content, err := os.ReadFile(dir + "/l.so")
+		require.NoError(t, err)
+		return content
+	}
+	return compile("void HeapProfilerStart(void) {} void mallctl(void) {}"), compile("void tc_malloc(void) {}")
+}
+
+func putFile(t *testing.T, path string, content []byte, mode os.FileMode) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, content, mode))
+}
+
+func thisABI() abi { return (&Target{}).abi() }
+
+// TestTheUsualPlaces has the library where each distribution has it.
+func TestTheUsualPlaces(t *testing.T) {
+	profiler, minimal := fakeLibraries(t)
+	triplet := triplets[ownMachine()]
+	for name, c := range map[string]struct {
+		env   []string
+		place string
+		cache bool // only ldconfig knows
+	}{
+		"Debian, Ubuntu":       {place: "/usr/lib/" + triplet},
+		"Debian before merge":  {place: "/lib/" + triplet},
+		"Fedora, openSUSE":     {place: "/usr/lib64"},
+		"Arch, Alpine":         {place: "/usr/lib"},
+		"built here":           {place: "/usr/local/lib"},
+		"Nix, user's profile":  {place: "/home/u/.nix-profile/lib", env: []string{"HOME=/home/u"}},
+		"Nix, newer profile":   {place: "/home/u/.local/state/nix/profile/lib", env: []string{"HOME=/home/u"}},
+		"NixOS":                {place: "/run/current-system/sw/lib"},
+		"Nix, default profile": {place: "/nix/var/nix/profiles/default/lib"},
+		"Nix, store":           {place: "/nix/store/0i4x8a-package-2.15/lib"},
+		"conda, active":        {place: "/envs/e/lib", env: []string{"CONDA_PREFIX=/envs/e"}},
+		"conda, base":          {place: "/opt/conda/lib"},
+		"module":               {place: "/apps/gperftools/lib", env: []string{"LD_LIBRARY_PATH=:relative:/apps/gperftools/lib"}},
+		"ldconfig -p":          {place: "/opt/vendor/lib", cache: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, e := range engines {
+				s, sys := e.library(), system{t.TempDir()}
+				want := filepath.Join(c.place, s.names[0])
+				putFile(t, sys.at(want), profiler, 0o644)
+				putFile(t, sys.at("/usr/lib/libtcmalloc_minimal.so.4"), minimal, 0o644)
+				if c.cache {
+					putFile(t, sys.at("/sbin/ldconfig"), []byte("#!/bin/sh\necho '\t"+s.names[0]+" (libc6,x86-64) => "+want+"'\n"), 0o755)
+				}
+				got, _ := s.findLibrary(sys, thisABI(), c.env)
+				assert.Equal(t, want, got)
+			}
+		})
+	}
+}
+
+// TestTheWrongLibrary: what is there and cannot be used is said.
+func TestTheWrongLibrary(t *testing.T) {
+	profiler, minimal := fakeLibraries(t)
+	other := append([]byte(nil), profiler...)
+	other[18], other[19] = byte(elf.EM_RISCV), 0 // e_machine
+	for why, c := range map[string]struct {
+		name    string
+		content []byte
+		says    string
+	}{
+		"nothing":     {"libtcmalloc.so.4", nil, ""},
+		"minimal":     {"libtcmalloc_minimal.so.4", minimal, `libtcmalloc_minimal\.so\.4 has no heap profiler \(HeapProfilerStart is missing\)$`},
+		"renamed":     {"libtcmalloc.so.4", minimal, `libtcmalloc\.so\.4 has no heap profiler`},
+		"another one": {"libtcmalloc.so.4", other, `libtcmalloc\.so\.4 is for riscv, the program for `},
+		"a linker's":  {"libtcmalloc.so", []byte("INPUT(-ltcmalloc)\n"), `libtcmalloc\.so is not a shared library`},
+	} {
+		t.Run(why, func(t *testing.T) {
+			sys := system{t.TempDir()}
+			if c.content != nil {
+				putFile(t, sys.at("/usr/lib64/"+c.name), c.content, 0o644)
+			}
+			path, said := tcmalloc{}.library().findLibrary(sys, thisABI(), nil)
+			assert.Empty(t, path)
+			assert.Regexp(t, c.says, said)
+			assert.Equal(t, c.says == "", said == "")
+		})
+	}
+	sys := system{t.TempDir()}
+	putFile(t, sys.at("/usr/local/lib/libtcmalloc.so.4"), other, 0o644)
+	putFile(t, sys.at("/usr/lib/libtcmalloc.so.4"), profiler, 0o644)
+	path, _ := tcmalloc{}.library().findLibrary(sys, thisABI(), nil)
+	assert.Equal(t, "/usr/lib/libtcmalloc.so.4", path, "a usable one behind it is taken")
+}
+
+// TestThePackageOfEachDistribution reads their os-release files.
+func TestThePackageOfEachDistribution(t *testing.T) {
+	for text, want := range map[string][2]string{
+		"ID=debian\nVERSION_ID=\"12\"\n":                                   {"apt install libgoogle-perftools4", "apt install libjemalloc2"},
+		"ID=debian\nVERSION_ID=\"13\"\n":                                   {"apt install libgoogle-perftools4t64", "apt install libjemalloc2"},
+		"ID=debian\n":                                                      {"apt install libgoogle-perftools4t64", "apt install libjemalloc2"}, // testing
+		"ID=ubuntu\nID_LIKE=debian\nVERSION_ID=\"22.04\"\n":                {"apt install libgoogle-perftools4", "apt install libjemalloc2"},
+		"ID=ubuntu\nID_LIKE=debian\nVERSION_ID=\"24.04\"\n":                {"apt install libgoogle-perftools4t64", "apt install libjemalloc2"},
+		"ID=linuxmint\nID_LIKE=\"ubuntu debian\"\nVERSION_ID=\"22\"\n":     {"apt install libgoogle-perftools4", "apt install libjemalloc2"}, // which t64 provides
+		"ID=fedora\nVERSION_ID=42\n":                                       {"dnf install gperftools-libs", "dnf install jemalloc"},
+		"ID=\"rocky\"\nID_LIKE=\"rhel centos fedora\"\nVERSION_ID=\"9.5\"": {"dnf install gperftools-libs (from EPEL)", "dnf install jemalloc (from EPEL)"},
+		"ID=arch\n":                      {"pacman -S gperftools", "pacman -S jemalloc"},
+		"ID=manjaro\nID_LIKE=arch\n":     {"pacman -S gperftools", "pacman -S jemalloc"},
+		"ID=alpine\nVERSION_ID=3.20.1\n": {"apk add gperftools", "apk add jemalloc"},
+		"ID=nixos\n":                     {"nix-env -iA nixos.gperftools", "nix-env -iA nixos.jemalloc"},
+		"ID=gentoo\n":                    {"emerge dev-util/google-perftools", "emerge dev-libs/jemalloc"},
+		"ID=\"opensuse-tumbleweed\"\nID_LIKE=\"opensuse suse\"\n": {"zypper install libtcmalloc4", "zypper install libjemalloc2"},
+		"NAME='x'\n": {"apt install libgoogle-perftools4 (Debian, Ubuntu), or your system's package of that library",
+			"apt install libjemalloc2 (Debian, Ubuntu), or your system's package of that library"},
+	} {
+		sys := system{t.TempDir()}
+		putFile(t, sys.at("/etc/os-release"), []byte(text), 0o644)
+		got := [2]string{tcmalloc{}.library().install(sys, nil), jemalloc{}.library().install(sys, nil)}
+		assert.Equal(t, want, got, text)
+	}
+	sys := system{t.TempDir()}
+	putFile(t, sys.at("/usr/lib/os-release"), []byte("ID=arch\n"), 0o644)
+	assert.Equal(t, "pacman -S jemalloc, or in this environment: conda install -c conda-forge jemalloc",
+		jemalloc{}.library().install(sys, []string{"CONDA_PREFIX=/c"}))
+}

@@ -1,0 +1,43 @@
+//go:build linux
+
+package record
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestIgnoredSignalsAreHandedOn builds a program as heaplapse is built (tests have no symbol table), and starts it with signals
+// ignored: what it records ignores the same ones.
+func TestIgnoredSignalsAreHandedOn(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []string{"bash", "grep"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			absent(t, tool+" is not installed")
+		}
+	}
+	exe := filepath.Join(t.TempDir(), "heaplapse")
+	build := exec.Command("go", "build", "-o", exe, "../cmd/heaplapse")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	if out, err := exec.Command(exe, "record", "--dry-run", "--", "true").CombinedOutput(); err != nil {
+		absent(t, string(out))
+	}
+	for _, trap := range []string{"''", "'' PIPE", "'' HUP INT TERM USR1 XFSZ TSTP 40"} {
+		run := func(prefix string) string {
+			out, err := exec.Command("bash", "-c", "trap "+trap+"; exec "+prefix+" grep -E '^Sig(Ign|Blk)' /proc/self/status").CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			return string(out)
+		}
+		assert.Equal(t, run(""), run(exe+" record -q -o "+filepath.Join(t.TempDir(), "out")+" --"), trap)
+	}
+	out, err = exec.Command("bash", "-c", "trap '' USR2; exec "+exe+" record --engine tcmalloc --signal USR2 -- true").CombinedOutput()
+	require.Error(t, err)
+	assert.Contains(t, string(out), "this signal is ignored here, and would be in the program")
+}

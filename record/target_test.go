@@ -1,0 +1,119 @@
+//go:build linux
+
+package record
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// header is an ELF file without contents.
+func header(class elf.Class, machine elf.Machine) []byte {
+	var b bytes.Buffer
+	ident := [16]byte{0x7f, 'E', 'L', 'F', byte(class), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)}
+	if class == elf.ELFCLASS32 {
+		_ = binary.Write(&b, binary.LittleEndian, elf.Header32{Ident: ident, Type: uint16(elf.ET_EXEC), Machine: uint16(machine), Version: 1, Ehsize: 52})
+	} else {
+		_ = binary.Write(&b, binary.LittleEndian, elf.Header64{Ident: ident, Type: uint16(elf.ET_EXEC), Machine: uint16(machine), Version: 1, Ehsize: 64})
+	}
+	return b.Bytes()
+}
+
+// TestProgramsThatNothingCanBePreloadedInto: each is refused with its reason.
+func TestProgramsThatNothingCanBePreloadedInto(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string, content []byte) string {
+		path := filepath.Join(dir, name)
+		putFile(t, path, content, 0o755)
+		return path
+	}
+	static := write("static", header(elf.ELFCLASS64, ownMachine()))
+	foreign := map[elf.Machine]elf.Machine{elf.EM_X86_64: elf.EM_AARCH64, elf.EM_AARCH64: elf.EM_X86_64}[ownMachine()]
+	write("sh", header(elf.ELFCLASS64, ownMachine())) // busybox is one
+	for path, c := range map[string]struct {
+		status int
+		says   string
+	}{
+		static: {125, "static is statically linked: no allocator can be preloaded into it"},
+		write("i386", header(elf.ELFCLASS32, elf.EM_386)):         {125, "i386 is a 32-bit program: snapshots of 64-bit programs only"},
+		write("other", header(elf.ELFCLASS64, foreign)):           {125, "other is a program for " + machineName(foreign) + ", this heaplapse records those for " + machineName(ownMachine())},
+		write("script", []byte("#!"+static+" -x\n")):              {125, "static, which runs " + dir + "/script, is statically linked"},
+		write("by env", []byte("#!/usr/bin/env static\n")):        {125, "static, which runs " + dir + "/by env, is statically linked"},
+		write("script of a script", []byte("#!"+dir+"/script\n")): {125, "static, which runs " + dir + "/script of a script, is statically linked"},
+		write("broken", []byte("\x7fELF and no more")):            {126, "broken: not a program for this system"},
+	} {
+		_, err := findTarget([]string{path}, []string{"PATH=" + dir})
+		var e *Error
+		require.ErrorAs(t, err, &e, path)
+		assert.Equal(t, c.status, e.Status, path)
+		assert.ErrorContains(t, err, c.says)
+	}
+	_, err := findTarget([]string{"sh", "-c", "true"}, []string{"PATH=" + dir})
+	assert.NoError(t, err, "what a static shell runs may be dynamic")
+}
+
+// TestProgramsWithPrivileges: the loader ignores LD_PRELOAD where they give somebody more than he has.
+func TestProgramsWithPrivileges(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "program")
+	var st unix.Stat_t
+	mode := func(m os.FileMode) {
+		putFile(t, path, []byte("x"), 0o755)
+		require.NoError(t, os.Chmod(path, m))
+		require.NoError(t, unix.Stat(path, &st))
+	}
+	mode(0o755 | os.ModeSetuid)
+	owner := user{int(st.Uid), int(st.Uid), int(st.Gid)}
+	other := user{4711, 4711, 4711}
+	assert.NoError(t, secure(path, owner), "his own")
+	assert.ErrorContains(t, secure(path, other), "program is setuid: the loader preloads nothing into it")
+	mode(0o755 | os.ModeSetgid)
+	assert.NoError(t, secure(path, owner))
+	assert.ErrorContains(t, secure(path, other), "program is setgid: ")
+	mode(0o755)
+	assert.NoError(t, secure(path, other))
+	// struct vfs_cap_data of linux/capability.h: revision 2 and effective, then CAP_NET_RAW permitted.
+	capability := []byte{1, 0, 0, 2, 0, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+	if err := unix.Setxattr(path, "security.capability", capability, 0); err != nil {
+		t.Skipf("capabilities cannot be given to a file here: %v", err)
+	}
+	assert.ErrorContains(t, secure(path, other), "program is given capabilities (setcap): ")
+	assert.NoError(t, secure(path, user{0, 0, 0}), "root has them all")
+	sudo := filepath.Join(filepath.Dir(path), "sudo")
+	require.NoError(t, os.Rename(path, sudo))
+	assert.ErrorContains(t, secure(sudo, other), "(sudo heaplapse record -- CMD)")
+}
+
+// TestAProgramOfAnotherCLibrary: a library for glibc cannot be loaded into a program for musl, and the other way round.
+func TestAProgramOfAnotherCLibrary(t *testing.T) {
+	gcc, err := exec.LookPath("gcc")
+	if err != nil {
+		absent(t, "gcc is not installed (scripts/deps.sh)")
+	}
+	dir := t.TempDir()
+	putFile(t, dir+"/p.c", []byte("int main(void) { return 0; }"), 0o600)
+	out, err := exec.Command(gcc, "-o", dir+"/musl", "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1", dir+"/p.c").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	putFile(t, dir+"/l.c", []byte("#include <stdlib.h>\nvoid HeapProfilerStart(void) { abort(); }"), 0o600)
+	out, err = exec.Command(gcc, "-shared", "-fPIC", "-o", dir+"/libtcmalloc.so.4", dir+"/l.c").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+
+	target, err := findTarget([]string{dir + "/musl"}, nil)
+	require.NoError(t, err)
+	assert.Equal(t, abi{ownMachine(), "musl"}, target.abi())
+	err = tcmalloc{}.library().usable(dir+"/libtcmalloc.so.4", target.abi())
+	require.ErrorContains(t, err, "libtcmalloc.so.4 is for glibc, the program for musl: it takes a library that is built for that")
+	target, err = findTarget([]string{"true"}, os.Environ())
+	require.NoError(t, err)
+	if target.abi().libc == "glibc" {
+		require.NoError(t, tcmalloc{}.library().usable(dir+"/libtcmalloc.so.4", target.abi()))
+	}
+}
