@@ -160,10 +160,16 @@ func (g *grower) doubts() {
 		}
 	}
 	g.highWater = 2*highWater > g.result.Last-g.result.First+1
+	if n := g.result.Last - g.result.First + 1; n >= trend.MinPoints && n < goodPoints {
+		g.notef("%d snapshots are few: what still fills up cannot be told from a leak as surely as with %d or more", n, goodPoints)
+	}
 	if !g.hasAlloc() {
 		g.notef("no cumulative counts: growth by higher load cannot be told from a leak")
 	}
 }
+
+// goodPoints is the number of snapshots from which on verdicts are good.
+const goodPoints = 12
 
 // leastCrowd is the least size of a site, in bytes, that tells of the load: a handful of objects says nothing.
 const leastCrowd = 4 << 10
@@ -555,7 +561,7 @@ func (g *grower) conclude() {
 	case leaks > 0:
 		r.Verdict, r.Why = VerdictLeak, fmt.Sprintf("%s to the end of the series", count(leaks, "site grows", "sites grow"))
 	case n < trend.MinPoints:
-		r.Verdict, r.Why = VerdictUndecided, fmt.Sprintf("%s too few to tell a trend: %d are needed, 12 or more are better", count(n, "snapshot is", "snapshots are"), trend.MinPoints)
+		r.Verdict, r.Why = VerdictUndecided, fmt.Sprintf("%s too few to tell a trend: %d are needed, %d or more are better", count(n, "snapshot is", "snapshots are"), trend.MinPoints, goodPoints)
 	case suspects > 0:
 		r.Verdict, r.Why = VerdictUndecided, fmt.Sprintf("%s, but not clearly to the end", count(suspects, "site grows", "sites grow"))
 	case r.Total.Label.IsLeak():

@@ -115,6 +115,13 @@ func TestARestartIsJudgedOnOneImage(t *testing.T) {
 	require.Equal(t, diff.VerdictUndecided, j.Verdict)
 }
 
+func TestFewSnapshotsAreSaidToBeFew(t *testing.T) {
+	few := fixture(t, "leaky", "leaky/sysroot", diff.GrowthOptions{To: 9})
+	require.Contains(t, strings.Join(few.Notes, "\n"), "9 snapshots are few")
+	many := fixture(t, "leaky", "leaky/sysroot", diff.GrowthOptions{To: 12})
+	require.NotContains(t, strings.Join(many.Notes, "\n"), "are few")
+}
+
 func TestAnExitDumpDoesNotDecide(t *testing.T) {
 	j := fixture(t, "dialects/exit", "leaky/sysroot", diff.GrowthOptions{})
 	require.Equal(t, len(j.series.Heads)-2, j.Last)
