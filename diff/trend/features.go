@@ -109,7 +109,7 @@ func (j *judge) features(v *Verdict) (f Features) {
 	j.pathFeatures(&f, growth)
 	j.endFeatures(&f, growth)
 	j.cycleFeatures(&f, growth)
-	j.curveFeatures(&f, growth)
+	j.curveFeatures(&f)
 	j.besideFeatures(&f, growth)
 	j.kneeFeatures(&f, growth)
 	j.allocFeatures(&f, v, growth)
@@ -255,7 +255,7 @@ func (j *judge) lastRise(growth float64) (last float64, k int) {
 }
 
 // curveFeatures compare curves that end with a line that does not.
-func (j *judge) curveFeatures(f *Features, growth float64) {
+func (j *judge) curveFeatures(f *Features) {
 	y := j.p.Live
 	floor := j.line*1e-4 + 1
 	f.set(FeatureSaturation, math.Log((j.curve.rss+floor)/(j.line+floor)), -10, 0)
