@@ -45,7 +45,7 @@ func (n *nightly) run(t *testing.T, name string, args ...string) (output string,
 
 // shop is a night of a build of the shop.
 func (n *nightly) shop(t *testing.T, program, seed string) (output string, status int) {
-	return n.run(t, "night-"+seed, "--keep", "4", "--every", "100ms", "--workload", "replay", "--", program, seed, "12", "60")
+	return n.run(t, "night-"+seed, "--keep", "4", "--every", "100ms", "--workload", "replay", "--", program, seed, "24", "60")
 }
 
 // pool are the files of the good nights.
