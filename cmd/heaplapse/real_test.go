@@ -46,6 +46,7 @@ type foundSite struct {
 	Label        string
 	Confidence   float64
 	BytesPerHour *float64 `json:"bytes_per_hour"`
+	InuseBytes   []*int64 `json:"inuse_bytes"`
 	Blame        struct {
 		Function string
 		CalledBy string `json:"called_by"`

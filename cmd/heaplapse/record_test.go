@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"os"
@@ -133,13 +134,30 @@ func grown(t *testing.T, dir string, flags ...string) *found {
 	return &got
 }
 
-// grows asks growth which site comes first. Its verdict is not asked for: on a machine that does much else a recording of some seconds is
-// uneven, and then growth is rightly undecided.
+// grows asks growth which site comes first, and if none is worth a row, which has gained most. Its verdict is not asked for: on a machine that
+// does much else a recording of some seconds is uneven, and then growth is rightly undecided.
 func grows(t *testing.T, dir, function string) {
 	t.Helper()
-	got := grown(t, dir)
-	require.NotEmpty(t, got.Sites, got.Verdict)
-	assert.Regexp(t, function, got.Sites[0].Blame.Function)
+	sites := grown(t, dir).Sites
+	if len(sites) == 0 {
+		sites = grown(t, dir, "--all").Sites
+		slices.SortStableFunc(sites, func(a, b foundSite) int { return cmp.Compare(b.gained(), a.gained()) })
+	}
+	require.NotEmpty(t, sites)
+	assert.Regexp(t, function, sites[0].Blame.Function)
+}
+
+// gained is what a site has at the end and had not at the start.
+func (s *foundSite) gained() int64 {
+	n := len(s.InuseBytes)
+	return deref(s.InuseBytes[n-1]) - deref(s.InuseBytes[0])
+}
+
+func deref(p *int64) int64 {
+	if p == nil {
+		return 0
+	}
+	return *p
 }
 
 func (f *found) leaking() []string {
