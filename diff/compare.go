@@ -228,13 +228,7 @@ func shareAddresses(a, b *Side) bool {
 			of[i][s.Symbols.Locations[k].Address] = true
 		}
 	}
-	both := 0
-	for address := range of[0] {
-		if of[1][address] {
-			both++
-		}
-	}
-	return both > 0 && 2*both >= min(len(of[0]), len(of[1]))
+	return identity.Alike(of[0], of[1])
 }
 
 // libraries are the places of the libraries of a snapshot's process image.

@@ -340,15 +340,25 @@ func (s *Series) PID() int {
 
 // Thinned is how many snapshots of this process the recorder removed to keep so many.
 func (s *Series) Thinned() (n int) {
-	if s.Manifest == nil {
-		return 0
-	}
-	for _, d := range s.Manifest.Dropped {
-		if d.Reason == manifest.DropThinned && ParseFileName(d.File).PID == s.Process.PID {
+	for _, d := range s.dropped() {
+		if d.Reason == manifest.DropThinned {
 			n++
 		}
 	}
 	return n
+}
+
+// dropped are the snapshots of this process that the recorder removed.
+func (s *Series) dropped() (out []manifest.Drop) {
+	if s.Manifest == nil {
+		return nil
+	}
+	for _, d := range s.Manifest.Dropped {
+		if ParseFileName(d.File).PID == s.Process.PID {
+			out = append(out, d)
+		}
+	}
+	return out
 }
 
 // Sources are all files that were found, those of other processes and unusable ones included.

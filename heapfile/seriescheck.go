@@ -92,7 +92,7 @@ func forked(heads []*Snapshot, list []AddressSpace) bool {
 // warnMissing reports gaps in the numbers, but for those of snapshots that the recorder removed.
 func (s *Series) warnMissing() {
 	var gaps []string
-	missing, dropped := 0, s.dropped()
+	missing, dropped := 0, s.droppedNumbers()
 	for i := 1; i < len(s.Heads); i++ {
 		a, b := s.Heads[i-1].File, s.Heads[i].File
 		if a.Seq < 0 {
@@ -110,15 +110,10 @@ func (s *Series) warnMissing() {
 	}
 }
 
-// dropped are the numbers of this process's snapshots that the recorder removed, sorted.
-func (s *Series) dropped() (numbers []int) {
-	if s.Manifest == nil {
-		return nil
-	}
-	for _, d := range s.Manifest.Dropped {
-		if f := ParseFileName(d.File); f.PID == s.Process.PID {
-			numbers = append(numbers, f.Seq)
-		}
+// droppedNumbers are those of dropped, sorted.
+func (s *Series) droppedNumbers() (numbers []int) {
+	for _, d := range s.dropped() {
+		numbers = append(numbers, ParseFileName(d.File).Seq)
 	}
 	slices.Sort(numbers)
 	return numbers

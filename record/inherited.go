@@ -6,7 +6,6 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
-	"os"
 	"os/signal"
 	"syscall"
 
@@ -55,13 +54,8 @@ func dispositionsBefore() ([]uint64, error) {
 	if size != 8*signals {
 		return nil, fmt.Errorf("runtime.fwdSig has %d bytes, want %d", size, 8*signals)
 	}
-	memory, err := os.Open("/proc/self/mem")
+	raw, err := ownMemory(int64(address), int64(size))
 	if err != nil {
-		return nil, err
-	}
-	defer memory.Close()
-	raw := make([]byte, size)
-	if _, err := memory.ReadAt(raw, int64(address)); err != nil {
 		return nil, err
 	}
 	out := make([]uint64, signals)

@@ -89,7 +89,7 @@ func (p *Plan) abandon(out *manifest.Writer) error {
 	dir := filepath.Dir(p.prefix)
 	_ = os.Remove(filepath.Join(dir, manifest.Name))
 	_ = os.Remove(filepath.Join(dir, agentName))
-	_ = os.Remove(filepath.Join(dir, vdsoName))
+	_ = os.Remove(filepath.Join(dir, manifest.VDSOFile))
 	_ = os.Remove(dir) // only if it is empty
 	return err
 }

@@ -25,8 +25,8 @@ var runtimeHandler uintptr
 func noteSender()
 func noteSenderAddress() uintptr
 
-// kernelSent is SI_KERNEL, userSent SI_USER: kill(2).
-const kernelSent, userSent = 0x80, 0
+// kernelSent is SI_KERNEL; kill(2) gives SI_USER, 0.
+const kernelSent = 0x80
 
 // noteSenders begins to note who sends these signals. The runtime must have handlers for them (signal.Notify).
 func noteSenders(signals ...syscall.Signal) {

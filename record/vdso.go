@@ -12,9 +12,6 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
-// vdsoName is the file's name beside the snapshots; symbolize looks for it there.
-const vdsoName = "vdso.so"
-
 // keepVDSO writes down the ELF image that the kernel maps into every process, [vdso]: no file has it. This process's own is that of the
 // program. A kernel without one is no fault.
 func keepVDSO(dir string, out *manifest.Writer) error {
@@ -22,10 +19,10 @@ func keepVDSO(dir string, out *manifest.Writer) error {
 	if err != nil || image == nil {
 		return nil //nolint:nilerr // names of [vdso] are no reason not to record
 	}
-	if err := writeWhole(filepath.Join(dir, vdsoName), 0o644, bytes.NewReader(image)); err != nil {
+	if err := writeWhole(filepath.Join(dir, manifest.VDSOFile), 0o644, bytes.NewReader(image)); err != nil {
 		return err
 	}
-	return out.File(manifest.File{File: vdsoName, Path: "[vdso]", Kind: "vdso"})
+	return out.File(manifest.File{File: manifest.VDSOFile, Path: "[vdso]", Kind: "vdso"})
 }
 
 // readVDSO copies the image out of this process's memory; nil if there is none.
@@ -42,14 +39,19 @@ func readVDSO() ([]byte, error) {
 		if _, err := fmt.Sscanf(line, "%x-%x", &start, &end); err != nil {
 			return nil, err
 		}
-		memory, err := os.Open("/proc/self/mem")
-		if err != nil {
-			return nil, err
-		}
-		defer memory.Close()
-		image := make([]byte, end-start)
-		_, err = memory.ReadAt(image, start)
-		return image, err
+		return ownMemory(start, end-start)
 	}
 	return nil, nil
+}
+
+// ownMemory copies a part of this process's memory.
+func ownMemory(address, size int64) ([]byte, error) {
+	memory, err := os.Open("/proc/self/mem")
+	if err != nil {
+		return nil, err
+	}
+	defer memory.Close()
+	out := make([]byte, size)
+	_, err = memory.ReadAt(out, address)
+	return out, err
 }

@@ -107,7 +107,7 @@ func (g *Gate) JSON(w io.Writer) error {
 	out := gateJSON{
 		Schema: "heaplapse.gate/1", Verdict: g.Verdict, Why: g.Why, Significance: g.Significance,
 		Current: *runOf(g.Current), Pool: []runJSON{}, Total: valuesJSON(g.Total.Values), Functions: g.Tested, Unchanged: g.Unchanged,
-		UnmatchedShare: finite(g.UnmatchedShare()), Rows: []gateRowJSON{}, Expired: []suppressionJSON{}, Notes: append([]string{}, g.Notes...),
+		UnmatchedShare: Finite(g.UnmatchedShare()), Rows: []gateRowJSON{}, Expired: []suppressionJSON{}, Notes: append([]string{}, g.Notes...),
 	}
 	for _, r := range g.Pool {
 		out.Pool = append(out.Pool, *runOf(r))
@@ -131,7 +131,7 @@ func runOf(r *baseline.Run) *runJSON {
 	m := &r.Meta
 	out := &runJSON{
 		Name: m.Name, Program: m.Program, BuildID: m.BuildID, Workload: m.Workload, Format: m.Format, Period: m.Period,
-		Snapshots: m.Snapshots, Span: finite(m.Span), Work: finite(m.Work), Labels: m.Labels,
+		Snapshots: m.Snapshots, Span: Finite(m.Span), Work: Finite(m.Work), Labels: m.Labels,
 		InuseBytes: whole(r.Total.Bytes), InuseObjects: whole(r.Total.Objects), PeakBytes: whole(r.Total.Peak),
 	}
 	if !m.Recorded.IsZero() {
@@ -164,8 +164,8 @@ func gateRow(r *gate.Row) gateRowJSON {
 func valuesJSON(values []gate.Value) []valueJSON {
 	out := []valueJSON{}
 	for _, v := range values {
-		j := valueJSON{Metric: v.Metric, Base: v.Base, Before: finite(v.Before), After: finite(v.After), Delta: finite(v.Delta()),
-			Moved: finite(v.Moved), Judged: v.Judged, Exceeds: v.Exceeds}
+		j := valueJSON{Metric: v.Metric, Base: v.Base, Before: Finite(v.Before), After: Finite(v.After), Delta: Finite(v.Delta()),
+			Moved: Finite(v.Moved), Judged: v.Judged, Exceeds: v.Exceeds}
 		if v.Before > 0 {
 			j.Percent = number(100 * v.Delta() / v.Before)
 		}
@@ -178,7 +178,7 @@ func valuesJSON(values []gate.Value) []valueJSON {
 }
 
 func number(f float64) *float64 {
-	f = finite(f)
+	f = Finite(f)
 	return &f
 }
 
@@ -192,4 +192,4 @@ func suppressionOf(e *suppress.Entry) suppressionJSON {
 }
 
 // whole rounds to an integer that JSON readers hold exactly.
-func whole(f float64) int64 { return int64(math.Round(min(max(finite(f), -1<<53), 1<<53))) }
+func whole(f float64) int64 { return int64(math.Round(min(max(Finite(f), -1<<53), 1<<53))) }

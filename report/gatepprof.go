@@ -106,7 +106,7 @@ func (b *gateProfile) sample(stack []*profile.Location, l *baseline.Level, sign 
 	b.p.Sample = append(b.p.Sample, &profile.Sample{Location: stack, Value: values, Label: labels})
 }
 
-func pprofValue(f float64) int64 { return int64(math.Round(finite(f))) }
+func pprofValue(f float64) int64 { return int64(math.Round(Finite(f))) }
 
 func (b *gateProfile) location(f *baseline.Frame) *profile.Location {
 	name := f.Function

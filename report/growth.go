@@ -388,8 +388,8 @@ func (g *Growth) JSON(w io.Writer) error {
 	r := g.Result
 	out := growthJSON{
 		Schema: "heaplapse.growth/1", Verdict: string(r.Verdict), Why: r.Why, Next: g.Next(),
-		BytesPerHour: g.perHour(r.Total.Slope), Rate: finite(r.Total.Slope * factor), RatePer: unit,
-		Explained: finite(r.Explained), Series: seriesOf(g.Series), Tested: r.Tested,
+		BytesPerHour: g.perHour(r.Total.Slope), Rate: Finite(r.Total.Slope * factor), RatePer: unit,
+		Explained: Finite(r.Explained), Series: seriesOf(g.Series), Tested: r.Tested,
 		Limit: g.limit(), Notes: g.notes(), Unnamed: g.Unnamed.json(), Sites: []growthSite{},
 	}
 	for i := range r.Sites {
@@ -423,11 +423,11 @@ func (g *Growth) perHour(slope float64) *float64 {
 func (g *Growth) site(s *diff.GrowthSite, factor float64) growthSite {
 	stack := g.viewer().stack(s.Members[0])
 	return growthSite{
-		Label: s.Label.String(), Confidence: finite(s.Confidence), Stacks: len(s.Members),
+		Label: s.Label.String(), Confidence: Finite(s.Confidence), Stacks: len(s.Members),
 		Blame: g.viewer().blame(s.Members[0]), Frames: frames(g.Symbols, stack),
 		InuseBytes: visible(s.Bytes, s.Visible), InuseObjects: visible(s.Objects, s.Visible),
 		GrowthBytes: s.Gained, BytesPerHour: g.perHour(s.Slope), Low: g.perHour(s.Low), High: g.perHour(s.High),
-		Rate: finite(s.Slope * factor), Resizing: s.Resizing, Advice: adviceFor(g.Symbols, stack),
+		Rate: Finite(s.Slope * factor), Resizing: s.Resizing, Advice: adviceFor(g.Symbols, stack),
 	}
 }
 

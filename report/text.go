@@ -178,8 +178,8 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// finite replaces what JSON cannot hold.
-func finite(f float64) float64 {
+// Finite replaces what JSON cannot hold.
+func Finite(f float64) float64 {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return 0
 	}

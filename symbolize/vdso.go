@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
 const (
@@ -12,13 +13,11 @@ const (
 	vdsoPath = "[vdso]"
 	// vdsoFile stands for the image of it that the recorder kept: another kernel has another one.
 	vdsoFile = "/[vdso]"
-	// vdsoKept is that image's name beside the snapshots.
-	vdsoKept = "vdso.so"
 )
 
 // keptVDSO is the image of [vdso], "" where nobody kept it.
 func keptVDSO(series *heapfile.Series, o *Options) string {
-	path := filepath.Join(series.Dir(), vdsoKept)
+	path := filepath.Join(series.Dir(), manifest.VDSOFile)
 	if o.Files != nil {
 		local, err := o.Files.Find(vdsoFile)
 		if err != nil {

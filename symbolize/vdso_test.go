@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
 // ownVDSO is the line of /proc/self/maps and the image of this process's [vdso].
@@ -67,7 +68,7 @@ func TestTheKernelsLibraryIsNamedByTheImageThatWasKept(t *testing.T) {
 		return &symbols.Locations[0]
 	}
 	require.Equal(t, ReasonKernel, resolve().Reason)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, vdsoKept), image, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, manifest.VDSOFile), image, 0o600))
 	l := resolve()
 	require.True(t, l.Named())
 	bare := func(name string) string { return strings.TrimPrefix(name, "__vdso_") } // the kernel exports both

@@ -55,8 +55,8 @@ func (a *app) baselineSave(f *saveFlags, dir string, paths []string) error {
 	if a.status == exitFailure {
 		return errors.New("nothing was saved: see the errors above")
 	}
-	if n := run.Meta.Snapshots; n < baseline.LeastSnapshots { // one such run in a pool, and the gate refuses it every night
-		return fmt.Errorf("%s: too few snapshots for a steady level: %d, it takes %d or more; nothing was saved", run.Meta.Name, n, baseline.LeastSnapshots)
+	if reason := run.Meta.Unsteady(); reason != "" { // one such run in a pool, and the gate refuses it every night
+		return fmt.Errorf("%s: %s; nothing was saved", run.Meta.Name, reason)
 	}
 	path, err := baseline.Save(dir, run, time.Now())
 	if err != nil {

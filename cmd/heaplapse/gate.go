@@ -245,9 +245,6 @@ func isRun(path string) bool {
 	return err == nil && info.IsDir() || strings.HasSuffix(path, baseline.Suffix) || bundle.Is(path)
 }
 
-// leastPool is the number of other baselines from which on the pinned one of a pool is compared with on its own only.
-const leastPool = 4
-
 // pool reads a directory of baselines, without the run that is judged.
 func (f *gateFlags) pool(a *app, dir string) (runs []*baseline.Run, pinned *baseline.Run, err error) {
 	p, err := baseline.Open(dir)
@@ -265,7 +262,7 @@ func (f *gateFlags) pool(a *app, dir string) (runs []*baseline.Run, pinned *base
 		if e.Pinned {
 			pinned = e.Run
 		}
-		if !e.Pinned || len(entries) <= leastPool {
+		if !e.Pinned || len(entries) <= gate.LeastPool {
 			runs = append(runs, e.Run)
 		}
 	}

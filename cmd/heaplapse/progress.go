@@ -2,11 +2,9 @@ package main
 
 import (
 	"io"
-	"os"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
 )
 
 // progress is a bar on standard error: for work of more than a second, and only on a terminal.
@@ -19,8 +17,7 @@ type progress struct {
 
 // newProgress returns nil, which is silent, where the writer is no terminal.
 func newProgress(w io.Writer, what string) *progress {
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+	if !isTerminal(w) {
 		return nil
 	}
 	return &progress{w: w, what: what, start: time.Now()}

@@ -4,12 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/heaplapse/heaplapse/report/page"
 )
@@ -74,11 +72,6 @@ func formatOf(output string) string {
 		return "text"
 	}
 	return "html"
-}
-
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 func (a *app) writeReport(f *reportFlags, paths []string) error {

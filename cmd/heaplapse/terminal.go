@@ -19,11 +19,15 @@ type terminal struct {
 
 // newTerminal returns nil where the writer is no terminal that can do so.
 func newTerminal(w io.Writer, getenv func(string) string) *terminal {
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) || getenv("TERM") == "dumb" {
+	if !isTerminal(w) || getenv("TERM") == "dumb" {
 		return nil
 	}
-	return &terminal{f, getenv("NO_COLOR") == ""}
+	return &terminal{w.(*os.File), getenv("NO_COLOR") == ""}
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // Control sequences of ECMA-48, and xterm's private modes 1049 (alternate screen), 25 (cursor) and 7 (wrapping of long lines).

@@ -1,14 +1,23 @@
 package baseline
 
 import (
+	"fmt"
 	"math"
 	"time"
 
 	"github.com/heaplapse/heaplapse/diff/identity"
 )
 
-// LeastSnapshots of a run that has a steady level: the second half, of which that is the median, has two then.
-const LeastSnapshots = 4
+// leastSnapshots of a run that has a steady level: the second half, of which that is the median, has two then.
+const leastSnapshots = 4
+
+// Unsteady says why a run has no steady level; "" if it has one.
+func (m *Meta) Unsteady() string {
+	if m.Snapshots >= leastSnapshots {
+		return ""
+	}
+	return fmt.Sprintf("too few snapshots for a steady level: %d, it takes %d or more", m.Snapshots, leastSnapshots)
+}
 
 // Run is the summary of one run: a series of snapshots of one process image.
 type Run struct {

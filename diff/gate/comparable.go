@@ -28,8 +28,8 @@ func mismatches(current *baseline.Run, earlier []*baseline.Run) (out []string) {
 		}
 	}
 	for _, r := range append([]*baseline.Run{current}, earlier...) {
-		if n := r.Meta.Snapshots; n < baseline.LeastSnapshots {
-			add(r, fmt.Sprintf("too few snapshots for a steady level: %d, it takes %d or more", n, baseline.LeastSnapshots))
+		if reason := r.Meta.Unsteady(); reason != "" {
+			add(r, reason)
 		}
 	}
 	for _, r := range earlier {

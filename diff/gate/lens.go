@@ -54,7 +54,7 @@ func (c *comparer) bases(usable func(run int) bool) (out []lens) {
 			pool = append(pool, run)
 		}
 	}
-	l := lens{pool: pool, signify: len(pool) >= leastPool, scales: map[float64]calibration{}}
+	l := lens{pool: pool, signify: len(pool) >= LeastPool, scales: map[float64]calibration{}}
 	if len(pool) > 0 {
 		l.base, l.centre = BasePool, pool
 		out = append(out, l)

@@ -2,10 +2,6 @@ package identity
 
 import "github.com/heaplapse/heaplapse/symbolize"
 
-// leastShared is the share of the fewer offsets that two files must have in common to be taken for one. A rebuilt file keeps hardly
-// any of its return addresses, two runs of one build share most.
-const leastShared = 0.5
-
 // SameFiles finds the modules of two sides that are one file: by build ID; where neither side has one, by path and by
 // the offsets that their stacks have in common.
 func SameFiles(base, current *symbolize.Symbols) (inBase, inCurrent map[symbolize.ModuleID]bool) {
@@ -18,7 +14,7 @@ func SameFiles(base, current *symbolize.Symbols) (inBase, inCurrent map[symboliz
 	for i := range current.Modules {
 		id := symbolize.ModuleID(i)
 		other, ok := known[fileKey(&current.Modules[i])]
-		if ok && (current.Modules[i].BuildID != "" || alike(offsets[0][other], offsets[1][id])) {
+		if ok && (current.Modules[i].BuildID != "" || Alike(offsets[0][other], offsets[1][id])) {
 			inBase[other], inCurrent[id] = true, true
 		}
 	}
@@ -53,13 +49,14 @@ func offsetsOf(s *symbolize.Symbols) map[symbolize.ModuleID]map[uint64]bool {
 	return out
 }
 
-// alike says whether two sets of offsets may be of one file.
-func alike(a, b map[uint64]bool) bool {
+// Alike says whether two sets of return addresses, or of their offsets within a file, may be of one build at one place: they share half
+// of the smaller one, or more. A rebuilt file keeps hardly any, two runs of one build share most.
+func Alike[K comparable](a, b map[K]bool) bool {
 	both := 0
-	for offset := range a {
-		if b[offset] {
+	for k := range a {
+		if b[k] {
 			both++
 		}
 	}
-	return both > 0 && float64(both) >= leastShared*float64(min(len(a), len(b)))
+	return both > 0 && 2*both >= min(len(a), len(b))
 }

@@ -85,8 +85,8 @@ func (j *judge) besideFeatures(f *Features, growth float64) {
 	}
 	f.set(FeatureLine, j.beside.slope/growth, -1, 2)
 	f.set(FeatureLineT, j.beside.slope/max(j.beside.se, 1e-3*growth), -100, 1000)
-	n := float64(len(j.t))
-	floor := n*(j.noise*j.noise+growth*growth*1e-6) + 1
-	ratio := math.Sqrt(max(0, n*math.Log((j.curve.rss+floor)/(j.beside.rss+floor))))
-	f.set(FeatureBeside, math.Copysign(ratio, j.beside.slope), -20, 20)
+	n := len(j.t)
+	floor := float64(n)*(j.noise*j.noise+growth*growth*1e-6) + 1
+	better := max(0, likelihoodRoot(n, j.beside.rss+floor, j.curve.rss+floor))
+	f.set(FeatureBeside, math.Copysign(better, j.beside.slope), -20, 20)
 }

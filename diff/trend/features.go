@@ -151,9 +151,7 @@ func (j *judge) trendFeatures(f *Features, v *Verdict, growth float64) {
 	noise := max(spread(j.t[from:], y[from:], j.tail, j.tailLevel), j.noise, 1)
 	f.set(FeatureTailClarity, j.tail*math.Sqrt(sumSquares(j.t[from:]))/noise, -100, 100)
 	late, lateTime := y[n/2:], j.t[n/2:]
-	if variance := kendallVariance(lateTime, late); variance > 0 {
-		f.set(FeatureLateSignificance, kendall(late)/math.Sqrt(variance), -8, 8)
-	}
+	f.set(FeatureLateSignificance, significance(lateTime, late), -8, 8)
 }
 
 // pathFeatures describe the steps from point to point.
@@ -343,10 +341,9 @@ func (j *judge) allocFeatures(f *Features, v *Verdict, growth float64) {
 	}
 	fit := fitLifetimes(j.t, j.p.Live, alloc, j.p.Alloc != nil)
 	floor := float64(n)*j.noise*j.noise + growth*growth*1e-6 + 1
-	f.set(FeatureLeakRatio, math.Sqrt(max(0, float64(n)*math.Log((fit.without+floor)/(fit.with+floor)))), 0, 50)
+	f.set(FeatureLeakRatio, likelihoodRoot(n, fit.with+floor, fit.without+floor), 0, 50)
 	if fit.leaked > 0 {
-		ratio := float64(n) * math.Log((j.level+floor)/(fit.with+floor))
-		f.set(FeatureLeakOrCurve, math.Copysign(math.Sqrt(math.Abs(ratio)), ratio), -25, 25)
+		f.set(FeatureLeakOrCurve, likelihoodRoot(n, fit.with+floor, j.level+floor), -25, 25)
 	}
 	f.set(FeatureLeakShare, fit.leaked/growth, 0, 3)
 	f.set(FeatureLeakT, fit.leaked/max(fit.se, 1e-3*growth), 0, 1000)
@@ -368,9 +365,7 @@ func (j *judge) residenceFeatures(f *Features) {
 	if early, late := thirds(stay); early > 0 && late > 0 {
 		f.set(FeatureResidence, math.Log(late/early), -4, 4)
 	}
-	if variance := kendallVariance(t, stay); variance > 0 {
-		f.set(FeatureResidenceZ, kendall(stay)/math.Sqrt(variance), -8, 8)
-	}
+	f.set(FeatureResidenceZ, significance(t, stay), -8, 8)
 }
 
 // objectFeatures tell more objects from larger ones.
@@ -397,9 +392,7 @@ func (j *judge) elsewhereFeatures(f *Features, growth float64) {
 	e := j.p.Elsewhere.distinct().windowed(maxWindows)
 	slope, _ := theilSen(e.T, e.Live)
 	f.set(FeatureElsewhere, slope*j.span/growth, -2, 3)
-	if variance := kendallVariance(e.T, e.Live); variance > 0 {
-		f.set(FeatureElsewhereZ, kendall(e.Live)/math.Sqrt(variance), -8, 8)
-	}
+	f.set(FeatureElsewhereZ, significance(e.T, e.Live), -8, 8)
 }
 
 func ones(n int) []float64 {

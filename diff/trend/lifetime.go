@@ -20,9 +20,6 @@ import (
 // cannot be told from a leak.
 var lifetimes = []float64{0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9}
 
-// longestLife is the last of them.
-const longestLife = 0.9
-
 // longestExponential bounds τ: e^(−1/0.6) of what was allocated at the start is still there at the end.
 const longestExponential = 0.6
 
@@ -66,6 +63,7 @@ func fitLifetimes(t, y, alloc []float64, known bool) lifetimeFit {
 		fit.with, fit.leaked = rss, c[1]*total
 		fit.se = slopeError(one, one, grown, rss) * total
 	}
+	variation := sumSquares(y)
 	best := [2]float64{} // the lifetimes of the best models without and with a leak
 	try := func(life float64) {
 		for _, kernel := range kernels(t, y[0], alloc, life) {
@@ -73,7 +71,7 @@ func fitLifetimes(t, y, alloc []float64, known bool) lifetimeFit {
 				fit.without, best[0] = rss, life
 			}
 			c, rss, ok := leastSquares(y, one, kernel, grown)
-			if ok && base(c[0]) && share(c[1]) && share(c[2]) && rss < fit.with-clearly*sumSquares(y) {
+			if ok && base(c[0]) && share(c[1]) && share(c[2]) && rss < fit.with-clearly*variation {
 				fit.with, fit.leaked, best[1] = rss, c[2]*total, life
 				fit.se = slopeError(one, kernel, grown, rss) * total
 			}
@@ -84,7 +82,7 @@ func fitLifetimes(t, y, alloc []float64, known bool) lifetimeFit {
 	}
 	for _, life := range best {
 		if life > 0 {
-			try(min(life*lifeRefined, longestLife))
+			try(min(life*lifeRefined, lifetimes[len(lifetimes)-1]))
 			try(life / lifeRefined)
 		}
 	}

@@ -87,6 +87,21 @@ func kendallVariance(t, y []float64) float64 {
 	return kendallVarianceAround(t, y, slope, intercept)
 }
 
+// significance is kendall over its standard deviation under no trend; 0 where that is 0.
+func significance(t, y []float64) float64 {
+	if variance := kendallVariance(t, y); variance > 0 {
+		return kendall(y) / math.Sqrt(variance)
+	}
+	return 0
+}
+
+// likelihoodRoot is the root of the likelihood ratio of n points under a model to that under another, by their residual sums of squares; negative
+// where the other is likelier.
+func likelihoodRoot(n int, model, other float64) float64 {
+	ratio := float64(n) * math.Log(other/model)
+	return math.Copysign(math.Sqrt(math.Abs(ratio)), ratio)
+}
+
 // kendallVarianceAround is kendallVariance for a trend that is known.
 func kendallVarianceAround(t, y []float64, slope, intercept float64) float64 {
 	n := float64(len(y))

@@ -103,6 +103,9 @@ type Snapshot struct {
 	PSS *int64 `json:"pss_bytes,omitempty"`
 }
 
+// VDSOFile is the base name of the image of the kernel's [vdso], a File of kind vdso.
+const VDSOFile = "vdso.so"
+
 // Drop is a snapshot that the recorder removed: its number is not missing. It is written before the file is removed.
 type Drop struct {
 	File string `json:"file"` // base name

@@ -2,7 +2,6 @@ package page
 
 import (
 	"cmp"
-	"math"
 	"path"
 	"slices"
 
@@ -211,7 +210,7 @@ func (b *builder) model(keep int) *Model {
 	m := &Model{
 		Schema: "heaplapse.report/1", Tool: b.o.Tool, Title: report.SeriesName(g.Series),
 		Verdict: string(g.Result.Verdict), Headline: g.Finding(), Next: g.Next(), Summary: g.Summary(), Limit: g.Limit(),
-		Heap: Ends{g.Result.FirstHeap, g.Result.LastHeap}, RSS: b.rss(), Rate: finite(g.Result.Total.Slope * factor), Explained: finite(g.Result.Explained),
+		Heap: Ends{g.Result.FirstHeap, g.Result.LastHeap}, RSS: b.rss(), Rate: report.Finite(g.Result.Total.Slope * factor), Explained: report.Finite(g.Result.Explained),
 		Span:  g.Span(),
 		Notes: append([]string{}, g.Notes()...), Warnings: g.Warnings(),
 		Snapshots: len(g.Series.Heads), Moments: b.momentList(), Clock: g.Series.Clock.Source.String(), RatePer: unit,
@@ -277,11 +276,11 @@ func (b *builder) site(i int) Site {
 	text := b.g.Describe(s)
 	_, factor := b.g.RateUnit()
 	out := Site{
-		Label: s.Label.String(), Confidence: finite(s.Confidence), Title: text.Title, Where: text.Where,
+		Label: s.Label.String(), Confidence: report.Finite(s.Confidence), Title: text.Title, Where: text.Where,
 		Function: report.Clip(text.Function, maxName), Module: report.Clean(text.Module), File: report.Clean(text.File), Line: text.Line,
 		Callers: text.Callers, Advice: text.Advice, Unnamed: text.Unnamed, Resizing: s.Resizing,
 		Growth: s.Gained, Now: text.Now, Stacks: len(s.Members), Paths: []Path{},
-		Rate: finite(s.Slope * factor), RateLow: finite(s.Low * factor), RateHigh: finite(s.High * factor),
+		Rate: report.Finite(s.Slope * factor), RateLow: report.Finite(s.Low * factor), RateHigh: report.Finite(s.High * factor),
 	}
 	for moment, index := range b.moments {
 		if !s.Visible[index] {
@@ -294,12 +293,4 @@ func (b *builder) site(i int) Site {
 			Growth: b.c.last[member] - b.c.first[member], Now: b.c.last[member]})
 	}
 	return out
-}
-
-// finite replaces what JSON cannot hold.
-func finite(f float64) float64 {
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return 0
-	}
-	return f
 }

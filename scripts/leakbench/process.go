@@ -195,11 +195,14 @@ func (p *process) drawSites(params, chaos *rand.Rand, g grid, n int) []site {
 }
 
 // mixture draws a behaviour by weight.
-func mixture(rng *rand.Rand) behaviour {
+func mixture(rng *rand.Rand) behaviour { return leakOr(rng, harmless()) }
+
+// leakOr draws a leak or one of the others.
+func leakOr(rng *rand.Rand, others []behaviour) behaviour {
 	if chance(rng, leakShare) {
 		return byWeight(rng, leaks())
 	}
-	return byWeight(rng, harmless())
+	return byWeight(rng, others)
 }
 
 func byWeight(rng *rand.Rand, list []behaviour) behaviour {

@@ -37,12 +37,7 @@ func seconds() (out []behaviour) {
 }
 
 // wideMixture is the mixture with the further behaviours in it.
-func wideMixture(rng *rand.Rand) behaviour {
-	if chance(rng, leakShare) {
-		return byWeight(rng, leaks())
-	}
-	return byWeight(rng, append(harmless(), wideHarmless()...))
-}
+func wideMixture(rng *rand.Rand) behaviour { return leakOr(rng, append(harmless(), wideHarmless()...)) }
 
 // withSecond lets some functions do a second thing, on their first call path.
 func withSecond(d *draw, b behaviour, plans []blueprint) []blueprint {
