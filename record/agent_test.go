@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -19,6 +20,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
+
+// TestMain: a shell starts jobs in the background with ^C ignored, which the programs that are ended by it here would inherit. A
+// signal that is caught has its default action in them.
+func TestMain(m *testing.M) {
+	if signal.Ignored(syscall.SIGINT) {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGINT)
+	}
+	os.Exit(m.Run())
+}
 
 // agentRig is a program with a fake allocator and the agent, linked in one of the ways in which distributions link.
 type agentRig struct {

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -13,7 +16,20 @@ import (
 var update = flag.Bool("update", false, "rewrite the expected outputs in testdata/script")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"heaplapse": main})
+	testscript.Main(foreground{m}, map[string]func(){"heaplapse": main})
+}
+
+// foreground are tests that end programs by ^C: a shell starts jobs in the background with it ignored, which all their children inherit.
+// A signal that is caught here has its default action there.
+type foreground struct{ testscript.TestingM }
+
+func (f foreground) Run() int {
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
+	}
+	return f.TestingM.Run()
 }
 
 // TestScripts runs the scripts of testdata/script: one behaviour each. $DATA is
