@@ -7,7 +7,7 @@ import (
 
 // Feature is one of the numbers that tell a leak from what only looks like one. Each is dimensionless, so that it means the same
 // for a small heap and a large one, for an hour and a week.
-type Feature int
+type Feature int32
 
 // The features. "Growth" in their definitions is that of the trend or, if it is larger, that from the first points to the last.
 const (

@@ -5,16 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 )
 
-// model turns features into the probability that a series leaks. It is a sum of small decision trees, fitted by gradient
+// model turns features into the probability that a series leaks. It is a sum of decision trees, fitted by gradient
 // boosting (Friedman 2001) to simulated processes whose leaks are known, on seeds that no measurement in docs/growth-benchmark.md uses:
 //
-//	go run ./scripts/leakbench -seeds 1-450 -wide-seeds 1-150 -snapshots 8,12,24,48 -fit diff/trend/model.txt
+//	go run ./scripts/leakbench -seeds 1-450,581-1899 -wide-seeds 1-250 -snapshots 8,12,24,48 -fit diff/trend/model.txt
 //
 // No single statistic tells a leak from what looks like one, and no fixed order of tests does: what a flat end
 // means depends on how many rises there were before, what a straight line means on whether allocation became faster.
@@ -34,15 +33,17 @@ var modelText string
 // Model is a sum of trees, in log-odds.
 type Model struct {
 	Base  float64
-	Trees []*Node
+	Trees []Tree
 }
 
-// Node is a split, or a leaf where Left is nil.
+// Tree is a decision tree in preorder: the left side of a split is the node after it.
+type Tree []Node
+
+// Node is a split, where Right is not 0, or a leaf.
 type Node struct {
-	Feature     Feature
-	Threshold   float64 // less goes left
-	Left, Right *Node
-	Value       float64
+	Value   float64 // of a split the threshold: less goes left; of a leaf what it says, in log-odds
+	Right   int32   // index of the right side
+	Feature Feature // of a split
 }
 
 // Probability is that of a leak.
@@ -55,43 +56,46 @@ func (m *Model) Probability(f *Features) float64 {
 }
 
 // Of is what a tree says of features, in log-odds.
-func (n *Node) Of(f *Features) float64 {
-	for n.Left != nil {
-		if f[n.Feature] < n.Threshold {
-			n = n.Left
+func (t Tree) Of(f *Features) float64 {
+	i := int32(0)
+	for t[i].Right > 0 {
+		if f[t[i].Feature] < t[i].Value {
+			i++
 		} else {
-			n = n.Right
+			i = t[i].Right
 		}
 	}
-	return n.Value
+	return t[i].Value
 }
 
-// String is the text of a model: a line "base NUMBER", then a line for each tree in preorder, where NAME<NUMBER is a split, followed by
-// its left and its right side, and a number a leaf.
+// String is the text of a model: a line "base NUMBER", then a line for each tree in preorder, where NAME<NUMBER is a split and a
+// number a leaf.
 func (m *Model) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "base %.6g\n", m.Base)
 	for _, t := range m.Trees {
-		t.write(&b)
+		for i, n := range t {
+			if i > 0 {
+				b.WriteByte(' ')
+			}
+			if n.Right > 0 {
+				fmt.Fprintf(&b, "%s<%.6g", n.Feature, n.Value)
+			} else {
+				fmt.Fprintf(&b, "%.4g", n.Value)
+			}
+		}
 		b.WriteByte('\n')
 	}
 	return b.String()
 }
 
-func (n *Node) write(b *strings.Builder) {
-	if n.Left == nil {
-		fmt.Fprintf(b, "%.4g", n.Value)
-		return
-	}
-	fmt.Fprintf(b, "%s<%.6g ", n.Feature, n.Threshold)
-	n.Left.write(b)
-	b.WriteByte(' ')
-	n.Right.write(b)
-}
-
 // ParseModel reads what String writes; lines that begin with "#" are comments.
 func ParseModel(text string) (*Model, error) {
 	m := &Model{}
+	features := make(map[string]Feature, FeatureCount)
+	for f := range FeatureCount {
+		features[f.String()] = f
+	}
 	for i, line := range strings.Split(text, "\n") {
 		fields := strings.Fields(line)
 		if len(fields) == 0 || fields[0][0] == '#' {
@@ -101,7 +105,7 @@ func ParseModel(text string) (*Model, error) {
 		if fields[0] == "base" && len(fields) == 2 {
 			m.Base, err = strconv.ParseFloat(fields[1], 64)
 		} else {
-			err = m.add(fields)
+			err = m.add(fields, features)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("model, line %d: %w", i+1, err)
@@ -110,35 +114,46 @@ func ParseModel(text string) (*Model, error) {
 	return m, nil
 }
 
-func (m *Model) add(fields []string) error {
-	t, rest, err := parseNode(fields)
-	if err == nil && len(rest) > 0 {
-		err = fmt.Errorf("%q is too much", rest[0])
+// add reads a tree: a node is the right side of the last split that has none yet, unless the node before it is a split.
+func (m *Model) add(fields []string, features map[string]Feature) error {
+	t := make(Tree, 0, len(fields))
+	var open []int // splits that have no right side yet
+	for i, text := range fields {
+		if i > 0 && t[i-1].Right == 0 {
+			if len(open) == 0 {
+				return fmt.Errorf("%q is too much", text)
+			}
+			t[open[len(open)-1]].Right = int32(i)
+			open = open[:len(open)-1]
+		}
+		n, err := parseNode(text, features)
+		if err != nil {
+			return err
+		}
+		if n.Right != 0 {
+			open = append(open, i)
+		}
+		t = append(t, n)
+	}
+	if len(open) > 0 {
+		return errors.New("a tree ends early")
 	}
 	m.Trees = append(m.Trees, t)
-	return err
+	return nil
 }
 
-func parseNode(fields []string) (n *Node, rest []string, err error) {
-	if len(fields) == 0 {
-		return nil, nil, errors.New("a tree ends early")
-	}
-	name, number, split := strings.Cut(fields[0], "<")
+// parseNode reads a leaf, or a split whose right side is not known yet.
+func parseNode(text string, features map[string]Feature) (n Node, err error) {
+	name, number, split := strings.Cut(text, "<")
 	if !split {
-		v, err := strconv.ParseFloat(fields[0], 64)
-		return &Node{Value: v}, fields[1:], err
+		number = name
+	} else {
+		f, known := features[name]
+		if !known {
+			return n, fmt.Errorf("unknown feature %q", name)
+		}
+		n = Node{Feature: f, Right: -1}
 	}
-	f := slices.Index(featureNames[:], name)
-	if f < 0 {
-		return nil, nil, fmt.Errorf("unknown feature %q", name)
-	}
-	n = &Node{Feature: Feature(f)}
-	if n.Threshold, err = strconv.ParseFloat(number, 64); err != nil {
-		return nil, nil, err
-	}
-	if n.Left, rest, err = parseNode(fields[1:]); err != nil {
-		return nil, nil, err
-	}
-	n.Right, rest, err = parseNode(rest)
-	return n, rest, err
+	n.Value, err = strconv.ParseFloat(number, 64)
+	return n, err
 }

@@ -240,30 +240,24 @@ func (j *judge) measure() Verdict {
 // tailFrom is where the last two fifths begin, four points at least.
 func tailFrom(n int) int { return n - max(4, (2*n+2)/5) }
 
-// Confidence from which a series that grew enough is called a leak, and a suspect. More is asked of few points, of what was seen at record highs
-// only, and of estimates.
+// Confidence from which a series that grew enough is called a leak, and a suspect. More is asked of few points, and of estimates.
 const (
-	leakAt          = 0.5
-	leakAtFew       = 0.6
-	leakAtHighWater = 0.65
-	leakAtSampled   = 0.7
-	suspectAt       = 0.25
+	leakAt        = 0.54
+	leakAtSampled = 0.65
+	leakAtFew     = 0.68
+	suspectAt     = 0.25
 	// fewPoints is where the end of a series is too short to tell a slower rise from chance.
-	fewPoints = 20
+	fewPoints = 14
 )
 
 func (j *judge) leakAt() float64 {
-	at := leakAt
-	if len(j.t) < fewPoints {
-		at = leakAtFew
+	switch {
+	case len(j.t) < fewPoints:
+		return leakAtFew
+	case j.p.Period > 0:
+		return leakAtSampled
 	}
-	if j.p.HighWater {
-		at = max(at, leakAtHighWater)
-	}
-	if j.p.Period > 0 {
-		at = max(at, leakAtSampled)
-	}
-	return at
+	return leakAt
 }
 
 // label of a series that grew or shrank: it says leak where the model does, and otherwise what explains the growth best.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -13,17 +12,17 @@ import (
 
 // The model that is fitted: see diff/trend/model.go.
 const (
-	fitTrees  = 600
-	fitDepth  = 4
-	fitRate   = 0.06 // share of each tree's step that is taken
-	fitLeast  = 25   // examples in a leaf
-	fitRidge  = 2.0  // shrinks leaves
+	fitTrees  = 1000
+	fitLeaves = 63
+	fitRate   = 0.03 // share of each tree's step that is taken
+	fitLeast  = 60   // examples in a leaf
+	fitRidge  = 10.0 // shrinks leaves
 	fitBins   = 64
-	fitShares = 2 // log-odds that a leaf changes at most
+	fitMost   = 2 // log-odds that a leaf changes at most, before fitRate
 	// Each tree sees a part of the examples and of the features, drawn anew: what only a few examples say, or
 	// one feature by chance, does not decide (Friedman 2002).
-	fitExamples = 0.5
-	fitFeatures = 0.4
+	fitExamples = 0.6
+	fitFeatures = 0.45
 )
 
 // rising are features of which more is never less of a leak, falling the opposite: chance must not
@@ -86,13 +85,13 @@ func examplesOf(all []outcome) []*example {
 // fit is gradient boosting with the logistic loss and Newton steps (Friedman 2001; Chen and Guestrin 2016) on binned features.
 func fit(examples []*example) *trend.Model {
 	m := &trend.Model{}
-	edges := binEdges(examples)
+	all := binEdges(examples)
 	leaks := 0.0
 	for _, e := range examples {
 		leaks += e.leak
 		for k := range e.bins {
-			i, _ := slices.BinarySearch(edges[k], e.f[k])
-			if i < len(edges[k]) && edges[k][i] == e.f[k] {
+			i, own := slices.BinarySearch(all[k], e.f[k])
+			if own {
 				i++ // a threshold's own value goes right
 			}
 			e.bins[k] = uint8(i)
@@ -105,7 +104,7 @@ func fit(examples []*example) *trend.Model {
 	}
 	rng := newRand(1, 1)
 	for range fitTrees {
-		t := grow(drawExamples(rng, examples), drawFeatures(rng, edges), bounds{-fitShares, fitShares}, fitDepth)
+		t := grow(drawExamples(rng, examples), drawFeatures(rng, all))
 		for _, e := range examples {
 			e.odds += t.Of(&e.f)
 		}
@@ -125,35 +124,35 @@ func drawExamples(rng *rand.Rand, examples []*example) []*example {
 }
 
 // drawFeatures leaves some features without thresholds.
-func drawFeatures(rng *rand.Rand, edges [trend.FeatureCount][]float64) [trend.FeatureCount][]float64 {
-	for k := range edges {
+func drawFeatures(rng *rand.Rand, all edges) *edges {
+	for k := range all {
 		if !chance(rng, fitFeatures) {
-			edges[k] = nil
+			all[k] = nil
 		}
 	}
-	return edges
+	return &all
 }
 
 // binEdges are thresholds between the quantiles of each feature.
-func binEdges(examples []*example) (edges [trend.FeatureCount][]float64) {
+func binEdges(examples []*example) (all edges) {
 	values := make([]float64, len(examples))
-	for k := range edges {
+	for k := range all {
 		for i, e := range examples {
 			values[i] = e.f[k]
 		}
 		slices.Sort(values)
 		for b := 1; b < fitBins; b++ {
 			at := b * len(values) / fitBins
-			if at == 0 || values[at] == values[at-1] && slices.Contains(edges[k], values[at]) {
+			if at == 0 || values[at] == values[at-1] && slices.Contains(all[k], values[at]) {
 				continue
 			}
-			if edge := rounded(values[at]); edge > values[0] && !slices.Contains(edges[k], edge) {
-				edges[k] = append(edges[k], edge)
+			if edge := rounded(values[at]); edge > values[0] && !slices.Contains(all[k], edge) {
+				all[k] = append(all[k], edge)
 			}
 		}
-		slices.Sort(edges[k])
+		slices.Sort(all[k])
 	}
-	return edges
+	return all
 }
 
 // rounded keeps the digits that the model's file keeps.
@@ -183,10 +182,10 @@ type bounds struct{ low, high float64 }
 
 func (b bounds) step(g gradient) float64 { return max(b.low, min(b.high, g.g/(g.h+fitRidge))) }
 
-// split is a place to divide examples, and what the sides would say.
+// split is a place to divide examples, what it gains, and what the sides would say.
 type split struct {
-	feature, bin int
-	left, right  float64
+	feature, bin      int
+	gain, left, right float64
 }
 
 // within are the bounds of the sides: where a feature has a direction, they must not cross deeper in the tree.
@@ -202,58 +201,129 @@ func (s split) within(b bounds) (left, right bounds) {
 	return left, right
 }
 
-// grow makes a tree.
-func grow(examples []*example, edges [trend.FeatureCount][]float64, b bounds, depth int) *trend.Node {
-	var total gradient
-	var sums [trend.FeatureCount][fitBins + 1]gradient
-	for _, e := range examples {
-		g := e.gradient()
-		total = total.plus(g)
-		if depth > 0 {
-			for k, bin := range e.bins {
-				sums[k][bin] = sums[k][bin].plus(g)
+// edges are the thresholds of the features.
+type edges [trend.FeatureCount][]float64
+
+// sums are gradients by feature and bin.
+type sums [trend.FeatureCount][fitBins]gradient
+
+// branch is a node of a tree that grows, with its examples.
+type branch struct {
+	examples    []*example
+	sums        *sums // nil once it is divided
+	total       gradient
+	bounds      bounds
+	best        split // gain 0: it stays a leaf
+	left, right *branch
+}
+
+func newBranch(examples []*example, e *edges, b bounds) *branch {
+	n := &branch{examples: examples, bounds: b, sums: &sums{}}
+	for _, x := range examples {
+		g := x.gradient()
+		n.total = n.total.plus(g)
+		for k := range e {
+			if e[k] != nil {
+				n.sums[k][x.bins[k]] = n.sums[k][x.bins[k]].plus(g)
 			}
 		}
 	}
-	if depth > 0 {
-		if s, ok := bestSplit(&sums, &edges, total, b); ok {
-			n := &trend.Node{Feature: trend.Feature(s.feature), Threshold: edges[s.feature][s.bin]}
-			slices.SortStableFunc(examples, func(x, y *example) int {
-				return cmp.Compare(side(x, s), side(y, s))
-			})
-			at, _ := slices.BinarySearchFunc(examples, 1, func(e *example, x int) int { return cmp.Compare(side(e, s), x) })
-			left, right := s.within(b)
-			n.Left, n.Right = grow(examples[:at], edges, left, depth-1), grow(examples[at:], edges, right, depth-1)
-			return n
+	n.choose(e)
+	return n
+}
+
+// besides is the other side of a branch that was divided: its sums are those that the first one leaves, and so it takes those over.
+func (n *branch) besides(first *branch, examples []*example, e *edges, b bounds) *branch {
+	o := &branch{examples: examples, bounds: b, sums: n.sums, total: n.total.minus(first.total)}
+	for k := range e {
+		if e[k] != nil {
+			for bin, g := range first.sums[k] {
+				o.sums[k][bin] = o.sums[k][bin].minus(g)
+			}
 		}
 	}
-	return &trend.Node{Value: rounded(fitRate * b.step(total))}
+	o.choose(e)
+	return o
 }
 
-func side(e *example, s split) int {
-	if int(e.bins[s.feature]) <= s.bin {
-		return 0
-	}
-	return 1
-}
-
-// bestSplit is the feature and the threshold that gain most.
-func bestSplit(sums *[trend.FeatureCount][fitBins + 1]gradient, edges *[trend.FeatureCount][]float64, total gradient, b bounds) (best split, ok bool) {
-	most := 1e-6
-	for k := range sums {
+// choose finds the feature and the threshold that gain most.
+func (n *branch) choose(e *edges) {
+	for k := range e {
 		var left gradient
-		for bin := range edges[k] {
-			left = left.plus(sums[k][bin])
-			right := total.minus(left)
+		for bin := range e[k] {
+			left = left.plus(n.sums[k][bin])
+			right := n.total.minus(left)
 			if left.n < fitLeast || right.n < fitLeast {
 				continue
 			}
-			s := split{k, bin, b.step(left), b.step(right)}
-			gain := left.gain() + right.gain() - total.gain()
-			if gain > most && (s.right-s.left)*direction(trend.Feature(k)) >= 0 {
-				most, best, ok = gain, s, true
+			s := split{k, bin, left.gain() + right.gain() - n.total.gain(), n.bounds.step(left), n.bounds.step(right)}
+			if s.gain > max(n.best.gain, 1e-6) && (s.right-s.left)*direction(trend.Feature(k)) >= 0 {
+				n.best = s
 			}
 		}
 	}
-	return best, ok
+}
+
+// divide makes two sides of a branch; sums are computed for the smaller one only.
+func (n *branch) divide(e *edges) {
+	at := partition(n.examples, n.best)
+	low, high := n.best.within(n.bounds)
+	if left, right := n.examples[:at], n.examples[at:]; len(left) < len(right) {
+		n.left = newBranch(left, e, low)
+		n.right = n.besides(n.left, right, e, high)
+	} else {
+		n.right = newBranch(right, e, high)
+		n.left = n.besides(n.right, left, e, low)
+	}
+	n.sums = nil
+}
+
+// partition puts the examples of the left side first, both sides in their order, and returns how many there are.
+func partition(examples []*example, s split) int {
+	var right []*example
+	at := 0
+	for _, x := range examples {
+		if int(x.bins[s.feature]) <= s.bin {
+			examples[at] = x
+			at++
+		} else {
+			right = append(right, x)
+		}
+	}
+	copy(examples[at:], right)
+	return at
+}
+
+// grow makes a tree: the leaf that gains most is divided until there are fitLeaves of them.
+func grow(examples []*example, e *edges) trend.Tree {
+	root := newBranch(examples, e, bounds{-fitMost, fitMost})
+	leaves := []*branch{root}
+	for len(leaves) < fitLeaves {
+		i := 0
+		for k, n := range leaves {
+			if n.best.gain > leaves[i].best.gain {
+				i = k
+			}
+		}
+		n := leaves[i]
+		if n.best.gain <= 0 {
+			break
+		}
+		n.divide(e)
+		leaves[i] = n.left
+		leaves = append(leaves, n.right)
+	}
+	return root.appendTo(nil, e)
+}
+
+// appendTo appends a branch's nodes in preorder.
+func (n *branch) appendTo(t trend.Tree, e *edges) trend.Tree {
+	if n.left == nil {
+		return append(t, trend.Node{Value: rounded(fitRate * n.bounds.step(n.total))})
+	}
+	at := len(t)
+	t = append(t, trend.Node{Feature: trend.Feature(n.best.feature), Value: e[n.best.feature][n.best.bin]})
+	t = n.left.appendTo(t, e)
+	t[at].Right = int32(len(t))
+	return n.right.appendTo(t, e)
 }

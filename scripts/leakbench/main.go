@@ -4,7 +4,7 @@
 //
 // It simulates processes at the level of allocations, writes their snapshots as gperftools and jemalloc do, runs
 // the detector on the files, and compares what it says with what the simulation knows. docs/growth-benchmark.md
-// says what counts as a leak. Seeds 1 to 999 are for tuning, seeds from 100000 on for evaluation.
+// says what counts as a leak. Seeds below 100000 are for tuning, from there on for evaluation.
 package main
 
 import (
