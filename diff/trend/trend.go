@@ -243,7 +243,7 @@ func tailFrom(n int) int { return n - max(4, (2*n+2)/5) }
 // Confidence from which a series that grew enough is called a leak, and a suspect. More is asked of few points, and of estimates.
 const (
 	leakAt        = 0.54
-	leakAtSampled = 0.65
+	leakAtSampled = 0.6
 	leakAtFew     = 0.68
 	suspectAt     = 0.25
 	// fewPoints is where the end of a series is too short to tell a slower rise from chance.
