@@ -5,7 +5,7 @@
 // cumulative bytes. What a series belongs to, and how series are grouped, is the
 // caller's.
 //
-// A series is described by some three dozen numbers (features.go): how significant and how large its trend is, how the growth is spread
+// A series is described by numbers (features.go): how significant and how large its trend is, how the growth is spread
 // over the steps, what the end does, whether curves that level off fit better, and how what is live follows from what
 // was allocated (lifetime.go). A model (model.go) turns them into the probability of a leak. What is plain to see
 // bounds it, and explains the growth where it is no leak (trend.go).

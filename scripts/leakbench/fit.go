@@ -53,6 +53,7 @@ type example struct {
 	bins [trend.FeatureCount]uint8
 	leak float64
 	odds float64 // what the model says so far, in log-odds
+	gradient
 }
 
 // writeModel fits a model to examples and writes it.
@@ -100,13 +101,13 @@ func fit(examples []*example) *trend.Model {
 	p := leaks / float64(len(examples))
 	m.Base = math.Log(p / (1 - p))
 	for _, e := range examples {
-		e.odds = m.Base
+		e.say(m.Base)
 	}
 	rng := newRand(1, 1)
 	for range fitTrees {
 		t := grow(drawExamples(rng, examples), drawFeatures(rng, all))
 		for _, e := range examples {
-			e.odds += t.Of(&e.f)
+			e.say(t.Of(&e.f))
 		}
 		m.Trees = append(m.Trees, t)
 	}
@@ -172,9 +173,11 @@ func (a gradient) plus(b gradient) gradient  { return gradient{a.g + b.g, a.h + 
 func (a gradient) minus(b gradient) gradient { return gradient{a.g - b.g, a.h - b.h, a.n - b.n} }
 func (a gradient) gain() float64             { return a.g * a.g / (a.h + fitRidge) }
 
-func (e *example) gradient() gradient {
+// say adds to what the model says of an example.
+func (e *example) say(odds float64) {
+	e.odds += odds
 	p := 1 / (1 + math.Exp(-e.odds))
-	return gradient{e.leak - p, p * (1 - p), 1}
+	e.gradient = gradient{e.leak - p, p * (1 - p), 1}
 }
 
 // bounds are what a leaf may say, in log-odds.
@@ -220,11 +223,10 @@ type branch struct {
 func newBranch(examples []*example, e *edges, b bounds) *branch {
 	n := &branch{examples: examples, bounds: b, sums: &sums{}}
 	for _, x := range examples {
-		g := x.gradient()
-		n.total = n.total.plus(g)
+		n.total = n.total.plus(x.gradient)
 		for k := range e {
 			if e[k] != nil {
-				n.sums[k][x.bins[k]] = n.sums[k][x.bins[k]].plus(g)
+				n.sums[k][x.bins[k]] = n.sums[k][x.bins[k]].plus(x.gradient)
 			}
 		}
 	}
