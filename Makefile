@@ -53,12 +53,12 @@ fixtures: ## record the fixtures of testdata/ again (needs deps; changes them)
 	scripts/fixtures/all.sh
 
 .PHONY: assets
-assets: ## build the script of the report page from report/page/web (needs Node and npm; commit what changes)
-	cd report/page/web && npm ci --no-audit --no-fund && npm run -s build
+assets: ## build the script of the report page from internal/report/page/web (needs Node and npm; commit what changes)
+	cd internal/report/page/web && npm ci --no-audit --no-fund && npm run -s build
 
 .PHONY: agent
-agent: ## build the recorder's agents again from record/agent/agent.c (needs clang and lld)
-	record/agent/build.sh
+agent: ## build the recorder's agents again from internal/record/agent/agent.c (needs clang and lld)
+	internal/record/agent/build.sh
 
 .PHONY: golden
 golden: ## rewrite the expected outputs of the tests; review the diff

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
-	"github.com/heaplapse/heaplapse/report"
+	"github.com/heaplapse/heaplapse/internal/report"
 )
 
 func (a *app) baselineCommand() *cobra.Command {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff"
 	"github.com/heaplapse/heaplapse/heapfile"
-	"github.com/heaplapse/heaplapse/report"
+	"github.com/heaplapse/heaplapse/internal/report"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 

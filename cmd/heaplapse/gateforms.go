@@ -11,7 +11,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/diff/gate"
-	"github.com/heaplapse/heaplapse/report"
+	"github.com/heaplapse/heaplapse/internal/report"
 )
 
 // gateFormFlags say in which forms the gate's answer is written, and where to.

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heaplapse/heaplapse/heapfile"
-	"github.com/heaplapse/heaplapse/report"
+	"github.com/heaplapse/heaplapse/internal/report"
 )
 
 func (a *app) infoCommand() *cobra.Command {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/heaplapse/heaplapse/record"
+	"github.com/heaplapse/heaplapse/internal/record"
 	"github.com/heaplapse/heaplapse/symbolize/bundle"
 )
 

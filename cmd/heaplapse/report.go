@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/heaplapse/heaplapse/report/page"
+	"github.com/heaplapse/heaplapse/internal/report/page"
 )
 
 type reportFlags struct {

@@ -15,8 +15,8 @@ import (
 
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/heapfile"
-	"github.com/heaplapse/heaplapse/record"
-	"github.com/heaplapse/heaplapse/report"
+	"github.com/heaplapse/heaplapse/internal/record"
+	"github.com/heaplapse/heaplapse/internal/report"
 )
 
 // Exit statuses.

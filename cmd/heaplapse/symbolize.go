@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/heaplapse/heaplapse/report"
+	"github.com/heaplapse/heaplapse/internal/report"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 

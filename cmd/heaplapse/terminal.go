@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/heaplapse/heaplapse/report"
+	"github.com/heaplapse/heaplapse/internal/report"
 )
 
 // terminal shows whole screens in place, on the terminal's alternate screen: what was there before comes back.

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heaplapse/heaplapse/convert"
-	"github.com/heaplapse/heaplapse/report/pprofui"
+	"github.com/heaplapse/heaplapse/internal/report/pprofui"
 )
 
 type viewFlags struct {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff"
 	"github.com/heaplapse/heaplapse/diff/trend"
-	"github.com/heaplapse/heaplapse/report"
+	"github.com/heaplapse/heaplapse/internal/report"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 

@@ -1,7 +1,7 @@
 package page
 
 import (
-	"github.com/heaplapse/heaplapse/report"
+	"github.com/heaplapse/heaplapse/internal/report"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 

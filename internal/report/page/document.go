@@ -9,7 +9,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/heaplapse/heaplapse/report"
+	"github.com/heaplapse/heaplapse/internal/report"
 )
 
 //go:embed assets/page.js

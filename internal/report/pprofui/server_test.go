@@ -22,10 +22,10 @@ import (
 
 func leaky(t *testing.T) (*Server, *heapfile.Series) {
 	t.Helper()
-	s, err := heapfile.Open([]string{"../../testdata/leaky"}, heapfile.Options{})
+	s, err := heapfile.Open([]string{"../../../testdata/leaky"}, heapfile.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
-	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: "../../testdata/leaky/sysroot"})
+	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: "../../../testdata/leaky/sysroot"})
 	require.NoError(t, err)
 	c, err := convert.New(s, symbols, convert.Options{})
 	require.NoError(t, err)

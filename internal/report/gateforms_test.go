@@ -24,7 +24,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/gate"
-	"github.com/heaplapse/heaplapse/report"
+	"github.com/heaplapse/heaplapse/internal/report"
 )
 
 // eachResult runs a check on every result, the hostile one included.
@@ -47,7 +47,7 @@ func TestGateJSONMeetsItsSchema(t *testing.T) {
 	eachResult(t, func(t *testing.T, g *report.Gate) {
 		out := render(t, g, "json")
 		require.True(t, strings.HasPrefix(out, "{\n  \"schema\": \"heaplapse.gate/1\""))
-		requireSchema(t, "../docs/schema/gate.schema.json", out)
+		requireSchema(t, "../../docs/schema/gate.schema.json", out)
 	})
 }
 

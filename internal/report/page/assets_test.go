@@ -13,7 +13,7 @@ import (
 // TestAssetsAreWhatTheSourcesGive builds web/ anew, where npm and its registry are at hand.
 func TestAssetsAreWhatTheSourcesGive(t *testing.T) {
 	if _, err := exec.LookPath("npm"); err != nil {
-		t.Skip("npm is missing: apt-get install npm lets this test build report/page/web")
+		t.Skip("npm is missing: apt-get install npm lets this test build internal/report/page/web")
 	}
 	work, out := t.TempDir(), t.TempDir()
 	require.NoError(t, os.CopyFS(filepath.Join(work, "src"), os.DirFS("web/src")))

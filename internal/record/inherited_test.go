@@ -22,7 +22,7 @@ func TestIgnoredSignalsAreHandedOn(t *testing.T) {
 		}
 	}
 	exe := filepath.Join(t.TempDir(), "heaplapse")
-	build := exec.Command("go", "build", "-o", exe, "../cmd/heaplapse")
+	build := exec.Command("go", "build", "-o", exe, "../../cmd/heaplapse")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)

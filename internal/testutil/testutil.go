@@ -1,0 +1,80 @@
+// Package testutil holds what the tests of several packages share: where the fixtures are, and what happens when a tool
+// is missing.
+package testutil
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+// Full reports whether the long tests run, too (make test-full sets HEAPLAPSE_FULL=1).
+func Full() bool { return os.Getenv("HEAPLAPSE_FULL") == "1" }
+
+// CI reports whether the tests run in CI, where every tool must be installed.
+func CI() bool { return os.Getenv("CI") == "true" }
+
+// Missing ends a test that needs what is not there: it fails the test in CI and skips it elsewhere.
+func Missing(t testing.TB, what string) {
+	t.Helper()
+	const remedy = " is missing: scripts/deps.sh installs it"
+	if CI() {
+		t.Fatal(what + remedy)
+	}
+	t.Skip(what + remedy)
+}
+
+// Need returns the path of a tool, which is a name in PATH or an absolute path. Without the tool the test ends as in
+// [Missing].
+func Need(t testing.TB, tool string) string {
+	t.Helper()
+	path, err := exec.LookPath(tool)
+	if err != nil {
+		Missing(t, tool)
+	}
+	return path
+}
+
+// NeedFile returns the first file that matches a pattern, such as a library. Without one the test ends as in [Missing].
+func NeedFile(t testing.TB, pattern string) string {
+	t.Helper()
+	found, err := filepath.Glob(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) == 0 {
+		Missing(t, pattern)
+	}
+	return found[0]
+}
+
+// Linux skips a test that works on Linux only.
+func Linux(t testing.TB) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("this test needs Linux")
+	}
+}
+
+// Root returns the directory of the module, relative to the working directory of the test.
+func Root(t testing.TB) string {
+	t.Helper()
+	dir := "."
+	for range 10 {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		dir = filepath.Join("..", dir)
+	}
+	t.Fatal("no go.mod above the working directory")
+	return ""
+}
+
+// Data returns the path of a shared fixture: Data(t, "leaky") is testdata/leaky below the module's root. The path is
+// relative, so that outputs that contain it are the same on every machine.
+func Data(t testing.TB, elem ...string) string {
+	t.Helper()
+	return filepath.Join(append([]string{Root(t), "testdata"}, elem...)...)
+}
