@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/convert"
-	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -27,14 +27,14 @@ var fixtures = []struct{ name, sysroot string }{
 	{"node", "node/sysroot"},
 }
 
-func open(t *testing.T, name, sysroot string) (*heapfile.Series, *convert.Converter) {
+func open(t *testing.T, name, sysroot string) (*series.Series, *convert.Converter) {
 	t.Helper()
 	return openWith(t, name, sysroot, convert.Options{})
 }
 
-func openWith(t *testing.T, name, sysroot string, o convert.Options) (*heapfile.Series, *convert.Converter) {
+func openWith(t *testing.T, name, sysroot string, o convert.Options) (*series.Series, *convert.Converter) {
 	t.Helper()
-	s, err := heapfile.Open([]string{filepath.Join("../testdata", name)}, heapfile.Options{})
+	s, err := series.Open([]string{filepath.Join("../testdata", name)}, series.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: filepath.Join("../testdata", sysroot)})
@@ -45,7 +45,7 @@ func openWith(t *testing.T, name, sysroot string, o convert.Options) (*heapfile.
 }
 
 // converted is the profile of a snapshot, compressed and parsed again.
-func converted(t *testing.T, c *convert.Converter, snap *heapfile.Snapshot) *profile.Profile {
+func converted(t *testing.T, c *convert.Converter, snap *series.Head) *profile.Profile {
 	t.Helper()
 	samples, err := c.Samples(snap)
 	require.NoError(t, err)
@@ -64,11 +64,11 @@ func parsed(t *testing.T, content io.WriterTo) *profile.Profile {
 }
 
 // eachProfile converts a fixture's snapshots, encodes them and parses them again.
-func eachProfile(t *testing.T, name, sysroot string, visit func(*heapfile.Snapshot, *profile.Profile)) {
+func eachProfile(t *testing.T, name, sysroot string, visit func(*series.Head, *profile.Profile)) {
 	t.Helper()
 	s, c := open(t, name, sysroot)
 	seen := 0
-	require.NoError(t, s.Each(0, func(snap *heapfile.Snapshot) error {
+	require.NoError(t, s.Each(0, func(snap *series.Snapshot) error {
 		visit(snap, converted(t, c, snap))
 		seen++
 		return nil
@@ -88,7 +88,7 @@ func sums(p *profile.Profile) map[string]int64 {
 }
 
 // rowSums is computed from the rows, not from what the snapshot says of itself.
-func rowSums(s *heapfile.Snapshot) map[string]int64 {
+func rowSums(s *series.Head) map[string]int64 {
 	out := map[string]int64{}
 	for _, row := range s.Samples {
 		e := row.Estimate(s.Period)
@@ -103,7 +103,7 @@ func rowSums(s *heapfile.Snapshot) map[string]int64 {
 func TestTotalsAreThoseOfTheRows(t *testing.T) {
 	for _, f := range fixtures {
 		t.Run(f.name, func(t *testing.T) {
-			eachProfile(t, f.name, f.sysroot, func(s *heapfile.Snapshot, p *profile.Profile) {
+			eachProfile(t, f.name, f.sysroot, func(s *series.Head, p *profile.Profile) {
 				want := rowSums(s)
 				for name, got := range sums(p) {
 					require.Equal(t, want[name], got, "%s of %s", name, s.Path)
@@ -122,10 +122,10 @@ func TestTotalsAreThoseOfPprof(t *testing.T) {
 		if strings.Contains(f.name, "jemalloc") {
 			continue
 		}
-		eachProfile(t, f.name, f.sysroot, func(s *heapfile.Snapshot, p *profile.Profile) {
+		eachProfile(t, f.name, f.sysroot, func(s *series.Head, p *profile.Profile) {
 			theirs, err := profile.ParseData(decompressed(t, s.Path))
 			if err != nil {
-				require.True(t, s.Completeness.Cut, "%s: only cut files may be refused: %v", s.Path, err)
+				require.True(t, s.Completeness.Truncated, "%s: only cut files may be refused: %v", s.Path, err)
 				return
 			}
 			ours := sums(p)
@@ -160,7 +160,7 @@ func TestSampleTypesAreTheSameInTheWholeSeries(t *testing.T) {
 		if f.name == "leaky-jemalloc-noaccum" {
 			want = four[2:]
 		}
-		eachProfile(t, f.name, f.sysroot, func(s *heapfile.Snapshot, p *profile.Profile) {
+		eachProfile(t, f.name, f.sysroot, func(s *series.Head, p *profile.Profile) {
 			var got []string
 			for _, st := range p.SampleType {
 				got = append(got, st.Type)
@@ -176,7 +176,7 @@ func TestSampleTypesAreTheSameInTheWholeSeries(t *testing.T) {
 
 func TestProfilesMeetTheRulesOfIngesters(t *testing.T) {
 	for _, f := range fixtures {
-		eachProfile(t, f.name, f.sysroot, func(s *heapfile.Snapshot, p *profile.Profile) {
+		eachProfile(t, f.name, f.sysroot, func(s *series.Head, p *profile.Profile) {
 			require.Zero(t, p.DurationNanos, "heaps have no duration")
 			require.Equal(t, "space", p.PeriodType.Type)
 			require.Equal(t, s.Period, p.Period)
@@ -197,7 +197,7 @@ func TestProfilesMeetTheRulesOfIngesters(t *testing.T) {
 }
 
 func TestFlagsOfMappingsAreTrue(t *testing.T) {
-	eachProfile(t, "python", "python/sysroot", func(_ *heapfile.Snapshot, p *profile.Profile) {
+	eachProfile(t, "python", "python/sysroot", func(_ *series.Head, p *profile.Profile) {
 		named := map[*profile.Mapping]bool{}
 		for _, l := range p.Location {
 			if l.Mapping != nil && !strings.Contains(l.Line[0].Function.Name, "+0x") {
@@ -213,7 +213,7 @@ func TestFlagsOfMappingsAreTrue(t *testing.T) {
 
 // TestUnnamedPlacesAreShown: every location has a function, if only its place in its module.
 func TestUnnamedPlacesAreShown(t *testing.T) {
-	eachProfile(t, "python", "python/sysroot", func(s *heapfile.Snapshot, p *profile.Profile) {
+	eachProfile(t, "python", "python/sysroot", func(s *series.Head, p *profile.Profile) {
 		unnamed := 0
 		for _, l := range p.Location {
 			require.NotEmpty(t, l.Line)
@@ -229,13 +229,13 @@ func TestRepeatedStacksAreOneSample(t *testing.T) {
 	text := "heap profile: 3: 30 [3: 30] @ heapprofile\n 1: 10 [1: 10] @ 0x10 0x20\n 2: 20 [2: 20] @ 0x10 0x20\n\nMAPPED_LIBRARIES:\n"
 	path := filepath.Join(t.TempDir(), "p.0001.heap")
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	s, err := heapfile.Open([]string{path}, heapfile.Options{})
+	s, err := series.Open([]string{path}, series.Options{})
 	require.NoError(t, err)
 	symbols, err := symbolize.Resolve(s, symbolize.Options{})
 	require.NoError(t, err)
 	c, err := convert.New(s, symbols, convert.Options{})
 	require.NoError(t, err)
-	require.NoError(t, s.Each(0, func(snap *heapfile.Snapshot) error {
+	require.NoError(t, s.Each(0, func(snap *series.Snapshot) error {
 		p := converted(t, c, snap)
 		require.Len(t, p.Sample, 1)
 		require.Equal(t, []int64{3, 30, 3, 30}, p.Sample[0].Value)
@@ -245,7 +245,7 @@ func TestRepeatedStacksAreOneSample(t *testing.T) {
 
 func TestSamplesRefusesChangedSums(t *testing.T) {
 	s, c := open(t, "leaky", "leaky/sysroot")
-	require.NoError(t, s.One(5, func(snap *heapfile.Snapshot) error {
+	require.NoError(t, s.One(5, func(snap *series.Snapshot) error {
 		snap.Samples[0].InuseBytes++
 		_, err := c.Samples(snap)
 		require.ErrorContains(t, err, "the sum of the samples is")
@@ -271,7 +271,7 @@ func TestWriteFileLeavesNothingHalfWritten(t *testing.T) {
 	path := filepath.Join(dir, "p.pb.gz")
 	require.NoError(t, os.Mkdir(path, 0o700)) // a directory cannot be replaced by a file
 	s, c := open(t, "leaky", "leaky/sysroot")
-	require.NoError(t, s.One(0, func(snap *heapfile.Snapshot) error {
+	require.NoError(t, s.One(0, func(snap *series.Snapshot) error {
 		samples, err := c.Samples(snap)
 		require.NoError(t, err)
 		require.Error(t, convert.WriteFile(path, c.Encode(samples)))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -24,7 +25,7 @@ type Options struct {
 // Converter makes the profiles of one series. It is not safe for concurrent use.
 type Converter struct {
 	o        Options
-	series   *heapfile.Series
+	series   *series.Series
 	symbols  *symbolize.Symbols
 	hasAlloc bool
 	tables   *tables
@@ -32,7 +33,7 @@ type Converter struct {
 }
 
 // New makes a Converter.
-func New(series *heapfile.Series, symbols *symbolize.Symbols, o Options) (*Converter, error) {
+func New(series *series.Series, symbols *symbolize.Symbols, o Options) (*Converter, error) {
 	c := &Converter{o: o, series: series, symbols: symbols, hasAlloc: true, index: map[heapfile.StackID]int{}}
 	for _, h := range series.Heads {
 		c.hasAlloc = c.hasAlloc && h.HasAlloc
@@ -49,7 +50,7 @@ func (c *Converter) HasAlloc() bool { return c.hasAlloc }
 // Samples are the samples of one profile: what a snapshot says of each stack, estimated and
 // summed by stack.
 type Samples struct {
-	Head *heapfile.Snapshot
+	Head *series.Head
 	rows []sample
 	// folded are the samples that MaxSamples made one of, and their sum.
 	folded int
@@ -64,8 +65,8 @@ type sample struct {
 
 // Samples sums a snapshot's rows by stack: a stack may stand on many rows. It fails if the sum
 // is not that of the snapshot, which conversion may never change.
-func (c *Converter) Samples(s *heapfile.Snapshot) (*Samples, error) {
-	out := &Samples{Head: headOf(s), rows: make([]sample, 0, len(s.Samples))}
+func (c *Converter) Samples(s *series.Snapshot) (*Samples, error) {
+	out := &Samples{Head: s.Head, rows: make([]sample, 0, len(s.Samples))}
 	clear(c.index)
 	for _, row := range s.Samples {
 		if !c.o.Filter.Keep(row.Stack) {
@@ -84,13 +85,6 @@ func (c *Converter) Samples(s *heapfile.Snapshot) (*Samples, error) {
 		return nil, fmt.Errorf("%s: the sum of the samples is %v, that of the rows %v", s.Path, got, want)
 	}
 	return out, nil
-}
-
-// headOf is a snapshot without what is valid only during a visit.
-func headOf(s *heapfile.Snapshot) *heapfile.Snapshot {
-	head := *s
-	head.Samples, head.Mappings = nil, nil
-	return &head
 }
 
 func (s *Samples) sum() (c heapfile.Counts) {

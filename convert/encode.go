@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
 // Fields of profile.proto (github.com/google/pprof/proto/profile.proto).
@@ -106,7 +107,7 @@ func (e *encoder) numberLabel(key string, v int64, unit string) []byte {
 }
 
 // meta adds what is said of the profile as a whole.
-func (e *encoder) meta(c *Converter, head *heapfile.Snapshot, notes []string) {
+func (e *encoder) meta(c *Converter, head *series.Head, notes []string) {
 	if c.series.Clock.Source.IsTime() {
 		e.buf = appendVarint(e.buf, fieldTimeNanos, uint64(c.series.Clock.Times[head.Index].UnixNano()))
 	}
@@ -117,7 +118,7 @@ func (e *encoder) meta(c *Converter, head *heapfile.Snapshot, notes []string) {
 }
 
 // comments say where a profile comes from and what it lacks.
-func (c *Converter) comments(head *heapfile.Snapshot) []string {
+func (c *Converter) comments(head *series.Head) []string {
 	out := []string{"converted from " + filepath.Base(head.Path), "format: " + head.Format.String()}
 	if c.o.Tool != "" {
 		out = append(out, "by: "+c.o.Tool)
@@ -154,7 +155,7 @@ func (c *Converter) Encode(s *Samples) Encoded {
 type Merge struct {
 	c     *Converter
 	e     *encoder
-	first *heapfile.Snapshot
+	first *series.Head
 	notes []string
 }
 

@@ -15,13 +15,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/convert"
-	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
 // samplesOf reads all snapshots of a fixture.
-func samplesOf(t *testing.T, s *heapfile.Series, c *convert.Converter) (out []*convert.Samples) {
+func samplesOf(t *testing.T, s *series.Series, c *convert.Converter) (out []*convert.Samples) {
 	t.Helper()
-	require.NoError(t, s.Each(0, func(snap *heapfile.Snapshot) error {
+	require.NoError(t, s.Each(0, func(snap *series.Snapshot) error {
 		samples, err := c.Samples(snap)
 		out = append(out, samples)
 		return err
@@ -150,7 +150,7 @@ func TestJSONHoldsWhatPprofHolds(t *testing.T) {
 
 func TestMaxSamplesFoldsTheSmallestAndKeepsTheTotals(t *testing.T) {
 	s, c := openWith(t, "leaky", "leaky/sysroot", convert.Options{MaxSamples: 10})
-	require.NoError(t, s.One(23, func(snap *heapfile.Snapshot) error {
+	require.NoError(t, s.One(23, func(snap *series.Snapshot) error {
 		p := converted(t, c, snap)
 		require.Len(t, p.Sample, 10)
 		want := rowSums(snap)
@@ -168,7 +168,7 @@ func TestAllocatorFramesAreTrimmed(t *testing.T) {
 	leafModules := func(o convert.Options) map[string]int {
 		s, c := openWith(t, "leaky-jemalloc", "leaky/sysroot", o)
 		out := map[string]int{}
-		require.NoError(t, s.One(5, func(snap *heapfile.Snapshot) error {
+		require.NoError(t, s.One(5, func(snap *series.Snapshot) error {
 			for _, sample := range converted(t, c, snap).Sample {
 				file := ""
 				if m := sample.Location[0].Mapping; m != nil {
@@ -278,7 +278,7 @@ func TestTheSameInputGivesTheSameBytes(t *testing.T) {
 // TestSampledInputIsUnsampled compares with an independent computation in big steps: the formula of
 // formats and of google/pprof, row by row.
 func TestSampledInputIsUnsampled(t *testing.T) {
-	eachProfile(t, "leaky-jemalloc", "leaky/sysroot", func(s *heapfile.Snapshot, p *profile.Profile) {
+	eachProfile(t, "leaky-jemalloc", "leaky/sysroot", func(s *series.Head, p *profile.Profile) {
 		var want float64
 		for _, row := range s.Samples {
 			if row.InuseObjects == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/convert"
-	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
 // full says whether the long tests are asked for (make test-full).
@@ -38,7 +38,7 @@ func writeSeries(t *testing.T, name, sysroot string) []string {
 		paths = append(paths, path)
 		return nil
 	})
-	require.NoError(t, s.Each(0, func(snap *heapfile.Snapshot) error {
+	require.NoError(t, s.Each(0, func(snap *series.Snapshot) error {
 		samples, err := c.Samples(snap)
 		require.NoError(t, err)
 		q.Put(filepath.Join(dir, convert.BaseName(snap.Path)+".pb.gz"), c.Encode(samples))

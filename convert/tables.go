@@ -130,7 +130,7 @@ func (b *builder) mainMapping() {
 	for _, sp := range b.c.series.Spaces {
 		for _, m := range sp.Mappings {
 			if path != "" && m.Path == path {
-				b.mapping(mappingKey{sp.Epoch, m})
+				b.mapping(mappingKey{sp.Image, m})
 				return
 			}
 		}
@@ -143,7 +143,7 @@ func (b *builder) location(id symbolize.LocationID) *profile.Location {
 	b.p.Location = append(b.p.Location, l)
 	if from.Module != symbolize.NoModule {
 		sp := b.c.series.Spaces[from.Space]
-		l.Mapping = b.mapping(mappingKey{sp.Epoch, sp.Mappings[from.Mapping]})
+		l.Mapping = b.mapping(mappingKey{sp.Image, sp.Mappings[from.Mapping]})
 		note(l.Mapping, from)
 	}
 	if !from.Named() {

@@ -7,12 +7,12 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
 // BaseName is what the files made of a snapshot are called: leaky.0001 for dir/leaky.0001.heap.gz.
 func BaseName(snapshot string) string {
-	base := heapfile.TrimCompression(filepath.Base(snapshot))
+	base := series.TrimCompression(filepath.Base(snapshot))
 	if ext := filepath.Ext(base); ext == ".heap" {
 		base = base[:len(base)-len(ext)]
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -12,7 +13,7 @@ import (
 const hidden = math.MinInt64
 
 // Collector keeps the columns of a series while it is read: its Visit goes into
-// heapfile.Options.
+// series.Options.
 type Collector struct {
 	stacks []column // by StackID
 }
@@ -26,7 +27,7 @@ type column struct {
 }
 
 // Visit adds a snapshot.
-func (c *Collector) Visit(s *heapfile.Snapshot) error {
+func (c *Collector) Visit(s *series.Snapshot) error {
 	for _, row := range s.Samples {
 		for int(row.Stack) >= len(c.stacks) {
 			c.stacks = append(c.stacks, column{})
@@ -71,7 +72,7 @@ func addAt(v []int64, index int, x int64) []int64 {
 // sites sums the columns of the stacks that are the same site, and decides what
 // absent values mean: 0 in a complete snapshot, hidden in a truncated one. Sites' columns have a
 // value for every snapshot.
-func (c *Collector) sites(series *heapfile.Series, symbols *symbolize.Symbols) []column {
+func (c *Collector) sites(series *series.Series, symbols *symbolize.Symbols) []column {
 	n := len(series.Heads)
 	out := make([]column, symbols.Sites())
 	stacks := make([]int, len(out))
@@ -117,7 +118,7 @@ func (c *column) pad(n int) {
 	}
 }
 
-func (c *column) fill(heads []*heapfile.Snapshot) {
+func (c *column) fill(heads []*series.Head) {
 	for i, h := range heads {
 		bound := h.Completeness.AbsentMax
 		if c.bytes[i] != hidden {

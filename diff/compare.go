@@ -9,15 +9,16 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 // Side is one of the snapshots that are compared.
 type Side struct {
-	Series  *heapfile.Series
+	Series  *series.Series
 	Symbols *symbolize.Symbols
 	// Head is the snapshot, without rows.
-	Head *heapfile.Snapshot
+	Head *series.Head
 	// Filter keeps some stacks; nil keeps all.
 	Filter *symbolize.Filter
 
@@ -27,25 +28,26 @@ type Side struct {
 }
 
 // NewSide reads a snapshot of a series again and sums its rows by site.
-func NewSide(series *heapfile.Series, symbols *symbolize.Symbols, index int, filter *symbolize.Filter) (*Side, error) {
+func NewSide(series *series.Series, symbols *symbolize.Symbols, index int, filter *symbolize.Filter) (*Side, error) {
 	s := &Side{Series: series, Symbols: symbols, Head: series.Heads[index], Filter: filter, index: map[symbolize.SiteID]int{}}
-	err := series.One(index, func(snap *heapfile.Snapshot) error {
-		for _, row := range snap.Samples {
-			if !filter.Keep(row.Stack) {
-				continue
-			}
-			site := symbols.Site(row.Stack)
-			i, ok := s.index[site]
-			if !ok {
-				i = len(s.sites)
-				s.index[site] = i
-				s.sites, s.counts = append(s.sites, site), append(s.counts, heapfile.Counts{})
-			}
-			s.counts[i] = s.counts[i].Add(row.Estimate(snap.Period))
+	snap, err := series.Read(index)
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range snap.Samples {
+		if !filter.Keep(row.Stack) {
+			continue
 		}
-		return nil
-	})
-	return s, err
+		site := symbols.Site(row.Stack)
+		i, ok := s.index[site]
+		if !ok {
+			i = len(s.sites)
+			s.index[site] = i
+			s.sites, s.counts = append(s.sites, site), append(s.counts, heapfile.Counts{})
+		}
+		s.counts[i] = s.counts[i].Add(row.Estimate(snap.Period))
+	}
+	return s, nil
 }
 
 // Stack is the stack that stands for a site.
@@ -193,7 +195,7 @@ func Compare(base, current *Side, o CompareOptions) *Comparison {
 // space randomisation moves at every start. (The program's own place may be fixed.)
 func sameProcess(a, b *Side) bool {
 	if a.Series == b.Series {
-		return a.Head.Epoch == b.Head.Epoch
+		return a.Head.Image == b.Head.Image
 	}
 	if a.Series.PID() != b.Series.PID() {
 		return false
@@ -213,7 +215,7 @@ func sameProcess(a, b *Side) bool {
 // unmapped says that a snapshot ends before its mappings.
 func (s *Side) unmapped() bool {
 	for _, space := range s.Series.Spaces {
-		if space.Epoch == s.Head.Epoch && len(space.Mappings) > 0 {
+		if space.Image == s.Head.Image && len(space.Mappings) > 0 {
 			return false
 		}
 	}
@@ -236,7 +238,7 @@ func libraries(s *Side) map[string]heapfile.Addr {
 	out := map[string]heapfile.Addr{}
 	for _, space := range s.Series.Spaces {
 		for _, m := range space.Mappings {
-			if space.Epoch == s.Head.Epoch && (strings.Contains(m.Path, ".so") || m.Path == "[vdso]") {
+			if space.Image == s.Head.Image && (strings.Contains(m.Path, ".so") || m.Path == "[vdso]") {
 				out[m.Path] = m.Start
 			}
 		}
@@ -294,7 +296,7 @@ func (c *comparer) foreign(m identity.Match) bool {
 }
 
 // censor adds what a truncated snapshot may hide of a site that only the other one shows.
-func (r *DeltaRow) censor(m identity.Match, base, current *heapfile.Snapshot) {
+func (r *DeltaRow) censor(m identity.Match, base, current *series.Head) {
 	if len(m.Base) == 0 {
 		r.BaseBound = addBound(r.BaseBound, base)
 	}
@@ -304,7 +306,7 @@ func (r *DeltaRow) censor(m identity.Match, base, current *heapfile.Snapshot) {
 }
 
 // addBound adds one more hidden site to a bound, which is never more than all that the snapshot hides.
-func addBound(sum heapfile.Counts, s *heapfile.Snapshot) heapfile.Counts {
+func addBound(sum heapfile.Counts, s *series.Head) heapfile.Counts {
 	one, all := s.Completeness.AbsentMax, s.Heap().Sub(s.Completeness.Estimate)
 	add := func(sum, one, all int64) int64 {
 		if one == math.MaxInt64 {

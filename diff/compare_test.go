@@ -11,19 +11,19 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff"
 	"github.com/heaplapse/heaplapse/diff/identity"
-	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 // opened is a fixture with its symbols.
 type opened struct {
-	series  *heapfile.Series
+	series  *series.Series
 	symbols *symbolize.Symbols
 }
 
 func openFixture(t *testing.T, name, sysroot string) opened {
 	t.Helper()
-	s, err := heapfile.Open([]string{filepath.Join("../testdata", name)}, heapfile.Options{})
+	s, err := series.Open([]string{filepath.Join("../testdata", name)}, series.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: filepath.Join("../testdata", sysroot)})
@@ -105,7 +105,7 @@ func dump(t *testing.T, library, hiddenObjects, hiddenBytes int64, rows ...[3]in
 	maps := fmt.Sprintf("\nMAPPED_LIBRARIES:\n400000-500000 r-xp 00000000 00:00 1 /nowhere/server\n%x-%x r-xp 00000000 00:00 2 /nowhere/libfoo.so\n", library, library+0x100000)
 	dir := t.TempDir()
 	write(t, dir, "p.0001.heap", head+text.String()+maps)
-	s, err := heapfile.Open([]string{dir}, heapfile.Options{})
+	s, err := series.Open([]string{dir}, series.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	symbols, err := symbolize.Resolve(s, symbolize.Options{})
@@ -164,7 +164,7 @@ func TestTheSameBytesWithoutMappingsAreTheSame(t *testing.T) {
 	for i := range sides {
 		dir := t.TempDir()
 		write(t, dir, "p.0001.heap", text)
-		s, err := heapfile.Open([]string{dir}, heapfile.Options{})
+		s, err := series.Open([]string{dir}, series.Options{})
 		require.NoError(t, err)
 		symbols, err := symbolize.Resolve(s, symbolize.Options{})
 		require.NoError(t, err)
@@ -178,7 +178,7 @@ func TestAMoveWithinAFunctionIsCalledOne(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "p.0001.heap", fmt.Sprintf(text, 2, 3000, 2, 3000, " 1: 2000 [1: 2000] @ 0x10 0x20\n 1: 1000 [1: 1000] @ 0x10 0x30\n"))
 	write(t, dir, "p.0002.heap", fmt.Sprintf(text, 2, 3050, 4, 6050, " 1: 1000 [2: 3000] @ 0x10 0x20\n 1: 2050 [2: 3050] @ 0x10 0x30\n"))
-	s, err := heapfile.Open([]string{dir}, heapfile.Options{})
+	s, err := series.Open([]string{dir}, series.Options{})
 	require.NoError(t, err)
 	symbols, err := symbolize.Resolve(s, symbolize.Options{})
 	require.NoError(t, err)
@@ -198,7 +198,7 @@ func TestPersistFindsWhatAPhaseLeftBehind(t *testing.T) {
 	write(t, dir, "p.0001.heap", "heap profile: 2: 500 [2: 500] @ heapprofile\n 1: 400 [1: 400] @ 0x40\n 1: 100 [1: 100] @ 0x30\n"+maps)
 	write(t, dir, "p.0002.heap", "heap profile: 7: 1600 [7: 1600] @ heapprofile\n 3: 300 [3: 300] @ 0x10\n 1: 600 [1: 600] @ 0x20\n 2: 300 [2: 300] @ 0x30\n 1: 400 [1: 400] @ 0x40\n"+maps)
 	write(t, dir, "p.0003.heap", "heap profile: 6: 900 [12: 2000] @ heapprofile\n 3: 300 [3: 300] @ 0x10\n 2: 200 [7: 700] @ 0x30\n 1: 400 [1: 400] @ 0x40\n 0: 0 [1: 600] @ 0x20\n"+maps)
-	s, err := heapfile.Open([]string{dir}, heapfile.Options{})
+	s, err := series.Open([]string{dir}, series.Options{})
 	require.NoError(t, err)
 	symbols, err := symbolize.Resolve(s, symbolize.Options{})
 	require.NoError(t, err)
@@ -231,7 +231,7 @@ func TestPersistKnowsWhatAFirstSnapshotMayHide(t *testing.T) {
 	for _, name := range []string{"p.0002.heap", "p.0003.heap"} {
 		write(t, dir, name, "heap profile: 4: 1700 [4: 1700] @ heapprofile\n 1: 300 [1: 300] @ 0x10\n 3: 1400 [3: 1400] @ 0x40\n"+maps)
 	}
-	s, err := heapfile.Open([]string{dir}, heapfile.Options{})
+	s, err := series.Open([]string{dir}, series.Options{})
 	require.NoError(t, err)
 	symbols, err := symbolize.Resolve(s, symbolize.Options{})
 	require.NoError(t, err)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/suppress"
 	"github.com/heaplapse/heaplapse/diff/trend"
-	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -105,7 +105,7 @@ type GrowthSite struct {
 // Growth judges every site of a series, and every group of sites with the same
 // frame to blame: many thin leaks under one caller rise above the noise
 // only together. The collector must have visited the series.
-func Growth(series *heapfile.Series, symbols *symbolize.Symbols, c *Collector, o GrowthOptions) *GrowthResult {
+func Growth(series *series.Series, symbols *symbolize.Symbols, c *Collector, o GrowthOptions) *GrowthResult {
 	o.MinBytes = cmp.Or(o.MinBytes, trend.DefaultMinGrowth)
 	g := &grower{series: series, symbols: symbols, o: o, blamer: symbolize.NewBlamer(symbols, o.Rules), columns: c.sites(series, symbols)}
 	g.kept, g.suppressed = make([]int64, len(series.Heads)), make([]int64, len(series.Heads))
@@ -125,7 +125,7 @@ func Growth(series *heapfile.Series, symbols *symbolize.Symbols, c *Collector, o
 }
 
 type grower struct {
-	series  *heapfile.Series
+	series  *series.Series
 	symbols *symbolize.Symbols
 	o       GrowthOptions
 	blamer  *symbolize.Blamer
@@ -155,7 +155,7 @@ func (g *grower) judged() (first, last int) {
 func (g *grower) doubts() {
 	highWater := 0
 	for i := g.result.First; i <= g.result.Last && i < len(g.series.Triggers); i++ {
-		if g.series.Triggers[i] == heapfile.TriggerHighWater {
+		if g.series.Triggers[i] == series.TriggerHighWater {
 			highWater++
 		}
 	}
@@ -487,7 +487,7 @@ func (g *grower) otherImage() *extent {
 	heads := g.series.Heads
 	var best *extent
 	for begin, end := range g.series.Images(0, len(heads)) {
-		if heads[begin].Epoch != heads[g.result.First].Epoch && (best == nil || end-begin > best.last-best.first) {
+		if heads[begin].Image != heads[g.result.First].Image && (best == nil || end-begin > best.last-best.first) {
 			best = &extent{begin, end}
 		}
 	}
@@ -502,7 +502,7 @@ type extent struct{ first, last int }
 
 // samplingNoise is the standard deviation of an estimate L made of samples, one
 // per R bytes: √(2·R·L). 0 for a snapshot that records every allocation.
-func samplingNoise(head *heapfile.Snapshot, bytes int64) float64 {
+func samplingNoise(head *series.Head, bytes int64) float64 {
 	if !head.IsEstimate() {
 		return 0
 	}

@@ -12,13 +12,13 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff"
 	"github.com/heaplapse/heaplapse/diff/trend"
-	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 type judged struct {
-	series  *heapfile.Series
+	series  *series.Series
 	symbols *symbolize.Symbols
 	*diff.GrowthResult
 }
@@ -26,7 +26,7 @@ type judged struct {
 func judge(t *testing.T, path, sysroot string, o diff.GrowthOptions) judged {
 	t.Helper()
 	var columns diff.Collector
-	s, err := heapfile.Open([]string{path}, heapfile.Options{Visit: columns.Visit})
+	s, err := series.Open([]string{path}, series.Options{Visit: columns.Visit})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: sysroot})
@@ -137,7 +137,7 @@ func TestRecordHighsAloneAreNoLeak(t *testing.T) {
 
 func TestFocusAndIgnoreChooseStacks(t *testing.T) {
 	var columns diff.Collector
-	s, err := heapfile.Open([]string{"../testdata/leaky"}, heapfile.Options{Visit: columns.Visit})
+	s, err := series.Open([]string{"../testdata/leaky"}, series.Options{Visit: columns.Visit})
 	require.NoError(t, err)
 	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: "../testdata/leaky/sysroot"})
 	require.NoError(t, err)
@@ -211,7 +211,7 @@ func TestManyRestartsCostLittle(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(moved), 0o600))
 	}
 	j := judge(t, dir, "/nonexistent", diff.GrowthOptions{All: true})
-	require.Equal(t, images, j.series.Heads[299].Epoch+1)
+	require.Equal(t, images, j.series.Heads[299].Image+1)
 	require.Equal(t, images, j.series.Stacks.Len())
 	require.Len(t, j.Sites, 1, "the same place in the program is one site")
 }

@@ -44,7 +44,7 @@ var ErrNotOneProcess = errors.New("they are not of one process image")
 // Persist compares three snapshots, of one series, in order.
 func Persist(moments [3]*Side, o CompareOptions) (*Persistence, error) {
 	for i, m := range moments[1:] {
-		if m.Series != moments[0].Series || m.Head.Epoch != moments[0].Head.Epoch {
+		if m.Series != moments[0].Series || m.Head.Image != moments[0].Head.Image {
 			return nil, fmt.Errorf("%s and %s: %w", moments[0].Head.Path, m.Head.Path, ErrNotOneProcess)
 		}
 		if m.Head.Index <= moments[i].Head.Index {

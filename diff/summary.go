@@ -14,6 +14,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -45,7 +46,7 @@ const (
 // The level of a site is the median of the second half of the snapshots, by time; a snapshot that hides the site counts
 // as 0 there, and Rest has what it hides. Stacks below [leastShare] are summed by the function to blame, so that a
 // leak that is thin on every stack is seen. Rest is what the total has and the sites have not.
-func Summarize(series *heapfile.Series, symbols *symbolize.Symbols, c *Collector, o SummaryOptions) (*baseline.Run, error) {
+func Summarize(series *series.Series, symbols *symbolize.Symbols, c *Collector, o SummaryOptions) (*baseline.Run, error) {
 	s := &summarizer{series: series, symbols: symbols, o: o, blamer: symbolize.NewBlamer(symbols, o.Rules)}
 	s.namer = identity.NewNamer(symbols, s.blamer)
 	var notes []string
@@ -69,7 +70,7 @@ func Summarize(series *heapfile.Series, symbols *symbolize.Symbols, c *Collector
 }
 
 type summarizer struct {
-	series      *heapfile.Series
+	series      *series.Series
 	symbols     *symbolize.Symbols
 	o           SummaryOptions
 	blamer      *symbolize.Blamer
@@ -90,7 +91,7 @@ func (s *summarizer) secondHalf() {
 	}
 }
 
-func (s *summarizer) head() *heapfile.Snapshot { return s.series.Heads[s.last] }
+func (s *summarizer) head() *series.Head { return s.series.Heads[s.last] }
 
 func (s *summarizer) meta(notes []string) baseline.Meta {
 	h := s.head()

@@ -9,7 +9,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff"
 	"github.com/heaplapse/heaplapse/diff/baseline"
-	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -17,7 +17,7 @@ import (
 func summarized(t *testing.T, name, sysroot string, o diff.SummaryOptions) *baseline.Run {
 	t.Helper()
 	var c diff.Collector
-	s, err := heapfile.Open([]string{filepath.Join("../testdata", name)}, heapfile.Options{Visit: c.Visit})
+	s, err := series.Open([]string{filepath.Join("../testdata", name)}, series.Options{Visit: c.Visit})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: filepath.Join("../testdata", sysroot)})

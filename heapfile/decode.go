@@ -8,15 +8,17 @@ import (
 	"io"
 	"slices"
 	"strconv"
+
+	"github.com/heaplapse/heaplapse/heapfile/internal/intern"
 )
 
-// decoder turns the bytes of one file after another into snapshots. What it
-// learned of stacks and mappings carries over, so one decoder reads a whole
-// series at the speed of a comparison. It is not safe for concurrent use.
-type decoder struct {
+// Decoder reads one file after another. It remembers the stacks and mappings of earlier files, which
+// later ones repeat, so that it reads a series many times faster than [ReadFile] does. The zero value
+// is ready to use. A Decoder is not safe for concurrent use.
+type Decoder struct {
 	lines   lineReader
-	set     stackSet  // local numbering of stacks
-	texts   textCache // text of a stack → local number
+	set     intern.Set[Addr]
+	texts   textCache // text of a stack → its number
 	maps    mapsReader
 	scratch []Addr
 	once    bool     // one file only: nothing is worth remembering as text
@@ -43,14 +45,14 @@ const (
 	maxMappings = 1 << 20
 )
 
-// decode reads one file. The samples' stacks are numbered by the decoder; on
+// decode reads one file. The samples' stacks are numbered by the Decoder; on
 // error the snapshot is nil.
-func (d *decoder) decode(r io.Reader, path string) (*Snapshot, error) {
+func (d *Decoder) decode(r io.Reader, path string) (*Snapshot, error) {
 	d.lines.reset(r)
 	d.warn, d.full = warnings{file: path}, false
 	d.smallest, d.previous = -1, 1<<63-1
 	d.headerLine, d.rowLine, d.deepLine, d.emptyLine = 0, 0, 0, 0
-	d.snap = &Snapshot{Path: path, File: ParseFileName(path), Samples: d.spare[:0]}
+	d.snap = &Snapshot{Head: Head{Path: path}, Samples: d.spare[:0]}
 	d.spare = nil
 	d.snap.Completeness.Sorted = true
 	err := d.preamble()
@@ -65,7 +67,7 @@ func (d *decoder) decode(r io.Reader, path string) (*Snapshot, error) {
 }
 
 // errorf is a SyntaxError at the current line.
-func (d *decoder) errorf(format string, args ...any) error {
+func (d *Decoder) errorf(format string, args ...any) error {
 	return &SyntaxError{File: d.snap.Path, Line: d.lines.number, Msg: fmt.Sprintf(format, args...)}
 }
 
@@ -73,7 +75,7 @@ func (d *decoder) errorf(format string, args ...any) error {
 func endsEarly(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }
 
 // readError is the reader's own error, if that is why lines ended.
-func (d *decoder) readError() error {
+func (d *Decoder) readError() error {
 	if d.lines.err == nil || errors.Is(d.lines.err, io.EOF) || endsEarly(d.lines.err) {
 		return nil
 	}
@@ -82,7 +84,7 @@ func (d *decoder) readError() error {
 
 // preamble reads up to and including the header: the writer's %warn lines and
 // a `--- symbol` section may precede it.
-func (d *decoder) preamble() error {
+func (d *Decoder) preamble() error {
 	wrapped := false
 	for {
 		line, ok := d.lines.next()
@@ -109,7 +111,7 @@ func (d *decoder) preamble() error {
 }
 
 // writerWarning keeps the text of %warn lines together: they are one message.
-func (d *decoder) writerWarning(text []byte) {
+func (d *Decoder) writerWarning(text []byte) {
 	const longest = 500
 	if len(text) == 0 {
 		return
@@ -125,7 +127,7 @@ func (d *decoder) writerWarning(text []byte) {
 	d.warn.add(WarnWriter, d.lines.number, "the writer says: %s", clip(text))
 }
 
-func (d *decoder) endInPreamble() error {
+func (d *Decoder) endInPreamble() error {
 	if err := d.readError(); err != nil {
 		return err
 	}
@@ -143,7 +145,7 @@ func isProfileMarker(line []byte) bool {
 	return false
 }
 
-func (d *decoder) header(line []byte) error {
+func (d *Decoder) header(line []byte) error {
 	d.headerLine = d.lines.number
 	if period, ok := bytes.CutPrefix(line, []byte("heap_v2/")); ok {
 		n, err := strconv.ParseInt(string(bytes.TrimSpace(period)), 10, 64)
@@ -164,31 +166,12 @@ func (d *decoder) header(line []byte) error {
 	return nil
 }
 
-// headerInuse is the in-use total that a file's header claims, in bytes; 0
-// where there is none.
-func (d *decoder) headerInuse(f sourceFile) (int64, error) {
-	src, err := openSource(f.open)
-	if err != nil {
-		return 0, renamed(err, f)
-	}
-	defer src.Close()
-	d.lines.reset(src)
-	d.snap = &Snapshot{Path: f.path}
-	if err := d.preamble(); err != nil {
-		return 0, err
-	}
-	if line, ok := d.lines.next(); ok && len(line) > 0 && !d.snap.HasTotal {
-		d.rows.row(d, line)
-	}
-	return d.snap.Total.InuseBytes, nil
-}
-
 // symbols reads a `--- symbol` section up to its `---`:
 //
 //	binary=/usr/bin/program
 //	0x0000000000401234 caller--inlined
 //	---
-func (d *decoder) symbols() error {
+func (d *Decoder) symbols() error {
 	for {
 		line, ok := d.lines.next()
 		if !ok {
@@ -228,7 +211,7 @@ func splitNames(b []byte) []string {
 // that follows tells whether a row is whole: gperftools ≤2.15 fills its 1 MiB
 // buffer row by row and address by address, and where the room ends within a row, the
 // blank line before MAPPED_LIBRARIES is swallowed.
-func (d *decoder) body() error {
+func (d *Decoder) body() error {
 	d.pending = d.pending[:0]
 	complete := false
 	for !complete {
@@ -241,7 +224,7 @@ func (d *decoder) body() error {
 			continue
 		}
 		if complete = isMapsSentinel(line); complete && len(d.pending) > 0 && d.swallows(line) {
-			d.snap.Completeness.Cut = true
+			d.snap.Completeness.Truncated = true
 			d.rows.cutLine(d, d.pending)
 			d.pending = d.pending[:0]
 		}
@@ -262,21 +245,21 @@ func (d *decoder) body() error {
 	}
 	switch {
 	case !complete:
-		d.snap.Completeness.Partial, d.snap.Completeness.Cut = true, true
-		d.warn.add(WarnPartial, d.lines.number, "the file ends before its mappings: it is still being written, or was cut off")
+		d.snap.Completeness.Unfinished, d.snap.Completeness.Truncated = true, true
+		d.warn.add(WarnUnfinished, d.lines.number, "the file ends before its mappings: it is still being written, or was cut off")
 	case endsEarly(d.lines.err):
-		d.warn.add(WarnPartial, d.lines.number, "the compressed file ends early: mappings may be missing")
+		d.warn.add(WarnUnfinished, d.lines.number, "the compressed file ends early: mappings may be missing")
 	}
 	return nil
 }
 
 // swallows says whether a mappings' sentinel that directly follows a row means that the row was cut.
-func (d *decoder) swallows(sentinel []byte) bool {
+func (d *Decoder) swallows(sentinel []byte) bool {
 	return bytes.Equal(sentinel, mapsGperftools) && d.snap.Format != FormatJemalloc
 }
 
 // bodyLine takes one line among the rows: a row waits for the line that follows it.
-func (d *decoder) bodyLine(line []byte) {
+func (d *Decoder) bodyLine(line []byte) {
 	d.at = d.lines.number
 	switch {
 	case !d.lines.whole:
@@ -288,14 +271,14 @@ func (d *decoder) bodyLine(line []byte) {
 }
 
 // pendingRow decodes the row that was kept back.
-func (d *decoder) pendingRow() {
+func (d *Decoder) pendingRow() {
 	if len(d.pending) > 0 {
 		d.rows.row(d, d.pending)
 		d.pending = d.pending[:0]
 	}
 }
 
-func (d *decoder) mappings() {
+func (d *Decoder) mappings() {
 	d.maps.begin()
 	for {
 		line, ok := d.lines.next()
@@ -310,7 +293,7 @@ func (d *decoder) mappings() {
 			continue
 		}
 		if !d.lines.whole {
-			d.warn.add(WarnPartial, d.lines.number, "the mappings end in the middle of a line")
+			d.warn.add(WarnUnfinished, d.lines.number, "the mappings end in the middle of a line")
 			if bytes.IndexByte(line, '/') < 0 {
 				continue
 			}
@@ -325,7 +308,7 @@ func (d *decoder) mappings() {
 }
 
 // stack interns the text of a stack, ` 0x1 0x2`.
-func (d *decoder) stack(text []byte) (StackID, bool) {
+func (d *Decoder) stack(text []byte) (StackID, bool) {
 	if d.once {
 		return d.parseStack(text)
 	}
@@ -339,18 +322,18 @@ func (d *decoder) stack(text []byte) (StackID, bool) {
 	return id, ok
 }
 
-func (d *decoder) parseStack(text []byte) (StackID, bool) {
+func (d *Decoder) parseStack(text []byte) (StackID, bool) {
 	var ok bool
 	if d.scratch, ok = appendAddrs(d.scratch[:0], text); !ok {
 		return 0, false
 	}
-	id, _ := d.set.intern(0, d.scratch)
-	return id, true
+	id, _ := d.set.Intern(0, d.scratch)
+	return StackID(id), true
 }
 
-// numbered says whether the decoder's stacks are those of the rows, in order of first appearance:
+// numbered says whether the Decoder's stacks are those of the rows, in order of first appearance:
 // not so where a stack was cut or had no counts.
-func (d *decoder) numbered() bool {
+func (d *Decoder) numbered() bool {
 	next := StackID(0)
 	for _, s := range d.snap.Samples {
 		if s.Stack > next {
@@ -360,15 +343,15 @@ func (d *decoder) numbered() bool {
 			next++
 		}
 	}
-	return int(next) == len(d.set.ends)
+	return int(next) == d.set.Len()
 }
 
-func (d *decoder) badRow(line []byte) {
+func (d *Decoder) badRow(line []byte) {
 	d.warn.add(WarnMalformedRow, d.at, "a row was passed over: %q", clip(line))
 }
 
 // add appends a row and keeps the sums.
-func (d *decoder) add(s Sample) {
+func (d *Decoder) add(s Sample) {
 	d.full = len(d.snap.Samples) >= maxRows
 	d.snap.Samples = append(d.snap.Samples, s)
 	c := &d.snap.Completeness
@@ -383,11 +366,11 @@ func (d *decoder) add(s Sample) {
 	if s.InuseBytes > 0 && (d.smallest < 0 || s.InuseBytes < d.smallest) {
 		d.smallest = s.InuseBytes
 	}
-	switch depth := len(d.set.addrsOf(s.Stack)); {
-	case depth >= d.snap.Format.DepthLimit() && !s.Cut:
+	switch depth := len(d.set.Addrs(uint32(s.Stack))); {
+	case depth >= d.snap.Format.DepthLimit() && !s.Truncated:
 		c.AtDepthLimit += e.InuseBytes
 		d.deepLine = cmp.Or(d.deepLine, d.at)
-	case depth == 0 && !s.Cut:
+	case depth == 0 && !s.Truncated:
 		c.EmptyStacks += e.InuseBytes
 		d.emptyLine = cmp.Or(d.emptyLine, d.at)
 	}

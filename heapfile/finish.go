@@ -14,14 +14,14 @@ const (
 )
 
 // finish derives what can be said of a snapshot once all of it was read.
-func (d *decoder) finish() {
+func (d *Decoder) finish() {
 	s, c := d.snap, &d.snap.Completeness
 	s.Size, s.Rows = d.lines.size, len(s.Samples)
 	s.HasAlloc = hasAlloc(s)
 	c.Sorted = c.Sorted && s.Format == FormatHeapProfile && len(s.Samples) > 1
 	d.noteCut()
 	d.compareHeader()
-	if len(s.Mappings) == 0 && !c.Partial {
+	if len(s.Mappings) == 0 && !c.Unfinished {
 		d.warn.add(WarnNoMappings, d.lines.number, "no mappings: addresses cannot be named")
 	}
 	d.noteStacks()
@@ -55,10 +55,10 @@ func missing(s *Snapshot) Counts {
 
 // compareHeader reports a header that disagrees with its rows. A jemalloc dump
 // is taken while other threads allocate, so there it means nothing; what a cut file lacks is said once.
-func (d *decoder) compareHeader() {
+func (d *Decoder) compareHeader() {
 	s := d.snap
 	m := missing(s)
-	if m == (Counts{}) || s.Format == FormatJemalloc || s.Completeness.Cut {
+	if m == (Counts{}) || s.Format == FormatJemalloc || s.Completeness.Truncated {
 		return
 	}
 	if m.InuseObjects == 0 && m.InuseBytes == 0 && !s.HasAlloc {
@@ -71,15 +71,15 @@ func (d *decoder) compareHeader() {
 // noteCut recognises a dump that fills gperftools' buffer and derives the
 // bound for stacks that are absent: no more than the header counts beyond the
 // rows and, as rows are sorted, no more in use than the smallest row.
-func (d *decoder) noteCut() {
+func (d *Decoder) noteCut() {
 	s, c := d.snap, &d.snap.Completeness
 	m := missing(s)
 	full := s.Size <= cutSize && s.Size >= cutSize-lastRow
 	if s.Format == FormatHeapProfile && full && (m.AllocBytes > 0 || m.InuseBytes > 0) {
-		c.Cut = true
+		c.Truncated = true
 	}
-	if c.Cut && !c.Partial {
-		d.warn.add(WarnCut, cmp.Or(d.rowLine, d.headerLine), "cut at 1 MiB by the allocator (gperftools before 2.16): the smallest sites are missing, %d bytes in use and %d of all that was allocated",
+	if c.Truncated && !c.Unfinished {
+		d.warn.add(WarnTruncated, cmp.Or(d.rowLine, d.headerLine), "cut at 1 MiB by the allocator (gperftools before 2.16): the smallest sites are missing, %d bytes in use and %d of all that was allocated",
 			m.InuseBytes, m.AllocBytes)
 	}
 	switch {
@@ -88,20 +88,20 @@ func (d *decoder) noteCut() {
 			max(0, m.InuseObjects), max(0, m.InuseBytes),
 			max(0, m.AllocObjects), max(0, m.AllocBytes),
 		}
-	case c.Cut: // raw totals do not bound estimates
+	case c.Truncated: // raw totals do not bound estimates
 		c.AbsentMax = Counts{math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MaxInt64}
 	}
 	if !s.HasAlloc {
 		c.AbsentMax.AllocObjects, c.AbsentMax.AllocBytes = 0, 0
 	}
-	if c.Cut && c.Sorted && d.smallest >= 0 {
+	if c.Truncated && c.Sorted && d.smallest >= 0 {
 		c.AbsentMax.InuseBytes = min(c.AbsentMax.InuseBytes, d.smallest)
 	}
 }
 
 // noteStacks reports how much of the heap lies on stacks that cannot be
 // trusted to reach their root.
-func (d *decoder) noteStacks() {
+func (d *Decoder) noteStacks() {
 	s, c := d.snap, d.snap.Completeness
 	if c.Estimate.InuseBytes <= 0 {
 		return

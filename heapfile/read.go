@@ -1,6 +1,10 @@
 package heapfile
 
-import "io"
+import (
+	"io"
+
+	"github.com/heaplapse/heaplapse/heapfile/internal/intern"
+)
 
 // Read decodes one snapshot, gzip and zstd compressed ones too. name stands
 // for the file in messages. The error is a [*FormatError] when the bytes are no
@@ -10,42 +14,76 @@ func Read(r io.Reader, name string) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return standalone(src, name)
+	return readAlone(src, name)
 }
 
-// ReadFile is [Read] on a file.
+// ReadFile reads a snapshot as [Read] does.
 func ReadFile(path string) (*Snapshot, error) {
-	src, err := openSource(path)
+	src, err := openSource(path, path)
 	if err != nil {
 		return nil, err
 	}
-	return standalone(src, path)
+	return readAlone(src, path)
 }
 
-// standalone reads a snapshot that has a stack table of its own.
-func standalone(src *source, path string) (*Snapshot, error) {
-	defer src.Close()
-	d := decoder{once: true}
-	s, err := d.read(src, path)
-	if err != nil {
-		return nil, err
+// readAlone reads a snapshot whose stacks are numbered in order of first appearance in its rows.
+func readAlone(src *source, name string) (*Snapshot, error) {
+	d := Decoder{once: true}
+	s, err := d.read(src, name)
+	if err != nil || d.numbered() {
+		return s, err
 	}
-	if d.numbered() {
-		s.Stacks = &StackTable{set: d.set, spaces: make([]Space, len(d.set.ends))}
-		return s, nil
+	var set intern.Set[Addr]
+	for i := range s.Samples {
+		number, _ := set.Intern(0, s.Stacks.Addrs(s.Samples[i].Stack))
+		s.Samples[i].Stack = StackID(number)
 	}
-	s.Stacks = &StackTable{}
-	var ids idMap
-	ids.apply(s, d.set.view(), s.Stacks, 0, 0)
+	s.Stacks = Stacks{set.View()}
 	return s, nil
 }
 
-// read decodes a source and keeps its times.
-func (d *decoder) read(src *source, path string) (*Snapshot, error) {
-	s, err := d.decode(src, path)
+// ReadFile decodes the file at path. name stands for it in messages. The Samples of the snapshot refer
+// to Stacks, which also holds the stacks of earlier files. The errors are those of [Read].
+func (d *Decoder) ReadFile(path, name string) (*Snapshot, error) {
+	src, err := openSource(path, name)
+	if err != nil {
+		return nil, err
+	}
+	return d.read(src, name)
+}
+
+// Reuse gives the Decoder memory for the rows of the next snapshot: the Samples of one that is no longer
+// needed.
+func (d *Decoder) Reuse(samples []Sample) { d.spare = samples }
+
+// read decodes a source, closes it and keeps its times.
+func (d *Decoder) read(src *source, name string) (*Snapshot, error) {
+	defer src.Close()
+	s, err := d.decode(src, name)
 	if err != nil {
 		return nil, err
 	}
 	s.Recorded, s.Modified = src.recorded, src.modified
+	s.Stacks = Stacks{d.set.View()}
 	return s, nil
+}
+
+// ReadTotal returns the total that the header of a file claims, raw, without reading its rows; zero if the
+// header has none. name stands for the file in messages.
+func ReadTotal(path, name string) (Counts, error) {
+	src, err := openSource(path, name)
+	if err != nil {
+		return Counts{}, err
+	}
+	defer src.Close()
+	var d Decoder
+	d.lines.reset(src)
+	d.snap = &Snapshot{Head: Head{Path: name}}
+	if err := d.preamble(); err != nil {
+		return Counts{}, err
+	}
+	if line, ok := d.lines.next(); ok && len(line) > 0 && !d.snap.HasTotal {
+		d.rows.row(&d, line) // jemalloc's total is on the line after the header
+	}
+	return d.snap.Total, nil
 }

@@ -9,9 +9,9 @@ import (
 // implementation, chosen once by newRowReader.
 type rowReader interface {
 	// row takes one line that is neither blank nor the mappings' sentinel.
-	row(d *decoder, line []byte)
+	row(d *Decoder, line []byte)
 	// cutLine takes the last line of a cut file, which may end anywhere.
-	cutLine(d *decoder, line []byte)
+	cutLine(d *Decoder, line []byte)
 }
 
 func newRowReader(f Format) rowReader {
@@ -26,7 +26,7 @@ func newRowReader(f Format) rowReader {
 //	3:    12288 [     4:    16384] @ 0x55d0c0a4f1a9 0x55d0c0a4f2b0
 type bucketRows struct{}
 
-func (*bucketRows) row(d *decoder, line []byte) {
+func (*bucketRows) row(d *Decoder, line []byte) {
 	counts, stack, ok := parseCounts(line)
 	if !ok {
 		d.badRow(line)
@@ -43,7 +43,7 @@ func (*bucketRows) row(d *decoder, line []byte) {
 // cutLine keeps the counts, if the line got that far, and drops the last
 // address, which may lack digits. (The next one is known to be missing, so the
 // stack is cut either way.)
-func (*bucketRows) cutLine(d *decoder, line []byte) {
+func (*bucketRows) cutLine(d *Decoder, line []byte) {
 	counts, stack, ok := parseCounts(line)
 	if !ok {
 		return
@@ -54,7 +54,7 @@ func (*bucketRows) cutLine(d *decoder, line []byte) {
 		stack = nil
 	}
 	if id, ok := d.stack(stack); ok {
-		d.add(Sample{Stack: id, Cut: true, Counts: counts})
+		d.add(Sample{Stack: id, Truncated: true, Counts: counts})
 	}
 }
 
@@ -72,7 +72,7 @@ type jemallocRows struct {
 	anyStack bool // the header's own lines have ended
 }
 
-func (j *jemallocRows) row(d *decoder, line []byte) {
+func (j *jemallocRows) row(d *Decoder, line []byte) {
 	if line[0] == '@' {
 		j.stackLine(d, line)
 		return
@@ -96,7 +96,7 @@ func (j *jemallocRows) row(d *decoder, line []byte) {
 	}
 }
 
-func (j *jemallocRows) stackLine(d *decoder, line []byte) {
+func (j *jemallocRows) stackLine(d *Decoder, line []byte) {
 	if j.pending {
 		d.warn.add(WarnMalformedRow, d.at, "a stack without a t* line was passed over")
 	}
@@ -107,7 +107,7 @@ func (j *jemallocRows) stackLine(d *decoder, line []byte) {
 	}
 }
 
-func (j *jemallocRows) totalLine(d *decoder, line, rest []byte) {
+func (j *jemallocRows) totalLine(d *Decoder, line, rest []byte) {
 	counts, tail, ok := parseBracket(rest)
 	switch {
 	case !ok || len(skipSpaces(tail)) > 0:
@@ -125,7 +125,7 @@ func (j *jemallocRows) totalLine(d *decoder, line, rest []byte) {
 
 // cutLine has nothing to keep: a cut stack has no counts yet, and the digits
 // of cut counts cannot be trusted.
-func (*jemallocRows) cutLine(*decoder, []byte) {}
+func (*jemallocRows) cutLine(*Decoder, []byte) {}
 
 // threadLine is a thread's line before its name is copied out of the buffer.
 type threadLine struct {

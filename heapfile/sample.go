@@ -51,9 +51,9 @@ func (c Counts) Sub(d Counts) Counts {
 // Sample is one row of a file, raw. The same stack may stand on many rows.
 type Sample struct {
 	Stack StackID
-	// Cut says that the row was cut off in the middle of its stack: the root
-	// side of the stack is missing.
-	Cut bool
+	// Truncated is set if the file was truncated in the middle of this row: the root side of the stack
+	// is missing.
+	Truncated bool
 	Counts
 }
 

@@ -2,41 +2,28 @@ package heapfile
 
 import "time"
 
-// Snapshot is one file, as it stands.
-type Snapshot struct {
-	Path string
-	File FileName // what the file's name says: prefix, process, number
-	// Index is the position in its series, from 0.
-	Index int
-	// Epoch numbers the process images of a series, from 0.
-	Epoch int
-
+// Head is what a snapshot says besides its rows.
+type Head struct {
+	// Path is what the file is called in messages.
+	Path   string
 	Format Format
-	// Period is the mean number of bytes between samples; ≤ 1 means that
-	// every allocation is recorded.
+	// Period is the mean number of bytes between samples; if it is 1 or less, every allocation is
+	// recorded.
 	Period int64
-	// Total is the header's claim, raw. HasTotal is false where there is none.
+	// Total is what the header says, raw. HasTotal reports whether there is one.
 	Total    Counts
 	HasTotal bool
-	// HasAlloc says that the cumulative counts are real, not a repetition of
-	// the in-use ones nor zeros.
+	// HasAlloc reports whether the cumulative counts are real: some formats repeat the in-use counts
+	// or write zeros there.
 	HasAlloc bool
-
-	// Rows is len(Samples), known also where Samples are not held.
-	Rows     int
-	Samples  []Sample
-	Threads  []Thread  // jemalloc only: the header's line per thread
-	Mappings []Mapping // in file order, those that cannot be executed included
-	Symbols  []Symbol  // of a `--- symbol` section
-
-	// Stacks resolves the StackIDs of Samples.
-	Stacks *StackTable
-
+	// Threads are the header's lines per thread (jemalloc only).
+	Threads []Thread
+	// Rows is the number of rows.
+	Rows         int
 	Completeness Completeness
 	Warnings     []Warning
-
-	// Recorded is the time stored within the file (a gzip header's MTIME, that of
-	// the file that was compressed); zero where there is none.
+	// Recorded is the time stored within the file (a gzip header's MTIME, the time of the file that was
+	// compressed); zero if there is none.
 	Recorded time.Time
 	// Modified is the file's own modification time; zero for standard input.
 	Modified time.Time
@@ -44,12 +31,22 @@ type Snapshot struct {
 	Size int64
 }
 
+// Snapshot is the content of one file.
+type Snapshot struct {
+	Head
+	Samples  []Sample
+	Mappings []Mapping // in file order, those that cannot be executed included
+	Symbols  []Symbol  // of a `--- symbol` section
+	// Stacks holds the stacks that Samples refer to.
+	Stacks Stacks
+}
+
 // IsEstimate says that the counts are estimates from samples.
-func (s *Snapshot) IsEstimate() bool { return s.Format.Sampled() && s.Period > 1 }
+func (s *Head) IsEstimate() bool { return s.Format.Sampled() && s.Period > 1 }
 
 // Heap is the size of the heap: the sum of the rows' estimates, or the header's
 // total where that is exact and knows of rows that were cut.
-func (s *Snapshot) Heap() Counts {
+func (s *Head) Heap() Counts {
 	e := s.Completeness.Estimate
 	if !s.HasTotal || s.Format.Sampled() {
 		return e
@@ -60,14 +57,14 @@ func (s *Snapshot) Heap() Counts {
 	}
 }
 
-// Completeness says what a snapshot hides.
+// Completeness describes what is missing from a snapshot.
 type Completeness struct {
-	// Cut: the writer dropped rows for lack of room (gperftools ≤2.15 writes
-	// at most 1 MiB), or the file ends early.
-	Cut bool
-	// Partial: the file ends before its mappings: it is still being written,
-	// or the process or the disk ended first.
-	Partial bool
+	// Truncated is set if rows are missing: the writer had no room for them (gperftools 2.15 and older
+	// writes at most 1 MiB), or the file ends early.
+	Truncated bool
+	// Unfinished is set if the file ends before its mappings: it is still being written, or the process
+	// ended or the disk was full first.
+	Unfinished bool
 	// Sorted: rows stand in descending order of in-use bytes, as gperftools
 	// ≤2.15 writes them.
 	Sorted bool

@@ -30,20 +30,20 @@ func (s *source) Close() error {
 
 // openSource opens a file and reads through gzip and zstd. What cannot be a
 // heap snapshot by its first bytes is refused by name.
-func openSource(path string) (*source, error) {
+func openSource(path, name string) (*source, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, pathError(path, err)
+		return nil, pathError(name, err)
 	}
 	info, err := f.Stat()
 	if err == nil && info.IsDir() {
-		err = &FormatError{File: path, Kind: "a directory", Hint: "name the snapshots in it, or pass it where a directory is taken"}
+		err = &FormatError{File: name, Kind: "a directory", Hint: "name the snapshots in it, or pass it where a directory is taken"}
 	}
 	if err != nil {
 		f.Close()
-		return nil, pathError(path, err)
+		return nil, pathError(name, err)
 	}
-	s, err := newSource(f, path)
+	s, err := newSource(f, name)
 	if err != nil {
 		f.Close()
 		return nil, err

@@ -1,9 +1,6 @@
 package heapfile
 
-import (
-	"errors"
-	"fmt"
-)
+import "fmt"
 
 // SyntaxError is a place in a file that does not hold what it should. It
 // prints as file:line: message.
@@ -42,9 +39,6 @@ func (e *FormatError) Error() string {
 	return s
 }
 
-// ErrNoSnapshots is wrapped by errors that say that a path holds no snapshots.
-var ErrNoSnapshots = errors.New("no heap snapshots")
-
 // WarningKind classifies what was tolerated, or what a reader should know
 // before believing the numbers.
 type WarningKind uint8
@@ -57,8 +51,8 @@ const (
 	WarnNegative                            // a negative count
 	WarnZeroObjects                         // no objects but bytes
 	WarnHeaderMismatch                      // header and sum of rows differ
-	WarnCut                                 // the writer cut the file (gperftools ≤2.15: at 1 MiB)
-	WarnPartial                             // the file ends before its mappings
+	WarnTruncated                           // the writer cut the file (gperftools ≤2.15: at 1 MiB)
+	WarnUnfinished                          // the file ends before its mappings
 	WarnNoMappings                          // the mappings section is empty
 	WarnEmptyStack                          // rows without any address
 	WarnDepthLimit                          // stacks cut at the writer's depth limit
@@ -71,7 +65,7 @@ const (
 	WarnMixed                               // periods, formats or versions differ within the series
 	WarnManyProcesses                       // other processes' snapshots were left out
 	WarnClock                               // times are not known
-	WarnSidecar                             // the recorder's manifest could not be used
+	WarnManifest                            // the recorder's manifest could not be used
 	WarnKilled                              // the process was killed by a signal
 	WarnRecording                           // the recording did not end well, for want of disk space for one
 )

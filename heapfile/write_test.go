@@ -16,7 +16,7 @@ import (
 func requireLaw(t testing.TB, x *heapfile.Snapshot) {
 	t.Helper()
 	var b bytes.Buffer
-	n, err := x.WriteTo(&b)
+	n, err := write(x, &b)
 	require.NoError(t, err)
 	require.Equal(t, int64(b.Len()), n)
 	y, err := heapfile.Read(bytes.NewReader(b.Bytes()), textName)
@@ -25,7 +25,7 @@ func requireLaw(t testing.TB, x *heapfile.Snapshot) {
 	require.Equal(t, content(x), content(y), "%.2000s", b.String())
 }
 
-// content is what WriteTo promises to keep, but for the rows' stacks: see show.
+// content is what write promises to keep, but for the rows' stacks: see show.
 func content(s *heapfile.Snapshot) heapfile.Snapshot {
 	c := *s
 	c.Path, c.File, c.Size = "", heapfile.FileName{}, 0
@@ -89,14 +89,14 @@ func TestWritingLooksAsTheAllocatorWouldHaveWrittenIt(t *testing.T) {
 		"     1:        2 [     3:        4] @ 0x00000001 0x7f0000000002", "", "MAPPED_LIBRARIES:",
 		"00400000-00500000 r-xp 00001000 00:00 12345       /usr/bin/program (deleted)")
 	var b strings.Builder
-	_, err := read(t, text).WriteTo(&b)
+	_, err := write(read(t, text), &b)
 	require.NoError(t, err)
 	require.Equal(t, text, b.String())
 }
 
 func TestWritingReportsTheFirstError(t *testing.T) {
 	full := errors.New("disk full")
-	_, err := read(t, exact("1: 2 [1: 2]", "1: 2 [1: 2] @ 0x1")).WriteTo(failing{full})
+	_, err := write(read(t, exact("1: 2 [1: 2]", "1: 2 [1: 2] @ 0x1")), failing{full})
 	require.ErrorIs(t, err, full)
 }
 

@@ -5,6 +5,7 @@ import (
 	"path"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
 // Frame is one function at an address.
@@ -35,7 +36,7 @@ const NoModule ModuleID = -1
 
 // Location is what is known of one address in one address space.
 type Location struct {
-	Space   heapfile.Space
+	Space   series.Space
 	Address heapfile.Addr
 	Module  ModuleID
 	// Mapping is the index of the address's mapping in its AddressSpace, -1 for none.

@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
 // mappingFinder finds the mapping of an address, keeping for each space what a
 // binary search needs.
 type mappingFinder struct {
-	reach map[heapfile.Space][]heapfile.Addr
+	reach map[series.Space][]heapfile.Addr
 }
 
 // maxNested bounds the search where mappings overlap.
@@ -20,12 +21,12 @@ const maxNested = 64
 // find returns the mapping that holds an address, and its index. mappings are
 // sorted by start; of several (macOS) the one that starts last counts. A file
 // goes before memory without one: ranges of generated code are kept for good.
-func (f *mappingFinder) find(space heapfile.Space, mappings []heapfile.Mapping, a heapfile.Addr) (*heapfile.Mapping, int) {
+func (f *mappingFinder) find(space series.Space, mappings []heapfile.Mapping, a heapfile.Addr) (*heapfile.Mapping, int) {
 	reach, ok := f.reach[space]
 	if !ok {
-		reach = heapfile.LimitsSoFar(mappings)
+		reach = series.LimitsSoFar(mappings)
 		if f.reach == nil {
-			f.reach = map[heapfile.Space][]heapfile.Addr{}
+			f.reach = map[series.Space][]heapfile.Addr{}
 		}
 		f.reach[space] = reach
 	}

@@ -12,10 +12,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
-
-	"github.com/heaplapse/heaplapse/heapfile"
 )
 
 // perfMap is the functions that a just-in-time compiler wrote to perf-PID.map, as
@@ -178,7 +177,7 @@ func (m *perfMap) find(a uint64) (perfEntry, bool) {
 }
 
 // resolveGenerated names what no file names by perf maps.
-func (s *Symbols) resolveGenerated(series *heapfile.Series, o Options) {
+func (s *Symbols) resolveGenerated(series *series.Series, o Options) {
 	if !slices.ContainsFunc(s.Locations, func(l Location) bool { return l.generated() }) {
 		return
 	}
@@ -220,7 +219,7 @@ func (l *Location) nameByPerfMaps(maps []*perfMap) {
 }
 
 // perfMapPaths are the maps that were named, else those that are found: jitdumps first, for they know lines.
-func perfMapPaths(series *heapfile.Series, o Options) []string {
+func perfMapPaths(series *series.Series, o Options) []string {
 	if o.PerfMaps != nil {
 		return o.PerfMaps
 	}
@@ -239,7 +238,7 @@ func perfMapPaths(series *heapfile.Series, o Options) []string {
 }
 
 // copiedMaps are the maps of a process that the recorder put beside the snapshots, as its manifest says.
-func copiedMaps(series *heapfile.Series, kind string, pid int) (paths []string) {
+func copiedMaps(series *series.Series, kind string, pid int) (paths []string) {
 	if series.Manifest == nil {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
 )
 
@@ -138,7 +139,7 @@ func TestReasons(t *testing.T) {
 
 // TestNullAddress: an unwinder that failed.
 func TestNullAddress(t *testing.T) {
-	p := placer{s: &Symbols{}, series: &heapfile.Series{}, ids: map[spaceAddr]LocationID{}}
+	p := placer{s: &Symbols{}, series: &series.Series{}, ids: map[spaceAddr]LocationID{}}
 	id := p.location(0, 0)
 	require.Equal(t, ReasonNull, p.s.Locations[id].Reason)
 }
@@ -198,11 +199,11 @@ func TestMainProgram(t *testing.T) {
 		"a name like a lib": {[]string{"/opt/app.sock/server"}, "/opt/app.sock/server"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var space heapfile.AddressSpace
+			var space series.AddressSpace
 			for _, p := range c.paths {
 				space.Mappings = append(space.Mappings, heapfile.Mapping{Path: p})
 			}
-			require.Equal(t, c.want, MainProgram(&heapfile.Series{Spaces: []heapfile.AddressSpace{space}}))
+			require.Equal(t, c.want, MainProgram(&series.Series{Spaces: []series.AddressSpace{space}}))
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
 // Options say where files are. The zero value works on the machine that was recorded.
@@ -45,7 +46,7 @@ type Options struct {
 func (o *Options) workers() int { return cmp.Or(o.Workers, runtime.GOMAXPROCS(0)) }
 
 // Resolve names the addresses of a series.
-func Resolve(series *heapfile.Series, o Options) (*Symbols, error) {
+func Resolve(series *series.Series, o Options) (*Symbols, error) {
 	s := &Symbols{}
 	o.vdso = keptVDSO(series, &o)
 	jobs := s.place(series, o.vdso != "")
@@ -57,7 +58,7 @@ func Resolve(series *heapfile.Series, o Options) (*Symbols, error) {
 	}
 	s.Warnings = append(s.Warnings, o.Debuginfod.Warnings()...)
 	s.resolveGenerated(series, o)
-	s.useEmbedded(series.Symbols)
+	s.useEmbedded(series)
 	s.sites = newSiteTable(s)
 	return s, nil
 }
@@ -83,12 +84,12 @@ type place struct {
 }
 
 type spaceAddr struct {
-	space heapfile.Space
+	space series.Space
 	addr  heapfile.Addr
 }
 
 // place gives every address a Location and groups them by module.
-func (s *Symbols) place(series *heapfile.Series, vdso bool) []*moduleJob {
+func (s *Symbols) place(series *series.Series, vdso bool) []*moduleJob {
 	p := placer{s: s, series: series, vdso: vdso, ids: map[spaceAddr]LocationID{}, byPath: map[moduleKey]*moduleJob{}}
 	stacks := series.Stacks
 	for id := range stacks.Len() {
@@ -110,7 +111,7 @@ type moduleKey struct{ path, buildID string }
 
 type placer struct {
 	s      *Symbols
-	series *heapfile.Series
+	series *series.Series
 	ids    map[spaceAddr]LocationID
 	byPath map[moduleKey]*moduleJob
 	jobs   []*moduleJob
@@ -119,7 +120,7 @@ type placer struct {
 }
 
 // location returns the ID of an address, new or known.
-func (p *placer) location(space heapfile.Space, a heapfile.Addr) LocationID {
+func (p *placer) location(space series.Space, a heapfile.Addr) LocationID {
 	key := spaceAddr{space, a}
 	if id, ok := p.ids[key]; ok {
 		return id
@@ -146,7 +147,7 @@ func (p *placer) location(space heapfile.Space, a heapfile.Addr) LocationID {
 	return id
 }
 
-func (p *placer) mapping(space heapfile.Space, a heapfile.Addr) (*heapfile.Mapping, int) {
+func (p *placer) mapping(space series.Space, a heapfile.Addr) (*heapfile.Mapping, int) {
 	if int(space) >= len(p.series.Spaces) || a == 0 {
 		return nil, -1
 	}
@@ -189,7 +190,7 @@ func (j *moduleJob) add(id LocationID, a heapfile.Addr, m heapfile.Mapping) {
 }
 
 // MainProgram is the path of the first mapped file that is not a library.
-func MainProgram(series *heapfile.Series) string {
+func MainProgram(series *series.Series) string {
 	for _, sp := range series.Spaces {
 		for _, m := range sp.Mappings {
 			if len(m.Path) > 0 && m.Path[0] == '/' && !isLibrary(m.Path) {
@@ -222,10 +223,10 @@ func (s *Symbols) resolveModules(jobs []*moduleJob, o Options, names *shower) {
 	wg.Wait()
 }
 
-// useEmbedded takes the names of symbolized snapshots for what has none of its own.
-// Their writer looked up either the return address or the call before it.
-func (s *Symbols) useEmbedded(names map[heapfile.Addr][]string) {
-	if len(names) == 0 {
+// useEmbedded gives addresses without a name the names that symbolized snapshots contain, those of their own
+// process image. The writer looked up either the return address or the call before it.
+func (s *Symbols) useEmbedded(from *series.Series) {
+	if len(from.Symbols) == 0 {
 		return
 	}
 	for i := range s.Locations {
@@ -233,12 +234,13 @@ func (s *Symbols) useEmbedded(names map[heapfile.Addr][]string) {
 		if l.Named() {
 			continue
 		}
-		list, ok := names[l.Address]
+		image := from.Spaces[l.Space].Image
+		names, ok := from.Symbols[series.Place{Image: image, Addr: l.Address}]
 		if !ok {
-			list = names[l.Address-1]
+			names = from.Symbols[series.Place{Image: image, Addr: l.Address - 1}]
 		}
-		for k, n := range list {
-			l.Frames = append(l.Frames, Frame{Function: n, Inlined: k+1 < len(list)})
+		for k, n := range names {
+			l.Frames = append(l.Frames, Frame{Function: n, Inlined: k+1 < len(names)})
 		}
 		if l.Named() {
 			l.Source, l.Reason = SourceEmbedded, ReasonNone

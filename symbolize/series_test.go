@@ -12,13 +12,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/stretchr/testify/require"
-
-	"github.com/heaplapse/heaplapse/heapfile"
 )
 
 // seriesOf is a series of one snapshot with these lines of /proc/self/maps and these stacks, leaf first.
-func seriesOf(t testing.TB, maps []string, stacks ...[]uint64) *heapfile.Series {
+func seriesOf(t testing.TB, maps []string, stacks ...[]uint64) *series.Series {
 	t.Helper()
 	return seriesOfMany(t, snapshotText(maps, stacks...))
 }
@@ -39,13 +38,13 @@ func snapshotText(maps []string, stacks ...[]uint64) string {
 	return b.String()
 }
 
-func seriesOfMany(t testing.TB, texts ...string) *heapfile.Series {
+func seriesOfMany(t testing.TB, texts ...string) *series.Series {
 	t.Helper()
 	dir := t.TempDir()
 	for i, text := range texts {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("p.%04d.heap", i+1)), []byte(text), 0o600))
 	}
-	series, err := heapfile.Open([]string{dir}, heapfile.Options{})
+	series, err := series.Open([]string{dir}, series.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, series.Close()) })
 	require.Empty(t, series.Problems)
@@ -120,7 +119,7 @@ func loadedAt(calls []call, base uint64) (addrs []uint64) {
 	return addrs
 }
 
-func resolve(t testing.TB, series *heapfile.Series, o Options) *Symbols {
+func resolve(t testing.TB, series *series.Series, o Options) *Symbols {
 	t.Helper()
 	s, err := Resolve(series, o)
 	require.NoError(t, err)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
 // SiteID identifies an allocation site: a stack as places in files rather than as
@@ -30,7 +31,7 @@ func (s *Symbols) SiteStack(id SiteID) heapfile.StackID { return s.sites.first[i
 type placeKey struct {
 	module ModuleID
 	offset uint64 // within the module; else the address
-	space  heapfile.Space
+	space  series.Space
 	name   string // of generated code, which has no place in a file
 }
 

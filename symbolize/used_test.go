@@ -9,9 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/stretchr/testify/require"
-
-	"github.com/heaplapse/heaplapse/heapfile"
 )
 
 // slimFiles are copies of what was used, and of nothing else.
@@ -127,7 +126,7 @@ func requireUsedSuffices(t *testing.T, path, plain string, o Options) {
 }
 
 // requireSameFromSlim resolves with the files, then with the parts of them that were used.
-func requireSameFromSlim(t *testing.T, series *heapfile.Series, o Options) {
+func requireSameFromSlim(t *testing.T, series *series.Series, o Options) {
 	t.Helper()
 	var used Used
 	recording := o

@@ -4,8 +4,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
 const (
@@ -16,7 +16,7 @@ const (
 )
 
 // keptVDSO is the image of [vdso], "" where nobody kept it.
-func keptVDSO(series *heapfile.Series, o *Options) string {
+func keptVDSO(series *series.Series, o *Options) string {
 	path := filepath.Join(series.Dir(), manifest.VDSOFile)
 	if o.Files != nil {
 		local, err := o.Files.Find(vdsoFile)

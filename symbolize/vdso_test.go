@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
 // ownVDSO is the line of /proc/self/maps and the image of this process's [vdso].
@@ -60,7 +60,7 @@ func TestTheKernelsLibraryIsNamedByTheImageThatWasKept(t *testing.T) {
 	heap := fmt.Sprintf("heap profile: 1: 8 [1: 8] @ heapprofile\n1: 8 [1: 8] @ 0x%x\n\nMAPPED_LIBRARIES:\n%s", start+want.Value+2, line)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "p.0001.heap"), []byte(heap), 0o600))
 	resolve := func() *Location {
-		series, err := heapfile.Open([]string{dir}, heapfile.Options{})
+		series, err := series.Open([]string{dir}, series.Options{})
 		require.NoError(t, err)
 		defer series.Close()
 		symbols, err := Resolve(series, Options{})

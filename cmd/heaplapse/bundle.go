@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heaplapse/heaplapse/convert"
-	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/report"
 	"github.com/heaplapse/heaplapse/symbolize/bundle"
 )
@@ -109,9 +109,9 @@ func (a *app) gather(f *symbolFlags, paths []string) (*bundle.Contents, error) {
 }
 
 // gatherProcess adds one process and returns the others.
-func (a *app) gatherProcess(c *bundle.Collector, paths []string, process string) ([]heapfile.Process, error) {
+func (a *app) gatherProcess(c *bundle.Collector, paths []string, process string) ([]series.Process, error) {
 	bar := newProgress(a.err, "reading snapshots")
-	s, err := heapfile.Open(paths, heapfile.Options{Process: process, Stdin: a.in, Progress: bar.update})
+	s, err := series.Open(paths, series.Options{Process: process, Stdin: a.in, Progress: bar.update})
 	bar.done()
 	if err != nil {
 		return nil, err

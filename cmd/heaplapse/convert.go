@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heaplapse/heaplapse/convert"
-	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
 type convertFlags struct {
@@ -110,7 +110,7 @@ func (a *app) convert(f *convertFlags, paths []string) error {
 }
 
 // converter symbolizes a series and prepares its conversion.
-func (f *convertFlags) converter(a *app, s *heapfile.Series) (*convert.Converter, error) {
+func (f *convertFlags) converter(a *app, s *series.Series) (*convert.Converter, error) {
 	symbols, filter, err := f.named(a, s)
 	if err != nil {
 		return nil, err
@@ -125,10 +125,10 @@ func (f *convertFlags) converter(a *app, s *heapfile.Series) (*convert.Converter
 }
 
 // writeAll converts the snapshots one by one; compressing and writing run beside reading.
-func (f *convertFlags) writeAll(c *convert.Converter, s *heapfile.Series, target *target, bar *progress) error {
+func (f *convertFlags) writeAll(c *convert.Converter, s *series.Series, target *target, bar *progress) error {
 	q := convert.NewQueue(target.print)
 	var before *convert.Samples
-	err := s.Each(0, func(snap *heapfile.Snapshot) error {
+	convertOne := func(snap *series.Snapshot) error {
 		samples, err := c.Samples(snap)
 		if err != nil {
 			return err
@@ -140,14 +140,22 @@ func (f *convertFlags) writeAll(c *convert.Converter, s *heapfile.Series, target
 			}
 		}
 		bar.update(snap.Index+1, len(s.Heads))
-		path, content := target.path(snap, f.delta), f.render(c, result)
+		path, content := target.path(snap.Head, f.delta), f.render(c, result)
 		if target.pipe {
 			return target.write(path, content)
 		}
 		q.Put(path, content)
 		return nil
-	})
-	return errors.Join(err, q.Wait())
+	}
+	for snap, err := range s.All(0) {
+		if err == nil {
+			err = convertOne(snap)
+		}
+		if err != nil {
+			return errors.Join(err, q.Wait())
+		}
+	}
+	return q.Wait()
 }
 
 // render gives samples the form that was asked for.
@@ -161,17 +169,17 @@ func (f *convertFlags) render(c *convert.Converter, s *convert.Samples) io.Write
 	return c.Encode(s)
 }
 
-func mergeSeries(c *convert.Converter, s *heapfile.Series, target *target) error {
+func mergeSeries(c *convert.Converter, s *series.Series, target *target) error {
 	m := c.NewMerge()
-	err := s.Each(0, func(snap *heapfile.Snapshot) error {
-		samples, err := c.Samples(snap)
-		if err == nil {
-			m.Add(samples)
+	for snap, err := range s.All(0) {
+		if err != nil {
+			return err
 		}
-		return err
-	})
-	if err != nil {
-		return err
+		samples, err := c.Samples(snap)
+		if err != nil {
+			return err
+		}
+		m.Add(samples)
 	}
 	return target.write(target.path(s.Heads[0], false), m.Encode())
 }
@@ -193,16 +201,15 @@ func (a *app) convertDiff(f *convertFlags, base, current string) error {
 			return err
 		}
 		last := len(s.Heads) - 1
-		err = s.One(last, func(snap *heapfile.Snapshot) error {
-			samples, err := c.Samples(snap)
-			if err == nil {
-				encoded[i] = c.Encode(samples)
-			}
-			return err
-		})
+		snap, err := s.Read(last)
 		if err != nil {
 			return err
 		}
+		samples, err := c.Samples(snap)
+		if err != nil {
+			return err
+		}
+		encoded[i] = c.Encode(samples)
 		target.only = target.path(s.Heads[last], false)
 	}
 	content, err := convert.Difference(encoded[0], encoded[1])

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heaplapse/heaplapse/diff"
-	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/report"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
@@ -129,7 +129,7 @@ func (a *app) diffPersist(f *diffFlags, paths []string, o diff.CompareOptions) e
 	}
 	var moments [3]*diff.Side
 	for i, path := range paths {
-		index := slices.IndexFunc(s.Heads, func(h *heapfile.Snapshot) bool { return h.Path == path })
+		index := slices.IndexFunc(s.Heads, func(h *series.Head) bool { return h.Path == path })
 		if index < 0 {
 			return fmt.Errorf("%s: --persist takes snapshot files, not directories or prefixes", path)
 		}

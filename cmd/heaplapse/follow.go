@@ -11,8 +11,8 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
-	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
 // follower tells when the snapshots of a directory or a prefix have changed. The operating system's notices make it quick; it
@@ -68,7 +68,7 @@ func (f *follower) state() string {
 	var b strings.Builder
 	for _, e := range entries {
 		name := e.Name()
-		if !strings.HasSuffix(heapfile.TrimCompression(name), ".heap") && name != manifest.Name {
+		if !strings.HasSuffix(series.TrimCompression(name), ".heap") && name != manifest.Name {
 			continue
 		}
 		if info, err := e.Info(); err == nil {

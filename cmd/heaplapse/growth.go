@@ -15,6 +15,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/suppress"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/report"
 )
 
@@ -121,7 +122,7 @@ func (f *growthFlags) growthOptions() (o diff.GrowthOptions, limit int64, err er
 }
 
 // judged names the stacks of a series that was read, and judges its sites.
-func (a *app) judged(f *growthFlags, s *heapfile.Series, columns *diff.Collector, o diff.GrowthOptions) (*report.Growth, error) {
+func (a *app) judged(f *growthFlags, s *series.Series, columns *diff.Collector, o diff.GrowthOptions) (*report.Growth, error) {
 	if err := f.choose(s, &o); err != nil {
 		return nil, err
 	}
@@ -189,7 +190,7 @@ func (a *app) warnExpired(l *suppress.List) {
 }
 
 // choose turns --since and --until into snapshots.
-func (f *growthFlags) choose(s *heapfile.Series, o *diff.GrowthOptions) (err error) {
+func (f *growthFlags) choose(s *series.Series, o *diff.GrowthOptions) (err error) {
 	if o.From, err = moment(s, "--since", f.since, 0); err != nil {
 		return err
 	}
@@ -205,7 +206,7 @@ func (f *growthFlags) choose(s *heapfile.Series, o *diff.GrowthOptions) (err err
 }
 
 // moment is the first snapshot at or after a moment for --since, the last one at or before it for --until.
-func moment(s *heapfile.Series, flag, text string, otherwise int) (int, error) {
+func moment(s *series.Series, flag, text string, otherwise int) (int, error) {
 	if text == "" {
 		return otherwise, nil
 	}
@@ -235,7 +236,7 @@ func moment(s *heapfile.Series, flag, text string, otherwise int) (int, error) {
 }
 
 // sinceFirst is a duration, or a time, as seconds since the first snapshot.
-func sinceFirst(s *heapfile.Series, text string) (float64, error) {
+func sinceFirst(s *series.Series, text string) (float64, error) {
 	if !s.Clock.Source.IsTime() {
 		return 0, errors.New("the times of the snapshots are not known: give a snapshot's number")
 	}

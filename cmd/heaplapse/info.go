@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/report"
 )
 
@@ -44,17 +44,18 @@ func (a *app) infoCommand() *cobra.Command {
 }
 
 // unnamed says what of the last snapshot has no name.
-func (a *app) unnamed(f *symbolFlags, s *heapfile.Series) (*report.Unnamed, error) {
+func (a *app) unnamed(f *symbolFlags, s *series.Series) (*report.Unnamed, error) {
 	symbols, err := f.resolve(a, s)
 	if err != nil {
 		return nil, err
 	}
 	unnamed := report.NewUnnamed(symbols, nil)
-	err = s.One(len(s.Heads)-1, func(snap *heapfile.Snapshot) error {
-		for _, row := range snap.Samples {
-			unnamed.Add(row.Stack, row.Estimate(snap.Period).InuseBytes)
-		}
-		return nil
-	})
-	return unnamed.Done(), err
+	snap, err := s.Read(len(s.Heads) - 1)
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range snap.Samples {
+		unnamed.Add(row.Stack, row.Estimate(snap.Period).InuseBytes)
+	}
+	return unnamed.Done(), nil
 }

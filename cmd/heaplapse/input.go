@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -24,18 +24,18 @@ func (f *seriesFlags) add(a *app, cmd *cobra.Command) {
 }
 
 // open reads the series and reports what is wrong with it.
-func (f *seriesFlags) open(a *app, paths []string, visit func(*heapfile.Snapshot) error) (*heapfile.Series, error) {
+func (f *seriesFlags) open(a *app, paths []string, visit func(*series.Snapshot) error) (*series.Series, error) {
 	b, err := a.openBundle(paths)
 	if err != nil {
 		return nil, err
 	}
-	o := heapfile.Options{Process: f.process, Stdin: a.in, Visit: visit}
+	o := series.Options{Process: f.process, Stdin: a.in, Visit: visit}
 	if b != nil {
 		paths, o.Sources = nil, b.Sources()
 	}
 	bar := newProgress(a.err, "reading snapshots")
 	o.Progress = bar.update
-	s, err := heapfile.Open(paths, o)
+	s, err := series.Open(paths, o)
 	bar.done()
 	if err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (f *symbolFlags) options() (symbolize.Options, error) {
 }
 
 // resolve names the addresses and reports modules that could not be used.
-func (f *symbolFlags) resolve(a *app, s *heapfile.Series) (*symbolize.Symbols, error) {
+func (f *symbolFlags) resolve(a *app, s *series.Series) (*symbolize.Symbols, error) {
 	o, err := f.options()
 	if err != nil {
 		return nil, err
@@ -210,7 +210,7 @@ func (f *stackFlags) add(a *app, cmd *cobra.Command) {
 }
 
 // named gives the stacks of a series their names, and chooses among them.
-func (f *stackFlags) named(a *app, s *heapfile.Series) (*symbolize.Symbols, *symbolize.Filter, error) {
+func (f *stackFlags) named(a *app, s *series.Series) (*symbolize.Symbols, *symbolize.Filter, error) {
 	symbols, err := f.resolve(a, s)
 	if err != nil {
 		return nil, nil, err

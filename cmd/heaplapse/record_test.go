@@ -22,8 +22,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
 // The tests of this file run real programs under the real allocators. Programs that grow do so for some seconds; no test
@@ -177,10 +177,10 @@ func wholeSnapshots(t *testing.T, dir string) map[int]int {
 	require.NoError(t, err)
 	count := map[int]int{}
 	for _, f := range files {
-		s, err := heapfile.Open([]string{f}, heapfile.Options{})
+		s, err := series.Open([]string{f}, series.Options{})
 		require.NoError(t, err)
-		assert.False(t, s.Heads[0].Completeness.Partial, f)
-		count[heapfile.ParseFileName(f).PID]++
+		assert.False(t, s.Heads[0].Completeness.Unfinished, f)
+		count[series.ParseFileName(f).PID]++
 		require.NoError(t, s.Close())
 	}
 	return count
@@ -377,7 +377,7 @@ func TestRecordWorkers(t *testing.T) {
 				if n < 4 {
 					continue
 				}
-				s, err := heapfile.Open([]string{r.dir}, heapfile.Options{Process: strconv.Itoa(pid)})
+				s, err := series.Open([]string{r.dir}, series.Options{Process: strconv.Itoa(pid)})
 				require.NoError(t, err)
 				if at := len(s.Heads) - 2; s.Heads[at].Heap().InuseBytes > s.Heads[0].Heap().InuseBytes+1<<20 {
 					working++
@@ -429,7 +429,7 @@ func TestRecordUnderWrappers(t *testing.T) {
 				assert.Equal(t, "steps were made\n", r.stdout)
 				left := wholeSnapshots(t, r.dir)
 				require.Len(t, left, 1, "only the program's are left")
-				s, err := heapfile.Open([]string{r.dir}, heapfile.Options{})
+				s, err := series.Open([]string{r.dir}, series.Options{})
 				require.NoError(t, err)
 				defer s.Close()
 				assert.GreaterOrEqual(t, len(s.Heads), 2)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/record"
 	"github.com/heaplapse/heaplapse/internal/report"
 )
@@ -176,13 +177,13 @@ func (a *app) checkFormat() error {
 
 // report prints what is wrong with the input and decides the exit status: a
 // file that was named and cannot be used makes it 2, one that was found only under --strict.
-func (a *app) report(s *heapfile.Series) {
+func (a *app) report(s *series.Series) {
 	a.reportProblems(s)
 	a.warnings(s)
 }
 
 // reportProblems prints which files cannot be used.
-func (a *app) reportProblems(s *heapfile.Series) {
+func (a *app) reportProblems(s *series.Series) {
 	for _, p := range s.Problems {
 		if a.live && changing(p.Path) {
 			continue
@@ -203,10 +204,10 @@ func changing(path string) bool {
 	return err != nil || time.Since(info.ModTime()) < still
 }
 
-func (a *app) warnings(s *heapfile.Series) {
+func (a *app) warnings(s *series.Series) {
 	all := report.AllWarnings(s)
 	if a.live {
-		all = slices.DeleteFunc(all, func(w heapfile.Warning) bool { return w.Kind == heapfile.WarnPartial })
+		all = slices.DeleteFunc(all, func(w heapfile.Warning) bool { return w.Kind == heapfile.WarnUnfinished })
 	}
 	for _, w := range all {
 		if a.strict && !w.Harmless() {

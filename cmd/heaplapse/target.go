@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/heaplapse/heaplapse/convert"
-	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
 // target is where converted snapshots go.
@@ -24,7 +24,7 @@ var extensions = map[string]string{"pprof": ".pb.gz", "folded": ".folded", "json
 
 // newTarget decides what -o means: - is standard output, a path that looks like a profile's is a file,
 // anything else a directory.
-func newTarget(f *convertFlags, results int, s *heapfile.Series, stdout io.Writer) (*target, error) {
+func newTarget(f *convertFlags, results int, s *series.Series, stdout io.Writer) (*target, error) {
 	out := f.out
 	info, err := os.Stat(out)
 	isDir := err == nil && info.IsDir()
@@ -49,7 +49,7 @@ func newTarget(f *convertFlags, results int, s *heapfile.Series, stdout io.Write
 }
 
 // distinct refuses to write two snapshots into one file.
-func (t *target) distinct(s *heapfile.Series, delta bool) error {
+func (t *target) distinct(s *series.Series, delta bool) error {
 	seen := map[string]string{}
 	for _, h := range s.Heads {
 		path := t.path(h, delta)
@@ -70,7 +70,7 @@ func looksLikeFile(path string) bool {
 }
 
 // path is the file for a snapshot.
-func (t *target) path(s *heapfile.Snapshot, delta bool) string {
+func (t *target) path(s *series.Head, delta bool) string {
 	if t.dir == "" {
 		return t.only
 	}

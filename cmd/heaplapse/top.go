@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heaplapse/heaplapse/convert"
-	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/report"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
@@ -75,7 +75,7 @@ func (a *app) top(f *topFlags, paths []string) error {
 }
 
 // lastAlive is the last snapshot, but for one of a program that had freed its memory to exit.
-func (a *app) lastAlive(s *heapfile.Series) int {
+func (a *app) lastAlive(s *series.Series) int {
 	index, last := s.LastAlive(), len(s.Heads)-1
 	if index != last {
 		a.warn(fmt.Sprintf("%s was taken when the program had freed its memory to exit: showing the one before; --snapshot %d shows it", s.Heads[last].Path, last+1))
@@ -83,11 +83,11 @@ func (a *app) lastAlive(s *heapfile.Series) int {
 	return index
 }
 
-// topOf reads the series again up to one snapshot.
-func topOf(s *heapfile.Series, symbols *symbolize.Symbols, index int, sample convert.SampleType, filter *symbolize.Filter) (top *report.Top, err error) {
-	err = s.One(index, func(snap *heapfile.Snapshot) error {
-		top = report.NewTop(snap, symbols, sample, filter)
-		return nil
-	})
-	return top, err
+// topOf reads one snapshot again.
+func topOf(s *series.Series, symbols *symbolize.Symbols, index int, sample convert.SampleType, filter *symbolize.Filter) (*report.Top, error) {
+	snap, err := s.Read(index)
+	if err != nil {
+		return nil, err
+	}
+	return report.NewTop(snap, symbols, sample, filter), nil
 }

@@ -13,14 +13,14 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize/bundle"
 )
 
 // unpacked are the bundles that an invocation reads. They lie in temporary directories until it ends, also by a signal.
 type unpacked struct {
 	mu       sync.Mutex
-	bySeries map[*heapfile.Series]*bundle.Bundle
+	bySeries map[*series.Series]*bundle.Bundle
 	dirs     []string
 	signals  chan os.Signal
 	dying    atomic.Bool // a signal has come: what fails now fails for want of the files
@@ -88,12 +88,12 @@ func (u *unpacked) newDir() (string, error) {
 }
 
 // belongs notes that a series came out of a bundle.
-func (u *unpacked) belongs(s *heapfile.Series, b *bundle.Bundle) {
+func (u *unpacked) belongs(s *series.Series, b *bundle.Bundle) {
 	if b == nil {
 		return
 	}
 	if u.bySeries == nil {
-		u.bySeries = map[*heapfile.Series]*bundle.Bundle{}
+		u.bySeries = map[*series.Series]*bundle.Bundle{}
 	}
 	u.bySeries[s] = b
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/report"
 )
 
@@ -129,7 +130,7 @@ func (w *watch) refresh(start time.Time) (done bool, err error) {
 	reader := &app{streams: streams{in: w.app.in, out: w.app.out, err: &warnings}, verbose: w.app.verbose, live: true}
 	defer reader.unpacked.close()
 	g, err := reader.grown(w.flags, []string{w.follow.path})
-	if errors.Is(err, heapfile.ErrNoSnapshots) {
+	if errors.Is(err, series.ErrNoSnapshots) {
 		w.gone = w.last != nil
 		w.wait()
 		return false, nil
@@ -140,7 +141,7 @@ func (w *watch) refresh(start time.Time) (done bool, err error) {
 		return false, w.failed(err)
 	}
 	defer g.Series.Close()
-	if g.Series.Heads[0].Completeness.Partial && len(g.Series.Heads) == 1 {
+	if g.Series.Heads[0].Completeness.Unfinished && len(g.Series.Heads) == 1 {
 		return false, nil // it is still being written
 	}
 	w.last = &report.Live{Growth: g, Path: w.follow.path, Took: time.Since(start), Warnings: len(w.warnings)}
@@ -162,7 +163,7 @@ func (w *watch) failed(err error) error {
 }
 
 // over says that no more snapshots will come.
-func over(s *heapfile.Series) bool {
+func over(s *series.Series) bool {
 	if s.RecordingEnd() != nil {
 		return true
 	}

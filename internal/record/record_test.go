@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
 func absent(t *testing.T, why string) {
@@ -38,7 +39,7 @@ func TestNamesAreReadAsHeapfileReadsThem(t *testing.T) {
 	} {
 		n, ok := parseName(name, "prog")
 		require.True(t, ok, name)
-		want := heapfile.ParseFileName(name)
+		want := series.ParseFileName(name)
 		assert.Equal(t, want.PID, n.pid, name)
 		assert.Equal(t, want.Seq, n.seq, name)
 		assert.Equal(t, want.Jemalloc, n.kind != 0, name)
@@ -395,7 +396,7 @@ func TestAWeekOfSnapshots(t *testing.T) {
 		require.LessOrEqual(t, len(c.procs[pid].images[0].series), keep)
 		require.LessOrEqual(t, len(c.seen), keep)
 	}
-	s, err := heapfile.Open([]string{c.dir}, heapfile.Options{})
+	s, err := series.Open([]string{c.dir}, series.Options{})
 	require.NoError(t, err)
 	defer s.Close()
 	require.Len(t, s.Heads, keep)

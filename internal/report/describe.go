@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/heaplapse/heaplapse/diff"
-	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
 // SiteText is what there is to say of a site in words.
@@ -79,7 +79,7 @@ func Signed(n int64) string { return signed(float64(n)) }
 func Duration(seconds float64) string { return duration(seconds) }
 
 // SeriesName is what a series is called in a heading: the prefix of its files, and the process where names tell it.
-func SeriesName(s *heapfile.Series) string {
+func SeriesName(s *series.Series) string {
 	name := clean(cmp.Or(s.Process.Prefix, s.Dir()))
 	if s.Process.PID != 0 {
 		name += fmt.Sprintf(", process %d", s.Process.PID)

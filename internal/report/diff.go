@@ -10,6 +10,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff"
 	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -44,7 +45,7 @@ func (d *Diff) Text(w io.Writer) error {
 }
 
 // side is the line that labels one of the snapshots.
-func side(p *printer, label string, s *heapfile.Snapshot, later string) {
+func side(p *printer, label string, s *series.Head, later string) {
 	heap := s.Heap()
 	line := fmt.Sprintf("%s  %s  %s in %s", label, clean(s.Path), Bytes(heap.InuseBytes), plural(int(heap.InuseObjects), "object"))
 	if t := timeOf(s); !t.IsZero() {
@@ -53,14 +54,14 @@ func side(p *printer, label string, s *heapfile.Snapshot, later string) {
 	p.linef("%s%s", line, later)
 }
 
-func timeOf(s *heapfile.Snapshot) time.Time {
+func timeOf(s *series.Head) time.Time {
 	if !s.Recorded.IsZero() {
 		return s.Recorded
 	}
 	return s.Modified
 }
 
-func since(base, current *heapfile.Snapshot) string {
+func since(base, current *series.Head) string {
 	a, b := timeOf(base), timeOf(current)
 	if a.IsZero() || b.IsZero() || a.Sub(b).Abs() < time.Second/2 {
 		return ""
@@ -282,7 +283,7 @@ func (d *Diff) JSON(w io.Writer) error {
 func sideJSON(s *diff.Side) diffSide {
 	out := diffSide{
 		Path: s.Head.Path, Total: countsJSON(s.Head.Heap()), Hidden: countsJSON(s.Hidden()),
-		Truncated: s.Head.Completeness.Cut || s.Head.Completeness.Partial,
+		Truncated: s.Head.Completeness.Truncated || s.Head.Completeness.Unfinished,
 	}
 	if t := timeOf(s.Head); !t.IsZero() {
 		utc := t.UTC()

@@ -10,12 +10,13 @@ import (
 	"github.com/heaplapse/heaplapse/diff"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 // Growth is the answer to "what grows?".
 type Growth struct {
-	Series  *heapfile.Series
+	Series  *series.Series
 	Symbols *symbolize.Symbols
 	Result  *diff.GrowthResult
 	// Filter is what was judged; nil for all.
@@ -57,7 +58,7 @@ func (g *Growth) rateUnit() (name string, factor float64) {
 	switch {
 	case g.Series.Clock.Source.IsTime():
 		return "hour", 3600
-	case g.Series.Clock.Source == heapfile.ClockAllocated:
+	case g.Series.Clock.Source == series.ClockAllocated:
 		return "GiB allocated", 1 << 30
 	}
 	return "snapshot", 1
@@ -442,12 +443,12 @@ func visible(values []int64, shown []bool) []*int64 {
 }
 
 // seriesOf describes the snapshots of a series.
-func seriesOf(s *heapfile.Series) seriesJSON {
+func seriesOf(s *series.Series) seriesJSON {
 	out := seriesJSON{Clock: s.Clock.Source.String(), Snapshots: []snapshotJSON{}, Warnings: []string{}}
 	for i, h := range s.Heads {
 		j := snapshotJSON{
 			Path: h.Path, Seq: h.File.Seq, InuseBytes: h.Heap().InuseBytes, InuseObjects: h.Heap().InuseObjects,
-			Truncated: h.Completeness.Cut, AbsentMaxByte: h.Completeness.AbsentMax.InuseBytes,
+			Truncated: h.Completeness.Truncated, AbsentMaxByte: h.Completeness.AbsentMax.InuseBytes,
 		}
 		if s.Clock.Source.IsTime() {
 			t := s.Clock.Times[i].UTC()
@@ -465,7 +466,7 @@ func seriesOf(s *heapfile.Series) seriesJSON {
 }
 
 // AllWarnings are the warnings of a series, then those of its snapshots.
-func AllWarnings(s *heapfile.Series) []heapfile.Warning {
+func AllWarnings(s *series.Series) []heapfile.Warning {
 	out := append([]heapfile.Warning{}, s.Warnings...)
 	for _, h := range s.Heads {
 		out = append(out, h.Warnings...)

@@ -9,11 +9,12 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
 // Info is what is in a series, what is missing and what is suspect.
 type Info struct {
-	Series *heapfile.Series
+	Series *series.Series
 	// All lists every snapshot in text, not only the first and last ones.
 	All bool
 	// Unnamed is what of the last snapshot has no name; nil if the series was not symbolized.
@@ -79,7 +80,7 @@ func (i *Info) recorded(fact func(name, format string, args ...any)) {
 	if r.Host != "" {
 		where = " on " + r.Host
 	}
-	command := heapfile.Process{Command: r.Command}
+	command := series.Process{Command: r.Command}
 	fact("recorded", "%s", clean(fmt.Sprintf("%s%s with %s", command.CommandLine(), where, strings.TrimSpace(r.Engine+" "+r.Version))))
 }
 
@@ -111,7 +112,7 @@ func (i *Info) memoryText() string {
 func (i *Info) running() int {
 	heads := i.Series.Heads
 	last := len(heads) - 1
-	first := slices.IndexFunc(heads, func(h *heapfile.Snapshot) bool { return h.Epoch == heads[last].Epoch })
+	first := slices.IndexFunc(heads, func(h *series.Head) bool { return h.Image == heads[last].Image })
 	if i.Series.AtExit(first, last) {
 		return last
 	}
@@ -167,8 +168,8 @@ func (i *Info) span() string {
 func (i *Info) epochs() []int {
 	var out []int
 	for _, h := range i.Series.Heads {
-		if !slices.Contains(out, h.Epoch) {
-			out = append(out, h.Epoch)
+		if !slices.Contains(out, h.Image) {
+			out = append(out, h.Image)
 		}
 	}
 	return out
@@ -181,7 +182,7 @@ func (i *Info) rows() (n int) {
 	return n
 }
 
-func countsText(h *heapfile.Snapshot) string {
+func countsText(h *series.Head) string {
 	text := "exact, every allocation recorded"
 	if h.IsEstimate() {
 		text = fmt.Sprintf("estimates from one sample per %s", Bytes(h.Period))
@@ -192,29 +193,29 @@ func countsText(h *heapfile.Snapshot) string {
 	return text + "; in use only (no cumulative counts: load cannot be told from leaks)"
 }
 
-func clockText(c heapfile.ClockSource) string {
+func clockText(c series.ClockSource) string {
 	switch c {
-	case heapfile.ClockSidecar:
+	case series.ClockManifest:
 		return "times recorded beside the snapshots"
-	case heapfile.ClockRecorded:
+	case series.ClockRecorded:
 		return "times within the compressed files"
-	case heapfile.ClockModified:
+	case series.ClockModified:
 		return "modification times of the files"
-	case heapfile.ClockAllocated:
+	case series.ClockAllocated:
 		return "bytes allocated (times are not known)"
 	}
 	return "the snapshots' numbers (times are not known)"
 }
 
-func triggerText(list []heapfile.Trigger) string {
+func triggerText(list []series.Trigger) string {
 	var names []string
-	counts := map[heapfile.Trigger]int{}
+	counts := map[series.Trigger]int{}
 	for _, t := range list {
 		counts[t]++
 	}
 	texts := []string{"not known", "bytes allocated", "record highs of the heap", "a timer", "calls or signals", "the end of the process"}
 	for t, text := range texts {
-		if n := counts[heapfile.Trigger(t)]; n > 0 {
+		if n := counts[series.Trigger(t)]; n > 0 {
 			names = append(names, fmt.Sprintf("%s (%d)", text, n))
 		}
 	}
@@ -226,9 +227,9 @@ func (i *Info) completeText() string {
 	var bound, deep, heap int64
 	for _, h := range i.Series.Heads {
 		c := h.Completeness
-		if c.Partial {
+		if c.Unfinished {
 			partial++
-		} else if c.Cut {
+		} else if c.Truncated {
 			cut++
 		}
 		bound = max(bound, c.AbsentMax.InuseBytes)
@@ -284,24 +285,24 @@ func (i *Info) at(k int) string {
 	switch {
 	case c.Source.IsTime():
 		return duration(c.At[k])
-	case c.Source == heapfile.ClockAllocated:
+	case c.Source == series.ClockAllocated:
 		return bytesOf(c.At[k])
 	}
 	return fmt.Sprintf("%.0f", c.At[k])
 }
 
-func allocated(h *heapfile.Snapshot) string {
+func allocated(h *series.Head) string {
 	if !h.HasAlloc {
 		return "-"
 	}
 	return Bytes(h.Heap().AllocBytes)
 }
 
-func flagsOf(h *heapfile.Snapshot) string {
+func flagsOf(h *series.Head) string {
 	switch {
-	case h.Completeness.Partial:
+	case h.Completeness.Unfinished:
 		return "no end"
-	case h.Completeness.Cut:
+	case h.Completeness.Truncated:
 		return "cut"
 	}
 	return ""
@@ -468,7 +469,7 @@ func (i *Info) JSON(w io.Writer) error {
 	return writeJSON(w, out)
 }
 
-func processOf(p heapfile.Process) processJSON {
+func processOf(p series.Process) processJSON {
 	return processJSON{p.PID, p.Prefix, p.Files, p.Command, p.Exe, endOf(p.End)}
 }
 
@@ -479,7 +480,7 @@ func endOf(e *manifest.End) *endJSON {
 	return &endJSON{e.Time.UTC(), e.Status, e.Signal, e.Error}
 }
 
-func recordingOf(s *heapfile.Series) *recordingJSON {
+func recordingOf(s *series.Series) *recordingJSON {
 	if s.Manifest == nil || s.Manifest.Recording == nil {
 		return nil
 	}
@@ -492,9 +493,9 @@ func (i *Info) snapshot(k int) infoSnapshot {
 	h := s.Heads[k]
 	c := h.Completeness
 	out := infoSnapshot{
-		Path: h.Path, Seq: h.File.Seq, At: s.Clock.At[k], Epoch: h.Epoch, Trigger: s.Triggers[k].String(),
+		Path: h.Path, Seq: h.File.Seq, At: s.Clock.At[k], Epoch: h.Image, Trigger: s.Triggers[k].String(),
 		Format: h.Format.String(), Period: h.Period, HasAlloc: h.HasAlloc, Size: h.Size, Rows: h.Rows,
-		Heap: countsOf(h.Heap()), RowSum: countsOf(c.Rows), Truncated: c.Cut, Partial: c.Partial,
+		Heap: countsOf(h.Heap()), RowSum: countsOf(c.Rows), Truncated: c.Truncated, Partial: c.Unfinished,
 		AbsentMax: countsOf(c.AbsentMax), AtDepth: c.AtDepthLimit,
 	}
 	if s.Clock.Source.IsTime() {

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/diff"
-	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/report"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
@@ -30,11 +30,11 @@ func liveOf(t *testing.T) *report.Live {
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, filepath.Base(p)), data, 0o600))
 		text += fmt.Sprintf(`{"snapshot":{"file":%q,"time":"2026-01-02T03:%02d:00Z","pid":7,"rss_bytes":%d}}`+"\n",
-			heapfile.TrimCompression(filepath.Base(p)), i, (30+i)<<20)
+			series.TrimCompression(filepath.Base(p)), i, (30+i)<<20)
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, manifest.Name), []byte(text), 0o600))
 	var columns diff.Collector
-	s, err := heapfile.Open([]string{dir}, heapfile.Options{Visit: columns.Visit})
+	s, err := series.Open([]string{dir}, series.Options{Visit: columns.Visit})
 	require.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
 	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: "../../testdata/leaky/sysroot"})

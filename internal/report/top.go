@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/heaplapse/heaplapse/convert"
-	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -22,7 +22,7 @@ func show(t convert.SampleType, n int64) string {
 // function: the nearest to the leaf that is not the allocator's, a container's or an interpreter's.
 // Cumulative is what it and its callees allocated.
 type Top struct {
-	Snapshot *heapfile.Snapshot // without rows
+	Snapshot *series.Head // without rows
 	Type     convert.SampleType
 	Total    int64 // of all rows that passed the filter
 	Rows     []TopRow
@@ -42,8 +42,8 @@ type TopRow struct {
 }
 
 // NewTop sums a snapshot by function.
-func NewTop(s *heapfile.Snapshot, symbols *symbolize.Symbols, t convert.SampleType, filter *symbolize.Filter) *Top {
-	top := &Top{Snapshot: s, Type: t}
+func NewTop(s *series.Snapshot, symbols *symbolize.Symbols, t convert.SampleType, filter *symbolize.Filter) *Top {
+	top := &Top{Snapshot: s.Head, Type: t}
 	unnamed := NewUnnamed(symbols, nil)
 	b := topBuilder{symbols: symbols, blamer: symbolize.NewBlamer(symbols, nil), rows: map[topKey]*TopRow{}}
 	for _, row := range s.Samples {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -48,7 +49,7 @@ func written(t *testing.T, p *process) (dir string, shots []shot) {
 	return dir, p.shots()
 }
 
-func read(t *testing.T, dir string, p *process, s shot) *heapfile.Snapshot {
+func read(t *testing.T, dir string, p *process, s shot) *series.Head {
 	t.Helper()
 	snap, err := heapfile.ReadFile(filepath.Join(dir, p.fileName(s)))
 	require.NoError(t, err)
@@ -80,7 +81,7 @@ func TestFilesSayWhatHappened(t *testing.T) {
 // perFunction sums the estimates of each snapshot by the function to blame.
 func perFunction(t *testing.T, dir string) []map[string]heapfile.Counts {
 	t.Helper()
-	series, err := heapfile.Open([]string{dir}, heapfile.Options{})
+	series, err := series.Open([]string{dir}, series.Options{})
 	require.NoError(t, err)
 	defer series.Close()
 	require.Empty(t, series.Problems)
@@ -88,7 +89,7 @@ func perFunction(t *testing.T, dir string) []map[string]heapfile.Counts {
 	require.NoError(t, err)
 	blamer := symbolize.NewBlamer(symbols, nil)
 	var out []map[string]heapfile.Counts
-	require.NoError(t, series.Each(1, func(s *heapfile.Snapshot) error {
+	require.NoError(t, series.Each(1, func(s *series.Snapshot) error {
 		sums := map[string]heapfile.Counts{}
 		for _, row := range s.Samples {
 			stack := symbols.Stack(row.Stack)
@@ -130,9 +131,9 @@ func TestRowsSumToTheHeader(t *testing.T) {
 }
 
 // checkCut: the file fills the buffer, and header minus rows is what the rows that were left out hold.
-func checkCut(t *testing.T, p *process, s shot, snap *heapfile.Snapshot) {
+func checkCut(t *testing.T, p *process, s shot, snap *series.Head) {
 	t.Helper()
-	require.True(t, snap.Completeness.Cut)
+	require.True(t, snap.Completeness.Truncated)
 	require.LessOrEqual(t, snap.Size, int64(cutSize))
 	_, total := p.rows(s, s.image.texts())
 	require.Equal(t, heapfile.Counts{InuseObjects: total.live, InuseBytes: total.bytes, AllocObjects: total.allocs, AllocBytes: total.allocBytes}, snap.Total)
@@ -142,7 +143,7 @@ func checkCut(t *testing.T, p *process, s shot, snap *heapfile.Snapshot) {
 
 // checkJemalloc: its header is unbiased over all stacks at once, so only the estimates agree, within the
 // rounding of its numbers.
-func checkJemalloc(t *testing.T, snap *heapfile.Snapshot) {
+func checkJemalloc(t *testing.T, snap *series.Head) {
 	t.Helper()
 	header := heapfile.Sample{Counts: snap.Total}.Estimate(snap.Period)
 	require.InEpsilon(t, header.InuseBytes, snap.Completeness.Estimate.InuseBytes, 0.02)
@@ -197,14 +198,14 @@ func TestSeries(t *testing.T) {
 		t.Run(fmt.Sprint(i, m.name), func(t *testing.T) {
 			p := small(uint64(i), 12)
 			dir, shots := written(t, p)
-			series, err := heapfile.Open([]string{dir}, heapfile.Options{})
+			series, err := series.Open([]string{dir}, series.Options{})
 			require.NoError(t, err)
 			defer series.Close()
 			require.Len(t, series.Heads, len(shots))
 			if m.copied {
-				require.Equal(t, heapfile.ClockAllocated, series.Clock.Source)
+				require.Equal(t, series.ClockAllocated, series.Clock.Source)
 			} else {
-				require.Equal(t, heapfile.ClockModified, series.Clock.Source)
+				require.Equal(t, series.ClockModified, series.Clock.Source)
 			}
 			kinds := map[heapfile.WarningKind]bool{}
 			for _, w := range series.Warnings {

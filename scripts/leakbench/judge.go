@@ -11,7 +11,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff"
 	"github.com/heaplapse/heaplapse/diff/trend"
-	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -74,7 +74,7 @@ func examine(seed uint64, snapshots int, wide bool, dir string) ([]outcome, erro
 // detect reads, symbolizes and judges a directory as `heaplapse growth --all` does.
 func detect(dir string) (map[string]finding, error) {
 	var columns diff.Collector
-	series, err := heapfile.Open([]string{dir}, heapfile.Options{Visit: columns.Visit, Workers: 1})
+	series, err := series.Open([]string{dir}, series.Options{Visit: columns.Visit, Workers: 1})
 	if err != nil {
 		return nil, err
 	}

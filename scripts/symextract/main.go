@@ -19,7 +19,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -59,7 +59,7 @@ type file struct {
 
 // collect adds what one series was mapped from to files, by the path in the snapshots.
 func collect(files map[string]file, path string) error {
-	series, err := heapfile.Open([]string{path}, heapfile.Options{})
+	series, err := series.Open([]string{path}, series.Options{})
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
 
-	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -25,7 +25,7 @@ const leaky = "../../testdata/leaky"
 // leakyContents are those of a series of testdata.
 func leakyContents(t testing.TB) (*Contents, *symbolize.Symbols) {
 	t.Helper()
-	s, err := heapfile.Open([]string{leaky}, heapfile.Options{})
+	s, err := series.Open([]string{leaky}, series.Options{})
 	require.NoError(t, err)
 	defer s.Close()
 	c := Collector{Writer: "test", Search: symbolize.Options{Sysroot: leaky + "/sysroot"}}
@@ -56,10 +56,10 @@ func TestABundleGivesTheSameNames(t *testing.T) {
 	b, err := Open(saved(t, packed(t, contents)), t.TempDir())
 	require.NoError(t, err)
 	require.Equal(t, contents.Index, b.Index)
-	s, err := heapfile.Open(nil, heapfile.Options{Sources: b.Sources()})
+	s, err := series.Open(nil, series.Options{Sources: b.Sources()})
 	require.NoError(t, err)
 	defer s.Close()
-	require.Equal(t, heapfile.ClockRecorded, s.Clock.Source)
+	require.Equal(t, series.ClockRecorded, s.Clock.Source)
 	got, err := symbolize.Resolve(s, b.Options(s.Process))
 	require.NoError(t, err)
 	require.Equal(t, want.Locations, got.Locations)

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -61,12 +61,12 @@ type Collector struct {
 	Search symbolize.Options
 
 	used      symbolize.Used
-	sources   []heapfile.Source
+	sources   []series.Source
 	generated []Generated
 }
 
 // Add looks up the names of a series.
-func (c *Collector) Add(s *heapfile.Series) (*symbolize.Symbols, error) {
+func (c *Collector) Add(s *series.Series) (*symbolize.Symbols, error) {
 	c.sources = s.Sources() // the same for all series of one directory
 	var used symbolize.Used
 	o := c.Search
@@ -99,7 +99,7 @@ func (c *Collector) Contents() (*Contents, error) {
 }
 
 // addSnapshots takes the snapshots, and the manifests beside them.
-func (c *Contents) addSnapshots(sources []heapfile.Source) error {
+func (c *Contents) addSnapshots(sources []series.Source) error {
 	dirs := map[string]string{}
 	for _, s := range sources {
 		info, err := os.Stat(s.Open)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -218,10 +218,10 @@ func isZero(b []byte) bool {
 }
 
 // Sources are the snapshots.
-func (b *Bundle) Sources() []heapfile.Source {
-	var out []heapfile.Source
+func (b *Bundle) Sources() []series.Source {
+	var out []series.Source
 	for _, s := range b.Index.Snapshots {
-		out = append(out, heapfile.Source{Path: s.Path, Open: b.local(s.Entry), Named: s.Named})
+		out = append(out, series.Source{Path: s.Path, Open: b.local(s.Entry), Named: s.Named})
 	}
 	return out
 }
@@ -229,7 +229,7 @@ func (b *Bundle) Sources() []heapfile.Source {
 func (b *Bundle) local(entry string) string { return filepath.Join(b.dir, filepath.FromSlash(entry)) }
 
 // Options are those of the machine that wrote the bundle, for one of its processes; how names are shown is left open.
-func (b *Bundle) Options(p heapfile.Process) symbolize.Options {
+func (b *Bundle) Options(p series.Process) symbolize.Options {
 	o := symbolize.Options{
 		Binary: b.Index.Search.Binary, Sysroot: b.Index.Search.Sysroot, DebugDirs: b.Index.Search.DebugDirs,
 		PerfMaps: []string{}, Files: b,

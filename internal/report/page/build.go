@@ -7,7 +7,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff"
 	"github.com/heaplapse/heaplapse/diff/trend"
-	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/report"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
@@ -108,12 +108,11 @@ func (b *builder) collect() error {
 	}
 	for moment, index := range b.moments {
 		b.head(moment, s.Heads[index])
-		err := s.One(index, func(snap *heapfile.Snapshot) error {
-			return b.c.visit(moment, snap, [2]int{b.g.Result.First, b.g.Result.Last})
-		})
+		snap, err := s.Read(index)
 		if err != nil {
 			return err
 		}
+		b.c.visit(moment, snap, [2]int{b.g.Result.First, b.g.Result.Last})
 		if b.o.Progress != nil {
 			b.o.Progress(moment+1, len(b.moments))
 		}
@@ -171,7 +170,7 @@ func (b *builder) extraRow(at *int, s Site) int {
 }
 
 // head adds what a snapshot says of the whole heap, and what of that its rows do not list.
-func (b *builder) head(moment int, h *heapfile.Snapshot) {
+func (b *builder) head(moment int, h *series.Head) {
 	b.totals.add(moment, len(b.moments), values(h.Heap()))
 	missing := values(h.Heap().Sub(h.Completeness.Estimate))
 	if b.g.Filter != nil || missing == [4]int64{} {
@@ -249,9 +248,9 @@ func (b *builder) momentList() []Moment {
 		h := s.Heads[i]
 		heap := h.Heap()
 		m := Moment{
-			Snapshot: i + 1, File: report.Clean(path.Base(h.Path)), At: s.Clock.At[i], Image: h.Epoch,
+			Snapshot: i + 1, File: report.Clean(path.Base(h.Path)), At: s.Clock.At[i], Image: h.Image,
 			InuseBytes: heap.InuseBytes, InuseObjects: heap.InuseObjects,
-			Cut: h.Completeness.Cut, AbsentMax: h.Completeness.AbsentMax.InuseBytes,
+			Cut: h.Completeness.Truncated, AbsentMax: h.Completeness.AbsentMax.InuseBytes,
 		}
 		if b.kinds == len(Kinds) {
 			m.AllocBytes, m.AllocObjects = heap.AllocBytes, heap.AllocObjects

@@ -16,7 +16,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff"
 	"github.com/heaplapse/heaplapse/diff/trend"
-	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/report"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
@@ -25,7 +25,7 @@ import (
 func judge(t *testing.T, path string) *report.Growth {
 	t.Helper()
 	var columns diff.Collector
-	s, err := heapfile.Open([]string{path}, heapfile.Options{Visit: columns.Visit})
+	s, err := series.Open([]string{path}, series.Options{Visit: columns.Visit})
 	require.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
 	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: filepath.Join("../../../testdata", strings.Split(filepath.Base(path), "-")[0], "sysroot")})

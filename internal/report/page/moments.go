@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/heaplapse/heaplapse/diff"
-	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
 // DefaultMoments is the number of snapshots that a page shows, if not told otherwise.
@@ -15,7 +15,7 @@ const DefaultMoments = 240
 // chooseMoments picks the snapshots that are shown, as indices in order: all of them, or at most limit. Then the ends of the
 // series and of what was judged, the highest heap, the ends of process images and changes of the trigger
 // come first, and the rest is even in time.
-func chooseMoments(s *heapfile.Series, r *diff.GrowthResult, limit int) []int {
+func chooseMoments(s *series.Series, r *diff.GrowthResult, limit int) []int {
 	n := len(s.Heads)
 	if n <= limit {
 		return upTo(n)
@@ -73,7 +73,7 @@ func upTo(n int) []int {
 }
 
 // highest is the snapshot with the largest heap, the first of equals.
-func highest(heads []*heapfile.Snapshot) int {
+func highest(heads []*series.Head) int {
 	best := 0
 	for i, h := range heads {
 		if h.Heap().InuseBytes > heads[best].Heap().InuseBytes {
@@ -84,10 +84,10 @@ func highest(heads []*heapfile.Snapshot) int {
 }
 
 // turns are the last snapshot of a process image and the first of the next, and those whose trigger differs from the one before.
-func turns(s *heapfile.Series) (out []int) {
+func turns(s *series.Series) (out []int) {
 	for i := 1; i < len(s.Heads); i++ {
 		switch {
-		case s.Heads[i].Epoch != s.Heads[i-1].Epoch:
+		case s.Heads[i].Image != s.Heads[i-1].Image:
 			out = append(out, i-1, i)
 		case i < len(s.Triggers) && s.Triggers[i] != s.Triggers[i-1]:
 			out = append(out, i)

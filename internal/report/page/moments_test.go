@@ -8,23 +8,24 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff"
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
 // longSeries has n snapshots a second apart with a peak, two process images and one odd trigger.
-func longSeries(n, peak, restart, odd int) *heapfile.Series {
-	s := &heapfile.Series{}
+func longSeries(n, peak, restart, odd int) *series.Series {
+	s := &series.Series{}
 	for i := range n {
 		h := &heapfile.Snapshot{Index: i}
 		h.Completeness.Estimate.InuseBytes = 1
 		if i == peak {
 			h.Completeness.Estimate.InuseBytes = 2
 		}
-		trigger := heapfile.TriggerTime
+		trigger := series.TriggerTime
 		if i >= restart {
-			h.Epoch = 1
+			h.Image = 1
 		}
 		if i == odd {
-			trigger = heapfile.TriggerManual
+			trigger = series.TriggerManual
 		}
 		s.Heads = append(s.Heads, h)
 		s.Triggers = append(s.Triggers, trigger)
@@ -57,7 +58,7 @@ func TestAShortSeriesIsShownWhole(t *testing.T) {
 func TestManyTurnsLeaveRoom(t *testing.T) {
 	s := longSeries(1000, 0, 1000, -1)
 	for i, h := range s.Heads {
-		h.Epoch = i / 2
+		h.Image = i / 2
 	}
 	for _, limit := range []int{2, 3, 10, 240} {
 		got := chooseMoments(s, &diff.GrowthResult{Last: 1}, limit)

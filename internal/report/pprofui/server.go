@@ -15,7 +15,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/heaplapse/heaplapse/convert"
-	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/report"
 )
 
@@ -29,7 +29,7 @@ var menu = template.Must(template.New("menu").Parse(menuHTML))
 
 // Server shows a series. Use [New].
 type Server struct {
-	series    *heapfile.Series
+	series    *series.Series
 	converter *convert.Converter
 
 	mu    sync.Mutex // guards what follows, and the converter
@@ -43,7 +43,7 @@ type view struct {
 }
 
 // New makes a Server of a series and its converter.
-func New(s *heapfile.Series, c *convert.Converter) *Server { return &Server{series: s, converter: c} }
+func New(s *series.Series, c *convert.Converter) *Server { return &Server{series: s, converter: c} }
 
 // policy lets pprof's pages run their own scripts, and keeps them from talking to anything but this server.
 const policy = "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; frame-ancestors 'self'; base-uri 'none'"
@@ -155,20 +155,20 @@ func (s *Server) make(name string, current, base int) (v view, err error) {
 }
 
 // profile reads and converts a snapshot.
-func (s *Server) profile(index int) (p *profile.Profile, err error) {
-	err = s.series.One(index, func(snap *heapfile.Snapshot) error {
-		samples, err := s.converter.Samples(snap)
-		if err != nil {
-			return err
-		}
-		var b bytes.Buffer
-		if _, err := s.converter.Encode(samples).WriteTo(&b); err != nil {
-			return err
-		}
-		p, err = profile.Parse(&b)
-		return err
-	})
-	return p, err
+func (s *Server) profile(index int) (*profile.Profile, error) {
+	snap, err := s.series.Read(index)
+	if err != nil {
+		return nil, err
+	}
+	samples, err := s.converter.Samples(snap)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if _, err := s.converter.Encode(samples).WriteTo(&b); err != nil {
+		return nil, err
+	}
+	return profile.Parse(&b)
 }
 
 // entry is a line of the menu.

@@ -16,13 +16,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/convert"
-	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-func leaky(t *testing.T) (*Server, *heapfile.Series) {
+func leaky(t *testing.T) (*Server, *series.Series) {
 	t.Helper()
-	s, err := heapfile.Open([]string{"../../../testdata/leaky"}, heapfile.Options{})
+	s, err := series.Open([]string{"../../../testdata/leaky"}, series.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
 	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: "../../../testdata/leaky/sysroot"})
@@ -64,7 +64,7 @@ func TestADumpAtTheExitIsNotWhatIsShownFirst(t *testing.T) {
 		text := fmt.Sprintf("heap profile: %s heapprofile\n%s 0x55d000000100\n\nMAPPED_LIBRARIES:\n55d000000000-55d000100000 r-xp 00000000 08:01 1 /opt/x/server\n", row, row)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("p.%04d.heap", i+1)), []byte(text), 0o600))
 	}
-	s, err := heapfile.Open([]string{dir}, heapfile.Options{})
+	s, err := series.Open([]string{dir}, series.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
 	body := get(t, New(s, nil), "/").Body.String()

@@ -1,4 +1,4 @@
-package heapfile
+package heapfile_test
 
 import (
 	"bufio"
@@ -6,20 +6,22 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/heaplapse/heaplapse/heapfile"
 )
 
-// WriteTo writes the snapshot in its own format. Reading what was written
-// gives the same rows, totals, threads, mappings, symbols and completeness;
-// comments, passed-over lines and the threads' share of single stacks are not kept.
-func (s *Snapshot) WriteTo(w io.Writer) (int64, error) {
+// write writes a snapshot in its own format. Reading the result gives the same rows, totals, threads,
+// mappings, symbols and completeness; comments, skipped lines and the threads' share of single stacks
+// are not kept.
+func write(s *heapfile.Snapshot, w io.Writer) (int64, error) {
 	out := &writer{w: bufio.NewWriter(w)}
 	out.symbols(s.Symbols)
-	if s.Format == FormatJemalloc {
+	if s.Format == heapfile.FormatJemalloc {
 		out.jemalloc(s)
 	} else {
 		out.buckets(s)
 	}
-	if !s.Completeness.Partial {
+	if !s.Completeness.Unfinished {
 		out.maps(s)
 	}
 	if err := out.w.Flush(); out.err == nil {
@@ -44,7 +46,7 @@ func (o *writer) printf(format string, args ...any) {
 	o.err = err
 }
 
-func (o *writer) symbols(list []Symbol) {
+func (o *writer) symbols(list []heapfile.Symbol) {
 	if len(list) == 0 {
 		return
 	}
@@ -57,16 +59,16 @@ func (o *writer) symbols(list []Symbol) {
 	o.printf("---\n--- heap\n")
 }
 
-func (o *writer) buckets(s *Snapshot) {
-	o.printf("%s ", gperftoolsMagic)
+func (o *writer) buckets(s *heapfile.Snapshot) {
+	o.printf("%s ", "heap profile:")
 	o.counts("%6d: %8d [%6d: %8d] @ ", s.Total)
 	o.printf("%s\n", kindText(s))
 	for _, row := range s.Samples {
 		o.counts("%6d: %8d [%6d: %8d] @", row.Counts)
 		o.stack(s.Stacks.Addrs(row.Stack))
-		if row.Cut {
+		if row.Truncated {
 			o.printf(" 0x00000000") // stands for the address that reading will drop
-			if s.Completeness.Partial {
+			if s.Completeness.Unfinished {
 				return
 			}
 		}
@@ -77,12 +79,12 @@ func (o *writer) buckets(s *Snapshot) {
 
 // cutMark makes a cut file be recognised as one: no blank line stands before its
 // mappings, and the last row is incomplete.
-func (o *writer) cutMark(s *Snapshot) {
+func (o *writer) cutMark(s *heapfile.Snapshot) {
 	c := s.Completeness
 	n := len(s.Samples)
 	switch {
-	case c.Partial:
-	case !c.Cut:
+	case c.Unfinished:
+	case !c.Truncated:
 		o.printf("\n")
 	case n == 0 || !s.Samples[n-1].Cut:
 		o.printf("     1:\n")
@@ -90,17 +92,17 @@ func (o *writer) cutMark(s *Snapshot) {
 }
 
 // kindText is what stands behind the header's @.
-func kindText(s *Snapshot) string {
+func kindText(s *heapfile.Snapshot) string {
 	switch s.Format {
-	case FormatHeapV2, FormatHeapzV2:
+	case heapfile.FormatHeapV2, heapfile.FormatHeapzV2:
 		return fmt.Sprintf("%s/%d", s.Format, s.Period)
-	case FormatHeap:
+	case heapfile.FormatHeap:
 		return fmt.Sprintf("%s/%d", s.Format, 2*s.Period)
 	}
 	return s.Format.String()
 }
 
-func (o *writer) jemalloc(s *Snapshot) {
+func (o *writer) jemalloc(s *heapfile.Snapshot) {
 	o.printf("heap_v2/%d\n", s.Period)
 	if s.HasTotal {
 		o.counts("  t*: %d: %d [%d: %d]\n", s.Total)
@@ -118,31 +120,31 @@ func (o *writer) jemalloc(s *Snapshot) {
 		o.stack(s.Stacks.Addrs(row.Stack))
 		o.counts("\n  t*: %d: %d [%d: %d]\n", row.Counts)
 	}
-	if !s.Completeness.Partial {
+	if !s.Completeness.Unfinished {
 		o.printf("\n")
 	}
 }
 
-func (o *writer) counts(format string, c Counts) {
+func (o *writer) counts(format string, c heapfile.Counts) {
 	o.printf(format, c.InuseObjects, c.InuseBytes, c.AllocObjects, c.AllocBytes)
 }
 
-func (o *writer) stack(addrs []Addr) {
+func (o *writer) stack(addrs []heapfile.Addr) {
 	for _, a := range addrs {
 		o.printf(" 0x%08x", uint64(a))
 	}
 }
 
-func (o *writer) maps(s *Snapshot) {
-	o.printf("%s\n", mapsGperftools)
+func (o *writer) maps(s *heapfile.Snapshot) {
+	o.printf("%s\n", "MAPPED_LIBRARIES:")
 	for _, m := range s.Mappings {
-		o.printf("%s\n", m.line())
+		o.printf("%s\n", mappingLine(m))
 	}
 }
 
-// line is a mapping in the form of /proc/PID/maps, or in Google's brief form where it
+// mappingLine is a mapping in the form of /proc/PID/maps, or in Google's brief form where it
 // has a build ID or lacks permissions.
-func (m Mapping) line() string {
+func mappingLine(m heapfile.Mapping) string {
 	path := m.Path
 	if m.Deleted {
 		path += " (deleted)"

@@ -1,4 +1,4 @@
-package heapfile
+package series
 
 import (
 	"slices"
@@ -10,7 +10,7 @@ type ClockSource uint8
 
 // The sources, in the order in which they are tried.
 const (
-	ClockSidecar   ClockSource = iota // the recorder's manifest
+	ClockManifest  ClockSource = iota // the recorder's manifest
 	ClockRecorded                     // times stored within the files (gzip headers)
 	ClockModified                     // the files' modification times
 	ClockAllocated                    // bytes allocated so far: not seconds
@@ -45,14 +45,14 @@ func (c Clock) Span() float64 {
 }
 
 // newClock picks the best source that all snapshots have.
-func newClock(heads []*Snapshot, sidecar []time.Time) Clock {
+func newClock(heads []*Head, sidecar []time.Time) Clock {
 	for _, c := range []struct {
 		source ClockSource
 		times  []time.Time
 	}{
-		{ClockSidecar, sidecar},
-		{ClockRecorded, timesOf(heads, func(s *Snapshot) time.Time { return s.Recorded })},
-		{ClockModified, timesOf(heads, func(s *Snapshot) time.Time { return s.Modified })},
+		{ClockManifest, sidecar},
+		{ClockRecorded, timesOf(heads, func(s *Head) time.Time { return s.Recorded })},
+		{ClockModified, timesOf(heads, func(s *Head) time.Time { return s.Modified })},
 	} {
 		if plausible(c.times, heads) {
 			return Clock{c.source, elapsed(c.times), c.times}
@@ -68,7 +68,7 @@ func newClock(heads []*Snapshot, sidecar []time.Time) Clock {
 	return Clock{Source: ClockIndex, At: at}
 }
 
-func timesOf(heads []*Snapshot, get func(*Snapshot) time.Time) []time.Time {
+func timesOf(heads []*Head, get func(*Head) time.Time) []time.Time {
 	times := make([]time.Time, len(heads))
 	for i, h := range heads {
 		times[i] = get(h)
@@ -79,7 +79,7 @@ func timesOf(heads []*Snapshot, get func(*Snapshot) time.Time) []time.Time {
 // plausible accepts times that exist, rise within each process image but for a few of the same tick, and lie further
 // apart than copies of the files would: a copy, a checkout or an unpacked archive gives each file a
 // new time within milliseconds of the one before.
-func plausible(times []time.Time, heads []*Snapshot) bool {
+func plausible(times []time.Time, heads []*Head) bool {
 	const copied = 50 * time.Millisecond
 	if len(times) == 0 || times[0].IsZero() {
 		return false
@@ -88,7 +88,7 @@ func plausible(times []time.Time, heads []*Snapshot) bool {
 	ties := 0
 	for i := 1; i < len(times); i++ {
 		step := times[i].Sub(times[i-1])
-		if heads[i].Epoch != heads[i-1].Epoch && !times[i].IsZero() {
+		if heads[i].Image != heads[i-1].Image && !times[i].IsZero() {
 			continue
 		}
 		if step < 0 {
@@ -117,14 +117,14 @@ func elapsed(times []time.Time) []float64 {
 
 // allocatedAxis counts the bytes allocated since the first process image began. It needs
 // cumulative counts that grow.
-func allocatedAxis(heads []*Snapshot) ([]float64, bool) {
+func allocatedAxis(heads []*Head) ([]float64, bool) {
 	at := make([]float64, len(heads))
 	var before float64
 	for i, h := range heads {
 		if !h.HasAlloc {
 			return nil, false
 		}
-		if i > 0 && h.Epoch != heads[i-1].Epoch {
+		if i > 0 && h.Image != heads[i-1].Image {
 			before = at[i-1]
 		}
 		at[i] = before + float64(h.Heap().AllocBytes)

@@ -1,4 +1,4 @@
-package heapfile_test
+package series_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
 // The two pairs to compare, in MB/s of one core:
@@ -84,7 +85,7 @@ func BenchmarkSeries(b *testing.B) {
 	defer perCore(b, size)()
 	for b.Loop() {
 		rows := 0
-		s, err := heapfile.Open([]string{dir}, heapfile.Options{Workers: 1, Visit: func(s *heapfile.Snapshot) error {
+		s, err := series.Open([]string{dir}, series.Options{Workers: 1, Visit: func(s *series.Snapshot) error {
 			rows += len(s.Samples)
 			return nil
 		}})

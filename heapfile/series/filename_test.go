@@ -1,15 +1,14 @@
-package heapfile_test
+package series_test
 
 import (
 	"testing"
 
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/stretchr/testify/require"
-
-	"github.com/heaplapse/heaplapse/heapfile"
 )
 
 func TestFileNames(t *testing.T) {
-	type name = heapfile.FileName
+	type name = series.FileName
 	for path, want := range map[string]name{
 		// gperftools
 		"/tmp/profile.0001.heap":             {Prefix: "/tmp/profile", Seq: 1},
@@ -26,15 +25,15 @@ func TestFileNames(t *testing.T) {
 		"profile.rank-3_4711.0001.heap":      {Prefix: "profile.rank-3_4711", PID: 4711, Seq: 1},
 		"profile.slurmid-12.0001.heap":       {Prefix: "profile.slurmid-12", Seq: 1},
 		"/a.b/c.d.0001.heap":                 {Prefix: "/a.b/c.d", Seq: 1},
-		"/tmp/checked.23093._main_-end.heap": {Prefix: "/tmp/checked.23093._main_-end", PID: 23093, Seq: -1, Trigger: heapfile.TriggerManual},
-		"checked.23093.mycheck-beg.heap":     {Prefix: "checked.23093.mycheck-beg", PID: 23093, Seq: -1, Trigger: heapfile.TriggerManual},
+		"/tmp/checked.23093._main_-end.heap": {Prefix: "/tmp/checked.23093._main_-end", PID: 23093, Seq: -1, Trigger: series.TriggerManual},
+		"checked.23093.mycheck-beg.heap":     {Prefix: "checked.23093.mycheck-beg", PID: 23093, Seq: -1, Trigger: series.TriggerManual},
 		// jemalloc
-		"/tmp/jeprof.4711.0.i0.heap": {Prefix: "/tmp/jeprof", PID: 4711, Seq: 0, Trigger: heapfile.TriggerAllocated, Jemalloc: true},
-		"jeprof.4711.12.m3.heap.gz":  {Prefix: "jeprof", PID: 4711, Seq: 12, Trigger: heapfile.TriggerManual, Jemalloc: true},
-		"jeprof.4711.13.u2.heap":     {Prefix: "jeprof", PID: 4711, Seq: 13, Trigger: heapfile.TriggerHighWater, Jemalloc: true},
-		"jeprof.4711.14.f.heap":      {Prefix: "jeprof", PID: 4711, Seq: 14, Trigger: heapfile.TriggerExit, Jemalloc: true},
-		"jeprof.1.4711.14.f.heap":    {Prefix: "jeprof.1", PID: 4711, Seq: 14, Trigger: heapfile.TriggerExit, Jemalloc: true},
-		"je.prof.4711.14.f.heap":     {Prefix: "je.prof", PID: 4711, Seq: 14, Trigger: heapfile.TriggerExit, Jemalloc: true},
+		"/tmp/jeprof.4711.0.i0.heap": {Prefix: "/tmp/jeprof", PID: 4711, Seq: 0, Trigger: series.TriggerAllocated, Jemalloc: true},
+		"jeprof.4711.12.m3.heap.gz":  {Prefix: "jeprof", PID: 4711, Seq: 12, Trigger: series.TriggerManual, Jemalloc: true},
+		"jeprof.4711.13.u2.heap":     {Prefix: "jeprof", PID: 4711, Seq: 13, Trigger: series.TriggerHighWater, Jemalloc: true},
+		"jeprof.4711.14.f.heap":      {Prefix: "jeprof", PID: 4711, Seq: 14, Trigger: series.TriggerExit, Jemalloc: true},
+		"jeprof.1.4711.14.f.heap":    {Prefix: "jeprof.1", PID: 4711, Seq: 14, Trigger: series.TriggerExit, Jemalloc: true},
+		"je.prof.4711.14.f.heap":     {Prefix: "je.prof", PID: 4711, Seq: 14, Trigger: series.TriggerExit, Jemalloc: true},
 		// neither
 		"a.heap":                 {Prefix: "a.heap", Seq: -1},
 		"a.b.heap":               {Prefix: "a.b.heap", Seq: -1},
@@ -46,15 +45,15 @@ func TestFileNames(t *testing.T) {
 		"jeprof.4711.14.x1.heap": {Prefix: "jeprof.4711.14.x1.heap", Seq: -1},
 	} {
 		t.Run(path, func(t *testing.T) {
-			require.Equal(t, want, heapfile.ParseFileName(path))
+			require.Equal(t, want, series.ParseFileName(path))
 		})
 	}
 }
 
 func TestTriggersHaveStableNames(t *testing.T) {
-	for trigger, want := range map[heapfile.Trigger]string{
-		heapfile.TriggerUnknown: "unknown", heapfile.TriggerAllocated: "allocated", heapfile.TriggerHighWater: "high-water",
-		heapfile.TriggerTime: "time", heapfile.TriggerManual: "manual", heapfile.TriggerExit: "exit",
+	for trigger, want := range map[series.Trigger]string{
+		series.TriggerUnknown: "unknown", series.TriggerAllocated: "allocated", series.TriggerHighWater: "high-water",
+		series.TriggerTime: "time", series.TriggerManual: "manual", series.TriggerExit: "exit",
 	} {
 		require.Equal(t, want, trigger.String())
 	}

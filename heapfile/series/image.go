@@ -1,4 +1,4 @@
-package heapfile
+package series
 
 import (
 	"cmp"
@@ -6,74 +6,58 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/heaplapse/heaplapse/heapfile"
 )
 
 // AddressSpace is what a [Space] stands for: the union of the mappings of its
 // snapshots. A library that was unloaded again is still listed.
 type AddressSpace struct {
-	Epoch int
+	Image int
 	// Mappings that can be executed, by start address. Where ranges overlap
 	// (macOS), each stands on its own.
-	Mappings []Mapping
+	Mappings []heapfile.Mapping
 }
 
 // spaces follows the process images and mappings through a series.
 type spaces struct {
-	list  []AddressSpace
-	epoch int
-
-	previous *Snapshot
-	maps     []Mapping // of the previous snapshot
-
-	restarts, forks int
+	list     []AddressSpace
+	image    int
+	previous *Head
+	maps     []heapfile.Mapping // of the previous snapshot that has any
 }
 
-// next takes the following snapshot and returns its space. The snapshot's Epoch is set.
-func (sp *spaces) next(s *Snapshot) Space {
+// next returns the space of the snapshot that follows and sets its Image.
+func (sp *spaces) next(s *Head, mappings []heapfile.Mapping) Space {
 	if sp.previous == nil {
 		sp.list = append(sp.list, AddressSpace{})
-	} else if sp.newImage(s) {
-		sp.epoch++
-		sp.list = append(sp.list, AddressSpace{Epoch: sp.epoch})
+	} else if sp.newImage(s, mappings) {
+		sp.image++
+		sp.list = append(sp.list, AddressSpace{Image: sp.image})
 		sp.maps = nil
 	}
-	s.Epoch = sp.epoch
-	sp.include(s.Mappings)
-	sp.previous = headOf(s)
-	if len(s.Mappings) > 0 { // a partial snapshot says nothing
-		sp.maps = s.Mappings
+	s.Image = sp.image
+	sp.include(mappings)
+	sp.previous = s
+	if len(mappings) > 0 { // an unfinished snapshot has none
+		sp.maps = mappings
 	}
 	return Space(len(sp.list) - 1)
 }
 
-// headOf is a snapshot without its rows, to be kept.
-func headOf(s *Snapshot) *Snapshot {
-	head := *s
-	head.Samples = nil
-	return &head
-}
-
-// newImage tells whether a snapshot comes from another process image than the
-// one before: it is mapped elsewhere, or its cumulative count fell. Where the
-// count fell and the mappings are the same, a forked child overwrote its
-// parent's file (or the process restarted without address randomisation).
-func (sp *spaces) newImage(s *Snapshot) bool {
+// newImage reports whether a snapshot comes from another process image than the one before: its program
+// or loader is mapped elsewhere, or its cumulative count is lower. If only the count is lower, a forked
+// child overwrote its parent's file (or the process restarted without address space randomization).
+func (sp *spaces) newImage(s *Head, mappings []heapfile.Mapping) bool {
+	// Compare estimates: jemalloc's raw counts may fall while the estimates rise.
 	p := sp.previous
-	moved := anchorsMoved(sp.maps, s.Mappings)
-	// Estimates, not the header's raw counts: jemalloc's may fall while what they stand for rises.
 	fell := p.HasAlloc && s.HasAlloc && s.Heap().AllocBytes < p.Heap().AllocBytes
-	switch {
-	case moved:
-		sp.restarts++
-	case fell:
-		sp.forks++
-	}
-	return moved || fell
+	return fell || anchorsMoved(sp.maps, mappings)
 }
 
 // anchorsMoved compares what stays in place as long as a process image lives:
 // its program and its dynamic loader.
-func anchorsMoved(a, b []Mapping) bool {
+func anchorsMoved(a, b []heapfile.Mapping) bool {
 	if len(a) == 0 || len(b) == 0 {
 		return false
 	}
@@ -82,13 +66,13 @@ func anchorsMoved(a, b []Mapping) bool {
 	return differ(programA, programB) || differ(loaderA, loaderB)
 }
 
-func differ(a, b Mapping) bool {
+func differ(a, b heapfile.Mapping) bool {
 	return a.Path != "" && b.Path != "" && (a.Start-a.Offset != b.Start-b.Offset || a.Path != b.Path)
 }
 
 // anchors returns the first mapping of the program, which comes first in
 // /proc/PID/maps, and of the dynamic loader.
-func anchors(maps []Mapping) (program, loader Mapping) {
+func anchors(maps []heapfile.Mapping) (program, loader heapfile.Mapping) {
 	for _, m := range maps {
 		if !strings.HasPrefix(m.Path, "/") {
 			continue
@@ -111,15 +95,15 @@ func isLoader(base string) bool {
 
 // include merges the executable mappings of a snapshot into the current space. If an
 // address range now belongs to another file, a new space begins.
-func (sp *spaces) include(maps []Mapping) {
+func (sp *spaces) include(maps []heapfile.Mapping) {
 	if slices.Equal(maps, sp.maps) {
 		return
 	}
 	current := &sp.list[len(sp.list)-1]
 	added, gone := compareMappings(current.Mappings, maps)
 	if len(gone) > 0 {
-		kept := slices.DeleteFunc(slices.Clone(current.Mappings), func(m Mapping) bool { return gone[m] })
-		sp.list = append(sp.list, AddressSpace{Epoch: sp.epoch, Mappings: kept})
+		kept := slices.DeleteFunc(slices.Clone(current.Mappings), func(m heapfile.Mapping) bool { return gone[m] })
+		sp.list = append(sp.list, AddressSpace{Image: sp.image, Mappings: kept})
 		current = &sp.list[len(sp.list)-1]
 	}
 	if len(added) > 0 {
@@ -128,12 +112,12 @@ func (sp *spaces) include(maps []Mapping) {
 	}
 }
 
-func byStart(a, b Mapping) int { return cmp.Compare(a.Start, b.Start) }
+func byStart(a, b heapfile.Mapping) int { return cmp.Compare(a.Start, b.Start) }
 
 // compareMappings returns the executable mappings that are new, and the known
 // ones whose range now belongs to another file. known is sorted by start.
-func compareMappings(known, maps []Mapping) (added []Mapping, gone map[Mapping]bool) {
-	seen := make(map[Mapping]bool, len(known))
+func compareMappings(known, maps []heapfile.Mapping) (added []heapfile.Mapping, gone map[heapfile.Mapping]bool) {
+	seen := make(map[heapfile.Mapping]bool, len(known))
 	for _, m := range known {
 		seen[m] = true
 	}
@@ -147,7 +131,7 @@ func compareMappings(known, maps []Mapping) (added []Mapping, gone map[Mapping]b
 		for _, k := range overlapping(known, reach, m) {
 			if conflict(k, m) {
 				if gone == nil {
-					gone = map[Mapping]bool{}
+					gone = map[heapfile.Mapping]bool{}
 				}
 				gone[k] = true
 			}
@@ -158,9 +142,9 @@ func compareMappings(known, maps []Mapping) (added []Mapping, gone map[Mapping]b
 
 // LimitsSoFar gives for each mapping of a list sorted by start the highest limit up to and including it: a search for the
 // mappings that hold an address may stop where it is passed.
-func LimitsSoFar(sorted []Mapping) []Addr {
-	reach := make([]Addr, len(sorted))
-	var highest Addr
+func LimitsSoFar(sorted []heapfile.Mapping) []heapfile.Addr {
+	reach := make([]heapfile.Addr, len(sorted))
+	var highest heapfile.Addr
 	for i, m := range sorted {
 		highest = max(highest, m.Limit)
 		reach[i] = highest
@@ -172,11 +156,11 @@ func LimitsSoFar(sorted []Mapping) []Addr {
 const maxOverlaps = 64
 
 // overlapping returns the mappings of a sorted list that share an address with m.
-func overlapping(sorted []Mapping, reach []Addr, m Mapping) []Mapping {
-	end, _ := slices.BinarySearchFunc(sorted, m.Limit, func(k Mapping, limit Addr) int {
+func overlapping(sorted []heapfile.Mapping, reach []heapfile.Addr, m heapfile.Mapping) []heapfile.Mapping {
+	end, _ := slices.BinarySearchFunc(sorted, m.Limit, func(k heapfile.Mapping, limit heapfile.Addr) int {
 		return cmp.Compare(k.Start, limit)
 	})
-	var out []Mapping
+	var out []heapfile.Mapping
 	for i := end - 1; i >= 0 && reach[i] > m.Start && len(out) < maxOverlaps; i-- {
 		if sorted[i].Limit > m.Start {
 			out = append(out, sorted[i])
@@ -187,7 +171,7 @@ func overlapping(sorted []Mapping, reach []Addr, m Mapping) []Mapping {
 
 // conflict says whether two overlapping mappings give the same address another
 // meaning. Anonymous memory has none of its own.
-func conflict(a, b Mapping) bool {
+func conflict(a, b heapfile.Mapping) bool {
 	if !strings.HasPrefix(a.Path, "/") || !strings.HasPrefix(b.Path, "/") {
 		return false
 	}
@@ -200,7 +184,7 @@ func (s *Series) Images(from, to int) iter.Seq2[int, int] {
 	return func(yield func(first, last int) bool) {
 		for begin := from; begin < to; {
 			end := begin
-			for end < to && s.Heads[end].Epoch == s.Heads[begin].Epoch {
+			for end < to && s.Heads[end].Image == s.Heads[begin].Image {
 				end++
 			}
 			if !yield(begin, end-1) {

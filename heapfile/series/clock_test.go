@@ -1,4 +1,4 @@
-package heapfile_test
+package series_test
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
@@ -40,8 +41,8 @@ func touch(t *testing.T, dir string, step time.Duration) {
 func TestTheClockIsTheModificationTime(t *testing.T) {
 	dir := put(t, serial(rising(3)...))
 	touch(t, dir, 30*time.Second)
-	c := open(t, heapfile.Options{}, dir).Clock
-	require.Equal(t, heapfile.ClockModified, c.Source)
+	c := open(t, series.Options{}, dir).Clock
+	require.Equal(t, series.ClockModified, c.Source)
 	require.Equal(t, []float64{0, 30, 60}, c.At)
 	require.InDelta(t, 60, c.Span(), 0)
 	require.True(t, noon.Equal(c.Times[0]))
@@ -53,8 +54,8 @@ func TestModificationTimesOfCopiesAreNoClock(t *testing.T) {
 		t.Run(rule, func(t *testing.T) {
 			dir := put(t, serial(rising(3)...))
 			touch(t, dir, step)
-			s := open(t, heapfile.Options{}, dir)
-			require.Equal(t, heapfile.ClockAllocated, s.Clock.Source)
+			s := open(t, series.Options{}, dir)
+			require.Equal(t, series.ClockAllocated, s.Clock.Source)
 			require.Equal(t, []float64{1000, 2000, 3000}, s.Clock.At)
 			require.Nil(t, s.Clock.Times)
 			require.False(t, s.Clock.Source.IsTime())
@@ -67,8 +68,8 @@ func TestTheClockIsTheIndexWhereNothingElseIsKnown(t *testing.T) {
 	text := dump("heap profile: 1: 8 [1: 8] @ heap_v2/1024", "1: 8 [1: 8] @ 0x1")
 	dir := put(t, serial(text, text, text))
 	touch(t, dir, 0)
-	s := open(t, heapfile.Options{}, dir)
-	require.Equal(t, heapfile.ClockIndex, s.Clock.Source)
+	s := open(t, series.Options{}, dir)
+	require.Equal(t, series.ClockIndex, s.Clock.Source)
 	require.Equal(t, []float64{0, 1, 2}, s.Clock.At)
 	require.Contains(t, find(t, s.Warnings, heapfile.WarnClock).Msg, "per snapshot")
 }
@@ -86,8 +87,8 @@ func TestTimesWithinGzipFilesPrecedeThoseOfTheFiles(t *testing.T) {
 	}
 	dir := put(t, files)
 	touch(t, dir, time.Second)
-	c := open(t, heapfile.Options{}, dir).Clock
-	require.Equal(t, heapfile.ClockRecorded, c.Source)
+	c := open(t, series.Options{}, dir).Clock
+	require.Equal(t, series.ClockRecorded, c.Source)
 	require.Equal(t, []float64{0, 60, 120}, c.At)
 }
 
@@ -106,13 +107,13 @@ func TestTheSidecarPrecedesAllOtherClocks(t *testing.T) {
 	files[manifest.Name] = sidecar("p.0001.heap", "p.0002.heap")
 	dir := put(t, files)
 	touch(t, dir, time.Second)
-	s := open(t, heapfile.Options{}, dir)
-	require.Equal(t, heapfile.ClockSidecar, s.Clock.Source)
+	s := open(t, series.Options{}, dir)
+	require.Equal(t, series.ClockManifest, s.Clock.Source)
 	require.Equal(t, []float64{0, 3600}, s.Clock.At)
 	require.Equal(t, int64(2000), *s.RSS[1])
 	require.Equal(t, 4711, s.PID())
 	require.Equal(t, map[string]string{"/usr/bin/program": "ab12"}, s.BuildIDs)
-	require.Equal(t, []heapfile.Trigger{heapfile.TriggerTime, heapfile.TriggerTime}, s.Triggers)
+	require.Equal(t, []series.Trigger{series.TriggerTime, series.TriggerTime}, s.Triggers)
 }
 
 func TestASidecarThatMissesASnapshotIsNoClockButTellsTheRest(t *testing.T) {
@@ -120,8 +121,8 @@ func TestASidecarThatMissesASnapshotIsNoClockButTellsTheRest(t *testing.T) {
 	files[manifest.Name] = sidecar("p.0001.heap", "p.0003.heap")
 	dir := put(t, files)
 	touch(t, dir, time.Second)
-	s := open(t, heapfile.Options{}, dir)
-	require.Equal(t, heapfile.ClockModified, s.Clock.Source)
+	s := open(t, series.Options{}, dir)
+	require.Equal(t, series.ClockModified, s.Clock.Source)
 	require.Nil(t, s.RSS[1])
 	require.Equal(t, int64(2000), *s.RSS[2])
 }
@@ -129,39 +130,39 @@ func TestASidecarThatMissesASnapshotIsNoClockButTellsTheRest(t *testing.T) {
 func TestASidecarThatCannotBeReadIsAWarning(t *testing.T) {
 	files := serial(rising(2)...)
 	files[manifest.Name] = "{}\n"
-	s := open(t, heapfile.Options{}, put(t, files))
-	require.Contains(t, find(t, s.Warnings, heapfile.WarnSidecar).Msg, manifest.Name+":1: ")
+	s := open(t, series.Options{}, put(t, files))
+	require.Contains(t, find(t, s.Warnings, heapfile.WarnManifest).Msg, manifest.Name+":1: ")
 	require.Nil(t, s.RSS)
 }
 
 func TestAllocatedBytesGoOnCountingAfterARestart(t *testing.T) {
 	dir := put(t, serial(snapshot(100, "0x1", image(0x550000)), snapshot(300, "0x1", image(0x550000)), snapshot(50, "0x1", image(0x770000))))
 	touch(t, dir, 0)
-	require.Equal(t, []float64{100, 300, 350}, open(t, heapfile.Options{}, dir).Clock.At)
+	require.Equal(t, []float64{100, 300, 350}, open(t, series.Options{}, dir).Clock.At)
 }
 
 // judged opens a series of headers inuse, alloc whose files are so far apart.
-func judged(t *testing.T, step time.Duration, counts ...[2]int) *heapfile.Series {
+func judged(t *testing.T, step time.Duration, counts ...[2]int) *series.Series {
 	var texts []string
 	for _, c := range counts {
 		texts = append(texts, heap(c[0], c[1]))
 	}
 	dir := put(t, serial(texts...))
 	touch(t, dir, step)
-	return open(t, heapfile.Options{}, dir)
+	return open(t, series.Options{}, dir)
 }
 
 func TestTriggersAreInferredFromWhatIsConstant(t *testing.T) {
 	for rule, c := range map[string]struct {
 		step   time.Duration
 		counts [][2]int
-		want   heapfile.Trigger
+		want   series.Trigger
 	}{
-		"the time between dumps":          {30 * time.Second, [][2]int{{5, 10}, {9, 90}, {3, 95}, {4, 300}, {8, 310}, {2, 400}}, heapfile.TriggerTime},
-		"the growth of the high water":    {0, [][2]int{{100, 110}, {201, 400}, {301, 410}, {402, 900}, {502, 2000}, {603, 2100}}, heapfile.TriggerHighWater},
-		"the bytes allocated":             {0, [][2]int{{50, 1000}, {20, 2001}, {70, 3002}, {10, 4001}, {30, 5003}, {20, 6004}}, heapfile.TriggerAllocated},
-		"nothing":                         {0, [][2]int{{50, 1000}, {20, 1400}, {70, 3002}, {10, 3010}, {30, 9003}, {20, 9999}}, heapfile.TriggerUnknown},
-		"too few to call anything steady": {0, [][2]int{{100, 110}, {201, 400}, {301, 410}, {402, 900}}, heapfile.TriggerUnknown},
+		"the time between dumps":          {30 * time.Second, [][2]int{{5, 10}, {9, 90}, {3, 95}, {4, 300}, {8, 310}, {2, 400}}, series.TriggerTime},
+		"the growth of the high water":    {0, [][2]int{{100, 110}, {201, 400}, {301, 410}, {402, 900}, {502, 2000}, {603, 2100}}, series.TriggerHighWater},
+		"the bytes allocated":             {0, [][2]int{{50, 1000}, {20, 2001}, {70, 3002}, {10, 4001}, {30, 5003}, {20, 6004}}, series.TriggerAllocated},
+		"nothing":                         {0, [][2]int{{50, 1000}, {20, 1400}, {70, 3002}, {10, 3010}, {30, 9003}, {20, 9999}}, series.TriggerUnknown},
+		"too few to call anything steady": {0, [][2]int{{100, 110}, {201, 400}, {301, 410}, {402, 900}}, series.TriggerUnknown},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			s := judged(t, c.step, c.counts...)
@@ -169,7 +170,7 @@ func TestTriggersAreInferredFromWhatIsConstant(t *testing.T) {
 			for _, got := range s.Triggers {
 				require.Equal(t, c.want.String(), got.String())
 			}
-			require.Equal(t, c.want == heapfile.TriggerHighWater, strings.Contains(fmt.Sprint(kinds(s.Warnings)), "high-water"))
+			require.Equal(t, c.want == series.TriggerHighWater, strings.Contains(fmt.Sprint(kinds(s.Warnings)), "high-water"))
 		})
 	}
 }
@@ -188,7 +189,7 @@ func TestMissingNumbersAreTold(t *testing.T) {
 			for _, n := range c.numbers {
 				files[fmt.Sprintf("p.%04d.heap", n)] = heap(n, n)
 			}
-			require.Equal(t, c.want, find(t, open(t, heapfile.Options{}, put(t, files)).Warnings, heapfile.WarnMissing).Msg)
+			require.Equal(t, c.want, find(t, open(t, series.Options{}, put(t, files)).Warnings, heapfile.WarnMissing).Msg)
 		})
 	}
 }
@@ -213,7 +214,7 @@ func TestNumbersThatTheRecorderRemovedAreNotMissing(t *testing.T) {
 		"none":            {nil, 0, "3 numbers are missing from the series: 2–3, 5"},
 	} {
 		t.Run(rule, func(t *testing.T) {
-			s := open(t, heapfile.Options{}, put(t, map[string]string{
+			s := open(t, series.Options{}, put(t, map[string]string{
 				"p_7.0001.heap": heap(1, 1), "p_7.0004.heap": heap(2, 2), "p_7.0006.heap": heap(3, 3), manifest.Name: sidecar(c.removed...),
 			}))
 			require.Equal(t, c.thinned, s.Thinned())
@@ -227,7 +228,7 @@ func TestNumbersThatTheRecorderRemovedAreNotMissing(t *testing.T) {
 }
 
 func TestASeriesMayBeginAtAnyNumber(t *testing.T) {
-	s := open(t, heapfile.Options{}, put(t, map[string]string{"p.0007.heap": heap(1, 1), "p.0008.heap": heap(2, 2)}))
+	s := open(t, series.Options{}, put(t, map[string]string{"p.0007.heap": heap(1, 1), "p.0008.heap": heap(2, 2)}))
 	require.NotContains(t, kinds(s.Warnings), "missing-number")
 }
 
@@ -240,7 +241,7 @@ func TestMixedSnapshotsAreTold(t *testing.T) {
 		"versions":          {sortedRows(60, -1), sortedRows(60, 1), "different versions of gperftools: "},
 	} {
 		t.Run(rule, func(t *testing.T) {
-			w := find(t, open(t, heapfile.Options{}, put(t, serial(c.a, c.b))).Warnings, heapfile.WarnMixed)
+			w := find(t, open(t, series.Options{}, put(t, serial(c.a, c.b))).Warnings, heapfile.WarnMixed)
 			require.Contains(t, w.Msg, c.want)
 			require.Contains(t, w.Msg, "p.0001.heap")
 			require.Contains(t, w.Msg, "p.0002.heap")
@@ -261,7 +262,7 @@ func sortedRows(n, step int) string {
 }
 
 func TestASeriesOfOneKindIsNotMixed(t *testing.T) {
-	s := open(t, heapfile.Options{}, put(t, serial(rising(3)...)))
+	s := open(t, series.Options{}, put(t, serial(rising(3)...)))
 	require.NotContains(t, kinds(s.Warnings), "mixed")
 }
 

@@ -1,4 +1,4 @@
-package heapfile
+package series
 
 import "slices"
 
@@ -6,7 +6,7 @@ import "slices"
 // the sidecar, or, for all of a gperftools series together, by what stays
 // constant between neighbours: the growth of the heap's high water, of the
 // bytes allocated, or of the time.
-func inferTriggers(heads []*Snapshot, clock Clock) []Trigger {
+func inferTriggers(heads []*Head, clock Clock) []Trigger {
 	out := make([]Trigger, len(heads))
 	unknown := 0
 	for i, h := range heads {
@@ -31,9 +31,9 @@ func inferTriggers(heads []*Snapshot, clock Clock) []Trigger {
 const minInferred = 5
 
 // inferTrigger looks at all snapshots but the last, and says whether the last one fits as well.
-func inferTrigger(heads []*Snapshot, clock Clock) (t Trigger, lastFits bool) {
-	inuse := steps(heads, func(h *Snapshot) float64 { return float64(h.Total.InuseBytes) })
-	alloc := steps(heads, func(h *Snapshot) float64 { return float64(h.Total.AllocBytes) })
+func inferTrigger(heads []*Head, clock Clock) (t Trigger, lastFits bool) {
+	inuse := steps(heads, func(h *Head) float64 { return float64(h.Total.InuseBytes) })
+	alloc := steps(heads, func(h *Head) float64 { return float64(h.Total.AllocBytes) })
 	last := len(heads) - 2
 	var axis []float64
 	switch at := stepsOf(clock.At); {
@@ -49,7 +49,7 @@ func inferTrigger(heads []*Snapshot, clock Clock) (t Trigger, lastFits bool) {
 	return t, axis[last] >= 0.9*middle(axis[:last])
 }
 
-func steps(heads []*Snapshot, get func(*Snapshot) float64) []float64 {
+func steps(heads []*Head, get func(*Head) float64) []float64 {
 	v := make([]float64, len(heads))
 	for i, h := range heads {
 		v[i] = get(h)

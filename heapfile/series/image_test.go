@@ -1,4 +1,4 @@
-package heapfile_test
+package series_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
 // image is the mappings of a process image whose program and loader lie at a base address.
@@ -33,10 +34,10 @@ func serial(texts ...string) map[string]string {
 	return files
 }
 
-func epochs(s *heapfile.Series) []int {
+func epochs(s *series.Series) []int {
 	var out []int
 	for _, h := range s.Heads {
-		out = append(out, h.Epoch)
+		out = append(out, h.Image)
 	}
 	return out
 }
@@ -45,7 +46,7 @@ func TestARestartMovesTheMappings(t *testing.T) {
 	dir := put(t, serial(
 		snapshot(100, "0x1", image(0x550000)), snapshot(200, "0x1", image(0x550000)),
 		snapshot(300, "0x1", image(0x770000)), snapshot(400, "0x1", image(0x770000))))
-	s := open(t, heapfile.Options{}, dir)
+	s := open(t, series.Options{}, dir)
 	require.Equal(t, []int{0, 0, 1, 1}, epochs(s))
 	require.Contains(t, find(t, s.Warnings, heapfile.WarnRestart).Msg, "2 process images")
 	require.Equal(t, 2, s.Stacks.Len(), "the same addresses are another stack in another image")
@@ -56,13 +57,13 @@ func TestARestartIsSeenAcrossASnapshotWithoutMappings(t *testing.T) {
 		return lines("heap_v2/1", "  t*: 1: 8 [0: 0]", "@ 0x1", "  t*: 1: 8 [0: 0]", "", "MAPPED_LIBRARIES:") + lines(image(base)...)
 	}
 	partial, _, _ := strings.Cut(noAccum(0x550000), "\nMAPPED")
-	s := open(t, heapfile.Options{}, put(t, serial(noAccum(0x550000), partial, noAccum(0x770000))))
+	s := open(t, series.Options{}, put(t, serial(noAccum(0x550000), partial, noAccum(0x770000))))
 	require.Equal(t, []int{0, 0, 1}, epochs(s))
 }
 
 func TestAForkKeepsTheMappingsWhileCountsFall(t *testing.T) {
 	dir := put(t, serial(snapshot(100, "0x1", image(0x550000)), snapshot(200, "0x1", image(0x550000)), snapshot(150, "0x1", image(0x550000))))
-	s := open(t, heapfile.Options{}, dir)
+	s := open(t, series.Options{}, dir)
 	require.Equal(t, []int{0, 0, 1}, epochs(s))
 	require.Contains(t, find(t, s.Warnings, heapfile.WarnFork).Msg, "HEAPPROFILE_USE_PID=1")
 	require.NotContains(t, kinds(s.Warnings), "restart")
@@ -71,7 +72,7 @@ func TestAForkKeepsTheMappingsWhileCountsFall(t *testing.T) {
 func TestAFileReplacedWhileMappedIsTheSameImage(t *testing.T) {
 	moved := image(0x550000)
 	moved[0] += " (deleted)"
-	s := open(t, heapfile.Options{}, put(t, serial(snapshot(100, "0x1", image(0x550000)), snapshot(200, "0x1", moved))))
+	s := open(t, series.Options{}, put(t, serial(snapshot(100, "0x1", image(0x550000)), snapshot(200, "0x1", moved))))
 	require.Equal(t, []int{0, 0}, epochs(s))
 }
 
@@ -79,18 +80,18 @@ func TestAFileReplacedWhileMappedIsTheSameImage(t *testing.T) {
 func TestTheLoadersCacheIsNoLoader(t *testing.T) {
 	loading := image(0x550000)
 	loading = []string{loading[0], "557000-558000 r--p 00000000 00:00 13 /etc/ld.so.cache", loading[1]}
-	s := open(t, heapfile.Options{}, put(t, serial(
+	s := open(t, series.Options{}, put(t, serial(
 		snapshot(100, "0x1", image(0x550000)), snapshot(200, "0x1", loading), snapshot(300, "0x1", image(0x550000)))))
 	require.Equal(t, []int{0, 0, 0}, epochs(s))
 }
 
 func TestRecordedRestartsAndForksAreFound(t *testing.T) {
-	restart := open(t, heapfile.Options{}, "../testdata/dialects/restart")
+	restart := open(t, series.Options{}, "../testdata/dialects/restart")
 	find(t, restart.Warnings, heapfile.WarnRestart)
-	fork := open(t, heapfile.Options{}, "../testdata/dialects/fork")
+	fork := open(t, series.Options{}, "../testdata/dialects/fork")
 	find(t, fork.Warnings, heapfile.WarnFork)
-	steady := open(t, heapfile.Options{}, "../testdata/leaky")
-	require.Zero(t, steady.Heads[len(steady.Heads)-1].Epoch)
+	steady := open(t, series.Options{}, "../testdata/leaky")
+	require.Zero(t, steady.Heads[len(steady.Heads)-1].Image)
 }
 
 const (
@@ -99,7 +100,7 @@ const (
 )
 
 // spacesOf gives the first mapped file of /opt in the space of each stack's leaf.
-func spacesOf(s *heapfile.Series) map[string]string {
+func spacesOf(s *series.Series) map[string]string {
 	out := map[string]string{}
 	for id := range heapfile.StackID(s.Stacks.Len()) {
 		leaf := s.Stacks.Addrs(id)[0]
@@ -114,7 +115,7 @@ func spacesOf(s *heapfile.Series) map[string]string {
 
 func TestAnUnloadedLibraryStaysInItsSpace(t *testing.T) {
 	dir := put(t, serial(snapshot(1, "0x7f0000000010", image(0x550000, first)), snapshot(2, "0x7f0000000010", image(0x550000))))
-	s := open(t, heapfile.Options{}, dir)
+	s := open(t, series.Options{}, dir)
 	require.Len(t, s.Spaces, 1)
 	require.Equal(t, map[string]string{"0x7f0000000010": "/opt/libfirst.so"}, spacesOf(s))
 }
@@ -124,7 +125,7 @@ func TestARangeReusedByAnotherFileBeginsANewSpace(t *testing.T) {
 		snapshot(1, "0x7f0000000010", image(0x550000, first)),
 		snapshot(2, "0x7f0000000020", image(0x550000, second)),
 		snapshot(3, "0x7f0000000010", image(0x550000, second))))
-	s := open(t, heapfile.Options{}, dir)
+	s := open(t, series.Options{}, dir)
 	require.Equal(t, []int{0, 0, 0}, epochs(s))
 	require.Len(t, s.Spaces, 2)
 	require.Equal(t, map[string]string{
@@ -136,17 +137,17 @@ func TestARangeReusedByAnotherFileBeginsANewSpace(t *testing.T) {
 func TestARebuiltLibraryAtTheSamePathIsAnotherFile(t *testing.T) {
 	rebuilt := strings.Replace(first, "00:00 21", "00:00 99", 1)
 	dir := put(t, serial(snapshot(1, "0x7f0000000010", image(0x550000, first)), snapshot(2, "0x7f0000000020", image(0x550000, rebuilt))))
-	require.Len(t, open(t, heapfile.Options{}, dir).Spaces, 2)
+	require.Len(t, open(t, series.Options{}, dir).Spaces, 2)
 }
 
 func TestAGrowingMappingOfTheSameFileIsNoConflict(t *testing.T) {
 	grown := strings.Replace(first, "7f0000010000", "7f0000020000", 1)
 	dir := put(t, serial(snapshot(1, "0x7f0000000010", image(0x550000, first)), snapshot(2, "0x7f0000010020", image(0x550000, grown))))
-	require.Len(t, open(t, heapfile.Options{}, dir).Spaces, 1)
+	require.Len(t, open(t, series.Options{}, dir).Spaces, 1)
 }
 
 func TestRecordedReloadedLibrariesHaveSpaces(t *testing.T) {
-	s := open(t, heapfile.Options{}, "../testdata/dialects/dlclose")
+	s := open(t, series.Options{}, "../testdata/dialects/dlclose")
 	files := map[string]bool{}
 	for _, sp := range s.Spaces {
 		for _, m := range sp.Mappings {
@@ -161,10 +162,10 @@ func TestAnUnfinishedLastFileIsLeftOut(t *testing.T) {
 	partial := lines("heap profile: 1: 8 [9: 300] @ heapprofile", "1: 8 [9: 300] @ 0x1")
 	dir := put(t, serial(snapshot(100, "0x1", image(0)), snapshot(200, "0x1", image(0)), partial))
 	var visited pass
-	s := open(t, heapfile.Options{Visit: visited.visit}, dir)
+	s := open(t, series.Options{Visit: visited.visit}, dir)
 	require.Equal(t, []string{"p.0001.heap", "p.0002.heap"}, names(s))
 	require.Len(t, visited.seen, 2)
-	w := find(t, s.Warnings, heapfile.WarnPartial)
+	w := find(t, s.Warnings, heapfile.WarnUnfinished)
 	require.Contains(t, w.Error(), "p.0003.heap: left out")
 	again := pass{}
 	require.NoError(t, s.Each(0, again.visit))
@@ -175,7 +176,7 @@ func TestAnUnfinishedFileWithSuccessorsStays(t *testing.T) {
 	partial := lines("heap profile: 1: 8 [9: 150] @ heapprofile", "1: 8 [9: 150] @ 0x1")
 	dir := put(t, serial(snapshot(100, "0x1", image(0)), partial, snapshot(200, "0x1", image(0))))
 	var visited pass
-	s := open(t, heapfile.Options{Visit: visited.visit}, dir)
+	s := open(t, series.Options{Visit: visited.visit}, dir)
 	require.Equal(t, []string{"p.0001.heap", "p.0002.heap", "p.0003.heap"}, names(s))
 	require.Equal(t, []int{0, 0, 0}, epochs(s))
 	require.Len(t, visited.seen, 3)
@@ -184,12 +185,12 @@ func TestAnUnfinishedFileWithSuccessorsStays(t *testing.T) {
 
 func TestAnUnfinishedFileAloneStays(t *testing.T) {
 	dir := put(t, serial(lines("heap profile: 1: 8 [9: 150] @ heapprofile", "1: 8 [9: 150] @ 0x1")))
-	s := open(t, heapfile.Options{}, dir)
+	s := open(t, series.Options{}, dir)
 	require.Len(t, s.Heads, 1)
-	require.True(t, s.Heads[0].Completeness.Partial)
+	require.True(t, s.Heads[0].Completeness.Unfinished)
 }
 
 func TestTheLastSnapshotIsNotLeftOutForBadFilesBehindIt(t *testing.T) {
 	dir := put(t, serial(snapshot(100, "0x1", image(0)), snapshot(200, "0x1", image(0)), "{}"))
-	require.Equal(t, []string{"p.0001.heap", "p.0002.heap"}, names(open(t, heapfile.Options{}, dir)))
+	require.Equal(t, []string{"p.0001.heap", "p.0002.heap"}, names(open(t, series.Options{}, dir)))
 }

@@ -1,4 +1,4 @@
-package heapfile
+package series
 
 import (
 	"path/filepath"

@@ -1,4 +1,4 @@
-package heapfile_test
+package series_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
 // seriesFixtures are directories of ../testdata that hold one series each.
@@ -16,7 +17,7 @@ var seriesFixtures = []string{"leaky", "leaky-jemalloc", "dialects/restart", "di
 type pass struct{ seen []string }
 
 func (p *pass) visit(s *heapfile.Snapshot) error {
-	line := fmt.Sprintln(s.Path, s.Index, s.Epoch, s.Total, s.Completeness)
+	line := fmt.Sprintln(s.Path, s.Index, s.Image, s.Total, s.Completeness)
 	for _, r := range s.Samples {
 		line += fmt.Sprintln(r.Stack, s.Stacks.Space(r.Stack), s.Stacks.Addrs(r.Stack), r.Counts, r.Cut)
 	}
@@ -28,8 +29,8 @@ func TestStackIDsDoNotDependOnTheNumberOfWorkers(t *testing.T) {
 	for _, dir := range seriesFixtures {
 		t.Run(dir, func(t *testing.T) {
 			var one, eight pass
-			a := open(t, heapfile.Options{Workers: 1, Visit: one.visit}, "../testdata/"+dir)
-			b := open(t, heapfile.Options{Workers: 8, Visit: eight.visit}, "../testdata/"+dir)
+			a := open(t, series.Options{Workers: 1, Visit: one.visit}, "../testdata/"+dir)
+			b := open(t, series.Options{Workers: 8, Visit: eight.visit}, "../testdata/"+dir)
 			require.Greater(t, len(one.seen), 2)
 			require.Equal(t, one.seen, eight.seen)
 			require.Equal(t, a.Stacks.Len(), b.Stacks.Len())
@@ -42,7 +43,7 @@ func TestEachShowsWhatVisitSaw(t *testing.T) {
 	for _, dir := range seriesFixtures {
 		t.Run(dir, func(t *testing.T) {
 			var first, again pass
-			s := open(t, heapfile.Options{Visit: first.visit}, "../testdata/"+dir)
+			s := open(t, series.Options{Visit: first.visit}, "../testdata/"+dir)
 			stacks := s.Stacks.Len()
 			for _, workers := range []int{1, 3} {
 				again = pass{}
@@ -58,7 +59,7 @@ func TestOneShowsWhatVisitSaw(t *testing.T) {
 	for _, dir := range seriesFixtures {
 		t.Run(dir, func(t *testing.T) {
 			var first pass
-			s := open(t, heapfile.Options{Visit: first.visit}, "../testdata/"+dir)
+			s := open(t, series.Options{Visit: first.visit}, "../testdata/"+dir)
 			for i := range s.Heads {
 				var one pass
 				require.NoError(t, s.One(i, one.visit))
@@ -69,7 +70,7 @@ func TestOneShowsWhatVisitSaw(t *testing.T) {
 }
 
 func TestHeadsHoldNoRows(t *testing.T) {
-	for _, h := range open(t, heapfile.Options{}, "../testdata/leaky").Heads {
+	for _, h := range open(t, series.Options{}, "../testdata/leaky").Heads {
 		require.Nil(t, h.Samples)
 		require.Nil(t, h.Mappings)
 		require.Positive(t, h.Rows)
@@ -77,8 +78,8 @@ func TestHeadsHoldNoRows(t *testing.T) {
 }
 
 func TestASeriesReadsAsItsFilesDo(t *testing.T) {
-	s := open(t, heapfile.Options{}, "../testdata/leaky")
-	require.NoError(t, s.Each(0, func(x *heapfile.Snapshot) error {
+	s := open(t, series.Options{}, "../testdata/leaky")
+	require.NoError(t, s.Each(0, func(x *series.Snapshot) error {
 		alone, err := heapfile.ReadFile(x.Path)
 		require.NoError(t, err)
 		require.Equal(t, show(alone), show(x))
@@ -93,5 +94,5 @@ func TestSymbolsOfAllSnapshotsAreCollected(t *testing.T) {
 		"p.0001.heap": lines("--- symbol", "0x1 f", "---", "--- heap") + heap(1, 1),
 		"p.0002.heap": lines("--- symbol", "0x2 g", "---", "--- heap") + heap(2, 2),
 	})
-	require.Equal(t, map[heapfile.Addr][]string{1: {"f"}, 2: {"g"}}, open(t, heapfile.Options{}, dir).Symbols)
+	require.Equal(t, map[heapfile.Addr][]string{1: {"f"}, 2: {"g"}}, open(t, series.Options{}, dir).Symbols)
 }

@@ -1,4 +1,4 @@
-package heapfile_test
+package series_test
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
 // put writes files, by name, into a new directory.
@@ -29,16 +30,16 @@ func heap(inuse, alloc int) string {
 	return exact(c, c+" @ 0x400001 0x400002")
 }
 
-func open(t testing.TB, o heapfile.Options, paths ...string) *heapfile.Series {
+func open(t testing.TB, o series.Options, paths ...string) *series.Series {
 	t.Helper()
-	s, err := heapfile.Open(paths, o)
+	s, err := series.Open(paths, o)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
 }
 
 // names are the base names of a series' snapshots.
-func names(s *heapfile.Series) []string {
+func names(s *series.Series) []string {
 	var out []string
 	for _, h := range s.Heads {
 		out = append(out, filepath.Base(h.Path))
@@ -49,7 +50,7 @@ func names(s *heapfile.Series) []string {
 func TestOpenTakesADirectory(t *testing.T) {
 	dir := put(t, map[string]string{"p.0001.heap": heap(1, 1), "p.0002.heap": heap(2, 2), "notes.txt": "x"})
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "sub.heap"), 0o755))
-	s := open(t, heapfile.Options{}, dir)
+	s := open(t, series.Options{}, dir)
 	require.Equal(t, []string{"p.0001.heap", "p.0002.heap"}, names(s))
 	require.Empty(t, s.Problems)
 	require.Equal(t, dir, s.Dir())
@@ -57,7 +58,7 @@ func TestOpenTakesADirectory(t *testing.T) {
 
 func TestOpenTakesAPrefix(t *testing.T) {
 	dir := put(t, map[string]string{"p.0001.heap": heap(1, 1), "p.0002.heap": heap(2, 2), "pq.0001.heap": heap(9, 9), "p.heap": heap(8, 8)})
-	require.Equal(t, []string{"p.0001.heap", "p.0002.heap"}, names(open(t, heapfile.Options{}, filepath.Join(dir, "p"))))
+	require.Equal(t, []string{"p.0001.heap", "p.0002.heap"}, names(open(t, series.Options{}, filepath.Join(dir, "p"))))
 }
 
 func TestAPrefixFindsAllThatAllocatorsAppendToIt(t *testing.T) {
@@ -67,28 +68,28 @@ func TestAPrefixFindsAllThatAllocatorsAppendToIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := put(t, map[string]string{name: heap(1, 1)})
-			require.Equal(t, []string{name}, names(open(t, heapfile.Options{}, filepath.Join(dir, "p"))))
+			require.Equal(t, []string{name}, names(open(t, series.Options{}, filepath.Join(dir, "p"))))
 		})
 	}
 }
 
 func TestOpenTakesAGlob(t *testing.T) {
 	dir := put(t, map[string]string{"p.0001.heap": heap(1, 1), "p.0002.heap": heap(2, 2), "p.0011.heap": heap(3, 3)})
-	require.Equal(t, []string{"p.0001.heap", "p.0011.heap"}, names(open(t, heapfile.Options{}, filepath.Join(dir, "p.*1.heap"))))
+	require.Equal(t, []string{"p.0001.heap", "p.0011.heap"}, names(open(t, series.Options{}, filepath.Join(dir, "p.*1.heap"))))
 }
 
 func TestOpenTakesFilesOfAnyName(t *testing.T) {
 	dir := put(t, map[string]string{"b": heap(1, 1), "a": heap(2, 2)})
-	s := open(t, heapfile.Options{}, filepath.Join(dir, "b"), filepath.Join(dir, "a"))
+	s := open(t, series.Options{}, filepath.Join(dir, "b"), filepath.Join(dir, "a"))
 	require.Equal(t, []string{"b", "a"}, names(s), "without numbers, in the order given")
 }
 
 func TestOpenTakesStandardInput(t *testing.T) {
 	for form, text := range map[string]string{"plain": heap(7, 7), "gzip": string(gzipped(t, heap(7, 7)))} {
 		t.Run(form, func(t *testing.T) {
-			s := open(t, heapfile.Options{Stdin: strings.NewReader(text)}, "-")
+			s := open(t, series.Options{Stdin: strings.NewReader(text)}, "-")
 			require.Equal(t, "standard input", s.Heads[0].Path)
-			require.NoError(t, s.One(0, func(x *heapfile.Snapshot) error {
+			require.NoError(t, s.One(0, func(x *series.Snapshot) error {
 				require.Equal(t, []string{"1: 7 [2: 7] @ 0x400001 0x400002"}, show(x))
 				return nil
 			}))
@@ -97,21 +98,21 @@ func TestOpenTakesStandardInput(t *testing.T) {
 }
 
 func TestWhatCannotBeReadFromStandardInputIsCalledSo(t *testing.T) {
-	_, err := heapfile.Open([]string{"-"}, heapfile.Options{Stdin: strings.NewReader("")})
+	_, err := series.Open([]string{"-"}, series.Options{Stdin: strings.NewReader("")})
 	require.ErrorContains(t, err, "standard input: not a heap snapshot: an empty file")
-	_, err = heapfile.Open([]string{"-"}, heapfile.Options{})
+	_, err = series.Open([]string{"-"}, series.Options{})
 	require.EqualError(t, err, "standard input: not available here")
 }
 
 func TestCloseRemovesWhatWasKeptOfStandardInput(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	s, err := heapfile.Open([]string{"-"}, heapfile.Options{Stdin: strings.NewReader(heap(1, 1))})
+	s, err := series.Open([]string{"-"}, series.Options{Stdin: strings.NewReader(heap(1, 1))})
 	require.NoError(t, err)
 	require.Len(t, entries(t), 1)
 	require.NoError(t, s.Close())
 	require.Empty(t, entries(t))
 
-	_, err = heapfile.Open([]string{"-"}, heapfile.Options{Stdin: strings.NewReader("x\n")})
+	_, err = series.Open([]string{"-"}, series.Options{Stdin: strings.NewReader("x\n")})
 	require.Error(t, err)
 	require.Empty(t, entries(t), "after a failure too")
 }
@@ -125,16 +126,16 @@ func entries(t *testing.T) []os.DirEntry {
 func TestWhatHoldsNoSnapshotsIsAnError(t *testing.T) {
 	dir := put(t, map[string]string{"notes.txt": "x"})
 	for _, path := range []string{dir, filepath.Join(dir, "p"), filepath.Join(dir, "*.heap")} {
-		s, err := heapfile.Open([]string{path}, heapfile.Options{})
+		s, err := series.Open([]string{path}, series.Options{})
 		require.Nil(t, s)
-		require.ErrorIs(t, err, heapfile.ErrNoSnapshots)
+		require.ErrorIs(t, err, series.ErrNoSnapshots)
 		require.ErrorContains(t, err, path+": ")
 	}
 }
 
 func TestOrderIsByNumber(t *testing.T) {
 	dir := put(t, map[string]string{"p.10000.heap": heap(3, 3), "p.10.heap": heap(2, 2), "p.0009.heap": heap(1, 1)})
-	s := open(t, heapfile.Options{}, dir)
+	s := open(t, series.Options{}, dir)
 	require.Equal(t, []string{"p.0009.heap", "p.10.heap", "p.10000.heap"}, names(s))
 	for i, h := range s.Heads {
 		require.Equal(t, i, h.Index)
@@ -144,15 +145,15 @@ func TestOrderIsByNumber(t *testing.T) {
 
 func TestJemallocsNumberCountsAllKinds(t *testing.T) {
 	dir := put(t, map[string]string{"p.1.0.i0.heap": heap(1, 1), "p.1.1.u0.heap": heap(1, 1), "p.1.2.i1.heap": heap(1, 1), "p.1.10.f.heap": heap(1, 1)})
-	s := open(t, heapfile.Options{}, dir)
+	s := open(t, series.Options{}, dir)
 	require.Equal(t, []string{"p.1.0.i0.heap", "p.1.1.u0.heap", "p.1.2.i1.heap", "p.1.10.f.heap"}, names(s))
-	require.Equal(t, []heapfile.Trigger{heapfile.TriggerAllocated, heapfile.TriggerHighWater, heapfile.TriggerAllocated, heapfile.TriggerExit}, s.Triggers)
+	require.Equal(t, []series.Trigger{series.TriggerAllocated, series.TriggerHighWater, series.TriggerAllocated, series.TriggerExit}, s.Triggers)
 }
 
 func TestAFileBesideItsCompressedFormCountsOnce(t *testing.T) {
 	dir := put(t, map[string]string{"p.0001.heap": heap(1, 1), "p.0001.heap.gz": string(gzipped(t, heap(1, 1)))})
-	require.Equal(t, []string{"p.0001.heap"}, names(open(t, heapfile.Options{}, dir)))
-	require.Len(t, open(t, heapfile.Options{}, dir, filepath.Join(dir, "p.0001.heap")).Heads, 1)
+	require.Equal(t, []string{"p.0001.heap"}, names(open(t, series.Options{}, dir)))
+	require.Len(t, open(t, series.Options{}, dir, filepath.Join(dir, "p.0001.heap")).Heads, 1)
 }
 
 func processes(t *testing.T) string {
@@ -164,7 +165,7 @@ func processes(t *testing.T) string {
 }
 
 func TestTheProcessWithTheLargestHeapIsTaken(t *testing.T) {
-	s := open(t, heapfile.Options{}, processes(t))
+	s := open(t, series.Options{}, processes(t))
 	require.Equal(t, []string{"p_4711.0001.heap", "p_4711.0002.heap"}, names(s))
 	require.Equal(t, 4711, s.Process.PID)
 	require.Equal(t, 4711, s.PID())
@@ -183,18 +184,18 @@ func TestProcessIsChosenByNumberOrPrefix(t *testing.T) {
 		"4712": "q_4712.0001.heap", "4711": "p_4711.0001.heap",
 		"p": "p.0001.heap", "q_4712": "q_4712.0001.heap", filepath.Join(dir, "p"): "p.0001.heap",
 	} {
-		require.Equal(t, first, names(open(t, heapfile.Options{Process: want}, dir))[0], want)
+		require.Equal(t, first, names(open(t, series.Options{Process: want}, dir))[0], want)
 	}
 }
 
 func TestAnUnknownProcessIsAnErrorThatListsThem(t *testing.T) {
-	_, err := heapfile.Open([]string{processes(t)}, heapfile.Options{Process: "99"})
+	_, err := series.Open([]string{processes(t)}, series.Options{Process: "99"})
 	require.ErrorContains(t, err, `no process "99"; there are: `)
 	require.ErrorContains(t, err, "4711")
 }
 
 func TestAProcessWithoutNumberIsNotNumberZero(t *testing.T) {
-	_, err := heapfile.Open([]string{processes(t)}, heapfile.Options{Process: "0"})
+	_, err := series.Open([]string{processes(t)}, series.Options{Process: "0"})
 	require.Error(t, err)
 }
 
@@ -212,7 +213,7 @@ func TestABadFileAmongGoodOnesIsAProblem(t *testing.T) {
 		"named and found in its directory": {[]string{dir, bad}, true},
 	} {
 		t.Run(rule, func(t *testing.T) {
-			s := open(t, heapfile.Options{}, c.paths...)
+			s := open(t, series.Options{}, c.paths...)
 			require.NotContains(t, names(s), "p.0002.heap")
 			require.Len(t, s.Problems, 1)
 			require.Equal(t, bad, s.Problems[0].Path)
@@ -224,14 +225,14 @@ func TestABadFileAmongGoodOnesIsAProblem(t *testing.T) {
 
 func TestABadFileOfAnotherProcessIsAProblemToo(t *testing.T) {
 	dir := put(t, map[string]string{"p.0001.heap": heap(9, 9), "q.0001.heap": heap(1, 1), "q.0002.heap": "{}"})
-	s := open(t, heapfile.Options{}, dir)
+	s := open(t, series.Options{}, dir)
 	require.Equal(t, []string{"p.0001.heap"}, names(s))
 	require.Len(t, s.Problems, 1)
 }
 
 func TestOnlyBadFilesAreAnError(t *testing.T) {
 	dir := put(t, map[string]string{"p.0001.heap": "{}", "p.0002.heap": ""})
-	s, err := heapfile.Open([]string{dir}, heapfile.Options{})
+	s, err := series.Open([]string{dir}, series.Options{})
 	require.Nil(t, s)
 	require.ErrorContains(t, err, "p.0001.heap: not a heap snapshot: a JSON file")
 	require.ErrorContains(t, err, "p.0002.heap: not a heap snapshot: an empty file")
@@ -239,11 +240,11 @@ func TestOnlyBadFilesAreAnError(t *testing.T) {
 
 func TestAMissingPathAmongGoodOnesIsANamedProblem(t *testing.T) {
 	dir := put(t, map[string]string{"p.0001.heap": heap(1, 1)})
-	s := open(t, heapfile.Options{}, dir, filepath.Join(dir, "q"))
+	s := open(t, series.Options{}, dir, filepath.Join(dir, "q"))
 	require.Len(t, s.Heads, 1)
 	require.Len(t, s.Problems, 1)
 	require.True(t, s.Problems[0].Named)
-	require.ErrorIs(t, s.Problems[0], heapfile.ErrNoSnapshots)
+	require.ErrorIs(t, s.Problems[0], series.ErrNoSnapshots)
 }
 
 func TestAnErrorOfVisitEndsThePass(t *testing.T) {
@@ -251,8 +252,8 @@ func TestAnErrorOfVisitEndsThePass(t *testing.T) {
 	stop := errors.New("stop")
 	calls := 0
 	visit := func(*heapfile.Snapshot) error { calls++; return stop }
-	_, err := heapfile.Open([]string{dir}, heapfile.Options{Visit: visit})
+	_, err := series.Open([]string{dir}, series.Options{Visit: visit})
 	require.ErrorIs(t, err, stop)
-	require.ErrorIs(t, open(t, heapfile.Options{}, dir).Each(2, visit), stop)
+	require.ErrorIs(t, open(t, series.Options{}, dir).Each(2, visit), stop)
 	require.Equal(t, 2, calls)
 }

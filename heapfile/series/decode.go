@@ -1,25 +1,26 @@
-package heapfile
+package series
 
 import (
 	"runtime"
 	"sync"
+
+	"github.com/heaplapse/heaplapse/heapfile"
 )
 
 // decoded is the outcome of one file.
 type decoded struct {
-	index  int
+	index  int // in the list of files
 	worker int
-	snap   *Snapshot
-	stacks stackView // of the worker, at the time when it had read the file
+	snap   *heapfile.Snapshot // nil on error
 	err    error
 }
 
-// decodeAll reads files in parallel and hands the outcomes over in the order
-// of the files. The samples of an outcome are valid until deliver returns. If
-// deliver returns an error, reading stops with it.
+// decodeAll reads files in parallel and calls deliver with the outcomes in the order of the files. The
+// samples of an outcome are valid until deliver returns. If deliver returns an error, decodeAll stops and
+// returns it.
 //
-// This is the only place of the package that runs anything concurrently. Each
-// worker has a decoder of its own; they share nothing.
+// This is the only function of the package that starts goroutines. Each worker has its own decoder; the
+// workers share nothing.
 func decodeAll(files []sourceFile, workers int, deliver func(decoded) error) error {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
@@ -28,7 +29,7 @@ func decodeAll(files []sourceFile, workers int, deliver func(decoded) error) err
 	var (
 		pending = make(chan chan decoded, 2*workers) // in file order
 		tasks   = make(chan task)
-		spare   = make(chan []Sample, 4*workers+1)
+		spare   = make(chan []heapfile.Sample, 4*workers+1)
 		quit    = make(chan struct{})
 		wg      sync.WaitGroup
 	)
@@ -64,7 +65,7 @@ type task struct {
 	out   chan decoded
 }
 
-func deliverInOrder(pending chan chan decoded, spare chan []Sample, deliver func(decoded) error) error {
+func deliverInOrder(pending chan chan decoded, spare chan []heapfile.Sample, deliver func(decoded) error) error {
 	for out := range pending {
 		d := <-out
 		if err := deliver(d); err != nil {
@@ -81,28 +82,15 @@ func deliverInOrder(pending chan chan decoded, spare chan []Sample, deliver func
 	return nil
 }
 
-func decodeWorker(worker int, files []sourceFile, tasks <-chan task, spare <-chan []Sample) {
-	var d decoder
+func decodeWorker(worker int, files []sourceFile, tasks <-chan task, spare <-chan []heapfile.Sample) {
+	var d heapfile.Decoder
 	for t := range tasks {
 		select {
-		case d.spare = <-spare:
+		case samples := <-spare:
+			d.Reuse(samples)
 		default:
 		}
-		snap, err := d.readFile(files[t.index])
-		t.out <- decoded{t.index, worker, snap, d.set.view(), err}
+		snap, err := d.ReadFile(files[t.index].open, files[t.index].path)
+		t.out <- decoded{t.index, worker, snap, err}
 	}
-}
-
-func (d *decoder) readFile(f sourceFile) (*Snapshot, error) {
-	src, err := openSource(f.open)
-	if err != nil {
-		return nil, renamed(err, f)
-	}
-	defer src.Close()
-	s, err := d.read(src, f.path)
-	if err != nil {
-		return nil, err
-	}
-	s.File = f.name
-	return s, nil
 }

@@ -1,4 +1,4 @@
-package heapfile
+package series
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
@@ -21,8 +22,8 @@ func (s *Series) warn() {
 	s.warnEnd()
 }
 
-func (s *Series) warnf(kind WarningKind, format string, args ...any) {
-	s.Warnings = append(s.Warnings, Warning{Kind: kind, Count: 1, Msg: fmt.Sprintf(format, args...)})
+func (s *Series) warnf(kind heapfile.WarningKind, format string, args ...any) {
+	s.Warnings = append(s.Warnings, heapfile.Warning{Kind: kind, Count: 1, Msg: fmt.Sprintf(format, args...)})
 }
 
 func (s *Series) warnOthers() {
@@ -33,7 +34,7 @@ func (s *Series) warnOthers() {
 	if s.chosenFor != "" {
 		why = ", " + s.chosenFor
 	}
-	s.warnf(WarnManyProcesses, "several processes wrote here; taking %s with %d snapshots%s; left out: %s (choose with --process)",
+	s.warnf(heapfile.WarnManyProcesses, "several processes wrote here; taking %s with %d snapshots%s; left out: %s (choose with --process)",
 		s.Process.Title(), s.Process.Files, why, joinProcesses(s.Others))
 }
 
@@ -44,11 +45,11 @@ func (s *Series) warnImages() {
 		return
 	}
 	if forked(s.Heads, s.Spaces) {
-		s.warnf(WarnFork, "cumulative counts fall although the mappings stay: forked processes overwrote one another's files, "+
+		s.warnf(heapfile.WarnFork, "cumulative counts fall although the mappings stay: forked processes overwrote one another's files, "+
 			"or the process restarted without address randomisation; record again with HEAPPROFILE_USE_PID=1 (gperftools 2.11 or later)")
 		return
 	}
-	s.warnf(WarnRestart, "the process restarted: %d process images in this series, their counts start anew", images)
+	s.warnf(heapfile.WarnRestart, "the process restarted: %d process images in this series, their counts start anew", images)
 	s.warnLeftovers()
 }
 
@@ -59,29 +60,29 @@ func (s *Series) warnLeftovers() {
 	}
 	for i := 1; i < len(s.Heads); i++ {
 		if s.Clock.At[i] < s.Clock.At[i-1] {
-			s.warnf(WarnLeftover, "%s and what follows is older than what precedes it: an earlier run's files, of which a later run overwrote the first", s.Heads[i].Path)
+			s.warnf(heapfile.WarnLeftover, "%s and what follows is older than what precedes it: an earlier run's files, of which a later run overwrote the first", s.Heads[i].Path)
 			return
 		}
 	}
 }
 
-func imagesOf(heads []*Snapshot) int {
+func imagesOf(heads []*Head) int {
 	if len(heads) == 0 {
 		return 0
 	}
-	return heads[len(heads)-1].Epoch - heads[0].Epoch + 1
+	return heads[len(heads)-1].Image - heads[0].Image + 1
 }
 
 // forked says whether two images that follow one another are mapped alike.
-func forked(heads []*Snapshot, list []AddressSpace) bool {
-	first := map[int][]Mapping{} // by epoch
+func forked(heads []*Head, list []AddressSpace) bool {
+	first := map[int][]heapfile.Mapping{} // by epoch
 	for _, sp := range list {
-		if _, ok := first[sp.Epoch]; !ok {
-			first[sp.Epoch] = sp.Mappings
+		if _, ok := first[sp.Image]; !ok {
+			first[sp.Image] = sp.Mappings
 		}
 	}
 	for i := 1; i < len(heads); i++ {
-		a, b := heads[i-1].Epoch, heads[i].Epoch
+		a, b := heads[i-1].Image, heads[i].Image
 		if a != b && len(first[a]) > 0 && len(first[b]) > 0 && !anchorsMoved(first[a], first[b]) {
 			return true
 		}
@@ -106,7 +107,7 @@ func (s *Series) warnMissing() {
 		}
 	}
 	if missing > 0 {
-		s.warnf(WarnMissing, "%d numbers are missing from the series: %s", missing, strings.Join(gaps, ", "))
+		s.warnf(heapfile.WarnMissing, "%d numbers are missing from the series: %s", missing, strings.Join(gaps, ", "))
 	}
 }
 
@@ -152,7 +153,7 @@ func (s *Series) warnTrigger() {
 		}
 	}
 	if 2*high > len(s.Heads) {
-		s.warnf(WarnHighWater, "snapshots were taken at record highs of the heap, so its total rises by construction; "+
+		s.warnf(heapfile.WarnHighWater, "snapshots were taken at record highs of the heap, so its total rises by construction; "+
 			"record with HEAP_PROFILE_TIME_INTERVAL=30 HEAP_PROFILE_INUSE_INTERVAL=0 to compare fairly")
 	}
 }
@@ -163,13 +164,13 @@ func (s *Series) warnMixed() {
 	for _, h := range s.Heads[1:] {
 		switch {
 		case h.Format != first.Format:
-			s.warnf(WarnMixed, "formats differ: %s is %s, %s is %s", first.Path, first.Format, h.Path, h.Format)
+			s.warnf(heapfile.WarnMixed, "formats differ: %s is %s, %s is %s", first.Path, first.Format, h.Path, h.Format)
 			return
 		case h.Period != first.Period:
-			s.warnf(WarnMixed, "sampling periods differ: %s has %d, %s has %d", first.Path, first.Period, h.Path, h.Period)
+			s.warnf(heapfile.WarnMixed, "sampling periods differ: %s has %d, %s has %d", first.Path, first.Period, h.Path, h.Period)
 			return
 		case h.HasAlloc != first.HasAlloc:
-			s.warnf(WarnMixed, "only some of the snapshots have cumulative counts: compare %s with %s", first.Path, h.Path)
+			s.warnf(heapfile.WarnMixed, "only some of the snapshots have cumulative counts: compare %s with %s", first.Path, h.Path)
 			return
 		}
 	}
@@ -180,17 +181,17 @@ func (s *Series) warnMixed() {
 // do not and keep allocator frames: stacks of one do not match those of the other.
 func (s *Series) warnVersions() {
 	const enough = 50 // rows that are in order by chance are few
-	var sorted, unsorted *Snapshot
+	var sorted, unsorted *Head
 	for _, h := range s.Heads {
 		switch {
 		case h.Completeness.Sorted:
 			sorted = h
-		case h.Format == FormatHeapProfile && h.Rows >= enough:
+		case h.Format == heapfile.FormatHeapProfile && h.Rows >= enough:
 			unsorted = h
 		}
 	}
 	if sorted != nil && unsorted != nil {
-		s.warnf(WarnMixed, "written by different versions of gperftools: %s has sorted rows (2.15 or older), %s has not",
+		s.warnf(heapfile.WarnMixed, "written by different versions of gperftools: %s has sorted rows (2.15 or older), %s has not",
 			sorted.Path, unsorted.Path)
 	}
 }
@@ -201,9 +202,9 @@ func (s *Series) warnClock() {
 	}
 	switch s.Clock.Source {
 	case ClockAllocated:
-		s.warnf(WarnClock, "times are not known (those of the files are a copy's, equal or out of order); growth is measured per byte allocated")
+		s.warnf(heapfile.WarnClock, "times are not known (those of the files are a copy's, equal or out of order); growth is measured per byte allocated")
 	case ClockIndex:
-		s.warnf(WarnClock, "times are not known; growth is measured per snapshot")
+		s.warnf(heapfile.WarnClock, "times are not known; growth is measured per snapshot")
 	}
 }
 
@@ -214,11 +215,11 @@ func (s *Series) warnEnd() {
 		if end.Signal == "SIGKILL" {
 			hint = "; if nobody did that, the kernel did for want of memory (dmesg tells)"
 		}
-		s.warnf(WarnKilled, "the process was killed by %s at %s%s", end.Signal, end.Time.UTC().Format(time.RFC3339), hint)
+		s.warnf(heapfile.WarnKilled, "the process was killed by %s at %s%s", end.Signal, end.Time.UTC().Format(time.RFC3339), hint)
 	}
 	for _, end := range []*manifest.End{s.Process.End, s.RecordingEnd()} {
 		if end != nil && end.Error != "" {
-			s.warnf(WarnRecording, "the recorder reports: %s", end.Error)
+			s.warnf(heapfile.WarnRecording, "the recorder reports: %s", end.Error)
 			return
 		}
 	}

@@ -1,4 +1,4 @@
-package heapfile_test
+package series_test
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
 // full says whether the long tests are asked for (make test-full).
@@ -114,11 +115,11 @@ func TestMemoryOfADirectoryFollowsItsStacks(t *testing.T) {
 		text := fmt.Sprintf("heap profile: 500: 2048000 [500: %d] @ heapprofile\n%s\nMAPPED_LIBRARIES:\n00400000-00500000 r-xp 00000000 00:00 1 /bin/x\n", 2048000+i, rows.String())
 		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("p.%05d.heap", i+1)), []byte(text), 0o600))
 	}
-	var s *heapfile.Series
+	var s *series.Series
 	seen := 0
 	peak := peakHeap(func() {
 		var err error
-		s, err = heapfile.Open([]string{dir}, heapfile.Options{Visit: func(snap *heapfile.Snapshot) error {
+		s, err = series.Open([]string{dir}, series.Options{Visit: func(snap *series.Snapshot) error {
 			seen += len(snap.Samples)
 			return nil
 		}})

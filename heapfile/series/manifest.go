@@ -1,4 +1,4 @@
-package heapfile
+package series
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
@@ -72,13 +73,13 @@ func (s *sidecar) snapshot(path string) (manifest.Snapshot, bool) {
 }
 
 // warnings name the manifests that cannot be used.
-func (k sidecars) warnings() (out []Warning) {
+func (k sidecars) warnings() (out []heapfile.Warning) {
 	for _, s := range k {
 		if s.err != nil {
-			out = append(out, Warning{Kind: WarnSidecar, Count: 1, Msg: s.err.Error() + "; it is not used"})
+			out = append(out, heapfile.Warning{Kind: heapfile.WarnManifest, Count: 1, Msg: s.err.Error() + "; it is not used"})
 		}
 	}
-	slices.SortFunc(out, func(a, b Warning) int { return strings.Compare(a.Msg, b.Msg) })
+	slices.SortFunc(out, func(a, b heapfile.Warning) int { return strings.Compare(a.Msg, b.Msg) })
 	return out
 }
 

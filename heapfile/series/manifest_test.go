@@ -1,4 +1,4 @@
-package heapfile_test
+package series_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
 // recorded is a manifest of lines of JSON.
@@ -65,7 +66,7 @@ func TestTheRecordedProgramIsTakenUnlessItOnlyStartedAnother(t *testing.T) {
 				lines = append(lines, wrote(fmt.Sprintf("p.%04d.heap", i+1), 10, i))
 			}
 			files[manifest.Name] = recorded(lines...)
-			s := open(t, heapfile.Options{}, put(t, files))
+			s := open(t, series.Options{}, put(t, files))
 			require.Equal(t, c.want, s.Process.PID)
 			require.Contains(t, find(t, s.Warnings, heapfile.WarnManyProcesses).Msg, c.why)
 		})
@@ -76,10 +77,10 @@ func TestTheManifestTellsProcessesOfOnePrefixApart(t *testing.T) {
 	files := serial(rising(5)...)
 	files[manifest.Name] = recorded(wrote("p.0001.heap", 7, 0), wrote("p.0002.heap", 8, 1), wrote("p.0003.heap", 7, 2), wrote("p.0004.heap", 8, 3))
 	dir := put(t, files)
-	s := open(t, heapfile.Options{Process: "7"}, dir)
+	s := open(t, series.Options{Process: "7"}, dir)
 	require.Equal(t, []string{"p.0001.heap", "p.0003.heap"}, names(s))
-	require.Equal(t, heapfile.ClockSidecar, s.Clock.Source)
-	s = open(t, heapfile.Options{Process: "8"}, dir)
+	require.Equal(t, series.ClockManifest, s.Clock.Source)
+	s = open(t, series.Options{Process: "8"}, dir)
 	require.Equal(t, []string{"p.0002.heap", "p.0004.heap", "p.0005.heap"}, names(s), "the last one is not noted yet: it follows 8's")
 	rss, ok := s.ResidentAt(1)
 	require.True(t, ok)
@@ -94,8 +95,8 @@ func TestALaterRecordAddsToAnEarlierOne(t *testing.T) {
 	files[manifest.Name] = recorded(wrote("p.0001.heap", 7, 0), wrote("p.0002.heap", 7, 1),
 		`{"snapshot":{"file":"p.0002.heap","time":"2026-01-02T03:01:00Z","pid":7,"trigger":"exit"}}`,
 		`{"snapshot":{"file":"p.0001.heap","time":"2026-01-02T03:00:30Z","pid":7,"trigger":"time"}}`)
-	s := open(t, heapfile.Options{}, put(t, files))
-	require.Equal(t, []heapfile.Trigger{heapfile.TriggerTime, heapfile.TriggerExit}, s.Triggers)
+	s := open(t, series.Options{}, put(t, files))
+	require.Equal(t, []series.Trigger{series.TriggerTime, series.TriggerExit}, s.Triggers)
 	rss, ok := s.ResidentAt(1)
 	require.True(t, ok)
 	require.Equal(t, int64(2<<20), rss)
@@ -108,7 +109,7 @@ func TestHowAProcessEndedIsSaid(t *testing.T) {
 	const died, full = `{"end":{"pid":7,"time":"2026-01-02T03:09:00Z","signal":"SIGKILL"}}`, `{"end":{"time":"2026-01-02T03:10:00Z","error":"no space left on device"}}`
 	files := serial(rising(2)...)
 	files[manifest.Name] = recorded(ran(7, "server"), wrote("p.0001.heap", 7, 0), wrote("p.0002.heap", 7, 1), died, full)
-	s := open(t, heapfile.Options{}, put(t, files))
+	s := open(t, series.Options{}, put(t, files))
 	end, of := s.Ended()
 	require.Equal(t, "SIGKILL", end.Signal)
 	require.Equal(t, 7, of)
@@ -120,7 +121,7 @@ func TestHowAProcessEndedIsSaid(t *testing.T) {
 	require.False(t, lost.Harmless(), "snapshots are missing")
 
 	files[manifest.Name] = recorded(wrote("p.0001.heap", 7, 0), wrote("p.0002.heap", 7, 1), `{"end":{"time":"2026-01-02T03:10:00Z","status":0}}`)
-	s = open(t, heapfile.Options{}, put(t, files))
+	s = open(t, series.Options{}, put(t, files))
 	end, of = s.Ended()
 	require.Equal(t, 0, *end.Status)
 	require.Zero(t, of, "the recording's")
@@ -128,13 +129,13 @@ func TestHowAProcessEndedIsSaid(t *testing.T) {
 
 	files[manifest.Name] = recorded(`{"process":{"pid":7,"parent":6,"started":"2026-01-02T03:00:00Z"}}`, wrote("p.0001.heap", 7, 0), wrote("p.0002.heap", 7, 1),
 		`{"end":{"pid":6,"time":"2026-01-02T03:10:00Z","status":137}}`, `{"end":{"time":"2026-01-02T03:10:00Z"}}`)
-	end, of = open(t, heapfile.Options{}, put(t, files)).Ended()
+	end, of = open(t, series.Options{}, put(t, files)).Ended()
 	require.Equal(t, 137, *end.Status)
 	require.Equal(t, 6, of, "the shell that waited for it")
 }
 
 func TestCommandLinesAreFitForOneLine(t *testing.T) {
-	p := heapfile.Process{PID: 7, Command: []string{"python3", "-c", "import x\nwhile True:\n\tx.leak()\x1b[2J" + strings.Repeat("y", 500)}}
+	p := series.Process{PID: 7, Command: []string{"python3", "-c", "import x\nwhile True:\n\tx.leak()\x1b[2J" + strings.Repeat("y", 500)}}
 	require.Regexp(t, `^7 \(python3 -c import x while True:  x\.leak\(\) \[2Jy+…\)$`, p.Title())
 	require.Less(t, len(p.Title()), 140)
 }
