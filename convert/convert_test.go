@@ -15,6 +15,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -34,10 +35,10 @@ func open(t *testing.T, name, sysroot string) (*heapfile.Series, *convert.Conver
 
 func openWith(t *testing.T, name, sysroot string, o convert.Options) (*heapfile.Series, *convert.Converter) {
 	t.Helper()
-	s, err := heapfile.Open([]string{filepath.Join("../testdata", name)}, heapfile.Options{})
+	s, err := heapfile.Open([]string{testutil.Data(t, name)}, heapfile.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: filepath.Join("../testdata", sysroot)})
+	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: testutil.Data(t, sysroot)})
 	require.NoError(t, err)
 	c, err := convert.New(s, symbols, o)
 	require.NoError(t, err)

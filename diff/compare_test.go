@@ -12,6 +12,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff"
 	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -23,10 +24,10 @@ type opened struct {
 
 func openFixture(t *testing.T, name, sysroot string) opened {
 	t.Helper()
-	s, err := heapfile.Open([]string{filepath.Join("../testdata", name)}, heapfile.Options{})
+	s, err := heapfile.Open([]string{testutil.Data(t, name)}, heapfile.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: filepath.Join("../testdata", sysroot)})
+	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: testutil.Data(t, sysroot)})
 	require.NoError(t, err)
 	return opened{s, symbols}
 }

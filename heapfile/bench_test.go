@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // The two pairs to compare, in MB/s of one core:
@@ -26,7 +27,7 @@ const benchSnapshots = 200
 
 // benchFile is the largest recorded snapshot of a Python process: 1 MiB.
 func benchFile(b *testing.B) []byte {
-	return plain(b, "../testdata/python/python.0012.heap.gz")
+	return plain(b, testutil.Data(b, "python/python.0012.heap.gz"))
 }
 
 // varied is a snapshot with the same stacks, and other counts in every row.
@@ -135,7 +136,7 @@ func BenchmarkColdPprof(b *testing.B) {
 
 // TestVariedSnapshotsKeepTheirStacks guards the benchmarks' premise.
 func TestVariedSnapshotsKeepTheirStacks(t *testing.T) {
-	data := plain(t, "../testdata/python/python.0012.heap.gz")
+	data := plain(t, testutil.Data(t, "python/python.0012.heap.gz"))
 	a, b := read(t, string(data)), read(t, string(varied(data, 1)))
 	require.Equal(t, a.Stacks.Len(), b.Stacks.Len())
 	require.Equal(t, a.Mappings, b.Mappings)

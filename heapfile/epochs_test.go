@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // image is the mappings of a process image whose program and loader lie at a base address.
@@ -85,11 +86,11 @@ func TestTheLoadersCacheIsNoLoader(t *testing.T) {
 }
 
 func TestRecordedRestartsAndForksAreFound(t *testing.T) {
-	restart := open(t, heapfile.Options{}, "../testdata/dialects/restart")
+	restart := open(t, heapfile.Options{}, testutil.Data(t, "dialects/restart"))
 	find(t, restart.Warnings, heapfile.WarnRestart)
-	fork := open(t, heapfile.Options{}, "../testdata/dialects/fork")
+	fork := open(t, heapfile.Options{}, testutil.Data(t, "dialects/fork"))
 	find(t, fork.Warnings, heapfile.WarnFork)
-	steady := open(t, heapfile.Options{}, "../testdata/leaky")
+	steady := open(t, heapfile.Options{}, testutil.Data(t, "leaky"))
 	require.Zero(t, steady.Heads[len(steady.Heads)-1].Epoch)
 }
 
@@ -146,7 +147,7 @@ func TestAGrowingMappingOfTheSameFileIsNoConflict(t *testing.T) {
 }
 
 func TestRecordedReloadedLibrariesHaveSpaces(t *testing.T) {
-	s := open(t, heapfile.Options{}, "../testdata/dialects/dlclose")
+	s := open(t, heapfile.Options{}, testutil.Data(t, "dialects/dlclose"))
 	files := map[string]bool{}
 	for _, sp := range s.Spaces {
 		for _, m := range sp.Mappings {

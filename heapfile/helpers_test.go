@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 const (
@@ -90,7 +91,7 @@ func find(t testing.TB, list []heapfile.Warning, kind heapfile.WarningKind) heap
 func fixtures(t testing.TB) []string {
 	t.Helper()
 	var found []string
-	require.NoError(t, filepath.WalkDir("../testdata", func(path string, e fs.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir(testutil.Data(t), func(path string, e fs.DirEntry, err error) error {
 		for _, ext := range []string{".heap.gz", ".growth.gz", ".raw.gz"} {
 			if strings.HasSuffix(path, ext) && !e.IsDir() {
 				found = append(found, path)

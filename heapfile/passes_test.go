@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // seriesFixtures are directories of ../testdata that hold one series each.
@@ -28,8 +29,8 @@ func TestStackIDsDoNotDependOnTheNumberOfWorkers(t *testing.T) {
 	for _, dir := range seriesFixtures {
 		t.Run(dir, func(t *testing.T) {
 			var one, eight pass
-			a := open(t, heapfile.Options{Workers: 1, Visit: one.visit}, "../testdata/"+dir)
-			b := open(t, heapfile.Options{Workers: 8, Visit: eight.visit}, "../testdata/"+dir)
+			a := open(t, heapfile.Options{Workers: 1, Visit: one.visit}, testutil.Data(t, dir))
+			b := open(t, heapfile.Options{Workers: 8, Visit: eight.visit}, testutil.Data(t, dir))
 			require.Greater(t, len(one.seen), 2)
 			require.Equal(t, one.seen, eight.seen)
 			require.Equal(t, a.Stacks.Len(), b.Stacks.Len())
@@ -42,7 +43,7 @@ func TestEachShowsWhatVisitSaw(t *testing.T) {
 	for _, dir := range seriesFixtures {
 		t.Run(dir, func(t *testing.T) {
 			var first, again pass
-			s := open(t, heapfile.Options{Visit: first.visit}, "../testdata/"+dir)
+			s := open(t, heapfile.Options{Visit: first.visit}, testutil.Data(t, dir))
 			stacks := s.Stacks.Len()
 			for _, workers := range []int{1, 3} {
 				again = pass{}
@@ -58,7 +59,7 @@ func TestOneShowsWhatVisitSaw(t *testing.T) {
 	for _, dir := range seriesFixtures {
 		t.Run(dir, func(t *testing.T) {
 			var first pass
-			s := open(t, heapfile.Options{Visit: first.visit}, "../testdata/"+dir)
+			s := open(t, heapfile.Options{Visit: first.visit}, testutil.Data(t, dir))
 			for i := range s.Heads {
 				var one pass
 				require.NoError(t, s.One(i, one.visit))
@@ -69,7 +70,7 @@ func TestOneShowsWhatVisitSaw(t *testing.T) {
 }
 
 func TestHeadsHoldNoRows(t *testing.T) {
-	for _, h := range open(t, heapfile.Options{}, "../testdata/leaky").Heads {
+	for _, h := range open(t, heapfile.Options{}, testutil.Data(t, "leaky")).Heads {
 		require.Nil(t, h.Samples)
 		require.Nil(t, h.Mappings)
 		require.Positive(t, h.Rows)
@@ -77,7 +78,7 @@ func TestHeadsHoldNoRows(t *testing.T) {
 }
 
 func TestASeriesReadsAsItsFilesDo(t *testing.T) {
-	s := open(t, heapfile.Options{}, "../testdata/leaky")
+	s := open(t, heapfile.Options{}, testutil.Data(t, "leaky"))
 	require.NoError(t, s.Each(0, func(x *heapfile.Snapshot) error {
 		alone, err := heapfile.ReadFile(x.Path)
 		require.NoError(t, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // refusals are files that are no snapshots, and the whole message.
@@ -147,7 +148,7 @@ func TestAnErrorNamesItsFileOnce(t *testing.T) {
 
 // A compressed file of which the end is missing is as good as a plain one that was cut.
 func TestACutCompressedFileIsReadAsFarAsItGoes(t *testing.T) {
-	text := string(plain(t, "../testdata/python/python.0012.heap.gz"))
+	text := string(plain(t, testutil.Data(t, "python/python.0012.heap.gz")))
 	whole, err := heapfile.Read(strings.NewReader(text), textName)
 	require.NoError(t, err)
 	z, err := zstd.NewWriter(nil)
