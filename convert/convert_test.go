@@ -15,6 +15,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -34,10 +35,10 @@ func open(t *testing.T, name, sysroot string) (*series.Series, *convert.Converte
 
 func openWith(t *testing.T, name, sysroot string, o convert.Options) (*series.Series, *convert.Converter) {
 	t.Helper()
-	s, err := series.Open([]string{filepath.Join("../testdata", name)}, series.Options{})
+	s, err := series.Open([]string{testutil.Data(t, name)}, series.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: filepath.Join("../testdata", sysroot)})
+	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: testutil.Data(t, sysroot)})
 	require.NoError(t, err)
 	c, err := convert.New(s, symbols, o)
 	require.NoError(t, err)
@@ -45,7 +46,7 @@ func openWith(t *testing.T, name, sysroot string, o convert.Options) (*series.Se
 }
 
 // converted is the profile of a snapshot, compressed and parsed again.
-func converted(t *testing.T, c *convert.Converter, snap *series.Head) *profile.Profile {
+func converted(t *testing.T, c *convert.Converter, snap *series.Snapshot) *profile.Profile {
 	t.Helper()
 	samples, err := c.Samples(snap)
 	require.NoError(t, err)
@@ -64,15 +65,15 @@ func parsed(t *testing.T, content io.WriterTo) *profile.Profile {
 }
 
 // eachProfile converts a fixture's snapshots, encodes them and parses them again.
-func eachProfile(t *testing.T, name, sysroot string, visit func(*series.Head, *profile.Profile)) {
+func eachProfile(t *testing.T, name, sysroot string, visit func(*series.Snapshot, *profile.Profile)) {
 	t.Helper()
 	s, c := open(t, name, sysroot)
 	seen := 0
-	require.NoError(t, s.Each(0, func(snap *series.Snapshot) error {
+	for snap, err := range s.All(0) {
+		require.NoError(t, err)
 		visit(snap, converted(t, c, snap))
 		seen++
-		return nil
-	}))
+	}
 	require.Positive(t, seen)
 }
 
@@ -88,7 +89,7 @@ func sums(p *profile.Profile) map[string]int64 {
 }
 
 // rowSums is computed from the rows, not from what the snapshot says of itself.
-func rowSums(s *series.Head) map[string]int64 {
+func rowSums(s *series.Snapshot) map[string]int64 {
 	out := map[string]int64{}
 	for _, row := range s.Samples {
 		e := row.Estimate(s.Period)
@@ -103,7 +104,7 @@ func rowSums(s *series.Head) map[string]int64 {
 func TestTotalsAreThoseOfTheRows(t *testing.T) {
 	for _, f := range fixtures {
 		t.Run(f.name, func(t *testing.T) {
-			eachProfile(t, f.name, f.sysroot, func(s *series.Head, p *profile.Profile) {
+			eachProfile(t, f.name, f.sysroot, func(s *series.Snapshot, p *profile.Profile) {
 				want := rowSums(s)
 				for name, got := range sums(p) {
 					require.Equal(t, want[name], got, "%s of %s", name, s.Path)
@@ -122,7 +123,7 @@ func TestTotalsAreThoseOfPprof(t *testing.T) {
 		if strings.Contains(f.name, "jemalloc") {
 			continue
 		}
-		eachProfile(t, f.name, f.sysroot, func(s *series.Head, p *profile.Profile) {
+		eachProfile(t, f.name, f.sysroot, func(s *series.Snapshot, p *profile.Profile) {
 			theirs, err := profile.ParseData(decompressed(t, s.Path))
 			if err != nil {
 				require.True(t, s.Completeness.Truncated, "%s: only cut files may be refused: %v", s.Path, err)
@@ -160,7 +161,7 @@ func TestSampleTypesAreTheSameInTheWholeSeries(t *testing.T) {
 		if f.name == "leaky-jemalloc-noaccum" {
 			want = four[2:]
 		}
-		eachProfile(t, f.name, f.sysroot, func(s *series.Head, p *profile.Profile) {
+		eachProfile(t, f.name, f.sysroot, func(s *series.Snapshot, p *profile.Profile) {
 			var got []string
 			for _, st := range p.SampleType {
 				got = append(got, st.Type)
@@ -176,7 +177,7 @@ func TestSampleTypesAreTheSameInTheWholeSeries(t *testing.T) {
 
 func TestProfilesMeetTheRulesOfIngesters(t *testing.T) {
 	for _, f := range fixtures {
-		eachProfile(t, f.name, f.sysroot, func(s *series.Head, p *profile.Profile) {
+		eachProfile(t, f.name, f.sysroot, func(s *series.Snapshot, p *profile.Profile) {
 			require.Zero(t, p.DurationNanos, "heaps have no duration")
 			require.Equal(t, "space", p.PeriodType.Type)
 			require.Equal(t, s.Period, p.Period)
@@ -197,7 +198,7 @@ func TestProfilesMeetTheRulesOfIngesters(t *testing.T) {
 }
 
 func TestFlagsOfMappingsAreTrue(t *testing.T) {
-	eachProfile(t, "python", "python/sysroot", func(_ *series.Head, p *profile.Profile) {
+	eachProfile(t, "python", "python/sysroot", func(_ *series.Snapshot, p *profile.Profile) {
 		named := map[*profile.Mapping]bool{}
 		for _, l := range p.Location {
 			if l.Mapping != nil && !strings.Contains(l.Line[0].Function.Name, "+0x") {
@@ -213,7 +214,7 @@ func TestFlagsOfMappingsAreTrue(t *testing.T) {
 
 // TestUnnamedPlacesAreShown: every location has a function, if only its place in its module.
 func TestUnnamedPlacesAreShown(t *testing.T) {
-	eachProfile(t, "python", "python/sysroot", func(s *series.Head, p *profile.Profile) {
+	eachProfile(t, "python", "python/sysroot", func(s *series.Snapshot, p *profile.Profile) {
 		unnamed := 0
 		for _, l := range p.Location {
 			require.NotEmpty(t, l.Line)
@@ -235,22 +236,21 @@ func TestRepeatedStacksAreOneSample(t *testing.T) {
 	require.NoError(t, err)
 	c, err := convert.New(s, symbols, convert.Options{})
 	require.NoError(t, err)
-	require.NoError(t, s.Each(0, func(snap *series.Snapshot) error {
+	for snap, err := range s.All(0) {
+		require.NoError(t, err)
 		p := converted(t, c, snap)
 		require.Len(t, p.Sample, 1)
 		require.Equal(t, []int64{3, 30, 3, 30}, p.Sample[0].Value)
-		return nil
-	}))
+	}
 }
 
 func TestSamplesRefusesChangedSums(t *testing.T) {
 	s, c := open(t, "leaky", "leaky/sysroot")
-	require.NoError(t, s.One(5, func(snap *series.Snapshot) error {
-		snap.Samples[0].InuseBytes++
-		_, err := c.Samples(snap)
-		require.ErrorContains(t, err, "the sum of the samples is")
-		return nil
-	}))
+	snap, err := s.Read(5)
+	require.NoError(t, err)
+	snap.Samples[0].InuseBytes++
+	_, err = c.Samples(snap)
+	require.ErrorContains(t, err, "the sum of the samples is")
 }
 
 func TestBaseName(t *testing.T) {
@@ -271,12 +271,11 @@ func TestWriteFileLeavesNothingHalfWritten(t *testing.T) {
 	path := filepath.Join(dir, "p.pb.gz")
 	require.NoError(t, os.Mkdir(path, 0o700)) // a directory cannot be replaced by a file
 	s, c := open(t, "leaky", "leaky/sysroot")
-	require.NoError(t, s.One(0, func(snap *series.Snapshot) error {
-		samples, err := c.Samples(snap)
-		require.NoError(t, err)
-		require.Error(t, convert.WriteFile(path, c.Encode(samples)))
-		return nil
-	}))
+	snap, err := s.Read(0)
+	require.NoError(t, err)
+	samples, err := c.Samples(snap)
+	require.NoError(t, err)
+	require.Error(t, convert.WriteFile(path, c.Encode(samples)))
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Len(t, entries, 1, "the temporary file is gone")

@@ -21,11 +21,12 @@ import (
 // samplesOf reads all snapshots of a fixture.
 func samplesOf(t *testing.T, s *series.Series, c *convert.Converter) (out []*convert.Samples) {
 	t.Helper()
-	require.NoError(t, s.Each(0, func(snap *series.Snapshot) error {
+	for snap, err := range s.All(0) {
+		require.NoError(t, err)
 		samples, err := c.Samples(snap)
 		out = append(out, samples)
-		return err
-	}))
+		require.NoError(t, err)
+	}
 	return out
 }
 
@@ -150,17 +151,16 @@ func TestJSONHoldsWhatPprofHolds(t *testing.T) {
 
 func TestMaxSamplesFoldsTheSmallestAndKeepsTheTotals(t *testing.T) {
 	s, c := openWith(t, "leaky", "leaky/sysroot", convert.Options{MaxSamples: 10})
-	require.NoError(t, s.One(23, func(snap *series.Snapshot) error {
-		p := converted(t, c, snap)
-		require.Len(t, p.Sample, 10)
-		want := rowSums(snap)
-		for name, v := range sums(p) {
-			require.Equal(t, want[name], v, name)
-		}
-		require.Contains(t, strings.Join(p.Comments, "\n"), "75 samples with ")
-		require.Contains(t, p.String(), "(folded by --max-samples)")
-		return nil
-	}))
+	snap, err := s.Read(23)
+	require.NoError(t, err)
+	p := converted(t, c, snap)
+	require.Len(t, p.Sample, 10)
+	want := rowSums(snap)
+	for name, v := range sums(p) {
+		require.Equal(t, want[name], v, name)
+	}
+	require.Contains(t, strings.Join(p.Comments, "\n"), "75 samples with ")
+	require.Contains(t, p.String(), "(folded by --max-samples)")
 }
 
 // TestAllocatorFramesAreTrimmed: jemalloc's own five frames stand at the leaf of every stack.
@@ -168,16 +168,15 @@ func TestAllocatorFramesAreTrimmed(t *testing.T) {
 	leafModules := func(o convert.Options) map[string]int {
 		s, c := openWith(t, "leaky-jemalloc", "leaky/sysroot", o)
 		out := map[string]int{}
-		require.NoError(t, s.One(5, func(snap *series.Snapshot) error {
-			for _, sample := range converted(t, c, snap).Sample {
-				file := ""
-				if m := sample.Location[0].Mapping; m != nil {
-					file = m.File[strings.LastIndexByte(m.File, '/')+1:]
-				}
-				out[file]++
+		snap, err := s.Read(5)
+		require.NoError(t, err)
+		for _, sample := range converted(t, c, snap).Sample {
+			file := ""
+			if m := sample.Location[0].Mapping; m != nil {
+				file = m.File[strings.LastIndexByte(m.File, '/')+1:]
 			}
-			return nil
-		}))
+			out[file]++
+		}
 		return out
 	}
 	require.Zero(t, leafModules(convert.Options{})["libjemalloc.so.2"])
@@ -278,7 +277,7 @@ func TestTheSameInputGivesTheSameBytes(t *testing.T) {
 // TestSampledInputIsUnsampled compares with an independent computation in big steps: the formula of
 // formats and of google/pprof, row by row.
 func TestSampledInputIsUnsampled(t *testing.T) {
-	eachProfile(t, "leaky-jemalloc", "leaky/sysroot", func(s *series.Head, p *profile.Profile) {
+	eachProfile(t, "leaky-jemalloc", "leaky/sysroot", func(s *series.Snapshot, p *profile.Profile) {
 		var want float64
 		for _, row := range s.Samples {
 			if row.InuseObjects == 0 {

@@ -1,7 +1,6 @@
 package convert_test
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -11,22 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/convert"
-	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
-
-// full says whether the long tests are asked for (make test-full).
-func full() bool { return os.Getenv("HEAPLAPSE_FULL") != "" }
-
-// need skips a test that needs a tool, on a laptop; in CI its absence is a failure.
-func need(t *testing.T, tool, pkg string) {
-	t.Helper()
-	if _, err := exec.LookPath(tool); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatalf("%s is not installed (package %s): scripts/deps.sh should have installed it", tool, pkg)
-		}
-		t.Skipf("%s is not installed (package %s)", tool, pkg)
-	}
-}
 
 // writeSeries converts a fixture and returns the paths of the files.
 func writeSeries(t *testing.T, name, sysroot string) []string {
@@ -38,12 +23,12 @@ func writeSeries(t *testing.T, name, sysroot string) []string {
 		paths = append(paths, path)
 		return nil
 	})
-	require.NoError(t, s.Each(0, func(snap *series.Snapshot) error {
+	for snap, err := range s.All(0) {
+		require.NoError(t, err)
 		samples, err := c.Samples(snap)
 		require.NoError(t, err)
 		q.Put(filepath.Join(dir, convert.BaseName(snap.Path)+".pb.gz"), c.Encode(samples))
-		return nil
-	}))
+	}
 	require.NoError(t, q.Wait())
 	require.Len(t, paths, len(s.Heads))
 	return paths
@@ -72,7 +57,7 @@ func pprof(t *testing.T, tool string, args ...string) string {
 }
 
 func TestPprofNamesTheLeakWithoutBinaries(t *testing.T) {
-	need(t, "dot", "graphviz")
+	testutil.Need(t, "dot")
 	tools := pprofs(t)
 	for _, f := range []struct {
 		fixture, sysroot string
@@ -121,7 +106,7 @@ func TestAnyTwoSnapshotsCanBeSubtracted(t *testing.T) {
 	tool := pprofs(t)["google"]
 	for _, f := range fixtures {
 		paths := writeSeries(t, f.name, f.sysroot)
-		if n := len(paths); !full() && n > 4 {
+		if n := len(paths); !testutil.Full() && n > 4 {
 			paths = []string{paths[0], paths[1], paths[n/2], paths[n-1]}
 		}
 		for _, base := range paths {

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
 // TestCollectorInUse: a stack's rows in a snapshot are summed; where it is absent, or was never seen, nothing is in use.
@@ -15,7 +16,7 @@ func TestCollectorInUse(t *testing.T) {
 		return heapfile.Sample{Stack: id, Counts: heapfile.Counts{InuseObjects: 1, InuseBytes: bytes}}
 	}
 	for i, rows := range [][]heapfile.Sample{{row(0, 100)}, {row(0, 70), row(0, 30), row(2, 5)}, {row(2, 6)}} {
-		require.NoError(t, c.Visit(&heapfile.Snapshot{Index: i, Samples: rows}))
+		require.NoError(t, c.Visit(&series.Snapshot{Head: &series.Head{Index: i}, Samples: rows}))
 	}
 	for id, want := range [][]int64{{100, 100, 0}, {0, 0, 0}, {0, 5, 6}, {0, 0, 0}} {
 		for snapshot, bytes := range want {

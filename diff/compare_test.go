@@ -12,6 +12,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff"
 	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -23,10 +24,10 @@ type opened struct {
 
 func openFixture(t *testing.T, name, sysroot string) opened {
 	t.Helper()
-	s, err := series.Open([]string{filepath.Join("../testdata", name)}, series.Options{})
+	s, err := series.Open([]string{testutil.Data(t, name)}, series.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: filepath.Join("../testdata", sysroot)})
+	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: testutil.Data(t, sysroot)})
 	require.NoError(t, err)
 	return opened{s, symbols}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -36,7 +37,7 @@ func judge(t *testing.T, path, sysroot string, o diff.GrowthOptions) judged {
 
 func fixture(t *testing.T, name, sysroot string, o diff.GrowthOptions) judged {
 	t.Helper()
-	return judge(t, filepath.Join("../testdata", name), filepath.Join("../testdata", sysroot), o)
+	return judge(t, testutil.Data(t, name), testutil.Data(t, sysroot), o)
 }
 
 // blamed is the function that a site is put down to.
@@ -137,9 +138,9 @@ func TestRecordHighsAloneAreNoLeak(t *testing.T) {
 
 func TestFocusAndIgnoreChooseStacks(t *testing.T) {
 	var columns diff.Collector
-	s, err := series.Open([]string{"../testdata/leaky"}, series.Options{Visit: columns.Visit})
+	s, err := series.Open([]string{testutil.Data(t, "leaky")}, series.Options{Visit: columns.Visit})
 	require.NoError(t, err)
-	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: "../testdata/leaky/sysroot"})
+	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: testutil.Data(t, "leaky/sysroot")})
 	require.NoError(t, err)
 	filter := symbolize.NewFilter(symbols, regexp.MustCompile("libplugin"), nil)
 	j := judged{s, symbols, diff.Growth(s, symbols, &columns, diff.GrowthOptions{Filter: filter})}

@@ -2,7 +2,6 @@ package diff_test
 
 import (
 	"bytes"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,6 +9,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff"
 	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -17,10 +17,10 @@ import (
 func summarized(t *testing.T, name, sysroot string, o diff.SummaryOptions) *baseline.Run {
 	t.Helper()
 	var c diff.Collector
-	s, err := series.Open([]string{filepath.Join("../testdata", name)}, series.Options{Visit: c.Visit})
+	s, err := series.Open([]string{testutil.Data(t, name)}, series.Options{Visit: c.Visit})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: filepath.Join("../testdata", sysroot)})
+	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: testutil.Data(t, sysroot)})
 	require.NoError(t, err)
 	r, err := diff.Summarize(s, symbols, &c, o)
 	require.NoError(t, err)

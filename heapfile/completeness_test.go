@@ -8,17 +8,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/internal/heaptest"
 )
 
 // cut is a dump that ends within the last of its rows.
 func cut(header string, rows ...string) string {
-	return lines(append([]string{header}, rows...)...) + maps[1:]
+	return heaptest.Lines(append([]string{header}, rows...)...) + maps[1:]
 }
 
 func TestACompleteFileHidesNothing(t *testing.T) {
-	c := read(t, exact("3: 6 [4: 8]", "2: 4 [3: 6] @ 0x1", "1: 2 [1: 2] @ 0x2")).Completeness
-	require.False(t, c.Cut)
-	require.False(t, c.Partial)
+	c := read(t, heaptest.Exact("3: 6 [4: 8]", "2: 4 [3: 6] @ 0x1", "1: 2 [1: 2] @ 0x2")).Completeness
+	require.False(t, c.Truncated)
+	require.False(t, c.Unfinished)
 	require.Zero(t, c.AbsentMax)
 	require.Equal(t, heapfile.Counts{InuseObjects: 3, InuseBytes: 6, AllocObjects: 4, AllocBytes: 8}, c.Rows)
 }
@@ -35,7 +36,7 @@ func TestWhatACutFileHidesIsBoundedByTheHeaderAndTheSmallestRow(t *testing.T) {
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			s := read(t, cut("heap profile: "+c.totals+" @ heapprofile", "2: 60 [2: 60] @ 0x1", "1: 40 [1: 40] @ 0x2 0x3"))
-			require.True(t, s.Completeness.Cut)
+			require.True(t, s.Completeness.Truncated)
 			require.True(t, s.Completeness.Sorted)
 			require.Equal(t, c.want, s.Completeness.AbsentMax)
 		})
@@ -50,7 +51,7 @@ func TestRowsOutOfOrderGiveNoBoundBySize(t *testing.T) {
 
 func TestACutSampledFileDoesNotClaimToHideNothing(t *testing.T) {
 	s := read(t, cut("heap profile: 9: 900 [9: 900] @ heap_v2/1024", "1: 100 [1: 100] @ 0x1 0x2"))
-	require.True(t, s.Completeness.Cut)
+	require.True(t, s.Completeness.Truncated)
 	require.NotZero(t, s.Completeness.AbsentMax.InuseBytes)
 }
 
@@ -66,16 +67,16 @@ func TestAFileOfOneMebibyteIsCutIfItsHeaderCountsMore(t *testing.T) {
 		}
 		return b.String() + maps
 	}
-	require.True(t, read(t, full("9999: 9999 [9999: 9999]", 0)).Completeness.Cut)
-	require.False(t, read(t, full("9999: 9999 [9999: 9999]", 2000)).Completeness.Cut, "there was room for more")
+	require.True(t, read(t, full("9999: 9999 [9999: 9999]", 0)).Completeness.Truncated)
+	require.False(t, read(t, full("9999: 9999 [9999: 9999]", 2000)).Completeness.Truncated, "there was room for more")
 	rows := int64(read(t, full("9999: 9999 [9999: 9999]", 0)).Rows)
 	totals := fmt.Sprintf("%d: %d [%d: %d]", rows, rows, rows, rows)
-	require.False(t, read(t, full(totals, 0)).Completeness.Cut, "the header counts no more than the rows")
+	require.False(t, read(t, full(totals, 0)).Completeness.Truncated, "the header counts no more than the rows")
 }
 
 func TestBytesAtTheDepthLimitAreEstimates(t *testing.T) {
 	deep := strings.Repeat(" 0x1", 31)
-	s := read(t, dump("heap profile: 2: 2048 [2: 2048] @ heap_v2/1024", "1: 1024 [1: 1024] @"+deep, "1: 1024 [1: 1024] @ 0x1"))
+	s := read(t, heaptest.WithHeader("heap profile: 2: 2048 [2: 2048] @ heap_v2/1024", "1: 1024 [1: 1024] @"+deep, "1: 1024 [1: 1024] @ 0x1"))
 	e := s.Samples[0].Estimate(1024).InuseBytes
 	require.Greater(t, e, int64(1024))
 	require.Equal(t, e, s.Completeness.AtDepthLimit)
@@ -94,12 +95,12 @@ func TestHeapOfAnExactFormatIncludesWhatWasCut(t *testing.T) {
 }
 
 func TestHeapOfASampledFormatIsTheSumOfEstimates(t *testing.T) {
-	s := read(t, dump("heap profile: 2: 2048 [2: 2048] @ heap_v2/1024", "1: 1024 [1: 1024] @ 0x1", "1: 1024 [1: 1024] @ 0x2"))
+	s := read(t, heaptest.WithHeader("heap profile: 2: 2048 [2: 2048] @ heap_v2/1024", "1: 1024 [1: 1024] @ 0x1", "1: 1024 [1: 1024] @ 0x2"))
 	require.Equal(t, 2*s.Samples[0].Estimate(1024).InuseBytes, s.Heap().InuseBytes)
 }
 
 func TestSumsOfEstimatesSaturate(t *testing.T) {
 	big := "1: 9223372036854775807 [1: 9223372036854775807]"
-	s := read(t, exact(big, big+" @ 0x1", big+" @ 0x2"))
+	s := read(t, heaptest.Exact(big, big+" @ 0x1", big+" @ 0x2"))
 	require.Equal(t, int64(1<<63-1), s.Completeness.Estimate.InuseBytes)
 }

@@ -2,14 +2,13 @@ package heapfile_test
 
 import (
 	"bytes"
-	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/internal/heaptest"
 )
 
 // seedHead is how much of a fixture is a seed: enough for rows of every kind.
@@ -18,8 +17,8 @@ const seedHead = 64 << 10
 // seeds adds the beginning of each fixture and its mappings, and all traps. A
 // pattern that finds nothing fails in fixtures.
 func seeds(f *testing.F, add func([]byte)) {
-	for _, path := range append(fixtures(f), pprofFixtures(f)...) {
-		data := plain(f, path)
+	for _, path := range append(heaptest.Fixtures(f), pprofFixtures(f)...) {
+		data := heaptest.Plain(f, path)
 		add(data[:min(len(data), seedHead)])
 	}
 	for _, c := range append(traps, jemallocTraps...) {
@@ -55,10 +54,10 @@ func requireSound(t testing.TB, s *heapfile.Snapshot) {
 	for i, r := range s.Samples {
 		rows = rows.Add(r.Counts)
 		require.Less(t, int(r.Stack), s.Stacks.Len())
-		require.False(t, r.Cut && i < len(s.Samples)-1, "only the last row can be cut")
+		require.False(t, r.Truncated && i < len(s.Samples)-1, "only the last row can be cut")
 	}
 	require.Equal(t, rows, s.Completeness.Rows)
-	require.False(t, s.Completeness.Partial && !s.Completeness.Cut)
+	require.False(t, s.Completeness.Unfinished && !s.Completeness.Truncated)
 	require.GreaterOrEqual(t, s.Completeness.AbsentMax.InuseBytes, int64(0))
 	for _, m := range s.Mappings {
 		require.LessOrEqual(t, m.Start, m.Limit)
@@ -78,44 +77,15 @@ func FuzzMapping(f *testing.F) {
 	}
 	f.Add("build=/home/build/out\n40000-80000: $build/bin/a (@ff00) abc")
 	for _, path := range heapFixtures(f) {
-		if _, section, ok := strings.Cut(string(plain(f, path)), "MAPPED_LIBRARIES:\n"); ok {
+		if _, section, ok := strings.Cut(string(heaptest.Plain(f, path)), "MAPPED_LIBRARIES:\n"); ok {
 			f.Add(section[:min(len(section), 4<<10)])
 		}
 	}
 	f.Fuzz(func(t *testing.T, section string) {
 		s := read(t, "heap profile: 1: 2 [1: 2] @ heapprofile\n1: 2 [1: 2] @ 0x1\n\nMAPPED_LIBRARIES:\n"+section)
 		require.Equal(t, []string{"1: 2 [1: 2] @ 0x1"}, show(s))
-		require.False(t, s.Completeness.Cut)
+		require.False(t, s.Completeness.Truncated)
 		requireSound(t, s)
 		requireLaw(t, s)
-	})
-}
-
-// FuzzFileName: the parts are those of the name, and compression does not change them.
-func FuzzFileName(f *testing.F) {
-	for _, path := range fixtures(f) {
-		f.Add(path)
-	}
-	for _, name := range []string{"jeprof.1.4711.0.i0.heap", "p_4711.0001.heap", "checked.1._main_-end.heap", "a", ".heap", "..heap"} {
-		f.Add(name)
-	}
-	f.Fuzz(func(t *testing.T, path string) {
-		n := heapfile.ParseFileName(path)
-		require.True(t, strings.HasPrefix(path, n.Prefix), "%q is no prefix", n.Prefix)
-		require.GreaterOrEqual(t, n.Seq, -1)
-		require.GreaterOrEqual(t, n.PID, 0)
-		require.NotEmpty(t, n.Trigger.String())
-		if n.Seq < 0 {
-			return
-		}
-		base := filepath.Base(path)
-		require.Contains(t, base, fmt.Sprint(n.Seq))
-		if n.PID != 0 {
-			require.Contains(t, base, fmt.Sprint(n.PID))
-		}
-		if heapfile.TrimCompression(path) == path {
-			require.Equal(t, n, heapfile.ParseFileName(path+".gz"))
-			require.Equal(t, n, heapfile.ParseFileName(path+".zst"))
-		}
 	})
 }

@@ -6,51 +6,52 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/internal/heaptest"
 )
 
 var jemallocTraps = []trap{
 	{
 		rule: "jemalloc's addresses precede their counts",
-		text: lines("heap_v2/524288", "  t*: 3: 300 [0: 0]", "  t0: 3: 300 [0: 0]",
+		text: heaptest.Lines("heap_v2/524288", "  t*: 3: 300 [0: 0]", "  t0: 3: 300 [0: 0]",
 			"@ 0x1 0x2", "  t*: 2: 200 [0: 0]", "  t0: 2: 200 [0: 0]",
 			"@ 0x3", "  t*: 1: 100 [0: 0]", "  t0: 1: 100 [0: 0]") + maps,
 		rows: []string{"2: 200 [0: 0] @ 0x1 0x2", "1: 100 [0: 0] @ 0x3"},
 	},
 	{
 		rule: "t* is the sum of the threads, which add nothing",
-		text: lines("heap_v2/524288", "  t*: 3: 300 [0: 0]",
+		text: heaptest.Lines("heap_v2/524288", "  t*: 3: 300 [0: 0]",
 			"@ 0x1", "  t*: 3: 300 [0: 0]", "  t0: 2: 200 [0: 0]", "  t7: 1: 100 [0: 0] name with spaces") + maps,
 		rows: []string{"3: 300 [0: 0] @ 0x1"},
 	},
 	{
 		rule: "jemalloc's bare @",
-		text: lines("heap_v2/524288", "  t*: 1: 100 [0: 0]", "@", "  t*: 1: 100 [0: 0]") + maps,
+		text: heaptest.Lines("heap_v2/524288", "  t*: 1: 100 [0: 0]", "@", "  t*: 1: 100 [0: 0]") + maps,
 		rows: []string{"1: 100 [0: 0] @"}, warnings: []string{"empty-stack"},
 	},
 	{
 		rule: "jemalloc's dump ends within a stack, which has no counts yet",
-		text: lines("heap_v2/524288", "  t*: 2: 200 [0: 0]", "@ 0x1", "  t*: 1: 100 [0: 0]") + "@ 0x2 0x",
+		text: heaptest.Lines("heap_v2/524288", "  t*: 2: 200 [0: 0]", "@ 0x1", "  t*: 1: 100 [0: 0]") + "@ 0x2 0x",
 		rows: []string{"1: 100 [0: 0] @ 0x1"}, warnings: []string{"partial"},
 	},
 	{
 		rule: "jemalloc's dump ends within counts, whose digits may be missing",
-		text: lines("heap_v2/524288", "  t*: 2: 200 [0: 0]", "@ 0x1", "  t*: 1: 100 [0: 0]", "@ 0x2") + "  t*: 1: 10 [0: 0]",
+		text: heaptest.Lines("heap_v2/524288", "  t*: 2: 200 [0: 0]", "@ 0x1", "  t*: 1: 100 [0: 0]", "@ 0x2") + "  t*: 1: 10 [0: 0]",
 		rows: []string{"1: 100 [0: 0] @ 0x1"}, warnings: []string{"partial"},
 	},
 	{
 		rule: "a stack without counts costs itself only",
-		text: lines("heap_v2/524288", "  t*: 1: 100 [0: 0]", "@ 0x1", "@ 0x2", "  t*: 1: 100 [0: 0]") + maps,
+		text: heaptest.Lines("heap_v2/524288", "  t*: 1: 100 [0: 0]", "@ 0x1", "@ 0x2", "  t*: 1: 100 [0: 0]") + maps,
 		rows: []string{"1: 100 [0: 0] @ 0x2"}, warnings: []string{"malformed-row"},
 	},
 	{
 		rule: "jeprof --raw wraps jemalloc's form",
-		text: lines("--- symbol", "binary=/b", "0x1 f", "---", "--- heap", "heap_v2/524288", "  t*: 1: 100 [0: 0]", "@ 0x1", "  t*: 1: 100 [0: 0]") + maps,
+		text: heaptest.Lines("--- symbol", "binary=/b", "0x1 f", "---", "--- heap", "heap_v2/524288", "  t*: 1: 100 [0: 0]", "@ 0x1", "  t*: 1: 100 [0: 0]") + maps,
 		rows: []string{"1: 100 [0: 0] @ 0x1"},
 	},
 }
 
 func TestJemallocHeader(t *testing.T) {
-	s := read(t, lines("heap_v2/524288", "  t*: 3: 300 [4: 400]", "  t0: 2: 200 [3: 300]", "  t18446744073709551615: 1: 100 [1: 100] pool worker: 7")+maps)
+	s := read(t, heaptest.Lines("heap_v2/524288", "  t*: 3: 300 [4: 400]", "  t0: 2: 200 [3: 300]", "  t18446744073709551615: 1: 100 [1: 100] pool worker: 7")+maps)
 	require.Equal(t, heapfile.FormatJemalloc, s.Format)
 	require.Equal(t, int64(524288), s.Period)
 	require.Equal(t, "jemalloc", s.Format.Allocator())
@@ -63,17 +64,17 @@ func TestJemallocHeader(t *testing.T) {
 }
 
 func TestJemallocWithoutProfAccumHasNoCumulativeCounts(t *testing.T) {
-	s := read(t, lines("heap_v2/524288", "  t*: 3: 300 [0: 0]", "@ 0x1", "  t*: 3: 300 [0: 0]")+maps)
+	s := read(t, heaptest.Lines("heap_v2/524288", "  t*: 3: 300 [0: 0]", "@ 0x1", "  t*: 3: 300 [0: 0]")+maps)
 	require.False(t, s.HasAlloc)
 }
 
 func TestJemallocThreadsOfSingleStacksAreNotTheProcesss(t *testing.T) {
-	s := read(t, lines("heap_v2/524288", "  t*: 1: 100 [0: 0]", "  t0: 1: 100 [0: 0]", "@ 0x1", "  t*: 1: 100 [0: 0]", "  t0: 1: 100 [0: 0]")+maps)
+	s := read(t, heaptest.Lines("heap_v2/524288", "  t*: 1: 100 [0: 0]", "  t0: 1: 100 [0: 0]", "@ 0x1", "  t*: 1: 100 [0: 0]", "  t0: 1: 100 [0: 0]")+maps)
 	require.Len(t, s.Threads, 1)
 }
 
 func TestJemallocHasNoBoundForWhatAPartialFileHides(t *testing.T) {
-	s := read(t, lines("heap_v2/524288", "  t*: 2: 200 [0: 0]", "@ 0x1", "  t*: 1: 100 [0: 0]"))
-	require.True(t, s.Completeness.Partial)
+	s := read(t, heaptest.Lines("heap_v2/524288", "  t*: 2: 200 [0: 0]", "@ 0x1", "  t*: 1: 100 [0: 0]"))
+	require.True(t, s.Completeness.Unfinished)
 	require.Equal(t, int64(1<<63-1), s.Completeness.AbsentMax.InuseBytes)
 }

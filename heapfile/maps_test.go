@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/internal/heaptest"
 )
 
 var mappingTraps = []struct {
@@ -50,7 +51,7 @@ var mappingTraps = []struct {
 func TestMappingLines(t *testing.T) {
 	for _, c := range mappingTraps {
 		t.Run(c.rule, func(t *testing.T) {
-			s := read(t, withMaps(c.line))
+			s := read(t, heaptest.WithMaps(c.line))
 			require.Equal(t, []heapfile.Mapping{c.want}, s.Mappings)
 			require.Empty(t, s.Warnings)
 		})
@@ -58,7 +59,7 @@ func TestMappingLines(t *testing.T) {
 }
 
 func TestGooglesMemoryMapSentinel(t *testing.T) {
-	s := read(t, lines("heap profile: 1: 2 [1: 2] @ heapz_v2/524288", "1: 2 [1: 2] @ 0x1 0x2", "--- Memory map: ---")+program)
+	s := read(t, heaptest.Lines("heap profile: 1: 2 [1: 2] @ heapz_v2/524288", "1: 2 [1: 2] @ 0x1 0x2", "--- Memory map: ---")+heaptest.Program)
 	require.Len(t, s.Mappings, 1)
 	require.Equal(t, []string{"1: 2 [1: 2] @ 0x1 0x2"}, show(s), "no blank line is wanted before it")
 	require.Empty(t, s.Warnings)
@@ -66,8 +67,8 @@ func TestGooglesMemoryMapSentinel(t *testing.T) {
 
 func TestAttributesDefineNames(t *testing.T) {
 	for rule, text := range map[string]string{
-		"plain":         withMaps("build=/home/build/out", "40000-80000: $build/bin/a (@ff00) abc"),
-		"behind a glog": withMaps("I0102 03:04:05 1 a.cc:12] build=/home/build/out", "I0102 03:04:05 1 a.cc:12] 40000-80000: $build/bin/a (@ff00) abc"),
+		"plain":         heaptest.WithMaps("build=/home/build/out", "40000-80000: $build/bin/a (@ff00) abc"),
+		"behind a glog": heaptest.WithMaps("I0102 03:04:05 1 a.cc:12] build=/home/build/out", "I0102 03:04:05 1 a.cc:12] 40000-80000: $build/bin/a (@ff00) abc"),
 	} {
 		t.Run(rule, func(t *testing.T) {
 			s := read(t, text)
@@ -82,7 +83,7 @@ func TestAttributesDoNotGrowWithoutBound(t *testing.T) {
 	for i := range 22 { // each line doubles: 4 MiB at the end
 		text = append(text, fmt.Sprintf("b%02d=$%s$%s", i, previousName(i), previousName(i)))
 	}
-	s := read(t, withMaps(append(text, "40000-80000: /$b21")...))
+	s := read(t, heaptest.WithMaps(append(text, "40000-80000: /$b21")...))
 	for _, m := range s.Mappings {
 		require.LessOrEqual(t, len(m.Path), 1<<20)
 	}
@@ -96,7 +97,7 @@ func previousName(i int) string {
 }
 
 func TestOverlappingRangesAreAllKeptInFileOrder(t *testing.T) {
-	s := read(t, withMaps(
+	s := read(t, heaptest.WithMaps(
 		"7fff20000000-7fff60000000 r-xp 00000000 00:00 1 /usr/lib/system/a.dylib",
 		"7fff10000000-7fff50000000 r-xp 00000000 00:00 2 /usr/lib/system/b.dylib"))
 	require.Equal(t, heapfile.Addr(0x7fff20000000), s.Mappings[0].Start)
@@ -105,22 +106,22 @@ func TestOverlappingRangesAreAllKeptInFileOrder(t *testing.T) {
 }
 
 func TestDataMappingsAreKept(t *testing.T) {
-	s := read(t, withMaps("400000-500000 r--p 00000000 00:00 7 /usr/bin/program", "500000-600000 r-xp 00100000 00:00 7 /usr/bin/program"))
+	s := read(t, heaptest.WithMaps("400000-500000 r--p 00000000 00:00 7 /usr/bin/program", "500000-600000 r-xp 00100000 00:00 7 /usr/bin/program"))
 	require.Len(t, s.Mappings, 2)
 	require.False(t, s.Mappings[0].Executable())
 	require.True(t, s.Mappings[1].Executable())
 }
 
 func TestAnOddMappingLineCostsItselfOnly(t *testing.T) {
-	s := read(t, withMaps("nonsense", strings.TrimSpace(program)))
+	s := read(t, heaptest.WithMaps("nonsense", strings.TrimSpace(heaptest.Program)))
 	require.Len(t, s.Mappings, 1)
-	require.Equal(t, 4, find(t, s.Warnings, heapfile.WarnMalformedMapping).Line)
+	require.Equal(t, 4, heaptest.Find(t, s.Warnings, heapfile.WarnMalformedMapping).Line)
 }
 
 func TestALineBeyondTheCapAmongMappingsCostsItselfOnly(t *testing.T) {
-	s := read(t, withMaps("500000-600000 r-xp 00000000 00:00 7 /"+strings.Repeat("a", 1<<20), strings.TrimSpace(program)))
+	s := read(t, heaptest.WithMaps("500000-600000 r-xp 00000000 00:00 7 /"+strings.Repeat("a", 1<<20), strings.TrimSpace(heaptest.Program)))
 	require.Len(t, s.Mappings, 1)
-	require.Equal(t, 4, find(t, s.Warnings, heapfile.WarnLongLine).Line)
+	require.Equal(t, 4, heaptest.Find(t, s.Warnings, heapfile.WarnLongLine).Line)
 }
 
 func TestMappingsThatEndEarlyAreTold(t *testing.T) {
@@ -131,22 +132,22 @@ func TestMappingsThatEndEarlyAreTold(t *testing.T) {
 		"within the path":        "500000-600000 r-xp 00000000 00:00 12345      /usr/lib/li",
 	} {
 		t.Run(rule, func(t *testing.T) {
-			s := read(t, withMaps(strings.TrimSpace(program))+last)
-			require.Equal(t, 5, find(t, s.Warnings, heapfile.WarnPartial).Line)
+			s := read(t, heaptest.WithMaps(strings.TrimSpace(heaptest.Program))+last)
+			require.Equal(t, 5, heaptest.Find(t, s.Warnings, heapfile.WarnUnfinished).Line)
 		})
 	}
 }
 
 func TestAMissingMapsSectionMakesASnapshotPartial(t *testing.T) {
-	s := read(t, lines("heap profile: 1: 2 [1: 2] @ heapprofile", "1: 2 [1: 2] @ 0x1"))
-	require.True(t, s.Completeness.Partial)
-	require.True(t, s.Completeness.Cut)
+	s := read(t, heaptest.Lines("heap profile: 1: 2 [1: 2] @ heapprofile", "1: 2 [1: 2] @ 0x1"))
+	require.True(t, s.Completeness.Unfinished)
+	require.True(t, s.Completeness.Truncated)
 }
 
 func TestAnEmptyMapsSectionIsTold(t *testing.T) {
-	s := read(t, lines("heap profile: 1: 2 [1: 2] @ heapprofile", "1: 2 [1: 2] @ 0x1", "", "MAPPED_LIBRARIES:"))
-	require.False(t, s.Completeness.Partial)
-	require.Equal(t, []string{"no-mappings"}, kinds(s.Warnings))
+	s := read(t, heaptest.Lines("heap profile: 1: 2 [1: 2] @ heapprofile", "1: 2 [1: 2] @ 0x1", "", "MAPPED_LIBRARIES:"))
+	require.False(t, s.Completeness.Unfinished)
+	require.Equal(t, []string{"no-mappings"}, heaptest.Kinds(s.Warnings))
 }
 
 func TestContainsIsHalfOpen(t *testing.T) {

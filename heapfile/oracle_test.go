@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/internal/heaptest"
 )
 
 // The oracle is google/pprof's parser. A row is compared as text: its
@@ -30,85 +31,85 @@ var differences = []difference{
 	{
 		name:   "four values",
 		reason: "it drops the cumulative pair where that equals the in-use one in the header, so that a first snapshot cannot be compared with a later one",
-		text:   exact("1: 2 [1: 2]", "1: 2 [1: 2] @ 0x11"),
+		text:   heaptest.Exact("1: 2 [1: 2]", "1: 2 [1: 2] @ 0x11"),
 		ours:   []string{"1 2 1 2 @ 10"}, theirs: []string{"1 2 @ 10"},
 	},
 	{
 		name:   "bytes without objects",
 		reason: "HEAP_PROFILE_MMAP writes such rows; it refuses the file",
-		text:   exact("0: 4096 [1: 8192]", "0: 4096 [1: 8192] @ 0x11"),
+		text:   heaptest.Exact("0: 4096 [1: 8192]", "0: 4096 [1: 8192] @ 0x11"),
 		ours:   []string{"1 8192 0 4096 @ 10"}, refusal: "inuse count was 0 but inuse bytes was 4096",
 	},
 	{
 		name:   "negative cumulative counts",
 		reason: "gperftools ≤2.10 wraps at 32 bits; its rows have no sign in the brackets",
-		text:   exact("1: 2 [3: 8589934590]", "1: 2 [-1: 4294967295] @ 0x11"),
+		text:   heaptest.Exact("1: 2 [3: 8589934590]", "1: 2 [-1: 4294967295] @ 0x11"),
 		ours:   []string{"4294967295 4294967295 1 2 @ 10"}, refusal: "got 0, want 6",
 	},
 	{
 		name:   "negative header",
 		reason: "the totals wrap as the rows do",
-		text:   exact("-1: 2 [3: 8]", "1: 2 [3: 8] @ 0x11"),
+		text:   heaptest.Exact("-1: 2 [3: 8]", "1: 2 [3: 8] @ 0x11"),
 		ours:   []string{"3 8 1 2 @ 10"}, refusal: "unrecognized profile format",
 	},
 	{
 		name:   "wrapped counts",
 		reason: "-1 object in 5 GB was 4,294,967,295 objects",
-		text:   exact("1: 5000000000 [2: 5000000000]", "-1: 5000000000 [2: 5000000000] @ 0x11"),
+		text:   heaptest.Exact("1: 5000000000 [2: 5000000000]", "-1: 5000000000 [2: 5000000000] @ 0x11"),
 		ours:   []string{"2 5000000000 4294967295 5000000000 @ 10"}, theirs: []string{"2 5000000000 -1 5000000000 @ 10"},
 	},
 	{
 		name:   "an odd line",
 		reason: "one line does not cost the file",
-		text:   exact("1: 2 [3: 8]", "1: 2 [3: 8] @ 0x11", "oddity"),
+		text:   heaptest.Exact("1: 2 [3: 8]", "1: 2 [3: 8] @ 0x11", "oddity"),
 		ours:   []string{"3 8 1 2 @ 10"}, refusal: "got 0, want 6",
 	},
 	{
 		name:   "writer's warnings",
 		reason: "%warn lines precede the header of a dump without sampling",
-		text:   "%warn\n" + dump("heap profile: 0: 0 [0: 0] @ heap_v2/0"),
+		text:   "%warn\n" + heaptest.WithHeader("heap profile: 0: 0 [0: 0] @ heap_v2/0"),
 		ours:   []string{}, refusal: "unrecognized profile format",
 	},
 	{
 		name:   "symbolized wrapper",
 		reason: "jeprof --raw writes it; it is read by the perl tools only",
-		text:   "--- symbol\n---\n--- heap\n" + exact("1: 2 [3: 8]", "1: 2 [3: 8] @ 0x11"),
+		text:   "--- symbol\n---\n--- heap\n" + heaptest.Exact("1: 2 [3: 8]", "1: 2 [3: 8] @ 0x11"),
 		ours:   []string{"3 8 1 2 @ 10"}, refusal: "unrecognized profile format",
 	},
 	{
 		name:   "jemalloc",
 		reason: "google/pprof#690",
-		text:   lines("heap_v2/1", "  t*: 1: 2 [3: 8]", "@ 0x11", "  t*: 1: 2 [3: 8]") + maps,
+		text:   heaptest.Lines("heap_v2/1", "  t*: 1: 2 [3: 8]", "@ 0x11", "  t*: 1: 2 [3: 8]") + maps,
 		ours:   []string{"3 8 1 2 @ 10"}, refusal: "unrecognized profile format",
 	},
 	{
 		name:   "(nil)",
 		reason: "it ends the stack there",
-		text:   exact("1: 2 [3: 8]", "1: 2 [3: 8] @ 0x11 (nil) 0x21"),
+		text:   heaptest.Exact("1: 2 [3: 8]", "1: 2 [3: 8] @ 0x11 (nil) 0x21"),
 		ours:   []string{"3 8 1 2 @ 10 0 20"}, theirs: []string{"3 8 1 2 @ 10"},
 	},
 	{
 		name:   "null address",
 		reason: "one below 0 is no address; ours is kept as 0",
-		text:   exact("1: 2 [3: 8]", "1: 2 [3: 8] @ 0x11 0x0"),
+		text:   heaptest.Exact("1: 2 [3: 8]", "1: 2 [3: 8] @ 0x11 0x0"),
 		ours:   []string{"3 8 1 2 @ 10 0"}, theirs: []string{"3 8 1 2 @ 10 ffffffffffffffff"},
 	},
 	{
 		name:   "cut stack",
 		reason: "the last address of a file cut at 1 MiB may lack digits",
-		text:   lines("heap profile: 1: 2 [3: 8] @ heapprofile", "1: 2 [3: 8] @ 0x11 0x21") + maps[1:],
+		text:   heaptest.Lines("heap profile: 1: 2 [3: 8] @ heapprofile", "1: 2 [3: 8] @ 0x11 0x21") + maps[1:],
 		ours:   []string{"3 8 1 2 @ 10"}, theirs: []string{"3 8 1 2 @ 10 20"},
 	},
 	{
 		name:   "long line",
 		reason: "it ends at 64 KiB",
-		text:   exact("1: 2 [3: 8]", "1: 2 [3: 8] @ 0x11"+strings.Repeat(" ", 70_000)),
+		text:   heaptest.Exact("1: 2 [3: 8]", "1: 2 [3: 8] @ 0x11"+strings.Repeat(" ", 70_000)),
 		ours:   []string{"3 8 1 2 @ 10"}, refusal: "token too long",
 	},
 	{
 		name:   "the writer's trailing text",
 		reason: "its grammar is not anchored: what follows the addresses is passed over in silence, here it is a warning",
-		text:   exact("1: 2 [3: 8]", "1: 2 [3: 8] @ 0x11 oddity"),
+		text:   heaptest.Exact("1: 2 [3: 8]", "1: 2 [3: 8] @ 0x11 oddity"),
 		ours:   []string{}, theirs: []string{"3 8 1 2 @ 10"},
 	},
 }
@@ -163,7 +164,7 @@ func theirRows(p *profile.Profile) []string {
 func TestAgreementWithPprofOnFixtures(t *testing.T) {
 	compared := 0
 	for _, path := range append(heapFixtures(t), pprofFixtures(t)...) {
-		data := plain(t, path)
+		data := heaptest.Plain(t, path)
 		ours, err := heapfile.Read(bytes.NewReader(data), path)
 		if strings.HasSuffix(path, "java.heap") {
 			require.ErrorContains(t, err, "a Java heap profile")
@@ -178,7 +179,7 @@ func TestAgreementWithPprofOnFixtures(t *testing.T) {
 		compared++
 		t.Run(path, func(t *testing.T) {
 			want, got := theirRows(theirs), ourRows(ours, len(theirs.SampleType) == 4)
-			if n := len(ours.Samples); n > 0 && ours.Samples[n-1].Cut { // "cut stack"
+			if n := len(ours.Samples); n > 0 && ours.Samples[n-1].Truncated { // "cut stack"
 				require.Equal(t, got[n-1], want[n-1][:strings.LastIndex(want[n-1], " ")])
 				got[n-1] = want[n-1]
 			}
@@ -199,9 +200,9 @@ func requireKnownRefusal(t *testing.T, path string, s *heapfile.Snapshot, err er
 	switch {
 	case s.Format == heapfile.FormatJemalloc:
 		name = "jemalloc"
-	case slices.Contains(kinds(s.Warnings), "writer-warning"):
+	case slices.Contains(heaptest.Kinds(s.Warnings), "writer-warning"):
 		name = "writer's warnings"
-	case slices.Contains(kinds(s.Warnings), "zero-objects"):
+	case slices.Contains(heaptest.Kinds(s.Warnings), "zero-objects"):
 		name = "bytes without objects"
 	case s.Total.InuseObjects < 0:
 		name = "negative header"
@@ -222,7 +223,7 @@ func TestEstimateIsPprofs(t *testing.T) {
 					rows = append(rows, fmt.Sprintf("%d: %d [%d: %d] @ 0x11", objects, objects*size, 3*objects, 2*objects*size))
 				}
 			}
-			text := dump("heap profile: 1: 2 [3: 4] @ "+kind, rows...)
+			text := heaptest.WithHeader("heap profile: 1: 2 [3: 4] @ "+kind, rows...)
 			p, err := profile.ParseData([]byte(text))
 			require.NoError(t, err)
 			require.Equal(t, theirRows(p), ourRows(read(t, text), true))

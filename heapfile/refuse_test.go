@@ -16,6 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/internal/heaptest"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // refusals are files that are no snapshots, and the whole message.
@@ -35,9 +37,9 @@ func refusals(t testing.TB) map[string]struct{ content, message string } {
 			"test.heap: not a heap snapshot: a core file; heap snapshots are written by a preloaded allocator, see HEAPPROFILE or MALLOC_CONF"},
 		"an empty file": {"",
 			"test.heap: not a heap snapshot: an empty file; the process or the disk ended before it was written; remove it or record again"},
-		"an empty .gz": {string(gzipped(t, "")),
+		"an empty .gz": {string(heaptest.Gzipped(t, "")),
 			"test.heap: not a heap snapshot: an empty file; the process or the disk ended before it was written; remove it or record again"},
-		"a .gz within a .gz": {string(gzipped(t, string(gzipped(t, exact("0: 0 [0: 0]"))))),
+		"a .gz within a .gz": {string(heaptest.Gzipped(t, string(heaptest.Gzipped(t, heaptest.Exact("0: 0 [0: 0]"))))),
 			"test.heap: not a heap snapshot: compressed twice; decompress it once"},
 		"a zip archive":            {"PK\x03\x04\x14\x00", "test.heap: not a heap snapshot: a zip archive; unpack it first"},
 		"a tar archive":            {strings.Repeat("\x00", 257) + "ustar", "test.heap: not a heap snapshot: a tar archive; unpack it first"},
@@ -110,12 +112,12 @@ func TestAPeriodThatIsNoNumberHasALine(t *testing.T) {
 }
 
 func TestCompressedFilesAreReadThrough(t *testing.T) {
-	text := exact("1: 2 [1: 2]", "1: 2 [1: 2] @ 0x1")
+	text := heaptest.Exact("1: 2 [1: 2]", "1: 2 [1: 2] @ 0x1")
 	z, err := zstd.NewWriter(nil)
 	require.NoError(t, err)
 	for name, data := range map[string][]byte{
-		"gzip":               gzipped(t, text),
-		"gzip in two pieces": append(gzipped(t, text[:20]), gzipped(t, text[20:])...),
+		"gzip":               heaptest.Gzipped(t, text),
+		"gzip in two pieces": append(heaptest.Gzipped(t, text[:20]), heaptest.Gzipped(t, text[20:])...),
 		"zstd":               z.EncodeAll([]byte(text), nil),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -129,7 +131,7 @@ func TestCompressedFilesAreReadThrough(t *testing.T) {
 
 func TestDamagedCompressionIsAnErrorWithFileAndLine(t *testing.T) {
 	row := "0: 0 [0: 0] @ 0x1\n"
-	data := gzipped(t, exact("0: 0 [0: 0]")[:40]+"\n"+strings.Repeat(row, 100))
+	data := heaptest.Gzipped(t, heaptest.Exact("0: 0 [0: 0]")[:40]+"\n"+strings.Repeat(row, 100))
 	data[len(data)-5] ^= 0xff // the checksum
 	s, err := heapfile.Read(bytes.NewReader(data), textName)
 	require.Nil(t, s)
@@ -138,7 +140,7 @@ func TestDamagedCompressionIsAnErrorWithFileAndLine(t *testing.T) {
 }
 
 func TestAnErrorNamesItsFileOnce(t *testing.T) {
-	data := gzipped(t, exact("1: 2 [1: 2]"))
+	data := heaptest.Gzipped(t, heaptest.Exact("1: 2 [1: 2]"))
 	data[len(data)-5] ^= 1
 	_, err := heapfile.Read(bytes.NewReader(data), textName)
 	require.ErrorIs(t, err, gzip.ErrChecksum)
@@ -147,12 +149,12 @@ func TestAnErrorNamesItsFileOnce(t *testing.T) {
 
 // A compressed file of which the end is missing is as good as a plain one that was cut.
 func TestACutCompressedFileIsReadAsFarAsItGoes(t *testing.T) {
-	text := string(plain(t, "../testdata/python/python.0012.heap.gz"))
+	text := string(heaptest.Plain(t, testutil.Data(t, "python/python.0012.heap.gz")))
 	whole, err := heapfile.Read(strings.NewReader(text), textName)
 	require.NoError(t, err)
 	z, err := zstd.NewWriter(nil)
 	require.NoError(t, err)
-	for name, data := range map[string][]byte{"gzip": gzipped(t, text), "zstd": z.EncodeAll([]byte(text), nil)} {
+	for name, data := range map[string][]byte{"gzip": heaptest.Gzipped(t, text), "zstd": z.EncodeAll([]byte(text), nil)} {
 		for _, share := range []int{40, 70, 99} {
 			s, err := heapfile.Read(bytes.NewReader(data[:len(data)*share/100]), textName)
 			require.NoError(t, err, "%s, %d %%", name, share)
@@ -161,7 +163,7 @@ func TestACutCompressedFileIsReadAsFarAsItGoes(t *testing.T) {
 			for i := range s.Samples[:s.Rows-1] { // the last row may be cut
 				require.Equal(t, whole.Samples[i].Counts, s.Samples[i].Counts)
 			}
-			find(t, s.Warnings, heapfile.WarnPartial)
+			heaptest.Find(t, s.Warnings, heapfile.WarnUnfinished)
 		}
 	}
 }
@@ -198,7 +200,7 @@ func TestTimesOfAFile(t *testing.T) {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	z.ModTime = recorded
-	_, err := z.Write([]byte(exact("0: 0 [0: 0]")))
+	_, err := z.Write([]byte(heaptest.Exact("0: 0 [0: 0]")))
 	require.NoError(t, err)
 	require.NoError(t, z.Close())
 	require.NoError(t, os.WriteFile(path, b.Bytes(), 0o644))

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/internal/heaptest"
 )
 
 // trap is one oddity of the rows of real files: what it looks like, and what is read.
@@ -20,151 +21,151 @@ type trap struct {
 var traps = []trap{
 	{
 		rule:     "a negative count is kept raw",
-		text:     exact("-2: 64 [3: 96]", "-2: 64 [3: 96] @ 0x1"),
+		text:     heaptest.Exact("-2: 64 [3: 96]", "-2: 64 [3: 96] @ 0x1"),
 		rows:     []string{"-2: 64 [3: 96] @ 0x1"},
 		warnings: []string{"negative-count"},
 	},
 	{
 		rule:     "HEAP_PROFILE_MMAP's -1 count is a row",
-		text:     exact("-1: 524288 [1: 1048576]", "-1: 524288 [1: 1048576] @ 0x1 0x2"),
+		text:     heaptest.Exact("-1: 524288 [1: 1048576]", "-1: 524288 [1: 1048576] @ 0x1 0x2"),
 		rows:     []string{"-1: 524288 [1: 1048576] @ 0x1 0x2"},
 		warnings: []string{"negative-count"},
 	},
 	{
 		rule:     "bytes without objects are a row",
-		text:     exact("0: 4096 [1: 8192]", "0: 4096 [1: 8192] @ 0x1"),
+		text:     heaptest.Exact("0: 4096 [1: 8192]", "0: 4096 [1: 8192] @ 0x1"),
 		rows:     []string{"0: 4096 [1: 8192] @ 0x1"},
 		warnings: []string{"zero-objects"},
 	},
 	{
 		rule: "a bare @ is an empty stack",
-		text: exact("11: 1100 [11: 1100]", "10: 1010 [10: 1010] @ 0x1", "1: 90 [1: 90] @"),
+		text: heaptest.Exact("11: 1100 [11: 1100]", "10: 1010 [10: 1010] @ 0x1", "1: 90 [1: 90] @"),
 		rows: []string{"10: 1010 [10: 1010] @ 0x1", "1: 90 [1: 90] @"},
 	},
 	{
 		rule:     "much on empty stacks is told",
-		text:     exact("2: 200 [2: 200]", "1: 100 [1: 100] @ 0x1", "1: 100 [1: 100] @"),
+		text:     heaptest.Exact("2: 200 [2: 200]", "1: 100 [1: 100] @ 0x1", "1: 100 [1: 100] @"),
 		rows:     []string{"1: 100 [1: 100] @ 0x1", "1: 100 [1: 100] @"},
 		warnings: []string{"empty-stack"},
 	},
 	{
 		rule: "(nil) is the address 0",
-		text: exact("1: 2 [1: 2]", "1: 2 [1: 2] @ 0x1 (nil) 0x3"),
+		text: heaptest.Exact("1: 2 [1: 2]", "1: 2 [1: 2] @ 0x1 (nil) 0x3"),
 		rows: []string{"1: 2 [1: 2] @ 0x1 0x0 0x3"},
 	},
 	{
 		rule: "an address has 64 bits",
-		text: exact("1: 2 [1: 2]", "1: 2 [1: 2] @ 0xffffffffffffffff"),
+		text: heaptest.Exact("1: 2 [1: 2]", "1: 2 [1: 2] @ 0xffffffffffffffff"),
 		rows: []string{"1: 2 [1: 2] @ 0xffffffffffffffff"},
 	},
 	{
 		rule:     "an address of more than 64 bits is no address",
-		text:     exact("1: 2 [1: 2]", "1: 2 [1: 2] @ 0x1", "0: 0 [0: 0] @ 0x10000000000000000"),
+		text:     heaptest.Exact("1: 2 [1: 2]", "1: 2 [1: 2] @ 0x1", "0: 0 [0: 0] @ 0x10000000000000000"),
 		rows:     []string{"1: 2 [1: 2] @ 0x1"},
 		warnings: []string{"malformed-row"},
 	},
 	{
 		rule: "repeated stacks stay rows",
-		text: exact("3: 6 [3: 6]", "2: 4 [2: 4] @ 0x1 0x2", "1: 2 [1: 2] @ 0x1 0x2"),
+		text: heaptest.Exact("3: 6 [3: 6]", "2: 4 [2: 4] @ 0x1 0x2", "1: 2 [1: 2] @ 0x1 0x2"),
 		rows: []string{"2: 4 [2: 4] @ 0x1 0x2", "1: 2 [1: 2] @ 0x1 0x2"},
 	},
 	{
 		rule:     "an odd line costs itself only",
-		text:     exact("3: 6 [3: 6]", "2: 4 [2: 4] @ 0x1", "2: 4 oddity", "1: 2 [1: 2] @ 0x2"),
+		text:     heaptest.Exact("3: 6 [3: 6]", "2: 4 [2: 4] @ 0x1", "2: 4 oddity", "1: 2 [1: 2] @ 0x2"),
 		rows:     []string{"2: 4 [2: 4] @ 0x1", "1: 2 [1: 2] @ 0x2"},
 		warnings: []string{"malformed-row"},
 	},
 	{
 		rule: "comments and blank lines are no rows",
-		text: exact("1: 2 [1: 2]", "# runtime.MemStats", "", "1: 2 [1: 2] @ 0x1"),
+		text: heaptest.Exact("1: 2 [1: 2]", "# runtime.MemStats", "", "1: 2 [1: 2] @ 0x1"),
 		rows: []string{"1: 2 [1: 2] @ 0x1"},
 	},
 	{
 		rule:     "a header that counts more than the rows",
-		text:     exact("3: 300 [5: 500]", "1: 100 [2: 200] @ 0x1"),
+		text:     heaptest.Exact("3: 300 [5: 500]", "1: 100 [2: 200] @ 0x1"),
 		rows:     []string{"1: 100 [2: 200] @ 0x1"},
 		warnings: []string{"header-mismatch"},
 	},
 	{
 		rule: "carriage returns end lines too",
-		text: strings.ReplaceAll(exact("1: 2 [1: 2]", "1: 2 [1: 2] @ 0x1 0x2"), "\n", "\r\n"),
+		text: strings.ReplaceAll(heaptest.Exact("1: 2 [1: 2]", "1: 2 [1: 2] @ 0x1 0x2"), "\n", "\r\n"),
 		rows: []string{"1: 2 [1: 2] @ 0x1 0x2"},
 	},
 	{
 		rule:     "a stack at the writer's limit may have lost its root",
-		text:     exact("1: 2 [1: 2]", "1: 2 [1: 2] @"+strings.Repeat(" 0x1", 32)),
+		text:     heaptest.Exact("1: 2 [1: 2]", "1: 2 [1: 2] @"+strings.Repeat(" 0x1", 32)),
 		rows:     []string{"1: 2 [1: 2] @" + strings.Repeat(" 0x1", 32)},
 		warnings: []string{"depth-limit"},
 	},
 	{
 		rule: "a line of 60,000 addresses",
-		text: exact("1: 2 [1: 2]", "1: 2 [1: 2] @"+strings.Repeat(" 0x1", 60_000)),
+		text: heaptest.Exact("1: 2 [1: 2]", "1: 2 [1: 2] @"+strings.Repeat(" 0x1", 60_000)),
 		rows: []string{"1: 2 [1: 2] @" + strings.Repeat(" 0x1", 60_000)}, warnings: []string{"depth-limit"},
 	},
 	{
 		rule:     "a line beyond the cap costs itself only",
-		text:     exact("1: 2 [1: 2]", "1: 2 [1: 2] @ 0x1", "0: 0 [0: 0] @"+strings.Repeat(" 0x1", 1<<19)),
+		text:     heaptest.Exact("1: 2 [1: 2]", "1: 2 [1: 2] @ 0x1", "0: 0 [0: 0] @"+strings.Repeat(" 0x1", 1<<19)),
 		rows:     []string{"1: 2 [1: 2] @ 0x1"},
 		warnings: []string{"long-line"},
 	},
 	{
 		rule: "a file of 1 MiB cut between two addresses: counts stay, the last address goes",
-		text: lines("heap profile: 9: 900 [9: 900] @ heapprofile", "2: 4 [2: 4] @ 0x1 0x2", "1: 2 [1: 2] @ 0x3 0x4 0x5") + maps[1:],
+		text: heaptest.Lines("heap profile: 9: 900 [9: 900] @ heapprofile", "2: 4 [2: 4] @ 0x1 0x2", "1: 2 [1: 2] @ 0x3 0x4 0x5") + maps[1:],
 		rows: []string{"2: 4 [2: 4] @ 0x1 0x2", "1: 2 [1: 2] @ 0x3 0x4 …"}, warnings: []string{"cut"},
 	},
 	{
 		rule: "cut within an address",
-		text: lines("heap profile: 9: 900 [9: 900] @ heapprofile", "2: 4 [2: 4] @ 0x1 0x2", "1: 2 [1: 2] @ 0x3 0x") + maps[1:],
+		text: heaptest.Lines("heap profile: 9: 900 [9: 900] @ heapprofile", "2: 4 [2: 4] @ 0x1 0x2", "1: 2 [1: 2] @ 0x3 0x") + maps[1:],
 		rows: []string{"2: 4 [2: 4] @ 0x1 0x2", "1: 2 [1: 2] @ 0x3 …"}, warnings: []string{"cut"},
 	},
 	{
 		rule: "cut before the first address",
-		text: lines("heap profile: 9: 900 [9: 900] @ heapprofile", "2: 4 [2: 4] @ 0x1 0x2", "1: 2 [1: 2] @") + maps[1:],
+		text: heaptest.Lines("heap profile: 9: 900 [9: 900] @ heapprofile", "2: 4 [2: 4] @ 0x1 0x2", "1: 2 [1: 2] @") + maps[1:],
 		rows: []string{"2: 4 [2: 4] @ 0x1 0x2", "1: 2 [1: 2] @ …"}, warnings: []string{"cut"},
 	},
 	{
 		rule: "cut within the counts: the line is worth nothing, the one before is whole",
-		text: lines("heap profile: 9: 900 [9: 900] @ heapprofile", "2: 4 [2: 4] @ 0x1 0x2", "     1:") + maps[1:],
+		text: heaptest.Lines("heap profile: 9: 900 [9: 900] @ heapprofile", "2: 4 [2: 4] @ 0x1 0x2", "     1:") + maps[1:],
 		rows: []string{"2: 4 [2: 4] @ 0x1 0x2"}, warnings: []string{"cut"},
 	},
 	{
 		rule: "the file ends within a stack",
-		text: lines("heap profile: 9: 900 [9: 900] @ heapprofile", "2: 4 [2: 4] @ 0x1") + "1: 2 [1: 2] @ 0x3 0x4",
+		text: heaptest.Lines("heap profile: 9: 900 [9: 900] @ heapprofile", "2: 4 [2: 4] @ 0x1") + "1: 2 [1: 2] @ 0x3 0x4",
 		rows: []string{"2: 4 [2: 4] @ 0x1", "1: 2 [1: 2] @ 0x3 …"}, warnings: []string{"partial"},
 	},
 	{
 		rule: "the file ends within an address",
-		text: lines("heap profile: 9: 900 [9: 900] @ heapprofile", "2: 4 [2: 4] @ 0x1") + "1: 2 [1: 2] @ 0x3 0x",
+		text: heaptest.Lines("heap profile: 9: 900 [9: 900] @ heapprofile", "2: 4 [2: 4] @ 0x1") + "1: 2 [1: 2] @ 0x3 0x",
 		rows: []string{"2: 4 [2: 4] @ 0x1", "1: 2 [1: 2] @ 0x3 …"}, warnings: []string{"partial"},
 	},
 	{
 		rule: "the file ends within the counts",
-		text: lines("heap profile: 9: 900 [9: 900] @ heapprofile", "2: 4 [2: 4] @ 0x1") + "1: 2 [1",
+		text: heaptest.Lines("heap profile: 9: 900 [9: 900] @ heapprofile", "2: 4 [2: 4] @ 0x1") + "1: 2 [1",
 		rows: []string{"2: 4 [2: 4] @ 0x1"}, warnings: []string{"partial"},
 	},
 	{
 		rule: "the file ends after its rows",
-		text: lines("heap profile: 2: 4 [2: 4] @ heapprofile", "2: 4 [2: 4] @ 0x1"),
+		text: heaptest.Lines("heap profile: 2: 4 [2: 4] @ heapprofile", "2: 4 [2: 4] @ 0x1"),
 		rows: []string{"2: 4 [2: 4] @ 0x1"}, warnings: []string{"partial"},
 	},
 	{
 		rule: "the file ends after its header",
-		text: lines("heap profile: 2: 4 [2: 4] @ heapprofile"),
+		text: heaptest.Lines("heap profile: 2: 4 [2: 4] @ heapprofile"),
 		rows: []string{}, warnings: []string{"partial"},
 	},
 	{
 		rule: "sampling was off: %warn lines precede the header",
-		text: lines("%warn", "%warn no data", "%warn") + dump("heap profile: 0: 0 [0: 0] @ heap_v2/0"),
+		text: heaptest.Lines("%warn", "%warn no data", "%warn") + heaptest.WithHeader("heap profile: 0: 0 [0: 0] @ heap_v2/0"),
 		rows: []string{}, warnings: []string{"writer-warning"},
 	},
 	{
 		rule: "a symbolized wrapper of jeprof",
-		text: lines("--- symbol", "binary=/usr/bin/program", "0x0000000000000001 f--g", "---", "--- heap") + exact("1: 2 [1: 2]", "1: 2 [1: 2] @ 0x1"),
+		text: heaptest.Lines("--- symbol", "binary=/usr/bin/program", "0x0000000000000001 f--g", "---", "--- heap") + heaptest.Exact("1: 2 [1: 2]", "1: 2 [1: 2] @ 0x1"),
 		rows: []string{"1: 2 [1: 2] @ 0x1"},
 	},
 	{
 		rule: "a symbolized wrapper of google-pprof says profile for heaps as well",
-		text: lines("--- symbol", "binary=/usr/bin/program", "0x0000000000000001 f--g", "---", "--- profile") + exact("1: 2 [1: 2]", "1: 2 [1: 2] @ 0x1"),
+		text: heaptest.Lines("--- symbol", "binary=/usr/bin/program", "0x0000000000000001 f--g", "---", "--- profile") + heaptest.Exact("1: 2 [1: 2]", "1: 2 [1: 2] @ 0x1"),
 		rows: []string{"1: 2 [1: 2] @ 0x1"},
 	},
 }
@@ -175,7 +176,7 @@ func TestTraps(t *testing.T) {
 			s := read(t, c.text)
 			require.Equal(t, c.rows, show(s))
 			require.Equal(t, len(c.rows), s.Rows)
-			require.ElementsMatch(t, c.warnings, kinds(s.Warnings))
+			require.ElementsMatch(t, c.warnings, heaptest.Kinds(s.Warnings))
 		})
 	}
 }
@@ -195,8 +196,8 @@ func TestEveryWarningHasFileAndLine(t *testing.T) {
 }
 
 func TestAWarningCountsAndNamesItsFirstLine(t *testing.T) {
-	s := read(t, exact("0: 4 [0: 4]", "1: 4 [1: 4] @ 0x1", "-1: 0 [-1: 0] @ 0x2", "-1: 0 [-1: 0] @ 0x3"))
-	w := find(t, s.Warnings, heapfile.WarnNegative)
+	s := read(t, heaptest.Exact("0: 4 [0: 4]", "1: 4 [1: 4] @ 0x1", "-1: 0 [-1: 0] @ 0x2", "-1: 0 [-1: 0] @ 0x3"))
+	w := heaptest.Find(t, s.Warnings, heapfile.WarnNegative)
 	require.Equal(t, 3, w.Line)
 	require.Equal(t, 2, w.Count)
 	require.Equal(t, "test.heap:3: a negative count: -1: 0 [-1: 0] (2 times)", w.Error())
@@ -204,22 +205,22 @@ func TestAWarningCountsAndNamesItsFirstLine(t *testing.T) {
 
 func TestACutRowsNegativeCountIsCountedOnce(t *testing.T) {
 	s := read(t, cut("heap profile: 9: 900 [9: 900] @ heapprofile", "-1: 524288 [1: 524288] @ 0x1 0x2"))
-	require.Equal(t, 1, find(t, s.Warnings, heapfile.WarnNegative).Count)
+	require.Equal(t, 1, heaptest.Find(t, s.Warnings, heapfile.WarnNegative).Count)
 }
 
 func TestTheWritersWarningIsQuoted(t *testing.T) {
-	s := read(t, lines("%warn", "%warn This heap profile does not have any data in it", "%warn")+dump("heap profile: 0: 0 [0: 0] @ heap_v2/0"))
-	require.Contains(t, find(t, s.Warnings, heapfile.WarnWriter).Msg, "does not have any data")
+	s := read(t, heaptest.Lines("%warn", "%warn This heap profile does not have any data in it", "%warn")+heaptest.WithHeader("heap profile: 0: 0 [0: 0] @ heap_v2/0"))
+	require.Contains(t, heaptest.Find(t, s.Warnings, heapfile.WarnWriter).Msg, "does not have any data")
 }
 
 func TestHeaderMismatchSaysByHowMuch(t *testing.T) {
-	s := read(t, exact("3: 300 [5: 500]", "1: 100 [2: 200] @ 0x1"))
-	require.Contains(t, find(t, s.Warnings, heapfile.WarnHeaderMismatch).Msg, "2 objects, 200 bytes in use; 3 objects, 300 bytes allocated")
+	s := read(t, heaptest.Exact("3: 300 [5: 500]", "1: 100 [2: 200] @ 0x1"))
+	require.Contains(t, heaptest.Find(t, s.Warnings, heapfile.WarnHeaderMismatch).Msg, "2 objects, 200 bytes in use; 3 objects, 300 bytes allocated")
 }
 
 // pprof writes the inlined function last.
 func TestSymbolsAreInnermostFirst(t *testing.T) {
-	s := read(t, lines("--- symbol", "binary=/b", "0x0000000000000010 caller(int, char)--inlined", "0x11", "---", "--- heap")+exact("0: 0 [0: 0]"))
+	s := read(t, heaptest.Lines("--- symbol", "binary=/b", "0x0000000000000010 caller(int, char)--inlined", "0x11", "---", "--- heap")+heaptest.Exact("0: 0 [0: 0]"))
 	require.Equal(t, []heapfile.Symbol{{Addr: 0x10, Names: []string{"inlined", "caller(int, char)"}}, {Addr: 0x11}}, s.Symbols)
 }
 
@@ -240,7 +241,7 @@ func TestTheHeaderDecidesFormatAndPeriod(t *testing.T) {
 		{"heap profile: 1: 2 [3: 4] @ fragmentationz", heapfile.FormatFragmentationz, 1},
 	} {
 		t.Run(c.format.String(), func(t *testing.T) {
-			s := read(t, dump(c.header, "1: 2 [3: 4] @ 0x1"))
+			s := read(t, heaptest.WithHeader(c.header, "1: 2 [3: 4] @ 0x1"))
 			require.Equal(t, c.format, s.Format)
 			require.Equal(t, c.period, s.Period)
 			require.True(t, s.HasTotal)
@@ -258,6 +259,6 @@ func TestCumulativeCountsExistOnlyWhereTheyAreCounted(t *testing.T) {
 		"heap profile: 1: 2 [0: 0] @ heapz_v2/524288": false,
 		"heap profile: 1: 2 [1: 2] @ growth":          false,
 	} {
-		require.Equal(t, want, read(t, dump(header)).HasAlloc, header)
+		require.Equal(t, want, read(t, heaptest.WithHeader(header)).HasAlloc, header)
 	}
 }

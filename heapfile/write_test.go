@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/internal/heaptest"
 )
 
 // requireLaw checks read(write(x)) = x for an x that was read.
@@ -28,16 +29,16 @@ func requireLaw(t testing.TB, x *heapfile.Snapshot) {
 // content is what write promises to keep, but for the rows' stacks: see show.
 func content(s *heapfile.Snapshot) heapfile.Snapshot {
 	c := *s
-	c.Path, c.File, c.Size = "", heapfile.FileName{}, 0
+	c.Path, c.Size = "", 0
 	c.Recorded, c.Modified = time.Time{}, time.Time{}
-	c.Stacks, c.Warnings = nil, nil
+	c.Stacks, c.Warnings = heapfile.Stacks{}, nil
 	return c
 }
 
 func TestWritingAndReadingAgainGivesTheSameOnFixtures(t *testing.T) {
 	accepted := 0
-	for _, path := range append(fixtures(t), pprofFixtures(t)...) {
-		s, err := heapfile.Read(bytes.NewReader(plain(t, path)), path)
+	for _, path := range append(heaptest.Fixtures(t), pprofFixtures(t)...) {
+		s, err := heapfile.Read(bytes.NewReader(heaptest.Plain(t, path)), path)
 		if err != nil {
 			var format *heapfile.FormatError
 			require.ErrorAs(t, err, &format)
@@ -57,21 +58,21 @@ func TestWritingAndReadingAgainGivesTheSameOnTraps(t *testing.T) {
 
 func TestWritingAndReadingAgainGivesTheSameOnMappings(t *testing.T) {
 	for _, c := range mappingTraps {
-		t.Run(c.rule, func(t *testing.T) { requireLaw(t, read(t, withMaps(c.line))) })
+		t.Run(c.rule, func(t *testing.T) { requireLaw(t, read(t, heaptest.WithMaps(c.line))) })
 	}
 }
 
 // Found by FuzzMapping: what one step of the grammar takes for a blank, every step must.
 func TestWritingKeepsPathsThatBeginWithControlCharacters(t *testing.T) {
 	for _, c := range []string{"\r", "\v", "\f", "\u00a0"} {
-		requireLaw(t, read(t, withMaps("400000-500000 "+c+"rw-p 00000000 00:00 0")))
+		requireLaw(t, read(t, heaptest.WithMaps("400000-500000 "+c+"rw-p 00000000 00:00 0")))
 	}
 }
 
 func TestWritingKeepsSymbols(t *testing.T) {
 	for _, names := range []string{"f", "caller(int)--inlined", "operator--()", "a --b", "-- a", "a -- b ", ""} {
 		t.Run(names, func(t *testing.T) {
-			requireLaw(t, read(t, lines("--- symbol", "0x10 "+names, "0x11 g", "---", "--- heap")+exact("0: 0 [0: 0]")))
+			requireLaw(t, read(t, heaptest.Lines("--- symbol", "0x10 "+names, "0x11 g", "---", "--- heap")+heaptest.Exact("0: 0 [0: 0]")))
 		})
 	}
 }
@@ -79,13 +80,13 @@ func TestWritingKeepsSymbols(t *testing.T) {
 func TestWritingKeepsPeriods(t *testing.T) {
 	for _, kind := range []string{"heap", "heap/1048576", "heap/1048577", "heap_v2/0", "heap_v2", "heapz_v2/524288", "growth", "growthz", "fragmentationz"} {
 		t.Run(kind, func(t *testing.T) {
-			requireLaw(t, read(t, dump("heap profile: 1: 2 [1: 2] @ "+kind, "1: 2 [1: 2] @ 0x1")))
+			requireLaw(t, read(t, heaptest.WithHeader("heap profile: 1: 2 [1: 2] @ "+kind, "1: 2 [1: 2] @ 0x1")))
 		})
 	}
 }
 
 func TestWritingLooksAsTheAllocatorWouldHaveWrittenIt(t *testing.T) {
-	text := lines("heap profile:      1:        2 [     3:        4] @ heapprofile",
+	text := heaptest.Lines("heap profile:      1:        2 [     3:        4] @ heapprofile",
 		"     1:        2 [     3:        4] @ 0x00000001 0x7f0000000002", "", "MAPPED_LIBRARIES:",
 		"00400000-00500000 r-xp 00001000 00:00 12345       /usr/bin/program (deleted)")
 	var b strings.Builder
@@ -96,7 +97,7 @@ func TestWritingLooksAsTheAllocatorWouldHaveWrittenIt(t *testing.T) {
 
 func TestWritingReportsTheFirstError(t *testing.T) {
 	full := errors.New("disk full")
-	_, err := write(read(t, exact("1: 2 [1: 2]", "1: 2 [1: 2] @ 0x1")), failing{full})
+	_, err := write(read(t, heaptest.Exact("1: 2 [1: 2]", "1: 2 [1: 2] @ 0x1")), failing{full})
 	require.ErrorIs(t, err, full)
 }
 

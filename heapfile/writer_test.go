@@ -86,7 +86,7 @@ func (o *writer) cutMark(s *heapfile.Snapshot) {
 	case c.Unfinished:
 	case !c.Truncated:
 		o.printf("\n")
-	case n == 0 || !s.Samples[n-1].Cut:
+	case n == 0 || !s.Samples[n-1].Truncated:
 		o.printf("     1:\n")
 	}
 }

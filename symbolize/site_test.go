@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
 // TestSitesAcrossSpaces: after a restart at another address a stack is another stack but the same site.
@@ -58,9 +59,11 @@ func TestResultsDoNotDependOnWorkers(t *testing.T) {
 
 // TestEmbeddedNames: a symbolized snapshot's names count where nothing else is known.
 func TestEmbeddedNames(t *testing.T) {
-	series := seriesOf(t, []string{jitMaps}, []uint64{0x30000010, 0x30000020, 0x30000030})
-	series.Symbols = map[heapfile.Addr][]string{0x30000010: {"inner", "outer"}, 0x3000001f: {"byCall"}}
-	s := resolve(t, series, Options{PerfMaps: []string{}})
+	one := seriesOf(t, []string{jitMaps}, []uint64{0x30000010, 0x30000020, 0x30000030})
+	one.Symbols = map[series.Place][]string{
+		{Addr: 0x30000010}: {"inner", "outer"}, {Addr: 0x3000001f}: {"byCall"}, {Image: 1, Addr: 0x30000030}: {"ofAnotherImage"},
+	}
+	s := resolve(t, one, Options{PerfMaps: []string{}})
 	at := func(i int) *Location { return &s.Locations[s.Stack(0)[i]] }
 	require.Equal(t, []Frame{{Function: "inner", Inlined: true}, {Function: "outer"}}, at(0).Frames)
 	require.Equal(t, SourceEmbedded, at(0).Source)

@@ -11,13 +11,15 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // leakyBundle is a bundle of a series of testdata.
 func leakyBundle(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "leaky.heaplapse.tar.zst")
-	_, stderr, code := invoke(t, "bundle", "-q", "../../testdata/leaky", "--sysroot", "../../testdata/leaky/sysroot", "-o", path)
+	_, stderr, code := invoke(t, "bundle", "-q", testutil.Data(t, "leaky"), "--sysroot", testutil.Data(t, "leaky/sysroot"), "-o", path)
 	require.Equal(t, exitOK, code, stderr)
 	return path
 }
@@ -53,7 +55,7 @@ func TestInterruptedBundleLeavesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	a := &app{streams: streams{out: io.Discard, err: io.Discard}}
-	err := a.bundle(ctx, &symbolFlags{sysroot: "../../testdata/leaky/sysroot"}, []string{"../../testdata/leaky"}, out)
+	err := a.bundle(ctx, &symbolFlags{sysroot: testutil.Data(t, "leaky/sysroot")}, []string{testutil.Data(t, "leaky")}, out)
 	require.EqualError(t, err, out+": interrupted: nothing was written")
 	list, err := os.ReadDir(dir)
 	require.NoError(t, err)
@@ -65,7 +67,8 @@ func TestInterruptedBundleLeavesNothing(t *testing.T) {
 
 // TestRecordBundle: what record leaves names everything where neither the directory nor the program is looked at.
 func TestRecordBundle(t *testing.T) {
-	needed(t, "python3", "/usr/lib/x86_64-linux-gnu/libtcmalloc.so.4")
+	testutil.Need(t, "python3")
+	testutil.NeedFile(t, "/usr/lib/*/libtcmalloc.so.4")
 	dir := filepath.Join(t.TempDir(), "rec")
 	program := "k = [bytearray(200_000) for i in range(60)]"
 	cmd := exec.Command("heaplapse", "record", "--bundle", "-o", dir, "--engine", "tcmalloc", "--every", "0", "--every-alloc", "2MiB", "--", "python3", "-c", program)
@@ -79,21 +82,4 @@ func TestRecordBundle(t *testing.T) {
 	got, stderr, code := invoke(t, "top", dir+".heaplapse.tar.zst")
 	require.Equal(t, exitOK, code, stderr)
 	require.Equal(t, want, got)
-}
-
-// needed skips a test for want of a tool or file, and fails it under CI.
-func needed(t *testing.T, tools ...string) {
-	t.Helper()
-	for _, tool := range tools {
-		_, err := exec.LookPath(tool)
-		if filepath.IsAbs(tool) {
-			_, err = os.Stat(tool)
-		}
-		switch {
-		case err != nil && os.Getenv("CI") != "":
-			t.Fatalf("%s is missing: scripts/deps.sh installs it", tool)
-		case err != nil:
-			t.Skipf("%s is missing: scripts/deps.sh installs it", tool)
-		}
-	}
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // TestKilledConversionLeavesWholeFiles kills a conversion after its third file: what lies under a profile's name is whole.
@@ -36,9 +36,7 @@ func TestKilledConversionLeavesWholeFiles(t *testing.T) {
 
 // TestFullDiskLeavesNothing limits the size of files, which fails a write as a full disk does.
 func TestFullDiskLeavesNothing(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("ulimit -f is tested on Linux")
-	}
+	testutil.Linux(t)
 	in, out := t.TempDir(), t.TempDir()
 	longSeries(t, in, 5)
 	limited := exec.Command("sh", "-c", `ulimit -f 8; exec heaplapse convert "$0" -q -o "$1"`, in, out)
@@ -53,7 +51,7 @@ func TestFullDiskLeavesNothing(t *testing.T) {
 // longSeries repeats one dump under as many numbers.
 func longSeries(t *testing.T, dir string, n int) {
 	t.Helper()
-	content, err := os.ReadFile("../../testdata/leaky/leaky.0024.heap.gz")
+	content, err := os.ReadFile(testutil.Data(t, "leaky/leaky.0024.heap.gz"))
 	require.NoError(t, err)
 	for i := range n {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("p.%04d.heap.gz", i+1)), content, 0o600))
@@ -85,7 +83,7 @@ func wholeProfiles(t *testing.T, dir string) (n int) {
 func TestKilledSavesLoseNoBaseline(t *testing.T) {
 	pool := t.TempDir()
 	save := func(label string) *exec.Cmd {
-		return exec.Command("heaplapse", "baseline", "save", pool, "../../testdata/python", "-q", "--no-cache", "--sysroot", "../../testdata/python/sysroot", "--label", "n="+label)
+		return exec.Command("heaplapse", "baseline", "save", pool, testutil.Data(t, "python"), "-q", "--no-cache", "--sysroot", testutil.Data(t, "python/sysroot"), "--label", "n="+label)
 	}
 	out, err := save("first").Output()
 	require.NoError(t, err)

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected outputs in testdata/script")
@@ -35,7 +37,7 @@ func (f foreground) Run() int {
 // TestScripts runs the scripts of testdata/script: one behaviour each. $DATA is
 // the module's testdata.
 func TestScripts(t *testing.T) {
-	data, err := filepath.Abs("../../testdata")
+	data, err := filepath.Abs(testutil.Data(t))
 	if err != nil {
 		t.Fatal(err)
 	}

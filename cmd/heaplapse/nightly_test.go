@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // nightly is a place where scripts/nightly.sh runs night after night.
@@ -19,11 +21,12 @@ type nightly struct {
 
 func newNightly(t *testing.T) *nightly {
 	t.Helper()
-	needTool(t, "bash")
-	needTool(t, "flock")
+	testutil.Linux(t)
+	testutil.Need(t, "bash")
+	testutil.Need(t, "flock")
 	n := &nightly{dir: t.TempDir()}
 	var err error
-	n.script, err = filepath.Abs("../../scripts/nightly.sh")
+	n.script, err = filepath.Abs(filepath.Join(testutil.Root(t), "scripts/nightly.sh"))
 	require.NoError(t, err)
 	_, err = exec.LookPath("heaplapse")
 	require.NoError(t, err, "testscript.Main puts this program into PATH")
@@ -136,8 +139,8 @@ func TestNightlyScriptRefusesWhatItDoesNotKnow(t *testing.T) {
 
 // TestNightlyScriptRefusesAFirstNightThatIsTooShort: every later one would be compared with it.
 func TestNightlyScriptRefusesAFirstNightThatIsTooShort(t *testing.T) {
-	needTool(t, "python3")
-	needLibrary(t, "libtcmalloc.so.4")
+	testutil.Need(t, "python3")
+	testutil.NeedFile(t, "/usr/lib/*/libtcmalloc.so.4")
 	n := newNightly(t)
 	out, status := n.run(t, "night", "--every", "1h", "--", "python3", "-c", "x = [bytes(5000) for i in range(9999)]")
 	require.Equal(t, exitFailure, status, out)

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // gateAnswer is what of `gate --json` is judged.
@@ -62,7 +64,7 @@ const poolSize = 6
 
 // repetitions with other seeds: all twenty in a full run.
 func repetitions() int {
-	if os.Getenv("HEAPLAPSE_FULL") == "1" {
+	if testutil.Full() {
 		return 20
 	}
 	return 2
@@ -126,7 +128,7 @@ func (n *plantedNight) repeat(t *testing.T, name string, builds []planted, drift
 	t.Logf("%s\n%s", name, n.table())
 	require.Len(t, n.fingerprints, 1, "one function has one fingerprint in all builds and runs")
 	if *update && n.counts[builds[0].name].runs == 20 && !t.Failed() {
-		writeTable(t, "../../docs/gate-planted.md", name, n.table())
+		writeTable(t, filepath.Join(testutil.Root(t), "docs/gate-planted.md"), name, n.table())
 	}
 }
 
@@ -152,7 +154,7 @@ func (n *plantedNight) judgeBuilds(t *testing.T, builds []planted) {
 
 // judgeTighter gates with the configuration that docs/gate-planted.md recommends: then 5 % fail.
 func (n *plantedNight) judgeTighter(t *testing.T, b planted, args []string) {
-	text, err := os.ReadFile("../../docs/gate-planted.md")
+	text, err := os.ReadFile(filepath.Join(testutil.Root(t), "docs/gate-planted.md"))
 	require.NoError(t, err)
 	_, rest, found := strings.Cut(string(text), "```yaml\n")
 	require.True(t, found, "the document shows a configuration")

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-)
 
-const plantedData = "../../testdata/planted"
+	"github.com/heaplapse/heaplapse/internal/testutil"
+)
 
 // planted is a build of the shop in testdata/planted, and what the gate must say of its nights.
 type planted struct {
@@ -62,17 +62,19 @@ func drifted(night int) planted {
 // workshop builds and records the shop in a directory. Objects are kept by what they are made from.
 type workshop struct {
 	dir     string
+	data    string // sources and patches
 	mu      sync.Mutex
 	objects map[string]string
 }
 
 func newWorkshop(t *testing.T) *workshop {
 	t.Helper()
+	testutil.Linux(t)
 	for _, tool := range []string{"g++", "clang++", "git"} {
-		needTool(t, tool)
+		testutil.Need(t, tool)
 	}
 	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // names of a build are looked up once
-	return &workshop{dir: t.TempDir(), objects: map[string]string{}}
+	return &workshop{dir: t.TempDir(), data: testutil.Data(t, "planted"), objects: map[string]string{}}
 }
 
 // heaplapse runs the command within the test.
@@ -88,36 +90,6 @@ func (w *workshop) save(t *testing.T, snapshots string) string {
 	out, stderr, status := w.heaplapse("baseline", "save", t.TempDir(), snapshots)
 	require.Equal(t, exitOK, status, stderr)
 	return strings.TrimSpace(out)
-}
-
-// needTool skips the test on a laptop without the tool, and fails it in CI.
-func needTool(t *testing.T, tool string) {
-	t.Helper()
-	if runtime.GOOS != "linux" {
-		t.Skip("programs are recorded on Linux")
-	}
-	if _, err := exec.LookPath(tool); err != nil {
-		absent(t, tool+" is not installed: see scripts/deps.sh")
-	}
-}
-
-// needLibrary is the path of an allocator's library.
-func needLibrary(t *testing.T, name string) string {
-	t.Helper()
-	found, err := filepath.Glob("/usr/lib/*/" + name)
-	require.NoError(t, err)
-	if len(found) == 0 {
-		absent(t, name+" is not installed: see scripts/deps.sh")
-	}
-	return found[0]
-}
-
-func absent(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatal(why)
-	}
-	t.Skip(why)
 }
 
 // buildAll builds several, as many at once as there are processors, and returns the programs.
@@ -148,11 +120,11 @@ func (w *workshop) buildAll(t *testing.T, builds []planted) map[string]string {
 // build makes a program of the sources as the variant has them.
 func (w *workshop) build(b planted) (program string, err error) {
 	src := filepath.Join(w.dir, b.name)
-	if err := os.CopyFS(src, os.DirFS(filepath.Join(plantedData, "src"))); err != nil {
+	if err := os.CopyFS(src, os.DirFS(filepath.Join(w.data, "src"))); err != nil {
 		return "", err
 	}
 	if b.patch != "" {
-		patch, err := filepath.Abs(filepath.Join(plantedData, "variants", b.patch+".patch"))
+		patch, err := filepath.Abs(filepath.Join(w.data, "variants", b.patch+".patch"))
 		if err != nil {
 			return "", err
 		}
@@ -273,7 +245,7 @@ func (w *workshop) record(t *testing.T, a allocator, program string, night, seed
 	t.Helper()
 	dir := t.TempDir()
 	cmd := exec.Command(program, fmt.Sprint(seed))
-	cmd.Env = []string{"LD_PRELOAD=" + needLibrary(t, a.library), a.env(filepath.Join(dir, "shopd")), "HEAP_PROFILE_ALLOCATION_INTERVAL=0", "HEAP_PROFILE_INUSE_INTERVAL=0"}
+	cmd.Env = []string{"LD_PRELOAD=" + testutil.NeedFile(t, "/usr/lib/*/"+a.library), a.env(filepath.Join(dir, "shopd")), "HEAP_PROFILE_ALLOCATION_INTERVAL=0", "HEAP_PROFILE_INUSE_INTERVAL=0"}
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	dumps, err := filepath.Glob(filepath.Join(dir, a.dumps))

@@ -12,9 +12,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-)
 
-const realData = "../../testdata/real"
+	"github.com/heaplapse/heaplapse/internal/testutil"
+)
 
 // truth is testdata/real/truth.json: what each recorded program does, known without looking at the recording.
 type truth struct {
@@ -85,11 +85,11 @@ func TestTruthIsComplete(t *testing.T) {
 	var named []string
 	for _, r := range all {
 		named = append(named, r.Name)
-		dumps, err := filepath.Glob(filepath.Join(realData, r.Name, "*.heap.gz"))
+		dumps, err := filepath.Glob(testutil.Data(t, "real", r.Name, "*.heap.gz"))
 		require.NoError(t, err)
 		assert.Len(t, dumps, r.Snapshots, r.Name)
 	}
-	entries, err := os.ReadDir(realData)
+	entries, err := os.ReadDir(testutil.Data(t, "real"))
 	require.NoError(t, err)
 	var recorded []string
 	for _, e := range entries {
@@ -102,7 +102,7 @@ func TestTruthIsComplete(t *testing.T) {
 
 func readTruth(t *testing.T) []recording {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(realData, "truth.json"))
+	data, err := os.ReadFile(testutil.Data(t, "real", "truth.json"))
 	require.NoError(t, err)
 	var all truth
 	require.NoError(t, json.Unmarshal(data, &all))
@@ -112,7 +112,7 @@ func readTruth(t *testing.T) []recording {
 
 func growthOf(t *testing.T, name string) *found {
 	t.Helper()
-	out, stderr, code := invoke(t, "growth", "-q", "--format", "json", filepath.Join(realData, name), "--sysroot", filepath.Join(realData, "sysroot"))
+	out, stderr, code := invoke(t, "growth", "-q", "--format", "json", testutil.Data(t, "real", name), "--sysroot", testutil.Data(t, "real", "sysroot"))
 	require.Equal(t, exitOK, code, stderr)
 	var got found
 	require.NoError(t, json.Unmarshal([]byte(out), &got))

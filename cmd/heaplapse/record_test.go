@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,19 +23,11 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // The tests of this file run real programs under the real allocators. Programs that grow do so for some seconds; no test
 // depends on how many snapshots that gives, beyond the few that growth needs.
-
-// need returns a tool's path; see needTool.
-func need(t *testing.T, tool string) string {
-	t.Helper()
-	needTool(t, tool)
-	path, err := exec.LookPath(tool)
-	require.NoError(t, err)
-	return path
-}
 
 // eachEngine runs a test under every engine; one that is not installed is skipped, in CI it fails.
 func eachEngine(t *testing.T, test func(t *testing.T, engine string)) {
@@ -53,14 +44,15 @@ func needEngine(t *testing.T, engine string) {
 	t.Helper()
 	out, err := exec.Command("heaplapse", "record", "--dry-run", "--engine", engine, "--", "true").CombinedOutput()
 	if err != nil {
-		absent(t, string(out))
+		t.Logf("%s", out)
+		testutil.Missing(t, "the library of "+engine)
 	}
 }
 
 // python is the interpreter itself, where python3 may be a wrapper.
 func python(t *testing.T) string {
 	t.Helper()
-	out, err := exec.Command(need(t, "python3"), "-c", "import sys; print(sys.executable)").Output()
+	out, err := exec.Command(testutil.Need(t, "python3"), "-c", "import sys; print(sys.executable)").Output()
 	require.NoError(t, err)
 	return strings.TrimSpace(string(out))
 }
@@ -77,7 +69,7 @@ func program(t *testing.T, name string) string {
 func server(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "server")
-	out, err := exec.Command(need(t, "g++"), "-g", "-O1", "-fno-omit-frame-pointer", "-o", path, program(t, "server.cc")).CombinedOutput()
+	out, err := exec.Command(testutil.Need(t, "g++"), "-g", "-O1", "-fno-omit-frame-pointer", "-o", path, program(t, "server.cc")).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return path
 }
@@ -188,7 +180,7 @@ func wholeSnapshots(t *testing.T, dir string) map[int]int {
 
 func TestRecordFindsALeakInAnEmptyDirectory(t *testing.T) {
 	t.Parallel()
-	need(t, "python3")
+	testutil.Need(t, "python3")
 	var text string
 	for range 3 { // see grows
 		cmd := exec.Command("sh", "-c", `heaplapse record -- python3 "$0" 5 && heaplapse growth -q heaplapse-python3-*`, program(t, "leak.py"))
@@ -254,7 +246,7 @@ func TestRecordAProgramThatDoesNotGrow(t *testing.T) {
 func TestRecordNumPy(t *testing.T) {
 	t.Parallel()
 	if exec.Command("/usr/bin/python3", "-c", "import numpy").Run() != nil {
-		absent(t, "python3-numpy is not installed (scripts/deps.sh)")
+		testutil.Missing(t, "python3-numpy")
 	}
 	script := filepath.Join(t.TempDir(), "arrays.py")
 	require.NoError(t, os.WriteFile(script, []byte(`
@@ -317,7 +309,7 @@ func endedBy(t *testing.T, cmd *exec.Cmd, after time.Duration, signal syscall.Si
 
 func TestRecordNode(t *testing.T) {
 	t.Parallel()
-	node := need(t, "node")
+	node := testutil.Need(t, "node")
 	needEngine(t, "tcmalloc")
 	r := recorded(t, "--engine", "tcmalloc", "--every", "500ms", "--jit", "--", node, program(t, "leak.js"), "1500")
 	assert.Equal(t, 0, r.state.ExitCode())
@@ -336,7 +328,7 @@ func TestRecordNode(t *testing.T) {
 // TestRecordNodeUnderJemalloc: its unwinder stops at generated code, so the function of Node below it is what has a name.
 func TestRecordNodeUnderJemalloc(t *testing.T) {
 	t.Parallel()
-	node := need(t, "node")
+	node := testutil.Need(t, "node")
 	needEngine(t, "jemalloc")
 	r := recorded(t, "--engine", "jemalloc", "--sample-period", "32KiB", "--every", "200ms", "--", node, program(t, "leak.js"), "3000")
 	assert.Equal(t, 0, r.state.ExitCode())
@@ -345,7 +337,7 @@ func TestRecordNodeUnderJemalloc(t *testing.T) {
 
 // startMethods are how multiprocessing starts a worker: with one engine all of them, with the other one unless everything is checked.
 func startMethods(engine string) []string {
-	if engine == "tcmalloc" || os.Getenv("HEAPLAPSE_FULL") == "1" {
+	if engine == "tcmalloc" || testutil.Full() {
 		return []string{"fork", "spawn"}
 	}
 	return []string{"fork"}
@@ -422,7 +414,7 @@ func TestRecordUnderWrappers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			eachEngine(t, func(t *testing.T, engine string) {
-				if engine == "jemalloc" && name != "all" && os.Getenv("HEAPLAPSE_FULL") != "1" {
+				if engine == "jemalloc" && name != "all" && !testutil.Full() {
 					return
 				}
 				r := recorded(t, append([]string{"--engine", engine, "--every", "100ms", "--"}, command...)...)
@@ -505,7 +497,7 @@ func TestRecordWithLimitedFiles(t *testing.T) {
 	t.Parallel()
 	needEngine(t, "tcmalloc")
 	dir := filepath.Join(t.TempDir(), "out")
-	cmd := exec.Command(need(t, "bash"), "-c", `ulimit -f 16; exec "$@"`, "bash", "heaplapse", "record", "--engine", "tcmalloc", "--every", "50ms", "-o", dir, "--", python(t), program(t, "leak.py"), "2")
+	cmd := exec.Command(testutil.Need(t, "bash"), "-c", `ulimit -f 16; exec "$@"`, "bash", "heaplapse", "record", "--engine", "tcmalloc", "--every", "50ms", "-o", dir, "--", python(t), program(t, "leak.py"), "2")
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	require.NoError(t, cmd.Run(), stderr.String())
@@ -608,7 +600,7 @@ func TestRecordChangesNothing(t *testing.T) {
 	for name, command := range bare {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			need(t, command[0])
+			testutil.Need(t, command[0])
 			eachEngine(t, func(t *testing.T, engine string) {
 				dir := t.TempDir()
 				flags := []string{"record", "-q", "--engine", engine, "--every", "300ms", "-o", filepath.Join(t.TempDir(), "out"), "--"}
@@ -768,7 +760,7 @@ sys.exit(6)
 
 func TestRecordRefuses(t *testing.T) {
 	t.Parallel()
-	gcc := need(t, "gcc")
+	gcc := testutil.Need(t, "gcc")
 	dir := t.TempDir()
 	source := filepath.Join(dir, "nothing.c")
 	require.NoError(t, os.WriteFile(source, []byte("int main(void) { return 0; }\n"), 0o600))
@@ -823,13 +815,10 @@ func invokePlain(args ...string) (stdout, stderr string, code int) {
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
-// TestRecordWithoutItsLibrary names the package that brings it.
+// TestRecordNamesThePackage: the error for a library without a profiler names the package that has one.
 func TestRecordNamesThePackage(t *testing.T) {
 	t.Parallel()
-	minimal := "/usr/lib/" + map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH] + "-linux-gnu/libtcmalloc_minimal.so.4"
-	if _, err := os.Stat(minimal); err != nil {
-		absent(t, minimal+" is not installed")
-	}
+	minimal := testutil.NeedFile(t, "/usr/lib/*/libtcmalloc_minimal.so.4")
 	_, stderr, code := invokePlain("record", "--engine", "tcmalloc", "--library", minimal, "--", "true")
 	assert.Equal(t, 125, code)
 	assert.Contains(t, stderr, "libtcmalloc_minimal.so.4 has no heap profiler")

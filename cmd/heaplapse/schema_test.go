@@ -10,6 +10,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // TestJSONMeetsItsSchema validates what each command writes against the schema in docs.
@@ -18,10 +20,10 @@ func TestJSONMeetsItsSchema(t *testing.T) {
 	for _, command := range []string{"growth", "top", "info"} {
 		schema := compileSchema(t, command)
 		for _, s := range series {
-			path := "../../testdata/" + s
+			path := testutil.Data(t, s)
 			args := []string{command, "-q", "--format", "json", path}
 			if command != "info" {
-				args = append(args, "--sysroot", filepath.Join("../../testdata", "leaky/sysroot"))
+				args = append(args, "--sysroot", testutil.Data(t, "leaky/sysroot"))
 			}
 			out, stderr, code := invoke(t, args...)
 			require.Equal(t, exitOK, code, stderr)
@@ -34,7 +36,7 @@ func TestJSONMeetsItsSchema(t *testing.T) {
 func TestReportJSONMeetsItsSchema(t *testing.T) {
 	schema := compileSchema(t, "report")
 	for _, s := range []string{"leaky", "leaky-jemalloc-noaccum", "python", "dialects/restart"} {
-		out, stderr, code := invoke(t, "report", "-q", "--format", "json", "../../testdata/"+s, "--sysroot", "../../testdata/leaky/sysroot")
+		out, stderr, code := invoke(t, "report", "-q", "--format", "json", testutil.Data(t, s), "--sysroot", testutil.Data(t, "leaky/sysroot"))
 		require.Equal(t, exitOK, code, stderr)
 		require.True(t, strings.HasPrefix(out, `{"schema":"heaplapse.report/1"`), "the schema comes first")
 		validate(t, schema, out)
@@ -47,20 +49,20 @@ func TestDiffJSONMeetsItsSchema(t *testing.T) {
 		{"leaky/leaky.0002.heap.gz", "leaky"}, {"leaky", "leaky-jemalloc"}, {"leaky-jemalloc", "leaky-jemalloc-noaccum"},
 		{"python/python.0002.heap.gz", "python/python.0009.heap.gz"}, {"leaky", "node"},
 	} {
-		out, stderr, code := invoke(t, "diff", "-q", "--format", "json", "../../testdata/"+pair[0], "../../testdata/"+pair[1],
-			"--sysroot", "../../testdata/leaky/sysroot")
+		out, stderr, code := invoke(t, "diff", "-q", "--format", "json", testutil.Data(t, pair[0]), testutil.Data(t, pair[1]),
+			"--sysroot", testutil.Data(t, "leaky/sysroot"))
 		require.Equal(t, exitOK, code, stderr)
 		validate(t, schema, out)
 	}
-	out, stderr, code := invoke(t, "diff", "-q", "--persist", "--format", "json", "../../testdata/leaky/leaky.0005.heap.gz",
-		"../../testdata/leaky/leaky.0010.heap.gz", "../../testdata/leaky/leaky.0020.heap.gz", "--sysroot", "../../testdata/leaky/sysroot")
+	out, stderr, code := invoke(t, "diff", "-q", "--persist", "--format", "json", testutil.Data(t, "leaky/leaky.0005.heap.gz"),
+		testutil.Data(t, "leaky/leaky.0010.heap.gz"), testutil.Data(t, "leaky/leaky.0020.heap.gz"), "--sysroot", testutil.Data(t, "leaky/sysroot"))
 	require.Equal(t, exitOK, code, stderr)
 	validate(t, compileSchema(t, "persist"), out)
 }
 
 // TestGateMeetsItsSchemas validates what gate says of real runs, also against the published schema of SARIF.
 func TestGateMeetsItsSchemas(t *testing.T) {
-	sarif, err := jsonschema.NewCompiler().Compile("../../report/testdata/schema/sarif-schema-2.1.0.json")
+	sarif, err := jsonschema.NewCompiler().Compile(filepath.Join(testutil.Root(t), "internal/report/testdata/schema/sarif-schema-2.1.0.json"))
 	require.NoError(t, err)
 	schemas := map[string]*jsonschema.Schema{"--json": compileSchema(t, "gate"), "--sarif": sarif}
 	for _, runs := range [][2]string{
@@ -68,8 +70,8 @@ func TestGateMeetsItsSchemas(t *testing.T) {
 		{"leaky-jemalloc", "leaky-jemalloc"}, {"node", "node"},
 	} {
 		for form, schema := range schemas {
-			out, stderr, code := invoke(t, "gate", "-q", "--baseline", "../../testdata/"+runs[0], "--current", "../../testdata/"+runs[1],
-				"--sysroot", "../../testdata/leaky/sysroot", form, "-")
+			out, stderr, code := invoke(t, "gate", "-q", "--baseline", testutil.Data(t, runs[0]), "--current", testutil.Data(t, runs[1]),
+				"--sysroot", testutil.Data(t, "leaky/sysroot"), form, "-")
 			require.NotEqual(t, exitFailure, code, stderr)
 			validate(t, schema, out)
 		}
@@ -79,7 +81,7 @@ func TestGateMeetsItsSchemas(t *testing.T) {
 func TestSymbolizeJSONMeetsItsSchema(t *testing.T) {
 	schema := compileSchema(t, "symbolize")
 	var out, errs strings.Builder
-	code := run(t.Context(), []string{"symbolize", "-e", "../../testdata/leaky/sysroot/opt/leaky/bin/leaky", "--format", "json"},
+	code := run(t.Context(), []string{"symbolize", "-e", testutil.Data(t, "leaky/sysroot/opt/leaky/bin/leaky"), "--format", "json"},
 		streams{in: strings.NewReader("0x43f6\n0x1\nnothing\n"), out: &out, err: &errs})
 	require.Equal(t, exitOK, code, errs.String())
 	validate(t, schema, out.String())
@@ -89,7 +91,7 @@ func TestConvertJSONMeetsItsSchema(t *testing.T) {
 	schema := compileSchema(t, "convert")
 	for _, s := range []string{"leaky/leaky.0024.heap.gz", "leaky-jemalloc-noaccum/leaky.12706.2.i2.heap.gz", "python/python.0012.heap.gz"} {
 		out, stderr, code := invoke(t, "convert", "-q", "--format", "json", "--max-samples", "50", "-o", "-",
-			"../../testdata/"+s, "--sysroot", "../../testdata/leaky/sysroot")
+			testutil.Data(t, s), "--sysroot", testutil.Data(t, "leaky/sysroot"))
 		require.Equal(t, exitOK, code, stderr)
 		validate(t, schema, out)
 	}
@@ -98,7 +100,7 @@ func TestConvertJSONMeetsItsSchema(t *testing.T) {
 func TestBundleIndexMeetsItsSchema(t *testing.T) {
 	schema := compileSchema(t, "bundle")
 	for _, series := range []string{"leaky", "node", "dialects/processes"} {
-		out, stderr, code := invoke(t, "bundle", "-q", "-o", "-", "../../testdata/"+series, "--sysroot", "../../testdata/"+series+"/sysroot")
+		out, stderr, code := invoke(t, "bundle", "-q", "-o", "-", testutil.Data(t, series), "--sysroot", testutil.Data(t, series, "sysroot"))
 		require.Equal(t, exitOK, code, stderr)
 		z, err := zstd.NewReader(strings.NewReader(out))
 		require.NoError(t, err)
@@ -114,7 +116,7 @@ func TestBundleIndexMeetsItsSchema(t *testing.T) {
 
 func compileSchema(t *testing.T, command string) *jsonschema.Schema {
 	t.Helper()
-	schema, err := jsonschema.NewCompiler().Compile("../../docs/schema/" + command + ".schema.json")
+	schema, err := jsonschema.NewCompiler().Compile(filepath.Join(testutil.Root(t), "docs/schema", command+".schema.json"))
 	require.NoError(t, err)
 	return schema
 }
@@ -129,7 +131,7 @@ func validate(t *testing.T, schema *jsonschema.Schema, document string) {
 func TestBaselinesMeetTheirSchema(t *testing.T) {
 	pool := t.TempDir()
 	for _, label := range []string{"n=1", "n=2"} {
-		_, stderr, code := invoke(t, "baseline", "save", pool, "../../testdata/leaky", "--sysroot", "../../testdata/leaky/sysroot", "--label", label, "--pin")
+		_, stderr, code := invoke(t, "baseline", "save", pool, testutil.Data(t, "leaky"), "--sysroot", testutil.Data(t, "leaky/sysroot"), "--label", label, "--pin")
 		require.Equal(t, exitOK, code, stderr)
 	}
 	out, stderr, code := invoke(t, "baseline", "list", pool, "--format", "json")

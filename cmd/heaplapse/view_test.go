@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // TestViewServesUntilItIsEnded: the address comes on standard output, alone; the page is there; the end is no failure.
@@ -21,7 +23,7 @@ func TestViewServesUntilItIsEnded(t *testing.T) {
 	var stderr bytes.Buffer
 	status := make(chan int, 1)
 	go func() {
-		args := []string{"view", "--no-browser", "../../testdata/leaky", "--sysroot", "../../testdata/leaky/sysroot", "-q"}
+		args := []string{"view", "--no-browser", testutil.Data(t, "leaky"), "--sysroot", testutil.Data(t, "leaky/sysroot"), "-q"}
 		status <- run(ctx, args, streams{in: strings.NewReader(""), out: w, err: &stderr})
 		w.Close()
 	}()

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // watched is a running `heaplapse watch` whose standard output is read line by line.
@@ -68,7 +69,7 @@ func (w *watched) end(t *testing.T) (code int, rest string) {
 // leakySeries are the files of a recorded series, decompressed.
 func leakySeries(t *testing.T) (texts []string) {
 	t.Helper()
-	paths, err := filepath.Glob("../../testdata/leaky/*.heap.gz")
+	paths, err := filepath.Glob(testutil.Data(t, "leaky/*.heap.gz"))
 	require.NoError(t, err)
 	require.Len(t, paths, 24)
 	for _, p := range paths {
@@ -140,7 +141,7 @@ func withoutNames(stderr string) string {
 // TestWatchEndsWithALeak: with status 1, at once.
 func TestWatchEndsWithALeak(t *testing.T) {
 	dir := t.TempDir()
-	w := startWatch(t, dir, "--sysroot", "../../testdata/leaky/sysroot", "--fail-on", "leak", "--min-snapshots", "15")
+	w := startWatch(t, dir, "--sysroot", testutil.Data(t, "leaky/sysroot"), "--fail-on", "leak", "--min-snapshots", "15")
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for i, text := range leakySeries(t)[:15] {
 		// Its verdict needs an even clock, which the moments at which a busy machine writes these files are not.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // run has all that a run may have. Its number of sites is given.
@@ -72,7 +74,7 @@ func TestALargeRunIsAFewHundredKiB(t *testing.T) {
 
 // TestFilesMeetTheSchema of docs.
 func TestFilesMeetTheSchema(t *testing.T) {
-	schema, err := jsonschema.NewCompiler().Compile("../../docs/schema/baseline.schema.json")
+	schema, err := jsonschema.NewCompiler().Compile(filepath.Join(testutil.Root(t), "docs/schema/baseline.schema.json"))
 	require.NoError(t, err)
 	for _, r := range []*baseline.Run{run(10), {}} {
 		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(content(t, written(t, r))))

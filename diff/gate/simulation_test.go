@@ -2,10 +2,11 @@ package gate
 
 import (
 	"fmt"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // rates are the shares of simulated nights on which an unchanged program fails, and one whose hot function holds half as much again.
@@ -30,7 +31,7 @@ func rates(t *testing.T, pool int, cv float64, nights uint64) (alarms, found flo
 
 // nights that are simulated of each kind.
 func nights() uint64 {
-	if os.Getenv("HEAPLAPSE_FULL") == "1" {
+	if testutil.Full() {
 		return 2000
 	}
 	return 200

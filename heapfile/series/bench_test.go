@@ -13,7 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/internal/heaptest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // The two pairs to compare, in MB/s of one core:
@@ -27,7 +29,7 @@ const benchSnapshots = 200
 
 // benchFile is the largest recorded snapshot of a Python process: 1 MiB.
 func benchFile(b *testing.B) []byte {
-	return plain(b, "../testdata/python/python.0012.heap.gz")
+	return heaptest.Plain(b, testutil.Data(b, "python/python.0012.heap.gz"))
 }
 
 // varied is a snapshot with the same stacks, and other counts in every row.
@@ -136,8 +138,8 @@ func BenchmarkColdPprof(b *testing.B) {
 
 // TestVariedSnapshotsKeepTheirStacks guards the benchmarks' premise.
 func TestVariedSnapshotsKeepTheirStacks(t *testing.T) {
-	data := plain(t, "../testdata/python/python.0012.heap.gz")
-	a, b := read(t, string(data)), read(t, string(varied(data, 1)))
+	data := heaptest.Plain(t, testutil.Data(t, "python/python.0012.heap.gz"))
+	a, b := read(t, data), read(t, varied(data, 1))
 	require.Equal(t, a.Stacks.Len(), b.Stacks.Len())
 	require.Equal(t, a.Mappings, b.Mappings)
 	same := 0
@@ -148,4 +150,11 @@ func TestVariedSnapshotsKeepTheirStacks(t *testing.T) {
 		}
 	}
 	require.Less(t, same, len(a.Samples)/10, "most counts vary")
+}
+
+func read(t testing.TB, data []byte) *heapfile.Snapshot {
+	t.Helper()
+	s, err := heapfile.Read(bytes.NewReader(data), "varied")
+	require.NoError(t, err)
+	return s
 }

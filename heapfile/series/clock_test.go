@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/internal/heaptest"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 )
@@ -59,19 +60,19 @@ func TestModificationTimesOfCopiesAreNoClock(t *testing.T) {
 			require.Equal(t, []float64{1000, 2000, 3000}, s.Clock.At)
 			require.Nil(t, s.Clock.Times)
 			require.False(t, s.Clock.Source.IsTime())
-			require.Contains(t, find(t, s.Warnings, heapfile.WarnClock).Msg, "per byte allocated")
+			require.Contains(t, heaptest.Find(t, s.Warnings, heapfile.WarnClock).Msg, "per byte allocated")
 		})
 	}
 }
 
 func TestTheClockIsTheIndexWhereNothingElseIsKnown(t *testing.T) {
-	text := dump("heap profile: 1: 8 [1: 8] @ heap_v2/1024", "1: 8 [1: 8] @ 0x1")
+	text := heaptest.WithHeader("heap profile: 1: 8 [1: 8] @ heap_v2/1024", "1: 8 [1: 8] @ 0x1")
 	dir := put(t, serial(text, text, text))
 	touch(t, dir, 0)
 	s := open(t, series.Options{}, dir)
 	require.Equal(t, series.ClockIndex, s.Clock.Source)
 	require.Equal(t, []float64{0, 1, 2}, s.Clock.At)
-	require.Contains(t, find(t, s.Warnings, heapfile.WarnClock).Msg, "per snapshot")
+	require.Contains(t, heaptest.Find(t, s.Warnings, heapfile.WarnClock).Msg, "per snapshot")
 }
 
 func TestTimesWithinGzipFilesPrecedeThoseOfTheFiles(t *testing.T) {
@@ -131,7 +132,7 @@ func TestASidecarThatCannotBeReadIsAWarning(t *testing.T) {
 	files := serial(rising(2)...)
 	files[manifest.Name] = "{}\n"
 	s := open(t, series.Options{}, put(t, files))
-	require.Contains(t, find(t, s.Warnings, heapfile.WarnManifest).Msg, manifest.Name+":1: ")
+	require.Contains(t, heaptest.Find(t, s.Warnings, heapfile.WarnManifest).Msg, manifest.Name+":1: ")
 	require.Nil(t, s.RSS)
 }
 
@@ -170,7 +171,7 @@ func TestTriggersAreInferredFromWhatIsConstant(t *testing.T) {
 			for _, got := range s.Triggers {
 				require.Equal(t, c.want.String(), got.String())
 			}
-			require.Equal(t, c.want == series.TriggerHighWater, strings.Contains(fmt.Sprint(kinds(s.Warnings)), "high-water"))
+			require.Equal(t, c.want == series.TriggerHighWater, strings.Contains(fmt.Sprint(heaptest.Kinds(s.Warnings)), "high-water"))
 		})
 	}
 }
@@ -189,7 +190,7 @@ func TestMissingNumbersAreTold(t *testing.T) {
 			for _, n := range c.numbers {
 				files[fmt.Sprintf("p.%04d.heap", n)] = heap(n, n)
 			}
-			require.Equal(t, c.want, find(t, open(t, series.Options{}, put(t, files)).Warnings, heapfile.WarnMissing).Msg)
+			require.Equal(t, c.want, heaptest.Find(t, open(t, series.Options{}, put(t, files)).Warnings, heapfile.WarnMissing).Msg)
 		})
 	}
 }
@@ -219,29 +220,31 @@ func TestNumbersThatTheRecorderRemovedAreNotMissing(t *testing.T) {
 			}))
 			require.Equal(t, c.thinned, s.Thinned())
 			if c.want == "" {
-				require.NotContains(t, kinds(s.Warnings), "missing-number")
+				require.NotContains(t, heaptest.Kinds(s.Warnings), "missing-number")
 				return
 			}
-			require.Equal(t, c.want, find(t, s.Warnings, heapfile.WarnMissing).Msg)
+			require.Equal(t, c.want, heaptest.Find(t, s.Warnings, heapfile.WarnMissing).Msg)
 		})
 	}
 }
 
 func TestASeriesMayBeginAtAnyNumber(t *testing.T) {
 	s := open(t, series.Options{}, put(t, map[string]string{"p.0007.heap": heap(1, 1), "p.0008.heap": heap(2, 2)}))
-	require.NotContains(t, kinds(s.Warnings), "missing-number")
+	require.NotContains(t, heaptest.Kinds(s.Warnings), "missing-number")
 }
 
 func TestMixedSnapshotsAreTold(t *testing.T) {
-	sampled := func(kind string) string { return dump("heap profile: 1: 8 [1: 8] @ "+kind, "1: 8 [1: 8] @ 0x1") }
+	sampled := func(kind string) string {
+		return heaptest.WithHeader("heap profile: 1: 8 [1: 8] @ "+kind, "1: 8 [1: 8] @ 0x1")
+	}
 	for rule, c := range map[string]struct{ a, b, want string }{
 		"formats":           {heap(1, 1), sampled("heap_v2/1024"), "formats differ: "},
 		"sampling periods":  {sampled("heap_v2/1024"), sampled("heap_v2/2048"), "sampling periods differ: "},
-		"cumulative counts": {sampled("heap/1024"), dump("heap profile: 1: 8 [2: 16] @ heap/1024"), "only some of the snapshots have cumulative counts"},
+		"cumulative counts": {sampled("heap/1024"), heaptest.WithHeader("heap profile: 1: 8 [2: 16] @ heap/1024"), "only some of the snapshots have cumulative counts"},
 		"versions":          {sortedRows(60, -1), sortedRows(60, 1), "different versions of gperftools: "},
 	} {
 		t.Run(rule, func(t *testing.T) {
-			w := find(t, open(t, series.Options{}, put(t, serial(c.a, c.b))).Warnings, heapfile.WarnMixed)
+			w := heaptest.Find(t, open(t, series.Options{}, put(t, serial(c.a, c.b))).Warnings, heapfile.WarnMixed)
 			require.Contains(t, w.Msg, c.want)
 			require.Contains(t, w.Msg, "p.0001.heap")
 			require.Contains(t, w.Msg, "p.0002.heap")
@@ -258,12 +261,12 @@ func sortedRows(n, step int) string {
 		total += bytes
 		rows = append(rows, fmt.Sprintf("1: %d [1: %d] @ 0x1", bytes, bytes))
 	}
-	return exact(fmt.Sprintf("%d: %d [%d: %d]", n, total, n, total), rows...)
+	return heaptest.Exact(fmt.Sprintf("%d: %d [%d: %d]", n, total, n, total), rows...)
 }
 
 func TestASeriesOfOneKindIsNotMixed(t *testing.T) {
 	s := open(t, series.Options{}, put(t, serial(rising(3)...)))
-	require.NotContains(t, kinds(s.Warnings), "mixed")
+	require.NotContains(t, heaptest.Kinds(s.Warnings), "mixed")
 }
 
 func TestALastDumpOfAProgramThatFreedItsMemoryIsRecognised(t *testing.T) {

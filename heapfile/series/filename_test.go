@@ -1,8 +1,12 @@
 package series_test
 
 import (
+	"fmt"
+	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/heaplapse/heaplapse/heapfile/internal/heaptest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/stretchr/testify/require"
 )
@@ -57,4 +61,33 @@ func TestTriggersHaveStableNames(t *testing.T) {
 	} {
 		require.Equal(t, want, trigger.String())
 	}
+}
+
+// FuzzFileName: the parts are those of the name, and compression does not change them.
+func FuzzFileName(f *testing.F) {
+	for _, path := range heaptest.Fixtures(f) {
+		f.Add(path)
+	}
+	for _, name := range []string{"jeprof.1.4711.0.i0.heap", "p_4711.0001.heap", "checked.1._main_-end.heap", "a", ".heap", "..heap"} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, path string) {
+		n := series.ParseFileName(path)
+		require.True(t, strings.HasPrefix(path, n.Prefix), "%q is no prefix", n.Prefix)
+		require.GreaterOrEqual(t, n.Seq, -1)
+		require.GreaterOrEqual(t, n.PID, 0)
+		require.NotEmpty(t, n.Trigger.String())
+		if n.Seq < 0 {
+			return
+		}
+		base := filepath.Base(path)
+		require.Contains(t, base, fmt.Sprint(n.Seq))
+		if n.PID != 0 {
+			require.Contains(t, base, fmt.Sprint(n.PID))
+		}
+		if series.TrimCompression(path) == path {
+			require.Equal(t, n, series.ParseFileName(path+".gz"))
+			require.Equal(t, n, series.ParseFileName(path+".zst"))
+		}
+	})
 }

@@ -8,7 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/internal/heaptest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // image is the mappings of a process image whose program and loader lie at a base address.
@@ -22,7 +24,7 @@ func image(base int, more ...string) []string {
 // snapshot is one row of so many allocated bytes on a stack, with mappings.
 func snapshot(alloc int, stack string, mappings []string) string {
 	counts := fmt.Sprintf("1: 8 [9: %d]", alloc)
-	return lines("heap profile: "+counts+" @ heapprofile", counts+" @ "+stack, "", "MAPPED_LIBRARIES:") + lines(mappings...)
+	return heaptest.Lines("heap profile: "+counts+" @ heapprofile", counts+" @ "+stack, "", "MAPPED_LIBRARIES:") + heaptest.Lines(mappings...)
 }
 
 // serial names texts p.0001.heap and so on.
@@ -34,7 +36,7 @@ func serial(texts ...string) map[string]string {
 	return files
 }
 
-func epochs(s *series.Series) []int {
+func images(s *series.Series) []int {
 	var out []int
 	for _, h := range s.Heads {
 		out = append(out, h.Image)
@@ -47,33 +49,33 @@ func TestARestartMovesTheMappings(t *testing.T) {
 		snapshot(100, "0x1", image(0x550000)), snapshot(200, "0x1", image(0x550000)),
 		snapshot(300, "0x1", image(0x770000)), snapshot(400, "0x1", image(0x770000))))
 	s := open(t, series.Options{}, dir)
-	require.Equal(t, []int{0, 0, 1, 1}, epochs(s))
-	require.Contains(t, find(t, s.Warnings, heapfile.WarnRestart).Msg, "2 process images")
+	require.Equal(t, []int{0, 0, 1, 1}, images(s))
+	require.Contains(t, heaptest.Find(t, s.Warnings, heapfile.WarnRestart).Msg, "2 process images")
 	require.Equal(t, 2, s.Stacks.Len(), "the same addresses are another stack in another image")
 }
 
 func TestARestartIsSeenAcrossASnapshotWithoutMappings(t *testing.T) {
 	noAccum := func(base int) string {
-		return lines("heap_v2/1", "  t*: 1: 8 [0: 0]", "@ 0x1", "  t*: 1: 8 [0: 0]", "", "MAPPED_LIBRARIES:") + lines(image(base)...)
+		return heaptest.Lines("heap_v2/1", "  t*: 1: 8 [0: 0]", "@ 0x1", "  t*: 1: 8 [0: 0]", "", "MAPPED_LIBRARIES:") + heaptest.Lines(image(base)...)
 	}
 	partial, _, _ := strings.Cut(noAccum(0x550000), "\nMAPPED")
 	s := open(t, series.Options{}, put(t, serial(noAccum(0x550000), partial, noAccum(0x770000))))
-	require.Equal(t, []int{0, 0, 1}, epochs(s))
+	require.Equal(t, []int{0, 0, 1}, images(s))
 }
 
 func TestAForkKeepsTheMappingsWhileCountsFall(t *testing.T) {
 	dir := put(t, serial(snapshot(100, "0x1", image(0x550000)), snapshot(200, "0x1", image(0x550000)), snapshot(150, "0x1", image(0x550000))))
 	s := open(t, series.Options{}, dir)
-	require.Equal(t, []int{0, 0, 1}, epochs(s))
-	require.Contains(t, find(t, s.Warnings, heapfile.WarnFork).Msg, "HEAPPROFILE_USE_PID=1")
-	require.NotContains(t, kinds(s.Warnings), "restart")
+	require.Equal(t, []int{0, 0, 1}, images(s))
+	require.Contains(t, heaptest.Find(t, s.Warnings, heapfile.WarnFork).Msg, "HEAPPROFILE_USE_PID=1")
+	require.NotContains(t, heaptest.Kinds(s.Warnings), "restart")
 }
 
 func TestAFileReplacedWhileMappedIsTheSameImage(t *testing.T) {
 	moved := image(0x550000)
 	moved[0] += " (deleted)"
 	s := open(t, series.Options{}, put(t, serial(snapshot(100, "0x1", image(0x550000)), snapshot(200, "0x1", moved))))
-	require.Equal(t, []int{0, 0}, epochs(s))
+	require.Equal(t, []int{0, 0}, images(s))
 }
 
 // TestTheLoadersCacheIsNoLoader: a snapshot within a dlopen has it mapped, below the loader.
@@ -82,15 +84,15 @@ func TestTheLoadersCacheIsNoLoader(t *testing.T) {
 	loading = []string{loading[0], "557000-558000 r--p 00000000 00:00 13 /etc/ld.so.cache", loading[1]}
 	s := open(t, series.Options{}, put(t, serial(
 		snapshot(100, "0x1", image(0x550000)), snapshot(200, "0x1", loading), snapshot(300, "0x1", image(0x550000)))))
-	require.Equal(t, []int{0, 0, 0}, epochs(s))
+	require.Equal(t, []int{0, 0, 0}, images(s))
 }
 
 func TestRecordedRestartsAndForksAreFound(t *testing.T) {
-	restart := open(t, series.Options{}, "../testdata/dialects/restart")
-	find(t, restart.Warnings, heapfile.WarnRestart)
-	fork := open(t, series.Options{}, "../testdata/dialects/fork")
-	find(t, fork.Warnings, heapfile.WarnFork)
-	steady := open(t, series.Options{}, "../testdata/leaky")
+	restart := open(t, series.Options{}, testutil.Data(t, "dialects/restart"))
+	heaptest.Find(t, restart.Warnings, heapfile.WarnRestart)
+	fork := open(t, series.Options{}, testutil.Data(t, "dialects/fork"))
+	heaptest.Find(t, fork.Warnings, heapfile.WarnFork)
+	steady := open(t, series.Options{}, testutil.Data(t, "leaky"))
 	require.Zero(t, steady.Heads[len(steady.Heads)-1].Image)
 }
 
@@ -126,7 +128,7 @@ func TestARangeReusedByAnotherFileBeginsANewSpace(t *testing.T) {
 		snapshot(2, "0x7f0000000020", image(0x550000, second)),
 		snapshot(3, "0x7f0000000010", image(0x550000, second))))
 	s := open(t, series.Options{}, dir)
-	require.Equal(t, []int{0, 0, 0}, epochs(s))
+	require.Equal(t, []int{0, 0, 0}, images(s))
 	require.Len(t, s.Spaces, 2)
 	require.Equal(t, map[string]string{
 		"0x7f0000000010": "/opt/libfirst.so", // known before: keeps its space
@@ -147,7 +149,7 @@ func TestAGrowingMappingOfTheSameFileIsNoConflict(t *testing.T) {
 }
 
 func TestRecordedReloadedLibrariesHaveSpaces(t *testing.T) {
-	s := open(t, series.Options{}, "../testdata/dialects/dlclose")
+	s := open(t, series.Options{}, testutil.Data(t, "dialects/dlclose"))
 	files := map[string]bool{}
 	for _, sp := range s.Spaces {
 		for _, m := range sp.Mappings {
@@ -159,32 +161,35 @@ func TestRecordedReloadedLibrariesHaveSpaces(t *testing.T) {
 }
 
 func TestAnUnfinishedLastFileIsLeftOut(t *testing.T) {
-	partial := lines("heap profile: 1: 8 [9: 300] @ heapprofile", "1: 8 [9: 300] @ 0x1")
+	partial := heaptest.Lines("heap profile: 1: 8 [9: 300] @ heapprofile", "1: 8 [9: 300] @ 0x1")
 	dir := put(t, serial(snapshot(100, "0x1", image(0)), snapshot(200, "0x1", image(0)), partial))
 	var visited pass
 	s := open(t, series.Options{Visit: visited.visit}, dir)
 	require.Equal(t, []string{"p.0001.heap", "p.0002.heap"}, names(s))
 	require.Len(t, visited.seen, 2)
-	w := find(t, s.Warnings, heapfile.WarnUnfinished)
+	w := heaptest.Find(t, s.Warnings, heapfile.WarnUnfinished)
 	require.Contains(t, w.Error(), "p.0003.heap: left out")
 	again := pass{}
-	require.NoError(t, s.Each(0, again.visit))
+	for snap, err := range s.All(0) {
+		require.NoError(t, err)
+		require.NoError(t, again.visit(snap))
+	}
 	require.Equal(t, visited.seen, again.seen)
 }
 
 func TestAnUnfinishedFileWithSuccessorsStays(t *testing.T) {
-	partial := lines("heap profile: 1: 8 [9: 150] @ heapprofile", "1: 8 [9: 150] @ 0x1")
+	partial := heaptest.Lines("heap profile: 1: 8 [9: 150] @ heapprofile", "1: 8 [9: 150] @ 0x1")
 	dir := put(t, serial(snapshot(100, "0x1", image(0)), partial, snapshot(200, "0x1", image(0))))
 	var visited pass
 	s := open(t, series.Options{Visit: visited.visit}, dir)
 	require.Equal(t, []string{"p.0001.heap", "p.0002.heap", "p.0003.heap"}, names(s))
-	require.Equal(t, []int{0, 0, 0}, epochs(s))
+	require.Equal(t, []int{0, 0, 0}, images(s))
 	require.Len(t, visited.seen, 3)
-	require.Contains(t, kinds(s.Heads[1].Warnings), "partial")
+	require.Contains(t, heaptest.Kinds(s.Heads[1].Warnings), "partial")
 }
 
 func TestAnUnfinishedFileAloneStays(t *testing.T) {
-	dir := put(t, serial(lines("heap profile: 1: 8 [9: 150] @ heapprofile", "1: 8 [9: 150] @ 0x1")))
+	dir := put(t, serial(heaptest.Lines("heap profile: 1: 8 [9: 150] @ heapprofile", "1: 8 [9: 150] @ 0x1")))
 	s := open(t, series.Options{}, dir)
 	require.Len(t, s.Heads, 1)
 	require.True(t, s.Heads[0].Completeness.Unfinished)

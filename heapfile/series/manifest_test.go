@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/internal/heaptest"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 )
@@ -68,7 +69,7 @@ func TestTheRecordedProgramIsTakenUnlessItOnlyStartedAnother(t *testing.T) {
 			files[manifest.Name] = recorded(lines...)
 			s := open(t, series.Options{}, put(t, files))
 			require.Equal(t, c.want, s.Process.PID)
-			require.Contains(t, find(t, s.Warnings, heapfile.WarnManyProcesses).Msg, c.why)
+			require.Contains(t, heaptest.Find(t, s.Warnings, heapfile.WarnManyProcesses).Msg, c.why)
 		})
 	}
 }
@@ -113,10 +114,10 @@ func TestHowAProcessEndedIsSaid(t *testing.T) {
 	end, of := s.Ended()
 	require.Equal(t, "SIGKILL", end.Signal)
 	require.Equal(t, 7, of)
-	killed := find(t, s.Warnings, heapfile.WarnKilled)
+	killed := heaptest.Find(t, s.Warnings, heapfile.WarnKilled)
 	require.Contains(t, killed.Msg, "killed by SIGKILL at 2026-01-02T03:09:00Z; if nobody did that, the kernel did")
 	require.True(t, killed.Harmless())
-	lost := find(t, s.Warnings, heapfile.WarnRecording)
+	lost := heaptest.Find(t, s.Warnings, heapfile.WarnRecording)
 	require.Contains(t, lost.Msg, "no space left on device")
 	require.False(t, lost.Harmless(), "snapshots are missing")
 

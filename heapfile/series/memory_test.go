@@ -16,14 +16,12 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
-
-// full says whether the long tests are asked for (make test-full).
-func full() bool { return os.Getenv("HEAPLAPSE_FULL") != "" }
 
 // sizeOr takes the large size in a full run.
 func sizeOr(small, large int) int {
-	if full() {
+	if testutil.Full() {
 		return large
 	}
 	return small

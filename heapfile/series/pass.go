@@ -36,7 +36,7 @@ var errStopped = errors.New("stopped")
 // wraps [ErrChanged].
 func (s *Series) Read(index int) (snap *Snapshot, err error) {
 	err = s.again(index, s.files[index:index+1], 1, func(read *Snapshot) error {
-		snap = &Snapshot{Head: read.Head, Samples: slices.Clone(read.Samples)}
+		snap = &Snapshot{Head: read.Head, Samples: slices.Clone(read.Samples), Stacks: s.Stacks}
 		return nil
 	})
 	return snap, err
@@ -67,7 +67,7 @@ func (s *Series) again(base int, files []sourceFile, workers int, visit func(*Sn
 		if err != nil {
 			return err
 		}
-		return visit(&Snapshot{Head: head, Samples: d.snap.Samples})
+		return visit(&Snapshot{Head: head, Samples: d.snap.Samples, Stacks: s.Stacks})
 	})
 }
 
@@ -115,7 +115,7 @@ func (m *merger) deliver(d decoded) error {
 	if err := m.flush(); err != nil {
 		return err
 	}
-	snap := &Snapshot{Head: &Head{Head: d.snap.Head, File: f.name}, Samples: d.snap.Samples}
+	snap := &Snapshot{Head: &Head{Head: d.snap.Head, File: f.name}, Samples: d.snap.Samples, Stacks: m.series.Stacks}
 	space := m.spaces.next(snap.Head, d.snap.Mappings)
 	for len(m.ids) <= d.worker {
 		m.ids = append(m.ids, renumbering{})

@@ -86,8 +86,9 @@ type Head struct {
 // Snapshot is a snapshot of a series with its rows.
 type Snapshot struct {
 	*Head
-	// Samples are the rows; their stacks are those of [Series.Stacks].
 	Samples []heapfile.Sample
+	// Stacks holds the stacks that Samples refer to: those of the series.
+	Stacks *StackTable
 }
 
 // Place is an address in a process image.

@@ -19,6 +19,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // TestMain: a shell starts jobs in the background with ^C ignored, which the programs that are ended by it here would inherit. A
@@ -38,10 +40,7 @@ type agentRig struct {
 
 func newAgentRig(t *testing.T, linkFlags ...string) *agentRig {
 	t.Helper()
-	gcc, err := exec.LookPath("gcc")
-	if err != nil {
-		absent(t, "gcc is not installed (scripts/deps.sh)")
-	}
+	gcc := testutil.Need(t, "gcc")
 	machine := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[runtime.GOARCH]
 	if agentFor(machine) == nil {
 		t.Skip("there is no agent for " + runtime.GOARCH)

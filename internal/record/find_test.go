@@ -11,15 +11,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // fakeLibraries are shared libraries for this machine: one with a profiler, one without.
 func fakeLibraries(t *testing.T) (profiler, minimal []byte) {
 	t.Helper()
-	gcc, err := exec.LookPath("gcc")
-	if err != nil {
-		absent(t, "gcc is not installed (scripts/deps.sh)")
-	}
+	gcc := testutil.Need(t, "gcc")
 	compile := func(text string) []byte {
 		dir := t.TempDir()
 		require.NoError(t, os.WriteFile(dir+"/l.c", []byte(text), 0o600))

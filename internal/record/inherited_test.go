@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // TestIgnoredSignalsAreHandedOn builds a program as heaplapse is built (tests have no symbol table), and starts it with signals
@@ -17,9 +19,7 @@ import (
 func TestIgnoredSignalsAreHandedOn(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"bash", "grep"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			absent(t, tool+" is not installed")
-		}
+		testutil.Need(t, tool)
 	}
 	exe := filepath.Join(t.TempDir(), "heaplapse")
 	build := exec.Command("go", "build", "-o", exe, "../../cmd/heaplapse")
@@ -27,7 +27,8 @@ func TestIgnoredSignalsAreHandedOn(t *testing.T) {
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	if out, err := exec.Command(exe, "record", "--dry-run", "--", "true").CombinedOutput(); err != nil {
-		absent(t, string(out))
+		t.Logf("%s", out)
+		testutil.Missing(t, "a profiler's library")
 	}
 	for _, trap := range []string{"''", "'' PIPE", "'' HUP INT TERM USR1 XFSZ TSTP 40"} {
 		run := func(prefix string) string {

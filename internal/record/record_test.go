@@ -22,15 +22,8 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
-
-func absent(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatal(why)
-	}
-	t.Skip(why)
-}
 
 // TestNamesAreReadAsHeapfileReadsThem: what is written down of a file is what a reader will find.
 func TestNamesAreReadAsHeapfileReadsThem(t *testing.T) {
@@ -181,10 +174,7 @@ func TestTheStatOfAProcess(t *testing.T) {
 
 // TestBuildIDs compares with readelf.
 func TestBuildIDs(t *testing.T) {
-	readelf, err := exec.LookPath("readelf")
-	if err != nil {
-		absent(t, "readelf is not installed (scripts/deps.sh)")
-	}
+	readelf := testutil.Need(t, "readelf")
 	compared := 0
 	for _, path := range []string{"/bin/sh", "/bin/ls", "/usr/bin/env", "/lib/x86_64-linux-gnu/libc.so.6", "/lib/aarch64-linux-gnu/libc.so.6"} {
 		f, err := os.Open(path)
@@ -255,13 +245,8 @@ func TestASnapshotsOwnWords(t *testing.T) {
 
 // TestTheAgentIsBuiltFromItsSource: the same compiler gives the bytes that are embedded.
 func TestTheAgentIsBuiltFromItsSource(t *testing.T) {
-	clang, err := exec.LookPath("clang")
-	if err != nil {
-		absent(t, "clang is not installed (scripts/deps.sh)")
-	}
-	if _, err := exec.LookPath("ld.lld"); err != nil {
-		absent(t, "lld is not installed (scripts/deps.sh)")
-	}
+	clang := testutil.Need(t, "clang")
+	testutil.Need(t, "ld.lld")
 	version, err := exec.Command(clang, "--version").Output()
 	require.NoError(t, err)
 	line, _, _ := strings.Cut(string(version), "\n")

@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // header is an ELF file without contents.
@@ -94,10 +96,7 @@ func TestProgramsWithPrivileges(t *testing.T) {
 
 // TestAProgramOfAnotherCLibrary: a library for glibc cannot be loaded into a program for musl, and the other way round.
 func TestAProgramOfAnotherCLibrary(t *testing.T) {
-	gcc, err := exec.LookPath("gcc")
-	if err != nil {
-		absent(t, "gcc is not installed (scripts/deps.sh)")
-	}
+	gcc := testutil.Need(t, "gcc")
 	dir := t.TempDir()
 	putFile(t, dir+"/p.c", []byte("int main(void) { return 0; }"), 0o600)
 	out, err := exec.Command(gcc, "-o", dir+"/musl", "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1", dir+"/p.c").CombinedOutput()

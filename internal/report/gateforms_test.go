@@ -25,6 +25,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/internal/report"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // eachResult runs a check on every result, the hostile one included.
@@ -47,7 +48,7 @@ func TestGateJSONMeetsItsSchema(t *testing.T) {
 	eachResult(t, func(t *testing.T, g *report.Gate) {
 		out := render(t, g, "json")
 		require.True(t, strings.HasPrefix(out, "{\n  \"schema\": \"heaplapse.gate/1\""))
-		requireSchema(t, "../../docs/schema/gate.schema.json", out)
+		requireSchema(t, filepath.Join(testutil.Root(t), "docs/schema/gate.schema.json"), out)
 	})
 }
 
@@ -155,25 +156,13 @@ func TestSARIFPlacesFilesBelowTheSourceRoot(t *testing.T) {
 }
 
 func TestJUnitMeetsThePublishedSchema(t *testing.T) {
-	xmllint, err := exec.LookPath("xmllint")
-	if err != nil {
-		needTool(t, "xmllint (libxml2-utils)")
-	}
+	xmllint := testutil.Need(t, "xmllint")
 	eachResult(t, func(t *testing.T, g *report.Gate) {
 		file := filepath.Join(t.TempDir(), "junit.xml")
 		require.NoError(t, os.WriteFile(file, []byte(render(t, g, "xml")), 0o644))
 		out, err := exec.Command(xmllint, "--noout", "--schema", "testdata/schema/junit-10.xsd", file).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	})
-}
-
-// needTool skips on a laptop and fails in CI, which has every tool.
-func needTool(t *testing.T, tool string) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatalf("%s is missing: scripts/deps.sh installs it", tool)
-	}
-	t.Skipf("%s is missing: scripts/deps.sh installs it", tool)
 }
 
 type junitDocument struct {

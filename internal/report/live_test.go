@@ -15,6 +15,7 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/report"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -22,7 +23,7 @@ import (
 func liveOf(t *testing.T) *report.Live {
 	t.Helper()
 	dir := t.TempDir()
-	paths, err := filepath.Glob("../../testdata/leaky/*.heap.gz")
+	paths, err := filepath.Glob(testutil.Data(t, "leaky/*.heap.gz"))
 	require.NoError(t, err)
 	text := fmt.Sprintf("{\"schema\":%q}\n", manifest.Schema) + `{"process":{"pid":7,"started":"2026-01-02T03:00:00Z","command":["leaky","名前\u001b[2J"]}}` + "\n"
 	for i, p := range paths {
@@ -37,7 +38,7 @@ func liveOf(t *testing.T) *report.Live {
 	s, err := series.Open([]string{dir}, series.Options{Visit: columns.Visit})
 	require.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
-	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: "../../testdata/leaky/sysroot"})
+	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: testutil.Data(t, "leaky/sysroot")})
 	require.NoError(t, err)
 	result := diff.Growth(s, symbols, &columns, diff.GrowthOptions{MinBytes: 1 << 20})
 	return &report.Live{Growth: &report.Growth{Series: s, Symbols: symbols, Result: result}, Path: "/tmp/heap", Warnings: 2}

@@ -37,6 +37,17 @@ func Need(t testing.TB, tool string) string {
 	return path
 }
 
+// Optional returns the path of a tool that scripts/deps.sh does not install. Without the tool the test is skipped, in CI
+// too.
+func Optional(t testing.TB, tool string) string {
+	t.Helper()
+	path, err := exec.LookPath(tool)
+	if err != nil {
+		t.Skip(tool + " is missing: it is optional, and scripts/deps.sh does not install it")
+	}
+	return path
+}
+
 // NeedFile returns the first file that matches a pattern, such as a library. Without one the test ends as in [Missing].
 func NeedFile(t testing.TB, pattern string) string {
 	t.Helper()

@@ -3,16 +3,17 @@ package main
 import (
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // draws is how many functions of a behaviour its expectation is taken over.
 func draws() uint64 {
-	if os.Getenv("HEAPLAPSE_FULL") != "" {
+	if testutil.Full() {
 		return 200
 	}
 	return 30

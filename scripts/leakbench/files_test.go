@@ -49,7 +49,7 @@ func written(t *testing.T, p *process) (dir string, shots []shot) {
 	return dir, p.shots()
 }
 
-func read(t *testing.T, dir string, p *process, s shot) *series.Head {
+func read(t *testing.T, dir string, p *process, s shot) *heapfile.Snapshot {
 	t.Helper()
 	snap, err := heapfile.ReadFile(filepath.Join(dir, p.fileName(s)))
 	require.NoError(t, err)
@@ -89,7 +89,8 @@ func perFunction(t *testing.T, dir string) []map[string]heapfile.Counts {
 	require.NoError(t, err)
 	blamer := symbolize.NewBlamer(symbols, nil)
 	var out []map[string]heapfile.Counts
-	require.NoError(t, series.Each(1, func(s *series.Snapshot) error {
+	for s, err := range series.All(1) {
+		require.NoError(t, err)
 		sums := map[string]heapfile.Counts{}
 		for _, row := range s.Samples {
 			stack := symbols.Stack(row.Stack)
@@ -101,8 +102,7 @@ func perFunction(t *testing.T, dir string) []map[string]heapfile.Counts {
 			sums[name] = sums[name].Add(row.Estimate(s.Period))
 		}
 		out = append(out, sums)
-		return nil
-	}))
+	}
 	return out
 }
 
@@ -131,7 +131,7 @@ func TestRowsSumToTheHeader(t *testing.T) {
 }
 
 // checkCut: the file fills the buffer, and header minus rows is what the rows that were left out hold.
-func checkCut(t *testing.T, p *process, s shot, snap *series.Head) {
+func checkCut(t *testing.T, p *process, s shot, snap *heapfile.Snapshot) {
 	t.Helper()
 	require.True(t, snap.Completeness.Truncated)
 	require.LessOrEqual(t, snap.Size, int64(cutSize))
@@ -143,7 +143,7 @@ func checkCut(t *testing.T, p *process, s shot, snap *series.Head) {
 
 // checkJemalloc: its header is unbiased over all stacks at once, so only the estimates agree, within the
 // rounding of its numbers.
-func checkJemalloc(t *testing.T, snap *series.Head) {
+func checkJemalloc(t *testing.T, snap *heapfile.Snapshot) {
 	t.Helper()
 	header := heapfile.Sample{Counts: snap.Total}.Estimate(snap.Period)
 	require.InEpsilon(t, header.InuseBytes, snap.Completeness.Estimate.InuseBytes, 0.02)
@@ -198,24 +198,24 @@ func TestSeries(t *testing.T) {
 		t.Run(fmt.Sprint(i, m.name), func(t *testing.T) {
 			p := small(uint64(i), 12)
 			dir, shots := written(t, p)
-			series, err := series.Open([]string{dir}, series.Options{})
+			s, err := series.Open([]string{dir}, series.Options{})
 			require.NoError(t, err)
-			defer series.Close()
-			require.Len(t, series.Heads, len(shots))
+			defer s.Close()
+			require.Len(t, s.Heads, len(shots))
 			if m.copied {
-				require.Equal(t, series.ClockAllocated, series.Clock.Source)
+				require.Equal(t, series.ClockAllocated, s.Clock.Source)
 			} else {
-				require.Equal(t, series.ClockModified, series.Clock.Source)
+				require.Equal(t, series.ClockModified, s.Clock.Source)
 			}
 			kinds := map[heapfile.WarningKind]bool{}
-			for _, w := range series.Warnings {
+			for _, w := range s.Warnings {
 				kinds[w.Kind] = true
 			}
 			require.Equal(t, m.images > 1, kinds[heapfile.WarnRestart])
 			require.Equal(t, m.missing > 0, kinds[heapfile.WarnMissing])
 			require.False(t, kinds[heapfile.WarnFork])
-			for k, head := range series.Heads {
-				require.True(t, m.copied || shots[k].time.Equal(series.Clock.Times[k]))
+			for k, head := range s.Heads {
+				require.True(t, m.copied || shots[k].time.Equal(s.Clock.Times[k]))
 				require.Equal(t, m.period == 0 || m.accum, head.HasAlloc)
 			}
 		})

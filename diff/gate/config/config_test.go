@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -9,13 +10,14 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/diff/gate/config"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 var today = time.Date(2026, 6, 15, 12, 0, 0, 0, time.UTC)
 
 // TestTheExampleIsTrue: docs/heaplapse.yaml has every key, and the defaults that it says it has.
 func TestTheExampleIsTrue(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/heaplapse.yaml")
+	text, err := os.ReadFile(filepath.Join(testutil.Root(t), "docs/heaplapse.yaml"))
 	require.NoError(t, err)
 	c, err := config.Parse(text, "docs/heaplapse.yaml", today)
 	require.NoError(t, err)
@@ -78,7 +80,7 @@ func TestMistakesHaveTheirLine(t *testing.T) {
 
 // FuzzParse: any text gives a configuration or an error that names the file.
 func FuzzParse(f *testing.F) {
-	text, err := os.ReadFile("../../../docs/heaplapse.yaml")
+	text, err := os.ReadFile(filepath.Join(testutil.Root(f), "docs/heaplapse.yaml"))
 	require.NoError(f, err)
 	f.Add(text)
 	f.Add([]byte("a: &a [*a]\n"))

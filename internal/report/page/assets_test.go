@@ -8,13 +8,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // TestAssetsAreWhatTheSourcesGive builds web/ anew, where npm and its registry are at hand.
 func TestAssetsAreWhatTheSourcesGive(t *testing.T) {
-	if _, err := exec.LookPath("npm"); err != nil {
-		t.Skip("npm is missing: apt-get install npm lets this test build internal/report/page/web")
-	}
+	testutil.Optional(t, "npm")
 	work, out := t.TempDir(), t.TempDir()
 	require.NoError(t, os.CopyFS(filepath.Join(work, "src"), os.DirFS("web/src")))
 	for _, f := range []string{"package.json", "package-lock.json", "build.mjs"} {

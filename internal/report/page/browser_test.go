@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,6 +26,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/internal/report"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // TestMain ends the browser that the tests share.
@@ -61,12 +61,7 @@ type tab struct {
 // open shows a file in a new tab and waits until its script is done.
 func open(t *testing.T, path, hash string, media ...*emulation.MediaFeature) *tab {
 	t.Helper()
-	if _, err := exec.LookPath("chromium"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("chromium is missing: apt-get install chromium (scripts/deps.sh)")
-		}
-		t.Skip("chromium is missing: apt-get install chromium runs this test")
-	}
+	testutil.Need(t, "chromium")
 	parent, err := browser()
 	require.NoError(t, err)
 	ctx, cancel := chromedp.NewContext(parent)
@@ -201,7 +196,7 @@ func write(t *testing.T, m *Model) string {
 func TestThePageOpensFromDisk(t *testing.T) {
 	for _, name := range recorded {
 		t.Run(name, func(t *testing.T) {
-			_, file := written(t, filepath.Join("../../../testdata", name))
+			_, file := written(t, testutil.Data(t, name))
 			p := open(t, file, "")
 			require.Equal(t, "true", eval[string](p, "document.documentElement.dataset.ready"))
 			require.NotEmpty(t, p.rows())
@@ -214,7 +209,7 @@ func TestThePageOpensFromDisk(t *testing.T) {
 
 // TestThePolicyForbidsTheNetwork: even a script within the page could not send anything.
 func TestThePolicyForbidsTheNetwork(t *testing.T) {
-	_, file := written(t, "../../../testdata/leaky")
+	_, file := written(t, testutil.Data(t, "leaky"))
 	p := open(t, file, "")
 	require.Equal(t, "blocked", eval[string](p, `new Promise(done => {
 		document.addEventListener("securitypolicyviolation", () => done("blocked"));
@@ -224,7 +219,7 @@ func TestThePolicyForbidsTheNetwork(t *testing.T) {
 
 // TestTotalsAreThoseOfGrowth: at each moment the page says the number that `growth --format json` has.
 func TestTotalsAreThoseOfGrowth(t *testing.T) {
-	g, file := written(t, "../../../testdata/python")
+	g, file := written(t, testutil.Data(t, "python"))
 	var out bytes.Buffer
 	require.NoError(t, g.JSON(&out))
 	var growth struct {
@@ -259,7 +254,7 @@ func thousandsOf(n int64) string {
 var settled = chromedp.Evaluate[chromedp.Void](`new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))`, chromedp.EvalAwaitPromise)
 
 func TestTheSliderChangesTheCallTree(t *testing.T) {
-	_, file := written(t, "../../../testdata/leaky")
+	_, file := written(t, testutil.Data(t, "leaky"))
 	p := open(t, file, "#site=0")
 	at := func(moment int) float64 {
 		p.run(do(fmt.Sprintf(`(() => { const s = document.querySelector("#moment"); s.value = %d; s.dispatchEvent(new Event("input", {bubbles: true})); })()`, moment)), settled)
@@ -277,7 +272,7 @@ func TestTheSliderChangesTheCallTree(t *testing.T) {
 }
 
 func TestPlayingMovesTheMoment(t *testing.T) {
-	_, file := written(t, "../../../testdata/leaky")
+	_, file := written(t, testutil.Data(t, "leaky"))
 	p := open(t, file, "")
 	p.press(" ")
 	_, err := chromedp.Run(p.ctx, chromedp.Poll[bool](`Number(document.querySelector("#moment").value) >= 2`))
@@ -288,7 +283,7 @@ func TestPlayingMovesTheMoment(t *testing.T) {
 }
 
 func TestFiltersFilterEverything(t *testing.T) {
-	_, file := written(t, "../../../testdata/leaky")
+	_, file := written(t, testutil.Data(t, "leaky"))
 	p := open(t, file, "")
 	all := p.rows()
 	require.Equal(t, "0", all[0])
@@ -320,7 +315,7 @@ func TestFiltersFilterEverything(t *testing.T) {
 }
 
 func TestAClickOnASiteShowsItsCallPaths(t *testing.T) {
-	_, file := written(t, "../../../testdata/leaky")
+	_, file := written(t, testutil.Data(t, "leaky"))
 	p := open(t, file, "")
 	p.click(`tr[data-site="0"] .name`)
 	require.Equal(t, []string{"0"}, p.rows())
@@ -335,7 +330,7 @@ func TestAClickOnASiteShowsItsCallPaths(t *testing.T) {
 }
 
 func TestSorting(t *testing.T) {
-	_, file := written(t, "../../../testdata/leaky")
+	_, file := written(t, testutil.Data(t, "leaky"))
 	p := open(t, file, "")
 	p.click(`[data-focus="sort-growth"]`)
 	require.Equal(t, "2", p.rows()[0], "the cache grew by most")
@@ -346,7 +341,7 @@ func TestSorting(t *testing.T) {
 
 // TestTheDifferenceOfTwoMoments: widths are what changed, signs say which way, and the sum is that of the totals.
 func TestTheDifferenceOfTwoMoments(t *testing.T) {
-	g, file := written(t, "../../../testdata/leaky")
+	g, file := written(t, testutil.Data(t, "leaky"))
 	p := open(t, file, "#t=20&base=2")
 	heap := func(i int) int64 { return g.Series.Heads[i].Heap().InuseBytes }
 	root := eval[string](p, `document.querySelector("g.frame[data-index='0']").getAttribute("aria-label")`)
@@ -360,7 +355,7 @@ func TestTheDifferenceOfTwoMoments(t *testing.T) {
 
 // TestLinksAndKeys: what is chosen by keys is in the address, and the address alone shows the same again.
 func TestLinksAndKeys(t *testing.T) {
-	_, file := written(t, "../../../testdata/leaky")
+	_, file := written(t, testutil.Data(t, "leaky"))
 	p := open(t, file, "")
 	p.press(kb.ArrowLeft, kb.ArrowLeft, "d", "i")
 	require.Equal(t, "21", eval[string](p, `document.querySelector("#moment").value`))
@@ -390,7 +385,7 @@ func TestLinksAndKeys(t *testing.T) {
 
 // TestArrowsMoveBetweenFrames: down to what a frame calls, sideways, and up again; nowhere else do they leave the moment alone.
 func TestArrowsMoveBetweenFrames(t *testing.T) {
-	_, file := written(t, "../../../testdata/leaky")
+	_, file := written(t, testutil.Data(t, "leaky"))
 	p := open(t, file, "")
 	focused := func() string { return eval[string](p, "document.activeElement.ariaLabel.split(' · ')[0]") }
 	p.run(do(`document.querySelector("g.frame[tabindex='0']").focus()`))
@@ -407,7 +402,7 @@ func TestArrowsMoveBetweenFrames(t *testing.T) {
 
 // TestALinkThatIsNotOurs shows the page as if there were none.
 func TestALinkThatIsNotOurs(t *testing.T) {
-	_, file := written(t, "../../../testdata/leaky")
+	_, file := written(t, testutil.Data(t, "leaky"))
 	p := open(t, file, "#t=999&base=-1&kind=constructor&site=1e3&zoom=NaN&label=__proto__&module=%F0&sort=toString&q=%00")
 	require.Equal(t, "23", eval[string](p, `document.querySelector("#moment").value`))
 	p.press(kb.Escape)
@@ -460,8 +455,8 @@ func hostileSeries(t *testing.T, names []string) string {
 // TestAccessibility: axe-core finds no serious fault, light or dark, whatever is open.
 func TestAccessibility(t *testing.T) {
 	axe := axeSource(t)
-	_, leaky := written(t, "../../../testdata/leaky")
-	_, python := written(t, "../../../testdata/python")
+	_, leaky := written(t, testutil.Data(t, "leaky"))
+	_, python := written(t, testutil.Data(t, "python"))
 	for name, c := range map[string]struct{ file, hash string }{
 		"as it opens": {leaky, ""}, "a site": {leaky, "#site=0"}, "a difference": {leaky, "#t=20&base=3"}, "nothing to show": {leaky, "#q=nothing+has+this+name"},
 		"warnings": {python, ""},
@@ -513,7 +508,7 @@ func TestASeriesOfNothing(t *testing.T) {
 
 // TestPrinting: light, without controls, the table in full, the pictures as wide as paper at once, for nothing moves there; and all as before afterwards.
 func TestPrinting(t *testing.T) {
-	_, file := written(t, "../../../testdata/leaky")
+	_, file := written(t, testutil.Data(t, "leaky"))
 	p := open(t, file, "", prefers("dark"))
 	before, wide := len(p.rows()), eval[float64](p, chartWidth)
 	frames := eval[[]float64](p, `(dispatchEvent(new Event("beforeprint")), [...document.querySelectorAll("g.frame")].filter((g) => !/^translate\(/.test(g.getAttribute("transform")) ||

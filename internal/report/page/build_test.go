@@ -18,6 +18,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/report"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -28,7 +29,7 @@ func judge(t *testing.T, path string) *report.Growth {
 	s, err := series.Open([]string{path}, series.Options{Visit: columns.Visit})
 	require.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
-	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: filepath.Join("../../../testdata", strings.Split(filepath.Base(path), "-")[0], "sysroot")})
+	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: testutil.Data(t, strings.Split(filepath.Base(path), "-")[0], "sysroot")})
 	require.NoError(t, err)
 	r := diff.Growth(s, symbols, &columns, diff.GrowthOptions{All: true})
 	return &report.Growth{Series: s, Symbols: symbols, Result: r}
@@ -50,7 +51,7 @@ var recorded = []string{"leaky", "python", "node", "leaky-jemalloc", "leaky-jema
 func TestTotalsAreConserved(t *testing.T) {
 	for _, name := range recorded {
 		t.Run(name, func(t *testing.T) {
-			g, m := build(t, filepath.Join("../../../testdata", name))
+			g, m := build(t, testutil.Data(t, name))
 			for k, kind := range m.Kinds {
 				sums := make([]int64, len(m.Moments))
 				for _, d := range m.Leaves.Values[kind] {
@@ -72,7 +73,7 @@ func TestTotalsAreConserved(t *testing.T) {
 func TestSitesAreThoseOfGrowth(t *testing.T) {
 	for _, name := range recorded {
 		t.Run(name, func(t *testing.T) {
-			g, m := build(t, filepath.Join("../../../testdata", name))
+			g, m := build(t, testutil.Data(t, name))
 			require.LessOrEqual(t, len(g.Result.Sites), len(m.Sites))
 			for i, rank := range ranked(g.Result.Sites) {
 				s := &g.Result.Sites[rank]
@@ -107,7 +108,7 @@ func siteColumn(m *Model, site int) []int64 {
 
 // TestThePathsOfASite end in the function that it is put down to, with its line.
 func TestThePathsOfASite(t *testing.T) {
-	_, m := build(t, "../../../testdata/leaky")
+	_, m := build(t, testutil.Data(t, "leaky"))
 	site := m.Sites[0]
 	require.Equal(t, "leaky::remember<leaky::Request>", site.Function)
 	require.Len(t, site.Paths, 2)
@@ -123,7 +124,7 @@ func TestThePathsOfASite(t *testing.T) {
 // TestTheResidentSet is beside the heap where a recorder kept it, and said to be unknown where not.
 func TestTheResidentSet(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, os.CopyFS(dir, os.DirFS("../../../testdata/leaky-jemalloc")))
+	require.NoError(t, os.CopyFS(dir, os.DirFS(testutil.Data(t, "leaky-jemalloc"))))
 	dumps, err := filepath.Glob(filepath.Join(dir, "*.heap.gz"))
 	require.NoError(t, err)
 	lines := []string{`{"schema":"heaplapse.manifest/1"}`}
@@ -139,7 +140,7 @@ func TestTheResidentSet(t *testing.T) {
 	facts := view{Model: m}.Facts()
 	require.Equal(t, "100 MiB → 100 MiB", facts[1].Value)
 	require.Contains(t, facts[1].More, "are not on this heap")
-	_, without := build(t, "../../../testdata/leaky-jemalloc")
+	_, without := build(t, testutil.Data(t, "leaky-jemalloc"))
 	require.Nil(t, without.RSS)
 	require.Equal(t, "not recorded", view{Model: without}.Facts()[1].Value)
 }
@@ -147,7 +148,7 @@ func TestTheResidentSet(t *testing.T) {
 // TestEqualInputGivesEqualBytes: nothing depends on the order of a map or on the clock.
 func TestEqualInputGivesEqualBytes(t *testing.T) {
 	render := func() string {
-		_, m := build(t, "../../../testdata/leaky")
+		_, m := build(t, testutil.Data(t, "leaky"))
 		var b bytes.Buffer
 		require.NoError(t, m.HTML(&b))
 		return b.String()

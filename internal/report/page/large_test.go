@@ -14,12 +14,14 @@ import (
 	"github.com/chromedp/cdproto/performance"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // TestALargePageOpensFast writes 1,000 snapshots of 4,000 stacks of 24 frames (1.5 GB), and logs how large their page is, how long it
 // takes to make, and how long Chromium takes to show it.
 func TestALargePageOpensFast(t *testing.T) {
-	if os.Getenv("HEAPLAPSE_FULL") == "" {
+	if !testutil.Full() {
 		t.Skip("HEAPLAPSE_FULL=1 runs this test: it writes 1.5 GB")
 	}
 	dir := t.TempDir()

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/diff"
-	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
@@ -15,7 +14,7 @@ import (
 func longSeries(n, peak, restart, odd int) *series.Series {
 	s := &series.Series{}
 	for i := range n {
-		h := &heapfile.Snapshot{Index: i}
+		h := &series.Head{Index: i}
 		h.Completeness.Estimate.InuseBytes = 1
 		if i == peak {
 			h.Completeness.Estimate.InuseBytes = 2

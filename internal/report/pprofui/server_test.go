@@ -17,15 +17,16 @@ import (
 
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 func leaky(t *testing.T) (*Server, *series.Series) {
 	t.Helper()
-	s, err := series.Open([]string{"../../../testdata/leaky"}, series.Options{})
+	s, err := series.Open([]string{testutil.Data(t, "leaky")}, series.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
-	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: "../../../testdata/leaky/sysroot"})
+	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: testutil.Data(t, "leaky/sysroot")})
 	require.NoError(t, err)
 	c, err := convert.New(s, symbols, convert.Options{})
 	require.NoError(t, err)

@@ -1,0 +1,106 @@
+// Package heaptest makes and finds the snapshots that the tests of heapfile and heapfile/series read.
+package heaptest
+
+import (
+	"bytes"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/internal/testutil"
+)
+
+const (
+	// Program is the mapping of a program.
+	Program = "00400000-00500000 r-xp 00000000 00:00 12345      /usr/bin/program\n"
+	// Maps ends a snapshot of gperftools: a blank line, the sentinel, one mapping.
+	Maps = "\nMAPPED_LIBRARIES:\n" + Program
+)
+
+// Lines ends each line and joins them.
+func Lines(l ...string) string { return strings.Join(l, "\n") + "\n" }
+
+// Exact returns a snapshot of gperftools' heap profiler with the given totals and rows.
+func Exact(totals string, rows ...string) string {
+	return WithHeader("heap profile: "+totals+" @ heapprofile", rows...)
+}
+
+// WithHeader returns a snapshot with the given header and rows.
+func WithHeader(header string, rows ...string) string {
+	return Lines(append([]string{header}, rows...)...) + Maps
+}
+
+// WithMaps returns a snapshot without rows and with the given lines as its mappings.
+func WithMaps(l ...string) string {
+	return Lines("heap profile: 0: 0 [0: 0] @ heapprofile", "", "MAPPED_LIBRARIES:") + Lines(l...)
+}
+
+// Kinds lists the names of warnings.
+func Kinds(list []heapfile.Warning) []string {
+	out := []string{}
+	for _, w := range list {
+		out = append(out, w.Kind.String())
+	}
+	return out
+}
+
+// Find returns the first warning of a kind. The test fails if there is none.
+func Find(t testing.TB, list []heapfile.Warning, kind heapfile.WarningKind) heapfile.Warning {
+	t.Helper()
+	for _, w := range list {
+		if w.Kind == kind {
+			return w
+		}
+	}
+	require.Failf(t, "warning missing", "no %s in %v", kind, list)
+	return heapfile.Warning{}
+}
+
+// Fixtures returns the recorded snapshots of testdata, those of other tools included.
+func Fixtures(t testing.TB) []string {
+	t.Helper()
+	var found []string
+	require.NoError(t, filepath.WalkDir(testutil.Data(t), func(path string, e fs.DirEntry, err error) error {
+		for _, ext := range []string{".heap.gz", ".growth.gz", ".raw.gz"} {
+			if strings.HasSuffix(path, ext) && !e.IsDir() {
+				found = append(found, path)
+			}
+		}
+		return err
+	}))
+	require.NotEmpty(t, found, "no fixtures in testdata")
+	return found
+}
+
+// Plain returns the content of a file, decompressed.
+func Plain(t testing.TB, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	if !strings.HasSuffix(path, ".gz") {
+		return data
+	}
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	require.NoError(t, err)
+	data, err = io.ReadAll(z)
+	require.NoError(t, err)
+	return data
+}
+
+// Gzipped returns a text, compressed.
+func Gzipped(t testing.TB, text string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, err := z.Write([]byte(text))
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	return b.Bytes()
+}
