@@ -8,7 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/heaplapse/heaplapse/diff"
+	"github.com/heaplapse/heaplapse/diff/compare"
+	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/report"
 	"github.com/heaplapse/heaplapse/symbolize"
@@ -78,7 +79,7 @@ func (a *app) diff(f *diffFlags, paths []string) error {
 	if base.Empty() && current.Empty() {
 		return errNothingKept
 	}
-	return a.render(&report.Diff{Comparison: diff.Compare(base, current, o), View: report.View{Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy}})
+	return a.render(&report.Diff{Comparison: compare.Snapshots(base, current, o), View: report.View{Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy}})
 }
 
 // errNothingKept is no result: an empty one would look like a clean bill of health.
@@ -97,15 +98,15 @@ func (f *diffFlags) base() *stackFlags {
 }
 
 // side reads the last snapshot of a PATH.
-func (f *stackFlags) side(a *app, path string) (*diff.Side, error) {
+func (f *stackFlags) side(a *app, path string) (*compare.Side, error) {
 	s, err := f.open(a, []string{path}, nil)
 	if err != nil {
 		return nil, err
 	}
-	var side *diff.Side
+	var side *compare.Side
 	symbols, filter, err := f.named(a, s)
 	if err == nil {
-		side, err = diff.NewSide(s, symbols, len(s.Heads)-1, filter)
+		side, err = compare.NewSide(s, symbols, len(s.Heads)-1, filter)
 	}
 	if err != nil {
 		s.Close()
@@ -114,7 +115,7 @@ func (f *stackFlags) side(a *app, path string) (*diff.Side, error) {
 }
 
 // diffPersist reads the three snapshots as one series.
-func (a *app) diffPersist(f *diffFlags, paths []string, o diff.CompareOptions) error {
+func (a *app) diffPersist(f *diffFlags, paths []string, o compare.Options) error {
 	s, err := f.open(a, paths, nil)
 	if err != nil {
 		return err
@@ -127,20 +128,20 @@ func (a *app) diffPersist(f *diffFlags, paths []string, o diff.CompareOptions) e
 	if err != nil {
 		return err
 	}
-	var moments [3]*diff.Side
+	var moments [3]*compare.Side
 	for i, path := range paths {
 		index := slices.IndexFunc(s.Heads, func(h *series.Head) bool { return h.Path == path })
 		if index < 0 {
 			return fmt.Errorf("%s: --persist takes snapshot files, not directories or prefixes", path)
 		}
-		if moments[i], err = diff.NewSide(s, symbols, index, filter); err != nil {
+		if moments[i], err = compare.NewSide(s, symbols, index, filter); err != nil {
 			return err
 		}
 	}
 	if moments[0].Empty() && moments[1].Empty() && moments[2].Empty() {
 		return errNothingKept
 	}
-	p, err := diff.Persist(moments, o)
+	p, err := compare.Persist(moments, o)
 	if err != nil {
 		return fmt.Errorf("--persist: %w", err)
 	}
@@ -153,25 +154,25 @@ type groupFlags struct {
 }
 
 func (f *groupFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.by, "group-by", string(diff.ByFunction), "what is one site: function, stack, file or module")
+	cmd.Flags().StringVar(&f.by, "group-by", string(sites.ByFunction), "what is one site: function, stack, file or module")
 	cmd.Flags().StringVar(&f.rules, "blame-rules", "", "a `FILE` of rules that come before the built-in ones: which frames are passed over")
 	_ = cmd.RegisterFlagCompletionFunc("group-by", cobra.FixedCompletions([]string{"function", "stack", "file", "module"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-func (f *groupFlags) groupBy() (diff.GroupBy, error) {
-	if !slices.Contains(diff.GroupBys, diff.GroupBy(f.by)) {
+func (f *groupFlags) groupBy() (sites.GroupBy, error) {
+	if !slices.Contains(sites.GroupBys, sites.GroupBy(f.by)) {
 		return "", fmt.Errorf("--group-by %s: want function, stack, file or module", f.by)
 	}
-	return diff.GroupBy(f.by), nil
+	return sites.GroupBy(f.by), nil
 }
 
-func (f *groupFlags) compareOptions() (diff.CompareOptions, error) {
+func (f *groupFlags) compareOptions() (compare.Options, error) {
 	by, err := f.groupBy()
 	if err != nil {
-		return diff.CompareOptions{}, err
+		return compare.Options{}, err
 	}
 	rules, err := f.blameRules()
-	return diff.CompareOptions{GroupBy: by, Rules: rules}, err
+	return compare.Options{GroupBy: by, Rules: rules}, err
 }
 
 // blameRules are the built-in rules, after those of the user's file.

@@ -11,7 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/heaplapse/heaplapse/diff"
+	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/suppress"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile"
@@ -90,7 +91,7 @@ func (a *app) grown(f *growthFlags, paths []string) (*report.Growth, error) {
 	if err != nil {
 		return nil, err
 	}
-	var columns diff.Collector
+	var columns sites.Collector
 	s, err := f.open(a, paths, columns.Visit)
 	if err != nil {
 		return nil, err
@@ -105,7 +106,7 @@ func (a *app) grown(f *growthFlags, paths []string) (*report.Growth, error) {
 }
 
 // growthOptions reads what does not depend on the series.
-func (f *growthFlags) growthOptions() (o diff.GrowthOptions, limit int64, err error) {
+func (f *growthFlags) growthOptions() (o growth.Options, limit int64, err error) {
 	if f.failOn != "" && f.failOn != "leak" && f.failOn != "suspect" {
 		return o, 0, fmt.Errorf("--fail-on %s: want leak or suspect", f.failOn)
 	}
@@ -122,7 +123,7 @@ func (f *growthFlags) growthOptions() (o diff.GrowthOptions, limit int64, err er
 }
 
 // judged names the stacks of a series that was read, and judges its sites.
-func (a *app) judged(f *growthFlags, s *series.Series, columns *diff.Collector, o diff.GrowthOptions) (*report.Growth, error) {
+func (a *app) judged(f *growthFlags, s *series.Series, columns *sites.Collector, o growth.Options) (*report.Growth, error) {
 	if err := f.choose(s, &o); err != nil {
 		return nil, err
 	}
@@ -131,7 +132,7 @@ func (a *app) judged(f *growthFlags, s *series.Series, columns *diff.Collector, 
 		return nil, err
 	}
 	o.Filter = filter
-	result := diff.Growth(s, symbols, columns, o)
+	result := growth.Judge(s, symbols, columns, o)
 	if result.Kept == 0 && o.Filter != nil {
 		return nil, errNothingKept
 	}
@@ -149,7 +150,7 @@ func (a *app) judged(f *growthFlags, s *series.Series, columns *diff.Collector, 
 }
 
 // prepare reads what does not depend on the series.
-func (f *growthFlags) prepare(o *diff.GrowthOptions) (err error) {
+func (f *growthFlags) prepare(o *growth.Options) (err error) {
 	if o.GroupBy, err = f.groupBy(); err != nil {
 		return err
 	}
@@ -190,7 +191,7 @@ func (a *app) warnExpired(l *suppress.List) {
 }
 
 // choose turns --since and --until into snapshots.
-func (f *growthFlags) choose(s *series.Series, o *diff.GrowthOptions) (err error) {
+func (f *growthFlags) choose(s *series.Series, o *growth.Options) (err error) {
 	if o.From, err = moment(s, "--since", f.since, 0); err != nil {
 		return err
 	}
@@ -261,7 +262,7 @@ func parseTime(text string) (time.Time, error) {
 }
 
 // judge sets the exit status of --fail-on. Bad input weighs more than a finding.
-func (a *app) judge(failOn string, r *diff.GrowthResult) {
+func (a *app) judge(failOn string, r *growth.Result) {
 	if failOn == "" || a.status == exitFailure {
 		return
 	}
@@ -271,7 +272,7 @@ func (a *app) judge(failOn string, r *diff.GrowthResult) {
 			return
 		}
 	}
-	if r.Verdict == diff.VerdictUndecided {
+	if r.Verdict == growth.VerdictUndecided {
 		a.status = exitFailure
 		a.complain(fmt.Errorf("no verdict: %s", r.Why))
 	}

@@ -6,8 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/heaplapse/heaplapse/diff"
 	"github.com/heaplapse/heaplapse/diff/baseline"
+	"github.com/heaplapse/heaplapse/diff/sites"
+	"github.com/heaplapse/heaplapse/diff/summary"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
@@ -48,7 +49,7 @@ func (f *summaryFlags) summarize(a *app, paths []string) (*baseline.Run, error) 
 	if err != nil {
 		return nil, err
 	}
-	var columns diff.Collector
+	var columns sites.Collector
 	s, err := f.open(a, paths, columns.Visit)
 	if err != nil {
 		return nil, err
@@ -61,11 +62,11 @@ func (f *summaryFlags) summarize(a *app, paths []string) (*baseline.Run, error) 
 	if err != nil {
 		return nil, err
 	}
-	return diff.Summarize(s, symbols, &columns, o)
+	return summary.New(s, symbols, &columns, o)
 }
 
-func (f *summaryFlags) options(paths []string) (diff.SummaryOptions, error) {
-	o := diff.SummaryOptions{Name: strings.Join(paths, " "), Workload: f.workload, Work: f.work}
+func (f *summaryFlags) options(paths []string) (summary.Options, error) {
+	o := summary.Options{Name: strings.Join(paths, " "), Workload: f.workload, Work: f.work}
 	if f.demangle != "simple" {
 		return o, fmt.Errorf("--demangle %s: the summaries of runs have simple names, so that they compare", f.demangle)
 	}

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/heaplapse/heaplapse/diff"
+	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
@@ -26,7 +26,7 @@ type SiteText struct {
 }
 
 // Describe puts a site into words.
-func (g *Growth) Describe(s *diff.GrowthSite) SiteText {
+func (g *Growth) Describe(s *growth.Site) SiteText {
 	v, first := g.viewer(), s.Members[0]
 	blame := v.blame(first)
 	t := SiteText{

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/heaplapse/heaplapse/diff"
+	"github.com/heaplapse/heaplapse/diff/compare"
 	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
@@ -16,7 +16,7 @@ import (
 
 // Diff is the answer to "what changed between these two?".
 type Diff struct {
-	*diff.Comparison
+	*compare.Comparison
 	View
 }
 
@@ -91,7 +91,7 @@ func (d *Diff) totals(p *printer) {
 }
 
 // notes say what a snapshot hides, and that it is an estimate.
-func notes(p *printer, s *diff.Side, name string) {
+func notes(p *printer, s *compare.Side, name string) {
 	if h := s.Hidden(); h.InuseBytes != 0 {
 		p.linef("hidden   %s of %s: the file does not show the sites", Bytes(h.InuseBytes), name)
 	}
@@ -135,14 +135,14 @@ func (d *Diff) viewers() [2]*viewer {
 }
 
 // of is the side on which a row can be described: the current one, unless it is gone.
-func of(r *diff.DeltaRow, views [2]*viewer) (*viewer, []symbolize.SiteID) {
+func of(r *compare.DeltaRow, views [2]*viewer) (*viewer, []symbolize.SiteID) {
 	if len(r.CurrentSites) > 0 {
 		return views[1], r.CurrentSites
 	}
 	return views[0], r.BaseSites
 }
 
-func (d *Diff) row(p *printer, rank int, r *diff.DeltaRow, views [2]*viewer) {
+func (d *Diff) row(p *printer, rank int, r *compare.DeltaRow, views [2]*viewer) {
 	delta := r.Delta()
 	v, sites := of(r, views)
 	site, where := v.title(sites[0])
@@ -180,7 +180,7 @@ func bounded(base, current int64, text string) string {
 }
 
 // noisy is "~ " before what sampling alone may have made.
-func noisy(r *diff.DeltaRow) string {
+func noisy(r *compare.DeltaRow) string {
 	if math.Abs(float64(r.Delta().InuseBytes)) < 2*r.Noise {
 		return "~ "
 	}
@@ -248,19 +248,19 @@ type tierJSON struct {
 }
 
 type deltaEntry struct {
-	Change        diff.Change `json:"change"`
-	Delta         countsJSON  `json:"delta"`
-	Base          countsJSON  `json:"base"`
-	Current       countsJSON  `json:"current"`
-	BaseAtMost    *countsJSON `json:"base_at_most,omitempty"`
-	CurrentAtMost *countsJSON `json:"current_at_most,omitempty"`
-	NoiseBytes    float64     `json:"noise_bytes"`
-	MatchedBy     string      `json:"matched_by"`
-	Moved         bool        `json:"moved"`
-	Stacks        int         `json:"stacks"`
-	Blame         blameJSON   `json:"blame"`
-	Frames        []Frame     `json:"frames"`
-	Advice        string      `json:"advice,omitempty"`
+	Change        compare.Change `json:"change"`
+	Delta         countsJSON     `json:"delta"`
+	Base          countsJSON     `json:"base"`
+	Current       countsJSON     `json:"current"`
+	BaseAtMost    *countsJSON    `json:"base_at_most,omitempty"`
+	CurrentAtMost *countsJSON    `json:"current_at_most,omitempty"`
+	NoiseBytes    float64        `json:"noise_bytes"`
+	MatchedBy     string         `json:"matched_by"`
+	Moved         bool           `json:"moved"`
+	Stacks        int            `json:"stacks"`
+	Blame         blameJSON      `json:"blame"`
+	Frames        []Frame        `json:"frames"`
+	Advice        string         `json:"advice,omitempty"`
 }
 
 // JSON writes the result as heaplapse.diff/1, all rows.
@@ -280,7 +280,7 @@ func (d *Diff) JSON(w io.Writer) error {
 	return writeJSON(w, out)
 }
 
-func sideJSON(s *diff.Side) diffSide {
+func sideJSON(s *compare.Side) diffSide {
 	out := diffSide{
 		Path: s.Head.Path, Total: countsJSON(s.Head.Heap()), Hidden: countsJSON(s.Hidden()),
 		Truncated: s.Head.Completeness.Truncated || s.Head.Completeness.Unfinished,
@@ -292,7 +292,7 @@ func sideJSON(s *diff.Side) diffSide {
 	return out
 }
 
-func deltaJSON(r *diff.DeltaRow, views [2]*viewer) deltaEntry {
+func deltaJSON(r *compare.DeltaRow, views [2]*viewer) deltaEntry {
 	v, sites := of(r, views)
 	out := deltaEntry{
 		Change: r.Change, Delta: countsJSON(r.Delta()), Base: countsJSON(r.Base), Current: countsJSON(r.Current),

@@ -7,13 +7,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/heaplapse/heaplapse/diff"
+	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/trend"
 )
 
 // chosen is a site to explain.
 type chosen struct {
-	site *diff.GrowthSite
+	site *growth.Site
 	rank int // in the table, from 1; 0 for a stable site, which the table leaves out
 }
 
@@ -49,7 +49,7 @@ func (g *Growth) explained() ([]chosen, error) {
 }
 
 // called says whether g.Explain is a part of what a site is called, or the expression matches it.
-func (g *Growth) called(s *diff.GrowthSite, pattern *regexp.Regexp) bool {
+func (g *Growth) called(s *growth.Site, pattern *regexp.Regexp) bool {
 	blame := g.viewer().blame(s.Members[0])
 	title, where := g.viewer().title(s.Members[0])
 	for _, name := range []string{blame.Function, title + " " + where, title + "  " + where, blame.Module} {
@@ -95,7 +95,7 @@ func (g *Growth) explainSite(p *printer, c chosen) {
 }
 
 // sentence is the verdict in words.
-func (g *Growth) sentence(s *diff.GrowthSite) string {
+func (g *Growth) sentence(s *growth.Site) string {
 	sure := fmt.Sprintf("%s; %.0f %% of simulated sites with such numbers leaked", meanings[s.Label], 100*s.Confidence)
 	if s.Label == trend.Insufficient || s.Features[trend.FeaturePoints] == 0 {
 		sure = meanings[s.Label]
@@ -114,7 +114,7 @@ var meanings = map[trend.Label]string{
 // evidence is one line of an explanation.
 type evidenceLine struct{ about, text string }
 
-func (g *Growth) evidence(s *diff.GrowthSite) []evidenceLine {
+func (g *Growth) evidence(s *growth.Site) []evidenceLine {
 	f := &s.Features
 	unit, factor := g.rateUnit()
 	lines := []evidenceLine{

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/heaplapse/heaplapse/diff"
+	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
@@ -18,7 +18,7 @@ import (
 type Growth struct {
 	Series  *series.Series
 	Symbols *symbolize.Symbols
-	Result  *diff.GrowthResult
+	Result  *growth.Result
 	// Filter is what was judged; nil for all.
 	Filter  *symbolize.Filter
 	Unnamed *Unnamed // of the last snapshot that was judged
@@ -137,7 +137,7 @@ func (g *Growth) headline() string {
 // Finding is the answer in words, without the verdict's own name: where a site was found that grows, with its name.
 func (g *Growth) Finding() string {
 	switch {
-	case g.Result.Verdict == diff.VerdictLeak:
+	case g.Result.Verdict == growth.VerdictLeak:
 		return g.worst()
 	case g.suspected():
 		return g.worst() + ", but not clearly to the end"
@@ -147,13 +147,13 @@ func (g *Growth) Finding() string {
 
 // suspected says that nothing worse than suspects was found.
 func (g *Growth) suspected() bool {
-	return g.Result.Verdict == diff.VerdictUndecided && len(g.Result.Sites) > 0 && g.Result.Sites[0].Label == trend.Suspect
+	return g.Result.Verdict == growth.VerdictUndecided && len(g.Result.Sites) > 0 && g.Result.Sites[0].Label == trend.Suspect
 }
 
 // Next is what to do about the worst site, or about growth that is not in the heap; "" where nothing is known.
 func (g *Growth) Next() string {
 	switch {
-	case g.Result.Verdict == diff.VerdictLeak || g.suspected():
+	case g.Result.Verdict == growth.VerdictLeak || g.suspected():
 		return g.next(&g.Result.Sites[0])
 	case g.Result.Beyond:
 		return adviceBeside(g.Symbols)
@@ -191,7 +191,7 @@ func (g *Growth) likeWorst() (n int) {
 }
 
 // next is what to do about a site: advice on what allocates there, else what would give it a name.
-func (g *Growth) next(s *diff.GrowthSite) string {
+func (g *Growth) next(s *growth.Site) string {
 	stack := g.viewer().stack(s.Members[0])
 	if text := adviceFor(g.Symbols, stack); text != "" {
 		return text
@@ -235,7 +235,7 @@ func FromTo(first, last int64, snapshots int) string {
 }
 
 // shareOfRSS says how much of the resident set the heap explains at the end.
-func shareOfRSS(r *diff.GrowthResult) string {
+func shareOfRSS(r *growth.Result) string {
 	if r.LastRSS <= 0 || r.LastHeap > r.LastRSS {
 		return ""
 	}
@@ -265,7 +265,7 @@ func rateHeading(unit string) string {
 	return strings.ToUpper(unit)
 }
 
-func (g *Growth) row(p *printer, rank int, s *diff.GrowthSite, factor float64) {
+func (g *Growth) row(p *printer, rank int, s *growth.Site, factor float64) {
 	label := s.Label.String()
 	if s.Label.IsLeak() || s.Label == trend.Suspect {
 		label += fmt.Sprintf(" %.0f%%", 100*s.Confidence)
@@ -277,7 +277,7 @@ func (g *Growth) row(p *printer, rank int, s *diff.GrowthSite, factor float64) {
 }
 
 // trend draws the judged snapshots.
-func (g *Growth) trend(s *diff.GrowthSite) string {
+func (g *Growth) trend(s *growth.Site) string {
 	from, to := g.Result.First, g.Result.Last+1
 	return pad(sparkline(s.Bytes[from:to], s.Visible[from:to], g.trendWidth()), g.trendWidth())
 }
@@ -290,7 +290,7 @@ func (g *Growth) trendWidth() int {
 func firstRunes(s string, n int) string { return string([]rune(s)[:min(n, len([]rune(s)))]) }
 
 // under writes the lines below a site: who calls it, and what would name it.
-func (g *Growth) under(p *printer, s *diff.GrowthSite) {
+func (g *Growth) under(p *printer, s *growth.Site) {
 	v := g.viewer()
 	if path := v.callPath(s.Members); path != "" {
 		p.linef("     %s", path)
@@ -309,7 +309,7 @@ func (g *Growth) under(p *printer, s *diff.GrowthSite) {
 }
 
 // now is the last visible value.
-func (g *Growth) now(s *diff.GrowthSite) int64 {
+func (g *Growth) now(s *growth.Site) int64 {
 	for i := g.Result.Last; i >= g.Result.First; i-- {
 		if s.Visible[i] {
 			return s.Bytes[i]
@@ -421,7 +421,7 @@ func (g *Growth) perHour(slope float64) *float64 {
 	return &v
 }
 
-func (g *Growth) site(s *diff.GrowthSite, factor float64) growthSite {
+func (g *Growth) site(s *growth.Site, factor float64) growthSite {
 	stack := g.viewer().stack(s.Members[0])
 	return growthSite{
 		Label: s.Label.String(), Confidence: Finite(s.Confidence), Stacks: len(s.Members),

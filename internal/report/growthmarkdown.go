@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/heaplapse/heaplapse/diff"
+	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/trend"
 )
 
@@ -117,7 +117,7 @@ func (g *Growth) markdownRemarks(p *printer) {
 
 // markdownFinding is the answer as a sentence.
 func (g *Growth) markdownFinding() string {
-	if g.Result.Verdict != diff.VerdictLeak && !g.suspected() {
+	if g.Result.Verdict != growth.VerdictLeak && !g.suspected() {
 		return sentence(g.Finding())
 	}
 	title, where := g.viewer().title(g.Result.Sites[0].Members[0])

@@ -9,7 +9,7 @@ import (
 
 	"github.com/rivo/uniseg"
 
-	"github.com/heaplapse/heaplapse/diff"
+	"github.com/heaplapse/heaplapse/diff/growth"
 )
 
 // Live is the growth of a series that is still being written, at one moment.
@@ -65,7 +65,7 @@ func (l *Live) Line() string {
 // verdictText is the verdict, and of a leak how sure it is.
 func (l *Live) verdictText() string {
 	text := string(l.Result.Verdict)
-	if l.Result.Verdict == diff.VerdictLeak {
+	if l.Result.Verdict == growth.VerdictLeak {
 		text += fmt.Sprintf(" %.0f%%", 100*l.Result.Sites[0].Confidence)
 	}
 	return text
@@ -178,8 +178,8 @@ func (l *Live) bottom() ScreenLine {
 	return ScreenLine{text, StyleFaint}
 }
 
-func styleOf(v diff.SeriesVerdict) Style {
-	return cmp.Or(map[diff.SeriesVerdict]Style{diff.VerdictLeak: StyleLeak, diff.VerdictNoLeak: StyleNoLeak}[v], StyleUndecided)
+func styleOf(v growth.SeriesVerdict) Style {
+	return cmp.Or(map[growth.SeriesVerdict]Style{growth.VerdictLeak: StyleLeak, growth.VerdictNoLeak: StyleNoLeak}[v], StyleUndecided)
 }
 
 // fit cuts a line to the width of a terminal, in which some characters take two places and some none.

@@ -11,7 +11,8 @@ import (
 	"github.com/rivo/uniseg"
 	"github.com/stretchr/testify/require"
 
-	"github.com/heaplapse/heaplapse/diff"
+	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/report"
@@ -34,13 +35,13 @@ func liveOf(t *testing.T) *report.Live {
 			series.TrimCompression(filepath.Base(p)), i, (30+i)<<20)
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, manifest.Name), []byte(text), 0o600))
-	var columns diff.Collector
+	var columns sites.Collector
 	s, err := series.Open([]string{dir}, series.Options{Visit: columns.Visit})
 	require.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
 	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: testutil.Data(t, "leaky/sysroot")})
 	require.NoError(t, err)
-	result := diff.Growth(s, symbols, &columns, diff.GrowthOptions{MinBytes: 1 << 20})
+	result := growth.Judge(s, symbols, &columns, growth.Options{MinBytes: 1 << 20})
 	return &report.Live{Growth: &report.Growth{Series: s, Symbols: symbols, Result: result}, Path: "/tmp/heap", Warnings: 2}
 }
 

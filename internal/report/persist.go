@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/heaplapse/heaplapse/diff"
+	"github.com/heaplapse/heaplapse/diff/compare"
 )
 
 // Persist is the answer to "what did this phase leave behind?".
 type Persist struct {
-	*diff.Persistence
+	*compare.Persistence
 	View
 }
 

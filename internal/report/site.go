@@ -5,7 +5,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/heaplapse/heaplapse/diff"
+	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -16,7 +16,7 @@ type View struct {
 	// Rules decided which frame is to blame; nil for the default ones.
 	Rules *symbolize.Rules
 	// GroupBy is what the rows are.
-	GroupBy diff.GroupBy
+	GroupBy sites.GroupBy
 }
 
 func (v View) viewer(s *symbolize.Symbols) *viewer {
@@ -27,7 +27,7 @@ func (v View) viewer(s *symbolize.Symbols) *viewer {
 type viewer struct {
 	symbols *symbolize.Symbols
 	blamer  *symbolize.Blamer
-	by      diff.GroupBy
+	by      sites.GroupBy
 }
 
 // title names a row: the function, or the file or module that its stacks share, with the function that has most.
@@ -35,7 +35,7 @@ func (v *viewer) title(site symbolize.SiteID) (title, where string) {
 	function, where := v.describe(site)
 	stack := v.stack(site)
 	ref, ok := v.blamer.Blame(stack)
-	if !ok || v.by != diff.ByFile && v.by != diff.ByModule {
+	if !ok || v.by != sites.ByFile && v.by != sites.ByModule {
 		return clip(function, 90), where
 	}
 	l := &v.symbols.Locations[stack[ref.Position]]
@@ -43,7 +43,7 @@ func (v *viewer) title(site symbolize.SiteID) (title, where string) {
 	if m := v.symbols.Module(l); m != nil {
 		group = clean(m.Name())
 	}
-	if v.by == diff.ByFile && ref.Frame >= 0 && l.Frames[ref.Frame].File != "" {
+	if v.by == sites.ByFile && ref.Frame >= 0 && l.Frames[ref.Frame].File != "" {
 		group = clean(path.Base(l.Frames[ref.Frame].File))
 	}
 	return fmt.Sprintf("%s, most of it %s", group, clip(function, 60)), where

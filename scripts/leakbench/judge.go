@@ -9,7 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/heaplapse/heaplapse/diff"
+	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize"
@@ -73,7 +74,7 @@ func examine(seed uint64, snapshots int, wide bool, dir string) ([]outcome, erro
 
 // detect reads, symbolizes and judges a directory as `heaplapse growth --all` does.
 func detect(dir string) (map[string]finding, error) {
-	var columns diff.Collector
+	var columns sites.Collector
 	series, err := series.Open([]string{dir}, series.Options{Visit: columns.Visit, Workers: 1})
 	if err != nil {
 		return nil, err
@@ -83,7 +84,7 @@ func detect(dir string) (map[string]finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := diff.Growth(series, symbols, &columns, diff.GrowthOptions{All: true})
+	result := growth.Judge(series, symbols, &columns, growth.Options{All: true})
 	out := map[string]finding{}
 	for i := range result.Sites {
 		s := &result.Sites[i]
@@ -107,7 +108,7 @@ const noStack = "(no stack)"
 func remains(name string) bool { return name == noStack || strings.HasPrefix(name, "std::") }
 
 // blamed is the name of the function that a result is put down to.
-func blamed(symbols *symbolize.Symbols, s *diff.GrowthSite) string {
+func blamed(symbols *symbolize.Symbols, s *growth.Site) string {
 	stack := symbols.Stack(symbols.SiteStack(s.Members[0]))
 	if len(stack) == 0 {
 		return noStack

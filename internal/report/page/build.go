@@ -5,7 +5,7 @@ import (
 	"path"
 	"slices"
 
-	"github.com/heaplapse/heaplapse/diff"
+	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/report"
@@ -83,7 +83,7 @@ func (b *builder) chooseSites() {
 }
 
 // ranked orders sites as growth does, and those of which there is nothing to say, which it does not rank, by their peaks.
-func ranked(sites []diff.GrowthSite) []int {
+func ranked(sites []growth.Site) []int {
 	peaks := make([]int64, len(sites))
 	for i := range sites {
 		if sites[i].Label >= trend.Stable {

@@ -14,7 +14,8 @@ import (
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/renderer/html"
 
-	"github.com/heaplapse/heaplapse/diff"
+	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/report"
@@ -25,13 +26,13 @@ import (
 // judge opens and judges a series as the command does.
 func judge(t *testing.T, path string) *report.Growth {
 	t.Helper()
-	var columns diff.Collector
+	var columns sites.Collector
 	s, err := series.Open([]string{path}, series.Options{Visit: columns.Visit})
 	require.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
 	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: testutil.Data(t, strings.Split(filepath.Base(path), "-")[0], "sysroot")})
 	require.NoError(t, err)
-	r := diff.Growth(s, symbols, &columns, diff.GrowthOptions{All: true})
+	r := growth.Judge(s, symbols, &columns, growth.Options{All: true})
 	return &report.Growth{Series: s, Symbols: symbols, Result: r}
 }
 

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/heaplapse/heaplapse/diff"
+	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
@@ -15,7 +15,7 @@ const DefaultMoments = 240
 // chooseMoments picks the snapshots that are shown, as indices in order: all of them, or at most limit. Then the ends of the
 // series and of what was judged, the highest heap, the ends of process images and changes of the trigger
 // come first, and the rest is even in time.
-func chooseMoments(s *series.Series, r *diff.GrowthResult, limit int) []int {
+func chooseMoments(s *series.Series, r *growth.Result, limit int) []int {
 	n := len(s.Heads)
 	if n <= limit {
 		return upTo(n)

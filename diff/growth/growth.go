@@ -1,4 +1,4 @@
-package diff
+package growth
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/suppress"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile/series"
@@ -13,7 +14,7 @@ import (
 )
 
 // GrowthOptions tune [Growth]. The zero value works.
-type GrowthOptions struct {
+type Options struct {
 	// MinBytes is the least growth that is named; 0 takes 1 MiB.
 	MinBytes int64
 	// All keeps the stable sites.
@@ -25,7 +26,7 @@ type GrowthOptions struct {
 	// Rules decide which frame is to blame; nil takes the default ones.
 	Rules *symbolize.Rules
 	// GroupBy decides which stacks are one site; "" takes [ByFunction].
-	GroupBy GroupBy
+	GroupBy sites.GroupBy
 	// Suppressions are growth that is known; nil for none.
 	Suppressions *suppress.List
 	// From and To limit the snapshots that are judged: indices, To is exclusive; 0 is the end of the series.
@@ -43,7 +44,7 @@ const (
 )
 
 // GrowthResult is what grows in a series.
-type GrowthResult struct {
+type Result struct {
 	Verdict SeriesVerdict
 	// Why says in words what Verdict rests on.
 	Why string
@@ -65,11 +66,11 @@ type GrowthResult struct {
 	// without a last dump of a program that had freed its memory.
 	First, Last int
 	// Sites are ranked, worst first.
-	Sites []GrowthSite
+	Sites []Site
 	// Stable are those about which there is nothing to say, ranked; only with KeepStable, and not with All.
-	Stable []GrowthSite
+	Stable []Site
 	// Most is the site without a verdict that grew most, and by half of the heap's growth or more; nil for none.
-	Most *GrowthSite
+	Most *Site
 	// Kept is the number of sites that passed the filter.
 	Kept int
 	// Unlisted is the number of sites that grew by less than is judged, UnlistedBytes their growth.
@@ -89,7 +90,7 @@ type Suppressed struct {
 }
 
 // GrowthSite is a group of stacks with one frame to blame.
-type GrowthSite struct {
+type Site struct {
 	trend.Verdict
 	// Gained is the last visible value minus the first, within the judged snapshots.
 	Gained int64
@@ -105,9 +106,9 @@ type GrowthSite struct {
 // Growth judges every site of a series, and every group of sites with the same
 // frame to blame: many thin leaks under one caller rise above the noise
 // only together. The collector must have visited the series.
-func Growth(series *series.Series, symbols *symbolize.Symbols, c *Collector, o GrowthOptions) *GrowthResult {
+func Judge(series *series.Series, symbols *symbolize.Symbols, c *sites.Collector, o Options) *Result {
 	o.MinBytes = cmp.Or(o.MinBytes, trend.DefaultMinGrowth)
-	g := &grower{series: series, symbols: symbols, o: o, blamer: symbolize.NewBlamer(symbols, o.Rules), columns: c.sites(series, symbols)}
+	g := &grower{series: series, symbols: symbols, o: o, blamer: symbolize.NewBlamer(symbols, o.Rules), columns: c.Columns(series, symbols)}
 	g.kept, g.suppressed = make([]int64, len(series.Heads)), make([]int64, len(series.Heads))
 	g.result.First, g.result.Last = g.judged()
 	g.other = g.otherImage()
@@ -127,17 +128,17 @@ func Growth(series *series.Series, symbols *symbolize.Symbols, c *Collector, o G
 type grower struct {
 	series  *series.Series
 	symbols *symbolize.Symbols
-	o       GrowthOptions
+	o       Options
 	blamer  *symbolize.Blamer
-	columns []column // by SiteID
-	gained  int64    // by the whole heap
+	columns []sites.Column // by SiteID
+	gained  int64          // by the whole heap
 	// kept and suppressed are what is visible of the sites that the filter keeps, and of those that are suppressed, by snapshot.
 	kept, suppressed []int64
 	crowd            float64 // see medianRise
 	// highWater: the snapshots were taken at record highs.
 	highWater bool
 	other     *extent // another process image of the series
-	result    GrowthResult
+	result    Result
 }
 
 func (g *grower) notef(format string, args ...any) {
@@ -146,7 +147,7 @@ func (g *grower) notef(format string, args ...any) {
 
 // judged picks the snapshots to judge: see judgedRange.
 func (g *grower) judged() (first, last int) {
-	first, last, notes := judgedRange(g.series, g.o.From, g.o.To)
+	first, last, notes := sites.JudgedRange(g.series, g.o.From, g.o.To)
 	g.result.Notes = append(g.result.Notes, notes...)
 	return first, last
 }
@@ -192,10 +193,10 @@ func (g *grower) medianRise() float64 {
 }
 
 // visible are the values of a column within the judged range, and whether they differ.
-func (g *grower) visible(c column) (live []float64, moves bool) {
+func (g *grower) visible(c sites.Column) (live []float64, moves bool) {
 	for i := g.result.First; i <= g.result.Last; i++ {
-		if c.bytes[i] != hidden {
-			live = append(live, float64(c.bytes[i]))
+		if c.Bytes[i] != sites.Hidden {
+			live = append(live, float64(c.Bytes[i]))
 			moves = moves || live[0] != live[len(live)-1]
 		}
 	}
@@ -234,9 +235,9 @@ func (g *grower) heap(i int) int64 {
 }
 
 // addVisible adds what is visible of a column.
-func addVisible(sum []int64, c column) {
-	for i, b := range c.bytes {
-		if b != hidden {
+func addVisible(sum []int64, c sites.Column) {
+	for i, b := range c.Bytes {
+		if b != sites.Hidden {
 			sum[i] += b
 		}
 	}
@@ -276,21 +277,21 @@ func (g *grower) trendOptions() trend.Options {
 func (g *grower) groups() [][]symbolize.SiteID {
 	var out [][]symbolize.SiteID
 	index := map[string]int{}
-	grouper := newGrouper(g.symbols, g.blamer, g.o.GroupBy)
-	suppressor := newSuppressor(g.symbols, g.o.Suppressions)
+	grouper := sites.NewGrouper(g.symbols, g.blamer, g.o.GroupBy)
+	suppressor := sites.NewSuppressor(g.symbols, g.o.Suppressions)
 	for i := range g.columns {
 		site := symbolize.SiteID(i)
 		if !g.o.Filter.Keep(g.symbols.SiteStack(site)) {
 			continue
 		}
 		g.result.Kept++
-		if e := suppressor.entry(site); e != nil {
+		if e := suppressor.Entry(site); e != nil {
 			g.suppress(e, site)
 			addVisible(g.suppressed, g.columns[site])
 			continue
 		}
 		addVisible(g.kept, g.columns[site])
-		key := grouper.key(site)
+		key := grouper.Key(site)
 		n, ok := index[key]
 		if !ok {
 			n = len(out)
@@ -323,7 +324,7 @@ func (g *grower) judgeGroup(members []symbolize.SiteID) {
 		g.keep(whole)
 		return
 	}
-	var leaks []GrowthSite
+	var leaks []Site
 	lost := 0.0
 	for _, m := range members {
 		s := g.judgeSites([]symbolize.SiteID{m})
@@ -353,7 +354,7 @@ func (g *grower) judgeGroup(members []symbolize.SiteID) {
 const sameCurve = 0.97
 
 // shareOf says whether the bytes of a site follow those of the rest of its group.
-func (s *GrowthSite) shareOf(group *GrowthSite) bool {
+func (s *Site) shareOf(group *Site) bool {
 	var own, rest []float64
 	for i, visible := range group.Visible {
 		if visible && s.Visible[i] {
@@ -365,7 +366,7 @@ func (s *GrowthSite) shareOf(group *GrowthSite) bool {
 }
 
 // keep lists a site, unless there is nothing to say about it.
-func (g *grower) keep(s GrowthSite) {
+func (g *grower) keep(s Site) {
 	if dull := g.dull(s); !dull || g.o.All {
 		g.result.Sites = append(g.result.Sites, s)
 		return
@@ -383,46 +384,46 @@ func (g *grower) keep(s GrowthSite) {
 }
 
 // dull says that there is nothing to say about a site.
-func (g *grower) dull(s GrowthSite) bool {
+func (g *grower) dull(s Site) bool {
 	return s.Label == trend.Stable || (s.Label == trend.Insufficient && !g.notable(s))
 }
 
 // notable says whether a site with too few points is still worth showing.
-func (g *grower) notable(s GrowthSite) bool {
+func (g *grower) notable(s Site) bool {
 	return s.Gained >= g.o.MinBytes
 }
 
 // ends are the first and last visible values among the judged snapshots.
-func (g *grower) ends(c column) (first, last int64) {
+func (g *grower) ends(c sites.Column) (first, last int64) {
 	seen := false
 	for i := g.result.First; i <= g.result.Last; i++ {
-		if c.bytes[i] == hidden {
+		if c.Bytes[i] == sites.Hidden {
 			continue
 		}
 		if !seen {
-			first, seen = c.bytes[i], true
+			first, seen = c.Bytes[i], true
 		}
-		last = c.bytes[i]
+		last = c.Bytes[i]
 	}
 	return first, last
 }
 
 // judgeSites judges the sum of some sites.
-func (g *grower) judgeSites(sites []symbolize.SiteID) GrowthSite {
+func (g *grower) judgeSites(ids []symbolize.SiteID) Site {
 	g.result.Tested++
 	n := len(g.series.Heads)
-	col := g.columns[sites[0]]
-	if len(sites) > 1 {
-		members := make([]column, len(sites))
-		for i, s := range sites {
+	col := g.columns[ids[0]]
+	if len(ids) > 1 {
+		members := make([]sites.Column, len(ids))
+		for i, s := range ids {
 			members[i] = g.columns[s]
 		}
-		col = sum(members, n)
+		col = sites.Sum(members, n)
 	}
-	s := GrowthSite{Bytes: make([]int64, n), Objects: make([]int64, n), Visible: make([]bool, n)}
+	s := Site{Bytes: make([]int64, n), Objects: make([]int64, n), Visible: make([]bool, n)}
 	for i := range n {
-		if col.bytes[i] != hidden {
-			s.Bytes[i], s.Objects[i], s.Visible[i] = col.bytes[i], col.objects[i], true
+		if col.Bytes[i] != sites.Hidden {
+			s.Bytes[i], s.Objects[i], s.Visible[i] = col.Bytes[i], col.Objects[i], true
 		}
 	}
 	first, last := g.ends(col)
@@ -430,24 +431,24 @@ func (g *grower) judgeSites(sites []symbolize.SiteID) GrowthSite {
 	p := g.points(col)
 	p.Dominates = 2*s.Gained > g.gained
 	s.Verdict = trend.Judge(p, g.trendOptions())
-	s.Members = g.byGrowth(sites)
+	s.Members = g.byGrowth(ids)
 	s.Blame, _ = g.blamer.Blame(g.symbols.Stack(g.symbols.SiteStack(s.Members[0])))
 	return s
 }
 
 // points are the visible moments of a column within the judged range.
-func (g *grower) points(c column) trend.Points {
+func (g *grower) points(c sites.Column) trend.Points {
 	var p trend.Points
 	alloc := g.hasAlloc()
 	for i := g.result.First; i <= g.result.Last; i++ {
-		if c.bytes[i] == hidden {
+		if c.Bytes[i] == sites.Hidden {
 			continue
 		}
 		p.T = append(p.T, g.series.Clock.At[i])
-		p.Live = append(p.Live, float64(c.bytes[i]))
-		p.Objects = append(p.Objects, float64(c.objects[i]))
-		if alloc = alloc && c.alloc[i] != hidden; alloc {
-			p.Alloc = append(p.Alloc, float64(c.alloc[i]))
+		p.Live = append(p.Live, float64(c.Bytes[i]))
+		p.Objects = append(p.Objects, float64(c.Objects[i]))
+		if alloc = alloc && c.Alloc[i] != sites.Hidden; alloc {
+			p.Alloc = append(p.Alloc, float64(c.Alloc[i]))
 		}
 	}
 	if !alloc {
@@ -465,15 +466,15 @@ func (g *grower) points(c column) trend.Points {
 const leastElsewhere = 3
 
 // elsewhere is a column in the other process image with most snapshots: what leaks leaks again after a restart.
-func (g *grower) elsewhere(c column) *trend.Points {
+func (g *grower) elsewhere(c sites.Column) *trend.Points {
 	if g.other == nil {
 		return nil
 	}
 	p := &trend.Points{}
 	for i := g.other.first; i <= g.other.last; i++ {
-		if c.bytes[i] != hidden {
+		if c.Bytes[i] != sites.Hidden {
 			p.T = append(p.T, g.series.Clock.At[i])
-			p.Live = append(p.Live, float64(c.bytes[i]))
+			p.Live = append(p.Live, float64(c.Bytes[i]))
 		}
 	}
 	if len(p.T) < leastElsewhere {
@@ -502,7 +503,7 @@ type extent struct{ first, last int }
 
 // samplingNoise is the standard deviation of an estimate L made of samples, one
 // per R bytes: √(2·R·L). 0 for a snapshot that records every allocation.
-func samplingNoise(head *series.Head, bytes int64) float64 {
+func SamplingNoise(head *series.Head, bytes int64) float64 {
 	if !head.IsEstimate() {
 		return 0
 	}
@@ -510,30 +511,30 @@ func samplingNoise(head *series.Head, bytes int64) float64 {
 }
 
 // byGrowth orders sites by how much they grew, the most first.
-func (g *grower) byGrowth(sites []symbolize.SiteID) []symbolize.SiteID {
-	if len(sites) == 1 {
-		return sites
+func (g *grower) byGrowth(ids []symbolize.SiteID) []symbolize.SiteID {
+	if len(ids) == 1 {
+		return ids
 	}
-	grew := make(map[symbolize.SiteID]int64, len(sites))
-	for _, s := range sites {
+	grew := make(map[symbolize.SiteID]int64, len(ids))
+	for _, s := range ids {
 		first, last := g.ends(g.columns[s])
 		grew[s] = last - first
 	}
-	out := slices.Clone(sites)
+	out := slices.Clone(ids)
 	slices.SortStableFunc(out, func(a, b symbolize.SiteID) int { return cmp.Compare(grew[b], grew[a]) })
 	return out
 }
 
 // rank orders by label, then by the lower end of the slope's interval, weighed with how sure the leak is.
 func (g *grower) rank() {
-	order := func(s GrowthSite) int {
+	order := func(s Site) int {
 		if s.Label == trend.LeakLate {
 			return int(trend.Leak)
 		}
 		return int(s.Label)
 	}
-	for _, sites := range [][]GrowthSite{g.result.Sites, g.result.Stable} {
-		slices.SortStableFunc(sites, func(a, b GrowthSite) int {
+	for _, sites := range [][]Site{g.result.Sites, g.result.Stable} {
+		slices.SortStableFunc(sites, func(a, b Site) int {
 			return cmp.Or(cmp.Compare(order(a), order(b)), cmp.Compare(b.Low*b.Confidence, a.Low*a.Confidence), cmp.Compare(b.Growth, a.Growth))
 		})
 	}

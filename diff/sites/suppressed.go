@@ -1,4 +1,4 @@
-package diff
+package sites
 
 import (
 	"github.com/heaplapse/heaplapse/diff/suppress"
@@ -12,12 +12,12 @@ type suppressor struct {
 	known   map[symbolize.LocationID]*suppress.Entry
 }
 
-func newSuppressor(s *symbolize.Symbols, list *suppress.List) *suppressor {
+func NewSuppressor(s *symbolize.Symbols, list *suppress.List) *suppressor {
 	return &suppressor{s, list, map[symbolize.LocationID]*suppress.Entry{}}
 }
 
 // entry is the suppression of a site, nil for none.
-func (s *suppressor) entry(site symbolize.SiteID) *suppress.Entry {
+func (s *suppressor) Entry(site symbolize.SiteID) *suppress.Entry {
 	if s.list == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package diff_test
+package compare_test
 
 import (
 	"fmt"
@@ -9,8 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/heaplapse/heaplapse/diff"
+	"github.com/heaplapse/heaplapse/diff/compare"
 	"github.com/heaplapse/heaplapse/diff/identity"
+	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 	"github.com/heaplapse/heaplapse/symbolize"
@@ -32,9 +33,9 @@ func openFixture(t *testing.T, name, sysroot string) opened {
 	return opened{s, symbols}
 }
 
-func (o opened) side(t *testing.T, index int) *diff.Side {
+func (o opened) side(t *testing.T, index int) *compare.Side {
 	t.Helper()
-	s, err := diff.NewSide(o.series, o.symbols, index, nil)
+	s, err := compare.NewSide(o.series, o.symbols, index, nil)
 	require.NoError(t, err)
 	return s
 }
@@ -43,7 +44,7 @@ func (o opened) side(t *testing.T, index int) *diff.Side {
 func TestDifferencesAddUp(t *testing.T) {
 	leaky, python := openFixture(t, "leaky", "leaky/sysroot"), openFixture(t, "python", "python/sysroot")
 	jemalloc, bare := openFixture(t, "leaky-jemalloc", "leaky/sysroot"), openFixture(t, "leaky-jemalloc-noaccum", "leaky/sysroot")
-	for name, pair := range map[string][2]*diff.Side{
+	for name, pair := range map[string][2]*compare.Side{
 		"one process":            {leaky.side(t, 1), leaky.side(t, 23)},
 		"backwards":              {leaky.side(t, 23), leaky.side(t, 1)},
 		"cut":                    {python.side(t, 1), python.side(t, 11)},
@@ -52,9 +53,9 @@ func TestDifferencesAddUp(t *testing.T) {
 		"without alloc":          {jemalloc.side(t, 2), bare.side(t, 2)},
 		"two different programs": {leaky.side(t, 23), python.side(t, 5)},
 	} {
-		for _, by := range diff.GroupBys {
+		for _, by := range sites.GroupBys {
 			t.Run(fmt.Sprintf("%s by %s", name, by), func(t *testing.T) {
-				c := diff.Compare(pair[0], pair[1], diff.CompareOptions{GroupBy: by})
+				c := compare.Snapshots(pair[0], pair[1], compare.Options{GroupBy: by})
 				sum := pair[1].Hidden().Sub(pair[0].Hidden())
 				for i := range c.Rows {
 					sum = sum.Add(c.Rows[i].Delta())
@@ -72,23 +73,23 @@ func TestDifferencesAddUp(t *testing.T) {
 // TestAnotherProcessIsComparedByNames: the same program under another allocator has other stacks below the program's own frames.
 func TestAnotherProcessIsComparedByNames(t *testing.T) {
 	leaky, jemalloc := openFixture(t, "leaky", "leaky/sysroot"), openFixture(t, "leaky-jemalloc", "leaky/sysroot")
-	c := diff.Compare(leaky.side(t, 23), jemalloc.side(t, 14), diff.CompareOptions{})
+	c := compare.Snapshots(leaky.side(t, 23), jemalloc.side(t, 14), compare.Options{})
 	require.False(t, c.SameProcess)
 	require.Less(t, c.UnmatchedShare(), 0.02)
-	require.True(t, diff.Compare(leaky.side(t, 1), leaky.side(t, 23), diff.CompareOptions{}).SameProcess)
-	other := diff.Compare(leaky.side(t, 23), openFixture(t, "node", "node/sysroot").side(t, 9), diff.CompareOptions{})
+	require.True(t, compare.Snapshots(leaky.side(t, 1), leaky.side(t, 23), compare.Options{}).SameProcess)
+	other := compare.Snapshots(leaky.side(t, 23), openFixture(t, "node", "node/sysroot").side(t, 9), compare.Options{})
 	require.Greater(t, other.UnmatchedShare(), 0.9, "different programs share next to nothing")
 }
 
 // TestWhatTruncationHidesIsABound: the leak is absent from a dump that is cut, where it may be as large as the smallest row.
 func TestWhatTruncationHidesIsABound(t *testing.T) {
 	python := openFixture(t, "python", "python/sysroot")
-	c := diff.Compare(python.side(t, 1), python.side(t, 8), diff.CompareOptions{})
-	require.Equal(t, diff.ChangeGrown, c.Rows[0].Change, "it may have been there before: not new")
+	c := compare.Snapshots(python.side(t, 1), python.side(t, 8), compare.Options{})
+	require.Equal(t, compare.ChangeGrown, c.Rows[0].Change, "it may have been there before: not new")
 	require.NotZero(t, c.Rows[0].BaseBound.InuseBytes+c.Rows[0].CurrentBound.InuseBytes)
 	require.Equal(t, int64(295), c.Rows[0].BaseBound.InuseBytes)
-	whole := diff.Compare(python.side(t, 0), python.side(t, 8), diff.CompareOptions{})
-	require.Equal(t, diff.ChangeNew, whole.Rows[0].Change, "the first dump is whole")
+	whole := compare.Snapshots(python.side(t, 0), python.side(t, 8), compare.Options{})
+	require.Equal(t, compare.ChangeNew, whole.Rows[0].Change, "the first dump is whole")
 	require.Zero(t, whole.Rows[0].BaseBound.InuseBytes+whole.Rows[0].CurrentBound.InuseBytes)
 }
 
@@ -118,11 +119,11 @@ func dump(t *testing.T, library, hiddenObjects, hiddenBytes int64, rows ...[3]in
 func TestWithoutFilesOffsetsTellSitesApart(t *testing.T) {
 	base := dump(t, 0x7f0000000000, 0, 0, [3]int64{1, 100, 0x1000}, [3]int64{2, 200, 0x2000}, [3]int64{3, 300, 0x3000})
 	current := dump(t, 0x7fff00000000, 0, 0, [3]int64{1, 100, 0x1000}, [3]int64{2, 900, 0x2000}, [3]int64{4, 400, 0x4000})
-	c := diff.Compare(base.side(t, 0), current.side(t, 0), diff.CompareOptions{})
+	c := compare.Snapshots(base.side(t, 0), current.side(t, 0), compare.Options{})
 	require.False(t, c.SameProcess)
 	require.Equal(t, 1, c.Unchanged)
 	require.Len(t, c.Rows, 3)
-	require.Equal(t, []diff.Change{diff.ChangeGrown, diff.ChangeNew, diff.ChangeGone}, []diff.Change{c.Rows[0].Change, c.Rows[1].Change, c.Rows[2].Change})
+	require.Equal(t, []compare.Change{compare.ChangeGrown, compare.ChangeNew, compare.ChangeGone}, []compare.Change{c.Rows[0].Change, c.Rows[1].Change, c.Rows[2].Change})
 	require.Equal(t, identity.ByFile, c.Rows[0].Tier)
 	require.Equal(t, 4, c.Tiers[identity.ByFile].Sites)
 	require.Zero(t, c.Foreign, "the files are the same: what is unmatched is new or gone")
@@ -132,7 +133,7 @@ func TestWithoutFilesOffsetsTellSitesApart(t *testing.T) {
 func TestARebuiltFileIsNotComparedByOffset(t *testing.T) {
 	base := dump(t, 0x7f0000000000, 0, 0, [3]int64{1, 100, 0x1000}, [3]int64{2, 200, 0x2000}, [3]int64{3, 300, 0x3000})
 	current := dump(t, 0x7fff00000000, 0, 0, [3]int64{1, 100, 0x1010}, [3]int64{2, 900, 0x2010}, [3]int64{4, 400, 0x3010})
-	c := diff.Compare(base.side(t, 0), current.side(t, 0), diff.CompareOptions{})
+	c := compare.Snapshots(base.side(t, 0), current.side(t, 0), compare.Options{})
 	require.Zero(t, c.Tiers[identity.ByFile].Sites)
 }
 
@@ -140,28 +141,28 @@ func TestARebuiltFileIsNotComparedByOffset(t *testing.T) {
 func TestInOneProcessOnlyPlacesMatch(t *testing.T) {
 	base := dump(t, 0x7f0000000000, 0, 0, [3]int64{1, 100, 0x1000})
 	current := dump(t, 0x7f0000000000, 0, 0, [3]int64{1, 100, 0x1000}, [3]int64{2, 900, 0x2000})
-	c := diff.Compare(base.side(t, 0), current.side(t, 0), diff.CompareOptions{})
+	c := compare.Snapshots(base.side(t, 0), current.side(t, 0), compare.Options{})
 	require.True(t, c.SameProcess)
 	require.Len(t, c.Rows, 1)
-	require.Equal(t, diff.ChangeNew, c.Rows[0].Change)
+	require.Equal(t, compare.ChangeNew, c.Rows[0].Change)
 }
 
 // TestAHiddenPartOfARowIsABound: of a group's two sites a dump that is cut shows one.
 func TestAHiddenPartOfARowIsABound(t *testing.T) {
 	cut := dump(t, 0x7f0000000000, 2, 150, [3]int64{1, 1000, 0x1000}, [3]int64{1, 100, 0x5000})
 	whole := dump(t, 0x7f0000000000, 0, 0, [3]int64{1, 1000, 0x1000}, [3]int64{2, 9000, 0x2000})
-	later := diff.Compare(cut.side(t, 0), whole.side(t, 0), diff.CompareOptions{GroupBy: diff.ByModule})
+	later := compare.Snapshots(cut.side(t, 0), whole.side(t, 0), compare.Options{GroupBy: sites.ByModule})
 	require.Len(t, later.Rows, 1)
 	require.Equal(t, int64(150), later.Rows[0].BaseBound.InuseBytes, "0x2000 has at most what the header counts beyond the rows")
 	require.Equal(t, int64(1100), later.Rows[0].Base.InuseBytes)
-	before := diff.Compare(whole.side(t, 0), cut.side(t, 0), diff.CompareOptions{GroupBy: diff.ByModule})
+	before := compare.Snapshots(whole.side(t, 0), cut.side(t, 0), compare.Options{GroupBy: sites.ByModule})
 	require.Equal(t, int64(150), before.Rows[0].CurrentBound.InuseBytes)
 }
 
 // TestTheSameBytesWithoutMappingsAreTheSame: a file that is still being written ends before them.
 func TestTheSameBytesWithoutMappingsAreTheSame(t *testing.T) {
 	text := "heap profile: 3: 300 [3: 300] @ heapprofile\n 1: 100 [1: 100] @ 0x7f0000001000 0x401000\n 2: 200 [2: 200] @ 0x7f0000002000 0x401000\n"
-	var sides [2]*diff.Side
+	var sides [2]*compare.Side
 	for i := range sides {
 		dir := t.TempDir()
 		write(t, dir, "p.0001.heap", text)
@@ -171,7 +172,7 @@ func TestTheSameBytesWithoutMappingsAreTheSame(t *testing.T) {
 		require.NoError(t, err)
 		sides[i] = opened{s, symbols}.side(t, 0)
 	}
-	require.Empty(t, diff.Compare(sides[0], sides[1], diff.CompareOptions{}).Rows)
+	require.Empty(t, compare.Snapshots(sides[0], sides[1], compare.Options{}).Rows)
 }
 
 func TestAMoveWithinAFunctionIsCalledOne(t *testing.T) {
@@ -184,7 +185,7 @@ func TestAMoveWithinAFunctionIsCalledOne(t *testing.T) {
 	symbols, err := symbolize.Resolve(s, symbolize.Options{})
 	require.NoError(t, err)
 	o := opened{s, symbols}
-	c := diff.Compare(o.side(t, 0), o.side(t, 1), diff.CompareOptions{GroupBy: diff.ByStack})
+	c := compare.Snapshots(o.side(t, 0), o.side(t, 1), compare.Options{GroupBy: sites.ByStack})
 	require.Len(t, c.Rows, 2)
 	for _, r := range c.Rows {
 		require.True(t, r.Moved)
@@ -204,8 +205,8 @@ func TestPersistFindsWhatAPhaseLeftBehind(t *testing.T) {
 	symbols, err := symbolize.Resolve(s, symbolize.Options{})
 	require.NoError(t, err)
 	o := opened{s, symbols}
-	moments := [3]*diff.Side{o.side(t, 0), o.side(t, 1), o.side(t, 2)}
-	p, err := diff.Persist(moments, diff.CompareOptions{GroupBy: diff.ByStack})
+	moments := [3]*compare.Side{o.side(t, 0), o.side(t, 1), o.side(t, 2)}
+	p, err := compare.Persist(moments, compare.Options{GroupBy: sites.ByStack})
 	require.NoError(t, err)
 	require.Len(t, p.Rows, 2)
 	require.Equal(t, int64(300), p.Rows[0].Stayed)
@@ -215,7 +216,7 @@ func TestPersistFindsWhatAPhaseLeftBehind(t *testing.T) {
 	require.Zero(t, p.Rows[1].Certain, "the site freed more than came: what stays may be others")
 	require.Equal(t, int64(400), p.Stayed)
 
-	_, err = diff.Persist([3]*diff.Side{moments[0], moments[2], moments[1]}, diff.CompareOptions{})
+	_, err = compare.Persist([3]*compare.Side{moments[0], moments[2], moments[1]}, compare.Options{})
 	require.ErrorContains(t, err, "is not later than")
 }
 
@@ -237,7 +238,7 @@ func TestPersistKnowsWhatAFirstSnapshotMayHide(t *testing.T) {
 	symbols, err := symbolize.Resolve(s, symbolize.Options{})
 	require.NoError(t, err)
 	o := opened{s, symbols}
-	p, err := diff.Persist([3]*diff.Side{o.side(t, 0), o.side(t, 1), o.side(t, 2)}, diff.CompareOptions{GroupBy: diff.ByStack})
+	p, err := compare.Persist([3]*compare.Side{o.side(t, 0), o.side(t, 1), o.side(t, 2)}, compare.Options{GroupBy: sites.ByStack})
 	require.NoError(t, err)
 	require.Len(t, p.Rows, 2)
 	require.False(t, p.Rows[0].AtMost, "0x40 was seen")

@@ -1,4 +1,4 @@
-package diff
+package sites
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ const (
 var GroupBys = []GroupBy{ByFunction, ByStack, ByFile, ByModule}
 
 // grouper gives sites the key of their group. It is not safe for concurrent use.
-type grouper struct {
+type Grouper struct {
 	symbols *symbolize.Symbols
 	blamer  *symbolize.Blamer
 	by      GroupBy
@@ -35,15 +35,15 @@ type frameKey struct {
 	frame    int
 }
 
-func newGrouper(s *symbolize.Symbols, blamer *symbolize.Blamer, by GroupBy) *grouper {
+func NewGrouper(s *symbolize.Symbols, blamer *symbolize.Blamer, by GroupBy) *Grouper {
 	if by == "" {
 		by = ByFunction
 	}
-	return &grouper{symbols: s, blamer: blamer, by: by, keys: map[frameKey]string{}}
+	return &Grouper{symbols: s, blamer: blamer, by: by, keys: map[frameKey]string{}}
 }
 
 // key is the same for sites of one group, in every build and process.
-func (g *grouper) key(site symbolize.SiteID) string {
+func (g *Grouper) Key(site symbolize.SiteID) string {
 	if g.by == ByStack {
 		return fmt.Sprint(site)
 	}
@@ -61,7 +61,7 @@ func (g *grouper) key(site symbolize.SiteID) string {
 	return key
 }
 
-func (g *grouper) describe(l *symbolize.Location, frame int) string {
+func (g *Grouper) describe(l *symbolize.Location, frame int) string {
 	module := ""
 	if m := g.symbols.Module(l); m != nil {
 		module = m.Name() // directories differ between machines and builds

@@ -1,4 +1,4 @@
-package diff
+package compare
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
@@ -42,7 +43,7 @@ type PersistRow struct {
 var ErrNotOneProcess = errors.New("they are not of one process image")
 
 // Persist compares three snapshots, of one series, in order.
-func Persist(moments [3]*Side, o CompareOptions) (*Persistence, error) {
+func Persist(moments [3]*Side, o Options) (*Persistence, error) {
 	for i, m := range moments[1:] {
 		if m.Series != moments[0].Series || m.Head.Image != moments[0].Head.Image {
 			return nil, fmt.Errorf("%s and %s: %w", moments[0].Head.Path, m.Head.Path, ErrNotOneProcess)
@@ -52,7 +53,7 @@ func Persist(moments [3]*Side, o CompareOptions) (*Persistence, error) {
 		}
 	}
 	p := &Persistence{Moments: moments}
-	grouper := newGrouper(moments[0].Symbols, symbolize.NewBlamer(moments[0].Symbols, o.Rules), o.GroupBy)
+	grouper := sites.NewGrouper(moments[0].Symbols, symbolize.NewBlamer(moments[0].Symbols, o.Rules), o.GroupBy)
 	index := map[string]int{}
 	stayed := map[symbolize.SiteID]int64{}
 	for _, site := range moments[1].sites {
@@ -61,7 +62,7 @@ func Persist(moments [3]*Side, o CompareOptions) (*Persistence, error) {
 			continue
 		}
 		stayed[site] = row.Stayed
-		key := grouper.key(site)
+		key := grouper.Key(site)
 		i, known := index[key]
 		if !known {
 			i = len(p.Rows)

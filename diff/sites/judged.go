@@ -1,4 +1,4 @@
-package diff
+package sites
 
 import (
 	"cmp"
@@ -10,7 +10,7 @@ import (
 // judgedRange picks, of the snapshots from and up to to (exclusive; 0 is the end), the process image with most, the latest of equals, and
 // leaves out a last dump that is far smaller than the one before: the program had freed its
 // memory to exit. The notes say what was left out.
-func judgedRange(s *series.Series, from, to int) (first, last int, notes []string) {
+func JudgedRange(s *series.Series, from, to int) (first, last int, notes []string) {
 	heads := s.Heads
 	to = cmp.Or(to, len(heads))
 	for begin, end := range s.Images(from, to) {

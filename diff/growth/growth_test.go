@@ -1,4 +1,4 @@
-package diff_test
+package growth_test
 
 import (
 	"fmt"
@@ -10,7 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/heaplapse/heaplapse/diff"
+	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
@@ -21,27 +22,27 @@ import (
 type judged struct {
 	series  *series.Series
 	symbols *symbolize.Symbols
-	*diff.GrowthResult
+	*growth.Result
 }
 
-func judge(t *testing.T, path, sysroot string, o diff.GrowthOptions) judged {
+func judge(t *testing.T, path, sysroot string, o growth.Options) judged {
 	t.Helper()
-	var columns diff.Collector
+	var columns sites.Collector
 	s, err := series.Open([]string{path}, series.Options{Visit: columns.Visit})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: sysroot})
 	require.NoError(t, err)
-	return judged{s, symbols, diff.Growth(s, symbols, &columns, o)}
+	return judged{s, symbols, growth.Judge(s, symbols, &columns, o)}
 }
 
-func fixture(t *testing.T, name, sysroot string, o diff.GrowthOptions) judged {
+func fixture(t *testing.T, name, sysroot string, o growth.Options) judged {
 	t.Helper()
 	return judge(t, testutil.Data(t, name), testutil.Data(t, sysroot), o)
 }
 
 // blamed is the function that a site is put down to.
-func (j judged) blamed(s diff.GrowthSite) string {
+func (j judged) blamed(s growth.Site) string {
 	stack := j.symbols.Stack(j.symbols.SiteStack(s.Members[0]))
 	if len(stack) == 0 {
 		return ""
@@ -64,8 +65,8 @@ func (j judged) leaks() (names []string) {
 
 func TestTheTwoLeaksComeFirstAndNothingElseIsCalledOne(t *testing.T) {
 	for _, name := range []string{"leaky", "leaky-jemalloc"} {
-		j := fixture(t, name, "leaky/sysroot", diff.GrowthOptions{})
-		require.Equal(t, diff.VerdictLeak, j.Verdict)
+		j := fixture(t, name, "leaky/sysroot", growth.Options{})
+		require.Equal(t, growth.VerdictLeak, j.Verdict)
 		require.Equal(t, []string{"leaky::remember<leaky::Request>", "plugin::Tracker::record"}, j.leaks(), name)
 		for i, s := range j.Sites {
 			require.Equal(t, i < 2, s.Label.IsLeak(), "leaks are ranked first")
@@ -75,15 +76,15 @@ func TestTheTwoLeaksComeFirstAndNothingElseIsCalledOne(t *testing.T) {
 
 // TestRatesAreTheTruth: testdata/README.md says what the program leaks a second.
 func TestRatesAreTheTruth(t *testing.T) {
-	j := fixture(t, "leaky", "leaky/sysroot", diff.GrowthOptions{})
+	j := fixture(t, "leaky", "leaky/sysroot", growth.Options{})
 	require.InEpsilon(t, 130*1024, j.Sites[0].Slope, 0.02)
 	require.InEpsilon(t, 40*1024, j.Sites[1].Slope, 0.03)
-	sampled := fixture(t, "leaky-jemalloc", "leaky/sysroot", diff.GrowthOptions{})
+	sampled := fixture(t, "leaky-jemalloc", "leaky/sysroot", growth.Options{})
 	require.InEpsilon(t, 130*1024, sampled.Sites[0].Slope, 0.1)
 }
 
 func TestCacheAndChurnAreNotLeaks(t *testing.T) {
-	j := fixture(t, "leaky", "leaky/sysroot", diff.GrowthOptions{All: true})
+	j := fixture(t, "leaky", "leaky/sysroot", growth.Options{All: true})
 	labels := map[string]trend.Label{}
 	for _, s := range j.Sites {
 		labels[j.blamed(s)] = s.Label
@@ -95,7 +96,7 @@ func TestCacheAndChurnAreNotLeaks(t *testing.T) {
 
 // TestCutDumpsHideAndDoNotZero: the leak starts after the first cut dumps; before, it is hidden, not 0.
 func TestCutDumpsHideAndDoNotZero(t *testing.T) {
-	j := fixture(t, "python", "python/sysroot", diff.GrowthOptions{})
+	j := fixture(t, "python", "python/sysroot", growth.Options{})
 	require.Equal(t, []string{"ffi_call"}, j.leaks())
 	leak := j.Sites[0]
 	require.True(t, leak.Visible[0], "the first dump is whole: the site is absent there, so it is 0")
@@ -104,46 +105,46 @@ func TestCutDumpsHideAndDoNotZero(t *testing.T) {
 }
 
 func TestNodeBuffersArePutDownToTheirJavaScriptFunction(t *testing.T) {
-	j := fixture(t, "node", "node/sysroot", diff.GrowthOptions{})
+	j := fixture(t, "node", "node/sysroot", growth.Options{})
 	require.Equal(t, []string{"leakBuffers"}, j.leaks(), "and code that moves between compilers' tiers is no leak")
 }
 
 func TestARestartIsJudgedOnOneImage(t *testing.T) {
-	j := fixture(t, "dialects/restart", "", diff.GrowthOptions{})
+	j := fixture(t, "dialects/restart", "", growth.Options{})
 	require.Equal(t, 0, j.First)
 	require.Equal(t, 3, j.Last)
 	require.Contains(t, strings.Join(j.Notes, "\n"), "judged on snapshots 1 to 4 of 7")
-	require.Equal(t, diff.VerdictUndecided, j.Verdict)
+	require.Equal(t, growth.VerdictUndecided, j.Verdict)
 }
 
 func TestFewSnapshotsAreSaidToBeFew(t *testing.T) {
-	few := fixture(t, "leaky", "leaky/sysroot", diff.GrowthOptions{To: 9})
+	few := fixture(t, "leaky", "leaky/sysroot", growth.Options{To: 9})
 	require.Contains(t, strings.Join(few.Notes, "\n"), "9 snapshots are few")
-	many := fixture(t, "leaky", "leaky/sysroot", diff.GrowthOptions{To: 12})
+	many := fixture(t, "leaky", "leaky/sysroot", growth.Options{To: 12})
 	require.NotContains(t, strings.Join(many.Notes, "\n"), "are few")
 }
 
 func TestAnExitDumpDoesNotDecide(t *testing.T) {
-	j := fixture(t, "dialects/exit", "leaky/sysroot", diff.GrowthOptions{})
+	j := fixture(t, "dialects/exit", "leaky/sysroot", growth.Options{})
 	require.Equal(t, len(j.series.Heads)-2, j.Last)
 	require.Contains(t, strings.Join(j.Notes, "\n"), "last snapshot was left out")
 }
 
 func TestRecordHighsAloneAreNoLeak(t *testing.T) {
-	j := fixture(t, "dialects/highwater", "", diff.GrowthOptions{MinBytes: 100 << 10})
+	j := fixture(t, "dialects/highwater", "", growth.Options{MinBytes: 100 << 10})
 	for _, s := range j.Sites {
 		require.Less(t, s.Confidence, 0.75, "%s is called %s", j.blamed(s), s.Label)
 	}
 }
 
 func TestFocusAndIgnoreChooseStacks(t *testing.T) {
-	var columns diff.Collector
+	var columns sites.Collector
 	s, err := series.Open([]string{testutil.Data(t, "leaky")}, series.Options{Visit: columns.Visit})
 	require.NoError(t, err)
 	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: testutil.Data(t, "leaky/sysroot")})
 	require.NoError(t, err)
 	filter := symbolize.NewFilter(symbols, regexp.MustCompile("libplugin"), nil)
-	j := judged{s, symbols, diff.Growth(s, symbols, &columns, diff.GrowthOptions{Filter: filter})}
+	j := judged{s, symbols, growth.Judge(s, symbols, &columns, growth.Options{Filter: filter})}
 	require.Equal(t, []string{"plugin::Tracker::record"}, j.leaks())
 }
 
@@ -176,13 +177,13 @@ func TestSitesOfAnUnnamedModuleAreToldApart(t *testing.T) {
 	dir := madeUp(t, 24,
 		site{0x400100, func(i int) int { return 1<<20 + i*(1<<19) }},
 		site{0x400200, func(int) int { return 5 << 20 }})
-	j := judge(t, dir, "/nonexistent", diff.GrowthOptions{})
+	j := judge(t, dir, "/nonexistent", growth.Options{})
 	require.Equal(t, []string{"program+0x100"}, j.leaks(), "named by the place in the file, which is missing")
 	require.Equal(t, symbolize.ReasonMissing, j.symbols.Modules[0].Reason)
 }
 
 func TestTotalsOfSitesAreThoseOfTheSnapshots(t *testing.T) {
-	j := fixture(t, "leaky", "leaky/sysroot", diff.GrowthOptions{All: true})
+	j := fixture(t, "leaky", "leaky/sysroot", growth.Options{All: true})
 	for i, h := range j.series.Heads {
 		var sum int64
 		for _, s := range j.Sites {
@@ -194,8 +195,8 @@ func TestTotalsOfSitesAreThoseOfTheSnapshots(t *testing.T) {
 
 func TestNoVerdictOnFewSnapshots(t *testing.T) {
 	dir := madeUp(t, 3, site{0x400100, func(i int) int { return i << 24 }})
-	j := judge(t, dir, "/nonexistent", diff.GrowthOptions{})
-	require.Equal(t, diff.VerdictUndecided, j.Verdict)
+	j := judge(t, dir, "/nonexistent", growth.Options{})
+	require.Equal(t, growth.VerdictUndecided, j.Verdict)
 	require.Contains(t, j.Why, "too few")
 }
 
@@ -211,7 +212,7 @@ func TestManyRestartsCostLittle(t *testing.T) {
 		moved = strings.ReplaceAll(moved, "00400000-00500000", fmt.Sprintf("%03x00000-%03x00000", 4+i/3, 5+i/3))
 		require.NoError(t, os.WriteFile(path, []byte(moved), 0o600))
 	}
-	j := judge(t, dir, "/nonexistent", diff.GrowthOptions{All: true})
+	j := judge(t, dir, "/nonexistent", growth.Options{All: true})
 	require.Equal(t, images, j.series.Heads[299].Image+1)
 	require.Equal(t, images, j.series.Stacks.Len())
 	require.Len(t, j.Sites, 1, "the same place in the program is one site")
@@ -227,9 +228,14 @@ func TestAProcessThatGrowsBesideItsHeapIsSaidToDo(t *testing.T) {
 		sidecar += fmt.Sprintf(`{"snapshot":{"file":%q,"time":"2026-01-01T00:%02d:00Z","pid":1,"trigger":"time","rss_bytes":%d}}`+"\n", name, i, (100+i)<<20)
 	}
 	write(t, dir, manifest.Name, sidecar)
-	j := judge(t, dir, "", diff.GrowthOptions{})
-	require.Equal(t, diff.VerdictNoLeak, j.Verdict)
+	j := judge(t, dir, "", growth.Options{})
+	require.Equal(t, growth.VerdictNoLeak, j.Verdict)
 	require.Contains(t, j.Why, "but the process does")
 	require.Equal(t, int64(111<<20), j.LastRSS)
 	require.Contains(t, strings.Join(j.Notes, "\n"), "the process grew by 11 MiB more than its heap")
+}
+
+func write(t *testing.T, dir, name, content string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 }

@@ -1,4 +1,4 @@
-package diff
+package sites
 
 import (
 	"math"
@@ -10,27 +10,27 @@ import (
 )
 
 // hidden marks a value that a truncated snapshot does not show.
-const hidden = math.MinInt64
+const Hidden = math.MinInt64
 
 // Collector keeps the columns of a series while it is read: its Visit goes into
 // series.Options.
 type Collector struct {
-	stacks []column // by StackID
+	stacks []Column // by StackID
 }
 
 // column is values by snapshot, from the first one that has any; absent ones are hidden until the
 // snapshots' completeness is known. Before a stack's first appearance nothing is kept: a
 // process that restarts often has many stacks, each of which appears in few snapshots.
-type column struct {
+type Column struct {
 	from                  int
-	bytes, objects, alloc []int64
+	Bytes, Objects, Alloc []int64
 }
 
 // Visit adds a snapshot.
 func (c *Collector) Visit(s *series.Snapshot) error {
 	for _, row := range s.Samples {
 		for int(row.Stack) >= len(c.stacks) {
-			c.stacks = append(c.stacks, column{})
+			c.stacks = append(c.stacks, Column{})
 		}
 		c.stacks[row.Stack].add(s.Index, row.Estimate(s.Period))
 	}
@@ -43,26 +43,26 @@ func (c *Collector) InUse(id heapfile.StackID, snapshot int) int64 {
 		return 0
 	}
 	col := &c.stacks[id]
-	if i := snapshot - col.from; i >= 0 && i < len(col.bytes) && col.bytes[i] != hidden {
-		return col.bytes[i]
+	if i := snapshot - col.from; i >= 0 && i < len(col.Bytes) && col.Bytes[i] != Hidden {
+		return col.Bytes[i]
 	}
 	return 0
 }
 
-func (c *column) add(index int, e heapfile.Counts) {
-	if c.bytes == nil {
+func (c *Column) add(index int, e heapfile.Counts) {
+	if c.Bytes == nil {
 		c.from = index
 	}
-	c.bytes = addAt(c.bytes, index-c.from, e.InuseBytes)
-	c.objects = addAt(c.objects, index-c.from, e.InuseObjects)
-	c.alloc = addAt(c.alloc, index-c.from, e.AllocBytes)
+	c.Bytes = addAt(c.Bytes, index-c.from, e.InuseBytes)
+	c.Objects = addAt(c.Objects, index-c.from, e.InuseObjects)
+	c.Alloc = addAt(c.Alloc, index-c.from, e.AllocBytes)
 }
 
 func addAt(v []int64, index int, x int64) []int64 {
 	for len(v) <= index {
-		v = append(v, hidden)
+		v = append(v, Hidden)
 	}
-	if v[index] == hidden {
+	if v[index] == Hidden {
 		v[index] = 0
 	}
 	v[index] += x
@@ -72,9 +72,9 @@ func addAt(v []int64, index int, x int64) []int64 {
 // sites sums the columns of the stacks that are the same site, and decides what
 // absent values mean: 0 in a complete snapshot, hidden in a truncated one. Sites' columns have a
 // value for every snapshot.
-func (c *Collector) sites(series *series.Series, symbols *symbolize.Symbols) []column {
+func (c *Collector) Columns(series *series.Series, symbols *symbolize.Symbols) []Column {
 	n := len(series.Heads)
-	out := make([]column, symbols.Sites())
+	out := make([]Column, symbols.Sites())
 	stacks := make([]int, len(out))
 	for id := range c.stacks {
 		site := symbols.Site(heapfile.StackID(id))
@@ -95,40 +95,40 @@ func (c *Collector) sites(series *series.Series, symbols *symbolize.Symbols) []c
 	return out
 }
 
-func (c column) clone() column {
-	return column{c.from, slices.Clone(c.bytes), slices.Clone(c.objects), slices.Clone(c.alloc)}
+func (c Column) clone() Column {
+	return Column{c.from, slices.Clone(c.Bytes), slices.Clone(c.Objects), slices.Clone(c.Alloc)}
 }
 
 // include adds another column's visible values to a column from snapshot 0.
-func (c *column) include(o column, n int) {
+func (c *Column) include(o Column, n int) {
 	c.pad(n)
-	for i := range o.bytes {
-		if o.bytes[i] != hidden {
-			c.add(o.from+i, heapfile.Counts{InuseBytes: o.bytes[i], InuseObjects: o.objects[i], AllocBytes: o.alloc[i]})
+	for i := range o.Bytes {
+		if o.Bytes[i] != Hidden {
+			c.add(o.from+i, heapfile.Counts{InuseBytes: o.Bytes[i], InuseObjects: o.Objects[i], AllocBytes: o.Alloc[i]})
 		}
 	}
 }
 
 // pad makes a column from snapshot 0 as long as the series.
-func (c *column) pad(n int) {
-	for _, v := range []*[]int64{&c.bytes, &c.objects, &c.alloc} {
+func (c *Column) pad(n int) {
+	for _, v := range []*[]int64{&c.Bytes, &c.Objects, &c.Alloc} {
 		for len(*v) < n {
-			*v = append(*v, hidden)
+			*v = append(*v, Hidden)
 		}
 	}
 }
 
-func (c *column) fill(heads []*series.Head) {
+func (c *Column) fill(heads []*series.Head) {
 	for i, h := range heads {
 		bound := h.Completeness.AbsentMax
-		if c.bytes[i] != hidden {
+		if c.Bytes[i] != Hidden {
 			continue
 		}
 		if bound.InuseBytes == 0 {
-			c.bytes[i], c.objects[i] = 0, 0
+			c.Bytes[i], c.Objects[i] = 0, 0
 		}
 		if bound.AllocBytes == 0 {
-			c.alloc[i] = 0
+			c.Alloc[i] = 0
 		}
 	}
 }
@@ -136,19 +136,19 @@ func (c *column) fill(heads []*series.Head) {
 // sum adds columns for a group. A moment is hidden if all members are: what is
 // hidden of a group that is partly visible is less than its smallest visible row.
 // Cumulative bytes have no such bound, so one hidden member hides them.
-func sum(members []column, n int) column {
-	var out column
+func Sum(members []Column, n int) Column {
+	var out Column
 	out.pad(n)
 	for _, m := range members {
 		out.include(m, n)
 	}
 	for i := range n {
-		if out.bytes[i] == hidden {
+		if out.Bytes[i] == Hidden {
 			continue
 		}
 		for _, m := range members {
-			if m.alloc[i] == hidden {
-				out.alloc[i] = hidden
+			if m.Alloc[i] == Hidden {
+				out.Alloc[i] = Hidden
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package diff_test
+package summary_test
 
 import (
 	"bytes"
@@ -6,23 +6,24 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/heaplapse/heaplapse/diff"
 	"github.com/heaplapse/heaplapse/diff/baseline"
+	"github.com/heaplapse/heaplapse/diff/sites"
+	"github.com/heaplapse/heaplapse/diff/summary"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 // summarized is the summary of a fixture.
-func summarized(t *testing.T, name, sysroot string, o diff.SummaryOptions) *baseline.Run {
+func summarized(t *testing.T, name, sysroot string, o summary.Options) *baseline.Run {
 	t.Helper()
-	var c diff.Collector
+	var c sites.Collector
 	s, err := series.Open([]string{testutil.Data(t, name)}, series.Options{Visit: c.Visit})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: testutil.Data(t, sysroot)})
 	require.NoError(t, err)
-	r, err := diff.Summarize(s, symbols, &c, o)
+	r, err := summary.New(s, symbols, &c, o)
 	require.NoError(t, err)
 	return r
 }
@@ -39,7 +40,7 @@ func blamed(r *baseline.Run, function string) (sum baseline.Level) {
 
 // TestSummaryOfALeakyServer checks levels, slopes and cumulative counts against what testdata/README.md says of the program.
 func TestSummaryOfALeakyServer(t *testing.T) {
-	r := summarized(t, "leaky", "leaky/sysroot", diff.SummaryOptions{})
+	r := summarized(t, "leaky", "leaky/sysroot", summary.Options{})
 	m := r.Meta
 	require.Equal(t, "leaky", m.Program)
 	require.Equal(t, "heapprofile", m.Format)
@@ -68,7 +69,7 @@ func TestSummariesAddUp(t *testing.T) {
 		"dialects/restart": "dialects/sysroot", "dialects/dlclose": "dialects/sysroot", "leaky/leaky.0024.heap.gz": "leaky/sysroot",
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := summarized(t, name, sysroot, diff.SummaryOptions{})
+			r := summarized(t, name, sysroot, summary.Options{})
 			sum := r.Rest
 			for i, s := range r.Sites {
 				sum = sum.Add(s.Level)
@@ -87,7 +88,7 @@ func TestSummariesAddUp(t *testing.T) {
 
 // TestASummaryIsTheSameAfterItsFile: a run compares as well from a baseline's file as from its snapshots.
 func TestASummaryIsTheSameAfterItsFile(t *testing.T) {
-	want := summarized(t, "node", "node/sysroot", diff.SummaryOptions{Name: "n", Work: 3, Labels: map[string]string{"a": "b"}})
+	want := summarized(t, "node", "node/sysroot", summary.Options{Name: "n", Work: 3, Labels: map[string]string{"a": "b"}})
 	var b bytes.Buffer
 	require.NoError(t, baseline.Write(&b, want))
 	got, err := baseline.Read(&b, "n"+baseline.Suffix)
@@ -97,7 +98,7 @@ func TestASummaryIsTheSameAfterItsFile(t *testing.T) {
 
 // TestThinSitesAreKeptByFunction: CPython's interpreter allocates on thousands of stacks, most of them too thin to be kept.
 func TestThinSitesAreKeptByFunction(t *testing.T) {
-	r := summarized(t, "python", "python/sysroot", diff.SummaryOptions{})
+	r := summarized(t, "python", "python/sysroot", summary.Options{})
 	alone := 0
 	for _, s := range r.Sites {
 		if len(s.Frames) == 1 && len(s.Identity.Frames) == 1 {
@@ -111,18 +112,18 @@ func TestThinSitesAreKeptByFunction(t *testing.T) {
 
 // TestWorkloads: a name, else a hash of the command line that does not depend on where the build lies.
 func TestWorkloads(t *testing.T) {
-	of := func(o diff.SummaryOptions) string {
+	of := func(o summary.Options) string {
 		return summarized(t, "leaky/leaky.0024.heap.gz", "leaky/sysroot", o).Meta.Workload
 	}
-	require.Equal(t, "replay", of(diff.SummaryOptions{Workload: "replay", Command: []string{"a"}}))
-	one := of(diff.SummaryOptions{Command: []string{"/build/1/server", "-n", "5"}})
+	require.Equal(t, "replay", of(summary.Options{Workload: "replay", Command: []string{"a"}}))
+	one := of(summary.Options{Command: []string{"/build/1/server", "-n", "5"}})
 	require.Regexp(t, "^command [0-9a-f]{12}$", one)
-	require.Equal(t, one, of(diff.SummaryOptions{Command: []string{"/build/2/server", "-n", "5"}}))
-	require.NotEqual(t, one, of(diff.SummaryOptions{Command: []string{"/build/2/server", "-n", "6"}}))
+	require.Equal(t, one, of(summary.Options{Command: []string{"/build/2/server", "-n", "5"}}))
+	require.NotEqual(t, one, of(summary.Options{Command: []string{"/build/2/server", "-n", "6"}}))
 }
 
 // TestTheLargestImageIsSummedUp: of a process that restarted, the image with most snapshots; it is said.
 func TestTheLargestImageIsSummedUp(t *testing.T) {
-	r := summarized(t, "dialects/restart", "dialects/sysroot", diff.SummaryOptions{})
+	r := summarized(t, "dialects/restart", "dialects/sysroot", summary.Options{})
 	require.Contains(t, r.Meta.Notes[0], "one process image")
 }

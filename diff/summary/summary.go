@@ -1,4 +1,5 @@
-package diff
+// Package summary turns a series into the compact form that [baseline] keeps and [gate] compares ([New]).
+package summary
 
 import (
 	"cmp"
@@ -11,7 +12,10 @@ import (
 	"time"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
+	"github.com/heaplapse/heaplapse/diff/compare"
+	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/identity"
+	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
@@ -19,7 +23,7 @@ import (
 )
 
 // SummaryOptions say what the snapshots do not. The zero value works.
-type SummaryOptions struct {
+type Options struct {
 	// Rules decide which frame is to blame; nil takes the default ones.
 	Rules *symbolize.Rules
 	// Name of the run; "" takes the directory of its snapshots.
@@ -46,16 +50,16 @@ const (
 // The level of a site is the median of the second half of the snapshots, by time; a snapshot that hides the site counts
 // as 0 there, and Rest has what it hides. Stacks below [leastShare] are summed by the function to blame, so that a
 // leak that is thin on every stack is seen. Rest is what the total has and the sites have not.
-func Summarize(series *series.Series, symbols *symbolize.Symbols, c *Collector, o SummaryOptions) (*baseline.Run, error) {
+func New(series *series.Series, symbols *symbolize.Symbols, c *sites.Collector, o Options) (*baseline.Run, error) {
 	s := &summarizer{series: series, symbols: symbols, o: o, blamer: symbolize.NewBlamer(symbols, o.Rules)}
 	s.namer = identity.NewNamer(symbols, s.blamer)
 	var notes []string
-	s.first, s.last, notes = judgedRange(series, 0, 0)
+	s.first, s.last, notes = sites.JudgedRange(series, 0, 0)
 	var err error
-	if s.end, err = NewSide(series, symbols, s.last, nil); err != nil {
+	if s.end, err = compare.NewSide(series, symbols, s.last, nil); err != nil {
 		return nil, err
 	}
-	s.columns = c.sites(series, symbols)
+	s.columns = c.Columns(series, symbols)
 	s.secondHalf()
 	run := &baseline.Run{Meta: s.meta(notes), Total: s.total()}
 	run.Sites = s.sites(run.Total)
@@ -72,13 +76,13 @@ func Summarize(series *series.Series, symbols *symbolize.Symbols, c *Collector, 
 type summarizer struct {
 	series      *series.Series
 	symbols     *symbolize.Symbols
-	o           SummaryOptions
+	o           Options
 	blamer      *symbolize.Blamer
 	namer       *identity.Namer
-	first, last int   // the snapshots that are summed up
-	half        []int // the second half of them
-	end         *Side // the last of them: it has the cumulative counts
-	columns     []column
+	first, last int           // the snapshots that are summed up
+	half        []int         // the second half of them
+	end         *compare.Side // the last of them: it has the cumulative counts
+	columns     []sites.Column
 }
 
 func (s *summarizer) secondHalf() {
@@ -134,33 +138,33 @@ func (s *summarizer) buildID() string {
 
 // total is the level of the whole heap.
 func (s *summarizer) total() baseline.Level {
-	c := column{}
+	c := sites.Column{}
 	for _, h := range s.series.Heads {
 		heap := h.Heap()
-		c.bytes, c.objects = append(c.bytes, heap.InuseBytes), append(c.objects, heap.InuseObjects)
+		c.Bytes, c.Objects = append(c.Bytes, heap.InuseBytes), append(c.Objects, heap.InuseObjects)
 	}
 	return s.level(c, s.head().Heap())
 }
 
 // level sums up a column; end has the cumulative counts.
-func (s *summarizer) level(c column, end heapfile.Counts) baseline.Level {
+func (s *summarizer) level(c sites.Column, end heapfile.Counts) baseline.Level {
 	var t, y, bytes, objects []float64
 	for _, i := range s.half {
-		if c.bytes[i] == hidden {
+		if c.Bytes[i] == sites.Hidden {
 			bytes, objects = append(bytes, 0), append(objects, 0)
 			continue
 		}
-		bytes, objects = append(bytes, float64(c.bytes[i])), append(objects, float64(c.objects[i]))
-		t, y = append(t, s.series.Clock.At[i]/3600), append(y, float64(c.bytes[i]))
+		bytes, objects = append(bytes, float64(c.Bytes[i])), append(objects, float64(c.Objects[i]))
+		t, y = append(t, s.series.Clock.At[i]/3600), append(y, float64(c.Bytes[i]))
 	}
-	l := baseline.Level{Bytes: trend.Median(bytes), Objects: trend.Median(objects), Peak: float64(peak(c.bytes[s.first : s.last+1]))}
+	l := baseline.Level{Bytes: trend.Median(bytes), Objects: trend.Median(objects), Peak: float64(peak(c.Bytes[s.first : s.last+1]))}
 	if s.series.Clock.Source.IsTime() {
 		l.Slope, l.SlopeError = trend.Slope(t, y)
 	}
 	if s.head().HasAlloc {
 		l.AllocBytes, l.AllocObjects = float64(end.AllocBytes), float64(end.AllocObjects)
 	}
-	l.Noise = samplingNoise(s.head(), int64(l.Bytes))
+	l.Noise = growth.SamplingNoise(s.head(), int64(l.Bytes))
 	return l
 }
 
@@ -175,23 +179,23 @@ func peak(values []int64) (most int64) {
 // candidate is an allocation site, or all small ones of one function, before it is known whether it is kept.
 type candidate struct {
 	members []symbolize.SiteID
-	column  column
+	column  sites.Column
 	end     heapfile.Counts
 	peak    int64
 }
 
 func (s *summarizer) candidate(members []symbolize.SiteID) candidate {
 	c := candidate{members: members, column: s.columns[members[0]]}
-	columns := make([]column, len(members))
+	columns := make([]sites.Column, len(members))
 	for i, m := range members {
 		columns[i] = s.columns[m]
 		c.end = c.end.Add(s.end.Counts(m))
 	}
 	if len(members) > 1 {
-		c.column = sum(columns, len(s.series.Heads))
+		c.column = sites.Sum(columns, len(s.series.Heads))
 	}
 	for _, i := range s.half {
-		c.peak = max(c.peak, c.column.bytes[i])
+		c.peak = max(c.peak, c.column.Bytes[i])
 	}
 	return c
 }

@@ -1,4 +1,4 @@
-package diff
+package compare
 
 import (
 	"cmp"
@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/identity"
+	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize"
@@ -75,9 +77,9 @@ func (s *Side) Hidden() heapfile.Counts {
 }
 
 // CompareOptions tune [Compare]. The zero value works.
-type CompareOptions struct {
+type Options struct {
 	// GroupBy decides what is one row; "" takes [ByFunction].
-	GroupBy GroupBy
+	GroupBy sites.GroupBy
 	// Rules decide which frame is to blame; nil takes the default ones.
 	Rules *symbolize.Rules
 }
@@ -161,30 +163,30 @@ func (c *Comparison) share(bytes int64) float64 {
 }
 
 // Compare finds what changed between two snapshots, of one process or of different ones.
-func Compare(base, current *Side, o CompareOptions) *Comparison {
+func Snapshots(base, current *Side, o Options) *Comparison {
 	c := &comparer{Comparison: Comparison{Base: base, Current: current, SameProcess: sameProcess(base, current)}, o: o, index: map[string]int{}}
 	by := o.GroupBy
-	if by == ByStack {
-		by = ByFunction // each match is a row, and functions tell what moved
+	if by == sites.ByStack {
+		by = sites.ByFunction // each match is a row, and functions tell what moved
 	}
-	var sites [2][]identity.Site
+	var named [2][]identity.Site
 	if !c.SameProcess {
 		c.same[0], c.same[1] = identity.SameFiles(base.Symbols, current.Symbols)
 	}
 	for i, side := range []*Side{base, current} {
 		blamer := symbolize.NewBlamer(side.Symbols, o.Rules)
-		c.keys[i] = newGrouper(side.Symbols, blamer, by)
+		c.keys[i] = sites.NewGrouper(side.Symbols, blamer, by)
 		namer := identity.NewNamer(side.Symbols, blamer)
 		namer.SameProcess, namer.Same = c.SameProcess, c.same[i]
 		for _, s := range side.sites {
-			sites[i] = append(sites[i], namer.Site(side.Symbols.SiteStack(s)))
+			named[i] = append(named[i], namer.Site(side.Symbols.SiteStack(s)))
 		}
 	}
 	pair := identity.Pair
 	if c.SameProcess {
 		pair = identity.PairPlaces
 	}
-	for _, m := range pair(sites[0], sites[1]) {
+	for _, m := range pair(named[0], named[1]) {
 		c.add(m)
 	}
 	c.finish()
@@ -248,8 +250,8 @@ func libraries(s *Side) map[string]heapfile.Addr {
 
 type comparer struct {
 	Comparison
-	o     CompareOptions
-	keys  [2]*grouper
+	o     Options
+	keys  [2]*sites.Grouper
 	same  [2]map[symbolize.ModuleID]bool // files that both have
 	index map[string]int                 // of group keys in rows
 	rows  []DeltaRow
@@ -322,12 +324,12 @@ func addBound(sum heapfile.Counts, s *series.Head) heapfile.Counts {
 
 func (c *comparer) key(m identity.Match) string {
 	switch {
-	case c.o.GroupBy == ByStack:
+	case c.o.GroupBy == sites.ByStack:
 		return fmt.Sprintf("#%d", len(c.rows)) // each match is a row
 	case len(m.Current) > 0:
-		return c.keys[1].key(c.Current.sites[m.Current[0]])
+		return c.keys[1].Key(c.Current.sites[m.Current[0]])
 	}
-	return c.keys[0].key(c.Base.sites[m.Base[0]])
+	return c.keys[0].Key(c.Base.sites[m.Base[0]])
 }
 
 func include(sites []symbolize.SiteID, sum heapfile.Counts, s *Side, members []int) ([]symbolize.SiteID, heapfile.Counts) {
@@ -351,7 +353,7 @@ func (c *comparer) finish() {
 			continue
 		}
 		r.Change = r.change()
-		r.Noise = math.Hypot(samplingNoise(c.Base.Head, r.Base.InuseBytes), samplingNoise(c.Current.Head, r.Current.InuseBytes))
+		r.Noise = math.Hypot(growth.SamplingNoise(c.Base.Head, r.Base.InuseBytes), growth.SamplingNoise(c.Current.Head, r.Current.InuseBytes))
 		r.Moved = moves[i]
 		c.largestFirst(r)
 		c.Rows = append(c.Rows, *r)
@@ -413,7 +415,7 @@ const moveShare = 0.2
 // function cannot tell.
 func (c *comparer) movesByFunction() []bool {
 	out := make([]bool, len(c.rows))
-	if c.o.GroupBy != ByStack {
+	if c.o.GroupBy != sites.ByStack {
 		return out
 	}
 	whole := map[string]int64{}
@@ -421,9 +423,9 @@ func (c *comparer) movesByFunction() []bool {
 	for i := range c.rows {
 		r := &c.rows[i]
 		if len(r.CurrentSites) > 0 {
-			keys[i] = c.keys[1].key(r.CurrentSites[0])
+			keys[i] = c.keys[1].Key(r.CurrentSites[0])
 		} else {
-			keys[i] = c.keys[0].key(r.BaseSites[0])
+			keys[i] = c.keys[0].Key(r.BaseSites[0])
 		}
 		whole[keys[i]] += r.Delta().InuseBytes
 	}
