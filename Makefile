@@ -57,7 +57,7 @@ assets: ## build the script of the report page from internal/report/page/web (ne
 	cd internal/report/page/web && npm ci --no-audit --no-fund && npm run -s build
 
 .PHONY: agent
-agent: ## build the recorder's agents again from internal/record/agent/agent.c (needs clang and lld)
+agent: ## build the recorder's agents again from internal/record/agent/src/agent.c (needs clang and lld)
 	internal/record/agent/build.sh
 
 .PHONY: golden

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heaplapse/heaplapse/internal/record"
+	"github.com/heaplapse/heaplapse/internal/record/sig"
+	"github.com/heaplapse/heaplapse/internal/record/status"
 	"github.com/heaplapse/heaplapse/symbolize/bundle"
 )
 
@@ -62,7 +64,7 @@ itself failed; 126: CMD cannot be run; 127: CMD was not found.`,
 
 // recordUsage makes wrong flags exit with 125, as env and timeout do.
 func recordUsage(cmd *cobra.Command, err error) error {
-	return &record.Error{Status: record.StatusFailed, Err: usageError(cmd, err)}
+	return &status.Error{Status: status.Failed, Err: usageError(cmd, err)}
 }
 
 func (f *recordFlags) add(cmd *cobra.Command) {
@@ -155,11 +157,11 @@ func (a *app) record(cmd *cobra.Command, f *recordFlags) error {
 		a.complain(failed) // the program's status goes before
 	}
 	if outcome.Signal != 0 && a.in == os.Stdin { // the command, not a test within another process
-		record.Die(outcome.Signal)
+		sig.Die(outcome.Signal)
 	}
 	a.status = outcome.Status
 	if failed != nil && a.status == exitOK {
-		return &record.Error{Status: record.StatusFailed, Err: failed}
+		return &status.Error{Status: status.Failed, Err: failed}
 	}
 	return nil
 }

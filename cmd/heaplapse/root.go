@@ -16,7 +16,8 @@ import (
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
-	"github.com/heaplapse/heaplapse/internal/record"
+
+	"github.com/heaplapse/heaplapse/internal/record/status"
 	"github.com/heaplapse/heaplapse/internal/report"
 )
 
@@ -56,7 +57,7 @@ func run(ctx context.Context, args []string, s streams) int {
 	root.SetErr(s.err)
 	if err := root.ExecuteContext(ctx); err != nil {
 		a.complain(err)
-		var notRun *record.Error
+		var notRun *status.Error
 		if errors.As(err, &notRun) {
 			return notRun.Status
 		}

@@ -4,35 +4,14 @@ package record
 
 import (
 	"bytes"
-	"debug/elf"
-	_ "embed" // the agents
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/heaplapse/heaplapse/internal/record/agent"
 	"golang.org/x/sys/unix"
 )
-
-// The agents are built from agent/agent.c by `make agent`.
-var (
-	//go:embed agent/agent-x86_64.so
-	agentX86 []byte
-	//go:embed agent/agent-aarch64.so
-	agentARM []byte
-)
-
-const agentName = "heaplapse-agent.so"
-
-func agentFor(m elf.Machine) []byte {
-	switch m {
-	case elf.EM_X86_64:
-		return agentX86
-	case elf.EM_AARCH64:
-		return agentARM
-	}
-	return nil
-}
 
 // agentSetting configures it, see agent.c.
 func agentSetting(o *Options, prefix string) Setting {
@@ -49,13 +28,13 @@ func agentSetting(o *Options, prefix string) Setting {
 // agentPath is where the agent will be: beside the snapshots, unless nothing there can be loaded.
 func agentPath(dir string) string {
 	if loadable(dir) {
-		return filepath.Join(dir, agentName)
+		return filepath.Join(dir, agent.Name)
 	}
 	base, err := os.UserCacheDir()
 	if base = filepath.Join(base, "heaplapse", "agent"); err == nil && loadable(base) {
-		return filepath.Join(base, agentName)
+		return filepath.Join(base, agent.Name)
 	}
-	return filepath.Join(os.TempDir(), fmt.Sprintf("heaplapse-%d", os.Geteuid()), agentName)
+	return filepath.Join(os.TempDir(), fmt.Sprintf("heaplapse-%d", os.Geteuid()), agent.Name)
 }
 
 // loadable says whether LD_PRELOAD can name a file of this directory, which need not exist yet.

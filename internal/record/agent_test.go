@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/internal/record/agent"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
@@ -42,18 +43,18 @@ func newAgentRig(t *testing.T, linkFlags ...string) *agentRig {
 	t.Helper()
 	gcc := testutil.Need(t, "gcc")
 	machine := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[runtime.GOARCH]
-	if agentFor(machine) == nil {
+	if agent.For(machine) == nil {
 		t.Skip("there is no agent for " + runtime.GOARCH)
 	}
 	dir := t.TempDir()
-	r := &agentRig{program: filepath.Join(dir, "user"), library: filepath.Join(dir, "libtcmalloc_fake.so"), agent: filepath.Join(dir, agentName)}
+	r := &agentRig{program: filepath.Join(dir, "user"), library: filepath.Join(dir, "libtcmalloc_fake.so"), agent: filepath.Join(dir, agent.Name)}
 	compile := func(args ...string) {
 		out, err := exec.Command(gcc, args...).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	}
 	compile(append([]string{"-O1", "-fPIC", "-shared", "-o", r.library, "testdata/fake_tcmalloc.c"}, linkFlags...)...)
 	compile("-O1", "-o", r.program, "testdata/agent_user.c", r.library)
-	require.NoError(t, writeAgent(r.agent, agentFor(machine)))
+	require.NoError(t, writeAgent(r.agent, agent.For(machine)))
 	return r
 }
 

@@ -13,6 +13,9 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/heaplapse/heaplapse/internal/record/agent"
+	"github.com/heaplapse/heaplapse/internal/record/program"
 )
 
 // try sees whether the library, with the agent if it is used, loads and writes snapshots, without a word on standard
@@ -23,18 +26,18 @@ func (p *Plan) try() error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	agent := filepath.Join(dir, agentName)
+	path := filepath.Join(dir, agent.Name)
 	if !loadable(dir) {
-		agent = agentPath(dir)
+		path = agentPath(dir)
 	}
 	if p.agent {
-		if err := writeAgent(agent, agentFor(p.Target.abi().machine)); err != nil {
+		if err := writeAgent(path, agent.For(p.Target.ABI().Machine)); err != nil {
 			return err
 		}
 	}
 	env := append([]string(nil), p.Env...)
-	for _, s := range p.settings(filepath.Join(dir, "try"), agent) {
-		env = setenv(env, s.Name, s.Value)
+	for _, s := range p.settings(filepath.Join(dir, "try"), path) {
+		env = program.Setenv(env, s.Name, s.Value)
 	}
 	if err := p.tryLoading(env); err != nil {
 		return err
@@ -82,7 +85,7 @@ func (p *Plan) plainTool() string {
 		return ""
 	}
 	defer f.Close()
-	if loaderOf(f) != p.Target.Interpreter {
+	if program.LoaderOf(f) != p.Target.Interpreter {
 		return ""
 	}
 	return tool

@@ -15,6 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/record/proc"
+	"github.com/heaplapse/heaplapse/internal/record/program"
 )
 
 // collector follows the directory while the program runs: it writes down each snapshot that is complete, drops those that
@@ -190,10 +192,10 @@ func (c *collector) process(pid int, s *snapshotFile) *process {
 	if p := c.procs[pid]; p != nil {
 		return p
 	}
-	info, ok := readProc(pid)
-	p := &process{pid: pid, known: ok && (pid == c.root || strings.TrimSuffix(info.exe, deletedSuffix) == s.exe())}
+	info, ok := proc.Read(pid)
+	p := &process{pid: pid, known: ok && (pid == c.root || strings.TrimSuffix(info.Exe, proc.DeletedSuffix) == s.exe())}
 	if p.known {
-		p.parent = info.parent
+		p.parent = info.Parent
 	}
 	p.wanted = c.wanted(p)
 	c.procs[pid] = p
@@ -211,8 +213,8 @@ func (c *collector) wanted(p *process) bool {
 	}
 	exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", p.parent))
 	if err == nil && p.parent != c.root && p.parent > 1 {
-		info, _ := readProc(p.parent)
-		return isWrapper(exe) && c.wanted(&process{pid: p.parent, parent: info.parent})
+		info, _ := proc.Read(p.parent)
+		return program.IsWrapper(exe) && c.wanted(&process{pid: p.parent, parent: info.Parent})
 	}
 	root := c.procs[c.root]
 	return root == nil || len(root.images) == 0 || root.last().isWrapper()
@@ -220,7 +222,7 @@ func (c *collector) wanted(p *process) bool {
 
 func (p *process) last() *image { return p.images[len(p.images)-1] }
 
-func (i *image) isWrapper() bool { return isWrapper(i.exe) }
+func (i *image) isWrapper() bool { return program.IsWrapper(i.exe) }
 
 // image finds the program that wrote a snapshot. An exec maps another program, or the same one elsewhere.
 func (c *collector) image(p *process, s *snapshotFile) *image {
@@ -230,10 +232,10 @@ func (c *collector) image(p *process, s *snapshotFile) *image {
 	img := &image{number: len(p.images), base: s.base, exe: s.exe()}
 	p.images = append(p.images, img)
 	record := manifest.Process{PID: p.pid, Image: img.number, Parent: p.parent, Exe: img.exe, Started: s.time.UTC()}
-	if info, ok := readProc(p.pid); ok && p.known {
-		record.Command = info.command
+	if info, ok := proc.Read(p.pid); ok && p.known {
+		record.Command = info.Command
 		if img.number == 0 {
-			record.Started = info.started.UTC()
+			record.Started = info.Started.UTC()
 		}
 	}
 	c.written(c.out.Process(record))
@@ -253,9 +255,9 @@ func (c *collector) trigger(p *process, img *image, s *snapshotFile) string {
 }
 
 func (c *collector) write(p *process, s *snapshotFile, live bool) {
-	r := manifest.Snapshot{File: s.base0(), Time: s.time.UTC(), PID: p.pid, Image: s.image, Trigger: s.trigger}
+	r := manifest.Snapshot{File: s.fileName(), Time: s.time.UTC(), PID: p.pid, Image: s.image, Trigger: s.trigger}
 	if live {
-		r.RSS, r.PSS = memoryOf(p.pid)
+		r.RSS, r.PSS = proc.Memory(p.pid)
 	}
 	c.written(c.out.Snapshot(r))
 }
@@ -266,7 +268,7 @@ func (c *collector) identifyAll(pid int, maps []string) {
 			continue
 		}
 		c.mapped[path] = true
-		if m, ok := identify(path, pid); ok {
+		if m, ok := proc.Identify(path, pid); ok {
 			c.written(c.out.Mapping(m))
 		}
 	}
@@ -288,7 +290,7 @@ func (c *collector) copyMaps(p *process, last bool) {
 
 // drop removes a snapshot and says so: a reader would take its number for one that is missing.
 func (c *collector) drop(s *snapshotFile, reason string) {
-	c.written(c.out.Drop(manifest.Drop{File: s.base0(), Reason: reason}))
+	c.written(c.out.Drop(manifest.Drop{File: s.fileName(), Reason: reason}))
 	_ = os.Remove(s.path)
 }
 
@@ -300,7 +302,7 @@ func (c *collector) thin(img *image) {
 		}
 		i := superfluous(times)
 		c.drop(img.series[i], manifest.DropThinned)
-		delete(c.seen, img.series[i].base0())
+		delete(c.seen, img.series[i].fileName())
 		img.series = slices.Delete(img.series, i, i+1)
 	}
 }
@@ -312,14 +314,14 @@ func (c *collector) lookAround() {
 		if p.ended || !p.known {
 			continue
 		}
-		if !alive(pid) && pid != c.root {
+		if !proc.Alive(pid) && pid != c.root {
 			p.ended = true
 			c.copyMaps(p, true)
 			c.written(c.out.End(manifest.End{PID: pid, Time: time.Now().UTC()}))
 			continue
 		}
 		if !c.plan.FollowChildren && p.wanted && len(p.images) > 0 && !p.last().isWrapper() {
-			for _, child := range childrenOf(pid) {
+			for _, child := range proc.Children(pid) {
 				c.strangers[child] = true
 			}
 		}

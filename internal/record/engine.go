@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"math/bits"
 	"strings"
+
+	"github.com/heaplapse/heaplapse/internal/record/program"
 )
 
 // engine is a profiling allocator that can be preloaded. A third one is one more file, and a line in engines.
 type engine interface {
 	name() string
-	library() *search
+	library() *program.Search
 	version(path string) string
 	// refuse says which of the options it cannot honour, and why; nil if it can honour all.
 	refuse(o *Options, agent bool) error

@@ -16,6 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/record/proc"
+	"github.com/heaplapse/heaplapse/internal/record/sig"
 )
 
 // finish is called when the program has ended and the goroutine was stopped: it takes what is left, says how it ended
@@ -27,7 +29,7 @@ func (c *collector) finish(state *os.ProcessState, ended time.Time) Outcome {
 	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		o.Signal = int(ws.Signal())
 		o.Status = 128 + o.Signal
-		end.Signal = signalName(o.Signal)
+		end.Signal = sig.Name(o.Signal)
 		c.lastWords(ended, ws.Signal())
 	} else {
 		end.Status = &o.Status
@@ -69,7 +71,7 @@ func (c *collector) leftovers() {
 	}
 	for _, e := range entries {
 		n, ok := parseName(e.Name(), filepath.Base(c.plan.prefix))
-		if ok && !c.seen[e.Name()] && !alive(cmp.Or(n.pid, c.root)) {
+		if ok && !c.seen[e.Name()] && !proc.Alive(cmp.Or(n.pid, c.root)) {
 			c.take(e.Name(), true)
 		}
 	}
@@ -78,7 +80,7 @@ func (c *collector) leftovers() {
 // othersLive says whether processes of the recording have outlived the program.
 func (c *collector) othersLive() bool {
 	for _, pid := range c.pids() {
-		if pid != c.root && alive(pid) {
+		if pid != c.root && proc.Alive(pid) {
 			return true
 		}
 	}
@@ -256,7 +258,7 @@ func (c *collector) notes(o Outcome) []string {
 func (c *collector) whyNone(o Outcome) string {
 	switch {
 	case o.Signal != 0:
-		return fmt.Sprintf("no snapshots: %s ended the program before one was due", signalName(o.Signal))
+		return fmt.Sprintf("no snapshots: %s ended the program before one was due", sig.Name(o.Signal))
 	case len(c.problems) > 0 || c.unfinished > 0:
 		return "no snapshots"
 	}

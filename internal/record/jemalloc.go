@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/heaplapse/heaplapse/internal/record/program"
 )
 
 // jemalloc samples: cheap enough for production.
@@ -14,21 +16,21 @@ type jemalloc struct{}
 
 func (jemalloc) name() string { return "jemalloc" }
 
-var jemallocLibrary = search{
-	names:  []string{"libjemalloc.so.2", "libjemalloc.so"},
-	symbol: "mallctl",
-	packages: map[string]string{
+var jemallocLibrary = program.Search{
+	Names:  []string{"libjemalloc.so.2", "libjemalloc.so"},
+	Symbol: "mallctl",
+	Packages: map[string]string{
 		"debian": "apt install libjemalloc2", "ubuntu": "apt install libjemalloc2", "fedora": "dnf install jemalloc", "rhel": "dnf install jemalloc (from EPEL)",
 		"arch": "pacman -S jemalloc", "alpine": "apk add jemalloc", "suse": "zypper install libjemalloc2", "opensuse": "zypper install libjemalloc2",
 		"nixos": "nix-env -iA nixos.jemalloc", "gentoo": "emerge dev-libs/jemalloc", "conda": "conda install -c conda-forge jemalloc",
 	},
 }
 
-func (jemalloc) library() *search { return &jemallocLibrary }
+func (jemalloc) library() *program.Search { return &jemallocLibrary }
 
 var jemallocVersion = regexp.MustCompile(`(\d+\.\d+\.\d+)-\d+-g[0-9a-f]{40}`)
 
-func (jemalloc) version(path string) string { return versionIn(path, jemallocVersion) }
+func (jemalloc) version(path string) string { return program.VersionIn(path, jemallocVersion) }
 
 // The clock is looked at after so many bytes allocated, as a power of two: often enough for a script that allocates
 // 10 MB a second; at 1 GB a second some 250 dumps a second go nowhere, of a tenth of a millisecond each (see agent.c).
@@ -78,7 +80,7 @@ func (e jemalloc) settings(o *Options, prefix string, agent bool) []Setting {
 		fmt.Sprintf("lg_prof_sample:%d", e.sample(o)),
 		fmt.Sprintf("lg_prof_interval:%d", e.interval(o, agent)),
 	}
-	if own := getenv(o.Env, "MALLOC_CONF"); own != "" {
+	if own := program.Getenv(o.Env, "MALLOC_CONF"); own != "" {
 		conf = append([]string{own}, conf...)
 	}
 	return []Setting{{"MALLOC_CONF", strings.Join(conf, ",")}}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/record/program"
 )
 
 // maxJIT bounds what is copied of one map of generated code, in bytes.
@@ -95,7 +96,7 @@ func copyFile(from, to string) error {
 func (p *Plan) runtimeSettings() []Setting {
 	var s []Setting
 	if p.JIT {
-		node := strings.TrimSpace(getenv(p.Env, "NODE_OPTIONS") + " --perf-basic-prof --interpreted-frames-native-stack")
+		node := strings.TrimSpace(program.Getenv(p.Env, "NODE_OPTIONS") + " --perf-basic-prof --interpreted-frames-native-stack")
 		s = append(s, Setting{"NODE_OPTIONS", node}, Setting{"PYTHONPERFSUPPORT", "1"})
 	}
 	if p.PythonMalloc {
@@ -110,11 +111,11 @@ func (p *Plan) runtimeHints() []string {
 	command := strings.Join(p.Command, " ")
 	switch {
 	case strings.HasPrefix(base, "python") || strings.HasPrefix(filepath.Base(p.Target.Path), "python"):
-		if !p.PythonMalloc && getenv(p.Env, "PYTHONMALLOC") == "" {
+		if !p.PythonMalloc && program.Getenv(p.Env, "PYTHONMALLOC") == "" {
 			return []string{"CPython keeps objects of up to 512 bytes in arenas of its own: --python-malloc makes each of them visible, and the program slower"}
 		}
 	case base == "node" || base == "nodejs":
-		if !p.JIT && !strings.Contains(command+getenv(p.Env, "NODE_OPTIONS"), "--perf-basic-prof") {
+		if !p.JIT && !strings.Contains(command+program.Getenv(p.Env, "NODE_OPTIONS"), "--perf-basic-prof") {
 			return []string{"JavaScript functions have names with --jit"}
 		}
 	}

@@ -3,8 +3,9 @@ package record
 import (
 	"fmt"
 	"os"
-	"strings"
 	"time"
+
+	"github.com/heaplapse/heaplapse/internal/record/program"
 )
 
 // Options say what is recorded, and how. The zero value of each field but Command works.
@@ -54,26 +55,6 @@ const (
 	DefaultPart  = 250
 )
 
-// Exit statuses of a recorder that could not do its work, those of env(1) and timeout(1).
-const (
-	StatusFailed    = 125 // the recorder itself
-	StatusCannotRun = 126 // the program is there and cannot be run
-	StatusNotFound  = 127
-)
-
-// Error is why the program was not run.
-type Error struct {
-	Status int
-	Err    error
-}
-
-func (e *Error) Error() string { return e.Err.Error() }
-func (e *Error) Unwrap() error { return e.Err }
-
-func fail(status int, format string, args ...any) error {
-	return &Error{status, fmt.Errorf(format, args...)}
-}
-
 // Setting is an environment variable that the program gets.
 type Setting struct{ Name, Value string }
 
@@ -83,7 +64,7 @@ type Plan struct {
 	// Engine is the name of the one that was chosen, Why says why.
 	Engine, Why string
 	Library     Library
-	Target      Target
+	Target      program.Target
 	// Settings are what is added to the program's environment.
 	Settings []Setting
 	// Cost says what the recording will cost the program, When when snapshots are taken.
@@ -116,28 +97,9 @@ type Outcome struct {
 func (p *Plan) Environment() []string {
 	env := append([]string(nil), p.Env...)
 	for _, s := range p.Settings {
-		env = setenv(env, s.Name, s.Value)
+		env = program.Setenv(env, s.Name, s.Value)
 	}
 	return env
-}
-
-func setenv(env []string, name, value string) []string {
-	for i, e := range env {
-		if strings.HasPrefix(e, name+"=") {
-			env[i] = name + "=" + value
-			return env
-		}
-	}
-	return append(env, name+"="+value)
-}
-
-func getenv(env []string, name string) string {
-	for _, e := range env {
-		if v, ok := strings.CutPrefix(e, name+"="); ok {
-			return v
-		}
-	}
-	return ""
 }
 
 func (o *Options) note(format string, args ...any) {

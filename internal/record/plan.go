@@ -12,6 +12,10 @@ import (
 	"time"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/record/agent"
+	"github.com/heaplapse/heaplapse/internal/record/program"
+	"github.com/heaplapse/heaplapse/internal/record/sig"
+	"github.com/heaplapse/heaplapse/internal/record/status"
 )
 
 // Prepare decides what will be done. It runs nothing of the user's and leaves nothing behind; an *Error says why a
@@ -23,7 +27,7 @@ func Prepare(o Options) (*Plan, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	target, err := findTarget(o.Command, o.Env)
+	target, err := program.Find(o.Command, o.Env)
 	if err != nil {
 		return nil, err
 	}
@@ -43,21 +47,21 @@ func Prepare(o Options) (*Plan, error) {
 func (o *Options) check() error {
 	switch {
 	case o.Every < 0 || o.EveryAlloc < 0 || o.EveryInuse < 0 || o.SamplePeriod < 0 || o.Duration < 0 || o.Keep < 0:
-		return fail(StatusFailed, "intervals, periods and numbers cannot be negative")
+		return status.Errorf(status.Failed, "intervals, periods and numbers cannot be negative")
 	case o.Every > 0 && o.Every < 10*time.Millisecond:
-		return fail(StatusFailed, "--every %s: a snapshot takes milliseconds; 10ms is the least", o.Every)
+		return status.Errorf(status.Failed, "--every %s: a snapshot takes milliseconds; 10ms is the least", o.Every)
 	case o.Keep == 1 || o.Keep == 2:
-		return fail(StatusFailed, "--keep %d: growth needs 6 snapshots or more", o.Keep)
+		return status.Errorf(status.Failed, "--keep %d: growth needs 6 snapshots or more", o.Keep)
 	}
 	if o.Signal == "" {
 		return nil
 	}
-	n, err := signalNumber(o.Signal)
+	n, err := sig.Number(o.Signal)
 	if err != nil {
-		return fail(StatusFailed, "--signal %s: %w", o.Signal, err)
+		return status.Errorf(status.Failed, "--signal %s: %w", o.Signal, err)
 	}
-	if ignored(n) {
-		return fail(StatusFailed, "--signal %s: this signal is ignored here, and would be in the program", o.Signal)
+	if sig.Ignored(n) {
+		return status.Errorf(status.Failed, "--signal %s: this signal is ignored here, and would be in the program", o.Signal)
 	}
 	return nil
 }
@@ -86,17 +90,17 @@ func (p *Plan) place() error {
 	}
 	dir, err := filepath.Abs(p.Dir)
 	if err != nil {
-		return &Error{StatusFailed, err}
+		return &status.Error{Status: status.Failed, Err: err}
 	}
 	if _, err := os.Stat(filepath.Join(dir, manifest.Name)); err == nil {
-		return fail(StatusFailed, "%s holds a recording already: name another directory with -o", p.Dir)
+		return status.Errorf(status.Failed, "%s holds a recording already: name another directory with -o", p.Dir)
 	}
 	p.prefix = filepath.Join(dir, name)
 	if len(p.prefix) > 900 { // gperftools' buffer has 1000 bytes
-		return fail(StatusFailed, "%s: its path is too long for the allocator: choose another with -o", p.Dir)
+		return status.Errorf(status.Failed, "%s: its path is too long for the allocator: choose another with -o", p.Dir)
 	}
 	if strings.Contains(p.prefix, ",") { // MALLOC_CONF is a list
-		return fail(StatusFailed, "%s: its path has a comma, which jemalloc takes for the end of it: choose another with -o", p.Dir)
+		return status.Errorf(status.Failed, "%s: its path has a comma, which jemalloc takes for the end of it: choose another with -o", p.Dir)
 	}
 	return nil
 }
@@ -119,13 +123,13 @@ func (p *Plan) choose() error {
 	for _, e := range engines {
 		if e.name() == p.Options.Engine {
 			if err := p.take(e); err != nil {
-				return &Error{StatusFailed, err}
+				return &status.Error{Status: status.Failed, Err: err}
 			}
 			p.Why = "as asked"
 			return nil
 		}
 	}
-	return fail(StatusFailed, "--engine %s: want tcmalloc, jemalloc or auto", p.Options.Engine)
+	return status.Errorf(status.Failed, "--engine %s: want tcmalloc, jemalloc or auto", p.Options.Engine)
 }
 
 // chooseAuto takes the first engine that can honour the options and is there.
@@ -140,7 +144,7 @@ func (p *Plan) chooseAuto() error {
 		why = append(why, err)
 		errs = append(errs, fmt.Errorf("%s: %w", e.name(), err))
 	}
-	return &Error{StatusFailed, errors.Join(errs...)}
+	return &status.Error{Status: status.Failed, Err: errors.Join(errs...)}
 }
 
 func autoReason(e engine, why []error) string {
@@ -172,7 +176,7 @@ func (p *Plan) take(e engine) error {
 		return err
 	}
 	p.engine, p.Engine, p.Library, p.Hints = e, e.name(), lib, nil
-	p.agent = agentFor(p.Target.abi().machine) != nil
+	p.agent = agent.For(p.Target.ABI().Machine) != nil
 	err = p.try()
 	if err != nil && p.agent {
 		first := err
@@ -195,22 +199,22 @@ func (p *Plan) find(e engine) (Library, error) {
 		if err != nil {
 			return Library{}, err
 		}
-		if err := s.usable(abs, p.Target.abi()); err != nil {
+		if err := s.Usable(abs, p.Target.ABI()); err != nil {
 			return Library{}, err
 		}
 		return Library{abs, e.version(abs)}, nil
 	}
-	want := p.Target.abi()
-	path, why := s.findLibrary(system{}, want, p.Env)
+	want := p.Target.ABI()
+	path, why := s.FindLibrary(program.System{}, want, p.Env)
 	if path == "" {
 		if why != "" {
 			why = " (" + why + ")"
 		}
-		remedy := s.install(system{}, p.Env) + ", or name it with --library"
-		if want.libc == "musl" && (system{}).release().id != "alpine" {
+		remedy := s.Install(program.System{}, p.Env) + ", or name it with --library"
+		if want.Libc == "musl" && (program.System{}).Release().Id != "alpine" {
 			remedy = "name one with --library"
 		}
-		return Library{}, &missingError{fmt.Sprintf("no %s found%s: %s", s.names[0], why, remedy)}
+		return Library{}, &missingError{fmt.Sprintf("no %s found%s: %s", s.Names[0], why, remedy)}
 	}
 	return Library{path, e.version(path)}, nil
 }
@@ -230,7 +234,7 @@ func (p *Plan) settings(prefix, agent string) []Setting {
 	if p.agent {
 		preload += ":" + agent // last, so that it is initialised first
 	}
-	if own := getenv(p.Env, "LD_PRELOAD"); own != "" {
+	if own := program.Getenv(p.Env, "LD_PRELOAD"); own != "" {
 		preload += ":" + own
 	}
 	s := append([]Setting{{"LD_PRELOAD", preload}}, p.engine.settings(&p.Options, prefix, p.agent)...)

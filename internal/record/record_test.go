@@ -22,6 +22,9 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/record/agent"
+	"github.com/heaplapse/heaplapse/internal/record/proc"
+	"github.com/heaplapse/heaplapse/internal/record/program"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
@@ -134,7 +137,7 @@ func TestTheInterpreterOfAScript(t *testing.T) {
 		"#!/usr/bin/env inner\n":                  "sh",
 		"echo a text without an interpreter $1\n": "sh",
 	} {
-		target, err := findTarget([]string{write("script", text)}, env)
+		target, err := program.Find([]string{write("script", text)}, env)
 		require.NoError(t, err, text)
 		wantExe, err := exec.LookPath(want)
 		require.NoError(t, err)
@@ -143,54 +146,8 @@ func TestTheInterpreterOfAScript(t *testing.T) {
 		assert.Equal(t, strings.HasPrefix(text, "echo"), target.Shell, text)
 	}
 	loop := write("loop", "#!"+filepath.Join(dir, "loop")+"\n")
-	_, err := findTarget([]string{loop}, env)
+	_, err := program.Find([]string{loop}, env)
 	require.ErrorContains(t, err, "interpreters of interpreters")
-}
-
-// TestTheStatOfAProcess: its name may hold anything.
-func TestTheStatOfAProcess(t *testing.T) {
-	parent, ticks, ok := parseStat([]byte("4711 (a) b (c)) S 17 4711 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 987654 1 2\n"))
-	require.True(t, ok)
-	assert.Equal(t, 17, parent)
-	assert.Equal(t, int64(987654), ticks)
-	for _, text := range []string{"", "1", "1 (x", "1 (x) S", "1 (x) S a b c d e f g h i j k l m n o p q r s"} {
-		_, _, ok := parseStat([]byte(text))
-		assert.False(t, ok, text)
-	}
-	self, ok := readProc(os.Getpid())
-	require.True(t, ok)
-	assert.Equal(t, os.Getppid(), self.parent)
-	assert.WithinDuration(t, time.Now(), self.started, time.Hour)
-	exe, err := os.Executable()
-	require.NoError(t, err)
-	assert.Equal(t, exe, self.exe)
-	rss, pss := memoryOf(os.Getpid())
-	require.NotNil(t, rss)
-	require.NotNil(t, pss)
-	assert.Greater(t, *rss, int64(1<<20))
-	assert.False(t, catches(os.Getpid(), 0))
-	assert.True(t, catches(os.Getpid(), 23), "Go's runtime has a handler for SIGURG")
-}
-
-// TestBuildIDs compares with readelf.
-func TestBuildIDs(t *testing.T) {
-	readelf := testutil.Need(t, "readelf")
-	compared := 0
-	for _, path := range []string{"/bin/sh", "/bin/ls", "/usr/bin/env", "/lib/x86_64-linux-gnu/libc.so.6", "/lib/aarch64-linux-gnu/libc.so.6"} {
-		f, err := os.Open(path)
-		if err != nil {
-			continue
-		}
-		out, err := exec.Command(readelf, "-n", path).Output()
-		require.NoError(t, err)
-		want := regexp.MustCompile(`Build ID: ([0-9a-f]+)`).FindSubmatch(out)
-		if want != nil {
-			assert.Equal(t, string(want[1]), buildID(f), path)
-			compared++
-		}
-		f.Close()
-	}
-	assert.Positive(t, compared)
 }
 
 // FuzzNotes: any bytes give a build ID that is in them, or none.
@@ -198,7 +155,7 @@ func FuzzNotes(f *testing.F) {
 	f.Add([]byte("\x04\x00\x00\x00\x02\x00\x00\x00\x03\x00\x00\x00GNU\x00\xab\xcd\x00\x00"))
 	f.Add([]byte("\xff\xff\xff\xff\xff\xff\xff\xff\x03\x00\x00\x00GNU\x00"))
 	f.Fuzz(func(t *testing.T, note []byte) {
-		id := gnuBuildID(note, binary.LittleEndian)
+		id := proc.GnuBuildID(note, binary.LittleEndian)
 		require.LessOrEqual(t, len(id), 2*len(note))
 	})
 }
@@ -250,13 +207,13 @@ func TestTheAgentIsBuiltFromItsSource(t *testing.T) {
 	version, err := exec.Command(clang, "--version").Output()
 	require.NoError(t, err)
 	line, _, _ := strings.Cut(string(version), "\n")
-	if !bytes.Contains(agentX86, []byte(strings.TrimSpace(line))) {
+	if !bytes.Contains(agent.For(elf.EM_X86_64), []byte(strings.TrimSpace(line))) {
 		t.Skipf("the agents were built by another compiler than %s", line)
 	}
 	dir := t.TempDir()
 	out, err := exec.Command("agent/build.sh", dir).CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	for name, want := range map[string][]byte{"agent-x86_64.so": agentX86, "agent-aarch64.so": agentARM} {
+	for name, want := range map[string][]byte{"agent-x86_64.so": agent.For(elf.EM_X86_64), "agent-aarch64.so": agent.For(elf.EM_AARCH64)} {
 		got, err := os.ReadFile(filepath.Join(dir, name))
 		require.NoError(t, err)
 		assert.True(t, bytes.Equal(want, got), "%s differs from what agent.c gives: run make agent", name)
@@ -265,7 +222,7 @@ func TestTheAgentIsBuiltFromItsSource(t *testing.T) {
 
 // TestTheAgentNeedsNoLibrary: it can be loaded beside any C library.
 func TestTheAgentNeedsNoLibrary(t *testing.T) {
-	for machine, content := range map[elf.Machine][]byte{elf.EM_X86_64: agentX86, elf.EM_AARCH64: agentARM} {
+	for machine, content := range map[elf.Machine][]byte{elf.EM_X86_64: agent.For(elf.EM_X86_64), elf.EM_AARCH64: agent.For(elf.EM_AARCH64)} {
 		f, err := elf.NewFile(bytes.NewReader(content))
 		require.NoError(t, err)
 		assert.Equal(t, machine, f.Machine)
@@ -291,7 +248,7 @@ func TestTheAgentNeedsNoLibrary(t *testing.T) {
 
 // TestTheAgentKnowsTheSameWrappers compares the lists of agent.c and target.go.
 func TestTheAgentKnowsTheSameWrappers(t *testing.T) {
-	source, err := os.ReadFile("agent/agent.c")
+	source, err := os.ReadFile("agent/src/agent.c")
 	require.NoError(t, err)
 	list := regexp.MustCompile(`(?s)wrappers\[\] = \{\n(.*?)\n\};`).FindSubmatch(source)
 	require.NotNil(t, list)
@@ -299,7 +256,7 @@ func TestTheAgentKnowsTheSameWrappers(t *testing.T) {
 	for _, name := range regexp.MustCompile(`"([^"]+)"`).FindAllSubmatch(list[1], -1) {
 		names = append(names, string(name[1]))
 	}
-	assert.Equal(t, wrappers, names)
+	assert.Equal(t, program.Wrappers, names)
 }
 
 func TestSettingsKeepWhatTheProgramHas(t *testing.T) {

@@ -15,6 +15,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/record/agent"
+	"github.com/heaplapse/heaplapse/internal/record/proc"
+	"github.com/heaplapse/heaplapse/internal/record/sig"
+	"github.com/heaplapse/heaplapse/internal/record/status"
 )
 
 // Run runs the program and returns when it has ended. An *Error says that it was not run. When ctx ends, the program is
@@ -22,7 +26,7 @@ import (
 func (p *Plan) Run(ctx context.Context) (Outcome, error) {
 	out, err := p.prepareDir()
 	if err != nil {
-		return Outcome{}, &Error{StatusFailed, err}
+		return Outcome{}, &status.Error{Status: status.Failed, Err: err}
 	}
 	c := newCollector(p, out)
 	w, err := watch(c.dir)
@@ -30,14 +34,14 @@ func (p *Plan) Run(ctx context.Context) (Outcome, error) {
 		p.note("the directory is polled: %v", err)
 	}
 	defer w.close()
-	for _, s := range inheritedIgnored() {
+	for _, s := range sig.InheritedIgnored() {
 		signal.Ignore(s) // so that the program inherits it
 	}
 	signals := make(chan os.Signal, 64)
-	if list := forwarded(); len(list) > 0 {
+	if list := sig.Forwarded(); len(list) > 0 {
 		signal.Notify(signals, list...)
 		defer signal.Stop(signals)
-		noteSenders(unix.SIGINT, unix.SIGQUIT, unix.SIGWINCH)
+		sig.NoteSenders(unix.SIGINT, unix.SIGQUIT, unix.SIGWINCH)
 	}
 	child, err := p.start()
 	if err != nil {
@@ -49,7 +53,7 @@ func (p *Plan) Run(ctx context.Context) (Outcome, error) {
 	state, ended, err := r.wait(ctx, signals)
 	c.stop()
 	if err != nil {
-		return Outcome{}, &Error{StatusFailed, errors.Join(err, out.Close())}
+		return Outcome{}, &status.Error{Status: status.Failed, Err: errors.Join(err, out.Close())}
 	}
 	return c.finish(state, ended), nil
 }
@@ -61,7 +65,7 @@ func (p *Plan) prepareDir() (*manifest.Writer, error) {
 		return nil, err
 	}
 	if p.agent {
-		if err := writeAgent(agentPath(dir), agentFor(p.Target.abi().machine)); err != nil {
+		if err := writeAgent(agentPath(dir), agent.For(p.Target.ABI().Machine)); err != nil {
 			return nil, err
 		}
 	}
@@ -88,7 +92,7 @@ func (p *Plan) abandon(out *manifest.Writer) error {
 	err := out.Close()
 	dir := filepath.Dir(p.prefix)
 	_ = os.Remove(filepath.Join(dir, manifest.Name))
-	_ = os.Remove(filepath.Join(dir, agentName))
+	_ = os.Remove(filepath.Join(dir, agent.Name))
 	_ = os.Remove(filepath.Join(dir, manifest.VDSOFile))
 	_ = os.Remove(dir) // only if it is empty
 	return err
@@ -105,10 +109,10 @@ func (p *Plan) start() (*os.Process, error) {
 		Files: []*os.File{cmp.Or(p.Stdin, os.Stdin), cmp.Or(p.Stdout, os.Stdout), cmp.Or(p.Stderr, os.Stderr)},
 	})
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, &Error{StatusNotFound, err}
+		return nil, &status.Error{Status: status.NotFound, Err: err}
 	}
 	if err != nil {
-		return nil, &Error{StatusCannotRun, err}
+		return nil, &status.Error{Status: status.CannotRun, Err: err}
 	}
 	return child, nil
 }
@@ -155,10 +159,10 @@ func (r *runner) wait(ctx context.Context, signals <-chan os.Signal) (*os.Proces
 
 // pass gives the program a signal, after a last snapshot if it is one that ends programs.
 func (r *runner) pass(s os.Signal) {
-	if sentByTerminal(s) {
+	if sig.SentByTerminal(s) {
 		return // and the agent takes a last snapshot
 	}
-	if s == unix.SIGCONT && !stopped(r.child.Pid) {
+	if s == unix.SIGCONT && !proc.Stopped(r.child.Pid) {
 		return // fg(1) has sent it to the whole group
 	}
 	if s == unix.SIGTERM || s == unix.SIGINT {
@@ -197,7 +201,7 @@ func (r *runner) ask(only map[int]int, number int) map[int]int {
 	r.c.do(func() {
 		for pid, p := range r.c.procs {
 			_, again := only[pid]
-			if (only != nil && !again) || !p.wanted || !p.known || p.ended || !catches(pid, number) {
+			if (only != nil && !again) || !p.wanted || !p.known || p.ended || !proc.Catches(pid, number) {
 				continue
 			}
 			r.c.asked[pid] = true
@@ -213,7 +217,7 @@ func (r *runner) stillWaiting(waiting map[int]int) map[int]int {
 	left := map[int]int{}
 	r.c.do(func() {
 		for pid, before := range waiting {
-			if p := r.c.procs[pid]; p.snapshots == before && alive(pid) {
+			if p := r.c.procs[pid]; p.snapshots == before && proc.Alive(pid) {
 				left[pid] = before
 			}
 		}

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/heaplapse/heaplapse/internal/record/proc"
 )
 
 // fileName is what the name of a snapshot says: <prefix>_<pid>.<seq>.heap, <prefix>.<seq>.heap, or jemalloc's
@@ -149,10 +151,8 @@ func (s *snapshotFile) exe() string {
 	if len(s.maps) == 0 {
 		return ""
 	}
-	return strings.TrimSuffix(s.maps[0], deletedSuffix)
+	return strings.TrimSuffix(s.maps[0], proc.DeletedSuffix)
 }
 
-// deletedSuffix is what the kernel puts behind the path of a file that is gone.
-const deletedSuffix = " (deleted)"
-
-func (s *snapshotFile) base0() string { return filepath.Base(s.path) }
+// fileName returns the name of the file within its directory.
+func (s *snapshotFile) fileName() string { return filepath.Base(s.path) }

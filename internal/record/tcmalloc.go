@@ -9,6 +9,9 @@ import (
 	"regexp"
 	"strconv"
 	"time"
+
+	"github.com/heaplapse/heaplapse/internal/record/program"
+	"github.com/heaplapse/heaplapse/internal/record/sig"
 )
 
 // tcmalloc is gperftools' heap profiler: exact, every allocation is traced.
@@ -16,11 +19,11 @@ type tcmalloc struct{}
 
 func (tcmalloc) name() string { return "tcmalloc" }
 
-var tcmallocLibrary = search{
-	names:  []string{"libtcmalloc.so.4", "libtcmalloc.so", "libtcmalloc_and_profiler.so.4"},
-	symbol: "HeapProfilerStart",
-	decoys: []string{"libtcmalloc_minimal.so.4", "libtcmalloc_minimal.so"},
-	packages: map[string]string{
+var tcmallocLibrary = program.Search{
+	Names:  []string{"libtcmalloc.so.4", "libtcmalloc.so", "libtcmalloc_and_profiler.so.4"},
+	Symbol: "HeapProfilerStart",
+	Decoys: []string{"libtcmalloc_minimal.so.4", "libtcmalloc_minimal.so"},
+	Packages: map[string]string{
 		"debian": "apt install libgoogle-perftools4", "ubuntu": "apt install libgoogle-perftools4", "debian-t64": "apt install libgoogle-perftools4t64",
 		"fedora": "dnf install gperftools-libs", "rhel": "dnf install gperftools-libs (from EPEL)",
 		"arch": "pacman -S gperftools", "alpine": "apk add gperftools", "suse": "zypper install libtcmalloc4", "opensuse": "zypper install libtcmalloc4",
@@ -28,11 +31,11 @@ var tcmallocLibrary = search{
 	},
 }
 
-func (tcmalloc) library() *search { return &tcmallocLibrary }
+func (tcmalloc) library() *program.Search { return &tcmallocLibrary }
 
 var gperftoolsVersion = regexp.MustCompile(`gperftools (\d+(?:\.\d+)+)`)
 
-func (tcmalloc) version(path string) string { return versionIn(path, gperftoolsVersion) }
+func (tcmalloc) version(path string) string { return program.VersionIn(path, gperftoolsVersion) }
 
 func (tcmalloc) refuse(o *Options, _ bool) error {
 	if o.SamplePeriod > 0 {
@@ -47,7 +50,7 @@ const lastDumpSignal = 53
 
 func (tcmalloc) dumpSignal(o *Options, agent bool) int {
 	if o.Signal != "" {
-		n, _ := signalNumber(o.Signal)
+		n, _ := sig.Number(o.Signal)
 		return n
 	}
 	if !agent {
@@ -133,8 +136,8 @@ func (tcmalloc) trigger(o *Options, s, before *snapshotFile, highest int64) stri
 
 // signalLabel is the name without SIG.
 func signalLabel(text string) string {
-	if n, err := signalNumber(text); err == nil {
-		return cmp.Or(trimSIG(signalName(n)), fmt.Sprint(n))
+	if n, err := sig.Number(text); err == nil {
+		return cmp.Or(sig.TrimSIG(sig.Name(n)), fmt.Sprint(n))
 	}
 	return text
 }

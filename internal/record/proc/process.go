@@ -1,6 +1,6 @@
 //go:build linux
 
-package record
+package proc
 
 import (
 	"bufio"
@@ -14,35 +14,35 @@ import (
 )
 
 // procInfo is what /proc says of a process.
-type procInfo struct {
-	parent  int
-	started time.Time
-	command []string
-	exe     string
+type Info struct {
+	Parent  int
+	Started time.Time
+	Command []string
+	Exe     string
 }
 
 // readProc reads it; false when the process is gone.
-func readProc(pid int) (procInfo, bool) {
+func Read(pid int) (Info, bool) {
 	dir := fmt.Sprintf("/proc/%d/", pid)
 	stat, err := os.ReadFile(dir + "stat")
 	if err != nil {
-		return procInfo{}, false
+		return Info{}, false
 	}
-	parent, ticks, ok := parseStat(stat)
+	parent, ticks, ok := ParseStat(stat)
 	if !ok {
-		return procInfo{}, false
+		return Info{}, false
 	}
-	p := procInfo{parent: parent, started: bootTime().Add(time.Duration(ticks) * time.Second / 100)}
+	p := Info{Parent: parent, Started: bootTime().Add(time.Duration(ticks) * time.Second / 100)}
 	if line, err := os.ReadFile(dir + "cmdline"); err == nil && len(line) > 0 {
-		p.command = strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")
+		p.Command = strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")
 	}
-	p.exe, _ = os.Readlink(dir + "exe")
+	p.Exe, _ = os.Readlink(dir + "exe")
 	return p, true
 }
 
 // parseStat reads the parent (field 4) and the start time in ticks (field 22) of /proc/PID/stat, proc(5). The name of
 // field 2 may hold spaces and brackets.
-func parseStat(stat []byte) (parent int, ticks int64, ok bool) {
+func ParseStat(stat []byte) (parent int, ticks int64, ok bool) {
 	i := bytes.LastIndexByte(stat, ')')
 	if i < 0 {
 		return 0, 0, false
@@ -72,13 +72,13 @@ func bootTime() time.Time {
 }
 
 // alive says whether a process is there and no zombie.
-func alive(pid int) bool {
+func Alive(pid int) bool {
 	state := stateOf(pid)
 	return state != 0 && state != 'Z' && state != 'X'
 }
 
 // stopped says whether a process was stopped, as by ^Z.
-func stopped(pid int) bool { return stateOf(pid) == 'T' }
+func Stopped(pid int) bool { return stateOf(pid) == 'T' }
 
 // stateOf is field 3 of /proc/PID/stat; 0 when the process is gone.
 func stateOf(pid int) byte {
@@ -94,7 +94,7 @@ func stateOf(pid int) byte {
 }
 
 // childrenOf are the direct children of a process, of all its threads.
-func childrenOf(pid int) []int {
+func Children(pid int) []int {
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	var out []int
 	for _, f := range files {
@@ -112,7 +112,7 @@ func childrenOf(pid int) []int {
 }
 
 // memoryOf reads resident and proportional set sizes, in bytes, nil where unknown. smaps_rollup is there from Linux 4.14 on.
-func memoryOf(pid int) (rss, pss *int64) {
+func Memory(pid int) (rss, pss *int64) {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 	if err != nil {
 		return nil, nil
@@ -139,7 +139,7 @@ func memoryOf(pid int) (rss, pss *int64) {
 }
 
 // catches says whether a process has a handler for a signal: only then is it harmless to send it.
-func catches(pid, signal int) bool {
+func Catches(pid, signal int) bool {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return false

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/internal/record/program"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
@@ -37,12 +38,12 @@ func putFile(t *testing.T, path string, content []byte, mode os.FileMode) {
 	require.NoError(t, os.WriteFile(path, content, mode))
 }
 
-func thisABI() abi { return (&Target{}).abi() }
+func thisABI() program.ABI { return (&program.Target{}).ABI() }
 
 // TestTheUsualPlaces has the library where each distribution has it.
 func TestTheUsualPlaces(t *testing.T) {
 	profiler, minimal := fakeLibraries(t)
-	triplet := triplets[ownMachine()]
+	triplet := program.Triplets[program.OwnMachine()]
 	for name, c := range map[string]struct {
 		env   []string
 		place string
@@ -65,14 +66,14 @@ func TestTheUsualPlaces(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, e := range engines {
-				s, sys := e.library(), system{t.TempDir()}
-				want := filepath.Join(c.place, s.names[0])
-				putFile(t, sys.at(want), profiler, 0o644)
-				putFile(t, sys.at("/usr/lib/libtcmalloc_minimal.so.4"), minimal, 0o644)
+				s, sys := e.library(), program.System{Root: t.TempDir()}
+				want := filepath.Join(c.place, s.Names[0])
+				putFile(t, sys.At(want), profiler, 0o644)
+				putFile(t, sys.At("/usr/lib/libtcmalloc_minimal.so.4"), minimal, 0o644)
 				if c.cache {
-					putFile(t, sys.at("/sbin/ldconfig"), []byte("#!/bin/sh\necho '\t"+s.names[0]+" (libc6,x86-64) => "+want+"'\n"), 0o755)
+					putFile(t, sys.At("/sbin/ldconfig"), []byte("#!/bin/sh\necho '\t"+s.Names[0]+" (libc6,x86-64) => "+want+"'\n"), 0o755)
 				}
-				got, _ := s.findLibrary(sys, thisABI(), c.env)
+				got, _ := s.FindLibrary(sys, thisABI(), c.env)
 				assert.Equal(t, want, got)
 			}
 		})
@@ -96,20 +97,20 @@ func TestTheWrongLibrary(t *testing.T) {
 		"a linker's":  {"libtcmalloc.so", []byte("INPUT(-ltcmalloc)\n"), `libtcmalloc\.so is not a shared library`},
 	} {
 		t.Run(why, func(t *testing.T) {
-			sys := system{t.TempDir()}
+			sys := program.System{Root: t.TempDir()}
 			if c.content != nil {
-				putFile(t, sys.at("/usr/lib64/"+c.name), c.content, 0o644)
+				putFile(t, sys.At("/usr/lib64/"+c.name), c.content, 0o644)
 			}
-			path, said := tcmalloc{}.library().findLibrary(sys, thisABI(), nil)
+			path, said := tcmalloc{}.library().FindLibrary(sys, thisABI(), nil)
 			assert.Empty(t, path)
 			assert.Regexp(t, c.says, said)
 			assert.Equal(t, c.says == "", said == "")
 		})
 	}
-	sys := system{t.TempDir()}
-	putFile(t, sys.at("/usr/local/lib/libtcmalloc.so.4"), other, 0o644)
-	putFile(t, sys.at("/usr/lib/libtcmalloc.so.4"), profiler, 0o644)
-	path, _ := tcmalloc{}.library().findLibrary(sys, thisABI(), nil)
+	sys := program.System{Root: t.TempDir()}
+	putFile(t, sys.At("/usr/local/lib/libtcmalloc.so.4"), other, 0o644)
+	putFile(t, sys.At("/usr/lib/libtcmalloc.so.4"), profiler, 0o644)
+	path, _ := tcmalloc{}.library().FindLibrary(sys, thisABI(), nil)
 	assert.Equal(t, "/usr/lib/libtcmalloc.so.4", path, "a usable one behind it is taken")
 }
 
@@ -133,13 +134,36 @@ func TestThePackageOfEachDistribution(t *testing.T) {
 		"NAME='x'\n": {"apt install libgoogle-perftools4 (Debian, Ubuntu), or your system's package of that library",
 			"apt install libjemalloc2 (Debian, Ubuntu), or your system's package of that library"},
 	} {
-		sys := system{t.TempDir()}
-		putFile(t, sys.at("/etc/os-release"), []byte(text), 0o644)
-		got := [2]string{tcmalloc{}.library().install(sys, nil), jemalloc{}.library().install(sys, nil)}
+		sys := program.System{Root: t.TempDir()}
+		putFile(t, sys.At("/etc/os-release"), []byte(text), 0o644)
+		got := [2]string{tcmalloc{}.library().Install(sys, nil), jemalloc{}.library().Install(sys, nil)}
 		assert.Equal(t, want, got, text)
 	}
-	sys := system{t.TempDir()}
-	putFile(t, sys.at("/usr/lib/os-release"), []byte("ID=arch\n"), 0o644)
+	sys := program.System{Root: t.TempDir()}
+	putFile(t, sys.At("/usr/lib/os-release"), []byte("ID=arch\n"), 0o644)
 	assert.Equal(t, "pacman -S jemalloc, or in this environment: conda install -c conda-forge jemalloc",
-		jemalloc{}.library().install(sys, []string{"CONDA_PREFIX=/c"}))
+		jemalloc{}.library().Install(sys, []string{"CONDA_PREFIX=/c"}))
+}
+
+// TestAProgramOfAnotherCLibrary: a library for glibc cannot be loaded into a program for musl, and the other way round.
+func TestAProgramOfAnotherCLibrary(t *testing.T) {
+	gcc := testutil.Need(t, "gcc")
+	dir := t.TempDir()
+	putFile(t, dir+"/p.c", []byte("int main(void) { return 0; }"), 0o600)
+	out, err := exec.Command(gcc, "-o", dir+"/musl", "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1", dir+"/p.c").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	putFile(t, dir+"/l.c", []byte("#include <stdlib.h>\nvoid HeapProfilerStart(void) { abort(); }"), 0o600)
+	out, err = exec.Command(gcc, "-shared", "-fPIC", "-o", dir+"/libtcmalloc.so.4", dir+"/l.c").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+
+	target, err := program.Find([]string{dir + "/musl"}, nil)
+	require.NoError(t, err)
+	assert.Equal(t, program.ABI{Machine: program.OwnMachine(), Libc: "musl"}, target.ABI())
+	err = tcmalloc{}.library().Usable(dir+"/libtcmalloc.so.4", target.ABI())
+	require.ErrorContains(t, err, "libtcmalloc.so.4 is for glibc, the program for musl: it takes a library that is built for that")
+	target, err = program.Find([]string{"true"}, os.Environ())
+	require.NoError(t, err)
+	if target.ABI().Libc == "glibc" {
+		require.NoError(t, tcmalloc{}.library().Usable(dir+"/libtcmalloc.so.4", target.ABI()))
+	}
 }

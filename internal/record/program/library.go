@@ -1,6 +1,6 @@
 //go:build linux
 
-package record
+package program
 
 import (
 	"bufio"
@@ -19,27 +19,27 @@ import (
 )
 
 // search is what is looked for, and where.
-type search struct {
-	names    []string // of the library, best first
-	symbol   string   // that it must define
-	decoys   []string // libraries that are mistaken for it
-	packages map[string]string
+type Search struct {
+	Names    []string // of the library, best first
+	Symbol   string   // that it must define
+	Decoys   []string // libraries that are mistaken for it
+	Packages map[string]string
 }
 
 // system is the one whose libraries are looked for; root is "" but in tests.
-type system struct{ root string }
+type System struct{ Root string }
 
-func (s system) at(path string) string {
-	if s.root == "" {
+func (s System) At(path string) string {
+	if s.Root == "" {
 		return path
 	}
-	return filepath.Join(s.root, path)
+	return filepath.Join(s.Root, path)
 }
 
 // findLibrary looks in the usual places of distributions, then asks the loader's cache. why says what was found instead.
-func (s *search) findLibrary(sys system, want abi, env []string) (path, why string) {
-	for _, candidate := range s.candidates(sys, want.machine, env) {
-		err := s.usable(sys.at(candidate), want)
+func (s *Search) FindLibrary(sys System, want ABI, env []string) (path, why string) {
+	for _, candidate := range s.candidates(sys, want.Machine, env) {
+		err := s.Usable(sys.At(candidate), want)
 		switch {
 		case err == nil:
 			return candidate, ""
@@ -50,9 +50,9 @@ func (s *search) findLibrary(sys system, want abi, env []string) (path, why stri
 	return "", why
 }
 
-func (s *search) candidates(sys system, machine elf.Machine, env []string) []string {
+func (s *Search) candidates(sys System, machine elf.Machine, env []string) []string {
 	var out []string
-	for _, names := range [][]string{s.names, s.decoys} {
+	for _, names := range [][]string{s.Names, s.Decoys} {
 		for _, dir := range libraryDirs(machine, env) {
 			for _, name := range names {
 				out = append(out, filepath.Join(dir, name))
@@ -65,36 +65,36 @@ func (s *search) candidates(sys system, machine elf.Machine, env []string) []str
 }
 
 // triplets are the folders of Debian's multiarch.
-var triplets = map[elf.Machine]string{elf.EM_X86_64: "x86_64-linux-gnu", elf.EM_AARCH64: "aarch64-linux-gnu"}
+var Triplets = map[elf.Machine]string{elf.EM_X86_64: "x86_64-linux-gnu", elf.EM_AARCH64: "aarch64-linux-gnu"}
 
 // libraryDirs are where libraries are: first those of the environment that is active (LD_LIBRARY_PATH, conda), then where Debian and Ubuntu
 // (multiarch), Fedora and openSUSE (lib64), Arch and Alpine (lib) keep them, then the profiles of Nix, and others.
 func libraryDirs(machine elf.Machine, env []string) []string {
 	var dirs []string
-	for _, dir := range filepath.SplitList(getenv(env, "LD_LIBRARY_PATH")) {
+	for _, dir := range filepath.SplitList(Getenv(env, "LD_LIBRARY_PATH")) {
 		if filepath.IsAbs(dir) {
 			dirs = append(dirs, dir)
 		}
 	}
-	if conda := getenv(env, "CONDA_PREFIX"); conda != "" {
+	if conda := Getenv(env, "CONDA_PREFIX"); conda != "" {
 		dirs = append(dirs, filepath.Join(conda, "lib"))
 	}
 	dirs = append(dirs, "/usr/local/lib64", "/usr/local/lib")
-	if triplet := triplets[machine]; triplet != "" {
+	if triplet := Triplets[machine]; triplet != "" {
 		dirs = append(dirs, "/usr/local/lib/"+triplet, "/usr/lib/"+triplet, "/lib/"+triplet)
 	}
 	dirs = append(dirs, "/usr/lib64", "/lib64", "/usr/lib", "/lib")
-	if home := getenv(env, "HOME"); home != "" {
+	if home := Getenv(env, "HOME"); home != "" {
 		dirs = append(dirs, filepath.Join(home, ".nix-profile/lib"), filepath.Join(home, ".local/state/nix/profile/lib"))
 	}
 	return append(dirs, "/run/current-system/sw/lib", "/nix/var/nix/profiles/default/lib", "/opt/conda/lib", "/home/linuxbrew/.linuxbrew/lib")
 }
 
 // loaderCache asks ldconfig, whose lines are `libjemalloc.so.2 (libc6,x86-64) => /lib/x86_64-linux-gnu/libjemalloc.so.2`.
-func (s system) loaderCache(names []string) []string {
+func (s System) loaderCache(names []string) []string {
 	tool, err := exec.LookPath("ldconfig")
-	if err != nil || s.root != "" {
-		tool = s.at("/sbin/ldconfig")
+	if err != nil || s.Root != "" {
+		tool = s.At("/sbin/ldconfig")
 	}
 	out, err := exec.Command(tool, "-p").Output()
 	if err != nil {
@@ -111,19 +111,19 @@ func (s system) loaderCache(names []string) []string {
 }
 
 // nixStore is where packages are that only a shell of Nix has put into its environment: /nix/store/HASH-gperftools-2.15/lib.
-func (s system) nixStore(names []string) []string {
+func (s System) nixStore(names []string) []string {
 	var paths []string
 	for _, name := range names {
-		found, _ := filepath.Glob(s.at("/nix/store/*/lib/" + name))
+		found, _ := filepath.Glob(s.At("/nix/store/*/lib/" + name))
 		for _, path := range found {
-			paths = append(paths, strings.TrimPrefix(path, s.root))
+			paths = append(paths, strings.TrimPrefix(path, s.Root))
 		}
 	}
 	return paths
 }
 
 // usable checks that a library is for the machine and the C library of the program, is the right one, and can be named in LD_PRELOAD.
-func (s *search) usable(path string, want abi) error {
+func (s *Search) Usable(path string, want ABI) error {
 	f, err := elf.Open(path)
 	var format *elf.FormatError
 	switch {
@@ -133,18 +133,18 @@ func (s *search) usable(path string, want abi) error {
 		return err
 	}
 	defer f.Close()
-	if f.Machine != want.machine {
-		return fmt.Errorf("%s is for %s, the program for %s", path, machineName(f.Machine), machineName(want.machine))
+	if f.Machine != want.Machine {
+		return fmt.Errorf("%s is for %s, the program for %s", path, machineName(f.Machine), machineName(want.Machine))
 	}
-	if libc := libcOf(f); libc != "" && want.libc != "" && libc != want.libc {
-		return fmt.Errorf("%s is for %s, the program for %s: it takes a library that is built for that, as Alpine's are for musl", path, libc, want.libc)
+	if libc := libcOf(f); libc != "" && want.Libc != "" && libc != want.Libc {
+		return fmt.Errorf("%s is for %s, the program for %s: it takes a library that is built for that, as Alpine's are for musl", path, libc, want.Libc)
 	}
 	symbols, err := f.DynamicSymbols()
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if !slices.ContainsFunc(symbols, func(sym elf.Symbol) bool { return sym.Name == s.symbol && sym.Section != elf.SHN_UNDEF }) {
-		return fmt.Errorf("%s has no heap profiler (%s is missing)", path, s.symbol)
+	if !slices.ContainsFunc(symbols, func(sym elf.Symbol) bool { return sym.Name == s.Symbol && sym.Section != elf.SHN_UNDEF }) {
+		return fmt.Errorf("%s has no heap profiler (%s is missing)", path, s.Symbol)
 	}
 	if strings.ContainsAny(path, " :") {
 		return fmt.Errorf("%s: LD_PRELOAD cannot name a file with a space or a colon in its path: make a link to it elsewhere", path)
@@ -155,16 +155,16 @@ func (s *search) usable(path string, want abi) error {
 func machineName(m elf.Machine) string { return strings.ToLower(strings.TrimPrefix(m.String(), "EM_")) }
 
 // install is the command that brings the library on this system.
-func (s *search) install(sys system, env []string) string {
-	r := sys.release()
-	command := s.packages["debian"] + " (Debian, Ubuntu), or your system's package of that library"
-	for _, distro := range append(r.versions(), append([]string{r.id}, r.like...)...) {
-		if known, ok := s.packages[distro]; ok {
+func (s *Search) Install(sys System, env []string) string {
+	r := sys.Release()
+	command := s.Packages["debian"] + " (Debian, Ubuntu), or your system's package of that library"
+	for _, distro := range append(r.versions(), append([]string{r.Id}, r.like...)...) {
+		if known, ok := s.Packages[distro]; ok {
 			command = known
 			break
 		}
 	}
-	if conda := s.packages["conda"]; getenv(env, "CONDA_PREFIX") != "" {
+	if conda := s.Packages["conda"]; Getenv(env, "CONDA_PREFIX") != "" {
 		command += ", or in this environment: " + conda
 	}
 	return command
@@ -172,7 +172,7 @@ func (s *search) install(sys system, env []string) string {
 
 // release is what os-release(5) says of a system: ID, VERSION_ID and ID_LIKE.
 type release struct {
-	id, version string
+	Id, version string
 	like        []string
 }
 
@@ -181,7 +181,7 @@ var timeT64 = map[string]float64{"debian": 13, "ubuntu": 24.04}
 
 // versions are keys of packages that go before those of the whole distribution.
 func (r release) versions() []string {
-	first, ok := timeT64[r.id]
+	first, ok := timeT64[r.Id]
 	version, err := strconv.ParseFloat(r.version, 64)
 	if !ok || (err == nil && version < first) || (err != nil && r.version != "") { // Debian's testing has no version
 		return nil
@@ -189,10 +189,10 @@ func (r release) versions() []string {
 	return []string{"debian-t64"}
 }
 
-func (s system) release() (r release) {
-	f, err := os.Open(s.at("/etc/os-release"))
+func (s System) Release() (r release) {
+	f, err := os.Open(s.At("/etc/os-release"))
 	if err != nil {
-		f, err = os.Open(s.at("/usr/lib/os-release"))
+		f, err = os.Open(s.At("/usr/lib/os-release"))
 	}
 	if err != nil {
 		return r
@@ -203,7 +203,7 @@ func (s system) release() (r release) {
 		name, value, _ := strings.Cut(in.Text(), "=")
 		switch value = strings.Trim(value, `"'`); name {
 		case "ID":
-			r.id = value
+			r.Id = value
 		case "ID_LIKE":
 			r.like = strings.Fields(value)
 		case "VERSION_ID":
@@ -214,7 +214,7 @@ func (s system) release() (r release) {
 }
 
 // versionIn finds a library's version in its bytes.
-func versionIn(path string, pattern *regexp.Regexp) string {
+func VersionIn(path string, pattern *regexp.Regexp) string {
 	f, err := os.Open(path)
 	if err != nil {
 		return ""

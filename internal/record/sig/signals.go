@@ -1,6 +1,6 @@
 //go:build linux
 
-package record
+package sig
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ import (
 )
 
 // signalNumber reads USR2, SIGUSR2 or 12.
-func signalNumber(text string) (int, error) {
+func Number(text string) (int, error) {
 	if n, err := strconv.Atoi(text); err == nil && n > 0 && n <= 64 {
 		return n, nil
 	}
@@ -29,24 +29,24 @@ func signalNumber(text string) (int, error) {
 }
 
 // signalName is SIGTERM, or SIG53 for those without names.
-func signalName(n int) string {
+func Name(n int) string {
 	if name := unix.SignalName(syscall.Signal(n)); name != "" {
 		return name
 	}
 	return fmt.Sprintf("SIG%d", n)
 }
 
-func trimSIG(name string) string { return strings.TrimPrefix(name, "SIG") }
+func TrimSIG(name string) string { return strings.TrimPrefix(name, "SIG") }
 
 // ignored says whether this process was started with a signal ignored.
-func ignored(n int) bool {
+func Ignored(n int) bool {
 	s := syscall.Signal(n)
-	return signal.Ignored(s) || slices.Contains(inheritedIgnored(), s)
+	return signal.Ignored(s) || slices.Contains(InheritedIgnored(), s)
 }
 
 // forwarded are the signals that are for the program. Left out are those that cannot be caught, that stop (they are for
 // whoever is named), that a process sends to itself, and SIGURG, which Go uses within this process.
-func forwarded() []os.Signal {
+func Forwarded() []os.Signal {
 	list := []os.Signal{
 		unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGWINCH, unix.SIGCONT, unix.SIGPWR, unix.SIGIO,
 	}
@@ -63,7 +63,7 @@ func forwarded() []os.Signal {
 }
 
 // sentByTerminal says whether the terminal has sent a signal to the program already, which is in the same process group.
-func sentByTerminal(s os.Signal) bool {
+func SentByTerminal(s os.Signal) bool {
 	switch s {
 	case unix.SIGINT, unix.SIGQUIT, unix.SIGWINCH:
 		return fromTerminal(s)

@@ -1,6 +1,6 @@
 //go:build linux
 
-package record
+package sig
 
 import (
 	"debug/elf"
@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/heaplapse/heaplapse/internal/record/proc"
 )
 
 // A program inherits which signals are ignored (execve(2)), and systemd, cron and `trap '' PIPE` make use of that. Go's runtime gives itself
@@ -18,7 +20,7 @@ import (
 
 // inheritedIgnored are the signals that this process was started with ignored and Go's runtime has given handlers to; none where it cannot be
 // known: in a program without a symbol table, or of a toolchain that has no such variable.
-func inheritedIgnored() []syscall.Signal {
+func InheritedIgnored() []syscall.Signal {
 	before, err := dispositionsBefore()
 	if err != nil {
 		return nil
@@ -54,7 +56,7 @@ func dispositionsBefore() ([]uint64, error) {
 	if size != 8*signals {
 		return nil, fmt.Errorf("runtime.fwdSig has %d bytes, want %d", size, 8*signals)
 	}
-	raw, err := ownMemory(int64(address), int64(size))
+	raw, err := proc.OwnMemory(int64(address), int64(size))
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,6 @@
 //go:build linux && (amd64 || arm64)
 
-package record
+package sig
 
 import (
 	"os"
@@ -29,7 +29,7 @@ func noteSenderAddress() uintptr
 const kernelSent = 0x80
 
 // noteSenders begins to note who sends these signals. The runtime must have handlers for them (signal.Notify).
-func noteSenders(signals ...syscall.Signal) {
+func NoteSenders(signals ...syscall.Signal) {
 	for _, s := range signals {
 		var action [8]uint64 // struct sigaction of the kernel: the handler comes first; the rest stays as it is
 		if !sigaction(s, nil, &action) || action[0] <= 1 || uintptr(action[0]) == noteSenderAddress() {

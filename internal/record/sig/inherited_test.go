@@ -1,6 +1,6 @@
 //go:build linux
 
-package record
+package sig
 
 import (
 	"os"
@@ -22,7 +22,8 @@ func TestIgnoredSignalsAreHandedOn(t *testing.T) {
 		testutil.Need(t, tool)
 	}
 	exe := filepath.Join(t.TempDir(), "heaplapse")
-	build := exec.Command("go", "build", "-o", exe, "../../cmd/heaplapse")
+	build := exec.Command("go", "build", "-o", exe, "./cmd/heaplapse")
+	build.Dir = testutil.Root(t)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)

@@ -1,6 +1,6 @@
 //go:build linux
 
-package record
+package proc
 
 import (
 	"debug/elf"
@@ -14,11 +14,14 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
-// identify says which file was mapped. It looks through the process's own root directory (a container, a chroot) while
+// DeletedSuffix is what the kernel appends to the path of a mapped file that was deleted or replaced.
+const DeletedSuffix = " (deleted)"
+
+// Identify says which file was mapped. It looks through the process's own root directory (a container, a chroot) while
 // that exists. A file that was deleted or replaced is not to be mistaken for the one that is there now: it has a path only.
-func identify(path string, pid int) (manifest.Mapping, bool) {
-	m := manifest.Mapping{Path: strings.TrimSuffix(path, deletedSuffix)}
-	if strings.HasSuffix(path, deletedSuffix) {
+func Identify(path string, pid int) (manifest.Mapping, bool) {
+	m := manifest.Mapping{Path: strings.TrimSuffix(path, DeletedSuffix)}
+	if strings.HasSuffix(path, DeletedSuffix) {
 		return m, true
 	}
 	f, err := os.Open(fmt.Sprintf("/proc/%d/root%s", pid, path))
@@ -33,12 +36,12 @@ func identify(path string, pid int) (manifest.Mapping, bool) {
 	if err != nil || !info.Mode().IsRegular() {
 		return m, false // a device, a shared memory segment
 	}
-	m.Size, m.MTime, m.BuildID = info.Size(), info.ModTime().UTC(), buildID(f)
+	m.Size, m.MTime, m.BuildID = info.Size(), info.ModTime().UTC(), BuildID(f)
 	return m, true
 }
 
 // buildID is the GNU build ID of an ELF file in hex, "" without.
-func buildID(r io.ReaderAt) string {
+func BuildID(r io.ReaderAt) string {
 	f, err := elf.NewFile(r)
 	if err != nil {
 		return ""
@@ -51,7 +54,7 @@ func buildID(r io.ReaderAt) string {
 		if _, err := p.ReadAt(note, 0); err != nil {
 			continue
 		}
-		if id := gnuBuildID(note, f.ByteOrder); id != "" {
+		if id := GnuBuildID(note, f.ByteOrder); id != "" {
 			return id
 		}
 	}
@@ -59,7 +62,7 @@ func buildID(r io.ReaderAt) string {
 }
 
 // gnuBuildID walks notes: sizes of name and description, type (3 is the build ID), then both, each padded to four bytes.
-func gnuBuildID(b []byte, order binary.ByteOrder) string {
+func GnuBuildID(b []byte, order binary.ByteOrder) string {
 	for len(b) >= 12 {
 		nameSize, descSize, kind := uint64(order.Uint32(b)), uint64(order.Uint32(b[4:])), order.Uint32(b[8:])
 		name := 12 + (nameSize+3)&^3

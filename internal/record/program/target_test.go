@@ -1,13 +1,12 @@
 //go:build linux
 
-package record
+package program
 
 import (
 	"bytes"
 	"debug/elf"
 	"encoding/binary"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -15,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/heaplapse/heaplapse/internal/testutil"
+	"github.com/heaplapse/heaplapse/internal/record/status"
 )
 
 // header is an ELF file without contents.
@@ -38,28 +37,28 @@ func TestProgramsThatNothingCanBePreloadedInto(t *testing.T) {
 		putFile(t, path, content, 0o755)
 		return path
 	}
-	static := write("static", header(elf.ELFCLASS64, ownMachine()))
-	foreign := map[elf.Machine]elf.Machine{elf.EM_X86_64: elf.EM_AARCH64, elf.EM_AARCH64: elf.EM_X86_64}[ownMachine()]
-	write("sh", header(elf.ELFCLASS64, ownMachine())) // busybox is one
+	static := write("static", header(elf.ELFCLASS64, OwnMachine()))
+	foreign := map[elf.Machine]elf.Machine{elf.EM_X86_64: elf.EM_AARCH64, elf.EM_AARCH64: elf.EM_X86_64}[OwnMachine()]
+	write("sh", header(elf.ELFCLASS64, OwnMachine())) // busybox is one
 	for path, c := range map[string]struct {
 		status int
 		says   string
 	}{
 		static: {125, "static is statically linked: no allocator can be preloaded into it"},
 		write("i386", header(elf.ELFCLASS32, elf.EM_386)):         {125, "i386 is a 32-bit program: snapshots of 64-bit programs only"},
-		write("other", header(elf.ELFCLASS64, foreign)):           {125, "other is a program for " + machineName(foreign) + ", this heaplapse records those for " + machineName(ownMachine())},
+		write("other", header(elf.ELFCLASS64, foreign)):           {125, "other is a program for " + machineName(foreign) + ", this heaplapse records those for " + machineName(OwnMachine())},
 		write("script", []byte("#!"+static+" -x\n")):              {125, "static, which runs " + dir + "/script, is statically linked"},
 		write("by env", []byte("#!/usr/bin/env static\n")):        {125, "static, which runs " + dir + "/by env, is statically linked"},
 		write("script of a script", []byte("#!"+dir+"/script\n")): {125, "static, which runs " + dir + "/script of a script, is statically linked"},
 		write("broken", []byte("\x7fELF and no more")):            {126, "broken: not a program for this system"},
 	} {
-		_, err := findTarget([]string{path}, []string{"PATH=" + dir})
-		var e *Error
+		_, err := Find([]string{path}, []string{"PATH=" + dir})
+		var e *status.Error
 		require.ErrorAs(t, err, &e, path)
 		assert.Equal(t, c.status, e.Status, path)
 		assert.ErrorContains(t, err, c.says)
 	}
-	_, err := findTarget([]string{"sh", "-c", "true"}, []string{"PATH=" + dir})
+	_, err := Find([]string{"sh", "-c", "true"}, []string{"PATH=" + dir})
 	assert.NoError(t, err, "what a static shell runs may be dynamic")
 }
 
@@ -94,25 +93,8 @@ func TestProgramsWithPrivileges(t *testing.T) {
 	assert.ErrorContains(t, secure(sudo, other), "(sudo heaplapse record -- CMD)")
 }
 
-// TestAProgramOfAnotherCLibrary: a library for glibc cannot be loaded into a program for musl, and the other way round.
-func TestAProgramOfAnotherCLibrary(t *testing.T) {
-	gcc := testutil.Need(t, "gcc")
-	dir := t.TempDir()
-	putFile(t, dir+"/p.c", []byte("int main(void) { return 0; }"), 0o600)
-	out, err := exec.Command(gcc, "-o", dir+"/musl", "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1", dir+"/p.c").CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	putFile(t, dir+"/l.c", []byte("#include <stdlib.h>\nvoid HeapProfilerStart(void) { abort(); }"), 0o600)
-	out, err = exec.Command(gcc, "-shared", "-fPIC", "-o", dir+"/libtcmalloc.so.4", dir+"/l.c").CombinedOutput()
-	require.NoError(t, err, "%s", out)
-
-	target, err := findTarget([]string{dir + "/musl"}, nil)
-	require.NoError(t, err)
-	assert.Equal(t, abi{ownMachine(), "musl"}, target.abi())
-	err = tcmalloc{}.library().usable(dir+"/libtcmalloc.so.4", target.abi())
-	require.ErrorContains(t, err, "libtcmalloc.so.4 is for glibc, the program for musl: it takes a library that is built for that")
-	target, err = findTarget([]string{"true"}, os.Environ())
-	require.NoError(t, err)
-	if target.abi().libc == "glibc" {
-		require.NoError(t, tcmalloc{}.library().usable(dir+"/libtcmalloc.so.4", target.abi()))
-	}
+func putFile(t *testing.T, path string, content []byte, mode os.FileMode) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, content, mode))
 }

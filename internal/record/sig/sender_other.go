@@ -1,6 +1,6 @@
 //go:build linux && !amd64 && !arm64
 
-package record
+package sig
 
 import (
 	"os"
@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func noteSenders(...syscall.Signal) {}
+func NoteSenders(...syscall.Signal) {}
 
 // fromTerminal takes a signal for the terminal's where that can be: see sender.go.
 func fromTerminal(os.Signal) bool { return inForeground() }

@@ -1,6 +1,6 @@
 //go:build linux
 
-package record
+package program
 
 import (
 	"bufio"
@@ -15,6 +15,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/heaplapse/heaplapse/internal/record/status"
 )
 
 // Target is the program to be recorded.
@@ -31,11 +33,11 @@ type Target struct {
 }
 
 // findTarget resolves a command as execvp(3) does, and looks through scripts.
-func findTarget(command, env []string) (Target, error) {
+func Find(command, env []string) (Target, error) {
 	if len(command) == 0 {
-		return Target{}, fail(StatusFailed, "no command given: heaplapse record -- CMD ARG…")
+		return Target{}, status.Errorf(status.Failed, "no command given: heaplapse record -- CMD ARG…")
 	}
-	path, err := lookPath(command[0], getenv(env, "PATH"))
+	path, err := lookPath(command[0], Getenv(env, "PATH"))
 	if err != nil {
 		return Target{}, err
 	}
@@ -54,7 +56,7 @@ func findTarget(command, env []string) (Target, error) {
 			next = "/bin/sh"
 		}
 		if depth == 5 { // the kernel's own limit
-			return Target{}, fail(StatusCannotRun, "%s: interpreters of interpreters, more than the kernel takes", path)
+			return Target{}, status.Errorf(status.CannotRun, "%s: interpreters of interpreters, more than the kernel takes", path)
 		}
 		exe = next
 	}
@@ -77,28 +79,28 @@ func lookPath(name, path string) (string, error) {
 		if err == nil {
 			return file, nil
 		}
-		var e *Error
-		if errors.As(err, &e) && e.Status == StatusCannotRun {
+		var e *status.Error
+		if errors.As(err, &e) && e.Status == status.CannotRun {
 			denied = err
 		}
 	}
 	if denied != nil {
 		return "", denied
 	}
-	return "", fail(StatusNotFound, "%s: no such program in PATH", name)
+	return "", status.Errorf(status.NotFound, "%s: no such program in PATH", name)
 }
 
 func executable(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENOTDIR):
-		return fail(StatusNotFound, "%s: no such file", path)
+		return status.Errorf(status.NotFound, "%s: no such file", path)
 	case err != nil:
-		return &Error{StatusCannotRun, err}
+		return &status.Error{Status: status.CannotRun, Err: err}
 	case info.IsDir():
-		return fail(StatusCannotRun, "%s: is a directory", path)
+		return status.Errorf(status.CannotRun, "%s: is a directory", path)
 	case unix.Access(path, unix.X_OK) != nil:
-		return fail(StatusCannotRun, "%s: is not executable", path)
+		return status.Errorf(status.CannotRun, "%s: is not executable", path)
 	}
 	return nil
 }
@@ -112,7 +114,7 @@ func interpreterOf(path string, env []string) (interpreter string, isScript bool
 	defer f.Close()
 	head, err := bufio.NewReader(io.LimitReader(f, 256)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
-		return "", false, &Error{StatusCannotRun, err}
+		return "", false, &status.Error{Status: status.CannotRun, Err: err}
 	}
 	if strings.HasPrefix(head, elf.ELFMAG) {
 		return "", false, nil
@@ -124,7 +126,7 @@ func interpreterOf(path string, env []string) (interpreter string, isScript bool
 	}
 	if filepath.Base(words[0]) == "env" {
 		if name := envTarget(words[1:]); name != "" {
-			found, err := lookPath(name, getenv(env, "PATH"))
+			found, err := lookPath(name, Getenv(env, "PATH"))
 			return found, true, err
 		}
 	}
@@ -150,28 +152,28 @@ func (t *Target) readELF() error {
 	var format *elf.FormatError
 	switch {
 	case errors.As(err, &format):
-		return fail(StatusCannotRun, "%s: not a program for this system: %w", t.Exe, err)
+		return status.Errorf(status.CannotRun, "%s: not a program for this system: %w", t.Exe, err)
 	case errors.Is(err, os.ErrPermission):
-		return fail(StatusFailed, "%s may be run and not read, so that it is not known what can be preloaded into it: record as a user who may read it", t.Exe)
+		return status.Errorf(status.Failed, "%s may be run and not read, so that it is not known what can be preloaded into it: record as a user who may read it", t.Exe)
 	case err != nil:
-		return &Error{StatusCannotRun, err}
+		return &status.Error{Status: status.CannotRun, Err: err}
 	}
 	defer f.Close()
 	t.Machine = f.Machine
-	t.Interpreter = loaderOf(f)
+	t.Interpreter = LoaderOf(f)
 	switch {
 	case f.Class != elf.ELFCLASS64:
-		return fail(StatusFailed, "%s is a 32-bit program: snapshots of 64-bit programs only can be read", t.named())
-	case f.Machine != ownMachine():
-		return fail(StatusFailed, "%s is a program for %s, this heaplapse records those for %s: record on such a machine, with heaplapse for it",
-			t.named(), machineName(f.Machine), machineName(ownMachine()))
-	case t.Interpreter == "" && isWrapper(t.Exe):
+		return status.Errorf(status.Failed, "%s is a 32-bit program: snapshots of 64-bit programs only can be read", t.named())
+	case f.Machine != OwnMachine():
+		return status.Errorf(status.Failed, "%s is a program for %s, this heaplapse records those for %s: record on such a machine, with heaplapse for it",
+			t.named(), machineName(f.Machine), machineName(OwnMachine()))
+	case t.Interpreter == "" && IsWrapper(t.Exe):
 		return nil // what it runs may still be dynamic
 	case t.Interpreter == "":
-		return fail(StatusFailed, "%s is statically linked: no allocator can be preloaded into it%s", t.named(), staticRemedy(f))
+		return status.Errorf(status.Failed, "%s is statically linked: no allocator can be preloaded into it%s", t.named(), staticRemedy(f))
 	}
 	if san := sanitizer(f); san != "" {
-		return fail(StatusFailed, "%s is built with %s, which brings its own allocator: record a build without it", t.named(), san)
+		return status.Errorf(status.Failed, "%s is built with %s, which brings its own allocator: record a build without it", t.named(), san)
 	}
 	return nil
 }
@@ -185,23 +187,23 @@ func (t *Target) named() string {
 }
 
 // abi is what a library must be made for to be loaded into a program.
-type abi struct {
-	machine elf.Machine
-	libc    string // glibc or musl, "" if it is not known
+type ABI struct {
+	Machine elf.Machine
+	Libc    string // glibc or musl, "" if it is not known
 }
 
-func (t *Target) abi() abi {
+func (t *Target) ABI() ABI {
 	machine := t.Machine
 	if machine == elf.EM_NONE {
-		machine = ownMachine()
+		machine = OwnMachine()
 	}
 	switch base := filepath.Base(t.Interpreter); {
 	case strings.HasPrefix(base, "ld-musl-"):
-		return abi{machine, "musl"}
+		return ABI{machine, "musl"}
 	case strings.HasPrefix(base, "ld-linux-"):
-		return abi{machine, "glibc"}
+		return ABI{machine, "glibc"}
 	}
-	return abi{machine, ""}
+	return ABI{machine, ""}
 }
 
 // libcOf is the C library that a shared library needs.
@@ -219,14 +221,14 @@ func libcOf(f *elf.File) string {
 }
 
 // ownMachine is that of this process.
-func ownMachine() elf.Machine {
+func OwnMachine() elf.Machine {
 	if runtime.GOARCH == "arm64" {
 		return elf.EM_AARCH64
 	}
 	return elf.EM_X86_64
 }
 
-func loaderOf(f *elf.File) string {
+func LoaderOf(f *elf.File) string {
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP && p.Filesz < 4096 {
 			b := make([]byte, p.Filesz)
@@ -272,7 +274,7 @@ func self() user { return user{os.Getuid(), os.Geteuid(), os.Getegid()} }
 func secure(path string, u user) error {
 	var st unix.Stat_t
 	if err := unix.Stat(path, &st); err != nil {
-		return &Error{StatusCannotRun, err}
+		return &status.Error{Status: status.CannotRun, Err: err}
 	}
 	why := ""
 	var fs unix.Statfs_t
@@ -288,7 +290,7 @@ func secure(path string, u user) error {
 	if why == "" {
 		return nil
 	}
-	return fail(StatusFailed, "%s is %s: the loader preloads nothing into it; record the program that it runs (%s), or record as the user that owns it",
+	return status.Errorf(status.Failed, "%s is %s: the loader preloads nothing into it; record the program that it runs (%s), or record as the user that owns it",
 		path, why, insideOut(path))
 }
 
@@ -307,9 +309,9 @@ func hasCapabilities(path string) bool {
 }
 
 // wrappers are programs that run another one: what they allocate themselves is of no interest.
-var wrappers = []string{
+var Wrappers = []string{
 	"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "busybox", "env", "timeout", "nice", "ionice", "nohup", "stdbuf", "setsid", "taskset", "chrt",
 	"numactl", "time", "setpriv", "prlimit", "tini", "dumb-init", "catatonit", "su-exec", "gosu", "chroot", "unshare", "setarch", "xvfb-run", "pyenv", "catchsegv",
 }
 
-func isWrapper(exe string) bool { return slices.Contains(wrappers, filepath.Base(exe)) }
+func IsWrapper(exe string) bool { return slices.Contains(Wrappers, filepath.Base(exe)) }

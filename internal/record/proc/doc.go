@@ -1,0 +1,2 @@
+// Package proc reads what /proc says of a process: its parent, command, memory and mapped files. Linux only.
+package proc

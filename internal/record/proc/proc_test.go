@@ -1,0 +1,62 @@
+//go:build linux
+
+package proc
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/testutil"
+)
+
+// TestTheStatOfAProcess: its name may hold anything.
+func TestTheStatOfAProcess(t *testing.T) {
+	parent, ticks, ok := ParseStat([]byte("4711 (a) b (c)) S 17 4711 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 987654 1 2\n"))
+	require.True(t, ok)
+	assert.Equal(t, 17, parent)
+	assert.Equal(t, int64(987654), ticks)
+	for _, text := range []string{"", "1", "1 (x", "1 (x) S", "1 (x) S a b c d e f g h i j k l m n o p q r s"} {
+		_, _, ok := ParseStat([]byte(text))
+		assert.False(t, ok, text)
+	}
+	self, ok := Read(os.Getpid())
+	require.True(t, ok)
+	assert.Equal(t, os.Getppid(), self.Parent)
+	assert.WithinDuration(t, time.Now(), self.Started, time.Hour)
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	assert.Equal(t, exe, self.Exe)
+	rss, pss := Memory(os.Getpid())
+	require.NotNil(t, rss)
+	require.NotNil(t, pss)
+	assert.Greater(t, *rss, int64(1<<20))
+	assert.False(t, Catches(os.Getpid(), 0))
+	assert.True(t, Catches(os.Getpid(), 23), "Go's runtime has a handler for SIGURG")
+}
+
+// TestBuildIDs compares with readelf.
+func TestBuildIDs(t *testing.T) {
+	readelf := testutil.Need(t, "readelf")
+	compared := 0
+	for _, path := range []string{"/bin/sh", "/bin/ls", "/usr/bin/env", "/lib/x86_64-linux-gnu/libc.so.6", "/lib/aarch64-linux-gnu/libc.so.6"} {
+		f, err := os.Open(path)
+		if err != nil {
+			continue
+		}
+		out, err := exec.Command(readelf, "-n", path).Output()
+		require.NoError(t, err)
+		want := regexp.MustCompile(`Build ID: ([0-9a-f]+)`).FindSubmatch(out)
+		if want != nil {
+			assert.Equal(t, string(want[1]), BuildID(f), path)
+			compared++
+		}
+		f.Close()
+	}
+	assert.Positive(t, compared)
+}
