@@ -266,16 +266,19 @@ func TestBaseName(t *testing.T) {
 	}
 }
 
-func TestWriteFileLeavesNothingHalfWritten(t *testing.T) {
+// TestQueueLeavesNothingHalfWritten: the name of a profile is that of a directory, which a file cannot replace.
+func TestQueueLeavesNothingHalfWritten(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "p.pb.gz")
-	require.NoError(t, os.Mkdir(path, 0o700)) // a directory cannot be replaced by a file
+	require.NoError(t, os.Mkdir(path, 0o700))
 	s, c := open(t, "leaky", "leaky/sysroot")
 	snap, err := s.Read(0)
 	require.NoError(t, err)
 	samples, err := c.Samples(snap)
 	require.NoError(t, err)
-	require.Error(t, convert.WriteFile(path, c.Encode(samples)))
+	q := convert.NewQueue(func(string) error { t.Error("nothing was written"); return nil })
+	q.Put(path, c.Encode(samples))
+	require.ErrorContains(t, q.Wait(), path+": is a directory")
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Len(t, entries, 1, "the temporary file is gone")

@@ -1,6 +1,8 @@
 package convert_test
 
 import (
+	"bytes"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -125,7 +127,10 @@ func TestPprofChoosesASnapshotOfAMergedProfile(t *testing.T) {
 		m.Add(samples)
 	}
 	path := filepath.Join(t.TempDir(), "merged.pb.gz")
-	require.NoError(t, convert.WriteFile(path, m.Encode()))
+	var profile bytes.Buffer
+	_, err := m.Encode().WriteTo(&profile)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, profile.Bytes(), 0o600))
 	one := pprof(t, tool, "-top", "-unit=b", "-nodefraction=0", "-nodecount=100000", "-tagfocus=snapshot=leaky.0024", path)
 	require.Contains(t, one, "22610376B", "the size of snapshot 24")
 	rooted := pprof(t, tool, "-traces", "-tagroot=snapshot", path)

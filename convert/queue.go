@@ -5,6 +5,8 @@ import (
 	"io"
 	"runtime"
 	"sync"
+
+	"github.com/heaplapse/heaplapse/internal/atomicfile"
 )
 
 // Queue writes files beside the conversion, for compressing them takes longer. This is the only place
@@ -35,7 +37,10 @@ func (q *Queue) Put(path string, content io.WriterTo) {
 	p := pending{path, make(chan error, 1)}
 	q.slots <- struct{}{}
 	q.wg.Go(func() {
-		p.err <- WriteFile(path, content)
+		p.err <- atomicfile.Write(path, atomicfile.Options{}, func(w io.Writer) error {
+			_, err := content.WriteTo(w)
+			return err
+		})
 		<-q.slots
 	})
 	q.order <- p

@@ -14,7 +14,8 @@ import (
 
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/heapfile/series"
-	"github.com/heaplapse/heaplapse/internal/report"
+	"github.com/heaplapse/heaplapse/internal/atomicfile"
+	"github.com/heaplapse/heaplapse/internal/units"
 	"github.com/heaplapse/heaplapse/symbolize/bundle"
 )
 
@@ -66,8 +67,14 @@ func (a *app) bundle(ctx context.Context, f *symbolFlags, paths []string, out st
 func (a *app) writeBundle(ctx context.Context, contents *bundle.Contents, out string) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	archive := &archive{ctx: ctx, contents: contents}
-	if err := convert.WriteFile(out, archive); err != nil {
+	var size int64
+	err := atomicfile.Write(out, atomicfile.Options{}, func(w io.Writer) error {
+		counted := &countingWriter{w: w}
+		err := contents.Write(ctx, counted)
+		size = counted.n
+		return err
+	})
+	if err != nil {
 		if errors.Is(err, context.Canceled) {
 			return fmt.Errorf("%s: interrupted: nothing was written", out)
 		}
@@ -75,7 +82,7 @@ func (a *app) writeBundle(ctx context.Context, contents *bundle.Contents, out st
 	}
 	s := contents.Stats()
 	a.say("%d snapshots, and of %d files the parts that names come from: %s of %s; the archive has %s", s.Snapshots, s.Files,
-		report.Bytes(s.Kept), report.Bytes(s.Original), report.Bytes(archive.size))
+		units.Bytes(s.Kept), units.Bytes(s.Original), units.Bytes(size))
 	return nil
 }
 
@@ -143,20 +150,6 @@ func bundleName(path string) string {
 		name = "heap"
 	}
 	return name + bundle.Suffix
-}
-
-// archive is the file that is written, and its size afterwards.
-type archive struct {
-	ctx      context.Context
-	contents *bundle.Contents
-	size     int64
-}
-
-func (b *archive) WriteTo(w io.Writer) (int64, error) {
-	counted := &countingWriter{w: w}
-	err := b.contents.Write(b.ctx, counted)
-	b.size = counted.n
-	return counted.n, err
 }
 
 type countingWriter struct {

@@ -15,6 +15,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/diff/gate/config"
 	"github.com/heaplapse/heaplapse/diff/suppress"
+	"github.com/heaplapse/heaplapse/internal/units"
 	"github.com/heaplapse/heaplapse/symbolize/bundle"
 )
 
@@ -126,8 +127,8 @@ var gateThresholds = []struct {
 }{
 	{"bytes", "a regression is a change of at least `SIZE` (default 1MiB)", config.Bytes, func(o *gate.Override) **float64 { return &o.Bytes }},
 	{"share-of-total", "and of at least `PERCENT` of the heap before (default 0.5)", config.Share, func(o *gate.Override) **float64 { return &o.Share }},
-	{"percent", "and of at least `PERCENT` of what the function had before (default 10)", config.Percent, func(o *gate.Override) **float64 { return &o.Percent }},
-	{"z", "and of at least `N` standard deviations of the noise between runs (default 3; 0 does without)", config.Number, func(o *gate.Override) **float64 { return &o.Z }},
+	{"percent", "and of at least `PERCENT` of what the function had before (default 10)", units.ParsePercent, func(o *gate.Override) **float64 { return &o.Percent }},
+	{"z", "and of at least `N` standard deviations of the noise between runs (default 3; 0 does without)", units.ParseNumber, func(o *gate.Override) **float64 { return &o.Z }},
 }
 
 // configured are the options of the configuration, and over them those of flags.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/internal/report"
+	"github.com/heaplapse/heaplapse/internal/units"
 )
 
 // gateFormFlags say in which forms the gate's answer is written, and where to.
@@ -48,9 +48,9 @@ func (f *gateFormFlags) addForms(cmd *cobra.Command) {
 
 // check refuses what cannot be written before any work is done.
 func (f *gateFormFlags) checkForms() error {
-	n, err := parseSize(f.markdownLimit)
+	n, err := units.ParseBytes(f.markdownLimit)
 	if err == nil && n < report.MinMarkdownLimit {
-		err = fmt.Errorf("want at least %s", report.Bytes(report.MinMarkdownLimit))
+		err = fmt.Errorf("want at least %s", units.Bytes(report.MinMarkdownLimit))
 	}
 	if err != nil {
 		return fmt.Errorf("--markdown-limit %s: %w", f.markdownLimit, err)
@@ -85,7 +85,7 @@ func onePath(path string) string {
 
 // form is the result with what its forms need.
 func (f *gateFormFlags) form(result *gate.Result) *report.Gate {
-	limit, _ := parseSize(f.markdownLimit) // was checked
+	limit, _ := units.ParseBytes(f.markdownLimit) // was checked
 	root, err := filepath.Abs(f.sourceRoot)
 	if err != nil {
 		root = f.sourceRoot // no working directory: files stay absolute
@@ -108,7 +108,7 @@ func (f *gateFormFlags) write(a *app, g *report.Gate) error {
 		var b bytes.Buffer
 		err := o.write(g, &b)
 		if err == nil {
-			err = a.put(path, &b)
+			err = a.put(path, b.Bytes())
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("--%s: %w", o.name, err))
@@ -124,13 +124,4 @@ func (f *gateFormFlags) usesStdout() bool {
 		}
 	}
 	return false
-}
-
-// put writes a result to a file, or to standard output.
-func (a *app) put(path string, b *bytes.Buffer) error {
-	if path != "-" {
-		return convert.WriteFile(path, b)
-	}
-	_, err := a.out.Write(b.Bytes())
-	return err
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/report"
+	"github.com/heaplapse/heaplapse/internal/units"
 )
 
 type growthFlags struct {
@@ -110,7 +111,7 @@ func (f *growthFlags) growthOptions() (o growth.Options, limit int64, err error)
 	if f.failOn != "" && f.failOn != "leak" && f.failOn != "suspect" {
 		return o, 0, fmt.Errorf("--fail-on %s: want leak or suspect", f.failOn)
 	}
-	minBytes, err := parseSize(f.minBytes)
+	minBytes, err := units.ParseBytes(f.minBytes)
 	if err != nil {
 		return o, 0, fmt.Errorf("--min-bytes: %w", err)
 	}
@@ -174,7 +175,7 @@ func (f *growthFlags) limitBytes() (int64, error) {
 	if f.memoryLimit == "" {
 		return 0, nil
 	}
-	n, err := parseSize(f.memoryLimit)
+	n, err := units.ParseBytes(f.memoryLimit)
 	if err != nil {
 		return 0, fmt.Errorf("--memory-limit: %w", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/record"
 	"github.com/heaplapse/heaplapse/internal/record/sig"
 	"github.com/heaplapse/heaplapse/internal/record/status"
+	"github.com/heaplapse/heaplapse/internal/units"
 	"github.com/heaplapse/heaplapse/symbolize/bundle"
 )
 
@@ -112,7 +113,7 @@ func (f *recordFlags) options() (record.Options, error) {
 		if size.text == "" {
 			continue
 		}
-		if *size.to, err = parseSize(size.text); err != nil {
+		if *size.to, err = units.ParseBytes(size.text); err != nil {
 			return o, fmt.Errorf("%s: %w", size.flag, err)
 		}
 	}
@@ -210,14 +211,7 @@ func (a *app) summarize(o record.Outcome) {
 	if o.Processes > 1 {
 		of = fmt.Sprintf("%d processes, most of process %d", o.Processes, o.Main)
 	}
-	a.say("%s of %s; next: heaplapse growth %s", countOf(o.Snapshots, "snapshot"), of, shellQuote(o.Dir))
-}
-
-func countOf(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	a.say("%s of %s; next: heaplapse growth %s", units.Count(o.Snapshots, "snapshot"), of, shellQuote(o.Dir))
 }
 
 // printPlan prints a command that a shell can run.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,10 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
-
+	"github.com/heaplapse/heaplapse/internal/atomicfile"
 	"github.com/heaplapse/heaplapse/internal/record/status"
 	"github.com/heaplapse/heaplapse/internal/report"
 )
@@ -155,17 +155,25 @@ func (a *app) render(r rendering) error {
 	return a.emit(write)
 }
 
-// emit writes a result to where -o says, whole or not at all.
+// emit writes a result to the file of -o, whole or not at all.
 func (a *app) emit(write func(io.Writer) error) error {
 	var b bytes.Buffer
 	if err := write(&b); err != nil {
 		return err
 	}
-	if a.output != "" && a.output != "-" {
-		return convert.WriteFile(a.output, &b)
+	return a.put(cmp.Or(a.output, "-"), b.Bytes())
+}
+
+// put writes a result to a file, or to standard output for "-".
+func (a *app) put(path string, content []byte) error {
+	if path == "-" {
+		_, err := a.out.Write(content)
+		return err
 	}
-	_, err := a.out.Write(b.Bytes())
-	return err
+	return atomicfile.Write(path, atomicfile.Options{}, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
 }
 
 // checkFormat refuses an unknown --format before any work is done.

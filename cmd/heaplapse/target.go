@@ -8,6 +8,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/atomicfile"
 )
 
 // target is where converted snapshots go.
@@ -87,7 +88,11 @@ func (t *target) write(path string, content io.WriterTo) error {
 		_, err := content.WriteTo(t.stdout)
 		return err
 	}
-	if err := convert.WriteFile(path, content); err != nil {
+	err := atomicfile.Write(path, atomicfile.Options{}, func(w io.Writer) error {
+		_, err := content.WriteTo(w)
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	return t.print(path)

@@ -13,10 +13,15 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/heaplapse/heaplapse/internal/atomicfile"
 )
 
 // pinFile holds the name of the pinned baseline of a directory.
 const pinFile = "pinned"
+
+// durable makes a file survive a crash of the machine right after it was saved.
+var durable = atomicfile.Options{Sync: true}
 
 // Save adds a run to a directory, which is made if need be, and returns the path of the new file. The file is whole, and on the disk,
 // before it has its name. The same run is saved once. now orders a run whose time is not known.
@@ -34,7 +39,7 @@ func Save(dir string, r *Run, now time.Time) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, fileName(r, content))
-	return path, replace(path, func(w io.Writer) error { return compress(w, content) })
+	return path, atomicfile.Write(path, durable, func(w io.Writer) error { return compress(w, content) })
 }
 
 // fileName sorts by time. The hash keeps runs apart that one build made in the same second.
@@ -48,39 +53,13 @@ func fileName(r *Run, content []byte) string {
 	return fmt.Sprintf("%s-%s-%s%s", stamp, cmp.Or(build, "nobuild"), hex.EncodeToString(sum[:4]), Suffix)
 }
 
-// replace writes a file whole or not at all: under a hidden name first, then to the disk, then under its own.
-func replace(path string, write func(io.Writer) error) (err error) {
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp*")
-	if err != nil {
-		return err
-	}
-	err = errors.Join(write(tmp), tmp.Chmod(0o644), tmp.Sync(), tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(tmp.Name()))
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-// syncDir makes a rename last. Not every file system can: then it lasts as long as that decides.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	_ = d.Sync()
-	return d.Close()
-}
-
 // Pin makes a baseline of a directory the pinned one, by its name or path.
 func Pin(dir, name string) error {
 	name = NameOf(name)
 	if _, err := os.Stat(filepath.Join(dir, name+Suffix)); err != nil {
 		return fmt.Errorf("no baseline %s in %s: heaplapse baseline list %s shows their names", name, dir, dir)
 	}
-	return replace(filepath.Join(dir, pinFile), func(w io.Writer) error {
+	return atomicfile.Write(filepath.Join(dir, pinFile), durable, func(w io.Writer) error {
 		_, err := io.WriteString(w, name+"\n")
 		return err
 	})
@@ -205,7 +184,7 @@ func removeLeftovers(dir string) error {
 	list, err := os.ReadDir(dir)
 	errs := []error{err}
 	for _, e := range list {
-		if e.Name()[0] != '.' || !strings.Contains(e.Name(), Suffix+".tmp") {
+		if !atomicfile.IsTemporary(e.Name()) || !strings.Contains(e.Name(), Suffix) {
 			continue
 		}
 		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > 24*time.Hour {

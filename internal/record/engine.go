@@ -77,14 +77,3 @@ func log2(v int64) int {
 	}
 	return n
 }
-
-// sizeText renders bytes: 512 KiB, 1.5 GiB.
-func sizeText(v int64) string {
-	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
-	f, i := float64(v), 0
-	for f >= 1024 && i < len(units)-1 {
-		f /= 1024
-		i++
-	}
-	return fmt.Sprintf("%.4g %s", f, units[i])
-}

@@ -18,6 +18,7 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 	"github.com/heaplapse/heaplapse/internal/record/sig"
+	"github.com/heaplapse/heaplapse/internal/units"
 )
 
 // finish is called when the program has ended and the goroutine was stopped: it takes what is left, says how it ended
@@ -205,7 +206,7 @@ func (c *collector) cut() error {
 	var limit unix.Rlimit
 	why := ""
 	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &limit); err == nil && limit.Cur != unix.RLIM_INFINITY {
-		why = fmt.Sprintf(" (files are limited to %s: ulimit -f)", sizeText(int64(min(limit.Cur, math.MaxInt64))))
+		why = fmt.Sprintf(" (files are limited to %s: ulimit -f)", units.RoundBytes(int64(min(limit.Cur, math.MaxInt64))))
 	}
 	switch c.unfinished {
 	case 0:

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/internal/record/program"
+	"github.com/heaplapse/heaplapse/internal/units"
 )
 
 // jemalloc samples: cheap enough for production.
@@ -87,9 +88,9 @@ func (e jemalloc) settings(o *Options, prefix string, agent bool) []Setting {
 }
 
 func (e jemalloc) cost(o *Options) string {
-	text := fmt.Sprintf("one in %s is sampled: some percent of run time, small leaks are estimates", sizeText(e.period(o)))
+	text := fmt.Sprintf("one in %s is sampled: some percent of run time, small leaks are estimates", units.RoundBytes(e.period(o)))
 	if o.SamplePeriod > 0 && o.SamplePeriod != e.period(o) {
-		text += fmt.Sprintf(" (--sample-period %s was rounded: jemalloc takes powers of two)", sizeText(o.SamplePeriod))
+		text += fmt.Sprintf(" (--sample-period %s was rounded: jemalloc takes powers of two)", units.RoundBytes(o.SamplePeriod))
 	}
 	return text
 }
@@ -99,11 +100,11 @@ func (e jemalloc) when(o *Options, agent bool) string {
 	case n < 0:
 		return joinTexts()
 	case o.EveryAlloc > 0 && o.EveryAlloc != 1<<n:
-		return fmt.Sprintf("every %s allocated (rounded: jemalloc takes powers of two)", sizeText(1<<n))
+		return fmt.Sprintf("every %s allocated (rounded: jemalloc takes powers of two)", units.RoundBytes(1<<n))
 	case o.EveryAlloc > 0 || !agent:
-		return fmt.Sprintf("every %s allocated", sizeText(1<<n))
+		return fmt.Sprintf("every %s allocated", units.RoundBytes(1<<n))
 	}
-	return timerText(o, agent) + fmt.Sprintf(" (looked at after every %s allocated)", sizeText(1<<jemallocTick))
+	return timerText(o, agent) + fmt.Sprintf(" (looked at after every %s allocated)", units.RoundBytes(1<<jemallocTick))
 }
 
 func (e jemalloc) period(o *Options) int64 { return 1 << e.sample(o) }

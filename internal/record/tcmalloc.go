@@ -12,6 +12,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/internal/record/program"
 	"github.com/heaplapse/heaplapse/internal/record/sig"
+	"github.com/heaplapse/heaplapse/internal/units"
 )
 
 // tcmalloc is gperftools' heap profiler: exact, every allocation is traced.
@@ -101,10 +102,10 @@ func (tcmalloc) cost(*Options) string {
 func (tcmalloc) when(o *Options, agent bool) string {
 	var alloc, inuse, sig string
 	if o.EveryAlloc > 0 {
-		alloc = "every " + sizeText(o.EveryAlloc) + " allocated"
+		alloc = "every " + units.RoundBytes(o.EveryAlloc) + " allocated"
 	}
 	if o.EveryInuse > 0 {
-		inuse = "at every new high by " + sizeText(o.EveryInuse)
+		inuse = "at every new high by " + units.RoundBytes(o.EveryInuse)
 	}
 	if o.Signal != "" {
 		sig = "at SIG" + signalLabel(o.Signal)

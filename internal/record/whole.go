@@ -4,28 +4,15 @@ package record
 
 import (
 	"io"
-	"os"
-	"path/filepath"
+	"io/fs"
+
+	"github.com/heaplapse/heaplapse/internal/atomicfile"
 )
 
-// writeWhole puts a file in place whole or not at all.
-func writeWhole(path string, mode os.FileMode, content io.Reader) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".copy-*")
-	if err != nil {
+// writeWhole writes a file whole or not at all. Its mode is exact: the recorded program may run as another user.
+func writeWhole(path string, mode fs.FileMode, content io.Reader) error {
+	return atomicfile.Write(path, atomicfile.Options{Mode: mode}, func(w io.Writer) error {
+		_, err := io.Copy(w, content)
 		return err
-	}
-	_, err = io.Copy(f, content)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Chmod(f.Name(), mode)
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
+	})
 }

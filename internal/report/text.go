@@ -7,9 +7,10 @@ import (
 	"math"
 	"path"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/heaplapse/heaplapse/internal/units"
 )
 
 // printer writes lines and keeps the first error.
@@ -36,49 +37,13 @@ func writeJSON(w io.Writer, v any) error {
 // Bytes shows a number of bytes with three significant digits: 512 B, 1.50 KiB, -20.0 MiB.
 func Bytes(n int64) string { return bytesOf(float64(n)) }
 
-func bytesOf(f float64) string {
-	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
-	i := 0
-	for math.Abs(f) >= 1000 && i < len(units)-1 {
-		f /= 1024
-		i++
-	}
-	switch a := math.Abs(f); {
-	case i == 0:
-		return fmt.Sprintf("%.0f B", f)
-	case a < 10:
-		return fmt.Sprintf("%.2f %s", f, units[i])
-	case a < 100:
-		return fmt.Sprintf("%.1f %s", f, units[i])
-	}
-	return fmt.Sprintf("%.0f %s", f, units[i])
-}
+func bytesOf(f float64) string { return units.Bytes(f) }
 
 // signed puts a plus before growth.
-func signed(f float64) string {
-	if f > 0 {
-		return "+" + bytesOf(f)
-	}
-	return bytesOf(f)
-}
+func signed(f float64) string { return units.SignedBytes(f) }
 
-// duration shows seconds: 46s, 12m30s, 3h05m.
-func duration(seconds float64) string {
-	d := time.Duration(seconds * float64(time.Second))
-	if d >= time.Minute {
-		d = d.Round(time.Second)
-	} else {
-		d = d.Round(100 * time.Millisecond)
-	}
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = s[:len(s)-2]
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = s[:len(s)-2]
-	}
-	return s
-}
+// duration shows seconds: 46s, 12m30s, 3h5m.
+func duration(seconds float64) string { return units.Duration(seconds) }
 
 // sparks are the eight levels of a sparkline.
 var sparks = []rune("▁▂▃▄▅▆▇█")
@@ -171,12 +136,7 @@ func firstRows[T any](rows []T, top int) []T {
 }
 
 // plural is "1 snapshot", "24 snapshots".
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
+func plural(n int, what string) string { return units.Count(n, what) }
 
 // Finite replaces what JSON cannot hold.
 func Finite(f float64) float64 {

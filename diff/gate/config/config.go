@@ -14,6 +14,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/diff/suppress"
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/internal/units"
 )
 
 // Name of the file that is read from the working directory if none is named.
@@ -163,8 +164,8 @@ func (p *parser) thresholds(what string, o *gate.Override) map[string]field {
 	}
 	return map[string]field{
 		"bytes":          into(&o.Bytes, Bytes),
-		"percent":        into(&o.Percent, Percent),
-		"z":              into(&o.Z, Number),
+		"percent":        into(&o.Percent, units.ParsePercent),
+		"z":              into(&o.Z, units.ParseNumber),
 		"share_of_total": into(&o.Share, Share),
 	}
 }

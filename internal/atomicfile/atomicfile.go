@@ -1,0 +1,189 @@
+// Package atomicfile writes files whole or not at all.
+//
+// A file is written under a hidden temporary name in the directory of its target and renamed once it is complete. A reader
+// sees the old content or the new one, never a part of it. When a write fails, the target is unchanged and the temporary
+// file is removed. A program that catches the signals that end it calls [RemoveUnfinished] before it exits.
+//
+// A process that is killed leaves its temporary file. [IsTemporary] recognizes the name, so that the owner of a directory
+// can remove old ones.
+package atomicfile
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Options change how a file is written. The zero value writes a file that everybody may read and write unless the umask
+// forbids it, and does not wait for the disk.
+type Options struct {
+	// Mode, if not 0, is the exact permission bits of the file: the umask and those of a replaced file do not count.
+	Mode fs.FileMode
+	// Sync waits until the content and the new name are on the disk.
+	Sync bool
+}
+
+// Write writes the content that the function produces to a file. An existing file is replaced and its permission bits are
+// kept; a symbolic link stays, and its target is replaced. A device or a pipe is written to directly.
+//
+// The error names path, not the temporary file. An error of the function itself is returned as it is.
+func Write(path string, o Options, content func(io.Writer) error) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return writeInto(path, content)
+	}
+	target := follow(path)
+	mode := o.Mode
+	if info, err := os.Stat(target); err == nil && mode == 0 {
+		mode = info.Mode().Perm()
+	}
+	return naming(path, replace(target, mode, o.Sync, content))
+}
+
+// writeInto writes to what is not a regular file.
+func writeInto(path string, content func(io.Writer) error) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(content(f), f.Close())
+}
+
+// maxLinks is the number of symbolic links that are followed, as in Linux.
+const maxLinks = 40
+
+// follow returns the path at the end of a chain of symbolic links. The last one may lead to a file that does not exist yet.
+func follow(path string) string {
+	for range maxLinks {
+		link, err := os.Readlink(path)
+		if err != nil {
+			return path
+		}
+		if !filepath.IsAbs(link) {
+			dir, err := filepath.EvalSymlinks(filepath.Dir(path)) // link may begin with ..
+			if err != nil {
+				return path
+			}
+			link = filepath.Join(dir, link)
+		}
+		path = link
+	}
+	return path
+}
+
+// replace writes a temporary file and renames it. A mode of 0 leaves the one that the umask gave.
+func replace(path string, mode fs.FileMode, sync bool, content func(io.Writer) error) error {
+	tmp, err := create(path)
+	if err != nil {
+		return err
+	}
+	err = content(tmp)
+	if err == nil && mode != 0 {
+		err = tmp.Chmod(mode)
+	}
+	if err == nil && sync {
+		err = tmp.Sync()
+	}
+	if err = errors.Join(err, tmp.Close()); err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		err = errors.Join(err, remove(tmp.Name()))
+	}
+	unfinished.delete(tmp.Name())
+	if err == nil && sync {
+		err = syncDir(filepath.Dir(path))
+	}
+	return err
+}
+
+// attempts is how often another random name is tried.
+const attempts = 1000
+
+// maxName is the longest name of a file, in bytes, on the usual file systems.
+const maxName = 255
+
+// infix is in the name of every temporary file: .NAME.tmp1234567890.
+const infix = ".tmp"
+
+// create makes a temporary file next to its target. The kernel applies the umask, which os.CreateTemp does not allow.
+func create(path string) (*os.File, error) {
+	dir, base := filepath.Split(path)
+	if room := maxName - len("."+infix) - 10; len(base) > room {
+		base = base[:room]
+	}
+	var err error
+	for range attempts {
+		name := dir + "." + base + infix + strconv.FormatUint(uint64(rand.Uint32()), 10)
+		unfinished.add(name) // before it exists: a signal may come at any moment
+		f, failed := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if failed == nil {
+			return f, nil
+		}
+		unfinished.delete(name)
+		if err = failed; !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	return nil, err
+}
+
+// remove removes a temporary file, which RemoveUnfinished may have removed before.
+func remove(name string) error {
+	if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// syncDir makes a rename durable, where the file system can.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	_ = d.Sync() // not every file system supports it
+	return d.Close()
+}
+
+// naming gives errors about the temporary file the name of the target.
+func naming(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var errs []error
+		for _, e := range joined.Unwrap() {
+			errs = append(errs, naming(path, e))
+		}
+		return errors.Join(errs...)
+	}
+	switch e := err.(type) {
+	case *fs.PathError:
+		if IsTemporary(e.Path) {
+			op := e.Op
+			if op == "open" {
+				op = "create"
+			}
+			return &fs.PathError{Op: op, Path: path, Err: e.Err}
+		}
+	case *os.LinkError:
+		return &fs.PathError{Op: e.Op, Path: path, Err: e.Err}
+	}
+	return err
+}
+
+// IsTemporary reports whether a path has the name of a temporary file of this package.
+func IsTemporary(path string) bool {
+	name := filepath.Base(path)
+	i := strings.LastIndex(name, infix)
+	if i < 1 || name[0] != '.' {
+		return false
+	}
+	digits := name[i+len(infix):]
+	return digits != "" && strings.Trim(digits, "0123456789") == ""
+}

@@ -1,0 +1,216 @@
+package atomicfile_test
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/atomicfile"
+	"github.com/heaplapse/heaplapse/internal/testutil"
+)
+
+// text is content of a few bytes.
+func text(s string) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := io.WriteString(w, s)
+		return err
+	}
+}
+
+// files returns the names in a directory, hidden ones included.
+func files(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func content(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(b)
+}
+
+func TestWrite(t *testing.T) {
+	for _, o := range []atomicfile.Options{{}, {Sync: true}} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "result")
+		require.NoError(t, atomicfile.Write(path, o, text("one")))
+		require.NoError(t, atomicfile.Write(path, o, text("two")))
+		require.Equal(t, "two", content(t, path))
+		require.Equal(t, []string{"result"}, files(t, dir))
+	}
+}
+
+func TestFailedWriteLeavesTheOldFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "result")
+	require.NoError(t, os.WriteFile(path, []byte("old"), 0o600))
+	failure := errors.New("no more numbers")
+	err := atomicfile.Write(path, atomicfile.Options{}, func(w io.Writer) error {
+		_, _ = io.WriteString(w, "half of the new")
+		return failure
+	})
+	require.ErrorIs(t, err, failure)
+	require.Equal(t, failure.Error(), err.Error())
+	require.Equal(t, "old", content(t, path))
+	require.Equal(t, []string{"result"}, files(t, dir))
+}
+
+// TestModes sets the umask in a process of its own: it belongs to the whole process.
+func TestModes(t *testing.T) {
+	if dir := os.Getenv("ATOMICFILE_DIR"); dir != "" {
+		writeModes(t, dir)
+		return
+	}
+	for umask, want := range map[string]string{"0022": "-rw-r--r--", "0077": "-rw-------", "0002": "-rw-rw-r--"} {
+		dir := t.TempDir()
+		cmd := exec.Command("sh", "-c", `umask "$0"; exec "$1" -test.run '^TestModes$'`, umask, os.Args[0])
+		cmd.Env = append(os.Environ(), "ATOMICFILE_DIR="+dir)
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, string(out))
+		for name, mode := range map[string]string{"new": want, "private": "-rw-------", "open": "-rw-rw-rw-", "program": "-rwxr-xr-x"} {
+			info, err := os.Stat(filepath.Join(dir, name))
+			require.NoError(t, err)
+			require.Equal(t, mode, info.Mode().String(), "umask %s, file %s", umask, name)
+			require.Equal(t, "new", content(t, filepath.Join(dir, name)))
+		}
+	}
+}
+
+func writeModes(t *testing.T, dir string) {
+	for name, mode := range map[string]fs.FileMode{"private": 0o600, "open": 0o666} {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte("old"), 0o600))
+		require.NoError(t, os.Chmod(path, mode))
+	}
+	for _, name := range []string{"new", "private", "open"} {
+		require.NoError(t, atomicfile.Write(filepath.Join(dir, name), atomicfile.Options{}, text("new")))
+	}
+	require.NoError(t, atomicfile.Write(filepath.Join(dir, "program"), atomicfile.Options{Mode: 0o755}, text("new")))
+}
+
+func TestLinksStay(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "real", "deep"), 0o755))
+	require.NoError(t, os.Symlink(filepath.Join("real", "deep"), filepath.Join(dir, "short")))
+	require.NoError(t, os.Symlink(filepath.Join("..", "result"), filepath.Join(dir, "real", "deep", "latest")))
+	link := filepath.Join(dir, "short", "latest") // leads to real/result, not to result
+	for _, want := range []string{"first", "second"} {
+		require.NoError(t, atomicfile.Write(link, atomicfile.Options{}, text(want)))
+		require.Equal(t, want, content(t, filepath.Join(dir, "real", "result")))
+		require.Equal(t, want, content(t, link))
+		info, err := os.Lstat(link)
+		require.NoError(t, err)
+		require.Equal(t, fs.ModeSymlink, info.Mode().Type())
+	}
+	require.Equal(t, []string{"deep", "result"}, files(t, filepath.Join(dir, "real")))
+}
+
+func TestLinkToItself(t *testing.T) {
+	dir := t.TempDir()
+	loop := filepath.Join(dir, "loop")
+	require.NoError(t, os.Symlink("loop", loop))
+	require.NoError(t, atomicfile.Write(loop, atomicfile.Options{}, text("new")), "rename replaces the link")
+	require.Equal(t, "new", content(t, loop))
+}
+
+func TestDevicesAndPipesAreWrittenTo(t *testing.T) {
+	testutil.Linux(t)
+	require.NoError(t, atomicfile.Write("/dev/null", atomicfile.Options{}, text("x")))
+	err := atomicfile.Write("/dev/full", atomicfile.Options{}, text("x"))
+	require.ErrorContains(t, err, "/dev/full: no space left on device")
+
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	require.NoError(t, exec.Command("mkfifo", fifo).Run())
+	read := make(chan string)
+	go func() {
+		b, _ := os.ReadFile(fifo)
+		read <- string(b)
+	}()
+	require.NoError(t, atomicfile.Write(fifo, atomicfile.Options{}, text("through")))
+	require.Equal(t, "through", <-read)
+}
+
+// TestErrorsNameTheTarget: a temporary name tells the user nothing.
+func TestErrorsNameTheTarget(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "absent", "result")
+	require.EqualError(t, atomicfile.Write(path, atomicfile.Options{}, text("x")), "create "+path+": no such file or directory")
+
+	path = filepath.Join(dir, "result")
+	err := atomicfile.Write(path, atomicfile.Options{}, func(w io.Writer) error {
+		_ = w.(io.Closer).Close()
+		return text("x")(w)
+	})
+	require.ErrorContains(t, err, "write "+path+": file already closed")
+	require.NotContains(t, err.Error(), ".tmp")
+	require.ErrorIs(t, err, os.ErrClosed)
+	require.Empty(t, files(t, dir))
+
+	require.NoError(t, os.Mkdir(path, 0o755))
+	require.ErrorContains(t, atomicfile.Write(path, atomicfile.Options{}, text("x")), path+": is a directory")
+}
+
+func TestLongNames(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, strings.Repeat("n", 255))
+	require.NoError(t, atomicfile.Write(path, atomicfile.Options{}, text("x")))
+	require.Equal(t, []string{filepath.Base(path)}, files(t, dir))
+}
+
+func TestManyWritersOfOneFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "result")
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			if err := atomicfile.Write(path, atomicfile.Options{}, text(strings.Repeat("x", 1000))); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	require.Len(t, content(t, path), 1000)
+	require.Equal(t, []string{"result"}, files(t, dir))
+}
+
+// TestRemoveUnfinished: a signal comes while a file is written.
+func TestRemoveUnfinished(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, ".other.tmp12"), nil, 0o600))
+	path := filepath.Join(dir, "result")
+	err := atomicfile.Write(path, atomicfile.Options{}, func(w io.Writer) error {
+		during := files(t, dir)
+		require.Len(t, during, 2)
+		require.True(t, atomicfile.IsTemporary(during[1]), during[1])
+		atomicfile.RemoveUnfinished()
+		require.Equal(t, []string{".other.tmp12"}, files(t, dir), "files of other processes stay")
+		return text("x")(w)
+	})
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.Equal(t, "rename "+path+": no such file or directory", err.Error())
+	require.NoError(t, atomicfile.Write(path, atomicfile.Options{}, text("again")))
+	atomicfile.RemoveUnfinished()
+	require.Equal(t, "again", content(t, path), "a finished file stays")
+}
+
+func TestIsTemporary(t *testing.T) {
+	for name, want := range map[string]bool{
+		".a.tmp1": true, "dir/.a.hlb.tmp4294967295": true, "a.tmp1": false, ".a": false, ".a.tmp": false, ".a.tmpx": false, ".tmp1": false, "": false,
+	} {
+		require.Equal(t, want, atomicfile.IsTemporary(name), name)
+	}
+}
