@@ -9,7 +9,7 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-// hidden marks a value that a truncated snapshot does not show.
+// Hidden marks a value that a truncated snapshot does not show.
 const Hidden = math.MinInt64
 
 // Collector keeps the columns of a series while it is read: its Visit goes into
@@ -18,7 +18,7 @@ type Collector struct {
 	stacks []Column // by StackID
 }
 
-// column is values by snapshot, from the first one that has any; absent ones are hidden until the
+// Column is values by snapshot, from the first one that has any; absent ones are hidden until the
 // snapshots' completeness is known. Before a stack's first appearance nothing is kept: a
 // process that restarts often has many stacks, each of which appears in few snapshots.
 type Column struct {
@@ -133,7 +133,7 @@ func (c *Column) fill(heads []*series.Head) {
 	}
 }
 
-// sum adds columns for a group. A moment is hidden if all members are: what is
+// Sum adds columns for a group. A moment is hidden if all members are: what is
 // hidden of a group that is partly visible is less than its smallest visible row.
 // Cumulative bytes have no such bound, so one hidden member hides them.
 func Sum(members []Column, n int) Column {

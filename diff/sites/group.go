@@ -22,7 +22,7 @@ const (
 // GroupBys are all groupings.
 var GroupBys = []GroupBy{ByFunction, ByStack, ByFile, ByModule}
 
-// grouper gives sites the key of their group. It is not safe for concurrent use.
+// Grouper gives sites the key of their group. It is not safe for concurrent use.
 type Grouper struct {
 	symbols *symbolize.Symbols
 	blamer  *symbolize.Blamer
@@ -42,7 +42,7 @@ func NewGrouper(s *symbolize.Symbols, blamer *symbolize.Blamer, by GroupBy) *Gro
 	return &Grouper{symbols: s, blamer: blamer, by: by, keys: map[frameKey]string{}}
 }
 
-// key is the same for sites of one group, in every build and process.
+// Key is the same for sites of one group, in every build and process.
 func (g *Grouper) Key(site symbolize.SiteID) string {
 	if g.by == ByStack {
 		return fmt.Sprint(site)

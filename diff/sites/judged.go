@@ -7,7 +7,7 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
-// judgedRange picks, of the snapshots from and up to to (exclusive; 0 is the end), the process image with most, the latest of equals, and
+// JudgedRange picks, of the snapshots from and up to to (exclusive; 0 is the end), the process image with most, the latest of equals, and
 // leaves out a last dump that is far smaller than the one before: the program had freed its
 // memory to exit. The notes say what was left out.
 func JudgedRange(s *series.Series, from, to int) (first, last int, notes []string) {

@@ -16,7 +16,7 @@ func NewSuppressor(s *symbolize.Symbols, list *suppress.List) *suppressor {
 	return &suppressor{s, list, map[symbolize.LocationID]*suppress.Entry{}}
 }
 
-// entry is the suppression of a site, nil for none.
+// Entry is the suppression of a site, nil for none.
 func (s *suppressor) Entry(site symbolize.SiteID) *suppress.Entry {
 	if s.list == nil {
 		return nil

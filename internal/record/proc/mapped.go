@@ -40,7 +40,7 @@ func Identify(path string, pid int) (manifest.Mapping, bool) {
 	return m, true
 }
 
-// buildID is the GNU build ID of an ELF file in hex, "" without.
+// BuildID is the GNU build ID of an ELF file in hex, "" without.
 func BuildID(r io.ReaderAt) string {
 	f, err := elf.NewFile(r)
 	if err != nil {
@@ -61,7 +61,7 @@ func BuildID(r io.ReaderAt) string {
 	return ""
 }
 
-// gnuBuildID walks notes: sizes of name and description, type (3 is the build ID), then both, each padded to four bytes.
+// GnuBuildID walks notes: sizes of name and description, type (3 is the build ID), then both, each padded to four bytes.
 func GnuBuildID(b []byte, order binary.ByteOrder) string {
 	for len(b) >= 12 {
 		nameSize, descSize, kind := uint64(order.Uint32(b)), uint64(order.Uint32(b[4:])), order.Uint32(b[8:])

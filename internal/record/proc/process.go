@@ -40,7 +40,7 @@ func Read(pid int) (Info, bool) {
 	return p, true
 }
 
-// parseStat reads the parent (field 4) and the start time in ticks (field 22) of /proc/PID/stat, proc(5). The name of
+// ParseStat reads the parent (field 4) and the start time in ticks (field 22) of /proc/PID/stat, proc(5). The name of
 // field 2 may hold spaces and brackets.
 func ParseStat(stat []byte) (parent int, ticks int64, ok bool) {
 	i := bytes.LastIndexByte(stat, ')')
@@ -71,13 +71,13 @@ func bootTime() time.Time {
 	return time.Time{}
 }
 
-// alive says whether a process is there and no zombie.
+// Alive says whether a process is there and no zombie.
 func Alive(pid int) bool {
 	state := stateOf(pid)
 	return state != 0 && state != 'Z' && state != 'X'
 }
 
-// stopped says whether a process was stopped, as by ^Z.
+// Stopped says whether a process was stopped, as by ^Z.
 func Stopped(pid int) bool { return stateOf(pid) == 'T' }
 
 // stateOf is field 3 of /proc/PID/stat; 0 when the process is gone.
@@ -138,7 +138,7 @@ func Memory(pid int) (rss, pss *int64) {
 	return rss, pss
 }
 
-// catches says whether a process has a handler for a signal: only then is it harmless to send it.
+// Catches says whether a process has a handler for a signal: only then is it harmless to send it.
 func Catches(pid, signal int) bool {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

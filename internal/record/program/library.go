@@ -18,7 +18,7 @@ import (
 	"strings"
 )
 
-// search is what is looked for, and where.
+// Search is what is looked for, and where.
 type Search struct {
 	Names    []string // of the library, best first
 	Symbol   string   // that it must define
@@ -26,7 +26,7 @@ type Search struct {
 	Packages map[string]string
 }
 
-// system is the one whose libraries are looked for; root is "" but in tests.
+// System is the one whose libraries are looked for; root is "" but in tests.
 type System struct{ Root string }
 
 func (s System) At(path string) string {
@@ -36,7 +36,7 @@ func (s System) At(path string) string {
 	return filepath.Join(s.Root, path)
 }
 
-// findLibrary looks in the usual places of distributions, then asks the loader's cache. why says what was found instead.
+// FindLibrary looks in the usual places of distributions, then asks the loader's cache. why says what was found instead.
 func (s *Search) FindLibrary(sys System, want ABI, env []string) (path, why string) {
 	for _, candidate := range s.candidates(sys, want.Machine, env) {
 		err := s.Usable(sys.At(candidate), want)
@@ -64,7 +64,7 @@ func (s *Search) candidates(sys System, machine elf.Machine, env []string) []str
 	return out
 }
 
-// triplets are the folders of Debian's multiarch.
+// Triplets are the folders of Debian's multiarch.
 var Triplets = map[elf.Machine]string{elf.EM_X86_64: "x86_64-linux-gnu", elf.EM_AARCH64: "aarch64-linux-gnu"}
 
 // libraryDirs are where libraries are: first those of the environment that is active (LD_LIBRARY_PATH, conda), then where Debian and Ubuntu
@@ -122,7 +122,7 @@ func (s System) nixStore(names []string) []string {
 	return paths
 }
 
-// usable checks that a library is for the machine and the C library of the program, is the right one, and can be named in LD_PRELOAD.
+// Usable checks that a library is for the machine and the C library of the program, is the right one, and can be named in LD_PRELOAD.
 func (s *Search) Usable(path string, want ABI) error {
 	f, err := elf.Open(path)
 	var format *elf.FormatError
@@ -154,7 +154,7 @@ func (s *Search) Usable(path string, want ABI) error {
 
 func machineName(m elf.Machine) string { return strings.ToLower(strings.TrimPrefix(m.String(), "EM_")) }
 
-// install is the command that brings the library on this system.
+// Install is the command that brings the library on this system.
 func (s *Search) Install(sys System, env []string) string {
 	r := sys.Release()
 	command := s.Packages["debian"] + " (Debian, Ubuntu), or your system's package of that library"
@@ -213,7 +213,7 @@ func (s System) Release() (r release) {
 	return r
 }
 
-// versionIn finds a library's version in its bytes.
+// VersionIn finds a library's version in its bytes.
 func VersionIn(path string, pattern *regexp.Regexp) string {
 	f, err := os.Open(path)
 	if err != nil {

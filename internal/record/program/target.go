@@ -220,7 +220,7 @@ func libcOf(f *elf.File) string {
 	return ""
 }
 
-// ownMachine is that of this process.
+// OwnMachine is that of this process.
 func OwnMachine() elf.Machine {
 	if runtime.GOARCH == "arm64" {
 		return elf.EM_AARCH64
@@ -308,7 +308,7 @@ func hasCapabilities(path string) bool {
 	return err == nil && n > 0
 }
 
-// wrappers are programs that run another one: what they allocate themselves is of no interest.
+// Wrappers are programs that run another one: what they allocate themselves is of no interest.
 var Wrappers = []string{
 	"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "busybox", "env", "timeout", "nice", "ionice", "nohup", "stdbuf", "setsid", "taskset", "chrt",
 	"numactl", "time", "setpriv", "prlimit", "tini", "dumb-init", "catatonit", "su-exec", "gosu", "chroot", "unshare", "setarch", "xvfb-run", "pyenv", "catchsegv",

@@ -18,7 +18,7 @@ import (
 // handlers before anything of ours runs, and tells of SIGHUP and SIGINT only what was before. But it keeps it, in
 // runtime.fwdSig: what is found there, by the symbol table of this program, is ignored again when the recorded one is started.
 
-// inheritedIgnored are the signals that this process was started with ignored and Go's runtime has given handlers to; none where it cannot be
+// InheritedIgnored are the signals that this process was started with ignored and Go's runtime has given handlers to; none where it cannot be
 // known: in a program without a symbol table, or of a toolchain that has no such variable.
 func InheritedIgnored() []syscall.Signal {
 	before, err := dispositionsBefore()

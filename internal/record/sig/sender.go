@@ -28,7 +28,7 @@ func noteSenderAddress() uintptr
 // kernelSent is SI_KERNEL; kill(2) gives SI_USER, 0.
 const kernelSent = 0x80
 
-// noteSenders begins to note who sends these signals. The runtime must have handlers for them (signal.Notify).
+// NoteSenders begins to note who sends these signals. The runtime must have handlers for them (signal.Notify).
 func NoteSenders(signals ...syscall.Signal) {
 	for _, s := range signals {
 		var action [8]uint64 // struct sigaction of the kernel: the handler comes first; the rest stays as it is

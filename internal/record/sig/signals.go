@@ -38,13 +38,13 @@ func Name(n int) string {
 
 func TrimSIG(name string) string { return strings.TrimPrefix(name, "SIG") }
 
-// ignored says whether this process was started with a signal ignored.
+// Ignored says whether this process was started with a signal ignored.
 func Ignored(n int) bool {
 	s := syscall.Signal(n)
 	return signal.Ignored(s) || slices.Contains(InheritedIgnored(), s)
 }
 
-// forwarded are the signals that are for the program. Left out are those that cannot be caught, that stop (they are for
+// Forwarded are the signals that are for the program. Left out are those that cannot be caught, that stop (they are for
 // whoever is named), that a process sends to itself, and SIGURG, which Go uses within this process.
 func Forwarded() []os.Signal {
 	list := []os.Signal{
@@ -62,7 +62,7 @@ func Forwarded() []os.Signal {
 	return out
 }
 
-// sentByTerminal says whether the terminal has sent a signal to the program already, which is in the same process group.
+// SentByTerminal says whether the terminal has sent a signal to the program already, which is in the same process group.
 func SentByTerminal(s os.Signal) bool {
 	switch s {
 	case unix.SIGINT, unix.SIGQUIT, unix.SIGWINCH:
