@@ -25,11 +25,11 @@ func writeCSV(w io.Writer, all []outcome) {
 
 func (o *outcome) fields() []string {
 	return []string{
-		fmt.Sprint(o.seed), strconv.Itoa(o.snapshots), o.mode, o.function, o.behaviour,
-		string(o.verdict), strconv.FormatInt(o.leaked, 10), strconv.FormatFloat(o.sigma, 'f', 0, 64),
+		fmt.Sprint(o.Seed), strconv.Itoa(o.Snapshots), o.Mode, o.Name, o.Behaviour,
+		string(o.Verdict), strconv.FormatInt(o.Leaked, 10), strconv.FormatFloat(o.Sigma, 'f', 0, 64),
 		o.label, strconv.FormatBool(o.called), strconv.FormatFloat(o.confidence, 'f', 4, 64), strconv.Itoa(o.rank), strconv.Itoa(o.stacks),
-		joined(o.observed.seconds), joined(o.observed.bytes), joined(o.observed.objects),
-		joined(o.observed.allocBytes), joined(o.observed.allocs),
+		joined(o.Observed.Seconds), joined(o.Observed.Bytes), joined(o.Observed.Objects),
+		joined(o.Observed.AllocBytes), joined(o.Observed.Allocs),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/internal/leaksim"
 )
 
 // The model that is fitted: see diff/trend/model.go.
@@ -71,11 +72,11 @@ func examplesOf(all []outcome) []*example {
 	var out []*example
 	for i := range all {
 		o := &all[i]
-		if o.verdict == isExcluded || o.features[trend.FeaturePoints] == 0 {
+		if o.Verdict == leaksim.IsExcluded || o.features[trend.FeaturePoints] == 0 {
 			continue
 		}
 		e := &example{f: o.features}
-		if o.verdict == isLeak {
+		if o.Verdict == leaksim.IsLeak {
 			e.leak = 1
 		}
 		out = append(out, e)
@@ -103,7 +104,7 @@ func fit(examples []*example) *trend.Model {
 	for _, e := range examples {
 		e.say(m.Base)
 	}
-	rng := newRand(1, 1)
+	rng := leaksim.NewRand(1, 1)
 	for range fitTrees {
 		t := grow(drawExamples(rng, examples), drawFeatures(rng, all))
 		for _, e := range examples {
@@ -117,7 +118,7 @@ func fit(examples []*example) *trend.Model {
 func drawExamples(rng *rand.Rand, examples []*example) []*example {
 	var out []*example
 	for _, e := range examples {
-		if chance(rng, fitExamples) {
+		if leaksim.Chance(rng, fitExamples) {
 			out = append(out, e)
 		}
 	}
@@ -127,7 +128,7 @@ func drawExamples(rng *rand.Rand, examples []*example) []*example {
 // drawFeatures leaves some features without thresholds.
 func drawFeatures(rng *rand.Rand, all edges) *edges {
 	for k := range all {
-		if !chance(rng, fitFeatures) {
+		if !leaksim.Chance(rng, fitFeatures) {
 			all[k] = nil
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/internal/leaksim"
 )
 
 // drawn makes outcomes whose odds depend on two features, in one of them against its direction.
@@ -22,9 +23,9 @@ func drawn(n int) []outcome {
 		o.features[trend.FeaturePoints] = 3
 		o.features[trend.FeatureTail] = rng.Float64()
 		o.features[trend.FeatureGap] = rng.Float64()
-		o.verdict = isHarmless
+		o.Verdict = leaksim.IsHarmless
 		if rng.Float64() < 0.1+0.8*o.features[trend.FeatureTail]*o.features[trend.FeatureTail] || o.features[trend.FeatureGap] > 0.98 {
-			o.verdict = isLeak
+			o.Verdict = leaksim.IsLeak
 		}
 	}
 	return out
@@ -72,7 +73,7 @@ func TestExamplesAreReadAsTheyWereWritten(t *testing.T) {
 
 func TestExcludedAndFlatSeriesTeachNothing(t *testing.T) {
 	all := drawn(10)
-	all[3].verdict = isExcluded
+	all[3].Verdict = leaksim.IsExcluded
 	all[4].features = trend.Features{}
 	require.Len(t, examplesOf(all), 8)
 }

@@ -19,6 +19,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/heaplapse/heaplapse/internal/leaksim"
 )
 
 func main() {
@@ -57,8 +59,8 @@ func run(o options) error {
 	if err != nil {
 		return err
 	}
-	if slices.Min(lengths) < 2 || slices.Max(lengths) > stepsPerSpan/2 {
-		return fmt.Errorf("-snapshots %s: want 2 to %d", o.snapshots, stepsPerSpan/2)
+	if slices.Min(lengths) < 2 || slices.Max(lengths) > leaksim.StepsPerSpan/2 {
+		return fmt.Errorf("-snapshots %s: want 2 to %d", o.snapshots, leaksim.StepsPerSpan/2)
 	}
 	plain, err := o.judge(o.seeds, lengths, false)
 	if err != nil {
@@ -134,7 +136,11 @@ func train(o options, lengths []uint64) ([]outcome, error) {
 		return nil, err
 	}
 	return forAll(seeds, lengths, o.jobs, func(seed uint64, snapshots int) ([]outcome, error) {
-		return simulate(seed, snapshots, false).outcomes(), nil
+		var out []outcome
+		for _, f := range leaksim.Simulate(seed, snapshots, false).Functions() {
+			out = append(out, outcome{Function: f})
+		}
+		return out, nil
 	})
 }
 

@@ -7,13 +7,15 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"github.com/heaplapse/heaplapse/internal/leaksim"
 )
 
 // peer is another method: it gives a curve a score, and calls a leak what scores at least a threshold. NaN stands for "cannot
 // tell" and is never called.
 type peer struct {
 	name  string
-	score func(c curve) float64
+	score func(c leaksim.Curve) float64
 	usual float64 // the threshold with which it is commonly used
 }
 
@@ -21,18 +23,18 @@ type peer struct {
 // benchmark calls a leak: without it they do worse.
 func peers() []peer {
 	return []peer{
-		{"last minus first", ofGrowing(func(c curve) float64 { return gained(c.bytes) }), leastLeak},
-		{"share of steps that rise", ofGrowing(func(c curve) float64 { return risingSteps(c.bytes) }), 1},
-		{"Mann–Kendall Z", ofGrowing(func(c curve) float64 { return mannKendall(c.bytes) }), 2.326},
+		{"last minus first", ofGrowing(func(c leaksim.Curve) float64 { return gained(c.Bytes) }), leaksim.LeastLeak},
+		{"share of steps that rise", ofGrowing(func(c leaksim.Curve) float64 { return risingSteps(c.Bytes) }), 1},
+		{"Mann–Kendall Z", ofGrowing(func(c leaksim.Curve) float64 { return mannKendall(c.Bytes) }), 2.326},
 		{"R² of a rising line", ofGrowing(risingLine), 0.8},
 		{"Scalene's leak score", ofGrowing(scalene), 0.95},
 	}
 }
 
-func ofGrowing(score func(curve) float64) func(curve) float64 {
-	return func(c curve) float64 {
-		v := c.visible()
-		if !(gained(v.bytes) >= leastLeak) {
+func ofGrowing(score func(leaksim.Curve) float64) func(leaksim.Curve) float64 {
+	return func(c leaksim.Curve) float64 {
+		v := visible(c)
+		if !(gained(v.Bytes) >= leaksim.LeastLeak) {
 			return math.NaN()
 		}
 		return score(v)
@@ -40,15 +42,15 @@ func ofGrowing(score func(curve) float64) func(curve) float64 {
 }
 
 // visible is the curve without the snapshots that hide the function.
-func (c curve) visible() curve {
-	var v curve
-	for i, b := range c.bytes {
+func visible(c leaksim.Curve) leaksim.Curve {
+	var v leaksim.Curve
+	for i, b := range c.Bytes {
 		if math.IsNaN(b) {
 			continue
 		}
-		v.seconds, v.bytes, v.objects = append(v.seconds, c.seconds[i]), append(v.bytes, b), append(v.objects, c.objects[i])
-		if c.allocs != nil {
-			v.allocs, v.allocBytes = append(v.allocs, c.allocs[i]), append(v.allocBytes, c.allocBytes[i])
+		v.Seconds, v.Bytes, v.Objects = append(v.Seconds, c.Seconds[i]), append(v.Bytes, b), append(v.Objects, c.Objects[i])
+		if c.Allocs != nil {
+			v.Allocs, v.AllocBytes = append(v.Allocs, c.Allocs[i]), append(v.AllocBytes, c.AllocBytes[i])
 		}
 	}
 	return v
@@ -97,11 +99,11 @@ func mannKendall(v []float64) float64 {
 }
 
 // risingLine is the share of the variance that a least-squares line over time explains, 0 if it falls.
-func risingLine(c curve) float64 {
-	n := float64(len(c.bytes))
+func risingLine(c leaksim.Curve) float64 {
+	n := float64(len(c.Bytes))
 	var x, y, xx, yy, xy float64
-	for i, b := range c.bytes {
-		t := c.seconds[i]
+	for i, b := range c.Bytes {
+		t := c.Seconds[i]
 		x, y, xx, yy, xy = x+t, y+b, xx+t*t, yy+b*b, xy+t*b
 	}
 	sxy, sxx, syy := xy-x*y/n, xx-x*x/n, yy-y*y/n
@@ -113,12 +115,12 @@ func risingLine(c curve) float64 {
 
 // scalene is the score of Scalene (Berger and others, OSDI 2023; scalene_leak_analysis.py): by the rule of
 // succession, 1 − (frees+1)/(allocs−frees+2), here of all objects in the window. It needs cumulative counts.
-func scalene(c curve) float64 {
-	if c.allocs == nil {
+func scalene(c leaksim.Curve) float64 {
+	if c.Allocs == nil {
 		return math.NaN()
 	}
-	allocs := gained(c.allocs)
-	frees := allocs - gained(c.objects)
+	allocs := gained(c.Allocs)
+	frees := allocs - gained(c.Objects)
 	return 1 - (frees+1)/(allocs-frees+2)
 }
 
@@ -131,14 +133,14 @@ func bestThreshold(p peer, all []outcome) float64 {
 	var list []scored
 	leaks := 0
 	for _, o := range all {
-		if o.verdict == isExcluded {
+		if o.Verdict == leaksim.IsExcluded {
 			continue
 		}
-		if o.verdict == isLeak {
+		if o.Verdict == leaksim.IsLeak {
 			leaks++
 		}
-		if s := p.score(o.observed); !math.IsNaN(s) {
-			list = append(list, scored{s, o.verdict == isLeak})
+		if s := p.score(o.Observed); !math.IsNaN(s) {
+			list = append(list, scored{s, o.Verdict == leaksim.IsLeak})
 		}
 	}
 	slices.SortFunc(list, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
@@ -167,7 +169,7 @@ func writePeers(w io.Writer, all, training []outcome) {
 	peerRow(w, "heaplapse growth", "", count(all, byDetector))
 	for _, p := range peers() {
 		for _, t := range []float64{p.usual, bestThreshold(p, training)} {
-			peerRow(w, p.name, fmt.Sprintf("%.4g", t), count(all, func(o *outcome) bool { return p.score(o.observed) >= t }))
+			peerRow(w, p.name, fmt.Sprintf("%.4g", t), count(all, func(o *outcome) bool { return p.score(o.Observed) >= t }))
 		}
 	}
 	fmt.Fprintln(w)

@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"slices"
+
+	"github.com/heaplapse/heaplapse/internal/leaksim"
 )
 
 // score counts right and wrong answers. Functions whose truth is "excluded" count in none.
@@ -30,10 +32,10 @@ func count(all []outcome, called func(*outcome) bool) (s score) {
 	for i := range all {
 		o := &all[i]
 		switch {
-		case o.verdict == isExcluded:
-		case o.verdict == isLeak && called(o):
+		case o.Verdict == leaksim.IsExcluded:
+		case o.Verdict == leaksim.IsLeak && called(o):
 			s.right++
-		case o.verdict == isLeak:
+		case o.Verdict == leaksim.IsLeak:
 			s.missed++
 		case called(o):
 			s.wrong++
@@ -45,7 +47,7 @@ func count(all []outcome, called func(*outcome) bool) (s score) {
 func byDetector(o *outcome) bool { return o.called }
 
 // processOf is what tells processes apart.
-func processOf(o *outcome) [2]uint64 { return [2]uint64{o.seed, uint64(o.snapshots)} }
+func processOf(o *outcome) [2]uint64 { return [2]uint64{o.Seed, uint64(o.Snapshots)} }
 
 // interval is a 95 % interval.
 type interval struct{ low, high float64 }
@@ -58,7 +60,7 @@ func intervals(all []outcome) (precision, recall interval) {
 	for _, group := range grouped(all, processOf) {
 		each = append(each, count(group, byDetector))
 	}
-	rng := newRand(1, uint64(len(each)))
+	rng := leaksim.NewRand(1, uint64(len(each)))
 	p, r := make([]float64, rounds), make([]float64, rounds)
 	for i := range rounds {
 		var s score
@@ -84,13 +86,13 @@ func topPrecision(all []outcome) (hits, looked int) {
 		n := min(10, count(group, byDetector).right+count(group, byDetector).missed)
 		var ranked []outcome
 		for _, o := range group {
-			if o.rank > 0 && o.verdict != isExcluded {
+			if o.rank > 0 && o.Verdict != leaksim.IsExcluded {
 				ranked = append(ranked, o)
 			}
 		}
 		slices.SortFunc(ranked, func(a, b outcome) int { return cmp.Compare(a.rank, b.rank) })
 		for _, o := range ranked[:min(n, len(ranked))] {
-			if o.verdict == isLeak {
+			if o.Verdict == leaksim.IsLeak {
 				hits++
 			}
 		}
@@ -125,13 +127,13 @@ type bin struct {
 // calibration sorts all functions with a label into ten bins of confidence.
 func calibration(all []outcome) (bins [10]bin) {
 	for _, o := range all {
-		if o.verdict == isExcluded || o.label == "" {
+		if o.Verdict == leaksim.IsExcluded || o.label == "" {
 			continue
 		}
 		b := &bins[min(9, max(0, int(o.confidence*10)))]
 		b.sites++
 		b.confidence += o.confidence
-		if o.verdict == isLeak {
+		if o.Verdict == leaksim.IsLeak {
 			b.leaks++
 		}
 	}

@@ -5,16 +5,18 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/leaksim"
 )
 
-func judged(v verdict, called bool, rank int, confidence float64) outcome {
-	return outcome{truth: truth{verdict: v}, finding: finding{label: "x", called: called, rank: rank, confidence: confidence}}
+func judged(v leaksim.Verdict, called bool, rank int, confidence float64) outcome {
+	return outcome{Function: leaksim.Function{Truth: leaksim.Truth{Verdict: v}}, finding: finding{label: "x", called: called, rank: rank, confidence: confidence}}
 }
 
 func TestScores(t *testing.T) {
 	all := []outcome{
-		judged(isLeak, true, 1, 0.95), judged(isHarmless, true, 2, 0.8), judged(isExcluded, true, 3, 0.9),
-		judged(isLeak, true, 4, 0.7), judged(isLeak, false, 5, 0.3), judged(isHarmless, false, 6, 0),
+		judged(leaksim.IsLeak, true, 1, 0.95), judged(leaksim.IsHarmless, true, 2, 0.8), judged(leaksim.IsExcluded, true, 3, 0.9),
+		judged(leaksim.IsLeak, true, 4, 0.7), judged(leaksim.IsLeak, false, 5, 0.3), judged(leaksim.IsHarmless, false, 6, 0),
 	}
 	s := count(all, byDetector)
 	require.Equal(t, score{right: 2, wrong: 1, missed: 1}, s)
@@ -35,8 +37,8 @@ func TestIntervals(t *testing.T) {
 	var same, mixed []outcome
 	for seed := range uint64(20) {
 		for k := range 10 {
-			o := judged(isLeak, k < 5, 0, 0)
-			o.seed = seed
+			o := judged(leaksim.IsLeak, k < 5, 0, 0)
+			o.Seed = seed
 			same = append(same, o)
 			o.called = k < 3+4*int(seed%2)
 			mixed = append(mixed, o)
@@ -58,20 +60,20 @@ func TestPeers(t *testing.T) {
 	// One tied pair: S = 5, variance (4·3·13 − 2·1·9)/18.
 	require.InDelta(t, 4/math.Sqrt((4*3*13-2*9)/18.0), mannKendall([]float64{1, 2, 2, 3}), 1e-9)
 	require.Zero(t, mannKendall([]float64{2, 2, 2}))
-	require.InDelta(t, 1, risingLine(curve{seconds: []float64{0, 1, 5}, bytes: []float64{3, 5, 13}}), 1e-9)
-	require.Zero(t, risingLine(curve{seconds: []float64{0, 1, 5}, bytes: []float64{13, 5, 3}}))
+	require.InDelta(t, 1, risingLine(leaksim.Curve{Seconds: []float64{0, 1, 5}, Bytes: []float64{3, 5, 13}}), 1e-9)
+	require.Zero(t, risingLine(leaksim.Curve{Seconds: []float64{0, 1, 5}, Bytes: []float64{13, 5, 3}}))
 	// 100 allocations of which 90 were freed: 1 − 91/12.
-	c := curve{allocs: []float64{50, 150}, objects: []float64{5, 15}, bytes: []float64{0, 0}}
+	c := leaksim.Curve{Allocs: []float64{50, 150}, Objects: []float64{5, 15}, Bytes: []float64{0, 0}}
 	require.InDelta(t, 1-91.0/12, scalene(c), 1e-9)
-	require.True(t, math.IsNaN(scalene(curve{objects: []float64{5, 15}})))
+	require.True(t, math.IsNaN(scalene(leaksim.Curve{Objects: []float64{5, 15}})))
 }
 
 func TestThreshold(t *testing.T) {
-	p := peer{name: "last minus first", score: func(c curve) float64 { return gained(c.bytes) }}
-	of := func(v verdict, growth float64) outcome {
-		return outcome{truth: truth{verdict: v}, observed: curve{bytes: []float64{0, growth}}}
+	p := peer{name: "last minus first", score: func(c leaksim.Curve) float64 { return gained(c.Bytes) }}
+	of := func(v leaksim.Verdict, growth float64) outcome {
+		return outcome{Function: leaksim.Function{Truth: leaksim.Truth{Verdict: v}, Observed: leaksim.Curve{Bytes: []float64{0, growth}}}}
 	}
-	all := []outcome{of(isLeak, 9), of(isLeak, 7), of(isHarmless, 8), of(isHarmless, 3), of(isHarmless, 2), of(isExcluded, 1), of(isLeak, 1)}
+	all := []outcome{of(leaksim.IsLeak, 9), of(leaksim.IsLeak, 7), of(leaksim.IsHarmless, 8), of(leaksim.IsHarmless, 3), of(leaksim.IsHarmless, 2), of(leaksim.IsExcluded, 1), of(leaksim.IsLeak, 1)}
 	// F1 of 9: 2/4; of 8: 2/5; of 7: 4/6; of 1: 6/9.
 	require.InDelta(t, 7.0, bestThreshold(p, all), 1e-9)
 }
@@ -83,45 +85,5 @@ func TestParseSeeds(t *testing.T) {
 	for _, bad := range []string{"", "x", "3-1", "1-", "-1"} {
 		_, err := parseSeeds(bad)
 		require.Error(t, err, bad)
-	}
-}
-
-// TestNoise: an even wave of a tenth of a span around a straight line is noise, the line is not; a leak is left out.
-func TestNoise(t *testing.T) {
-	im := &image{grid: grid{end: 1}}
-	var history []point
-	for i := range im.grid.steps() {
-		at := im.grid.at(i)
-		lost := int64(5e6 * at)
-		history = append(history, point{bytes: lost + int64(1e7+3e6*at+1e5*math.Sin(2*math.Pi*at*10)), leaked: lost})
-	}
-	im.history = [][]point{history}
-	s := site{stacks: make([][]uint64, 1)}
-	require.InEpsilon(t, 1e5/math.Sqrt2, ownNoise(im, &s, 0, len(history)-1), 0.1)
-}
-
-// TestTruth: the bytes lost between first and last snapshot decide, against 1 MiB and three sigma.
-func TestTruth(t *testing.T) {
-	for _, c := range []struct {
-		leak         bool
-		lost, jitter int64
-		want         verdict
-	}{
-		{true, 2 << 20, 0, isLeak},
-		{true, 1 << 19, 0, isExcluded},
-		{true, 2 << 20, 1 << 20, isExcluded},
-		{false, 0, 1 << 20, isHarmless},
-	} {
-		im := &image{grid: grid{end: 1}}
-		var history []point
-		for i := range im.grid.steps() {
-			lost := c.lost * int64(i) / int64(im.grid.steps()-1)
-			history = append(history, point{bytes: 8<<20 + lost + c.jitter*int64(i%2*2-1), leaked: lost})
-		}
-		im.history = [][]point{history}
-		s := site{stacks: make([][]uint64, 1), behaviour: behaviour{leak: c.leak}}
-		got := truthOf(&s, shot{image: im}, shot{image: im, step: len(history) - 1}, 0)
-		require.Equal(t, c.want, got.verdict, "%+v", c)
-		require.Equal(t, c.lost, got.leaked)
 	}
 }

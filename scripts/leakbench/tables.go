@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/heaplapse/heaplapse/internal/leaksim"
 )
 
 // writeTables writes everything that was measured as Markdown.
@@ -31,27 +33,27 @@ func writeTables(w io.Writer, o options, all, training []outcome) {
 
 // census counts processes, functions and leaks.
 func census(all []outcome) string {
-	count := map[verdict]int{}
+	count := map[leaksim.Verdict]int{}
 	for _, o := range all {
-		count[o.verdict]++
+		count[o.Verdict]++
 	}
 	processes := len(grouped(all, processOf))
 	return fmt.Sprintf("%d processes, %d functions, of which %d leak, %d do not, and %d leak too little to count",
-		processes, len(all), count[isLeak], count[isHarmless], count[isExcluded])
+		processes, len(all), count[leaksim.IsLeak], count[leaksim.IsHarmless], count[leaksim.IsExcluded])
 }
 
 func writeScores(w io.Writer, all []outcome) {
 	fmt.Fprintf(w, "## Precision and recall of the labels `leak*`\n\n")
 	table(w, "", "processes", "leaks", "precision", "recall", "F1", "wrong", "missed", "precision of the first min(10, leaks)")
 	scoreRow(w, "all", all)
-	scoreRows(w, all, func(o *outcome) string { return fmt.Sprintf("%d snapshots", o.snapshots) })
-	scoreRows(w, all, func(o *outcome) string { return o.mode })
+	scoreRows(w, all, func(o *outcome) string { return fmt.Sprintf("%d snapshots", o.Snapshots) })
+	scoreRows(w, all, func(o *outcome) string { return o.Mode })
 	precision, recall := intervals(all)
 	fmt.Fprintf(w, "\n95 %% intervals, by drawing processes again: precision %.2f to %.2f, recall %.2f to %.2f.\n",
 		precision.low, precision.high, recall.low, recall.high)
 	small, called := 0, 0
 	for _, o := range all {
-		if o.verdict == isExcluded {
+		if o.Verdict == leaksim.IsExcluded {
 			small++
 			if o.called {
 				called++
@@ -93,7 +95,7 @@ func writeOperating(w io.Writer, all []outcome) {
 	table(w, "least confidence", "precision", "recall", "F1", "false alarms per 1000 harmless functions")
 	negatives := 0
 	for _, o := range all {
-		if o.verdict == isHarmless {
+		if o.Verdict == leaksim.IsHarmless {
 			negatives++
 		}
 	}
@@ -110,8 +112,8 @@ func writeSizes(w io.Writer, all []outcome) {
 	table(w, "leaked", "leaks", "recall", "", "leaked / σ", "leaks", "recall")
 	bytes, noise := []float64{1, 2, 4, 16, 64, 256}, []float64{3, 6, 12, 50, 200, 1000}
 	for i := range bytes {
-		name, n, r := sizeCells("MiB", bytes, i, all, func(o *outcome) float64 { return float64(o.leaked) / (1 << 20) })
-		name2, n2, r2 := sizeCells("", noise, i, all, func(o *outcome) float64 { return float64(o.leaked) / max(1, o.sigma) })
+		name, n, r := sizeCells("MiB", bytes, i, all, func(o *outcome) float64 { return float64(o.Leaked) / (1 << 20) })
+		name2, n2, r2 := sizeCells("", noise, i, all, func(o *outcome) float64 { return float64(o.Leaked) / max(1, o.Sigma) })
 		cells(w, name, n, r, "", name2, n2, r2)
 	}
 	fmt.Fprintln(w)
@@ -127,7 +129,7 @@ func sizeCells(unit string, limits []float64, i int, all []outcome, measure func
 	}
 	var in []outcome
 	for _, o := range all {
-		if m := measure(&o); o.verdict == isLeak && m >= limits[i] && m < high {
+		if m := measure(&o); o.Verdict == leaksim.IsLeak && m >= limits[i] && m < high {
 			in = append(in, o)
 		}
 	}
@@ -144,12 +146,12 @@ func writeBehaviours(w io.Writer, all []outcome) {
 		heading = append(heading, strconv.Itoa(n))
 	}
 	table(w, append(heading, "labels")...)
-	kept := slices.DeleteFunc(slices.Clone(all), func(o outcome) bool { return o.verdict == isExcluded })
-	groups := grouped(kept, func(o *outcome) string { return o.behaviour })
+	kept := slices.DeleteFunc(slices.Clone(all), func(o outcome) bool { return o.Verdict == leaksim.IsExcluded })
+	groups := grouped(kept, func(o *outcome) string { return o.Behaviour })
 	order := orderOf()
-	slices.SortStableFunc(groups, func(a, b []outcome) int { return cmp.Compare(order[a[0].behaviour], order[b[0].behaviour]) })
+	slices.SortStableFunc(groups, func(a, b []outcome) int { return cmp.Compare(order[a[0].Behaviour], order[b[0].Behaviour]) })
 	for _, g := range groups {
-		line := []string{g[0].behaviour, strconv.Itoa(len(g))}
+		line := []string{g[0].Behaviour, strconv.Itoa(len(g))}
 		for _, n := range lengths {
 			line = append(line, calledShare(g, n))
 		}
@@ -162,25 +164,25 @@ func writeBehaviours(w io.Writer, all []outcome) {
 func writeMistakes(w io.Writer, all []outcome) {
 	fmt.Fprintf(w, "## Mistakes by recording\n\n")
 	table(w, "recording", "harmless, but called a leak", "missed leaks, and what they are called")
-	for _, g := range grouped(all, func(o *outcome) string { return o.mode }) {
+	for _, g := range grouped(all, func(o *outcome) string { return o.Mode }) {
 		var wrong, missed []string
 		for _, o := range g {
 			switch {
-			case o.verdict == isHarmless && o.called:
-				wrong = append(wrong, o.behaviour)
-			case o.verdict == isLeak && !o.called:
-				missed = append(missed, o.behaviour+": "+cmp.Or(o.label, "(none)"))
+			case o.Verdict == leaksim.IsHarmless && o.called:
+				wrong = append(wrong, o.Behaviour)
+			case o.Verdict == leaksim.IsLeak && !o.called:
+				missed = append(missed, o.Behaviour+": "+cmp.Or(o.label, "(none)"))
 			}
 		}
-		cells(w, g[0].mode, tally(wrong), tally(missed))
+		cells(w, g[0].Mode, tally(wrong), tally(missed))
 	}
 	fmt.Fprintln(w)
 }
 
 func orderOf() map[string]int {
 	order := map[string]int{"dust": -1}
-	for i, b := range behaviours() {
-		order[b.name] = i
+	for i, b := range leaksim.Behaviours() {
+		order[b.Name] = i
 	}
 	return order
 }
@@ -188,7 +190,7 @@ func orderOf() map[string]int {
 func lengthsOf(all []outcome) []int {
 	seen := map[int]bool{}
 	for _, o := range all {
-		seen[o.snapshots] = true
+		seen[o.Snapshots] = true
 	}
 	return slices.Sorted(maps.Keys(seen))
 }
@@ -196,7 +198,7 @@ func lengthsOf(all []outcome) []int {
 func calledShare(group []outcome, snapshots int) string {
 	n, called := 0, 0
 	for _, o := range group {
-		if o.snapshots == snapshots {
+		if o.Snapshots == snapshots {
 			n++
 			if o.called {
 				called++

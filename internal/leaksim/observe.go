@@ -1,4 +1,4 @@
-package main
+package leaksim
 
 import (
 	"math/rand/v2"
@@ -17,11 +17,11 @@ type shot struct {
 
 // timerSteps are the steps of an image at which a timer fires: every so often, and late by a little,
 // for allocators look at the clock only when they allocate.
-func (p *process) timerSteps(im *image) []int {
-	rng := newRand(p.id(), streamTimer)
+func (p *Process) timerSteps(im *image) []int {
+	rng := NewRand(p.id(), streamTimer)
 	n := p.snapshots
-	if p.mode.missing > 0 {
-		n = int(float64(n)/(1-p.mode.missing) + 0.5)
+	if p.Mode.missing > 0 {
+		n = int(float64(n)/(1-p.Mode.missing) + 0.5)
 	}
 	late := uniform(rng, 0, 0.03)
 	var out []int
@@ -36,8 +36,8 @@ func (p *process) timerSteps(im *image) []int {
 }
 
 // shots are the snapshots of a process.
-func (p *process) shots() []shot {
-	rng := newRand(p.id(), streamShots)
+func (p *Process) shots() []shot {
+	rng := NewRand(p.id(), streamShots)
 	begin := time.Date(2026, 3, 1+rng.IntN(28), rng.IntN(24), rng.IntN(60), rng.IntN(60), 0, time.UTC)
 	var out []shot
 	for _, im := range p.images {
@@ -53,15 +53,15 @@ func (p *process) shots() []shot {
 }
 
 // modified is the time that a snapshot's file bears: that of the snapshot, or of a quick copy.
-func (p *process) modified(s shot) time.Time {
-	if p.mode.copied {
+func (p *Process) modified(s shot) time.Time {
+	if p.Mode.copied {
 		return time.Date(2026, 6, 1, 12, 0, 0, s.seq*1e6, time.UTC)
 	}
 	return s.time
 }
 
-func (p *process) stepsOf(im *image) []int {
-	switch p.mode.trigger {
+func (p *Process) stepsOf(im *image) []int {
+	switch p.Mode.trigger {
 	case byAllocation:
 		return allocationSteps(im, p.snapshots)
 	case byHighWater:
@@ -71,8 +71,8 @@ func (p *process) stepsOf(im *image) []int {
 }
 
 // lose drops snapshots at random, but not the first and the last.
-func (p *process) lose(rng *rand.Rand, list []shot) []shot {
-	if p.mode.missing == 0 {
+func (p *Process) lose(rng *rand.Rand, list []shot) []shot {
+	if p.Mode.missing == 0 {
 		return list
 	}
 	for len(list) > p.snapshots {

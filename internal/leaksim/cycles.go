@@ -1,11 +1,11 @@
-package main
+package leaksim
 
 import "math"
 
 // rampOf is a load that rises by a factor of its own: most often when that of the whole process rises, else at another time.
 func rampOf(d *draw) func(float64) float64 {
 	when := d.scene
-	if chance(d.params, 0.3) {
+	if Chance(d.params, 0.3) {
 		when = newScene(d.params)
 	}
 	return rampCurve(uniform(d.params, 0.05, 0.8), 1, when.rise, when.top)

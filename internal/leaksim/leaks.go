@@ -1,4 +1,4 @@
-package main
+package leaksim
 
 import "math"
 
@@ -7,10 +7,10 @@ import "math"
 // traffic is what a leaking function holds besides: objects of requests, and often data that stays.
 func traffic(d *draw, load []float64) func(share float64) actor {
 	var kept, live float64
-	if chance(d.params, 0.4) {
+	if Chance(d.params, 0.4) {
 		kept = d.objects(d.bytes * logUniform(d.params, 0.01, 5))
 	}
-	if chance(d.params, 0.85) {
+	if Chance(d.params, 0.85) {
 		live = d.objects(d.bytes * logUniform(d.params, 0.002, 1))
 	}
 	life := shortLife(d)

@@ -1,4 +1,4 @@
-package main
+package leaksim
 
 import "math"
 
@@ -205,7 +205,7 @@ func reallocChurn(d *draw) []blueprint {
 		}
 		return func(u *unit, i int, _ float64) {
 			for k := range held {
-				if i == 0 || chance(u.rng, min(1, rate*dt)) {
+				if i == 0 || Chance(u.rng, min(1, rate*dt)) {
 					old := held[k]
 					held[k] = u.alloc(u.class(sizes[u.rng.IntN(len(sizes))]), 1)
 					u.free(&old, old.n)

@@ -1,4 +1,4 @@
-package main
+package leaksim
 
 import (
 	"math"
@@ -8,22 +8,22 @@ import (
 // Time is counted in spans: 0 is the start of the observed window, 1 its end. A process may have
 // started before 0.
 
-// stepsPerSpan is the resolution of the simulation.
-const stepsPerSpan = 960
+// StepsPerSpan is the resolution of the simulation.
+const StepsPerSpan = 960
 
-const dt = 1.0 / stepsPerSpan
+const dt = 1.0 / StepsPerSpan
 
 // grid is the time a process image lives: from −burn to end.
 type grid struct{ burn, end float64 }
 
-func (g grid) steps() int { return int(math.Round((g.burn + g.end) * stepsPerSpan)) }
+func (g grid) steps() int { return int(math.Round((g.burn + g.end) * StepsPerSpan)) }
 
 // at is the time at the end of step i.
 func (g grid) at(i int) float64 { return float64(i+1)*dt - g.burn }
 
 // index is the step that ends at or before t.
 func (g grid) index(t float64) int {
-	return min(g.steps()-1, max(0, int((t+g.burn)*stepsPerSpan+1e-6)-1))
+	return min(g.steps()-1, max(0, int((t+g.burn)*StepsPerSpan+1e-6)-1))
 }
 
 // actor lets a stack allocate and free for one step.
@@ -74,12 +74,12 @@ func clamp(x, low, high float64) float64 { return min(high, max(low, x)) }
 // drawSizes: mostly small objects, some large; one size, or up to four.
 func (d *draw) drawSizes() {
 	median := logNormal(d.params, 180, 1.6)
-	if chance(d.params, 0.1) {
+	if Chance(d.params, 0.1) {
 		median = logNormal(d.params, 100<<10, 1.4)
 	}
 	median = clamp(median, 8, d.bytes/3+8)
 	n, spread := 1, 0.0
-	if chance(d.params, 0.5) {
+	if Chance(d.params, 0.5) {
 		n, spread = 2+d.params.IntN(3), uniform(d.params, 0.2, 1)
 	}
 	d.setSizes(n, median, spread)
@@ -125,7 +125,7 @@ func (d *draw) many(bytes float64) float64 {
 // site spreads a behaviour over one or several call paths.
 func (d *draw) site(path func(share float64) actor) blueprint {
 	n := 1
-	if chance(d.params, 0.3) {
+	if Chance(d.params, 0.3) {
 		n = 2 + d.params.IntN(5)
 	}
 	return d.spread(n, path)
@@ -153,7 +153,7 @@ func (d *draw) load(curve func(t float64) float64) []float64 {
 }
 
 func noiseSpread(r *rand.Rand) float64 {
-	if chance(r, 0.25) {
+	if Chance(r, 0.25) {
 		return 0
 	}
 	return logUniform(r, 0.005, 0.5)

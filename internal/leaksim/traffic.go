@@ -1,4 +1,4 @@
-package main
+package leaksim
 
 import "math"
 
@@ -20,7 +20,7 @@ func (b behaviour) plans(d *draw) []blueprint {
 // withTraffic adds short-lived objects to some of the functions, under a load of its own: little is live of them at any time, and much may have been
 // allocated by the end.
 func withTraffic(d *draw, plans []blueprint) []blueprint {
-	if !chance(d.params, busyShare) {
+	if !Chance(d.params, busyShare) {
 		return plans
 	}
 	life := logUniform(d.params, 1e-4, 0.01)

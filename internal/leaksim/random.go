@@ -1,12 +1,12 @@
-package main
+package leaksim
 
 import (
 	"math"
 	"math/rand/v2"
 )
 
-// newRand is a stream of random numbers that depends on its seeds alone.
-func newRand(seed, stream uint64) *rand.Rand {
+// NewRand is a stream of random numbers that depends on its seeds alone.
+func NewRand(seed, stream uint64) *rand.Rand {
 	// An odd multiplier spreads neighbouring seeds (SplitMix64's constant).
 	return rand.New(rand.NewPCG(seed*0x9e3779b97f4a7c15+1, stream*0xbf58476d1ce4e5b9+seed))
 }
@@ -23,7 +23,7 @@ func logNormal(r *rand.Rand, median, sigma float64) float64 {
 	return median * math.Exp(sigma*r.NormFloat64())
 }
 
-func chance(r *rand.Rand, p float64) bool { return r.Float64() < p }
+func Chance(r *rand.Rand, p float64) bool { return r.Float64() < p }
 
 // poisson draws a number of events of the given mean: exactly below 30, by the normal law above.
 func poisson(r *rand.Rand, mean float64) int64 {

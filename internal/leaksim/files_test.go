@@ -1,8 +1,7 @@
-package main
+package leaksim
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -17,16 +16,16 @@ import (
 )
 
 // only is a process of a few functions of one behaviour.
-func only(b behaviour, m mode, seed uint64, snapshots int) *process {
-	p := &process{seed: seed, snapshots: snapshots, mode: m, pick: func(*rand.Rand) behaviour { return b }}
+func only(b behaviour, m mode, seed uint64, snapshots int) *Process {
+	p := &Process{seed: seed, snapshots: snapshots, Mode: m, pick: func(*rand.Rand) behaviour { return b }}
 	p.simulate(4, 6)
 	return p
 }
 
 // small is the process of a seed with fewer functions.
-func small(seed uint64, snapshots int) *process {
+func small(seed uint64, snapshots int) *Process {
 	all := modes()
-	p := &process{seed: seed, snapshots: snapshots, mode: all[seed%uint64(len(all))], pick: mixture}
+	p := &Process{seed: seed, snapshots: snapshots, Mode: all[seed%uint64(len(all))], pick: mixture}
 	p.simulate(30, 50)
 	return p
 }
@@ -42,14 +41,14 @@ func modeNamed(t *testing.T, name string) mode {
 	return mode{}
 }
 
-func written(t *testing.T, p *process) (dir string, shots []shot) {
+func written(t *testing.T, p *Process) (dir string, shots []shot) {
 	t.Helper()
 	dir = t.TempDir()
-	require.NoError(t, p.write(dir))
+	require.NoError(t, p.Write(dir))
 	return dir, p.shots()
 }
 
-func read(t *testing.T, dir string, p *process, s shot) *heapfile.Snapshot {
+func read(t *testing.T, dir string, p *Process, s shot) *heapfile.Snapshot {
 	t.Helper()
 	snap, err := heapfile.ReadFile(filepath.Join(dir, p.fileName(s)))
 	require.NoError(t, err)
@@ -59,8 +58,8 @@ func read(t *testing.T, dir string, p *process, s shot) *heapfile.Snapshot {
 // TestFilesSayWhatHappened: every behaviour's files, read back and symbolized, give each function the counts
 // that the simulation had at that moment.
 func TestFilesSayWhatHappened(t *testing.T) {
-	for i, b := range behaviours() {
-		t.Run(b.name, func(t *testing.T) {
+	for i, b := range Behaviours() {
+		t.Run(b.Name, func(t *testing.T) {
 			p := only(b, modeNamed(t, "timer"), uint64(i), 6)
 			dir, shots := written(t, p)
 			require.Len(t, shots, 6)
@@ -111,13 +110,13 @@ func TestRowsSumToTheHeader(t *testing.T) {
 	for i, m := range modes() {
 		t.Run(fmt.Sprint(i, m.name), func(t *testing.T) {
 			p := small(uint64(i), 8)
-			require.Equal(t, m, p.mode)
+			require.Equal(t, m, p.Mode)
 			dir, shots := written(t, p)
 			require.NotEmpty(t, shots)
 			for _, s := range shots {
 				snap := read(t, dir, p, s)
 				switch {
-				case m.cut:
+				case m.Cut:
 					checkCut(t, p, s, snap)
 				case m.format == jemalloc:
 					checkJemalloc(t, snap)
@@ -131,7 +130,7 @@ func TestRowsSumToTheHeader(t *testing.T) {
 }
 
 // checkCut: the file fills the buffer, and header minus rows is what the rows that were left out hold.
-func checkCut(t *testing.T, p *process, s shot, snap *heapfile.Snapshot) {
+func checkCut(t *testing.T, p *Process, s shot, snap *heapfile.Snapshot) {
 	t.Helper()
 	require.True(t, snap.Completeness.Truncated)
 	require.LessOrEqual(t, snap.Size, int64(cutSize))
@@ -172,7 +171,7 @@ func TestSamplesStandForAll(t *testing.T) {
 				estimated += float64(read(t, dir, p, s).Completeness.Estimate.InuseBytes)
 				for i := range s.image.sites {
 					truth += float64(s.image.siteAt(&s.image.sites[i], s.step).bytes)
-					variance += math.Pow(samplingNoise(s.image, &s.image.sites[i], s.mark, p.mode.period), 2)
+					variance += math.Pow(samplingNoise(s.image, &s.image.sites[i], s.mark, p.Mode.period), 2)
 				}
 			}
 			require.InDelta(t, truth, estimated, 4*math.Sqrt(variance))
@@ -183,8 +182,8 @@ func TestSamplesStandForAll(t *testing.T) {
 
 func behaviourNamed(t *testing.T, name string) behaviour {
 	t.Helper()
-	for _, b := range behaviours() {
-		if b.name == name {
+	for _, b := range Behaviours() {
+		if b.Name == name {
 			return b
 		}
 	}
@@ -251,8 +250,8 @@ func TestHighWater(t *testing.T) {
 
 // TestRestartedImagesAreTheSameProgram: functions, sizes and stacks repeat, addresses and events do not.
 func TestRestartedImagesAreTheSameProgram(t *testing.T) {
-	p := simulate(7, 12, false)
-	require.Equal(t, "restarted", p.mode.name)
+	p := Simulate(7, 12, false)
+	require.Equal(t, "restarted", p.Mode.name)
 	a, b := p.images[0], p.images[1]
 	require.Equal(t, len(a.sites), len(b.sites))
 	require.NotEqual(t, a.base, b.base)
@@ -295,30 +294,6 @@ func content(t *testing.T, path string) string {
 	return string(b)
 }
 
-// TestEveryFunctionIsJudged: whatever the files show of a function, the result names it; and
-// the tables do not depend on the number of jobs.
-func TestEveryFunctionIsJudged(t *testing.T) {
-	var tables [2]string
-	for k, jobs := range []int{1, 3} {
-		all, err := forAll([]uint64{1, 7, 8, 10, 11}, []uint64{8}, jobs, func(seed uint64, n int) ([]outcome, error) { return inScratch(seed, n, false, "") })
-		require.NoError(t, err)
-		for _, o := range all {
-			shown := false
-			for _, b := range o.observed.bytes {
-				shown = shown || b > 0
-			}
-			require.False(t, shown && o.label == "", "%s of seed %d has no label", o.function, o.seed)
-		}
-		text := &checked{w: io.Discard}
-		writeTables(text, options{}, all, all)
-		require.NoError(t, text.err)
-		path := filepath.Join(t.TempDir(), "csv")
-		require.NoError(t, writeFile(path, func(w io.Writer) { writeTables(w, options{}, all, all); writeCSV(w, all) }))
-		tables[k] = content(t, path)
-	}
-	require.Equal(t, tables[0], tables[1])
-}
-
 // TestCurves: the curves that other methods and the CSV get are what the files say, by an independent path: exactly, or
 // within the rounding of sampled formats. What a cut file hides is not a number.
 func TestCurves(t *testing.T) {
@@ -328,23 +303,23 @@ func TestCurves(t *testing.T) {
 			dir, shots := written(t, p)
 			first, _ := window(shots)
 			inFiles := perFunction(t, dir)
-			for _, o := range p.outcomes() {
+			for _, o := range p.Functions() {
 				k := 0
 				for n, s := range shots {
 					if s.image != first.image {
 						continue
 					}
-					want, got := float64(inFiles[n][o.function].InuseBytes), o.observed.bytes[k]
+					want, got := float64(inFiles[n][o.Name].InuseBytes), o.Observed.Bytes[k]
 					k++
 					if math.IsNaN(got) {
-						require.True(t, m.cut)
+						require.True(t, m.Cut)
 						continue
 					}
 					tolerance := map[format]float64{heapProfile: 0, heapV2: 1e-4, jemalloc: 1e-4}[m.format]
-					require.InDelta(t, want, got, tolerance*(want+samplePeriod), "%s, snapshot %d", o.function, n)
+					require.InDelta(t, want, got, tolerance*(want+samplePeriod), "%s, snapshot %d", o.Name, n)
 				}
-				require.Len(t, o.observed.bytes, k)
-				require.Len(t, o.observed.seconds, k)
+				require.Len(t, o.Observed.Bytes, k)
+				require.Len(t, o.Observed.Seconds, k)
 			}
 		})
 	}

@@ -1,31 +1,31 @@
-package main
+package leaksim
 
 import "math"
 
-// verdict is the ground truth of a function.
-type verdict string
+// Verdict is the ground truth of a function.
+type Verdict string
 
 const (
-	isLeak     verdict = "leak"
-	isHarmless verdict = "no"
-	// isExcluded is a leak that nobody could be blamed for missing, nor for naming: it counts as neither.
-	isExcluded verdict = "excluded"
+	IsLeak     Verdict = "leak"
+	IsHarmless Verdict = "no"
+	// IsExcluded is a leak that nobody could be blamed for missing, nor for naming: it counts as neither.
+	IsExcluded Verdict = "excluded"
 )
 
 // leastLeak is the least expected retained growth within the span that makes a leak, in bytes; sigmas the least
 // multiple of the function's own noise.
 const (
-	leastLeak = 1 << 20
+	LeastLeak = 1 << 20
 	sigmas    = 3
 )
 
-// truth is what the simulation knows of a function.
-type truth struct {
-	verdict verdict
-	// leaked is how many bytes were lost for ever between the first and the last snapshot of the longest image;
+// Truth is what the simulation knows of a function.
+type Truth struct {
+	Verdict Verdict
+	// Leaked is how many bytes were lost for ever between the first and the last snapshot of the longest image;
 	// sigma is the noise beside them, in bytes.
-	leaked int64
-	sigma  float64
+	Leaked int64
+	Sigma  float64
 }
 
 // window is the image with most snapshots, of several the latest: its first snapshot and its last one.
@@ -46,18 +46,18 @@ func window(shots []shot) (first, last shot) {
 }
 
 // truthOf judges a function from the simulation's own state, never from what was written.
-func truthOf(s *site, first, last shot, period float64) truth {
+func truthOf(s *site, first, last shot, period float64) Truth {
 	im := first.image
-	var t truth
-	t.leaked = im.siteAt(s, last.step).leaked - im.siteAt(s, first.step).leaked
-	t.sigma = math.Hypot(ownNoise(im, s, first.step, last.step), samplingNoise(im, s, last.mark, period))
+	var t Truth
+	t.Leaked = im.siteAt(s, last.step).leaked - im.siteAt(s, first.step).leaked
+	t.Sigma = math.Hypot(ownNoise(im, s, first.step, last.step), samplingNoise(im, s, last.mark, period))
 	switch {
 	case !s.behaviour.leak:
-		t.verdict = isHarmless
-	case float64(t.leaked) >= max(leastLeak, sigmas*t.sigma):
-		t.verdict = isLeak
+		t.Verdict = IsHarmless
+	case float64(t.Leaked) >= max(LeastLeak, sigmas*t.Sigma):
+		t.Verdict = IsLeak
 	default:
-		t.verdict = isExcluded
+		t.Verdict = IsExcluded
 	}
 	return t
 }
@@ -65,7 +65,7 @@ func truthOf(s *site, first, last shot, period float64) truth {
 // ownNoise is the standard deviation of what a function holds beside its leak, around its own trend: the mean over a tenth of
 // a span.
 func ownNoise(im *image, s *site, first, last int) float64 {
-	const half = stepsPerSpan / 20
+	const half = StepsPerSpan / 20
 	sum := make([]float64, last-first+2) // running sums
 	held := make([]float64, last-first+1)
 	for i := range held {

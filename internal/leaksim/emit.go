@@ -1,4 +1,4 @@
-package main
+package leaksim
 
 import (
 	"bufio"
@@ -32,8 +32,8 @@ func stackText(stack []uint64, base uint64) string {
 	return b.String()
 }
 
-// write puts a series into a directory: the snapshots, and below sysroot the program.
-func (p *process) write(dir string) error {
+// Write puts a series into a directory: the snapshots, and below sysroot the program.
+func (p *Process) Write(dir string) error {
 	path := filepath.Join(dir, "sysroot", programPath)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -53,20 +53,20 @@ func (p *process) write(dir string) error {
 	return nil
 }
 
-func (p *process) fileName(s shot) string {
-	if p.mode.format == jemalloc {
+func (p *Process) fileName(s shot) string {
+	if p.Mode.format == jemalloc {
 		return fmt.Sprintf("jeprof.%d.%d.m%d.heap", processID, s.seq, s.seq)
 	}
 	return fmt.Sprintf("profile_%d.%04d.heap", processID, s.seq)
 }
 
-func (p *process) writeShot(path string, s shot, texts []string) error {
+func (p *Process) writeShot(path string, s shot, texts []string) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return err
 	}
 	w := bufio.NewWriterSize(f, 1<<16)
-	switch p.mode.format {
+	switch p.Mode.format {
 	case jemalloc:
 		p.jemalloc(w, s, texts)
 	case heapV2:
@@ -86,7 +86,7 @@ func (p *process) writeShot(path string, s shot, texts []string) error {
 }
 
 // maps is the mappings section, in gperftools' form.
-func (p *process) maps(im *image) string {
+func (p *Process) maps(im *image) string {
 	loader := 0x7f0000000000 + im.base&0xffffff000
 	end := im.base + p.program.size()
 	return fmt.Sprintf("MAPPED_LIBRARIES:\n"+
@@ -97,7 +97,7 @@ func (p *process) maps(im *image) string {
 }
 
 // rows are the stacks that ever allocated.
-func (p *process) rows(s shot, texts []string) (list []row, total point) {
+func (p *Process) rows(s shot, texts []string) (list []row, total point) {
 	add := func(r row) {
 		if r.allocs > 0 {
 			list = append(list, r)
@@ -111,10 +111,10 @@ func (p *process) rows(s shot, texts []string) (list []row, total point) {
 	for i := range p.dust {
 		add(row{-1, stackText(p.dust[i].stack, s.image.base), p.dust[i].at(since)})
 	}
-	if p.sorted || p.mode.cut {
+	if p.sorted || p.Mode.Cut {
 		slices.SortStableFunc(list, func(a, b row) int { return int(b.bytes - a.bytes) })
 	} else {
-		rng := newRand(p.id(), streamOrder+uint64(s.seq))
+		rng := NewRand(p.id(), streamOrder+uint64(s.seq))
 		rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	}
 	return list, total
@@ -122,11 +122,11 @@ func (p *process) rows(s shot, texts []string) (list []row, total point) {
 
 // heapProfile is what gperftools' heap-profile-table.cc writes. Up to version 2.15 rows and mappings share a buffer: what of
 // a row no longer fits is left out, and every later row is tried as well. lost are the units whose rows are not whole.
-func (p *process) heapProfile(s shot, texts []string) (text string, lost map[int]bool) {
+func (p *Process) heapProfile(s shot, texts []string) (text string, lost map[int]bool) {
 	list, total := p.rows(s, texts)
 	tail := "\n" + p.maps(s.image)
 	b := buffer{room: math.MaxInt}
-	if p.mode.cut {
+	if p.Mode.Cut {
 		b.room = cutSize - len(tail) - 1
 	}
 	b.put(fmt.Sprintf("heap profile: %6d: %8d [%6d: %8d] @ heapprofile\n", total.live, total.bytes, total.allocs, total.allocBytes))
@@ -173,7 +173,7 @@ func (b *buffer) row(r row) bool {
 }
 
 // heapV2 writes gperftools' sampled heap: a line per sampled object that lives.
-func (p *process) heapV2(w *bufio.Writer, s shot, texts []string) {
+func (p *Process) heapV2(w *bufio.Writer, s shot, texts []string) {
 	var objects, size int64
 	var lines strings.Builder
 	for u, text := range texts {
@@ -229,12 +229,12 @@ func shown(objects, bytes float64) (float64, float64) {
 	return float64(n) * scale, float64(size) * scale
 }
 
-func (p *process) jemalloc(w *bufio.Writer, s shot, texts []string) {
+func (p *Process) jemalloc(w *bufio.Writer, s shot, texts []string) {
 	var total estimates
 	var body strings.Builder
 	for u, text := range texts {
 		e := estimate(s.image.classes[u][s.mark])
-		if e.objects == 0 && (!p.mode.accum || e.allocs == 0) {
+		if e.objects == 0 && (!p.Mode.accum || e.allocs == 0) {
 			continue
 		}
 		total.add(e)
@@ -246,10 +246,10 @@ func (p *process) jemalloc(w *bufio.Writer, s shot, texts []string) {
 	fmt.Fprint(w, body.String(), "\n", p.maps(s.image))
 }
 
-func (p *process) counts(e estimates) string {
+func (p *Process) counts(e estimates) string {
 	objects, size := raw(e.objects, e.bytes)
 	var allocs, allocBytes int64
-	if p.mode.accum {
+	if p.Mode.accum {
 		allocs, allocBytes = raw(e.allocs, e.allocBytes)
 	}
 	return fmt.Sprintf("%d: %d [%d: %d]", objects, size, allocs, allocBytes)

@@ -1,4 +1,4 @@
-package main
+package leaksim
 
 import (
 	"math"
@@ -21,16 +21,16 @@ func draws() uint64 {
 
 // live runs one function of a behaviour for two spans and returns what it holds after each step.
 func live(b behaviour, seed uint64) (grid, [][]point) {
-	params := newRand(seed, streamParams)
+	params := NewRand(seed, streamParams)
 	g := grid{end: 2}
-	if chance(params, 0.5) {
+	if Chance(params, 0.5) {
 		g.burn = uniform(params, 0.03, 0.5)
 	}
 	var out [][]point
-	for _, plan := range b.build(newDraw(params, newRand(seed, streamChaos), g, newScene(params), b.leak)) {
+	for _, plan := range b.build(newDraw(params, NewRand(seed, streamChaos), g, newScene(params), b.leak)) {
 		im := &image{grid: g}
 		s := site{plan: plan, stacks: make([][]uint64, len(plan.paths))}
-		im.runSite(&s, newRand(seed, streamUnits), 0)
+		im.runSite(&s, NewRand(seed, streamUnits), 0)
 		curve := make([]point, g.steps())
 		for i := range curve {
 			curve[i] = im.siteAt(&s, i)
@@ -63,7 +63,7 @@ func most(g grid, curve []point) (high float64) {
 // first, but for the share that its definition names; and nothing of it is ever lost.
 func TestHarmlessEnds(t *testing.T) {
 	for _, b := range append(harmless(), wideHarmless()...) {
-		t.Run(b.name, func(t *testing.T) {
+		t.Run(b.Name, func(t *testing.T) {
 			var sum float64
 			n := 0
 			for seed := range draws() {
@@ -105,10 +105,10 @@ func TestStationary(t *testing.T) {
 // TestLeaksGoOn: in a second span every leak loses again, and the bytes in use follow.
 func TestLeaksGoOn(t *testing.T) {
 	for _, b := range leaks() {
-		t.Run(b.name, func(t *testing.T) {
+		t.Run(b.Name, func(t *testing.T) {
 			var first, second, grown float64
 			n := draws()
-			if b.name == "leak-thin" {
+			if b.Name == "leak-thin" {
 				n = 1 + n/10 // of 200 stacks each
 			}
 			for seed := range n {
@@ -130,7 +130,7 @@ func TestLeaksGoOn(t *testing.T) {
 // TestBooksBalance: at each step and in every behaviour, what lives was allocated, cumulative counts do not fall, objects
 // and bytes are zero together, and what is lost lives.
 func TestBooksBalance(t *testing.T) {
-	for _, b := range behaviours() {
+	for _, b := range Behaviours() {
 		for seed := range uint64(3) {
 			_, curves := live(b, seed)
 			for _, c := range curves {
@@ -138,7 +138,7 @@ func TestBooksBalance(t *testing.T) {
 				for i, p := range c {
 					ok := p.live >= 0 && p.live <= p.allocs && p.bytes <= p.allocBytes && (p.live == 0) == (p.bytes == 0) &&
 						p.allocs >= before.allocs && p.allocBytes >= before.allocBytes && p.leaked >= before.leaked && p.leaked <= p.bytes
-					require.True(t, ok, "%s, seed %d, step %d: %+v after %+v", b.name, seed, i, p, before)
+					require.True(t, ok, "%s, seed %d, step %d: %+v after %+v", b.Name, seed, i, p, before)
 					before = p
 				}
 			}
@@ -150,11 +150,11 @@ func TestBooksBalance(t *testing.T) {
 func TestBehaviourNames(t *testing.T) {
 	manual := content(t, filepath.Join("..", "..", "docs", "growth-benchmark.md"))
 	seen := map[string]bool{}
-	for _, b := range behaviours() {
-		require.False(t, seen[b.name], b.name)
-		seen[b.name] = true
-		require.Positive(t, b.weight, b.name)
-		require.Contains(t, manual, "| `"+b.name+"` | "+b.about+" |\n")
+	for _, b := range Behaviours() {
+		require.False(t, seen[b.Name], b.Name)
+		seen[b.Name] = true
+		require.Positive(t, b.weight, b.Name)
+		require.Contains(t, manual, "| `"+b.Name+"` | "+b.about+" |\n")
 	}
 }
 
@@ -176,7 +176,7 @@ func TestDistributions(t *testing.T) {
 		"hypergeometric, whole": {func(r *rand.Rand) int64 { return hypergeometric(r, 10, 4, 10) }, 4, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRand(1, 1)
+			r := NewRand(1, 1)
 			var sum, squares float64
 			for range n {
 				x := float64(c.draw(r))
@@ -191,15 +191,15 @@ func TestDistributions(t *testing.T) {
 
 // TestWideFunctions: in a wide population some functions hold what two behaviours hold, and what is harmless loses nothing.
 func TestWideFunctions(t *testing.T) {
-	p := simulate(7, 8, true)
+	p := Simulate(7, 8, true)
 	im := p.images[0]
 	last, other := im.grid.steps()-1, 0
 	for i := range im.sites {
 		s := &im.sites[i]
 		if !s.behaviour.leak {
-			require.Zero(t, im.siteAt(s, last).leaked, s.behaviour.name)
+			require.Zero(t, im.siteAt(s, last).leaked, s.behaviour.Name)
 		}
-		if s.behaviour.name == "constant" && im.siteAt(s, last).bytes != im.siteAt(s, 0).bytes {
+		if s.behaviour.Name == "constant" && im.siteAt(s, last).bytes != im.siteAt(s, 0).bytes {
 			other++
 		}
 	}

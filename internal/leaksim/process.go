@@ -1,4 +1,4 @@
-package main
+package leaksim
 
 import (
 	"math/rand/v2"
@@ -14,7 +14,7 @@ type mode struct {
 	trigger trigger
 	images  int     // process images: one more than restarts
 	missing float64 // share of the snapshots that are lost
-	cut     bool    // more stacks than gperftools ≤2.15 can write
+	Cut     bool    // more stacks than gperftools ≤2.15 can write
 	copied  bool    // files that lost their times when they were copied
 }
 
@@ -49,7 +49,7 @@ func modes() []mode {
 		{name: "restarted", images: 2},
 		{name: "jemalloc-accum", images: 1, format: jemalloc, period: samplePeriod, accum: true},
 		{name: "copied", images: 1, copied: true},
-		{name: "cut", images: 1, cut: true},
+		{name: "cut", images: 1, Cut: true},
 		{name: "heap_v2", images: 1, format: heapV2, period: samplePeriod},
 	}
 }
@@ -74,15 +74,15 @@ type image struct {
 	base    uint64 // where the program is mapped
 }
 
-// process is a simulated process and how it is recorded.
-type process struct {
+// Process is a simulated process and how it is recorded.
+type Process struct {
 	seed      uint64
 	snapshots int
-	mode      mode
+	Mode      mode
 	program   *program
 	images    []*image
 	dust      []dust
-	dustNames []string
+	DustNames []string
 	seconds   float64 // length of a span
 	length    float64 // of all images together, in spans
 	sorted    bool    // rows by size, as gperftools ≤2.15 writes them
@@ -107,10 +107,10 @@ const (
 // leakShare is the share of behaviours drawn that leak; a quarter of them leak too little to count.
 const leakShare = 0.063
 
-// simulate runs the process of a seed, of which so many snapshots will be taken, of the benchmark's population or of the wide one.
-func simulate(seed uint64, snapshots int, wide bool) *process {
+// Simulate runs the process of a seed, of which so many snapshots will be taken, of the benchmark's population or of the wide one.
+func Simulate(seed uint64, snapshots int, wide bool) *Process {
 	all := modes()
-	p := &process{seed: seed, snapshots: snapshots, mode: all[seed%uint64(len(all))], pick: mixture, wide: wide}
+	p := &Process{seed: seed, snapshots: snapshots, Mode: all[seed%uint64(len(all))], pick: mixture, wide: wide}
 	if wide {
 		p.pick = wideMixture
 	}
@@ -119,29 +119,29 @@ func simulate(seed uint64, snapshots int, wide bool) *process {
 }
 
 // simulate runs a process of least to most functions.
-func (p *process) simulate(least, most int) {
+func (p *Process) simulate(least, most int) {
 	id := p.id()
-	rng := newRand(id, streamProcess)
-	p.seconds, p.sorted = logUniform(rng, 600, 7*86400), chance(rng, 0.5)
+	rng := NewRand(id, streamProcess)
+	p.seconds, p.sorted = logUniform(rng, 600, 7*86400), Chance(rng, 0.5)
 	sites := least + rng.IntN(most-least+1)
 	burn := 0.0
-	if chance(rng, 0.5) {
+	if Chance(rng, 0.5) {
 		burn = uniform(rng, 0.03, 0.5)
 	}
-	all := lives(rng, p.mode.images, burn)
+	all := lives(rng, p.Mode.images, burn)
 	for _, g := range all {
 		p.length += g.end
 	}
 	for k, g := range all {
 		p.images = append(p.images, p.run(id, k, g, sites))
 	}
-	if p.mode.cut {
-		p.addDust(newRand(id, streamDust))
+	if p.Mode.Cut {
+		p.addDust(NewRand(id, streamDust))
 	}
 }
 
 // id is what all random numbers of a process depend on: processes with other numbers of snapshots are other processes.
-func (p *process) id() uint64 { return p.seed*1000 + uint64(p.snapshots) }
+func (p *Process) id() uint64 { return p.seed*1000 + uint64(p.snapshots) }
 
 // lives are the lives of a process's images: one of a whole span, and another that is shorter, in either order.
 func lives(rng *rand.Rand, n int, burn float64) []grid {
@@ -149,31 +149,31 @@ func lives(rng *rand.Rand, n int, burn float64) []grid {
 		return []grid{{burn: burn, end: 1}}
 	}
 	short := uniform(rng, 0.2, 0.9)
-	if chance(rng, 0.5) {
+	if Chance(rng, 0.5) {
 		return []grid{{burn: burn, end: short}, {end: 1}}
 	}
 	return []grid{{burn: burn, end: 1}, {end: short}}
 }
 
 // run simulates one image. Each has the same functions with the same parameters.
-func (p *process) run(id uint64, k int, g grid, sites int) *image {
-	im := &image{grid: g, base: 0x55d000000000 + newRand(id, streamBase+uint64(k)).Uint64N(1<<20)<<12}
+func (p *Process) run(id uint64, k int, g grid, sites int) *image {
+	im := &image{grid: g, base: 0x55d000000000 + NewRand(id, streamBase+uint64(k)).Uint64N(1<<20)<<12}
 	for _, earlier := range p.images {
 		im.start += earlier.grid.end
 	}
-	p.program = newProgram(newRand(id, streamProgram))
-	im.sites = p.drawSites(newRand(id, streamParams), newRand(id, streamChaos+uint64(k)), g, sites)
-	if p.mode.period > 0 {
+	p.program = newProgram(NewRand(id, streamProgram))
+	im.sites = p.drawSites(NewRand(id, streamParams), NewRand(id, streamChaos+uint64(k)), g, sites)
+	if p.Mode.period > 0 {
 		im.marks = p.timerSteps(im)
 	}
 	for s := range im.sites {
-		im.runSite(&im.sites[s], newRand(id, streamUnits+uint64(k)<<16+uint64(s)), p.mode.period)
+		im.runSite(&im.sites[s], NewRand(id, streamUnits+uint64(k)<<16+uint64(s)), p.Mode.period)
 	}
 	return im
 }
 
 // drawSites draws n functions, their behaviours and their stacks.
-func (p *process) drawSites(params, chaos *rand.Rand, g grid, n int) []site {
+func (p *Process) drawSites(params, chaos *rand.Rand, g grid, n int) []site {
 	var out []site
 	unit := 0
 	sc := newScene(params)
@@ -199,7 +199,7 @@ func mixture(rng *rand.Rand) behaviour { return leakOr(rng, harmless()) }
 
 // leakOr draws a leak or one of the others.
 func leakOr(rng *rand.Rand, others []behaviour) behaviour {
-	if chance(rng, leakShare) {
+	if Chance(rng, leakShare) {
 		return byWeight(rng, leaks())
 	}
 	return byWeight(rng, others)
@@ -223,7 +223,7 @@ func byWeight(rng *rand.Rand, list []behaviour) behaviour {
 func newSite(prog *program, b behaviour, plan blueprint, before []site) site {
 	f := prog.newFunction()
 	s := site{name: prog.names[f], behaviour: b, plan: plan}
-	container := chance(prog.rng, 0.4)
+	container := Chance(prog.rng, 0.4)
 	callers := prog.chain()
 	if plan.sibling {
 		stack := before[len(before)-1].stacks[0]
@@ -237,7 +237,7 @@ func newSite(prog *program, b behaviour, plan blueprint, before []site) site {
 		}
 		seen[stackText(stack, 0)] = true
 		s.stacks = append(s.stacks, stack)
-		if !plan.sibling && chance(prog.rng, 0.7) {
+		if !plan.sibling && Chance(prog.rng, 0.7) {
 			callers = prog.chain()
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package leaksim
 
 import "math/rand/v2"
 
@@ -13,11 +13,11 @@ type dust struct {
 
 const dustFunctions = 400
 
-func (p *process) addDust(rng *rand.Rand) {
+func (p *Process) addDust(rng *rand.Rand) {
 	functions := make([]int, dustFunctions)
 	for i := range functions {
 		functions[i] = p.program.newFunction()
-		p.dustNames = append(p.dustNames, p.program.names[functions[i]])
+		p.DustNames = append(p.DustNames, p.program.names[functions[i]])
 	}
 	// With few dead stacks or many stacks in all, the cut reaches those that hold something.
 	n, dead, typical := int(logUniform(rng, 6500, 12000)), uniform(rng, 0.05, 0.5), logUniform(rng, 3, 300)
@@ -34,10 +34,10 @@ func (p *process) addDust(rng *rand.Rand) {
 
 func newDust(rng *rand.Rand, stack []uint64, dead, typical float64) dust {
 	d := dust{stack: stack, size: int64(clamp(logNormal(rng, 120, 1.3), 8, 1<<16))}
-	if !chance(rng, dead) {
+	if !Chance(rng, dead) {
 		d.live = 1 + int64(logNormal(rng, typical, 1.8))
 	}
-	if chance(rng, 0.5) {
+	if Chance(rng, 0.5) {
 		d.rate = logNormal(rng, 2000, 2)
 	}
 	return d

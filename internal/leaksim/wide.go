@@ -1,4 +1,4 @@
-package main
+package leaksim
 
 import (
 	"math"
@@ -14,9 +14,9 @@ const secondShare = 0.35
 // wideHarmless are the harmless behaviours of a wide population that the benchmark does not have.
 func wideHarmless() []behaviour {
 	return []behaviour{
-		{name: "warm-up-popular", about: "finite keys, drawn by Zipf's law", weight: 4, further: 0.2, build: warmUpPopular},
-		{name: "rollout", about: "a feature that its users adopt one after another: a logistic curve", weight: 2, further: 0.12, build: rollout},
-		{name: "expiring-cache", about: "entries that live for a fixed time", weight: 4, further: 0.1, build: expiringCache},
+		{Name: "warm-up-popular", about: "finite keys, drawn by Zipf's law", weight: 4, further: 0.2, build: warmUpPopular},
+		{Name: "rollout", about: "a feature that its users adopt one after another: a logistic curve", weight: 2, further: 0.12, build: rollout},
+		{Name: "expiring-cache", about: "entries that live for a fixed time", weight: 4, further: 0.1, build: expiringCache},
 	}
 }
 
@@ -28,7 +28,7 @@ func seconds() (out []behaviour) {
 		"cycle-long": true, "sawtooth": true, "step": true, "two-steps": true, "queue-backlog": true, "spikes": true, "startup": true, "random-walk": true,
 	}
 	for _, b := range harmless() {
-		if names[b.name] {
+		if names[b.Name] {
 			b.weight = 1
 			out = append(out, b)
 		}
@@ -41,7 +41,7 @@ func wideMixture(rng *rand.Rand) behaviour { return leakOr(rng, append(harmless(
 
 // withSecond lets some functions do a second thing, on their first call path.
 func withSecond(d *draw, b behaviour, plans []blueprint) []blueprint {
-	if b.pure || !chance(d.params, secondShare) {
+	if b.pure || !Chance(d.params, secondShare) {
 		return plans
 	}
 	plan := &plans[0]
@@ -155,7 +155,7 @@ func expiringCache(d *draw) []blueprint {
 			}
 			live.push(u.allocMany(k))
 			came = append(came, k)
-			if old := i - int(life*stepsPerSpan); old >= 0 {
+			if old := i - int(life*StepsPerSpan); old >= 0 {
 				live.pop(u, came[old])
 			}
 		}

@@ -1,0 +1,76 @@
+package leaksim
+
+// behaviour is a way in which a function uses memory.
+type behaviour struct {
+	Name  string
+	about string
+	leak  bool
+	// pure says that its functions have no other traffic.
+	pure bool
+	// weight in the mixture, among those that leak or those that do not.
+	weight float64
+	// further is, for those that do not leak, how much the expected bytes in use may still grow in a second
+	// span, as a share of the most held in the first: 0 for what is done, more for what is nearly done.
+	further float64
+	build   func(*draw) []blueprint
+}
+
+// Behaviours is the benchmark's ground truth.
+func Behaviours() []behaviour {
+	return append(harmless(), leaks()...)
+}
+
+// harmless behaviours. The weights of caches go with the width of the window in which they are full: no moment is
+// likelier than another.
+func harmless() []behaviour {
+	return []behaviour{
+		{Name: "constant", about: "allocated at the start and kept", weight: 14, build: constant},
+		{Name: "noisy-constant", about: "objects of requests under a constant, noisy load", weight: 16, build: noisyConstant},
+		{Name: "constant-turnover", about: "a fixed number of objects that are replaced all the time", weight: 6, build: constantTurnover},
+		{Name: "warm-up-fast", about: "finite keys, each touched once; time constant 0.02 to 0.12 spans", weight: 4, build: warmUpFast},
+		{Name: "warm-up-slow", about: "the same, 0.12 to 0.35 spans", weight: 3, further: 0.04, build: warmUpSlow},
+		{Name: "warm-up-long", about: "the same, 0.35 to 0.7 spans: still filling at the end", weight: 2, further: 0.2, build: warmUpLong},
+		{Name: "cache-fill-early", about: "fills up to a cap at 20 to 42 % of the span, then evicts", weight: 2.5, build: cacheFillEarly},
+		{Name: "cache-fill-mid", about: "the same, at 42 to 75 %", weight: 3.8, build: cacheFillMid},
+		{Name: "cache-fill-late", about: "the same, at 88 to 98 %", weight: 1.2, further: 0.05, build: cacheFillLate},
+		{Name: "lru-churn", about: "a full cache of objects of various sizes", weight: 5, build: lruChurn},
+		{Name: "load-ramp", about: "short-lived objects under a load that rises", weight: 4, further: 0.04, build: loadRamp},
+		{Name: "load-ramp-medium", about: "the same, living 0.03 to 0.2 spans", weight: 3, further: 0.12, build: loadRampMedium},
+		{Name: "load-step", about: "short-lived objects under a load that jumps once", weight: 2, build: loadStep},
+		{Name: "cycle-short", about: "a daily cycle, 0.1 to 0.4 spans long", weight: 3, build: cycleShort},
+		{Name: "cycle-span", about: "a daily cycle, 0.75 to 1.2 spans long", weight: 3, build: cycleSpan},
+		{Name: "cycle-long", about: "a daily cycle, 1.3 to 1.8 spans long", weight: 2, build: cycleLong},
+		{Name: "sawtooth", about: "batches that are freed as a whole", weight: 4, build: sawtooth},
+		{Name: "step", about: "loaded once, within the span", weight: 3, build: oneStep},
+		{Name: "two-steps", about: "loaded in two parts", weight: 2, build: twoSteps},
+		{Name: "table-doubling", about: "a growing table that reaches its final size", weight: 3, build: tableDoubling},
+		{Name: "realloc-churn", about: "a few buffers that are resized within bounds", weight: 3, build: reallocChurn},
+		{Name: "queue-backlog", about: "a worker that falls behind and catches up", weight: 3, build: backlog},
+		{Name: "spikes", about: "temporary peaks at random moments", weight: 3, build: spikes},
+		{Name: "pool-growth", about: "chunks taken at record demand and never returned", weight: 3, further: 0.08, build: poolGrowth},
+		{Name: "startup", about: "allocated while the process starts, partly freed", weight: 6, build: startup},
+		{Name: "random-walk", about: "sessions whose number wanders around a mean", weight: 4, build: randomWalk},
+		{Name: "moved-within", about: "objects move from one call path of a function to another", weight: 1.5, build: movedWithin},
+		{Name: "moved-across", about: "objects move from one function to another", weight: 1.5, build: movedAcross},
+	}
+}
+
+func leaks() []behaviour {
+	return []behaviour{
+		{Name: "leak-steady", about: "a constant rate", leak: true, weight: 3, build: leakSteady},
+		{Name: "leak-request", about: "a share of the requests, under constant load", leak: true, weight: 3, build: leakRequest},
+		{Name: "leak-request-ramping", about: "a share of the requests, under rising load", leak: true, weight: 2, build: leakRequestRamping},
+		{Name: "leak-request-falling", about: "a share of the requests, under falling load", leak: true, weight: 1.5, build: leakRequestFalling},
+		{Name: "leak-request-cycling", about: "a share of the requests, under a daily cycle", leak: true, weight: 2, build: leakRequestCycling},
+		{Name: "leak-under-cycle", about: "a constant rate below an unrelated daily cycle", leak: true, weight: 2, build: leakUnderCycle},
+		{Name: "leak-under-cache", about: "a constant rate beside a cache that fills", leak: true, weight: 2, build: leakUnderCache},
+		{Name: "leak-bursty", about: "bursts at random moments, 5 to 60 a span", leak: true, weight: 2, build: leakBursty},
+		{Name: "leak-batch-residue", about: "a part of each batch is never freed", leak: true, weight: 2, build: leakBatchResidue},
+		{Name: "leak-late", about: "begins at 30 to 70 % of the span", leak: true, weight: 2, build: leakLate},
+		{Name: "leak-accelerating", about: "the rate rises as a power of the time", leak: true, weight: 1.5, build: leakAccelerating},
+		{Name: "leak-twins", about: "two functions with one caller", leak: true, weight: 1, build: leakTwins},
+		{Name: "leak-thin", about: "150 to 250 call paths of one function, each a little", leak: true, weight: 1.5, build: leakThin},
+		{Name: "leak-large-rare", about: "4 to 40 large objects a span", leak: true, weight: 1.5, build: leakLargeRare},
+		{Name: "leak-doubling", about: "a container that grows for ever, in jumps", leak: true, pure: true, weight: 1, build: leakDoubling},
+	}
+}

@@ -1,0 +1,48 @@
+package leaksim
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestNoise: an even wave of a tenth of a span around a straight line is noise, the line is not; a leak is left out.
+func TestNoise(t *testing.T) {
+	im := &image{grid: grid{end: 1}}
+	var history []point
+	for i := range im.grid.steps() {
+		at := im.grid.at(i)
+		lost := int64(5e6 * at)
+		history = append(history, point{bytes: lost + int64(1e7+3e6*at+1e5*math.Sin(2*math.Pi*at*10)), leaked: lost})
+	}
+	im.history = [][]point{history}
+	s := site{stacks: make([][]uint64, 1)}
+	require.InEpsilon(t, 1e5/math.Sqrt2, ownNoise(im, &s, 0, len(history)-1), 0.1)
+}
+
+// TestTruth: the bytes lost between first and last snapshot decide, against 1 MiB and three sigma.
+func TestTruth(t *testing.T) {
+	for _, c := range []struct {
+		leak         bool
+		lost, jitter int64
+		want         Verdict
+	}{
+		{true, 2 << 20, 0, IsLeak},
+		{true, 1 << 19, 0, IsExcluded},
+		{true, 2 << 20, 1 << 20, IsExcluded},
+		{false, 0, 1 << 20, IsHarmless},
+	} {
+		im := &image{grid: grid{end: 1}}
+		var history []point
+		for i := range im.grid.steps() {
+			lost := c.lost * int64(i) / int64(im.grid.steps()-1)
+			history = append(history, point{bytes: 8<<20 + lost + c.jitter*int64(i%2*2-1), leaked: lost})
+		}
+		im.history = [][]point{history}
+		s := site{stacks: make([][]uint64, 1), behaviour: behaviour{leak: c.leak}}
+		got := truthOf(&s, shot{image: im}, shot{image: im, step: len(history) - 1}, 0)
+		require.Equal(t, c.want, got.Verdict, "%+v", c)
+		require.Equal(t, c.lost, got.Leaked)
+	}
+}
