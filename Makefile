@@ -8,6 +8,8 @@ OUT      := out
 FUZZTIME ?= 60s
 LINTER   := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
+SHELL       := bash
+.SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
 
 ## --- build ---
