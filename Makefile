@@ -1,5 +1,5 @@
-# heaplapse: what grows in a native heap.
-# `make demo` needs Go only; `make test` installs what the tests need (scripts/deps.sh).
+# heaplapse finds what grows in a native heap.
+# `make demo` needs Go only. `make test` installs the tools that the tests need (scripts/deps.sh).
 
 export CGO_ENABLED = 0
 
@@ -8,6 +8,8 @@ OUT      := out
 FUZZTIME ?= 60s
 LINTER   := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
+SHELL       := bash
+.SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
 
 ## --- build ---
@@ -17,21 +19,25 @@ build: ## build bin/heaplapse
 	go build -o $(BIN) ./cmd/heaplapse
 
 .PHONY: demo
-demo: build ## run the main job on a bundled series: growth table, pprof files, what pprof says of them
+demo: build ## judge a bundled series, convert it for pprof, and show it in go tool pprof
 	@scripts/demo.sh $(BIN) $(OUT)/demo
 
 ## --- check ---
 
 .PHONY: test
-test: deps ## every test, one case per axis; with the race detector where a C compiler is at hand
+test: deps ## run the tests
 	@scripts/test.sh
 
+.PHONY: test-race
+test-race: deps ## run the tests under the race detector (needs a C compiler)
+	CGO_ENABLED=1 go test -race -timeout 20m ./...
+
 .PHONY: test-full
-test-full: deps ## everything: whole matrices, large binaries, repetitions (long); the output is kept in docs/test-full.txt
-	HEAPLAPSE_FULL=1 RACE=off scripts/test.sh -v 2>&1 | scripts/summary.sh | tee docs/test-full.txt
+test-full: deps ## run the long tests too: every combination, large binaries, repetitions; writes docs/test-full.txt
+	HEAPLAPSE_FULL=1 scripts/test.sh -v -timeout 2h 2>&1 | scripts/summary.sh | tee docs/test-full.txt
 
 .PHONY: lint
-lint: ## gofmt, go vet, golangci-lint with the rules of the arrows between packages
+lint: ## run gofmt, go vet and golangci-lint
 	@scripts/lint.sh $(LINTER)
 
 .PHONY: fuzz
@@ -39,25 +45,25 @@ fuzz: ## run every fuzz target for FUZZTIME each (default 60s)
 	@scripts/fuzz.sh $(FUZZTIME)
 
 .PHONY: bench
-bench: ## benchmarks, beside google/pprof's reader and other tools
+bench: ## run the benchmarks; some compare with google/pprof and other tools
 	go test -run '^$$' -bench . -benchmem ./...
 
 ## --- maintain ---
 
 .PHONY: deps
-deps: ## install what the tests need, or say what is missing
+deps: ## install the tools that the tests need, or print what to install
 	@scripts/deps.sh
 
 .PHONY: fixtures
-fixtures: ## record the fixtures of testdata/ again (needs deps; changes them)
+fixtures: ## record the fixtures of testdata/ again (changes them; needs root)
 	scripts/fixtures/all.sh
 
 .PHONY: assets
-assets: ## build the script of the report page from internal/report/page/web (needs Node and npm; commit what changes)
+assets: ## build the report page's script from internal/report/page/web (needs Node and npm); commit the result
 	cd internal/report/page/web && npm ci --no-audit --no-fund && npm run -s build
 
 .PHONY: agent
-agent: ## build the recorder's agents again from internal/record/agent/src/agent.c (needs clang and lld)
+agent: ## build the recorder's agents from internal/record/agent/src/agent.c (needs clang and lld); commit the result
 	internal/record/agent/build.sh
 
 .PHONY: golden
@@ -65,9 +71,9 @@ golden: ## rewrite the expected outputs of the tests; review the diff
 	go test ./... -update
 
 .PHONY: clean
-clean: ## remove what was built
+clean: ## remove build outputs
 	rm -rf bin $(OUT)
 
 .PHONY: help
-help: ## this list
+help: ## list the targets
 	@awk -F ':.*## ' '/^## ---/ {gsub(/[#-]/, ""); print $$0} /^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

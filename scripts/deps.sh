@@ -1,35 +1,40 @@
 #!/usr/bin/env bash
-# Installs what the tests need: with apt-get when root on Debian or Ubuntu, else it says what is missing.
-# The tests skip what needs an absent tool, and fail on it under CI=true.
+# Installs the tools that the tests need. As root on Debian or Ubuntu it runs apt-get; otherwise it prints what to install.
+# Tests skip what needs a missing tool, and fail if CI=true.
 set -euo pipefail
 
-# tool or file -> Debian package
+# A tool in PATH or a file, and the Debian package that has it.
 needs=(
-	"gcc:gcc" "g++:g++" "clang:clang" "ld.lld:lld" "dwz:dwz" "objcopy:binutils" "readelf:binutils" "addr2line:binutils"
-	"llvm-symbolizer:llvm" "llvm-cxxfilt-14:llvm-14" "c++filt:binutils" "eu-addr2line:elfutils" "dot:graphviz" "python3:python3" "node:nodejs" "zstd:zstd" "xz:xz-utils" "xmllint:libxml2-utils" "git:git" "flock:util-linux" "file:file"
-	"perl:perl" "pkill:procps" "/usr/lib/python3/dist-packages/numpy:python3-numpy"
-	"/usr/lib/x86_64-linux-gnu/libtcmalloc.so.4:libgoogle-perftools4"
-	"/usr/lib/x86_64-linux-gnu/libjemalloc.so.2:libjemalloc2"
-	"/usr/lib/debug/.build-id:libc6-dbg" "chromium:chromium"
+	addr2line:binutils c++filt:binutils objcopy:binutils readelf:binutils
+	gcc:gcc g++:g++ clang:clang ld.lld:lld dwz:dwz eu-addr2line:elfutils
+	llvm-symbolizer:llvm llvm-cxxfilt-14:llvm-14
+	python3:python3 /usr/lib/python3/dist-packages/numpy:python3-numpy node:nodejs perl:perl
+	git:git file:file flock:util-linux pkill:procps zstd:zstd xz:xz-utils xmllint:libxml2-utils
+	dot:graphviz chromium:chromium
+	'/usr/lib/*/libtcmalloc.so.4:libgoogle-perftools4' '/usr/lib/*/libtcmalloc_minimal.so.4:libtcmalloc-minimal4'
+	'/usr/lib/*/libjemalloc.so.2:libjemalloc2' /usr/lib/debug/.build-id:libc6-dbg
 )
 
-# The newest demangler that the distribution has: of use, but some tests do with llvm-cxxfilt-14.
+# The newest demangler, where the distribution has it: a few tests compare with it.
 if command -v apt-cache >/dev/null && apt-cache show llvm-22 >/dev/null 2>&1; then
-	needs+=("llvm-cxxfilt-22:llvm-22")
+	needs+=(llvm-cxxfilt-22:llvm-22)
 fi
+
+# installed TOOL|PATTERN: a pattern begins with a slash.
+installed() {
+	case $1 in
+	/*) compgen -G "$1" >/dev/null ;;
+	*) command -v "$1" >/dev/null ;;
+	esac
+}
 
 missing=()
 for need in "${needs[@]}"; do
-	what=${need%:*} package=${need##*:}
-	case $what in
-	/*) [ -e "$what" ] && continue ;;
-	*) command -v "$what" >/dev/null && continue ;;
-	esac
-	missing+=("$package")
+	installed "${need%:*}" || missing+=("${need##*:}")
 done
-# Debian's python3 comes without what makes virtual environments (scripts/e2e-tensorflow.sh).
-python3 -c 'import ensurepip' 2>/dev/null || missing+=("python3-venv")
-[ ${#missing[@]} -eq 0 ] && exit 0
+# Debian's python3 cannot make virtual environments by itself (scripts/e2e-tensorflow.sh).
+python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
+[ ${#missing[@]} -gt 0 ] || exit 0
 
 mapfile -t missing < <(printf '%s\n' "${missing[@]}" | sort -u)
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
@@ -38,5 +43,5 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
 	apt-get update -qq
 	apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 else
-	echo "deps.sh: some tests will be skipped; to run them all: sudo apt-get install ${missing[*]}"
+	echo "deps.sh: some tests will be skipped; to run all of them: sudo apt-get install ${missing[*]}"
 fi

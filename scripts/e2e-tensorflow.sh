@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Chases a leak in TensorFlow as a user would: TensorFlow from PyPI runs under `heaplapse record`, and `heaplapse growth` must call the loop that adds nodes to
-# its graph a leak, name TensorFlow's function and say what to do, and call neither the same loop on a finalized graph nor the eager one a leak.
-# Its output is kept in docs/e2e-tensorflow.txt.
+# Finds a leak in TensorFlow as a user would. TensorFlow from PyPI runs under `heaplapse record`. `heaplapse growth` must report a leak
+# for the loop that adds nodes to its graph, name TensorFlow's function and give advice. It must not report a leak for the same
+# loop on a finalized graph, or for the eager loop. The output is kept in docs/e2e-tensorflow.txt.
 #
 # Usage: e2e-tensorflow.sh [WORKDIR]       WORKDIR keeps the virtual environment (1.9 GB) and the recordings
 #
-# ENGINES="jemalloc tcmalloc" records with each (default: the one that record chooses); REQUIREMENT names another release (tensorflow-cpu==2.16.2);
-# PYTHON another interpreter.
-# Exit status: 0 as expected; 1 not; 77 skipped: TensorFlow cannot be installed (a failure if CI=true and HEAPLAPSE_FULL=1).
+# ENGINES="jemalloc tcmalloc" records with each engine (default: the one that record chooses). REQUIREMENT is another release, such as
+# tensorflow-cpu==2.16.2. PYTHON is another interpreter.
+# Exit status: 0 as expected; 1 not as expected; 77 TensorFlow cannot be installed (1 if CI=true and HEAPLAPSE_FULL=1).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 loops=$PWD/scripts/e2e/loops.py
@@ -22,7 +22,7 @@ fi
 go build -o "$work/heaplapse" ./cmd/heaplapse
 cd "$work"
 
-# skip WHAT: without TensorFlow there is nothing to try.
+# skip REASON ends the script without a result.
 skip() {
 	echo "e2e-tensorflow.sh: skipped: $*" >&2
 	[ "${CI:-}" = true ] && [ "${HEAPLAPSE_FULL:-}" = 1 ] && exit 1
@@ -43,7 +43,7 @@ print("TensorFlow", m.version("tensorflow_cpu") + ", NumPy", m.version("numpy") 
 
 say() { printf '\n$ %s\n' "$*"; }
 
-# session LOOP ENGINE: records a loop and judges it. What TensorFlow says on standard error is left out.
+# session LOOP ENGINE records a loop and judges it. TensorFlow's messages on standard error are left out.
 session() {
 	local out=$1-$2 record=(record -o "$1-$2")
 	[ "$2" = auto ] || record+=(--engine "$2")
@@ -57,7 +57,7 @@ session() {
 }
 
 failed=0
-# expect LOOP ENGINE REGEXP WHAT: the first line of the verdict.
+# expect LOOP ENGINE REGEXP WHAT checks the first line of growth's output.
 expect() {
 	if head -n 1 "$1-$2.txt" | grep -Eq "$3"; then
 		printf '\nas expected: %s, %s: %s\n' "$1" "$2" "$4"

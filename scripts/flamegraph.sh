@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Takes the picture docs/pprof-flamegraph.png: pprof's own flame graph of a converted snapshot, in headless Chromium.
+# Makes docs/pprof-flamegraph.png: pprof's flame graph of a converted snapshot, in headless Chromium.
 # Needs chromium (Debian package chromium).
 set -euo pipefail
 cd "$(dirname "$0")/.."

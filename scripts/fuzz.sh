@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every fuzz target of the module for a while. Usage: fuzz.sh TIME
+# Runs every fuzz target of the module for TIME. Usage: fuzz.sh TIME
 set -euo pipefail
 cd "$(dirname "$0")/.."
 time=${1:-60s}

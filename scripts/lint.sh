@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# gofmt, go vet, golangci-lint. Usage: lint.sh MODULE@VERSION
+# Runs gofmt, go vet and golangci-lint. Usage: lint.sh MODULE@VERSION
 set -euo pipefail
 cd "$(dirname "$0")/.."
 linter=$1
@@ -9,7 +9,7 @@ if [ -n "$unformatted" ]; then
 	exit 1
 fi
 go vet ./...
-# The linter is built by this Go once per version and kept in the user's cache.
+# The linter is built once per version and Go release, and kept in the user's cache.
 version=${linter##*@}
 dir=${XDG_CACHE_HOME:-$HOME/.cache}/heaplapse-dev/golangci-lint-$version-$(go env GOVERSION)
 if [ ! -x "$dir/golangci-lint" ]; then

@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
-# A nightly check for memory regressions, complete: runs a program under the recorder, compares the run with the last good nights, and
-# keeps it as one of them if it is good. Copy it, and change what you need.
+# Checks a program for memory regressions every night: records a run of the program, compares it with the baseline set (earlier good
+# runs), and adds it to the baseline set if it is good. This is a complete example: copy it and change what you need.
 #
 # Usage: nightly.sh [--pool DIR] [--out DIR] [--keep N] [--every TIME] [--engine NAME] [--workload NAME] -- CMD [ARG…]
-#        nightly.sh --print github|gitlab|cron      how to start it every night
+#        nightly.sh --print github|gitlab|cron      print how to start this script every night
 #
-#   --pool DIR       the good nights before, one small file each (default heap-baselines); keep it from night to night
-#   --out DIR        what this night leaves: snapshots and reports (default heap-night, which must not be there yet)
-#   --keep N         good nights to keep (default 14; the gate needs 4 to know the noise between nights)
-#   --every TIME     time between snapshots (default 1s; 12 snapshots or more make a steady level)
-#   --engine NAME    tcmalloc: every allocation, exact and slow; jemalloc: samples, cheap (default tcmalloc)
-#   --workload NAME  what the program is asked to do; runs of different workloads do not compare (default: the command line)
+#   --pool DIR       the baseline set, one small file per run (default heap-baselines); keep it between nights
+#   --out DIR        where the snapshots and reports of this night go (default heap-night); it must not exist
+#   --keep N         number of runs in the baseline set (default 14; with 4 or more the gate can estimate the noise)
+#   --every TIME     time between snapshots (default 1s; take 12 snapshots or more)
+#   --engine NAME    tcmalloc traces every allocation and is slow; jemalloc samples and is cheap (default tcmalloc)
+#   --workload NAME  the workload; runs of different workloads are not comparable (default: the command line)
 #
-# Exit status: 0 the night is good; 1 a function regressed; 2 there is no verdict: the program failed, or nothing compares.
-# HEAPLAPSE names the heaplapse to use. Thresholds and suppressions stand in heaplapse.yaml in the working directory.
+# Exit status: 0 the run is good; 1 a function regressed; 2 no verdict: the program failed, or the runs are not comparable.
+# HEAPLAPSE is the heaplapse to use. Thresholds and suppressions are read from heaplapse.yaml in the working directory.
 #
-# A regression is wanted? A night that failed does not become one of the good ones, so the next nights fail too. Suppress it in
-# heaplapse.yaml, with a reason and a date two weeks ahead: then nights pass, and after some of them the pool
-# has the new level. Then measure slow drift against a night of now: heaplapse baseline list DIR; heaplapse baseline pin DIR NAME.
+# To accept a regression: a run that failed is not added to the baseline set, so the next nights fail too. Suppress the regression
+# in heaplapse.yaml, with a reason and a date two weeks ahead. The next nights pass, and after some of them the baseline set
+# has the new level. Then choose a new reference run for slow drift: heaplapse baseline list DIR; heaplapse baseline pin DIR NAME.
 set -euo pipefail
 
 heaplapse=${HEAPLAPSE:-heaplapse}
@@ -25,14 +25,14 @@ pool=heap-baselines out=heap-night keep=14 every=1s engine=tcmalloc workload=()
 
 say() { printf 'nightly.sh: %s\n' "$*" >&2; }
 
-# no_verdict MESSAGE: neither good nor bad.
+# no_verdict MESSAGE ends the script with status 2.
 no_verdict() {
 	say "no verdict: $*"
 	exit 2
 }
 
-# print_example NAME: how CI systems start this script. Each keeps the pool where the next night finds it, and keeps it only
-# after a good night, and shows the reports in its own way.
+# print_example NAME prints how a CI system starts this script. Each example keeps the baseline set for the next night, but only
+# after a good night, and shows the reports.
 print_example() {
 	case $1 in
 	github)
@@ -56,7 +56,7 @@ jobs:
       - run: sudo apt-get update && sudo apt-get install -y libgoogle-perftools4
       - run: go install github.com/heaplapse/heaplapse/cmd/heaplapse@latest
       - run: make server # your program, with -g
-      - uses: actions/cache@v4 # its save comes last, and only if all steps passed
+      - uses: actions/cache@v4 # saves after the last step, and only if all steps passed
         with:
           path: heap-baselines
           key: heap-baselines-${{ github.run_id }}
@@ -79,7 +79,7 @@ heap:
   script:
     - make server # your program, with -g
     - scripts/nightly.sh --workload replay -- ./server --replay traffic.log
-  cache: # is saved after a good night only
+  cache: # saved only after a good night
     key: heap-baselines
     paths: [heap-baselines/]
     when: on_success
@@ -93,7 +93,7 @@ END
 		;;
 	cron)
 		cat <<'END'
-# crontab -e: cron mails what is printed, so print nothing on a good night
+# crontab -e: cron mails the output, so a good night prints nothing
 17 3 * * * cd /srv/shop && log=$(mktemp) && { scripts/nightly.sh --out "heap-$(date +\%F)" -- ./server --replay traffic.log >"$log" 2>&1 || cat "$log"; rm -f "$log"; }
 END
 		;;
@@ -107,7 +107,7 @@ while [ $# -gt 0 ]; do
 		exit
 		;;
 	esac
-	[ "$1" = -- ] || [ $# -gt 1 ] || no_verdict "$1 wants a value; see the top of this script"
+	[ "$1" = -- ] || [ $# -gt 1 ] || no_verdict "$1 needs a value; see nightly.sh --help"
 	case $1 in
 	--pool) pool=$2 ;;
 	--out) out=$2 ;;
@@ -120,29 +120,29 @@ while [ $# -gt 0 ]; do
 		exit
 		;;
 	--) break ;;
-	*) no_verdict "$1 is not known; see the top of this script" ;;
+	*) no_verdict "unknown option $1; see nightly.sh --help" ;;
 	esac
 	shift 2
 done
 [ "${1:-}" = -- ] && shift
 [ $# -gt 0 ] || no_verdict "no command: nightly.sh -- CMD [ARG…]"
-[ ! -e "$out" ] || no_verdict "$out is there already: a night wants a directory of its own (--out)"
+[ ! -e "$out" ] || no_verdict "$out exists: each night needs a new directory (--out)"
 
-# Two nights at once would judge one another.
+# Two nights at once would change the baseline set while the other one reads it.
 mkdir -p "$(dirname "$pool")"
 exec 9>"$pool.lock"
 if command -v flock >/dev/null; then
 	flock -n 9 || no_verdict "another night is still running (it holds $pool.lock)"
 fi
 
-# --- record: the program's own output goes where it always goes ---
+# --- record: the program's own output is passed through ---
 mkdir -p "$out"
 snapshots=$out/snapshots
 status=0
 "$heaplapse" record --engine "$engine" --every "$every" -o "$snapshots" -- "$@" 9>&- || status=$?
 [ "$status" = 0 ] || no_verdict "the program ended with status $status; its snapshots are in $snapshots"
 
-# good_night [FLAG…]: adds the night to the pool, with what it was built from, and drops the oldest.
+# good_night [FLAG…] adds the run to the baseline set, with the commit as a label, and removes the oldest.
 good_night() {
 	local commit
 	commit=${GITHUB_SHA:-${CI_COMMIT_SHA:-$(git rev-parse HEAD 2>/dev/null || echo unknown)}}
@@ -150,15 +150,15 @@ good_night() {
 	"$heaplapse" baseline prune "$pool" --keep "$keep" >/dev/null
 }
 
-# --- the first night: there is nothing to compare with; slow drift will be measured against it, so it must be fit for that ---
+# --- the first night: it becomes the reference run for slow drift, so it must be comparable with itself ---
 if ! compgen -G "$pool/*.baseline.json.gz" >/dev/null; then
-	"$heaplapse" gate -q --baseline "$snapshots" --current "$snapshots" --text /dev/null || no_verdict "the first night does not compare, not even with itself: see above"
+	"$heaplapse" gate -q --baseline "$snapshots" --current "$snapshots" --text /dev/null || no_verdict "the first night cannot be compared with later ones: see above"
 	good_night --pin || no_verdict "the first night could not be saved"
-	say "the first night: saved in $pool and pinned; nothing to compare with yet"
+	say "the first night: saved in $pool as the reference run; there is nothing to compare with yet"
 	exit 0
 fi
 
-# --- gate: text for the log, and a file for each that reads one ---
+# --- gate: text for the log, and a file for each tool that reads reports ---
 status=0
 "$heaplapse" gate --baseline "$pool" --current "$snapshots" "${workload[@]}" --text - --json "$out/gate.json" \
 	--markdown "$out/gate.md" --junit "$out/gate.xml" --sarif "$out/gate.sarif" --pprof "$out/gate.pb.gz" || status=$?
@@ -167,8 +167,8 @@ if [ -n "${GITHUB_STEP_SUMMARY:-}" ] && [ -e "$out/gate.md" ]; then
 fi
 
 case $status in
-0) good_night || no_verdict "the night is good, and could not be saved" ;;
-1) say "regressed; the snapshots and all reports are in $out. Look closer: go tool pprof -http=: $out/gate.pb.gz" ;;
+0) good_night || no_verdict "the run is good, but could not be saved" ;;
+1) say "a function regressed; the snapshots and all reports are in $out. For details: go tool pprof -http=: $out/gate.pb.gz" ;;
 *) no_verdict "heaplapse gate ended with status $status: see above" ;;
 esac
 exit "$status"

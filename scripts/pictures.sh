@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Takes the pictures of docs/report.md anew: pages of two bundled series, in a headless Chromium. Look at each before you commit it.
+# Makes the pictures of docs/report.md: pages of two bundled series, in headless Chromium. Look at each before you commit it.
 # Needs chromium and pngquant. Usage: scripts/pictures.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."

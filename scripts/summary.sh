@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Keeps of `go test -v` what belongs in a kept record: results of tests and
-# packages, and lines that tests logged; no times of day.
+# Reduces the output of `go test -v` to what docs/test-full.txt keeps: the results of tests and packages, and what tests logged.
 set -euo pipefail
 date -u +'make test-full, %Y-%m-%d'
 go version | sed 's/go version //'

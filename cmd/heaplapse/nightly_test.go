@@ -14,7 +14,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// nightly is a place where scripts/nightly.sh runs night after night.
+// nightly is a directory in which scripts/nightly.sh runs, once per night.
 type nightly struct {
 	dir, script string
 }
@@ -29,11 +29,11 @@ func newNightly(t *testing.T) *nightly {
 	n.script, err = filepath.Abs(filepath.Join(testutil.Root(t), "scripts/nightly.sh"))
 	require.NoError(t, err)
 	_, err = exec.LookPath("heaplapse")
-	require.NoError(t, err, "testscript.Main puts this program into PATH")
+	require.NoError(t, err, "testscript.Main adds this program to PATH")
 	return n
 }
 
-// run runs the script; its reports are in DIR/NAME.
+// run runs the script, which writes its reports to DIR/NAME.
 func (n *nightly) run(t *testing.T, name string, args ...string) (output string, status int) {
 	t.Helper()
 	cmd := exec.Command("bash", append([]string{n.script, "--out", name}, args...)...)
@@ -46,12 +46,13 @@ func (n *nightly) run(t *testing.T, name string, args ...string) (output string,
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// shop is a night of a build of the shop.
+// shop is a night of a build of the shop. The shop takes the snapshots itself, after each burst of requests, so that the speed of
+// the machine does not change what they contain.
 func (n *nightly) shop(t *testing.T, program, seed string) (output string, status int) {
-	return n.run(t, "night-"+seed, "--keep", "4", "--every", "100ms", "--workload", "replay", "--", program, seed, "24", "60")
+	return n.run(t, "night-"+seed, "--keep", "4", "--every", "1h", "--workload", "replay", "--", program, seed, "24")
 }
 
-// pool are the files of the good nights.
+// pool returns the files of the baseline set.
 func (n *nightly) pool(t *testing.T) (names []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(n.dir, "heap-baselines", "*.baseline.json.gz"))
@@ -59,7 +60,7 @@ func (n *nightly) pool(t *testing.T) (names []string) {
 	return files
 }
 
-// TestNightlyScript runs the example on a real program: good nights, one with a new leak, and what is no night at all.
+// TestNightlyScript runs the example on a real program: good nights, a night with a new leak, and runs without a verdict.
 func TestNightlyScript(t *testing.T) {
 	w := newWorkshop(t)
 	programs := w.buildAll(t, []planted{{name: "unchanged"}, {name: "new-leak", patch: "new-leak"}})
@@ -67,14 +68,14 @@ func TestNightlyScript(t *testing.T) {
 
 	out, status := n.shop(t, programs["unchanged"], "1")
 	require.Equal(t, exitOK, status, out)
-	require.Contains(t, out, "the first night: saved in heap-baselines and pinned")
+	require.Contains(t, out, "the first night: saved in heap-baselines as the reference run")
 	for _, seed := range []string{"2", "3", "4", "5", "6"} {
 		out, status = n.shop(t, programs["unchanged"], seed)
 		require.Equal(t, exitOK, status, out)
 		require.Contains(t, out, "PASS: none of ")
 	}
 	good := n.pool(t)
-	require.Len(t, good, 5, "the last four nights and the pinned first one")
+	require.Len(t, good, 5, "the last four nights and the first one, which is the reference run")
 
 	t.Run("a night with a leak fails, says where, and is not kept", func(t *testing.T) {
 		out, status := n.shop(t, programs["new-leak"], "7")
@@ -86,7 +87,7 @@ func TestNightlyScript(t *testing.T) {
 		}
 		summary, err := os.ReadFile(filepath.Join(n.dir, "summary.md"))
 		require.NoError(t, err)
-		require.Equal(t, 6, strings.Count(string(summary), "heaplapse: "), "each night that was gated is in the summary")
+		require.Equal(t, 6, strings.Count(string(summary), "heaplapse: "), "one summary per gate")
 		require.Contains(t, string(summary), "shop::Sessions::audit")
 	})
 	t.Run("the next good night passes", func(t *testing.T) {
@@ -101,7 +102,7 @@ func TestNightlyScript(t *testing.T) {
 		require.Equal(t, good, n.pool(t))
 	})
 	t.Run("another workload gives no verdict", func(t *testing.T) {
-		out, status := n.run(t, "night-10", "--every", "100ms", "--workload", "other", "--", programs["unchanged"], "10", "12", "60")
+		out, status := n.run(t, "night-10", "--every", "1h", "--workload", "other", "--", programs["unchanged"], "10")
 		require.Equal(t, exitFailure, status, out)
 		require.Contains(t, out, "no verdict: heaplapse gate ended with status 2")
 	})
@@ -116,7 +117,7 @@ func TestNightlyScript(t *testing.T) {
 	})
 }
 
-func TestNightlyScriptRefusesWhatItDoesNotKnow(t *testing.T) {
+func TestNightlyScriptRefusesBadUsage(t *testing.T) {
 	n := newNightly(t)
 	require.NoError(t, os.Mkdir(filepath.Join(n.dir, "there"), 0o755))
 	for _, c := range []struct {
@@ -125,10 +126,10 @@ func TestNightlyScriptRefusesWhatItDoesNotKnow(t *testing.T) {
 	}{
 		{[]string{}, "no command"},
 		{[]string{"--"}, "no command"},
-		{[]string{"--keep"}, "--keep wants a value"},
-		{[]string{"--frequency", "9"}, "--frequency is not known"},
+		{[]string{"--keep"}, "--keep needs a value"},
+		{[]string{"--frequency", "9"}, "unknown option --frequency"},
 		{[]string{"--print", "jenkins"}, "want github, gitlab or cron"},
-		{[]string{"--out", "there", "--", "true"}, "there is there already"},
+		{[]string{"--out", "there", "--", "true"}, "there exists"},
 		{[]string{"--", "./no-such-program"}, "the program ended with status 127"},
 	} {
 		out, status := n.run(t, "night", c.args...)
@@ -137,7 +138,7 @@ func TestNightlyScriptRefusesWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
-// TestNightlyScriptRefusesAFirstNightThatIsTooShort: every later one would be compared with it.
+// TestNightlyScriptRefusesAFirstNightThatIsTooShort: every later run would be compared with it.
 func TestNightlyScriptRefusesAFirstNightThatIsTooShort(t *testing.T) {
 	testutil.Need(t, "python3")
 	testutil.NeedFile(t, "/usr/lib/*/libtcmalloc.so.4")
@@ -148,7 +149,7 @@ func TestNightlyScriptRefusesAFirstNightThatIsTooShort(t *testing.T) {
 	require.Empty(t, n.pool(t))
 }
 
-// TestNightlyScriptShowsHowItIsStarted: the examples are YAML, and call the script with options that it has.
+// TestNightlyScriptShowsHowItIsStarted: the examples are valid YAML and use options that the script has.
 func TestNightlyScriptShowsHowItIsStarted(t *testing.T) {
 	n := newNightly(t)
 	text, err := os.ReadFile(n.script)
@@ -157,7 +158,7 @@ func TestNightlyScriptShowsHowItIsStarted(t *testing.T) {
 		out, status := n.run(t, "night", "--print", system)
 		require.Equal(t, exitOK, status, out)
 		require.Contains(t, out, "scripts/nightly.sh --")
-		require.NotContains(t, out, "\t", "YAML and crontab know no tabs")
+		require.NotContains(t, out, "\t", "YAML and crontab do not allow tabs")
 		if system != "cron" {
 			var document map[string]any
 			require.NoError(t, yaml.Unmarshal([]byte(out), &document))

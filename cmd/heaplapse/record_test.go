@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
@@ -18,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -26,10 +26,10 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// The tests of this file run real programs under the real allocators. Programs that grow do so for some seconds; no test
-// depends on how many snapshots that gives, beyond the few that growth needs.
+// The tests of this file run real programs under the real allocators. A program runs until its test has seen the snapshots that
+// it needs. The tests assert what record promises (snapshots, manifest, status), which does not depend on how fast the machine is.
 
-// eachEngine runs a test under every engine; one that is not installed is skipped, in CI it fails.
+// eachEngine runs a test under every engine.
 func eachEngine(t *testing.T, test func(t *testing.T, engine string)) {
 	for _, engine := range []string{"tcmalloc", "jemalloc"} {
 		t.Run(engine, func(t *testing.T) {
@@ -74,11 +74,16 @@ func server(t *testing.T) string {
 	return path
 }
 
-// run is one call of record.
-type run1 struct {
-	dir            string
-	stdout, stderr string
-	state          *os.ProcessState
+// recordRun is one call of record.
+type recordRun struct {
+	dir            string // of the snapshots
+	stdout, stderr string // set when record has ended, as is state
+	state          syscall.WaitStatus
+
+	cmd  *exec.Cmd
+	stop string // the program ends when this file exists
+	out  *os.File
+	err  *os.File
 }
 
 // recordCmd is heaplapse record in an empty directory of its own.
@@ -89,21 +94,111 @@ func recordCmd(t *testing.T, dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-func recorded(t *testing.T, args ...string) run1 {
+// recorded runs record to its end, with a program that ends by itself.
+func recorded(t *testing.T, args ...string) *recordRun {
 	t.Helper()
-	r := run1{dir: filepath.Join(t.TempDir(), "out")}
-	cmd := recordCmd(t, r.dir, args...)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		var exit *exec.ExitError
-		require.ErrorAs(t, err, &exit)
-	}
-	r.stdout, r.stderr, r.state = stdout.String(), stderr.String(), cmd.ProcessState
+	dir := filepath.Join(t.TempDir(), "out")
+	r := begin(t, dir, recordCmd(t, dir, args...))
+	r.wait(t)
 	return r
 }
 
-func (r *run1) signal() syscall.Signal { return r.state.Sys().(syscall.WaitStatus).Signal() }
+// started runs record until the program has printed "ready".
+func started(t *testing.T, args ...string) *recordRun {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "out")
+	return startedCmd(t, dir, recordCmd(t, dir, args...))
+}
+
+// startedCmd does so with a command that records into dir.
+func startedCmd(t *testing.T, dir string, cmd *exec.Cmd) *recordRun {
+	t.Helper()
+	r := begin(t, dir, cmd)
+	r.await(t, "ready", func() bool { return strings.HasPrefix(text(t, r.out), "ready\n") })
+	return r
+}
+
+// begin starts a command. Its output goes to files: a program that outlives record would keep a pipe open.
+func begin(t *testing.T, dir string, cmd *exec.Cmd) *recordRun {
+	t.Helper()
+	r := &recordRun{dir: dir, cmd: cmd, stop: filepath.Join(t.TempDir(), "stop")}
+	for name, f := range map[string]**os.File{"stdout": &r.out, "stderr": &r.err} {
+		var err error
+		*f, err = os.Create(filepath.Join(filepath.Dir(r.stop), name))
+		require.NoError(t, err)
+		t.Cleanup(func() { (*f).Close() })
+	}
+	cmd.Stdout, cmd.Stderr = r.out, r.err
+	cmd.Env = append(os.Environ(), "STOP="+r.stop)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it runs only if the test has failed
+	return r
+}
+
+// text returns the content of a file that another process writes.
+func text(t *testing.T, f *os.File) string {
+	t.Helper()
+	content, err := os.ReadFile(f.Name())
+	require.NoError(t, err)
+	return string(content)
+}
+
+// patience limits how long a test waits. No result depends on it.
+const patience = 3 * time.Minute
+
+// await returns when a condition holds.
+func (r *recordRun) await(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(10 * time.Millisecond) {
+		require.True(t, time.Now().Before(deadline), "no %s: %s", what, text(t, r.err))
+	}
+}
+
+// counts returns how many snapshots of each process are in the manifest.
+func (r *recordRun) counts() map[int]int {
+	counts := map[int]int{}
+	if m, err := manifest.Load(r.dir); err == nil && m != nil {
+		for _, s := range m.Snapshots {
+			counts[s.PID]++
+		}
+	}
+	return counts
+}
+
+func (r *recordRun) count() (n int) {
+	for _, c := range r.counts() {
+		n += c
+	}
+	return n
+}
+
+// more returns when the recording has n snapshots more than now.
+func (r *recordRun) more(t *testing.T, n int) {
+	t.Helper()
+	want := r.count() + n
+	r.await(t, "more snapshots", func() bool { return r.count() >= want })
+}
+
+// end makes the program end and waits for record.
+func (r *recordRun) end(t *testing.T) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(r.stop, nil, 0o600))
+	r.wait(t)
+}
+
+// kill sends record a signal and waits for its end.
+func (r *recordRun) kill(t *testing.T, signal syscall.Signal) {
+	t.Helper()
+	require.NoError(t, r.cmd.Process.Signal(signal))
+	r.wait(t)
+}
+
+func (r *recordRun) wait(t *testing.T) {
+	t.Helper()
+	_ = r.cmd.Wait()
+	r.state = r.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	r.stdout, r.stderr = text(t, r.out), text(t, r.err)
+}
 
 func sidecar(t *testing.T, dir string) *manifest.Manifest {
 	t.Helper()
@@ -126,8 +221,8 @@ func grown(t *testing.T, dir string, flags ...string) *found {
 	return &got
 }
 
-// grows asks growth which site it lists first, or has gained most. Its verdict is not asked for: on a machine that does much else a
-// recording of some seconds is uneven, and then growth is rightly undecided.
+// grows asserts which site growth lists first, or which has gained most. It does not assert the verdict: where the machine is busy, a
+// recording of some seconds is uneven, and growth is rightly undecided.
 func grows(t *testing.T, dir, function string) {
 	t.Helper()
 	sites := grown(t, dir, "--all").Sites
@@ -136,7 +231,7 @@ func grows(t *testing.T, dir, function string) {
 	assert.Regexp(t, "(?m)"+function, sites[0].Blame.Function+"\n"+most.Blame.Function)
 }
 
-// gained is what a site has at most and had not at the start: a program may free all before its last snapshot.
+// gained is how much a site has gained at most: a program may free everything before its last snapshot.
 func (s *foundSite) gained() int64 {
 	most := int64(0)
 	for _, v := range s.InuseBytes {
@@ -162,7 +257,7 @@ func (f *found) leaking() []string {
 	return names
 }
 
-// wholeSnapshots opens every snapshot of a directory by itself, and counts them by process.
+// wholeSnapshots reads every snapshot of a directory and counts them by process. None may be truncated by the file system.
 func wholeSnapshots(t *testing.T, dir string) map[int]int {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.heap"))
@@ -178,32 +273,41 @@ func wholeSnapshots(t *testing.T, dir string) map[int]int {
 	return count
 }
 
-func TestRecordFindsALeakInAnEmptyDirectory(t *testing.T) {
+// TestRecordNamesItsDirectory: without -o the snapshots go to a new directory, whose name is printed with the next command.
+func TestRecordNamesItsDirectory(t *testing.T) {
 	t.Parallel()
 	testutil.Need(t, "python3")
-	var text string
-	for range 3 { // see grows
-		cmd := exec.Command("sh", "-c", `heaplapse record -- python3 "$0" 5 && heaplapse growth -q heaplapse-python3-*`, program(t, "leak.py"))
-		cmd.Dir = t.TempDir()
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s", out)
-		if text = string(out); strings.Contains(text, "\nLEAK: ") {
-			break
+	cmd := exec.Command("heaplapse", "record", "--", "python3", program(t, "leak.py"))
+	cmd.Dir = t.TempDir()
+	r := begin(t, "", cmd)
+	r.await(t, "directory", func() bool {
+		found, err := filepath.Glob(filepath.Join(cmd.Dir, "heaplapse-python3-*"))
+		require.NoError(t, err)
+		if len(found) == 1 {
+			r.dir = found[0]
 		}
-	}
-	assert.Contains(t, text, "\nsteps were made\n")
-	assert.Contains(t, text, "\nLEAK: ")
-	assert.Regexp(t, `heaplapse: \d+ snapshots of process \d+; next: heaplapse growth heaplapse-python3-\d{8}-\d{6}\n`, text)
+		return len(found) == 1
+	})
+	r.more(t, 6)
+	r.end(t)
+	assert.Equal(t, "ready\nsteps were made\n", r.stdout)
+	assert.Regexp(t, `heaplapse: \d+ snapshots of process \d+; next: heaplapse growth heaplapse-python3-\d{8}-\d{6}\n`, r.stderr)
+	grows(t, r.dir, pythonLeak)
 }
+
+// pythonLeak matches what growth names for leak.py, with and without the interpreter's symbols.
+const pythonLeak = "pyrun_file|run_mod|python|Py"
 
 func TestRecordPython(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, engine string) {
-		r := recorded(t, "--engine", engine, "--every", "200ms", "--", python(t), program(t, "leak.py"), "4")
-		assert.Equal(t, "steps were made\n", r.stdout)
-		assert.Equal(t, 0, r.state.ExitCode())
+		r := started(t, "--engine", engine, "--every", "100ms", "--", python(t), program(t, "leak.py"))
+		r.more(t, 12)
+		r.end(t)
+		assert.Equal(t, "ready\nsteps were made\n", r.stdout)
+		assert.Equal(t, 0, r.state.ExitStatus())
 		checkSidecar(t, r.dir, engine)
-		grows(t, r.dir, "pyrun_file|run_mod|python|Py")
+		grows(t, r.dir, pythonLeak)
 	})
 }
 
@@ -235,10 +339,14 @@ func checkSidecar(t *testing.T, dir, engine string) {
 	assert.Equal(t, manifest.End{Time: m.Ends[1].Time}, m.Ends[1], "the recording ended without an error")
 }
 
+// TestRecordAProgramThatDoesNotGrow: the program starts, and then stays as it is for most of the recording.
 func TestRecordAProgramThatDoesNotGrow(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, engine string) {
-		r := recorded(t, "--engine", engine, "--every", "200ms", "--", python(t), program(t, "flat.py"), "4")
+		r := started(t, "--engine", engine, "--every", "100ms", "--", python(t), program(t, "flat.py"))
+		r.more(t, 12+4*r.count())
+		r.end(t)
+		assert.Equal(t, 0, r.state.ExitStatus())
 		assert.Empty(t, grown(t, r.dir).leaking())
 	})
 }
@@ -248,17 +356,10 @@ func TestRecordNumPy(t *testing.T) {
 	if exec.Command("/usr/bin/python3", "-c", "import numpy").Run() != nil {
 		testutil.Missing(t, "python3-numpy")
 	}
-	script := filepath.Join(t.TempDir(), "arrays.py")
-	require.NoError(t, os.WriteFile(script, []byte(`
-import time, numpy
-kept = []
-for _ in range(700):
-    kept.append(numpy.full(10_000, 1.5))
-    for _ in range(10): numpy.zeros(10_000) + 1
-    time.sleep(0.005)
-`), 0o600))
 	eachEngine(t, func(t *testing.T, engine string) {
-		r := recorded(t, "--engine", engine, "--every", "200ms", "--", "/usr/bin/python3", script)
+		r := started(t, "--engine", engine, "--every", "100ms", "--", "/usr/bin/python3", program(t, "arrays.py"))
+		r.more(t, 12)
+		r.end(t)
 		grows(t, r.dir, `multiarray|PyArray|npy`)
 	})
 }
@@ -268,74 +369,66 @@ func TestRecordAServer(t *testing.T) {
 	t.Parallel()
 	exe := server(t)
 	eachEngine(t, func(t *testing.T, engine string) {
-		dir := filepath.Join(t.TempDir(), "out")
-		cmd := recordCmd(t, dir, "--engine", engine, "--every", "200ms", "--", exe)
-		state, stderr := endedBy(t, cmd, 4*time.Second, syscall.SIGTERM)
-		assert.Equal(t, syscall.SIGTERM, state.Signal(), "record ends as its program did")
-		assert.NotContains(t, stderr, "warning")
-		m := sidecar(t, dir)
+		r := started(t, "--engine", engine, "--every", "100ms", "--", exe)
+		r.more(t, 12)
+		r.kill(t, syscall.SIGTERM)
+		assert.Equal(t, syscall.SIGTERM, r.state.Signal(), "record ends as its program did")
+		assert.NotContains(t, r.stderr, "warning")
+		m := sidecar(t, r.dir)
 		assert.Equal(t, "SIGTERM", m.Ends[0].Signal)
 		if engine == "tcmalloc" {
 			asked := func(s manifest.Snapshot) bool { return s.Trigger == "manual" }
-			assert.True(t, slices.ContainsFunc(m.Snapshots, asked), "the last snapshot was asked for")
+			assert.True(t, slices.ContainsFunc(m.Snapshots, asked), "record asked for the last snapshot")
 		}
-		grows(t, dir, "^remember$")
+		grows(t, r.dir, "^remember$")
 	})
 }
 
-// endedBy starts a command that prints "ready", and sends it a signal after some time.
-func endedBy(t *testing.T, cmd *exec.Cmd, after time.Duration, signal syscall.Signal) (syscall.WaitStatus, string) {
-	t.Helper()
-	stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr")) // a program that outlives record would hold a pipe
-	require.NoError(t, err)
-	defer stderr.Close()
-	said := func() string {
-		text, err := os.ReadFile(stderr.Name())
-		require.NoError(t, err)
-		return string(text)
-	}
-	cmd.Stderr = stderr
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	require.NoError(t, err, said())
-	require.Equal(t, "ready\n", line)
-	time.Sleep(after)
-	require.NoError(t, cmd.Process.Signal(signal))
-	_ = cmd.Wait()
-	return cmd.ProcessState.Sys().(syscall.WaitStatus), said()
-}
-
+// TestRecordNode: frames of generated code have names.
 func TestRecordNode(t *testing.T) {
 	t.Parallel()
 	node := testutil.Need(t, "node")
 	needEngine(t, "tcmalloc")
-	r := recorded(t, "--engine", "tcmalloc", "--every", "500ms", "--jit", "--", node, program(t, "leak.js"), "1500")
-	assert.Equal(t, 0, r.state.ExitCode())
+	r := started(t, "--engine", "tcmalloc", "--every", "200ms", "--jit", "--", node, program(t, "leak.js"))
+	r.more(t, 6)
+	r.end(t)
+	assert.Equal(t, 0, r.state.ExitStatus())
 	m := sidecar(t, r.dir)
 	perf := slices.IndexFunc(m.Files, func(f manifest.File) bool { return f.Kind == "perf-map" })
 	require.GreaterOrEqual(t, perf, 0, "%v", m.Files)
-	// Node's start takes longer than what it does then, so no verdict is asked for.
-	last := m.Snapshots[max(0, len(m.Snapshots)-6):]
-	assert.True(t, slices.ContainsFunc(last, func(s manifest.Snapshot) bool {
-		top, _, _ := invokePlain("top", "-q", "--top", "100", filepath.Join(r.dir, s.File))
-		return strings.Contains(top, "leakBuffers  leak.js:") || strings.Contains(top, "allocUnsafeSlow  node:buffer:")
-	}), "a JavaScript function has a name")
 	require.NoError(t, os.Remove(m.Files[perf].Path), "node leaves its map in /tmp")
+	names := functions(t, r.dir)
+	assert.True(t, names["leakBuffers"] || names["allocUnsafeSlow"], "no JavaScript function has a name")
 }
 
-// TestRecordNodeUnderJemalloc: its unwinder stops at generated code, so the function of Node below it is what has a name.
+// functions returns the names of the functions on all stacks of a recording.
+func functions(t *testing.T, dir string) map[string]bool {
+	t.Helper()
+	out, stderr, status := invokePlain("convert", "-q", "--merge", "-o", "-", dir)
+	require.Equal(t, exitOK, status, stderr)
+	p, err := profile.ParseData([]byte(out))
+	require.NoError(t, err)
+	names := map[string]bool{}
+	for _, f := range p.Function {
+		names[f.Name] = true
+	}
+	return names
+}
+
+// TestRecordNodeUnderJemalloc: jemalloc's unwinder stops at generated code, so a function of Node is named, or the place in its
+// library where a distribution has removed the symbols.
 func TestRecordNodeUnderJemalloc(t *testing.T) {
 	t.Parallel()
 	node := testutil.Need(t, "node")
 	needEngine(t, "jemalloc")
-	r := recorded(t, "--engine", "jemalloc", "--sample-period", "32KiB", "--every", "200ms", "--", node, program(t, "leak.js"), "3000")
-	assert.Equal(t, 0, r.state.ExitCode())
-	grows(t, r.dir, "^node::Buffer::")
+	r := started(t, "--engine", "jemalloc", "--sample-period", "32KiB", "--every", "100ms", "--", node, program(t, "leak.js"))
+	r.more(t, 12)
+	r.end(t)
+	assert.Equal(t, 0, r.state.ExitStatus())
+	grows(t, r.dir, `^(node::Buffer::|libnode\.so)`)
 }
 
-// startMethods are how multiprocessing starts a worker: with one engine all of them, with the other one unless everything is checked.
+// startMethods are how multiprocessing starts a worker: all of them with one engine, and with the other one in a full run.
 func startMethods(engine string) []string {
 	if engine == "tcmalloc" || testutil.Full() {
 		return []string{"fork", "spawn"}
@@ -343,13 +436,16 @@ func startMethods(engine string) []string {
 	return []string{"fork"}
 }
 
-// TestRecordOnlyTheProgram: its children leave no snapshots, and the user is told.
+// TestRecordOnlyTheProgram: its children leave no snapshots, and the user is told. The workers live long enough for
+// record to see them: it looks for children once a second.
 func TestRecordOnlyTheProgram(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, engine string) {
 		for _, start := range startMethods(engine) {
-			r := recorded(t, "--engine", engine, "--every", "100ms", "--", python(t), program(t, "workers.py"), start, "1")
-			assert.Equal(t, "workers are done\n", r.stdout)
+			r := started(t, "--engine", engine, "--every", "100ms", "--", python(t), program(t, "workers.py"), start)
+			time.Sleep(3 * time.Second)
+			r.end(t)
+			assert.Equal(t, "ready\nworkers are done\n", r.stdout)
 			assert.Len(t, wholeSnapshots(t, r.dir), 1, start)
 			assert.Contains(t, r.stderr, "--follow-children keeps them all")
 		}
@@ -361,41 +457,49 @@ func TestRecordWorkers(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, engine string) {
 		for _, start := range startMethods(engine) {
-			r := recorded(t, "--engine", engine, "--every", "200ms", "--follow-children", "--", python(t), program(t, "workers.py"), start, "2")
-			assert.Equal(t, "workers are done\n", r.stdout)
-			working := 0
-			for pid, n := range wholeSnapshots(t, r.dir) {
-				require.NotZero(t, pid)
-				if n < 4 {
-					continue
-				}
-				s, err := series.Open([]string{r.dir}, series.Options{Process: strconv.Itoa(pid)})
-				require.NoError(t, err)
-				if at := len(s.Heads) - 2; s.Heads[at].Heap().InuseBytes > s.Heads[0].Heap().InuseBytes+1<<20 {
-					working++
-				}
-				require.NoError(t, s.Close())
-			}
-			assert.GreaterOrEqual(t, working, 2, "each worker's growth is in a series of its own (%s)", start)
+			r := started(t, "--engine", engine, "--every", "100ms", "--follow-children", "--", python(t), program(t, "workers.py"), start)
+			r.await(t, "growth in a series of each worker", func() bool { return growing(r) >= 2 })
+			r.end(t)
+			assert.Equal(t, "ready\nworkers are done\n", r.stdout)
+			assert.NotContains(t, wholeSnapshots(t, r.dir), 0, "a snapshot without a process")
 		}
 	})
+}
+
+// growing returns how many processes have four snapshots and have grown by a mebibyte.
+func growing(r *recordRun) (n int) {
+	for pid, count := range r.counts() {
+		if count < 4 {
+			continue
+		}
+		s, err := series.Open([]string{r.dir}, series.Options{Process: strconv.Itoa(pid)})
+		if err != nil {
+			continue // a snapshot is being written
+		}
+		if last := len(s.Heads) - 1; s.Heads[last].Heap().InuseBytes > s.Heads[0].Heap().InuseBytes+1<<20 {
+			n++
+		}
+		_ = s.Close()
+	}
+	return n
 }
 
 func TestRecordAForkingServer(t *testing.T) {
 	t.Parallel()
 	exe := server(t)
 	eachEngine(t, func(t *testing.T, engine string) {
-		dir := filepath.Join(t.TempDir(), "out")
-		cmd := recordCmd(t, dir, "--engine", engine, "--every", "200ms", "--follow-children", "--", "sh", "-c", `"$0" fork & trap 'pkill -TERM -P $!; kill $!; wait' TERM; wait`, exe)
-		endedBy(t, cmd, 2*time.Second, syscall.SIGTERM)
-		series := wholeSnapshots(t, dir)
-		long := 0
-		for _, n := range series {
-			if n >= 4 {
-				long++
+		r := started(t, "--engine", engine, "--every", "100ms", "--follow-children", "--", "sh", "-c", `"$0" fork & trap 'pkill -TERM -P $!; kill $!; wait' TERM; wait`, exe)
+		r.await(t, "series of the three children that serve", func() bool {
+			long := 0
+			for _, n := range r.counts() {
+				if n >= 4 {
+					long++
+				}
 			}
-		}
-		assert.GreaterOrEqual(t, long, 3, "the three children that serve: %v", series)
+			return long >= 3
+		})
+		r.kill(t, syscall.SIGTERM)
+		assert.GreaterOrEqual(t, len(wholeSnapshots(t, r.dir)), 3)
 	})
 }
 
@@ -405,11 +509,11 @@ func TestRecordUnderWrappers(t *testing.T) {
 	py := python(t)
 	script := program(t, "leak.py")
 	for name, command := range map[string][]string{
-		"timeout":    {"timeout", "60", py, script, "2"},
-		"sh -c":      {"sh", "-c", `"$0" "$1" 2; exit 3`, py, script},
-		"env":        {"env", "A=1", py, script, "2"},
-		"exec chain": {"sh", "-c", `exec env nice bash -c 'exec "$0" "$1" 2' "$0" "$1"`, py, script},
-		"all":        {"env", "timeout", "60", "sh", "-c", `true | cat; "$0" "$1" 2; exit 3`, py, script},
+		"timeout":    {"timeout", "300", py, script},
+		"sh -c":      {"sh", "-c", `"$0" "$1"; exit 3`, py, script},
+		"env":        {"env", "A=1", py, script},
+		"exec chain": {"sh", "-c", `exec env nice bash -c 'exec "$0" "$1"' "$0" "$1"`, py, script},
+		"all":        {"env", "timeout", "300", "sh", "-c", `true | cat; "$0" "$1"; exit 3`, py, script},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -417,10 +521,11 @@ func TestRecordUnderWrappers(t *testing.T) {
 				if engine == "jemalloc" && name != "all" && !testutil.Full() {
 					return
 				}
-				r := recorded(t, append([]string{"--engine", engine, "--every", "100ms", "--"}, command...)...)
-				assert.Equal(t, "steps were made\n", r.stdout)
-				left := wholeSnapshots(t, r.dir)
-				require.Len(t, left, 1, "only the program's are left")
+				r := started(t, append([]string{"--engine", engine, "--every", "100ms", "--"}, command...)...)
+				r.more(t, 12)
+				r.end(t)
+				assert.Equal(t, "ready\nsteps were made\n", r.stdout)
+				require.Len(t, wholeSnapshots(t, r.dir), 1, "snapshots of other programs are left")
 				s, err := series.Open([]string{r.dir}, series.Options{})
 				require.NoError(t, err)
 				defer s.Close()
@@ -431,42 +536,56 @@ func TestRecordUnderWrappers(t *testing.T) {
 	}
 }
 
+// TestRecordAProgramThatIsKilled: SIGALRM, which record passes on, makes timeout kill the program and itself by SIGKILL.
 func TestRecordAProgramThatIsKilled(t *testing.T) {
 	t.Parallel()
 	exe := server(t)
 	eachEngine(t, func(t *testing.T, engine string) {
-		r := recorded(t, "--engine", engine, "--every", "100ms", "--", "timeout", "-s", "KILL", "3", exe)
-		assert.Equal(t, syscall.SIGKILL, r.signal(), "timeout dies by the same signal")
+		r := started(t, "--engine", engine, "--every", "100ms", "--", "timeout", "-s", "KILL", "300", exe)
+		r.more(t, 12)
+		r.kill(t, syscall.SIGALRM)
+		assert.Equal(t, syscall.SIGKILL, r.state.Signal(), "record ends as its program did")
 		wholeSnapshots(t, r.dir)
 		grows(t, r.dir, "^remember$")
 		r = recorded(t, "--engine", engine, "--every", "100ms", "--", "sh", "-c", `kill -KILL $$`)
-		assert.Equal(t, syscall.SIGKILL, r.signal())
+		assert.Equal(t, syscall.SIGKILL, r.state.Signal())
 		assert.Equal(t, "SIGKILL", sidecar(t, r.dir).Ends[0].Signal)
 	})
 }
 
-// TestRecordIsKilled: the program goes on and writes, what is there can be read.
+// TestRecordIsKilled: the program goes on and writes snapshots. All of them can be read and are one series, and the manifest does not
+// say how the recording ended.
 func TestRecordIsKilled(t *testing.T) {
 	t.Parallel()
 	exe := server(t)
 	eachEngine(t, func(t *testing.T, engine string) {
-		dir := filepath.Join(t.TempDir(), "out")
-		cmd := recordCmd(t, dir, "--engine", engine, "--every", "100ms", "--", exe)
-		endedBy(t, cmd, 2*time.Second, syscall.SIGKILL)
-		m := sidecar(t, dir)
-		require.Empty(t, m.Ends, "nobody could say how it ended")
+		r := started(t, "--engine", engine, "--every", "100ms", "--", exe)
+		r.more(t, 8)
+		r.kill(t, syscall.SIGKILL)
+		m := sidecar(t, r.dir)
+		assert.Empty(t, m.Ends)
 		pid := m.Processes[0].PID
-		before := len(m.Snapshots)
-		require.Eventually(t, func() bool {
-			files, err := filepath.Glob(filepath.Join(dir, "*.heap"))
-			return err == nil && len(files) > before+3
-		}, 20*time.Second, 50*time.Millisecond, "the program goes on")
+		files := func() []string {
+			names, err := filepath.Glob(filepath.Join(r.dir, "*.heap"))
+			require.NoError(t, err)
+			return names
+		}
+		before := len(files())
+		r.await(t, "snapshots after record's end", func() bool { return len(files()) > before+3 })
 		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
-		assert.Contains(t, []string{"leak", "undecided"}, grown(t, dir).Verdict)
+		s, err := series.Open([]string{r.dir}, series.Options{})
+		require.NoError(t, err)
+		defer s.Close()
+		assert.Greater(t, len(s.Heads), before+2, "the last one may be incomplete")
+		assert.Len(t, s.Spaces, 1)
+		for _, h := range s.Heads {
+			assert.Contains(t, []int{0, pid}, h.File.PID)
+		}
+		grows(t, r.dir, "^remember$")
 	})
 }
 
-// TestRecordOnAFullDisk: the program does not notice, the sidecar says it, and what was written before can be read.
+// TestRecordOnAFullDisk: the program does not notice, the manifest says it, and the snapshots from before can be read.
 func TestRecordOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	py := python(t)
@@ -477,13 +596,13 @@ func TestRecordOnAFullDisk(t *testing.T) {
 		}
 		defer func() { assert.NoError(t, syscall.Unmount(dir, syscall.MNT_DETACH)) }()
 		out := filepath.Join(dir, "out")
-		cmd := recordCmd(t, out, "--engine", engine, "--every", "50ms", "--", py, program(t, "leak.py"), "3")
-		var stdout, stderr bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &stdout, &stderr
-		require.NoError(t, cmd.Run(), stderr.String())
-		assert.Equal(t, "steps were made\n", stdout.String())
-		assert.Contains(t, stderr.String(), "no space left on device")
-		for line := range strings.Lines(stderr.String()) {
+		r := startedCmd(t, out, recordCmd(t, out, "--engine", engine, "--every", "50ms", "--", py, program(t, "leak.py")))
+		r.await(t, "full disk", func() bool { return isFull(t, out) })
+		r.end(t)
+		assert.Equal(t, 0, r.state.ExitStatus())
+		assert.Equal(t, "ready\nsteps were made\n", r.stdout)
+		assert.Contains(t, r.stderr, "no space left on device")
+		for line := range strings.Lines(r.stderr) {
 			assert.True(t, strings.HasPrefix(line, "heaplapse: "), line)
 		}
 		m := sidecar(t, out)
@@ -492,37 +611,71 @@ func TestRecordOnAFullDisk(t *testing.T) {
 	})
 }
 
-// TestRecordWithLimitedFiles: snapshots that exceed the limit (ulimit -f) are cut, and do not end the program by SIGXFSZ.
+// isFull reports whether a directory's disk has no room for another snapshot as large as the largest one.
+func isFull(t *testing.T, dir string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.heap"))
+	require.NoError(t, err)
+	largest := int64(0)
+	for _, f := range files {
+		if info, err := os.Stat(f); err == nil {
+			largest = max(largest, info.Size())
+		}
+	}
+	var disk syscall.Statfs_t
+	require.NoError(t, syscall.Statfs(dir, &disk))
+	return int64(disk.Bavail)*disk.Bsize < largest
+}
+
+// TestRecordWithLimitedFiles: the limit (ulimit -f) truncates large snapshots, and does not end the program by SIGXFSZ.
 func TestRecordWithLimitedFiles(t *testing.T) {
 	t.Parallel()
 	needEngine(t, "tcmalloc")
 	dir := filepath.Join(t.TempDir(), "out")
-	cmd := exec.Command(testutil.Need(t, "bash"), "-c", `ulimit -f 16; exec "$@"`, "bash", "heaplapse", "record", "--engine", "tcmalloc", "--every", "50ms", "-o", dir, "--", python(t), program(t, "leak.py"), "2")
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	require.NoError(t, cmd.Run(), stderr.String())
-	assert.Equal(t, "steps were made\n", stdout.String())
-	assert.Regexp(t, `heaplapse: warning: \d+ snapshots were cut short and are not used \(files are limited to 16 KiB: ulimit -f\)\n`, stderr.String())
+	cmd := recordCmd(t, dir, "--engine", "tcmalloc", "--every", "50ms", "--", python(t), program(t, "leak.py"))
+	cmd.Args = append([]string{"bash", "-c", `ulimit -f 16; exec "$@"`, "bash"}, cmd.Args...)
+	cmd.Path = testutil.Need(t, "bash")
+	r := startedCmd(t, dir, cmd)
+	r.await(t, "truncated snapshot", func() bool { return atLimit(t, dir, 16<<10) >= 3 })
+	r.end(t)
+	assert.Equal(t, 0, r.state.ExitStatus())
+	assert.Equal(t, "ready\nsteps were made\n", r.stdout)
+	assert.Regexp(t, `heaplapse: warning: \d+ snapshots were cut short and are not used \(files are limited to 16 KiB: ulimit -f\)\n`, r.stderr)
 	m := sidecar(t, dir)
 	assert.Contains(t, m.Ends[len(m.Ends)-1].Error, "were cut short")
-	assert.NotEmpty(t, m.Snapshots, "the small ones are there")
+	assert.NotEmpty(t, m.Snapshots, "the small ones")
 }
 
-func TestRecordKeepsSoMany(t *testing.T) {
+// atLimit returns the number of snapshots that are as large as a limit.
+func atLimit(t *testing.T, dir string, limit int64) (n int) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.heap"))
+	require.NoError(t, err)
+	for _, f := range files {
+		if info, err := os.Stat(f); err == nil && info.Size() >= limit {
+			n++
+		}
+	}
+	return n
+}
+
+// TestRecordKeepsAFew: --keep removes snapshots between the first and the last.
+func TestRecordKeepsAFew(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, engine string) {
-		r := recorded(t, "--engine", engine, "--every", "50ms", "--keep", "7", "--", python(t), program(t, "leak.py"), "3")
+		r := started(t, "--engine", engine, "--every", "50ms", "--keep", "7", "--", python(t), program(t, "leak.py"))
+		r.more(t, 14)
+		r.end(t)
 		files, err := filepath.Glob(filepath.Join(r.dir, "*.heap"))
 		require.NoError(t, err)
 		m := sidecar(t, r.dir)
-		atExit := 0 // those of the program's end go besides
+		atExit := 0 // removed because the program freed its memory to exit
 		for _, d := range m.Dropped {
 			if d.Reason == manifest.DropTeardown {
 				atExit++
 			}
 		}
 		assert.Len(t, files, 7-atExit)
-		assert.Greater(t, len(m.Snapshots), 12, "there were more")
 		assert.Contains(t, files, filepath.Join(r.dir, m.Snapshots[0].File), "the first one is kept")
 		assert.Contains(t, files, filepath.Join(r.dir, m.Snapshots[len(m.Snapshots)-1].File), "the last one is kept")
 	})
@@ -531,24 +684,13 @@ func TestRecordKeepsSoMany(t *testing.T) {
 func TestRecordOnASignal(t *testing.T) {
 	t.Parallel()
 	needEngine(t, "tcmalloc")
-	dir := filepath.Join(t.TempDir(), "out")
-	cmd := recordCmd(t, dir, "--signal", "USR2", "--every", "0", "--", server(t))
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	_, err = bufio.NewReader(stdout).ReadString('\n')
-	require.NoError(t, err)
+	r := started(t, "--signal", "USR2", "--every", "0", "--", server(t))
 	for n := 1; n <= 3; n++ { // record passes signals on
-		require.Eventually(t, func() bool {
-			require.NoError(t, cmd.Process.Signal(syscall.SIGUSR2))
-			time.Sleep(200 * time.Millisecond)
-			files, err := filepath.Glob(filepath.Join(dir, "*.heap"))
-			return err == nil && len(files) >= n
-		}, 10*time.Second, time.Millisecond)
+		require.NoError(t, r.cmd.Process.Signal(syscall.SIGUSR2))
+		r.await(t, "snapshot", func() bool { return r.count() >= n })
 	}
-	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
-	_ = cmd.Wait()
-	for _, s := range sidecar(t, dir).Snapshots {
+	r.kill(t, syscall.SIGTERM)
+	for _, s := range sidecar(t, r.dir).Snapshots {
 		assert.Equal(t, "manual", s.Trigger)
 	}
 }
@@ -557,7 +699,7 @@ func TestRecordForSomeTime(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, engine string) {
 		r := recorded(t, "--engine", engine, "--duration", "1s", "--", server(t))
-		assert.Equal(t, syscall.SIGTERM, r.signal())
+		assert.Equal(t, syscall.SIGTERM, r.state.Signal())
 		assert.Contains(t, r.stderr, "--duration 1s is over")
 	})
 }

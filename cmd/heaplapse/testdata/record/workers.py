@@ -1,13 +1,17 @@
-# The parent keeps little; each of two workers keeps a buffer per step, for argv[2] seconds. argv[1] is how they are started.
+# The parent keeps little. Each of two workers keeps a buffer per step and allocates twenty times as much that it frees again, until
+# the file $STOP exists. argv[1] is how the workers are started.
 import multiprocessing
+import os
+import signal
 import sys
 import time
 
 
-def work(seconds):
+def work(started):
+    signal.alarm(300)  # in case nobody creates the file
     kept = []
-    end = time.time() + seconds
-    while time.time() < end:
+    started.wait()
+    while not os.path.exists(os.environ["STOP"]):
         kept.append(bytearray(40_000))
         for _ in range(40):
             bytes(20_000)
@@ -16,9 +20,12 @@ def work(seconds):
 
 if __name__ == "__main__":
     context = multiprocessing.get_context(sys.argv[1])
-    all_workers = [context.Process(target=work, args=(float(sys.argv[2]),)) for _ in range(2)]
-    for w in all_workers:
+    started = context.Barrier(3)
+    workers = [context.Process(target=work, args=(started,)) for _ in range(2)]
+    for w in workers:
         w.start()
-    for w in all_workers:
+    started.wait()
+    print("ready", flush=True)
+    for w in workers:
         w.join()
     print("workers are done")
