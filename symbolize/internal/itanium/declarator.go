@@ -18,9 +18,6 @@ func (w *printer) leftOfType(n *node) {
 		w.write(n.text)
 		w.writeByte(' ')
 		w.whole(n.a)
-	case kindTransformed:
-		w.write(n.text)
-		w.parenthesized(n.a)
 	case kindObjCProto:
 		w.whole(n.a)
 		w.writeByte('<')
@@ -41,30 +38,25 @@ func (w *printer) leftOfType(n *node) {
 		}
 	case kindNoexcept:
 		w.write("noexcept")
-		w.open('(')
-		w.operandOf(n.a, precDefault)
-		w.close(')')
+		w.writeByte('(')
+		w.whole(n.a)
+		w.writeByte(')')
 	case kindThrowSpec:
 		w.write("throw")
-		w.open('(')
+		w.writeByte('(')
 		w.list(n.list)
-		w.close(')')
+		w.writeByte(')')
 	case kindEncoding:
 		w.encoding(n)
 	case kindEnableIf:
 		w.write(" [enable_if:")
 		w.list(n.list)
 		w.writeByte(']')
-	case kindExplicitThis:
-		w.write("this ")
-		w.whole(n.a)
 	case kindVector, kindPixelVector:
 		w.vector(n)
 	case kindBinaryFP:
 		w.write("_Float")
 		w.write(n.text)
-	case kindBitInt:
-		w.bitInt(n)
 	default:
 		w.leftOfDecl(n)
 	}
@@ -89,9 +81,9 @@ func (w *printer) optional(r ref) {
 }
 
 func (w *printer) parenthesized(r ref) {
-	w.open('(')
+	w.writeByte('(')
 	w.whole(r)
-	w.close(')')
+	w.writeByte(')')
 }
 
 // right writes the right part of types and declarations.
@@ -123,7 +115,7 @@ func (w *printer) right(r ref) {
 		}
 	case kindForward:
 		w.guarded(n, (*printer).right)
-	case kindTypeDecl, kindConstrained, kindValueDecl, kindTemplateDecl, kindPackDecl:
+	case kindTypeDecl, kindValueDecl, kindTemplateDecl, kindPackDecl:
 		w.declRight(n)
 	}
 	w.depth--
@@ -289,9 +281,9 @@ func (w *printer) encoding(n *node) {
 }
 
 func (w *printer) functionRight(n *node) {
-	w.open('(')
+	w.writeByte('(')
 	w.list(n.list)
-	w.close(')')
+	w.writeByte(')')
 	if n.a != 0 {
 		w.right(n.a)
 	}
@@ -304,10 +296,6 @@ func (w *printer) functionRight(n *node) {
 		return
 	}
 	w.optional(n.c)
-	if n.d != 0 {
-		w.write(" requires ")
-		w.whole(n.d)
-	}
 }
 
 func (w *printer) vector(n *node) {
@@ -327,16 +315,6 @@ func (w *printer) vector(n *node) {
 		w.optional(n.b)
 		w.writeByte(']')
 	}
-}
-
-func (w *printer) bitInt(n *node) {
-	if n.flag {
-		w.write("unsigned ")
-	}
-	w.write("_BitInt")
-	w.open('(')
-	w.operandOf(n.a, precDefault)
-	w.close(')')
 }
 
 // traitName is one of a node's traits.
@@ -397,9 +375,6 @@ func (w *printer) leftOfDecl(n *node) {
 		w.auto(n)
 	case kindTypeDecl:
 		w.write(w.spelled("typename ", "typename"))
-	case kindConstrained:
-		w.whole(n.a)
-		w.writeByte(' ')
 	case kindValueDecl:
 		w.left(n.b)
 		if w.style != gnu && !w.has(n.b, traitRight) {
@@ -425,11 +400,11 @@ func (w *printer) auto(n *node) {
 }
 
 func (w *printer) templateDecl(n *node) {
-	in, unnamed := w.inTemplate, w.unnamed
-	w.inTemplate, w.unnamed = true, true
+	unnamed := w.unnamed
+	w.unnamed = true
 	w.write("template<")
 	w.list(n.list)
-	w.inTemplate, w.unnamed = in, unnamed
+	w.unnamed = unnamed
 	w.write(w.spelled("> typename ", "> class"))
 }
 
@@ -437,17 +412,11 @@ func (w *printer) declRight(n *node) {
 	switch n.kind {
 	case kindTypeDecl:
 		w.declName(n.a, true)
-	case kindConstrained:
-		w.whole(n.b)
 	case kindValueDecl:
 		w.declName(n.a, !w.has(n.b, traitRight))
 		w.right(n.b)
 	case kindTemplateDecl:
 		w.declName(n.a, true)
-		if n.b != 0 {
-			w.write(" requires ")
-			w.whole(n.b)
-		}
 	case kindPackDecl:
 		w.right(n.a)
 	}

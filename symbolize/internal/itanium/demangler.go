@@ -46,46 +46,18 @@ type Demangler struct {
 // Append appends the shown name to dst. Errors are a *SyntaxError or ErrTooLarge; dst is returned as it was then.
 // Names begin with _Z, or with up to three more underscores as on Apple's systems and in names of blocks.
 func (d *Demangler) Append(dst []byte, mangled string, mode Mode) ([]byte, error) {
-	root, err := d.parse(mangled, mode)
-	if err != nil {
-		return dst, err
+	d.parser.reset(mangled, mode)
+	root := d.parser.mangledName()
+	if d.parser.bad {
+		return dst, d.parser.failure()
 	}
-	out, ok := d.printer.print(dst, &d.parser, root, d.style(mode))
+	style := llvm
+	if mode == Simple {
+		style = gnu
+	}
+	out, ok := d.printer.print(dst, &d.parser, root, style)
 	if !ok {
 		return dst, ErrTooLarge
 	}
 	return out, nil
-}
-
-// parse reads a name as LLVM 14 does, and what that refuses as LLVM 22 does, which takes other template parameters for those of
-// functions in functions. If it refuses the name as well, what 14 makes of the manglings that are new to it counts.
-func (d *Demangler) parse(mangled string, mode Mode) (ref, error) {
-	old, err := d.read(mangled, mode, false)
-	if err == nil && (mode == Simple || !d.parser.modern) {
-		return old, nil
-	}
-	if newer, failure := d.read(mangled, mode, true); failure == nil || err != nil {
-		return newer, failure
-	}
-	return d.read(mangled, mode, false)
-}
-
-func (d *Demangler) read(mangled string, mode Mode, scoped bool) (ref, error) {
-	d.parser.reset(mangled, mode, scoped)
-	root := d.parser.mangledName()
-	if d.parser.bad {
-		return 0, d.parser.failure()
-	}
-	return root, nil
-}
-
-// style is the spelling of the name that was parsed last.
-func (d *Demangler) style(mode Mode) style {
-	switch {
-	case mode == Simple:
-		return gnu
-	case d.parser.modern, d.parser.scoped:
-		return llvm22
-	}
-	return llvm14
 }

@@ -50,7 +50,7 @@ func (p *parser) wordExpr(global bool) ref {
 	case p.acceptString("mc"):
 		return p.memberCast()
 	case p.acceptString("nx"):
-		return p.make(node{kind: kindEnclosing, text: "noexcept ", a: p.expr(), prec: precUnary})
+		return p.make(node{kind: kindEnclosing, text: "noexcept ", a: p.expr()})
 	case p.acceptString("so"):
 		return p.subobject()
 	case p.acceptString("sp"):
@@ -64,8 +64,6 @@ func (p *parser) wordExpr(global bool) ref {
 		return p.name0("throw")
 	case p.acceptString("tw"):
 		return p.make(node{kind: kindThrow, a: p.expr()})
-	case p.acceptString("rq"), p.acceptString("rQ"):
-		return p.requires(p.src[p.pos-1] == 'Q')
 	case p.accept('u'):
 		return p.vendorExpr()
 	}
@@ -74,16 +72,10 @@ func (p *parser) wordExpr(global bool) ref {
 
 // operation reads the operands of an operator.
 func (p *parser) operation(op *operator, global bool) ref {
-	n := node{text: op.symbol, prec: op.prec}
+	n := node{text: op.symbol}
 	switch op.form {
 	case opBinary:
 		n.kind = kindBinary
-		if op.code == "ss" {
-			p.needs22()
-		}
-		if op.symbol == ">" || op.symbol == ">>" {
-			n.varies = withAngle
-		}
 	case opPrefix:
 		n.kind = kindPrefixOp
 	case opPostfix:
@@ -125,10 +117,7 @@ func (p *parser) wideOperation(op *operator, n node, global bool) ref {
 		n.quals = newFlags(op, global)
 		n.a = p.expr()
 	case opCall:
-		n.kind, n.flag = kindCall, op.code == "cp"
-		if n.flag {
-			p.needs22()
-		}
+		n.kind = kindCall
 		n.a = p.expr()
 		n.list = p.list('E', (*parser).expr)
 	case opCCast:
@@ -192,7 +181,7 @@ func (p *parser) cCast(n node) ref {
 
 // memberCast reads mc <type> <expression> [<offset>] E.
 func (p *parser) memberCast() ref {
-	n := node{kind: kindMemberCast, a: p.typ(), prec: precUnary}
+	n := node{kind: kindMemberCast, a: p.typ()}
 	n.b = p.expr()
 	p.number(true)
 	p.expect('E')
@@ -221,7 +210,7 @@ func (p *parser) sizeofPack() ref {
 
 // vendorExpr reads u <source-name> <template-arg>* E, and the older u8__uuidof (t <type> | z <expression>).
 func (p *parser) vendorExpr() ref {
-	n := node{kind: kindCall, a: p.sourceName(), prec: precPostfix}
+	n := node{kind: kindCall, a: p.sourceName()}
 	mark := len(p.stack)
 	switch uuid := p.nodes[n.a].text == "__uuidof"; {
 	case p.bad:
@@ -306,44 +295,9 @@ func (p *parser) fold() ref {
 	return p.make(n)
 }
 
-// requires reads
-//
-//	<expression>  ::= rQ <type>* _ <requirement>+ E | rq <requirement>+ E
-//	<requirement> ::= X <expression> [N] [R <name>] | T <type> | Q <expression>
-func (p *parser) requires(withParams bool) ref {
-	p.needs22()
-	n := node{kind: kindRequires}
-	if withParams {
-		n.a = p.make(node{kind: kindList, list: p.list('_', (*parser).typ)})
-	}
-	mark := len(p.stack)
-	for ok := true; ok; ok = p.until('E') {
-		p.push(p.requirement())
-	}
-	n.list = p.pop(mark)
-	return p.make(n)
-}
-
-func (p *parser) requirement() ref {
-	switch {
-	case p.accept('X'):
-		n := node{kind: kindExprNeed, a: p.expr()}
-		n.flag = p.accept('N')
-		if p.accept('R') {
-			n.b = p.name(nil)
-		}
-		return p.make(n)
-	case p.accept('T'):
-		return p.make(node{kind: kindTypeNeed, a: p.typ()})
-	case p.accept('Q'):
-		return p.make(node{kind: kindNestedNeed, a: p.expr()})
-	}
-	return p.fail()
-}
-
 // primary reads
 //
-//	<expr-primary> ::= L <type> <number> E | L <type> <float> E | L <string type> E | L <nullptr type> [0] E | L <closure> E
+//	<expr-primary> ::= L <type> <number> E | L <type> <float> E | L <string type> E | L <nullptr type> E | L <closure> E
 //	               ::= L _Z <encoding> E
 func (p *parser) primary() ref {
 	p.expect('L')
@@ -374,9 +328,6 @@ func (p *parser) primary() ref {
 		p.expect('E')
 		return p.make(node{kind: kindString, a: typ})
 	case p.acceptString("Dn"):
-		if p.accept('0') {
-			p.needs22()
-		}
 		p.expect('E')
 		return p.make(node{kind: kindNullptr})
 	case p.acceptString("Ul"):

@@ -91,7 +91,7 @@ func (w *printer) extended(hex string) {
 	}
 }
 
-// quoted writes an array of characters as a string literal, as LLVM has done since 15. If that is none, it writes nothing.
+// quoted writes an array of characters as a string literal. If that is none, it writes nothing.
 func (w *printer) quoted(n *node) bool {
 	array := &w.nodes[n.a]
 	if array.kind != kindArray || w.nodes[array.a].kind != kindBuiltin || w.nodes[array.a].text != "char" {

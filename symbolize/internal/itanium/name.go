@@ -39,24 +39,18 @@ func (p *parser) name(state *nameState) ref {
 // unscopedName reads <unscoped-name> ::= [St] <unqualified-name>, or the back reference that stands for a template's
 // name, if that is allowed.
 func (p *parser) unscopedName(state *nameState, subst bool) (name ref, isSubst bool) {
-	var scope, module ref
+	var scope ref
 	if p.acceptString("St") {
 		scope = p.name0("std")
 	}
 	if p.look() == 'S' {
-		s := p.substitution()
-		if p.nodeKind(s) == kindModule || p.nodeKind(s) == kindNone {
-			module = s
-		} else if subst && scope == 0 {
-			return s, true
-		} else {
-			return p.fail(), false
+		if subst && scope == 0 {
+			return p.substitution(), true
 		}
+		return p.fail(), false
 	}
-	return p.unqualifiedName(state, scope, module), false
+	return p.unqualifiedName(state, scope), false
 }
-
-func (p *parser) nodeKind(r ref) kind { return p.nodes[r].kind }
 
 // localName reads
 //
@@ -71,10 +65,6 @@ func (p *parser) localName(state *nameState) ref {
 		p.discriminator()
 		n.b = p.name0("string literal")
 		return p.make(n)
-	}
-	if p.scoped {
-		saved := p.templateScopes.enter()
-		defer p.templateScopes.leave(saved)
 	}
 	if p.accept('d') {
 		n.count = p.ordinal(p.number(true))
@@ -124,26 +114,17 @@ func (p *parser) discriminator() {
 
 // unqualifiedName reads
 //
-//	<unqualified-name> ::= [<module-name>] [F] [L] <operator-name> | <source-name> | <unnamed-type-name> | <ctor-dtor-name> [<abi-tags>]
-//	                   ::= [<module-name>] [L] DC <source-name>+ E
+//	<unqualified-name> ::= [L] <operator-name> | <source-name> | <unnamed-type-name> | <ctor-dtor-name> [<abi-tags>]
+//	                   ::= [L] DC <source-name>+ E
 //
 // and puts it into its scope, if that is not 0.
-func (p *parser) unqualifiedName(state *nameState, scope, module ref) ref {
-	module = p.modules(module)
+func (p *parser) unqualifiedName(state *nameState, scope ref) ref {
 	n := node{kind: kindScoped, a: scope}
-	if scope != 0 && p.accept('F') {
-		p.needs22()
-		n.kind = kindFriend
-	}
 	p.accept('L') // internal linkage
 	if c := p.look(); scope != 0 && (c == 'C' || c == 'D' && p.peek(1) != 'C') {
 		n.a = p.expandStd(scope)
 	}
-	n.b = p.entity(state, n.a, module)
-	if module != 0 {
-		n.b = p.make(node{kind: kindModuleEntity, a: module, b: n.b})
-	}
-	n.b = p.abiTags(n.b)
+	n.b = p.abiTags(p.entity(state, n.a))
 	if scope == 0 {
 		return n.b
 	}
@@ -151,7 +132,7 @@ func (p *parser) unqualifiedName(state *nameState, scope, module ref) ref {
 }
 
 // entity reads an unqualified name without what stands around it.
-func (p *parser) entity(state *nameState, scope, module ref) ref {
+func (p *parser) entity(state *nameState, scope ref) ref {
 	switch c := p.look(); {
 	case c >= '1' && c <= '9':
 		return p.sourceName()
@@ -164,22 +145,12 @@ func (p *parser) entity(state *nameState, scope, module ref) ref {
 		}
 		return p.make(node{kind: kindBinding, list: p.pop(mark)})
 	case c == 'C' || c == 'D':
-		if scope == 0 || module != 0 {
+		if scope == 0 {
 			return p.fail()
 		}
 		return p.structor(scope, state)
 	}
 	return p.operatorName(state)
-}
-
-// modules reads the rest of <module-name> ::= (W [P] <source-name>)+ behind the part that was read already.
-func (p *parser) modules(module ref) ref {
-	for p.accept('W') {
-		p.needs22()
-		partition := p.accept('P')
-		module = p.remember(p.make(node{kind: kindModule, a: module, b: p.sourceName(), flag: partition}))
-	}
-	return module
 }
 
 // sourceName reads <source-name>. Compilers name unnamed namespaces _GLOBAL__N_ and more.
@@ -237,27 +208,17 @@ func (p *parser) closure() ref {
 	} else {
 		p.dropLevel()
 	}
-	n.b = p.requiresClause()
 	if !p.accept('v') {
-		for ok := true; ok; ok = !p.bad && p.look() != 'E' && p.look() != 'Q' {
+		for ok := true; ok; ok = !p.bad && p.look() != 'E' {
 			p.push(p.typ())
 		}
 	}
 	n.list = p.pop(mark)
-	n.c = p.requiresClause()
 	p.expect('E')
 	p.leaveLambda(scope)
 	n.text = p.number(false)
 	p.expect('_')
 	return p.make(n)
-}
-
-// requiresClause reads [Q <expression>].
-func (p *parser) requiresClause() ref {
-	if p.accept('Q') {
-		return p.constraint()
-	}
-	return 0
 }
 
 // structor reads
@@ -299,7 +260,6 @@ func (p *parser) expandStd(class ref) ref {
 //
 //	<nested-name> ::= N [<CV-qualifiers>] [<ref-qualifier>] <prefix> <unqualified-name> E
 //	              ::= N [<CV-qualifiers>] [<ref-qualifier>] <prefix> <template-args> E
-//	              ::= N H <prefix> <unqualified-name> E
 //	<prefix>      ::= <prefix> <unqualified-name> [M] | <prefix> <template-args> | <template-param> | <decltype> | <substitution>
 func (p *parser) nestedName(state *nameState) ref {
 	p.expect('N')
@@ -323,18 +283,14 @@ func (p *parser) nestedName(state *nameState) ref {
 }
 
 func (p *parser) nestedQualifiers(state *nameState) {
-	var quals uint8
-	explicitThis := p.accept('H')
-	if !explicitThis {
-		quals = p.cvQualifiers()
-		if p.accept('O') {
-			quals |= qualRvalue
-		} else if p.accept('R') {
-			quals |= qualLvalue
-		}
+	quals := p.cvQualifiers()
+	if p.accept('O') {
+		quals |= qualRvalue
+	} else if p.accept('R') {
+		quals |= qualLvalue
 	}
 	if state != nil {
-		state.quals, state.explicitThis = quals, explicitThis
+		state.quals = quals
 	}
 }
 
@@ -348,9 +304,9 @@ func (p *parser) nestedPart(state *nameState, prefix ref) (name ref, isSubst boo
 	case c == 'D' && (p.peek(1) == 't' || p.peek(1) == 'T'):
 		return p.first(prefix, p.decltype()), false
 	case c == 'S':
-		return p.nestedSubst(state, prefix)
+		return p.nestedSubst(prefix)
 	}
-	return p.unqualifiedName(state, prefix, 0), false
+	return p.unqualifiedName(state, prefix), false
 }
 
 // first is a part that nothing can stand before.
@@ -362,8 +318,8 @@ func (p *parser) first(prefix, part ref) ref {
 }
 
 func (p *parser) nestedArgs(state *nameState, prefix ref) ref {
-	if prefix == 0 || p.scoped && p.nodes[prefix].kind == kindTemplate {
-		return p.fail() // conversion operators to templates have two lists of arguments, which LLVM refuses since 15
+	if prefix == 0 {
+		return p.fail()
 	}
 	args := p.templateArgs(state != nil)
 	if state != nil {
@@ -372,18 +328,12 @@ func (p *parser) nestedArgs(state *nameState, prefix ref) ref {
 	return p.make(node{kind: kindTemplate, a: prefix, b: args})
 }
 
-// nestedSubst reads a back reference to a scope, which comes first, or to the module of the name that follows.
-func (p *parser) nestedSubst(state *nameState, prefix ref) (name ref, isSubst bool) {
-	var s ref
+// nestedSubst reads a back reference to a scope, which comes first.
+func (p *parser) nestedSubst(prefix ref) (name ref, isSubst bool) {
 	if p.acceptString("St") {
-		s = p.name0("std")
-	} else {
-		s = p.substitution()
+		return p.first(prefix, p.name0("std")), true
 	}
-	if p.nodeKind(s) == kindModule {
-		return p.unqualifiedName(state, prefix, s), false
-	}
-	return p.first(prefix, s), true
+	return p.first(prefix, p.substitution()), true
 }
 
 // unresolvedName reads

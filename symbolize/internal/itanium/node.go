@@ -17,7 +17,6 @@ const (
 	kindConversion         // a: type; operator int
 	kindPostfix            // a: type, text: what follows
 	kindElaborated         // text: struct, union or enum; a: name
-	kindTransformed        // text: trait, a: type
 	kindABITag             // a, text
 	kindEnableIf           // list of conditions
 	kindObjCProto          // a: type, text: protocol
@@ -28,33 +27,26 @@ const (
 	kindFunction           // a: return type, list of parameters, quals, b: exceptions
 	kindNoexcept           // a
 	kindThrowSpec          // list
-	kindEncoding           // a: return type, b: name, list of parameters, quals, c: attributes, d: requires
-	kindExplicitThis       // a: type of the explicit object parameter
+	kindEncoding           // a: return type, b: name, list of parameters, quals, c: attributes
 	kindLiteralOp          // a: name
 	kindSpecial            // text: what it is, a: of what
 	kindCtorVtable         // a: base, b: class
 	kindScoped             // a::b
 	kindLocal              // a: function, b: entity, count: a default argument's number + 1
-	kindFriend             // a, b: a::friend b
-	kindModule             // a: parent, b: name, flag: partition
-	kindModuleEntity       // a: module, b: name
 	kindGlobal             // a: ::a
 	kindVector             // a: element, b: dimension
 	kindPixelVector        // a: dimension
 	kindBinaryFP           // text: bits
-	kindBitInt             // a: size, flag: unsigned
 	kindSynthetic          // text: $T, $N or $TT; count: index
 	kindAuto               // count: index
 	kindTypeDecl           // a: name
-	kindConstrained        // a: constraint, b: name
 	kindValueDecl          // a: name, b: type
-	kindTemplateDecl       // a: name, list of parameters, b: requires
+	kindTemplateDecl       // a: name, list of parameters
 	kindPackDecl           // a
-	kindQualifiedArg       // a: declaration of the parameter, b: argument
 	kindPack               // list: the elements of a parameter, of which one is printed
 	kindArgPack            // list: all are printed
 	kindExpansion          // a
-	kindTemplateArgs       // list, a: requires
+	kindTemplateArgs       // list
 	kindArgument           // count: index of the template parameter; a: what it stands for
 	kindForward            // count: index of the template parameter; a: what it stands for, when that is known
 	kindTemplate           // a: name, b: arguments
@@ -62,7 +54,7 @@ const (
 	kindCtor               // a: class, flag: destructor, b: the class inherited from
 	kindDtorName           // a
 	kindUnnamed            // text: number
-	kindClosure            // a: list of template parameters, b: requires, list of parameters, c: requires, text: number
+	kindClosure            // a: list of template parameters, list of parameters, text: number
 	kindBinding            // list
 	kindBinary             // a, text: operator, b
 	kindIndex              // a, b
@@ -73,7 +65,7 @@ const (
 	kindEnclosing          // text: sizeof and its like, a; flag: of a type
 	kindCast               // text, a: type, b: expression
 	kindSizeofPack         // a
-	kindCall               // a: callee, list, flag: in parentheses
+	kindCall               // a: callee, list
 	kindNew                // a: list of arguments, b: type, list of initial values, quals: newFlags
 	kindDelete             // a, quals: newFlags
 	kindPrefixOp           // text, a
@@ -92,10 +84,6 @@ const (
 	kindFloat              // text: digits, count: index into floats
 	kindBraced             // a: field or index, b: value, flag: index
 	kindBracedRange        // a, b: indices, c: value
-	kindRequires           // a: list of parameters, list of requirements
-	kindExprNeed           // a: expression, flag: noexcept, b: type
-	kindTypeNeed           // a
-	kindNestedNeed         // a
 )
 
 // newFlags of expressions with new and delete.
@@ -119,7 +107,6 @@ type varying uint8
 
 const (
 	withPack   varying = 1 << iota // on the element of a pack
-	withAngle                      // on whether a > would close template arguments
 	withLambda                     // on whether it is in the parameters of a lambda
 )
 
@@ -135,13 +122,12 @@ const (
 // node is one part of a name.
 type node struct {
 	kind                   kind
-	prec                   prec
 	right, array, function trait
 	varies                 varying
 	quals                  uint8
 	flag                   bool
 	busy                   bool // is being printed
-	a, b, c, d             ref
+	a, b, c                ref
 	list                   span // of the parser's lists
 	out                    span // where its text lies in the output, if it has been printed
 	count                  int32
@@ -162,7 +148,7 @@ func (p *parser) make(n node) ref {
 
 // derive finds how a node's text varies, from its parts, and on which sides of a declaration it is printed.
 func (p *parser) derive(n *node) {
-	n.varies |= p.nodes[n.a].varies | p.nodes[n.b].varies | p.nodes[n.c].varies | p.nodes[n.d].varies
+	n.varies |= p.nodes[n.a].varies | p.nodes[n.b].varies | p.nodes[n.c].varies
 	for _, e := range p.lists[n.list.lo:n.list.hi] {
 		n.varies |= p.nodes[e].varies
 	}
@@ -178,7 +164,7 @@ func (p *parser) derive(n *node) {
 		n.right, n.array = yes, yes
 	case kindFunction, kindEncoding:
 		n.right, n.function = yes, yes
-	case kindTypeDecl, kindConstrained, kindValueDecl, kindTemplateDecl, kindPackDecl:
+	case kindTypeDecl, kindValueDecl, kindTemplateDecl, kindPackDecl:
 		n.right = yes
 	case kindPack:
 		p.derivePack(n)
@@ -189,7 +175,7 @@ func (p *parser) derive(n *node) {
 		n.right, n.array, n.function = vague(no, a.right), vague(no, a.array), vague(no, a.function)
 		n.varies |= withLambda
 	case kindForward:
-		n.right, n.array, n.function, n.varies = unknown, unknown, unknown, withPack|withAngle
+		n.right, n.array, n.function, n.varies = unknown, unknown, unknown, withPack
 	}
 }
 

@@ -5,32 +5,6 @@ import (
 	"strings"
 )
 
-// prec is how tightly an expression binds; the tightest is first.
-type prec uint8
-
-const (
-	precPrimary prec = iota
-	precPostfix
-	precUnary
-	precCast
-	precPtrMem
-	precMultiplicative
-	precAdditive
-	precShift
-	precSpaceship
-	precRelational
-	precEquality
-	precAnd
-	precXor
-	precOr
-	precAndAnd
-	precOrOr
-	precConditional
-	precAssign
-	precComma
-	precDefault
-)
-
 // form is which operands an operator has.
 type form uint8
 
@@ -45,7 +19,7 @@ const (
 	opCall                    // x(…)
 	opCCast                   // (type)x
 	opConditional             // x ? y : z
-	opNameOnly                // only in names: operator co_await
+	opNameOnly                // only in names
 	opNamedCast               // cast<type>(x)
 	opOfType                  // sizeof (type)
 	opOfExpr                  // sizeof (x)
@@ -55,76 +29,73 @@ const (
 type operator struct {
 	code   string
 	form   form
-	prec   prec
 	symbol string
 	name   string // as a function; empty if it cannot be one
 }
 
 // operators are ordered by code. That of / is LLVM's.
 var operators = [...]operator{
-	{"aN", opBinary, precAssign, "&=", "operator&="},
-	{"aS", opBinary, precAssign, "=", "operator="},
-	{"aa", opBinary, precAndAnd, "&&", "operator&&"},
-	{"ad", opPrefix, precUnary, "&", "operator&"},
-	{"an", opBinary, precAnd, "&", "operator&"},
-	{"at", opOfType, precUnary, "alignof ", ""},
-	{"aw", opNameOnly, precPrimary, "co_await", "operator co_await"},
-	{"az", opOfExpr, precUnary, "alignof ", ""},
-	{"cc", opNamedCast, precPostfix, "const_cast", ""},
-	{"cl", opCall, precPostfix, "()", "operator()"},
-	{"cm", opBinary, precComma, ",", "operator,"},
-	{"co", opPrefix, precUnary, "~", "operator~"},
-	{"cp", opCall, precPostfix, "()", "operator()"},
-	{"cv", opCCast, precCast, "", ""},
-	{"dV", opBinary, precAssign, "/=", "operator/="},
-	{"da", opDelete, precUnary, "delete[]", "operator delete[]"},
-	{"dc", opNamedCast, precPostfix, "dynamic_cast", ""},
-	{"de", opPrefix, precUnary, "*", "operator*"},
-	{"dl", opDelete, precUnary, "delete", "operator delete"},
-	{"ds", opMember, precPtrMem, ".*", ""},
-	{"dt", opMember, precPostfix, ".", ""},
-	{"dv", opBinary, precAssign, "/", "operator/"},
-	{"eO", opBinary, precAssign, "^=", "operator^="},
-	{"eo", opBinary, precXor, "^", "operator^"},
-	{"eq", opBinary, precEquality, "==", "operator=="},
-	{"ge", opBinary, precRelational, ">=", "operator>="},
-	{"gt", opBinary, precRelational, ">", "operator>"},
-	{"ix", opIndex, precPostfix, "[]", "operator[]"},
-	{"lS", opBinary, precAssign, "<<=", "operator<<="},
-	{"le", opBinary, precRelational, "<=", "operator<="},
-	{"ls", opBinary, precShift, "<<", "operator<<"},
-	{"lt", opBinary, precRelational, "<", "operator<"},
-	{"mI", opBinary, precAssign, "-=", "operator-="},
-	{"mL", opBinary, precAssign, "*=", "operator*="},
-	{"mi", opBinary, precAdditive, "-", "operator-"},
-	{"ml", opBinary, precMultiplicative, "*", "operator*"},
-	{"mm", opPostfix, precPostfix, "--", "operator--"},
-	{"na", opNew, precUnary, "new[]", "operator new[]"},
-	{"ne", opBinary, precEquality, "!=", "operator!="},
-	{"ng", opPrefix, precUnary, "-", "operator-"},
-	{"nt", opPrefix, precUnary, "!", "operator!"},
-	{"nw", opNew, precUnary, "new", "operator new"},
-	{"oR", opBinary, precAssign, "|=", "operator|="},
-	{"oo", opBinary, precOrOr, "||", "operator||"},
-	{"or", opBinary, precOr, "|", "operator|"},
-	{"pL", opBinary, precAssign, "+=", "operator+="},
-	{"pl", opBinary, precAdditive, "+", "operator+"},
-	{"pm", opMember, precPtrMem, "->*", "operator->*"},
-	{"pp", opPostfix, precPostfix, "++", "operator++"},
-	{"ps", opPrefix, precUnary, "+", "operator+"},
-	{"pt", opMember, precPostfix, "->", "operator->"},
-	{"qu", opConditional, precConditional, "?", "operator?"},
-	{"rM", opBinary, precAssign, "%=", "operator%="},
-	{"rS", opBinary, precAssign, ">>=", "operator>>="},
-	{"rc", opNamedCast, precPostfix, "reinterpret_cast", ""},
-	{"rm", opBinary, precMultiplicative, "%", "operator%"},
-	{"rs", opBinary, precShift, ">>", "operator>>"},
-	{"sc", opNamedCast, precPostfix, "static_cast", ""},
-	{"ss", opBinary, precSpaceship, "<=>", "operator<=>"},
-	{"st", opOfType, precUnary, "sizeof ", ""},
-	{"sz", opOfExpr, precUnary, "sizeof ", ""},
-	{"te", opOfExpr, precPostfix, "typeid ", ""},
-	{"ti", opOfType, precPostfix, "typeid ", ""},
+	{"aN", opBinary, "&=", "operator&="},
+	{"aS", opBinary, "=", "operator="},
+	{"aa", opBinary, "&&", "operator&&"},
+	{"ad", opPrefix, "&", "operator&"},
+	{"an", opBinary, "&", "operator&"},
+	{"at", opOfType, "alignof ", ""},
+	{"az", opOfExpr, "alignof ", ""},
+	{"cc", opNamedCast, "const_cast", ""},
+	{"cl", opCall, "()", "operator()"},
+	{"cm", opBinary, ",", "operator,"},
+	{"co", opPrefix, "~", "operator~"},
+	{"cv", opCCast, "", ""},
+	{"dV", opBinary, "/=", "operator/="},
+	{"da", opDelete, "delete[]", "operator delete[]"},
+	{"dc", opNamedCast, "dynamic_cast", ""},
+	{"de", opPrefix, "*", "operator*"},
+	{"dl", opDelete, "delete", "operator delete"},
+	{"ds", opMember, ".*", ""},
+	{"dt", opMember, ".", ""},
+	{"dv", opBinary, "/", "operator/"},
+	{"eO", opBinary, "^=", "operator^="},
+	{"eo", opBinary, "^", "operator^"},
+	{"eq", opBinary, "==", "operator=="},
+	{"ge", opBinary, ">=", "operator>="},
+	{"gt", opBinary, ">", "operator>"},
+	{"ix", opIndex, "[]", "operator[]"},
+	{"lS", opBinary, "<<=", "operator<<="},
+	{"le", opBinary, "<=", "operator<="},
+	{"ls", opBinary, "<<", "operator<<"},
+	{"lt", opBinary, "<", "operator<"},
+	{"mI", opBinary, "-=", "operator-="},
+	{"mL", opBinary, "*=", "operator*="},
+	{"mi", opBinary, "-", "operator-"},
+	{"ml", opBinary, "*", "operator*"},
+	{"mm", opPostfix, "--", "operator--"},
+	{"na", opNew, "new[]", "operator new[]"},
+	{"ne", opBinary, "!=", "operator!="},
+	{"ng", opPrefix, "-", "operator-"},
+	{"nt", opPrefix, "!", "operator!"},
+	{"nw", opNew, "new", "operator new"},
+	{"oR", opBinary, "|=", "operator|="},
+	{"oo", opBinary, "||", "operator||"},
+	{"or", opBinary, "|", "operator|"},
+	{"pL", opBinary, "+=", "operator+="},
+	{"pl", opBinary, "+", "operator+"},
+	{"pm", opMember, "->*", "operator->*"},
+	{"pp", opPostfix, "++", "operator++"},
+	{"ps", opPrefix, "+", "operator+"},
+	{"pt", opMember, "->", "operator->"},
+	{"qu", opConditional, "?", "operator?"},
+	{"rM", opBinary, "%=", "operator%="},
+	{"rS", opBinary, ">>=", "operator>>="},
+	{"rc", opNamedCast, "reinterpret_cast", ""},
+	{"rm", opBinary, "%", "operator%"},
+	{"rs", opBinary, ">>", "operator>>"},
+	{"sc", opNamedCast, "static_cast", ""},
+	{"ss", opNameOnly, "<=>", "operator<=>"},
+	{"st", opOfType, "sizeof ", ""},
+	{"sz", opOfExpr, "sizeof ", ""},
+	{"te", opOfExpr, "typeid ", ""},
+	{"ti", opOfType, "typeid ", ""},
 }
 
 // folds says that a fold expression can have the operator.
@@ -154,9 +125,6 @@ func (p *parser) operatorName(state *nameState) ref {
 	case op != nil && op.form == opCCast:
 		return p.conversion(state)
 	case op != nil && op.name != "":
-		if op.form == opNameOnly {
-			p.needs22()
-		}
 		return p.name0(op.name)
 	case op != nil:
 		return p.fail()

@@ -18,18 +18,16 @@ type parser struct {
 	subs  []ref // what back references S_, S0_, … mean
 
 	templateScopes
-	mode   Mode
-	scoped bool // the template parameters of a local name do not outlive it: so LLVM since 15
-	modern bool // the name needs what LLVM 14 does not know
+	mode Mode
 }
 
 // reset begins a new name, with the memory of the last one.
-func (p *parser) reset(src string, mode Mode, scoped bool) {
+func (p *parser) reset(src string, mode Mode) {
 	if cap(p.nodes) > keptNodes {
 		p.nodes = nil
 	}
-	p.src, p.pos, p.at, p.bad, p.deep, p.depth, p.modern = src, 0, 0, false, false, 0, scoped
-	p.mode, p.scoped = mode, scoped
+	p.src, p.pos, p.at, p.bad, p.deep, p.depth = src, 0, 0, false, false, 0
+	p.mode = mode
 	p.nodes, p.lists, p.stack, p.subs = append(p.nodes[:0], node{}), p.lists[:0], p.stack[:0], p.subs[:0]
 	p.templateScopes.reset()
 }
@@ -99,9 +97,6 @@ func (p *parser) expect(c byte) {
 
 // until is the condition of loops over what ends with c, which it consumes.
 func (p *parser) until(c byte) bool { return !p.bad && !p.accept(c) }
-
-// needs marks the name as one that LLVM 14 refuses.
-func (p *parser) needs22() { p.modern = true }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
@@ -247,11 +242,10 @@ func (p *parser) blockInvocation(encoding ref) ref {
 
 // nameState is what a <name> tells the <encoding> that it is part of.
 type nameState struct {
-	structor     bool // constructor, destructor or conversion: without return type
-	templated    bool // ends with template arguments: with return type
-	explicitThis bool // the first parameter is the object
-	quals        uint8
-	forward      int // the first of its references to template arguments that follow
+	structor  bool // constructor, destructor or conversion: without return type
+	templated bool // ends with template arguments: with return type
+	quals     uint8
+	forward   int // the first of its references to template arguments that follow
 }
 
 // endOfEncoding says that no parameters follow.
@@ -265,7 +259,7 @@ func (p *parser) endOfEncoding() bool {
 
 // encoding reads
 //
-//	<encoding> ::= <name> [<bare-function-type>] [Q <requires clause>]
+//	<encoding> ::= <name> [<bare-function-type>]
 //	           ::= <special-name>
 //
 // and, if nameOnly, skips all after the name. Template parameters are those of the encoding, not of what it is in.
@@ -300,25 +294,17 @@ func (p *parser) function(name ref, state *nameState) ref {
 		n.a = p.typ()
 	}
 	if !p.accept('v') {
-		n.list = p.parameters(state.explicitThis)
-	}
-	if p.accept('Q') {
-		n.d = p.constraint()
+		n.list = p.parameters()
 	}
 	return p.make(n)
 }
 
 // parameters reads one type at least.
-func (p *parser) parameters(explicitThis bool) span {
+func (p *parser) parameters() span {
 	mark := len(p.stack)
 	for !p.bad {
-		typ := p.typ()
-		if explicitThis && len(p.stack) == mark {
-			p.needs22()
-			typ = p.make(node{kind: kindExplicitThis, a: typ})
-		}
-		p.push(typ)
-		if p.endOfEncoding() || p.look() == 'Q' {
+		p.push(p.typ())
+		if p.endOfEncoding() {
 			break
 		}
 	}
@@ -368,8 +354,6 @@ func specialRule(code string) (text string, read func(*parser) ref) {
 		return "guard variable for ", (*parser).plainName
 	case "GR":
 		return "reference temporary for ", (*parser).temporary
-	case "GI":
-		return "initializer for module ", (*parser).moduleInit
 	case "TC":
 		return "", (*parser).constructionVtable
 	}
@@ -427,14 +411,6 @@ func (p *parser) temporary() ref {
 		p.fail()
 	}
 	return name
-}
-
-func (p *parser) moduleInit() ref {
-	p.needs22()
-	if module := p.modules(0); module != 0 {
-		return module
-	}
-	return p.fail()
 }
 
 // constructionVtable reads TC <class> <number> _ <base>.

@@ -6,8 +6,7 @@ import "strconv"
 type style uint8
 
 const (
-	llvm14 style = iota
-	llvm22
+	llvm style = iota
 	gnu
 )
 
@@ -27,10 +26,8 @@ type printer struct {
 	tooLarge bool
 
 	packIndex, packMax int32 // the element of the packs that is printed, and how many there are; or noPack
-	inTemplate         bool  // between < and >
 	inLambda           bool  // in the parameters of a lambda
 	unnamed            bool  // the parameters of a template template parameter are printed, whose names the GNU tools leave out
-	parens             int   // parentheses around what is printed, since the last <
 }
 
 // noPack says that no pack has been met in an expansion.
@@ -75,21 +72,6 @@ func (w *printer) rewind(to int) {
 		w.nodes[w.copied[n-1]].out = span{}
 		w.copied = w.copied[:n-1]
 	}
-}
-
-// open writes a bracket inside of which a > closes no template arguments.
-func (w *printer) open(c byte) {
-	if w.inTemplate {
-		w.parens++
-	}
-	w.writeByte(c)
-}
-
-func (w *printer) close(c byte) {
-	if w.inTemplate {
-		w.parens--
-	}
-	w.writeByte(c)
 }
 
 // whole writes a node with its left and right part.
@@ -156,14 +138,8 @@ func (w *printer) leftOf(n *node) {
 		w.join(n.a, "::", n.b)
 	case kindLocal:
 		w.local(n)
-	case kindFriend:
-		w.friend(n)
-	case kindModule:
-		w.module(n)
-	case kindModuleEntity:
-		w.join(n.b, "@", n.a)
 	case kindGlobal:
-		if w.style != llvm14 { // which forgets it
+		if w.style == gnu { // LLVM forgets it
 			w.write("::")
 		}
 		w.whole(n.a)
@@ -171,8 +147,6 @@ func (w *printer) leftOf(n *node) {
 		w.template(n)
 	case kindTemplateArgs:
 		w.templateArgs(n)
-	case kindQualifiedArg:
-		w.whole(n.b)
 	case kindPack:
 		w.left(w.element(n))
 	case kindExpansion:
@@ -236,7 +210,7 @@ func (w *printer) list(list span) {
 			w.write(", ")
 		}
 		after := len(w.out)
-		w.operandOf(e, precComma)
+		w.whole(e)
 		if len(w.out) == after {
 			w.rewind(before)
 			continue
@@ -284,31 +258,6 @@ func (w *printer) clone(n *node) {
 	w.writeByte(')')
 }
 
-func (w *printer) friend(n *node) {
-	w.whole(n.a)
-	if w.style == gnu {
-		w.write("::")
-		w.whole(n.b)
-		w.write("[friend]")
-		return
-	}
-	w.write("::friend ")
-	w.whole(n.b)
-}
-
-func (w *printer) module(n *node) {
-	if n.a != 0 {
-		w.whole(n.a)
-	}
-	switch {
-	case n.flag:
-		w.writeByte(':')
-	case n.a != 0:
-		w.writeByte('.')
-	}
-	w.whole(n.b)
-}
-
 func (w *printer) template(n *node) {
 	w.whole(n.a)
 	if w.style == gnu && w.last() == '<' {
@@ -318,19 +267,12 @@ func (w *printer) template(n *node) {
 }
 
 func (w *printer) templateArgs(n *node) {
-	in := w.inTemplate
-	w.inTemplate = true
 	w.writeByte('<')
 	w.list(n.list)
-	if w.style != llvm22 && w.last() == '>' {
+	if w.last() == '>' {
 		w.writeByte(' ')
 	}
 	w.writeByte('>')
-	w.inTemplate = in
-	if n.a != 0 && w.style == gnu {
-		w.write(" requires ")
-		w.whole(n.a)
-	}
 }
 
 // element is the element of a pack that is printed; 0 if it has no such.
@@ -406,10 +348,7 @@ func (w *printer) std(n *node) {
 	w.write(name.base)
 	w.write("<char, std::char_traits<char>")
 	w.write(name.args)
-	if w.style != llvm22 {
-		w.writeByte(' ')
-	}
-	w.writeByte('>')
+	w.write(" >")
 }
 
 func (w *printer) structor(n *node) {
@@ -424,7 +363,7 @@ func (w *printer) baseName(r ref) {
 	switch n := &w.nodes[r]; n.kind {
 	case kindName:
 		w.write(n.text)
-	case kindScoped, kindFriend, kindModuleEntity:
+	case kindScoped:
 		w.baseName(n.b)
 	case kindTemplate, kindGlobal, kindABITag, kindArgument:
 		w.baseName(n.a)
@@ -481,26 +420,14 @@ func (w *printer) closure(n *node) {
 // signature writes the parameters of a lambda.
 func (w *printer) signature(n *node) {
 	if n.a != 0 {
-		in := w.inTemplate
-		w.inTemplate = true
 		w.writeByte('<')
 		w.whole(n.a)
 		w.writeByte('>')
-		w.inTemplate = in
-	}
-	if n.b != 0 {
-		w.write(" requires ")
-		w.whole(n.b)
-		w.writeByte(' ')
 	}
 	inLambda := w.inLambda
 	w.inLambda = true
-	w.open('(')
+	w.writeByte('(')
 	w.list(n.list)
-	w.close(')')
+	w.writeByte(')')
 	w.inLambda = inLambda
-	if n.c != 0 {
-		w.write(" requires ")
-		w.whole(n.c)
-	}
 }

@@ -6,12 +6,12 @@ func (w *printer) expr(n *node) {
 	case kindBinary:
 		w.binary(n)
 	case kindIndex:
-		w.operand(n.a, n, false)
-		w.open('[')
-		w.anyOperand(n.b)
-		w.close(']')
+		w.operand(n.a)
+		w.writeByte('[')
+		w.whole(n.b)
+		w.writeByte(']')
 	case kindPostfixOp:
-		w.operand(n.a, n, true)
+		w.operand(n.a)
 		w.write(n.text)
 	case kindPrefixOp:
 		w.prefix(n)
@@ -51,30 +51,12 @@ func (w *printer) expr(n *node) {
 	}
 }
 
-// operandOf writes an expression, in parentheses if it binds no tighter than p. LLVM 14 puts no parentheses where others depend on p.
-func (w *printer) operandOf(r ref, p prec) {
-	if w.style == llvm22 && w.nodes[r].prec >= p {
-		w.parenthesized(r)
-		return
-	}
-	w.whole(r)
-}
-
-// operand writes an operand of an operation: LLVM 14 puts each in parentheses, the GNU tools all but names, and LLVM 22
-// those that bind less tightly, or strictly so.
-func (w *printer) operand(r ref, of *node, strictly bool) {
-	paren := w.style == llvm14 || w.style == gnu && !w.isPlain(r)
-	if w.style == llvm22 {
-		p := of.prec
-		if strictly {
-			p++
-		}
-		paren = w.nodes[r].prec >= p
-	}
-	if paren {
-		w.parenthesized(r)
-	} else {
+// operand writes an operand of an operation: LLVM puts each in parentheses, the GNU tools all but names.
+func (w *printer) operand(r ref) {
+	if w.style == gnu && w.isPlain(r) {
 		w.whole(r)
+	} else {
+		w.parenthesized(r)
 	}
 }
 
@@ -87,71 +69,49 @@ func (w *printer) isPlain(r ref) bool {
 	return false
 }
 
-// anyOperand writes an operand between brackets.
-func (w *printer) anyOperand(r ref) { w.operandOf(r, precDefault) }
-
 func (w *printer) binary(n *node) {
-	angle := n.text == ">" || w.style != llvm14 && n.text == ">>"
-	if w.style == llvm22 {
-		angle = angle && w.parens == 0
-	}
+	angle := n.text == ">" || w.style == gnu && n.text == ">>"
 	if angle {
-		w.open('(')
+		w.writeByte('(')
 	}
-	assign := n.prec == precAssign
-	if assign && w.style == llvm22 {
-		w.operandOf(n.a, precOrOr)
-	} else {
-		w.operand(n.a, n, !assign)
-	}
+	w.operand(n.a)
 	w.infix(n.text)
-	w.operand(n.b, n, assign)
+	w.operand(n.b)
 	if angle {
-		w.close(')')
+		w.writeByte(')')
 	}
 }
 
 // infix writes an operator between its operands.
 func (w *printer) infix(symbol string) {
-	switch {
-	case w.style == gnu:
+	if w.style == gnu {
 		w.write(symbol)
-	case w.style == llvm22 && symbol == ",":
-		w.write(", ")
-	default:
-		w.writeByte(' ')
-		w.write(symbol)
-		w.writeByte(' ')
+		return
 	}
+	w.writeByte(' ')
+	w.write(symbol)
+	w.writeByte(' ')
 }
 
 func (w *printer) prefix(n *node) {
 	w.write(n.text)
 	if w.style != gnu {
-		w.operand(n.a, n, false)
+		w.operand(n.a)
 		return
 	}
 	r := w.behind(n.a)
 	if e := &w.nodes[r]; n.text == "&" && e.kind == kindEncoding && e.quals == 0 {
 		r = e.b // the address of a function goes without its parameters
 	}
-	w.operand(r, n, false)
+	w.operand(r)
 }
 
 func (w *printer) conditional(n *node) {
-	w.operand(n.a, n, false)
+	w.operand(n.a)
 	w.write(w.spelled(" ? ", "?"))
-	if w.style == llvm22 {
-		w.anyOperand(n.b)
-	} else {
-		w.operand(n.b, n, false)
-	}
+	w.operand(n.b)
 	w.write(" : ")
-	if w.style == llvm22 {
-		w.operandOf(n.c, precAssign+1)
-	} else {
-		w.operand(n.c, n, false)
-	}
+	w.operand(n.c)
 }
 
 // spelled is LLVM's or the GNU tools' spelling.
@@ -164,16 +124,16 @@ func (w *printer) spelled(llvm, gnuTools string) string {
 
 func (w *printer) member(n *node) {
 	switch {
-	case w.style == llvm14 && n.text == "->*":
+	case w.style == llvm && n.text == "->*":
 		w.parenthesized(n.a)
 		w.write(" ->* ")
 		w.parenthesized(n.b)
-	case w.style == llvm14:
+	case w.style == llvm:
 		w.join(n.a, n.text, n.b)
 	default:
-		w.operand(n.a, n, true)
+		w.operand(n.a)
 		w.write(n.text)
-		w.operand(n.b, n, false)
+		w.operand(n.b)
 	}
 }
 
@@ -215,8 +175,6 @@ func (w *printer) enclosingExpr(n *node) {
 
 func (w *printer) cast(n *node) {
 	w.write(n.text)
-	in := w.inTemplate
-	w.inTemplate = true
 	w.writeByte('<')
 	if w.style == gnu {
 		w.whole(n.a)
@@ -224,14 +182,13 @@ func (w *printer) cast(n *node) {
 		w.left(n.a)
 	}
 	w.writeByte('>')
-	w.inTemplate = in
-	w.open('(')
-	if w.style == llvm14 {
+	w.writeByte('(')
+	if w.style == llvm {
 		w.left(n.b)
 	} else {
-		w.anyOperand(n.b)
+		w.whole(n.b)
 	}
-	w.close(')')
+	w.writeByte(')')
 }
 
 func (w *printer) sizeofPack(n *node) {
@@ -240,9 +197,9 @@ func (w *printer) sizeofPack(n *node) {
 		return
 	}
 	w.write("sizeof...")
-	w.open('(')
+	w.writeByte('(')
 	w.expansion(n.a)
-	w.close(')')
+	w.writeByte(')')
 }
 
 func (w *printer) call(n *node) {
@@ -251,33 +208,27 @@ func (w *printer) call(n *node) {
 		callee = e.b
 	}
 	switch {
-	case n.flag && w.style != llvm14, w.style == gnu && !w.isPlain(callee) && w.nodes[callee].kind != kindEncoding:
+	case w.style == gnu && !w.isPlain(callee) && w.nodes[callee].kind != kindEncoding:
 		w.parenthesized(callee)
 	default:
 		w.whole(callee)
 	}
-	w.open('(')
+	w.writeByte('(')
 	w.list(n.list)
-	w.close(')')
+	w.writeByte(')')
 }
 
 // newExpr writes new (…) T(…).
 func (w *printer) newExpr(n *node) {
-	if n.quals&newGlobal != 0 && w.style != llvm14 {
+	if n.quals&newGlobal != 0 && w.style != llvm {
 		w.write("::")
 	}
 	w.write("new")
 	if n.quals&newArray != 0 && w.style != gnu {
 		w.write("[]")
 	}
-	switch {
-	case n.a == 0:
-		w.writeByte(' ')
-	case w.style == llvm22:
-		w.parenthesized(n.a)
-		w.writeByte(' ')
-	default:
-		w.writeByte(' ')
+	w.writeByte(' ')
+	if n.a != 0 {
 		w.parenthesized(n.a)
 	}
 	if n.a != 0 && w.style == gnu {
@@ -285,9 +236,9 @@ func (w *printer) newExpr(n *node) {
 	}
 	w.whole(n.b)
 	if n.list.size() > 0 || w.style == gnu && n.quals&newInit != 0 {
-		w.open('(')
+		w.writeByte('(')
 		w.list(n.list)
-		w.close(')')
+		w.writeByte(')')
 	}
 }
 
@@ -300,11 +251,11 @@ func (w *printer) deleteExpr(n *node) {
 	if array {
 		w.write("[]")
 	}
-	if array || w.style != llvm14 {
+	if array || w.style != llvm {
 		w.writeByte(' ')
 	}
 	if w.style == gnu {
-		w.operand(n.a, n, false)
+		w.operand(n.a)
 		return
 	}
 	w.whole(n.a)
@@ -324,17 +275,17 @@ func (w *printer) param(n *node) {
 // cCastOperands writes what is converted, (T)x or (T)(x, y).
 func (w *printer) cCastOperands(n *node) {
 	if w.style == gnu && n.list.size() == 1 {
-		w.operand(w.lists[n.list.lo], n, false)
+		w.operand(w.lists[n.list.lo])
 		return
 	}
-	w.open('(')
+	w.writeByte('(')
 	w.list(n.list)
-	w.close(')')
+	w.writeByte(')')
 }
 
 // fold writes (init op ... op pack), or the other way round.
 func (w *printer) fold(n *node) {
-	w.open('(')
+	w.writeByte('(')
 	if n.flag {
 		if n.b != 0 {
 			w.foldInit(n.b)
@@ -352,24 +303,24 @@ func (w *printer) fold(n *node) {
 			w.foldInit(n.b)
 		}
 	}
-	w.close(')')
+	w.writeByte(')')
 }
 
 func (w *printer) foldInit(r ref) {
 	switch {
-	case w.style == llvm14:
+	case w.style == llvm:
 		w.whole(r)
 	case w.style == gnu && !w.isPlain(r):
 		w.parenthesized(r)
 	default:
-		w.operandOf(r, precCast+1)
+		w.whole(r)
 	}
 }
 
 func (w *printer) foldPack(r ref) {
-	w.open('(')
+	w.writeByte('(')
 	w.expansion(r)
-	w.close(')')
+	w.writeByte(')')
 }
 
 // primary writes literals and lists.
@@ -405,8 +356,6 @@ func (w *printer) primary(n *node) {
 		w.join(n.a, " ... ", n.b)
 		w.writeByte(']')
 		w.bracedValue(n.c)
-	default:
-		w.requirement(n)
 	}
 }
 
@@ -423,9 +372,9 @@ func (w *printer) stringLiteral(n *node) {
 func (w *printer) integer(n *node) {
 	typ := &integers[n.count]
 	if typ.cast != "" {
-		w.open('(')
+		w.writeByte('(')
 		w.write(typ.cast)
-		w.close(')')
+		w.writeByte(')')
 	}
 	w.value(n.text)
 	w.write(typ.suffix)
@@ -450,7 +399,7 @@ func (w *printer) bracedValue(r ref) {
 		w.whole(r)
 	case w.style == gnu:
 		w.writeByte('=')
-		w.operand(r, &node{}, false)
+		w.operand(r)
 	default:
 		w.write(" = ")
 		w.whole(r)
@@ -459,7 +408,7 @@ func (w *printer) bracedValue(r ref) {
 
 func (w *printer) initList(n *node) {
 	if n.a != 0 {
-		if w.style != llvm14 && w.quoted(n) {
+		if w.style != llvm && w.quoted(n) {
 			return
 		}
 		w.whole(n.a)
@@ -467,57 +416,4 @@ func (w *printer) initList(n *node) {
 	w.writeByte('{')
 	w.list(n.list)
 	w.writeByte('}')
-}
-
-// requirement writes the parts of requires expressions.
-func (w *printer) requirement(n *node) {
-	switch n.kind {
-	case kindRequires:
-		w.requires(n)
-	case kindExprNeed:
-		w.exprNeed(n)
-	case kindTypeNeed:
-		w.write(" typename ")
-		w.whole(n.a)
-		w.writeByte(';')
-	case kindNestedNeed:
-		w.write(" requires ")
-		w.whole(n.a)
-		w.writeByte(';')
-	}
-}
-
-func (w *printer) requires(n *node) {
-	w.write("requires")
-	if n.a != 0 && w.nodes[n.a].list.size() > 0 {
-		w.writeByte(' ')
-		w.parenthesized(n.a)
-	}
-	w.writeByte(' ')
-	w.open('{')
-	for _, need := range w.lists[n.list.lo:n.list.hi] {
-		w.whole(need)
-	}
-	w.writeByte(' ')
-	w.close('}')
-}
-
-func (w *printer) exprNeed(n *node) {
-	braces := n.flag || n.b != 0
-	w.writeByte(' ')
-	if braces {
-		w.open('{')
-	}
-	w.whole(n.a)
-	if braces {
-		w.close('}')
-	}
-	if n.flag {
-		w.write(" noexcept")
-	}
-	if n.b != 0 {
-		w.write(" -> ")
-		w.whole(n.b)
-	}
-	w.writeByte(';')
 }

@@ -11,8 +11,7 @@ type templateScopes struct {
 	forward       []ref // references to arguments that follow: of conversion operators
 	tryArgs       bool  // template arguments may follow a type: not so in conversion operators
 	permitForward bool
-	untracked     bool // in constraints, whose parameters are not known
-	lambdaLevel   int  // of the lambda whose parameters are read, or -1
+	lambdaLevel   int // of the lambda whose parameters are read, or -1
 	synthetic     [3]int32
 }
 
@@ -172,7 +171,6 @@ func (p *parser) stdSubstitution(c byte) ref {
 //
 //	<template-param> ::= T [<number>] _ | TL <number> _ [<number>] _
 func (p *parser) templateParam() ref {
-	start := p.pos
 	p.expect('T')
 	level := 0
 	if p.accept('L') {
@@ -187,8 +185,6 @@ func (p *parser) templateParam() ref {
 	switch {
 	case p.bad:
 		return 0
-	case p.untracked:
-		return p.name0(p.src[start : p.pos-1])
 	case p.permitForward && level == 0:
 		f := p.make(node{kind: kindForward, count: int32(index)})
 		p.forward = append(p.forward, f)
@@ -226,19 +222,16 @@ func (p *parser) isTemplateParamDecl() bool {
 		return false
 	}
 	switch p.peek(1) {
-	case 'y', 'p', 't', 'n', 'k':
+	case 'y', 'p', 't', 'n':
 		return true
 	}
 	return false
 }
 
-// noDecls is the list of declarations that nothing refers to.
-const noDecls = -1
-
 // templateParamDecl reads the declaration of a template parameter, for which it invents a name and which it adds to a list
 // that is open:
 //
-//	<template-param-decl> ::= Ty | Tk <name> [<template-args>] | Tn <type> | Tt <template-param-decl>* [Q <expression>] E
+//	<template-param-decl> ::= Ty | Tn <type> | Tt <template-param-decl>* E
 //	                      ::= Tp <template-param-decl>
 func (p *parser) templateParamDecl(list int) ref {
 	p.enter()
@@ -248,10 +241,6 @@ func (p *parser) templateParamDecl(list int) ref {
 	switch c {
 	case 'y':
 		return p.make(node{kind: kindTypeDecl, a: p.invent("$T", 0, list)})
-	case 'k':
-		p.needs22()
-		constraint := p.untrackedName()
-		return p.make(node{kind: kindConstrained, a: constraint, b: p.invent("$T", 0, list)})
 	case 'n':
 		name := p.invent("$N", 1, list)
 		return p.make(node{kind: kindValueDecl, a: name, b: p.typ()})
@@ -267,18 +256,8 @@ func (p *parser) templateParamDecl(list int) ref {
 func (p *parser) invent(prefix string, sort, list int) ref {
 	name := p.make(node{kind: kindSynthetic, text: prefix, count: p.synthetic[sort]})
 	p.synthetic[sort]++
-	if list != noDecls {
-		p.params = append(p.params[:p.lambdas[list].hi], name)
-		p.lambdas[list].hi++
-	}
-	return name
-}
-
-func (p *parser) untrackedName() ref {
-	saved := p.untracked
-	p.untracked = true
-	name := p.name(nil)
-	p.untracked = saved
+	p.params = append(p.params[:p.lambdas[list].hi], name)
+	p.lambdas[list].hi++
 	return name
 }
 
@@ -289,28 +268,13 @@ func (p *parser) templateTemplateDecl(name ref) ref {
 	mark := len(p.stack)
 	for p.until('E') {
 		p.push(p.templateParamDecl(list))
-		if p.accept('Q') {
-			n.b = p.constraint()
-			p.expect('E')
-			break
-		}
 	}
 	n.list = p.pop(mark)
 	p.closeList(list, levels)
 	return p.make(n)
 }
 
-// constraint reads the expression of a requires clause.
-func (p *parser) constraint() ref {
-	p.needs22()
-	saved := p.untracked
-	p.untracked = true
-	e := p.expr()
-	p.untracked = saved
-	return e
-}
-
-// templateArgs reads <template-args> ::= I <template-arg>* [Q <requires clause>] E. If they are those of the name of an
+// templateArgs reads <template-args> ::= I <template-arg>* E. If they are those of the name of an
 // encoding, its template parameters stand for them.
 func (p *parser) templateArgs(ofName bool) ref {
 	p.expect('I')
@@ -323,11 +287,6 @@ func (p *parser) templateArgs(ofName bool) ref {
 	mark := len(p.stack)
 	for p.until('E') {
 		p.push(p.nextArg(ofName))
-		if p.accept('Q') {
-			n.a = p.constraint()
-			p.expect('E')
-			break
-		}
 	}
 	n.list = p.pop(mark)
 	p.tryArgs = tryArgs
@@ -339,24 +298,17 @@ func (p *parser) nextArg(ofName bool) ref {
 		return p.templateArg()
 	}
 	base := p.base
-	if !p.scoped {
-		p.base = len(p.levels) // hidden from the arguments, until LLVM 16
-	}
+	p.base = len(p.levels) // hidden from the arguments
 	arg := p.templateArg()
-	if !p.scoped {
-		p.levels, p.base = p.levels[:p.base], base
-	}
+	p.levels, p.base = p.levels[:p.base], base
 	p.add(p.asParam(arg))
 	return arg
 }
 
 // asParam is what a parameter stands for whose argument is arg.
 func (p *parser) asParam(arg ref) ref {
-	switch n := p.nodes[arg]; n.kind {
-	case kindArgPack:
+	if n := p.nodes[arg]; n.kind == kindArgPack {
 		return p.make(node{kind: kindPack, list: n.list})
-	case kindQualifiedArg:
-		return n.b
 	}
 	return arg
 }
@@ -364,7 +316,6 @@ func (p *parser) asParam(arg ref) ref {
 // templateArg reads
 //
 //	<template-arg> ::= <type> | X <expression> E | <expr-primary> | J <template-arg>* E | LZ <encoding> E
-//	               ::= <template-param-decl> <template-arg>
 func (p *parser) templateArg() ref {
 	p.enter()
 	defer p.leave()
@@ -384,12 +335,6 @@ func (p *parser) templateArg() ref {
 			return e
 		}
 		return p.primary()
-	case 'T':
-		if p.isTemplateParamDecl() {
-			p.needs22()
-			decl := p.templateParamDecl(noDecls)
-			return p.make(node{kind: kindQualifiedArg, a: decl, b: p.templateArg()})
-		}
 	}
 	return p.typ()
 }

@@ -22,9 +22,6 @@ const (
 	imaginarySuffix = " imaginary"
 )
 
-// fixedPoint are the types behind DA (_Accum) and DR (_Fract) of ISO/IEC TR 18037.
-var fixedPoint = [256]string{'s': "short ", 't': "unsigned short ", 'i': "", 'j': "unsigned ", 'l': "long ", 'm': "unsigned long "}
-
 // typ reads <type>, and remembers it if it is not of the language itself.
 func (p *parser) typ() ref {
 	p.enter()
@@ -52,55 +49,18 @@ func (p *parser) builtinD() ref {
 		p.pos += 2
 		return p.make(node{kind: kindBuiltin, text: text})
 	}
-	switch c {
-	case 'F':
+	if c == 'F' {
 		p.pos += 2
 		return p.binaryFloat()
-	case 'A', 'R', 'S':
-		return p.fixed()
-	case 'k', 'K':
-		p.needs22()
-		p.pos += 2
-		text := " auto"
-		if c == 'K' {
-			text = " decltype(auto)"
-		}
-		return p.make(node{kind: kindPostfix, a: p.name(nil), text: text})
 	}
 	return 0
 }
 
-// binaryFloat reads DF <bits> _ or DF16b.
+// binaryFloat reads DF <bits> _.
 func (p *parser) binaryFloat() ref {
-	if p.acceptString("16b") {
-		p.needs22()
-		return p.make(node{kind: kindBuiltin, text: "std::bfloat16_t"})
-	}
 	bits := p.number(false)
 	p.expect('_')
 	return p.make(node{kind: kindBinaryFP, text: bits})
-}
-
-// fixed reads [DS] (DA|DR) <size>.
-func (p *parser) fixed() ref {
-	p.needs22()
-	saturated := p.acceptString("DS")
-	suffix := "_Accum"
-	if p.acceptString("DR") {
-		suffix = "_Fract"
-	} else if !p.acceptString("DA") {
-		return p.fail()
-	}
-	size := p.look()
-	if fixedPoint[size] == "" && size != 'i' {
-		return p.fail()
-	}
-	p.pos++
-	n := node{kind: kindPostfix, a: p.name0(fixedPoint[size]), text: suffix}
-	if saturated {
-		n.a = p.make(node{kind: kindPostfix, a: p.name0("_Sat "), text: fixedPoint[size]})
-	}
-	return p.make(n)
 }
 
 // substitutedType reads a type that begins with S: a back reference, which may stand for a template, or a name in std.
@@ -127,7 +87,8 @@ func (p *parser) compound(c byte) ref {
 		p.pos++
 		return p.wrapped(c, p.typ())
 	case 'u':
-		return p.vendorType()
+		p.pos++
+		return p.name0(p.identifier())
 	case 'D':
 		return p.compoundD()
 	case 'F':
@@ -159,21 +120,8 @@ func (p *parser) wrapped(c byte, inner ref) ref {
 	return p.make(node{kind: kindReference, a: inner, flag: c == 'O'})
 }
 
-// vendorType reads u <source-name> [I <type> E], the latter being a trait like __underlying_type.
-func (p *parser) vendorType() ref {
-	p.pos++
-	text := p.identifier()
-	if !p.accept('I') {
-		return p.name0(text)
-	}
-	p.needs22()
-	typ := p.typ()
-	p.expect('E')
-	return p.make(node{kind: kindTransformed, text: text, a: typ})
-}
-
 func (p *parser) compoundD() ref {
-	switch c := p.peek(1); c {
+	switch p.peek(1) {
 	case 't', 'T':
 		return p.decltype()
 	case 'v':
@@ -183,12 +131,6 @@ func (p *parser) compoundD() ref {
 		return p.make(node{kind: kindExpansion, a: p.typ()})
 	case 'o', 'O', 'w', 'x':
 		return p.functionType()
-	case 'B', 'U':
-		p.needs22()
-		p.pos += 2
-		n := node{kind: kindBitInt, flag: c == 'U', a: p.dimension()}
-		p.expect('_')
-		return p.make(n)
 	}
 	return p.name(nil)
 }
