@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzAppend: any string is shown, or refused with a reason; the answer does not depend on what was shown before, keeps what
-// dst held, and is bounded.
+// FuzzAppend: any string is shown, or refused with a reason; the answer does not depend on what was
+// shown before, keeps what dst held, and is bounded.
 func FuzzAppend(f *testing.F) {
 	data, err := os.ReadFile(casesFile)
 	require.NoError(f, err)

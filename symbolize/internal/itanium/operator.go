@@ -3,26 +3,28 @@ package itanium
 import (
 	"sort"
 	"strings"
+
+	"github.com/heaplapse/heaplapse/symbolize/internal/itanium/ast"
 )
 
-// form is which operands an operator has.
+// form tells which operands an operator has.
 type form uint8
 
 const (
-	opPrefix      form = iota // @x
-	opPostfix                 // x@, or @x behind a _
-	opBinary                  // x @ y
-	opIndex                   // x[y]
-	opMember                  // x.y, x->y, x.*y
-	opNew                     //
-	opDelete                  //
-	opCall                    // x(…)
-	opCCast                   // (type)x
-	opConditional             // x ? y : z
-	opNameOnly                // only in names
-	opNamedCast               // cast<type>(x)
-	opOfType                  // sizeof (type)
-	opOfExpr                  // sizeof (x)
+	opPrefix  form = iota // @x
+	opPostfix             // x@, or @x after _
+	opBinary              // x @ y
+	opIndex               // x[y]
+	opMember              // x.y, x->y, x.*y
+	opNew
+	opDelete
+	opCall        // x(…)
+	opCCast       // (type)x
+	opConditional // x ? y : z
+	opNameOnly    // only in the name of a function
+	opNamedCast   // cast<type>(x)
+	opOfType      // sizeof (type)
+	opOfExpr      // sizeof (x)
 )
 
 // operator is an <operator-name>.
@@ -30,10 +32,10 @@ type operator struct {
 	code   string
 	form   form
 	symbol string
-	name   string // as a function; empty if it cannot be one
+	name   string // of the function, "" if there is none
 }
 
-// operators are ordered by code. That of / is LLVM's.
+// operators are sorted by code.
 var operators = [...]operator{
 	{"aN", opBinary, "&=", "operator&="},
 	{"aS", opBinary, "=", "operator="},
@@ -98,12 +100,12 @@ var operators = [...]operator{
 	{"ti", opOfType, "typeid ", ""},
 }
 
-// folds says that a fold expression can have the operator.
+// folds reports whether a fold expression can have the operator.
 func (o *operator) folds() bool {
 	return o.form == opBinary || o.form == opMember && strings.HasSuffix(o.symbol, "*")
 }
 
-// operator reads an operator's code, or nothing.
+// operator reads the code of an operator. It returns nil, and reads nothing, if there is none.
 func (p *parser) operator() *operator {
 	if len(p.src)-p.pos < 2 {
 		return nil
@@ -120,25 +122,26 @@ func (p *parser) operator() *operator {
 // operatorName reads
 //
 //	<operator-name> ::= <code> | cv <type> | li <source-name> | v <digit> <source-name>
-func (p *parser) operatorName(state *nameState) ref {
+func (p *parser) operatorName(state *nameState) ast.Ref {
 	switch op := p.operator(); {
 	case op != nil && op.form == opCCast:
 		return p.conversion(state)
 	case op != nil && op.name != "":
-		return p.name0(op.name)
+		return p.text(op.name)
 	case op != nil:
 		return p.fail()
 	case p.acceptString("li"):
-		return p.make(node{kind: kindLiteralOp, a: p.sourceName()})
+		return p.Make(ast.Node{Kind: ast.LiteralOp, A: p.sourceName()})
 	case p.look() == 'v' && isDigit(p.peek(1)):
 		p.pos += 2
-		return p.make(node{kind: kindConversion, a: p.sourceName()})
+		return p.Make(ast.Node{Kind: ast.Conversion, A: p.sourceName()})
 	}
 	return p.fail()
 }
 
-// conversion reads the type of a conversion operator. Its template parameters stand for arguments that follow.
-func (p *parser) conversion(state *nameState) ref {
+// conversion reads the type of a conversion operator. The type may refer to template arguments that
+// follow it.
+func (p *parser) conversion(state *nameState) ast.Ref {
 	tryArgs, permit := p.tryArgs, p.permitForward
 	p.tryArgs, p.permitForward = false, permit || state != nil
 	typ := p.typ()
@@ -146,5 +149,5 @@ func (p *parser) conversion(state *nameState) ref {
 	if state != nil {
 		state.structor = true
 	}
-	return p.make(node{kind: kindConversion, a: typ})
+	return p.Make(ast.Node{Kind: ast.Conversion, A: typ})
 }
