@@ -36,11 +36,11 @@ func BenchmarkCorpus(b *testing.B) {
 }
 
 // run demangles one name per iteration.
-func run(b *testing.B, names []string, bytes int, show func(string)) {
+func run(b *testing.B, names []string, bytes int, demangle func(string)) {
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {
-		show(names[i])
+		demangle(names[i])
 		if i++; i == len(names) {
 			i = 0
 		}
