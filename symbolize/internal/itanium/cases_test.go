@@ -97,8 +97,8 @@ func newCase(name, by14 string) testCase {
 	return c
 }
 
-// simpleByLibrary returns a name without parameters as the library prints it. It returns ours if the library rejects the
-// name, or has a known defect.
+// simpleByLibrary returns a name without parameters as the library prints it. It returns ours if
+// the library rejects the name, or has a known defect.
 func simpleByLibrary(name string) string {
 	out, err := demangle.ToString(name, librarySimple...)
 	if ours := demangled(name, Simple); err != nil || libraryDefect(name) != "" || emptyPacks.Replace(out) == ours {

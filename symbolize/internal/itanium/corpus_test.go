@@ -17,7 +17,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// libraries are files with many C++ names, made by gcc and clang. Those that are not installed are left out.
+// libraries are files with many C++ names, made by gcc and clang. Those that are not installed are
+// left out.
 var libraries = []string{
 	"/usr/lib/*-linux-gnu/libstdc++.so.6", "/usr/lib/*-linux-gnu/libLLVM*.so*", "/usr/lib/llvm-*/lib/libclang-cpp.so*",
 	"/usr/lib/llvm-*/lib/libLLVM*.so*", "/usr/bin/node", "/usr/lib/*-linux-gnu/libz3.so*", "/usr/lib/*-linux-gnu/libx265.so*",
@@ -25,8 +26,8 @@ var libraries = []string{
 	"/usr/local/lib/python3*/*-packages/*/*.so", "/usr/lib/jvm/*/lib/server/libjvm.so",
 }
 
-// corpus returns the mangled names of the libraries and of a program with many templates: all of them if
-// testutil.Full is set, otherwise every 20th, chosen by hash.
+// corpus returns the mangled names of the libraries and of a program with many templates: all of
+// them if testutil.Full is set, otherwise every 20th, chosen by hash.
 func corpus(t testing.TB) []string {
 	t.Helper()
 	seen := map[string]bool{}
@@ -80,7 +81,8 @@ func symbols(path string, add func(string)) {
 	}
 }
 
-// linkageNames calls add with the names in the debug information of a small build of the benchmark program.
+// linkageNames calls add with the names in the debug information of a small build of the benchmark
+// program.
 func linkageNames(t testing.TB, compiler string, add func(string)) {
 	t.Helper()
 	object := filepath.Join(t.TempDir(), "shop.o")
@@ -111,8 +113,8 @@ func TestCorpus(t *testing.T) {
 	t.Run("library", func(t *testing.T) { compareWithLibrary(t, names) })
 }
 
-// compareWithLLVM checks that Full agrees with llvm-cxxfilt 14, apart from the known differences, in which c++filt agrees
-// with Full.
+// compareWithLLVM checks that Full agrees with llvm-cxxfilt 14, apart from the known differences,
+// in which c++filt agrees with Full.
 func compareWithLLVM(t *testing.T, names []string) {
 	var differ, ours []string
 	classes := map[string]int{}
@@ -142,7 +144,8 @@ var librarySimple = []demangle.Option{demangle.NoParams, demangle.NoEnclosingPar
 // emptyPacks removes the comma that the library prints before an empty argument pack.
 var emptyPacks = strings.NewReplacer(">, >", "> >", ", >", ">")
 
-// libraryDefect returns the known reason why the library prints a name differently without parameters, or "".
+// libraryDefect returns the known reason why the library prints a name differently without
+// parameters, or "".
 func libraryDefect(name string) string {
 	switch {
 	case strings.Contains(name, "cv"):
@@ -157,8 +160,8 @@ func libraryDefect(name string) string {
 
 var templateTemplate = regexp.MustCompile(`T\d*_I`)
 
-// compareWithLibrary checks that Simple agrees with the library, which the caller uses for the names that this package
-// rejects, apart from the known defects of the library.
+// compareWithLibrary checks that Simple agrees with the library, which the caller uses for the
+// names that this package rejects, apart from the known defects of the library.
 func compareWithLibrary(t *testing.T, names []string) {
 	classes := map[string]int{}
 	var d Demangler

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// llvm14 is the demangler that Full agrees with, and cxxfilt the one that decides where Full disagrees.
+// llvm14 is the demangler that Full agrees with, and cxxfilt the one that decides where Full
+// disagrees.
 const llvm14, cxxfilt = "llvm-cxxfilt-14", "c++filt"
 
 // difference is a class of names that Full prints differently from llvm-cxxfilt 14.
@@ -21,7 +22,8 @@ type difference struct {
 	ours   string // what Full prints for the sample
 }
 
-// differences lists every known class. TestCorpus fails with each name that differs and is in none of them.
+// differences lists every known class. TestCorpus fails with each name that differs and is in none
+// of them.
 var differences = []difference{
 	{
 		why:    "LLVM 14 does not know the clones of transactional memory",
@@ -93,7 +95,8 @@ func TestDifferences(t *testing.T) {
 // flat removes the characters that the tools spell differently.
 var flat = strings.NewReplacer("(", "", ")", "", " ", "", "[clone", "", "]", "")
 
-// requireConfirmed fails the test unless c++filt agrees with a name. c++filt omits the return types of enclosing functions.
+// requireConfirmed fails the test unless c++filt agrees with a name. c++filt omits the return types
+// of enclosing functions.
 func requireConfirmed(t *testing.T, name, ours, byGNU string) {
 	t.Helper()
 	require.True(t, strings.HasSuffix(flat.Replace(ours), flat.Replace(byGNU)), "%s\nc++filt %s\nours    %s", name, byGNU, ours)

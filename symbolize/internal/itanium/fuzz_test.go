@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzAppend checks that any string is either demangled or rejected with an error, that the result is
-// limited and does not depend on earlier names, and that dst is kept.
+// FuzzAppend checks that any string is either demangled or rejected with an error, that the result
+// is limited and does not depend on earlier names, and that dst is kept.
 func FuzzAppend(f *testing.F) {
 	data, err := os.ReadFile(casesFile)
 	require.NoError(f, err)

@@ -82,8 +82,8 @@ func TestCycles(t *testing.T) {
 	}
 }
 
-// TestDemanglerForgets checks that a large name does not affect the next one, and that its memory is
-// released.
+// TestDemanglerForgets checks that a large name does not affect the next one, and that its memory
+// is released.
 func TestDemanglerForgets(t *testing.T) {
 	const kept = 64 << 10 // nodes
 	var d Demangler

@@ -22,8 +22,9 @@ const (
 	None               // the linkage name
 )
 
-// Limits for hostile names. Package itanium needs memory of up to 50 times the length of a name. The
-// other demanglers get shorter names only, because the time that the library needs can be exponential.
+// Limits for hostile names. Package itanium needs memory of up to 50 times the length of a name.
+// The other demanglers get shorter names only, because the time that the library needs can be
+// exponential.
 const (
 	maxMangled   = 256 << 10
 	maxForOthers = 16 << 10
@@ -39,8 +40,8 @@ type Demangler struct {
 // Demangle demangles one name with a new [Demangler].
 func Demangle(linkage string, mode Mode) string { return new(Demangler).Name(linkage, mode) }
 
-// Name returns the display name for a linkage name. It returns names that are not mangled unchanged,
-// apart from the suffixes that Simple removes from all names.
+// Name returns the display name for a linkage name. It returns names that are not mangled
+// unchanged, apart from the suffixes that Simple removes from all names.
 func (d *Demangler) Name(linkage string, mode Mode) string {
 	if mode == None || len(linkage) > maxMangled {
 		return linkage
@@ -62,8 +63,8 @@ func (d *Demangler) Name(linkage string, mode Mode) string {
 	return d.cplusplus(linkage, mode)
 }
 
-// cplusplus demangles a C++ name. The library demangles what package itanium rejects, except for names
-// that exceed a limit.
+// cplusplus demangles a C++ name. The library demangles what package itanium rejects, except for
+// names that exceed a limit.
 func (d *Demangler) cplusplus(linkage string, mode Mode) string {
 	style := itanium.Full
 	if mode == Simple {
@@ -119,8 +120,8 @@ func rust(linkage string, mode Mode) string {
 	return name
 }
 
-// isLegacyRust reports whether a name is of Rust's legacy mangling, which resembles that of C++. Its
-// last component is a hash: h and 16 hexadecimal digits.
+// isLegacyRust reports whether a name is of Rust's legacy mangling, which resembles that of C++.
+// Its last component is a hash: h and 16 hexadecimal digits.
 func isLegacyRust(s string) bool {
 	if end := strings.LastIndex(s, "E."); end > 0 {
 		s = s[:end+1]
@@ -129,8 +130,8 @@ func isLegacyRust(s string) bool {
 	return len(s) > hash && strings.HasSuffix(s, "E") && s[len(s)-hash:len(s)-hash+3] == "17h"
 }
 
-// IsMangled reports whether a name begins like a mangled one: with one to four underscores and Z (C++),
-// or with _R (Rust).
+// IsMangled reports whether a name begins like a mangled one: with one to four underscores and Z
+// (C++), or with _R (Rust).
 func IsMangled(s string) bool {
 	rest := strings.TrimLeft(s, "_")
 	under := len(s) - len(rest)
@@ -143,8 +144,8 @@ func IsMangled(s string) bool {
 // StubSuffix follows the name of the function in the name of its PLT stub.
 const StubSuffix = "@plt"
 
-// decorations matches what compilers and linkers append to a name: clone suffixes (.isra.0, .cold, and
-// Go's .abi0) and symbol versions (@@GLIBC_2.34).
+// decorations matches what compilers and linkers append to a name: clone suffixes (.isra.0, .cold,
+// and Go's .abi0) and symbol versions (@@GLIBC_2.34).
 var decorations = regexp.MustCompile(`(\.(cold|part|isra|constprop|lto_priv|localalias|llvm|abi0|abiinternal)(\.[0-9]+)*)*(@@?[A-Z][A-Za-z0-9_.]*)?$`)
 
 // Undecorated returns a name without clone suffixes and symbol version.

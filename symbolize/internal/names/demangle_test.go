@@ -79,7 +79,8 @@ func TestNewerManglings(t *testing.T) {
 	require.Greater(t, n, 40)
 }
 
-// FuzzDemangle checks that no name becomes empty, and that names that are not mangled stay as they are.
+// FuzzDemangle checks that no name becomes empty, and that names that are not mangled stay as they
+// are.
 func FuzzDemangle(f *testing.F) {
 	for _, s := range []string{
 		"_ZN5Cache3addEi", "_RNvCs1234_7mycrate3foo", "_ZSt12__get_helperILm0ERKlJEERT0_RSt11_Tuple_implIXT_EJS2_DpT1_EE", "f.cold",

@@ -73,8 +73,8 @@ func (t *Table) Intern(s string) string {
 	return s
 }
 
-// Wait waits until all names are demangled, and ends the table. It must be called once, after the last
-// call of Add.
+// Wait waits until all names are demangled, and ends the table. It must be called once, after the
+// last call of Add.
 func (t *Table) Wait() {
 	t.batches <- t.batch
 	close(t.batches)

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTable checks that goroutines that add the same names at once get the same entries, whose names
-// are those of Demangle.
+// TestTable checks that goroutines that add the same names at once get the same entries, whose
+// names are those of Demangle.
 func TestTable(t *testing.T) {
 	const goroutines, each = 7, 500
 	table := NewTable(Simple, 3)
