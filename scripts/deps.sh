@@ -13,11 +13,6 @@ needs=(
 	"/usr/lib/debug/.build-id:libc6-dbg" "chromium:chromium"
 )
 
-# The newest demangler that the distribution has: of use, but some tests do with llvm-cxxfilt-14.
-if command -v apt-cache >/dev/null && apt-cache show llvm-22 >/dev/null 2>&1; then
-	needs+=("llvm-cxxfilt-22:llvm-22")
-fi
-
 missing=()
 for need in "${needs[@]}"; do
 	what=${need%:*} package=${need##*:}

@@ -25,9 +25,9 @@ func newNameTable(o Options) nameTable {
 	return nameTable{names.NewTable(o.Demangle, runtime.GOMAXPROCS(0))}
 }
 
-// add starts to demangle the names of an address's frames. It leaves out the outermost function, whose
-// linkage name may still change to that of the symbol table. It also makes equal file names share
-// memory. It can be called by several goroutines at once.
+// add starts to demangle the names of an address's frames. It leaves out the outermost function,
+// whose linkage name may still change to that of the symbol table. It also makes equal file names
+// share memory. It can be called by several goroutines at once.
 func (t nameTable) add(frames []Frame) {
 	for i := range frames {
 		f := &frames[i]

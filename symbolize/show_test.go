@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNameTable checks that each frame gets the name for its linkage name when several goroutines add
-// frames, that frames without a linkage name keep their name, and that hints are demangled.
+// TestNameTable checks that each frame gets the name for its linkage name when several goroutines
+// add frames, that frames without a linkage name keep their name, and that hints are demangled.
 func TestNameTable(t *testing.T) {
 	const modules, each = 7, 500
 	locations := make([]Location, modules*each)

@@ -18,8 +18,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// fullNames maps linkage names to what every command prints with --demangle full. The names are of each
-// kind that has a demangler of its own.
+// fullNames maps linkage names to what every command prints with --demangle full. The names are of
+// each kind that has a demangler of its own.
 var fullNames = map[string]string{
 	// C++, and the copies that compilers make of functions
 	"_ZN5Cache3addEi":        "Cache::add(int)",
@@ -141,8 +141,8 @@ func writeHeap(t *testing.T, path, library string, offsets []uint64, size int) {
 	require.NoError(t, os.WriteFile(path, []byte(text.String()), 0o600))
 }
 
-// symbolizeJSON returns what symbolize -e prints for the addresses of functions. It demangles in full by
-// default.
+// symbolizeJSON returns what symbolize -e prints for the addresses of functions. It demangles in
+// full by default.
 func symbolizeJSON(t *testing.T, library string, offsets []uint64) string {
 	t.Helper()
 	in := &strings.Builder{}
