@@ -104,11 +104,13 @@ func libraryOf(t *testing.T, names map[string]string) (path string, offsets []ui
 	source := &strings.Builder{}
 	fmt.Fprintln(source, ".text")
 	for name := range names {
-		fmt.Fprintf(source, "\"%[1]s\":\n%[2]s 1f\n1: .balign 16\n.type \"%[1]s\", %%function\n.size \"%[1]s\", 16\n", name, call.instruction)
+		fmt.Fprintf(source, "%[1]q:\n%[2]s 1f\n1: .balign 16\n", name, call.instruction)
+		fmt.Fprintf(source, ".type %[1]q, %%function\n.size %[1]q, 16\n", name)
 	}
 	asm, path := filepath.Join(dir, "names.s"), filepath.Join(dir, "libnames.so")
 	require.NoError(t, os.WriteFile(asm, []byte(source.String()), 0o600))
-	out, err := exec.Command(testutil.Need(t, "gcc"), "-shared", "-nostdlib", "-Wl,--build-id=0xabcd", "-o", path, asm).CombinedOutput()
+	gcc := exec.Command(testutil.Need(t, "gcc"), "-shared", "-nostdlib", "-Wl,--build-id=0xabcd", "-o", path, asm)
+	out, err := gcc.CombinedOutput()
 	require.NoError(t, err, string(out))
 	file, err := elf.Open(path)
 	require.NoError(t, err)
@@ -150,7 +152,8 @@ func symbolizeJSON(t *testing.T, library string, offsets []uint64) string {
 		fmt.Fprintf(in, "%x\n", o)
 	}
 	var out, errs strings.Builder
-	code := run(t.Context(), []string{"symbolize", "--no-cache", "-e", library, "--format", "json"}, streams{in: strings.NewReader(in.String()), out: &out, err: &errs})
+	args := []string{"symbolize", "--no-cache", "-e", library, "--format", "json"}
+	code := run(t.Context(), args, streams{in: strings.NewReader(in.String()), out: &out, err: &errs})
 	require.Zero(t, code, errs.String())
 	return out.String()
 }

@@ -86,8 +86,9 @@ func symbols(path string, add func(string)) {
 func linkageNames(t testing.TB, compiler string, add func(string)) {
 	t.Helper()
 	object := filepath.Join(t.TempDir(), "shop.o")
-	out, err := exec.Command(testutil.Need(t, compiler), "-std=c++17", "-O0", "-g", "-gdwarf-4", "-DLEVELS=1", "-DLAYERS=2", "-DUNIT=1",
-		"-c", filepath.Join(testutil.Root(t), "scripts/bench/shop.cc"), "-o", object).CombinedOutput()
+	source := filepath.Join(testutil.Root(t), "scripts/bench/shop.cc")
+	out, err := exec.Command(testutil.Need(t, compiler), "-std=c++17", "-O0", "-g", "-gdwarf-4",
+		"-DLEVELS=1", "-DLAYERS=2", "-DUNIT=1", "-c", source, "-o", object).CombinedOutput()
 	require.NoError(t, err, string(out))
 	f, err := elf.Open(object)
 	require.NoError(t, err)

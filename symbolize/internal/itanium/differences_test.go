@@ -99,5 +99,6 @@ var flat = strings.NewReplacer("(", "", ")", "", " ", "", "[clone", "", "]", "")
 // of enclosing functions.
 func requireConfirmed(t *testing.T, name, ours, byGNU string) {
 	t.Helper()
-	require.True(t, strings.HasSuffix(flat.Replace(ours), flat.Replace(byGNU)), "%s\nc++filt %s\nours    %s", name, byGNU, ours)
+	agrees := strings.HasSuffix(flat.Replace(ours), flat.Replace(byGNU))
+	require.True(t, agrees, "%s\nc++filt %s\nours    %s", name, byGNU, ours)
 }

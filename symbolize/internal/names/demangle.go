@@ -3,6 +3,7 @@ package names
 import (
 	"cmp"
 	"errors"
+	"math/bits"
 	"regexp"
 	"strings"
 
@@ -86,12 +87,15 @@ func fromLibrary(linkage string, mode Mode) string {
 	if len(linkage) > maxForOthers {
 		return linkage
 	}
-	options := []demangle.Option{demangle.LLVMStyle, demangle.NoRust} // LLVM treats legacy Rust as C++
+	limit := bits.Len(uint(16<<10 + 256*len(linkage))) // as a power of 2, about that of package itanium
+	options := []demangle.Option{demangle.MaxLength(limit)}
 	if mode == Simple {
-		options = []demangle.Option{demangle.NoParams, demangle.NoEnclosingParams, demangle.NoClones}
+		options = append(options, demangle.NoParams, demangle.NoEnclosingParams, demangle.NoClones)
+	} else {
+		options = append(options, demangle.LLVMStyle, demangle.NoRust) // LLVM treats legacy Rust as C++
 	}
 	name, err := demangle.ToString(linkage, options...)
-	if err != nil || name == "" {
+	if err != nil || name == "" || len(name) >= 1<<limit {
 		return linkage
 	}
 	if strings.Contains(name, ", >") { // Replace always copies

@@ -1,7 +1,9 @@
 package names
 
 import (
+	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -59,6 +61,31 @@ func TestDemangle(t *testing.T) {
 func TestLongNames(t *testing.T) {
 	long := "_Z1fI" + strings.Repeat("i", maxMangled) + "EvT_"
 	require.Equal(t, long, Demangle(long, Full))
+}
+
+// TestBackReferences checks that names whose text is exponentially long are not demangled, also if only
+// the library accepts them (_BitInt(8)).
+func TestBackReferences(t *testing.T) {
+	for _, last := range []string{"i", "DB8_"} {
+		require.NotContains(t, Demangle("_Z1f"+doubled(4)+last, Full), "_Z")
+		require.NotContains(t, Demangle("_Z1fI"+doubled(4)+last+"Evv", Simple), "_Z")
+		name := "_Z1f" + doubled(60) + last
+		require.Equal(t, name, Demangle(name, Full))
+		require.Equal(t, "f", Demangle(name, Simple))
+		name = "_Z1fI" + doubled(60) + last + "Evv"
+		require.Equal(t, name, Demangle(name, Full))
+		require.Equal(t, name, Demangle(name, Simple))
+	}
+}
+
+// doubled returns n types, each of which contains the previous one twice.
+func doubled(n int) string {
+	var b strings.Builder
+	b.WriteString("1AIiiE") // S_ and S0_
+	for i := range n {
+		fmt.Fprintf(&b, "S_IS%[1]s_S%[1]s_E", strings.ToUpper(strconv.FormatInt(int64(i), 36)))
+	}
+	return b.String()
 }
 
 // TestNewerManglings checks the names that package itanium leaves to the library.
