@@ -15,11 +15,6 @@ needs=(
 	'/usr/lib/*/libjemalloc.so.2:libjemalloc2' /usr/lib/debug/.build-id:libc6-dbg
 )
 
-# The newest demangler, where the distribution has it: a few tests compare with it.
-if command -v apt-cache >/dev/null && apt-cache show llvm-22 >/dev/null 2>&1; then
-	needs+=(llvm-cxxfilt-22:llvm-22)
-fi
-
 # installed TOOL|PATTERN: a pattern begins with a slash.
 installed() {
 	case $1 in

@@ -23,7 +23,7 @@ func BenchmarkSeries(b *testing.B) {
 		for i := 0; i < len(addrs); i += 10 {
 			located = append(located, &Location{Offset: addrs[i] + 1})
 		}
-		require.NoError(b, nameModule(file, &Module{}, located, finder{}, newShower(Options{}), nil))
+		require.NoError(b, nameModule(file, &Module{}, located, finder{}, newNameTable(Options{}), nil))
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(addrs)/10), "ns/address")
 }

@@ -80,7 +80,7 @@ func openCache(file *elffile.File, f finder) *moduleCache {
 }
 
 // namesVersion counts how names have been shown: builds without a version of their own may share a cache.
-const namesVersion = 3
+const namesVersion = 4
 
 // identify composes the key: all that the answers depend on.
 func (c *moduleCache) identify(file *elffile.File, f finder) error {

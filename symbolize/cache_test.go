@@ -20,7 +20,7 @@ import (
 // cached names addresses with a cache in a directory.
 func cached(t testing.TB, path string, addrs []uint64, dir string) []Location {
 	t.Helper()
-	got, err := ELF(path, addrs, Options{Demangle: DemangleLLVM, CacheDir: dir, DebugDirs: []string{}})
+	got, err := ELF(path, addrs, Options{Demangle: DemangleFull, CacheDir: dir, DebugDirs: []string{}})
 	require.NoError(t, err)
 	return got
 }
@@ -186,7 +186,7 @@ func TestCacheOfDebugFile(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Dir(debug), 0o700))
 	run(t, "", "objcopy", "--only-keep-debug", path, debug)
 	run(t, "", "objcopy", "--strip-all", path)
-	with := Options{Demangle: DemangleLLVM, DebugDirs: []string{debugDir}}
+	with := Options{Demangle: DemangleFull, DebugDirs: []string{debugDir}}
 	want, err := ELF(path, addrs, with)
 	require.NoError(t, err)
 	require.Equal(t, SourceDWARF, want[250].Source)
@@ -295,7 +295,7 @@ func TestCacheTogether(t *testing.T) {
 		wg.Go(func() {
 			for range 3 {
 				mine := addrs[w*part : (w+1)*part]
-				got, err := ELF(path, mine, Options{Demangle: DemangleLLVM, CacheDir: dir, DebugDirs: []string{}})
+				got, err := ELF(path, mine, Options{Demangle: DemangleFull, CacheDir: dir, DebugDirs: []string{}})
 				for i := range got {
 					wrong[w] = wrong[w] || got[i].Source != want[w*part+i].Source || len(got[i].Frames) != len(want[w*part+i].Frames)
 				}

@@ -54,7 +54,7 @@ func has(files map[string]string) http.HandlerFunc {
 
 func named(t *testing.T, path string, addrs []uint64, d *Debuginfod) []Location {
 	t.Helper()
-	got, err := ELF(path, addrs, Options{Demangle: DemangleLLVM, DebugDirs: []string{}, Debuginfod: d})
+	got, err := ELF(path, addrs, Options{Demangle: DemangleFull, DebugDirs: []string{}, Debuginfod: d})
 	require.NoError(t, err)
 	return got
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
+	"github.com/heaplapse/heaplapse/symbolize/internal/names"
 )
 
 // difference is a frame that llvm-symbolizer 14 and we print differently.
@@ -183,7 +184,7 @@ func separateSymbols(t testing.TB, path string) map[string][]uint64 {
 
 // plainName is a symbol without version and clone suffix, and without glibc's prefix for internal aliases.
 func plainName(name string) string {
-	return strings.TrimPrefix(decorations.ReplaceAllString(name, ""), "__GI_")
+	return strings.TrimPrefix(names.Undecorated(name), "__GI_")
 }
 
 // sameSymbol says that the names are of one symbol: llvm has none, or an alias, or one that
@@ -224,7 +225,7 @@ func (g *agreement) explain(t testing.TB, path string, found []difference) {
 // locate names ELF addresses as llvm-symbolizer does.
 func locate(t testing.TB, path string, addrs []uint64) []Location {
 	t.Helper()
-	locations, err := ELF(path, addrs, Options{Demangle: DemangleLLVM})
+	locations, err := ELF(path, addrs, Options{Demangle: DemangleFull})
 	require.NoError(t, err)
 	require.Len(t, locations, len(addrs))
 	return locations

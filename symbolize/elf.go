@@ -29,7 +29,7 @@ func ELF(path string, addrs []uint64, o Options) ([]Location, error) {
 		located[i] = &s.Locations[i]
 	}
 	slices.SortFunc(located, compareOffset)
-	names := newShower(o)
+	names := newNameTable(o)
 	var cache *moduleCache
 	err = file.Guard(func() error {
 		cache = openCache(file, finder{o})
@@ -53,7 +53,7 @@ func ELF(path string, addrs []uint64, o Options) ([]Location, error) {
 const releaseEvery = 1 << 11
 
 // overlap has names demangled while further addresses are looked up.
-func (img *image) overlap(names *shower) func([]Frame) {
+func (img *image) overlap(names nameTable) func([]Frame) {
 	var answers atomic.Int64
 	return func(frames []Frame) {
 		names.add(frames)

@@ -63,7 +63,7 @@ func TestDebugFileElsewhere(t *testing.T) {
 	addrs := textAddresses(t, plain)[:2000]
 	want := locate(t, plain, addrs)
 	answers := func(dirs ...string) []Location {
-		got, err := ELF(stripped, addrs, Options{Demangle: DemangleLLVM, DebugDirs: dirs})
+		got, err := ELF(stripped, addrs, Options{Demangle: DemangleFull, DebugDirs: dirs})
 		require.NoError(t, err)
 		return got
 	}
@@ -165,7 +165,7 @@ func requireCallsFound(t *testing.T, mine, dir, maker string) {
 	}
 	series := seriesOf(t, mapsOf(t, mine, "/gone/program", load), loadedAt(calls, load))
 	series.BuildIDs = map[string]string{"/gone/program": "bb11223344"}
-	s := resolve(t, series, Options{DebugDirs: []string{dir}, Demangle: DemangleLLVM})
+	s := resolve(t, series, Options{DebugDirs: []string{dir}, Demangle: DemangleFull})
 	for i, id := range s.Stack(0) {
 		l := s.Locations[id]
 		require.Equal(t, calls[i].returns, l.Offset, maker)

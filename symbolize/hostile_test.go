@@ -84,7 +84,7 @@ func TestDamagedFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "damaged")
 	for i := range 64 {
 		require.NoError(t, os.WriteFile(path, data[:len(data)*i/64], 0o600))
-		locations, err := ELF(path, addrs, Options{Demangle: DemangleLLVM})
+		locations, err := ELF(path, addrs, Options{Demangle: DemangleFull})
 		require.ErrorContains(t, err, path, "the section headers are at the end")
 		require.Nil(t, locations)
 	}
@@ -94,7 +94,7 @@ func TestDamagedFiles(t *testing.T) {
 		from := 0x1000 + len(data)*i/64
 		clear(zeroed[min(from, len(data)-8000):min(from+2000, len(data)-8000)]) // the section headers stay
 		require.NoError(t, os.WriteFile(path, zeroed, 0o600))
-		locations, err := ELF(path, addrs, Options{Demangle: DemangleLLVM})
+		locations, err := ELF(path, addrs, Options{Demangle: DemangleFull})
 		require.Len(t, locations, len(want))
 		if err != nil {
 			faults++

@@ -6,6 +6,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/symbolize/internal/names"
 )
 
 // Frame is one function at an address.
@@ -22,7 +23,7 @@ type Frame struct {
 	// Inlined: the function was inlined into that of the next frame.
 	Inlined bool
 
-	asked *shownName // who will give Function; nil before and after
+	name *names.Entry // the pending name that Function is set from
 }
 
 // LocationID is an index into [Symbols.Locations].

@@ -14,7 +14,7 @@ import (
 )
 
 // resolveModule names the addresses of one module.
-func resolveModule(j *moduleJob, m *Module, o Options, names *shower) {
+func resolveModule(j *moduleJob, m *Module, o Options, names nameTable) {
 	f := finder{o}
 	file, err := f.module(m, j.main)
 	if err != nil {
@@ -52,7 +52,7 @@ func (j *moduleJob) fail(m *Module, r Reason) {
 	}
 }
 
-func (j *moduleJob) resolveIn(file *elffile.File, m *Module, f finder, names *shower) {
+func (j *moduleJob) resolveIn(file *elffile.File, m *Module, f finder, names nameTable) {
 	emptied := file.Emptied()
 	for i, l := range j.out {
 		v, ok := j.elfAddress(file, j.places[i], emptied)
@@ -82,7 +82,7 @@ func (j *moduleJob) resolveIn(file *elffile.File, m *Module, f finder, names *sh
 }
 
 // nameModule names locations by the module's files.
-func nameModule(file *elffile.File, m *Module, located []*Location, f finder, names *shower, c *moduleCache) error {
+func nameModule(file *elffile.File, m *Module, located []*Location, f finder, names nameTable, c *moduleCache) error {
 	img, err := openImage(file, f)
 	defer img.close()
 	m.Debug, m.HasDebug, m.HasSymbols = img.debugPath(), img.dwarf != nil, img.symbols.Len() > 0

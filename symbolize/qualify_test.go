@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/symbolize/internal/names"
 )
 
 const localsSource = `
@@ -38,7 +40,7 @@ func TestLocalNamesAreQualified(t *testing.T) {
 				want := map[string]bool{}
 				for line := range strings.Lines(run(t, "", "nm", "--defined-only", object)) {
 					if f := strings.Fields(line); strings.EqualFold(f[1], "t") && f[2] != "entry" {
-						want[demangleName(f[2], DemangleSimple)] = true
+						want[names.Demangle(f[2], DemangleSimple)] = true
 					}
 				}
 				require.Len(t, want, 6)

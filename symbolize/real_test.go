@@ -73,7 +73,7 @@ func TestDebugFileByBuildID(t *testing.T) {
 	}
 	addrs := sampleText(t, libc)
 	withFiles := func(o Options) (n int) {
-		o.Demangle = DemangleLLVM
+		o.Demangle = DemangleFull
 		locations, err := ELF(libc, addrs, o)
 		require.NoError(t, err)
 		for _, l := range locations {

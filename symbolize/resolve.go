@@ -50,7 +50,7 @@ func Resolve(series *series.Series, o Options) (*Symbols, error) {
 	s := &Symbols{}
 	o.vdso = keptVDSO(series, &o)
 	jobs := s.place(series, o.vdso != "")
-	names := newShower(o)
+	names := newNameTable(o)
 	s.resolveModules(jobs, o, names)
 	names.finish(s.Locations)
 	for _, j := range jobs {
@@ -202,9 +202,9 @@ func MainProgram(series *series.Series) string {
 }
 
 // resolveModules names the addresses of all modules, the largest first. Modules are resolved concurrently, and names
-// demangled beside them (see shower); of a module, several units at once. Nothing else in the package is concurrent. Jobs share nothing but the
+// demangled beside them (see nameTable); of a module, several units at once. Nothing else in the package is concurrent. Jobs share nothing but the
 // locations, of which each has its own.
-func (s *Symbols) resolveModules(jobs []*moduleJob, o Options, names *shower) {
+func (s *Symbols) resolveModules(jobs []*moduleJob, o Options, names nameTable) {
 	order := slices.Clone(jobs)
 	slices.SortStableFunc(order, func(a, b *moduleJob) int { return cmp.Compare(len(b.places), len(a.places)) })
 	queue := make(chan *moduleJob)

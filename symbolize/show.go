@@ -2,124 +2,84 @@ package symbolize
 
 import (
 	"runtime"
-	"sync"
+
+	"github.com/heaplapse/heaplapse/symbolize/internal/names"
 )
 
-// shower turns linkage names into names for people, each once: demangling takes longer than all
-// else. Workers are at it while addresses are still looked up.
-type shower struct {
-	mode  Demangle
-	queue chan []*shownName
-	wg    sync.WaitGroup
+// Demangle selects what is shown of a C++ or Rust name.
+type Demangle = names.Mode
 
-	mu    sync.Mutex // guards what follows
-	names map[string]*shownName
-	files map[string]string
-	batch []*shownName
+// The ways to show names. A name has one full form, that of llvm-symbolizer.
+const (
+	DemangleSimple = names.Simple // no parameters and clone suffixes; template arguments are kept
+	DemangleFull   = names.Full   // everything
+	DemangleNone   = names.None   // the linkage name
+)
+
+// nameTable gives frames their names for display. It demangles names while further addresses are
+// looked up.
+type nameTable struct{ table *names.Table }
+
+// newNameTable starts a table; finish ends it.
+func newNameTable(o Options) nameTable {
+	return nameTable{names.NewTable(o.Demangle, runtime.GOMAXPROCS(0))}
 }
 
-type shownName struct{ linkage, shown string }
-
-// showBatch is the number of names that are handed to a worker at once.
-const showBatch = 64
-
-// newShower starts workers; finish ends them.
-func newShower(o Options) *shower {
-	s := &shower{mode: o.Demangle, names: map[string]*shownName{}, files: map[string]string{}, queue: make(chan []*shownName, 16)}
-	for range runtime.GOMAXPROCS(0) {
-		s.wg.Go(s.work)
-	}
-	return s
-}
-
-// work shows names until there are no more.
-func (s *shower) work() {
-	var d demangler
-	for batch := range s.queue {
-		for _, n := range batch {
-			n.shown = d.name(n.linkage, s.mode)
-		}
-	}
-}
-
-// add asks for the names of an address's frames, and has equal strings stand in memory once. The outermost function
-// may yet get another name from the symbol table.
-func (s *shower) add(frames []Frame) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// add starts to demangle the names of an address's frames. It leaves out the outermost function,
+// whose linkage name may still change to that of the symbol table. It also makes equal file names
+// share memory. It can be called by several goroutines at once.
+func (t nameTable) add(frames []Frame) {
 	for i := range frames {
 		f := &frames[i]
-		if known, ok := s.files[f.File]; ok {
-			f.File = known
-		} else {
-			s.files[f.File] = f.File
-		}
+		f.File = t.table.Intern(f.File)
 		if f.Linkage != "" {
-			f.Function = "" // the linkage name will give it
+			f.Function = "" // finish derives it from Linkage
 		}
 		if i+1 < len(frames) {
-			s.askFor(f)
+			t.demangle(f)
 		}
 	}
 }
 
-// askFor has a frame's name shown. Linkage names that are equal are kept once.
-func (s *shower) askFor(f *Frame) {
-	if f.Linkage != "" && f.asked == nil {
-		f.asked = s.ask(f.Linkage)
-		f.Linkage = f.asked.linkage
+// demangle starts to demangle the name of a frame. Equal linkage names share memory.
+func (t nameTable) demangle(f *Frame) {
+	if f.Linkage != "" && f.name == nil {
+		f.name = t.table.Add(f.Linkage)
+		f.Linkage = f.name.Linkage
 	}
 }
 
-// ask has a name shown.
-func (s *shower) ask(linkage string) *shownName {
-	if n := s.names[linkage]; n != nil {
-		return n
-	}
-	n := &shownName{linkage: linkage}
-	s.names[linkage] = n
-	if s.batch = append(s.batch, n); len(s.batch) == showBatch {
-		s.queue <- s.batch
-		s.batch = nil
-	}
-	return n
-}
-
-// finish gives every frame, and every hint, its name. The shower is done then.
-func (s *shower) finish(locations []Location) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// finish sets the names of all frames and hints. The table must not be used afterwards.
+func (t nameTable) finish(locations []Location) {
+	near := make(map[*Location]*names.Entry)
 	for i := range locations {
 		l := &locations[i]
 		if l.shown {
 			continue
 		}
 		if l.Near != "" {
-			s.ask(l.Near)
+			near[l] = t.table.Add(l.Near)
 		}
 		for k := range l.Frames {
-			s.askFor(&l.Frames[k])
+			t.demangle(&l.Frames[k])
 		}
 	}
-	s.queue <- s.batch
-	close(s.queue)
-	s.wg.Wait()
+	t.table.Wait()
 	for i := range locations {
-		s.show(&locations[i])
+		l := &locations[i]
+		if e := near[l]; e != nil {
+			l.Near = e.Name
+		}
+		l.show()
 	}
 }
 
-func (s *shower) show(l *Location) {
-	if l.shown {
-		return
-	}
+// show sets the functions of the frames from the demangled names.
+func (l *Location) show() {
 	l.shown = true
-	if l.Near != "" {
-		l.Near = s.names[l.Near].shown
-	}
 	for k := range l.Frames {
-		if f := &l.Frames[k]; f.asked != nil {
-			f.Function, f.asked = f.asked.shown, nil
+		if f := &l.Frames[k]; f.name != nil {
+			f.Function, f.name = f.name.Name, nil
 		}
 	}
 }

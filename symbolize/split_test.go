@@ -54,7 +54,7 @@ func TestPackages(t *testing.T) {
 			require.NoError(t, os.MkdirAll(beside, 0o700))
 			copyFile(t, p.main, filepath.Join(beside, "program"))
 			copyFile(t, p.main+packageSuffix, filepath.Join(beside, "program.dwp"))
-			got, err := ELF(elsewhere, addrs, Options{Demangle: DemangleLLVM, DebugDirs: []string{dir}})
+			got, err := ELF(elsewhere, addrs, Options{Demangle: DemangleFull, DebugDirs: []string{dir}})
 			require.NoError(t, err)
 			requireSame(t, want, got)
 		})
@@ -80,7 +80,7 @@ func TestPackagesGoFirst(t *testing.T) {
 	at := sectionOffset(t, dwp, ".debug_cu_index")
 	bad[at] = 9
 	require.NoError(t, os.WriteFile(dwp, bad, 0o600))
-	got, err := ELF(p.main, addrs, Options{Demangle: DemangleLLVM})
+	got, err := ELF(p.main, addrs, Options{Demangle: DemangleFull})
 	require.ErrorContains(t, err, dwp+": .debug_cu_index+0x0: version 9 is not supported")
 	requireSame(t, want, got)
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/symbolize/internal/names"
 )
 
 // stubLabel matches objdump's `0000000000001030 <free@plt>:`; the table's own first entry is labelled <free@plt-0x10>.
@@ -48,7 +50,7 @@ func stubLabels(t testing.TB, tool, path string) map[uint64]string {
 		line = strings.TrimRight(line, "\n")
 		if m := stubLabel.FindStringSubmatch(line); m != nil {
 			label = ""
-			if strings.HasSuffix(m[2], stubSuffix) {
+			if strings.HasSuffix(m[2], names.StubSuffix) {
 				label = m[2]
 			}
 		}
@@ -91,9 +93,9 @@ func requireStubs(t *testing.T, tool, path string) (named int) {
 			named++
 		}
 		if resolver, ok := strings.CutPrefix(want, "*ABS*+"); ok && got != want {
-			at, err := strconv.ParseUint(strings.TrimSuffix(resolver, stubSuffix), 0, 64)
+			at, err := strconv.ParseUint(strings.TrimSuffix(resolver, names.StubSuffix), 0, 64)
 			require.NoError(t, err)
-			require.Contains(t, symbols[at], strings.TrimSuffix(got, stubSuffix), "0x%x", addrs[i])
+			require.Contains(t, symbols[at], strings.TrimSuffix(got, names.StubSuffix), "0x%x", addrs[i])
 			continue
 		}
 		require.Equal(t, want, got, "0x%x", addrs[i])
@@ -171,7 +173,7 @@ func TestStubsOfStaticPrograms(t *testing.T) {
 		require.NoError(t, err)
 		l := locate(t, path, []uint64{at})[0]
 		require.True(t, l.Named())
-		require.Contains(t, symbols[resolver], strings.TrimSuffix(l.Frames[0].Linkage, stubSuffix), "0x%x", at)
+		require.Contains(t, symbols[resolver], strings.TrimSuffix(l.Frames[0].Linkage, names.StubSuffix), "0x%x", at)
 	}
 }
 
@@ -209,11 +211,4 @@ func TestStubsOfSystemLibraries(t *testing.T) {
 			t.Log(requireStubs(t, "objdump", f.path), "addresses")
 		})
 	}
-}
-
-func TestStubsAreShownDemangled(t *testing.T) {
-	require.Equal(t, "operator new@plt", demangleName("_Znwm@plt", DemangleSimple))
-	require.Equal(t, "operator new(unsigned long)@plt", demangleName("_Znwm@plt", DemangleFull))
-	require.Equal(t, "malloc@plt", demangleName("malloc@plt", DemangleSimple))
-	require.Equal(t, "@plt", demangleName("@plt", DemangleFull))
 }

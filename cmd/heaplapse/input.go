@@ -103,12 +103,23 @@ func (f *symbolFlags) addPlaces(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.perfMaps, "perf-map", nil, "names of generated code: a perf map or a jitdump (repeatable; default perf-PID.map and jit-PID.dump beside the snapshots or in /tmp)")
 }
 
+// demangleMode returns the mode that --demangle names. The default of commands without the flag is "".
+func demangleMode(name string) (symbolize.Demangle, error) {
+	switch name {
+	case "", "simple":
+		return symbolize.DemangleSimple, nil
+	case "full":
+		return symbolize.DemangleFull, nil
+	case "none":
+		return symbolize.DemangleNone, nil
+	}
+	return 0, fmt.Errorf("--demangle %s: want simple, full or none", name)
+}
+
 func (f *symbolFlags) options() (symbolize.Options, error) {
-	mode, ok := map[string]symbolize.Demangle{
-		"": symbolize.DemangleSimple, "simple": symbolize.DemangleSimple, "full": symbolize.DemangleFull, "none": symbolize.DemangleNone,
-	}[f.demangle]
-	if !ok {
-		return symbolize.Options{}, fmt.Errorf("--demangle %s: want simple, full or none", f.demangle)
+	mode, err := demangleMode(f.demangle)
+	if err != nil {
+		return symbolize.Options{}, err
 	}
 	client, err := f.client()
 	return symbolize.Options{

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
 	"runtime"
 	"runtime/debug"
@@ -35,11 +34,9 @@ hexadecimal, with 0x or without; a line that is no address is given back.`,
 			if err := a.checkFormat(); err != nil {
 				return err
 			}
-			mode, ok := map[string]symbolize.Demangle{
-				"full": symbolize.DemangleLLVM, "simple": symbolize.DemangleSimple, "none": symbolize.DemangleNone,
-			}[demangle]
-			if !ok {
-				return fmt.Errorf("--demangle %s: want full, simple or none", demangle)
+			mode, err := demangleMode(demangle)
+			if err != nil {
+				return err
 			}
 			client, err := debuginfod.client()
 			if err != nil {

@@ -6,14 +6,14 @@ import (
 	"github.com/ianlancetaylor/demangle"
 )
 
-// BenchmarkCorpus shows the sampled names of the machine's libraries, one after the other.
+// BenchmarkCorpus demangles the sampled names of the libraries on this machine.
 func BenchmarkCorpus(b *testing.B) {
 	names := corpus(b)
 	bytes := 0
 	for _, n := range names {
 		bytes += len(n)
 	}
-	show := func(mode Mode) func(b *testing.B) {
+	ours := func(mode Mode) func(b *testing.B) {
 		return func(b *testing.B) {
 			var d Demangler
 			var buf []byte
@@ -23,8 +23,8 @@ func BenchmarkCorpus(b *testing.B) {
 			})
 		}
 	}
-	b.Run("full", show(Full))
-	b.Run("simple", show(Simple))
+	b.Run("full", ours(Full))
+	b.Run("simple", ours(Simple))
 	b.Run("library/full", func(b *testing.B) {
 		run(b, names, bytes, func(name string) { _, _ = demangle.ToString(name, demangle.LLVMStyle) })
 	})
@@ -35,12 +35,12 @@ func BenchmarkCorpus(b *testing.B) {
 	})
 }
 
-// run shows a name each time, so that the results are per name.
-func run(b *testing.B, names []string, bytes int, show func(string)) {
+// run demangles one name per iteration.
+func run(b *testing.B, names []string, bytes int, demangle func(string)) {
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {
-		show(names[i])
+		demangle(names[i])
 		if i++; i == len(names) {
 			i = 0
 		}

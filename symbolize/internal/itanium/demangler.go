@@ -3,89 +3,63 @@ package itanium
 import (
 	"errors"
 	"fmt"
+
+	"github.com/heaplapse/heaplapse/symbolize/internal/itanium/ast"
 )
 
-// Mode is how a name is shown.
+// Mode selects what is printed of a name.
 type Mode uint8
 
-// The ways to show names.
+// The modes.
 const (
-	Full   Mode = iota // everything, as llvm-cxxfilt does
-	Simple             // without parameters, return types and clone suffixes, in the style of c++filt: {lambda(int)#1}
+	Full   Mode = iota // everything, as llvm-cxxfilt 14 prints it
+	Simple             // no parameters, return types and clone suffixes; spelled as c++filt does: {lambda(int)#1}
 )
 
-// Bounds of what hostile names may cost. Names that compilers make stay far below.
+// Limits for hostile names. Compilers stay far below them.
 const (
-	MaxOutput = 1 << 20  // bytes of a name that is shown; see maxOutput
-	maxDepth  = 1 << 11  // types, expressions and names inside each other
-	maxSteps  = 1 << 20  // nodes visited by printing a name: some 20 ms
-	keptNodes = 64 << 10 // nodes of 64 bytes that a Demangler holds on to between names
+	MaxOutput = 1 << 20 // length of a demangled name in bytes; see maxOutput
+	maxDepth  = 1 << 11 // nesting of types, expressions and names
 )
 
-// maxOutput is how long a name may be when it is shown: back references make names of LLVM 30 times as long as they were,
-// and crafted ones any number of times. What a file's names take is bounded by its size.
+// maxOutput returns the maximum length of a demangled name. Back references make real names up to
+// 30 times as long, and crafted names longer without limit. The result is proportional to the
+// length of the mangled name, so that the names of a file need memory in proportion to its size.
 func maxOutput(mangled string) int { return min(MaxOutput, 16<<10+256*len(mangled)) }
 
-// ErrTooLarge says that a name is nested too deeply, or would be too long.
+// ErrTooLarge means that a name is nested too deeply, or that the demangled name is too long.
 var ErrTooLarge = errors.New("itanium: name is nested too deeply or too long")
 
-// SyntaxError says that a string is no mangled name, or one of a dialect that this package does not know.
-type SyntaxError struct{ Offset int } // of the byte that does not fit
+// SyntaxError means that a string is not a mangled name, or uses a mangling that this package does
+// not know.
+type SyntaxError struct{ Offset int } // of the first byte that does not fit
 
 func (e *SyntaxError) Error() string {
-	return fmt.Sprintf("itanium: no mangled name: offset %d", e.Offset)
+	return fmt.Sprintf("itanium: not a mangled name: unexpected byte at offset %d", e.Offset)
 }
 
-// Demangler shows names, one at a time. Its zero value is ready. It keeps its memory from name to name; each goroutine
-// needs its own.
+// Demangler demangles names. Its zero value is ready to use. It keeps its memory from name to name;
+// each goroutine needs its own.
 type Demangler struct {
 	parser  parser
-	printer printer
+	printer ast.Printer
 }
 
-// Append appends the shown name to dst. Errors are a *SyntaxError or ErrTooLarge; dst is returned as it was then.
-// Names begin with _Z, or with up to three more underscores as on Apple's systems and in names of blocks.
+// Append demangles a name and appends the result to dst. A name begins with one to four underscores
+// and Z. An error is a *SyntaxError or ErrTooLarge, and comes with dst unchanged.
 func (d *Demangler) Append(dst []byte, mangled string, mode Mode) ([]byte, error) {
-	root, err := d.parse(mangled, mode)
-	if err != nil {
-		return dst, err
+	d.parser.reset(mangled, mode)
+	root := d.parser.mangledName()
+	if d.parser.bad {
+		return dst, d.parser.failure()
 	}
-	out, ok := d.printer.print(dst, &d.parser, root, d.style(mode))
+	style := ast.LLVM
+	if mode == Simple {
+		style = ast.GNU
+	}
+	out, ok := d.printer.Append(dst, &d.parser.Tree, root, style, maxOutput(mangled))
 	if !ok {
 		return dst, ErrTooLarge
 	}
 	return out, nil
-}
-
-// parse reads a name as LLVM 14 does, and what that refuses as LLVM 22 does, which takes other template parameters for those of
-// functions in functions. If it refuses the name as well, what 14 makes of the manglings that are new to it counts.
-func (d *Demangler) parse(mangled string, mode Mode) (ref, error) {
-	old, err := d.read(mangled, mode, false)
-	if err == nil && (mode == Simple || !d.parser.modern) {
-		return old, nil
-	}
-	if newer, failure := d.read(mangled, mode, true); failure == nil || err != nil {
-		return newer, failure
-	}
-	return d.read(mangled, mode, false)
-}
-
-func (d *Demangler) read(mangled string, mode Mode, scoped bool) (ref, error) {
-	d.parser.reset(mangled, mode, scoped)
-	root := d.parser.mangledName()
-	if d.parser.bad {
-		return 0, d.parser.failure()
-	}
-	return root, nil
-}
-
-// style is the spelling of the name that was parsed last.
-func (d *Demangler) style(mode Mode) style {
-	switch {
-	case mode == Simple:
-		return gnu
-	case d.parser.modern, d.parser.scoped:
-		return llvm22
-	}
-	return llvm14
 }

@@ -1,24 +1,9 @@
 package itanium
 
-// integers are the types of integer literals: what is written in front of the value, in parentheses, or behind it.
-var integers = [...]struct {
-	letter       byte
-	cast, suffix string
-}{
-	{'w', "wchar_t", ""}, {'c', "char", ""}, {'a', "signed char", ""}, {'h', "unsigned char", ""}, {'s', "short", ""},
-	{'t', "unsigned short", ""}, {'i', "", ""}, {'j', "", "u"}, {'l', "", "l"}, {'m', "", "ul"}, {'x', "", "ll"},
-	{'y', "", "ull"}, {'n', "__int128", ""}, {'o', "unsigned __int128", ""},
-}
-
-// floats are the types of floating literals, with the number of hexadecimal digits of their bytes.
-var floats = [...]struct {
-	letter byte
-	digits int
-	name   string
-}{{'f', 8, "float"}, {'d', 16, "double"}, {'e', 20, "long double"}}
+import "github.com/heaplapse/heaplapse/symbolize/internal/itanium/ast"
 
 // expr reads <expression>.
-func (p *parser) expr() ref {
+func (p *parser) expr() ast.Ref {
 	p.enter()
 	defer p.leave()
 	global := p.acceptString("gs")
@@ -39,33 +24,31 @@ func (p *parser) expr() ref {
 	return p.wordExpr(global)
 }
 
-// wordExpr reads what begins with two letters that are no operator, or is a name.
-func (p *parser) wordExpr(global bool) ref {
+// wordExpr reads an expression that begins with two letters other than an operator, or with a name.
+func (p *parser) wordExpr(global bool) ast.Ref {
 	switch {
 	case p.acceptString("il"):
-		return p.make(node{kind: kindInitList, list: p.list('E', (*parser).braced)})
+		return p.Make(ast.Node{Kind: ast.InitList, List: p.list('E', (*parser).braced)})
 	case p.acceptString("tl"):
 		typ := p.typ()
-		return p.make(node{kind: kindInitList, a: typ, list: p.list('E', (*parser).braced)})
+		return p.Make(ast.Node{Kind: ast.InitList, A: typ, List: p.list('E', (*parser).braced)})
 	case p.acceptString("mc"):
 		return p.memberCast()
 	case p.acceptString("nx"):
-		return p.make(node{kind: kindEnclosing, text: "noexcept ", a: p.expr(), prec: precUnary})
+		return p.Make(ast.Node{Kind: ast.Enclosing, Text: "noexcept ", A: p.expr()})
 	case p.acceptString("so"):
 		return p.subobject()
 	case p.acceptString("sp"):
-		return p.make(node{kind: kindExpansion, a: p.expr()})
+		return p.Make(ast.Node{Kind: ast.Expansion, A: p.expr()})
 	case p.acceptString("sZ"):
 		return p.sizeofPack()
 	case p.acceptString("sP"):
-		list := p.make(node{kind: kindList, list: p.list('E', (*parser).templateArg)})
-		return p.make(node{kind: kindEnclosing, text: "sizeof... ", a: list})
+		list := p.Make(ast.Node{Kind: ast.List, List: p.list('E', (*parser).templateArg)})
+		return p.Make(ast.Node{Kind: ast.Enclosing, Text: "sizeof... ", A: list})
 	case p.acceptString("tr"):
-		return p.name0("throw")
+		return p.text("throw")
 	case p.acceptString("tw"):
-		return p.make(node{kind: kindThrow, a: p.expr()})
-	case p.acceptString("rq"), p.acceptString("rQ"):
-		return p.requires(p.src[p.pos-1] == 'Q')
+		return p.Make(ast.Node{Kind: ast.Throw, A: p.expr()})
 	case p.accept('u'):
 		return p.vendorExpr()
 	}
@@ -73,157 +56,149 @@ func (p *parser) wordExpr(global bool) ref {
 }
 
 // operation reads the operands of an operator.
-func (p *parser) operation(op *operator, global bool) ref {
-	n := node{text: op.symbol, prec: op.prec}
+func (p *parser) operation(op *operator, global bool) ast.Ref {
+	n := ast.Node{Text: op.symbol}
 	switch op.form {
 	case opBinary:
-		n.kind = kindBinary
-		if op.code == "ss" {
-			p.needs22()
-		}
-		if op.symbol == ">" || op.symbol == ">>" {
-			n.varies = withAngle
-		}
+		n.Kind = ast.Binary
 	case opPrefix:
-		n.kind = kindPrefixOp
+		n.Kind = ast.PrefixOp
 	case opPostfix:
-		n.kind = kindPostfixOp
+		n.Kind = ast.PostfixOp
 		if p.accept('_') {
-			n.kind = kindPrefixOp
+			n.Kind = ast.PrefixOp
 		}
 	case opIndex:
-		n.kind = kindIndex
+		n.Kind = ast.Index
 	case opMember:
-		n.kind = kindMember
+		n.Kind = ast.Member
 	case opConditional:
-		n.kind = kindConditional
+		n.Kind = ast.Conditional
 	case opNamedCast:
-		n.kind = kindCast
-		n.a = p.typ()
-		n.b = p.expr()
-		return p.make(n)
+		n.Kind = ast.Cast
+		n.A = p.typ()
+		n.B = p.expr()
+		return p.Make(n)
 	default:
 		return p.wideOperation(op, n, global)
 	}
-	n.a = p.expr()
-	if n.kind != kindPrefixOp && n.kind != kindPostfixOp {
-		n.b = p.expr()
+	n.A = p.expr()
+	if n.Kind != ast.PrefixOp && n.Kind != ast.PostfixOp {
+		n.B = p.expr()
 	}
-	if n.kind == kindConditional {
-		n.c = p.expr()
+	if n.Kind == ast.Conditional {
+		n.C = p.expr()
 	}
-	return p.make(n)
+	return p.Make(n)
 }
 
-// wideOperation reads operations that have lists or types as operands.
-func (p *parser) wideOperation(op *operator, n node, global bool) ref {
+// wideOperation reads an operation that has lists or types as operands.
+func (p *parser) wideOperation(op *operator, n ast.Node, global bool) ast.Ref {
 	switch op.form {
 	case opNew:
 		return p.newExpr(op, n, global)
 	case opDelete:
-		n.kind = kindDelete
-		n.quals = newFlags(op, global)
-		n.a = p.expr()
+		n.Kind = ast.DeleteExpr
+		n.Quals = newFlags(op, global)
+		n.A = p.expr()
 	case opCall:
-		n.kind, n.flag = kindCall, op.code == "cp"
-		if n.flag {
-			p.needs22()
-		}
-		n.a = p.expr()
-		n.list = p.list('E', (*parser).expr)
+		n.Kind = ast.Call
+		n.A = p.expr()
+		n.List = p.list('E', (*parser).expr)
 	case opCCast:
-		n.kind = kindCCast
+		n.Kind = ast.CCast
 		return p.cCast(n)
 	case opOfType, opOfExpr:
-		n.kind, n.flag = kindEnclosing, op.form == opOfType
-		if n.flag {
-			n.a = p.typ()
+		n.Kind, n.Flag = ast.Enclosing, op.form == opOfType
+		if n.Flag {
+			n.A = p.typ()
 		} else {
-			n.a = p.expr()
+			n.A = p.expr()
 		}
 	default:
 		return p.fail()
 	}
-	return p.make(n)
+	return p.Make(n)
 }
 
 func newFlags(op *operator, global bool) uint8 {
 	var flags uint8
 	if global {
-		flags |= newGlobal
+		flags |= ast.NewGlobal
 	}
 	if op.code == "na" || op.code == "da" {
-		flags |= newArray
+		flags |= ast.NewArray
 	}
 	return flags
 }
 
 // newExpr reads [gs] (nw | na) <expression>* _ <type> [pi <expression>*] E.
-func (p *parser) newExpr(op *operator, n node, global bool) ref {
-	n.kind, n.quals = kindNew, newFlags(op, global)
-	if list := p.list('_', (*parser).expr); list.size() > 0 {
-		n.a = p.make(node{kind: kindList, list: list})
+func (p *parser) newExpr(op *operator, n ast.Node, global bool) ast.Ref {
+	n.Kind, n.Quals = ast.NewExpr, newFlags(op, global)
+	if list := p.list('_', (*parser).expr); list.Size() > 0 {
+		n.A = p.Make(ast.Node{Kind: ast.List, List: list})
 	}
-	n.b = p.typ()
+	n.B = p.typ()
 	if p.acceptString("pi") {
-		n.quals |= newInit
-		n.list = p.list('E', (*parser).expr)
+		n.Quals |= ast.NewInit
+		n.List = p.list('E', (*parser).expr)
 	} else {
 		p.expect('E')
 	}
-	return p.make(n)
+	return p.Make(n)
 }
 
 // cCast reads cv <type> (<expression> | _ <expression>* E).
-func (p *parser) cCast(n node) ref {
+func (p *parser) cCast(n ast.Node) ast.Ref {
 	saved := p.tryArgs
 	p.tryArgs = false
-	n.a = p.typ()
+	n.A = p.typ()
 	p.tryArgs = saved
 	if p.accept('_') {
-		n.list = p.list('E', (*parser).expr)
+		n.List = p.list('E', (*parser).expr)
 	} else {
 		mark := len(p.stack)
 		p.push(p.expr())
-		n.list = p.pop(mark)
+		n.List = p.pop(mark)
 	}
-	return p.make(n)
+	return p.Make(n)
 }
 
 // memberCast reads mc <type> <expression> [<offset>] E.
-func (p *parser) memberCast() ref {
-	n := node{kind: kindMemberCast, a: p.typ(), prec: precUnary}
-	n.b = p.expr()
+func (p *parser) memberCast() ast.Ref {
+	n := ast.Node{Kind: ast.MemberCast, A: p.typ()}
+	n.B = p.expr()
 	p.number(true)
 	p.expect('E')
-	return p.make(n)
+	return p.Make(n)
 }
 
 // subobject reads so <type> <expression> [<offset>] (_ [<number>])* [p] E.
-func (p *parser) subobject() ref {
-	n := node{kind: kindSubobject, a: p.typ()}
-	n.b = p.expr()
-	n.text = p.number(true)
+func (p *parser) subobject() ast.Ref {
+	n := ast.Node{Kind: ast.Subobject, A: p.typ()}
+	n.B = p.expr()
+	n.Text = p.number(true)
 	for p.accept('_') {
 		p.number(false)
 	}
 	p.accept('p')
 	p.expect('E')
-	return p.make(n)
+	return p.Make(n)
 }
 
-func (p *parser) sizeofPack() ref {
+func (p *parser) sizeofPack() ast.Ref {
 	if p.look() == 'T' {
-		return p.make(node{kind: kindSizeofPack, a: p.templateParam()})
+		return p.Make(ast.Node{Kind: ast.SizeofPack, A: p.templateParam()})
 	}
-	return p.make(node{kind: kindEnclosing, text: "sizeof... ", a: p.functionParam()})
+	return p.Make(ast.Node{Kind: ast.Enclosing, Text: "sizeof... ", A: p.functionParam()})
 }
 
-// vendorExpr reads u <source-name> <template-arg>* E, and the older u8__uuidof (t <type> | z <expression>).
-func (p *parser) vendorExpr() ref {
-	n := node{kind: kindCall, a: p.sourceName(), prec: precPostfix}
+// vendorExpr reads u <source-name> <template-arg>* E, and the older u8__uuidof (t <type> | z
+// <expression>).
+func (p *parser) vendorExpr() ast.Ref {
+	n := ast.Node{Kind: ast.Call, A: p.sourceName()}
 	mark := len(p.stack)
-	switch uuid := p.nodes[n.a].text == "__uuidof"; {
+	switch uuid := p.Nodes[n.A].Text == "__uuidof"; {
 	case p.bad:
 	case uuid && p.accept('t'):
 		p.push(p.typ())
@@ -234,16 +209,17 @@ func (p *parser) vendorExpr() ref {
 			p.push(p.templateArg())
 		}
 	}
-	n.list = p.pop(mark)
-	return p.make(n)
+	n.List = p.pop(mark)
+	return p.Make(n)
 }
 
 // functionParam reads
 //
-//	<function-param> ::= fpT | fp <CV-qualifiers> [<number>] _ | fL <number> p <CV-qualifiers> [<number>] _
-func (p *parser) functionParam() ref {
+//	<function-param> ::= fpT | fp <CV-qualifiers> [<number>] _
+//	                   | fL <number> p <CV-qualifiers> [<number>] _
+func (p *parser) functionParam() ast.Ref {
 	if p.acceptString("fpT") {
-		return p.name0("this")
+		return p.text("this")
 	}
 	if p.acceptString("fL") {
 		if p.number(false) == "" {
@@ -256,38 +232,40 @@ func (p *parser) functionParam() ref {
 	p.cvQualifiers()
 	number := p.number(false)
 	p.expect('_')
-	return p.make(node{kind: kindParam, text: number, count: p.ordinal(number)})
+	return p.Make(ast.Node{Kind: ast.Param, Text: number, Count: p.ordinal(number)})
 }
 
 // braced reads
 //
-//	<braced-expression> ::= <expression> | di <source-name> <braced-expression> | dx <expression> <braced-expression>
+//	<braced-expression> ::= <expression> | di <source-name> <braced-expression>
+//	                      | dx <expression> <braced-expression>
 //	                    ::= dX <expression> <expression> <braced-expression>
-func (p *parser) braced() ref {
+func (p *parser) braced() ast.Ref {
 	p.enter()
 	defer p.leave()
-	n := node{kind: kindBraced}
+	n := ast.Node{Kind: ast.Braced}
 	switch {
 	case p.acceptString("di"):
-		n.a = p.sourceName()
+		n.A = p.sourceName()
 	case p.acceptString("dx"):
-		n.flag = true
-		n.a = p.expr()
+		n.Flag = true
+		n.A = p.expr()
 	case p.acceptString("dX"):
-		n.kind = kindBracedRange
-		n.a = p.expr()
-		n.b = p.expr()
-		n.c = p.braced()
-		return p.make(n)
+		n.Kind = ast.BracedRange
+		n.A = p.expr()
+		n.B = p.expr()
+		n.C = p.braced()
+		return p.Make(n)
 	default:
 		return p.expr()
 	}
-	n.b = p.braced()
-	return p.make(n)
+	n.B = p.braced()
+	return p.Make(n)
 }
 
-// fold reads <fold-expr> ::= f (l | r) <operator> <expression> | f (L | R) <operator> <expression> <expression>.
-func (p *parser) fold() ref {
+// fold reads <fold-expr> ::= f (l | r) <operator> <expression> | f (L | R) <operator> <expression>
+// <expression>.
+func (p *parser) fold() ast.Ref {
 	p.expect('f')
 	c := p.look()
 	p.pos = min(p.pos+1, len(p.src))
@@ -295,76 +273,38 @@ func (p *parser) fold() ref {
 	if c != 'l' && c != 'r' && c != 'L' && c != 'R' || op == nil || !op.folds() {
 		return p.fail()
 	}
-	n := node{kind: kindFold, text: op.symbol, flag: c == 'l' || c == 'L'}
-	n.a = p.expr()
+	n := ast.Node{Kind: ast.Fold, Text: op.symbol, Flag: c == 'l' || c == 'L'}
+	n.A = p.expr()
 	if c == 'L' || c == 'R' {
-		n.b = p.expr()
+		n.B = p.expr()
 	}
 	if c == 'L' {
-		n.a, n.b = n.b, n.a
+		n.A, n.B = n.B, n.A
 	}
-	return p.make(n)
-}
-
-// requires reads
-//
-//	<expression>  ::= rQ <type>* _ <requirement>+ E | rq <requirement>+ E
-//	<requirement> ::= X <expression> [N] [R <name>] | T <type> | Q <expression>
-func (p *parser) requires(withParams bool) ref {
-	p.needs22()
-	n := node{kind: kindRequires}
-	if withParams {
-		n.a = p.make(node{kind: kindList, list: p.list('_', (*parser).typ)})
-	}
-	mark := len(p.stack)
-	for ok := true; ok; ok = p.until('E') {
-		p.push(p.requirement())
-	}
-	n.list = p.pop(mark)
-	return p.make(n)
-}
-
-func (p *parser) requirement() ref {
-	switch {
-	case p.accept('X'):
-		n := node{kind: kindExprNeed, a: p.expr()}
-		n.flag = p.accept('N')
-		if p.accept('R') {
-			n.b = p.name(nil)
-		}
-		return p.make(n)
-	case p.accept('T'):
-		return p.make(node{kind: kindTypeNeed, a: p.typ()})
-	case p.accept('Q'):
-		return p.make(node{kind: kindNestedNeed, a: p.expr()})
-	}
-	return p.fail()
+	return p.Make(n)
 }
 
 // primary reads
 //
-//	<expr-primary> ::= L <type> <number> E | L <type> <float> E | L <string type> E | L <nullptr type> [0] E | L <closure> E
+//	<expr-primary> ::= L <type> <number> E | L <type> <float> E | L <string type> E
+//	                 | L <nullptr type> E | L <closure> E
 //	               ::= L _Z <encoding> E
-func (p *parser) primary() ref {
+func (p *parser) primary() ast.Ref {
 	p.expect('L')
 	c := p.look()
-	for i := range integers {
-		if integers[i].letter == c {
-			p.pos++
-			return p.literal(node{kind: kindInteger, count: int32(i)})
-		}
+	if typ, ok := ast.IntegerType(c); ok {
+		p.pos++
+		return p.literal(ast.Node{Kind: ast.Integer, Count: typ})
 	}
-	for i := range floats {
-		if floats[i].letter == c {
-			p.pos++
-			return p.float(i)
-		}
+	if typ, digits, ok := ast.FloatType(c); ok {
+		p.pos++
+		return p.float(typ, digits)
 	}
 	switch {
 	case c == 'T':
 		return p.fail()
 	case p.acceptString("b0E"), p.acceptString("b1E"):
-		return p.make(node{kind: kindBool, flag: p.src[p.pos-2] == '1'})
+		return p.Make(ast.Node{Kind: ast.Bool, Flag: p.src[p.pos-2] == '1'})
 	case p.acceptString("_Z"):
 		e := p.encoding(false)
 		p.expect('E')
@@ -372,42 +312,39 @@ func (p *parser) primary() ref {
 	case c == 'A':
 		typ := p.typ()
 		p.expect('E')
-		return p.make(node{kind: kindString, a: typ})
+		return p.Make(ast.Node{Kind: ast.String, A: typ})
 	case p.acceptString("Dn"):
-		if p.accept('0') {
-			p.needs22()
-		}
 		p.expect('E')
-		return p.make(node{kind: kindNullptr})
+		return p.Make(ast.Node{Kind: ast.Nullptr})
 	case p.acceptString("Ul"):
 		closure := p.closure()
 		p.expect('E')
-		return p.make(node{kind: kindLambda, a: closure})
+		return p.Make(ast.Node{Kind: ast.Lambda, A: closure})
 	}
-	return p.literal(node{kind: kindEnum, a: p.typ()})
+	return p.literal(ast.Node{Kind: ast.Enum, A: p.typ()})
 }
 
 // literal reads the value of an integer or an enumerator.
-func (p *parser) literal(n node) ref {
-	if n.text = p.number(true); n.text == "" {
+func (p *parser) literal(n ast.Node) ast.Ref {
+	if n.Text = p.number(true); n.Text == "" {
 		return p.fail()
 	}
 	p.expect('E')
-	return p.make(n)
+	return p.Make(n)
 }
 
 // float reads the bytes of a floating literal, in hexadecimal, most significant first.
-func (p *parser) float(i int) ref {
+func (p *parser) float(typ int32, digits int) ast.Ref {
 	start := p.pos
-	for p.pos < len(p.src) && isHex(p.src[p.pos]) && p.pos-start < floats[i].digits {
+	for p.pos < len(p.src) && isHex(p.src[p.pos]) && p.pos-start < digits {
 		p.pos++
 	}
-	if p.pos-start < floats[i].digits {
+	if p.pos-start < digits {
 		return p.fail()
 	}
-	n := node{kind: kindFloat, text: p.src[start:p.pos], count: int32(i)}
+	n := ast.Node{Kind: ast.Float, Text: p.src[start:p.pos], Count: typ}
 	p.expect('E')
-	return p.make(n)
+	return p.Make(n)
 }
 
 func isHex(c byte) bool { return isDigit(c) || c >= 'a' && c <= 'f' }

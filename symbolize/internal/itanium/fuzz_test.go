@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzAppend: any string is shown, or refused with a reason; the answer does not depend on what was shown before, keeps what
-// dst held, and is bounded.
+// FuzzAppend checks that any string is either demangled or rejected with an error, that the result
+// is limited and does not depend on earlier names, and that dst is kept.
 func FuzzAppend(f *testing.F) {
 	data, err := os.ReadFile(casesFile)
 	require.NoError(f, err)
@@ -25,17 +25,17 @@ func FuzzAppend(f *testing.F) {
 	var reused Demangler
 	f.Fuzz(func(t *testing.T, name string) {
 		for _, mode := range []Mode{Full, Simple} {
-			checkLaws(t, &reused, name, mode)
+			checkAppend(t, &reused, name, mode)
 		}
 	})
 }
 
-func checkLaws(t *testing.T, reused *Demangler, name string, mode Mode) {
+func checkAppend(t *testing.T, reused *Demangler, name string, mode Mode) {
 	const prefix = "at "
 	out, err := reused.Append([]byte(prefix), name, mode)
 	require.True(t, strings.HasPrefix(string(out), prefix), "%q", name)
 	fresh, freshErr := new(Demangler).Append(nil, name, mode)
-	require.Equal(t, string(fresh), string(out[len(prefix):]), "%q shown by a new demangler", name)
+	require.Equal(t, string(fresh), string(out[len(prefix):]), "%q by a new demangler", name)
 	require.Equal(t, freshErr, err, "%q", name)
 	require.LessOrEqual(t, len(fresh), maxOutput(name))
 	if err == nil {

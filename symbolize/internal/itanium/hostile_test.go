@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNamesAreBounded: names whose text would be exponential in their length, or that are nested without end, are refused.
+// TestNamesAreBounded checks that names with exponentially long text, and deeply nested names, are
+// rejected.
 func TestNamesAreBounded(t *testing.T) {
 	for what, name := range map[string]string{
 		"doubled templates":  doubled(64),
@@ -28,7 +29,7 @@ func TestNamesAreBounded(t *testing.T) {
 				out, err := new(Demangler).Append(nil, name, mode)
 				if err == nil {
 					require.LessOrEqual(t, len(out), maxOutput(name))
-					require.Equal(t, Simple, mode, "shown in full: %.80s", out)
+					require.Equal(t, Simple, mode, "accepted in full: %.80s", out)
 				} else if mode == Full {
 					require.ErrorIs(t, err, ErrTooLarge)
 				}
@@ -37,12 +38,13 @@ func TestNamesAreBounded(t *testing.T) {
 	}
 }
 
-// doubled is a function with n parameters, each of which is twice as long as the one before: A<S_,S_>, A<S1_,S1_>, ….
+// doubled returns a function with n parameters, each of which is twice as long as the one before:
+// A<S_,S_>, A<S1_,S1_>, ….
 func doubled(n int) string {
 	return "_Z1f1AIiiE" + chain("1AI%s%sE", n)
 }
 
-// chain repeats a type that has the last one, by back reference, twice.
+// chain repeats a type that contains the previous one twice, by back references.
 func chain(format string, n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -60,7 +62,7 @@ func base36(n int) string {
 	return base36(n/36) + digits[n%36:n%36+1]
 }
 
-// TestPacksThatExpandNothing: expansions inside each other, of packs without elements, cost no more than what they print.
+// TestPacksThatExpandNothing checks that nested expansions of empty packs are limited as well.
 func TestPacksThatExpandNothing(t *testing.T) {
 	name := "_Z1fIJiiiiiiiiEEv" + strings.Repeat("Dp1AIJ", 40) + "T_" + strings.Repeat("EE", 40)
 	out, err := new(Demangler).Append(nil, name, Full)
@@ -70,8 +72,8 @@ func TestPacksThatExpandNothing(t *testing.T) {
 	require.LessOrEqual(t, len(out), maxOutput(name))
 }
 
-// TestReferencesToThemselves: ill-formed names whose forward references are circles are shown without end nowhere.
-func TestReferencesToThemselves(t *testing.T) {
+// TestCycles checks that malformed names whose forward references form a cycle end.
+func TestCycles(t *testing.T) {
 	for _, name := range []string{"_Zcv1BIRT_EIS1_E", "_ZN1AcvT_IS0_EEv", "_ZcvT_ILA_S0_EE", "_ZN1AcvRT_IS1_EEv", "_ZNcvOT_IS_EEv"} {
 		for _, mode := range []Mode{Full, Simple} {
 			_, err := new(Demangler).Append(nil, name, mode)
@@ -80,14 +82,16 @@ func TestReferencesToThemselves(t *testing.T) {
 	}
 }
 
-// TestDemanglerForgets: a large name does not keep its memory, and leaves no trace in the next.
+// TestDemanglerForgets checks that a large name does not affect the next one, and that its memory
+// is released.
 func TestDemanglerForgets(t *testing.T) {
+	const kept = 64 << 10 // nodes
 	var d Demangler
-	_, err := d.Append(nil, "_Z1f"+strings.Repeat("1AIiE", keptNodes), Full)
+	_, err := d.Append(nil, "_Z1f"+strings.Repeat("1AIiE", kept), Full)
 	require.NoError(t, err)
-	require.Greater(t, cap(d.parser.nodes), keptNodes)
+	require.Greater(t, cap(d.parser.Nodes), kept)
 	out, err := d.Append(nil, "_Z1fi", Full)
 	require.NoError(t, err)
 	require.Equal(t, "f(int)", string(out))
-	require.LessOrEqual(t, cap(d.parser.nodes), keptNodes)
+	require.LessOrEqual(t, cap(d.parser.Nodes), kept)
 }

@@ -1,17 +1,22 @@
 package itanium
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/heaplapse/heaplapse/symbolize/internal/itanium/ast"
+)
 
 // name reads
 //
-//	<name> ::= N <nested-name> E | Z <local-name> | <unscoped-name> [<template-args>] | <substitution> <template-args>
+//	<name> ::= N <nested-name> E | Z <local-name> | <unscoped-name> [<template-args>]
+//	         | <substitution> <template-args>
 //
-// state is nil unless it is the name of an encoding.
-func (p *parser) name(state *nameState) ref {
+// state is not nil only for the name of an encoding.
+func (p *parser) name(state *nameState) ast.Ref {
 	p.enter()
 	defer p.leave()
 	if p.look() == 'L' && (p.peek(1) == 'N' || p.peek(1) == 'Z') {
-		p.pos++ // an older place for the mark of internal linkage
+		p.pos++ // internal linkage, as old compilers wrote it
 	}
 	switch p.look() {
 	case 'N':
@@ -28,7 +33,7 @@ func (p *parser) name(state *nameState) ref {
 		if state != nil {
 			state.templated = true
 		}
-		return p.make(node{kind: kindTemplate, a: name, b: args})
+		return p.Make(ast.Node{Kind: ast.Template, A: name, B: args})
 	}
 	if isSubst {
 		return p.fail() // a back reference is a name only before template arguments
@@ -36,58 +41,49 @@ func (p *parser) name(state *nameState) ref {
 	return name
 }
 
-// unscopedName reads <unscoped-name> ::= [St] <unqualified-name>, or the back reference that stands for a template's
-// name, if that is allowed.
-func (p *parser) unscopedName(state *nameState, subst bool) (name ref, isSubst bool) {
-	var scope, module ref
+// unscopedName reads <unscoped-name> ::= [St] <unqualified-name>. With subst it also accepts a back
+// reference, which means the name of a template.
+func (p *parser) unscopedName(state *nameState, subst bool) (name ast.Ref, isSubst bool) {
+	var scope ast.Ref
 	if p.acceptString("St") {
-		scope = p.name0("std")
+		scope = p.text("std")
 	}
 	if p.look() == 'S' {
-		s := p.substitution()
-		if p.nodeKind(s) == kindModule || p.nodeKind(s) == kindNone {
-			module = s
-		} else if subst && scope == 0 {
-			return s, true
-		} else {
-			return p.fail(), false
+		if subst && scope == 0 {
+			return p.substitution(), true
 		}
+		return p.fail(), false
 	}
-	return p.unqualifiedName(state, scope, module), false
+	return p.unqualifiedName(state, scope), false
 }
-
-func (p *parser) nodeKind(r ref) kind { return p.nodes[r].kind }
 
 // localName reads
 //
 //	<local-name> ::= Z <encoding> E <name> [<discriminator>]
 //	             ::= Z <encoding> E s [<discriminator>]
 //	             ::= Z <encoding> E d [<number>] _ <name>
-func (p *parser) localName(state *nameState) ref {
+func (p *parser) localName(state *nameState) ast.Ref {
 	p.expect('Z')
-	n := node{kind: kindLocal, a: p.encoding(false)}
+	n := ast.Node{Kind: ast.Local, A: p.encoding(false)}
 	p.expect('E')
 	if p.accept('s') {
 		p.discriminator()
-		n.b = p.name0("string literal")
-		return p.make(n)
-	}
-	if p.scoped {
-		saved := p.templateScopes.enter()
-		defer p.templateScopes.leave(saved)
+		n.B = p.text("string literal")
+		return p.Make(n)
 	}
 	if p.accept('d') {
-		n.count = p.ordinal(p.number(true))
+		n.Count = p.ordinal(p.number(true))
 		p.expect('_')
-		n.b = p.name(state)
-		return p.make(n)
+		n.B = p.name(state)
+		return p.Make(n)
 	}
-	n.b = p.name(state)
+	n.B = p.name(state)
 	p.discriminator()
-	return p.make(n)
+	return p.Make(n)
 }
 
-// ordinal is what the GNU style shows for a number of the grammar, where none is the first and 0 the second.
+// ordinal converts a number of the mangling, where none is the first and 0 is the second, to that
+// of the GNU style, which starts at 1.
 func (p *parser) ordinal(number string) int32 {
 	n := int32(0)
 	for _, c := range strings.TrimPrefix(number, "n") {
@@ -101,8 +97,8 @@ func (p *parser) ordinal(number string) int32 {
 	return n + 2
 }
 
-// discriminator skips <discriminator> ::= _ <digit> | __ <number> _ , and the plain digits at a symbol's end that old
-// compilers wrote.
+// discriminator skips <discriminator> ::= _ <digit> | __ <number> _, and the digits that old
+// compilers wrote at the end of a symbol.
 func (p *parser) discriminator() {
 	start := p.pos
 	switch {
@@ -124,34 +120,26 @@ func (p *parser) discriminator() {
 
 // unqualifiedName reads
 //
-//	<unqualified-name> ::= [<module-name>] [F] [L] <operator-name> | <source-name> | <unnamed-type-name> | <ctor-dtor-name> [<abi-tags>]
-//	                   ::= [<module-name>] [L] DC <source-name>+ E
+//	<unqualified-name> ::= [L] <operator-name> | <source-name> | <unnamed-type-name>
+//	                     | <ctor-dtor-name> [<abi-tags>]
+//	                   ::= [L] DC <source-name>+ E
 //
-// and puts it into its scope, if that is not 0.
-func (p *parser) unqualifiedName(state *nameState, scope, module ref) ref {
-	module = p.modules(module)
-	n := node{kind: kindScoped, a: scope}
-	if scope != 0 && p.accept('F') {
-		p.needs22()
-		n.kind = kindFriend
-	}
+// and adds it to its scope, if that is not 0.
+func (p *parser) unqualifiedName(state *nameState, scope ast.Ref) ast.Ref {
+	n := ast.Node{Kind: ast.Scoped, A: scope}
 	p.accept('L') // internal linkage
 	if c := p.look(); scope != 0 && (c == 'C' || c == 'D' && p.peek(1) != 'C') {
-		n.a = p.expandStd(scope)
+		n.A = p.expandStd(scope)
 	}
-	n.b = p.entity(state, n.a, module)
-	if module != 0 {
-		n.b = p.make(node{kind: kindModuleEntity, a: module, b: n.b})
-	}
-	n.b = p.abiTags(n.b)
+	n.B = p.abiTags(p.entity(state, n.A))
 	if scope == 0 {
-		return n.b
+		return n.B
 	}
-	return p.make(n)
+	return p.Make(n)
 }
 
-// entity reads an unqualified name without what stands around it.
-func (p *parser) entity(state *nameState, scope, module ref) ref {
+// entity reads an unqualified name without internal linkage and ABI tags.
+func (p *parser) entity(state *nameState, scope ast.Ref) ast.Ref {
 	switch c := p.look(); {
 	case c >= '1' && c <= '9':
 		return p.sourceName()
@@ -159,12 +147,12 @@ func (p *parser) entity(state *nameState, scope, module ref) ref {
 		return p.unnamedType(state)
 	case p.acceptString("DC"):
 		mark := len(p.stack)
-		for ok := true; ok; ok = p.until('E') { // one at least
+		for ok := true; ok; ok = p.until('E') { // at least one
 			p.push(p.sourceName())
 		}
-		return p.make(node{kind: kindBinding, list: p.pop(mark)})
+		return p.Make(ast.Node{Kind: ast.Binding, List: p.pop(mark)})
 	case c == 'C' || c == 'D':
-		if scope == 0 || module != 0 {
+		if scope == 0 {
 			return p.fail()
 		}
 		return p.structor(scope, state)
@@ -172,29 +160,19 @@ func (p *parser) entity(state *nameState, scope, module ref) ref {
 	return p.operatorName(state)
 }
 
-// modules reads the rest of <module-name> ::= (W [P] <source-name>)+ behind the part that was read already.
-func (p *parser) modules(module ref) ref {
-	for p.accept('W') {
-		p.needs22()
-		partition := p.accept('P')
-		module = p.remember(p.make(node{kind: kindModule, a: module, b: p.sourceName(), flag: partition}))
-	}
-	return module
-}
-
-// sourceName reads <source-name>. Compilers name unnamed namespaces _GLOBAL__N_ and more.
-func (p *parser) sourceName() ref {
+// sourceName reads <source-name>. The name of an unnamed namespace begins with _GLOBAL__N.
+func (p *parser) sourceName() ast.Ref {
 	name := p.identifier()
 	if strings.HasPrefix(name, "_GLOBAL__N") {
 		name = "(anonymous namespace)"
 	}
-	return p.name0(name)
+	return p.text(name)
 }
 
-// abiTags reads the tags of gcc's [[gnu::abi_tag]].
-func (p *parser) abiTags(name ref) ref {
+// abiTags reads the tags of [[gnu::abi_tag]].
+func (p *parser) abiTags(name ast.Ref) ast.Ref {
 	for p.accept('B') {
-		name = p.make(node{kind: kindABITag, a: name, text: p.identifier()})
+		name = p.Make(ast.Node{Kind: ast.ABITag, A: name, Text: p.identifier()})
 	}
 	return name
 }
@@ -202,77 +180,67 @@ func (p *parser) abiTags(name ref) ref {
 // unnamedType reads
 //
 //	<unnamed-type-name> ::= Ut [<number>] _ | Ub [<number>] _ | <closure-type-name>
-func (p *parser) unnamedType(state *nameState) ref {
+func (p *parser) unnamedType(state *nameState) ast.Ref {
 	if state != nil {
-		p.clear() // template parameters are those of the innermost template arguments
+		p.clear() // template parameters refer to the innermost template arguments
 	}
 	switch {
 	case p.acceptString("Ut"):
-		n := node{kind: kindUnnamed, text: p.number(false)}
+		n := ast.Node{Kind: ast.Unnamed, Text: p.number(false)}
 		p.expect('_')
-		return p.make(n)
+		return p.Make(n)
 	case p.acceptString("Ul"):
 		return p.closure()
 	case p.acceptString("Ub"):
 		p.number(false)
 		p.expect('_')
-		return p.name0("'block-literal'")
+		return p.text("'block-literal'")
 	}
 	return p.fail()
 }
 
-// closure reads what follows Ul:
+// closure reads the rest of <closure-type-name>, after Ul:
 //
 //	<closure-type-name> ::= Ul <lambda-sig> E [<number>] _
-//	<lambda-sig>        ::= <template-param-decl>* [Q <requires clause>] <type>+ [Q <requires clause>]
-func (p *parser) closure() ref {
+//	<lambda-sig>        ::= <template-param-decl>* <type>+
+func (p *parser) closure() ast.Ref {
 	scope := p.enterLambda()
-	n := node{kind: kindClosure}
+	n := ast.Node{Kind: ast.Closure}
 	mark := len(p.stack)
 	for p.isTemplateParamDecl() && !p.bad {
 		p.push(p.templateParamDecl(scope.list))
 	}
 	if len(p.stack) > mark {
-		n.a = p.make(node{kind: kindList, list: p.pop(mark)})
+		n.A = p.Make(ast.Node{Kind: ast.List, List: p.pop(mark)})
 	} else {
 		p.dropLevel()
 	}
-	n.b = p.requiresClause()
 	if !p.accept('v') {
-		for ok := true; ok; ok = !p.bad && p.look() != 'E' && p.look() != 'Q' {
+		for ok := true; ok; ok = !p.bad && p.look() != 'E' {
 			p.push(p.typ())
 		}
 	}
-	n.list = p.pop(mark)
-	n.c = p.requiresClause()
+	n.List = p.pop(mark)
 	p.expect('E')
 	p.leaveLambda(scope)
-	n.text = p.number(false)
+	n.Text = p.number(false)
 	p.expect('_')
-	return p.make(n)
-}
-
-// requiresClause reads [Q <expression>].
-func (p *parser) requiresClause() ref {
-	if p.accept('Q') {
-		return p.constraint()
-	}
-	return 0
+	return p.Make(n)
 }
 
 // structor reads
 //
 //	<ctor-dtor-name> ::= C [I] (1|2|3|4|5) [<base class>] | D (0|1|2|4|5)
-func (p *parser) structor(class ref, state *nameState) ref {
-	n := node{kind: kindCtor, a: class}
+func (p *parser) structor(class ast.Ref, state *nameState) ast.Ref {
+	n := ast.Node{Kind: ast.Ctor, A: class}
 	inherited := false
 	if p.accept('C') {
 		inherited = p.accept('I')
 	} else {
 		p.expect('D')
-		n.flag = true
+		n.Flag = true
 	}
-	if c := p.look(); c < '0' || c > '5' || c == '0' && !n.flag || c == '3' && n.flag {
+	if c := p.look(); c < '0' || c > '5' || c == '0' && !n.Flag || c == '3' && n.Flag {
 		return p.fail()
 	}
 	p.pos++
@@ -280,17 +248,18 @@ func (p *parser) structor(class ref, state *nameState) ref {
 		state.structor = true
 	}
 	if inherited {
-		n.b = p.name(state)
+		n.B = p.name(state)
 	}
-	return p.make(n)
+	return p.Make(n)
 }
 
-// expandStd has std::string be written in full before its constructor's name, std::basic_string<…>::basic_string.
-func (p *parser) expandStd(class ref) ref {
-	if p.nodes[class].kind == kindStd {
-		p.nodes = append(p.nodes, p.nodes[class])
-		class = ref(len(p.nodes) - 1)
-		p.nodes[class].flag = true
+// expandStd makes std::string be printed in full before a constructor:
+// std::basic_string<…>::basic_string.
+func (p *parser) expandStd(class ast.Ref) ast.Ref {
+	if p.Nodes[class].Kind == ast.Std {
+		p.Nodes = append(p.Nodes, p.Nodes[class])
+		class = ast.Ref(len(p.Nodes) - 1)
+		p.Nodes[class].Flag = true
 	}
 	return class
 }
@@ -299,47 +268,44 @@ func (p *parser) expandStd(class ref) ref {
 //
 //	<nested-name> ::= N [<CV-qualifiers>] [<ref-qualifier>] <prefix> <unqualified-name> E
 //	              ::= N [<CV-qualifiers>] [<ref-qualifier>] <prefix> <template-args> E
-//	              ::= N H <prefix> <unqualified-name> E
-//	<prefix>      ::= <prefix> <unqualified-name> [M] | <prefix> <template-args> | <template-param> | <decltype> | <substitution>
-func (p *parser) nestedName(state *nameState) ref {
+//	<prefix>      ::= <prefix> <unqualified-name> [M] | <prefix> <template-args>
+//	                | <template-param> | <decltype> | <substitution>
+func (p *parser) nestedName(state *nameState) ast.Ref {
 	p.expect('N')
 	p.nestedQualifiers(state)
-	var name ref
+	var name ast.Ref
 	for p.until('E') {
 		if state != nil {
-			state.templated = false // only the last part counts
+			state.templated = false // only the last part matters
 		}
 		next, isSubst := p.nestedPart(state, name)
 		if name = next; !isSubst {
 			p.remember(name)
 		}
-		p.accept('M') // of the initializer of a data member
+		p.accept('M') // the initializer of a data member
 	}
 	if name == 0 || len(p.subs) == 0 {
 		return p.fail()
 	}
-	p.subs = p.subs[:len(p.subs)-1] // the whole name is remembered by others
+	p.subs = p.subs[:len(p.subs)-1] // the caller remembers the whole name
 	return name
 }
 
 func (p *parser) nestedQualifiers(state *nameState) {
-	var quals uint8
-	explicitThis := p.accept('H')
-	if !explicitThis {
-		quals = p.cvQualifiers()
-		if p.accept('O') {
-			quals |= qualRvalue
-		} else if p.accept('R') {
-			quals |= qualLvalue
-		}
+	quals := p.cvQualifiers()
+	if p.accept('O') {
+		quals |= ast.QualRvalue
+	} else if p.accept('R') {
+		quals |= ast.QualLvalue
 	}
 	if state != nil {
-		state.quals, state.explicitThis = quals, explicitThis
+		state.quals = quals
 	}
 }
 
-// nestedPart reads one part of a nested name behind those before it. A back reference is not remembered again.
-func (p *parser) nestedPart(state *nameState, prefix ref) (name ref, isSubst bool) {
+// nestedPart reads one part of a nested name after a prefix, and reports whether the part is a back
+// reference.
+func (p *parser) nestedPart(state *nameState, prefix ast.Ref) (name ast.Ref, isSubst bool) {
 	switch c := p.look(); {
 	case c == 'T':
 		return p.first(prefix, p.templateParam()), false
@@ -348,42 +314,36 @@ func (p *parser) nestedPart(state *nameState, prefix ref) (name ref, isSubst boo
 	case c == 'D' && (p.peek(1) == 't' || p.peek(1) == 'T'):
 		return p.first(prefix, p.decltype()), false
 	case c == 'S':
-		return p.nestedSubst(state, prefix)
+		return p.nestedSubst(prefix)
 	}
-	return p.unqualifiedName(state, prefix, 0), false
+	return p.unqualifiedName(state, prefix), false
 }
 
-// first is a part that nothing can stand before.
-func (p *parser) first(prefix, part ref) ref {
+// first returns a part that must be the first one.
+func (p *parser) first(prefix, part ast.Ref) ast.Ref {
 	if prefix != 0 {
 		return p.fail()
 	}
 	return part
 }
 
-func (p *parser) nestedArgs(state *nameState, prefix ref) ref {
-	if prefix == 0 || p.scoped && p.nodes[prefix].kind == kindTemplate {
-		return p.fail() // conversion operators to templates have two lists of arguments, which LLVM refuses since 15
+func (p *parser) nestedArgs(state *nameState, prefix ast.Ref) ast.Ref {
+	if prefix == 0 {
+		return p.fail()
 	}
 	args := p.templateArgs(state != nil)
 	if state != nil {
 		state.templated = true
 	}
-	return p.make(node{kind: kindTemplate, a: prefix, b: args})
+	return p.Make(ast.Node{Kind: ast.Template, A: prefix, B: args})
 }
 
-// nestedSubst reads a back reference to a scope, which comes first, or to the module of the name that follows.
-func (p *parser) nestedSubst(state *nameState, prefix ref) (name ref, isSubst bool) {
-	var s ref
+// nestedSubst reads a back reference to a scope, which must be the first part.
+func (p *parser) nestedSubst(prefix ast.Ref) (name ast.Ref, isSubst bool) {
 	if p.acceptString("St") {
-		s = p.name0("std")
-	} else {
-		s = p.substitution()
+		return p.first(prefix, p.text("std")), true
 	}
-	if p.nodeKind(s) == kindModule {
-		return p.unqualifiedName(state, prefix, s), false
-	}
-	return p.first(prefix, s), true
+	return p.first(prefix, p.substitution()), true
 }
 
 // unresolvedName reads
@@ -393,47 +353,47 @@ func (p *parser) nestedSubst(state *nameState, prefix ref) (name ref, isSubst bo
 //	                  ::= srN <unresolved-type> [<template-args>] <simple-id>* E <base-unresolved-name>
 //	                  ::= [gs] sr <simple-id>+ E <base-unresolved-name>
 //
-// behind gs. Simple ids are not remembered for back references.
-func (p *parser) unresolvedName(global bool) ref {
-	var scope ref
+// without gs. Simple IDs are not targets of back references.
+func (p *parser) unresolvedName(global bool) ast.Ref {
+	var scope ast.Ref
 	switch {
 	case p.acceptString("srN"):
 		scope = p.unresolvedScope()
 		for p.until('E') {
-			scope = p.make(node{kind: kindScoped, a: scope, b: p.simpleID()})
+			scope = p.Make(ast.Node{Kind: ast.Scoped, A: scope, B: p.simpleID()})
 		}
 	case !p.acceptString("sr"):
 		name := p.baseUnresolvedName()
 		if global {
-			name = p.make(node{kind: kindGlobal, a: name})
+			name = p.Make(ast.Node{Kind: ast.Global, A: name})
 		}
 		return name
 	case isDigit(p.look()):
 		scope = p.simpleID()
 		if global {
-			scope = p.make(node{kind: kindGlobal, a: scope})
+			scope = p.Make(ast.Node{Kind: ast.Global, A: scope})
 		}
 		for p.until('E') {
-			scope = p.make(node{kind: kindScoped, a: scope, b: p.simpleID()})
+			scope = p.Make(ast.Node{Kind: ast.Scoped, A: scope, B: p.simpleID()})
 		}
 	default:
 		scope = p.unresolvedScope()
 	}
-	return p.make(node{kind: kindScoped, a: scope, b: p.baseUnresolvedName()})
+	return p.Make(ast.Node{Kind: ast.Scoped, A: scope, B: p.baseUnresolvedName()})
 }
 
 // unresolvedScope reads <unresolved-type> [<template-args>].
-func (p *parser) unresolvedScope() ref {
+func (p *parser) unresolvedScope() ast.Ref {
 	scope := p.unresolvedType()
 	if p.look() == 'I' {
-		scope = p.make(node{kind: kindTemplate, a: scope, b: p.templateArgs(false)})
+		scope = p.Make(ast.Node{Kind: ast.Template, A: scope, B: p.templateArgs(false)})
 	}
 	return scope
 }
 
-// unresolvedType reads <unresolved-type> ::= <template-param> | <decltype> | <substitution>, and what gcc writes where it
-// should write <simple-id>s, a type in std. LLVM refuses that.
-func (p *parser) unresolvedType() ref {
+// unresolvedType reads <unresolved-type> ::= <template-param> | <decltype> | <substitution>. It
+// also accepts a type in std, which gcc writes there and LLVM rejects.
+func (p *parser) unresolvedType() ast.Ref {
 	switch p.look() {
 	case 'T':
 		return p.remember(p.templateParam())
@@ -447,28 +407,29 @@ func (p *parser) unresolvedType() ref {
 }
 
 // simpleID reads <simple-id> ::= <source-name> [<template-args>].
-func (p *parser) simpleID() ref { return p.withArgs(p.sourceName()) }
+func (p *parser) simpleID() ast.Ref { return p.withArgs(p.sourceName()) }
 
 // withArgs reads the template arguments that may follow a name.
-func (p *parser) withArgs(name ref) ref {
+func (p *parser) withArgs(name ast.Ref) ast.Ref {
 	if p.look() != 'I' {
 		return name
 	}
-	return p.make(node{kind: kindTemplate, a: name, b: p.templateArgs(false)})
+	return p.Make(ast.Node{Kind: ast.Template, A: name, B: p.templateArgs(false)})
 }
 
 // baseUnresolvedName reads
 //
-//	<base-unresolved-name> ::= <simple-id> | [on] <operator-name> [<template-args>] | dn <destructor-name>
-func (p *parser) baseUnresolvedName() ref {
+//	<base-unresolved-name> ::= <simple-id> | [on] <operator-name> [<template-args>]
+//	                         | dn <destructor-name>
+func (p *parser) baseUnresolvedName() ast.Ref {
 	if isDigit(p.look()) {
 		return p.simpleID()
 	}
 	if p.acceptString("dn") {
 		if isDigit(p.look()) {
-			return p.make(node{kind: kindDtorName, a: p.simpleID()})
+			return p.Make(ast.Node{Kind: ast.DtorName, A: p.simpleID()})
 		}
-		return p.make(node{kind: kindDtorName, a: p.unresolvedType()})
+		return p.Make(ast.Node{Kind: ast.DtorName, A: p.unresolvedType()})
 	}
 	p.acceptString("on")
 	return p.withArgs(p.operatorName(nil))

@@ -1,18 +1,19 @@
 package itanium
 
-// templateScopes is which template parameters T_, T0_, TL0__, … mean.
-type templateScopes struct {
-	params  []ref   // the arguments of all open lists, innermost last
-	lambdas []span  // the lists of lambdas that are open, in params
-	levels  []int32 // by level: outerList, noList, or an index into lambdas. Those below base belong to enclosing encodings
-	base    int
-	outer   span // the arguments of the name that is read, in params
+import "github.com/heaplapse/heaplapse/symbolize/internal/itanium/ast"
 
-	forward       []ref // references to arguments that follow: of conversion operators
-	tryArgs       bool  // template arguments may follow a type: not so in conversion operators
+// templateScopes resolves the template parameters T_, T0_, TL0__, ….
+type templateScopes struct {
+	params  []ast.Ref  // the arguments of all open lists, innermost last
+	lambdas []ast.Span // the open lists of lambdas, in params
+	levels  []int32    // by level: outerList, noList or an index into lambdas; those below base are of enclosing encodings
+	base    int
+	outer   ast.Span // the arguments of the name that is being read, in params
+
+	forward       []ast.Ref // references, in conversion operators, to arguments that follow
+	tryArgs       bool      // template arguments may follow a type; not so in conversion operators
 	permitForward bool
-	untracked     bool // in constraints, whose parameters are not known
-	lambdaLevel   int  // of the lambda whose parameters are read, or -1
+	lambdaLevel   int // the level of the lambda whose parameters are being read, or -1
 	synthetic     [3]int32
 }
 
@@ -27,16 +28,16 @@ func (t *templateScopes) reset() {
 	}
 }
 
-// savedScope is what leave goes back to.
+// savedScope is the state that leave restores.
 type savedScope struct {
 	base, params int
-	outer        span
+	outer        ast.Span
 }
 
-// enter hides all template parameters until leave.
+// enter hides all template parameters until leave is called.
 func (t *templateScopes) enter() savedScope {
 	saved := savedScope{t.base, len(t.params), t.outer}
-	t.base, t.outer = len(t.levels), span{int32(len(t.params)), int32(len(t.params))}
+	t.base, t.outer = len(t.levels), t.emptyList()
 	return saved
 }
 
@@ -45,44 +46,50 @@ func (t *templateScopes) leave(saved savedScope) {
 	t.base, t.outer = saved.base, saved.outer
 }
 
-// clear forgets the levels, but not the arguments of the name that is read.
+// emptyList returns a list at the end of params.
+func (t *templateScopes) emptyList() ast.Span {
+	end := int32(len(t.params))
+	return ast.Span{Lo: end, Hi: end}
+}
+
+// clear removes the levels, but not the arguments of the name that is being read.
 func (t *templateScopes) clear() { t.levels = t.levels[:t.base] }
 
-// begin has the template arguments that follow be those of the name.
+// begin starts the template arguments of the name.
 func (t *templateScopes) begin() {
 	t.clear()
-	t.params = t.params[:t.outer.lo]
-	t.outer.hi = t.outer.lo
+	t.params = t.params[:t.outer.Lo]
+	t.outer.Hi = t.outer.Lo
 	t.levels = append(t.levels, outerList)
 }
 
-// add adds an argument of the name.
-func (t *templateScopes) add(arg ref) {
-	t.params = append(t.params[:t.outer.hi], arg)
-	t.outer.hi++
+// add adds a template argument of the name.
+func (t *templateScopes) add(arg ast.Ref) {
+	t.params = append(t.params[:t.outer.Hi], arg)
+	t.outer.Hi++
 }
 
-// level is the list of a level, and whether there is one.
-func (t *templateScopes) level(n int) (list span, ok bool) {
+// level returns the list of a level, and reports whether there is one.
+func (t *templateScopes) level(n int) (list ast.Span, ok bool) {
 	if n >= len(t.levels)-t.base {
-		return span{}, false
+		return ast.Span{}, false
 	}
 	switch i := t.levels[t.base+n]; i {
 	case outerList:
 		return t.outer, true
 	case noList:
-		return span{}, false
+		return ast.Span{}, false
 	default:
 		return t.lambdas[i], true
 	}
 }
 
-// lambdaScope is what leaveLambda goes back to.
+// lambdaScope is the state that leaveLambda restores.
 type lambdaScope struct {
 	list, levels, lambdaLevel int
 }
 
-// enterLambda opens the list of a lambda's explicit template parameters.
+// enterLambda opens the list of the explicit template parameters of a lambda.
 func (t *templateScopes) enterLambda() lambdaScope {
 	saved := lambdaScope{t.openList(), len(t.levels) - 1, t.lambdaLevel}
 	t.lambdaLevel = saved.levels - t.base
@@ -91,11 +98,11 @@ func (t *templateScopes) enterLambda() lambdaScope {
 
 func (t *templateScopes) openList() int {
 	t.levels = append(t.levels, int32(len(t.lambdas)))
-	t.lambdas = append(t.lambdas, span{int32(len(t.params)), int32(len(t.params))})
+	t.lambdas = append(t.lambdas, t.emptyList())
 	return len(t.lambdas) - 1
 }
 
-// dropLevel takes back the level of a lambda that has no explicit parameters.
+// dropLevel removes the level of a lambda without explicit template parameters.
 func (t *templateScopes) dropLevel() { t.levels = t.levels[:len(t.levels)-1] }
 
 func (t *templateScopes) leaveLambda(saved lambdaScope) {
@@ -104,23 +111,24 @@ func (t *templateScopes) leaveLambda(saved lambdaScope) {
 }
 
 func (t *templateScopes) closeList(list, levels int) {
-	t.params = t.params[:t.lambdas[list].lo]
+	t.params = t.params[:t.lambdas[list].Lo]
 	t.lambdas = t.lambdas[:list]
 	if len(t.levels) > levels {
 		t.levels = t.levels[:levels]
 	}
 }
 
-// resolveForward finds the arguments that a conversion operator's type referred to before they came.
+// resolveForward sets the targets of the forward references from an index on, which are those of a
+// conversion operator.
 func (p *parser) resolveForward(from int) {
 	list, ok := p.level(0)
 	for _, f := range p.forward[min(from, len(p.forward)):] {
-		index := int(p.nodes[f].count)
-		if p.bad || !ok || index >= list.size() {
+		index := int(p.Nodes[f].Count)
+		if p.bad || !ok || index >= list.Size() {
 			p.fail()
 			return
 		}
-		p.nodes[f].a = p.params[int(list.lo)+index]
+		p.Nodes[f].A = p.params[int(list.Lo)+index]
 	}
 	p.forward = p.forward[:min(from, len(p.forward))]
 }
@@ -129,8 +137,8 @@ func (p *parser) resolveForward(from int) {
 //
 //	<substitution> ::= S [<seq-id>] _ | Sa | Sb | Ss | Si | So | Sd
 //
-// St is read by those who read names.
-func (p *parser) substitution() ref {
+// St is not part of this rule.
+func (p *parser) substitution() ast.Ref {
 	p.expect('S')
 	if c := p.look(); c >= 'a' && c <= 'z' {
 		return p.stdSubstitution(c)
@@ -146,22 +154,12 @@ func (p *parser) substitution() ref {
 	return p.subs[index]
 }
 
-// stdNames are what a letter behind S stands for: the name of the template, and the typedef of its instance for char.
-var stdNames = [256]struct{ base, short, args string }{
-	'a': {"allocator", "allocator", ""},
-	'b': {"basic_string", "basic_string", ""},
-	's': {"basic_string", "string", ", std::allocator<char>"},
-	'i': {"basic_istream", "istream", ""},
-	'o': {"basic_ostream", "ostream", ""},
-	'd': {"basic_iostream", "iostream", ""},
-}
-
-func (p *parser) stdSubstitution(c byte) ref {
-	if stdNames[c].base == "" {
+func (p *parser) stdSubstitution(c byte) ast.Ref {
+	if !ast.IsStd(c) {
 		return p.fail()
 	}
 	p.pos++
-	name := p.make(node{kind: kindStd, count: int32(c)})
+	name := p.Make(ast.Node{Kind: ast.Std, Count: int32(c)})
 	if p.look() != 'B' {
 		return name
 	}
@@ -171,8 +169,7 @@ func (p *parser) stdSubstitution(c byte) ref {
 // templateParam reads
 //
 //	<template-param> ::= T [<number>] _ | TL <number> _ [<number>] _
-func (p *parser) templateParam() ref {
-	start := p.pos
+func (p *parser) templateParam() ast.Ref {
 	p.expect('T')
 	level := 0
 	if p.accept('L') {
@@ -187,185 +184,140 @@ func (p *parser) templateParam() ref {
 	switch {
 	case p.bad:
 		return 0
-	case p.untracked:
-		return p.name0(p.src[start : p.pos-1])
 	case p.permitForward && level == 0:
-		f := p.make(node{kind: kindForward, count: int32(index)})
+		f := p.Make(ast.Node{Kind: ast.Forward, Count: int32(index)})
 		p.forward = append(p.forward, f)
 		return f
 	}
 	return p.argument(level, index)
 }
 
-// argument is what a template parameter stands for. The parameters of a generic lambda stand for auto.
-func (p *parser) argument(level, index int) ref {
+// argument returns the argument of a template parameter, which is auto for parameters of a generic
+// lambda.
+func (p *parser) argument(level, index int) ast.Ref {
 	list, ok := p.level(level)
-	if ok && index < list.size() {
-		return p.parameter(index, p.params[int(list.lo)+index])
+	if ok && index < list.Size() {
+		return p.parameter(index, p.params[int(list.Lo)+index])
 	}
 	if levels := len(p.levels) - p.base; p.lambdaLevel != level || level > levels {
 		return p.fail()
 	} else if level == levels {
 		p.levels = append(p.levels, noList)
 	}
-	return p.make(node{kind: kindAuto, count: int32(index)})
+	return p.Make(ast.Node{Kind: ast.Auto, Count: int32(index)})
 }
 
-// parameter is a template parameter that stands for arg. Where a back reference to it is the type of a lambda's parameter, that
-// is auto, as any template parameter there is; LLVM shows the argument.
-func (p *parser) parameter(index int, arg ref) ref {
-	if p.mode == Full || p.nodes[arg].kind == kindSynthetic {
+// parameter returns a reference to a template parameter whose argument is arg. In the parameters of
+// a lambda, the GNU style prints it as auto, and LLVM prints the argument.
+func (p *parser) parameter(index int, arg ast.Ref) ast.Ref {
+	if p.mode == Full || p.Nodes[arg].Kind == ast.Synthetic {
 		return arg
 	}
-	return p.make(node{kind: kindArgument, count: int32(index), a: arg})
+	return p.Make(ast.Node{Kind: ast.Argument, Count: int32(index), A: arg})
 }
 
-// isTemplateParamDecl says that <template-param-decl> follows.
+// isTemplateParamDecl reports whether <template-param-decl> is next.
 func (p *parser) isTemplateParamDecl() bool {
 	if p.look() != 'T' {
 		return false
 	}
 	switch p.peek(1) {
-	case 'y', 'p', 't', 'n', 'k':
+	case 'y', 'p', 't', 'n':
 		return true
 	}
 	return false
 }
 
-// noDecls is the list of declarations that nothing refers to.
-const noDecls = -1
-
-// templateParamDecl reads the declaration of a template parameter, for which it invents a name and which it adds to a list
-// that is open:
+// templateParamDecl reads the declaration of a template parameter, and adds it to an open list. The
+// declaration has no name in the mangling, so the parser invents one.
 //
-//	<template-param-decl> ::= Ty | Tk <name> [<template-args>] | Tn <type> | Tt <template-param-decl>* [Q <expression>] E
+//	<template-param-decl> ::= Ty | Tn <type> | Tt <template-param-decl>* E
 //	                      ::= Tp <template-param-decl>
-func (p *parser) templateParamDecl(list int) ref {
+func (p *parser) templateParamDecl(list int) ast.Ref {
 	p.enter()
 	defer p.leave()
 	c := p.peek(1)
 	p.pos = min(p.pos+2, len(p.src))
 	switch c {
 	case 'y':
-		return p.make(node{kind: kindTypeDecl, a: p.invent("$T", 0, list)})
-	case 'k':
-		p.needs22()
-		constraint := p.untrackedName()
-		return p.make(node{kind: kindConstrained, a: constraint, b: p.invent("$T", 0, list)})
+		return p.Make(ast.Node{Kind: ast.TypeDecl, A: p.invent("$T", 0, list)})
 	case 'n':
 		name := p.invent("$N", 1, list)
-		return p.make(node{kind: kindValueDecl, a: name, b: p.typ()})
+		return p.Make(ast.Node{Kind: ast.ValueDecl, A: name, B: p.typ()})
 	case 't':
 		return p.templateTemplateDecl(p.invent("$TT", 2, list))
 	case 'p':
-		return p.make(node{kind: kindPackDecl, a: p.templateParamDecl(list)})
+		return p.Make(ast.Node{Kind: ast.PackDecl, A: p.templateParamDecl(list)})
 	}
 	return p.fail()
 }
 
-// invent names a parameter of a lambda's template.
-func (p *parser) invent(prefix string, sort, list int) ref {
-	name := p.make(node{kind: kindSynthetic, text: prefix, count: p.synthetic[sort]})
+// invent makes a name for a template parameter and adds it to an open list.
+func (p *parser) invent(prefix string, sort, list int) ast.Ref {
+	name := p.Make(ast.Node{Kind: ast.Synthetic, Text: prefix, Count: p.synthetic[sort]})
 	p.synthetic[sort]++
-	if list != noDecls {
-		p.params = append(p.params[:p.lambdas[list].hi], name)
-		p.lambdas[list].hi++
-	}
+	p.params = append(p.params[:p.lambdas[list].Hi], name)
+	p.lambdas[list].Hi++
 	return name
 }
 
-func (p *parser) untrackedName() ref {
-	saved := p.untracked
-	p.untracked = true
-	name := p.name(nil)
-	p.untracked = saved
-	return name
-}
-
-func (p *parser) templateTemplateDecl(name ref) ref {
+func (p *parser) templateTemplateDecl(name ast.Ref) ast.Ref {
 	levels := len(p.levels)
 	list := p.openList()
-	n := node{kind: kindTemplateDecl, a: name}
+	n := ast.Node{Kind: ast.TemplateDecl, A: name}
 	mark := len(p.stack)
 	for p.until('E') {
 		p.push(p.templateParamDecl(list))
-		if p.accept('Q') {
-			n.b = p.constraint()
-			p.expect('E')
-			break
-		}
 	}
-	n.list = p.pop(mark)
+	n.List = p.pop(mark)
 	p.closeList(list, levels)
-	return p.make(n)
+	return p.Make(n)
 }
 
-// constraint reads the expression of a requires clause.
-func (p *parser) constraint() ref {
-	p.needs22()
-	saved := p.untracked
-	p.untracked = true
-	e := p.expr()
-	p.untracked = saved
-	return e
-}
-
-// templateArgs reads <template-args> ::= I <template-arg>* [Q <requires clause>] E. If they are those of the name of an
-// encoding, its template parameters stand for them.
-func (p *parser) templateArgs(ofName bool) ref {
+// templateArgs reads <template-args> ::= I <template-arg>* E. With ofName they are the arguments of
+// the name of an encoding, and the template parameters of the encoding refer to them.
+func (p *parser) templateArgs(ofName bool) ast.Ref {
 	p.expect('I')
 	if ofName {
 		p.begin()
 	}
-	n := node{kind: kindTemplateArgs}
+	n := ast.Node{Kind: ast.TemplateArgs}
 	tryArgs := p.tryArgs
-	p.tryArgs = true // inside the type of a conversion operator LLVM forgets that, and refuses the name
+	p.tryArgs = true // LLVM does not, and rejects such names in the types of conversion operators
 	mark := len(p.stack)
 	for p.until('E') {
 		p.push(p.nextArg(ofName))
-		if p.accept('Q') {
-			n.a = p.constraint()
-			p.expect('E')
-			break
-		}
 	}
-	n.list = p.pop(mark)
+	n.List = p.pop(mark)
 	p.tryArgs = tryArgs
-	return p.make(n)
+	return p.Make(n)
 }
 
-func (p *parser) nextArg(ofName bool) ref {
+func (p *parser) nextArg(ofName bool) ast.Ref {
 	if !ofName {
 		return p.templateArg()
 	}
 	base := p.base
-	if !p.scoped {
-		p.base = len(p.levels) // hidden from the arguments, until LLVM 16
-	}
+	p.base = len(p.levels) // hides the list from its own elements
 	arg := p.templateArg()
-	if !p.scoped {
-		p.levels, p.base = p.levels[:p.base], base
-	}
+	p.levels, p.base = p.levels[:p.base], base
 	p.add(p.asParam(arg))
 	return arg
 }
 
-// asParam is what a parameter stands for whose argument is arg.
-func (p *parser) asParam(arg ref) ref {
-	switch n := p.nodes[arg]; n.kind {
-	case kindArgPack:
-		return p.make(node{kind: kindPack, list: n.list})
-	case kindQualifiedArg:
-		return n.b
+// asParam returns what a template parameter with the argument arg is replaced by.
+func (p *parser) asParam(arg ast.Ref) ast.Ref {
+	if n := p.Nodes[arg]; n.Kind == ast.ArgPack {
+		return p.Make(ast.Node{Kind: ast.Pack, List: n.List})
 	}
 	return arg
 }
 
 // templateArg reads
 //
-//	<template-arg> ::= <type> | X <expression> E | <expr-primary> | J <template-arg>* E | LZ <encoding> E
-//	               ::= <template-param-decl> <template-arg>
-func (p *parser) templateArg() ref {
+//	<template-arg> ::= <type> | X <expression> E | <expr-primary> | J <template-arg>* E
+//	                 | LZ <encoding> E
+func (p *parser) templateArg() ast.Ref {
 	p.enter()
 	defer p.leave()
 	switch p.look() {
@@ -376,7 +328,7 @@ func (p *parser) templateArg() ref {
 		return e
 	case 'J':
 		p.pos++
-		return p.make(node{kind: kindArgPack, list: p.list('E', (*parser).templateArg)})
+		return p.Make(ast.Node{Kind: ast.ArgPack, List: p.list('E', (*parser).templateArg)})
 	case 'L':
 		if p.acceptString("LZ") {
 			e := p.encoding(false)
@@ -384,12 +336,6 @@ func (p *parser) templateArg() ref {
 			return e
 		}
 		return p.primary()
-	case 'T':
-		if p.isTemplateParamDecl() {
-			p.needs22()
-			decl := p.templateParamDecl(noDecls)
-			return p.make(node{kind: kindQualifiedArg, a: decl, b: p.templateArg()})
-		}
 	}
 	return p.typ()
 }

@@ -1,8 +1,12 @@
 package itanium
 
-import "strings"
+import (
+	"strings"
 
-// builtins are <builtin-type>s of one letter.
+	"github.com/heaplapse/heaplapse/symbolize/internal/itanium/ast"
+)
+
+// builtins maps a letter to its <builtin-type>.
 var builtins = [256]string{
 	'v': "void", 'w': "wchar_t", 'b': "bool", 'c': "char", 'a': "signed char", 'h': "unsigned char",
 	's': "short", 't': "unsigned short", 'i': "int", 'j': "unsigned int", 'l': "long", 'm': "unsigned long",
@@ -10,29 +14,20 @@ var builtins = [256]string{
 	'f': "float", 'd': "double", 'e': "long double", 'g': "__float128", 'z': "...",
 }
 
-// builtinsD are <builtin-type>s behind a D.
+// builtinsD maps the letter after D to its <builtin-type>.
 var builtinsD = [256]string{
 	'd': "decimal64", 'e': "decimal128", 'f': "decimal32", 'h': "half", 'i': "char32_t", 's': "char16_t", 'u': "char8_t",
-	'a': "auto", 'c': "decltype(auto)", 'n': nullptrType,
+	'a': "auto", 'c': "decltype(auto)", 'n': ast.NullptrType,
 }
 
-const (
-	nullptrType     = "std::nullptr_t"
-	complexSuffix   = " complex"
-	imaginarySuffix = " imaginary"
-)
-
-// fixedPoint are the types behind DA (_Accum) and DR (_Fract) of ISO/IEC TR 18037.
-var fixedPoint = [256]string{'s': "short ", 't': "unsigned short ", 'i': "", 'j': "unsigned ", 'l': "long ", 'm': "unsigned long "}
-
-// typ reads <type>, and remembers it if it is not of the language itself.
-func (p *parser) typ() ref {
+// typ reads <type>, and remembers it unless it is built in.
+func (p *parser) typ() ast.Ref {
 	p.enter()
 	defer p.leave()
 	c := p.look()
 	if text := builtins[c]; text != "" {
 		p.pos++
-		return p.make(node{kind: kindBuiltin, text: text})
+		return p.Make(ast.Node{Kind: ast.Builtin, Text: text})
 	}
 	if c == 'D' {
 		if r := p.builtinD(); r != 0 {
@@ -45,81 +40,45 @@ func (p *parser) typ() ref {
 	return p.remember(p.compound(c))
 }
 
-// builtinD reads what is neither a compound type nor remembered behind D, or nothing.
-func (p *parser) builtinD() ref {
+// builtinD reads a built-in type that begins with D, or nothing.
+func (p *parser) builtinD() ast.Ref {
 	c := p.peek(1)
 	if text := builtinsD[c]; text != "" {
 		p.pos += 2
-		return p.make(node{kind: kindBuiltin, text: text})
+		return p.Make(ast.Node{Kind: ast.Builtin, Text: text})
 	}
-	switch c {
-	case 'F':
+	if c == 'F' {
 		p.pos += 2
 		return p.binaryFloat()
-	case 'A', 'R', 'S':
-		return p.fixed()
-	case 'k', 'K':
-		p.needs22()
-		p.pos += 2
-		text := " auto"
-		if c == 'K' {
-			text = " decltype(auto)"
-		}
-		return p.make(node{kind: kindPostfix, a: p.name(nil), text: text})
 	}
 	return 0
 }
 
-// binaryFloat reads DF <bits> _ or DF16b.
-func (p *parser) binaryFloat() ref {
-	if p.acceptString("16b") {
-		p.needs22()
-		return p.make(node{kind: kindBuiltin, text: "std::bfloat16_t"})
-	}
+// binaryFloat reads DF <bits> _.
+func (p *parser) binaryFloat() ast.Ref {
 	bits := p.number(false)
 	p.expect('_')
-	return p.make(node{kind: kindBinaryFP, text: bits})
+	return p.Make(ast.Node{Kind: ast.BinaryFP, Text: bits})
 }
 
-// fixed reads [DS] (DA|DR) <size>.
-func (p *parser) fixed() ref {
-	p.needs22()
-	saturated := p.acceptString("DS")
-	suffix := "_Accum"
-	if p.acceptString("DR") {
-		suffix = "_Fract"
-	} else if !p.acceptString("DA") {
-		return p.fail()
-	}
-	size := p.look()
-	if fixedPoint[size] == "" && size != 'i' {
-		return p.fail()
-	}
-	p.pos++
-	n := node{kind: kindPostfix, a: p.name0(fixedPoint[size]), text: suffix}
-	if saturated {
-		n.a = p.make(node{kind: kindPostfix, a: p.name0("_Sat "), text: fixedPoint[size]})
-	}
-	return p.make(n)
-}
-
-// substitutedType reads a type that begins with S: a back reference, which may stand for a template, or a name in std.
-func (p *parser) substitutedType() ref {
+// substitutedType reads a type that begins with S: a back reference, which may be to a template, or
+// a name in std.
+func (p *parser) substitutedType() ast.Ref {
 	name, isSubst := p.unscopedName(nil, true)
 	switch {
 	case p.look() == 'I' && (!isSubst || p.tryArgs):
 		if !isSubst {
 			p.remember(name)
 		}
-		name = p.make(node{kind: kindTemplate, a: name, b: p.templateArgs(false)})
+		name = p.Make(ast.Node{Kind: ast.Template, A: name, B: p.templateArgs(false)})
 	case isSubst:
 		return name
 	}
 	return p.remember(name)
 }
 
-// compound reads a type that others can refer back to.
-func (p *parser) compound(c byte) ref {
+// compound reads a type that is not built in.
+func (p *parser) compound(c byte) ast.Ref {
 	switch c {
 	case 'r', 'V', 'K', 'U':
 		return p.qualifiedType()
@@ -127,7 +86,8 @@ func (p *parser) compound(c byte) ref {
 		p.pos++
 		return p.wrapped(c, p.typ())
 	case 'u':
-		return p.vendorType()
+		p.pos++
+		return p.text(p.identifier())
 	case 'D':
 		return p.compoundD()
 	case 'F':
@@ -137,7 +97,7 @@ func (p *parser) compound(c byte) ref {
 	case 'M':
 		p.pos++
 		class := p.typ()
-		return p.make(node{kind: kindMemberPointer, a: class, b: p.typ()})
+		return p.Make(ast.Node{Kind: ast.MemberPointer, A: class, B: p.typ()})
 	case 'T':
 		if e := p.peek(1); e == 's' || e == 'u' || e == 'e' {
 			return p.elaborated(e)
@@ -147,101 +107,82 @@ func (p *parser) compound(c byte) ref {
 	return p.name(nil)
 }
 
-func (p *parser) wrapped(c byte, inner ref) ref {
+func (p *parser) wrapped(c byte, inner ast.Ref) ast.Ref {
 	switch c {
 	case 'P':
-		return p.make(node{kind: kindPointer, a: inner})
+		return p.Make(ast.Node{Kind: ast.Pointer, A: inner})
 	case 'C':
-		return p.make(node{kind: kindPostfix, a: inner, text: complexSuffix})
+		return p.Make(ast.Node{Kind: ast.Postfix, A: inner, Text: ast.ComplexSuffix})
 	case 'G':
-		return p.make(node{kind: kindPostfix, a: inner, text: imaginarySuffix})
+		return p.Make(ast.Node{Kind: ast.Postfix, A: inner, Text: ast.ImaginarySuffix})
 	}
-	return p.make(node{kind: kindReference, a: inner, flag: c == 'O'})
+	return p.Make(ast.Node{Kind: ast.Reference, A: inner, Flag: c == 'O'})
 }
 
-// vendorType reads u <source-name> [I <type> E], the latter being a trait like __underlying_type.
-func (p *parser) vendorType() ref {
-	p.pos++
-	text := p.identifier()
-	if !p.accept('I') {
-		return p.name0(text)
-	}
-	p.needs22()
-	typ := p.typ()
-	p.expect('E')
-	return p.make(node{kind: kindTransformed, text: text, a: typ})
-}
-
-func (p *parser) compoundD() ref {
-	switch c := p.peek(1); c {
+func (p *parser) compoundD() ast.Ref {
+	switch p.peek(1) {
 	case 't', 'T':
 		return p.decltype()
 	case 'v':
 		return p.vectorType()
 	case 'p':
 		p.pos += 2
-		return p.make(node{kind: kindExpansion, a: p.typ()})
+		return p.Make(ast.Node{Kind: ast.Expansion, A: p.typ()})
 	case 'o', 'O', 'w', 'x':
 		return p.functionType()
-	case 'B', 'U':
-		p.needs22()
-		p.pos += 2
-		n := node{kind: kindBitInt, flag: c == 'U', a: p.dimension()}
-		p.expect('_')
-		return p.make(n)
 	}
 	return p.name(nil)
 }
 
 // dimension reads <number> or <expression>.
-func (p *parser) dimension() ref {
+func (p *parser) dimension() ast.Ref {
 	if isDigit(p.look()) {
-		return p.name0(p.number(false))
+		return p.text(p.number(false))
 	}
 	return p.expr()
 }
 
-func (p *parser) elaborated(c byte) ref {
+func (p *parser) elaborated(c byte) ast.Ref {
 	p.pos += 2
 	text := map[byte]string{'s': "struct", 'u': "union", 'e': "enum"}[c]
-	return p.make(node{kind: kindElaborated, text: text, a: p.name(nil)})
+	return p.Make(ast.Node{Kind: ast.Elaborated, Text: text, A: p.name(nil)})
 }
 
 // paramType reads <template-param>, and the arguments of a template template parameter.
-func (p *parser) paramType() ref {
+func (p *parser) paramType() ast.Ref {
 	param := p.templateParam()
 	if !p.tryArgs || p.look() != 'I' {
 		return param
 	}
 	p.remember(param)
-	return p.make(node{kind: kindTemplate, a: param, b: p.templateArgs(false)})
+	return p.Make(ast.Node{Kind: ast.Template, A: param, B: p.templateArgs(false)})
 }
 
 // cvQualifiers reads <CV-qualifiers> ::= [r] [V] [K].
 func (p *parser) cvQualifiers() uint8 {
 	var quals uint8
 	if p.accept('r') {
-		quals |= qualRestrict
+		quals |= ast.QualRestrict
 	}
 	if p.accept('V') {
-		quals |= qualVolatile
+		quals |= ast.QualVolatile
 	}
 	if p.accept('K') {
-		quals |= qualConst
+		quals |= ast.QualConst
 	}
 	return quals
 }
 
-// qualifiedType reads <qualified-type> ::= (U <source-name> [<template-args>])* <CV-qualifiers> <type>, where that is
-// no function type, whose qualifiers are those of a member function.
-func (p *parser) qualifiedType() ref {
+// qualifiedType reads <qualified-type> ::= (U <source-name> [<template-args>])* <CV-qualifiers>
+// <type>. The qualifiers of a function type are those of a member function.
+func (p *parser) qualifiedType() ast.Ref {
 	if p.functionFollows() {
 		return p.functionType()
 	}
 	return p.qualified()
 }
 
-// functionFollows says that a function type is behind the CV qualifiers.
+// functionFollows reports whether CV qualifiers and a function type are next.
 func (p *parser) functionFollows() bool {
 	n := 0
 	for _, c := range "rVK" {
@@ -252,7 +193,7 @@ func (p *parser) functionFollows() bool {
 	return n > 0 && (p.peek(n) == 'F' || p.peek(n) == 'D' && strings.IndexByte("oOwx", p.peek(n+1)) >= 0)
 }
 
-func (p *parser) qualified() ref {
+func (p *parser) qualified() ast.Ref {
 	p.enter()
 	defer p.leave()
 	if p.accept('U') {
@@ -263,66 +204,66 @@ func (p *parser) qualified() ref {
 	if quals == 0 {
 		return typ
 	}
-	return p.make(node{kind: kindQualified, a: typ, quals: quals})
+	return p.Make(ast.Node{Kind: ast.Qualified, A: typ, Quals: quals})
 }
 
-func (p *parser) vendorQualified() ref {
+func (p *parser) vendorQualified() ast.Ref {
 	name := p.identifier()
 	if protocol, ok := strings.CutPrefix(name, "objcproto"); ok {
 		digits := strings.TrimLeft(protocol, "0123456789")
 		if digits == "" || digits == protocol {
 			return p.fail()
 		}
-		return p.make(node{kind: kindObjCProto, a: p.qualified(), text: digits})
+		return p.Make(ast.Node{Kind: ast.ObjCProto, A: p.qualified(), Text: digits})
 	}
-	n := node{kind: kindVendorQual, text: name}
+	n := ast.Node{Kind: ast.VendorQual, Text: name}
 	if p.look() == 'I' {
-		n.b = p.templateArgs(false)
+		n.B = p.templateArgs(false)
 	}
-	n.a = p.qualified()
-	return p.make(n)
+	n.A = p.qualified()
+	return p.Make(n)
 }
 
 // functionType reads
 //
 //	<function-type>  ::= [<CV-qualifiers>] [<exception-spec>] [Dx] F [Y] <type>+ [R | O] E
 //	<exception-spec> ::= Do | DO <expression> E | Dw <type>+ E
-func (p *parser) functionType() ref {
-	n := node{kind: kindFunction, quals: p.cvQualifiers()}
-	n.b = p.exceptions()
+func (p *parser) functionType() ast.Ref {
+	n := ast.Node{Kind: ast.Function, Quals: p.cvQualifiers()}
+	n.B = p.exceptions()
 	p.acceptString("Dx")
 	p.expect('F')
 	p.accept('Y')
-	n.a = p.typ()
+	n.A = p.typ()
 	mark := len(p.stack)
 	for p.until('E') {
 		if p.accept('v') {
 			continue
 		}
 		if p.acceptString("RE") {
-			n.quals |= qualLvalue
+			n.Quals |= ast.QualLvalue
 			break
 		}
 		if p.acceptString("OE") {
-			n.quals |= qualRvalue
+			n.Quals |= ast.QualRvalue
 			break
 		}
 		p.push(p.typ())
 	}
-	n.list = p.pop(mark)
-	return p.make(n)
+	n.List = p.pop(mark)
+	return p.Make(n)
 }
 
-func (p *parser) exceptions() ref {
+func (p *parser) exceptions() ast.Ref {
 	switch {
 	case p.acceptString("Do"):
-		return p.name0("noexcept")
+		return p.text("noexcept")
 	case p.acceptString("DO"):
 		e := p.expr()
 		p.expect('E')
-		return p.make(node{kind: kindNoexcept, a: e})
+		return p.Make(ast.Node{Kind: ast.Noexcept, A: e})
 	case p.acceptString("Dw"):
-		return p.make(node{kind: kindThrowSpec, list: p.list('E', (*parser).typ)})
+		return p.Make(ast.Node{Kind: ast.ThrowSpec, List: p.list('E', (*parser).typ)})
 	}
 	return 0
 }
@@ -330,39 +271,39 @@ func (p *parser) exceptions() ref {
 // vectorType reads
 //
 //	<vector-type> ::= Dv <number> _ (<type> | p) | Dv [<expression>] _ <type>
-func (p *parser) vectorType() ref {
+func (p *parser) vectorType() ast.Ref {
 	p.pos += 2
-	n := node{kind: kindVector}
+	n := ast.Node{Kind: ast.Vector}
 	numbered := isDigit(p.look())
 	if p.look() != '_' {
-		n.b = p.dimension()
+		n.B = p.dimension()
 	}
 	p.expect('_')
 	if numbered && p.accept('p') {
-		return p.make(node{kind: kindPixelVector, a: n.b})
+		return p.Make(ast.Node{Kind: ast.PixelVector, A: n.B})
 	}
-	n.a = p.typ()
-	return p.make(n)
+	n.A = p.typ()
+	return p.Make(n)
 }
 
 // arrayType reads <array-type> ::= A [<number> | <expression>] _ <type>.
-func (p *parser) arrayType() ref {
+func (p *parser) arrayType() ast.Ref {
 	p.pos++
-	n := node{kind: kindArray}
+	n := ast.Node{Kind: ast.Array}
 	if p.look() != '_' {
-		n.b = p.dimension()
+		n.B = p.dimension()
 	}
 	p.expect('_')
-	n.a = p.typ()
-	return p.make(n)
+	n.A = p.typ()
+	return p.Make(n)
 }
 
 // decltype reads <decltype> ::= (Dt | DT) <expression> E.
-func (p *parser) decltype() ref {
+func (p *parser) decltype() ast.Ref {
 	if !p.acceptString("Dt") && !p.acceptString("DT") {
 		return p.fail()
 	}
 	e := p.expr()
 	p.expect('E')
-	return p.make(node{kind: kindEnclosing, text: "decltype", a: e})
+	return p.Make(ast.Node{Kind: ast.Enclosing, Text: "decltype", A: e})
 }

@@ -6,17 +6,18 @@ import (
 	"strings"
 )
 
-// ErrMalformed says that a text is no name of this mangling.
+// ErrMalformed means that a string is not a name of this mangling, or exceeds a limit.
 var ErrMalformed = errors.New("not a Rust v0 name")
 
-// Caps of a name. References back make the same text appear again and again; real names are nested some tens deep.
+// Limits for hostile names, whose back references can repeat a text exponentially often. Real names
+// have some tens of levels.
 const (
 	maxDepth = 500 // as in LLVM
 	maxSteps = 1 << 16
 	maxShown = 256 << 10
 )
 
-// Demangle is the name behind a linkage name without its suffix, such as .llvm.1234.
+// Demangle demangles a linkage name without a suffix such as .llvm.1234.
 func Demangle(linkage string) (string, error) {
 	in, ok := strings.CutPrefix(linkage, "_R")
 	if !ok {
@@ -25,7 +26,7 @@ func Demangle(linkage string) (string, error) {
 	r := reader{in: in}
 	r.path(false, false)
 	if r.pos < len(r.in) {
-		r.mute++ // the crate that instantiated it
+		r.mute++ // the crate that instantiated the function
 		r.path(false, false)
 	}
 	if r.failed || r.pos < len(r.in) || len(r.out) == 0 {
@@ -34,15 +35,17 @@ func Demangle(linkage string) (string, error) {
 	return string(r.out), nil
 }
 
-// reader goes through a name once. After a failure it reads zeros; callers check at the end.
+// reader parses and prints a name in one pass. It consists of one method for each rule of the
+// grammar. After an error the reader is at the end of the name, so that all rules return soon;
+// Demangle checks failed at the end.
 type reader struct {
 	in        string
 	pos       int
 	out       []byte
-	mute      int // above 0, nothing is printed
+	mute      int // if greater than 0, nothing is printed
 	depth     int
 	steps     int
-	lifetimes uint64 // that for<…> has bound here
+	lifetimes uint64 // number of lifetimes that are bound by for<…>
 	failed    bool
 }
 
@@ -60,7 +63,7 @@ func (r *reader) print(s string) {
 	}
 }
 
-// enter counts a level of nesting; false if there are too many, or too many steps so far.
+// enter counts a level of nesting and a step, and reports whether the limits permit them.
 func (r *reader) enter() bool {
 	r.depth++
 	r.steps++
@@ -89,7 +92,7 @@ func (r *reader) accept(c byte) bool {
 	return true
 }
 
-// list reads items up to an E, and returns how many there were.
+// list reads items up to E and returns their number.
 func (r *reader) list(separator string, item func()) (n int) {
 	for ; !r.failed && !r.accept('E'); n++ {
 		if n > 0 {
@@ -100,8 +103,8 @@ func (r *reader) list(separator string, item func()) (n int) {
 	return n
 }
 
-// path reads a <path>. In types the :: before generic arguments is left out; leaveOpen leaves out the > behind them
-// and says so.
+// path reads <path>. Types have no :: before generic arguments. With leaveOpen, path omits the >
+// after generic arguments, and reports whether it did.
 func (r *reader) path(inType, leaveOpen bool) (open bool) {
 	defer r.leave()
 	if !r.enter() {
@@ -134,9 +137,9 @@ func (r *reader) path(inType, leaveOpen bool) (open bool) {
 	return open
 }
 
-// impl reads an inherent impl (M), one of a trait (X), or a trait's own item (Y).
+// impl reads the rest of an inherent impl (M), a trait impl (X) or a trait definition (Y).
 func (r *reader) impl(kind byte, inType bool) {
-	if kind != 'Y' { // where the impl stands
+	if kind != 'Y' { // the path of the impl is not printed
 		r.mute++
 		r.tagged('s')
 		r.path(inType, false)
@@ -151,7 +154,8 @@ func (r *reader) impl(kind byte, inType bool) {
 	r.print(">")
 }
 
-// nested reads a namespace, a path and an identifier. Upper-case namespaces are shown: {closure#0}, {shim:vtable#0}.
+// nested reads a namespace, a path and an identifier. Upper-case namespaces are printed:
+// {closure#0}, {shim:vtable#0}.
 func (r *reader) nested(inType bool) {
 	namespace := r.next()
 	if !isLetter(namespace) {
@@ -195,7 +199,7 @@ func (r *reader) genericArg() {
 	}
 }
 
-// backref reads what stands at an earlier place once more. Where nothing is printed it need not.
+// backref reads a back reference, and calls again at its target if anything is printed.
 func (r *reader) backref(again func()) {
 	here := r.pos - 1
 	to := r.base62()

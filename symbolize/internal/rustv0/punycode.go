@@ -5,7 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// decodePunycode decodes a name with other letters than ASCII's (RFC 3492, with an underscore for the hyphen).
+// decodePunycode decodes a name with letters outside ASCII (RFC 3492, with an underscore instead of
+// the hyphen).
 func decodePunycode(s string) (string, bool) {
 	const base, initialBias, initialPoint = 36, 72, 128
 	var out []rune
@@ -56,7 +57,7 @@ func punycodeDigit(s string) (int, bool) {
 	return 0, false
 }
 
-// punycodeBias adapts the bias to the last step (RFC 3492 section 6.1).
+// punycodeBias returns the bias after a step (RFC 3492 section 6.1).
 func punycodeBias(step, count int, first bool) int {
 	const base, skew, damp = 36, 38, 700
 	if first {

@@ -1,6 +1,6 @@
 package rustv0
 
-// basicTypes are the types of one letter.
+// basicTypes maps a letter to its type.
 var basicTypes = [...]string{
 	'a': "i8", 'b': "bool", 'c': "char", 'd': "f64", 'e': "str", 'f': "f32",
 	'h': "u8", 'i': "isize", 'j': "usize", 'l': "i32", 'm': "u32", 'n': "i128",
@@ -15,7 +15,7 @@ func basicType(c byte) string {
 	return ""
 }
 
-// typ reads a <type>.
+// typ reads <type>.
 func (r *reader) typ() {
 	defer r.leave()
 	if !r.enter() {
@@ -51,7 +51,7 @@ func (r *reader) typ() {
 	}
 }
 
-// named reads a type that is a path, whose first letter is read.
+// named reads a type that is a path. Its first letter was read already.
 func (r *reader) named() {
 	if !r.failed {
 		r.pos--
@@ -91,7 +91,7 @@ func (r *reader) reference(kind byte) {
 	r.typ()
 }
 
-// bound reads what may bind lifetimes, for<'a, 'b>, which hold within.
+// bound calls within, which may bind lifetimes by for<'a, 'b>, and ends their scope.
 func (r *reader) bound(within func()) {
 	outer := r.lifetimes
 	within()
@@ -103,7 +103,7 @@ func (r *reader) binder() {
 	if n == 0 {
 		return
 	}
-	if n >= uint64(len(r.in)) { // each is referred to
+	if n >= uint64(len(r.in)) { // real names refer to each lifetime
 		r.fail()
 		return
 	}
@@ -118,7 +118,7 @@ func (r *reader) binder() {
 	r.print("> ")
 }
 
-// function reads a <fn-sig>.
+// function reads <fn-sig>.
 func (r *reader) function() {
 	r.binder()
 	if r.accept('U') {
@@ -136,7 +136,7 @@ func (r *reader) function() {
 	}
 }
 
-// abi reads the name of a calling convention, whose hyphens were made underscores.
+// abi reads the name of a calling convention. The mangling writes its hyphens as underscores.
 func (r *reader) abi() string {
 	if r.accept('C') {
 		return "C"

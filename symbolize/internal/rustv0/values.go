@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// lifetime prints a lifetime: 0 is erased, 1 the one that was bound last.
+// lifetime prints a lifetime: 0 is an erased one, 1 is the one that was bound last.
 func (r *reader) lifetime(n uint64) {
 	if n == 0 {
 		r.print("'_")
@@ -23,7 +23,7 @@ func (r *reader) lifetime(n uint64) {
 	}
 }
 
-// constant reads the value of a const generic.
+// constant reads the value of a const generic argument.
 func (r *reader) constant() {
 	defer r.leave()
 	if !r.enter() {
@@ -88,7 +88,7 @@ func (r *reader) character() {
 	}
 }
 
-// hex reads digits up to an underscore, without leading zeros.
+// hex reads hexadecimal digits without leading zeros, and the underscore after them.
 func (r *reader) hex() string {
 	rest := r.in[r.pos:]
 	n := strings.IndexByte(rest, '_')
@@ -100,7 +100,7 @@ func (r *reader) hex() string {
 	return rest[:n]
 }
 
-// tagged reads a number behind a letter, 0 if there is none.
+// tagged reads a letter and a number plus 1. It returns 0 if the letter is not next.
 func (r *reader) tagged(tag byte) uint64 {
 	if !r.accept(tag) {
 		return 0
@@ -112,7 +112,7 @@ func (r *reader) tagged(tag byte) uint64 {
 	return n + 1
 }
 
-// base62 reads a <base-62-number>: _ is 0, 0_ is 1.
+// base62 reads <base-62-number>: _ is 0, 0_ is 1.
 func (r *reader) base62() (n uint64) {
 	const digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	if r.accept('_') {
@@ -128,7 +128,7 @@ func (r *reader) base62() (n uint64) {
 	return n + 1
 }
 
-// decimal reads a number without leading zeros: 00 is two of them.
+// decimal reads a number without leading zeros: 00 is two numbers.
 func (r *reader) decimal() (n int) {
 	if r.accept('0') {
 		return 0
@@ -143,7 +143,7 @@ func (r *reader) decimal() (n int) {
 	return n
 }
 
-// identifier reads a name, "" for one of no bytes.
+// identifier reads a name, which may be empty.
 func (r *reader) identifier() string {
 	name, punycode := r.bytes()
 	if !punycode || r.failed || r.mute > 0 {
@@ -156,11 +156,11 @@ func (r *reader) identifier() string {
 	return name
 }
 
-// bytes reads an <undisambiguated-identifier> as it stands.
+// bytes reads <undisambiguated-identifier> without decoding it.
 func (r *reader) bytes() (name string, punycode bool) {
 	punycode = r.accept('u')
 	n := r.decimal()
-	r.accept('_') // before a name that begins with a digit or an underscore
+	r.accept('_') // present if the name begins with a digit or an underscore
 	if r.failed || n > len(r.in)-r.pos {
 		r.fail()
 		return "", false

@@ -1,4 +1,4 @@
-package itanium
+package ast
 
 import (
 	"math"
@@ -6,32 +6,33 @@ import (
 	"strings"
 )
 
-// float writes a floating literal: LLVM as printf's %a does, in hexadecimal, the GNU tools its bytes.
-func (w *printer) float(n *node) {
-	if w.style == gnu {
+// float prints a floating literal: LLVM in hexadecimal, as printf's %a does; c++filt as its bytes.
+func (w *Printer) float(n *Node) {
+	if w.style == GNU {
 		w.writeByte('(')
-		w.write(floats[n.count].name)
+		w.write(floats[n.Count].name)
 		w.write(")[")
-		w.write(n.text)
+		w.write(n.Text)
 		w.writeByte(']')
 		return
 	}
-	switch floats[n.count].letter {
+	switch floats[n.Count].letter {
 	case 'f':
-		bits, _ := strconv.ParseUint(n.text, 16, 32)
+		bits, _ := strconv.ParseUint(n.Text, 16, 32)
 		w.hexFloat(float64(math.Float32frombits(uint32(bits))))
 		w.writeByte('f')
 	case 'd':
-		bits, _ := strconv.ParseUint(n.text, 16, 64)
+		bits, _ := strconv.ParseUint(n.Text, 16, 64)
 		w.hexFloat(math.Float64frombits(bits))
 	default:
-		w.extended(n.text)
+		w.extended(n.Text)
 		w.writeByte('L')
 	}
 }
 
-// hexFloat writes a number as glibc's %a does: an exponent without leading zeros, and denormals with a 0 in front.
-func (w *printer) hexFloat(v float64) {
+// hexFloat prints a number as glibc's %a does: the exponent has no leading zeros, and denormals
+// begin with 0.
+func (w *Printer) hexFloat(v float64) {
 	bits := math.Float64bits(v)
 	if bits>>63 != 0 {
 		w.writeByte('-')
@@ -53,8 +54,9 @@ func (w *printer) hexFloat(v float64) {
 	w.hexDigits(lead, fraction, exponent-1023)
 }
 
-// hexDigits writes 0x<lead>.<fraction>p<exponent>; the fraction's most significant digit is its top four bits.
-func (w *printer) hexDigits(lead string, fraction uint64, exponent int) {
+// hexDigits prints 0x<lead>.<fraction>p<exponent>. The first digit of the fraction is in its top
+// four bits.
+func (w *Printer) hexDigits(lead string, fraction uint64, exponent int) {
 	w.write("0x")
 	w.write(lead)
 	if fraction != 0 {
@@ -70,9 +72,9 @@ func (w *printer) hexDigits(lead string, fraction uint64, exponent int) {
 	w.writeInt(int32(exponent))
 }
 
-// extended writes the long double of x86: 1 bit sign, 15 bits exponent, 64 bits mantissa with its leading 1. glibc shows the
-// first four of them in front of the point.
-func (w *printer) extended(hex string) {
+// extended prints a long double of x86: 1 bit sign, 15 bits exponent, 64 bits mantissa including
+// the leading 1. glibc prints the first four bits of the mantissa before the point.
+func (w *Printer) extended(hex string) {
 	head, _ := strconv.ParseUint(hex[:4], 16, 16)
 	mantissa, _ := strconv.ParseUint(hex[4:], 16, 64)
 	if head>>15 != 0 {
@@ -91,23 +93,24 @@ func (w *printer) extended(hex string) {
 	}
 }
 
-// quoted writes an array of characters as a string literal, as LLVM has done since 15. If that is none, it writes nothing.
-func (w *printer) quoted(n *node) bool {
-	array := &w.nodes[n.a]
-	if array.kind != kindArray || w.nodes[array.a].kind != kindBuiltin || w.nodes[array.a].text != "char" {
+// quoted prints an array of characters as a string literal. It prints nothing and returns false if
+// the node is not such an array.
+func (w *Printer) quoted(n *Node) bool {
+	array := &w.nodes[n.A]
+	if array.Kind != Array || w.nodes[array.A].Kind != Builtin || w.nodes[array.A].Text != "char" {
 		return false
 	}
 	start := len(w.out)
 	w.writeByte('"')
-	escaped := false // the last one was written as a number
-	for _, e := range w.lists[n.list.lo:n.list.hi] {
-		c, err := strconv.ParseUint(w.nodes[e].text, 10, 8)
-		if w.nodes[e].kind != kindInteger || err != nil {
+	escaped := false // the last character was printed as a number
+	for _, e := range w.lists[n.List.Lo:n.List.Hi] {
+		c, err := strconv.ParseUint(w.nodes[e].Text, 10, 8)
+		if w.nodes[e].Kind != Integer || err != nil {
 			w.rewind(start)
 			return false
 		}
 		if escaped && isHexDigit(byte(c)) {
-			w.write(`""`) // or it would be read as part of the number
+			w.write(`""`) // ends the number
 		}
 		escaped = w.quotedByte(byte(c))
 	}
@@ -115,10 +118,12 @@ func (w *printer) quoted(n *node) bool {
 	return true
 }
 
-func isHexDigit(c byte) bool { return isHex(c) || c >= 'A' && c <= 'F' }
+func isHexDigit(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
+}
 
-// quotedByte writes a byte of a string, and says whether it is written as a number.
-func (w *printer) quotedByte(c byte) bool {
+// quotedByte prints a byte of a string and reports whether it is printed as a number.
+func (w *Printer) quotedByte(c byte) bool {
 	const special, letters = "\a\b\f\n\r\t\v\"\\", `abfnrtv"\`
 	if i := strings.IndexByte(special, c); i >= 0 {
 		w.writeByte('\\')
