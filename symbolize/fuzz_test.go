@@ -88,26 +88,6 @@ func FuzzPerfMap(f *testing.F) {
 	})
 }
 
-// FuzzRules: rules are refused with file and line, or classify anything.
-func FuzzRules(f *testing.F) {
-	f.Add(rulesText, "std::vector<int>::push_back", "libc.so.6")
-	f.Add("allocator function ^(a|b)*$\n# comment\n\nruntime module .\n", "ab", "")
-	f.Add("allocator function (", "f", "m")
-	f.Fuzz(func(t *testing.T, text, function, module string) {
-		rules, err := ParseRules(text, "my.rules")
-		if err != nil {
-			require.Nil(t, rules)
-			require.Regexp(t, `^my\.rules:[1-9][0-9]*: `, err.Error())
-			return
-		}
-		class := rules.classify(function, module)
-		require.Less(t, int(class), len(classNames))
-		if len(rules.list) == 0 || function+module == "" {
-			require.Equal(t, ClassApplication, class)
-		}
-	})
-}
-
 // FuzzDemangle: a name stays, or changes, but does not vanish, in any style.
 func FuzzDemangle(f *testing.F) {
 	for _, s := range []string{"_ZN5Cache3addEi", "_RNvCs1234_7mycrate3foo", "_ZSt12__get_helperILm0ERKlJEERT0_RSt11_Tuple_implIXT_EJS2_DpT1_EE", "f.cold", "malloc@@GLIBC_2.2.5"} {
