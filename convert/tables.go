@@ -11,6 +11,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/symbolize"
+	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
 // tables are what all profiles of a series share: sample types, mappings, locations and
@@ -59,11 +60,11 @@ func newTables(c *Converter) (*tables, error) {
 // trimmer cuts the recording allocator's own frames off the leaf.
 type trimmer struct {
 	keep   bool
-	blamer *symbolize.Blamer
+	blamer *class.Blamer
 }
 
 func newTrimmer(c *Converter) trimmer {
-	return trimmer{c.o.KeepAllocatorFrames, symbolize.NewBlamer(c.symbols, nil)}
+	return trimmer{c.o.KeepAllocatorFrames, class.NewBlamer(c.symbols, nil)}
 }
 
 func (t trimmer) trim(stack []symbolize.LocationID) []symbolize.LocationID {
@@ -78,7 +79,7 @@ func (t trimmer) trim(stack []symbolize.LocationID) []symbolize.LocationID {
 
 func (t trimmer) isProfiler(id symbolize.LocationID) bool {
 	for _, c := range t.blamer.Classes(id) {
-		if c != symbolize.ClassProfiler {
+		if c != class.Profiler {
 			return false
 		}
 	}

@@ -3,7 +3,6 @@ package symbolize
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -64,46 +63,4 @@ int f(int n) { int r = 0; for (int i = 0; i < n; i++) r += twice(i); return r; }
 		paths = append(paths, path)
 	}
 	return paths
-}
-
-// FuzzPerfMap: whatever is found holds the address that was asked for, and nothing is found that no line has.
-func FuzzPerfMap(f *testing.F) {
-	f.Add("1000 10 a\n1008 10 JS:*b /x.js:1:2\n", uint64(0x1009))
-	f.Add("0 ffffffffffffffff all\n10 1 py::f:/a.py\r\n", uint64(0x10))
-	f.Add("1000 10 "+strings.Repeat("x", 70_000)+"\n2000 10 b", uint64(0x2000))
-	f.Fuzz(func(t *testing.T, text string, addr uint64) {
-		m, err := parsePerfMap(strings.NewReader(text))
-		require.NoError(t, err)
-		require.LessOrEqual(t, len(m.entries), strings.Count(text, "\n")+1)
-		e, ok := m.find(addr)
-		if !ok {
-			return
-		}
-		require.LessOrEqual(t, e.start, addr)
-		require.Less(t, addr-e.start, e.size)
-		require.Contains(t, text, e.name)
-		frame := perfFrame(e.name)
-		require.NotEmpty(t, frame.Function)
-		require.GreaterOrEqual(t, len(e.name)+len("(anonymous)"), len(frame.Function))
-	})
-}
-
-// FuzzRules: rules are refused with file and line, or classify anything.
-func FuzzRules(f *testing.F) {
-	f.Add(rulesText, "std::vector<int>::push_back", "libc.so.6")
-	f.Add("allocator function ^(a|b)*$\n# comment\n\nruntime module .\n", "ab", "")
-	f.Add("allocator function (", "f", "m")
-	f.Fuzz(func(t *testing.T, text, function, module string) {
-		rules, err := ParseRules(text, "my.rules")
-		if err != nil {
-			require.Nil(t, rules)
-			require.Regexp(t, `^my\.rules:[1-9][0-9]*: `, err.Error())
-			return
-		}
-		class := rules.classify(function, module)
-		require.Less(t, int(class), len(classNames))
-		if len(rules.list) == 0 || function+module == "" {
-			require.Equal(t, ClassApplication, class)
-		}
-	})
 }

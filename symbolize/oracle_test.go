@@ -3,6 +3,7 @@ package symbolize
 import (
 	"fmt"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -44,6 +45,8 @@ func byLLVM(t testing.TB, path string, addrs []uint64) [][]printed {
 	return all
 }
 
+var filePosition = regexp.MustCompile(`^(.*):(\d+):(\d+)$`)
+
 // parseBlock reads pairs of lines such as `main` and `/src/main.cc:3:7`.
 func parseBlock(t testing.TB, block string) []printed {
 	t.Helper()
@@ -51,14 +54,13 @@ func parseBlock(t testing.TB, block string) []printed {
 	require.Zero(t, len(lines)%2, "%q is not pairs of lines", block)
 	var out []printed
 	for i := 0; i < len(lines); i += 2 {
-		rest, column, _ := cutLastColon(lines[i+1])
-		file, line, ok := cutLastColon(rest)
-		require.True(t, ok, "%q is not file:line:column", lines[i+1])
-		p := printed{name: lines[i], file: file}
+		position := filePosition.FindStringSubmatch(lines[i+1])
+		require.NotNil(t, position, "%q is not file:line:column", lines[i+1])
+		p := printed{name: lines[i], file: position[1]}
 		var err error
-		p.line, err = strconv.Atoi(line)
+		p.line, err = strconv.Atoi(position[2])
 		require.NoError(t, err)
-		p.column, err = strconv.Atoi(column)
+		p.column, err = strconv.Atoi(position[3])
 		require.NoError(t, err)
 		out = append(out, p)
 	}

@@ -187,6 +187,24 @@ func TestMappingsThatOverlap(t *testing.T) {
 	}
 }
 
+// TestManyMappingsOverlap: the library below 300 ranges of generated code is found.
+func TestManyMappingsOverlap(t *testing.T) {
+	mappings := []heapfile.Mapping{{Start: 0x1000, Limit: 0x100000, Path: "/lib/a.so"}}
+	for i := range heapfile.Addr(300) {
+		mappings = append(mappings, heapfile.Mapping{Start: 0x2000 + i, Limit: 0x3000 - i})
+	}
+	mappings = append(mappings, heapfile.Mapping{Start: 0x200000, Limit: 0x300000})
+	var f mappingFinder
+	for _, a := range []heapfile.Addr{0x1000, 0x2000, 0x2500, 0x2fff, 0x3000, 0xfffff} {
+		_, i := f.find(0, mappings, a)
+		require.Zero(t, i, "0x%x", uint64(a))
+	}
+	_, i := f.find(0, mappings, 0x200000)
+	require.Equal(t, 301, i)
+	_, i = f.find(1, mappings[:1], 0x200000)
+	require.Equal(t, -1, i, "another space")
+}
+
 func TestMainProgram(t *testing.T) {
 	for name, c := range map[string]struct {
 		paths []string

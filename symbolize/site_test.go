@@ -72,10 +72,15 @@ func TestEmbeddedNames(t *testing.T) {
 }
 
 func TestFilter(t *testing.T) {
-	s, stack := stackOf([]string{"malloc"}, []string{"inlined", "leak"}, nil)
-	s.Locations[1].Frames[0].File = "/src/cache.cc"
-	s.stacks, s.ends = stack, []int{2, 3} // stack 0: malloc, leak; stack 1: nameless
-	s.Locations[2].Offset = 0x1234
+	s := &Symbols{
+		Modules: []Module{{Path: "/bin/program"}, {Path: "/lib/libc.so.6"}},
+		Locations: []Location{
+			{Frames: []Frame{{Function: "malloc"}}},
+			{Frames: []Frame{{Function: "inlined", File: "/src/cache.cc"}, {Function: "leak"}}},
+			{Module: 1, Offset: 0x1234},
+		},
+		stacks: []LocationID{0, 1, 2}, ends: []int{2, 3}, // stack 0: malloc, leak; stack 1: the unnamed location
+	}
 	for name, c := range map[string]struct {
 		focus, ignore string
 		keep          [2]bool
@@ -84,7 +89,7 @@ func TestFilter(t *testing.T) {
 		"an inlined function":   {"^inlined$", "", [2]bool{true, false}},
 		"a file":                {`cache\.cc`, "", [2]bool{true, false}},
 		"a module":              {`^/lib/libc\.so`, "", [2]bool{false, true}},
-		"a nameless address":    {`^libc\.so\.6\+0x1234$`, "", [2]bool{false, true}},
+		"an unnamed address":    {`^libc\.so\.6\+0x1234$`, "", [2]bool{false, true}},
 		"nothing":               {"^no such", "", [2]bool{false, false}},
 		"not a function":        {"", "^malloc$", [2]bool{false, true}},
 		"one and not the other": {"malloc|libc", "leak", [2]bool{false, true}},

@@ -12,7 +12,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/report"
-	"github.com/heaplapse/heaplapse/symbolize"
+	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
 type diffFlags struct {
@@ -176,7 +176,7 @@ func (f *groupFlags) compareOptions() (compare.Options, error) {
 }
 
 // blameRules are the built-in rules, after those of the user's file.
-func (f *groupFlags) blameRules() (*symbolize.Rules, error) {
+func (f *groupFlags) blameRules() (*class.Rules, error) {
 	if f.rules == "" {
 		return nil, nil
 	}
@@ -184,9 +184,9 @@ func (f *groupFlags) blameRules() (*symbolize.Rules, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--blame-rules: %w", err)
 	}
-	rules, err := symbolize.ParseRules(string(text), f.rules)
+	rules, err := class.ParseRules(string(text), f.rules)
 	if err != nil {
 		return nil, fmt.Errorf("--blame-rules: %w", err)
 	}
-	return rules.Before(symbolize.DefaultRules()), nil
+	return rules.Before(class.DefaultRules()), nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize"
+	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
 // Side is one of the snapshots that are compared.
@@ -81,7 +82,7 @@ type Options struct {
 	// GroupBy decides what is one row; "" takes [ByFunction].
 	GroupBy sites.GroupBy
 	// Rules decide which frame is to blame; nil takes the default ones.
-	Rules *symbolize.Rules
+	Rules *class.Rules
 }
 
 // Comparison is what changed from one snapshot to another. The differences of the rows and
@@ -174,7 +175,7 @@ func Snapshots(base, current *Side, o Options) *Comparison {
 		c.same[0], c.same[1] = identity.SameFiles(base.Symbols, current.Symbols)
 	}
 	for i, side := range []*Side{base, current} {
-		blamer := symbolize.NewBlamer(side.Symbols, o.Rules)
+		blamer := class.NewBlamer(side.Symbols, o.Rules)
 		c.keys[i] = sites.NewGrouper(side.Symbols, blamer, by)
 		namer := identity.NewNamer(side.Symbols, blamer)
 		namer.SameProcess, namer.Same = c.SameProcess, c.same[i]

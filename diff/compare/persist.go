@@ -9,6 +9,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/symbolize"
+	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
 // Persistence is what came between a first and a second snapshot of one process and was still there in a
@@ -53,7 +54,7 @@ func Persist(moments [3]*Side, o Options) (*Persistence, error) {
 		}
 	}
 	p := &Persistence{Moments: moments}
-	grouper := sites.NewGrouper(moments[0].Symbols, symbolize.NewBlamer(moments[0].Symbols, o.Rules), o.GroupBy)
+	grouper := sites.NewGrouper(moments[0].Symbols, class.NewBlamer(moments[0].Symbols, o.Rules), o.GroupBy)
 	index := map[string]int{}
 	stayed := map[symbolize.SiteID]int64{}
 	for _, site := range moments[1].sites {

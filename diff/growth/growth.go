@@ -11,6 +11,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize"
+	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
 // GrowthOptions tune [Growth]. The zero value works.
@@ -24,7 +25,7 @@ type Options struct {
 	// Filter keeps some stacks; nil keeps all.
 	Filter *symbolize.Filter
 	// Rules decide which frame is to blame; nil takes the default ones.
-	Rules *symbolize.Rules
+	Rules *class.Rules
 	// GroupBy decides which stacks are one site; "" takes [ByFunction].
 	GroupBy sites.GroupBy
 	// Suppressions are growth that is known; nil for none.
@@ -97,7 +98,7 @@ type Site struct {
 	// Members are its allocation sites, the one that grew most first.
 	Members []symbolize.SiteID
 	// Blame points into the first member's stack.
-	Blame symbolize.FrameRef
+	Blame class.FrameRef
 	// Bytes and Objects in use by snapshot; Visible is false where truncation hides them.
 	Bytes, Objects []int64
 	Visible        []bool
@@ -108,7 +109,7 @@ type Site struct {
 // only together. The collector must have visited the series.
 func Judge(series *series.Series, symbols *symbolize.Symbols, c *sites.Collector, o Options) *Result {
 	o.MinBytes = cmp.Or(o.MinBytes, trend.DefaultMinGrowth)
-	g := &grower{series: series, symbols: symbols, o: o, blamer: symbolize.NewBlamer(symbols, o.Rules), columns: c.Columns(series, symbols)}
+	g := &grower{series: series, symbols: symbols, o: o, blamer: class.NewBlamer(symbols, o.Rules), columns: c.Columns(series, symbols)}
 	g.kept, g.suppressed = make([]int64, len(series.Heads)), make([]int64, len(series.Heads))
 	g.result.First, g.result.Last = g.judged()
 	g.other = g.otherImage()
@@ -129,7 +130,7 @@ type grower struct {
 	series  *series.Series
 	symbols *symbolize.Symbols
 	o       Options
-	blamer  *symbolize.Blamer
+	blamer  *class.Blamer
 	columns []sites.Column // by SiteID
 	gained  int64          // by the whole heap
 	// kept and suppressed are what is visible of the sites that the filter keeps, and of those that are suppressed, by snapshot.

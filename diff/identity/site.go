@@ -8,6 +8,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/symbolize"
+	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
 // Site is what of an allocation site is still there in another process or build.
@@ -26,7 +27,7 @@ type Site struct {
 // Namer makes Sites of the stacks of one series. It is not safe for concurrent use.
 type Namer struct {
 	symbols *symbolize.Symbols
-	blamer  *symbolize.Blamer
+	blamer  *class.Blamer
 	names   map[symbolize.LocationID][]string
 	places  map[symbolize.LocationID]place
 	// Same are the files that both sides have, from [SameFiles]: what has no name there is told by its offset. nil for none.
@@ -36,7 +37,7 @@ type Namer struct {
 }
 
 // NewNamer makes a Namer.
-func NewNamer(s *symbolize.Symbols, blamer *symbolize.Blamer) *Namer {
+func NewNamer(s *symbolize.Symbols, blamer *class.Blamer) *Namer {
 	return &Namer{
 		symbols: s, blamer: blamer,
 		names: map[symbolize.LocationID][]string{}, places: map[symbolize.LocationID]place{},
@@ -53,7 +54,7 @@ func (n *Namer) Site(id heapfile.StackID) Site {
 		classes := n.blamer.Classes(l)
 		for k, name := range n.frames(l) {
 			toBlame := blamed && i == ref.Position && k == max(ref.Frame, 0)
-			if c := classes[k]; !toBlame && (c == symbolize.ClassAllocator || c == symbolize.ClassProfiler) {
+			if c := classes[k]; !toBlame && (c == class.Allocator || c == class.Profiler) {
 				continue
 			}
 			if last := len(out.Frames) - 1; last < 0 || out.Frames[last] != name {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/symbolize"
+	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
 // GroupBy decides which stacks are one row.
@@ -25,7 +26,7 @@ var GroupBys = []GroupBy{ByFunction, ByStack, ByFile, ByModule}
 // Grouper gives sites the key of their group. It is not safe for concurrent use.
 type Grouper struct {
 	symbols *symbolize.Symbols
-	blamer  *symbolize.Blamer
+	blamer  *class.Blamer
 	by      GroupBy
 	keys    map[frameKey]string
 }
@@ -35,7 +36,7 @@ type frameKey struct {
 	frame    int
 }
 
-func NewGrouper(s *symbolize.Symbols, blamer *symbolize.Blamer, by GroupBy) *Grouper {
+func NewGrouper(s *symbolize.Symbols, blamer *class.Blamer, by GroupBy) *Grouper {
 	if by == "" {
 		by = ByFunction
 	}

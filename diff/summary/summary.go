@@ -20,12 +20,13 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize"
+	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
 // SummaryOptions say what the snapshots do not. The zero value works.
 type Options struct {
 	// Rules decide which frame is to blame; nil takes the default ones.
-	Rules *symbolize.Rules
+	Rules *class.Rules
 	// Name of the run; "" takes the directory of its snapshots.
 	Name string
 	// Command is the recorded command line, Workload a name for what was asked of the program; "" takes a hash of Command.
@@ -51,7 +52,7 @@ const (
 // as 0 there, and Rest has what it hides. Stacks below [leastShare] are summed by the function to blame, so that a
 // leak that is thin on every stack is seen. Rest is what the total has and the sites have not.
 func New(series *series.Series, symbols *symbolize.Symbols, c *sites.Collector, o Options) (*baseline.Run, error) {
-	s := &summarizer{series: series, symbols: symbols, o: o, blamer: symbolize.NewBlamer(symbols, o.Rules)}
+	s := &summarizer{series: series, symbols: symbols, o: o, blamer: class.NewBlamer(symbols, o.Rules)}
 	s.namer = identity.NewNamer(symbols, s.blamer)
 	var notes []string
 	s.first, s.last, notes = sites.JudgedRange(series, 0, 0)
@@ -77,7 +78,7 @@ type summarizer struct {
 	series      *series.Series
 	symbols     *symbolize.Symbols
 	o           Options
-	blamer      *symbolize.Blamer
+	blamer      *class.Blamer
 	namer       *identity.Namer
 	first, last int           // the snapshots that are summed up
 	half        []int         // the second half of them

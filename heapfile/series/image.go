@@ -100,9 +100,8 @@ func (sp *spaces) include(maps []heapfile.Mapping) {
 		return
 	}
 	current := &sp.list[len(sp.list)-1]
-	added, gone := compareMappings(current.Mappings, maps)
-	if len(gone) > 0 {
-		kept := slices.DeleteFunc(slices.Clone(current.Mappings), func(m heapfile.Mapping) bool { return gone[m] })
+	added := newMappings(current.Mappings, maps)
+	if kept := withoutReplaced(current.Mappings, added); len(kept) < len(current.Mappings) {
 		sp.list = append(sp.list, AddressSpace{Image: sp.image, Mappings: kept})
 		current = &sp.list[len(sp.list)-1]
 	}
@@ -114,68 +113,19 @@ func (sp *spaces) include(maps []heapfile.Mapping) {
 
 func byStart(a, b heapfile.Mapping) int { return cmp.Compare(a.Start, b.Start) }
 
-// compareMappings returns the executable mappings that are new, and the known
-// ones whose range now belongs to another file. known is sorted by start.
-func compareMappings(known, maps []heapfile.Mapping) (added []heapfile.Mapping, gone map[heapfile.Mapping]bool) {
+// newMappings returns the executable mappings that are not known, each once.
+func newMappings(known, maps []heapfile.Mapping) (added []heapfile.Mapping) {
 	seen := make(map[heapfile.Mapping]bool, len(known))
 	for _, m := range known {
 		seen[m] = true
 	}
-	reach := LimitsSoFar(known)
 	for _, m := range maps {
-		if !m.Executable() || seen[m] || m.Limit == m.Start {
-			continue
-		}
-		seen[m] = true
-		added = append(added, m)
-		for _, k := range overlapping(known, reach, m) {
-			if conflict(k, m) {
-				if gone == nil {
-					gone = map[heapfile.Mapping]bool{}
-				}
-				gone[k] = true
-			}
+		if m.Executable() && !seen[m] && m.Limit > m.Start {
+			seen[m] = true
+			added = append(added, m)
 		}
 	}
-	return added, gone
-}
-
-// LimitsSoFar gives for each mapping of a list sorted by start the highest limit up to and including it: a search for the
-// mappings that hold an address may stop where it is passed.
-func LimitsSoFar(sorted []heapfile.Mapping) []heapfile.Addr {
-	reach := make([]heapfile.Addr, len(sorted))
-	var highest heapfile.Addr
-	for i, m := range sorted {
-		highest = max(highest, m.Limit)
-		reach[i] = highest
-	}
-	return reach
-}
-
-// maxOverlaps bounds the work on crafted mappings that all overlap.
-const maxOverlaps = 64
-
-// overlapping returns the mappings of a sorted list that share an address with m.
-func overlapping(sorted []heapfile.Mapping, reach []heapfile.Addr, m heapfile.Mapping) []heapfile.Mapping {
-	end, _ := slices.BinarySearchFunc(sorted, m.Limit, func(k heapfile.Mapping, limit heapfile.Addr) int {
-		return cmp.Compare(k.Start, limit)
-	})
-	var out []heapfile.Mapping
-	for i := end - 1; i >= 0 && reach[i] > m.Start && len(out) < maxOverlaps; i-- {
-		if sorted[i].Limit > m.Start {
-			out = append(out, sorted[i])
-		}
-	}
-	return out
-}
-
-// conflict says whether two overlapping mappings give the same address another
-// meaning. Anonymous memory has none of its own.
-func conflict(a, b heapfile.Mapping) bool {
-	if !strings.HasPrefix(a.Path, "/") || !strings.HasPrefix(b.Path, "/") {
-		return false
-	}
-	return a.Path != b.Path || a.Start-a.Offset != b.Start-b.Offset || (a.Inode != b.Inode && a.Inode != 0 && b.Inode != 0)
+	return added
 }
 
 // Images yields the process images among the snapshots from one up to another (exclusive): the first and the last

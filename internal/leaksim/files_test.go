@@ -13,6 +13,7 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize"
+	blame "github.com/heaplapse/heaplapse/symbolize/class"
 )
 
 // only is a process of a few functions of one behaviour.
@@ -86,7 +87,7 @@ func perFunction(t *testing.T, dir string) []map[string]heapfile.Counts {
 	require.Empty(t, series.Problems)
 	symbols, err := symbolize.Resolve(series, symbolize.Options{Sysroot: filepath.Join(dir, "sysroot")})
 	require.NoError(t, err)
-	blamer := symbolize.NewBlamer(symbols, nil)
+	blamer := blame.NewBlamer(symbols, nil)
 	var out []map[string]heapfile.Counts
 	for s, err := range series.All(1) {
 		require.NoError(t, err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/symbolize"
+	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
 // View is what the tables of sites have in common.
@@ -14,19 +15,19 @@ type View struct {
 	// Top limits the rows in text; 0 shows 20.
 	Top int
 	// Rules decided which frame is to blame; nil for the default ones.
-	Rules *symbolize.Rules
+	Rules *class.Rules
 	// GroupBy is what the rows are.
 	GroupBy sites.GroupBy
 }
 
 func (v View) viewer(s *symbolize.Symbols) *viewer {
-	return &viewer{s, symbolize.NewBlamer(s, v.Rules), v.GroupBy}
+	return &viewer{s, class.NewBlamer(s, v.Rules), v.GroupBy}
 }
 
 // viewer describes sites of one series in words. It is not safe for concurrent use.
 type viewer struct {
 	symbols *symbolize.Symbols
-	blamer  *symbolize.Blamer
+	blamer  *class.Blamer
 	by      sites.GroupBy
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize"
+	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
 func show(t convert.SampleType, n int64) string {
@@ -45,7 +46,7 @@ type TopRow struct {
 func NewTop(s *series.Snapshot, symbols *symbolize.Symbols, t convert.SampleType, filter *symbolize.Filter) *Top {
 	top := &Top{Snapshot: s.Head, Type: t}
 	unnamed := NewUnnamed(symbols, nil)
-	b := topBuilder{symbols: symbols, blamer: symbolize.NewBlamer(symbols, nil), rows: map[topKey]*TopRow{}}
+	b := topBuilder{symbols: symbols, blamer: class.NewBlamer(symbols, nil), rows: map[topKey]*TopRow{}}
 	for _, row := range s.Samples {
 		if filter.Keep(row.Stack) {
 			estimate := row.Estimate(s.Period)
@@ -70,7 +71,7 @@ type topKey struct{ function, module, file string }
 
 type topBuilder struct {
 	symbols *symbolize.Symbols
-	blamer  *symbolize.Blamer
+	blamer  *class.Blamer
 	rows    map[topKey]*TopRow
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/symbolize"
+	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
 // Unnamed is the memory in use whose allocating function has no name, by reason: what it is worth to find the
@@ -18,7 +19,7 @@ type Unnamed struct {
 	Rows  []UnnamedRow
 
 	symbols *symbolize.Symbols
-	blamer  *symbolize.Blamer
+	blamer  *class.Blamer
 	modules map[unnamedKey]int64
 }
 
@@ -36,8 +37,8 @@ type unnamedKey struct {
 }
 
 // NewUnnamed begins a count; Add counts a stack, Done sums up.
-func NewUnnamed(s *symbolize.Symbols, rules *symbolize.Rules) *Unnamed {
-	return &Unnamed{symbols: s, blamer: symbolize.NewBlamer(s, rules), modules: map[unnamedKey]int64{}}
+func NewUnnamed(s *symbolize.Symbols, rules *class.Rules) *Unnamed {
+	return &Unnamed{symbols: s, blamer: class.NewBlamer(s, rules), modules: map[unnamedKey]int64{}}
 }
 
 // Add counts the bytes in use on a stack.

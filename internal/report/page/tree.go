@@ -3,6 +3,7 @@ package page
 import (
 	"github.com/heaplapse/heaplapse/internal/report"
 	"github.com/heaplapse/heaplapse/symbolize"
+	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
 // maxName is the longest name that is kept, in characters: template arguments may be of any length.
@@ -90,13 +91,13 @@ func (t *tree) child(parent, function int) int {
 // pather turns stacks into paths of frames, without the recording allocator's own.
 type pather struct {
 	symbols *symbolize.Symbols
-	blamer  *symbolize.Blamer
+	blamer  *class.Blamer
 	code    *code
 	known   map[symbolize.LocationID][]int
 }
 
-func newPather(s *symbolize.Symbols, rules *symbolize.Rules, c *code) *pather {
-	return &pather{s, symbolize.NewBlamer(s, rules), c, map[symbolize.LocationID][]int{}}
+func newPather(s *symbolize.Symbols, rules *class.Rules, c *code) *pather {
+	return &pather{s, class.NewBlamer(s, rules), c, map[symbolize.LocationID][]int{}}
 }
 
 // path lists the frames of a stack, leaf first, and the position of the one to blame, -1 for none.
@@ -131,7 +132,7 @@ func (p *pather) functions(path []int) []int {
 
 func (p *pather) isProfiler(id symbolize.LocationID) bool {
 	for _, c := range p.blamer.Classes(id) {
-		if c != symbolize.ClassProfiler {
+		if c != class.Profiler {
 			return false
 		}
 	}

@@ -3,6 +3,8 @@ package dwarf
 import (
 	"cmp"
 	"slices"
+
+	"github.com/heaplapse/heaplapse/internal/interval"
 )
 
 // Data is the debug information of one file. It is not safe for concurrent use, but [Data.Lookup] is concurrent within.
@@ -16,7 +18,7 @@ type Data struct {
 	names   nameMemo
 	workers int
 	guard   func(func() error) error
-	index   rangeIndex
+	index   unitIndex
 	budget  budget
 	// unranged are units whose root entry does not say which addresses they hold.
 	unranged []*unit
@@ -54,16 +56,17 @@ func New(sec Sections, o Options) *Data {
 	if d.budget.ranges.Load() < 0 {
 		d.Faults = append(d.Faults, errSharedRanges)
 	}
+	var ranged []*unit
 	for _, u := range d.units {
 		switch {
 		case !u.isCode():
 		case u.hasRanges:
-			d.index.add(u)
+			ranged = append(ranged, u)
 		default:
 			d.unranged = append(d.unranged, u)
 		}
 	}
-	d.index.sort()
+	d.index = newUnitIndex(ranged)
 	return d
 }
 
@@ -79,77 +82,41 @@ func (d *Data) unitAt(off uint64) *unit {
 	return d.units[i]
 }
 
-// rangeIndex finds the unit that holds an address.
-type rangeIndex struct {
-	ranges []unitRange // sorted by start
-	// highest is a binary tree over the ranges as a flat array: node i has the children 2i
-	// and 2i+1, the leaf of ranges[k] is node leaves+k, and each node is the highest end below it.
-	// With it the last range that reaches an address is found in log n steps, however
-	// far back it starts.
-	highest []uint64
-	leaves  int // a power of two
+// unitIndex finds the unit that holds an address.
+type unitIndex struct {
+	units []*unit // by position in index
+	index interval.Index
 }
 
 type unitRange struct {
-	addrRange
+	interval.Range
 	unit *unit
 }
 
-func (x *rangeIndex) add(u *unit) {
-	for _, r := range u.ranges {
-		x.ranges = append(x.ranges, unitRange{r, u})
-	}
-}
-
-// sort makes the index ready, after the last add.
-func (x *rangeIndex) sort() {
-	slices.SortStableFunc(x.ranges, func(a, b unitRange) int { return cmp.Compare(a.lo, b.lo) })
-	for x.leaves = 1; x.leaves < len(x.ranges); {
-		x.leaves *= 2
-	}
-	x.highest = make([]uint64, 2*x.leaves)
-	for i, r := range x.ranges {
-		x.highest[x.leaves+i] = r.hi
-	}
-	for i := x.leaves - 1; i > 0; i-- {
-		x.highest[i] = max(x.highest[2*i], x.highest[2*i+1])
-	}
-}
-
-// find returns the unit that holds an address, nil for none. Of several it is the one whose range
-// starts closest.
-func (x *rangeIndex) find(a uint64) *unit {
-	end, _ := slices.BinarySearchFunc(x.ranges, a, func(r unitRange, a uint64) int {
-		if r.lo <= a {
-			return -1
+// newUnitIndex returns an index of units by their ranges. Where ranges overlap, the one that starts
+// last wins.
+func newUnitIndex(units []*unit) unitIndex {
+	var all []unitRange
+	for _, u := range units {
+		for _, r := range u.ranges {
+			all = append(all, unitRange{r, u})
 		}
-		return 1
-	})
-	if end == 0 {
+	}
+	slices.SortStableFunc(all, func(a, b unitRange) int { return cmp.Compare(a.Lo, b.Lo) })
+	x := unitIndex{units: make([]*unit, len(all))}
+	ranges := make([]interval.Range, len(all))
+	for i, r := range all {
+		x.units[i], ranges[i] = r.unit, r.Range
+	}
+	x.index = interval.New(ranges)
+	return x
+}
+
+// find returns the unit that holds an address, or nil.
+func (x *unitIndex) find(a uint64) *unit {
+	i, ok := x.index.Find(a)
+	if !ok {
 		return nil
 	}
-	if i := x.lastAbove(end-1, a); i >= 0 {
-		return x.ranges[i].unit
-	}
-	return nil
-}
-
-// lastAbove is the last range up to an index that ends above an address, -1 for none.
-func (x *rangeIndex) lastAbove(i int, a uint64) int {
-	node := x.leaves + i
-	for x.highest[node] <= a {
-		for node%2 == 0 { // a left child: all before it lies below an ancestor's left sibling
-			node /= 2
-		}
-		if node == 1 {
-			return -1
-		}
-		node--
-	}
-	for node < x.leaves {
-		if node *= 2; x.highest[node+1] > a {
-			node++
-		}
-	}
-	return node - x.leaves
+	return x.units[i]
 }

@@ -3,12 +3,14 @@ package dwarf
 import (
 	"cmp"
 	"slices"
+
+	"github.com/heaplapse/heaplapse/internal/interval"
 )
 
 // function is a subprogram that holds addresses that were asked for.
 type function struct {
 	name    funcName
-	ranges  []addrRange
+	ranges  []interval.Range
 	inlines []inline // in the order of the entries: a caller precedes what is inlined into it
 }
 
@@ -16,7 +18,7 @@ type function struct {
 type inline struct {
 	// parent is the call that this one was inlined into, or outermost: the function itself.
 	parent                         int32
-	ranges                         []addrRange
+	ranges                         []interval.Range
 	name                           funcName
 	callFile, callLine, callColumn uint64
 }
@@ -35,10 +37,10 @@ type funcName struct {
 }
 
 // containsAny says whether one of the sorted addresses lies in the ranges.
-func containsAny(ranges []addrRange, sorted []uint64) bool {
+func containsAny(ranges []interval.Range, sorted []uint64) bool {
 	for _, r := range ranges {
-		i, _ := slices.BinarySearch(sorted, r.lo)
-		if i < len(sorted) && sorted[i] < r.hi {
+		i, _ := slices.BinarySearch(sorted, r.Lo)
+		if i < len(sorted) && sorted[i] < r.Hi {
 			return true
 		}
 	}
@@ -50,7 +52,7 @@ type walker struct {
 	u *unit
 	// claims are the addresses that are wanted. Where functions overlap the last one counts, as in llvm-symbolizer: gold
 	// keeps the entries of all functions that it folds into one (--icf).
-	claims *claims
+	claims *interval.Claims
 	// thorough: enter types too. They are skipped at first, for they
 	// make up most of a unit and rarely hold code (local classes, lambdas).
 	thorough bool
@@ -62,17 +64,17 @@ type walker struct {
 // functionTable is what is known of sorted addresses in one unit.
 type functionTable struct {
 	found  []*function
-	owner  []int32 // by address: index in found, or unclaimed
-	inline []int32 // by address: index in the function's inlines, or unclaimed
+	owner  []int32 // by address: index in found, or interval.None
+	inline []int32 // by address: index in the function's inlines, or interval.None
 }
 
 // functions finds the functions of a unit that hold some of the sorted
 // addresses.
 func (u *unit) functions(addrs []uint64) (*functionTable, error) {
-	w := walker{u: u, claims: newClaims(addrs), thorough: u.hasStrays()}
+	w := walker{u: u, claims: interval.NewClaims(addrs), thorough: u.hasStrays()}
 	err := w.run()
-	if err == nil && w.claims.left > 0 && !w.thorough {
-		w = walker{u: u, claims: newClaims(addrs), thorough: true}
+	if err == nil && w.claims.Left > 0 && !w.thorough {
+		w = walker{u: u, claims: interval.NewClaims(addrs), thorough: true}
 		err = w.run()
 	}
 	if err == nil && u.data.budget.ranges.Load() < 0 {
@@ -89,16 +91,16 @@ func (w *walker) table() *functionTable {
 	if w.u.hasStrays() {
 		w.claimStrays()
 	}
-	t := &functionTable{found: w.found, owner: w.claims.owner, inline: make([]int32, len(w.claims.owner))}
+	t := &functionTable{found: w.found, owner: w.claims.Owner, inline: make([]int32, len(w.claims.Owner))}
 	held := make([][]int32, len(w.found)) // by function: its addresses
 	for i, fn := range t.owner {
-		t.inline[i] = unclaimed
-		if fn != unclaimed && len(w.found[fn].inlines) > 0 {
+		t.inline[i] = interval.None
+		if fn != interval.None && len(w.found[fn].inlines) > 0 {
 			held[fn] = append(held[fn], int32(i))
 		}
 	}
 	for fn, indices := range held {
-		for i, in := range w.found[fn].innermost(w.claims.addrs, indices) {
+		for i, in := range w.found[fn].innermost(w.claims.Addrs, indices) {
 			t.inline[indices[i]] = in
 		}
 	}
@@ -113,17 +115,17 @@ func (f *function) innermost(addrs []uint64, indices []int32) []int32 {
 	for i, k := range indices {
 		mine[i] = addrs[k]
 	}
-	c := newClaims(mine)
-	for i := len(f.inlines) - 1; i >= 0 && c.left > 0; i-- {
-		c.claim(f.inlines[i].ranges, int32(i))
+	c := interval.NewClaims(mine)
+	for i := len(f.inlines) - 1; i >= 0 && c.Left > 0; i-- {
+		c.Claim(int32(i), f.inlines[i].ranges...)
 	}
-	return c.owner
+	return c.Owner
 }
 
 // at returns the function that holds an address, given by its index, and the inlined
 // calls there, innermost first.
 func (t *functionTable) at(i int) (fn *function, chain []*inline) {
-	if t.owner[i] == unclaimed {
+	if t.owner[i] == interval.None {
 		return nil, nil
 	}
 	fn = t.found[t.owner[i]]
@@ -147,7 +149,7 @@ const maxDepth = 4096
 func (w *walker) run() error {
 	err := w.walk()
 	for i, fn := range slices.Backward(w.found) {
-		w.claims.claim(fn.ranges, int32(i))
+		w.claims.Claim(int32(i), fn.ranges...)
 	}
 	return err
 }
@@ -269,7 +271,7 @@ func (w *walker) subprogram(c *cursor, a *abbrev, start uint64) (scope, bool) {
 		return scope{}, false
 	}
 	ranges := w.u.rangesOf(&e)
-	if !containsAny(ranges, w.claims.addrs) {
+	if !containsAny(ranges, w.claims.Addrs) {
 		return scope{stray: w.stray(start)}, !w.passOver(c, a, &e)
 	}
 	fn := &function{name: w.u.nameOf(&e, start, 0), ranges: ranges}
@@ -286,7 +288,7 @@ func (w *walker) inlined(c *cursor, a *abbrev, top scope, start uint64) (scope, 
 	ranges := w.u.rangesOf(&e)
 	// One without ranges may hold others that have some: DWARF 2 cannot describe calls in several pieces, and
 	// gcc -gstrict-dwarf leaves out what it cannot describe.
-	if len(ranges) > 0 && !containsAny(ranges, w.claims.addrs) {
+	if len(ranges) > 0 && !containsAny(ranges, w.claims.Addrs) {
 		return top, !w.passOver(c, a, &e)
 	}
 	if top.fn == nil {
@@ -319,15 +321,15 @@ func (w *walker) stray(start uint64) uint64 {
 
 // claimStrays gives the addresses of inlined calls to the functions that they were inlined into.
 func (w *walker) claimStrays() {
-	strays := newClaims(w.claims.addrs)
+	strays := interval.NewClaims(w.claims.Addrs)
 	for i, fn := range w.found {
 		for _, in := range fn.inlines {
-			strays.claim(in.ranges, int32(i))
+			strays.Claim(int32(i), in.ranges...)
 		}
 	}
-	for i, fn := range strays.owner {
-		if fn != unclaimed {
-			w.claims.owner[i] = fn
+	for i, fn := range strays.Owner {
+		if fn != interval.None {
+			w.claims.Owner[i] = fn
 		}
 	}
 }

@@ -107,8 +107,8 @@ func FuzzRanges(f *testing.F) {
 			got := u.rangesOf(&entry{ranges: value{form, off}})
 			require.LessOrEqual(t, len(got), len(list)+1)
 			for _, r := range got {
-				require.Less(t, r.lo, r.hi)
-				require.Greater(t, r.lo, uint64(1))
+				require.Less(t, r.Lo, r.Hi)
+				require.Greater(t, r.Lo, uint64(1))
 			}
 		}
 	})

@@ -2,10 +2,11 @@ package dwarf
 
 import (
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/interval"
 )
 
 // unitWith is a unit of a version with the sections that range lists need.
@@ -19,12 +20,12 @@ func TestLowAndHighAddress(t *testing.T) {
 	addrTable := bytesOf{}.u64(0xdead, 0x2000, 0x2040)
 	for name, c := range map[string]struct {
 		low, high value
-		want      []addrRange
+		want      []interval.Range
 	}{
-		"high as address":         {value{formAddr, 0x10}, value{formAddr, 0x30}, []addrRange{{0x10, 0x30}}},
-		"high as size":            {value{formAddr, 0x10}, value{formData4, 0x30}, []addrRange{{0x10, 0x40}}},
-		"by index":                {value{formAddrx1, 1}, value{formUdata, 0x10}, []addrRange{{0x2000, 0x2010}}},
-		"both by index":           {value{formAddrx, 1}, value{formAddrx, 2}, []addrRange{{0x2000, 0x2040}}},
+		"high as address":         {value{formAddr, 0x10}, value{formAddr, 0x30}, ranges(0x10, 0x30)},
+		"high as size":            {value{formAddr, 0x10}, value{formData4, 0x30}, ranges(0x10, 0x40)},
+		"by index":                {value{formAddrx1, 1}, value{formUdata, 0x10}, ranges(0x2000, 0x2010)},
+		"both by index":           {value{formAddrx, 1}, value{formAddrx, 2}, ranges(0x2000, 0x2040)},
 		"index out of table":      {value{formAddrx, 3}, value{formUdata, 0x10}, nil},
 		"huge index":              {value{formAddrx, 1<<63 + 1}, value{formUdata, 0x10}, nil},
 		"empty":                   {value{formAddr, 0x10}, value{formData4, 0}, nil},
@@ -48,14 +49,14 @@ func TestOldRangeLists(t *testing.T) {
 	const escape = ^uint64(0)
 	for name, c := range map[string]struct {
 		list bytesOf
-		want []addrRange
+		want []interval.Range
 	}{
-		"relative to the unit":        {bytesOf{}.u64(0x10, 0x20, 0x30, 0x40, 0, 0), []addrRange{{0x1010, 0x1020}, {0x1030, 0x1040}}},
-		"base address":                {bytesOf{}.u64(escape, 0x5000, 1, 9, 0, 0), []addrRange{{0x5001, 0x5009}}},
-		"base of dropped code":        {bytesOf{}.u64(escape, 0, 0, 9, 0x10, 0x20, 0, 0), []addrRange{{0x10, 0x20}}},
-		"empty range, then more":      {bytesOf{}.u64(5, 5, 0x10, 0x20, 0, 0), []addrRange{{0x1010, 0x1020}}},
-		"cut off: what is there":      {bytesOf{}.u64(0x10, 0x20), []addrRange{{0x1010, 0x1020}}},
-		"cut off within a pair":       {bytesOf{}.u64(0x10, 0x20, 0x30), []addrRange{{0x1010, 0x1020}}},
+		"relative to the unit":        {bytesOf{}.u64(0x10, 0x20, 0x30, 0x40, 0, 0), ranges(0x1010, 0x1020, 0x1030, 0x1040)},
+		"base address":                {bytesOf{}.u64(escape, 0x5000, 1, 9, 0, 0), ranges(0x5001, 0x5009)},
+		"base of dropped code":        {bytesOf{}.u64(escape, 0, 0, 9, 0x10, 0x20, 0, 0), ranges(0x10, 0x20)},
+		"empty range, then more":      {bytesOf{}.u64(5, 5, 0x10, 0x20, 0, 0), ranges(0x1010, 0x1020)},
+		"cut off: what is there":      {bytesOf{}.u64(0x10, 0x20), ranges(0x1010, 0x1020)},
+		"cut off within a pair":       {bytesOf{}.u64(0x10, 0x20, 0x30), ranges(0x1010, 0x1020)},
 		"nothing follows end of list": {bytesOf{}.u64(0, 0, 0x10, 0x20), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -71,20 +72,20 @@ func TestRnglists(t *testing.T) {
 	addrTable := bytesOf{}.u64(0x2000, 0x3000, 0)
 	for name, c := range map[string]struct {
 		list bytesOf
-		want []addrRange
+		want []interval.Range
 	}{
-		"offset_pair":                {bytesOf{4}.uleb(0x10, 0x20).u8(0), []addrRange{{0x1010, 0x1020}}},
-		"base_address":               {bytesOf{5}.u64(0x8000).u8(4).uleb(1, 2).u8(0), []addrRange{{0x8001, 0x8002}}},
-		"base_addressx":              {bytesOf{1}.uleb(1).u8(4).uleb(1, 2).u8(0), []addrRange{{0x3001, 0x3002}}},
+		"offset_pair":                {bytesOf{4}.uleb(0x10, 0x20).u8(0), ranges(0x1010, 0x1020)},
+		"base_address":               {bytesOf{5}.u64(0x8000).u8(4).uleb(1, 2).u8(0), ranges(0x8001, 0x8002)},
+		"base_addressx":              {bytesOf{1}.uleb(1).u8(4).uleb(1, 2).u8(0), ranges(0x3001, 0x3002)},
 		"base_addressx, dropped":     {bytesOf{1}.uleb(2).u8(4).uleb(0, 0x99).u8(4).uleb(0x10, 0x20).u8(0), nil},
-		"base_addressx, then back":   {bytesOf{1, 2, 4, 0, 9, 1, 0, 4, 1, 2, 0}, []addrRange{{0x2001, 0x2002}}},
-		"startx_endx":                {bytesOf{2}.uleb(0, 1).u8(0), []addrRange{{0x2000, 0x3000}}},
-		"startx_length":              {bytesOf{3}.uleb(1, 0x40).u8(0), []addrRange{{0x3000, 0x3040}}},
+		"base_addressx, then back":   {bytesOf{1, 2, 4, 0, 9, 1, 0, 4, 1, 2, 0}, ranges(0x2001, 0x2002)},
+		"startx_endx":                {bytesOf{2}.uleb(0, 1).u8(0), ranges(0x2000, 0x3000)},
+		"startx_length":              {bytesOf{3}.uleb(1, 0x40).u8(0), ranges(0x3000, 0x3040)},
 		"startx_length, dropped":     {bytesOf{3}.uleb(2, 0x40).u8(0), nil},
 		"index outside the table":    {bytesOf{3}.uleb(77, 0x40).u8(0), nil},
-		"start_end":                  {bytesOf{6}.u64(0x10, 0x20).u8(0), []addrRange{{0x10, 0x20}}},
-		"start_length":               {bytesOf{7}.u64(0x10).uleb(0x20).u8(0), []addrRange{{0x10, 0x30}}},
-		"several":                    {bytesOf{7}.u64(0x10).uleb(1).u8(7).u64(0x20).uleb(1).u8(0), []addrRange{{0x10, 0x11}, {0x20, 0x21}}},
+		"start_end":                  {bytesOf{6}.u64(0x10, 0x20).u8(0), ranges(0x10, 0x20)},
+		"start_length":               {bytesOf{7}.u64(0x10).uleb(0x20).u8(0), ranges(0x10, 0x30)},
+		"several":                    {bytesOf{7}.u64(0x10).uleb(1).u8(7).u64(0x20).uleb(1).u8(0), ranges(0x10, 0x11, 0x20, 0x21)},
 		"unknown kind ends the list": {bytesOf{9, 7}.u64(0x10).uleb(1).u8(0), nil},
 		"cut off":                    {bytesOf{6}.u64(0x10), nil},
 	} {
@@ -103,7 +104,7 @@ func TestRnglistByIndex(t *testing.T) {
 	u := unitWith(5, Sections{RngLists: section})
 	u.rnglistsBase = 12
 	for index, want := range []uint64{0x100, 0x200} {
-		require.Equal(t, []addrRange{{want, want + 0x10}}, u.rangesOf(&entry{ranges: value{formRnglistx, uint64(index)}}))
+		require.Equal(t, ranges(want, want+0x10), u.rangesOf(&entry{ranges: value{formRnglistx, uint64(index)}}))
 	}
 	require.Empty(t, u.rangesOf(&entry{ranges: value{formRnglistx, 1 << 61}}), "an index that overflows")
 }
@@ -126,60 +127,48 @@ func TestSplitUnitsHaveTheirTablesBehindTheHeader(t *testing.T) {
 func TestSkeletonRangesAreAbsolute(t *testing.T) {
 	u := unitWith(4, Sections{Ranges: bytesOf{}.u64(0x10, 0x20, 0, 0, 0x30, 0x40, 0, 0)})
 	u.setBases(&entry{rangesBase: value{formSecOffset, 32}})
-	require.Equal(t, []addrRange{{0x1010, 0x1020}}, u.rangesOf(&entry{ranges: value{formSecOffset, 0}}))
+	require.Equal(t, ranges(0x1010, 0x1020), u.rangesOf(&entry{ranges: value{formSecOffset, 0}}))
 	require.Equal(t, uint64(32), u.splitRangesBase)
 }
 
-// TestRangeIndexAgainstBruteForce: at every address, the unit whose range holds it and starts last.
-func TestRangeIndexAgainstBruteForce(t *testing.T) {
+// TestUnitIndexAgainstBruteForce: at every address, the unit whose range holds it and starts last. In the crafted case more
+// than 300 units lie within one.
+func TestUnitIndexAgainstBruteForce(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
+	check := func(units []*unit, limit uint64) {
+		x := newUnitIndex(units)
+		for a := range limit {
+			var want *unit
+			start := uint64(0)
+			for _, u := range units {
+				for _, r := range u.ranges {
+					if r.Lo <= a && a < r.Hi && r.Lo >= start {
+						want, start = u, r.Lo
+					}
+				}
+			}
+			require.Equal(t, want, x.find(a), "address %d", a)
+		}
+	}
 	for range 300 {
-		var x rangeIndex
+		var units []*unit
 		for n := random.IntN(20); n > 0; n-- {
 			lo := random.Uint64N(120)
-			x.add(&unit{off: uint64(n), ranges: []addrRange{{lo, lo + 1 + random.Uint64N(60)}, {lo + 90, lo + 92}}})
+			units = append(units, &unit{off: uint64(n), ranges: ranges(lo, lo+1+random.Uint64N(60), lo+90, lo+92)})
 		}
-		x.sort()
-		for a := range uint64(300) {
-			var want *unit
-			for _, r := range x.ranges { // sorted by start
-				if r.lo <= a && a < r.hi {
-					want = r.unit
-				}
-			}
-			require.Equal(t, want, x.find(a), "address %d in %v", a, x.ranges)
-		}
+		check(units, 300)
 	}
+	within := []*unit{{ranges: ranges(0, 1000)}}
+	for n := range uint64(400) {
+		within = append(within, &unit{off: n, ranges: ranges(2*n, 2*n+1)})
+	}
+	check(within, 1100)
 }
 
-// TestClaimsAgainstBruteForce: an address belongs to the first that claims a range holding it.
-func TestClaimsAgainstBruteForce(t *testing.T) {
-	random := rand.New(rand.NewPCG(3, 4))
-	for range 300 {
-		var addrs []uint64
-		want := []int32{}
-		for a := range uint64(100) {
-			if random.IntN(3) > 0 {
-				addrs, want = append(addrs, a), append(want, unclaimed)
-			}
-		}
-		c := newClaims(addrs)
-		for by := range int32(12) {
-			lo := random.Uint64N(110)
-			ranges := []addrRange{{lo, lo + 1 + random.Uint64N(20)}, {lo / 2, lo/2 + 3}}
-			c.claim(ranges, by)
-			for i, a := range addrs {
-				if want[i] == unclaimed && contains(ranges, a) {
-					want[i] = by
-				}
-			}
-			require.Equal(t, want, c.owner)
-		}
-		free := slices.DeleteFunc(want, func(by int32) bool { return by != unclaimed })
-		require.Equal(t, len(free), c.left)
+// ranges returns the ranges between pairs of addresses.
+func ranges(ends ...uint64) (out []interval.Range) {
+	for ; len(ends) > 0; ends = ends[2:] {
+		out = append(out, interval.Range{Lo: ends[0], Hi: ends[1]})
 	}
-}
-
-func contains(ranges []addrRange, a uint64) bool {
-	return slices.ContainsFunc(ranges, func(r addrRange) bool { return r.lo <= a && a < r.hi })
+	return out
 }

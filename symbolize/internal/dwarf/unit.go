@@ -1,6 +1,10 @@
 package dwarf
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/heaplapse/heaplapse/internal/interval"
+)
 
 // unit is a unit of .debug_info: its header, and what its root entry says.
 type unit struct {
@@ -22,7 +26,7 @@ type unit struct {
 	lineOff       uint64
 	hasLine       bool
 	lowPC         uint64
-	ranges        []addrRange
+	ranges        []interval.Range
 	hasRanges     bool // the root entry says which addresses the unit holds
 	isRangeList   bool // with a list
 
@@ -32,9 +36,6 @@ type unit struct {
 	// does not concern the skeleton's own DW_AT_ranges.
 	splitRangesBase uint64
 }
-
-// addrRange is [lo, hi).
-type addrRange struct{ lo, hi uint64 }
 
 // maxUnits caps the units of one file; the smallest possible one has 12 bytes.
 const maxUnits = 1 << 24

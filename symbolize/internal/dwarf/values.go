@@ -1,6 +1,10 @@
 package dwarf
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/heaplapse/heaplapse/internal/interval"
+)
 
 // str interprets a value as a string; "" where there is none.
 func (u *unit) str(v value) string {
@@ -69,7 +73,7 @@ func (u *unit) indexedAddr(index uint64) (uint64, bool) {
 
 // rangesOf is the address ranges of an entry: a low and a high address, or
 // a list. Ranges of code that the linker dropped are left out.
-func (u *unit) rangesOf(e *entry) []addrRange {
+func (u *unit) rangesOf(e *entry) []interval.Range {
 	if e.ranges.form != 0 {
 		return u.rangeList(e.ranges, nil)
 	}
@@ -89,7 +93,7 @@ func (u *unit) rangesOf(e *entry) []addrRange {
 
 // appendRange drops empty ranges and tombstones: linkers write 0, 1 or the
 // highest addresses for code that is not in the output.
-func (u *unit) appendRange(out []addrRange, lo, hi uint64) []addrRange {
+func (u *unit) appendRange(out []interval.Range, lo, hi uint64) []interval.Range {
 	highest := ^uint64(0)
 	if u.addrSize == 4 {
 		highest = 1<<32 - 1
@@ -97,14 +101,14 @@ func (u *unit) appendRange(out []addrRange, lo, hi uint64) []addrRange {
 	if lo <= 1 || lo >= hi || lo >= highest-1 {
 		return out
 	}
-	return append(out, addrRange{lo, hi})
+	return append(out, interval.Range{Lo: lo, Hi: hi})
 }
 
 // errSharedRanges says that the budget for range lists is spent.
 var errSharedRanges = &FormatError{".debug_ranges", 0, "too many entries share range lists"}
 
 // rangeList reads a list, which ends with its section at the latest. Once the budget is spent there are no more.
-func (u *unit) rangeList(v value, out []addrRange) []addrRange {
+func (u *unit) rangeList(v value, out []interval.Range) []interval.Range {
 	if u.data.budget.ranges.Load() < 0 {
 		return out
 	}
@@ -115,7 +119,7 @@ func (u *unit) rangeList(v value, out []addrRange) []addrRange {
 }
 
 // oldRanges reads a list of .debug_ranges (DWARF 4 section 2.17.3).
-func (u *unit) oldRanges(off uint64, out []addrRange) []addrRange {
+func (u *unit) oldRanges(off uint64, out []interval.Range) []interval.Range {
 	base := u.lowPC
 	escape := ^uint64(0)
 	if u.addrSize == 4 {
@@ -137,7 +141,7 @@ func (u *unit) oldRanges(off uint64, out []addrRange) []addrRange {
 }
 
 // rnglist reads a list of .debug_rnglists (DWARF 5 section 2.17.3).
-func (u *unit) rnglist(v value, out []addrRange) []addrRange {
+func (u *unit) rnglist(v value, out []interval.Range) []interval.Range {
 	off := v.u
 	if v.form == formRnglistx {
 		c := at(u.data.sec.RngLists, u.rnglistsBase+v.u*uint64(u.offsetSize()))
@@ -168,7 +172,7 @@ func deadBase(base uint64) uint64 {
 }
 
 // rnglistEntry reads one DW_RLE_* entry.
-func (u *unit) rnglistEntry(c *cursor, base uint64, out []addrRange) ([]addrRange, uint64, bool) {
+func (u *unit) rnglistEntry(c *cursor, base uint64, out []interval.Range) ([]interval.Range, uint64, bool) {
 	var lo, hi uint64
 	switch kind := c.u8(); kind {
 	case 0x01: // base_addressx

@@ -1,0 +1,158 @@
+package symbolize
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/symbolize/internal/jit"
+)
+
+// resolveGenerated names generated code: addresses that lie in no file, by the perf maps and jitdumps
+// of just-in-time compilers.
+func (s *Symbols) resolveGenerated(series *series.Series, o Options) {
+	if !slices.ContainsFunc(s.Locations, func(l Location) bool { return l.generated() }) {
+		return
+	}
+	var maps []*jit.Map
+	for _, path := range perfMapPaths(series, o) {
+		m, err := (finder{o}).generatedCode(path)
+		if err != nil {
+			s.Warnings = append(s.Warnings, fmt.Errorf("perf map not used: %w", err))
+			continue
+		}
+		maps = append(maps, m)
+	}
+	if len(maps) == 0 {
+		return
+	}
+	for i := range s.Locations {
+		if l := &s.Locations[i]; l.generated() {
+			l.nameByMaps(maps)
+		}
+	}
+}
+
+// generatedCode reads a perf map or a jitdump.
+func (f finder) generatedCode(path string) (*jit.Map, error) {
+	f.o.Used.generated(path)
+	local := path
+	if f.o.Files != nil {
+		var err error
+		if local, err = f.o.Files.Find(path); err != nil {
+			return nil, err
+		}
+	}
+	file, err := os.Open(local)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return jit.Read(file, path)
+}
+
+// generated reports whether the address can be that of generated code.
+func (l *Location) generated() bool {
+	return l.Reason == ReasonAnonymous || l.Reason == ReasonNoMapping
+}
+
+// nameByMaps names a location by the first map that knows it.
+func (l *Location) nameByMaps(maps []*jit.Map) {
+	for _, m := range maps {
+		if f, ok := m.Find(uint64(l.Address) - 1); ok {
+			l.Frames = []Frame{{Function: f.Function, File: f.File, Line: f.Line, Column: f.Column, StartLine: f.StartLine}}
+			l.Source, l.Reason = SourcePerfMap, ReasonNone
+			if m.Dump {
+				l.Source = SourceJITDump
+			}
+			return
+		}
+	}
+	if l.Reason == ReasonAnonymous {
+		l.Reason = ReasonNoPerfEntry
+	}
+}
+
+// perfMapPaths returns the maps that the options name, or else those that it finds. Jitdumps come first
+// because they have lines.
+func perfMapPaths(series *series.Series, o Options) []string {
+	if o.PerfMaps != nil {
+		return o.PerfMaps
+	}
+	pid := series.PID()
+	var paths []string
+	for _, k := range []struct{ kind, name, elsewhere string }{
+		{"jitdump", "jit-%s.dump", "/proc/%d/cwd"}, {"perf-map", "perf-%s.map", ""},
+	} {
+		if copies := copiedMaps(series, k.kind, pid); len(copies) > 0 {
+			paths = append(paths, copies...)
+			continue
+		}
+		paths = append(paths, findPerfMap(series.Dir(), k.name, k.elsewhere, pid, o.Sysroot == "")...)
+	}
+	return paths
+}
+
+// copiedMaps returns the maps of a process that the recorder copied to the directory of the snapshots,
+// according to the manifest.
+func copiedMaps(series *series.Series, kind string, pid int) (paths []string) {
+	if series.Manifest == nil {
+		return nil
+	}
+	for _, f := range series.Manifest.Files {
+		path := filepath.Join(series.Dir(), filepath.Base(f.File))
+		if f.Kind != kind || (f.PID != 0 && f.PID != pid) || slices.Contains(paths, path) {
+			continue
+		}
+		if _, err := os.Stat(path); err == nil {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// findPerfMap looks in the directory of the snapshots, then in /tmp and elsewhere on this machine. If the
+// PID is not known, it takes any map in the directory, provided there is only one.
+func findPerfMap(dir, name, elsewhere string, pid int, here bool) []string {
+	pattern := fmt.Sprintf(name, "*")
+	if pid != 0 {
+		pattern = fmt.Sprintf(name, strconv.Itoa(pid))
+	}
+	var beside []string
+	for _, ext := range []string{"", ".gz", ".zst"} {
+		found, _ := filepath.Glob(filepath.Join(globQuote(dir), pattern+ext))
+		beside = append(beside, slices.DeleteFunc(found, isIrregular)...)
+	}
+	if len(beside) == 1 {
+		return beside
+	}
+	if pid == 0 || len(beside) > 0 || !here {
+		return nil
+	}
+	dirs := []string{"/tmp"}
+	if elsewhere != "" {
+		dirs = append(dirs, fmt.Sprintf(elsewhere, pid))
+	}
+	for _, d := range dirs {
+		if path := filepath.Join(d, pattern); !isIrregular(path) {
+			return []string{path}
+		}
+	}
+	return nil
+}
+
+// isIrregular reports whether a path is missing or not a regular file. A pipe in /tmp that another user
+// made would block the reader. Paths that the user names are not checked.
+func isIrregular(path string) bool {
+	info, err := os.Stat(path)
+	return err != nil || !info.Mode().IsRegular()
+}
+
+// globQuote escapes the characters of a directory's name that are special in patterns.
+func globQuote(dir string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
+}

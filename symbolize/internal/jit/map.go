@@ -1,0 +1,136 @@
+// Package jit reads the files in which just-in-time compilers list the functions that they generate:
+// perf maps (perfmap.go) and jitdumps (jitdump.go).
+//
+// # Contract
+//
+// [Map.Find] returns the function that was written last of those that hold an address, because
+// compilers reuse memory. The names of V8 and CPython are split into function, file and line in the
+// same way for both kinds of file (names.go).
+//
+// The process may still be writing, or may have been killed, so a truncated file is not an error:
+// Read uses the lines or records that are complete. It limits the number of entries and the size of
+// all names, so that a small compressed file cannot use up the memory.
+package jit
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/heaplapse/heaplapse/internal/interval"
+)
+
+// Limits of one file. A long-running Node process writes some 100,000 lines of 100 bytes.
+const (
+	maxEntries = 1 << 22
+	maxName    = 64 << 10  // bytes of one name, and of one line of a perf map
+	maxText    = 256 << 20 // bytes of all names
+)
+
+// Map is the functions of one file. It is immutable.
+type Map struct {
+	// Dump reports whether the file is a jitdump.
+	Dump bool
+
+	entries []entry // in the order of the file
+	index   interval.Index
+	text    int // bytes of all names
+}
+
+// entry is a function and its code.
+type entry struct {
+	start, size uint64
+	name        string
+	lines       []line // from a jitdump, sorted by offset
+}
+
+// Frame is a function at an address. Fields are "" or 0 if they are not known.
+type Frame struct {
+	Function, File          string
+	Line, Column, StartLine int
+}
+
+// Read reads a perf map or a jitdump, which it distinguishes by their first bytes. The extension of
+// the file's name says whether it is compressed (.gz, .zst). Errors begin with the name.
+func Read(r io.Reader, name string) (*Map, error) {
+	m, err := read(r, filepath.Ext(name))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return m, nil
+}
+
+func read(r io.Reader, ext string) (*Map, error) {
+	r, done, err := decompress(r, ext)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	in := bufio.NewReaderSize(r, maxName)
+	head, _ := in.Peek(4) // an error comes back with the first read
+	if order, ok := dumpMagic(head); ok {
+		return readDump(in, order)
+	}
+	return readPerfMap(in)
+}
+
+func decompress(r io.Reader, ext string) (io.Reader, func(), error) {
+	switch ext {
+	case ".gz":
+		z, err := gzip.NewReader(r)
+		if err != nil {
+			return nil, nil, err
+		}
+		return z, func() { z.Close() }, nil
+	case ".zst":
+		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			return nil, nil, err
+		}
+		return z, z.Close, nil
+	}
+	return r, func() {}, nil
+}
+
+// add appends an entry, unless its range is empty or wraps around.
+func (m *Map) add(e entry) bool {
+	if e.size == 0 || e.start+e.size < e.start {
+		return false
+	}
+	m.text += len(e.name)
+	m.entries = append(m.entries, e)
+	return true
+}
+
+// checkLimits returns an error if the file has too many entries or names.
+func (m *Map) checkLimits() error {
+	switch {
+	case len(m.entries) > maxEntries:
+		return fmt.Errorf("more than %d entries", maxEntries)
+	case m.text > maxText:
+		return fmt.Errorf("names of more than %d bytes", maxText)
+	}
+	return nil
+}
+
+// finish builds the index, after the last entry.
+func (m *Map) finish() {
+	ranges := make([]interval.Range, len(m.entries))
+	for i, e := range m.entries {
+		ranges[i] = interval.Range{Lo: e.start, Hi: e.start + e.size}
+	}
+	m.index = interval.New(ranges)
+}
+
+// Find returns the function that holds an address. ok is false if there is none.
+func (m *Map) Find(addr uint64) (f Frame, ok bool) {
+	i, ok := m.index.Find(addr)
+	if !ok {
+		return Frame{}, false
+	}
+	return m.entries[i].frame(addr), true
+}
