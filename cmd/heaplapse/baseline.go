@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
-	"github.com/heaplapse/heaplapse/internal/report"
+	"github.com/heaplapse/heaplapse/internal/report/listing"
 )
 
 func (a *app) baselineCommand() *cobra.Command {
@@ -84,7 +84,7 @@ func (a *app) baselineListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.render(&report.Baselines{Pool: pool})
+			return a.render(&listing.Baselines{Pool: pool})
 		},
 	}
 	a.outputFlags(cmd)

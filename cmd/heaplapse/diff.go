@@ -11,7 +11,8 @@ import (
 	"github.com/heaplapse/heaplapse/diff/compare"
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/heapfile/series"
-	"github.com/heaplapse/heaplapse/internal/report"
+	diffreport "github.com/heaplapse/heaplapse/internal/report/diff"
+	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
@@ -79,7 +80,7 @@ func (a *app) diff(f *diffFlags, paths []string) error {
 	if base.Empty() && current.Empty() {
 		return errNothingKept
 	}
-	return a.render(&report.Diff{Comparison: compare.Snapshots(base, current, o), View: report.View{Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy}})
+	return a.render(&diffreport.Report{Comparison: compare.Snapshots(base, current, o), View: siteview.View{Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy}})
 }
 
 // errNothingKept is no result: an empty one would look like a clean bill of health.
@@ -145,7 +146,7 @@ func (a *app) diffPersist(f *diffFlags, paths []string, o compare.Options) error
 	if err != nil {
 		return fmt.Errorf("--persist: %w", err)
 	}
-	return a.render(&report.Persist{Persistence: p, View: report.View{Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy}})
+	return a.render(&diffreport.Persist{Persistence: p, View: siteview.View{Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy}})
 }
 
 // groupFlags decide what a row is, and whom an allocation is put down to.

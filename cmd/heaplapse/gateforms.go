@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heaplapse/heaplapse/diff/gate"
-	"github.com/heaplapse/heaplapse/internal/report"
+	gatereport "github.com/heaplapse/heaplapse/internal/report/gate"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
@@ -25,14 +25,14 @@ type gateFormFlags struct {
 // gateOutputs are the forms of the result; several are written at once.
 var gateOutputs = []struct {
 	name, help string
-	write      func(*report.Gate, io.Writer) error
+	write      func(*gatereport.Report, io.Writer) error
 }{
-	{"text", "the table (default: to standard output)", (*report.Gate).Text},
-	{"json", "all numbers, as heaplapse.gate/1", (*report.Gate).JSON},
-	{"markdown", "Markdown, for a step's summary or a comment", (*report.Gate).Markdown},
-	{"junit", "JUnit XML, for a CI server's list of tests", (*report.Gate).JUnit},
-	{"sarif", "SARIF 2.1.0, for code scanning", (*report.Gate).SARIF},
-	{"pprof", "the current run minus a base, for go tool pprof", (*report.Gate).Pprof},
+	{"text", "the table (default: to standard output)", (*gatereport.Report).Text},
+	{"json", "all numbers, as heaplapse.gate/1", (*gatereport.Report).JSON},
+	{"markdown", "Markdown, for a step's summary or a comment", (*gatereport.Report).Markdown},
+	{"junit", "JUnit XML, for a CI server's list of tests", (*gatereport.Report).JUnit},
+	{"sarif", "SARIF 2.1.0, for code scanning", (*gatereport.Report).SARIF},
+	{"pprof", "the current run minus a base, for go tool pprof", (*gatereport.Report).Pprof},
 }
 
 func (f *gateFormFlags) addForms(cmd *cobra.Command) {
@@ -49,8 +49,8 @@ func (f *gateFormFlags) addForms(cmd *cobra.Command) {
 // check refuses what cannot be written before any work is done.
 func (f *gateFormFlags) checkForms() error {
 	n, err := units.ParseBytes(f.markdownLimit)
-	if err == nil && n < report.MinMarkdownLimit {
-		err = fmt.Errorf("want at least %s", units.Bytes(report.MinMarkdownLimit))
+	if err == nil && n < gatereport.MinMarkdownLimit {
+		err = fmt.Errorf("want at least %s", units.Bytes(gatereport.MinMarkdownLimit))
 	}
 	if err != nil {
 		return fmt.Errorf("--markdown-limit %s: %w", f.markdownLimit, err)
@@ -84,18 +84,18 @@ func onePath(path string) string {
 }
 
 // form is the result with what its forms need.
-func (f *gateFormFlags) form(result *gate.Result) *report.Gate {
+func (f *gateFormFlags) form(result *gate.Result) *gatereport.Report {
 	limit, _ := units.ParseBytes(f.markdownLimit) // was checked
 	root, err := filepath.Abs(f.sourceRoot)
 	if err != nil {
 		root = f.sourceRoot // no working directory: files stay absolute
 	}
-	return &report.Gate{Result: result, Top: f.limit, MarkdownLimit: int(limit), SourceRoot: root, Version: version()}
+	return &gatereport.Report{Result: result, Top: f.limit, MarkdownLimit: int(limit), SourceRoot: root, Version: version()}
 }
 
 // write writes all forms that were asked for, each whole or not at all; one that cannot be written does not keep the others from
 // being. Text goes to standard output unless another form does.
-func (f *gateFormFlags) write(a *app, g *report.Gate) error {
+func (f *gateFormFlags) write(a *app, g *gatereport.Report) error {
 	if text := f.outputs["text"]; *text == "" && !f.usesStdout() {
 		*text = "-"
 	}

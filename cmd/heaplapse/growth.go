@@ -17,7 +17,8 @@ import (
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
-	"github.com/heaplapse/heaplapse/internal/report"
+	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
+	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
@@ -87,7 +88,7 @@ func (a *app) growth(f *growthFlags, paths []string) error {
 }
 
 // grown reads a series and judges it. The caller closes it.
-func (a *app) grown(f *growthFlags, paths []string) (*report.Growth, error) {
+func (a *app) grown(f *growthFlags, paths []string) (*growthreport.Report, error) {
 	o, limit, err := f.growthOptions()
 	if err != nil {
 		return nil, err
@@ -124,7 +125,7 @@ func (f *growthFlags) growthOptions() (o growth.Options, limit int64, err error)
 }
 
 // judged names the stacks of a series that was read, and judges its sites.
-func (a *app) judged(f *growthFlags, s *series.Series, columns *sites.Collector, o growth.Options) (*report.Growth, error) {
+func (a *app) judged(f *growthFlags, s *series.Series, columns *sites.Collector, o growth.Options) (*growthreport.Report, error) {
 	if err := f.choose(s, &o); err != nil {
 		return nil, err
 	}
@@ -138,14 +139,14 @@ func (a *app) judged(f *growthFlags, s *series.Series, columns *sites.Collector,
 		return nil, errNothingKept
 	}
 	a.warnExpired(o.Suppressions)
-	unnamed := report.NewUnnamed(symbols, o.Rules)
+	unnamed := siteview.NewUnnamed(symbols, o.Rules)
 	for id := range s.Stacks.Len() {
 		if id := heapfile.StackID(id); o.Filter.Keep(id) {
 			unnamed.Add(id, columns.InUse(id, result.Last))
 		}
 	}
-	return &report.Growth{
-		Series: s, Symbols: symbols, Result: result, Filter: filter, Unnamed: unnamed.Done(), View: report.View{Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy},
+	return &growthreport.Report{
+		Series: s, Symbols: symbols, Result: result, Filter: filter, Unnamed: unnamed.Done(), View: siteview.View{Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy},
 		Explain: f.explain,
 	}, nil
 }

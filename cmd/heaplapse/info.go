@@ -4,7 +4,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heaplapse/heaplapse/heapfile/series"
-	"github.com/heaplapse/heaplapse/internal/report"
+	"github.com/heaplapse/heaplapse/internal/report/listing"
+	"github.com/heaplapse/heaplapse/internal/report/siteview"
 )
 
 func (a *app) infoCommand() *cobra.Command {
@@ -27,7 +28,7 @@ func (a *app) infoCommand() *cobra.Command {
 				return err
 			}
 			defer s.Close()
-			info := &report.Info{Series: s, All: a.verbose}
+			info := &listing.Info{Series: s, All: a.verbose}
 			if names {
 				if info.Unnamed, err = a.unnamed(&symbols, s); err != nil {
 					return err
@@ -44,12 +45,12 @@ func (a *app) infoCommand() *cobra.Command {
 }
 
 // unnamed says what of the last snapshot has no name.
-func (a *app) unnamed(f *symbolFlags, s *series.Series) (*report.Unnamed, error) {
+func (a *app) unnamed(f *symbolFlags, s *series.Series) (*siteview.Unnamed, error) {
 	symbols, err := f.resolve(a, s)
 	if err != nil {
 		return nil, err
 	}
-	unnamed := report.NewUnnamed(symbols, nil)
+	unnamed := siteview.NewUnnamed(symbols, nil)
 	snap, err := s.Read(len(s.Heads) - 1)
 	if err != nil {
 		return nil, err

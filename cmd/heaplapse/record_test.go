@@ -114,7 +114,7 @@ func started(t *testing.T, args ...string) *recordRun {
 func startedCmd(t *testing.T, dir string, cmd *exec.Cmd) *recordRun {
 	t.Helper()
 	r := begin(t, dir, cmd)
-	r.await(t, "ready", func() bool { return strings.HasPrefix(text(t, r.out), "ready\n") })
+	r.await(t, "ready", func() bool { return strings.HasPrefix(content(t, r.out), "ready\n") })
 	return r
 }
 
@@ -136,7 +136,7 @@ func begin(t *testing.T, dir string, cmd *exec.Cmd) *recordRun {
 }
 
 // text returns the content of a file that another process writes.
-func text(t *testing.T, f *os.File) string {
+func content(t *testing.T, f *os.File) string {
 	t.Helper()
 	content, err := os.ReadFile(f.Name())
 	require.NoError(t, err)
@@ -150,7 +150,7 @@ const patience = 3 * time.Minute
 func (r *recordRun) await(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !holds(); time.Sleep(10 * time.Millisecond) {
-		require.True(t, time.Now().Before(deadline), "no %s: %s", what, text(t, r.err))
+		require.True(t, time.Now().Before(deadline), "no %s: %s", what, content(t, r.err))
 	}
 }
 
@@ -197,7 +197,7 @@ func (r *recordRun) wait(t *testing.T) {
 	t.Helper()
 	_ = r.cmd.Wait()
 	r.state = r.cmd.ProcessState.Sys().(syscall.WaitStatus)
-	r.stdout, r.stderr = text(t, r.out), text(t, r.err)
+	r.stdout, r.stderr = content(t, r.out), content(t, r.err)
 }
 
 func sidecar(t *testing.T, dir string) *manifest.Manifest {

@@ -18,7 +18,7 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
 	"github.com/heaplapse/heaplapse/internal/record/status"
-	"github.com/heaplapse/heaplapse/internal/report"
+	"github.com/heaplapse/heaplapse/internal/report/text"
 )
 
 // Exit statuses.
@@ -72,7 +72,7 @@ func (a *app) complain(err error) {
 		return
 	}
 	for _, line := range strings.Split(err.Error(), "\n") {
-		fmt.Fprintf(a.err, "heaplapse: %s\n", report.Clean(line))
+		fmt.Fprintf(a.err, "heaplapse: %s\n", text.Clean(line))
 	}
 }
 
@@ -214,7 +214,7 @@ func changing(path string) bool {
 }
 
 func (a *app) warnings(s *series.Series) {
-	all := report.AllWarnings(s)
+	all := text.AllWarnings(s)
 	if a.live {
 		all = slices.DeleteFunc(all, func(w heapfile.Warning) bool { return w.Kind == heapfile.WarnUnfinished })
 	}
@@ -229,13 +229,13 @@ func (a *app) warnings(s *series.Series) {
 		}
 		return
 	}
-	for _, g := range report.GroupWarnings(all) {
+	for _, g := range text.GroupWarnings(all) {
 		a.warn(g.Text())
 	}
 }
 
-func (a *app) warn(text string) {
+func (a *app) warn(line string) {
 	if !a.quiet && !a.unpacked.dying.Load() {
-		fmt.Fprintf(a.err, "heaplapse: warning: %s\n", report.Clean(text)) // it may quote the input
+		fmt.Fprintf(a.err, "heaplapse: warning: %s\n", text.Clean(line)) // it may quote the input
 	}
 }

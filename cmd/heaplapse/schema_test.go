@@ -62,7 +62,7 @@ func TestDiffJSONMeetsItsSchema(t *testing.T) {
 
 // TestGateMeetsItsSchemas validates what gate says of real runs, also against the published schema of SARIF.
 func TestGateMeetsItsSchemas(t *testing.T) {
-	sarif, err := jsonschema.NewCompiler().Compile(filepath.Join(testutil.Root(t), "internal/report/testdata/schema/sarif-schema-2.1.0.json"))
+	sarif, err := jsonschema.NewCompiler().Compile(filepath.Join(testutil.Root(t), "internal/report/gate/testdata/schema/sarif-schema-2.1.0.json"))
 	require.NoError(t, err)
 	schemas := map[string]*jsonschema.Schema{"--json": compileSchema(t, "gate"), "--sarif": sarif}
 	for _, runs := range [][2]string{

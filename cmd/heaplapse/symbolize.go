@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/heaplapse/heaplapse/internal/report"
+	"github.com/heaplapse/heaplapse/internal/report/listing"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -76,7 +76,7 @@ func (a *app) symbolize(file string, o symbolize.Options) error {
 	for i, line := range asked {
 		lines[line].Location = &locations[i]
 	}
-	result := &report.Addresses{File: file, Lines: lines}
+	result := &listing.Addresses{File: file, Lines: lines}
 	if a.format == "text" && (a.output == "" || a.output == "-") {
 		return result.Text(a.out) // as it comes: it may be longer than all that it is made of
 	}
@@ -98,7 +98,7 @@ func collectLess() (undo func()) {
 const maxAddressLine = 1023
 
 // readAddresses reads the input: lines[asked[i]] is the address addrs[i], the other lines have their text.
-func readAddresses(r io.Reader) (lines []report.AddressLine, asked []int, addrs []uint64, err error) {
+func readAddresses(r io.Reader) (lines []listing.AddressLine, asked []int, addrs []uint64, err error) {
 	in := bufio.NewReaderSize(r, maxAddressLine)
 	for err == nil {
 		var raw []byte
@@ -114,7 +114,7 @@ func readAddresses(r io.Reader) (lines []report.AddressLine, asked []int, addrs 
 			asked, addrs = append(asked, len(lines)), append(addrs, v)
 			line = ""
 		}
-		lines = append(lines, report.AddressLine{Text: line})
+		lines = append(lines, listing.AddressLine{Text: line})
 	}
 	if errors.Is(err, io.EOF) {
 		err = nil

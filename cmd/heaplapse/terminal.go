@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/heaplapse/heaplapse/internal/report"
+	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 )
 
 // terminal shows whole screens in place, on the terminal's alternate screen: what was there before comes back.
@@ -40,8 +40,8 @@ const (
 )
 
 // styles are the renditions of report's styles.
-var styles = map[report.Style]string{
-	report.StyleFaint: "2", report.StyleStrong: "1", report.StyleLeak: "1;31", report.StyleNoLeak: "1;32", report.StyleUndecided: "1;33",
+var styles = map[growthreport.Style]string{
+	growthreport.StyleFaint: "2", growthreport.StyleStrong: "1", growthreport.StyleLeak: "1;31", growthreport.StyleNoLeak: "1;32", growthreport.StyleUndecided: "1;33",
 }
 
 // width is that of the terminal that results go to, in characters; 0 if they go elsewhere.
@@ -75,7 +75,7 @@ func (t *terminal) size() (width, height int) {
 }
 
 // draw replaces what is shown, in one write so that nothing flickers.
-func (t *terminal) draw(lines []report.ScreenLine) error {
+func (t *terminal) draw(lines []growthreport.ScreenLine) error {
 	var b bytes.Buffer
 	b.WriteString(cursorHome)
 	for i, l := range lines {

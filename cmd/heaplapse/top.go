@@ -8,7 +8,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/heapfile/series"
-	"github.com/heaplapse/heaplapse/internal/report"
+	"github.com/heaplapse/heaplapse/internal/report/listing"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -84,10 +84,10 @@ func (a *app) lastAlive(s *series.Series) int {
 }
 
 // topOf reads one snapshot again.
-func topOf(s *series.Series, symbols *symbolize.Symbols, index int, sample convert.SampleType, filter *symbolize.Filter) (*report.Top, error) {
+func topOf(s *series.Series, symbols *symbolize.Symbols, index int, sample convert.SampleType, filter *symbolize.Filter) (*listing.Top, error) {
 	snap, err := s.Read(index)
 	if err != nil {
 		return nil, err
 	}
-	return report.NewTop(snap, symbols, sample, filter), nil
+	return listing.NewTop(snap, symbols, sample, filter), nil
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
-	"github.com/heaplapse/heaplapse/internal/report"
+	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 )
 
 func (a *app) watchCommand() *cobra.Command {
@@ -88,7 +88,7 @@ type watch struct {
 	least  int       // snapshots that it takes to fail on a leak
 	screen *terminal // nil where the output is none
 
-	last     *report.Live // what was judged last; its series is closed
+	last     *growthreport.Live // what was judged last; its series is closed
 	warnings []string
 	told     map[string]bool // warnings that were printed
 	line     string          // what the last line was about
@@ -144,7 +144,7 @@ func (w *watch) refresh(start time.Time) (done bool, err error) {
 	if g.Series.Heads[0].Completeness.Unfinished && len(g.Series.Heads) == 1 {
 		return false, nil // it is still being written
 	}
-	w.last = &report.Live{Growth: g, Path: w.follow.path, Took: time.Since(start), Warnings: len(w.warnings)}
+	w.last = &growthreport.Live{Report: g, Path: w.follow.path, Took: time.Since(start), Warnings: len(w.warnings)}
 	if err := w.show(); err != nil {
 		return false, err
 	}
@@ -234,7 +234,7 @@ func (w *watch) wait() {
 		w.app.say("%s", text)
 		return
 	}
-	_ = w.screen.draw([]report.ScreenLine{{Text: text, Style: report.StyleFaint}}) // the first refresh tells
+	_ = w.screen.draw([]growthreport.ScreenLine{{Text: text, Style: growthreport.StyleFaint}}) // the first refresh tells
 }
 
 // tell prints the warnings that are new: those that differ in more than their numbers.

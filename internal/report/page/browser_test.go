@@ -25,8 +25,9 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
-	"github.com/heaplapse/heaplapse/internal/report"
+	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/internal/testutil"
+	"github.com/heaplapse/heaplapse/internal/units"
 )
 
 // TestMain ends the browser that the tests share.
@@ -178,7 +179,7 @@ func (p *tab) width(function string) float64 {
 }
 
 // written renders a series into a file.
-func written(t *testing.T, path string) (*report.Growth, string) {
+func written(t *testing.T, path string) (*growthreport.Report, string) {
 	t.Helper()
 	g, m := build(t, path)
 	return g, write(t, m)
@@ -236,7 +237,7 @@ func TestTotalsAreThoseOfGrowth(t *testing.T) {
 		p.run(do(fmt.Sprintf(`location.hash = "t=%d"`, i)), settled)
 		require.Equal(t, fmt.Sprint(s.Inuse), eval[string](p, "document.querySelector('#now').dataset.total"))
 		require.Contains(t, eval[string](p, "document.querySelector('#status').textContent"), thousandsOf(s.Inuse)+" B)")
-		require.Contains(t, eval[string](p, "document.querySelector('#flame svg').getAttribute('aria-label')"), report.Bytes(s.Inuse))
+		require.Contains(t, eval[string](p, "document.querySelector('#flame svg').getAttribute('aria-label')"), units.Bytes(s.Inuse))
 		p.run(do(fmt.Sprintf(`location.hash = "t=%d&kind=inuse_objects"`, i)), settled)
 		require.Equal(t, fmt.Sprint(s.Objects), eval[string](p, "document.querySelector('#now').dataset.total"))
 	}
@@ -345,7 +346,7 @@ func TestTheDifferenceOfTwoMoments(t *testing.T) {
 	p := open(t, file, "#t=20&base=2")
 	heap := func(i int) int64 { return g.Series.Heads[i].Heap().InuseBytes }
 	root := eval[string](p, `document.querySelector("g.frame[data-index='0']").getAttribute("aria-label")`)
-	require.Contains(t, root, "+"+report.Bytes(heap(20)-heap(2)))
+	require.Contains(t, root, "+"+units.Bytes(heap(20)-heap(2)))
 	require.Contains(t, eval[string](p, `document.querySelector("#status").textContent`), "+"+thousandsOf(heap(20)-heap(2))+" B")
 	p.press("d")
 	require.NotContains(t, eval[string](p, "location.hash"), "base")

@@ -8,14 +8,15 @@ import (
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile/series"
-	"github.com/heaplapse/heaplapse/internal/report"
+	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
+	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 // Options say what is shown.
 type Options struct {
 	// Growth is the judged series; diff.GrowthOptions.All must have been set, so that each site has its verdict.
-	Growth *report.Growth
+	Growth *growthreport.Report
 	// Tool names the producer, e.g. "heaplapse 1.0".
 	Tool string
 	// Moments is the largest number of snapshots that are shown; 0 takes [DefaultMoments].
@@ -52,7 +53,7 @@ func Build(o Options) (*Model, error) {
 
 type builder struct {
 	o       Options
-	g       *report.Growth
+	g       *growthreport.Report
 	moments []int
 	kinds   int // 4, or 2 without cumulative counts
 	code    *code
@@ -207,9 +208,9 @@ func (b *builder) model(keep int) *Model {
 	folded.Sites = b.folded
 	unit, factor := g.RateUnit()
 	m := &Model{
-		Schema: "heaplapse.report/1", Tool: b.o.Tool, Title: report.SeriesName(g.Series),
+		Schema: "heaplapse.report/1", Tool: b.o.Tool, Title: text.SeriesName(g.Series),
 		Verdict: string(g.Result.Verdict), Headline: g.Finding(), Next: g.Next(), Summary: g.Summary(), Limit: g.Limit(),
-		Heap: Ends{g.Result.FirstHeap, g.Result.LastHeap}, RSS: b.rss(), Rate: report.Finite(g.Result.Total.Slope * factor), Explained: report.Finite(g.Result.Explained),
+		Heap: Ends{g.Result.FirstHeap, g.Result.LastHeap}, RSS: b.rss(), Rate: text.Finite(g.Result.Total.Slope * factor), Explained: text.Finite(g.Result.Explained),
 		Span:  g.Span(),
 		Notes: append([]string{}, g.Notes()...), Warnings: g.Warnings(),
 		Snapshots: len(g.Series.Heads), Moments: b.momentList(), Clock: g.Series.Clock.Source.String(), RatePer: unit,
@@ -248,7 +249,7 @@ func (b *builder) momentList() []Moment {
 		h := s.Heads[i]
 		heap := h.Heap()
 		m := Moment{
-			Snapshot: i + 1, File: report.Clean(path.Base(h.Path)), At: s.Clock.At[i], Image: h.Image,
+			Snapshot: i + 1, File: text.Clean(path.Base(h.Path)), At: s.Clock.At[i], Image: h.Image,
 			InuseBytes: heap.InuseBytes, InuseObjects: heap.InuseObjects,
 			Cut: h.Completeness.Truncated, AbsentMax: h.Completeness.AbsentMax.InuseBytes,
 		}
@@ -272,14 +273,14 @@ func (b *builder) momentList() []Moment {
 
 func (b *builder) site(i int) Site {
 	s := &b.g.Result.Sites[i]
-	text := b.g.Describe(s)
+	words := b.g.Describe(s)
 	_, factor := b.g.RateUnit()
 	out := Site{
-		Label: s.Label.String(), Confidence: report.Finite(s.Confidence), Title: text.Title, Where: text.Where,
-		Function: report.Clip(text.Function, maxName), Module: report.Clean(text.Module), File: report.Clean(text.File), Line: text.Line,
-		Callers: text.Callers, Advice: text.Advice, Unnamed: text.Unnamed, Resizing: s.Resizing,
-		Growth: s.Gained, Now: text.Now, Stacks: len(s.Members), Paths: []Path{},
-		Rate: report.Finite(s.Slope * factor), RateLow: report.Finite(s.Low * factor), RateHigh: report.Finite(s.High * factor),
+		Label: s.Label.String(), Confidence: text.Finite(s.Confidence), Title: words.Title, Where: words.Where,
+		Function: text.Clip(words.Function, maxName), Module: text.Clean(words.Module), File: text.Clean(words.File), Line: words.Line,
+		Callers: words.Callers, Advice: words.Advice, Unnamed: words.Unnamed, Resizing: s.Resizing,
+		Growth: s.Gained, Now: words.Now, Stacks: len(s.Members), Paths: []Path{},
+		Rate: text.Finite(s.Slope * factor), RateLow: text.Finite(s.Low * factor), RateHigh: text.Finite(s.High * factor),
 	}
 	for moment, index := range b.moments {
 		if !s.Visible[index] {

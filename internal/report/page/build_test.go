@@ -18,13 +18,13 @@ import (
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile/series"
-	"github.com/heaplapse/heaplapse/internal/report"
+	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 // judge opens and judges a series as the command does.
-func judge(t *testing.T, path string) *report.Growth {
+func judge(t *testing.T, path string) *growthreport.Report {
 	t.Helper()
 	var columns sites.Collector
 	s, err := series.Open([]string{path}, series.Options{Visit: columns.Visit})
@@ -33,10 +33,10 @@ func judge(t *testing.T, path string) *report.Growth {
 	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: testutil.Data(t, strings.Split(filepath.Base(path), "-")[0], "sysroot")})
 	require.NoError(t, err)
 	r := growth.Judge(s, symbols, &columns, growth.Options{All: true})
-	return &report.Growth{Series: s, Symbols: symbols, Result: r}
+	return &growthreport.Report{Series: s, Symbols: symbols, Result: r}
 }
 
-func build(t *testing.T, path string) (*report.Growth, *Model) {
+func build(t *testing.T, path string) (*growthreport.Report, *Model) {
 	t.Helper()
 	g := judge(t, path)
 	m, err := Build(Options{Growth: g, Tool: "test"})

@@ -9,7 +9,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/heaplapse/heaplapse/internal/report"
+	"github.com/heaplapse/heaplapse/internal/report/text"
+	"github.com/heaplapse/heaplapse/internal/units"
 )
 
 //go:embed assets/page.js
@@ -59,10 +60,10 @@ type fact struct{ Name, Value, More string }
 
 // Facts are how much, how fast, how sure, and the process against its heap.
 func (v view) Facts() []fact {
-	out := []fact{{"Heap", report.FromTo(v.Heap.First, v.Heap.Last, v.Snapshots), signedRate(v.Rate, v.RatePer)}}
+	out := []fact{{"Heap", text.FromTo(v.Heap.First, v.Heap.Last, v.Snapshots), signedRate(v.Rate, v.RatePer)}}
 	if v.RSS != nil {
-		out = append(out, fact{"Process (RSS)", report.FromTo(v.RSS.First, v.RSS.Last, v.Snapshots),
-			"of which " + report.Bytes(v.RSS.Last-v.Heap.Last) + " are not on this heap"})
+		out = append(out, fact{"Process (RSS)", text.FromTo(v.RSS.First, v.RSS.Last, v.Snapshots),
+			"of which " + units.Bytes(v.RSS.Last-v.Heap.Last) + " are not on this heap"})
 	} else {
 		out = append(out, fact{"Process (RSS)", "not recorded", "heaplapse record keeps it"})
 	}
@@ -79,7 +80,7 @@ func signedRate(rate float64, per string) string {
 	if rate == 0 {
 		return ""
 	}
-	text := report.Bytes(int64(rate)) + " per " + per
+	text := units.Bytes(rate) + " per " + per
 	if rate > 0 {
 		return "+" + text
 	}

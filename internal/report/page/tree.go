@@ -1,7 +1,7 @@
 package page
 
 import (
-	"github.com/heaplapse/heaplapse/internal/report"
+	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/symbolize"
 	"github.com/heaplapse/heaplapse/symbolize/class"
 )
@@ -20,7 +20,7 @@ func (n *names) add(s string) int {
 	if n.index == nil {
 		n.index = map[string]int{}
 	}
-	return intern(n.index, &n.list, s, func() string { return report.Clip(s, maxName) })
+	return intern(n.index, &n.list, s, func() string { return text.Clip(s, maxName) })
 }
 
 // function is a function of a module; both are indices of names.

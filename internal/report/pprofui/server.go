@@ -16,7 +16,8 @@ import (
 
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/heapfile/series"
-	"github.com/heaplapse/heaplapse/internal/report"
+	"github.com/heaplapse/heaplapse/internal/report/text"
+	"github.com/heaplapse/heaplapse/internal/units"
 )
 
 // keptProfiles is the number of snapshots, or differences of two, whose profiles are kept ready.
@@ -89,7 +90,7 @@ func (s *Server) snapshot(w http.ResponseWriter, r *http.Request) {
 	}
 	pages, err := s.pages(name, current, base)
 	if err != nil {
-		http.Error(w, report.Clean(err.Error()), http.StatusInternalServerError)
+		http.Error(w, text.Clean(err.Error()), http.StatusInternalServerError)
 		return
 	}
 	if rest == "" { // where pprof itself begins; its redirect would lose our prefix without a slash at the end
@@ -189,7 +190,7 @@ func (s *Server) menu(w http.ResponseWriter) {
 		Title   string
 		Entries []entry
 		First   int
-	}{report.SeriesName(s.series), entries, s.series.LastAlive() + 1})
+	}{text.SeriesName(s.series), entries, s.series.LastAlive() + 1})
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
@@ -199,13 +200,13 @@ func (s *Server) menu(w http.ResponseWriter) {
 
 // line describes a snapshot: its number, time, size and what it grew by since the first.
 func (s *Server) line(i int, inuse, first int64) string {
-	text := fmt.Sprintf("#%d", i+1)
+	line := fmt.Sprintf("#%d", i+1)
 	if s.series.Clock.Source.IsTime() {
-		text += " · " + report.Duration(s.series.Clock.At[i])
+		line += " · " + units.Duration(s.series.Clock.At[i])
 	}
-	text += " · " + report.Bytes(inuse) + " in use"
+	line += " · " + units.Bytes(inuse) + " in use"
 	if i > 0 && inuse != first {
-		text += " (" + report.Signed(inuse-first) + " since #1)"
+		line += " (" + units.SignedBytes(inuse-first) + " since #1)"
 	}
-	return text
+	return line
 }

@@ -1,0 +1,2 @@
+// Package diff renders what changed between snapshots, as text and JSON.
+package diff

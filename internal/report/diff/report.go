@@ -1,0 +1,221 @@
+package diff
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/heaplapse/heaplapse/diff/compare"
+	"github.com/heaplapse/heaplapse/diff/identity"
+	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/report/siteview"
+	"github.com/heaplapse/heaplapse/internal/report/text"
+	"github.com/heaplapse/heaplapse/internal/units"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+// Diff is the answer to "what changed between these two?".
+type Report struct {
+	*compare.Comparison
+	siteview.View
+}
+
+// Text writes the table for people.
+func (d *Report) Text(w io.Writer) error {
+	p := &text.Printer{W: w}
+	side(p, "BASE   ", d.Base.Head, "")
+	side(p, "CURRENT", d.Current.Head, since(d.Base.Head, d.Current.Head))
+	d.totals(p)
+	d.tiers(p)
+	d.notes(p)
+	views := d.viewers()
+	if len(d.Rows) == 0 {
+		p.Linef("nothing changed in what the files show")
+		d.rest(p, 0)
+		return p.Err
+	}
+	p.Linef("")
+	p.Linef("%3s  %-7s %12s %9s %10s %10s %12s  %s", "#", "CHANGE", "Δ BYTES", "Δ OBJECTS", "BASE", "CURRENT", "Δ ALLOCATED", "SITE")
+	shown := text.FirstRows(d.Rows, d.Top)
+	for i := range shown {
+		d.row(p, i+1, &shown[i], views)
+	}
+	d.rest(p, len(shown))
+	return p.Err
+}
+
+// side is the line that labels one of the snapshots.
+func side(p *text.Printer, label string, s *series.Head, later string) {
+	heap := s.Heap()
+	line := fmt.Sprintf("%s  %s  %s in %s", label, text.Clean(s.Path), units.Bytes(heap.InuseBytes), units.Count(int(heap.InuseObjects), "object"))
+	if t := timeOf(s); !t.IsZero() {
+		line += "  " + t.UTC().Format("2006-01-02 15:04:05")
+	}
+	p.Linef("%s%s", line, later)
+}
+
+func timeOf(s *series.Head) time.Time {
+	if !s.Recorded.IsZero() {
+		return s.Recorded
+	}
+	return s.Modified
+}
+
+func since(base, current *series.Head) string {
+	a, b := timeOf(base), timeOf(current)
+	if a.IsZero() || b.IsZero() || a.Sub(b).Abs() < time.Second/2 {
+		return ""
+	}
+	if b.Before(a) {
+		return fmt.Sprintf(", %s BEFORE base", units.Duration(a.Sub(b).Seconds()))
+	}
+	return fmt.Sprintf(", %s later", units.Duration(b.Sub(a).Seconds()))
+}
+
+func (d *Report) totals(p *text.Printer) {
+	total, base := d.Total(), d.Base.Head.Heap()
+	line := fmt.Sprintf("in use   %s", units.SignedBytes(total.InuseBytes))
+	if base.InuseBytes > 0 {
+		line += fmt.Sprintf(" (%+.1f %%)", 100*float64(total.InuseBytes)/float64(base.InuseBytes))
+	}
+	line += fmt.Sprintf(", %+d objects", total.InuseObjects)
+	switch {
+	case !d.HasAlloc():
+		line += " · no cumulative counts"
+	case d.SameProcess && total.AllocBytes >= 0:
+		line += fmt.Sprintf(" · allocated between them %s in %s", units.Bytes(total.AllocBytes), units.Count(int(total.AllocObjects), "object"))
+	default:
+		line += fmt.Sprintf(" · allocated by each since its start %s and %s", units.Bytes(base.AllocBytes), units.Bytes(d.Current.Head.Heap().AllocBytes))
+	}
+	p.Linef("%s", line)
+}
+
+// notes say what a snapshot hides, and that it is an estimate.
+func notes(p *text.Printer, s *compare.Side, name string) {
+	if h := s.Hidden(); h.InuseBytes != 0 {
+		p.Linef("hidden   %s of %s: the file does not show the sites", units.Bytes(h.InuseBytes), name)
+	}
+	if s.Head.IsEstimate() {
+		p.Linef("sampled  %s is an estimate, one sample per %s", name, units.Bytes(s.Head.Period))
+	}
+}
+
+// notes say what the rows are only a part or an estimate of.
+func (d *Report) notes(p *text.Printer) {
+	if d.Current.Filter != nil {
+		p.Linef("filtered %s of it", units.SignedBytes(float64(d.Shown().InuseBytes)))
+	}
+	notes(p, d.Base, "base")
+	notes(p, d.Current, "current")
+}
+
+// tiers says how sites were matched, where that is not a matter of course.
+func (d *Report) tiers(p *text.Printer) {
+	if d.SameProcess {
+		return
+	}
+	var parts []string
+	all := int64(0)
+	for _, t := range d.Tiers {
+		all += t.Bytes
+	}
+	for i, t := range d.Tiers {
+		if t.Sites > 0 && all > 0 {
+			parts = append(parts, fmt.Sprintf("%.0f %% %s", 100*float64(t.Bytes)/float64(all), identity.Tier(i).Explain()))
+		}
+	}
+	p.Linef("matched  %s", strings.Join(parts, ", "))
+	if d.ForeignShare() > 0.15 {
+		p.Linef("         more than 15 %% of the bytes match nothing on the other side: the two do not compare stack by stack; try --group-by module")
+	}
+}
+
+func (d *Report) viewers() [2]*siteview.Sites {
+	return [2]*siteview.Sites{d.Sites(d.Base.Symbols), d.Sites(d.Current.Symbols)}
+}
+
+// of is the side on which a row can be described: the current one, unless it is gone.
+func of(r *compare.DeltaRow, views [2]*siteview.Sites) (*siteview.Sites, []symbolize.SiteID) {
+	if len(r.CurrentSites) > 0 {
+		return views[1], r.CurrentSites
+	}
+	return views[0], r.BaseSites
+}
+
+func (d *Report) row(p *text.Printer, rank int, r *compare.DeltaRow, views [2]*siteview.Sites) {
+	delta := r.Delta()
+	v, sites := of(r, views)
+	site, where := v.Title(sites[0])
+	allocated := "–"
+	if d.HasAlloc() {
+		allocated = bounded(r.BaseBound.AllocBytes, r.CurrentBound.AllocBytes, units.SignedBytes(delta.AllocBytes))
+	}
+	p.Linef("%3d  %-7s %12s %9s %10s %10s %12s  %s  %s", rank, r.Change, noisy(r)+bounded(r.BaseBound.InuseBytes, r.CurrentBound.InuseBytes, units.SignedBytes(delta.InuseBytes)),
+		bounded(r.BaseBound.InuseObjects, r.CurrentBound.InuseObjects, fmt.Sprintf("%+d", delta.InuseObjects)), value(r.Base.InuseBytes, r.BaseBound.InuseBytes),
+		value(r.Current.InuseBytes, r.CurrentBound.InuseBytes), allocated, site, where)
+	if path := v.CallPath(sites); path != "" {
+		p.Linef("     %s", path)
+	}
+	if r.Moved {
+		p.Linef("     moved: its function as a whole hardly changed")
+	}
+	if delta.InuseBytes > 0 {
+		if text := siteview.AdviceFor(v.Symbols, v.Stack(sites[0])); text != "" {
+			p.Linef("     → %s", text)
+		}
+	}
+}
+
+// bounded marks a difference that is a bound: it is at most this if base may hide some of it, at least this if current may.
+func bounded(base, current int64, text string) string {
+	switch {
+	case base > 0 && current > 0:
+		return "≈ " + text
+	case base > 0:
+		return "≤ " + text
+	case current > 0:
+		return "≥ " + text
+	}
+	return text
+}
+
+// noisy is "~ " before what sampling alone may have made.
+func noisy(r *compare.DeltaRow) string {
+	if math.Abs(float64(r.Delta().InuseBytes)) < 2*r.Noise {
+		return "~ "
+	}
+	return ""
+}
+
+// value shows a number; where truncation may hide more, as the least that it is; where nothing is visible, as the most that it may be.
+func value(n, bound int64) string {
+	switch {
+	case bound > 0 && n > 0:
+		return "≥ " + units.Bytes(n)
+	case bound == math.MaxInt64:
+		return "hidden"
+	case bound > 0:
+		return "≤ " + units.Bytes(bound)
+	}
+	return units.Bytes(n)
+}
+
+// rest says what the table does not show, so that all adds up.
+func (d *Report) rest(p *text.Printer, shown int) {
+	var sum int64
+	for i := range d.Rows[shown:] {
+		delta := d.Rows[shown+i].Delta()
+		sum += delta.InuseBytes
+	}
+	if n := len(d.Rows) - shown; n > 0 {
+		p.Linef("… and %s with %s: --top %d shows them", units.Count(n, "more site"), units.SignedBytes(sum), len(d.Rows))
+	}
+	if h := d.Current.Hidden().Sub(d.Base.Hidden()); h.InuseBytes != 0 {
+		p.Linef("… and %s that the files do not show", units.SignedBytes(h.InuseBytes))
+	}
+	if d.Unchanged > 0 {
+		p.Linef("%s did not change", units.Count(d.Unchanged, "site"))
+	}
+}

@@ -1,0 +1,188 @@
+package gate
+
+import (
+	"io"
+	"time"
+
+	"github.com/heaplapse/heaplapse/diff/baseline"
+	"github.com/heaplapse/heaplapse/diff/gate"
+	"github.com/heaplapse/heaplapse/diff/identity"
+	"github.com/heaplapse/heaplapse/diff/suppress"
+	"github.com/heaplapse/heaplapse/internal/report/siteview"
+	"github.com/heaplapse/heaplapse/internal/report/text"
+)
+
+type resultJSON struct {
+	Schema         string            `json:"schema"`
+	Verdict        gate.Verdict      `json:"verdict"`
+	Why            string            `json:"why"`
+	Significance   bool              `json:"significance"`
+	Current        runJSON           `json:"current"`
+	Pool           []runJSON         `json:"pool"`
+	Pinned         *runJSON          `json:"pinned"`
+	Total          []valueJSON       `json:"total"`
+	Functions      int               `json:"functions"`
+	Unchanged      int               `json:"unchanged"`
+	Matched        []tierJSON        `json:"matched"`
+	UnmatchedShare float64           `json:"unmatched_share"`
+	Rows           []rowJSON         `json:"rows"`
+	Expired        []suppressionJSON `json:"expired"`
+	Notes          []string          `json:"notes"`
+}
+
+// runJSON is a run that was compared. Bytes are the median of the second half of its snapshots.
+type runJSON struct {
+	Name         string            `json:"name"`
+	Recorded     *time.Time        `json:"recorded"`
+	Program      string            `json:"program"`
+	BuildID      string            `json:"build_id"`
+	Workload     string            `json:"workload"`
+	Format       string            `json:"format"`
+	Period       int64             `json:"sampling_period_bytes"`
+	Snapshots    int               `json:"snapshots"`
+	Span         float64           `json:"seconds"`
+	Work         float64           `json:"work"`
+	Labels       map[string]string `json:"labels,omitempty"`
+	InuseBytes   int64             `json:"inuse_bytes"`
+	InuseObjects int64             `json:"inuse_objects"`
+	PeakBytes    int64             `json:"peak_bytes"`
+}
+
+type valueJSON struct {
+	Metric  gate.Metric `json:"metric"`
+	Base    gate.Base   `json:"base"`
+	Before  float64     `json:"before"`
+	After   float64     `json:"after"`
+	Delta   float64     `json:"delta"`
+	Percent *float64    `json:"percent"`
+	Noise   *float64    `json:"noise"`
+	Z       *float64    `json:"z"`
+	Moved   float64     `json:"moved"`
+	Need    *float64    `json:"need"`
+	Judged  bool        `json:"judged"`
+	Exceeds bool        `json:"exceeds"`
+}
+
+type tierJSON struct {
+	By         string `json:"by"`
+	Sites      int    `json:"sites"`
+	InuseBytes int64  `json:"inuse_bytes"`
+}
+
+type rowJSON struct {
+	Status      gate.Status      `json:"status"`
+	Fingerprint string           `json:"fingerprint"`
+	Blame       frameJSON        `json:"blame"`
+	Values      []valueJSON      `json:"values"`
+	MatchedBy   string           `json:"matched_by"`
+	Stacks      int              `json:"stacks"`
+	MovedWith   []string         `json:"moved_with,omitempty"`
+	Thresholds  thresholdsJSON   `json:"thresholds"`
+	Suppression *suppressionJSON `json:"suppression,omitempty"`
+	Advice      string           `json:"advice,omitempty"`
+	Frames      []frameJSON      `json:"frames"`
+}
+
+type thresholdsJSON struct {
+	Bytes   float64 `json:"bytes"`
+	Share   float64 `json:"share_of_total"`
+	Percent float64 `json:"percent"`
+	Z       float64 `json:"z"`
+}
+
+type frameJSON struct {
+	Function string `json:"function"`
+	Module   string `json:"module"`
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+}
+
+type suppressionJSON struct {
+	Pattern string  `json:"pattern"`
+	Reason  string  `json:"reason"`
+	Until   *string `json:"until"`
+}
+
+// JSON writes the result as heaplapse.gate/1, all rows.
+func (g *Report) JSON(w io.Writer) error {
+	out := resultJSON{
+		Schema: "heaplapse.gate/1", Verdict: g.Verdict, Why: g.Why, Significance: g.Significance,
+		Current: *runOf(g.Current), Pool: []runJSON{}, Total: valuesJSON(g.Total.Values), Functions: g.Tested, Unchanged: g.Unchanged,
+		UnmatchedShare: text.Finite(g.UnmatchedShare()), Rows: []rowJSON{}, Expired: []suppressionJSON{}, Notes: append([]string{}, g.Notes...),
+	}
+	for _, r := range g.Pool {
+		out.Pool = append(out.Pool, *runOf(r))
+	}
+	if g.Pinned != nil {
+		out.Pinned = runOf(g.Pinned)
+	}
+	for i, t := range g.Tiers {
+		out.Matched = append(out.Matched, tierJSON{identity.Tier(i).String(), t.Sites, text.Whole(t.Bytes)})
+	}
+	for i := range g.Rows {
+		out.Rows = append(out.Rows, rowOf(&g.Rows[i]))
+	}
+	for i := range g.Expired {
+		out.Expired = append(out.Expired, suppressionOf(&g.Expired[i]))
+	}
+	return text.WriteJSON(w, out)
+}
+
+func runOf(r *baseline.Run) *runJSON {
+	m := &r.Meta
+	out := &runJSON{
+		Name: m.Name, Program: m.Program, BuildID: m.BuildID, Workload: m.Workload, Format: m.Format, Period: m.Period,
+		Snapshots: m.Snapshots, Span: text.Finite(m.Span), Work: text.Finite(m.Work), Labels: m.Labels,
+		InuseBytes: text.Whole(r.Total.Bytes), InuseObjects: text.Whole(r.Total.Objects), PeakBytes: text.Whole(r.Total.Peak),
+	}
+	if !m.Recorded.IsZero() {
+		t := m.Recorded.UTC()
+		out.Recorded = &t
+	}
+	return out
+}
+
+func rowOf(r *gate.Row) rowJSON {
+	out := rowJSON{
+		Status: r.Status, Fingerprint: r.Fingerprint, Values: valuesJSON(r.Values), MatchedBy: r.Tier.String(), Stacks: r.Stacks,
+		Thresholds: thresholdsJSON(r.Thresholds), MovedWith: r.MovedWith, Advice: siteview.AdviceOn(r.Site), Frames: []frameJSON{},
+	}
+	if f := blamed(r.Site); f != nil {
+		out.Blame = frameJSON(*f)
+	}
+	if r.Suppression != nil {
+		s := suppressionOf(r.Suppression)
+		out.Suppression = &s
+	}
+	if r.Site != nil {
+		for _, f := range r.Site.Frames {
+			out.Frames = append(out.Frames, frameJSON(f))
+		}
+	}
+	return out
+}
+
+func valuesJSON(values []gate.Value) []valueJSON {
+	out := []valueJSON{}
+	for _, v := range values {
+		j := valueJSON{Metric: v.Metric, Base: v.Base, Before: text.Finite(v.Before), After: text.Finite(v.After), Delta: text.Finite(v.Delta()),
+			Moved: text.Finite(v.Moved), Judged: v.Judged, Exceeds: v.Exceeds}
+		if v.Before > 0 {
+			j.Percent = text.Number(100 * v.Delta() / v.Before)
+		}
+		if v.Noise > 0 {
+			j.Noise, j.Z, j.Need = text.Number(v.Noise), text.Number(v.Z), text.Number(v.Need)
+		}
+		out = append(out, j)
+	}
+	return out
+}
+
+func suppressionOf(e *suppress.Entry) suppressionJSON {
+	out := suppressionJSON{Pattern: e.Pattern, Reason: e.Reason}
+	if !e.Until.IsZero() {
+		day := e.Until.Format(time.DateOnly)
+		out.Until = &day
+	}
+	return out
+}

@@ -1,0 +1,191 @@
+package gate
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/heaplapse/heaplapse/diff/gate"
+	"github.com/heaplapse/heaplapse/internal/report/siteview"
+	"github.com/heaplapse/heaplapse/internal/report/text"
+	"github.com/heaplapse/heaplapse/internal/units"
+)
+
+const (
+	// DefaultMarkdownLimit keeps Markdown just below what GitHub takes as the summary of a step, 1 MiB
+	// (https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands#step-isolation-and-limits).
+	DefaultMarkdownLimit = 1<<20 - 1<<10
+	// maxStack is the number of callers that are shown in full.
+	maxStack = 64
+	// MinMarkdownLimit holds the verdict and the note that the rest was cut.
+	MinMarkdownLimit = 4 << 10
+)
+
+// cutNote ends a document that was cut; noteRoom is kept for it.
+const (
+	cutNote  = "\n> Cut here, to stay below %s: %s left out. The JSON output has everything.\n"
+	noteRoom = len(cutNote) + 50
+)
+
+// limited is a document that takes blocks until its limit, less the room for the note, is reached.
+type limited struct {
+	b     strings.Builder
+	limit int
+	full  bool
+}
+
+// add takes a block whole or not at all, and nothing after one that it did not take.
+func (l *limited) add(block string) bool {
+	l.full = l.full || l.b.Len()+len(block)+noteRoom > l.limit
+	if !l.full {
+		l.b.WriteString(block)
+	}
+	return !l.full
+}
+
+// Markdown writes the result for the summary of a CI step or for a comment, cut at MarkdownLimit with a note that says so. What
+// regressed comes first, then what must be known to judge it.
+func (g *Report) Markdown(w io.Writer) error {
+	limit := g.MarkdownLimit
+	if limit == 0 {
+		limit = DefaultMarkdownLimit
+	}
+	if limit < MinMarkdownLimit {
+		return fmt.Errorf("a limit of %d bytes for Markdown is too small: want %d or more", limit, MinMarkdownLimit)
+	}
+	l := &limited{limit: limit}
+	l.add(g.markdownHead())
+	regressed := g.with(gate.Regressed)
+	left := g.markdownTable(l, "Regressed", "", regressed)
+	for _, line := range g.remarks() {
+		l.add("> " + text.EscapeMarkdown(line) + "\n\n")
+	}
+	for _, r := range regressed {
+		l.add(g.markdownDetails(r))
+	}
+	var others []*gate.Row
+	for _, group := range statusGroups {
+		others = append(others, g.with(group.status)...)
+	}
+	left += g.markdownTable(l, "What else changed", "| ", others)
+	l.add(g.markdownFoot())
+	if l.full {
+		fmt.Fprintf(&l.b, cutNote, units.Bytes(limit), units.Count(left, "row"))
+	}
+	_, err := io.WriteString(w, l.b.String())
+	return err
+}
+
+// markdownHead is the verdict, and what was compared.
+func (g *Report) markdownHead() string {
+	var b strings.Builder
+	mark := "✅"
+	if g.Verdict == gate.Fail {
+		mark = "❌"
+	}
+	fmt.Fprintf(&b, "## %s heaplapse: %s\n\n", mark, text.EscapeMarkdown(g.summary()))
+	if r := g.worst(); r != nil && r != &g.Total {
+		fmt.Fprintf(&b, "Look first at %s %s: %s **%s** %s.\n\n", text.Code(function(r.Site), 90), placeMarkdown(r),
+			metricText(r.Values[0].Metric), text.EscapeMarkdown(changeText(r.Values[0])), g.against(r.Values[0]))
+	}
+	for _, v := range levels(&g.Total) {
+		fmt.Fprintf(&b, "Heap %s → %s: %s %s.\n\n", amount(v, v.Before), amount(v, v.After), changeText(v), g.against(v))
+	}
+	return b.String()
+}
+
+// placeMarkdown is where a row's function stands.
+func placeMarkdown(r *gate.Row) string {
+	if w := where(r.Site); w != "" {
+		return "(" + text.Code(w, 80) + ")"
+	}
+	return ""
+}
+
+// markdownTable returns how many rows the limit cut off. With a first cell, rows say their status.
+func (g *Report) markdownTable(l *limited, title, first string, rows []*gate.Row) (left int) {
+	if len(rows) == 0 {
+		return 0
+	}
+	head := fmt.Sprintf("### %s\n\n%s| Function | What | Before | Now | Change | Against |\n%s|---|---|--:|--:|--:|---|\n",
+		title, first, strings.ReplaceAll(first, " ", "---"))
+	for i, r := range rows {
+		status := first
+		if first != "" && (i == 0 || rows[i-1].Status != r.Status) {
+			status += string(r.Status) + " "
+		}
+		if !l.add(head + g.markdownRow(r, status, first)) {
+			return len(rows) - i
+		}
+		head = ""
+	}
+	l.add("\n")
+	return 0
+}
+
+// markdownRow is a row of a table: of what regressed a line for each value that is worth one, else what decided.
+func (g *Report) markdownRow(r *gate.Row, status, first string) string {
+	var b strings.Builder
+	name := text.JoinedWith("<br>", text.Code(function(r.Site), 90), markdownWhere(r), text.EscapeMarkdown(aside(r)))
+	values := told(r)
+	if r.Status != gate.Regressed {
+		values = values[:min(1, len(values))]
+	}
+	if len(values) == 0 {
+		fmt.Fprintf(&b, "%s| %s | | | | | |\n", status, name)
+	}
+	for _, v := range values {
+		fmt.Fprintf(&b, "%s| %s | %s | %s | %s | **%s** (%s) | %s |\n", status, name, metricText(v.Metric), unbroken(amount(v, v.Before)), unbroken(amount(v, v.After)),
+			unbroken(units.SignedBytes(v.Delta())+unitOf(v)), unbroken(parts(v)), strings.TrimPrefix(g.against(v), "against "))
+		status, name = first, ""
+	}
+	return b.String()
+}
+
+// unbroken keeps a number and its unit on one line.
+func unbroken(s string) string { return strings.ReplaceAll(s, " ", "\u00a0") }
+
+func markdownWhere(r *gate.Row) string {
+	if w := where(r.Site); w != "" {
+		return text.Code(w, 80)
+	}
+	return ""
+}
+
+// markdownDetails are the call path and the advice of a row, folded.
+func (g *Report) markdownDetails(r *gate.Row) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "<details><summary>Who calls %s</summary>\n\n", text.HtmlCode(text.Clip(function(r.Site), 90)))
+	for _, f := range callersOf(r.Site)[:min(maxStack, len(callersOf(r.Site)))] {
+		fmt.Fprintf(&b, "1. %s\n", strings.TrimSpace(text.Code(orUnknown(f.Function), 90)+" "+text.EscapeMarkdown(frameWhere(&f))))
+	}
+	if len(callersOf(r.Site)) == 0 {
+		b.WriteString("Nothing is known of its callers.\n")
+	}
+	if r.Stacks > 1 {
+		fmt.Fprintf(&b, "\nThe largest of %d call paths.\n", r.Stacks)
+	}
+	b.WriteString("\n</details>\n\n")
+	if hint := siteview.AdviceOn(r.Site); hint != "" {
+		fmt.Fprintf(&b, "%s: %s.\n\n", text.Code(function(r.Site), 90), text.EscapeMarkdown(hint))
+	}
+	return b.String()
+}
+
+func orUnknown(name string) string {
+	if name == "" {
+		return "?"
+	}
+	return name
+}
+
+// markdownFoot is what was compared, folded.
+func (g *Report) markdownFoot() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s.\n\n<details><summary>What was compared</summary>\n\n", g.rest())
+	for _, line := range g.runLines() {
+		fmt.Fprintf(&b, "- %s: %s\n", line[0], text.EscapeMarkdown(line[1]))
+	}
+	b.WriteString("\n</details>\n")
+	return b.String()
+}

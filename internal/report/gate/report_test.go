@@ -1,0 +1,224 @@
+package gate_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/diff/baseline"
+	"github.com/heaplapse/heaplapse/diff/gate"
+	"github.com/heaplapse/heaplapse/diff/identity"
+	"github.com/heaplapse/heaplapse/diff/suppress"
+	gatereport "github.com/heaplapse/heaplapse/internal/report/gate"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected outputs in testdata")
+
+const mib = 1 << 20
+
+// run is a run of some service on a night in November.
+func run(name string, day int, inuse float64, sites ...baseline.Site) *baseline.Run {
+	return &baseline.Run{
+		Meta: baseline.Meta{
+			Name: name, Recorded: time.Date(2026, 11, day, 3, 0, 0, 0, time.UTC), Workload: "replay", Program: "/opt/shop/bin/shopd",
+			BuildID: strings.Repeat(string(rune('a'+day%6)), 40), Format: "heapprofile", Snapshots: 40, Span: 720, HasAlloc: true,
+		},
+		Total: baseline.Level{Bytes: inuse * mib, Objects: inuse * 100, Peak: inuse * 1.2 * mib, AllocBytes: inuse * 30 * mib, AllocObjects: inuse * 3000},
+		Rest:  baseline.Level{Bytes: mib / 2, Objects: 40, AllocBytes: mib, AllocObjects: 90},
+		Sites: sites,
+	}
+}
+
+// site is put down to the first of its functions, which are "name file:line".
+func site(inuse float64, functions ...baseline.Frame) baseline.Site {
+	return baseline.Site{Level: baseline.Level{Bytes: inuse * mib, Objects: inuse * 64, AllocBytes: inuse * 9 * mib, AllocObjects: inuse * 640}, Frames: functions}
+}
+
+func frame(function, file string, line int) baseline.Frame {
+	return baseline.Frame{Function: function, Module: "/opt/shop/bin/shopd", File: file, Line: line}
+}
+
+func level(base gate.Base, before, after, noise float64) gate.Value {
+	v := gate.Value{Metric: gate.MetricLevel, Base: base, Before: before * mib, After: after * mib, Noise: noise * mib, Judged: true}
+	if noise > 0 {
+		v.Z, v.Need = v.Delta()/v.Noise, 3
+	}
+	return v
+}
+
+func exceeds(v gate.Value) gate.Value {
+	v.Exceeds = true
+	return v
+}
+
+func row(status gate.Status, s baseline.Site, fingerprint string, values ...gate.Value) gate.Row {
+	return gate.Row{Status: status, Site: &s, Stacks: 1, Thresholds: gate.DefaultThresholds, Fingerprint: fingerprint, Values: values, Tier: identity.ByNames}
+}
+
+var (
+	mainFrame   = frame("main", "/src/shop/main.cc", 88)
+	serve       = frame("shop::Server::serve", "/src/shop/server.cc", 140)
+	cacheInsert = site(36.9, frame("shop::Cache<shop::Item>::insert", "/src/shop/cache.h", 42), serve, mainFrame)
+	keepSession = site(3.1, frame("shop::Sessions::keep", "/src/shop/session.cc", 77), serve, mainFrame)
+	parse       = site(42, frame("shop::Parser::parse", "/src/shop/parser.cc", 210), serve, mainFrame)
+	index       = site(8, frame("shop::Index::rebuild", "/src/shop/index.cc", 19), mainFrame)
+	pages       = site(5, frame("std::vector<shop::Page, std::allocator<shop::Page> >::_M_realloc_insert<shop::Page>", "/usr/include/c++/12/bits/vector.tcc", 459),
+		frame("shop::Pages::add", "/src/shop/pages.cc", 31), mainFrame)
+)
+
+func pool(inuse float64) (out []*baseline.Run) {
+	for i := range 6 {
+		r := run(fmt.Sprintf("nightly-202611%d", 19-i), 19-i, inuse+0.3*float64(i%3), cacheInsert, parse)
+		out = append(out, r)
+	}
+	return out
+}
+
+// failing has a row of every status.
+func failing() *gate.Result {
+	pages.Blame = 1
+	known := row(gate.Suppressed, index, "5f1d7a2b90c4e386", exceeds(level(gate.BasePool, 5, 8, 0.2)))
+	known.Suppression = &suppress.Entry{Pattern: "Index::rebuild", Reason: "SHOP-1203, fixed by the new index", Until: time.Date(2026, 12, 31, 0, 0, 0, 0, time.UTC)}
+	moved := row(gate.Moved, pages, "aa", level(gate.BasePool, 1, 5, 0.1))
+	moved.MovedWith = []string{"shop::PageTable::add"}
+	hot := row(gate.Regressed, cacheInsert, "0c5b7e1122334455", exceeds(level(gate.BasePool, 24.6, 36.9, 1.1)), exceeds(level(gate.BasePinned, 24.1, 36.9, 1.1)))
+	hot.Stacks = 3
+	leak := row(gate.Regressed, keepSession, "1c5b7e1122334455", exceeds(gate.Value{Metric: gate.MetricSlope, Base: gate.BasePool, Before: 0, After: 15.2 * mib, Noise: mib, Z: 15.2}),
+		level(gate.BasePool, 0, 3.1, 0.2))
+	leak.Tier = identity.Unmatched
+	old := run("release-4.0", 1, 81, cacheInsert)
+	return &gate.Result{
+		Verdict: gate.Fail, Why: "2 functions regressed", Current: run("nightly-20261120", 20, 99.1, cacheInsert, keepSession, parse, index, pages), Pool: pool(81.8), Pinned: old, Significance: true,
+		Total: gate.Row{Status: gate.Regressed, Values: []gate.Value{exceeds(level(gate.BasePool, 82.1, 99.1, 1.6)), exceeds(level(gate.BasePinned, 81, 99.1, 1.6))}},
+		Rows: []gate.Row{
+			hot, leak, known,
+			row(gate.Changed, parse, "2c", level(gate.BasePool, 40, 42, 0.9)),
+			row(gate.New, site(0.4, frame("shop::Metrics::add", "/src/shop/metrics.cc", 12), mainFrame), "3c", level(gate.BasePool, 0, 0.4, 0)),
+			moved,
+			row(gate.Improved, site(2, frame("shop::Log::open", "/src/shop/log.cc", 5), mainFrame), "4c", level(gate.BasePool, 4, 2, 0.1)),
+			row(gate.Gone, site(1.5, frame("shop::PageTable::add", "/src/shop/pages.cc", 30), mainFrame), "5c", level(gate.BasePool, 4, 0, 0.1)),
+		},
+		Tested: 143, Unchanged: 135,
+		Tiers:   [identity.Unmatched + 1]gate.TierShare{identity.ByNames: {Sites: 130, Bytes: 180 * mib}, identity.ByCallers: {Sites: 6, Bytes: 3 * mib}, identity.ByBlame: {Sites: 2, Bytes: 5 * mib}, identity.Unmatched: {Sites: 5, Bytes: 0.7 * mib}},
+		Expired: []suppress.Entry{{Pattern: "shop::Banner", Reason: "gone with 4.1", Until: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), Line: 4}},
+		Notes:   []string{"cumulative bytes were not compared: the runs do not say how much work they did (--work)"},
+	}
+}
+
+// passing is a quiet night, with too few runs before it to know their noise.
+func passing() *gate.Result {
+	return &gate.Result{
+		Verdict: gate.Pass, Why: "no function regressed", Current: run("nightly-20261120", 20, 82.0, cacheInsert, parse), Pool: pool(81.8)[:2],
+		Total: gate.Row{Values: []gate.Value{level(gate.BasePool, 81.9, 82.0, 0)}}, Tested: 143, Unchanged: 143,
+		Tiers: [identity.Unmatched + 1]gate.TierShare{identity.ByPlace: {Sites: 143, Bytes: 160 * mib}},
+		Notes: []string{"2 earlier runs: thresholds only, no significance (4 runs or more tell their noise)"},
+	}
+}
+
+// drifting passes every night and fails against the pinned run; nothing else is known of its callers.
+func drifting() *gate.Result {
+	lone := site(53, frame("shop::Cache<shop::Item>::insert", "/src/shop/cache.h", 42))
+	drift := row(gate.Regressed, lone, "0c5b7e1122334455", exceeds(level(gate.BasePinned, 40, 53.5, 0.8)), level(gate.BasePool, 52, 53.5, 0.8))
+	drift.Tier = identity.ByBlame
+	return &gate.Result{
+		Verdict: gate.Fail, Why: "1 function regressed", Current: run("nightly-20261120", 20, 96, lone), Pool: pool(95), Pinned: run("release-4.0", 1, 82, lone), Significance: true,
+		Total: gate.Row{Values: []gate.Value{level(gate.BasePinned, 82, 96, 2), level(gate.BasePool, 95, 96, 2)}},
+		Rows:  []gate.Row{drift}, Tested: 13, Unchanged: 12,
+		Tiers: [identity.Unmatched + 1]gate.TierShare{identity.ByNames: {Sites: 11, Bytes: 60 * mib}, identity.Unmatched: {Sites: 9, Bytes: 20 * mib}},
+	}
+}
+
+// spread is a regression that no function shows by itself.
+func spread() *gate.Result {
+	return &gate.Result{
+		Verdict: gate.Fail, Why: "the heap as a whole regressed", Current: run("nightly-20261120", 20, 99, parse), Pool: pool(82), Significance: true,
+		Total: gate.Row{Status: gate.Regressed, Values: []gate.Value{exceeds(level(gate.BasePool, 82, 99, 1.5))}},
+		Rows:  []gate.Row{row(gate.Changed, parse, "2c", level(gate.BasePool, 41.5, 42, 0.2))}, Tested: 801, Unchanged: 800,
+		Tiers: [identity.Unmatched + 1]gate.TierShare{identity.ByNames: {Sites: 800, Bytes: 180 * mib}},
+	}
+}
+
+var hostileNames = []string{
+	"a|b`c``d\\|e", "<img src=x onerror=alert(1)>", "line\nbreak\r\ttab", "nul\x00bell\x07esc\x1b[31m", "not\xffutf8\ufffe", "rtl\u202eoverride",
+	strings.Repeat("Very<Long<", 1000), "](http://evil.example) [x](y)", "@everyone #1 :smile: $x$ ~~y~~ __z__ www.evil.example", "]]>&amp;<!--", "<details></details>", "operator[](int){0}", "-->", "",
+	" leading and trailing ", "`", "\\", "|", "*", "{lambda(int)#1}::operator()",
+}
+
+// hostile has names that somebody made to break a reader.
+func hostile() *gate.Result {
+	r := failing()
+	r.Current.Meta.Name, r.Current.Meta.Workload = hostileNames[1]+hostileNames[3], hostileNames[0]+hostileNames[2]
+	r.Notes = append([]string{}, hostileNames...)
+	r.Rows = nil
+	for i, n := range hostileNames {
+		f := baseline.Frame{Function: n, Module: "/lib/" + n, File: "/src/" + n, Line: -i}
+		status := []gate.Status{gate.Regressed, gate.Suppressed, gate.Moved, gate.Changed}[i*4/len(hostileNames)]
+		x := row(status, site(1, f, f, f), "f"+string(rune('a'+i)), exceeds(level(gate.BasePool, 1, 2, 0.1)))
+		x.MovedWith = []string{n}
+		x.Suppression = &suppress.Entry{Pattern: n, Reason: n}
+		r.Rows = append(r.Rows, x)
+	}
+	return r
+}
+
+var results = map[string]func() *gate.Result{"failing": failing, "passing": passing, "drifting": drifting, "spread": spread, "hostile": hostile}
+
+// forms are the outputs, by the suffix of their golden files.
+var forms = map[string]func(*gatereport.Report, io.Writer) error{
+	"txt": (*gatereport.Report).Text, "json": (*gatereport.Report).JSON, "md": (*gatereport.Report).Markdown,
+	"xml": (*gatereport.Report).JUnit, "sarif": (*gatereport.Report).SARIF, "pprof.txt": pprofText,
+}
+
+// pprofText is the profile as pprof's own library prints it.
+func pprofText(g *gatereport.Report, w io.Writer) error {
+	var b bytes.Buffer
+	if err := g.Pprof(&b); err != nil {
+		return err
+	}
+	p, err := profile.Parse(&b)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, p.String())
+	return err
+}
+
+func render(t *testing.T, g *gatereport.Report, form string) string {
+	t.Helper()
+	var b strings.Builder
+	require.NoError(t, forms[form](g, &b))
+	return b.String()
+}
+
+func rendered(result *gate.Result) *gatereport.Report {
+	return &gatereport.Report{Result: result, SourceRoot: "/src/shop", Version: "v1.2.3"}
+}
+
+// TestGateIsRenderedAsBefore compares every form of every result with its golden file.
+func TestGateIsRenderedAsBefore(t *testing.T) {
+	for name, result := range results {
+		for form := range forms {
+			if name == "hostile" && (form == "json" || form == "sarif") {
+				continue // they hold names in full: large, and their schemas are checked
+			}
+			t.Run(name+"."+form, func(t *testing.T) {
+				got, file := render(t, rendered(result()), form), filepath.Join("testdata", name+"."+form)
+				if *update {
+					require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
+				}
+				want, err := os.ReadFile(file)
+				require.NoError(t, err, "go test ./internal/report/gate -update writes it")
+				require.Equal(t, string(want), got, "go test ./internal/report/gate -update accepts the change")
+			})
+		}
+	}
+}

@@ -1,0 +1,293 @@
+package gate
+
+import (
+	"fmt"
+	"io"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/heaplapse/heaplapse/diff/baseline"
+	"github.com/heaplapse/heaplapse/diff/gate"
+	"github.com/heaplapse/heaplapse/internal/report/siteview"
+	"github.com/heaplapse/heaplapse/internal/report/text"
+)
+
+// The parts of SARIF 2.1.0 that are written
+// (https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/sarif-v2.1.0-errata01-os-complete.html).
+type (
+	sarifLog struct {
+		Schema  string     `json:"$schema"`
+		Version string     `json:"version"`
+		Runs    []sarifRun `json:"runs"`
+	}
+	sarifRun struct {
+		Tool        sarifTool           `json:"tool"`
+		Automation  sarifAutomation     `json:"automationDetails"`
+		BaseURIs    map[string]sarifURI `json:"originalUriBaseIds"`
+		Invocations []sarifInvocation   `json:"invocations"`
+		ColumnKind  string              `json:"columnKind"`
+		Results     []sarifResult       `json:"results"`
+	}
+	sarifTool struct {
+		Driver sarifDriver `json:"driver"`
+	}
+	sarifDriver struct {
+		Name           string      `json:"name"`
+		Version        string      `json:"version,omitempty"`
+		InformationURI string      `json:"informationUri"`
+		Rules          []sarifRule `json:"rules"`
+	}
+	sarifRule struct {
+		ID     string      `json:"id"`
+		Name   string      `json:"name"`
+		Short  sarifText   `json:"shortDescription"`
+		Full   sarifText   `json:"fullDescription"`
+		Help   sarifText   `json:"help"`
+		Config sarifConfig `json:"defaultConfiguration"`
+	}
+	sarifText struct {
+		Text string `json:"text"`
+	}
+	sarifConfig struct {
+		Level string `json:"level"`
+	}
+	sarifAutomation struct {
+		ID string `json:"id"`
+	}
+	sarifURI struct {
+		URI    string     `json:"uri,omitempty"`
+		BaseID string     `json:"uriBaseId,omitempty"`
+		About  *sarifText `json:"description,omitempty"`
+	}
+	sarifInvocation struct {
+		Successful bool `json:"executionSuccessful"`
+	}
+	sarifResult struct {
+		RuleID       string             `json:"ruleId"`
+		RuleIndex    int                `json:"ruleIndex"`
+		Level        string             `json:"level"`
+		Message      sarifText          `json:"message"`
+		Locations    []sarifLocation    `json:"locations"`
+		Stacks       []sarifStack       `json:"stacks,omitempty"`
+		Fingerprints map[string]string  `json:"partialFingerprints"`
+		Suppressions []sarifSuppression `json:"suppressions,omitempty"`
+		Properties   map[string]any     `json:"properties"`
+	}
+	sarifLocation struct {
+		Physical *sarifPhysical `json:"physicalLocation,omitempty"`
+		Logical  []sarifLogical `json:"logicalLocations,omitempty"`
+	}
+	sarifPhysical struct {
+		Artifact sarifURI     `json:"artifactLocation"`
+		Region   *sarifRegion `json:"region,omitempty"`
+	}
+	sarifRegion struct {
+		StartLine int `json:"startLine"`
+	}
+	sarifLogical struct {
+		Name string `json:"fullyQualifiedName"`
+		Kind string `json:"kind"`
+	}
+	sarifStack struct {
+		Message sarifText         `json:"message"`
+		Frames  []sarifStackFrame `json:"frames"`
+	}
+	sarifStackFrame struct {
+		Location sarifLocation `json:"location"`
+		Module   string        `json:"module,omitempty"`
+	}
+	sarifSuppression struct {
+		Kind          string `json:"kind"`
+		Status        string `json:"status"`
+		Justification string `json:"justification,omitempty"`
+	}
+)
+
+const (
+	sarifSchema  = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+	projectURL   = "https://github.com/heaplapse/heaplapse"
+	sourceRootID = "SRCROOT"
+	// maxName bounds names in SARIF: viewers refuse large files (GitHub: 10 MiB compressed).
+	maxName = 1000
+	// maxResults is how many results of a run GitHub keeps.
+	maxResults = 5000
+)
+
+// sarifRules are the kinds of regressions, by metric.
+var sarifRules = []struct {
+	metric                gate.Metric
+	id, name, short, full string
+}{
+	{gate.MetricLevel, "heap-level", "HeapLevelRegression", "A function keeps more memory than before",
+		"The bytes in use that this function allocated are higher than in the earlier runs, by more than the thresholds and the noise between runs."},
+	{gate.MetricSlope, "heap-slope", "HeapSlopeRegression", "Memory of a function grows faster than before",
+		"The bytes in use that this function allocated grow faster over the run than in the earlier runs: a leak that is new, or has become worse."},
+	{gate.MetricAllocated, "heap-allocated", "HeapAllocatedRegression", "A function allocates more than before",
+		"This function allocates more bytes for the same work than in the earlier runs."},
+}
+
+// ruleOf is the rule that a row breaks, by the comparison that decided its status.
+func ruleOf(r *gate.Row) string { return sarifRules[ruleIndex(r)].id }
+
+func ruleIndex(r *gate.Row) int {
+	for i, rule := range sarifRules {
+		if len(r.Values) > 0 && r.Values[0].Metric == rule.metric {
+			return i
+		}
+	}
+	return 0
+}
+
+// SARIF writes the result as SARIF 2.1.0: what regressed is an error, what is suppressed an error with its suppression, what
+// changed within the thresholds a note. Results keep their fingerprints from build to build.
+func (g *Report) SARIF(w io.Writer) error {
+	run := sarifRun{
+		Tool:        sarifTool{sarifDriver{Name: "heaplapse", Version: g.Version, InformationURI: projectURL}},
+		Automation:  sarifAutomation{"heaplapse/" + text.Clip(g.workload(), 100) + "/"},
+		BaseURIs:    map[string]sarifURI{sourceRootID: {About: &sarifText{"the root of the source tree"}}},
+		Invocations: []sarifInvocation{{true}},
+		ColumnKind:  "unicodeCodePoints",
+		Results:     []sarifResult{},
+	}
+	for _, rule := range sarifRules {
+		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{
+			rule.id, rule.name, sarifText{rule.short}, sarifText{rule.full}, sarifText{rule.full + " Run heaplapse gate with --text - for the evidence."}, sarifConfig{"error"}})
+	}
+	for i := range g.Rows {
+		if level := sarifLevel(g.Rows[i].Status); level != "" && len(run.Results) < maxResults {
+			run.Results = append(run.Results, g.sarifResult(&g.Rows[i], level))
+		}
+	}
+	if g.worst() == &g.Total {
+		run.Results = append(run.Results, g.sarifTotal())
+	}
+	return text.WriteJSON(w, sarifLog{sarifSchema, "2.1.0", []sarifRun{run}})
+}
+
+// workload tells the results of several gates in one repository apart.
+func (g *Report) workload() string {
+	m := &g.Current.Meta
+	switch {
+	case m.Workload != "":
+		return m.Workload
+	case m.Program != "":
+		return path.Base(m.Program)
+	}
+	return "heap"
+}
+
+// sarifLevel is "" for what is no result.
+func sarifLevel(s gate.Status) string {
+	switch s {
+	case gate.Regressed, gate.Suppressed:
+		return "error"
+	case gate.Changed:
+		return "note"
+	}
+	return ""
+}
+
+func (g *Report) sarifResult(r *gate.Row, level string) sarifResult {
+	out := sarifResult{
+		RuleID: ruleOf(r), RuleIndex: ruleIndex(r), Level: level, Message: sarifText{g.sarifMessage(r)},
+		Locations: []sarifLocation{g.sarifLocation(blamed(r.Site))}, Fingerprints: fingerprints(r.Fingerprint),
+		Properties: map[string]any{"status": r.Status, "values": valuesJSON(r.Values)},
+	}
+	if r.Site != nil && len(r.Site.Frames) > 0 {
+		out.Stacks = []sarifStack{g.sarifStack(r.Site)}
+	}
+	if r.Suppression != nil {
+		out.Suppressions = []sarifSuppression{{"external", "accepted", suppressed(r)}}
+	}
+	return out
+}
+
+// fingerprints of a result. GitHub knows only primaryLocationLineHash, and
+// computes one from the text of the line if it is missing: then an alert is closed and opened whenever that line is edited.
+func fingerprints(id string) map[string]string {
+	return map[string]string{"heaplapse/v1": id, "primaryLocationLineHash": id + ":1"}
+}
+
+// sarifMessage is the first thing that a reader sees: who, how much, and why that is believed.
+func (g *Report) sarifMessage(r *gate.Row) string {
+	text := text.Clip(function(r.Site), 200)
+	if len(r.Values) > 0 {
+		v := r.Values[0]
+		text += fmt.Sprintf(": %s %s.", metricText(v.Metric), g.valueText(v))
+	}
+	if line := callPath(r); line != "" {
+		text += " Call path: " + line + "."
+	}
+	if advice := siteview.AdviceOn(r.Site); advice != "" {
+		text += " " + strings.ToUpper(advice[:1]) + advice[1:] + "."
+	}
+	return plainSARIF(text)
+}
+
+// plainSARIF breaks what a message's text would be read as a link of, such as operator[](int) (SARIF 2.1.0, section 3.11.6).
+func plainSARIF(s string) string { return strings.ReplaceAll(s, "](", "] (") }
+
+// sarifTotal is the heap as a whole, at the place that allocated most of the change.
+func (g *Report) sarifTotal() sarifResult {
+	out := sarifResult{
+		RuleID: sarifRules[0].id, Level: "error", Message: sarifText{plainSARIF(g.headline())},
+		Fingerprints: fingerprints("total"), Properties: map[string]any{"status": gate.Regressed, "values": valuesJSON(g.Total.Values)},
+	}
+	place := g.sarifLocation(nil)
+	for i := range g.Rows {
+		if f := blamed(g.Rows[i].Site); f != nil {
+			place = g.sarifLocation(f)
+			break
+		}
+	}
+	out.Locations = []sarifLocation{place}
+	return out
+}
+
+func (g *Report) sarifStack(s *baseline.Site) sarifStack {
+	out := sarifStack{Message: sarifText{"the call path that allocates most"}}
+	for i := range s.Frames[:min(maxStack, len(s.Frames))] {
+		out.Frames = append(out.Frames, sarifStackFrame{g.sarifLocation(&s.Frames[i]), text.Clip(s.Frames[i].Module, maxName)})
+	}
+	return out
+}
+
+// sarifLocation is a frame. One without a source file is put at its module, for viewers want a file.
+func (g *Report) sarifLocation(f *baseline.Frame) sarifLocation {
+	if f == nil {
+		f = &baseline.Frame{Module: g.Current.Meta.Program}
+	}
+	out := sarifLocation{}
+	if f.Function != "" {
+		out.Logical = []sarifLogical{{text.Clip(f.Function, maxName), "function"}}
+	}
+	switch {
+	case f.File != "":
+		out.Physical = &sarifPhysical{Artifact: g.sarifFile(f.File)}
+		if f.Line > 0 {
+			out.Physical.Region = &sarifRegion{f.Line}
+		}
+	case f.Module != "":
+		out.Physical = &sarifPhysical{Artifact: sarifURI{URI: relativeURI(path.Base(f.Module)), BaseID: sourceRootID}}
+	default:
+		out.Physical = &sarifPhysical{Artifact: sarifURI{URI: "unknown", BaseID: sourceRootID}}
+	}
+	return out
+}
+
+// sarifFile is a source file: relative to the root of the source tree if it lies below it, or if DWARF has it relative.
+func (g *Report) sarifFile(file string) sarifURI {
+	file = path.Clean(file)
+	if !path.IsAbs(file) {
+		return sarifURI{URI: relativeURI(file), BaseID: sourceRootID}
+	}
+	root := path.Clean("/" + g.SourceRoot)
+	if rest, ok := strings.CutPrefix(file, strings.TrimSuffix(root, "/")+"/"); ok && g.SourceRoot != "" {
+		return sarifURI{URI: relativeURI(rest), BaseID: sourceRootID}
+	}
+	return sarifURI{URI: (&url.URL{Scheme: "file", Path: file}).String()}
+}
+
+// relativeURI escapes a path, so that it is a relative reference whatever its characters are.
+func relativeURI(file string) string { return (&url.URL{Path: file}).String() }

@@ -1,0 +1,147 @@
+package growth
+
+import (
+	"io"
+	"math"
+	"time"
+
+	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/report/siteview"
+	"github.com/heaplapse/heaplapse/internal/report/text"
+)
+
+type resultJSON struct {
+	Schema       string                 `json:"schema"`
+	Verdict      string                 `json:"verdict"`
+	Why          string                 `json:"why"`
+	Next         string                 `json:"next,omitempty"`
+	BytesPerHour *float64               `json:"bytes_per_hour"`
+	Rate         float64                `json:"rate"`
+	RatePer      string                 `json:"rate_per"`
+	Explained    float64                `json:"explained"`
+	Series       seriesJSON             `json:"series"`
+	Limit        *limitJSON             `json:"memory_limit,omitempty"`
+	Tested       int                    `json:"tested"`
+	Notes        []string               `json:"notes"`
+	Unnamed      []siteview.UnnamedJSON `json:"unnamed"`
+	Sites        []siteJSON             `json:"sites"`
+}
+
+type seriesJSON struct {
+	Clock     string         `json:"clock"`
+	Snapshots []snapshotJSON `json:"snapshots"`
+	Warnings  []string       `json:"warnings"`
+}
+
+type snapshotJSON struct {
+	Path          string     `json:"path"`
+	Seq           int        `json:"seq"`
+	Time          *time.Time `json:"time"`
+	InuseBytes    int64      `json:"inuse_bytes"`
+	InuseObjects  int64      `json:"inuse_objects"`
+	RSSBytes      *int64     `json:"rss_bytes"`
+	Truncated     bool       `json:"truncated"`
+	AbsentMaxByte int64      `json:"absent_max_bytes"`
+}
+
+type siteJSON struct {
+	Label        string           `json:"label"`
+	Confidence   float64          `json:"confidence"`
+	Stacks       int              `json:"stacks"`
+	Blame        siteview.Blame   `json:"blame"`
+	Frames       []siteview.Frame `json:"frames"`
+	InuseBytes   []*int64         `json:"inuse_bytes"`
+	InuseObjects []*int64         `json:"inuse_objects"`
+	GrowthBytes  int64            `json:"growth_bytes"`
+	BytesPerHour *float64         `json:"bytes_per_hour"`
+	Low          *float64         `json:"bytes_per_hour_low"`
+	High         *float64         `json:"bytes_per_hour_high"`
+	Rate         float64          `json:"rate"`
+	Resizing     bool             `json:"resizing"`
+	Advice       string           `json:"advice,omitempty"`
+	// Evidence are the numbers behind the label, of a site that was to be explained.
+	Evidence map[string]float64 `json:"evidence,omitempty"`
+}
+
+// JSON writes the result as heaplapse.growth/1.
+func (g *Report) JSON(w io.Writer) error {
+	unit, factor := g.rateUnit()
+	r := g.Result
+	out := resultJSON{
+		Schema: "heaplapse.growth/1", Verdict: string(r.Verdict), Why: r.Why, Next: g.Next(),
+		BytesPerHour: g.perHour(r.Total.Slope), Rate: text.Finite(r.Total.Slope * factor), RatePer: unit,
+		Explained: text.Finite(r.Explained), Series: seriesOf(g.Series), Tested: r.Tested,
+		Limit: g.limit(), Notes: g.notes(), Unnamed: g.Unnamed.JSON(), Sites: []siteJSON{},
+	}
+	for i := range r.Sites {
+		out.Sites = append(out.Sites, g.site(&r.Sites[i], factor))
+	}
+	if g.Explain != "" {
+		chosen, err := g.explained()
+		if err != nil {
+			return err
+		}
+		for _, c := range chosen {
+			if c.rank == 0 {
+				out.Sites = append(out.Sites, g.site(c.site, factor))
+				c.rank = len(out.Sites)
+			}
+			out.Sites[c.rank-1].Evidence = evidenceJSON(&c.site.Features)
+		}
+	}
+	return text.WriteJSON(w, out)
+}
+
+// perHour converts a slope to bytes per hour; nil where the clock does not count time.
+func (g *Report) perHour(slope float64) *float64 {
+	if !g.Series.Clock.Source.IsTime() || math.IsNaN(slope) || math.IsInf(slope, 0) {
+		return nil
+	}
+	v := slope * 3600
+	return &v
+}
+
+func (g *Report) site(s *growth.Site, factor float64) siteJSON {
+	stack := g.viewer().Stack(s.Members[0])
+	return siteJSON{
+		Label: s.Label.String(), Confidence: text.Finite(s.Confidence), Stacks: len(s.Members),
+		Blame: g.viewer().Blame(s.Members[0]), Frames: siteview.Frames(g.Symbols, stack),
+		InuseBytes: visible(s.Bytes, s.Visible), InuseObjects: visible(s.Objects, s.Visible),
+		GrowthBytes: s.Gained, BytesPerHour: g.perHour(s.Slope), Low: g.perHour(s.Low), High: g.perHour(s.High),
+		Rate: text.Finite(s.Slope * factor), Resizing: s.Resizing, Advice: siteview.AdviceFor(g.Symbols, stack),
+	}
+}
+
+func visible(values []int64, shown []bool) []*int64 {
+	out := make([]*int64, len(values))
+	for i := range values {
+		if shown[i] {
+			out[i] = &values[i]
+		}
+	}
+	return out
+}
+
+// seriesOf describes the snapshots of a series.
+func seriesOf(s *series.Series) seriesJSON {
+	out := seriesJSON{Clock: s.Clock.Source.String(), Snapshots: []snapshotJSON{}, Warnings: []string{}}
+	for i, h := range s.Heads {
+		j := snapshotJSON{
+			Path: h.Path, Seq: h.File.Seq, InuseBytes: h.Heap().InuseBytes, InuseObjects: h.Heap().InuseObjects,
+			Truncated: h.Completeness.Truncated, AbsentMaxByte: h.Completeness.AbsentMax.InuseBytes,
+		}
+		if s.Clock.Source.IsTime() {
+			t := s.Clock.Times[i].UTC()
+			j.Time = &t
+		}
+		if s.RSS != nil {
+			j.RSSBytes = s.RSS[i]
+		}
+		out.Snapshots = append(out.Snapshots, j)
+	}
+	for _, w := range text.AllWarnings(s) {
+		out.Warnings = append(out.Warnings, w.Error())
+	}
+	return out
+}

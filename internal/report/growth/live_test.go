@@ -1,0 +1,93 @@
+package growth_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rivo/uniseg"
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/diff/sites"
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/heapfile/series"
+	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
+	"github.com/heaplapse/heaplapse/internal/testutil"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+// liveOf is the leaky series with a manifest that knows its process and resident set.
+func liveOf(t *testing.T) *growthreport.Live {
+	t.Helper()
+	dir := t.TempDir()
+	paths, err := filepath.Glob(testutil.Data(t, "leaky/*.heap.gz"))
+	require.NoError(t, err)
+	text := fmt.Sprintf("{\"schema\":%q}\n", manifest.Schema) + `{"process":{"pid":7,"started":"2026-01-02T03:00:00Z","command":["leaky","名前\u001b[2J"]}}` + "\n"
+	for i, p := range paths {
+		data, err := os.ReadFile(p)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, filepath.Base(p)), data, 0o600))
+		text += fmt.Sprintf(`{"snapshot":{"file":%q,"time":"2026-01-02T03:%02d:00Z","pid":7,"rss_bytes":%d}}`+"\n",
+			series.TrimCompression(filepath.Base(p)), i, (30+i)<<20)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, manifest.Name), []byte(text), 0o600))
+	var columns sites.Collector
+	s, err := series.Open([]string{dir}, series.Options{Visit: columns.Visit})
+	require.NoError(t, err)
+	t.Cleanup(func() { s.Close() })
+	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: testutil.Data(t, "leaky/sysroot")})
+	require.NoError(t, err)
+	result := growth.Judge(s, symbols, &columns, growth.Options{MinBytes: 1 << 20})
+	return &growthreport.Live{Report: &growthreport.Report{Series: s, Symbols: symbols, Result: result}, Path: "/tmp/heap", Warnings: 2}
+}
+
+// TestScreenFitsEveryTerminal: neither a line nor the number of lines is too large, whatever the size; where there is room
+// all is shown.
+func TestScreenFitsEveryTerminal(t *testing.T) {
+	l := liveOf(t)
+	now := time.Date(2026, 1, 2, 3, 24, 0, 0, time.UTC)
+	for width := 1; width <= 200; width += 7 {
+		for height := 1; height <= 60; height += 3 {
+			lines, err := l.Screen(width, height, now)
+			require.NoError(t, err)
+			require.LessOrEqual(t, len(lines), height, "%d×%d", width, height)
+			for _, line := range lines {
+				require.LessOrEqual(t, uniseg.StringWidth(line.Text), width, "%d×%d: %q", width, height, line.Text)
+				require.NotContains(t, line.Text, "\x1b", "names are hostile")
+			}
+		}
+	}
+	lines, err := l.Screen(200, 60, now)
+	require.NoError(t, err)
+	var text strings.Builder
+	for _, line := range lines {
+		text.WriteString(line.Text + "\n")
+	}
+	for _, want := range []string{
+		"heaplapse watch /tmp/heap · 7 (leaky 名前 [2J)\nthe last snapshot is 1m old\n\nLEAK: ", "RSS   ", "53.0 MiB, of which the heap explains 41 %\n",
+		"leaky::remember<leaky::Request>  leaky.cc:105\n", "^C ends · 2 warnings: heaplapse info /tmp/heap\n",
+	} {
+		require.Contains(t, text.String(), want)
+	}
+	require.NotContains(t, text.String(), "…", "there is room for everything")
+}
+
+func TestLineOfAMoment(t *testing.T) {
+	require.Regexp(t, `^2026-01-02T03:23:00Z  24 snapshots  heap 21\.6 MiB  RSS 53\.0 MiB  leak [0-9]+%   leaky::remember<leaky::Request> leaky\.cc:105  \+5\.83 MiB  \+[0-9.]+ MiB per hour$`,
+		liveOf(t).Line())
+}
+
+// TestTheTableIsWholeAfterANarrowScreen: what is printed in the end does not depend on the terminal.
+func TestTheTableIsWholeAfterANarrowScreen(t *testing.T) {
+	l := liveOf(t)
+	var before, after strings.Builder
+	require.NoError(t, l.Text(&before))
+	_, err := l.Screen(40, 10, time.Now())
+	require.NoError(t, err)
+	require.NoError(t, l.Text(&after))
+	require.Equal(t, before.String(), after.String())
+}

@@ -1,0 +1,140 @@
+package listing
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/heaplapse/heaplapse/diff/baseline"
+	"github.com/heaplapse/heaplapse/internal/report/text"
+	"github.com/heaplapse/heaplapse/internal/units"
+)
+
+// Baselines is the answer to "which runs are kept?".
+type Baselines struct {
+	*baseline.Pool
+}
+
+// Text writes the table for people.
+func (b *Baselines) Text(w io.Writer) error {
+	p := &text.Printer{W: w}
+	if len(b.Entries) == 0 {
+		p.Linef("%s: no baselines; heaplapse baseline save %s PATH adds one", text.Clean(b.Dir), text.Clean(b.Dir))
+		return p.Err
+	}
+	p.Linef("%-16s  %10s  %5s  %8s  %9s  %s", "RECORDED", "IN USE", "SITES", "LASTED", "FILE", "NAME")
+	for i := range b.Entries {
+		b.row(p, &b.Entries[i])
+	}
+	return p.Err
+}
+
+func (b *Baselines) row(p *text.Printer, e *baseline.Entry) {
+	m := &e.Run.Meta
+	line := fmt.Sprintf("%-16s  %10s  %5d  %8s  %9s  %s", stamp(m.Recorded), units.Bytes(e.Run.Total.Bytes), len(e.Run.Sites), lasted(m.Span), units.Bytes(e.Size), text.Clean(m.Name))
+	if e.Pinned {
+		line += "  pinned"
+	}
+	for _, s := range []string{workload(m), labels(m.Labels)} {
+		if s != "" {
+			line += "  " + s
+		}
+	}
+	p.Linef("%s", line)
+}
+
+// stamp is a time to the minute, – for none.
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return "–"
+	}
+	return t.UTC().Format("2006-01-02 15:04")
+}
+
+func lasted(seconds float64) string {
+	if seconds == 0 {
+		return "–"
+	}
+	return units.Duration(seconds)
+}
+
+func workload(m *baseline.Meta) string {
+	var out []string
+	if m.Workload != "" {
+		out = append(out, "workload "+text.Clip(m.Workload, 40))
+	}
+	if m.Work > 0 {
+		out = append(out, fmt.Sprintf("work %g", m.Work))
+	}
+	if m.Period > 1 {
+		out = append(out, "sampled per "+units.Bytes(m.Period))
+	}
+	return strings.Join(out, "  ")
+}
+
+// labels are KEY=VALUE, sorted by key.
+func labels(l map[string]string) string {
+	var out []string
+	for k, v := range l {
+		out = append(out, text.Clip(k+"="+v, 60))
+	}
+	slices.Sort(out)
+	return strings.Join(out, " ")
+}
+
+type baselinesJSON struct {
+	Schema    string         `json:"schema"`
+	Dir       string         `json:"dir"`
+	Baselines []baselineJSON `json:"baselines"`
+	Problems  []string       `json:"problems"`
+}
+
+type baselineJSON struct {
+	Name         string            `json:"name"`
+	Path         string            `json:"path"`
+	Pinned       bool              `json:"pinned"`
+	Recorded     *time.Time        `json:"recorded"`
+	Workload     string            `json:"workload"`
+	Work         float64           `json:"work"`
+	Program      string            `json:"program"`
+	BuildID      string            `json:"build_id"`
+	Format       string            `json:"format"`
+	Period       int64             `json:"period"`
+	Snapshots    int               `json:"snapshots"`
+	Span         float64           `json:"span_seconds"`
+	InuseBytes   float64           `json:"inuse_bytes"`
+	InuseObjects float64           `json:"inuse_objects"`
+	Sites        int               `json:"sites"`
+	FileBytes    int64             `json:"file_bytes"`
+	Labels       map[string]string `json:"labels"`
+}
+
+// JSON writes the result as heaplapse.baselines/1.
+func (b *Baselines) JSON(w io.Writer) error {
+	out := baselinesJSON{Schema: "heaplapse.baselines/1", Dir: b.Dir, Baselines: []baselineJSON{}, Problems: []string{}}
+	for i := range b.Entries {
+		out.Baselines = append(out.Baselines, entryJSON(&b.Entries[i]))
+	}
+	for _, p := range b.Problems {
+		out.Problems = append(out.Problems, p.Error())
+	}
+	return text.WriteJSON(w, out)
+}
+
+func entryJSON(e *baseline.Entry) baselineJSON {
+	r, m := e.Run, &e.Run.Meta
+	out := baselineJSON{
+		Name: m.Name, Path: e.Path, Pinned: e.Pinned, Workload: m.Workload, Work: m.Work, Program: m.Program, BuildID: m.BuildID,
+		Format: m.Format, Period: m.Period, Snapshots: m.Snapshots, Span: m.Span, InuseBytes: r.Total.Bytes, InuseObjects: r.Total.Objects,
+		Sites: len(r.Sites), FileBytes: e.Size, Labels: m.Labels,
+	}
+	if out.Labels == nil {
+		out.Labels = map[string]string{}
+	}
+	if !m.Recorded.IsZero() {
+		out.Recorded = &m.Recorded
+	}
+	return out
+}

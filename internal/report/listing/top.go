@@ -1,0 +1,153 @@
+package listing
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/heaplapse/heaplapse/convert"
+	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/report/siteview"
+	"github.com/heaplapse/heaplapse/internal/report/text"
+	"github.com/heaplapse/heaplapse/internal/units"
+	"github.com/heaplapse/heaplapse/symbolize"
+	"github.com/heaplapse/heaplapse/symbolize/class"
+)
+
+func show(t convert.SampleType, n int64) string {
+	if t == convert.InuseObjects || t == convert.AllocObjects {
+		return fmt.Sprint(n)
+	}
+	return units.Bytes(n)
+}
+
+// Top is the table of functions of one snapshot. Flat is what is put down to a
+// function: the nearest to the leaf that is not the allocator's, a container's or an interpreter's.
+// Cumulative is what it and its callees allocated.
+type Top struct {
+	Snapshot *series.Head // without rows
+	Type     convert.SampleType
+	Total    int64 // of all rows that passed the filter
+	Rows     []TopRow
+	Unnamed  *siteview.Unnamed // of the same rows
+	// Limit is the number of rows shown in text; 0 shows 20.
+	Limit int
+}
+
+// TopRow is one function.
+type TopRow struct {
+	Function string `json:"function"`
+	Module   string `json:"module"`
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	Flat     int64  `json:"flat"`
+	Cum      int64  `json:"cum"`
+}
+
+// NewTop sums a snapshot by function.
+func NewTop(s *series.Snapshot, symbols *symbolize.Symbols, t convert.SampleType, filter *symbolize.Filter) *Top {
+	top := &Top{Snapshot: s.Head, Type: t}
+	unnamed := siteview.NewUnnamed(symbols, nil)
+	b := topBuilder{symbols: symbols, blamer: class.NewBlamer(symbols, nil), rows: map[topKey]*TopRow{}}
+	for _, row := range s.Samples {
+		if filter.Keep(row.Stack) {
+			estimate := row.Estimate(s.Period)
+			unnamed.Add(row.Stack, estimate.InuseBytes)
+			v := t.Of(estimate)
+			top.Total += v
+			b.add(symbols.Stack(row.Stack), v)
+		}
+	}
+	top.Unnamed = unnamed.Done()
+	for _, r := range b.rows {
+		top.Rows = append(top.Rows, *r)
+	}
+	slices.SortFunc(top.Rows, func(x, y TopRow) int {
+		return cmp.Or(cmp.Compare(y.Flat, x.Flat), cmp.Compare(y.Cum, x.Cum),
+			cmp.Compare(x.Function, y.Function), cmp.Compare(x.Module, y.Module), cmp.Compare(x.File, y.File))
+	})
+	return top
+}
+
+type topKey struct{ function, module, file string }
+
+type topBuilder struct {
+	symbols *symbolize.Symbols
+	blamer  *class.Blamer
+	rows    map[topKey]*TopRow
+}
+
+// add counts a stack: flat for the function that is to blame, cumulative once for each function on it.
+func (b *topBuilder) add(stack []symbolize.LocationID, v int64) {
+	seen := map[topKey]bool{}
+	for _, id := range stack {
+		l := &b.symbols.Locations[id]
+		for k := range max(1, len(l.Frames)) {
+			row, key := b.row(l, k)
+			if !seen[key] {
+				seen[key] = true
+				row.Cum += v
+			}
+		}
+	}
+	if ref, ok := b.blamer.Blame(stack); ok {
+		row, _ := b.row(&b.symbols.Locations[stack[ref.Position]], max(0, ref.Frame))
+		row.Flat += v
+	}
+}
+
+func (b *topBuilder) row(l *symbolize.Location, frame int) (*TopRow, topKey) {
+	r := TopRow{Function: siteview.Name(b.symbols, l, frame)}
+	if m := b.symbols.Module(l); m != nil {
+		r.Module = m.Name()
+	}
+	if frame < len(l.Frames) {
+		r.File, r.Line = l.Frames[frame].File, l.Frames[frame].StartLine
+	}
+	key := topKey{r.Function, r.Module, r.File}
+	if known, ok := b.rows[key]; ok {
+		return known, key
+	}
+	b.rows[key] = &r
+	return &r, key
+}
+
+// Text writes the table for people.
+func (t *Top) Text(w io.Writer) error {
+	p := &text.Printer{W: w}
+	p.Linef("%s: %s of %s", text.Clean(t.Snapshot.Path), show(t.Type, t.Total), t.Type)
+	rows := text.FirstRows(t.Rows, t.Limit)
+	p.Linef("%10s %6s %10s %6s  %s", "FLAT", "", "CUM", "", "FUNCTION")
+	for _, r := range rows {
+		where := text.Position(r.File, r.Line)
+		if where == "" {
+			where = text.Clean(r.Module)
+		}
+		p.Linef("%10s %6s %10s %6s  %s  %s", show(t.Type, r.Flat), t.share(r.Flat), show(t.Type, r.Cum), t.share(r.Cum), text.Clip(r.Function, 100), where)
+	}
+	if n := len(t.Rows) - len(rows); n > 0 {
+		p.Linef("… and %s: --top %d shows them", units.Count(n, "more function"), len(t.Rows))
+	}
+	t.Unnamed.Text(p)
+	return p.Err
+}
+
+func (t *Top) share(v int64) string {
+	if t.Total == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.1f%%", 100*float64(v)/float64(t.Total))
+}
+
+// JSON writes the table as heaplapse.top/1, all rows.
+func (t *Top) JSON(w io.Writer) error {
+	return text.WriteJSON(w, struct {
+		Schema   string                 `json:"schema"`
+		Snapshot string                 `json:"snapshot"`
+		Sample   convert.SampleType     `json:"sample"`
+		Total    int64                  `json:"total"`
+		Rows     []TopRow               `json:"rows"`
+		Unnamed  []siteview.UnnamedJSON `json:"unnamed"`
+	}{"heaplapse.top/1", t.Snapshot.Path, t.Type, t.Total, append([]TopRow{}, t.Rows...), t.Unnamed.JSON()})
+}

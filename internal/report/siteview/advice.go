@@ -1,0 +1,127 @@
+package siteview
+
+import (
+	_ "embed" // the advice is a file
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/heaplapse/heaplapse/diff/baseline"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+// advice is what to look at next, for allocations whose stack tells more than its frames do.
+type advice struct {
+	subject string // what pattern is for: a function or a module on the stack, or a module of the process, for growth beside the heap
+	pattern *regexp.Regexp
+	text    string
+	source  string
+}
+
+//go:embed advice.txt
+var adviceText string
+
+var advices = sync.OnceValue(func() []advice {
+	list, err := parseAdvice(adviceText)
+	if err != nil {
+		panic(err) // the file is part of the program and has a test
+	}
+	return list
+})
+
+// parseAdvice reads entries of three lines, with blank lines between them and comments ("#") before.
+func parseAdvice(text string) (list []advice, err error) {
+	for block := range strings.SplitSeq(text, "\n\n") {
+		var lines []string
+		for line := range strings.Lines(block) {
+			if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+				lines = append(lines, line)
+			}
+		}
+		if len(lines) == 0 {
+			continue
+		}
+		a, err := parseEntry(lines)
+		if err != nil {
+			return nil, fmt.Errorf("advice %q: %w", lines[0], err)
+		}
+		list = append(list, a)
+	}
+	return list, nil
+}
+
+func parseEntry(lines []string) (a advice, err error) {
+	if len(lines) != 3 {
+		return a, errors.New("want a pattern, the advice and its source")
+	}
+	subject, pattern, _ := strings.Cut(lines[0], " ")
+	if subject != "function" && subject != "module" && subject != "beside" {
+		return a, errors.New("want function, module or beside")
+	}
+	a = advice{subject: subject, text: lines[1], source: lines[2]}
+	a.pattern, err = regexp.Compile(pattern)
+	return a, err
+}
+
+// adviceFor returns the advice on a stack, "" for none.
+func AdviceFor(s *symbolize.Symbols, stack []symbolize.LocationID) string {
+	for _, a := range advices() {
+		for _, id := range stack {
+			if a.matches(s, &s.Locations[id]) {
+				return a.text
+			}
+		}
+	}
+	return ""
+}
+
+// adviceBeside returns the advice on a process that grows beside its heap, "" for none.
+func AdviceBeside(s *symbolize.Symbols) string {
+	for _, a := range advices() {
+		if a.subject == "beside" && slices.ContainsFunc(s.Modules, func(m symbolize.Module) bool { return a.pattern.MatchString(m.Name()) }) {
+			return a.text
+		}
+	}
+	return ""
+}
+
+func (a *advice) matches(s *symbolize.Symbols, l *symbolize.Location) bool {
+	switch a.subject {
+	case "module":
+		m := s.Module(l)
+		return m != nil && a.pattern.MatchString(m.Name())
+	case "function":
+		return slices.ContainsFunc(l.Frames, func(f symbolize.Frame) bool { return a.pattern.MatchString(f.Function) })
+	}
+	return false
+}
+
+// matchesNames is matches for a frame of which only the names are known; the module is a path.
+func (a *advice) matchesNames(module, function string) bool {
+	switch a.subject {
+	case "module":
+		return module != "" && a.pattern.MatchString(path.Base(module))
+	case "function":
+		return a.pattern.MatchString(function)
+	}
+	return false
+}
+
+// adviceOn is what to look at next, "" for nothing special.
+func AdviceOn(s *baseline.Site) string {
+	if s == nil {
+		return ""
+	}
+	for _, a := range advices() {
+		for i := range s.Frames {
+			if a.matchesNames(s.Frames[i].Module, s.Frames[i].Function) {
+				return a.text
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,70 @@
+package siteview
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+func TestAdviceIsGivenForKnownCauses(t *testing.T) {
+	for function, want := range map[string]string{
+		"TF_FinishOperation":                           "tf.Graph.finalize()",
+		"tensorflow::Graph::AddNode":                   "tf.Graph.finalize()",
+		"tensorflow::GraphExecutionState::Extend":      "tf.Graph.finalize()",
+		"TF_ExtendSession":                             "tf.Graph.finalize()",
+		"TF_SetAttrValueProto":                         "tf.Graph.finalize()",
+		"tensorflow::DirectSessionFactory::NewSession": "sessions",
+		"tensorflow::DirectSession::CreateExecutors":   "feed and fetch the same tensors, and call tf.Graph.finalize()",
+		"tensorflow::VarHandleOp::Compute":             "variables",
+		"at::native::empty_cpu":                        "tensors",
+		"list_resize":                                  "Python list",
+		"PyDict_SetItem":                               "Python dict",
+		"dlopen":                                       "dlclose",
+		"__GI__dl_open":                                "dlclose",
+		"r_object":                                     "modules are imported",
+		"_PyCode_New":                                  "modules are imported",
+		"type_new_alloc":                               "classes are made",
+		"insertion_resize":                             "Python dict",
+		"__pthread_create_2_1":                         "threads",
+		"tsl::BFCAllocator::Extend":                    "memory pool",
+		"allocate_stack":                               "threads",
+		"std::vector<int, std::allocator<int> >::_M_realloc_insert<int const&>": "container grows",
+		"v8::internal::MemoryAllocator::AllocatePage":                           "heap snapshots",
+		"node::Buffer::New": "outside V8's heap",
+		"main":              "",
+	} {
+		s := &symbolize.Symbols{Locations: []symbolize.Location{{Module: symbolize.NoModule, Frames: []symbolize.Frame{{Function: function}}}}}
+		got := AdviceFor(s, []symbolize.LocationID{0})
+		if want == "" {
+			require.Empty(t, got)
+		}
+		require.Contains(t, got, want, function)
+	}
+}
+
+// TestGrowthBesideTheHeapHasANextStep: what the snapshots cannot show, by who keeps memory of its own.
+func TestGrowthBesideTheHeapHasANextStep(t *testing.T) {
+	for module, want := range map[string]string{
+		"/usr/bin/python3.11": "--python-malloc", "/usr/lib/libpython3.12.so.1.0": "--python-malloc", "/usr/bin/node": "heap snapshots",
+		"/usr/lib/jvm/lib/server/libjvm.so": "jcmd", "/opt/server": "",
+	} {
+		got := AdviceBeside(&symbolize.Symbols{Modules: []symbolize.Module{{Path: module}}})
+		if want == "" {
+			require.Empty(t, got, module)
+		}
+		require.Contains(t, got, want, module)
+	}
+}
+
+func TestEveryAdviceHasASource(t *testing.T) {
+	for _, a := range advices() {
+		require.True(t, strings.HasPrefix(a.source, "https://"), a.text)
+	}
+	_, err := parseAdvice("function a\ntext only\n")
+	require.ErrorContains(t, err, "want a pattern, the advice and its source")
+	_, err = parseAdvice("frame a\ntext\nhttps://x\n")
+	require.ErrorContains(t, err, "want function, module or beside")
+}

@@ -1,0 +1,90 @@
+package siteview
+
+import (
+	"fmt"
+
+	"github.com/heaplapse/heaplapse/internal/report/text"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+// Frame is one function of a stack in JSON, the leaf first; an inlined callee precedes its caller.
+type Frame struct {
+	Address  string `json:"address"`
+	Module   string `json:"module"`
+	Offset   string `json:"offset"`
+	Function string `json:"function"`
+	// Linkage is the mangled name, if it differs.
+	Linkage string `json:"linkage,omitempty"`
+	File    string `json:"file"`
+	Line    int    `json:"line"`
+	Column  int    `json:"column,omitempty"`
+	Inlined bool   `json:"inlined"`
+	// Reason and Near are for addresses without a function.
+	Reason string `json:"reason,omitempty"`
+	Near   string `json:"near,omitempty"`
+}
+
+// frames lists a stack's frames.
+func Frames(s *symbolize.Symbols, stack []symbolize.LocationID) []Frame {
+	out := []Frame{}
+	for _, id := range stack {
+		out = append(out, locationFrames(s, &s.Locations[id])...)
+	}
+	return out
+}
+
+func locationFrames(s *symbolize.Symbols, l *symbolize.Location) []Frame {
+	base := Frame{Address: fmt.Sprintf("0x%x", uint64(l.Address))}
+	if m := s.Module(l); m != nil {
+		base.Module, base.Offset = m.Path, fmt.Sprintf("0x%x", l.Offset)
+	}
+	if !l.Named() {
+		base.Reason, base.Near = l.Reason.String(), Near(l)
+		return []Frame{base}
+	}
+	out := make([]Frame, len(l.Frames))
+	for i, f := range l.Frames {
+		out[i] = base
+		out[i].Function, out[i].File, out[i].Line, out[i].Column, out[i].Inlined = f.Function, f.File, f.Line, f.Column, f.Inlined
+		if f.Linkage != f.Function {
+			out[i].Linkage = f.Linkage
+		}
+	}
+	return out
+}
+
+// near is the hint at an unnamed address, ffi_call+0x1a5.
+func Near(l *symbolize.Location) string {
+	if l.Near == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s+0x%x", l.Near, l.NearDistance)
+}
+
+// name is what a frame is called in text: its function, or the place in its module with what is nearest.
+func Name(s *symbolize.Symbols, l *symbolize.Location, frame int) string {
+	if frame >= 0 && frame < len(l.Frames) {
+		return l.Frames[frame].Function
+	}
+	label := s.Label(l)
+	if l.Near != "" {
+		return fmt.Sprintf("%s (near %s)", label, l.Near)
+	}
+	return label
+}
+
+// place is the position of a frame in text: file:line, or the module.
+func place(s *symbolize.Symbols, l *symbolize.Location, frame int) string {
+	if frame >= 0 && frame < len(l.Frames) {
+		if p := text.Position(l.Frames[frame].File, l.Frames[frame].Line); p != "" {
+			return p
+		}
+	}
+	if m := s.Module(l); m != nil {
+		return text.Clean(m.Name())
+	}
+	return ""
+}
+
+// longestRemedy is in characters: names of files come from the input.
+const longestRemedy = 400

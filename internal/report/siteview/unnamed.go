@@ -1,0 +1,177 @@
+package siteview
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/internal/report/text"
+	"github.com/heaplapse/heaplapse/internal/units"
+	"github.com/heaplapse/heaplapse/symbolize"
+	"github.com/heaplapse/heaplapse/symbolize/class"
+)
+
+// Unnamed is the memory in use whose allocating function has no name, by reason: what it is worth to find the
+// files that are missing. The sums are those of one snapshot.
+type Unnamed struct {
+	Total int64 // bytes in use on all stacks that were counted: less than the heap where the allocator cut the file
+	Bytes int64 // of those, put down to a place without a name
+	Rows  []UnnamedRow
+
+	symbols *symbolize.Symbols
+	blamer  *class.Blamer
+	modules map[unnamedKey]int64
+}
+
+// UnnamedRow is what one reason hides.
+type UnnamedRow struct {
+	Reason symbolize.Reason
+	Bytes  int64
+	// Modules that have the reason, the one that hides most first.
+	Modules []symbolize.ModuleID
+}
+
+type unnamedKey struct {
+	reason symbolize.Reason
+	module symbolize.ModuleID
+}
+
+// NewUnnamed begins a count; Add counts a stack, Done sums up.
+func NewUnnamed(s *symbolize.Symbols, rules *class.Rules) *Unnamed {
+	return &Unnamed{symbols: s, blamer: class.NewBlamer(s, rules), modules: map[unnamedKey]int64{}}
+}
+
+// Add counts the bytes in use on a stack.
+func (u *Unnamed) Add(id heapfile.StackID, bytes int64) {
+	if bytes == 0 {
+		return
+	}
+	u.Total += bytes
+	stack := u.symbols.Stack(id)
+	ref, ok := u.blamer.Blame(stack)
+	if !ok {
+		return
+	}
+	if l := &u.symbols.Locations[stack[ref.Position]]; !l.Named() {
+		u.Bytes += bytes
+		u.modules[unnamedKey{l.Reason, l.Module}] += bytes
+	}
+}
+
+// Done sorts what was counted: the reason that hides most comes first.
+func (u *Unnamed) Done() *Unnamed {
+	keys := make([]unnamedKey, 0, len(u.modules))
+	for k := range u.modules {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(a, b unnamedKey) int {
+		return cmp.Or(cmp.Compare(u.modules[b], u.modules[a]), cmp.Compare(a.reason, b.reason), cmp.Compare(a.module, b.module))
+	})
+	for _, k := range keys {
+		i := slices.IndexFunc(u.Rows, func(r UnnamedRow) bool { return r.Reason == k.reason })
+		if i < 0 {
+			i = len(u.Rows)
+			u.Rows = append(u.Rows, UnnamedRow{Reason: k.reason})
+		}
+		u.Rows[i].Bytes += u.modules[k]
+		if k.module != symbolize.NoModule {
+			u.Rows[i].Modules = append(u.Rows[i].Modules, k.module)
+		}
+	}
+	slices.SortStableFunc(u.Rows, func(a, b UnnamedRow) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	return u
+}
+
+// shownModules is the number of modules that a row lists.
+const shownModules = 2
+
+// text writes the summary, unless less than a hundredth of the memory is hidden.
+func (u *Unnamed) Text(p *text.Printer) {
+	if u == nil || u.Bytes*100 < u.Total || u.Bytes <= 0 {
+		return
+	}
+	p.Linef("")
+	p.Linef("unnamed: the functions that allocated %s of the %s on recorded stacks", units.Bytes(u.Bytes), units.Bytes(u.Total))
+	for _, r := range u.Rows {
+		if r.Bytes*100 < u.Total {
+			continue
+		}
+		line := fmt.Sprintf("%10s  %s", units.Bytes(r.Bytes), r.Reason.Explain())
+		if len(r.Modules) > 0 {
+			line += " in " + u.list(r.Modules)
+		}
+		if do := u.remedy(r); do != "" {
+			line += ": " + do
+		}
+		p.Linef("%s", line)
+	}
+}
+
+// list names modules: `libffi.so.8 and 3 more files`.
+func (u *Unnamed) list(modules []symbolize.ModuleID) string {
+	var names []string
+	for _, id := range modules[:min(shownModules, len(modules))] {
+		names = append(names, text.Clean(u.symbols.Modules[id].Name()))
+	}
+	if n := len(modules) - len(names); n > 0 {
+		return strings.Join(names, ", ") + " and " + units.Count(n, "more file")
+	}
+	return strings.Join(names, " and ")
+}
+
+// remedy says which flag or package would give the names; "" where nothing would.
+func (u *Unnamed) remedy(r UnnamedRow) string {
+	if len(r.Modules) == 0 {
+		return remedyOutside(r.Reason)
+	}
+	first := &u.symbols.Modules[r.Modules[0]]
+	switch r.Reason {
+	case symbolize.ReasonMissing:
+		text := "copy from the machine that ran the process and pass --sysroot DIR (--binary FILE for the program)"
+		if first.BuildID != "" {
+			text += ", or --debuginfod URL"
+		}
+		return text
+	case symbolize.ReasonStale:
+		text := "pass the builds that ran with --sysroot DIR or --binary FILE"
+		if first.BuildID != "" {
+			text += ", or --debug-dir DIR or --debuginfod URL, which are asked for their build IDs"
+		}
+		return text
+	case symbolize.ReasonNoSegment:
+		return "pass the files that were mapped with --sysroot DIR or --binary FILE"
+	case symbolize.ReasonNoSymbols, symbolize.ReasonNoFunction:
+		text := fmt.Sprintf("install debug symbols (Debian: the -dbgsym package of `%s`) or pass --debug-dir DIR", text.Clean(packageQuery(first.Path)))
+		if first.BuildID != "" {
+			text += " or --debuginfod URL"
+		}
+		return text
+	}
+	if first.Err != nil {
+		return text.Clean(first.Err.Error())
+	}
+	return ""
+}
+
+type UnnamedJSON struct {
+	Reason  string   `json:"reason"`
+	Bytes   int64    `json:"inuse_bytes"`
+	Modules []string `json:"modules"`
+}
+
+func (u *Unnamed) JSON() []UnnamedJSON {
+	out := []UnnamedJSON{}
+	if u == nil {
+		return out
+	}
+	for _, r := range u.Rows {
+		j := UnnamedJSON{Reason: r.Reason.String(), Bytes: r.Bytes, Modules: []string{}}
+		for _, id := range r.Modules {
+			j.Modules = append(j.Modules, u.symbols.Modules[id].Path)
+		}
+		out = append(out, j)
+	}
+	return out
+}

@@ -1,0 +1,58 @@
+package text
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/units"
+)
+
+// SeriesName is what a series is called in a heading: the prefix of its files, and the process where names tell it.
+func SeriesName(s *series.Series) string {
+	name := Clean(cmp.Or(s.Process.Prefix, s.Dir()))
+	if s.Process.PID != 0 {
+		name += fmt.Sprintf(", process %d", s.Process.PID)
+	}
+	return name
+}
+
+// AllWarnings are the warnings of a series, then those of its snapshots.
+func AllWarnings(s *series.Series) []heapfile.Warning {
+	out := append([]heapfile.Warning{}, s.Warnings...)
+	for _, h := range s.Heads {
+		out = append(out, h.Warnings...)
+	}
+	return out
+}
+
+// WarningGroup is the warnings of one kind.
+type WarningGroup struct {
+	Kind  heapfile.WarningKind
+	First heapfile.Warning
+	Files int
+}
+
+// Text is the first warning, and how many more files have one of its kind.
+func (g WarningGroup) Text() string {
+	if g.Files > 1 {
+		return fmt.Sprintf("%s; and %s", g.First.Error(), units.Count(g.Files-1, "more file"))
+	}
+	return g.First.Error()
+}
+
+// GroupWarnings puts warnings of one kind together, in order of first appearance.
+func GroupWarnings(list []heapfile.Warning) []WarningGroup {
+	var out []WarningGroup
+	for _, w := range list {
+		i := slices.IndexFunc(out, func(g WarningGroup) bool { return g.Kind == w.Kind })
+		if i < 0 {
+			out = append(out, WarningGroup{Kind: w.Kind, First: w})
+			i = len(out) - 1
+		}
+		out[i].Files++
+	}
+	return out
+}
