@@ -274,6 +274,6 @@ func (a *app) judge(failOn string, r *growth.Result) {
 	}
 	if r.Verdict == growth.VerdictUndecided {
 		a.status = exitFailure
-		a.complain(fmt.Errorf("no verdict: %s", r.Why))
+		a.complain(fmt.Errorf("no verdict: %s", report.GrowthReason(r)))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/summary"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/report"
 )
 
 // summaryFlags say how snapshots become the summary of a run.
@@ -62,7 +63,12 @@ func (f *summaryFlags) summarize(a *app, paths []string) (*baseline.Run, error) 
 	if err != nil {
 		return nil, err
 	}
-	return summary.New(s, symbols, &columns, o)
+	run, err := summary.New(s, symbols, &columns, o)
+	if err != nil {
+		return nil, err
+	}
+	run.Meta.Notes = report.RangeNotes(sites.JudgedRange(s, 0, 0))
+	return run, nil
 }
 
 func (f *summaryFlags) options(paths []string) (summary.Options, error) {

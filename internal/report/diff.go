@@ -121,7 +121,7 @@ func (d *Diff) tiers(p *printer) {
 	}
 	for i, t := range d.Tiers {
 		if t.Sites > 0 && all > 0 {
-			parts = append(parts, fmt.Sprintf("%.0f %% %s", 100*float64(t.Bytes)/float64(all), identity.Tier(i).Explain()))
+			parts = append(parts, fmt.Sprintf("%.0f %% %s", 100*float64(t.Bytes)/float64(all), tierTexts[identity.Tier(i)]))
 		}
 	}
 	p.linef("matched  %s", strings.Join(parts, ", "))

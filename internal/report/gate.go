@@ -212,7 +212,7 @@ func (g *Gate) matched() string {
 	var parts []string
 	for i, t := range g.Tiers {
 		if t.Bytes > 0 && all > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s", share(t.Bytes/all), identity.Tier(i).Explain()))
+			parts = append(parts, fmt.Sprintf("%s %s", share(t.Bytes/all), tierTexts[identity.Tier(i)]))
 		}
 	}
 	if len(parts) == 0 {

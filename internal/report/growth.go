@@ -9,7 +9,6 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/trend"
-	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
@@ -102,7 +101,7 @@ func (g *Growth) tested() string {
 // notes are what a reader should know beside the table.
 func (g *Growth) notes() []string {
 	r := g.Result
-	out := append([]string{}, r.Notes...)
+	out := append(RangeNotes(r.Range), noteTexts(r.Notes)...)
 	if m := r.Most; m != nil {
 		title, where := g.viewer().title(m.Members[0])
 		out = append(out, fmt.Sprintf("%s grew most, by %s, and not long or steadily enough to be called anything: record for longer, or judge its time with --since",
@@ -142,7 +141,7 @@ func (g *Growth) Finding() string {
 	case g.suspected():
 		return g.worst() + ", but not clearly to the end"
 	}
-	return g.Result.Why
+	return GrowthReason(g.Result)
 }
 
 // suspected says that nothing worse than suspects was found.
@@ -388,7 +387,7 @@ func (g *Growth) JSON(w io.Writer) error {
 	unit, factor := g.rateUnit()
 	r := g.Result
 	out := growthJSON{
-		Schema: "heaplapse.growth/1", Verdict: string(r.Verdict), Why: r.Why, Next: g.Next(),
+		Schema: "heaplapse.growth/1", Verdict: string(r.Verdict), Why: GrowthReason(r), Next: g.Next(),
 		BytesPerHour: g.perHour(r.Total.Slope), Rate: Finite(r.Total.Slope * factor), RatePer: unit,
 		Explained: Finite(r.Explained), Series: seriesOf(g.Series), Tested: r.Tested,
 		Limit: g.limit(), Notes: g.notes(), Unnamed: g.Unnamed.json(), Sites: []growthSite{},
@@ -461,15 +460,6 @@ func seriesOf(s *series.Series) seriesJSON {
 	}
 	for _, w := range AllWarnings(s) {
 		out.Warnings = append(out.Warnings, w.Error())
-	}
-	return out
-}
-
-// AllWarnings are the warnings of a series, then those of its snapshots.
-func AllWarnings(s *series.Series) []heapfile.Warning {
-	out := append([]heapfile.Warning{}, s.Warnings...)
-	for _, h := range s.Heads {
-		out = append(out, h.Warnings...)
 	}
 	return out
 }
