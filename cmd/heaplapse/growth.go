@@ -276,6 +276,6 @@ func (a *app) judge(failOn string, r *growth.Result) {
 	}
 	if r.Verdict == growth.VerdictUndecided {
 		a.status = exitFailure
-		a.complain(fmt.Errorf("no verdict: %s", r.Why))
+		a.complain(fmt.Errorf("no verdict: %s", growthreport.Reason(r)))
 	}
 }

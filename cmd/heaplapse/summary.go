@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -62,7 +63,12 @@ func (f *summaryFlags) summarize(a *app, paths []string) (*baseline.Run, error) 
 	if err != nil {
 		return nil, err
 	}
-	return summary.New(s, symbols, &columns, o)
+	run, err := summary.New(s, symbols, &columns, o)
+	if err != nil {
+		return nil, err
+	}
+	run.Meta.Notes = growthreport.RangeNotes(sites.JudgedRange(s, 0, 0))
+	return run, nil
 }
 
 func (f *summaryFlags) options(paths []string) (summary.Options, error) {

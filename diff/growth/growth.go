@@ -2,7 +2,6 @@ package growth
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 
@@ -47,8 +46,10 @@ const (
 // GrowthResult is what grows in a series.
 type Result struct {
 	Verdict SeriesVerdict
-	// Why says in words what Verdict rests on.
-	Why string
+	// Why is what Verdict rests on.
+	Why Reason
+	// Leaks and Suspects are the numbers of sites with these labels.
+	Leaks, Suspects int
 	// Total is the trend of the whole heap; of what the filter keeps, and without what is suppressed. FirstHeap and LastHeap are
 	// its size, in bytes.
 	Total               trend.Verdict
@@ -63,9 +64,8 @@ type Result struct {
 	Explained float64
 	// Tested is the number of series that were judged. Of many, some rise by chance.
 	Tested int
-	// First and Last are the snapshots that were judged: one process image,
-	// without a last dump of a program that had freed its memory.
-	First, Last int
+	// Range is the snapshots that were judged.
+	sites.Range
 	// Sites are ranked, worst first.
 	Sites []Site
 	// Stable are those about which there is nothing to say, ranked; only with KeepStable, and not with All.
@@ -79,8 +79,8 @@ type Result struct {
 	UnlistedBytes int64
 	// Suppressed are sites that a suppression names, with the growth that they had.
 	Suppressed []Suppressed
-	// Notes are facts about the judgement that a reader should know.
-	Notes []string
+	// Notes are facts about the result that a reader should know.
+	Notes []Note
 }
 
 // Suppressed is the growth that one suppression took out of the result.
@@ -111,7 +111,7 @@ func Judge(series *series.Series, symbols *symbolize.Symbols, c *sites.Collector
 	o.MinBytes = cmp.Or(o.MinBytes, trend.DefaultMinGrowth)
 	g := &grower{series: series, symbols: symbols, o: o, blamer: class.NewBlamer(symbols, o.Rules), columns: c.Columns(series, symbols)}
 	g.kept, g.suppressed = make([]int64, len(series.Heads)), make([]int64, len(series.Heads))
-	g.result.First, g.result.Last = g.judged()
+	g.result.Range = sites.JudgedRange(series, o.From, o.To)
 	g.other = g.otherImage()
 	g.doubts()
 	g.crowd = g.medianRise()
@@ -142,16 +142,7 @@ type grower struct {
 	result    Result
 }
 
-func (g *grower) notef(format string, args ...any) {
-	g.result.Notes = append(g.result.Notes, fmt.Sprintf(format, args...))
-}
-
-// judged picks the snapshots to judge: see judgedRange.
-func (g *grower) judged() (first, last int) {
-	first, last, notes := sites.JudgedRange(g.series, g.o.From, g.o.To)
-	g.result.Notes = append(g.result.Notes, notes...)
-	return first, last
-}
+func (g *grower) note(n Note) { g.result.Notes = append(g.result.Notes, n) }
 
 // doubts notes what of the input makes verdicts less sure.
 func (g *grower) doubts() {
@@ -161,17 +152,14 @@ func (g *grower) doubts() {
 			highWater++
 		}
 	}
-	g.highWater = 2*highWater > g.result.Last-g.result.First+1
-	if n := g.result.Last - g.result.First + 1; n >= trend.MinPoints && n < goodPoints {
-		g.notef("%d snapshots are few: what still fills up cannot be told from a leak as surely as with %d or more", n, goodPoints)
+	g.highWater = 2*highWater > g.result.Len()
+	if n := g.result.Len(); n >= trend.MinPoints && n < GoodPoints {
+		g.note(Note{Kind: NoteFewSnapshots, Snapshots: n})
 	}
 	if !g.hasAlloc() {
-		g.notef("no cumulative counts: growth by higher load cannot be told from a leak")
+		g.note(Note{Kind: NoteNoAlloc})
 	}
 }
-
-// goodPoints is the number of snapshots from which on verdicts are good.
-const goodPoints = 12
 
 // leastCrowd is the least size of a site, in bytes, that tells of the load: a handful of objects says nothing.
 const leastCrowd = 4 << 10
@@ -261,8 +249,7 @@ func (g *grower) rss() {
 	r.RSS, r.FirstRSS, r.LastRSS = &v, int64(p.Live[0]), int64(p.Live[len(p.Live)-1])
 	if grown := r.LastRSS - r.FirstRSS; grown-g.gained > max(leastBeyond, g.gained) && grown > leastBeyond {
 		r.Beyond = true
-		g.notef("the process grew by %d MiB more than its heap: fragmentation, mmap, allocator arenas, thread stacks or GPU memory, which these snapshots do not see",
-			(grown-g.gained)>>20)
+		g.note(Note{Kind: NoteProcessGrows, Bytes: grown - g.gained})
 	}
 }
 
@@ -544,40 +531,31 @@ func (g *grower) rank() {
 // conclude answers for the series.
 func (g *grower) conclude() {
 	r := &g.result
-	var leaks, suspects int
 	var onLeaks float64
 	for _, s := range r.Sites {
 		switch {
 		case s.Label.IsLeak():
-			leaks++
+			r.Leaks++
 			onLeaks += float64(s.Gained)
 		case s.Label == trend.Suspect:
-			suspects++
+			r.Suspects++
 		}
 	}
 	if g.gained > 0 {
 		r.Explained = max(0, min(1, onLeaks/float64(g.gained)))
 	}
-	n := r.Last - r.First + 1
 	switch {
-	case leaks > 0:
-		r.Verdict, r.Why = VerdictLeak, fmt.Sprintf("%s to the end of the series", count(leaks, "site grows", "sites grow"))
-	case n < trend.MinPoints:
-		r.Verdict, r.Why = VerdictUndecided, fmt.Sprintf("%s too few to tell a trend: %d are needed, %d or more are better", count(n, "snapshot is", "snapshots are"), trend.MinPoints, goodPoints)
-	case suspects > 0:
-		r.Verdict, r.Why = VerdictUndecided, fmt.Sprintf("%s, but not clearly to the end", count(suspects, "site grows", "sites grow"))
+	case r.Leaks > 0:
+		r.Verdict, r.Why = VerdictLeak, SitesLeak
+	case r.Len() < trend.MinPoints:
+		r.Verdict, r.Why = VerdictUndecided, TooFewSnapshots
+	case r.Suspects > 0:
+		r.Verdict, r.Why = VerdictUndecided, SitesSuspect
 	case r.Total.Label.IsLeak():
-		r.Verdict, r.Why = VerdictUndecided, "the heap grows, but no single site does"
+		r.Verdict, r.Why = VerdictUndecided, OnlyHeapGrows
 	case r.Beyond:
-		r.Verdict, r.Why = VerdictNoLeak, "no site of the heap grows to the end of the series, but the process does: see the note"
+		r.Verdict, r.Why = VerdictNoLeak, OnlyProcessGrows
 	default:
-		r.Verdict, r.Why = VerdictNoLeak, "no site grows to the end of the series"
+		r.Verdict, r.Why = VerdictNoLeak, NothingGrows
 	}
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

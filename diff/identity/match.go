@@ -25,11 +25,6 @@ var tierNames = [...]string{"build-id", "file", "names", "callers", "similar", "
 // String is the stable name used in JSON.
 func (t Tier) String() string { return tierNames[t] }
 
-var tierTexts = [...]string{"by build ID and offset", "by file and offset (no build ID is known)", "by the names on their stacks", "by function and next callers", "by similar stacks", "by function alone", "not matched"}
-
-// Explain is the tier in words.
-func (t Tier) Explain() string { return tierTexts[t] }
-
 // Match is the sites of two sides that are the same, as indices; one side is empty for Unmatched. There may be several of a
 // side: a loose key does not tell them apart.
 type Match struct {

@@ -51,18 +51,20 @@ const (
 // The level of a site is the median of the second half of the snapshots, by time; a snapshot that hides the site counts
 // as 0 there, and Rest has what it hides. Stacks below [leastShare] are summed by the function to blame, so that a
 // leak that is thin on every stack is seen. Rest is what the total has and the sites have not.
+//
+// It sums up the snapshots of [sites.JudgedRange]. The run has no notes: they are text, which the caller writes.
 func New(series *series.Series, symbols *symbolize.Symbols, c *sites.Collector, o Options) (*baseline.Run, error) {
 	s := &summarizer{series: series, symbols: symbols, o: o, blamer: class.NewBlamer(symbols, o.Rules)}
 	s.namer = identity.NewNamer(symbols, s.blamer)
-	var notes []string
-	s.first, s.last, notes = sites.JudgedRange(series, 0, 0)
+	judged := sites.JudgedRange(series, 0, 0)
+	s.first, s.last = judged.First, judged.Last
 	var err error
 	if s.end, err = compare.NewSide(series, symbols, s.last, nil); err != nil {
 		return nil, err
 	}
 	s.columns = c.Columns(series, symbols)
 	s.secondHalf()
-	run := &baseline.Run{Meta: s.meta(notes), Total: s.total()}
+	run := &baseline.Run{Meta: s.meta(), Total: s.total()}
 	run.Sites = s.sites(run.Total)
 	run.Rest = run.Total
 	for i := range run.Sites {
@@ -98,12 +100,12 @@ func (s *summarizer) secondHalf() {
 
 func (s *summarizer) head() *series.Head { return s.series.Heads[s.last] }
 
-func (s *summarizer) meta(notes []string) baseline.Meta {
+func (s *summarizer) meta() baseline.Meta {
 	h := s.head()
 	m := baseline.Meta{
 		Name: cmp.Or(s.o.Name, s.series.Dir()), Workload: cmp.Or(s.o.Workload, commandHash(s.o.Command)), Command: s.o.Command,
 		Program: path.Base(symbolize.MainProgram(s.series)), BuildID: s.buildID(), Format: h.Format.String(),
-		Snapshots: s.last - s.first + 1, Work: s.o.Work, HasAlloc: h.HasAlloc, Labels: s.o.Labels, Notes: notes,
+		Snapshots: s.last - s.first + 1, Work: s.o.Work, HasAlloc: h.HasAlloc, Labels: s.o.Labels,
 	}
 	if h.IsEstimate() {
 		m.Period = h.Period

@@ -34,7 +34,7 @@ func (s *Series) warnOthers() {
 	if s.chosenFor != "" {
 		why = ", " + s.chosenFor
 	}
-	s.warnf(heapfile.WarnManyProcesses, "several processes wrote here; taking %s with %d snapshots%s; left out: %s (choose with --process)",
+	s.warnf(heapfile.WarnManyProcesses, "several processes wrote here; taking %s with %d snapshots%s; left out: %s",
 		s.Process.Title(), s.Process.Files, why, joinProcesses(s.Others))
 }
 

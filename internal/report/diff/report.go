@@ -123,7 +123,7 @@ func (d *Report) tiers(p *text.Printer) {
 	}
 	for i, t := range d.Tiers {
 		if t.Sites > 0 && all > 0 {
-			parts = append(parts, fmt.Sprintf("%.0f %% %s", 100*float64(t.Bytes)/float64(all), identity.Tier(i).Explain()))
+			parts = append(parts, fmt.Sprintf("%.0f %% %s", 100*float64(t.Bytes)/float64(all), siteview.TierTexts[identity.Tier(i)]))
 		}
 	}
 	p.Linef("matched  %s", strings.Join(parts, ", "))

@@ -215,7 +215,7 @@ func (g *Report) matched() string {
 	var parts []string
 	for i, t := range g.Tiers {
 		if t.Bytes > 0 && all > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s", share(t.Bytes/all), identity.Tier(i).Explain()))
+			parts = append(parts, fmt.Sprintf("%s %s", share(t.Bytes/all), siteview.TierTexts[identity.Tier(i)]))
 		}
 	}
 	if len(parts) == 0 {

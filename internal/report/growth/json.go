@@ -69,7 +69,7 @@ func (g *Report) JSON(w io.Writer) error {
 	unit, factor := g.rateUnit()
 	r := g.Result
 	out := resultJSON{
-		Schema: "heaplapse.growth/1", Verdict: string(r.Verdict), Why: r.Why, Next: g.Next(),
+		Schema: "heaplapse.growth/1", Verdict: string(r.Verdict), Why: Reason(r), Next: g.Next(),
 		BytesPerHour: g.perHour(r.Total.Slope), Rate: text.Finite(r.Total.Slope * factor), RatePer: unit,
 		Explained: text.Finite(r.Explained), Series: seriesOf(g.Series), Tested: r.Tested,
 		Limit: g.limit(), Notes: g.notes(), Unnamed: g.Unnamed.JSON(), Sites: []siteJSON{},

@@ -102,7 +102,7 @@ func (g *Report) tested() string {
 // notes are what a reader should know beside the table.
 func (g *Report) notes() []string {
 	r := g.Result
-	out := append([]string{}, r.Notes...)
+	out := append(RangeNotes(r.Range), noteTexts(r.Notes)...)
 	if m := r.Most; m != nil {
 		title, where := g.viewer().Title(m.Members[0])
 		out = append(out, fmt.Sprintf("%s grew most, by %s, and not long or steadily enough to be called anything: record for longer, or judge its time with --since",
@@ -142,7 +142,7 @@ func (g *Report) Finding() string {
 	case g.suspected():
 		return g.worst() + ", but not clearly to the end"
 	}
-	return g.Result.Why
+	return Reason(g.Result)
 }
 
 // suspected says that nothing worse than suspects was found.

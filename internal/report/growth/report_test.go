@@ -25,7 +25,7 @@ func firstLine(t *testing.T, g *growthreport.Report) string {
 // TestTheFirstLineOfAnUndecidedSeriesNamesTheSuspect: "1 site grows" alone sends nobody anywhere.
 func TestTheFirstLineOfAnUndecidedSeriesNamesTheSuspect(t *testing.T) {
 	g := liveOf(t).Report
-	g.Result.Verdict, g.Result.Why = growth.VerdictUndecided, "2 sites grow, but not clearly to the end"
+	g.Result.Verdict, g.Result.Why = growth.VerdictUndecided, growth.SitesSuspect
 	for i := range g.Result.Sites {
 		if g.Result.Sites[i].Label.IsLeak() {
 			g.Result.Sites[i].Label = trend.Suspect
@@ -38,7 +38,7 @@ func TestTheFirstLineOfAnUndecidedSeriesNamesTheSuspect(t *testing.T) {
 func TestGrowthBesideTheHeapIsSaidFirst(t *testing.T) {
 	g := liveOf(t).Report
 	g.Symbols.Modules = append(g.Symbols.Modules, symbolize.Module{Path: "/usr/bin/python3.11"})
-	g.Result.Verdict, g.Result.Why, g.Result.Beyond = growth.VerdictNoLeak, "no site of the heap grows to the end of the series, but the process does: see the note", true
+	g.Result.Verdict, g.Result.Why, g.Result.Beyond = growth.VerdictNoLeak, growth.OnlyProcessGrows, true
 	require.Contains(t, firstLine(t, g), "NO-LEAK: no site of the heap grows to the end of the series, but the process does: see the note; next: CPython keeps objects")
 	var b bytes.Buffer
 	require.NoError(t, g.JSON(&b))

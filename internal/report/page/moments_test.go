@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
@@ -35,7 +36,7 @@ func longSeries(n, peak, restart, odd int) *series.Series {
 
 func TestMomentsOfALongSeries(t *testing.T) {
 	s := longSeries(1000, 333, 700, 444)
-	got := chooseMoments(s, &growth.Result{First: 700, Last: 998}, DefaultMoments)
+	got := chooseMoments(s, &growth.Result{Range: sites.Range{First: 700, Last: 998}}, DefaultMoments)
 	require.Len(t, got, DefaultMoments)
 	require.True(t, slices.IsSorted(got))
 	for _, i := range []int{0, 333, 444, 445, 699, 700, 998, 999} {
@@ -50,7 +51,7 @@ func TestMomentsOfALongSeries(t *testing.T) {
 
 func TestAShortSeriesIsShownWhole(t *testing.T) {
 	s := longSeries(240, 0, 240, -1)
-	require.Equal(t, upTo(240), chooseMoments(s, &growth.Result{Last: 239}, DefaultMoments))
+	require.Equal(t, upTo(240), chooseMoments(s, &growth.Result{Range: sites.Range{Last: 239}}, DefaultMoments))
 }
 
 // TestManyTurnsLeaveRoom: a process that restarts all the time does not take the places of all other moments.
@@ -60,7 +61,7 @@ func TestManyTurnsLeaveRoom(t *testing.T) {
 		h.Image = i / 2
 	}
 	for _, limit := range []int{2, 3, 10, 240} {
-		got := chooseMoments(s, &growth.Result{Last: 1}, limit)
+		got := chooseMoments(s, &growth.Result{Range: sites.Range{Last: 1}}, limit)
 		require.Len(t, got, limit)
 		require.Equal(t, 0, got[0])
 		require.Equal(t, 999, got[len(got)-1])
@@ -73,5 +74,5 @@ func TestEqualTimes(t *testing.T) {
 	for i := range s.Clock.At {
 		s.Clock.At[i] = float64(i / 900)
 	}
-	require.Len(t, chooseMoments(s, &growth.Result{Last: 999}, 240), 240)
+	require.Len(t, chooseMoments(s, &growth.Result{Range: sites.Range{Last: 999}}, 240), 240)
 }

@@ -19,11 +19,19 @@ func SeriesName(s *series.Series) string {
 	return name
 }
 
-// AllWarnings are the warnings of a series, then those of its snapshots.
+// warningAdvice is what a user may do about a warning.
+var warningAdvice = map[heapfile.WarningKind]string{
+	heapfile.WarnManyProcesses: " (choose with --process)",
+}
+
+// AllWarnings are the warnings of a series, then those of its snapshots, with advice.
 func AllWarnings(s *series.Series) []heapfile.Warning {
 	out := append([]heapfile.Warning{}, s.Warnings...)
 	for _, h := range s.Heads {
 		out = append(out, h.Warnings...)
+	}
+	for i := range out {
+		out[i].Msg += warningAdvice[out[i].Kind]
 	}
 	return out
 }

@@ -1,0 +1,79 @@
+package growth
+
+import (
+	"fmt"
+
+	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/diff/sites"
+	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/internal/units"
+)
+
+// Reason is what the verdict on a series rests on, in words.
+func Reason(r *growth.Result) string {
+	switch r.Why {
+	case growth.SitesLeak:
+		return units.Count(r.Leaks, "site") + grows(r.Leaks) + " to the end of the series"
+	case growth.SitesSuspect:
+		return units.Count(r.Suspects, "site") + grows(r.Suspects) + ", but not clearly to the end"
+	case growth.TooFewSnapshots:
+		verb := "are"
+		if r.Len() == 1 {
+			verb = "is"
+		}
+		return fmt.Sprintf("%s %s too few for a trend: at least %d are needed, %d or more are better",
+			units.Count(r.Len(), "snapshot"), verb, trend.MinPoints, growth.GoodPoints)
+	case growth.OnlyHeapGrows:
+		return "the heap grows, but no single site does"
+	case growth.OnlyProcessGrows:
+		return "no site of the heap grows to the end of the series, but the process does: see the note"
+	}
+	return "no site grows to the end of the series"
+}
+
+func grows(n int) string {
+	if n == 1 {
+		return " grows"
+	}
+	return " grow"
+}
+
+// RangeNotes are the notes about snapshots that were not judged, in words.
+func RangeNotes(r sites.Range) (notes []string) {
+	if n := r.Len() + r.AtExit; n < r.Of {
+		why := ", as requested"
+		if r.Images {
+			why = ": one process image"
+		}
+		notes = append(notes, fmt.Sprintf("judged on snapshots %d to %d of %d%s", r.First+1, r.First+n, r.Of, why))
+	}
+	const exiting = " left out: the heap had shrunk to less than half, as when a program exits"
+	switch r.AtExit {
+	case 1:
+		notes = append(notes, "the last snapshot was"+exiting)
+	case 2:
+		notes = append(notes, "the last two snapshots were"+exiting)
+	}
+	return notes
+}
+
+// noteTexts are notes in words.
+func noteTexts(notes []growth.Note) (out []string) {
+	for _, n := range notes {
+		out = append(out, noteText(n))
+	}
+	return out
+}
+
+func noteText(n growth.Note) string {
+	switch n.Kind {
+	case growth.NoteFewSnapshots:
+		return fmt.Sprintf("only %s: a filling cache may look like a leak; %d or more are better", units.Count(n.Snapshots, "snapshot"), growth.GoodPoints)
+	case growth.NoteNoAlloc:
+		return "no cumulative counts: growth caused by higher load may look like a leak"
+	case growth.NoteProcessGrows:
+		return fmt.Sprintf("the process grew by %d MiB more than its heap: fragmentation, mmap, allocator arenas, thread stacks or GPU memory, which heap snapshots do not show",
+			n.Bytes>>20)
+	}
+	return fmt.Sprintf("note %d", n.Kind)
+}

@@ -1,0 +1,66 @@
+package growth_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/diff/sites"
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
+	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
+	"github.com/heaplapse/heaplapse/internal/report/text"
+)
+
+func TestGrowthReasons(t *testing.T) {
+	for want, r := range map[string]growth.Result{
+		"1 site grows to the end of the series":                                                  {Why: growth.SitesLeak, Leaks: 1},
+		"2 sites grow to the end of the series":                                                  {Why: growth.SitesLeak, Leaks: 2},
+		"1 site grows, but not clearly to the end":                                               {Why: growth.SitesSuspect, Suspects: 1},
+		"1 snapshot is too few for a trend: at least 6 are needed, 12 or more are better":        {Why: growth.TooFewSnapshots},
+		"3 snapshots are too few for a trend: at least 6 are needed, 12 or more are better":      {Why: growth.TooFewSnapshots, Range: sites.Range{First: 1, Last: 3}},
+		"the heap grows, but no single site does":                                                {Why: growth.OnlyHeapGrows},
+		"no site of the heap grows to the end of the series, but the process does: see the note": {Why: growth.OnlyProcessGrows},
+		"no site grows to the end of the series":                                                 {},
+	} {
+		require.Equal(t, want, growthreport.Reason(&r))
+	}
+}
+
+func TestRangeNotes(t *testing.T) {
+	require.Empty(t, growthreport.RangeNotes(sites.Range{Last: 6, Of: 7}))
+	require.Equal(t, []string{"judged on snapshots 2 to 5 of 7, as requested"}, growthreport.RangeNotes(sites.Range{First: 1, Last: 4, Of: 7}))
+	require.Equal(t, []string{
+		"judged on snapshots 1 to 4 of 7: one process image",
+		"the last two snapshots were left out: the heap had shrunk to less than half, as when a program exits",
+	}, growthreport.RangeNotes(sites.Range{Last: 1, Of: 7, Images: true, AtExit: 2}))
+	require.Equal(t, []string{
+		"the last snapshot was left out: the heap had shrunk to less than half, as when a program exits",
+	}, growthreport.RangeNotes(sites.Range{Last: 5, Of: 7, AtExit: 1}))
+}
+
+func TestGrowthNotes(t *testing.T) {
+	g := liveOf(t).Report
+	g.Result.Notes = []growth.Note{
+		{Kind: growth.NoteFewSnapshots, Snapshots: 8}, {Kind: growth.NoteNoAlloc}, {Kind: growth.NoteProcessGrows, Bytes: 11<<20 + 5},
+	}
+	var b bytes.Buffer
+	require.NoError(t, g.Text(&b))
+	require.Contains(t, b.String(), "note: only 8 snapshots: a filling cache may look like a leak; 12 or more are better\n")
+	require.Contains(t, b.String(), "note: no cumulative counts: growth caused by higher load may look like a leak\n")
+	require.Contains(t, b.String(), "note: the process grew by 11 MiB more than its heap: ")
+}
+
+// TestWarningsGetAdvice: packages below report know no flags.
+func TestWarningsGetAdvice(t *testing.T) {
+	s := &series.Series{Warnings: []heapfile.Warning{
+		{Kind: heapfile.WarnManyProcesses, Count: 1, Msg: "several processes wrote here"},
+		{Kind: heapfile.WarnClock, Count: 1, Msg: "times are not known"},
+	}}
+	got := text.AllWarnings(s)
+	require.Equal(t, "several processes wrote here (choose with --process)", got[0].Error())
+	require.Equal(t, "times are not known", got[1].Error())
+	require.Equal(t, "several processes wrote here", s.Warnings[0].Msg, "the series is unchanged")
+}
