@@ -7,10 +7,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
+	"github.com/heaplapse/heaplapse/symbolize/internal/files"
 )
 
-// BenchmarkSeries names the same addresses as return addresses of a series are: with names that llvm-symbolizer leaves
-// short qualified.
+// BenchmarkSeries names every tenth address of .text as the return addresses of a series are named.
 func BenchmarkSeries(b *testing.B) {
 	path := standard(b).main
 	file, err := elffile.Open(path)
@@ -23,12 +23,12 @@ func BenchmarkSeries(b *testing.B) {
 		for i := 0; i < len(addrs); i += 10 {
 			located = append(located, &Location{Offset: addrs[i] + 1})
 		}
-		require.NoError(b, nameModule(file, &Module{}, located, finder{}, newNameTable(Options{}), nil))
+		require.NoError(b, newResolver(Options{}, files.Host{}, forHeaps).nameByFiles(b.Context(), file, &Module{}, located, nil))
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(addrs)/10), "ns/address")
 }
 
-// BenchmarkELF names every tenth address of .text: of a program with debug information of C++, and of libc with its
+// BenchmarkELF names every tenth address of .text: of a C++ program with debug information, and of libc with its
 // separate debug file.
 func BenchmarkELF(b *testing.B) {
 	const libc = "/usr/lib/x86_64-linux-gnu/libc.so.6"
@@ -45,7 +45,7 @@ func BenchmarkELF(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				_, err := ELF(path, addrs, Options{})
+				_, err := ELF(b.Context(), path, addrs, Options{})
 				require.NoError(b, err)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(addrs)), "ns/address")

@@ -12,11 +12,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/internal/testutil"
 	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
+	"github.com/heaplapse/heaplapse/symbolize/internal/files"
 	"github.com/heaplapse/heaplapse/symbolize/internal/names"
 )
 
-// difference is a frame that llvm-symbolizer 14 and we print differently.
+// difference is a frame that llvm-symbolizer 14 prints in another way than this package.
 type difference struct {
 	addr       uint64
 	llvm, ours printed
@@ -31,13 +33,13 @@ type difference struct {
 	beyond bool
 }
 
-// explanation is a class of differences, and why ours is right or equal.
+// explanation is a class of differences, and why the output of this package is right or equivalent.
 type explanation struct {
 	class, reason string
 	explains      func(d difference) bool
 }
 
-// explanations are all classes of differences that are known; the first that explains one counts.
+// explanations are all known classes of differences; the first that explains a difference counts.
 var explanations = []explanation{
 	{
 		"llvm: cannot demangle",
@@ -78,7 +80,7 @@ var explanations = []explanation{
 	},
 }
 
-// flat drops how llvm and c++filt spell the same.
+// flat removes the spelling differences between llvm and c++filt.
 var flat = strings.NewReplacer("(", "", ")", "", " ", "", "[clone", "", "]", "")
 
 var nameless = regexp.MustCompile(`\]::~?\(`)
@@ -87,19 +89,19 @@ var unitMarker = regexp.MustCompile(`^\w+\.cc\.[0-9a-f]+$`)
 
 func (p printed) position() printed { return printed{file: p.file, line: p.line, column: p.column} }
 
-// refereeAgrees says that the frames differ only in name, and that c++filt says what we do.
+// refereeAgrees reports whether the frames differ only in their names, and c++filt agrees with this package.
 func (d difference) refereeAgrees() bool {
 	return d.ours.position() == d.llvm.position() && d.linkage != "" && flat.Replace(d.ours.name) == flat.Replace(d.cxxfilt)
 }
 
-// agreement counts what a comparison found.
+// agreement counts the results of a comparison.
 type agreement struct {
 	addresses, equal int
 	classes          map[string]int // addresses by class of difference
 }
 
-// compareWithLLVM compares all frames of the addresses. A difference in depth, and one that nothing
-// explains, fails the test.
+// compareWithLLVM compares all frames of addresses. It fails the test for a different number of frames, and for a
+// difference without explanation.
 func compareWithLLVM(t testing.TB, path string, addrs []uint64) agreement {
 	t.Helper()
 	separate, stubs := separateSymbols(t, path), stubLabels(t, "objdump", path)
@@ -126,7 +128,8 @@ func compareWithLLVM(t testing.TB, path string, addrs []uint64) agreement {
 	return result
 }
 
-// beyondSection says of an address whether the section of the last symbol before it ends before it.
+// beyondSection returns a function that reports whether the section of the last symbol before an address ends before
+// it.
 func beyondSection(t testing.TB, path string) func(addr uint64) bool {
 	t.Helper()
 	f, err := elf.Open(path)
@@ -155,7 +158,7 @@ func beyondSection(t testing.TB, path string) func(addr uint64) bool {
 	}
 }
 
-// separateSymbols are the symbols of a file's separate debug file, nil if it has none.
+// separateSymbols returns the symbols of a file's separate debug file, nil if there is none.
 func separateSymbols(t testing.TB, path string) map[string][]uint64 {
 	t.Helper()
 	file, err := elffile.Open(path)
@@ -164,7 +167,7 @@ func separateSymbols(t testing.TB, path string) map[string][]uint64 {
 	if hasDebug(file) {
 		return nil
 	}
-	debug := finder{}.debugFile(file)
+	debug := files.Search{Source: files.Host{}}.DebugFile(t.Context(), file)
 	if debug == nil {
 		return nil
 	}
@@ -182,13 +185,13 @@ func separateSymbols(t testing.TB, path string) map[string][]uint64 {
 	return out
 }
 
-// plainName is a symbol without version and clone suffix, and without glibc's prefix for internal aliases.
+// plainName returns a symbol without its version, clone suffix, and glibc's prefix for internal aliases.
 func plainName(name string) string {
 	return strings.TrimPrefix(names.Undecorated(name), "__GI_")
 }
 
-// sameSymbol says that the names are of one symbol: llvm has none, or an alias, or one that
-// only the debug information has (__strstr_generic), or the name without its suffix.
+// sameSymbol reports whether the names are of one symbol: llvm has none, or an alias, or one that only the debug
+// information has (__strstr_generic), or the name without its suffix.
 func (d difference) sameSymbol() bool {
 	theirs, ours := plainName(d.llvm.name), plainName(d.ours.name)
 	_, known := d.separate[theirs]
@@ -203,7 +206,7 @@ func linkageOf(l *Location, frame int) string {
 	return l.Frames[frame].Linkage
 }
 
-// explain counts each address under the classes of its frames.
+// explain counts each address in the classes of its frames.
 func (g *agreement) explain(t testing.TB, path string, found []difference) {
 	t.Helper()
 	var last uint64
@@ -225,7 +228,7 @@ func (g *agreement) explain(t testing.TB, path string, found []difference) {
 // locate names ELF addresses as llvm-symbolizer does.
 func locate(t testing.TB, path string, addrs []uint64) []Location {
 	t.Helper()
-	locations, err := ELF(path, addrs, Options{Demangle: DemangleFull})
+	locations, err := ELF(t.Context(), path, addrs, Options{Demangle: DemangleFull})
 	require.NoError(t, err)
 	require.Len(t, locations, len(addrs))
 	return locations
@@ -241,7 +244,7 @@ func addReferee(t testing.TB, found []difference) {
 	for _, d := range found {
 		fmt.Fprintln(&in, d.linkage)
 	}
-	cmd := exec.Command(need(t, "c++filt"))
+	cmd := exec.Command(testutil.Need(t, "c++filt"))
 	cmd.Stdin = strings.NewReader(in.String())
 	out, err := cmd.Output()
 	require.NoError(t, err)
@@ -252,7 +255,7 @@ func addReferee(t testing.TB, found []difference) {
 	}
 }
 
-// check reports the agreement. Whatever differs has been explained by now, or has failed.
+// check logs the agreement. Each difference is explained by now.
 func (g agreement) check(t testing.TB, what string) {
 	t.Helper()
 	t.Logf("%s: %d addresses, %d equal, %v", what, g.addresses, g.equal, g.classes)

@@ -6,7 +6,7 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile"
 )
 
-// Filter keeps stacks by the functions, files and modules on them. A nil Filter keeps all.
+// Filter selects stacks by their functions, files and modules. A nil Filter keeps all.
 type Filter struct {
 	s             *Symbols
 	focus, ignore *regexp.Regexp
@@ -15,8 +15,8 @@ type Filter struct {
 
 type match struct{ focus, ignore bool }
 
-// NewFilter keeps stacks with a frame that focus matches and without one that ignore matches; nil expressions
-// keep all. It is not safe for concurrent use.
+// NewFilter returns a Filter that keeps the stacks with a frame that focus matches and without one that ignore matches.
+// Either may be nil. A Filter is not safe for concurrent use.
 func NewFilter(s *Symbols, focus, ignore *regexp.Regexp) *Filter {
 	if focus == nil && ignore == nil {
 		return nil
@@ -24,7 +24,7 @@ func NewFilter(s *Symbols, focus, ignore *regexp.Regexp) *Filter {
 	return &Filter{s: s, focus: focus, ignore: ignore, matches: map[LocationID]match{}}
 }
 
-// Keep says whether a stack passes.
+// Keep reports whether the filter keeps a stack.
 func (f *Filter) Keep(id heapfile.StackID) bool {
 	if f == nil {
 		return true

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// firstCall resolves the first call of the standard program as if it was mapped from a path.
+// firstCall resolves the first calls of the standard program as if it was mapped from a path, and returns one of them.
 func firstCall(t *testing.T, as string, o Options) (Module, Location) {
 	t.Helper()
 	path := standard(t).main
@@ -18,7 +18,7 @@ func firstCall(t *testing.T, as string, o Options) (Module, Location) {
 	return s.Modules[0], s.Locations[s.Stack(0)[10]]
 }
 
-// TestSysroot: with a sysroot nothing outside it is used, not even the very file that was mapped.
+// TestSysroot checks that files outside the sysroot are not used, not even the one that was mapped.
 func TestSysroot(t *testing.T) {
 	path := standard(t).main
 	root := t.TempDir()
@@ -35,7 +35,7 @@ func TestSysroot(t *testing.T) {
 	require.Equal(t, path, m.Path, "the module keeps the path that was mapped")
 }
 
-// TestBinary: --binary stands for the program, and for nothing else.
+// TestBinary checks that Binary replaces the main program and no other module.
 func TestBinary(t *testing.T) {
 	path := standard(t).main
 	m, l := firstCall(t, "/gone/program", Options{Binary: path})
@@ -54,7 +54,7 @@ func TestDeletedFiles(t *testing.T) {
 	require.Equal(t, path, m.Path)
 }
 
-// TestDebugFileElsewhere: a stripped file's names come from the debug file that its link names, if the checksum agrees.
+// TestDebugFileElsewhere checks that the debug file named by .gnu_debuglink is used if its checksum matches.
 func TestDebugFileElsewhere(t *testing.T) {
 	plain := standard(t).main
 	stripped := filepath.Join(t.TempDir(), "program")
@@ -63,7 +63,7 @@ func TestDebugFileElsewhere(t *testing.T) {
 	addrs := textAddresses(t, plain)[:2000]
 	want := locate(t, plain, addrs)
 	answers := func(dirs ...string) []Location {
-		got, err := ELF(stripped, addrs, Options{Demangle: DemangleFull, DebugDirs: dirs})
+		got, err := ELF(t.Context(), stripped, addrs, Options{Demangle: DemangleFull, DebugDirs: dirs})
 		require.NoError(t, err)
 		return got
 	}
@@ -85,14 +85,14 @@ func TestDebugFileElsewhere(t *testing.T) {
 	require.NotEqual(t, want, answers(dir), "another checksum: another build's debug file")
 }
 
-// TestDebugFileOfAnotherBuild: a debug file in the build-id directory must have the build ID that its name says.
+// TestDebugFileOfAnotherBuild checks that a debug file found by build ID must have this build ID.
 func TestDebugFileOfAnotherBuild(t *testing.T) {
 	mine, other := relinked(t, "-Wl,--build-id=0xaa11"), relinked(t, "-Wl,--build-id=0xaa22")
 	dir := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, ".build-id/aa"), 0o700))
 	debug := filepath.Join(dir, ".build-id/aa/11.debug")
 	lines := func() (n int) {
-		got, err := ELF(mine, textAddresses(t, mine)[:2000], Options{DebugDirs: []string{dir}})
+		got, err := ELF(t.Context(), mine, textAddresses(t, mine)[:2000], Options{DebugDirs: []string{dir}})
 		require.NoError(t, err)
 		for _, l := range got {
 			if l.Named() && l.Frames[0].Line > 0 {
@@ -109,8 +109,8 @@ func TestDebugFileOfAnotherBuild(t *testing.T) {
 	require.Zero(t, lines())
 }
 
-// TestFileByBuildID: a file that is gone is found again by the build ID that was recorded: as a whole, or as what is left
-// for debugging, whose segments objcopy empties (their offsets in the file are lost) and eu-strip leaves as they were.
+// TestFileByBuildID checks that a missing file is found by its recorded build ID: the whole file, or a debug file,
+// whose segments have no file offsets if objcopy made it and the original ones if eu-strip made it.
 func TestFileByBuildID(t *testing.T) {
 	for name, link := range map[string][]string{"pie": nil, "no-pie": {"-no-pie"}, "lld": {"-fuse-ld=lld"}, "one segment": {"-Wl,-z,noseparate-code"}} {
 		t.Run(name, func(t *testing.T) {
@@ -131,8 +131,8 @@ func TestFileByBuildID(t *testing.T) {
 	}
 }
 
-// TestOtherBuildAtThePath: an upgrade put another build where the program was; what the debug directory has of the one that was
-// mapped names it, and without that it is stale.
+// TestOtherBuildAtThePath checks that, if an upgrade has replaced the program, the debug directory's file with the
+// recorded build ID is used, and that without one the program is stale.
 func TestOtherBuildAtThePath(t *testing.T) {
 	mine, other := relinked(t, "-Wl,--build-id=0xdd11223344"), relinked(t, "-Wl,--build-id=0xdd55667788")
 	dir := t.TempDir()
@@ -152,7 +152,7 @@ func TestOtherBuildAtThePath(t *testing.T) {
 	}
 }
 
-// requireCallsFound resolves the calls of a file that is gone with what a debug directory has.
+// requireCallsFound resolves the calls of a missing file by the files in a debug directory.
 func requireCallsFound(t *testing.T, mine, dir, maker string) {
 	t.Helper()
 	calls := callsOf(t, mine)
@@ -174,7 +174,7 @@ func requireCallsFound(t *testing.T, mine, dir, maker string) {
 	}
 }
 
-// TestEmptiedFileThatFitsNowhere: without the offsets, a mapping that is not as long as the segment says nothing.
+// TestEmptiedFileThatFitsNowhere checks that without file offsets a mapping must be as long as the segment.
 func TestEmptiedFileThatFitsNowhere(t *testing.T) {
 	mine := relinked(t, "-Wl,--build-id=0xcc11223344")
 	dir := t.TempDir()

@@ -11,7 +11,7 @@ import (
 // maxSeed keeps the seeds of FuzzELF small: large files mutate slowly.
 const maxSeed = 64 << 10
 
-// FuzzELF: any bytes as a file. What is returned has one location for each address, and a reason for each nameless one.
+// FuzzELF opens any bytes as a file. Results have one location per address, and a reason for each without a name.
 func FuzzELF(f *testing.F) {
 	seeds := 0
 	for _, path := range append(goTestdata(f), smallBinaries(f)...) {
@@ -28,7 +28,7 @@ func FuzzELF(f *testing.F) {
 		path := filepath.Join(dir, "fuzzed")
 		require.NoError(t, os.WriteFile(path, data, 0o600))
 		addrs := append(codeAddresses(path), 0x1000, 0x1040, 0x1139)
-		locations, err := ELF(path, addrs, Options{Demangle: DemangleFull, DebugDirs: []string{dir}})
+		locations, err := ELF(t.Context(), path, addrs, Options{Demangle: DemangleFull, DebugDirs: []string{dir}})
 		if err != nil {
 			require.ErrorContains(t, err, path)
 		}

@@ -9,18 +9,19 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/symbolize/internal/files"
 	"github.com/heaplapse/heaplapse/symbolize/internal/jit"
 )
 
 // resolveGenerated names generated code: addresses that lie in no file, by the perf maps and jitdumps
 // of just-in-time compilers.
-func (s *Symbols) resolveGenerated(series *series.Series, o Options) {
+func (s *Symbols) resolveGenerated(series *series.Series, o Options, source files.Source) {
 	if !slices.ContainsFunc(s.Locations, func(l Location) bool { return l.generated() }) {
 		return
 	}
 	var maps []*jit.Map
 	for _, path := range perfMapPaths(series, o) {
-		m, err := (finder{o}).generatedCode(path)
+		m, err := generatedCode(source, path)
 		if err != nil {
 			s.Warnings = append(s.Warnings, fmt.Errorf("perf map not used: %w", err))
 			continue
@@ -38,16 +39,8 @@ func (s *Symbols) resolveGenerated(series *series.Series, o Options) {
 }
 
 // generatedCode reads a perf map or a jitdump.
-func (f finder) generatedCode(path string) (*jit.Map, error) {
-	f.o.Used.generated(path)
-	local := path
-	if f.o.Files != nil {
-		var err error
-		if local, err = f.o.Files.Find(path); err != nil {
-			return nil, err
-		}
-	}
-	file, err := os.Open(local)
+func generatedCode(source files.Source, path string) (*jit.Map, error) {
+	file, err := source.OpenMap(path)
 	if err != nil {
 		return nil, err
 	}

@@ -10,9 +10,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// goTestdata are the ELF files that Go's own readers are tested with, damaged ones among them.
+// goTestdata returns the ELF files with which Go tests its own readers, some of them damaged.
 func goTestdata(t testing.TB) (paths []string) {
 	t.Helper()
 	root := strings.TrimSpace(run(t, "", "go", "env", "GOROOT"))
@@ -22,12 +24,12 @@ func goTestdata(t testing.TB) (paths []string) {
 		paths = append(paths, found...)
 	}
 	if len(paths) < 20 {
-		absent(t, "GOROOT has no testdata: "+root)
+		testutil.Missing(t, "testdata in GOROOT "+root)
 	}
 	return paths
 }
 
-// codeAddresses are some addresses of a file as debug/elf sees it, and some that no file has.
+// codeAddresses returns addresses in the code of a file, and some that no file has.
 func codeAddresses(path string) []uint64 {
 	out := []uint64{0, 1, 0x400000, 0x401000, ^uint64(0)}
 	f, err := elf.Open(path)
@@ -45,11 +47,12 @@ func codeAddresses(path string) []uint64 {
 	return out
 }
 
-// TestGoTestdata: each file is either named or refused with its path; 32-bit and big-endian ones by name.
+// TestGoTestdata checks that each file is either used, or rejected with an error that has its path. 32-bit and
+// big-endian files are rejected as such.
 func TestGoTestdata(t *testing.T) {
 	named, refused := 0, 0
 	for _, path := range goTestdata(t) {
-		locations, err := ELF(path, codeAddresses(path), Options{})
+		locations, err := ELF(t.Context(), path, codeAddresses(path), Options{})
 		if err != nil {
 			require.ErrorContains(t, err, path)
 		}
@@ -74,7 +77,8 @@ func TestGoTestdata(t *testing.T) {
 	require.Greater(t, named, 1000)
 }
 
-// TestDamagedFiles: a program that is cut is refused; one whose middle is zeroed gives less, and errors that name the file.
+// TestDamagedFiles checks that a truncated program is rejected, and that one with a zeroed part still has answers, and
+// an error that names the file.
 func TestDamagedFiles(t *testing.T) {
 	whole := standard(t).main
 	addrs := textAddresses(t, whole)[:3000]
@@ -84,7 +88,7 @@ func TestDamagedFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "damaged")
 	for i := range 64 {
 		require.NoError(t, os.WriteFile(path, data[:len(data)*i/64], 0o600))
-		locations, err := ELF(path, addrs, Options{Demangle: DemangleFull})
+		locations, err := ELF(t.Context(), path, addrs, Options{Demangle: DemangleFull})
 		require.ErrorContains(t, err, path, "the section headers are at the end")
 		require.Nil(t, locations)
 	}
@@ -94,7 +98,7 @@ func TestDamagedFiles(t *testing.T) {
 		from := 0x1000 + len(data)*i/64
 		clear(zeroed[min(from, len(data)-8000):min(from+2000, len(data)-8000)]) // the section headers stay
 		require.NoError(t, os.WriteFile(path, zeroed, 0o600))
-		locations, err := ELF(path, addrs, Options{Demangle: DemangleFull})
+		locations, err := ELF(t.Context(), path, addrs, Options{Demangle: DemangleFull})
 		require.Len(t, locations, len(want))
 		if err != nil {
 			faults++
@@ -104,7 +108,8 @@ func TestDamagedFiles(t *testing.T) {
 	require.NotZero(t, faults)
 }
 
-// TestMemoryIsBounded: naming a few addresses of a file costs a multiple of its size at most, and releases its files.
+// TestMemoryIsBounded checks that a few answers cost at most a multiple of the file's size, and that files are
+// unmapped.
 func TestMemoryIsBounded(t *testing.T) {
 	path := standard(t).main
 	info, err := os.Stat(path)
@@ -123,7 +128,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	require.LessOrEqual(t, openFiles(t), open)
 }
 
-// openFiles is the number of this process's mappings of the standard program, 0 where /proc does not tell.
+// openFiles returns how often this process maps the standard program.
 func openFiles(t *testing.T) int {
 	t.Helper()
 	maps, err := os.ReadFile("/proc/self/maps")

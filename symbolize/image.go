@@ -2,50 +2,47 @@ package symbolize
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf"
 	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
 )
 
-// image is a module's symbols and debug information, from its own file or others.
+// image is the symbols and the debug information of a module, from its own file or from others.
 type image struct {
+	r       *resolver
 	file    *elffile.File
 	debug   *elffile.File // separate debug file, or nil
-	alt     *elffile.File // dwz's supplementary file, or nil
+	alt     *elffile.File // supplementary file of dwz, or nil
 	split   splitUnits
 	symbols *elffile.SymbolTable
-	stubs   *elffile.SymbolTable // PLT stubs; nil until an address of one is asked for
+	stubs   *elffile.SymbolTable // PLT stubs; nil until one is looked up
 	dwarf   *dwarf.Data
-	finder  finder
-	// found is told of the frames of each address as soon as they are known, by several goroutines; nil for nobody.
-	found func([]Frame)
+	answers atomic.Int64
 }
 
-// openImage finds what can name the file's addresses. The image is usable, and must be closed, even if an error
-// is returned: damage to one part costs the names that this part has.
-func openImage(file *elffile.File, f finder) (*image, error) {
-	img := &image{file: file, symbols: &elffile.SymbolTable{}, finder: f}
-	info := file
+// openImage opens what names the addresses of a file. The image is usable and must be closed even if an error is
+// returned: damage to one part costs only the names in this part.
+func (r *resolver) openImage(ctx context.Context, file *elffile.File) (*image, error) {
+	img := &image{r: r, file: file}
+	info, table := file, file
 	if !hasDebug(file) {
-		if img.debug = f.debugFile(file); img.debug != nil {
+		if img.debug = r.search.DebugFile(ctx, file); img.debug != nil {
 			info = img.debug
 		}
 	}
-	table := file
 	if !file.Has(".symtab") && img.debug != nil && img.debug.Has(".symtab") {
 		table = img.debug
 	}
-	read := table.Symbols
-	if f.o.exact {
-		read = table.AllSymbols
-	}
 	var err error
-	img.symbols, err = read()
+	img.symbols, err = r.style.symbols(table)
 	if hasDebug(info) {
 		var fault error
-		if img.dwarf, fault = img.openDWARF(info); err == nil {
+		if img.dwarf, fault = img.openDWARF(ctx, info); err == nil {
 			err = fault
 		}
 	}
@@ -54,13 +51,13 @@ func openImage(file *elffile.File, f finder) (*image, error) {
 
 func hasDebug(f *elffile.File) bool { return f.Has(".debug_info") || f.Has(".zdebug_info") }
 
-func (img *image) openDWARF(info *elffile.File) (*dwarf.Data, error) {
+func (img *image) openDWARF(ctx context.Context, info *elffile.File) (*dwarf.Data, error) {
 	sections, err := debugSections(info, "")
 	if err != nil {
 		return nil, err
 	}
-	o := dwarf.Options{Split: img.splitUnit, RepeatDir: img.finder.o.exact, Workers: img.finder.o.workers(), Guard: info.Guard}
-	if img.alt = img.finder.altFile(info); img.alt != nil {
+	o := dwarf.Options{Split: img.splitUnit, RepeatDir: img.r.style.repeatsDir(), Workers: img.r.workers, Guard: info.Guard}
+	if img.alt = img.r.search.AltFile(ctx, info); img.alt != nil {
 		alt, err := debugSections(img.alt, "")
 		if err != nil {
 			return nil, err
@@ -70,7 +67,7 @@ func (img *image) openDWARF(info *elffile.File) (*dwarf.Data, error) {
 	return dwarf.New(sections, o), nil
 }
 
-// debugSections reads the sections that lookups need; suffix is ".dwo" for split units.
+// debugSections reads the sections that lookups need. The suffix is ".dwo" for split units.
 func debugSections(f *elffile.File, suffix string) (s dwarf.Sections, err error) {
 	for _, part := range []struct {
 		name string
@@ -94,17 +91,35 @@ func (img *image) debugPath() string {
 	return img.debug.Path
 }
 
-// close releases all files but the module's own.
+// close closes all files except the module's own.
 func (img *image) close() {
-	for _, f := range append([]*elffile.File{img.debug, img.alt}, img.split.files...) {
-		if f != nil {
-			f.Close()
+	for _, f := range img.files()[1:] {
+		f.Close()
+	}
+}
+
+// files returns the open files, the module's own first.
+func (img *image) files() []*elffile.File {
+	all := append([]*elffile.File{img.file, img.debug, img.alt}, img.split.files...)
+	return slices.DeleteFunc(all, func(f *elffile.File) bool { return f == nil })
+}
+
+// releaseEvery is the number of answers after which the memory of the files' pages is released: debug strings are
+// scattered over their section, and a few thousand names touch most of it.
+const releaseEvery = 1 << 11
+
+// found has the names of an address demangled while other addresses are looked up. Several goroutines call it.
+func (img *image) found(frames []Frame) {
+	img.r.names.add(frames)
+	if img.answers.Add(1)%releaseEvery == 0 {
+		for _, f := range img.files() {
+			f.Release()
 		}
 	}
 }
 
-// name gives the locations, sorted by offset, their frames with linkage names.
-// Function still holds the unqualified name, for want of a linkage name.
+// name gives the locations, sorted by offset, their frames. Frames have linkage names; Function is the unqualified name of
+// a function without one.
 func (img *image) name(located []*Location) error {
 	var err error
 	if img.dwarf != nil {
@@ -121,16 +136,14 @@ func (img *image) name(located []*Location) error {
 func (img *image) nameByDWARF(located []*Location) error {
 	calls, first := callAddresses(located)
 	err := img.dwarf.Lookup(calls, func(call uint64, frames []dwarf.Frame) {
-		if !img.finder.o.exact {
+		if img.r.style.qualifies() {
 			img.qualify(call, frames)
 		}
 		for i := first[call]; i < len(located) && located[i].Offset-1 == call; i++ {
 			l := located[i]
 			l.Frames = convertFrames(frames)
 			l.Source = SourceDWARF
-			if img.found != nil {
-				img.found(l.Frames)
-			}
+			img.found(l.Frames)
 		}
 	})
 	if err != nil {
@@ -139,7 +152,7 @@ func (img *image) nameByDWARF(located []*Location) error {
 	return img.split.err
 }
 
-// callAddresses is the addresses of calls, each once, and where in located, which is sorted by offset, the first of each is.
+// callAddresses returns the addresses of the calls, each once, and the index in located of the first location of each.
 func callAddresses(located []*Location) (calls []uint64, first map[uint64]int) {
 	calls, first = make([]uint64, 0, len(located)), make(map[uint64]int, len(located))
 	for i, l := range located {
@@ -152,8 +165,8 @@ func callAddresses(located []*Location) (calls []uint64, first map[uint64]int) {
 	return calls, first
 }
 
-// qualify completes the names of functions for which neither debug information nor the symbol table has a linkage
-// name, static templates inlined somewhere for one. llvm-symbolizer prints them without their namespaces.
+// qualify adds the namespaces to functions without a linkage name in the debug information and in the symbol table, for
+// example static templates that were inlined. llvm-symbolizer prints them without.
 func (img *image) qualify(call uint64, frames []dwarf.Frame) {
 	for i := range frames {
 		f := &frames[i]
@@ -180,18 +193,13 @@ func convertFrames(frames []dwarf.Frame) []Frame {
 	return out
 }
 
-// nameBySymbol gives the outermost function the name of the symbol table, which is more
-// exact than that of debug information: it has clone suffixes (.isra.0, .cold) and the
-// alias that was linked. Where debug information knows no function at all, the symbol is
-// all there is.
+// nameBySymbol gives the outermost function the name of the symbol table, which is more exact than that of the debug
+// information: it has clone suffixes (.isra.0, .cold) and the alias that was linked. Without debug information, the
+// symbol is the only frame.
 func (img *image) nameBySymbol(l *Location) error {
-	prefer := ""
-	if n := len(l.Frames); n > 0 && !img.finder.o.exact {
-		prefer = cmp.Or(l.Frames[n-1].Linkage, l.Frames[n-1].Function)
-	}
-	match, source, err := img.find(l.Offset-1, prefer)
+	match, source, err := img.find(l.Offset-1, img.r.style.preferred(l.Frames))
 	if match.Name == "" {
-		if !img.finder.o.exact {
+		if !img.r.style.keepsNameless() {
 			l.dropNameless()
 		}
 		return err
@@ -206,7 +214,7 @@ func (img *image) nameBySymbol(l *Location) error {
 	return nil
 }
 
-// find returns the symbol that holds an address, else the PLT stub, which the linker made without a symbol.
+// find returns the symbol that contains an address, else the PLT stub, for which the linker makes no symbol.
 func (img *image) find(addr uint64, prefer string) (elffile.Match, Source, error) {
 	if match, ok := img.symbols.Find(addr, prefer); ok {
 		if match.Dynamic {
@@ -225,16 +233,28 @@ func (img *image) find(addr uint64, prefer string) (elffile.Match, Source, error
 	return match, SourceExports, err
 }
 
-// dropNameless removes frames that have a position but no function: assembler
-// code without a symbol. They would count as named.
+// dropNameless removes the frames if the outermost one has a position but no function.
 func (l *Location) dropNameless() {
 	if n := len(l.Frames); n > 0 && l.Frames[n-1].Linkage == "" && l.Frames[n-1].Function == "" {
 		l.Frames, l.Source = nil, SourceNone
 	}
 }
 
-// near is the last symbol before an address.
-func (img *image) near(addr uint64) (string, uint64, bool) {
-	name, distance, ok := img.symbols.Near(addr)
-	return strings.TrimSpace(name), distance, ok
+// explain gives the locations without a name their reason, and the nearest symbol as a hint.
+func (img *image) explain(located []*Location, err error) {
+	for _, l := range located {
+		if l.Named() {
+			continue
+		}
+		switch {
+		case err != nil:
+			l.Reason = ReasonMalformed
+		case img.dwarf == nil && img.symbols.Len() == 0:
+			l.Reason = ReasonNoSymbols
+		default:
+			l.Reason = ReasonNoFunction
+		}
+		name, distance, _ := img.symbols.Near(l.Offset - 1)
+		l.Near, l.NearDistance = strings.TrimSpace(name), distance
+	}
 }

@@ -11,16 +11,16 @@ import (
 
 // Frame is one function at an address.
 type Frame struct {
-	// Function is the name for people, demangled as asked for.
+	// Function is the name to show, demangled according to Options.
 	Function string
-	// Linkage is the mangled name, "" where there is none.
+	// Linkage is the mangled name, "" if there is none.
 	Linkage string
-	// File as the debug information has it; "" where it is unknown.
+	// File is the path in the debug information, "" if it is unknown.
 	File         string
 	Line, Column int
-	// StartLine is where the function is declared.
+	// StartLine is the line of the function's declaration.
 	StartLine int
-	// Inlined: the function was inlined into that of the next frame.
+	// Inlined is true if the function was inlined into the function of the next frame.
 	Inlined bool
 
 	name *names.Entry // the pending name that Function is set from
@@ -29,74 +29,73 @@ type Frame struct {
 // LocationID is an index into [Symbols.Locations].
 type LocationID uint32
 
-// ModuleID is an index into [Symbols.Modules]; NoModule stands for addresses outside any file.
+// ModuleID is an index into [Symbols.Modules], or NoModule.
 type ModuleID int32
 
-// NoModule is the module of addresses that belong to no mapped file.
+// NoModule is the module of addresses outside mapped files.
 const NoModule ModuleID = -1
 
-// Location is what is known of one address in one address space.
+// Location describes one address in one address space.
 type Location struct {
 	Space   series.Space
 	Address heapfile.Addr
 	Module  ModuleID
-	// Mapping is the index of the address's mapping in its AddressSpace, -1 for none.
+	// Mapping is the index of the mapping in the AddressSpace, -1 if there is none.
 	Mapping int
-	// Offset is the ELF virtual address within the module (what nm and
-	// llvm-symbolizer use), of the return address.
+	// Offset is the ELF virtual address of the return address in the module, as nm and llvm-symbolizer use it.
 	Offset uint64
-	// Frames are innermost first; nil where the address could not be named.
+	// Frames are innermost first, nil if the address has no name.
 	Frames []Frame
-	// Source says who named it.
+	// Source is where the name comes from.
 	Source Source
-	// Reason says why it could not be named.
+	// Reason is why there is no name.
 	Reason Reason
-	// Near is the last symbol before an unnamed address: a hint, not a name.
+	// Near is the last symbol before an address without a name: a hint.
 	Near         string
 	NearDistance uint64
 
-	shown bool // names are those for people already
+	shown bool // the names are demangled
 }
 
-// Named says whether the location has at least one function.
+// Named reports whether the location has at least one frame.
 func (l *Location) Named() bool { return len(l.Frames) > 0 }
 
-// Source is what a name comes from.
+// Source is where a name comes from.
 type Source uint8
 
 // Sources of names.
 const (
 	SourceNone     Source = iota
 	SourceDWARF           // debug information
-	SourceSymbols         // .symtab, also that of .gnu_debugdata
+	SourceSymbols         // .symtab, including that of .gnu_debugdata
 	SourceExports         // .dynsym: only exported functions
-	SourcePerfMap         // a just-in-time compiler's map
-	SourceEmbedded        // the snapshot itself was symbolized
-	SourceJITDump         // a just-in-time compiler's jitdump
+	SourcePerfMap         // a perf map
+	SourceEmbedded        // the snapshot
+	SourceJITDump         // a jitdump
 )
 
 var sourceNames = [...]string{"", "dwarf", "symtab", "dynsym", "perf-map", "embedded", "jitdump"}
 
-// String is the stable name used in JSON.
+// String returns the name used in JSON, which does not change.
 func (s Source) String() string { return sourceNames[s] }
 
 // Reason is why an address has no name.
 type Reason uint8
 
-// Reasons, from the address outward to the file.
+// Reasons for missing names.
 const (
 	ReasonNone        Reason = iota
 	ReasonNull               // the address is 0: the unwinder failed
-	ReasonNoMapping          // no mapping holds the address
+	ReasonNoMapping          // no mapping contains the address
 	ReasonAnonymous          // executable memory without a file: generated code
-	ReasonNoPerfEntry        // a perf map was read and does not know the address
+	ReasonNoPerfEntry        // the perf maps do not contain the address
 	ReasonKernel             // [vdso], [vsyscall]
 	ReasonMissing            // the file was not found
 	ReasonUnreadable         // the file is not a usable ELF file
 	ReasonStale              // the file is not the one that was mapped
-	ReasonNoSegment          // no segment of the file holds the offset
-	ReasonNoSymbols          // the file has no symbols at all
-	ReasonNoFunction         // none of its functions holds the address: it is stripped of local symbols
+	ReasonNoSegment          // no segment of the file contains the offset
+	ReasonNoSymbols          // the file has no symbols
+	ReasonNoFunction         // no function of the file contains the address: local symbols were stripped
 	ReasonMalformed          // its debug information is damaged
 )
 
@@ -105,7 +104,7 @@ var reasonNames = [...]string{
 	"file-missing", "file-unreadable", "file-stale", "no-segment", "no-symbols", "no-function", "malformed",
 }
 
-// String is the stable name used in JSON, e.g. "file-missing".
+// String returns the name used in JSON, such as "file-missing", which does not change.
 func (r Reason) String() string { return reasonNames[r] }
 
 var reasonTexts = [...]string{
@@ -116,52 +115,50 @@ var reasonTexts = [...]string{
 	"the file has no symbols", "no symbol covers the address", "the debug information is damaged",
 }
 
-// Explain is the reason in words.
+// Explain returns the reason in words.
 func (r Reason) Explain() string { return reasonTexts[r] }
 
 // Module is a mapped file.
 type Module struct {
-	// Path as it was mapped, without " (deleted)".
+	// Path is the path in the mappings, without " (deleted)".
 	Path    string
 	Deleted bool
-	// BuildID is what was recorded with the snapshots, else what the file has.
+	// BuildID is the recorded build ID, else that of File.
 	BuildID string
-	// File is what was read instead of Path, "" if nothing was found; Debug is the
-	// separate debug file, if one was used.
+	// File is the file that was read for Path, "" if there is none; Debug is the separate debug file, "" if none was used.
 	File, Debug string
-	// Reason is why nothing of the module could be named, ReasonNone otherwise.
+	// Reason is why no address of the module has a name, ReasonNone otherwise.
 	Reason Reason
-	// Err tells more about Reason, or about debug information that was left out.
+	// Err has details on Reason, or on debug information that could not be used.
 	Err error
-	// CallsChecked counts return addresses whose preceding bytes were looked at,
-	// CallsFound those where they end in a call: the test for a file
-	// that was rebuilt since. Without a recorded build ID it is all there is.
+	// CallsChecked is the number of return addresses whose preceding code was read, CallsFound the number of those that
+	// follow a call. Without a recorded build ID, this shows whether the file was rebuilt.
 	CallsChecked, CallsFound int
-	// HasDebug, HasSymbols: what the file (or its debug file) brings.
+	// HasDebug and HasSymbols say what the file or its debug file has.
 	HasDebug, HasSymbols bool
 }
 
-// Name is the last element of the module's path.
+// Name returns the last element of the path.
 func (m *Module) Name() string { return path.Base(m.Path) }
 
-// Suspect says that the file is likely another build than the one that was mapped.
+// Suspect reports whether the file is probably not the one that was mapped, but another build.
 func (m *Module) Suspect() bool {
 	return m.CallsChecked >= 5 && m.CallsFound*100 < m.CallsChecked*95
 }
 
-// Symbols is the result: every address of a series, resolved.
+// Symbols is the result of [Resolve]: every address of a series.
 type Symbols struct {
 	Modules   []Module
 	Locations []Location
-	// Warnings concern the search as a whole, such as a perf map that cannot be read.
+	// Warnings are problems that do not concern a module, such as an unreadable perf map.
 	Warnings []error
 
-	stacks []LocationID // all stacks' locations, one after the other
-	ends   []int        // by StackID: end in stacks
+	stacks []LocationID // the locations of all stacks, concatenated
+	ends   []int        // by StackID: end of the stack in stacks
 	sites  siteTable
 }
 
-// Stack is the locations of a stack, leaf first. The caller must not change it.
+// Stack returns the locations of a stack, leaf first. The caller must not modify it.
 func (s *Symbols) Stack(id heapfile.StackID) []LocationID {
 	begin := 0
 	if id > 0 {
@@ -170,7 +167,7 @@ func (s *Symbols) Stack(id heapfile.StackID) []LocationID {
 	return s.stacks[begin:s.ends[id]:s.ends[id]]
 }
 
-// Module returns the module of a location, nil for none.
+// Module returns the module of a location, nil if there is none.
 func (s *Symbols) Module(l *Location) *Module {
 	if l.Module == NoModule {
 		return nil
@@ -178,7 +175,8 @@ func (s *Symbols) Module(l *Location) *Module {
 	return &s.Modules[l.Module]
 }
 
-// Names are what a location may be looked for by: its label, its module, and the functions and files of its frames.
+// Names returns the texts by which filters find a location: its label, its module, and the functions and files of its
+// frames.
 func (s *Symbols) Names(l *Location) []string {
 	names := []string{s.Label(l)}
 	if m := s.Module(l); m != nil {
@@ -190,7 +188,7 @@ func (s *Symbols) Names(l *Location) []string {
 	return names
 }
 
-// Label is how an unnamed location is written: libffi.so.8+0x7f7a, or its address alone.
+// Label returns how a location without a name is shown: libffi.so.8+0x7f7a, or the address if there is no module.
 func (s *Symbols) Label(l *Location) string {
 	if m := s.Module(l); m != nil {
 		return fmt.Sprintf("%s+0x%x", m.Name(), l.Offset)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // build is one way to compile the program.
@@ -17,7 +19,7 @@ type build struct {
 	short          bool // it is the one case of its axis that is always run
 }
 
-// builds is the matrix, and the ways to build that are not combined with everything.
+// builds returns the matrix, and the variants that are not combined with everything.
 func builds() []build {
 	var out []build
 	for _, compiler := range []string{"g++", "clang++"} {
@@ -34,11 +36,11 @@ func builds() []build {
 		}
 		out = append(out, specials(compiler)...)
 	}
-	// clang's units do not say which addresses they hold then, and llvm-symbolizer does not find them.
+	// units of clang then do not contain their addresses, and llvm-symbolizer does not find them
 	return append(out, build{"g++-dwarf2-strict", "g++", []string{"-O2", "-gdwarf-2", "-gstrict-dwarf"}, nil, true})
 }
 
-// oneStepFrom says whether a case differs in at most one axis from g++ -gdwarf-5 -O2 -fpie.
+// oneStepFrom reports whether a case differs in at most one axis from g++ -gdwarf-5 -O2 -fpie.
 func oneStepFrom(compiler, version, level, pie string) bool {
 	steps := 0
 	for _, same := range []bool{compiler == "g++", version == "5", level == "2", pie == "pie"} {
@@ -73,7 +75,7 @@ func specials(compiler string) []build {
 // TestMatrix compares every address of the program and its library, PLT stubs included, with llvm-symbolizer.
 func TestMatrix(t *testing.T) {
 	for _, b := range builds() {
-		if !b.short && !full() {
+		if !b.short && !testutil.Full() {
 			continue
 		}
 		t.Run(b.name, func(t *testing.T) {
@@ -87,7 +89,7 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// TestEveryAddress compares what lies from the file's header to behind its last section: variables, tables, and nothing.
+// TestEveryAddress compares all addresses from the header to after the last section: variables, tables, gaps.
 func TestEveryAddress(t *testing.T) {
 	path := standard(t).main
 	addrs := []uint64{math.MaxUint64, math.MaxUint64 - 1, 1 << 63}
@@ -105,15 +107,15 @@ func TestEveryAddress(t *testing.T) {
 	require.Equal(t, 4, variables, "bytes of a variable")
 }
 
-// TestObjectFile: its functions all begin at 0.
+// TestObjectFile checks that object files are rejected: all their functions begin at 0.
 func TestObjectFile(t *testing.T) {
 	object := filepath.Join(t.TempDir(), "part.o")
 	run(t, sources(t), "g++", "-c", "-g", "-o", object, filepath.Base(matches(t, "*.cc")[0]))
-	_, err := ELF(object, []uint64{0}, Options{})
+	_, err := ELF(t.Context(), object, []uint64{0}, Options{})
 	require.ErrorContains(t, err, object+": an object file")
 }
 
-// matches are the sources that match a pattern.
+// matches returns the sources that match a pattern.
 func matches(t *testing.T, pattern string) []string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(sources(t), pattern))
@@ -161,11 +163,12 @@ func separate(t *testing.T, from, to, debug string) {
 	run(t, "", "objcopy", "--strip-all", "--add-gnu-debuglink="+debug, from, to)
 }
 
-// TestEncodings: however the debug information is stored, the answers are those of the plain file, which TestMatrix
-// compares with llvm-symbolizer (which reads neither zstd nor dwz's common file, nor a debug file's symbols).
+// TestEncodings checks that the encoding of the debug information does not change the answers. TestMatrix compares
+// those of the plain file with llvm-symbolizer, which reads neither zstd nor dwz's common file nor the symbols of a
+// debug file.
 func TestEncodings(t *testing.T) {
 	plains := map[string]string{"g++": standard(t).main}
-	if full() {
+	if testutil.Full() {
 		plains["clang++"] = compile(t, "clang++", []string{"-O2", "-gdwarf-4"}, nil).main
 	}
 	for name, plain := range plains {
@@ -183,7 +186,8 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// TestStripped: without debug information the exported names are left, the rest has a reason and no name.
+// TestStripped checks that without debug information only exported names are left, and that the other addresses have a
+// reason.
 func TestStripped(t *testing.T) {
 	library := copied(t, standard(t).library)
 	addrs := textAddresses(t, library)

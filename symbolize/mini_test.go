@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// addMiniDebugInfo strips a file and gives it a .gnu_debugdata, by the recipe of gdb's manual ("MiniDebugInfo"): the
-// functions that .dynsym lacks, in a file of their own, compressed by xz. Weak functions are kept too.
+// addMiniDebugInfo strips a file and adds .gnu_debugdata as gdb's manual describes ("MiniDebugInfo"): the functions
+// that .dynsym lacks, in a file of their own, compressed by xz. Weak functions are kept, too.
 func addMiniDebugInfo(t *testing.T, path string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -34,8 +34,8 @@ func addMiniDebugInfo(t *testing.T, path string) {
 	run(t, "", "objcopy", "--add-section", ".gnu_debugdata="+mini+".xz", path)
 }
 
-// TestMiniDebugInfo: with .gnu_debugdata a stripped library names what one without debug information, but with its
-// symbols, names: static functions by .gnu_debugdata, exported ones by .dynsym.
+// TestMiniDebugInfo checks that a stripped library with .gnu_debugdata has the names of one with symbols but without
+// debug information: static functions from .gnu_debugdata, exported ones from .dynsym.
 func TestMiniDebugInfo(t *testing.T) {
 	symbols, mini := copied(t, standard(t).library), copied(t, standard(t).library)
 	run(t, "", "objcopy", "--strip-debug", symbols)
@@ -54,7 +54,7 @@ func TestMiniDebugInfo(t *testing.T) {
 	require.Greater(t, sources[SourceExports], 100)
 }
 
-// TestMiniDebugInfoGivesWay: a debug file's symbols go before .gnu_debugdata.
+// TestMiniDebugInfoGivesWay checks that the symbols of a debug file take precedence over .gnu_debugdata.
 func TestMiniDebugInfoGivesWay(t *testing.T) {
 	path := copied(t, standard(t).library)
 	addrs := textAddresses(t, path)

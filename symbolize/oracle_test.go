@@ -9,9 +9,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// printed is a frame as llvm-symbolizer prints it: "??" stands for what is unknown.
+// printed is a frame as llvm-symbolizer prints it; "??" is unknown.
 type printed struct {
 	name, file   string
 	line, column int
@@ -23,14 +25,14 @@ func (p printed) String() string {
 
 var unknown = []printed{{name: "??", file: "??"}}
 
-// byLLVM is what llvm-symbolizer says of ELF addresses.
+// byLLVM returns what llvm-symbolizer prints for ELF addresses.
 func byLLVM(t testing.TB, path string, addrs []uint64) [][]printed {
 	t.Helper()
 	var in strings.Builder
 	for _, a := range addrs {
 		fmt.Fprintf(&in, "0x%x\n", a)
 	}
-	cmd := exec.Command(need(t, "llvm-symbolizer"), "-i", "-C", "--obj="+path)
+	cmd := exec.Command(testutil.Need(t, "llvm-symbolizer"), "-i", "-C", "--obj="+path)
 	cmd.Stdin = strings.NewReader(in.String())
 	var stderr strings.Builder
 	cmd.Stderr = &stderr

@@ -17,8 +17,8 @@ import (
 
 const base = 0x5581_2345_6000
 
-// TestSegmentByFileOffset: however a linker lays out segments (lld packs them: two share a page of the file, and offsets
-// differ from addresses), every return address is traced back to its ELF address and named as its call.
+// TestSegmentByFileOffset checks that every return address gets its ELF address and the name of its call, for any
+// layout of segments: those of lld share pages of the file, and their offsets differ from their addresses.
 func TestSegmentByFileOffset(t *testing.T) {
 	for name, link := range map[string][]string{
 		"bfd":              nil,
@@ -41,8 +41,8 @@ func TestSegmentByFileOffset(t *testing.T) {
 	}
 }
 
-// TestSegmentOfTheCall: a return address behind the last byte of a segment belongs to the call within it; an executable
-// segment goes before another that has the same bytes of the file.
+// TestSegmentOfTheCall checks that a return address just after a segment belongs to the call in it, and that an
+// executable segment takes precedence over another one with the same bytes of the file.
 func TestSegmentOfTheCall(t *testing.T) {
 	load := func(flags elf.ProgFlag, off, vaddr, size uint64) elf.ProgHeader {
 		return elf.ProgHeader{Type: elf.PT_LOAD, Flags: flags, Off: off, Vaddr: vaddr, Filesz: size, Memsz: size}
@@ -66,14 +66,14 @@ func TestSegmentOfTheCall(t *testing.T) {
 	}
 }
 
-// checkCalls: each return address has its ELF address, and the name of the function that holds the call.
+// checkCalls checks that each return address has its ELF address and the frames of its call.
 func checkCalls(t *testing.T, s *Symbols, path string, calls []call, load uint64) {
 	t.Helper()
 	var before []uint64
 	for _, c := range calls {
 		before = append(before, c.returns-1)
 	}
-	want, err := ELF(path, before, Options{})
+	want, err := ELF(t.Context(), path, before, Options{})
 	require.NoError(t, err)
 	stack := s.Stack(0)
 	require.Len(t, stack, len(calls))
@@ -90,7 +90,7 @@ func checkCalls(t *testing.T, s *Symbols, path string, calls []call, load uint64
 	require.False(t, m.Suspect())
 }
 
-// positions are frames without the names that ELF takes from another alias.
+// positions returns frames without names, for which ELF may choose another alias.
 func positions(frames []Frame) (out []string) {
 	for _, f := range frames {
 		out = append(out, fmt.Sprintf("%s:%d:%d %v", f.File, f.Line, f.Column, f.Inlined))
@@ -98,7 +98,7 @@ func positions(frames []Frame) (out []string) {
 	return out
 }
 
-// TestReasons: each unnamed address says why.
+// TestReasons checks the reason of each address without a name.
 func TestReasons(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "text")
@@ -137,7 +137,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestNullAddress: an unwinder that failed.
+// TestNullAddress checks address 0, which a failed unwinder leaves.
 func TestNullAddress(t *testing.T) {
 	p := placer{s: &Symbols{}, series: &series.Series{}, ids: map[spaceAddr]LocationID{}}
 	id := p.location(0, 0)
@@ -156,7 +156,7 @@ func TestReasonsOfNamelessCode(t *testing.T) {
 			require.Equal(t, fmt.Sprintf("program+0x%x", l.Offset), s.Label(l))
 		}
 	}
-	// Without section headers not even exported names are left.
+	// Without section headers, there are no exported names either.
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
 	copy(data[40:48], make([]byte, 8)) // e_shoff
@@ -169,7 +169,7 @@ func TestReasonsOfNamelessCode(t *testing.T) {
 	}
 }
 
-// TestMappingsThatOverlap: the mapping that starts last counts, a file before memory without one.
+// TestMappingsThatOverlap checks that file-backed mappings take precedence, then the one that starts last.
 func TestMappingsThatOverlap(t *testing.T) {
 	mappings := []heapfile.Mapping{
 		{Start: 0x1000, Limit: 0x9000, Path: ""},
@@ -226,8 +226,8 @@ func TestMainProgram(t *testing.T) {
 	}
 }
 
-// TestPositionsWithoutFunction: assembler code behind the end of a symbol has a line but no name. ELF gives the line, as
-// llvm-symbolizer does; Resolve does not count it as named.
+// TestPositionsWithoutFunction checks assembler code after the end of a symbol, which has a line but no name. ELF
+// returns the line, as llvm-symbolizer does; for Resolve it has no name.
 func TestPositionsWithoutFunction(t *testing.T) {
 	dir := t.TempDir()
 	source := filepath.Join(dir, "code.s")

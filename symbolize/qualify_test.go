@@ -26,8 +26,8 @@ extern "C" int entry(int v) {
 }
 `
 
-// TestLocalNamesAreQualified: functions that are not visible outside of their unit have no linkage name in gcc's debug
-// information. Inlined, they are called what the symbols of the same source are called when nothing is inlined.
+// TestLocalNamesAreQualified checks functions without a linkage name: gcc gives none to functions that are local to
+// their unit. Inlined, they must have the names that the symbols have if nothing is inlined.
 func TestLocalNamesAreQualified(t *testing.T) {
 	dir := t.TempDir()
 	source := filepath.Join(dir, "locals.cc")
@@ -52,7 +52,7 @@ func TestLocalNamesAreQualified(t *testing.T) {
 	}
 }
 
-// inlinedNames are the names of all inlined calls in a file's code, as a heap's reader sees them.
+// inlinedNames returns the names of all inlined calls in a file's code, as Resolve gives them.
 func inlinedNames(t *testing.T, path string) map[string]bool {
 	t.Helper()
 	var stack []uint64

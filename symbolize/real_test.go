@@ -11,17 +11,19 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// samples is the number of addresses tried of a real file: the same ones in every run.
+// samples returns the number of addresses per file, which are the same in every run.
 func samples() int {
-	if full() {
+	if testutil.Full() {
 		return 200_000
 	}
 	return 2000
 }
 
-// realFiles are files of the system; deps says that scripts/deps.sh installs it.
+// realFiles are files of the system. deps is true if scripts/deps.sh installs the file.
 var realFiles = []struct {
 	path string
 	deps bool
@@ -32,13 +34,13 @@ var realFiles = []struct {
 	{"/usr/lib/x86_64-linux-gnu/libc.so.6", true},
 }
 
-// TestRealFiles compares with llvm-symbolizer on what users have.
+// TestRealFiles compares answers for the files of a Debian system with those of llvm-symbolizer.
 func TestRealFiles(t *testing.T) {
 	for _, f := range realFiles {
 		t.Run(filepath.Base(f.path), func(t *testing.T) {
 			if _, err := os.Stat(f.path); err != nil {
 				if f.deps && runtime.GOARCH == "amd64" {
-					absent(t, f.path+" is not installed")
+					testutil.Missing(t, f.path)
 				}
 				t.Skip(f.path + " is not installed")
 			}
@@ -47,7 +49,7 @@ func TestRealFiles(t *testing.T) {
 	}
 }
 
-// sampleText picks addresses of a file's .text by a fixed seed, sorted.
+// sampleText returns pseudo-random addresses in a file's .text, sorted.
 func sampleText(t *testing.T, path string) []uint64 {
 	t.Helper()
 	all := textAddresses(t, path)
@@ -64,17 +66,17 @@ func sampleText(t *testing.T, path string) []uint64 {
 	return out
 }
 
-// TestDebugFileByBuildID: libc's positions come from libc6-dbg's file, which is found by build ID.
+// TestDebugFileByBuildID checks that the positions in libc come from the file of libc6-dbg, found by build ID.
 func TestDebugFileByBuildID(t *testing.T) {
 	const libc = "/usr/lib/x86_64-linux-gnu/libc.so.6"
 	debug := filepath.Join("/usr/lib/debug/.build-id", buildIDPath(t, libc))
 	if _, err := os.Stat(debug); err != nil {
-		absent(t, "libc6-dbg is not installed: "+err.Error())
+		testutil.Missing(t, "libc6-dbg ("+err.Error()+")")
 	}
 	addrs := sampleText(t, libc)
 	withFiles := func(o Options) (n int) {
 		o.Demangle = DemangleFull
-		locations, err := ELF(libc, addrs, o)
+		locations, err := ELF(t.Context(), libc, addrs, o)
 		require.NoError(t, err)
 		for _, l := range locations {
 			if l.Named() && l.Frames[0].Line > 0 {
@@ -87,12 +89,12 @@ func TestDebugFileByBuildID(t *testing.T) {
 	require.Zero(t, withFiles(Options{DebugDirs: []string{t.TempDir()}}), "the debug directory given is the only one")
 }
 
-// buildIDPath is ab/cdef….debug for a file's build ID.
+// buildIDPath returns ab/cdef….debug for the build ID of a file.
 func buildIDPath(t *testing.T, path string) string {
 	t.Helper()
 	f, err := elf.Open(path)
 	if err != nil {
-		absent(t, err.Error())
+		testutil.Missing(t, err.Error())
 	}
 	defer f.Close()
 	section := f.Section(".note.gnu.build-id")

@@ -10,14 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// told is what a Go program's runtime says of one of its addresses.
+// told is what the runtime of a Go program reports for one of its addresses.
 type told struct {
 	kind string
 	addr uint64
 	printed
 }
 
-// tellSelf builds testdata/self and runs it. Addresses are made those of the file.
+// tellSelf builds and runs testdata/self. It converts the addresses to those in the file.
 func tellSelf(t *testing.T) (path string, out []told) {
 	t.Helper()
 	dir, err := filepath.Abs("testdata/self")
@@ -46,7 +46,7 @@ func (h *hexadecimal) Scan(s fmt.ScanState, _ rune) error {
 	return err
 }
 
-// TestSelf: a Go program's debug information agrees with Go's runtime, functions and lines.
+// TestSelf checks that the debug information of a Go program agrees with Go's runtime.
 func TestSelf(t *testing.T) {
 	path, all := tellSelf(t)
 	entries := 0
@@ -67,8 +67,8 @@ func outermost(l *Location) printed {
 	return list[len(list)-1]
 }
 
-// TestSelfReturnAddresses: the calls before return addresses have the frames, inlined ones included, that the
-// runtime's own unwinder gives.
+// TestSelfReturnAddresses checks that return addresses have the frames, inlined ones included, that the runtime's
+// unwinder reports.
 func TestSelfReturnAddresses(t *testing.T) {
 	path, all := tellSelf(t)
 	all = all[8:]
@@ -87,13 +87,13 @@ func TestSelfReturnAddresses(t *testing.T) {
 	require.Equal(t, 3, inlined, "outer, middle and inner are inlined into main")
 }
 
-// TestWorkersChangeNothing: units are looked through in any order, several at once, and the answers are the same.
+// TestWorkersChangeNothing checks that the answers do not depend on the number of workers.
 func TestWorkersChangeNothing(t *testing.T) {
 	path, _ := tellSelf(t)
 	addrs := sampleText(t, path)
-	alone, err := ELF(path, addrs, Options{Workers: 1})
+	alone, err := ELF(t.Context(), path, addrs, Options{Workers: 1})
 	require.NoError(t, err)
-	together, err := ELF(path, addrs, Options{Workers: 8})
+	together, err := ELF(t.Context(), path, addrs, Options{Workers: 8})
 	require.NoError(t, err)
 	require.Equal(t, alone, together)
 	named := slices.DeleteFunc(alone, func(l Location) bool { return !l.Named() })

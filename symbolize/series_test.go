@@ -13,16 +13,17 @@ import (
 	"testing"
 
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 	"github.com/stretchr/testify/require"
 )
 
-// seriesOf is a series of one snapshot with these lines of /proc/self/maps and these stacks, leaf first.
+// seriesOf returns a series of one snapshot with lines of /proc/self/maps and stacks, leaf first.
 func seriesOf(t testing.TB, maps []string, stacks ...[]uint64) *series.Series {
 	t.Helper()
 	return seriesOfMany(t, snapshotText(maps, stacks...))
 }
 
-// snapshotText is a heap profile as gperftools writes it.
+// snapshotText returns a heap profile as gperftools writes it.
 func snapshotText(maps []string, stacks ...[]uint64) string {
 	var b strings.Builder
 	n := len(stacks)
@@ -53,7 +54,7 @@ func seriesOfMany(t testing.TB, texts ...string) *series.Series {
 
 const page = 0x1000
 
-// mapsOf are the lines of /proc/self/maps of a file that the kernel or ld.so loaded at a base address.
+// mapsOf returns the lines of /proc/self/maps of a file that was loaded at a base address.
 func mapsOf(t testing.TB, path, as string, base uint64) (lines []string) {
 	t.Helper()
 	f, err := elf.Open(path)
@@ -77,7 +78,7 @@ func mapsOf(t testing.TB, path, as string, base uint64) (lines []string) {
 	return lines
 }
 
-// call is a call instruction that objdump sees: where it returns to, as an ELF address.
+// call is a call instruction in the output of objdump: its return address, as an ELF address, and its text.
 type call struct {
 	returns uint64
 	text    string
@@ -87,13 +88,13 @@ type call struct {
 // and no call is longer.
 var callLine = regexp.MustCompile(`^ *([0-9a-f]+):\t((?:[0-9a-f]{2} )+) *\t((?:(?:bnd|notrack|data16|rex\S*|addr32|cs|ds) )*l?call\b.*)`)
 
-// callsOf are the calls in a file's .text.
+// callsOf returns the calls in a file's .text.
 func callsOf(t testing.TB, path string) (calls []call) {
 	t.Helper()
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the calls of this machine are not known to the test")
 	}
-	cmd := exec.Command(need(t, "objdump"), "-d", "-j", ".text", "-w", path)
+	cmd := exec.Command(testutil.Need(t, "objdump"), "-d", "-j", ".text", "-w", path)
 	out, err := cmd.Output()
 	require.NoError(t, err)
 	for line := range strings.Lines(string(out)) {
@@ -111,7 +112,7 @@ func callsOf(t testing.TB, path string) (calls []call) {
 	return calls
 }
 
-// loadedAt are the return addresses of a file's calls, as a process would record them.
+// loadedAt returns the return addresses of calls in a process.
 func loadedAt(calls []call, base uint64) (addrs []uint64) {
 	for _, c := range calls {
 		addrs = append(addrs, c.returns+base)
@@ -121,7 +122,7 @@ func loadedAt(calls []call, base uint64) (addrs []uint64) {
 
 func resolve(t testing.TB, series *series.Series, o Options) *Symbols {
 	t.Helper()
-	s, err := Resolve(series, o)
+	s, err := Resolve(t.Context(), series, o)
 	require.NoError(t, err)
 	return s
 }

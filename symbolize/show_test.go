@@ -49,7 +49,7 @@ func TestBothNamesAreKept(t *testing.T) {
 	for mode, want := range map[Demangle]string{
 		DemangleSimple: "part_entry", DemangleFull: "part_entry(char const*)", DemangleNone: "_Z10part_entryPKc",
 	} {
-		got, err := ELF(path, []uint64{entry}, Options{Demangle: mode})
+		got, err := ELF(t.Context(), path, []uint64{entry}, Options{Demangle: mode})
 		require.NoError(t, err)
 		last := got[0].Frames[len(got[0].Frames)-1]
 		require.Equal(t, want, last.Function)

@@ -7,9 +7,8 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
-// SiteID identifies an allocation site: a stack as places in files rather than as
-// addresses, so that it is the same after a restart of the process, which moves all addresses. Sites are numbered
-// in order of first appearance.
+// SiteID identifies an allocation site: a stack of places in files instead of addresses, which is the same after a restart
+// of the process. Sites are numbered by first appearance.
 type SiteID uint32
 
 // siteTable maps stacks to sites.
@@ -18,21 +17,21 @@ type siteTable struct {
 	first []heapfile.StackID // by SiteID
 }
 
-// Sites is the number of sites.
+// Sites returns the number of sites.
 func (s *Symbols) Sites() int { return len(s.sites.first) }
 
-// Site is the site of a stack.
+// Site returns the site of a stack.
 func (s *Symbols) Site(id heapfile.StackID) SiteID { return s.sites.of[id] }
 
-// SiteStack is a stack that stands for a site.
+// SiteStack returns the first stack of a site.
 func (s *Symbols) SiteStack(id SiteID) heapfile.StackID { return s.sites.first[id] }
 
-// placeKey is what of a location is the same in every process image.
+// placeKey identifies a location in every process image.
 type placeKey struct {
 	module ModuleID
-	offset uint64 // within the module; else the address
+	offset uint64 // in the module; the address if there is none
 	space  series.Space
-	name   string // of generated code, which has no place in a file
+	name   string // of generated code, which has no module
 }
 
 func newSiteTable(s *Symbols) siteTable {

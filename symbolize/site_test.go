@@ -12,7 +12,7 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
-// TestSitesAcrossSpaces: after a restart at another address a stack is another stack but the same site.
+// TestSitesAcrossSpaces checks that after a restart at another address a stack has another ID but the same site.
 func TestSitesAcrossSpaces(t *testing.T) {
 	path := standard(t).main
 	calls := callsOf(t, path)[:30]
@@ -36,7 +36,8 @@ func TestSitesAcrossSpaces(t *testing.T) {
 	}
 }
 
-// TestSitesWithoutFiles: an address in no file is the same only within its space; generated code goes by its name.
+// TestSitesWithoutFiles checks that an address outside files is the same site only in its address space, and that
+// generated code is identified by its name.
 func TestSitesWithoutFiles(t *testing.T) {
 	perf := filepath.Join(t.TempDir(), "perf-1.map")
 	require.NoError(t, os.WriteFile(perf, []byte("30000000 100 JS:*f /a.js:1:2\n30000100 100 JS:~f /a.js:1:2\n30000200 100 JS:*f /a.js:9:2\n"), 0o600))
@@ -46,7 +47,7 @@ func TestSitesWithoutFiles(t *testing.T) {
 	require.Equal(t, 4, s.Sites(), "another line, and unknown addresses, are sites of their own")
 }
 
-// TestResultsDoNotDependOnWorkers: the same bytes for any number of workers.
+// TestResultsDoNotDependOnWorkers checks that results do not depend on the number of workers.
 func TestResultsDoNotDependOnWorkers(t *testing.T) {
 	p := standard(t)
 	maps := append(mapsOf(t, p.main, p.main, base), mapsOf(t, p.library, p.library, base+0x10000000)...)
@@ -57,7 +58,7 @@ func TestResultsDoNotDependOnWorkers(t *testing.T) {
 	require.Equal(t, one, resolve(t, series, Options{Workers: 7}))
 }
 
-// TestEmbeddedNames: a symbolized snapshot's names count where nothing else is known.
+// TestEmbeddedNames checks that the names in a symbolized snapshot are used where there is no other name.
 func TestEmbeddedNames(t *testing.T) {
 	one := seriesOf(t, []string{jitMaps}, []uint64{0x30000010, 0x30000020, 0x30000030})
 	one.Symbols = map[series.Place][]string{

@@ -4,19 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 
 	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf"
 	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
+	"github.com/heaplapse/heaplapse/symbolize/internal/files"
 )
 
-// splitUnits are the files that hold split debug information (gcc -gsplit-dwarf): packages beside the
-// binary or its debug file, <binary>.dwp, else the compiler's .dwo files.
+// splitUnits are the files with split debug information (gcc -gsplit-dwarf): the packages BINARY.dwp and DEBUGFILE.dwp,
+// else the .dwo files that the compiler wrote.
 type splitUnits struct {
-	files    []*elffile.File // all that were opened
+	files    []*elffile.File // all open files
 	packages []splitPackage
-	opened   bool                   // packages were looked for
-	known    map[uint64]*dwarf.Data // by ID; nil where it was not found
+	opened   bool                   // the packages were opened, if they exist
+	known    map[uint64]*dwarf.Data // by ID; nil if there is none
 	err      error                  // the first fault in a package
 }
 
@@ -28,7 +28,7 @@ type splitPackage struct {
 
 const packageSuffix = ".dwp"
 
-// splitUnit finds the split unit with an ID, nil if there is none.
+// splitUnit returns the split unit with an ID, nil if there is none.
 func (img *image) splitUnit(name, compDir string, id uint64) *dwarf.Data {
 	s := &img.split
 	if d, ok := s.known[id]; ok {
@@ -39,9 +39,9 @@ func (img *image) splitUnit(name, compDir string, id uint64) *dwarf.Data {
 	}
 	if !s.opened {
 		s.opened = true
-		s.keep(s.openPackage(img.finder, img.file.Path+packageSuffix))
+		s.keep(s.openPackage(img.r.search, img.file.Path+packageSuffix))
 		if img.debug != nil {
-			s.keep(s.openPackage(img.finder, img.debug.Path+packageSuffix))
+			s.keep(s.openPackage(img.r.search, img.debug.Path+packageSuffix))
 		}
 	}
 	d := s.packaged(id)
@@ -52,7 +52,7 @@ func (img *image) splitUnit(name, compDir string, id uint64) *dwarf.Data {
 	return d
 }
 
-// keep notes the first fault of a package. What the package lacks then is looked for elsewhere.
+// keep keeps the first fault of a package. Units that the package lacks are searched in .dwo files.
 func (s *splitUnits) keep(err error) {
 	if s.err == nil {
 		s.err = err
@@ -70,11 +70,11 @@ func (s *splitUnits) packaged(id uint64) *dwarf.Data {
 	return nil
 }
 
-// openPackage opens a .dwp file, if there is one.
-func (s *splitUnits) openPackage(f finder, path string) error {
-	file, err := f.open(path)
+// openPackage opens a .dwp file. Most binaries have none.
+func (s *splitUnits) openPackage(search files.Search, path string) error {
+	file, err := search.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // most binaries have none
+		return nil
 	}
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (s *splitUnits) openPackage(f finder, path string) error {
 	return nil
 }
 
-// inFile puts the file before a fault in one of its sections.
+// inFile adds the path to a fault in a section.
 func inFile(path string, err error) error {
 	if format := (*dwarf.FormatError)(nil); errors.As(err, &format) {
 		return fmt.Errorf("%s: %w", path, err)
@@ -104,19 +104,14 @@ func inFile(path string, err error) error {
 	return err
 }
 
-// openSplit opens a .dwo file: where the compiler wrote it, or beside the file that refers to it.
+// openSplit opens a .dwo file.
 func (img *image) openSplit(name, compDir string) *dwarf.Data {
 	info := img.file
 	if img.debug != nil {
 		info = img.debug
 	}
-	candidates := []string{name, filepath.Join(filepath.Dir(info.Path), filepath.Base(name))}
-	if !filepath.IsAbs(name) {
-		candidates[0] = filepath.Join(compDir, name)
-	}
-	candidates[0] = filepath.Join(img.finder.o.Sysroot, candidates[0])
-	for _, c := range candidates {
-		f, err := img.finder.open(c)
+	for _, path := range img.r.search.SplitPaths(name, compDir, info) {
+		f, err := img.r.search.Open(path)
 		if err != nil {
 			continue
 		}

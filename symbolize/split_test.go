@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// same says that two locations have the same frames.
+// same reports whether two locations have the same frames.
 func same(a, b Location) bool { return slices.Equal(a.Frames, b.Frames) }
 
-// requireSame shows the first difference only: a comparison of all in words takes minutes.
+// requireSame prints only the first difference; printing all takes minutes.
 func requireSame(t *testing.T, want, got []Location) {
 	t.Helper()
 	require.Len(t, got, len(want))
@@ -21,8 +21,8 @@ func requireSame(t *testing.T, want, got []Location) {
 	}
 }
 
-// TestPackages: with a .dwp file the answers are those of the .dwo files, which TestMatrix compares with
-// llvm-symbolizer; in both forms of the index, from both compilers and packagers.
+// TestPackages checks that a .dwp file gives the answers of the .dwo files, which TestMatrix compares with
+// llvm-symbolizer: for both forms of the index, from both compilers and packagers.
 func TestPackages(t *testing.T) {
 	for _, c := range []struct {
 		name, compiler, packager string
@@ -54,14 +54,14 @@ func TestPackages(t *testing.T) {
 			require.NoError(t, os.MkdirAll(beside, 0o700))
 			copyFile(t, p.main, filepath.Join(beside, "program"))
 			copyFile(t, p.main+packageSuffix, filepath.Join(beside, "program.dwp"))
-			got, err := ELF(elsewhere, addrs, Options{Demangle: DemangleFull, DebugDirs: []string{dir}})
+			got, err := ELF(t.Context(), elsewhere, addrs, Options{Demangle: DemangleFull, DebugDirs: []string{dir}})
 			require.NoError(t, err)
 			requireSame(t, want, got)
 		})
 	}
 }
 
-// TestPackagesGoFirst: a loose .dwo file is not opened when a package has the unit, but is when the package is damaged.
+// TestPackagesGoFirst checks that a .dwo file is opened only if the package lacks the unit or is damaged.
 func TestPackagesGoFirst(t *testing.T) {
 	p := compile(t, "g++", []string{"-O2", "-gdwarf-5", "-gsplit-dwarf"}, nil)
 	addrs := textAddresses(t, p.main)
@@ -80,7 +80,7 @@ func TestPackagesGoFirst(t *testing.T) {
 	at := sectionOffset(t, dwp, ".debug_cu_index")
 	bad[at] = 9
 	require.NoError(t, os.WriteFile(dwp, bad, 0o600))
-	got, err := ELF(p.main, addrs, Options{Demangle: DemangleFull})
+	got, err := ELF(t.Context(), p.main, addrs, Options{Demangle: DemangleFull})
 	require.ErrorContains(t, err, dwp+": .debug_cu_index+0x0: version 9 is not supported")
 	requireSame(t, want, got)
 }

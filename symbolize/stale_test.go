@@ -10,10 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
 )
 
-// TestStaleByBuildID: the file has another build ID than the one that was recorded.
+// TestStaleByBuildID checks a file with another build ID than the recorded one.
 func TestStaleByBuildID(t *testing.T) {
 	path := relinked(t, "-Wl,--build-id=0xabcdef0123")
 	calls := callsOf(t, path)
@@ -32,7 +33,7 @@ func TestStaleByBuildID(t *testing.T) {
 	}
 }
 
-// TestStaleBySegments: no segment of the file could have made the mapping.
+// TestStaleBySegments checks a file none of whose segments fits the mapping.
 func TestStaleBySegments(t *testing.T) {
 	path := standard(t).main
 	for name, line := range map[string]string{
@@ -48,7 +49,7 @@ func TestStaleBySegments(t *testing.T) {
 	}
 }
 
-// TestStaleByCalls: the addresses fall into the file's code, but no calls precede them: the program was rebuilt.
+// TestStaleByCalls checks a rebuilt program: the addresses are in its code but do not follow calls.
 func TestStaleByCalls(t *testing.T) {
 	path := standard(t).main
 	calls := callsOf(t, path)
@@ -65,7 +66,7 @@ func TestStaleByCalls(t *testing.T) {
 	}
 }
 
-// TestSuspectFiles: a few addresses that follow no call are no proof, but are counted.
+// TestSuspectFiles checks that a few addresses that do not follow calls are counted, and are no proof.
 func TestSuspectFiles(t *testing.T) {
 	path := standard(t).main
 	calls := callsOf(t, path)[:20]
@@ -80,12 +81,12 @@ func TestSuspectFiles(t *testing.T) {
 	require.True(t, m.Suspect())
 }
 
-// TestEndsInCallX86: every call that objdump sees in real programs is recognised.
+// TestEndsInCallX86 checks that every call in real programs is recognized.
 func TestEndsInCallX86(t *testing.T) {
 	for _, path := range []string{standard(t).main, "/usr/bin/python3.11", "/usr/lib/x86_64-linux-gnu/libc.so.6"} {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			if _, err := os.Stat(path); err != nil {
-				absent(t, err.Error())
+				testutil.Missing(t, err.Error())
 			}
 			file, err := elffile.Open(path)
 			require.NoError(t, err)
@@ -102,8 +103,8 @@ func TestEndsInCallX86(t *testing.T) {
 	}
 }
 
-// reportFalseCalls: an address behind no call rarely looks like one. What does are the ends of longer instructions
-// that happen to hold E8 or FF; a stale file's addresses are beyond any doubt at half of them.
+// reportFalseCalls checks that few other addresses seem to follow a call: ends of longer instructions that happen to
+// contain E8 or FF. In a stale file, half of the addresses follow none.
 func reportFalseCalls(t *testing.T, file *elffile.File, text []uint64, returns map[uint64]bool) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(3, 3))
@@ -150,7 +151,7 @@ func TestEndsInCallForms(t *testing.T) {
 	}
 }
 
-// TestStaleByState: without a build ID, the size and the time that a recorder noted tell. A copy has another time.
+// TestStaleByState checks the recorded size and time of a file without a build ID. A copy has another time.
 func TestStaleByState(t *testing.T) {
 	path := relinked(t, "-Wl,--build-id=none")
 	info, err := os.Stat(path)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/internal/testutil"
 	"github.com/heaplapse/heaplapse/symbolize/internal/names"
 )
 
@@ -20,7 +21,7 @@ var stubLabel = regexp.MustCompile(`^([0-9a-f]+) <(.*)>:$`)
 // stubLine matches ` 1036:\t68 00 00 00 00       \tpush   $0x0`, also as llvm-objdump writes it.
 var stubLine = regexp.MustCompile(`^ *([0-9a-f]+): ?\t?((?:[0-9a-f]{2} )+)`)
 
-// stubSections are a file's PLT sections.
+// stubSections returns the PLT sections of a file.
 func stubSections(t testing.TB, path string) (out []*elf.Section) {
 	t.Helper()
 	f, err := elf.Open(path)
@@ -34,7 +35,7 @@ func stubSections(t testing.TB, path string) (out []*elf.Section) {
 	return out
 }
 
-// stubLabels are the names that a disassembler gives to every address of a file's PLT sections: "" where it gives none.
+// stubLabels returns the name that a disassembler gives to each address in the PLT sections of a file, "" for none.
 func stubLabels(t testing.TB, tool, path string) map[uint64]string {
 	t.Helper()
 	labels := map[uint64]string{}
@@ -65,7 +66,7 @@ func stubLabels(t testing.TB, tool, path string) map[uint64]string {
 	return labels
 }
 
-// stubAddresses are all addresses of a file's PLT sections.
+// stubAddresses returns all addresses in the PLT sections of a file.
 func stubAddresses(t testing.TB, path string) (out []uint64) {
 	t.Helper()
 	for _, s := range stubSections(t, path) {
@@ -76,13 +77,13 @@ func stubAddresses(t testing.TB, path string) (out []uint64) {
 	return out
 }
 
-// requireStubs compares every address of the PLT sections with a disassembler, and returns how many are named.
+// requireStubs compares each address in the PLT sections with a disassembler, and returns how many have a name.
 func requireStubs(t *testing.T, tool, path string) (named int) {
 	t.Helper()
 	labels, symbols := stubLabels(t, tool, path), symbolsByAddress(t, path)
 	addrs := stubAddresses(t, path)
 	require.Len(t, labels, len(addrs), "the disassembler shows every byte")
-	locations, err := ELF(path, addrs, Options{Demangle: DemangleNone})
+	locations, err := ELF(t.Context(), path, addrs, Options{Demangle: DemangleNone})
 	require.NoError(t, err)
 	for i, l := range locations {
 		want, got := labels[addrs[i]], ""
@@ -103,7 +104,7 @@ func requireStubs(t *testing.T, tool, path string) (named int) {
 	return named
 }
 
-// symbolsByAddress are the functions that readelf knows, without their versions.
+// symbolsByAddress returns the functions that readelf prints, without their versions.
 func symbolsByAddress(t testing.TB, path string) map[uint64][]string {
 	t.Helper()
 	names := map[uint64][]string{}
@@ -135,7 +136,7 @@ int main(int argc, char **argv) {
 }
 `
 
-// TestStubs: each stub has the name of the function that it leads to, in all forms that linkers make of x86-64's.
+// TestStubs checks that each stub has the name of its function, for all forms of stubs on x86-64.
 func TestStubs(t *testing.T) {
 	dir := t.TempDir()
 	source := filepath.Join(dir, "main.c")
@@ -153,8 +154,9 @@ func TestStubs(t *testing.T) {
 	}
 }
 
-// TestStubsOfStaticPrograms: functions that are chosen at start, by the names of their resolvers. objdump has no labels
-// there; what a stub jumps through, and what readelf says of that slot, tell which function it is.
+// TestStubsOfStaticPrograms checks stubs of functions that are chosen at start (IFUNC), which have the names of their
+// resolvers. objdump has no labels there; the slot that a stub jumps through, and readelf's symbol for it, give the
+// function.
 func TestStubsOfStaticPrograms(t *testing.T) {
 	dir := t.TempDir()
 	source, path := filepath.Join(dir, "main.c"), filepath.Join(dir, "static")
@@ -177,7 +179,7 @@ func TestStubsOfStaticPrograms(t *testing.T) {
 	}
 }
 
-// TestStubsOfARM64: with and without landing pads (BTI).
+// TestStubsOfARM64 checks stubs with and without landing pads (BTI).
 func TestStubsOfARM64(t *testing.T) {
 	dir := t.TempDir()
 	source, object := filepath.Join(dir, "lib.c"), filepath.Join(dir, "lib.o")
@@ -187,7 +189,7 @@ extern int bar(void);
 void (*volatile hook)(int) = foo;
 int use(void) { foo(1); baz(); qux(); return bar(); }
 `), 0o600))
-	need(t, "ld.lld")
+	testutil.Need(t, "ld.lld")
 	run(t, dir, "clang", "--target=aarch64-linux-gnu", "-O1", "-fPIC", "-c", "-o", object, source)
 	for name, flags := range map[string][]string{
 		"plain": {"-shared"}, "bti": {"-shared", "-z", "force-bti"}, "pac": {"-shared", "-z", "pac-plt"},
@@ -201,7 +203,7 @@ int use(void) { foo(1); baz(); qux(); return bar(); }
 	}
 }
 
-// TestStubsOfSystemLibraries: what a distribution ships, with functions that are chosen at start (IFUNC).
+// TestStubsOfSystemLibraries checks libraries of the distribution, with functions that are chosen at start (IFUNC).
 func TestStubsOfSystemLibraries(t *testing.T) {
 	for _, f := range realFiles {
 		t.Run(filepath.Base(f.path), func(t *testing.T) {

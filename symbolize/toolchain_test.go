@@ -5,43 +5,20 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// need returns a tool's path. Without it the test is skipped on a laptop and fails in CI.
-func need(t testing.TB, tool string) string {
-	t.Helper()
-	if runtime.GOOS != "linux" {
-		t.Skip("this system's " + tool + " does not make ELF files")
-	}
-	path, err := exec.LookPath(tool)
-	if err != nil {
-		absent(t, tool+" is not installed")
-	}
-	return path
-}
-
-// absent ends a test that something is missing for.
-func absent(t testing.TB, why string) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatal(why)
-	}
-	t.Skip(why)
-}
-
-// full says whether everything is checked, or one case of each kind.
-func full() bool { return os.Getenv("HEAPLAPSE_FULL") == "1" }
-
-// run runs a command in a directory and returns what it printed to standard output.
+// run runs a command in a directory and returns its standard output.
 func run(t testing.TB, dir, tool string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command(need(t, tool), args...)
+	testutil.Linux(t) // the compilers of other systems do not make ELF files
+	cmd := exec.Command(testutil.Need(t, tool), args...)
 	cmd.Dir = dir
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
@@ -50,7 +27,7 @@ func run(t testing.TB, dir, tool string, args ...string) string {
 	return string(out)
 }
 
-// sources is the directory of the matrix's sources.
+// sources returns the directory of the matrix's sources.
 func sources(t testing.TB) string {
 	t.Helper()
 	dir, err := filepath.Abs("testdata/matrix")
@@ -61,7 +38,7 @@ func sources(t testing.TB) string {
 // program is a program and its library, compiled to a directory.
 type program struct{ dir, main, library string }
 
-// compile builds the matrix's sources. Objects are kept, for split debug information stays beside them.
+// compile builds the matrix's sources. The objects stay, because split debug information is beside them.
 func compile(t testing.TB, compiler string, flags, link []string) program {
 	t.Helper()
 	return compileIn(t, t.TempDir(), compiler, flags, link)
@@ -82,10 +59,11 @@ func compileIn(t testing.TB, dir, compiler string, flags, link []string) program
 	return program{dir, filepath.Join(dir, "program"), filepath.Join(dir, "libshapes.so")}
 }
 
-// standard is the program that most tests need, made by g++ -O2. It is compiled once; tests that change a file copy it.
+// standard returns the program that most tests use, made by g++ -O2. It is compiled once; tests that change a file copy
+// it.
 func standard(t testing.TB) program {
 	t.Helper()
-	need(t, "g++")
+	testutil.Need(t, "g++")
 	standardOnce.Do(func() { standardProgram = compileIn(t, standardDir, "g++", []string{"-O2"}, nil) })
 	require.NotEmpty(t, standardProgram.main, "it could not be compiled")
 	return standardProgram
@@ -108,7 +86,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// copied is a copy of a file that a test may change.
+// copied returns a copy of a file that a test may change.
 func copied(t testing.TB, path string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), filepath.Base(path))
@@ -123,7 +101,7 @@ func copyFile(t testing.TB, from, to string) {
 	require.NoError(t, os.WriteFile(to, data, 0o700))
 }
 
-// relinked is the standard program, linked in another way.
+// relinked returns the standard program, linked with other flags.
 func relinked(t testing.TB, flags ...string) string {
 	t.Helper()
 	p := standard(t)
@@ -132,7 +110,7 @@ func relinked(t testing.TB, flags ...string) string {
 	return to
 }
 
-// libraryLink is the flags to link a library with: those of the program but for its position.
+// libraryLink returns the flags to link a library: those of the program except for position independence.
 func libraryLink(flags, link []string) []string {
 	var out []string
 	for _, f := range append(flags[3:len(flags):len(flags)], link...) {
@@ -143,7 +121,7 @@ func libraryLink(flags, link []string) []string {
 	return out
 }
 
-// textAddresses are all addresses of a file's .text.
+// textAddresses returns all addresses in a file's .text.
 func textAddresses(t testing.TB, path string) []uint64 {
 	t.Helper()
 	f, err := elf.Open(path)
@@ -158,7 +136,7 @@ func textAddresses(t testing.TB, path string) []uint64 {
 	return out
 }
 
-// symbolValue is the address that a file's symbol table gives a name.
+// symbolValue returns the address of a symbol.
 func symbolValue(t testing.TB, path, name string) uint64 {
 	t.Helper()
 	f, err := elf.Open(path)
@@ -175,7 +153,7 @@ func symbolValue(t testing.TB, path, name string) uint64 {
 	return 0
 }
 
-// sectionOffset is where a section begins in its file.
+// sectionOffset returns where a section begins in its file.
 func sectionOffset(t testing.TB, path, name string) uint64 {
 	t.Helper()
 	f, err := elf.Open(path)

@@ -15,7 +15,7 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
-// ownVDSO is the line of /proc/self/maps and the image of this process's [vdso].
+// ownVDSO returns the line of /proc/self/maps, the start and the image of the [vdso] of this process.
 func ownVDSO(t *testing.T) (line string, start uint64, image []byte) {
 	t.Helper()
 	maps, err := os.ReadFile("/proc/self/maps")
@@ -41,21 +41,27 @@ func ownVDSO(t *testing.T) (line string, start uint64, image []byte) {
 	return "", 0, nil
 }
 
-// TestTheKernelsLibraryIsNamedByTheImageThatWasKept, and only by that: another kernel has another one.
-func TestTheKernelsLibraryIsNamedByTheImageThatWasKept(t *testing.T) {
-	line, start, image := ownVDSO(t)
+// exportOf returns a function that the image of [vdso] exports.
+func exportOf(t *testing.T, image []byte) (function elf.Symbol) {
+	t.Helper()
 	file, err := elf.NewFile(bytes.NewReader(image))
 	require.NoError(t, err)
 	exported, err := file.DynamicSymbols()
 	require.NoError(t, err)
-	var want elf.Symbol
 	for _, s := range exported {
 		if strings.HasPrefix(s.Name, "__") && s.Size > 4 && elf.ST_TYPE(s.Info) == elf.STT_FUNC {
-			want = s
+			function = s
 		}
 	}
-	require.NotEmpty(t, want.Name)
+	require.NotEmpty(t, function.Name)
+	return function
+}
 
+// TestVDSO checks that addresses in [vdso] are named by the kept image, and not without one: another kernel has another
+// [vdso].
+func TestVDSO(t *testing.T) {
+	line, start, image := ownVDSO(t)
+	want := exportOf(t, image)
 	dir := t.TempDir()
 	heap := fmt.Sprintf("heap profile: 1: 8 [1: 8] @ heapprofile\n1: 8 [1: 8] @ 0x%x\n\nMAPPED_LIBRARIES:\n%s", start+want.Value+2, line)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "p.0001.heap"), []byte(heap), 0o600))
@@ -63,7 +69,7 @@ func TestTheKernelsLibraryIsNamedByTheImageThatWasKept(t *testing.T) {
 		series, err := series.Open([]string{dir}, series.Options{})
 		require.NoError(t, err)
 		defer series.Close()
-		symbols, err := Resolve(series, Options{})
+		symbols, err := Resolve(t.Context(), series, Options{})
 		require.NoError(t, err)
 		return &symbols.Locations[0]
 	}
@@ -71,6 +77,6 @@ func TestTheKernelsLibraryIsNamedByTheImageThatWasKept(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, manifest.VDSOFile), image, 0o600))
 	l := resolve()
 	require.True(t, l.Named())
-	bare := func(name string) string { return strings.TrimPrefix(name, "__vdso_") } // the kernel exports both
+	bare := func(name string) string { return strings.TrimPrefix(name, "__vdso_") } // the kernel exports both names
 	require.Equal(t, bare(want.Name), bare(l.Frames[0].Function))
 }

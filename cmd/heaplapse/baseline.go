@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -39,7 +40,9 @@ file appears whole; whoever reads DIR meanwhile is not disturbed.
 
   heaplapse baseline save pool/ tonight/ --label commit=$(git rev-parse HEAD)`,
 		Args: usageArgs(cobra.MinimumNArgs(2)),
-		RunE: func(_ *cobra.Command, args []string) error { return a.baselineSave(&f, args[0], args[1:]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.baselineSave(cmd.Context(), &f, args[0], args[1:])
+		},
 	}
 	f.add(a, cmd)
 	cmd.Flags().StringArrayVar(&f.labels, "label", nil, "keep `KEY=VALUE` with the run, such as a commit (repeatable)")
@@ -47,8 +50,8 @@ file appears whole; whoever reads DIR meanwhile is not disturbed.
 	return cmd
 }
 
-func (a *app) baselineSave(f *saveFlags, dir string, paths []string) error {
-	run, err := f.summarize(a, paths)
+func (a *app) baselineSave(ctx context.Context, f *saveFlags, dir string, paths []string) error {
+	run, err := f.summarize(ctx, a, paths)
 	if err != nil {
 		return err
 	}

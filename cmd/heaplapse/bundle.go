@@ -46,15 +46,15 @@ machine that has none of these files or other builds of them. Prints the archive
 
 // bundle packs the snapshots of all processes of some paths.
 func (a *app) bundle(ctx context.Context, f *symbolFlags, paths []string, out string) error {
-	contents, err := a.gather(f, paths)
+	if out == "" {
+		out = bundleName(paths[0])
+	}
+	contents, err := a.gather(ctx, f, paths)
 	if err != nil {
-		return err
+		return notWritten(out, err)
 	}
 	if out == "-" {
 		return contents.Write(ctx, a.out)
-	}
-	if out == "" {
-		out = bundleName(paths[0])
 	}
 	if err := a.writeBundle(ctx, contents, out); err != nil {
 		return err
@@ -75,10 +75,7 @@ func (a *app) writeBundle(ctx context.Context, contents *bundle.Contents, out st
 		return err
 	})
 	if err != nil {
-		if errors.Is(err, context.Canceled) {
-			return fmt.Errorf("%s: interrupted: nothing was written", out)
-		}
-		return err
+		return notWritten(out, err)
 	}
 	s := contents.Stats()
 	a.say("%d snapshots, and of %d files the parts that names come from: %s of %s; the archive has %s", s.Snapshots, s.Files,
@@ -86,8 +83,16 @@ func (a *app) writeBundle(ctx context.Context, contents *bundle.Contents, out st
 	return nil
 }
 
+// notWritten returns err, reworded if a context ended.
+func notWritten(out string, err error) error {
+	if errors.Is(err, context.Canceled) {
+		return fmt.Errorf("%s: interrupted: nothing was written", out)
+	}
+	return err
+}
+
 // gather reads the series of all processes and looks up their names.
-func (a *app) gather(f *symbolFlags, paths []string) (*bundle.Contents, error) {
+func (a *app) gather(ctx context.Context, f *symbolFlags, paths []string) (*bundle.Contents, error) {
 	for _, p := range paths {
 		if bundle.Is(p) {
 			return nil, fmt.Errorf("%s: is a bundle already", p)
@@ -102,11 +107,13 @@ func (a *app) gather(f *symbolFlags, paths []string) (*bundle.Contents, error) {
 			return nil, err
 		}
 	}
+	ctx, stop := interruptible(ctx, o.Debuginfod)
+	defer stop()
 	c := &bundle.Collector{Writer: version(), Search: o}
-	others, err := a.gatherProcess(c, paths, "")
+	others, err := a.gatherProcess(ctx, c, paths, "")
 	for _, p := range others {
 		if err == nil {
-			_, err = a.gatherProcess(c, paths, p.String())
+			_, err = a.gatherProcess(ctx, c, paths, p.String())
 		}
 	}
 	if err != nil {
@@ -116,7 +123,7 @@ func (a *app) gather(f *symbolFlags, paths []string) (*bundle.Contents, error) {
 }
 
 // gatherProcess adds one process and returns the others.
-func (a *app) gatherProcess(c *bundle.Collector, paths []string, process string) ([]series.Process, error) {
+func (a *app) gatherProcess(ctx context.Context, c *bundle.Collector, paths []string, process string) ([]series.Process, error) {
 	bar := newProgress(a.err, "reading snapshots")
 	s, err := series.Open(paths, series.Options{Process: process, Stdin: a.in, Progress: bar.update})
 	bar.done()
@@ -127,7 +134,7 @@ func (a *app) gatherProcess(c *bundle.Collector, paths []string, process string)
 	if process == "" {
 		a.reportProblems(s)
 	}
-	symbols, err := c.Add(s)
+	symbols, err := c.Add(ctx, s)
 	if err != nil {
 		return nil, err
 	}

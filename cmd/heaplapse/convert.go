@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -35,7 +36,7 @@ for standard output.
   convert DIR --delta -o OUT/     what changed from each snapshot to the next
   convert A B --diff -o F.pb.gz   B minus A, which may be of different processes`,
 		Args: somePaths,
-		RunE: func(_ *cobra.Command, paths []string) error { return a.convert(&f, paths) },
+		RunE: func(cmd *cobra.Command, paths []string) error { return a.convert(cmd.Context(), &f, paths) },
 	}
 	f.add(a, cmd)
 	flags := cmd.Flags()
@@ -71,12 +72,12 @@ func (f *convertFlags) check(paths []string) error {
 	return nil
 }
 
-func (a *app) convert(f *convertFlags, paths []string) error {
+func (a *app) convert(ctx context.Context, f *convertFlags, paths []string) error {
 	if err := f.check(paths); err != nil {
 		return err
 	}
 	if f.diff {
-		return a.convertDiff(f, paths[0], paths[1])
+		return a.convertDiff(ctx, f, paths[0], paths[1])
 	}
 	s, err := f.open(a, paths, nil)
 	if err != nil {
@@ -97,7 +98,7 @@ func (a *app) convert(f *convertFlags, paths []string) error {
 	if err != nil {
 		return err
 	}
-	c, err := f.converter(a, s)
+	c, err := f.converter(ctx, a, s)
 	if err != nil {
 		return err
 	}
@@ -110,8 +111,8 @@ func (a *app) convert(f *convertFlags, paths []string) error {
 }
 
 // converter symbolizes a series and prepares its conversion.
-func (f *convertFlags) converter(a *app, s *series.Series) (*convert.Converter, error) {
-	symbols, filter, err := f.named(a, s)
+func (f *convertFlags) converter(ctx context.Context, a *app, s *series.Series) (*convert.Converter, error) {
+	symbols, filter, err := f.named(ctx, a, s)
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +185,7 @@ func mergeSeries(c *convert.Converter, s *series.Series, target *target) error {
 	return target.write(target.path(s.Heads[0], false), m.Encode())
 }
 
-func (a *app) convertDiff(f *convertFlags, base, current string) error {
+func (a *app) convertDiff(ctx context.Context, f *convertFlags, base, current string) error {
 	var encoded [2]convert.Encoded
 	var target *target
 	for i, path := range []string{base, current} {
@@ -196,7 +197,7 @@ func (a *app) convertDiff(f *convertFlags, base, current string) error {
 		if target, err = newTarget(f, 1, s, a.out); err != nil {
 			return err
 		}
-		c, err := f.converter(a, s)
+		c, err := f.converter(ctx, a, s)
 		if err != nil {
 			return err
 		}

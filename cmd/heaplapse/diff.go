@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -37,7 +38,7 @@ last snapshot counts. Sites are matched by build ID and offset, else by names; h
   heaplapse diff last-week/ today/
   heaplapse diff A B C --persist     what came between A and B and is still there in C`,
 		Args: usageArgs(cobra.RangeArgs(2, 3)),
-		RunE: func(_ *cobra.Command, paths []string) error { return a.diff(&f, paths) },
+		RunE: func(cmd *cobra.Command, paths []string) error { return a.diff(cmd.Context(), &f, paths) },
 	}
 	f.stackFlags.add(a, cmd)
 	f.groupFlags.add(cmd)
@@ -50,7 +51,7 @@ last snapshot counts. Sites are matched by build ID and offset, else by names; h
 	return cmd
 }
 
-func (a *app) diff(f *diffFlags, paths []string) error {
+func (a *app) diff(ctx context.Context, f *diffFlags, paths []string) error {
 	if err := a.checkFormat(); err != nil {
 		return err
 	}
@@ -65,14 +66,14 @@ func (a *app) diff(f *diffFlags, paths []string) error {
 		return err
 	}
 	if f.persist {
-		return a.diffPersist(f, paths, o)
+		return a.diffPersist(ctx, f, paths, o)
 	}
-	current, err := f.side(a, paths[1])
+	current, err := f.side(ctx, a, paths[1])
 	if err != nil {
 		return err
 	}
 	defer current.Series.Close()
-	base, err := f.base().side(a, paths[0])
+	base, err := f.base().side(ctx, a, paths[0])
 	if err != nil {
 		return err
 	}
@@ -99,13 +100,13 @@ func (f *diffFlags) base() *stackFlags {
 }
 
 // side reads the last snapshot of a PATH.
-func (f *stackFlags) side(a *app, path string) (*compare.Side, error) {
+func (f *stackFlags) side(ctx context.Context, a *app, path string) (*compare.Side, error) {
 	s, err := f.open(a, []string{path}, nil)
 	if err != nil {
 		return nil, err
 	}
 	var side *compare.Side
-	symbols, filter, err := f.named(a, s)
+	symbols, filter, err := f.named(ctx, a, s)
 	if err == nil {
 		side, err = compare.NewSide(s, symbols, len(s.Heads)-1, filter)
 	}
@@ -116,7 +117,7 @@ func (f *stackFlags) side(a *app, path string) (*compare.Side, error) {
 }
 
 // diffPersist reads the three snapshots as one series.
-func (a *app) diffPersist(f *diffFlags, paths []string, o compare.Options) error {
+func (a *app) diffPersist(ctx context.Context, f *diffFlags, paths []string, o compare.Options) error {
 	s, err := f.open(a, paths, nil)
 	if err != nil {
 		return err
@@ -125,7 +126,7 @@ func (a *app) diffPersist(f *diffFlags, paths []string, o compare.Options) error
 	if len(s.Heads) != 3 {
 		return fmt.Errorf("--persist takes three snapshot files of one process; found: %d", len(s.Heads))
 	}
-	symbols, filter, err := f.named(a, s)
+	symbols, filter, err := f.named(ctx, a, s)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -49,7 +50,7 @@ or more tell the noise between runs, so that what is large and no accident fails
 
 Exit status: 0 nothing regressed; 1 something did; 2 usage error, unreadable input, or runs that do not compare.`,
 		Args: usageArgs(onlyFlags),
-		RunE: func(_ *cobra.Command, _ []string) error { return a.gate(&f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.gate(cmd.Context(), &f) },
 	}
 	f.add(a, cmd)
 	flags := cmd.Flags()
@@ -77,7 +78,7 @@ func onlyFlags(_ *cobra.Command, args []string) error {
 	return fmt.Errorf("%s stands alone: each PATH wants --baseline before it; or name the directory of baselines, or put the pattern in quotes", args[0])
 }
 
-func (a *app) gate(f *gateFlags) error {
+func (a *app) gate(ctx context.Context, f *gateFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -85,11 +86,11 @@ func (a *app) gate(f *gateFlags) error {
 	if err != nil {
 		return err
 	}
-	pool, pinned, err := f.earlier(a)
+	pool, pinned, err := f.earlier(ctx, a)
 	if err != nil {
 		return err
 	}
-	current, err := f.read(a, f.current)
+	current, err := f.read(ctx, a, f.current)
 	if err != nil {
 		return err
 	}
@@ -182,7 +183,7 @@ func (f *gateFlags) options() (gate.Options, error) {
 }
 
 // earlier reads the runs to compare with.
-func (f *gateFlags) earlier(a *app) (pool []*baseline.Run, pinned *baseline.Run, err error) {
+func (f *gateFlags) earlier(ctx context.Context, a *app) (pool []*baseline.Run, pinned *baseline.Run, err error) {
 	base := f.base()
 	paths, err := runsAt(f.baselines)
 	if err != nil {
@@ -190,7 +191,7 @@ func (f *gateFlags) earlier(a *app) (pool []*baseline.Run, pinned *baseline.Run,
 	}
 	for _, path := range paths {
 		if !baseline.IsPool(path) {
-			run, err := base.read(a, path)
+			run, err := base.read(ctx, a, path)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -207,7 +208,7 @@ func (f *gateFlags) earlier(a *app) (pool []*baseline.Run, pinned *baseline.Run,
 		}
 	}
 	if f.pinned != "" {
-		pinned, err = base.read(a, f.pinned)
+		pinned, err = base.read(ctx, a, f.pinned)
 	}
 	return pool, pinned, err
 }

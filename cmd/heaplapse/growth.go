@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -44,7 +45,7 @@ func (a *app) growthCommand() *cobra.Command {
 the end is called a leak; one that fills up (warming, plateaued), follows the
 load (load-driven) or jumped once (grew-then-flat) is not.`,
 		Args: somePaths,
-		RunE: func(_ *cobra.Command, paths []string) error { return a.growth(&f, paths) },
+		RunE: func(cmd *cobra.Command, paths []string) error { return a.growth(cmd.Context(), &f, paths) },
 	}
 	f.add(a, cmd)
 	cmd.Flags().StringVar(&f.explain, "explain", "", "print the numbers behind the verdict on `SITE`: its rank in the table, or a part of its function, file:line or module (or an expression that matches one)")
@@ -73,11 +74,11 @@ func (f *growthFlags) addJudgement(a *app, cmd *cobra.Command) {
 	flags.StringVar(&f.memoryLimit, "memory-limit", "", "say when the process will reach `SIZE`")
 }
 
-func (a *app) growth(f *growthFlags, paths []string) error {
+func (a *app) growth(ctx context.Context, f *growthFlags, paths []string) error {
 	if err := a.checkFormat(); err != nil {
 		return err
 	}
-	g, err := a.grown(f, paths)
+	g, err := a.grown(ctx, f, paths)
 	if err != nil {
 		return err
 	}
@@ -88,7 +89,7 @@ func (a *app) growth(f *growthFlags, paths []string) error {
 }
 
 // grown reads a series and judges it. The caller closes it.
-func (a *app) grown(f *growthFlags, paths []string) (*growthreport.Report, error) {
+func (a *app) grown(ctx context.Context, f *growthFlags, paths []string) (*growthreport.Report, error) {
 	o, limit, err := f.growthOptions()
 	if err != nil {
 		return nil, err
@@ -98,7 +99,7 @@ func (a *app) grown(f *growthFlags, paths []string) (*growthreport.Report, error
 	if err != nil {
 		return nil, err
 	}
-	g, err := a.judged(f, s, &columns, o)
+	g, err := a.judged(ctx, f, s, &columns, o)
 	if err != nil {
 		s.Close()
 		return nil, err
@@ -125,11 +126,11 @@ func (f *growthFlags) growthOptions() (o growth.Options, limit int64, err error)
 }
 
 // judged names the stacks of a series that was read, and judges its sites.
-func (a *app) judged(f *growthFlags, s *series.Series, columns *sites.Collector, o growth.Options) (*growthreport.Report, error) {
+func (a *app) judged(ctx context.Context, f *growthFlags, s *series.Series, columns *sites.Collector, o growth.Options) (*growthreport.Report, error) {
 	if err := f.choose(s, &o); err != nil {
 		return nil, err
 	}
-	symbols, filter, err := f.named(a, s)
+	symbols, filter, err := f.named(ctx, a, s)
 	if err != nil {
 		return nil, err
 	}

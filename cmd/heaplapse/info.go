@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"github.com/spf13/cobra"
 
 	"github.com/heaplapse/heaplapse/heapfile/series"
@@ -16,7 +17,7 @@ func (a *app) infoCommand() *cobra.Command {
 		Use:   "info PATH…",
 		Short: "what is in these snapshots, what is missing, what is suspect",
 		Args:  somePaths,
-		RunE: func(_ *cobra.Command, paths []string) error {
+		RunE: func(cmd *cobra.Command, paths []string) error {
 			if err := a.checkFormat(); err != nil {
 				return err
 			}
@@ -30,7 +31,7 @@ func (a *app) infoCommand() *cobra.Command {
 			defer s.Close()
 			info := &listing.Info{Series: s, All: a.verbose}
 			if names {
-				if info.Unnamed, err = a.unnamed(&symbols, s); err != nil {
+				if info.Unnamed, err = a.unnamed(cmd.Context(), &symbols, s); err != nil {
 					return err
 				}
 			}
@@ -45,8 +46,8 @@ func (a *app) infoCommand() *cobra.Command {
 }
 
 // unnamed says what of the last snapshot has no name.
-func (a *app) unnamed(f *symbolFlags, s *series.Series) (*siteview.Unnamed, error) {
-	symbols, err := f.resolve(a, s)
+func (a *app) unnamed(ctx context.Context, f *symbolFlags, s *series.Series) (*siteview.Unnamed, error) {
+	symbols, err := f.resolve(ctx, a, s)
 	if err != nil {
 		return nil, err
 	}

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -129,7 +132,7 @@ func (f *symbolFlags) options() (symbolize.Options, error) {
 }
 
 // resolve names the addresses and reports modules that could not be used.
-func (f *symbolFlags) resolve(a *app, s *series.Series) (*symbolize.Symbols, error) {
+func (f *symbolFlags) resolve(ctx context.Context, a *app, s *series.Series) (*symbolize.Symbols, error) {
 	o, err := f.options()
 	if err != nil {
 		return nil, err
@@ -140,12 +143,37 @@ func (f *symbolFlags) resolve(a *app, s *series.Series) (*symbolize.Symbols, err
 		o = b.Options(s.Process)
 		o.Demangle = demangle
 	}
-	symbols, err := symbolize.Resolve(s, o)
+	ctx, stop := interruptible(ctx, o.Debuginfod)
+	defer stop()
+	symbols, err := symbolize.Resolve(ctx, s, o)
 	if err != nil {
-		return nil, err
+		return nil, orInterrupted(err)
 	}
 	a.warnSymbols(symbols)
 	return symbols, nil
+}
+
+// interruptible returns a context that ends when a signal asks the program to end, so that an interrupted download leaves no
+// temporary file. Without a client there is no download, and signals end the program at once.
+func interruptible(ctx context.Context, client *symbolize.Debuginfod) (context.Context, context.CancelFunc) {
+	if client == nil {
+		return ctx, func() {}
+	}
+	signals := endingSignals()
+	if len(signals) == 0 {
+		return ctx, func() {}
+	}
+	ctx, stop := signal.NotifyContext(ctx, signals...)
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+	return ctx, stop
+}
+
+// orInterrupted returns err, reworded if a context ended.
+func orInterrupted(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return errors.New("interrupted")
+	}
+	return err
 }
 
 // warnPlaces says that a bundle has its own files.
@@ -221,8 +249,8 @@ func (f *stackFlags) add(a *app, cmd *cobra.Command) {
 }
 
 // named gives the stacks of a series their names, and chooses among them.
-func (f *stackFlags) named(a *app, s *series.Series) (*symbolize.Symbols, *symbolize.Filter, error) {
-	symbols, err := f.resolve(a, s)
+func (f *stackFlags) named(ctx context.Context, a *app, s *series.Series) (*symbolize.Symbols, *symbolize.Filter, error) {
+	symbols, err := f.resolve(ctx, a, s)
 	if err != nil {
 		return nil, nil, err
 	}

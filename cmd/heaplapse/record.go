@@ -170,7 +170,7 @@ func (a *app) record(cmd *cobra.Command, f *recordFlags) error {
 // bundleRecording packs what was recorded. Standard output is the program's.
 func (a *app) bundleRecording(ctx context.Context, dir string) error {
 	out := filepath.Clean(dir) + bundle.Suffix
-	contents, err := a.gather(&symbolFlags{}, []string{dir})
+	contents, err := a.gather(ctx, &symbolFlags{}, []string{dir})
 	if err == nil {
 		err = a.writeBundle(ctx, contents, out)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -34,7 +35,7 @@ CI job, text is growth's table, json is the data of the page.
   report DIR -o report.html
   report DIR --format md >> "$GITHUB_STEP_SUMMARY"`,
 		Args: somePaths,
-		RunE: func(_ *cobra.Command, paths []string) error { return a.writeReport(&f, paths) },
+		RunE: func(cmd *cobra.Command, paths []string) error { return a.writeReport(cmd.Context(), &f, paths) },
 	}
 	f.addJudgement(a, cmd)
 	flags := cmd.Flags()
@@ -74,12 +75,12 @@ func formatOf(output string) string {
 	return "html"
 }
 
-func (a *app) writeReport(f *reportFlags, paths []string) error {
+func (a *app) writeReport(ctx context.Context, f *reportFlags, paths []string) error {
 	if err := f.chooseFormat(a.output, a.out); err != nil {
 		return err
 	}
 	f.all = f.format == "html" || f.format == "json" // the page shows every site
-	g, err := a.grown(&f.growthFlags, paths)
+	g, err := a.grown(ctx, &f.growthFlags, paths)
 	if err != nil {
 		return err
 	}

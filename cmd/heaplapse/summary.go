@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 	"strings"
@@ -34,18 +35,18 @@ func (f *summaryFlags) add(a *app, cmd *cobra.Command) {
 }
 
 // read is the run at a PATH: a baseline's file, or snapshots.
-func (f *summaryFlags) read(a *app, path string) (*baseline.Run, error) {
+func (f *summaryFlags) read(ctx context.Context, a *app, path string) (*baseline.Run, error) {
 	if strings.HasSuffix(path, baseline.Suffix) {
 		return baseline.Load(path)
 	}
 	if baseline.IsPool(path) {
 		return nil, fmt.Errorf("%s holds baselines: name one of them, or snapshots", path)
 	}
-	return f.summarize(a, []string{path})
+	return f.summarize(ctx, a, []string{path})
 }
 
 // summarize sums up snapshots.
-func (f *summaryFlags) summarize(a *app, paths []string) (*baseline.Run, error) {
+func (f *summaryFlags) summarize(ctx context.Context, a *app, paths []string) (*baseline.Run, error) {
 	o, err := f.options(paths)
 	if err != nil {
 		return nil, err
@@ -59,7 +60,7 @@ func (f *summaryFlags) summarize(a *app, paths []string) (*baseline.Run, error) 
 	if paths[0] != "-" {
 		o.Command = recordedCommand(s.Dir())
 	}
-	symbols, err := f.resolve(a, s)
+	symbols, err := f.resolve(ctx, a, s)
 	if err != nil {
 		return nil, err
 	}

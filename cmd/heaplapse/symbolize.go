@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"io"
 	"runtime"
@@ -27,7 +28,7 @@ func (a *app) symbolizeCommand() *cobra.Command {
 file:line:column of each frame, inlined ones first, then a blank line. Numbers are
 hexadecimal, with 0x or without; a line that is no address is given back.`,
 		Args: usageArgs(cobra.NoArgs),
-		RunE: func(_ *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if file == "" {
 				return errors.New("symbolize: -e FILE is missing: the ELF file whose addresses are to be named")
 			}
@@ -42,7 +43,7 @@ hexadecimal, with 0x or without; a line that is no address is given back.`,
 			if err != nil {
 				return err
 			}
-			return a.symbolize(file, symbolize.Options{
+			return a.symbolize(cmd.Context(), file, symbolize.Options{
 				DebugDirs: debugDirs, Debuginfod: client, Demangle: mode, CacheDir: cache.dir(),
 			})
 		},
@@ -57,18 +58,20 @@ hexadecimal, with 0x or without; a line that is no address is given back.`,
 	return cmd
 }
 
-func (a *app) symbolize(file string, o symbolize.Options) error {
+func (a *app) symbolize(ctx context.Context, file string, o symbolize.Options) error {
 	defer collectLess()()
 	lines, asked, addrs, err := readAddresses(a.in)
 	if err != nil {
 		return err
 	}
-	locations, err := symbolize.ELF(file, addrs, o)
+	ctx, stop := interruptible(ctx, o.Debuginfod)
+	defer stop()
+	locations, err := symbolize.ELF(ctx, file, addrs, o)
 	for _, w := range o.Debuginfod.Warnings() {
 		a.warn(w.Error())
 	}
 	if locations == nil && err != nil {
-		return err
+		return orInterrupted(err)
 	}
 	if err != nil {
 		a.warn(err.Error())

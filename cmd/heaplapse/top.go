@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -28,7 +29,7 @@ func (a *app) topCommand() *cobra.Command {
 FLAT is what is put down to a function (allocators, containers and interpreters'
 loops are passed over), CUM what it and its callees allocated.`,
 		Args: somePaths,
-		RunE: func(_ *cobra.Command, paths []string) error { return a.top(&f, paths) },
+		RunE: func(cmd *cobra.Command, paths []string) error { return a.top(cmd.Context(), &f, paths) },
 	}
 	f.add(a, cmd)
 	cmd.Flags().StringVar(&f.sample, "sample", string(convert.InuseSpace), "inuse_space, inuse_objects, alloc_space or alloc_objects")
@@ -38,7 +39,7 @@ loops are passed over), CUM what it and its callees allocated.`,
 	return cmd
 }
 
-func (a *app) top(f *topFlags, paths []string) error {
+func (a *app) top(ctx context.Context, f *topFlags, paths []string) error {
 	if err := a.checkFormat(); err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func (a *app) top(f *topFlags, paths []string) error {
 	if sample.NeedsAlloc() && !s.Heads[index].HasAlloc {
 		return fmt.Errorf("--sample %s: %s has no cumulative counts", sample, s.Heads[index].Path)
 	}
-	symbols, filter, err := f.named(a, s)
+	symbols, filter, err := f.named(ctx, a, s)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -104,10 +105,8 @@ func (u *unpacked) watchSignals() {
 		return
 	}
 	u.signals = make(chan os.Signal, 1)
-	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
-		if !signal.Ignored(s) { // as nohup does
-			signal.Notify(u.signals, s)
-		}
+	for _, s := range endingSignals() {
+		signal.Notify(u.signals, s)
 	}
 	go func() {
 		if s, ok := <-u.signals; ok {
@@ -116,6 +115,11 @@ func (u *unpacked) watchSignals() {
 			dieBy(s)
 		}
 	}()
+}
+
+// endingSignals returns the signals that end the program, except those that its parent had it ignore, as nohup does.
+func endingSignals() []os.Signal {
+	return slices.DeleteFunc([]os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
 }
 
 // dieBy ends the program as if the signal had not been caught.

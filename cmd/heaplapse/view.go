@@ -56,7 +56,7 @@ func (a *app) view(ctx context.Context, f *viewFlags, paths []string) error {
 		return err
 	}
 	defer s.Close()
-	symbols, filter, err := f.named(a, s)
+	symbols, filter, err := f.named(ctx, a, s)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ that is only half written is not taken. It ends with the recording, where a reco
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, paths []string) error {
 			if once {
-				return a.growth(&f, paths)
+				return a.growth(cmd.Context(), &f, paths)
 			}
 			return a.watch(cmd.Context(), &f, paths[0], least)
 		},
@@ -107,7 +107,7 @@ func (w *watch) run(ctx context.Context) error {
 		}
 		state = next
 		start := time.Now()
-		done, err := w.refresh(start)
+		done, err := w.refresh(context.WithoutCancel(ctx), start) // the first ^C lets it finish
 		if err != nil || done {
 			w.ended = done
 			return err
@@ -125,11 +125,11 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 // refresh reads and judges once, and says whether that was the last time.
-func (w *watch) refresh(start time.Time) (done bool, err error) {
+func (w *watch) refresh(ctx context.Context, start time.Time) (done bool, err error) {
 	var warnings bytes.Buffer
 	reader := &app{streams: streams{in: w.app.in, out: w.app.out, err: &warnings}, verbose: w.app.verbose, live: true}
 	defer reader.unpacked.close()
-	g, err := reader.grown(w.flags, []string{w.follow.path})
+	g, err := reader.grown(ctx, w.flags, []string{w.follow.path})
 	if errors.Is(err, series.ErrNoSnapshots) {
 		w.gone = w.last != nil
 		w.wait()

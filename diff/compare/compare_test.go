@@ -28,7 +28,7 @@ func openFixture(t *testing.T, name, sysroot string) opened {
 	s, err := series.Open([]string{testutil.Data(t, name)}, series.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: testutil.Data(t, sysroot)})
+	symbols, err := symbolize.Resolve(t.Context(), s, symbolize.Options{Sysroot: testutil.Data(t, sysroot)})
 	require.NoError(t, err)
 	return opened{s, symbols}
 }
@@ -110,7 +110,7 @@ func dump(t *testing.T, library, hiddenObjects, hiddenBytes int64, rows ...[3]in
 	s, err := series.Open([]string{dir}, series.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	symbols, err := symbolize.Resolve(s, symbolize.Options{})
+	symbols, err := symbolize.Resolve(t.Context(), s, symbolize.Options{})
 	require.NoError(t, err)
 	return opened{s, symbols}
 }
@@ -168,7 +168,7 @@ func TestTheSameBytesWithoutMappingsAreTheSame(t *testing.T) {
 		write(t, dir, "p.0001.heap", text)
 		s, err := series.Open([]string{dir}, series.Options{})
 		require.NoError(t, err)
-		symbols, err := symbolize.Resolve(s, symbolize.Options{})
+		symbols, err := symbolize.Resolve(t.Context(), s, symbolize.Options{})
 		require.NoError(t, err)
 		sides[i] = opened{s, symbols}.side(t, 0)
 	}
@@ -182,7 +182,7 @@ func TestAMoveWithinAFunctionIsCalledOne(t *testing.T) {
 	write(t, dir, "p.0002.heap", fmt.Sprintf(text, 2, 3050, 4, 6050, " 1: 1000 [2: 3000] @ 0x10 0x20\n 1: 2050 [2: 3050] @ 0x10 0x30\n"))
 	s, err := series.Open([]string{dir}, series.Options{})
 	require.NoError(t, err)
-	symbols, err := symbolize.Resolve(s, symbolize.Options{})
+	symbols, err := symbolize.Resolve(t.Context(), s, symbolize.Options{})
 	require.NoError(t, err)
 	o := opened{s, symbols}
 	c := compare.Snapshots(o.side(t, 0), o.side(t, 1), compare.Options{GroupBy: sites.ByStack})
@@ -202,7 +202,7 @@ func TestPersistFindsWhatAPhaseLeftBehind(t *testing.T) {
 	write(t, dir, "p.0003.heap", "heap profile: 6: 900 [12: 2000] @ heapprofile\n 3: 300 [3: 300] @ 0x10\n 2: 200 [7: 700] @ 0x30\n 1: 400 [1: 400] @ 0x40\n 0: 0 [1: 600] @ 0x20\n"+maps)
 	s, err := series.Open([]string{dir}, series.Options{})
 	require.NoError(t, err)
-	symbols, err := symbolize.Resolve(s, symbolize.Options{})
+	symbols, err := symbolize.Resolve(t.Context(), s, symbolize.Options{})
 	require.NoError(t, err)
 	o := opened{s, symbols}
 	moments := [3]*compare.Side{o.side(t, 0), o.side(t, 1), o.side(t, 2)}
@@ -235,7 +235,7 @@ func TestPersistKnowsWhatAFirstSnapshotMayHide(t *testing.T) {
 	}
 	s, err := series.Open([]string{dir}, series.Options{})
 	require.NoError(t, err)
-	symbols, err := symbolize.Resolve(s, symbolize.Options{})
+	symbols, err := symbolize.Resolve(t.Context(), s, symbolize.Options{})
 	require.NoError(t, err)
 	o := opened{s, symbols}
 	p, err := compare.Persist([3]*compare.Side{o.side(t, 0), o.side(t, 1), o.side(t, 2)}, compare.Options{GroupBy: sites.ByStack})

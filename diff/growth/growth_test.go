@@ -31,7 +31,7 @@ func judge(t *testing.T, path, sysroot string, o growth.Options) judged {
 	s, err := series.Open([]string{path}, series.Options{Visit: columns.Visit})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: sysroot})
+	symbols, err := symbolize.Resolve(t.Context(), s, symbolize.Options{Sysroot: sysroot})
 	require.NoError(t, err)
 	return judged{s, symbols, growth.Judge(s, symbols, &columns, o)}
 }
@@ -139,7 +139,7 @@ func TestFocusAndIgnoreChooseStacks(t *testing.T) {
 	var columns sites.Collector
 	s, err := series.Open([]string{testutil.Data(t, "leaky")}, series.Options{Visit: columns.Visit})
 	require.NoError(t, err)
-	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: testutil.Data(t, "leaky/sysroot")})
+	symbols, err := symbolize.Resolve(t.Context(), s, symbolize.Options{Sysroot: testutil.Data(t, "leaky/sysroot")})
 	require.NoError(t, err)
 	filter := symbolize.NewFilter(symbols, regexp.MustCompile("libplugin"), nil)
 	j := judged{s, symbols, growth.Judge(s, symbols, &columns, growth.Options{Filter: filter})}

@@ -21,7 +21,7 @@ func summarized(t *testing.T, name, sysroot string, o summary.Options) *baseline
 	s, err := series.Open([]string{testutil.Data(t, name)}, series.Options{Visit: c.Visit})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: testutil.Data(t, sysroot)})
+	symbols, err := symbolize.Resolve(t.Context(), s, symbolize.Options{Sysroot: testutil.Data(t, sysroot)})
 	require.NoError(t, err)
 	r, err := summary.New(s, symbols, &c, o)
 	require.NoError(t, err)

@@ -85,7 +85,7 @@ func perFunction(t *testing.T, dir string) []map[string]heapfile.Counts {
 	require.NoError(t, err)
 	defer series.Close()
 	require.Empty(t, series.Problems)
-	symbols, err := symbolize.Resolve(series, symbolize.Options{Sysroot: filepath.Join(dir, "sysroot")})
+	symbols, err := symbolize.Resolve(t.Context(), series, symbolize.Options{Sysroot: filepath.Join(dir, "sysroot")})
 	require.NoError(t, err)
 	blamer := blame.NewBlamer(symbols, nil)
 	var out []map[string]heapfile.Counts

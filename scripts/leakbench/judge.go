@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -64,7 +65,7 @@ func detect(dir string) (map[string]finding, error) {
 		return nil, err
 	}
 	defer series.Close()
-	symbols, err := symbolize.Resolve(series, symbolize.Options{Sysroot: filepath.Join(dir, "sysroot"), Workers: 1})
+	symbols, err := symbolize.Resolve(context.Background(), series, symbolize.Options{Sysroot: filepath.Join(dir, "sysroot"), Workers: 1})
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"debug/elf"
 	"encoding/binary"
 	"flag"
@@ -64,7 +65,7 @@ func collect(files map[string]file, path string) error {
 		return err
 	}
 	defer series.Close()
-	symbols, err := symbolize.Resolve(series, symbolize.Options{})
+	symbols, err := symbolize.Resolve(context.Background(), series, symbolize.Options{})
 	if err != nil {
 		return err
 	}

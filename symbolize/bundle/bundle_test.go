@@ -4,11 +4,16 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"debug/elf"
 	"encoding/json"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,20 +21,26 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 	"github.com/heaplapse/heaplapse/symbolize"
+	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
 )
 
-const leaky = "../../testdata/leaky"
-
-// leakyContents are those of a series of testdata.
+// leakyContents returns the contents of a bundle of testdata/leaky.
 func leakyContents(t testing.TB) (*Contents, *symbolize.Symbols) {
 	t.Helper()
-	s, err := series.Open([]string{leaky}, series.Options{})
+	return contentsOf(t, testutil.Data(t, "leaky"), symbolize.Options{Sysroot: testutil.Data(t, "leaky/sysroot")})
+}
+
+func contentsOf(t testing.TB, dir string, search symbolize.Options) (*Contents, *symbolize.Symbols) {
+	t.Helper()
+	s, err := series.Open([]string{dir}, series.Options{})
 	require.NoError(t, err)
 	defer s.Close()
-	c := Collector{Writer: "test", Search: symbolize.Options{Sysroot: leaky + "/sysroot"}}
-	symbols, err := c.Add(s)
+	c := Collector{Writer: "test", Search: search}
+	symbols, err := c.Add(t.Context(), s)
 	require.NoError(t, err)
 	contents, err := c.Contents()
 	require.NoError(t, err)
@@ -43,7 +54,7 @@ func packed(t testing.TB, c *Contents) []byte {
 	return b.Bytes()
 }
 
-// saved is a file with these bytes.
+// saved writes a file and returns its path.
 func saved(t testing.TB, data []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x"+Suffix)
@@ -51,16 +62,21 @@ func saved(t testing.TB, data []byte) string {
 	return path
 }
 
-func TestABundleGivesTheSameNames(t *testing.T) {
+func TestSameNames(t *testing.T) {
 	contents, want := leakyContents(t)
+	requireNames(t, contents, want)
+}
+
+// requireNames checks that a bundle gives the names, and its index.
+func requireNames(t *testing.T, contents *Contents, want *symbolize.Symbols) {
+	t.Helper()
 	b, err := Open(saved(t, packed(t, contents)), t.TempDir())
 	require.NoError(t, err)
 	require.Equal(t, contents.Index, b.Index)
 	s, err := series.Open(nil, series.Options{Sources: b.Sources()})
 	require.NoError(t, err)
 	defer s.Close()
-	require.Equal(t, series.ClockRecorded, s.Clock.Source)
-	got, err := symbolize.Resolve(s, b.Options(s.Process))
+	got, err := symbolize.Resolve(t.Context(), s, b.Options(s.Process))
 	require.NoError(t, err)
 	require.Equal(t, want.Locations, got.Locations)
 	require.Equal(t, want.Modules, got.Modules)
@@ -68,8 +84,78 @@ func TestABundleGivesTheSameNames(t *testing.T) {
 	require.NoDirExists(t, b.dir)
 }
 
-// TestTheBytesDependOnTheInputAlone: not on the moment, the user or the order of work.
-func TestTheBytesDependOnTheInputAlone(t *testing.T) {
+// TestVDSO bundles the image of [vdso] that the recorder kept.
+func TestVDSO(t *testing.T) {
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		t.Skip("this test needs /proc")
+	}
+	dir := t.TempDir()
+	line := regexp.MustCompile(`(?m)^([0-9a-f]+)-([0-9a-f]+) .*\[vdso\]$`).FindStringSubmatch(string(maps))
+	if line == nil {
+		t.Skip("this kernel has no [vdso]")
+	}
+	start, err := strconv.ParseInt(line[1], 16, 64)
+	require.NoError(t, err)
+	end, err := strconv.ParseInt(line[2], 16, 64)
+	require.NoError(t, err)
+	memory, err := os.Open("/proc/self/mem")
+	require.NoError(t, err)
+	defer memory.Close()
+	image := make([]byte, end-start)
+	_, err = memory.ReadAt(image, start)
+	require.NoError(t, err)
+	file, err := elf.NewFile(bytes.NewReader(image))
+	require.NoError(t, err)
+	exported, err := file.DynamicSymbols()
+	require.NoError(t, err)
+	var text strings.Builder
+	text.WriteString("heap profile: 1: 8 [1: 8] @ heapprofile\n1: 8 [1: 8] @")
+	for _, s := range exported[:min(4, len(exported))] { // no call precedes them, and 5 of them would look like a rebuilt file
+		fmt.Fprintf(&text, " 0x%x", uint64(start)+s.Value+2)
+	}
+	text.WriteString("\n\nMAPPED_LIBRARIES:\n" + line[0] + "\n")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "p.0001.heap"), []byte(text.String()), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, manifest.VDSOFile), image, 0o600))
+	contents, want := contentsOf(t, dir, symbolize.Options{})
+	require.True(t, slices.ContainsFunc(want.Locations, func(l symbolize.Location) bool { return l.Named() }))
+	requireNames(t, contents, want)
+}
+
+// TestOldBundle reads a bundle that commit fb6c0e5 wrote: see testdata/README.md.
+func TestOldBundle(t *testing.T) {
+	b, err := Open(testutil.Data(t, "bundle", "fb6c0e5"+Suffix), t.TempDir())
+	require.NoError(t, err)
+	defer b.Close()
+	s, err := series.Open(nil, series.Options{Sources: b.Sources()})
+	require.NoError(t, err)
+	defer s.Close()
+	require.Len(t, s.Heads, 6)
+	symbols, err := symbolize.Resolve(t.Context(), s, b.Options(s.Process))
+	require.NoError(t, err)
+	require.Empty(t, symbols.Warnings)
+	require.Len(t, symbols.Modules, 1)
+	require.Equal(t, "root/usr/lib/debug/opt/old/libold.so.debug", symbols.Modules[0].Debug)
+	got := map[symbolize.Source][]symbolize.Frame{}
+	for _, l := range symbols.Locations {
+		if l.Named() {
+			got[l.Source] = l.Frames
+		} else {
+			require.Equal(t, symbolize.ReasonNoSegment, l.Reason)
+			require.Equal(t, "libold.so+0x1234", symbols.Label(&l))
+		}
+	}
+	require.Equal(t, map[symbolize.Source][]symbolize.Frame{
+		symbolize.SourceDWARF: {
+			{Function: "block", Linkage: "block", File: "/src/old.c", Line: 4, Column: 75, StartLine: 4},
+		},
+		symbolize.SourceExports: {{Function: "malloc@plt", Linkage: "malloc@plt"}},
+		symbolize.SourcePerfMap: {{Function: "serve", File: "/srv/old.js", Line: 3, Column: 7, StartLine: 3}},
+	}, got)
+}
+
+// TestReproducible checks that the bytes of a bundle do not depend on the time, the user or the order of work.
+func TestReproducible(t *testing.T) {
 	first, _ := leakyContents(t)
 	second, _ := leakyContents(t)
 	require.Equal(t, packed(t, first), packed(t, second))
@@ -92,14 +178,14 @@ func TestTheBytesDependOnTheInputAlone(t *testing.T) {
 	}
 }
 
-// TestUnpackedFilesAreELF: what is unpacked has the size, the headers and the symbols of the original, and no code.
+// TestUnpackedFilesAreELF checks that an unpacked file has the size of the original, and its content or zeros.
 func TestUnpackedFilesAreELF(t *testing.T) {
 	contents, _ := leakyContents(t)
 	b, err := Open(saved(t, packed(t, contents)), t.TempDir())
 	require.NoError(t, err)
 	defer b.Close()
-	original := leaky + "/sysroot/opt/leaky/bin/leaky"
-	local, err := b.Find(original)
+	original := testutil.Data(t, "leaky/sysroot/opt/leaky/bin/leaky")
+	local, err := source{b}.find(original)
 	require.NoError(t, err)
 	whole, err := os.ReadFile(original)
 	require.NoError(t, err)
@@ -110,24 +196,24 @@ func TestUnpackedFilesAreELF(t *testing.T) {
 		require.True(t, kept[i] == whole[i] || kept[i] == 0, "0x%x", i)
 	}
 	require.NotEqual(t, whole, kept)
-	_, err = b.Find("/usr/bin/env")
+	_, err = source{b}.find("/usr/bin/env")
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }
 
-func TestWritingEndsWithItsContext(t *testing.T) {
+func TestWriteCanceled(t *testing.T) {
 	contents, _ := leakyContents(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, contents.Write(ctx, io.Discard), context.Canceled)
 }
 
-func TestAFileThatChangedIsNotBundled(t *testing.T) {
+func TestChangedFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "lib")
 	require.NoError(t, os.WriteFile(path, []byte("12345678"), 0o600))
 	info, err := os.Stat(path)
 	require.NoError(t, err)
-	c := &Contents{parts: []part{{entry: "root/lib", path: path, keep: []symbolize.Range{{Offset: 2, Size: 3}}, info: info}}}
+	c := &Contents{parts: []part{{entry: "root/lib", path: path, keep: []elffile.Range{{Offset: 2, Size: 3}}, info: info}}}
 	require.NoError(t, c.Write(t.Context(), io.Discard))
 	require.NoError(t, os.WriteFile(path, []byte("12345678 and more"), 0o600))
 	require.ErrorContains(t, c.Write(t.Context(), io.Discard), "lib: changed while it was read: run this again")
@@ -135,7 +221,7 @@ func TestAFileThatChangedIsNotBundled(t *testing.T) {
 	require.ErrorContains(t, c.Write(t.Context(), io.Discard), "lib: became shorter while it was read: run this again")
 }
 
-func TestEntriesStayBelowRootAndApart(t *testing.T) {
+func TestEntryNames(t *testing.T) {
 	c := &Contents{}
 	for _, step := range [][2]string{
 		{"/usr/bin/x", "root/usr/bin/x"}, {"../../etc/x", "root/etc/x"}, {"/etc/x", "root2/etc/x"}, {"/etc/x/y", "root3/etc/x/y"}, {`a\..\b`, "root/a_.._b"},
@@ -146,14 +232,14 @@ func TestEntriesStayBelowRootAndApart(t *testing.T) {
 	}
 }
 
-// entry is one of a hostile archive.
+// entry is an entry of a hostile archive.
 type entry struct {
 	name, content string
 	kind          byte
 	link          string
 }
 
-// archiveOf is an archive with any entries.
+// archiveOf returns an archive with any entries.
 func archiveOf(t testing.TB, index any, entries ...entry) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -173,7 +259,7 @@ func archiveOf(t testing.TB, index any, entries ...entry) []byte {
 	return b.Bytes()
 }
 
-// indexOf is an index of snapshots with these entries.
+// indexOf returns an index of snapshots with these entries.
 func indexOf(names ...string) Index {
 	ix := Index{Schema: Schema}
 	for _, n := range names {
@@ -182,7 +268,7 @@ func indexOf(names ...string) Index {
 	return ix
 }
 
-func TestHostileArchivesAreRefused(t *testing.T) {
+func TestHostileArchives(t *testing.T) {
 	const name = "snapshots/1/p.0001.heap"
 	for rule, c := range map[string]struct {
 		data    []byte
@@ -195,13 +281,13 @@ func TestHostileArchivesAreRefused(t *testing.T) {
 		"a link":                       {archiveOf(t, indexOf(name), entry{name: name, kind: tar.TypeSymlink, link: "/etc/passwd"}), `entry "` + name + `" is not one of the index`},
 		"a hard link":                  {archiveOf(t, indexOf(name), entry{name: name, kind: tar.TypeLink, link: indexName}), "is not one of the index"},
 		"a directory":                  {archiveOf(t, indexOf("d"), entry{name: "d/", kind: tar.TypeDir}), "is not one of the index"},
-		"an entry that nobody named":   {archiveOf(t, indexOf(name), entry{name: "root/x", content: "x"}), `entry "root/x" is not one of the index`},
+		"an entry not in the index":    {archiveOf(t, indexOf(name), entry{name: "root/x", content: "x"}), `entry "root/x" is not one of the index`},
 		"an entry twice":               {archiveOf(t, indexOf(name), entry{name: name}, entry{name: name}), "is not one of the index"},
 		"a file that is a directory":   {archiveOf(t, indexOf("a", "a/b"), entry{name: "a"}, entry{name: "a/b"}), `entry "a/b"`},
 		"an entry is missing":          {archiveOf(t, indexOf(name, name+"2"), entry{name: name}), `1 entries of the index are missing, such as "` + name + `2"`},
 		"no snapshots":                 {archiveOf(t, indexOf()), "it holds no snapshots"},
 		"another version":              {archiveOf(t, Index{Schema: "heaplapse.bundle/2"}), `schema "heaplapse.bundle/2", want "heaplapse.bundle/1": written by another version of heaplapse`},
-		"an index that is none":        {archiveOf(t, "text"), "cannot unmarshal"},
+		"a malformed index":            {archiveOf(t, "text"), "cannot unmarshal"},
 		"not zstd":                     {[]byte("hello"), "not a usable bundle"},
 		"nothing":                      {nil, "not a usable bundle"},
 	} {
@@ -219,7 +305,7 @@ func TestHostileArchivesAreRefused(t *testing.T) {
 	}
 }
 
-// TestBombs: what is not zero is counted, what is claimed, too.
+// TestBombs checks the limits of the unpacked size, both of the content and of what headers claim.
 func TestBombs(t *testing.T) {
 	fill := func(limit int64, content string) error {
 		b := &Bundle{dir: t.TempDir(), files: map[string]*File{}}
@@ -227,7 +313,7 @@ func TestBombs(t *testing.T) {
 		return u.unpack(bytes.NewReader(archiveOf(t, indexOf("a"), entry{name: "a", content: content})))
 	}
 	require.NoError(t, fill(1<<20, strings.Repeat("x", 1<<20)))
-	require.ErrorContains(t, fill(1<<20-1, strings.Repeat("x", 1<<20)), `entry "a": it unpacks to far more than its size lets expect`)
+	require.ErrorContains(t, fill(1<<20-1, strings.Repeat("x", 1<<20)), `entry "a": it expands to more than its size allows`)
 	require.NoError(t, fill(0, strings.Repeat("\x00", 1<<22)), "holes take up nothing")
 
 	var b bytes.Buffer
@@ -245,12 +331,12 @@ func TestBombs(t *testing.T) {
 	require.ErrorContains(t, err, `entry "a": it unpacks to more than`)
 }
 
-// TestEveryCutIsNoticed: a bundle that ends early is refused wherever it ends.
-func TestEveryCutIsNoticed(t *testing.T) {
+// TestTruncated checks that a bundle is rejected wherever it is truncated.
+func TestTruncated(t *testing.T) {
 	data := archiveOf(t, indexOf("a"), entry{name: "a", content: strings.Repeat("heap", 1000)})
 	dir := t.TempDir()
 	for n := range data {
-		path := filepath.Join(dir, "cut")
+		path := filepath.Join(dir, "truncated")
 		require.NoError(t, os.WriteFile(path, data[:n], 0o600))
 		_, err := Open(path, dir)
 		require.Error(t, err, "%d of %d bytes", n, len(data))
@@ -270,8 +356,8 @@ func TestIs(t *testing.T) {
 	}
 }
 
-// FuzzOpen: whatever the bytes, nothing is written outside the directory, an error leaves nothing within, and what is accepted has
-// the entries of its index and no others.
+// FuzzOpen checks that nothing is written outside the directory, that an error leaves nothing in it, and that an accepted
+// bundle has exactly the entries of its index.
 func FuzzOpen(f *testing.F) {
 	f.Add([]byte(`{"schema":"heaplapse.bundle/1","snapshots":[{"entry":"a/b"}]}`), "a/b", byte(tar.TypeReg), []byte("x"))
 	f.Add([]byte(`{"schema":"heaplapse.bundle/1","snapshots":[{"entry":"../b"}]}`), "../b", byte(tar.TypeReg), []byte("x"))

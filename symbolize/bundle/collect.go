@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,9 +15,11 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize"
+	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
+	"github.com/heaplapse/heaplapse/symbolize/internal/files"
 )
 
-// Contents are what goes into a bundle: the index, and where the bytes of its entries are.
+// Contents is what a bundle will contain: the index, and where the bytes of its entries are.
 type Contents struct {
 	Index Index
 	parts []part // sorted by entry
@@ -25,20 +28,20 @@ type Contents struct {
 // part is the content of one entry.
 type part struct {
 	entry, path string
-	// keep are the ranges that are kept; nil keeps all.
-	keep []symbolize.Range
+	// keep are the ranges that are kept; nil means all.
+	keep []elffile.Range
 	info fs.FileInfo
 }
 
 // Stats are sizes in bytes.
 type Stats struct {
 	Snapshots, Files int
-	// Original is the size of the files that names come from, Kept what is kept of them.
+	// Original is the size of the files that names come from, Kept the size of the parts that are kept.
 	Original, Kept int64
 	Missing        int // files that could not be used
 }
 
-// Stats sums up the contents.
+// Stats returns the sizes of the contents.
 func (c *Contents) Stats() Stats {
 	s := Stats{Snapshots: len(c.Index.Snapshots)}
 	for _, f := range c.Index.Files {
@@ -53,34 +56,33 @@ func (c *Contents) Stats() Stats {
 	return s
 }
 
-// Collector gathers the contents, one series after another: those of all processes of a directory.
+// Collector gathers the contents from several series: those of all processes of a directory.
 type Collector struct {
 	// Writer is the version of heaplapse.
 	Writer string
-	// Search is where the names of all series are looked for. CacheDir is not used.
+	// Search says where files are searched. CacheDir is not used.
 	Search symbolize.Options
 
-	used      symbolize.Used
+	used      files.Recorder
 	sources   []series.Source
 	generated []Generated
 }
 
-// Add looks up the names of a series.
-func (c *Collector) Add(s *series.Series) (*symbolize.Symbols, error) {
+// Add resolves the names of a series.
+func (c *Collector) Add(ctx context.Context, s *series.Series) (*symbolize.Symbols, error) {
 	c.sources = s.Sources() // the same for all series of one directory
-	var used symbolize.Used
 	o := c.Search
-	o.CacheDir, o.Used = "", &used
-	symbols, err := symbolize.Resolve(s, o)
+	recording := c.used.Record(files.Host{VDSO: filepath.Join(s.Dir(), manifest.VDSOFile), Debuginfod: o.Debuginfod})
+	o.CacheDir, o.Files = "", recording
+	symbols, err := symbolize.Resolve(ctx, s, o)
 	if err != nil {
 		return nil, err
 	}
-	c.generated = append(c.generated, Generated{Process: s.Process.String(), Paths: used.PerfMaps()})
-	c.used.Merge(&used)
+	c.generated = append(c.generated, Generated{Process: s.Process.String(), Paths: recording.Maps()})
 	return symbols, nil
 }
 
-// Contents are what was gathered.
+// Contents returns what was gathered.
 func (c *Collector) Contents() (*Contents, error) {
 	o := c.Search
 	out := &Contents{Index: Index{
@@ -98,7 +100,7 @@ func (c *Collector) Contents() (*Contents, error) {
 	return out, nil
 }
 
-// addSnapshots takes the snapshots, and the manifests beside them.
+// addSnapshots adds the snapshots and their manifests.
 func (c *Contents) addSnapshots(sources []series.Source) error {
 	dirs := map[string]string{}
 	for _, s := range sources {
@@ -138,14 +140,14 @@ func (c *Contents) addSidecar(file, dir string) error {
 	return nil
 }
 
-// addFiles takes the used parts of files.
-func (c *Contents) addFiles(files []symbolize.UsedFile) error {
-	for _, u := range files {
+// addFiles adds the parts of files that were read.
+func (c *Contents) addFiles(used []files.Used) error {
+	for _, u := range used {
 		if u.Err != nil {
 			c.Index.Files = append(c.Index.Files, File{Path: u.Path, Error: u.Err.Error()})
 			continue
 		}
-		info, err := os.Stat(u.Path)
+		info, err := os.Stat(u.Local)
 		if err != nil {
 			return err
 		}
@@ -157,12 +159,12 @@ func (c *Contents) addFiles(files []symbolize.UsedFile) error {
 			f.Kept += int64(r.Size)
 		}
 		c.Index.Files = append(c.Index.Files, f)
-		c.parts = append(c.parts, part{entry: f.Entry, path: u.Path, keep: u.Parts, info: info})
+		c.parts = append(c.parts, part{entry: f.Entry, path: u.Local, keep: u.Parts, info: info})
 	}
 	return nil
 }
 
-// addMaps takes perf maps and jitdumps whole.
+// addMaps adds perf maps and jitdumps, which are kept whole.
 func (c *Contents) addMaps(processes []Generated) error {
 	for _, p := range processes {
 		for _, file := range p.Paths {
@@ -171,7 +173,7 @@ func (c *Contents) addMaps(processes []Generated) error {
 			}
 			info, err := os.Stat(file)
 			if errors.Is(err, fs.ErrNotExist) {
-				continue // it was named on the command line, and is as absent elsewhere
+				continue // it was named on the command line, and the bundle does not have it either
 			}
 			if err == nil && !info.Mode().IsRegular() {
 				err = fmt.Errorf("%s: only files can be bundled", file)
@@ -187,7 +189,7 @@ func (c *Contents) addMaps(processes []Generated) error {
 	return nil
 }
 
-// entryFor is where a file goes: below root like its path, never outside; where another one is in the way below root2, and so on.
+// entryFor returns the entry of a file: its path below root or, if another entry is in the way, below root2, and so on.
 func (c *Contents) entryFor(file string) string {
 	below := path.Clean("/" + strings.ReplaceAll(filepath.ToSlash(file), `\`, "_"))
 	name := "root" + below
@@ -197,7 +199,7 @@ func (c *Contents) entryFor(file string) string {
 	return name
 }
 
-// clash says whether two entries cannot both be: they are the same, or one is a directory of the other.
+// clash reports whether two entries exclude each other: they are the same, or one is a directory of the other.
 func clash(a, b string) bool {
 	return a == b || strings.HasPrefix(a, b+"/") || strings.HasPrefix(b, a+"/")
 }

@@ -10,37 +10,37 @@ import (
 	"time"
 )
 
-// Schema is the version of the format that this package writes and reads.
+// Schema names the format that this package writes and reads.
 const Schema = "heaplapse.bundle/1"
 
-// Suffix is what the names of bundles end in.
+// Suffix is the end of the name of a bundle.
 const Suffix = ".heaplapse.tar.zst"
 
 // indexName is the first entry of the archive.
 const indexName = "heaplapse.bundle.json"
 
-// Index says what the other entries are.
+// Index describes the other entries.
 type Index struct {
 	Schema string `json:"schema"`
 	// Writer is the version of heaplapse.
 	Writer    string     `json:"heaplapse"`
 	Snapshots []Snapshot `json:"snapshots"`
-	// Sidecars are the recorder's manifests, each beside the snapshots of its directory.
+	// Sidecars are the recorder's manifests, each in the directory of its snapshots.
 	Sidecars []Sidecar `json:"sidecars"`
 	Search   Search    `json:"search"`
 	Files    []File    `json:"files"`
-	// Fetched came from debuginfod servers.
+	// Fetched are files from debuginfod servers.
 	Fetched   []Fetched   `json:"fetched"`
 	Processes []Generated `json:"generated"`
 }
 
-// Snapshot is one snapshot file, as it was.
+// Snapshot is one snapshot file, unchanged.
 type Snapshot struct {
 	Entry string `json:"entry"`
-	// Path is what commands call it.
+	// Path is how commands name it.
 	Path     string    `json:"path"`
 	Modified time.Time `json:"modified"`
-	// Named: it was named on the command line, rather than found in a directory.
+	// Named is true if it was named on the command line, false if it was found in a directory.
 	Named bool `json:"named,omitempty"`
 }
 
@@ -50,7 +50,7 @@ type Sidecar struct {
 	Path  string `json:"path"`
 }
 
-// Search is where files were looked for: the options of the command that wrote the bundle.
+// Search says where files were searched: the options of the command that wrote the bundle.
 type Search struct {
 	Binary    string   `json:"binary,omitempty"`
 	Sysroot   string   `json:"sysroot,omitempty"`
@@ -60,31 +60,31 @@ type Search struct {
 // File is a file that names come from: a program, a library, a debug file, a perf map.
 type File struct {
 	Path string `json:"path"`
-	// Entry has the file's size, but of its content only what was used: the rest is zero. "" if the file could not be used;
-	// Error says why.
+	// Entry has the file's size, but only the content that was read: the rest is zero. It is "" if the file could not be
+	// used; Error says why.
 	Entry    string    `json:"entry,omitempty"`
 	Error    string    `json:"error,omitempty"`
 	Size     int64     `json:"size,omitempty"`
 	Kept     int64     `json:"kept_bytes,omitempty"`
 	Modified time.Time `json:"modified,omitzero"`
-	// CRC is the CRC-32 of the whole file, where a .gnu_debuglink asks for it.
+	// CRC is the CRC-32 of the whole file, if a .gnu_debuglink needs it.
 	CRC *uint32 `json:"crc32,omitempty"`
 }
 
-// Fetched is the path of a file that a debuginfod server had.
+// Fetched is the path of a file from a debuginfod server.
 type Fetched struct {
 	BuildID string `json:"build_id"`
 	Kind    string `json:"kind"` // executable or debuginfo
 	Path    string `json:"path"`
 }
 
-// Generated is the perf maps and jitdumps of a process.
+// Generated lists the perf maps and jitdumps of a process.
 type Generated struct {
 	Process string   `json:"process"`
 	Paths   []string `json:"paths"`
 }
 
-// maxIndex caps the index, in bytes: a hundred thousand snapshots take 20 MB.
+// maxIndex limits the size of the index, in bytes: a hundred thousand snapshots take 20 MB.
 const maxIndex = 64 << 20
 
 func readIndex(r io.Reader) (*Index, error) {
@@ -105,7 +105,7 @@ func readIndex(r io.Reader) (*Index, error) {
 	return ix, ix.check()
 }
 
-// entries are the names of the entries, and the times that they had.
+// entries returns the names of the entries and their modification times.
 func (ix *Index) entries() map[string]time.Time {
 	out := map[string]time.Time{}
 	for _, s := range ix.Snapshots {
@@ -122,7 +122,7 @@ func (ix *Index) entries() map[string]time.Time {
 	return out
 }
 
-// check refuses names that would lead out of the directory that a bundle is unpacked to.
+// check rejects names that lead out of the directory to which a bundle is unpacked.
 func (ix *Index) check() error {
 	if len(ix.Snapshots) == 0 {
 		return errors.New("it holds no snapshots")

@@ -6,25 +6,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
-
-	"github.com/heaplapse/heaplapse/heapfile/series"
-	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-// Caps of what is unpacked. Holes of files cost nothing but the time to read them; what is not zero takes up disk
-// space, for which an archive of a few kilobytes must not ask by the gigabyte.
+// Limits of what is unpacked. Holes in files cost only the time to read them. Everything else takes disk space, of which a
+// small archive must not take gigabytes.
 const (
 	maxEntries   = 1 << 20
 	maxApparent  = 1 << 38 // bytes, holes included
-	floorContent = 4 << 30 // up to this many bytes that are not zero any archive goes
-	maxRatio     = 256     // beyond that, so many a byte of the archive
+	floorContent = 4 << 30 // non-zero bytes that any archive may have
+	maxRatio     = 256     // above that, the maximum expansion ratio
 	maxWindow    = 128 << 20
 )
 
@@ -35,7 +30,7 @@ type Bundle struct {
 	files map[string]*File // by path
 }
 
-// Is says whether a file is a bundle, by its first bytes.
+// Is reports whether a file is a bundle. It reads the first bytes.
 func Is(file string) bool {
 	f, err := os.Open(file)
 	if err != nil {
@@ -65,8 +60,8 @@ func decoder(r io.Reader) (*zstd.Decoder, error) {
 	return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 }
 
-// Open unpacks a bundle into a new directory below dir ("" takes that for temporary files), which Close removes. Only the entries of
-// its index are written; holes stay holes.
+// Open unpacks a bundle into a new directory below dir, or below the directory for temporary files if dir is "". Close
+// removes it. Only the entries that are in the index are written; holes stay holes.
 func Open(file, dir string) (*Bundle, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -84,22 +79,22 @@ func Open(file, dir string) (*Bundle, error) {
 	u := unpacker{bundle: b, left: max(floorContent, maxRatio*info.Size())}
 	if err := u.unpack(bufio.NewReaderSize(f, 1<<20)); err != nil {
 		if errors.Is(err, io.ErrUnexpectedEOF) {
-			err = fmt.Errorf("it ends early: %w; copy it again", err)
+			err = fmt.Errorf("it is truncated: %w; copy it again", err)
 		}
 		return nil, errors.Join(fmt.Errorf("%s: not a usable bundle: %w", file, err), b.Close())
 	}
 	return b, nil
 }
 
-// Close removes what was unpacked.
+// Close removes the unpacked files.
 func (b *Bundle) Close() error { return os.RemoveAll(b.dir) }
 
 type unpacker struct {
 	bundle   *Bundle
 	root     *os.Root
-	times    map[string]time.Time // of the entries that are still to come
+	times    map[string]time.Time // of the entries that have not been read yet
 	apparent int64
-	left     int64 // bytes that are not zero and may still be written
+	left     int64 // non-zero bytes that may still be written
 }
 
 func (u *unpacker) unpack(r io.Reader) error {
@@ -139,7 +134,7 @@ func (b *Bundle) use(ix *Index) {
 	}
 }
 
-// entries writes all entries; each of the index must be there, once.
+// entries writes all entries. Each entry of the index must exist exactly once.
 func (u *unpacker) entries(t *tar.Reader) error {
 	for {
 		h, err := t.Next()
@@ -182,7 +177,7 @@ func (u *unpacker) write(h *tar.Header, r io.Reader, modified time.Time) error {
 	return u.root.Chtimes(h.Name, modified, modified)
 }
 
-// fill writes a file and leaves out what is zero.
+// fill writes the content of a file except for zeros.
 func (u *unpacker) fill(f *os.File, r io.Reader, size int64) error {
 	if err := f.Truncate(size); err != nil {
 		return err
@@ -195,7 +190,7 @@ func (u *unpacker) fill(f *os.File, r io.Reader, size int64) error {
 		}
 		if !isZero(buf[:n]) {
 			if u.left -= int64(n); u.left < 0 {
-				return errors.New("it unpacks to far more than its size lets expect")
+				return errors.New("it expands to more than its size allows")
 			}
 			if _, err := f.WriteAt(buf[:n], at); err != nil {
 				return err
@@ -215,60 +210,4 @@ func isZero(b []byte) bool {
 		b = b[n:]
 	}
 	return true
-}
-
-// Sources are the snapshots.
-func (b *Bundle) Sources() []series.Source {
-	var out []series.Source
-	for _, s := range b.Index.Snapshots {
-		out = append(out, series.Source{Path: s.Path, Open: b.local(s.Entry), Named: s.Named})
-	}
-	return out
-}
-
-func (b *Bundle) local(entry string) string { return filepath.Join(b.dir, filepath.FromSlash(entry)) }
-
-// Options are those of the machine that wrote the bundle, for one of its processes; how names are shown is left open.
-func (b *Bundle) Options(p series.Process) symbolize.Options {
-	o := symbolize.Options{
-		Binary: b.Index.Search.Binary, Sysroot: b.Index.Search.Sysroot, DebugDirs: b.Index.Search.DebugDirs,
-		PerfMaps: []string{}, Files: b,
-	}
-	for _, g := range b.Index.Processes {
-		if g.Process == p.String() {
-			o.PerfMaps = append(o.PerfMaps, g.Paths...)
-		}
-	}
-	return o
-}
-
-// Find implements [symbolize.Files].
-func (b *Bundle) Find(file string) (string, error) {
-	f, ok := b.files[file]
-	switch {
-	case !ok:
-		return "", &fs.PathError{Op: "open", Path: file, Err: fs.ErrNotExist}
-	case f.Entry == "":
-		return "", errors.New(f.Error)
-	}
-	return b.local(f.Entry), nil
-}
-
-// CRC implements [symbolize.Files].
-func (b *Bundle) CRC(file string) (uint32, error) {
-	f, ok := b.files[file]
-	if !ok || f.CRC == nil {
-		return 0, &fs.PathError{Op: "open", Path: file, Err: fs.ErrNotExist}
-	}
-	return *f.CRC, nil
-}
-
-// Fetched implements [symbolize.Files].
-func (b *Bundle) Fetched(buildID, kind string) string {
-	for _, f := range b.Index.Fetched {
-		if f.BuildID == buildID && f.Kind == kind {
-			return f.Path
-		}
-	}
-	return ""
 }

@@ -11,10 +11,10 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/heaplapse/heaplapse/symbolize"
+	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
 )
 
-// Write writes the archive. It ends early, with the context's error, once that is done.
+// Write writes the archive. If the context ends, Write returns its error.
 func (c *Contents) Write(ctx context.Context, w io.Writer) error {
 	z, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithWindowSize(window), zstd.WithEncoderConcurrency(1))
 	if err != nil {
@@ -32,7 +32,7 @@ func (c *Contents) Write(ctx context.Context, w io.Writer) error {
 	return errors.Join(t.Close(), z.Close())
 }
 
-// window is how far back a repetition is found, in bytes: snapshots of one process repeat one another.
+// window is the distance, in bytes, within which repetitions are found: snapshots of one process resemble one another.
 const window = 16 << 20
 
 func (c *Contents) writeIndex(t *tar.Writer) error {
@@ -50,7 +50,7 @@ func (c *Contents) writeIndex(t *tar.Writer) error {
 	return err
 }
 
-// header is the same for the same entry, whoever writes it and when.
+// header returns the header of an entry, which depends on nothing else.
 func header(name string, size int64) *tar.Header {
 	return &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o644}
 }
@@ -66,7 +66,7 @@ func (p *part) write(ctx context.Context, t *tar.Writer) error {
 	}
 	keep := p.keep
 	if keep == nil {
-		keep = []symbolize.Range{{Size: uint64(p.info.Size())}}
+		keep = []elffile.Range{{Size: uint64(p.info.Size())}}
 	}
 	if err := p.copy(t, &interruptible{ctx, f}, keep); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (p *part) write(ctx context.Context, t *tar.Writer) error {
 }
 
 // copy writes the ranges, and zeros between them.
-func (p *part) copy(w io.Writer, f *interruptible, keep []symbolize.Range) error {
+func (p *part) copy(w io.Writer, f *interruptible, keep []elffile.Range) error {
 	at := uint64(0)
 	for _, r := range keep {
 		if err := zeros(w, r.Offset-at); err != nil {
@@ -93,7 +93,7 @@ func (p *part) copy(w io.Writer, f *interruptible, keep []symbolize.Range) error
 	return zeros(w, uint64(p.info.Size())-at)
 }
 
-// unchanged checks that a file of which parts were chosen is still the same. (A snapshot may grow: what it was is bundled.)
+// unchanged checks that a file of which parts were chosen is still the same. A snapshot may grow: its size at the start counts.
 func (p *part) unchanged(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil || p.keep == nil {
@@ -118,7 +118,7 @@ func zeros(w io.Writer, n uint64) error {
 	return nil
 }
 
-// interruptible is a file that cannot be read any more once a context is done.
+// interruptible is a file that cannot be read after the end of a context.
 type interruptible struct {
 	ctx  context.Context
 	file io.ReaderAt

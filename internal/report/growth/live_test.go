@@ -39,7 +39,7 @@ func liveOf(t *testing.T) *growthreport.Live {
 	s, err := series.Open([]string{dir}, series.Options{Visit: columns.Visit})
 	require.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
-	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: testutil.Data(t, "leaky/sysroot")})
+	symbols, err := symbolize.Resolve(t.Context(), s, symbolize.Options{Sysroot: testutil.Data(t, "leaky/sysroot")})
 	require.NoError(t, err)
 	result := growth.Judge(s, symbols, &columns, growth.Options{MinBytes: 1 << 20})
 	return &growthreport.Live{Report: &growthreport.Report{Series: s, Symbols: symbols, Result: result}, Path: "/tmp/heap", Warnings: 2}

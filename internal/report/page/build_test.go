@@ -30,7 +30,7 @@ func judge(t *testing.T, path string) *growthreport.Report {
 	s, err := series.Open([]string{path}, series.Options{Visit: columns.Visit})
 	require.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
-	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: testutil.Data(t, strings.Split(filepath.Base(path), "-")[0], "sysroot")})
+	symbols, err := symbolize.Resolve(t.Context(), s, symbolize.Options{Sysroot: testutil.Data(t, strings.Split(filepath.Base(path), "-")[0], "sysroot")})
 	require.NoError(t, err)
 	r := growth.Judge(s, symbols, &columns, growth.Options{All: true})
 	return &growthreport.Report{Series: s, Symbols: symbols, Result: r}

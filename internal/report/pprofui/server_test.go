@@ -26,7 +26,7 @@ func leaky(t *testing.T) (*Server, *series.Series) {
 	s, err := series.Open([]string{testutil.Data(t, "leaky")}, series.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
-	symbols, err := symbolize.Resolve(s, symbolize.Options{Sysroot: testutil.Data(t, "leaky/sysroot")})
+	symbols, err := symbolize.Resolve(t.Context(), s, symbolize.Options{Sysroot: testutil.Data(t, "leaky/sysroot")})
 	require.NoError(t, err)
 	c, err := convert.New(s, symbols, convert.Options{})
 	require.NoError(t, err)

@@ -1,9 +1,7 @@
-// Package elffile opens ELF files as hostile input: a crafted or damaged file
-// gives an error, never a panic, and no more memory than the sections that are
-// asked for.
+// Package elffile opens ELF files as hostile input: a crafted or damaged file gives an error, never a panic, and takes no
+// more memory than the requested sections.
 //
-// The file is mapped, not read: of a binary of gigabytes only the touched pages
-// are loaded.
+// Files are mapped, not read: of a large binary, only the pages that are used are loaded.
 package elffile
 
 import (
@@ -25,11 +23,13 @@ import (
 
 // File is an open ELF file.
 type File struct {
-	Path    string
+	// Path is what the file is called in results and errors; its bytes are at Local.
+	Path, Local string
+
 	Type    elf.Type
 	Machine elf.Machine
 	Progs   []elf.ProgHeader
-	// BuildID is the GNU build ID in hex, "" where there is none.
+	// BuildID is the GNU build ID in hex, "" if there is none.
 	BuildID string
 	// Info is the file's state when it was opened.
 	Info fs.FileInfo
@@ -37,49 +37,48 @@ type File struct {
 	data     []byte
 	unmap    func() error
 	sections []elf.SectionHeader
-	touched  *Touched // nil where nobody asks
-}
-
-// Opening says how a file is opened. The zero value opens it as it is.
-type Opening struct {
-	// Called is the path that the file goes by, where its bytes are elsewhere.
-	Called string
-	// Touched, if set, is told of every part of the file that is read.
-	Touched *Touched
+	headers  *Touched // the parts that Open read
+	touched  *Touched // all parts that were read; nil until Record is called
 }
 
 // Open maps a file and reads its headers. Only 64-bit little-endian files
 // (x86-64, arm64, riscv64, …) are supported.
-func Open(path string) (*File, error) { return Opening{}.Open(path) }
+func Open(path string) (*File, error) { return OpenAs(path, path) }
 
-// Open is the package's Open.
-func (o Opening) Open(path string) (*File, error) {
-	called := cmp.Or(o.Called, path)
-	f, info, err := OpenRegular(path)
+// OpenAs opens the file at local, whose Path is path.
+func OpenAs(path, local string) (*File, error) {
+	f, info, err := OpenRegular(local)
 	if err != nil {
 		if errors.Is(err, errIrregular) {
-			err = fmt.Errorf("%s: %w", called, err)
+			err = fmt.Errorf("%s: %w", path, err)
 		}
 		return nil, err
 	}
 	defer f.Close()
 	data, unmap, err := mapFile(f, info)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", called, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	e := &File{Path: called, Info: info, data: data, unmap: unmap, touched: o.Touched}
+	e := &File{Path: path, Local: local, Info: info, data: data, unmap: unmap}
+	headers := e.Record()
 	if err := e.Guard(e.parse); err != nil {
 		e.Close()
 		return nil, err
 	}
+	e.headers, e.touched = headers, nil
 	return e, nil
 }
 
-// errIrregular says that a path is that of a directory, a device or a pipe.
+// Record starts to record the parts of the file that are read. The result includes the headers, which Open has read.
+func (f *File) Record() *Touched {
+	f.touched = cmp.Or(f.headers, &Touched{})
+	return f.touched
+}
+
+// errIrregular is the error for a directory, a device or a pipe.
 var errIrregular = errors.New("not a regular file")
 
-// OpenRegular opens a file if it is a regular one. To open a pipe would wait for somebody to write to it, and to open a device
-// may do something.
+// OpenRegular opens a regular file. It refuses pipes, which would block, and devices, which may have side effects.
 func OpenRegular(path string) (*os.File, fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -117,7 +116,7 @@ func (f *File) parse() error {
 	f.touched.add(Range{0, min(elf.EI_NIDENT, uint64(len(f.data)))})
 	e, err := elf.NewFile(headerReader{bytes.NewReader(f.data), f.touched})
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("%s: not a readable ELF file: %s", f.Path, f.cutOff())
+		return fmt.Errorf("%s: not a readable ELF file: %s", f.Path, f.truncated())
 	}
 	if err != nil {
 		return fmt.Errorf("%s: not a readable ELF file: %w", f.Path, err)
@@ -133,8 +132,8 @@ func (f *File) parse() error {
 	return nil
 }
 
-// cutOff says what a file that is too short for its headers lacks. Section headers are the last part of most files.
-func (f *File) cutOff() string {
+// truncated describes a file that is too short for its headers. The section headers are the last part of most files.
+func (f *File) truncated() string {
 	const header, tables = 64, 0x3c
 	if len(f.data) < header {
 		return fmt.Sprintf("it has %d bytes, fewer than an ELF header", len(f.data))
@@ -143,7 +142,7 @@ func (f *File) cutOff() string {
 	return fmt.Sprintf("its %d bytes end before its headers do (%d section headers at 0x%x): was it truncated? copy it again", len(f.data), count, offset)
 }
 
-// bytesAt is a part of the file; nil when the file does not hold all of it.
+// bytesAt returns a part of the file, nil if the file does not contain all of it.
 func (f *File) bytesAt(off, size uint64) []byte {
 	if off > uint64(len(f.data)) || size > uint64(len(f.data))-off {
 		return nil
@@ -152,8 +151,7 @@ func (f *File) bytesAt(off, size uint64) []byte {
 	return f.data[off : off+size : off+size]
 }
 
-// At returns the n bytes at an ELF virtual address, nil if the file has no
-// content there (a debug file has not).
+// At returns the n bytes at an ELF virtual address, nil if the file has no content there, as in debug files.
 func (f *File) At(vaddr, n uint64) []byte {
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_LOAD && vaddr >= p.Vaddr && vaddr-p.Vaddr < p.Filesz && n <= p.Filesz-(vaddr-p.Vaddr) {
@@ -163,8 +161,8 @@ func (f *File) At(vaddr, n uint64) []byte {
 	return nil
 }
 
-// Emptied says that the file's code was taken out, and with it where in the file it was: objcopy --only-keep-debug
-// leaves p_vaddr and p_memsz of a segment, but not p_offset and p_filesz. (eu-strip keeps all.)
+// Emptied reports whether the file lacks its code and the file offsets of its segments: objcopy --only-keep-debug keeps
+// p_vaddr and p_memsz of a segment, but not p_offset and p_filesz. (eu-strip keeps all.)
 func (f *File) Emptied() bool {
 	code := false
 	for _, s := range f.sections {
@@ -183,7 +181,7 @@ func (f *File) Emptied() bool {
 	return code
 }
 
-// Has says whether a section with content exists.
+// Has reports whether the file has a section with content.
 func (f *File) Has(name string) bool {
 	s := f.section(name)
 	return s != nil && s.Type != elf.SHT_NOBITS && s.FileSize > 0
@@ -198,8 +196,8 @@ func (f *File) section(name string) *elf.SectionHeader {
 	return nil
 }
 
-// Section returns a section's bytes, decompressed; nil where there is no such
-// section. Debug sections are also found in the old form .zdebug_*.
+// Section returns the decompressed bytes of a section, nil if there is no such section. It also finds debug sections in the
+// old form .zdebug_*.
 func (f *File) Section(name string) ([]byte, error) {
 	if s := f.section(name); s != nil && s.Type != elf.SHT_NOBITS {
 		raw := f.bytesAt(s.Offset, s.FileSize)
@@ -223,20 +221,20 @@ func (f *File) fault(section, format string, args ...any) error {
 	return fmt.Errorf("%s: section %s: %s", f.Path, section, fmt.Sprintf(format, args...))
 }
 
-// Limits of decompression: a section of a few kilobytes must not take gigabytes. Debug information compresses
-// about 3:1, those of libc6-dbg at most 8:1; zlib could reach 1032:1.
+// Limits of decompression: a small section must not take gigabytes. Debug information compresses about 3:1, that of
+// libc6-dbg at most 8:1; zlib can reach 1032:1.
 const (
 	maxRatio   = 64
-	floorRatio = 64 << 20 // to this size any ratio goes
+	floorRatio = 64 << 20 // bytes that any section may have
 	maxSection = 1 << 34
 )
 
-// maxExpanded is the size that so many compressed bytes may have.
+// maxExpanded returns the limit for the decompressed size.
 func maxExpanded(compressed int) uint64 {
 	return min(max(floorRatio, maxRatio*uint64(compressed)), maxSection)
 }
 
-// decompress reads an SHF_COMPRESSED section: an Elf64_Chdr, then the stream.
+// decompress decompresses an SHF_COMPRESSED section: an Elf64_Chdr and the stream.
 func (f *File) decompress(name string, raw []byte) ([]byte, error) {
 	if len(raw) < 24 {
 		return nil, f.fault(name, "a compression header needs 24 bytes, there are %d", len(raw))
@@ -257,7 +255,7 @@ func (f *File) decompress(name string, raw []byte) ([]byte, error) {
 	return nil, f.fault(name, "compression type %d is not supported", kind)
 }
 
-// decompressOld reads a .zdebug_ section: "ZLIB", the size, the stream.
+// decompressOld decompresses a .zdebug_ section: "ZLIB", the size and the stream.
 func (f *File) decompressOld(name string, raw []byte) ([]byte, error) {
 	if len(raw) < 12 || string(raw[:4]) != "ZLIB" {
 		return nil, f.fault(name, "it does not start with ZLIB")
@@ -332,7 +330,7 @@ func (f *File) findBuildID() (id string) {
 	return id
 }
 
-// DebugLink is the .gnu_debuglink: the name of the separate debug file, and its CRC-32.
+// DebugLink returns the content of .gnu_debuglink: the name of the separate debug file and its CRC-32.
 func (f *File) DebugLink() (name string, crc uint32, ok bool) {
 	b, err := f.Section(".gnu_debuglink")
 	if err != nil || len(b) < 8 {
@@ -345,7 +343,7 @@ func (f *File) DebugLink() (name string, crc uint32, ok bool) {
 	return string(b[:n]), binary.LittleEndian.Uint32(b[(n+4)&^3:]), true
 }
 
-// AltLink is the .gnu_debugaltlink: the name of dwz's supplementary file, and its build ID in hex.
+// AltLink returns the content of .gnu_debugaltlink: the name of the supplementary file of dwz and its build ID in hex.
 func (f *File) AltLink() (name, buildID string, ok bool) {
 	b, err := f.Section(".gnu_debugaltlink")
 	n := bytes.IndexByte(b, 0)
@@ -355,5 +353,5 @@ func (f *File) AltLink() (name, buildID string, ok bool) {
 	return string(b[:n]), hex.EncodeToString(b[n+1:]), true
 }
 
-// errPanic wraps what debug/elf or a vanished page made of a file.
+// errPanic is the error for a file on which a library panics or whose pages vanish.
 var errPanic = errors.New("damaged, or truncated while it was read")

@@ -11,11 +11,11 @@ type Range struct{ Offset, Size uint64 }
 
 func (r Range) end() uint64 { return r.Offset + r.Size }
 
-// Touched are the parts of a file that were asked for: its headers, and the sections and pieces of code that gave
-// answers. A file that has nothing but them gives the same answers.
+// Touched records the parts of a file that were read: its headers, sections, and pieces of code. A copy of the file that
+// holds only these parts gives the same answers.
 type Touched struct{ ranges []Range }
 
-// add notes a part. Most lie at or in the one before.
+// add records a part. Most parts overlap or follow the previous one.
 func (t *Touched) add(r Range) {
 	if t == nil || r.Size == 0 {
 		return
@@ -30,7 +30,7 @@ func (t *Touched) add(r Range) {
 	t.ranges = append(t.ranges, r)
 }
 
-// Union is all parts of several readings of a file, in order and disjoint.
+// Union returns the parts of several records of one file, sorted and disjoint.
 func Union(list ...*Touched) []Range {
 	var all, out []Range
 	for _, t := range list {
@@ -47,7 +47,7 @@ func Union(list ...*Touched) []Range {
 	return out
 }
 
-// headerReader notes what debug/elf reads of a file.
+// headerReader records what debug/elf reads of a file.
 type headerReader struct {
 	*bytes.Reader
 	touched *Touched

@@ -1,13 +1,13 @@
 //go:build unix
 
-package symbolize
+package symcache
 
 import (
 	"io/fs"
 	"syscall"
 )
 
-// inode is a file's number in its file system.
+// inode returns the number of a file in its file system.
 func inode(info fs.FileInfo) uint64 {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return s.Ino

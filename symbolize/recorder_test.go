@@ -1,48 +1,54 @@
 package symbolize
 
 import (
+	"context"
 	"debug/elf"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
+	"github.com/heaplapse/heaplapse/symbolize/internal/files"
 	"github.com/stretchr/testify/require"
 )
 
-// slimFiles are copies of what was used, and of nothing else.
+// slimFiles is a Source with copies of the parts of files that were read, and of nothing else.
 type slimFiles struct {
-	used map[string]UsedFile
-	copy map[string]string
-	got  []Fetch
+	used    map[string]files.Used
+	copies  map[string]string
+	fetches []files.Fetch
 }
 
-func slim(t testing.TB, used *Used) *slimFiles {
+func slim(t testing.TB, recorder *files.Recorder, recording *files.Recording) *slimFiles {
 	t.Helper()
-	s := &slimFiles{map[string]UsedFile{}, map[string]string{}, used.Fetches()}
+	s := &slimFiles{map[string]files.Used{}, map[string]string{}, recorder.Fetches()}
 	dir := t.TempDir()
-	for i, f := range used.Files() {
+	for i, f := range recorder.Files() {
 		s.used[f.Path] = f
 		if f.Err == nil {
-			s.copy[f.Path] = filepath.Join(dir, strconv.Itoa(i))
-			copyParts(t, s.copy[f.Path], f)
+			s.copies[f.Path] = filepath.Join(dir, strconv.Itoa(i))
+			copyParts(t, s.copies[f.Path], f)
 		}
 	}
-	for i, path := range used.PerfMaps() {
+	for i, path := range recording.Maps() {
 		if _, err := os.Stat(path); err == nil {
-			s.copy[path] = filepath.Join(dir, "map"+strconv.Itoa(i))
-			copyFile(t, path, s.copy[path])
+			s.copies[path] = filepath.Join(dir, "map"+strconv.Itoa(i))
+			copyFile(t, path, s.copies[path])
 		}
 	}
 	return s
 }
 
-func copyParts(t testing.TB, to string, f UsedFile) {
+func copyParts(t testing.TB, to string, f files.Used) {
 	t.Helper()
-	whole, err := os.ReadFile(f.Path)
+	whole, err := os.ReadFile(f.Local)
 	require.NoError(t, err)
 	parts := make([]byte, f.Size)
 	for _, r := range f.Parts {
@@ -52,14 +58,22 @@ func copyParts(t testing.TB, to string, f UsedFile) {
 	require.NoError(t, os.Chtimes(to, f.ModTime, f.ModTime))
 }
 
-func (s *slimFiles) Find(path string) (string, error) {
-	if local, ok := s.copy[path]; ok {
+func (s *slimFiles) find(path string) (string, error) {
+	if local, ok := s.copies[path]; ok {
 		return local, nil
 	}
 	if f, ok := s.used[path]; ok {
 		return "", f.Err
 	}
 	return "", &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+}
+
+func (s *slimFiles) Open(path string) (*elffile.File, error) {
+	local, err := s.find(path)
+	if err != nil {
+		return nil, err
+	}
+	return elffile.OpenAs(path, local)
 }
 
 func (s *slimFiles) CRC(path string) (uint32, error) {
@@ -69,16 +83,26 @@ func (s *slimFiles) CRC(path string) (uint32, error) {
 	return 0, fs.ErrNotExist
 }
 
-func (s *slimFiles) Fetched(buildID, kind string) string {
-	for _, f := range s.got {
+func (s *slimFiles) Fetch(_ context.Context, buildID, kind string) *elffile.File {
+	for _, f := range s.fetches {
 		if f.BuildID == buildID && f.Kind == kind {
-			return f.Path
+			file, _ := s.Open(f.Path)
+			return file
 		}
 	}
-	return ""
+	return nil
 }
 
-// TestUsedPartsSuffice: for every way to store debug information, what was read of the files gives the same answers as the files.
+func (s *slimFiles) OpenMap(path string) (io.ReadCloser, error) {
+	local, err := s.find(path)
+	if err != nil {
+		return nil, err
+	}
+	return os.Open(local)
+}
+
+// TestUsedPartsSuffice checks, for each way to store debug information, that the parts of the files that were read give
+// the same answers as the files.
 func TestUsedPartsSuffice(t *testing.T) {
 	for _, e := range encodings {
 		t.Run(e.name, func(t *testing.T) {
@@ -111,6 +135,13 @@ func TestUsedPartsSuffice(t *testing.T) {
 		}
 		requireSameFromSlim(t, seriesOf(t, mapsOf(t, path, path, base), loadedAt(calls, base)), Options{})
 	})
+	t.Run("vdso", func(t *testing.T) {
+		line, start, image := ownVDSO(t)
+		series := seriesOf(t, []string{strings.TrimSpace(line)}, []uint64{start + exportOf(t, image).Value + 2})
+		require.NoError(t, os.WriteFile(filepath.Join(series.Dir(), manifest.VDSOFile), image, 0o600))
+		require.True(t, resolve(t, series, Options{}).Locations[0].Named())
+		requireSameFromSlim(t, series, Options{})
+	})
 	t.Run("unreadable", func(t *testing.T) {
 		to := filepath.Join(t.TempDir(), "program")
 		require.NoError(t, os.WriteFile(to, []byte("not an ELF file"), 0o600))
@@ -118,39 +149,42 @@ func TestUsedPartsSuffice(t *testing.T) {
 	})
 }
 
-// requireUsedSuffices resolves the calls of a file, as they are in another.
+// requireUsedSuffices resolves the calls of the file plain, which path contains in another form.
 func requireUsedSuffices(t *testing.T, path, plain string, o Options) {
 	t.Helper()
 	calls := append(callsOf(t, plain), call{returns: stubAddresses(t, plain)[0] + 5})
 	requireSameFromSlim(t, seriesOf(t, mapsOf(t, plain, path, base), loadedAt(calls, base)), o)
 }
 
-// requireSameFromSlim resolves with the files, then with the parts of them that were used.
+// requireSameFromSlim resolves with the files, then with the parts of them that were read.
 func requireSameFromSlim(t *testing.T, series *series.Series, o Options) {
 	t.Helper()
-	var used Used
-	recording := o
-	recording.Used = &used
-	want := resolve(t, series, recording)
-	o.Files, o.Debuginfod = slim(t, &used), nil
+	var recorder files.Recorder
+	recording := recorder.Record(o.source(filepath.Join(series.Dir(), manifest.VDSOFile)))
+	recorded := o
+	recorded.Files = recording
+	want := resolve(t, series, recorded)
+	o.Files, o.Debuginfod = slim(t, &recorder, recording), nil
 	got := resolve(t, series, o)
 	requireSame(t, want.Locations, got.Locations)
 	require.Equal(t, want.Modules, got.Modules)
 	require.Equal(t, want.Warnings, got.Warnings)
 }
 
-// TestUsedPartsAreFew: neither code nor data is used, but the bytes before return addresses.
+// TestUsedPartsAreFew checks that neither code nor data is read, except for the bytes before return addresses.
 func TestUsedPartsAreFew(t *testing.T) {
 	path := standard(t).main
-	var used Used
-	resolve(t, seriesOf(t, mapsOf(t, path, path, base), loadedAt(callsOf(t, path)[:10], base)), Options{Used: &used})
-	require.Len(t, used.Files(), 1)
+	var recorder files.Recorder
+	resolve(t, seriesOf(t, mapsOf(t, path, path, base), loadedAt(callsOf(t, path)[:10], base)),
+		Options{Files: recorder.Record(files.Host{})})
+	used := recorder.Files()
+	require.Len(t, used, 1)
 	file, err := elf.Open(path)
 	require.NoError(t, err)
 	defer file.Close()
 	text := file.Section(".text")
 	inText := uint64(0)
-	for _, r := range used.Files()[0].Parts {
+	for _, r := range used[0].Parts {
 		if r.Offset >= text.Offset && r.Offset < text.Offset+text.Size {
 			inText += r.Size
 		}

@@ -1,0 +1,92 @@
+package bundle
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/symbolize"
+	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
+)
+
+// Sources returns the snapshots.
+func (b *Bundle) Sources() []series.Source {
+	var out []series.Source
+	for _, s := range b.Index.Snapshots {
+		out = append(out, series.Source{Path: s.Path, Open: b.local(s.Entry), Named: s.Named})
+	}
+	return out
+}
+
+func (b *Bundle) local(entry string) string { return filepath.Join(b.dir, filepath.FromSlash(entry)) }
+
+// Options returns the options with which the bundle was written, for one of its processes, and the bundle as the source of
+// files. How names are shown is left to the caller.
+func (b *Bundle) Options(p series.Process) symbolize.Options {
+	o := symbolize.Options{
+		Binary: b.Index.Search.Binary, Sysroot: b.Index.Search.Sysroot, DebugDirs: b.Index.Search.DebugDirs,
+		PerfMaps: []string{}, Files: source{b},
+	}
+	for _, g := range b.Index.Processes {
+		if g.Process == p.String() {
+			o.PerfMaps = append(o.PerfMaps, g.Paths...)
+		}
+	}
+	return o
+}
+
+// source implements files.Source with the files of a bundle.
+type source struct{ bundle *Bundle }
+
+// find returns where the content of a file is on this machine.
+func (s source) find(path string) (local string, err error) {
+	f, ok := s.bundle.files[path]
+	switch {
+	case !ok:
+		return "", &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+	case f.Entry == "":
+		return "", errors.New(f.Error)
+	}
+	return s.bundle.local(f.Entry), nil
+}
+
+func (s source) Open(path string) (*elffile.File, error) {
+	local, err := s.find(path)
+	if err != nil {
+		return nil, err
+	}
+	return elffile.OpenAs(path, local)
+}
+
+// CRC returns the checksum in the index: the bundle has only parts of the file.
+func (s source) CRC(path string) (uint32, error) {
+	f, ok := s.bundle.files[path]
+	if !ok || f.CRC == nil {
+		return 0, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+	}
+	return *f.CRC, nil
+}
+
+func (s source) Fetch(_ context.Context, buildID, kind string) *elffile.File {
+	for _, f := range s.bundle.Index.Fetched {
+		if f.BuildID != buildID || f.Kind != kind {
+			continue
+		}
+		if file, err := s.Open(f.Path); err == nil {
+			return file
+		}
+	}
+	return nil
+}
+
+func (s source) OpenMap(path string) (io.ReadCloser, error) {
+	local, err := s.find(path)
+	if err != nil {
+		return nil, err
+	}
+	return os.Open(local)
+}

@@ -1,0 +1,131 @@
+package debuginfod
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Limits of a download.
+const (
+	chunk          = 100 << 10 // bytes that must arrive within Client.Timeout
+	defaultMaxSize = 8 << 30
+)
+
+var (
+	errStalled = errors.New("server sends nothing, or too slowly (DEBUGINFOD_TIMEOUT)")
+	errTooLong = errors.New("download takes too long (DEBUGINFOD_MAXTIME)")
+)
+
+// download fetches a file from one server. Only a complete file with the requested build ID gets the name path.
+func (c *Client) download(parent context.Context, server, path, buildID, kind string) error {
+	ctx, cancel := context.WithCancelCause(parent)
+	defer cancel(nil)
+	if c.MaxTime > 0 {
+		defer time.AfterFunc(c.MaxTime, func() { cancel(errTooLong) }).Stop()
+	}
+	watch := newWatchdog(c.Timeout, func() { cancel(errStalled) })
+	defer watch.stop()
+	err := c.request(ctx, watch, strings.TrimRight(server, "/")+"/buildid/"+buildID+"/"+kind, path, buildID)
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}
+
+func (c *Client) request(ctx context.Context, watch *watchdog, address, path, buildID string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("User-Agent", "heaplapse")
+	resp, err := cmp.Or(c.HTTP, http.DefaultClient).Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	limit := cmp.Or(c.MaxSize, defaultMaxSize)
+	switch {
+	case resp.StatusCode == http.StatusNotFound:
+		return fs.ErrNotExist
+	case resp.StatusCode != http.StatusOK:
+		return fmt.Errorf("%s for %s", resp.Status, address)
+	case resp.ContentLength > limit:
+		return fmt.Errorf("%s has %d bytes, more than the limit of %d (DEBUGINFOD_MAXSIZE)", address, resp.ContentLength, limit)
+	}
+	return keep(&watchedReader{resp.Body, watch}, limit, path, buildID)
+}
+
+// keep writes a response to a temporary file, verifies it, and renames it to path.
+func keep(body io.Reader, limit int64, path, buildID string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(tmp.Name()) }() // fails after the rename
+	n, err := io.Copy(tmp, io.LimitReader(body, limit+1))
+	if err = errors.Join(err, tmp.Close()); err != nil {
+		return fmt.Errorf("after %d bytes of %s: %w", n, buildID, err)
+	}
+	if n > limit {
+		return fmt.Errorf("%s has more bytes than the limit of %d (DEBUGINFOD_MAXSIZE)", buildID, limit)
+	}
+	file, err := openVerified(tmp.Name(), buildID)
+	if err != nil {
+		return fmt.Errorf("request for %s: %w", buildID, err)
+	}
+	file.Close()
+	return os.Rename(tmp.Name(), path)
+}
+
+// watchdog fires when fewer than chunk bytes arrive per interval. A nil watchdog never fires.
+type watchdog struct {
+	timer    *time.Timer
+	interval time.Duration
+	bytes    int
+}
+
+func newWatchdog(interval time.Duration, fire func()) *watchdog {
+	if interval <= 0 {
+		return nil
+	}
+	return &watchdog{timer: time.AfterFunc(interval, fire), interval: interval}
+}
+
+func (w *watchdog) arrived(n int) {
+	if w == nil {
+		return
+	}
+	if w.bytes += n; w.bytes >= chunk {
+		w.bytes = 0
+		w.timer.Reset(w.interval)
+	}
+}
+
+func (w *watchdog) stop() {
+	if w != nil {
+		w.timer.Stop()
+	}
+}
+
+type watchedReader struct {
+	r     io.Reader
+	watch *watchdog
+}
+
+func (r *watchedReader) Read(b []byte) (int, error) {
+	n, err := r.r.Read(b)
+	r.watch.arrived(n)
+	return n, err
+}

@@ -1,0 +1,48 @@
+package files
+
+import (
+	"context"
+	"hash/crc32"
+	"io"
+	"os"
+
+	"github.com/heaplapse/heaplapse/symbolize/internal/debuginfod"
+	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
+)
+
+// Host is the Source that reads this machine's files.
+type Host struct {
+	// VDSO is where the recorder kept its kernel's [vdso]; this machine's kernel may have another one. There may be no
+	// such file.
+	VDSO string
+	// Debuginfod may be nil.
+	Debuginfod *debuginfod.Client
+}
+
+// Open implements [Source].
+func (h Host) Open(path string) (*elffile.File, error) {
+	if path == VDSO {
+		return elffile.OpenAs(path, h.VDSO)
+	}
+	return elffile.Open(path)
+}
+
+// CRC implements [Source].
+func (h Host) CRC(path string) (uint32, error) {
+	file, _, err := elffile.OpenRegular(path)
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	sum := crc32.NewIEEE()
+	_, err = io.Copy(sum, file)
+	return sum.Sum32(), err
+}
+
+// Fetch implements [Source].
+func (h Host) Fetch(ctx context.Context, buildID, kind string) *elffile.File {
+	return h.Debuginfod.Find(ctx, buildID, kind)
+}
+
+// OpenMap implements [Source].
+func (h Host) OpenMap(path string) (io.ReadCloser, error) { return os.Open(path) }

@@ -1,0 +1,32 @@
+// Package files gives symbolization its files: programs, libraries, debug files, perf maps.
+//
+// A [Source] has the files of the machine that ran the recorded process, by the paths that they have there. [Host] reads
+// them on this machine, package bundle reads them from an archive, and [Recorder] records what is read of another source.
+// [Search] knows where the files of a module are.
+package files
+
+import (
+	"context"
+	"io"
+
+	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
+)
+
+// Source gives access to files by their path. It is safe for concurrent use.
+type Source interface {
+	// Open opens an ELF file. The error wraps [io/fs.ErrNotExist] if there is no such file.
+	Open(path string) (*elffile.File, error)
+	// CRC returns the CRC-32 of a file.
+	CRC(path string) (uint32, error)
+	// Fetch opens the file of a kind that debuginfod servers have for a build ID. It returns nil if they have none.
+	Fetch(ctx context.Context, buildID, kind string) *elffile.File
+	// OpenMap opens a perf map or a jitdump.
+	OpenMap(path string) (io.ReadCloser, error)
+}
+
+const (
+	// VDSOMapping is the name that the kernel gives to the library that it maps into every process.
+	VDSOMapping = "[vdso]"
+	// VDSO is the path by which a Source has the image of that library.
+	VDSO = "/[vdso]"
+)

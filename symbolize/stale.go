@@ -1,0 +1,157 @@
+package symbolize
+
+import (
+	"debug/elf"
+	"fmt"
+	"time"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
+	"github.com/heaplapse/heaplapse/symbolize/internal/files"
+)
+
+// checkStale returns an error if the file is not the one that was mapped. It compares the build IDs, if both are known;
+// else the recorded size and time, the segments with the mappings, and the code before the return addresses.
+func (j *moduleJob) checkStale(file *elffile.File, m *Module, search files.Search) error {
+	if j.recorded != "" && file.BuildID != "" {
+		if j.recorded != file.BuildID {
+			return fmt.Errorf("%s: its build ID is %s, the one that was mapped has %s", file.Path, file.BuildID, j.recorded)
+		}
+		return nil
+	}
+	if err := j.checkState(file, m, search); err != nil {
+		return err
+	}
+	for _, mp := range j.mappings {
+		if !fitsSegment(file, mp) {
+			return fmt.Errorf("%s: none of its segments fits the mapping %x-%x at offset 0x%x: it was rebuilt or replaced",
+				file.Path, uint64(mp.Start), uint64(mp.Limit), uint64(mp.Offset))
+		}
+	}
+	j.countCalls(file, m)
+	if m.CallsChecked >= 5 && m.CallsFound*2 < m.CallsChecked {
+		return fmt.Errorf("%s: only %d of %d return addresses follow a call: it was rebuilt or replaced",
+			file.Path, m.CallsFound, m.CallsChecked)
+	}
+	return nil
+}
+
+// checkState compares the size and time of the file with the recorded ones. The time is compared only for the file at the
+// original path, because copies have another one. The file given as Binary is not compared: it may have more symbols.
+func (j *moduleJob) checkState(file *elffile.File, m *Module, search files.Search) error {
+	was, now := j.state, file.Info
+	if was.Size == 0 || now == nil || (j.main && search.Binary != "") {
+		return nil
+	}
+	if now.Size() != was.Size {
+		return fmt.Errorf("%s: it has %d bytes, the file that was mapped had %d: it was rebuilt or replaced", file.Path, now.Size(), was.Size)
+	}
+	const resolution = 2 * time.Second // of modification times on some file systems
+	if search.Sysroot == "" && file.Path == m.Path && !was.MTime.IsZero() && now.ModTime().Sub(was.MTime).Abs() >= resolution {
+		return fmt.Errorf("%s: it was written at %s, the file that was mapped at %s: it was rebuilt or replaced (if it is the same, name it with --binary or --sysroot /)",
+			file.Path, now.ModTime().UTC().Format(time.RFC3339), was.MTime.UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
+// fitsSegment reports whether a loader can have made an executable mapping from an executable segment of the file: the
+// mapping begins on a page of the segment and is no longer than the segment. It may be shorter, because parts of a mapping
+// can be remapped, for example to huge pages.
+func fitsSegment(file *elffile.File, m heapfile.Mapping) bool {
+	if m.Perm == "" {
+		return true // the brief format has no offsets
+	}
+	if file.Emptied() {
+		_, ok := emptiedSegment(file, m)
+		return ok
+	}
+	const page = 1 << 16 // the largest page size in common use
+	size := uint64(m.Limit - m.Start)
+	for _, p := range file.Progs {
+		if p.Type != elf.PT_LOAD || p.Flags&elf.PF_X == 0 {
+			continue
+		}
+		begin := p.Off &^ (page - 1)
+		end := (p.Off + p.Filesz + page - 1) &^ (page - 1)
+		if uint64(m.Offset) >= begin && uint64(m.Offset) < end && size <= end-begin && uint64(m.Offset)+size <= end+page {
+			return true
+		}
+	}
+	return false
+}
+
+// countCalls counts the return addresses that follow a call instruction in the file.
+func (j *moduleJob) countCalls(file *elffile.File, m *Module) {
+	for _, l := range j.out {
+		if l.Reason != ReasonNone {
+			continue
+		}
+		found, known := endsInCall(file, l.Offset)
+		if !known {
+			continue
+		}
+		m.CallsChecked++
+		if found {
+			m.CallsFound++
+		}
+	}
+}
+
+// endsInCall reports whether the bytes before an ELF address end in a call instruction. known is false if the file has no
+// code there, or code of an unsupported architecture.
+func endsInCall(file *elffile.File, addr uint64) (found, known bool) {
+	const longest = 7
+	if addr < longest {
+		return false, false
+	}
+	b := file.At(addr-longest, longest)
+	if b == nil {
+		return false, false
+	}
+	switch file.Machine {
+	case elf.EM_X86_64:
+		return endsInCallX86(b), true
+	case elf.EM_AARCH64:
+		w := uint32(b[3]) | uint32(b[4])<<8 | uint32(b[5])<<16 | uint32(b[6])<<24
+		const bl, blr, blra = 0x94000000, 0xd63f0000, 0xd73f0800
+		return w&0xfc000000 == bl || w&0xfffffc1f == blr || w&0xfffff800 == blra || w&0xfffff800 == 0xd63f0800, true
+	}
+	return false, false
+}
+
+// endsInCallX86 recognizes E8 rel32, and the memory and register forms of FF /2, which have 2 to 7 bytes
+// (Intel SDM volume 2, CALL).
+func endsInCallX86(b []byte) bool {
+	n := len(b)
+	if b[n-5] == 0xe8 {
+		return true
+	}
+	for length := 2; length <= 7; length++ {
+		if b[n-length] != 0xff || b[n-length+1]>>3&7 != 2 {
+			continue
+		}
+		if length == 2+modRMExtra(b[n-length+1:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// modRMExtra returns the number of bytes that follow a ModRM byte: SIB and displacement.
+func modRMExtra(b []byte) int {
+	mod, rm := b[0]>>6, b[0]&7
+	extra := 0
+	if mod != 3 && rm == 4 {
+		extra++ // SIB
+		if mod == 0 && len(b) > 1 && b[1]&7 == 5 {
+			return extra + 4
+		}
+	}
+	switch {
+	case mod == 1:
+		extra++
+	case mod == 2 || (mod == 0 && rm == 5):
+		extra += 4
+	}
+	return extra
+}
