@@ -18,10 +18,10 @@ type mappingFinder struct {
 	index    interval.Index
 }
 
-// find returns the mapping that holds an address and its index, or nil and -1. The mappings are those
-// of the space, sorted by start. Of mappings that overlap, file-backed ones take precedence over
-// anonymous ones, for ranges of generated code are never dropped from a space; then the one that
-// starts last.
+// find returns the mapping that holds an address and its index, or nil and -1. The mappings are
+// those of the space, sorted by start. Of mappings that overlap, file-backed ones take precedence
+// over anonymous ones, for ranges of generated code are never dropped from a space; then the one
+// that starts last.
 func (f *mappingFinder) find(space series.Space, mappings []heapfile.Mapping, a heapfile.Addr) (*heapfile.Mapping, int) {
 	if f.mappings == nil || f.space != space {
 		f.space, f.mappings = space, mappings
@@ -51,7 +51,8 @@ func (f *mappingFinder) build() {
 	f.index = interval.New(ranges)
 }
 
-// isLibrary reports whether a path has the name of a shared library: libc.so.6, _ctypes.cpython-311-x86_64-linux-gnu.so.
+// isLibrary reports whether a path has the name of a shared library: libc.so.6,
+// _ctypes.cpython-311-x86_64-linux-gnu.so.
 func isLibrary(path string) bool {
 	base := path[strings.LastIndexByte(path, '/')+1:]
 	return strings.HasSuffix(base, ".so") || strings.Contains(base, ".so.") || strings.HasPrefix(base, "ld-")

@@ -12,7 +12,8 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
-// TestSitesAcrossSpaces: after a restart at another address a stack is another stack but the same site.
+// TestSitesAcrossSpaces: after a restart at another address a stack is another stack but the same
+// site.
 func TestSitesAcrossSpaces(t *testing.T) {
 	path := standard(t).main
 	calls := callsOf(t, path)[:30]
@@ -36,7 +37,8 @@ func TestSitesAcrossSpaces(t *testing.T) {
 	}
 }
 
-// TestSitesWithoutFiles: an address in no file is the same only within its space; generated code goes by its name.
+// TestSitesWithoutFiles: an address in no file is the same only within its space; generated code
+// goes by its name.
 func TestSitesWithoutFiles(t *testing.T) {
 	perf := filepath.Join(t.TempDir(), "perf-1.map")
 	require.NoError(t, os.WriteFile(perf, []byte("30000000 100 JS:*f /a.js:1:2\n30000100 100 JS:~f /a.js:1:2\n30000200 100 JS:*f /a.js:9:2\n"), 0o600))
