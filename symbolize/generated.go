@@ -70,8 +70,8 @@ func (l *Location) nameByMaps(maps []*jit.Map) {
 	}
 }
 
-// perfMapPaths returns the maps that the options name, or else those that it finds. Jitdumps come first
-// because they have lines.
+// perfMapPaths returns the maps that the options name, or else those that it finds. Jitdumps come
+// first because they have lines.
 func perfMapPaths(series *series.Series, o Options) []string {
 	if o.PerfMaps != nil {
 		return o.PerfMaps
@@ -90,8 +90,8 @@ func perfMapPaths(series *series.Series, o Options) []string {
 	return paths
 }
 
-// copiedMaps returns the maps of a process that the recorder copied to the directory of the snapshots,
-// according to the manifest.
+// copiedMaps returns the maps of a process that the recorder copied to the directory of the
+// snapshots, according to the manifest.
 func copiedMaps(series *series.Series, kind string, pid int) (paths []string) {
 	if series.Manifest == nil {
 		return nil
@@ -108,8 +108,8 @@ func copiedMaps(series *series.Series, kind string, pid int) (paths []string) {
 	return paths
 }
 
-// findPerfMap looks in the directory of the snapshots, then in /tmp and elsewhere on this machine. If the
-// PID is not known, it takes any map in the directory, provided there is only one.
+// findPerfMap looks in the directory of the snapshots, then in /tmp and elsewhere on this machine.
+// If the PID is not known, it takes any map in the directory, provided there is only one.
 func findPerfMap(dir, name, elsewhere string, pid int, here bool) []string {
 	pattern := fmt.Sprintf(name, "*")
 	if pid != 0 {
@@ -138,8 +138,8 @@ func findPerfMap(dir, name, elsewhere string, pid int, here bool) []string {
 	return nil
 }
 
-// isIrregular reports whether a path is missing or not a regular file. A pipe in /tmp that another user
-// made would block the reader. Paths that the user names are not checked.
+// isIrregular reports whether a path is missing or not a regular file. A pipe in /tmp that another
+// user made would block the reader. Paths that the user names are not checked.
 func isIrregular(path string) bool {
 	info, err := os.Stat(path)
 	return err != nil || !info.Mode().IsRegular()

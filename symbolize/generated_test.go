@@ -18,7 +18,7 @@ import (
 
 const jitMaps = "30000000-30010000 rwxp 00000000 00:00 0 "
 
-// TestPerfMapsNameGeneratedCode: by the call before the return address, in anonymous memory or none.
+// TestPerfMapsNameGeneratedCode: a perf map names the call before the return address.
 func TestPerfMapsNameGeneratedCode(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "any.map")
 	require.NoError(t, os.WriteFile(path, []byte("30000100 10 JS:*f /srv/a.js:2:3\n30000110 10 g\n"), 0o600))
@@ -32,7 +32,7 @@ func TestPerfMapsNameGeneratedCode(t *testing.T) {
 	require.Equal(t, ReasonNoPerfEntry, at(3).Reason)
 }
 
-// TestPerfMapEncodings: the same map plain and compressed; one that cannot be read is a warning.
+// TestPerfMapEncodings: a map may be compressed. One that cannot be read is a warning.
 func TestPerfMapEncodings(t *testing.T) {
 	text := []byte("30000100 10 f\n")
 	var zipped bytes.Buffer
@@ -68,7 +68,8 @@ func TestPerfMapEncodings(t *testing.T) {
 	}
 }
 
-// TestPerfMapsBesideSnapshots: perf-PID.map is found beside the snapshots without being named; of two with unknown PID none.
+// TestPerfMapsBesideSnapshots: perf-PID.map is found in the directory of the snapshots. Without a
+// PID, one of two is not chosen.
 func TestPerfMapsBesideSnapshots(t *testing.T) {
 	series := seriesOf(t, []string{jitMaps}, []uint64{0x30000108})
 	named := func() bool { return resolve(t, series, Options{}).Locations[0].Named() }
@@ -77,15 +78,16 @@ func TestPerfMapsBesideSnapshots(t *testing.T) {
 	require.NoError(t, os.WriteFile(beside, []byte("30000100 10 f\n"), 0o600))
 	require.True(t, named())
 	require.NoError(t, os.WriteFile(filepath.Join(series.Dir(), "perf-13.map"), []byte("30000100 10 g\n"), 0o600))
-	require.False(t, named(), "which of the two is the process's is not known")
+	require.False(t, named(), "which of the two belongs to the process is unknown")
 	require.NoError(t, os.Remove(beside))
 	require.NoError(t, os.Remove(filepath.Join(series.Dir(), "perf-13.map")))
 	require.NoError(t, unix.Mkfifo(beside, 0o600))
-	require.False(t, named(), "nobody writes to the pipe")
+	require.False(t, named(), "reading the pipe would block")
 }
 
-// TestTheManifestNamesCopiedMaps: under any name, for the process that wrote them.
-func TestTheManifestNamesCopiedMaps(t *testing.T) {
+// TestManifestListsCopiedMaps: a copied map may have any name. It is used for the process that
+// wrote it.
+func TestManifestListsCopiedMaps(t *testing.T) {
 	series := seriesOf(t, nil, []uint64{0x7f0000001010})
 	series.Heads[0].File.PID = 7
 	dir := series.Dir()
@@ -99,7 +101,8 @@ func TestTheManifestNamesCopiedMaps(t *testing.T) {
 	require.Equal(t, "copied.map", s.Locations[0].Frames[0].Function)
 }
 
-// hotFunction returns the address of a call in optimized code of the function hot, as the perf map of a version of Node lists it.
+// hotFunction returns an address in the optimized code of the function hot, from the perf map of a
+// version of Node.
 func hotFunction(t *testing.T, version string) uint64 {
 	t.Helper()
 	text, err := os.ReadFile("internal/jit/testdata/node" + version + ".map")
@@ -111,8 +114,9 @@ func hotFunction(t *testing.T, version string) uint64 {
 	return start + 0x10
 }
 
-// TestJITDumpOfSeries: a jitdump beside the snapshots takes precedence over a perf map there, and one can be named. Of each
-// version of Node both give the function, the file and a line.
+// TestJITDumpOfSeries: a jitdump takes precedence over a perf map, in the directory of the
+// snapshots or named by the options. For each version of Node both give the function, the file and
+// a line.
 func TestJITDumpOfSeries(t *testing.T) {
 	for _, version := range []string{"18", "20", "22", "24"} {
 		t.Run(version, func(t *testing.T) {

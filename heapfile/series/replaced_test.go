@@ -12,7 +12,8 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile"
 )
 
-// replaces is the specification: both are files, share an address, and are not the same file at the same base.
+// replaces is the specification: both are files, share an address, and are not the same file at the
+// same base.
 func replaces(k, m heapfile.Mapping) bool {
 	if !isFile(k) || !isFile(m) || k.Start >= m.Limit || m.Start >= k.Limit {
 		return false
@@ -43,8 +44,8 @@ func TestWithoutReplacedAgainstBruteForce(t *testing.T) {
 	}
 }
 
-// TestManyOverlappingMappings: a library that replaces another starts a new space, however many mappings lie above the
-// other: just-in-time compilers grow anonymous ranges step by step.
+// TestManyOverlappingMappings: a library that replaces another starts a new space, however many
+// mappings lie above the other: just-in-time compilers grow anonymous ranges step by step.
 func TestManyOverlappingMappings(t *testing.T) {
 	known := []heapfile.Mapping{{Start: 0x1000, Limit: 0x100000, Path: "/lib/old.so"}}
 	for i := range heapfile.Addr(300) {
@@ -61,7 +62,8 @@ func TestManyOverlappingMappings(t *testing.T) {
 	}
 }
 
-// TestOverlappingMappingsAreFast: crafted mappings that all overlap, of one file and of different ones, cost no quadratic time.
+// TestOverlappingMappingsAreFast: crafted mappings that all overlap, of one file and of different
+// ones, cost no quadratic time.
 func TestOverlappingMappingsAreFast(t *testing.T) {
 	const n = 100_000
 	list := func(path func(i int) string) (out []heapfile.Mapping) {

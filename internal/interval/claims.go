@@ -2,9 +2,9 @@ package interval
 
 import "slices"
 
-// Claims gives each of some sorted addresses to the first claimant whose ranges hold it. An address that is
-// taken costs later claimants next to nothing, so n ranges over m addresses take about n log m + m
-// steps, however much they overlap.
+// Claims gives each of some sorted addresses to the first claimant whose ranges hold it. An address
+// that is taken costs later claimants next to nothing, so n ranges over m addresses take about n
+// log m + m steps, however much they overlap.
 type Claims struct {
 	Addrs []uint64 // ascending
 	Owner []int32  // by address: the claimant, or None

@@ -2,10 +2,11 @@
 //
 // # Contract
 //
-// An [Index] is exact for any input: where several ranges hold an address, the one that comes last in
-// the list is the answer. Callers choose what that means by the order of the list: the range that was
-// written last, the one that starts last, a file before anonymous memory. Building takes O(n log n)
-// time and O(n) memory for n ranges, a lookup takes O(log n) time, however much the ranges overlap.
+// An [Index] is exact for any input: where several ranges hold an address, the one that comes last
+// in the list is the answer. Callers choose what that means by the order of the list: the range
+// that was written last, the one that starts last, a file before anonymous memory. Building takes
+// O(n log n) time and O(n) memory for n ranges, a lookup takes O(log n) time, however much the
+// ranges overlap.
 //
 // [Claims] answers the reverse question, for addresses that are known beforehand: the first of many
 // ranges that holds each of them. [Sweep] is for questions about all ranges that overlap.
@@ -16,13 +17,14 @@
 // is the same. [New] takes the start of each segment as an address to claim and lets the ranges
 // claim them, the last one first. A lookup is a binary search for the segment.
 //
-// An augmented interval tree was the alternative. It also finds all ranges that hold an address, but
-// takes time in proportion to their number; no caller needs more than one of them.
+// An augmented interval tree was the alternative. It also finds all ranges that hold an address,
+// but takes time in proportion to their number; no caller needs more than one of them.
 package interval
 
 import "slices"
 
-// Range holds the addresses from Lo up to, but not including, Hi. It is empty if Hi is not above Lo.
+// Range holds the addresses from Lo up to, but not including, Hi. It is empty if Hi is not above
+// Lo.
 type Range struct{ Lo, Hi uint64 }
 
 func (r Range) empty() bool { return r.Hi <= r.Lo }

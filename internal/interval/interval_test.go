@@ -19,7 +19,8 @@ func lastHolding(ranges []Range, addr uint64) (int, bool) {
 	return None, false
 }
 
-// requireExact compares an index with brute force at both ends of every range and next to them, and at more addresses.
+// requireExact compares an index with brute force at both ends of every range and next to them, and
+// at more addresses.
 func requireExact(t *testing.T, ranges []Range, more ...uint64) {
 	t.Helper()
 	x := New(ranges)
@@ -179,7 +180,8 @@ func FuzzIndex(f *testing.F) {
 	})
 }
 
-// BenchmarkIndex measures 100,000 ranges that lie side by side, as functions do, and 100,000 that all overlap.
+// BenchmarkIndex measures 100,000 ranges that lie side by side, as functions do, and 100,000 that
+// all overlap.
 func BenchmarkIndex(b *testing.B) {
 	const n = 100_000
 	for name, ranges := range map[string][]Range{

@@ -7,9 +7,9 @@ import (
 )
 
 // Sweep visits the ends of all ranges in ascending order. It yields each range that is not empty
-// twice, by its position in the list: with opens true at its Lo, then with opens false at its Hi. At one
-// address ranges close before others open. A range therefore overlaps those that are open when it
-// opens, and those that open before it closes.
+// twice, by its position in the list: with opens true at its Lo, then with opens false at its Hi.
+// At one address ranges close before others open. A range therefore overlaps those that are open
+// when it opens, and those that open before it closes.
 func Sweep(ranges []Range) iter.Seq2[int, bool] {
 	return func(yield func(i int, opens bool) bool) {
 		for _, e := range endsOf(ranges) {

@@ -25,7 +25,8 @@ func NewBlamer(s *symbolize.Symbols, rules *Rules) *Blamer {
 	return &Blamer{s: s, rules: rules, classes: map[symbolize.LocationID][]Class{}}
 }
 
-// Classes returns the classes of a location's frames, or a single one for a location without a name.
+// Classes returns the classes of a location's frames, or a single one for a location without a
+// name.
 func (b *Blamer) Classes(id symbolize.LocationID) []Class {
 	if c, ok := b.classes[id]; ok {
 		return c
@@ -55,8 +56,8 @@ func (b *Blamer) unnamed(l *symbolize.Location, module string) Class {
 	return b.rules.classify("", module)
 }
 
-// Blame returns the frame that an allocation is attributed to. In order of preference, and each time
-// from the leaf up to the first interpreter loop, it is
+// Blame returns the frame that an allocation is attributed to. In order of preference, and each
+// time from the leaf up to the first interpreter loop, it is
 //
 //   - the first frame of the application,
 //   - the first named frame that is no allocator,
@@ -101,8 +102,8 @@ func (b *Blamer) aboveAllocators(stack []symbolize.LocationID) (from int) {
 	return from
 }
 
-// first returns the first frame for which wanted returns true, beginning at a position and ending at
-// an interpreter loop. wanted is called with the frame's class and whether it has a name.
+// first returns the first frame for which wanted returns true, beginning at a position and ending
+// at an interpreter loop. wanted is called with the frame's class and whether it has a name.
 func (b *Blamer) first(stack []symbolize.LocationID, from int, wanted func(c Class, named bool) bool) (FrameRef, bool) {
 	for i, id := range stack[from:] {
 		for k, c := range b.Classes(id) {

@@ -84,7 +84,8 @@ func TestFirstMatchingRuleApplies(t *testing.T) {
 	require.Equal(t, Runtime, rules.classify("f", "lib a b"), "an expression may contain spaces")
 }
 
-// stackOf returns the symbols of one stack. Each location is a list of functions, innermost first, nil for an unnamed one.
+// stackOf returns the symbols of one stack. Each location is a list of functions, innermost first,
+// nil for an unnamed one.
 func stackOf(locations ...[]string) (*symbolize.Symbols, []symbolize.LocationID) {
 	s := &symbolize.Symbols{Modules: []symbolize.Module{{Path: "/bin/program"}, {Path: "/lib/libc.so.6"}}}
 	var stack []symbolize.LocationID

@@ -7,7 +7,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/interval"
 )
 
-// Data is the debug information of one file. It is not safe for concurrent use, but [Data.Lookup] is concurrent within.
+// Data is the debug information of one file. It is not safe for concurrent use. [Data.Lookup] uses
+// several goroutines itself.
 type Data struct {
 	sec     Sections
 	alt     *Data // dwz's supplementary file, or nil
@@ -20,29 +21,30 @@ type Data struct {
 	guard   func(func() error) error
 	index   unitIndex
 	budget  budget
-	// unranged are units whose root entry does not say which addresses they hold.
+	// unranged are the units whose root entries do not list the addresses that they hold.
 	unranged []*unit
-	// Faults are the units that could not be used, and why.
+	// Faults are the errors of the units that could not be used.
 	Faults []error
 }
 
-// Options are the files that complete one file's debug information.
+// Options give access to the other files of the debug information, and limit the work.
 type Options struct {
-	// Alt is the supplementary file that DW_FORM_GNU_ref_alt and the like refer to.
+	// Alt is the supplementary file that DW_FORM_GNU_ref_alt and similar forms refer to.
 	Alt *Data
-	// Split finds the split unit of a skeleton unit, or returns nil.
+	// Split returns the file with the split unit of a skeleton unit, or nil.
 	Split func(dwoName, compDir string, id uint64) *Data
-	// RepeatDir joins a relative compilation directory to the line table's directory 0, although the latter repeats
-	// it (DWARF 5 section 6.2.4): ./stdlib/./stdlib/abort.c, as llvm-symbolizer and both addr2lines print it.
+	// RepeatDir joins a relative compilation directory to directory 0 of the line table, although
+	// the latter repeats it (DWARF 5 section 6.2.4). llvm-symbolizer and addr2line print such
+	// paths: ./stdlib/./stdlib/abort.c.
 	RepeatDir bool
-	// Workers is the number of units that are looked through at once; 0 is one.
+	// Workers is the number of units that are searched concurrently; 0 means 1.
 	Workers int
-	// Guard runs the work of each further goroutine that reads the sections; nil calls it.
+	// Guard, if not nil, calls the function of each additional goroutine that reads the sections.
 	Guard func(func() error) error
 }
 
-// New reads the unit headers. Faulty units are reported in Data.Faults; what precedes
-// the first broken header is used.
+// New reads the unit headers. Units up to the first malformed header are used; errors are in
+// Data.Faults.
 func New(sec Sections, o Options) *Data {
 	d := &Data{sec: sec, alt: o.Alt, split: o.Split, repeat: o.RepeatDir, workers: o.Workers, guard: o.Guard, abbrevs: map[abbrevKey]*abbrevTable{}}
 	d.renewBudget()
@@ -70,7 +72,7 @@ func New(sec Sections, o Options) *Data {
 	return d
 }
 
-// unitAt finds the unit that holds an offset of .debug_info.
+// unitAt returns the unit that holds an offset of .debug_info, or nil.
 func (d *Data) unitAt(off uint64) *unit {
 	i, ok := slices.BinarySearchFunc(d.units, off, func(u *unit, off uint64) int { return cmp.Compare(u.off, off) })
 	if !ok {

@@ -7,11 +7,11 @@ import (
 	"github.com/heaplapse/heaplapse/internal/interval"
 )
 
-// function is a subprogram that holds addresses that were asked for.
+// function is a subprogram that holds some of the addresses of a lookup.
 type function struct {
 	name    funcName
 	ranges  []interval.Range
-	inlines []inline // in the order of the entries: a caller precedes what is inlined into it
+	inlines []inline // in the order of the entries: a caller precedes its inlined callees
 }
 
 // inline is an inlined call within a function.
@@ -26,17 +26,17 @@ type inline struct {
 // outermost is the parent of calls inlined into the function itself.
 const outermost = -1
 
-// funcName is what debug information calls a function.
+// funcName is the name of a function in the debug information.
 type funcName struct {
 	name    string // DW_AT_name: unqualified
 	linkage string // DW_AT_linkage_name: mangled
 	line    uint64 // DW_AT_decl_line
-	// home and off are the entry that has the name.
+	// home and off locate the entry that has the name.
 	home *unit
 	off  uint64
 }
 
-// containsAny says whether one of the sorted addresses lies in the ranges.
+// containsAny reports whether one of the sorted addresses lies in the ranges.
 func containsAny(ranges []interval.Range, sorted []uint64) bool {
 	for _, r := range ranges {
 		i, _ := slices.BinarySearch(sorted, r.Lo)
@@ -47,29 +47,28 @@ func containsAny(ranges []interval.Range, sorted []uint64) bool {
 	return false
 }
 
-// walker goes through the entries of a unit.
+// walker reads the entries of a unit.
 type walker struct {
 	u *unit
-	// claims are the addresses that are wanted. Where functions overlap the last one counts, as in llvm-symbolizer: gold
-	// keeps the entries of all functions that it folds into one (--icf).
+	// claims are the addresses of the lookup. Where functions overlap, the last one wins, as in
+	// llvm-symbolizer: gold keeps the entries of all functions that it folds into one (--icf).
 	claims *interval.Claims
-	// thorough: enter types too. They are skipped at first, for they
-	// make up most of a unit and rarely hold code (local classes, lambdas).
+	// thorough means that the walk enters types. The first walk skips them, because they make up
+	// most of a unit and rarely hold code (local classes, lambdas).
 	thorough bool
 	found    []*function
-	// adopted are functions of strict DWARF 2 by the offset of their entries, see stray.
+	// adopted are functions of strict DWARF 2, by the offset of their entries; see hasStrays.
 	adopted map[uint64]*function
 }
 
-// functionTable is what is known of sorted addresses in one unit.
+// functionTable is the functions and inlined calls at sorted addresses in one unit.
 type functionTable struct {
 	found  []*function
 	owner  []int32 // by address: index in found, or interval.None
 	inline []int32 // by address: index in the function's inlines, or interval.None
 }
 
-// functions finds the functions of a unit that hold some of the sorted
-// addresses.
+// functions returns the functions of a unit that hold some of the sorted addresses.
 func (u *unit) functions(addrs []uint64) (*functionTable, error) {
 	w := walker{u: u, claims: interval.NewClaims(addrs), thorough: u.hasStrays()}
 	err := w.run()
@@ -86,7 +85,7 @@ func (u *unit) functions(addrs []uint64) (*functionTable, error) {
 	return w.table(), err
 }
 
-// table finds the innermost inlined call at each address.
+// table returns the function and the innermost inlined call at each address.
 func (w *walker) table() *functionTable {
 	if w.u.hasStrays() {
 		w.claimStrays()
@@ -107,9 +106,9 @@ func (w *walker) table() *functionTable {
 	return t
 }
 
-// innermost is the innermost call at each of the addresses with these indices. It is the last
-// entry that holds the address, for callers precede what is inlined into them; of siblings
-// that overlap, which only faulty input has, the later one counts.
+// innermost returns the innermost call at each of the addresses with the given indices. It is the
+// last entry that holds the address, because callers precede their inlined callees. Of siblings
+// that overlap, which only malformed input has, the last one wins.
 func (f *function) innermost(addrs []uint64, indices []int32) []int32 {
 	mine := make([]uint64, len(indices))
 	for i, k := range indices {
@@ -122,8 +121,8 @@ func (f *function) innermost(addrs []uint64, indices []int32) []int32 {
 	return c.Owner
 }
 
-// at returns the function that holds an address, given by its index, and the inlined
-// calls there, innermost first.
+// at returns the function at an address, given by its index, and the inlined calls there, innermost
+// first.
 func (t *functionTable) at(i int) (fn *function, chain []*inline) {
 	if t.owner[i] == interval.None {
 		return nil, nil
@@ -135,17 +134,17 @@ func (t *functionTable) at(i int) (fn *function, chain []*inline) {
 	return fn, chain
 }
 
-// scope is an open entry whose children are being read.
+// scope is an entry whose children are being read.
 type scope struct {
 	fn     *function // the function that the children belong to, or nil
 	inline int32     // the inlined call that they belong to, in fn.inlines, or outermost
-	stray  uint64    // offset of the function that they belong to if fn is nil, 0 for none
+	stray  uint64    // offset of the function that they belong to if fn is nil, or 0
 }
 
-// maxDepth bounds the nesting of entries.
+// maxDepth limits the nesting of entries.
 const maxDepth = 4096
 
-// run finds the functions, and gives each address to one of them.
+// run finds the functions and assigns each address to one of them.
 func (w *walker) run() error {
 	err := w.walk()
 	for i, fn := range slices.Backward(w.found) {
@@ -154,7 +153,7 @@ func (w *walker) run() error {
 	return err
 }
 
-// walk reads the entries of the unit one by one with an explicit stack.
+// walk reads the entries of the unit one by one, with an explicit stack.
 func (w *walker) walk() error {
 	u := w.u
 	c := cursor{b: u.data.sec.Info[:u.end], off: u.root}
@@ -192,8 +191,8 @@ func (w *walker) walk() error {
 	return nil
 }
 
-// entry reads one entry and says whether to read its children, and in which scope. If
-// not, the cursor is moved behind them where the entry tells where that is.
+// entry reads one entry. It reports whether to read the children, and returns their scope. If they
+// are not to be read, it moves the cursor past them, provided the entry tells where they end.
 func (w *walker) entry(c *cursor, a *abbrev, top scope, start uint64) (scope, bool) {
 	switch a.tag {
 	case tagSubprogram:
@@ -213,7 +212,7 @@ func (w *walker) entry(c *cursor, a *abbrev, top scope, start uint64) (scope, bo
 	return top, true
 }
 
-// skippable says whether entries of this kind are passed over with their children.
+// skippable reports whether entries of this kind are skipped together with their children.
 func (w *walker) skippable(t tag) bool {
 	switch t {
 	case tagClass, tagStruct, tagUnion, tagEnum, tagInterface:
@@ -224,7 +223,7 @@ func (w *walker) skippable(t tag) bool {
 	return !w.thorough
 }
 
-// jump moves the cursor forward to a sibling; false if there is none.
+// jump moves the cursor forward to a sibling. It returns false if there is none.
 func jump(c *cursor, sibling uint64) bool {
 	if sibling <= c.off || sibling > uint64(len(c.b)) {
 		return false
@@ -233,7 +232,7 @@ func jump(c *cursor, sibling uint64) bool {
 	return true
 }
 
-// skipEntry passes over the values of an entry and returns its sibling's offset, 0 if it has none.
+// skipEntry skips the values of an entry and returns the offset of its sibling, or 0.
 func (u *unit) skipEntry(c *cursor, a *abbrev) (sibling uint64) {
 	for i := range a.ops {
 		o := &a.ops[i]
@@ -251,7 +250,7 @@ func (u *unit) skipEntry(c *cursor, a *abbrev) (sibling uint64) {
 	return sibling
 }
 
-// localRef interprets a reference within the file as an offset of .debug_info.
+// localRef returns a reference within the file as an offset of .debug_info.
 func (u *unit) localRef(v value) (uint64, bool) {
 	switch v.form {
 	case formRef1, formRef2, formRef4, formRef8, formRefUdata:
@@ -262,8 +261,8 @@ func (u *unit) localRef(v value) (uint64, bool) {
 	return 0, false
 }
 
-// subprogram reads a function. Its children matter if it holds a wanted
-// address; or, in a thorough walk, because other functions may be nested in it.
+// subprogram reads a function. Its children are read if it holds an address of the lookup, and in a
+// thorough walk, because other functions may be nested in it.
 func (w *walker) subprogram(c *cursor, a *abbrev, start uint64) (scope, bool) {
 	var e entry
 	w.u.readEntry(c, a, &e)
@@ -286,8 +285,8 @@ func (w *walker) inlined(c *cursor, a *abbrev, top scope, start uint64) (scope, 
 		return scope{}, false
 	}
 	ranges := w.u.rangesOf(&e)
-	// One without ranges may hold others that have some: DWARF 2 cannot describe calls in several pieces, and
-	// gcc -gstrict-dwarf leaves out what it cannot describe.
+	// A call without ranges may contain calls with ranges: DWARF 2 cannot describe calls in several
+	// pieces, and gcc -gstrict-dwarf omits what it cannot describe.
 	if len(ranges) > 0 && !containsAny(ranges, w.claims.Addrs) {
 		return top, !w.passOver(c, a, &e)
 	}
@@ -305,13 +304,13 @@ func (w *walker) inlined(c *cursor, a *abbrev, top scope, start uint64) (scope, 
 	return inner, true
 }
 
-// hasStrays says that inlined calls may lie where their function does not. Without range lists (before DWARF 3) gcc
-// -gstrict-dwarf gives a function that has a cold part the addresses of its other part only, while
-// calls inlined into the cold part have theirs; and a function __second_sect_of_f, without any
-// calls, covers the cold part.
+// hasStrays reports whether inlined calls may lie outside of their function. Without range lists
+// (before DWARF 3), gcc -gstrict-dwarf gives a function with a cold part the addresses of the other
+// part only, while calls that are inlined into the cold part have their own addresses. A function
+// __second_sect_of_f without calls covers the cold part.
 func (u *unit) hasStrays() bool { return u.version < 3 }
 
-// stray tells the children of a function that holds no wanted address where it is.
+// stray returns the scope.stray for the children of a function that holds no address of the lookup.
 func (w *walker) stray(start uint64) uint64 {
 	if w.u.hasStrays() {
 		return start
@@ -319,7 +318,7 @@ func (w *walker) stray(start uint64) uint64 {
 	return 0
 }
 
-// claimStrays gives the addresses of inlined calls to the functions that they were inlined into.
+// claimStrays assigns the addresses of inlined calls to the functions that they were inlined into.
 func (w *walker) claimStrays() {
 	strays := interval.NewClaims(w.claims.Addrs)
 	for i, fn := range w.found {
@@ -334,7 +333,7 @@ func (w *walker) claimStrays() {
 	}
 }
 
-// adopt is the function that a stray inlined call belongs to.
+// adopt returns the function that a stray inlined call belongs to.
 func (w *walker) adopt(start uint64) *function {
 	if fn, ok := w.adopted[start]; ok {
 		return fn
@@ -351,17 +350,17 @@ func (w *walker) adopt(start uint64) *function {
 	return fn
 }
 
-// passOver moves behind the children of an entry that holds no wanted address, unless the walk is thorough or
-// the entry does not tell where they end.
+// passOver moves the cursor past the children of an entry that holds no address of the lookup,
+// unless the walk is thorough or the entry does not tell where they end.
 func (w *walker) passOver(c *cursor, a *abbrev, e *entry) bool {
 	sibling, _ := w.u.localRef(e.sibling)
 	return a.children && !w.thorough && jump(c, sibling)
 }
 
-// maxRefs bounds chains of abstract_origin and specification.
+// maxRefs limits chains of abstract_origin and specification.
 const maxRefs = 16
 
-// nameOf finds the names of a function, following abstract_origin and specification.
+// nameOf returns the names of a function. It follows abstract_origin and specification.
 func (u *unit) nameOf(e *entry, off uint64, depth int) funcName {
 	n := funcName{name: u.nameText(e.name), linkage: u.nameText(e.linkage), line: e.declLine.u}
 	if n.name != "" {
@@ -377,17 +376,17 @@ func (u *unit) nameOf(e *entry, off uint64, depth int) funcName {
 			n.line = cmp.Or(n.line, further.line)
 		}
 	}
-	// An entry that the walk comes to is seen once; those that it refers to, many times.
+	// The walk reads an entry once, but many entries may refer to the same one.
 	if depth > 0 && depth < maxRefs {
 		u.data.names.set(off, n)
 	}
 	return n
 }
 
-// errSharedNames says that the budget for names is spent.
+// errSharedNames is the error if the budget for names is used up.
 var errSharedNames = &FormatError{".debug_str", 0, "too many entries share long names"}
 
-// nameText reads a name. Once the budget is spent there are no more.
+// nameText reads a name. It returns "" once the budget is used up.
 func (u *unit) nameText(v value) string {
 	if u.data.budget.names.Load() < 0 {
 		return ""
@@ -397,7 +396,8 @@ func (u *unit) nameText(v value) string {
 	return s
 }
 
-// nameAt is nameOf on the entry that a reference leads to, in this file or the supplementary one.
+// nameAt returns the names of the entry that a reference leads to, in this file or the
+// supplementary one.
 func (u *unit) nameAt(ref value, depth int) funcName {
 	d := u.data
 	off, ok := u.localRef(ref)

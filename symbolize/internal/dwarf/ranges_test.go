@@ -9,7 +9,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/interval"
 )
 
-// unitWith is a unit of a version with the sections that range lists need.
+// unitWith returns a unit of a DWARF version with the sections that range lists need.
 func unitWith(version uint16, sec Sections) *unit {
 	d := &Data{sec: sec}
 	d.renewBudget()
@@ -51,13 +51,13 @@ func TestOldRangeLists(t *testing.T) {
 		list bytesOf
 		want []interval.Range
 	}{
-		"relative to the unit":        {bytesOf{}.u64(0x10, 0x20, 0x30, 0x40, 0, 0), ranges(0x1010, 0x1020, 0x1030, 0x1040)},
-		"base address":                {bytesOf{}.u64(escape, 0x5000, 1, 9, 0, 0), ranges(0x5001, 0x5009)},
-		"base of dropped code":        {bytesOf{}.u64(escape, 0, 0, 9, 0x10, 0x20, 0, 0), ranges(0x10, 0x20)},
-		"empty range, then more":      {bytesOf{}.u64(5, 5, 0x10, 0x20, 0, 0), ranges(0x1010, 0x1020)},
-		"cut off: what is there":      {bytesOf{}.u64(0x10, 0x20), ranges(0x1010, 0x1020)},
-		"cut off within a pair":       {bytesOf{}.u64(0x10, 0x20, 0x30), ranges(0x1010, 0x1020)},
-		"nothing follows end of list": {bytesOf{}.u64(0, 0, 0x10, 0x20), nil},
+		"relative to the unit":           {bytesOf{}.u64(0x10, 0x20, 0x30, 0x40, 0, 0), ranges(0x1010, 0x1020, 0x1030, 0x1040)},
+		"base address":                   {bytesOf{}.u64(escape, 0x5000, 1, 9, 0, 0), ranges(0x5001, 0x5009)},
+		"base of dropped code":           {bytesOf{}.u64(escape, 0, 0, 9, 0x10, 0x20, 0, 0), ranges(0x10, 0x20)},
+		"empty range, then more":         {bytesOf{}.u64(5, 5, 0x10, 0x20, 0, 0), ranges(0x1010, 0x1020)},
+		"truncated: the complete ranges": {bytesOf{}.u64(0x10, 0x20), ranges(0x1010, 0x1020)},
+		"truncated within a pair":        {bytesOf{}.u64(0x10, 0x20, 0x30), ranges(0x1010, 0x1020)},
+		"nothing follows end of list":    {bytesOf{}.u64(0, 0, 0x10, 0x20), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := unitWith(4, Sections{Ranges: append(make([]byte, 16), c.list...)})
@@ -87,7 +87,7 @@ func TestRnglists(t *testing.T) {
 		"start_length":               {bytesOf{7}.u64(0x10).uleb(0x20).u8(0), ranges(0x10, 0x30)},
 		"several":                    {bytesOf{7}.u64(0x10).uleb(1).u8(7).u64(0x20).uleb(1).u8(0), ranges(0x10, 0x11, 0x20, 0x21)},
 		"unknown kind ends the list": {bytesOf{9, 7}.u64(0x10).uleb(1).u8(0), nil},
-		"cut off":                    {bytesOf{6}.u64(0x10), nil},
+		"truncated":                  {bytesOf{6}.u64(0x10), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := unitWith(5, Sections{RngLists: append(make([]byte, 12), c.list...), Addr: addrTable})
@@ -97,7 +97,7 @@ func TestRnglists(t *testing.T) {
 }
 
 func TestRnglistByIndex(t *testing.T) {
-	// A header of 12 bytes, two offsets relative to the base behind it, two lists.
+	// A header of 12 bytes, two offsets relative to the base that follows it, two lists.
 	list := func(lo uint64) bytesOf { return bytesOf{7}.u64(lo).uleb(0x10).u8(0) }
 	section := append(make(bytesOf, 12), bytesOf{}.u32(8).u32(8+11)...)
 	section = append(append(section, list(0x100)...), list(0x200)...)
@@ -109,9 +109,9 @@ func TestRnglistByIndex(t *testing.T) {
 	require.Empty(t, u.rangesOf(&entry{ranges: value{formRnglistx, 1 << 61}}), "an index that overflows")
 }
 
-// TestSplitUnitsHaveTheirTablesBehindTheHeader: split units of DWARF 5 have no DW_AT_rnglists_base and no
-// DW_AT_str_offsets_base (section 7.28).
-func TestSplitUnitsHaveTheirTablesBehindTheHeader(t *testing.T) {
+// TestSplitUnitsHaveTheirTablesAfterTheHeader: split units of DWARF 5 have no DW_AT_rnglists_base
+// and no DW_AT_str_offsets_base (section 7.28).
+func TestSplitUnitsHaveTheirTablesAfterTheHeader(t *testing.T) {
 	for is64, size := range map[bool]uint64{false: 12, true: 20} {
 		split := &unit{unitShape: unitShape{5, 8, is64}, kind: unitSplitCompile}
 		split.setBases(&entry{})
@@ -123,7 +123,8 @@ func TestSplitUnitsHaveTheirTablesBehindTheHeader(t *testing.T) {
 	}
 }
 
-// TestSkeletonRangesAreAbsolute: DW_AT_GNU_ranges_base is for the split unit's entries, not for the skeleton's own.
+// TestSkeletonRangesAreAbsolute: DW_AT_GNU_ranges_base applies to the entries of the split unit,
+// not to the skeleton.
 func TestSkeletonRangesAreAbsolute(t *testing.T) {
 	u := unitWith(4, Sections{Ranges: bytesOf{}.u64(0x10, 0x20, 0, 0, 0x30, 0x40, 0, 0)})
 	u.setBases(&entry{rangesBase: value{formSecOffset, 32}})
@@ -131,8 +132,8 @@ func TestSkeletonRangesAreAbsolute(t *testing.T) {
 	require.Equal(t, uint64(32), u.splitRangesBase)
 }
 
-// TestUnitIndexAgainstBruteForce: at every address, the unit whose range holds it and starts last. In the crafted case more
-// than 300 units lie within one.
+// TestUnitIndexAgainstBruteForce: at every address, the unit whose range holds it and starts last.
+// In the crafted case more than 300 units lie within one.
 func TestUnitIndexAgainstBruteForce(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	check := func(units []*unit, limit uint64) {

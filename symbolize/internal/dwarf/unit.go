@@ -6,7 +6,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/interval"
 )
 
-// unit is a unit of .debug_info: its header, and what its root entry says.
+// unit is a unit of .debug_info: its header and the attributes of its root entry.
 type unit struct {
 	unitShape
 	data *Data
@@ -17,7 +17,7 @@ type unit struct {
 	abbrevs  *abbrevTable
 
 	name, compDir string
-	language      uint64 // DW_LANG_*, 0 where it is not said
+	language      uint64 // DW_LANG_*, or 0 if unknown
 	readScopes    sync.Once
 	scopes        []place  // see places
 	qualified     sync.Map // names by offset in .debug_info
@@ -27,17 +27,17 @@ type unit struct {
 	hasLine       bool
 	lowPC         uint64
 	ranges        []interval.Range
-	hasRanges     bool // the root entry says which addresses the unit holds
-	isRangeList   bool // with a list
+	hasRanges     bool // the root entry lists the addresses of the unit
+	isRangeList   bool // as a range list
 
 	strOffsetsBase, addrBase, rnglistsBase, rangesBase uint64
 	hasStrOffsets                                      bool
-	// splitRangesBase is the rangesBase of the skeleton's split unit: DW_AT_GNU_ranges_base
-	// does not concern the skeleton's own DW_AT_ranges.
+	// splitRangesBase is the rangesBase of the skeleton's split unit. DW_AT_GNU_ranges_base does
+	// not apply to the DW_AT_ranges of the skeleton itself.
 	splitRangesBase uint64
 }
 
-// maxUnits caps the units of one file; the smallest possible one has 12 bytes.
+// maxUnits limits the units of one file. The smallest possible unit has 12 bytes.
 const maxUnits = 1 << 24
 
 // parseUnits reads all unit headers and root entries.
@@ -61,7 +61,7 @@ func (d *Data) parseUnits() error {
 	return nil
 }
 
-// isCode says whether the unit can hold functions.
+// isCode reports whether the unit can hold functions.
 func (u *unit) isCode() bool {
 	switch u.kind {
 	case unitCompile, unitSkeleton, unitSplitCompile:
@@ -116,7 +116,7 @@ func (u *unit) parseVersioned(c *cursor) (abbrevOff uint64) {
 	return abbrevOff
 }
 
-// abbrevKey tells tables apart: the same bytes compile differently for another shape.
+// abbrevKey identifies a table: the same bytes compile to another table for another unit shape.
 type abbrevKey struct {
 	off   uint64
 	shape unitShape
@@ -139,7 +139,7 @@ func (d *Data) abbrevsAt(off uint64, shape unitShape) (*abbrevTable, error) {
 	return t, nil
 }
 
-// parseRoot reads the root entry. Bases come before all that depends on them.
+// parseRoot reads the root entry. It reads the bases before the attributes that depend on them.
 func (u *unit) parseRoot() error {
 	e, ok := u.entryAt(u.root)
 	if !ok {
@@ -169,7 +169,7 @@ func (u *unit) setBases(e *entry) {
 	if u.version < 5 {
 		return
 	}
-	// Split units have no bases: their tables begin behind the header.
+	// Split units have no bases: their tables begin after the header.
 	if !u.hasStrOffsets {
 		u.strOffsetsBase = u.headerSize(4)
 	}
@@ -178,7 +178,7 @@ func (u *unit) setBases(e *entry) {
 	}
 }
 
-// headerSize is that of a table with a length and so many further bytes.
+// headerSize returns the size of a table header: the length field and a number of other bytes.
 func (u *unit) headerSize(further uint64) uint64 {
 	if u.is64 {
 		return 12 + further
@@ -186,10 +186,10 @@ func (u *unit) headerSize(further uint64) uint64 {
 	return 4 + further
 }
 
-// entry is a debugging information entry: its tag, and the values that a lookup may need.
+// entry is a debugging information entry: its tag and the values that lookups need.
 type entry struct {
 	abbrev *abbrev
-	next   uint64 // offset just behind it
+	next   uint64 // offset after the entry
 
 	sibling, name, linkage, lowPC, highPC, ranges, origin, spec value
 	declLine, callFile, callLine, callColumn                    value
@@ -197,8 +197,8 @@ type entry struct {
 	strOffsetsBase, addrBase, rnglistsBase, rangesBase          value
 }
 
-// entryAt reads the entry at an offset. ok is false for malformed ones and for
-// the null entry that ends a list.
+// entryAt reads the entry at an offset. ok is false for a malformed entry and for the null entry
+// that ends a list.
 func (u *unit) entryAt(off uint64) (e entry, ok bool) {
 	if off < u.root || off >= u.end {
 		return entry{}, false
@@ -212,7 +212,7 @@ func (u *unit) entryAt(off uint64) (e entry, ok bool) {
 	return e, !c.failed
 }
 
-// readEntry reads the values behind an abbreviation code.
+// readEntry reads the values that follow an abbreviation code.
 func (u *unit) readEntry(c *cursor, a *abbrev, e *entry) {
 	*e = entry{abbrev: a}
 	for i := range a.ops {

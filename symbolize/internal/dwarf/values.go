@@ -6,7 +6,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/interval"
 )
 
-// str interprets a value as a string; "" where there is none.
+// str returns a value as a string, or "" if it is not a string.
 func (u *unit) str(v value) string {
 	d := u.data
 	switch v.form {
@@ -50,7 +50,7 @@ func stringAt(section []byte, off uint64) string {
 	return ""
 }
 
-// addr interprets a value as an address.
+// addr returns a value as an address.
 func (u *unit) addr(v value) (uint64, bool) {
 	switch v.form {
 	case formAddr:
@@ -71,8 +71,8 @@ func (u *unit) indexedAddr(index uint64) (uint64, bool) {
 	return a, !c.failed
 }
 
-// rangesOf is the address ranges of an entry: a low and a high address, or
-// a list. Ranges of code that the linker dropped are left out.
+// rangesOf returns the address ranges of an entry: a low and a high address, or a list. It omits
+// ranges of code that the linker dropped.
 func (u *unit) rangesOf(e *entry) []interval.Range {
 	if e.ranges.form != 0 {
 		return u.rangeList(e.ranges, nil)
@@ -91,8 +91,8 @@ func (u *unit) rangesOf(e *entry) []interval.Range {
 	return u.appendRange(nil, lo, hi)
 }
 
-// appendRange drops empty ranges and tombstones: linkers write 0, 1 or the
-// highest addresses for code that is not in the output.
+// appendRange omits empty ranges and tombstones. Linkers write 0, 1 or the highest addresses for
+// code that is not in the output.
 func (u *unit) appendRange(out []interval.Range, lo, hi uint64) []interval.Range {
 	highest := ^uint64(0)
 	if u.addrSize == 4 {
@@ -104,10 +104,11 @@ func (u *unit) appendRange(out []interval.Range, lo, hi uint64) []interval.Range
 	return append(out, interval.Range{Lo: lo, Hi: hi})
 }
 
-// errSharedRanges says that the budget for range lists is spent.
+// errSharedRanges is the error if the budget for range lists is used up.
 var errSharedRanges = &FormatError{".debug_ranges", 0, "too many entries share range lists"}
 
-// rangeList reads a list, which ends with its section at the latest. Once the budget is spent there are no more.
+// rangeList reads a list, which ends at the end of its section at the latest. It returns no ranges
+// once the budget is used up.
 func (u *unit) rangeList(v value, out []interval.Range) []interval.Range {
 	if u.data.budget.ranges.Load() < 0 {
 		return out
@@ -161,7 +162,7 @@ func (u *unit) rnglist(v value, out []interval.Range) []interval.Range {
 	}
 }
 
-// dead stands for a base address of code that the linker dropped.
+// dead is the base address of code that the linker dropped.
 const dead = ^uint64(0)
 
 func deadBase(base uint64) uint64 {

@@ -12,9 +12,10 @@ import (
 	"unicode/utf8"
 )
 
-// A jitdump has records of the functions that a compiler generates, their code, and the source lines
-// of parts of it (linux, tools/perf/Documentation/jitdump-specification.txt). Node writes one with --perf-prof,
-// CPython 3.13 with -X perf_jit, the compilers of LLVM and Java with listeners for perf.
+// A jitdump has records of the functions that a compiler generates, their code, and the source
+// lines of parts of it (linux, tools/perf/Documentation/jitdump-specification.txt). Node writes one
+// with --perf-prof, CPython 3.13 with -X perf_jit, the compilers of LLVM and Java with listeners
+// for perf.
 //
 // Reading ends at the first record that is truncated or malformed. The records before it are used.
 
@@ -143,8 +144,8 @@ func (r *dumpReader) record(kind uint32, body *io.LimitedReader) error {
 	return nil
 }
 
-// load reads a function: pid, tid, vma, code_addr, code_size, code_index and the name. The code itself
-// follows and is ignored.
+// load reads a function: pid, tid, vma, code_addr, code_size, code_index and the name. The code
+// itself follows and is ignored.
 func (r *dumpReader) load(body *io.LimitedReader) error {
 	var b [loadSize]byte
 	if _, err := io.ReadFull(body, b[:]); err != nil {
@@ -168,8 +169,9 @@ func (r *dumpReader) add(e entry, index uint64) {
 	}
 }
 
-// move reads a new address of a function: pid, tid, vma, old_code_addr, new_code_addr, code_size and
-// code_index. The function keeps its old address too, because snapshots before the move contain it.
+// move reads a new address of a function: pid, tid, vma, old_code_addr, new_code_addr, code_size
+// and code_index. The function keeps its old address too, because snapshots before the move contain
+// it.
 func (r *dumpReader) move(body *io.LimitedReader) error {
 	var b [moveSize]byte
 	if _, err := io.ReadFull(body, b[:]); err != nil {
@@ -186,9 +188,9 @@ func (r *dumpReader) move(body *io.LimitedReader) error {
 	return nil
 }
 
-// debugInfo reads the lines of a function that is loaded later: code_addr, nr_entry, and for each entry an
-// address, a line, a discriminator and a file name, which is "\xff" if it is that of the previous
-// entry. A malformed record is ignored.
+// debugInfo reads the lines of a function that is loaded later: code_addr, nr_entry, and for each
+// entry an address, a line, a discriminator and a file name, which is "\xff" if it is that of the
+// previous entry. A malformed record is ignored.
 func (r *dumpReader) debugInfo(body *io.LimitedReader) error {
 	var b [debugInfoSize]byte
 	if _, err := io.ReadFull(body, b[:]); err != nil {
@@ -256,8 +258,8 @@ func (r *dumpReader) readName(body *io.LimitedReader) (name string, ok bool, err
 	return "", false, nil
 }
 
-// v8LineShift is what V8 adds to the addresses of lines: perf inject puts the code after an ELF header
-// of this size (src/diagnostics/perf-jit.cc, kElfHeaderSize).
+// v8LineShift is what V8 adds to the addresses of lines: perf inject puts the code after an ELF
+// header of this size (src/diagnostics/perf-jit.cc, kElfHeaderSize).
 const v8LineShift = 0x40
 
 // linesOf returns the lines of a function, sorted by offset, or nil if they do not fit its code.
@@ -279,9 +281,9 @@ func linesOf(e entry, lines []line) []line {
 	return lines
 }
 
-// anyFreed reports whether one of the files may be memory that V8 had already freed. Node 18 to 22
-// write such names, which begin with a pointer of the allocator: at most six bytes before the first NUL.
-// A short name is therefore valid only if it is that of the function's own script.
+// anyFreed reports whether one of the files may be memory that V8 had already freed. Node 18 to 24
+// write such names, which begin with a pointer of the allocator: at most six bytes before the first
+// NUL. A short name is therefore valid only if it is that of the function's own script.
 func anyFreed(lines []line, script string) bool {
 	const pointer = 6
 	return slices.ContainsFunc(lines, func(l line) bool { return len(l.file) <= pointer && l.file != script })

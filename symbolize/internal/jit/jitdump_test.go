@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// dumpWriter writes a jitdump according to linux, tools/perf/Documentation/jitdump-specification.txt.
+// dumpWriter writes a jitdump according to linux,
+// tools/perf/Documentation/jitdump-specification.txt.
 type dumpWriter struct {
 	order binary.AppendByteOrder
 	b     []byte
@@ -82,7 +83,8 @@ func sampleDump(order binary.AppendByteOrder) *dumpWriter {
 	return w
 }
 
-// TestJITDump: functions and lines in either byte order. The function that was written last applies; moved code keeps its lines.
+// TestJITDump: functions and lines in either byte order. The function that was written last
+// applies; moved code keeps its lines.
 func TestJITDump(t *testing.T) {
 	for name, order := range map[string]binary.AppendByteOrder{"little-endian": binary.LittleEndian, "big-endian": binary.BigEndian} {
 		t.Run(name, func(t *testing.T) {
@@ -117,8 +119,8 @@ func TestTruncatedJITDump(t *testing.T) {
 	}
 }
 
-// TestLinesOfV8: V8 adds the size of an ELF header to the addresses of lines, has no addresses for baseline code, and
-// writes names of files that it has already freed.
+// TestLinesOfV8: V8 adds the size of an ELF header to the addresses of lines, has no addresses for
+// baseline code, and writes names of files that it has already freed.
 func TestLinesOfV8(t *testing.T) {
 	w := newDumpWriter(binary.LittleEndian)
 	lines := func(code uint64, file string) {
@@ -155,7 +157,8 @@ func TestLinesOfV8(t *testing.T) {
 	}
 }
 
-// TestJITDumpErrors: a header of another version, or a truncated one, is an error with the name of the file.
+// TestJITDumpErrors: a header of another version, or a truncated one, is an error with the name of
+// the file.
 func TestJITDumpErrors(t *testing.T) {
 	good := newDumpWriter(binary.LittleEndian).b
 	change := func(at int, v uint32) []byte {

@@ -1,5 +1,5 @@
-// Package jit reads the files in which just-in-time compilers list the functions that they generate:
-// perf maps (perfmap.go) and jitdumps (jitdump.go).
+// Package jit reads the files in which just-in-time compilers list the functions that they
+// generate: perf maps (perfmap.go) and jitdumps (jitdump.go).
 //
 // # Contract
 //

@@ -17,21 +17,22 @@ func parseName(name string) Frame {
 		return v.frame()
 	}
 	if rest, ok := strings.CutPrefix(name, "py::"); ok {
-		if function, file, ok := cutLast(rest, ":"); ok && function != "" {
+		if function, file, ok := cutLastColon(rest); ok && function != "" {
 			return Frame{Function: function, File: file}
 		}
 	}
 	return Frame{Function: name}
 }
 
-// v8Tags are the kinds of code that V8 names by a function of a script (src/logging/code-events.h, log.cc).
-// Node 18 writes all of them, later versions JS and Eval. The names of other kinds (Builtin,
-// BytecodeHandler, Stub, RegExp, Callback) have no position, and are shown with their tags.
+// v8Tags are the kinds of code that V8 names by a function of a script (src/logging/code-events.h,
+// log.cc). Node 18 writes all but JS, later versions JS, Script and Eval. The names of other kinds
+// (Builtin, BytecodeHandler, Stub, RegExp, Callback) have no position, and are shown with their
+// tags.
 var v8Tags = []string{"JS:", "LazyCompile:", "Function:", "InterpretedFunction:", "Script:", "Eval:"}
 
 // v8Marks are the characters between tag and function: the compiler that made the code
-// (CodeKindToMarker in src/objects/code-kind.cc). An apostrophe follows where the code is specialized
-// to a context.
+// (CodeKindToMarker in src/objects/code-kind.cc). An apostrophe follows where the code is
+// specialized to a context.
 //
 //	~ interpreter   ^ baseline   + Maglev, Turboprop   * TurboFan
 const v8Marks = "~^+*'"
@@ -91,7 +92,7 @@ func cutPosition(s string) (head string, line, column int, ok bool) {
 
 // cutNumber removes a colon and a number from the end.
 func cutNumber(s string) (head string, n int, ok bool) {
-	head, digits, ok := cutLast(s, ":")
+	head, digits, ok := cutLastColon(s)
 	if !ok {
 		return s, 0, false
 	}
@@ -102,9 +103,9 @@ func cutNumber(s string) (head string, n int, ok bool) {
 	return head, int(v), true
 }
 
-// cutScript splits "get size /srv/a b.js" into function and script. Both may contain spaces and may be
-// empty: the script begins with a slash or a scheme if it can, else it follows the first space that
-// is not part of "get " or "set ".
+// cutScript splits "get size /srv/a b.js" into function and script. Both may contain spaces and may
+// be empty: the script begins with a slash or a scheme if it can, else it follows the first space
+// that is not part of "get " or "set ".
 func cutScript(head string) (function, script string) {
 	if i := strings.Index(head, " /"); i >= 0 {
 		return head[:i], head[i+1:]
@@ -140,10 +141,10 @@ func hasScheme(s string) bool {
 	return false
 }
 
-// cutLast splits at the last separator.
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
+// cutLastColon splits at the last colon.
+func cutLastColon(s string) (before, after string, found bool) {
+	if i := strings.LastIndexByte(s, ':'); i >= 0 {
+		return s[:i], s[i+1:], true
 	}
 	return s, "", false
 }

@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNames lists names as each version of Node writes them (see testdata), of CPython and of others, and malformed ones.
+// TestNames lists names as each version of Node writes them (see testdata), of CPython and of
+// others, and malformed ones.
 func TestNames(t *testing.T) {
 	script := func(function, file string, line, column int) Frame {
 		return Frame{Function: function, File: file, Line: line, Column: column, StartLine: line}

@@ -46,7 +46,8 @@ func readFile(t testing.TB, path string) *Map {
 	return m
 }
 
-// TestNodeVersions: the perf maps and the jitdumps of all versions of Node give the same functions, files and lines.
+// TestNodeVersions: the perf maps and the jitdumps of all versions of Node give the same functions,
+// files and lines.
 func TestNodeVersions(t *testing.T) {
 	type function struct{ name, file string }
 	first := map[function]int{ // the line where each begins
@@ -75,7 +76,8 @@ func TestNodeVersions(t *testing.T) {
 	}
 }
 
-// requireWithoutTag fails if a name is shown with V8's tag or mark although it is that of a function of a script.
+// requireWithoutTag fails if a name is shown with V8's tag or mark although it is that of a
+// function of a script.
 func requireWithoutTag(t *testing.T, name string) {
 	t.Helper()
 	f := parseName(name)
@@ -106,7 +108,8 @@ func requireInScript(t *testing.T, m *Map, e entry) {
 	}
 }
 
-// TestJITDumpOfNode: the jitdump of a real process has the functions of its perf map, which V8 writes independently.
+// TestJITDumpOfNode: the jitdump of a real process has the functions of its perf map, which V8
+// writes independently.
 func TestJITDumpOfNode(t *testing.T) {
 	node := testutil.Need(t, "node")
 	dir := t.TempDir()

@@ -9,8 +9,8 @@ import (
 )
 
 // readPerfMap reads a perf map: a line `START SIZE name` for each function, with bare hexadecimal
-// numbers (linux, tools/perf/Documentation/jit-interface.txt). It ignores malformed lines and lines that
-// are longer than the reader's buffer.
+// numbers (linux, tools/perf/Documentation/jit-interface.txt). It ignores malformed lines and lines
+// that are longer than the reader's buffer.
 func readPerfMap(in *bufio.Reader) (*Map, error) {
 	m := &Map{}
 	for continued := false; ; {

@@ -79,7 +79,8 @@ func TestPerfMapAgainstBruteForce(t *testing.T) {
 	}
 }
 
-// TestPerfMapLongLines: a line longer than the limit is ignored, even if its rest looks like a line.
+// TestPerfMapLongLines: a line longer than the limit is ignored, even if its rest looks like a
+// line.
 func TestPerfMapLongLines(t *testing.T) {
 	long := "2000 10 " + strings.Repeat("x", maxName)
 	// The rest of the line begins where the reader's buffer ends.
