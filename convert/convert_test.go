@@ -117,6 +117,7 @@ func TestTotalsAreThoseOfTheRows(t *testing.T) {
 // TestTotalsAreThoseOfPprof compares with google/pprof's own reader. It knows no jemalloc, gives two types
 // where allocated equals in use, and refuses what tcmalloc cut in the middle of a number.
 func TestTotalsAreThoseOfPprof(t *testing.T) {
+	testutil.NoRace(t)
 	pprofNames := map[string]string{"objects": "inuse_objects", "space": "inuse_space"}
 	compared := 0
 	for _, f := range fixtures {
@@ -176,6 +177,7 @@ func TestSampleTypesAreTheSameInTheWholeSeries(t *testing.T) {
 }
 
 func TestProfilesMeetTheRulesOfIngesters(t *testing.T) {
+	testutil.NoRace(t)
 	for _, f := range fixtures {
 		eachProfile(t, f.name, f.sysroot, func(s *series.Snapshot, p *profile.Profile) {
 			require.Zero(t, p.DurationNanos, "heaps have no duration")

@@ -16,6 +16,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // samplesOf reads all snapshots of a fixture.
@@ -216,6 +217,7 @@ func rawFields(t *testing.T, b []byte, visit func(field int, content []byte)) {
 // TestRulesOfIngesters: Parca wants an empty first string, sequential IDs and keyed labels; Pyroscope
 // UTF-8, no "-" in the names of sample types, and at most 4 MiB and 16,000 samples by default.
 func TestRulesOfIngesters(t *testing.T) {
+	testutil.NoRace(t)
 	for _, f := range fixtures {
 		s, c := open(t, f.name, f.sysroot)
 		for _, samples := range samplesOf(t, s, c) {

@@ -59,6 +59,7 @@ func pprof(t *testing.T, tool string, args ...string) string {
 }
 
 func TestPprofNamesTheLeakWithoutBinaries(t *testing.T) {
+	testutil.NoRace(t)
 	testutil.Need(t, "dot")
 	tools := pprofs(t)
 	for _, f := range []struct {
@@ -105,6 +106,7 @@ func TestPprofNamesTheLeakWithoutBinaries(t *testing.T) {
 // TestAnyTwoSnapshotsCanBeSubtracted: google/pprof#432. In a short run the first, second, middle and last ones, in a
 // full run all pairs.
 func TestAnyTwoSnapshotsCanBeSubtracted(t *testing.T) {
+	testutil.NoRace(t)
 	tool := pprofs(t)["google"]
 	for _, f := range fixtures {
 		paths := writeSeries(t, f.name, f.sysroot)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/internal/heaptest"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // The oracle is google/pprof's parser. A row is compared as text: its
@@ -162,6 +163,7 @@ func theirRows(p *profile.Profile) []string {
 }
 
 func TestAgreementWithPprofOnFixtures(t *testing.T) {
+	testutil.NoRace(t)
 	compared := 0
 	for _, path := range append(heapFixtures(t), pprofFixtures(t)...) {
 		data := heaptest.Plain(t, path)

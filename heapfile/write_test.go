@@ -11,6 +11,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/internal/heaptest"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // requireLaw checks read(write(x)) = x for an x that was read.
@@ -36,6 +37,7 @@ func content(s *heapfile.Snapshot) heapfile.Snapshot {
 }
 
 func TestWritingAndReadingAgainGivesTheSameOnFixtures(t *testing.T) {
+	testutil.NoRace(t)
 	accepted := 0
 	for _, path := range append(heaptest.Fixtures(t), pprofFixtures(t)...) {
 		s, err := heapfile.Read(bytes.NewReader(heaptest.Plain(t, path)), path)

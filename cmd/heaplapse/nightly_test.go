@@ -62,6 +62,7 @@ func (n *nightly) pool(t *testing.T) (names []string) {
 
 // TestNightlyScript runs the example on a real program: good nights, a night with a new leak, and runs without a verdict.
 func TestNightlyScript(t *testing.T) {
+	testutil.NoRace(t)
 	w := newWorkshop(t)
 	programs := w.buildAll(t, []planted{{name: "unchanged"}, {name: "new-leak", patch: "new-leak"}})
 	n := newNightly(t)

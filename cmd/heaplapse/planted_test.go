@@ -89,6 +89,7 @@ func (n *plantedNight) night(t *testing.T, build string, night int) string {
 // build. The gate must fail on the regression of 50 %, on the new leak and, because an old run is pinned, on a drift of 3 % a night, name the right
 // function first, and pass everything else. With HEAPLAPSE_FULL=1 there are twenty repetitions; -update then rewrites docs/gate-planted.md.
 func TestPlantedSet(t *testing.T) {
+	testutil.NoRace(t)
 	w := newWorkshop(t)
 	builds := append([]planted{}, plantedBuilds...)
 	for night := 1; night <= plantedNights; night++ {

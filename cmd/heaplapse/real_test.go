@@ -58,6 +58,7 @@ func (s *foundSite) leaks() bool { return strings.HasPrefix(s.Label, "leak") }
 // TestRealRecordings judges every recording by what is known of the program: a leak is found and put down to the right
 // function, and nothing else is called a leak. With -v it logs one line of a Markdown table for each recording.
 func TestRealRecordings(t *testing.T) {
+	testutil.NoRace(t)
 	all := readTruth(t)
 	var table strings.Builder
 	wrong := 0

@@ -42,6 +42,7 @@ func (o opened) side(t *testing.T, index int) *compare.Side {
 
 // TestDifferencesAddUp: whatever is compared, and however it is grouped, the rows and what is hidden sum to the difference of the totals.
 func TestDifferencesAddUp(t *testing.T) {
+	testutil.NoRace(t)
 	leaky, python := openFixture(t, "leaky", "leaky/sysroot"), openFixture(t, "python", "python/sysroot")
 	jemalloc, bare := openFixture(t, "leaky-jemalloc", "leaky/sysroot"), openFixture(t, "leaky-jemalloc-noaccum", "leaky/sysroot")
 	for name, pair := range map[string][2]*compare.Side{

@@ -40,6 +40,7 @@ func nights() uint64 {
 // TestFalseAlarmsAndPower: whatever the noise, fewer than one unchanged run of twenty fails, over all its functions; what is half as much
 // again is found where the noise allows it. docs/gate.md has these numbers, of HEAPLAPSE_FULL=1.
 func TestFalseAlarmsAndPower(t *testing.T) {
+	testutil.NoRace(t)
 	for _, c := range []struct {
 		pool         int
 		cv           float64

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // TestStudentQuantiles against published tables (e.g. NIST/SEMATECH e-Handbook, 1.3.6.7.2), and against the normal distribution for many
@@ -27,6 +29,7 @@ func TestStudentQuantiles(t *testing.T) {
 // TestNoiseIsCalibrated: a further value of the same normal distribution exceeds z times the noise about as often as a normal value
 // exceeds z, however small the pool. The robust estimate's degrees of freedom are an approximation.
 func TestNoiseIsCalibrated(t *testing.T) {
+	testutil.NoRace(t)
 	r := rand.New(rand.NewPCG(7, 7))
 	const draws = 60000
 	for _, z := range []float64{2, 3} {

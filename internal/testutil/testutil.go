@@ -69,6 +69,15 @@ func Linux(t testing.TB) {
 	}
 }
 
+// NoRace skips a long test of sequential code under the race detector, which makes it ten times slower and finds nothing in
+// it. `make test` runs the test without the detector.
+func NoRace(t testing.TB) {
+	t.Helper()
+	if raceDetector {
+		t.Skip("sequential code: make test runs this test")
+	}
+}
+
 // Root returns the directory of the module, relative to the working directory of the test.
 func Root(t testing.TB) string {
 	t.Helper()
