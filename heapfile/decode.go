@@ -12,41 +12,42 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/internal/intern"
 )
 
-// Decoder reads one file after another. It remembers the stacks and mappings of earlier files, which
-// later ones repeat, so that it reads a series many times faster than [ReadFile] does. The zero value
-// is ready to use. A Decoder is not safe for concurrent use.
+// Decoder reads one file after another. It remembers the stacks and mappings of earlier files,
+// which later ones repeat, so that it reads a series many times faster than [ReadFile] does. The
+// zero value is ready to use. A Decoder is not safe for concurrent use.
 type Decoder struct {
 	lines   lineReader
 	set     intern.Set[Addr]
 	texts   textCache // text of a stack → its number
 	maps    mapsReader
 	scratch []Addr
-	once    bool     // one file only: nothing is worth remembering as text
+	once    bool     // only one file is read, so texts are not remembered
 	spare   []Sample // memory for the next snapshot's rows, or nil
 
 	snap *Snapshot
 	rows rowReader
 	warn warnings
 
-	headerLine, rowLine, deepLine, emptyLine int // of the header, the last row, and the first rows of their kinds
+	// Line numbers of the header, the last row, the first row at the depth limit and the first row
+	// without a stack; 0 if there is none.
+	headerLine, rowLine, deepLine, emptyLine int
 
-	pending []byte // the last row, until the next line tells whether it is whole
-	at      int    // line number of the row that is decoded
+	pending []byte // the last row, until the next line shows whether it is whole
+	at      int    // line number of the row being decoded
 
-	full     bool  // a cap was reached
-	smallest int64 // smallest in-use bytes of a row that has any
-	previous int64 // in-use bytes of the row before
+	full     bool  // maxRows was reached
+	smallest int64 // the smallest in-use bytes of a row, except 0; -1 if there is none
+	previous int64 // in-use bytes of the previous row
 }
 
-// Caps that no real snapshot reaches. Without them a small compressed file
-// could ask for any amount of memory.
+// Caps that no real snapshot reaches. Without them a small compressed file could need any amount of
+// memory.
 const (
 	maxRows     = 1 << 25
 	maxMappings = 1 << 20
 )
 
-// decode reads one file. The samples' stacks are numbered by the Decoder; on
-// error the snapshot is nil.
+// decode reads one file. The samples refer to the decoder's stacks. On error the snapshot is nil.
 func (d *Decoder) decode(r io.Reader, path string) (*Snapshot, error) {
 	d.lines.reset(r)
 	d.warn, d.full = warnings{file: path}, false
@@ -66,20 +67,21 @@ func (d *Decoder) decode(r io.Reader, path string) (*Snapshot, error) {
 	return d.snap, nil
 }
 
-// errorf is a SyntaxError at the current line.
+// errorf returns a SyntaxError at the current line.
 func (d *Decoder) errorf(format string, args ...any) error {
 	return &SyntaxError{File: d.snap.Path, Line: d.lines.number, Msg: fmt.Sprintf(format, args...)}
 }
 
-// endsEarly says that a compressed file was cut off: what came before holds.
+// endsEarly reports whether err means that a compressed file is truncated. The data before is
+// valid.
 func endsEarly(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }
 
-// readError is the reader's own error, if that is why lines ended.
+// readError returns the error of the reader, if that is why the lines ended.
 func (d *Decoder) readError() error {
 	if d.lines.err == nil || errors.Is(d.lines.err, io.EOF) || endsEarly(d.lines.err) {
 		return nil
 	}
-	return &SyntaxError{File: d.snap.Path, Line: d.lines.number, Msg: "cannot read on", Err: d.lines.err}
+	return &SyntaxError{File: d.snap.Path, Line: d.lines.number, Msg: "read failed", Err: d.lines.err}
 }
 
 // preamble reads up to and including the header: the writer's %warn lines and
@@ -110,7 +112,7 @@ func (d *Decoder) preamble() error {
 	}
 }
 
-// writerWarning keeps the text of %warn lines together: they are one message.
+// writerWarning joins the text of %warn lines into one message.
 func (d *Decoder) writerWarning(text []byte) {
 	const longest = 500
 	if len(text) == 0 {
@@ -135,7 +137,7 @@ func (d *Decoder) endInPreamble() error {
 		Hint: "the process or the disk ended while it was written; remove it or record again"}
 }
 
-// isProfileMarker recognises what stands before the wrapped profile: `--- heap` or `--- growth`, and
+// isProfileMarker recognizes the line before a wrapped profile: `--- heap` or `--- growth`, and
 // `--- profile`, which perl pprof writes for any kind.
 func isProfileMarker(line []byte) bool {
 	switch string(line) {
@@ -185,7 +187,7 @@ func (d *Decoder) symbols() error {
 		}
 		addr, rest, ok := parseAddr(line)
 		if !ok {
-			d.warn.add(WarnMalformedRow, d.lines.number, "a symbol line was passed over: %q", clip(line))
+			d.warn.add(WarnMalformedRow, d.lines.number, "skipped a malformed symbol line: %q", clip(line))
 			continue
 		}
 		if len(d.snap.Symbols) >= maxRows {
@@ -207,10 +209,9 @@ func splitNames(b []byte) []string {
 	return names
 }
 
-// body reads rows and mappings. Rows are decoded one line late, for only the line
-// that follows tells whether a row is whole: gperftools ≤2.15 fills its 1 MiB
-// buffer row by row and address by address, and where the room ends within a row, the
-// blank line before MAPPED_LIBRARIES is swallowed.
+// body reads rows and mappings. It decodes each row one line late, because only the next line shows
+// whether the row is whole: gperftools 2.15 and older fills its 1 MiB buffer address by address,
+// and if the buffer is full within a row, the blank line before MAPPED_LIBRARIES is missing.
 func (d *Decoder) body() error {
 	d.pending = d.pending[:0]
 	complete := false
@@ -220,12 +221,12 @@ func (d *Decoder) body() error {
 			break
 		}
 		if d.lines.long {
-			d.warn.add(WarnLongLine, d.lines.number, "a line of more than %d bytes was passed over", maxLine)
+			d.warn.add(WarnLongLine, d.lines.number, "skipped a line of more than %d bytes", maxLine)
 			continue
 		}
 		if complete = isMapsSentinel(line); complete && len(d.pending) > 0 && d.swallows(line) {
 			d.snap.Completeness.Truncated = true
-			d.rows.cutLine(d, d.pending)
+			d.rows.truncatedLine(d, d.pending)
 			d.pending = d.pending[:0]
 		}
 		d.pendingRow()
@@ -233,7 +234,7 @@ func (d *Decoder) body() error {
 			d.bodyLine(line)
 		}
 		if d.full {
-			return d.errorf("more than %d rows: no allocator writes so many; the file is damaged", maxRows)
+			return d.errorf("more than %d rows: no allocator writes that many; the file is damaged", maxRows)
 		}
 	}
 	d.pendingRow()
@@ -246,31 +247,32 @@ func (d *Decoder) body() error {
 	switch {
 	case !complete:
 		d.snap.Completeness.Unfinished, d.snap.Completeness.Truncated = true, true
-		d.warn.add(WarnUnfinished, d.lines.number, "the file ends before its mappings: it is still being written, or was cut off")
+		d.warn.add(WarnUnfinished, d.lines.number, "the file ends before its mappings: it is still being written or was truncated")
 	case endsEarly(d.lines.err):
 		d.warn.add(WarnUnfinished, d.lines.number, "the compressed file ends early: mappings may be missing")
 	}
 	return nil
 }
 
-// swallows says whether a mappings' sentinel that directly follows a row means that the row was cut.
+// swallows reports whether a mappings' sentinel directly after a row means that the row is
+// truncated.
 func (d *Decoder) swallows(sentinel []byte) bool {
 	return bytes.Equal(sentinel, mapsGperftools) && d.snap.Format != FormatJemalloc
 }
 
-// bodyLine takes one line among the rows: a row waits for the line that follows it.
+// bodyLine handles one line among the rows. A row waits for the next line.
 func (d *Decoder) bodyLine(line []byte) {
 	d.at = d.lines.number
 	switch {
 	case !d.lines.whole:
-		d.rows.cutLine(d, line)
+		d.rows.truncatedLine(d, line)
 	case len(line) == 0 || line[0] == '#' || len(bytes.TrimSpace(line)) == 0:
 	default:
 		d.pending = append(d.pending, line...)
 	}
 }
 
-// pendingRow decodes the row that was kept back.
+// pendingRow decodes the row that was waiting.
 func (d *Decoder) pendingRow() {
 	if len(d.pending) > 0 {
 		d.rows.row(d, d.pending)
@@ -289,7 +291,7 @@ func (d *Decoder) mappings() {
 			continue
 		}
 		if d.lines.long {
-			d.warn.add(WarnLongLine, d.lines.number, "a line of more than %d bytes was passed over", maxLine)
+			d.warn.add(WarnLongLine, d.lines.number, "skipped a line of more than %d bytes", maxLine)
 			continue
 		}
 		if !d.lines.whole {
@@ -300,14 +302,14 @@ func (d *Decoder) mappings() {
 		}
 		m, keep, ok := d.maps.line(line)
 		if !ok {
-			d.warn.add(WarnMalformedMapping, d.lines.number, "a mappings line was passed over: %q", clip(line))
+			d.warn.add(WarnMalformedMapping, d.lines.number, "skipped a malformed mappings line: %q", clip(line))
 		} else if keep && len(d.snap.Mappings) < maxMappings {
 			d.snap.Mappings = append(d.snap.Mappings, m)
 		}
 	}
 }
 
-// stack interns the text of a stack, ` 0x1 0x2`.
+// stack returns the ID of a stack, given its text: ` 0x1 0x2`.
 func (d *Decoder) stack(text []byte) (StackID, bool) {
 	if d.once {
 		return d.parseStack(text)
@@ -331,8 +333,8 @@ func (d *Decoder) parseStack(text []byte) (StackID, bool) {
 	return StackID(id), true
 }
 
-// numbered says whether the Decoder's stacks are those of the rows, in order of first appearance:
-// not so where a stack was cut or had no counts.
+// numbered reports whether the decoder's stacks are those of the rows, in order of first
+// appearance. They are not if a stack was truncated or had no counts.
 func (d *Decoder) numbered() bool {
 	next := StackID(0)
 	for _, s := range d.snap.Samples {
@@ -347,10 +349,10 @@ func (d *Decoder) numbered() bool {
 }
 
 func (d *Decoder) badRow(line []byte) {
-	d.warn.add(WarnMalformedRow, d.at, "a row was passed over: %q", clip(line))
+	d.warn.add(WarnMalformedRow, d.at, "skipped a malformed row: %q", clip(line))
 }
 
-// add appends a row and keeps the sums.
+// add appends a row and updates the sums.
 func (d *Decoder) add(s Sample) {
 	d.full = len(d.snap.Samples) >= maxRows
 	d.snap.Samples = append(d.snap.Samples, s)

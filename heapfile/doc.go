@@ -4,19 +4,17 @@
 //
 // # Contract
 //
-// Reading is pure: the same bytes give the same [Snapshot] on every machine.
-// Raw addresses and raw counts are kept; rows are never merged, scaled or
-// dropped because they look odd. [Sample.Estimate] is the one place that turns
-// raw counts into estimates of the heap, and only estimates may be summed.
+// Reading is pure: the same bytes give the same [Snapshot] on every machine. Raw addresses and raw
+// counts are kept; rows are never merged, scaled or dropped because they look odd.
+// [Sample.Estimate] is the only function that turns raw counts into estimates of the heap, and only
+// estimates may be summed.
 //
-// What a file does not say is data as well: a snapshot that was cut carries the
-// bound for what it hides ([Completeness]), and each oddity that was tolerated
-// is a typed [Warning] with file and line. Only a file whose first bytes are not
-// a heap snapshot is refused, with a [*FormatError] that names what it is.
+// What is missing is data, too: a truncated snapshot has a bound for what it hides
+// ([Completeness]), and each tolerated defect is a typed [Warning] with file and line. Only a file
+// whose first bytes are not those of a heap snapshot is refused, with a [*FormatError] that names
+// what the file is.
 //
-// A [Series] is the snapshots of one process in order. Its stacks are interned
-// once ([StackTable]); its samples are streamed, so memory follows the number
-// of unique stacks and the size of one snapshot, never the size of the files.
+// Package series reads the snapshots of a process in order.
 //
 // # Where the formats come from
 //

@@ -1,7 +1,7 @@
 package heapfile
 
-// The small decoders of a row. They take and return slices, so that a row is
-// read left to right without allocation.
+// The decoders of the fields of a row take and return slices, so that a row is read from left to
+// right without allocation.
 
 // skipSpaces drops leading blanks and tabs.
 func skipSpaces(b []byte) []byte {
@@ -82,7 +82,7 @@ func parseCounts(b []byte) (c Counts, rest []byte, ok bool) {
 	return c, b[1:], true
 }
 
-// hexDigit maps an ASCII byte to its value, 0xff for no hex digit.
+// hexDigit maps an ASCII byte to its value; 0xff means that it is not a hexadecimal digit.
 var hexDigit = func() (t [256]byte) {
 	for i := range t {
 		t[i] = 0xff

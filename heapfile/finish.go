@@ -5,21 +5,21 @@ import (
 	"math"
 )
 
-// cutSize is the size of the buffer in which gperftools ≤2.15 prints a whole
-// dump (src/heap-profiler.cc kProfileBufferSize), and lastRow the most that one
-// more row would have needed: 35 bytes and 32 addresses.
+// fullSize is the size of the buffer in which gperftools 2.15 and older prints a snapshot
+// (src/heap-profiler.cc kProfileBufferSize); lastRow is the most that one more row would have
+// needed: 35 bytes and 32 addresses.
 const (
-	cutSize = 1 << 20
-	lastRow = 35 + 32*19
+	fullSize = 1 << 20
+	lastRow  = 35 + 32*19
 )
 
-// finish derives what can be said of a snapshot once all of it was read.
+// finish derives what depends on the whole file.
 func (d *Decoder) finish() {
 	s, c := d.snap, &d.snap.Completeness
 	s.Size, s.Rows = d.lines.size, len(s.Samples)
 	s.HasAlloc = hasAlloc(s)
 	c.Sorted = c.Sorted && s.Format == FormatHeapProfile && len(s.Samples) > 1
-	d.noteCut()
+	d.noteTruncated()
 	d.compareHeader()
 	if len(s.Mappings) == 0 && !c.Unfinished {
 		d.warn.add(WarnNoMappings, d.lines.number, "no mappings: addresses cannot be named")
@@ -28,9 +28,9 @@ func (d *Decoder) finish() {
 	s.Warnings = d.warn.list
 }
 
-// hasAlloc says whether the cumulative counts mean something. gperftools' sampled
-// dumps repeat the in-use pair in the brackets, jemalloc writes zeros there
-// unless prof_accum is on; its heap profiler always counts.
+// hasAlloc reports whether the cumulative counts are real. gperftools' sampled snapshots repeat the
+// in-use counts in the brackets, and jemalloc writes zeros there unless prof_accum is on.
+// gperftools' heap profiler always counts.
 func hasAlloc(s *Snapshot) bool {
 	switch s.Format {
 	case FormatHeapProfile:
@@ -45,7 +45,7 @@ func hasAlloc(s *Snapshot) bool {
 		(t.AllocBytes != t.InuseBytes && t.AllocBytes != 0)
 }
 
-// missing is what the header counts and the rows do not.
+// missing returns what the header counts and the rows do not.
 func missing(s *Snapshot) Counts {
 	if !s.HasTotal {
 		return Counts{}
@@ -53,8 +53,8 @@ func missing(s *Snapshot) Counts {
 	return s.Total.Sub(s.Completeness.Rows)
 }
 
-// compareHeader reports a header that disagrees with its rows. A jemalloc dump
-// is taken while other threads allocate, so there it means nothing; what a cut file lacks is said once.
+// compareHeader warns of a header that disagrees with its rows. It skips jemalloc, which counts
+// while other threads allocate, and truncated files, which have a warning of their own.
 func (d *Decoder) compareHeader() {
 	s := d.snap
 	m := missing(s)
@@ -68,18 +68,18 @@ func (d *Decoder) compareHeader() {
 		m.InuseObjects, m.InuseBytes, m.AllocObjects, m.AllocBytes)
 }
 
-// noteCut recognises a dump that fills gperftools' buffer and derives the
-// bound for stacks that are absent: no more than the header counts beyond the
-// rows and, as rows are sorted, no more in use than the smallest row.
-func (d *Decoder) noteCut() {
+// noteTruncated recognizes a snapshot that fills gperftools' buffer and derives the bound for
+// absent stacks: at most what the header counts beyond the rows and, if rows are sorted, at most
+// the in-use bytes of the smallest row.
+func (d *Decoder) noteTruncated() {
 	s, c := d.snap, &d.snap.Completeness
 	m := missing(s)
-	full := s.Size <= cutSize && s.Size >= cutSize-lastRow
+	full := s.Size <= fullSize && s.Size >= fullSize-lastRow
 	if s.Format == FormatHeapProfile && full && (m.AllocBytes > 0 || m.InuseBytes > 0) {
 		c.Truncated = true
 	}
 	if c.Truncated && !c.Unfinished {
-		d.warn.add(WarnTruncated, cmp.Or(d.rowLine, d.headerLine), "cut at 1 MiB by the allocator (gperftools before 2.16): the smallest sites are missing, %d bytes in use and %d of all that was allocated",
+		d.warn.add(WarnTruncated, cmp.Or(d.rowLine, d.headerLine), "truncated at 1 MiB by the allocator (gperftools before 2.16): the smallest sites are missing, with %d bytes in use and %d bytes allocated",
 			m.InuseBytes, m.AllocBytes)
 	}
 	switch {
@@ -99,15 +99,14 @@ func (d *Decoder) noteCut() {
 	}
 }
 
-// noteStacks reports how much of the heap lies on stacks that cannot be
-// trusted to reach their root.
+// noteStacks warns if much of the heap is on stacks whose outermost frames may be missing.
 func (d *Decoder) noteStacks() {
 	s, c := d.snap, d.snap.Completeness
 	if c.Estimate.InuseBytes <= 0 {
 		return
 	}
 	if p := percent(c.AtDepthLimit, c.Estimate.InuseBytes); p >= 1 {
-		d.warn.add(WarnDepthLimit, d.deepLine, "%d %% of the bytes are on stacks cut at %d frames: their outermost callers are unknown",
+		d.warn.add(WarnDepthLimit, d.deepLine, "%d %% of the bytes are on stacks truncated at %d frames: their outermost callers are unknown",
 			p, s.Format.DepthLimit())
 	}
 	if p := percent(c.EmptyStacks, c.Estimate.InuseBytes); p >= 10 {

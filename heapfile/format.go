@@ -5,10 +5,10 @@ import (
 	"strconv"
 )
 
-// Format is the dialect of a snapshot, decided once from its first line.
+// Format is the dialect of a snapshot. The first line decides it.
 type Format uint8
 
-// The dialects that are read. The comment is the first line's distinguishing part.
+// The dialects. The comment shows the part of the first line that identifies the dialect.
 const (
 	FormatUnknown        Format = iota
 	FormatHeapProfile           // @ heapprofile: gperftools' heap profiler, every allocation recorded
@@ -33,7 +33,7 @@ var formatNames = [...]string{
 	FormatJemalloc:       "jemalloc heap_v2",
 }
 
-// String is the name used in output, e.g. "heapprofile".
+// String returns the name used in output, such as "heapprofile".
 func (f Format) String() string {
 	if int(f) < len(formatNames) {
 		return formatNames[f]
@@ -41,7 +41,7 @@ func (f Format) String() string {
 	return "unknown"
 }
 
-// Allocator names who writes this format: "tcmalloc" or "jemalloc".
+// Allocator returns the name of the allocator that writes this format: "tcmalloc" or "jemalloc".
 func (f Format) Allocator() string {
 	if f == FormatJemalloc {
 		return "jemalloc"
@@ -49,7 +49,7 @@ func (f Format) Allocator() string {
 	return "tcmalloc"
 }
 
-// Sampled says whether rows are samples that [Sample.Estimate] must scale.
+// Sampled reports whether rows are samples that [Sample.Estimate] must scale.
 func (f Format) Sampled() bool {
 	switch f {
 	case FormatHeapV2, FormatHeap, FormatHeapzV2, FormatJemalloc:
@@ -58,8 +58,8 @@ func (f Format) Sampled() bool {
 	return false
 }
 
-// DepthLimit is the number of frames at which the writer cuts a stack, losing
-// its root side (gperftools kMaxStackDepth and its users, jemalloc PROF_BT_MAX).
+// DepthLimit returns the largest number of frames that the writer keeps of a stack; it drops the
+// outermost ones (gperftools kMaxStackDepth and its users, jemalloc PROF_BT_MAX).
 func (f Format) DepthLimit() int {
 	switch f {
 	case FormatJemalloc:

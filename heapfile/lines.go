@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// maxLine caps a line. A stack of 128 frames needs 2.5 KiB; a mappings line
-// at most PATH_MAX and some.
+// maxLine is the longest line, in bytes. A stack of 128 frames needs 2.5 KiB, a mappings line
+// little more than PATH_MAX.
 const maxLine = 1 << 20
 
 // lineReader yields the lines of a file from one reused buffer.
@@ -19,7 +19,7 @@ type lineReader struct {
 	number int   // of the line last returned, 1-based
 	size   int64 // bytes read from r
 	whole  bool  // the line last returned ended in a newline
-	long   bool  // the line last returned was cut at maxLine
+	long   bool  // the line last returned was truncated at maxLine
 }
 
 func (l *lineReader) reset(r io.Reader) {
@@ -30,9 +30,8 @@ func (l *lineReader) reset(r io.Reader) {
 	*l = lineReader{r: r, buf: buf}
 }
 
-// next returns the next line without its newline (and carriage return), valid
-// until the following call. At the end it returns false and l.err is io.EOF or
-// the reader's error.
+// next returns the next line without its newline and carriage return. The line is valid until the
+// next call. At the end next returns false, and l.err is io.EOF or the error of the reader.
 func (l *lineReader) next() ([]byte, bool) {
 	l.long = false
 	for scanned := 0; ; {
@@ -85,7 +84,7 @@ func (l *lineReader) skipLine() {
 	}
 }
 
-// fill reads once, after making room.
+// fill makes room and reads once.
 func (l *lineReader) fill() {
 	if l.begin > 0 {
 		l.end = copy(l.buf, l.buf[l.begin:l.end])

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// isMapsSentinel recognises the line before the mappings.
+// isMapsSentinel reports whether a line is the one before the mappings.
 func isMapsSentinel(line []byte) bool {
 	return bytes.Equal(line, mapsGperftools) || bytes.Equal(line, mapsGoogle)
 }
@@ -16,21 +16,20 @@ var (
 	mapsGoogle     = []byte("--- Memory map: ---")
 )
 
-// mapsReader decodes the lines of a mappings section. Lines repeat from
-// snapshot to snapshot, so decoded lines are kept by their text.
+// mapsReader decodes the lines of a mappings section. Snapshots repeat the lines of earlier ones,
+// so it keeps decoded lines by their text.
 type mapsReader struct {
 	cache map[string]Mapping
 	attrs []string // "$name", "value", … for strings.NewReplacer
 }
 
-// maxCachedMaps bounds the cache: a process that maps and unmaps without end
-// must not grow ours.
+// maxCachedMaps bounds the cache: some processes map and unmap files without end.
 const maxCachedMaps = 1 << 16
 
 func (m *mapsReader) begin() { m.attrs = m.attrs[:0] }
 
-// line decodes one line. ok is false for a line that is neither a mapping nor
-// an attribute; keep is false for attributes.
+// line decodes one line. ok reports whether it is a mapping or an attribute, keep whether it is a
+// mapping.
 func (m *mapsReader) line(line []byte) (mapping Mapping, keep, ok bool) {
 	if len(m.attrs) > 0 && bytes.IndexByte(line, '$') >= 0 {
 		line = []byte(strings.NewReplacer(m.attrs...).Replace(string(line)))
@@ -84,7 +83,7 @@ func withoutLogPrefix(line string) string {
 //
 //	40000-80000: /path/to/binary (@ff00) abc123456
 //
-// gperftools 2.15.90 to 2.16.90 puts no blank between a long inode and the path.
+// gperftools 2.15.90 to 2.16.90 writes no blank between a long inode and the path.
 func parseMapping(s string) (Mapping, bool) {
 	s = strings.TrimRight(s, " \t\r")
 	m, rest, ok := parseRange(s)
@@ -155,7 +154,7 @@ func parseBrief(m Mapping, rest string) (Mapping, bool) {
 		return Mapping{}, false
 	}
 	m.setPath(rest)
-	return m, m.Perm != "" || !isPerm(m.Path) // "xx" is permissions, wherever it stands
+	return m, m.Perm != "" || !isPerm(m.Path) // "xx" is permissions, not a path
 }
 
 func (m *Mapping) setPath(path string) {
@@ -190,7 +189,7 @@ func isHex(s string) bool {
 	return s != ""
 }
 
-// isPerm recognises "r-xp": only these letters, and nothing that could be a path.
+// isPerm reports whether s is permissions such as "r-xp".
 func isPerm(s string) bool {
 	return s != "" && strings.Trim(s, "-rwxps") == ""
 }

@@ -42,8 +42,8 @@ func readAlone(src *source, name string) (*Snapshot, error) {
 	return s, nil
 }
 
-// ReadFile decodes the file at path. name stands for it in messages. The Samples of the snapshot refer
-// to Stacks, which also holds the stacks of earlier files. The errors are those of [Read].
+// ReadFile decodes the file at path. name stands for it in messages. The Samples of the snapshot
+// refer to Stacks, which also holds the stacks of earlier files. The errors are those of [Read].
 func (d *Decoder) ReadFile(path, name string) (*Snapshot, error) {
 	src, err := openSource(path, name)
 	if err != nil {
@@ -52,8 +52,8 @@ func (d *Decoder) ReadFile(path, name string) (*Snapshot, error) {
 	return d.read(src, name)
 }
 
-// Reuse gives the Decoder memory for the rows of the next snapshot: the Samples of one that is no longer
-// needed.
+// Reuse gives the Decoder memory for the rows of the next snapshot: the Samples of one that is no
+// longer needed.
 func (d *Decoder) Reuse(samples []Sample) { d.spare = samples }
 
 // read decodes a source, closes it and keeps its times.
@@ -68,8 +68,8 @@ func (d *Decoder) read(src *source, name string) (*Snapshot, error) {
 	return s, nil
 }
 
-// ReadTotal returns the total that the header of a file claims, raw, without reading its rows; zero if the
-// header has none. name stands for the file in messages.
+// ReadTotal returns the total that the header of a file claims, raw, without reading its rows; zero
+// if the header has none. name stands for the file in messages.
 func ReadTotal(path, name string) (Counts, error) {
 	src, err := openSource(path, name)
 	if err != nil {

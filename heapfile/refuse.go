@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// refuseBytes names what a file is whose first bytes cannot start a snapshot.
-// It returns nil for anything that may be one.
+// refuseBytes returns an error that names what a file is, if its first bytes cannot start a
+// snapshot.
 func refuseBytes(path string, head []byte) error {
 	for _, k := range knownBytes {
 		if k.match(head) {
@@ -18,7 +18,7 @@ func refuseBytes(path string, head []byte) error {
 	return nil
 }
 
-// refuse names what a text file is whose first line is no header.
+// refuse returns an error that names what a text file is, given a first line that is not a header.
 func refuse(path string, line []byte) error {
 	for _, k := range knownLines {
 		if bytes.HasPrefix(line, []byte(k.prefix)) {
@@ -37,7 +37,7 @@ var knownBytes = []struct {
 		"the process or the disk ended before it was written; remove it or record again"},
 	{isCore, "a core file", "heap snapshots are written by a preloaded allocator, see HEAPPROFILE or MALLOC_CONF"},
 	{hasPrefix("\x7fELF"), "an ELF file", "name the snapshots that the program wrote, not the program"},
-	{isPprof, "a pprof protobuf", "it is converted already: open it with `go tool pprof`"},
+	{isPprof, "a pprof protobuf", "it is already in pprof's format: open it with `go tool pprof`"},
 	{isCPUProfile, "a gperftools CPU profile", "open it with `pprof`"},
 	{hasPrefix("PK\x03\x04"), "a zip archive", "unpack it first"},
 	{hasPrefix("\xfd7zXZ"), "compressed with xz", "decompress it first: unxz"},
@@ -70,21 +70,21 @@ func isCore(b []byte) bool {
 	return len(b) > 18 && string(b[:4]) == "\x7fELF" && (b[16] == 4 || b[17] == 4)
 }
 
-// isPprof recognises profile.proto: field 1 (sample_type), a short message
+// isPprof recognizes profile.proto: field 1 (sample_type), a short message
 // that starts with its own field 1.
 func isPprof(b []byte) bool {
 	return len(b) > 4 && b[0] == 0x0a && b[1] < 0x20 && b[2] == 0x08
 }
 
-// isCPUProfile recognises the five header words 0, 3, 0, period, 0.
+// isCPUProfile recognizes the five header words 0, 3, 0, period, 0.
 func isCPUProfile(b []byte) bool {
 	return len(b) >= 24 && binary.LittleEndian.Uint64(b) == 0 && binary.LittleEndian.Uint64(b[8:]) == 3
 }
 
 func isTar(b []byte) bool { return len(b) >= 262 && string(b[257:262]) == "ustar" }
 
-// isBinary recognises bytes that no text has, without judging a path in some
-// other encoding further down.
+// isBinary recognizes bytes that no text has. It looks at the first line only, because later lines
+// may hold paths in another encoding.
 func isBinary(b []byte) bool {
 	line, _, _ := bytes.Cut(b, []byte("\n"))
 	return bytes.IndexByte(line, 0) >= 0 || (!utf8.Valid(line) && len(line) < len(b))

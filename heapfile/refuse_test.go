@@ -24,9 +24,9 @@ import (
 func refusals(t testing.TB) map[string]struct{ content, message string } {
 	return map[string]struct{ content, message string }{
 		"a pprof protobuf": {protobuf(t, false),
-			"test.heap: not a heap snapshot: a pprof protobuf; it is converted already: open it with `go tool pprof`"},
+			"test.heap: not a heap snapshot: a pprof protobuf; it is already in pprof's format: open it with `go tool pprof`"},
 		"a gzipped pprof protobuf": {protobuf(t, true),
-			"test.heap: not a heap snapshot: a pprof protobuf; it is converted already: open it with `go tool pprof`"},
+			"test.heap: not a heap snapshot: a pprof protobuf; it is already in pprof's format: open it with `go tool pprof`"},
 		"a Java heapz": {"--- heapz 1 ---\nformat = java\nresolution = bytes\n",
 			"test.heap: not a heap snapshot: a Java heap profile; open it with `pprof`"},
 		"DUMP_DEEP": {"heap profile: DUMP_DEEP_6\n",

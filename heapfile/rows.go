@@ -8,10 +8,10 @@ import (
 // rowReader decodes the rows of one dialect. A new dialect is a new
 // implementation, chosen once by newRowReader.
 type rowReader interface {
-	// row takes one line that is neither blank nor the mappings' sentinel.
+	// row decodes a line that is neither blank nor the mappings' sentinel.
 	row(d *Decoder, line []byte)
-	// cutLine takes the last line of a cut file, which may end anywhere.
-	cutLine(d *Decoder, line []byte)
+	// truncatedLine takes the last line of a truncated file, which may end anywhere.
+	truncatedLine(d *Decoder, line []byte)
 }
 
 func newRowReader(f Format) rowReader {
@@ -40,10 +40,9 @@ func (*bucketRows) row(d *Decoder, line []byte) {
 	d.add(Sample{Stack: id, Counts: counts})
 }
 
-// cutLine keeps the counts, if the line got that far, and drops the last
-// address, which may lack digits. (The next one is known to be missing, so the
-// stack is cut either way.)
-func (*bucketRows) cutLine(d *Decoder, line []byte) {
+// truncatedLine keeps the counts, if the line has them, and drops the last address, which may lack
+// digits. The next address is missing in any case, so the stack is truncated.
+func (*bucketRows) truncatedLine(d *Decoder, line []byte) {
 	counts, stack, ok := parseCounts(line)
 	if !ok {
 		return
@@ -65,11 +64,11 @@ func (*bucketRows) cutLine(d *Decoder, line []byte) {
 //	  t0: 1: 4096 [0: 0] main
 //	  t3: 2: 8192 [0: 0]
 //
-// The t* line is the sum of the others, which therefore add nothing.
+// The t* line is the sum of the others, so only the t* line counts.
 type jemallocRows struct {
 	stack    StackID
 	pending  bool // a stack waits for its t* line
-	anyStack bool // the header's own lines have ended
+	anyStack bool // the lines of the header have ended
 }
 
 func (j *jemallocRows) row(d *Decoder, line []byte) {
@@ -98,7 +97,7 @@ func (j *jemallocRows) row(d *Decoder, line []byte) {
 
 func (j *jemallocRows) stackLine(d *Decoder, line []byte) {
 	if j.pending {
-		d.warn.add(WarnMalformedRow, d.at, "a stack without a t* line was passed over")
+		d.warn.add(WarnMalformedRow, d.at, "skipped a stack without a t* line")
 	}
 	j.anyStack = true
 	j.stack, j.pending = d.stack(line[1:])
@@ -123,11 +122,11 @@ func (j *jemallocRows) totalLine(d *Decoder, line, rest []byte) {
 	}
 }
 
-// cutLine has nothing to keep: a cut stack has no counts yet, and the digits
-// of cut counts cannot be trusted.
-func (*jemallocRows) cutLine(*Decoder, []byte) {}
+// truncatedLine keeps nothing: a truncated stack has no counts yet, and truncated counts may lack
+// digits.
+func (*jemallocRows) truncatedLine(*Decoder, []byte) {}
 
-// threadLine is a thread's line before its name is copied out of the buffer.
+// threadLine is the line of a thread. The name is in the decoder's buffer.
 type threadLine struct {
 	id     uint64
 	counts Counts

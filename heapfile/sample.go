@@ -2,13 +2,12 @@ package heapfile
 
 import "math"
 
-// Addr is an address in the memory of the recorded process. Every address of a
-// stack is a return address, the leaf's too: the call lies just before it.
+// Addr is an address in the memory of the recorded process. Every address of a stack is a return
+// address, also that of the leaf: the call is just before it.
 type Addr uint64
 
-// Counts are the four numbers of a row: live objects and bytes, and the
-// objects and bytes allocated since the process started. The last two are
-// meaningful only where [Snapshot.HasAlloc] is set.
+// Counts are the four numbers of a row: objects and bytes in use, and objects and bytes allocated
+// since the process started. The last two are meaningful only if [Head.HasAlloc] is set.
 type Counts struct {
 	InuseObjects, InuseBytes, AllocObjects, AllocBytes int64
 }
@@ -21,7 +20,7 @@ func (c Counts) Add(d Counts) Counts {
 	}
 }
 
-// addSaturated returns c + d, at most the largest number (estimates of damaged rows).
+// addSaturated returns c + d without overflow: estimates of damaged rows may be huge.
 func (c Counts) addSaturated(d Counts) Counts {
 	return Counts{
 		addSaturated(c.InuseObjects, d.InuseObjects), addSaturated(c.InuseBytes, d.InuseBytes),
@@ -48,26 +47,26 @@ func (c Counts) Sub(d Counts) Counts {
 	}
 }
 
-// Sample is one row of a file, raw. The same stack may stand on many rows.
+// Sample is one row of a file, raw. Several rows may have the same stack.
 type Sample struct {
 	Stack StackID
-	// Truncated is set if the file was truncated in the middle of this row: the root side of the stack
-	// is missing.
+	// Truncated is set if the file was truncated in the middle of this row: the root side of the
+	// stack is missing.
 	Truncated bool
 	Counts
 }
 
-// Estimate is what the row says of the heap: raw counts for formats that
-// record every allocation (period ≤ 1), otherwise the counts divided by the
-// probability that an object of their mean size s is sampled at all,
+// Estimate returns what the row means for the heap. If every allocation is recorded (period ≤ 1),
+// that is the raw counts; otherwise it is the counts divided by the probability that an object of
+// their mean size s is sampled at all,
 //
 //	scale = 1 / (1 − exp(−s/period))
 //
 // truncated toward zero, as google/pprof's scaleHeapSample and jemalloc's jeprof do.
 // It must be applied row by row, before anything is summed.
 //
-// Counters of gperftools ≤2.10 are 32 bits wide: a negative count beside a
-// number of bytes that only the wrapped count explains is read modulo 2^32.
+// Counters of gperftools 2.10 and older are 32 bits wide: a negative count is read modulo 2^32 if
+// only that explains the number of bytes.
 func (s Sample) Estimate(period int64) Counts {
 	c := s.Counts
 	c.InuseObjects = unwrap(c.InuseObjects, c.InuseBytes)

@@ -13,8 +13,8 @@ type Head struct {
 	// Total is what the header says, raw. HasTotal reports whether there is one.
 	Total    Counts
 	HasTotal bool
-	// HasAlloc reports whether the cumulative counts are real: some formats repeat the in-use counts
-	// or write zeros there.
+	// HasAlloc reports whether the cumulative counts are real: some formats repeat the in-use
+	// counts or write zeros there.
 	HasAlloc bool
 	// Threads are the header's lines per thread (jemalloc only).
 	Threads []Thread
@@ -22,8 +22,8 @@ type Head struct {
 	Rows         int
 	Completeness Completeness
 	Warnings     []Warning
-	// Recorded is the time stored within the file (a gzip header's MTIME, the time of the file that was
-	// compressed); zero if there is none.
+	// Recorded is the time stored within the file (a gzip header's MTIME, the time of the file that
+	// was compressed); zero if there is none.
 	Recorded time.Time
 	// Modified is the file's own modification time; zero for standard input.
 	Modified time.Time
@@ -41,11 +41,11 @@ type Snapshot struct {
 	Stacks Stacks
 }
 
-// IsEstimate says that the counts are estimates from samples.
+// IsEstimate reports whether the counts are estimates from samples.
 func (s *Head) IsEstimate() bool { return s.Format.Sampled() && s.Period > 1 }
 
-// Heap is the size of the heap: the sum of the rows' estimates, or the header's
-// total where that is exact and knows of rows that were cut.
+// Heap returns the size of the heap: the sum of the rows' estimates or, in a format that is not
+// sampled, the header's total if that is larger because rows are missing.
 func (s *Head) Heap() Counts {
 	e := s.Completeness.Estimate
 	if !s.HasTotal || s.Format.Sampled() {
@@ -59,24 +59,24 @@ func (s *Head) Heap() Counts {
 
 // Completeness describes what is missing from a snapshot.
 type Completeness struct {
-	// Truncated is set if rows are missing: the writer had no room for them (gperftools 2.15 and older
-	// writes at most 1 MiB), or the file ends early.
+	// Truncated is set if rows are missing: the writer had no room for them (gperftools 2.15 and
+	// older writes at most 1 MiB), or the file ends early.
 	Truncated bool
-	// Unfinished is set if the file ends before its mappings: it is still being written, or the process
-	// ended or the disk was full first.
+	// Unfinished is set if the file ends before its mappings: it is still being written, or the
+	// process ended or the disk was full first.
 	Unfinished bool
-	// Sorted: rows stand in descending order of in-use bytes, as gperftools
-	// ≤2.15 writes them.
+	// Sorted is set if rows are in descending order of in-use bytes, as gperftools 2.15 and older
+	// writes them.
 	Sorted bool
-	// Rows is the sum over all rows, raw; compare with Snapshot.Total.
+	// Rows is the sum of all rows, raw; compare with Head.Total.
 	Rows Counts
 	// Estimate is the sum of the rows' estimates: the size of the heap.
 	Estimate Counts
-	// AbsentMax bounds each count of a stack that is not in the file; all
-	// zero where the file is complete.
+	// AbsentMax is the upper bound of each count of a stack that is not in the file. It is zero if
+	// the file is complete.
 	AbsentMax Counts
-	// AtDepthLimit is the estimated number of in-use bytes on stacks that have as many
-	// frames as the writer keeps, and so may have lost their root side.
+	// AtDepthLimit is the estimated number of in-use bytes on stacks that have as many frames as
+	// the writer keeps, so that their outermost frames may be missing.
 	AtDepthLimit int64
 	// EmptyStacks is the estimated number of in-use bytes on rows without any address.
 	EmptyStacks int64
@@ -89,8 +89,8 @@ type Thread struct {
 	Counts
 }
 
-// Symbol is one line of a `--- symbol` section: the names of an address,
-// innermost (inlined) function first.
+// Symbol is one line of a `--- symbol` section: the functions at an address, innermost (inlined)
+// first.
 type Symbol struct {
 	Addr  Addr
 	Names []string
@@ -99,20 +99,20 @@ type Symbol struct {
 // Mapping is one line of MAPPED_LIBRARIES.
 type Mapping struct {
 	Start, Limit, Offset Addr
-	// Perm is "r-xp" and the like; "" in Google's brief form, which lists
-	// executable mappings only.
+	// Perm is the permissions, such as "r-xp"; "" in Google's brief form, which lists only
+	// executable mappings.
 	Perm string
-	// Path has lost its " (deleted)", which Deleted tells.
+	// Path is the mapped file, without " (deleted)". Deleted is set if the line has that.
 	Path    string
 	Deleted bool
 	Inode   uint64
 	BuildID string // hex; "" unless the line has one
 }
 
-// Executable says whether code may run from the mapping.
+// Executable reports whether code may run from the mapping.
 func (m Mapping) Executable() bool {
 	return m.Perm == "" || (len(m.Perm) > 2 && m.Perm[2] == 'x')
 }
 
-// Contains says whether a lies in the mapping.
+// Contains reports whether the mapping contains an address.
 func (m Mapping) Contains(a Addr) bool { return m.Start <= a && a < m.Limit }

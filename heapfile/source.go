@@ -28,8 +28,8 @@ func (s *source) Close() error {
 	return errors.Join(errs...)
 }
 
-// openSource opens a file and reads through gzip and zstd. What cannot be a
-// heap snapshot by its first bytes is refused by name.
+// openSource opens a file and decompresses gzip and zstd. It refuses a file whose first bytes are
+// not those of a heap snapshot.
 func openSource(path, name string) (*source, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -4,9 +4,9 @@ import (
 	"hash/maphash"
 )
 
-// textCache maps the text of a stack, as it stands in the file, to its ID.
-// A snapshot repeats nearly all stacks of the one before it, byte for byte: a
-// hash and a comparison are many times cheaper than decoding 32 addresses.
+// textCache maps the text of a stack to its ID. A snapshot repeats nearly all stacks of the one
+// before it, byte for byte, and a hash and a comparison are many times cheaper than decoding 32
+// addresses.
 type textCache struct {
 	seed    maphash.Seed
 	slots   []uint32 // entry + 1, 0 is free; a power of two long
@@ -20,7 +20,7 @@ type textEntry struct {
 	id         StackID
 }
 
-// find returns the ID that was put for this text, and the hash for put.
+// find returns the ID of a text, and its hash, which put needs.
 func (c *textCache) find(text []byte) (id StackID, hash uint64, ok bool) {
 	if c.slots == nil {
 		c.seed = maphash.MakeSeed()
@@ -37,7 +37,7 @@ func (c *textCache) find(text []byte) (id StackID, hash uint64, ok bool) {
 	return 0, hash, false
 }
 
-// put stores the ID of a text that find did not have.
+// put stores the ID of a text that find did not find.
 func (c *textCache) put(text []byte, hash uint64, id StackID) {
 	if 2*(len(c.entries)+1) > len(c.slots) {
 		c.grow()

@@ -2,13 +2,12 @@ package heapfile
 
 import "fmt"
 
-// SyntaxError is a place in a file that does not hold what it should. It
-// prints as file:line: message.
+// SyntaxError is an error at a line of a file. It prints as file:line: message.
 type SyntaxError struct {
 	File string
-	Line int // 1-based; 0 when the whole file is meant
+	Line int // 1-based; 0 means the whole file
 	Msg  string
-	Err  error // the cause, or nil
+	Err  error // the cause; may be nil
 }
 
 func (e *SyntaxError) Error() string {
@@ -25,8 +24,8 @@ func (e *SyntaxError) Error() string {
 
 func (e *SyntaxError) Unwrap() error { return e.Err }
 
-// FormatError refuses a file that is no heap snapshot. Kind names what it is
-// ("an ELF file", "empty"), Hint what to do instead.
+// FormatError is the error of a file that is not a heap snapshot. Kind names what the file is ("an
+// ELF file"); Hint, if not empty, says what to do instead.
 type FormatError struct {
 	File, Kind, Hint string
 }
@@ -39,35 +38,35 @@ func (e *FormatError) Error() string {
 	return s
 }
 
-// WarningKind classifies what was tolerated, or what a reader should know
-// before believing the numbers.
+// WarningKind classifies warnings: defects that were tolerated, and facts that a reader must know
+// to judge the numbers.
 type WarningKind uint8
 
-// Of single files first, then of series.
+// The kinds of warnings about single files, then those about series.
 const (
-	WarnMalformedRow     WarningKind = iota // a row that is not a row was passed over
-	WarnMalformedMapping                    // a mappings line was passed over
+	WarnMalformedRow     WarningKind = iota // a malformed row was skipped
+	WarnMalformedMapping                    // a malformed mappings line was skipped
 	WarnWriter                              // a %warn line of the writer
 	WarnNegative                            // a negative count
 	WarnZeroObjects                         // no objects but bytes
 	WarnHeaderMismatch                      // header and sum of rows differ
-	WarnTruncated                           // the writer cut the file (gperftools ≤2.15: at 1 MiB)
+	WarnTruncated                           // the writer truncated the file (gperftools ≤2.15: at 1 MiB)
 	WarnUnfinished                          // the file ends before its mappings
 	WarnNoMappings                          // the mappings section is empty
 	WarnEmptyStack                          // rows without any address
-	WarnDepthLimit                          // stacks cut at the writer's depth limit
-	WarnLongLine                            // a line beyond the cap was cut
+	WarnDepthLimit                          // stacks truncated at the writer's depth limit
+	WarnLongLine                            // a line longer than the limit was skipped
 	WarnRestart                             // the process restarted within the series
-	WarnLeftover                            // an earlier run's files lie behind those of a later one
+	WarnLeftover                            // files of an earlier run follow those of a later one
 	WarnFork                                // forked processes overwrote one another's files
 	WarnMissing                             // numbers are missing from the series
-	WarnHighWater                           // dumps are triggered by record highs
+	WarnHighWater                           // snapshots were taken at record highs
 	WarnMixed                               // periods, formats or versions differ within the series
 	WarnManyProcesses                       // other processes' snapshots were left out
-	WarnClock                               // times are not known
+	WarnClock                               // times are unknown
 	WarnManifest                            // the recorder's manifest could not be used
 	WarnKilled                              // the process was killed by a signal
-	WarnRecording                           // the recording did not end well, for want of disk space for one
+	WarnRecording                           // the recording ended with an error, such as a full disk
 )
 
 var warningNames = [...]string{
@@ -77,7 +76,7 @@ var warningNames = [...]string{
 	"clock", "sidecar", "killed", "recording",
 }
 
-// String is the stable name used in JSON, e.g. "malformed-row".
+// String returns the stable name used in JSON, such as "malformed-row".
 func (k WarningKind) String() string {
 	if int(k) < len(warningNames) {
 		return warningNames[k]
@@ -85,12 +84,12 @@ func (k WarningKind) String() string {
 	return "unknown"
 }
 
-// Warning is one kind of oddity in one file or series: where it was first seen
-// and how often. It prints as file:line: message.
+// Warning is a kind of defect or fact in one file or series, where it first occurred and how often.
+// It prints as file:line: message.
 type Warning struct {
 	Kind  WarningKind
 	File  string // "" for the series as a whole
-	Line  int    // of the first occurrence; 0 when the whole file is meant
+	Line  int    // of the first occurrence; 0 means the whole file
 	Count int
 	Msg   string
 }
@@ -109,8 +108,7 @@ func (w Warning) Error() string {
 	return fmt.Sprintf("%s:%d: %s", w.File, w.Line, s)
 }
 
-// Harmless says that the warning is a fact about the input that costs no
-// data: `--strict` does not turn it into an error.
+// Harmless reports whether the warning is about a fact that costs no data.
 func (w Warning) Harmless() bool {
 	switch w.Kind {
 	case WarnDepthLimit, WarnHighWater, WarnManyProcesses, WarnClock, WarnEmptyStack, WarnKilled:
@@ -119,7 +117,7 @@ func (w Warning) Harmless() bool {
 	return false
 }
 
-// warnings collects the warnings of one file, one entry a kind.
+// warnings collects the warnings of one file, one entry per kind.
 type warnings struct {
 	file string
 	list []Warning

@@ -10,9 +10,9 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile"
 )
 
-// write writes a snapshot in its own format. Reading the result gives the same rows, totals, threads,
-// mappings, symbols and completeness; comments, skipped lines and the threads' share of single stacks
-// are not kept.
+// write writes a snapshot in its own format. Reading the result gives the same rows, totals,
+// threads, mappings, symbols and completeness; comments, skipped lines and the threads' share of
+// single stacks are not kept.
 func write(s *heapfile.Snapshot, w io.Writer) (int64, error) {
 	out := &writer{w: bufio.NewWriter(w)}
 	out.symbols(s.Symbols)

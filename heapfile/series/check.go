@@ -10,8 +10,7 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
-// warn says what a reader should know before believing a comparison of the
-// snapshots.
+// warn adds what a reader must know to judge a comparison of the snapshots.
 func (s *Series) warn() {
 	s.warnOthers()
 	s.warnImages()
@@ -38,7 +37,7 @@ func (s *Series) warnOthers() {
 		s.Process.Title(), s.Process.Files, why, joinProcesses(s.Others))
 }
 
-// warnImages reports restarts and forks.
+// warnImages warns of restarts and forks.
 func (s *Series) warnImages() {
 	images := imagesOf(s.Heads)
 	if images < 2 {
@@ -49,18 +48,18 @@ func (s *Series) warnImages() {
 			"or the process restarted without address randomisation; record again with HEAPPROFILE_USE_PID=1 (gperftools 2.11 or later)")
 		return
 	}
-	s.warnf(heapfile.WarnRestart, "the process restarted: %d process images in this series, their counts start anew", images)
+	s.warnf(heapfile.WarnRestart, "the process restarted: %d process images in this series, counts restart with each", images)
 	s.warnLeftovers()
 }
 
-// warnLeftovers tells files of an earlier run from those of a later one that took the same first numbers.
+// warnLeftovers warns of files of an earlier run whose first numbers a later run has overwritten.
 func (s *Series) warnLeftovers() {
 	if !s.Clock.Source.IsTime() {
 		return
 	}
 	for i := 1; i < len(s.Heads); i++ {
 		if s.Clock.At[i] < s.Clock.At[i-1] {
-			s.warnf(heapfile.WarnLeftover, "%s and what follows is older than what precedes it: an earlier run's files, of which a later run overwrote the first", s.Heads[i].Path)
+			s.warnf(heapfile.WarnLeftover, "%s and the snapshots after it are older than those before it: they are files of an earlier run, which a later run overwrote in part", s.Heads[i].Path)
 			return
 		}
 	}
@@ -73,9 +72,9 @@ func imagesOf(heads []*Head) int {
 	return heads[len(heads)-1].Image - heads[0].Image + 1
 }
 
-// forked says whether two images that follow one another are mapped alike.
+// forked reports whether two consecutive images have the same mappings.
 func forked(heads []*Head, list []AddressSpace) bool {
-	first := map[int][]heapfile.Mapping{} // by epoch
+	first := map[int][]heapfile.Mapping{} // by image
 	for _, sp := range list {
 		if _, ok := first[sp.Image]; !ok {
 			first[sp.Image] = sp.Mappings
@@ -90,7 +89,7 @@ func forked(heads []*Head, list []AddressSpace) bool {
 	return false
 }
 
-// warnMissing reports gaps in the numbers, but for those of snapshots that the recorder removed.
+// warnMissing warns of gaps in the numbers, except those of snapshots that the recorder removed.
 func (s *Series) warnMissing() {
 	var gaps []string
 	missing, dropped := 0, s.droppedNumbers()
@@ -111,7 +110,7 @@ func (s *Series) warnMissing() {
 	}
 }
 
-// droppedNumbers are those of dropped, sorted.
+// droppedNumbers returns the numbers of the dropped snapshots, sorted.
 func (s *Series) droppedNumbers() (numbers []int) {
 	for _, d := range s.dropped() {
 		numbers = append(numbers, ParseFileName(d.File).Seq)
@@ -122,7 +121,7 @@ func (s *Series) droppedNumbers() (numbers []int) {
 
 type numbers struct{ from, to int }
 
-// gapsBetween are the numbers between two, without known ones, which are sorted.
+// gapsBetween returns the numbers between a and b, without the known ones, which are sorted.
 func gapsBetween(a, b int, known []int) (gaps []numbers) {
 	i, _ := slices.BinarySearch(known, a+1)
 	for from := a + 1; from < b; i++ {
@@ -158,7 +157,7 @@ func (s *Series) warnTrigger() {
 	}
 }
 
-// warnMixed reports snapshots that cannot be compared number by number.
+// warnMixed warns of snapshots whose numbers are not comparable.
 func (s *Series) warnMixed() {
 	first := s.Heads[0]
 	for _, h := range s.Heads[1:] {
@@ -177,10 +176,10 @@ func (s *Series) warnMixed() {
 	s.warnVersions()
 }
 
-// warnVersions tells gperftools ≤2.15, which sorts rows, from later ones, which
-// do not and keep allocator frames: stacks of one do not match those of the other.
+// warnVersions warns of snapshots of different versions of gperftools, whose stacks differ: 2.15
+// and older sorts rows, later ones do not and keep the frames of the allocator.
 func (s *Series) warnVersions() {
-	const enough = 50 // rows that are in order by chance are few
+	const enough = 50 // fewer rows may be in order by chance
 	var sorted, unsorted *Head
 	for _, h := range s.Heads {
 		switch {
@@ -191,7 +190,7 @@ func (s *Series) warnVersions() {
 		}
 	}
 	if sorted != nil && unsorted != nil {
-		s.warnf(heapfile.WarnMixed, "written by different versions of gperftools: %s has sorted rows (2.15 or older), %s has not",
+		s.warnf(heapfile.WarnMixed, "written by different versions of gperftools: %s has sorted rows (2.15 or older), %s does not",
 			sorted.Path, unsorted.Path)
 	}
 }
@@ -202,18 +201,18 @@ func (s *Series) warnClock() {
 	}
 	switch s.Clock.Source {
 	case ClockAllocated:
-		s.warnf(heapfile.WarnClock, "times are not known (those of the files are a copy's, equal or out of order); growth is measured per byte allocated")
+		s.warnf(heapfile.WarnClock, "times are unknown (the files' times are equal, out of order or those of a copy); growth is measured per byte allocated")
 	case ClockIndex:
-		s.warnf(heapfile.WarnClock, "times are not known; growth is measured per snapshot")
+		s.warnf(heapfile.WarnClock, "times are unknown; growth is measured per snapshot")
 	}
 }
 
-// warnEnd says that the series ends because something went wrong.
+// warnEnd warns of a process that was killed and of a recording that failed.
 func (s *Series) warnEnd() {
 	if end, _ := s.Ended(); end != nil && end.Signal != "" {
 		hint := ""
 		if end.Signal == "SIGKILL" {
-			hint = "; if nobody did that, the kernel did for want of memory (dmesg tells)"
+			hint = "; the kernel kills processes when memory runs out (see dmesg)"
 		}
 		s.warnf(heapfile.WarnKilled, "the process was killed by %s at %s%s", end.Signal, end.Time.UTC().Format(time.RFC3339), hint)
 	}

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// ClockSource is where the time axis of a series comes from, best first.
+// ClockSource is the source of the time axis of a series.
 type ClockSource uint8
 
-// The sources, in the order in which they are tried.
+// The sources, best first.
 const (
 	ClockManifest  ClockSource = iota // the recorder's manifest
 	ClockRecorded                     // times stored within the files (gzip headers)
@@ -19,24 +19,24 @@ const (
 
 var clockNames = [...]string{"sidecar", "recorded", "mtime", "allocated-bytes", "index"}
 
-// String is the stable name used in JSON, e.g. "mtime".
+// String returns the stable name used in JSON, such as "mtime".
 func (c ClockSource) String() string { return clockNames[c] }
 
-// IsTime says whether the axis is in seconds.
+// IsTime reports whether the axis is in seconds.
 func (c ClockSource) IsTime() bool { return c <= ClockModified }
 
 // Clock is the time axis of a series.
 type Clock struct {
 	Source ClockSource
-	// At is the position of each snapshot: seconds since the earliest one, or
-	// bytes allocated, or its index. It rises within a process image; a later image's
-	// seconds may lie before an earlier one's, where a restart overwrote the first files.
+	// At is the position of each snapshot: seconds since the earliest one, bytes allocated, or the
+	// index. It rises within a process image. The seconds of a later image may be lower than those
+	// of an earlier one, if a restarted program overwrote the first files.
 	At []float64
-	// Times are the wall-clock times; nil unless Source.IsTime().
+	// Times are the wall clock times; nil unless Source.IsTime().
 	Times []time.Time
 }
 
-// Span is the distance from the earliest snapshot to the latest.
+// Span returns the distance from the earliest snapshot to the latest.
 func (c Clock) Span() float64 {
 	if len(c.At) == 0 {
 		return 0
@@ -44,13 +44,13 @@ func (c Clock) Span() float64 {
 	return slices.Max(c.At) - slices.Min(c.At)
 }
 
-// newClock picks the best source that all snapshots have.
-func newClock(heads []*Head, sidecar []time.Time) Clock {
+// newClock takes the best source that all snapshots have.
+func newClock(heads []*Head, manifest []time.Time) Clock {
 	for _, c := range []struct {
 		source ClockSource
 		times  []time.Time
 	}{
-		{ClockManifest, sidecar},
+		{ClockManifest, manifest},
 		{ClockRecorded, timesOf(heads, func(s *Head) time.Time { return s.Recorded })},
 		{ClockModified, timesOf(heads, func(s *Head) time.Time { return s.Modified })},
 	} {
@@ -76,9 +76,9 @@ func timesOf(heads []*Head, get func(*Head) time.Time) []time.Time {
 	return times
 }
 
-// plausible accepts times that exist, rise within each process image but for a few of the same tick, and lie further
-// apart than copies of the files would: a copy, a checkout or an unpacked archive gives each file a
-// new time within milliseconds of the one before.
+// plausible reports whether times exist, rise within each process image (a few may be equal), and
+// are further apart than the times of copied files: a copy, a checkout or an unpacked archive gives
+// each file a new time within milliseconds of the one before.
 func plausible(times []time.Time, heads []*Head) bool {
 	const copied = 50 * time.Millisecond
 	if len(times) == 0 || times[0].IsZero() {
@@ -115,7 +115,7 @@ func elapsed(times []time.Time) []float64 {
 	return at
 }
 
-// allocatedAxis counts the bytes allocated since the first process image began. It needs
+// allocatedAxis returns the bytes allocated since the first process image began. It needs
 // cumulative counts that grow.
 func allocatedAxis(heads []*Head) ([]float64, bool) {
 	at := make([]float64, len(heads))

@@ -195,7 +195,8 @@ func TestMissingNumbersAreTold(t *testing.T) {
 	}
 }
 
-// TestNumbersThatTheRecorderRemovedAreNotMissing: those of this process, whatever was removed of others.
+// TestNumbersThatTheRecorderRemovedAreNotMissing: those of this process, whatever was removed of
+// others.
 func TestNumbersThatTheRecorderRemovedAreNotMissing(t *testing.T) {
 	sidecar := func(removed ...string) string {
 		text := `{"schema":"heaplapse.manifest/1"}` + "\n"

@@ -15,12 +15,12 @@ type decoded struct {
 	err    error
 }
 
-// decodeAll reads files in parallel and calls deliver with the outcomes in the order of the files. The
-// samples of an outcome are valid until deliver returns. If deliver returns an error, decodeAll stops and
-// returns it.
+// decodeAll reads files in parallel and calls deliver with the outcomes in the order of the files.
+// The samples of an outcome are valid until deliver returns. If deliver returns an error, decodeAll
+// stops and returns it.
 //
-// This is the only function of the package that starts goroutines. Each worker has its own decoder; the
-// workers share nothing.
+// This is the only function of the package that starts goroutines. Each worker has its own decoder;
+// the workers share nothing.
 func decodeAll(files []sourceFile, workers int, deliver func(decoded) error) error {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)

@@ -24,15 +24,15 @@ type Problem struct {
 func (p Problem) Error() string { return p.Err.Error() }
 func (p Problem) Unwrap() error { return p.Err }
 
-// sourceFile is a snapshot that was found.
+// sourceFile is the file of a snapshot that was found.
 type sourceFile struct {
-	path  string // as it is called in output
-	open  string // where its bytes are: differs from path for what was spooled
+	path  string // the name used in output
+	open  string // the file to read; differs from path for copies of standard input and bundles
 	name  FileName
 	named bool
 }
 
-// discovery is the state of finding the files of some paths.
+// discovery finds the files at some paths.
 type discovery struct {
 	stdin    io.Reader
 	spool    []string // temporary files
@@ -48,7 +48,7 @@ func (d *discovery) addAll(paths []string) {
 	}
 }
 
-// addPath takes a directory, a file, a prefix, a glob or - for standard input.
+// addPath adds a directory, a file, a prefix, a glob or - for standard input.
 func (d *discovery) addPath(path string) error {
 	if path == "-" {
 		return d.addStream(d.stdin, "standard input")
@@ -76,10 +76,10 @@ func (d *discovery) addFile(path string, named bool) {
 
 // Source is the file of a snapshot.
 type Source struct {
-	// Path is what it is called, Open is where its bytes are: two things for what was copied here from another machine. A
-	// sidecar lies beside the bytes.
+	// Path is the name used in output. Open is the file to read, which differs if the file was
+	// copied from another machine. A manifest is beside Open.
 	Path, Open string
-	// Named: the user named this very file.
+	// Named is set if the user named this very file.
 	Named bool
 }
 
@@ -89,7 +89,7 @@ func (d *discovery) addSources(list []Source) {
 	}
 }
 
-// hasSnapshotName says whether a directory's entry is taken for a snapshot.
+// hasSnapshotName reports whether an entry of a directory has the name of a snapshot.
 func hasSnapshotName(name string) bool {
 	return strings.HasSuffix(TrimCompression(name), ".heap")
 }
@@ -160,8 +160,8 @@ func ofPrefix(n FileName, prefix string) bool {
 	return ok && (rest == "" || isInfix(rest, n.Jemalloc))
 }
 
-// isInfix recognises what an allocator puts between prefix and number: .rank-3
-// and .slurmid-3 (gperftools under MPI and Slurm), .1 (jemalloc's PID namespace).
+// isInfix recognizes what an allocator writes between prefix and number: .rank-3 and .slurmid-3
+// (gperftools under MPI and Slurm), .1 (jemalloc's PID namespace).
 func isInfix(s string, jemalloc bool) bool {
 	for _, lead := range []string{".rank-", ".slurmid-"} {
 		if rank, ok := strings.CutPrefix(s, lead); ok {
@@ -173,7 +173,7 @@ func isInfix(s string, jemalloc bool) bool {
 	return jemalloc && s[0] == '.' && isNumber
 }
 
-// addPipe spools what can be read only once, like a shell's <(…).
+// addPipe copies a pipe, such as a shell's <(…), which can be read only once.
 func (d *discovery) addPipe(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -189,19 +189,19 @@ func (d *discovery) addStream(r io.Reader, called string) error {
 	}
 	tmp, err := os.CreateTemp("", "heaplapse-stdin-*")
 	if err != nil {
-		return fmt.Errorf("%s: cannot be kept: %w", called, err)
+		return fmt.Errorf("%s: cannot be copied to a temporary file: %w", called, err)
 	}
 	d.spool = append(d.spool, tmp.Name())
 	_, err = io.Copy(tmp, r)
 	if err := errors.Join(err, tmp.Close()); err != nil {
-		return fmt.Errorf("%s: cannot be kept: %w", called, err)
+		return fmt.Errorf("%s: cannot be copied to a temporary file: %w", called, err)
 	}
 	d.files = append(d.files, sourceFile{path: called, open: tmp.Name(), name: FileName{Prefix: called, Seq: -1}, named: true})
 	return nil
 }
 
-// dropDuplicates keeps a file once that was named twice, or that lies beside
-// its own compressed form.
+// dropDuplicates keeps one of the files that were named twice, or that are present both plain and
+// compressed.
 func dropDuplicates(files []sourceFile) []sourceFile {
 	var out []sourceFile
 	seen := map[string]int{} // place in out
@@ -218,7 +218,8 @@ func dropDuplicates(files []sourceFile) []sourceFile {
 	return out
 }
 
-// pathError makes "open x: no such file or directory" print as "x: cannot be read: no such file or directory".
+// pathError makes "open x: no such file or directory" print as "x: cannot be read: no such file or
+// directory".
 func pathError(path string, err error) error {
 	var pe *os.PathError
 	if errors.As(err, &pe) {

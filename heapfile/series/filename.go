@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// FileName is what the name of a snapshot says.
+// FileName is the decoded name of a snapshot.
 type FileName struct {
-	// Prefix is everything before the parts below, directory included.
+	// Prefix is everything before the parts below, including the directory.
 	Prefix string
-	PID    int // 0 where the name has none
-	Seq    int // -1 where the name has none
-	// Trigger is why the snapshot was taken, as far as the name tells.
+	PID    int // 0 if the name has none
+	Seq    int // -1 if the name has none
+	// Trigger is the reason for the snapshot, if the name has it.
 	Trigger Trigger
-	// jemalloc's names have their own grammar.
+	// Jemalloc is set if the name has jemalloc's grammar.
 	Jemalloc bool
 }
 
 // Trigger is why an allocator wrote a snapshot.
 type Trigger uint8
 
-// TriggerUnknown is what gperftools' names leave us with; see [Series.Triggers].
+// The triggers. The names of gperftools do not have one; see [Series.Triggers].
 const (
 	TriggerUnknown   Trigger = iota
-	TriggerAllocated         // so many bytes were allocated
+	TriggerAllocated         // a number of bytes was allocated
 	TriggerHighWater         // the heap reached a new high
 	TriggerTime              // a timer
 	TriggerManual            // a call or a signal
@@ -33,7 +33,7 @@ const (
 
 var triggerNames = [...]string{"unknown", "allocated", "high-water", "time", "manual", "exit"}
 
-// String is the stable name used in JSON, e.g. "high-water".
+// String returns the stable name used in JSON, such as "high-water".
 func (t Trigger) String() string { return triggerNames[t] }
 
 // ParseFileName decodes the name of a snapshot file:
@@ -44,7 +44,7 @@ func (t Trigger) String() string { return triggerNames[t] }
 //	jeprof.1.4711.0.f.heap      jemalloc with prof_pid_namespace
 //	prog.4711._main_-end.heap   gperftools' heap checker
 //
-// with .gz or .zst behind. Any other name is a prefix without a number.
+// with an optional .gz or .zst. Any other name is a prefix without a number.
 func ParseFileName(path string) FileName {
 	dir, base := filepath.Split(path)
 	stem, ok := strings.CutSuffix(TrimCompression(base), ".heap")
@@ -69,7 +69,7 @@ func ParseFileName(path string) FileName {
 	return FileName{Prefix: path, Seq: -1}
 }
 
-// TrimCompression drops .gz or .zst from a name.
+// TrimCompression removes the suffix .gz or .zst from a name.
 func TrimCompression(name string) string {
 	for _, ext := range []string{".gz", ".zst"} {
 		if s, ok := strings.CutSuffix(name, ext); ok {

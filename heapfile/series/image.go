@@ -10,12 +10,11 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile"
 )
 
-// AddressSpace is what a [Space] stands for: the union of the mappings of its
-// snapshots. A library that was unloaded again is still listed.
+// AddressSpace is the union of the mappings of the snapshots of a [Space]. It includes libraries
+// that were unloaded again.
 type AddressSpace struct {
 	Image int
-	// Mappings that can be executed, by start address. Where ranges overlap
-	// (macOS), each stands on its own.
+	// Mappings are the executable mappings, by start address. They may overlap (macOS).
 	Mappings []heapfile.Mapping
 }
 
@@ -45,9 +44,10 @@ func (sp *spaces) next(s *Head, mappings []heapfile.Mapping) Space {
 	return Space(len(sp.list) - 1)
 }
 
-// newImage reports whether a snapshot comes from another process image than the one before: its program
-// or loader is mapped elsewhere, or its cumulative count is lower. If only the count is lower, a forked
-// child overwrote its parent's file (or the process restarted without address space randomization).
+// newImage reports whether a snapshot comes from another process image than the one before: its
+// program or loader is mapped elsewhere, or its cumulative count is lower. If only the count is
+// lower, a forked child overwrote its parent's file (or the process restarted without address space
+// randomization).
 func (sp *spaces) newImage(s *Head, mappings []heapfile.Mapping) bool {
 	// Compare estimates: jemalloc's raw counts may fall while the estimates rise.
 	p := sp.previous
@@ -55,8 +55,8 @@ func (sp *spaces) newImage(s *Head, mappings []heapfile.Mapping) bool {
 	return fell || anchorsMoved(sp.maps, mappings)
 }
 
-// anchorsMoved compares what stays in place as long as a process image lives:
-// its program and its dynamic loader.
+// anchorsMoved reports whether the program or the dynamic loader is mapped elsewhere. Both stay in
+// place as long as a process image lives.
 func anchorsMoved(a, b []heapfile.Mapping) bool {
 	if len(a) == 0 || len(b) == 0 {
 		return false
@@ -87,14 +87,14 @@ func anchors(maps []heapfile.Mapping) (program, loader heapfile.Mapping) {
 	return program, loader
 }
 
-// isLoader knows ld-linux-x86-64.so.2, ld-2.31.so, ld-musl-x86_64.so.1, ld.so.1. It knows ld.so.cache, too,
-// which the loader maps for as long as it looks for a library, anywhere.
+// isLoader recognizes ld-linux-x86-64.so.2, ld-2.31.so, ld-musl-x86_64.so.1 and ld.so.1. It
+// excludes ld.so.cache, which the loader maps anywhere while it looks for a library.
 func isLoader(base string) bool {
 	return strings.HasPrefix(base, "ld-") || strings.HasPrefix(base, "ld.so") && base != "ld.so.cache"
 }
 
-// include merges the executable mappings of a snapshot into the current space. If an
-// address range now belongs to another file, a new space begins.
+// include adds the executable mappings of a snapshot to the current space. If an address range
+// belongs to another file now, a new space begins.
 func (sp *spaces) include(maps []heapfile.Mapping) {
 	if slices.Equal(maps, sp.maps) {
 		return
@@ -128,8 +128,8 @@ func newMappings(known, maps []heapfile.Mapping) (added []heapfile.Mapping) {
 	return added
 }
 
-// Images yields the process images among the snapshots from one up to another (exclusive): the first and the last
-// snapshot of each.
+// Images yields the first and the last snapshot of each process image among the snapshots from
+// index from to index to (exclusive).
 func (s *Series) Images(from, to int) iter.Seq2[int, int] {
 	return func(yield func(first, last int) bool) {
 		for begin := from; begin < to; {

@@ -14,24 +14,24 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
-// sidecar is the manifest of one directory, nil inside where it has none.
-type sidecar struct {
+// recorded is the manifest of one directory. Manifest is nil if it has none.
+type recorded struct {
 	*manifest.Manifest
 	err       error
 	snapshots map[string]manifest.Snapshot // by base name, without compression suffix
 }
 
-// sidecars are the manifests of the directories of some files, each loaded once.
-type sidecars map[string]*sidecar
+// manifests are the manifests of the directories of some files, by directory. Each is loaded once.
+type manifests map[string]*recorded
 
-// of returns the manifest beside a file.
-func (k sidecars) of(f sourceFile) *sidecar {
+// of returns the manifest of the directory of a file.
+func (k manifests) of(f sourceFile) *recorded {
 	dir := filepath.Dir(f.open)
 	if s, ok := k[dir]; ok {
 		return s
 	}
-	s := &sidecar{snapshots: map[string]manifest.Snapshot{}}
-	s.Manifest, s.err = loadSidecar(dir, filepath.Dir(f.path))
+	s := &recorded{snapshots: map[string]manifest.Snapshot{}}
+	s.Manifest, s.err = loadManifest(dir, filepath.Dir(f.path))
 	if s.Manifest != nil {
 		for _, r := range s.Snapshots {
 			s.snapshots[r.File] = amended(s.snapshots[r.File], r)
@@ -41,8 +41,8 @@ func (k sidecars) of(f sourceFile) *sidecar {
 	return s
 }
 
-// amended is what is known of a file after a second record: one of the same moment adds to the first, one of another
-// is about a file that took the first one's place.
+// amended returns what is known of a file after a second record. A record of the same moment adds
+// to the first; a record of another moment is about a file that replaced the first.
 func amended(first, second manifest.Snapshot) manifest.Snapshot {
 	if !second.Time.Equal(first.Time) {
 		return second
@@ -53,8 +53,9 @@ func amended(first, second manifest.Snapshot) manifest.Snapshot {
 	return second
 }
 
-// loadSidecar reads the manifest of a directory, which errors call by another name; nil if there is none.
-func loadSidecar(dir, called string) (*manifest.Manifest, error) {
+// loadManifest reads the manifest of a directory; nil if there is none. called is the name of the
+// directory in errors.
+func loadManifest(dir, called string) (*manifest.Manifest, error) {
 	f, err := os.Open(filepath.Join(dir, manifest.Name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -66,27 +67,28 @@ func loadSidecar(dir, called string) (*manifest.Manifest, error) {
 	return manifest.Read(f, filepath.Join(called, manifest.Name))
 }
 
-// snapshot is what the recorder saw when the file appeared.
-func (s *sidecar) snapshot(path string) (manifest.Snapshot, bool) {
+// snapshot returns what the recorder noted of a file.
+func (s *recorded) snapshot(path string) (manifest.Snapshot, bool) {
 	r, ok := s.snapshots[TrimCompression(filepath.Base(path))]
 	return r, ok
 }
 
-// warnings name the manifests that cannot be used.
-func (k sidecars) warnings() (out []heapfile.Warning) {
+// warnings returns a warning for each manifest that cannot be used.
+func (k manifests) warnings() (out []heapfile.Warning) {
 	for _, s := range k {
 		if s.err != nil {
-			out = append(out, heapfile.Warning{Kind: heapfile.WarnManifest, Count: 1, Msg: s.err.Error() + "; it is not used"})
+			out = append(out, heapfile.Warning{Kind: heapfile.WarnManifest, Count: 1, Msg: s.err.Error() + "; the manifest is not used"})
 		}
 	}
 	slices.SortFunc(out, func(a, b heapfile.Warning) int { return strings.Compare(a.Msg, b.Msg) })
 	return out
 }
 
-// owners gives each file the process that wrote it, where the recorder knows it and the name does not tell. A file that the
-// recorder has not noted (yet) belongs to the process of the file before it, of those with its prefix.
-func (k sidecars) owners(files []sourceFile) {
-	noted := map[string]int{} // the last PID by prefix
+// owners sets the process that wrote each file, if the recorder noted it and the name does not have
+// it. A file that the recorder has not noted belongs to the process of the previous file with the
+// same prefix.
+func (k manifests) owners(files []sourceFile) {
+	noted := map[string]int{} // by directory and prefix: the last PID
 	for i := range files {
 		f := &files[i]
 		if r, ok := k.of(*f).snapshot(f.path); ok && r.PID != 0 {
@@ -102,12 +104,12 @@ func (k sidecars) owners(files []sourceFile) {
 	}
 }
 
-// describe adds what the recorder knows of a process.
-func (s *sidecar) describe(p *Process) {
+// describe adds what the manifest says of a process.
+func (s *recorded) describe(p *Process) {
 	if s.Manifest == nil || p.PID == 0 {
 		return
 	}
-	for _, r := range s.Processes { // of a process that called exec the last one
+	for _, r := range s.Processes { // the last entry counts: a process may have called exec
 		if r.PID == p.PID {
 			p.Command, p.Exe, p.parent = r.Command, r.Exe, r.Parent
 		}
@@ -115,8 +117,8 @@ func (s *sidecar) describe(p *Process) {
 	p.End = endOf(s.Manifest, p.PID)
 }
 
-// asked is the process that runs the command that the user had recorded, 0 if that is not known.
-func (s *sidecar) asked() int {
+// requested returns the process that runs the recorded command, or 0 if that is unknown.
+func (s *recorded) requested() int {
 	if s.Manifest == nil || s.Recording == nil || len(s.Recording.Command) == 0 {
 		return 0
 	}
@@ -134,23 +136,23 @@ func (s *sidecar) asked() int {
 	return alike
 }
 
-// preferred picks one of several processes, and says why.
-func preferred(processes []Process, s *sidecar) (index int, why string) {
+// preferred chooses one of several processes and returns the reason.
+func preferred(processes []Process, s *recorded) (index int, why string) {
 	if s.Manifest == nil {
 		return indexOfMax(processes, func(a, b Process) int { return cmp.Compare(a.PeakInuse, b.PeakInuse) }), "whose heap is the largest"
 	}
 	most := indexOfMax(processes, func(a, b Process) int {
 		return cmp.Or(cmp.Compare(a.Files, b.Files), cmp.Compare(a.PeakInuse, b.PeakInuse))
 	})
-	pid := s.asked()
+	pid := s.requested()
 	asked := slices.IndexFunc(processes, func(p Process) bool { return p.PID != 0 && p.PID == pid })
-	if asked >= 0 && 2*processes[asked].Files >= processes[most].Files { // else it only started the one that counts, as a shell does
+	if asked >= 0 && 2*processes[asked].Files >= processes[most].Files { // otherwise it only started the one that matters, as a shell does
 		return asked, "the program that was recorded"
 	}
 	return most, "which wrote the most"
 }
 
-// indexOfMax is the first of the largest.
+// indexOfMax returns the index of the largest process, the first of equals.
 func indexOfMax(processes []Process, compare func(a, b Process) int) int {
 	best := 0
 	for i := range processes {
@@ -161,9 +163,9 @@ func indexOfMax(processes []Process, compare func(a, b Process) int) int {
 	return best
 }
 
-// useSidecar takes what the recorder's manifest knows and returns its times,
-// nil unless it has one for every snapshot.
-func (s *Series) useSidecar(known *sidecar) []time.Time {
+// useManifest adds what the manifest says of the series. It returns the times of the snapshots, or
+// nil unless all have one.
+func (s *Series) useManifest(known *recorded) []time.Time {
 	if known.Manifest == nil {
 		return nil
 	}
@@ -198,7 +200,8 @@ func parseTrigger(name string) (Trigger, bool) {
 	return Trigger(max(i, 0)), i > 0
 }
 
-// ResidentAt is the resident set of the process at a snapshot, in bytes, if it was recorded.
+// ResidentAt returns the resident set size of the process at a snapshot, in bytes, if it was
+// recorded.
 func (s *Series) ResidentAt(index int) (bytes int64, ok bool) {
 	if index < 0 || index >= len(s.RSS) || s.RSS[index] == nil {
 		return 0, false
@@ -206,14 +209,15 @@ func (s *Series) ResidentAt(index int) (bytes int64, ok bool) {
 	return *s.RSS[index], true
 }
 
-// Ended is how the process ended, nil if that was not recorded: it may still run. of is the process whose end it is: that of a
-// shell that started the process and waited for it, or 0 for the recording, where no better is known.
+// Ended returns how the process ended, or nil if that was not recorded; the process may still run.
+// of is the process whose end it is: the process itself, a shell that started it and waited for it,
+// or 0 for the recording as a whole.
 func (s *Series) Ended() (end *manifest.End, of int) {
 	if s.Process.End != nil || s.Manifest == nil {
 		return s.Process.End, s.Process.PID
 	}
 	if len(s.Others) > 0 {
-		return nil, 0 // the end of the recording is not that of each process
+		return nil, 0 // processes of a recording end at different times
 	}
 	if parent := s.Process.parent; parent != 0 {
 		if end := endOf(s.Manifest, parent); end != nil {
@@ -223,7 +227,7 @@ func (s *Series) Ended() (end *manifest.End, of int) {
 	return s.RecordingEnd(), 0
 }
 
-// RecordingEnd is how the recording as a whole ended, nil if that is not known.
+// RecordingEnd returns how the recording as a whole ended, or nil if that is unknown.
 func (s *Series) RecordingEnd() *manifest.End {
 	if s.Manifest == nil {
 		return nil
@@ -231,7 +235,7 @@ func (s *Series) RecordingEnd() *manifest.End {
 	return endOf(s.Manifest, 0)
 }
 
-// endOf is the last word on how a process ended.
+// endOf returns the last entry about the end of a process.
 func endOf(m *manifest.Manifest, pid int) *manifest.End {
 	for i := len(m.Ends) - 1; i >= 0; i-- {
 		if m.Ends[i].PID == pid {

@@ -90,7 +90,8 @@ func TestTheManifestTellsProcessesOfOnePrefixApart(t *testing.T) {
 	require.False(t, ok)
 }
 
-// TestALaterRecordAddsToAnEarlierOne: that a dump was the last one is known only when the process has ended.
+// TestALaterRecordAddsToAnEarlierOne: that a dump was the last one is known only when the process
+// has ended.
 func TestALaterRecordAddsToAnEarlierOne(t *testing.T) {
 	files := serial(rising(2)...)
 	files[manifest.Name] = recorded(wrote("p.0001.heap", 7, 0), wrote("p.0002.heap", 7, 1),
@@ -115,7 +116,7 @@ func TestHowAProcessEndedIsSaid(t *testing.T) {
 	require.Equal(t, "SIGKILL", end.Signal)
 	require.Equal(t, 7, of)
 	killed := heaptest.Find(t, s.Warnings, heapfile.WarnKilled)
-	require.Contains(t, killed.Msg, "killed by SIGKILL at 2026-01-02T03:09:00Z; if nobody did that, the kernel did")
+	require.Contains(t, killed.Msg, "killed by SIGKILL at 2026-01-02T03:09:00Z; the kernel kills processes when memory runs out")
 	require.True(t, killed.Harmless())
 	lost := heaptest.Find(t, s.Warnings, heapfile.WarnRecording)
 	require.Contains(t, lost.Msg, "no space left on device")

@@ -61,7 +61,8 @@ func (e *endless) Read(p []byte) (int, error) {
 	return e.chunk.Read(p)
 }
 
-// peakHeap is the most heap that was in use while work ran, in bytes, sampled every few milliseconds.
+// peakHeap is the most heap that was in use while work ran, in bytes, sampled every few
+// milliseconds.
 func peakHeap(work func()) uint64 {
 	runtime.GC()
 	var peak atomic.Uint64
@@ -85,8 +86,9 @@ func peakHeap(work func()) uint64 {
 	return peak.Load()
 }
 
-// TestMemoryFollowsRowsNotBytes: a file of 2 GiB (64 MiB in a short run) is 5 million rows of
-// 4,000 stacks. A row is 40 bytes; while the slice grows, the garbage collector lets the heap be some times that.
+// TestMemoryFollowsRowsNotBytes: a file of 2 GiB (64 MiB in a short run) is 5 million rows of 4,000
+// stacks. A row is 40 bytes; while the slice grows, the garbage collector lets the heap be some
+// times that.
 func TestMemoryFollowsRowsNotBytes(t *testing.T) {
 	size := sizeOr(64<<20, 2<<30)
 	var s *heapfile.Snapshot
@@ -101,7 +103,8 @@ func TestMemoryFollowsRowsNotBytes(t *testing.T) {
 	t.Logf("%d MiB, %d rows: %d MiB of heap at most", size>>20, s.Rows, peak>>20)
 }
 
-// TestMemoryOfADirectoryFollowsItsStacks: 10,000 files (300 in a short run) of one process are streamed.
+// TestMemoryOfADirectoryFollowsItsStacks: 10,000 files (300 in a short run) of one process are
+// streamed.
 func TestMemoryOfADirectoryFollowsItsStacks(t *testing.T) {
 	files := sizeOr(300, 10000)
 	dir := t.TempDir()

@@ -12,9 +12,10 @@ import (
 // ErrChanged is wrapped by the error of a file that changed after [Open] read it.
 var ErrChanged = errors.New("changed while it was read; run again when nothing writes it")
 
-// All yields the snapshots in order, reading the files again with the given number of workers (0 means one
-// per CPU). The Samples of a snapshot are valid only until the next one is yielded. An error ends the
-// sequence; a file that has other stacks or rows than before gives one that wraps [ErrChanged].
+// All yields the snapshots in order, reading the files again with the given number of workers (0
+// means one per CPU). The Samples of a snapshot are valid only until the next one is yielded. An
+// error ends the sequence; a file that has other stacks or rows than before gives one that wraps
+// [ErrChanged].
 func (s *Series) All(workers int) iter.Seq2[*Snapshot, error] {
 	return func(yield func(*Snapshot, error) bool) {
 		err := s.again(0, s.files, workers, func(snap *Snapshot) error {
@@ -32,8 +33,8 @@ func (s *Series) All(workers int) iter.Seq2[*Snapshot, error] {
 // errStopped ends a pass whose consumer wants no more snapshots.
 var errStopped = errors.New("stopped")
 
-// Read reads one snapshot again. A file that has other stacks or rows than before gives an error that
-// wraps [ErrChanged].
+// Read reads one snapshot again. A file that has other stacks or rows than before gives an error
+// that wraps [ErrChanged].
 func (s *Series) Read(index int) (snap *Snapshot, err error) {
 	err = s.again(index, s.files[index:index+1], 1, func(read *Snapshot) error {
 		snap = &Snapshot{Head: read.Head, Samples: slices.Clone(read.Samples), Stacks: s.Stacks}
@@ -71,7 +72,7 @@ func (s *Series) again(base int, files []sourceFile, workers int, visit func(*Sn
 	})
 }
 
-// read reads all files for the first time.
+// scan reads all files for the first time.
 func (s *Series) scan(o Options) error {
 	m := merger{series: s, visit: o.Visit}
 	done, all := 0, len(s.files)
@@ -159,8 +160,8 @@ func (m *merger) flush() error {
 	return m.accept(p)
 }
 
-// finish decides on an unfinished snapshot at the end: it is left out, because it may still be written,
-// unless it is the only one.
+// finish decides on an unfinished snapshot at the end: it is left out, because it may still be
+// written, unless it is the only one.
 func (m *merger) finish() error {
 	p, s := m.unfinished, m.series
 	if p == nil {

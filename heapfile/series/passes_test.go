@@ -90,7 +90,8 @@ func TestAPassMayEndEarly(t *testing.T) {
 	require.Equal(t, 3, seen)
 }
 
-// TestAFileThatChangesIsAnError covers a program that restarts and overwrites its files between two passes.
+// TestAFileThatChangesIsAnError covers a program that restarts and overwrites its files between two
+// passes.
 func TestAFileThatChangesIsAnError(t *testing.T) {
 	row := func(stack string) string { return heaptest.Exact("1: 10 [1: 10]", "1: 10 [1: 10] @ "+stack) }
 	for name, later := range map[string]string{
@@ -138,7 +139,8 @@ func rows(samples []heapfile.Sample, addrs func(heapfile.StackID) []heapfile.Add
 	return out
 }
 
-// TestSymbolsBelongToTheirProcessImage covers a restart: the same address is another function in another image.
+// TestSymbolsBelongToTheirProcessImage covers a restart: the same address is another function in
+// another image.
 func TestSymbolsBelongToTheirProcessImage(t *testing.T) {
 	symbolized := func(symbol string, alloc, base int) string {
 		return heaptest.Lines("--- symbol", symbol, "---", "--- heap") + snapshot(alloc, "0x1", image(base))

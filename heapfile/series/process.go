@@ -10,26 +10,25 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
-// Process is one process that wrote snapshots, as far as file names tell.
+// Process is a process that wrote snapshots.
 type Process struct {
-	// Prefix is the part of the names that its files share, "" for files
-	// without numbers.
+	// Prefix is the part of the names that its files share; "" for files without numbers.
 	Prefix string
-	PID    int // 0 where names do not tell
+	PID    int // 0 if it is unknown
 	Files  int
-	// PeakInuse is the largest in-use total of its headers, in bytes (estimated
-	// for sampled formats is larger); it is computed only where there is a choice.
+	// PeakInuse is the largest in-use total of its headers, in bytes, raw. It is known only if
+	// there are several processes.
 	PeakInuse int64
-	// Command and Exe are what it ran, End how it ended, where a recorder noted that.
+	// Command, Exe and End are known only from a manifest.
 	Command []string
 	Exe     string
 	End     *manifest.End
 
-	parent int // 0 where it was not recorded
+	parent int // 0 if it is unknown
 	files  []sourceFile
 }
 
-// Title is String with the command line, where that is known: 4711 (python3 train.py).
+// Title returns String and the command line, if that is known: 4711 (python3 train.py).
 func (p Process) Title() string {
 	if len(p.Command) == 0 {
 		return p.String()
@@ -37,14 +36,14 @@ func (p Process) Title() string {
 	return fmt.Sprintf("%s (%s)", p, p.CommandLine())
 }
 
-// maxCommandLine is the longest command line that is shown, in characters.
+// maxCommandLine is the maximum length of a command line, in characters.
 const maxCommandLine = 120
 
-// CommandLine is what the process ran, on one line and shortened.
+// CommandLine returns the command on one line, shortened.
 func (p Process) CommandLine() string {
 	line := []rune(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
-			return ' ' // the lines of python3 -c for one
+			return ' ' // python3 -c may have several lines
 		}
 		return r
 	}, strings.Join(p.Command, " ")))
@@ -54,7 +53,7 @@ func (p Process) CommandLine() string {
 	return string(line)
 }
 
-// String is how --process names it: 4711, or the prefix where there is no number.
+// String returns the process number, or the prefix if that is unknown.
 func (p Process) String() string {
 	if p.PID != 0 {
 		return fmt.Sprint(p.PID)
@@ -62,9 +61,9 @@ func (p Process) String() string {
 	return cmp.Or(p.Prefix, "files without numbers")
 }
 
-// processes groups files by process and puts each group in order: by number,
-// files without a number in the order in which they were given (a directory's by name).
-func (d *discovery) processes(known sidecars) []Process {
+// processes groups files by process and sorts each group by number. Files without a number stay in
+// the order in which they were given; those of a directory are sorted by name.
+func (d *discovery) processes(known manifests) []Process {
 	var out []Process
 	index := map[string]int{}
 	files := dropDuplicates(d.files)

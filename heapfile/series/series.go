@@ -16,9 +16,9 @@ import (
 // Options control how a series is read. The zero value works.
 type Options struct {
 	// Process chooses one of several processes in a directory: its number, or its prefix (the last
-	// element is enough). If it is "", the recorded program is chosen if it wrote at least half as many
-	// snapshots as any other process, else the process that wrote most; without a manifest, the process
-	// with the largest heap.
+	// element is enough). If it is "", the recorded program is chosen if it wrote at least half as
+	// many snapshots as any other process, else the process that wrote most; without a manifest,
+	// the process with the largest heap.
 	Process string
 	// Sources are further files, besides those of the paths.
 	Sources []Source
@@ -26,11 +26,11 @@ type Options struct {
 	Workers int
 	// Stdin is read for the path "-".
 	Stdin io.Reader
-	// Progress, if not nil, is called after each file with the number of files that were read and the
-	// number of all files.
+	// Progress, if not nil, is called after each file with the number of files that were read and
+	// the number of all files.
 	Progress func(done, all int)
-	// Visit, if not nil, is called with each snapshot in order while it is read. The Samples are valid
-	// only until Visit returns. Clock and Warnings of the series are not known yet.
+	// Visit, if not nil, is called with each snapshot in order while it is read. The Samples are
+	// valid only until Visit returns. Clock and Warnings of the series are not known yet.
 	Visit func(*Snapshot) error
 }
 
@@ -42,8 +42,8 @@ type Series struct {
 	Others []Process
 	// Heads are the snapshots without their rows.
 	Heads []*Head
-	// RSS is the resident set size of the process at each snapshot, in bytes. An entry is nil if the
-	// manifest does not have it; RSS is nil if there is no manifest.
+	// RSS is the resident set size of the process at each snapshot, in bytes. An entry is nil if
+	// the manifest does not have it; RSS is nil if there is no manifest.
 	RSS    []*int64
 	Stacks *StackTable
 	// Spaces are indexed by Space.
@@ -78,8 +78,8 @@ type Head struct {
 	File FileName
 	// Index is the position in the series, from 0.
 	Index int
-	// Image numbers the process images of the series, from 0. A process image lasts from an exec or fork
-	// to the next one or to the end of the process.
+	// Image numbers the process images of the series, from 0. A process image lasts from an exec or
+	// fork to the next one or to the end of the process.
 	Image int
 }
 
@@ -97,10 +97,9 @@ type Place struct {
 	Addr  heapfile.Addr
 }
 
-// Open finds and reads the snapshots of paths: directories, files, prefixes
-// (/tmp/profile for /tmp/profile.0001.heap …), globs and - for standard input. Files that
-// cannot be used are in Problems; the error is not nil only if nothing could
-// be used. The caller must Close the series.
+// Open finds and reads the snapshots at paths: directories, files, prefixes (/tmp/profile for
+// /tmp/profile.0001.heap …), globs and - for standard input. Files that cannot be used are in
+// Problems; the error is not nil only if nothing could be used. The caller must close the series.
 func Open(paths []string, o Options) (*Series, error) {
 	d := discovery{stdin: o.Stdin}
 	d.addAll(paths)
@@ -117,7 +116,7 @@ func Open(paths []string, o Options) (*Series, error) {
 	return s, nil
 }
 
-// nothing is the error of a series without snapshots.
+// nothing returns the error of a series without snapshots.
 func (s *Series) nothing(paths []string) error {
 	var errs []error
 	for _, p := range s.Problems {
@@ -129,7 +128,7 @@ func (s *Series) nothing(paths []string) error {
 	return errors.Join(errs...)
 }
 
-// Close removes what was kept of standard input.
+// Close removes the copies of standard input and pipes.
 func (s *Series) Close() error {
 	var errs []error
 	for _, f := range s.spool {
@@ -140,7 +139,7 @@ func (s *Series) Close() error {
 }
 
 func (s *Series) read(d *discovery, o Options) error {
-	known := sidecars{}
+	known := manifests{}
 	processes := s.usable(d.processes(known))
 	s.Warnings = append(s.Warnings, known.warnings()...)
 	if len(processes) == 0 {
@@ -152,14 +151,14 @@ func (s *Series) read(d *discovery, o Options) error {
 	if err := s.scan(o); err != nil || len(s.Heads) == 0 {
 		return err
 	}
-	s.Clock = newClock(s.Heads, s.useSidecar(known.of(s.files[0])))
+	s.Clock = newClock(s.Heads, s.useManifest(known.of(s.files[0])))
 	s.Triggers = inferTriggers(s.Heads, s.Clock)
 	s.warn()
 	return nil
 }
 
-// choose takes the process that was asked for, or else the one that is most likely meant.
-func (s *Series) choose(processes []Process, want string, known sidecars) error {
+// choose takes the requested process, or the one that is most likely meant.
+func (s *Series) choose(processes []Process, want string, known manifests) error {
 	chosen := 0
 	switch {
 	case want != "":
@@ -188,9 +187,9 @@ func joinProcesses(list []Process) string {
 	return strings.Join(names, ", ")
 }
 
-// usable reads the headers of all files, where there is a choice of processes:
-// what is no snapshot must be reported whichever process is taken, and the size
-// of the heaps decides.
+// usable reads the headers of all files if there are several processes: the size of the heaps may
+// decide which one is chosen, and files that are not snapshots must be reported whichever is
+// chosen.
 func (s *Series) usable(processes []Process) []Process {
 	if len(processes) < 2 {
 		return processes
@@ -210,7 +209,7 @@ func (s *Series) usable(processes []Process) []Process {
 	return slices.DeleteFunc(processes, func(p Process) bool { return p.Files == 0 })
 }
 
-// PID is the process that wrote the series, 0 if neither names nor a sidecar tell.
+// PID returns the process that wrote the series, or 0 if neither the names nor a manifest have it.
 func (s *Series) PID() int {
 	for _, h := range s.Heads {
 		if h.File.PID != 0 {
@@ -220,7 +219,8 @@ func (s *Series) PID() int {
 	return 0
 }
 
-// Thinned is how many snapshots of this process the recorder removed to keep so many.
+// Thinned returns the number of snapshots of this process that the recorder removed to limit their
+// number.
 func (s *Series) Thinned() (n int) {
 	for _, d := range s.dropped() {
 		if d.Reason == manifest.DropThinned {
@@ -230,7 +230,7 @@ func (s *Series) Thinned() (n int) {
 	return n
 }
 
-// dropped are the snapshots of this process that the recorder removed.
+// dropped returns the snapshots of this process that the recorder removed.
 func (s *Series) dropped() (out []manifest.Drop) {
 	if s.Manifest == nil {
 		return nil
@@ -243,7 +243,7 @@ func (s *Series) dropped() (out []manifest.Drop) {
 	return out
 }
 
-// Sources are all files that were found, those of other processes and unusable ones included.
+// Sources returns all files that were found, including unusable ones and those of other processes.
 func (s *Series) Sources() []Source {
 	var out []Source
 	for _, f := range dropDuplicates(s.found) {
@@ -252,5 +252,5 @@ func (s *Series) Sources() []Source {
 	return out
 }
 
-// Dir is the directory of the snapshots.
+// Dir returns the directory of the snapshots.
 func (s *Series) Dir() string { return filepath.Dir(s.files[0].path) }

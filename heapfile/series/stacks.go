@@ -5,12 +5,13 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/internal/intern"
 )
 
-// Space identifies one address space: a process image between two changes of its mappings. An address
-// means something only within its Space. The mappings of a Space are in [Series.Spaces].
+// Space identifies one address space: a process image between two changes of its mappings. An
+// address means something only within its Space. The mappings of a Space are in [Series.Spaces].
 type Space uint32
 
-// StackTable holds each stack of a series once. Stacks are numbered in order of first appearance, so the
-// numbers are the same in every run. The same addresses in two process images are two stacks.
+// StackTable holds each stack of a series once. Stacks are numbered in order of first appearance,
+// so the numbers are the same in every run. The same addresses in two process images are two
+// stacks.
 //
 // It does not change after [Open] and is safe for concurrent readers.
 type StackTable struct {
@@ -42,8 +43,8 @@ func (t *StackTable) find(image int, addrs []heapfile.Addr) (heapfile.StackID, b
 	return heapfile.StackID(number), ok
 }
 
-// renumbering maps the stack IDs of one decoder to those of a [StackTable]. A stack is looked up once per
-// decoder and process image.
+// renumbering maps the stack IDs of one decoder to those of a [StackTable]. A stack is looked up
+// once per decoder and process image.
 type renumbering struct {
 	image int
 	ids   []uint32 // by the decoder's ID: the table's ID + 1; 0 is unknown

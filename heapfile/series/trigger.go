@@ -2,10 +2,9 @@ package series
 
 import "slices"
 
-// inferTriggers says why each snapshot was taken: by its name (jemalloc), by
-// the sidecar, or, for all of a gperftools series together, by what stays
-// constant between neighbours: the growth of the heap's high water, of the
-// bytes allocated, or of the time.
+// inferTriggers returns the reason why each snapshot was taken: from its name (jemalloc), from the
+// manifest or, for all snapshots of gperftools together, from what is constant between neighbours:
+// the growth of the heap, of the bytes allocated, or the time.
 func inferTriggers(heads []*Head, clock Clock) []Trigger {
 	out := make([]Trigger, len(heads))
 	unknown := 0
@@ -22,15 +21,16 @@ func inferTriggers(heads []*Head, clock Clock) []Trigger {
 		out[i] = t
 	}
 	if t != TriggerUnknown && !fits {
-		out[len(out)-1] = TriggerExit // the dump of a process that ends breaks the rhythm
+		out[len(out)-1] = TriggerExit // the snapshot at the exit of a process does not fit
 	}
 	return out
 }
 
-// minInferred is the least number of snapshots for which steps can be called constant.
+// minInferred is the smallest number of snapshots from which a trigger is inferred.
 const minInferred = 5
 
-// inferTrigger looks at all snapshots but the last, and says whether the last one fits as well.
+// inferTrigger returns the trigger of all snapshots except the last, and reports whether the last
+// one fits, too.
 func inferTrigger(heads []*Head, clock Clock) (t Trigger, lastFits bool) {
 	inuse := steps(heads, func(h *Head) float64 { return float64(h.Total.InuseBytes) })
 	alloc := steps(heads, func(h *Head) float64 { return float64(h.Total.AllocBytes) })
@@ -65,8 +65,9 @@ func stepsOf(v []float64) []float64 {
 	return out
 }
 
-// constant says whether steps are positive and at least four fifths of them lie within a
-// tolerance of their median. (The first step is often short: the profiler starts within an interval.)
+// constant reports whether all steps are positive and at least four fifths of them are within a
+// tolerance of their median. (The first step is often short, because the profiler starts within an
+// interval.)
 func constant(steps []float64, tolerance float64) bool {
 	if len(steps) == 0 || slices.Min(steps) <= 0 {
 		return false
@@ -83,9 +84,10 @@ func constant(steps []float64, tolerance float64) bool {
 
 func middle(steps []float64) float64 { return slices.Sorted(slices.Values(steps))[len(steps)/2] }
 
-// AtExit says whether the last of the snapshots from first to last of one process image was taken when the program had freed its
-// memory to exit: it holds less than half of the one before, and clearly less than any of the later half. (A heap that is emptied from
-// time to time comes down to where it was before.)
+// AtExit reports whether the last of the snapshots from first to last, of one process image, was
+// taken after the program had freed its memory to exit: its heap is less than half of the one
+// before, and clearly smaller than any in the later half. (A heap that is emptied from time to time
+// returns to an earlier size.)
 func (s *Series) AtExit(first, last int) bool {
 	if last-first < minInferred {
 		return false
@@ -98,7 +100,8 @@ func (s *Series) AtExit(first, last int) bool {
 	return 2*inuse(last) < inuse(last-1) && 5*inuse(last) < 4*least
 }
 
-// LastAlive is the last snapshot, but for one of a program that had freed its memory to exit: then it is the one before.
+// LastAlive returns the last snapshot, or the one before if the program had freed its memory to
+// exit by then.
 func (s *Series) LastAlive() int {
 	var first, last int
 	for begin, end := range s.Images(0, len(s.Heads)) {

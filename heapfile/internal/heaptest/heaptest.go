@@ -1,4 +1,5 @@
-// Package heaptest makes and finds the snapshots that the tests of heapfile and heapfile/series read.
+// Package heaptest makes and finds the snapshots that the tests of heapfile and heapfile/series
+// read.
 package heaptest
 
 import (

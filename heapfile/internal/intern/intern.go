@@ -1,4 +1,5 @@
-// Package intern stores each sequence of addresses once and numbers the sequences in order of first appearance.
+// Package intern stores each sequence of addresses once and numbers the sequences in order of first
+// appearance.
 package intern
 
 import (
@@ -7,9 +8,9 @@ import (
 	"slices"
 )
 
-// Set interns sequences of addresses. It is an open-addressing hash table over one arena. The hash is seeded, so that
-// crafted input cannot cause collisions. The zero value is an empty set. A Set is not safe for concurrent use; a [View]
-// of it is.
+// Set interns sequences of addresses. It is an open-addressing hash table over one arena. The hash
+// is seeded, so that crafted input cannot cause collisions. The zero value is an empty set. A Set
+// is not safe for concurrent use; a [View] of it is.
 type Set[A ~uint64] struct {
 	seed   uint64
 	slots  []uint32 // number + 1, 0 is free; the length is a power of two
@@ -18,7 +19,8 @@ type Set[A ~uint64] struct {
 	view   View[A]
 }
 
-// View is the content of a [Set] at one moment. A Set only appends, so a View may be read while the Set grows.
+// View is the content of a [Set] at one moment. A Set only appends, so a View may be read while the
+// Set grows.
 type View[A ~uint64] struct {
 	ends  []int // by number: the end of its addresses in arena
 	arena []A
@@ -45,7 +47,8 @@ func (s *Set[A]) Len() int { return s.view.Len() }
 // Addrs returns a sequence. The caller must not change it.
 func (s *Set[A]) Addrs(number uint32) []A { return s.view.Addrs(number) }
 
-// Intern returns the number of a sequence, adding it if it is new. Sequences with different salts are different.
+// Intern returns the number of a sequence, adding it if it is new. Sequences with different salts
+// are different.
 func (s *Set[A]) Intern(salt uint64, addrs []A) (number uint32, added bool) {
 	if 2*(s.Len()+1) > len(s.slots) {
 		s.grow()
