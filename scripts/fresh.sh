@@ -57,6 +57,7 @@ kept() {
 			tail -n 20 "$dir/log" >&2
 			return 1
 		}
+		mv "$dir"/new/var/cache/apt/archives/*.deb "$dir/archives"
 		cp -a "$(go env GOROOT)/." "$dir/new/usr/local/go"
 		mv "$dir/new" "$dir/root"
 	fi
@@ -115,7 +116,7 @@ inside() {
 
 # cleanup keeps the packages that were downloaded and removes the copy of the root.
 cleanup() {
-	find "$work/var/cache/apt/archives" -name '*.deb' -exec cp -aln -t "$dir/archives" {} + 2>/dev/null || true
+	find "$work/var/cache/apt/archives" -name '*.deb' -exec ln -t "$dir/archives" {} + 2>/dev/null || true # most are there
 	rm -rf --one-file-system "$work"
 }
 
@@ -129,7 +130,7 @@ find "$cache" -mindepth 1 -maxdepth 1 -name 'run.*' -mtime +0 -exec rm -rf --one
 work=$(mktemp -d "$cache/run.XXXXXX")
 trap cleanup EXIT
 cp -a --reflink=auto "$dir/root/." "$work"
-find "$dir/archives" -name '*.deb' -exec cp -al -t "$work/var/cache/apt/archives" {} +
+find "$dir/archives" -name '*.deb' -exec ln -t "$work/var/cache/apt/archives" {} +
 configure "$work"
 git clone --quiet --no-hardlinks . "$work/root/heaplapse"
 say "$(git log -1 --format='%h %s') on a fresh Debian $(cat "$work/etc/debian_version"), $(go version | cut -d ' ' -f 3)"
