@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the tools that the tests need. As root on Debian or Ubuntu it runs apt-get; otherwise it prints what to install.
-# Tests skip what needs a missing tool, and fail if CI=true.
+# Installs the tools that the tests need. As root on Debian or Ubuntu it runs apt-get; otherwise it
+# prints what to install. Tests skip what needs a missing tool, and fail if CI=true.
 set -euo pipefail
 
 # A tool in PATH or a file, and the Debian package that has it.

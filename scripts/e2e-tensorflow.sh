@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
-# Finds a leak in TensorFlow as a user would. TensorFlow from PyPI runs under `heaplapse record`. `heaplapse growth` must report a leak
-# for the loop that adds nodes to its graph, name TensorFlow's function and give advice. It must not report a leak for the same
-# loop on a finalized graph, or for the eager loop. The output is kept in docs/e2e-tensorflow.txt.
+# Finds a leak in TensorFlow as a user would. TensorFlow from PyPI runs under `heaplapse record`.
+# `heaplapse growth` must report a leak for the loop that adds nodes to its graph, name TensorFlow's
+# function and give advice. It must not report a leak for the same loop on a finalized graph, or for
+# the eager loop. The output is kept in docs/e2e-tensorflow.txt.
 #
-# Usage: e2e-tensorflow.sh [WORKDIR]       WORKDIR keeps the virtual environment (1.9 GB) and the recordings
+# Usage: e2e-tensorflow.sh [WORKDIR]
+# WORKDIR keeps the virtual environment (1.9 GB) and the recordings.
 #
-# ENGINES="jemalloc tcmalloc" records with each engine (default: the one that record chooses). REQUIREMENT is another release, such as
-# tensorflow-cpu==2.16.2. PYTHON is another interpreter.
-# Exit status: 0 as expected; 1 not as expected; 77 TensorFlow cannot be installed (1 if CI=true and HEAPLAPSE_FULL=1).
+# ENGINES="jemalloc tcmalloc" records with each engine (default: the one that record chooses).
+# REQUIREMENT is another release, such as tensorflow-cpu==2.16.2. PYTHON is another interpreter.
+# Exit status: 0 as expected; 1 not as expected; 77 TensorFlow cannot be installed (1 if CI=true and
+# HEAPLAPSE_FULL=1).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 loops=$PWD/scripts/e2e/loops.py
@@ -43,7 +46,8 @@ print("TensorFlow", m.version("tensorflow_cpu") + ", NumPy", m.version("numpy") 
 
 say() { printf '\n$ %s\n' "$*"; }
 
-# session LOOP ENGINE records a loop and judges it. TensorFlow's messages on standard error are left out.
+# session LOOP ENGINE records a loop and judges it. TensorFlow's messages on standard error are left
+# out.
 session() {
 	local out=$1-$2 record=(record -o "$1-$2")
 	[ "$2" = auto ] || record+=(--engine "$2")

@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
-# Runs commands as a new user would: in a clone of HEAD, on a minimal Debian 12 that has ca-certificates, git, make and Go.
-# Only committed files are there. The Debian mirror, the proxies and the certificates are those of this machine.
+# Runs commands as a new user would: in a clone of HEAD, on a minimal Debian 12 that has
+# ca-certificates, git, make and Go. Only committed files are there. The Debian mirror, the proxies
+# and the certificates are those of this machine.
 #
-# Usage: fresh.sh COMMAND…       for example: scripts/fresh.sh 'make demo' 'make test'
+# Usage: fresh.sh COMMAND…      for example: scripts/fresh.sh 'make demo' 'make test'
 #
-# Each command runs in a shell of its own, in the same root, until one fails. Exit status: 0 if all succeed, 1 if one fails, 77 if
-# this machine cannot have such a root (it needs Linux, root, debootstrap and namespaces).
+# Each command runs in a shell of its own, in the same root, until one fails. Exit status: 0 if all
+# succeed, 1 if one fails, 77 if this machine cannot have such a root (it needs Linux, root,
+# debootstrap and namespaces).
 #
-# ${XDG_CACHE_HOME:-~/.cache}/heaplapse-dev/fresh keeps the pristine root, and the packages and modules that were downloaded. Each
-# run works on its own copy of the root. The directory can be deleted at any time.
+# ${XDG_CACHE_HOME:-~/.cache}/heaplapse-dev/fresh keeps the pristine root, and the packages and
+# modules that were downloaded. Each run works on its own copy of the root. The directory can be
+# deleted at any time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 suite=bookworm packages=ca-certificates,git,make
@@ -34,14 +37,16 @@ need_debootstrap() {
 		cannot "debootstrap cannot be installed"
 }
 
-# mirror prints the URI from which this machine installs Debian 12. It prints nothing on another distribution: then debootstrap chooses.
+# mirror prints the URI from which this machine installs Debian 12. It prints nothing on another
+# distribution: then debootstrap chooses.
 mirror() {
 	command -v apt-get >/dev/null || return 0
 	apt-get indextargets --format '$(CODENAME) $(ORIGIN) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' |
 		awk -v suite=$suite '$1 == suite && $2 == "Debian" && $3 == "main" && !uri {uri = $4} END {print uri}'
 }
 
-# kept prints the directory that this run shares with others: root, archives, modules. It is made again every month, and for another Go.
+# kept prints the directory that this run shares with others: root, archives, modules. It is made
+# again every month, and for another Go.
 kept() {
 	local uri dir
 	uri=$(mirror)
@@ -57,6 +62,7 @@ kept() {
 			tail -n 20 "$dir/log" >&2
 			return 1
 		}
+		mv "$dir"/new/var/cache/apt/archives/*.deb "$dir/archives"
 		cp -a "$(go env GOROOT)/." "$dir/new/usr/local/go"
 		mv "$dir/new" "$dir/root"
 	fi
@@ -64,7 +70,8 @@ kept() {
 	echo "$dir"
 }
 
-# configure ROOT copies what reaches the network from this machine: name servers, certificates, apt's proxies.
+# configure ROOT copies what reaches the network from this machine: name servers, certificates,
+# apt's proxies.
 configure() {
 	local file
 	for file in /etc/resolv.conf /etc/hosts; do
@@ -88,8 +95,8 @@ settings() {
 	echo TERM=dumb
 }
 
-# inside ROOT MODULES COMMAND… mounts what programs expect and runs the commands. It runs in namespaces of its own: the mounts and
-# processes end with it.
+# inside ROOT MODULES COMMAND… mounts what programs expect and runs the commands. It runs in
+# namespaces of its own: the mounts and processes end with it.
 inside() {
 	local root=$1 modules=$2 command result
 	local -a environment
@@ -115,22 +122,28 @@ inside() {
 
 # cleanup keeps the packages that were downloaded and removes the copy of the root.
 cleanup() {
-	find "$work/var/cache/apt/archives" -name '*.deb' -exec cp -aln -t "$dir/archives" {} + 2>/dev/null || true
+	find "$work/var/cache/apt/archives" -name '*.deb' -exec ln -t "$dir/archives" {} + 2>/dev/null || true # most are there
 	rm -rf --one-file-system "$work"
 }
 
-if [ "${1:-}" = --inside ]; then
-	inside "${@:2}"
-	exit
-fi
-need_debootstrap
-dir=$(kept)
-find "$cache" -mindepth 1 -maxdepth 1 -name 'run.*' -mtime +0 -exec rm -rf --one-file-system {} + # of runs that were killed
-work=$(mktemp -d "$cache/run.XXXXXX")
-trap cleanup EXIT
-cp -a --reflink=auto "$dir/root/." "$work"
-find "$dir/archives" -name '*.deb' -exec cp -al -t "$work/var/cache/apt/archives" {} +
-configure "$work"
-git clone --quiet --no-hardlinks . "$work/root/heaplapse"
-say "$(git log -1 --format='%h %s') on a fresh Debian $(cat "$work/etc/debian_version"), $(go version | cut -d ' ' -f 3)"
-unshare --mount --pid --fork --kill-child "$0" --inside "$work" "$dir/modules" "$@"
+main() {
+	if [ "${1:-}" = --inside ]; then
+		inside "${@:2}"
+		return
+	fi
+	need_debootstrap
+	dir=$(kept)
+	# Runs that were killed leave their copies.
+	find "$cache" -mindepth 1 -maxdepth 1 -name 'run.*' -mtime +0 -exec rm -rf --one-file-system {} +
+	work=$(mktemp -d "$cache/run.XXXXXX")
+	trap cleanup EXIT
+	cp -a --reflink=auto "$dir/root/." "$work"
+	find "$dir/archives" -name '*.deb' -exec ln -t "$work/var/cache/apt/archives" {} +
+	configure "$work"
+	git clone --quiet --no-hardlinks . "$work/root/heaplapse"
+	say "$(git log -1 --format='%h %s'), Debian $(cat "$work/etc/debian_version"), $(go version | cut -d ' ' -f 3)"
+	unshare --mount --pid --fork --kill-child scripts/fresh.sh --inside "$work" "$dir/modules" "$@"
+}
+
+main "$@"
+exit

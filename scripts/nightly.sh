@@ -1,23 +1,31 @@
 #!/usr/bin/env bash
-# Checks a program for memory regressions every night: records a run of the program, compares it with the baseline set (earlier good
-# runs), and adds it to the baseline set if it is good. This is a complete example: copy it and change what you need.
+# Checks a program for memory regressions every night: records a run of the program, compares it
+# with the baseline set (earlier good runs), and adds it to the baseline set if it is good.
+# This is a complete example: copy it and change what you need.
 #
-# Usage: nightly.sh [--pool DIR] [--out DIR] [--keep N] [--every TIME] [--engine NAME] [--workload NAME] -- CMD [ARG…]
+# Usage: nightly.sh [OPTIONS] -- CMD [ARG…]
 #        nightly.sh --print github|gitlab|cron      print how to start this script every night
 #
-#   --pool DIR       the baseline set, one small file per run (default heap-baselines); keep it between nights
-#   --out DIR        where the snapshots and reports of this night go (default heap-night); it must not exist
-#   --keep N         number of runs in the baseline set (default 14; with 4 or more the gate can estimate the noise)
+#   --pool DIR       the baseline set, one small file per run (default heap-baselines);
+#                    keep it between nights
+#   --out DIR        where the snapshots and reports of this night go (default heap-night);
+#                    it must not exist
+#   --keep N         number of runs in the baseline set (default 14; with 4 or more the gate can
+#                    estimate the noise)
 #   --every TIME     time between snapshots (default 1s; take 12 snapshots or more)
-#   --engine NAME    tcmalloc traces every allocation and is slow; jemalloc samples and is cheap (default tcmalloc)
-#   --workload NAME  the workload; runs of different workloads are not comparable (default: the command line)
+#   --engine NAME    tcmalloc traces every allocation and is slow; jemalloc samples and is cheap
+#                    (default tcmalloc)
+#   --workload NAME  the workload; runs of different workloads are not comparable
+#                    (default: the command line)
 #
-# Exit status: 0 the run is good; 1 a function regressed; 2 no verdict: the program failed, or the runs are not comparable.
-# HEAPLAPSE is the heaplapse to use. Thresholds and suppressions are read from heaplapse.yaml in the working directory.
+# Exit status: 0 the run is good; 1 a function regressed; 2 no verdict: the program failed, or the
+# runs are not comparable. HEAPLAPSE is the heaplapse to use. Thresholds and suppressions are read
+# from heaplapse.yaml in the working directory.
 #
-# To accept a regression: a run that failed is not added to the baseline set, so the next nights fail too. Suppress the regression
-# in heaplapse.yaml, with a reason and a date two weeks ahead. The next nights pass, and after some of them the baseline set
-# has the new level. Then choose a new reference run for slow drift: heaplapse baseline list DIR; heaplapse baseline pin DIR NAME.
+# To accept a regression: a run that failed is not added to the baseline set, so the next nights
+# fail too. Suppress the regression in heaplapse.yaml, with a reason and a date two weeks ahead.
+# The next nights pass, and after some of them the baseline set has the new level. Then choose a
+# new reference run for slow drift: heaplapse baseline list DIR; heaplapse baseline pin DIR NAME.
 set -euo pipefail
 
 heaplapse=${HEAPLAPSE:-heaplapse}
@@ -31,8 +39,8 @@ no_verdict() {
 	exit 2
 }
 
-# print_example NAME prints how a CI system starts this script. Each example keeps the baseline set for the next night, but only
-# after a good night, and shows the reports.
+# print_example NAME prints how a CI system starts this script. Each example keeps the baseline set
+# for the next night, but only after a good night, and shows the reports.
 print_example() {
 	case $1 in
 	github)
@@ -142,7 +150,8 @@ status=0
 "$heaplapse" record --engine "$engine" --every "$every" -o "$snapshots" -- "$@" 9>&- || status=$?
 [ "$status" = 0 ] || no_verdict "the program ended with status $status; its snapshots are in $snapshots"
 
-# good_night [FLAG…] adds the run to the baseline set, with the commit as a label, and removes the oldest.
+# good_night [FLAG…] adds the run to the baseline set, with the commit as a label, and removes the
+# oldest.
 good_night() {
 	local commit
 	commit=${GITHUB_SHA:-${CI_COMMIT_SHA:-$(git rev-parse HEAD 2>/dev/null || echo unknown)}}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the pictures of docs/report.md: pages of two bundled series, in headless Chromium. Look at each before you commit it.
-# Needs chromium and pngquant. Usage: scripts/pictures.sh
+# Makes the pictures of docs/report.md: pages of two bundled series, in headless Chromium. Look at
+# each before you commit it. Needs chromium and pngquant.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests, then builds the command for each supported platform. Usage: test.sh [go test flags]
+# Runs the tests, then builds the command for each supported platform.
+# Usage: test.sh [go test flags]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 go test -timeout 20m "$@" ./...

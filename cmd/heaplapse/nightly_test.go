@@ -46,8 +46,8 @@ func (n *nightly) run(t *testing.T, name string, args ...string) (output string,
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// shop is a night of a build of the shop. The shop takes the snapshots itself, after each burst of requests, so that the speed of
-// the machine does not change what they contain.
+// shop is a night of a build of the shop. The shop takes the snapshots itself, after each burst of
+// requests, so that the speed of the machine does not change what they contain.
 func (n *nightly) shop(t *testing.T, program, seed string) (output string, status int) {
 	return n.run(t, "night-"+seed, "--keep", "4", "--every", "1h", "--workload", "replay", "--", program, seed, "24")
 }
@@ -60,7 +60,8 @@ func (n *nightly) pool(t *testing.T) (names []string) {
 	return files
 }
 
-// TestNightlyScript runs the example on a real program: good nights, a night with a new leak, and runs without a verdict.
+// TestNightlyScript runs the example on a real program: good nights, a night with a new leak, and
+// runs without a verdict.
 func TestNightlyScript(t *testing.T) {
 	testutil.NoRace(t)
 	w := newWorkshop(t)
@@ -150,7 +151,8 @@ func TestNightlyScriptRefusesAFirstNightThatIsTooShort(t *testing.T) {
 	require.Empty(t, n.pool(t))
 }
 
-// TestNightlyScriptShowsHowItIsStarted: the examples are valid YAML and use options that the script has.
+// TestNightlyScriptShowsHowItIsStarted: the examples are valid YAML and use options that the script
+// has.
 func TestNightlyScriptShowsHowItIsStarted(t *testing.T) {
 	n := newNightly(t)
 	text, err := os.ReadFile(n.script)

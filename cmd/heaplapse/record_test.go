@@ -3,10 +3,6 @@
 package main
 
 import (
-	"bytes"
-	"cmp"
-	"encoding/json"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,254 +22,12 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// The tests of this file run real programs under the real allocators. A program runs until its test has seen the snapshots that
-// it needs. The tests assert what record promises (snapshots, manifest, status), which does not depend on how fast the machine is.
+// The tests of this file run real programs under the real allocators. A program runs until its test
+// has seen the snapshots that it needs. The tests assert what record promises (snapshots, manifest,
+// status), which does not depend on how fast the machine is.
 
-// eachEngine runs a test under every engine.
-func eachEngine(t *testing.T, test func(t *testing.T, engine string)) {
-	for _, engine := range []string{"tcmalloc", "jemalloc"} {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			needEngine(t, engine)
-			test(t, engine)
-		})
-	}
-}
-
-func needEngine(t *testing.T, engine string) {
-	t.Helper()
-	out, err := exec.Command("heaplapse", "record", "--dry-run", "--engine", engine, "--", "true").CombinedOutput()
-	if err != nil {
-		t.Logf("%s", out)
-		testutil.Missing(t, "the library of "+engine)
-	}
-}
-
-// python is the interpreter itself, where python3 may be a wrapper.
-func python(t *testing.T) string {
-	t.Helper()
-	out, err := exec.Command(testutil.Need(t, "python3"), "-c", "import sys; print(sys.executable)").Output()
-	require.NoError(t, err)
-	return strings.TrimSpace(string(out))
-}
-
-// program is the path of a file of testdata/record.
-func program(t *testing.T, name string) string {
-	t.Helper()
-	path, err := filepath.Abs(filepath.Join("testdata/record", name))
-	require.NoError(t, err)
-	return path
-}
-
-// server compiles server.cc.
-func server(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "server")
-	out, err := exec.Command(testutil.Need(t, "g++"), "-g", "-O1", "-fno-omit-frame-pointer", "-o", path, program(t, "server.cc")).CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	return path
-}
-
-// recordRun is one call of record.
-type recordRun struct {
-	dir            string // of the snapshots
-	stdout, stderr string // set when record has ended, as is state
-	state          syscall.WaitStatus
-
-	cmd  *exec.Cmd
-	stop string // the program ends when this file exists
-	out  *os.File
-	err  *os.File
-}
-
-// recordCmd is heaplapse record in an empty directory of its own.
-func recordCmd(t *testing.T, dir string, args ...string) *exec.Cmd {
-	t.Helper()
-	cmd := exec.Command("heaplapse", append([]string{"record", "-o", dir}, args...)...)
-	cmd.Dir = t.TempDir()
-	return cmd
-}
-
-// recorded runs record to its end, with a program that ends by itself.
-func recorded(t *testing.T, args ...string) *recordRun {
-	t.Helper()
-	dir := filepath.Join(t.TempDir(), "out")
-	r := begin(t, dir, recordCmd(t, dir, args...))
-	r.wait(t)
-	return r
-}
-
-// started runs record until the program has printed "ready".
-func started(t *testing.T, args ...string) *recordRun {
-	t.Helper()
-	dir := filepath.Join(t.TempDir(), "out")
-	return startedCmd(t, dir, recordCmd(t, dir, args...))
-}
-
-// startedCmd does so with a command that records into dir.
-func startedCmd(t *testing.T, dir string, cmd *exec.Cmd) *recordRun {
-	t.Helper()
-	r := begin(t, dir, cmd)
-	r.await(t, "ready", func() bool { return strings.HasPrefix(content(t, r.out), "ready\n") })
-	return r
-}
-
-// begin starts a command. Its output goes to files: a program that outlives record would keep a pipe open.
-func begin(t *testing.T, dir string, cmd *exec.Cmd) *recordRun {
-	t.Helper()
-	r := &recordRun{dir: dir, cmd: cmd, stop: filepath.Join(t.TempDir(), "stop")}
-	for name, f := range map[string]**os.File{"stdout": &r.out, "stderr": &r.err} {
-		var err error
-		*f, err = os.Create(filepath.Join(filepath.Dir(r.stop), name))
-		require.NoError(t, err)
-		t.Cleanup(func() { (*f).Close() })
-	}
-	cmd.Stdout, cmd.Stderr = r.out, r.err
-	cmd.Env = append(os.Environ(), "STOP="+r.stop)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it runs only if the test has failed
-	return r
-}
-
-// text returns the content of a file that another process writes.
-func content(t *testing.T, f *os.File) string {
-	t.Helper()
-	content, err := os.ReadFile(f.Name())
-	require.NoError(t, err)
-	return string(content)
-}
-
-// patience limits how long a test waits. No result depends on it.
-const patience = 3 * time.Minute
-
-// await returns when a condition holds.
-func (r *recordRun) await(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !holds(); time.Sleep(10 * time.Millisecond) {
-		require.True(t, time.Now().Before(deadline), "no %s: %s", what, content(t, r.err))
-	}
-}
-
-// counts returns how many snapshots of each process are in the manifest.
-func (r *recordRun) counts() map[int]int {
-	counts := map[int]int{}
-	if m, err := manifest.Load(r.dir); err == nil && m != nil {
-		for _, s := range m.Snapshots {
-			counts[s.PID]++
-		}
-	}
-	return counts
-}
-
-func (r *recordRun) count() (n int) {
-	for _, c := range r.counts() {
-		n += c
-	}
-	return n
-}
-
-// more returns when the recording has n snapshots more than now.
-func (r *recordRun) more(t *testing.T, n int) {
-	t.Helper()
-	want := r.count() + n
-	r.await(t, "more snapshots", func() bool { return r.count() >= want })
-}
-
-// end makes the program end and waits for record.
-func (r *recordRun) end(t *testing.T) {
-	t.Helper()
-	require.NoError(t, os.WriteFile(r.stop, nil, 0o600))
-	r.wait(t)
-}
-
-// kill sends record a signal and waits for its end.
-func (r *recordRun) kill(t *testing.T, signal syscall.Signal) {
-	t.Helper()
-	require.NoError(t, r.cmd.Process.Signal(signal))
-	r.wait(t)
-}
-
-func (r *recordRun) wait(t *testing.T) {
-	t.Helper()
-	_ = r.cmd.Wait()
-	r.state = r.cmd.ProcessState.Sys().(syscall.WaitStatus)
-	r.stdout, r.stderr = content(t, r.out), content(t, r.err)
-}
-
-func sidecar(t *testing.T, dir string) *manifest.Manifest {
-	t.Helper()
-	m, err := manifest.Load(dir)
-	require.NoError(t, err)
-	require.NotNil(t, m)
-	return m
-}
-
-// grown is what growth says of a directory.
-func grown(t *testing.T, dir string, flags ...string) *found {
-	t.Helper()
-	out, err := exec.Command("heaplapse", append([]string{"growth", "-q", "--format", "json", dir}, flags...)...).Output()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		require.NoError(t, err, "%s", exit.Stderr)
-	}
-	var got found
-	require.NoError(t, json.Unmarshal(out, &got))
-	return &got
-}
-
-// grows asserts which site growth lists first, or which has gained most. It does not assert the verdict: where the machine is busy, a
-// recording of some seconds is uneven, and growth is rightly undecided.
-func grows(t *testing.T, dir, function string) {
-	t.Helper()
-	sites := grown(t, dir, "--all").Sites
-	require.NotEmpty(t, sites)
-	most := slices.MaxFunc(sites, func(a, b foundSite) int { return cmp.Compare(a.gained(), b.gained()) })
-	assert.Regexp(t, "(?m)"+function, sites[0].Blame.Function+"\n"+most.Blame.Function)
-}
-
-// gained is how much a site has gained at most: a program may free everything before its last snapshot.
-func (s *foundSite) gained() int64 {
-	most := int64(0)
-	for _, v := range s.InuseBytes {
-		most = max(most, deref(v))
-	}
-	return most - deref(s.InuseBytes[0])
-}
-
-func deref(p *int64) int64 {
-	if p == nil {
-		return 0
-	}
-	return *p
-}
-
-func (f *found) leaking() []string {
-	var names []string
-	for _, s := range f.Sites {
-		if s.leaks() {
-			names = append(names, s.Blame.Function)
-		}
-	}
-	return names
-}
-
-// wholeSnapshots reads every snapshot of a directory and counts them by process. None may be truncated by the file system.
-func wholeSnapshots(t *testing.T, dir string) map[int]int {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*.heap"))
-	require.NoError(t, err)
-	count := map[int]int{}
-	for _, f := range files {
-		s, err := series.Open([]string{f}, series.Options{})
-		require.NoError(t, err)
-		assert.False(t, s.Heads[0].Completeness.Unfinished, f)
-		count[series.ParseFileName(f).PID]++
-		require.NoError(t, s.Close())
-	}
-	return count
-}
-
-// TestRecordNamesItsDirectory: without -o the snapshots go to a new directory, whose name is printed with the next command.
+// TestRecordNamesItsDirectory: without -o the snapshots go to a new directory, whose name is
+// printed with the next command.
 func TestRecordNamesItsDirectory(t *testing.T) {
 	t.Parallel()
 	testutil.Need(t, "python3")
@@ -306,15 +60,15 @@ func TestRecordPython(t *testing.T) {
 		r.end(t)
 		assert.Equal(t, "ready\nsteps were made\n", r.stdout)
 		assert.Equal(t, 0, r.state.ExitStatus())
-		checkSidecar(t, r.dir, engine)
+		checkManifest(t, r.dir, engine)
 		grows(t, r.dir, pythonLeak)
 	})
 }
 
-// checkSidecar compares a sidecar with the directory.
-func checkSidecar(t *testing.T, dir, engine string) {
+// checkManifest checks the manifest of a program that ended by itself.
+func checkManifest(t *testing.T, dir, engine string) {
 	t.Helper()
-	m := sidecar(t, dir)
+	m := manifestOf(t, dir)
 	assert.Equal(t, engine, m.Recording.Engine)
 	require.NotEmpty(t, m.Processes)
 	pid := m.Processes[0].PID
@@ -339,7 +93,8 @@ func checkSidecar(t *testing.T, dir, engine string) {
 	assert.Equal(t, manifest.End{Time: m.Ends[1].Time}, m.Ends[1], "the recording ended without an error")
 }
 
-// TestRecordAProgramThatDoesNotGrow: the program starts, and then stays as it is for most of the recording.
+// TestRecordAProgramThatDoesNotGrow: the program starts, and then stays as it is for most of the
+// recording.
 func TestRecordAProgramThatDoesNotGrow(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, engine string) {
@@ -364,7 +119,8 @@ func TestRecordNumPy(t *testing.T) {
 	})
 }
 
-// TestRecordAServer ends record by SIGTERM: the server gets it, after a last snapshot where the engine has a signal for that.
+// TestRecordAServer ends record by SIGTERM: the server gets it, after a last snapshot where the
+// engine has a signal for that.
 func TestRecordAServer(t *testing.T) {
 	t.Parallel()
 	exe := server(t)
@@ -374,7 +130,7 @@ func TestRecordAServer(t *testing.T) {
 		r.kill(t, syscall.SIGTERM)
 		assert.Equal(t, syscall.SIGTERM, r.state.Signal(), "record ends as its program did")
 		assert.NotContains(t, r.stderr, "warning")
-		m := sidecar(t, r.dir)
+		m := manifestOf(t, r.dir)
 		assert.Equal(t, "SIGTERM", m.Ends[0].Signal)
 		if engine == "tcmalloc" {
 			asked := func(s manifest.Snapshot) bool { return s.Trigger == "manual" }
@@ -393,7 +149,7 @@ func TestRecordNode(t *testing.T) {
 	r.more(t, 6)
 	r.end(t)
 	assert.Equal(t, 0, r.state.ExitStatus())
-	m := sidecar(t, r.dir)
+	m := manifestOf(t, r.dir)
 	perf := slices.IndexFunc(m.Files, func(f manifest.File) bool { return f.Kind == "perf-map" })
 	require.GreaterOrEqual(t, perf, 0, "%v", m.Files)
 	require.NoError(t, os.Remove(m.Files[perf].Path), "node leaves its map in /tmp")
@@ -415,8 +171,8 @@ func functions(t *testing.T, dir string) map[string]bool {
 	return names
 }
 
-// TestRecordNodeUnderJemalloc: jemalloc's unwinder stops at generated code, so a function of Node is named, or the place in its
-// library where a distribution has removed the symbols.
+// TestRecordNodeUnderJemalloc: jemalloc's unwinder stops at generated code, so a function of Node
+// is named, or the place in its library where a distribution has removed the symbols.
 func TestRecordNodeUnderJemalloc(t *testing.T) {
 	t.Parallel()
 	node := testutil.Need(t, "node")
@@ -428,7 +184,8 @@ func TestRecordNodeUnderJemalloc(t *testing.T) {
 	grows(t, r.dir, `^(node::Buffer::|libnode\.so)`)
 }
 
-// startMethods are how multiprocessing starts a worker: all of them with one engine, and with the other one in a full run.
+// startMethods are how multiprocessing starts a worker: all of them with one engine, and with the
+// other one in a full run.
 func startMethods(engine string) []string {
 	if engine == "tcmalloc" || testutil.Full() {
 		return []string{"fork", "spawn"}
@@ -436,8 +193,8 @@ func startMethods(engine string) []string {
 	return []string{"fork"}
 }
 
-// TestRecordOnlyTheProgram: its children leave no snapshots, and the user is told. The workers live long enough for
-// record to see them: it looks for children once a second.
+// TestRecordOnlyTheProgram: its children leave no snapshots, and the user is told. The workers live
+// long enough for record to see them: it looks for children once a second.
 func TestRecordOnlyTheProgram(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, engine string) {
@@ -536,7 +293,8 @@ func TestRecordUnderWrappers(t *testing.T) {
 	}
 }
 
-// TestRecordAProgramThatIsKilled: SIGALRM, which record passes on, makes timeout kill the program and itself by SIGKILL.
+// TestRecordAProgramThatIsKilled: SIGALRM, which record passes on, makes timeout kill the program
+// and itself by SIGKILL.
 func TestRecordAProgramThatIsKilled(t *testing.T) {
 	t.Parallel()
 	exe := server(t)
@@ -549,12 +307,12 @@ func TestRecordAProgramThatIsKilled(t *testing.T) {
 		grows(t, r.dir, "^remember$")
 		r = recorded(t, "--engine", engine, "--every", "100ms", "--", "sh", "-c", `kill -KILL $$`)
 		assert.Equal(t, syscall.SIGKILL, r.state.Signal())
-		assert.Equal(t, "SIGKILL", sidecar(t, r.dir).Ends[0].Signal)
+		assert.Equal(t, "SIGKILL", manifestOf(t, r.dir).Ends[0].Signal)
 	})
 }
 
-// TestRecordIsKilled: the program goes on and writes snapshots. All of them can be read and are one series, and the manifest does not
-// say how the recording ended.
+// TestRecordIsKilled: the program goes on and writes snapshots. All of them can be read and are one
+// series, and the manifest does not say how the recording ended.
 func TestRecordIsKilled(t *testing.T) {
 	t.Parallel()
 	exe := server(t)
@@ -562,7 +320,7 @@ func TestRecordIsKilled(t *testing.T) {
 		r := started(t, "--engine", engine, "--every", "100ms", "--", exe)
 		r.more(t, 8)
 		r.kill(t, syscall.SIGKILL)
-		m := sidecar(t, r.dir)
+		m := manifestOf(t, r.dir)
 		assert.Empty(t, m.Ends)
 		pid := m.Processes[0].PID
 		files := func() []string {
@@ -585,7 +343,8 @@ func TestRecordIsKilled(t *testing.T) {
 	})
 }
 
-// TestRecordOnAFullDisk: the program does not notice, the manifest says it, and the snapshots from before can be read.
+// TestRecordOnAFullDisk: the program does not notice, the manifest says it, and the snapshots from
+// before can be read.
 func TestRecordOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	py := python(t)
@@ -605,13 +364,14 @@ func TestRecordOnAFullDisk(t *testing.T) {
 		for line := range strings.Lines(r.stderr) {
 			assert.True(t, strings.HasPrefix(line, "heaplapse: "), line)
 		}
-		m := sidecar(t, out)
+		m := manifestOf(t, out)
 		assert.Contains(t, m.Ends[len(m.Ends)-1].Error, "no space left on device")
 		assert.NotEmpty(t, wholeSnapshots(t, out))
 	})
 }
 
-// isFull reports whether a directory's disk has no room for another snapshot as large as the largest one.
+// isFull reports whether a directory's disk has no room for another snapshot as large as the
+// largest one.
 func isFull(t *testing.T, dir string) bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.heap"))
@@ -627,7 +387,8 @@ func isFull(t *testing.T, dir string) bool {
 	return int64(disk.Bavail)*disk.Bsize < largest
 }
 
-// TestRecordWithLimitedFiles: the limit (ulimit -f) truncates large snapshots, and does not end the program by SIGXFSZ.
+// TestRecordWithLimitedFiles: the limit (ulimit -f) truncates large snapshots, and does not end the
+// program by SIGXFSZ.
 func TestRecordWithLimitedFiles(t *testing.T) {
 	t.Parallel()
 	needEngine(t, "tcmalloc")
@@ -641,7 +402,7 @@ func TestRecordWithLimitedFiles(t *testing.T) {
 	assert.Equal(t, 0, r.state.ExitStatus())
 	assert.Equal(t, "ready\nsteps were made\n", r.stdout)
 	assert.Regexp(t, `heaplapse: warning: \d+ snapshots were cut short and are not used \(files are limited to 16 KiB: ulimit -f\)\n`, r.stderr)
-	m := sidecar(t, dir)
+	m := manifestOf(t, dir)
 	assert.Contains(t, m.Ends[len(m.Ends)-1].Error, "were cut short")
 	assert.NotEmpty(t, m.Snapshots, "the small ones")
 }
@@ -668,7 +429,7 @@ func TestRecordKeepsAFew(t *testing.T) {
 		r.end(t)
 		files, err := filepath.Glob(filepath.Join(r.dir, "*.heap"))
 		require.NoError(t, err)
-		m := sidecar(t, r.dir)
+		m := manifestOf(t, r.dir)
 		atExit := 0 // removed because the program freed its memory to exit
 		for _, d := range m.Dropped {
 			if d.Reason == manifest.DropTeardown {
@@ -690,7 +451,7 @@ func TestRecordOnASignal(t *testing.T) {
 		r.await(t, "snapshot", func() bool { return r.count() >= n })
 	}
 	r.kill(t, syscall.SIGTERM)
-	for _, s := range sidecar(t, r.dir).Snapshots {
+	for _, s := range manifestOf(t, r.dir).Snapshots {
 		assert.Equal(t, "manual", s.Trigger)
 	}
 }
@@ -703,202 +464,6 @@ func TestRecordForSomeTime(t *testing.T) {
 		assert.Contains(t, r.stderr, "--duration 1s is over")
 	})
 }
-
-// bare are programs whose results do not depend on time or addresses.
-var bare = map[string][]string{
-	"status 0":                   {"true"},
-	"status 1":                   {"false"},
-	"status 42":                  {"sh", "-c", "exit 42"},
-	"status 255":                 {"sh", "-c", "exit 255"},
-	"both streams":               {"sh", "-c", "echo out; echo err >&2; exit 7"},
-	"standard input":             {"sort"},
-	"not read input":             {"true"},
-	"SIGTERM":                    {"sh", "-c", "kill -TERM $$"},
-	"SIGSEGV":                    {"sh", "-c", "kill -SEGV $$"},
-	"SIGABRT":                    {"python3", "-c", "import os; os.abort()"},
-	"SIGPIPE":                    {"sh", "-c", "kill -PIPE $$"},
-	"a handler":                  {"sh", "-c", "trap 'echo caught' USR1; kill -USR1 $$; echo on"},
-	"_exit":                      {"python3", "-c", "import os; os.write(1, b'x'); os._exit(5)"},
-	"handlers for all signals":   {"python3", "-c", "import signal\nfor s in set(signal.valid_signals()) - {9, 19}: signal.signal(s, lambda *a: None)\nprint(signal.raise_signal(53))"},
-	"an exception":               {"python3", "-c", "import sys; sys.tracebacklimit = 0; raise ValueError('v')"},
-	"pipelines":                  {"bash", "-o", "pipefail", "-c", "seq 100000 | awk '{s += $1} END {print s}' | tee /dev/stderr | md5sum"},
-	"many processes":             {"bash", "-c", "for i in $(seq 30); do echo $(echo $i); done; wait"},
-	"threads and fork":           {"python3", "-c", "import subprocess, threading\nr = []\nts = [threading.Thread(target=lambda: r.append(subprocess.run(['echo', 'x'], capture_output=True).stdout)) for _ in range(8)]\n[t.start() for t in ts]\n[t.join() for t in ts]\nprint(r)"},
-	"an argument's name":         {"sh", "-c", `echo "$0" "$@"`, "a b", "", "*"},
-	"working directory and mask": {"sh", "-c", "pwd >/dev/null; umask; echo $PPID >/dev/null"},
-	"open files":                 {"sh", "-c", "for f in 0 1 2 3 4 5 6 7 8 9; do readlink /proc/self/fd/$f; done | grep -v pipe: | wc -l"}, // libunwind has a pipe of its own
-	"limits":                     {"bash", "-c", "ulimit -Sn; ulimit -Hn; ulimit -s"},
-	"signal dispositions":        {"grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status"},
-	"a compiler":                 {"sh", "-c", "echo 'int f(int x){return x*7;}' | gcc -O2 -S -o - -x c - | md5sum"},
-	"perl":                       {"perl", "-e", "print sort map { $_ * 3 } 1..2000; warn qq(w\n); exit 9"},
-	"node":                       {"node", "-e", "console.log([...Array(5000).keys()].reduce((a, b) => a + b)); process.exitCode = 4"},
-	"an uncaught exception":      {"node", "-e", "process.on('uncaughtException', e => { console.error(e.message); process.exit(3) }); throw new Error('e')"},
-	"environment":                {"sh", "-c", "env | grep -vE '^(LD_PRELOAD|HEAP|PERFTOOLS|MALLOC_CONF|GLIBCPP_FORCE_NEW|GLIBCXX_FORCE_NEW|_=)' | sort"},
-}
-
-// TestRecordChangesNothing compares programs with and without record: status, signal, standard output, standard error.
-func TestRecordChangesNothing(t *testing.T) {
-	t.Parallel()
-	for name, command := range bare {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			testutil.Need(t, command[0])
-			eachEngine(t, func(t *testing.T, engine string) {
-				dir := t.TempDir()
-				flags := []string{"record", "-q", "--engine", engine, "--every", "300ms", "-o", filepath.Join(t.TempDir(), "out"), "--"}
-				want := resultOf(t, dir, exec.Command(command[0], command[1:]...))
-				got := resultOf(t, dir, exec.Command("heaplapse", append(flags, command...)...))
-				assert.Equal(t, want, got)
-			})
-		})
-	}
-}
-
-type result struct {
-	status         int
-	signal         syscall.Signal
-	stdout, stderr string
-}
-
-func resultOf(t *testing.T, dir string, cmd *exec.Cmd) result {
-	t.Helper()
-	var stdout, stderr bytes.Buffer
-	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, strings.NewReader("b\na\nc\n"), &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		var exit *exec.ExitError
-		require.ErrorAs(t, err, &exit)
-	}
-	ws := cmd.ProcessState.Sys().(syscall.WaitStatus)
-	r := result{stdout: stdout.String(), stderr: stderr.String()}
-	if ws.Signaled() {
-		r.signal = ws.Signal()
-	} else {
-		r.status = ws.ExitStatus()
-	}
-	return r
-}
-
-// TestRecordOnATerminal compares with a bare run: the program has the terminal; a new size, ^Z with fg, and ^C reach it once, and so does kill -INT
-// of record itself.
-func TestRecordOnATerminal(t *testing.T) {
-	t.Parallel()
-	py := python(t)
-	drive := onTerminal(t)
-	for _, end := range []string{"key", "kill"} {
-		want := drive(end, py, "-c", interrupted)
-		require.Equal(t, "is a terminal: True\nstopped\nCONT 1 INT 1 WINCH 1\nstatus 6\n", want)
-		eachEngine(t, func(t *testing.T, engine string) {
-			got := drive(end, "heaplapse", "record", "-q", "--engine", engine, "-o", filepath.Join(t.TempDir(), "out"), "--", py, "-c", interrupted)
-			assert.Equal(t, want, got, end)
-		})
-	}
-}
-
-// TestRecordALastSnapshotOnATerminal: ^C kills a program without a handler; there is a snapshot of that moment nevertheless.
-func TestRecordALastSnapshotOnATerminal(t *testing.T) {
-	t.Parallel()
-	needEngine(t, "tcmalloc")
-	dir := filepath.Join(t.TempDir(), "out")
-	out := onTerminal(t)("key at once", "heaplapse", "record", "-q", "--engine", "tcmalloc", "--every", "0", "-o", dir, "--", server(t))
-	assert.Equal(t, "status -2\n", out)
-	m := sidecar(t, dir)
-	assert.Len(t, wholeSnapshots(t, dir), 1)
-	assert.Equal(t, "manual", m.Snapshots[len(m.Snapshots)-1].Trigger)
-	assert.Equal(t, "SIGINT", m.Ends[0].Signal)
-}
-
-// onTerminal runs commands as jobs on new terminals, see terminalDriver.
-func onTerminal(t *testing.T) func(end string, command ...string) string {
-	t.Helper()
-	py := python(t)
-	driver := filepath.Join(t.TempDir(), "terminal.py")
-	require.NoError(t, os.WriteFile(driver, []byte(terminalDriver), 0o600))
-	return func(end string, command ...string) string {
-		out, err := exec.Command(py, append([]string{driver, end}, command...)...).CombinedOutput()
-		require.NoError(t, err, "%s", out)
-		return string(out)
-	}
-}
-
-// terminalDriver runs a command as the foreground job of a new terminal, as a shell does. When it says that it is ready the window gets another size; when
-// it has noticed that, ^Z is typed, and the job is brought to the foreground again; when it has noticed that, ^C is typed, or the
-// job's first process is sent SIGINT. "key at once" types ^C when it is ready.
-const terminalDriver = `
-import fcntl, os, pty, signal, struct, sys, termios
-how, command = sys.argv[1], sys.argv[2:]
-pid, fd = pty.fork()
-if pid == 0: # the shell
-    signal.signal(signal.SIGTTOU, signal.SIG_IGN)
-    job = os.fork()
-    if job == 0:
-        os.setpgid(0, 0)
-        os.tcsetpgrp(0, os.getpid())
-        signal.signal(signal.SIGTTOU, signal.SIG_DFL)
-        os.execvp(command[0], command)
-    print("job", job, flush=True)
-    while True:
-        _, status = os.waitpid(job, os.WUNTRACED)
-        if not os.WIFSTOPPED(status):
-            break
-        os.tcsetpgrp(0, os.getpgrp())
-        print("stopped", flush=True)
-        os.tcsetpgrp(0, job)
-        os.killpg(job, signal.SIGCONT)
-    os.tcsetpgrp(0, os.getpgrp())
-    print("status", os.waitstatus_to_exitcode(status), flush=True)
-    os._exit(0)
-
-def interrupt():
-    if how == "kill":
-        os.kill(job, signal.SIGINT)
-    else:
-        os.write(fd, b"\x03")
-
-actions = {
-    "ready": interrupt if how == "key at once" else lambda: fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 11, 22, 0, 0)),
-    "resized": lambda: os.write(fd, b"\x1a"),
-    "continued": interrupt,
-}
-text = b""
-while True:
-    try:
-        new = os.read(fd, 1000)
-    except OSError:
-        break
-    if not new:
-        break
-    text += new
-    *lines, text = text.split(b"\n")
-    for line in lines:
-        line = line.decode().strip().replace("^C", "").replace("^Z", "")
-        if line.startswith("job "):
-            job = int(line[4:])
-        elif line in actions:
-            actions[line]()
-        elif line:
-            print(line)
-os.waitpid(pid, 0)
-`
-
-// interrupted counts signals.
-const interrupted = `
-import signal, sys, time
-names = "CONT", "INT", "WINCH"
-count = dict.fromkeys(names, 0)
-def counter(name):
-    def handler(*_): count[name] += 1
-    return handler
-for name in names:
-    signal.signal(getattr(signal, "SIG" + name), counter(name))
-print("is a terminal:", sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty())
-for word, name in ("ready", "WINCH"), ("resized", "CONT"), ("continued", "INT"):
-    print(word, flush=True)
-    while not count[name]:
-        time.sleep(0.01)
-time.sleep(0.3)
-print(*(f"{n} {c}" for n, c in count.items()))
-sys.exit(6)
-`
 
 func TestRecordRefuses(t *testing.T) {
 	t.Parallel()
@@ -948,16 +513,8 @@ func TestRecordRefuses(t *testing.T) {
 	}
 }
 
-// invokePlain is invoke for tests that run beside others.
-func invokePlain(args ...string) (stdout, stderr string, code int) {
-	cmd := exec.Command("heaplapse", args...)
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	_ = cmd.Run()
-	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
-}
-
-// TestRecordNamesThePackage: the error for a library without a profiler names the package that has one.
+// TestRecordNamesThePackage: the error for a library without a profiler names the package that has
+// one.
 func TestRecordNamesThePackage(t *testing.T) {
 	t.Parallel()
 	minimal := testutil.NeedFile(t, "/usr/lib/*/libtcmalloc_minimal.so.4")

@@ -104,6 +104,7 @@ func TestStationary(t *testing.T) {
 
 // TestLeaksGoOn: in a second span every leak loses again, and the bytes in use follow.
 func TestLeaksGoOn(t *testing.T) {
+	testutil.NoRace(t)
 	for _, b := range leaks() {
 		t.Run(b.Name, func(t *testing.T) {
 			var first, second, grown float64

@@ -12,6 +12,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 	"github.com/heaplapse/heaplapse/symbolize"
 	blame "github.com/heaplapse/heaplapse/symbolize/class"
 )
@@ -59,6 +60,7 @@ func read(t *testing.T, dir string, p *Process, s shot) *heapfile.Snapshot {
 // TestFilesSayWhatHappened: every behaviour's files, read back and symbolized, give each function the counts
 // that the simulation had at that moment.
 func TestFilesSayWhatHappened(t *testing.T) {
+	testutil.NoRace(t)
 	for i, b := range Behaviours() {
 		t.Run(b.Name, func(t *testing.T) {
 			p := only(b, modeNamed(t, "timer"), uint64(i), 6)
@@ -108,6 +110,7 @@ func perFunction(t *testing.T, dir string) []map[string]heapfile.Counts {
 
 // TestRowsSumToTheHeader: in every way of recording; what a cut file lacks is what did not fit.
 func TestRowsSumToTheHeader(t *testing.T) {
+	testutil.NoRace(t)
 	for i, m := range modes() {
 		t.Run(fmt.Sprint(i, m.name), func(t *testing.T) {
 			p := small(uint64(i), 8)
@@ -162,6 +165,7 @@ func TestUnbiased(t *testing.T) {
 // TestSamplesStandForAll: over many processes the estimates from sampled files meet the truth, after objects of
 // both sampled and other kinds were freed.
 func TestSamplesStandForAll(t *testing.T) {
+	testutil.NoRace(t)
 	for _, name := range []string{"jemalloc", "jemalloc-accum", "heap_v2"} {
 		t.Run(name, func(t *testing.T) {
 			var estimated, truth, variance float64
@@ -194,6 +198,7 @@ func behaviourNamed(t *testing.T, name string) behaviour {
 
 // TestSeries: what is particular to each way of recording is there, and read as such.
 func TestSeries(t *testing.T) {
+	testutil.NoRace(t)
 	for i, m := range modes() {
 		t.Run(fmt.Sprint(i, m.name), func(t *testing.T) {
 			p := small(uint64(i), 12)
@@ -251,6 +256,7 @@ func TestHighWater(t *testing.T) {
 
 // TestRestartedImagesAreTheSameProgram: functions, sizes and stacks repeat, addresses and events do not.
 func TestRestartedImagesAreTheSameProgram(t *testing.T) {
+	testutil.NoRace(t)
 	p := Simulate(7, 12, false)
 	require.Equal(t, "restarted", p.Mode.name)
 	a, b := p.images[0], p.images[1]
@@ -270,6 +276,7 @@ func TestRestartedImagesAreTheSameProgram(t *testing.T) {
 
 // TestDeterministic: the same seed gives the same files and times; another seed gives others.
 func TestDeterministic(t *testing.T) {
+	testutil.NoRace(t)
 	for seed := range uint64(len(modes())) {
 		p, q, other := small(seed, 8), small(seed, 8), small(seed+uint64(len(modes())), 8)
 		dirP, shots := written(t, p)
@@ -298,6 +305,7 @@ func content(t *testing.T, path string) string {
 // TestCurves: the curves that other methods and the CSV get are what the files say, by an independent path: exactly, or
 // within the rounding of sampled formats. What a cut file hides is not a number.
 func TestCurves(t *testing.T) {
+	testutil.NoRace(t)
 	for i, m := range modes() {
 		t.Run(fmt.Sprint(i, m.name), func(t *testing.T) {
 			p := small(uint64(i), 8)

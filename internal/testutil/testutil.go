@@ -1,5 +1,5 @@
-// Package testutil holds what the tests of several packages share: where the fixtures are, and what happens when a tool
-// is missing.
+// Package testutil holds what the tests of several packages share: where the fixtures are, and what
+// happens when a tool is missing.
 package testutil
 
 import (
@@ -26,8 +26,8 @@ func Missing(t testing.TB, what string) {
 	t.Skip(what + remedy)
 }
 
-// Need returns the path of a tool, which is a name in PATH or an absolute path. Without the tool the test ends as in
-// [Missing].
+// Need returns the path of a tool, which is a name in PATH or an absolute path. Without the tool
+// the test ends as in [Missing].
 func Need(t testing.TB, tool string) string {
 	t.Helper()
 	path, err := exec.LookPath(tool)
@@ -37,8 +37,8 @@ func Need(t testing.TB, tool string) string {
 	return path
 }
 
-// Optional returns the path of a tool that scripts/deps.sh does not install. Without the tool the test is skipped, in CI
-// too.
+// Optional returns the path of a tool that scripts/deps.sh does not install. Without the tool the
+// test is skipped, in CI too.
 func Optional(t testing.TB, tool string) string {
 	t.Helper()
 	path, err := exec.LookPath(tool)
@@ -48,7 +48,8 @@ func Optional(t testing.TB, tool string) string {
 	return path
 }
 
-// NeedFile returns the first file that matches a pattern, such as a library. Without one the test ends as in [Missing].
+// NeedFile returns the first file that matches a pattern, such as a library. Without one the test
+// ends as in [Missing].
 func NeedFile(t testing.TB, pattern string) string {
 	t.Helper()
 	found, err := filepath.Glob(pattern)
@@ -69,8 +70,8 @@ func Linux(t testing.TB) {
 	}
 }
 
-// NoRace skips a long test of sequential code under the race detector, which makes it ten times slower and finds nothing in
-// it. `make test` runs the test without the detector.
+// NoRace skips a long test of sequential code under the race detector, which makes it ten times
+// slower and finds nothing in it. `make test` runs the test without the detector.
 func NoRace(t testing.TB) {
 	t.Helper()
 	if raceDetector {
@@ -92,8 +93,8 @@ func Root(t testing.TB) string {
 	return ""
 }
 
-// Data returns the path of a shared fixture: Data(t, "leaky") is testdata/leaky below the module's root. The path is
-// relative, so that outputs that contain it are the same on every machine.
+// Data returns the path of a shared fixture: Data(t, "leaky") is testdata/leaky below the module's
+// root. The path is relative, so that outputs that contain it are the same on every machine.
 func Data(t testing.TB, elem ...string) string {
 	t.Helper()
 	return filepath.Join(append([]string{Root(t), "testdata"}, elem...)...)

@@ -1,4 +1,5 @@
-# Keeps a NumPy array per step and frees ten as large. It ends when the file $STOP exists, after 200 steps at least.
+# Keeps a NumPy array per step and frees ten as large. It ends when the file $STOP exists, after 200
+# steps at least.
 import os
 import signal
 import time

@@ -1,5 +1,5 @@
-// leakBuffers keeps memory outside V8's heap and frees ten times as much. The program ends when the file $STOP exists, after 200
-// calls at least.
+// leakBuffers keeps memory outside V8's heap and frees ten times as much. The program ends when the
+// file $STOP exists, after 200 calls at least.
 const fs = require("fs");
 const kept = [];
 function leakBuffers() {

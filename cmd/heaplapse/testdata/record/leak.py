@@ -1,5 +1,5 @@
-# Keeps a buffer per step and allocates twenty times as much that it frees again. It ends when the file $STOP exists, after 200 steps
-# at least.
+# Keeps a buffer per step and allocates twenty times as much that it frees again. It ends when the
+# file $STOP exists, after 200 steps at least.
 import os
 import signal
 import time

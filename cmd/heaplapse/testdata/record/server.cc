@@ -1,4 +1,5 @@
-// A server that leaks until a signal ends it: remember() keeps every request. With "fork" three children do the work.
+// A server that leaks until a signal ends it: remember() keeps every request. With "fork" three
+// children do the work.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -1,5 +1,5 @@
-# The parent keeps little. Each of two workers keeps a buffer per step and allocates twenty times as much that it frees again, until
-# the file $STOP exists. argv[1] is how the workers are started.
+# The parent keeps little. Each of two workers keeps a buffer per step and allocates twenty times as
+# much that it frees again, until the file $STOP exists. argv[1] is how the workers are started.
 import multiprocessing
 import os
 import signal
