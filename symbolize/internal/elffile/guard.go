@@ -5,9 +5,8 @@ import (
 	"runtime/debug"
 )
 
-// Guard runs work that reads the file's bytes. A page that vanished because the
-// file was truncated meanwhile, or a fault that crafted bytes provoke in a
-// library, becomes an error.
+// Guard runs work that reads the file. If the file is truncated meanwhile, or a library panics on crafted bytes, Guard
+// returns an error.
 func (f *File) Guard(work func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

@@ -9,12 +9,11 @@ import (
 	"github.com/ulikunitz/xz"
 )
 
-// MiniDebugInfo is gdb's name for the section .gnu_debugdata: an ELF file, compressed by xz, whose
-// .symtab has the functions that .dynsym lacks. Fedora's libraries have it where all else is
-// stripped (gdb manual, "MiniDebugInfo").
+// MiniDebugInfo is gdb's name for the section .gnu_debugdata: an ELF file, compressed by xz, whose .symtab has the functions
+// that .dynsym lacks. The stripped libraries of Fedora have it (gdb manual, "MiniDebugInfo").
 const miniSection = ".gnu_debugdata"
 
-// miniDebugInfo opens the file in .gnu_debugdata, nil if there is none. It lives in memory and need not be closed.
+// miniDebugInfo opens the file in .gnu_debugdata, nil if there is none. It is in memory and need not be closed.
 func (f *File) miniDebugInfo() (*File, error) {
 	raw, err := f.Section(miniSection)
 	if err != nil || len(raw) == 0 {
@@ -31,11 +30,11 @@ func (f *File) miniDebugInfo() (*File, error) {
 	return mini, nil
 }
 
-// maxDictionary is the largest window that a stream may ask for, in bytes: that of xz -9. The format
-// allows 4 GiB, all of which a decoder allocates at once.
+// maxDictionary is the largest window that a stream may have, in bytes: that of xz -9. The format allows 4 GiB, which a
+// decoder allocates at once.
 const maxDictionary = 64 << 20
 
-// unxz decompresses an xz stream, whose size is counted before any memory is spent on it.
+// unxz decompresses an xz stream. It computes the decompressed size first.
 func unxz(raw []byte) ([]byte, error) {
 	s := xzStream{b: raw}
 	if err := s.scan(); err != nil {
@@ -53,20 +52,20 @@ func unxz(raw []byte) ([]byte, error) {
 	return out, err
 }
 
-// xzStream passes over an xz stream without decompressing it (The .xz File Format 1.2.1; the chunks
-// of LZMA2 are described in xz's lzma2_decoder.c).
+// xzStream scans an xz stream without decompressing it (The .xz File Format 1.2.1; xz's lzma2_decoder.c describes the chunks
+// of LZMA2).
 type xzStream struct {
 	b    []byte
 	off  int
-	size uint64 // of what the chunks so far expand to
+	size uint64 // decompressed size of the chunks so far
 }
 
 func (s *xzStream) fault(msg string) error { return fmt.Errorf("at 0x%x: %s", s.off, msg) }
 
-// checkSizes are the sizes of a block's checksum by the kind that the stream header names.
+// checkSizes are the sizes of the checksum of a block, by the kind in the stream header.
 var checkSizes = [16]int{0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64}
 
-// scan goes through all blocks, up to the index.
+// scan scans all blocks, up to the index.
 func (s *xzStream) scan() error {
 	const headerSize = 12
 	if len(s.b) < headerSize || string(s.b[:6]) != "\xfd7zXZ\x00" {
@@ -120,7 +119,7 @@ func (s *xzStream) blockHeader() error {
 	return nil
 }
 
-// chunks passes over the LZMA2 chunks of a block.
+// chunks scans the LZMA2 chunks of a block.
 func (s *xzStream) chunks() error {
 	for s.off < len(s.b) {
 		chunk := s.b[s.off:]

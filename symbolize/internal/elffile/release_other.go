@@ -2,5 +2,5 @@
 
 package elffile
 
-// Release gives memory back where files are mapped.
+// Release does nothing: the file is not mapped.
 func (f *File) Release() {}

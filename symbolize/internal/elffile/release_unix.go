@@ -4,10 +4,10 @@ package elffile
 
 import "golang.org/x/sys/unix"
 
-// Release gives the memory of pages that were read back to the system. They are read again, from the page
-// cache as a rule, when they are needed.
+// Release returns the memory of pages that were read to the system. When they are needed again, they are read again,
+// usually from the page cache.
 func (f *File) Release() {
 	if len(f.data) > 0 {
-		_ = unix.Madvise(f.data, unix.MADV_DONTNEED) // advice: nothing depends on it
+		_ = unix.Madvise(f.data, unix.MADV_DONTNEED) // best effort
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// A stub of the procedure linkage table (PLT) is a few instructions that jump to wherever a slot of
-// the global offset table (GOT) points. Which function that is, the relocation of the slot says:
-// calls through .plt and .plt.sec have one of .rela.plt, those through .plt.got one of .rela.dyn.
+// A stub in the procedure linkage table (PLT) is a few instructions that jump to the address in a slot of the global offset
+// table (GOT). The relocation of the slot gives the function: it is in .rela.plt for stubs in .plt and .plt.sec, and in
+// .rela.dyn for stubs in .plt.got.
 //
 // Sources: System V psABI of x86-64, section 5.2 and "IBT-enabled PLT"; ELF for the Arm 64-bit
 // architecture; the instructions as binutils, gold and lld write them.
@@ -17,7 +17,7 @@ import (
 // stub is a stub and the slot that it jumps through.
 type stub struct{ addr, slot uint64 }
 
-// stubForm is how a machine's stubs look.
+// stubForm describes the stubs of an architecture.
 type stubForm struct {
 	step    uint64 // stubs begin at multiples of this from the start of the section
 	longest uint64 // in bytes
@@ -32,7 +32,7 @@ var (
 	stubsArm64 = stubForm{8, 24, stubArm64, uint32(elf.R_AARCH64_JUMP_SLOT), uint32(elf.R_AARCH64_GLOB_DAT), uint32(elf.R_AARCH64_IRELATIVE)}
 )
 
-// stubX86 reads `jmp *disp(%rip)`, maybe behind an endbr64 and a bnd prefix.
+// stubX86 decodes `jmp *disp(%rip)`, with or without an endbr64 and a bnd prefix.
 func stubX86(code []byte, addr uint64) (slot uint64, ok bool) {
 	skip := 0
 	if len(code) >= 4 && binary.LittleEndian.Uint32(code) == 0xfa1e0ff3 { // endbr64
@@ -48,7 +48,7 @@ func stubX86(code []byte, addr uint64) (slot uint64, ok bool) {
 	return addr + uint64(skip) + 6 + uint64(int64(disp)), true
 }
 
-// stubArm64 reads `adrp x16, page; ldr x17, [x16, #offset]`, maybe behind a `bti c`.
+// stubArm64 decodes `adrp x16, page; ldr x17, [x16, #offset]`, with or without a preceding `bti c`.
 func stubArm64(code []byte, addr uint64) (slot uint64, ok bool) {
 	const btiC = 0xd503245f
 	if len(code) >= 4 && binary.LittleEndian.Uint32(code) == btiC {
@@ -65,13 +65,13 @@ func stubArm64(code []byte, addr uint64) (slot uint64, ok bool) {
 	return addr&^0xfff + uint64(page<<12) + uint64(ldr>>10&0xfff)*8, true
 }
 
-// isStubSection says whether a section holds stubs.
+// isStubSection reports whether a section contains stubs.
 func isStubSection(s *elf.SectionHeader) bool {
 	return s.Type == elf.SHT_PROGBITS && s.Flags&elf.SHF_EXECINSTR != 0 &&
 		(s.Name == ".plt" || strings.HasPrefix(s.Name, ".plt.") || s.Name == ".iplt")
 }
 
-// InStubs says whether an address lies in a section of PLT stubs.
+// InStubs reports whether an address is in a section of PLT stubs.
 func (f *File) InStubs(addr uint64) bool {
 	for i := range f.sections {
 		s := &f.sections[i]
@@ -82,11 +82,11 @@ func (f *File) InStubs(addr uint64) bool {
 	return false
 }
 
-// Stubs names the PLT stubs of a file as binutils does, malloc@plt. A function that is chosen at start
-// (IFUNC) has no symbol there; it gets the name that functions has for the address of its
-// resolver, else *ABS*+0x1234@plt. Other machines than x86-64 and arm64 have an empty table.
+// Stubs returns the PLT stubs of a file with names like those of binutils: malloc@plt. The stub of a function that is chosen
+// at start (IFUNC) has no symbol; it has the name that functions gives for the address of the resolver, or
+// *ABS*+0x1234@plt. The table is empty for architectures other than x86-64 and arm64.
 func (f *File) Stubs(functions *SymbolTable) (*SymbolTable, error) {
-	t := &SymbolTable{names: []byte{0}} // at 0 is "", the name of the source file that stubs have not
+	t := &SymbolTable{names: []byte{0}} // "" at 0 is the name of the source file, which stubs do not have
 	var form stubForm
 	switch f.Machine {
 	case elf.EM_X86_64:
@@ -118,10 +118,10 @@ type stubReader struct {
 	table     *SymbolTable
 	stubs     []stub
 	ends      []uint64         // by stub
-	slots     map[uint64][]int // the stubs of a slot: one of .plt and one of .plt.got, at most, in files that linkers make
+	slots     map[uint64][]int // the stubs of a slot: linkers make at most one in .plt and one in .plt.got
 }
 
-// decode finds all stubs. Each ends where the next one starts.
+// decode finds all stubs. Each extends to the next one.
 func (r *stubReader) decode() error {
 	for i := range r.file.sections {
 		s := &r.file.sections[i]
@@ -150,13 +150,13 @@ func (r *stubReader) decode() error {
 	return nil
 }
 
-// relaSize is that of an Elf64_Rela.
+// relaSize is the size of an Elf64_Rela.
 const relaSize = 24
 
-// maxStubNames caps the names of a file's stubs, in bytes: the largest programs have some megabytes.
+// maxStubNames limits the names of the stubs of a file, in bytes: the largest programs have a few megabytes.
 const maxStubNames = 1 << 26
 
-// relocations names the stubs whose slots a section's relocations fill.
+// relocations names the stubs whose slots the relocations of a section fill.
 func (r *stubReader) relocations(s *elf.SectionHeader) error {
 	raw := r.file.bytesAt(s.Offset, s.FileSize)
 	for off := 0; off+relaSize <= len(raw); off += relaSize {
@@ -169,7 +169,7 @@ func (r *stubReader) relocations(s *elf.SectionHeader) error {
 		if name == "" {
 			continue
 		}
-		delete(r.slots, slot) // whatever else relocates it
+		delete(r.slots, slot) // later relocations do not count
 		for _, k := range stubs {
 			if len(r.table.names)+len(name) > maxStubNames {
 				return r.file.fault(s.Name, "the names of relocation 0x%x and those before are longer than %d bytes", off, maxStubNames)
@@ -186,12 +186,12 @@ func (r *stubReader) add(k int, name string) {
 	r.table.names = append(append(r.table.names, name...), 0)
 }
 
-// target is the name of the function that a relocation stands for, "" if it is none of a function.
+// target returns the name of the function that a relocation refers to, "" if it refers to none.
 func (r *stubReader) target(s *elf.SectionHeader, info, addend uint64) string {
 	switch uint32(info) {
 	case r.form.irelative:
 		if m, ok := r.functions.Find(addend, ""); ok && m.Start == addend {
-			name, _, _ := strings.Cut(m.Name, "@") // without memcpy's version
+			name, _, _ := strings.Cut(m.Name, "@") // drops a version, as in memcpy@GLIBC_2.14
 			return name
 		}
 		return fmt.Sprintf("*ABS*+0x%x", addend)
@@ -201,7 +201,7 @@ func (r *stubReader) target(s *elf.SectionHeader, info, addend uint64) string {
 	return ""
 }
 
-// symbolName is the name of a symbol by its index in a table, given by the index of its section.
+// symbolName returns the name of a symbol by the index of the table's section and its index in the table.
 func (f *File) symbolName(section uint32, index uint64) string {
 	if uint64(section) >= uint64(len(f.sections)) {
 		return ""

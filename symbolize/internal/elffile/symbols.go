@@ -17,27 +17,25 @@ type Symbol struct {
 	limit      uint64 // end of its section, for symbols without a size
 }
 
-// SymbolTable names addresses by the file's .symtab, or where it is stripped
-// by its .dynsym and what .gnu_debugdata adds.
+// SymbolTable names addresses by the .symtab of a file or, if the file is stripped, by its .dynsym and .gnu_debugdata.
 type SymbolTable struct {
 	symbols []Symbol // sorted by address; one per address
-	aliases []Symbol // all, sorted by address, the chosen one of an address last
+	aliases []Symbol // all symbols, sorted by address, the chosen one of an address last
 	names   []byte
-	// exports is where in names those of .dynsym begin.
+	// exports is the offset in names of those of .dynsym.
 	exports int
 	within  elf.SectionFlag // the sections whose symbols count
 }
 
-// symbolSize is that of an Elf64_Sym.
+// symbolSize is the size of an Elf64_Sym.
 const symbolSize = 24
 
-// Symbols reads the symbol table. It is usable, and never nil, even if an error is returned.
+// Symbols reads the symbol table. The table is usable, and never nil, even if an error is returned.
 //
-// Where there is no .symtab, the symbols of .gnu_debugdata and .dynsym are used together, for
-// the former lacks what the latter has.
+// Without .symtab, it combines the symbols of .gnu_debugdata and .dynsym: the former lacks those of the latter.
 func (f *File) Symbols() (*SymbolTable, error) { return f.symbols(elf.SHF_EXECINSTR) }
 
-// AllSymbols is Symbols with those of data, which name no code but are what llvm-symbolizer prints for the address of a variable.
+// AllSymbols is like Symbols but includes the symbols of data, which llvm-symbolizer prints for the address of a variable.
 func (f *File) AllSymbols() (*SymbolTable, error) { return f.symbols(elf.SHF_ALLOC) }
 
 func (f *File) symbols(within elf.SectionFlag) (*SymbolTable, error) {
@@ -60,7 +58,7 @@ func (f *File) symbols(within elf.SectionFlag) (*SymbolTable, error) {
 	return t, err
 }
 
-// add reads the symbols of a section, if it exists. index is due afterwards.
+// add reads the symbols of a section, if it exists. index must be called afterwards.
 func (t *SymbolTable) add(f *File, table, strings string) error {
 	if !f.Has(table) {
 		return nil
@@ -78,7 +76,7 @@ func (t *SymbolTable) add(f *File, table, strings string) error {
 	}
 	first := len(t.names)
 	if first == 0 {
-		t.names = names // which may be mapped: not copied
+		t.names = names // not copied: the names may be mapped
 	} else {
 		t.names = append(t.names[:first:first], names...)
 	}
@@ -86,12 +84,12 @@ func (t *SymbolTable) add(f *File, table, strings string) error {
 	return nil
 }
 
-// dynamic says whether a symbol is one of .dynsym.
+// dynamic reports whether a symbol is from .dynsym.
 func (t *SymbolTable) dynamic(s Symbol) bool { return int(s.name) >= t.exports }
 
-// read takes the symbols of a table whose names begin at an offset of t.names.
+// read adds the symbols of a table whose names begin at an offset in t.names.
 func (t *SymbolTable) read(raw []byte, sections []elf.SectionHeader, names uint32) {
-	var file uint32 // local symbols follow the STT_FILE that they come from
+	var file uint32 // local symbols follow the STT_FILE of their source file
 	nameOf := func(raw []byte) uint32 {
 		return uint32(min(uint64(names)+uint64(binary.LittleEndian.Uint32(raw)), math.MaxUint32))
 	}
@@ -124,7 +122,7 @@ func (t *SymbolTable) read(raw []byte, sections []elf.SectionHeader, names uint3
 	}
 }
 
-// index sorts the aliases by address and picks one of each address: the largest, of equals the last.
+// index sorts the aliases by address and chooses one for each address: the largest, and of equally large ones the last.
 func (t *SymbolTable) index() {
 	slices.SortStableFunc(t.aliases, func(a, b Symbol) int {
 		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Size, b.Size))
@@ -141,12 +139,12 @@ func namesCode(t elf.SymType) bool {
 	return t == elf.STT_FUNC || t == elf.STT_GNU_IFUNC || t == elf.STT_NOTYPE || t == elf.STT_OBJECT
 }
 
-// isMappingSymbol recognises the arm64 assembler's $x and $d.
+// isMappingSymbol reports whether a name is $x or $d, which arm64 assemblers add.
 func isMappingSymbol(name string) bool {
 	return name == "" || (len(name) >= 2 && name[0] == '$' && (len(name) == 2 || name[2] == '.'))
 }
 
-// text is a string of the table's string section.
+// text returns a string in the string section of the table.
 func (t *SymbolTable) text(off uint32) string {
 	if uint64(off) >= uint64(len(t.names)) {
 		return ""
@@ -158,10 +156,10 @@ func (t *SymbolTable) text(off uint32) string {
 	return string(b)
 }
 
-// Len is the number of symbols that name code.
+// Len returns the number of symbols.
 func (t *SymbolTable) Len() int { return len(t.symbols) }
 
-// before is the index of the last symbol that starts at or before an address, -1 if there is none.
+// before returns the index of the last symbol that starts at or before an address, -1 if there is none.
 func (t *SymbolTable) before(addr uint64) int {
 	i, ok := slices.BinarySearchFunc(t.symbols, addr, func(s Symbol, a uint64) int { return cmp.Compare(s.Addr, a) })
 	if ok {
@@ -170,22 +168,21 @@ func (t *SymbolTable) before(addr uint64) int {
 	return i - 1
 }
 
-// Match is the symbol that holds an address.
+// Match is the symbol that contains an address.
 type Match struct {
 	Name string
 	// File is the name of the source file, of local symbols only.
 	File  string
 	Start uint64
-	// Dynamic: the name is one of .dynsym, where only exported functions are known.
+	// Dynamic is true if the name is from .dynsym, which has only exported functions.
 	Dynamic bool
 }
 
-// Find names the function that holds an address. A symbol's size is respected; one
-// without a size reaches to the next symbol or the end of its section.
+// Find returns the symbol that contains an address. A symbol without a size extends to the next symbol or the end of its
+// section.
 //
-// Of several names for one address, that of the largest symbol counts, then the
-// one that comes last in the table (as in llvm-symbolizer); but prefer, where it
-// is among them, comes first: what debug information calls the function.
+// Of several symbols at one address, prefer counts if it is the name of one: the name in the debug information. Otherwise
+// the largest symbol counts, and of equally large ones the last in the table, as in llvm-symbolizer.
 func (t *SymbolTable) Find(addr uint64, prefer string) (Match, bool) {
 	i := t.before(addr)
 	if i < 0 {
@@ -203,7 +200,7 @@ func (t *SymbolTable) Find(addr uint64, prefer string) (Match, bool) {
 	return Match{Name: t.text(s.name), File: t.text(s.file), Start: s.Addr, Dynamic: t.dynamic(s)}, true
 }
 
-// alias is the symbol at an address that has a name.
+// alias returns the symbol with a name at an address.
 func (t *SymbolTable) alias(addr uint64, name string) (Symbol, bool) {
 	i, _ := slices.BinarySearchFunc(t.aliases, addr, func(s Symbol, a uint64) int { return cmp.Compare(s.Addr, a) })
 	for ; i < len(t.aliases) && t.aliases[i].Addr == addr; i++ {
@@ -214,8 +211,8 @@ func (t *SymbolTable) alias(addr uint64, name string) (Symbol, bool) {
 	return Symbol{}, false
 }
 
-// Near is the last symbol that starts before an address, whether or not it
-// reaches that far: a hint for people, never a name.
+// Near returns the last symbol that starts before an address, even if it does not extend to the address. It is a hint, not a
+// name.
 func (t *SymbolTable) Near(addr uint64) (name string, distance uint64, ok bool) {
 	i := t.before(addr)
 	if i < 0 {
