@@ -124,7 +124,7 @@ func FunctionName(f *baseline.Frame) string {
 }
 
 // maxWhere is the longest place, in characters.
-const maxWhere = 40
+const maxWhere = 60
 
 // where is a frame's file and line, else its module, unless its name is module+offset.
 func where(f *baseline.Frame) string {
