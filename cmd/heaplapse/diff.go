@@ -81,7 +81,7 @@ func (a *app) diff(ctx context.Context, f *diffFlags, paths []string) error {
 	if base.Empty() && current.Empty() {
 		return errNothingKept
 	}
-	return a.render(&diffreport.Report{Comparison: compare.Snapshots(base, current, o), View: siteview.View{Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy}})
+	return a.render(&diffreport.Report{Comparison: compare.Snapshots(base, current, o), Options: siteview.Options{Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy}})
 }
 
 // errNothingKept is no result: an empty one would look like a clean bill of health.
@@ -147,7 +147,7 @@ func (a *app) diffPersist(ctx context.Context, f *diffFlags, paths []string, o c
 	if err != nil {
 		return fmt.Errorf("--persist: %w", err)
 	}
-	return a.render(&diffreport.Persist{Persistence: p, View: siteview.View{Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy}})
+	return a.render(&diffreport.Persist{Persistence: p, Options: siteview.Options{Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy}})
 }
 
 // groupFlags decide what a row is, and whom an allocation is put down to.

@@ -147,7 +147,7 @@ func (a *app) judged(ctx context.Context, f *growthFlags, s *series.Series, colu
 		}
 	}
 	return &growthreport.Report{
-		Series: s, Symbols: symbols, Result: result, Filter: filter, Unnamed: unnamed.Done(), View: siteview.View{Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy},
+		Series: s, Symbols: symbols, Result: result, Filter: filter, Unnamed: unnamed.Done(), Options: siteview.Options{Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy},
 		Explain: f.explain,
 	}, nil
 }

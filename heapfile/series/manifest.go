@@ -176,14 +176,14 @@ func (s *Series) useManifest(known *recorded) []time.Time {
 		s.Mapped[f.Path] = f
 	}
 	var times []time.Time
-	s.RSS = make([]*int64, len(s.Heads))
+	s.RSS, s.PSS = make([]*int64, len(s.Heads)), make([]*int64, len(s.Heads))
 	for i, h := range s.Heads {
 		r, ok := known.snapshot(h.Path)
 		if !ok {
 			continue
 		}
 		times = append(times, r.Time)
-		s.RSS[i] = r.RSS
+		s.RSS[i], s.PSS[i] = r.RSS, r.PSS
 		h.File.PID = cmp.Or(r.PID, h.File.PID)
 		if t, ok := parseTrigger(r.Trigger); ok {
 			h.File.Trigger = t
@@ -203,10 +203,20 @@ func parseTrigger(name string) (Trigger, bool) {
 // ResidentAt returns the resident set size of the process at a snapshot, in bytes, if it was
 // recorded.
 func (s *Series) ResidentAt(index int) (bytes int64, ok bool) {
-	if index < 0 || index >= len(s.RSS) || s.RSS[index] == nil {
+	return recordedAt(s.RSS, index)
+}
+
+// ProportionalAt is the proportional set size of the process at a snapshot, in bytes, if it was recorded: its private memory and,
+// of each page that n processes share, one n-th.
+func (s *Series) ProportionalAt(index int) (bytes int64, ok bool) {
+	return recordedAt(s.PSS, index)
+}
+
+func recordedAt(column []*int64, index int) (bytes int64, ok bool) {
+	if index < 0 || index >= len(column) || column[index] == nil {
 		return 0, false
 	}
-	return *s.RSS[index], true
+	return *column[index], true
 }
 
 // Ended returns how the process ended, or nil if that was not recorded; the process may still run.

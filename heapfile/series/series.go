@@ -42,10 +42,10 @@ type Series struct {
 	Others []Process
 	// Heads are the snapshots without their rows.
 	Heads []*Head
-	// RSS is the resident set size of the process at each snapshot, in bytes. An entry is nil if
-	// the manifest does not have it; RSS is nil if there is no manifest.
-	RSS    []*int64
-	Stacks *StackTable
+	// RSS is the resident set size of the process at each snapshot, and PSS its proportional set size,
+	// in bytes. An entry is nil if the manifest does not have it; both are nil if there is no manifest.
+	RSS, PSS []*int64
+	Stacks   *StackTable
 	// Spaces are indexed by Space.
 	Spaces []AddressSpace
 	// Symbols are the function names that symbolized snapshots contain.

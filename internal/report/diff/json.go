@@ -67,9 +67,9 @@ func (d *Report) JSON(w io.Writer) error {
 	for i, t := range d.Tiers {
 		out.Matched = append(out.Matched, tierJSON{identity.Tier(i).String(), t.Sites, t.Bytes})
 	}
-	views := d.viewers()
+	sides := d.describers()
 	for i := range d.Rows {
-		out.Sites = append(out.Sites, deltaJSON(&d.Rows[i], views))
+		out.Sites = append(out.Sites, deltaJSON(&d.Rows[i], sides))
 	}
 	return text.WriteJSON(w, out)
 }
@@ -86,12 +86,13 @@ func sideJSON(s *compare.Side) diffSide {
 	return out
 }
 
-func deltaJSON(r *compare.DeltaRow, views [2]*siteview.Sites) deltaEntry {
-	v, sites := of(r, views)
+func deltaJSON(r *compare.DeltaRow, sides [2]*siteview.Describer) deltaEntry {
+	describer, row := of(r, sides)
+	v := describer.View(row)
 	out := deltaEntry{
 		Change: r.Change, Delta: text.Counts(r.Delta()), Base: text.Counts(r.Base), Current: text.Counts(r.Current),
 		NoiseBytes: math.Round(r.Noise), MatchedBy: r.Tier.String(), Moved: r.Moved, Stacks: max(len(r.BaseSites), len(r.CurrentSites)),
-		Blame: v.Blame(sites[0]), Frames: siteview.Frames(v.Symbols, v.Stack(sites[0])), Advice: siteview.AdviceFor(v.Symbols, v.Stack(sites[0])),
+		Blame: v.Blame, Frames: describer.Frames(row), Advice: v.Advice(),
 	}
 	if len(r.BaseSites) == 0 || len(r.CurrentSites) == 0 {
 		out.MatchedBy = identity.Unmatched.String()
@@ -106,7 +107,7 @@ func deltaJSON(r *compare.DeltaRow, views [2]*siteview.Sites) deltaEntry {
 	return out
 }
 
-// atMost is what is visible and what may be hidden, together.
+// atMost is what is visible and what truncation may hide, together.
 func atMost(c, bound heapfile.Counts) *text.Counts {
 	add := func(n, bound int64) int64 {
 		if bound > math.MaxInt64-max(n, 0) {

@@ -10,39 +10,44 @@ import (
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
-// Persist is the answer to "what did this phase leave behind?".
+// Persist is the memory that a phase of a program left in use.
 type Persist struct {
 	*compare.Persistence
-	siteview.View
+	siteview.Options
 }
 
-// Text writes the table for people.
+// Text writes the report for a terminal.
 func (d *Persist) Text(w io.Writer) error {
 	p := &text.Printer{W: w}
+	names := [3]string{"BEFORE", "DURING", "AFTER"}
 	for i, m := range d.Moments {
 		later := ""
 		if i > 0 {
 			later = since(d.Moments[i-1].Head, m.Head)
 		}
-		side(p, [3]string{"BEFORE", "DURING", "AFTER "}[i], m.Head, later)
+		side(p, text.Pad(names[i], len("BEFORE")), m.Head, later)
 	}
 	for i, m := range d.Moments {
-		notes(p, m, [3]string{"BEFORE", "DURING", "AFTER"}[i])
+		notes(p, m, names[i])
 	}
-	p.Linef("%s came between BEFORE and DURING and stayed until AFTER%s", units.Bytes(d.Stayed), d.certain())
-	if len(d.Rows) == 0 {
-		return p.Err
+	p.Linef("%s allocated between BEFORE and DURING were still in use at AFTER%s", units.Bytes(d.Stayed), d.certain())
+	if len(d.Rows) > 0 {
+		d.table(p)
 	}
+	return p.Err
+}
+
+func (d *Persist) table(p *text.Printer) {
 	p.Linef("")
 	p.Linef("%3s  %12s %10s %9s %10s %10s %10s  %s", "#", "STAYED", "CERTAIN", "OBJECTS", "BEFORE", "DURING", "AFTER", "SITE")
-	view := d.Sites(d.Moments[0].Symbols)
+	describer := d.describer()
 	shown := text.FirstRows(d.Rows, d.Top)
 	for i := range shown {
 		r := &shown[i]
-		site, where := view.Title(r.Sites[0])
+		v := describer.View(r.Sites)
 		p.Linef("%3d  %12s %10s %9d %10s %10s %10s  %s  %s", i+1, atMostMark(r.AtMost)+units.SignedBytes(r.Stayed), certainly(r.Certain), r.StayedObjects,
-			units.Bytes(r.At[0].InuseBytes), units.Bytes(r.At[1].InuseBytes), units.Bytes(r.At[2].InuseBytes), site, where)
-		if path := view.CallPath(r.Sites); path != "" {
+			units.Bytes(r.At[0].InuseBytes), units.Bytes(r.At[1].InuseBytes), units.Bytes(r.At[2].InuseBytes), v.Title(), v.Where)
+		if path := v.CallPath(0); path != "" {
 			p.Linef("     %s", path)
 		}
 	}
@@ -53,17 +58,21 @@ func (d *Persist) Text(w io.Writer) error {
 		}
 		p.Linef("… and %s with %s: --top %d shows them", units.Count(n, "more site"), units.SignedBytes(sum), len(d.Rows))
 	}
-	return p.Err
 }
 
+func (d *Persist) describer() *siteview.Describer {
+	return siteview.NewDescriber(d.Moments[0].Symbols, d.Options)
+}
+
+// certain is how much of the memory must be the same objects; empty if that is not known.
 func (d *Persist) certain() string {
 	if len(d.Rows) == 0 || d.Rows[0].Certain < 0 {
 		return ""
 	}
-	return fmt.Sprintf("; of %s this is certain: the sites freed too little for it to be others", units.Bytes(d.Certain))
+	return fmt.Sprintf("; at least %s must be the same objects", units.Bytes(d.Certain))
 }
 
-// atMostMark stands before what is a bound.
+// atMostMark marks an upper bound.
 func atMostMark(bound bool) string {
 	if bound {
 		return "≤ "
@@ -103,15 +112,16 @@ func (d *Persist) JSON(w io.Writer) error {
 	for _, m := range d.Moments {
 		out.Moments = append(out.Moments, sideJSON(m))
 	}
-	view := d.Sites(d.Moments[0].Symbols)
+	describer := d.describer()
 	if len(d.Rows) > 0 && d.Rows[0].Certain >= 0 {
 		out.Certain = &d.Certain
 	}
 	for i := range d.Rows {
 		r := &d.Rows[i]
+		v := describer.View(r.Sites)
 		e := persistEntry{
 			Stayed: r.Stayed, StayedObjects: r.StayedObjects, AtMost: r.AtMost, Stacks: len(r.Sites),
-			Blame: view.Blame(r.Sites[0]), Frames: siteview.Frames(view.Symbols, view.Stack(r.Sites[0])),
+			Blame: v.Blame, Frames: describer.Frames(r.Sites),
 		}
 		if r.Certain >= 0 {
 			e.Certain = &r.Certain

@@ -16,13 +16,13 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-// Diff is the answer to "what changed between these two?".
+// Report is what changed between two snapshots.
 type Report struct {
 	*compare.Comparison
-	siteview.View
+	siteview.Options
 }
 
-// Text writes the table for people.
+// Text writes the report for a terminal.
 func (d *Report) Text(w io.Writer) error {
 	p := &text.Printer{W: w}
 	side(p, "BASE   ", d.Base.Head, "")
@@ -30,9 +30,9 @@ func (d *Report) Text(w io.Writer) error {
 	d.totals(p)
 	d.tiers(p)
 	d.notes(p)
-	views := d.viewers()
+	sides := d.describers()
 	if len(d.Rows) == 0 {
-		p.Linef("nothing changed in what the files show")
+		p.Linef("no listed site changed")
 		d.rest(p, 0)
 		return p.Err
 	}
@@ -40,13 +40,13 @@ func (d *Report) Text(w io.Writer) error {
 	p.Linef("%3s  %-7s %12s %9s %10s %10s %12s  %s", "#", "CHANGE", "Δ BYTES", "Δ OBJECTS", "BASE", "CURRENT", "Δ ALLOCATED", "SITE")
 	shown := text.FirstRows(d.Rows, d.Top)
 	for i := range shown {
-		d.row(p, i+1, &shown[i], views)
+		d.row(p, i+1, &shown[i], sides)
 	}
 	d.rest(p, len(shown))
 	return p.Err
 }
 
-// side is the line that labels one of the snapshots.
+// side is the line about one of the snapshots.
 func side(p *text.Printer, label string, s *series.Head, later string) {
 	heap := s.Heap()
 	line := fmt.Sprintf("%s  %s  %s in %s", label, text.Clean(s.Path), units.Bytes(heap.InuseBytes), units.Count(int(heap.InuseObjects), "object"))
@@ -92,26 +92,26 @@ func (d *Report) totals(p *text.Printer) {
 	p.Linef("%s", line)
 }
 
-// notes say what a snapshot hides, and that it is an estimate.
+// notes are the bytes of a snapshot that its file does not list, and whether it is an estimate.
 func notes(p *text.Printer, s *compare.Side, name string) {
 	if h := s.Hidden(); h.InuseBytes != 0 {
-		p.Linef("hidden   %s of %s: the file does not show the sites", units.Bytes(h.InuseBytes), name)
+		p.Linef("hidden   %s of %s: the file does not list the sites", units.Bytes(h.InuseBytes), name)
 	}
 	if s.Head.IsEstimate() {
 		p.Linef("sampled  %s is an estimate, one sample per %s", name, units.Bytes(s.Head.Period))
 	}
 }
 
-// notes say what the rows are only a part or an estimate of.
+// notes are the limits of what the rows show.
 func (d *Report) notes(p *text.Printer) {
 	if d.Current.Filter != nil {
-		p.Linef("filtered %s of it", units.SignedBytes(float64(d.Shown().InuseBytes)))
+		p.Linef("filtered %s of that", units.SignedBytes(float64(d.Shown().InuseBytes)))
 	}
 	notes(p, d.Base, "base")
 	notes(p, d.Current, "current")
 }
 
-// tiers says how sites were matched, where that is not a matter of course.
+// tiers is how sites were matched; it is left out within one process, where stacks match exactly.
 func (d *Report) tiers(p *text.Printer) {
 	if d.SameProcess {
 		return
@@ -128,47 +128,49 @@ func (d *Report) tiers(p *text.Printer) {
 	}
 	p.Linef("matched  %s", strings.Join(parts, ", "))
 	if d.ForeignShare() > 0.15 {
-		p.Linef("         more than 15 %% of the bytes match nothing on the other side: the two do not compare stack by stack; try --group-by module")
+		p.Linef("         more than 15 %% of the bytes have no match in the other snapshot: the call paths are not comparable; try --group-by module")
 	}
 }
 
-func (d *Report) viewers() [2]*siteview.Sites {
-	return [2]*siteview.Sites{d.Sites(d.Base.Symbols), d.Sites(d.Current.Symbols)}
+// describers are those of base and current.
+func (d *Report) describers() [2]*siteview.Describer {
+	return [2]*siteview.Describer{siteview.NewDescriber(d.Base.Symbols, d.Options), siteview.NewDescriber(d.Current.Symbols, d.Options)}
 }
 
-// of is the side on which a row can be described: the current one, unless it is gone.
-func of(r *compare.DeltaRow, views [2]*siteview.Sites) (*siteview.Sites, []symbolize.SiteID) {
+// of is the describer of a row, and its sites there: those of the current side, unless the row is gone.
+func of(r *compare.DeltaRow, sides [2]*siteview.Describer) (*siteview.Describer, []symbolize.SiteID) {
 	if len(r.CurrentSites) > 0 {
-		return views[1], r.CurrentSites
+		return sides[1], r.CurrentSites
 	}
-	return views[0], r.BaseSites
+	return sides[0], r.BaseSites
 }
 
-func (d *Report) row(p *text.Printer, rank int, r *compare.DeltaRow, views [2]*siteview.Sites) {
+func (d *Report) row(p *text.Printer, rank int, r *compare.DeltaRow, sides [2]*siteview.Describer) {
 	delta := r.Delta()
-	v, sites := of(r, views)
-	site, where := v.Title(sites[0])
+	describer, row := of(r, sides)
+	v := describer.View(row)
 	allocated := "–"
 	if d.HasAlloc() {
 		allocated = bounded(r.BaseBound.AllocBytes, r.CurrentBound.AllocBytes, units.SignedBytes(delta.AllocBytes))
 	}
-	p.Linef("%3d  %-7s %12s %9s %10s %10s %12s  %s  %s", rank, r.Change, noisy(r)+bounded(r.BaseBound.InuseBytes, r.CurrentBound.InuseBytes, units.SignedBytes(delta.InuseBytes)),
-		bounded(r.BaseBound.InuseObjects, r.CurrentBound.InuseObjects, fmt.Sprintf("%+d", delta.InuseObjects)), value(r.Base.InuseBytes, r.BaseBound.InuseBytes),
-		value(r.Current.InuseBytes, r.CurrentBound.InuseBytes), allocated, site, where)
-	if path := v.CallPath(sites); path != "" {
+	p.Linef("%3d  %-7s %12s %9s %10s %10s %12s  %s  %s", rank, r.Change,
+		noisy(r)+bounded(r.BaseBound.InuseBytes, r.CurrentBound.InuseBytes, units.SignedBytes(delta.InuseBytes)),
+		bounded(r.BaseBound.InuseObjects, r.CurrentBound.InuseObjects, fmt.Sprintf("%+d", delta.InuseObjects)),
+		value(r.Base.InuseBytes, r.BaseBound.InuseBytes), value(r.Current.InuseBytes, r.CurrentBound.InuseBytes), allocated, v.Title(), v.Where)
+	if path := v.CallPath(0); path != "" {
 		p.Linef("     %s", path)
 	}
 	if r.Moved {
-		p.Linef("     moved: its function as a whole hardly changed")
+		p.Linef("     moved: the function as a whole hardly changed")
 	}
 	if delta.InuseBytes > 0 {
-		if text := siteview.AdviceFor(v.Symbols, v.Stack(sites[0])); text != "" {
-			p.Linef("     → %s", text)
+		if advice := v.Advice(); advice != "" {
+			p.Linef("     → %s", advice)
 		}
 	}
 }
 
-// bounded marks a difference that is a bound: it is at most this if base may hide some of it, at least this if current may.
+// bounded marks a difference that is a bound: it is at most this if base is truncated, at least this if current is.
 func bounded(base, current int64, text string) string {
 	switch {
 	case base > 0 && current > 0:
@@ -181,7 +183,7 @@ func bounded(base, current int64, text string) string {
 	return text
 }
 
-// noisy is "~ " before what sampling alone may have made.
+// noisy marks a difference that may be the noise of sampling.
 func noisy(r *compare.DeltaRow) string {
 	if math.Abs(float64(r.Delta().InuseBytes)) < 2*r.Noise {
 		return "~ "
@@ -189,7 +191,7 @@ func noisy(r *compare.DeltaRow) string {
 	return ""
 }
 
-// value shows a number; where truncation may hide more, as the least that it is; where nothing is visible, as the most that it may be.
+// value shows a number of bytes. Of a truncated snapshot it is a lower bound, or an upper bound if nothing is visible.
 func value(n, bound int64) string {
 	switch {
 	case bound > 0 && n > 0:
@@ -202,7 +204,7 @@ func value(n, bound int64) string {
 	return units.Bytes(n)
 }
 
-// rest says what the table does not show, so that all adds up.
+// rest is what the table leaves out, so that the differences add up to the total.
 func (d *Report) rest(p *text.Printer, shown int) {
 	var sum int64
 	for i := range d.Rows[shown:] {
@@ -213,7 +215,7 @@ func (d *Report) rest(p *text.Printer, shown int) {
 		p.Linef("… and %s with %s: --top %d shows them", units.Count(n, "more site"), units.SignedBytes(sum), len(d.Rows))
 	}
 	if h := d.Current.Hidden().Sub(d.Base.Hidden()); h.InuseBytes != 0 {
-		p.Linef("… and %s that the files do not show", units.SignedBytes(h.InuseBytes))
+		p.Linef("… and %s at sites that the files do not list", units.SignedBytes(h.InuseBytes))
 	}
 	if d.Unchanged > 0 {
 		p.Linef("%s did not change", units.Count(d.Unchanged, "site"))

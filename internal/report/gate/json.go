@@ -8,7 +8,6 @@ import (
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/diff/suppress"
-	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 )
 
@@ -145,7 +144,7 @@ func runOf(r *baseline.Run) *runJSON {
 func rowOf(r *gate.Row) rowJSON {
 	out := rowJSON{
 		Status: r.Status, Fingerprint: r.Fingerprint, Values: valuesJSON(r.Values), MatchedBy: r.Tier.String(), Stacks: r.Stacks,
-		Thresholds: thresholdsJSON(r.Thresholds), MovedWith: r.MovedWith, Advice: siteview.AdviceOn(r.Site), Frames: []frameJSON{},
+		Thresholds: thresholdsJSON(r.Thresholds), MovedWith: r.MovedWith, Advice: viewOf(r).Advice(), Frames: []frameJSON{},
 	}
 	if f := blamed(r.Site); f != nil {
 		out.Blame = frameJSON(*f)

@@ -115,7 +115,7 @@ func (g *Report) totalCase() junitCase {
 func (g *Report) caseNames() []string {
 	names := make([]string, len(g.Rows))
 	for i := range g.Rows {
-		names[i] = text.Clip(function(g.Rows[i].Site), 200)
+		names[i] = viewOf(&g.Rows[i]).Clipped(200)
 	}
 	for _, more := range []func(*gate.Row) string{fileName, func(r *gate.Row) string { return text.Clean(r.Fingerprint) }} {
 		count := map[string]int{}
@@ -146,7 +146,7 @@ func (g *Report) rowCase(r *gate.Row, name string) junitCase {
 	body := g.rowText(r)
 	switch r.Status {
 	case gate.Regressed:
-		message := joined(text.Clip(function(r.Site), 90), where(r.Site))
+		message := joined(viewOf(r).Clipped(90), viewOf(r).Where)
 		if len(r.Values) > 0 {
 			message += ": " + metricText(r.Values[0].Metric) + " " + g.valueText(r.Values[0])
 		}
@@ -166,7 +166,7 @@ func (g *Report) rowCase(r *gate.Row, name string) junitCase {
 
 // rowText is what the text says of a row.
 func (g *Report) rowText(r *gate.Row) string {
-	lines := append([]string{joined(text.Clip(function(r.Site), 90), where(r.Site))}, g.evidence(r)...)
+	lines := append([]string{joined(viewOf(r).Clipped(90), viewOf(r).Where)}, g.evidence(r)...)
 	if why := aside(r); why != "" {
 		lines = append(lines, why)
 	}

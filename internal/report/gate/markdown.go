@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/gate"
-	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
@@ -85,21 +84,17 @@ func (g *Report) markdownHead() string {
 	}
 	fmt.Fprintf(&b, "## %s heaplapse: %s\n\n", mark, text.EscapeMarkdown(g.summary()))
 	if r := g.worst(); r != nil && r != &g.Total {
-		fmt.Fprintf(&b, "Look first at %s %s: %s **%s** %s.\n\n", text.Code(function(r.Site), 90), placeMarkdown(r),
+		v, place := viewOf(r), ""
+		if v.Where != "" {
+			place = "(" + text.Code(v.Where, 80) + ")"
+		}
+		fmt.Fprintf(&b, "Look first at %s %s: %s **%s** %s.\n\n", text.Code(v.Name, 90), place,
 			metricText(r.Values[0].Metric), text.EscapeMarkdown(changeText(r.Values[0])), g.against(r.Values[0]))
 	}
 	for _, v := range levels(&g.Total) {
 		fmt.Fprintf(&b, "Heap %s → %s: %s %s.\n\n", amount(v, v.Before), amount(v, v.After), changeText(v), g.against(v))
 	}
 	return b.String()
-}
-
-// placeMarkdown is where a row's function stands.
-func placeMarkdown(r *gate.Row) string {
-	if w := where(r.Site); w != "" {
-		return "(" + text.Code(w, 80) + ")"
-	}
-	return ""
 }
 
 // markdownTable returns how many rows the limit cut off. With a first cell, rows say their status.
@@ -126,7 +121,8 @@ func (g *Report) markdownTable(l *limited, title, first string, rows []*gate.Row
 // markdownRow is a row of a table: of what regressed a line for each value that is worth one, else what decided.
 func (g *Report) markdownRow(r *gate.Row, status, first string) string {
 	var b strings.Builder
-	name := text.JoinedWith("<br>", text.Code(function(r.Site), 90), markdownWhere(r), text.EscapeMarkdown(aside(r)))
+	v := viewOf(r)
+	name := text.JoinedWith("<br>", text.Code(v.Name, 90), text.Code(v.Where, 80), text.EscapeMarkdown(aside(r)))
 	values := told(r)
 	if r.Status != gate.Regressed {
 		values = values[:min(1, len(values))]
@@ -145,38 +141,25 @@ func (g *Report) markdownRow(r *gate.Row, status, first string) string {
 // unbroken keeps a number and its unit on one line.
 func unbroken(s string) string { return strings.ReplaceAll(s, " ", "\u00a0") }
 
-func markdownWhere(r *gate.Row) string {
-	if w := where(r.Site); w != "" {
-		return text.Code(w, 80)
-	}
-	return ""
-}
-
-// markdownDetails are the call path and the advice of a row, folded.
+// markdownDetails are the callers of a row, folded, and the advice on it.
 func (g *Report) markdownDetails(r *gate.Row) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "<details><summary>Who calls %s</summary>\n\n", text.HtmlCode(text.Clip(function(r.Site), 90)))
-	for _, f := range callersOf(r.Site)[:min(maxStack, len(callersOf(r.Site)))] {
-		fmt.Fprintf(&b, "1. %s\n", strings.TrimSpace(text.Code(orUnknown(f.Function), 90)+" "+text.EscapeMarkdown(frameWhere(&f))))
+	v := viewOf(r)
+	fmt.Fprintf(&b, "<details><summary>Who calls %s</summary>\n\n", text.HtmlCode(v.Clipped(90)))
+	for _, c := range v.Callers[:min(maxStack, len(v.Callers))] {
+		fmt.Fprintf(&b, "1. %s\n", strings.TrimSpace(text.Code(c.Name, 90)+" "+text.EscapeMarkdown(c.Where)))
 	}
-	if len(callersOf(r.Site)) == 0 {
-		b.WriteString("Nothing is known of its callers.\n")
+	if len(v.Callers) == 0 {
+		b.WriteString("Its callers are not known.\n")
 	}
 	if r.Stacks > 1 {
 		fmt.Fprintf(&b, "\nThe largest of %d call paths.\n", r.Stacks)
 	}
 	b.WriteString("\n</details>\n\n")
-	if hint := siteview.AdviceOn(r.Site); hint != "" {
-		fmt.Fprintf(&b, "%s: %s.\n\n", text.Code(function(r.Site), 90), text.EscapeMarkdown(hint))
+	if advice := v.Advice(); advice != "" {
+		fmt.Fprintf(&b, "%s: %s.\n\n", text.Code(v.Name, 90), text.EscapeMarkdown(advice))
 	}
 	return b.String()
-}
-
-func orUnknown(name string) string {
-	if name == "" {
-		return "?"
-	}
-	return name
 }
 
 // markdownFoot is what was compared, folded.

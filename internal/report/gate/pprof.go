@@ -11,6 +11,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
+	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 )
 
@@ -110,11 +111,7 @@ func (b *profileBuilder) sample(stack []*profile.Location, l *baseline.Level, si
 func pprofValue(f float64) int64 { return int64(math.Round(text.Finite(f))) }
 
 func (b *profileBuilder) location(f *baseline.Frame) *profile.Location {
-	name := f.Function
-	if name == "" {
-		name = function(&baseline.Site{Frames: []baseline.Frame{*f}})
-	}
-	key := pprofLine{pprofFunction{name, f.File}, f.Module, f.Line}
+	key := pprofLine{pprofFunction{siteview.FunctionName(f), f.File}, f.Module, f.Line}
 	if l := b.locations[key]; l != nil {
 		return l
 	}

@@ -85,7 +85,8 @@ func (g *Report) headline() string {
 
 // fitted is a row's function, place and change in so many columns, if need be without the noise and with a clipped name.
 func fitted(r *gate.Row, width int) string {
-	name, place, change := text.Clip(function(r.Site), 90), where(r.Site), changeText(r.Values[0])
+	v := viewOf(r)
+	name, place, change := v.Clipped(90), v.Where, changeText(r.Values[0])
 	if utf8.RuneCountInString(joined(name, place, change)) > width {
 		change = fmt.Sprintf("%s (%s)", units.SignedBytes(r.Values[0].Delta())+unitOf(r.Values[0]), percentText(r.Values[0]))
 	}
@@ -262,7 +263,7 @@ func (g *Report) regressions(p *text.Printer) {
 	p.Linef("REGRESSED")
 	shown := rows[:min(len(rows), max(g.top(), mostRegressed))]
 	for i, r := range shown {
-		p.Linef("%3d  %s", i+1, joined(text.Clip(function(r.Site), 90), where(r.Site)))
+		p.Linef("%3d  %s", i+1, joined(viewOf(r).Clipped(90), viewOf(r).Where))
 		for _, line := range g.evidence(r) {
 			p.Linef("     %s", line)
 		}
@@ -289,10 +290,10 @@ func (g *Report) evidence(r *gate.Row) (out []string) {
 	if r.Tier == identity.ByBlame {
 		out = append(out, "matched by the function alone: its callers differ from those of the base")
 	}
-	if line := callPath(r); line != "" {
+	if line := viewOf(r).CallPath(logWidth - 5); line != "" {
 		out = append(out, line)
 	}
-	if text := siteview.AdviceOn(r.Site); text != "" {
+	if text := viewOf(r).Advice(); text != "" {
 		out = append(out, "→ "+text)
 	}
 	return out
@@ -386,10 +387,10 @@ func wrapped(list, separator string, indent int) string {
 
 // briefLines is a row in one line, and what explains it in a second.
 func briefLines(r *gate.Row) []string {
-	line := "     " + joined(text.Clip(function(r.Site), 60), where(r.Site))
+	line := "     " + joined(viewOf(r).Clipped(60), viewOf(r).Where)
 	if len(r.Values) > 0 {
 		v := r.Values[0]
-		line = fmt.Sprintf("     %12s  %-24s  %s", units.SignedBytes(v.Delta())+unitOf(v), parts(v)+pinnedMark(v), joined(text.Clip(function(r.Site), 50), where(r.Site)))
+		line = fmt.Sprintf("     %12s  %-24s  %s", units.SignedBytes(v.Delta())+unitOf(v), parts(v)+pinnedMark(v), joined(viewOf(r).Clipped(50), viewOf(r).Where))
 	}
 	if why := aside(r); why != "" {
 		return []string{line, "       " + why}

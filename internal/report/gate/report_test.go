@@ -162,7 +162,7 @@ func hostile() *gate.Result {
 	for i, n := range hostileNames {
 		f := baseline.Frame{Function: n, Module: "/lib/" + n, File: "/src/" + n, Line: -i}
 		status := []gate.Status{gate.Regressed, gate.Suppressed, gate.Moved, gate.Changed}[i*4/len(hostileNames)]
-		x := row(status, site(1, f, f, f), "f"+string(rune('a'+i)), exceeds(level(gate.BasePool, 1, 2, 0.1)))
+		x := row(status, site(1, f, mainFrame, f), "f"+string(rune('a'+i)), exceeds(level(gate.BasePool, 1, 2, 0.1)))
 		x.MovedWith = []string{n}
 		x.Suppression = &suppress.Entry{Pattern: n, Reason: n}
 		r.Rows = append(r.Rows, x)

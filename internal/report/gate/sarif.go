@@ -9,7 +9,6 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/gate"
-	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 )
 
@@ -211,15 +210,15 @@ func fingerprints(id string) map[string]string {
 
 // sarifMessage is the first thing that a reader sees: who, how much, and why that is believed.
 func (g *Report) sarifMessage(r *gate.Row) string {
-	text := text.Clip(function(r.Site), 200)
+	text := viewOf(r).Clipped(200)
 	if len(r.Values) > 0 {
 		v := r.Values[0]
 		text += fmt.Sprintf(": %s %s.", metricText(v.Metric), g.valueText(v))
 	}
-	if line := callPath(r); line != "" {
+	if line := viewOf(r).CallPath(logWidth - 5); line != "" {
 		text += " Call path: " + line + "."
 	}
-	if advice := siteview.AdviceOn(r.Site); advice != "" {
+	if advice := viewOf(r).Advice(); advice != "" {
 		text += " " + strings.ToUpper(advice[:1]) + advice[1:] + "."
 	}
 	return plainSARIF(text)

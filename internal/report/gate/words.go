@@ -3,14 +3,11 @@ package gate
 import (
 	"fmt"
 	"math"
-	"path"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
-	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
@@ -105,38 +102,8 @@ func blamed(s *baseline.Site) *baseline.Frame {
 	return &s.Frames[s.Blame]
 }
 
-// function is what a site is called: the function to blame, else its module.
-func function(s *baseline.Site) string {
-	f := blamed(s)
-	switch {
-	case f == nil:
-		return "(no stack)"
-	case f.Function != "":
-		return f.Function
-	case f.Module != "":
-		return "somewhere in " + path.Base(f.Module)
-	}
-	return "(no name)"
-}
-
-// where is the blamed frame's place, else its module.
-func where(s *baseline.Site) string {
-	f := blamed(s)
-	if f == nil {
-		return ""
-	}
-	return frameWhere(f)
-}
-
-func frameWhere(f *baseline.Frame) string {
-	if p := text.Position(f.File, f.Line); p != "" {
-		return text.Clip(p, 40)
-	}
-	if module := path.Base(f.Module); f.Module != "" && !strings.HasPrefix(f.Function, module+"+") { // else its name is module+offset
-		return text.Clip(module, 40)
-	}
-	return ""
-}
+// viewOf describes the site of a row.
+func viewOf(r *gate.Row) siteview.View { return siteview.OfRun(r.Site, r.Stacks) }
 
 // joined puts two blanks between what is not empty.
 func joined(parts ...string) string {
@@ -147,37 +114,4 @@ func joined(parts ...string) string {
 		}
 	}
 	return strings.Join(out, "  ")
-}
-
-// callersOf are the frames above the one to blame, nearest first.
-func callersOf(s *baseline.Site) []baseline.Frame {
-	if blamed(s) == nil {
-		return nil
-	}
-	return s.Frames[s.Blame+1:]
-}
-
-// callerText is a caller in text.
-func callerText(f *baseline.Frame) string {
-	name := f.Function
-	if name == "" {
-		name = "?"
-	}
-	return strings.TrimSpace(text.Clip(name, 60) + " " + frameWhere(f))
-}
-
-// callPath is the nearest callers of a row's largest member, as many as fit into a line, but one at least.
-func callPath(r *gate.Row) string {
-	line := ""
-	for i, f := range callersOf(r.Site) {
-		next := line + " ← " + callerText(&f)
-		if i == siteview.MaxCallers || i > 0 && utf8.RuneCountInString(next) > logWidth-5 {
-			break
-		}
-		line = next
-	}
-	if line != "" && r.Stacks > 1 {
-		line += fmt.Sprintf("  (the largest of %d call paths)", r.Stacks)
-	}
-	return strings.TrimSpace(line)
 }

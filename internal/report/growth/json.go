@@ -60,40 +60,40 @@ type siteJSON struct {
 	Rate         float64          `json:"rate"`
 	Resizing     bool             `json:"resizing"`
 	Advice       string           `json:"advice,omitempty"`
-	// Evidence are the numbers behind the label, of a site that was to be explained.
+	// Evidence are the measurements that the label rests on, of an explained site.
 	Evidence map[string]float64 `json:"evidence,omitempty"`
 }
 
 // JSON writes the result as heaplapse.growth/1.
 func (g *Report) JSON(w io.Writer) error {
-	unit, factor := g.rateUnit()
+	unit, factor := g.RateUnit()
 	r := g.Result
 	out := resultJSON{
 		Schema: "heaplapse.growth/1", Verdict: string(r.Verdict), Why: Reason(r), Next: g.Next(),
 		BytesPerHour: g.perHour(r.Total.Slope), Rate: text.Finite(r.Total.Slope * factor), RatePer: unit,
 		Explained: text.Finite(r.Explained), Series: seriesOf(g.Series), Tested: r.Tested,
-		Limit: g.limit(), Notes: g.notes(), Unnamed: g.Unnamed.JSON(), Sites: []siteJSON{},
+		Limit: g.forecast(), Notes: g.Notes(), Unnamed: g.Unnamed.JSON(), Sites: []siteJSON{},
 	}
 	for i := range r.Sites {
 		out.Sites = append(out.Sites, g.site(&r.Sites[i], factor))
 	}
 	if g.Explain != "" {
-		chosen, err := g.explained()
+		sites, err := g.explained()
 		if err != nil {
 			return err
 		}
-		for _, c := range chosen {
+		for _, c := range sites {
 			if c.rank == 0 {
 				out.Sites = append(out.Sites, g.site(c.site, factor))
 				c.rank = len(out.Sites)
 			}
-			out.Sites[c.rank-1].Evidence = evidenceJSON(&c.site.Features)
+			out.Sites[c.rank-1].Evidence = evidence(&c.site.Features)
 		}
 	}
 	return text.WriteJSON(w, out)
 }
 
-// perHour converts a slope to bytes per hour; nil where the clock does not count time.
+// perHour converts a slope to bytes per hour; nil if the clock does not count time.
 func (g *Report) perHour(slope float64) *float64 {
 	if !g.Series.Clock.Source.IsTime() || math.IsNaN(slope) || math.IsInf(slope, 0) {
 		return nil
@@ -103,16 +103,17 @@ func (g *Report) perHour(slope float64) *float64 {
 }
 
 func (g *Report) site(s *growth.Site, factor float64) siteJSON {
-	stack := g.viewer().Stack(s.Members[0])
+	v := g.Describe(s)
 	return siteJSON{
 		Label: s.Label.String(), Confidence: text.Finite(s.Confidence), Stacks: len(s.Members),
-		Blame: g.viewer().Blame(s.Members[0]), Frames: siteview.Frames(g.Symbols, stack),
+		Blame: v.Blame, Frames: g.sites().Frames(s.Members),
 		InuseBytes: visible(s.Bytes, s.Visible), InuseObjects: visible(s.Objects, s.Visible),
 		GrowthBytes: s.Gained, BytesPerHour: g.perHour(s.Slope), Low: g.perHour(s.Low), High: g.perHour(s.High),
-		Rate: text.Finite(s.Slope * factor), Resizing: s.Resizing, Advice: siteview.AdviceFor(g.Symbols, stack),
+		Rate: text.Finite(s.Slope * factor), Resizing: s.Resizing, Advice: v.Advice(),
 	}
 }
 
+// visible are the values of a column; nil where the site is not visible.
 func visible(values []int64, shown []bool) []*int64 {
 	out := make([]*int64, len(values))
 	for i := range values {

@@ -3,15 +3,17 @@ package growth
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
-// limitJSON says when the process reaches a limit, if it goes on as it does: seconds from the last judged snapshot. Null stands for never.
+// limitJSON is when the process reaches the memory limit if its trend continues, in seconds from the last judged
+// snapshot. Null stands for never.
 type limitJSON struct {
 	Bytes int64 `json:"bytes"`
-	// Of is what was held against the limit: "rss" where it was recorded, else "heap".
+	// Of is what is compared with the limit: "rss" if it was recorded, else "heap".
 	Of      string   `json:"of"`
 	Now     int64    `json:"now_bytes"`
 	Seconds *float64 `json:"seconds"`
@@ -19,9 +21,8 @@ type limitJSON struct {
 	High    *float64 `json:"seconds_high"`
 }
 
-// limit holds the trend of the resident set or else of the heap, with its interval, against the limit. nil where none was given or nothing
-// can be foretold.
-func (g *Report) limit() *limitJSON {
+// forecast extrapolates the trend of the resident set, or else of the heap. It returns nil if there is no limit or no trend.
+func (g *Report) forecast() *limitJSON {
 	r := g.Result
 	if g.MemoryLimit == 0 || g.noForecast() != "" {
 		return nil
@@ -31,57 +32,59 @@ func (g *Report) limit() *limitJSON {
 		out.Of, out.Now, slope = "rss", r.LastRSS, *r.RSS
 	}
 	left := float64(g.MemoryLimit) - float64(out.Now)
-	out.Seconds, out.Low, out.High = until(left, slope.Slope), until(left, slope.High), until(left, slope.Low)
+	out.Seconds, out.Low, out.High = timeToCover(left, slope.Slope), timeToCover(left, slope.High), timeToCover(left, slope.Low)
 	return out
 }
 
-// noForecast says why nothing can be foretold, "" if it can.
+// noForecast is the reason why there is no forecast; empty if there is one.
 func (g *Report) noForecast() string {
 	switch {
 	case !g.Series.Clock.Source.IsTime():
 		return "the times of the snapshots are not known"
 	case g.Result.Total.Label == trend.Insufficient:
-		return fmt.Sprintf("fewer than %d snapshots make no trend", trend.MinPoints)
+		return fmt.Sprintf("a trend needs at least %d snapshots", trend.MinPoints)
 	}
 	return ""
 }
 
-// farthest is how far a forecast goes, in seconds: ten years.
-const farthest = 10 * 365 * 86400
+// horizon is the longest forecast, in seconds: ten years.
+const horizon = 10 * 365 * 86400
 
-// until is the time in which a slope covers what is left; nil for never, or not within ten years.
-func until(left, slope float64) *float64 {
-	seconds := left / slope
-	if left <= 0 {
+// timeToCover is the time in which a slope covers a distance, in seconds; nil for more than the horizon.
+func timeToCover(distance, slope float64) *float64 {
+	seconds := distance / slope
+	if distance <= 0 {
 		seconds = 0
-	} else if slope <= 0 || math.IsNaN(seconds) || seconds > farthest {
+	} else if slope <= 0 || math.IsNaN(seconds) || seconds > horizon {
 		return nil
 	}
 	return &seconds
 }
 
-// limitLine is the limit in words, "" where none was given.
-func (g *Report) limitLine() string {
+// Limit is the forecast for a reader; empty if there is no memory limit.
+func (g *Report) Limit() string {
 	if g.MemoryLimit == 0 {
 		return ""
 	}
-	l := g.limit()
+	limit, l := units.Bytes(g.MemoryLimit), g.forecast()
+	if l == nil {
+		return fmt.Sprintf("cannot forecast when %s is reached: %s", limit, g.noForecast())
+	}
+	of := strings.Replace(l.Of, "rss", "RSS", 1)
 	switch {
-	case l == nil:
-		return fmt.Sprintf("when %s will be reached cannot be told: %s", units.Bytes(g.MemoryLimit), g.noForecast())
 	case l.Now >= l.Bytes:
-		return fmt.Sprintf("%s is reached: the %s is %s", units.Bytes(l.Bytes), l.Of, units.Bytes(l.Now))
+		return fmt.Sprintf("%s is reached: the %s is %s", limit, of, units.Bytes(l.Now))
 	case l.Seconds == nil:
-		return fmt.Sprintf("%s will not be reached by this trend", units.Bytes(l.Bytes))
+		return fmt.Sprintf("this trend does not reach %s", limit)
 	}
 	within := fmt.Sprintf("%s at the earliest", units.Duration(rounded(*l.Low)))
 	if l.High != nil {
 		within = fmt.Sprintf("%s to %s", units.Duration(rounded(*l.Low)), units.Duration(rounded(*l.High)))
 	}
-	return fmt.Sprintf("reaches %s in %s (%s) if the %s goes on as it does", units.Bytes(l.Bytes), units.Duration(rounded(*l.Seconds)), within, l.Of)
+	return fmt.Sprintf("reaches %s in %s (%s) if the %s continues to grow at this rate", limit, units.Duration(rounded(*l.Seconds)), within, of)
 }
 
-// rounded drops digits that no forecast has.
+// rounded drops the digits of a number of seconds that a forecast cannot know.
 func rounded(seconds float64) float64 {
 	switch {
 	case seconds > 2*86400:

@@ -14,24 +14,24 @@ import (
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
-// Live is the growth of a series that is still being written, at one moment.
+// Live is the report on a series that is still being written.
 type Live struct {
 	*Report
-	// Path is what is watched.
+	// Path is the directory or prefix that is watched.
 	Path string
-	// Took is how long it took to read and judge.
+	// Took is the time to read and judge the series.
 	Took time.Duration
-	// Warnings is their number: there is no room for them.
+	// Warnings is the number of warnings, which the screen has no room for.
 	Warnings int
 }
 
-// ScreenLine is a line of a terminal, without its end.
+// ScreenLine is a line on a terminal, without a newline.
 type ScreenLine struct {
 	Text  string
 	Style Style
 }
 
-// Style is how a line is set off from others, where the terminal has colours.
+// Style is how a line is highlighted on a terminal with colours.
 type Style uint8
 
 // Styles.
@@ -44,8 +44,8 @@ const (
 	StyleUndecided
 )
 
-// Line is the moment on one line, for logs: the time of the last snapshot, how many there are, heap, RSS, verdict, and the
-// worst site.
+// Line is the state in one line, for logs: the time of the last snapshot, the number of snapshots, heap, RSS, verdict and
+// the worst site.
 func (l *Live) Line() string {
 	heads := l.Series.Heads
 	last := len(heads) - 1
@@ -55,16 +55,16 @@ func (l *Live) Line() string {
 	}
 	if len(l.Result.Sites) > 0 {
 		worst := &l.Result.Sites[0]
-		site, where := l.viewer().Title(worst.Members[0])
-		parts = append(parts, strings.TrimSpace(site+" "+where)+"  "+units.SignedBytes(worst.Gained))
-		if unit, factor := l.rateUnit(); worst.Slope != 0 {
+		v := l.Describe(worst)
+		parts = append(parts, v.Heading()+"  "+units.SignedBytes(worst.Gained))
+		if unit, factor := l.RateUnit(); worst.Slope != 0 {
 			parts = append(parts, units.SignedBytes(worst.Slope*factor)+" per "+unit)
 		}
 	}
 	return strings.TrimRight(strings.Join(parts, "  "), " ")
 }
 
-// verdictText is the verdict, and of a leak how sure it is.
+// verdictText is the verdict, with the confidence of a leak.
 func (l *Live) verdictText() string {
 	text := string(l.Result.Verdict)
 	if l.Result.Verdict == growth.VerdictLeak {
@@ -73,7 +73,7 @@ func (l *Live) verdictText() string {
 	return text
 }
 
-// lastTime is when the last snapshot was taken, as far as that is known.
+// lastTime is the time of the last snapshot, or the modification time of its file.
 func (l *Live) lastTime() time.Time {
 	last := len(l.Series.Heads) - 1
 	if l.Series.Clock.Source.IsTime() {
@@ -82,6 +82,7 @@ func (l *Live) lastTime() time.Time {
 	return l.Series.Heads[last].Modified
 }
 
+// residentText is the resident set at a snapshot, or "-".
 func (l *Live) residentText(k int) string {
 	rss, ok := l.Series.ResidentAt(k)
 	if !ok {
@@ -90,17 +91,16 @@ func (l *Live) residentText(k int) string {
 	return units.Bytes(rss)
 }
 
-// Screen is the moment on a terminal of this size.
+// Screen is the state on a terminal of a size in characters.
 func (l *Live) Screen(width, height int, now time.Time) ([]ScreenLine, error) {
-	lines := append(l.top(now), ScreenLine{})
-	l.Width = width
-	defer func() { l.Width = 0 }()
-	lines = append(lines, ScreenLine{l.headline(), styleOf(l.Result.Verdict)}, ScreenLine{Text: l.summary()})
-	if limit := l.limitLine(); limit != "" {
+	report := *l.Report
+	report.Width = width
+	lines := append(l.top(now), ScreenLine{}, ScreenLine{report.headline(), styleOf(l.Result.Verdict)}, ScreenLine{Text: report.Summary()})
+	if limit := report.Limit(); limit != "" {
 		lines = append(lines, ScreenLine{Text: limit})
 	}
 	lines = append(append(lines, l.curves(width)...), ScreenLine{})
-	table, err := l.sites()
+	table, err := report.tableLines()
 	if err != nil {
 		return nil, err
 	}
@@ -113,18 +113,19 @@ func (l *Live) Screen(width, height int, now time.Time) ([]ScreenLine, error) {
 	}
 	lines = append(lines, l.bottom())
 	for i := range lines {
-		lines[i].Text = fit(lines[i].Text, width)
+		lines[i].Text = truncated(lines[i].Text, width)
 	}
 	return lines[:min(len(lines), max(height, 1))], nil
 }
 
+// top is the process and the age of the last snapshot.
 func (l *Live) top(now time.Time) []ScreenLine {
 	who := l.Path
 	if p := l.Series.Process; p.PID != 0 {
 		who += " · " + p.Title()
 	}
 	if n := len(l.Series.Others); n > 0 {
-		who += fmt.Sprintf(" · %d of %d processes", 1, n+1)
+		who += fmt.Sprintf(" · 1 of %d processes", n+1)
 	}
 	ago := ""
 	if age := now.Sub(l.lastTime()); age >= 0 && age < 1000*time.Hour {
@@ -133,7 +134,7 @@ func (l *Live) top(now time.Time) []ScreenLine {
 	return []ScreenLine{{"heaplapse watch " + text.Clean(who), StyleStrong}, {ago, StyleFaint}}
 }
 
-// curves draw the heap and the resident set.
+// curves draw the size of the heap and of the resident set over time.
 func (l *Live) curves(width int) []ScreenLine {
 	heap := make([]int64, len(l.Series.Heads))
 	rss, known := make([]int64, len(heap)), make([]bool, len(heap))
@@ -146,31 +147,31 @@ func (l *Live) curves(width int) []ScreenLine {
 	room := max(min(width-20, 60), 1)
 	lines := []ScreenLine{{Text: fmt.Sprintf("heap  %s  %s", text.Sparkline(heap, all, room), units.Bytes(heap[last]))}}
 	if l.Result.RSS != nil {
-		text := fmt.Sprintf("RSS   %s  %s", text.Sparkline(rss, known, room), l.residentText(last)) + shareOfRSS(l.Result)
+		text := fmt.Sprintf("RSS   %s  %s", text.Sparkline(rss, known, room), l.residentText(last)) + heapShare(l.Result)
 		lines = append(lines, ScreenLine{Text: text})
 	}
 	return lines
 }
 
-// sites is growth's table, and what follows it.
-func (l *Live) sites() ([]ScreenLine, error) {
+// tableLines is the table and the notes.
+func (g *Report) tableLines() (lines []ScreenLine, err error) {
 	var b bytes.Buffer
 	p := &text.Printer{W: &b}
-	if len(l.Result.Sites) > 0 {
-		l.table(p)
+	if len(g.Result.Sites) > 0 {
+		g.table(p)
 	}
-	for _, n := range l.notes() {
+	for _, n := range g.Notes() {
 		p.Linef("note: %s", n)
 	}
-	var lines []ScreenLine
 	for line := range strings.Lines(b.String()) {
 		lines = append(lines, ScreenLine{Text: strings.TrimRight(line, "\n")})
 	}
 	return lines, p.Err
 }
 
+// bottom is the last line: how to stop, and what the screen has no room for.
 func (l *Live) bottom() ScreenLine {
-	line := "^C ends"
+	line := "^C stops"
 	if l.Took >= time.Second {
 		line += fmt.Sprintf(" · read and judged in %s", units.Duration(l.Took.Seconds()))
 	}
@@ -184,8 +185,8 @@ func styleOf(v growth.SeriesVerdict) Style {
 	return cmp.Or(map[growth.SeriesVerdict]Style{growth.VerdictLeak: StyleLeak, growth.VerdictNoLeak: StyleNoLeak}[v], StyleUndecided)
 }
 
-// fit cuts a line to the width of a terminal, in which some characters take two places and some none.
-func fit(s string, width int) string {
+// truncated is a line shortened to the width of a terminal, on which some characters take two columns and some none.
+func truncated(s string, width int) string {
 	if uniseg.StringWidth(s) <= width {
 		return s
 	}

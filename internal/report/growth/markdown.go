@@ -5,18 +5,17 @@ import (
 	"io"
 	"strings"
 
-	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
-// maxPathFrames is the number of frames of a call path in Markdown.
+// maxPathFrames is the number of frames that Markdown shows of a call path.
 const maxPathFrames = 12
 
-// Markdown writes a summary that fits an issue or a step of a CI job: the answer, the table of sites, the call paths of those that
-// grow, and what to know about the series. It is cut at View.Top rows and says so.
+// Markdown writes the report for an issue or for the summary of a CI step: the finding, the table of sites, the call
+// paths of those that grow, notes and warnings. The table has at most Top rows; a line below it counts the others.
 func (g *Report) Markdown(w io.Writer) error {
 	p := &text.Printer{W: w}
 	p.Linef("## heaplapse: %s", g.Result.Verdict)
@@ -27,8 +26,8 @@ func (g *Report) Markdown(w io.Writer) error {
 		p.Linef("Next: %s.", text.EscapeMarkdown(next))
 	}
 	p.Linef("")
-	p.Linef("%s", text.EscapeMarkdown(g.summary()))
-	if line := g.limitLine(); line != "" {
+	p.Linef("%s", text.EscapeMarkdown(g.Summary()))
+	if line := g.Limit(); line != "" {
 		p.Linef("")
 		p.Linef("%s", text.Sentence(line))
 	}
@@ -43,16 +42,15 @@ func (g *Report) markdownTable(p *text.Printer) {
 	if len(rows) == 0 {
 		return
 	}
-	unit, factor := g.rateUnit()
+	unit, factor := g.RateUnit()
 	p.Linef("")
 	p.Linef("| # | verdict | growth | per %s | now | trend | site |", unit)
 	p.Linef("|--:|---|--:|--:|--:|---|---|")
 	for i := range rows {
 		s := &rows[i]
-		t := g.Describe(s)
-		from, to := g.Result.First, g.Result.Last+1
+		v := g.Describe(s)
 		p.Linef("| %d | %s | %s | %s | %s | %s | %s |", i+1, labelWithConfidence(s.Label, s.Confidence), units.SignedBytes(s.Gained), units.SignedBytes(s.Slope*factor),
-			units.Bytes(t.Now), strings.TrimSpace(text.Sparkline(s.Bytes[from:to], s.Visible[from:to], sparkWidth)), text.JoinedWith(" ", text.Code(t.Title, 120), text.EscapeMarkdown(t.Where)))
+			units.Bytes(g.Now(s)), strings.TrimSpace(g.trend(s, sparkWidth)), text.JoinedWith(" ", text.Code(v.Title(), 120), text.EscapeMarkdown(v.Where)))
 	}
 	if n := len(g.Result.Sites) - len(rows); n > 0 {
 		p.Linef("")
@@ -70,17 +68,18 @@ func labelWithConfidence(l trend.Label, confidence float64) string {
 	return l.String()
 }
 
-// markdownPaths lists the call path that grew most of each leak and suspect, folded away.
+// markdownPaths writes the largest call path of each leak and suspect, folded.
 func (g *Report) markdownPaths(p *text.Printer) {
 	for i := range text.FirstRows(g.Result.Sites, g.Top) {
 		s := &g.Result.Sites[i]
-		if !s.Label.IsLeak() && s.Label != trend.Suspect {
+		if !isSuspicious(s.Label) {
 			continue
 		}
+		v := g.Describe(s)
 		p.Linef("")
-		p.Linef("<details><summary>%d: call path of %s</summary>", i+1, text.HtmlCode(g.Describe(s).Title))
+		p.Linef("<details><summary>%d: call path of %s</summary>", i+1, text.HtmlCode(v.Title()))
 		p.Linef("")
-		stack := siteview.Frames(g.Symbols, g.viewer().Stack(s.Members[0]))
+		stack := g.sites().Frames(s.Members)
 		for _, f := range stack[:min(len(stack), maxPathFrames)] {
 			p.Linef("    %s", frameLine(f))
 		}
@@ -108,7 +107,7 @@ func frameLine(f siteview.Frame) string {
 }
 
 func (g *Report) markdownRemarks(p *text.Printer) {
-	remarks := append(g.notes(), g.Warnings()...)
+	remarks := append(g.Notes(), g.Warnings()...)
 	if len(remarks) == 0 {
 		return
 	}
@@ -118,15 +117,12 @@ func (g *Report) markdownRemarks(p *text.Printer) {
 	}
 }
 
-// markdownFinding is the answer as a sentence.
+// markdownFinding is the finding as a sentence.
 func (g *Report) markdownFinding() string {
-	if g.Result.Verdict != growth.VerdictLeak && !g.suspected() {
+	worst := g.worst()
+	if worst == nil {
 		return text.Sentence(g.Finding())
 	}
-	title, where := g.viewer().Title(g.Result.Sites[0].Members[0])
-	finding := text.JoinedWith(" ", text.Code(title, 200), text.EscapeMarkdown(where), g.grow())
-	if g.suspected() {
-		finding += ", but not clearly to the end"
-	}
-	return finding + "."
+	v := g.Describe(worst)
+	return text.JoinedWith(" ", text.Code(v.Title(), 200), text.EscapeMarkdown(v.Where), g.predicate()) + "."
 }

@@ -6,10 +6,11 @@ import (
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
-// Reason is what the verdict on a series rests on, in words.
+// Reason is the reason of a verdict, in words.
 func Reason(r *growth.Result) string {
 	switch r.Why {
 	case growth.SitesLeak:
@@ -57,14 +58,7 @@ func RangeNotes(r sites.Range) (notes []string) {
 	return notes
 }
 
-// noteTexts are notes in words.
-func noteTexts(notes []growth.Note) (out []string) {
-	for _, n := range notes {
-		out = append(out, noteText(n))
-	}
-	return out
-}
-
+// noteText is a note in words.
 func noteText(n growth.Note) string {
 	switch n.Kind {
 	case growth.NoteFewSnapshots:
@@ -76,4 +70,42 @@ func noteText(n growth.Note) string {
 			n.Bytes>>20)
 	}
 	return fmt.Sprintf("note %d", n.Kind)
+}
+
+// leastUnlisted is the least growth of unlisted sites that gets a note, in bytes.
+const leastUnlisted = 128 << 10
+
+// Notes are what a reader must know to judge the table.
+func (g *Report) Notes() []string {
+	r := g.Result
+	out := append([]string{}, RangeNotes(r.Range)...)
+	for _, n := range r.Notes {
+		out = append(out, noteText(n))
+	}
+	if r.Most != nil {
+		v := g.Describe(r.Most)
+		out = append(out, fmt.Sprintf("%s grew most, by %s, but not long or steadily enough for a verdict: record for longer, or select its time with --since",
+			v.Heading(), units.Bytes(r.Most.Gained)))
+	}
+	if r.UnlistedBytes > max((r.LastHeap-r.FirstHeap)/2, leastUnlisted) {
+		out = append(out, fmt.Sprintf("%s grew too little to be judged, by %s in total: use --min-bytes 64KiB to judge small sites, or --group-by file or module to judge them together",
+			units.Count(r.Unlisted, "site"), units.Bytes(r.UnlistedBytes)))
+	}
+	for _, s := range r.Suppressed {
+		why := ""
+		if s.Reason != "" {
+			why = " (" + text.Clean(s.Reason) + ")"
+		}
+		out = append(out, fmt.Sprintf("suppressed by leak:%s%s: %s with %s", text.Clean(s.Pattern), why, units.Count(s.Sites, "call path"), units.SignedBytes(s.Gained)))
+	}
+	return out
+}
+
+// Warnings are the warnings of the series, one of each kind.
+func (g *Report) Warnings() []string {
+	out := []string{}
+	for _, w := range text.GroupWarnings(text.AllWarnings(g.Series)) {
+		out = append(out, text.Clean(w.Text()))
+	}
+	return out
 }

@@ -14,63 +14,44 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-// Growth is the answer to "what grows?".
+// Report is the sites of a series that grow. It is not safe for concurrent use.
 type Report struct {
 	Series  *series.Series
 	Symbols *symbolize.Symbols
 	Result  *growth.Result
-	// Filter is what was judged; nil for all.
-	Filter  *symbolize.Filter
-	Unnamed *siteview.Unnamed // of the last snapshot that was judged
-	siteview.View
-	// Explain names a site whose verdict is to be explained, by its rank or by a part of what it is called; "" for none. The result
-	// should have its stable sites then.
+	// Filter selects what was judged; nil for everything.
+	Filter *symbolize.Filter
+	// Unnamed is of the last snapshot that was judged; it may be nil.
+	Unnamed *siteview.Unnamed
+	siteview.Options
+	// Explain selects sites whose verdicts are explained, by rank, by a part of what the table calls them or by a regular
+	// expression; empty for none. The result should have its stable sites then.
 	Explain string
-	// MemoryLimit in bytes is what the process must not reach; 0 for none.
+	// MemoryLimit is the number of bytes that the process must not reach; 0 for none.
 	MemoryLimit int64
-	// Width is that of the terminal that Text is for, in characters: in a narrow one the trend has less room. 0 for none.
+	// Width is that of the terminal that shows Text, in characters; 0 for none. A narrow terminal gets a shorter trend.
 	Width int
 
-	view *siteview.Sites
+	describer *siteview.Describer
 }
 
-// roomyWidth is the width of a terminal, in characters, from which on the table has room for a site's name.
-const roomyWidth = 120
+// Describe describes a site for a reader.
+func (g *Report) Describe(s *growth.Site) siteview.View { return g.sites().View(s.Members) }
 
-// narrow is how many characters the terminal has no room for.
-func (g *Report) narrow() int {
-	if g.Width <= 0 {
-		return 0
+// sites returns the describer of the series, which is made on first use.
+func (g *Report) sites() *siteview.Describer {
+	if g.describer == nil {
+		g.describer = siteview.NewDescriber(g.Symbols, g.Options)
 	}
-	return max(roomyWidth-g.Width, 0)
+	return g.describer
 }
 
-// viewer is made once.
-func (g *Report) viewer() *siteview.Sites {
-	if g.view == nil {
-		g.view = g.View.Sites(g.Symbols)
-	}
-	return g.view
-}
-
-// rateUnit is what rates are given per: the clock decides.
-func (g *Report) rateUnit() (name string, factor float64) {
-	switch {
-	case g.Series.Clock.Source.IsTime():
-		return "hour", 3600
-	case g.Series.Clock.Source == series.ClockAllocated:
-		return "GiB allocated", 1 << 30
-	}
-	return "snapshot", 1
-}
-
-// Text writes the table for people.
+// Text writes the report for a terminal.
 func (g *Report) Text(w io.Writer) error {
 	p := &text.Printer{W: w}
-	r := g.Result
 	p.Linef("%s", g.headline())
-	p.Linef("%s", g.summary())
-	if line := g.limitLine(); line != "" {
+	p.Linef("%s", g.Summary())
+	if line := g.Limit(); line != "" {
 		p.Linef("%s", line)
 	}
 	if g.Explain != "" {
@@ -79,19 +60,19 @@ func (g *Report) Text(w io.Writer) error {
 		}
 		return p.Err
 	}
-	if len(r.Sites) > 0 {
+	if len(g.Result.Sites) > 0 {
 		p.Linef("")
 		g.table(p)
 	}
 	p.Linef("%s", g.tested())
-	for _, n := range g.notes() {
+	for _, n := range g.Notes() {
 		p.Linef("note: %s", n)
 	}
 	g.Unnamed.Text(p)
 	return p.Err
 }
 
-// tested is how many verdicts were given: of many, some are wrong by chance.
+// tested is the number of verdicts. A reader needs it because of many verdicts some are wrong by chance.
 func (g *Report) tested() string {
 	if g.Result.Tested == 1 {
 		return "1 site was judged"
@@ -99,33 +80,7 @@ func (g *Report) tested() string {
 	return fmt.Sprintf("%d sites and single call paths were judged", g.Result.Tested)
 }
 
-// notes are what a reader should know beside the table.
-func (g *Report) notes() []string {
-	r := g.Result
-	out := append(RangeNotes(r.Range), noteTexts(r.Notes)...)
-	if m := r.Most; m != nil {
-		title, where := g.viewer().Title(m.Members[0])
-		out = append(out, fmt.Sprintf("%s grew most, by %s, and not long or steadily enough to be called anything: record for longer, or judge its time with --since",
-			strings.TrimSpace(title+" "+where), units.Bytes(m.Gained)))
-	}
-	if r.UnlistedBytes > max((r.LastHeap-r.FirstHeap)/2, leastUnlisted) {
-		out = append(out, fmt.Sprintf("%s grew by too little each to be judged, by %s in all: --min-bytes 64KiB judges smaller ones, --group-by file or module larger groups",
-			units.Count(r.Unlisted, "site"), units.Bytes(r.UnlistedBytes)))
-	}
-	for _, s := range r.Suppressed {
-		why := ""
-		if s.Reason != "" {
-			why = " (" + text.Clean(s.Reason) + ")"
-		}
-		out = append(out, fmt.Sprintf("suppressed by leak:%s%s: %s with %s", text.Clean(s.Pattern), why, units.Count(s.Sites, "stack"), units.SignedBytes(s.Gained)))
-	}
-	return out
-}
-
-// leastUnlisted is the least growth that is worth a note, in bytes.
-const leastUnlisted = 128 << 10
-
-// headline is the verdict, the worst site by name, and what to do next where that is known.
+// headline is the verdict, the worst site, and what to do next.
 func (g *Report) headline() string {
 	line := strings.ToUpper(string(g.Result.Verdict)) + ": " + g.Finding()
 	if next := g.Next(); next != "" {
@@ -134,52 +89,42 @@ func (g *Report) headline() string {
 	return line
 }
 
-// Finding is the answer in words, without the verdict's own name: where a site was found that grows, with its name.
+// Finding is the worst site or, if no site grows, the reason of the verdict. It does not name the verdict.
 func (g *Report) Finding() string {
-	switch {
-	case g.Result.Verdict == growth.VerdictLeak:
-		return g.worst()
-	case g.suspected():
-		return g.worst() + ", but not clearly to the end"
+	worst := g.worst()
+	if worst == nil {
+		return Reason(g.Result)
 	}
-	return Reason(g.Result)
+	v := g.Describe(worst)
+	return v.Heading() + " " + g.predicate()
 }
 
-// suspected says that nothing worse than suspects was found.
+// worst is the first site if it is a leak or a suspect; else nil.
+func (g *Report) worst() *growth.Site {
+	if g.Result.Verdict == growth.VerdictLeak || g.suspected() {
+		return &g.Result.Sites[0]
+	}
+	return nil
+}
+
+// suspected reports whether there are suspects and no leaks.
 func (g *Report) suspected() bool {
 	return g.Result.Verdict == growth.VerdictUndecided && len(g.Result.Sites) > 0 && g.Result.Sites[0].Label == trend.Suspect
 }
 
-// Next is what to do about the worst site, or about growth that is not in the heap; "" where nothing is known.
-func (g *Report) Next() string {
-	switch {
-	case g.Result.Verdict == growth.VerdictLeak || g.suspected():
-		return g.next(&g.Result.Sites[0])
-	case g.Result.Beyond:
-		return siteview.AdviceBeside(g.Symbols)
-	}
-	return ""
-}
-
-// worst names the worst site, and how many more there are.
-func (g *Report) worst() string {
-	title, where := g.viewer().Title(g.Result.Sites[0].Members[0])
-	return strings.TrimSpace(title+" "+where) + " " + g.grow()
-}
-
-// grow is what is said of the worst site, and of how many more like it.
-func (g *Report) grow() string {
-	verb, to := "grows", " to the end of the series"
+// predicate is what the worst site does, together with the number of sites that do the same.
+func (g *Report) predicate() string {
+	verb := "grows"
 	if more := g.likeWorst() - 1; more > 0 {
 		verb = fmt.Sprintf("and %s grow", units.Count(more, "more site"))
 	}
 	if g.suspected() {
-		to = ""
+		return verb + ", but not clearly to the end"
 	}
-	return verb + to
+	return verb + " to the end of the series"
 }
 
-// likeWorst is the number of sites that are called leaks, or suspects if there are none.
+// likeWorst is the number of leaks, or of suspects if there are no leaks.
 func (g *Report) likeWorst() (n int) {
 	suspects := g.suspected()
 	for _, s := range g.Result.Sites {
@@ -190,122 +135,63 @@ func (g *Report) likeWorst() (n int) {
 	return n
 }
 
-// next is what to do about a site: advice on what allocates there, else what would give it a name.
-func (g *Report) next(s *growth.Site) string {
-	stack := g.viewer().Stack(s.Members[0])
-	if text := siteview.AdviceFor(g.Symbols, stack); text != "" {
-		return text
+// Next is what to do about the worst site, or about growth outside the heap; it may be empty.
+func (g *Report) Next() string {
+	if worst := g.worst(); worst != nil {
+		v := g.Describe(worst)
+		if advice := v.Advice(); advice != "" {
+			return advice
+		}
+		return v.Blame.Remedy
 	}
-	if len(stack) == 0 {
-		return ""
-	}
-	if l := &g.Symbols.Locations[stack[s.Blame.Position]]; !l.Named() {
-		return siteview.Remedy(g.Symbols, l)
+	if g.Result.Beyond {
+		return siteview.AdviceBeside(g.Symbols)
 	}
 	return ""
 }
 
-// summary is the line under the verdict.
-func (g *Report) summary() string {
-	r, heads := g.Result, g.Series.Heads
-	unit, factor := g.rateUnit()
-	parts := []string{units.Count(len(heads), "snapshot")}
-	if len(heads) > 1 && g.Series.Clock.Source.IsTime() {
-		parts[0] += " in " + units.Duration(g.Series.Clock.Span())
-	}
-	parts = append(parts, "heap "+text.FromTo(r.FirstHeap, r.LastHeap, len(heads)))
+// Summary is the number of snapshots, the size of the heap and the process, and their growth.
+func (g *Report) Summary() string {
+	r, n := g.Result, len(g.Series.Heads)
+	unit, factor := g.RateUnit()
+	parts := []string{strings.TrimSpace(units.Count(n, "snapshot") + " " + g.Span())}
+	parts = append(parts, "heap "+text.FromTo(r.FirstHeap, r.LastHeap, n))
 	if r.Total.Points > 1 && r.Total.Slope != 0 {
 		parts = append(parts, fmt.Sprintf("%s per %s", units.SignedBytes(r.Total.Slope*factor), unit))
 	}
 	if r.RSS != nil {
-		parts = append(parts, "RSS "+text.FromTo(r.FirstRSS, r.LastRSS, len(heads))+shareOfRSS(r))
+		parts = append(parts, "RSS "+text.FromTo(r.FirstRSS, r.LastRSS, n)+heapShare(r))
 	}
 	if r.Explained > 0 {
-		parts = append(parts, fmt.Sprintf("%.0f %% of the growth is on the sites called leaks", 100*r.Explained))
+		parts = append(parts, fmt.Sprintf("leaks account for %.0f %% of the growth", 100*r.Explained))
 	}
 	return strings.Join(parts, " · ")
 }
 
-// shareOfRSS says how much of the resident set the heap explains at the end.
-func shareOfRSS(r *growth.Result) string {
+// heapShare is the share of the resident set that is heap, at the end.
+func heapShare(r *growth.Result) string {
 	if r.LastRSS <= 0 || r.LastHeap > r.LastRSS {
 		return ""
 	}
-	return fmt.Sprintf(", of which the heap explains %.0f %%", 100*float64(r.LastHeap)/float64(r.LastRSS))
+	return fmt.Sprintf(", %.0f %% of it heap", 100*float64(r.LastHeap)/float64(r.LastRSS))
 }
 
-// sparkWidth is the number of characters of a sparkline.
-const sparkWidth = 24
-
-func (g *Report) table(p *text.Printer) {
-	unit, factor := g.rateUnit()
-	shown := text.FirstRows(g.Result.Sites, g.Top)
-	p.Linef("%3s  %-14s %10s %12s %10s  %s  %s", "#", "VERDICT", "GROWTH", "PER "+rateHeading(unit), "NOW",
-		text.Pad(firstRunes("TREND", g.trendWidth()), g.trendWidth()), "SITE")
-	for i := range shown {
-		g.row(p, i+1, &shown[i], factor)
+// Span is the time from the first to the last snapshot, as in "in 12m"; empty if times are not known.
+func (g *Report) Span() string {
+	if !g.Series.Clock.Source.IsTime() || len(g.Series.Heads) < 2 {
+		return ""
 	}
-	if n := len(g.Result.Sites) - len(shown); n > 0 {
-		p.Linef("… and %s: --top %d shows them", units.Count(n, "more site"), len(g.Result.Sites))
-	}
+	return "in " + units.Duration(g.Series.Clock.Span())
 }
 
-func rateHeading(unit string) string {
-	if unit == "GiB allocated" {
-		return "GiB"
+// RateUnit is what rates are per ("hour", "GiB allocated", "snapshot"), and the factor from a slope to such a rate. Both
+// depend on the clock of the series.
+func (g *Report) RateUnit() (name string, factor float64) {
+	switch {
+	case g.Series.Clock.Source.IsTime():
+		return "hour", 3600
+	case g.Series.Clock.Source == series.ClockAllocated:
+		return "GiB allocated", 1 << 30
 	}
-	return strings.ToUpper(unit)
-}
-
-func (g *Report) row(p *text.Printer, rank int, s *growth.Site, factor float64) {
-	label := s.Label.String()
-	if s.Label.IsLeak() || s.Label == trend.Suspect {
-		label += fmt.Sprintf(" %.0f%%", 100*s.Confidence)
-	}
-	site, where := g.viewer().Title(s.Members[0])
-	p.Linef("%3d  %-14s %10s %12s %10s  %s  %s  %s", rank, label, units.SignedBytes(s.Gained), units.SignedBytes(s.Slope*factor),
-		units.Bytes(g.now(s)), g.trend(s), site, where)
-	g.under(p, s)
-}
-
-// trend draws the judged snapshots.
-func (g *Report) trend(s *growth.Site) string {
-	from, to := g.Result.First, g.Result.Last+1
-	return text.Pad(text.Sparkline(s.Bytes[from:to], s.Visible[from:to], g.trendWidth()), g.trendWidth())
-}
-
-// trendWidth is the number of characters of the column.
-func (g *Report) trendWidth() int {
-	return max(min(sparkWidth-g.narrow(), len(g.Series.Heads)), 0)
-}
-
-func firstRunes(s string, n int) string { return string([]rune(s)[:min(n, len([]rune(s)))]) }
-
-// under writes the lines below a site: who calls it, and what would name it.
-func (g *Report) under(p *text.Printer, s *growth.Site) {
-	v := g.viewer()
-	if path := v.CallPath(s.Members); path != "" {
-		p.Linef("     %s", path)
-	}
-	if s.Resizing {
-		p.Linef("     few objects become larger: a table or buffer that is resized")
-	}
-	if s.Label.IsLeak() || s.Label == trend.Suspect {
-		if text := siteview.AdviceFor(g.Symbols, v.Stack(s.Members[0])); text != "" {
-			p.Linef("     → %s", text)
-		}
-	}
-	if why := v.MissingName(s.Members[0]); why != "" {
-		p.Linef("     %s", why)
-	}
-}
-
-// now is the last visible value.
-func (g *Report) now(s *growth.Site) int64 {
-	for i := g.Result.Last; i >= g.Result.First; i-- {
-		if s.Visible[i] {
-			return s.Bytes[i]
-		}
-	}
-	return 0
+	return "snapshot", 1
 }

@@ -11,23 +11,23 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-// Addresses is the answer to `symbolize -e`: what each input line stands for.
+// Addresses is the result of symbolize -e.
 type Addresses struct {
 	File  string
 	Lines []AddressLine
 }
 
-// AddressLine is one line of input: an address, or a text that is none and is
-// given back as it was.
+// AddressLine is one line of input: an address, or other text, which is written back unchanged.
 type AddressLine struct {
 	Text     string
-	Location *symbolize.Location // nil if the line is no address
+	Location *symbolize.Location // nil if the line is not an address
 }
 
-// textBuffer is the size of the pieces that long texts are written in: they are 150 MB for 100,000 addresses of a large program.
+// textBuffer is the size of one write, in bytes. 100,000 addresses of a large program make 150 MB.
 const textBuffer = 64 << 10
 
-// Text writes what llvm-symbolizer prints: for each address function and position of each frame, innermost first, and a blank line.
+// Text writes what llvm-symbolizer prints: for each address the function and the position of each frame, innermost first,
+// and a blank line.
 func (a *Addresses) Text(w io.Writer) error {
 	var buf []byte
 	for i := range a.Lines {
@@ -43,7 +43,7 @@ func (a *Addresses) Text(w io.Writer) error {
 	return err
 }
 
-// appendText appends a line's answer. Formatting these with fmt would take a quarter of the command's time.
+// appendText appends the frames of a line. It does not use fmt, which would take a quarter of the command's time.
 func (l *AddressLine) appendText(buf []byte) []byte {
 	if l.Location == nil {
 		return append(append(buf, l.Text...), '\n')
@@ -79,7 +79,7 @@ type frameJSON struct {
 	Inlined   bool   `json:"inlined"`
 }
 
-// JSON writes the answers as heaplapse.symbolize/1; lines that are no addresses are left out.
+// JSON writes the frames as heaplapse.symbolize/1. It leaves out lines that are not addresses.
 func (a *Addresses) JSON(w io.Writer) error {
 	list := []addressJSON{}
 	for _, l := range a.Lines {

@@ -12,12 +12,12 @@ import (
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
-// Baselines is the answer to "which runs are kept?".
+// Baselines is the list of the runs in a baseline set.
 type Baselines struct {
 	*baseline.Pool
 }
 
-// Text writes the table for people.
+// Text writes the table for a terminal.
 func (b *Baselines) Text(w io.Writer) error {
 	p := &text.Printer{W: w}
 	if len(b.Entries) == 0 {
@@ -45,7 +45,7 @@ func (b *Baselines) row(p *text.Printer, e *baseline.Entry) {
 	p.Linef("%s", line)
 }
 
-// stamp is a time to the minute, – for none.
+// stamp is a time to the minute, or – if it is zero.
 func stamp(t time.Time) string {
 	if t.IsZero() {
 		return "–"
@@ -53,6 +53,7 @@ func stamp(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04")
 }
 
+// lasted is a duration in seconds, or – if it is zero.
 func lasted(seconds float64) string {
 	if seconds == 0 {
 		return "–"
@@ -60,6 +61,7 @@ func lasted(seconds float64) string {
 	return units.Duration(seconds)
 }
 
+// workload is what ran and how it was sampled.
 func workload(m *baseline.Meta) string {
 	var out []string
 	if m.Workload != "" {

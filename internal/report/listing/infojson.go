@@ -67,6 +67,7 @@ type infoSnapshot struct {
 	Rows      int          `json:"rows"`
 	Heap      text.Counts  `json:"heap"`
 	RSSBytes  *int64       `json:"rss_bytes"`
+	PSSBytes  *int64       `json:"pss_bytes"`
 	Header    *text.Counts `json:"header"`
 	RowSum    text.Counts  `json:"row_sum"`
 	Truncated bool         `json:"truncated"`
@@ -100,7 +101,7 @@ func (i *Info) JSON(w io.Writer) error {
 	s := i.Series
 	out := infoJSON{
 		Schema: "heaplapse.info/1", Process: processOf(s.Process), Others: []processJSON{}, Recording: recordingOf(s), Clock: s.Clock.Source.String(),
-		Stacks: s.Stacks.Len(), Images: len(i.epochs()), Spaces: len(s.Spaces),
+		Stacks: s.Stacks.Len(), Images: len(i.images()), Spaces: len(s.Spaces),
 		Snapshots: []infoSnapshot{}, Thinned: s.Thinned(), Problems: []problemJSON{}, Warnings: []warningJSON{}, Unnamed: i.Unnamed.JSON(),
 	}
 	for _, o := range s.Others {
@@ -153,6 +154,9 @@ func (i *Info) snapshot(k int) infoSnapshot {
 	}
 	if rss, ok := s.ResidentAt(k); ok {
 		out.RSSBytes = &rss
+	}
+	if pss, ok := s.ProportionalAt(k); ok {
+		out.PSSBytes = &pss
 	}
 	if h.HasTotal {
 		t := text.CountsOf(h.Total)

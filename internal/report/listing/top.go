@@ -15,6 +15,7 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
+// show is a value with its unit.
 func show(t convert.SampleType, n int64) string {
 	if t == convert.InuseObjects || t == convert.AllocObjects {
 		return fmt.Sprint(n)
@@ -22,16 +23,15 @@ func show(t convert.SampleType, n int64) string {
 	return units.Bytes(n)
 }
 
-// Top is the table of functions of one snapshot. Flat is what is put down to a
-// function: the nearest to the leaf that is not the allocator's, a container's or an interpreter's.
-// Cumulative is what it and its callees allocated.
+// Top is the table of functions of one snapshot. Flat is the memory attributed to a function: the one nearest to the leaf
+// that does not belong to the allocator, a container or an interpreter. Cumulative includes the memory of its callees.
 type Top struct {
 	Snapshot *series.Head // without rows
 	Type     convert.SampleType
 	Total    int64 // of all rows that passed the filter
 	Rows     []TopRow
 	Unnamed  *siteview.Unnamed // of the same rows
-	// Limit is the number of rows shown in text; 0 shows 20.
+	// Limit is the number of rows in text; 0 shows 20.
 	Limit int
 }
 
@@ -78,7 +78,7 @@ type topBuilder struct {
 	rows    map[topKey]*TopRow
 }
 
-// add counts a stack: flat for the function that is to blame, cumulative once for each function on it.
+// add counts a stack: flat for the function that it is attributed to, cumulative once for each function on it.
 func (b *topBuilder) add(stack []symbolize.LocationID, v int64) {
 	seen := map[topKey]bool{}
 	for _, id := range stack {
@@ -98,7 +98,7 @@ func (b *topBuilder) add(stack []symbolize.LocationID, v int64) {
 }
 
 func (b *topBuilder) row(l *symbolize.Location, frame int) (*TopRow, topKey) {
-	r := TopRow{Function: siteview.Name(b.symbols, l, frame)}
+	r := TopRow{Function: siteview.FrameName(b.symbols, l, frame)}
 	if m := b.symbols.Module(l); m != nil {
 		r.Module = m.Name()
 	}
@@ -113,7 +113,7 @@ func (b *topBuilder) row(l *symbolize.Location, frame int) (*TopRow, topKey) {
 	return &r, key
 }
 
-// Text writes the table for people.
+// Text writes the table for a terminal.
 func (t *Top) Text(w io.Writer) error {
 	p := &text.Printer{W: w}
 	p.Linef("%s: %s of %s", text.Clean(t.Snapshot.Path), show(t.Type, t.Total), t.Type)

@@ -273,13 +273,13 @@ func (b *builder) momentList() []Moment {
 
 func (b *builder) site(i int) Site {
 	s := &b.g.Result.Sites[i]
-	words := b.g.Describe(s)
+	v := b.g.Describe(s)
 	_, factor := b.g.RateUnit()
 	out := Site{
-		Label: s.Label.String(), Confidence: text.Finite(s.Confidence), Title: words.Title, Where: words.Where,
-		Function: text.Clip(words.Function, maxName), Module: text.Clean(words.Module), File: text.Clean(words.File), Line: words.Line,
-		Callers: words.Callers, Advice: words.Advice, Unnamed: words.Unnamed, Resizing: s.Resizing,
-		Growth: s.Gained, Now: words.Now, Stacks: len(s.Members), Paths: []Path{},
+		Label: s.Label.String(), Confidence: text.Finite(s.Confidence), Title: v.Title(), Where: v.Where,
+		Function: text.Clip(v.Blame.Function, maxName), Module: text.Clean(v.Blame.Module), File: text.Clean(v.Blame.File), Line: v.Blame.Line,
+		Callers: v.CallPath(0), Advice: v.Advice(), Unnamed: v.Unnamed, Resizing: s.Resizing,
+		Growth: s.Gained, Now: b.g.Now(s), Stacks: len(s.Members), Paths: []Path{},
 		Rate: text.Finite(s.Slope * factor), RateLow: text.Finite(s.Low * factor), RateHigh: text.Finite(s.High * factor),
 	}
 	for moment, index := range b.moments {

@@ -14,7 +14,7 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-// advice is what to look at next, for allocations whose stack tells more than its frames do.
+// advice is what to look at next, for allocations whose stack shows a known cause.
 type advice struct {
 	subject string // what pattern is for: a function or a module on the stack, or a module of the process, for growth beside the heap
 	pattern *regexp.Regexp
@@ -67,19 +67,17 @@ func parseEntry(lines []string) (a advice, err error) {
 	return a, err
 }
 
-// adviceFor returns the advice on a stack, "" for none.
-func AdviceFor(s *symbolize.Symbols, stack []symbolize.LocationID) string {
+// adviceOn returns the advice on a stack; empty if there is none.
+func adviceOn(frames []baseline.Frame) string {
 	for _, a := range advices() {
-		for _, id := range stack {
-			if a.matches(s, &s.Locations[id]) {
-				return a.text
-			}
+		if slices.ContainsFunc(frames, a.matches) {
+			return a.text
 		}
 	}
 	return ""
 }
 
-// adviceBeside returns the advice on a process that grows beside its heap, "" for none.
+// AdviceBeside returns the advice on a process that grows while its heap does not; empty if there is none.
 func AdviceBeside(s *symbolize.Symbols) string {
 	for _, a := range advices() {
 		if a.subject == "beside" && slices.ContainsFunc(s.Modules, func(m symbolize.Module) bool { return a.pattern.MatchString(m.Name()) }) {
@@ -89,39 +87,13 @@ func AdviceBeside(s *symbolize.Symbols) string {
 	return ""
 }
 
-func (a *advice) matches(s *symbolize.Symbols, l *symbolize.Location) bool {
+// matches reports whether the advice is about a frame.
+func (a *advice) matches(f baseline.Frame) bool {
 	switch a.subject {
 	case "module":
-		m := s.Module(l)
-		return m != nil && a.pattern.MatchString(m.Name())
+		return f.Module != "" && a.pattern.MatchString(path.Base(f.Module))
 	case "function":
-		return slices.ContainsFunc(l.Frames, func(f symbolize.Frame) bool { return a.pattern.MatchString(f.Function) })
+		return a.pattern.MatchString(f.Function)
 	}
 	return false
-}
-
-// matchesNames is matches for a frame of which only the names are known; the module is a path.
-func (a *advice) matchesNames(module, function string) bool {
-	switch a.subject {
-	case "module":
-		return module != "" && a.pattern.MatchString(path.Base(module))
-	case "function":
-		return a.pattern.MatchString(function)
-	}
-	return false
-}
-
-// adviceOn is what to look at next, "" for nothing special.
-func AdviceOn(s *baseline.Site) string {
-	if s == nil {
-		return ""
-	}
-	for _, a := range advices() {
-		for i := range s.Frames {
-			if a.matchesNames(s.Frames[i].Module, s.Frames[i].Function) {
-				return a.text
-			}
-		}
-	}
-	return ""
 }

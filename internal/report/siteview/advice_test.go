@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -36,8 +37,7 @@ func TestAdviceIsGivenForKnownCauses(t *testing.T) {
 		"node::Buffer::New": "outside V8's heap",
 		"main":              "",
 	} {
-		s := &symbolize.Symbols{Locations: []symbolize.Location{{Module: symbolize.NoModule, Frames: []symbolize.Frame{{Function: function}}}}}
-		got := AdviceFor(s, []symbolize.LocationID{0})
+		got := adviceOn([]baseline.Frame{{Function: "std::allocate"}, {Function: function}})
 		if want == "" {
 			require.Empty(t, got)
 		}
@@ -45,8 +45,8 @@ func TestAdviceIsGivenForKnownCauses(t *testing.T) {
 	}
 }
 
-// TestGrowthBesideTheHeapHasANextStep: what the snapshots cannot show, by who keeps memory of its own.
-func TestGrowthBesideTheHeapHasANextStep(t *testing.T) {
+// TestGrowthBesideTheHeapHasAdvice, by the module of the process that allocates memory outside the heap.
+func TestGrowthBesideTheHeapHasAdvice(t *testing.T) {
 	for module, want := range map[string]string{
 		"/usr/bin/python3.11": "--python-malloc", "/usr/lib/libpython3.12.so.1.0": "--python-malloc", "/usr/bin/node": "heap snapshots",
 		"/usr/lib/jvm/lib/server/libjvm.so": "jcmd", "/opt/server": "",

@@ -3,7 +3,6 @@ package siteview
 import (
 	"fmt"
 
-	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -24,15 +23,7 @@ type Frame struct {
 	Near   string `json:"near,omitempty"`
 }
 
-// frames lists a stack's frames.
-func Frames(s *symbolize.Symbols, stack []symbolize.LocationID) []Frame {
-	out := []Frame{}
-	for _, id := range stack {
-		out = append(out, locationFrames(s, &s.Locations[id])...)
-	}
-	return out
-}
-
+// locationFrames are the frames of an address, innermost first.
 func locationFrames(s *symbolize.Symbols, l *symbolize.Location) []Frame {
 	base := Frame{Address: fmt.Sprintf("0x%x", uint64(l.Address))}
 	if m := s.Module(l); m != nil {
@@ -53,7 +44,7 @@ func locationFrames(s *symbolize.Symbols, l *symbolize.Location) []Frame {
 	return out
 }
 
-// near is the hint at an unnamed address, ffi_call+0x1a5.
+// Near is the nearest symbol to an address without a function, as in ffi_call+0x1a5; it may be empty.
 func Near(l *symbolize.Location) string {
 	if l.Near == "" {
 		return ""
@@ -61,8 +52,8 @@ func Near(l *symbolize.Location) string {
 	return fmt.Sprintf("%s+0x%x", l.Near, l.NearDistance)
 }
 
-// name is what a frame is called in text: its function, or the place in its module with what is nearest.
-func Name(s *symbolize.Symbols, l *symbolize.Location, frame int) string {
+// FrameName is the function of a frame of l. A location without one is named by its module and offset and the nearest symbol.
+func FrameName(s *symbolize.Symbols, l *symbolize.Location, frame int) string {
 	if frame >= 0 && frame < len(l.Frames) {
 		return l.Frames[frame].Function
 	}
@@ -72,19 +63,3 @@ func Name(s *symbolize.Symbols, l *symbolize.Location, frame int) string {
 	}
 	return label
 }
-
-// place is the position of a frame in text: file:line, or the module.
-func place(s *symbolize.Symbols, l *symbolize.Location, frame int) string {
-	if frame >= 0 && frame < len(l.Frames) {
-		if p := text.Position(l.Frames[frame].File, l.Frames[frame].Line); p != "" {
-			return p
-		}
-	}
-	if m := s.Module(l); m != nil {
-		return text.Clean(m.Name())
-	}
-	return ""
-}
-
-// longestRemedy is in characters: names of files come from the input.
-const longestRemedy = 400

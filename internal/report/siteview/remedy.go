@@ -8,9 +8,12 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-// remedy says what would give an unnamed address its name.
-func Remedy(s *symbolize.Symbols, l *symbolize.Location) string {
-	return text.Clip(remedyText(s, l), longestRemedy)
+// maxRemedy is the longest remedy, in characters: it quotes names of files, which come from the input.
+const maxRemedy = 400
+
+// remedy is what would give an unnamed address its name.
+func remedy(s *symbolize.Symbols, l *symbolize.Location) string {
+	return text.Clip(remedyText(s, l), maxRemedy)
 }
 
 func remedyText(s *symbolize.Symbols, l *symbolize.Location) string {
@@ -24,7 +27,7 @@ func remedyText(s *symbolize.Symbols, l *symbolize.Location) string {
 	case symbolize.ReasonStale:
 		return fmt.Sprintf("%s is not the build that ran: pass the right one with --sysroot or --binary", m.Path)
 	case symbolize.ReasonNoSegment:
-		return fmt.Sprintf("%s may be another file than the one that was mapped: pass the right one with --sysroot or --binary", m.Path)
+		return fmt.Sprintf("%s may not be the file that was mapped: pass that one with --sysroot or --binary", m.Path)
 	case symbolize.ReasonUnreadable, symbolize.ReasonMalformed:
 		return fmt.Sprintf("%s cannot be used: %v", m.Path, m.Err)
 	case symbolize.ReasonNoSymbols, symbolize.ReasonNoFunction:
@@ -33,6 +36,7 @@ func remedyText(s *symbolize.Symbols, l *symbolize.Location) string {
 	return l.Reason.Explain()
 }
 
+// remedyOutside is the remedy for an address outside all modules.
 func remedyOutside(r symbolize.Reason) string {
 	switch r {
 	case symbolize.ReasonAnonymous, symbolize.ReasonNoPerfEntry:
@@ -40,11 +44,45 @@ func remedyOutside(r symbolize.Reason) string {
 	case symbolize.ReasonNull:
 		return "the unwinder failed: try TCMALLOC_STACKTRACE_METHOD=libunwind"
 	}
-	return "no mapping holds the address: a library that was loaded and unloaded between two snapshots, or a broken stack"
+	return "no mapping contains the address: a library was loaded and unloaded between two snapshots, or the stack is broken"
 }
 
-// packageQuery is the command that asks Debian for the package of a file. Libraries are mapped from /usr/lib, where /lib leads
-// to, while the packages of Debian 12 and before have many of them, libc.so.6 for one, in /lib.
+// remedyForAll is what would give the addresses of a row their names; it may be empty.
+func remedyForAll(s *symbolize.Symbols, r UnnamedRow) string {
+	if len(r.Modules) == 0 {
+		return remedyOutside(r.Reason)
+	}
+	first := &s.Modules[r.Modules[0]]
+	hasID := first.BuildID != ""
+	switch r.Reason {
+	case symbolize.ReasonMissing:
+		return "copy from the machine that ran the process and pass --sysroot DIR (--binary FILE for the program)" +
+			onlyIf(hasID, ", or --debuginfod URL")
+	case symbolize.ReasonStale:
+		return "pass the builds that ran with --sysroot DIR or --binary FILE" +
+			onlyIf(hasID, ", or --debug-dir DIR or --debuginfod URL, which find them by build ID")
+	case symbolize.ReasonNoSegment:
+		return "pass the files that were mapped with --sysroot DIR or --binary FILE"
+	case symbolize.ReasonNoSymbols, symbolize.ReasonNoFunction:
+		return fmt.Sprintf("install debug symbols (Debian: the -dbgsym package of `%s`) or pass --debug-dir DIR", text.Clean(packageQuery(first.Path))) +
+			onlyIf(hasID, " or --debuginfod URL")
+	}
+	if first.Err != nil {
+		return text.Clean(first.Err.Error())
+	}
+	return ""
+}
+
+// onlyIf returns s if the condition holds, else the empty string.
+func onlyIf(condition bool, s string) string {
+	if condition {
+		return s
+	}
+	return ""
+}
+
+// packageQuery is the command that finds the Debian package of a file. It leaves out a leading /usr: libraries are mapped
+// from /usr/lib, because /lib is a link to it, but packages up to Debian 12 list many of them, such as libc.so.6, in /lib.
 func packageQuery(path string) string {
 	return "dpkg -S '*" + strings.ReplaceAll(strings.TrimPrefix(path, "/usr"), "'", `'\''`) + "'"
 }

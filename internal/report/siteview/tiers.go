@@ -2,7 +2,7 @@ package siteview
 
 import "github.com/heaplapse/heaplapse/diff/identity"
 
-// TierTexts are the ways in which sites of two builds are matched, in words.
+// TierTexts are the ways to match sites of two builds, in words.
 var TierTexts = map[identity.Tier]string{
 	identity.ByPlace:      "by build ID and offset",
 	identity.ByFile:       "by file and offset (no build ID is known)",

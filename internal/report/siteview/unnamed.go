@@ -13,11 +13,13 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
-// Unnamed is the memory in use whose allocating function has no name, by reason: what it is worth to find the
-// files that are missing. The sums are those of one snapshot.
+// Unnamed is the memory in use of one snapshot that is attributed to functions without a name, by reason. It shows what
+// finding the missing files is worth.
 type Unnamed struct {
-	Total int64 // bytes in use on all stacks that were counted: less than the heap where the allocator cut the file
-	Bytes int64 // of those, put down to a place without a name
+	// Total is the bytes in use on all stacks that were counted. It is less than the heap if the snapshot is truncated.
+	Total int64
+	// Bytes are those of Total that are attributed to a function without a name.
+	Bytes int64
 	Rows  []UnnamedRow
 
 	symbols *symbolize.Symbols
@@ -25,11 +27,11 @@ type Unnamed struct {
 	modules map[unnamedKey]int64
 }
 
-// UnnamedRow is what one reason hides.
+// UnnamedRow is the memory that has no name for one reason.
 type UnnamedRow struct {
 	Reason symbolize.Reason
 	Bytes  int64
-	// Modules that have the reason, the one that hides most first.
+	// Modules are those with that reason, the one with most bytes first.
 	Modules []symbolize.ModuleID
 }
 
@@ -38,7 +40,7 @@ type unnamedKey struct {
 	module symbolize.ModuleID
 }
 
-// NewUnnamed begins a count; Add counts a stack, Done sums up.
+// NewUnnamed returns an empty count. Add counts a stack; Done completes the count.
 func NewUnnamed(s *symbolize.Symbols, rules *class.Rules) *Unnamed {
 	return &Unnamed{symbols: s, blamer: class.NewBlamer(s, rules), modules: map[unnamedKey]int64{}}
 }
@@ -60,7 +62,7 @@ func (u *Unnamed) Add(id heapfile.StackID, bytes int64) {
 	}
 }
 
-// Done sorts what was counted: the reason that hides most comes first.
+// Done sorts the rows, the one with most bytes first, and returns u.
 func (u *Unnamed) Done() *Unnamed {
 	keys := make([]unnamedKey, 0, len(u.modules))
 	for k := range u.modules {
@@ -87,7 +89,7 @@ func (u *Unnamed) Done() *Unnamed {
 // shownModules is the number of modules that a row lists.
 const shownModules = 2
 
-// text writes the summary, unless less than a hundredth of the memory is hidden.
+// Text writes the summary, unless less than a hundredth of the memory has no name.
 func (u *Unnamed) Text(p *text.Printer) {
 	if u == nil || u.Bytes*100 < u.Total || u.Bytes <= 0 {
 		return
@@ -102,8 +104,8 @@ func (u *Unnamed) Text(p *text.Printer) {
 		if len(r.Modules) > 0 {
 			line += " in " + u.list(r.Modules)
 		}
-		if do := u.remedy(r); do != "" {
-			line += ": " + do
+		if how := remedyForAll(u.symbols, r); how != "" {
+			line += ": " + how
 		}
 		p.Linef("%s", line)
 	}
@@ -121,46 +123,14 @@ func (u *Unnamed) list(modules []symbolize.ModuleID) string {
 	return strings.Join(names, " and ")
 }
 
-// remedy says which flag or package would give the names; "" where nothing would.
-func (u *Unnamed) remedy(r UnnamedRow) string {
-	if len(r.Modules) == 0 {
-		return remedyOutside(r.Reason)
-	}
-	first := &u.symbols.Modules[r.Modules[0]]
-	switch r.Reason {
-	case symbolize.ReasonMissing:
-		text := "copy from the machine that ran the process and pass --sysroot DIR (--binary FILE for the program)"
-		if first.BuildID != "" {
-			text += ", or --debuginfod URL"
-		}
-		return text
-	case symbolize.ReasonStale:
-		text := "pass the builds that ran with --sysroot DIR or --binary FILE"
-		if first.BuildID != "" {
-			text += ", or --debug-dir DIR or --debuginfod URL, which are asked for their build IDs"
-		}
-		return text
-	case symbolize.ReasonNoSegment:
-		return "pass the files that were mapped with --sysroot DIR or --binary FILE"
-	case symbolize.ReasonNoSymbols, symbolize.ReasonNoFunction:
-		text := fmt.Sprintf("install debug symbols (Debian: the -dbgsym package of `%s`) or pass --debug-dir DIR", text.Clean(packageQuery(first.Path)))
-		if first.BuildID != "" {
-			text += " or --debuginfod URL"
-		}
-		return text
-	}
-	if first.Err != nil {
-		return text.Clean(first.Err.Error())
-	}
-	return ""
-}
-
+// UnnamedJSON is an UnnamedRow in JSON.
 type UnnamedJSON struct {
 	Reason  string   `json:"reason"`
 	Bytes   int64    `json:"inuse_bytes"`
 	Modules []string `json:"modules"`
 }
 
+// JSON returns the rows; u may be nil.
 func (u *Unnamed) JSON() []UnnamedJSON {
 	out := []UnnamedJSON{}
 	if u == nil {

@@ -4,229 +4,174 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"unicode/utf8"
 
-	"github.com/heaplapse/heaplapse/diff/sites"
+	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/internal/report/text"
-	"github.com/heaplapse/heaplapse/symbolize"
-	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
-// View is what the tables of sites have in common.
+// View is an allocation site as reports show it. Use [Describer.View] or [OfRun].
 type View struct {
-	// Top limits the rows in text; 0 shows 20.
-	Top int
-	// Rules decided which frame is to blame; nil for the default ones.
-	Rules *class.Rules
-	// GroupBy is what the rows are.
-	GroupBy sites.GroupBy
+	// Name is the function that the site is attributed to. A function without a name is described by its module and
+	// offset and by the nearest caller that has one; a site without a stack is "(no stack)".
+	Name string
+	// Where is the function's file and line, or its module where the line is not known; it may be empty.
+	Where string
+	// Group is the source file or the module of the row, if rows are files or modules, else empty.
+	Group string
+	// Blame is the same function for programs.
+	Blame Blame
+	// Callers are the functions that call it, nearest first. A function that calls itself is listed once.
+	Callers []Caller
+	// CallPaths is the number of call paths of the row.
+	CallPaths int
+	// Shared reports whether all call paths have Callers in common. If not, Callers belong to the largest one.
+	Shared bool
+	// Unnamed is why the function has no name and what would give it one; empty if it has a name.
+	Unnamed string
+
+	frames []baseline.Frame // of the largest call path, leaf first
 }
 
-func (v View) Sites(s *symbolize.Symbols) *Sites {
-	return &Sites{s, class.NewBlamer(s, v.Rules), v.GroupBy}
+// Blame is the frame that a site is attributed to, in JSON.
+type Blame struct {
+	Function string `json:"function"`
+	Module   string `json:"module"`
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	// Near is the nearest symbol, and Remedy what would give the name, of a frame without a name.
+	Near   string `json:"near,omitempty"`
+	Remedy string `json:"remedy,omitempty"`
+	// CalledBy is the nearest caller in the same module that has a name.
+	CalledBy string `json:"called_by,omitempty"`
 }
 
-// viewer describes sites of one series in words. It is not safe for concurrent use.
-type Sites struct {
-	Symbols *symbolize.Symbols
-	blamer  *class.Blamer
-	by      sites.GroupBy
+// Caller is a function on the way to a site, and the place of its call.
+type Caller struct{ Name, Where string }
+
+// Longest names in a line of text, in characters.
+const (
+	maxTitle   = 90
+	maxCaller  = 60
+	maxGrouped = 60
+)
+
+// Title names the row: the function, or the group and the function that allocates most of it.
+func (v View) Title() string {
+	if v.Group == "" {
+		return v.Clipped(maxTitle)
+	}
+	return fmt.Sprintf("%s, most of it %s", v.Group, v.Clipped(maxGrouped))
 }
 
-// title names a row: the function, or the file or module that its stacks share, with the function that has most.
-func (v *Sites) Title(site symbolize.SiteID) (title, where string) {
-	function, where := v.describe(site)
-	stack := v.Stack(site)
-	ref, ok := v.blamer.Blame(stack)
-	if !ok || v.by != sites.ByFile && v.by != sites.ByModule {
-		return text.Clip(function, 90), where
-	}
-	l := &v.Symbols.Locations[stack[ref.Position]]
-	group := "(no file)"
-	if m := v.Symbols.Module(l); m != nil {
-		group = text.Clean(m.Name())
-	}
-	if v.by == sites.ByFile && ref.Frame >= 0 && l.Frames[ref.Frame].File != "" {
-		group = text.Clean(path.Base(l.Frames[ref.Frame].File))
-	}
-	return fmt.Sprintf("%s, most of it %s", group, text.Clip(function, 60)), where
-}
+// Clipped is the name shortened to a width in characters.
+func (v View) Clipped(width int) string { return text.Clip(v.Name, width) }
 
-func (v *Sites) Stack(site symbolize.SiteID) []symbolize.LocationID {
-	return v.Symbols.Stack(v.Symbols.SiteStack(site))
-}
+// Heading is the title and the place.
+func (v View) Heading() string { return strings.TrimSpace(v.Title() + " " + v.Where) }
 
-// describe names the frame that a site is put down to, and its place.
-func (v *Sites) describe(site symbolize.SiteID) (function, where string) {
-	stack := v.Stack(site)
-	ref, ok := v.blamer.Blame(stack)
-	if !ok {
-		return "(no stack)", ""
-	}
-	l := &v.Symbols.Locations[stack[ref.Position]]
-	if !l.Named() {
-		return v.unnamed(stack, ref.Position), ""
-	}
-	return Name(v.Symbols, l, ref.Frame), place(v.Symbols, l, ref.Frame)
-}
+// Advice is what to look at next; it may be empty.
+func (v View) Advice() string { return adviceOn(v.frames) }
 
-// unnamed describes a place without a function by what is certain: where it is, and
-// who of its module calls it; else by the nearest symbol.
-func (v *Sites) unnamed(stack []symbolize.LocationID, position int) string {
-	l := &v.Symbols.Locations[stack[position]]
-	if by := v.calledBy(stack, position); by != "" {
-		return fmt.Sprintf("%s (called by %s)", v.Symbols.Label(l), by)
-	}
-	if l.Near == "" {
-		if from := v.calledFrom(stack, position); from != "" {
-			return fmt.Sprintf("%s (called from %s)", v.Symbols.Label(l), from)
-		}
-	}
-	return Name(v.Symbols, l, -1)
-}
+// maxCallers is the number of callers in a call path in one line.
+const maxCallers = 4
 
-// calledFrom is the nearest function above a place in a stack that has a name, with its module.
-func (v *Sites) calledFrom(stack []symbolize.LocationID, position int) string {
-	for _, id := range stack[position+1:] {
-		if up := &v.Symbols.Locations[id]; up.Named() {
-			if m := v.Symbols.Module(up); m != nil {
-				return up.Frames[0].Function + " in " + m.Name()
-			}
-			return up.Frames[0].Function
-		}
-	}
-	return ""
-}
-
-// calledBy is the nearest function above a place in a stack that is of the same module and has a name.
-func (v *Sites) calledBy(stack []symbolize.LocationID, position int) string {
-	module := v.Symbols.Locations[stack[position]].Module
-	for _, id := range stack[position+1:] {
-		up := &v.Symbols.Locations[id]
-		if up.Module != module {
+// CallPath is the nearest callers in one line, as many as fit into a width in characters, but at least one. A width of 0
+// has no limit.
+func (v View) CallPath(width int) string {
+	line := ""
+	for i, c := range v.Callers[:min(maxCallers, len(v.Callers))] {
+		next := line + " ← " + c.String()
+		if i > 0 && width > 0 && utf8.RuneCountInString(next) > width {
 			break
 		}
-		if up.Named() {
-			return up.Frames[0].Function
-		}
+		line = next
+	}
+	switch {
+	case v.CallPaths > 1 && v.Shared:
+		line += fmt.Sprintf("  (%d call paths)", v.CallPaths)
+	case v.CallPaths > 1:
+		line += fmt.Sprintf("  (the largest of %d call paths)", v.CallPaths)
+	}
+	return strings.TrimSpace(line)
+}
+
+// String is the caller's name and place.
+func (c Caller) String() string {
+	return strings.TrimSpace(text.Clip(c.Name, maxCaller) + " " + c.Where)
+}
+
+// viewOf describes a stack, leaf first. The memory is attributed to the frame at index blame, or to none if blame is -1.
+func viewOf(frames []baseline.Frame, blame int) View {
+	v := View{Name: "(no stack)", Callers: callersOf(frames, blame), CallPaths: 1, Shared: true, frames: frames}
+	if blame >= 0 {
+		f := &frames[blame]
+		v.Name, v.Where = FunctionName(f), where(f)
+		v.Blame = Blame{Function: f.Function, Module: f.Module, File: f.File, Line: f.Line}
+	}
+	return v
+}
+
+// FunctionName is a frame's function, or what is known instead.
+func FunctionName(f *baseline.Frame) string {
+	switch {
+	case f.Function != "":
+		return f.Function
+	case f.Module != "":
+		return "somewhere in " + path.Base(f.Module)
+	}
+	return "(no name)"
+}
+
+// maxWhere is the longest place, in characters.
+const maxWhere = 60
+
+// where is a frame's file and line, else its module, unless its name is module+offset.
+func where(f *baseline.Frame) string {
+	if p := text.Position(f.File, f.Line); p != "" {
+		return text.Clip(p, maxWhere)
+	}
+	if module := path.Base(f.Module); f.Module != "" && !strings.HasPrefix(f.Function, module+"+") {
+		return text.Clip(module, maxWhere)
 	}
 	return ""
 }
 
-// blame is the frame that a site is put down to, for JSON.
-func (v *Sites) Blame(site symbolize.SiteID) Blame {
-	stack := v.Stack(site)
-	ref, ok := v.blamer.Blame(stack)
-	if !ok {
-		return Blame{}
-	}
-	l := &v.Symbols.Locations[stack[ref.Position]]
-	var out Blame
-	if m := v.Symbols.Module(l); m != nil {
-		out.Module = m.Path
-	}
-	if !l.Named() {
-		out.Function, out.Near, out.Remedy = v.Symbols.Label(l), Near(l), Remedy(v.Symbols, l)
-		out.CalledBy = v.calledBy(stack, ref.Position)
-		return out
-	}
-	f := l.Frames[max(ref.Frame, 0)]
-	out.Function, out.File, out.Line = f.Function, f.File, f.Line
-	return out
-}
-
-// missingName says why the frame to blame has no name, and what would give it one; "" if it has one.
-func (v *Sites) MissingName(site symbolize.SiteID) string {
-	stack := v.Stack(site)
-	ref, ok := v.blamer.Blame(stack)
-	if !ok {
-		return ""
-	}
-	if l := &v.Symbols.Locations[stack[ref.Position]]; !l.Named() {
-		return fmt.Sprintf("unnamed: %s; %s", l.Reason.Explain(), Remedy(v.Symbols, l))
-	}
-	return ""
-}
-
-// maxCallers is the number of callers shown.
-const MaxCallers = 4
-
-// callPath is the callers that all stacks of a row have in common, nearest first; where they have none, those of the
-// first stack, which is the largest.
-func (v *Sites) CallPath(sites []symbolize.SiteID) string {
-	if len(sites) == 0 {
-		return ""
-	}
-	first := v.callers(sites[0])
-	common := first
-	for _, s := range sites[1:] {
-		common = common[:commonPrefix(common, v.callers(s))]
-	}
-	note := ""
-	if n := len(sites); n > 1 {
-		note = fmt.Sprintf("  (%d call paths)", n)
-		if len(common) == 0 {
-			common, note = first, fmt.Sprintf("  (the largest of %d call paths)", n)
-		}
-	}
-	var out []string
-	for _, c := range common[:min(MaxCallers, len(common))] {
-		out = append(out, strings.TrimSpace(text.Clip(c.name, 60)+" "+c.place))
-	}
-	line := strings.Join(out, " ← ")
-	if line != "" {
-		line = "← " + line
-	}
-	return strings.TrimSpace(line + note)
-}
-
-type caller struct{ name, place string }
-
-// callers are the frames above the one to blame. A function that calls itself is one.
-func (v *Sites) callers(site symbolize.SiteID) []caller {
-	stack := v.Stack(site)
-	ref, ok := v.blamer.Blame(stack)
-	if !ok {
+// callersOf are the frames above the one at index blame, nearest first. A function that calls itself is listed once.
+func callersOf(frames []baseline.Frame, blame int) (callers []Caller) {
+	if blame < 0 {
 		return nil
 	}
-	var out []caller
-	last := ""
-	for i := ref.Position; i < len(stack); i++ {
-		l := &v.Symbols.Locations[stack[i]]
-		if !l.Named() {
-			if i > ref.Position {
-				out, last = append(out, caller{v.Symbols.Label(l), ""}), ""
-			}
-			continue
+	last := frames[blame].Function
+	for i := range frames[blame+1:] {
+		f := &frames[blame+1+i]
+		if f.Function != last || last == "" {
+			callers = append(callers, Caller{FunctionName(f), where(f)})
 		}
-		from := 0
-		if i == ref.Position {
-			from, last = ref.Frame+1, l.Frames[ref.Frame].Function
-		}
-		for k := from; k < len(l.Frames); k++ {
-			if f := l.Frames[k].Function; f != last {
-				out, last = append(out, caller{Name(v.Symbols, l, k), place(v.Symbols, l, k)}), f
-			}
-		}
+		last = f.Function
 	}
-	return out
+	return callers
 }
 
-func commonPrefix(a, b []caller) int {
-	n := 0
+// commonCallers is the number of callers that two call paths begin with.
+func commonCallers(a, b []Caller) (n int) {
 	for n < len(a) && n < len(b) && a[n] == b[n] {
 		n++
 	}
 	return n
 }
 
-type Blame struct {
-	Function string `json:"function"`
-	Module   string `json:"module"`
-	File     string `json:"file"`
-	Line     int    `json:"line"`
-	// Near and Remedy are for places without a function.
-	Near   string `json:"near,omitempty"`
-	Remedy string `json:"remedy,omitempty"`
-	// CalledBy is the nearest caller in the same module that has a name.
-	CalledBy string `json:"called_by,omitempty"`
+// OfRun describes a site of a summarized run. The row has more call paths than the one of the site if callPaths is not 1.
+// A nil site has no stack.
+func OfRun(s *baseline.Site, callPaths int) View {
+	if s == nil {
+		return viewOf(nil, -1)
+	}
+	blame := s.Blame
+	if blame >= len(s.Frames) {
+		blame = -1
+	}
+	v := viewOf(s.Frames, blame)
+	v.CallPaths, v.Shared = callPaths, callPaths <= 1
+	return v
 }

@@ -1,0 +1,105 @@
+package siteview
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/diff/baseline"
+	"github.com/heaplapse/heaplapse/diff/sites"
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+func frame(function, file string, line int) baseline.Frame {
+	return baseline.Frame{Function: function, Module: "/opt/shop/bin/shopd", File: file, Line: line}
+}
+
+func TestViewOfARun(t *testing.T) {
+	v := OfRun(&baseline.Site{Blame: 1, Frames: []baseline.Frame{
+		frame("operator new", "", 0), frame("Cache::insert", "/src/cache.cc", 7), frame("walk", "/src/tree.cc", 3), frame("walk", "/src/tree.cc", 9),
+		frame("shopd+0x12", "", 0), frame("main", "", 0),
+	}}, 1)
+	require.Equal(t, "Cache::insert cache.cc:7", v.Heading())
+	require.Equal(t, Blame{Function: "Cache::insert", Module: "/opt/shop/bin/shopd", File: "/src/cache.cc", Line: 7}, v.Blame)
+	require.Equal(t, []Caller{{"walk", "tree.cc:3"}, {"shopd+0x12", ""}, {"main", "shopd"}}, v.Callers, "recursion is folded")
+	require.Equal(t, "← walk tree.cc:3 ← shopd+0x12 ← main shopd", v.CallPath(0))
+	require.Empty(t, v.Advice())
+}
+
+func TestViewWithoutNames(t *testing.T) {
+	require.Equal(t, "(no stack)", OfRun(nil, 0).Title())
+	require.Equal(t, "(no stack)", OfRun(&baseline.Site{Blame: -1, Frames: []baseline.Frame{frame("f", "", 0)}}, 1).Heading())
+	require.Equal(t, "(no stack)", OfRun(&baseline.Site{Blame: 1, Frames: []baseline.Frame{frame("f", "", 0)}}, 1).Heading(), "a damaged baseline")
+	require.Equal(t, "somewhere in shopd shopd", OfRun(&baseline.Site{Frames: []baseline.Frame{frame("", "", 0)}}, 1).Heading())
+	require.Equal(t, "(no name)", OfRun(&baseline.Site{Frames: []baseline.Frame{{}}}, 1).Heading())
+}
+
+// TestCallPathFitsAWidth and has at least one caller and at most four.
+func TestCallPathFitsAWidth(t *testing.T) {
+	s := &baseline.Site{Frames: []baseline.Frame{frame("f", "", 0)}}
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		s.Frames = append(s.Frames, frame(strings.Repeat(name, 20), "/src/x.cc", 1))
+	}
+	for width, callers := range map[int]int{0: 4, 1: 1, 30: 1, 59: 1, 60: 2, 90: 3, 200: 4} {
+		path := OfRun(s, 1).CallPath(width)
+		require.Equal(t, callers, strings.Count(path, "←"), "%d characters: %s", width, path)
+	}
+	require.True(t, strings.HasSuffix(OfRun(s, 3).CallPath(0), " x.cc:1  (the largest of 3 call paths)"))
+	require.Equal(t, "(the largest of 3 call paths)", OfRun(&baseline.Site{Frames: s.Frames[:1]}, 3).CallPath(0))
+}
+
+// described resolves stacks of addresses without symbols and returns a describer and the sites of the stacks. Addresses
+// from 0x401000 on are in /opt/server, those from 0x501000 on in /lib/libx.so.
+func described(t *testing.T, o Options, stacks ...string) (*Describer, []symbolize.SiteID) {
+	t.Helper()
+	var rows strings.Builder
+	for _, s := range stacks {
+		rows.WriteString("     1:     4096 [     1:     4096] @ " + s + "\n")
+	}
+	text := "heap profile:      9:    99999 [     9:    99999] @ heapprofile\n" + rows.String() +
+		"\nMAPPED_LIBRARIES:\n400000-500000 r-xp 00000000 00:00 100 /opt/server\n500000-600000 r-xp 00000000 00:00 101 /lib/libx.so\n"
+	file := filepath.Join(t.TempDir(), "p.0001.heap")
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	s, err := series.Open([]string{file}, series.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { s.Close() })
+	symbols, err := symbolize.Resolve(t.Context(), s, symbolize.Options{Sysroot: t.TempDir()})
+	require.NoError(t, err)
+	var ids []symbolize.SiteID
+	for i := range stacks {
+		ids = append(ids, symbols.Site(heapfile.StackID(i)))
+	}
+	return NewDescriber(symbols, o), ids
+}
+
+// TestSharedCallers are those of all call paths; if there are none, the largest call path stands for all.
+func TestSharedCallers(t *testing.T) {
+	d, ids := described(t, Options{}, "0x401011 0x402011 0x403011 0x404011", "0x401011 0x402011 0x403011 0x405011", "0x401011 0x402011 0x407011", "0x401011 0x409011")
+	require.Equal(t, "← server+0x2011 ← server+0x3011 ← server+0x4011", d.View(ids[:1]).CallPath(0))
+	require.Equal(t, "← server+0x2011 ← server+0x3011  (2 call paths)", d.View(ids[:2]).CallPath(0))
+	require.Equal(t, "← server+0x2011  (3 call paths)", d.View(ids[:3]).CallPath(0))
+	require.Equal(t, "← server+0x2011 ← server+0x3011 ← server+0x4011  (the largest of 4 call paths)", d.View(ids).CallPath(0))
+}
+
+func TestUnnamedSites(t *testing.T) {
+	d, ids := described(t, Options{}, "0x401011 0x501011")
+	v := d.View(ids)
+	require.Equal(t, "server+0x1011", v.Heading())
+	require.Equal(t, "server+0x1011", v.Blame.Function)
+	require.Contains(t, v.Blame.Remedy, "/opt/server was not found")
+	require.True(t, strings.HasPrefix(v.Unnamed, "unnamed: ") && strings.HasSuffix(v.Unnamed, v.Blame.Remedy), v.Unnamed)
+	frames := d.Frames(ids)
+	require.Len(t, frames, 2)
+	require.Equal(t, Frame{Address: "0x401011", Module: "/opt/server", Offset: "0x1011", Reason: frames[0].Reason}, frames[0])
+}
+
+// TestGroupsNameTheirLargestFunction: rows are modules, but a reader needs a function.
+func TestGroupsNameTheirLargestFunction(t *testing.T) {
+	d, ids := described(t, Options{GroupBy: sites.ByModule}, "0x501011 0x401011")
+	require.Equal(t, "libx.so, most of it libx.so+0x1011", d.View(ids).Title())
+}
