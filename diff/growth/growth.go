@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/heaplapse/heaplapse/diff/internal/stats"
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/suppress"
 	"github.com/heaplapse/heaplapse/diff/trend"
@@ -350,7 +351,7 @@ func (s *Site) shareOf(group *Site) bool {
 			rest = append(rest, float64(group.Bytes[i]-s.Bytes[i]))
 		}
 	}
-	return trend.Explained(own, rest) >= sameCurve
+	return stats.Explained(own, rest) >= sameCurve
 }
 
 // keep lists a site, unless there is nothing to say about it.
@@ -442,11 +443,11 @@ func (g *grower) points(c sites.Column) trend.Points {
 	if !alloc {
 		p.Alloc = nil
 	}
-	p.HighWater, p.Crowd = g.highWater, g.crowd
+	p.HighWater, p.MedianRise = g.highWater, g.crowd
 	if head := g.series.Heads[g.result.First]; head.IsEstimate() {
 		p.Period = float64(head.Period)
 	}
-	p.Elsewhere = g.elsewhere(c)
+	p.OtherImage = g.elsewhere(c)
 	return p
 }
 

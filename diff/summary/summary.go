@@ -15,6 +15,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/compare"
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/identity"
+	"github.com/heaplapse/heaplapse/diff/internal/stats"
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile"
@@ -160,7 +161,7 @@ func (s *summarizer) level(c sites.Column, end heapfile.Counts) baseline.Level {
 		bytes, objects = append(bytes, float64(c.Bytes[i])), append(objects, float64(c.Objects[i]))
 		t, y = append(t, s.series.Clock.At[i]/3600), append(y, float64(c.Bytes[i]))
 	}
-	l := baseline.Level{Bytes: trend.Median(bytes), Objects: trend.Median(objects), Peak: float64(peak(c.Bytes[s.first : s.last+1]))}
+	l := baseline.Level{Bytes: stats.Median(bytes), Objects: stats.Median(objects), Peak: float64(peak(c.Bytes[s.first : s.last+1]))}
 	if s.series.Clock.Source.IsTime() {
 		l.Slope, l.SlopeError = trend.Slope(t, y)
 	}
