@@ -13,7 +13,6 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/compare"
-	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/diff/internal/stats"
 	"github.com/heaplapse/heaplapse/diff/sites"
@@ -168,7 +167,7 @@ func (s *summarizer) level(c sites.Column, end heapfile.Counts) baseline.Level {
 	if s.head().HasAlloc {
 		l.AllocBytes, l.AllocObjects = float64(end.AllocBytes), float64(end.AllocObjects)
 	}
-	l.Noise = growth.SamplingNoise(s.head(), int64(l.Bytes))
+	l.Noise = sites.SamplingNoise(s.head(), int64(l.Bytes))
 	return l
 }
 

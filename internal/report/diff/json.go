@@ -86,7 +86,7 @@ func sideJSON(s *compare.Side) diffSide {
 	return out
 }
 
-func deltaJSON(r *compare.DeltaRow, views [2]*siteview.Sites) deltaEntry {
+func deltaJSON(r *compare.Row, views [2]*siteview.Sites) deltaEntry {
 	v, sites := of(r, views)
 	out := deltaEntry{
 		Change: r.Change, Delta: text.Counts(r.Delta()), Base: text.Counts(r.Base), Current: text.Counts(r.Current),

@@ -137,14 +137,14 @@ func (d *Report) viewers() [2]*siteview.Sites {
 }
 
 // of is the side on which a row can be described: the current one, unless it is gone.
-func of(r *compare.DeltaRow, views [2]*siteview.Sites) (*siteview.Sites, []symbolize.SiteID) {
+func of(r *compare.Row, views [2]*siteview.Sites) (*siteview.Sites, []symbolize.SiteID) {
 	if len(r.CurrentSites) > 0 {
 		return views[1], r.CurrentSites
 	}
 	return views[0], r.BaseSites
 }
 
-func (d *Report) row(p *text.Printer, rank int, r *compare.DeltaRow, views [2]*siteview.Sites) {
+func (d *Report) row(p *text.Printer, rank int, r *compare.Row, views [2]*siteview.Sites) {
 	delta := r.Delta()
 	v, sites := of(r, views)
 	site, where := v.Title(sites[0])
@@ -182,7 +182,7 @@ func bounded(base, current int64, text string) string {
 }
 
 // noisy is "~ " before what sampling alone may have made.
-func noisy(r *compare.DeltaRow) string {
+func noisy(r *compare.Row) string {
 	if math.Abs(float64(r.Delta().InuseBytes)) < 2*r.Noise {
 		return "~ "
 	}

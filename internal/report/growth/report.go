@@ -103,14 +103,14 @@ func (g *Report) tested() string {
 func (g *Report) notes() []string {
 	r := g.Result
 	out := append(RangeNotes(r.Range), noteTexts(r.Notes)...)
-	if m := r.Most; m != nil {
+	if m := r.LargestStable; m != nil {
 		title, where := g.viewer().Title(m.Members[0])
 		out = append(out, fmt.Sprintf("%s grew most, by %s, and not long or steadily enough to be called anything: record for longer, or judge its time with --since",
 			strings.TrimSpace(title+" "+where), units.Bytes(m.Gained)))
 	}
-	if r.UnlistedBytes > max((r.LastHeap-r.FirstHeap)/2, leastUnlisted) {
+	if r.SmallBytes > max((r.LastHeap-r.FirstHeap)/2, leastUnlisted) {
 		out = append(out, fmt.Sprintf("%s grew by too little each to be judged, by %s in all: --min-bytes 64KiB judges smaller ones, --group-by file or module larger groups",
-			units.Count(r.Unlisted, "site"), units.Bytes(r.UnlistedBytes)))
+			units.Count(r.Small, "site"), units.Bytes(r.SmallBytes)))
 	}
 	for _, s := range r.Suppressed {
 		why := ""
@@ -155,7 +155,7 @@ func (g *Report) Next() string {
 	switch {
 	case g.Result.Verdict == growth.VerdictLeak || g.suspected():
 		return g.next(&g.Result.Sites[0])
-	case g.Result.Beyond:
+	case g.Result.ProcessGrows:
 		return siteview.AdviceBeside(g.Symbols)
 	}
 	return ""
