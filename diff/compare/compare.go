@@ -27,8 +27,9 @@ type Comparison struct {
 	SameProcess bool
 	// Tiers is what was matched at each tier.
 	Tiers [identity.Unmatched + 1]TierShare
-	// Foreign is the number of bytes in use, of both sides, that no tier matched and whose stacks lead through files that the other
-	// side does not have: they may be there under other names. Other unmatched bytes are new or gone.
+	// Foreign is the number of bytes in use, of both sides, that no tier matched and whose stacks
+	// lead through files that the other side does not have: they may be there under other names.
+	// Other unmatched bytes are new or gone.
 	Foreign int64
 }
 
@@ -54,16 +55,18 @@ const (
 type Row struct {
 	Change        Change
 	Base, Current heapfile.Counts
-	// BaseBound and CurrentBound are the most that truncated snapshots may hide of the row beyond Base and Current: of its
-	// sites that the other side has. math.MaxInt64 stands for any amount.
+	// BaseBound and CurrentBound are the most that truncated snapshots may hide of the row beyond
+	// Base and Current: of its sites that the other side has. math.MaxInt64 stands for any amount.
 	BaseBound, CurrentBound heapfile.Counts
 	// BaseSites and CurrentSites belong to the row, the largest first.
 	BaseSites, CurrentSites []symbolize.SiteID
 	// Tier is the least sure tier that matched any of the sites; Unmatched if none was matched.
 	Tier identity.Tier
-	// Noise is the standard deviation that sampling gives the difference of the bytes in use; 0 for exact snapshots.
+	// Noise is the standard deviation that sampling gives the difference of the bytes in use; 0 for
+	// exact snapshots.
 	Noise float64
-	// Moved reports whether the function as a whole hardly changed: another row of the function changed the other way.
+	// Moved reports whether the function as a whole hardly changed: another row of the function
+	// changed the other way.
 	Moved bool
 }
 
@@ -84,7 +87,8 @@ func Snapshots(base, current *Side, o Options) *Comparison {
 // Shown returns the difference of what both sides show, after filters.
 func (c *Comparison) Shown() heapfile.Counts { return c.Current.Shown().Sub(c.Base.Shown()) }
 
-// HasAlloc reports whether both snapshots have cumulative counts, without which their difference means nothing.
+// HasAlloc reports whether both snapshots have cumulative counts, without which their difference
+// means nothing.
 func (c *Comparison) HasAlloc() bool { return c.Base.Head.HasAlloc && c.Current.Head.HasAlloc }
 
 // Total returns the difference of the snapshots' totals.

@@ -1,5 +1,5 @@
-// Package compare compares two snapshots site by site ([Snapshots]), of one process or of different processes and builds, and
-// three snapshots of one process ([Persist]).
+// Package compare compares two snapshots site by site ([Snapshots]), of one process or of different
+// processes and builds, and three snapshots of one process ([Persist]).
 //
 // [Snapshots] works in steps, a file each:
 //
@@ -8,6 +8,6 @@
 //	match.go    which sites of one side are which of the other (by package identity)
 //	rows.go     which matches belong together, what truncation may hide of them, and what changed
 //
-// Totals are conserved: the differences of the rows and of what truncation hides add up to the difference of the snapshots'
-// totals.
+// Totals are conserved: the differences of the rows and of what truncation hides add up to the
+// difference of the snapshots' totals.
 package compare

@@ -55,7 +55,8 @@ func (p *pair) match() []identity.Match {
 	return identity.Pair(p.names[base], p.names[current])
 }
 
-// shares are the sites and bytes that were matched at each tier, and the bytes that are foreign: see Comparison.Foreign.
+// shares are the sites and bytes that were matched at each tier, and the bytes that are foreign:
+// see Comparison.Foreign.
 func (p *pair) shares(matches []identity.Match) (tiers [identity.Unmatched + 1]TierShare, foreign int64) {
 	for _, m := range matches {
 		bytes := p.inUse(base, m.Base) + p.inUse(current, m.Current)
@@ -76,7 +77,8 @@ func (p *pair) inUse(side int, members []int) (bytes int64) {
 	return bytes
 }
 
-// foreign reports whether the stack of an unmatched site leads through a file that the other side does not have.
+// foreign reports whether the stack of an unmatched site leads through a file that the other side
+// does not have.
 func (p *pair) foreign(m identity.Match) bool {
 	if p.sameProcess {
 		return false

@@ -12,8 +12,8 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
-// Persistence is what was allocated between a first and a second snapshot of one process and is still in use in a
-// third: what a request or a job did not free after it ended (gperftools#1375).
+// Persistence is what was allocated between a first and a second snapshot of one process and is
+// still in use in a third: what a request or a job did not free after it ended (gperftools#1375).
 type Persistence struct {
 	// Moments are the three snapshots.
 	Moments [3]*Side
@@ -27,14 +27,16 @@ type Persistence struct {
 type PersistRow struct {
 	// At are the counts in the three snapshots.
 	At [3]heapfile.Counts
-	// Stayed is min(second, third) − first, site by site, in bytes and objects. It is what came and stayed, as far as sums show
-	// it: other allocations of the site may have replaced some that were freed.
+	// Stayed is min(second, third) − first, site by site, in bytes and objects. It is what came and
+	// stayed, as far as sums show it: other allocations of the site may have replaced some that
+	// were freed.
 	Stayed, StayedObjects int64
-	// Certain is the part of Stayed, in bytes, that must be the same objects, even if all that the site freed after the second
-	// snapshot had been among these. It is -1 if it is unknown: without cumulative counts, in samples, and where a
-	// snapshot is truncated.
+	// Certain is the part of Stayed, in bytes, that must be the same objects, even if all that the
+	// site freed after the second snapshot had been among these. It is -1 if it is unknown: without
+	// cumulative counts, in samples, and where a snapshot is truncated.
 	Certain int64
-	// AtMost reports whether Stayed is an upper bound, because the first snapshot is truncated and may hide some of it.
+	// AtMost reports whether Stayed is an upper bound, because the first snapshot is truncated and
+	// may hide some of it.
 	AtMost bool
 	// Sites belong to the row, the one with most bytes that stayed first.
 	Sites []symbolize.SiteID
@@ -71,7 +73,8 @@ func Persist(moments [3]*Side, o Options) (*Persistence, error) {
 	return p, nil
 }
 
-// checkOrder returns an error unless the snapshots are of one process, each later than the one before.
+// checkOrder returns an error unless the snapshots are of one process, each later than the one
+// before.
 func checkOrder(moments [3]*Side) error {
 	for i, m := range moments[1:] {
 		if m.Series != moments[0].Series || m.Head.Image != moments[0].Head.Image {

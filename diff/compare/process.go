@@ -7,9 +7,9 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile"
 )
 
-// sameProcess reports whether two snapshots are of one process image. Snapshots of two series are if their PIDs do not differ and one of
-// their libraries is mapped at the same place, which address space randomisation changes at every start. (The program
-// itself may be mapped at a fixed place.)
+// sameProcess reports whether two snapshots are of one process image. Snapshots of two series are
+// if their PIDs do not differ and one of their libraries is mapped at the same place, which address
+// space randomisation changes at every start. (The program itself may be mapped at a fixed place.)
 func sameProcess(a, b *Side) bool {
 	if a.Series == b.Series {
 		return a.Head.Image == b.Head.Image
@@ -39,8 +39,8 @@ func (s *Side) unmapped() bool {
 	return true
 }
 
-// shareAddresses reports whether one side has half of the addresses of the other, or more. In another process, libraries would be
-// at other addresses.
+// shareAddresses reports whether one side has half of the addresses of the other, or more. In
+// another process, libraries would be at other addresses.
 func shareAddresses(a, b *Side) bool {
 	return identity.Alike(a.addresses(), b.addresses())
 }

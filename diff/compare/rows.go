@@ -14,7 +14,8 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-// rows groups matches: by the current side's sites, or by the base's if those are gone. By stack, each match is a row.
+// rows groups matches: by the current side's sites, or by the base's if those are gone. By stack,
+// each match is a row.
 func (p *pair) rows(matches []identity.Match) (rows []Row) {
 	var index group.Index
 	for i, m := range matches {
@@ -63,8 +64,8 @@ func include(sites []symbolize.SiteID, sum heapfile.Counts, s *Side, members []i
 	return sites, sum
 }
 
-// addBound adds to a bound what a truncated snapshot may hide of one more site that only the other side shows. The bound is never more
-// than all that the snapshot hides.
+// addBound adds to a bound what a truncated snapshot may hide of one more site that only the other
+// side shows. The bound is never more than all that the snapshot hides.
 func addBound(sum heapfile.Counts, s *series.Head) heapfile.Counts {
 	one, all := s.Completeness.AbsentMax, s.Heap().Sub(s.Completeness.Estimate)
 	add := func(sum, one, all int64) int64 {
@@ -105,7 +106,8 @@ func withoutAlloc(c heapfile.Counts) heapfile.Counts {
 	return heapfile.Counts{InuseObjects: c.InuseObjects, InuseBytes: c.InuseBytes}
 }
 
-// change is what happened to a row that changed. A site that truncation may hide on one side is neither new nor gone.
+// change is what happened to a row that changed. A site that truncation may hide on one side is
+// neither new nor gone.
 func (r *Row) change() Change {
 	d := r.Delta()
 	switch {
@@ -121,10 +123,12 @@ func (r *Row) change() Change {
 	return ChangeChurned
 }
 
-// moveShare is the largest change of a function as a whole, as a share of a row's change, for which the row counts as moved.
+// moveShare is the largest change of a function as a whole, as a share of a row's change, for which
+// the row counts as moved.
 const moveShare = 0.2
 
-// moved reports of each row whether its function hardly changed as a whole. Rows that are no single call paths do not move.
+// moved reports of each row whether its function hardly changed as a whole. Rows that are no single
+// call paths do not move.
 func (p *pair) moved(rows []Row) []bool {
 	out := make([]bool, len(rows))
 	if p.by != sites.ByStack {
@@ -151,7 +155,8 @@ func (p *pair) function(r *Row) string {
 	return p.keys[base].Of(r.BaseSites[0])
 }
 
-// rank orders rows by the change of the bytes in use, then by that of the bytes allocated, the largest first.
+// rank orders rows by the change of the bytes in use, then by that of the bytes allocated, the
+// largest first.
 func rank(rows []Row) {
 	slices.SortStableFunc(rows, func(a, b Row) int {
 		x, y := a.Delta(), b.Delta()

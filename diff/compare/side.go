@@ -70,7 +70,8 @@ func (s *Side) Shown() (c heapfile.Counts) {
 // Empty reports whether a filter dropped all sites.
 func (s *Side) Empty() bool { return s.Filter != nil && len(s.sites) == 0 }
 
-// Hidden returns what the header counts and no row shows: zero for a complete snapshot, and under a filter.
+// Hidden returns what the header counts and no row shows: zero for a complete snapshot, and under a
+// filter.
 func (s *Side) Hidden() heapfile.Counts {
 	if s.Filter != nil {
 		return heapfile.Counts{}
@@ -78,7 +79,8 @@ func (s *Side) Hidden() heapfile.Counts {
 	return s.Head.Heap().Sub(s.Shown())
 }
 
-// exact reports whether the snapshot shows every allocated object: with cumulative counts, neither sampled nor truncated.
+// exact reports whether the snapshot shows every allocated object: with cumulative counts, neither
+// sampled nor truncated.
 func (s *Side) exact() bool {
 	return s.Head.HasAlloc && !s.Head.IsEstimate() && s.Head.Completeness.AbsentMax == heapfile.Counts{}
 }

@@ -1,13 +1,16 @@
-// Package growth reports which allocation sites of a series grow, and how likely each of them is a leak.
+// Package growth reports which allocation sites of a series grow, and how likely each of them is a
+// leak.
 //
 // # Contract
 //
-// All comparisons are between estimates (unsampled values) and between sites, not addresses: a site is the same after a restart. A
-// site that a truncated snapshot does not show is hidden, never zero: such a snapshot is left out when the site is judged.
+// All comparisons are between estimates (unsampled values) and between sites, not addresses: a site
+// is the same after a restart. A site that a truncated snapshot does not show is hidden, never
+// zero: such a snapshot is left out when the site is judged.
 //
 // # Steps
 //
-// [Judge] is a sequence of functions, a file each. Each takes what the steps before returned, and changes none of it:
+// [Judge] is a sequence of functions, a file each. Each takes what the steps before returned, and
+// changes none of it:
 //
 //	scope.go     which snapshots are judged, and what is known of all of them
 //	group.go     which sites belong together, and which are suppressed
@@ -16,5 +19,6 @@
 //	list.go      which of them are listed, and in what order
 //	conclude.go  the verdict on the series, and the notes
 //
-// Package trend has the statistics of one curve; package symbolize/class decides which frame a site is attributed to.
+// Package trend has the statistics of one curve; package symbolize/class decides which frame a site
+// is attributed to.
 package growth

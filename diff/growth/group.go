@@ -16,7 +16,8 @@ type grouped struct {
 	// kept is the number of sites that passed the filter.
 	kept       int
 	suppressed []Suppressed
-	// heap is the size of the heap that is judged, by snapshot: what the filter keeps, without what is suppressed.
+	// heap is the size of the heap that is judged, by snapshot: what the filter keeps, without what
+	// is suppressed.
 	heap []int64
 }
 
@@ -48,7 +49,8 @@ func groupSites(s scope, symbols *symbolize.Symbols, blamer *class.Blamer, colum
 	return g
 }
 
-// heapSizes are the sizes of the heap that is judged. Without a filter they include what truncated snapshots hide.
+// heapSizes are the sizes of the heap that is judged. Without a filter they include what truncated
+// snapshots hide.
 func heapSizes(s scope, shown, suppressed []int64, filtered bool) []int64 {
 	if filtered {
 		return shown

@@ -27,12 +27,14 @@ type Options struct {
 	GroupBy sites.GroupBy
 	// Suppressions are growth that is known; may be nil.
 	Suppressions *suppress.List
-	// From and To limit the snapshots that are judged to indices From ≤ i < To; To 0 is the end of the series.
+	// From and To limit the snapshots that are judged to indices From ≤ i < To; To 0 is the end of
+	// the series.
 	From, To int
 }
 
-// Judge judges every site of a series, and every group of sites that are attributed to the same frame: many small leaks under
-// one caller may be significant only together. The collector must have visited the series.
+// Judge judges every site of a series, and every group of sites that are attributed to the same
+// frame: many small leaks under one caller may be significant only together. The collector must
+// have visited the series.
 func Judge(series *series.Series, symbols *symbolize.Symbols, c *sites.Collector, o Options) *Result {
 	o.MinBytes = cmp.Or(o.MinBytes, trend.DefaultMinGrowth)
 	columns := c.Columns(series, symbols)

@@ -39,8 +39,8 @@ func (j *judgement) groups(groups [][]symbolize.SiteID) (out judged) {
 	return out
 }
 
-// group judges a group and, if it does not leak, its members: the growth of one may be hidden by that of others. A member is listed
-// by itself if it leaks, unless
+// group judges a group and, if it does not leak, its members: the growth of one may be hidden by
+// that of others. A member is listed by itself if it leaks, unless
 //   - the other members shrink by as much: then allocations only moved from one caller to another,
 //   - its curve is that of the others: then it has no evidence that the group does not have.
 func (j *judgement) group(members []symbolize.SiteID) judged {
@@ -144,10 +144,12 @@ func (j *judgement) byGrowth(ids []symbolize.SiteID) []symbolize.SiteID {
 	return out
 }
 
-// leastRising is the least size in bytes of a site whose rise counts as a sign of load: a handful of objects rises by chance.
+// leastRising is the least size in bytes of a site whose rise counts as a sign of load: a handful
+// of objects rises by chance.
 const leastRising = 4 << 10
 
-// medianRise is the median rise of the sites that change. Rising load moves many sites at once, a leak one.
+// medianRise is the median rise of the sites that change. Rising load moves many sites at once, a
+// leak one.
 func medianRise(s scope, columns []sites.Column) float64 {
 	var rises []float64
 	for _, c := range columns {

@@ -13,7 +13,8 @@ type listing struct {
 	stable []Site // ranked
 	// largestStable is the stable site that grew most, if it makes up most of the heap's growth.
 	largestStable *Site
-	// small is the number of stable sites that grew by less than the least growth that counts, smallBytes their growth.
+	// small is the number of stable sites that grew by less than the least growth that counts,
+	// smallBytes their growth.
 	small      int
 	smallBytes int64
 }
@@ -45,8 +46,8 @@ func list(judged []Site, heapGained int64, o Options) (l listing) {
 	return l
 }
 
-// significant reports whether a site is worth listing: it has a label other than stable or, if it has too few points for one, grew
-// by enough.
+// significant reports whether a site is worth listing: it has a label other than stable or, if it
+// has too few points for one, grew by enough.
 func significant(s *Site, minBytes int64) bool {
 	switch s.Label {
 	case trend.Stable:
@@ -57,7 +58,8 @@ func significant(s *Site, minBytes int64) bool {
 	return true
 }
 
-// rank orders sites by label, then by the lower end of the slope's interval times the confidence, then by growth.
+// rank orders sites by label, then by the lower end of the slope's interval times the confidence,
+// then by growth.
 func rank(list []Site) {
 	order := func(s Site) trend.Label {
 		if s.Label == trend.LeakLate {

@@ -36,9 +36,11 @@ type NoteKind uint8
 
 // Kinds of notes.
 const (
-	// NoteFewSnapshots: with Note.Snapshots snapshots, fewer than [GoodPoints], a cache that fills up may look like a leak.
+	// NoteFewSnapshots: with Note.Snapshots snapshots, fewer than [GoodPoints], a cache that fills
+	// up may look like a leak.
 	NoteFewSnapshots NoteKind = iota
-	// NoteNoAlloc: there are no cumulative counts, so that growth caused by higher load may look like a leak.
+	// NoteNoAlloc: there are no cumulative counts, so that growth caused by higher load may look
+	// like a leak.
 	NoteNoAlloc
 	// NoteProcessGrows: the resident set grew by Note.Bytes more than the heap.
 	NoteProcessGrows
@@ -51,7 +53,8 @@ type Note struct {
 	Bytes     int64
 }
 
-// GoodPoints is the number of snapshots from which on verdicts are good; [trend.MinPoints] is the least.
+// GoodPoints is the number of snapshots from which on verdicts are good; [trend.MinPoints] is the
+// least.
 const GoodPoints = 12
 
 // Result is what grows in a series.
@@ -61,12 +64,13 @@ type Result struct {
 	Why Reason
 	// Leaks and Suspects are the numbers of sites with these labels.
 	Leaks, Suspects int
-	// Total is the trend of the heap: the part that the filter keeps, without what is suppressed. FirstHeap and LastHeap are
-	// its size, in bytes.
+	// Total is the trend of the heap: the part that the filter keeps, without what is suppressed.
+	// FirstHeap and LastHeap are its size, in bytes.
 	Total               trend.Verdict
 	FirstHeap, LastHeap int64
-	// RSS is the trend of the resident set, which includes what the heap does not: mmap, fragmentation, stacks. It is nil if the
-	// resident set was not recorded. FirstRSS and LastRSS are its size, in bytes.
+	// RSS is the trend of the resident set, which includes what the heap does not: mmap,
+	// fragmentation, stacks. It is nil if the resident set was not recorded. FirstRSS and LastRSS
+	// are its size, in bytes.
 	RSS               *trend.Verdict
 	FirstRSS, LastRSS int64
 	// ProcessGrows reports whether the resident set grew by far more than the heap.
@@ -81,11 +85,13 @@ type Result struct {
 	Sites []Site
 	// Stable are the sites that are not in Sites, ranked; only with Options.KeepStable.
 	Stable []Site
-	// LargestStable is the site outside Sites that grew most, if it makes up most of the heap's growth; may be nil.
+	// LargestStable is the site outside Sites that grew most, if it makes up most of the heap's
+	// growth; may be nil.
 	LargestStable *Site
 	// Kept is the number of sites that passed the filter.
 	Kept int
-	// Small is the number of sites that grew by less than Options.MinBytes, SmallBytes their growth.
+	// Small is the number of sites that grew by less than Options.MinBytes, SmallBytes their
+	// growth.
 	Small      int
 	SmallBytes int64
 	// Suppressed is the growth that suppressions took out of the result.

@@ -76,7 +76,8 @@ func (s *scope) gained(c sites.Column) int64 {
 	return last - first
 }
 
-// points are the visible values of a column. They have no cumulative counts if any of them is hidden.
+// points are the visible values of a column. They have no cumulative counts if any of them is
+// hidden.
 func (s *scope) points(c sites.Column) trend.Points {
 	p := trend.Points{HighWater: s.highWater, Period: s.period, OtherImage: s.otherPoints(c)}
 	alloc := s.hasAlloc
@@ -100,7 +101,8 @@ func (s *scope) points(c sites.Column) trend.Points {
 // leastOther is the least number of points in another process image that count as evidence.
 const leastOther = 3
 
-// otherPoints are the visible values of a column in the other process image; nil if they are too few.
+// otherPoints are the visible values of a column in the other process image; nil if they are too
+// few.
 func (s *scope) otherPoints(c sites.Column) *trend.Points {
 	if s.other == nil {
 		return nil

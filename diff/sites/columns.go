@@ -14,14 +14,15 @@ const Hidden = math.MinInt64
 
 // Column is the values of a site by snapshot, estimates where the snapshots are samples.
 type Column struct {
-	// from is the snapshot of the first values. Columns of sites begin at snapshot 0. Those of stacks begin where the
-	// stack first appears: a process that restarts often has many stacks, each of which few snapshots have.
+	// from is the snapshot of the first values. Columns of sites begin at snapshot 0. Those of
+	// stacks begin where the stack first appears: a process that restarts often has many stacks,
+	// each of which few snapshots have.
 	from                  int
 	Bytes, Objects, Alloc []int64
 }
 
-// Collector gathers the columns of a series while it is read: its Visit goes into series.Options. The zero value is ready
-// to use.
+// Collector gathers the columns of a series while it is read: its Visit goes into series.Options.
+// The zero value is ready to use.
 type Collector struct {
 	stacks []Column // by StackID; absent values are hidden until the snapshots' completeness is known
 }
@@ -37,7 +38,8 @@ func (c *Collector) Visit(s *series.Snapshot) error {
 	return nil
 }
 
-// InUse returns the bytes in use on a stack in one snapshot, an estimate; 0 where the snapshot does not show the stack.
+// InUse returns the bytes in use on a stack in one snapshot, an estimate; 0 where the snapshot does
+// not show the stack.
 func (c *Collector) InUse(id heapfile.StackID, snapshot int) int64 {
 	if int(id) >= len(c.stacks) {
 		return 0
@@ -49,8 +51,8 @@ func (c *Collector) InUse(id heapfile.StackID, snapshot int) int64 {
 	return 0
 }
 
-// Columns returns the column of each site, indexed by SiteID. It sums the stacks that are the same site, and decides what absent
-// values mean: 0 in a complete snapshot, Hidden in a truncated one.
+// Columns returns the column of each site, indexed by SiteID. It sums the stacks that are the same
+// site, and decides what absent values mean: 0 in a complete snapshot, Hidden in a truncated one.
 func (c *Collector) Columns(series *series.Series, symbols *symbolize.Symbols) []Column {
 	n := len(series.Heads)
 	out := make([]Column, symbols.Sites())
@@ -74,9 +76,9 @@ func (c *Collector) Columns(series *series.Series, symbols *symbolize.Symbols) [
 	return out
 }
 
-// Sum adds the columns of a group, over n snapshots. A value is hidden if it is hidden of all members. If it is visible of some,
-// then what is hidden of the others is less than the smallest visible row. Cumulative bytes have no such bound, so that
-// one hidden member hides the sum.
+// Sum adds the columns of a group, over n snapshots. A value is hidden if it is hidden of all
+// members. If it is visible of some, then what is hidden of the others is less than the smallest
+// visible row. Cumulative bytes have no such bound, so that one hidden member hides the sum.
 func Sum(members []Column, n int) Column {
 	var out Column
 	out.pad(n)

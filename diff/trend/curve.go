@@ -6,8 +6,9 @@ import (
 	"github.com/heaplapse/heaplapse/diff/internal/stats"
 )
 
-// curves are least-squares fits of curves over time. A cache that is filled with keys drawn at random follows
-// c + a·(1 − e^(−t/τ)); a function that also leaks follows such a curve with a line beside it.
+// curves are least-squares fits of curves over time. A cache that is filled with keys drawn at
+// random follows c + a·(1 − e^(−t/τ)); a function that also leaks follows such a curve with a line
+// beside it.
 type curves struct {
 	line    stats.Fit  // constant and slope over the span
 	level   saturating // the best curve that levels off
@@ -32,9 +33,9 @@ type plateau struct {
 	from float64 // when the line becomes level, from 0 to 1
 }
 
-// Time constants that are tried, as shares of the span: in equal ratios, then ever closer around the best, because what a coarse grid
-// misses looks like a line. Beyond longestTau a curve is a line, and beyond longestBeside a curve and a line beside it
-// are nearly the same column.
+// Time constants that are tried, as shares of the span: in equal ratios, then ever closer around
+// the best, because what a coarse grid misses looks like a line. Beyond longestTau a curve is a
+// line, and beyond longestBeside a curve and a line beside it are nearly the same column.
 const (
 	shortestTau   = 0.02
 	longestTau    = 3.0
@@ -100,7 +101,8 @@ func (s *series) plateau(rss float64) plateau {
 	return best
 }
 
-// overLine is ln of residuals over those of the line. Both are raised a little, so that a perfect fit does not give −∞.
+// overLine is ln of residuals over those of the line. Both are raised a little, so that a perfect
+// fit does not give −∞.
 func (c *curves) overLine(rss float64) float64 {
 	floor := c.line.RSS*1e-4 + 1
 	return math.Log((rss + floor) / (c.line.RSS + floor))
@@ -126,7 +128,8 @@ func (s *series) curveFeatures(f *Features, c curves, growth float64) {
 	f.set(FeatureBeside, math.Copysign(better, c.beside.slope), -20, 20)
 }
 
-// residualFloor is the residual sum of squares below which fits are equally good: that of sampling, and a share of the growth.
+// residualFloor is the residual sum of squares below which fits are equally good: that of sampling,
+// and a share of the growth.
 func (s *series) residualFloor(growth float64) float64 {
 	return float64(len(s.t))*(s.noise*s.noise+growth*growth*1e-6) + 1
 }

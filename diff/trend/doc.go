@@ -1,7 +1,8 @@
-// Package trend judges one time series of a heap: whether it grows without bound, as a leak does, or only looks like it.
+// Package trend judges one time series of a heap: whether it grows without bound, as a leak does,
+// or only looks like it.
 //
-// It knows numbers only: points in time with the bytes and objects in use and the bytes allocated so far. The caller knows
-// what they belong to, and how series are grouped.
+// It knows numbers only: points in time with the bytes and objects in use and the bytes allocated
+// so far. The caller knows what they belong to, and how series are grouped.
 //
 // # How a series is judged
 //
@@ -27,8 +28,9 @@
 //	residence    W = L/λ, what is in use over the rate of allocation                          (Little's law)
 //	sampling     Var L = Σ s²·(1−p)/p, p = 1 − e^(−s/R)                                       (Poisson sampling, one per R bytes)
 //
-// References: P. K. Sen, Estimates of the regression coefficient based on Kendall's tau, JASA 63 (1968); H. B. Mann,
-// Nonparametric tests against trend, Econometrica 13 (1945); K. H. Hamed and A. R. Rao, A modified Mann-Kendall trend test
-// for autocorrelated data, J. Hydrology 204 (1998); J. D. C. Little, A proof for the queuing formula L = λW, Operations
-// Research 9 (1961); J. H. Friedman, Greedy function approximation, Annals of Statistics 29 (2001).
+// References: P. K. Sen, Estimates of the regression coefficient based on Kendall's tau, JASA 63
+// (1968); H. B. Mann, Nonparametric tests against trend, Econometrica 13 (1945); K. H. Hamed and A.
+// R. Rao, A modified Mann-Kendall trend test for autocorrelated data, J. Hydrology 204 (1998); J.
+// D. C. Little, A proof for the queuing formula L = λW, Operations Research 9 (1961); J. H.
+// Friedman, Greedy function approximation, Annals of Statistics 29 (2001).
 package trend

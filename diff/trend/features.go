@@ -2,12 +2,12 @@ package trend
 
 import "math"
 
-// Feature is one of the numbers that distinguish a leak from what looks like one. Each is dimensionless: it means the same
-// for a small heap and a large one, for an hour and a week.
+// Feature is one of the numbers that distinguish a leak from what looks like one. Each is
+// dimensionless: it means the same for a small heap and a large one, for an hour and a week.
 type Feature int32
 
-// The features. In their definitions "growth" is that of the trend or, if it is larger, that from the first points to the last, and a slope
-// is over the span.
+// The features. In their definitions "growth" is that of the trend or, if it is larger, that from
+// the first points to the last, and a slope is over the span.
 const (
 	FeatureSignificance     Feature = iota // Mann-Kendall's Z
 	FeatureLateSignificance                // the same for the second half
@@ -92,7 +92,8 @@ func (f *Features) set(i Feature, v, low, high float64) {
 	f[i] = math.Max(low, math.Min(high, v))
 }
 
-// features describes a series. Each group is computed from the series alone, its line and its curves.
+// features describes a series. Each group is computed from the series alone, its line and its
+// curves.
 func (s *series) features(l line, c curves, growth float64) (f Features) {
 	f.set(FeatureSize, growth/s.minGrowth, 0, 2)
 	f.set(FeaturePoints, math.Log(float64(len(s.t))), 0, 10)

@@ -9,7 +9,8 @@ import (
 // maxKnees bounds the places where a knee is tried.
 const maxKnees = 24
 
-// knees are places for a knee, from some number of points after the first to some number before the last.
+// knees are places for a knee, from some number of points after the first to some number before the
+// last.
 func knees(t []float64, after, before int) (out []float64) {
 	inner := t[after : len(t)-before]
 	n := min(maxKnees, len(inner))

@@ -47,8 +47,8 @@ func (s *series) signals(l line, c curves, growth float64) signals {
 	return signals{s.jumped(), s.oldRise(l, growth), s.loadDriven(l), c.warming()}
 }
 
-// Confidence from which a series that grew enough is called a leak, and from which it is a suspect. Few points, and estimates, need
-// more.
+// Confidence from which a series that grew enough is called a leak, and from which it is a suspect.
+// Few points, and estimates, need more.
 const (
 	leakAt        = 0.54
 	leakAtSampled = 0.6
@@ -70,12 +70,14 @@ func (s *series) leakAt() float64 {
 
 const (
 	evenOdds = 0.5
-	// keeps is the share of the bytes that it allocates which a series keeps that frees next to nothing.
+	// keeps is the share of the bytes that it allocates which a series keeps that frees next to
+	// nothing.
 	keeps = 0.9
 )
 
-// mostConfidence bounds the confidence where the model has no evidence: one jump does not predict the next, and a series that was
-// seen at its own record highs rises by construction, unless it keeps what it allocates.
+// mostConfidence bounds the confidence where the model has no evidence: one jump does not predict
+// the next, and a series that was seen at its own record highs rises by construction, unless it
+// keeps what it allocates.
 func (s *series) mostConfidence(l line, g signals) float64 {
 	if g.jumped || s.HighWater && s.Dominates && !(l.retention >= keeps) {
 		return evenOdds
@@ -83,7 +85,8 @@ func (s *series) mostConfidence(l line, g signals) float64 {
 	return 1
 }
 
-// label of a series that grew or shrank. A series that does not leak gets the label that explains the growth best.
+// label of a series that grew or shrank. A series that does not leak gets the label that explains
+// the growth best.
 func (s *series) label(l line, growth, confidence float64, g signals) Label {
 	large := growth >= s.minGrowth && (s.Live[len(s.t)-1] > s.Live[0] || l.over >= s.minGrowth)
 	switch {
@@ -123,8 +126,9 @@ func (s *series) growing(l line) bool {
 	return l.over >= s.minGrowth && l.z >= z && l.over >= 2*l.sigma
 }
 
-// lateLeak returns the line of the last part of a leak that began within the series; false if it did not. It began late if
-// the best two lines meet behind the first quarter, and the series was flat until then.
+// lateLeak returns the line of the last part of a leak that began within the series; false if it
+// did not. It began late if the best two lines meet behind the first quarter, and the series was
+// flat until then.
 func (s *series) lateLeak(label Label, f *Features, growth float64) (line, bool) {
 	from, _ := slices.BinarySearch(s.t, f[FeatureKnee])
 	from = min(from, len(s.t)-1)
@@ -160,20 +164,22 @@ func (s *series) jumped() bool {
 	return step > 0 && inside < 0.15*step
 }
 
-// oldRise reports whether the end of the series is flat and the last rise so old that chance hardly explains it: of k
-// rises spread evenly over the span, none is in the last part f with probability (1−f)^k.
+// oldRise reports whether the end of the series is flat and the last rise so old that chance hardly
+// explains it: of k rises spread evenly over the span, none is in the last part f with probability
+// (1−f)^k.
 func (s *series) oldRise(l line, growth float64) bool {
 	last, k := s.lastRise(growth)
 	return l.tail.Slope/l.Slope < 0.15 && math.Pow(last, float64(k)) < 0.05
 }
 
-// warming reports whether a saturating curve fits better than a line, and most of its growth is past.
+// warming reports whether a saturating curve fits better than a line, and most of its growth is
+// past.
 func (c *curves) warming() bool {
 	return c.level.rss < 0.8*max(c.line.RSS, 1) && c.level.remaining < 0.5
 }
 
-// loadDriven reports whether the heap grew because allocation became faster: by Little's law the bytes in use are rate times
-// lifetime, and the lifetime did not change.
+// loadDriven reports whether the heap grew because allocation became faster: by Little's law the
+// bytes in use are rate times lifetime, and the lifetime did not change.
 func (s *series) loadDriven(l line) bool {
 	if math.IsNaN(l.retention) || l.retention >= 0.5 {
 		return false

@@ -7,32 +7,36 @@ import (
 	"github.com/heaplapse/heaplapse/diff/internal/stats"
 )
 
-// Models of how the bytes in use follow from the bytes allocated. Each byte lives for some time. The bytes in use at a time are those
-// that were allocated before and are still alive:
+// Models of how the bytes in use follow from the bytes allocated. Each byte lives for some time.
+// The bytes in use at a time are those that were allocated before and are still alive:
 //
 //	L(t) = c + κ·∫ S(t−s) dA(s) + ρ·(A(t) − A(0))
 //
-// A is the curve of allocated bytes, S(u) the share of bytes that live longer than u, and ρ the share that is never freed. With
-// exponential lifetimes (S = e^(−u/τ)) a process that warms up, a load that rises or falls and Little's law are all one model.
-// With a fixed lifetime (S = 1 until T, then 0) a cache that fills and then evicts its oldest entries is one, too. Only
-// ρ > 0 is a leak, under any load. Without cumulative counts the rate of allocation is taken to be constant.
+// A is the curve of allocated bytes, S(u) the share of bytes that live longer than u, and ρ the
+// share that is never freed. With exponential lifetimes (S = e^(−u/τ)) a process that warms up, a
+// load that rises or falls and Little's law are all one model. With a fixed lifetime (S = 1 until
+// T, then 0) a cache that fills and then evicts its oldest entries is one, too. Only ρ > 0 is a
+// leak, under any load. Without cumulative counts the rate of allocation is taken to be constant.
 
-// lifetimes are the τ and T that are tried, as shares of the span. The longest ones end within the series: beyond it, a
-// long life looks like a leak.
+// lifetimes are the τ and T that are tried, as shares of the span. The longest ones end within the
+// series: beyond it, a long life looks like a leak.
 var lifetimes = []float64{0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9}
 
 const (
-	// longestExponential bounds τ: e^(−1/0.6) of the bytes allocated at the start are still in use at the end.
+	// longestExponential bounds τ: e^(−1/0.6) of the bytes allocated at the start are still in use
+	// at the end.
 	longestExponential = 0.6
 	// maxShare bounds κ and ρ, which are shares of the allocated bytes, with room for noise.
 	maxShare = 1.2
-	// maxDebt bounds how far c may fall below zero by noise, as a share of the largest value. c is bytes that were there before and
-	// stay. Without a bound, a sum of much that dies and much that leaks fits any curve.
+	// maxDebt bounds how far c may fall below zero by noise, as a share of the largest value. c is
+	// bytes that were there before and stay. Without a bound, a sum of much that dies and much that
+	// leaks fits any curve.
 	maxDebt = 0.1
-	// clearly is the least gain, as a share of the variation, for which a model with a leak is preferred to a simpler one.
+	// clearly is the least gain, as a share of the variation, for which a model with a leak is
+	// preferred to a simpler one.
 	clearly = 1e-3
-	// lifeRefined is the ratio of the lifetimes that are tried last to the best so far: what a coarse grid misses looks like
-	// a leak.
+	// lifeRefined is the ratio of the lifetimes that are tried last to the best so far: what a
+	// coarse grid misses looks like a leak.
 	lifeRefined = 1.12
 )
 
@@ -40,7 +44,8 @@ const (
 type lifetimeFit struct {
 	// without and with are the residual sums of squares.
 	without, with float64
-	// leaked is the number of bytes over the span that the model with a leak attributes to it; se is its standard error.
+	// leaked is the number of bytes over the span that the model with a leak attributes to it; se
+	// is its standard error.
 	leaked, se float64
 	// lives are the lifetimes of the best models without and with a leak; 0 for none.
 	lives [2]float64
@@ -110,7 +115,8 @@ func (p *lifetimeProblem) try(best lifetimeFit, life float64) lifetimeFit {
 	return best
 }
 
-// allows reports whether the coefficients of a model are possible: c, then the given number of shares.
+// allows reports whether the coefficients of a model are possible: c, then the given number of
+// shares.
 func (p *lifetimeProblem) allows(f stats.Fit, shares int) bool {
 	for _, c := range f.C[1 : 1+shares] {
 		if c < 0 || c > p.mostShare {
@@ -120,8 +126,9 @@ func (p *lifetimeProblem) allows(f stats.Fit, shares int) bool {
 	return f.C[0] >= p.leastBase
 }
 
-// kernels are the bytes in use at each time under one lifetime, if nothing leaked: where nothing that was in use at the start is
-// freed, where all of it is, and for a process that has allocated at the first rate for long.
+// kernels are the bytes in use at each time under one lifetime, if nothing leaked: where nothing
+// that was in use at the start is freed, where all of it is, and for a process that has allocated
+// at the first rate for long.
 func (p *lifetimeProblem) kernels(life float64) (out [][]float64) {
 	before := (p.alloc[1] - p.alloc[0]) / (p.t[1] - p.t[0])
 	if life <= longestExponential {
@@ -132,8 +139,9 @@ func (p *lifetimeProblem) kernels(life float64) (out [][]float64) {
 	return append(out, p.fixed(life, 0), p.fixed(life, before))
 }
 
-// exponential is the sum over the intervals of the bytes that were allocated in them and are still alive, for a mean lifetime τ; within
-// an interval allocation is even. start is the number of bytes in use at first.
+// exponential is the sum over the intervals of the bytes that were allocated in them and are still
+// alive, for a mean lifetime τ; within an interval allocation is even. start is the number of bytes
+// in use at first.
 func (p *lifetimeProblem) exponential(tau, start float64) []float64 {
 	out := make([]float64, len(p.t))
 	out[0] = start
@@ -145,7 +153,8 @@ func (p *lifetimeProblem) exponential(tau, start float64) []float64 {
 	return out
 }
 
-// fixed is the number of bytes allocated within the last life. before is the rate of allocation before the first point.
+// fixed is the number of bytes allocated within the last life. before is the rate of allocation
+// before the first point.
 func (p *lifetimeProblem) fixed(life, before float64) []float64 {
 	out := make([]float64, len(p.t))
 	for i, t := range p.t {
@@ -168,8 +177,8 @@ func at(t, y []float64, x float64) float64 {
 	return y[len(y)-1]
 }
 
-// lifetimeFeatures describe how much better a model with a leak fits than one without, and than the best curve that
-// levels off.
+// lifetimeFeatures describe how much better a model with a leak fits than one without, and than the
+// best curve that levels off.
 func (s *series) lifetimeFeatures(f *Features, c curves, growth float64) {
 	fit := s.fitLifetimes()
 	n := len(s.t)

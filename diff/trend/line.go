@@ -36,7 +36,8 @@ func (s *series) line() line {
 	return l
 }
 
-// growth is the growth that shares are of: by the trend or, if it is larger because the growth began late, by the ends.
+// growth is the growth that shares are of: by the trend or, if it is larger because the growth
+// began late, by the ends.
 func (s *series) growth(l line) float64 {
 	y, n := s.Live, len(s.t)
 	k := max(2, n/8)
@@ -44,7 +45,8 @@ func (s *series) growth(l line) float64 {
 	return math.Max(math.Max(math.Abs(l.Slope), math.Abs(ends)), 1)
 }
 
-// Rise returns ln of the mean of a series' last third over that of its first, 0 where either is not positive.
+// Rise returns ln of the mean of a series' last third over that of its first, 0 where either is not
+// positive.
 func Rise(live []float64) float64 {
 	third := len(live) / 3
 	if third == 0 {
@@ -74,7 +76,8 @@ func (s *series) lineFeatures(f *Features, l line, growth float64) {
 	f.set(FeatureRise, Rise(y), -3, 3)
 }
 
-// otherImageFeatures describe the same site in another process image: what leaks leaks again after a restart.
+// otherImageFeatures describe the same site in another process image: what leaks leaks again after
+// a restart.
 func (s *series) otherImageFeatures(f *Features, growth float64) {
 	if s.OtherImage == nil {
 		return
@@ -84,9 +87,10 @@ func (s *series) otherImageFeatures(f *Features, growth float64) {
 	f.set(FeatureOtherImageZ, stats.Significance(o.T, o.Live), -8, 8)
 }
 
-// Slope returns the robust slope of a series (the median of the slopes between all pairs of points) in units of y per unit of
-// t, and its standard error, a quarter of the width of its 95 % interval. Both are 0 for fewer than three times. t
-// rises. A long series is taken by windows, so that the cost is bounded.
+// Slope returns the robust slope of a series (the median of the slopes between all pairs of points)
+// in units of y per unit of t, and its standard error, a quarter of the width of its 95 % interval.
+// Both are 0 for fewer than three times. t rises. A long series is taken by windows, so that the
+// cost is bounded.
 func Slope(t, y []float64) (slope, standardError float64) {
 	p := Points{T: t, Live: y}.distinct().windowed(slopeWindows)
 	if len(p.T) < 3 {

@@ -27,8 +27,8 @@ func (s *series) loadFeatures(f *Features, l line, growth float64) {
 	s.residenceFeatures(f)
 }
 
-// residenceFeatures describe the mean time that bytes stay in use. By Little's law it is the bytes in use over the rate of
-// allocation. Load changes both; a leak changes the time.
+// residenceFeatures describe the mean time that bytes stay in use. By Little's law it is the bytes
+// in use over the rate of allocation. Load changes both; a leak changes the time.
 func (s *series) residenceFeatures(f *Features) {
 	var t, stay []float64
 	for i := 1; i < len(s.t); i++ {

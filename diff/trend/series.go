@@ -14,7 +14,8 @@ type series struct {
 	one       []float64 // the constant column of fits
 	span      float64   // from the first to the last point, in the units of T
 	minGrowth float64
-	// noise is the standard deviation that sampling gives Live; turnover is described in sampling.go.
+	// noise is the standard deviation that sampling gives Live; turnover is described in
+	// sampling.go.
 	noise, turnover float64
 }
 
@@ -51,7 +52,8 @@ func (p Points) distinct() Points {
 // maxWindows bounds the points of the statistics, whose cost is quadratic.
 const maxWindows = 64
 
-// windowed replaces a series of more than n points by the medians of n windows of equal numbers of points.
+// windowed replaces a series of more than n points by the medians of n windows of equal numbers of
+// points.
 func (p Points) windowed(n int) Points {
 	if len(p.T) <= n {
 		return p

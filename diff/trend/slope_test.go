@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSlopeAndItsError: a line's slope, a single outlier means nothing, and the error is about what repeated draws scatter by.
+// TestSlopeAndItsError: a line's slope, a single outlier means nothing, and the error is about what
+// repeated draws scatter by.
 func TestSlopeAndItsError(t *testing.T) {
 	line := func(n int, noise float64, r *rand.Rand) (x, y []float64) {
 		for i := range n {

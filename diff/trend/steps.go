@@ -6,8 +6,8 @@ import (
 	"github.com/heaplapse/heaplapse/diff/internal/stats"
 )
 
-// stepFeatures describe the steps from point to point: how many rises make up the growth, how old the last one is, and how much was
-// freed in between.
+// stepFeatures describe the steps from point to point: how many rises make up the growth, how old
+// the last one is, and how much was freed in between.
 func (s *series) stepFeatures(f *Features, growth float64) {
 	y, n := s.Live, len(s.t)
 	var up, squares, path float64
@@ -27,8 +27,8 @@ func (s *series) stepFeatures(f *Features, growth float64) {
 	f.set(FeatureSecured, (y[low]-y[0])/growth, -2, 1)
 }
 
-// lastRise returns when the last new maximum was reached, from 0 to 1, and how many there were. A maximum counts if it exceeds the one
-// before clearly.
+// lastRise returns when the last new maximum was reached, from 0 to 1, and how many there were. A
+// maximum counts if it exceeds the one before clearly.
 func (s *series) lastRise(growth float64) (last float64, k int) {
 	threshold := max(0.03*growth, s.minGrowth/16)
 	high := s.Live[0]
@@ -41,8 +41,8 @@ func (s *series) lastRise(growth float64) (last float64, k int) {
 	return last, k
 }
 
-// deepestFall returns the largest fall from a value to a later one, and the index of the latter; 0 and 0 for a series
-// that never falls.
+// deepestFall returns the largest fall from a value to a later one, and the index of the latter; 0
+// and 0 for a series that never falls.
 func deepestFall(y []float64) (drop float64, low int) {
 	high := y[0]
 	for i, v := range y {

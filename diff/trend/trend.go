@@ -8,22 +8,26 @@ type Points struct {
 	Live    []float64 // bytes in use
 	Objects []float64 // objects in use
 	Alloc   []float64 // bytes allocated since the start; nil if unknown
-	// Period is the mean number of bytes between samples if Live and Objects are estimates; 0 for exact counts.
+	// Period is the mean number of bytes between samples if Live and Objects are estimates; 0 for
+	// exact counts.
 	Period float64
 	// MedianRise is the median [Rise] of all series of the process that change.
 	MedianRise float64
-	// HighWater reports whether the points were taken at record highs of the heap, so that the heap rises by construction.
+	// HighWater reports whether the points were taken at record highs of the heap, so that the heap
+	// rises by construction.
 	HighWater bool
-	// Dominates reports whether the series makes up most of the heap's growth. It then rises by construction as the heap does.
+	// Dominates reports whether the series makes up most of the heap's growth. It then rises by
+	// construction as the heap does.
 	Dominates bool
-	// OtherImage is the same site in another process image, before or after a restart; nil if there is none. Only T and
-	// Live are used.
+	// OtherImage is the same site in another process image, before or after a restart; nil if there
+	// is none. Only T and Live are used.
 	OtherImage *Points
 }
 
 // Options are the thresholds. The zero value takes the defaults.
 type Options struct {
-	// MinGrowth is the least growth over the series that counts, in bytes; 0 takes DefaultMinGrowth.
+	// MinGrowth is the least growth over the series that counts, in bytes; 0 takes
+	// DefaultMinGrowth.
 	MinGrowth float64
 }
 
@@ -48,11 +52,14 @@ type Verdict struct {
 	Sigma float64
 	// Z is Mann-Kendall's statistic.
 	Z float64
-	// Tail is the slope of the last part over the whole slope: 1 for a straight line, 0 for a plateau.
+	// Tail is the slope of the last part over the whole slope: 1 for a straight line, 0 for a
+	// plateau.
 	Tail float64
-	// Retention is the share of the bytes allocated in the last part that stay in use; NaN if unknown.
+	// Retention is the share of the bytes allocated in the last part that stay in use; NaN if
+	// unknown.
 	Retention float64
-	// Resizing reports whether bytes grow and the number of objects does not, as when one table doubles.
+	// Resizing reports whether bytes grow and the number of objects does not, as when one table
+	// doubles.
 	Resizing bool
 	// Points is the number of points.
 	Points int

@@ -94,8 +94,8 @@ func TestConfidenceFallsWithNoise(t *testing.T) {
 	require.Less(t, judge(8*mib), judge(0.1*mib))
 }
 
-// TestRecordHighsRiseByConstruction: a series that is most of the heap, and that was only seen when the heap was larger than ever, proves nothing,
-// unless it keeps what it allocates.
+// TestRecordHighsRiseByConstruction: a series that is most of the heap, and that was only seen when
+// the heap was larger than ever, proves nothing, unless it keeps what it allocates.
 func TestRecordHighsRiseByConstruction(t *testing.T) {
 	p := sample(24, 3, 0.1*mib, func(x float64) float64 { return (5 + 20*x) * mib }, constantRate)
 	p.HighWater, p.Dominates = true, true

@@ -1,5 +1,5 @@
-// Package group puts allocation sites into groups: by the frame that they are attributed to ([Keys]), and those that a
-// suppression names ([Suppressor]).
+// Package group puts allocation sites into groups: by the frame that they are attributed to
+// ([Keys]), and those that a suppression names ([Suppressor]).
 package group
 
 import (
@@ -31,7 +31,8 @@ func NewKeys(s *symbolize.Symbols, blamer *class.Blamer, by sites.GroupBy) *Keys
 	return &Keys{symbols: s, blamer: blamer, by: cmp.Or(by, sites.ByFunction), known: map[frameKey]string{}}
 }
 
-// Of returns the key of a site's group. It is the same in every build and process, unless the grouping is by stack.
+// Of returns the key of a site's group. It is the same in every build and process, unless the
+// grouping is by stack.
 func (k *Keys) Of(site symbolize.SiteID) string {
 	if k.by == sites.ByStack {
 		return fmt.Sprint(site)

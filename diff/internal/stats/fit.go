@@ -15,9 +15,9 @@ type Fit struct {
 	left float64
 }
 
-// LastError returns the standard error of the last coefficient: the root of the residual variance over the squared length of what
-// is left of its column after the others. The residual variance is RSS over the degrees of freedom; with none it is
-// unknown and the error infinite.
+// LastError returns the standard error of the last coefficient: the root of the residual variance
+// over the squared length of what is left of its column after the others. The residual variance is
+// RSS over the degrees of freedom; with none it is unknown and the error infinite.
 func (f Fit) LastError(freedom int) float64 {
 	if freedom <= 0 {
 		return math.Inf(1)
@@ -26,18 +26,19 @@ func (f Fit) LastError(freedom int) float64 {
 }
 
 const (
-	// dependent is the share of its length that a column must keep after the columns before it are taken out. With less it
-	// depends on them, as far as rounding lets one see.
+	// dependent is the share of its length that a column must keep after the columns before it are
+	// taken out. With less it depends on them, as far as rounding lets one see.
 	dependent = 1e-7
 	// scratch is the number of points for which LeastSquares does not allocate.
 	scratch = 64
 )
 
-// LeastSquares fits up to MaxTerms columns to y by Householder's QR factorisation; ok is false if the columns depend on each
-// other, or are more than the points.
+// LeastSquares fits up to MaxTerms columns to y by Householder's QR factorisation; ok is false if
+// the columns depend on each other, or are more than the points.
 //
-// The columns may differ in scale by any factor: those of a series are shares of time, and bytes. QR works on the columns
-// themselves. Normal equations would square them, and lose half of the digits.
+// The columns may differ in scale by any factor: those of a series are shares of time, and bytes.
+// QR works on the columns themselves. Normal equations would square them, and lose half of the
+// digits.
 func LeastSquares(y []float64, basis ...[]float64) (f Fit, ok bool) {
 	n, terms := len(y), len(basis)
 	if terms > n {
@@ -78,9 +79,9 @@ func LeastSquares(y []float64, basis ...[]float64) (f Fit, ok bool) {
 	return f, true
 }
 
-// reflect applies to columns the reflection that makes the first of them zero below row k. It returns what that has in row k
-// then, and false if that is nothing but rounding. The other columns' rows from k on are overwritten; the
-// first holds the reflection.
+// reflect applies to columns the reflection that makes the first of them zero below row k. It
+// returns what that has in row k then, and false if that is nothing but rounding. The other
+// columns' rows from k on are overwritten; the first holds the reflection.
 func reflect(columns [][]float64, k int) (diagonal float64, ok bool) {
 	v := columns[0][k:]
 	above, below := squares(columns[0][:k]), squares(v)
@@ -110,8 +111,8 @@ func dot(a, b []float64) (s float64) {
 	return s
 }
 
-// Explained returns the share of the variation of y that a positive multiple of x explains, beside a constant (R²); 0
-// where x falls as y rises, and where either is constant.
+// Explained returns the share of the variation of y that a positive multiple of x explains, beside
+// a constant (R²); 0 where x falls as y rises, and where either is constant.
 func Explained(y, x []float64) float64 {
 	total := SumSquares(y)
 	f, ok := LeastSquares(y, Ones(len(y)), x)
@@ -130,8 +131,8 @@ func Ones(n int) []float64 {
 	return out
 }
 
-// LikelihoodRoot returns the root of the ratio of the likelihood of n points under a model to that under another, by their residual
-// sums of squares; negative where the other is likelier.
+// LikelihoodRoot returns the root of the ratio of the likelihood of n points under a model to that
+// under another, by their residual sums of squares; negative where the other is likelier.
 func LikelihoodRoot(n int, model, other float64) float64 {
 	ratio := float64(n) * math.Log(other/model)
 	return math.Copysign(math.Sqrt(math.Abs(ratio)), ratio)

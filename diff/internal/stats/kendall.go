@@ -21,8 +21,9 @@ func Kendall(y []float64) float64 {
 	return s
 }
 
-// KendallVariance returns the variance of S if there is no trend but the line: that of independent values without ties, less
-// what ties take, times the correction of Hamed and Rao for autocorrelation of the ranks of the residuals.
+// KendallVariance returns the variance of S if there is no trend but the line: that of independent
+// values without ties, less what ties take, times the correction of Hamed and Rao for
+// autocorrelation of the ranks of the residuals.
 func KendallVariance(t, y []float64, l Line) float64 {
 	n := float64(len(y))
 	v := n * (n - 1) * (2*n + 5)
@@ -57,8 +58,9 @@ func ties(y []float64) []float64 {
 	return out
 }
 
-// hamedRao is the factor by which autocorrelation of the residuals inflates the variance of S. Only correlations that are
-// significant at 95 % count. The factor is never below 1: negative correlation would make zigzags significant.
+// hamedRao is the factor by which autocorrelation of the residuals inflates the variance of S. Only
+// correlations that are significant at 95 % count. The factor is never below 1: negative
+// correlation would make zigzags significant.
 func hamedRao(residuals []float64) float64 {
 	n := float64(len(residuals))
 	if n < 10 {
@@ -106,7 +108,8 @@ func ranks(v []float64) []float64 {
 	return out
 }
 
-// autocorrelation is the correlation of a series with itself a number of steps later, 0 for a constant one.
+// autocorrelation is the correlation of a series with itself a number of steps later, 0 for a
+// constant one.
 func autocorrelation(v []float64, lag int) float64 {
 	mean := Mean(v)
 	var num, den float64

@@ -8,7 +8,8 @@ import (
 // Line is y = Intercept + Slope·t.
 type Line struct{ Slope, Intercept float64 }
 
-// TheilSen returns the line with the median of the slopes between all pairs of points. Outliers hardly move it.
+// TheilSen returns the line with the median of the slopes between all pairs of points. Outliers
+// hardly move it.
 func TheilSen(t, y []float64) Line { return medianLine(t, y, slopes(t, y)) }
 
 // Interval is a line with what is known of its slope.
@@ -29,7 +30,8 @@ func TheilSenInterval(t, y []float64) Interval {
 	return i
 }
 
-// Spread returns the robust standard deviation of the residuals of a line: 1.4826 times their median absolute value.
+// Spread returns the robust standard deviation of the residuals of a line: 1.4826 times their
+// median absolute value.
 func (l Line) Spread(t, y []float64) float64 { return MedianDeviation(l.residuals(t, y), 0) }
 
 // residuals are the distances of the points from the line.
@@ -65,8 +67,8 @@ func medianLine(t, y, s []float64) Line {
 	return Line{slope, medianInPlace(Line{Slope: slope}.residuals(t, y))}
 }
 
-// senInterval is the 95 % interval of the median of sorted slopes: from the slope 0.98 standard deviations of Kendall's S below
-// the middle rank to the slope as far above it (Sen 1968).
+// senInterval is the 95 % interval of the median of sorted slopes: from the slope 0.98 standard
+// deviations of Kendall's S below the middle rank to the slope as far above it (Sen 1968).
 func senInterval(s []float64, variance float64) (low, high float64) {
 	n := len(s)
 	if n == 0 {

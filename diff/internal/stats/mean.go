@@ -45,7 +45,8 @@ func medianInPlace(v []float64) float64 {
 // madScale turns the median absolute deviation of normal values into their standard deviation.
 const madScale = 1.4826
 
-// MedianDeviation returns a robust standard deviation around a center: 1.4826 times the median distance from it.
+// MedianDeviation returns a robust standard deviation around a center: 1.4826 times the median
+// distance from it.
 func MedianDeviation(v []float64, center float64) float64 {
 	rest := make([]float64, len(v))
 	for i, x := range v {

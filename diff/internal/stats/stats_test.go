@@ -64,7 +64,8 @@ func columnsOf(r *rand.Rand, n int, scales ...float64) [][]float64 {
 	return out
 }
 
-// TestLeastSquaresAtAnyScale: the columns of one fit are shares of time and bytes, twelve orders of magnitude apart.
+// TestLeastSquaresAtAnyScale: the columns of one fit are shares of time and bytes, twelve orders of
+// magnitude apart.
 func TestLeastSquaresAtAnyScale(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for _, n := range []int{4, 5, 24, 64, 65, 500} {
@@ -86,7 +87,8 @@ func TestLeastSquaresAtAnyScale(t *testing.T) {
 	}
 }
 
-// TestLeastSquaresResiduals: the residuals are at right angles to every column, and RSS is their sum of squares.
+// TestLeastSquaresResiduals: the residuals are at right angles to every column, and RSS is their
+// sum of squares.
 func TestLeastSquaresResiduals(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for range 50 {
@@ -108,7 +110,8 @@ func TestLeastSquaresResiduals(t *testing.T) {
 	}
 }
 
-// TestLastErrorBySimulation compares the standard error with the scatter of the coefficient over repeated draws.
+// TestLastErrorBySimulation compares the standard error with the scatter of the coefficient over
+// repeated draws.
 func TestLastErrorBySimulation(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	const n, rounds = 30, 4000
@@ -125,7 +128,8 @@ func TestLastErrorBySimulation(t *testing.T) {
 	require.True(t, math.IsInf(f.LastError(0), 1), "nothing is left to estimate the noise from")
 }
 
-// TestDependentColumnsAreRefused: whatever their scale, also where rounding makes them differ in the last digits.
+// TestDependentColumnsAreRefused: whatever their scale, also where rounding makes them differ in
+// the last digits.
 func TestDependentColumnsAreRefused(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 6))
 	for _, scale := range []float64{1e-12, 1, 1e12} {
