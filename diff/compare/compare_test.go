@@ -40,7 +40,8 @@ func (o opened) side(t *testing.T, index int) *compare.Side {
 	return s
 }
 
-// TestDifferencesAddUp: whatever is compared, and however it is grouped, the rows and what is hidden sum to the difference of the totals.
+// TestDifferencesAddUp: whatever is compared, and however it is grouped, the rows and what is
+// hidden sum to the difference of the totals.
 func TestDifferencesAddUp(t *testing.T) {
 	testutil.NoRace(t)
 	leaky, python := openFixture(t, "leaky", "leaky/sysroot"), openFixture(t, "python", "python/sysroot")
@@ -71,7 +72,8 @@ func TestDifferencesAddUp(t *testing.T) {
 	}
 }
 
-// TestAnotherProcessIsComparedByNames: the same program under another allocator has other stacks below the program's own frames.
+// TestAnotherProcessIsComparedByNames: the same program under another allocator has other stacks
+// below the program's own frames.
 func TestAnotherProcessIsComparedByNames(t *testing.T) {
 	leaky, jemalloc := openFixture(t, "leaky", "leaky/sysroot"), openFixture(t, "leaky-jemalloc", "leaky/sysroot")
 	c := compare.Snapshots(leaky.side(t, 23), jemalloc.side(t, 14), compare.Options{})
@@ -82,7 +84,8 @@ func TestAnotherProcessIsComparedByNames(t *testing.T) {
 	require.Greater(t, other.UnmatchedShare(), 0.9, "different programs share next to nothing")
 }
 
-// TestWhatTruncationHidesIsABound: the leak is absent from a dump that is cut, where it may be as large as the smallest row.
+// TestWhatTruncationHidesIsABound: the leak is absent from a dump that is cut, where it may be as
+// large as the smallest row.
 func TestWhatTruncationHidesIsABound(t *testing.T) {
 	python := openFixture(t, "python", "python/sysroot")
 	c := compare.Snapshots(python.side(t, 1), python.side(t, 8), compare.Options{})
@@ -94,8 +97,8 @@ func TestWhatTruncationHidesIsABound(t *testing.T) {
 	require.Zero(t, whole.Rows[0].BaseBound.InuseBytes+whole.Rows[0].CurrentBound.InuseBytes)
 }
 
-// dump writes a snapshot with rows "in use: bytes @ stack", of a program at 0x400000 and a library at a place of its own, of which
-// there are no files. A header may count more than the rows.
+// dump writes a snapshot with rows "in use: bytes @ stack", of a program at 0x400000 and a library
+// at a place of its own, of which there are no files. A header may count more than the rows.
 func dump(t *testing.T, library, hiddenObjects, hiddenBytes int64, rows ...[3]int64) opened {
 	t.Helper()
 	var text strings.Builder
@@ -116,7 +119,8 @@ func dump(t *testing.T, library, hiddenObjects, hiddenBytes int64, rows ...[3]in
 	return opened{s, symbols}
 }
 
-// TestWithoutFilesOffsetsTellSitesApart: a library without names and build ID, in two processes, which have it at different places.
+// TestWithoutFilesOffsetsTellSitesApart: a library without names and build ID, in two processes,
+// which have it at different places.
 func TestWithoutFilesOffsetsTellSitesApart(t *testing.T) {
 	base := dump(t, 0x7f0000000000, 0, 0, [3]int64{1, 100, 0x1000}, [3]int64{2, 200, 0x2000}, [3]int64{3, 300, 0x3000})
 	current := dump(t, 0x7fff00000000, 0, 0, [3]int64{1, 100, 0x1000}, [3]int64{2, 900, 0x2000}, [3]int64{4, 400, 0x4000})
@@ -138,7 +142,8 @@ func TestARebuiltFileIsNotComparedByOffset(t *testing.T) {
 	require.Zero(t, c.Tiers[identity.ByFile].Sites)
 }
 
-// TestInOneProcessOnlyPlacesMatch: a site that the base does not have is new, however much it looks like another.
+// TestInOneProcessOnlyPlacesMatch: a site that the base does not have is new, however much it looks
+// like another.
 func TestInOneProcessOnlyPlacesMatch(t *testing.T) {
 	base := dump(t, 0x7f0000000000, 0, 0, [3]int64{1, 100, 0x1000})
 	current := dump(t, 0x7f0000000000, 0, 0, [3]int64{1, 100, 0x1000}, [3]int64{2, 900, 0x2000})
@@ -197,7 +202,8 @@ func TestAMoveWithinAFunctionIsCalledOne(t *testing.T) {
 func TestPersistFindsWhatAPhaseLeftBehind(t *testing.T) {
 	const maps = "\nMAPPED_LIBRARIES:\n"
 	dir := t.TempDir()
-	// 0x10 leaks 300 bytes; 0x20 is temporary; 0x30 churns: 100 stay in sum, but it freed 500; 0x40 was there before.
+	// 0x10 leaks 300 bytes; 0x20 is temporary; 0x30 churns: 100 stay in sum, but it freed 500; 0x40
+	// was there before.
 	write(t, dir, "p.0001.heap", "heap profile: 2: 500 [2: 500] @ heapprofile\n 1: 400 [1: 400] @ 0x40\n 1: 100 [1: 100] @ 0x30\n"+maps)
 	write(t, dir, "p.0002.heap", "heap profile: 7: 1600 [7: 1600] @ heapprofile\n 3: 300 [3: 300] @ 0x10\n 1: 600 [1: 600] @ 0x20\n 2: 300 [2: 300] @ 0x30\n 1: 400 [1: 400] @ 0x40\n"+maps)
 	write(t, dir, "p.0003.heap", "heap profile: 6: 900 [12: 2000] @ heapprofile\n 3: 300 [3: 300] @ 0x10\n 2: 200 [7: 700] @ 0x30\n 1: 400 [1: 400] @ 0x40\n 0: 0 [1: 600] @ 0x20\n"+maps)
@@ -226,7 +232,8 @@ func write(t *testing.T, dir, name, content string) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 }
 
-// TestPersistKnowsWhatAFirstSnapshotMayHide: a site that a cut snapshot does not show may have been there before.
+// TestPersistKnowsWhatAFirstSnapshotMayHide: a site that a cut snapshot does not show may have been
+// there before.
 func TestPersistKnowsWhatAFirstSnapshotMayHide(t *testing.T) {
 	const maps = "\nMAPPED_LIBRARIES:\n"
 	dir := t.TempDir()

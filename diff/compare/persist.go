@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/heaplapse/heaplapse/diff/sites"
+	"github.com/heaplapse/heaplapse/diff/internal/group"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/symbolize"
 	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
-// Persistence is what came between a first and a second snapshot of one process and was still there in a
-// third: what a request or a job left behind after it ended (gperftools#1375).
+// Persistence is what was allocated between a first and a second snapshot of one process and is
+// still in use in a third: what a request or a job did not free after it ended (gperftools#1375).
 type Persistence struct {
 	// Moments are the three snapshots.
 	Moments [3]*Side
@@ -27,35 +27,33 @@ type Persistence struct {
 type PersistRow struct {
 	// At are the counts in the three snapshots.
 	At [3]heapfile.Counts
-	// Stayed is min(second, third) − first, site by site, in bytes and objects: what came and is not gone again, as far as
-	// sums can tell, for another allocation of the same site may have taken the place of one that was freed.
+	// Stayed is min(second, third) − first, site by site, in bytes and objects. It is what came and
+	// stayed, as far as sums show it: other allocations of the site may have replaced some that
+	// were freed.
 	Stayed, StayedObjects int64
-	// Certain is the part of Stayed, in bytes, that must be the same objects: even if all that the site freed
-	// after the second snapshot had been these. -1 where that cannot be known: without cumulative counts, in samples, and
-	// where a snapshot is cut.
+	// Certain is the part of Stayed, in bytes, that must be the same objects, even if all that the
+	// site freed after the second snapshot had been among these. It is -1 if it is unknown: without
+	// cumulative counts, in samples, and where a snapshot is truncated.
 	Certain int64
-	// AtMost: Stayed is a bound, for the first snapshot is cut and may hide some of it.
+	// AtMost reports whether Stayed is an upper bound, because the first snapshot is truncated and
+	// may hide some of it.
 	AtMost bool
-	// Sites belong to the row, the one with most that stayed first.
+	// Sites belong to the row, the one with most bytes that stayed first.
 	Sites []symbolize.SiteID
 }
 
-// ErrNotOneProcess says that the three snapshots cannot be compared object by object.
+// ErrNotOneProcess is returned for snapshots that cannot be compared object by object.
 var ErrNotOneProcess = errors.New("they are not of one process image")
 
-// Persist compares three snapshots, of one series, in order.
+// Persist compares three snapshots of one process, in order.
 func Persist(moments [3]*Side, o Options) (*Persistence, error) {
-	for i, m := range moments[1:] {
-		if m.Series != moments[0].Series || m.Head.Image != moments[0].Head.Image {
-			return nil, fmt.Errorf("%s and %s: %w", moments[0].Head.Path, m.Head.Path, ErrNotOneProcess)
-		}
-		if m.Head.Index <= moments[i].Head.Index {
-			return nil, fmt.Errorf("%s is not later than %s", m.Head.Path, moments[i].Head.Path)
-		}
+	if err := checkOrder(moments); err != nil {
+		return nil, err
 	}
 	p := &Persistence{Moments: moments}
-	grouper := sites.NewGrouper(moments[0].Symbols, class.NewBlamer(moments[0].Symbols, o.Rules), o.GroupBy)
-	index := map[string]int{}
+	symbols := moments[0].Symbols
+	keys := group.NewKeys(symbols, class.NewBlamer(symbols, o.Rules), o.GroupBy)
+	var index group.Index
 	stayed := map[symbolize.SiteID]int64{}
 	for _, site := range moments[1].sites {
 		row, ok := persisted(moments, site)
@@ -63,64 +61,81 @@ func Persist(moments [3]*Side, o Options) (*Persistence, error) {
 			continue
 		}
 		stayed[site] = row.Stayed
-		key := grouper.Key(site)
-		i, known := index[key]
-		if !known {
-			i = len(p.Rows)
-			index[key] = i
-			p.Rows = append(p.Rows, PersistRow{})
+		i, added := index.Number(keys.Of(site))
+		if added {
+			p.Rows = append(p.Rows, row)
+		} else {
+			p.Rows[i] = p.Rows[i].add(row)
 		}
-		p.Rows[i].include(row)
 	}
+	p.sum()
 	p.rank(stayed)
 	return p, nil
 }
 
-// persisted is what one site left behind; false if nothing.
+// checkOrder returns an error unless the snapshots are of one process, each later than the one
+// before.
+func checkOrder(moments [3]*Side) error {
+	for i, m := range moments[1:] {
+		if m.Series != moments[0].Series || m.Head.Image != moments[0].Head.Image {
+			return fmt.Errorf("%s and %s: %w", moments[0].Head.Path, m.Head.Path, ErrNotOneProcess)
+		}
+		if m.Head.Index <= moments[i].Head.Index {
+			return fmt.Errorf("%s is not later than %s", m.Head.Path, moments[i].Head.Path)
+		}
+	}
+	return nil
+}
+
+// persisted returns what stayed of one site; false if nothing did.
 func persisted(moments [3]*Side, site symbolize.SiteID) (PersistRow, bool) {
 	r := PersistRow{Sites: []symbolize.SiteID{site}, Certain: -1}
-	certain := true
+	exact := true
 	for i, m := range moments {
 		r.At[i] = m.Counts(site)
-		certain = certain && m.exact()
+		exact = exact && m.exact()
 	}
-	r.Stayed = min(r.At[1].InuseBytes, r.At[2].InuseBytes) - r.At[0].InuseBytes
-	r.StayedObjects = max(0, min(r.At[1].InuseObjects, r.At[2].InuseObjects)-r.At[0].InuseObjects)
+	before, during, after := r.At[0], r.At[1], r.At[2]
+	r.Stayed = min(during.InuseBytes, after.InuseBytes) - before.InuseBytes
+	r.StayedObjects = max(0, min(during.InuseObjects, after.InuseObjects)-before.InuseObjects)
 	_, seen := moments[0].index[site]
 	r.AtMost = !seen && moments[0].Head.Completeness.AbsentMax.InuseBytes > 0
-	if certain {
-		freed := (r.At[2].AllocBytes - r.At[2].InuseBytes) - (r.At[1].AllocBytes - r.At[1].InuseBytes)
-		r.Certain = max(0, min(r.Stayed, r.At[1].InuseBytes-r.At[0].InuseBytes-max(0, freed)))
+	if exact {
+		freed := (after.AllocBytes - after.InuseBytes) - (during.AllocBytes - during.InuseBytes)
+		r.Certain = max(0, min(r.Stayed, during.InuseBytes-before.InuseBytes-max(0, freed)))
 	}
 	return r, r.Stayed > 0
 }
 
-// exact says that a snapshot shows all that was allocated, object by object.
-func (s *Side) exact() bool {
-	return s.Head.HasAlloc && !s.Head.IsEstimate() && s.Head.Completeness.AbsentMax == heapfile.Counts{}
-}
-
-func (r *PersistRow) include(o PersistRow) {
+// add returns the sum of two rows. What is certain is unknown if it is unknown of either.
+func (r PersistRow) add(o PersistRow) PersistRow {
 	for i := range r.At {
 		r.At[i] = r.At[i].Add(o.At[i])
 	}
 	r.Stayed += o.Stayed
 	r.StayedObjects += o.StayedObjects
 	r.AtMost = r.AtMost || o.AtMost
-	if o.Certain < 0 {
+	if r.Certain < 0 || o.Certain < 0 {
 		r.Certain = -1
 	} else {
 		r.Certain += o.Certain
 	}
 	r.Sites = append(r.Sites, o.Sites...)
+	return r
 }
 
+// sum adds up the rows.
+func (p *Persistence) sum() {
+	for i := range p.Rows {
+		p.Stayed += p.Rows[i].Stayed
+		p.Certain += max(0, p.Rows[i].Certain)
+	}
+}
+
+// rank orders the rows, and their sites, by the bytes that stayed.
 func (p *Persistence) rank(stayed map[symbolize.SiteID]int64) {
 	for i := range p.Rows {
-		r := &p.Rows[i]
-		p.Stayed += r.Stayed
-		p.Certain += max(0, r.Certain)
-		slices.SortStableFunc(r.Sites, func(a, b symbolize.SiteID) int { return cmp.Compare(stayed[b], stayed[a]) })
+		slices.SortStableFunc(p.Rows[i].Sites, func(a, b symbolize.SiteID) int { return cmp.Compare(stayed[b], stayed[a]) })
 	}
 	slices.SortStableFunc(p.Rows, func(a, b PersistRow) int { return cmp.Compare(b.Stayed, a.Stayed) })
 }

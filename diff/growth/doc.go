@@ -1,10 +1,24 @@
-// Package growth reports which allocation sites of a series grow, and how likely each of them leaks.
+// Package growth reports which allocation sites of a series grow, and how likely each of them is a
+// leak.
 //
 // # Contract
 //
-// All comparisons are between estimates (unsampled values), and between sites, not addresses: a site is the same after a
-// restart. Totals are conserved: the sites of a snapshot sum to the snapshot. A site that a truncated snapshot does not
-// show is hidden, never zero: that moment is left out when the site is judged.
+// All comparisons are between estimates (unsampled values) and between sites, not addresses: a site
+// is the same after a restart. A site that a truncated snapshot does not show is hidden, never
+// zero: such a snapshot is left out when the site is judged.
 //
-// Package trend holds the statistics of one curve; package symbolize decides which frame a site is attributed to.
+// # Steps
+//
+// [Judge] is a sequence of functions, a file each. Each takes what the steps before returned, and
+// changes none of it:
+//
+//	scope.go     which snapshots are judged, and what is known of all of them
+//	group.go     which sites belong together, and which are suppressed
+//	heap.go      the trend of the whole heap, and of the resident set
+//	judge.go     the trend of each group, and of its members if the group does not leak
+//	list.go      which of them are listed, and in what order
+//	conclude.go  the verdict on the series, and the notes
+//
+// Package trend has the statistics of one curve; package symbolize/class decides which frame a site
+// is attributed to.
 package growth

@@ -94,7 +94,8 @@ func TestCacheAndChurnAreNotLeaks(t *testing.T) {
 	require.Contains(t, []trend.Label{trend.Stable, trend.GrewThenFlat, trend.Plateaued}, labels["geom::mesh::Projection::warm"])
 }
 
-// TestCutDumpsHideAndDoNotZero: the leak starts after the first cut dumps; before, it is hidden, not 0.
+// TestCutDumpsHideAndDoNotZero: the leak starts after the first cut dumps; before, it is hidden,
+// not 0.
 func TestCutDumpsHideAndDoNotZero(t *testing.T) {
 	j := fixture(t, "python", "python/sysroot", growth.Options{})
 	require.Equal(t, []string{"ffi_call"}, j.leaks())
@@ -198,7 +199,8 @@ func TestNoVerdictOnFewSnapshots(t *testing.T) {
 	require.Equal(t, growth.TooFewSnapshots, j.Why)
 }
 
-// TestManyRestartsCostLittle: every restart has stacks of its own; their columns are as long as they live.
+// TestManyRestartsCostLittle: every restart has stacks of its own; their columns are as long as
+// they live.
 func TestManyRestartsCostLittle(t *testing.T) {
 	dir := madeUp(t, 300, site{0x400100, func(i int) int { return 1 << 20 }})
 	const images = 100

@@ -25,8 +25,8 @@ var tierNames = [...]string{"build-id", "file", "names", "callers", "similar", "
 // String is the stable name used in JSON.
 func (t Tier) String() string { return tierNames[t] }
 
-// Match is the sites of two sides that are the same, as indices; one side is empty for Unmatched. There may be several of a
-// side: a loose key does not tell them apart.
+// Match is the sites of two sides that are the same, as indices; one side is empty for Unmatched.
+// There may be several of a side: a loose key does not tell them apart.
 type Match struct {
 	Tier          Tier
 	Base, Current []int
@@ -45,7 +45,8 @@ func Pair(base, current []Site) []Match {
 	return p.done()
 }
 
-// PairPlaces is Pair for two sides of one process image, where places alone tell sites apart: what is elsewhere is another site.
+// PairPlaces is Pair for two sides of one process image, where places alone tell sites apart: what
+// is elsewhere is another site.
 func PairPlaces(base, current []Site) []Match {
 	p := newPairer(base, current)
 	p.byKey(ByPlace, func(s Site) string { return s.Place })

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Suffixes that compilers add to a function's name when they clone, split or promote it; symbol versions; the
-// notes that demanglers make of them.
+// Suffixes that compilers add to a function's name when they clone, split or promote it; symbol
+// versions; the notes that demanglers make of them.
 var (
 	cloneNote   = regexp.MustCompile(` ?[\[(](\.|clone )[^\])]*[\])]$`)
 	cloneSuffix = regexp.MustCompile(`(\.(cold|constprop|isra|part|lto_priv|llvm|localalias|__uniq|warm|hot|unlikely|ctor|dtor))(\.[0-9A-Za-z_]+)*$|\.\d+$`)
@@ -19,8 +19,9 @@ var (
 	inlineStd   = strings.NewReplacer("std::__1::", "std::", "std::__cxx11::", "std::", "std::__ndk1::", "std::")
 )
 
-// Normalize drops from a demangled name what differs between builds of the same source: clone suffixes, ABI tags, symbol versions, hashes,
-// the numbers of lambdas, inline namespaces of the standard library.
+// Normalize drops from a demangled name what differs between builds of the same source: clone
+// suffixes, ABI tags, symbol versions, hashes, the numbers of lambdas, inline namespaces of the
+// standard library.
 func Normalize(name string) string {
 	for {
 		shorter := version.ReplaceAllString(cloneSuffix.ReplaceAllString(cloneNote.ReplaceAllString(name, ""), ""), "")
@@ -37,8 +38,8 @@ func Normalize(name string) string {
 	return inlineStd.Replace(name)
 }
 
-// Untemplated drops template arguments: std::vector<int>::push_back becomes std::vector::push_back. Operators keep their
-// angle brackets, and so do Rust's <T as Trait>, which begin a name.
+// Untemplated drops template arguments: std::vector<int>::push_back becomes std::vector::push_back.
+// Operators keep their angle brackets, and so do Rust's <T as Trait>, which begin a name.
 func Untemplated(name string) string {
 	var b strings.Builder
 	depth := 0

@@ -15,12 +15,14 @@ import (
 type Site struct {
 	// Place is the stack as places in files, "" where one of them is of a file without a build ID.
 	Place string
-	// Offsets is Place where files without a build ID are involved that seem to be the same on both sides; "" if there are others.
+	// Offsets is Place where files without a build ID are involved that seem to be the same on both
+	// sides; "" if there are others.
 	Offsets string
 	// Frames are the functions, leaf first, without those of allocators; normalised.
 	// Repetitions by recursion are one.
 	Frames []string
-	// Blame is the index in Frames of the function that the allocation is put down to, -1 if there is none.
+	// Blame is the index in Frames of the function that the allocation is put down to, -1 if there
+	// is none.
 	Blame int
 }
 
@@ -30,9 +32,11 @@ type Namer struct {
 	blamer  *class.Blamer
 	names   map[symbolize.LocationID][]string
 	places  map[symbolize.LocationID]place
-	// Same are the files that both sides have, from [SameFiles]: what has no name there is told by its offset. nil for none.
+	// Same are the files that both sides have, from [SameFiles]: what has no name there is told by
+	// its offset. nil for none.
 	Same map[symbolize.ModuleID]bool
-	// SameProcess says that both sides are of one process image, where files without a build ID are the same, too.
+	// SameProcess says that both sides are of one process image, where files without a build ID are
+	// the same, too.
 	SameProcess bool
 }
 

@@ -12,18 +12,19 @@ import (
 // Hidden marks a value that a truncated snapshot does not show.
 const Hidden = math.MinInt64
 
-// Collector keeps the columns of a series while it is read: its Visit goes into
-// series.Options.
-type Collector struct {
-	stacks []Column // by StackID
-}
-
-// Column is values by snapshot, from the first one that has any; absent ones are hidden until the
-// snapshots' completeness is known. Before a stack's first appearance nothing is kept: a
-// process that restarts often has many stacks, each of which appears in few snapshots.
+// Column is the values of a site by snapshot, estimates where the snapshots are samples.
 type Column struct {
+	// from is the snapshot of the first values. Columns of sites begin at snapshot 0. Those of
+	// stacks begin where the stack first appears: a process that restarts often has many stacks,
+	// each of which few snapshots have.
 	from                  int
 	Bytes, Objects, Alloc []int64
+}
+
+// Collector gathers the columns of a series while it is read: its Visit goes into series.Options.
+// The zero value is ready to use.
+type Collector struct {
+	stacks []Column // by StackID; absent values are hidden until the snapshots' completeness is known
 }
 
 // Visit adds a snapshot.
@@ -37,7 +38,8 @@ func (c *Collector) Visit(s *series.Snapshot) error {
 	return nil
 }
 
-// InUse is the bytes in use on a stack in one snapshot, an estimate; 0 where the snapshot does not have the stack.
+// InUse returns the bytes in use on a stack in one snapshot, an estimate; 0 where the snapshot does
+// not show the stack.
 func (c *Collector) InUse(id heapfile.StackID, snapshot int) int64 {
 	if int(id) >= len(c.stacks) {
 		return 0
@@ -49,6 +51,54 @@ func (c *Collector) InUse(id heapfile.StackID, snapshot int) int64 {
 	return 0
 }
 
+// Columns returns the column of each site, indexed by SiteID. It sums the stacks that are the same
+// site, and decides what absent values mean: 0 in a complete snapshot, Hidden in a truncated one.
+func (c *Collector) Columns(series *series.Series, symbols *symbolize.Symbols) []Column {
+	n := len(series.Heads)
+	out := make([]Column, symbols.Sites())
+	stacks := make([]int, len(out))
+	for id := range c.stacks {
+		site := symbols.Site(heapfile.StackID(id))
+		stacks[site]++
+		switch {
+		case stacks[site] == 1 && c.stacks[id].from == 0: // most sites have one stack, whose column is not copied
+			out[site] = c.stacks[id]
+			continue
+		case stacks[site] == 2:
+			out[site] = out[site].clone()
+		}
+		out[site].include(c.stacks[id], n)
+	}
+	for i := range out {
+		out[i].pad(n)
+		out[i].fill(series.Heads)
+	}
+	return out
+}
+
+// Sum adds the columns of a group, over n snapshots. A value is hidden if it is hidden of all
+// members. If it is visible of some, then what is hidden of the others is less than the smallest
+// visible row. Cumulative bytes have no such bound, so that one hidden member hides the sum.
+func Sum(members []Column, n int) Column {
+	var out Column
+	out.pad(n)
+	for _, m := range members {
+		out.include(m, n)
+	}
+	for i := range n {
+		if out.Bytes[i] == Hidden {
+			continue
+		}
+		for _, m := range members {
+			if m.Alloc[i] == Hidden {
+				out.Alloc[i] = Hidden
+			}
+		}
+	}
+	return out
+}
+
+// add adds counts to the values of a snapshot.
 func (c *Column) add(index int, e heapfile.Counts) {
 	if c.Bytes == nil {
 		c.from = index
@@ -67,32 +117,6 @@ func addAt(v []int64, index int, x int64) []int64 {
 	}
 	v[index] += x
 	return v
-}
-
-// sites sums the columns of the stacks that are the same site, and decides what
-// absent values mean: 0 in a complete snapshot, hidden in a truncated one. Sites' columns have a
-// value for every snapshot.
-func (c *Collector) Columns(series *series.Series, symbols *symbolize.Symbols) []Column {
-	n := len(series.Heads)
-	out := make([]Column, symbols.Sites())
-	stacks := make([]int, len(out))
-	for id := range c.stacks {
-		site := symbols.Site(heapfile.StackID(id))
-		stacks[site]++
-		switch {
-		case stacks[site] == 1 && c.stacks[id].from == 0: // most sites have one stack: its column serves
-			out[site] = c.stacks[id]
-			continue
-		case stacks[site] == 2:
-			out[site] = out[site].clone()
-		}
-		out[site].include(c.stacks[id], n)
-	}
-	for i := range out {
-		out[i].pad(n)
-		out[i].fill(series.Heads)
-	}
-	return out
 }
 
 func (c Column) clone() Column {
@@ -118,6 +142,7 @@ func (c *Column) pad(n int) {
 	}
 }
 
+// fill sets hidden values to 0 where the snapshot is complete.
 func (c *Column) fill(heads []*series.Head) {
 	for i, h := range heads {
 		bound := h.Completeness.AbsentMax
@@ -131,26 +156,4 @@ func (c *Column) fill(heads []*series.Head) {
 			c.Alloc[i] = 0
 		}
 	}
-}
-
-// Sum adds columns for a group. A moment is hidden if all members are: what is
-// hidden of a group that is partly visible is less than its smallest visible row.
-// Cumulative bytes have no such bound, so one hidden member hides them.
-func Sum(members []Column, n int) Column {
-	var out Column
-	out.pad(n)
-	for _, m := range members {
-		out.include(m, n)
-	}
-	for i := range n {
-		if out.Bytes[i] == Hidden {
-			continue
-		}
-		for _, m := range members {
-			if m.Alloc[i] == Hidden {
-				out.Alloc[i] = Hidden
-			}
-		}
-	}
-	return out
 }

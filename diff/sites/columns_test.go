@@ -9,7 +9,8 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
-// TestCollectorInUse: a stack's rows in a snapshot are summed; where it is absent, or was never seen, nothing is in use.
+// TestCollectorInUse: the rows of a stack in a snapshot are summed; where the stack is absent,
+// nothing is in use.
 func TestCollectorInUse(t *testing.T) {
 	var c Collector
 	row := func(id heapfile.StackID, bytes int64) heapfile.Sample {

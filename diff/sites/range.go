@@ -12,19 +12,21 @@ type Range struct {
 	First, Last int
 	// Of is the number of snapshots of the series.
 	Of int
-	// Images reports whether the series, or the part of it that was requested, has more than one process image. Only one
-	// of them is judged.
+	// Images reports whether the series, or the part of it that was requested, has more than one
+	// process image. Only one of them is judged.
 	Images bool
-	// AtExit is the number of snapshots after Last that are left out because the program had freed its memory to exit.
+	// AtExit is the number of snapshots after Last that are left out because the program had freed
+	// its memory to exit.
 	AtExit int
 }
 
 // Len returns the number of snapshots.
 func (r Range) Len() int { return r.Last - r.First + 1 }
 
-// JudgedRange returns the range to judge among the snapshots with indices from ≤ i < to; to 0 is the end of the series. It takes
-// the process image with the most snapshots, the latest of equals. It leaves out the last snapshots if the heap is far
-// smaller there than before: the program had freed its memory to exit.
+// JudgedRange returns the range to judge among the snapshots with indices from ≤ i < to; to 0 is
+// the end of the series. It takes the process image with the most snapshots, the latest of equals.
+// It leaves out the last snapshots if the heap is far smaller there than before: the program had
+// freed its memory to exit.
 func JudgedRange(s *series.Series, from, to int) Range {
 	heads := s.Heads
 	to = cmp.Or(to, len(heads))

@@ -38,7 +38,8 @@ func blamed(r *baseline.Run, function string) (sum baseline.Level) {
 	return sum
 }
 
-// TestSummaryOfALeakyServer checks levels, slopes and cumulative counts against what testdata/README.md says of the program.
+// TestSummaryOfALeakyServer checks levels, slopes and cumulative counts against what
+// testdata/README.md says of the program.
 func TestSummaryOfALeakyServer(t *testing.T) {
 	r := summarized(t, "leaky", "leaky/sysroot", summary.Options{})
 	m := r.Meta
@@ -62,7 +63,8 @@ func TestSummaryOfALeakyServer(t *testing.T) {
 	require.InDelta(t, 2<<20, blamed(r, "geom::mesh::Projection::warm").Bytes, 64<<10)
 }
 
-// TestSummariesAddUp: the sites and the rest are the heap; sites are ranked; what blames and what is blamed agree.
+// TestSummariesAddUp: the sites and the rest are the heap; sites are ranked; what blames and what
+// is blamed agree.
 func TestSummariesAddUp(t *testing.T) {
 	for name, sysroot := range map[string]string{
 		"leaky": "leaky/sysroot", "leaky-jemalloc": "leaky/sysroot", "python": "python/sysroot", "node": "node/sysroot",
@@ -86,7 +88,8 @@ func TestSummariesAddUp(t *testing.T) {
 	}
 }
 
-// TestASummaryIsTheSameAfterItsFile: a run compares as well from a baseline's file as from its snapshots.
+// TestASummaryIsTheSameAfterItsFile: a run compares as well from a baseline's file as from its
+// snapshots.
 func TestASummaryIsTheSameAfterItsFile(t *testing.T) {
 	want := summarized(t, "node", "node/sysroot", summary.Options{Name: "n", Work: 3, Labels: map[string]string{"a": "b"}})
 	var b bytes.Buffer
@@ -96,7 +99,8 @@ func TestASummaryIsTheSameAfterItsFile(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-// TestThinSitesAreKeptByFunction: CPython's interpreter allocates on thousands of stacks, most of them too thin to be kept.
+// TestThinSitesAreKeptByFunction: CPython's interpreter allocates on thousands of stacks, most of
+// them too thin to be kept.
 func TestThinSitesAreKeptByFunction(t *testing.T) {
 	r := summarized(t, "python", "python/sysroot", summary.Options{})
 	alone := 0
@@ -110,7 +114,8 @@ func TestThinSitesAreKeptByFunction(t *testing.T) {
 	require.Positive(t, r.Meta.AbsentMax)
 }
 
-// TestWorkloads: a name, else a hash of the command line that does not depend on where the build lies.
+// TestWorkloads: a name, else a hash of the command line that does not depend on where the build
+// lies.
 func TestWorkloads(t *testing.T) {
 	of := func(o summary.Options) string {
 		return summarized(t, "leaky/leaky.0024.heap.gz", "leaky/sysroot", o).Meta.Workload

@@ -1,18 +1,36 @@
-// Package trend judges one time series of a heap: does it grow without bound, or
-// does it only look like it?
+// Package trend judges one time series of a heap: whether it grows without bound, as a leak does,
+// or only looks like it.
 //
-// It knows numbers only: points in time with live bytes, live objects and
-// cumulative bytes. What a series belongs to, and how series are grouped, is the
-// caller's.
+// It knows numbers only: points in time with the bytes and objects in use and the bytes allocated
+// so far. The caller knows what they belong to, and how series are grouped.
 //
-// A series is described by numbers (features.go): how significant and how large its trend is, how the growth is spread
-// over the steps, what the end does, whether curves that level off fit better, and how what is live follows from what
-// was allocated (lifetime.go). A model (model.go) turns them into the probability of a leak. What is plain to see
-// bounds it, and explains the growth where it is no leak (trend.go).
+// # How a series is judged
 //
-// References: P. K. Sen, Estimates of the regression coefficient based on
-// Kendall's tau, JASA 63 (1968); H. B. Mann, Econometrica 13 (1945); K. H. Hamed
-// and A. R. Rao, A modified Mann-Kendall trend test for autocorrelated data,
-// J. Hydrology 204 (1998); J. D. C. Little, Operations Research 9 (1961); J. H. Friedman,
-// Greedy function approximation, Annals of Statistics 29 (2001).
+// [Judge] works in three steps.
+//
+//  1. The series is prepared (series.go): points at one time become one, a long series becomes the medians of 64 windows, and time
+//     runs from 0 to 1, so that a slope is the growth over the whole span.
+//  2. The series is described by dimensionless numbers, its [Features]: the significance and size of its trend (line.go),
+//     how the growth is spread over the steps (steps.go), whether curves that level off or lines with a knee fit better
+//     (curve.go, knee.go, cycle.go), how the bytes in use follow from the bytes allocated (lifetime.go, load.go), and what
+//     sampling adds to all of them (sampling.go).
+//  3. A sum of decision trees (model.go), fitted to simulated processes, turns the features into the probability of a leak.
+//     The label follows from it; for a series that does not leak, label.go names what explains the growth best.
+//
+// # Formulas
+//
+// With slope b, span T and Kendall's statistic S over n points:
+//
+//	trend        median of (y[j]−y[i])/(t[j]−t[i]) over all i < j                             (Theil and Sen)
+//	significance Z = (S − sign S)/√Var S, Var S corrected for ties and autocorrelation        (Mann and Kendall; Hamed and Rao)
+//	saturation   L(t) = c + a·(1 − e^(−t/τ))                                                  (a cache that fills)
+//	lifetimes    L(t) = c + κ·∫ S(t−s) dA(s) + ρ·(A(t) − A(0))                                (only ρ > 0 is a leak)
+//	residence    W = L/λ, what is in use over the rate of allocation                          (Little's law)
+//	sampling     Var L = Σ s²·(1−p)/p, p = 1 − e^(−s/R)                                       (Poisson sampling, one per R bytes)
+//
+// References: P. K. Sen, Estimates of the regression coefficient based on Kendall's tau, JASA 63
+// (1968); H. B. Mann, Nonparametric tests against trend, Econometrica 13 (1945); K. H. Hamed and A.
+// R. Rao, A modified Mann-Kendall trend test for autocorrelated data, J. Hydrology 204 (1998); J.
+// D. C. Little, A proof for the queuing formula L = λW, Operations Research 9 (1961); J. H.
+// Friedman, Greedy function approximation, Annals of Statistics 29 (2001).
 package trend

@@ -10,13 +10,15 @@ import (
 	"sync"
 )
 
-// model turns features into the probability that a series leaks. It is a sum of decision trees, fitted by gradient
-// boosting (Friedman 2001) to simulated processes whose leaks are known, on seeds that no measurement in docs/growth-benchmark.md uses:
+// model turns features into the probability that a series leaks. It is a sum of decision trees,
+// fitted by gradient boosting (Friedman 2001) to simulated processes whose leaks are known, on
+// seeds that no measurement in docs/growth-benchmark.md uses:
 //
 //	go run ./scripts/leakbench -seeds 1-450,581-1899 -wide-seeds 1-250 -snapshots 8,12,24,48 -fit diff/trend/model.txt
 //
-// No single statistic tells a leak from what looks like one, and no fixed order of tests does: what a flat end
-// means depends on how many rises there were before, what a straight line means on whether allocation became faster.
+// No single statistic tells a leak from what looks like one, and no fixed order of tests does: what
+// a flat end means depends on how many rises there were before, what a straight line means on
+// whether allocation became faster.
 //
 // It is parsed when the first series that grew is judged: most commands judge none.
 var model = sync.OnceValue(func() *Model {
@@ -68,8 +70,8 @@ func (t Tree) Of(f *Features) float64 {
 	return t[i].Value
 }
 
-// String is the text of a model: a line "base NUMBER", then a line for each tree in preorder, where NAME<NUMBER is a split and a
-// number a leaf.
+// String is the text of a model: a line "base NUMBER", then a line for each tree in preorder, where
+// NAME<NUMBER is a split and a number a leaf.
 func (m *Model) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "base %.6g\n", m.Base)
@@ -114,7 +116,8 @@ func ParseModel(text string) (*Model, error) {
 	return m, nil
 }
 
-// add reads a tree: a node is the right side of the last split that has none yet, unless the node before it is a split.
+// add reads a tree: a node is the right side of the last split that has none yet, unless the node
+// before it is a split.
 func (m *Model) add(fields []string, features map[string]Feature) error {
 	t := make(Tree, 0, len(fields))
 	var open []int // splits that have no right side yet

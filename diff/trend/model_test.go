@@ -61,10 +61,10 @@ func TestFeaturesAreFinite(t *testing.T) {
 				p.T = append(p.T, float64(i))
 				p.Live, p.Objects, p.Alloc = append(p.Live, live), append(p.Objects, objects), append(p.Alloc, alloc)
 			}
-			j, ok := newJudge(p, Options{})
+			s, ok := prepare(p, Options{})
 			require.True(t, ok)
-			v := j.measure()
-			for k, v := range j.features(&v) {
+			l := s.line()
+			for k, v := range s.features(l, s.curves(), s.growth(l)) {
 				require.False(t, math.IsNaN(v) || math.IsInf(v, 0), "%s of %s, %d points", Feature(k), name, n)
 			}
 			require.False(t, math.IsNaN(Judge(p, Options{}).Confidence))

@@ -2,13 +2,15 @@ package trend
 
 import (
 	"math"
-	"slices"
+
+	"github.com/heaplapse/heaplapse/diff/internal/stats"
 )
 
-// What chance does to the points. A sampled object of size s stands for s/p bytes, where p = 1 − e^(−s/R) is the chance that it is sampled
-// and R the mean number of bytes between samples; without sampling p is 1.
+// An allocator that samples keeps an object of size s with probability p = 1 − e^(−s/R), where R is
+// the mean number of bytes between samples. A sampled object stands for s/p bytes. Without sampling
+// p is 1.
 
-// objectSize is the mean size of the series' objects, in bytes; 0 where objects are not known.
+// objectSize is the mean size of the series' objects, in bytes; 0 if objects are not known.
 func (p Points) objectSize() float64 {
 	var bytes, objects float64
 	for i := range p.Objects {
@@ -29,24 +31,26 @@ func (p Points) chance(size float64) float64 {
 	return -math.Expm1(-size / p.Period)
 }
 
-// noise is the standard deviation that sampling gives the median of Live, in bytes, doubled in variance: each of L/s objects
-// contributes s²(1−p)/p. 0 for exact input.
+// noise is the standard deviation that sampling gives the median of Live, in bytes; 0 for exact
+// counts. Each of the L/s objects in use contributes s²(1−p)/p to the variance, which is doubled:
+// bytes that are freed and allocated again are sampled anew.
 func (p Points) noise() float64 {
 	if p.Period <= 0 {
 		return 0
 	}
-	each := p.Period // of many small objects
+	each := p.Period // the limit of s(1−p)/p for small objects
 	if size := p.objectSize(); size > 0 {
 		chance := p.chance(size)
 		each = size * (1 - chance) / chance
 	}
-	return math.Sqrt(2 * each * math.Max(0, median(slices.Clone(p.Live))))
+	return math.Sqrt(2 * each * math.Max(0, stats.Median(p.Live)))
 }
 
-// turnover compares the scatter of the steps with what it would be if all objects were replaced between two points. Each
-// point were then drawn anew (Poisson), and a step from a to b had the variance (a+b)·s/p. What is kept scatters far less: only
-// what came can differ. So 1 or more is short-lived objects, and about 1 over the number of points a leak under an even load. 1 where
-// objects are not known.
+// turnover compares the scatter of the steps with what it would be if all objects were replaced
+// between two points: then each point would be drawn anew (Poisson), and a step from a to b would
+// have the variance (a+b)·s/p. Objects that stay do not scatter. So short-lived objects give 1 or
+// more, and a leak under an even load about 1 over the number of points. It is 1 if objects are not
+// known.
 func (p Points) turnover() float64 {
 	size := p.objectSize()
 	if size <= 0 {
@@ -59,7 +63,7 @@ func (p Points) turnover() float64 {
 		steps[i] = p.Live[i+1] - p.Live[i]
 		expected += weight * (p.Live[i] + p.Live[i+1])
 	}
-	usual := median(slices.Clone(steps))
+	usual := stats.Median(steps)
 	for _, d := range steps {
 		squares += (d - usual) * (d - usual)
 	}
@@ -67,4 +71,10 @@ func (p Points) turnover() float64 {
 		return 1
 	}
 	return squares / expected
+}
+
+// samplingFeatures describe how much of the series is chance.
+func (s *series) samplingFeatures(f *Features, growth float64) {
+	f.set(FeatureSampling, s.noise/growth, 0, 2)
+	f.set(FeatureTurnover, math.Log(s.turnover+1e-3), -7, 3)
 }

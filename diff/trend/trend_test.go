@@ -11,8 +11,8 @@ import (
 
 const mib = 1 << 20
 
-// series samples a shape at n moments, a minute apart, with Gaussian noise.
-func series(n int, seed uint64, noise float64, live func(x float64) float64, rate func(x float64) float64) Points {
+// sample takes n values of a shape, a minute apart, with Gaussian noise.
+func sample(n int, seed uint64, noise float64, live func(x float64) float64, rate func(x float64) float64) Points {
 	r := rand.New(rand.NewPCG(seed, 1))
 	var p Points
 	allocated := 0.0
@@ -72,7 +72,7 @@ func TestShapes(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			for seed := range uint64(10) {
-				v := Judge(series(24, seed, c.noise, c.live, c.rate), Options{})
+				v := Judge(sample(24, seed, c.noise, c.live, c.rate), Options{})
 				require.True(t, slices.Contains(c.want, v.Label), "seed %d: %s, want one of %v (%+v)", seed, v.Label, c.want, v)
 			}
 		})
@@ -81,23 +81,23 @@ func TestShapes(t *testing.T) {
 
 func TestTooFewPointsAreInsufficient(t *testing.T) {
 	for n := 2; n < MinPoints; n++ {
-		require.Equal(t, Insufficient, Judge(series(n, 1, 0, func(x float64) float64 { return 100 * mib * x }, constantRate), Options{}).Label)
+		require.Equal(t, Insufficient, Judge(sample(n, 1, 0, func(x float64) float64 { return 100 * mib * x }, constantRate), Options{}).Label)
 	}
 	require.Equal(t, Insufficient, Judge(Points{}, Options{}).Label)
 }
 
 func TestConfidenceFallsWithNoise(t *testing.T) {
 	judge := func(noise float64) float64 {
-		return Judge(series(24, 3, noise, func(x float64) float64 { return (5 + 20*x) * mib }, constantRate), Options{}).Confidence
+		return Judge(sample(24, 3, noise, func(x float64) float64 { return (5 + 20*x) * mib }, constantRate), Options{}).Confidence
 	}
 	require.Greater(t, judge(0.1*mib), 0.9)
 	require.Less(t, judge(8*mib), judge(0.1*mib))
 }
 
-// TestRecordHighsRiseByConstruction: a series that is most of the heap, and that was only seen when the heap was larger than ever, proves nothing,
-// unless it keeps what it allocates.
+// TestRecordHighsRiseByConstruction: a series that is most of the heap, and that was only seen when
+// the heap was larger than ever, proves nothing, unless it keeps what it allocates.
 func TestRecordHighsRiseByConstruction(t *testing.T) {
-	p := series(24, 3, 0.1*mib, func(x float64) float64 { return (5 + 20*x) * mib }, constantRate)
+	p := sample(24, 3, 0.1*mib, func(x float64) float64 { return (5 + 20*x) * mib }, constantRate)
 	p.HighWater, p.Dominates = true, true
 	require.LessOrEqual(t, Judge(p, Options{}).Confidence, 0.5)
 	p.Alloc = slices.Clone(p.Live)
@@ -105,7 +105,7 @@ func TestRecordHighsRiseByConstruction(t *testing.T) {
 }
 
 func TestSlopeIsPerUnitOfTimeWithAnInterval(t *testing.T) {
-	p := series(24, 5, 0.5*mib, func(x float64) float64 { return (5 + 23*x) * mib }, constantRate) // 23 minutes: 1 MiB a minute
+	p := sample(24, 5, 0.5*mib, func(x float64) float64 { return (5 + 23*x) * mib }, constantRate) // 23 minutes: 1 MiB a minute
 	v := Judge(p, Options{})
 	require.InEpsilon(t, mib/60.0, v.Slope, 0.1)
 	require.LessOrEqual(t, v.Low, v.Slope)
@@ -114,67 +114,12 @@ func TestSlopeIsPerUnitOfTimeWithAnInterval(t *testing.T) {
 }
 
 func TestResizingIsBytesWithoutObjects(t *testing.T) {
-	p := series(24, 5, 0, func(x float64) float64 { return (5 + 23*x) * mib }, constantRate)
+	p := sample(24, 5, 0, func(x float64) float64 { return (5 + 23*x) * mib }, constantRate)
 	require.False(t, Judge(p, Options{}).Resizing)
 	for i := range p.Objects {
 		p.Objects[i] = 3
 	}
 	require.True(t, Judge(p, Options{}).Resizing)
-}
-
-// TestTheilSenAgainstDefinition computes the median of all slopes the plain way.
-func TestTheilSenAgainstDefinition(t *testing.T) {
-	r := rand.New(rand.NewPCG(7, 7))
-	for range 50 {
-		n := 2 + r.IntN(20)
-		x, y := make([]float64, n), make([]float64, n)
-		for i := range n {
-			x[i], y[i] = float64(i)+r.Float64()/2, r.NormFloat64()
-		}
-		var all []float64
-		for i := range n {
-			for k := range i {
-				all = append(all, (y[i]-y[k])/(x[i]-x[k]))
-			}
-		}
-		got, _ := theilSen(x, y)
-		require.InDelta(t, median(all), got, 1e-12)
-	}
-}
-
-// TestKendallVarianceBySimulation compares the formula with the spread of S over shuffles.
-func TestKendallVarianceBySimulation(t *testing.T) {
-	y := []float64{1, 2, 2, 3, 4, 5, 5, 5, 6}
-	x := []float64{0, 1, 2, 3, 4, 5, 6, 7, 8}
-	r := rand.New(rand.NewPCG(1, 2))
-	const rounds = 20000
-	var sum float64
-	for range rounds {
-		shuffled := slices.Clone(y)
-		r.Shuffle(len(y), func(i, k int) { shuffled[i], shuffled[k] = shuffled[k], shuffled[i] })
-		s := kendall(shuffled)
-		sum += s * s
-	}
-	require.InEpsilon(t, sum/rounds, kendallVariance(x, y), 0.05)
-}
-
-func TestLeastSquaresRecoversCoefficients(t *testing.T) {
-	x := []float64{0, 0.25, 0.5, 0.75, 1}
-	one := []float64{1, 1, 1, 1, 1}
-	y := make([]float64, len(x))
-	for i := range x {
-		y[i] = 3 + 4*x[i] - 2*x[i]*x[i]
-	}
-	square := make([]float64, len(x))
-	for i := range x {
-		square[i] = x[i] * x[i]
-	}
-	c, rss, ok := leastSquares(y, one, x, square)
-	require.True(t, ok)
-	require.InDeltaSlice(t, []float64{3, 4, -2}, c, 1e-9)
-	require.InDelta(t, 0, rss, 1e-9)
-	_, _, ok = leastSquares(y, one, one)
-	require.False(t, ok, "a singular system is refused")
 }
 
 func TestNamesOfLabelsAreStable(t *testing.T) {
@@ -186,19 +131,19 @@ func TestNamesOfLabelsAreStable(t *testing.T) {
 // TestLongSeriesAreJudgedByWindows: the cost of the statistics is quadratic, so
 // that of 5,000 points must not be theirs.
 func TestLongSeriesAreJudgedByWindows(t *testing.T) {
-	leak := series(5000, 1, 3*mib, func(x float64) float64 { return (5 + 20*x) * mib }, constantRate)
+	leak := sample(5000, 1, 3*mib, func(x float64) float64 { return (5 + 20*x) * mib }, constantRate)
 	v := Judge(leak, Options{})
 	require.Equal(t, Leak, v.Label)
 	require.Equal(t, 5000, v.Points)
 	require.Len(t, leak.windowed(maxWindows).T, maxWindows)
 	require.InEpsilon(t, 20*mib, v.Growth, 0.05)
-	flat := series(5000, 1, 3*mib, func(float64) float64 { return 50 * mib }, constantRate)
+	flat := sample(5000, 1, 3*mib, func(float64) float64 { return 50 * mib }, constantRate)
 	require.Equal(t, Stable, Judge(flat, Options{}).Label)
 }
 
 // TestTiedTimesChangeNothing: files may have equal times, where a gzip header counts whole seconds.
 func TestTiedTimesChangeNothing(t *testing.T) {
-	p := series(24, 1, 0.1*mib, func(x float64) float64 { return 20 * mib * (1 - math.Exp(-x/0.2)) }, constantRate)
+	p := sample(24, 1, 0.1*mib, func(x float64) float64 { return 20 * mib * (1 - math.Exp(-x/0.2)) }, constantRate)
 	want := Judge(p, Options{})
 	for _, at := range []int{1, 12, 23} {
 		tied := p
@@ -212,7 +157,14 @@ func TestTiedTimesChangeNothing(t *testing.T) {
 
 // TestNoNumberHangs: a value that is no number is not equal to itself.
 func TestNoNumberHangs(t *testing.T) {
-	p := series(24, 1, 0, func(x float64) float64 { return 20 * mib * x }, constantRate)
+	p := sample(24, 1, 0, func(x float64) float64 { return 20 * mib * x }, constantRate)
 	p.Live[5] = math.NaN()
 	require.Equal(t, Insufficient, Judge(p, Options{}).Label)
+}
+
+func BenchmarkJudge(b *testing.B) {
+	p := sample(48, 1, 0.1*mib, func(x float64) float64 { return 20 * mib * x }, constantRate)
+	for b.Loop() {
+		Judge(p, Options{})
+	}
 }

@@ -32,7 +32,7 @@ var (
 	rising = []trend.Feature{
 		trend.FeatureSignificance, trend.FeatureLateSignificance, trend.FeatureTailClarity, trend.FeatureSeparation,
 		trend.FeatureLeakRatio, trend.FeatureLeakT, trend.FeatureAfterKneeT, trend.FeatureKneeByAllocT, trend.FeatureLineT, trend.FeatureTailRetention,
-		trend.FeatureCycleLineT, trend.FeatureElsewhereZ, trend.FeatureBeside, trend.FeatureResidenceZ, trend.FeatureSecured, trend.FeatureLeakOrCurve,
+		trend.FeatureCycleLineT, trend.FeatureOtherImageZ, trend.FeatureBeside, trend.FeatureResidenceZ, trend.FeatureSecured, trend.FeatureLeakOrCurve,
 	}
 	falling = []trend.Feature{trend.FeatureGap, trend.FeaturePlateauLength, trend.FeatureSampling, trend.FeatureHighWater, trend.FeatureStop, trend.FeatureDrop}
 )

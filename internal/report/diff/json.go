@@ -86,7 +86,7 @@ func sideJSON(s *compare.Side) diffSide {
 	return out
 }
 
-func deltaJSON(r *compare.DeltaRow, sides [2]*siteview.Describer) deltaEntry {
+func deltaJSON(r *compare.Row, sides [2]*siteview.Describer) deltaEntry {
 	describer, row := of(r, sides)
 	v := describer.View(row)
 	out := deltaEntry{

@@ -138,14 +138,14 @@ func (d *Report) describers() [2]*siteview.Describer {
 }
 
 // of is the describer of a row, and its sites there: those of the current side, unless the row is gone.
-func of(r *compare.DeltaRow, sides [2]*siteview.Describer) (*siteview.Describer, []symbolize.SiteID) {
+func of(r *compare.Row, sides [2]*siteview.Describer) (*siteview.Describer, []symbolize.SiteID) {
 	if len(r.CurrentSites) > 0 {
 		return sides[1], r.CurrentSites
 	}
 	return sides[0], r.BaseSites
 }
 
-func (d *Report) row(p *text.Printer, rank int, r *compare.DeltaRow, sides [2]*siteview.Describer) {
+func (d *Report) row(p *text.Printer, rank int, r *compare.Row, sides [2]*siteview.Describer) {
 	delta := r.Delta()
 	describer, row := of(r, sides)
 	v := describer.View(row)
@@ -184,7 +184,7 @@ func bounded(base, current int64, text string) string {
 }
 
 // noisy marks a difference that may be the noise of sampling.
-func noisy(r *compare.DeltaRow) string {
+func noisy(r *compare.Row) string {
 	if math.Abs(float64(r.Delta().InuseBytes)) < 2*r.Noise {
 		return "~ "
 	}

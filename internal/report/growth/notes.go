@@ -82,14 +82,14 @@ func (g *Report) Notes() []string {
 	for _, n := range r.Notes {
 		out = append(out, noteText(n))
 	}
-	if r.Most != nil {
-		v := g.Describe(r.Most)
+	if r.LargestStable != nil {
+		v := g.Describe(r.LargestStable)
 		out = append(out, fmt.Sprintf("%s grew most, by %s, but not long or steadily enough for a verdict: record for longer, or select its time with --since",
-			v.Heading(), units.Bytes(r.Most.Gained)))
+			v.Heading(), units.Bytes(r.LargestStable.Gained)))
 	}
-	if r.UnlistedBytes > max((r.LastHeap-r.FirstHeap)/2, leastUnlisted) {
+	if r.SmallBytes > max((r.LastHeap-r.FirstHeap)/2, leastUnlisted) {
 		out = append(out, fmt.Sprintf("%s grew too little to be judged, by %s in total: use --min-bytes 64KiB to judge small sites, or --group-by file or module to judge them together",
-			units.Count(r.Unlisted, "site"), units.Bytes(r.UnlistedBytes)))
+			units.Count(r.Small, "site"), units.Bytes(r.SmallBytes)))
 	}
 	for _, s := range r.Suppressed {
 		why := ""

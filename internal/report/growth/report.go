@@ -144,7 +144,7 @@ func (g *Report) Next() string {
 		}
 		return v.Blame.Remedy
 	}
-	if g.Result.Beyond {
+	if g.Result.ProcessGrows {
 		return siteview.AdviceBeside(g.Symbols)
 	}
 	return ""

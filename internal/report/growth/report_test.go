@@ -38,7 +38,7 @@ func TestTheFirstLineOfAnUndecidedSeriesNamesTheSuspect(t *testing.T) {
 func TestGrowthBesideTheHeapIsSaidFirst(t *testing.T) {
 	g := liveOf(t).Report
 	g.Symbols.Modules = append(g.Symbols.Modules, symbolize.Module{Path: "/usr/bin/python3.11"})
-	g.Result.Verdict, g.Result.Why, g.Result.Beyond = growth.VerdictNoLeak, growth.OnlyProcessGrows, true
+	g.Result.Verdict, g.Result.Why, g.Result.ProcessGrows = growth.VerdictNoLeak, growth.OnlyProcessGrows, true
 	require.Contains(t, firstLine(t, g), "NO-LEAK: no site of the heap grows to the end of the series, but the process does: see the note; next: CPython keeps objects")
 	var b bytes.Buffer
 	require.NoError(t, g.JSON(&b))

@@ -1,0 +1,176 @@
+package growth
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/heaplapse/heaplapse/diff/internal/stats"
+	"github.com/heaplapse/heaplapse/diff/sites"
+	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/symbolize"
+	"github.com/heaplapse/heaplapse/symbolize/class"
+)
+
+// judgement is what sites are judged by.
+type judgement struct {
+	scope    scope
+	columns  []sites.Column // by SiteID
+	symbols  *symbolize.Symbols
+	blamer   *class.Blamer
+	minBytes int64
+	// heapGained is the growth of the heap.
+	heapGained int64
+	// medianRise is the median rise of the sites that change.
+	medianRise float64
+}
+
+// judged is the sites of some groups, and the number of curves that were judged to find them.
+type judged struct {
+	sites  []Site
+	tested int
+}
+
+func (j *judgement) groups(groups [][]symbolize.SiteID) (out judged) {
+	for _, members := range groups {
+		g := j.group(members)
+		out.sites = append(out.sites, g.sites...)
+		out.tested += g.tested
+	}
+	return out
+}
+
+// group judges a group and, if it does not leak, its members: the growth of one may be hidden by
+// that of others. A member is listed by itself if it leaks, unless
+//   - the other members shrink by as much: then allocations only moved from one caller to another,
+//   - its curve is that of the others: then it has no evidence that the group does not have.
+func (j *judgement) group(members []symbolize.SiteID) judged {
+	whole := j.site(members)
+	out := judged{tested: 1}
+	if whole.Label.IsLeak() || len(members) == 1 {
+		out.sites = []Site{whole}
+		return out
+	}
+	var leaks []Site
+	lost := 0.0
+	for _, m := range members {
+		s := j.site([]symbolize.SiteID{m})
+		if s.Label.IsLeak() {
+			leaks = append(leaks, s)
+		}
+		lost += max(0, -s.Growth)
+	}
+	out.tested += len(members)
+	rest := slices.Clone(members)
+	for _, s := range leaks {
+		if lost < 0.5*s.Growth && !s.follows(&whole) {
+			out.sites = append(out.sites, s)
+			rest = slices.DeleteFunc(rest, func(m symbolize.SiteID) bool { return m == s.Members[0] })
+		}
+	}
+	switch len(rest) {
+	case 0:
+		return out
+	case len(members):
+		out.sites = append(out.sites, whole)
+	default:
+		out.sites = append(out.sites, j.site(rest))
+		out.tested++
+	}
+	return out
+}
+
+// sameCurve is the share of a curve's variation that another must explain for both to be one curve.
+const sameCurve = 0.97
+
+// follows reports whether the curve of a site is that of the rest of its group.
+func (s *Site) follows(group *Site) bool {
+	var own, rest []float64
+	for i, visible := range group.Visible {
+		if visible && s.Visible[i] {
+			own = append(own, float64(s.Bytes[i]))
+			rest = append(rest, float64(group.Bytes[i]-s.Bytes[i]))
+		}
+	}
+	return stats.Explained(own, rest) >= sameCurve
+}
+
+// site judges the sum of some call paths.
+func (j *judgement) site(ids []symbolize.SiteID) Site {
+	column := j.sum(ids)
+	s := siteOf(column, len(j.scope.series.Heads))
+	s.Gained = j.scope.gained(column)
+	p := j.scope.points(column)
+	p.MedianRise, p.Dominates = j.medianRise, 2*s.Gained > j.heapGained
+	s.Verdict = trend.Judge(p, trend.Options{MinGrowth: float64(j.minBytes)})
+	s.Members = j.byGrowth(ids)
+	s.Blame, _ = j.blamer.Blame(j.symbols.Stack(j.symbols.SiteStack(s.Members[0])))
+	return s
+}
+
+// sum is the column of some call paths.
+func (j *judgement) sum(ids []symbolize.SiteID) sites.Column {
+	if len(ids) == 1 {
+		return j.columns[ids[0]]
+	}
+	members := make([]sites.Column, len(ids))
+	for i, s := range ids {
+		members[i] = j.columns[s]
+	}
+	return sites.Sum(members, len(j.scope.series.Heads))
+}
+
+// siteOf has the values of a column, over n snapshots.
+func siteOf(c sites.Column, n int) Site {
+	s := Site{Bytes: make([]int64, n), Objects: make([]int64, n), Visible: make([]bool, n)}
+	for i := range n {
+		if c.Bytes[i] != sites.Hidden {
+			s.Bytes[i], s.Objects[i], s.Visible[i] = c.Bytes[i], c.Objects[i], true
+		}
+	}
+	return s
+}
+
+// byGrowth orders call paths by their growth, largest first.
+func (j *judgement) byGrowth(ids []symbolize.SiteID) []symbolize.SiteID {
+	if len(ids) == 1 {
+		return ids
+	}
+	grew := make(map[symbolize.SiteID]int64, len(ids))
+	for _, s := range ids {
+		grew[s] = j.scope.gained(j.columns[s])
+	}
+	out := slices.Clone(ids)
+	slices.SortStableFunc(out, func(a, b symbolize.SiteID) int { return cmp.Compare(grew[b], grew[a]) })
+	return out
+}
+
+// leastRising is the least size in bytes of a site whose rise counts as a sign of load: a handful
+// of objects rises by chance.
+const leastRising = 4 << 10
+
+// medianRise is the median rise of the sites that change. Rising load moves many sites at once, a
+// leak one.
+func medianRise(s scope, columns []sites.Column) float64 {
+	var rises []float64
+	for _, c := range columns {
+		if live, changes := s.live(c); changes && live[0] >= leastRising {
+			rises = append(rises, trend.Rise(live))
+		}
+	}
+	if len(rises) == 0 {
+		return 0
+	}
+	slices.Sort(rises)
+	return rises[len(rises)/2]
+}
+
+// live are the visible values of a column, and whether they differ from the first.
+func (s *scope) live(c sites.Column) (live []float64, changes bool) {
+	for i := s.First; i <= s.Last; i++ {
+		if c.Bytes[i] != sites.Hidden {
+			live = append(live, float64(c.Bytes[i]))
+			changes = changes || live[0] != live[len(live)-1]
+		}
+	}
+	return live, changes
+}

@@ -1,0 +1,73 @@
+package growth
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/heaplapse/heaplapse/diff/trend"
+)
+
+// listing is the judged sites, sorted into those that are listed and those that are not.
+type listing struct {
+	sites  []Site // ranked
+	stable []Site // ranked
+	// largestStable is the stable site that grew most, if it makes up most of the heap's growth.
+	largestStable *Site
+	// small is the number of stable sites that grew by less than the least growth that counts,
+	// smallBytes their growth.
+	small      int
+	smallBytes int64
+}
+
+// list decides which sites are listed, and ranks them. heapGained is the growth of the heap.
+func list(judged []Site, heapGained int64, o Options) (l listing) {
+	for i := range judged {
+		s := &judged[i]
+		if o.All || significant(s, o.MinBytes) {
+			l.sites = append(l.sites, *s)
+			continue
+		}
+		l.stable = append(l.stable, *s)
+		switch {
+		case s.Gained >= o.MinBytes:
+			if 2*s.Gained > heapGained && (l.largestStable == nil || s.Gained > l.largestStable.Gained) {
+				l.largestStable = s
+			}
+		case s.Gained > 0:
+			l.small++
+			l.smallBytes += s.Gained
+		}
+	}
+	if !o.KeepStable {
+		l.stable = nil
+	}
+	rank(l.sites)
+	rank(l.stable)
+	return l
+}
+
+// significant reports whether a site is worth listing: it has a label other than stable or, if it
+// has too few points for one, grew by enough.
+func significant(s *Site, minBytes int64) bool {
+	switch s.Label {
+	case trend.Stable:
+		return false
+	case trend.Insufficient:
+		return s.Gained >= minBytes
+	}
+	return true
+}
+
+// rank orders sites by label, then by the lower end of the slope's interval times the confidence,
+// then by growth.
+func rank(list []Site) {
+	order := func(s Site) trend.Label {
+		if s.Label == trend.LeakLate {
+			return trend.Leak
+		}
+		return s.Label
+	}
+	slices.SortStableFunc(list, func(a, b Site) int {
+		return cmp.Or(cmp.Compare(order(a), order(b)), cmp.Compare(b.Low*b.Confidence, a.Low*a.Confidence), cmp.Compare(b.Growth, a.Growth))
+	})
+}

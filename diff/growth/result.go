@@ -1,0 +1,122 @@
+package growth
+
+import (
+	"github.com/heaplapse/heaplapse/diff/sites"
+	"github.com/heaplapse/heaplapse/diff/suppress"
+	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/symbolize"
+	"github.com/heaplapse/heaplapse/symbolize/class"
+)
+
+// SeriesVerdict is the answer for the series as a whole.
+type SeriesVerdict string
+
+// The answers.
+const (
+	VerdictLeak      SeriesVerdict = "leak"
+	VerdictNoLeak    SeriesVerdict = "no-leak"
+	VerdictUndecided SeriesVerdict = "undecided"
+)
+
+// Reason is what a verdict on a series rests on.
+type Reason uint8
+
+// Reasons.
+const (
+	NothingGrows     Reason = iota // no site grows to the end of the series
+	SitesLeak                      // Result.Leaks sites grow to the end of the series
+	SitesSuspect                   // Result.Suspects sites grow, but not clearly to the end
+	TooFewSnapshots                // the series has fewer than trend.MinPoints snapshots
+	OnlyHeapGrows                  // the heap grows, but no single site does
+	OnlyProcessGrows               // the process grows, but no site of its heap does
+)
+
+// NoteKind is a fact about a result that a reader should know.
+type NoteKind uint8
+
+// Kinds of notes.
+const (
+	// NoteFewSnapshots: with Note.Snapshots snapshots, fewer than [GoodPoints], a cache that fills
+	// up may look like a leak.
+	NoteFewSnapshots NoteKind = iota
+	// NoteNoAlloc: there are no cumulative counts, so that growth caused by higher load may look
+	// like a leak.
+	NoteNoAlloc
+	// NoteProcessGrows: the resident set grew by Note.Bytes more than the heap.
+	NoteProcessGrows
+)
+
+// Note is one such fact, with its numbers.
+type Note struct {
+	Kind      NoteKind
+	Snapshots int
+	Bytes     int64
+}
+
+// GoodPoints is the number of snapshots from which on verdicts are good; [trend.MinPoints] is the
+// least.
+const GoodPoints = 12
+
+// Result is what grows in a series.
+type Result struct {
+	Verdict SeriesVerdict
+	// Why is what Verdict rests on.
+	Why Reason
+	// Leaks and Suspects are the numbers of sites with these labels.
+	Leaks, Suspects int
+	// Total is the trend of the heap: the part that the filter keeps, without what is suppressed.
+	// FirstHeap and LastHeap are its size, in bytes.
+	Total               trend.Verdict
+	FirstHeap, LastHeap int64
+	// RSS is the trend of the resident set, which includes what the heap does not: mmap,
+	// fragmentation, stacks. It is nil if the resident set was not recorded. FirstRSS and LastRSS
+	// are its size, in bytes.
+	RSS               *trend.Verdict
+	FirstRSS, LastRSS int64
+	// ProcessGrows reports whether the resident set grew by far more than the heap.
+	ProcessGrows bool
+	// Explained is the share of the heap's growth that is on sites called leaks, 0 to 1.
+	Explained float64
+	// Tested is the number of curves that were judged. Of many, some rise by chance.
+	Tested int
+	// Range is the snapshots that were judged.
+	sites.Range
+	// Sites are ranked, worst first.
+	Sites []Site
+	// Stable are the sites that are not in Sites, ranked; only with Options.KeepStable.
+	Stable []Site
+	// LargestStable is the site outside Sites that grew most, if it makes up most of the heap's
+	// growth; may be nil.
+	LargestStable *Site
+	// Kept is the number of sites that passed the filter.
+	Kept int
+	// Small is the number of sites that grew by less than Options.MinBytes, SmallBytes their
+	// growth.
+	Small      int
+	SmallBytes int64
+	// Suppressed is the growth that suppressions took out of the result.
+	Suppressed []Suppressed
+	// Notes are facts about the result that a reader should know.
+	Notes []Note
+}
+
+// Suppressed is the growth that one suppression took out of the result.
+type Suppressed struct {
+	*suppress.Entry
+	Sites  int
+	Gained int64
+}
+
+// Site is a group of call paths that are attributed to one frame.
+type Site struct {
+	trend.Verdict
+	// Gained is the last visible value minus the first, within the judged snapshots.
+	Gained int64
+	// Members are its call paths, the one that grew most first.
+	Members []symbolize.SiteID
+	// Blame refers to a frame of the first member's stack.
+	Blame class.FrameRef
+	// Bytes and Objects in use by snapshot; Visible is false where truncation hides them.
+	Bytes, Objects []int64
+	Visible        []bool
+}

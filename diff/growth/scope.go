@@ -1,0 +1,121 @@
+package growth
+
+import (
+	"github.com/heaplapse/heaplapse/diff/sites"
+	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/heapfile/series"
+)
+
+// scope is the part of a series that is judged, and what is known of all of it.
+type scope struct {
+	sites.Range
+	series *series.Series
+	// hasAlloc reports whether all snapshots have cumulative counts.
+	hasAlloc bool
+	// highWater reports whether most snapshots were taken at record highs of the heap.
+	highWater bool
+	// period is the mean number of bytes between samples, 0 for exact counts.
+	period float64
+	// other is another process image of the series, the longest one; nil if there is none.
+	other *interval
+}
+
+// interval is a range of snapshots, both ends included.
+type interval struct{ first, last int }
+
+func scopeOf(s *series.Series, judged sites.Range) scope {
+	out := scope{Range: judged, series: s, hasAlloc: true, other: otherImage(s, judged)}
+	for _, h := range s.Heads[judged.First : judged.Last+1] {
+		out.hasAlloc = out.hasAlloc && h.HasAlloc
+	}
+	if head := s.Heads[judged.First]; head.IsEstimate() {
+		out.period = float64(head.Period)
+	}
+	high := 0
+	for i := judged.First; i <= judged.Last && i < len(s.Triggers); i++ {
+		if s.Triggers[i] == series.TriggerHighWater {
+			high++
+		}
+	}
+	out.highWater = 2*high > judged.Len()
+	return out
+}
+
+// otherImage is the longest process image but the one that is judged.
+func otherImage(s *series.Series, judged sites.Range) *interval {
+	var best *interval
+	for begin, end := range s.Images(0, len(s.Heads)) {
+		if s.Heads[begin].Image != s.Heads[judged.First].Image && (best == nil || end-begin > best.last-best.first) {
+			best = &interval{begin, end}
+		}
+	}
+	if best != nil && s.AtExit(best.first, best.last) {
+		best.last--
+	}
+	return best
+}
+
+// ends are the first and last visible values of a column.
+func (s *scope) ends(c sites.Column) (first, last int64) {
+	seen := false
+	for i := s.First; i <= s.Last; i++ {
+		if c.Bytes[i] == sites.Hidden {
+			continue
+		}
+		if !seen {
+			first, seen = c.Bytes[i], true
+		}
+		last = c.Bytes[i]
+	}
+	return first, last
+}
+
+// gained is the last visible value of a column minus the first.
+func (s *scope) gained(c sites.Column) int64 {
+	first, last := s.ends(c)
+	return last - first
+}
+
+// points are the visible values of a column. They have no cumulative counts if any of them is
+// hidden.
+func (s *scope) points(c sites.Column) trend.Points {
+	p := trend.Points{HighWater: s.highWater, Period: s.period, OtherImage: s.otherPoints(c)}
+	alloc := s.hasAlloc
+	for i := s.First; i <= s.Last; i++ {
+		if c.Bytes[i] == sites.Hidden {
+			continue
+		}
+		p.T = append(p.T, s.series.Clock.At[i])
+		p.Live = append(p.Live, float64(c.Bytes[i]))
+		p.Objects = append(p.Objects, float64(c.Objects[i]))
+		if alloc = alloc && c.Alloc[i] != sites.Hidden; alloc {
+			p.Alloc = append(p.Alloc, float64(c.Alloc[i]))
+		}
+	}
+	if !alloc {
+		p.Alloc = nil
+	}
+	return p
+}
+
+// leastOther is the least number of points in another process image that count as evidence.
+const leastOther = 3
+
+// otherPoints are the visible values of a column in the other process image; nil if they are too
+// few.
+func (s *scope) otherPoints(c sites.Column) *trend.Points {
+	if s.other == nil {
+		return nil
+	}
+	p := &trend.Points{}
+	for i := s.other.first; i <= s.other.last; i++ {
+		if c.Bytes[i] != sites.Hidden {
+			p.T = append(p.T, s.series.Clock.At[i])
+			p.Live = append(p.Live, float64(c.Bytes[i]))
+		}
+	}
+	if len(p.T) < leastOther {
+		return nil
+	}
+	return p
+}

@@ -1,0 +1,88 @@
+// Package group puts allocation sites into groups: by the frame that they are attributed to
+// ([Keys]), and those that a suppression names ([Suppressor]).
+package group
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+
+	"github.com/heaplapse/heaplapse/diff/identity"
+	"github.com/heaplapse/heaplapse/diff/sites"
+	"github.com/heaplapse/heaplapse/symbolize"
+	"github.com/heaplapse/heaplapse/symbolize/class"
+)
+
+// Keys gives sites the key of their group. It is not safe for concurrent use.
+type Keys struct {
+	symbols *symbolize.Symbols
+	blamer  *class.Blamer
+	by      sites.GroupBy
+	known   map[frameKey]string
+}
+
+type frameKey struct {
+	location symbolize.LocationID
+	frame    int
+}
+
+// NewKeys returns the keys of a grouping; "" takes [sites.ByFunction].
+func NewKeys(s *symbolize.Symbols, blamer *class.Blamer, by sites.GroupBy) *Keys {
+	return &Keys{symbols: s, blamer: blamer, by: cmp.Or(by, sites.ByFunction), known: map[frameKey]string{}}
+}
+
+// Of returns the key of a site's group. It is the same in every build and process, unless the
+// grouping is by stack.
+func (k *Keys) Of(site symbolize.SiteID) string {
+	if k.by == sites.ByStack {
+		return fmt.Sprint(site)
+	}
+	stack := k.symbols.Stack(k.symbols.SiteStack(site))
+	ref, ok := k.blamer.Blame(stack)
+	if !ok {
+		return ""
+	}
+	frame := frameKey{stack[ref.Position], ref.Frame}
+	if key, ok := k.known[frame]; ok {
+		return key
+	}
+	key := k.describe(&k.symbols.Locations[frame.location], ref.Frame)
+	k.known[frame] = key
+	return key
+}
+
+// describe is the key of a frame of a location; -1 stands for a location without a name.
+func (k *Keys) describe(l *symbolize.Location, frame int) string {
+	module := ""
+	if m := k.symbols.Module(l); m != nil {
+		module = m.Name() // directories differ between machines and builds
+	}
+	switch {
+	case k.by == sites.ByModule:
+		return module
+	case k.by == sites.ByFile && (frame < 0 || l.Frames[frame].File == ""):
+		return module
+	case k.by == sites.ByFile:
+		return path.Base(l.Frames[frame].File)
+	case frame < 0:
+		return k.symbols.Label(l)
+	}
+	f := l.Frames[frame]
+	return module + "\x00" + identity.Normalize(f.Function) + "\x00" + path.Base(f.File)
+}
+
+// Index numbers keys in order of first appearance. The zero value is empty.
+type Index struct{ numbers map[string]int }
+
+// Number returns the number of a key, and whether it is new.
+func (x *Index) Number(key string) (n int, added bool) {
+	if n, ok := x.numbers[key]; ok {
+		return n, false
+	}
+	if x.numbers == nil {
+		x.numbers = map[string]int{}
+	}
+	n = len(x.numbers)
+	x.numbers[key] = n
+	return n, true
+}

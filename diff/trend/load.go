@@ -1,0 +1,63 @@
+package trend
+
+import (
+	"math"
+
+	"github.com/heaplapse/heaplapse/diff/internal/stats"
+)
+
+// rates are the rates of allocation in the first and in the last third, over the span.
+func (s *series) rates() (early, late float64) {
+	third := len(s.t) / 3
+	n := len(s.t) - third - 1
+	return slopeOf(s.t[:third+1], s.Alloc[:third+1]), slopeOf(s.t[n:], s.Alloc[n:])
+}
+
+// loadFeatures describe how the bytes in use follow from the bytes allocated.
+func (s *series) loadFeatures(f *Features, l line, growth float64) {
+	if s.Alloc == nil {
+		return
+	}
+	n := len(s.t)
+	f[FeatureAllocKnown] = 1
+	early, late := s.rates()
+	f.set(FeatureLoad, math.Log(max(late, 1)/max(early, 1)), -4, 4)
+	f.set(FeatureTailRetention, l.retention, -1, 1.5)
+	f.set(FeatureRetention, (s.Live[n-1]-s.Live[0])/max(s.Alloc[n-1]-s.Alloc[0], 1), -1, 1.5)
+	s.residenceFeatures(f)
+}
+
+// residenceFeatures describe the mean time that bytes stay in use. By Little's law it is the bytes
+// in use over the rate of allocation. Load changes both; a leak changes the time.
+func (s *series) residenceFeatures(f *Features) {
+	var t, stay []float64
+	for i := 1; i < len(s.t); i++ {
+		if came := s.Alloc[i] - s.Alloc[i-1]; came > 0 {
+			t = append(t, s.t[i])
+			stay = append(stay, (s.Live[i-1]+s.Live[i])/2*(s.t[i]-s.t[i-1])/came)
+		}
+	}
+	if len(stay) < 4 {
+		return
+	}
+	if early, late := thirds(stay); early > 0 && late > 0 {
+		f.set(FeatureResidence, math.Log(late/early), -4, 4)
+	}
+	f.set(FeatureResidenceZ, stats.Significance(t, stay), -8, 8)
+}
+
+// objectFeatures describe whether there are more objects, or larger ones.
+func (s *series) objectFeatures(f *Features) {
+	if s.Objects == nil {
+		return
+	}
+	o1, o2 := thirds(s.Objects)
+	y1, y2 := thirds(s.Live)
+	if o1 <= 0 || o2 <= 0 || y1 <= 0 || y2 <= 0 {
+		return
+	}
+	f.set(FeatureObjectSize, math.Log((y2/o2)/(y1/o1)), -2, 2)
+	if y2 > y1 {
+		f.set(FeatureObjects, math.Log(o2/o1)/math.Log(y2/y1), -2, 3)
+	}
+}

@@ -1,0 +1,94 @@
+package trend
+
+import (
+	"math"
+	"slices"
+
+	"github.com/heaplapse/heaplapse/diff/internal/stats"
+)
+
+// series is a prepared time series. It is not changed after [prepare].
+type series struct {
+	Points              // at most maxWindows of them
+	t         []float64 // time from 0 to 1: a slope is the growth over the span
+	one       []float64 // the constant column of fits
+	span      float64   // from the first to the last point, in the units of T
+	minGrowth float64
+	// noise is the standard deviation that sampling gives Live; turnover is described in
+	// sampling.go.
+	noise, turnover float64
+}
+
+// prepare returns false for a series of too few points, or one with values that are no numbers.
+func prepare(p Points, o Options) (s series, ok bool) {
+	if o.MinGrowth == 0 {
+		o.MinGrowth = DefaultMinGrowth
+	}
+	p = p.distinct()
+	if len(p.T) < MinPoints || slices.ContainsFunc(p.Live, func(y float64) bool { return math.IsNaN(y) || math.IsInf(y, 0) }) {
+		return s, false
+	}
+	s = series{Points: p.windowed(maxWindows), minGrowth: o.MinGrowth, noise: p.noise(), turnover: p.turnover(), span: p.T[len(p.T)-1] - p.T[0]}
+	s.t, s.one = normalised(s.T), stats.Ones(len(s.T))
+	return s, true
+}
+
+// distinct keeps the last of the points at one time: what happened between them took no time.
+func (p Points) distinct() Points {
+	last := func(i int) bool { return i+1 == len(p.T) || p.T[i+1] > p.T[i] }
+	pick := func(v []float64) (out []float64) {
+		for i := range v {
+			if last(i) {
+				out = append(out, v[i])
+			}
+		}
+		return out
+	}
+	out := p
+	out.T, out.Live, out.Objects, out.Alloc = pick(p.T), pick(p.Live), pick(p.Objects), pick(p.Alloc)
+	return out
+}
+
+// maxWindows bounds the points of the statistics, whose cost is quadratic.
+const maxWindows = 64
+
+// windowed replaces a series of more than n points by the medians of n windows of equal numbers of
+// points.
+func (p Points) windowed(n int) Points {
+	if len(p.T) <= n {
+		return p
+	}
+	medians := func(v []float64) (out []float64) {
+		if v == nil {
+			return nil
+		}
+		for w := range n {
+			out = append(out, stats.Median(v[w*len(v)/n:(w+1)*len(v)/n]))
+		}
+		return out
+	}
+	out := p
+	out.T, out.Live, out.Objects, out.Alloc = medians(p.T), medians(p.Live), medians(p.Objects), medians(p.Alloc)
+	return out
+}
+
+// normalised maps rising values to 0 to 1.
+func normalised(t []float64) []float64 {
+	out := make([]float64, len(t))
+	for i := range t {
+		out[i] = (t[i] - t[0]) / (t[len(t)-1] - t[0])
+	}
+	return out
+}
+
+// tailFrom is the index at which the last two fifths begin, four points at least.
+func tailFrom(n int) int { return n - max(4, (2*n+2)/5) }
+
+// thirds are the medians of the first and of the last third.
+func thirds(y []float64) (early, late float64) {
+	third := len(y) / 3
+	return stats.Median(y[:third+1]), stats.Median(y[len(y)-third-1:])
+}
+
+// slopeOf is the robust slope of a part of a series.
+func slopeOf(t, y []float64) float64 { return stats.TheilSen(t, y).Slope }
