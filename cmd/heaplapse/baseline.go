@@ -87,7 +87,7 @@ func (a *app) baselineListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.render(&listing.Baselines{Pool: pool})
+			return a.render(&listing.Baselines{Set: pool})
 		},
 	}
 	a.outputFlags(cmd)
@@ -95,7 +95,7 @@ func (a *app) baselineListCommand() *cobra.Command {
 }
 
 // openPool reads a directory of baselines, and reports what in it cannot be read.
-func (a *app) openPool(dir string) (*baseline.Pool, error) {
+func (a *app) openPool(dir string) (*baseline.Set, error) {
 	pool, err := baseline.Open(dir)
 	if err != nil {
 		return nil, err

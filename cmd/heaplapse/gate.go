@@ -190,7 +190,7 @@ func (f *gateFlags) earlier(ctx context.Context, a *app) (pool []*baseline.Run, 
 		return nil, nil, err
 	}
 	for _, path := range paths {
-		if !baseline.IsPool(path) {
+		if !baseline.IsSet(path) {
 			run, err := base.read(ctx, a, path)
 			if err != nil {
 				return nil, nil, err
@@ -261,10 +261,10 @@ func (f *gateFlags) pool(a *app, dir string) (runs []*baseline.Run, pinned *base
 	}
 	entries := slices.DeleteFunc(p.Entries, func(e baseline.Entry) bool { return sameFile(e.Path, f.current) })
 	for _, e := range entries {
-		if e.Pinned {
+		if e.Reference {
 			pinned = e.Run
 		}
-		if !e.Pinned || len(entries) <= gate.LeastPool {
+		if !e.Reference || len(entries) <= gate.LeastBaselines {
 			runs = append(runs, e.Run)
 		}
 	}

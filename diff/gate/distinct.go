@@ -26,7 +26,7 @@ func distinct(pool []*baseline.Run, current, pinned *baseline.Run) (out []*basel
 	if others := without(out, current); len(others) < len(out) && len(others) > 0 {
 		out, notes = others, append(notes, "the current run is one of the earlier ones, too: left out there")
 	}
-	if others := without(out, pinned); len(others) >= LeastPool {
+	if others := without(out, pinned); len(others) >= LeastBaselines {
 		out = others
 	}
 	return out, notes

@@ -55,7 +55,7 @@ func newComparer(current *baseline.Run, pool []*baseline.Run, pinned *baseline.R
 		c.pinned = len(c.runs)
 		c.runs = append(c.runs, pinned)
 	}
-	c.result = &Result{Current: current, Pool: c.runs[1 : 1+len(pool)], Pinned: pinned, Significance: len(pool) >= LeastPool, Notes: notes}
+	c.result = &Result{Current: current, Baselines: c.runs[1 : 1+len(pool)], Reference: pinned, Significance: len(pool) >= LeastBaselines, Notes: notes}
 	return c
 }
 
@@ -69,7 +69,7 @@ func (c *comparer) doubts() {
 		c.notef("current run: %s", n)
 	}
 	if !c.result.Significance {
-		c.notef("fewer than %d baselines (%d): the noise between runs is not known, the thresholds alone decide", LeastPool, len(c.pool))
+		c.notef("fewer than %d baselines (%d): the noise between runs is not known, the thresholds alone decide", LeastBaselines, len(c.pool))
 	}
 	c.programs()
 	c.omissions()

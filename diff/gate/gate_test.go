@@ -167,7 +167,7 @@ func TestADriftIsSeenAgainstThePinnedRun(t *testing.T) {
 	r, err := Compare(nights[10], nights[1:10], nights[0], Options{})
 	require.NoError(t, err)
 	require.Equal(t, Regressed, statusOf(r, "Cache::insert"))
-	require.Equal(t, BasePinned, r.Rows[0].Values[0].Base)
+	require.Equal(t, BaseReference, r.Rows[0].Values[0].Base)
 }
 
 // TestWhatChangedBeforeThePoolIsNoNews: a function that was renamed, and one that shrank, since the pinned run and before the pool are not
@@ -393,7 +393,7 @@ func TestARunCountsOnce(t *testing.T) {
 	tonight.Meta.Name = "saved tonight"
 	r, err := Compare(current, append(pool, &again, &tonight), nil, Options{})
 	require.NoError(t, err)
-	require.Len(t, r.Pool, 5)
+	require.Len(t, r.Baselines, 5)
 	require.Subset(t, r.Notes, []string{"an earlier run is given twice: it counts once", "the current run is one of the earlier ones, too: left out there"})
 
 	r, err = Compare(current, []*baseline.Run{pool[0], pool[0], pool[0], pool[0]}, nil, Options{})
@@ -402,7 +402,7 @@ func TestARunCountsOnce(t *testing.T) {
 
 	r, err = Compare(service().with("Cache::insert", times(2)).run(9, n), pool[:1], pool[0], Options{})
 	require.NoError(t, err)
-	require.Nil(t, r.Pinned, "the only run before is not told twice")
+	require.Nil(t, r.Reference, "the only run before is not told twice")
 	require.Len(t, r.Rows[0].Values, 3)
 
 	for nights, counted := range map[int]int{4: 4, 5: 4, 6: 5} {
@@ -410,7 +410,7 @@ func TestARunCountsOnce(t *testing.T) {
 		pinned := *pool[0]
 		r, err = Compare(current, pool, &pinned, Options{})
 		require.NoError(t, err)
-		require.Len(t, r.Pool, counted, "the pinned run is one of the pool only if fewer than four others are there")
+		require.Len(t, r.Baselines, counted, "the pinned run is one of the pool only if fewer than four others are there")
 	}
 }
 
@@ -522,7 +522,7 @@ func TestTheOrderOfThePoolMeansNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 10 {
 		r.Shuffle(len(pool), func(i, j int) { pool[i], pool[j] = pool[j], pool[i] })
-		got, err := Compare(current, pool, want.Pinned, Options{})
+		got, err := Compare(current, pool, want.Reference, Options{})
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}

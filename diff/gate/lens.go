@@ -54,13 +54,13 @@ func (c *comparer) bases(usable func(run int) bool) (out []lens) {
 			pool = append(pool, run)
 		}
 	}
-	l := lens{pool: pool, signify: len(pool) >= LeastPool, scales: map[float64]calibration{}}
+	l := lens{pool: pool, signify: len(pool) >= LeastBaselines, scales: map[float64]calibration{}}
 	if len(pool) > 0 {
-		l.base, l.centre = BasePool, pool
+		l.base, l.centre = BaseSet, pool
 		out = append(out, l)
 	}
 	if c.pinned > 0 && usable(c.pinned) {
-		l.base, l.centre, l.pinned, l.scales = BasePinned, []int{c.pinned}, true, map[float64]calibration{}
+		l.base, l.centre, l.pinned, l.scales = BaseReference, []int{c.pinned}, true, map[float64]calibration{}
 		out = append(out, l)
 	}
 	return out

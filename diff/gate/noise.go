@@ -3,8 +3,8 @@ package gate
 import "math"
 
 const (
-	// LeastPool is the least number of runs whose scatter says something.
-	LeastPool = 4
+	// LeastBaselines is the least number of runs whose scatter says something.
+	LeastBaselines = 4
 	// leastRobust is the least number of runs whose median absolute deviation says something.
 	leastRobust = 10
 	// leastNoise is the noise, as a share of the value, that is taken for granted.

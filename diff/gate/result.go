@@ -21,9 +21,9 @@ type Result struct {
 	// Why says in words what Verdict rests on.
 	Why string
 	// Current is the run that was judged, Pool the good runs before it, the latest first, Pinned an old one, nil if none was given.
-	Current *baseline.Run
-	Pool    []*baseline.Run
-	Pinned  *baseline.Run
+	Current   *baseline.Run
+	Baselines []*baseline.Run
+	Reference *baseline.Run
 	// Significance says that the pool is large enough (four runs) to know its noise. Else thresholds alone decide.
 	Significance bool
 	// Total is the whole heap.
@@ -77,8 +77,8 @@ type Base string
 
 // Bases.
 const (
-	BasePool   Base = "pool"
-	BasePinned Base = "pinned"
+	BaseSet       Base = "pool"
+	BaseReference Base = "pinned"
 )
 
 // Row is a function to which allocations are put down, matched between the runs.

@@ -110,11 +110,11 @@ func (g *Report) JSON(w io.Writer) error {
 		Current: *runOf(g.Current), Pool: []runJSON{}, Total: valuesJSON(g.Total.Values), Functions: g.Tested, Unchanged: g.Unchanged,
 		UnmatchedShare: text.Finite(g.UnmatchedShare()), Rows: []rowJSON{}, Expired: []suppressionJSON{}, Notes: append([]string{}, g.Notes...),
 	}
-	for _, r := range g.Pool {
+	for _, r := range g.Baselines {
 		out.Pool = append(out.Pool, *runOf(r))
 	}
-	if g.Pinned != nil {
-		out.Pinned = runOf(g.Pinned)
+	if g.Reference != nil {
+		out.Pinned = runOf(g.Reference)
 	}
 	for i, t := range g.Tiers {
 		out.Matched = append(out.Matched, tierJSON{identity.Tier(i).String(), t.Sites, text.Whole(t.Bytes)})

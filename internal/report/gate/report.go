@@ -151,11 +151,11 @@ func (g *Report) runs(p *text.Printer) {
 func (g *Report) runLines() (out [][2]string) {
 	add := func(label, text string) { out = append(out, [2]string{label, text}) }
 	add("current", runText(g.Current))
-	if len(g.Pool) > 0 {
+	if len(g.Baselines) > 0 {
 		add("pool", g.poolText())
 	}
-	if g.Pinned != nil {
-		add("pinned", runText(g.Pinned))
+	if g.Reference != nil {
+		add("pinned", runText(g.Reference))
 	}
 	for _, v := range levels(&g.Total) {
 		add("heap", g.valueText(v))
@@ -189,14 +189,14 @@ func shortID(id string) string { return text.Clean(id[:min(len(id), 8)]) }
 
 // poolText sums up the good runs before.
 func (g *Report) poolText() string {
-	if len(g.Pool) == 1 {
-		return runText(g.Pool[0])
+	if len(g.Baselines) == 1 {
+		return runText(g.Baselines[0])
 	}
-	first, last, builds := g.Pool[len(g.Pool)-1], g.Pool[0], map[string]bool{}
-	for _, r := range g.Pool {
+	first, last, builds := g.Baselines[len(g.Baselines)-1], g.Baselines[0], map[string]bool{}
+	for _, r := range g.Baselines {
 		builds[r.Meta.BuildID] = true
 	}
-	parts := []string{units.Count(len(g.Pool), "run")}
+	parts := []string{units.Count(len(g.Baselines), "run")}
 	if from, to := first.Meta.Recorded, last.Meta.Recorded; !from.IsZero() && !to.IsZero() {
 		parts = append(parts, from.UTC().Format("2006-01-02 15:04")+" to "+to.UTC().Format("2006-01-02 15:04"))
 	}
@@ -313,8 +313,8 @@ func movedPart(r *gate.Row) string {
 
 // drifted says that only the pinned run shows the regression.
 func (g *Report) drifted(r *gate.Row) bool {
-	return len(g.Pool) > 0 && slices.ContainsFunc(r.Values, func(v gate.Value) bool { return v.Base == gate.BasePinned && v.Exceeds }) &&
-		!slices.ContainsFunc(r.Values, func(v gate.Value) bool { return v.Base == gate.BasePool && v.Exceeds })
+	return len(g.Baselines) > 0 && slices.ContainsFunc(r.Values, func(v gate.Value) bool { return v.Base == gate.BaseReference && v.Exceeds }) &&
+		!slices.ContainsFunc(r.Values, func(v gate.Value) bool { return v.Base == gate.BaseSet && v.Exceeds })
 }
 
 // told are the values of a row that are worth a line: what decided its status, the same against the other base, and the level. JSON
@@ -331,7 +331,7 @@ func told(r *gate.Row) (out []gate.Value) {
 
 // levels are the values of a row that are bytes in use: against the pool, then against the pinned run.
 func levels(r *gate.Row) (out []gate.Value) {
-	for _, base := range []gate.Base{gate.BasePool, gate.BasePinned} {
+	for _, base := range []gate.Base{gate.BaseSet, gate.BaseReference} {
 		for _, v := range r.Values {
 			if v.Metric == gate.MetricLevel && v.Base == base {
 				out = append(out, v)
@@ -399,7 +399,7 @@ func briefLines(r *gate.Row) []string {
 
 // pinnedMark tells what was compared with the pinned run from what was with the pool.
 func pinnedMark(v gate.Value) string {
-	if v.Base == gate.BasePinned {
+	if v.Base == gate.BaseReference {
 		return " (pinned)"
 	}
 	return ""
