@@ -16,6 +16,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/diff/gate/config"
 	"github.com/heaplapse/heaplapse/diff/suppress"
+	gatereport "github.com/heaplapse/heaplapse/internal/report/gate"
 	"github.com/heaplapse/heaplapse/internal/units"
 	"github.com/heaplapse/heaplapse/symbolize/bundle"
 )
@@ -95,13 +96,16 @@ func (a *app) gate(ctx context.Context, f *gateFlags) error {
 		return err
 	}
 	result, err := gate.Compare(current, pool, pinned, o)
+	var notComparable *gate.NotComparableError
+	if errors.As(err, &notComparable) {
+		return errors.New(gatereport.NotComparable(notComparable) + "; --force compares anyway")
+	}
 	if err != nil {
 		return err
 	}
-	if f.config != "" {
-		result.Notes = append(result.Notes, "thresholds and suppressions are those of "+f.config)
-	}
-	if err := f.write(a, f.form(result)); err != nil {
+	form := f.form(result)
+	form.Config = f.config
+	if err := f.write(a, form); err != nil {
 		return err
 	}
 	if result.Verdict == gate.Fail && a.status != exitFailure {
@@ -264,9 +268,7 @@ func (f *gateFlags) pool(a *app, dir string) (runs []*baseline.Run, pinned *base
 		if e.Reference {
 			pinned = e.Run
 		}
-		if !e.Reference || len(entries) <= gate.LeastBaselines {
-			runs = append(runs, e.Run)
-		}
+		runs = append(runs, e.Run)
 	}
 	return runs, pinned, nil
 }

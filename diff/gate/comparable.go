@@ -42,11 +42,11 @@ type MismatchKind string
 
 // Kinds of mismatches.
 const (
-	TooFewSnapshots MismatchKind = "too few snapshots" // Snapshots, Least
-	OtherFormat     MismatchKind = "other format"      // Earlier, Current
-	OtherPeriod     MismatchKind = "other period"      // EarlierPeriod, CurrentPeriod
-	OtherWorkload   MismatchKind = "other workload"    // Earlier, Current
-	Unrelated       MismatchKind = "unrelated"         // Share; Runs is empty
+	MismatchSnapshots MismatchKind = "too few snapshots" // Snapshots, Least
+	MismatchFormat    MismatchKind = "other format"      // Earlier, Current
+	MismatchPeriod    MismatchKind = "other period"      // EarlierPeriod, CurrentPeriod
+	MismatchWorkload  MismatchKind = "other workload"    // Earlier, Current
+	MismatchUnrelated MismatchKind = "unrelated"         // Share; Runs is empty
 )
 
 // mismatches are the reasons why the runs are not comparable, each with all runs that it is about.
@@ -63,7 +63,7 @@ func (rs runs) mismatches() (out []Mismatch) {
 	}
 	for _, r := range rs.all {
 		if !r.Meta.Steady() {
-			add(r, Mismatch{Kind: TooFewSnapshots, Snapshots: r.Meta.Snapshots, Least: baseline.LeastSnapshots})
+			add(r, Mismatch{Kind: MismatchSnapshots, Snapshots: r.Meta.Snapshots, Least: baseline.LeastSnapshots})
 		}
 	}
 	for _, r := range rs.earlier() {
@@ -83,12 +83,12 @@ func (m Mismatch) sameReason(o Mismatch) bool {
 // differences are the mismatches of an earlier run with the current one.
 func differences(current, earlier *baseline.Meta) (out []Mismatch) {
 	if current.Format != earlier.Format {
-		out = append(out, Mismatch{Kind: OtherFormat, Earlier: earlier.Format, Current: current.Format})
+		out = append(out, Mismatch{Kind: MismatchFormat, Earlier: earlier.Format, Current: current.Format})
 	} else if current.Period != earlier.Period {
-		out = append(out, Mismatch{Kind: OtherPeriod, EarlierPeriod: earlier.Period, CurrentPeriod: current.Period})
+		out = append(out, Mismatch{Kind: MismatchPeriod, EarlierPeriod: earlier.Period, CurrentPeriod: current.Period})
 	}
 	if current.Workload != earlier.Workload && current.Workload != "" && earlier.Workload != "" {
-		out = append(out, Mismatch{Kind: OtherWorkload, Earlier: earlier.Workload, Current: current.Workload})
+		out = append(out, Mismatch{Kind: MismatchWorkload, Earlier: earlier.Workload, Current: current.Workload})
 	}
 	return out
 }
@@ -104,23 +104,23 @@ func (r *Result) unrelated() []Mismatch {
 	if share < unrelatedShare || slices.ContainsFunc(r.Rows, func(r Row) bool { return r.Status == Moved }) {
 		return nil
 	}
-	return []Mismatch{{Kind: Unrelated, Share: share}}
+	return []Mismatch{{Kind: MismatchUnrelated, Share: share}}
 }
 
 // caveats are notes on what makes the comparison less certain, or a part of it impossible.
 func (rs runs) caveats() (out []Note) {
 	for _, text := range rs.current().Meta.Notes {
-		out = append(out, Note{Kind: RunNote, Text: text})
+		out = append(out, Note{Kind: NoteOfRun, Text: text})
 	}
 	if len(rs.set) < LeastBaselines {
-		out = append(out, Note{Kind: FewBaselines, Count: len(rs.set)})
+		out = append(out, Note{Kind: NoteFewBaselines, Count: len(rs.set)})
 	}
 	out = append(out, rs.otherProgram()...)
 	out = append(out, rs.slopesOmitted()...)
 	out = append(out, rs.allocatedOmitted()...)
 	for _, r := range rs.all {
 		if m := r.Meta.AbsentMax; m > 0 {
-			return append(out, Note{Kind: TruncatedRun, Run: r.Meta.Name, Bytes: float64(m)})
+			return append(out, Note{Kind: NoteTruncatedRun, Run: r.Meta.Name, Bytes: float64(m)})
 		}
 	}
 	return out
@@ -131,7 +131,7 @@ func (rs runs) otherProgram() []Note {
 	current := rs.current().Meta.Program
 	for _, r := range rs.earlier() {
 		if p := r.Meta.Program; p != current && p != "" && current != "" {
-			return []Note{{Kind: OtherProgram, Run: r.Meta.Name, Text: p, Other: current}}
+			return []Note{{Kind: NoteOtherProgram, Run: r.Meta.Name, Text: p, Other: current}}
 		}
 	}
 	return nil
@@ -139,13 +139,13 @@ func (rs runs) otherProgram() []Note {
 
 func (rs runs) slopesOmitted() []Note {
 	if rs.current().Meta.Span == 0 {
-		return []Note{{Kind: NoClock}}
+		return []Note{{Kind: NoteNoClock}}
 	}
 	n := rs.unusable(rs.hasSlope)
 	if n == 0 {
 		return nil
 	}
-	note := Note{Kind: SlopesOmitted, Count: n, Of: len(rs.earlier()), Seconds: rs.current().Meta.Span, Shortest: math.Inf(1)}
+	note := Note{Kind: NoteSlopesOmitted, Count: n, Of: len(rs.earlier()), Seconds: rs.current().Meta.Span, Shortest: math.Inf(1)}
 	for _, r := range rs.earlier() {
 		note.Shortest, note.Longest = min(note.Shortest, r.Meta.Span), max(note.Longest, r.Meta.Span)
 	}
@@ -158,9 +158,9 @@ func (rs runs) allocatedOmitted() []Note {
 	case n == 0 || !rs.current().Meta.HasAlloc:
 		return nil
 	case rs.hasWork():
-		return []Note{{Kind: AllocatedOmitted, Count: n, Of: len(rs.earlier())}}
+		return []Note{{Kind: NoteAllocatedOmitted, Count: n, Of: len(rs.earlier())}}
 	case slices.ContainsFunc(rs.earlier(), func(r *baseline.Run) bool { return r.Meta.Work > 0 }):
-		return []Note{{Kind: NoWork}}
+		return []Note{{Kind: NoteNoWork}}
 	}
 	return nil
 }

@@ -224,7 +224,7 @@ func TestFewBaselinesAreComparedByThresholds(t *testing.T) {
 	require.False(t, r.Significance)
 	require.Equal(t, Fail, r.Verdict)
 	require.Zero(t, r.Rows[0].Values[0].Z)
-	require.Equal(t, Note{Kind: FewBaselines, Count: 3}, r.Notes[0])
+	require.Equal(t, Note{Kind: NoteFewBaselines, Count: 3}, r.Notes[0])
 }
 
 // TestTighterThresholds: 5 % fails where it is asked for, for all functions or for one.
@@ -238,11 +238,11 @@ func TestTighterThresholds(t *testing.T) {
 	r = judged(t, p, Options{Sites: []SiteRule{{Pattern: pattern, Override: Override{Percent: &three}}}})
 	require.Equal(t, Regressed, status(r, "Cache::insert"))
 	require.Equal(t, three, listed(r, "Cache::insert").Thresholds.Percent)
-	require.NotContains(t, kinds(r), UnusedRule)
+	require.NotContains(t, kinds(r), NoteUnusedRule)
 	nothing, err := suppress.Compile("Cashe")
 	require.NoError(t, err)
 	r = judged(t, p, Options{Sites: []SiteRule{{Pattern: nothing, Override: Override{Percent: &three}}}})
-	require.Contains(t, r.Notes, Note{Kind: UnusedRule, Text: "Cashe"})
+	require.Contains(t, r.Notes, Note{Kind: NoteUnusedRule, Text: "Cashe"})
 	r = judged(t, service().with("Session::open", times(1.08)), Options{Sites: []SiteRule{{Pattern: pattern, Override: Override{Percent: &three}}}})
 	require.Equal(t, Pass, r.Verdict)
 }
@@ -292,7 +292,7 @@ func TestSuppressed(t *testing.T) {
 	require.Equal(t, Pass, r.Verdict)
 	require.Equal(t, Suppressed, status(r, "Cache::insert"))
 	require.Equal(t, "next release", listed(r, "Cache::insert").Suppression.Reason)
-	require.Equal(t, Note{Kind: Excluded, Count: 1, Bytes: listed(r, "Cache::insert").Values[0].After}, r.Notes[0])
+	require.Equal(t, Note{Kind: NoteExcluded, Count: 1, Bytes: listed(r, "Cache::insert").Values[0].After}, r.Notes[0])
 
 	r = judged(t, worse, list("# until 2026-02-28: last release\nleak:Cache::insert\n"))
 	require.Equal(t, Fail, r.Verdict)
@@ -343,7 +343,7 @@ func TestWhatWasAllocatedCountsPerUnitOfWork(t *testing.T) {
 	r, err = Compare(worked(churn, 9, 2000, 2), service().set(5, n), nil, Options{})
 	require.NoError(t, err)
 	require.Equal(t, Pass, r.Verdict)
-	require.Contains(t, r.Notes, Note{Kind: AllocatedOmitted, Count: 5, Of: 5})
+	require.Contains(t, r.Notes, Note{Kind: NoteAllocatedOmitted, Count: 5, Of: 5})
 }
 
 // TestNotComparable: runs that are not comparable give an error with the reason, or a note if they are compared by force.
@@ -353,10 +353,10 @@ func TestNotComparable(t *testing.T) {
 		change func(*baseline.Meta)
 		want   Mismatch
 	}{
-		"period":    {func(m *baseline.Meta) { m.Period = 524288 }, Mismatch{Kind: OtherPeriod, EarlierPeriod: 524288}},
-		"format":    {func(m *baseline.Meta) { m.Format = "jemalloc heap_v2" }, Mismatch{Kind: OtherFormat, Earlier: "jemalloc heap_v2", Current: "heapprofile"}},
-		"workload":  {func(m *baseline.Meta) { m.Workload = "import" }, Mismatch{Kind: OtherWorkload, Earlier: "import", Current: "replay"}},
-		"snapshots": {func(m *baseline.Meta) { m.Snapshots = 3 }, Mismatch{Kind: TooFewSnapshots, Snapshots: 3, Least: 4}},
+		"period":    {func(m *baseline.Meta) { m.Period = 524288 }, Mismatch{Kind: MismatchPeriod, EarlierPeriod: 524288}},
+		"format":    {func(m *baseline.Meta) { m.Format = "jemalloc heap_v2" }, Mismatch{Kind: MismatchFormat, Earlier: "jemalloc heap_v2", Current: "heapprofile"}},
+		"workload":  {func(m *baseline.Meta) { m.Workload = "import" }, Mismatch{Kind: MismatchWorkload, Earlier: "import", Current: "replay"}},
+		"snapshots": {func(m *baseline.Meta) { m.Snapshots = 3 }, Mismatch{Kind: MismatchSnapshots, Snapshots: 3, Least: 4}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			set := service().set(4, n)
@@ -370,7 +370,7 @@ func TestNotComparable(t *testing.T) {
 			require.EqualError(t, err, fmt.Sprintf("not comparable: %s night02", c.want.Kind))
 			r, err = Compare(service().run(9, n), set, nil, Options{Force: true})
 			require.NoError(t, err)
-			require.Equal(t, Note{Kind: Forced, Mismatch: &c.want}, r.Notes[0])
+			require.Equal(t, Note{Kind: NoteForced, Mismatch: &c.want}, r.Notes[0])
 		})
 	}
 	_, err := Compare(service().run(9, n), nil, nil, Options{})
@@ -389,7 +389,7 @@ func TestAMismatchNamesAllItsRuns(t *testing.T) {
 	_, err := Compare(current, set, set[0], Options{})
 	var notComparable *NotComparableError
 	require.ErrorAs(t, err, &notComparable)
-	want := Mismatch{Kind: OtherWorkload, Earlier: "replay", Current: "import", Runs: []string{"night03", "night02", "night01", "night00"}}
+	want := Mismatch{Kind: MismatchWorkload, Earlier: "replay", Current: "import", Runs: []string{"night03", "night02", "night01", "night00"}}
 	require.Equal(t, []Mismatch{want}, notComparable.Mismatches)
 }
 
@@ -399,12 +399,12 @@ func TestUnrelatedRuns(t *testing.T) {
 	_, err := Compare(other.run(9, noise{}), service().set(4, noise{}), nil, Options{})
 	var notComparable *NotComparableError
 	require.ErrorAs(t, err, &notComparable)
-	require.Equal(t, []Mismatch{{Kind: Unrelated, Share: 1}}, notComparable.Mismatches)
+	require.Equal(t, []Mismatch{{Kind: MismatchUnrelated, Share: 1}}, notComparable.Mismatches)
 	require.EqualError(t, err, "not comparable: unrelated")
 	r, err := Compare(other.run(9, noise{}), service().set(4, noise{}), nil, Options{Force: true})
 	require.NoError(t, err)
 	require.Equal(t, Fail, r.Verdict)
-	require.Equal(t, Unrelated, r.Notes[0].Mismatch.Kind)
+	require.Equal(t, MismatchUnrelated, r.Notes[0].Mismatch.Kind)
 
 	var renamed program
 	for _, f := range service() {
@@ -431,7 +431,7 @@ func TestARunCountsOnce(t *testing.T) {
 	r, err := Compare(current, append(pool, &again, &tonight), nil, Options{})
 	require.NoError(t, err)
 	require.Len(t, r.Baselines, 5)
-	require.Subset(t, r.Notes, []Note{{Kind: DuplicateRuns, Count: 1}, {Kind: CurrentAmongBaselines}})
+	require.Subset(t, r.Notes, []Note{{Kind: NoteDuplicateRuns, Count: 1}, {Kind: NoteCurrentAmongBaselines}})
 
 	r, err = Compare(current, []*baseline.Run{pool[0], pool[0], pool[0], pool[0]}, nil, Options{})
 	require.NoError(t, err)
@@ -459,7 +459,7 @@ func TestRunsOfOtherLengthsHaveNoSlopes(t *testing.T) {
 	r, err := Compare(long, service().set(4, n), nil, Options{})
 	require.NoError(t, err)
 	require.Equal(t, Pass, r.Verdict)
-	require.Equal(t, Note{Kind: SlopesOmitted, Count: 4, Of: 4, Seconds: 3600, Shortest: 600, Longest: 600}, r.Notes[0])
+	require.Equal(t, Note{Kind: NoteSlopesOmitted, Count: 4, Of: 4, Seconds: 3600, Shortest: 600, Longest: 600}, r.Notes[0])
 }
 
 // TestAShortNightInThePoolDoesNotEndSlopes: the others are compared, and it is said.
@@ -470,7 +470,7 @@ func TestAShortNightInThePoolDoesNotEndSlopes(t *testing.T) {
 	r, err := Compare(service().with("Log::buffer", func(f *function) { f.slope = 20 * mib }).run(9, n), pool, nil, Options{})
 	require.NoError(t, err)
 	require.Equal(t, Regressed, status(r, "Log::buffer"))
-	require.Equal(t, Note{Kind: SlopesOmitted, Count: 1, Of: 6, Seconds: 600, Shortest: 60, Longest: 600}, r.Notes[0])
+	require.Equal(t, Note{Kind: NoteSlopesOmitted, Count: 1, Of: 6, Seconds: 600, Shortest: 60, Longest: 600}, r.Notes[0])
 }
 
 // TestFunctionsOfOneName in two files are two rows: half as much again of the small one is not lost in the large one. One that moves to another

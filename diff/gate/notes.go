@@ -24,40 +24,40 @@ type NoteKind string
 
 // Kinds of notes.
 const (
-	// DuplicateRuns: Count earlier runs were given more than once and are left out.
-	DuplicateRuns NoteKind = "duplicate-runs"
-	// CurrentAmongBaselines: the current run was in the baseline set and is left out there.
-	CurrentAmongBaselines NoteKind = "current-among-baselines"
-	// Forced: runs were compared although Mismatch makes them not comparable.
-	Forced NoteKind = "forced"
-	// RunNote: Text was noted when the current run was summarized.
-	RunNote NoteKind = "run-note"
-	// FewBaselines: the baseline set has Count runs, fewer than LeastBaselines, so that the noise between runs is unknown.
-	FewBaselines NoteKind = "few-baselines"
-	// OtherProgram: Run ran the program Text, the current run ran Other.
-	OtherProgram NoteKind = "other-program"
-	// NoClock: the current run has no clock, so that slopes are not compared.
-	NoClock NoteKind = "no-clock"
-	// SlopesOmitted: slopes are not compared with Count of Of earlier runs, because those lasted Shortest to Longest and the
+	// NoteDuplicateRuns: Count earlier runs were given more than once and are left out.
+	NoteDuplicateRuns NoteKind = "duplicate-runs"
+	// NoteCurrentAmongBaselines: the current run was in the baseline set and is left out there.
+	NoteCurrentAmongBaselines NoteKind = "current-among-baselines"
+	// NoteForced: runs were compared although Mismatch makes them not comparable.
+	NoteForced NoteKind = "forced"
+	// NoteOfRun: Text was noted when the current run was summarized.
+	NoteOfRun NoteKind = "run-note"
+	// NoteFewBaselines: the baseline set has Count runs, fewer than LeastBaselines, so that the noise between runs is unknown.
+	NoteFewBaselines NoteKind = "few-baselines"
+	// NoteOtherProgram: Run ran the program Text, the current run ran Other.
+	NoteOtherProgram NoteKind = "other-program"
+	// NoteNoClock: the current run has no clock, so that slopes are not compared.
+	NoteNoClock NoteKind = "no-clock"
+	// NoteSlopesOmitted: slopes are not compared with Count of Of earlier runs, because those lasted Shortest to Longest and the
 	// current run Seconds.
-	SlopesOmitted NoteKind = "slopes-omitted"
-	// AllocatedOmitted: allocated bytes are not compared with Count of Of earlier runs, because those have no amount of work.
-	AllocatedOmitted NoteKind = "allocated-omitted"
-	// NoWork: allocated bytes are not compared, because the current run has no amount of work and an earlier one has.
-	NoWork NoteKind = "no-work"
-	// TruncatedRun: the snapshots of Run are truncated and may hide Bytes of a call path that is absent.
-	TruncatedRun NoteKind = "truncated-run"
-	// UnusedRule: the site rule with the pattern Text matches no function.
-	UnusedRule NoteKind = "unused-rule"
-	// Excluded: the heap as a whole is judged without Count functions of Bytes in all, which are suppressed or have their own
+	NoteSlopesOmitted NoteKind = "slopes-omitted"
+	// NoteAllocatedOmitted: allocated bytes are not compared with Count of Of earlier runs, because those have no amount of work.
+	NoteAllocatedOmitted NoteKind = "allocated-omitted"
+	// NoteNoWork: allocated bytes are not compared, because the current run has no amount of work and an earlier one has.
+	NoteNoWork NoteKind = "no-work"
+	// NoteTruncatedRun: the snapshots of Run are truncated and may hide Bytes of a call path that is absent.
+	NoteTruncatedRun NoteKind = "truncated-run"
+	// NoteUnusedRule: the site rule with the pattern Text matches no function.
+	NoteUnusedRule NoteKind = "unused-rule"
+	// NoteExcluded: the heap as a whole is judged without Count functions of Bytes in all, which are suppressed or have their own
 	// thresholds.
-	Excluded NoteKind = "excluded"
+	NoteExcluded NoteKind = "excluded"
 )
 
 // forced are notes on mismatches that the caller chose to ignore.
 func forced(mismatches []Mismatch) (out []Note) {
 	for i := range mismatches {
-		out = append(out, Note{Kind: Forced, Mismatch: &mismatches[i]})
+		out = append(out, Note{Kind: NoteForced, Mismatch: &mismatches[i]})
 	}
 	return out
 }

@@ -120,7 +120,7 @@ func (r *row) excluded() bool { return r.suppression != nil || r.limits.rule >= 
 
 // excluded is a note on what the heap as a whole is judged without.
 func excluded(rows []*row) []Note {
-	n := Note{Kind: Excluded}
+	n := Note{Kind: NoteExcluded}
 	for _, r := range rows {
 		if r.excluded() {
 			n.Count++
@@ -137,7 +137,7 @@ func excluded(rows []*row) []Note {
 func unusedRules(rows []*row, o Options) (out []Note) {
 	for i, rule := range o.Sites {
 		if !slices.ContainsFunc(rows, func(r *row) bool { return r.limits.rule == i }) {
-			out = append(out, Note{Kind: UnusedRule, Text: rule.Pattern.String()})
+			out = append(out, Note{Kind: NoteUnusedRule, Text: rule.Pattern.String()})
 		}
 	}
 	return out

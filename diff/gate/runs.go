@@ -37,10 +37,10 @@ func selectRuns(current *baseline.Run, set []*baseline.Run, reference *baseline.
 	distinct := dedupe(latestFirst(set))
 	var notes []Note
 	if n := len(set) - len(distinct); n > 0 {
-		notes = append(notes, Note{Kind: DuplicateRuns, Count: n})
+		notes = append(notes, Note{Kind: NoteDuplicateRuns, Count: n})
 	}
 	if others := without(distinct, current); len(others) < len(distinct) && len(others) > 0 {
-		distinct, notes = others, append(notes, Note{Kind: CurrentAmongBaselines})
+		distinct, notes = others, append(notes, Note{Kind: NoteCurrentAmongBaselines})
 	}
 	if others := without(distinct, reference); len(others) >= LeastBaselines {
 		distinct = others

@@ -27,6 +27,8 @@ type Report struct {
 	SourceRoot string
 	// Version of the tool, for SARIF and pprof.
 	Version string
+	// Config is the file that thresholds and suppressions were read from; "" for none.
+	Config string
 }
 
 // manyUnmatched is the share of bytes without a match above which the runs do not compare stack by stack.
@@ -112,11 +114,11 @@ func (g *Report) summary() string {
 	case all == 0:
 		return "nothing was allocated in any run"
 	}
-	text := fmt.Sprintf("none of %s regressed", units.Count(all, "function"))
+	line := fmt.Sprintf("none of %s regressed", units.Count(all, "function"))
 	if n := len(g.with(gate.Suppressed)); n > 0 {
-		text += fmt.Sprintf(", but for %d known and suppressed", n)
+		line += fmt.Sprintf("; %s suppressed", units.Count(n, "known regression"))
 	}
-	return text
+	return line
 }
 
 // worst is what failed the gate: a function, else the whole heap; nil if it passed.
@@ -208,10 +210,7 @@ func (g *Report) poolText() string {
 
 // matched says how the sites were recognised in the base.
 func (g *Report) matched() string {
-	all := 0.0
-	for _, t := range g.Tiers {
-		all += t.Bytes
-	}
+	all := g.Tiers.Bytes()
 	var parts []string
 	for i, t := range g.Tiers {
 		if t.Bytes > 0 && all > 0 {
@@ -229,10 +228,7 @@ func (g *Report) matched() string {
 
 // movedShare is the part of all bytes that match nothing but a neighbour's loss or gain, at most UnmatchedShare.
 func (g *Report) movedShare() float64 {
-	all, moved := 0.0, 0.0
-	for _, t := range g.Tiers {
-		all += t.Bytes
-	}
+	all, moved := g.Tiers.Bytes(), 0.0
 	for _, r := range g.with(gate.Moved) {
 		if r.Tier == identity.Unmatched && len(levels(r)) > 0 {
 			moved += levels(r)[0].Before + levels(r)[0].After
@@ -452,7 +448,7 @@ func (g *Report) remarks() (out []string) {
 		out = append(out, fmt.Sprintf("note: %s of the bytes match nothing on the other side: the builds do not compare stack by stack, only the totals do. "+
 			"If the earlier runs are snapshots, their program may have been rebuilt since: heaplapse baseline save keeps the names", share(s)))
 	}
-	for _, n := range g.Notes {
+	for _, n := range g.notes() {
 		out = append(out, "note: "+text.Clip(n, 500))
 	}
 	for _, e := range g.Expired {

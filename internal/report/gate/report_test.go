@@ -97,7 +97,7 @@ func failing() *gate.Result {
 	leak.Tier = identity.Unmatched
 	old := run("release-4.0", 1, 81, cacheInsert)
 	return &gate.Result{
-		Verdict: gate.Fail, Why: "2 functions regressed", Current: run("nightly-20261120", 20, 99.1, cacheInsert, keepSession, parse, index, pages), Baselines: pool(81.8), Reference: old, Significance: true,
+		Verdict: gate.Fail, Current: run("nightly-20261120", 20, 99.1, cacheInsert, keepSession, parse, index, pages), Baselines: pool(81.8), Reference: old, Significance: true,
 		Total: gate.Row{Status: gate.Regressed, Values: []gate.Value{exceeds(level(gate.BaseSet, 82.1, 99.1, 1.6)), exceeds(level(gate.BaseReference, 81, 99.1, 1.6))}},
 		Rows: []gate.Row{
 			hot, leak, known,
@@ -108,19 +108,19 @@ func failing() *gate.Result {
 			row(gate.Gone, site(1.5, frame("shop::PageTable::add", "/src/shop/pages.cc", 30), mainFrame), "5c", level(gate.BaseSet, 4, 0, 0.1)),
 		},
 		Tested: 143, Unchanged: 135,
-		Tiers:   [identity.Unmatched + 1]gate.TierShare{identity.ByNames: {Sites: 130, Bytes: 180 * mib}, identity.ByCallers: {Sites: 6, Bytes: 3 * mib}, identity.ByBlame: {Sites: 2, Bytes: 5 * mib}, identity.Unmatched: {Sites: 5, Bytes: 0.7 * mib}},
+		Tiers:   identity.Tally{identity.ByNames: {Sites: 130, Bytes: 180 * mib}, identity.ByCallers: {Sites: 6, Bytes: 3 * mib}, identity.ByBlame: {Sites: 2, Bytes: 5 * mib}, identity.Unmatched: {Sites: 5, Bytes: 0.7 * mib}},
 		Expired: []suppress.Entry{{Pattern: "shop::Banner", Reason: "gone with 4.1", Until: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), Line: 4}},
-		Notes:   []string{"cumulative bytes were not compared: the runs do not say how much work they did (--work)"},
+		Notes:   []gate.Note{{Kind: gate.NoteNoWork}},
 	}
 }
 
 // passing is a quiet night, with too few runs before it to know their noise.
 func passing() *gate.Result {
 	return &gate.Result{
-		Verdict: gate.Pass, Why: "no function regressed", Current: run("nightly-20261120", 20, 82.0, cacheInsert, parse), Baselines: pool(81.8)[:2],
+		Verdict: gate.Pass, Current: run("nightly-20261120", 20, 82.0, cacheInsert, parse), Baselines: pool(81.8)[:2],
 		Total: gate.Row{Values: []gate.Value{level(gate.BaseSet, 81.9, 82.0, 0)}}, Tested: 143, Unchanged: 143,
-		Tiers: [identity.Unmatched + 1]gate.TierShare{identity.ByPlace: {Sites: 143, Bytes: 160 * mib}},
-		Notes: []string{"2 earlier runs: thresholds only, no significance (4 runs or more tell their noise)"},
+		Tiers: identity.Tally{identity.ByPlace: {Sites: 143, Bytes: 160 * mib}},
+		Notes: []gate.Note{{Kind: gate.NoteFewBaselines, Count: 2}},
 	}
 }
 
@@ -130,20 +130,20 @@ func drifting() *gate.Result {
 	drift := row(gate.Regressed, lone, "0c5b7e1122334455", exceeds(level(gate.BaseReference, 40, 53.5, 0.8)), level(gate.BaseSet, 52, 53.5, 0.8))
 	drift.Tier = identity.ByBlame
 	return &gate.Result{
-		Verdict: gate.Fail, Why: "1 function regressed", Current: run("nightly-20261120", 20, 96, lone), Baselines: pool(95), Reference: run("release-4.0", 1, 82, lone), Significance: true,
+		Verdict: gate.Fail, Current: run("nightly-20261120", 20, 96, lone), Baselines: pool(95), Reference: run("release-4.0", 1, 82, lone), Significance: true,
 		Total: gate.Row{Values: []gate.Value{level(gate.BaseReference, 82, 96, 2), level(gate.BaseSet, 95, 96, 2)}},
 		Rows:  []gate.Row{drift}, Tested: 13, Unchanged: 12,
-		Tiers: [identity.Unmatched + 1]gate.TierShare{identity.ByNames: {Sites: 11, Bytes: 60 * mib}, identity.Unmatched: {Sites: 9, Bytes: 20 * mib}},
+		Tiers: identity.Tally{identity.ByNames: {Sites: 11, Bytes: 60 * mib}, identity.Unmatched: {Sites: 9, Bytes: 20 * mib}},
 	}
 }
 
 // spread is a regression that no function shows by itself.
 func spread() *gate.Result {
 	return &gate.Result{
-		Verdict: gate.Fail, Why: "the heap as a whole regressed", Current: run("nightly-20261120", 20, 99, parse), Baselines: pool(82), Significance: true,
+		Verdict: gate.Fail, Current: run("nightly-20261120", 20, 99, parse), Baselines: pool(82), Significance: true,
 		Total: gate.Row{Status: gate.Regressed, Values: []gate.Value{exceeds(level(gate.BaseSet, 82, 99, 1.5))}},
 		Rows:  []gate.Row{row(gate.Changed, parse, "2c", level(gate.BaseSet, 41.5, 42, 0.2))}, Tested: 801, Unchanged: 800,
-		Tiers: [identity.Unmatched + 1]gate.TierShare{identity.ByNames: {Sites: 800, Bytes: 180 * mib}},
+		Tiers: identity.Tally{identity.ByNames: {Sites: 800, Bytes: 180 * mib}},
 	}
 }
 
@@ -157,7 +157,10 @@ var hostileNames = []string{
 func hostile() *gate.Result {
 	r := failing()
 	r.Current.Meta.Name, r.Current.Meta.Workload = hostileNames[1]+hostileNames[3], hostileNames[0]+hostileNames[2]
-	r.Notes = append([]string{}, hostileNames...)
+	r.Notes = nil
+	for _, n := range hostileNames {
+		r.Notes = append(r.Notes, gate.Note{Kind: gate.NoteOfRun, Text: n})
+	}
 	r.Rows = nil
 	for i, n := range hostileNames {
 		f := baseline.Frame{Function: n, Module: "/lib/" + n, File: "/src/" + n, Line: -i}
