@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
+	gatereport "github.com/heaplapse/heaplapse/internal/report/gate"
 	"github.com/heaplapse/heaplapse/internal/report/listing"
 )
 
@@ -58,7 +59,8 @@ func (a *app) baselineSave(ctx context.Context, f *saveFlags, dir string, paths 
 	if a.status == exitFailure {
 		return errors.New("nothing was saved: see the errors above")
 	}
-	if reason := run.Meta.Unsteady(); reason != "" { // one such run in a pool, and the gate refuses it every night
+	if !run.Meta.Steady() { // with one such run in the set, the gate would fail every night
+		reason := gatereport.TooFewSnapshots(run.Meta.Snapshots, baseline.LeastSnapshots)
 		return fmt.Errorf("%s: %s; nothing was saved", run.Meta.Name, reason)
 	}
 	path, err := baseline.Save(dir, run, time.Now())
@@ -87,7 +89,7 @@ func (a *app) baselineListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.render(&listing.Baselines{Pool: pool})
+			return a.render(&listing.Baselines{Set: pool})
 		},
 	}
 	a.outputFlags(cmd)
@@ -95,7 +97,7 @@ func (a *app) baselineListCommand() *cobra.Command {
 }
 
 // openPool reads a directory of baselines, and reports what in it cannot be read.
-func (a *app) openPool(dir string) (*baseline.Pool, error) {
+func (a *app) openPool(dir string) (*baseline.Set, error) {
 	pool, err := baseline.Open(dir)
 	if err != nil {
 		return nil, err

@@ -16,6 +16,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/diff/gate/config"
 	"github.com/heaplapse/heaplapse/diff/suppress"
+	gatereport "github.com/heaplapse/heaplapse/internal/report/gate"
 	"github.com/heaplapse/heaplapse/internal/units"
 	"github.com/heaplapse/heaplapse/symbolize/bundle"
 )
@@ -95,13 +96,16 @@ func (a *app) gate(ctx context.Context, f *gateFlags) error {
 		return err
 	}
 	result, err := gate.Compare(current, pool, pinned, o)
+	var notComparable *gate.NotComparableError
+	if errors.As(err, &notComparable) {
+		return errors.New(gatereport.NotComparable(notComparable) + "; --force compares anyway")
+	}
 	if err != nil {
 		return err
 	}
-	if f.config != "" {
-		result.Notes = append(result.Notes, "thresholds and suppressions are those of "+f.config)
-	}
-	if err := f.write(a, f.form(result)); err != nil {
+	form := f.form(result)
+	form.Config = f.config
+	if err := f.write(a, form); err != nil {
 		return err
 	}
 	if result.Verdict == gate.Fail && a.status != exitFailure {
@@ -190,7 +194,7 @@ func (f *gateFlags) earlier(ctx context.Context, a *app) (pool []*baseline.Run, 
 		return nil, nil, err
 	}
 	for _, path := range paths {
-		if !baseline.IsPool(path) {
+		if !baseline.IsSet(path) {
 			run, err := base.read(ctx, a, path)
 			if err != nil {
 				return nil, nil, err
@@ -261,12 +265,10 @@ func (f *gateFlags) pool(a *app, dir string) (runs []*baseline.Run, pinned *base
 	}
 	entries := slices.DeleteFunc(p.Entries, func(e baseline.Entry) bool { return sameFile(e.Path, f.current) })
 	for _, e := range entries {
-		if e.Pinned {
+		if e.Reference {
 			pinned = e.Run
 		}
-		if !e.Pinned || len(entries) <= gate.LeastPool {
-			runs = append(runs, e.Run)
-		}
+		runs = append(runs, e.Run)
 	}
 	return runs, pinned, nil
 }

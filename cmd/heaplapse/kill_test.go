@@ -105,7 +105,7 @@ func TestKilledSavesLoseNoBaseline(t *testing.T) {
 	}
 }
 
-func pathsOf(p *baseline.Pool) (out []string) {
+func pathsOf(p *baseline.Set) (out []string) {
 	for _, e := range p.Entries {
 		out = append(out, e.Path)
 	}

@@ -39,7 +39,7 @@ func (f *summaryFlags) read(ctx context.Context, a *app, path string) (*baseline
 	if strings.HasSuffix(path, baseline.Suffix) {
 		return baseline.Load(path)
 	}
-	if baseline.IsPool(path) {
+	if baseline.IsSet(path) {
 		return nil, fmt.Errorf("%s holds baselines: name one of them, or snapshots", path)
 	}
 	return f.summarize(ctx, a, []string{path})

@@ -67,22 +67,22 @@ func Pin(dir, name string) error {
 
 // Entry is one file of a pool.
 type Entry struct {
-	Path   string
-	Size   int64
-	Pinned bool
-	Run    *Run
+	Path      string
+	Size      int64
+	Reference bool
+	Run       *Run
 }
 
-// Pool is the baselines of a directory, the oldest first.
-type Pool struct {
+// Set is the baselines of a directory, the oldest first.
+type Set struct {
 	Dir     string
 	Entries []Entry
 	// Problems are files that cannot be read, and a pin that leads nowhere.
 	Problems []error
 }
 
-// IsPool says whether a path is a directory that holds baselines.
-func IsPool(path string) bool {
+// IsSet says whether a path is a directory that holds baselines.
+func IsSet(path string) bool {
 	names, err := baselines(path)
 	return err == nil && len(names) > 0
 }
@@ -99,12 +99,12 @@ func baselines(dir string) (names []string, err error) {
 }
 
 // Open reads a directory of baselines. A file that is pruned meanwhile is not there.
-func Open(dir string) (*Pool, error) {
+func Open(dir string) (*Set, error) {
 	names, err := baselines(dir)
 	if err != nil {
 		return nil, err
 	}
-	p := &Pool{Dir: dir}
+	p := &Set{Dir: dir}
 	pinned, err := pinnedName(dir)
 	if err != nil {
 		p.Problems = append(p.Problems, err)
@@ -112,7 +112,7 @@ func Open(dir string) (*Pool, error) {
 	for _, name := range names {
 		p.add(filepath.Join(dir, name), pinned)
 	}
-	if pinned != "" && p.Pinned() == nil {
+	if pinned != "" && p.Reference() == nil {
 		p.Problems = append(p.Problems, fmt.Errorf("%s: names %q, which is not there or cannot be read: pin another one with heaplapse baseline pin", filepath.Join(dir, pinFile), pinned))
 	}
 	slices.SortStableFunc(p.Entries, func(a, b Entry) int {
@@ -121,7 +121,7 @@ func Open(dir string) (*Pool, error) {
 	return p, nil
 }
 
-func (p *Pool) add(path, pinned string) {
+func (p *Set) add(path, pinned string) {
 	run, err := Load(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
@@ -130,7 +130,7 @@ func (p *Pool) add(path, pinned string) {
 		p.Problems = append(p.Problems, err)
 		return
 	}
-	e := Entry{Path: path, Run: run, Pinned: pinned != "" && run.Meta.Name == pinned}
+	e := Entry{Path: path, Run: run, Reference: pinned != "" && run.Meta.Name == pinned}
 	if info, err := os.Stat(path); err == nil {
 		e.Size = info.Size()
 	}
@@ -138,9 +138,9 @@ func (p *Pool) add(path, pinned string) {
 }
 
 // Pinned is the pinned entry, nil for none.
-func (p *Pool) Pinned() *Entry {
+func (p *Set) Reference() *Entry {
 	for i := range p.Entries {
-		if p.Entries[i].Pinned {
+		if p.Entries[i].Reference {
 			return &p.Entries[i]
 		}
 	}
@@ -156,9 +156,9 @@ func pinnedName(dir string) (string, error) {
 }
 
 // Old are the entries beyond the last keep ones, the pinned one left out: what [Prune] removes.
-func (p *Pool) Old(keep int) (out []Entry) {
+func (p *Set) Old(keep int) (out []Entry) {
 	for i := range max(0, len(p.Entries)-keep) {
-		if !p.Entries[i].Pinned {
+		if !p.Entries[i].Reference {
 			out = append(out, p.Entries[i])
 		}
 	}
@@ -167,7 +167,7 @@ func (p *Pool) Old(keep int) (out []Entry) {
 
 // Prune removes entries, and what saves that were killed have left: hidden files of more than a day. It returns the paths of the
 // baselines that are gone.
-func (p *Pool) Prune(old []Entry) (removed []string, err error) {
+func (p *Set) Prune(old []Entry) (removed []string, err error) {
 	var errs []error
 	for _, e := range old {
 		if err := os.Remove(e.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {

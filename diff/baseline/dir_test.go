@@ -75,7 +75,7 @@ func TestPruneKeepsTheLastAndThePinned(t *testing.T) {
 	p, err := baseline.Open(dir)
 	require.NoError(t, err)
 	require.Len(t, p.Problems, 1)
-	require.Equal(t, baseline.NameOf(paths[1]), p.Pinned().Run.Meta.Name)
+	require.Equal(t, baseline.NameOf(paths[1]), p.Reference().Run.Meta.Name)
 	removed, err := p.Prune(p.Old(2))
 	require.NoError(t, err)
 	require.Equal(t, []string{paths[0], paths[2], paths[3]}, removed)

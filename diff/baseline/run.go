@@ -1,23 +1,17 @@
 package baseline
 
 import (
-	"fmt"
 	"math"
 	"time"
 
 	"github.com/heaplapse/heaplapse/diff/identity"
 )
 
-// leastSnapshots of a run that has a steady level: the second half, of which that is the median, has two then.
-const leastSnapshots = 4
+// LeastSnapshots is the smallest number of snapshots with a steady level: the median of their second half, which has two then.
+const LeastSnapshots = 4
 
-// Unsteady says why a run has no steady level; "" if it has one.
-func (m *Meta) Unsteady() string {
-	if m.Snapshots >= leastSnapshots {
-		return ""
-	}
-	return fmt.Sprintf("too few snapshots for a steady level: %d, it takes %d or more", m.Snapshots, leastSnapshots)
-}
+// Steady reports whether the run has enough snapshots for a steady level.
+func (m *Meta) Steady() bool { return m.Snapshots >= LeastSnapshots }
 
 // Run is the summary of one run: a series of snapshots of one process image.
 type Run struct {

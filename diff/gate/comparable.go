@@ -1,212 +1,176 @@
 package gate
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
 )
 
-// ErrNotComparable is that runs do not compare. It is wrapped with the runs' names and the reason.
-var ErrNotComparable = errors.New("not comparable")
+// NotComparableError reports that runs are not comparable, and why.
+type NotComparableError struct{ Mismatches []Mismatch }
 
-// mismatches are the reasons why runs do not compare, each with the runs that it holds for.
-func mismatches(current *baseline.Run, earlier []*baseline.Run) (out []string) {
-	var reasons []string
-	names := map[string][]string{}
-	add := func(r *baseline.Run, reason string) {
-		if names[reason] == nil {
-			reasons = append(reasons, reason)
-		}
-		if !slices.Contains(names[reason], r.Meta.Name) { // the pinned run may be one of the pool
-			names[reason] = append(names[reason], r.Meta.Name)
-		}
+// Error names the kind of each mismatch and the runs that it is about.
+func (e *NotComparableError) Error() string {
+	parts := make([]string, len(e.Mismatches))
+	for i, m := range e.Mismatches {
+		parts[i] = strings.TrimSpace(fmt.Sprintf("%s %s", m.Kind, strings.Join(m.Runs, ", ")))
 	}
-	for _, r := range append([]*baseline.Run{current}, earlier...) {
-		if reason := r.Meta.Unsteady(); reason != "" {
-			add(r, reason)
-		}
-	}
-	for _, r := range earlier {
-		for _, reason := range differences(&current.Meta, &r.Meta) {
-			add(r, reason)
-		}
-	}
-	for _, reason := range reasons {
-		out = append(out, several(names[reason])+": "+reason)
-	}
-	return out
+	return "not comparable: " + strings.Join(parts, "; ")
 }
 
-// several is the first of some names, and how many more there are.
-func several(names []string) string {
-	if len(names) == 1 {
-		return names[0]
-	}
-	return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
+// Mismatch is a reason why runs are not comparable. Its kind says which fields are set.
+type Mismatch struct {
+	Kind MismatchKind
+	// Runs are the names of the runs that it is about.
+	Runs []string
+	// Earlier and Current are the formats, or workloads, that differ.
+	Earlier, Current string
+	// EarlierPeriod and CurrentPeriod are the sampling periods that differ.
+	EarlierPeriod, CurrentPeriod int64
+	// Snapshots is the number of snapshots, and Least the number that a steady level takes.
+	Snapshots, Least int
+	// Share is the share of the bytes in use, 0 to 1, that match nothing.
+	Share float64
 }
 
-// differences are what two runs must have in common and have not.
-func differences(current, earlier *baseline.Meta) (out []string) {
-	if current.Format != earlier.Format {
-		out = append(out, fmt.Sprintf("recorded as %s, and the current run as %s", earlier.Format, current.Format))
-	} else if current.Period != earlier.Period {
-		out = append(out, fmt.Sprintf("%s, and the current run %s", sampling(earlier.Period), sampling(current.Period)))
-	}
-	if current.Workload != earlier.Workload && current.Workload != "" && earlier.Workload != "" {
-		out = append(out, fmt.Sprintf("its workload is %q, that of the current run %q", earlier.Workload, current.Workload))
-	}
-	return out
-}
+// MismatchKind is the kind of a [Mismatch].
+type MismatchKind string
 
-func sampling(period int64) string {
-	if period <= 1 {
-		return "records every allocation"
-	}
-	return fmt.Sprintf("samples every %d bytes", period)
-}
-
-// check refuses runs that do not compare; with force it notes why they do not.
-func (c *comparer) check() error {
-	reasons := mismatches(c.runs[0], c.runs[1:])
-	if len(reasons) == 0 {
-		return nil
-	}
-	if !c.o.Force {
-		return fmt.Errorf("%w: %s; --force compares anyway", ErrNotComparable, strings.Join(reasons, "; "))
-	}
-	for _, r := range reasons {
-		c.notef("compared by force although %s", r)
-	}
-	return nil
-}
-
-// strangers is the share of the bytes that match nothing from which two runs have nothing to say of each other.
-const strangers = 0.9
-
-// recognise refuses runs that share next to nothing: they are of other programs, or one of them lost its names. Every function would
-// be new, and so regressed.
-func (c *comparer) recognise() error {
-	s := c.result.UnmatchedShare()
-	if s < strangers || slices.ContainsFunc(c.result.Rows, func(r Row) bool { return r.Status == Moved }) {
-		return nil
-	}
-	reason := fmt.Sprintf("%.0f %% of the bytes match nothing on the other side: another program, or one that was rebuilt since, so that the earlier "+
-		"snapshots have no names (heaplapse baseline save keeps them)", 100*s)
-	if !c.o.Force {
-		return fmt.Errorf("%w: %s; --force compares anyway", ErrNotComparable, reason)
-	}
-	c.notef("compared by force although %s", reason)
-	return nil
-}
-
-// programs notes where another program ran: a build may have its own name, so this is no reason to refuse.
-func (c *comparer) programs() {
-	current := c.runs[0].Meta.Program
-	for _, r := range c.runs[1:] {
-		if p := r.Meta.Program; p != current && p != "" && current != "" {
-			c.notef("%s ran %s, the current run %s", r.Meta.Name, p, current)
-			return
-		}
-	}
-}
-
-// latestFirst orders runs by time; equal times by name, so that the order in which they are given means nothing.
-func latestFirst(pool []*baseline.Run) []*baseline.Run {
-	out := slices.Clone(pool)
-	slices.SortStableFunc(out, func(a, b *baseline.Run) int {
-		return cmp.Or(b.Meta.When().Compare(a.Meta.When()), strings.Compare(b.Meta.Name, a.Meta.Name))
-	})
-	return out
-}
-
+// Kinds of mismatches.
 const (
-	// likeSpan is how many times as long one run may last as another for slopes to compare.
-	likeSpan = 1.5
-	// sameSpan is the same for what was allocated where no work is known.
-	sameSpan = 1.1
+	MismatchSnapshots MismatchKind = "too few snapshots" // Snapshots, Least
+	MismatchFormat    MismatchKind = "other format"      // Earlier, Current
+	MismatchPeriod    MismatchKind = "other period"      // EarlierPeriod, CurrentPeriod
+	MismatchWorkload  MismatchKind = "other workload"    // Earlier, Current
+	MismatchUnrelated MismatchKind = "unrelated"         // Share; Runs is empty
 )
 
-// lasted says whether a run took about as long as the current one.
-func (c *comparer) lasted(run int, factor float64) bool {
-	a, b := c.runs[0].Meta.Span, c.runs[run].Meta.Span
-	return a > 0 && b > 0 && max(a, b) <= factor*min(a, b)
-}
-
-// sloped says whether a run's slopes compare with those of the current one.
-func (c *comparer) sloped(run int) bool { return c.lasted(run, likeSpan) }
-
-// worked says whether what was allocated is compared per unit of work.
-func (c *comparer) worked() bool { return c.runs[0].Meta.Work > 0 }
-
-// counted says whether what a run allocated compares with the current one.
-func (c *comparer) counted(run int) bool {
-	m := &c.runs[run].Meta
-	if !m.HasAlloc || c.worked() != (m.Work > 0) {
-		return false
+// mismatches are the reasons why the runs are not comparable, each with all runs that it is about.
+func (rs runs) mismatches() (out []Mismatch) {
+	add := func(r *baseline.Run, m Mismatch) {
+		i := slices.IndexFunc(out, m.sameReason)
+		if i < 0 {
+			i = len(out)
+			out = append(out, m)
+		}
+		if !slices.Contains(out[i].Runs, r.Meta.Name) { // the reference run may be in the baseline set, too
+			out[i].Runs = append(out[i].Runs, r.Meta.Name)
+		}
 	}
-	return c.worked() || c.lasted(run, sameSpan)
+	for _, r := range rs.all {
+		if !r.Meta.Steady() {
+			add(r, Mismatch{Kind: MismatchSnapshots, Snapshots: r.Meta.Snapshots, Least: baseline.LeastSnapshots})
+		}
+	}
+	for _, r := range rs.earlier() {
+		for _, m := range differences(&rs.current().Meta, &r.Meta) {
+			add(r, m)
+		}
+	}
+	return out
 }
 
-// without counts the earlier runs that are not usable.
-func (c *comparer) without(usable func(run int) bool) (n int) {
-	for run := range c.runs[1:] {
-		if !usable(run + 1) {
+// sameReason reports whether two mismatches differ in their runs only.
+func (m Mismatch) sameReason(o Mismatch) bool {
+	m.Runs, o.Runs = nil, nil
+	return reflect.DeepEqual(m, o)
+}
+
+// differences are the mismatches of an earlier run with the current one.
+func differences(current, earlier *baseline.Meta) (out []Mismatch) {
+	if current.Format != earlier.Format {
+		out = append(out, Mismatch{Kind: MismatchFormat, Earlier: earlier.Format, Current: current.Format})
+	} else if current.Period != earlier.Period {
+		out = append(out, Mismatch{Kind: MismatchPeriod, EarlierPeriod: earlier.Period, CurrentPeriod: current.Period})
+	}
+	if current.Workload != earlier.Workload && current.Workload != "" && earlier.Workload != "" {
+		out = append(out, Mismatch{Kind: MismatchWorkload, Earlier: earlier.Workload, Current: current.Workload})
+	}
+	return out
+}
+
+// unrelatedShare is the share of the bytes that match nothing from which on two runs have too little in common to compare: they
+// are of two programs, or one of them lost its names. Every function would be new, and so a regression.
+const unrelatedShare = 0.9
+
+// unrelated is the mismatch of runs that have hardly a site in common, empty if they have. Renamed functions match nothing, but
+// move.
+func (r *Result) unrelated() []Mismatch {
+	share := r.UnmatchedShare()
+	if share < unrelatedShare || slices.ContainsFunc(r.Rows, func(r Row) bool { return r.Status == Moved }) {
+		return nil
+	}
+	return []Mismatch{{Kind: MismatchUnrelated, Share: share}}
+}
+
+// caveats are notes on what makes the comparison less certain, or a part of it impossible.
+func (rs runs) caveats() (out []Note) {
+	for _, text := range rs.current().Meta.Notes {
+		out = append(out, Note{Kind: NoteOfRun, Text: text})
+	}
+	if len(rs.set) < LeastBaselines {
+		out = append(out, Note{Kind: NoteFewBaselines, Count: len(rs.set)})
+	}
+	out = append(out, rs.otherProgram()...)
+	out = append(out, rs.slopesOmitted()...)
+	out = append(out, rs.allocatedOmitted()...)
+	for _, r := range rs.all {
+		if m := r.Meta.AbsentMax; m > 0 {
+			return append(out, Note{Kind: NoteTruncatedRun, Run: r.Meta.Name, Bytes: float64(m)})
+		}
+	}
+	return out
+}
+
+// otherProgram is a note on the first run of another program. Each build may have its own name, so this is no mismatch.
+func (rs runs) otherProgram() []Note {
+	current := rs.current().Meta.Program
+	for _, r := range rs.earlier() {
+		if p := r.Meta.Program; p != current && p != "" && current != "" {
+			return []Note{{Kind: NoteOtherProgram, Run: r.Meta.Name, Text: p, Other: current}}
+		}
+	}
+	return nil
+}
+
+func (rs runs) slopesOmitted() []Note {
+	if rs.current().Meta.Span == 0 {
+		return []Note{{Kind: NoteNoClock}}
+	}
+	n := rs.unusable(rs.hasSlope)
+	if n == 0 {
+		return nil
+	}
+	note := Note{Kind: NoteSlopesOmitted, Count: n, Of: len(rs.earlier()), Seconds: rs.current().Meta.Span, Shortest: math.Inf(1)}
+	for _, r := range rs.earlier() {
+		note.Shortest, note.Longest = min(note.Shortest, r.Meta.Span), max(note.Longest, r.Meta.Span)
+	}
+	return []Note{note}
+}
+
+func (rs runs) allocatedOmitted() []Note {
+	n := rs.unusable(rs.hasAllocated)
+	switch {
+	case n == 0 || !rs.current().Meta.HasAlloc:
+		return nil
+	case rs.hasWork():
+		return []Note{{Kind: NoteAllocatedOmitted, Count: n, Of: len(rs.earlier())}}
+	case slices.ContainsFunc(rs.earlier(), func(r *baseline.Run) bool { return r.Meta.Work > 0 }):
+		return []Note{{Kind: NoteNoWork}}
+	}
+	return nil
+}
+
+// unusable counts the earlier runs for which usable is false.
+func (rs runs) unusable(usable func(run int) bool) (n int) {
+	for i := range rs.earlier() {
+		if !usable(i + 1) {
 			n++
 		}
 	}
 	return n
-}
-
-// omissions notes what is not compared with which runs.
-func (c *comparer) omissions() {
-	all := len(c.runs) - 1
-	current := &c.runs[0].Meta
-	switch n := c.without(c.sloped); {
-	case current.Span == 0:
-		c.notef("the current run has no clock: slopes are not compared")
-	case n == all:
-		c.notef("slopes are not compared: the current run lasted %s, those before %s; a level rises with time where something leaks", duration(current.Span), c.spans())
-	case n > 0:
-		c.notef("slopes are not compared with %d of %d runs: the current one lasted %s, those before %s", n, all, duration(current.Span), c.spans())
-	}
-	switch n := c.without(c.counted); {
-	case n == 0 || !current.HasAlloc:
-	case c.worked() && n == all:
-		c.notef("what was allocated is not compared: no run before tells how much work it did (--work)")
-	case c.worked():
-		c.notef("what was allocated is not compared with %d of %d runs, which do not tell how much work they did (--work)", n, all)
-	case c.anyWork():
-		c.notef("what was allocated is not compared: the current run does not tell how much work it did (--work)")
-	}
-}
-
-// anyWork says whether a run before tells its work.
-func (c *comparer) anyWork() bool {
-	return slices.ContainsFunc(c.runs[1:], func(r *baseline.Run) bool { return r.Meta.Work > 0 })
-}
-
-// spans are the shortest and the longest time that an earlier run took.
-func (c *comparer) spans() string {
-	shortest, longest := math.Inf(1), 0.0
-	for _, r := range c.runs[1:] {
-		shortest, longest = min(shortest, r.Meta.Span), max(longest, r.Meta.Span)
-	}
-	if shortest == longest {
-		return duration(longest)
-	}
-	return duration(shortest) + " to " + duration(longest)
-}
-
-func duration(seconds float64) string {
-	d := time.Duration(seconds * float64(time.Second))
-	if d > time.Minute {
-		return d.Round(time.Second).String()
-	}
-	return d.Round(10 * time.Millisecond).String()
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 )
 
 // rowOf finds a row by its function, nil if it is not listed.
-func rowOf(r *Result, function string) *Row {
+func listed(r *Result, function string) *Row {
 	for i := range r.Rows {
 		if r.Rows[i].Function == function {
 			return &r.Rows[i]
@@ -25,18 +26,26 @@ func rowOf(r *Result, function string) *Row {
 }
 
 // statusOf a function; Unchanged where it is not listed.
-func statusOf(r *Result, function string) Status {
-	if row := rowOf(r, function); row != nil {
+func status(r *Result, function string) Status {
+	if row := listed(r, function); row != nil {
 		return row.Status
 	}
 	return Unchanged
+}
+
+// kinds are those of the notes.
+func kinds(r *Result) (out []NoteKind) {
+	for _, n := range r.Notes {
+		out = append(out, n.Kind)
+	}
+	return out
 }
 
 // judged compares a program with six quiet nights of the service.
 func judged(t *testing.T, p program, o Options) *Result {
 	t.Helper()
 	n := newNoise(3, 0.01)
-	r, err := Compare(p.run(10, n), service().pool(6, n), nil, o)
+	r, err := Compare(p.run(10, n), service().set(6, n), nil, o)
 	require.NoError(t, err)
 	return r
 }
@@ -71,8 +80,8 @@ func TestWhatFailsAndWhatDoesNot(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := judged(t, c.p, Options{})
-			require.Equal(t, c.verdict, r.Verdict, "%s: %+v", r.Why, r.Rows)
-			require.Equal(t, c.status, statusOf(r, c.function), "%+v", r.Rows)
+			require.Equal(t, c.verdict, r.Verdict, "%+v", r.Rows)
+			require.Equal(t, c.status, status(r, c.function), "%+v", r.Rows)
 			if c.verdict == Fail {
 				require.Equal(t, c.function, r.Rows[0].Function, "what is to blame comes first")
 			}
@@ -87,14 +96,14 @@ func TestSplitFunctions(t *testing.T) {
 			function{"Cache::allocate_entry Cache::insert Server::handle Server::loop main", "cache.cc", part * 40 * mib, 0, 0})
 	}
 	r := judged(t, split(0.4, 0.6), Options{})
-	require.Equal(t, Pass, r.Verdict, r.Why)
-	require.Equal(t, Moved, statusOf(r, "Cache::allocate_entry"))
-	require.Equal(t, Moved, statusOf(r, "Cache::insert"))
-	require.Equal(t, []string{"Cache::insert"}, rowOf(r, "Cache::allocate_entry").MovedWith)
+	require.Equal(t, Pass, r.Verdict)
+	require.Equal(t, Moved, status(r, "Cache::allocate_entry"))
+	require.Equal(t, Moved, status(r, "Cache::insert"))
+	require.Equal(t, []string{"Cache::insert"}, listed(r, "Cache::allocate_entry").MovedWith)
 
 	r = judged(t, split(0.4, 1.1), Options{})
 	require.Equal(t, Fail, r.Verdict)
-	row := rowOf(r, "Cache::allocate_entry")
+	row := listed(r, "Cache::allocate_entry")
 	require.Equal(t, Regressed, row.Status)
 	require.InDelta(t, 24*mib, row.Values[0].Moved, 2*mib)
 	require.InDelta(t, 20*mib, row.Values[0].Rest(), 2*mib)
@@ -106,15 +115,15 @@ func TestALossIsUsedOnce(t *testing.T) {
 	p = append(p, function{"Cache::shadow Server::handle Server::loop main", "cache.cc", 39 * mib, 0, 0})
 	r := judged(t, p, Options{})
 	require.Equal(t, Fail, r.Verdict)
-	require.Equal(t, Moved, statusOf(r, "Cache::store"))
-	require.Equal(t, Regressed, statusOf(r, "Cache::shadow"))
+	require.Equal(t, Moved, status(r, "Cache::store"))
+	require.Equal(t, Regressed, status(r, "Cache::shadow"))
 }
 
 // TestALossElsewhereHidesNothing: a function of another part of the program that holds less is no explanation.
 func TestALossElsewhereHidesNothing(t *testing.T) {
 	r := judged(t, service().with("Session::open", times(1.5)).with("Index::build", times(0.1)), Options{})
-	require.Equal(t, Regressed, statusOf(r, "Session::open"))
-	require.Equal(t, Improved, statusOf(r, "Index::build"))
+	require.Equal(t, Regressed, status(r, "Session::open"))
+	require.Equal(t, Improved, status(r, "Index::build"))
 }
 
 // TestALossThatEarlierNightsHadHidesNothing: a neighbour that is small on some nights, as a queue is, is small tonight by chance. The median
@@ -133,21 +142,21 @@ func TestALossThatEarlierNightsHadHidesNothing(t *testing.T) {
 	r, err := Compare(small(service().with("Cache::insert", times(1.3))).run(20, n), pool, nil, Options{})
 	require.NoError(t, err)
 	require.Equal(t, Fail, r.Verdict, "%+v", r.Rows)
-	require.Equal(t, Regressed, statusOf(r, "Cache::insert"))
-	require.Empty(t, rowOf(r, "Cache::insert").MovedWith)
+	require.Equal(t, Regressed, status(r, "Cache::insert"))
+	require.Empty(t, listed(r, "Cache::insert").MovedWith)
 }
 
 // TestAnOutlierDoesNotMakeMovesRegressions: that one night of the pool ended early does not make a chance of what moved.
 func TestAnOutlierDoesNotMakeMovesRegressions(t *testing.T) {
 	n := newNoise(1, 0.02)
-	pool := service().pool(13, n)
+	pool := service().set(13, n)
 	pool = append(pool, service().with("Cache::insert", times(0.3)).run(20, n))
 	split := append(service().with("Cache::insert", times(0.4)),
 		function{"Cache::allocate_entry Cache::insert Server::handle Server::loop main", "cache.cc", 24 * mib, 0, 0})
 	r, err := Compare(split.run(30, n), pool, nil, Options{})
 	require.NoError(t, err)
 	require.Equal(t, Pass, r.Verdict, "%+v", r.Rows)
-	require.Equal(t, Moved, statusOf(r, "Cache::allocate_entry"))
+	require.Equal(t, Moved, status(r, "Cache::allocate_entry"))
 }
 
 // TestADriftIsSeenAgainstThePinnedRun: 3 % a night passes every comparison with the nights before.
@@ -162,12 +171,12 @@ func TestADriftIsSeenAgainstThePinnedRun(t *testing.T) {
 	for night := 4; night <= 10; night++ {
 		r, err := Compare(nights[night], nights[1:night], nil, Options{})
 		require.NoError(t, err)
-		require.Equal(t, Pass, r.Verdict, "night %d: %s", night, r.Why)
+		require.Equal(t, Pass, r.Verdict, "night %d", night)
 	}
 	r, err := Compare(nights[10], nights[1:10], nights[0], Options{})
 	require.NoError(t, err)
-	require.Equal(t, Regressed, statusOf(r, "Cache::insert"))
-	require.Equal(t, BasePinned, r.Rows[0].Values[0].Base)
+	require.Equal(t, Regressed, status(r, "Cache::insert"))
+	require.Equal(t, BaseReference, r.Rows[0].Values[0].Base)
 }
 
 // TestWhatChangedBeforeThePoolIsNoNews: a function that was renamed, and one that shrank, since the pinned run and before the pool are not
@@ -183,10 +192,10 @@ func TestWhatChangedBeforeThePoolIsNoNews(t *testing.T) {
 	r, err := Compare(now.run(20, n), pool, service().run(0, n), Options{})
 	require.NoError(t, err)
 	require.Equal(t, Pass, r.Verdict)
-	require.Equal(t, Unchanged, statusOf(r, "Cache::store"))
-	require.Equal(t, Unchanged, statusOf(r, "Cache::insert"))
-	require.Equal(t, Unchanged, statusOf(r, "Index::build"))
-	require.Equal(t, Changed, statusOf(r, "Session::open"))
+	require.Equal(t, Unchanged, status(r, "Cache::store"))
+	require.Equal(t, Unchanged, status(r, "Cache::insert"))
+	require.Equal(t, Unchanged, status(r, "Index::build"))
+	require.Equal(t, Changed, status(r, "Session::open"))
 }
 
 // TestAThinRegressionIsSeenInTheTotal: no function is large enough to fail, all together are.
@@ -198,25 +207,24 @@ func TestAThinRegressionIsSeenInTheTotal(t *testing.T) {
 		return p
 	}
 	var n noise
-	r, err := Compare(thin(2.8*mib).run(9, n), thin(2*mib).pool(5, n), nil, Options{})
+	r, err := Compare(thin(2.8*mib).run(9, n), thin(2*mib).set(5, n), nil, Options{})
 	require.NoError(t, err)
 	require.Equal(t, Fail, r.Verdict)
 	require.Equal(t, Regressed, r.Total.Status)
 	for i := range r.Rows {
 		require.Equal(t, Changed, r.Rows[i].Status)
 	}
-	require.Contains(t, r.Why, "the heap as a whole")
 }
 
 // TestFewBaselinesAreComparedByThresholds, and it is said.
 func TestFewBaselinesAreComparedByThresholds(t *testing.T) {
 	var n noise
-	r, err := Compare(service().with("Cache::insert", times(1.5)).run(9, n), service().pool(3, n), nil, Options{})
+	r, err := Compare(service().with("Cache::insert", times(1.5)).run(9, n), service().set(3, n), nil, Options{})
 	require.NoError(t, err)
 	require.False(t, r.Significance)
 	require.Equal(t, Fail, r.Verdict)
 	require.Zero(t, r.Rows[0].Values[0].Z)
-	require.Contains(t, r.Notes[0], "fewer than 4 baselines (3)")
+	require.Equal(t, Note{Kind: NoteFewBaselines, Count: 3}, r.Notes[0])
 }
 
 // TestTighterThresholds: 5 % fails where it is asked for, for all functions or for one.
@@ -224,17 +232,17 @@ func TestTighterThresholds(t *testing.T) {
 	three := 3.0
 	p := service().with("Cache::insert", times(1.08))
 	r := judged(t, p, Options{Thresholds: Override{Percent: &three}})
-	require.Equal(t, Regressed, statusOf(r, "Cache::insert"))
+	require.Equal(t, Regressed, status(r, "Cache::insert"))
 	pattern, err := suppress.Compile("^Cache::*")
 	require.NoError(t, err)
 	r = judged(t, p, Options{Sites: []SiteRule{{Pattern: pattern, Override: Override{Percent: &three}}}})
-	require.Equal(t, Regressed, statusOf(r, "Cache::insert"))
-	require.Equal(t, three, rowOf(r, "Cache::insert").Thresholds.Percent)
-	require.NotContains(t, r.Notes, "no function matches ^Cache::*: its thresholds hold for nothing")
+	require.Equal(t, Regressed, status(r, "Cache::insert"))
+	require.Equal(t, three, listed(r, "Cache::insert").Thresholds.Percent)
+	require.NotContains(t, kinds(r), NoteUnusedRule)
 	nothing, err := suppress.Compile("Cashe")
 	require.NoError(t, err)
 	r = judged(t, p, Options{Sites: []SiteRule{{Pattern: nothing, Override: Override{Percent: &three}}}})
-	require.Contains(t, r.Notes, "no function matches Cashe: its thresholds hold for nothing")
+	require.Contains(t, r.Notes, Note{Kind: NoteUnusedRule, Text: "Cashe"})
 	r = judged(t, service().with("Session::open", times(1.08)), Options{Sites: []SiteRule{{Pattern: pattern, Override: Override{Percent: &three}}}})
 	require.Equal(t, Pass, r.Verdict)
 }
@@ -249,7 +257,7 @@ func TestAChosenZIsTakenAsItIs(t *testing.T) {
 	worse[7].bytes *= 1.05
 	two, three, zero := 2.0, 3.0, 0.0
 	of := func(o Override) *Result {
-		r, err := Compare(worse.run(9, noise{}), many.pool(6, noise{}), nil, Options{Thresholds: o})
+		r, err := Compare(worse.run(9, noise{}), many.set(6, noise{}), nil, Options{Thresholds: o})
 		require.NoError(t, err)
 		return r
 	}
@@ -281,10 +289,10 @@ func TestSuppressed(t *testing.T) {
 	}
 	worse := service().with("Cache::insert", times(1.5))
 	r := judged(t, worse, list("# until 2026-12-31: next release\nleak:Cache::insert\n"))
-	require.Equal(t, Pass, r.Verdict, r.Why)
-	require.Equal(t, Suppressed, statusOf(r, "Cache::insert"))
-	require.Equal(t, "next release", rowOf(r, "Cache::insert").Suppression.Reason)
-	require.Contains(t, r.Why, "1 that is suppressed")
+	require.Equal(t, Pass, r.Verdict)
+	require.Equal(t, Suppressed, status(r, "Cache::insert"))
+	require.Equal(t, "next release", listed(r, "Cache::insert").Suppression.Reason)
+	require.Equal(t, Note{Kind: NoteExcluded, Count: 1, Bytes: listed(r, "Cache::insert").Values[0].After}, r.Notes[0])
 
 	r = judged(t, worse, list("# until 2026-02-28: last release\nleak:Cache::insert\n"))
 	require.Equal(t, Fail, r.Verdict)
@@ -321,70 +329,99 @@ func TestWhatWasAllocatedCountsPerUnitOfWork(t *testing.T) {
 	r, err = Compare(worked(churn, 9, 2000, 2), pool, nil, Options{})
 	require.NoError(t, err)
 	require.Equal(t, Fail, r.Verdict)
-	row := rowOf(r, "parse_request")
+	row := listed(r, "parse_request")
 	require.Equal(t, MetricAllocated, row.Values[0].Metric)
 	require.InEpsilon(t, 800*mib/1000.0, row.Values[0].Before, 1e-9)
 	require.InEpsilon(t, 1600*mib/1000.0, row.Values[0].After, 1e-9)
 
-	r, err = Compare(churn.run(9, n), service().pool(5, n), nil, Options{})
+	r, err = Compare(churn.run(9, n), service().set(5, n), nil, Options{})
 	require.NoError(t, err)
 	require.Equal(t, Pass, r.Verdict)
-	require.Equal(t, Changed, statusOf(r, "parse_request"))
-	require.False(t, rowOf(r, "parse_request").Values[0].Judged)
+	require.Equal(t, Changed, status(r, "parse_request"))
+	require.False(t, listed(r, "parse_request").Values[0].Judged)
 
-	r, err = Compare(worked(churn, 9, 2000, 2), service().pool(5, n), nil, Options{})
+	r, err = Compare(worked(churn, 9, 2000, 2), service().set(5, n), nil, Options{})
 	require.NoError(t, err)
 	require.Equal(t, Pass, r.Verdict)
-	require.Contains(t, r.Notes[len(r.Notes)-1], "no run before tells how much work it did")
+	require.Contains(t, r.Notes, Note{Kind: NoteAllocatedOmitted, Count: 5, Of: 5})
 }
 
-// TestRunsThatDoNotCompareAreRefused with the reason, and compared by force with a note.
-func TestRunsThatDoNotCompareAreRefused(t *testing.T) {
+// TestNotComparable: runs that are not comparable give an error with the reason, or a note if they are compared by force.
+func TestNotComparable(t *testing.T) {
 	var n noise
 	for name, c := range map[string]struct {
 		change func(*baseline.Meta)
-		reason string
+		want   Mismatch
 	}{
-		"period":    {func(m *baseline.Meta) { m.Period = 524288 }, "samples every 524288 bytes, and the current run records every allocation"},
-		"format":    {func(m *baseline.Meta) { m.Format = "jemalloc heap_v2" }, "recorded as jemalloc heap_v2"},
-		"workload":  {func(m *baseline.Meta) { m.Workload = "import" }, `its workload is "import", that of the current run "replay"`},
-		"snapshots": {func(m *baseline.Meta) { m.Snapshots = 3 }, "too few snapshots"},
+		"period":    {func(m *baseline.Meta) { m.Period = 524288 }, Mismatch{Kind: MismatchPeriod, EarlierPeriod: 524288}},
+		"format":    {func(m *baseline.Meta) { m.Format = "jemalloc heap_v2" }, Mismatch{Kind: MismatchFormat, Earlier: "jemalloc heap_v2", Current: "heapprofile"}},
+		"workload":  {func(m *baseline.Meta) { m.Workload = "import" }, Mismatch{Kind: MismatchWorkload, Earlier: "import", Current: "replay"}},
+		"snapshots": {func(m *baseline.Meta) { m.Snapshots = 3 }, Mismatch{Kind: MismatchSnapshots, Snapshots: 3, Least: 4}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			pool := service().pool(4, n)
-			c.change(&pool[2].Meta)
-			r, err := Compare(service().run(9, n), pool, nil, Options{})
+			set := service().set(4, n)
+			c.change(&set[2].Meta)
+			c.want.Runs = []string{"night02"}
+			r, err := Compare(service().run(9, n), set, nil, Options{})
 			require.Nil(t, r)
-			require.ErrorIs(t, err, ErrNotComparable)
-			require.ErrorContains(t, err, "night02: ")
-			require.ErrorContains(t, err, c.reason)
-			r, err = Compare(service().run(9, n), pool, nil, Options{Force: true})
+			var notComparable *NotComparableError
+			require.ErrorAs(t, err, &notComparable)
+			require.Equal(t, []Mismatch{c.want}, notComparable.Mismatches)
+			require.EqualError(t, err, fmt.Sprintf("not comparable: %s night02", c.want.Kind))
+			r, err = Compare(service().run(9, n), set, nil, Options{Force: true})
 			require.NoError(t, err)
-			require.Contains(t, r.Notes[0], c.reason)
+			require.Equal(t, Note{Kind: NoteForced, Mismatch: &c.want}, r.Notes[0])
 		})
 	}
 	_, err := Compare(service().run(9, n), nil, nil, Options{})
 	require.ErrorContains(t, err, "no baseline")
-	pool := service().pool(4, n)
-	pool[1].Meta.Workload = ""
-	_, err = Compare(service().run(9, n), pool, nil, Options{})
-	require.NoError(t, err, "an unknown workload is no other one")
+	set := service().set(4, n)
+	set[1].Meta.Workload = ""
+	_, err = Compare(service().run(9, n), set, nil, Options{})
+	require.NoError(t, err, "an unknown workload is no mismatch")
 }
 
-// TestOneReasonForManyRunsIsToldOnce.
-func TestOneReasonForManyRunsIsToldOnce(t *testing.T) {
-	var n noise
-	current := service().run(20, n)
+// TestAMismatchNamesAllItsRuns: the same mismatch of many runs is one mismatch. The reference run, also in the set, is named once.
+func TestAMismatchNamesAllItsRuns(t *testing.T) {
+	current := service().run(20, noise{})
 	current.Meta.Workload = "import"
-	_, err := Compare(current, service().pool(10, n), nil, Options{})
-	require.EqualError(t, err, `not comparable: night09 and 9 more: its workload is "replay", that of the current run "import"; --force compares anyway`)
+	set := service().set(4, noise{})
+	_, err := Compare(current, set, set[0], Options{})
+	var notComparable *NotComparableError
+	require.ErrorAs(t, err, &notComparable)
+	want := Mismatch{Kind: MismatchWorkload, Earlier: "replay", Current: "import", Runs: []string{"night03", "night02", "night01", "night00"}}
+	require.Equal(t, []Mismatch{want}, notComparable.Mismatches)
+}
+
+// TestUnrelatedRuns: runs with hardly a site in common are not comparable, unless the functions moved.
+func TestUnrelatedRuns(t *testing.T) {
+	other := program{{"alpha one two", "a.cc", 50 * mib, 0, 0}, {"beta three four", "b.cc", 50 * mib, 0, 0}}
+	_, err := Compare(other.run(9, noise{}), service().set(4, noise{}), nil, Options{})
+	var notComparable *NotComparableError
+	require.ErrorAs(t, err, &notComparable)
+	require.Equal(t, []Mismatch{{Kind: MismatchUnrelated, Share: 1}}, notComparable.Mismatches)
+	require.EqualError(t, err, "not comparable: unrelated")
+	r, err := Compare(other.run(9, noise{}), service().set(4, noise{}), nil, Options{Force: true})
+	require.NoError(t, err)
+	require.Equal(t, Fail, r.Verdict)
+	require.Equal(t, MismatchUnrelated, r.Notes[0].Mismatch.Kind)
+
+	var renamed program
+	for _, f := range service() {
+		_, callers, _ := strings.Cut(f.stack, " ")
+		f.stack = "renamed::" + f.file + " " + callers
+		renamed = append(renamed, f)
+	}
+	r, err = Compare(renamed.run(9, noise{}), service().set(4, noise{}), nil, Options{})
+	require.NoError(t, err)
+	require.Equal(t, Pass, r.Verdict, "%+v", r.Rows)
 }
 
 // TestARunCountsOnce: as its snapshots and as their baseline, which has another name, it is one run, and none where it is the one that is judged. Else four
 // times the same would be a pool without noise.
 func TestARunCountsOnce(t *testing.T) {
 	n := newNoise(4, 0.05)
-	pool := service().pool(5, n)
+	pool := service().set(5, n)
 	again := *pool[2]
 	again.Meta.Name, again.Meta.Labels = "saved", map[string]string{"commit": "f00d"}
 	again.Meta.Recorded = again.Meta.Recorded.Add(300 * time.Microsecond)
@@ -393,8 +430,8 @@ func TestARunCountsOnce(t *testing.T) {
 	tonight.Meta.Name = "saved tonight"
 	r, err := Compare(current, append(pool, &again, &tonight), nil, Options{})
 	require.NoError(t, err)
-	require.Len(t, r.Pool, 5)
-	require.Subset(t, r.Notes, []string{"an earlier run is given twice: it counts once", "the current run is one of the earlier ones, too: left out there"})
+	require.Len(t, r.Baselines, 5)
+	require.Subset(t, r.Notes, []Note{{Kind: NoteDuplicateRuns, Count: 1}, {Kind: NoteCurrentAmongBaselines}})
 
 	r, err = Compare(current, []*baseline.Run{pool[0], pool[0], pool[0], pool[0]}, nil, Options{})
 	require.NoError(t, err)
@@ -402,15 +439,15 @@ func TestARunCountsOnce(t *testing.T) {
 
 	r, err = Compare(service().with("Cache::insert", times(2)).run(9, n), pool[:1], pool[0], Options{})
 	require.NoError(t, err)
-	require.Nil(t, r.Pinned, "the only run before is not told twice")
+	require.Nil(t, r.Reference, "the only run before is not told twice")
 	require.Len(t, r.Rows[0].Values, 3)
 
 	for nights, counted := range map[int]int{4: 4, 5: 4, 6: 5} {
-		pool := service().pool(nights, n)
+		pool := service().set(nights, n)
 		pinned := *pool[0]
 		r, err = Compare(current, pool, &pinned, Options{})
 		require.NoError(t, err)
-		require.Len(t, r.Pool, counted, "the pinned run is one of the pool only if fewer than four others are there")
+		require.Len(t, r.Baselines, counted, "the pinned run is one of the pool only if fewer than four others are there")
 	}
 }
 
@@ -419,21 +456,21 @@ func TestRunsOfOtherLengthsHaveNoSlopes(t *testing.T) {
 	var n noise
 	long := service().with("Log::buffer", func(f *function) { f.slope = 20 * mib }).run(9, n)
 	long.Meta.Span = 3600
-	r, err := Compare(long, service().pool(4, n), nil, Options{})
+	r, err := Compare(long, service().set(4, n), nil, Options{})
 	require.NoError(t, err)
 	require.Equal(t, Pass, r.Verdict)
-	require.Contains(t, r.Notes[0], "the current run lasted 1h0m0s, those before 10m0s")
+	require.Equal(t, Note{Kind: NoteSlopesOmitted, Count: 4, Of: 4, Seconds: 3600, Shortest: 600, Longest: 600}, r.Notes[0])
 }
 
 // TestAShortNightInThePoolDoesNotEndSlopes: the others are compared, and it is said.
 func TestAShortNightInThePoolDoesNotEndSlopes(t *testing.T) {
 	var n noise
-	pool := service().pool(6, n)
+	pool := service().set(6, n)
 	pool[3].Meta.Span = 60
 	r, err := Compare(service().with("Log::buffer", func(f *function) { f.slope = 20 * mib }).run(9, n), pool, nil, Options{})
 	require.NoError(t, err)
-	require.Equal(t, Regressed, statusOf(r, "Log::buffer"))
-	require.Contains(t, r.Notes[0], "slopes are not compared with 1 of 6 runs: the current one lasted 10m0s, those before 1m0s to 10m0s")
+	require.Equal(t, Regressed, status(r, "Log::buffer"))
+	require.Equal(t, Note{Kind: NoteSlopesOmitted, Count: 1, Of: 6, Seconds: 600, Shortest: 60, Longest: 600}, r.Notes[0])
 }
 
 // TestFunctionsOfOneName in two files are two rows: half as much again of the small one is not lost in the large one. One that moves to another
@@ -445,7 +482,7 @@ func TestFunctionsOfOneName(t *testing.T) {
 	n := newNoise(3, 0.01)
 	worse := append(program{}, p...)
 	worse[8].bytes *= 1.5
-	r, err := Compare(worse.run(9, n), p.pool(6, n), nil, Options{})
+	r, err := Compare(worse.run(9, n), p.set(6, n), nil, Options{})
 	require.NoError(t, err)
 	require.Equal(t, Fail, r.Verdict)
 	require.Equal(t, "/src/exporter.cc", r.Rows[0].Site.Frames[0].File)
@@ -453,7 +490,7 @@ func TestFunctionsOfOneName(t *testing.T) {
 
 	moved := append(program{}, p...)
 	moved[8].file = "importer.cc"
-	r, err = Compare(moved.run(9, n), p.pool(6, n), nil, Options{})
+	r, err = Compare(moved.run(9, n), p.set(6, n), nil, Options{})
 	require.NoError(t, err)
 	require.Equal(t, Pass, r.Verdict)
 }
@@ -478,7 +515,7 @@ func TestWhatSamplingMayHaveMadeIsNoRegression(t *testing.T) {
 		r, err := Compare(sampled(fresh, 9), earlier, nil, Options{})
 		require.NoError(t, err)
 		require.Equal(t, Pass, r.Verdict)
-		require.Equal(t, New, statusOf(r, "Trace::note"))
+		require.Equal(t, New, status(r, "Trace::note"))
 	}
 }
 
@@ -515,14 +552,14 @@ func TestARunAgainstItselfPasses(t *testing.T) {
 // TestTheOrderOfThePoolMeansNothing.
 func TestTheOrderOfThePoolMeansNothing(t *testing.T) {
 	n := newNoise(11, 0.05)
-	pool := service().pool(8, n)
+	pool := service().set(8, n)
 	current := service().with("Cache::insert", times(1.5)).with("Index::build", rename("Index::make Index::load main")).run(9, n)
 	want, err := Compare(current, pool, pool[0], Options{})
 	require.NoError(t, err)
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 10 {
 		r.Shuffle(len(pool), func(i, j int) { pool[i], pool[j] = pool[j], pool[i] })
-		got, err := Compare(current, pool, want.Pinned, Options{})
+		got, err := Compare(current, pool, want.Reference, Options{})
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
@@ -552,7 +589,7 @@ func TestScalingChangesNoVerdict(t *testing.T) {
 }
 
 func scalePool(p program, n noise, scale func(program) program) []*baseline.Run {
-	return scale(p).pool(6, n)
+	return scale(p).set(6, n)
 }
 
 // TestSitesAddUp: in every run, the rows and the rest are the total, however sites were matched.
@@ -565,10 +602,11 @@ func TestSitesAddUp(t *testing.T) {
 		for night := range 5 {
 			runs = append(runs, shuffled(r).run(night, newNoise(r.Uint64(), 0.1)))
 		}
-		c := newCatalogue(runs, list)
+		sites, _ := matchSites(runs, list)
+		rows := groupSites(sites, Options{})
 		for i, run := range runs {
 			sum := run.Rest
-			for _, row := range c.rows() {
+			for _, row := range rows {
 				sum = sum.Add(row.levels[i])
 			}
 			require.InEpsilon(t, run.Total.Bytes, sum.Bytes, 1e-9)
@@ -605,8 +643,8 @@ func TestAFingerprintIsThatOfTheFunction(t *testing.T) {
 	b := judged(t, service().with("Pool<Node>::grow", func(f *function) {
 		f.stack, f.file, f.bytes = "Pool<Edge>::grow Index::reload main", "other.h", 3*f.bytes
 	}), Options{})
-	require.Equal(t, rowOf(a, "Pool::grow").Fingerprint, rowOf(b, "Pool::grow").Fingerprint)
-	require.Len(t, rowOf(a, "Pool::grow").Fingerprint, 32)
+	require.Equal(t, listed(a, "Pool::grow").Fingerprint, listed(b, "Pool::grow").Fingerprint)
+	require.Len(t, listed(a, "Pool::grow").Fingerprint, 32)
 }
 
 // TestWildRunsGiveFiniteAnswers: a baseline's file may hold any numbers within its bounds.

@@ -3,117 +3,171 @@ package gate
 import (
 	"cmp"
 	"math"
+	"path"
 	"slices"
+	"strings"
 )
 
-// When code moves, or is renamed or split, what one function gains another one near it loses. Each loss is handed to gains near
-// it, and is used up by that: a gain is judged by what is left of it. So a move is no regression, and a regression cannot hide behind a
-// move (FBDetect, SOSP'24, calls it a cost shift: 15 of its 21 false alarms).
+// When code is moved, renamed or split, what one function gains another function nearby loses. Each loss is subtracted from
+// gains nearby, each byte of it once, and only the rest of a gain is judged. So a move is no regression, and a regression does
+// not hide behind a move. (FBDetect, SOSP 2024, calls this a cost shift: 15 of its 21 false alarms.)
 
 const (
-	// maxMoves bounds the gains, and the losses, that are looked at: the largest.
+	// maxMoves bounds the gains, and the losses, that are paired: the largest.
 	maxMoves = 400
-	// realLoss is how many standard deviations a loss must come to: that a neighbour was lower by chance must not take off a gain.
-	realLoss = 2
-	// newLoss is how much of a loss must lie below what the function ever was in the pool: a neighbour that is large on some nights and small on
-	// others is small by chance, too, and its median absolute deviation knows nothing of that. Of normal values from four runs
-	// on this asks for as much as realLoss does.
-	newLoss = 0.5
+	// leastLoss is how many standard deviations a loss must have: a function that is small by chance explains no gain.
+	leastLoss = 2
+	// leastBelow is the part of a loss that must lie below the lowest value in the set. A function that is large on some
+	// nights and small on others is small by chance, too, and a robust estimate of its noise does not show that. For normal
+	// values and four runs or more, this asks for about as much as leastLoss does.
+	leastBelow = 0.5
+	// mostlyMoved is the part of a change that must have moved for the row to count as moved.
+	mostlyMoved = 0.8
 )
 
-// shift is what one row gained (positive) or lost, before anything is handed on.
-type shift struct {
-	row         *row
-	delta       float64
-	left        float64 // of |delta|, not handed on yet
-	lost        bool    // it is a loss, and no chance
-	fresh, gone bool    // it is only in the current run, or only in the earlier ones
-	with        []*shift
-}
-
-// moved is what of a shift was handed on.
-func (s *shift) moved() float64 { return math.Abs(s.delta) - s.left }
-
-// moveShare is how much of a change may be left for it to count as moved.
-const moveShare = 0.2
-
-func (s *shift) mostlyMoved() bool { return s.moved() > (1-moveShare)*math.Abs(s.delta) }
-
+// move is the part of a row's change that other rows explain.
 type move struct {
-	gain, loss *shift
-	near       int
-	mismatch   float64
+	rest float64 // of |delta|: what is not explained
+	with []int   // indices of the rows that explain it
 }
 
-// findMoves hands losses to gains: near ones first, then those of a like size.
-func findMoves(shifts []*shift) {
-	var gains, losses []*shift
-	for _, s := range shifts {
-		s.left = math.Abs(s.delta)
+// moved is the part of a change that m explains, with the sign of the change.
+func (m move) moved(c change) float64 {
+	return math.Copysign(math.Abs(c.delta())-m.rest, c.delta())
+}
+
+// mostly reports whether a change moved, but for a rest.
+func (m move) mostly(c change) bool { return math.Abs(m.moved(c)) > mostlyMoved*math.Abs(c.delta()) }
+
+// pair is a gain that a loss may explain, both as indices of rows.
+type pair struct {
+	gain, loss int
+	nearness   nearness
+	mismatch   float64 // of their sizes, 0 to 1
+}
+
+// findMoves subtracts losses from gains nearby: the nearest first, then those of like size. Suppressed rows take no part.
+func findMoves(rows []*row, changes []change) []move {
+	out := make([]move, len(changes))
+	var gains, losses []int
+	for i, c := range changes {
+		out[i].rest = math.Abs(c.delta())
 		switch {
-		case s.row.suppression != nil: // what is known is no one's
-		case s.delta > 0:
-			gains = append(gains, s)
-		case s.lost:
-			losses = append(losses, s)
+		case !c.listed() || rows[i].suppression != nil:
+		case c.delta() > 0:
+			gains = append(gains, i)
+		case c.isLoss():
+			losses = append(losses, i)
 		}
 	}
-	var moves []move
-	for _, g := range largestShifts(gains) {
-		for _, l := range largestShifts(losses) {
-			if near := nearShifts(g, l); near > 0 {
-				moves = append(moves, move{g, l, near, math.Abs(g.delta+l.delta) / max(g.delta, -l.delta)})
+	for _, p := range pairs(rows, changes, largest(gains, changes), largest(losses, changes)) {
+		gain, loss := &out[p.gain], &out[p.loss]
+		amount := min(gain.rest, loss.rest)
+		if amount <= 0 {
+			continue
+		}
+		gain.rest, loss.rest = gain.rest-amount, loss.rest-amount
+		gain.with, loss.with = append(gain.with, p.loss), append(loss.with, p.gain)
+	}
+	return out
+}
+
+// isLoss reports whether the row lost more than it does by chance.
+func (c change) isLoss() bool {
+	loss := -c.delta()
+	return loss > 0 && loss >= leastLoss*c.scatter && c.lowest-c.after >= leastBelow*loss
+}
+
+// largest are the rows with the largest changes, those first.
+func largest(rows []int, changes []change) []int {
+	slices.SortStableFunc(rows, func(a, b int) int {
+		return cmp.Compare(math.Abs(changes[b].delta()), math.Abs(changes[a].delta()))
+	})
+	return rows[:min(len(rows), maxMoves)]
+}
+
+// pairs are all gains and losses that are near each other, the nearest first.
+func pairs(rows []*row, changes []change, gains, losses []int) (out []pair) {
+	places := map[int]place{}
+	for _, i := range slices.Concat(gains, losses) {
+		places[i] = placeOf(rows[i])
+	}
+	for _, g := range gains {
+		for _, l := range losses {
+			n := places[g].nearness(places[l])
+			if n < nearByCalls && !rows[g].isNew() && !rows[l].isGone() {
+				continue // that two functions have a class in common explains a change only if one of them came or went
+			}
+			if n > notNear {
+				gain, loss := changes[g].delta(), -changes[l].delta()
+				out = append(out, pair{g, l, n, math.Abs(gain-loss) / max(gain, loss)})
 			}
 		}
 	}
-	slices.SortStableFunc(moves, func(a, b move) int {
-		return cmp.Or(cmp.Compare(b.near, a.near), cmp.Compare(a.mismatch, b.mismatch), cmp.Compare(b.gain.delta, a.gain.delta))
+	slices.SortStableFunc(out, func(a, b pair) int {
+		return cmp.Or(cmp.Compare(b.nearness, a.nearness), cmp.Compare(a.mismatch, b.mismatch),
+			cmp.Compare(changes[b.gain].delta(), changes[a.gain].delta()))
 	})
-	for _, m := range moves {
-		m.hand()
+	return out
+}
+
+// place is where a function is in the program.
+type place struct {
+	function string
+	callers  map[string]bool // the functions that call it
+	class    string          // class or namespace, "" for none
+	files    map[string]bool // base names of its source files
+}
+
+func placeOf(r *row) place {
+	out := place{function: r.function, callers: map[string]bool{}, class: qualifier(r.function), files: map[string]bool{}}
+	for _, s := range r.sites {
+		if caller := s.Identity.Caller(); caller != "" {
+			out.callers[caller] = true
+		}
+		if s.Blame >= 0 && s.Frames[s.Blame].File != "" {
+			out.files[path.Base(s.Frames[s.Blame].File)] = true
+		}
 	}
+	return out
 }
 
-// lost says that a row has less than before, and not by chance.
-func (l *lens) lost(r *row) bool {
-	loss := l.before(r) - l.after(r)
-	return loss > 0 && loss >= realLoss*l.scatter(r) && l.below(r) >= newLoss*loss
+// qualifier is the class or namespace of a name, "" for none.
+func qualifier(name string) string {
+	i := strings.LastIndex(name, "::")
+	if i < 0 {
+		return ""
+	}
+	return name[:i]
 }
 
-// below is how far a row is below its nights in the pool, the lowest of ten or more left out. Against the pinned run it is just the loss: what
-// was lost since then is lost in the pool, too.
-func (l *lens) below(r *row) float64 {
-	values := slices.Sorted(slices.Values(l.values(r, l.pool)))
+// nearness is how near two functions are to each other.
+type nearness int
+
+const (
+	notNear     nearness = iota
+	nearByFile           // both are in one source file
+	nearByClass          // both are in one class or namespace
+	nearByCalls          // both have one name, one calls the other, or one function calls both
+)
+
+func (a place) nearness(b place) nearness {
 	switch {
-	case l.pinned || len(values) == 0:
-		return l.before(r) - l.after(r)
-	case len(values) >= leastRobust:
-		values = values[1:]
+	case a.function == b.function || a.callers[b.function] || b.callers[a.function] || overlap(a.callers, b.callers):
+		return nearByCalls
+	case a.class != "" && a.class == b.class:
+		return nearByClass
+	case overlap(a.files, b.files):
+		return nearByFile
 	}
-	return values[0] - l.after(r)
+	return notNear
 }
 
-// hand gives what is left of a loss to what is left of a gain.
-func (m move) hand() {
-	amount := min(m.gain.left, m.loss.left)
-	if amount <= 0 {
-		return
+func overlap(a, b map[string]bool) bool {
+	for k := range a {
+		if b[k] {
+			return true
+		}
 	}
-	m.gain.left -= amount
-	m.loss.left -= amount
-	m.gain.with, m.loss.with = append(m.gain.with, m.loss), append(m.loss.with, m.gain)
-}
-
-func largestShifts(list []*shift) []*shift {
-	slices.SortStableFunc(list, func(a, b *shift) int { return cmp.Compare(math.Abs(b.delta), math.Abs(a.delta)) })
-	return list[:min(len(list), maxMoves)]
-}
-
-// nearShifts is how close a gain is to a loss. That two functions are of one class or file says enough only if one of them came or went.
-func nearShifts(gain, loss *shift) int {
-	near := gain.row.relations.near(&loss.row.relations)
-	if near < 3 && !gain.fresh && !loss.gone {
-		return 0
-	}
-	return near
+	return false
 }

@@ -3,77 +3,108 @@ package gate
 import "math"
 
 const (
-	// LeastPool is the least number of runs whose scatter says something.
-	LeastPool = 4
-	// leastRobust is the least number of runs whose median absolute deviation says something.
+	// LeastBaselines is the smallest baseline set whose scatter estimates the noise between runs.
+	LeastBaselines = 4
+	// leastRobust is the smallest set whose median absolute deviation estimates it.
 	leastRobust = 10
-	// leastNoise is the noise, as a share of the value, that is taken for granted.
+	// leastNoise is the smallest noise, as a share of the value.
 	leastNoise = 0.02
-	// chance is the probability that a run without any change fails, over all rows that are large enough to.
-	chance = 0.05
+	// familyError is the probability that a run without any change fails, over all rows that are large enough to regress.
+	familyError = 0.05
 )
 
-// scale turns the scatter of M runs into the standard deviation by which a further run is judged.
+// calibration turns the scatter of a set of runs into the noise that a change is divided by, for a threshold z. Of several
+// estimates the smallest counts, and each is made for its share of the probability.
 //
-// With a standard deviation s from n degrees of freedom, a run exceeds the pool's centre by t·s·spread with the probability that Student's t
-// gives, where spread² = 1 + the variance of the centre. Z is compared with a threshold as if the deviation were
-// known exactly; so s is scaled for the two to agree at the threshold:
+// With a standard deviation s from n degrees of freedom, an unchanged run exceeds the centre of the set by t·s·spread with the
+// probability that Student's t distribution gives for t, where spread² = 1 + the variance of the centre in units of s². The
+// caller compares Δ/noise with z as if the deviation were known exactly, so s is scaled for both to have the same probability:
 //
 //	noise = s · spread · t(n, p) / z,   p = P(normal > z)
 //
-// For four runs and z = 3 that is 3.4 times s: four values say little.
-func scale(z float64, n int, spread float64) float64 {
+// For four runs and z = 3 the factor is 3.4.
+//
+// The standard deviation is right if the runs have one distribution. An outlier, such as a night that ended early, inflates it
+// for as long as it is in the set. It does not change the median absolute deviation, which has about 0.37 of the degrees of
+// freedom (its efficiency for normal values).
+type calibration struct {
+	plain  float64 // factor of the standard deviation
+	robust float64 // factor of the median absolute deviation; 0 if it is not used
+	line   float64 // factor of the deviation from a line; 0 if it is not used
+}
+
+// factor is the factor of a standard deviation with n degrees of freedom.
+func factor(z float64, n int, spread float64) float64 {
 	return spread * studentQuantile(upperTail(z), n) / z
 }
 
-// calibration turns the scatter of a pool of some size into the noise for a threshold z. Of several estimates the smallest counts, each made for
-// its share of the probability.
-//
-// The standard deviation is what is right if all runs are of one kind. But an outlier, such as a night that ended early, blows it up for as
-// long as it is in the pool; the median absolute deviation is not moved by one, and has some 0.37 of the degrees of freedom.
-type calibration struct {
-	plain  float64 // factor of the standard deviation
-	robust float64 // of the median absolute deviation, 0 if it is not used
-	line   float64 // of the deviation around a line, 0 if it is not used
+// halfFactor is factor for one of two estimates, each of which may be exceeded with half the probability.
+func halfFactor(z float64, n int, spread float64) float64 {
+	half := zOf(upperTail(z) / 2)
+	return half / z * factor(half, n, spread)
 }
 
-// calibratePool is for a run against the median of a pool of m.
-func calibratePool(m int, z float64) calibration {
+// calibrateSet is for a run against the median of a set of m.
+func calibrateSet(m int, z float64) calibration {
 	n := float64(m)
-	plain := math.Sqrt(1 + 1/n)
+	ofMean := math.Sqrt(1 + 1/n)
 	if m < leastRobust {
-		return calibration{plain: scale(z, m-1, plain)}
+		return calibration{plain: factor(z, m-1, ofMean)}
 	}
-	half := halved(z)
-	return calibration{
-		plain:  half / z * scale(half, m-1, plain),
-		robust: half / z * scale(half, int(0.37*(n-1)), math.Sqrt(1+math.Pi/2/n)),
+	ofMedian := math.Sqrt(1 + math.Pi/2/n)
+	return calibration{plain: halfFactor(z, m-1, ofMean), robust: halfFactor(z, int(0.37*(n-1)), ofMedian)}
+}
+
+// calibrateReference is for a run against the reference run. The set estimates the noise of both. It may drift, and a drift is
+// what the comparison looks for: deviations from a line through the set do not contain it.
+func calibrateReference(m int, z float64) calibration {
+	return calibration{plain: halfFactor(z, m-1, math.Sqrt2), line: halfFactor(z, m-2, math.Sqrt2)}
+}
+
+// calibrator returns the calibration for a z. Each is computed once: rules of single sites may ask for a z of their own.
+func (v view) calibrator() func(z float64) calibration {
+	known := map[float64]calibration{}
+	return func(z float64) calibration {
+		c, ok := known[z]
+		if !ok && v.base == BaseReference {
+			c = calibrateReference(len(v.set), z)
+		} else if !ok {
+			c = calibrateSet(len(v.set), z)
+		}
+		known[z] = c
+		return c
 	}
 }
 
-// calibratePinned is for one run against one other. A drift is what is looked for, and so no noise: around a line through the pool there is none of it.
-func calibratePinned(m int, z float64) calibration {
-	half := halved(z)
-	return calibration{plain: half / z * scale(half, m-1, math.Sqrt2), line: half / z * scale(half, m-2, math.Sqrt2)}
+// noise is the standard deviation that a change is divided by: the calibrated scatter of the set, what is known without other
+// runs, or leastNoise, whichever is largest.
+func (v view) noise(c change, calibrate func(float64) calibration, z float64) float64 {
+	if !v.significant() {
+		return c.known
+	}
+	return max(calibrate(z).noise(c.set), c.known, leastNoise*math.Abs(c.before))
 }
 
-// noise of a pool's values.
+// noise is the calibrated scatter of a set.
 func (c calibration) noise(values []float64) float64 {
 	out := c.plain * deviation(values)
 	if c.robust > 0 {
 		out = min(out, c.robust*mad(values))
 	}
 	if c.line > 0 {
-		out = min(out, c.line*aroundLine(values))
+		out = min(out, c.line*fromLine(values))
 	}
 	return out
 }
 
-// halved is the z of half the probability: what each of two estimates must reach.
-func halved(z float64) float64 { return zOf(upperTail(z) / 2) }
-
-// required is the z that a row must reach where some rows could fail: at least the threshold, and as much that all of
-// them together fail by chance in one run of twenty (Bonferroni).
-func required(z float64, rows int) float64 {
-	return max(z, zOf(chance/float64(max(rows, 1))))
+// scatter is the standard deviation of a set, not scaled for its size.
+func scatter(values []float64) float64 {
+	if len(values) < leastRobust {
+		return deviation(values)
+	}
+	return min(deviation(values), mad(values))
 }
+
+// correctedZ is the z that, with the given number of rows, all of them together exceed by chance in one run of twenty
+// (Bonferroni).
+func correctedZ(rows int) float64 { return zOf(familyError / float64(max(rows, 1))) }

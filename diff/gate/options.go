@@ -12,27 +12,27 @@ type Options struct {
 	Thresholds Override
 	// Total replaces those of Thresholds for the heap as a whole.
 	Total Override
-	// Sites have thresholds of their own. The first rule that matches a row counts.
+	// Sites have thresholds of their own. The first rule that matches a function applies.
 	Sites []SiteRule
-	// Suppressions are regressions that are known; nil for none.
+	// Suppressions are known regressions; nil for none.
 	Suppressions *suppress.List
-	// Force compares runs that do not compare, and says so.
+	// Force compares runs that are not comparable. A note of the result has the reason.
 	Force bool
 }
 
 // Thresholds are what a change must reach, all of them, to be a regression.
 type Thresholds struct {
-	// Bytes is the least change in bytes.
+	// Bytes is the smallest change in bytes.
 	Bytes float64
-	// Share is the least change as a share, 0 to 1, of the whole heap before.
+	// Share is the smallest change as a share, 0 to 1, of the whole heap before.
 	Share float64
-	// Percent is the least change in percent of what the row had before.
+	// Percent is the smallest change in percent of what the function had before.
 	Percent float64
-	// Z is the least change in standard deviations of the noise between runs.
+	// Z is the smallest change in standard deviations of the noise between runs.
 	Z float64
 }
 
-// DefaultThresholds are 1 MiB, 0.5 % of the heap, 10 % of the row, three standard deviations.
+// DefaultThresholds are 1 MiB, 0.5 % of the heap, 10 % of the function, three standard deviations.
 var DefaultThresholds = Thresholds{Bytes: 1 << 20, Share: 0.005, Percent: 10, Z: 3}
 
 // Override replaces some thresholds; nil leaves one as it is.
@@ -51,30 +51,30 @@ func (t Thresholds) With(o Override) Thresholds {
 	return t
 }
 
-// SiteRule sets thresholds for the rows that a pattern matches: their function, its file or module.
+// SiteRule sets thresholds for the functions that a pattern matches by name, file or module.
 type SiteRule struct {
 	Pattern suppress.Matcher
 	Override
 	Reason string
 }
 
-// rule is the one that a row has, as an index into Sites; -1 for none.
-func (o *Options) rule(r *row) int {
-	if r.total {
-		return -1
-	}
+// limits returns the thresholds of a row.
+func (o *Options) limits(r *row) limits {
 	names := r.names()
-	return slices.IndexFunc(o.Sites, func(s SiteRule) bool { return s.Pattern.MatchAny(names) })
+	rule := slices.IndexFunc(o.Sites, func(s SiteRule) bool { return s.Pattern.MatchAny(names) })
+	if rule < 0 {
+		return o.limitsWith(Override{}, rule)
+	}
+	return o.limitsWith(o.Sites[rule].Override, rule)
 }
 
-// thresholds of a row, whose rule is given; chosen says that Z is not the default one.
-func (o *Options) thresholds(r *row, rule int) (t Thresholds, chosen bool) {
-	var own Override
-	switch {
-	case r.total:
-		own = o.Total
-	case rule >= 0:
-		own = o.Sites[rule].Override
+// heapLimits returns the thresholds of the heap as a whole.
+func (o *Options) heapLimits() limits { return o.limitsWith(o.Total, -1) }
+
+func (o *Options) limitsWith(own Override, rule int) limits {
+	return limits{
+		Thresholds: DefaultThresholds.With(o.Thresholds).With(own),
+		chosenZ:    o.Thresholds.Z != nil || own.Z != nil,
+		rule:       rule,
 	}
-	return DefaultThresholds.With(o.Thresholds).With(own), o.Thresholds.Z != nil || own.Z != nil
 }

@@ -73,7 +73,7 @@ func (p program) run(night int, n noise) *baseline.Run {
 		Format: "heapprofile", Snapshots: 20, Span: 600, HasAlloc: true,
 	}}
 	for _, f := range p {
-		s := site(f, n.factor())
+		s := siteOf(f, n.factor())
 		r.Sites = append(r.Sites, s)
 		r.Total = r.Total.Add(s.Level)
 	}
@@ -82,7 +82,7 @@ func (p program) run(night int, n noise) *baseline.Run {
 	return r
 }
 
-func site(f function, factor float64) baseline.Site {
+func siteOf(f function, factor float64) baseline.Site {
 	frames := strings.Fields(f.stack)
 	s := baseline.Site{
 		Identity: identity.Site{Frames: frames},
@@ -102,7 +102,7 @@ func site(f function, factor float64) baseline.Site {
 }
 
 // pool is some nights of one build.
-func (p program) pool(nights int, n noise) (out []*baseline.Run) {
+func (p program) set(nights int, n noise) (out []*baseline.Run) {
 	for i := range nights {
 		out = append(out, p.run(i, n))
 	}

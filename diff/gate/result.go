@@ -6,46 +6,43 @@ import (
 	"github.com/heaplapse/heaplapse/diff/suppress"
 )
 
+// Result is the comparison of a run with earlier ones.
+type Result struct {
+	Verdict Verdict
+	// Current is the run that was judged.
+	Current *baseline.Run
+	// Baselines is the baseline set: good runs before the current one, the latest first.
+	Baselines []*baseline.Run
+	// Reference is an old run that slow drift is measured against; nil if none was given.
+	Reference *baseline.Run
+	// Significance reports whether the set has LeastBaselines runs, so that the noise between runs is known. Else only the
+	// other thresholds apply.
+	Significance bool
+	// Total is the whole heap. It has no Site, Function and Fingerprint.
+	Total Row
+	// Rows are the functions that changed: first those that regressed, then those that are suppressed, each by the size of
+	// the change.
+	Rows []Row
+	// Tested is the number of functions that were compared. Unchanged is the number of those that Rows does not have: they
+	// changed by less than a tenth of the thresholds in bytes, or by no more than their noise.
+	Tested, Unchanged int
+	// Tiers counts how the sites of the current run match those of the latest run of the set; of the reference run without a
+	// set.
+	Tiers identity.Tally
+	// Expired are suppressions that no longer apply, because their last day has passed.
+	Expired []suppress.Entry
+	// Notes are facts about the comparison that a reader must know to judge it.
+	Notes []Note
+}
+
 // Verdict is the answer for the run as a whole.
 type Verdict string
 
-// The answers.
+// Verdicts.
 const (
 	Pass Verdict = "pass"
 	Fail Verdict = "fail"
 )
-
-// Result is the comparison of a run with earlier ones.
-type Result struct {
-	Verdict Verdict
-	// Why says in words what Verdict rests on.
-	Why string
-	// Current is the run that was judged, Pool the good runs before it, the latest first, Pinned an old one, nil if none was given.
-	Current *baseline.Run
-	Pool    []*baseline.Run
-	Pinned  *baseline.Run
-	// Significance says that the pool is large enough (four runs) to know its noise. Else thresholds alone decide.
-	Significance bool
-	// Total is the whole heap.
-	Total Row
-	// Rows are the sites that differ: what regressed first, then by the size of the change.
-	Rows []Row
-	// Tested is the number of rows that were compared, Unchanged that of those that do not differ, or by less than a tenth of the thresholds.
-	Tested, Unchanged int
-	// Tiers tells how the current sites were matched with those of the pool's latest run (the pinned one without a pool), by bytes in use
-	// on both sides.
-	Tiers [identity.Unmatched + 1]TierShare
-	// Suppressions that no longer apply, because their day has passed.
-	Expired []suppress.Entry
-	// Notes are facts about the comparison that a reader should know.
-	Notes []string
-}
-
-// TierShare is what was matched at one step.
-type TierShare struct {
-	Sites int
-	Bytes float64
-}
 
 // Status is what happened to a row.
 type Status string
@@ -53,13 +50,13 @@ type Status string
 // Statuses. Only Regressed fails the gate.
 const (
 	Regressed  Status = "regressed"
-	Suppressed Status = "suppressed" // it regressed, and that is known
-	Changed    Status = "changed"    // by 2 % and more, and more than sampling makes; within the thresholds
-	New        Status = "new"        // not in the base, and within the thresholds
-	Moved      Status = "moved"      // a neighbour lost what this row gained
-	Improved   Status = "improved"
-	Gone       Status = "gone"
-	Unchanged  Status = "unchanged" // of the total only: rows that do not differ are not listed
+	Suppressed Status = "suppressed" // it regressed, and a suppression names it
+	Changed    Status = "changed"    // by 2 % or more, by more than sampling does, and within the thresholds
+	New        Status = "new"        // in no earlier run, and within the thresholds
+	Moved      Status = "moved"      // functions nearby lost what this one gained, or gained what it lost
+	Improved   Status = "improved"   // it lost as much as it must not gain
+	Gone       Status = "gone"       // not in the current run
+	Unchanged  Status = "unchanged"  // of Total only
 )
 
 // Metric is what was compared.
@@ -75,72 +72,62 @@ const (
 // Base is what a value was compared with.
 type Base string
 
-// Bases.
+// Bases. Their values are those of the JSON output.
 const (
-	BasePool   Base = "pool"
-	BasePinned Base = "pinned"
+	BaseSet       Base = "pool"   // the median of the baseline set
+	BaseReference Base = "pinned" // the reference run
 )
 
-// Row is a function to which allocations are put down, matched between the runs.
+// Row is a function that allocations are attributed to, matched between the runs; or the whole heap.
 type Row struct {
 	Status Status
 	// Values are the comparisons that were made, the one that decided Status first.
 	Values []Value
-	// Tier is the least sure step that matched any of its sites; Unmatched if it is new or gone.
+	// Tier is the least sure step that matched any of its sites; identity.Unmatched if the function is new or gone.
 	Tier identity.Tier
-	// Function is the name that the row's sites have in common: normalised, without template arguments; "" for the total.
+	// Function is its name, normalised and without template arguments.
 	Function string
-	// Site stands for the row: the member that changed most the way the row did, of the current run unless the row is gone. nil for the total.
+	// Site is the one that changed most in the direction of the row, of the current run unless the function is gone.
 	Site *baseline.Site
-	// Stacks is the number of members.
+	// Stacks is the number of its sites in the current run; in all runs if it is gone.
 	Stacks int
 	// Thresholds are those that applied.
 	Thresholds Thresholds
-	// MovedWith names the rows that lost or gained what this one gained or lost.
+	// MovedWith names the functions that lost what this one gained, or gained what it lost.
 	MovedWith []string
-	// Suppression is what names the row, if any.
+	// Suppression is the one that names the row; nil for none.
 	Suppression *suppress.Entry
-	// Fingerprint is the same for the row in every build and run: hex.
+	// Fingerprint, in hexadecimal, is the same for the function in every build and run.
 	Fingerprint string
-
-	size float64 // of the change that decided, in bytes
 }
 
 // Value is one metric of a row against one base.
 type Value struct {
 	Metric Metric
 	Base   Base
-	// Before is the median of the pool, or the pinned run's value; After the current one. Bytes, bytes per hour, or bytes per unit of work.
+	// Before is the value of the base, After that of the current run: in bytes, bytes per hour, or bytes per unit of work.
 	Before, After float64
-	// Moved is what of the change neighbours lost, or gained where it is negative. The rest is judged.
+	// Moved is the part of the change that functions nearby explain. The rest is judged.
 	Moved float64
-	// Noise is the standard deviation by which Z = (After-Before-Moved)/Noise; both 0 without significance. |Z| is at most MaxZ.
+	// Noise is the standard deviation by which Z = Rest/Noise; both are 0 if the noise between runs is not known. |Z| is at
+	// most MaxZ.
 	Noise, Z float64
-	// Need is the Z that was asked for: the threshold, or more where many rows are tested; 0 without significance.
+	// Need is the Z that was required: the threshold, or more if many rows are tested; 0 if Noise is not known.
 	Need float64
-	// Judged says that the value can fail the gate; else it is shown only.
+	// Judged reports whether the value can fail the gate; else it is only shown.
 	Judged bool
-	// Exceeds says that the thresholds are exceeded.
+	// Exceeds reports whether the change reaches all thresholds.
 	Exceeds bool
 }
 
-// MaxZ is the largest Z that is told: what differs from values without any noise differs by that much.
+// MaxZ bounds Z: values without any noise may differ by any number of standard deviations.
 const MaxZ = 99
 
-// Delta is the change.
+// Delta returns the change.
 func (v Value) Delta() float64 { return v.After - v.Before }
 
-// Rest is the part of the change that is judged.
+// Rest returns the part of the change that is judged.
 func (v Value) Rest() float64 { return v.Delta() - v.Moved }
 
-// UnmatchedShare is the share of the bytes in use, of the current run and the latest earlier one, that no step matched.
-func (r *Result) UnmatchedShare() float64 {
-	all := 0.0
-	for _, t := range r.Tiers {
-		all += t.Bytes
-	}
-	if all <= 0 {
-		return 0
-	}
-	return r.Tiers[identity.Unmatched].Bytes / all
-}
+// UnmatchedShare returns the share of the bytes in use, of the current run and of the latest earlier one, that no step matched.
+func (r *Result) UnmatchedShare() float64 { return r.Tiers.UnmatchedShare() }

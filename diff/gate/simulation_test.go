@@ -14,7 +14,7 @@ func rates(t *testing.T, pool int, cv float64, nights uint64) (alarms, found flo
 	t.Helper()
 	for seed := range nights {
 		n := newNoise(seed, cv)
-		earlier := service().pool(pool, n)
+		earlier := service().set(pool, n)
 		quiet, err := Compare(service().run(pool, n), earlier, nil, Options{})
 		require.NoError(t, err)
 		loud, err := Compare(service().with("Cache::insert", times(1.5)).run(pool, n), earlier, nil, Options{})
@@ -63,9 +63,9 @@ func TestFalseAlarmsAndPower(t *testing.T) {
 // TestAnOutlierDoesNotBlind: one night that ended early does not hide a regression for as long as it is in the pool.
 func TestAnOutlierDoesNotBlind(t *testing.T) {
 	n := newNoise(1, 0.02)
-	pool := service().pool(13, n)
+	pool := service().set(13, n)
 	pool = append(pool, service().with("Cache::insert", times(0.3)).run(20, n))
 	r, err := Compare(service().with("Cache::insert", times(1.5)).run(30, n), pool, nil, Options{})
 	require.NoError(t, err)
-	require.Equal(t, Regressed, statusOf(r, "Cache::insert"))
+	require.Equal(t, Regressed, status(r, "Cache::insert"))
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// median of values, 0 for none. values stay as they are.
+// median returns the median, 0 for no values. It does not reorder them.
 func median(values []float64) float64 {
 	n := len(values)
 	if n == 0 {
@@ -15,7 +15,7 @@ func median(values []float64) float64 {
 	return (v[(n-1)/2] + v[n/2]) / 2
 }
 
-// deviation is the sample's standard deviation, 0 for fewer than two values.
+// deviation is the sample standard deviation, 0 for fewer than two values.
 func deviation(values []float64) float64 {
 	if len(values) < 2 {
 		return 0
@@ -31,7 +31,7 @@ func deviation(values []float64) float64 {
 	return math.Sqrt(sum / float64(len(values)-1))
 }
 
-// mad is the median absolute deviation, scaled to be the standard deviation of normal values.
+// mad is the median absolute deviation, scaled to estimate the standard deviation of normal values.
 func mad(values []float64) float64 {
 	center := median(values)
 	rest := make([]float64, len(values))
@@ -41,8 +41,8 @@ func mad(values []float64) float64 {
 	return 1.4826 * median(rest)
 }
 
-// aroundLine is the standard deviation around the least-squares line through values at equal distances.
-func aroundLine(values []float64) float64 {
+// fromLine is the standard deviation from the least-squares line through values at equal distances.
+func fromLine(values []float64) float64 {
 	n := float64(len(values))
 	if n < 3 {
 		return 0
@@ -66,7 +66,8 @@ func upperTail(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 }
 // zOf is the value that a standard normal one exceeds with probability p.
 func zOf(p float64) float64 { return math.Sqrt2 * math.Erfinv(1-2*p) }
 
-// studentTail is the probability that Student's t with n degrees of freedom exceeds t ≥ 0 (Abramowitz and Stegun 26.7.3, 26.7.4).
+// studentTail is the probability that Student's t with n degrees of freedom exceeds t ≥ 0
+// (Abramowitz and Stegun 26.7.3 and 26.7.4).
 func studentTail(t float64, n int) float64 {
 	theta := math.Atan2(t, math.Sqrt(float64(n)))
 	sin, cos := math.Sincos(theta)
@@ -75,7 +76,7 @@ func studentTail(t float64, n int) float64 {
 		term = cos
 	}
 	sum := 0.0
-	for k := n % 2; k <= n-2; k += 2 { // the terms with cos^k; for odd n there is none of k < 1
+	for k := n % 2; k <= n-2; k += 2 { // the terms with cos^k; odd n has none for k < 2
 		if k >= 2 {
 			term *= float64(k-1) / float64(k) * cos * cos
 		}

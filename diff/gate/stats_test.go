@@ -35,7 +35,7 @@ func TestNoiseIsCalibrated(t *testing.T) {
 	for _, z := range []float64{2, 3} {
 		for _, m := range []int{4, 5, 7, 8, 10, 14, 20} {
 			pool, pinned := 0.0, 0.0
-			byPool, byPinned := calibratePool(m, z), calibratePinned(m, z)
+			byPool, byPinned := calibrateSet(m, z), calibrateReference(m, z)
 			for range draws {
 				values := make([]float64, m)
 				for i := range values {
@@ -59,7 +59,7 @@ func TestNoiseIsCalibrated(t *testing.T) {
 
 func TestScatterAroundALineForgetsADrift(t *testing.T) {
 	drift := []float64{1, 1.03, 1.06, 1.09, 1.12, 1.15}
-	require.InDelta(t, 0, aroundLine(drift), 1e-12)
+	require.InDelta(t, 0, fromLine(drift), 1e-12)
 	require.Greater(t, deviation(drift), 0.05)
 	require.InDelta(t, 1.4826, mad([]float64{-1, 0, 1, 100}), 1.5)
 	require.Zero(t, median(nil))

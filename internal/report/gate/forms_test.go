@@ -214,10 +214,10 @@ func TestJUnitCountsWhatItHolds(t *testing.T) {
 // TestJUnitNamesStay: which of two functions of one name comes first does not change what their cases are called.
 func TestJUnitNamesStay(t *testing.T) {
 	rows := []gate.Row{
-		row(gate.Changed, site(3, frame("(anonymous namespace)::grow", "/src/a.cc", 1)), "f1", level(gate.BasePool, 1, 3, 0)),
-		row(gate.Changed, site(2, frame("(anonymous namespace)::grow", "/src/b.cc", 1)), "f2", level(gate.BasePool, 1, 2, 0)),
-		row(gate.Changed, site(2, frame("(anonymous namespace)::grow", "/src/b.cc", 9)), "f3", level(gate.BasePool, 1, 2, 0)),
-		row(gate.Changed, site(2, frame("alone", "/src/b.cc", 20)), "f4", level(gate.BasePool, 1, 2, 0)),
+		row(gate.Changed, site(3, frame("(anonymous namespace)::grow", "/src/a.cc", 1)), "f1", level(gate.BaseSet, 1, 3, 0)),
+		row(gate.Changed, site(2, frame("(anonymous namespace)::grow", "/src/b.cc", 1)), "f2", level(gate.BaseSet, 1, 2, 0)),
+		row(gate.Changed, site(2, frame("(anonymous namespace)::grow", "/src/b.cc", 9)), "f3", level(gate.BaseSet, 1, 2, 0)),
+		row(gate.Changed, site(2, frame("alone", "/src/b.cc", 20)), "f4", level(gate.BaseSet, 1, 2, 0)),
 	}
 	names := func() (out []string) {
 		result := passing()
@@ -238,7 +238,7 @@ func TestJUnitShowsSomeHundredRows(t *testing.T) {
 	result := failing()
 	for i := range 3000 {
 		s := site(1, frame(fmt.Sprintf("f%d", i), "a.cc", i))
-		result.Rows = append(result.Rows, row(gate.Changed, s, fmt.Sprint(i), level(gate.BasePool, 1, 2, 0.1)))
+		result.Rows = append(result.Rows, row(gate.Changed, s, fmt.Sprint(i), level(gate.BaseSet, 1, 2, 0.1)))
 	}
 	suite := junitOf(t, rendered(result)).Suite
 	require.Equal(t, 501, suite.Tests, "with the heap as a whole")
@@ -300,7 +300,7 @@ func TestMarkdownIsCutAtItsLimitAndSaysSo(t *testing.T) {
 	result := failing()
 	for i := range 20000 {
 		s := site(1, frame(fmt.Sprintf("shop::Generated%d::run", i), "generated.cc", i), serve, mainFrame)
-		result.Rows = append(result.Rows, row(gate.Changed, s, fmt.Sprint(i), level(gate.BasePool, 1, 1.1, 0.1)))
+		result.Rows = append(result.Rows, row(gate.Changed, s, fmt.Sprint(i), level(gate.BaseSet, 1, 1.1, 0.1)))
 	}
 	for _, limit := range []int{gatereport.MinMarkdownLimit, 64 << 10, 0} {
 		g := rendered(result)
@@ -370,7 +370,7 @@ func TestPprofIsCurrentMinusBase(t *testing.T) {
 		return n + r.Rest.Bytes
 	}
 	require.InDelta(t, total(result.Current), sum(false), 10)
-	require.InDelta(t, -total(result.Pool[0]), sum(true), 10)
+	require.InDelta(t, -total(result.Baselines[0]), sum(true), 10)
 	require.Contains(t, p.Comments, "base: nightly-20261118", "the run of the pool whose heap is the median")
 	require.Equal(t, time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC).UnixNano(), p.TimeNanos)
 }
@@ -378,7 +378,7 @@ func TestPprofIsCurrentMinusBase(t *testing.T) {
 // TestPprofWithoutABaseIsTheRun, and one side without cumulative counts leaves them out.
 func TestPprofWithoutABaseIsTheRun(t *testing.T) {
 	result := passing()
-	result.Pool, result.Current.Meta.HasAlloc = nil, false
+	result.Baselines, result.Current.Meta.HasAlloc = nil, false
 	var b bytes.Buffer
 	require.NoError(t, rendered(result).Pprof(&b))
 	p, err := profile.Parse(&b)
@@ -408,7 +408,7 @@ func TestPprofsTopIsTheFunctionThatWantedTheMemory(t *testing.T) {
 	shrinks := site(20, library, frame("shop::Orders::accept", "/src/shop/orders.cc", 25), mainFrame)
 	grows.Blame, shrinks.Blame = 1, 1
 	result := passing()
-	result.Current, result.Pool = run("tonight", 20, 30, grows), []*baseline.Run{run("yesterday", 19, 20, shrinks)}
+	result.Current, result.Baselines = run("tonight", 20, 30, grows), []*baseline.Run{run("yesterday", 19, 20, shrinks)}
 	file := filepath.Join(t.TempDir(), "gate.pb.gz")
 	var b bytes.Buffer
 	require.NoError(t, rendered(result).Pprof(&b))

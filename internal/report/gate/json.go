@@ -105,15 +105,15 @@ type suppressionJSON struct {
 // JSON writes the result as heaplapse.gate/1, all rows.
 func (g *Report) JSON(w io.Writer) error {
 	out := resultJSON{
-		Schema: "heaplapse.gate/1", Verdict: g.Verdict, Why: g.Why, Significance: g.Significance,
+		Schema: "heaplapse.gate/1", Verdict: g.Verdict, Why: g.summary(), Significance: g.Significance,
 		Current: *runOf(g.Current), Pool: []runJSON{}, Total: valuesJSON(g.Total.Values), Functions: g.Tested, Unchanged: g.Unchanged,
-		UnmatchedShare: text.Finite(g.UnmatchedShare()), Rows: []rowJSON{}, Expired: []suppressionJSON{}, Notes: append([]string{}, g.Notes...),
+		UnmatchedShare: text.Finite(g.UnmatchedShare()), Rows: []rowJSON{}, Expired: []suppressionJSON{}, Notes: g.notes(),
 	}
-	for _, r := range g.Pool {
+	for _, r := range g.Baselines {
 		out.Pool = append(out.Pool, *runOf(r))
 	}
-	if g.Pinned != nil {
-		out.Pinned = runOf(g.Pinned)
+	if g.Reference != nil {
+		out.Pinned = runOf(g.Reference)
 	}
 	for i, t := range g.Tiers {
 		out.Matched = append(out.Matched, tierJSON{identity.Tier(i).String(), t.Sites, text.Whole(t.Bytes)})

@@ -50,10 +50,10 @@ func (g *Report) Pprof(w io.Writer) error {
 
 // pprofBase is the run that the current one is compared with.
 func (g *Report) pprofBase() *baseline.Run {
-	if len(g.Pool) == 0 {
-		return g.Pinned
+	if len(g.Baselines) == 0 {
+		return g.Reference
 	}
-	pool := slices.Clone(g.Pool)
+	pool := slices.Clone(g.Baselines)
 	slices.SortStableFunc(pool, func(a, b *baseline.Run) int { return cmp.Compare(a.Total.Bytes, b.Total.Bytes) })
 	return pool[(len(pool)-1)/2]
 }

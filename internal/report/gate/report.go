@@ -27,6 +27,8 @@ type Report struct {
 	SourceRoot string
 	// Version of the tool, for SARIF and pprof.
 	Version string
+	// Config is the file that thresholds and suppressions were read from; "" for none.
+	Config string
 }
 
 // manyUnmatched is the share of bytes without a match above which the runs do not compare stack by stack.
@@ -113,11 +115,11 @@ func (g *Report) summary() string {
 	case all == 0:
 		return "nothing was allocated in any run"
 	}
-	text := fmt.Sprintf("none of %s regressed", units.Count(all, "function"))
+	line := fmt.Sprintf("none of %s regressed", units.Count(all, "function"))
 	if n := len(g.with(gate.Suppressed)); n > 0 {
-		text += fmt.Sprintf(", but for %d known and suppressed", n)
+		line += fmt.Sprintf("; %s suppressed", units.Count(n, "known regression"))
 	}
-	return text
+	return line
 }
 
 // worst is what failed the gate: a function, else the whole heap; nil if it passed.
@@ -152,11 +154,11 @@ func (g *Report) runs(p *text.Printer) {
 func (g *Report) runLines() (out [][2]string) {
 	add := func(label, text string) { out = append(out, [2]string{label, text}) }
 	add("current", runText(g.Current))
-	if len(g.Pool) > 0 {
+	if len(g.Baselines) > 0 {
 		add("pool", g.poolText())
 	}
-	if g.Pinned != nil {
-		add("pinned", runText(g.Pinned))
+	if g.Reference != nil {
+		add("pinned", runText(g.Reference))
 	}
 	for _, v := range levels(&g.Total) {
 		add("heap", g.valueText(v))
@@ -190,14 +192,14 @@ func shortID(id string) string { return text.Clean(id[:min(len(id), 8)]) }
 
 // poolText sums up the good runs before.
 func (g *Report) poolText() string {
-	if len(g.Pool) == 1 {
-		return runText(g.Pool[0])
+	if len(g.Baselines) == 1 {
+		return runText(g.Baselines[0])
 	}
-	first, last, builds := g.Pool[len(g.Pool)-1], g.Pool[0], map[string]bool{}
-	for _, r := range g.Pool {
+	first, last, builds := g.Baselines[len(g.Baselines)-1], g.Baselines[0], map[string]bool{}
+	for _, r := range g.Baselines {
 		builds[r.Meta.BuildID] = true
 	}
-	parts := []string{units.Count(len(g.Pool), "run")}
+	parts := []string{units.Count(len(g.Baselines), "run")}
 	if from, to := first.Meta.Recorded, last.Meta.Recorded; !from.IsZero() && !to.IsZero() {
 		parts = append(parts, from.UTC().Format("2006-01-02 15:04")+" to "+to.UTC().Format("2006-01-02 15:04"))
 	}
@@ -209,10 +211,7 @@ func (g *Report) poolText() string {
 
 // matched says how the sites were recognised in the base.
 func (g *Report) matched() string {
-	all := 0.0
-	for _, t := range g.Tiers {
-		all += t.Bytes
-	}
+	all := g.Tiers.Bytes()
 	var parts []string
 	for i, t := range g.Tiers {
 		if t.Bytes > 0 && all > 0 {
@@ -230,10 +229,7 @@ func (g *Report) matched() string {
 
 // movedShare is the part of all bytes that match nothing but a neighbour's loss or gain, at most UnmatchedShare.
 func (g *Report) movedShare() float64 {
-	all, moved := 0.0, 0.0
-	for _, t := range g.Tiers {
-		all += t.Bytes
-	}
+	all, moved := g.Tiers.Bytes(), 0.0
 	for _, r := range g.with(gate.Moved) {
 		if r.Tier == identity.Unmatched && len(levels(r)) > 0 {
 			moved += levels(r)[0].Before + levels(r)[0].After
@@ -314,8 +310,8 @@ func movedPart(r *gate.Row) string {
 
 // drifted says that only the pinned run shows the regression.
 func (g *Report) drifted(r *gate.Row) bool {
-	return len(g.Pool) > 0 && slices.ContainsFunc(r.Values, func(v gate.Value) bool { return v.Base == gate.BasePinned && v.Exceeds }) &&
-		!slices.ContainsFunc(r.Values, func(v gate.Value) bool { return v.Base == gate.BasePool && v.Exceeds })
+	return len(g.Baselines) > 0 && slices.ContainsFunc(r.Values, func(v gate.Value) bool { return v.Base == gate.BaseReference && v.Exceeds }) &&
+		!slices.ContainsFunc(r.Values, func(v gate.Value) bool { return v.Base == gate.BaseSet && v.Exceeds })
 }
 
 // told are the values of a row that are worth a line: what decided its status, the same against the other base, and the level. JSON
@@ -332,7 +328,7 @@ func told(r *gate.Row) (out []gate.Value) {
 
 // levels are the values of a row that are bytes in use: against the pool, then against the pinned run.
 func levels(r *gate.Row) (out []gate.Value) {
-	for _, base := range []gate.Base{gate.BasePool, gate.BasePinned} {
+	for _, base := range []gate.Base{gate.BaseSet, gate.BaseReference} {
 		for _, v := range r.Values {
 			if v.Metric == gate.MetricLevel && v.Base == base {
 				out = append(out, v)
@@ -400,7 +396,7 @@ func briefLines(r *gate.Row) []string {
 
 // pinnedMark tells what was compared with the pinned run from what was with the pool.
 func pinnedMark(v gate.Value) string {
-	if v.Base == gate.BasePinned {
+	if v.Base == gate.BaseReference {
 		return " (pinned)"
 	}
 	return ""
@@ -453,7 +449,7 @@ func (g *Report) remarks() (out []string) {
 		out = append(out, fmt.Sprintf("note: %s of the bytes match nothing on the other side: the builds do not compare stack by stack, only the totals do. "+
 			"If the earlier runs are snapshots, their program may have been rebuilt since: heaplapse baseline save keeps the names", share(s)))
 	}
-	for _, n := range g.Notes {
+	for _, n := range g.notes() {
 		out = append(out, "note: "+text.Clip(n, 500))
 	}
 	for _, e := range g.Expired {

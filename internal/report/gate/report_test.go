@@ -86,64 +86,64 @@ func pool(inuse float64) (out []*baseline.Run) {
 // failing has a row of every status.
 func failing() *gate.Result {
 	pages.Blame = 1
-	known := row(gate.Suppressed, index, "5f1d7a2b90c4e386", exceeds(level(gate.BasePool, 5, 8, 0.2)))
+	known := row(gate.Suppressed, index, "5f1d7a2b90c4e386", exceeds(level(gate.BaseSet, 5, 8, 0.2)))
 	known.Suppression = &suppress.Entry{Pattern: "Index::rebuild", Reason: "SHOP-1203, fixed by the new index", Until: time.Date(2026, 12, 31, 0, 0, 0, 0, time.UTC)}
-	moved := row(gate.Moved, pages, "aa", level(gate.BasePool, 1, 5, 0.1))
+	moved := row(gate.Moved, pages, "aa", level(gate.BaseSet, 1, 5, 0.1))
 	moved.MovedWith = []string{"shop::PageTable::add"}
-	hot := row(gate.Regressed, cacheInsert, "0c5b7e1122334455", exceeds(level(gate.BasePool, 24.6, 36.9, 1.1)), exceeds(level(gate.BasePinned, 24.1, 36.9, 1.1)))
+	hot := row(gate.Regressed, cacheInsert, "0c5b7e1122334455", exceeds(level(gate.BaseSet, 24.6, 36.9, 1.1)), exceeds(level(gate.BaseReference, 24.1, 36.9, 1.1)))
 	hot.Stacks = 3
-	leak := row(gate.Regressed, keepSession, "1c5b7e1122334455", exceeds(gate.Value{Metric: gate.MetricSlope, Base: gate.BasePool, Before: 0, After: 15.2 * mib, Noise: mib, Z: 15.2}),
-		level(gate.BasePool, 0, 3.1, 0.2))
+	leak := row(gate.Regressed, keepSession, "1c5b7e1122334455", exceeds(gate.Value{Metric: gate.MetricSlope, Base: gate.BaseSet, Before: 0, After: 15.2 * mib, Noise: mib, Z: 15.2}),
+		level(gate.BaseSet, 0, 3.1, 0.2))
 	leak.Tier = identity.Unmatched
 	old := run("release-4.0", 1, 81, cacheInsert)
 	return &gate.Result{
-		Verdict: gate.Fail, Why: "2 functions regressed", Current: run("nightly-20261120", 20, 99.1, cacheInsert, keepSession, parse, index, pages), Pool: pool(81.8), Pinned: old, Significance: true,
-		Total: gate.Row{Status: gate.Regressed, Values: []gate.Value{exceeds(level(gate.BasePool, 82.1, 99.1, 1.6)), exceeds(level(gate.BasePinned, 81, 99.1, 1.6))}},
+		Verdict: gate.Fail, Current: run("nightly-20261120", 20, 99.1, cacheInsert, keepSession, parse, index, pages), Baselines: pool(81.8), Reference: old, Significance: true,
+		Total: gate.Row{Status: gate.Regressed, Values: []gate.Value{exceeds(level(gate.BaseSet, 82.1, 99.1, 1.6)), exceeds(level(gate.BaseReference, 81, 99.1, 1.6))}},
 		Rows: []gate.Row{
 			hot, leak, known,
-			row(gate.Changed, parse, "2c", level(gate.BasePool, 40, 42, 0.9)),
-			row(gate.New, site(0.4, frame("shop::Metrics::add", "/src/shop/metrics.cc", 12), mainFrame), "3c", level(gate.BasePool, 0, 0.4, 0)),
+			row(gate.Changed, parse, "2c", level(gate.BaseSet, 40, 42, 0.9)),
+			row(gate.New, site(0.4, frame("shop::Metrics::add", "/src/shop/metrics.cc", 12), mainFrame), "3c", level(gate.BaseSet, 0, 0.4, 0)),
 			moved,
-			row(gate.Improved, site(2, frame("shop::Log::open", "/src/shop/log.cc", 5), mainFrame), "4c", level(gate.BasePool, 4, 2, 0.1)),
-			row(gate.Gone, site(1.5, frame("shop::PageTable::add", "/src/shop/pages.cc", 30), mainFrame), "5c", level(gate.BasePool, 4, 0, 0.1)),
+			row(gate.Improved, site(2, frame("shop::Log::open", "/src/shop/log.cc", 5), mainFrame), "4c", level(gate.BaseSet, 4, 2, 0.1)),
+			row(gate.Gone, site(1.5, frame("shop::PageTable::add", "/src/shop/pages.cc", 30), mainFrame), "5c", level(gate.BaseSet, 4, 0, 0.1)),
 		},
 		Tested: 143, Unchanged: 135,
-		Tiers:   [identity.Unmatched + 1]gate.TierShare{identity.ByNames: {Sites: 130, Bytes: 180 * mib}, identity.ByCallers: {Sites: 6, Bytes: 3 * mib}, identity.ByBlame: {Sites: 2, Bytes: 5 * mib}, identity.Unmatched: {Sites: 5, Bytes: 0.7 * mib}},
+		Tiers:   identity.Tally{identity.ByNames: {Sites: 130, Bytes: 180 * mib}, identity.ByCallers: {Sites: 6, Bytes: 3 * mib}, identity.ByBlame: {Sites: 2, Bytes: 5 * mib}, identity.Unmatched: {Sites: 5, Bytes: 0.7 * mib}},
 		Expired: []suppress.Entry{{Pattern: "shop::Banner", Reason: "gone with 4.1", Until: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), Line: 4}},
-		Notes:   []string{"cumulative bytes were not compared: the runs do not say how much work they did (--work)"},
+		Notes:   []gate.Note{{Kind: gate.NoteNoWork}},
 	}
 }
 
 // passing is a quiet night, with too few runs before it to know their noise.
 func passing() *gate.Result {
 	return &gate.Result{
-		Verdict: gate.Pass, Why: "no function regressed", Current: run("nightly-20261120", 20, 82.0, cacheInsert, parse), Pool: pool(81.8)[:2],
-		Total: gate.Row{Values: []gate.Value{level(gate.BasePool, 81.9, 82.0, 0)}}, Tested: 143, Unchanged: 143,
-		Tiers: [identity.Unmatched + 1]gate.TierShare{identity.ByPlace: {Sites: 143, Bytes: 160 * mib}},
-		Notes: []string{"2 earlier runs: thresholds only, no significance (4 runs or more tell their noise)"},
+		Verdict: gate.Pass, Current: run("nightly-20261120", 20, 82.0, cacheInsert, parse), Baselines: pool(81.8)[:2],
+		Total: gate.Row{Values: []gate.Value{level(gate.BaseSet, 81.9, 82.0, 0)}}, Tested: 143, Unchanged: 143,
+		Tiers: identity.Tally{identity.ByPlace: {Sites: 143, Bytes: 160 * mib}},
+		Notes: []gate.Note{{Kind: gate.NoteFewBaselines, Count: 2}},
 	}
 }
 
 // drifting passes every night and fails against the pinned run; nothing else is known of its callers.
 func drifting() *gate.Result {
 	lone := site(53, frame("shop::Cache<shop::Item>::insert", "/src/shop/cache.h", 42))
-	drift := row(gate.Regressed, lone, "0c5b7e1122334455", exceeds(level(gate.BasePinned, 40, 53.5, 0.8)), level(gate.BasePool, 52, 53.5, 0.8))
+	drift := row(gate.Regressed, lone, "0c5b7e1122334455", exceeds(level(gate.BaseReference, 40, 53.5, 0.8)), level(gate.BaseSet, 52, 53.5, 0.8))
 	drift.Tier = identity.ByBlame
 	return &gate.Result{
-		Verdict: gate.Fail, Why: "1 function regressed", Current: run("nightly-20261120", 20, 96, lone), Pool: pool(95), Pinned: run("release-4.0", 1, 82, lone), Significance: true,
-		Total: gate.Row{Values: []gate.Value{level(gate.BasePinned, 82, 96, 2), level(gate.BasePool, 95, 96, 2)}},
+		Verdict: gate.Fail, Current: run("nightly-20261120", 20, 96, lone), Baselines: pool(95), Reference: run("release-4.0", 1, 82, lone), Significance: true,
+		Total: gate.Row{Values: []gate.Value{level(gate.BaseReference, 82, 96, 2), level(gate.BaseSet, 95, 96, 2)}},
 		Rows:  []gate.Row{drift}, Tested: 13, Unchanged: 12,
-		Tiers: [identity.Unmatched + 1]gate.TierShare{identity.ByNames: {Sites: 11, Bytes: 60 * mib}, identity.Unmatched: {Sites: 9, Bytes: 20 * mib}},
+		Tiers: identity.Tally{identity.ByNames: {Sites: 11, Bytes: 60 * mib}, identity.Unmatched: {Sites: 9, Bytes: 20 * mib}},
 	}
 }
 
 // spread is a regression that no function shows by itself.
 func spread() *gate.Result {
 	return &gate.Result{
-		Verdict: gate.Fail, Why: "the heap as a whole regressed", Current: run("nightly-20261120", 20, 99, parse), Pool: pool(82), Significance: true,
-		Total: gate.Row{Status: gate.Regressed, Values: []gate.Value{exceeds(level(gate.BasePool, 82, 99, 1.5))}},
-		Rows:  []gate.Row{row(gate.Changed, parse, "2c", level(gate.BasePool, 41.5, 42, 0.2))}, Tested: 801, Unchanged: 800,
-		Tiers: [identity.Unmatched + 1]gate.TierShare{identity.ByNames: {Sites: 800, Bytes: 180 * mib}},
+		Verdict: gate.Fail, Current: run("nightly-20261120", 20, 99, parse), Baselines: pool(82), Significance: true,
+		Total: gate.Row{Status: gate.Regressed, Values: []gate.Value{exceeds(level(gate.BaseSet, 82, 99, 1.5))}},
+		Rows:  []gate.Row{row(gate.Changed, parse, "2c", level(gate.BaseSet, 41.5, 42, 0.2))}, Tested: 801, Unchanged: 800,
+		Tiers: identity.Tally{identity.ByNames: {Sites: 800, Bytes: 180 * mib}},
 	}
 }
 
@@ -157,12 +157,15 @@ var hostileNames = []string{
 func hostile() *gate.Result {
 	r := failing()
 	r.Current.Meta.Name, r.Current.Meta.Workload = hostileNames[1]+hostileNames[3], hostileNames[0]+hostileNames[2]
-	r.Notes = append([]string{}, hostileNames...)
+	r.Notes = nil
+	for _, n := range hostileNames {
+		r.Notes = append(r.Notes, gate.Note{Kind: gate.NoteOfRun, Text: n})
+	}
 	r.Rows = nil
 	for i, n := range hostileNames {
 		f := baseline.Frame{Function: n, Module: "/lib/" + n, File: "/src/" + n, Line: -i}
 		status := []gate.Status{gate.Regressed, gate.Suppressed, gate.Moved, gate.Changed}[i*4/len(hostileNames)]
-		x := row(status, site(1, f, mainFrame, f), "f"+string(rune('a'+i)), exceeds(level(gate.BasePool, 1, 2, 0.1)))
+		x := row(status, site(1, f, mainFrame, f), "f"+string(rune('a'+i)), exceeds(level(gate.BaseSet, 1, 2, 0.1)))
 		x.MovedWith = []string{n}
 		x.Suppression = &suppress.Entry{Pattern: n, Reason: n}
 		r.Rows = append(r.Rows, x)

@@ -86,12 +86,12 @@ func unitOf(v gate.Value) string {
 // against names the base.
 func (g *Report) against(v gate.Value) string {
 	switch {
-	case v.Base == gate.BasePinned:
+	case v.Base == gate.BaseReference:
 		return "against the pinned run"
-	case len(g.Pool) == 1:
+	case len(g.Baselines) == 1:
 		return "against 1 earlier run"
 	}
-	return fmt.Sprintf("against the median of %s", units.Count(len(g.Pool), "run"))
+	return fmt.Sprintf("against the median of %s", units.Count(len(g.Baselines), "run"))
 }
 
 // blamed is the frame that a site is put down to, nil if there is none.

@@ -1,0 +1,284 @@
+package gate
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/heaplapse/heaplapse/diff/baseline"
+	"github.com/heaplapse/heaplapse/diff/identity"
+)
+
+// finding is one row in one view, judged.
+type finding struct {
+	view   view
+	change change
+	move   move
+	value  Value   // in the unit of the metric
+	noise  float64 // standard deviation of the change, without that of moves
+	need   float64 // the z that the row must reach
+}
+
+// decide gives every row a status, and the run a verdict.
+func decide(rows []*row, heap *row, comparisons []comparison) *Result {
+	findings := make([][]finding, len(rows))
+	var ofHeap []finding
+	for _, c := range comparisons {
+		list, whole := c.judge(rows, heap)
+		for i := range rows {
+			findings[i] = append(findings[i], list[i])
+		}
+		ofHeap = append(ofHeap, whole)
+	}
+	result := &Result{Verdict: Pass, Tested: len(rows), Total: heapRow(heap, ofHeap)}
+	var listed []decided
+	for i, r := range rows {
+		if status, by := r.decide(findings[i]); status != Unchanged {
+			listed = append(listed, r.decided(status, findings[i], by, rows))
+		}
+	}
+	result.Unchanged = len(rows) - len(listed)
+	slices.SortStableFunc(listed, compareDecided)
+	for _, d := range listed {
+		result.Rows = append(result.Rows, d.Row)
+	}
+	if result.Total.Status == Regressed || len(listed) > 0 && listed[0].Status == Regressed {
+		result.Verdict = Fail
+	}
+	return result
+}
+
+// judge applies the thresholds to all rows, and to the heap as a whole.
+func (c comparison) judge(rows []*row, heap *row) (list []finding, whole finding) {
+	candidates := 0
+	for _, x := range c.changes {
+		if max(x.before, x.after) >= x.least {
+			candidates++
+		}
+	}
+	least, calibrate := correctedZ(candidates), c.view.calibrator()
+	for i, r := range rows {
+		list = append(list, c.find(r, c.changes[i], c.moves[i], least, calibrate))
+	}
+	return list, c.find(heap, c.heap, move{rest: math.Abs(c.heap.delta())}, 0, calibrate)
+}
+
+// find judges one row. leastZ is the z that the number of rows asks for.
+func (c comparison) find(r *row, x change, m move, leastZ float64, calibrate func(float64) calibration) finding {
+	v, need := c.view, r.limits.need(leastZ)
+	f := finding{view: v, change: x, move: m, need: need, noise: v.noise(x, calibrate, max(need, 1))}
+	f.value = Value{Metric: v.name, Base: v.base, Judged: v.judged, Before: x.before, After: x.after, Moved: m.moved(x)}
+	noise := f.noise
+	for _, other := range m.with { // an explained part is as uncertain as the rows that explain it
+		noise = math.Hypot(noise, c.changes[other].scatter)
+	}
+	z := ratio(f.value.Rest(), noise)
+	f.value.Exceeds = f.exceeds(r.limits.Thresholds, z)
+	if v.significant() {
+		f.value.Noise, f.value.Z, f.value.Need = noise, z, need
+	}
+	f.value = f.value.inUnits(v)
+	return f
+}
+
+// need is the z that a row must reach: the one that the caller chose, else at least what the number of rows asks for.
+func (l limits) need(leastZ float64) float64 {
+	if l.chosenZ {
+		return l.Z
+	}
+	return max(l.Z, leastZ)
+}
+
+// ratio is a difference in standard deviations.
+func ratio(delta, noise float64) float64 {
+	if delta == 0 {
+		return 0
+	}
+	return max(-MaxZ, min(MaxZ, delta/noise))
+}
+
+// exceeds reports whether the judged part of the change reaches all thresholds. value is in bytes yet.
+func (f finding) exceeds(t Thresholds, z float64) bool {
+	rest := f.value.Rest() - f.change.hidden
+	if f.view.name == MetricSlope {
+		rest = min(rest, f.change.after) // a row that shrinks more slowly does not grow
+	}
+	percent := 0.0
+	if base := math.Abs(f.change.before) + max(0, f.value.Moved); base > 0 {
+		percent = 100 * rest / base
+	} else if rest > 0 {
+		percent = math.Inf(1)
+	}
+	return rest > 0 && rest >= f.change.least && percent >= t.Percent && z >= f.need
+}
+
+// inUnits converts a value from bytes to the unit of its metric. Runs may have different factors.
+func (v Value) inUnits(w view) Value {
+	base := make([]float64, len(w.centre))
+	for i, run := range w.centre {
+		base[i] = w.unit(run)
+	}
+	before, after := median(base), w.unit(0)
+	changed := v.Rest() != 0
+	v.Before, v.After, v.Moved = v.Before*before, v.After*after, v.Moved*after
+	if v.Z != 0 && changed {
+		v.Noise = v.Rest() / v.Z
+	} else {
+		v.Noise *= after
+	}
+	return v
+}
+
+// size is the judged part of the change in bytes, whatever the metric.
+func (f finding) size() float64 { return f.value.Rest() / f.view.unit(0) }
+
+// decide returns the status of a row, and the index of the finding that it rests on.
+func (r *row) decide(findings []finding) (Status, int) {
+	if i := worst(findings); i >= 0 {
+		if r.suppression != nil {
+			return Suppressed, i
+		}
+		return Regressed, i
+	}
+	i := largestShown(findings)
+	if i < 0 {
+		return Unchanged, 0
+	}
+	f := findings[i]
+	switch {
+	case f.move.mostly(f.change):
+		return Moved, i
+	case r.isNew():
+		return New, i
+	case r.isGone():
+		return Gone, i
+	case f.improved(r.limits.Thresholds):
+		return Improved, i
+	case math.Abs(f.change.delta()) >= max(leastNoise*math.Abs(f.change.before), f.change.known):
+		return Changed, i
+	}
+	return Unchanged, 0
+}
+
+// worst is the judged finding that exceeds its thresholds by most bytes, -1 for none. Bytes in use count before allocated bytes.
+func worst(findings []finding) int {
+	best, most := -1, 0.0
+	for i, f := range findings {
+		if !f.value.Exceeds || !f.value.Judged {
+			continue
+		}
+		size := f.size()
+		if f.view.name == MetricAllocated {
+			size = 0
+		}
+		if best < 0 || size > most {
+			best, most = i, size
+		}
+	}
+	return best
+}
+
+// largestShown is the largest change in the first metric that shows one, -1 for none.
+func largestShown(findings []finding) int {
+	hasSet := slices.ContainsFunc(findings, func(f finding) bool { return f.view.base == BaseSet })
+	best := -1
+	for i, f := range findings {
+		if !f.shown(hasSet) {
+			continue
+		}
+		if best < 0 || f.view.name == findings[best].view.name && math.Abs(f.change.delta()) > math.Abs(findings[best].change.delta()) {
+			best = i
+		}
+	}
+	return best
+}
+
+// shown reports whether a change that did not regress is worth showing. Slopes and allocated bytes vary all the time: they must
+// differ clearly, and reach the thresholds if they cannot fail the gate. What decreased or moved since the reference run is shown
+// against it only if there is no set: else the same would be listed night after night.
+func (f finding) shown(hasSet bool) bool {
+	switch {
+	case !f.change.listed():
+		return false
+	case f.view.base == BaseReference && hasSet && (f.change.delta() < 0 || f.move.mostly(f.change)):
+		return false
+	case f.view.name == MetricLevel:
+		return true
+	case !f.view.judged:
+		return f.value.Exceeds
+	}
+	return math.Abs(f.change.delta()) >= leastLoss*max(f.change.known, f.change.scatter)
+}
+
+// improved reports whether a row lost as much as it must not gain.
+func (f finding) improved(t Thresholds) bool {
+	rest := f.move.rest
+	return f.change.delta() < 0 && rest >= f.change.least && 100*rest >= t.Percent*f.change.before && ratio(rest, f.noise) >= f.need
+}
+
+// decided is a row of the result, and the size of its change in bytes.
+type decided struct {
+	Row
+	size float64
+}
+
+// decided describes a row whose status rests on the finding with the index by.
+func (r *row) decided(status Status, findings []finding, by int, rows []*row) decided {
+	f := findings[by]
+	out := Row{
+		Status: status, Values: valuesOf(findings, by), Tier: r.tier(), Function: r.function, Site: r.representative(f), Stacks: r.stacks(),
+		Thresholds: r.limits.Thresholds, Suppression: r.suppression, Fingerprint: r.fingerprint,
+	}
+	for _, other := range f.move.with {
+		out.MovedWith = append(out.MovedWith, rows[other].function)
+	}
+	return decided{out, math.Abs(f.size())}
+}
+
+// valuesOf are the values of findings, that of the finding with the index first before the others.
+func valuesOf(findings []finding, first int) []Value {
+	out := []Value{findings[first].value}
+	for i, f := range findings {
+		if i != first {
+			out = append(out, f.value)
+		}
+	}
+	return out
+}
+
+// representative is the site that changed most in the direction of the row, of the current run unless the row is gone.
+func (r *row) representative(f finding) *baseline.Site {
+	sign := math.Copysign(1, f.value.Delta())
+	gain := func(s *site) float64 { return sign * (f.view.bytes(0, s.levels[0]) - f.view.before(s.levels)) }
+	return slices.MaxFunc(r.current(), func(a, b *site) int {
+		return cmp.Or(cmp.Compare(gain(a), gain(b)), cmp.Compare(a.Bytes, b.Bytes))
+	}).Site
+}
+
+// compareDecided orders the rows of a result: regressed, suppressed, the rest; each by the size of the change.
+func compareDecided(a, b decided) int {
+	order := func(s Status) int {
+		switch s {
+		case Regressed:
+			return 0
+		case Suppressed:
+			return 1
+		}
+		return 2
+	}
+	return cmp.Or(cmp.Compare(order(a.Status), order(b.Status)), cmp.Compare(b.size, a.size), cmp.Compare(a.Function, b.Function))
+}
+
+// heapRow is the heap as a whole.
+func heapRow(heap *row, findings []finding) Row {
+	out := Row{Status: Unchanged, Tier: identity.Unmatched, Thresholds: heap.limits.Thresholds}
+	if i := worst(findings); i >= 0 {
+		out.Status, out.Values = Regressed, valuesOf(findings, i)
+		return out
+	}
+	out.Values = valuesOf(findings, 0)
+	if v := out.Values[0]; v.Delta() != 0 && math.Abs(v.Delta()) >= leastNoise*math.Abs(v.Before) {
+		out.Status = Changed
+	}
+	return out
+}

@@ -1,0 +1,135 @@
+package gate
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/heaplapse/heaplapse/diff/gate"
+	"github.com/heaplapse/heaplapse/internal/units"
+)
+
+// notes are the notes of the result in words. Names in them are as they are: text and Markdown escape them.
+func (g *Report) notes() []string {
+	out := []string{}
+	for i := range g.Notes {
+		out = append(out, noteText(&g.Notes[i]))
+	}
+	if g.Config != "" {
+		out = append(out, "thresholds and suppressions are those of "+g.Config)
+	}
+	return out
+}
+
+// noteText is a note in words.
+func noteText(n *gate.Note) string {
+	switch n.Kind {
+	case gate.NoteDuplicateRuns:
+		if n.Count == 1 {
+			return "an earlier run is given twice: it counts once"
+		}
+		return fmt.Sprintf("earlier runs are given more than once: each counts once, and %d are left out", n.Count)
+	case gate.NoteCurrentAmongBaselines:
+		return "the current run is in the baseline set, too: it is left out there"
+	case gate.NoteForced:
+		return "compared by force although " + mismatchText(n.Mismatch)
+	case gate.NoteOfRun:
+		return "current run: " + n.Text
+	case gate.NoteFewBaselines:
+		return fmt.Sprintf("fewer than %d baselines (%d): the noise between runs is not known, only the thresholds apply",
+			gate.LeastBaselines, n.Count)
+	case gate.NoteOtherProgram:
+		return fmt.Sprintf("%s ran %s, the current run %s", n.Run, n.Text, n.Other)
+	case gate.NoteNoClock:
+		return "slopes are not compared: the current run has no clock"
+	case gate.NoteSlopesOmitted:
+		return slopesText(n)
+	case gate.NoteAllocatedOmitted:
+		if n.Count == n.Of {
+			return "allocated bytes are not compared: no earlier run has an amount of work (--work)"
+		}
+		return fmt.Sprintf("allocated bytes are not compared with %d of %d runs: they have no amount of work (--work)", n.Count, n.Of)
+	case gate.NoteNoWork:
+		return "allocated bytes are not compared: the current run has no amount of work (--work)"
+	case gate.NoteTruncatedRun:
+		return fmt.Sprintf("%s: its snapshots are truncated: an absent call path may have up to %s", n.Run, units.Bytes(n.Bytes))
+	case gate.NoteUnusedRule:
+		return "no function matches " + n.Text + ": its thresholds apply to nothing"
+	case gate.NoteExcluded:
+		return fmt.Sprintf("the heap as a whole is judged without %s of %s with suppressions or thresholds of their own",
+			units.Bytes(n.Bytes), units.Count(n.Count, "function"))
+	}
+	return string(n.Kind)
+}
+
+// slopesText says with which runs slopes are not compared, and why.
+func slopesText(n *gate.Note) string {
+	omitted := ""
+	if n.Count < n.Of {
+		omitted = fmt.Sprintf(" with %d of %d runs", n.Count, n.Of)
+	}
+	earlier := length(n.Shortest)
+	if n.Longest > n.Shortest {
+		earlier += " to " + length(n.Longest)
+	}
+	return fmt.Sprintf("slopes are not compared%s: the runs differ too much in length: the current run lasted %s, earlier ones %s",
+		omitted, length(n.Seconds), earlier)
+}
+
+// length is the length of a run.
+func length(seconds float64) string {
+	if seconds == 0 {
+		return "an unknown time"
+	}
+	return units.Duration(seconds)
+}
+
+// NotComparable says why runs are not comparable.
+func NotComparable(e *gate.NotComparableError) string {
+	parts := make([]string, len(e.Mismatches))
+	for i := range e.Mismatches {
+		parts[i] = mismatchText(&e.Mismatches[i])
+	}
+	return "not comparable: " + strings.Join(parts, "; ")
+}
+
+// mismatchText is the runs that a mismatch is about, and the reason.
+func mismatchText(m *gate.Mismatch) string {
+	reason := reasonText(m)
+	switch n := len(m.Runs); n {
+	case 0:
+		return reason
+	case 1:
+		return m.Runs[0] + ": " + reason
+	default:
+		return fmt.Sprintf("%s and %d more: %s", m.Runs[0], n-1, reason)
+	}
+}
+
+func reasonText(m *gate.Mismatch) string {
+	switch m.Kind {
+	case gate.MismatchSnapshots:
+		return TooFewSnapshots(m.Snapshots, m.Least)
+	case gate.MismatchFormat:
+		return fmt.Sprintf("recorded as %s, and the current run as %s", m.Earlier, m.Current)
+	case gate.MismatchPeriod:
+		return fmt.Sprintf("%s, and the current run %s", samplingText(m.EarlierPeriod), samplingText(m.CurrentPeriod))
+	case gate.MismatchWorkload:
+		return fmt.Sprintf("its workload is %q, that of the current run is %q", m.Earlier, m.Current)
+	case gate.MismatchUnrelated:
+		return fmt.Sprintf("%.0f %% of the bytes match nothing on the other side: it is another program, or one that was rebuilt since, "+
+			"so that the earlier snapshots have no names (heaplapse baseline save keeps them)", 100*m.Share)
+	}
+	return string(m.Kind)
+}
+
+// TooFewSnapshots says that a run has no steady level.
+func TooFewSnapshots(have, least int) string {
+	return fmt.Sprintf("too few snapshots for a steady level: %d, it takes %d or more", have, least)
+}
+
+func samplingText(period int64) string {
+	if period <= 1 {
+		return "records every allocation"
+	}
+	return fmt.Sprintf("samples every %d bytes", period)
+}
