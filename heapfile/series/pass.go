@@ -109,7 +109,7 @@ type pending struct {
 
 func (m *merger) deliver(d decoded) error {
 	f := m.series.files[d.index]
-	if d.err != nil {
+	if d.snap == nil {
 		m.series.Problems = append(m.series.Problems, Problem{Path: f.path, Err: d.err, Named: f.named})
 		return nil
 	}

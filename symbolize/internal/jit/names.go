@@ -66,7 +66,7 @@ func (v v8Name) optimized() bool { return v.mark == '*' || v.mark == '+' }
 // position: "fac-0-liftoff" is the function with index 0, by the compiler Liftoff.
 func (v v8Name) frame() Frame {
 	head, line, column, ok := cutPosition(v.rest)
-	function, file := head, ""
+	var function, file string
 	switch {
 	case ok:
 		function, file = cutScript(head)
