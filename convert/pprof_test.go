@@ -36,15 +36,16 @@ func writeSeries(t *testing.T, name, sysroot string) []string {
 	return paths
 }
 
-// pprofs are the toolchain's pprof and google/pprof at the module's version.
+// pprofs returns the paths of the toolchain's pprof and of google/pprof at the module's version.
 func pprofs(t *testing.T) map[string]string {
 	t.Helper()
-	google := filepath.Join(t.TempDir(), "pprof")
-	out, err := exec.Command("go", "build", "-o", google, "github.com/google/pprof").CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	toolchain, err := exec.Command("go", "tool", "-n", "pprof").Output()
-	require.NoError(t, err)
-	return map[string]string{"toolchain": strings.TrimSpace(string(toolchain)), "google": google}
+	paths := map[string]string{}
+	for name, tool := range map[string]string{"toolchain": "pprof", "google": "github.com/google/pprof"} {
+		out, err := exec.Command("go", "tool", "-n", tool).Output()
+		require.NoError(t, err)
+		paths[name] = strings.TrimSpace(string(out))
+	}
+	return paths
 }
 
 // pprof runs in an empty directory, without any binary or symbolizer in reach.
