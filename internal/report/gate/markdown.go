@@ -122,7 +122,7 @@ func (g *Report) markdownTable(l *limited, title, first string, rows []*gate.Row
 func (g *Report) markdownRow(r *gate.Row, status, first string) string {
 	var b strings.Builder
 	v := viewOf(r)
-	name := text.JoinedWith("<br>", text.Code(v.Name, 90), text.Code(v.Where, 80), text.EscapeMarkdown(aside(r)))
+	name := text.Join("<br>", text.Code(v.Name, 90), text.Code(v.Where, 80), text.EscapeMarkdown(aside(r)))
 	values := told(r)
 	if r.Status != gate.Regressed {
 		values = values[:min(1, len(values))]
@@ -145,7 +145,7 @@ func unbroken(s string) string { return strings.ReplaceAll(s, " ", "\u00a0") }
 func (g *Report) markdownDetails(r *gate.Row) string {
 	var b strings.Builder
 	v := viewOf(r)
-	fmt.Fprintf(&b, "<details><summary>Who calls %s</summary>\n\n", text.HtmlCode(v.Clipped(90)))
+	fmt.Fprintf(&b, "<details><summary>Who calls %s</summary>\n\n", text.HTMLCode(v.Clipped(90)))
 	for _, c := range v.Callers[:min(maxStack, len(v.Callers))] {
 		fmt.Fprintf(&b, "1. %s\n", strings.TrimSpace(text.Code(c.Name, 90)+" "+text.EscapeMarkdown(c.Where)))
 	}

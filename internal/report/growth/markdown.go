@@ -50,7 +50,7 @@ func (g *Report) markdownTable(p *text.Printer) {
 		s := &rows[i]
 		v := g.Describe(s)
 		p.Linef("| %d | %s | %s | %s | %s | %s | %s |", i+1, labelWithConfidence(s.Label, s.Confidence), units.SignedBytes(s.Gained), units.SignedBytes(s.Slope*factor),
-			units.Bytes(g.Now(s)), strings.TrimSpace(g.trend(s, sparkWidth)), text.JoinedWith(" ", text.Code(v.Title(), 120), text.EscapeMarkdown(v.Where)))
+			units.Bytes(g.Now(s)), strings.TrimSpace(g.trend(s, sparkWidth)), text.Join(" ", text.Code(v.Title(), 120), text.EscapeMarkdown(v.Where)))
 	}
 	if n := len(g.Result.Sites) - len(rows); n > 0 {
 		p.Linef("")
@@ -77,7 +77,7 @@ func (g *Report) markdownPaths(p *text.Printer) {
 		}
 		v := g.Describe(s)
 		p.Linef("")
-		p.Linef("<details><summary>%d: call path of %s</summary>", i+1, text.HtmlCode(v.Title()))
+		p.Linef("<details><summary>%d: call path of %s</summary>", i+1, text.HTMLCode(v.Title()))
 		p.Linef("")
 		stack := g.sites().Frames(s.Members)
 		for _, f := range stack[:min(len(stack), maxPathFrames)] {
@@ -124,5 +124,5 @@ func (g *Report) markdownFinding() string {
 		return text.Sentence(g.Finding())
 	}
 	v := g.Describe(worst)
-	return text.JoinedWith(" ", text.Code(v.Title(), 200), text.EscapeMarkdown(v.Where), g.predicate()) + "."
+	return text.Join(" ", text.Code(v.Title(), 200), text.EscapeMarkdown(v.Where), g.predicate()) + "."
 }

@@ -95,7 +95,7 @@ func (u *Unnamed) Text(p *text.Printer) {
 		return
 	}
 	p.Linef("")
-	p.Linef("unnamed: the functions that allocated %s of the %s on recorded stacks", units.Bytes(u.Bytes), units.Bytes(u.Total))
+	p.Linef("unnamed: functions without a name allocated %s of the %s on recorded stacks", units.Bytes(u.Bytes), units.Bytes(u.Total))
 	for _, r := range u.Rows {
 		if r.Bytes*100 < u.Total {
 			continue
