@@ -45,7 +45,8 @@ func liveOf(t *testing.T) *growthreport.Live {
 	return &growthreport.Live{Report: &growthreport.Report{Series: s, Symbols: symbols, Result: result}, Path: "/tmp/heap", Warnings: 2}
 }
 
-// TestScreenFitsEveryTerminal: the lines fit a terminal of any size, and a large one shows everything.
+// TestScreenFitsEveryTerminal: the lines fit a terminal of any size, and a large one shows
+// everything.
 func TestScreenFitsEveryTerminal(t *testing.T) {
 	l := liveOf(t)
 	now := time.Date(2026, 1, 2, 3, 24, 0, 0, time.UTC)

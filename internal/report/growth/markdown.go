@@ -14,8 +14,9 @@ import (
 // maxPathFrames is the number of frames that Markdown shows of a call path.
 const maxPathFrames = 12
 
-// Markdown writes the report for an issue or for the summary of a CI step: the finding, the table of sites, the call
-// paths of those that grow, notes and warnings. The table has at most Top rows; a line below it counts the others.
+// Markdown writes the report for an issue or for the summary of a CI step: the finding, the table
+// of sites, the call paths of those that grow, notes and warnings. The table has at most Top rows;
+// a line below it counts the others.
 func (g *Report) Markdown(w io.Writer) error {
 	p := &text.Printer{W: w}
 	p.Linef("## heaplapse: %s", g.Result.Verdict)

@@ -22,7 +22,8 @@ func firstLine(t *testing.T, g *growthreport.Report) string {
 	return line
 }
 
-// TestTheFirstLineOfAnUndecidedSeriesNamesTheSuspect: a reader needs its name more than the number of suspects.
+// TestTheFirstLineOfAnUndecidedSeriesNamesTheSuspect: a reader needs its name more than the number
+// of suspects.
 func TestTheFirstLineOfAnUndecidedSeriesNamesTheSuspect(t *testing.T) {
 	g := liveOf(t).Report
 	g.Result.Verdict, g.Result.Why = growth.VerdictUndecided, growth.SitesSuspect
@@ -34,7 +35,8 @@ func TestTheFirstLineOfAnUndecidedSeriesNamesTheSuspect(t *testing.T) {
 	require.Equal(t, "UNDECIDED: leaky::remember<leaky::Request> leaky.cc:105 and 1 more site grow, but not clearly to the end", firstLine(t, g))
 }
 
-// TestGrowthOutsideTheHeapComesFirst: the heap of a Python process is flat while CPython's arenas grow.
+// TestGrowthOutsideTheHeapComesFirst: the heap of a Python process is flat while CPython's arenas
+// grow.
 func TestGrowthOutsideTheHeapComesFirst(t *testing.T) {
 	g := liveOf(t).Report
 	g.Symbols.Modules = append(g.Symbols.Modules, symbolize.Module{Path: "/usr/bin/python3.11"})

@@ -149,8 +149,8 @@ func (p *tab) click(selector string) {
 	p.run(do(fmt.Sprintf("document.querySelector(%q).click()", selector)))
 }
 
-// search types into the field that the key / focuses. The key is dispatched within the page, because one sent over the
-// protocol would also be typed into the field.
+// search types into the field that the key / focuses. The key is dispatched within the page,
+// because one sent over the protocol would also be typed into the field.
 func (p *tab) search(text string) {
 	p.Helper()
 	p.run(do(`document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "/", bubbles: true}))`))
@@ -172,7 +172,8 @@ func (p *tab) rows() []string {
 	return eval[[]string](p, `[...document.querySelectorAll("tr[data-site]")].map(r => r.dataset.site)`)
 }
 
-// width is that of the widest frame of a function in the call tree, in pixels; 0 if it is not drawn.
+// width is that of the widest frame of a function in the call tree, in pixels; 0 if it is not
+// drawn.
 func (p *tab) width(function string) float64 {
 	p.Helper()
 	return eval[float64](p, fmt.Sprintf(`Math.max(0, ...[...document.querySelectorAll("g.frame")]
@@ -219,7 +220,8 @@ func TestThePolicyForbidsTheNetwork(t *testing.T) {
 	})`, chromedp.EvalAwaitPromise))
 }
 
-// TestTotalsAreThoseOfGrowth: at each moment the page shows the number that `growth --format json` has.
+// TestTotalsAreThoseOfGrowth: at each moment the page shows the number that `growth --format json`
+// has.
 func TestTotalsAreThoseOfGrowth(t *testing.T) {
 	g, file := written(t, testutil.Data(t, "python"))
 	var out bytes.Buffer
@@ -341,7 +343,8 @@ func TestSorting(t *testing.T) {
 	require.Equal(t, "ascending", eval[string](p, `document.querySelector('[data-focus="sort-growth"]').parentElement.ariaSort`))
 }
 
-// TestTheDifferenceOfTwoMoments: widths are changes, signs are their directions, and the sum is that of the totals.
+// TestTheDifferenceOfTwoMoments: widths are changes, signs are their directions, and the sum is
+// that of the totals.
 func TestTheDifferenceOfTwoMoments(t *testing.T) {
 	g, file := written(t, testutil.Data(t, "leaky"))
 	p := open(t, file, "#t=20&base=2")
@@ -385,8 +388,8 @@ func TestLinksAndKeys(t *testing.T) {
 	p.quiet()
 }
 
-// TestArrowsMoveBetweenFrames: on a frame, arrow keys move to callees, neighbours and callers. Elsewhere they change the
-// moment.
+// TestArrowsMoveBetweenFrames: on a frame, arrow keys move to callees, neighbours and callers.
+// Elsewhere they change the moment.
 func TestArrowsMoveBetweenFrames(t *testing.T) {
 	_, file := written(t, testutil.Data(t, "leaky"))
 	p := open(t, file, "")
@@ -484,7 +487,8 @@ func requireAccessible(p *tab, axe string) {
 	require.Empty(p, faults)
 }
 
-// axeSource is axe-core, which is kept with the tests so that they need no npm (MPL-2.0, testdata/axe-LICENSE.txt).
+// axeSource is axe-core, which is kept with the tests so that they need no npm (MPL-2.0,
+// testdata/axe-LICENSE.txt).
 func axeSource(t *testing.T) string {
 	t.Helper()
 	f, err := os.Open("testdata/axe.min.js.gz")
@@ -509,8 +513,8 @@ func TestAnEmptySeries(t *testing.T) {
 	require.Equal(t, "There are no sites: nothing was in use when the snapshots were taken.", eval[string](p, `document.querySelector("#table .empty").textContent`))
 }
 
-// TestPrinting: the page is printed in the light theme, without controls, with the full table and pictures as wide as the
-// paper, and without animations. Afterwards it looks as before.
+// TestPrinting: the page is printed in the light theme, without controls, with the full table and
+// pictures as wide as the paper, and without animations. Afterwards it looks as before.
 func TestPrinting(t *testing.T) {
 	_, file := written(t, testutil.Data(t, "leaky"))
 	p := open(t, file, "", prefers("dark"))

@@ -15,13 +15,15 @@ import (
 
 // Options are the input of [Build].
 type Options struct {
-	// Growth is the judged series. It must contain stable sites, too (All in the options of growth.Judge).
+	// Growth is the judged series. It must contain stable sites, too (All in the options of
+	// growth.Judge).
 	Growth *growthreport.Report
 	// Tool is the name and version of the producer, such as "heaplapse 1.0".
 	Tool string
 	// Moments is the largest number of snapshots that are shown; 0 stands for [DefaultMoments].
 	Moments int
-	// Progress, if not nil, is called with the number of snapshots read so far and the number to read.
+	// Progress, if not nil, is called with the number of snapshots read so far and the number to
+	// read.
 	Progress func(done, all int)
 }
 
@@ -29,7 +31,8 @@ type Options struct {
 const (
 	// maxValues is the largest number of values: 4,000 leaves of four kinds at 240 moments.
 	maxValues = 4_000_000
-	// maxPacked is the largest size of the compressed data, in bytes. With base64 and the script the page has 8 MB.
+	// maxPacked is the largest size of the compressed data, in bytes. With base64 and the script
+	// the page has 8 MB.
 	maxPacked = 5_700_000
 	// maxSites is the largest number of rows in the table.
 	maxSites = 1000
@@ -37,7 +40,8 @@ const (
 	maxPaths = 8
 )
 
-// Build reads the snapshots that are shown and makes the model. It fails if a file changed since the series was opened.
+// Build reads the snapshots that are shown and makes the model. It fails if a file changed since
+// the series was opened.
 func Build(o Options) (*Model, error) {
 	g := o.Growth
 	b := &builder{o: o, g: g, moments: chooseMoments(g.Series, g.Result, cmp.Or(o.Moments, DefaultMoments))}
@@ -160,8 +164,8 @@ func (b *builder) unlistedRow() int {
 	return b.extraRow(&b.unlisted, Site{Label: "unlisted", Title: "not listed in truncated snapshots"})
 }
 
-// extraRow returns the index of a row after those of the sites, and adds it on first use. at is its number, from 1; 0 for
-// none yet.
+// extraRow returns the index of a row after those of the sites, and adds it on first use. at is its
+// number, from 1; 0 for none yet.
 func (b *builder) extraRow(at *int, s Site) int {
 	if *at == 0 {
 		s.Function, s.Paths = s.Title, []Path{}
@@ -198,7 +202,8 @@ func fit(keep int, model func(keep int) *Model) (*Model, error) {
 		if len(m.packed) <= maxPacked || keep <= 1 {
 			return m, nil
 		}
-		// Most of the size is values. Reduce a little more than in proportion, so that the next try fits.
+		// Most of the size is values. Reduce a little more than in proportion, so that the next try
+		// fits.
 		keep = int(float64(keep) * 0.95 * maxPacked / float64(len(m.packed)))
 	}
 }

@@ -44,11 +44,12 @@ func build(t *testing.T, path string) (*growthreport.Report, *Model) {
 	return g, m
 }
 
-// recorded are series of each kind: complete, truncated, sampled, without cumulative counts, with restarts.
+// recorded are series of each kind: complete, truncated, sampled, without cumulative counts, with
+// restarts.
 var recorded = []string{"leaky", "python", "node", "leaky-jemalloc", "leaky-jemalloc-noaccum", "dialects/restart", "dialects/sampled"}
 
-// TestTotalsAreConserved: at every moment the leaves of each kind sum to the total in the snapshot's header, which is also
-// the moment's own number.
+// TestTotalsAreConserved: at every moment the leaves of each kind sum to the total in the
+// snapshot's header, which is also the moment's own number.
 func TestTotalsAreConserved(t *testing.T) {
 	for _, name := range recorded {
 		t.Run(name, func(t *testing.T) {
@@ -70,7 +71,8 @@ func TestTotalsAreConserved(t *testing.T) {
 	}
 }
 
-// TestSitesAreThoseOfGrowth: the leaves of a site sum to its column in the growth result, wherever a snapshot lists it.
+// TestSitesAreThoseOfGrowth: the leaves of a site sum to its column in the growth result, wherever
+// a snapshot lists it.
 func TestSitesAreThoseOfGrowth(t *testing.T) {
 	for _, name := range recorded {
 		t.Run(name, func(t *testing.T) {
@@ -206,8 +208,8 @@ func thousands(n, moments int) (*code, *grid, *columns) {
 	return c, g, &totals
 }
 
-// TestThePageIsSmall: 4,000 call paths at 240 moments give a page below 8 MB, although noise compresses badly. The page
-// counts what it folded, and totals are conserved.
+// TestThePageIsSmall: 4,000 call paths at 240 moments give a page below 8 MB, although noise
+// compresses badly. The page counts what it folded, and totals are conserved.
 func TestThePageIsSmall(t *testing.T) {
 	const paths, moments = 4000, 240
 	c, g, totals := thousands(paths, moments)

@@ -92,8 +92,8 @@ func (g *grid) leaf(functions []int, site int) int {
 	return i
 }
 
-// collector sums the rows of the chosen snapshots by leaf. They are read again because the growth result has no columns
-// by call path and no numbers of allocated objects.
+// collector sums the rows of the chosen snapshots by leaf. They are read again because the growth
+// result has no columns by call path and no numbers of allocated objects.
 type collector struct {
 	symbols *symbolize.Symbols
 	moments int

@@ -24,7 +24,8 @@ var documentHTML string
 
 var document = template.Must(template.New("document").Parse(documentHTML))
 
-// HTML writes the page: one document that refers to nothing outside of it. Its policy forbids such references.
+// HTML writes the page: one document that refers to nothing outside of it. Its policy forbids such
+// references.
 func (m *Model) HTML(w io.Writer) error {
 	data := m.packed
 	if data == nil {
@@ -44,12 +45,14 @@ type view struct {
 	Data   template.HTML // base64 needs no escapes
 }
 
-// Policy allows only the page's own script and style, by their hashes: no network, and no other code.
+// Policy allows only the page's own script and style, by their hashes: no network, and no other
+// code.
 func (v view) Policy() string {
 	return "default-src 'none'; script-src " + hash(script) + "; style-src " + hash(style) + "; img-src data:; base-uri 'none'; form-action 'none'"
 }
 
-// hash is the source expression of an inline script or style (Content Security Policy Level 3, 2.3.1).
+// hash is the source expression of an inline script or style (Content Security Policy Level 3,
+// 2.3.1).
 func hash(content string) string {
 	sum := sha256.Sum256([]byte(content))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
@@ -58,7 +61,8 @@ func hash(content string) string {
 // fact is one of the numbers below the headline.
 type fact struct{ Name, Value, More string }
 
-// Facts are the sizes and the growth of the heap and of the process, and the confidence of the worst site.
+// Facts are the sizes and the growth of the heap and of the process, and the confidence of the
+// worst site.
 func (v view) Facts() []fact {
 	out := []fact{{"Heap", text.FromTo(v.Heap.First, v.Heap.Last, v.Snapshots), signedRate(v.Rate, v.RatePer)}}
 	if v.RSS != nil {

@@ -10,16 +10,17 @@ const smaller = "(smaller call paths)"
 
 // Folded counts what is too small to be shown by itself.
 type Folded struct {
-	// CallPaths is the number of folded call paths. InuseShare is their largest share of the heap at any moment, 0 to 1.
+	// CallPaths is the number of folded call paths. InuseShare is their largest share of the heap
+	// at any moment, 0 to 1.
 	CallPaths  int     `json:"call_paths"`
 	InuseShare float64 `json:"inuse_share"`
 	// Sites is the number of sites that share one row.
 	Sites int `json:"sites"`
 }
 
-// fold returns a grid with the largest leaves, by their share of the bytes in use at any moment or of all allocated bytes
-// at the end. The other leaves of a site become one, below the function that they have in common, so that the sum of each
-// site stays the same. g does not change.
+// fold returns a grid with the largest leaves, by their share of the bytes in use at any moment or
+// of all allocated bytes at the end. The other leaves of a site become one, below the function that
+// they have in common, so that the sum of each site stays the same. g does not change.
 func (g *grid) fold(keep int, totals *columns, smaller int) (*grid, Folded) {
 	if len(g.leaves) <= keep {
 		return g, Folded{}
@@ -38,7 +39,8 @@ func (g *grid) fold(keep int, totals *columns, smaller int) (*grid, Folded) {
 	return out, Folded{CallPaths: len(order) - keep, InuseShare: g.share(order[keep:], totals)}
 }
 
-// commonPaths are, by site, the functions that the paths of some leaves have in common, as far as their nodes are kept.
+// commonPaths are, by site, the functions that the paths of some leaves have in common, as far as
+// their nodes are kept.
 func (g *grid) commonPaths(leaves []int, kept []bool) map[int][]int {
 	common := map[int][]int{}
 	for _, i := range leaves {

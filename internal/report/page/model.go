@@ -10,8 +10,9 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// Model is the data of a page, and what `report --format json` prints: docs/schema/report.schema.json describes it. It is
-// compact: each string is stored once, and columns are [Deltas].
+// Model is the data of a page, and what `report --format json` prints:
+// docs/schema/report.schema.json describes it. It is compact: each string is stored once, and
+// columns are [Deltas].
 type Model struct {
 	Schema   string `json:"schema"`
 	Tool     string `json:"tool"`
@@ -21,10 +22,12 @@ type Model struct {
 	// Next is what to do about the worst site; it may be empty.
 	Next    string `json:"next,omitempty"`
 	Summary string `json:"summary"`
-	// Heap and RSS are the sizes at the first and the last judged snapshot; RSS is null if it was not recorded.
+	// Heap and RSS are the sizes at the first and the last judged snapshot; RSS is null if it was
+	// not recorded.
 	Heap Ends  `json:"heap"`
 	RSS  *Ends `json:"rss"`
-	// Rate is that of the heap, in bytes per rate_per. Explained is the share of leaks in the growth, 0 to 1.
+	// Rate is that of the heap, in bytes per rate_per. Explained is the share of leaks in the
+	// growth, 0 to 1.
 	Rate      float64  `json:"rate"`
 	Explained float64  `json:"explained"`
 	Limit     string   `json:"memory_limit,omitempty"`
@@ -43,7 +46,8 @@ type Model struct {
 	Judged [2]int `json:"judged"`
 	// Kinds are the columns that each leaf has.
 	Kinds []string `json:"kinds"`
-	// Filtered reports whether a filter left stacks out, so that the leaves sum to less than the heap.
+	// Filtered reports whether a filter left stacks out, so that the leaves sum to less than the
+	// heap.
 	Filtered bool   `json:"filtered"`
 	Folded   Folded `json:"folded"`
 
@@ -80,13 +84,14 @@ type Moment struct {
 	AllocBytes   int64  `json:"alloc_bytes"`
 	AllocObjects int64  `json:"alloc_objects"`
 	RSSBytes     *int64 `json:"rss_bytes"`
-	// Cut reports whether the snapshot is truncated: a site that it does not list has at most AbsentMax bytes in use.
+	// Cut reports whether the snapshot is truncated: a site that it does not list has at most
+	// AbsentMax bytes in use.
 	Cut       bool  `json:"cut"`
 	AbsentMax int64 `json:"absent_max_bytes"`
 }
 
-// Site is a row of the table. Labels in addition to those of growth: suppressed (known growth), other (folded sites) and
-// unlisted (memory that truncated snapshots do not list).
+// Site is a row of the table. Labels in addition to those of growth: suppressed (known growth),
+// other (folded sites) and unlisted (memory that truncated snapshots do not list).
 type Site struct {
 	Label      string  `json:"label"`
 	Confidence float64 `json:"confidence"`
@@ -100,7 +105,8 @@ type Site struct {
 	Advice     string  `json:"advice,omitempty"`
 	Unnamed    string  `json:"unnamed,omitempty"`
 	Resizing   bool    `json:"resizing,omitempty"`
-	// Growth is that of the judged snapshots, Now the last visible value, in bytes. Rates are in bytes per rate_per.
+	// Growth is that of the judged snapshots, Now the last visible value, in bytes. Rates are in
+	// bytes per rate_per.
 	Growth   int64   `json:"growth_bytes"`
 	Now      int64   `json:"now_bytes"`
 	Rate     float64 `json:"rate"`
@@ -121,7 +127,8 @@ type Path struct {
 	Now    int64 `json:"now_bytes"`
 }
 
-// Tree has for each node its caller (-1 for the first, which is the heap) and its function. Callers come first.
+// Tree has for each node its caller (-1 for the first, which is the heap) and its function. Callers
+// come first.
 type Tree struct {
 	Parents   []int `json:"parents"`
 	Functions []int `json:"functions"`
@@ -134,8 +141,8 @@ type Leaves struct {
 	Values map[string][]Deltas `json:"values"`
 }
 
-// Deltas are a column: the value at the first moment, then the difference from each moment to the next. Zeros at the end
-// are left out.
+// Deltas are a column: the value at the first moment, then the difference from each moment to the
+// next. Zeros at the end are left out.
 type Deltas []int64
 
 func deltas(v []int64) Deltas {
@@ -164,8 +171,8 @@ func (d Deltas) Column(n int) []int64 {
 	return out
 }
 
-// lay fills the model's tables with the tree, its leaves, and the functions and frames that they and the paths of the
-// sites refer to. m.Sites must be complete; lay renumbers their frames.
+// lay fills the model's tables with the tree, its leaves, and the functions and frames that they
+// and the paths of the sites refer to. m.Sites must be complete; lay renumbers their frames.
 func (m *Model) lay(c *code, g *grid) {
 	t := tables{c: c, m: m, names: map[int]int{}, functions: map[int]int{}, frames: map[int]int{}}
 	m.Strings, m.Functions, m.Frames = []string{}, [][2]int{}, [][3]int{}
@@ -196,7 +203,8 @@ func (m *Model) layLeaves(g *grid) {
 	}
 }
 
-// tables numbers the names, functions and frames of a model in order of first use. Names of folded paths are left out.
+// tables numbers the names, functions and frames of a model in order of first use. Names of folded
+// paths are left out.
 type tables struct {
 	c                        *code
 	m                        *Model

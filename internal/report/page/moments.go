@@ -12,9 +12,10 @@ import (
 // DefaultMoments is the default number of snapshots on a page.
 const DefaultMoments = 240
 
-// chooseMoments returns the indices of the snapshots that are shown, in order: at most limit. If there are more snapshots,
-// it prefers the first and last ones of the series and of the judged snapshots, the peak, the ends of process images and
-// changes of the trigger; the others are evenly spaced in time.
+// chooseMoments returns the indices of the snapshots that are shown, in order: at most limit. If
+// there are more snapshots, it prefers the first and last ones of the series and of the judged
+// snapshots, the peak, the ends of process images and changes of the trigger; the others are evenly
+// spaced in time.
 func chooseMoments(s *series.Series, r *growth.Result, limit int) []int {
 	n := len(s.Heads)
 	if n <= limit {
@@ -83,8 +84,8 @@ func highest(heads []*series.Head) int {
 	return best
 }
 
-// turns are the last snapshot of each process image and the first of the next one, and those whose trigger differs from
-// that of the snapshot before.
+// turns are the last snapshot of each process image and the first of the next one, and those whose
+// trigger differs from that of the snapshot before.
 func turns(s *series.Series) (out []int) {
 	for i := 1; i < len(s.Heads); i++ {
 		switch {
@@ -109,7 +110,8 @@ func thin(list []int, n int) []int {
 	return out
 }
 
-// evenInTime returns the snapshots nearest to n moments that are evenly spaced in time. The times need not rise.
+// evenInTime returns the snapshots nearest to n moments that are evenly spaced in time. The times
+// need not rise.
 func evenInTime(at []float64, n int) (out []int) {
 	order := upTo(len(at))
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(at[a], at[b]) })

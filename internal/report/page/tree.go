@@ -63,8 +63,9 @@ func intern[K comparable, T any](index map[K]int, list *[]T, key K, entry func()
 	return i
 }
 
-// tree is the union of all call paths, outermost function first. A node is a function called from its parent, whatever the
-// line of the call. Parents precede their children, and node 0 is the heap itself.
+// tree is the union of all call paths, outermost function first. A node is a function called from
+// its parent, whatever the line of the call. Parents precede their children, and node 0 is the heap
+// itself.
 type tree struct {
 	parents   []int // -1 for the first
 	functions []int // by node
@@ -100,7 +101,8 @@ func newPather(s *symbolize.Symbols, rules *class.Rules, c *code) *pather {
 	return &pather{s, class.NewBlamer(s, rules), c, map[symbolize.LocationID][]int{}}
 }
 
-// path returns the frames of a stack, leaf first, and the index of the one that the memory is attributed to, -1 for none.
+// path returns the frames of a stack, leaf first, and the index of the one that the memory is
+// attributed to, -1 for none.
 func (p *pather) path(stack []symbolize.LocationID) (path []int, blame int) {
 	ref, ok := p.blamer.Blame(stack)
 	blame = -1

@@ -13,10 +13,12 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// driverLock guards the global variables in which pprof's driver keeps its settings while it starts.
+// driverLock guards the global variables in which pprof's driver keeps its settings while it
+// starts.
 var driverLock sync.Mutex
 
-// handlers returns the handlers of pprof's web UI on a profile, minus base if that is not nil. pprof itself does not listen.
+// handlers returns the handlers of pprof's web UI on a profile, minus base if that is not nil.
+// pprof itself does not listen.
 func handlers(p, base *profile.Profile) (map[string]http.Handler, error) {
 	driverLock.Lock()
 	defer driverLock.Unlock()

@@ -60,7 +60,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/":
 		s.menu(w)
 	case strings.HasPrefix(r.URL.Path, "/s/"):
-		// Any site may link to the menu. Only the menu and pprof's own pages may request those below /s/.
+		// Any site may link to the menu. Only the menu and pprof's own pages may request those
+		// below /s/.
 		if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
 			http.Error(w, "requests from other sites are refused; open / instead", http.StatusForbidden)
 			return

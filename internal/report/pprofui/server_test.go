@@ -74,7 +74,8 @@ func TestASnapshotAtTheExitIsNotShownFirst(t *testing.T) {
 	require.Contains(t, body, `<option value="9">`)
 }
 
-// TestASnapshotInPprof: pprof's pages show the requested snapshot, with names, and the download has its total.
+// TestASnapshotInPprof: pprof's pages show the requested snapshot, with names, and the download has
+// its total.
 func TestASnapshotInPprof(t *testing.T) {
 	s, series := leaky(t)
 	require.Equal(t, "/s/24/flamegraph", get(t, s, "/s/24/").Header().Get("Location"))
@@ -115,7 +116,8 @@ func TestWhatIsNotThere(t *testing.T) {
 	}
 }
 
-// TestOthersAreRefused: requests for another name of the loopback address (DNS rebinding), and from other sites.
+// TestOthersAreRefused: requests for another name of the loopback address (DNS rebinding), and from
+// other sites.
 func TestOthersAreRefused(t *testing.T) {
 	s, _ := leaky(t)
 	for host, want := range map[string]int{
@@ -134,7 +136,8 @@ func TestOthersAreRefused(t *testing.T) {
 	require.Equal(t, http.StatusOK, get(t, s, "/", "Sec-Fetch-Site", "cross-site").Code, "a link to the menu does no harm")
 }
 
-// TestManyReadersAtOnce: pprof's driver has global state, the converter is not safe for concurrent use; the server is.
+// TestManyReadersAtOnce: pprof's driver has global state, the converter is not safe for concurrent
+// use; the server is.
 func TestManyReadersAtOnce(t *testing.T) {
 	s, _ := leaky(t)
 	var wg sync.WaitGroup

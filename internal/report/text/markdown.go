@@ -17,8 +17,8 @@ func Join(separator string, parts ...string) string {
 	return strings.Join(out, separator)
 }
 
-// Code is a name, shortened to a width, as Markdown code. A name with characters that end a code span or a table cell is
-// written in HTML instead.
+// Code is a name, shortened to a width, as Markdown code. A name with characters that end a code
+// span or a table cell is written in HTML instead.
 func Code(name string, width int) string {
 	name = Clip(name, width)
 	if name == "" {
@@ -33,8 +33,9 @@ func Code(name string, width int) string {
 // HTMLCode is a name as code inside HTML, where Markdown has no code spans.
 func HTMLCode(name string) string { return "<code>" + EscapeMarkdown(name) + "</code>" }
 
-// EscapeMarkdown replaces the characters that Markdown or HTML may interpret by character references (CommonMark 0.31,
-// section 2.5). It also breaks what GitHub turns into links, mentions, formulas and emoji.
+// EscapeMarkdown replaces the characters that Markdown or HTML may interpret by character
+// references (CommonMark 0.31, section 2.5). It also breaks what GitHub turns into links, mentions,
+// formulas and emoji.
 func EscapeMarkdown(s string) string {
 	var b strings.Builder
 	r := []rune(Clean(s))

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Clean returns s with control and direction characters, line separators and invalid UTF-8 replaced by escapes. Names
-// come from the input, which may be hostile to a terminal.
+// Clean returns s with control and direction characters, line separators and invalid UTF-8 replaced
+// by escapes. Names come from the input, which may be hostile to a terminal.
 func Clean(s string) string {
 	if strings.IndexFunc(s, unsafeRune) < 0 && utf8.ValidString(s) {
 		return s
@@ -27,7 +27,8 @@ func Clean(s string) string {
 
 func unsafeRune(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
 
-// Clip returns s cleaned and shortened to a width in characters. It leaves out the middle, where template arguments are.
+// Clip returns s cleaned and shortened to a width in characters. It leaves out the middle, where
+// template arguments are.
 func Clip(s string, width int) string {
 	s = Clean(s)
 	n := utf8.RuneCountInString(s)
