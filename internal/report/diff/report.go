@@ -137,7 +137,8 @@ func (d *Report) describers() [2]*siteview.Describer {
 	return [2]*siteview.Describer{siteview.NewDescriber(d.Base.Symbols, d.Options), siteview.NewDescriber(d.Current.Symbols, d.Options)}
 }
 
-// of is the describer of a row, and its sites there: those of the current side, unless the row is gone.
+// of is the describer of a row, and its sites there: those of the current side, unless the row is
+// gone.
 func of(r *compare.Row, sides [2]*siteview.Describer) (*siteview.Describer, []symbolize.SiteID) {
 	if len(r.CurrentSites) > 0 {
 		return sides[1], r.CurrentSites
@@ -170,7 +171,8 @@ func (d *Report) row(p *text.Printer, rank int, r *compare.Row, sides [2]*sitevi
 	}
 }
 
-// bounded marks a difference that is a bound: it is at most this if base is truncated, at least this if current is.
+// bounded marks a difference that is a bound: it is at most this if base is truncated, at least
+// this if current is.
 func bounded(base, current int64, text string) string {
 	switch {
 	case base > 0 && current > 0:
@@ -191,7 +193,8 @@ func noisy(r *compare.Row) string {
 	return ""
 }
 
-// value shows a number of bytes. Of a truncated snapshot it is a lower bound, or an upper bound if nothing is visible.
+// value shows a number of bytes. Of a truncated snapshot it is a lower bound, or an upper bound if
+// nothing is visible.
 func value(n, bound int64) string {
 	switch {
 	case bound > 0 && n > 0:

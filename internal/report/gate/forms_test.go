@@ -28,7 +28,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// eachResult runs a check on every result, the hostile one included.
+// eachResult runs a check on every result, including the hostile one.
 func eachResult(t *testing.T, check func(t *testing.T, g *gatereport.Report)) {
 	for name, result := range results {
 		t.Run(name, func(t *testing.T) { check(t, rendered(result())) })
@@ -121,7 +121,8 @@ func TestSARIFHasAResultForWhatRegressedAndANoteForWhatChanged(t *testing.T) {
 	require.Contains(t, first.Message.Text, "24.6 MiB → 36.9 MiB  +12.3 MiB (+50 %, 11 × noise) against the median of 6 runs")
 }
 
-// TestSARIFFingerprintsStay: the same row of another run and build, at another line, keeps its fingerprints.
+// TestSARIFFingerprintsStay: a row has the same fingerprints in another run and build, at another
+// line.
 func TestSARIFFingerprintsStay(t *testing.T) {
 	later := failing()
 	later.Current = run("nightly-20261121", 21, 103, later.Current.Sites...)
@@ -190,8 +191,9 @@ func junitOf(t *testing.T, g *gatereport.Report) (out junitDocument) {
 	return out
 }
 
-// TestJUnitCountsWhatItHolds: the counts are those of the cases, a gate that failed has a failure, one that passed has none and a case.
-func TestJUnitCountsWhatItHolds(t *testing.T) {
+// TestJUnitCountsItsCases: the counts are those of the cases. A failed gate has a failure; a passed
+// one has a case and no failure.
+func TestJUnitCountsItsCases(t *testing.T) {
 	eachResult(t, func(t *testing.T, g *gatereport.Report) {
 		suite := junitOf(t, g).Suite
 		failures, skipped, names := 0, 0, map[string]bool{}
@@ -211,7 +213,8 @@ func TestJUnitCountsWhatItHolds(t *testing.T) {
 	})
 }
 
-// TestJUnitNamesStay: which of two functions of one name comes first does not change what their cases are called.
+// TestJUnitNamesStay: the order of two functions with the same name does not change the names of
+// their cases.
 func TestJUnitNamesStay(t *testing.T) {
 	rows := []gate.Row{
 		row(gate.Changed, site(3, frame("(anonymous namespace)::grow", "/src/a.cc", 1)), "f1", level(gate.BaseSet, 1, 3, 0)),
@@ -233,7 +236,7 @@ func TestJUnitNamesStay(t *testing.T) {
 	require.ElementsMatch(t, want, names())
 }
 
-// TestJUnitShowsSomeHundredRows, and says how many it leaves out.
+// TestJUnitShowsSomeHundredRows and counts those that it leaves out.
 func TestJUnitShowsSomeHundredRows(t *testing.T) {
 	result := failing()
 	for i := range 3000 {
@@ -246,10 +249,10 @@ func TestJUnitShowsSomeHundredRows(t *testing.T) {
 	require.Contains(t, render(t, rendered(result), "xml"), "2508 more rows left out")
 }
 
-// markdown renders as GitHub does, HTML included.
+// markdown renders as GitHub does, including HTML.
 var markdown = goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithRendererOptions(markdownhtml.WithUnsafe()))
 
-// cells are those of tables.
+// cells matches those of tables.
 func cells(html string) int { return len(cell.FindAllString(html, -1)) }
 
 var cell = regexp.MustCompile(`<t[dh][ >]`)
@@ -261,7 +264,7 @@ func html(t testing.TB, document string) string {
 	return b.String()
 }
 
-// TestMarkdownNamesStayText: no name of a binary becomes markup, a link, or the end of a cell.
+// TestMarkdownNamesStayText: a name never becomes markup, a link, or the end of a cell.
 func TestMarkdownNamesStayText(t *testing.T) {
 	out := html(t, render(t, rendered(hostile()), "md"))
 	for _, tag := range []string{"<img", "<script", "<a ", "<del", "<strong>z", "<em"} {
@@ -277,7 +280,8 @@ func TestMarkdownNamesStayText(t *testing.T) {
 	}
 }
 
-// FuzzMarkdownNames: whatever a function is called, the rendered document has the name's text in it, and six cells a row.
+// FuzzMarkdownNames: the rendered document contains every name as text, and every row has six
+// cells.
 func FuzzMarkdownNames(f *testing.F) {
 	for _, n := range hostileNames {
 		f.Add(n)
@@ -295,8 +299,9 @@ func FuzzMarkdownNames(f *testing.F) {
 	})
 }
 
-// TestMarkdownIsCutAtItsLimitAndSaysSo, with the verdict whole and what regressed first.
-func TestMarkdownIsCutAtItsLimitAndSaysSo(t *testing.T) {
+// TestMarkdownIsTruncatedAtItsLimit, with a note. The verdict is complete, and regressions come
+// first.
+func TestMarkdownIsTruncatedAtItsLimit(t *testing.T) {
 	result := failing()
 	for i := range 20000 {
 		s := site(1, frame(fmt.Sprintf("shop::Generated%d::run", i), "generated.cc", i), serve, mainFrame)
@@ -312,12 +317,12 @@ func TestMarkdownIsCutAtItsLimitAndSaysSo(t *testing.T) {
 		require.LessOrEqual(t, len(out), want)
 		require.Greater(t, len(out), want*9/10-1000, "the room is used")
 		require.True(t, strings.HasPrefix(out, "## ❌ heaplapse: 2 of 143 functions regressed\n"))
-		require.Regexp(t, `> Cut here, to stay below [0-9.]+ [KM]iB: \d+ rows left out`, out[max(0, len(out)-300):])
+		require.Regexp(t, `> Truncated to stay below [0-9.]+ [KM]iB: \d+ rows left out`, out[max(0, len(out)-300):])
 	}
-	require.NotContains(t, render(t, rendered(failing()), "md"), "Cut here")
+	require.NotContains(t, render(t, rendered(failing()), "md"), "Truncated to")
 }
 
-// TestMarkdownHoldsTheVerdictAtTheLeastLimit whatever the names are.
+// TestMarkdownHoldsTheVerdictAtTheLeastLimit, whatever the names are.
 func TestMarkdownHoldsTheVerdictAtTheLeastLimit(t *testing.T) {
 	eachResult(t, func(t *testing.T, g *gatereport.Report) {
 		g.MarkdownLimit = gatereport.MinMarkdownLimit
@@ -330,7 +335,8 @@ func TestMarkdownHoldsTheVerdictAtTheLeastLimit(t *testing.T) {
 	require.ErrorContains(t, g.Markdown(&bytes.Buffer{}), "too small")
 }
 
-// TestTextFitsALog: lines that hold no name of a binary are as wide as a CI log at most, and the first one says it all.
+// TestTextFitsALog: lines without names are not wider than a CI log, and the first line has the
+// verdict and the worst function.
 func TestTextFitsALog(t *testing.T) {
 	eachResult(t, func(t *testing.T, g *gatereport.Report) {
 		out := render(t, g, "txt")
@@ -346,7 +352,8 @@ func TestTextFitsALog(t *testing.T) {
 	}
 }
 
-// TestPprofIsCurrentMinusBase: the samples add up to the heap now less that of the pool's median run, and pprof knows which are the base's.
+// TestPprofIsCurrentMinusBase: the samples sum to the heap minus that of the median baseline, and
+// those of the base are labelled.
 func TestPprofIsCurrentMinusBase(t *testing.T) {
 	result := failing()
 	var b bytes.Buffer
@@ -371,11 +378,11 @@ func TestPprofIsCurrentMinusBase(t *testing.T) {
 	}
 	require.InDelta(t, total(result.Current), sum(false), 10)
 	require.InDelta(t, -total(result.Baselines[0]), sum(true), 10)
-	require.Contains(t, p.Comments, "base: nightly-20261118", "the run of the pool whose heap is the median")
+	require.Contains(t, p.Comments, "base: nightly-20261118", "the baseline whose heap is the median")
 	require.Equal(t, time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC).UnixNano(), p.TimeNanos)
 }
 
-// TestPprofWithoutABaseIsTheRun, and one side without cumulative counts leaves them out.
+// TestPprofWithoutABaseIsTheRun. It has no cumulative counts if one of the runs has none.
 func TestPprofWithoutABaseIsTheRun(t *testing.T) {
 	result := passing()
 	result.Baselines, result.Current.Meta.HasAlloc = nil, false
@@ -399,9 +406,10 @@ func TestPprofOpensInPprof(t *testing.T) {
 	require.Regexp(t, `3\.10MB .* shop::Sessions::keep`, string(out))
 }
 
-// TestPprofsTopIsTheFunctionThatWantedTheMemory: two functions that grow by one allocator are two lines, none of them the allocator's; and the
-// program, not the library that comes first in a stack, is the file that pprof says it shows.
-func TestPprofsTopIsTheFunctionThatWantedTheMemory(t *testing.T) {
+// TestPprofsTopIsTheRequestingFunction: two functions that use one allocator are two lines, and the
+// allocator has none. The file that pprof shows is the program, not the library that comes first in
+// a stack.
+func TestPprofsTopIsTheRequestingFunction(t *testing.T) {
 	library := frame("std::__new_allocator::allocate", "/usr/include/c++/12/bits/new_allocator.h", 137)
 	library.Module = "/usr/lib/libstdc++.so.6"
 	grows := site(30, library, frame("shop::Catalog::load", "/src/shop/catalog.cc", 12), mainFrame)

@@ -29,7 +29,7 @@ type resultJSON struct {
 	Notes          []string          `json:"notes"`
 }
 
-// runJSON is a run that was compared. Bytes are the median of the second half of its snapshots.
+// runJSON is a compared run. Bytes are the median of the second half of its snapshots.
 type runJSON struct {
 	Name         string            `json:"name"`
 	Recorded     *time.Time        `json:"recorded"`

@@ -13,7 +13,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
-// maxCases bounds the rows in a JUnit report, for viewers show them all. What regressed comes first.
+// maxCases is the largest number of rows in a JUnit report, because viewers show all of them.
+// Regressions come first.
 const maxCases = 500
 
 type junitSuites struct {
@@ -58,10 +59,11 @@ type junitOutcome struct {
 	Text    string `xml:",chardata"`
 }
 
-// JUnit writes the result as JUnit XML: one suite, a test case for the heap as a whole and one for each row. What regressed is a
-// failure, what is suppressed is skipped.
+// JUnit writes the report as JUnit XML: one suite with a test case for the heap as a whole and one
+// for each row. Regressions are failures; suppressed rows are skipped.
 //
-// There is no standard; the elements are those that Jenkins, GitLab and GitHub's actions read in common (Jenkins's junit-10.xsd).
+// There is no standard. The elements are those that Jenkins (junit-10.xsd), GitLab and GitHub's
+// actions read.
 func (g *Report) JUnit(w io.Writer) error {
 	suite := junitSuite{Name: "heaplapse gate", Time: "0", Out: g.headline() + "\n"}
 	if at := g.Current.Meta.Recorded; !at.IsZero() {
@@ -110,8 +112,8 @@ func (g *Report) totalCase() junitCase {
 	return c
 }
 
-// caseNames are the names of the rows' cases, the same every night: the function; where several have that name its file, too; where that
-// does not tell them apart the fingerprint.
+// caseNames are the names of the rows' cases, which are the same every night: the function, its
+// file if several functions have that name, and the fingerprint if that is not enough.
 func (g *Report) caseNames() []string {
 	names := make([]string, len(g.Rows))
 	for i := range g.Rows {
@@ -146,7 +148,7 @@ func (g *Report) rowCase(r *gate.Row, name string) junitCase {
 	body := g.rowText(r)
 	switch r.Status {
 	case gate.Regressed:
-		message := joined(viewOf(r).Clipped(90), viewOf(r).Where)
+		message := named(r, 90)
 		if len(r.Values) > 0 {
 			message += ": " + metricText(r.Values[0].Metric) + " " + g.valueText(r.Values[0])
 		}
@@ -164,16 +166,17 @@ func (g *Report) rowCase(r *gate.Row, name string) junitCase {
 	return c
 }
 
-// rowText is what the text says of a row.
+// rowText is the text about a row.
 func (g *Report) rowText(r *gate.Row) string {
-	lines := append([]string{joined(viewOf(r).Clipped(90), viewOf(r).Where)}, g.evidence(r)...)
+	lines := append([]string{named(r, 90)}, g.evidence(r)...)
 	if why := aside(r); why != "" {
 		lines = append(lines, why)
 	}
 	return strings.Join(lines, "\n")
 }
 
-// writeXML writes an indented document. The encoder replaces what XML 1.0 cannot hold.
+// writeXML writes an indented document. The encoder replaces characters that XML 1.0 does not
+// allow.
 func writeXML(w io.Writer, v any) error {
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err

@@ -11,29 +11,30 @@ import (
 )
 
 const (
-	// DefaultMarkdownLimit keeps Markdown just below what GitHub takes as the summary of a step, 1 MiB
+	// DefaultMarkdownLimit is just below the limit of GitHub for the summary of a step, 1 MiB
 	// (https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands#step-isolation-and-limits).
 	DefaultMarkdownLimit = 1<<20 - 1<<10
-	// maxStack is the number of callers that are shown in full.
+	// maxStack is the largest number of callers in a list.
 	maxStack = 64
-	// MinMarkdownLimit holds the verdict and the note that the rest was cut.
+	// MinMarkdownLimit is enough for the verdict and the note about what was left out.
 	MinMarkdownLimit = 4 << 10
 )
 
-// cutNote ends a document that was cut; noteRoom is kept for it.
+// truncationNote ends a truncated document. noteRoom is reserved for it.
 const (
-	cutNote  = "\n> Cut here, to stay below %s: %s left out. The JSON output has everything.\n"
-	noteRoom = len(cutNote) + 50
+	truncationNote = "\n> Truncated to stay below %s: %s left out. The JSON output has everything.\n"
+	noteRoom       = len(truncationNote) + 50
 )
 
-// limited is a document that takes blocks until its limit, less the room for the note, is reached.
+// limited is a document of at most limit bytes, with room for the note.
 type limited struct {
 	b     strings.Builder
 	limit int
 	full  bool
 }
 
-// add takes a block whole or not at all, and nothing after one that it did not take.
+// add appends a block if all of it fits and all blocks before it did. It reports whether it
+// appended the block.
 func (l *limited) add(block string) bool {
 	l.full = l.full || l.b.Len()+len(block)+noteRoom > l.limit
 	if !l.full {
@@ -42,8 +43,8 @@ func (l *limited) add(block string) bool {
 	return !l.full
 }
 
-// Markdown writes the result for the summary of a CI step or for a comment, cut at MarkdownLimit with a note that says so. What
-// regressed comes first, then what must be known to judge it.
+// Markdown writes the report for the summary of a CI step or for a comment. At MarkdownLimit it is
+// truncated, with a note. Regressions come first, then what a reader must know to judge them.
 func (g *Report) Markdown(w io.Writer) error {
 	limit := g.MarkdownLimit
 	if limit == 0 {
@@ -69,13 +70,13 @@ func (g *Report) Markdown(w io.Writer) error {
 	left += g.markdownTable(l, "What else changed", "| ", others)
 	l.add(g.markdownFoot())
 	if l.full {
-		fmt.Fprintf(&l.b, cutNote, units.Bytes(limit), units.Count(left, "row"))
+		fmt.Fprintf(&l.b, truncationNote, units.Bytes(limit), units.Count(left, "row"))
 	}
 	_, err := io.WriteString(w, l.b.String())
 	return err
 }
 
-// markdownHead is the verdict, and what was compared.
+// markdownHead is the verdict, the worst function and the heap.
 func (g *Report) markdownHead() string {
 	var b strings.Builder
 	mark := "✅"
@@ -97,7 +98,8 @@ func (g *Report) markdownHead() string {
 	return b.String()
 }
 
-// markdownTable returns how many rows the limit cut off. With a first cell, rows say their status.
+// markdownTable adds a table and returns the number of rows that did not fit. With a first cell,
+// rows show their status.
 func (g *Report) markdownTable(l *limited, title, first string, rows []*gate.Row) (left int) {
 	if len(rows) == 0 {
 		return 0
@@ -118,12 +120,13 @@ func (g *Report) markdownTable(l *limited, title, first string, rows []*gate.Row
 	return 0
 }
 
-// markdownRow is a row of a table: of what regressed a line for each value that is worth one, else what decided.
+// markdownRow is a row of a table: a line for each decisive value of a regression, else a line for
+// the first value.
 func (g *Report) markdownRow(r *gate.Row, status, first string) string {
 	var b strings.Builder
 	v := viewOf(r)
-	name := text.JoinedWith("<br>", text.Code(v.Name, 90), text.Code(v.Where, 80), text.EscapeMarkdown(aside(r)))
-	values := told(r)
+	name := text.Join("<br>", text.Code(v.Name, 90), text.Code(v.Where, 80), text.EscapeMarkdown(aside(r)))
+	values := decisive(r)
 	if r.Status != gate.Regressed {
 		values = values[:min(1, len(values))]
 	}
@@ -141,11 +144,11 @@ func (g *Report) markdownRow(r *gate.Row, status, first string) string {
 // unbroken keeps a number and its unit on one line.
 func unbroken(s string) string { return strings.ReplaceAll(s, " ", "\u00a0") }
 
-// markdownDetails are the callers of a row, folded, and the advice on it.
+// markdownDetails is the callers of a row, folded, and the advice on it.
 func (g *Report) markdownDetails(r *gate.Row) string {
 	var b strings.Builder
 	v := viewOf(r)
-	fmt.Fprintf(&b, "<details><summary>Who calls %s</summary>\n\n", text.HtmlCode(v.Clipped(90)))
+	fmt.Fprintf(&b, "<details><summary>Who calls %s</summary>\n\n", text.HTMLCode(v.Clipped(90)))
 	for _, c := range v.Callers[:min(maxStack, len(v.Callers))] {
 		fmt.Fprintf(&b, "1. %s\n", strings.TrimSpace(text.Code(c.Name, 90)+" "+text.EscapeMarkdown(c.Where)))
 	}
@@ -162,7 +165,7 @@ func (g *Report) markdownDetails(r *gate.Row) string {
 	return b.String()
 }
 
-// markdownFoot is what was compared, folded.
+// markdownFoot is the compared runs, folded.
 func (g *Report) markdownFoot() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s.\n\n<details><summary>What was compared</summary>\n\n", g.rest())

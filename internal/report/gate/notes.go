@@ -5,10 +5,11 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/gate"
+	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
-// notes are the notes of the result in words. Names in them are as they are: text and Markdown escape them.
+// notes are the notes of the result in words. Text and Markdown must escape the names in them.
 func (g *Report) notes() []string {
 	out := []string{}
 	for i := range g.Notes {
@@ -25,13 +26,13 @@ func noteText(n *gate.Note) string {
 	switch n.Kind {
 	case gate.NoteDuplicateRuns:
 		if n.Count == 1 {
-			return "an earlier run is given twice: it counts once"
+			return "an earlier run is given twice; it counts once"
 		}
-		return fmt.Sprintf("earlier runs are given more than once: each counts once, and %d are left out", n.Count)
+		return fmt.Sprintf("earlier runs are given more than once; each counts once, and %d are left out", n.Count)
 	case gate.NoteCurrentAmongBaselines:
-		return "the current run is in the baseline set, too: it is left out there"
+		return "the current run is also in the baseline set; it is left out there"
 	case gate.NoteForced:
-		return "compared by force although " + mismatchText(n.Mismatch)
+		return "compared only because of --force: " + mismatchText(n.Mismatch)
 	case gate.NoteOfRun:
 		return "current run: " + n.Text
 	case gate.NoteFewBaselines:
@@ -51,9 +52,9 @@ func noteText(n *gate.Note) string {
 	case gate.NoteNoWork:
 		return "allocated bytes are not compared: the current run has no amount of work (--work)"
 	case gate.NoteTruncatedRun:
-		return fmt.Sprintf("%s: its snapshots are truncated: an absent call path may have up to %s", n.Run, units.Bytes(n.Bytes))
+		return fmt.Sprintf("%s: its snapshots are truncated: a call path that is not listed may have up to %s", n.Run, units.Bytes(n.Bytes))
 	case gate.NoteUnusedRule:
-		return "no function matches " + n.Text + ": its thresholds apply to nothing"
+		return "no function matches " + n.Text + ", so its thresholds apply to nothing"
 	case gate.NoteExcluded:
 		return fmt.Sprintf("the heap as a whole is judged without %s of %s with suppressions or thresholds of their own",
 			units.Bytes(n.Bytes), units.Count(n.Count, "function"))
@@ -61,7 +62,7 @@ func noteText(n *gate.Note) string {
 	return string(n.Kind)
 }
 
-// slopesText says with which runs slopes are not compared, and why.
+// slopesText is the number of runs whose slopes are not compared, and the reason.
 func slopesText(n *gate.Note) string {
 	omitted := ""
 	if n.Count < n.Of {
@@ -71,19 +72,19 @@ func slopesText(n *gate.Note) string {
 	if n.Longest > n.Shortest {
 		earlier += " to " + length(n.Longest)
 	}
-	return fmt.Sprintf("slopes are not compared%s: the runs differ too much in length: the current run lasted %s, earlier ones %s",
+	return fmt.Sprintf("slopes are not compared%s: the runs differ too much in length (current run %s, earlier runs %s)",
 		omitted, length(n.Seconds), earlier)
 }
 
 // length is the length of a run.
 func length(seconds float64) string {
 	if seconds == 0 {
-		return "an unknown time"
+		return "unknown"
 	}
 	return units.Duration(seconds)
 }
 
-// NotComparable says why runs are not comparable.
+// NotComparable is the reason why runs are not comparable.
 func NotComparable(e *gate.NotComparableError) string {
 	parts := make([]string, len(e.Mismatches))
 	for i := range e.Mismatches {
@@ -116,15 +117,15 @@ func reasonText(m *gate.Mismatch) string {
 	case gate.MismatchWorkload:
 		return fmt.Sprintf("its workload is %q, that of the current run is %q", m.Earlier, m.Current)
 	case gate.MismatchUnrelated:
-		return fmt.Sprintf("%.0f %% of the bytes match nothing on the other side: it is another program, or one that was rebuilt since, "+
-			"so that the earlier snapshots have no names (heaplapse baseline save keeps them)", 100*m.Share)
+		return fmt.Sprintf("%.0f %% of the bytes have no match in the other run: it is another program, or the program was rebuilt and the earlier snapshots "+
+			"lost their names (heaplapse baseline save keeps them)", 100*m.Share)
 	}
 	return string(m.Kind)
 }
 
-// TooFewSnapshots says that a run has no steady level.
+// TooFewSnapshots is the reason why a run has no steady level.
 func TooFewSnapshots(have, least int) string {
-	return fmt.Sprintf("too few snapshots for a steady level: %d, it takes %d or more", have, least)
+	return fmt.Sprintf("%d snapshots are too few for a steady level: at least %d are needed", have, least)
 }
 
 func samplingText(period int64) string {
@@ -132,4 +133,23 @@ func samplingText(period int64) string {
 		return "records every allocation"
 	}
 	return fmt.Sprintf("samples every %d bytes", period)
+}
+
+// remarks are what a reader must know to judge the result.
+func (g *Report) remarks() (out []string) {
+	if s := g.UnmatchedShare() - g.movedShare(); s > manyUnmatched {
+		out = append(out, fmt.Sprintf("note: %s of the bytes have no match in the baselines: only the totals are comparable, not the call paths. "+
+			"If the earlier runs are snapshots, their program may have been rebuilt since; heaplapse baseline save keeps the names", units.Percent(s)))
+	}
+	for _, n := range g.notes() {
+		out = append(out, "note: "+text.Clip(n, 500))
+	}
+	for _, e := range g.Expired {
+		line := fmt.Sprintf("expired: the suppression %s ended on %s and no longer applies", text.Clip(e.Pattern, 60), e.Until.Format("2006-01-02"))
+		if e.Reason != "" {
+			line += ": " + text.Clip(e.Reason, 200)
+		}
+		out = append(out, line)
+	}
+	return out
 }

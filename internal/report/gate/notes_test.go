@@ -17,22 +17,22 @@ func TestNotesInWords(t *testing.T) {
 		note gate.Note
 		want string
 	}{
-		{gate.Note{Kind: gate.NoteDuplicateRuns, Count: 1}, "an earlier run is given twice: it counts once"},
-		{gate.Note{Kind: gate.NoteDuplicateRuns, Count: 2}, "earlier runs are given more than once: each counts once, and 2 are left out"},
-		{gate.Note{Kind: gate.NoteCurrentAmongBaselines}, "the current run is in the baseline set, too: it is left out there"},
-		{gate.Note{Kind: gate.NoteForced, Mismatch: &mismatch}, `compared by force although night09 and 2 more: its workload is "replay", that of the current run is "import"`},
+		{gate.Note{Kind: gate.NoteDuplicateRuns, Count: 1}, "an earlier run is given twice; it counts once"},
+		{gate.Note{Kind: gate.NoteDuplicateRuns, Count: 2}, "earlier runs are given more than once; each counts once, and 2 are left out"},
+		{gate.Note{Kind: gate.NoteCurrentAmongBaselines}, "the current run is also in the baseline set; it is left out there"},
+		{gate.Note{Kind: gate.NoteForced, Mismatch: &mismatch}, `compared only because of --force: night09 and 2 more: its workload is "replay", that of the current run is "import"`},
 		{gate.Note{Kind: gate.NoteOfRun, Text: "judged on snapshots 1 to 5 of 14: one process image"}, "current run: judged on snapshots 1 to 5 of 14: one process image"},
 		{gate.Note{Kind: gate.NoteFewBaselines, Count: 3}, "fewer than 4 baselines (3): the noise between runs is not known, only the thresholds apply"},
 		{gate.Note{Kind: gate.NoteOtherProgram, Run: "night01", Text: "shopd", Other: "shopd2"}, "night01 ran shopd, the current run shopd2"},
 		{gate.Note{Kind: gate.NoteNoClock}, "slopes are not compared: the current run has no clock"},
-		{gate.Note{Kind: gate.NoteSlopesOmitted, Count: 4, Of: 4, Seconds: 3600, Shortest: 600, Longest: 600}, "slopes are not compared: the runs differ too much in length: the current run lasted 1h, earlier ones 10m"},
-		{gate.Note{Kind: gate.NoteSlopesOmitted, Count: 1, Of: 6, Seconds: 600, Shortest: 60, Longest: 630}, "slopes are not compared with 1 of 6 runs: the runs differ too much in length: the current run lasted 10m, earlier ones 1m to 10m30s"},
-		{gate.Note{Kind: gate.NoteSlopesOmitted, Count: 1, Of: 1, Seconds: 600}, "slopes are not compared: the runs differ too much in length: the current run lasted 10m, earlier ones an unknown time"},
+		{gate.Note{Kind: gate.NoteSlopesOmitted, Count: 4, Of: 4, Seconds: 3600, Shortest: 600, Longest: 600}, "slopes are not compared: the runs differ too much in length (current run 1h, earlier runs 10m)"},
+		{gate.Note{Kind: gate.NoteSlopesOmitted, Count: 1, Of: 6, Seconds: 600, Shortest: 60, Longest: 630}, "slopes are not compared with 1 of 6 runs: the runs differ too much in length (current run 10m, earlier runs 1m to 10m30s)"},
+		{gate.Note{Kind: gate.NoteSlopesOmitted, Count: 1, Of: 1, Seconds: 600}, "slopes are not compared: the runs differ too much in length (current run 10m, earlier runs unknown)"},
 		{gate.Note{Kind: gate.NoteAllocatedOmitted, Count: 5, Of: 5}, "allocated bytes are not compared: no earlier run has an amount of work (--work)"},
 		{gate.Note{Kind: gate.NoteAllocatedOmitted, Count: 2, Of: 5}, "allocated bytes are not compared with 2 of 5 runs: they have no amount of work (--work)"},
 		{gate.Note{Kind: gate.NoteNoWork}, "allocated bytes are not compared: the current run has no amount of work (--work)"},
-		{gate.Note{Kind: gate.NoteTruncatedRun, Run: "night01", Bytes: 960}, "night01: its snapshots are truncated: an absent call path may have up to 960 B"},
-		{gate.Note{Kind: gate.NoteUnusedRule, Text: "Cashe"}, "no function matches Cashe: its thresholds apply to nothing"},
+		{gate.Note{Kind: gate.NoteTruncatedRun, Run: "night01", Bytes: 960}, "night01: its snapshots are truncated: a call path that is not listed may have up to 960 B"},
+		{gate.Note{Kind: gate.NoteUnusedRule, Text: "Cashe"}, "no function matches Cashe, so its thresholds apply to nothing"},
 		{gate.Note{Kind: gate.NoteExcluded, Count: 1, Bytes: 3 << 20}, "the heap as a whole is judged without 3.00 MiB of 1 function with suppressions or thresholds of their own"},
 	} {
 		result := passing()
@@ -54,11 +54,11 @@ func TestNotComparableInWords(t *testing.T) {
 		mismatch gate.Mismatch
 		want     string
 	}{
-		{gate.Mismatch{Kind: gate.MismatchSnapshots, Runs: runs, Snapshots: 3, Least: 4}, "night02: too few snapshots for a steady level: 3, it takes 4 or more"},
+		{gate.Mismatch{Kind: gate.MismatchSnapshots, Runs: runs, Snapshots: 3, Least: 4}, "night02: 3 snapshots are too few for a steady level: at least 4 are needed"},
 		{gate.Mismatch{Kind: gate.MismatchFormat, Runs: runs, Earlier: "jemalloc heap_v2", Current: "heapprofile"}, "night02: recorded as jemalloc heap_v2, and the current run as heapprofile"},
 		{gate.Mismatch{Kind: gate.MismatchPeriod, Runs: runs, EarlierPeriod: 524288}, "night02: samples every 524288 bytes, and the current run records every allocation"},
 		{gate.Mismatch{Kind: gate.MismatchWorkload, Runs: []string{"a", "b"}, Earlier: "x", Current: "y"}, `a and 1 more: its workload is "x", that of the current run is "y"`},
-		{gate.Mismatch{Kind: gate.MismatchUnrelated, Share: 0.97}, "97 % of the bytes match nothing on the other side: it is another program, or one that was rebuilt since, so that the earlier snapshots have no names (heaplapse baseline save keeps them)"},
+		{gate.Mismatch{Kind: gate.MismatchUnrelated, Share: 0.97}, "97 % of the bytes have no match in the other run: it is another program, or the program was rebuilt and the earlier snapshots lost their names (heaplapse baseline save keeps them)"},
 	} {
 		e := &gate.NotComparableError{Mismatches: []gate.Mismatch{c.mismatch}}
 		require.Equal(t, "not comparable: "+c.want, gatereport.NotComparable(e))

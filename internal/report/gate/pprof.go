@@ -15,16 +15,19 @@ import (
 	"github.com/heaplapse/heaplapse/internal/report/text"
 )
 
-// diffBaseLabel marks the samples of the base. pprof knows it, from its own -diff_base, and gives
+// diffBaseLabel marks the samples of the base, as pprof's own -diff_base does. With it pprof shows
 // percentages of the base.
 const diffBaseLabel = "pprof::base"
 
-// restName is the function of what is too small to be kept site by site, so that the totals are right.
+// restName is the function of all sites that are too small to be kept, so that the totals are
+// right.
 const restName = "(sites too small to be kept)"
 
-// Pprof writes the current run minus a base as a pprof protobuf: the base's samples are negative and labelled, as by pprof -diff_base. The
-// base is the run of the pool whose heap is the median, the pinned run without a pool. Frames have names, files and lines, no addresses.
-// Stacks begin at the function that wanted the memory, as rows do: else pprof's top would add up what all of them got by std::allocator.
+// Pprof writes the current run minus a base as a pprof protobuf. The samples of the base are
+// negative and labelled, as with pprof -diff_base. The base is the baseline whose heap is the
+// median or, without baselines, the reference run. Frames have names, files and lines, but no
+// addresses. Stacks begin at the function that the memory is attributed to, so that pprof's top
+// shows the same functions as the rows instead of std::allocator.
 func (g *Report) Pprof(w io.Writer) error {
 	base := g.pprofBase()
 	b := &profileBuilder{
@@ -58,10 +61,10 @@ func (g *Report) pprofBase() *baseline.Run {
 	return pool[(len(pool)-1)/2]
 }
 
-// gateProfile collects the profile. IDs are given in order of first use, from 1.
+// profileBuilder collects the profile. It assigns IDs in order of first use, from 1.
 type profileBuilder struct {
 	p         *profile.Profile
-	alloc     bool // all have cumulative counts
+	alloc     bool // all runs have cumulative counts
 	functions map[pprofFunction]*profile.Function
 	locations map[pprofLine]*profile.Location
 	mappings  map[string]*profile.Mapping
@@ -75,7 +78,7 @@ type pprofLine struct {
 	line     int
 }
 
-// types are those of convert, in its order.
+// types adds the sample types of convert, in the same order.
 func (b *profileBuilder) types() {
 	if b.alloc {
 		b.p.SampleType = append(b.p.SampleType, &profile.ValueType{Type: "alloc_objects", Unit: "count"}, &profile.ValueType{Type: "alloc_space", Unit: "bytes"})
@@ -83,7 +86,7 @@ func (b *profileBuilder) types() {
 	b.p.SampleType = append(b.p.SampleType, &profile.ValueType{Type: "inuse_objects", Unit: "count"}, &profile.ValueType{Type: "inuse_space", Unit: "bytes"})
 }
 
-// run adds the samples of a run, times a sign.
+// run adds the samples of a run, multiplied by sign.
 func (b *profileBuilder) run(r *baseline.Run, sign float64, labels map[string][]string) {
 	for i := range r.Sites {
 		s := &r.Sites[i]
@@ -131,7 +134,8 @@ func (b *profileBuilder) function(key pprofFunction) *profile.Function {
 	return f
 }
 
-// mainModule is the program of a run, by its path where a stack tells it. pprof takes the first mapping for the program.
+// mainModule is the program of a run, with its path if a stack has it. pprof regards the first
+// mapping as the program.
 func mainModule(r *baseline.Run) string {
 	for i := range r.Sites {
 		for _, f := range r.Sites[i].Frames {
@@ -143,7 +147,7 @@ func mainModule(r *baseline.Run) string {
 	return r.Meta.Program
 }
 
-// mapping is a module, without addresses; nil for none.
+// mapping returns the mapping of a module, without addresses; nil if module is empty.
 func (b *profileBuilder) mapping(module string) *profile.Mapping {
 	if module == "" {
 		return nil

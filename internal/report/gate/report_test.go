@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "rewrite the expected outputs in testdat
 
 const mib = 1 << 20
 
-// run is a run of some service on a night in November.
+// run is a run of a service on a night in November.
 func run(name string, day int, inuse float64, sites ...baseline.Site) *baseline.Run {
 	return &baseline.Run{
 		Meta: baseline.Meta{
@@ -38,7 +38,7 @@ func run(name string, day int, inuse float64, sites ...baseline.Site) *baseline.
 	}
 }
 
-// site is put down to the first of its functions, which are "name file:line".
+// site is attributed to the first of its functions.
 func site(inuse float64, functions ...baseline.Frame) baseline.Site {
 	return baseline.Site{Level: baseline.Level{Bytes: inuse * mib, Objects: inuse * 64, AllocBytes: inuse * 9 * mib, AllocObjects: inuse * 640}, Frames: functions}
 }
@@ -75,7 +75,7 @@ var (
 		frame("shop::Pages::add", "/src/shop/pages.cc", 31), mainFrame)
 )
 
-func pool(inuse float64) (out []*baseline.Run) {
+func baselines(inuse float64) (out []*baseline.Run) {
 	for i := range 6 {
 		r := run(fmt.Sprintf("nightly-202611%d", 19-i), 19-i, inuse+0.3*float64(i%3), cacheInsert, parse)
 		out = append(out, r)
@@ -97,7 +97,7 @@ func failing() *gate.Result {
 	leak.Tier = identity.Unmatched
 	old := run("release-4.0", 1, 81, cacheInsert)
 	return &gate.Result{
-		Verdict: gate.Fail, Current: run("nightly-20261120", 20, 99.1, cacheInsert, keepSession, parse, index, pages), Baselines: pool(81.8), Reference: old, Significance: true,
+		Verdict: gate.Fail, Current: run("nightly-20261120", 20, 99.1, cacheInsert, keepSession, parse, index, pages), Baselines: baselines(81.8), Reference: old, Significance: true,
 		Total: gate.Row{Status: gate.Regressed, Values: []gate.Value{exceeds(level(gate.BaseSet, 82.1, 99.1, 1.6)), exceeds(level(gate.BaseReference, 81, 99.1, 1.6))}},
 		Rows: []gate.Row{
 			hot, leak, known,
@@ -114,33 +114,34 @@ func failing() *gate.Result {
 	}
 }
 
-// passing is a quiet night, with too few runs before it to know their noise.
+// passing is a night without changes, and with too few baselines to estimate the noise.
 func passing() *gate.Result {
 	return &gate.Result{
-		Verdict: gate.Pass, Current: run("nightly-20261120", 20, 82.0, cacheInsert, parse), Baselines: pool(81.8)[:2],
+		Verdict: gate.Pass, Current: run("nightly-20261120", 20, 82.0, cacheInsert, parse), Baselines: baselines(81.8)[:2],
 		Total: gate.Row{Values: []gate.Value{level(gate.BaseSet, 81.9, 82.0, 0)}}, Tested: 143, Unchanged: 143,
 		Tiers: identity.Tally{identity.ByPlace: {Sites: 143, Bytes: 160 * mib}},
 		Notes: []gate.Note{{Kind: gate.NoteFewBaselines, Count: 2}},
 	}
 }
 
-// drifting passes every night and fails against the pinned run; nothing else is known of its callers.
+// drifting is within the thresholds against the baselines, but not against the reference run. Its
+// callers are unknown.
 func drifting() *gate.Result {
 	lone := site(53, frame("shop::Cache<shop::Item>::insert", "/src/shop/cache.h", 42))
 	drift := row(gate.Regressed, lone, "0c5b7e1122334455", exceeds(level(gate.BaseReference, 40, 53.5, 0.8)), level(gate.BaseSet, 52, 53.5, 0.8))
 	drift.Tier = identity.ByBlame
 	return &gate.Result{
-		Verdict: gate.Fail, Current: run("nightly-20261120", 20, 96, lone), Baselines: pool(95), Reference: run("release-4.0", 1, 82, lone), Significance: true,
+		Verdict: gate.Fail, Current: run("nightly-20261120", 20, 96, lone), Baselines: baselines(95), Reference: run("release-4.0", 1, 82, lone), Significance: true,
 		Total: gate.Row{Values: []gate.Value{level(gate.BaseReference, 82, 96, 2), level(gate.BaseSet, 95, 96, 2)}},
 		Rows:  []gate.Row{drift}, Tested: 13, Unchanged: 12,
 		Tiers: identity.Tally{identity.ByNames: {Sites: 11, Bytes: 60 * mib}, identity.Unmatched: {Sites: 9, Bytes: 20 * mib}},
 	}
 }
 
-// spread is a regression that no function shows by itself.
+// spread is a regression of the whole heap, but of no single function.
 func spread() *gate.Result {
 	return &gate.Result{
-		Verdict: gate.Fail, Current: run("nightly-20261120", 20, 99, parse), Baselines: pool(82), Significance: true,
+		Verdict: gate.Fail, Current: run("nightly-20261120", 20, 99, parse), Baselines: baselines(82), Significance: true,
 		Total: gate.Row{Status: gate.Regressed, Values: []gate.Value{exceeds(level(gate.BaseSet, 82, 99, 1.5))}},
 		Rows:  []gate.Row{row(gate.Changed, parse, "2c", level(gate.BaseSet, 41.5, 42, 0.2))}, Tested: 801, Unchanged: 800,
 		Tiers: identity.Tally{identity.ByNames: {Sites: 800, Bytes: 180 * mib}},
@@ -153,7 +154,7 @@ var hostileNames = []string{
 	" leading and trailing ", "`", "\\", "|", "*", "{lambda(int)#1}::operator()",
 }
 
-// hostile has names that somebody made to break a reader.
+// hostile has names that are made to break readers.
 func hostile() *gate.Result {
 	r := failing()
 	r.Current.Meta.Name, r.Current.Meta.Workload = hostileNames[1]+hostileNames[3], hostileNames[0]+hostileNames[2]
@@ -181,7 +182,7 @@ var forms = map[string]func(*gatereport.Report, io.Writer) error{
 	"xml": (*gatereport.Report).JUnit, "sarif": (*gatereport.Report).SARIF, "pprof.txt": pprofText,
 }
 
-// pprofText is the profile as pprof's own library prints it.
+// pprofText is the profile, printed by pprof's own library.
 func pprofText(g *gatereport.Report, w io.Writer) error {
 	var b bytes.Buffer
 	if err := g.Pprof(&b); err != nil {
@@ -206,12 +207,12 @@ func rendered(result *gate.Result) *gatereport.Report {
 	return &gatereport.Report{Result: result, SourceRoot: "/src/shop", Version: "v1.2.3"}
 }
 
-// TestGateIsRenderedAsBefore compares every form of every result with its golden file.
-func TestGateIsRenderedAsBefore(t *testing.T) {
+// TestGoldenFiles compares every form of every result with its golden file.
+func TestGoldenFiles(t *testing.T) {
 	for name, result := range results {
 		for form := range forms {
 			if name == "hostile" && (form == "json" || form == "sarif") {
-				continue // they hold names in full: large, and their schemas are checked
+				continue // these contain full names and are large; other tests check their schemas
 			}
 			t.Run(name+"."+form, func(t *testing.T) {
 				got, file := render(t, rendered(result()), form), filepath.Join("testdata", name+"."+form)

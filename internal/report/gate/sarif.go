@@ -107,9 +107,10 @@ const (
 	sarifSchema  = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 	projectURL   = "https://github.com/heaplapse/heaplapse"
 	sourceRootID = "SRCROOT"
-	// maxName bounds names in SARIF: viewers refuse large files (GitHub: 10 MiB compressed).
+	// maxName is the longest name, in characters, because viewers refuse large files (GitHub: 10
+	// MiB compressed).
 	maxName = 1000
-	// maxResults is how many results of a run GitHub keeps.
+	// maxResults is the number of results of a run that GitHub keeps.
 	maxResults = 5000
 )
 
@@ -118,7 +119,7 @@ var sarifRules = []struct {
 	metric                gate.Metric
 	id, name, short, full string
 }{
-	{gate.MetricLevel, "heap-level", "HeapLevelRegression", "A function keeps more memory than before",
+	{gate.MetricLevel, "heap-level", "HeapLevelRegression", "A function has more memory in use than before",
 		"The bytes in use that this function allocated are higher than in the earlier runs, by more than the thresholds and the noise between runs."},
 	{gate.MetricSlope, "heap-slope", "HeapSlopeRegression", "Memory of a function grows faster than before",
 		"The bytes in use that this function allocated grow faster over the run than in the earlier runs: a leak that is new, or has become worse."},
@@ -126,7 +127,7 @@ var sarifRules = []struct {
 		"This function allocates more bytes for the same work than in the earlier runs."},
 }
 
-// ruleOf is the rule that a row breaks, by the comparison that decided its status.
+// ruleOf is the rule that a row violates, by the comparison that decided its status.
 func ruleOf(r *gate.Row) string { return sarifRules[ruleIndex(r)].id }
 
 func ruleIndex(r *gate.Row) int {
@@ -138,8 +139,9 @@ func ruleIndex(r *gate.Row) int {
 	return 0
 }
 
-// SARIF writes the result as SARIF 2.1.0: what regressed is an error, what is suppressed an error with its suppression, what
-// changed within the thresholds a note. Results keep their fingerprints from build to build.
+// SARIF writes the report as SARIF 2.1.0. Regressions are errors, suppressed rows are errors with a
+// suppression, and rows that changed within the thresholds are notes. Results have the same
+// fingerprints in every build.
 func (g *Report) SARIF(w io.Writer) error {
 	run := sarifRun{
 		Tool:        sarifTool{sarifDriver{Name: "heaplapse", Version: g.Version, InformationURI: projectURL}},
@@ -164,7 +166,7 @@ func (g *Report) SARIF(w io.Writer) error {
 	return text.WriteJSON(w, sarifLog{sarifSchema, "2.1.0", []sarifRun{run}})
 }
 
-// workload tells the results of several gates in one repository apart.
+// workload distinguishes the results of several gates in one repository.
 func (g *Report) workload() string {
 	m := &g.Current.Meta
 	switch {
@@ -176,7 +178,7 @@ func (g *Report) workload() string {
 	return "heap"
 }
 
-// sarifLevel is "" for what is no result.
+// sarifLevel is the level of a row; empty if the row is not a result.
 func sarifLevel(s gate.Status) string {
 	switch s {
 	case gate.Regressed, gate.Suppressed:
@@ -202,13 +204,14 @@ func (g *Report) sarifResult(r *gate.Row, level string) sarifResult {
 	return out
 }
 
-// fingerprints of a result. GitHub knows only primaryLocationLineHash, and
-// computes one from the text of the line if it is missing: then an alert is closed and opened whenever that line is edited.
+// fingerprints are those of a result. GitHub uses only primaryLocationLineHash. If it is missing,
+// GitHub computes it from the text of the line, and closes and reopens the alert whenever that line
+// is edited.
 func fingerprints(id string) map[string]string {
 	return map[string]string{"heaplapse/v1": id, "primaryLocationLineHash": id + ":1"}
 }
 
-// sarifMessage is the first thing that a reader sees: who, how much, and why that is believed.
+// sarifMessage is the function, its change, its call path and advice.
 func (g *Report) sarifMessage(r *gate.Row) string {
 	text := viewOf(r).Clipped(200)
 	if len(r.Values) > 0 {
@@ -224,10 +227,11 @@ func (g *Report) sarifMessage(r *gate.Row) string {
 	return plainSARIF(text)
 }
 
-// plainSARIF breaks what a message's text would be read as a link of, such as operator[](int) (SARIF 2.1.0, section 3.11.6).
+// plainSARIF breaks text that a viewer would read as a link, such as operator[](int) (SARIF 2.1.0,
+// section 3.11.6).
 func plainSARIF(s string) string { return strings.ReplaceAll(s, "](", "] (") }
 
-// sarifTotal is the heap as a whole, at the place that allocated most of the change.
+// sarifTotal is the heap as a whole, at the location of the first row.
 func (g *Report) sarifTotal() sarifResult {
 	out := sarifResult{
 		RuleID: sarifRules[0].id, Level: "error", Message: sarifText{plainSARIF(g.headline())},
@@ -245,14 +249,15 @@ func (g *Report) sarifTotal() sarifResult {
 }
 
 func (g *Report) sarifStack(s *baseline.Site) sarifStack {
-	out := sarifStack{Message: sarifText{"the call path that allocates most"}}
+	out := sarifStack{Message: sarifText{"the largest call path"}}
 	for i := range s.Frames[:min(maxStack, len(s.Frames))] {
 		out.Frames = append(out.Frames, sarifStackFrame{g.sarifLocation(&s.Frames[i]), text.Clip(s.Frames[i].Module, maxName)})
 	}
 	return out
 }
 
-// sarifLocation is a frame. One without a source file is put at its module, for viewers want a file.
+// sarifLocation is the location of a frame. A frame without a source file is located in its module,
+// because viewers need a file.
 func (g *Report) sarifLocation(f *baseline.Frame) sarifLocation {
 	if f == nil {
 		f = &baseline.Frame{Module: g.Current.Meta.Program}
@@ -275,7 +280,8 @@ func (g *Report) sarifLocation(f *baseline.Frame) sarifLocation {
 	return out
 }
 
-// sarifFile is a source file: relative to the root of the source tree if it lies below it, or if DWARF has it relative.
+// sarifFile is a source file. It is relative to the root of the source tree if it is below it, or
+// relative in DWARF.
 func (g *Report) sarifFile(file string) sarifURI {
 	file = path.Clean(file)
 	if !path.IsAbs(file) {
@@ -288,5 +294,5 @@ func (g *Report) sarifFile(file string) sarifURI {
 	return sarifURI{URI: (&url.URL{Scheme: "file", Path: file}).String()}
 }
 
-// relativeURI escapes a path, so that it is a relative reference whatever its characters are.
+// relativeURI escapes a path so that it is always a relative reference.
 func relativeURI(file string) string { return (&url.URL{Path: file}).String() }

@@ -3,15 +3,15 @@ package gate
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
+	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
-// metricText is what is compared, in a word.
+// metricText names a metric.
 func metricText(m gate.Metric) string {
 	switch m {
 	case gate.MetricSlope:
@@ -32,10 +32,10 @@ func changeText(v gate.Value) string {
 	return fmt.Sprintf("%s (%s)", units.SignedBytes(v.Delta())+unitOf(v), parts(v))
 }
 
-// parts are the change in percent, and in units of the noise where that is known.
+// parts are the change in percent and, if the noise is known, in multiples of it.
 func parts(v gate.Value) string {
 	switch {
-	case v.Noise <= 0 || math.Abs(v.Moved) >= 1: // the noise is held against the rest of a move only
+	case v.Noise <= 0 || math.Abs(v.Moved) >= 1: // the noise is compared only with what did not move
 		return percentText(v)
 	case math.Abs(v.Z) >= gate.MaxZ:
 		return percentText(v) + ", far above the noise"
@@ -43,7 +43,7 @@ func parts(v gate.Value) string {
 	return fmt.Sprintf("%s, %s × noise", percentText(v), compact(math.Abs(v.Z)))
 }
 
-// percentText is the change as a part of what was before.
+// percentText is the change relative to the value before.
 func percentText(v gate.Value) string {
 	switch {
 	case v.Before > 0 && math.Abs(v.Delta()) < 9.995*v.Before:
@@ -56,7 +56,7 @@ func percentText(v gate.Value) string {
 	return "new"
 }
 
-// digits after the point of a percentage.
+// digits is the number of decimals of a percentage.
 func digits(percent float64) int {
 	if math.Abs(percent) < 9.95 {
 		return 1
@@ -75,7 +75,7 @@ func compact(f float64) string {
 // amount is a value with its unit.
 func amount(v gate.Value, f float64) string { return units.Bytes(f) + unitOf(v) }
 
-// unitOf is what a metric is counted per.
+// unitOf is what a metric is per.
 func unitOf(v gate.Value) string {
 	if v.Metric == gate.MetricSlope {
 		return "/h"
@@ -83,18 +83,18 @@ func unitOf(v gate.Value) string {
 	return ""
 }
 
-// against names the base.
+// against names the base of a comparison.
 func (g *Report) against(v gate.Value) string {
 	switch {
 	case v.Base == gate.BaseReference:
-		return "against the pinned run"
+		return "against the reference run"
 	case len(g.Baselines) == 1:
 		return "against 1 earlier run"
 	}
 	return fmt.Sprintf("against the median of %s", units.Count(len(g.Baselines), "run"))
 }
 
-// blamed is the frame that a site is put down to, nil if there is none.
+// blamed is the frame that a site is attributed to; nil if there is none.
 func blamed(s *baseline.Site) *baseline.Frame {
 	if s == nil || s.Blame < 0 || s.Blame >= len(s.Frames) {
 		return nil
@@ -105,13 +105,11 @@ func blamed(s *baseline.Site) *baseline.Frame {
 // viewOf describes the site of a row.
 func viewOf(r *gate.Row) siteview.View { return siteview.OfRun(r.Site, r.Stacks) }
 
-// joined puts two blanks between what is not empty.
-func joined(parts ...string) string {
-	out := make([]string, 0, len(parts))
-	for _, p := range parts {
-		if p != "" {
-			out = append(out, p)
-		}
-	}
-	return strings.Join(out, "  ")
+// named is the name and the place of a row, the name at most width characters long.
+func named(r *gate.Row, width int) string {
+	v := viewOf(r)
+	return joined(v.Clipped(width), v.Where)
 }
+
+// joined puts two blanks between the parts that are not empty.
+func joined(parts ...string) string { return text.Join("  ", parts...) }

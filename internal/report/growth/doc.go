@@ -1,2 +1,3 @@
-// Package growth renders which sites of a series grow, as text, Markdown, JSON and on a terminal that follows the series.
+// Package growth renders which sites of a series grow, as text, Markdown, JSON and on a terminal
+// that follows the series.
 package growth

@@ -19,7 +19,8 @@ type selected struct {
 	rank int // in the table, from 1; 0 for a stable site, which the table leaves out
 }
 
-// explained are the sites that Explain selects. Stable sites are searched only if it selects no other.
+// explained are the sites that Explain selects. Stable sites are searched only if it selects no
+// other.
 func (g *Report) explained() ([]selected, error) {
 	sites := g.Result.Sites
 	if rank, err := strconv.Atoi(g.Explain); err == nil {
@@ -51,7 +52,8 @@ func (g *Report) explained() ([]selected, error) {
 	return out, nil
 }
 
-// matches reports whether Explain is a part of what a site is called, or the pattern matches it. The pattern may be nil.
+// matches reports whether Explain is a part of what a site is called, or the pattern matches it.
+// The pattern may be nil.
 func (g *Report) matches(s *growth.Site, pattern *regexp.Regexp) bool {
 	v := g.Describe(s)
 	for _, name := range []string{v.Blame.Function, v.Title() + " " + v.Where, v.Title() + "  " + v.Where, v.Blame.Module} {
@@ -170,7 +172,8 @@ func shape(f *trend.Features) string {
 	return line
 }
 
-// againstLine compares a model's residuals with those of a line; ln is the logarithm of their ratio.
+// againstLine compares a model's residuals with those of a line; ln is the logarithm of their
+// ratio.
 func againstLine(ln float64) string {
 	if ln > -0.2 {
 		return "fits no better than a line"
@@ -178,7 +181,8 @@ func againstLine(ln float64) string {
 	return fmt.Sprintf("fits better than a line (%.0f %% of its residuals)", 100*math.Exp(ln))
 }
 
-// clearlyBeside is the value of FeatureBeside above which a line beside the curve is mentioned. Chance does not reach it.
+// clearlyBeside is the value of FeatureBeside above which a line beside the curve is mentioned.
+// Chance does not reach it.
 const clearlyBeside = 3
 
 func load(f *trend.Features) string {

@@ -9,8 +9,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
-// limitJSON is when the process reaches the memory limit if its trend continues, in seconds from the last judged
-// snapshot. Null stands for never.
+// limitJSON is when the process reaches the memory limit if its trend continues, in seconds from
+// the last judged snapshot. Null stands for never.
 type limitJSON struct {
 	Bytes int64 `json:"bytes"`
 	// Of is what is compared with the limit: "rss" if it was recorded, else "heap".
@@ -21,7 +21,8 @@ type limitJSON struct {
 	High    *float64 `json:"seconds_high"`
 }
 
-// forecast extrapolates the trend of the resident set, or else of the heap. It returns nil if there is no limit or no trend.
+// forecast extrapolates the trend of the resident set, or else of the heap. It returns nil if there
+// is no limit or no trend.
 func (g *Report) forecast() *limitJSON {
 	r := g.Result
 	if g.MemoryLimit == 0 || g.noForecast() != "" {
@@ -50,7 +51,8 @@ func (g *Report) noForecast() string {
 // horizon is the longest forecast, in seconds: ten years.
 const horizon = 10 * 365 * 86400
 
-// timeToCover is the time in which a slope covers a distance, in seconds; nil for more than the horizon.
+// timeToCover is the time in which a slope covers a distance, in seconds; nil for more than the
+// horizon.
 func timeToCover(distance, slope float64) *float64 {
 	seconds := distance / slope
 	if distance <= 0 {

@@ -44,8 +44,8 @@ const (
 	StyleUndecided
 )
 
-// Line is the state in one line, for logs: the time of the last snapshot, the number of snapshots, heap, RSS, verdict and
-// the worst site.
+// Line is the state in one line, for logs: the time of the last snapshot, the number of snapshots,
+// heap, RSS, verdict and the worst site.
 func (l *Live) Line() string {
 	heads := l.Series.Heads
 	last := len(heads) - 1
@@ -185,7 +185,8 @@ func styleOf(v growth.SeriesVerdict) Style {
 	return cmp.Or(map[growth.SeriesVerdict]Style{growth.VerdictLeak: StyleLeak, growth.VerdictNoLeak: StyleNoLeak}[v], StyleUndecided)
 }
 
-// truncated is a line shortened to the width of a terminal, on which some characters take two columns and some none.
+// truncated is a line shortened to the width of a terminal, on which some characters take two
+// columns and some none.
 func truncated(s string, width int) string {
 	if uniseg.StringWidth(s) <= width {
 		return s

@@ -20,7 +20,7 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-// liveOf is the leaky series with a manifest that knows its process and resident set.
+// liveOf is the leaky series with a manifest that has its process and resident set.
 func liveOf(t *testing.T) *growthreport.Live {
 	t.Helper()
 	dir := t.TempDir()
@@ -45,8 +45,8 @@ func liveOf(t *testing.T) *growthreport.Live {
 	return &growthreport.Live{Report: &growthreport.Report{Series: s, Symbols: symbols, Result: result}, Path: "/tmp/heap", Warnings: 2}
 }
 
-// TestScreenFitsEveryTerminal: neither a line nor the number of lines is too large, whatever the size; where there is room
-// all is shown.
+// TestScreenFitsEveryTerminal: the lines fit a terminal of any size, and a large one shows
+// everything.
 func TestScreenFitsEveryTerminal(t *testing.T) {
 	l := liveOf(t)
 	now := time.Date(2026, 1, 2, 3, 24, 0, 0, time.UTC)
@@ -81,8 +81,8 @@ func TestLineOfAMoment(t *testing.T) {
 		liveOf(t).Line())
 }
 
-// TestTheTableIsWholeAfterANarrowScreen: what is printed in the end does not depend on the terminal.
-func TestTheTableIsWholeAfterANarrowScreen(t *testing.T) {
+// TestScreenDoesNotChangeTheReport: Text writes the same before and after a narrow screen.
+func TestScreenDoesNotChangeTheReport(t *testing.T) {
 	l := liveOf(t)
 	var before, after strings.Builder
 	require.NoError(t, l.Text(&before))

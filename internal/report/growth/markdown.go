@@ -14,8 +14,9 @@ import (
 // maxPathFrames is the number of frames that Markdown shows of a call path.
 const maxPathFrames = 12
 
-// Markdown writes the report for an issue or for the summary of a CI step: the finding, the table of sites, the call
-// paths of those that grow, notes and warnings. The table has at most Top rows; a line below it counts the others.
+// Markdown writes the report for an issue or for the summary of a CI step: the finding, the table
+// of sites, the call paths of those that grow, notes and warnings. The table has at most Top rows;
+// a line below it counts the others.
 func (g *Report) Markdown(w io.Writer) error {
 	p := &text.Printer{W: w}
 	p.Linef("## heaplapse: %s", g.Result.Verdict)
@@ -50,7 +51,7 @@ func (g *Report) markdownTable(p *text.Printer) {
 		s := &rows[i]
 		v := g.Describe(s)
 		p.Linef("| %d | %s | %s | %s | %s | %s | %s |", i+1, labelWithConfidence(s.Label, s.Confidence), units.SignedBytes(s.Gained), units.SignedBytes(s.Slope*factor),
-			units.Bytes(g.Now(s)), strings.TrimSpace(g.trend(s, sparkWidth)), text.JoinedWith(" ", text.Code(v.Title(), 120), text.EscapeMarkdown(v.Where)))
+			units.Bytes(g.Now(s)), strings.TrimSpace(g.trend(s, sparkWidth)), text.Join(" ", text.Code(v.Title(), 120), text.EscapeMarkdown(v.Where)))
 	}
 	if n := len(g.Result.Sites) - len(rows); n > 0 {
 		p.Linef("")
@@ -77,7 +78,7 @@ func (g *Report) markdownPaths(p *text.Printer) {
 		}
 		v := g.Describe(s)
 		p.Linef("")
-		p.Linef("<details><summary>%d: call path of %s</summary>", i+1, text.HtmlCode(v.Title()))
+		p.Linef("<details><summary>%d: call path of %s</summary>", i+1, text.HTMLCode(v.Title()))
 		p.Linef("")
 		stack := g.sites().Frames(s.Members)
 		for _, f := range stack[:min(len(stack), maxPathFrames)] {
@@ -124,5 +125,5 @@ func (g *Report) markdownFinding() string {
 		return text.Sentence(g.Finding())
 	}
 	v := g.Describe(worst)
-	return text.JoinedWith(" ", text.Code(v.Title(), 200), text.EscapeMarkdown(v.Where), g.predicate()) + "."
+	return text.Join(" ", text.Code(v.Title(), 200), text.EscapeMarkdown(v.Where), g.predicate()) + "."
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 )
 
-// TestMarkdownNamesAFrameWithoutFunction by its place in its module, as everywhere.
+// TestMarkdownNamesAFrameWithoutFunction by its module and offset.
 func TestMarkdownNamesAFrameWithoutFunction(t *testing.T) {
 	require.Equal(t, "libx.so+0x12", frameLine(siteview.Frame{Address: "0x7f12", Module: "/usr/lib/libx.so", Offset: "0x12"}))
 	require.Equal(t, "0x7f12", frameLine(siteview.Frame{Address: "0x7f12"}))

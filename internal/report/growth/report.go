@@ -24,12 +24,14 @@ type Report struct {
 	// Unnamed is of the last snapshot that was judged; it may be nil.
 	Unnamed *siteview.Unnamed
 	siteview.Options
-	// Explain selects sites whose verdicts are explained, by rank, by a part of what the table calls them or by a regular
-	// expression; empty for none. The result should have its stable sites then.
+	// Explain selects sites whose verdicts are explained, by rank, by a part of what the table
+	// calls them or by a regular expression; empty for none. The result should have its stable
+	// sites then.
 	Explain string
 	// MemoryLimit is the number of bytes that the process must not reach; 0 for none.
 	MemoryLimit int64
-	// Width is that of the terminal that shows Text, in characters; 0 for none. A narrow terminal gets a shorter trend.
+	// Width is that of the terminal that shows Text, in characters; 0 for none. A narrow terminal
+	// gets a shorter trend.
 	Width int
 
 	describer *siteview.Describer
@@ -72,7 +74,8 @@ func (g *Report) Text(w io.Writer) error {
 	return p.Err
 }
 
-// tested is the number of verdicts. A reader needs it because of many verdicts some are wrong by chance.
+// tested is the number of verdicts. A reader needs it because of many verdicts some are wrong by
+// chance.
 func (g *Report) tested() string {
 	if g.Result.Tested == 1 {
 		return "1 site was judged"
@@ -89,7 +92,8 @@ func (g *Report) headline() string {
 	return line
 }
 
-// Finding is the worst site or, if no site grows, the reason of the verdict. It does not name the verdict.
+// Finding is the worst site or, if no site grows, the reason of the verdict. It does not name the
+// verdict.
 func (g *Report) Finding() string {
 	worst := g.worst()
 	if worst == nil {
@@ -176,7 +180,8 @@ func heapShare(r *growth.Result) string {
 	return fmt.Sprintf(", %.0f %% of it heap", 100*float64(r.LastHeap)/float64(r.LastRSS))
 }
 
-// Span is the time from the first to the last snapshot, as in "in 12m"; empty if times are not known.
+// Span is the time from the first to the last snapshot, as in "in 12m"; empty if times are not
+// known.
 func (g *Report) Span() string {
 	if !g.Series.Clock.Source.IsTime() || len(g.Series.Heads) < 2 {
 		return ""
@@ -184,8 +189,8 @@ func (g *Report) Span() string {
 	return "in " + units.Duration(g.Series.Clock.Span())
 }
 
-// RateUnit is what rates are per ("hour", "GiB allocated", "snapshot"), and the factor from a slope to such a rate. Both
-// depend on the clock of the series.
+// RateUnit is what rates are per ("hour", "GiB allocated", "snapshot"), and the factor from a slope
+// to such a rate. Both depend on the clock of the series.
 func (g *Report) RateUnit() (name string, factor float64) {
 	switch {
 	case g.Series.Clock.Source.IsTime():

@@ -13,7 +13,7 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-// firstLine is the line that is read first.
+// firstLine is the first line of the text.
 func firstLine(t *testing.T, g *growthreport.Report) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -22,7 +22,8 @@ func firstLine(t *testing.T, g *growthreport.Report) string {
 	return line
 }
 
-// TestTheFirstLineOfAnUndecidedSeriesNamesTheSuspect: "1 site grows" alone sends nobody anywhere.
+// TestTheFirstLineOfAnUndecidedSeriesNamesTheSuspect: a reader needs its name more than the number
+// of suspects.
 func TestTheFirstLineOfAnUndecidedSeriesNamesTheSuspect(t *testing.T) {
 	g := liveOf(t).Report
 	g.Result.Verdict, g.Result.Why = growth.VerdictUndecided, growth.SitesSuspect
@@ -34,8 +35,9 @@ func TestTheFirstLineOfAnUndecidedSeriesNamesTheSuspect(t *testing.T) {
 	require.Equal(t, "UNDECIDED: leaky::remember<leaky::Request> leaky.cc:105 and 1 more site grow, but not clearly to the end", firstLine(t, g))
 }
 
-// TestGrowthBesideTheHeapIsSaidFirst: the heap of a Python process is flat while CPython's arenas grow.
-func TestGrowthBesideTheHeapIsSaidFirst(t *testing.T) {
+// TestGrowthOutsideTheHeapComesFirst: the heap of a Python process is flat while CPython's arenas
+// grow.
+func TestGrowthOutsideTheHeapComesFirst(t *testing.T) {
 	g := liveOf(t).Report
 	g.Symbols.Modules = append(g.Symbols.Modules, symbolize.Module{Path: "/usr/bin/python3.11"})
 	g.Result.Verdict, g.Result.Why, g.Result.ProcessGrows = growth.VerdictNoLeak, growth.OnlyProcessGrows, true
@@ -45,7 +47,7 @@ func TestGrowthBesideTheHeapIsSaidFirst(t *testing.T) {
 	require.Contains(t, b.String(), `"next": "CPython keeps objects`)
 }
 
-// TestANarrowTerminalHasRoomForNames: the trend gives way.
+// TestANarrowTerminalHasRoomForNames: it shows a shorter trend.
 func TestANarrowTerminalHasRoomForNames(t *testing.T) {
 	g := liveOf(t).Report
 	for width, want := range map[int]bool{0: true, 200: true, 110: true, 80: false, 1: false} {

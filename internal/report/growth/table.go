@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// roomyWidth is the least width of a terminal that has room for the whole trend and the site's name, in characters.
+	// roomyWidth is the least width of a terminal that has room for the whole trend and the site's
+	// name, in characters.
 	roomyWidth = 120
 	// sparkWidth is the width of a trend, in characters.
 	sparkWidth = 24

@@ -26,8 +26,8 @@ type AddressLine struct {
 // textBuffer is the size of one write, in bytes. 100,000 addresses of a large program make 150 MB.
 const textBuffer = 64 << 10
 
-// Text writes what llvm-symbolizer prints: for each address the function and the position of each frame, innermost first,
-// and a blank line.
+// Text writes what llvm-symbolizer prints: for each address the function and the position of each
+// frame, innermost first, and a blank line.
 func (a *Addresses) Text(w io.Writer) error {
 	var buf []byte
 	for i := range a.Lines {
@@ -43,7 +43,8 @@ func (a *Addresses) Text(w io.Writer) error {
 	return err
 }
 
-// appendText appends the frames of a line. It does not use fmt, which would take a quarter of the command's time.
+// appendText appends the frames of a line. It does not use fmt, which would take a quarter of the
+// command's time.
 func (l *AddressLine) appendText(buf []byte) []byte {
 	if l.Location == nil {
 		return append(append(buf, l.Text...), '\n')

@@ -64,8 +64,8 @@ func (i *Info) recorded(fact func(name, format string, args ...any)) {
 	fact("recorded", "%s", text.Clean(fmt.Sprintf("%s%s with %s", command.CommandLine(), where, strings.TrimSpace(r.Engine+" "+r.Version))))
 }
 
-// memoryText compares the heap with the memory of the process at the last snapshot and at the peak; empty if the memory
-// was not recorded.
+// memoryText compares the heap with the memory of the process at the last snapshot and at the peak;
+// empty if the memory was not recorded.
 func (i *Info) memoryText() string {
 	last, peak := -1, -1
 	for k := range i.running() {
@@ -89,7 +89,8 @@ func (i *Info) memoryText() string {
 	return line
 }
 
-// running is the number of snapshots without one at the exit, when the program had freed its memory.
+// running is the number of snapshots without one at the exit, when the program had freed its
+// memory.
 func (i *Info) running() int {
 	heads := i.Series.Heads
 	last := len(heads) - 1
@@ -100,7 +101,8 @@ func (i *Info) running() int {
 	return last + 1
 }
 
-// heapShare is the share of the heap in the memory of the process at a snapshot, and what the rest may be.
+// heapShare is the share of the heap in the memory of the process at a snapshot, and what the rest
+// may be.
 func (i *Info) heapShare(k int) string {
 	heap := i.Series.Heads[k].Heap().InuseBytes
 	rss, _ := i.Series.ResidentAt(k)

@@ -50,7 +50,8 @@ func (i *Info) table(p *text.Printer) {
 	}
 }
 
-// memoryColumn is the memory of the process at each snapshot. The table has the column only if a value was recorded.
+// memoryColumn is the memory of the process at each snapshot. The table has the column only if a
+// value was recorded.
 type memoryColumn []*int64
 
 func (c memoryColumn) heading(name string) string {

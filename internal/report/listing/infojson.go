@@ -145,8 +145,8 @@ func (i *Info) snapshot(k int) infoSnapshot {
 	out := infoSnapshot{
 		Path: h.Path, Seq: h.File.Seq, At: s.Clock.At[k], Epoch: h.Image, Trigger: s.Triggers[k].String(),
 		Format: h.Format.String(), Period: h.Period, HasAlloc: h.HasAlloc, Size: h.Size, Rows: h.Rows,
-		Heap: text.CountsOf(h.Heap()), RowSum: text.CountsOf(c.Rows), Truncated: c.Truncated, Partial: c.Unfinished,
-		AbsentMax: text.CountsOf(c.AbsentMax), AtDepth: c.AtDepthLimit,
+		Heap: text.Counts(h.Heap()), RowSum: text.Counts(c.Rows), Truncated: c.Truncated, Partial: c.Unfinished,
+		AbsentMax: text.Counts(c.AbsentMax), AtDepth: c.AtDepthLimit,
 	}
 	if s.Clock.Source.IsTime() {
 		t := s.Clock.Times[k].UTC()
@@ -159,7 +159,7 @@ func (i *Info) snapshot(k int) infoSnapshot {
 		out.PSSBytes = &pss
 	}
 	if h.HasTotal {
-		t := text.CountsOf(h.Total)
+		t := text.Counts(h.Total)
 		out.Header = &t
 	}
 	for _, t := range h.Threads {

@@ -23,8 +23,9 @@ func show(t convert.SampleType, n int64) string {
 	return units.Bytes(n)
 }
 
-// Top is the table of functions of one snapshot. Flat is the memory attributed to a function: the one nearest to the leaf
-// that does not belong to the allocator, a container or an interpreter. Cumulative includes the memory of its callees.
+// Top is the table of functions of one snapshot. Flat is the memory attributed to a function: the
+// one nearest to the leaf that does not belong to the allocator, a container or an interpreter.
+// Cumulative includes the memory of its callees.
 type Top struct {
 	Snapshot *series.Head // without rows
 	Type     convert.SampleType
@@ -78,7 +79,8 @@ type topBuilder struct {
 	rows    map[topKey]*TopRow
 }
 
-// add counts a stack: flat for the function that it is attributed to, cumulative once for each function on it.
+// add counts a stack: flat for the function that it is attributed to, cumulative once for each
+// function on it.
 func (b *topBuilder) add(stack []symbolize.LocationID, v int64) {
 	seen := map[topKey]bool{}
 	for _, id := range stack {

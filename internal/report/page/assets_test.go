@@ -12,7 +12,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// TestAssetsAreWhatTheSourcesGive builds web/ anew, where npm and its registry are at hand.
+// TestAssetsAreWhatTheSourcesGive builds web/ again if npm and its registry are available.
 func TestAssetsAreWhatTheSourcesGive(t *testing.T) {
 	testutil.Optional(t, "npm")
 	work, out := t.TempDir(), t.TempDir()
@@ -37,11 +37,11 @@ func TestAssetsAreWhatTheSourcesGive(t *testing.T) {
 		require.NoError(t, err)
 		got, err := os.ReadFile(filepath.Join("assets", f))
 		require.NoError(t, err)
-		require.True(t, string(want) == string(got), "report/page/assets/%s is not what web/ gives: run make assets and commit it", f)
+		require.True(t, string(want) == string(got), "internal/report/page/assets/%s is not what web/ gives: run make assets and commit it", f)
 	}
 }
 
-// TestTheScriptNeedsNoInnerHTML: names are hostile, so our own sources never parse text as HTML.
+// TestTheScriptNeedsNoInnerHTML: names may be hostile, so our sources never parse text as HTML.
 func TestTheScriptNeedsNoInnerHTML(t *testing.T) {
 	sources, err := filepath.Glob("web/src/*.js")
 	require.NoError(t, err)
@@ -53,6 +53,6 @@ func TestTheScriptNeedsNoInnerHTML(t *testing.T) {
 			require.NotContains(t, string(text), word, f)
 		}
 	}
-	require.NotContains(t, script, "</script", "it would end the element that holds it")
+	require.NotContains(t, script, "</script", "it would end the script element")
 	require.NotContains(t, strings.ToLower(style), "url(", "a style that loads something")
 }

@@ -88,7 +88,7 @@ func call[P, R any](p *tab, command cdp.Command[P, R], params P) {
 	require.NoError(p, err)
 }
 
-// emulate sets a medium ("print", or "" for a screen) and what a reader prefers.
+// emulate sets a medium ("print", or "" for a screen) and media features.
 func (p *tab) emulate(medium string, features ...*emulation.MediaFeature) {
 	p.Helper()
 	call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: medium, Features: features})
@@ -124,7 +124,7 @@ func (p *tab) run(steps ...step) {
 	require.NoError(p, chromedp.Do(p.ctx, steps...))
 }
 
-// do runs a script for what it does.
+// do runs a script for its effect.
 func do(script string) step { return chromedp.Evaluate[chromedp.Void](script) }
 
 // eval is the value of an expression in the page.
@@ -135,7 +135,7 @@ func eval[T any](p *tab, expression string, options ...chromedp.EvaluateOption) 
 	return v
 }
 
-// press types a key with nothing focused.
+// press types a key while no element has the focus.
 func (p *tab) press(keys ...string) {
 	p.Helper()
 	p.run(do("document.activeElement.blur()"))
@@ -149,7 +149,8 @@ func (p *tab) click(selector string) {
 	p.run(do(fmt.Sprintf("document.querySelector(%q).click()", selector)))
 }
 
-// search types into the field that the key / leads to. The key is dispatched within the page: the protocol's would also type itself.
+// search types into the field that the key / focuses. The key is dispatched within the page,
+// because one sent over the protocol would also be typed into the field.
 func (p *tab) search(text string) {
 	p.Helper()
 	p.run(do(`document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "/", bubbles: true}))`))
@@ -157,7 +158,7 @@ func (p *tab) search(text string) {
 	p.run(chromedp.KeyEvent(text), settled)
 }
 
-// quiet fails if the page asked for anything, or complained.
+// quiet fails if the page sent requests, or wrote to the console.
 func (p *tab) quiet() {
 	p.Helper()
 	p.mu.Lock()
@@ -171,7 +172,8 @@ func (p *tab) rows() []string {
 	return eval[[]string](p, `[...document.querySelectorAll("tr[data-site]")].map(r => r.dataset.site)`)
 }
 
-// width is that of the widest frame of a function in the call tree, in pixels; 0 if it is not drawn.
+// width is that of the widest frame of a function in the call tree, in pixels; 0 if it is not
+// drawn.
 func (p *tab) width(function string) float64 {
 	p.Helper()
 	return eval[float64](p, fmt.Sprintf(`Math.max(0, ...[...document.querySelectorAll("g.frame")]
@@ -208,7 +210,7 @@ func TestThePageOpensFromDisk(t *testing.T) {
 	}
 }
 
-// TestThePolicyForbidsTheNetwork: even a script within the page could not send anything.
+// TestThePolicyForbidsTheNetwork: even a script within the page cannot send anything.
 func TestThePolicyForbidsTheNetwork(t *testing.T) {
 	_, file := written(t, testutil.Data(t, "leaky"))
 	p := open(t, file, "")
@@ -218,7 +220,8 @@ func TestThePolicyForbidsTheNetwork(t *testing.T) {
 	})`, chromedp.EvalAwaitPromise))
 }
 
-// TestTotalsAreThoseOfGrowth: at each moment the page says the number that `growth --format json` has.
+// TestTotalsAreThoseOfGrowth: at each moment the page shows the number that `growth --format json`
+// has.
 func TestTotalsAreThoseOfGrowth(t *testing.T) {
 	g, file := written(t, testutil.Data(t, "python"))
 	var out bytes.Buffer
@@ -340,7 +343,8 @@ func TestSorting(t *testing.T) {
 	require.Equal(t, "ascending", eval[string](p, `document.querySelector('[data-focus="sort-growth"]').parentElement.ariaSort`))
 }
 
-// TestTheDifferenceOfTwoMoments: widths are what changed, signs say which way, and the sum is that of the totals.
+// TestTheDifferenceOfTwoMoments: widths are changes, signs are their directions, and the sum is
+// that of the totals.
 func TestTheDifferenceOfTwoMoments(t *testing.T) {
 	g, file := written(t, testutil.Data(t, "leaky"))
 	p := open(t, file, "#t=20&base=2")
@@ -354,7 +358,7 @@ func TestTheDifferenceOfTwoMoments(t *testing.T) {
 	p.quiet()
 }
 
-// TestLinksAndKeys: what is chosen by keys is in the address, and the address alone shows the same again.
+// TestLinksAndKeys: the address contains what keys selected, and opening it shows the same view.
 func TestLinksAndKeys(t *testing.T) {
 	_, file := written(t, testutil.Data(t, "leaky"))
 	p := open(t, file, "")
@@ -384,7 +388,8 @@ func TestLinksAndKeys(t *testing.T) {
 	p.quiet()
 }
 
-// TestArrowsMoveBetweenFrames: down to what a frame calls, sideways, and up again; nowhere else do they leave the moment alone.
+// TestArrowsMoveBetweenFrames: on a frame, arrow keys move to callees, neighbours and callers.
+// Elsewhere they change the moment.
 func TestArrowsMoveBetweenFrames(t *testing.T) {
 	_, file := written(t, testutil.Data(t, "leaky"))
 	p := open(t, file, "")
@@ -401,8 +406,8 @@ func TestArrowsMoveBetweenFrames(t *testing.T) {
 	p.quiet()
 }
 
-// TestALinkThatIsNotOurs shows the page as if there were none.
-func TestALinkThatIsNotOurs(t *testing.T) {
+// TestAnInvalidLink shows the page with defaults.
+func TestAnInvalidLink(t *testing.T) {
 	_, file := written(t, testutil.Data(t, "leaky"))
 	p := open(t, file, "#t=999&base=-1&kind=constructor&site=1e3&zoom=NaN&label=__proto__&module=%F0&sort=toString&q=%00")
 	require.Equal(t, "23", eval[string](p, `document.querySelector("#moment").value`))
@@ -411,7 +416,7 @@ func TestALinkThatIsNotOurs(t *testing.T) {
 	p.quiet()
 }
 
-// TestHostileNamesStayText: a function may be called anything.
+// TestHostileNamesStayText: the name of a function may be any text.
 func TestHostileNamesStayText(t *testing.T) {
 	names := []string{
 		`</script><img src=x onerror="document.title='taken'">`, `<img src=x onerror=alert(1)>`, "evil\u202egnp.exe\u2066", strings.Repeat("x", 10_000),
@@ -433,7 +438,7 @@ func TestHostileNamesStayText(t *testing.T) {
 	p.quiet()
 }
 
-// hostileSeries is a symbolized series in which each name's function leaks.
+// hostileSeries is a symbolized series with a leak in a function of each name.
 func hostileSeries(t *testing.T, names []string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -453,7 +458,7 @@ func hostileSeries(t *testing.T, names []string) string {
 	return dir
 }
 
-// TestAccessibility: axe-core finds no serious fault, light or dark, whatever is open.
+// TestAccessibility: axe-core finds no serious fault in either theme.
 func TestAccessibility(t *testing.T) {
 	axe := axeSource(t)
 	_, leaky := written(t, testutil.Data(t, "leaky"))
@@ -482,7 +487,8 @@ func requireAccessible(p *tab, axe string) {
 	require.Empty(p, faults)
 }
 
-// axeSource is axe-core, which is kept with the tests so that they need no npm (MPL-2.0, testdata/axe-LICENSE.txt).
+// axeSource is axe-core, which is kept with the tests so that they need no npm (MPL-2.0,
+// testdata/axe-LICENSE.txt).
 func axeSource(t *testing.T) string {
 	t.Helper()
 	f, err := os.Open("testdata/axe.min.js.gz")
@@ -495,8 +501,8 @@ func axeSource(t *testing.T) string {
 	return string(source)
 }
 
-// TestASeriesOfNothing: no filter hides what is not there.
-func TestASeriesOfNothing(t *testing.T) {
+// TestAnEmptySeries: the page does not blame a filter.
+func TestAnEmptySeries(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 7 {
 		text := "heap profile:      0:        0 [     0:        0] @ heapprofile\n\nMAPPED_LIBRARIES:\n55d000000000-55d000100000 r-xp 00000000 08:01 1 /opt/x/server\n"
@@ -504,10 +510,11 @@ func TestASeriesOfNothing(t *testing.T) {
 	}
 	_, file := written(t, dir)
 	p := open(t, file, "")
-	require.Equal(t, "There is none: nothing was in use when the snapshots were taken.", eval[string](p, `document.querySelector("#table .empty").textContent`))
+	require.Equal(t, "There are no sites: nothing was in use when the snapshots were taken.", eval[string](p, `document.querySelector("#table .empty").textContent`))
 }
 
-// TestPrinting: light, without controls, the table in full, the pictures as wide as paper at once, for nothing moves there; and all as before afterwards.
+// TestPrinting: the page is printed in the light theme, without controls, with the full table and
+// pictures as wide as the paper, and without animations. Afterwards it looks as before.
 func TestPrinting(t *testing.T) {
 	_, file := written(t, testutil.Data(t, "leaky"))
 	p := open(t, file, "", prefers("dark"))
@@ -534,5 +541,5 @@ func TestPrinting(t *testing.T) {
 	require.InDelta(t, wide, eval[float64](p, chartWidth), 2)
 }
 
-// chartWidth is that of the call tree as it is drawn.
+// chartWidth is the width of the drawn call tree.
 const chartWidth = `Number(document.querySelector("#flame svg").getAttribute("width"))`

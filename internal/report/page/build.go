@@ -13,15 +13,17 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-// Options say what is shown.
+// Options are the input of [Build].
 type Options struct {
-	// Growth is the judged series; diff.GrowthOptions.All must have been set, so that each site has its verdict.
+	// Growth is the judged series. It must contain stable sites, too (All in the options of
+	// growth.Judge).
 	Growth *growthreport.Report
-	// Tool names the producer, e.g. "heaplapse 1.0".
+	// Tool is the name and version of the producer, such as "heaplapse 1.0".
 	Tool string
-	// Moments is the largest number of snapshots that are shown; 0 takes [DefaultMoments].
+	// Moments is the largest number of snapshots that are shown; 0 stands for [DefaultMoments].
 	Moments int
-	// Progress, if set, is called with the number of snapshots read and of all that will be.
+	// Progress, if not nil, is called with the number of snapshots read so far and the number to
+	// read.
 	Progress func(done, all int)
 }
 
@@ -29,7 +31,8 @@ type Options struct {
 const (
 	// maxValues is the largest number of values: 4,000 leaves of four kinds at 240 moments.
 	maxValues = 4_000_000
-	// maxPacked is the largest size of the compressed data, in bytes: 8 MB with what base64 and the script add.
+	// maxPacked is the largest size of the compressed data, in bytes. With base64 and the script
+	// the page has 8 MB.
 	maxPacked = 5_700_000
 	// maxSites is the largest number of rows in the table.
 	maxSites = 1000
@@ -37,7 +40,8 @@ const (
 	maxPaths = 8
 )
 
-// Build reads the snapshots that are shown and makes the model. It fails if a file changed since the series was opened.
+// Build reads the snapshots that are shown and makes the model. It fails if a file changed since
+// the series was opened.
 func Build(o Options) (*Model, error) {
 	g := o.Growth
 	b := &builder{o: o, g: g, moments: chooseMoments(g.Series, g.Result, cmp.Or(o.Moments, DefaultMoments))}
@@ -60,7 +64,7 @@ type builder struct {
 	paths   *pather
 	c       *collector
 	totals  columns
-	// shown are the sites of the growth result that have a row; further rows are for what is put together.
+	// shown are the sites of the result that have a row of their own. Further rows are for groups.
 	shown                       []int
 	other, suppressed, unlisted int
 	folded                      int // sites without a row of their own
@@ -76,14 +80,14 @@ func (b *builder) hasAlloc() {
 	}
 }
 
-// chooseSites decides which sites have a row.
+// chooseSites selects the sites that have a row of their own.
 func (b *builder) chooseSites() {
 	order := ranked(b.g.Result.Sites)
 	b.folded = max(0, len(order)-maxSites)
 	b.shown = order[:len(order)-b.folded]
 }
 
-// ranked orders sites as growth does, and those of which there is nothing to say, which it does not rank, by their peaks.
+// ranked orders sites as growth does, and stable ones, which growth does not rank, by their peaks.
 func ranked(sites []growth.Site) []int {
 	peaks := make([]int64, len(sites))
 	for i := range sites {
@@ -121,7 +125,7 @@ func (b *builder) collect() error {
 	return nil
 }
 
-// rows maps sites to the rows of the table, -1 for those that a filter left out.
+// rows maps sites to rows of the table, or to -1 if a filter leaves them out.
 func (b *builder) rows() []int {
 	of := make([]int, b.g.Symbols.Sites())
 	for i := range of {
@@ -149,7 +153,7 @@ func (b *builder) otherRow() int {
 	if b.folded == 0 {
 		return -1
 	}
-	return b.extraRow(&b.other, Site{Label: "other", Title: "smaller sites, put together"})
+	return b.extraRow(&b.other, Site{Label: "other", Title: "smaller sites, together"})
 }
 
 func (b *builder) suppressedRow() int {
@@ -157,10 +161,11 @@ func (b *builder) suppressedRow() int {
 }
 
 func (b *builder) unlistedRow() int {
-	return b.extraRow(&b.unlisted, Site{Label: "unlisted", Title: "not listed in snapshots that were cut"})
+	return b.extraRow(&b.unlisted, Site{Label: "unlisted", Title: "not listed in truncated snapshots"})
 }
 
-// extraRow adds a row behind those of the sites when it is first asked for. at is its number, from 1.
+// extraRow returns the index of a row after those of the sites, and adds it on first use. at is its
+// number, from 1; 0 for none yet.
 func (b *builder) extraRow(at *int, s Site) int {
 	if *at == 0 {
 		s.Function, s.Paths = s.Title, []Path{}
@@ -170,23 +175,23 @@ func (b *builder) extraRow(at *int, s Site) int {
 	return *at - 1
 }
 
-// head adds what a snapshot says of the whole heap, and what of that its rows do not list.
+// head adds the totals of a snapshot, and the part of them that its rows do not list.
 func (b *builder) head(moment int, h *series.Head) {
 	b.totals.add(moment, len(b.moments), values(h.Heap()))
 	missing := values(h.Heap().Sub(h.Completeness.Estimate))
 	if b.g.Filter != nil || missing == [4]int64{} {
 		return
 	}
-	leaf := b.c.grid.leaf([]int{b.code.function("(not listed: the snapshot was cut)", "")}, b.unlistedRow())
+	leaf := b.c.grid.leaf([]int{b.code.function("(not listed: the snapshot is truncated)", "")}, b.unlistedRow())
 	b.c.grid.leaves[leaf].add(moment, len(b.moments), missing)
 }
 
-// fitting makes the model, with fewer call paths if it would be too large otherwise.
+// fitting makes the model with as many call paths as the limits allow.
 func (b *builder) fitting() (*Model, error) {
 	return fit(maxValues/(b.kinds*len(b.moments)), b.model)
 }
 
-// fit lowers the number of call paths that are kept until the model is small enough.
+// fit reduces the number of call paths until the packed model is small enough.
 func fit(keep int, model func(keep int) *Model) (*Model, error) {
 	for {
 		m := model(keep)
@@ -197,7 +202,8 @@ func fit(keep int, model func(keep int) *Model) (*Model, error) {
 		if len(m.packed) <= maxPacked || keep <= 1 {
 			return m, nil
 		}
-		// The values make most of the size; a little less than in proportion, so that the next try fits.
+		// Most of the size is values. Reduce a little more than in proportion, so that the next try
+		// fits.
 		keep = int(float64(keep) * 0.95 * maxPacked / float64(len(m.packed)))
 	}
 }
@@ -233,7 +239,7 @@ func (b *builder) rss() *Ends {
 	return &Ends{r.FirstRSS, r.LastRSS}
 }
 
-// position is the moment that shows a snapshot, or the one before.
+// position is the moment of a snapshot, or the last moment before it.
 func (b *builder) position(snapshot int) int {
 	i, found := slices.BinarySearch(b.moments, snapshot)
 	if !found {

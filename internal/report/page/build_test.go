@@ -44,11 +44,12 @@ func build(t *testing.T, path string) (*growthreport.Report, *Model) {
 	return g, m
 }
 
-// recorded are series of each kind: complete, cut, sampled, without cumulative counts, with restarts.
+// recorded are series of each kind: complete, truncated, sampled, without cumulative counts, with
+// restarts.
 var recorded = []string{"leaky", "python", "node", "leaky-jemalloc", "leaky-jemalloc-noaccum", "dialects/restart", "dialects/sampled"}
 
-// TestTotalsAreConserved: at every moment the leaves sum to what the snapshot's header says, of each kind, and a moment has
-// that number itself.
+// TestTotalsAreConserved: at every moment the leaves of each kind sum to the total in the
+// snapshot's header, which is also the moment's own number.
 func TestTotalsAreConserved(t *testing.T) {
 	for _, name := range recorded {
 		t.Run(name, func(t *testing.T) {
@@ -70,7 +71,8 @@ func TestTotalsAreConserved(t *testing.T) {
 	}
 }
 
-// TestSitesAreThoseOfGrowth: a site's leaves sum to its series in the growth result, where a snapshot lists it.
+// TestSitesAreThoseOfGrowth: the leaves of a site sum to its column in the growth result, wherever
+// a snapshot lists it.
 func TestSitesAreThoseOfGrowth(t *testing.T) {
 	for _, name := range recorded {
 		t.Run(name, func(t *testing.T) {
@@ -107,7 +109,7 @@ func siteColumn(m *Model, site int) []int64 {
 	return sum
 }
 
-// TestThePathsOfASite end in the function that it is put down to, with its line.
+// TestThePathsOfASite end in the function that it is attributed to, with its line.
 func TestThePathsOfASite(t *testing.T) {
 	_, m := build(t, testutil.Data(t, "leaky"))
 	site := m.Sites[0]
@@ -122,7 +124,7 @@ func TestThePathsOfASite(t *testing.T) {
 	require.Equal(t, site.Growth, site.Paths[0].Growth+site.Paths[1].Growth)
 }
 
-// TestTheResidentSet is beside the heap where a recorder kept it, and said to be unknown where not.
+// TestTheResidentSet is shown beside the heap if it was recorded; if not, the page says so.
 func TestTheResidentSet(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.CopyFS(dir, os.DirFS(testutil.Data(t, "leaky-jemalloc"))))
@@ -140,13 +142,13 @@ func TestTheResidentSet(t *testing.T) {
 	}
 	facts := view{Model: m}.Facts()
 	require.Equal(t, "100 MiB → 100 MiB", facts[1].Value)
-	require.Contains(t, facts[1].More, "are not on this heap")
+	require.Contains(t, facts[1].More, "of it outside the heap")
 	_, without := build(t, testutil.Data(t, "leaky-jemalloc"))
 	require.Nil(t, without.RSS)
 	require.Equal(t, "not recorded", view{Model: without}.Facts()[1].Value)
 }
 
-// TestEqualInputGivesEqualBytes: nothing depends on the order of a map or on the clock.
+// TestEqualInputGivesEqualBytes: the result does not depend on the order of a map or on the clock.
 func TestEqualInputGivesEqualBytes(t *testing.T) {
 	render := func() string {
 		_, m := build(t, testutil.Data(t, "leaky"))
@@ -157,7 +159,7 @@ func TestEqualInputGivesEqualBytes(t *testing.T) {
 	require.Equal(t, render(), render())
 }
 
-// TestAFileThatChanged after the series was opened is an error that names it, not a panic or a wrong number.
+// TestAFileThatChanged after the series was opened gives an error that names it.
 func TestAFileThatChanged(t *testing.T) {
 	dir := t.TempDir()
 	write := func(n int, stack string) {
@@ -173,7 +175,7 @@ func TestAFileThatChanged(t *testing.T) {
 	require.ErrorContains(t, err, "p.0003.heap: changed while it was read")
 }
 
-// thousands is a grid of n call paths, each with noise of its own.
+// thousands is a grid of n call paths with independent noise.
 func thousands(n, moments int) (*code, *grid, *columns) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	c := newCode()
@@ -206,8 +208,8 @@ func thousands(n, moments int) (*code, *grid, *columns) {
 	return c, g, &totals
 }
 
-// TestThePageIsSmall: 4,000 call paths at 240 moments, of numbers with noise, which compress badly, give a page below 8 MB,
-// and what was folded for that is said and not lost.
+// TestThePageIsSmall: 4,000 call paths at 240 moments give a page below 8 MB, although noise
+// compresses badly. The page counts what it folded, and totals are conserved.
 func TestThePageIsSmall(t *testing.T) {
 	const paths, moments = 4000, 240
 	c, g, totals := thousands(paths, moments)
@@ -236,7 +238,7 @@ func TestThePageIsSmall(t *testing.T) {
 	}
 }
 
-// TestFoldKeepsTheLargest: what is folded is smaller than what is kept.
+// TestFoldKeepsTheLargest: folded leaves are smaller than kept ones.
 func TestFoldKeepsTheLargest(t *testing.T) {
 	c := newCode()
 	g := newGrid(c.function("heap", ""))
@@ -269,7 +271,7 @@ func TestFoldKeepsTheLargest(t *testing.T) {
 	require.Equal(t, map[string]int64{"main/big": 100, "main/big/" + smaller: 3, smaller: 3}, got)
 }
 
-// TestHostileNamesInMarkdown: the summary of the same series is text for whoever renders it.
+// TestHostileNamesInMarkdown: names in the summary are text for every renderer.
 func TestHostileNamesInMarkdown(t *testing.T) {
 	g := judge(t, hostileSeries(t, []string{`</summary><img src=x onerror=alert(1)>`, "a|b`c`|d", "[link](http://x) **bold** @somebody", "two\u2028lines\u202e"}))
 	var source, out bytes.Buffer

@@ -20,12 +20,12 @@ const (
 // Kinds are their names in JSON.
 var Kinds = [...]string{"inuse_bytes", "inuse_objects", "alloc_bytes", "alloc_objects"}
 
-// values are the four kinds of one moment.
+// values are counts in the order of the kinds.
 func values(c heapfile.Counts) [4]int64 {
 	return [4]int64{c.InuseBytes, c.InuseObjects, c.AllocBytes, c.AllocObjects}
 }
 
-// columns are values by kind and moment; nil stands for zeros.
+// columns are values by kind and moment. A nil column is all zeros.
 type columns [4][]int64
 
 // add adds counts at a moment of n.
@@ -41,7 +41,7 @@ func (c *columns) add(moment, n int, v [4]int64) {
 	}
 }
 
-// include adds other columns.
+// include adds the columns o.
 func (c *columns) include(o *columns) {
 	for k := range o {
 		if o[k] != nil && c[k] == nil {
@@ -92,16 +92,16 @@ func (g *grid) leaf(functions []int, site int) int {
 	return i
 }
 
-// collector reads the chosen snapshots again, for the growth result has no numbers of allocated objects, and of each
-// snapshot more than a page shows.
+// collector sums the rows of the chosen snapshots by leaf. They are read again because the growth
+// result has no columns by call path and no numbers of allocated objects.
 type collector struct {
 	symbols *symbolize.Symbols
 	moments int
-	siteOf  []int // by SiteID; -1 for one that is not shown
+	siteOf  []int // row by SiteID; -1 if the site is not shown
 	paths   *pather
 	grid    *grid
 	leafOf  []int // by StackID: leaf + 1
-	// first and last are the bytes in use by SiteID at the ends of what was judged.
+	// first and last are the bytes in use by SiteID at the first and the last judged snapshot.
 	first, last []int64
 }
 

@@ -24,7 +24,8 @@ var documentHTML string
 
 var document = template.Must(template.New("document").Parse(documentHTML))
 
-// HTML writes the page: one document without references to anything outside of it, and with a policy that forbids them.
+// HTML writes the page: one document that refers to nothing outside of it. Its policy forbids such
+// references.
 func (m *Model) HTML(w io.Writer) error {
 	data := m.packed
 	if data == nil {
@@ -36,7 +37,7 @@ func (m *Model) HTML(w io.Writer) error {
 	return document.Execute(w, view{m, template.JS(script), template.CSS(style), template.HTML(base64.StdEncoding.EncodeToString(data))})
 }
 
-// view is what the document's template shows.
+// view is the data of the document's template.
 type view struct {
 	*Model
 	Script template.JS
@@ -44,12 +45,14 @@ type view struct {
 	Data   template.HTML // base64 needs no escapes
 }
 
-// Policy allows the page's own script and style, by their hashes, and nothing else: no network, no other code.
+// Policy allows only the page's own script and style, by their hashes: no network, and no other
+// code.
 func (v view) Policy() string {
 	return "default-src 'none'; script-src " + hash(script) + "; style-src " + hash(style) + "; img-src data:; base-uri 'none'; form-action 'none'"
 }
 
-// hash is the source expression of an inline script or style (Content Security Policy Level 3, 2.3.1).
+// hash is the source expression of an inline script or style (Content Security Policy Level 3,
+// 2.3.1).
 func hash(content string) string {
 	sum := sha256.Sum256([]byte(content))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
@@ -58,24 +61,25 @@ func hash(content string) string {
 // fact is one of the numbers below the headline.
 type fact struct{ Name, Value, More string }
 
-// Facts are how much, how fast, how sure, and the process against its heap.
+// Facts are the sizes and the growth of the heap and of the process, and the confidence of the
+// worst site.
 func (v view) Facts() []fact {
 	out := []fact{{"Heap", text.FromTo(v.Heap.First, v.Heap.Last, v.Snapshots), signedRate(v.Rate, v.RatePer)}}
 	if v.RSS != nil {
 		out = append(out, fact{"Process (RSS)", text.FromTo(v.RSS.First, v.RSS.Last, v.Snapshots),
-			"of which " + units.Bytes(v.RSS.Last-v.Heap.Last) + " are not on this heap"})
+			units.Bytes(v.RSS.Last-v.Heap.Last) + " of it outside the heap"})
 	} else {
-		out = append(out, fact{"Process (RSS)", "not recorded", "heaplapse record keeps it"})
+		out = append(out, fact{"Process (RSS)", "not recorded", "heaplapse record records it"})
 	}
 	if len(v.Sites) > 0 && strings.HasPrefix(v.Sites[0].Label, "leak") {
 		worst := v.Sites[0]
-		out = append(out, fact{"Worst site", signedRate(worst.Rate, v.RatePer), fmt.Sprintf("%.0f %% sure", 100*worst.Confidence)},
-			fact{"On leaks", fmt.Sprintf("%.0f %% of the growth", 100*v.Explained), ""})
+		out = append(out, fact{"Worst site", signedRate(worst.Rate, v.RatePer), fmt.Sprintf("%.0f %% confidence", 100*worst.Confidence)},
+			fact{"Leaks", fmt.Sprintf("%.0f %% of the growth", 100*v.Explained), ""})
 	}
 	return append(out, fact{"Snapshots", fmt.Sprint(v.Snapshots), v.Span})
 }
 
-// signedRate is a rate in words; "" for none, as of a series that is too short.
+// signedRate is a rate in words; empty if it is 0, as in a series that is too short.
 func signedRate(rate float64, per string) string {
 	if rate == 0 {
 		return ""
@@ -87,32 +91,32 @@ func signedRate(rate float64, per string) string {
 	return text
 }
 
-// FewRemarks says whether notes and warnings are shown at once.
+// FewRemarks reports whether notes and warnings are shown unfolded.
 func (v view) FewRemarks() bool { return len(v.Notes)+len(v.Warnings) <= 4 }
 
 // RemarkCount is the heading of the notes and warnings.
 func (v view) RemarkCount() string {
 	if n := len(v.Notes) + len(v.Warnings); n > 1 {
-		return fmt.Sprintf("%d remarks on these snapshots", n)
+		return fmt.Sprintf("%d notes on these snapshots", n)
 	}
-	return "A remark on these snapshots"
+	return "1 note on these snapshots"
 }
 
-// FoldedText says what the page leaves out.
+// FoldedText is what the page leaves out.
 func (v view) FoldedText() string {
 	shown := fmt.Sprintf("All %d snapshots are shown", v.Snapshots)
 	if len(v.Moments) < v.Snapshots {
-		shown = fmt.Sprintf("%d of %d snapshots are shown: the ends, the highest heap, restarts and changes of the trigger, and the rest even in time", len(v.Moments), v.Snapshots)
+		shown = fmt.Sprintf("%d of %d snapshots are shown: the first and last ones, the peak, restarts, changes of the trigger, and others evenly spaced in time", len(v.Moments), v.Snapshots)
 	}
-	text := shown + "; totals are exact at each."
+	text := shown + "; their totals are exact."
 	if f := v.Folded; f.CallPaths > 0 {
-		text += fmt.Sprintf(" %d smaller call paths, together at most %.1f %% of the heap at any moment, were folded into their callers.", f.CallPaths, 100*f.InuseShare)
+		text += fmt.Sprintf(" %d smaller call paths are folded into their callers; together they are at most %.1f %% of the heap at any moment.", f.CallPaths, 100*f.InuseShare)
 	}
 	if n := v.Folded.Sites; n > 0 {
 		text += fmt.Sprintf(" %d smaller sites share one row.", n)
 	}
 	if v.Folded == (Folded{}) {
-		text += " Nothing was folded."
+		text += " Nothing is folded."
 	}
 	return text
 }

@@ -5,20 +5,22 @@ import (
 	"slices"
 )
 
-// smaller is the name of what was folded below a function.
+// smaller is the name of the call paths that are folded below a function.
 const smaller = "(smaller call paths)"
 
-// Folded says what was put together because it is too small to be shown by itself.
+// Folded counts what is too small to be shown by itself.
 type Folded struct {
-	// CallPaths is their number. InuseShare is the largest share of the heap that all of them have at any moment, 0 to 1.
+	// CallPaths is the number of folded call paths. InuseShare is their largest share of the heap
+	// at any moment, 0 to 1.
 	CallPaths  int     `json:"call_paths"`
 	InuseShare float64 `json:"inuse_share"`
-	// Sites is the number of sites that were put into one row.
+	// Sites is the number of sites that share one row.
 	Sites int `json:"sites"`
 }
 
-// fold keeps the largest leaves by their share of the bytes, at any moment in use or at the end of all that was allocated. The others
-// of a site become one, below the function that they have in common: a site's sum stays its own. The grid itself stays as it is.
+// fold returns a grid with the largest leaves, by their share of the bytes in use at any moment or
+// of all allocated bytes at the end. The other leaves of a site become one, below the function that
+// they have in common, so that the sum of each site stays the same. g does not change.
 func (g *grid) fold(keep int, totals *columns, smaller int) (*grid, Folded) {
 	if len(g.leaves) <= keep {
 		return g, Folded{}
@@ -37,7 +39,8 @@ func (g *grid) fold(keep int, totals *columns, smaller int) (*grid, Folded) {
 	return out, Folded{CallPaths: len(order) - keep, InuseShare: g.share(order[keep:], totals)}
 }
 
-// commonPaths are, by site, the functions that some leaves' paths have in common, as far as nodes are kept.
+// commonPaths are, by site, the functions that the paths of some leaves have in common, as far as
+// their nodes are kept.
 func (g *grid) commonPaths(leaves []int, kept []bool) map[int][]int {
 	common := map[int][]int{}
 	for _, i := range leaves {
@@ -86,7 +89,7 @@ func (g *grid) bySize(totals *columns) []int {
 	return order
 }
 
-// weight is the largest share of the heap at any moment, or of all that was allocated.
+// weight is the largest share of the heap at any moment, or of all allocated bytes at the end.
 func (c *columns) weight(totals *columns) (w float64) {
 	for i, v := range c[InuseBytes] {
 		w = max(w, share(v, at(totals[InuseBytes], i)))
@@ -104,7 +107,7 @@ func share(part, whole int64) float64 {
 	return float64(part) / float64(whole)
 }
 
-// share is the largest share of the heap that some leaves have together.
+// share is the largest share of the heap that some leaves have together at any moment.
 func (g *grid) share(leaves []int, totals *columns) (most float64) {
 	var sum columns
 	for _, i := range leaves {

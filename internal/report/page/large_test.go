@@ -18,8 +18,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// TestALargePageOpensFast writes 1,000 snapshots of 4,000 stacks of 24 frames (1.5 GB), and logs how large their page is, how long it
-// takes to make, and how long Chromium takes to show it.
+// TestALargePageOpensFast writes 1,000 snapshots of 4,000 stacks of 24 frames (1.5 GB). It logs the
+// size of their page, the time to make it, and the time until Chromium shows it.
 func TestALargePageOpensFast(t *testing.T) {
 	if !testutil.Full() {
 		t.Skip("HEAPLAPSE_FULL=1 runs this test: it writes 1.5 GB")
@@ -42,7 +42,8 @@ func TestALargePageOpensFast(t *testing.T) {
 	t.Logf("a step of the slider takes %.0f ms of processor time", (p.busy()-before)/20)
 }
 
-// busy is the processor time that the page's main thread has had, in milliseconds: the same however busy the machine is.
+// busy is the processor time of the page's main thread, in milliseconds. It does not depend on the
+// load of the machine.
 func (p *tab) busy() float64 {
 	p.Helper()
 	got, err := chromedp.Call(p.ctx, performance.GetMetrics, cdp.Empty{})
@@ -55,7 +56,8 @@ func (p *tab) busy() float64 {
 	return 0
 }
 
-// writeLargeSeries makes stacks that share their callers; the counts of each follow a line, a curve that levels off or a wave, with noise.
+// writeLargeSeries writes stacks that share their callers. The counts of each stack follow a line,
+// a curve that levels off or a wave, with noise.
 func writeLargeSeries(t *testing.T, dir string, snapshots, stacks int) {
 	t.Helper()
 	rnd := rand.New(rand.NewPCG(3, 4))

@@ -10,45 +10,49 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// Model is what a page shows, and what `report --format json` prints: docs/schema/report.schema.json describes it. It is
-// compact: strings stand once, and columns are [Deltas].
+// Model is the data of a page, and what `report --format json` prints:
+// docs/schema/report.schema.json describes it. It is compact: each string is stored once, and
+// columns are [Deltas].
 type Model struct {
 	Schema   string `json:"schema"`
 	Tool     string `json:"tool"`
 	Title    string `json:"title"`
 	Verdict  string `json:"verdict"`
 	Headline string `json:"headline"`
-	// Next is what to do about the worst site, as far as is known.
+	// Next is what to do about the worst site; it may be empty.
 	Next    string `json:"next,omitempty"`
 	Summary string `json:"summary"`
-	// Heap and RSS are the sizes at the ends of what was judged; RSS is null where it was not recorded.
+	// Heap and RSS are the sizes at the first and the last judged snapshot; RSS is null if it was
+	// not recorded.
 	Heap Ends  `json:"heap"`
 	RSS  *Ends `json:"rss"`
-	// Rate is the heap's, in bytes per rate_per. Explained is the share of the growth on sites called leaks, 0 to 1.
+	// Rate is that of the heap, in bytes per rate_per. Explained is the share of leaks in the
+	// growth, 0 to 1.
 	Rate      float64  `json:"rate"`
 	Explained float64  `json:"explained"`
 	Limit     string   `json:"memory_limit,omitempty"`
 	Notes     []string `json:"notes"`
 	Warnings  []string `json:"warnings"`
 
-	// Snapshots is how many the series has, Moments those that are shown.
+	// Snapshots is the number in the series; Moments are those that are shown.
 	Snapshots int      `json:"snapshots"`
 	Moments   []Moment `json:"moments"`
-	// Span is the time from the first to the last snapshot, in words; "" where times are not known.
+	// Span is the time from the first to the last snapshot, in words; empty if times are not known.
 	Span string `json:"span"`
-	// Clock is the source of the times; RatePer what rates are given per.
+	// Clock is the source of the times; RatePer is the unit that rates are per.
 	Clock   string `json:"clock"`
 	RatePer string `json:"rate_per"`
-	// Judged are the first and the last moment that the verdicts rest on.
+	// Judged are the first and the last judged moment.
 	Judged [2]int `json:"judged"`
 	// Kinds are the columns that each leaf has.
 	Kinds []string `json:"kinds"`
-	// Filtered: a filter left stacks out, so the leaves sum to less than the heap.
+	// Filtered reports whether a filter left stacks out, so that the leaves sum to less than the
+	// heap.
 	Filtered bool   `json:"filtered"`
 	Folded   Folded `json:"folded"`
 
 	Sites []Site `json:"sites"`
-	// Strings are what other tables refer to by index.
+	// Strings are those that other tables refer to by index.
 	Strings []string `json:"strings"`
 	// Functions are [name, module], Frames [function, file, line].
 	Functions [][2]int `json:"functions"`
@@ -56,7 +60,7 @@ type Model struct {
 	Tree      Tree     `json:"tree"`
 	Leaves    Leaves   `json:"leaves"`
 
-	packed []byte // as pack gives it
+	packed []byte // the result of pack
 }
 
 // Ends are the first and the last value, in bytes.
@@ -65,7 +69,7 @@ type Ends struct {
 	Last  int64 `json:"last_bytes"`
 }
 
-// Moment is a snapshot that is shown. Values of the whole heap, exact as the snapshot has them.
+// Moment is a snapshot that is shown, with the exact values of the whole heap.
 type Moment struct {
 	// Snapshot is its number in the series, from 1.
 	Snapshot int        `json:"snapshot"`
@@ -80,13 +84,14 @@ type Moment struct {
 	AllocBytes   int64  `json:"alloc_bytes"`
 	AllocObjects int64  `json:"alloc_objects"`
 	RSSBytes     *int64 `json:"rss_bytes"`
-	// Cut: the writer dropped rows; a site that is not listed has at most AbsentMax bytes in use.
+	// Cut reports whether the snapshot is truncated: a site that it does not list has at most
+	// AbsentMax bytes in use.
 	Cut       bool  `json:"cut"`
 	AbsentMax int64 `json:"absent_max_bytes"`
 }
 
-// Site is a row of the table: what growth says of it. Labels beside growth's own: suppressed (known growth), other (sites that were
-// folded), unlisted (what cut snapshots do not list).
+// Site is a row of the table. Labels in addition to those of growth: suppressed (known growth),
+// other (folded sites) and unlisted (memory that truncated snapshots do not list).
 type Site struct {
 	Label      string  `json:"label"`
 	Confidence float64 `json:"confidence"`
@@ -100,41 +105,44 @@ type Site struct {
 	Advice     string  `json:"advice,omitempty"`
 	Unnamed    string  `json:"unnamed,omitempty"`
 	Resizing   bool    `json:"resizing,omitempty"`
-	// Growth is within what was judged, Now its last visible value, in bytes. Rates are in bytes per rate_per.
+	// Growth is that of the judged snapshots, Now the last visible value, in bytes. Rates are in
+	// bytes per rate_per.
 	Growth   int64   `json:"growth_bytes"`
 	Now      int64   `json:"now_bytes"`
 	Rate     float64 `json:"rate"`
 	RateLow  float64 `json:"rate_low"`
 	RateHigh float64 `json:"rate_high"`
 	Stacks   int     `json:"stacks"`
-	// Hidden are the moments at which a cut snapshot does not list the site.
+	// Hidden are the moments at which a truncated snapshot does not list the site.
 	Hidden []int  `json:"hidden,omitempty"`
 	Paths  []Path `json:"paths"`
 }
 
 // Path is one of a site's call paths, the one that grew most first.
 type Path struct {
-	// Frames are leaf first; Blame is the position of the one to blame.
+	// Frames are leaf first; Blame is the index of the one that the memory is attributed to.
 	Frames []int `json:"frames"`
 	Blame  int   `json:"blame"`
 	Growth int64 `json:"growth_bytes"`
 	Now    int64 `json:"now_bytes"`
 }
 
-// Tree has for each node the one that calls it (-1 for the first, which is the heap) and its function. Parents come first.
+// Tree has for each node its caller (-1 for the first, which is the heap) and its function. Callers
+// come first.
 type Tree struct {
 	Parents   []int `json:"parents"`
 	Functions []int `json:"functions"`
 }
 
-// Leaves are the memory by node and site; Values are columns by kind.
+// Leaves are the memory by node and site. Values are columns by kind.
 type Leaves struct {
 	Nodes  []int               `json:"nodes"`
 	Sites  []int               `json:"sites"`
 	Values map[string][]Deltas `json:"values"`
 }
 
-// Deltas are a column: the value at the first moment, then the differences from each moment to the next. Zeros at the end are left out.
+// Deltas are a column: the value at the first moment, then the difference from each moment to the
+// next. Zeros at the end are left out.
 type Deltas []int64
 
 func deltas(v []int64) Deltas {
@@ -150,7 +158,7 @@ func deltas(v []int64) Deltas {
 	return out
 }
 
-// Column gives back the values of n moments.
+// Column returns the values at n moments.
 func (d Deltas) Column(n int) []int64 {
 	out := make([]int64, n)
 	sum := int64(0)
@@ -163,8 +171,8 @@ func (d Deltas) Column(n int) []int64 {
 	return out
 }
 
-// lay puts the tree, its leaves and what they and the sites' paths refer to into the model's tables. Sites must be there already: their
-// frames get the numbers of the model.
+// lay fills the model's tables with the tree, its leaves, and the functions and frames that they
+// and the paths of the sites refer to. m.Sites must be complete; lay renumbers their frames.
 func (m *Model) lay(c *code, g *grid) {
 	t := tables{c: c, m: m, names: map[int]int{}, functions: map[int]int{}, frames: map[int]int{}}
 	m.Strings, m.Functions, m.Frames = []string{}, [][2]int{}, [][3]int{}
@@ -195,7 +203,8 @@ func (m *Model) layLeaves(g *grid) {
 	}
 }
 
-// tables numbers what a model refers to, in order of first use: what was folded away leaves no names behind.
+// tables numbers the names, functions and frames of a model in order of first use. Names of folded
+// paths are left out.
 type tables struct {
 	c                        *code
 	m                        *Model
@@ -223,7 +232,7 @@ func (m *Model) JSON(w io.Writer) error {
 	return e.Encode(m)
 }
 
-// pack is the model's JSON, compressed.
+// pack returns the model's JSON, compressed.
 func (m *Model) pack() ([]byte, error) {
 	var out bytes.Buffer
 	z := gzip.NewWriter(&out)

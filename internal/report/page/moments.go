@@ -9,12 +9,13 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
-// DefaultMoments is the number of snapshots that a page shows, if not told otherwise.
+// DefaultMoments is the default number of snapshots on a page.
 const DefaultMoments = 240
 
-// chooseMoments picks the snapshots that are shown, as indices in order: all of them, or at most limit. Then the ends of the
-// series and of what was judged, the highest heap, the ends of process images and changes of the trigger
-// come first, and the rest is even in time.
+// chooseMoments returns the indices of the snapshots that are shown, in order: at most limit. If
+// there are more snapshots, it prefers the first and last ones of the series and of the judged
+// snapshots, the peak, the ends of process images and changes of the trigger; the others are evenly
+// spaced in time.
 func chooseMoments(s *series.Series, r *growth.Result, limit int) []int {
 	n := len(s.Heads)
 	if n <= limit {
@@ -24,7 +25,7 @@ func chooseMoments(s *series.Series, r *growth.Result, limit int) []int {
 	for _, i := range []int{0, n - 1, r.First, r.Last, highest(s.Heads)} {
 		chosen.add(i)
 	}
-	// Turns may be many; they take no more than half of the places.
+	// There may be many turns. They get at most half of the places.
 	for _, i := range thin(turns(s), (limit-chosen.count)/2) {
 		chosen.add(i)
 	}
@@ -72,7 +73,7 @@ func upTo(n int) []int {
 	return out
 }
 
-// highest is the snapshot with the largest heap, the first of equals.
+// highest is the first of the snapshots with the largest heap.
 func highest(heads []*series.Head) int {
 	best := 0
 	for i, h := range heads {
@@ -83,7 +84,8 @@ func highest(heads []*series.Head) int {
 	return best
 }
 
-// turns are the last snapshot of a process image and the first of the next, and those whose trigger differs from the one before.
+// turns are the last snapshot of each process image and the first of the next one, and those whose
+// trigger differs from that of the snapshot before.
 func turns(s *series.Series) (out []int) {
 	for i := 1; i < len(s.Heads); i++ {
 		switch {
@@ -96,7 +98,7 @@ func turns(s *series.Series) (out []int) {
 	return slices.Compact(out)
 }
 
-// thin keeps at most n of a list, evenly.
+// thin returns at most n elements of a list, evenly spaced.
 func thin(list []int, n int) []int {
 	if len(list) <= n {
 		return list
@@ -108,7 +110,8 @@ func thin(list []int, n int) []int {
 	return out
 }
 
-// evenInTime is the snapshot nearest to each of n moments that are even in time. at need not rise.
+// evenInTime returns the snapshots nearest to n moments that are evenly spaced in time. The times
+// need not rise.
 func evenInTime(at []float64, n int) (out []int) {
 	order := upTo(len(at))
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(at[a], at[b]) })

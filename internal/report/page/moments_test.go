@@ -54,7 +54,7 @@ func TestAShortSeriesIsShownWhole(t *testing.T) {
 	require.Equal(t, upTo(240), chooseMoments(s, &growth.Result{Range: sites.Range{Last: 239}}, DefaultMoments))
 }
 
-// TestManyTurnsLeaveRoom: a process that restarts all the time does not take the places of all other moments.
+// TestManyTurnsLeaveRoom: the restarts of a process leave room for other moments.
 func TestManyTurnsLeaveRoom(t *testing.T) {
 	s := longSeries(1000, 0, 1000, -1)
 	for i, h := range s.Heads {
@@ -68,7 +68,7 @@ func TestManyTurnsLeaveRoom(t *testing.T) {
 	}
 }
 
-// TestEqualTimes: snapshots of the same moment are no trap for the choice of even moments.
+// TestEqualTimes: snapshots may have the same time.
 func TestEqualTimes(t *testing.T) {
 	s := longSeries(1000, 0, 1000, -1)
 	for i := range s.Clock.At {

@@ -6,10 +6,10 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
-// maxName is the longest name that is kept, in characters: template arguments may be of any length.
+// maxName is the longest name, in characters. Template arguments may be of any length.
 const maxName = 4000
 
-// names is a table of strings, each once.
+// names is a table of strings without duplicates.
 type names struct {
 	list  []string
 	index map[string]int
@@ -26,10 +26,10 @@ func (n *names) add(s string) int {
 // function is a function of a module; both are indices of names.
 type function struct{ name, module int }
 
-// frame is a call: a function, and where in it. File is an index of names.
+// frame is a function and the place of a call in it. File is an index of names.
 type frame struct{ function, file, line int }
 
-// code holds the functions and frames of a series, each once.
+// code is the functions and frames of a series without duplicates.
 type code struct {
 	names     names
 	functions []function
@@ -51,7 +51,7 @@ func (c *code) frame(name, module, file string, line int) int {
 	return intern(c.frameIndex, &c.frames, f, func() frame { return f })
 }
 
-// intern returns the place of a key's entry in a list, to which it is added if the key is new.
+// intern returns the index of a key's entry in a list. It adds the entry if the key is new.
 func intern[K comparable, T any](index map[K]int, list *[]T, key K, entry func() T) int {
 	i, ok := index[key]
 	if !ok {
@@ -63,8 +63,9 @@ func intern[K comparable, T any](index map[K]int, list *[]T, key K, entry func()
 	return i
 }
 
-// tree is the union of all call paths, outermost function first. A node stands for a function called from its parent,
-// wherever in it; parents precede their children, and node 0 is the heap itself.
+// tree is the union of all call paths, outermost function first. A node is a function called from
+// its parent, whatever the line of the call. Parents precede their children, and node 0 is the heap
+// itself.
 type tree struct {
 	parents   []int // -1 for the first
 	functions []int // by node
@@ -88,7 +89,7 @@ func (t *tree) child(parent, function int) int {
 	return n
 }
 
-// pather turns stacks into paths of frames, without the recording allocator's own.
+// pather converts stacks to paths of frames, without those of the profiler.
 type pather struct {
 	symbols *symbolize.Symbols
 	blamer  *class.Blamer
@@ -100,7 +101,8 @@ func newPather(s *symbolize.Symbols, rules *class.Rules, c *code) *pather {
 	return &pather{s, class.NewBlamer(s, rules), c, map[symbolize.LocationID][]int{}}
 }
 
-// path lists the frames of a stack, leaf first, and the position of the one to blame, -1 for none.
+// path returns the frames of a stack, leaf first, and the index of the one that the memory is
+// attributed to, -1 for none.
 func (p *pather) path(stack []symbolize.LocationID) (path []int, blame int) {
 	ref, ok := p.blamer.Blame(stack)
 	blame = -1

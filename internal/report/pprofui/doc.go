@@ -1,9 +1,10 @@
-// Package pprofui serves pprof's own web UI for the snapshots of a series, each converted and symbolized when it is first looked
-// at, with a menu to choose the snapshot by.
+// Package pprofui serves pprof's own web UI for the snapshots of a series, with a menu that selects
+// a snapshot. Each snapshot is converted and symbolized on its first request.
 //
 // # Contract
 //
-// A [Server] is a http.Handler that answers only to the names of the loopback interface (a page elsewhere may have its own name
-// point there: DNS rebinding), and to requests that no other site made. It shows the series that it was given and nothing else;
-// pprof's source view reads the source files that the debug information names, as pprof itself does.
+// A [Server] is an http.Handler. It answers only requests for a name of the loopback interface,
+// because another name that resolves to it is an attack (DNS rebinding), and it refuses requests
+// that other sites make. It serves only the series given to [New]. pprof's source view reads the
+// source files that the debug information names, as pprof itself does.
 package pprofui

@@ -13,10 +13,12 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// driverLock: pprof's driver keeps its settings in global variables while it starts.
+// driverLock guards the global variables in which pprof's driver keeps its settings while it
+// starts.
 var driverLock sync.Mutex
 
-// handlers starts pprof's web UI on a profile, minus another if base is not nil, and takes its handlers instead of letting it listen.
+// handlers returns the handlers of pprof's web UI on a profile, minus base if that is not nil.
+// pprof itself does not listen.
 func handlers(p, base *profile.Profile) (map[string]http.Handler, error) {
 	driverLock.Lock()
 	defer driverLock.Unlock()
@@ -41,7 +43,7 @@ func handlers(p, base *profile.Profile) (map[string]http.Handler, error) {
 	return out, nil
 }
 
-// fetcher gives pprof the profiles that it asks for by name.
+// fetcher returns profiles to pprof by name.
 type fetcher map[string]*profile.Profile
 
 func (f fetcher) Fetch(name string, _, _ time.Duration) (*profile.Profile, string, error) {
@@ -49,7 +51,7 @@ func (f fetcher) Fetch(name string, _, _ time.Duration) (*profile.Profile, strin
 	if p == nil {
 		return nil, "", fmt.Errorf("no profile %q", name)
 	}
-	return p.Copy(), "", nil // pprof changes what it is given
+	return p.Copy(), "", nil // pprof modifies its profiles
 }
 
 // flags are pprof's command line.
@@ -70,7 +72,7 @@ func (f *flags) Parse(_ func()) []string {
 	return f.Args()
 }
 
-// screen is pprof's terminal: it keeps complaints and shows nothing.
+// screen is pprof's terminal. It keeps the errors and shows nothing.
 type screen struct {
 	mu     sync.Mutex
 	errors []string

@@ -20,7 +20,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
-// keptProfiles is the number of snapshots, or differences of two, whose profiles are kept ready.
+// keptProfiles is the number of cached views.
 const keptProfiles = 12
 
 //go:embed menu.html
@@ -28,28 +28,28 @@ var menuHTML string
 
 var menu = template.Must(template.New("menu").Parse(menuHTML))
 
-// Server shows a series. Use [New].
+// Server serves a series. Use [New].
 type Server struct {
 	series    *series.Series
 	converter *convert.Converter
 
 	mu    sync.Mutex // guards what follows, and the converter
-	ready []view     // the one that was used last at the end
+	ready []view     // the most recently used one last
 }
 
-// view is pprof's UI on one snapshot, or on what changed since another.
+// view is pprof's UI for one snapshot, or for the difference of two.
 type view struct {
 	name     string
 	handlers map[string]http.Handler
 }
 
-// New makes a Server of a series and its converter.
+// New returns a Server of a series and its converter.
 func New(s *series.Series, c *convert.Converter) *Server { return &Server{series: s, converter: c} }
 
-// policy lets pprof's pages run their own scripts, and keeps them from talking to anything but this server.
+// policy allows pprof's pages to run their own scripts and to connect to this server only.
 const policy = "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; frame-ancestors 'self'; base-uri 'none'"
 
-// ServeHTTP shows the menu at /, snapshot N (from 1) below /s/N/, and N minus M below /s/N-M/.
+// ServeHTTP serves the menu at /, snapshot N (from 1) below /s/N/, and N minus M below /s/N-M/.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Security-Policy", policy)
 	w.Header().Set("Referrer-Policy", "no-referrer")
@@ -60,9 +60,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/":
 		s.menu(w)
 	case strings.HasPrefix(r.URL.Path, "/s/"):
-		// The menu may be opened by a link from anywhere, pprof's pages and their settings only by the menu and themselves.
+		// Any site may link to the menu. Only the menu and pprof's own pages may request those
+		// below /s/.
 		if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
-			http.Error(w, "requests by other sites are refused; open / instead", http.StatusForbidden)
+			http.Error(w, "requests from other sites are refused; open / instead", http.StatusForbidden)
 			return
 		}
 		s.snapshot(w, r)
@@ -71,7 +72,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// isLoopback says whether a Host header names this machine's own loopback interface.
+// isLoopback reports whether a Host header names the loopback interface.
 func isLoopback(hostport string) bool {
 	host, _, err := net.SplitHostPort(hostport)
 	if err != nil {
@@ -93,7 +94,7 @@ func (s *Server) snapshot(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, text.Clean(err.Error()), http.StatusInternalServerError)
 		return
 	}
-	if rest == "" { // where pprof itself begins; its redirect would lose our prefix without a slash at the end
+	if rest == "" { // pprof's own redirect to its first page would lose our prefix
 		http.Redirect(w, r, "/s/"+name+"/flamegraph", http.StatusFound)
 		return
 	}
@@ -105,7 +106,7 @@ func (s *Server) snapshot(w http.ResponseWriter, r *http.Request) {
 	h.ServeHTTP(w, r)
 }
 
-// parse reads N or N-M, numbers of snapshots from 1, as indices. base is -1 for none.
+// parse returns the indices of N or N-M, which are numbers from 1. base is -1 for none.
 func (s *Server) parse(name string) (current, base int, ok bool) {
 	first, second, both := strings.Cut(name, "-")
 	current, ok = s.index(first)
@@ -121,7 +122,7 @@ func (s *Server) index(text string) (int, bool) {
 	return n - 1, err == nil && n >= 1 && n <= len(s.series.Heads) && strconv.Itoa(n) == text
 }
 
-// pages are pprof's handlers for a view, made when they are first asked for.
+// pages returns pprof's handlers for a view, which are made on first use.
 func (s *Server) pages(name string, current, base int) (map[string]http.Handler, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,10 +196,10 @@ func (s *Server) menu(w http.ResponseWriter) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	_, _ = w.Write(b.Bytes()) // a reader that went away needs no answer
+	_, _ = w.Write(b.Bytes()) // the client may have gone away
 }
 
-// line describes a snapshot: its number, time, size and what it grew by since the first.
+// line describes a snapshot: its number, time and size, and its growth since the first.
 func (s *Server) line(i int, inuse, first int64) string {
 	line := fmt.Sprintf("#%d", i+1)
 	if s.series.Clock.Source.IsTime() {

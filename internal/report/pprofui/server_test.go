@@ -46,7 +46,7 @@ func get(t *testing.T, s *Server, target string, header ...string) *httptest.Res
 	return w
 }
 
-// TestTheMenu lists each snapshot with its time, its size and what it grew by.
+// TestTheMenu lists each snapshot with its time, its size and its growth.
 func TestTheMenu(t *testing.T) {
 	s, _ := leaky(t)
 	w := get(t, s, "/")
@@ -57,8 +57,8 @@ func TestTheMenu(t *testing.T) {
 	require.Contains(t, body, `src="/s/24/flamegraph"`)
 }
 
-// TestADumpAtTheExitIsNotWhatIsShownFirst: as with top, it is the one before.
-func TestADumpAtTheExitIsNotWhatIsShownFirst(t *testing.T) {
+// TestASnapshotAtTheExitIsNotShownFirst: the one before it is, as with top.
+func TestASnapshotAtTheExitIsNotShownFirst(t *testing.T) {
 	dir := t.TempDir()
 	for i, bytes := range []int{40, 50, 52, 51, 53, 52, 51, 54, 1} {
 		row := fmt.Sprintf("%d: %d [%d: %d] @", bytes, bytes<<20, 100*(i+1), (i+1)*100<<20)
@@ -74,7 +74,8 @@ func TestADumpAtTheExitIsNotWhatIsShownFirst(t *testing.T) {
 	require.Contains(t, body, `<option value="9">`)
 }
 
-// TestASnapshotInPprof: pprof's pages show the snapshot that was asked for, with names, and what may be downloaded has its sum.
+// TestASnapshotInPprof: pprof's pages show the requested snapshot, with names, and the download has
+// its total.
 func TestASnapshotInPprof(t *testing.T) {
 	s, series := leaky(t)
 	require.Equal(t, "/s/24/flamegraph", get(t, s, "/s/24/").Header().Get("Location"))
@@ -115,7 +116,8 @@ func TestWhatIsNotThere(t *testing.T) {
 	}
 }
 
-// TestOthersAreRefused: another name for this machine's address (DNS rebinding), and requests that other sites make.
+// TestOthersAreRefused: requests for another name of the loopback address (DNS rebinding), and from
+// other sites.
 func TestOthersAreRefused(t *testing.T) {
 	s, _ := leaky(t)
 	for host, want := range map[string]int{
@@ -134,7 +136,8 @@ func TestOthersAreRefused(t *testing.T) {
 	require.Equal(t, http.StatusOK, get(t, s, "/", "Sec-Fetch-Site", "cross-site").Code, "a link to the menu does no harm")
 }
 
-// TestManyReadersAtOnce: pprof's driver has global state, the converter is not safe for concurrent use; the server is.
+// TestManyReadersAtOnce: pprof's driver has global state, the converter is not safe for concurrent
+// use; the server is.
 func TestManyReadersAtOnce(t *testing.T) {
 	s, _ := leaky(t)
 	var wg sync.WaitGroup
@@ -151,7 +154,7 @@ func TestManyReadersAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// TestFewProfilesAreKept: a series of any length is looked at in bounded memory.
+// TestFewProfilesAreKept: the cache is bounded, whatever the length of the series.
 func TestFewProfilesAreKept(t *testing.T) {
 	s, series := leaky(t)
 	for n := range series.Heads {

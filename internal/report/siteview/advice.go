@@ -33,7 +33,8 @@ var advices = sync.OnceValue(func() []advice {
 	return list
 })
 
-// parseAdvice reads entries of three lines, with blank lines between them and comments ("#") before.
+// parseAdvice reads entries of three lines, with blank lines between them and comments ("#")
+// before.
 func parseAdvice(text string) (list []advice, err error) {
 	for block := range strings.SplitSeq(text, "\n\n") {
 		var lines []string
@@ -77,7 +78,8 @@ func adviceOn(frames []baseline.Frame) string {
 	return ""
 }
 
-// AdviceBeside returns the advice on a process that grows while its heap does not; empty if there is none.
+// AdviceBeside returns the advice on a process that grows while its heap does not; empty if there
+// is none.
 func AdviceBeside(s *symbolize.Symbols) string {
 	for _, a := range advices() {
 		if a.subject == "beside" && slices.ContainsFunc(s.Modules, func(m symbolize.Module) bool { return a.pattern.MatchString(m.Name()) }) {

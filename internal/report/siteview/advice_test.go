@@ -45,7 +45,8 @@ func TestAdviceIsGivenForKnownCauses(t *testing.T) {
 	}
 }
 
-// TestGrowthBesideTheHeapHasAdvice, by the module of the process that allocates memory outside the heap.
+// TestGrowthBesideTheHeapHasAdvice, by the module of the process that allocates memory outside the
+// heap.
 func TestGrowthBesideTheHeapHasAdvice(t *testing.T) {
 	for module, want := range map[string]string{
 		"/usr/bin/python3.11": "--python-malloc", "/usr/lib/libpython3.12.so.1.0": "--python-malloc", "/usr/bin/node": "heap snapshots",

@@ -47,8 +47,8 @@ func (d *Describer) View(row []symbolize.SiteID) View {
 	return v
 }
 
-// shareCallers leaves the callers that the other call paths of the row have, too. If they share none, the callers stay
-// those of the largest call path.
+// shareCallers leaves the callers that the other call paths of the row have, too. If they share
+// none, the callers stay those of the largest call path.
 func (v *View) shareCallers(others []symbolize.SiteID, callers func(symbolize.SiteID) []Caller) {
 	common := v.Callers
 	for _, site := range others {
@@ -72,7 +72,8 @@ func (d *Describer) stack(site symbolize.SiteID) []symbolize.LocationID {
 	return d.symbols.Stack(d.symbols.SiteStack(site))
 }
 
-// frames are a stack's functions by name, leaf first, and the index of the one at ref, -1 if ok is false.
+// frames are a stack's functions by name, leaf first, and the index of the one at ref, -1 if ok is
+// false.
 func (d *Describer) frames(stack []symbolize.LocationID, ref class.FrameRef, ok bool) (frames []baseline.Frame, blame int) {
 	blame = -1
 	for i, id := range stack {
@@ -101,7 +102,8 @@ func (d *Describer) callers(site symbolize.SiteID) []Caller {
 	return callersOf(d.frames(stack, ref, ok))
 }
 
-// describe adds to v what only the symbols tell: the group, and what is known of a place without a name.
+// describe adds to v what only the symbols tell: the group, and what is known of a place without a
+// name.
 func (d *Describer) describe(v *View, stack []symbolize.LocationID, ref class.FrameRef) {
 	l := &d.symbols.Locations[stack[ref.Position]]
 	v.Group = d.group(l, ref.Frame)
@@ -128,8 +130,8 @@ func (d *Describer) group(l *symbolize.Location, frame int) string {
 	return "(no file)"
 }
 
-// unnamed describes a place without a name by its module and offset and by the nearest caller that has a name, or the
-// nearest symbol.
+// unnamed describes a place without a name by its module and offset and by the nearest caller that
+// has a name, or the nearest symbol.
 func (d *Describer) unnamed(stack []symbolize.LocationID, position int) string {
 	l := &d.symbols.Locations[stack[position]]
 	if by := d.calledBy(stack, position); by != "" {

@@ -1,3 +1,3 @@
-// Package siteview describes allocation sites: the frame that a site is attributed to, its callers, the advice on it, and
-// what to do where names are missing.
+// Package siteview describes allocation sites: the frame that a site is attributed to, its callers,
+// the advice on it, and what to do where names are missing.
 package siteview

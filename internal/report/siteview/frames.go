@@ -44,7 +44,8 @@ func locationFrames(s *symbolize.Symbols, l *symbolize.Location) []Frame {
 	return out
 }
 
-// Near is the nearest symbol to an address without a function, as in ffi_call+0x1a5; it may be empty.
+// Near is the nearest symbol to an address without a function, as in ffi_call+0x1a5; it may be
+// empty.
 func Near(l *symbolize.Location) string {
 	if l.Near == "" {
 		return ""
@@ -52,7 +53,8 @@ func Near(l *symbolize.Location) string {
 	return fmt.Sprintf("%s+0x%x", l.Near, l.NearDistance)
 }
 
-// FrameName is the function of a frame of l. A location without one is named by its module and offset and the nearest symbol.
+// FrameName is the function of a frame of l. A location without one is named by its module and
+// offset and the nearest symbol.
 func FrameName(s *symbolize.Symbols, l *symbolize.Location, frame int) string {
 	if frame >= 0 && frame < len(l.Frames) {
 		return l.Frames[frame].Function

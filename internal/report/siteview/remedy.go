@@ -8,7 +8,8 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-// maxRemedy is the longest remedy, in characters: it quotes names of files, which come from the input.
+// maxRemedy is the longest remedy, in characters: it quotes names of files, which come from the
+// input.
 const maxRemedy = 400
 
 // remedy is what would give an unnamed address its name.
@@ -81,8 +82,9 @@ func onlyIf(condition bool, s string) string {
 	return ""
 }
 
-// packageQuery is the command that finds the Debian package of a file. It leaves out a leading /usr: libraries are mapped
-// from /usr/lib, because /lib is a link to it, but packages up to Debian 12 list many of them, such as libc.so.6, in /lib.
+// packageQuery is the command that finds the Debian package of a file. It leaves out a leading
+// /usr: libraries are mapped from /usr/lib, because /lib is a link to it, but packages up to Debian
+// 12 list many of them, such as libc.so.6, in /lib.
 func packageQuery(path string) string {
 	return "dpkg -S '*" + strings.ReplaceAll(strings.TrimPrefix(path, "/usr"), "'", `'\''`) + "'"
 }

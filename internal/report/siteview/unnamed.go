@@ -13,10 +13,11 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
-// Unnamed is the memory in use of one snapshot that is attributed to functions without a name, by reason. It shows what
-// finding the missing files is worth.
+// Unnamed is the memory in use of one snapshot that is attributed to functions without a name, by
+// reason. It shows what finding the missing files is worth.
 type Unnamed struct {
-	// Total is the bytes in use on all stacks that were counted. It is less than the heap if the snapshot is truncated.
+	// Total is the bytes in use on all stacks that were counted. It is less than the heap if the
+	// snapshot is truncated.
 	Total int64
 	// Bytes are those of Total that are attributed to a function without a name.
 	Bytes int64
@@ -95,7 +96,7 @@ func (u *Unnamed) Text(p *text.Printer) {
 		return
 	}
 	p.Linef("")
-	p.Linef("unnamed: the functions that allocated %s of the %s on recorded stacks", units.Bytes(u.Bytes), units.Bytes(u.Total))
+	p.Linef("unnamed: functions without a name allocated %s of the %s on recorded stacks", units.Bytes(u.Bytes), units.Bytes(u.Total))
 	for _, r := range u.Rows {
 		if r.Bytes*100 < u.Total {
 			continue

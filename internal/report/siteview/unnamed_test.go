@@ -11,7 +11,7 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-// unnamedOf is a count of rows that were summed up already.
+// unnamedOf is a completed count.
 func unnamedOf(modules []symbolize.Module, total int64, rows ...UnnamedRow) *Unnamed {
 	u := &Unnamed{Total: total, Rows: rows, symbols: &symbolize.Symbols{Modules: modules}}
 	for _, r := range rows {
@@ -29,34 +29,34 @@ func unnamedText(t *testing.T, u *Unnamed) string {
 	return b.String()
 }
 
-// TestUnnamedRemedies: each reason names the flag that helps, and a server only where a build ID is known.
+// TestUnnamedRemedies: each reason names the flag that helps. A server needs a build ID.
 func TestUnnamedRemedies(t *testing.T) {
 	modules := []symbolize.Module{
 		{Path: "/lib/a.so", BuildID: "ab12"}, {Path: "/lib/b.so"},
 		{Path: "/lib/c.so", Err: errors.New("/lib/c.so: section .symtab: damaged")},
 	}
 	for want, row := range map[string]UnnamedRow{
-		"not found in a.so: copy .* --sysroot DIR .* --debuginfod URL\n":                                      {Reason: symbolize.ReasonMissing, Modules: []symbolize.ModuleID{0}},
-		"not found in b.so: copy .* --sysroot DIR .*program\\)\n":                                             {Reason: symbolize.ReasonMissing, Modules: []symbolize.ModuleID{1}},
-		"not the one that was mapped in b.so and a.so: .*--binary FILE\n":                                     {Reason: symbolize.ReasonStale, Modules: []symbolize.ModuleID{1, 0}},
-		"not the one that was mapped in a.so: .*--binary FILE, or --debug-dir DIR or --debuginfod URL, which": {Reason: symbolize.ReasonStale, Modules: []symbolize.ModuleID{0}},
-		"no segment of the file holds the address in b.so: .*--binary FILE\n":                                 {Reason: symbolize.ReasonNoSegment, Modules: []symbolize.ModuleID{1}},
-		"covers the address in a.so, b.so and 1 more file: .*dpkg -S '\\*/lib/a.so'.*debuginfod":              {Reason: symbolize.ReasonNoFunction, Modules: []symbolize.ModuleID{0, 1, 2}},
-		"has no symbols in b.so: .*--debug-dir DIR\n":                                                         {Reason: symbolize.ReasonNoSymbols, Modules: []symbolize.ModuleID{1}},
-		"is damaged in c.so: /lib/c.so: section .symtab: damaged\n":                                           {Reason: symbolize.ReasonMalformed, Modules: []symbolize.ModuleID{2}},
-		"generated code without a perf map: .*--perf-map\n":                                                   {Reason: symbolize.ReasonAnonymous},
-		"no mapping holds the address: .*unloaded between two snapshots":                                      {Reason: symbolize.ReasonNoMapping},
-		"null address: .*TCMALLOC_STACKTRACE_METHOD":                                                          {Reason: symbolize.ReasonNull},
+		"not found in a.so: copy .* --sysroot DIR .* --debuginfod URL\n":                                                            {Reason: symbolize.ReasonMissing, Modules: []symbolize.ModuleID{0}},
+		"not found in b.so: copy .* --sysroot DIR .*program\\)\n":                                                                   {Reason: symbolize.ReasonMissing, Modules: []symbolize.ModuleID{1}},
+		"not the one that was mapped in b.so and a.so: .*--binary FILE\n":                                                           {Reason: symbolize.ReasonStale, Modules: []symbolize.ModuleID{1, 0}},
+		"not the one that was mapped in a.so: .*--binary FILE, or --debug-dir DIR or --debuginfod URL, which find them by build ID": {Reason: symbolize.ReasonStale, Modules: []symbolize.ModuleID{0}},
+		"no segment of the file holds the address in b.so: .*--binary FILE\n":                                                       {Reason: symbolize.ReasonNoSegment, Modules: []symbolize.ModuleID{1}},
+		"covers the address in a.so, b.so and 1 more file: .*dpkg -S '\\*/lib/a.so'.*debuginfod":                                    {Reason: symbolize.ReasonNoFunction, Modules: []symbolize.ModuleID{0, 1, 2}},
+		"has no symbols in b.so: .*--debug-dir DIR\n":                                                                               {Reason: symbolize.ReasonNoSymbols, Modules: []symbolize.ModuleID{1}},
+		"is damaged in c.so: /lib/c.so: section .symtab: damaged\n":                                                                 {Reason: symbolize.ReasonMalformed, Modules: []symbolize.ModuleID{2}},
+		"generated code without a perf map: .*--perf-map\n":                                                                         {Reason: symbolize.ReasonAnonymous},
+		"no mapping holds the address: .*unloaded between two snapshots":                                                            {Reason: symbolize.ReasonNoMapping},
+		"null address: .*TCMALLOC_STACKTRACE_METHOD":                                                                                {Reason: symbolize.ReasonNull},
 	} {
 		row.Bytes = 3 << 20
 		text := unnamedText(t, unnamedOf(modules, 4<<20, row))
 		require.Regexp(t, want, text)
-		require.Contains(t, text, "unnamed: the functions that allocated 3.00 MiB of the 4.00 MiB on recorded stacks\n")
+		require.Contains(t, text, "unnamed: functions without a name allocated 3.00 MiB of the 4.00 MiB on recorded stacks\n")
 		require.Equal(t, 3, strings.Count(text, "\n"), "a blank line, the sum, the reason")
 	}
 }
 
-// TestUnnamedIsShort: what is less than a hundredth of the memory is not worth a line.
+// TestUnnamedIsShort: less than a hundredth of the memory gets no line.
 func TestUnnamedIsShort(t *testing.T) {
 	row := func(r symbolize.Reason, bytes int64) UnnamedRow { return UnnamedRow{Reason: r, Bytes: bytes} }
 	require.Empty(t, unnamedText(t, nil))

@@ -12,20 +12,24 @@ import (
 
 // View is an allocation site as reports show it. Use [Describer.View] or [OfRun].
 type View struct {
-	// Name is the function that the site is attributed to. A function without a name is described by its module and
-	// offset and by the nearest caller that has one; a site without a stack is "(no stack)".
+	// Name is the function that the site is attributed to. A function without a name is described
+	// by its module and offset and by the nearest caller that has one; a site without a stack is
+	// "(no stack)".
 	Name string
-	// Where is the function's file and line, or its module where the line is not known; it may be empty.
+	// Where is the function's file and line, or its module where the line is not known; it may be
+	// empty.
 	Where string
 	// Group is the source file or the module of the row, if rows are files or modules, else empty.
 	Group string
 	// Blame is the same function for programs.
 	Blame Blame
-	// Callers are the functions that call it, nearest first. A function that calls itself is listed once.
+	// Callers are the functions that call it, nearest first. A function that calls itself is listed
+	// once.
 	Callers []Caller
 	// CallPaths is the number of call paths of the row.
 	CallPaths int
-	// Shared reports whether all call paths have Callers in common. If not, Callers belong to the largest one.
+	// Shared reports whether all call paths have Callers in common. If not, Callers belong to the
+	// largest one.
 	Shared bool
 	// Unnamed is why the function has no name and what would give it one; empty if it has a name.
 	Unnamed string
@@ -76,8 +80,8 @@ func (v View) Advice() string { return adviceOn(v.frames) }
 // maxCallers is the number of callers in a call path in one line.
 const maxCallers = 4
 
-// CallPath is the nearest callers in one line, as many as fit into a width in characters, but at least one. A width of 0
-// has no limit.
+// CallPath is the nearest callers in one line, as many as fit into a width in characters, but at
+// least one. A width of 0 has no limit.
 func (v View) CallPath(width int) string {
 	line := ""
 	for i, c := range v.Callers[:min(maxCallers, len(v.Callers))] {
@@ -101,7 +105,8 @@ func (c Caller) String() string {
 	return strings.TrimSpace(text.Clip(c.Name, maxCaller) + " " + c.Where)
 }
 
-// viewOf describes a stack, leaf first. The memory is attributed to the frame at index blame, or to none if blame is -1.
+// viewOf describes a stack, leaf first. The memory is attributed to the frame at index blame, or to
+// none if blame is -1.
 func viewOf(frames []baseline.Frame, blame int) View {
 	v := View{Name: "(no stack)", Callers: callersOf(frames, blame), CallPaths: 1, Shared: true, frames: frames}
 	if blame >= 0 {
@@ -137,7 +142,8 @@ func where(f *baseline.Frame) string {
 	return ""
 }
 
-// callersOf are the frames above the one at index blame, nearest first. A function that calls itself is listed once.
+// callersOf are the frames above the one at index blame, nearest first. A function that calls
+// itself is listed once.
 func callersOf(frames []baseline.Frame, blame int) (callers []Caller) {
 	if blame < 0 {
 		return nil
@@ -161,8 +167,8 @@ func commonCallers(a, b []Caller) (n int) {
 	return n
 }
 
-// OfRun describes a site of a summarized run. The row has more call paths than the one of the site if callPaths is not 1.
-// A nil site has no stack.
+// OfRun describes a site of a summarized run. The row has more call paths than the one of the site
+// if callPaths is not 1. A nil site has no stack.
 func OfRun(s *baseline.Site, callPaths int) View {
 	if s == nil {
 		return viewOf(nil, -1)

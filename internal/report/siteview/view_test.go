@@ -53,8 +53,9 @@ func TestCallPathFitsAWidth(t *testing.T) {
 	require.Equal(t, "(the largest of 3 call paths)", OfRun(&baseline.Site{Frames: s.Frames[:1]}, 3).CallPath(0))
 }
 
-// described resolves stacks of addresses without symbols and returns a describer and the sites of the stacks. Addresses
-// from 0x401000 on are in /opt/server, those from 0x501000 on in /lib/libx.so.
+// described resolves stacks of addresses without symbols and returns a describer and the sites of
+// the stacks. Addresses from 0x401000 on are in /opt/server, those from 0x501000 on in
+// /lib/libx.so.
 func described(t *testing.T, o Options, stacks ...string) (*Describer, []symbolize.SiteID) {
 	t.Helper()
 	var rows strings.Builder
@@ -77,7 +78,8 @@ func described(t *testing.T, o Options, stacks ...string) (*Describer, []symboli
 	return NewDescriber(symbols, o), ids
 }
 
-// TestSharedCallers are those of all call paths; if there are none, the largest call path stands for all.
+// TestSharedCallers are those of all call paths; if there are none, the largest call path stands
+// for all.
 func TestSharedCallers(t *testing.T) {
 	d, ids := described(t, Options{}, "0x401011 0x402011 0x403011 0x404011", "0x401011 0x402011 0x403011 0x405011", "0x401011 0x402011 0x407011", "0x401011 0x409011")
 	require.Equal(t, "← server+0x2011 ← server+0x3011 ← server+0x4011", d.View(ids[:1]).CallPath(0))

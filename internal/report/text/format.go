@@ -2,7 +2,8 @@ package text
 
 import "github.com/heaplapse/heaplapse/internal/units"
 
-// FromTo is what a number of bytes was at the first and at the last of some snapshots; of one snapshot just what it was.
+// FromTo is a number of bytes at the first and at the last of some snapshots, as in "1.00 MiB →
+// 2.00 MiB". Of one snapshot it is a single number.
 func FromTo(first, last int64, snapshots int) string {
 	if snapshots == 1 {
 		return units.Bytes(last)

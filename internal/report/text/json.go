@@ -4,10 +4,9 @@ import (
 	"encoding/json"
 	"io"
 	"math"
-
-	"github.com/heaplapse/heaplapse/heapfile"
 )
 
+// Counts are heapfile.Counts in JSON.
 type Counts struct {
 	InuseObjects int64 `json:"inuse_objects"`
 	InuseBytes   int64 `json:"inuse_bytes"`
@@ -15,19 +14,16 @@ type Counts struct {
 	AllocBytes   int64 `json:"alloc_bytes"`
 }
 
-func CountsOf(c heapfile.Counts) Counts {
-	return Counts{c.InuseObjects, c.InuseBytes, c.AllocObjects, c.AllocBytes}
-}
-
+// Number returns a pointer to Finite(f), for a field that may be null.
 func Number(f float64) *float64 {
 	f = Finite(f)
 	return &f
 }
 
-// whole rounds to an integer that JSON readers hold exactly.
+// Whole rounds f to an integer that JSON readers hold exactly.
 func Whole(f float64) int64 { return int64(math.Round(min(max(Finite(f), -1<<53), 1<<53))) }
 
-// writeJSON writes an indented document.
+// WriteJSON writes v as an indented document.
 func WriteJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
@@ -35,7 +31,7 @@ func WriteJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// Finite replaces what JSON cannot hold.
+// Finite returns f, or 0 if f is NaN or infinite, which JSON cannot represent.
 func Finite(f float64) float64 {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return 0

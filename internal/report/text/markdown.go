@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// joinedWith joins what is not empty.
-func JoinedWith(separator string, parts ...string) string {
+// Join joins the parts that are not empty.
+func Join(separator string, parts ...string) string {
 	var out []string
 	for _, p := range parts {
 		if p != "" {
@@ -17,7 +17,8 @@ func JoinedWith(separator string, parts ...string) string {
 	return strings.Join(out, separator)
 }
 
-// code shows a name as it is, whatever it holds. A code span does, but for the characters that end it or a cell of a table.
+// Code is a name, shortened to a width, as Markdown code. A name with characters that end a code
+// span or a table cell is written in HTML instead.
 func Code(name string, width int) string {
 	name = Clip(name, width)
 	if name == "" {
@@ -29,11 +30,12 @@ func Code(name string, width int) string {
 	return "`" + name + "`"
 }
 
-// htmlCode is code within HTML, where a code span is not known.
-func HtmlCode(name string) string { return "<code>" + EscapeMarkdown(name) + "</code>" }
+// HTMLCode is a name as code inside HTML, where Markdown has no code spans.
+func HTMLCode(name string) string { return "<code>" + EscapeMarkdown(name) + "</code>" }
 
-// escapeMarkdown writes every character that Markdown or HTML may read as markup as a character reference, which neither
-// does (CommonMark 0.31, section 2.5), and breaks what GitHub makes links, mentions, formulas and pictures of.
+// EscapeMarkdown replaces the characters that Markdown or HTML may interpret by character
+// references (CommonMark 0.31, section 2.5). It also breaks what GitHub turns into links, mentions,
+// formulas and emoji.
 func EscapeMarkdown(s string) string {
 	var b strings.Builder
 	r := []rune(Clean(s))
@@ -49,5 +51,5 @@ func EscapeMarkdown(s string) string {
 	return b.String()
 }
 
-// sentence is a text as one of Markdown.
+// Sentence is s as a sentence in Markdown.
 func Sentence(s string) string { return EscapeMarkdown(strings.TrimSuffix(s, ".")) + "." }

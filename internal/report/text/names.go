@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Clean makes a name from hostile input safe for a terminal: control and
-// direction characters and separators of lines are shown as their escapes.
+// Clean returns s with control and direction characters, line separators and invalid UTF-8 replaced
+// by escapes. Names come from the input, which may be hostile to a terminal.
 func Clean(s string) string {
 	if strings.IndexFunc(s, unsafeRune) < 0 && utf8.ValidString(s) {
 		return s
@@ -27,7 +27,8 @@ func Clean(s string) string {
 
 func unsafeRune(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
 
-// Clip shortens a name in the middle, where templates are longest.
+// Clip returns s cleaned and shortened to a width in characters. It leaves out the middle, where
+// template arguments are.
 func Clip(s string, width int) string {
 	s = Clean(s)
 	n := utf8.RuneCountInString(s)
@@ -39,7 +40,7 @@ func Clip(s string, width int) string {
 	return string(r[:head]) + "…" + string(r[n-(width-1-head):])
 }
 
-// pad fills with blanks on the right to a width in characters.
+// Pad appends blanks to s up to a width in characters.
 func Pad(s string, width int) string {
 	if n := utf8.RuneCountInString(s); n < width {
 		return s + strings.Repeat(" ", width-n)
@@ -47,7 +48,7 @@ func Pad(s string, width int) string {
 	return s
 }
 
-// position is file:line with the last element of the path.
+// Position is file:line with the last element of the path; empty if the file is not known.
 func Position(file string, line int) string {
 	switch {
 	case file == "":
@@ -58,7 +59,7 @@ func Position(file string, line int) string {
 	return fmt.Sprintf("%s:%d", Clean(path.Base(file)), line)
 }
 
-// firstRows are those that a table shows: top of them, 20 if that is not given.
+// FirstRows are the rows that a table shows: the first top ones, or 20 if top is 0.
 func FirstRows[T any](rows []T, top int) []T {
 	if top <= 0 {
 		top = 20

@@ -6,12 +6,13 @@ import (
 	"strings"
 )
 
-// printer writes lines and keeps the first error.
+// Printer writes lines to W and keeps the first error in Err.
 type Printer struct {
 	W   io.Writer
 	Err error
 }
 
+// Linef writes a line without the blanks at its end. After an error it does nothing.
 func (p *Printer) Linef(format string, args ...any) {
 	if p.Err == nil {
 		line := strings.TrimRight(fmt.Sprintf(format, args...), " ")

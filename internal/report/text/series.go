@@ -10,7 +10,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
-// SeriesName is what a series is called in a heading: the prefix of its files, and the process where names tell it.
+// SeriesName names a series in a heading: the prefix of its files and, if known, the process.
 func SeriesName(s *series.Series) string {
 	name := Clean(cmp.Or(s.Process.Prefix, s.Dir()))
 	if s.Process.PID != 0 {
@@ -19,12 +19,12 @@ func SeriesName(s *series.Series) string {
 	return name
 }
 
-// warningAdvice is what a user may do about a warning.
+// warningAdvice is what a user can do about a warning.
 var warningAdvice = map[heapfile.WarningKind]string{
 	heapfile.WarnManyProcesses: " (choose with --process)",
 }
 
-// AllWarnings are the warnings of a series, then those of its snapshots, with advice.
+// AllWarnings are the warnings of a series and then those of its snapshots, with advice.
 func AllWarnings(s *series.Series) []heapfile.Warning {
 	out := append([]heapfile.Warning{}, s.Warnings...)
 	for _, h := range s.Heads {
@@ -43,7 +43,7 @@ type WarningGroup struct {
 	Files int
 }
 
-// Text is the first warning, and how many more files have one of its kind.
+// Text is the first warning and the number of other files that have one of this kind.
 func (g WarningGroup) Text() string {
 	if g.Files > 1 {
 		return fmt.Sprintf("%s; and %s", g.First.Error(), units.Count(g.Files-1, "more file"))
@@ -51,7 +51,7 @@ func (g WarningGroup) Text() string {
 	return g.First.Error()
 }
 
-// GroupWarnings puts warnings of one kind together, in order of first appearance.
+// GroupWarnings groups warnings by kind, in order of first appearance.
 func GroupWarnings(list []heapfile.Warning) []WarningGroup {
 	var out []WarningGroup
 	for _, w := range list {

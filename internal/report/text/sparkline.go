@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// sparkline draws values in at most width characters, from zero to the largest; moments
-// that are not visible are blank.
+// Sparkline draws values in at most width characters, scaled from zero to the largest. Values that
+// are not visible are blank.
 func Sparkline(values []int64, visible []bool, width int) string {
 	n := len(values)
 	width = min(width, n)

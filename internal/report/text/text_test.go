@@ -15,13 +15,13 @@ func TestSparklineFitsItsWidthAndShowsGaps(t *testing.T) {
 	}
 	s := Sparkline(values, visible, 20)
 	require.Equal(t, 20, utf8.RuneCountInString(s))
-	require.True(t, strings.HasPrefix(s, strings.Repeat(" ", 10)), "hidden moments are blank")
+	require.True(t, strings.HasPrefix(s, strings.Repeat(" ", 10)), "hidden values are blank")
 	require.True(t, strings.HasSuffix(s, "█"))
 	require.Equal(t, "▁▁▁", Sparkline([]int64{0, 0, 0}, []bool{true, true, true}, 24))
 }
 
-// TestHostileNamesStayText: names come from files that anybody may have written.
-func TestHostileNamesStayText(t *testing.T) {
+// TestHostileNamesAreEscaped: the names in a snapshot may come from anybody.
+func TestHostileNamesAreEscaped(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain<T>":          "plain<T>",
 		"naïve::größe":      "naïve::größe",
@@ -45,8 +45,7 @@ func TestClipKeepsBothEnds(t *testing.T) {
 	require.Equal(t, "short", Clip("short", 40))
 }
 
-// TestOneSnapshotIsNoChange: what has no end has no arrow to it.
-func TestOneSnapshotIsNoChange(t *testing.T) {
+func TestFromToOfOneSnapshot(t *testing.T) {
 	require.Equal(t, "5.72 MiB", FromTo(6000000, 6000000, 1))
 	require.Equal(t, "5.72 MiB → 5.72 MiB", FromTo(6000000, 6000000, 2))
 }

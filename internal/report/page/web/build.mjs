@@ -15,12 +15,12 @@ const result = await build({
   format: "iife",
   target: ["chrome100", "firefox113", "safari16.4"],
   charset: "utf8",
-  legalComments: "none", // LICENSES.txt has them
+  legalComments: "none", // they are in LICENSES.txt
   metafile: true,
   outdir: out,
 });
 
-// packagesOf lists the npm packages that the bundle has code of.
+// packagesOf lists the npm packages whose code is in the bundle.
 function packagesOf(metafile) {
   const names = new Set();
   for (const path of Object.keys(metafile.inputs)) {

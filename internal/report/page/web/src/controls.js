@@ -1,11 +1,11 @@
-// The bar that stays in view: the moment, what is counted, and the filters.
+// The controls at the top of the window: the moment, the sample type and the filters.
 import { el } from "./dom.js";
 import { amount, count, duration, exact, percent, signed } from "./format.js";
 import { badge, family } from "./verdict.js";
 import { filterNames, noFilter } from "./state.js";
 
 const kindTexts = {
-  inuse_bytes: "bytes in use", inuse_objects: "objects in use", alloc_bytes: "bytes allocated so far", alloc_objects: "objects allocated so far",
+  inuse_bytes: "bytes in use", inuse_objects: "objects in use", alloc_bytes: "bytes allocated in total", alloc_objects: "objects allocated in total",
 };
 
 const pause = 350; // milliseconds between moments when playing
@@ -20,8 +20,8 @@ export class Controls {
     this.compare = el("button", { type: "button", "aria-pressed": "false", title: "Difference between two moments (d)", click: () => this.toggleBase() }, "Compare");
     this.now = el("output", { class: "now", id: "now" });
     this.baseNow = el("output", { class: "now" });
-    this.baseRow = el("div", { class: "line base" }, el("span", { class: "label" }, "against"), this.baseSlider, this.baseNow);
-    this.kind = el("select", { id: "kind", "aria-label": "What is counted", change: () => state.set({ kind: this.kind.value }) },
+    this.baseRow = el("div", { class: "line base" }, el("span", { class: "label" }, "compared with"), this.baseSlider, this.baseNow);
+    this.kind = el("select", { id: "kind", "aria-label": "Sample type", change: () => state.set({ kind: this.kind.value }) },
       ...heap.kinds.map((k) => el("option", { value: k }, kindTexts[k])));
     this.query = el("input", { type: "search", id: "search", placeholder: "Search functions, files, modules  ( / )", "aria-label": "Search functions, files and modules", spellcheck: "false", input: () => state.set({ query: this.query.value }) });
     this.module = el("select", { id: "module", "aria-label": "Module", change: () => state.set({ module: this.module.value }) },
@@ -79,7 +79,7 @@ export class Controls {
     return query !== "" || labels.size > 0 || module !== "" || site !== null;
   }
 
-  // drawStatus gives the exact totals of the moment, and how much of them passes the filter.
+  // drawStatus shows the exact totals of the moment and the part that passes the filter.
   drawStatus() {
     const { heap, state } = this;
     const { moment, base, kind, site } = state.values;
@@ -90,9 +90,9 @@ export class Controls {
     parts.push(kind.startsWith("inuse") ? " in use" : " allocated since the start");
     if (base !== null) {
       const change = total - heap.total(kind, base);
-      parts.push(`, ${signed((n) => amount(kind, n), change)} (${signed((n) => exact(kind, n), change)}) against #${heap.moments[base].snapshot}`);
+      parts.push(`, ${signed((n) => amount(kind, n), change)} (${signed((n) => exact(kind, n), change)}) compared with #${heap.moments[base].snapshot}`);
     }
-    if (m.cut) parts.push(` · the snapshot was cut: sites below ${count(m.absent_max_bytes + 1)} B are not listed`);
+    if (m.cut) parts.push(` · the snapshot is truncated: sites below ${count(m.absent_max_bytes + 1)} B are not listed`);
     if (this.filtered()) {
       const shown = heap.sum(kind, moment, this.view.keep);
       parts.push(` · the filter keeps ${amount(kind, shown)}, ${percent(shown, total)}`);
@@ -122,7 +122,7 @@ export class Controls {
     this.state.set({ labels });
   }
 
-  // toggleBase compares with the first moment that was judged, or the first of all.
+  // toggleBase turns the comparison with the first judged moment on or off. At that moment it compares with the first one.
   toggleBase() {
     const { base, moment } = this.state.values;
     const first = this.heap.raw.judged[0];
@@ -135,7 +135,7 @@ export class Controls {
     if (value !== null) this.state.set({ [name]: Math.min(last, Math.max(0, value + by)) });
   }
 
-  // toggle plays from the moment on, from the first one at the end.
+  // toggle starts to play at the current moment, or at the first one if the current one is the last; or it stops.
   toggle() {
     if (this.timer !== null) {
       clearInterval(this.timer);

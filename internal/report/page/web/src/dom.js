@@ -1,6 +1,6 @@
-// Elements. All text goes through textContent: names come from hostile input.
+// Elements. All text is set as textContent, because names come from hostile input.
 
-// el makes an element. Children are elements or text; attributes whose value is null or false are left out, functions listen.
+// el makes an element. Children are elements or text. Attributes that are null or false are left out; functions become event listeners.
 export function el(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -27,7 +27,7 @@ export function svg(tag, attributes = {}, ...children) {
   return node;
 }
 
-// token reads a colour of the style, each once until the theme changes.
+// token returns a colour of the style. Colours are cached until the theme changes.
 const tokens = new Map();
 
 export function token(name) {

@@ -1,4 +1,4 @@
-// The call tree at a moment, or what changed between two. The tree is the same at all moments: only widths change.
+// The call tree at a moment, or its changes between two. The tree is the same at all moments; only widths change.
 import { select } from "d3-selection";
 import flamegraph from "d3-flame-graph";
 import { el, token } from "./dom.js";
@@ -8,7 +8,7 @@ import { filterNames } from "./state.js";
 import { paperWidth, whenPrinted } from "./paper.js";
 
 const narrowest = 2; // pixels; narrower frames are not drawn
-const mostFrames = 1000; // beyond them drawing is slow, and nobody reads them
+const mostFrames = 1000; // more are slow to draw and too small to read
 
 export class Flame {
   constructor(host, heap, state, view) {
@@ -18,7 +18,7 @@ export class Flame {
     this.legend = el("div", { class: "legend flat" });
     this.chartHost = el("div", { class: "frames" });
     this.reset = el("button", { type: "button", click: () => state.set({ zoom: 0 }) }, "Whole tree");
-    this.turn = el("button", { type: "button", "aria-pressed": "false", title: "Callers below, as a flame graph has them (i)", click: () => state.set({ rising: !state.get("rising") }) }, "Flames up");
+    this.turn = el("button", { type: "button", "aria-pressed": "false", title: "Callers at the bottom, as in a flame graph (i)", click: () => state.set({ rising: !state.get("rising") }) }, "Flames up");
     this.empty = el("p", { class: "empty", hidden: true });
     host.append(el("div", { class: "tools" }, this.turn, this.reset, this.legend), this.detail, this.empty, this.chartHost);
     this.data = this.nest();
@@ -31,7 +31,7 @@ export class Flame {
     whenPrinted((paper) => this.print(paper));
   }
 
-  // nest turns the tree into objects, callees in order of their peaks.
+  // nest returns the tree as nested objects, with callees ordered by their peaks.
   nest() {
     const { heap } = this;
     const nodes = heap.parents.map((_, index) => ({ index, name: heap.nodeName(index), children: [], peak: 0 }));
@@ -44,7 +44,7 @@ export class Flame {
     return nodes[0];
   }
 
-  // make draws the chart anew: its direction cannot be turned.
+  // make draws a new chart, because the direction of a chart cannot change.
   make() {
     const rising = this.state.get("rising");
     this.turn.setAttribute("aria-pressed", String(rising));
@@ -65,7 +65,7 @@ export class Flame {
       .setDetailsHandler((text) => { this.detail.textContent = text ?? hint; })
       .onClick((d) => {
         if (d.data.index === this.zoomed) return this.finish();
-        this.state.set({ zoom: d.data.index }); // draws again: more frames are wide enough now
+        this.state.set({ zoom: d.data.index }); // draws again, because more frames are wide enough now
       });
     this.chartHost.replaceChildren();
     unmark(this.data);
@@ -79,7 +79,7 @@ export class Flame {
     if (rising) this.chartHost.scrollTop = this.chartHost.scrollHeight;
   }
 
-  // narrowest is the least width of a frame that is drawn, in pixels: such that there are not too many.
+  // narrowest is the least width of a frame that is drawn, in pixels. It limits the number of frames.
   narrowest() {
     const { total } = this.values;
     const zoom = this.state.get("zoom");
@@ -89,7 +89,7 @@ export class Flame {
     return Math.max(narrowest, (smallest / total[zoom]) * this.width());
   }
 
-  // below is the totals of a node and of all that it calls.
+  // below is the totals of a node and its callees.
   below(node) {
     const inside = new Uint8Array(this.heap.parents.length);
     inside[node] = 1;
@@ -104,11 +104,11 @@ export class Flame {
 
   width() { return this.paper ? paperWidth : Math.max(280, this.chartHost.clientWidth - 2); }
 
-  // print draws for paper, of whatever width: the style gives the picture all of it.
+  // print draws for paper. The style scales the picture to its width.
   print(paper) {
     this.paper = paper;
     const root = this.chartHost.querySelector("svg");
-    for (const g of root.querySelectorAll("g.frame")) g.remove(); // those that are there would move to their places after the page was printed
+    for (const g of root.querySelectorAll("g.frame")) g.remove(); // existing frames would move to their places only after printing
     this.chart.width(this.width());
     this.update();
     if (paper) root.setAttribute("viewBox", `0 0 ${root.getAttribute("width")} ${root.getAttribute("height")}`);
@@ -151,7 +151,7 @@ export class Flame {
     return `${v > 0 ? "+" : v < 0 ? "−" : "±"} ${name}`;
   }
 
-  // fill is the colour of the verdict that has most of a frame; of a difference, how much of the change is growth.
+  // fill is the colour of the verdict with most of a frame's memory. In a difference it is the share of growth in the change.
   fill(index) {
     if (index === 0) return token("--frame-root");
     if (this.state.get("base") === null) return color(familyNames[this.values.top[index]], this.heap.nodeFunctions[index] % 2);
@@ -159,7 +159,7 @@ export class Flame {
     return mix(token("--even"), token(lean > 0 ? "--grew" : "--shrank-fill"), Math.abs(lean));
   }
 
-  // describe is the frame in words.
+  // describe is the text of a frame.
   describe(index) {
     const { kind, base } = this.state.values;
     const { total, net, top } = this.values;
@@ -174,13 +174,13 @@ export class Flame {
     return parts.join(" · ");
   }
 
-  // finish adds what the chart lacks: names for assistive technology, and one frame that the keyboard can reach.
+  // finish adds names for assistive technology, and one frame that the keyboard can reach.
   finish() {
     const { kind, base, zoom } = this.state.values;
     const shown = this.values.total[0] > 0;
     this.empty.hidden = shown;
     this.chartHost.hidden = !shown;
-    this.empty.textContent = base !== null ? "Nothing that is shown differs between the two moments." : "Nothing that passes the filter is in use at this moment. Choose another one, or clear the filter (Esc).";
+    this.empty.textContent = base !== null ? "The two moments do not differ in what is shown." : "Nothing in use at this moment passes the filter. Choose another moment, or clear the filter (Esc).";
     this.reset.disabled = zoom === 0;
     const root = this.chartHost.querySelector("svg");
     root.setAttribute("role", "group");
@@ -194,7 +194,7 @@ export class Flame {
       g.dataset.index = d.data.index;
       g.setAttribute("tabindex", d.data.index === zoom ? "0" : "-1");
       const rect = g.querySelector("rect");
-      select(rect).interrupt(); // the chart lets new frames grow; what is shown should be true at once
+      select(rect).interrupt(); // the chart animates new frames; show their final width at once
       rect.setAttribute("width", g.getAttribute("width"));
       g.querySelector(".d3-flame-graph-label").textContent = this.label(d.data.index);
     }
@@ -209,7 +209,7 @@ export class Flame {
     };
     const items = this.state.get("base") === null
       ? familyNames.filter((_, f) => this.siteFamilies.includes(f)).map((name) => el("span", {}, swatch(color(name)), `${mark(name)} ${familyText(name)}`))
-      : [el("span", {}, swatch(token("--grew")), "+ grew"), el("span", {}, swatch(token("--even")), "± as much grew as shrank"), el("span", {}, swatch(token("--shrank-fill")), "− shrank"), el("span", {}, "widths: how much changed")];
+      : [el("span", {}, swatch(token("--grew")), "+ grew"), el("span", {}, swatch(token("--even")), "± growth and shrinkage cancel out"), el("span", {}, swatch(token("--shrank-fill")), "− shrank"), el("span", {}, "widths: how much changed")];
     this.legend.replaceChildren(...items);
   }
 
@@ -230,7 +230,7 @@ export class Flame {
     if (next !== null) this.focus(next);
   }
 
-  // neighbour is the frame that an arrow key leads to; undefined for another key, null where there is none.
+  // neighbour is the frame that an arrow key leads to: undefined for other keys, null if there is none.
   neighbour(index, key) {
     const down = this.state.get("rising") ? "ArrowUp" : "ArrowDown", up = this.state.get("rising") ? "ArrowDown" : "ArrowUp";
     if (![down, up, "ArrowLeft", "ArrowRight"].includes(key)) return undefined;
@@ -254,7 +254,7 @@ export class Flame {
 
 const hint = "Point at a frame, or move through the frames with the arrow keys; click or Enter zooms.";
 
-// unmark takes the marks of an earlier zoom off.
+// unmark removes the marks of an earlier zoom.
 function unmark(node) {
   const todo = [node];
   while (todo.length) {

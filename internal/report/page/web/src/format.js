@@ -1,4 +1,4 @@
-// Numbers and times in words, as the command's text has them.
+// Numbers and times, in the format of the command's text.
 
 const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 

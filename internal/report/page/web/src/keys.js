@@ -1,17 +1,17 @@
-// The keyboard: what each key does, and the list of them.
+// The keyboard: the actions of keys, and the list of keys.
 import { el } from "./dom.js";
 import { noFilter } from "./state.js";
 
 const keys = [
-  ["← →", "the moment before or after (Shift: the one compared with; Page: ten at once; Home, End)"],
-  ["Space", "play, pause"],
-  ["d", "difference between two moments, on or off"],
+  ["← →", "previous or next moment (with Shift: the one to compare with; Page Up, Page Down: ten moments; Home, End: first, last)"],
+  ["Space", "play or pause"],
+  ["d", "show the difference between two moments, or stop"],
   ["/", "search"],
   ["Esc", "clear the filter and the zoom"],
-  ["i", "turn the call tree: callers on top, or flames up"],
-  ["t", "light or dark"],
-  ["?", "this list"],
-  ["Enter", "on a frame: zoom; the arrow keys move between frames"],
+  ["i", "turn the call tree: callers at the top or at the bottom"],
+  ["t", "light or dark theme"],
+  ["?", "show this list"],
+  ["Enter", "zoom to the frame; the arrow keys move between frames"],
 ];
 
 export class Keys {
@@ -19,8 +19,8 @@ export class Keys {
     Object.assign(this, { state, controls, theme, dialog });
     dialog.append(el("h2", { id: "help-title" }, "Keys and hints"),
       el("dl", { class: "keys" }, ...keys.flatMap(([key, text]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, text)])),
-      el("p", {}, "A click on a site, in the table or beside the chart, filters everything. The address of this page holds what you chose: send it as a link. ",
-        "Verdicts are about growth: docs/report.md and the README say how they are made."),
+      el("p", {}, "Click a site in the table or beside the chart to filter the whole page. The address of this page contains your selection, so you can share it as a link. ",
+        "docs/report.md and the README explain the verdicts."),
       el("form", { method: "dialog" }, el("button", { autofocus: true }, "Close")));
     document.addEventListener("keydown", (e) => this.press(e));
   }

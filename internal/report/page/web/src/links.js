@@ -1,7 +1,7 @@
-// Deep links: location.hash holds what was chosen, so that a link shows the same.
+// Deep links: location.hash contains the selection, so that a link shows the same view.
 import { noFilter } from "./state.js";
 
-// read turns the hash into values; what is not valid for this page is left out.
+// read returns the values of a hash. Values that are not valid for this page get their defaults.
 export function read(hash, heap) {
   const p = new URLSearchParams(hash.replace(/^#/, ""));
   const last = heap.moments.length - 1;
@@ -22,10 +22,10 @@ export function read(hash, heap) {
   return out;
 }
 
-// defaultMoment is the last one that was judged.
+// defaultMoment is the last judged moment.
 export const defaultMoment = (heap) => heap.raw.judged[1];
 
-// write is the hash of values; defaults are left out.
+// write returns the hash of values, without those that have their defaults.
 export function write(s, heap) {
   const p = new URLSearchParams();
   if (s.moment !== defaultMoment(heap)) p.set("t", s.moment);

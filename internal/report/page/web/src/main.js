@@ -1,4 +1,4 @@
-// Puts the page together. The document holds the findings in words already; this adds what moves.
+// Starts the page. The document already contains the findings as text; the script adds the interactive parts.
 import { load } from "./model.js";
 import { State, filterNames } from "./state.js";
 import { read, write } from "./links.js";
@@ -14,12 +14,12 @@ const byId = (id) => document.getElementById(id);
 
 async function start() {
   const heap = await load(byId("model").textContent);
-  byId("model").remove(); // the memory of the text is no longer needed
+  byId("model").remove(); // frees its memory
   const state = new State(read(location.hash, heap));
   const view = { keep: [] };
   const filter = () => { view.keep = heap.keep(state.values); };
   filter();
-  state.on(filterNames, filter); // before the parts are told
+  state.on(filterNames, filter); // registered first, so that the parts see the new selection
   const parts = {};
   const theme = new Theme(byId("theme"), () => {
     parts.timeline?.draw();
@@ -32,11 +32,11 @@ async function start() {
   const keys = new Keys({ state, controls, theme, dialog: byId("help") });
   byId("help-open").addEventListener("click", () => keys.dialog.showModal());
   follow(state, heap);
-  document.documentElement.dataset.milliseconds = Math.round(performance.now()); // since the document was asked for
+  document.documentElement.dataset.milliseconds = Math.round(performance.now()); // since navigation began
   document.documentElement.dataset.ready = "true";
 }
 
-// follow keeps the address and the state the same.
+// follow keeps the address and the state in step.
 function follow(state, heap) {
   state.on(Object.keys(state.values), () => {
     const hash = write(state.values, heap);
@@ -49,8 +49,8 @@ function fail(error) {
   const box = byId("failure");
   box.hidden = false;
   box.textContent = typeof DecompressionStream === "undefined"
-    ? "This browser is too old for the charts: they need Chrome 80, Firefox 113 or Safari 16.4, or later ones. The findings above are complete."
-    : `The charts cannot be shown: ${error.message}. The findings above are complete; heaplapse report --format md writes them with the table.`;
+    ? "This browser is too old for the charts, which need Chrome 80, Firefox 113 or Safari 16.4. The findings above are complete."
+    : `The charts cannot be shown: ${error.message}. The findings above are complete; heaplapse report --format md writes them together with the table.`;
   document.documentElement.dataset.ready = "failed";
 }
 

@@ -1,6 +1,6 @@
-// The data of the page: columns by leaf, sums by moment. Nothing here touches the document.
+// The data of the page: columns by leaf, sums by moment. This module does not use the document.
 
-// load unpacks the data block.
+// load unpacks the model.
 export async function load(base64) {
   const text = atob(base64.trim());
   const packed = new Uint8Array(text.length);
@@ -27,16 +27,16 @@ export class Heap {
   functionModule(f) { return this.raw.strings[this.raw.functions[f][1]]; }
   nodeName(n) { return this.functionName(this.nodeFunctions[n]); }
 
-  // frame is a call of a site's path.
+  // frame is a frame of a call path.
   frame(i) {
     const [f, file, line] = this.raw.frames[i];
     return { name: this.functionName(f), module: this.functionModule(f), file: this.raw.strings[file], line };
   }
 
-  // total is the whole heap at a moment, as the snapshot has it.
+  // total is the whole heap at a moment, as in the header of the snapshot.
   total(kind, moment) { return this.moments[moment][kind]; }
 
-  // x is the time axis: seconds, bytes allocated or numbers; numbers, too, where restarts make time go back.
+  // x is the time axis: seconds, bytes allocated or indices. It is indices if a restart makes the clock go back.
   get x() {
     if (!this.axis) {
       const at = this.moments.map((m) => m.at);
@@ -47,10 +47,10 @@ export class Heap {
 
   get isTime() { return this.raw.rate_per === "hour" && this.x[this.x.length - 1] === this.moments[this.moments.length - 1].at; }
 
-  // modules are those of the sites.
+  // modules are the modules of the sites.
   get modules() { return [...new Set(this.sites.map((s) => s.module).filter(Boolean))].sort(); }
 
-  // keep says for each leaf whether a filter keeps it.
+  // keep reports for each leaf whether it passes a filter.
   keep({ query, labels, module, site }) {
     const needle = query.trim().toLowerCase();
     const hits = needle ? this.matches(needle) : null;
@@ -62,7 +62,7 @@ export class Heap {
     });
   }
 
-  // matches marks the nodes whose function, or one that calls it, has the text.
+  // matches marks the nodes whose function, or one of its callers, contains the text.
   matches(needle) {
     const functionHit = this.text.map((t) => t.includes(needle));
     const hit = new Uint8Array(this.parents.length);
@@ -70,7 +70,7 @@ export class Heap {
     return hit;
   }
 
-  // siteColumn is the values of a site by moment, of the leaves that are kept.
+  // siteColumn is the values of a site by moment, summed over the leaves that pass the filter.
   siteColumn(kind, site, keep = null) {
     const key = `${kind} ${site}`;
     if (!keep && this.siteColumns.has(key)) return this.siteColumns.get(key);
@@ -90,15 +90,15 @@ export class Heap {
     return this.bySite[site];
   }
 
-  // sum is what kept leaves have at a moment.
+  // sum is the total of the leaves that pass the filter at a moment.
   sum(kind, moment, keep) {
     let sum = 0;
     this.columns[kind].forEach((c, leaf) => { if (keep[leaf]) sum += c[moment]; });
     return sum;
   }
 
-  // flame gives each node its own values, without its callees': what is drawn as width, the signed change (against a
-  // base moment), and the family of verdicts that has most of it and of what it calls.
+  // flame returns the values of each node without its callees: the width, the signed change since a base moment, and
+  // the family of verdicts with most of the memory of the node and its callees.
   flame(kind, moment, base, keep, familyOfSite, families) {
     const n = this.parents.length;
     const self = new Float64Array(n), net = new Float64Array(n);

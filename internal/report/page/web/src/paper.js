@@ -1,9 +1,9 @@
-// Paper: what is drawn to measure is drawn again for a printer, and once more afterwards for the screen.
+// Printing: parts that are drawn to the width of the window are drawn again for paper, and afterwards for the screen.
 
-// paperWidth is the width of A4 and of Letter between their usual margins, in CSS pixels. What is wider makes a browser shrink the whole page, or is cut.
+// paperWidth is the width of A4 and Letter between usual margins, in CSS pixels. Wider content is clipped, or the browser shrinks the whole page.
 export const paperWidth = 700;
 
-// whenPrinted tells a part that it is for paper, and that it no longer is.
+// whenPrinted calls a listener before and after printing.
 export function whenPrinted(tell) {
   addEventListener("beforeprint", () => tell(true));
   addEventListener("afterprint", () => tell(false));

@@ -1,4 +1,4 @@
-// What the reader has chosen. Parts of the page change it with set and are told what changed.
+// The selection. Parts of the page change it with set; listeners are called with what changed.
 
 export class State {
   constructor(initial) {
@@ -8,7 +8,7 @@ export class State {
 
   get(name) { return this.values[name]; }
 
-  // set changes some values and tells the listeners which ones really changed.
+  // set changes values and calls the listeners with the names of those that differ.
   set(patch) {
     const changed = new Set();
     for (const [name, value] of Object.entries(patch)) {
@@ -20,7 +20,7 @@ export class State {
     if (changed.size > 0) for (const listener of this.listeners) listener(changed);
   }
 
-  // on calls a listener after changes of some values.
+  // on registers a listener for changes of some values.
   on(names, listener) {
     this.listeners.push((changed) => { if (names.some((n) => changed.has(n))) listener(); });
   }
@@ -31,7 +31,7 @@ function same(a, b) {
   return a === b;
 }
 
-// filterNames are the values that decide which leaves are kept.
+// filterNames are the values that select leaves.
 export const filterNames = ["query", "labels", "module", "site"];
 
 export const noFilter = () => ({ query: "", labels: new Set(), module: "", site: null });

@@ -1,4 +1,4 @@
-// The ranked sites, with sparklines; the chosen one shows its call paths.
+// The ranked sites with sparklines. The selected site shows its call paths.
 import { el, svg } from "./dom.js";
 import { amount, bytes, exact, position, signed } from "./format.js";
 import { badge, family } from "./verdict.js";
@@ -25,7 +25,7 @@ export class Table {
     this.draw();
   }
 
-  // columns are what the head sorts by: a name, a heading, and the value of a site.
+  // columns have a name, a heading and the value of a site to sort by.
   columns() {
     const { kind, moment, base } = this.state.values;
     const at = (i) => this.heap.siteColumn(kind, i)[moment];
@@ -44,7 +44,7 @@ export class Table {
     ];
   }
 
-  // rows are the sites that have a leaf that is kept.
+  // rows are the sites with a leaf that passes the filter.
   rows() {
     const kept = new Set();
     this.view.keep.forEach((k, leaf) => { if (k) kept.add(this.heap.leafSites[leaf]); });
@@ -71,11 +71,11 @@ export class Table {
     if (focused) [...this.body.querySelectorAll("[data-focus]"), ...this.head.querySelectorAll("[data-focus]")].find((e) => e.dataset.focus === focused)?.focus();
   }
 
-  // remark says what the table does not show. On a screen the button says it.
+  // remark is what the table leaves out on paper. On a screen the button shows that.
   remark(shown, all) {
-    if (this.heap.sites.length === 0) return "There is none: nothing was in use when the snapshots were taken.";
-    if (all === 0) return "No site passes the filter. Esc clears it.";
-    return this.paper && shown < all ? `The first ${shown} of ${all} sites; the page has the others.` : "";
+    if (this.heap.sites.length === 0) return "There are no sites: nothing was in use when the snapshots were taken.";
+    if (all === 0) return "No site passes the filter. Press Esc to clear it.";
+    return this.paper && shown < all ? `The first ${shown} of ${all} sites; the page on a screen has the others.` : "";
   }
 
   heading(c) {
@@ -111,7 +111,7 @@ export class Table {
     return chosen ? [tr, el("tr", { class: "paths" }, el("td", { colspan: columns.length }, this.paths(site)))] : [tr];
   }
 
-  // spark is a site's values from zero to its highest; moments that hide it are gaps.
+  // spark draws a site's values, scaled from zero to the highest. Moments that do not list the site are gaps.
   spark(i) {
     const kind = this.state.get("kind");
     const column = this.heap.siteColumn(kind, i);
@@ -134,8 +134,8 @@ export class Table {
   paths(site) {
     const facts = [];
     if (site.advice) facts.push(el("p", { class: "next" }, `→ ${site.advice}`));
-    if (site.unnamed) facts.push(el("p", { class: "muted" }, `unnamed: ${site.unnamed}`));
-    if (site.resizing) facts.push(el("p", { class: "muted" }, "few objects become larger: a table or buffer that is resized"));
+    if (site.unnamed) facts.push(el("p", { class: "muted" }, site.unnamed));
+    if (site.resizing) facts.push(el("p", { class: "muted" }, "a few objects become larger: a table or a buffer that is resized"));
     if (family(site.label) !== "other") {
       const rate = site.label === "insufficient" ? "too few snapshots for a rate" : `${signed(bytes, site.rate)} per ${this.heap.raw.rate_per} (95 %: ${bytes(site.rate_low)} to ${bytes(site.rate_high)})`;
       facts.push(el("p", { class: "muted" }, `${rate} · ${site.stacks} call ${site.stacks === 1 ? "path" : "paths"} · ${site.module || "no module"}`));
@@ -143,7 +143,7 @@ export class Table {
     const shown = site.paths.length;
     return el("div", { class: "path-list" }, ...facts,
       ...site.paths.map((p, n) => this.path(p, site, n)),
-      shown < site.stacks ? el("p", { class: "muted" }, `… and ${site.stacks - shown} more call paths, which grew less`) : null);
+      shown < site.stacks ? el("p", { class: "muted" }, `… and ${site.stacks - shown} more call paths that grew less`) : null);
   }
 
   // path is one call path, the allocating function first.
@@ -158,7 +158,7 @@ export class Table {
     return el("li", { class: blamed ? "blamed" : null },
       el("bdi", { class: "function" }, f.name), " ",
       el("span", { class: "where", title: f.file ? `${f.file}${f.line ? `:${f.line}` : ""}` : null }, position(f.file, f.line) || (f.name.startsWith(`${f.module}+`) ? "" : f.module)),
-      blamed ? el("span", { class: "tag" }, "put down to this function") : null);
+      blamed ? el("span", { class: "tag" }, "attributed to this function") : null);
   }
 }
 

@@ -1,4 +1,4 @@
-// Light or dark: the system's choice, until the reader chooses; light when printed.
+// The theme: that of the system unless the reader chooses one. Printing uses the light theme.
 import { forgetTokens } from "./dom.js";
 
 export class Theme {

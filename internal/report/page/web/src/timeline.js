@@ -1,4 +1,4 @@
-// Memory over time: the largest sites stacked, in the colours of their verdicts, with the moments and why they were taken.
+// Memory over time: the largest sites, stacked, in the colours of their verdicts, with the triggers of the snapshots.
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { el, token } from "./dom.js";
@@ -8,10 +8,10 @@ import { add } from "./model.js";
 import { filterNames } from "./state.js";
 import { paperWidth, whenPrinted } from "./paper.js";
 
-const layers = 8; // sites that are drawn one by one
+const layers = 8; // number of sites that are drawn separately
 
 const triggers = {
-  unknown: "not known", allocated: "bytes allocated", "high-water": "a record high", time: "a timer", manual: "a call or signal", exit: "the end of the process",
+  unknown: "an unknown trigger", allocated: "bytes allocated", "high-water": "a record high", time: "a timer", manual: "a call or signal", exit: "the end of the process",
 };
 
 export class Timeline {
@@ -35,7 +35,7 @@ export class Timeline {
     this.draw();
   }
 
-  // stack are the layers from the bottom: the sites with the highest peaks, leaks first, then the rest as one.
+  // stack is the layers from bottom to top: the sites with the highest peaks, leaks first, then all others together.
   stack() {
     const { heap, state, view } = this;
     const kind = state.get("kind");
@@ -72,7 +72,7 @@ export class Timeline {
       add(sum, l.column);
       sums.push(sum);
     }
-    sums.reverse(); // the highest is painted first
+    sums.reverse(); // the highest layer is painted first
     const total = this.heap.moments.map((m) => m[kind]);
     const rss = kind === "inuse_bytes" && this.heap.moments.some((m) => m.rss_bytes !== null) ? this.heap.moments.map((m) => m.rss_bytes) : null;
     this.plot?.destroy();
@@ -86,12 +86,12 @@ export class Timeline {
     this.describe(kind, total, rss);
   }
 
-  // describe says in words what the picture shows.
+  // describe writes the legend and the text alternative of the picture.
   describe(kind, total, rss) {
     const first = total[0], last = total[total.length - 1];
     this.plotHost.setAttribute("aria-label",
       `Stacked areas over ${this.x.length} snapshots: ${amount(kind, first)} at the first, ${amount(kind, last)} at the last. The table has the numbers.`);
-    this.shown = []; // what the legend gives the value of, at the chosen moment
+    this.shown = []; // the columns whose values the legend shows at the current moment
     const lines = [this.legendLine("line", kind.startsWith("inuse") ? "the whole heap" : "all that was allocated", total)];
     if (rss) lines.push(this.legendLine("dashed", "the process (RSS)", rss));
     this.legend.replaceChildren(...[...this.layersShown].reverse().map((l) => this.legendRow(l)), ...lines);
@@ -101,10 +101,10 @@ export class Timeline {
     const parts = Object.entries(counts).map(([t, n]) => `${glyph(t)} ${triggers[t] ?? t} (${n})`);
     const images = new Set(this.heap.moments.map((m) => m.image)).size;
     if (this.x.length === 1) {
-      this.marks.textContent = "There is one snapshot: nothing to draw over time.";
+      this.marks.textContent = "There is only one snapshot, so there is no change over time.";
       return;
     }
-    this.marks.replaceChildren(`Snapshots were taken by: ${parts.join(", ")}.${images > 1 ? ` Vertical lines: the process restarted (${images} images).` : ""}`,
+    this.marks.replaceChildren(`Triggers of the snapshots: ${parts.join(", ")}.${images > 1 ? ` Vertical lines: the process restarted (${images} images).` : ""}`,
       el("span", { class: "on-screen" }, " Click the chart, or press ← and →, to choose a moment."));
   }
 
@@ -113,7 +113,7 @@ export class Timeline {
     for (const { place, column } of this.shown) place.textContent = column[moment] === null ? "–" : amount(kind, column[moment]);
   }
 
-  // value is a place for the value of a column.
+  // value is an element for the value of a column.
   value(column) {
     const place = el("span", { class: "value" });
     this.shown.push({ place, column });
@@ -142,7 +142,7 @@ export class Timeline {
     const isTime = this.heap.isTime;
     return {
       ...this.size(),
-      padding: [18, isTime ? 12 : 36, 0, 0], // the last label is centred on the end of the axis
+      padding: [18, isTime ? 12 : 36, 0, 0], // room for the last label, which is centred on the end of the axis
       legend: { show: false },
       cursor: { drag: { x: false, y: false }, points: { show: false }, y: false },
       scales: { x: { time: false }, y: { range: (_, lo, hi) => [Math.min(0, lo), hi > 0 ? hi * 1.04 : 1] } },
@@ -160,10 +160,10 @@ export class Timeline {
     };
   }
 
-  // raw labels an axis that is not time.
+  // raw is the label of a point on an axis that is not time.
   raw(x) { return byBytes(this.heap) ? bytes(x) : `#${count(x + 1)}`; }
 
-  // overlay draws the chosen moments, the restarts, and why each snapshot was taken.
+  // overlay draws the current moments, the restarts and the trigger of each snapshot.
   overlay(u) {
     const c = u.ctx, ratio = devicePixelRatio, { top, height } = u.bbox;
     const at = (i) => u.valToPos(this.x[i], "x", true);
@@ -203,7 +203,7 @@ function line(c, x, top, height, stroke, dash, width) {
   c.stroke();
 }
 
-// label is a vertical line with a word at its top.
+// label draws a vertical line with a label at its top.
 function label(c, x, text, box, fill, ratio) {
   line(c, x, box.top, box.height, fill, [], 2 * ratio);
   c.font = `600 ${11 * ratio}px system-ui, sans-serif`;
@@ -217,19 +217,19 @@ function label(c, x, text, box, fill, ratio) {
 
 const glyph = (trigger) => ({ time: "•", "high-water": "▴", allocated: "▫", manual: "◇", exit: "×" })[trigger] ?? "?";
 
-// familyOrder puts leaks at the bottom, where their slope shows best.
+// familyOrder puts leaks at the bottom of the stack, where their slope is easiest to see.
 function familyOrder() {
   const order = ["leak", "suspect", "load", "fills", "quiet", "other"];
   return (site) => order.indexOf(family(site.label));
 }
 
-// weight prefers what a reader looks for over what is merely large.
+// weight ranks leaks and suspects above larger sites.
 const weight = (l) => l.peak * (family(l.site.label) === "leak" ? 1e6 : family(l.site.label) === "suspect" ? 1e3 : 1);
 
 const steps = [0.1, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800, 604800, 1209600, 2592000, 7776000];
 
-// byBytes says that the axis counts allocated bytes, for want of a clock.
+// byBytes reports whether the axis counts allocated bytes, because there is no clock.
 const byBytes = (heap) => heap.raw.clock === "allocated-bytes";
 
-// binarySteps are round in KiB, MiB and so on.
+// binarySteps are steps that are round numbers of KiB, MiB and so on.
 const binarySteps = Array.from({ length: 80 }, (_, i) => 2 ** i);

@@ -1,13 +1,13 @@
-// What verdicts look like: five families, each with a colour and a mark, so that colour never stands alone.
+// The look of verdicts: families, each with a colour and a mark, so that no meaning depends on colour alone.
 import { el, token } from "./dom.js";
 
 const families = {
   leak: { mark: "▲", text: "leaks" },
   suspect: { mark: "◆", text: "suspect" },
-  fills: { mark: "◐", text: "fills up or has" },
+  fills: { mark: "◐", text: "filling or full" },
   load: { mark: "↗", text: "follows the load" },
   quiet: { mark: "■", text: "stable, shrinking, too few points" },
-  other: { mark: "…", text: "put together, or not known" },
+  other: { mark: "…", text: "grouped or unknown" },
 };
 
 const familyOf = {
@@ -20,10 +20,10 @@ export const familyNames = Object.keys(families);
 export const familyText = (name) => families[name].text;
 export const mark = (name) => families[name].mark;
 
-// color is that of a family; shade tells neighbours of one family apart, 0 to 3.
+// color is the colour of a family; shade, 0 to 3, distinguishes neighbours of one family.
 export const color = (name, shade = 0) => token(`--${name}-${shade % 4}`);
 
-// badge is a verdict in words, with its mark.
+// badge is a verdict with its mark.
 export function badge(site) {
   const name = family(site.label);
   const sure = name === "leak" || name === "suspect" ? ` ${Math.round(100 * site.confidence)} %` : "";

@@ -1,0 +1,204 @@
+package gate
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/heaplapse/heaplapse/diff/gate"
+	"github.com/heaplapse/heaplapse/diff/identity"
+	"github.com/heaplapse/heaplapse/internal/report/text"
+	"github.com/heaplapse/heaplapse/internal/units"
+)
+
+// regressions writes the rows that regressed, with their evidence.
+func (g *Report) regressions(p *text.Printer) {
+	rows := g.with(gate.Regressed)
+	if len(rows) == 0 {
+		return
+	}
+	p.Linef("")
+	p.Linef("REGRESSED")
+	shown := rows[:min(len(rows), max(g.top(), mostRegressed))]
+	for i, r := range shown {
+		p.Linef("%3d  %s", i+1, named(r, 90))
+		for _, line := range g.evidence(r) {
+			p.Linef("     %s", line)
+		}
+	}
+	if n := len(rows) - len(shown); n > 0 {
+		p.Linef("     … and %d more: --top %d shows them", n, len(rows))
+	}
+}
+
+// mostRegressed is the default number of regressions in text.
+const mostRegressed = 50
+
+// evidence are the lines below a regressed row: its values, the quality of the match, its callers, and advice.
+func (g *Report) evidence(r *gate.Row) (out []string) {
+	for _, v := range decisive(r) {
+		out = append(out, fmt.Sprintf("%-9s %s", metricText(v.Metric), g.valueText(v)))
+	}
+	if line := movedPart(r); line != "" {
+		out = append(out, line)
+	}
+	if g.drifted(r) {
+		out = append(out, "drift: within the thresholds against the baselines, beyond them against the reference run")
+	}
+	if r.Tier == identity.ByBlame {
+		out = append(out, "matched by function alone: its callers differ from those in the baselines")
+	}
+	v := viewOf(r)
+	if line := v.CallPath(logWidth - 5); line != "" {
+		out = append(out, line)
+	}
+	if advice := v.Advice(); advice != "" {
+		out = append(out, "→ "+advice)
+	}
+	return out
+}
+
+// movedPart is the part of a change that only moved between functions; empty if there is none.
+func movedPart(r *gate.Row) string {
+	if len(r.Values) == 0 || math.Abs(r.Values[0].Moved) < 1 {
+		return ""
+	}
+	v := r.Values[0]
+	line := fmt.Sprintf("%s of it moved; the other %s is judged", units.SignedBytes(v.Moved)+unitOf(v), units.SignedBytes(v.Rest())+unitOf(v))
+	if names := neighbours(r); names != "" {
+		line += ": " + names + " changed by the opposite amount"
+	}
+	return line
+}
+
+// drifted reports whether the row regressed against the reference run, but not against the baselines.
+func (g *Report) drifted(r *gate.Row) bool {
+	return len(g.Baselines) > 0 && slices.ContainsFunc(r.Values, func(v gate.Value) bool { return v.Base == gate.BaseReference && v.Exceeds }) &&
+		!slices.ContainsFunc(r.Values, func(v gate.Value) bool { return v.Base == gate.BaseSet && v.Exceeds })
+}
+
+// decisive are the values of a row that text shows: the one that decided its status, the same metric against the other
+// base, and the level. JSON has all.
+func decisive(r *gate.Row) (out []gate.Value) {
+	for i, v := range r.Values {
+		decided, level := r.Values[0], v.Metric == gate.MetricLevel && v.Base == r.Values[0].Base
+		if i == 0 || v.Metric == decided.Metric || level {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// levels are the bytes in use of a row, against the baselines and then against the reference run.
+func levels(r *gate.Row) (out []gate.Value) {
+	for _, base := range []gate.Base{gate.BaseSet, gate.BaseReference} {
+		for _, v := range r.Values {
+			if v.Metric == gate.MetricLevel && v.Base == base {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
+// brief writes rows that did not regress.
+func (g *Report) brief(p *text.Printer, title string, rows []*gate.Row) {
+	if len(rows) == 0 {
+		return
+	}
+	p.Linef("")
+	p.Linef("%s", title)
+	shown := rows[:min(len(rows), g.top())]
+	for _, r := range shown {
+		for _, line := range briefLines(r) {
+			p.Linef("%s", line)
+		}
+	}
+	if n := len(rows) - len(shown); n > 0 {
+		p.Linef("     … and %d more: --top %d shows them", n, len(rows))
+	}
+}
+
+func (g *Report) top() int {
+	if g.Top <= 0 {
+		return 10
+	}
+	return g.Top
+}
+
+// wrapped breaks a list into lines that fit a log, after separators. The second and later lines are indented.
+func wrapped(list, separator string, indent int) string {
+	var b strings.Builder
+	width := indent
+	for i, part := range strings.SplitAfter(list, separator) {
+		n := utf8.RuneCountInString(part)
+		if i > 0 && width+n > logWidth {
+			line := strings.TrimRight(b.String(), " ")
+			b.Reset()
+			b.WriteString(line + "\n" + strings.Repeat(" ", indent))
+			width = indent
+		}
+		b.WriteString(part)
+		width += n
+	}
+	return b.String()
+}
+
+// briefLines is a row in one line, and its explanation in a second.
+func briefLines(r *gate.Row) []string {
+	line := "     " + named(r, 60)
+	if len(r.Values) > 0 {
+		v := r.Values[0]
+		line = fmt.Sprintf("     %12s  %-24s  %s", units.SignedBytes(v.Delta())+unitOf(v), parts(v)+referenceMark(v), named(r, 50))
+	}
+	if why := aside(r); why != "" {
+		return []string{line, "       " + why}
+	}
+	return []string{line}
+}
+
+// referenceMark marks a comparison with the reference run.
+func referenceMark(v gate.Value) string {
+	if v.Base == gate.BaseReference {
+		return " (reference)"
+	}
+	return ""
+}
+
+// aside explains a row that did not regress; it may be empty.
+func aside(r *gate.Row) string {
+	switch {
+	case r.Suppression != nil:
+		return suppressed(r)
+	case len(r.MovedWith) > 0:
+		return "with " + neighbours(r)
+	}
+	return ""
+}
+
+// neighbours are the first of the functions that memory moved from or to.
+func neighbours(r *gate.Row) string {
+	var names []string
+	for _, n := range r.MovedWith[:min(3, len(r.MovedWith))] {
+		names = append(names, text.Clip(n, 60))
+	}
+	if n := len(r.MovedWith) - len(names); n > 0 {
+		names = append(names, fmt.Sprintf("%d more", n))
+	}
+	return strings.Join(names, ", ")
+}
+
+// suppressed is the pattern, the reason and the end of a suppression.
+func suppressed(r *gate.Row) string {
+	s := r.Suppression
+	line := "by " + text.Clip(s.Pattern, 60)
+	if s.Reason != "" {
+		line += ": " + text.Clip(s.Reason, 200)
+	}
+	if !s.Until.IsZero() {
+		line += " (until " + s.Until.Format("2006-01-02") + ")"
+	}
+	return line
+}

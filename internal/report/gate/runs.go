@@ -1,0 +1,111 @@
+package gate
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/heaplapse/heaplapse/diff/baseline"
+	"github.com/heaplapse/heaplapse/diff/gate"
+	"github.com/heaplapse/heaplapse/diff/identity"
+	"github.com/heaplapse/heaplapse/internal/report/siteview"
+	"github.com/heaplapse/heaplapse/internal/report/text"
+	"github.com/heaplapse/heaplapse/internal/units"
+)
+
+// runs writes what was compared.
+func (g *Report) runs(p *text.Printer) {
+	for _, line := range g.runLines() {
+		p.Linef("%-9s %s", line[0], wrapped(line[1], ", ", 10))
+	}
+}
+
+// runLines are the compared runs, the heap and the matching, each with a label.
+func (g *Report) runLines() (out [][2]string) {
+	add := func(label, line string) { out = append(out, [2]string{label, line}) }
+	add("current", runText(g.Current))
+	if len(g.Baselines) > 0 {
+		add("baselines", g.baselinesText())
+	}
+	if g.Reference != nil {
+		add("reference", runText(g.Reference))
+	}
+	for _, v := range levels(&g.Total) {
+		add("heap", g.valueText(v))
+	}
+	add("matched", g.matched())
+	return out
+}
+
+// runText is a run in one line: its name, time, build, snapshots and heap.
+func runText(r *baseline.Run) string {
+	m := &r.Meta
+	parts := []string{text.Clip(m.Name, 40)}
+	if !m.Recorded.IsZero() {
+		parts = append(parts, m.Recorded.UTC().Format("2006-01-02 15:04"))
+	}
+	if m.BuildID != "" {
+		parts = append(parts, "build "+shortID(m.BuildID))
+	}
+	snapshots := units.Count(m.Snapshots, "snapshot")
+	if m.Span > 0 {
+		snapshots += " in " + units.Duration(m.Span)
+	}
+	if m.Period > 0 {
+		snapshots += ", sampled every " + units.Bytes(m.Period)
+	}
+	return strings.Join(append(parts, snapshots, units.Bytes(r.Total.Bytes)), "  ")
+}
+
+// shortID is the start of a build ID, which is enough to distinguish builds.
+func shortID(id string) string { return text.Clean(id[:min(len(id), 8)]) }
+
+// baselinesText summarizes the baseline set.
+func (g *Report) baselinesText() string {
+	if len(g.Baselines) == 1 {
+		return runText(g.Baselines[0])
+	}
+	first, last, builds := g.Baselines[len(g.Baselines)-1], g.Baselines[0], map[string]bool{}
+	for _, r := range g.Baselines {
+		builds[r.Meta.BuildID] = true
+	}
+	parts := []string{units.Count(len(g.Baselines), "run")}
+	if from, to := first.Meta.Recorded, last.Meta.Recorded; !from.IsZero() && !to.IsZero() {
+		parts = append(parts, from.UTC().Format("2006-01-02 15:04")+" to "+to.UTC().Format("2006-01-02 15:04"))
+	}
+	if len(builds) > 1 {
+		parts = append(parts, units.Count(len(builds), "build"))
+	}
+	return strings.Join(append(parts, fmt.Sprintf("the latest is %s", text.Clip(last.Meta.Name, 40))), "  ")
+}
+
+// matched is how the sites were matched with those of the baselines.
+func (g *Report) matched() string {
+	all := g.Tiers.Bytes()
+	var parts []string
+	for i, t := range g.Tiers {
+		if t.Bytes > 0 && all > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", units.Percent(t.Bytes/all), siteview.TierTexts[identity.Tier(i)]))
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing, because no bytes are in use"
+	}
+	if moved := g.movedShare(); moved > 0 {
+		parts[len(parts)-1] += fmt.Sprintf(" (%s of that moved)", units.Percent(moved/g.UnmatchedShare()))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// movedShare is the share of bytes without a match that moved between neighbours. It is at most UnmatchedShare.
+func (g *Report) movedShare() float64 {
+	all, moved := g.Tiers.Bytes(), 0.0
+	for _, r := range g.with(gate.Moved) {
+		if r.Tier == identity.Unmatched && len(levels(r)) > 0 {
+			moved += levels(r)[0].Before + levels(r)[0].After
+		}
+	}
+	if all <= 0 {
+		return 0
+	}
+	return min(moved/all, g.UnmatchedShare())
+}
