@@ -42,8 +42,8 @@ func (p *pair) key(m identity.Match) string {
 
 // add adds a match to its row.
 func (p *pair) add(r *Row, m identity.Match) {
-	r.BaseSites, r.Base = include(r.BaseSites, r.Base, p.sides[base], m.Base)
-	r.CurrentSites, r.Current = include(r.CurrentSites, r.Current, p.sides[current], m.Current)
+	p.sides[base].include(&r.BaseSites, &r.Base, m.Base)
+	p.sides[current].include(&r.CurrentSites, &r.Current, m.Current)
 	if len(m.Base) == 0 {
 		r.BaseBound = addBound(r.BaseBound, p.sides[base].Head)
 	}
@@ -55,13 +55,12 @@ func (p *pair) add(r *Row, m identity.Match) {
 	}
 }
 
-// include adds sites of a side, and their counts.
-func include(sites []symbolize.SiteID, sum heapfile.Counts, s *Side, members []int) ([]symbolize.SiteID, heapfile.Counts) {
+// include adds sites of the side to ids, and their counts to sum.
+func (s *Side) include(ids *[]symbolize.SiteID, sum *heapfile.Counts, members []int) {
 	for _, i := range members {
-		sites = append(sites, s.sites[i])
-		sum = sum.Add(s.counts[i])
+		*ids = append(*ids, s.sites[i])
+		*sum = sum.Add(s.counts[i])
 	}
-	return sites, sum
 }
 
 // addBound adds to a bound what a truncated snapshot may hide of one more site that only the other
@@ -75,8 +74,10 @@ func addBound(sum heapfile.Counts, s *series.Head) heapfile.Counts {
 		return min(sum+one, max(one, all))
 	}
 	return heapfile.Counts{
-		InuseObjects: add(sum.InuseObjects, one.InuseObjects, all.InuseObjects), InuseBytes: add(sum.InuseBytes, one.InuseBytes, all.InuseBytes),
-		AllocObjects: add(sum.AllocObjects, one.AllocObjects, all.AllocObjects), AllocBytes: add(sum.AllocBytes, one.AllocBytes, all.AllocBytes),
+		InuseObjects: add(sum.InuseObjects, one.InuseObjects, all.InuseObjects),
+		InuseBytes:   add(sum.InuseBytes, one.InuseBytes, all.InuseBytes),
+		AllocObjects: add(sum.AllocObjects, one.AllocObjects, all.AllocObjects),
+		AllocBytes:   add(sum.AllocBytes, one.AllocBytes, all.AllocBytes),
 	}
 }
 

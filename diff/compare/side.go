@@ -24,26 +24,26 @@ type Side struct {
 }
 
 // NewSide reads a snapshot of a series again and sums its rows by site.
-func NewSide(series *series.Series, symbols *symbolize.Symbols, index int, filter *symbolize.Filter) (*Side, error) {
-	s := &Side{Series: series, Symbols: symbols, Head: series.Heads[index], Filter: filter, index: map[symbolize.SiteID]int{}}
-	snap, err := series.Read(index)
+func NewSide(s *series.Series, symbols *symbolize.Symbols, index int, filter *symbolize.Filter) (*Side, error) {
+	snap, err := s.Read(index)
 	if err != nil {
 		return nil, err
 	}
+	side := &Side{Series: s, Symbols: symbols, Head: s.Heads[index], Filter: filter, index: map[symbolize.SiteID]int{}}
 	for _, row := range snap.Samples {
 		if !filter.Keep(row.Stack) {
 			continue
 		}
 		site := symbols.Site(row.Stack)
-		i, ok := s.index[site]
+		i, ok := side.index[site]
 		if !ok {
-			i = len(s.sites)
-			s.index[site] = i
-			s.sites, s.counts = append(s.sites, site), append(s.counts, heapfile.Counts{})
+			i = len(side.sites)
+			side.index[site] = i
+			side.sites, side.counts = append(side.sites, site), append(side.counts, heapfile.Counts{})
 		}
-		s.counts[i] = s.counts[i].Add(row.Estimate(snap.Period))
+		side.counts[i] = side.counts[i].Add(row.Estimate(snap.Period))
 	}
-	return s, nil
+	return side, nil
 }
 
 // Counts returns the counts of a site, zero where it is absent.

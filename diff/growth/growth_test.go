@@ -41,7 +41,7 @@ func fixture(t *testing.T, name, sysroot string, o growth.Options) judged {
 	return judge(t, testutil.Data(t, name), testutil.Data(t, sysroot), o)
 }
 
-// blamed is the function that a site is put down to.
+// blamed is the function that a site is attributed to.
 func (j judged) blamed(s growth.Site) string {
 	stack := j.symbols.Stack(j.symbols.SiteStack(s.Members[0]))
 	if len(stack) == 0 {
@@ -63,7 +63,7 @@ func (j judged) leaks() (names []string) {
 	return names
 }
 
-func TestTheTwoLeaksComeFirstAndNothingElseIsCalledOne(t *testing.T) {
+func TestOnlyTheTwoLeaksAreCalledLeaks(t *testing.T) {
 	for _, name := range []string{"leaky", "leaky-jemalloc"} {
 		j := fixture(t, name, "leaky/sysroot", growth.Options{})
 		require.Equal(t, growth.VerdictLeak, j.Verdict)
@@ -74,8 +74,8 @@ func TestTheTwoLeaksComeFirstAndNothingElseIsCalledOne(t *testing.T) {
 	}
 }
 
-// TestRatesAreTheTruth: testdata/README.md says what the program leaks a second.
-func TestRatesAreTheTruth(t *testing.T) {
+// TestRatesAreTrue: testdata/README.md gives the rates at which the program leaks.
+func TestRatesAreTrue(t *testing.T) {
 	j := fixture(t, "leaky", "leaky/sysroot", growth.Options{})
 	require.InEpsilon(t, 130*1024, j.Sites[0].Slope, 0.02)
 	require.InEpsilon(t, 40*1024, j.Sites[1].Slope, 0.03)
@@ -94,23 +94,23 @@ func TestCacheAndChurnAreNotLeaks(t *testing.T) {
 	require.Contains(t, []trend.Label{trend.Stable, trend.GrewThenFlat, trend.Plateaued}, labels["geom::mesh::Projection::warm"])
 }
 
-// TestCutDumpsHideAndDoNotZero: the leak starts after the first cut dumps; before, it is hidden,
-// not 0.
-func TestCutDumpsHideAndDoNotZero(t *testing.T) {
+// TestTruncationHidesAndDoesNotZero: the leak starts after the first truncated snapshots. In these
+// it is hidden, not 0.
+func TestTruncationHidesAndDoesNotZero(t *testing.T) {
 	j := fixture(t, "python", "python/sysroot", growth.Options{})
 	require.Equal(t, []string{"ffi_call"}, j.leaks())
 	leak := j.Sites[0]
-	require.True(t, leak.Visible[0], "the first dump is whole: the site is absent there, so it is 0")
+	require.True(t, leak.Visible[0], "the first snapshot is complete: the site is absent there, so it is 0")
 	require.Zero(t, leak.Bytes[0])
-	require.False(t, leak.Visible[1], "the second is cut: absence tells nothing")
+	require.False(t, leak.Visible[1], "the second snapshot is truncated: an absent site may exist")
 }
 
-func TestNodeBuffersArePutDownToTheirJavaScriptFunction(t *testing.T) {
+func TestNodeBuffersAreAttributedToTheirJavaScriptFunction(t *testing.T) {
 	j := fixture(t, "node", "node/sysroot", growth.Options{})
-	require.Equal(t, []string{"leakBuffers"}, j.leaks(), "and code that moves between compilers' tiers is no leak")
+	require.Equal(t, []string{"leakBuffers"}, j.leaks(), "code that moves between the tiers of the compiler is no leak")
 }
 
-func TestARestartIsJudgedOnOneImage(t *testing.T) {
+func TestRestartIsJudgedOnOneImage(t *testing.T) {
 	j := fixture(t, "dialects/restart", "", growth.Options{})
 	require.Equal(t, sites.Range{First: 0, Last: 3, Of: 7, Images: true}, j.Range)
 	require.Equal(t, growth.VerdictUndecided, j.Verdict)
@@ -123,7 +123,7 @@ func TestFewSnapshotsGiveANote(t *testing.T) {
 	require.Empty(t, many.Notes)
 }
 
-func TestAnExitDumpDoesNotDecide(t *testing.T) {
+func TestSnapshotAtExitIsLeftOut(t *testing.T) {
 	j := fixture(t, "dialects/exit", "leaky/sysroot", growth.Options{})
 	require.Equal(t, len(j.series.Heads)-2, j.Last)
 	require.Equal(t, 1, j.AtExit)
@@ -153,7 +153,7 @@ type site struct {
 	bytes func(i int) int
 }
 
-// madeUp writes a series of complete dumps from functions, for rules that no recording isolates.
+// madeUp writes a series of complete snapshots from functions.
 func madeUp(t *testing.T, n int, sites ...site) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -172,12 +172,12 @@ func madeUp(t *testing.T, n int, sites ...site) string {
 	return dir
 }
 
-func TestSitesOfAnUnnamedModuleAreToldApart(t *testing.T) {
+func TestSitesOfAnUnnamedModuleAreDistinct(t *testing.T) {
 	dir := madeUp(t, 24,
 		site{0x400100, func(i int) int { return 1<<20 + i*(1<<19) }},
 		site{0x400200, func(int) int { return 5 << 20 }})
 	j := judge(t, dir, "/nonexistent", growth.Options{})
-	require.Equal(t, []string{"program+0x100"}, j.leaks(), "named by the place in the file, which is missing")
+	require.Equal(t, []string{"program+0x100"}, j.leaks(), "a missing file gives module+offset")
 	require.Equal(t, symbolize.ReasonMissing, j.symbols.Modules[0].Reason)
 }
 
@@ -199,8 +199,8 @@ func TestNoVerdictOnFewSnapshots(t *testing.T) {
 	require.Equal(t, growth.TooFewSnapshots, j.Why)
 }
 
-// TestManyRestartsCostLittle: every restart has stacks of its own; their columns are as long as
-// they live.
+// TestManyRestartsCostLittle: each process image has stacks of its own. Their columns are only as
+// long as they live.
 func TestManyRestartsCostLittle(t *testing.T) {
 	dir := madeUp(t, 300, site{0x400100, func(i int) int { return 1 << 20 }})
 	const images = 100
@@ -218,16 +218,16 @@ func TestManyRestartsCostLittle(t *testing.T) {
 	require.Len(t, j.Sites, 1, "the same place in the program is one site")
 }
 
-// TestAProcessThatGrowsBesideItsHeapIsSaidToDo: RSS comes from the sidecar.
-func TestAProcessThatGrowsBesideItsHeapIsSaidToDo(t *testing.T) {
+// TestProcessGrowsOutsideItsHeap: the manifest has the size of the resident set.
+func TestProcessGrowsOutsideItsHeap(t *testing.T) {
 	dir := t.TempDir()
-	sidecar := fmt.Sprintf("{\"schema\":%q}\n", manifest.Schema)
+	lines := fmt.Sprintf("{\"schema\":%q}\n", manifest.Schema)
 	for i := range 12 {
 		name := fmt.Sprintf("p.%04d.heap", i+1)
 		write(t, dir, name, fmt.Sprintf("heap profile: 5: 50000 [%d: %d] @ heapprofile\n 5: 50000 [%d: %d] @ 0x10\n\nMAPPED_LIBRARIES:\n", 5+i, 50000+i, 5+i, 50000+i))
-		sidecar += fmt.Sprintf(`{"snapshot":{"file":%q,"time":"2026-01-01T00:%02d:00Z","pid":1,"trigger":"time","rss_bytes":%d}}`+"\n", name, i, (100+i)<<20)
+		lines += fmt.Sprintf(`{"snapshot":{"file":%q,"time":"2026-01-01T00:%02d:00Z","pid":1,"trigger":"time","rss_bytes":%d}}`+"\n", name, i, (100+i)<<20)
 	}
-	write(t, dir, manifest.Name, sidecar)
+	write(t, dir, manifest.Name, lines)
 	j := judge(t, dir, "", growth.Options{})
 	require.Equal(t, growth.VerdictNoLeak, j.Verdict)
 	require.Equal(t, growth.OnlyProcessGrows, j.Why)

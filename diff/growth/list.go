@@ -68,6 +68,9 @@ func rank(list []Site) {
 		return s.Label
 	}
 	slices.SortStableFunc(list, func(a, b Site) int {
-		return cmp.Or(cmp.Compare(order(a), order(b)), cmp.Compare(b.Low*b.Confidence, a.Low*a.Confidence), cmp.Compare(b.Growth, a.Growth))
+		return cmp.Or(
+			cmp.Compare(order(a), order(b)),
+			cmp.Compare(b.Low*b.Confidence, a.Low*a.Confidence),
+			cmp.Compare(b.Growth, a.Growth))
 	})
 }

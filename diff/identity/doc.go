@@ -1,11 +1,19 @@
 // Package identity recognises an allocation site in another process or another build.
 //
 // Addresses mean nothing outside their process, and offsets nothing outside their build. So sites
-// are compared by keys that get looser step by step, each only on what the steps before left over:
-// places in files of one build ID, whole stacks of names, the frame to blame with its nearest
-// callers, similar stacks with the same frame to blame, and that frame alone. Which step matched is
-// kept with every match, for a reader to judge how far to trust it.
+// are matched in tiers, by keys that get looser from tier to tier, each among the sites that the
+// tiers before left over:
 //
-// Names are normalised before they are compared: compilers add clone suffixes, number their
-// lambdas and give hashes to Rust functions, none of which a rebuild keeps.
+//	ByPlace       build ID and offset of every frame
+//	ByFile        path and offset of every frame, of files without a build ID that seem to be the same
+//	ByNames       every function on the stack
+//	ByCallers     the function that the site is attributed to and its next four callers, without template arguments
+//	BySimilarity  the same function, and four fifths of all functions on both stacks
+//	ByBlame       the same function
+//
+// The tier is kept with every match, so that a reader can judge how far to trust it. Packages
+// compare and gate both match with [Pair]; there are no other rules of matching.
+//
+// Names are normalised before they are compared ([Normalize]): compilers add clone suffixes, number
+// their lambdas and give hashes to Rust functions, and a rebuild keeps none of these.
 package identity

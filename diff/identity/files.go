@@ -2,8 +2,8 @@ package identity
 
 import "github.com/heaplapse/heaplapse/symbolize"
 
-// SameFiles finds the modules of two sides that are one file: by build ID; where neither side has
-// one, by path and by the offsets that their stacks have in common.
+// SameFiles returns the modules of two sides that are the same file: by build ID or, where neither
+// side has one, by path and by the offsets that their stacks have in common.
 func SameFiles(base, current *symbolize.Symbols) (inBase, inCurrent map[symbolize.ModuleID]bool) {
 	inBase, inCurrent = map[symbolize.ModuleID]bool{}, map[symbolize.ModuleID]bool{}
 	known := map[string]symbolize.ModuleID{}
@@ -21,8 +21,8 @@ func SameFiles(base, current *symbolize.Symbols) (inBase, inCurrent map[symboliz
 	return inBase, inCurrent
 }
 
-// fileKey is what may make a file the same on both sides. Offsets mean one thing where the file was
-// read, and another where it was not.
+// fileKey is what the same file has in common on both sides. A file that was read on one side only
+// is not the same: offsets have another meaning where a file was not read.
 func fileKey(m *symbolize.Module) string {
 	switch {
 	case m.BuildID != "":
@@ -33,7 +33,7 @@ func fileKey(m *symbolize.Module) string {
 	return "missing " + m.Path
 }
 
-// offsetsOf are the offsets within each file without a build ID.
+// offsetsOf are the offsets of the locations within each file without a build ID.
 func offsetsOf(s *symbolize.Symbols) map[symbolize.ModuleID]map[uint64]bool {
 	out := map[symbolize.ModuleID]map[uint64]bool{}
 	for i := range s.Locations {
@@ -49,9 +49,9 @@ func offsetsOf(s *symbolize.Symbols) map[symbolize.ModuleID]map[uint64]bool {
 	return out
 }
 
-// Alike says whether two sets of return addresses, or of their offsets within a file, may be of one
-// build at one place: they share half of the smaller one, or more. A rebuilt file keeps hardly any,
-// two runs of one build share most.
+// Alike reports whether two sets of return addresses, or of their offsets within a file, may be of
+// one build at one place: they have half of the smaller set in common, or more. Two runs of one
+// build have most in common, a rebuilt file hardly any.
 func Alike[K comparable](a, b map[K]bool) bool {
 	both := 0
 	for k := range a {

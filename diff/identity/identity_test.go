@@ -8,7 +8,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/identity"
 )
 
-func TestNormalizeDropsWhatARebuildChanges(t *testing.T) {
+func TestNormalize(t *testing.T) {
 	for in, want := range map[string]string{
 		"Cache::load":                               "Cache::load",
 		"Cache::load.isra.0":                        "Cache::load",
@@ -34,7 +34,7 @@ func TestNormalizeDropsWhatARebuildChanges(t *testing.T) {
 	}
 }
 
-func TestUntemplatedKeepsOperatorsAndTraits(t *testing.T) {
+func TestUntemplated(t *testing.T) {
 	for in, want := range map[string]string{
 		"std::vector<std::pair<int, A<B>>>::push_back": "std::vector::push_back",
 		"operator<<":                     "operator<<",
@@ -52,7 +52,7 @@ func site(place string, blame int, frames ...string) identity.Site {
 	return identity.Site{Place: place, Frames: frames, Blame: blame}
 }
 
-func TestPairTakesTheSurestTierFirst(t *testing.T) {
+func TestPairTakesSurestTierFirst(t *testing.T) {
 	base := []identity.Site{
 		site("id+1", 0, "leak", "main"),
 		site("id+2", 0, "cache<int>", "load", "main"),
@@ -78,7 +78,7 @@ func TestPairTakesTheSurestTierFirst(t *testing.T) {
 	}, identity.Pair(base, current))
 }
 
-// TestPairPutsEverySiteIntoOneMatch: nothing is lost or counted twice, whatever the sites are.
+// TestPairPutsEverySiteIntoOneMatch: no site is lost or counted twice.
 func TestPairPutsEverySiteIntoOneMatch(t *testing.T) {
 	names := []string{"f", "g<1>", "g<2>", "h"}
 	var sides [2][]identity.Site

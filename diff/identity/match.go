@@ -14,59 +14,100 @@ const (
 	ByPlace      Tier = iota // build ID and offset of every frame
 	ByFile                   // path and offset of every frame, of files without a build ID that seem to be the same
 	ByNames                  // every function, leaf to root
-	ByCallers                // the function to blame and its next four callers, without template arguments
-	BySimilarity             // the same function to blame, and four fifths of all functions
-	ByBlame                  // the function to blame
+	ByCallers                // the blamed function and its next four callers, without template arguments
+	BySimilarity             // the same blamed function, and four fifths of all functions
+	ByBlame                  // the blamed function
 	Unmatched
 )
 
 var tierNames = [...]string{"build-id", "file", "names", "callers", "similar", "function", "unmatched"}
 
-// String is the stable name used in JSON.
+// String returns the stable name used in JSON.
 func (t Tier) String() string { return tierNames[t] }
 
-// Match is the sites of two sides that are the same, as indices; one side is empty for Unmatched.
-// There may be several of a side: a loose key does not tell them apart.
+// Match is the sites of two sides that are the same, as indices. One side is empty for Unmatched. A
+// side has several sites where a loose key is that of all of them.
 type Match struct {
 	Tier          Tier
 	Base, Current []int
 }
 
-// Pair matches two sides. Every site is in exactly one match. The order is that of the sites of
-// current, then of those that only base has.
+// Pair matches two sides. Every site is in exactly one match. Matches are in the order of the sites
+// of current, then of those that only base has.
 func Pair(base, current []Site) []Match {
-	p := newPairer(base, current)
-	p.byKey(ByPlace, func(s Site) string { return s.Place })
-	p.byKey(ByFile, func(s Site) string { return s.Offsets })
-	p.byKey(ByNames, func(s Site) string { return strings.Join(s.Frames, "\x00") })
-	p.byKey(ByCallers, callersKey)
-	p.bySimilarity()
-	p.byKey(ByBlame, blameKey)
-	return p.done()
+	return match(base, current,
+		keyTier(ByPlace, placeKey),
+		keyTier(ByFile, func(s Site) string { return s.Offsets }),
+		keyTier(ByNames, func(s Site) string { return strings.Join(s.Frames, "\x00") }),
+		keyTier(ByCallers, callersKey),
+		matchSimilar,
+		keyTier(ByBlame, blameKey))
 }
 
-// PairPlaces is Pair for two sides of one process image, where places alone tell sites apart: what
-// is elsewhere is another site.
+// PairPlaces is Pair for two sides of one process image, where sites at different places are
+// different sites.
 func PairPlaces(base, current []Site) []Match {
-	p := newPairer(base, current)
-	p.byKey(ByPlace, func(s Site) string { return s.Place })
-	return p.done()
+	return match(base, current, keyTier(ByPlace, placeKey))
 }
 
-func newPairer(base, current []Site) *pairer {
-	return &pairer{sides: [2][]Site{base, current}, left: [2][]int{all(len(base)), all(len(current))}}
+func placeKey(s Site) string { return s.Place }
+
+// sides are the sites of base and current.
+type sides [2][]Site
+
+// remaining are the indices of the sites of both sides that are not matched yet.
+type remaining [2][]int
+
+// tier finds matches among the remaining sites.
+type tier func(sides, remaining) []Match
+
+// match applies tiers, each to what the tiers before it left over.
+func match(base, current []Site, tiers ...tier) []Match {
+	s, left := sides{base, current}, remaining{indices(len(base)), indices(len(current))}
+	var out []Match
+	for _, find := range tiers {
+		found := find(s, left)
+		out = append(out, found...)
+		left = left.without(found)
+	}
+	for _, i := range left[0] {
+		out = append(out, Match{Tier: Unmatched, Base: []int{i}})
+	}
+	for _, i := range left[1] {
+		out = append(out, Match{Tier: Unmatched, Current: []int{i}})
+	}
+	slices.SortFunc(out, compareMatches)
+	return out
 }
 
-// done adds what nothing matched, and sorts.
-func (p *pairer) done() []Match {
-	for _, i := range p.left[0] {
-		p.out = append(p.out, Match{Tier: Unmatched, Base: []int{i}})
+func indices(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
 	}
-	for _, i := range p.left[1] {
-		p.out = append(p.out, Match{Tier: Unmatched, Current: []int{i}})
+	return out
+}
+
+// without are the sites that none of the matches has.
+func (r remaining) without(matches []Match) remaining {
+	var taken [2]map[int]bool
+	taken[0], taken[1] = map[int]bool{}, map[int]bool{}
+	for _, m := range matches {
+		for side, members := range [2][]int{m.Base, m.Current} {
+			for _, i := range members {
+				taken[side][i] = true
+			}
+		}
 	}
-	slices.SortFunc(p.out, compareMatches)
-	return p.out
+	var out remaining
+	for side := range r {
+		for _, i := range r[side] {
+			if !taken[side][i] {
+				out[side] = append(out[side], i)
+			}
+		}
+	}
+	return out
 }
 
 func compareMatches(a, b Match) int {
@@ -79,12 +120,38 @@ func compareMatches(a, b Match) int {
 	return cmp.Compare(len(b.Current), len(a.Current))
 }
 
-func all(n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = i
+// keyTier matches all sites of the same key; "" matches nothing.
+func keyTier(t Tier, key func(Site) string) tier {
+	return func(s sides, left remaining) (out []Match) {
+		for _, g := range groupBy(s, left, key) {
+			if len(g[0]) > 0 && len(g[1]) > 0 {
+				out = append(out, Match{t, g[0], g[1]})
+			}
+		}
+		return out
 	}
-	return out
+}
+
+// groupBy puts the remaining sites of the same key together, in order of first appearance. Sites
+// with the key "" are left out.
+func groupBy(s sides, left remaining, key func(Site) string) (groups []remaining) {
+	numbers := map[string]int{}
+	for side := range s {
+		for _, i := range left[side] {
+			k := key(s[side][i])
+			if k == "" {
+				continue
+			}
+			n, known := numbers[k]
+			if !known {
+				n = len(groups)
+				numbers[k] = n
+				groups = append(groups, remaining{})
+			}
+			groups[n][side] = append(groups[n][side], i)
+		}
+	}
+	return groups
 }
 
 // nearCallers is the number of callers that ByCallers compares.
@@ -107,127 +174,4 @@ func blameKey(s Site) string {
 		return ""
 	}
 	return Untemplated(s.Frames[s.Blame])
-}
-
-type pairer struct {
-	sides [2][]Site
-	left  [2][]int // not matched yet
-	out   []Match
-}
-
-// byKey matches all sites of the same key; "" matches nothing.
-func (p *pairer) byKey(tier Tier, key func(Site) string) {
-	groups, order := p.group(key)
-	for _, k := range order {
-		if g := groups[k]; len(g[0]) > 0 && len(g[1]) > 0 {
-			p.take(Match{tier, g[0], g[1]})
-		}
-	}
-	p.sweep()
-}
-
-// group sorts what is left by key, in order of first appearance.
-func (p *pairer) group(key func(Site) string) (groups map[string]*[2][]int, order []string) {
-	groups = map[string]*[2][]int{}
-	for side := range p.sides {
-		for _, i := range p.left[side] {
-			k := key(p.sides[side][i])
-			if k == "" {
-				continue
-			}
-			if groups[k] == nil {
-				groups[k] = &[2][]int{}
-				order = append(order, k)
-			}
-			groups[k][side] = append(groups[k][side], i)
-		}
-	}
-	return groups, order
-}
-
-func (p *pairer) take(m Match) { p.out = append(p.out, m) }
-
-// sweep takes what was matched out of what is left.
-func (p *pairer) sweep() {
-	var taken [2]map[int]bool
-	taken[0], taken[1] = map[int]bool{}, map[int]bool{}
-	for _, m := range p.out {
-		for _, i := range m.Base {
-			taken[0][i] = true
-		}
-		for _, i := range m.Current {
-			taken[1][i] = true
-		}
-	}
-	for side := range p.left {
-		p.left[side] = slices.DeleteFunc(p.left[side], func(i int) bool { return taken[side][i] })
-	}
-}
-
-const (
-	// similar is the share of functions that two stacks have in common to be taken for one.
-	similar = 0.8
-	// maxSimilar bounds the pairs that are compared within one function to blame.
-	maxSimilar = 1 << 20
-)
-
-// bySimilarity matches, within one function to blame, each site with the most similar one.
-func (p *pairer) bySimilarity() {
-	groups, order := p.group(blameKey)
-	for _, k := range order {
-		g := groups[k]
-		if len(g[0])*len(g[1]) <= maxSimilar {
-			p.similarIn(g[0], g[1])
-		}
-	}
-	p.sweep()
-}
-
-type likeness struct {
-	base, current int
-	share         float64
-}
-
-func (p *pairer) similarIn(base, current []int) {
-	var list []likeness
-	sets := make([]map[string]bool, len(base))
-	for i, b := range base {
-		sets[i] = frameSet(p.sides[0][b])
-	}
-	for _, c := range current {
-		set := frameSet(p.sides[1][c])
-		for i, b := range base {
-			if s := jaccard(sets[i], set); s >= similar {
-				list = append(list, likeness{b, c, s})
-			}
-		}
-	}
-	slices.SortStableFunc(list, func(x, y likeness) int { return cmp.Compare(y.share, x.share) })
-	usedBase, usedCurrent := map[int]bool{}, map[int]bool{}
-	for _, l := range list {
-		if usedBase[l.base] || usedCurrent[l.current] {
-			continue
-		}
-		usedBase[l.base], usedCurrent[l.current] = true, true
-		p.take(Match{BySimilarity, []int{l.base}, []int{l.current}})
-	}
-}
-
-func frameSet(s Site) map[string]bool {
-	out := map[string]bool{}
-	for _, f := range s.Frames {
-		out[Untemplated(f)] = true
-	}
-	return out
-}
-
-// jaccard is the size of the intersection over that of the union.
-func jaccard(a, b map[string]bool) float64 {
-	both := 0
-	for f := range a {
-		if b[f] {
-			both++
-		}
-	}
-	return float64(both) / float64(max(len(a)+len(b)-both, 1))
 }

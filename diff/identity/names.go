@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Suffixes that compilers add to a function's name when they clone, split or promote it; symbol
-// versions; the notes that demanglers make of them.
+// Suffixes that compilers add to a function's name when they clone, split or promote it, what
+// demanglers make of them, and symbol versions.
 var (
 	cloneNote   = regexp.MustCompile(` ?[\[(](\.|clone )[^\])]*[\])]$`)
 	cloneSuffix = regexp.MustCompile(`(\.(cold|constprop|isra|part|lto_priv|llvm|localalias|__uniq|warm|hot|unlikely|ctor|dtor))(\.[0-9A-Za-z_]+)*$|\.\d+$`)
@@ -20,7 +20,7 @@ var (
 )
 
 // Normalize drops from a demangled name what differs between builds of the same source: clone
-// suffixes, ABI tags, symbol versions, hashes, the numbers of lambdas, inline namespaces of the
+// suffixes, ABI tags, symbol versions, hashes, the numbers of lambdas, and inline namespaces of the
 // standard library.
 func Normalize(name string) string {
 	for {
@@ -39,7 +39,7 @@ func Normalize(name string) string {
 }
 
 // Untemplated drops template arguments: std::vector<int>::push_back becomes std::vector::push_back.
-// Operators keep their angle brackets, and so do Rust's <T as Trait>, which begin a name.
+// Operators keep their angle brackets. So does Rust's <T as Trait> at the beginning of a name.
 func Untemplated(name string) string {
 	var b strings.Builder
 	depth := 0
@@ -63,7 +63,7 @@ func Untemplated(name string) string {
 	return b.String()
 }
 
-// operatorLength is the length of "operator<<" and its like at the beginning of a text.
+// operatorLength is the length of an operator's name such as "operator<<" at the beginning of s.
 func operatorLength(s string) int {
 	n := len("operator")
 	for _, symbol := range []string{"<=>", "<<=", ">>=", "->*", "<<", ">>", "<=", ">=", "->", "<", ">"} {

@@ -11,36 +11,36 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
-// Site is what of an allocation site is still there in another process or build.
+// Site describes an allocation site by what another process or build may have in common with it.
 type Site struct {
-	// Place is the stack as places in files, "" where one of them is of a file without a build ID.
+	// Place is the stack as build IDs and offsets; "" if one of the files has no build ID.
 	Place string
-	// Offsets is Place where files without a build ID are involved that seem to be the same on both
-	// sides; "" if there are others.
+	// Offsets is the stack as files and offsets if some files have no build ID but seem to be the
+	// same on both sides; "" if other files are involved.
 	Offsets string
-	// Frames are the functions, leaf first, without those of allocators; normalised.
-	// Repetitions by recursion are one.
+	// Frames are the normalised names of the functions, leaf first, without allocators. A
+	// function that calls itself is there once.
 	Frames []string
-	// Blame is the index in Frames of the function that the allocation is put down to, -1 if there
-	// is none.
+	// Blame is the index in Frames of the function that the allocation is attributed to, -1 if
+	// there is none.
 	Blame int
 }
 
-// Namer makes Sites of the stacks of one series. It is not safe for concurrent use.
+// Namer describes the stacks of one series as Sites. It is not safe for concurrent use.
 type Namer struct {
 	symbols *symbolize.Symbols
 	blamer  *class.Blamer
 	names   map[symbolize.LocationID][]string
 	places  map[symbolize.LocationID]place
-	// Same are the files that both sides have, from [SameFiles]: what has no name there is told by
-	// its offset. nil for none.
+	// Same are the files that both sides have, from [SameFiles]: addresses without a name in them
+	// are recognised by their offsets. May be nil.
 	Same map[symbolize.ModuleID]bool
-	// SameProcess says that both sides are of one process image, where files without a build ID are
-	// the same, too.
+	// SameProcess reports whether both sides are of one process image, where files without a build
+	// ID are the same, too.
 	SameProcess bool
 }
 
-// NewNamer makes a Namer.
+// NewNamer returns a Namer. Its fields may be set before it is used.
 func NewNamer(s *symbolize.Symbols, blamer *class.Blamer) *Namer {
 	return &Namer{
 		symbols: s, blamer: blamer,
@@ -48,7 +48,7 @@ func NewNamer(s *symbolize.Symbols, blamer *class.Blamer) *Namer {
 	}
 }
 
-// Site describes a stack.
+// Site returns the description of a stack.
 func (n *Namer) Site(id heapfile.StackID) Site {
 	stack := n.symbols.Stack(id)
 	out := Site{Blame: -1}
@@ -70,7 +70,7 @@ func (n *Namer) Site(id heapfile.StackID) Site {
 		}
 	}
 	if !slices.ContainsFunc(out.Frames, func(f string) bool { return f != nowhere }) {
-		out.Frames, out.Blame = nil, -1 // nothing is known of it outside its process
+		out.Frames, out.Blame = nil, -1 // another process has nothing in common with it
 	}
 	return out
 }
@@ -78,7 +78,7 @@ func (n *Namer) Site(id heapfile.StackID) Site {
 // nowhere is the name of an address outside any file.
 const nowhere = "?"
 
-// frames are the normalised names at a location. What has no function is called by its module.
+// frames are the normalised names at a location. A location without a name is called by its module.
 func (n *Namer) frames(id symbolize.LocationID) []string {
 	if names, ok := n.names[id]; ok {
 		return names
@@ -106,13 +106,14 @@ func (n *Namer) unnamed(l *symbolize.Location) string {
 	return m.Name() + "+?"
 }
 
-// place is where an address is, in a form that another process shares.
+// place is where an address is, in a form that another process may have in common.
 type place struct {
-	text string // "" where it has no such form
-	sure bool   // by build ID, or by name
+	text string // "" if there is no such form
+	sure bool   // it has a build ID, or a name
 }
 
-// join joins the places of a stack: those that are sure, and all.
+// join joins the places of a stack. It returns them as sure if all of them are, otherwise as all;
+// both are "" if an address has no place.
 func (n *Namer) join(stack []symbolize.LocationID) (sure, all string) {
 	var b strings.Builder
 	certain := true
@@ -134,7 +135,7 @@ func (n *Namer) join(stack []symbolize.LocationID) (sure, all string) {
 	return "", b.String()
 }
 
-// locate is a location's file and offset, or its name if it was generated.
+// locate returns a location's file and offset, or its name if it is generated code.
 func (n *Namer) locate(l *symbolize.Location) place {
 	m := n.symbols.Module(l)
 	switch {

@@ -28,7 +28,7 @@ func summarized(t *testing.T, name, sysroot string, o summary.Options) *baseline
 	return r
 }
 
-// blamed is the sum of the sites that are put down to a function.
+// blamed is the sum of the sites that are attributed to a function.
 func blamed(r *baseline.Run, function string) (sum baseline.Level) {
 	for _, s := range r.Sites {
 		if s.Blame >= 0 && s.Frames[s.Blame].Function == function {
@@ -38,8 +38,7 @@ func blamed(r *baseline.Run, function string) (sum baseline.Level) {
 	return sum
 }
 
-// TestSummaryOfALeakyServer checks levels, slopes and cumulative counts against what
-// testdata/README.md says of the program.
+// TestSummaryOfALeakyServer compares levels, slopes and cumulative counts with testdata/README.md.
 func TestSummaryOfALeakyServer(t *testing.T) {
 	r := summarized(t, "leaky", "leaky/sysroot", summary.Options{})
 	m := r.Meta
@@ -63,8 +62,8 @@ func TestSummaryOfALeakyServer(t *testing.T) {
 	require.InDelta(t, 2<<20, blamed(r, "geom::mesh::Projection::warm").Bytes, 64<<10)
 }
 
-// TestSummariesAddUp: the sites and the rest are the heap; sites are ranked; what blames and what
-// is blamed agree.
+// TestSummariesAddUp: the sites and Rest add up to the heap, sites are ranked, and the two blamed
+// frames of a site agree.
 func TestSummariesAddUp(t *testing.T) {
 	for name, sysroot := range map[string]string{
 		"leaky": "leaky/sysroot", "leaky-jemalloc": "leaky/sysroot", "python": "python/sysroot", "node": "node/sysroot",
@@ -88,9 +87,9 @@ func TestSummariesAddUp(t *testing.T) {
 	}
 }
 
-// TestASummaryIsTheSameAfterItsFile: a run compares as well from a baseline's file as from its
+// TestSummaryIsTheSameAfterItsFile: a run read from a baseline's file equals the one from
 // snapshots.
-func TestASummaryIsTheSameAfterItsFile(t *testing.T) {
+func TestSummaryIsTheSameAfterItsFile(t *testing.T) {
 	want := summarized(t, "node", "node/sysroot", summary.Options{Name: "n", Work: 3, Labels: map[string]string{"a": "b"}})
 	var b bytes.Buffer
 	require.NoError(t, baseline.Write(&b, want))
@@ -99,9 +98,9 @@ func TestASummaryIsTheSameAfterItsFile(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-// TestThinSitesAreKeptByFunction: CPython's interpreter allocates on thousands of stacks, most of
-// them too thin to be kept.
-func TestThinSitesAreKeptByFunction(t *testing.T) {
+// TestSmallSitesAreKeptByFunction: CPython's interpreter allocates on thousands of call paths, most
+// of them too small to be kept.
+func TestSmallSitesAreKeptByFunction(t *testing.T) {
 	r := summarized(t, "python", "python/sysroot", summary.Options{})
 	alone := 0
 	for _, s := range r.Sites {
@@ -114,8 +113,8 @@ func TestThinSitesAreKeptByFunction(t *testing.T) {
 	require.Positive(t, r.Meta.AbsentMax)
 }
 
-// TestWorkloads: a name, else a hash of the command line that does not depend on where the build
-// lies.
+// TestWorkloads: a name, or a hash of the command line that does not depend on the directory of the
+// build.
 func TestWorkloads(t *testing.T) {
 	of := func(o summary.Options) string {
 		return summarized(t, "leaky/leaky.0024.heap.gz", "leaky/sysroot", o).Meta.Workload

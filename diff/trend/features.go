@@ -6,8 +6,9 @@ import "math"
 // dimensionless: it means the same for a small heap and a large one, for an hour and a week.
 type Feature int32
 
-// The features. In their definitions "growth" is that of the trend or, if it is larger, that from
-// the first points to the last, and a slope is over the span.
+// The features. In their definitions "growth" is that of the trend or, if it is larger, that from the
+// first points to the last, and a slope is over the span. Roots of likelihood ratios are negative
+// where the second model is likelier; FeatureBeside is negative for a line that falls.
 const (
 	FeatureSignificance     Feature = iota // Mann-Kendall's Z
 	FeatureLateSignificance                // the same for the second half
@@ -31,11 +32,11 @@ const (
 	FeatureKneeByAllocT                    // FeatureAfterKneeT over allocated bytes instead of time
 	FeatureLine                            // slope of the line beside the best saturating curve, over the growth
 	FeatureLineT                           // that slope over its standard error
-	FeatureLeakRatio                       // root of the likelihood ratio of lifetimes with a leak to lifetimes without
+	FeatureLeakRatio                       // root of the likelihood ratio of lifetimes with a leak to those without
 	FeatureLeakShare                       // share of the growth that is attributed to that leak
 	FeatureLeakT                           // that leak over its standard error
 	FeatureLoad                            // ln of the last third's rate of allocation over the first's
-	FeatureTailRetention                   // share of the bytes allocated in the last two fifths that stay in use
+	FeatureTailRetention                   // share of the bytes allocated in the last two fifths that stay
 	FeatureRetention                       // the same for the whole span
 	FeatureObjects                         // ln of the growth of objects over that of bytes
 	FeatureObjectSize                      // ln of the late mean size over the early one
@@ -54,17 +55,17 @@ const (
 	FeatureCycleLineT                      // that slope over its standard error
 	FeatureFloor                           // lowest of the last third minus lowest of the first, over the growth
 	FeatureCeiling                         // the same for the highest
-	FeatureOtherImage                      // slope in another process image over the growth: 1 for a leak that starts anew; 0 if there is none
+	FeatureOtherImage                      // slope in another process image over the growth; 0 if there is none
 	FeatureOtherImageZ                     // Mann-Kendall's Z there
 	FeatureTau                             // ln of the time constant of the best saturating curve, in spans
-	FeatureTurnover                        // ln of the scatter of the steps over that of objects that are all replaced between two points
-	FeatureResidence                       // ln of the late mean time that bytes stay over the early one: 0 where only load changes
+	FeatureTurnover                        // ln of the scatter of the steps over that of short-lived objects
+	FeatureResidence                       // ln of the late mean time that bytes stay over the early one
 	FeatureResidenceZ                      // Mann-Kendall's Z of that time
 	FeatureDrop                            // deepest fall from a value to a later one, over the growth
 	FeatureSinceDrop                       // time from the lowest point of that fall to the end
-	FeatureSecured                         // that lowest point minus the first level, over the growth: leaked bytes cannot fall
-	FeatureLeakOrCurve                     // root of the likelihood ratio of lifetimes with a leak to the best curve that levels off
-	FeatureBeside                          // root of the likelihood ratio of that curve with a line beside it to it alone; negative for a line that falls
+	FeatureSecured                         // that lowest point minus the first value, over the growth
+	FeatureLeakOrCurve                     // root of the likelihood ratio of lifetimes with a leak to a curve
+	FeatureBeside                          // root of the likelihood ratio of a curve with a line beside it to it alone
 	FeatureCount
 )
 
@@ -72,10 +73,12 @@ const (
 var featureNames = [FeatureCount]string{
 	"significance", "late-significance", "size", "clarity", "tail", "end", "tail-clarity", "evenness", "gap", "separation",
 	"directness", "saturation", "plateau", "plateau-length", "bend", "knee", "after-knee", "after-knee-t", "knee-by-alloc",
-	"knee-by-alloc-t", "line", "line-t", "leak-ratio", "leak-share", "leak-t", "load", "tail-retention", "retention", "objects", "object-size",
+	"knee-by-alloc-t", "line", "line-t", "leak-ratio", "leak-share", "leak-t", "load", "tail-retention", "retention",
+	"objects", "object-size",
 	"sampling", "alloc-known", "rise", "crowd", "high-water", "points",
 	"last-step", "last-steps", "stop", "last-kept", "cycle", "cycle-line", "cycle-line-t", "floor", "ceiling",
-	"elsewhere", "elsewhere-z", "tau", "turnover", "residence", "residence-z", "drop", "since-drop", "secured", "leak-or-curve", "beside",
+	"elsewhere", "elsewhere-z", "tau", "turnover", "residence", "residence-z", "drop", "since-drop", "secured",
+	"leak-or-curve", "beside",
 }
 
 // String returns the stable name used in JSON and in the model's file.

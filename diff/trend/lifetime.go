@@ -64,7 +64,10 @@ type lifetimeProblem struct {
 
 // fitLifetimes fits the bytes in use to the bytes allocated.
 func (s *series) fitLifetimes() lifetimeFit {
-	p := lifetimeProblem{t: s.t, y: s.Live, alloc: s.Alloc, one: s.one, mostShare: maxShare, leastBase: -maxDebt * slices.Max(s.Live)}
+	p := lifetimeProblem{
+		t: s.t, y: s.Live, alloc: s.Alloc, one: s.one,
+		mostShare: maxShare, leastBase: -maxDebt * slices.Max(s.Live),
+	}
 	if p.alloc == nil {
 		p.alloc, p.mostShare = s.t, math.Inf(1)
 	}

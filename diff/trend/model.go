@@ -11,16 +11,16 @@ import (
 )
 
 // model turns features into the probability that a series leaks. It is a sum of decision trees,
-// fitted by gradient boosting (Friedman 2001) to simulated processes whose leaks are known, on
-// seeds that no measurement in docs/growth-benchmark.md uses:
+// fitted by gradient boosting (Friedman 2001) to simulated processes whose leaks are known. Their
+// seeds are none of those that docs/growth-benchmark.md measures with:
 //
 //	go run ./scripts/leakbench -seeds 1-450,581-1899 -wide-seeds 1-250 -snapshots 8,12,24,48 -fit diff/trend/model.txt
 //
-// No single statistic tells a leak from what looks like one, and no fixed order of tests does: what
-// a flat end means depends on how many rises there were before, what a straight line means on
-// whether allocation became faster.
+// No single statistic distinguishes a leak from what looks like one, and no fixed order of tests
+// does: what a flat end means depends on how many rises there were before, and what a straight line
+// means depends on whether allocation became faster.
 //
-// It is parsed when the first series that grew is judged: most commands judge none.
+// The model is parsed when the first series that grew is judged. Most commands judge none.
 var model = sync.OnceValue(func() *Model {
 	m, err := ParseModel(modelText)
 	if err != nil {
@@ -41,14 +41,14 @@ type Model struct {
 // Tree is a decision tree in preorder: the left side of a split is the node after it.
 type Tree []Node
 
-// Node is a split, where Right is not 0, or a leaf.
+// Node is a split or a leaf.
 type Node struct {
-	Value   float64 // of a split the threshold: less goes left; of a leaf what it says, in log-odds
-	Right   int32   // index of the right side
+	Value   float64 // threshold of a split, smaller values go left; value of a leaf, in log-odds
+	Right   int32   // index of the right side of a split, 0 for a leaf
 	Feature Feature // of a split
 }
 
-// Probability is that of a leak.
+// Probability returns the probability of a leak.
 func (m *Model) Probability(f *Features) float64 {
 	sum := m.Base
 	for _, t := range m.Trees {
@@ -57,7 +57,7 @@ func (m *Model) Probability(f *Features) float64 {
 	return 1 / (1 + math.Exp(-sum))
 }
 
-// Of is what a tree says of features, in log-odds.
+// Of returns the value of a tree for some features, in log-odds.
 func (t Tree) Of(f *Features) float64 {
 	i := int32(0)
 	for t[i].Right > 0 {
@@ -70,8 +70,8 @@ func (t Tree) Of(f *Features) float64 {
 	return t[i].Value
 }
 
-// String is the text of a model: a line "base NUMBER", then a line for each tree in preorder, where
-// NAME<NUMBER is a split and a number a leaf.
+// String returns the text of a model: a line "base NUMBER", then a line for each tree in preorder.
+// A split is NAME<NUMBER, a leaf a number.
 func (m *Model) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "base %.6g\n", m.Base)
@@ -91,7 +91,7 @@ func (m *Model) String() string {
 	return b.String()
 }
 
-// ParseModel reads what String writes; lines that begin with "#" are comments.
+// ParseModel reads what String writes. Lines that begin with "#" are comments.
 func ParseModel(text string) (*Model, error) {
 	m := &Model{}
 	features := make(map[string]Feature, FeatureCount)
@@ -116,15 +116,15 @@ func ParseModel(text string) (*Model, error) {
 	return m, nil
 }
 
-// add reads a tree: a node is the right side of the last split that has none yet, unless the node
-// before it is a split.
+// add reads a tree. A node that follows a leaf is the right side of the last split that has none
+// yet.
 func (m *Model) add(fields []string, features map[string]Feature) error {
 	t := make(Tree, 0, len(fields))
 	var open []int // splits that have no right side yet
 	for i, text := range fields {
 		if i > 0 && t[i-1].Right == 0 {
 			if len(open) == 0 {
-				return fmt.Errorf("%q is too much", text)
+				return fmt.Errorf("unexpected %q after the end of a tree", text)
 			}
 			t[open[len(open)-1]].Right = int32(i)
 			open = open[:len(open)-1]

@@ -7,14 +7,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheModelIsReadAsItWasWritten(t *testing.T) {
+func TestModelIsReadAsWritten(t *testing.T) {
 	again, err := ParseModel(model().String())
 	require.NoError(t, err)
 	require.Equal(t, model(), again)
 	require.NotEmpty(t, model().Trees)
 }
 
-func TestAModelIsASumOfTrees(t *testing.T) {
+func TestModelIsASumOfTrees(t *testing.T) {
 	m, err := ParseModel("# two trees\nbase -1\nload<0.5 1 tail<2 -2 3\n0.25\n")
 	require.NoError(t, err)
 	odds := func(load, tail float64) float64 {
@@ -24,7 +24,7 @@ func TestAModelIsASumOfTrees(t *testing.T) {
 		return math.Log(p / (1 - p))
 	}
 	require.InDelta(t, 0.25, odds(0.4, 0), 1e-12)
-	require.InDelta(t, -2.75, odds(0.5, 1), 1e-12, "a threshold's own value goes right")
+	require.InDelta(t, -2.75, odds(0.5, 1), 1e-12, "the threshold itself goes right")
 	require.InDelta(t, 2.25, odds(1, 2), 1e-12)
 }
 
@@ -34,7 +34,7 @@ func TestDamagedModelsAreErrors(t *testing.T) {
 		"\nload<0.5 1":     "line 2: a tree ends early",
 		"load<a 1 2":       "line 1",
 		"speed<1 1 2":      `unknown feature "speed"`,
-		"load<0.5 1 2 3":   `"3" is too much`,
+		"load<0.5 1 2 3":   `unexpected "3" after the end of a tree`,
 		"load<0.5 one two": "line 1",
 	} {
 		_, err := ParseModel(text)
@@ -42,7 +42,7 @@ func TestDamagedModelsAreErrors(t *testing.T) {
 	}
 }
 
-// TestFeaturesAreFinite: whatever the numbers, a feature never is NaN nor infinite.
+// TestFeaturesAreFinite: no feature is NaN or infinite, whatever the values of the series are.
 func TestFeaturesAreFinite(t *testing.T) {
 	shapes := map[string]func(i int) (live, objects, alloc float64){
 		"zeros": func(int) (float64, float64, float64) { return 0, 0, 0 },

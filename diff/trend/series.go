@@ -25,10 +25,14 @@ func prepare(p Points, o Options) (s series, ok bool) {
 		o.MinGrowth = DefaultMinGrowth
 	}
 	p = p.distinct()
-	if len(p.T) < MinPoints || slices.ContainsFunc(p.Live, func(y float64) bool { return math.IsNaN(y) || math.IsInf(y, 0) }) {
+	undefined := func(y float64) bool { return math.IsNaN(y) || math.IsInf(y, 0) }
+	if len(p.T) < MinPoints || slices.ContainsFunc(p.Live, undefined) {
 		return s, false
 	}
-	s = series{Points: p.windowed(maxWindows), minGrowth: o.MinGrowth, noise: p.noise(), turnover: p.turnover(), span: p.T[len(p.T)-1] - p.T[0]}
+	s = series{
+		Points: p.windowed(maxWindows), span: p.T[len(p.T)-1] - p.T[0],
+		minGrowth: o.MinGrowth, noise: p.noise(), turnover: p.turnover(),
+	}
 	s.t, s.one = normalised(s.T), stats.Ones(len(s.T))
 	return s, true
 }

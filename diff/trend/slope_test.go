@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSlopeAndItsError: a line's slope, a single outlier means nothing, and the error is about what
-// repeated draws scatter by.
+// TestSlopeAndItsError: the slope of a line is found in spite of an outlier, and its standard error
+// is what repeated draws scatter by.
 func TestSlopeAndItsError(t *testing.T) {
 	line := func(n int, noise float64, r *rand.Rand) (x, y []float64) {
 		for i := range n {
@@ -26,13 +26,13 @@ func TestSlopeAndItsError(t *testing.T) {
 	require.InDelta(t, 2, slope, 0.2)
 
 	for _, n := range []int{12, 40, 200} {
-		var found, told []float64
+		var found, errors []float64
 		for range 300 {
 			slope, e := Slope(line(n, 3, r))
-			found, told = append(found, slope), append(told, e)
+			found, errors = append(found, slope), append(errors, e)
 		}
 		scatter := math.Sqrt(stats.SumSquares(minus(found, 2)) / 300)
-		require.InEpsilon(t, scatter, stats.Mean(told), 0.35, "%d points", n)
+		require.InEpsilon(t, scatter, stats.Mean(errors), 0.35, "%d points", n)
 	}
 }
 
@@ -43,7 +43,7 @@ func minus(v []float64, by float64) (out []float64) {
 	return out
 }
 
-// TestFewPointsHaveNoSlope, and equal times neither.
+// TestFewPointsHaveNoSlope: fewer than three distinct times give no slope.
 func TestFewPointsHaveNoSlope(t *testing.T) {
 	for _, x := range [][]float64{nil, {1}, {1, 2}, {1, 1, 2, 2}} {
 		slope, e := Slope(x, make([]float64, len(x)))

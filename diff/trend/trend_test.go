@@ -35,8 +35,8 @@ func sample(n int, seed uint64, noise float64, live func(x float64) float64, rat
 
 func constantRate(float64) float64 { return 4 * mib }
 
-// TestShapes: what each behaviour of a heap is called. Several labels are right
-// where the shape itself is undecided.
+// TestShapes: the labels of each behaviour of a heap. Several are right where the shape itself is
+// ambiguous.
 func TestShapes(t *testing.T) {
 	line := func(a, b float64) func(float64) float64 {
 		return func(x float64) float64 { return (a + b*x) * mib }
@@ -94,8 +94,8 @@ func TestConfidenceFallsWithNoise(t *testing.T) {
 	require.Less(t, judge(8*mib), judge(0.1*mib))
 }
 
-// TestRecordHighsRiseByConstruction: a series that is most of the heap, and that was only seen when
-// the heap was larger than ever, proves nothing, unless it keeps what it allocates.
+// TestRecordHighsRiseByConstruction: a series that is most of the heap, and was seen only at record
+// highs of the heap, is no evidence, unless it keeps what it allocates.
 func TestRecordHighsRiseByConstruction(t *testing.T) {
 	p := sample(24, 3, 0.1*mib, func(x float64) float64 { return (5 + 20*x) * mib }, constantRate)
 	p.HighWater, p.Dominates = true, true
@@ -128,8 +128,8 @@ func TestNamesOfLabelsAreStable(t *testing.T) {
 	require.Len(t, labelNames, int(Insufficient)+1)
 }
 
-// TestLongSeriesAreJudgedByWindows: the cost of the statistics is quadratic, so
-// that of 5,000 points must not be theirs.
+// TestLongSeriesAreJudgedByWindows: the cost of the statistics is quadratic, and must not be that
+// of 5,000 points.
 func TestLongSeriesAreJudgedByWindows(t *testing.T) {
 	leak := sample(5000, 1, 3*mib, func(x float64) float64 { return (5 + 20*x) * mib }, constantRate)
 	v := Judge(leak, Options{})
@@ -141,7 +141,7 @@ func TestLongSeriesAreJudgedByWindows(t *testing.T) {
 	require.Equal(t, Stable, Judge(flat, Options{}).Label)
 }
 
-// TestTiedTimesChangeNothing: files may have equal times, where a gzip header counts whole seconds.
+// TestTiedTimesChangeNothing: files may have the same time if it counts whole seconds.
 func TestTiedTimesChangeNothing(t *testing.T) {
 	p := sample(24, 1, 0.1*mib, func(x float64) float64 { return 20 * mib * (1 - math.Exp(-x/0.2)) }, constantRate)
 	want := Judge(p, Options{})
@@ -155,8 +155,8 @@ func TestTiedTimesChangeNothing(t *testing.T) {
 	}
 }
 
-// TestNoNumberHangs: a value that is no number is not equal to itself.
-func TestNoNumberHangs(t *testing.T) {
+// TestNaNIsInsufficient: a NaN is not equal to itself, so that loops over ties may not end.
+func TestNaNIsInsufficient(t *testing.T) {
 	p := sample(24, 1, 0, func(x float64) float64 { return 20 * mib * x }, constantRate)
 	p.Live[5] = math.NaN()
 	require.Equal(t, Insufficient, Judge(p, Options{}).Label)
