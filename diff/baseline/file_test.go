@@ -19,7 +19,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// run has all that a run may have. Its number of sites is given.
+// run has every field, and the given number of sites.
 func run(sites int) *baseline.Run {
 	r := &baseline.Run{
 		Meta: baseline.Meta{
@@ -44,11 +44,11 @@ func run(sites int) *baseline.Run {
 	return r
 }
 
-// TestARunIsReadAsItWasWritten.
-func TestARunIsReadAsItWasWritten(t *testing.T) {
+// TestRoundTrip: a run that is written and read again is the same.
+func TestRoundTrip(t *testing.T) {
 	for _, sites := range []int{0, 1, 50} {
 		want := run(sites)
-		got, err := baseline.Read(bytes.NewReader(written(t, want)), "pool/x"+baseline.Suffix)
+		got, err := baseline.Read(bytes.NewReader(written(t, want)), "nights/x"+baseline.Suffix)
 		require.NoError(t, err)
 		want.Meta.Name = "x"
 		require.Equal(t, want, got)
@@ -100,8 +100,8 @@ func zipped(text []byte) []byte {
 	return b.Bytes()
 }
 
-// TestDamagedFilesAreErrors that name the file, the damage, and what to do.
-func TestDamagedFilesAreErrors(t *testing.T) {
+// TestDamagedFiles: an error names the file, the damage, and what to do.
+func TestDamagedFiles(t *testing.T) {
 	whole := written(t, run(5))
 	text := string(content(t, whole))
 	change := func(old, replacement string) []byte {
@@ -131,9 +131,9 @@ func TestDamagedFilesAreErrors(t *testing.T) {
 		"an endless one":  {zipped(make([]byte, 65<<20)), "more than 64 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, err := baseline.Read(bytes.NewReader(c.file), "pool/night.baseline.json.gz")
+			r, err := baseline.Read(bytes.NewReader(c.file), "nights/1.baseline.json.gz")
 			require.Nil(t, r)
-			require.ErrorContains(t, err, "pool/night.baseline.json.gz: ")
+			require.ErrorContains(t, err, "nights/1.baseline.json.gz: ")
 			require.ErrorContains(t, err, c.want)
 		})
 	}
@@ -166,8 +166,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestLevelsAddUp: noise as independent noise does, everything else plainly.
-func TestLevelsAddUp(t *testing.T) {
+// TestAddAndSub: standard deviations add up in squares, everything else is a sum.
+func TestAddAndSub(t *testing.T) {
 	a := baseline.Level{Bytes: 3, Objects: 1, Peak: 5, Slope: 1, SlopeError: 3, AllocBytes: 7, AllocObjects: 2, Noise: 3}
 	b := baseline.Level{Bytes: 4, Objects: 1, Peak: 5, Slope: 1, SlopeError: 4, AllocBytes: 7, AllocObjects: 2, Noise: 4}
 	sum := a.Add(b)

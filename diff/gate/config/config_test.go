@@ -23,7 +23,7 @@ func TestExample(t *testing.T) {
 	require.NoError(t, err)
 	c, err := config.Parse(text, "docs/heaplapse.yaml", today)
 	require.NoError(t, err)
-	require.Equal(t, gate.DefaultThresholds, gate.Thresholds{}.With(c.Thresholds))
+	require.Equal(t, gate.DefaultThresholds(), gate.Thresholds{}.With(c.Thresholds))
 	require.NotNil(t, c.Thresholds.Bytes)
 	require.InDelta(t, 5, *c.Total.Percent, 0)
 	require.Len(t, c.Sites, 2)
