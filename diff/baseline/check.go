@@ -7,9 +7,11 @@ import (
 )
 
 const (
-	// most bounds every number, so that sums stay finite: 16 EiB, twice the largest counter of a snapshot.
+	// most bounds every number, so that sums stay finite: 16 EiB, twice the largest counter of a
+	// snapshot.
 	most = 1 << 64
-	// leastDivisor is the smallest time in seconds, and the smallest amount of work, that values are divided by.
+	// leastDivisor is the smallest time in seconds, and the smallest amount of work, that values
+	// are divided by.
 	leastDivisor = 1e-6
 )
 
@@ -35,7 +37,9 @@ func divisor(v float64) bool { return v == 0 || v >= leastDivisor && v < most }
 
 // sane reports whether a level is in range. Slopes are per hour, and larger in a run of a second.
 func (l *Level) sane() bool {
-	for _, v := range []float64{l.Bytes, l.Objects, l.Peak, l.Slope / 1e9, l.SlopeError / 1e9, l.AllocBytes, l.AllocObjects, l.Noise} {
+	for _, v := range []float64{
+		l.Bytes, l.Objects, l.Peak, l.Slope / 1e9, l.SlopeError / 1e9, l.AllocBytes, l.AllocObjects, l.Noise,
+	} {
 		if !(math.Abs(v) < most) {
 			return false
 		}

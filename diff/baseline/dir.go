@@ -26,8 +26,9 @@ var durable = atomicfile.Options{Sync: true}
 // ErrNotFound reports that a directory has no baseline of a name.
 var ErrNotFound = errors.New("no such baseline")
 
-// Save adds a run to a directory, which it creates if it does not exist, and returns the path of the new file. A run that was saved
-// before has the same file. now is the time of a run without a clock.
+// Save adds a run to a directory, which it creates if it does not exist, and returns the path of
+// the new file. A run that was saved before has the same file. now is the time of a run without a
+// clock.
 func Save(dir string, r *Run, now time.Time) (string, error) {
 	if r.Meta.Recorded.IsZero() {
 		dated := *r
@@ -45,7 +46,8 @@ func Save(dir string, r *Run, now time.Time) (string, error) {
 	return path, atomicfile.Write(path, durable, func(w io.Writer) error { return compress(w, content) })
 }
 
-// fileName is a name that sorts by time. The hash differs between runs of one build in the same second.
+// fileName is a name that sorts by time. The hash differs between runs of one build in the same
+// second.
 func fileName(r *Run, content []byte) string {
 	sum := sha256.Sum256(content)
 	build := r.Meta.BuildID[:min(12, len(r.Meta.BuildID))]
@@ -102,7 +104,8 @@ func baselines(dir string) (names []string, err error) {
 	return names, err
 }
 
-// Open reads a directory of baselines. A file that disappears meanwhile, because it is pruned, is not an error.
+// Open reads a directory of baselines. A file that disappears meanwhile, because it is pruned, is
+// not an error.
 func Open(dir string) (*Set, error) {
 	names, err := baselines(dir)
 	if err != nil {
@@ -117,7 +120,8 @@ func Open(dir string) (*Set, error) {
 		s.add(filepath.Join(dir, name), reference)
 	}
 	if reference != "" && s.Reference() == nil {
-		err := fmt.Errorf("%s: the reference run %q is missing or cannot be read: pin another run", filepath.Join(dir, pinFile), reference)
+		const format = "%s: the reference run %q is missing or cannot be read: pin another run"
+		err := fmt.Errorf(format, filepath.Join(dir, pinFile), reference)
 		s.Problems = append(s.Problems, err)
 	}
 	slices.SortStableFunc(s.Entries, func(a, b Entry) int {
@@ -166,7 +170,8 @@ func referenceName(dir string) (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// Old returns the entries before the last keep ones, without the reference run: what [Set.Prune] is called with.
+// Old returns the entries before the last keep ones, without the reference run: what [Set.Prune] is
+// called with.
 func (s *Set) Old(keep int) (out []Entry) {
 	for i := range max(0, len(s.Entries)-keep) {
 		if !s.Entries[i].Reference {
@@ -176,7 +181,8 @@ func (s *Set) Old(keep int) (out []Entry) {
 	return out
 }
 
-// Prune removes entries, and temporary files that killed processes left. It returns the paths of the baselines that it removed.
+// Prune removes entries, and temporary files that killed processes left. It returns the paths of
+// the baselines that it removed.
 func (s *Set) Prune(old []Entry) (removed []string, err error) {
 	var errs []error
 	for _, e := range old {
@@ -189,7 +195,8 @@ func (s *Set) Prune(old []Entry) (removed []string, err error) {
 	return removed, errors.Join(append(errs, removeLeftovers(s.Dir))...)
 }
 
-// removeLeftovers removes temporary files that are older than a day, so that no process still writes them.
+// removeLeftovers removes temporary files that are older than a day, so that no process still
+// writes them.
 func removeLeftovers(dir string) error {
 	list, err := os.ReadDir(dir)
 	errs := []error{err}

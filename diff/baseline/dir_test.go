@@ -88,7 +88,8 @@ func TestPrune(t *testing.T) {
 	require.Empty(t, p.Old(2))
 }
 
-// TestMissingReference: a reference run that does not exist is an error of Pin, and a problem of a set.
+// TestMissingReference: a reference run that does not exist is an error of Pin, and a problem of a
+// set.
 func TestMissingReference(t *testing.T) {
 	dir := t.TempDir()
 	path := save(t, dir, 1, "aa")

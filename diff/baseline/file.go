@@ -23,7 +23,8 @@ const (
 	Suffix = ".baseline.json.gz"
 	// maxContent bounds the size of a document in bytes: about twenty times that of a large run.
 	maxContent = 64 << 20
-	// maxDepth bounds the frames of a stack. jemalloc records at most 128, and each may have inlined functions.
+	// maxDepth bounds the frames of a stack. jemalloc records at most 128, and each may have
+	// inlined functions.
 	maxDepth = 4096
 )
 
@@ -33,7 +34,8 @@ type document struct {
 	Meta   meta   `json:"meta"`
 	Total  level  `json:"total"`
 	Rest   level  `json:"rest"`
-	// Strings and Frames are tables. A frame is the indices of its function, module and file in Strings, and its line.
+	// Strings and Frames are tables. A frame is the indices of its function, module and file in
+	// Strings, and its line.
 	Strings []string `json:"strings"`
 	Frames  [][4]int `json:"frames"`
 	Sites   []site   `json:"sites"`
@@ -103,12 +105,16 @@ func documentOf(r *Run) *document {
 	d := &document{Schema: schema, Meta: metaOf(r.Meta), Total: level(r.Total), Rest: level(r.Rest), Sites: []site{}}
 	for i := range r.Sites {
 		s := &r.Sites[i]
-		out := site{level: level(s.Level), Place: s.Identity.Place, NamesBlame: s.Identity.Blame, FrameBlamed: s.Blame, Names: []int{}, Stack: []int{}}
+		out := site{
+			level: level(s.Level), Place: s.Identity.Place, Names: []int{}, NamesBlame: s.Identity.Blame,
+			Stack: []int{}, FrameBlamed: s.Blame,
+		}
 		for _, n := range s.Identity.Frames {
 			out.Names = append(out.Names, names.number(n))
 		}
 		for _, f := range s.Frames {
-			out.Stack = append(out.Stack, frames.number([4]int{names.number(f.Function), names.number(f.Module), names.number(f.File), f.Line}))
+			frame := [4]int{names.number(f.Function), names.number(f.Module), names.number(f.File), f.Line}
+			out.Stack = append(out.Stack, frames.number(frame))
 		}
 		d.Sites = append(d.Sites, out)
 	}
@@ -118,15 +124,15 @@ func documentOf(r *Run) *document {
 
 func metaOf(m Meta) meta {
 	return meta{
-		m.Recorded, m.Saved, m.Workload, m.Command, m.BuildID, m.Program, m.Format, m.Period, m.Snapshots, m.Span, m.Work, m.HasAlloc,
-		m.AbsentMax, m.Labels, m.Notes,
+		m.Recorded, m.Saved, m.Workload, m.Command, m.BuildID, m.Program, m.Format, m.Period,
+		m.Snapshots, m.Span, m.Work, m.HasAlloc, m.AbsentMax, m.Labels, m.Notes,
 	}
 }
 
 func (m meta) meta(name string) Meta {
 	return Meta{
-		name, m.Recorded, m.Saved, m.Workload, m.Command, m.BuildID, m.Program, m.Format, m.Period, m.Snapshots, m.Span, m.Work, m.HasAlloc,
-		m.AbsentMax, m.Labels, m.Notes,
+		name, m.Recorded, m.Saved, m.Workload, m.Command, m.BuildID, m.Program, m.Format, m.Period,
+		m.Snapshots, m.Span, m.Work, m.HasAlloc, m.AbsentMax, m.Labels, m.Notes,
 	}
 }
 
@@ -167,7 +173,8 @@ func (d *document) site(in *site, frames []Frame) (Site, error) {
 	if in.NamesBlame < -1 || in.NamesBlame >= len(names) || in.FrameBlamed < -1 || in.FrameBlamed >= len(stack) {
 		return Site{}, errors.New("the frame to blame is not on the stack")
 	}
-	return Site{Level(in.level), identity.Site{Place: in.Place, Frames: names, Blame: in.NamesBlame}, stack, in.FrameBlamed}, nil
+	id := identity.Site{Place: in.Place, Frames: names, Blame: in.NamesBlame}
+	return Site{Level(in.level), id, stack, in.FrameBlamed}, nil
 }
 
 func pick[T any](indices []int, table []T) ([]T, error) {
@@ -253,7 +260,8 @@ func decompress(r io.Reader) ([]byte, error) {
 	return content, nil
 }
 
-// decode parses the document. It checks the version first, because another version may have other fields.
+// decode parses the document. It checks the version first, because another version may have other
+// fields.
 func decode(content []byte, d *document) error {
 	var version struct {
 		Schema string `json:"schema"`
@@ -263,7 +271,8 @@ func decode(content []byte, d *document) error {
 		return fmt.Errorf("damaged: at byte %d of its content: %w; remove it, or save the run again", syntax.Offset, err)
 	}
 	if version.Schema != schema {
-		return fmt.Errorf("schema %q, want %q: written by another version of heaplapse; save the run again with this one", version.Schema, schema)
+		const format = "schema %q, want %q: written by another version of heaplapse; save the run again with this one"
+		return fmt.Errorf(format, version.Schema, schema)
 	}
 	if err := json.NewDecoder(bytes.NewReader(content)).Decode(d); err != nil {
 		return fmt.Errorf("damaged: %w; remove it, or save the run again", err)

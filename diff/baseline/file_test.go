@@ -112,23 +112,23 @@ func TestDamagedFiles(t *testing.T) {
 		file []byte
 		want string
 	}{
-		"empty":           {nil, "not gzip'ed"},
-		"text":            {[]byte("heap profile: 1: 2"), "not gzip'ed"},
-		"truncated":       {whole[:len(whole)/2], "truncated: it ends early; remove it, or save the run again"},
-		"without its sum": {whole[:len(whole)-3], "truncated"},
-		"a flipped bit":   {flipped(whole), "damaged"},
-		"another version": {change("heaplapse.baseline/1", "heaplapse.baseline/2"), `schema "heaplapse.baseline/2", want "heaplapse.baseline/1": written by another version of heaplapse; save the run again`},
-		"other JSON":      {zipped([]byte(`{"schema":"heaplapse.growth/1"}`)), `schema "heaplapse.growth/1"`},
-		"a list":          {zipped([]byte(`[1]`)), `schema ""`},
-		"half a document": {zipped([]byte(text[:len(text)/2])), "damaged: at byte"},
-		"a wrong type":    {change(`"snapshots":40`, `"snapshots":"40"`), "damaged"},
-		"a wild frame":    {change(`"stack":[`, `"stack":[99999,`), "damaged: site 0: stack: entry 99999 of a table of"},
-		"a wild name":     {change(`"names":[`, `"names":[-1,`), "damaged: site 0: names: entry -1 of a table of"},
-		"a wild string":   {change(`"frames":[[`, `"frames":[[77777,0,0,0],[`), "damaged: frame 0 refers to string 77777 of"},
-		"a wild blame":    {change(`"stack_blame":1`, `"stack_blame":12`), "the frame to blame is not on the stack"},
-		"an absurd level": {change(`"total":{"bytes":1000000000`, `"total":{"bytes":1e308`), "total, rest: a number is out of range"},
-		"no time":         {change(`"span_seconds":600.5`, `"span_seconds":-1`), "meta: a number is out of range"},
-		"an endless one":  {zipped(make([]byte, 65<<20)), "more than 64 MiB"},
+		"empty":                     {nil, "not gzip'ed"},
+		"text":                      {[]byte("heap profile: 1: 2"), "not gzip'ed"},
+		"truncated":                 {whole[:len(whole)/2], "truncated: it ends early; remove it, or save the run again"},
+		"without its sum":           {whole[:len(whole)-3], "truncated"},
+		"a flipped bit":             {flipped(whole), "damaged"},
+		"another version":           {change("heaplapse.baseline/1", "heaplapse.baseline/2"), `schema "heaplapse.baseline/2", want "heaplapse.baseline/1": written by another version of heaplapse; save the run again`},
+		"other JSON":                {zipped([]byte(`{"schema":"heaplapse.growth/1"}`)), `schema "heaplapse.growth/1"`},
+		"a list":                    {zipped([]byte(`[1]`)), `schema ""`},
+		"half a document":           {zipped([]byte(text[:len(text)/2])), "damaged: at byte"},
+		"a wrong type":              {change(`"snapshots":40`, `"snapshots":"40"`), "damaged"},
+		"an invalid frame":          {change(`"stack":[`, `"stack":[99999,`), "damaged: site 0: stack: entry 99999 of a table of"},
+		"an invalid name":           {change(`"names":[`, `"names":[-1,`), "damaged: site 0: names: entry -1 of a table of"},
+		"an invalid string":         {change(`"frames":[[`, `"frames":[[77777,0,0,0],[`), "damaged: frame 0 refers to string 77777 of"},
+		"an invalid frame to blame": {change(`"stack_blame":1`, `"stack_blame":12`), "the frame to blame is not on the stack"},
+		"an absurd level":           {change(`"total":{"bytes":1000000000`, `"total":{"bytes":1e308`), "total, rest: a number is out of range"},
+		"no time":                   {change(`"span_seconds":600.5`, `"span_seconds":-1`), "meta: a number is out of range"},
+		"an endless one":            {zipped(make([]byte, 65<<20)), "more than 64 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := baseline.Read(bytes.NewReader(c.file), "nights/1.baseline.json.gz")
@@ -145,7 +145,8 @@ func flipped(file []byte) []byte {
 	return out
 }
 
-// FuzzRead: any document gives an error and no run, or a run that is written and read again unchanged.
+// FuzzRead: any document gives an error and no run, or a run that is written and read again
+// unchanged.
 func FuzzRead(f *testing.F) {
 	f.Add(content(f, written(f, run(2))))
 	f.Add(content(f, written(f, &baseline.Run{})))

@@ -7,7 +7,8 @@ import (
 	"github.com/heaplapse/heaplapse/diff/identity"
 )
 
-// LeastSnapshots is the smallest number of snapshots with a steady level: the median of their second half, which has two then.
+// LeastSnapshots is the smallest number of snapshots with a steady level: the median of their
+// second half, which has two then.
 const LeastSnapshots = 4
 
 // Steady reports whether the run has enough snapshots for a steady level.
@@ -19,43 +20,50 @@ type Run struct {
 	Meta Meta
 	// Total is the whole heap. Sites and Rest add up to it.
 	Total Level
-	// Rest is Total minus Sites: sites that are too small to be kept, sites that truncation hides, and the difference between the
-	// median of a sum and the sum of medians, for the level of each site is a median.
+	// Rest is Total minus Sites: sites that are too small to be kept, sites that truncation hides,
+	// and the difference between the median of a sum and the sum of medians, for the level of each
+	// site is a median.
 	Rest Level
 	// Sites are ranked by their steady level, largest first.
 	Sites []Site
 }
 
-// Meta describes a run. Runs of different workloads, formats or sampling periods are not comparable.
+// Meta describes a run. Runs of different workloads, formats or sampling periods are not
+// comparable.
 type Meta struct {
-	// Name is that of the file without its suffix, or the path of the snapshots of a run that was not saved.
+	// Name is that of the file without its suffix, or the path of the snapshots of a run that was
+	// not saved.
 	Name string
 	// Recorded is the time of the last snapshot; zero without a clock.
 	Recorded time.Time
 	// Saved is the time at which the file was written; zero if Recorded is known.
 	Saved time.Time
-	// Workload names what the program was asked to do: a name from the user, else a hash of the command line; "" if both are unknown.
+	// Workload names what the program was asked to do: a name from the user, else a hash of the
+	// command line; "" if both are unknown.
 	Workload string
 	// Command is the recorded command line; nil without a manifest.
 	Command []string
 	// BuildID and Program are of the main binary.
 	BuildID, Program string
-	// Format is the name of the snapshots' heapfile.Format. Period is the sampling period in bytes, 0 for exact counts.
+	// Format is the name of the snapshots' heapfile.Format. Period is the sampling period in bytes,
+	// 0 for exact counts.
 	Format string
 	Period int64
-	// Snapshots is the number of snapshots that were summarized. Span is the time between the first and the last in seconds, 0
-	// without a clock.
+	// Snapshots is the number of snapshots that were summarized. Span is the time between the first
+	// and the last in seconds, 0 without a clock.
 	Snapshots int
 	Span      float64
 	// Work is the number of units of work that were done, such as requests; 0 if it is unknown.
 	Work float64
 	// HasAlloc reports whether the snapshots have cumulative counts.
 	HasAlloc bool
-	// AbsentMax is the largest number of bytes in use that truncation may hide of a site that is absent.
+	// AbsentMax is the largest number of bytes in use that truncation may hide of a site that is
+	// absent.
 	AbsentMax int64
 	// Labels are from the user, such as a commit.
 	Labels map[string]string
-	// Notes are facts about the run, as text, that a reader of a comparison must know, such as snapshots that were left out.
+	// Notes are facts about the run, as text, that a reader of a comparison must know, such as
+	// snapshots that were left out.
 	Notes []string
 }
 
@@ -73,7 +81,8 @@ type Level struct {
 	Bytes, Objects float64
 	// Peak is the largest number of bytes in use.
 	Peak float64
-	// Slope is the Theil-Sen slope of the bytes in use in bytes per hour, 0 without a clock. SlopeError is its standard error.
+	// Slope is the Theil-Sen slope of the bytes in use in bytes per hour, 0 without a clock.
+	// SlopeError is its standard error.
 	Slope, SlopeError float64
 	// AllocBytes and AllocObjects are the cumulative counts of the last snapshot; 0 if it has none.
 	AllocBytes, AllocObjects float64
@@ -106,7 +115,8 @@ type Site struct {
 	Identity identity.Site
 	// Frames are the whole stack, leaf first; an inlined callee precedes its caller.
 	Frames []Frame
-	// Blame is the index in Frames of the function that the allocation is attributed to, -1 for none.
+	// Blame is the index in Frames of the function that the allocation is attributed to, -1 for
+	// none.
 	Blame int
 }
 

@@ -32,7 +32,8 @@ type Thresholds struct {
 	Z float64
 }
 
-// DefaultThresholds returns 1 MiB, 0.5 % of the heap, 10 % of the function, and three standard deviations.
+// DefaultThresholds returns 1 MiB, 0.5 % of the heap, 10 % of the function, and three standard
+// deviations.
 func DefaultThresholds() Thresholds {
 	return Thresholds{Bytes: 1 << 20, Share: 0.005, Percent: 10, Z: 3}
 }

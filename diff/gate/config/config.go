@@ -59,8 +59,8 @@ type (
 	}
 )
 
-// Parse reads a configuration. name stands for the file in errors, which give the line. Suppressions whose last day is before now
-// are set apart.
+// Parse reads a configuration. name stands for the file in errors, which give the line.
+// Suppressions whose last day is before now are set apart.
 func Parse(text []byte, name string, now time.Time) (*Config, error) {
 	p := parser{name}
 	if len(text) > maxSize {
@@ -103,8 +103,8 @@ func (p parser) document(text []byte) (*yaml.Node, error) {
 	return first.Content[0], nil
 }
 
-// check checks the version before the keys, because another version may have other keys, and what a small file could cost much
-// time with.
+// check checks the version before the keys, because another version may have other keys, and what a
+// small file could cost much time with.
 func (p parser) check(root *yaml.Node) error {
 	if root.Kind != yaml.MappingNode {
 		return p.errorf(root.Line, "the file: want keys and values: %s", keysOf(reflect.TypeFor[file]()))
@@ -119,8 +119,8 @@ func (p parser) check(root *yaml.Node) error {
 	return p.bounds(root)
 }
 
-// bounds refuses aliases, by which a small file can stand for a large one, and mappings with many keys, which the decoder compares
-// in pairs.
+// bounds refuses aliases, by which a small file can stand for a large one, and mappings with many
+// keys, which the decoder compares in pairs.
 func (p parser) bounds(n *yaml.Node) error {
 	switch {
 	case n.Kind == yaml.AliasNode || n.Tag == "!!merge":
@@ -136,8 +136,8 @@ func (p parser) bounds(n *yaml.Node) error {
 	return nil
 }
 
-// noNulls finds sections, and entries of lists, without content, which the decoder skips. In entries, a key without a value is a
-// node with an empty text.
+// noNulls finds sections, and entries of lists, without content, which the decoder skips. In
+// entries, a key without a value is a node with an empty text.
 func (p parser) noNulls(root *yaml.Node) error {
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		section := root.Content[i+1]

@@ -17,7 +17,8 @@ import (
 
 var today = time.Date(2026, 6, 15, 12, 0, 0, 0, time.UTC)
 
-// TestExample: docs/heaplapse.yaml has every key, and the values that it calls defaults are the defaults.
+// TestExample: docs/heaplapse.yaml has every key, and the values that it calls defaults are the
+// defaults.
 func TestExample(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(testutil.Root(t), "docs/heaplapse.yaml"))
 	require.NoError(t, err)

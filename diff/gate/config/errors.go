@@ -27,7 +27,8 @@ var (
 	wrongKind = regexp.MustCompile(`(?s)^cannot unmarshal .* into (\[\])?(config\.\w+)$`)
 )
 
-// reword gives an error of the YAML decoder the form of the others: file and line, and what is allowed there.
+// reword gives an error of the YAML decoder the form of the others: file and line, and what is
+// allowed there.
 func (p parser) reword(err error) error {
 	msg := err.Error()
 	var typeError *yaml.TypeError
