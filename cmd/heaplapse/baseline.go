@@ -155,6 +155,14 @@ func (a *app) baselinePinCommand() *cobra.Command {
 		Short: "make one run of a directory the one that slow drift is measured against",
 		Long:  `NAME is as list shows it, or the path of the file. The run that was pinned before is not any more.`,
 		Args:  usageArgs(cobra.ExactArgs(2)),
-		RunE:  func(_ *cobra.Command, args []string) error { return baseline.Pin(args[0], args[1]) },
+		RunE:  func(_ *cobra.Command, args []string) error { return baselinePin(args[0], args[1]) },
 	}
+}
+
+func baselinePin(dir, name string) error {
+	err := baseline.Pin(dir, name)
+	if errors.Is(err, baseline.ErrNotFound) {
+		return fmt.Errorf("%w; heaplapse baseline list %s shows the names", err, dir)
+	}
+	return err
 }

@@ -7,13 +7,15 @@ import (
 )
 
 const (
-	// most bounds every number, so that no sum is beyond what floating point can tell: 16 EiB, twice what a counter of a snapshot holds.
+	// most bounds every number, so that sums stay finite: 16 EiB, twice the largest counter of a
+	// snapshot.
 	most = 1 << 64
-	// leastPart is the least time in seconds, and the least work, that something is divided by.
-	leastPart = 1e-6
+	// leastDivisor is the smallest time in seconds, and the smallest amount of work, that values
+	// are divided by.
+	leastDivisor = 1e-6
 )
 
-// Check finds numbers that no run has, and that comparisons could not bear.
+// Check returns an error if a number is out of range, so that comparisons would overflow.
 func (r *Run) Check() error {
 	m := &r.Meta
 	if m.Snapshots < 0 || m.Period < 0 || m.AbsentMax < 0 || !divisor(m.Span) || !divisor(m.Work) {
@@ -30,12 +32,14 @@ func (r *Run) Check() error {
 	return nil
 }
 
-// divisor is a number that is not known (0), or may be divided by.
-func divisor(v float64) bool { return v == 0 || v >= leastPart && v < most }
+// divisor reports whether a number is unknown (0) or can be divided by.
+func divisor(v float64) bool { return v == 0 || v >= leastDivisor && v < most }
 
-// sane levels are in range; slopes, per hour, may be those of short runs.
+// sane reports whether a level is in range. Slopes are per hour, and larger in a run of a second.
 func (l *Level) sane() bool {
-	for _, v := range []float64{l.Bytes, l.Objects, l.Peak, l.Slope / 1e9, l.SlopeError / 1e9, l.AllocBytes, l.AllocObjects, l.Noise} {
+	for _, v := range []float64{
+		l.Bytes, l.Objects, l.Peak, l.Slope / 1e9, l.SlopeError / 1e9, l.AllocBytes, l.AllocObjects, l.Noise,
+	} {
 		if !(math.Abs(v) < most) {
 			return false
 		}

@@ -17,14 +17,18 @@ import (
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
 )
 
-// pinFile holds the name of the pinned baseline of a directory.
+// pinFile holds the name of the reference run of a directory.
 const pinFile = "pinned"
 
 // durable makes a file survive a crash of the machine right after it was saved.
 var durable = atomicfile.Options{Sync: true}
 
-// Save adds a run to a directory, which is made if need be, and returns the path of the new file. The file is whole, and on the disk,
-// before it has its name. The same run is saved once. now orders a run whose time is not known.
+// ErrNotFound reports that a directory has no baseline of a name.
+var ErrNotFound = errors.New("no such baseline")
+
+// Save adds a run to a directory, which it creates if it does not exist, and returns the path of
+// the new file. A run that was saved before has the same file. now is the time of a run without a
+// clock.
 func Save(dir string, r *Run, now time.Time) (string, error) {
 	if r.Meta.Recorded.IsZero() {
 		dated := *r
@@ -42,22 +46,23 @@ func Save(dir string, r *Run, now time.Time) (string, error) {
 	return path, atomicfile.Write(path, durable, func(w io.Writer) error { return compress(w, content) })
 }
 
-// fileName sorts by time. The hash keeps runs apart that one build made in the same second.
+// fileName is a name that sorts by time. The hash differs between runs of one build in the same
+// second.
 func fileName(r *Run, content []byte) string {
 	sum := sha256.Sum256(content)
 	build := r.Meta.BuildID[:min(12, len(r.Meta.BuildID))]
 	if strings.Trim(build, "0123456789abcdef") != "" {
-		build = "" // from a file: it must not name another directory
+		build = "" // a build ID is read from a file: it must not lead to another directory
 	}
 	stamp := r.Meta.When().UTC().Format("20060102T150405Z")
 	return fmt.Sprintf("%s-%s-%s%s", stamp, cmp.Or(build, "nobuild"), hex.EncodeToString(sum[:4]), Suffix)
 }
 
-// Pin makes a baseline of a directory the pinned one, by its name or path.
+// Pin makes a baseline the reference run of its directory. name is its name or path.
 func Pin(dir, name string) error {
 	name = NameOf(name)
 	if _, err := os.Stat(filepath.Join(dir, name+Suffix)); err != nil {
-		return fmt.Errorf("no baseline %s in %s: heaplapse baseline list %s shows their names", name, dir, dir)
+		return fmt.Errorf("%s: %w: %s", dir, ErrNotFound, name)
 	}
 	return atomicfile.Write(filepath.Join(dir, pinFile), durable, func(w io.Writer) error {
 		_, err := io.WriteString(w, name+"\n")
@@ -65,10 +70,11 @@ func Pin(dir, name string) error {
 	})
 }
 
-// Entry is one file of a pool.
+// Entry is one file of a set.
 type Entry struct {
-	Path      string
-	Size      int64
+	Path string
+	Size int64 // of the file, in bytes
+	// Reference reports whether it is the reference run.
 	Reference bool
 	Run       *Run
 }
@@ -77,11 +83,11 @@ type Entry struct {
 type Set struct {
 	Dir     string
 	Entries []Entry
-	// Problems are files that cannot be read, and a pin that leads nowhere.
+	// Problems are errors of files that cannot be read, and of a reference run that is missing.
 	Problems []error
 }
 
-// IsSet says whether a path is a directory that holds baselines.
+// IsSet reports whether a path is a directory that holds baselines.
 func IsSet(path string) bool {
 	names, err := baselines(path)
 	return err == nil && len(names) > 0
@@ -98,76 +104,86 @@ func baselines(dir string) (names []string, err error) {
 	return names, err
 }
 
-// Open reads a directory of baselines. A file that is pruned meanwhile is not there.
+// Open reads a directory of baselines. A file that disappears meanwhile, because it is pruned, is
+// not an error.
 func Open(dir string) (*Set, error) {
 	names, err := baselines(dir)
 	if err != nil {
 		return nil, err
 	}
-	p := &Set{Dir: dir}
-	pinned, err := pinnedName(dir)
+	s := &Set{Dir: dir}
+	reference, err := referenceName(dir)
 	if err != nil {
-		p.Problems = append(p.Problems, err)
+		s.Problems = append(s.Problems, err)
 	}
 	for _, name := range names {
-		p.add(filepath.Join(dir, name), pinned)
+		s.add(filepath.Join(dir, name), reference)
 	}
-	if pinned != "" && p.Reference() == nil {
-		p.Problems = append(p.Problems, fmt.Errorf("%s: names %q, which is not there or cannot be read: pin another one with heaplapse baseline pin", filepath.Join(dir, pinFile), pinned))
+	if reference != "" && s.Reference() == nil {
+		const format = "%s: the reference run %q is missing or cannot be read: pin another run"
+		err := fmt.Errorf(format, filepath.Join(dir, pinFile), reference)
+		s.Problems = append(s.Problems, err)
 	}
-	slices.SortStableFunc(p.Entries, func(a, b Entry) int {
+	slices.SortStableFunc(s.Entries, func(a, b Entry) int {
 		return cmp.Or(a.Run.Meta.When().Compare(b.Run.Meta.When()), strings.Compare(a.Path, b.Path))
 	})
-	return p, nil
+	return s, nil
 }
 
-func (p *Set) add(path, pinned string) {
+func (s *Set) add(path, reference string) {
 	run, err := Load(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
 	if err != nil {
-		p.Problems = append(p.Problems, err)
+		s.Problems = append(s.Problems, err)
 		return
 	}
-	e := Entry{Path: path, Run: run, Reference: pinned != "" && run.Meta.Name == pinned}
+	e := Entry{Path: path, Run: run, Reference: reference != "" && run.Meta.Name == reference}
 	if info, err := os.Stat(path); err == nil {
 		e.Size = info.Size()
 	}
-	p.Entries = append(p.Entries, e)
+	s.Entries = append(s.Entries, e)
 }
 
-// Pinned is the pinned entry, nil for none.
-func (p *Set) Reference() *Entry {
-	for i := range p.Entries {
-		if p.Entries[i].Reference {
-			return &p.Entries[i]
+// Reference returns the entry of the reference run, nil for none.
+func (s *Set) Reference() *Entry {
+	for i := range s.Entries {
+		if s.Entries[i].Reference {
+			return &s.Entries[i]
 		}
 	}
 	return nil
 }
 
-func pinnedName(dir string) (string, error) {
-	text, err := os.ReadFile(filepath.Join(dir, pinFile))
+// referenceName is the name of the reference run, "" for none.
+func referenceName(dir string) (string, error) {
+	f, err := os.Open(filepath.Join(dir, pinFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 4096)) // longer than any name
 	return strings.TrimSpace(string(text)), err
 }
 
-// Old are the entries beyond the last keep ones, the pinned one left out: what [Prune] removes.
-func (p *Set) Old(keep int) (out []Entry) {
-	for i := range max(0, len(p.Entries)-keep) {
-		if !p.Entries[i].Reference {
-			out = append(out, p.Entries[i])
+// Old returns the entries before the last keep ones, without the reference run: what [Set.Prune] is
+// called with.
+func (s *Set) Old(keep int) (out []Entry) {
+	for i := range max(0, len(s.Entries)-keep) {
+		if !s.Entries[i].Reference {
+			out = append(out, s.Entries[i])
 		}
 	}
 	return out
 }
 
-// Prune removes entries, and what saves that were killed have left: hidden files of more than a day. It returns the paths of the
-// baselines that are gone.
-func (p *Set) Prune(old []Entry) (removed []string, err error) {
+// Prune removes entries, and temporary files that killed processes left. It returns the paths of
+// the baselines that it removed.
+func (s *Set) Prune(old []Entry) (removed []string, err error) {
 	var errs []error
 	for _, e := range old {
 		if err := os.Remove(e.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -176,10 +192,11 @@ func (p *Set) Prune(old []Entry) (removed []string, err error) {
 		}
 		removed = append(removed, e.Path)
 	}
-	return removed, errors.Join(append(errs, removeLeftovers(p.Dir))...)
+	return removed, errors.Join(append(errs, removeLeftovers(s.Dir))...)
 }
 
-// removeLeftovers removes the hidden files of saves that were killed, once no save can still be at them.
+// removeLeftovers removes temporary files that are older than a day, so that no process still
+// writes them.
 func removeLeftovers(dir string) error {
 	list, err := os.ReadDir(dir)
 	errs := []error{err}

@@ -23,23 +23,23 @@ func save(t *testing.T, dir string, day int, build string) string {
 	return path
 }
 
-// TestNamesSortByTimeAndNeverClash.
-func TestNamesSortByTimeAndNeverClash(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "new", "pool")
+// TestFileNames: names sort by time, differ between runs of one second, and stay in the directory.
+func TestFileNames(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "baselines")
 	a, b := save(t, dir, 3, "ab12cd34ef567890aa"), save(t, dir, 3, "ab12cd34ef567890bb")
 	require.Equal(t, "20260203T000000Z-ab12cd34ef56", filepath.Base(a)[:29])
 	require.NotEqual(t, a, b, "the same second and the same first digits")
 	require.Equal(t, a, save(t, dir, 3, "ab12cd34ef567890aa"), "the same run is saved once")
-	evil := save(t, dir, 4, "../../etc")
-	require.Equal(t, dir, filepath.Dir(evil))
-	require.Contains(t, evil, "-nobuild-")
+	hostile := save(t, dir, 4, "../../etc")
+	require.Equal(t, dir, filepath.Dir(hostile))
+	require.Contains(t, hostile, "-nobuild-")
 	list, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Len(t, list, 3, "nothing but the files is left")
 }
 
-// TestRunsWithoutAClockAreOrderedByWhenTheyWereSaved.
-func TestRunsWithoutAClockAreOrderedByWhenTheyWereSaved(t *testing.T) {
+// TestRunsWithoutAClock are ordered by the time at which they were saved.
+func TestRunsWithoutAClock(t *testing.T) {
 	dir := t.TempDir()
 	var paths []string
 	for day := range 3 {
@@ -47,7 +47,7 @@ func TestRunsWithoutAClockAreOrderedByWhenTheyWereSaved(t *testing.T) {
 		r.Meta.Recorded, r.Meta.Span = time.Time{}, 0
 		path, err := baseline.Save(dir, r, today.AddDate(0, 0, -day))
 		require.NoError(t, err)
-		require.True(t, r.Meta.Saved.IsZero(), "the run stays as it is")
+		require.True(t, r.Meta.Saved.IsZero(), "Save does not change the run")
 		paths = append(paths, path)
 	}
 	p, err := baseline.Open(dir)
@@ -57,8 +57,8 @@ func TestRunsWithoutAClockAreOrderedByWhenTheyWereSaved(t *testing.T) {
 	require.True(t, p.Entries[2].Run.Meta.Recorded.IsZero())
 }
 
-// TestPruneKeepsTheLastAndThePinned, and whatever cannot be read.
-func TestPruneKeepsTheLastAndThePinned(t *testing.T) {
+// TestPrune keeps the last runs, the reference run, and files that cannot be read.
+func TestPrune(t *testing.T) {
 	dir := t.TempDir()
 	var paths []string
 	for day := 1; day <= 6; day++ {
@@ -88,20 +88,23 @@ func TestPruneKeepsTheLastAndThePinned(t *testing.T) {
 	require.Empty(t, p.Old(2))
 }
 
-// TestAPinThatLeadsNowhereIsTold.
-func TestAPinThatLeadsNowhereIsTold(t *testing.T) {
+// TestMissingReference: a reference run that does not exist is an error of Pin, and a problem of a
+// set.
+func TestMissingReference(t *testing.T) {
 	dir := t.TempDir()
 	path := save(t, dir, 1, "aa")
-	require.ErrorContains(t, baseline.Pin(dir, "nosuch"), "no baseline nosuch in "+dir)
+	err := baseline.Pin(dir, "nosuch")
+	require.ErrorIs(t, err, baseline.ErrNotFound)
+	require.EqualError(t, err, dir+": no such baseline: nosuch")
 	require.NoError(t, baseline.Pin(dir, baseline.NameOf(path)))
 	require.NoError(t, os.Remove(path))
 	p, err := baseline.Open(dir)
 	require.NoError(t, err)
-	require.ErrorContains(t, p.Problems[0], "is not there or cannot be read")
+	require.ErrorContains(t, p.Problems[0], "is missing or cannot be read")
 }
 
-// TestSavingDisturbsNoReader: a reader beside savers and a pruner sees whole files only.
-func TestSavingDisturbsNoReader(t *testing.T) {
+// TestConcurrentSaves: a reader sees whole files only while others save and prune.
+func TestConcurrentSaves(t *testing.T) {
 	dir := t.TempDir()
 	save(t, dir, 1, "aa")
 	done := make(chan error)

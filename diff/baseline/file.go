@@ -17,23 +17,25 @@ import (
 )
 
 const (
-	// Schema is the version that this package reads and writes.
-	Schema = "heaplapse.baseline/1"
-	// Suffix is what the names of baselines end in.
+	// schema is the version that this package reads and writes.
+	schema = "heaplapse.baseline/1"
+	// Suffix ends the name of a baseline's file.
 	Suffix = ".baseline.json.gz"
-	// maxContent bounds the size of a document in bytes: some twenty times a large one.
+	// maxContent bounds the size of a document in bytes: about twenty times that of a large run.
 	maxContent = 64 << 20
-	// maxDepth bounds the frames of a stack: four times what jemalloc keeps, each with as many inlined functions.
+	// maxDepth bounds the frames of a stack. jemalloc records at most 128, and each may have
+	// inlined functions.
 	maxDepth = 4096
 )
 
-// document is a Run as it is written. Numbers that are 0 are left out.
+// document is a Run as JSON. Numbers that are 0 are omitted.
 type document struct {
 	Schema string `json:"schema"`
 	Meta   meta   `json:"meta"`
 	Total  level  `json:"total"`
 	Rest   level  `json:"rest"`
-	// Strings and Frames are tables: a frame is the indices of its function, module and file, and its line.
+	// Strings and Frames are tables. A frame is the indices of its function, module and file in
+	// Strings, and its line.
 	Strings []string `json:"strings"`
 	Frames  [][4]int `json:"frames"`
 	Sites   []site   `json:"sites"`
@@ -68,7 +70,7 @@ type level struct {
 	Noise        float64 `json:"noise_bytes,omitempty"`
 }
 
-// site holds indices: Stack of Frames, Names of Strings.
+// site is a Site. Stack has indices of Frames, Names of Strings.
 type site struct {
 	level
 	Place       string `json:"place,omitempty"`
@@ -96,19 +98,23 @@ func (in *interner[T]) number(v T) int {
 	return len(in.list) - 1
 }
 
-// documentOf puts a run into tables. Its name is that of its file, and not within it.
+// documentOf converts a run. The name of a run is that of its file, and is not in it.
 func documentOf(r *Run) *document {
 	var names interner[string]
 	var frames interner[[4]int]
-	d := &document{Schema: Schema, Meta: metaOf(r.Meta), Total: level(r.Total), Rest: level(r.Rest), Sites: []site{}}
+	d := &document{Schema: schema, Meta: metaOf(r.Meta), Total: level(r.Total), Rest: level(r.Rest), Sites: []site{}}
 	for i := range r.Sites {
 		s := &r.Sites[i]
-		out := site{level: level(s.Level), Place: s.Identity.Place, NamesBlame: s.Identity.Blame, FrameBlamed: s.Blame, Names: []int{}, Stack: []int{}}
+		out := site{
+			level: level(s.Level), Place: s.Identity.Place, Names: []int{}, NamesBlame: s.Identity.Blame,
+			Stack: []int{}, FrameBlamed: s.Blame,
+		}
 		for _, n := range s.Identity.Frames {
 			out.Names = append(out.Names, names.number(n))
 		}
 		for _, f := range s.Frames {
-			out.Stack = append(out.Stack, frames.number([4]int{names.number(f.Function), names.number(f.Module), names.number(f.File), f.Line}))
+			frame := [4]int{names.number(f.Function), names.number(f.Module), names.number(f.File), f.Line}
+			out.Stack = append(out.Stack, frames.number(frame))
 		}
 		d.Sites = append(d.Sites, out)
 	}
@@ -118,19 +124,19 @@ func documentOf(r *Run) *document {
 
 func metaOf(m Meta) meta {
 	return meta{
-		m.Recorded, m.Saved, m.Workload, m.Command, m.BuildID, m.Program, m.Format, m.Period, m.Snapshots, m.Span, m.Work, m.HasAlloc,
-		m.AbsentMax, m.Labels, m.Notes,
+		m.Recorded, m.Saved, m.Workload, m.Command, m.BuildID, m.Program, m.Format, m.Period,
+		m.Snapshots, m.Span, m.Work, m.HasAlloc, m.AbsentMax, m.Labels, m.Notes,
 	}
 }
 
 func (m meta) meta(name string) Meta {
 	return Meta{
-		name, m.Recorded, m.Saved, m.Workload, m.Command, m.BuildID, m.Program, m.Format, m.Period, m.Snapshots, m.Span, m.Work, m.HasAlloc,
-		m.AbsentMax, m.Labels, m.Notes,
+		name, m.Recorded, m.Saved, m.Workload, m.Command, m.BuildID, m.Program, m.Format, m.Period,
+		m.Snapshots, m.Span, m.Work, m.HasAlloc, m.AbsentMax, m.Labels, m.Notes,
 	}
 }
 
-// run is the reverse of documentOf. Every index is checked.
+// run is the inverse of documentOf. It checks every index.
 func (d *document) run(name string) (*Run, error) {
 	r := &Run{Meta: d.Meta.meta(name), Total: Level(d.Total), Rest: Level(d.Rest)}
 	frames := make([]Frame, len(d.Frames))
@@ -167,7 +173,8 @@ func (d *document) site(in *site, frames []Frame) (Site, error) {
 	if in.NamesBlame < -1 || in.NamesBlame >= len(names) || in.FrameBlamed < -1 || in.FrameBlamed >= len(stack) {
 		return Site{}, errors.New("the frame to blame is not on the stack")
 	}
-	return Site{Level(in.level), identity.Site{Place: in.Place, Frames: names, Blame: in.NamesBlame}, stack, in.FrameBlamed}, nil
+	id := identity.Site{Place: in.Place, Frames: names, Blame: in.NamesBlame}
+	return Site{Level(in.level), id, stack, in.FrameBlamed}, nil
 }
 
 func pick[T any](indices []int, table []T) ([]T, error) {
@@ -184,10 +191,10 @@ func pick[T any](indices []int, table []T) ([]T, error) {
 	return out, nil
 }
 
-// encode is the content of a run's file, before compression.
+// encode returns the content of a run's file, before compression.
 func encode(r *Run) ([]byte, error) { return json.Marshal(documentOf(r)) }
 
-// Write writes a run in the form of a baseline's file. The same run gives the same bytes.
+// Write writes a run as a baseline's file. The same run gives the same bytes.
 func Write(w io.Writer, r *Run) error {
 	content, err := encode(r)
 	if err != nil {
@@ -205,7 +212,7 @@ func compress(w io.Writer, content []byte) error {
 	return errors.Join(err, z.Close())
 }
 
-// Load reads a baseline's file. Errors name it, and say what to do.
+// Load reads a baseline's file. An error names the file, and says what to do.
 func Load(path string) (*Run, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -215,7 +222,7 @@ func Load(path string) (*Run, error) {
 	return Read(f, path)
 }
 
-// Read reads a baseline; path stands for it in errors and gives the run its name.
+// Read reads a baseline. path names it in errors, and its base is the name of the run.
 func Read(r io.Reader, path string) (*Run, error) {
 	content, err := decompress(r)
 	if err != nil {
@@ -232,14 +239,14 @@ func Read(r io.Reader, path string) (*Run, error) {
 	return run, nil
 }
 
-// NameOf is the name of the baseline at a path.
+// NameOf returns the name of the baseline at a path.
 func NameOf(path string) string { return strings.TrimSuffix(filepath.Base(path), Suffix) }
 
-// decompress reads what is in a gzip'ed file, within bounds.
+// decompress reads the content of a gzip'ed file, up to maxContent bytes.
 func decompress(r io.Reader) ([]byte, error) {
 	z, err := gzip.NewReader(r)
 	if err != nil {
-		return nil, fmt.Errorf("not a baseline: not gzip'ed: %w; baselines are written by heaplapse baseline save", err)
+		return nil, fmt.Errorf("not a baseline: not gzip'ed: %w", err)
 	}
 	content, err := io.ReadAll(io.LimitReader(z, maxContent+1))
 	switch {
@@ -253,7 +260,8 @@ func decompress(r io.Reader) ([]byte, error) {
 	return content, nil
 }
 
-// decode reads the document; the version is looked at first, for all else may have changed with it.
+// decode parses the document. It checks the version first, because another version may have other
+// fields.
 func decode(content []byte, d *document) error {
 	var version struct {
 		Schema string `json:"schema"`
@@ -262,8 +270,9 @@ func decode(content []byte, d *document) error {
 	if err := json.Unmarshal(content, &version); errors.As(err, &syntax) {
 		return fmt.Errorf("damaged: at byte %d of its content: %w; remove it, or save the run again", syntax.Offset, err)
 	}
-	if version.Schema != Schema {
-		return fmt.Errorf("schema %q, want %q: written by another version of heaplapse; save the run again with this one", version.Schema, Schema)
+	if version.Schema != schema {
+		const format = "schema %q, want %q: written by another version of heaplapse; save the run again with this one"
+		return fmt.Errorf(format, version.Schema, schema)
 	}
 	if err := json.NewDecoder(bytes.NewReader(content)).Decode(d); err != nil {
 		return fmt.Errorf("damaged: %w; remove it, or save the run again", err)

@@ -19,7 +19,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// run has all that a run may have. Its number of sites is given.
+// run has every field, and the given number of sites.
 func run(sites int) *baseline.Run {
 	r := &baseline.Run{
 		Meta: baseline.Meta{
@@ -44,11 +44,11 @@ func run(sites int) *baseline.Run {
 	return r
 }
 
-// TestARunIsReadAsItWasWritten.
-func TestARunIsReadAsItWasWritten(t *testing.T) {
+// TestRoundTrip: a run that is written and read again is the same.
+func TestRoundTrip(t *testing.T) {
 	for _, sites := range []int{0, 1, 50} {
 		want := run(sites)
-		got, err := baseline.Read(bytes.NewReader(written(t, want)), "pool/x"+baseline.Suffix)
+		got, err := baseline.Read(bytes.NewReader(written(t, want)), "nights/x"+baseline.Suffix)
 		require.NoError(t, err)
 		want.Meta.Name = "x"
 		require.Equal(t, want, got)
@@ -100,8 +100,8 @@ func zipped(text []byte) []byte {
 	return b.Bytes()
 }
 
-// TestDamagedFilesAreErrors that name the file, the damage, and what to do.
-func TestDamagedFilesAreErrors(t *testing.T) {
+// TestDamagedFiles: an error names the file, the damage, and what to do.
+func TestDamagedFiles(t *testing.T) {
 	whole := written(t, run(5))
 	text := string(content(t, whole))
 	change := func(old, replacement string) []byte {
@@ -112,28 +112,28 @@ func TestDamagedFilesAreErrors(t *testing.T) {
 		file []byte
 		want string
 	}{
-		"empty":           {nil, "not gzip'ed"},
-		"text":            {[]byte("heap profile: 1: 2"), "not gzip'ed"},
-		"truncated":       {whole[:len(whole)/2], "truncated: it ends early; remove it, or save the run again"},
-		"without its sum": {whole[:len(whole)-3], "truncated"},
-		"a flipped bit":   {flipped(whole), "damaged"},
-		"another version": {change("heaplapse.baseline/1", "heaplapse.baseline/2"), `schema "heaplapse.baseline/2", want "heaplapse.baseline/1": written by another version of heaplapse; save the run again`},
-		"other JSON":      {zipped([]byte(`{"schema":"heaplapse.growth/1"}`)), `schema "heaplapse.growth/1"`},
-		"a list":          {zipped([]byte(`[1]`)), `schema ""`},
-		"half a document": {zipped([]byte(text[:len(text)/2])), "damaged: at byte"},
-		"a wrong type":    {change(`"snapshots":40`, `"snapshots":"40"`), "damaged"},
-		"a wild frame":    {change(`"stack":[`, `"stack":[99999,`), "damaged: site 0: stack: entry 99999 of a table of"},
-		"a wild name":     {change(`"names":[`, `"names":[-1,`), "damaged: site 0: names: entry -1 of a table of"},
-		"a wild string":   {change(`"frames":[[`, `"frames":[[77777,0,0,0],[`), "damaged: frame 0 refers to string 77777 of"},
-		"a wild blame":    {change(`"stack_blame":1`, `"stack_blame":12`), "the frame to blame is not on the stack"},
-		"an absurd level": {change(`"total":{"bytes":1000000000`, `"total":{"bytes":1e308`), "total, rest: a number is out of range"},
-		"no time":         {change(`"span_seconds":600.5`, `"span_seconds":-1`), "meta: a number is out of range"},
-		"an endless one":  {zipped(make([]byte, 65<<20)), "more than 64 MiB"},
+		"empty":                     {nil, "not gzip'ed"},
+		"text":                      {[]byte("heap profile: 1: 2"), "not gzip'ed"},
+		"truncated":                 {whole[:len(whole)/2], "truncated: it ends early; remove it, or save the run again"},
+		"without its sum":           {whole[:len(whole)-3], "truncated"},
+		"a flipped bit":             {flipped(whole), "damaged"},
+		"another version":           {change("heaplapse.baseline/1", "heaplapse.baseline/2"), `schema "heaplapse.baseline/2", want "heaplapse.baseline/1": written by another version of heaplapse; save the run again`},
+		"other JSON":                {zipped([]byte(`{"schema":"heaplapse.growth/1"}`)), `schema "heaplapse.growth/1"`},
+		"a list":                    {zipped([]byte(`[1]`)), `schema ""`},
+		"half a document":           {zipped([]byte(text[:len(text)/2])), "damaged: at byte"},
+		"a wrong type":              {change(`"snapshots":40`, `"snapshots":"40"`), "damaged"},
+		"an invalid frame":          {change(`"stack":[`, `"stack":[99999,`), "damaged: site 0: stack: entry 99999 of a table of"},
+		"an invalid name":           {change(`"names":[`, `"names":[-1,`), "damaged: site 0: names: entry -1 of a table of"},
+		"an invalid string":         {change(`"frames":[[`, `"frames":[[77777,0,0,0],[`), "damaged: frame 0 refers to string 77777 of"},
+		"an invalid frame to blame": {change(`"stack_blame":1`, `"stack_blame":12`), "the frame to blame is not on the stack"},
+		"an absurd level":           {change(`"total":{"bytes":1000000000`, `"total":{"bytes":1e308`), "total, rest: a number is out of range"},
+		"no time":                   {change(`"span_seconds":600.5`, `"span_seconds":-1`), "meta: a number is out of range"},
+		"an endless one":            {zipped(make([]byte, 65<<20)), "more than 64 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, err := baseline.Read(bytes.NewReader(c.file), "pool/night.baseline.json.gz")
+			r, err := baseline.Read(bytes.NewReader(c.file), "nights/1.baseline.json.gz")
 			require.Nil(t, r)
-			require.ErrorContains(t, err, "pool/night.baseline.json.gz: ")
+			require.ErrorContains(t, err, "nights/1.baseline.json.gz: ")
 			require.ErrorContains(t, err, c.want)
 		})
 	}
@@ -145,7 +145,8 @@ func flipped(file []byte) []byte {
 	return out
 }
 
-// FuzzRead: any document gives an error and no run, or a run that is written and read again unchanged.
+// FuzzRead: any document gives an error and no run, or a run that is written and read again
+// unchanged.
 func FuzzRead(f *testing.F) {
 	f.Add(content(f, written(f, run(2))))
 	f.Add(content(f, written(f, &baseline.Run{})))
@@ -166,8 +167,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestLevelsAddUp: noise as independent noise does, everything else plainly.
-func TestLevelsAddUp(t *testing.T) {
+// TestAddAndSub: standard deviations add up in squares, everything else is a sum.
+func TestAddAndSub(t *testing.T) {
 	a := baseline.Level{Bytes: 3, Objects: 1, Peak: 5, Slope: 1, SlopeError: 3, AllocBytes: 7, AllocObjects: 2, Noise: 3}
 	b := baseline.Level{Bytes: 4, Objects: 1, Peak: 5, Slope: 1, SlopeError: 4, AllocBytes: 7, AllocObjects: 2, Noise: 4}
 	sum := a.Add(b)

@@ -13,8 +13,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// TestOldFilesAreReadInFull reads every baseline in testdata/baselines, which an earlier version wrote. Written again, each has
-// the same content: no field is lost or renamed.
+// TestOldFilesAreReadInFull reads every baseline in testdata/baselines, which an earlier version
+// wrote. Written again, each has the same content: no field is lost or renamed.
 func TestOldFilesAreReadInFull(t *testing.T) {
 	files, err := filepath.Glob(testutil.Data(t, "baselines", "*", "*"+baseline.Suffix))
 	require.NoError(t, err)

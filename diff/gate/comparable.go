@@ -93,12 +93,13 @@ func differences(current, earlier *baseline.Meta) (out []Mismatch) {
 	return out
 }
 
-// unrelatedShare is the share of the bytes that match nothing from which on two runs have too little in common to compare: they
-// are of two programs, or one of them lost its names. Every function would be new, and so a regression.
+// unrelatedShare is the share of the bytes that match nothing from which on two runs have too
+// little in common to compare: they are of two programs, or one of them lost its names. Every
+// function would be new, and so a regression.
 const unrelatedShare = 0.9
 
-// unrelated is the mismatch of runs that have hardly a site in common, empty if they have. Renamed functions match nothing, but
-// move.
+// unrelated is the mismatch of runs that have hardly a site in common, empty if they have. Renamed
+// functions match nothing, but move.
 func (r *Result) unrelated() []Mismatch {
 	share := r.UnmatchedShare()
 	if share < unrelatedShare || slices.ContainsFunc(r.Rows, func(r Row) bool { return r.Status == Moved }) {
@@ -126,7 +127,8 @@ func (rs runs) caveats() (out []Note) {
 	return out
 }
 
-// otherProgram is a note on the first run of another program. Each build may have its own name, so this is no mismatch.
+// otherProgram is a note on the first run of another program. Each build may have its own name, so
+// this is no mismatch.
 func (rs runs) otherProgram() []Note {
 	current := rs.current().Meta.Program
 	for _, r := range rs.earlier() {
@@ -145,7 +147,8 @@ func (rs runs) slopesOmitted() []Note {
 	if n == 0 {
 		return nil
 	}
-	note := Note{Kind: NoteSlopesOmitted, Count: n, Of: len(rs.earlier()), Seconds: rs.current().Meta.Span, Shortest: math.Inf(1)}
+	note := Note{Kind: NoteSlopesOmitted, Count: n, Of: len(rs.earlier())}
+	note.Seconds, note.Shortest = rs.current().Meta.Span, math.Inf(1)
 	for _, r := range rs.earlier() {
 		note.Shortest, note.Longest = min(note.Shortest, r.Meta.Span), max(note.Longest, r.Meta.Span)
 	}

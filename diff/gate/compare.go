@@ -15,16 +15,18 @@ type comparison struct {
 	moves   []move   // parallel to the rows
 }
 
-// change is the difference of one row in one view. All numbers are in bytes, whatever the metric.
+// change is the difference of one row in one view. All numbers are in bytes, in every metric.
 type change struct {
 	before, after float64
 	// set are the values in the baseline set.
 	set []float64
 	// lowest is what a loss must fall below to be more than the usual variation.
 	lowest float64
-	// known is the standard deviation of the difference that is known without other runs: sampling, the error of a slope.
+	// known is the standard deviation of the difference that is known without other runs: sampling,
+	// the error of a slope.
 	known float64
-	// scatter is the standard deviation between runs, not scaled for their number, at least 2 % of before.
+	// scatter is the standard deviation between runs, not scaled for their number, at least 2 % of
+	// before.
 	scatter float64
 	// least is the smallest change that the row's thresholds in bytes allow to regress.
 	least float64
@@ -82,8 +84,8 @@ func (v view) known(levels []baseline.Level) float64 {
 	return math.Hypot(v.metric.known(0, levels[0]), median(base))
 }
 
-// lowest is the lowest value of the set, the second lowest of ten or more. Against the reference run it is before: what was lost
-// since then is lost in the set, too.
+// lowest is the lowest value of the set, the second lowest of ten or more. Against the reference
+// run it is before: what was lost since then is lost in the set, too.
 func (v view) lowest(c change) float64 {
 	if v.base == BaseReference || len(c.set) == 0 {
 		return c.before
@@ -95,8 +97,8 @@ func (v view) lowest(c change) float64 {
 	return values[0]
 }
 
-// hidden is the most that truncation may hide of a row that the base does not show: AbsentMax for each call path, and no more than
-// all that the run hides.
+// hidden is the most that truncation may hide of a row that the base does not show: AbsentMax for
+// each call path, and no more than all that the run hides.
 func (v view) hidden(r *row, rs runs) (most float64) {
 	if r.sites == nil {
 		return 0 // of the whole heap, nothing is hidden

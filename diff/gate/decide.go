@@ -81,7 +81,8 @@ func (c comparison) find(r *row, x change, m move, leastZ float64, calibrate fun
 	return f
 }
 
-// need is the z that a row must reach: the one that the caller chose, else at least what the number of rows asks for.
+// need is the z that a row must reach: the one that the caller chose, else at least what the number
+// of rows asks for.
 func (l limits) need(leastZ float64) float64 {
 	if l.chosenZ {
 		return l.Z
@@ -97,7 +98,8 @@ func ratio(delta, noise float64) float64 {
 	return max(-MaxZ, min(MaxZ, delta/noise))
 }
 
-// exceeds reports whether the judged part of the change reaches all thresholds. value is in bytes yet.
+// exceeds reports whether the judged part of the change reaches all thresholds. f.value is still in
+// bytes.
 func (f finding) exceeds(t Thresholds, z float64) bool {
 	rest := f.value.Rest() - f.change.hidden
 	if f.view.name == MetricSlope {
@@ -129,7 +131,7 @@ func (v Value) inUnits(w view) Value {
 	return v
 }
 
-// size is the judged part of the change in bytes, whatever the metric.
+// size is the judged part of the change in bytes, in every metric.
 func (f finding) size() float64 { return f.value.Rest() / f.view.unit(0) }
 
 // decide returns the status of a row, and the index of the finding that it rests on.
@@ -160,7 +162,8 @@ func (r *row) decide(findings []finding) (Status, int) {
 	return Unchanged, 0
 }
 
-// worst is the judged finding that exceeds its thresholds by most bytes, -1 for none. Bytes in use count before allocated bytes.
+// worst is the judged finding that exceeds its thresholds by most bytes, -1 for none. Bytes in use
+// count before allocated bytes.
 func worst(findings []finding) int {
 	best, most := -1, 0.0
 	for i, f := range findings {
@@ -186,16 +189,21 @@ func largestShown(findings []finding) int {
 		if !f.shown(hasSet) {
 			continue
 		}
-		if best < 0 || f.view.name == findings[best].view.name && math.Abs(f.change.delta()) > math.Abs(findings[best].change.delta()) {
+		if best < 0 {
+			best = i
+		}
+		b := findings[best]
+		if f.view.name == b.view.name && math.Abs(f.change.delta()) > math.Abs(b.change.delta()) {
 			best = i
 		}
 	}
 	return best
 }
 
-// shown reports whether a change that did not regress is worth showing. Slopes and allocated bytes vary all the time: they must
-// differ clearly, and reach the thresholds if they cannot fail the gate. What decreased or moved since the reference run is shown
-// against it only if there is no set: else the same would be listed night after night.
+// shown reports whether a change that did not regress is worth showing. Slopes and allocated bytes
+// vary all the time: they must differ clearly, and reach the thresholds if they cannot fail the
+// gate. What decreased or moved since the reference run is shown against it only if there is no
+// set: else the same would be listed night after night.
 func (f finding) shown(hasSet bool) bool {
 	switch {
 	case !f.change.listed():
@@ -212,8 +220,9 @@ func (f finding) shown(hasSet bool) bool {
 
 // improved reports whether a row lost as much as it must not gain.
 func (f finding) improved(t Thresholds) bool {
-	rest := f.move.rest
-	return f.change.delta() < 0 && rest >= f.change.least && 100*rest >= t.Percent*f.change.before && ratio(rest, f.noise) >= f.need
+	loss := f.move.rest
+	return f.change.delta() < 0 && loss >= f.change.least && 100*loss >= t.Percent*f.change.before &&
+		ratio(loss, f.noise) >= f.need
 }
 
 // decided is a row of the result, and the size of its change in bytes.
@@ -226,8 +235,9 @@ type decided struct {
 func (r *row) decided(status Status, findings []finding, by int, rows []*row) decided {
 	f := findings[by]
 	out := Row{
-		Status: status, Values: valuesOf(findings, by), Tier: r.tier(), Function: r.function, Site: r.representative(f), Stacks: r.stacks(),
-		Thresholds: r.limits.Thresholds, Suppression: r.suppression, Fingerprint: r.fingerprint,
+		Status: status, Values: valuesOf(findings, by), Tier: r.tier(), Function: r.function,
+		Site: r.representative(f), Stacks: r.stacks(), Thresholds: r.limits.Thresholds,
+		Suppression: r.suppression, Fingerprint: r.fingerprint,
 	}
 	for _, other := range f.move.with {
 		out.MovedWith = append(out.MovedWith, rows[other].function)
@@ -246,7 +256,8 @@ func valuesOf(findings []finding, first int) []Value {
 	return out
 }
 
-// representative is the site that changed most in the direction of the row, of the current run unless the row is gone.
+// representative is the site that changed most in the direction of the row, of the current run
+// unless the row is gone.
 func (r *row) representative(f finding) *baseline.Site {
 	sign := math.Copysign(1, f.value.Delta())
 	gain := func(s *site) float64 { return sign * (f.view.bytes(0, s.levels[0]) - f.view.before(s.levels)) }
@@ -255,7 +266,8 @@ func (r *row) representative(f finding) *baseline.Site {
 	}).Site
 }
 
-// compareDecided orders the rows of a result: regressed, suppressed, the rest; each by the size of the change.
+// compareDecided orders the rows of a result: regressed, suppressed, the rest; each by the size of
+// the change.
 func compareDecided(a, b decided) int {
 	order := func(s Status) int {
 		switch s {
@@ -266,7 +278,11 @@ func compareDecided(a, b decided) int {
 		}
 		return 2
 	}
-	return cmp.Or(cmp.Compare(order(a.Status), order(b.Status)), cmp.Compare(b.size, a.size), cmp.Compare(a.Function, b.Function))
+	return cmp.Or(
+		cmp.Compare(order(a.Status), order(b.Status)),
+		cmp.Compare(b.size, a.size),
+		cmp.Compare(a.Function, b.Function),
+	)
 }
 
 // heapRow is the heap as a whole.

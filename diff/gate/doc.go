@@ -1,10 +1,12 @@
-// Package gate compares a run with earlier good runs, function by function, and decides whether a function regressed.
+// Package gate compares a run with earlier good runs, function by function, and decides whether a
+// function regressed.
 //
 // # Contract
 //
-// [Compare] takes summaries of runs ([baseline.Run]): the current run, a baseline set of earlier good runs, and optionally a
-// reference run, an old run that slow drift is measured against. It reads no file and prints nothing. The same runs, in any
-// order, give the same [Result]. A result holds data only; package report turns it into words.
+// [Compare] takes summaries of runs ([baseline.Run]): the current run, a baseline set of earlier
+// good runs, and optionally a reference run, an old run that slow drift is measured against. It
+// reads no file and prints nothing. The same runs, in any order, give the same [Result]. A result
+// holds data only; package report turns it into words.
 //
 // # Steps
 //
@@ -16,12 +18,14 @@
 //	moves    finds gains that losses of nearby functions explain
 //	decide   applies the thresholds, and gives every row a status
 //
-// The rows and [baseline.Run.Rest] add up to the total of every run, however the sites were matched.
+// The rows and [baseline.Run.Rest] add up to the total of every run, however the sites were
+// matched.
 //
 // # Decision
 //
-// A metric is the steady level of the bytes in use, their slope over the run, or the bytes allocated. A base is the median of
-// the baseline set, or the reference run. In each metric and against each base, the change of a row is
+// A metric is the steady level of the bytes in use, their slope over the run, or the bytes
+// allocated. A base is the median of the baseline set, or the reference run. In each metric and
+// against each base, the change of a row is
 //
 //	Δ = after − before − moved
 //
@@ -32,19 +36,23 @@
 //	Δ ≥ Thresholds.Percent × before     runs of one build differ by a few percent
 //	Δ ≥ z × noise                       runs of one build differ by the noise
 //
-// noise is the largest of the standard deviation of the row between runs, the uncertainty that each run has by itself
-// (sampling, the error of a slope), and 2 % of before, because identical values in a few runs do not prove that there is no
-// noise.
+// noise is the largest of the standard deviation of the row between runs, the uncertainty that each
+// run has by itself (sampling, the error of a slope), and 2 % of before, because identical values
+// in a few runs do not prove that there is no noise.
 //
-// A set of M runs says little about a standard deviation when M is small. Its standard deviation is multiplied by a factor from
-// Student's t distribution, so that an unchanged run reaches z × noise as often as a normal value reaches z standard deviations
-// (see calibration). With fewer than [LeastBaselines] runs there is no such estimate: only the other thresholds apply.
+// A set of M runs says little about a standard deviation when M is small. Its standard deviation is
+// multiplied by a factor from Student's t distribution, so that an unchanged run reaches z × noise
+// as often as a normal value reaches z standard deviations (see calibration). With fewer than
+// [LeastBaselines] runs there is no such estimate: only the other thresholds apply.
 //
-// Many rows give many chances of a false alarm. Unless the caller chooses z, it is raised so that all rows that are large enough
-// to regress exceed it by chance in one run of twenty together (Bonferroni).
+// Many rows give many chances of a false alarm. Unless the caller chooses z, it is raised so that
+// all rows that are large enough to regress exceed it by chance in one run of twenty together
+// (Bonferroni).
 //
-// A function that is renamed, split or moved gains what another function loses. A loss is subtracted from gains nearby, and each
-// byte of it only once, so that a move is no regression and a regression does not hide behind a move.
+// A function that is renamed, split or moved gains what another function loses. A loss is
+// subtracted from gains nearby, and each byte of it only once, so that a move is no regression and
+// a regression is not hidden by a move.
 //
-// A slow drift passes every comparison with the latest runs, because they drift, too. It regresses against the reference run.
+// A slow drift passes every comparison with the latest runs, because they drift, too. It regresses
+// against the reference run.
 package gate

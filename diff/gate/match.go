@@ -17,16 +17,21 @@ type site struct {
 	tier           identity.Tier    // at which the latest earlier run has it
 }
 
-// matchSites finds the sites of all runs in each other, and reports how those of the current run match the latest earlier run.
+// matchSites finds the sites of all runs in each other, and reports how those of the current run
+// match the latest earlier run.
 //
-// The list begins with the sites of the current run. The earlier runs are matched with the list one after the other, the latest
-// first; what does not match joins the list. So a site needs only one run in common with a build to be found in it.
+// The list begins with the sites of the current run. The earlier runs are matched with the list one
+// after the other, the latest first; what does not match joins the list. So a site needs only one
+// run in common with a build to be found in it.
 func matchSites(runs []*baseline.Run, suppressions *suppress.List) (sites []*site, tiers identity.Tally) {
 	var ids []identity.Site // parallel to sites
 	add := func(s *baseline.Site, run int) {
-		new := &site{Site: s, levels: make([]baseline.Level, len(runs)), suppression: suppressions.Find(names(s)), tier: identity.Unmatched}
-		new.levels[run] = s.Level
-		sites, ids = append(sites, new), append(ids, s.Identity)
+		added := &site{
+			Site: s, levels: make([]baseline.Level, len(runs)),
+			suppression: suppressions.Find(names(s)), tier: identity.Unmatched,
+		}
+		added.levels[run] = s.Level
+		sites, ids = append(sites, added), append(ids, s.Identity)
 	}
 	for i := range runs[0].Sites {
 		add(&runs[0].Sites[i], 0)
@@ -49,7 +54,8 @@ func matchSites(runs []*baseline.Run, suppressions *suppress.List) (sites []*sit
 	return sites, tiers
 }
 
-// names are what suppressions are matched with: all functions, files and modules of the stack, as in LeakSanitizer.
+// names are what suppressions are matched with: all functions, files and modules of the stack, as
+// in LeakSanitizer.
 func names(s *baseline.Site) (out []string) {
 	for _, f := range s.Frames {
 		out = append(out, f.Function, f.File, f.Module)
@@ -86,8 +92,9 @@ func tally(tiers *identity.Tally, m identity.Match, base []baseline.Site, sites 
 	tiers.Add(m, bytes)
 }
 
-// share adds the level of a site of an earlier run to the sites that it matches, in proportion to their size, because the match
-// does not distinguish them. Sites without a suppression come first: else one would seem new beside one that is suppressed.
+// share adds the level of a site of an earlier run to the sites that it matches, in proportion to
+// their size, because the match does not distinguish them. Sites without a suppression come first:
+// else one would seem new beside one that is suppressed.
 func share(s *baseline.Site, run int, matches []*site) {
 	to := slices.DeleteFunc(slices.Clone(matches), func(m *site) bool { return m.suppression != nil })
 	if len(to) == 0 {

@@ -2,12 +2,14 @@ package gate
 
 import "github.com/heaplapse/heaplapse/diff/baseline"
 
-// metric is a quantity that is compared, in bytes: a function of a row's level in a run, which is given by its index.
+// metric is a quantity that is compared, in bytes: a function of a row's level in a run, which is
+// given by its index.
 type metric struct {
 	name Metric
 	// judged reports whether the metric can fail the gate; else it is only shown.
 	judged bool
-	// usable reports whether a run has the metric, in a form that compares with that of the current run.
+	// usable reports whether a run has the metric, in a form that compares with that of the current
+	// run.
 	usable func(run int) bool
 	// bytes is the quantity.
 	bytes func(run int, l baseline.Level) float64
@@ -15,7 +17,7 @@ type metric struct {
 	known func(run int, l baseline.Level) float64
 	// heap is the quantity, of the whole heap, that the threshold Share refers to.
 	heap func(run int, l baseline.Level) float64
-	// unit is the factor from the quantity of a run to what is shown.
+	// unit is the factor from the quantity of a run to the value that is shown.
 	unit func(run int) float64
 }
 
@@ -32,7 +34,8 @@ type view struct {
 // significant reports whether the set is large enough to estimate the noise between runs.
 func (v view) significant() bool { return len(v.set) >= LeastBaselines }
 
-// views are all comparisons that the runs allow: the levels first, each metric with the set before the reference run.
+// views are all comparisons that the runs allow: the levels first, each metric with the set before
+// the reference run.
 func (rs runs) views() (out []view) {
 	for _, m := range []metric{rs.level(), rs.slope(), rs.allocated()} {
 		if !m.usable(0) {
@@ -68,8 +71,8 @@ func (rs runs) level() metric {
 	}
 }
 
-// slope compares what the slope gains over a whole run, not in an hour: a faster machine does the same work in less time. The
-// Share of the thresholds refers to the bytes in use.
+// slope compares what the slope gains over a whole run, not in an hour: a faster machine does the
+// same work in less time. The Share of the thresholds refers to the bytes in use.
 func (rs runs) slope() metric {
 	hours := func(run int) float64 { return rs.all[run].Meta.Span / 3600 }
 	return metric{
@@ -82,8 +85,9 @@ func (rs runs) slope() metric {
 	}
 }
 
-// allocated compares the cumulative bytes: scaled to the work of the current run if it is known; else those of runs of the same
-// length, and these cannot fail the gate, because a run that is asked for more allocates more.
+// allocated compares the cumulative bytes: scaled to the work of the current run if it is known;
+// else those of runs of the same length, and these cannot fail the gate, because a run that is
+// asked for more allocates more.
 func (rs runs) allocated() metric {
 	m := metric{
 		name: MetricAllocated, judged: rs.hasWork(),
@@ -102,14 +106,15 @@ func (rs runs) allocated() metric {
 }
 
 const (
-	// slopeLength is the largest ratio of the lengths of two runs whose slopes are compared: where something leaks at a
-	// changing rate, a longer run has another slope.
+	// slopeLength is the largest ratio of the lengths of two runs whose slopes are compared: where
+	// something leaks at a changing rate, a longer run has another slope.
 	slopeLength = 1.5
 	// allocatedLength is the same for allocated bytes without an amount of work.
 	allocatedLength = 1.1
 )
 
-// sameLength reports whether a run and the current one differ in length by a factor of at most ratio.
+// sameLength reports whether a run and the current one differ in length by a factor of at most
+// ratio.
 func (rs runs) sameLength(run int, ratio float64) bool {
 	a, b := rs.current().Meta.Span, rs.all[run].Meta.Span
 	return a > 0 && b > 0 && max(a, b) <= ratio*min(a, b)

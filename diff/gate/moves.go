@@ -8,18 +8,21 @@ import (
 	"strings"
 )
 
-// When code is moved, renamed or split, what one function gains another function nearby loses. Each loss is subtracted from
-// gains nearby, each byte of it once, and only the rest of a gain is judged. So a move is no regression, and a regression does
-// not hide behind a move. (FBDetect, SOSP 2024, calls this a cost shift: 15 of its 21 false alarms.)
+// When code is moved, renamed or split, what one function gains another function nearby loses. Each
+// loss is subtracted from gains nearby, each byte of it once, and only the rest of a gain is
+// judged. So a move is no regression, and a regression is not hidden by a move. (FBDetect, SOSP
+// 2024, calls this a cost shift: 15 of its 21 false alarms.)
 
 const (
 	// maxMoves bounds the gains, and the losses, that are paired: the largest.
 	maxMoves = 400
-	// leastLoss is how many standard deviations a loss must have: a function that is small by chance explains no gain.
+	// leastLoss is how many standard deviations a loss must have: a function that is small by
+	// chance explains no gain.
 	leastLoss = 2
-	// leastBelow is the part of a loss that must lie below the lowest value in the set. A function that is large on some
-	// nights and small on others is small by chance, too, and a robust estimate of its noise does not show that. For normal
-	// values and four runs or more, this asks for about as much as leastLoss does.
+	// leastBelow is the part of a loss that must lie below the lowest value in the set. A function
+	// that is large on some nights and small on others is small by chance, too, and a robust
+	// estimate of its noise does not show that. For normal values and four runs or more, this asks
+	// for about as much as leastLoss does.
 	leastBelow = 0.5
 	// mostlyMoved is the part of a change that must have moved for the row to count as moved.
 	mostlyMoved = 0.8
@@ -33,10 +36,13 @@ type move struct {
 
 // moved is the part of a change that m explains, with the sign of the change.
 func (m move) moved(c change) float64 {
+	if len(m.with) == 0 {
+		return 0
+	}
 	return math.Copysign(math.Abs(c.delta())-m.rest, c.delta())
 }
 
-// mostly reports whether a change moved, but for a rest.
+// mostly reports whether more than the share mostlyMoved of a change moved.
 func (m move) mostly(c change) bool { return math.Abs(m.moved(c)) > mostlyMoved*math.Abs(c.delta()) }
 
 // pair is a gain that a loss may explain, both as indices of rows.
@@ -46,7 +52,8 @@ type pair struct {
 	mismatch   float64 // of their sizes, 0 to 1
 }
 
-// findMoves subtracts losses from gains nearby: the nearest first, then those of like size. Suppressed rows take no part.
+// findMoves subtracts losses from gains nearby: the nearest first, then those of like size.
+// Suppressed rows take no part.
 func findMoves(rows []*row, changes []change) []move {
 	out := make([]move, len(changes))
 	var gains, losses []int
@@ -96,7 +103,7 @@ func pairs(rows []*row, changes []change, gains, losses []int) (out []pair) {
 		for _, l := range losses {
 			n := places[g].nearness(places[l])
 			if n < nearByCalls && !rows[g].isNew() && !rows[l].isGone() {
-				continue // that two functions have a class in common explains a change only if one of them came or went
+				continue // a common class or file explains a change only if one of the two came or went
 			}
 			if n > notNear {
 				gain, loss := changes[g].delta(), -changes[l].delta()

@@ -9,24 +9,28 @@ const (
 	leastRobust = 10
 	// leastNoise is the smallest noise, as a share of the value.
 	leastNoise = 0.02
-	// familyError is the probability that a run without any change fails, over all rows that are large enough to regress.
+	// familyError is the probability that a run without any change fails, over all rows that are
+	// large enough to regress.
 	familyError = 0.05
 )
 
-// calibration turns the scatter of a set of runs into the noise that a change is divided by, for a threshold z. Of several
-// estimates the smallest counts, and each is made for its share of the probability.
+// calibration turns the scatter of a set of runs into the noise that a change is divided by, for a
+// threshold z. Of several estimates the smallest counts, and each is made for its share of the
+// probability.
 //
-// With a standard deviation s from n degrees of freedom, an unchanged run exceeds the centre of the set by t·s·spread with the
-// probability that Student's t distribution gives for t, where spread² = 1 + the variance of the centre in units of s². The
-// caller compares Δ/noise with z as if the deviation were known exactly, so s is scaled for both to have the same probability:
+// With a standard deviation s from n degrees of freedom, an unchanged run exceeds the centre of the
+// set by t·s·spread with the probability that Student's t distribution gives for t, where spread² =
+// 1 + the variance of the centre in units of s². The caller compares Δ/noise with z as if the
+// deviation were known exactly, so s is scaled for both to have the same probability:
 //
 //	noise = s · spread · t(n, p) / z,   p = P(normal > z)
 //
 // For four runs and z = 3 the factor is 3.4.
 //
-// The standard deviation is right if the runs have one distribution. An outlier, such as a night that ended early, inflates it
-// for as long as it is in the set. It does not change the median absolute deviation, which has about 0.37 of the degrees of
-// freedom (its efficiency for normal values).
+// The standard deviation is right if the runs have one distribution. An outlier, such as a night
+// that ended early, inflates it for as long as it is in the set. It does not change the median
+// absolute deviation, which has about 0.37 of the degrees of freedom (its efficiency for normal
+// values).
 type calibration struct {
 	plain  float64 // factor of the standard deviation
 	robust float64 // factor of the median absolute deviation; 0 if it is not used
@@ -38,7 +42,8 @@ func factor(z float64, n int, spread float64) float64 {
 	return spread * studentQuantile(upperTail(z), n) / z
 }
 
-// halfFactor is factor for one of two estimates, each of which may be exceeded with half the probability.
+// halfFactor is factor for one of two estimates, each of which may be exceeded with half the
+// probability.
 func halfFactor(z float64, n int, spread float64) float64 {
 	half := zOf(upperTail(z) / 2)
 	return half / z * factor(half, n, spread)
@@ -55,13 +60,15 @@ func calibrateSet(m int, z float64) calibration {
 	return calibration{plain: halfFactor(z, m-1, ofMean), robust: halfFactor(z, int(0.37*(n-1)), ofMedian)}
 }
 
-// calibrateReference is for a run against the reference run. The set estimates the noise of both. It may drift, and a drift is
-// what the comparison looks for: deviations from a line through the set do not contain it.
+// calibrateReference is for a run against the reference run. The set estimates the noise of both.
+// It may drift, and a drift is what the comparison looks for: deviations from a line through the
+// set do not contain it.
 func calibrateReference(m int, z float64) calibration {
 	return calibration{plain: halfFactor(z, m-1, math.Sqrt2), line: halfFactor(z, m-2, math.Sqrt2)}
 }
 
-// calibrator returns the calibration for a z. Each is computed once: rules of single sites may ask for a z of their own.
+// calibrator returns the calibration for a z. Each is computed once: rules of single sites may ask
+// for a z of their own.
 func (v view) calibrator() func(z float64) calibration {
 	known := map[float64]calibration{}
 	return func(z float64) calibration {
@@ -76,8 +83,8 @@ func (v view) calibrator() func(z float64) calibration {
 	}
 }
 
-// noise is the standard deviation that a change is divided by: the calibrated scatter of the set, what is known without other
-// runs, or leastNoise, whichever is largest.
+// noise is the standard deviation that a change is divided by: the calibrated scatter of the set,
+// what is known without other runs, or leastNoise, whichever is largest.
 func (v view) noise(c change, calibrate func(float64) calibration, z float64) float64 {
 	if !v.significant() {
 		return c.known
@@ -105,6 +112,6 @@ func scatter(values []float64) float64 {
 	return min(deviation(values), mad(values))
 }
 
-// correctedZ is the z that, with the given number of rows, all of them together exceed by chance in one run of twenty
-// (Bonferroni).
+// correctedZ is the z that, with the given number of rows, all of them together exceed by chance in
+// one run of twenty (Bonferroni).
 func correctedZ(rows int) float64 { return zOf(familyError / float64(max(rows, 1))) }

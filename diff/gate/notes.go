@@ -1,6 +1,7 @@
 package gate
 
-// Note is a fact about the comparison that a reader must know to judge the result. Its kind says which fields are set.
+// Note is a fact about the comparison that a reader must know to judge the result. Its kind says
+// which fields are set.
 type Note struct {
 	Kind NoteKind
 	// Run is the name of the run that the note is about.
@@ -32,25 +33,29 @@ const (
 	NoteForced NoteKind = "forced"
 	// NoteOfRun: Text was noted when the current run was summarized.
 	NoteOfRun NoteKind = "run-note"
-	// NoteFewBaselines: the baseline set has Count runs, fewer than LeastBaselines, so that the noise between runs is unknown.
+	// NoteFewBaselines: the baseline set has Count runs, fewer than LeastBaselines, so that the
+	// noise between runs is unknown.
 	NoteFewBaselines NoteKind = "few-baselines"
 	// NoteOtherProgram: Run ran the program Text, the current run ran Other.
 	NoteOtherProgram NoteKind = "other-program"
 	// NoteNoClock: the current run has no clock, so that slopes are not compared.
 	NoteNoClock NoteKind = "no-clock"
-	// NoteSlopesOmitted: slopes are not compared with Count of Of earlier runs, because those lasted Shortest to Longest and the
-	// current run Seconds.
+	// NoteSlopesOmitted: slopes are not compared with Count of Of earlier runs, because those
+	// lasted Shortest to Longest and the current run Seconds.
 	NoteSlopesOmitted NoteKind = "slopes-omitted"
-	// NoteAllocatedOmitted: allocated bytes are not compared with Count of Of earlier runs, because those have no amount of work.
+	// NoteAllocatedOmitted: allocated bytes are not compared with Count of Of earlier runs, because
+	// those have no amount of work.
 	NoteAllocatedOmitted NoteKind = "allocated-omitted"
-	// NoteNoWork: allocated bytes are not compared, because the current run has no amount of work and an earlier one has.
+	// NoteNoWork: allocated bytes are not compared, because the current run has no amount of work
+	// and an earlier one has.
 	NoteNoWork NoteKind = "no-work"
-	// NoteTruncatedRun: the snapshots of Run are truncated and may hide Bytes of a call path that is absent.
+	// NoteTruncatedRun: the snapshots of Run are truncated and may hide Bytes of a call path that
+	// is absent.
 	NoteTruncatedRun NoteKind = "truncated-run"
 	// NoteUnusedRule: the site rule with the pattern Text matches no function.
 	NoteUnusedRule NoteKind = "unused-rule"
-	// NoteExcluded: the heap as a whole is judged without Count functions of Bytes in all, which are suppressed or have their own
-	// thresholds.
+	// NoteExcluded: the heap as a whole is judged without Count functions of Bytes in all, which
+	// are suppressed or have their own thresholds.
 	NoteExcluded NoteKind = "excluded"
 )
 

@@ -32,8 +32,11 @@ type Thresholds struct {
 	Z float64
 }
 
-// DefaultThresholds are 1 MiB, 0.5 % of the heap, 10 % of the function, three standard deviations.
-var DefaultThresholds = Thresholds{Bytes: 1 << 20, Share: 0.005, Percent: 10, Z: 3}
+// DefaultThresholds returns 1 MiB, 0.5 % of the heap, 10 % of the function, and three standard
+// deviations.
+func DefaultThresholds() Thresholds {
+	return Thresholds{Bytes: 1 << 20, Share: 0.005, Percent: 10, Z: 3}
+}
 
 // Override replaces some thresholds; nil leaves one as it is.
 type Override struct{ Bytes, Share, Percent, Z *float64 }
@@ -73,7 +76,7 @@ func (o *Options) heapLimits() limits { return o.limitsWith(o.Total, -1) }
 
 func (o *Options) limitsWith(own Override, rule int) limits {
 	return limits{
-		Thresholds: DefaultThresholds.With(o.Thresholds).With(own),
+		Thresholds: DefaultThresholds().With(o.Thresholds).With(own),
 		chosenZ:    o.Thresholds.Z != nil || own.Z != nil,
 		rule:       rule,
 	}

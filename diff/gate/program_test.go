@@ -5,15 +5,18 @@ import (
 	"math"
 	"math/rand/v2"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/identity"
+	"github.com/stretchr/testify/require"
 )
 
 const mib = 1 << 20
 
-// function is an allocation site of an invented program: its stack, leaf first, is separated by blanks.
+// function is an allocation site of a made-up program. Its stack, leaf first, is separated by
+// blanks.
 type function struct {
 	stack string
 	file  string
@@ -38,7 +41,7 @@ func service() program {
 	}
 }
 
-// with is a copy in which one function, by the beginning of its stack, is another.
+// with returns a copy in which a function, found by the beginning of its stack, is changed.
 func (p program) with(name string, change func(*function)) program {
 	out := append(program{}, p...)
 	for i := range out {
@@ -51,7 +54,8 @@ func (p program) with(name string, change func(*function)) program {
 
 func times(factor float64) func(*function) { return func(f *function) { f.bytes *= factor } }
 
-// noise is how runs of one build differ: each site by a factor of its own. The zero value is none.
+// noise makes runs of one build differ, each site by a factor of its own. The zero value makes no
+// difference.
 type noise struct {
 	r  *rand.Rand
 	cv float64
@@ -66,7 +70,7 @@ func (n noise) factor() float64 {
 	return math.Exp(n.r.NormFloat64() * n.cv)
 }
 
-// run is the summary of the program on some night.
+// run is a summary of the program on a night.
 func (p program) run(night int, n noise) *baseline.Run {
 	r := &baseline.Run{Meta: baseline.Meta{
 		Name: fmt.Sprintf("night%02d", night), Recorded: time.Date(2026, 1, 1+night, 3, 0, 0, 0, time.UTC), Workload: "replay",
@@ -101,10 +105,61 @@ func siteOf(f function, factor float64) baseline.Site {
 	return s
 }
 
-// pool is some nights of one build.
+// set are nights of one build.
 func (p program) set(nights int, n noise) (out []*baseline.Run) {
 	for i := range nights {
 		out = append(out, p.run(i, n))
 	}
 	return out
+}
+
+// listed is the row of a function, nil if it is not listed.
+func listed(r *Result, function string) *Row {
+	for i := range r.Rows {
+		if r.Rows[i].Function == function {
+			return &r.Rows[i]
+		}
+	}
+	return nil
+}
+
+// status is that of a function, Unchanged if it is not listed.
+func status(r *Result, function string) Status {
+	if row := listed(r, function); row != nil {
+		return row.Status
+	}
+	return Unchanged
+}
+
+// kinds are those of the notes.
+func kinds(r *Result) (out []NoteKind) {
+	for _, n := range r.Notes {
+		out = append(out, n.Kind)
+	}
+	return out
+}
+
+// judged compares a program with six quiet nights of the service.
+func judged(t *testing.T, p program, o Options) *Result {
+	t.Helper()
+	n := newNoise(3, 0.01)
+	r, err := Compare(p.run(10, n), service().set(6, n), nil, o)
+	require.NoError(t, err)
+	return r
+}
+
+func rename(stack string) func(*function) { return func(f *function) { f.stack = stack } }
+
+// shuffled is another build of the service: functions are gone, renamed, have other template
+// arguments or other callers.
+func shuffled(r *rand.Rand) (out program) {
+	callers := []string{"main", "Server::handle Server::loop main", "std::invoke Server::loop main", "Index::load main"}
+	for _, f := range service() {
+		name := []string{f.stack[:len(f.stack)-5], "Pool<Edge>::grow", "Cache::insert", "Index::build"}[r.IntN(4)]
+		if r.IntN(5) > 0 {
+			f.stack = name + " " + callers[r.IntN(len(callers))]
+			out = append(out, f)
+		}
+	}
+	return append(out, function{"start main", "start.cc", mib, 0, mib})
 }

@@ -15,19 +15,20 @@ type Result struct {
 	Baselines []*baseline.Run
 	// Reference is an old run that slow drift is measured against; nil if none was given.
 	Reference *baseline.Run
-	// Significance reports whether the set has LeastBaselines runs, so that the noise between runs is known. Else only the
-	// other thresholds apply.
+	// Significance reports whether the set has LeastBaselines runs, so that the noise between runs
+	// is known. Else only the other thresholds apply.
 	Significance bool
 	// Total is the whole heap. It has no Site, Function and Fingerprint.
 	Total Row
-	// Rows are the functions that changed: first those that regressed, then those that are suppressed, each by the size of
-	// the change.
+	// Rows are the functions that changed: first those that regressed, then those that are
+	// suppressed, each by the size of the change.
 	Rows []Row
-	// Tested is the number of functions that were compared. Unchanged is the number of those that Rows does not have: they
-	// changed by less than a tenth of the thresholds in bytes, or by no more than their noise.
+	// Tested is the number of functions that were compared. Unchanged is the number of those that
+	// Rows does not have: they changed by less than a tenth of the thresholds in bytes, or by no
+	// more than their noise.
 	Tested, Unchanged int
-	// Tiers counts how the sites of the current run match those of the latest run of the set; of the reference run without a
-	// set.
+	// Tiers counts how the sites of the current run match those of the latest run of the set; of
+	// the reference run without a set.
 	Tiers identity.Tally
 	// Expired are suppressions that no longer apply, because their last day has passed.
 	Expired []suppress.Entry
@@ -78,16 +79,19 @@ const (
 	BaseReference Base = "pinned" // the reference run
 )
 
-// Row is a function that allocations are attributed to, matched between the runs; or the whole heap.
+// Row is a function that allocations are attributed to, matched between the runs; or the whole
+// heap.
 type Row struct {
 	Status Status
 	// Values are the comparisons that were made, the one that decided Status first.
 	Values []Value
-	// Tier is the least sure step that matched any of its sites; identity.Unmatched if the function is new or gone.
+	// Tier is the least sure step that matched any of its sites; identity.Unmatched if the function
+	// is new or gone.
 	Tier identity.Tier
 	// Function is its name, normalised and without template arguments.
 	Function string
-	// Site is the one that changed most in the direction of the row, of the current run unless the function is gone.
+	// Site is the one that changed most in the direction of the row, of the current run unless the
+	// function is gone.
 	Site *baseline.Site
 	// Stacks is the number of its sites in the current run; in all runs if it is gone.
 	Stacks int
@@ -105,14 +109,16 @@ type Row struct {
 type Value struct {
 	Metric Metric
 	Base   Base
-	// Before is the value of the base, After that of the current run: in bytes, bytes per hour, or bytes per unit of work.
+	// Before is the value of the base, After that of the current run: in bytes, bytes per hour, or
+	// bytes per unit of work.
 	Before, After float64
 	// Moved is the part of the change that functions nearby explain. The rest is judged.
 	Moved float64
-	// Noise is the standard deviation by which Z = Rest/Noise; both are 0 if the noise between runs is not known. |Z| is at
-	// most MaxZ.
+	// Noise is the standard deviation by which Z = Rest/Noise; both are 0 if the noise between runs
+	// is not known. |Z| is at most MaxZ.
 	Noise, Z float64
-	// Need is the Z that was required: the threshold, or more if many rows are tested; 0 if Noise is not known.
+	// Need is the Z that was required: the threshold, or more if many rows are tested; 0 if Noise
+	// is not known.
 	Need float64
 	// Judged reports whether the value can fail the gate; else it is only shown.
 	Judged bool
@@ -129,5 +135,6 @@ func (v Value) Delta() float64 { return v.After - v.Before }
 // Rest returns the part of the change that is judged.
 func (v Value) Rest() float64 { return v.Delta() - v.Moved }
 
-// UnmatchedShare returns the share of the bytes in use, of the current run and of the latest earlier one, that no step matched.
+// UnmatchedShare returns the share of the bytes in use, of the current run and of the latest
+// earlier one, that no step matched.
 func (r *Result) UnmatchedShare() float64 { return r.Tiers.UnmatchedShare() }

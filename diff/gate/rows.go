@@ -12,8 +12,8 @@ import (
 	"github.com/heaplapse/heaplapse/diff/suppress"
 )
 
-// row is what is judged: a function, the suppressed sites of a function, or the whole heap. Its levels are the sums of those of
-// its sites.
+// row is what is judged: a function, the suppressed sites of a function, or the whole heap. Its
+// levels are the sums of those of its sites.
 type row struct {
 	function, file string
 	sites          []*site          // nil for the whole heap
@@ -30,9 +30,10 @@ type limits struct {
 	rule    int  // the index in Options.Sites of the rule of the row, -1 for none
 }
 
-// groupSites sums sites by the function that they are attributed to, without template arguments, by its file, and by what
-// suppresses them. Different functions of one name are in different files: static ones, and those of anonymous namespaces. A
-// function that moved to another file is one row, for its sites were matched by their call paths.
+// groupSites sums sites by the function that they are attributed to, without template arguments, by
+// its file, and by what suppresses them. Different functions of one name are in different files:
+// static ones, and those of anonymous namespaces. A function that moved to another file is one row,
+// for its sites were matched by their call paths.
 func groupSites(sites []*site, o Options) []*row {
 	type key struct {
 		function, file string
@@ -44,7 +45,8 @@ func groupSites(sites []*site, o Options) []*row {
 		k := key{s.Identity.Function(), fileOf(s.Site), s.suppression}
 		r := index[k]
 		if r == nil {
-			r = &row{function: k.function, file: k.file, suppression: k.suppression, levels: make([]baseline.Level, len(s.levels))}
+			r = &row{function: k.function, file: k.file, suppression: k.suppression}
+			r.levels = make([]baseline.Level, len(s.levels))
 			index[k] = r
 			rows = append(rows, r)
 		}
@@ -61,8 +63,8 @@ func groupSites(sites []*site, o Options) []*row {
 	return rows
 }
 
-// fileOf is the base name of the source file of the function, because directories differ between machines; else that of its
-// module.
+// fileOf is the base name of the source file of the function, because directories differ between
+// machines; else that of its module.
 func fileOf(s *baseline.Site) string {
 	if s.Blame < 0 {
 		return ""
@@ -82,8 +84,8 @@ func filesByFunction(rows []*row) map[string]map[string]bool {
 	return out
 }
 
-// fingerprint is the same for a function in every build and run. The file is a part of it only if functions in several files
-// have the name, so that a function may move to another file.
+// fingerprint is the same for a function in every build and run. The file is a part of it only if
+// functions in several files have the name, so that a function may move to another file.
 func fingerprint(r *row, severalFiles bool) string {
 	text := "heaplapse.gate/1\x00" + r.function
 	if severalFiles {
@@ -96,8 +98,8 @@ func fingerprint(r *row, severalFiles bool) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// wholeHeap is the row of the heap as a whole, without the rows that may grow: those that are suppressed or have thresholds of
-// their own. It catches many functions that grow by a little each.
+// wholeHeap is the row of the heap as a whole, without the rows that may grow: those that are
+// suppressed or have thresholds of their own. It catches many functions that grow by a little each.
 func wholeHeap(rs runs, rows []*row, o Options) *row {
 	heap := &row{}
 	for run, r := range rs.all {

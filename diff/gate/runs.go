@@ -9,8 +9,8 @@ import (
 	"github.com/heaplapse/heaplapse/diff/baseline"
 )
 
-// runs are the runs of one comparison. Run 0 is the current one, then come those of the baseline set, the latest first, then the
-// reference run.
+// runs are the runs of one comparison. Run 0 is the current one, then come those of the baseline
+// set, the latest first, then the reference run.
 type runs struct {
 	all       []*baseline.Run
 	set       []int // indices of the baseline set
@@ -30,9 +30,9 @@ func (rs runs) referenceRun() *baseline.Run {
 
 // selectRuns orders the runs, and counts each once.
 //
-// A run that is given twice, as its snapshots and as their baseline, would make the noise between runs smaller than it is, and
-// the current run in the set would hide its own regression. The reference run is in the set only if fewer than LeastBaselines
-// others are.
+// A run that is given twice, as its snapshots and as their baseline, would make the noise between
+// runs smaller than it is, and the current run in the set would hide its own regression. The
+// reference run is in the set only if fewer than LeastBaselines others are.
 func selectRuns(current *baseline.Run, set []*baseline.Run, reference *baseline.Run) (runs, []Note) {
 	distinct := dedupe(latestFirst(set))
 	var notes []Note
@@ -59,7 +59,8 @@ func selectRuns(current *baseline.Run, set []*baseline.Run, reference *baseline.
 	return rs, notes
 }
 
-// latestFirst sorts runs by time, and by name where times are equal, so that the order in which they are given does not matter.
+// latestFirst sorts runs by time, and by name where times are equal, so that the order in which
+// they are given does not matter.
 func latestFirst(set []*baseline.Run) []*baseline.Run {
 	out := slices.Clone(set)
 	slices.SortStableFunc(out, func(a, b *baseline.Run) int {
@@ -82,8 +83,9 @@ func without(list []*baseline.Run, r *baseline.Run) []*baseline.Run {
 	return slices.DeleteFunc(slices.Clone(list), func(o *baseline.Run) bool { return sameRun(o, r) })
 }
 
-// sameRun reports whether two summaries are of one run, whatever their names: of one build, with the last snapshot at the same
-// time (a baseline's file keeps milliseconds) and the same heap. Without a clock the answer is no.
+// sameRun reports whether two summaries are of one run, whatever their names: of one build, with
+// the last snapshot at the same time (a baseline's file keeps milliseconds) and the same heap.
+// Without a clock the answer is no.
 func sameRun(a, b *baseline.Run) bool {
 	switch {
 	case a == nil || b == nil:
@@ -92,5 +94,6 @@ func sameRun(a, b *baseline.Run) bool {
 		return true
 	}
 	recorded := func(r *baseline.Run) time.Time { return r.Meta.Recorded.Truncate(time.Millisecond) }
-	return !recorded(a).IsZero() && recorded(a).Equal(recorded(b)) && a.Meta.BuildID == b.Meta.BuildID && a.Total == b.Total
+	return !recorded(a).IsZero() && recorded(a).Equal(recorded(b)) &&
+		a.Meta.BuildID == b.Meta.BuildID && a.Total == b.Total
 }

@@ -88,7 +88,8 @@ func studentTail(t float64, n int) float64 {
 	return (1 - sin*sum) / 2
 }
 
-// studentQuantile is the t that Student's t with n degrees of freedom exceeds with probability p < 1/2.
+// studentQuantile is the t that Student's t with n degrees of freedom exceeds with probability p <
+// 1/2.
 func studentQuantile(p float64, n int) float64 {
 	low, high := 0.0, 1.0
 	for studentTail(high, n) > p && high < 1e9 {

@@ -10,8 +10,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// TestStudentQuantiles against published tables (e.g. NIST/SEMATECH e-Handbook, 1.3.6.7.2), and against the normal distribution for many
-// degrees of freedom.
+// TestStudentQuantiles compares with published tables (e.g. NIST/SEMATECH e-Handbook, 1.3.6.7.2),
+// and against the normal distribution for many degrees of freedom.
 func TestStudentQuantiles(t *testing.T) {
 	for _, c := range []struct {
 		n       int
@@ -26,38 +26,39 @@ func TestStudentQuantiles(t *testing.T) {
 	require.InEpsilon(t, 3.0, zOf(upperTail(3)), 1e-9)
 }
 
-// TestNoiseIsCalibrated: a further value of the same normal distribution exceeds z times the noise about as often as a normal value
-// exceeds z, however small the pool. The robust estimate's degrees of freedom are an approximation.
+// TestNoiseIsCalibrated: another value of the same normal distribution exceeds z times the noise
+// about as often as a normal value exceeds z, for any size of the set. The robust estimate's
+// degrees of freedom are an approximation.
 func TestNoiseIsCalibrated(t *testing.T) {
 	testutil.NoRace(t)
 	r := rand.New(rand.NewPCG(7, 7))
 	const draws = 60000
 	for _, z := range []float64{2, 3} {
 		for _, m := range []int{4, 5, 7, 8, 10, 14, 20} {
-			pool, pinned := 0.0, 0.0
-			byPool, byPinned := calibrateSet(m, z), calibrateReference(m, z)
+			set, reference := 0.0, 0.0
+			bySet, byReference := calibrateSet(m, z), calibrateReference(m, z)
 			for range draws {
 				values := make([]float64, m)
 				for i := range values {
 					values[i] = r.NormFloat64()
 				}
-				if r.NormFloat64()-median(values) > z*byPool.noise(values) {
-					pool++
+				if r.NormFloat64()-median(values) > z*bySet.noise(values) {
+					set++
 				}
-				if r.NormFloat64()-r.NormFloat64() > z*byPinned.noise(values) {
-					pinned++
+				if r.NormFloat64()-r.NormFloat64() > z*byReference.noise(values) {
+					reference++
 				}
 			}
 			want := upperTail(z)
-			t.Logf("z %v, %d runs: %.2f and %.2f times the nominal rate", z, m, pool/draws/want, pinned/draws/want)
-			require.Less(t, pool/draws, 1.6*want, "z %v, %d runs", z, m)
-			require.Less(t, pinned/draws, 1.6*want, "z %v, %d runs", z, m)
-			require.Greater(t, pool/draws, 0.3*want, "z %v, %d runs", z, m)
+			t.Logf("z %v, %d runs: %.2f and %.2f times the nominal rate", z, m, set/draws/want, reference/draws/want)
+			require.Less(t, set/draws, 1.6*want, "z %v, %d runs", z, m)
+			require.Less(t, reference/draws, 1.6*want, "z %v, %d runs", z, m)
+			require.Greater(t, set/draws, 0.3*want, "z %v, %d runs", z, m)
 		}
 	}
 }
 
-func TestScatterAroundALineForgetsADrift(t *testing.T) {
+func TestDeviationFromALine(t *testing.T) {
 	drift := []float64{1, 1.03, 1.06, 1.09, 1.12, 1.15}
 	require.InDelta(t, 0, fromLine(drift), 1e-12)
 	require.Greater(t, deviation(drift), 0.05)

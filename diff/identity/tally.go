@@ -39,7 +39,8 @@ func LeastSure(a, b Tier) Tier {
 	return max(a, b)
 }
 
-// Function returns the function that the site is attributed to, without template arguments, "" for none.
+// Function returns the function that the site is attributed to, without template arguments, "" for
+// none.
 func (s Site) Function() string {
 	if s.Blame < 0 {
 		return ""

@@ -1,9 +1,10 @@
-// Package suppress reads lists of known growth that is not to be reported.
+// Package suppress reads lists of known growth that must not be reported.
 //
-// The format is that of LeakSanitizer's suppression files, so that one list serves both: lines "leak:PATTERN", where
-// PATTERN is found anywhere in a function, file or module of the stack, "*" stands for anything, and "^" and "$" anchor it
-// (compiler-rt, sanitizer_common: TemplateMatch). A comment line before an entry may say why it is
-// there and until when it holds:
+// The format is that of LeakSanitizer's suppression files, so that one list serves both: lines
+// "leak:PATTERN". A PATTERN matches anywhere in a function, file or module of the stack; "*"
+// matches any text, and "^" and "$" anchor the pattern (compiler-rt, sanitizer_common:
+// TemplateMatch). A comment line before an entry gives its reason, and the last day on which it
+// applies:
 //
 //	# until 2026-12-31: fixed by the next release of libfoo
 //	leak:foo_cache_insert
@@ -22,55 +23,56 @@ import (
 // Entry is one suppression.
 type Entry struct {
 	Pattern string
-	// Reason as the comment before it gives it.
+	// Reason is from the comment before the entry.
 	Reason string
-	// Until is the last day on which it holds; zero for no end.
+	// Until is the last day on which it applies; zero for no end.
 	Until time.Time
-	// File that it is from, and the line there, from 1.
+	// File and Line, from 1, are where it was read.
 	File string
 	Line int
 
 	match Matcher
 }
 
-// Matcher is a pattern, ready to be matched. The zero Matcher matches nothing.
+// Matcher is a compiled pattern. The zero value matches nothing.
 type Matcher struct {
 	pattern string
 	re      *regexp.Regexp
 }
 
-// String is the pattern.
+// String returns the pattern.
 func (m Matcher) String() string { return m.pattern }
 
-// Compile reads a pattern.
+// Compile parses a pattern.
 func Compile(pattern string) (Matcher, error) {
 	re, err := regexp.Compile(expression(pattern))
 	return Matcher{pattern, re}, err
 }
 
-// MatchAny says whether the pattern is found in any of some names.
+// MatchAny reports whether the pattern matches any of the names.
 func (m Matcher) MatchAny(names []string) bool {
 	return m.re != nil && slices.ContainsFunc(names, m.re.MatchString)
 }
 
-// NewEntry makes a suppression that does not come from a list in LeakSanitizer's format.
+// NewEntry returns a suppression that is read from another format than LeakSanitizer's.
 func NewEntry(pattern, reason string, until time.Time, file string, line int) (Entry, error) {
 	match, err := Compile(pattern)
 	return Entry{pattern, reason, until, file, line, match}, err
 }
 
-// List is the suppressions of one file. A nil List suppresses nothing.
+// List holds the suppressions of a file. A nil List suppresses nothing.
 type List struct {
 	Name    string
 	Entries []Entry
-	// Expired entries hold no longer.
+	// Expired are entries whose last day has passed. They do not apply.
 	Expired []Entry
 }
 
-// until is a comment that ends a suppression: "# until 2026-12-31: reason".
+// until matches a comment with a last day: "# until 2026-12-31: reason".
 var until = regexp.MustCompile(`^#\s*until\s+([^\s:]+):?\s*(.*)$`)
 
-// Parse reads a list; what has expired by now is set apart. Errors name file and line.
+// Parse reads a list. Entries whose last day is before now are in Expired. Errors have the file and
+// the line.
 func Parse(text, name string, now time.Time) (*List, error) {
 	l := &List{Name: name}
 	var next Entry
@@ -104,7 +106,7 @@ func (e *Entry) comment(line string) error {
 	}
 	day, err := time.Parse(time.DateOnly, m[1])
 	if err != nil {
-		return fmt.Errorf("%q is no date: want until YYYY-MM-DD", m[1])
+		return fmt.Errorf("%q is not a date: want until YYYY-MM-DD", m[1])
 	}
 	e.Until, e.Reason = day, m[2]
 	return nil
@@ -121,7 +123,7 @@ func (e *Entry) parse(line string) error {
 	return err
 }
 
-// expression turns LeakSanitizer's pattern into a regular expression.
+// expression converts a pattern to a regular expression.
 func expression(pattern string) string {
 	var b strings.Builder
 	for i, c := range pattern {
@@ -137,7 +139,7 @@ func expression(pattern string) string {
 	return b.String()
 }
 
-// Add adds an entry, to the expired ones if its last day has passed.
+// Add adds an entry to Entries, or to Expired if its last day is before now.
 func (l *List) Add(e Entry, now time.Time) {
 	if !e.Until.IsZero() && now.After(e.Until.AddDate(0, 0, 1)) {
 		l.Expired = append(l.Expired, e)
@@ -146,7 +148,7 @@ func (l *List) Add(e Entry, now time.Time) {
 	l.Entries = append(l.Entries, e)
 }
 
-// Find returns the first entry that matches any of a stack's names, nil for none.
+// Find returns the first entry that matches any of the names, nil for none.
 func (l *List) Find(names []string) *Entry {
 	if l == nil {
 		return nil

@@ -11,7 +11,7 @@ import (
 
 var today = time.Date(2026, 6, 15, 12, 0, 0, 0, time.UTC)
 
-func TestPatternsAreThoseOfLeakSanitizer(t *testing.T) {
+func TestPatterns(t *testing.T) {
 	for _, c := range []struct {
 		pattern, name string
 		want          bool
@@ -29,7 +29,7 @@ func TestPatternsAreThoseOfLeakSanitizer(t *testing.T) {
 	}
 }
 
-func TestASuppressionEndsAfterItsDay(t *testing.T) {
+func TestLastDay(t *testing.T) {
 	text := "# until 2026-06-15: next release\nleak:a\n\n# until 2026-06-14\nleak:b\n# known\nleak:c\n"
 	l, err := suppress.Parse(text, "s.txt", today)
 	require.NoError(t, err)
@@ -39,10 +39,10 @@ func TestASuppressionEndsAfterItsDay(t *testing.T) {
 	require.Equal(t, "known", l.Find([]string{"c"}).Reason)
 }
 
-func TestErrorsNameTheLine(t *testing.T) {
+func TestErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"leak:a\nrace:b\n":         `s.txt:2: want leak:PATTERN, found "race:b"`,
-		"# until tomorrow\nleak:a": `s.txt:1: "tomorrow" is no date: want until YYYY-MM-DD`,
+		"# until tomorrow\nleak:a": `s.txt:1: "tomorrow" is not a date: want until YYYY-MM-DD`,
 		"leak:":                    `s.txt:1: want leak:PATTERN`,
 	} {
 		_, err := suppress.Parse(text, "s.txt", today)

@@ -3,232 +3,278 @@ package config
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
-	"strconv"
-	"strings"
+	"reflect"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/diff/suppress"
-	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
-// Name of the file that is read from the working directory if none is named.
-const Name = "heaplapse.yaml"
+const (
+	// Name is that of the file that is read from the working directory if none is named.
+	Name = "heaplapse.yaml"
+	// version of the format.
+	version = "1"
+	// maxSize bounds the size of a file in bytes: ten thousand suppressions.
+	maxSize = 1 << 20
+	// maxKeys bounds the keys of a mapping. No mapping has more than six that are known.
+	maxKeys = 100
+)
 
-// version of the format.
-const version = "1"
-
-// Config is what a file says.
+// Config is the content of a file.
 type Config struct {
 	Thresholds, Total gate.Override
 	Sites             []gate.SiteRule
 	Suppressions      suppress.List
 }
 
-// Parse reads a configuration; name stands for it in errors, which give the line. What of the suppressions has expired by now is set
-// apart.
+// The file as YAML. Single values are nodes, which keep their text and their line.
+type (
+	file struct {
+		Version      yaml.Node     `yaml:"version"`
+		Thresholds   thresholds    `yaml:"thresholds"`
+		Total        thresholds    `yaml:"total"`
+		Sites        []site        `yaml:"sites"`
+		Suppressions []suppression `yaml:"suppressions"`
+	}
+	thresholds struct {
+		Bytes   yaml.Node `yaml:"bytes"`
+		Percent yaml.Node `yaml:"percent"`
+		Z       yaml.Node `yaml:"z"`
+		Share   yaml.Node `yaml:"share_of_total"`
+	}
+	site struct {
+		Pattern    yaml.Node `yaml:"pattern"`
+		Reason     yaml.Node `yaml:"reason"`
+		thresholds `yaml:",inline"`
+	}
+	suppression struct {
+		Pattern yaml.Node `yaml:"pattern"`
+		Reason  yaml.Node `yaml:"reason"`
+		Until   yaml.Node `yaml:"until"`
+	}
+)
+
+// Parse reads a configuration. name stands for the file in errors, which give the line.
+// Suppressions whose last day is before now are set apart.
 func Parse(text []byte, name string, now time.Time) (*Config, error) {
-	p := &parser{name: name, now: now, c: &Config{Suppressions: suppress.List{Name: name}}}
-	doc, err := p.document(text)
+	p := parser{name}
+	if len(text) > maxSize {
+		return nil, p.errorf(0, "too large: %d bytes, want at most %d", len(text), maxSize)
+	}
+	root, err := p.document(text)
 	if err != nil {
 		return nil, err
 	}
-	if len(doc.Content) == 0 {
-		return nil, p.errorf(&yaml.Node{Line: 1}, "empty: want at least version: %s", version)
-	}
-	if err := p.file(doc.Content[0]); err != nil {
+	if err := p.check(root); err != nil {
 		return nil, err
 	}
-	return p.c, nil
+	var f file
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	d.KnownFields(true)
+	if err := d.Decode(&f); err != nil {
+		return nil, p.reword(err)
+	}
+	return p.config(&f, root, now)
 }
 
-// document is the only one of a file: what stands in a second one must not be passed over.
-func (p *parser) document(text []byte) (*yaml.Node, error) {
+type parser struct{ name string }
+
+// document returns the root of the only document of a file: a second one must not be ignored.
+func (p parser) document(text []byte) (*yaml.Node, error) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	var first, second yaml.Node
 	if err := d.Decode(&first); err != nil && !errors.Is(err, io.EOF) {
-		return nil, p.syntax(err)
+		return nil, p.reword(err)
 	}
 	switch err := d.Decode(&second); {
 	case err == nil:
-		return nil, p.errorf(&second, "a second document begins here: want one")
+		return nil, p.errorf(second.Line, "a second document begins here: want one")
 	case !errors.Is(err, io.EOF):
-		return nil, p.syntax(err)
+		return nil, p.reword(err)
 	}
-	return &first, nil
-}
-
-type parser struct {
-	name string
-	now  time.Time
-	c    *Config
-}
-
-func (p *parser) errorf(n *yaml.Node, format string, args ...any) error {
-	return &heapfile.SyntaxError{File: p.name, Line: n.Line, Msg: fmt.Sprintf(format, args...)}
-}
-
-// syntax takes the line out of an error of the YAML reader: "yaml: line 3: did not find …".
-func (p *parser) syntax(err error) error {
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	if rest, ok := strings.CutPrefix(text, "line "); ok {
-		if number, msg, ok := strings.Cut(rest, ": "); ok {
-			if line, err := strconv.Atoi(number); err == nil {
-				return &heapfile.SyntaxError{File: p.name, Line: line, Msg: "not YAML: " + msg}
-			}
-		}
+	if len(first.Content) == 0 {
+		return nil, p.errorf(1, "empty: want at least version: %s", version)
 	}
-	return fmt.Errorf("%s: not YAML: %s", p.name, text)
+	return first.Content[0], nil
 }
 
-// field reads the value of one key.
-type field func(value *yaml.Node) error
-
-// mapping reads a mapping whose keys are all known. Order of the keys in messages: as they are given.
-func (p *parser) mapping(n *yaml.Node, what string, keys []string, fields map[string]field) error {
-	if n.Kind != yaml.MappingNode {
-		return p.errorf(n, "%s: want keys and values: %s", what, strings.Join(keys, ", "))
+// check checks the version before the keys, because another version may have other keys, and what a
+// small file could cost much time with.
+func (p parser) check(root *yaml.Node) error {
+	if root.Kind != yaml.MappingNode {
+		return p.errorf(root.Line, "the file: want keys and values: %s", keysOf(reflect.TypeFor[file]()))
 	}
-	seen := map[string]bool{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key := n.Content[i]
-		read, ok := fields[key.Value]
-		switch {
-		case !ok || key.Kind != yaml.ScalarNode:
-			return p.errorf(key, "%s: unknown key %q: want %s", what, key.Value, strings.Join(keys, ", "))
-		case seen[key.Value]:
-			return p.errorf(key, "%s: %s is there twice", what, key.Value)
-		}
-		seen[key.Value] = true
-		if err := read(n.Content[i+1]); err != nil {
+	v := child(root, "version")
+	if v == nil {
+		return p.errorf(root.Line, "version is missing: want version: %s", version)
+	}
+	if v.Value != version {
+		return p.errorf(v.Line, "version %s: this heaplapse reads version %s", v.Value, version)
+	}
+	return p.bounds(root)
+}
+
+// bounds refuses aliases, by which a small file can stand for a large one, and mappings with many
+// keys, which the decoder compares in pairs.
+func (p parser) bounds(n *yaml.Node) error {
+	switch {
+	case n.Kind == yaml.AliasNode || n.Tag == "!!merge":
+		return p.errorf(n.Line, "%s: aliases are not allowed", n.Value)
+	case n.Kind == yaml.MappingNode && len(n.Content) > 2*maxKeys:
+		return p.errorf(n.Line, "a mapping with %d keys: want at most %d", len(n.Content)/2, maxKeys)
+	}
+	for _, c := range n.Content {
+		if err := p.bounds(c); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (p *parser) file(n *yaml.Node) error {
-	versioned := false
-	err := p.mapping(n, "the file", []string{"version", "thresholds", "total", "sites", "suppressions"}, map[string]field{
-		"version": func(v *yaml.Node) error {
-			versioned = true
-			if v.Value != version {
-				return p.errorf(v, "version %s: this heaplapse reads version %s", v.Value, version)
+// noNulls finds sections, and entries of lists, without content, which the decoder skips. In
+// entries, a key without a value is a node with an empty text.
+func (p parser) noNulls(root *yaml.Node) error {
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		section := root.Content[i+1]
+		for _, n := range append([]*yaml.Node{section}, section.Content...) {
+			if n.Tag == "!!null" {
+				return p.errorf(n.Line, "%s: no value", root.Content[i].Value)
 			}
-			return nil
-		},
-		"thresholds":   func(v *yaml.Node) error { return p.override(v, "thresholds", &p.c.Thresholds) },
-		"total":        func(v *yaml.Node) error { return p.override(v, "total", &p.c.Total) },
-		"sites":        func(v *yaml.Node) error { return p.list(v, "sites", p.site) },
-		"suppressions": func(v *yaml.Node) error { return p.list(v, "suppressions", p.suppression) },
-	})
-	if err == nil && !versioned {
-		return p.errorf(n, "version is missing: want version: %s", version)
-	}
-	return err
-}
-
-func (p *parser) list(n *yaml.Node, what string, item func(*yaml.Node) error) error {
-	if n.Kind != yaml.SequenceNode {
-		return p.errorf(n, "%s: want a list: each entry begins with \"- pattern:\"", what)
-	}
-	for _, v := range n.Content {
-		if err := item(v); err != nil {
-			return err
 		}
 	}
 	return nil
 }
 
-var thresholdKeys = []string{"bytes", "percent", "z", "share_of_total"}
+// child returns the value of a key, nil if it is missing.
+func child(mapping *yaml.Node, key string) *yaml.Node {
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == key {
+			return mapping.Content[i+1]
+		}
+	}
+	return nil
+}
 
-// thresholds are the fields of an override.
-func (p *parser) thresholds(what string, o *gate.Override) map[string]field {
-	into := func(to **float64, read func(string) (float64, error)) field {
-		return func(v *yaml.Node) error {
-			if v.Kind != yaml.ScalarNode {
-				return p.errorf(v, "%s: want a number", what)
-			}
-			f, err := read(v.Value)
+// config converts a file. root has the lines of its lists.
+func (p parser) config(f *file, root *yaml.Node, now time.Time) (*Config, error) {
+	c := &Config{Suppressions: suppress.List{Name: p.name}}
+	if err := p.noNulls(root); err != nil {
+		return nil, err
+	}
+	var err error
+	if c.Thresholds, err = p.override("thresholds", f.Thresholds); err != nil {
+		return nil, err
+	}
+	if c.Total, err = p.override("total", f.Total); err != nil {
+		return nil, err
+	}
+	for i := range f.Sites {
+		rule, err := p.rule(&f.Sites[i], child(root, "sites").Content[i].Line)
+		if err != nil {
+			return nil, err
+		}
+		c.Sites = append(c.Sites, rule)
+	}
+	for i := range f.Suppressions {
+		entry, err := p.entry(&f.Suppressions[i], child(root, "suppressions").Content[i].Line)
+		if err != nil {
+			return nil, err
+		}
+		c.Suppressions.Add(entry, now)
+	}
+	return c, nil
+}
+
+// override converts thresholds. section is where they are.
+func (p parser) override(section string, t thresholds) (gate.Override, error) {
+	var out gate.Override
+	for _, field := range []struct {
+		from *yaml.Node
+		to   **float64
+		read func(string) (float64, error)
+	}{
+		{&t.Bytes, &out.Bytes, Bytes},
+		{&t.Percent, &out.Percent, units.ParsePercent},
+		{&t.Z, &out.Z, units.ParseNumber},
+		{&t.Share, &out.Share, Share},
+	} {
+		switch field.from.Kind {
+		case 0: // the key is missing
+		case yaml.ScalarNode:
+			v, err := field.read(field.from.Value)
 			if err != nil {
-				return p.errorf(v, "%s: %v", what, err)
+				return out, p.errorf(field.from.Line, "%s: %v", section, err)
 			}
-			*to = &f
-			return nil
+			*field.to = &v
+		default:
+			return out, p.errorf(field.from.Line, "%s: want a number", section)
 		}
 	}
-	return map[string]field{
-		"bytes":          into(&o.Bytes, Bytes),
-		"percent":        into(&o.Percent, units.ParsePercent),
-		"z":              into(&o.Z, units.ParseNumber),
-		"share_of_total": into(&o.Share, Share),
+	return out, nil
+}
+
+func (p parser) rule(s *site, line int) (gate.SiteRule, error) {
+	var out gate.SiteRule
+	pattern, err := p.text("sites: pattern", &s.Pattern)
+	if err != nil {
+		return out, err
 	}
-}
-
-func (p *parser) override(n *yaml.Node, what string, o *gate.Override) error {
-	return p.mapping(n, what, thresholdKeys, p.thresholds(what, o))
-}
-
-func (p *parser) site(n *yaml.Node) error {
-	var rule gate.SiteRule
-	pattern := ""
-	fields := p.thresholds("sites", &rule.Override)
-	fields["pattern"], fields["reason"] = p.text("sites: pattern", &pattern), p.text("sites: reason", &rule.Reason)
-	if err := p.mapping(n, "sites", append([]string{"pattern", "reason"}, thresholdKeys...), fields); err != nil {
-		return err
+	if out.Reason, err = p.text("sites: reason", &s.Reason); err != nil {
+		return out, err
+	}
+	if out.Override, err = p.override("sites", s.thresholds); err != nil {
+		return out, err
 	}
 	switch {
 	case pattern == "":
-		return p.errorf(n, "sites: an entry without a pattern")
-	case rule.Override == gate.Override{}:
-		return p.errorf(n, "sites: %s has no threshold: want %s", pattern, strings.Join(thresholdKeys, ", "))
+		return out, p.errorf(line, "sites: an entry without a pattern")
+	case out.Override == gate.Override{}:
+		return out, p.errorf(line, "sites: %s has no threshold: want %s", pattern, keysOf(reflect.TypeFor[thresholds]()))
 	}
-	var err error
-	if rule.Pattern, err = suppress.Compile(pattern); err != nil {
-		return p.errorf(n, "sites: %s: %v", pattern, err)
+	if out.Pattern, err = suppress.Compile(pattern); err != nil {
+		return out, p.errorf(line, "sites: %s: %v", pattern, err)
 	}
-	p.c.Sites = append(p.c.Sites, rule)
-	return nil
+	return out, nil
 }
 
-func (p *parser) suppression(n *yaml.Node) error {
-	var pattern, reason, until string
-	err := p.mapping(n, "suppressions", []string{"pattern", "reason", "until"}, map[string]field{
-		"pattern": p.text("suppressions: pattern", &pattern),
-		"reason":  p.text("suppressions: reason", &reason),
-		"until":   p.text("suppressions: until", &until),
-	})
-	if err != nil {
-		return err
+func (p parser) entry(s *suppression, line int) (suppress.Entry, error) {
+	var values [3]string
+	for i, field := range []struct {
+		name string
+		node *yaml.Node
+	}{{"pattern", &s.Pattern}, {"reason", &s.Reason}, {"until", &s.Until}} {
+		var err error
+		if values[i], err = p.text("suppressions: "+field.name, field.node); err != nil {
+			return suppress.Entry{}, err
+		}
 	}
+	pattern, reason, until := values[0], values[1], values[2]
 	if pattern == "" || reason == "" {
-		return p.errorf(n, "suppressions: an entry needs a pattern and a reason")
+		return suppress.Entry{}, p.errorf(line, "suppressions: an entry needs a pattern and a reason")
 	}
 	var end time.Time
 	if until != "" {
+		var err error
 		if end, err = time.Parse(time.DateOnly, until); err != nil {
-			return p.errorf(n, "suppressions: until %s is no date: want YYYY-MM-DD", until)
+			return suppress.Entry{}, p.errorf(line, "suppressions: until %s is not a date: want YYYY-MM-DD", until)
 		}
 	}
-	e, err := suppress.NewEntry(pattern, reason, end, p.name, n.Line)
+	out, err := suppress.NewEntry(pattern, reason, end, p.name, line)
 	if err != nil {
-		return p.errorf(n, "suppressions: %s: %v", pattern, err)
+		return out, p.errorf(line, "suppressions: %s: %v", pattern, err)
 	}
-	p.c.Suppressions.Add(e, p.now)
-	return nil
+	return out, nil
 }
 
-func (p *parser) text(what string, to *string) field {
-	return func(v *yaml.Node) error {
-		if v.Kind != yaml.ScalarNode {
-			return p.errorf(v, "%s: want text", what)
-		}
-		*to = v.Value
-		return nil
+// text returns the value of a key, "" if the key is missing.
+func (p parser) text(key string, n *yaml.Node) (string, error) {
+	if n.Kind != 0 && n.Kind != yaml.ScalarNode {
+		return "", p.errorf(n.Line, "%s: want text", key)
 	}
+	return n.Value, nil
 }

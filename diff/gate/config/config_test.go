@@ -1,8 +1,10 @@
 package config_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,13 +17,14 @@ import (
 
 var today = time.Date(2026, 6, 15, 12, 0, 0, 0, time.UTC)
 
-// TestTheExampleIsTrue: docs/heaplapse.yaml has every key, and the defaults that it says it has.
-func TestTheExampleIsTrue(t *testing.T) {
+// TestExample: docs/heaplapse.yaml has every key, and the values that it calls defaults are the
+// defaults.
+func TestExample(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(testutil.Root(t), "docs/heaplapse.yaml"))
 	require.NoError(t, err)
 	c, err := config.Parse(text, "docs/heaplapse.yaml", today)
 	require.NoError(t, err)
-	require.Equal(t, gate.DefaultThresholds, gate.Thresholds{}.With(c.Thresholds))
+	require.Equal(t, gate.DefaultThresholds(), gate.Thresholds{}.With(c.Thresholds))
 	require.NotNil(t, c.Thresholds.Bytes)
 	require.InDelta(t, 5, *c.Total.Percent, 0)
 	require.Len(t, c.Sites, 2)
@@ -35,8 +38,8 @@ func TestTheExampleIsTrue(t *testing.T) {
 	require.Equal(t, "docs/heaplapse.yaml", e.File)
 }
 
-// TestAnExpiredSuppressionIsSetApart.
-func TestAnExpiredSuppressionIsSetApart(t *testing.T) {
+// TestExpiredSuppression: an entry holds through its last day, and is set apart after it.
+func TestExpiredSuppression(t *testing.T) {
 	text := "version: 1\nsuppressions:\n  - {pattern: a, reason: r, until: 2026-06-14}\n  - {pattern: b, reason: r, until: 2026-06-15}\n"
 	c, err := config.Parse([]byte(text), "h.yaml", today)
 	require.NoError(t, err)
@@ -45,14 +48,14 @@ func TestAnExpiredSuppressionIsSetApart(t *testing.T) {
 	require.Equal(t, 3, c.Suppressions.Expired[0].Line)
 }
 
-// TestMistakesHaveTheirLine, and say what is wanted.
-func TestMistakesHaveTheirLine(t *testing.T) {
+// TestMistakes: each error has the line, and what is allowed there.
+func TestMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                             "h.yaml:1: empty: want at least version: 1",
 		"thresholds:\n  bytes: 1MiB\n": "h.yaml:1: version is missing",
 		"version: 2\n":                 "h.yaml:1: version 2: this heaplapse reads version 1",
 		"version: 1\ntreshold:\n":      `h.yaml:2: the file: unknown key "treshold": want version, thresholds, total, sites, suppressions`,
-		"version: 1\nversion: 1\n":     "h.yaml:2: the file: version is there twice",
+		"version: 1\nversion: 1\n":     `h.yaml:2: mapping key "version" already defined at line 1`,
 		"- a\n":                        "h.yaml:1: the file: want keys and values",
 		"version: 1\n\tx: 2\n":         "h.yaml:2: not YAML: found a tab character that violates indentation",
 		"version: 1\nthresholds: 5\n":  "h.yaml:2: thresholds: want keys and values: bytes, percent, z, share_of_total",
@@ -67,10 +70,22 @@ func TestMistakesHaveTheirLine(t *testing.T) {
 		"version: 1\nsites:\n  - pattern: a\n    reason: b\n":                   "h.yaml:3: sites: a has no threshold",
 		"version: 1\nsites:\n  - pattern: [a]\n":                                "h.yaml:3: sites: pattern: want text",
 		"version: 1\nsuppressions:\n  - pattern: a\n":                           "h.yaml:3: suppressions: an entry needs a pattern and a reason",
-		"version: 1\nsuppressions:\n  - {pattern: a, reason: b, until: soon}\n": "h.yaml:3: suppressions: until soon is no date: want YYYY-MM-DD",
+		"version: 1\nsuppressions:\n  - {pattern: a, reason: b, until: soon}\n": "h.yaml:3: suppressions: until soon is not a date: want YYYY-MM-DD",
 		"version: 1\n---\nversion: 1\nbogus: 1\n":                               "h.yaml:2: a second document begins here: want one",
 		"version: 1\n---\n\tx: 2\n":                                             "h.yaml:3: not YAML: ",
-		"version: 1\nthresholds: &t {z: 3}\ntotal: *t\n":                        "h.yaml:3: total: want keys and values",
+		"version: 1\nthresholds: &t {z: 3}\ntotal: *t\n":                        "h.yaml:3: t: aliases are not allowed",
+		"version: 1\nthresholds: &t {z: 3}\ntotal: {<<: *t}\n":                  "h.yaml:3: <<: aliases are not allowed",
+		"version: 1\nthresholds: &t {z: *t}\n":                                  "h.yaml:2: t: aliases are not allowed",
+		"version: 1\nthresholds: {z: !!binary Mw==}\n":                          `h.yaml:2: thresholds: "Mw=="`,
+		"version: 1\nthresholds:\n":                                             "h.yaml:2: thresholds: no value",
+		"version: 1\nthresholds: {bytes: }\n":                                   "h.yaml:2: thresholds: no value",
+		"version: 1\nsites:\n  -\n":                                             "h.yaml:3: sites: no value",
+		"version: 1\nsites: [5]\n":                                              "h.yaml:2: sites: want keys and values: pattern, reason, bytes, percent, z, share_of_total",
+		"version: 1\nsites:\n  - {pattern: a, until: b}\n":                      `h.yaml:3: sites: unknown key "until": want pattern, reason, bytes, percent, z, share_of_total`,
+		"version: 1\nsuppressions:\n  - {pattern: a, percent: 3}\n":             `h.yaml:3: suppressions: unknown key "percent": want pattern, reason, until`,
+		"version: 1\ntotal: {bytes: 1, bytes: 2}\n":                             `h.yaml:2: mapping key "bytes" already defined at line 2`,
+		"version: 1\n? [a]\n: b\n":                                              "h.yaml:2: cannot unmarshal !!seq into string",
+		"version: 1\n# " + strings.Repeat("x", 1<<20):                           "h.yaml: too large: 1048589 bytes, want at most 1048576",
 	} {
 		c, err := config.Parse([]byte(text), "h.yaml", today)
 		require.Nil(t, c, "%q", text)
@@ -78,7 +93,27 @@ func TestMistakesHaveTheirLine(t *testing.T) {
 	}
 }
 
-// FuzzParse: any text gives a configuration or an error that names the file.
+// TestHostileFiles: a file at the size limit takes seconds at most.
+func TestHostileFiles(t *testing.T) {
+	repeat := func(s string) string { return strings.Repeat(s, 1<<20/len(s)-10) }
+	var keys strings.Builder
+	for i := 0; keys.Len() < 1<<20-100; i++ {
+		fmt.Fprintf(&keys, "%x:\n", i)
+	}
+	for name, text := range map[string]string{
+		"keys": keys.String(), "nesting": "sites: " + repeat("["), "sequences": "sites:\n" + repeat("- "), "complex keys": repeat("? "),
+		"items": "sites: [" + repeat("a,") + "]", "anchors": "sites:\n" + repeat("- &a b\n"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			_, err := config.Parse([]byte("version: 1\n"+text), "h.yaml", today)
+			require.ErrorContains(t, err, "h.yaml:")
+			require.Less(t, time.Since(start), time.Minute)
+		})
+	}
+}
+
+// FuzzParse: any text gives a configuration, or an error that names the file.
 func FuzzParse(f *testing.F) {
 	text, err := os.ReadFile(filepath.Join(testutil.Root(f), "docs/heaplapse.yaml"))
 	require.NoError(f, err)

@@ -1,6 +1,7 @@
-// Package config reads the gate's configuration, heaplapse.yaml: thresholds, those of single sites, and suppressions.
-// docs/heaplapse.yaml is an example with every key.
+// Package config reads the gate's configuration, heaplapse.yaml: thresholds, those of single
+// functions, and suppressions. docs/heaplapse.yaml is an example with every key.
 //
-// Reading is strict: a key that is not known, that is there twice, or that has a value of the wrong kind is an error with its line, because a
-// threshold that is misspelt would silently not hold.
+// Reading is strict, because a misspelt threshold would have no effect, and nobody would notice: a
+// key that is unknown, that is there twice or has no value, and a value of the wrong kind are
+// errors with their line. A file has at most 1 MiB and no aliases.
 package config

@@ -61,7 +61,7 @@ func exceeds(v gate.Value) gate.Value {
 }
 
 func row(status gate.Status, s baseline.Site, fingerprint string, values ...gate.Value) gate.Row {
-	return gate.Row{Status: status, Site: &s, Stacks: 1, Thresholds: gate.DefaultThresholds, Fingerprint: fingerprint, Values: values, Tier: identity.ByNames}
+	return gate.Row{Status: status, Site: &s, Stacks: 1, Thresholds: gate.DefaultThresholds(), Fingerprint: fingerprint, Values: values, Tier: identity.ByNames}
 }
 
 var (
