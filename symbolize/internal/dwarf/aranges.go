@@ -1,28 +1,31 @@
 package dwarf
 
-// readAranges gives units of DWARF 2 the addresses that .debug_aranges has for them (DWARF 2 section 6.1.2). Without range
-// lists their root entries name one part of their code at most: gcc -gstrict-dwarf leaves out what
-// it put into sections of its own, cold parts and templates. Later versions need no such help.
+import "github.com/heaplapse/heaplapse/symbolize/internal/dwarf/encoding"
+
+// readAranges adds the address ranges in .debug_aranges to units of DWARF 2 (section 6.1.2). DWARF
+// 2 has no range lists, so that root entries describe one contiguous range at most: with
+// -gstrict-dwarf, gcc omits code in separate sections, such as cold parts and templates. Units of
+// later versions list all their ranges.
 func (d *Data) readAranges() error {
 	for off := uint64(0); off < uint64(len(d.sec.Aranges)); {
-		c := at(d.sec.Aranges, off)
-		shape := unitShape{}
-		length := uint64(c.u32())
+		c := encoding.At(d.sec.Aranges, off)
+		shape := encoding.Shape{}
+		length := uint64(c.U32())
 		if length == 0xffffffff {
-			shape.is64, length = true, c.u64()
+			shape.Is64, length = true, c.U64()
 		}
-		if c.failed || length > uint64(len(c.b))-c.off {
-			return &FormatError{".debug_aranges", off, "a set is longer than its section"}
+		if c.Failed || length > uint64(len(c.Data))-c.Off {
+			return formatError(".debug_aranges", off, "a set is longer than its section")
 		}
-		end := c.off + length
-		c.b = c.b[:end]
-		version, unitOff := c.u16(), c.word(shape.is64)
-		shape.addrSize = c.u8()
-		segments := c.u8()
-		if c.failed || version != 2 || segments != 0 || (shape.addrSize != 8 && shape.addrSize != 4) {
-			return &FormatError{".debug_aranges", off, "a set of unknown version or with segments"}
+		end := c.Off + length
+		c.Data = c.Data[:end]
+		version, unitOff := c.U16(), c.Word(shape.Is64)
+		shape.AddrSize = c.U8()
+		segments := c.U8()
+		if c.Failed || version != 2 || segments != 0 || (shape.AddrSize != 8 && shape.AddrSize != 4) {
+			return formatError(".debug_aranges", off, "a set of unknown version or with segments")
 		}
-		if u := d.unitAt(unitOff); u != nil && u.off == unitOff && u.version < 3 && u.isCode() && !u.isRangeList {
+		if u := d.unitAt(unitOff); u != nil && u.off == unitOff && u.Version < 3 && u.isCode() && !u.isRangeList {
 			u.readArangesSet(&c, off)
 		}
 		off = end
@@ -30,13 +33,14 @@ func (d *Data) readAranges() error {
 	return nil
 }
 
-// readArangesSet reads the pairs of address and length, which are aligned to their own size.
-func (u *unit) readArangesSet(c *cursor, start uint64) {
-	pair := 2 * uint64(u.addrSize)
-	c.skip((pair - (c.off-start)%pair) % pair)
-	for !c.failed && c.off < uint64(len(c.b)) {
-		lo := c.uint(u.addrSize)
-		if size := c.uint(u.addrSize); !c.failed {
+// readArangesSet reads pairs of address and length. The first pair is at a multiple of the size of
+// a pair.
+func (u *unit) readArangesSet(c *encoding.Cursor, start uint64) {
+	pair := 2 * uint64(u.AddrSize)
+	c.Skip((pair - (c.Off-start)%pair) % pair)
+	for !c.Failed && c.Off < uint64(len(c.Data)) {
+		lo := c.Uint(u.AddrSize)
+		if size := c.Uint(u.AddrSize); !c.Failed {
 			u.ranges = u.appendRange(u.ranges, lo, lo+size)
 		}
 	}

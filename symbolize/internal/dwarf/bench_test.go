@@ -3,39 +3,41 @@ package dwarf
 import (
 	"testing"
 
+	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/dwarftest"
 	"github.com/stretchr/testify/require"
 )
 
-// flatUnit is a unit of so many functions of 16 bytes each, one after the other from 0x1000.
+// flatUnit returns a unit with consecutive functions of 16 bytes from 0x1000.
 func flatUnit(functions int) (sec Sections, addrs []uint64) {
-	b := bytesOf{}.unit(0x1000, uint64(functions)*16)
+	b := dwarftest.Bytes{}.Unit(0x1000, uint64(functions)*16)
 	for i := range uint64(functions) {
-		b = b.function("f", 0x1000+i*16, 16).end()
+		b = b.Function("f", 0x1000+i*16, 16).End()
 		addrs = append(addrs, 0x1000+i*16+8)
 	}
-	return Sections{Info: unit4(b.end()), Abbrev: testAbbrevs()}, addrs
+	return Sections{Info: dwarftest.Unit4(b.End()), Abbrev: dwarftest.Abbrevs()}, addrs
 }
 
-// flatFunction is a function that so many calls of 16 bytes each were inlined into.
+// flatFunction returns a unit with one function, into which consecutive calls of 16 bytes are
+// inlined.
 func flatFunction(calls int) (sec Sections, addrs []uint64) {
-	b := bytesOf{}.unit(0x1000, uint64(calls)*16)
-	callee := b.at()
-	b = b.abstract("callee", 1).function("caller", 0x1000, uint64(calls)*16)
+	b := dwarftest.Bytes{}.Unit(0x1000, uint64(calls)*16)
+	callee := b.At()
+	b = b.Abstract("callee", 1).Function("caller", 0x1000, uint64(calls)*16)
 	for i := range uint64(calls) {
-		b = b.inlined(callee, 0x1000+i*16, 16, 7).end()
+		b = b.Inlined(callee, 0x1000+i*16, 16, 7).End()
 		addrs = append(addrs, 0x1000+i*16+8)
 	}
-	return Sections{Info: unit4(b.end().end()), Abbrev: testAbbrevs()}, addrs
+	return Sections{Info: dwarftest.Unit4(b.End().End()), Abbrev: dwarftest.Abbrevs()}, addrs
 }
 
-// wideUnit is so many units of one function each, all within the range of a first one.
+// wideUnit returns units of one function each. The range of another unit contains them all.
 func wideUnit(units int) (sec Sections, addrs []uint64) {
-	info := unit4(bytesOf{}.unit(0x1000, uint64(units)*16).end())
+	info := dwarftest.Unit4(dwarftest.Bytes{}.Unit(0x1000, uint64(units)*16).End())
 	for i := range uint64(units) {
-		info = append(info, unit4(bytesOf{}.unit(0x1000+i*16, 8).function("f", 0x1000+i*16, 8).end().end())...)
+		info = append(info, dwarftest.Unit4(dwarftest.Bytes{}.Unit(0x1000+i*16, 8).Function("f", 0x1000+i*16, 8).End().End())...)
 		addrs = append(addrs, 0x1000+i*16+4)
 	}
-	return Sections{Info: info, Abbrev: testAbbrevs()}, addrs
+	return Sections{Info: info, Abbrev: dwarftest.Abbrevs()}, addrs
 }
 
 func benchmarkLookup(b *testing.B, sec Sections, addrs []uint64) {
@@ -48,7 +50,7 @@ func benchmarkLookup(b *testing.B, sec Sections, addrs []uint64) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(addrs)), "ns/address")
 }
 
-// The time for an address must not depend on how much else is asked of its unit, function or range.
+// The time per address must not depend on the number of addresses in a unit, a function or a range.
 
 func BenchmarkFunctionsOfOneUnit(b *testing.B) {
 	sec, addrs := flatUnit(80_000)

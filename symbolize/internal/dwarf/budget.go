@@ -2,24 +2,25 @@ package dwarf
 
 import "sync/atomic"
 
-// budget bounds the work that crafted sections can cause by being read again and
-// again: a thousand entries may share one range list, a thousand units one line
-// program or overlapping abbreviation tables. Compilers share hardly any of it, so a small multiple
-// of a section's size is plenty.
+// budget limits the work that crafted sections can cause. Thousands of entries may refer to one
+// range list, and thousands of units to one line program or to overlapping abbreviation tables.
+// Compilers rarely share them, so a small multiple of the section's size is enough for real files.
 type budget struct{ ranges, lines, abbrevs, names, frames atomic.Int64 }
 
 const (
-	// budgetTimes is how often a section may be read during one lookup.
+	// budgetTimes is the number of times that one lookup may read a section.
 	budgetTimes = 8
-	// budgetFloor is for small sections.
+	// budgetFloor is the minimum budget, for small sections.
 	budgetFloor = 1 << 16
-	// namesFloor is for names, which many entries share in all programs. (A large one of C++ needs a sixth of its .debug_str.)
+	// namesFloor is the minimum budget for names. Entries of all programs share names. A large C++
+	// program reads a sixth of its .debug_str.
 	namesFloor = 1 << 26
-	// framesFloor and framesTimes are for the frames at all addresses of a lookup: real code has some 20 at an address, and
-	// calls inlined into each other thousands deep are made by hand.
+	// framesFloor and framesTimes limit the frames at all addresses of a lookup. Real code has
+	// about 20 frames at an address; only crafted input has thousands.
 	framesFloor = 1 << 20
 	framesTimes = 64
-	// spendAtOnce is how many steps are paid for together: goroutines share the budget.
+	// spendAtOnce is the number of steps that are subtracted together, because goroutines share the
+	// budget.
 	spendAtOnce = 1 << 10
 )
 
@@ -29,5 +30,5 @@ func (d *Data) renewBudget() {
 	d.budget.lines.Store(int64(budgetFloor + budgetTimes*len(d.sec.Line)))
 }
 
-// spend takes from a part of the budget; false if nothing is left.
+// spend subtracts n from a part of the budget. It reports whether the budget allowed for n.
 func spend(left *atomic.Int64, n int) bool { return left.Add(-int64(n)) >= 0 }

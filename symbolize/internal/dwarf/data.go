@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/heaplapse/heaplapse/internal/interval"
+	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/encoding"
 )
 
 // Data is the debug information of one file. It is not safe for concurrent use. [Data.Lookup] uses
@@ -15,7 +16,7 @@ type Data struct {
 	split   func(dwoName, compDir string, id uint64) *Data
 	repeat  bool // see Options.RepeatDir
 	units   []*unit
-	abbrevs map[abbrevKey]*abbrevTable
+	abbrevs map[abbrevKey]*encoding.Table
 	names   nameMemo
 	workers int
 	guard   func(func() error) error
@@ -46,7 +47,10 @@ type Options struct {
 // New reads the unit headers. Units up to the first malformed header are used; errors are in
 // Data.Faults.
 func New(sec Sections, o Options) *Data {
-	d := &Data{sec: sec, alt: o.Alt, split: o.Split, repeat: o.RepeatDir, workers: o.Workers, guard: o.Guard, abbrevs: map[abbrevKey]*abbrevTable{}}
+	d := &Data{
+		sec: sec, alt: o.Alt, split: o.Split, repeat: o.RepeatDir, workers: o.Workers, guard: o.Guard,
+		abbrevs: map[abbrevKey]*encoding.Table{},
+	}
 	d.renewBudget()
 	d.budget.abbrevs.Store(int64(budgetFloor + budgetTimes*len(sec.Abbrev)))
 	if err := d.parseUnits(); err != nil {

@@ -1,31 +1,26 @@
-// Package dwarf answers one question of DWARF 2 to 5: which functions, inlined
-// ones included, and which source lines does an address belong to?
+// Package dwarf finds the functions, inlined calls and source lines of addresses in DWARF 2 to 5.
 //
-// It is not a general reader. It walks .debug_info through precompiled
-// abbreviations, touches only units that hold an address that was asked for, and never copies a
-// section. All input is hostile: every read is bounded by its section, references
-// are followed to a fixed depth, and a fault is a [*FormatError] with section and
+// It is not a general reader. [Data.Lookup] reads only the units that hold an address of the
+// lookup, walks their entries by compiled abbreviations, and copies no section. Input is not
+// trusted: every read stays within its section, chains of references have a fixed limit, a budget
+// limits the work that shared parts can cause, and an error is a [*FormatError] with section and
 // offset.
 //
-// Sources: DWARF 5 (dwarfstd.org), DWARF 4 and 2, the GNU extensions for split
-// DWARF and for dwz's supplementary files.
+// Sources: DWARF 5, 4 and 2 (dwarfstd.org), the GNU extensions for split DWARF
+// (gcc.gnu.org/wiki/DebugFission) and for the supplementary files of dwz. Package encoding has the
+// encoding of numbers, values and entries.
 package dwarf
 
-import "fmt"
+import "github.com/heaplapse/heaplapse/symbolize/internal/dwarf/encoding"
 
-// Sections are the bytes of an ELF file's debug sections, decompressed. Missing ones
-// are nil.
+// FormatError reports that a section does not follow the DWARF format at an offset.
+type FormatError = encoding.FormatError
+
+// Sections holds the debug sections of an ELF file, decompressed. A missing section is nil.
 type Sections struct {
 	Info, Abbrev, Line, Str, LineStr, StrOffsets, Addr, Ranges, RngLists, Aranges []byte
 }
 
-// FormatError is a place that does not hold what DWARF says it should.
-type FormatError struct {
-	Section string
-	Offset  uint64
-	Msg     string
-}
-
-func (e *FormatError) Error() string {
-	return fmt.Sprintf("%s+0x%x: %s", e.Section, e.Offset, e.Msg)
+func formatError(section string, off uint64, msg string) error {
+	return &FormatError{Section: section, Offset: off, Msg: msg}
 }

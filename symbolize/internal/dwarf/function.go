@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/heaplapse/heaplapse/internal/interval"
+	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/encoding"
 )
 
 // function is a subprogram that holds some of the addresses of a lookup.
@@ -156,11 +157,11 @@ func (w *walker) run() error {
 // walk reads the entries of the unit one by one, with an explicit stack.
 func (w *walker) walk() error {
 	u := w.u
-	c := cursor{b: u.data.sec.Info[:u.end], off: u.root}
+	c := encoding.Cursor{Data: u.data.sec.Info[:u.end], Off: u.root}
 	stack := make([]scope, 0, 64)
-	for c.off < u.end {
-		start := c.off
-		code := c.uleb()
+	for c.Off < u.end {
+		start := c.Off
+		code := c.Uleb()
 		if code == 0 {
 			if len(stack) > 0 {
 				stack = stack[:len(stack)-1]
@@ -170,19 +171,19 @@ func (w *walker) walk() error {
 			}
 			continue
 		}
-		a := u.abbrevs.get(code)
+		a := u.abbrevs.Get(code)
 		if a == nil || len(stack) > maxDepth {
-			return &FormatError{".debug_info", start, "an entry without an abbreviation, or nested too deep"}
+			return formatError(".debug_info", start, "an entry without an abbreviation, or nested too deep")
 		}
 		var top scope
 		if len(stack) > 0 {
 			top = stack[len(stack)-1]
 		}
 		inner, enter := w.entry(&c, a, top, start)
-		if c.failed {
-			return &FormatError{".debug_info", start, "an entry runs past the end of its unit"}
+		if c.Failed {
+			return formatError(".debug_info", start, "an entry runs past the end of its unit")
 		}
-		if a.children && enter {
+		if a.Children && enter {
 			stack = append(stack, inner)
 		} else if len(stack) == 0 {
 			return nil
@@ -193,80 +194,63 @@ func (w *walker) walk() error {
 
 // entry reads one entry. It reports whether to read the children, and returns their scope. If they
 // are not to be read, it moves the cursor past them, provided the entry tells where they end.
-func (w *walker) entry(c *cursor, a *abbrev, top scope, start uint64) (scope, bool) {
-	switch a.tag {
-	case tagSubprogram:
+func (w *walker) entry(c *encoding.Cursor, a *encoding.Abbrev, top scope, start uint64) (scope, bool) {
+	switch a.Tag {
+	case encoding.TagSubprogram:
 		return w.subprogram(c, a, start)
-	case tagInlined:
+	case encoding.TagInlined:
 		if top.fn != nil || top.stray != 0 {
 			return w.inlined(c, a, top, start)
 		}
 	}
-	sibling := w.u.skipEntry(c, a)
-	if !a.children {
+	sibling, _ := w.u.localRef(a.Skip(c, w.u.Shape))
+	if !a.Children {
 		return top, false
 	}
-	if w.skippable(a.tag) && jump(c, sibling) {
+	if w.skippable(a.Tag) && jump(c, sibling) {
 		return top, false
 	}
 	return top, true
 }
 
 // skippable reports whether entries of this kind are skipped together with their children.
-func (w *walker) skippable(t tag) bool {
+func (w *walker) skippable(t encoding.Tag) bool {
 	switch t {
-	case tagClass, tagStruct, tagUnion, tagEnum, tagInterface:
+	case encoding.TagClass, encoding.TagStruct, encoding.TagUnion, encoding.TagEnum, encoding.TagInterface:
 		return !w.thorough
-	case tagCompileUnit, tagPartialUnit, tagSkeletonUnit, tagNamespace, tagModule, tagLexicalBlock, tagSubprogram, tagInlined:
+	case encoding.TagCompileUnit, encoding.TagPartialUnit, encoding.TagSkeletonUnit, encoding.TagNamespace,
+		encoding.TagModule, encoding.TagLexicalBlock, encoding.TagSubprogram, encoding.TagInlined:
 		return false
 	}
 	return !w.thorough
 }
 
 // jump moves the cursor forward to a sibling. It returns false if there is none.
-func jump(c *cursor, sibling uint64) bool {
-	if sibling <= c.off || sibling > uint64(len(c.b)) {
+func jump(c *encoding.Cursor, sibling uint64) bool {
+	if sibling <= c.Off || sibling > uint64(len(c.Data)) {
 		return false
 	}
-	c.off = sibling
+	c.Off = sibling
 	return true
 }
 
-// skipEntry skips the values of an entry and returns the offset of its sibling, or 0.
-func (u *unit) skipEntry(c *cursor, a *abbrev) (sibling uint64) {
-	for i := range a.ops {
-		o := &a.ops[i]
-		if o.fixed > 0 {
-			c.skip(uint64(o.fixed))
-		}
-		if o.form == 0 {
-			continue
-		}
-		v := u.read(c, o.form, o.implicit)
-		if o.wanted == attrSibling {
-			sibling, _ = u.localRef(v)
-		}
-	}
-	return sibling
-}
-
 // localRef returns a reference within the file as an offset of .debug_info.
-func (u *unit) localRef(v value) (uint64, bool) {
-	switch v.form {
-	case formRef1, formRef2, formRef4, formRef8, formRefUdata:
-		return u.off + v.u, true
-	case formRefAddr:
-		return v.u, true
+func (u *unit) localRef(v encoding.Value) (uint64, bool) {
+	switch v.Form {
+	case encoding.FormRef1, encoding.FormRef2, encoding.FormRef4, encoding.FormRef8, encoding.FormRefUdata:
+		return u.off + v.U, true
+	case encoding.FormRefAddr:
+		return v.U, true
 	}
 	return 0, false
 }
 
 // subprogram reads a function. Its children are read if it holds an address of the lookup, and in a
 // thorough walk, because other functions may be nested in it.
-func (w *walker) subprogram(c *cursor, a *abbrev, start uint64) (scope, bool) {
-	var e entry
-	w.u.readEntry(c, a, &e)
-	if c.failed {
+func (w *walker) subprogram(c *encoding.Cursor, a *encoding.Abbrev, start uint64) (scope, bool) {
+	var e encoding.Entry
+	a.Read(c, w.u.Shape, &e)
+	if c.Failed {
 		return scope{}, false
 	}
 	ranges := w.u.rangesOf(&e)
@@ -278,10 +262,10 @@ func (w *walker) subprogram(c *cursor, a *abbrev, start uint64) (scope, bool) {
 	return scope{fn: fn, inline: outermost}, true
 }
 
-func (w *walker) inlined(c *cursor, a *abbrev, top scope, start uint64) (scope, bool) {
-	var e entry
-	w.u.readEntry(c, a, &e)
-	if c.failed {
+func (w *walker) inlined(c *encoding.Cursor, a *encoding.Abbrev, top scope, start uint64) (scope, bool) {
+	var e encoding.Entry
+	a.Read(c, w.u.Shape, &e)
+	if c.Failed {
 		return scope{}, false
 	}
 	ranges := w.u.rangesOf(&e)
@@ -299,7 +283,7 @@ func (w *walker) inlined(c *cursor, a *abbrev, top scope, start uint64) (scope, 
 	inner := scope{fn: top.fn, inline: int32(len(top.fn.inlines))}
 	top.fn.inlines = append(top.fn.inlines, inline{
 		parent: top.inline, ranges: ranges, name: w.u.nameOf(&e, start, 0),
-		callFile: e.callFile.u, callLine: e.callLine.u, callColumn: e.callColumn.u,
+		callFile: e.CallFile.U, callLine: e.CallLine.U, callColumn: e.CallColumn.U,
 	})
 	return inner, true
 }
@@ -308,7 +292,7 @@ func (w *walker) inlined(c *cursor, a *abbrev, top scope, start uint64) (scope, 
 // (before DWARF 3), gcc -gstrict-dwarf gives a function with a cold part the addresses of the other
 // part only, while calls that are inlined into the cold part have their own addresses. A function
 // __second_sect_of_f without calls covers the cold part.
-func (u *unit) hasStrays() bool { return u.version < 3 }
+func (u *unit) hasStrays() bool { return u.Version < 3 }
 
 // stray returns the scope.stray for the children of a function that holds no address of the lookup.
 func (w *walker) stray(start uint64) uint64 {
@@ -352,22 +336,22 @@ func (w *walker) adopt(start uint64) *function {
 
 // passOver moves the cursor past the children of an entry that holds no address of the lookup,
 // unless the walk is thorough or the entry does not tell where they end.
-func (w *walker) passOver(c *cursor, a *abbrev, e *entry) bool {
-	sibling, _ := w.u.localRef(e.sibling)
-	return a.children && !w.thorough && jump(c, sibling)
+func (w *walker) passOver(c *encoding.Cursor, a *encoding.Abbrev, e *encoding.Entry) bool {
+	sibling, _ := w.u.localRef(e.Sibling)
+	return a.Children && !w.thorough && jump(c, sibling)
 }
 
 // maxRefs limits chains of abstract_origin and specification.
 const maxRefs = 16
 
 // nameOf returns the names of a function. It follows abstract_origin and specification.
-func (u *unit) nameOf(e *entry, off uint64, depth int) funcName {
-	n := funcName{name: u.nameText(e.name), linkage: u.nameText(e.linkage), line: e.declLine.u}
+func (u *unit) nameOf(e *encoding.Entry, off uint64, depth int) funcName {
+	n := funcName{name: u.nameText(e.Name), linkage: u.nameText(e.Linkage), line: e.DeclLine.U}
 	if n.name != "" {
 		n.home, n.off = u, off
 	}
-	for _, ref := range []value{e.origin, e.spec} {
-		if (n.linkage == "" || n.name == "" || n.line == 0) && ref.form != 0 && depth < maxRefs {
+	for _, ref := range []encoding.Value{e.Origin, e.Spec} {
+		if (n.linkage == "" || n.name == "" || n.line == 0) && ref.Form != 0 && depth < maxRefs {
 			further := u.nameAt(ref, depth+1)
 			if n.name == "" {
 				n.name, n.home, n.off = further.name, further.home, further.off
@@ -384,10 +368,10 @@ func (u *unit) nameOf(e *entry, off uint64, depth int) funcName {
 }
 
 // errSharedNames is the error if the budget for names is used up.
-var errSharedNames = &FormatError{".debug_str", 0, "too many entries share long names"}
+var errSharedNames = formatError(".debug_str", 0, "too many entries share long names")
 
 // nameText reads a name. It returns "" once the budget is used up.
-func (u *unit) nameText(v value) string {
+func (u *unit) nameText(v encoding.Value) string {
 	if u.data.budget.names.Load() < 0 {
 		return ""
 	}
@@ -398,14 +382,14 @@ func (u *unit) nameText(v value) string {
 
 // nameAt returns the names of the entry that a reference leads to, in this file or the
 // supplementary one.
-func (u *unit) nameAt(ref value, depth int) funcName {
+func (u *unit) nameAt(ref encoding.Value, depth int) funcName {
 	d := u.data
 	off, ok := u.localRef(ref)
 	if !ok {
-		if d.alt == nil || !isAltRef(ref.form) {
+		if d.alt == nil || !isAltRef(ref.Form) {
 			return funcName{}
 		}
-		d, off = d.alt, ref.u
+		d, off = d.alt, ref.U
 	}
 	if known, ok := d.names.get(off); ok {
 		return known
@@ -421,6 +405,6 @@ func (u *unit) nameAt(ref value, depth int) funcName {
 	return target.nameOf(&e, off, depth)
 }
 
-func isAltRef(f form) bool {
-	return f == formGNURefAlt || f == formRefSup4 || f == formRefSup8
+func isAltRef(f encoding.Form) bool {
+	return f == encoding.FormGNURefAlt || f == encoding.FormRefSup4 || f == encoding.FormRefSup8
 }

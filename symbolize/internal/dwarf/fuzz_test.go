@@ -6,11 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/dwarftest"
+	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/encoding"
 	"github.com/stretchr/testify/require"
 )
 
-// requireLawful: an error is a FormatError, which names a section; a frame's line is never negative, and all but the
-// last frame of an address are inlined.
+// requireLawful looks up addresses. It requires that an error is a FormatError with a section, that
+// no line is negative, and that all but the last frame of an address are inlined.
 func requireLawful(t *testing.T, d *Data) {
 	t.Helper()
 	answered := map[uint64]bool{}
@@ -32,18 +34,18 @@ func requireLawful(t *testing.T, d *Data) {
 }
 
 func FuzzDWARFInfo(f *testing.F) {
-	b := bytesOf{}.unit(100, 200)
-	inner := b.at()
-	b = b.abstract("inner", 1).function("outer", 100, 100).inlined(inner, 110, 40, 7).end().end().end()
-	f.Add(unit4(b), testAbbrevs())
-	f.Add([]byte(bytesOf{}.u32(0xffffffff).u64(20).u16(5).u8(1, 8).u64(0).uleb(1)), testAbbrevs())
-	f.Add(unitOf(5, nil), testAbbrevs())
+	b := dwarftest.Bytes{}.Unit(100, 200)
+	inner := b.At()
+	b = b.Abstract("inner", 1).Function("outer", 100, 100).Inlined(inner, 110, 40, 7).End().End().End()
+	f.Add(dwarftest.Unit4(b), dwarftest.Abbrevs())
+	f.Add([]byte(dwarftest.Bytes{}.U32(0xffffffff).U64(20).U16(5).U8(1, 8).U64(0).Uleb(1)), dwarftest.Abbrevs())
+	f.Add(unitOf(5, nil), dwarftest.Abbrevs())
 	cxxInfo, cxxAbbrev := scoped(4)
 	f.Add(cxxInfo, cxxAbbrev)
 	sections := Sections{
 		Line: lineProgram4(4, sequence(0x1000, 0x10)), Str: []byte("name\x00"), LineStr: []byte("file\x00"),
-		StrOffsets: bytesOf{}.u64(0, 0), Addr: bytesOf{}.u64(0x1000, 0x2000), Ranges: bytesOf{}.u64(100, 200, 0, 0),
-		RngLists: bytesOf{7}.u64(100).uleb(50).u8(0),
+		StrOffsets: dwarftest.Bytes{}.U64(0, 0), Addr: dwarftest.Bytes{}.U64(0x1000, 0x2000), Ranges: dwarftest.Bytes{}.U64(100, 200, 0, 0),
+		RngLists: dwarftest.Bytes{7}.U64(100).Uleb(50).U8(0),
 	}
 	f.Fuzz(func(t *testing.T, info, abbrev []byte) {
 		s := sections
@@ -62,49 +64,23 @@ func FuzzLine(f *testing.F) {
 		if old {
 			version = 4
 		}
-		requireLawful(t, New(Sections{Info: unitOf(version, line), Abbrev: testAbbrevs(), Line: line}, Options{}))
+		requireLawful(t, New(Sections{Info: unitOf(version, line), Abbrev: dwarftest.Abbrevs(), Line: line}, Options{}))
 	})
 }
 
-// FuzzAbbrev: a table is either refused, or all its codes up to the number of its bytes can be asked for, and
-// entries end within their unit.
-func FuzzAbbrev(f *testing.F) {
-	f.Add(testAbbrevs(), []byte("unit.c\x00"))
-	f.Add([]byte(bytesOf{}.abbreviation(1, tagSubprogram, false, uint64(attrName), uint64(formIndirect)).uleb(0)), []byte{0x16, 0x16, 0x16, 0x16, 0x16})
-	f.Fuzz(func(t *testing.T, section, entry []byte) {
-		for _, s := range []unitShape{{2, 4, false}, {5, 8, true}} {
-			table, err := parseAbbrevs(section, 0, s)
-			if err != nil {
-				require.Nil(t, table)
-				continue
-			}
-			require.LessOrEqual(t, table.size, uint64(len(section)))
-			for code := range uint64(len(section)) {
-				a := table.get(code)
-				if a == nil {
-					continue
-				}
-				u := &unit{unitShape: s, data: &Data{}}
-				c := cursor{b: entry}
-				u.skipEntry(&c, a)
-				require.LessOrEqual(t, c.off, uint64(len(entry)))
-			}
-		}
-	})
-}
-
-// FuzzRanges: whatever a list holds, its ranges are not empty and not those of dropped code.
+// FuzzRanges reads lists of any bytes. No range is empty or belongs to code that the linker
+// dropped.
 func FuzzRanges(f *testing.F) {
-	f.Add([]byte(bytesOf{}.u64(0x10, 0x20, ^uint64(0), 0x5000, 1, 9, 0, 0)), uint64(0), true)
-	f.Add([]byte(bytesOf{1, 1, 4, 1, 2, 7}.u64(0x10).uleb(1).u8(0)), uint64(0), false)
-	f.Add([]byte(bytesOf{}.u32(4).u8(3, 0, 9, 0)), uint64(0), false)
+	f.Add([]byte(dwarftest.Bytes{}.U64(0x10, 0x20, ^uint64(0), 0x5000, 1, 9, 0, 0)), uint64(0), true)
+	f.Add([]byte(dwarftest.Bytes{1, 1, 4, 1, 2, 7}.U64(0x10).Uleb(1).U8(0)), uint64(0), false)
+	f.Add([]byte(dwarftest.Bytes{}.U32(4).U8(3, 0, 9, 0)), uint64(0), false)
 	f.Fuzz(func(t *testing.T, list []byte, off uint64, old bool) {
-		u := unitWith(5, Sections{RngLists: list, Addr: bytesOf{}.u64(0x2000, 0, 1, ^uint64(0))})
+		u := unitWith(5, Sections{RngLists: list, Addr: dwarftest.Bytes{}.U64(0x2000, 0, 1, ^uint64(0))})
 		if old {
 			u = unitWith(4, Sections{Ranges: list})
 		}
-		for _, form := range []form{formSecOffset, formRnglistx} {
-			got := u.rangesOf(&entry{ranges: value{form, off}})
+		for _, form := range []encoding.Form{encoding.FormSecOffset, encoding.FormRnglistx} {
+			got := u.rangesOf(&encoding.Entry{Ranges: value(form, off)})
 			require.LessOrEqual(t, len(got), len(list)+1)
 			for _, r := range got {
 				require.Less(t, r.Lo, r.Hi)

@@ -4,14 +4,16 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/encoding"
 )
 
 // lineTable is the header of a unit's line number program.
 type lineTable struct {
 	version  uint16
-	shape    unitShape
+	shape    encoding.Shape
 	data     *Data
-	program  cursor
+	program  encoding.Cursor
 	minInst  uint64
 	lineBase int64
 	lineMax  uint64 // line_range
@@ -21,85 +23,88 @@ type lineTable struct {
 	files    []lineFile
 	compDir  string
 	repeat   bool     // see Options.RepeatDir
-	paths    []string // of the files that have been asked for
+	paths    []string // by file: the path, or "" if it has not been joined yet
 }
 
+// lineFile is a file of a line table.
 type lineFile struct {
 	name string
-	dir  uint64
+	dir  uint64 // index in lineTable.dirs
 }
 
-// row is the position that a line program gives to an address.
+// row is the source position of an address.
 type row struct {
 	file, line, column uint64
 	ok                 bool
 }
 
-// Caps of a line table.
+// Limits of a line table.
 const (
 	maxLineEntries = 1 << 20
 	maxLineFormats = 64
 )
 
-// lineTable reads the header at the unit's DW_AT_stmt_list.
+// lineTable reads the header that the unit's DW_AT_stmt_list refers to (DWARF 5 section 6.2.4).
 func (u *unit) lineTable() (*lineTable, error) {
 	section := u.data.sec.Line
-	fault := func(msg string) error { return &FormatError{".debug_line", u.lineOff, msg} }
-	c := at(section, u.lineOff)
-	t := &lineTable{shape: u.unitShape, data: u.data, compDir: u.compDir, repeat: u.data.repeat}
-	length := uint64(c.u32())
-	t.shape.is64 = length == 0xffffffff
-	if t.shape.is64 {
-		length = c.u64()
+	fault := func(msg string) error { return formatError(".debug_line", u.lineOff, msg) }
+	c := encoding.At(section, u.lineOff)
+	t := &lineTable{shape: u.Shape, data: u.data, compDir: u.compDir, repeat: u.data.repeat}
+	length := uint64(c.U32())
+	t.shape.Is64 = length == 0xffffffff
+	if t.shape.Is64 {
+		length = c.U64()
 	}
-	if c.failed || length > uint64(len(section))-c.off {
+	if c.Failed || length > uint64(len(section))-c.Off {
 		return nil, fault("a line table is longer than its section")
 	}
-	c.b = section[:c.off+length]
-	if t.version = c.u16(); t.version < 2 || t.version > 5 {
+	c.Data = section[:c.Off+length]
+	if t.version = c.U16(); t.version < 2 || t.version > 5 {
 		return nil, fault("a line table of unknown version")
 	}
 	if t.version >= 5 {
-		t.shape.addrSize = c.u8()
-		c.u8() // segment selector size
+		t.shape.AddrSize = c.U8()
+		c.U8() // segment selector size
 	}
-	headerLength := c.word(t.shape.is64)
-	begin := c.off + headerLength
+	headerLength := c.Word(t.shape.Is64)
+	begin := c.Off + headerLength
 	t.header(&c)
 	if t.version >= 5 {
 		t.tables5(u, &c)
 	} else {
 		t.tables4(&c)
 	}
-	if !spend(&t.data.budget.lines, int(c.off-u.lineOff)) {
+	if !spend(&t.data.budget.lines, int(c.Off-u.lineOff)) {
 		return nil, fault("too many units share line tables")
 	}
-	if c.failed || begin < c.off-headerLength || begin > uint64(len(c.b)) || t.lineMax == 0 {
+	if c.Failed || begin < c.Off-headerLength || begin > uint64(len(c.Data)) || t.lineMax == 0 {
 		return nil, fault("a malformed line table header")
 	}
-	t.program = cursor{b: c.b, off: begin}
+	t.program = encoding.Cursor{Data: c.Data, Off: begin}
 	return t, nil
 }
 
-func (t *lineTable) header(c *cursor) {
-	t.minInst = uint64(c.u8())
+// header reads the fields from minimum_instruction_length to standard_opcode_lengths.
+func (t *lineTable) header(c *encoding.Cursor) {
+	t.minInst = uint64(c.U8())
 	if t.version >= 4 {
-		c.u8() // maximum operations per instruction: VLIW only
+		c.U8() // maximum_operations_per_instruction: more than 1 for VLIW only
 	}
-	c.u8() // default_is_stmt: rows count either way
-	t.lineBase = int64(int8(c.u8()))
-	t.lineMax = uint64(c.u8())
-	t.opcodes = c.u8()
+	c.U8() // default_is_stmt: rows that do not begin a statement are used, too
+	t.lineBase = int64(int8(c.U8()))
+	t.lineMax = uint64(c.U8())
+	t.opcodes = c.U8()
 	for i := 1; i < int(t.opcodes); i++ {
-		t.lengths = append(t.lengths, c.u8())
+		t.lengths = append(t.lengths, c.U8())
 	}
 }
 
-// tables4 reads the directories and files of version 2 to 4, which count from 1.
-func (t *lineTable) tables4(c *cursor) {
+// tables4 reads the directories and files of versions 2 to 4, whose indices begin at 1 (DWARF 4
+// section 6.2.4).
+func (t *lineTable) tables4(c *encoding.Cursor) {
 	t.dirs = append(t.dirs, t.compDir)
 	for len(t.dirs) < maxLineEntries {
-		dir := c.cstring()
+		dir := c.String()
 		if dir == "" {
 			break
 		}
@@ -107,40 +112,42 @@ func (t *lineTable) tables4(c *cursor) {
 	}
 	t.files = append(t.files, lineFile{})
 	for len(t.files) < maxLineEntries {
-		name := c.cstring()
+		name := c.String()
 		if name == "" {
 			return
 		}
-		t.files = append(t.files, lineFile{name, c.uleb()})
-		c.uleb() // modification time
-		c.uleb() // size
+		t.files = append(t.files, lineFile{name, c.Uleb()})
+		c.Uleb() // modification time
+		c.Uleb() // size
 	}
 }
 
-// tables5 reads the self-describing tables of version 5, which count from 0.
-func (t *lineTable) tables5(u *unit, c *cursor) {
+// tables5 reads the directories and files of version 5, which describe their own format. Indices
+// begin at 0.
+func (t *lineTable) tables5(u *unit, c *encoding.Cursor) {
 	t.entries5(u, c, func(f lineFile) { t.dirs = append(t.dirs, f.name) })
 	t.entries5(u, c, func(f lineFile) { t.files = append(t.files, f) })
 }
 
-func (t *lineTable) entries5(u *unit, c *cursor, add func(lineFile)) {
+// entries5 reads the entries of one table of version 5 (DWARF 5 section 6.2.4.1).
+func (t *lineTable) entries5(u *unit, c *encoding.Cursor, add func(lineFile)) {
 	type format struct {
 		content uint64
-		form    form
+		form    encoding.Form
 	}
 	var formats []format
-	n := int(c.u8())
+	n := int(c.U8())
 	if n > maxLineFormats {
-		c.failed = true
+		c.Failed = true
 	}
 	for range n {
-		formats = append(formats, format{c.uleb(), form(c.uleb())})
+		formats = append(formats, format{c.Uleb(), encoding.Form(c.Uleb())})
 	}
-	count := c.uleb()
+	count := c.Uleb()
 	if count > maxLineEntries {
-		c.failed = true
+		c.Failed = true
 	}
-	for i := uint64(0); i < count && !c.failed; i++ {
+	for i := uint64(0); i < count && !c.Failed; i++ {
 		var f lineFile
 		for _, fm := range formats {
 			v := t.value(u, c, fm.form)
@@ -160,15 +167,15 @@ type lineValue struct {
 	u    uint64
 }
 
-func (t *lineTable) value(u *unit, c *cursor, f form) lineValue {
-	if f == formString {
-		return lineValue{text: c.cstring()}
+func (t *lineTable) value(u *unit, c *encoding.Cursor, f encoding.Form) lineValue {
+	if f == encoding.FormString {
+		return lineValue{text: c.String()}
 	}
-	v := t.shape.read(c, f, 0)
-	return lineValue{u: v.u, text: u.str(v)}
+	v := t.shape.Read(c, f, 0)
+	return lineValue{u: v.U, text: u.str(v)}
 }
 
-// fileName is a file's path. Equal ones are one string.
+// fileName returns the path of a file. Calls with the same index return the same string.
 func (t *lineTable) fileName(index uint64) string {
 	if index >= uint64(len(t.files)) {
 		return ""
@@ -182,7 +189,7 @@ func (t *lineTable) fileName(index uint64) string {
 	return t.paths[index]
 }
 
-// path joins a file's path: the compilation directory, the include directory, the name.
+// path joins the compilation directory, the include directory and the name of a file.
 func (t *lineTable) path(index uint64) string {
 	f := t.files[index]
 	if f.name == "" || path.IsAbs(f.name) {
@@ -199,7 +206,7 @@ func (t *lineTable) path(index uint64) string {
 	return name
 }
 
-// join puts a slash between two parts and leaves all else as it is.
+// join puts a slash between two parts. It does not clean the result.
 func join(dir, name string) string {
 	switch {
 	case dir == "":
@@ -216,83 +223,87 @@ type machine struct {
 	file, line, column uint64
 }
 
-// rows runs the program and gives each of the sorted addresses its position:
-// that of the last row at or before it within the sequence that holds it.
+// rows runs the program (DWARF 5 section 6.2.5) and returns the position of each of the sorted
+// addresses: that of the last row at or before the address in the sequence that holds it.
 func (t *lineTable) rows(addrs []uint64) ([]row, error) {
 	r := rowFinder{addrs: addrs, rows: make([]row, len(addrs))}
 	c := t.program
 	m := machine{file: 1, line: 1}
-	for n := 0; c.off < uint64(len(c.b)); n++ {
-		if (n%spendAtOnce == spendAtOnce-1 && !spend(&t.data.budget.lines, spendAtOnce)) || r.visits > budgetFloor+budgetTimes*len(addrs) {
-			return r.rows, &FormatError{".debug_line", c.off, "too many units share line programs, or sequences overlap"}
+	for n := 0; c.Off < uint64(len(c.Data)); n++ {
+		overspent := n%spendAtOnce == spendAtOnce-1 && !spend(&t.data.budget.lines, spendAtOnce)
+		if overspent || r.visits > budgetFloor+budgetTimes*len(addrs) {
+			return r.rows, formatError(".debug_line", c.Off, "too many units share line programs, or sequences overlap")
 		}
-		opcode := c.u8()
+		opcode := c.U8()
 		if opcode >= t.opcodes {
 			t.special(&m, opcode)
 			r.row(m)
 			continue
 		}
 		t.standard(&c, &m, &r, opcode)
-		if c.failed {
-			return r.rows, &FormatError{".debug_line", c.off, "a line program runs past its end"}
+		if c.Failed {
+			return r.rows, formatError(".debug_line", c.Off, "a line program runs past its end")
 		}
 	}
 	return r.rows, nil
 }
 
+// special runs a special opcode (DWARF 5 section 6.2.5.1).
 func (t *lineTable) special(m *machine, opcode uint8) {
 	adjusted := uint64(opcode - t.opcodes)
 	m.addr += adjusted / t.lineMax * t.minInst
 	m.line += uint64(t.lineBase + int64(adjusted%t.lineMax))
 }
 
-func (t *lineTable) standard(c *cursor, m *machine, r *rowFinder, opcode uint8) {
+// standard runs a standard opcode (DWARF 5 section 6.2.5.2).
+func (t *lineTable) standard(c *encoding.Cursor, m *machine, r *rowFinder, opcode uint8) {
 	switch opcode {
 	case 0x00:
 		t.extended(c, m, r)
 	case 0x01: // copy
 		r.row(*m)
 	case 0x02: // advance_pc
-		m.addr += c.uleb() * t.minInst
+		m.addr += c.Uleb() * t.minInst
 	case 0x03: // advance_line
-		m.line += uint64(c.sleb())
+		m.line += uint64(c.Sleb())
 	case 0x04: // set_file
-		m.file = c.uleb()
+		m.file = c.Uleb()
 	case 0x05: // set_column
-		m.column = c.uleb()
+		m.column = c.Uleb()
 	case 0x06, 0x07, 0x0a, 0x0b: // negate_stmt, basic_block, prologue_end, epilogue_begin
 	case 0x08: // const_add_pc
 		m.addr += uint64(255-t.opcodes) / t.lineMax * t.minInst
 	case 0x09: // fixed_advance_pc
-		m.addr += uint64(c.u16())
-	default: // unknown: its number of operands is in the header
+		m.addr += uint64(c.U16())
+	default: // unknown: the header has the number of operands
 		for range t.lengths[opcode-1] {
-			c.uleb()
+			c.Uleb()
 		}
 	}
 }
 
-func (t *lineTable) extended(c *cursor, m *machine, r *rowFinder) {
-	length := c.uleb()
-	end := c.off + length
-	if c.failed || length == 0 || end < c.off || end > uint64(len(c.b)) {
-		c.failed = length != 0 || c.failed
+// extended runs an extended opcode (DWARF 5 section 6.2.5.3).
+func (t *lineTable) extended(c *encoding.Cursor, m *machine, r *rowFinder) {
+	length := c.Uleb()
+	end := c.Off + length
+	if c.Failed || length == 0 || end < c.Off || end > uint64(len(c.Data)) {
+		c.Failed = length != 0 || c.Failed
 		return
 	}
-	switch c.u8() {
+	switch c.U8() {
 	case 0x01: // end_sequence
 		r.end(m.addr)
 		*m = machine{file: 1, line: 1}
 	case 0x02: // set_address
-		m.addr = c.uint(uint8(length - 1))
+		m.addr = c.Uint(uint8(length - 1))
 	}
-	if !c.failed {
-		c.off = end
+	if !c.Failed {
+		c.Off = end
 	}
 }
 
-// rowFinder takes the rows of a program as they come and keeps those that an
-// address asks for. Within a sequence addresses rise.
+// rowFinder takes the rows of a program in their order and keeps those of the addresses of a
+// lookup. Addresses do not decrease within a sequence.
 type rowFinder struct {
 	addrs []uint64
 	rows  []row
@@ -300,10 +311,12 @@ type rowFinder struct {
 	open  bool // within a sequence
 	start uint64
 	last  machine
-	// visits counts addresses that a row was compared with: where sequences overlap, more than there are.
+	// visits counts comparisons of a row with an address. Without overlapping sequences, there is
+	// one for each address at most.
 	visits int
 }
 
+// row appends a row to the sequence.
 func (r *rowFinder) row(m machine) {
 	if !r.open {
 		r.open, r.start = true, m.addr
@@ -313,6 +326,7 @@ func (r *rowFinder) row(m machine) {
 	r.last = m
 }
 
+// end ends the sequence at an address.
 func (r *rowFinder) end(addr uint64) {
 	if r.open && addr > r.last.addr {
 		r.answer(r.last, addr)
@@ -320,8 +334,8 @@ func (r *rowFinder) end(addr uint64) {
 	r.open = false
 }
 
-// answer gives the addresses in [m.addr, limit) their row. Sequences of dropped
-// code start at 0 or 1. Where sequences overlap the first one counts.
+// answer sets the row of the addresses in [m.addr, limit). It ignores sequences that start at 0 or
+// 1, because the linker dropped their code. Where sequences overlap, the first one wins.
 func (r *rowFinder) answer(m machine, limit uint64) {
 	if r.start <= 1 {
 		return

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/dwarftest"
+	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/encoding"
 	"github.com/stretchr/testify/require"
 )
 
@@ -18,88 +20,89 @@ const (
 	opcodeBase = 13
 )
 
-// lineProgram4 is a line table of version 2 to 4 with directories "inc" and "/abs" and three files.
+// lineProgram4 returns a line table of version 2 to 4 with directories "inc" and "/abs" and three
+// files.
 func lineProgram4(version uint16, program []byte) []byte {
-	tables := bytesOf{}.str("inc").str("/abs").u8(0).
-		str("unit.c").uleb(0, 0, 0).str("in.h").uleb(1, 0, 0).str("abs.h").uleb(2, 0, 0).u8(0)
-	header := bytesOf{1}
+	tables := dwarftest.Bytes{}.Str("inc").Str("/abs").U8(0).
+		Str("unit.c").Uleb(0, 0, 0).Str("in.h").Uleb(1, 0, 0).Str("abs.h").Uleb(2, 0, 0).U8(0)
+	header := dwarftest.Bytes{1}
 	if version >= 4 {
-		header = header.u8(1)
+		header = header.U8(1)
 	}
 	base := int8(lineBase)
-	header = header.u8(1, uint8(base), lineRange, opcodeBase).u8(0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1)
+	header = header.U8(1, uint8(base), lineRange, opcodeBase).U8(0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1)
 	header = append(header, tables...)
-	body := append(bytesOf{}.u16(version).u32(uint32(len(header))), header...)
+	body := append(dwarftest.Bytes{}.U16(version).U32(uint32(len(header))), header...)
 	body = append(body, program...)
-	return append(bytesOf{}.u32(uint32(len(body))), body...)
+	return append(dwarftest.Bytes{}.U32(uint32(len(body))), body...)
 }
 
-// lineProgram5 is the same in version 5, whose tables count from 0 and describe themselves.
+// lineProgram5 returns the same table in version 5.
 func lineProgram5(program []byte) []byte {
 	base := int8(lineBase)
-	header := bytesOf{1, 1, 1, uint8(base), lineRange, opcodeBase}.u8(0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1).
-		u8(1).uleb(1, uint64(formString)).uleb(3).str("/comp").str("inc").str("/abs").
-		u8(3).uleb(1, uint64(formString), 2, uint64(formUdata), 5, uint64(formData16)).uleb(4)
+	header := dwarftest.Bytes{1, 1, 1, uint8(base), lineRange, opcodeBase}.U8(0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1).
+		U8(1).Uleb(1, uint64(encoding.FormString)).Uleb(3).Str("/comp").Str("inc").Str("/abs").
+		U8(3).Uleb(1, uint64(encoding.FormString), 2, uint64(encoding.FormUdata), 5, uint64(encoding.FormData16)).Uleb(4)
 	for i, name := range []string{"unit.c", "unit.c", "in.h", "abs.h"} {
-		header = header.str(name).uleb(uint64(max(i-1, 0))).u8(make([]byte, 16)...)
+		header = header.Str(name).Uleb(uint64(max(i-1, 0))).U8(make([]byte, 16)...)
 	}
-	body := append(bytesOf{}.u16(5).u8(8, 0).u32(uint32(len(header))), header...)
+	body := append(dwarftest.Bytes{}.U16(5).U8(8, 0).U32(uint32(len(header))), header...)
 	body = append(body, program...)
-	return append(bytesOf{}.u32(uint32(len(body))), body...)
+	return append(dwarftest.Bytes{}.U32(uint32(len(body))), body...)
 }
 
-func setAddress(a uint64) bytesOf { return bytesOf{0, 9, 2}.u64(a) }
+func setAddress(a uint64) dwarftest.Bytes { return dwarftest.Bytes{0, 9, 2}.U64(a) }
 
-var endSequence = bytesOf{0, 1, 1}
+var endSequence = dwarftest.Bytes{0, 1, 1}
 
-// randomProgram is one or more sequences, each with all standard opcodes and some special ones.
-func randomProgram(random *rand.Rand) bytesOf {
-	var p bytesOf
+// randomProgram returns one or more sequences of standard, special and unknown opcodes.
+func randomProgram(random *rand.Rand) dwarftest.Bytes {
+	var p dwarftest.Bytes
 	start := uint64(0x1000)
 	for range 1 + random.IntN(4) {
-		p = append(p, setAddress(start)...).u8(3).sleb(1000) // lines stay positive
+		p = append(p, setAddress(start)...).U8(3).Sleb(1000) // keeps lines positive
 		for range random.IntN(60) {
 			switch random.IntN(12) {
 			case 0:
-				p = p.u8(1)
+				p = p.U8(1)
 			case 1:
-				p = p.u8(2).uleb(random.Uint64N(40))
+				p = p.U8(2).Uleb(random.Uint64N(40))
 			case 2:
-				p = p.u8(3).sleb(random.Int64N(50))
+				p = p.U8(3).Sleb(random.Int64N(50))
 			case 3:
-				p = p.u8(4).uleb(1 + random.Uint64N(3))
+				p = p.U8(4).Uleb(1 + random.Uint64N(3))
 			case 4:
-				p = p.u8(5).uleb(random.Uint64N(80))
+				p = p.U8(5).Uleb(random.Uint64N(80))
 			case 5:
-				p = p.u8([]byte{6, 7, 8, 10, 11}[random.IntN(5)])
+				p = p.U8([]byte{6, 7, 8, 10, 11}[random.IntN(5)])
 			case 6:
-				p = p.u8(9).u16(uint16(random.IntN(300)))
+				p = p.U8(9).U16(uint16(random.IntN(300)))
 			case 7:
-				p = p.u8(12).uleb(random.Uint64N(9)) // set_isa: one operand
+				p = p.U8(12).Uleb(random.Uint64N(9)) // set_isa: one operand
 			case 8:
-				p = p.u8(0, 3, 4, 5, 6) // an extended opcode that nobody knows
+				p = p.U8(0, 3, 4, 5, 6) // an unknown extended opcode
 			default:
-				p = p.u8(uint8(opcodeBase + random.IntN(256-opcodeBase)))
+				p = p.U8(uint8(opcodeBase + random.IntN(256-opcodeBase)))
 			}
 		}
-		p = append(p.u8(2).uleb(16), endSequence...)
+		p = append(p.U8(2).Uleb(16), endSequence...)
 		start += 0x10000
 	}
 	return p
 }
 
-// unitOf is a unit whose line table is at the start of a section.
+// unitOf returns a unit whose line table is at the start of the section.
 func unitOf(version uint16, line []byte) (info []byte) {
-	b := bytesOf{}.uleb(codeLines).str("unit.c").u64(0x1000, 0x100000).u32(0)
-	info = unit4(b)
+	b := dwarftest.Bytes{}.Uleb(dwarftest.CodeLines).Str("unit.c").U64(0x1000, 0x100000).U32(0)
+	info = dwarftest.Unit4(b)
 	if version == 5 {
-		info = append(bytesOf{}.u32(uint32(len(b)+8)).u16(5).u8(unitCompile, 8).u32(0), b...)
+		info = append(dwarftest.Bytes{}.U32(uint32(len(b)+8)).U16(5).U8(unitCompile, 8).U32(0), b...)
 	}
 	return info
 }
 
-// TestLineProgramsAgainstDebugDwarf: random programs of each version give the position that the standard library's
-// reader implies.
+// TestLineProgramsAgainstDebugDwarf: random programs of each version have the same rows as in Go's
+// debug/dwarf.
 func TestLineProgramsAgainstDebugDwarf(t *testing.T) {
 	for version := uint16(2); version <= 5; version++ {
 		t.Run(fmt.Sprint("version ", version), func(t *testing.T) {
@@ -117,7 +120,7 @@ func TestLineProgramsAgainstDebugDwarf(t *testing.T) {
 	}
 }
 
-// stdPosition is a row of the standard library's reader.
+// stdPosition is a row of Go's debug/dwarf.
 type stdPosition struct {
 	lo, hi       uint64
 	file         string
@@ -126,7 +129,7 @@ type stdPosition struct {
 
 func stdPositions(t *testing.T, info, line []byte) []stdPosition {
 	t.Helper()
-	std, err := stddwarf.New(testAbbrevs(), nil, nil, info, line, nil, nil, nil)
+	std, err := stddwarf.New(dwarftest.Abbrevs(), nil, nil, info, line, nil, nil, nil)
 	require.NoError(t, err)
 	cu, err := std.Reader().Next()
 	require.NoError(t, err)
@@ -148,7 +151,8 @@ func stdPositions(t *testing.T, info, line []byte) []stdPosition {
 	}
 }
 
-// compareLines compares at both ends of every row, and just outside them. It returns the number of addresses with a row.
+// compareLines compares at both ends of every row, and just outside them. It returns the number of
+// addresses with a row.
 func compareLines(t *testing.T, info, line []byte) (known int) {
 	t.Helper()
 	want := stdPositions(t, info, line)
@@ -158,7 +162,7 @@ func compareLines(t *testing.T, info, line []byte) (known int) {
 	}
 	slices.Sort(addrs)
 	addrs = slices.Compact(addrs)
-	d := New(Sections{Info: info, Abbrev: testAbbrevs(), Line: line}, Options{})
+	d := New(Sections{Info: info, Abbrev: dwarftest.Abbrevs(), Line: line}, Options{})
 	got := map[uint64]Frame{}
 	require.NoError(t, d.Lookup(addrs, func(a uint64, frames []Frame) { got[a] = frames[0] }))
 	for _, a := range addrs {
@@ -176,7 +180,7 @@ func compareLines(t *testing.T, info, line []byte) (known int) {
 	return known
 }
 
-// TestFileNames: compilation directory, include directory and name are joined; nothing is cleaned.
+// TestFileNames: compilation directory, include directory and name are joined but not cleaned.
 func TestFileNames(t *testing.T) {
 	for name, c := range map[string]struct {
 		compDir string
@@ -191,20 +195,20 @@ func TestFileNames(t *testing.T) {
 		"dots are kept":                  {"/comp", []string{"/comp", "../x/./y"}, lineFile{"a.h", 1}, "/comp/../x/./y/a.h"},
 		"relative compilation directory": {"./malloc", []string{"./malloc"}, lineFile{"malloc.c", 0}, "./malloc/malloc.c"},
 		"no compilation directory":       {"", []string{""}, lineFile{"a.c", 0}, "a.c"},
-		"directory out of the table":     {"/comp", []string{"/comp"}, lineFile{"a.c", 9}, "/comp/a.c"},
+		"directory index out of range":   {"/comp", []string{"/comp"}, lineFile{"a.c", 9}, "/comp/a.c"},
 		"a slash at the end":             {"/comp/", []string{"/comp/"}, lineFile{"a.c", 0}, "/comp/a.c"},
 		"no name":                        {"/comp", []string{"/comp"}, lineFile{"", 0}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			table := lineTable{compDir: c.compDir, dirs: c.dirs, files: []lineFile{c.file}}
 			require.Equal(t, c.want, table.fileName(0))
-			require.Empty(t, table.fileName(1), "a file out of the table")
+			require.Empty(t, table.fileName(1), "a file index out of range")
 		})
 	}
 }
 
-// TestRepeatedDirectories: directory 0 of DWARF 5 is the compilation directory again. Other tools join the two if they are
-// relative; an absolute one, and the tables of DWARF 4, which have no such entry, give no occasion.
+// TestRepeatedDirectories: in DWARF 5, directory 0 repeats the compilation directory. Other tools
+// join the two if they are relative. DWARF 4 has no such entry.
 func TestRepeatedDirectories(t *testing.T) {
 	for _, c := range []struct {
 		compDir string
@@ -222,11 +226,11 @@ func TestRepeatedDirectories(t *testing.T) {
 	}
 }
 
-// rowsOf runs a program of version 4 and gives the line at each address.
+// rowsOf runs a program of version 4 and returns the line at each address.
 func rowsOf(t *testing.T, program []byte, addrs ...uint64) (lines []uint64, err error) {
 	t.Helper()
 	line := lineProgram4(4, program)
-	d := New(Sections{Info: unitOf(4, line), Abbrev: testAbbrevs(), Line: line}, Options{})
+	d := New(Sections{Info: unitOf(4, line), Abbrev: dwarftest.Abbrevs(), Line: line}, Options{})
 	table, err := d.units[0].lineTable()
 	require.NoError(t, err)
 	rows, err := table.rows(addrs)
@@ -239,24 +243,24 @@ func rowsOf(t *testing.T, program []byte, addrs ...uint64) (lines []uint64, err 
 	return lines, err
 }
 
-// sequence has line 7 in [start, start+size).
-func sequence(start, size uint64) bytesOf {
+// sequence returns a sequence with line 7 in [start, start+size).
+func sequence(start, size uint64) dwarftest.Bytes {
 	p := append(setAddress(start), 3, 6, 1) // advance_line 6, copy
-	return append(p.u8(2).uleb(size), endSequence...)
+	return append(p.U8(2).Uleb(size), endSequence...)
 }
 
 func TestSequences(t *testing.T) {
 	for name, c := range map[string]struct {
-		program bytesOf
+		program dwarftest.Bytes
 		want    []uint64 // at 0, 1, 0x1000, 0x100f, 0x1010
 	}{
 		"one":                         {sequence(0x1000, 0x10), []uint64{0, 0, 7, 7, 0}},
 		"out of order":                {append(sequence(0x5000, 4), sequence(0x1000, 0x10)...), []uint64{0, 0, 7, 7, 0}},
 		"dropped code at 0":           {sequence(0, 0x2000), []uint64{0, 0, 0, 0, 0}},
 		"dropped code at 1":           {sequence(1, 0x2000), []uint64{0, 0, 0, 0, 0}},
-		"no end: no limit":            {append(setAddress(0x1000), 3, 6, 1), []uint64{0, 0, 0, 0, 0}},
-		"rows at one address: last":   {append(append(setAddress(0x1000), 3, 1, 1, 3, 5, 1, 2, 0x10), endSequence...), []uint64{0, 0, 7, 7, 0}},
-		"empty: nothing":              {append(append(setAddress(0x1000), 3, 6, 1), endSequence...), []uint64{0, 0, 0, 0, 0}},
+		"no end_sequence":             {append(setAddress(0x1000), 3, 6, 1), []uint64{0, 0, 0, 0, 0}},
+		"several rows at an address":  {append(append(setAddress(0x1000), 3, 1, 1, 3, 5, 1, 2, 0x10), endSequence...), []uint64{0, 0, 7, 7, 0}},
+		"empty":                       {append(append(setAddress(0x1000), 3, 6, 1), endSequence...), []uint64{0, 0, 0, 0, 0}},
 		"overlapping: the first wins": {append(sequence(0x1000, 0x10), append(append(setAddress(0x1000), 3, 1, 1, 2, 0x20), endSequence...)...), []uint64{0, 0, 7, 7, 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -271,7 +275,7 @@ func TestMalformedLineTables(t *testing.T) {
 	whole := lineProgram4(4, sequence(0x1000, 0x10))
 	for n := range len(whole) - 1 {
 		cut := slices.Clone(whole[:n])
-		d := New(Sections{Info: unitOf(4, cut), Abbrev: testAbbrevs(), Line: cut}, Options{})
+		d := New(Sections{Info: unitOf(4, cut), Abbrev: dwarftest.Abbrevs(), Line: cut}, Options{})
 		_, err := lookupAll(d, 0x1000, 0x1010)
 		require.ErrorContains(t, err, ".debug_line+0x0: a line table is longer than its section", "%d bytes", n)
 	}
@@ -284,23 +288,24 @@ func TestMalformedLineTables(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bad := slices.Clone(whole)
 			edit(bad)
-			d := New(Sections{Info: unitOf(4, bad), Abbrev: testAbbrevs(), Line: bad}, Options{})
+			d := New(Sections{Info: unitOf(4, bad), Abbrev: dwarftest.Abbrevs(), Line: bad}, Options{})
 			_, err := lookupAll(d, 0x1000, 0x1010)
 			require.ErrorContains(t, err, ".debug_line+0x0: ")
 		})
 	}
-	_, err := rowsOf(t, bytesOf{2}.u8(0xff), 0x1000)
+	_, err := rowsOf(t, dwarftest.Bytes{2}.U8(0xff), 0x1000)
 	require.ErrorContains(t, err, "runs past its end")
 }
 
-// TestSharedLineProgramsAreBounded: units without ranges that all refer to one program do not run it each time.
-func TestSharedLineProgramsAreBounded(t *testing.T) {
-	abbrevs := bytesOf{}.abbreviation(1, tagCompileUnit, false, uint64(attrStmtList), uint64(formSecOffset)).uleb(0)
-	var info bytesOf
+// TestSharedLineProgramsAreLimited: thousands of units that refer to one program run it a few
+// times.
+func TestSharedLineProgramsAreLimited(t *testing.T) {
+	abbrevs := dwarftest.Bytes{}.Abbreviation(1, encoding.TagCompileUnit, false, dwarftest.Attr(encoding.AttrStmtList, encoding.FormSecOffset)).Uleb(0)
+	var info dwarftest.Bytes
 	for range 10_000 {
-		info = append(info, unit4(bytesOf{}.uleb(1).u32(0))...)
+		info = append(info, dwarftest.Unit4(dwarftest.Bytes{}.Uleb(1).U32(0))...)
 	}
-	program := append(bytesOf{}, make([]byte, 100_000)...)
+	program := append(dwarftest.Bytes{}, make([]byte, 100_000)...)
 	for i := range program {
 		program[i] = 6 // negate_stmt
 	}
@@ -311,9 +316,10 @@ func TestSharedLineProgramsAreBounded(t *testing.T) {
 	require.Negative(t, d.budget.lines.Load())
 }
 
-// TestOverlappingSequencesAreBounded: sequences that each cover all addresses do not cost their product.
-func TestOverlappingSequencesAreBounded(t *testing.T) {
-	var program bytesOf
+// TestOverlappingSequencesAreLimited: thousands of sequences that each cover all addresses are an
+// error.
+func TestOverlappingSequencesAreLimited(t *testing.T) {
+	var program dwarftest.Bytes
 	for range 2000 {
 		program = append(program, sequence(0x1000, 0x10000)...)
 	}

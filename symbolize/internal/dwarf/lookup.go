@@ -7,27 +7,29 @@ import (
 	"sync/atomic"
 )
 
-// Frame is one function at an address. Of several, the innermost comes first
-// and all but the last were inlined into the one that follows.
+// Frame is a function at an address. Of several frames at an address, the innermost comes first,
+// and each but the last is inlined into the next.
 type Frame struct {
 	Name    string // DW_AT_name: unqualified
-	Linkage string // DW_AT_linkage_name: mangled, "" where there is none
+	Linkage string // DW_AT_linkage_name: mangled, or "" if there is none
 	File    string
 	Line    int
 	Column  int
-	// StartLine is where the function is declared.
+	// StartLine is the line of the function's declaration.
 	StartLine int
 	Inlined   bool
 
-	home *unit // that of the entry with the name, for QualifiedName
+	// home and off locate the entry that has the name, for QualifiedName.
+	home *unit
 	off  uint64
 }
 
-// Lookup calls found for each of the sorted, unique addresses that a function
-// or a line is known for, in no particular order, from several goroutines at once if there are workers. Frames without a function
-// carry only a position. They are only valid until found returns.
+// Lookup calls found for each of the sorted, unique addresses with a known function or line, in no
+// particular order. With several workers, it calls found from several goroutines at once. A frame
+// without a function has only a position. The frames are valid until found returns.
 //
-// The error is the first fault that cost an answer; other answers are not affected.
+// The error is the first one because of which an answer may be missing. The other answers are
+// correct.
 func (d *Data) Lookup(addrs []uint64, found func(addr uint64, frames []Frame)) error {
 	d.renewBudget()
 	d.budget.frames.Store(int64(framesFloor + framesTimes*len(addrs)))
@@ -48,8 +50,7 @@ func (d *Data) Lookup(addrs []uint64, found func(addr uint64, frames []Frame)) e
 	return fault
 }
 
-// lookupRanged asks the units that say that they hold an address, and returns
-// the addresses that are left.
+// lookupRanged looks up the addresses in the ranges of units. It returns the other addresses.
 func (d *Data) lookupRanged(addrs []uint64, found func(uint64, []Frame)) (left []uint64, fault error) {
 	wanted := map[*unit][]uint64{}
 	var order []*unit
@@ -70,8 +71,9 @@ func (d *Data) lookupRanged(addrs []uint64, found func(uint64, []Frame)) (left [
 	})
 }
 
-// each calls f for some units, several at once if there are workers, and returns the first error in the order of the units.
-// Split units are found one by one: they lie in other files, which several skeletons may share.
+// each calls f for each unit, concurrently if there are several workers. It returns the first error
+// in the order of the units. Skeleton units are not searched concurrently, because several of them
+// may share the file with their split units.
 func (d *Data) each(units []*unit, f func(*unit) error) error {
 	errs := make([]error, len(units))
 	var next atomic.Int64
@@ -93,6 +95,7 @@ func (d *Data) each(units []*unit, f func(*unit) error) error {
 	return cmp.Or(slices.Concat(errs, faults)...)
 }
 
+// guarded calls work within Options.Guard.
 func (d *Data) guarded(work func()) error {
 	if d.guard == nil {
 		work()
@@ -104,7 +107,9 @@ func (d *Data) guarded(work func()) error {
 	})
 }
 
-// lookup answers the sorted addresses of one unit. owned says that its ranges hold them.
+// lookup calls found for the sorted addresses that the unit holds, and returns them. owned means
+// that the ranges of the unit hold all the addresses, so that an address with only a line is in the
+// unit.
 func (u *unit) lookup(addrs []uint64, owned bool, found func(uint64, []Frame)) (map[uint64]bool, error) {
 	code := u.splitUnit()
 	functions, fault := code.functions(addrs)
@@ -128,7 +133,7 @@ func (u *unit) lookup(addrs []uint64, owned bool, found func(uint64, []Frame)) (
 		}
 		answered[a] = true
 		if !spend(&u.data.budget.frames, len(chain)) {
-			chain, fault = nil, cmp.Or(fault, error(errManyFrames))
+			chain, fault = nil, cmp.Or(fault, errManyFrames)
 		}
 		buf = frames(buf[:0], fn, chain, rows[i], lines)
 		found(a, buf)
@@ -136,11 +141,11 @@ func (u *unit) lookup(addrs []uint64, owned bool, found func(uint64, []Frame)) (
 	return answered, fault
 }
 
-// errManyFrames says that the budget for frames is spent.
-var errManyFrames = &FormatError{".debug_info", 0, "calls are inlined into each other too deep, at too many addresses"}
+// errManyFrames is the error if the budget for frames is used up.
+var errManyFrames = formatError(".debug_info", 0, "calls are inlined into each other too deep, at too many addresses")
 
-// splitUnit is the unit that holds the entries: for a skeleton that of its .dwo file,
-// if it can be found.
+// splitUnit returns the unit with the entries: for a skeleton unit, the split unit in its .dwo
+// file, if the file is found (DWARF 5 section 3.1.2).
 func (u *unit) splitUnit() *unit {
 	if u.dwoName == "" || u.data.split == nil {
 		return u
@@ -153,7 +158,7 @@ func (u *unit) splitUnit() *unit {
 		if s.dwoID == u.dwoID && s.isCode() {
 			s.addrBase, s.lowPC = u.addrBase, u.lowPC
 			s.data.sec.Addr = u.data.sec.Addr
-			if s.version < 5 {
+			if s.Version < 5 {
 				s.rangesBase = u.splitRangesBase
 				s.data.sec.Ranges = u.data.sec.Ranges
 			}
@@ -164,8 +169,8 @@ func (u *unit) splitUnit() *unit {
 	return u
 }
 
-// frames appends the frames at an address, innermost first: the innermost has
-// the position of the line table, each caller that of the call.
+// frames appends the frames at an address, innermost first. The innermost frame has the position in
+// the line table, a caller has the position of its call.
 func frames(out []Frame, fn *function, chain []*inline, r row, lines *lineTable) []Frame {
 	pos := position(lines, r)
 	if fn == nil {

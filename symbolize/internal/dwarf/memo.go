@@ -2,8 +2,9 @@ package dwarf
 
 import "sync"
 
-// nameMemo keeps the names of entries that others refer to, by offset in .debug_info. Many entries refer to one, most
-// often within a unit, so that goroutines at different units seldom meet in a shard. The zero value is empty.
+// nameMemo keeps the names of entries that other entries refer to, by offset in .debug_info. Most
+// references stay within a unit, so that goroutines, which read different units, rarely wait for
+// the same shard. The zero value is empty.
 type nameMemo struct {
 	shards [64]struct {
 		mu    sync.Mutex
@@ -11,7 +12,7 @@ type nameMemo struct {
 	}
 }
 
-// shardOf keeps neighbours together: what one unit refers to lies in few shards.
+// shardOf returns the shard of an offset. Nearby offsets share a shard.
 func shardOf(off uint64) uint64 { return off >> 16 & 63 }
 
 func (m *nameMemo) get(off uint64) (funcName, bool) {

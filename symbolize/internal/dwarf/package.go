@@ -4,24 +4,27 @@ import (
 	"encoding/binary"
 	"fmt"
 	"sync/atomic"
+
+	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/encoding"
 )
 
-// Package is a DWARF package file, <binary>.dwp: the split units of many .dwo files, and an index of them.
+// Package is a DWARF package file, <binary>.dwp: the split units of many .dwo files and their
+// index.
 //
-// Sources: DWARF 5 section 7.3.5, and for version 2 of the index, which goes with DWARF 4,
+// Sources: DWARF 5 section 7.3.5; for version 2 of the index, which belongs to DWARF 4,
 // gcc.gnu.org/wiki/DebugFissionDWP.
 type Package struct {
 	sec   Sections // of the whole package
 	index []byte
-	rows  map[uint64]uint32 // by ID of the split unit: its row, from 0
-	parts []partKind        // by column: the section that a unit has a part of
-	// offsets and sizes are where the two tables of parts begin.
+	rows  map[uint64]uint32 // by ID of the split unit: the row, from 0
+	parts []partKind        // by column: the section that the parts belong to
+	// offsets and sizes are the offsets of the two tables of parts.
 	offsets, sizes uint64
-	// left is a budget: parts may overlap in crafted files only.
+	// left is the budget of bytes. Parts overlap only in crafted files.
 	left atomic.Int64
 }
 
-// partKind is a section's number in the index, DW_SECT_*.
+// partKind is the number of a section in the index, DW_SECT_* (DWARF 5 section 7.3.5.3, table 7.1).
 type partKind uint32
 
 const (
@@ -29,25 +32,25 @@ const (
 	partAbbrev     partKind = 3
 	partLine       partKind = 4
 	partStrOffsets partKind = 6
-	partRngLists   partKind = 8 // in version 2 that is .debug_macro
+	partRngLists   partKind = 8 // .debug_macro in version 2
 )
 
-// maxParts caps the columns of an index; there are eight kinds.
+// maxParts limits the columns of an index. The format has eight kinds.
 const maxParts = 64
 
 // IndexSection is the section of a package that holds the index of its units.
 const IndexSection = ".debug_cu_index"
 
 func indexFault(off uint64, format string, args ...any) error {
-	return &FormatError{IndexSection, off, fmt.Sprintf(format, args...)}
+	return formatError(IndexSection, off, fmt.Sprintf(format, args...))
 }
 
-// OpenPackage reads the index of a package. sec are the package's .dwo sections.
+// OpenPackage reads the index of a package. sec holds the .dwo sections of the package.
 func OpenPackage(index []byte, sec Sections) (*Package, error) {
-	c := cursor{b: index}
-	version := c.u32() // version 5 has 16 bits and as many of padding
-	columns, units, slots := uint64(c.u32()), uint64(c.u32()), uint64(c.u32())
-	if c.failed {
+	c := encoding.Cursor{Data: index}
+	version := c.U32() // version 5 of the index has 16 bits and 16 bits of padding
+	columns, units, slots := uint64(c.U32()), uint64(c.U32()), uint64(c.U32())
+	if c.Failed {
 		return nil, indexFault(0, "a header needs 16 bytes, there are %d", len(index))
 	}
 	if version != 2 && version&0xffff != 5 {
@@ -55,7 +58,7 @@ func OpenPackage(index []byte, sec Sections) (*Package, error) {
 	}
 	p := &Package{sec: sec, index: index}
 	p.left.Store(int64(budgetFloor + budgetTimes*(len(sec.Info)+len(sec.Abbrev)+len(sec.Line))))
-	rowsAt := c.off + 8*slots
+	rowsAt := c.Off + 8*slots
 	partsAt := rowsAt + 4*slots
 	p.offsets = partsAt + 4*columns
 	p.sizes = p.offsets + 4*columns*units
@@ -68,6 +71,7 @@ func OpenPackage(index []byte, sec Sections) (*Package, error) {
 	return p, p.readSlots(rowsAt, slots, units)
 }
 
+// kind returns the kind of a column, or 0 for a section that lookups do not need.
 func (p *Package) kind(version, id uint32) partKind {
 	if version == 2 && partKind(id) == partRngLists {
 		return 0
@@ -75,8 +79,8 @@ func (p *Package) kind(version, id uint32) partKind {
 	return partKind(id)
 }
 
-// readSlots reads the hash table. It is taken for a list: so nothing depends on how
-// well its entries are spread.
+// readSlots reads the hash table as a list, so that the distribution of its entries does not
+// matter.
 func (p *Package) readSlots(rowsAt, slots, units uint64) error {
 	p.rows = map[uint64]uint32{}
 	for i := range slots {
@@ -95,16 +99,16 @@ func (p *Package) readSlots(rowsAt, slots, units uint64) error {
 	return nil
 }
 
-// u32 reads a number of the index, whose size OpenPackage has checked.
+// u32 reads a number of the index. OpenPackage has checked the size of the index.
 func (p *Package) u32(off uint64) uint32 { return binary.LittleEndian.Uint32(p.index[off:]) }
 
-// Unit is the split unit with an ID; nil if the package has none.
+// Unit returns the split unit with an ID, or nil if the package does not have it.
 func (p *Package) Unit(id uint64) (*Data, error) {
 	row, ok := p.rows[id]
 	if !ok {
 		return nil, nil
 	}
-	sec := Sections{Str: p.sec.Str} // the only one that all units share
+	sec := Sections{Str: p.sec.Str} // all units share this section
 	for i, kind := range p.parts {
 		var from, to *[]byte
 		switch kind {

@@ -3,13 +3,15 @@ package dwarf
 import (
 	"testing"
 
+	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/dwarftest"
 	"github.com/stretchr/testify/require"
 )
 
-// packageIndex is an index of version 5 or 2 over units with these IDs, by their parts: offset and size for each column.
-func packageIndex(version uint32, columns []uint32, ids []uint64, cells ...[2]uint32) bytesOf {
+// packageIndex returns an index of version 2 or 5. Each unit has a cell of offset and size for each
+// column.
+func packageIndex(version uint32, columns []uint32, ids []uint64, cells ...[2]uint32) dwarftest.Bytes {
 	slots := 8
-	b := bytesOf{}.u32(version).u32(uint32(len(columns))).u32(uint32(len(ids))).u32(uint32(slots))
+	b := dwarftest.Bytes{}.U32(version).U32(uint32(len(columns))).U32(uint32(len(ids))).U32(uint32(slots))
 	hash, rows := make([]uint64, slots), make([]uint32, slots)
 	for i, id := range ids {
 		slot, step := id&7, id>>32&7|1 // DWARF 5 section 7.3.5.3
@@ -18,23 +20,23 @@ func packageIndex(version uint32, columns []uint32, ids []uint64, cells ...[2]ui
 		}
 		hash[slot], rows[slot] = id, uint32(i+1)
 	}
-	b = b.u64(hash...)
+	b = b.U64(hash...)
 	for _, r := range append(rows, columns...) {
-		b = b.u32(r)
+		b = b.U32(r)
 	}
 	for part := range 2 {
 		for _, c := range cells {
-			b = b.u32(c[part])
+			b = b.U32(c[part])
 		}
 	}
 	return b
 }
 
-// packaged are the sections of a package with two units, f at 100 and g at 200, and their index.
-func packaged(version uint32) (Sections, bytesOf) {
-	f := unit4(bytesOf{}.unit(100, 10).function("f", 100, 10).end().end())
-	g := unit4(bytesOf{}.unit(200, 10).function("g", 200, 10).end().end())
-	abbrevs := testAbbrevs()
+// packaged returns the sections and the index of a package with two units: f at 100 and g at 200.
+func packaged(version uint32) (Sections, dwarftest.Bytes) {
+	f := dwarftest.Unit4(dwarftest.Bytes{}.Unit(100, 10).Function("f", 100, 10).End().End())
+	g := dwarftest.Unit4(dwarftest.Bytes{}.Unit(200, 10).Function("g", 200, 10).End().End())
+	abbrevs := dwarftest.Abbrevs()
 	n := uint32(len(abbrevs))
 	sec := Sections{Info: append(append([]byte{0xcc}, f...), g...), Abbrev: append(append([]byte{}, abbrevs...), abbrevs...)}
 	index := packageIndex(version, []uint32{uint32(partInfo), uint32(partAbbrev)}, []uint64{8, 1<<32 | 16},
@@ -61,8 +63,9 @@ func TestPackage(t *testing.T) {
 	}
 }
 
-// TestMacrosOfVersion2AreNoRanges: number 8 was .debug_macro before DWARF 5 made it .debug_rnglists.
-func TestMacrosOfVersion2AreNoRanges(t *testing.T) {
+// TestMacrosOfVersion2AreNotRanges: number 8 is .debug_macro in version 2 and .debug_rnglists in
+// DWARF 5.
+func TestMacrosOfVersion2AreNotRanges(t *testing.T) {
 	for version, want := range map[uint32]int{2: 0, 5: 4} {
 		index := packageIndex(version, []uint32{8}, []uint64{1}, [2]uint32{0, 4})
 		p, err := OpenPackage(index, Sections{RngLists: make([]byte, 4)})
@@ -75,22 +78,22 @@ func TestMacrosOfVersion2AreNoRanges(t *testing.T) {
 
 func TestMalformedPackages(t *testing.T) {
 	sec, good := packaged(5)
-	edited := func(at int, to byte) bytesOf {
-		b := append(bytesOf{}, good...)
+	edited := func(at int, to byte) dwarftest.Bytes {
+		b := append(dwarftest.Bytes{}, good...)
 		b[at] = to
 		return b
 	}
 	rows := 16 + 8*8
 	for name, c := range map[string]struct {
-		index bytesOf
+		index dwarftest.Bytes
 		msg   string
 	}{
-		"empty":       {nil, ".debug_cu_index+0x0: a header needs 16 bytes"},
-		"version":     {edited(0, 3), ".debug_cu_index+0x0: version 3 is not supported"},
-		"cut off":     {good[:len(good)-1], "do not fit into"},
-		"many slots":  {edited(15, 0xff), "do not fit into"},
-		"many units":  {edited(11, 0xff), "do not fit into"},
-		"row of none": {edited(rows, 3), ".debug_cu_index+0x50: row 3 of 2"},
+		"empty":      {nil, ".debug_cu_index+0x0: a header needs 16 bytes"},
+		"version":    {edited(0, 3), ".debug_cu_index+0x0: version 3 is not supported"},
+		"truncated":  {good[:len(good)-1], "do not fit into"},
+		"many slots": {edited(15, 0xff), "do not fit into"},
+		"many units": {edited(11, 0xff), "do not fit into"},
+		"row 3 of 2": {edited(rows, 3), ".debug_cu_index+0x50: row 3 of 2"},
 	} {
 		_, err := OpenPackage(c.index, sec)
 		require.ErrorContains(t, err, c.msg, name)
@@ -102,20 +105,20 @@ func TestMalformedPackages(t *testing.T) {
 	require.ErrorContains(t, err, ".debug_cu_index+0x78: [0xff, ")
 }
 
-// TestOverlappingPartsAreBounded: a thousand units that are the same megabyte.
-func TestOverlappingPartsAreBounded(t *testing.T) {
+// TestOverlappingPartsAreLimited: a thousand units have the same megabyte as their part.
+func TestOverlappingPartsAreLimited(t *testing.T) {
 	const units, size = 1000, 1 << 20
-	b := bytesOf{}.u32(5).u32(1).u32(units).u32(units)
+	b := dwarftest.Bytes{}.U32(5).U32(1).U32(units).U32(units)
 	for id := range uint64(units) {
-		b = b.u64(id)
+		b = b.U64(id)
 	}
 	for row := range uint32(units) {
-		b = b.u32(row + 1)
+		b = b.U32(row + 1)
 	}
-	b = b.u32(uint32(partInfo))
+	b = b.U32(uint32(partInfo))
 	for _, v := range []uint32{0, size} {
 		for range units {
-			b = b.u32(v)
+			b = b.U32(v)
 		}
 	}
 	p, err := OpenPackage(b, Sections{Info: make([]byte, size)})
@@ -131,14 +134,14 @@ func TestOverlappingPartsAreBounded(t *testing.T) {
 	require.LessOrEqual(t, read, budgetTimes+1)
 }
 
-// FuzzPackage: any index over sound sections, and sound units by any parts of them.
+// FuzzPackage reads an index and units of any bytes.
 func FuzzPackage(f *testing.F) {
 	for _, version := range []uint32{2, 5} {
 		sec, index := packaged(version)
 		f.Add([]byte(index), sec.Info)
 	}
 	f.Fuzz(func(t *testing.T, index, info []byte) {
-		p, err := OpenPackage(index, Sections{Info: info, Abbrev: append(testAbbrevs(), testAbbrevs()...)})
+		p, err := OpenPackage(index, Sections{Info: info, Abbrev: append(dwarftest.Abbrevs(), dwarftest.Abbrevs()...)})
 		if err != nil {
 			require.ErrorContains(t, err, IndexSection+"+0x")
 			return

@@ -7,40 +7,42 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/internal/interval"
+	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/dwarftest"
+	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/encoding"
 )
 
 // unitWith returns a unit of a DWARF version with the sections that range lists need.
 func unitWith(version uint16, sec Sections) *unit {
 	d := &Data{sec: sec}
 	d.renewBudget()
-	return &unit{unitShape: unitShape{version, 8, false}, data: d, lowPC: 0x1000}
+	return &unit{Shape: encoding.Shape{Version: version, AddrSize: 8, Is64: false}, data: d, lowPC: 0x1000}
 }
 
 func TestLowAndHighAddress(t *testing.T) {
-	addrTable := bytesOf{}.u64(0xdead, 0x2000, 0x2040)
+	addrTable := dwarftest.Bytes{}.U64(0xdead, 0x2000, 0x2040)
 	for name, c := range map[string]struct {
-		low, high value
+		low, high encoding.Value
 		want      []interval.Range
 	}{
-		"high as address":         {value{formAddr, 0x10}, value{formAddr, 0x30}, ranges(0x10, 0x30)},
-		"high as size":            {value{formAddr, 0x10}, value{formData4, 0x30}, ranges(0x10, 0x40)},
-		"by index":                {value{formAddrx1, 1}, value{formUdata, 0x10}, ranges(0x2000, 0x2010)},
-		"both by index":           {value{formAddrx, 1}, value{formAddrx, 2}, ranges(0x2000, 0x2040)},
-		"index out of table":      {value{formAddrx, 3}, value{formUdata, 0x10}, nil},
-		"huge index":              {value{formAddrx, 1<<63 + 1}, value{formUdata, 0x10}, nil},
-		"empty":                   {value{formAddr, 0x10}, value{formData4, 0}, nil},
-		"backward":                {value{formAddr, 0x30}, value{formAddr, 0x10}, nil},
-		"wraps around":            {value{formAddr, 0x30}, value{formData8, ^uint64(0)}, nil},
-		"tombstone 0":             {value{formAddr, 0}, value{formData4, 0x30}, nil},
-		"tombstone 1":             {value{formAddr, 1}, value{formData4, 0x30}, nil},
-		"tombstone of lld":        {value{formAddr, ^uint64(0)}, value{formData4, 0x30}, nil},
-		"tombstone of lld, older": {value{formAddr, ^uint64(0) - 1}, value{formData4, 1}, nil},
-		"only low":                {value{formAddr, 0x10}, value{}, nil},
-		"low is not an address":   {value{formData4, 0x10}, value{formData4, 0x10}, nil},
+		"high as address":         {value(encoding.FormAddr, 0x10), value(encoding.FormAddr, 0x30), ranges(0x10, 0x30)},
+		"high as size":            {value(encoding.FormAddr, 0x10), value(encoding.FormData4, 0x30), ranges(0x10, 0x40)},
+		"by index":                {value(encoding.FormAddrx1, 1), value(encoding.FormUdata, 0x10), ranges(0x2000, 0x2010)},
+		"both by index":           {value(encoding.FormAddrx, 1), value(encoding.FormAddrx, 2), ranges(0x2000, 0x2040)},
+		"index out of table":      {value(encoding.FormAddrx, 3), value(encoding.FormUdata, 0x10), nil},
+		"huge index":              {value(encoding.FormAddrx, 1<<63+1), value(encoding.FormUdata, 0x10), nil},
+		"empty":                   {value(encoding.FormAddr, 0x10), value(encoding.FormData4, 0), nil},
+		"backward":                {value(encoding.FormAddr, 0x30), value(encoding.FormAddr, 0x10), nil},
+		"wraps around":            {value(encoding.FormAddr, 0x30), value(encoding.FormData8, ^uint64(0)), nil},
+		"tombstone 0":             {value(encoding.FormAddr, 0), value(encoding.FormData4, 0x30), nil},
+		"tombstone 1":             {value(encoding.FormAddr, 1), value(encoding.FormData4, 0x30), nil},
+		"tombstone of lld":        {value(encoding.FormAddr, ^uint64(0)), value(encoding.FormData4, 0x30), nil},
+		"tombstone of lld, older": {value(encoding.FormAddr, ^uint64(0)-1), value(encoding.FormData4, 1), nil},
+		"only low":                {value(encoding.FormAddr, 0x10), encoding.Value{}, nil},
+		"low is not an address":   {value(encoding.FormData4, 0x10), value(encoding.FormData4, 0x10), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := unitWith(5, Sections{Addr: addrTable})
-			require.Equal(t, c.want, u.rangesOf(&entry{lowPC: c.low, highPC: c.high}))
+			require.Equal(t, c.want, u.rangesOf(&encoding.Entry{LowPC: c.low, HighPC: c.high}))
 		})
 	}
 }
@@ -48,77 +50,77 @@ func TestLowAndHighAddress(t *testing.T) {
 func TestOldRangeLists(t *testing.T) {
 	const escape = ^uint64(0)
 	for name, c := range map[string]struct {
-		list bytesOf
+		list dwarftest.Bytes
 		want []interval.Range
 	}{
-		"relative to the unit":           {bytesOf{}.u64(0x10, 0x20, 0x30, 0x40, 0, 0), ranges(0x1010, 0x1020, 0x1030, 0x1040)},
-		"base address":                   {bytesOf{}.u64(escape, 0x5000, 1, 9, 0, 0), ranges(0x5001, 0x5009)},
-		"base of dropped code":           {bytesOf{}.u64(escape, 0, 0, 9, 0x10, 0x20, 0, 0), ranges(0x10, 0x20)},
-		"empty range, then more":         {bytesOf{}.u64(5, 5, 0x10, 0x20, 0, 0), ranges(0x1010, 0x1020)},
-		"truncated: the complete ranges": {bytesOf{}.u64(0x10, 0x20), ranges(0x1010, 0x1020)},
-		"truncated within a pair":        {bytesOf{}.u64(0x10, 0x20, 0x30), ranges(0x1010, 0x1020)},
-		"nothing follows end of list":    {bytesOf{}.u64(0, 0, 0x10, 0x20), nil},
+		"relative to the unit":           {dwarftest.Bytes{}.U64(0x10, 0x20, 0x30, 0x40, 0, 0), ranges(0x1010, 0x1020, 0x1030, 0x1040)},
+		"base address":                   {dwarftest.Bytes{}.U64(escape, 0x5000, 1, 9, 0, 0), ranges(0x5001, 0x5009)},
+		"base of dropped code":           {dwarftest.Bytes{}.U64(escape, 0, 0, 9, 0x10, 0x20, 0, 0), ranges(0x10, 0x20)},
+		"empty range, then more":         {dwarftest.Bytes{}.U64(5, 5, 0x10, 0x20, 0, 0), ranges(0x1010, 0x1020)},
+		"truncated: the complete ranges": {dwarftest.Bytes{}.U64(0x10, 0x20), ranges(0x1010, 0x1020)},
+		"truncated within a pair":        {dwarftest.Bytes{}.U64(0x10, 0x20, 0x30), ranges(0x1010, 0x1020)},
+		"nothing follows end of list":    {dwarftest.Bytes{}.U64(0, 0, 0x10, 0x20), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := unitWith(4, Sections{Ranges: append(make([]byte, 16), c.list...)})
-			require.Equal(t, c.want, u.rangesOf(&entry{ranges: value{formSecOffset, 16}}))
+			require.Equal(t, c.want, u.rangesOf(&encoding.Entry{Ranges: value(encoding.FormSecOffset, 16)}))
 		})
 	}
 	outside := unitWith(4, Sections{})
-	require.Empty(t, outside.rangesOf(&entry{ranges: value{formSecOffset, 1 << 40}}))
+	require.Empty(t, outside.rangesOf(&encoding.Entry{Ranges: value(encoding.FormSecOffset, 1<<40)}))
 }
 
 func TestRnglists(t *testing.T) {
-	addrTable := bytesOf{}.u64(0x2000, 0x3000, 0)
+	addrTable := dwarftest.Bytes{}.U64(0x2000, 0x3000, 0)
 	for name, c := range map[string]struct {
-		list bytesOf
+		list dwarftest.Bytes
 		want []interval.Range
 	}{
-		"offset_pair":                {bytesOf{4}.uleb(0x10, 0x20).u8(0), ranges(0x1010, 0x1020)},
-		"base_address":               {bytesOf{5}.u64(0x8000).u8(4).uleb(1, 2).u8(0), ranges(0x8001, 0x8002)},
-		"base_addressx":              {bytesOf{1}.uleb(1).u8(4).uleb(1, 2).u8(0), ranges(0x3001, 0x3002)},
-		"base_addressx, dropped":     {bytesOf{1}.uleb(2).u8(4).uleb(0, 0x99).u8(4).uleb(0x10, 0x20).u8(0), nil},
-		"base_addressx, then back":   {bytesOf{1, 2, 4, 0, 9, 1, 0, 4, 1, 2, 0}, ranges(0x2001, 0x2002)},
-		"startx_endx":                {bytesOf{2}.uleb(0, 1).u8(0), ranges(0x2000, 0x3000)},
-		"startx_length":              {bytesOf{3}.uleb(1, 0x40).u8(0), ranges(0x3000, 0x3040)},
-		"startx_length, dropped":     {bytesOf{3}.uleb(2, 0x40).u8(0), nil},
-		"index outside the table":    {bytesOf{3}.uleb(77, 0x40).u8(0), nil},
-		"start_end":                  {bytesOf{6}.u64(0x10, 0x20).u8(0), ranges(0x10, 0x20)},
-		"start_length":               {bytesOf{7}.u64(0x10).uleb(0x20).u8(0), ranges(0x10, 0x30)},
-		"several":                    {bytesOf{7}.u64(0x10).uleb(1).u8(7).u64(0x20).uleb(1).u8(0), ranges(0x10, 0x11, 0x20, 0x21)},
-		"unknown kind ends the list": {bytesOf{9, 7}.u64(0x10).uleb(1).u8(0), nil},
-		"truncated":                  {bytesOf{6}.u64(0x10), nil},
+		"offset_pair":                {dwarftest.Bytes{4}.Uleb(0x10, 0x20).U8(0), ranges(0x1010, 0x1020)},
+		"base_address":               {dwarftest.Bytes{5}.U64(0x8000).U8(4).Uleb(1, 2).U8(0), ranges(0x8001, 0x8002)},
+		"base_addressx":              {dwarftest.Bytes{1}.Uleb(1).U8(4).Uleb(1, 2).U8(0), ranges(0x3001, 0x3002)},
+		"base_addressx, dropped":     {dwarftest.Bytes{1}.Uleb(2).U8(4).Uleb(0, 0x99).U8(4).Uleb(0x10, 0x20).U8(0), nil},
+		"base_addressx, then back":   {dwarftest.Bytes{1, 2, 4, 0, 9, 1, 0, 4, 1, 2, 0}, ranges(0x2001, 0x2002)},
+		"startx_endx":                {dwarftest.Bytes{2}.Uleb(0, 1).U8(0), ranges(0x2000, 0x3000)},
+		"startx_length":              {dwarftest.Bytes{3}.Uleb(1, 0x40).U8(0), ranges(0x3000, 0x3040)},
+		"startx_length, dropped":     {dwarftest.Bytes{3}.Uleb(2, 0x40).U8(0), nil},
+		"index outside the table":    {dwarftest.Bytes{3}.Uleb(77, 0x40).U8(0), nil},
+		"start_end":                  {dwarftest.Bytes{6}.U64(0x10, 0x20).U8(0), ranges(0x10, 0x20)},
+		"start_length":               {dwarftest.Bytes{7}.U64(0x10).Uleb(0x20).U8(0), ranges(0x10, 0x30)},
+		"several":                    {dwarftest.Bytes{7}.U64(0x10).Uleb(1).U8(7).U64(0x20).Uleb(1).U8(0), ranges(0x10, 0x11, 0x20, 0x21)},
+		"unknown kind ends the list": {dwarftest.Bytes{9, 7}.U64(0x10).Uleb(1).U8(0), nil},
+		"truncated":                  {dwarftest.Bytes{6}.U64(0x10), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := unitWith(5, Sections{RngLists: append(make([]byte, 12), c.list...), Addr: addrTable})
-			require.Equal(t, c.want, u.rangesOf(&entry{ranges: value{formSecOffset, 12}}))
+			require.Equal(t, c.want, u.rangesOf(&encoding.Entry{Ranges: value(encoding.FormSecOffset, 12)}))
 		})
 	}
 }
 
 func TestRnglistByIndex(t *testing.T) {
 	// A header of 12 bytes, two offsets relative to the base that follows it, two lists.
-	list := func(lo uint64) bytesOf { return bytesOf{7}.u64(lo).uleb(0x10).u8(0) }
-	section := append(make(bytesOf, 12), bytesOf{}.u32(8).u32(8+11)...)
+	list := func(lo uint64) dwarftest.Bytes { return dwarftest.Bytes{7}.U64(lo).Uleb(0x10).U8(0) }
+	section := append(make(dwarftest.Bytes, 12), dwarftest.Bytes{}.U32(8).U32(8+11)...)
 	section = append(append(section, list(0x100)...), list(0x200)...)
 	u := unitWith(5, Sections{RngLists: section})
 	u.rnglistsBase = 12
 	for index, want := range []uint64{0x100, 0x200} {
-		require.Equal(t, ranges(want, want+0x10), u.rangesOf(&entry{ranges: value{formRnglistx, uint64(index)}}))
+		require.Equal(t, ranges(want, want+0x10), u.rangesOf(&encoding.Entry{Ranges: value(encoding.FormRnglistx, uint64(index))}))
 	}
-	require.Empty(t, u.rangesOf(&entry{ranges: value{formRnglistx, 1 << 61}}), "an index that overflows")
+	require.Empty(t, u.rangesOf(&encoding.Entry{Ranges: value(encoding.FormRnglistx, 1<<61)}), "an index that overflows")
 }
 
 // TestSplitUnitsHaveTheirTablesAfterTheHeader: split units of DWARF 5 have no DW_AT_rnglists_base
 // and no DW_AT_str_offsets_base (section 7.28).
 func TestSplitUnitsHaveTheirTablesAfterTheHeader(t *testing.T) {
 	for is64, size := range map[bool]uint64{false: 12, true: 20} {
-		split := &unit{unitShape: unitShape{5, 8, is64}, kind: unitSplitCompile}
-		split.setBases(&entry{})
+		split := &unit{Shape: encoding.Shape{Version: 5, AddrSize: 8, Is64: is64}, kind: unitSplitCompile}
+		split.setBases(&encoding.Entry{})
 		require.Equal(t, size, split.rnglistsBase)
 		require.Equal(t, size-4, split.strOffsetsBase)
-		plain := &unit{unitShape: unitShape{5, 8, is64}, kind: unitCompile}
-		plain.setBases(&entry{})
+		plain := &unit{Shape: encoding.Shape{Version: 5, AddrSize: 8, Is64: is64}, kind: unitCompile}
+		plain.setBases(&encoding.Entry{})
 		require.Zero(t, plain.rnglistsBase)
 	}
 }
@@ -126,9 +128,9 @@ func TestSplitUnitsHaveTheirTablesAfterTheHeader(t *testing.T) {
 // TestSkeletonRangesAreAbsolute: DW_AT_GNU_ranges_base applies to the entries of the split unit,
 // not to the skeleton.
 func TestSkeletonRangesAreAbsolute(t *testing.T) {
-	u := unitWith(4, Sections{Ranges: bytesOf{}.u64(0x10, 0x20, 0, 0, 0x30, 0x40, 0, 0)})
-	u.setBases(&entry{rangesBase: value{formSecOffset, 32}})
-	require.Equal(t, ranges(0x1010, 0x1020), u.rangesOf(&entry{ranges: value{formSecOffset, 0}}))
+	u := unitWith(4, Sections{Ranges: dwarftest.Bytes{}.U64(0x10, 0x20, 0, 0, 0x30, 0x40, 0, 0)})
+	u.setBases(&encoding.Entry{RangesBase: value(encoding.FormSecOffset, 32)})
+	require.Equal(t, ranges(0x1010, 0x1020), u.rangesOf(&encoding.Entry{Ranges: value(encoding.FormSecOffset, 0)}))
 	require.Equal(t, uint64(32), u.splitRangesBase)
 }
 
@@ -173,3 +175,5 @@ func ranges(ends ...uint64) (out []interval.Range) {
 	}
 	return out
 }
+
+func value(f encoding.Form, u uint64) encoding.Value { return encoding.Value{Form: f, U: u} }

@@ -4,19 +4,22 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/encoding"
 )
 
-// place is an entry that qualifies the names within it: a namespace, a class or a function. Offsets count
-// from the start of the unit.
+// place is an entry that qualifies the names within it: a namespace, a class or a function. Offsets
+// are relative to the start of the unit.
 type place struct {
 	start, end uint32
-	parent     int32 // in unit.scopes, or none
+	parent     int32 // index in unit.scopes, or none
 }
 
 const none = -1
 
-// QualifiedName is Name behind the namespaces, classes and functions that enclose it, for C++ functions that
-// have no linkage name: compilers leave it out where a function is not visible outside of its unit.
+// QualifiedName returns Name qualified by the namespaces, classes and functions that enclose it. It
+// is for C++ functions without a linkage name: compilers omit the linkage name of functions that
+// are not visible outside of their unit.
 func (f *Frame) QualifiedName() string {
 	u := f.home
 	if u == nil || f.Name == "" || !u.hasNamespaces() {
@@ -30,7 +33,7 @@ func (f *Frame) QualifiedName() string {
 	return name
 }
 
-// qualified puts the scopes of an entry before its name. So many functions within functions are followed.
+// qualified puts the scopes of an entry before its name. depth limits the number of scopes.
 func qualified(u *unit, off uint64, name string, depth int) string {
 	if u == nil || name == "" || !u.hasNamespaces() {
 		return name
@@ -43,7 +46,7 @@ func qualified(u *unit, off uint64, name string, depth int) string {
 		if !ok {
 			return name
 		}
-		if e.abbrev.tag == tagSubprogram {
+		if e.Abbrev.Tag == encoding.TagSubprogram {
 			n := u.nameOf(&e, start, 0)
 			return cmp.Or(qualified(n.home, n.off, n.name, depth), "(anonymous)") + "::" + name
 		}
@@ -52,7 +55,7 @@ func qualified(u *unit, off uint64, name string, depth int) string {
 	return name
 }
 
-// hasNamespaces says whether the unit is one of C++: DW_LANG_C_plus_plus, _03 to _20.
+// hasNamespaces reports whether the language of the unit is C++: DW_LANG_C_plus_plus, _03 to _20.
 func (u *unit) hasNamespaces() bool {
 	switch u.language {
 	case 0x04, 0x19, 0x1a, 0x21, 0x2b, 0x2c:
@@ -61,15 +64,17 @@ func (u *unit) hasNamespaces() bool {
 	return false
 }
 
-func (u *unit) scopeName(e *entry, start uint64) string {
+// scopeName returns the name of a namespace or class, or what c++filt prints if it has none.
+func (u *unit) scopeName(e *encoding.Entry, start uint64) string {
 	n := u.nameOf(e, start, 0)
-	if n.name == "" && e.abbrev.tag == tagNamespace {
+	if n.name == "" && e.Abbrev.Tag == encoding.TagNamespace {
 		return "(anonymous namespace)"
 	}
 	return cmp.Or(n.name, "(anonymous class)")
 }
 
-// innermost is the last place that holds an offset; they are sorted by start, and nested.
+// innermost returns the last place that holds an offset, or none. Places are sorted by start, and
+// nested.
 func innermost(places []place, off uint64) int32 {
 	i, _ := slices.BinarySearchFunc(places, off, func(p place, off uint64) int { return cmp.Compare(uint64(p.start), off) })
 	k := int32(i) - 1
@@ -79,7 +84,8 @@ func innermost(places []place, off uint64) int32 {
 	return k
 }
 
-// places goes through the whole unit once. A fault ends the list: what follows stays unqualified.
+// places returns the places of the unit, which it reads once. A malformed entry ends the list:
+// names after it are not qualified.
 func (u *unit) places() []place {
 	u.readScopes.Do(func() {
 		if u.end-u.off <= math.MaxUint32 {
@@ -90,37 +96,37 @@ func (u *unit) places() []place {
 }
 
 func (u *unit) readPlaces() (out []place) {
-	c := cursor{b: u.data.sec.Info[:u.end], off: u.root}
-	var open []int32 // for each open entry the innermost place
-	for c.off < u.end {
-		start := c.off
-		code := c.uleb()
+	c := encoding.Cursor{Data: u.data.sec.Info[:u.end], Off: u.root}
+	var open []int32 // by open entry: the innermost place
+	for c.Off < u.end {
+		start := c.Off
+		code := c.Uleb()
 		if code == 0 {
 			if len(open) < 2 {
 				break
 			}
 			if k := open[len(open)-1]; k != open[len(open)-2] {
-				out[k].end = uint32(c.off - u.off)
+				out[k].end = uint32(c.Off - u.off)
 			}
 			open = open[:len(open)-1]
 			continue
 		}
-		a := u.abbrevs.get(code)
+		a := u.abbrevs.Get(code)
 		if a == nil || len(open) > maxDepth {
 			break
 		}
-		u.skipEntry(&c, a)
-		if c.failed {
+		a.Skip(&c, u.Shape)
+		if c.Failed {
 			break
 		}
-		if !a.children {
+		if !a.Children {
 			continue
 		}
 		inside := int32(none)
 		if len(open) > 0 {
 			inside = open[len(open)-1]
 		}
-		if qualifies(a.tag) {
+		if qualifies(a.Tag) {
 			out = append(out, place{start: uint32(start - u.off), parent: inside})
 			inside = int32(len(out) - 1)
 		}
@@ -129,9 +135,10 @@ func (u *unit) readPlaces() (out []place) {
 	return out
 }
 
-func qualifies(t tag) bool {
+func qualifies(t encoding.Tag) bool {
 	switch t {
-	case tagNamespace, tagClass, tagStruct, tagUnion, tagInterface, tagSubprogram:
+	case encoding.TagNamespace, encoding.TagClass, encoding.TagStruct, encoding.TagUnion, encoding.TagInterface,
+		encoding.TagSubprogram:
 		return true
 	}
 	return false

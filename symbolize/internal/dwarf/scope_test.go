@@ -3,23 +3,26 @@ package dwarf
 import (
 	"testing"
 
+	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/dwarftest"
+	"github.com/heaplapse/heaplapse/symbolize/internal/dwarf/encoding"
 	"github.com/stretchr/testify/require"
 )
 
-// scoped is a C++ unit: f at 100 in namespace a, in an anonymous namespace, in class C; g at 110 behind them.
+// scoped returns a unit with f at 100 in class C in an anonymous namespace in namespace a, and g at
+// 110 outside of them.
 func scoped(language uint8) (info, abbrevs []byte) {
-	name := []uint64{uint64(attrName), uint64(formString)}
-	code := append(name, uint64(attrLowPC), uint64(formAddr), uint64(attrHighPC), uint64(formData8))
-	abbrevs = bytesOf{}.
-		abbreviation(1, tagCompileUnit, true, append(code[2:6:6], uint64(attrLanguage), uint64(formData1))...).
-		abbreviation(2, tagNamespace, true, name...).
-		abbreviation(3, tagNamespace, true).
-		abbreviation(4, tagClass, true, name...).
-		abbreviation(5, tagSubprogram, false, code...).uleb(0)
-	b := bytesOf{}.uleb(1).u64(100, 20).u8(language).
-		uleb(2).str("a").uleb(3).uleb(4).str("C").uleb(5).str("f").u64(100, 10).end().end().end().
-		uleb(5).str("g").u64(110, 10).end()
-	return unit4(b), abbrevs
+	name := dwarftest.Attr(encoding.AttrName, encoding.FormString)
+	code := append([]dwarftest.Attribute{name}, dwarftest.LowSize()...)
+	abbrevs = dwarftest.Bytes{}.
+		Abbreviation(1, encoding.TagCompileUnit, true, dwarftest.LowSize(dwarftest.Attr(encoding.AttrLanguage, encoding.FormData1))...).
+		Abbreviation(2, encoding.TagNamespace, true, name).
+		Abbreviation(3, encoding.TagNamespace, true).
+		Abbreviation(4, encoding.TagClass, true, name).
+		Abbreviation(5, encoding.TagSubprogram, false, code...).Uleb(0)
+	b := dwarftest.Bytes{}.Uleb(1).U64(100, 20).U8(language).
+		Uleb(2).Str("a").Uleb(3).Uleb(4).Str("C").Uleb(5).Str("f").U64(100, 10).End().End().End().
+		Uleb(5).Str("g").U64(110, 10).End()
+	return dwarftest.Unit4(b), abbrevs
 }
 
 func TestQualifiedNames(t *testing.T) {
@@ -34,18 +37,18 @@ func TestQualifiedNames(t *testing.T) {
 	}
 }
 
-// TestDeepScopes: no more than some namespaces are printed, however deep they nest.
+// TestDeepScopes: the number of scopes in a qualified name is limited.
 func TestDeepScopes(t *testing.T) {
 	_, abbrevs := scoped(4)
-	b := bytesOf{}.uleb(1).u64(100, 20).u8(4)
+	b := dwarftest.Bytes{}.Uleb(1).U64(100, 20).U8(4)
 	for range 1000 {
-		b = b.uleb(2).str("n")
+		b = b.Uleb(2).Str("n")
 	}
-	b = b.uleb(5).str("f").u64(100, 10)
+	b = b.Uleb(5).Str("f").U64(100, 10)
 	for range 1001 {
-		b = b.end()
+		b = b.End()
 	}
-	got, err := lookupAll(New(Sections{Info: unit4(b), Abbrev: abbrevs}, Options{}), 100, 101)
+	got, err := lookupAll(New(Sections{Info: dwarftest.Unit4(b), Abbrev: abbrevs}, Options{}), 100, 101)
 	require.NoError(t, err)
 	require.Len(t, got[100][0].QualifiedName(), 3*maxRefs+1)
 }

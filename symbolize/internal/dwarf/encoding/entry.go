@@ -1,0 +1,103 @@
+package encoding
+
+// Entry holds the values of a debugging information entry that symbolization needs.
+type Entry struct {
+	Abbrev *Abbrev
+
+	Sibling, Name, Linkage, LowPC, HighPC, Ranges, Origin, Spec Value
+	DeclLine, CallFile, CallLine, CallColumn                    Value
+	StmtList, Language, CompDir, DwoName, DwoID                 Value
+	StrOffsetsBase, AddrBase, RnglistsBase, RangesBase          Value
+}
+
+// Read reads the values that follow an abbreviation code. It replaces all of e.
+func (a *Abbrev) Read(c *Cursor, s Shape, e *Entry) {
+	*e = Entry{Abbrev: a}
+	for i := range a.ops {
+		o := &a.ops[i]
+		if o.fixed > 0 {
+			c.Skip(uint64(o.fixed))
+		}
+		if o.form == 0 {
+			break
+		}
+		v := s.Read(c, o.form, o.implicit)
+		if o.wanted != 0 {
+			e.set(o.wanted, v)
+		}
+	}
+}
+
+// Skip skips the values that follow an abbreviation code. It returns the value of DW_AT_sibling, or
+// the zero Value.
+func (a *Abbrev) Skip(c *Cursor, s Shape) (sibling Value) {
+	for i := range a.ops {
+		o := &a.ops[i]
+		if o.fixed > 0 {
+			c.Skip(uint64(o.fixed))
+		}
+		if o.form == 0 {
+			break
+		}
+		v := s.Read(c, o.form, o.implicit)
+		if o.wanted == AttrSibling {
+			sibling = v
+		}
+	}
+	return sibling
+}
+
+func (e *Entry) set(a Attr, v Value) {
+	switch a {
+	case AttrSibling:
+		e.Sibling = v
+	case AttrName:
+		e.Name = v
+	case AttrLinkageName:
+		e.Linkage = v
+	case AttrLowPC:
+		e.LowPC = v
+	case AttrHighPC:
+		e.HighPC = v
+	case AttrRanges:
+		e.Ranges = v
+	case AttrAbstractOrigin:
+		e.Origin = v
+	case AttrSpecification:
+		e.Spec = v
+	case AttrDeclLine:
+		e.DeclLine = v
+	case AttrCallFile:
+		e.CallFile = v
+	case AttrCallLine:
+		e.CallLine = v
+	case AttrCallColumn:
+		e.CallColumn = v
+	default:
+		e.setUnit(a, v)
+	}
+}
+
+// setUnit sets the attributes that only units have.
+func (e *Entry) setUnit(a Attr, v Value) {
+	switch a {
+	case AttrStmtList:
+		e.StmtList = v
+	case AttrLanguage:
+		e.Language = v
+	case AttrCompDir:
+		e.CompDir = v
+	case AttrDwoName:
+		e.DwoName = v
+	case AttrGNUDwoID:
+		e.DwoID = v
+	case AttrStrOffsetsBase:
+		e.StrOffsetsBase = v
+	case AttrAddrBase:
+		e.AddrBase = v
+	case AttrRnglistsBase:
+		e.RnglistsBase = v
+	case AttrGNURangesBase:
+		e.RangesBase = v
+	}
+}
