@@ -195,7 +195,7 @@ func (n *plantedNight) judgeDrift(t *testing.T) {
 		args = append(args, "--pinned", first)
 		answer, status = n.gated(t, args...)
 		n.add("drift, pinned", "3 % a night for ten nights, with a pinned run", &answer)
-		require.Equal(t, exitFound, status, "night %d fails against the pinned run: %s", night, n.explain(args))
+		require.Equal(t, exitFound, status, "night %d fails against the reference run: %s", night, n.explain(args))
 		require.Equal(t, "shop::Catalog::load", answer.first("regressed"))
 		require.Equal(t, "pinned", answer.Rows[0].Values[0].Base)
 	}

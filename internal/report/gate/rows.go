@@ -36,7 +36,8 @@ func (g *Report) regressions(p *text.Printer) {
 // mostRegressed is the default number of regressions in text.
 const mostRegressed = 50
 
-// evidence are the lines below a regressed row: its values, the quality of the match, its callers, and advice.
+// evidence are the lines below a regressed row: its values, the quality of the match, its callers,
+// and advice.
 func (g *Report) evidence(r *gate.Row) (out []string) {
 	for _, v := range decisive(r) {
 		out = append(out, fmt.Sprintf("%-9s %s", metricText(v.Metric), g.valueText(v)))
@@ -73,14 +74,15 @@ func movedPart(r *gate.Row) string {
 	return line
 }
 
-// drifted reports whether the row regressed against the reference run, but not against the baselines.
+// drifted reports whether the row regressed against the reference run, but not against the
+// baselines.
 func (g *Report) drifted(r *gate.Row) bool {
 	return len(g.Baselines) > 0 && slices.ContainsFunc(r.Values, func(v gate.Value) bool { return v.Base == gate.BaseReference && v.Exceeds }) &&
 		!slices.ContainsFunc(r.Values, func(v gate.Value) bool { return v.Base == gate.BaseSet && v.Exceeds })
 }
 
-// decisive are the values of a row that text shows: the one that decided its status, the same metric against the other
-// base, and the level. JSON has all.
+// decisive are the values of a row that text shows: the one that decided its status, the same
+// metric against the other base, and the level. JSON has all.
 func decisive(r *gate.Row) (out []gate.Value) {
 	for i, v := range r.Values {
 		decided, level := r.Values[0], v.Metric == gate.MetricLevel && v.Base == r.Values[0].Base
@@ -128,7 +130,8 @@ func (g *Report) top() int {
 	return g.Top
 }
 
-// wrapped breaks a list into lines that fit a log, after separators. The second and later lines are indented.
+// wrapped breaks a list into lines that fit a log, after separators. The second and later lines are
+// indented.
 func wrapped(list, separator string, indent int) string {
 	var b strings.Builder
 	width := indent

@@ -96,7 +96,8 @@ func (g *Report) matched() string {
 	return strings.Join(parts, ", ")
 }
 
-// movedShare is the share of bytes without a match that moved between neighbours. It is at most UnmatchedShare.
+// movedShare is the share of bytes without a match that moved between neighbours. It is at most
+// UnmatchedShare.
 func (g *Report) movedShare() float64 {
 	all, moved := g.Tiers.Bytes(), 0.0
 	for _, r := range g.with(gate.Moved) {

@@ -153,19 +153,27 @@ func steps(f *trend.Features) string {
 	case evenness > 0.25:
 		how = "in uneven steps"
 	}
-	return fmt.Sprintf("it rises %s (evenness %.2f of 1); the net growth is %.0f %% of all rises and falls together", how, evenness, 100*f[trend.FeatureDirectness])
+	return fmt.Sprintf("it rises %s (evenness %.2f of 1); the net growth is %.0f %% of the total movement up and down", how, evenness, 100*f[trend.FeatureDirectness])
 }
 
 func ending(f *trend.Features) string {
 	line := fmt.Sprintf("the last 40 %% of the time grow at %.0f %% of the mean rate, the last 25 %% at %.0f %%", 100*f[trend.FeatureTail], 100*f[trend.FeatureEnd])
 	if f[trend.FeatureGap] > 0.7 {
-		line += fmt.Sprintf("; the last peak is old (p = %.1f %%)", 100*math.Exp(-f[trend.FeatureGap]))
+		line += "; the last peak is old (" + probability(math.Exp(-f[trend.FeatureGap])) + ")"
 	}
 	return line
 }
 
+// probability is a probability in percent.
+func probability(p float64) string {
+	if p < 0.001 {
+		return "p < 0.1 %"
+	}
+	return fmt.Sprintf("p = %.1f %%", 100*p)
+}
+
 func shape(f *trend.Features) string {
-	line := fmt.Sprintf("a curve that levels off %s; a line that ends in a plateau %s", againstLine(f[trend.FeatureSaturation]), againstLine(f[trend.FeaturePlateau]))
+	line := fmt.Sprintf("a curve that levels off %s; a rise to a plateau %s", againstLine(f[trend.FeatureSaturation]), againstLine(f[trend.FeaturePlateau]))
 	if f[trend.FeatureBeside] > clearlyBeside {
 		line += fmt.Sprintf("; a curve plus a line fits clearly better than the curve alone, and the line carries %.0f %% of the growth", 100*min(1, f[trend.FeatureLine]))
 	}
@@ -178,7 +186,7 @@ func againstLine(ln float64) string {
 	if ln > -0.2 {
 		return "fits no better than a line"
 	}
-	return fmt.Sprintf("fits better than a line (%.0f %% of its residuals)", 100*math.Exp(ln))
+	return fmt.Sprintf("fits better than a line (with %.0f %% of its residuals)", 100*math.Exp(ln))
 }
 
 // clearlyBeside is the value of FeatureBeside above which a line beside the curve is mentioned.

@@ -35,7 +35,7 @@ func (b *Baselines) row(p *text.Printer, e *baseline.Entry) {
 	m := &e.Run.Meta
 	line := fmt.Sprintf("%-16s  %10s  %5d  %8s  %9s  %s", stamp(m.Recorded), units.Bytes(e.Run.Total.Bytes), len(e.Run.Sites), lasted(m.Span), units.Bytes(e.Size), text.Clean(m.Name))
 	if e.Reference {
-		line += "  pinned"
+		line += "  reference run"
 	}
 	for _, s := range []string{workload(m), labels(m.Labels)} {
 		if s != "" {
