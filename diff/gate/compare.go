@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
+	"github.com/heaplapse/heaplapse/diff/internal/stats"
 )
 
 // comparison is all rows in one view.
@@ -73,7 +74,9 @@ func (v view) values(levels []baseline.Level, runs []int) []float64 {
 }
 
 // before is the value of the base.
-func (v view) before(levels []baseline.Level) float64 { return median(v.values(levels, v.centre)) }
+func (v view) before(levels []baseline.Level) float64 {
+	return stats.Median(v.values(levels, v.centre))
+}
 
 // known is the standard deviation of the difference that the runs have by themselves.
 func (v view) known(levels []baseline.Level) float64 {
@@ -81,7 +84,7 @@ func (v view) known(levels []baseline.Level) float64 {
 	for i, run := range v.centre {
 		base[i] = v.metric.known(run, levels[run])
 	}
-	return math.Hypot(v.metric.known(0, levels[0]), median(base))
+	return math.Hypot(v.metric.known(0, levels[0]), stats.Median(base))
 }
 
 // lowest is the lowest value of the set, the second lowest of ten or more. Against the reference

@@ -7,6 +7,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/identity"
+	"github.com/heaplapse/heaplapse/diff/internal/stats"
 )
 
 // finding is one row in one view, judged.
@@ -120,7 +121,7 @@ func (v Value) inUnits(w view) Value {
 	for i, run := range w.centre {
 		base[i] = w.unit(run)
 	}
-	before, after := median(base), w.unit(0)
+	before, after := stats.Median(base), w.unit(0)
 	changed := v.Rest() != 0
 	v.Before, v.After, v.Moved = v.Before*before, v.After*after, v.Moved*after
 	if v.Z != 0 && changed {

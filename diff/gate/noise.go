@@ -96,10 +96,10 @@ func (v view) noise(c change, calibrate func(float64) calibration, z float64) fl
 func (c calibration) noise(values []float64) float64 {
 	out := c.plain * deviation(values)
 	if c.robust > 0 {
-		out = min(out, c.robust*mad(values))
+		out = min(out, c.robust*robustDeviation(values))
 	}
 	if c.line > 0 {
-		out = min(out, c.line*fromLine(values))
+		out = min(out, c.line*deviationFromLine(values))
 	}
 	return out
 }
@@ -109,7 +109,7 @@ func scatter(values []float64) float64 {
 	if len(values) < leastRobust {
 		return deviation(values)
 	}
-	return min(deviation(values), mad(values))
+	return min(deviation(values), robustDeviation(values))
 }
 
 // correctedZ is the z that, with the given number of rows, all of them together exceed by chance in

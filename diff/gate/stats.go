@@ -2,62 +2,36 @@ package gate
 
 import (
 	"math"
-	"slices"
-)
 
-// median returns the median, 0 for no values. It does not reorder them.
-func median(values []float64) float64 {
-	n := len(values)
-	if n == 0 {
-		return 0
-	}
-	v := slices.Sorted(slices.Values(values))
-	return (v[(n-1)/2] + v[n/2]) / 2
-}
+	"github.com/heaplapse/heaplapse/diff/internal/stats"
+)
 
 // deviation is the sample standard deviation, 0 for fewer than two values.
 func deviation(values []float64) float64 {
 	if len(values) < 2 {
 		return 0
 	}
-	mean := 0.0
-	for _, v := range values {
-		mean += v / float64(len(values))
-	}
-	sum := 0.0
-	for _, v := range values {
-		sum += (v - mean) * (v - mean)
-	}
-	return math.Sqrt(sum / float64(len(values)-1))
+	return math.Sqrt(stats.SumSquares(values) / float64(len(values)-1))
 }
 
-// mad is the median absolute deviation, scaled to estimate the standard deviation of normal values.
-func mad(values []float64) float64 {
-	center := median(values)
-	rest := make([]float64, len(values))
-	for i, v := range values {
-		rest[i] = math.Abs(v - center)
-	}
-	return 1.4826 * median(rest)
+// robustDeviation is the median absolute deviation, scaled to estimate the standard deviation of
+// normal values.
+func robustDeviation(values []float64) float64 {
+	return stats.MedianDeviation(values, stats.Median(values))
 }
 
-// fromLine is the standard deviation from the least-squares line through values at equal distances.
-func fromLine(values []float64) float64 {
-	n := float64(len(values))
-	if n < 3 {
+// deviationFromLine is the standard deviation from the least-squares line through values at equal
+// distances, 0 for fewer than three values.
+func deviationFromLine(values []float64) float64 {
+	if len(values) < 3 {
 		return 0
 	}
-	var sy, sxy, sxx float64
-	for i, y := range values {
-		x := float64(i) - (n-1)/2
-		sy, sxy, sxx = sy+y, sxy+x*y, sxx+x*x
+	at := make([]float64, len(values))
+	for i := range at {
+		at[i] = float64(i)
 	}
-	sum := 0.0
-	for i, y := range values {
-		r := y - sy/n - sxy/sxx*(float64(i)-(n-1)/2)
-		sum += r * r
-	}
-	return math.Sqrt(sum / (n - 2))
+	fit, _ := stats.LeastSquares(values, stats.Ones(len(values)), at)
+	return math.Sqrt(fit.RSS / float64(len(values)-2))
 }
 
 // upperTail is the probability that a standard normal value exceeds z.

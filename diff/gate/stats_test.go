@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/diff/internal/stats"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
@@ -42,7 +43,7 @@ func TestNoiseIsCalibrated(t *testing.T) {
 				for i := range values {
 					values[i] = r.NormFloat64()
 				}
-				if r.NormFloat64()-median(values) > z*bySet.noise(values) {
+				if r.NormFloat64()-stats.Median(values) > z*bySet.noise(values) {
 					set++
 				}
 				if r.NormFloat64()-r.NormFloat64() > z*byReference.noise(values) {
@@ -60,9 +61,9 @@ func TestNoiseIsCalibrated(t *testing.T) {
 
 func TestDeviationFromALine(t *testing.T) {
 	drift := []float64{1, 1.03, 1.06, 1.09, 1.12, 1.15}
-	require.InDelta(t, 0, fromLine(drift), 1e-12)
+	require.InDelta(t, 0, deviationFromLine(drift), 1e-12)
 	require.Greater(t, deviation(drift), 0.05)
-	require.InDelta(t, 1.4826, mad([]float64{-1, 0, 1, 100}), 1.5)
-	require.Zero(t, median(nil))
-	require.False(t, math.IsNaN(deviation([]float64{1})))
+	require.InDelta(t, math.Sqrt(2.0/45), deviationFromLine([]float64{0, 1.0 / 3, 0, 1.0 / 3}), 1e-12)
+	require.InDelta(t, 1.4826, robustDeviation([]float64{-1, 0, 1, 100}), 1e-12)
+	require.Zero(t, deviation([]float64{1}))
 }
