@@ -7,11 +7,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
+	"github.com/heaplapse/heaplapse/diff/suppress"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
@@ -238,4 +240,28 @@ func TestProcessGrowsOutsideItsHeap(t *testing.T) {
 func write(t *testing.T, dir, name, content string) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
+}
+
+// TestSuppressedGrowthIsTakenOut: what a suppression names is neither judged nor a part of the heap.
+func TestSuppressedGrowthIsTakenOut(t *testing.T) {
+	list, err := suppress.Parse("leak:plugin::Tracker::record\n", "known.supp", time.Now())
+	require.NoError(t, err)
+	all := fixture(t, "leaky", "leaky/sysroot", growth.Options{})
+	j := fixture(t, "leaky", "leaky/sysroot", growth.Options{Suppressions: list})
+	require.Equal(t, []string{"leaky::remember<leaky::Request>"}, j.leaks())
+	require.Len(t, j.Suppressed, 1)
+	require.GreaterOrEqual(t, j.Suppressed[0].Gained, all.Sites[1].Gained, "the leak, and what else is allocated below it")
+	require.Equal(t, all.LastHeap-all.FirstHeap, j.LastHeap-j.FirstHeap+j.Suppressed[0].Gained)
+}
+
+// TestStableSitesAreKeptApart: every judged site is listed or stable, whichever options are set.
+func TestStableSitesAreKeptApart(t *testing.T) {
+	all := fixture(t, "leaky", "leaky/sysroot", growth.Options{All: true, KeepStable: true})
+	require.Empty(t, all.Stable)
+	some := fixture(t, "leaky", "leaky/sysroot", growth.Options{KeepStable: true})
+	require.NotEmpty(t, some.Stable)
+	require.Len(t, all.Sites, len(some.Sites)+len(some.Stable))
+	few := fixture(t, "leaky", "leaky/sysroot", growth.Options{})
+	require.Empty(t, few.Stable)
+	require.Equal(t, some.Sites, few.Sites)
 }

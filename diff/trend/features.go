@@ -111,7 +111,7 @@ func (s *series) features(l line, c curves, growth float64) (f Features) {
 	s.curveFeatures(&f, c, growth)
 	s.kneeFeatures(&f, growth)
 	s.lifetimeFeatures(&f, c, growth)
-	s.loadFeatures(&f, l, growth)
+	s.loadFeatures(&f, l)
 	s.objectFeatures(&f)
 	s.samplingFeatures(&f, growth)
 	s.otherImageFeatures(&f, growth)

@@ -127,7 +127,7 @@ func (s *series) growing(l line) bool {
 }
 
 // lateLeak returns the line of the last part of a leak that began within the series; false if it
-// did not. It began late if the best two lines meet behind the first quarter, and the series was
+// did not. It began late if the best two lines meet after the first quarter, and the series was
 // flat until then.
 func (s *series) lateLeak(label Label, f *Features, growth float64) (line, bool) {
 	from, _ := slices.BinarySearch(s.t, f[FeatureKnee])

@@ -14,7 +14,7 @@ func (s *series) rates() (early, late float64) {
 }
 
 // loadFeatures describe how the bytes in use follow from the bytes allocated.
-func (s *series) loadFeatures(f *Features, l line, growth float64) {
+func (s *series) loadFeatures(f *Features, l line) {
 	if s.Alloc == nil {
 		return
 	}
