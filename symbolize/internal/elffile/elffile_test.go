@@ -109,8 +109,7 @@ func TestDebugLinks(t *testing.T) {
 	}
 }
 
-// compressed are the encodings of a section: name, flags and stored bytes, by the size that they
-// claim.
+// compressed returns a compressed section .debug_info. claim is the size in its header.
 func compressed(t testing.TB, kind string, content []byte, claim int) section {
 	t.Helper()
 	var stream bytes.Buffer
@@ -172,8 +171,7 @@ func TestCompressedSections(t *testing.T) {
 	require.ErrorContains(t, err, "compression type 77 is not supported")
 }
 
-// TestCompressionRatios: whatever fits 64 MiB is read; beyond that, no section is 64 times as large
-// as it is stored.
+// TestCompressionRatios: a section may have 64 MiB, or 64 times its compressed size.
 func TestCompressionRatios(t *testing.T) {
 	zeros := make([]byte, 65<<20)
 	_, err := open(t, compressed(t, "zlib", zeros, len(zeros))).Section(".debug_info")
@@ -207,8 +205,7 @@ func TestMissingSections(t *testing.T) {
 	}
 }
 
-// TestTruncatedWhileMapped: pages that vanish under the mapping are an error of the work that
-// touched them.
+// TestTruncatedWhileMapped: Guard returns an error if the file is truncated while it is mapped.
 func TestTruncatedWhileMapped(t *testing.T) {
 	path := write(t, image(section{name: ".debug_info", kind: elf.SHT_PROGBITS, data: make([]byte, 1<<20)}))
 	f, err := Open(path)

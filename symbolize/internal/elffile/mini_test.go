@@ -35,8 +35,7 @@ func miniELF() []byte {
 	return image(append([]section{code(0x1000, 0x1000)}, symbolSections(".symtab", ".strtab", elf.SHT_SYMTAB, []symbol{fn("internal", 0x1010, 0x10)})...)...)
 }
 
-// TestMiniDebugInfo: the functions of .gnu_debugdata and of .dynsym together, each with where it is
-// from.
+// TestMiniDebugInfo: the table has the functions of .gnu_debugdata and of .dynsym.
 func TestMiniDebugInfo(t *testing.T) {
 	for _, block := range []int64{1 << 20, 100} {
 		table, err := open(t, miniFile(xzOf(t, miniELF(), block))...).Symbols()
@@ -49,8 +48,8 @@ func TestMiniDebugInfo(t *testing.T) {
 	}
 }
 
-// TestMiniDebugInfoThatIsDamaged: an error that names file, section and place; exported functions
-// keep their names.
+// TestMalformedMiniDebugInfo: an error has path, section and offset. Exported functions keep their
+// names.
 func TestMalformedMiniDebugInfo(t *testing.T) {
 	whole := xzOf(t, miniELF(), 1<<20)
 	edited := func(at int, to byte) []byte {
@@ -98,8 +97,8 @@ func TestMiniDebugInfoBomb(t *testing.T) {
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20))
 }
 
-// FuzzMiniDebugInfo: any bytes as .gnu_debugdata; what is exported keeps its name, and errors name
-// the section.
+// FuzzMiniDebugInfo reads any bytes as .gnu_debugdata. Exported functions keep their names, and
+// errors name the section.
 func FuzzMiniDebugInfo(f *testing.F) {
 	f.Add(xzOf(f, miniELF(), 1<<20))
 	f.Add(xzOf(f, miniELF(), 100))

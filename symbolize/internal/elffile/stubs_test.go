@@ -16,8 +16,8 @@ func rela(slot, symbol uint64, kind uint32, addend uint64) []byte {
 	return binary.LittleEndian.AppendUint64(b, addend)
 }
 
-// pltFile is a file whose .plt at 0x1000 has this code, with relocations that name symbols 1, 2, …
-// of .dynsym.
+// pltFile returns a file with .plt at 0x1000. Its relocations refer to the symbols 1, 2, … of
+// .dynsym, which have these names.
 func pltFile(code, relocations []byte, names ...string) []section {
 	var symbols []symbol
 	for _, n := range names {
