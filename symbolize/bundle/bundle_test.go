@@ -276,22 +276,22 @@ func TestHostileArchives(t *testing.T) {
 		data    []byte
 		message string
 	}{
-		"a name outside":               {archiveOf(t, indexOf("../p.heap"), entry{name: "../p.heap"}), `"../p.heap" is not the name of an entry`},
-		"a name with ..":               {archiveOf(t, indexOf("a/../../p.heap")), "is not the name of an entry"},
-		"an absolute name":             {archiveOf(t, indexOf("/etc/p.heap"), entry{name: "/etc/p.heap"}), "is not the name of an entry"},
-		"no name":                      {archiveOf(t, indexOf("")), "is not the name of an entry"},
-		"a link":                       {archiveOf(t, indexOf(name), entry{name: name, kind: tar.TypeSymlink, link: "/etc/passwd"}), `entry "` + name + `" is not one of the index`},
-		"a hard link":                  {archiveOf(t, indexOf(name), entry{name: name, kind: tar.TypeLink, link: indexName}), "is not one of the index"},
-		"a directory":                  {archiveOf(t, indexOf("d"), entry{name: "d/", kind: tar.TypeDir}), "is not one of the index"},
-		"an entry not in the index":    {archiveOf(t, indexOf(name), entry{name: "root/x", content: "x"}), `entry "root/x" is not one of the index`},
-		"an entry twice":               {archiveOf(t, indexOf(name), entry{name: name}, entry{name: name}), "is not one of the index"},
-		"a file that is a directory":   {archiveOf(t, indexOf("a", "a/b"), entry{name: "a"}, entry{name: "a/b"}), `entry "a/b"`},
-		"an entry is missing":          {archiveOf(t, indexOf(name, name+"2"), entry{name: name}), `1 entries of the index are missing, such as "` + name + `2"`},
-		"no snapshots":                 {archiveOf(t, indexOf()), "it holds no snapshots"},
-		"another version":              {archiveOf(t, Index{Schema: "heaplapse.bundle/2"}), `schema "heaplapse.bundle/2", want "heaplapse.bundle/1": written by another version of heaplapse`},
-		"a malformed index":            {archiveOf(t, "text"), "cannot unmarshal"},
-		"not zstd":                     {[]byte("hello"), "not a usable bundle"},
-		"empty":                        {nil, "not a usable bundle"},
+		"a name outside":             {archiveOf(t, indexOf("../p.heap"), entry{name: "../p.heap"}), `"../p.heap" is not the name of an entry`},
+		"a name with ..":             {archiveOf(t, indexOf("a/../../p.heap")), "is not the name of an entry"},
+		"an absolute name":           {archiveOf(t, indexOf("/etc/p.heap"), entry{name: "/etc/p.heap"}), "is not the name of an entry"},
+		"no name":                    {archiveOf(t, indexOf("")), "is not the name of an entry"},
+		"a link":                     {archiveOf(t, indexOf(name), entry{name: name, kind: tar.TypeSymlink, link: "/etc/passwd"}), `entry "` + name + `" is not one of the index`},
+		"a hard link":                {archiveOf(t, indexOf(name), entry{name: name, kind: tar.TypeLink, link: indexName}), "is not one of the index"},
+		"a directory":                {archiveOf(t, indexOf("d"), entry{name: "d/", kind: tar.TypeDir}), "is not one of the index"},
+		"an entry not in the index":  {archiveOf(t, indexOf(name), entry{name: "root/x", content: "x"}), `entry "root/x" is not one of the index`},
+		"an entry twice":             {archiveOf(t, indexOf(name), entry{name: name}, entry{name: name}), "is not one of the index"},
+		"a file that is a directory": {archiveOf(t, indexOf("a", "a/b"), entry{name: "a"}, entry{name: "a/b"}), `entry "a/b"`},
+		"an entry is missing":        {archiveOf(t, indexOf(name, name+"2"), entry{name: name}), `1 entries of the index are missing, such as "` + name + `2"`},
+		"no snapshots":               {archiveOf(t, indexOf()), "it holds no snapshots"},
+		"another version":            {archiveOf(t, Index{Schema: "heaplapse.bundle/2"}), `schema "heaplapse.bundle/2", want "heaplapse.bundle/1": written by another version of heaplapse`},
+		"a malformed index":          {archiveOf(t, "text"), "cannot unmarshal"},
+		"not zstd":                   {[]byte("hello"), "not a usable bundle"},
+		"empty":                      {nil, "not a usable bundle"},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			dir := t.TempDir()
