@@ -67,7 +67,7 @@ func TestSameNames(t *testing.T) {
 	requireNames(t, contents, want)
 }
 
-// requireNames checks that a bundle gives the names, and its index.
+// requireNames writes and opens a bundle, and compares its index and the names.
 func requireNames(t *testing.T, contents *Contents, want *symbolize.Symbols) {
 	t.Helper()
 	b, err := Open(saved(t, packed(t, contents)), t.TempDir())
@@ -111,7 +111,7 @@ func TestVDSO(t *testing.T) {
 	require.NoError(t, err)
 	var text strings.Builder
 	text.WriteString("heap profile: 1: 8 [1: 8] @ heapprofile\n1: 8 [1: 8] @")
-	for _, s := range exported[:min(4, len(exported))] { // no call precedes them, and 5 of them would look like a rebuilt file
+	for _, s := range exported[:min(4, len(exported))] { // 5 addresses without a call before them would look like a rebuilt file
 		fmt.Fprintf(&text, " 0x%x", uint64(start)+s.Value+2)
 	}
 	text.WriteString("\n\nMAPPED_LIBRARIES:\n" + line[0] + "\n")
@@ -154,7 +154,8 @@ func TestOldBundle(t *testing.T) {
 	}, got)
 }
 
-// TestReproducible checks that the bytes of a bundle do not depend on the time, the user or the order of work.
+// TestReproducible checks that the bytes of a bundle do not depend on the time, the user or the
+// order of work.
 func TestReproducible(t *testing.T) {
 	first, _ := leakyContents(t)
 	second, _ := leakyContents(t)
@@ -178,7 +179,8 @@ func TestReproducible(t *testing.T) {
 	}
 }
 
-// TestUnpackedFilesAreELF checks that an unpacked file has the size of the original, and its content or zeros.
+// TestUnpackedFilesAreELF checks that an unpacked file has the size of the original, and its
+// content or zeros.
 func TestUnpackedFilesAreELF(t *testing.T) {
 	contents, _ := leakyContents(t)
 	b, err := Open(saved(t, packed(t, contents)), t.TempDir())
@@ -274,22 +276,22 @@ func TestHostileArchives(t *testing.T) {
 		data    []byte
 		message string
 	}{
-		"a name that leads out":        {archiveOf(t, indexOf("../p.heap"), entry{name: "../p.heap"}), `"../p.heap" is not the name of an entry`},
-		"a name that leads out within": {archiveOf(t, indexOf("a/../../p.heap")), "is not the name of an entry"},
-		"an absolute name":             {archiveOf(t, indexOf("/etc/p.heap"), entry{name: "/etc/p.heap"}), "is not the name of an entry"},
-		"no name":                      {archiveOf(t, indexOf("")), "is not the name of an entry"},
-		"a link":                       {archiveOf(t, indexOf(name), entry{name: name, kind: tar.TypeSymlink, link: "/etc/passwd"}), `entry "` + name + `" is not one of the index`},
-		"a hard link":                  {archiveOf(t, indexOf(name), entry{name: name, kind: tar.TypeLink, link: indexName}), "is not one of the index"},
-		"a directory":                  {archiveOf(t, indexOf("d"), entry{name: "d/", kind: tar.TypeDir}), "is not one of the index"},
-		"an entry not in the index":    {archiveOf(t, indexOf(name), entry{name: "root/x", content: "x"}), `entry "root/x" is not one of the index`},
-		"an entry twice":               {archiveOf(t, indexOf(name), entry{name: name}, entry{name: name}), "is not one of the index"},
-		"a file that is a directory":   {archiveOf(t, indexOf("a", "a/b"), entry{name: "a"}, entry{name: "a/b"}), `entry "a/b"`},
-		"an entry is missing":          {archiveOf(t, indexOf(name, name+"2"), entry{name: name}), `1 entries of the index are missing, such as "` + name + `2"`},
-		"no snapshots":                 {archiveOf(t, indexOf()), "it holds no snapshots"},
-		"another version":              {archiveOf(t, Index{Schema: "heaplapse.bundle/2"}), `schema "heaplapse.bundle/2", want "heaplapse.bundle/1": written by another version of heaplapse`},
-		"a malformed index":            {archiveOf(t, "text"), "cannot unmarshal"},
-		"not zstd":                     {[]byte("hello"), "not a usable bundle"},
-		"nothing":                      {nil, "not a usable bundle"},
+		"a name outside":             {archiveOf(t, indexOf("../p.heap"), entry{name: "../p.heap"}), `"../p.heap" is not the name of an entry`},
+		"a name with ..":             {archiveOf(t, indexOf("a/../../p.heap")), "is not the name of an entry"},
+		"an absolute name":           {archiveOf(t, indexOf("/etc/p.heap"), entry{name: "/etc/p.heap"}), "is not the name of an entry"},
+		"no name":                    {archiveOf(t, indexOf("")), "is not the name of an entry"},
+		"a link":                     {archiveOf(t, indexOf(name), entry{name: name, kind: tar.TypeSymlink, link: "/etc/passwd"}), `entry "` + name + `" is not one of the index`},
+		"a hard link":                {archiveOf(t, indexOf(name), entry{name: name, kind: tar.TypeLink, link: indexName}), "is not one of the index"},
+		"a directory":                {archiveOf(t, indexOf("d"), entry{name: "d/", kind: tar.TypeDir}), "is not one of the index"},
+		"an entry not in the index":  {archiveOf(t, indexOf(name), entry{name: "root/x", content: "x"}), `entry "root/x" is not one of the index`},
+		"an entry twice":             {archiveOf(t, indexOf(name), entry{name: name}, entry{name: name}), "is not one of the index"},
+		"a file that is a directory": {archiveOf(t, indexOf("a", "a/b"), entry{name: "a"}, entry{name: "a/b"}), `entry "a/b"`},
+		"an entry is missing":        {archiveOf(t, indexOf(name, name+"2"), entry{name: name}), `1 entries of the index are missing, such as "` + name + `2"`},
+		"no snapshots":               {archiveOf(t, indexOf()), "it holds no snapshots"},
+		"another version":            {archiveOf(t, Index{Schema: "heaplapse.bundle/2"}), `schema "heaplapse.bundle/2", want "heaplapse.bundle/1": written by another version of heaplapse`},
+		"a malformed index":          {archiveOf(t, "text"), "cannot unmarshal"},
+		"not zstd":                   {[]byte("hello"), "not a usable bundle"},
+		"empty":                      {nil, "not a usable bundle"},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			dir := t.TempDir()
@@ -305,7 +307,8 @@ func TestHostileArchives(t *testing.T) {
 	}
 }
 
-// TestBombs checks the limits of the unpacked size, both of the content and of what headers claim.
+// TestBombs checks the limits of the unpacked size, both of the content and of the sizes in
+// headers.
 func TestBombs(t *testing.T) {
 	fill := func(limit int64, content string) error {
 		b := &Bundle{dir: t.TempDir(), files: map[string]*File{}}
@@ -314,7 +317,7 @@ func TestBombs(t *testing.T) {
 	}
 	require.NoError(t, fill(1<<20, strings.Repeat("x", 1<<20)))
 	require.ErrorContains(t, fill(1<<20-1, strings.Repeat("x", 1<<20)), `entry "a": it expands to more than its size allows`)
-	require.NoError(t, fill(0, strings.Repeat("\x00", 1<<22)), "holes take up nothing")
+	require.NoError(t, fill(0, strings.Repeat("\x00", 1<<22)), "holes take no space")
 
 	var b bytes.Buffer
 	z, err := zstd.NewWriter(&b)
@@ -356,8 +359,8 @@ func TestIs(t *testing.T) {
 	}
 }
 
-// FuzzOpen checks that nothing is written outside the directory, that an error leaves nothing in it, and that an accepted
-// bundle has exactly the entries of its index.
+// FuzzOpen checks that nothing is written outside the directory, that an error leaves nothing in
+// it, and that an accepted bundle has exactly the entries of its index.
 func FuzzOpen(f *testing.F) {
 	f.Add([]byte(`{"schema":"heaplapse.bundle/1","snapshots":[{"entry":"a/b"}]}`), "a/b", byte(tar.TypeReg), []byte("x"))
 	f.Add([]byte(`{"schema":"heaplapse.bundle/1","snapshots":[{"entry":"../b"}]}`), "../b", byte(tar.TypeReg), []byte("x"))

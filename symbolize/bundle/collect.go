@@ -19,7 +19,8 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize/internal/files"
 )
 
-// Contents is what a bundle will contain: the index, and where the bytes of its entries are.
+// Contents is the content of a bundle that is to be written: the index, and the files with the
+// bytes of its entries.
 type Contents struct {
 	Index Index
 	parts []part // sorted by entry
@@ -28,15 +29,16 @@ type Contents struct {
 // part is the content of one entry.
 type part struct {
 	entry, path string
-	// keep are the ranges that are kept; nil means all.
+	// keep has the ranges that are kept; nil means the whole file.
 	keep []elffile.Range
 	info fs.FileInfo
 }
 
-// Stats are sizes in bytes.
+// Stats has the numbers of files, and their sizes in bytes.
 type Stats struct {
 	Snapshots, Files int
-	// Original is the size of the files that names come from, Kept the size of the parts that are kept.
+	// Original is the size of the files that symbols come from, Kept the size of the parts in the
+	// bundle.
 	Original, Kept int64
 	Missing        int // files that could not be used
 }
@@ -60,7 +62,7 @@ func (c *Contents) Stats() Stats {
 type Collector struct {
 	// Writer is the version of heaplapse.
 	Writer string
-	// Search says where files are searched. CacheDir is not used.
+	// Search has the options that tell where files are. CacheDir is ignored.
 	Search symbolize.Options
 
 	used      files.Recorder
@@ -82,7 +84,7 @@ func (c *Collector) Add(ctx context.Context, s *series.Series) (*symbolize.Symbo
 	return symbols, nil
 }
 
-// Contents returns what was gathered.
+// Contents returns the contents of a bundle of all series that were added.
 func (c *Collector) Contents() (*Contents, error) {
 	o := c.Search
 	out := &Contents{Index: Index{
@@ -164,7 +166,7 @@ func (c *Contents) addFiles(used []files.Used) error {
 	return nil
 }
 
-// addMaps adds perf maps and jitdumps, which are kept whole.
+// addMaps adds whole perf maps and jitdumps.
 func (c *Contents) addMaps(processes []Generated) error {
 	for _, p := range processes {
 		for _, file := range p.Paths {
@@ -173,7 +175,7 @@ func (c *Contents) addMaps(processes []Generated) error {
 			}
 			info, err := os.Stat(file)
 			if errors.Is(err, fs.ErrNotExist) {
-				continue // it was named on the command line, and the bundle does not have it either
+				continue // a file on the command line that does not exist is not in the bundle
 			}
 			if err == nil && !info.Mode().IsRegular() {
 				err = fmt.Errorf("%s: only files can be bundled", file)
@@ -189,7 +191,8 @@ func (c *Contents) addMaps(processes []Generated) error {
 	return nil
 }
 
-// entryFor returns the entry of a file: its path below root or, if another entry is in the way, below root2, and so on.
+// entryFor returns the entry of a file: its path below root or, if that clashes with another entry,
+// below root2, root3, and so on.
 func (c *Contents) entryFor(file string) string {
 	below := path.Clean("/" + strings.ReplaceAll(filepath.ToSlash(file), `\`, "_"))
 	name := "root" + below
@@ -199,7 +202,8 @@ func (c *Contents) entryFor(file string) string {
 	return name
 }
 
-// clash reports whether two entries exclude each other: they are the same, or one is a directory of the other.
+// clash reports whether two entries exclude each other: they are the same, or one is a directory of
+// the other.
 func clash(a, b string) bool {
 	return a == b || strings.HasPrefix(a, b+"/") || strings.HasPrefix(b, a+"/")
 }

@@ -37,10 +37,10 @@ type Index struct {
 // Snapshot is one snapshot file, unchanged.
 type Snapshot struct {
 	Entry string `json:"entry"`
-	// Path is how commands name it.
+	// Path is the path that commands print.
 	Path     string    `json:"path"`
 	Modified time.Time `json:"modified"`
-	// Named is true if it was named on the command line, false if it was found in a directory.
+	// Named is true for a file on the command line, false for a file found in a directory.
 	Named bool `json:"named,omitempty"`
 }
 
@@ -50,18 +50,18 @@ type Sidecar struct {
 	Path  string `json:"path"`
 }
 
-// Search says where files were searched: the options of the command that wrote the bundle.
+// Search has the options of the command that wrote the bundle.
 type Search struct {
 	Binary    string   `json:"binary,omitempty"`
 	Sysroot   string   `json:"sysroot,omitempty"`
 	DebugDirs []string `json:"debug_dirs,omitempty"`
 }
 
-// File is a file that names come from: a program, a library, a debug file, a perf map.
+// File is a file with symbols: a program, a library, a debug file, a perf map.
 type File struct {
 	Path string `json:"path"`
-	// Entry has the file's size, but only the content that was read: the rest is zero. It is "" if the file could not be
-	// used; Error says why.
+	// Entry has the size of the file, and the parts that were read; the rest is zero. It is "" if
+	// the file could not be used, for the reason in Error.
 	Entry    string    `json:"entry,omitempty"`
 	Error    string    `json:"error,omitempty"`
 	Size     int64     `json:"size,omitempty"`
@@ -84,9 +84,10 @@ type Generated struct {
 	Paths   []string `json:"paths"`
 }
 
-// maxIndex limits the size of the index, in bytes: a hundred thousand snapshots take 20 MB.
+// maxIndex limits the size of the index, in bytes. A hundred thousand snapshots take 20 MB.
 const maxIndex = 64 << 20
 
+// readIndex reads and checks the index.
 func readIndex(r io.Reader) (*Index, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxIndex+1))
 	if err != nil {
@@ -122,7 +123,7 @@ func (ix *Index) entries() map[string]time.Time {
 	return out
 }
 
-// check rejects names that lead out of the directory to which a bundle is unpacked.
+// check rejects names that lead out of the directory for the unpacked files.
 func (ix *Index) check() error {
 	if len(ix.Snapshots) == 0 {
 		return errors.New("it holds no snapshots")

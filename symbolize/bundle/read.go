@@ -13,17 +13,17 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Limits of what is unpacked. Holes in files cost only the time to read them. Everything else takes disk space, of which a
-// small archive must not take gigabytes.
+// Limits of unpacking. Holes in files cost only time. Everything else takes disk space, and a small
+// archive must not take gigabytes.
 const (
 	maxEntries   = 1 << 20
 	maxApparent  = 1 << 38 // bytes, holes included
 	floorContent = 4 << 30 // non-zero bytes that any archive may have
-	maxRatio     = 256     // above that, the maximum expansion ratio
+	maxRatio     = 256     // above floorContent, the maximum expansion ratio
 	maxWindow    = 128 << 20
 )
 
-// Bundle is an archive that was unpacked.
+// Bundle is an unpacked archive.
 type Bundle struct {
 	Index Index
 	dir   string
@@ -60,8 +60,8 @@ func decoder(r io.Reader) (*zstd.Decoder, error) {
 	return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 }
 
-// Open unpacks a bundle into a new directory below dir, or below the directory for temporary files if dir is "". Close
-// removes it. Only the entries that are in the index are written; holes stay holes.
+// Open unpacks a bundle into a new directory below dir, or below the default directory for
+// temporary files if dir is "". Close removes it. Zeros become holes.
 func Open(file, dir string) (*Bundle, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -89,6 +89,7 @@ func Open(file, dir string) (*Bundle, error) {
 // Close removes the unpacked files.
 func (b *Bundle) Close() error { return os.RemoveAll(b.dir) }
 
+// unpacker writes the entries of an archive.
 type unpacker struct {
 	bundle   *Bundle
 	root     *os.Root

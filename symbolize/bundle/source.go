@@ -24,8 +24,8 @@ func (b *Bundle) Sources() []series.Source {
 
 func (b *Bundle) local(entry string) string { return filepath.Join(b.dir, filepath.FromSlash(entry)) }
 
-// Options returns the options with which the bundle was written, for one of its processes, and the bundle as the source of
-// files. How names are shown is left to the caller.
+// Options returns the options with which the bundle was written, with the bundle as the source of
+// files and the perf maps of one process. The caller adds options that affect how names are shown.
 func (b *Bundle) Options(p series.Process) symbolize.Options {
 	o := symbolize.Options{
 		Binary: b.Index.Search.Binary, Sysroot: b.Index.Search.Sysroot, DebugDirs: b.Index.Search.DebugDirs,
@@ -42,7 +42,7 @@ func (b *Bundle) Options(p series.Process) symbolize.Options {
 // source implements files.Source with the files of a bundle.
 type source struct{ bundle *Bundle }
 
-// find returns where the content of a file is on this machine.
+// find returns the path of the unpacked file.
 func (s source) find(path string) (local string, err error) {
 	f, ok := s.bundle.files[path]
 	switch {

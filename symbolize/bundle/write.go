@@ -32,7 +32,7 @@ func (c *Contents) Write(ctx context.Context, w io.Writer) error {
 	return errors.Join(t.Close(), z.Close())
 }
 
-// window is the distance, in bytes, within which repetitions are found: snapshots of one process resemble one another.
+// window is the maximum distance of repetitions, in bytes. Snapshots of one process are similar.
 const window = 16 << 20
 
 func (c *Contents) writeIndex(t *tar.Writer) error {
@@ -50,7 +50,7 @@ func (c *Contents) writeIndex(t *tar.Writer) error {
 	return err
 }
 
-// header returns the header of an entry, which depends on nothing else.
+// header returns the header of an entry, which depends only on the name and the size.
 func header(name string, size int64) *tar.Header {
 	return &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o644}
 }
@@ -93,7 +93,8 @@ func (p *part) copy(w io.Writer, f *interruptible, keep []elffile.Range) error {
 	return zeros(w, uint64(p.info.Size())-at)
 }
 
-// unchanged checks that a file of which parts were chosen is still the same. A snapshot may grow: its size at the start counts.
+// unchanged returns an error if a file with ranges has changed since they were recorded. Whole
+// files, such as snapshots, may have grown: the bundle has their first bytes.
 func (p *part) unchanged(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil || p.keep == nil {

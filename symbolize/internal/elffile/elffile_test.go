@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestFilesThatAreRefused(t *testing.T) {
+func TestMalformedFiles(t *testing.T) {
 	whole := image(code(0x1000, 0x10))
 	edited := func(edit func([]byte)) []byte {
 		b := bytes.Clone(whole)
@@ -26,20 +26,20 @@ func TestFilesThatAreRefused(t *testing.T) {
 		data []byte
 		msg  string
 	}{
-		"empty":           {nil, "empty"},
-		"text":            {[]byte("#!/bin/sh\necho\n"), "not a readable ELF file"},
-		"cut header":      {whole[:40], "40 bytes, fewer than an ELF header"},
-		"cut sections":    {whole[:len(whole)-70], "was it truncated? copy it again"},
-		"32 bits":         {edited(func(b []byte) { b[elf.EI_CLASS] = byte(elf.ELFCLASS32) }), "not a 64-bit little-endian ELF file"},
-		"big-endian":      {edited(func(b []byte) { b[elf.EI_DATA] = byte(elf.ELFDATA2MSB) }), "not a 64-bit little-endian ELF file"},
-		"unknown version": {edited(func(b []byte) { b[elf.EI_VERSION] = 9 }), "not a readable ELF file"},
+		"empty":                     {nil, "empty"},
+		"text":                      {[]byte("#!/bin/sh\necho\n"), "not a readable ELF file"},
+		"truncated header":          {whole[:40], "40 bytes, fewer than an ELF header"},
+		"truncated section headers": {whole[:len(whole)-70], "was it truncated? copy it again"},
+		"32 bits":                   {edited(func(b []byte) { b[elf.EI_CLASS] = byte(elf.ELFCLASS32) }), "not a 64-bit little-endian ELF file"},
+		"big-endian":                {edited(func(b []byte) { b[elf.EI_DATA] = byte(elf.ELFDATA2MSB) }), "not a 64-bit little-endian ELF file"},
+		"unknown version":           {edited(func(b []byte) { b[elf.EI_VERSION] = 9 }), "not a readable ELF file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := write(t, c.data)
 			f, err := Open(path)
 			require.Nil(t, f)
 			require.ErrorContains(t, err, c.msg)
-			require.ErrorContains(t, err, path, "an error names the file")
+			require.ErrorContains(t, err, path, "an error has the path of the file")
 		})
 	}
 	_, err := Open(t.TempDir())
@@ -48,7 +48,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// TestPipesAreNotOpened: to open one would wait for its writer.
+// TestPipesAreNotOpened: opening a pipe would wait for a writer.
 func TestPipesAreNotOpened(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, unix.Mkfifo(path, 0o600))
@@ -70,11 +70,11 @@ func TestBuildID(t *testing.T) {
 		want string
 	}{
 		"alone":                 {id, "deadbeef01"},
-		"behind others":         {append(append(note("GNU", 1, 1, 2, 3, 4, 5, 6, 7), note("Go", 4, 1)...), id...), "deadbeef01"},
-		"another owner's":       {note("stapsdt", 3, 1, 2, 3), ""},
-		"another kind":          {note("GNU", 1, 1, 2, 3), ""},
-		"without content":       {note("GNU", 3), ""},
-		"cut off":               {id[:18], ""},
+		"after other notes":     {append(append(note("GNU", 1, 1, 2, 3, 4, 5, 6, 7), note("Go", 4, 1)...), id...), "deadbeef01"},
+		"another name":          {note("stapsdt", 3, 1, 2, 3), ""},
+		"another type":          {note("GNU", 1, 1, 2, 3), ""},
+		"no content":            {note("GNU", 3), ""},
+		"truncated":             {id[:18], ""},
 		"name longer than note": {append([]byte{0xff, 0xff, 0xff, 0xff}, id[4:]...), ""},
 		"desc longer than note": {append(append([]byte{}, id[:4]...), append([]byte{0xff, 0xff, 0xff, 0xff}, id[8:]...)...), ""},
 	} {
@@ -109,7 +109,7 @@ func TestDebugLinks(t *testing.T) {
 	}
 }
 
-// compressed are the encodings of a section: name, flags and stored bytes, by the size that they claim.
+// compressed returns a compressed section .debug_info. claim is the size in its header.
 func compressed(t testing.TB, kind string, content []byte, claim int) section {
 	t.Helper()
 	var stream bytes.Buffer
@@ -149,9 +149,9 @@ func TestCompressedSections(t *testing.T) {
 			require.Equal(t, content, got)
 
 			_, err = open(t, compressed(t, kind, content, len(content)+1)).Section(".debug_info")
-			require.ErrorContains(t, err, "cannot be decompressed", "fewer bytes than it claims")
+			require.ErrorContains(t, err, "cannot be decompressed", "the stream is shorter than the header says")
 			_, err = open(t, compressed(t, kind, content, 1<<40)).Section(".debug_info")
-			require.ErrorContains(t, err, "claim to decompress to 1099511627776", "a bomb")
+			require.ErrorContains(t, err, "claim to decompress to 1099511627776", "a decompression bomb")
 			for n := range len(whole.data) - 8 {
 				cut := whole
 				cut.data = whole.data[:n]
@@ -171,19 +171,19 @@ func TestCompressedSections(t *testing.T) {
 	require.ErrorContains(t, err, "compression type 77 is not supported")
 }
 
-// TestCompressionRatios: whatever fits 64 MiB is read; beyond that, no section is 64 times as large as it is stored.
+// TestCompressionRatios: a section may have 64 MiB, or 64 times its compressed size.
 func TestCompressionRatios(t *testing.T) {
 	zeros := make([]byte, 65<<20)
 	_, err := open(t, compressed(t, "zlib", zeros, len(zeros))).Section(".debug_info")
 	require.ErrorContains(t, err, "claim to decompress to 68157440, more than 67108864")
 	got, err := open(t, compressed(t, "zlib", zeros[:1<<20], 1<<20)).Section(".debug_info")
-	require.NoError(t, err, "1000:1, but small")
+	require.NoError(t, err, "1000:1, but less than 64 MiB")
 	require.Len(t, got, 1<<20)
 	require.Equal(t, uint64(128<<20), maxExpanded(2<<20))
 	require.Equal(t, uint64(maxSection), maxExpanded(1<<40))
 }
 
-// TestSectionsOutsideTheFile: the file was truncated after it was opened by its headers.
+// TestSectionsOutsideTheFile: the size in a section header exceeds the file.
 func TestSectionsOutsideTheFile(t *testing.T) {
 	data := image(section{name: ".debug_info", kind: elf.SHT_PROGBITS, data: []byte("abc")})
 	headers := binary.LittleEndian.Uint64(data[40:])
@@ -195,7 +195,7 @@ func TestSectionsOutsideTheFile(t *testing.T) {
 	require.ErrorContains(t, err, "section .debug_info: lies outside the file: is it truncated?")
 }
 
-func TestSectionsThatAreNotThere(t *testing.T) {
+func TestMissingSections(t *testing.T) {
 	f := open(t, section{name: ".debug_info", kind: elf.SHT_NOBITS, data: nil})
 	for _, name := range []string{".debug_info", ".debug_line", ".zdebug_info"} {
 		got, err := f.Section(name)
@@ -205,7 +205,7 @@ func TestSectionsThatAreNotThere(t *testing.T) {
 	}
 }
 
-// TestTruncatedWhileMapped: pages that vanish under the mapping are an error of the work that touched them.
+// TestTruncatedWhileMapped: Guard returns an error if the file is truncated while it is mapped.
 func TestTruncatedWhileMapped(t *testing.T) {
 	path := write(t, image(section{name: ".debug_info", kind: elf.SHT_PROGBITS, data: make([]byte, 1<<20)}))
 	f, err := Open(path)
@@ -224,14 +224,14 @@ func TestTruncatedWhileMapped(t *testing.T) {
 	require.ErrorContains(t, err, path)
 }
 
-func TestGuardPassesErrorsOn(t *testing.T) {
+func TestGuardReturnsErrors(t *testing.T) {
 	f := open(t, code(0, 1))
 	mine := errors.New("mine")
 	require.Equal(t, mine, f.Guard(func() error { return mine }))
 	require.NoError(t, f.Guard(func() error { return nil }))
 }
 
-// TestAt: only what a loaded segment has in the file can be read by address.
+// TestAt reads by address. Only content of loaded segments that is in the file can be read.
 func TestAt(t *testing.T) {
 	f := open(t, code(0, 0x100))
 	f.Progs = []elf.ProgHeader{{Type: elf.PT_LOAD, Off: 0x40, Vaddr: 0x1000, Filesz: 0x10, Memsz: 0x20}}

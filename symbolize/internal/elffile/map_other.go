@@ -8,8 +8,11 @@ import (
 	"os"
 )
 
-// mapFile reads the file, because this system cannot map it.
+// mapFile reads a file, for systems without mmap.
 func mapFile(f *os.File, _ fs.FileInfo) ([]byte, func() error, error) {
 	data, err := io.ReadAll(f)
 	return data, func() error { return nil }, err
 }
+
+// Release does nothing, because the file is not mapped.
+func (f *File) Release() {}

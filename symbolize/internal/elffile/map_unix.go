@@ -27,3 +27,11 @@ func mapFile(f *os.File, info fs.FileInfo) ([]byte, func() error, error) {
 	}
 	return data, func() error { return unix.Munmap(data) }, nil
 }
+
+// Release returns the memory of the pages that were read to the system. Later reads load them
+// again, usually from the page cache.
+func (f *File) Release() {
+	if len(f.data) > 0 {
+		_ = unix.Madvise(f.data, unix.MADV_DONTNEED) // an optimization: errors do not matter
+	}
+}

@@ -9,11 +9,13 @@ import (
 	"github.com/ulikunitz/xz"
 )
 
-// MiniDebugInfo is gdb's name for the section .gnu_debugdata: an ELF file, compressed by xz, whose .symtab has the functions
-// that .dynsym lacks. The stripped libraries of Fedora have it (gdb manual, "MiniDebugInfo").
+// miniSection contains an xz-compressed ELF file, whose .symtab has the functions that .dynsym does
+// not have. gdb calls it MiniDebugInfo (gdb manual, "MiniDebugInfo"). Fedora's stripped libraries
+// have it.
 const miniSection = ".gnu_debugdata"
 
-// miniDebugInfo opens the file in .gnu_debugdata, nil if there is none. It is in memory and need not be closed.
+// miniDebugInfo opens the file in .gnu_debugdata. It returns nil if there is none. The file is in
+// memory and does not have to be closed.
 func (f *File) miniDebugInfo() (*File, error) {
 	raw, err := f.Section(miniSection)
 	if err != nil || len(raw) == 0 {
@@ -30,11 +32,11 @@ func (f *File) miniDebugInfo() (*File, error) {
 	return mini, nil
 }
 
-// maxDictionary is the largest window that a stream may have, in bytes: that of xz -9. The format allows 4 GiB, which a
-// decoder allocates at once.
+// maxDictionary is the maximum window of a stream, in bytes: that of xz -9. The format allows 4
+// GiB, which decoders allocate at once.
 const maxDictionary = 64 << 20
 
-// unxz decompresses an xz stream. It computes the decompressed size first.
+// unxz decompresses an xz stream. It computes the size before it allocates memory.
 func unxz(raw []byte) ([]byte, error) {
 	s := xzStream{b: raw}
 	if err := s.scan(); err != nil {
@@ -52,8 +54,8 @@ func unxz(raw []byte) ([]byte, error) {
 	return out, err
 }
 
-// xzStream scans an xz stream without decompressing it (The .xz File Format 1.2.1; xz's lzma2_decoder.c describes the chunks
-// of LZMA2).
+// xzStream computes the size of an xz stream without decompressing it. Sources: The .xz File Format
+// 1.2.1, sections 2 and 3; for LZMA2 chunks lzma2_decoder.c of xz.
 type xzStream struct {
 	b    []byte
 	off  int
@@ -62,10 +64,10 @@ type xzStream struct {
 
 func (s *xzStream) fault(msg string) error { return fmt.Errorf("at 0x%x: %s", s.off, msg) }
 
-// checkSizes are the sizes of the checksum of a block, by the kind in the stream header.
+// checkSizes has the size of a block's checksum by its kind, which is in the stream header.
 var checkSizes = [16]int{0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64}
 
-// scan scans all blocks, up to the index.
+// scan reads all blocks, up to the index.
 func (s *xzStream) scan() error {
 	const headerSize = 12
 	if len(s.b) < headerSize || string(s.b[:6]) != "\xfd7zXZ\x00" {
@@ -74,7 +76,7 @@ func (s *xzStream) scan() error {
 	check := checkSizes[s.b[7]&15]
 	for s.off = headerSize; ; {
 		if s.off >= len(s.b) {
-			return s.fault("the stream is cut off")
+			return s.fault("the stream is truncated")
 		}
 		if s.b[s.off] == 0 { // the index
 			return nil
@@ -89,11 +91,11 @@ func (s *xzStream) scan() error {
 	}
 }
 
-// blockHeader reads a header: size in words, flags, optional sizes, filters.
+// blockHeader reads a block header: its size in words, flags, optional sizes, and filters.
 func (s *xzStream) blockHeader() error {
 	end := s.off + (int(s.b[s.off])+1)*4
 	if end > len(s.b) {
-		return s.fault("a block header is cut off")
+		return s.fault("a block header is truncated")
 	}
 	flags := s.b[s.off+1]
 	fields := s.b[s.off+2 : end]
@@ -119,7 +121,7 @@ func (s *xzStream) blockHeader() error {
 	return nil
 }
 
-// chunks scans the LZMA2 chunks of a block.
+// chunks adds the sizes of the LZMA2 chunks of a block.
 func (s *xzStream) chunks() error {
 	for s.off < len(s.b) {
 		chunk := s.b[s.off:]
@@ -143,5 +145,5 @@ func (s *xzStream) chunks() error {
 		}
 		s.size += size
 	}
-	return s.fault("a chunk is malformed or cut off")
+	return s.fault("a chunk is malformed or truncated")
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/ulikunitz/xz"
 )
 
-// xzOf compresses in blocks of so many bytes.
+// xzOf compresses data in blocks of a size.
 func xzOf(t testing.TB, data []byte, block int64) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -22,19 +22,20 @@ func xzOf(t testing.TB, data []byte, block int64) []byte {
 	return b.Bytes()
 }
 
-// miniFile is a stripped file that exports `exported` at 0x1000 and whose .gnu_debugdata is this.
+// miniFile returns a stripped file that exports `exported` at 0x1000, with a section
+// .gnu_debugdata.
 func miniFile(debugdata []byte) []section {
 	return append(append([]section{code(0x1000, 0x1000)},
 		symbolSections(".dynsym", ".dynstr", elf.SHT_DYNSYM, []symbol{fn("exported", 0x1000, 0x10)})...),
 		section{name: miniSection, kind: elf.SHT_PROGBITS, data: debugdata})
 }
 
-// miniELF is what .gnu_debugdata holds: `internal` at 0x1010.
+// miniELF returns the ELF file for .gnu_debugdata, with `internal` at 0x1010.
 func miniELF() []byte {
 	return image(append([]section{code(0x1000, 0x1000)}, symbolSections(".symtab", ".strtab", elf.SHT_SYMTAB, []symbol{fn("internal", 0x1010, 0x10)})...)...)
 }
 
-// TestMiniDebugInfo: the functions of .gnu_debugdata and of .dynsym together, each with where it is from.
+// TestMiniDebugInfo: the table has the functions of .gnu_debugdata and of .dynsym.
 func TestMiniDebugInfo(t *testing.T) {
 	for _, block := range []int64{1 << 20, 100} {
 		table, err := open(t, miniFile(xzOf(t, miniELF(), block))...).Symbols()
@@ -47,8 +48,9 @@ func TestMiniDebugInfo(t *testing.T) {
 	}
 }
 
-// TestMiniDebugInfoThatIsDamaged: an error that names file, section and place; exported functions keep their names.
-func TestMiniDebugInfoThatIsDamaged(t *testing.T) {
+// TestMalformedMiniDebugInfo: an error has path, section and offset. Exported functions keep their
+// names.
+func TestMalformedMiniDebugInfo(t *testing.T) {
 	whole := xzOf(t, miniELF(), 1<<20)
 	edited := func(at int, to byte) []byte {
 		b := bytes.Clone(whole)
@@ -59,7 +61,7 @@ func TestMiniDebugInfoThatIsDamaged(t *testing.T) {
 		"at 0x0: not an xz stream":                               []byte("ELF"),
 		"at 0xc: a filter other than LZMA2 is not supported":     edited(14, 0x04),
 		"at 0xc: the dictionary is larger than 64 MiB":           edited(16, 40),
-		"at 0x18: a chunk is malformed or cut off":               edited(24, 0x55),
+		"at 0x18: a chunk is malformed or truncated":             edited(24, 0x55),
 		"cannot be decompressed":                                 edited(40, whole[40]^1),
 		"not a readable ELF file":                                xzOf(t, []byte("text"), 1<<20),
 		"section .gnu_debugdata: not a 64-bit little-endian ELF": xzOf(t, []byte("\x7fELF\x01\x01\x01_________"), 1<<20),
@@ -67,7 +69,7 @@ func TestMiniDebugInfoThatIsDamaged(t *testing.T) {
 	for msg, data := range cases {
 		requireFault(t, data, msg)
 	}
-	const tail = 40 // the index and the footer, which nothing depends on
+	const tail = 40 // the index and the footer, which are not read
 	for n := 1; n < len(whole)-tail; n++ {
 		requireFault(t, whole[:n], "")
 	}
@@ -82,7 +84,7 @@ func requireFault(t *testing.T, debugdata []byte, msg string) {
 	require.Equal(t, "exported", found(table, 0x1000, ""))
 }
 
-// TestMiniDebugInfoBomb: a stream that expands to gigabytes is refused before it takes any memory.
+// TestMiniDebugInfoBomb: a stream that is too large is an error before memory is allocated for it.
 func TestMiniDebugInfoBomb(t *testing.T) {
 	bomb := xzOf(t, make([]byte, 65<<20), 1<<30)
 	require.Less(t, len(bomb), 1<<20)
@@ -95,7 +97,8 @@ func TestMiniDebugInfoBomb(t *testing.T) {
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20))
 }
 
-// FuzzMiniDebugInfo: any bytes as .gnu_debugdata; what is exported keeps its name, and errors name the section.
+// FuzzMiniDebugInfo reads any bytes as .gnu_debugdata. Exported functions keep their names, and
+// errors name the section.
 func FuzzMiniDebugInfo(f *testing.F) {
 	f.Add(xzOf(f, miniELF(), 1<<20))
 	f.Add(xzOf(f, miniELF(), 100))

@@ -5,17 +5,18 @@ import (
 	"os"
 	"testing"
 
+	"github.com/heaplapse/heaplapse/internal/testutil"
 	"github.com/stretchr/testify/require"
 )
 
-// TestRelease: what was given back is read again, and a closed file may be released.
+// TestRelease: the content of the file is the same after Release. Release of a closed file does
+// nothing.
 func TestRelease(t *testing.T) {
+	testutil.Linux(t)
 	path, err := os.Executable()
 	require.NoError(t, err)
 	f, err := Open(path)
-	if err != nil {
-		t.Skip("this system's programs are no ELF files: ", err)
-	}
+	require.NoError(t, err)
 	text, err := f.Section(".text")
 	require.NoError(t, err)
 	before := bytes.Clone(text)

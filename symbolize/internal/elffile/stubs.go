@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// A stub in the procedure linkage table (PLT) is a few instructions that jump to the address in a slot of the global offset
-// table (GOT). The relocation of the slot gives the function: it is in .rela.plt for stubs in .plt and .plt.sec, and in
-// .rela.dyn for stubs in .plt.got.
+// A stub of the procedure linkage table (PLT) is a few instructions that jump to the address in a
+// slot of the global offset table (GOT). The relocation of the slot names the function. It is in
+// .rela.plt for stubs in .plt and .plt.sec, and in .rela.dyn for stubs in .plt.got.
 //
 // Sources: System V psABI of x86-64, section 5.2 and "IBT-enabled PLT"; ELF for the Arm 64-bit
-// architecture; the instructions as binutils, gold and lld write them.
+// architecture; the instructions that binutils, gold and lld write.
 
-// stub is a stub and the slot that it jumps through.
+// stub is the address of a stub, and of the slot that it reads.
 type stub struct{ addr, slot uint64 }
 
 // stubForm describes the stubs of an architecture.
 type stubForm struct {
-	step    uint64 // stubs begin at multiples of this from the start of the section
-	longest uint64 // in bytes
+	step    uint64 // stubs are at multiples of step from the start of the section
+	longest uint64 // maximum size of a stub, in bytes
 	// decode returns the slot that the instructions at an address use.
 	decode func(code []byte, addr uint64) (slot uint64, ok bool)
-	// jumpSlot, globDat and irelative are the relocations of slots for functions.
+	// jumpSlot, globDat and irelative are the types of relocations of functions.
 	jumpSlot, globDat, irelative uint32
 }
 
@@ -32,7 +32,7 @@ var (
 	stubsArm64 = stubForm{8, 24, stubArm64, uint32(elf.R_AARCH64_JUMP_SLOT), uint32(elf.R_AARCH64_GLOB_DAT), uint32(elf.R_AARCH64_IRELATIVE)}
 )
 
-// stubX86 decodes `jmp *disp(%rip)`, with or without an endbr64 and a bnd prefix.
+// stubX86 decodes jmp *disp(%rip), which may follow endbr64 and may have the prefix bnd.
 func stubX86(code []byte, addr uint64) (slot uint64, ok bool) {
 	skip := 0
 	if len(code) >= 4 && binary.LittleEndian.Uint32(code) == 0xfa1e0ff3 { // endbr64
@@ -48,7 +48,7 @@ func stubX86(code []byte, addr uint64) (slot uint64, ok bool) {
 	return addr + uint64(skip) + 6 + uint64(int64(disp)), true
 }
 
-// stubArm64 decodes `adrp x16, page; ldr x17, [x16, #offset]`, with or without a preceding `bti c`.
+// stubArm64 decodes adrp x16, page; ldr x17, [x16, #offset], which may follow bti c.
 func stubArm64(code []byte, addr uint64) (slot uint64, ok bool) {
 	const btiC = 0xd503245f
 	if len(code) >= 4 && binary.LittleEndian.Uint32(code) == btiC {
@@ -82,11 +82,12 @@ func (f *File) InStubs(addr uint64) bool {
 	return false
 }
 
-// Stubs returns the PLT stubs of a file with names like those of binutils: malloc@plt. The stub of a function that is chosen
-// at start (IFUNC) has no symbol; it has the name that functions gives for the address of the resolver, or
-// *ABS*+0x1234@plt. The table is empty for architectures other than x86-64 and arm64.
+// Stubs names the PLT stubs of a file as binutils does: malloc@plt. The relocation of a function
+// that is chosen at start (IFUNC) has no symbol, but the address of the resolver. The stub is named
+// after the symbol in functions at this address, or else *ABS*+0x1234@plt. The table is empty for
+// architectures other than x86-64 and arm64.
 func (f *File) Stubs(functions *SymbolTable) (*SymbolTable, error) {
-	t := &SymbolTable{names: []byte{0}} // "" at 0 is the name of the source file, which stubs do not have
+	t := &SymbolTable{names: []byte{0}} // at 0 is "", the source file of stubs
 	var form stubForm
 	switch f.Machine {
 	case elf.EM_X86_64:
@@ -111,6 +112,7 @@ func (f *File) Stubs(functions *SymbolTable) (*SymbolTable, error) {
 	return t, nil
 }
 
+// stubReader builds the table that Stubs returns.
 type stubReader struct {
 	file      *File
 	form      stubForm
@@ -118,10 +120,10 @@ type stubReader struct {
 	table     *SymbolTable
 	stubs     []stub
 	ends      []uint64         // by stub
-	slots     map[uint64][]int // the stubs of a slot: linkers make at most one in .plt and one in .plt.got
+	slots     map[uint64][]int // by slot: its stubs; linkers make one in .plt and one in .plt.got
 }
 
-// decode finds all stubs. Each extends to the next one.
+// decode finds all stubs. A stub ends where the next one starts.
 func (r *stubReader) decode() error {
 	for i := range r.file.sections {
 		s := &r.file.sections[i]
@@ -153,10 +155,11 @@ func (r *stubReader) decode() error {
 // relaSize is the size of an Elf64_Rela.
 const relaSize = 24
 
-// maxStubNames limits the names of the stubs of a file, in bytes: the largest programs have a few megabytes.
+// maxStubNames limits the names of a file's stubs, in bytes. The largest programs have a few
+// megabytes.
 const maxStubNames = 1 << 26
 
-// relocations names the stubs whose slots the relocations of a section fill.
+// relocations names the stubs whose slots have relocations in a section.
 func (r *stubReader) relocations(s *elf.SectionHeader) error {
 	raw := r.file.bytesAt(s.Offset, s.FileSize)
 	for off := 0; off+relaSize <= len(raw); off += relaSize {
@@ -169,10 +172,10 @@ func (r *stubReader) relocations(s *elf.SectionHeader) error {
 		if name == "" {
 			continue
 		}
-		delete(r.slots, slot) // later relocations do not count
+		delete(r.slots, slot) // the first relocation of a slot wins
 		for _, k := range stubs {
 			if len(r.table.names)+len(name) > maxStubNames {
-				return r.file.fault(s.Name, "the names of relocation 0x%x and those before are longer than %d bytes", off, maxStubNames)
+				return r.file.fault(s.Name, "the names of stubs up to relocation 0x%x are longer than %d bytes", off, maxStubNames)
 			}
 			r.add(k, name+"@plt")
 		}
@@ -186,12 +189,13 @@ func (r *stubReader) add(k int, name string) {
 	r.table.names = append(append(r.table.names, name...), 0)
 }
 
-// target returns the name of the function that a relocation refers to, "" if it refers to none.
+// target returns the name of the function of a relocation, or "" if it is a relocation of another
+// kind.
 func (r *stubReader) target(s *elf.SectionHeader, info, addend uint64) string {
 	switch uint32(info) {
 	case r.form.irelative:
 		if m, ok := r.functions.Find(addend, ""); ok && m.Start == addend {
-			name, _, _ := strings.Cut(m.Name, "@") // drops a version, as in memcpy@GLIBC_2.14
+			name, _, _ := strings.Cut(m.Name, "@") // without a version, as in memcpy@@GLIBC_2.14
 			return name
 		}
 		return fmt.Sprintf("*ABS*+0x%x", addend)
@@ -201,7 +205,8 @@ func (r *stubReader) target(s *elf.SectionHeader, info, addend uint64) string {
 	return ""
 }
 
-// symbolName returns the name of a symbol by the index of the table's section and its index in the table.
+// symbolName returns the name of a symbol, given the section index of its table and its index
+// there.
 func (f *File) symbolName(section uint32, index uint64) string {
 	if uint64(section) >= uint64(len(f.sections)) {
 		return ""

@@ -9,14 +9,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rela is an Elf64_Rela.
+// rela returns an Elf64_Rela.
 func rela(slot, symbol uint64, kind uint32, addend uint64) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, slot)
 	b = binary.LittleEndian.AppendUint64(b, symbol<<32|uint64(kind))
 	return binary.LittleEndian.AppendUint64(b, addend)
 }
 
-// pltFile is a file whose .plt at 0x1000 has this code, with relocations that name symbols 1, 2, … of .dynsym.
+// pltFile returns a file with .plt at 0x1000. Its relocations refer to the symbols 1, 2, … of
+// .dynsym, which have these names.
 func pltFile(code, relocations []byte, names ...string) []section {
 	var symbols []symbol
 	for _, n := range names {
@@ -31,7 +32,7 @@ func pltFile(code, relocations []byte, names ...string) []section {
 	}
 }
 
-// jump is `jmp *slot(%rip)` at an address, filled to 16 bytes.
+// jump returns jmp *slot(%rip) at an address, padded to 16 bytes.
 func jump(addr, slot uint64) []byte {
 	b := binary.LittleEndian.AppendUint32([]byte{0xff, 0x25}, uint32(slot-addr-6))
 	return append(b, make([]byte, 10)...)
@@ -51,12 +52,12 @@ func TestStubsBySlot(t *testing.T) {
 		require.Equal(t, want, found(stubs, addr, ""), "0x%x", addr)
 		require.Equal(t, addr >= 0x1000 && addr < 0x1040, f.InStubs(addr))
 		match, _ := stubs.Find(addr, "")
-		require.Empty(t, match.File, "the source file of 0x%x, which the linker made", addr)
+		require.Empty(t, match.File, "the source file of 0x%x", addr)
 	}
 }
 
-// TestStubNamesAreBounded: a thousand stubs that share one endless name.
-func TestStubNamesAreBounded(t *testing.T) {
+// TestStubNamesAreLimited: a thousand stubs share one very long name.
+func TestStubNamesAreLimited(t *testing.T) {
 	var code, relocations []byte
 	for i := range uint64(1000) {
 		code = append(code, jump(0x1000+16*i, 0x8000+8*i)...)
@@ -64,10 +65,11 @@ func TestStubNamesAreBounded(t *testing.T) {
 	}
 	f := open(t, pltFile(code, relocations, strings.Repeat("x", 1<<20))...)
 	_, err := f.Stubs(&SymbolTable{})
-	require.ErrorContains(t, err, f.Path+": section .rela.plt: the names of relocation 0x5e8 and those before are longer than")
+	require.ErrorContains(t, err, f.Path+": section .rela.plt: the names of stubs up to relocation 0x5e8 are longer than")
 }
 
-// FuzzStubs: stubs lie in their section, do not overlap, and have names of functions.
+// FuzzStubs reads any code and relocations. Stubs are within their section, do not overlap, and
+// have names that end with @plt.
 func FuzzStubs(f *testing.F) {
 	f.Add(jump(0x1000, 0x3000), rela(0x3000, 1, uint32(elf.R_X86_64_JMP_SLOT), 0), "free", false)
 	f.Add(append([]byte{0xf3, 0x0f, 0x1e, 0xfa, 0xf2}, jump(0x1005, 0x3000)...), rela(0x3000, 0, uint32(elf.R_X86_64_IRELATIVE), 1), "", false)

@@ -9,33 +9,37 @@ import (
 	"slices"
 )
 
-// Symbol is a symbol that names code (or data, see AllSymbols).
+// Symbol is a symbol of code, or of data (see AllSymbols).
 type Symbol struct {
 	Addr, Size uint64
 	name       uint32
-	file       uint32 // name of the source file, of local symbols only
+	file       uint32 // name of the source file; only local symbols have one
 	limit      uint64 // end of its section, for symbols without a size
 }
 
-// SymbolTable names addresses by the .symtab of a file or, if the file is stripped, by its .dynsym and .gnu_debugdata.
+// SymbolTable names addresses by .symtab or, if the file is stripped, by .dynsym and
+// .gnu_debugdata.
 type SymbolTable struct {
 	symbols []Symbol // sorted by address; one per address
-	aliases []Symbol // all symbols, sorted by address, the chosen one of an address last
+	aliases []Symbol // all, sorted by address; at each address, the one in symbols is the last
 	names   []byte
-	// exports is the offset in names of those of .dynsym.
+	// exports is the offset in names where the names of .dynsym begin.
 	exports int
-	within  elf.SectionFlag // the sections whose symbols count
+	within  elf.SectionFlag // symbols of sections without this flag are ignored
 }
 
 // symbolSize is the size of an Elf64_Sym.
 const symbolSize = 24
 
-// Symbols reads the symbol table. The table is usable, and never nil, even if an error is returned.
+// Symbols reads the symbol table. The table is never nil. If there is an error, it may lack
+// symbols.
 //
-// Without .symtab, it combines the symbols of .gnu_debugdata and .dynsym: the former lacks those of the latter.
+// Without .symtab, the table has the symbols of .dynsym and .gnu_debugdata, which complement each
+// other.
 func (f *File) Symbols() (*SymbolTable, error) { return f.symbols(elf.SHF_EXECINSTR) }
 
-// AllSymbols is like Symbols but includes the symbols of data, which llvm-symbolizer prints for the address of a variable.
+// AllSymbols reads the symbols of code and data. llvm-symbolizer prints the symbol of a variable
+// for its address.
 func (f *File) AllSymbols() (*SymbolTable, error) { return f.symbols(elf.SHF_ALLOC) }
 
 func (f *File) symbols(within elf.SectionFlag) (*SymbolTable, error) {
@@ -58,7 +62,7 @@ func (f *File) symbols(within elf.SectionFlag) (*SymbolTable, error) {
 	return t, err
 }
 
-// add reads the symbols of a section, if it exists. index must be called afterwards.
+// add reads the symbols of a section, if it exists. The caller calls index afterwards.
 func (t *SymbolTable) add(f *File, table, strings string) error {
 	if !f.Has(table) {
 		return nil
@@ -72,11 +76,11 @@ func (t *SymbolTable) add(f *File, table, strings string) error {
 		return err
 	}
 	if len(t.names)+len(names) > math.MaxUint32 {
-		return f.fault(strings, "its %d bytes are more than 32 bits can count", len(names))
+		return f.fault(strings, "its %d bytes exceed the 4 GiB of a string table", len(names))
 	}
 	first := len(t.names)
 	if first == 0 {
-		t.names = names // not copied: the names may be mapped
+		t.names = names // not copied, because it may be mapped
 	} else {
 		t.names = append(t.names[:first:first], names...)
 	}
@@ -84,12 +88,12 @@ func (t *SymbolTable) add(f *File, table, strings string) error {
 	return nil
 }
 
-// dynamic reports whether a symbol is from .dynsym.
+// dynamic reports whether a symbol is in .dynsym.
 func (t *SymbolTable) dynamic(s Symbol) bool { return int(s.name) >= t.exports }
 
-// read adds the symbols of a table whose names begin at an offset in t.names.
+// read reads the symbols of a table. Their names begin at an offset of t.names.
 func (t *SymbolTable) read(raw []byte, sections []elf.SectionHeader, names uint32) {
-	var file uint32 // local symbols follow the STT_FILE of their source file
+	var file uint32 // local symbols follow the STT_FILE symbol of their source file
 	nameOf := func(raw []byte) uint32 {
 		return uint32(min(uint64(names)+uint64(binary.LittleEndian.Uint32(raw)), math.MaxUint32))
 	}
@@ -122,7 +126,8 @@ func (t *SymbolTable) read(raw []byte, sections []elf.SectionHeader, names uint3
 	}
 }
 
-// index sorts the aliases by address and chooses one for each address: the largest, and of equally large ones the last.
+// index sorts the aliases by address. Of the symbols at an address, it selects the largest or, if
+// several are equally large, the last.
 func (t *SymbolTable) index() {
 	slices.SortStableFunc(t.aliases, func(a, b Symbol) int {
 		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Size, b.Size))
@@ -135,16 +140,18 @@ func (t *SymbolTable) index() {
 	}
 }
 
+// namesCode reports whether symbols of a type may name code.
 func namesCode(t elf.SymType) bool {
 	return t == elf.STT_FUNC || t == elf.STT_GNU_IFUNC || t == elf.STT_NOTYPE || t == elf.STT_OBJECT
 }
 
-// isMappingSymbol reports whether a name is $x or $d, which arm64 assemblers add.
+// isMappingSymbol reports whether a symbol is a mark of the arm64 assembler, such as $x and $d.17
+// (ELF for the Arm 64-bit architecture, "Mapping symbols").
 func isMappingSymbol(name string) bool {
 	return name == "" || (len(name) >= 2 && name[0] == '$' && (len(name) == 2 || name[2] == '.'))
 }
 
-// text returns a string in the string section of the table.
+// text returns the string at an offset of names.
 func (t *SymbolTable) text(off uint32) string {
 	if uint64(off) >= uint64(len(t.names)) {
 		return ""
@@ -156,10 +163,10 @@ func (t *SymbolTable) text(off uint32) string {
 	return string(b)
 }
 
-// Len returns the number of symbols.
+// Len returns the number of addresses with a symbol.
 func (t *SymbolTable) Len() int { return len(t.symbols) }
 
-// before returns the index of the last symbol that starts at or before an address, -1 if there is none.
+// before returns the index of the last symbol that starts at or before an address, or -1.
 func (t *SymbolTable) before(addr uint64) int {
 	i, ok := slices.BinarySearchFunc(t.symbols, addr, func(s Symbol, a uint64) int { return cmp.Compare(s.Addr, a) })
 	if ok {
@@ -168,21 +175,22 @@ func (t *SymbolTable) before(addr uint64) int {
 	return i - 1
 }
 
-// Match is the symbol that contains an address.
+// Match is the symbol at an address.
 type Match struct {
 	Name string
-	// File is the name of the source file, of local symbols only.
+	// File is the name of the source file. Only local symbols have one.
 	File  string
 	Start uint64
-	// Dynamic is true if the name is from .dynsym, which has only exported functions.
+	// Dynamic means that the symbol is in .dynsym, which has only exported functions.
 	Dynamic bool
 }
 
-// Find returns the symbol that contains an address. A symbol without a size extends to the next symbol or the end of its
-// section.
+// Find returns the symbol that holds an address. A symbol without a size ends at the next symbol or
+// at the end of its section.
 //
-// Of several symbols at one address, prefer counts if it is the name of one: the name in the debug information. Otherwise
-// the largest symbol counts, and of equally large ones the last in the table, as in llvm-symbolizer.
+// If several symbols start at the same address, Find returns the one with the name prefer, which is
+// the name in the debug information. Without such a symbol, it returns the largest one and, of
+// equally large ones, the last in the table, as llvm-symbolizer does.
 func (t *SymbolTable) Find(addr uint64, prefer string) (Match, bool) {
 	i := t.before(addr)
 	if i < 0 {
@@ -200,7 +208,7 @@ func (t *SymbolTable) Find(addr uint64, prefer string) (Match, bool) {
 	return Match{Name: t.text(s.name), File: t.text(s.file), Start: s.Addr, Dynamic: t.dynamic(s)}, true
 }
 
-// alias returns the symbol with a name at an address.
+// alias returns the symbol with a name that starts at an address.
 func (t *SymbolTable) alias(addr uint64, name string) (Symbol, bool) {
 	i, _ := slices.BinarySearchFunc(t.aliases, addr, func(s Symbol, a uint64) int { return cmp.Compare(s.Addr, a) })
 	for ; i < len(t.aliases) && t.aliases[i].Addr == addr; i++ {
@@ -211,8 +219,8 @@ func (t *SymbolTable) alias(addr uint64, name string) (Symbol, bool) {
 	return Symbol{}, false
 }
 
-// Near returns the last symbol that starts before an address, even if it does not extend to the address. It is a hint, not a
-// name.
+// Near returns the last symbol that starts at or before an address, even if the symbol ends before
+// the address. It is a hint for the reader of a message.
 func (t *SymbolTable) Near(addr uint64) (name string, distance uint64, ok bool) {
 	i := t.before(addr)
 	if i < 0 {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// found returns the name at an address, or "".
 func found(table *SymbolTable, addr uint64, prefer string) string {
 	m, ok := table.Find(addr, prefer)
 	if !ok {
@@ -30,7 +31,7 @@ func TestSymbolSizesAreRespected(t *testing.T) {
 	}
 }
 
-func TestSymbolsWithoutSizeReachToTheNext(t *testing.T) {
+func TestSymbolsWithoutSizeEndAtTheNextOne(t *testing.T) {
 	table := tableOf(t, fn("start", 0x1000, 0), fn("next", 0x1100, 0x10), fn("last", 0x1200, 0))
 	for addr, want := range map[uint64]string{
 		0xfff: "", 0x1000: "start", 0x10ff: "start", 0x1100: "next", 0x1110: "", 0x1200: "last", 0x1fff: "last", 0x2000: "",
@@ -41,15 +42,15 @@ func TestSymbolsWithoutSizeReachToTheNext(t *testing.T) {
 
 func TestAliases(t *testing.T) {
 	table := tableOf(t, fn("C2", 0x1000, 0x10), fn("C1", 0x1000, 0x10), fn("short", 0x1000, 4), fn("empty", 0x1000, 0))
-	require.Equal(t, "C1", found(table, 0x1004, ""), "the largest; of equals the last in the table")
+	require.Equal(t, "C1", found(table, 0x1004, ""), "the largest; of equally large ones, the last in the table")
 	require.Equal(t, "C2", found(table, 0x1004, "C2"))
-	require.Equal(t, "short", found(table, 0x1008, "short"), "what debug information calls the function that the largest symbol covers")
+	require.Equal(t, "short", found(table, 0x1008, "short"), "the preferred name, although only the largest symbol holds the address")
 	require.Equal(t, "C1", found(table, 0x1004, "C3"))
 	require.Equal(t, 1, table.Len())
-	require.Empty(t, found(table, 0x1010, "C2"), "an alias does not reach further")
+	require.Empty(t, found(table, 0x1010, "C2"), "past the end of all symbols")
 }
 
-func TestSymbolsThatDoNotNameCode(t *testing.T) {
+func TestIgnoredSymbols(t *testing.T) {
 	data := section{name: ".data", kind: elf.SHT_PROGBITS, flags: elf.SHF_ALLOC | elf.SHF_WRITE, addr: 0x3000, data: make([]byte, 0x100)}
 	symbols := symbolSections(".symtab", ".strtab", elf.SHT_SYMTAB, []symbol{
 		{"undefined", 0x1000, 0x10, elf.STT_FUNC, elf.STB_GLOBAL, elf.SHN_UNDEF},
@@ -68,10 +69,10 @@ func TestSymbolsThatDoNotNameCode(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 2, table.Len())
 	require.Equal(t, "ifunc", found(table, 0x1070, ""))
-	require.Equal(t, "$xyz", found(table, 0x1080, ""), "an assembler's label is no mapping symbol")
+	require.Equal(t, "$xyz", found(table, 0x1080, ""), "a label is not a mapping symbol")
 }
 
-func TestLocalSymbolsKnowTheirFile(t *testing.T) {
+func TestLocalSymbolsHaveASourceFile(t *testing.T) {
 	file := func(name string) symbol { return symbol{name, 0, 0, elf.STT_FILE, elf.STB_LOCAL, elf.SHN_ABS} }
 	local := func(name string, addr uint64) symbol {
 		return symbol{name, addr, 8, elf.STT_FUNC, elf.STB_LOCAL, textIndex}
@@ -86,7 +87,7 @@ func TestLocalSymbolsKnowTheirFile(t *testing.T) {
 	}
 }
 
-// TestDynamicSymbols: .dynsym counts only where there is no .symtab.
+// TestDynamicSymbols: .dynsym is used only if there is no .symtab.
 func TestDynamicSymbols(t *testing.T) {
 	dynamic := symbolSections(".dynsym", ".dynstr", elf.SHT_DYNSYM, []symbol{fn("exported", 0x1000, 0x10)})
 	full := symbolSections(".symtab", ".strtab", elf.SHT_SYMTAB, []symbol{fn("static", 0x1010, 0x10)})
@@ -107,8 +108,8 @@ func TestDynamicSymbols(t *testing.T) {
 	require.Empty(t, found(none, 0x1000, ""))
 }
 
-// TestNearIsAHint: the symbol before an address, however far.
-func TestNearIsAHint(t *testing.T) {
+// TestNear: the symbol before an address, at any distance.
+func TestNear(t *testing.T) {
 	table := tableOf(t, fn("f", 0x1000, 0x10), fn("g", 0x1100, 0x10))
 	name, distance, ok := table.Near(0x10ff)
 	require.True(t, ok)
@@ -118,8 +119,8 @@ func TestNearIsAHint(t *testing.T) {
 	require.False(t, ok)
 }
 
-// TestSymbolNamesOutsideTheStrings are no names.
-func TestSymbolNamesOutsideTheStrings(t *testing.T) {
+// TestSymbolNamesOutsideOfTheStringTable: such a name is empty.
+func TestSymbolNamesOutsideOfTheStringTable(t *testing.T) {
 	sections := symbolSections(".symtab", ".strtab", elf.SHT_SYMTAB, []symbol{fn("f", 0x1000, 0x10)})
 	sections[1].data = sections[1].data[:1]
 	table, err := open(t, append([]section{code(0x1000, 0x1000)}, sections...)...).Symbols()

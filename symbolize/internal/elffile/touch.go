@@ -11,8 +11,8 @@ type Range struct{ Offset, Size uint64 }
 
 func (r Range) end() uint64 { return r.Offset + r.Size }
 
-// Touched records the parts of a file that were read: its headers, sections, and pieces of code. A copy of the file that
-// holds only these parts gives the same answers.
+// Touched records the parts of a file that were read: headers, sections and code. A copy of the
+// file with only these parts gives the same answers.
 type Touched struct{ ranges []Range }
 
 // add records a part. Most parts overlap or follow the previous one.
@@ -47,7 +47,7 @@ func Union(list ...*Touched) []Range {
 	return out
 }
 
-// headerReader records what debug/elf reads of a file.
+// headerReader records the parts that debug/elf reads.
 type headerReader struct {
 	*bytes.Reader
 	touched *Touched

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// section is one of an ELF file that a test writes.
+// section is a section of an ELF file that a test writes.
 type section struct {
 	name  string
 	kind  elf.SectionType
@@ -21,12 +21,12 @@ type section struct {
 	align uint64
 }
 
-// code is an executable section that does not occupy the file.
+// code returns an executable section of zeros.
 func code(addr, size uint64) section {
 	return section{name: ".text", kind: elf.SHT_PROGBITS, flags: elf.SHF_ALLOC | elf.SHF_EXECINSTR, addr: addr, data: make([]byte, size)}
 }
 
-// image is an ELF file: header, sections, names, section headers.
+// image returns an ELF file: header, sections, their names, section headers.
 func image(sections ...section) []byte {
 	const headerSize, entrySize = 64, 64
 	sections = append(append([]section{{}}, sections...), section{name: ".shstrtab", kind: elf.SHT_STRTAB})
@@ -68,7 +68,7 @@ func image(sections ...section) []byte {
 	return append(out, headers...)
 }
 
-// write stores a file for a test.
+// write writes a file and returns its path.
 func write(t testing.TB, data []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")
@@ -76,7 +76,7 @@ func write(t testing.TB, data []byte) string {
 	return path
 }
 
-// open opens a file of these sections.
+// open opens a file with these sections.
 func open(t testing.TB, sections ...section) *File {
 	t.Helper()
 	f, err := Open(write(t, image(sections...)))
@@ -97,12 +97,13 @@ type symbol struct {
 // textIndex is the section header index of the first section given to image.
 const textIndex = 1
 
-// fn is a global function in .text.
+// fn returns a global function in .text.
 func fn(name string, addr, size uint64) symbol {
 	return symbol{name, addr, size, elf.STT_FUNC, elf.STB_GLOBAL, textIndex}
 }
 
-// symbolSections are a table and its strings; the strings' index is not used by this package.
+// symbolSections returns a symbol table and its string table. The link of the table is 0, because
+// Symbols finds the strings by name.
 func symbolSections(table, names string, kind elf.SectionType, symbols []symbol) []section {
 	raw, text := make([]byte, symbolSize), []byte{0}
 	for _, s := range symbols {
@@ -118,7 +119,7 @@ func symbolSections(table, names string, kind elf.SectionType, symbols []symbol)
 	return []section{{name: table, kind: kind, data: raw}, {name: names, kind: elf.SHT_STRTAB, data: text}}
 }
 
-// tableOf is the symbol table of a file with .text at [0x1000, 0x2000).
+// tableOf returns the symbol table of a file with .text at [0x1000, 0x2000).
 func tableOf(t testing.TB, symbols ...symbol) *SymbolTable {
 	t.Helper()
 	f := open(t, append([]section{code(0x1000, 0x1000)}, symbolSections(".symtab", ".strtab", elf.SHT_SYMTAB, symbols)...)...)
