@@ -19,7 +19,7 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-// fixtures are the recorded series, with the files that they were mapped from.
+// fixtures lists the recorded series and, for each, the directory that holds its mapped files.
 var fixtures = []struct{ name, sysroot string }{
 	{"leaky", "leaky/sysroot"},
 	{"leaky-jemalloc", "leaky/sysroot"},
@@ -45,7 +45,7 @@ func openWith(t *testing.T, name, sysroot string, o convert.Options) (*series.Se
 	return s, c
 }
 
-// converted is the profile of a snapshot, compressed and parsed again.
+// converted encodes the profile of a snapshot, compresses it and parses the result.
 func converted(t *testing.T, c *convert.Converter, snap *series.Snapshot) *profile.Profile {
 	t.Helper()
 	samples, err := c.Samples(snap)
@@ -64,7 +64,8 @@ func parsed(t *testing.T, content io.WriterTo) *profile.Profile {
 	return p
 }
 
-// eachProfile converts a fixture's snapshots, encodes them and parses them again.
+// eachProfile calls visit with each snapshot of a fixture and its profile, encoded and parsed
+// again.
 func eachProfile(t *testing.T, name, sysroot string, visit func(*series.Snapshot, *profile.Profile)) {
 	t.Helper()
 	s, c := open(t, name, sysroot)
@@ -77,7 +78,7 @@ func eachProfile(t *testing.T, name, sysroot string, visit func(*series.Snapshot
 	require.Positive(t, seen)
 }
 
-// sums adds up each sample type by name.
+// sums returns the sum of the values of each sample type.
 func sums(p *profile.Profile) map[string]int64 {
 	out := map[string]int64{}
 	for _, s := range p.Sample {
@@ -88,7 +89,7 @@ func sums(p *profile.Profile) map[string]int64 {
 	return out
 }
 
-// rowSums is computed from the rows, not from what the snapshot says of itself.
+// rowSums computes the sums from the rows. It does not use the totals that the snapshot states.
 func rowSums(s *series.Snapshot) map[string]int64 {
 	out := map[string]int64{}
 	for _, row := range s.Samples {
@@ -101,7 +102,7 @@ func rowSums(s *series.Snapshot) map[string]int64 {
 	return out
 }
 
-func TestTotalsAreThoseOfTheRows(t *testing.T) {
+func TestTotalsEqualSumsOfRows(t *testing.T) {
 	for _, f := range fixtures {
 		t.Run(f.name, func(t *testing.T) {
 			eachProfile(t, f.name, f.sysroot, func(s *series.Snapshot, p *profile.Profile) {
@@ -114,9 +115,10 @@ func TestTotalsAreThoseOfTheRows(t *testing.T) {
 	}
 }
 
-// TestTotalsAreThoseOfPprof compares with google/pprof's own reader. It knows no jemalloc, gives two types
-// where allocated equals in use, and refuses what tcmalloc cut in the middle of a number.
-func TestTotalsAreThoseOfPprof(t *testing.T) {
+// TestTotalsEqualThoseOfPprof compares with google/pprof's own reader. That reader does not support
+// jemalloc, returns two sample types if the allocated totals equal those in use, and rejects a file
+// that is truncated in the middle of a number.
+func TestTotalsEqualThoseOfPprof(t *testing.T) {
 	testutil.NoRace(t)
 	pprofNames := map[string]string{"objects": "inuse_objects", "space": "inuse_space"}
 	compared := 0
@@ -127,7 +129,7 @@ func TestTotalsAreThoseOfPprof(t *testing.T) {
 		eachProfile(t, f.name, f.sysroot, func(s *series.Snapshot, p *profile.Profile) {
 			theirs, err := profile.ParseData(decompressed(t, s.Path))
 			if err != nil {
-				require.True(t, s.Completeness.Truncated, "%s: only cut files may be refused: %v", s.Path, err)
+				require.True(t, s.Completeness.Truncated, "%s: pprof may reject only truncated files: %v", s.Path, err)
 				return
 			}
 			ours := sums(p)
@@ -140,7 +142,7 @@ func TestTotalsAreThoseOfPprof(t *testing.T) {
 			compared++
 		})
 	}
-	require.GreaterOrEqual(t, compared, 40, "most files can be compared")
+	require.GreaterOrEqual(t, compared, 40, "most files are compared")
 }
 
 func decompressed(t *testing.T, path string) []byte {
@@ -171,16 +173,16 @@ func TestSampleTypesAreTheSameInTheWholeSeries(t *testing.T) {
 			require.Equal(t, "inuse_space", p.DefaultSampleType)
 			require.Equal(t, len(want) == 2, slices.ContainsFunc(p.Comments, func(c string) bool {
 				return strings.Contains(c, "no cumulative counts")
-			}), "the lack is said in a comment")
+			}), "a comment reports missing cumulative counts")
 		})
 	}
 }
 
-func TestProfilesMeetTheRulesOfIngesters(t *testing.T) {
+func TestFieldsOfProfiles(t *testing.T) {
 	testutil.NoRace(t)
 	for _, f := range fixtures {
 		eachProfile(t, f.name, f.sysroot, func(s *series.Snapshot, p *profile.Profile) {
-			require.Zero(t, p.DurationNanos, "heaps have no duration")
+			require.Zero(t, p.DurationNanos, "a heap profile has no duration")
 			require.Equal(t, "space", p.PeriodType.Type)
 			require.Equal(t, s.Period, p.Period)
 			require.Positive(t, p.TimeNanos)
@@ -193,13 +195,14 @@ func TestProfilesMeetTheRulesOfIngesters(t *testing.T) {
 			}
 			if s.Rows > 10 {
 				require.NotEmpty(t, p.Mapping)
-				require.False(t, strings.Contains(filepath.Base(p.Mapping[0].File), ".so"), "the program comes first: %s", p.Mapping[0].File)
+				main := filepath.Base(p.Mapping[0].File)
+				require.NotContains(t, main, ".so", "the first mapping is the main program")
 			}
 		})
 	}
 }
 
-func TestFlagsOfMappingsAreTrue(t *testing.T) {
+func TestFlagsOfMappings(t *testing.T) {
 	eachProfile(t, "python", "python/sysroot", func(_ *series.Snapshot, p *profile.Profile) {
 		named := map[*profile.Mapping]bool{}
 		for _, l := range p.Location {
@@ -209,13 +212,14 @@ func TestFlagsOfMappingsAreTrue(t *testing.T) {
 		}
 		for _, m := range p.Mapping {
 			require.Equal(t, named[m], m.HasFunctions, m.File)
-			require.False(t, m.HasLineNumbers, "the extracts have no lines: %s", m.File)
+			require.False(t, m.HasLineNumbers, "the extracted symbol files have no lines: %s", m.File)
 		}
 	})
 }
 
-// TestUnnamedPlacesAreShown: every location has a function, if only its place in its module.
-func TestUnnamedPlacesAreShown(t *testing.T) {
+// TestUnnamedLocationsHaveFunctions checks that every location has a function. If the symbol is
+// unknown, the function's name is MODULE+OFFSET.
+func TestUnnamedLocationsHaveFunctions(t *testing.T) {
 	eachProfile(t, "python", "python/sysroot", func(s *series.Snapshot, p *profile.Profile) {
 		unnamed := 0
 		for _, l := range p.Location {
@@ -228,8 +232,9 @@ func TestUnnamedPlacesAreShown(t *testing.T) {
 	})
 }
 
-func TestRepeatedStacksAreOneSample(t *testing.T) {
-	text := "heap profile: 3: 30 [3: 30] @ heapprofile\n 1: 10 [1: 10] @ 0x10 0x20\n 2: 20 [2: 20] @ 0x10 0x20\n\nMAPPED_LIBRARIES:\n"
+func TestRowsOfOneStackAreOneSample(t *testing.T) {
+	text := "heap profile: 3: 30 [3: 30] @ heapprofile\n" +
+		" 1: 10 [1: 10] @ 0x10 0x20\n 2: 20 [2: 20] @ 0x10 0x20\n\nMAPPED_LIBRARIES:\n"
 	path := filepath.Join(t.TempDir(), "p.0001.heap")
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	s, err := series.Open([]string{path}, series.Options{})
@@ -246,7 +251,7 @@ func TestRepeatedStacksAreOneSample(t *testing.T) {
 	}
 }
 
-func TestSamplesRefusesChangedSums(t *testing.T) {
+func TestSamplesRejectsWrongSum(t *testing.T) {
 	s, c := open(t, "leaky", "leaky/sysroot")
 	snap, err := s.Read(5)
 	require.NoError(t, err)
@@ -268,8 +273,9 @@ func TestBaseName(t *testing.T) {
 	}
 }
 
-// TestQueueLeavesNothingHalfWritten: the name of a profile is that of a directory, which a file cannot replace.
-func TestQueueLeavesNothingHalfWritten(t *testing.T) {
+// TestQueueRemovesTemporaryFiles writes a profile to the path of a directory. A file cannot replace
+// a directory.
+func TestQueueRemovesTemporaryFiles(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "p.pb.gz")
 	require.NoError(t, os.Mkdir(path, 0o700))
@@ -278,11 +284,11 @@ func TestQueueLeavesNothingHalfWritten(t *testing.T) {
 	require.NoError(t, err)
 	samples, err := c.Samples(snap)
 	require.NoError(t, err)
-	q := convert.NewQueue(func(string) error { t.Error("nothing was written"); return nil })
+	q := convert.NewQueue(func(string) error { t.Error("called for a file that was not written"); return nil })
 	q.Put(path, c.Encode(samples))
 	require.ErrorContains(t, q.Wait(), path+": is a directory")
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
-	require.Len(t, entries, 1, "the temporary file is gone")
+	require.Len(t, entries, 1, "the temporary file is removed")
 	require.True(t, entries[0].IsDir())
 }

@@ -8,33 +8,37 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-// Options say what goes into profiles. The zero value works.
+// Options selects the contents of profiles. The zero value is valid.
 type Options struct {
-	// Tool names the producer in the profile's comments, e.g. "heaplapse 1.0".
+	// Tool is the name and version of the program that writes the profiles, such as "heaplapse
+	// 1.0". It appears in the comments of each profile.
 	Tool string
-	// Filter keeps some stacks; nil keeps all.
+	// Filter selects stacks. Nil selects all.
 	Filter *symbolize.Filter
-	// KeepAllocatorFrames keeps the frames of the recording allocator at the leaf (tcmalloc
-	// 2.17 and later, jemalloc), which stand on every stack.
+	// KeepAllocatorFrames keeps the leaf frames of the recording allocator, which every stack of
+	// jemalloc and of tcmalloc 2.17 and later has. By default they are removed.
 	KeepAllocatorFrames bool
-	// MaxSamples limits the samples of a profile: the smallest are folded into one, so
-	// that totals stay. 0 is no limit.
+	// MaxSamples is the maximum number of samples in one profile. The smallest samples above the
+	// limit are folded into one, so the totals do not change. 0 means no limit.
 	MaxSamples int
 }
 
-// Converter makes the profiles of one series. It is not safe for concurrent use.
+// Converter builds the profiles of one series. It is not safe for concurrent use.
 type Converter struct {
 	o        Options
 	series   *series.Series
 	symbols  *symbolize.Symbols
 	hasAlloc bool
 	tables   *tables
-	index    map[heapfile.StackID]int
+	index    map[heapfile.StackID]int // position of each stack in Samples.rows; reused by Samples
 }
 
-// New makes a Converter.
+// New returns a Converter for a series. The symbols must be those that [symbolize.Resolve] returned
+// for the same series.
 func New(series *series.Series, symbols *symbolize.Symbols, o Options) (*Converter, error) {
-	c := &Converter{o: o, series: series, symbols: symbols, hasAlloc: true, index: map[heapfile.StackID]int{}}
+	c := &Converter{
+		o: o, series: series, symbols: symbols, hasAlloc: true, index: map[heapfile.StackID]int{},
+	}
 	for _, h := range series.Heads {
 		c.hasAlloc = c.hasAlloc && h.HasAlloc
 	}
@@ -43,18 +47,17 @@ func New(series *series.Series, symbols *symbolize.Symbols, o Options) (*Convert
 	return c, err
 }
 
-// HasAlloc says whether the profiles have all four sample types, or only the in-use ones because
-// some snapshot of the series has no cumulative counts.
+// HasAlloc reports whether the profiles have all four sample types. If a snapshot of the series has
+// no cumulative counts, all profiles of the series have the two in-use types only.
 func (c *Converter) HasAlloc() bool { return c.hasAlloc }
 
-// Samples are the samples of one profile: what a snapshot says of each stack, estimated and
-// summed by stack.
+// Samples holds the samples of one profile: one per stack. Values are estimates of the process's
+// totals ([heapfile.Sample.Estimate]), in objects and bytes. A difference may have negative values.
 type Samples struct {
-	Head *series.Head
-	rows []sample
-	// folded are the samples that MaxSamples made one of, and their sum.
-	folded int
-	other  heapfile.Counts
+	Head   *series.Head
+	rows   []sample
+	folded int             // number of samples that were folded into one
+	other  heapfile.Counts // the sum of those samples
 	notes  []string
 }
 
@@ -63,8 +66,9 @@ type sample struct {
 	heapfile.Counts
 }
 
-// Samples sums a snapshot's rows by stack: a stack may stand on many rows. It fails if the sum
-// is not that of the snapshot, which conversion may never change.
+// Samples sums the rows of a snapshot by stack. A snapshot may have several rows for one stack.
+// Without a filter, Samples returns an error if the sum of the samples differs from the estimate in
+// s.Completeness: conversion must not change totals.
 func (c *Converter) Samples(s *series.Snapshot) (*Samples, error) {
 	out := &Samples{Head: s.Head, rows: make([]sample, 0, len(s.Samples))}
 	clear(c.index)
@@ -94,12 +98,13 @@ func (s *Samples) sum() (c heapfile.Counts) {
 	return c.Add(s.other)
 }
 
-// Since is what changed since another snapshot of the series, nil if there is none. Stacks that did not change are left out.
+// Since returns the differences s − before, by stack. Both must come from the same Converter.
+// Stacks that did not change are omitted. Since returns nil if before is nil.
 func (s *Samples) Since(before *Samples) *Samples {
 	if before == nil {
 		return nil
 	}
-	out := &Samples{Head: s.Head, notes: []string{"what changed since " + before.Head.Path}}
+	out := &Samples{Head: s.Head, notes: []string{"changes since " + before.Head.Path}}
 	index := map[heapfile.StackID]int{}
 	for _, r := range s.rows {
 		index[r.stack] = len(out.rows)

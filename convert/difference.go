@@ -9,12 +9,15 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// baseLabel marks the samples of the base in a difference; pprof knows it and
-// gives percentages of the base.
+// baseLabel marks the samples of the base in a difference. If a profile has such samples, pprof
+// shows percentages of the base.
 const baseLabel = "pprof::base"
 
-// Difference is current minus base, with the base's samples negated and labelled as pprof's own
-// -diff_base does. The two may come from different processes: places are matched by mapping and offset.
+// Difference returns the profile current − base. It contains all samples of current, and all
+// samples of base with negated values and the label pprof::base, as `pprof -diff_base` builds it.
+// The time is that of current. The two profiles may come from different processes: profile.Merge
+// matches locations by mapping and offset. Difference returns an error if only one profile has
+// cumulative counts.
 func Difference(base, current Encoded) (io.WriterTo, error) {
 	b, err := base.parse()
 	if err != nil {
@@ -25,13 +28,13 @@ func Difference(base, current Encoded) (io.WriterTo, error) {
 		return nil, err
 	}
 	if len(b.SampleType) != len(c.SampleType) {
-		return nil, errors.New("only one of the two has cumulative counts: they cannot be subtracted")
+		return nil, errors.New("cannot subtract: only one of the two profiles has cumulative counts")
 	}
 	b.SetLabel(baseLabel, []string{"true"})
 	b.Scale(-1)
 	out, err := profile.Merge([]*profile.Profile{c, b})
 	if err != nil {
-		return nil, fmt.Errorf("base and current cannot be subtracted: %w", err)
+		return nil, fmt.Errorf("cannot subtract base from current: %w", err)
 	}
 	out.TimeNanos, out.DurationNanos = c.TimeNanos, 0
 	return rendered(out.Write), nil

@@ -8,35 +8,36 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
-// Fields of profile.proto (github.com/google/pprof/proto/profile.proto).
+// Wire types of protobuf, and field numbers of github.com/google/pprof/proto/profile.proto. Names
+// in comments are those of the specification.
 const (
 	wireVarint = 0
-	wireBytes  = 2
+	wireBytes  = 2 // length-delimited
 
-	fieldSample    = 2
-	fieldString    = 6
-	fieldTimeNanos = 9
-	fieldPeriod    = 12
-	fieldComment   = 13
+	fieldSample    = 2  // Profile.sample
+	fieldString    = 6  // Profile.string_table
+	fieldTimeNanos = 9  // Profile.time_nanos
+	fieldPeriod    = 12 // Profile.period
+	fieldComment   = 13 // Profile.comment
 
-	sampleLocation = 1
-	sampleValue    = 2
-	sampleLabel    = 3
+	sampleLocation = 1 // Sample.location_id
+	sampleValue    = 2 // Sample.value
+	sampleLabel    = 3 // Sample.label
 
-	labelKey     = 1
-	labelText    = 2
-	labelNumber  = 3
-	labelNumUnit = 4
+	labelKey     = 1 // Label.key
+	labelText    = 2 // Label.str
+	labelNumber  = 3 // Label.num
+	labelNumUnit = 4 // Label.num_unit
 )
 
-// encoder appends to a profile. Protobuf joins repeated fields wherever they
-// stand, so samples and their strings simply follow the shared tables.
+// encoder appends to the encoded tables of a series. A protobuf decoder concatenates repeated
+// fields wherever they occur, so samples and their strings can follow the tables.
 type encoder struct {
 	t       *tables
-	buf     []byte
-	scratch []byte
-	strings map[string]uint64
-	next    uint64
+	buf     []byte            // the output, without the tables
+	scratch []byte            // the message that sample builds
+	strings map[string]uint64 // index of each string that was added to the table
+	next    uint64            // index of the next string
 }
 
 func newEncoder(t *tables) *encoder {
@@ -56,7 +57,7 @@ func appendBytes(b []byte, field int, content []byte) []byte {
 	return append(b, content...)
 }
 
-// text returns the index of a string, which is added to the table if it is new.
+// text returns the index of a string in the string table. It adds the string if it is new.
 func (e *encoder) text(s string) uint64 {
 	s = utf8(s)
 	if i, ok := e.strings[s]; ok {
@@ -69,7 +70,8 @@ func (e *encoder) text(s string) uint64 {
 	return i
 }
 
-// sample adds a sample with its encoded labels.
+// sample adds a sample. locations holds encoded location IDs, labels encoded fields. The order of
+// the values is that of Converter.sampleTypes.
 func (e *encoder) sample(locations []byte, c heapfile.Counts, labels []byte) {
 	values := [...]int64{c.AllocObjects, c.AllocBytes, c.InuseObjects, c.InuseBytes}
 	from := 0
@@ -98,7 +100,8 @@ func (e *encoder) samples(s *Samples, labels []byte) {
 }
 
 func (e *encoder) textLabel(key, value string) []byte {
-	return appendBytes(nil, sampleLabel, appendVarint(appendVarint(nil, labelKey, e.text(key)), labelText, e.text(value)))
+	m := appendVarint(nil, labelKey, e.text(key))
+	return appendBytes(nil, sampleLabel, appendVarint(m, labelText, e.text(value)))
 }
 
 func (e *encoder) numberLabel(key string, v int64, unit string) []byte {
@@ -106,7 +109,7 @@ func (e *encoder) numberLabel(key string, v int64, unit string) []byte {
 	return appendBytes(nil, sampleLabel, appendVarint(m, labelNumUnit, e.text(unit)))
 }
 
-// meta adds what is said of the profile as a whole.
+// meta adds the fields of the whole profile: time, period and comments.
 func (e *encoder) meta(c *Converter, head *series.Head, notes []string) {
 	if c.series.Clock.Source.IsTime() {
 		e.buf = appendVarint(e.buf, fieldTimeNanos, uint64(c.series.Clock.Times[head.Index].UnixNano()))
@@ -117,7 +120,8 @@ func (e *encoder) meta(c *Converter, head *series.Head, notes []string) {
 	}
 }
 
-// comments say where a profile comes from and what it lacks.
+// comments returns the comments of a profile: its source, what it lacks, and the warnings about the
+// snapshot.
 func (c *Converter) comments(head *series.Head) []string {
 	out := []string{"converted from " + filepath.Base(head.Path), "format: " + head.Format.String()}
 	if c.o.Tool != "" {
@@ -133,14 +137,14 @@ func (c *Converter) comments(head *series.Head) []string {
 	return out
 }
 
-// Encoded is a profile that waits to be compressed: the tables and what follows them.
+// Encoded is an encoded profile that is not compressed yet.
 type Encoded struct {
 	tables *tables
-	own    []byte
+	own    []byte // the fields that follow the tables
 }
 
-// Encode encodes the profile of one snapshot, or of what changed. It is fast; compression, which
-// is not, is left to Encoded.WriteTo, which may run elsewhere.
+// Encode encodes the profile of one snapshot or of a difference. Compression, which takes longer,
+// is done by [Encoded.WriteTo], which may run in another goroutine.
 func (c *Converter) Encode(s *Samples) Encoded {
 	s.prune(c.o.MaxSamples)
 	e := newEncoder(c.tables)
@@ -149,9 +153,10 @@ func (c *Converter) Encode(s *Samples) Encoded {
 	return Encoded{c.tables, e.buf}
 }
 
-// Merge collects the snapshots of a series in one profile. Its samples carry the labels
-// "snapshot" (its name: pprof would take a mere number for a numeric label) and "elapsed" (seconds
-// since the first, where times are known), for pprof's -tagfocus and -tagroot.
+// Merge builds one profile of several snapshots of a series. Each sample has the label "snapshot",
+// with the snapshot's base name (pprof would parse a plain number as a numeric label). If times are
+// known, it also has the numeric label "elapsed", in seconds since the first snapshot. They are for
+// pprof's options -tagfocus and -tagroot.
 type Merge struct {
 	c     *Converter
 	e     *encoder
@@ -162,12 +167,12 @@ type Merge struct {
 // NewMerge starts a merged profile.
 func (c *Converter) NewMerge() *Merge {
 	return &Merge{c: c, e: newEncoder(c.tables), notes: []string{
-		"snapshots of one process, one after the other, whose sum means nothing: choose one with -tagfocus=snapshot=" +
+		"consecutive snapshots of one process, whose sum has no meaning: select one with -tagfocus=snapshot=" +
 			BaseName(c.series.Heads[0].Path),
 	}}
 }
 
-// Add adds a snapshot.
+// Add adds the samples of one snapshot.
 func (m *Merge) Add(s *Samples) {
 	if m.first == nil {
 		m.first = s.Head
@@ -184,7 +189,8 @@ func (m *Merge) Add(s *Samples) {
 	}
 }
 
-// Encode ends the merged profile.
+// Encode returns the merged profile. Its time, period and source are those of the first snapshot.
+// Add must not be called after Encode.
 func (m *Merge) Encode() Encoded {
 	if m.first != nil {
 		m.e.meta(m.c, m.first, m.notes)

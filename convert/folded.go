@@ -23,13 +23,13 @@ const (
 	AllocObjects SampleType = "alloc_objects"
 )
 
-// SampleTypes are all of them, the default first.
+// SampleTypes lists all sample types, the default first.
 var SampleTypes = []SampleType{InuseSpace, InuseObjects, AllocSpace, AllocObjects}
 
-// NeedsAlloc says whether the type exists only with cumulative counts.
+// NeedsAlloc reports whether the type requires cumulative counts.
 func (t SampleType) NeedsAlloc() bool { return t == AllocSpace || t == AllocObjects }
 
-// Of picks the type's value.
+// Of returns the value of type t: bytes or a number of objects.
 func (t SampleType) Of(c heapfile.Counts) int64 {
 	switch t {
 	case InuseObjects:
@@ -42,10 +42,10 @@ func (t SampleType) Of(c heapfile.Counts) int64 {
 	return c.InuseBytes
 }
 
-// rendered is a profile in a text format: what writes it.
+// rendered is a function that writes a profile. It implements io.WriterTo.
 type rendered func(io.Writer) error
 
-// WriteTo implements io.WriterTo.
+// WriteTo calls r with a buffered writer. The number of bytes is not counted: WriteTo returns 0.
 func (r rendered) WriteTo(w io.Writer) (int64, error) {
 	b := bufio.NewWriter(w)
 	if err := r(b); err != nil {
@@ -54,17 +54,21 @@ func (r rendered) WriteTo(w io.Writer) (int64, error) {
 	return 0, b.Flush()
 }
 
-// Folded gives folded stacks, as flame graph tools read them: a line per stack, functions from the root to
-// the leaf with semicolons between, and one value. Stacks whose value is 0 are left out.
+// Folded returns folded stacks in the format of github.com/brendangregg/FlameGraph: one line per
+// stack, with the functions from root to leaf separated by semicolons, a space, and the value of
+// type t. Stacks whose value is 0 are omitted.
 func (c *Converter) Folded(s *Samples, t SampleType) io.WriterTo {
 	s.prune(c.o.MaxSamples)
 	trim := newTrimmer(c)
 	return rendered(func(w io.Writer) error {
 		for _, r := range s.rows {
-			if v := t.Of(r.Counts); v != 0 {
-				if _, err := fmt.Fprintf(w, "%s %d\n", c.foldedStack(trim.trim(c.symbols.Stack(r.stack))), v); err != nil {
-					return err
-				}
+			v := t.Of(r.Counts)
+			if v == 0 {
+				continue
+			}
+			stack := trim.trim(c.symbols.Stack(r.stack))
+			if _, err := fmt.Fprintf(w, "%s %d\n", c.foldedStack(stack), v); err != nil {
+				return err
 			}
 		}
 		if v := t.Of(s.other); v != 0 {
@@ -75,7 +79,7 @@ func (c *Converter) Folded(s *Samples, t SampleType) io.WriterTo {
 	})
 }
 
-// foldedStack joins a stack's functions, the root first.
+// foldedStack joins the functions of a stack, root first.
 func (c *Converter) foldedStack(stack []symbolize.LocationID) string {
 	var names []string
 	for i := len(stack) - 1; i >= 0; i-- {
@@ -93,7 +97,7 @@ func (c *Converter) foldedStack(stack []symbolize.LocationID) string {
 	return strings.Join(names, ";")
 }
 
-// foldedSafe replaces what separates functions and lines.
+// foldedSafe replaces the characters that separate functions and lines.
 func foldedSafe(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch r {
@@ -107,17 +111,17 @@ func foldedSafe(name string) string {
 }
 
 type jsonProfile struct {
-	Schema      string       `json:"schema"`
-	Snapshot    string       `json:"snapshot"`
-	Time        *string      `json:"time"`
-	Period      int64        `json:"period"`
-	SampleTypes []SampleType `json:"sample_types"`
-	Comments    []string     `json:"comments"`
-	Locations   []jsonPlace  `json:"locations"`
-	Samples     []jsonSample `json:"samples"`
+	Schema      string         `json:"schema"`
+	Snapshot    string         `json:"snapshot"`
+	Time        *string        `json:"time"`
+	Period      int64          `json:"period"`
+	SampleTypes []SampleType   `json:"sample_types"`
+	Comments    []string       `json:"comments"`
+	Locations   []jsonLocation `json:"locations"`
+	Samples     []jsonSample   `json:"samples"`
 }
 
-type jsonPlace struct {
+type jsonLocation struct {
 	Address string      `json:"address"`
 	Module  string      `json:"module"`
 	Offset  string      `json:"offset"`
@@ -138,11 +142,15 @@ type jsonSample struct {
 	Locations []int   `json:"locations"`
 }
 
-// JSON gives the samples as heaplapse.convert/1: stacks are indices of locations, leaf first.
+// JSON returns the samples in the format heaplapse.convert/1. A stack is a list of indices into the
+// list of locations, leaf first.
 func (c *Converter) JSON(s *Samples) io.WriterTo {
 	s.prune(c.o.MaxSamples)
-	out := jsonProfile{Schema: "heaplapse.convert/1", Snapshot: s.Head.Path, Period: s.Head.Period,
-		SampleTypes: c.sampleTypes(), Comments: append(c.comments(s.Head), s.notes...), Locations: []jsonPlace{}, Samples: []jsonSample{}}
+	out := jsonProfile{
+		Schema: "heaplapse.convert/1", Snapshot: s.Head.Path, Period: s.Head.Period,
+		SampleTypes: c.sampleTypes(), Comments: append(c.comments(s.Head), s.notes...),
+		Locations: []jsonLocation{}, Samples: []jsonSample{},
+	}
 	if c.series.Clock.Source.IsTime() {
 		t := c.series.Clock.Times[s.Head.Index].UTC().Format("2006-01-02T15:04:05.999999999Z")
 		out.Time = &t
@@ -156,7 +164,7 @@ func (c *Converter) JSON(s *Samples) io.WriterTo {
 			if !ok {
 				i = len(out.Locations)
 				known[id] = i
-				out.Locations = append(out.Locations, c.jsonPlace(id))
+				out.Locations = append(out.Locations, c.jsonLocation(id))
 			}
 			j.Locations = append(j.Locations, i)
 		}
@@ -164,7 +172,7 @@ func (c *Converter) JSON(s *Samples) io.WriterTo {
 	}
 	if s.folded > 0 {
 		out.Samples = append(out.Samples, jsonSample{c.values(s.other), []int{len(out.Locations)}})
-		out.Locations = append(out.Locations, jsonPlace{Frames: []jsonFrame{{Function: foldedName}}})
+		out.Locations = append(out.Locations, jsonLocation{Frames: []jsonFrame{{Function: foldedName}}})
 	}
 	return rendered(func(w io.Writer) error {
 		e := json.NewEncoder(w)
@@ -173,19 +181,19 @@ func (c *Converter) JSON(s *Samples) io.WriterTo {
 	})
 }
 
-func (c *Converter) jsonPlace(id symbolize.LocationID) jsonPlace {
+func (c *Converter) jsonLocation(id symbolize.LocationID) jsonLocation {
 	l := &c.symbols.Locations[id]
-	p := jsonPlace{Address: "0x" + strconv.FormatUint(uint64(l.Address), 16), Frames: []jsonFrame{}}
+	out := jsonLocation{Address: "0x" + strconv.FormatUint(uint64(l.Address), 16), Frames: []jsonFrame{}}
 	if m := c.symbols.Module(l); m != nil {
-		p.Module, p.Offset = m.Path, "0x"+strconv.FormatUint(l.Offset, 16)
+		out.Module, out.Offset = m.Path, "0x"+strconv.FormatUint(l.Offset, 16)
 	}
 	for _, f := range l.Frames {
-		p.Frames = append(p.Frames, jsonFrame{f.Function, f.Linkage, f.File, f.Line, f.Column, f.Inlined})
+		out.Frames = append(out.Frames, jsonFrame{f.Function, f.Linkage, f.File, f.Line, f.Column, f.Inlined})
 	}
-	return p
+	return out
 }
 
-// sampleTypes are those of the profiles, in pprof's order.
+// sampleTypes returns the sample types of the profiles, in pprof's order.
 func (c *Converter) sampleTypes() []SampleType {
 	if c.hasAlloc {
 		return []SampleType{AllocObjects, AllocSpace, InuseObjects, InuseSpace}

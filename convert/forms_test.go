@@ -19,7 +19,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// samplesOf reads all snapshots of a fixture.
+// samplesOf reads all snapshots of a series.
 func samplesOf(t *testing.T, s *series.Series, c *convert.Converter) (out []*convert.Samples) {
 	t.Helper()
 	for snap, err := range s.All(0) {
@@ -39,7 +39,7 @@ func text(t *testing.T, content io.WriterTo) string {
 	return b.String()
 }
 
-func TestMergedSamplesAreLabelledAndSumToTheirSnapshots(t *testing.T) {
+func TestMergedSamplesHaveLabelsAndKeepTotals(t *testing.T) {
 	s, c := open(t, "leaky", "leaky/sysroot")
 	m := c.NewMerge()
 	for _, samples := range samplesOf(t, s, c) {
@@ -58,10 +58,10 @@ func TestMergedSamplesAreLabelledAndSumToTheirSnapshots(t *testing.T) {
 	}
 }
 
-func TestDeltaIsWhatChangedBetweenNeighbours(t *testing.T) {
+func TestSince(t *testing.T) {
 	s, c := open(t, "leaky", "leaky/sysroot")
 	all := samplesOf(t, s, c)
-	require.Nil(t, all[0].Since(nil), "the first has no neighbour")
+	require.Nil(t, all[0].Since(nil))
 	for i := 1; i < len(all); i++ {
 		p := parsed(t, c.Encode(all[i].Since(all[i-1])))
 		want := s.Heads[i].Heap().Sub(s.Heads[i-1].Heap())
@@ -69,13 +69,14 @@ func TestDeltaIsWhatChangedBetweenNeighbours(t *testing.T) {
 		require.Equal(t, want.InuseBytes, got["inuse_space"])
 		require.Equal(t, want.AllocObjects, got["alloc_objects"])
 		for _, sample := range p.Sample {
-			require.NotEqual(t, []int64{0, 0, 0, 0}, sample.Value, "what did not change is left out")
+			require.NotEqual(t, []int64{0, 0, 0, 0}, sample.Value, "unchanged stacks are omitted")
 		}
 	}
 }
 
-// TestDifferenceCarriesItsBase: pprof takes the samples that are labelled pprof::base for the base.
-func TestDifferenceCarriesItsBase(t *testing.T) {
+// TestDifferenceLabelsItsBase checks that a difference contains the base, with the label that pprof
+// expects.
+func TestDifferenceLabelsItsBase(t *testing.T) {
 	s, c := open(t, "leaky", "leaky/sysroot")
 	all := samplesOf(t, s, c)
 	d, err := convert.Difference(c.Encode(all[1]), c.Encode(all[23]))
@@ -91,14 +92,14 @@ func TestDifferenceCarriesItsBase(t *testing.T) {
 	require.Equal(t, s.Heads[1].Heap().InuseBytes, base)
 }
 
-func TestDifferenceNeedsTheSameSampleTypes(t *testing.T) {
+func TestDifferenceRequiresTheSameSampleTypes(t *testing.T) {
 	s, c := open(t, "leaky-jemalloc", "leaky/sysroot")
 	s2, c2 := open(t, "leaky-jemalloc-noaccum", "leaky/sysroot")
 	_, err := convert.Difference(c.Encode(samplesOf(t, s, c)[0]), c2.Encode(samplesOf(t, s2, c2)[0]))
 	require.ErrorContains(t, err, "cumulative counts")
 }
 
-func TestFoldedStacksSumToTheSnapshot(t *testing.T) {
+func TestFoldedStacksKeepTotals(t *testing.T) {
 	for _, f := range fixtures {
 		s, c := open(t, f.name, f.sysroot)
 		all := samplesOf(t, s, c)
@@ -115,14 +116,14 @@ func TestFoldedStacksSumToTheSnapshot(t *testing.T) {
 	}
 }
 
-func TestFoldedStacksRunFromTheRoot(t *testing.T) {
+func TestFoldedStacksBeginWithTheRoot(t *testing.T) {
 	s, c := open(t, "leaky", "leaky/sysroot")
 	all := samplesOf(t, s, c)
 	out := text(t, c.Folded(all[23], convert.InuseSpace))
 	require.Contains(t, out, "leaky::Server::serve_http;leaky::Session::handle;leaky::remember<leaky::Request> ")
 }
 
-func TestJSONHoldsWhatPprofHolds(t *testing.T) {
+func TestJSONHasTheSumsOfTheProfile(t *testing.T) {
 	s, c := open(t, "leaky", "leaky/sysroot")
 	samples := samplesOf(t, s, c)[23]
 	var j struct {
@@ -150,7 +151,7 @@ func TestJSONHoldsWhatPprofHolds(t *testing.T) {
 	require.Equal(t, sums(parsed(t, c.Encode(samples))), got)
 }
 
-func TestMaxSamplesFoldsTheSmallestAndKeepsTheTotals(t *testing.T) {
+func TestMaxSamplesKeepsTotals(t *testing.T) {
 	s, c := openWith(t, "leaky", "leaky/sysroot", convert.Options{MaxSamples: 10})
 	snap, err := s.Read(23)
 	require.NoError(t, err)
@@ -164,8 +165,9 @@ func TestMaxSamplesFoldsTheSmallestAndKeepsTheTotals(t *testing.T) {
 	require.Contains(t, p.String(), "(folded by --max-samples)")
 }
 
-// TestAllocatorFramesAreTrimmed: jemalloc's own five frames stand at the leaf of every stack.
-func TestAllocatorFramesAreTrimmed(t *testing.T) {
+// TestAllocatorFramesAreRemoved uses jemalloc, whose stacks all have five of its own frames at the
+// leaf.
+func TestAllocatorFramesAreRemoved(t *testing.T) {
 	leafModules := func(o convert.Options) map[string]int {
 		s, c := openWith(t, "leaky-jemalloc", "leaky/sysroot", o)
 		out := map[string]int{}
@@ -186,7 +188,7 @@ func TestAllocatorFramesAreTrimmed(t *testing.T) {
 	require.Positive(t, kept["libjemalloc.so.2"])
 }
 
-// rawFields walks the top level of an encoded profile.
+// rawFields calls visit with each length-delimited field at the top level of an encoded profile.
 func rawFields(t *testing.T, b []byte, visit func(field int, content []byte)) {
 	t.Helper()
 	uvarint := func() uint64 {
@@ -214,8 +216,9 @@ func rawFields(t *testing.T, b []byte, visit func(field int, content []byte)) {
 	}
 }
 
-// TestRulesOfIngesters: Parca wants an empty first string, sequential IDs and keyed labels; Pyroscope
-// UTF-8, no "-" in the names of sample types, and at most 4 MiB and 16,000 samples by default.
+// TestRulesOfIngesters checks what profile stores require. Parca requires an empty first string,
+// sequential IDs and labels with keys. Pyroscope requires UTF-8, no "-" in the names of sample
+// types and, by default, at most 4 MiB and 16,000 samples.
 func TestRulesOfIngesters(t *testing.T) {
 	testutil.NoRace(t)
 	for _, f := range fixtures {
@@ -250,9 +253,9 @@ func TestRulesOfIngesters(t *testing.T) {
 	}
 }
 
-// TestCompressedOnceIsOneStream: the shared tables are compressed apart, which no reader may notice. Readers that do not
-// join gzip members must get all of it.
-func TestCompressedOnceIsOneStream(t *testing.T) {
+// TestOutputIsOneGzipMember: the tables are compressed once for all files of a series. The output
+// must still be a single gzip member, because some readers do not concatenate members.
+func TestOutputIsOneGzipMember(t *testing.T) {
 	s, c := open(t, "leaky", "leaky/sysroot")
 	for _, samples := range samplesOf(t, s, c) {
 		e := c.Encode(samples)
@@ -265,7 +268,7 @@ func TestCompressedOnceIsOneStream(t *testing.T) {
 	}
 }
 
-func TestTheSameInputGivesTheSameBytes(t *testing.T) {
+func TestOutputIsDeterministic(t *testing.T) {
 	bytesOf := func() (out []string) {
 		s, c := open(t, "node", "node/sysroot")
 		for _, samples := range samplesOf(t, s, c) {
@@ -276,8 +279,8 @@ func TestTheSameInputGivesTheSameBytes(t *testing.T) {
 	require.Equal(t, bytesOf(), bytesOf())
 }
 
-// TestSampledInputIsUnsampled compares with an independent computation in big steps: the formula of
-// formats and of google/pprof, row by row.
+// TestSampledInputIsUnsampled compares with an independent implementation of google/pprof's
+// formula, applied to each row.
 func TestSampledInputIsUnsampled(t *testing.T) {
 	eachProfile(t, "leaky-jemalloc", "leaky/sysroot", func(s *series.Snapshot, p *profile.Profile) {
 		var want float64

@@ -15,18 +15,18 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata/golden")
 
-// TestGoldens renders profiles of every dialect as google/pprof's text and compares them with kept files: what
-// changes in any field shows as a line of a diff. Each profile goes through our encoder and pprof's parser, and then
-// through pprof's encoder and parser once more, which must not change it.
+// TestGoldens compares the text form (profile.Profile.String) of profiles of every dialect with
+// golden files, which cover all fields. Each profile passes through this package's encoder and
+// pprof's parser, and then through pprof's encoder and parser. The second pass must not change it.
 func TestGoldens(t *testing.T) {
-	const samples = 12 // the largest; the files stay short enough to be read
+	const samples = 12 // keeps the files short
 	for _, f := range fixtures {
 		s, c := openWith(t, f.name, f.sysroot, convert.Options{Tool: "heaplapse test", MaxSamples: samples})
 		for _, index := range []int{0, len(s.Heads) / 2, len(s.Heads) - 1} {
 			snap, err := s.Read(index)
 			require.NoError(t, err)
 			p := converted(t, c, snap)
-			require.Equal(t, p.String(), rewritten(t, p).String(), "encoding is a fixed point")
+			require.Equal(t, p.String(), rewritten(t, p).String(), "encoding again changes nothing")
 			name := convert.BaseName(snap.Path) + ".txt"
 			compareGolden(t, filepath.Join("testdata", "golden", f.name, name), p.Compact().String())
 		}
@@ -56,6 +56,6 @@ func compareGolden(t *testing.T, path, got string) {
 		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(path)
-	require.NoError(t, err, "go test ./convert -update writes it")
-	require.Equal(t, string(want), got, "go test ./convert -update rewrites %s", path)
+	require.NoError(t, err, "to create it: go test ./convert -update")
+	require.Equal(t, string(want), got, "to update %s: go test ./convert -update", path)
 }

@@ -10,17 +10,18 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// packer compresses profiles of one series into gzip files (RFC 1952). The tables, which all share,
-// are compressed once: a deflate stream may be cut at a flush, and what follows starts afresh.
+// packer compresses the profiles of one series into gzip files (RFC 1952). The tables, which all
+// profiles share, are compressed once. This is possible because a deflate stream can be split at a
+// flush if what follows does not refer to data before it: another compressor writes the rest.
 type packer struct {
 	once sync.Once
-	head []byte // gzip header and the compressed tables, up to a flush
-	crc  uint32 // of the tables
+	head []byte // gzip header and compressed tables, up to a flush
+	crc  uint32 // checksum of the tables
 	err  error
 	pool sync.Pool // of *deflater
 }
 
-// deflater is a compressor and its output, kept from file to file: both are large.
+// deflater is a compressor with its output buffer. Both are large and reused.
 type deflater struct {
 	buf bytes.Buffer
 	z   *flate.Writer
@@ -40,12 +41,15 @@ func (p *packer) deflater() (*deflater, error) {
 	return d, nil
 }
 
-// compressionLevel is the fastest: profiles are large and short-lived.
+// compressionLevel is the fastest one: profiles are large and short-lived.
 const compressionLevel = 1
 
-// gzipHeader has no name and no time, so that the same input gives the same bytes.
+// gzipHeader contains no name and no time, so the same input gives the same bytes. RFC 1952,
+// section 2.3: magic number, method (8 is deflate), flags, time, extra flags, operating system (255
+// is unknown).
 var gzipHeader = []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff}
 
+// prepare compresses the tables, in the first call only.
 func (p *packer) prepare(tables []byte) error {
 	p.once.Do(func() {
 		var b bytes.Buffer
@@ -62,7 +66,8 @@ func (p *packer) prepare(tables []byte) error {
 	return p.err
 }
 
-// WriteTo writes the compressed profile. It may run concurrently with others of the same series.
+// WriteTo writes the profile, compressed with gzip. It may be called concurrently for several
+// profiles of one series.
 func (e Encoded) WriteTo(w io.Writer) (int64, error) {
 	p := &e.tables.packer
 	if err := p.prepare(e.tables.encoded); err != nil {
@@ -90,7 +95,7 @@ func (e Encoded) WriteTo(w io.Writer) (int64, error) {
 	return int64(n) + m, err
 }
 
-// Bytes is the profile uncompressed.
+// Bytes returns the uncompressed profile.
 func (e Encoded) Bytes() []byte {
 	return append(bytes.Clone(e.tables.encoded), e.own...)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// writeSeries converts a fixture and returns the paths of the files.
+// writeSeries converts a fixture and returns the paths of the profiles.
 func writeSeries(t *testing.T, name, sysroot string) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -36,7 +36,7 @@ func writeSeries(t *testing.T, name, sysroot string) []string {
 	return paths
 }
 
-// pprofs returns the paths of the toolchain's pprof and of google/pprof at the module's version.
+// pprofs returns the paths of the toolchain's pprof and of google/pprof at the version in go.mod.
 func pprofs(t *testing.T) map[string]string {
 	t.Helper()
 	paths := map[string]string{}
@@ -48,7 +48,7 @@ func pprofs(t *testing.T) map[string]string {
 	return paths
 }
 
-// pprof runs in an empty directory, without any binary or symbolizer in reach.
+// pprof runs a tool in an empty directory, with no access to binaries or symbolizers.
 func pprof(t *testing.T, tool string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(tool, args...)
@@ -66,10 +66,13 @@ func TestPprofNamesTheLeakWithoutBinaries(t *testing.T) {
 	for _, f := range []struct {
 		fixture, sysroot string
 		leak             string
-		names            []string // that must appear
-		lines            []string // that must appear where lines are shown
+		names            []string // functions that must appear
+		lines            []string // source lines that must appear under -lines
 	}{
-		{"leaky", "leaky/sysroot", "remember", []string{"remember", "plugin::Tracker::record"}, []string{"leaky.cc:105", "plugin.cc:50"}},
+		{
+			"leaky", "leaky/sysroot", "remember",
+			[]string{"remember", "plugin::Tracker::record"}, []string{"leaky.cc:105", "plugin.cc:50"},
+		},
 		{"python", "python/sysroot", "ffi_call", []string{"ffi_call"}, nil},
 		{"node", "node/sysroot", "leakBuffers", []string{"leakBuffers"}, nil},
 	} {
@@ -104,8 +107,8 @@ func TestPprofNamesTheLeakWithoutBinaries(t *testing.T) {
 	}
 }
 
-// TestAnyTwoSnapshotsCanBeSubtracted: google/pprof#432. In a short run the first, second, middle and last ones, in a
-// full run all pairs.
+// TestAnyTwoSnapshotsCanBeSubtracted is the test of google/pprof#432. It subtracts the first,
+// second, middle and last snapshot from each other, and all pairs in a full run.
 func TestAnyTwoSnapshotsCanBeSubtracted(t *testing.T) {
 	testutil.NoRace(t)
 	tool := pprofs(t)["google"]
@@ -122,7 +125,7 @@ func TestAnyTwoSnapshotsCanBeSubtracted(t *testing.T) {
 	}
 }
 
-func TestPprofChoosesASnapshotOfAMergedProfile(t *testing.T) {
+func TestPprofSelectsASnapshotOfAMergedProfile(t *testing.T) {
 	tool := pprofs(t)["toolchain"]
 	s, c := open(t, "leaky", "leaky/sysroot")
 	m := c.NewMerge()

@@ -8,11 +8,11 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile"
 )
 
-// foldedName is the function of the sample that stands for all that were folded.
+// foldedName is the function of the sample that replaces the folded ones.
 const foldedName = "(folded by --max-samples)"
 
-// prune folds the smallest samples into one until no more than limit are left. The
-// total stays, and a note says what was folded.
+// prune folds the smallest samples into one, so that at most limit samples remain. The totals do
+// not change. A note gives the number of folded samples and their size.
 func (s *Samples) prune(limit int) {
 	if limit <= 0 || len(s.rows) <= limit {
 		return
@@ -31,7 +31,7 @@ func (s *Samples) prune(limit int) {
 		s.folded, s.other.InuseBytes, limit))
 }
 
-// weight is what a sample matters: its bytes in use, else those allocated.
+// weight orders samples by size: by bytes in use, then by bytes allocated.
 func weight(r sample) float64 {
 	abs := func(v int64) float64 { return max(float64(v), -float64(v)) }
 	return abs(r.InuseBytes) + abs(r.AllocBytes)*1e-6

@@ -9,8 +9,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
 )
 
-// Queue writes files beside the conversion, for compressing them takes longer. This is the only place
-// of the package that runs anything concurrently.
+// Queue compresses and writes files in the background, because compression takes longer than
+// conversion. This is the only concurrent code in the package.
 type Queue struct {
 	written func(path string) error
 	slots   chan struct{}
@@ -24,15 +24,19 @@ type pending struct {
 	err  chan error
 }
 
-// NewQueue starts a queue; written is called for each file that was written, in the order of Put.
+// NewQueue starts a queue. written is called with the path of each file that was written, in the
+// order of Put, in one goroutine. The caller must call Wait.
 func NewQueue(written func(path string) error) *Queue {
 	n := runtime.GOMAXPROCS(0)
-	q := &Queue{written: written, slots: make(chan struct{}, n), order: make(chan pending, 4*n), done: make(chan error, 1)}
+	q := &Queue{
+		written: written, slots: make(chan struct{}, n), order: make(chan pending, 4*n), done: make(chan error, 1),
+	}
 	go q.collect()
 	return q
 }
 
-// Put takes a file's content, which must not change any more. Errors come out of Wait.
+// Put adds a file. It replaces an existing file atomically. The content must not change after the
+// call. Put blocks while too many files are pending; Wait returns the errors.
 func (q *Queue) Put(path string, content io.WriterTo) {
 	p := pending{path, make(chan error, 1)}
 	q.slots <- struct{}{}
@@ -46,6 +50,10 @@ func (q *Queue) Put(path string, content io.WriterTo) {
 	q.order <- p
 }
 
+// maxErrors is the number of errors that Wait reports.
+const maxErrors = 10
+
+// collect calls written in order and collects the errors.
 func (q *Queue) collect() {
 	var errs []error
 	for p := range q.order {
@@ -53,14 +61,15 @@ func (q *Queue) collect() {
 		if err == nil {
 			err = q.written(p.path)
 		}
-		if err != nil && len(errs) < 10 {
+		if err != nil && len(errs) < maxErrors {
 			errs = append(errs, err)
 		}
 	}
 	q.done <- errors.Join(errs...)
 }
 
-// Wait ends the queue when all files are written.
+// Wait waits until all files are written and returns the first errors. The queue cannot be used
+// after it.
 func (q *Queue) Wait() error {
 	q.wg.Wait()
 	close(q.order)

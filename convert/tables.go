@@ -14,19 +14,19 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
-// tables are what all profiles of a series share: sample types, mappings, locations and
-// functions, and the location IDs of each stack. They are encoded once; a
-// profile is these bytes, followed by those of its own samples.
+// tables holds what all profiles of a series share: sample types, mappings, locations and
+// functions, and the location IDs of each stack. It is encoded once. The bytes of a profile are
+// these, followed by those of its own samples.
 type tables struct {
-	encoded  []byte // a profile without samples
-	strings  int    // entries of its string table
-	stacks   [][]byte
-	folded   []byte // location IDs of the sample that stands for folded ones
+	encoded  []byte   // a profile without samples
+	strings  int      // number of entries in its string table
+	stacks   [][]byte // encoded location IDs, by StackID
+	folded   []byte   // encoded location ID of the sample that replaces folded ones
 	packer   packer
 	hasAlloc bool
 }
 
-// newTables builds the tables of all locations of a series.
+// newTables builds the tables of all locations and stacks of a series.
 func newTables(c *Converter) (*tables, error) {
 	b := newBuilder(c)
 	locations := make([]*profile.Location, len(c.symbols.Locations))
@@ -43,8 +43,8 @@ func newTables(c *Converter) (*tables, error) {
 		t.stacks = append(t.stacks, ids)
 	}
 	if c.o.MaxSamples > 0 {
-		l := &profile.Location{ID: uint64(len(b.p.Location) + 1), Line: []profile.Line{{Function: b.function(symbolize.Frame{Function: foldedName})}}}
-		b.p.Location = append(b.p.Location, l)
+		l := b.newLocation(0)
+		l.Line = []profile.Line{{Function: b.function(symbolize.Frame{Function: foldedName})}}
 		t.folded = binary.AppendUvarint(nil, l.ID)
 	}
 	var out bytes.Buffer
@@ -57,7 +57,7 @@ func newTables(c *Converter) (*tables, error) {
 	return t, err
 }
 
-// trimmer cuts the recording allocator's own frames off the leaf.
+// trimmer removes the recording allocator's own frames from the leaf of stacks.
 type trimmer struct {
 	keep   bool
 	blamer *class.Blamer
@@ -86,7 +86,7 @@ func (t trimmer) isProfiler(id symbolize.LocationID) bool {
 	return true
 }
 
-// builder collects mappings, locations and functions. IDs are given in order of first use, from 1.
+// builder collects mappings, locations and functions. It assigns IDs from 1, in order of first use.
 type builder struct {
 	c         *Converter
 	p         *profile.Profile
@@ -94,9 +94,10 @@ type builder struct {
 	functions map[functionKey]*profile.Function
 }
 
-// mappingKey tells mappings apart: the same range may belong to different files over time.
+// mappingKey identifies a mapping. One range may belong to different files in different process
+// images.
 type mappingKey struct {
-	epoch int
+	image int
 	m     heapfile.Mapping
 }
 
@@ -115,17 +116,18 @@ func newBuilder(c *Converter) *builder {
 		mappings:  map[mappingKey]*profile.Mapping{},
 		functions: map[functionKey]*profile.Function{},
 	}
-	if c.hasAlloc {
-		b.p.SampleType = append(b.p.SampleType,
-			&profile.ValueType{Type: "alloc_objects", Unit: "count"}, &profile.ValueType{Type: "alloc_space", Unit: "bytes"})
+	units := map[SampleType]string{
+		AllocObjects: "count", AllocSpace: "bytes", InuseObjects: "count", InuseSpace: "bytes",
 	}
-	b.p.SampleType = append(b.p.SampleType,
-		&profile.ValueType{Type: "inuse_objects", Unit: "count"}, &profile.ValueType{Type: "inuse_space", Unit: "bytes"})
+	for _, t := range c.sampleTypes() {
+		b.p.SampleType = append(b.p.SampleType, &profile.ValueType{Type: string(t), Unit: units[t]})
+	}
 	b.mainMapping()
 	return b
 }
 
-// mainMapping puts an executable mapping of the program first: pprof takes the first one for the program.
+// mainMapping adds a mapping of the main program. It must be the first one: pprof takes the first
+// mapping for that of the main program.
 func (b *builder) mainMapping() {
 	path := symbolize.MainProgram(b.c.series)
 	for _, sp := range b.c.series.Spaces {
@@ -138,20 +140,26 @@ func (b *builder) mainMapping() {
 	}
 }
 
+// newLocation adds a location without lines.
+func (b *builder) newLocation(address uint64) *profile.Location {
+	l := &profile.Location{ID: uint64(len(b.p.Location) + 1), Address: address}
+	b.p.Location = append(b.p.Location, l)
+	return l
+}
+
 func (b *builder) location(id symbolize.LocationID) *profile.Location {
 	from := &b.c.symbols.Locations[id]
-	l := &profile.Location{ID: uint64(len(b.p.Location) + 1), Address: callAddress(from.Address)}
-	b.p.Location = append(b.p.Location, l)
+	l := b.newLocation(callAddress(from.Address))
 	if from.Module != symbolize.NoModule {
 		sp := b.c.series.Spaces[from.Space]
 		l.Mapping = b.mapping(mappingKey{sp.Image, sp.Mappings[from.Mapping]})
-		note(l.Mapping, from)
+		setFlags(l.Mapping, from)
 	}
 	if !from.Named() {
-		// pprof's flame graph leaves out what has no function, and its table shows the module alone. The
-		// mapping's flags stay false, so that symbolizers still try.
-		place := symbolize.Frame{Function: b.c.symbols.Label(from)}
-		l.Line = []profile.Line{{Function: b.function(place)}}
+		// pprof's flame graph omits locations without a function, and its table shows only their
+		// module. The mapping's flags stay false, so a symbolizer can still resolve the address.
+		label := symbolize.Frame{Function: b.c.symbols.Label(from)}
+		l.Line = []profile.Line{{Function: b.function(label)}}
 	}
 	for _, f := range from.Frames {
 		l.Line = append(l.Line, profile.Line{Function: b.function(f), Line: int64(f.Line), Column: int64(f.Column)})
@@ -159,7 +167,8 @@ func (b *builder) location(id symbolize.LocationID) *profile.Location {
 	return l
 }
 
-// callAddress is where pprof and other symbolizers look up: within the call, not behind it.
+// callAddress returns the address that pprof and other symbolizers look up. It lies within the call
+// instruction; the return address lies after it.
 func callAddress(a heapfile.Addr) uint64 {
 	if a == 0 {
 		return 0
@@ -167,8 +176,8 @@ func callAddress(a heapfile.Addr) uint64 {
 	return uint64(a) - 1
 }
 
-// note sets the mapping's flags for what its locations really have.
-func note(m *profile.Mapping, l *symbolize.Location) {
+// setFlags sets the flags of a mapping (HasFunctions and others) according to one of its locations.
+func setFlags(m *profile.Mapping, l *symbolize.Location) {
 	for _, f := range l.Frames {
 		m.HasFunctions = true
 		m.HasFilenames = m.HasFilenames || f.File != ""
@@ -214,10 +223,10 @@ func (b *builder) function(f symbolize.Frame) *profile.Function {
 	return fn
 }
 
-// utf8 replaces what ingesters refuse.
+// utf8 replaces invalid UTF-8, which profile stores reject.
 func utf8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// countStrings counts the entries of the string table of an encoded profile.
+// countStrings returns the number of entries in the string table of an encoded profile.
 func countStrings(b []byte) (n int, err error) {
 	malformed := errors.New("convert: malformed profile")
 	for len(b) > 0 {

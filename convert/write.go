@@ -6,8 +6,8 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
-// BaseName returns the name of the files that are made from a snapshot, without an extension: leaky.0001 for
-// dir/leaky.0001.heap.gz.
+// BaseName returns the base name of a snapshot without its extensions: leaky.0001 for
+// dir/leaky.0001.heap.gz. Output files are named after it.
 func BaseName(snapshot string) string {
 	base := series.TrimCompression(filepath.Base(snapshot))
 	if ext := filepath.Ext(base); ext == ".heap" {

@@ -1,18 +1,18 @@
-// Package manifest is the sidecar of a directory of snapshots: what the
-// snapshots themselves do not say. A recorder appends to it, heapfile reads it.
+// Package manifest reads and writes the manifest of a directory of snapshots. It holds what the
+// snapshots themselves do not contain: times, processes, memory sizes, identities of mapped files.
+// A recorder appends to the manifest; heapfile/series reads it.
 //
-// The file is JSON Lines. The first line names the schema,
+// The format is JSON Lines. The first line names the schema,
 //
 //	{"schema":"heaplapse.manifest/1"}
 //
-// and each further line holds one record under its kind's name:
+// and each further line holds one record under the name of its kind:
 //
 //	{"snapshot":{"file":"p.0001.heap","time":"2026-01-02T03:04:05.6Z","pid":4711,"trigger":"time","rss_bytes":1048576}}
 //	{"mapping":{"path":"/usr/bin/p","build_id":"ab12…","size":123,"mtime":"2026-01-01T00:00:00Z"}}
 //
-// A line is appended in one write. A last line without its newline is one that
-// was cut off and is ignored; unknown kinds and fields are ignored, so that newer recorders
-// can say more.
+// Each line is appended in one write. A last line without a newline is truncated and is ignored.
+// Unknown kinds and fields are ignored too, so that newer recorders can add some.
 package manifest
 
 import (
@@ -27,15 +27,15 @@ import (
 	"time"
 )
 
-// Name is the file's name within the directory of snapshots.
+// Name is the base name of a manifest.
 const Name = "heaplapse.manifest.jsonl"
 
 // Schema is the version that this package reads and writes.
 const Schema = "heaplapse.manifest/1"
 
-// Manifest is a whole sidecar.
+// Manifest holds all records of a manifest, in the order of the file.
 type Manifest struct {
-	Recording *Recording // nil in a sidecar that no recorder wrote
+	Recording *Recording // nil in a manifest that no recorder wrote
 	Snapshots []Snapshot
 	Dropped   []Drop
 	Mappings  []Mapping
@@ -44,83 +44,89 @@ type Manifest struct {
 	Ends      []End
 }
 
-// Recording is how the snapshots came to be.
+// Recording describes how the snapshots were recorded.
 type Recording struct {
 	Started time.Time `json:"started"`
-	// Recorder is the version of heaplapse.
+	// Recorder is the name and version of the recorder.
 	Recorder string `json:"recorder,omitempty"`
 	Host     string `json:"host,omitempty"`
-	// Command is what the user asked to run; Engine is tcmalloc or jemalloc, Library its file, Version what is known of its version.
+	// Command is the command line that the user gave.
 	Command []string `json:"command"`
-	Engine  string   `json:"engine"`
-	Library string   `json:"library"`
-	Version string   `json:"version,omitempty"`
-	// Sampling is the mean distance of samples in bytes; 0 where every allocation is recorded.
+	// Engine is the name of the profiling allocator: tcmalloc or jemalloc.
+	Engine string `json:"engine"`
+	// Library is the path of the allocator's shared library.
+	Library string `json:"library"`
+	// Version is the version of the library, or "" if it is unknown.
+	Version string `json:"version,omitempty"`
+	// Sampling is the mean number of bytes between samples, or 0 if every allocation is recorded.
 	Sampling int64 `json:"sample_period,omitempty"`
-	// Settings are the environment variables that were set for the engine.
+	// Settings holds the environment variables that the recorder set.
 	Settings map[string]string `json:"settings,omitempty"`
 }
 
-// Process is one of those that wrote snapshots. A process that calls exec is recorded again, as its next image.
+// Process describes a process image that wrote snapshots. A process that calls exec has one record
+// for each image.
 type Process struct {
 	PID     int       `json:"pid"`
-	Image   int       `json:"image,omitempty"` // 0 for the first program that the process ran, 1 after an exec, …
+	Image   int       `json:"image,omitempty"` // 0 for the first process image, 1 after the first exec, …
 	Parent  int       `json:"parent,omitempty"`
 	Started time.Time `json:"started"`
 	Command []string  `json:"command,omitempty"`
 	Exe     string    `json:"exe,omitempty"`
 }
 
-// File is a file that was copied to the snapshots, such as a perf map.
+// File describes a file that the recorder copied into the directory, such as a perf map.
 type File struct {
-	File string `json:"file"` // base name, beside the sidecar
-	Path string `json:"path"` // where it was
+	File string `json:"file"` // base name of the copy
+	Path string `json:"path"` // original path
 	Kind string `json:"kind"` // perf-map, jitdump or vdso
 	PID  int    `json:"pid,omitempty"`
 }
 
-// End is how a process, or with PID 0 the recording, ended.
+// End describes how a process ended or, with PID 0, how the recording ended.
 type End struct {
 	PID  int       `json:"pid,omitempty"`
 	Time time.Time `json:"time"`
-	// Status is the exit status, Signal the name of the signal that killed it ("SIGKILL"). Both are nil or empty where the
-	// recorder could not learn them.
-	Status *int   `json:"status,omitempty"`
+	// Status is the exit status, or nil if it is unknown or a signal killed the process.
+	Status *int `json:"status,omitempty"`
+	// Signal is the name of the signal that killed the process, such as "SIGKILL", or "".
 	Signal string `json:"signal,omitempty"`
-	// Error is what went wrong with the recording, such as a full disk.
+	// Error describes problems of the recording, such as a full disk.
 	Error string `json:"error,omitempty"`
 }
 
-// Snapshot is what a recorder saw when a snapshot appeared.
+// Snapshot holds what a recorder knew about a snapshot when it appeared.
 type Snapshot struct {
 	File    string    `json:"file"` // base name, without compression suffix
 	Time    time.Time `json:"time"`
 	PID     int       `json:"pid,omitempty"`
-	Image   int       `json:"image,omitempty"`   // of the process, see Process
-	Trigger string    `json:"trigger,omitempty"` // a heapfile.Trigger's name
-	// RSS and PSS of the process, in bytes; nil when unknown.
+	Image   int       `json:"image,omitempty"`   // as in Process
+	Trigger string    `json:"trigger,omitempty"` // name of a heapfile.Trigger
+	// RSS and PSS are the resident and the proportional set size of the process, in bytes. They are
+	// nil if unknown.
 	RSS *int64 `json:"rss_bytes,omitempty"`
 	PSS *int64 `json:"pss_bytes,omitempty"`
 }
 
-// VDSOFile is the base name of the image of the kernel's [vdso], a File of kind vdso.
+// VDSOFile is the base name of the copy of the kernel's [vdso], a File of kind vdso.
 const VDSOFile = "vdso.so"
 
-// Drop is a snapshot that the recorder removed: its number is not missing. It is written before the file is removed.
+// Drop describes a snapshot that the recorder removed. Its sequence number does not count as
+// missing. The record is written before the file is removed.
 type Drop struct {
 	File string `json:"file"` // base name
-	// Reason is one of those below, or one that a newer recorder has.
+	// Reason is one of the constants below, or another one that a newer recorder defines.
 	Reason string `json:"reason,omitempty"`
 }
 
 // Reasons to remove a snapshot.
 const (
-	DropThinned  = "thinned"  // so many are kept, evenly spread
-	DropTeardown = "teardown" // the program freed its memory to exit
-	DropHelper   = "helper"   // of a wrapper, or of a program that a shell ran beside
+	DropThinned  = "thinned"  // the recorder keeps at most N snapshots, evenly spaced
+	DropTeardown = "teardown" // the program was freeing its memory before it exited
+	DropHelper   = "helper"   // a wrapper wrote it, or a short-lived program that a shell ran
 )
 
-// Mapping identifies a mapped file as it was during the recording.
+// Mapping identifies the version of a file that was mapped during the recording.
 type Mapping struct {
 	Path    string    `json:"path"`
 	BuildID string    `json:"build_id,omitempty"` // hex
@@ -139,7 +145,7 @@ type record struct {
 	End       *End       `json:"end,omitempty"`
 }
 
-// Load reads the sidecar of a directory. A directory without one gives nil.
+// Load reads the manifest of a directory. It returns nil if there is none.
 func Load(dir string) (*Manifest, error) {
 	f, err := os.Open(filepath.Join(dir, Name))
 	if errors.Is(err, os.ErrNotExist) {
@@ -152,10 +158,10 @@ func Load(dir string) (*Manifest, error) {
 	return Read(f, f.Name())
 }
 
-// maxLine caps one record.
+// maxLine is the maximum length of a record in bytes.
 const maxLine = 1 << 20
 
-// Read decodes a sidecar; name stands for it in errors, which give the line.
+// Read decodes a manifest. Errors begin with name and the number of the line.
 func Read(r io.Reader, name string) (*Manifest, error) {
 	m := &Manifest{}
 	in := bufio.NewReaderSize(r, 64<<10)
@@ -179,6 +185,7 @@ func Read(r io.Reader, name string) (*Manifest, error) {
 	}
 }
 
+// readLong reads the rest of a line that is longer than the reader's buffer.
 func readLong(in *bufio.Reader, head []byte) ([]byte, error) {
 	line := bytes.Clone(head)
 	for len(line) < maxLine {
@@ -188,7 +195,7 @@ func readLong(in *bufio.Reader, head []byte) ([]byte, error) {
 			return line, err
 		}
 	}
-	return nil, fmt.Errorf("a record of more than %d bytes", maxLine)
+	return nil, fmt.Errorf("record has more than %d bytes", maxLine)
 }
 
 func (m *Manifest) add(line []byte, n int) error {
@@ -197,7 +204,7 @@ func (m *Manifest) add(line []byte, n int) error {
 		return err
 	}
 	if n == 1 && r.Schema != Schema {
-		return fmt.Errorf("schema %q, want %q: written by another version", r.Schema, Schema)
+		return fmt.Errorf("schema %q, want %q: written by another version of heaplapse", r.Schema, Schema)
 	}
 	if r.Recording != nil {
 		m.Recording = r.Recording

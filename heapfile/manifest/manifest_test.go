@@ -47,7 +47,7 @@ func TestAnUnknownRSSIsNotZero(t *testing.T) {
 	require.Nil(t, m.Snapshots[0].PSS)
 }
 
-func TestACutLastLineIsIgnored(t *testing.T) {
+func TestATruncatedLastLineIsIgnored(t *testing.T) {
 	for rule, last := range map[string]string{
 		"half a record":                   snapshot[:20],
 		"a record without its newline":    strings.TrimSuffix(snapshot, "\n"),
@@ -78,10 +78,10 @@ func TestALongRecordIsRead(t *testing.T) {
 
 func TestErrorsNameFileAndLine(t *testing.T) {
 	for rule, c := range map[string]struct{ text, message string }{
-		"not JSON":              {head + "hello\n", "m.jsonl:2: invalid character 'h' looking for beginning of value"},
-		"another schema":        {`{"schema":"heaplapse.manifest/2"}` + "\n", `m.jsonl:1: schema "heaplapse.manifest/2", want "heaplapse.manifest/1": written by another version`},
-		"no schema":             {snapshot, `m.jsonl:1: schema "", want "heaplapse.manifest/1": written by another version`},
-		"a line beyond the cap": {head + `{"mapping":{"path":"` + strings.Repeat("a", 2<<20) + `"}}` + "\n", "m.jsonl:2: a record of more than 1048576 bytes"},
+		"not JSON":                {head + "hello\n", "m.jsonl:2: invalid character 'h' looking for beginning of value"},
+		"another schema":          {`{"schema":"heaplapse.manifest/2"}` + "\n", `m.jsonl:1: schema "heaplapse.manifest/2", want "heaplapse.manifest/1": written by another version of heaplapse`},
+		"no schema":               {snapshot, `m.jsonl:1: schema "", want "heaplapse.manifest/1": written by another version of heaplapse`},
+		"a line that is too long": {head + `{"mapping":{"path":"` + strings.Repeat("a", 2<<20) + `"}}` + "\n", "m.jsonl:2: record has more than 1048576 bytes"},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			m, err := read(c.text)
@@ -102,13 +102,13 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-func TestADirectoryWithoutSidecarHasNone(t *testing.T) {
+func TestLoadReturnsNilWithoutAManifest(t *testing.T) {
 	m, err := manifest.Load(t.TempDir())
 	require.NoError(t, err)
 	require.Nil(t, m)
 }
 
-func TestLoadReadsTheDirectorysSidecar(t *testing.T) {
+func TestLoad(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, manifest.Name)
 	require.NoError(t, os.WriteFile(path, []byte(head+mapping), 0o644))
@@ -121,8 +121,8 @@ func TestLoadReadsTheDirectorysSidecar(t *testing.T) {
 	require.ErrorContains(t, err, path+":2: ")
 }
 
-// FuzzManifest: an error means no manifest and names the line; what was
-// accepted can be encoded and read again; a cut line changes nothing.
+// FuzzManifest checks three laws. After an error the manifest is nil, and the error names the line.
+// An accepted manifest can be encoded and read again. A truncated last line changes nothing.
 func FuzzManifest(f *testing.F) {
 	f.Add([]byte(head + snapshot + mapping))
 	f.Add([]byte(head + snapshot[:30]))

@@ -8,25 +8,27 @@ import (
 	"path/filepath"
 )
 
-// Writer appends records to a directory's sidecar, each in one write: whoever reads it at any moment, or after the
-// writer was killed, finds whole records. It is for one goroutine. What the disk had no room for is
-// kept, and written when there is room again.
+// Writer appends records to the manifest of a directory. Each record is one write, so a reader
+// finds whole records at any time, even if the writer is killed. If the disk is full, the Writer
+// keeps records in memory and writes them when there is space again. A Writer is not safe for
+// concurrent use.
 type Writer struct {
-	file    *os.File
-	size    int64 // of whole records
-	room    int64 // the file has blocks up to here
-	pending []byte
+	file     *os.File
+	size     int64  // size of the complete records in the file
+	reserved int64  // disk blocks are allocated up to this offset
+	pending  []byte // records that are not written yet
 }
 
-// maxPending bounds what is kept for a full disk, in bytes.
+// maxPending is the maximum size of the pending records, in bytes.
 const maxPending = 4 << 20
 
-// Create starts the sidecar of a directory. It fails if there is one: snapshots of two recordings are not to be mixed.
+// Create creates the manifest of a directory. It returns an error if the directory has one: two
+// recordings must not share a directory.
 func Create(dir string) (*Writer, error) {
 	path := filepath.Join(dir, Name)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o644)
 	if errors.Is(err, os.ErrExist) {
-		return nil, fmt.Errorf("%s: there is a recording in this directory already: %w", path, os.ErrExist)
+		return nil, fmt.Errorf("%s: the directory already holds a recording: %w", path, os.ErrExist)
 	}
 	if err != nil {
 		return nil, err
@@ -39,28 +41,29 @@ func Create(dir string) (*Writer, error) {
 	return w, nil
 }
 
-// Recording says how the snapshots come to be.
+// Recording is called once, before the program starts.
 func (w *Writer) Recording(r Recording) error { return w.append(record{Recording: &r}) }
 
-// Process is called when a process image was first seen.
+// Process is called when the first snapshot of a process image appears.
 func (w *Writer) Process(p Process) error { return w.append(record{Process: &p}) }
 
-// Snapshot is called when a snapshot is complete, and again if more is known of it: the last record of a file counts.
+// Snapshot is called when a snapshot is complete, and again to change its record. The last record
+// of a file is valid.
 func (w *Writer) Snapshot(s Snapshot) error { return w.append(record{Snapshot: &s}) }
 
 // Drop is called before a snapshot is removed.
 func (w *Writer) Drop(d Drop) error { return w.append(record{Dropped: &d}) }
 
-// Mapping is called when a file was first seen mapped.
+// Mapping is called when a mapped file is seen for the first time.
 func (w *Writer) Mapping(m Mapping) error { return w.append(record{Mapping: &m}) }
 
-// File is called when a file was copied to the snapshots.
+// File is called when a file was copied into the directory.
 func (w *Writer) File(f File) error { return w.append(record{File: &f}) }
 
-// End says how a process or the recording ended.
+// End is called when a process or the recording has ended.
 func (w *Writer) End(e End) error { return w.append(record{End: &e}) }
 
-// Close writes what is pending and gives back reserved room.
+// Close writes the pending records and releases reserved disk blocks.
 func (w *Writer) Close() error {
 	err := w.flush()
 	return errors.Join(err, w.file.Truncate(w.size), w.file.Close())
@@ -77,7 +80,7 @@ func (w *Writer) append(r record) error {
 	return w.flush()
 }
 
-// flush writes the pending records. A write that the disk took in part is undone.
+// flush writes the pending records. It undoes a partial write.
 func (w *Writer) flush() error {
 	if len(w.pending) == 0 {
 		return nil
@@ -91,13 +94,14 @@ func (w *Writer) flush() error {
 	return nil
 }
 
-// reserveStep is the room that is kept free for further records, in bytes: how a recording ended can be said even
-// when snapshots have filled the disk.
+// reserveStep is the size of the disk space that reserve allocates, in bytes.
 const reserveStep = 64 << 10
 
+// reserve allocates disk space for further records, so that the end of a recording can be written
+// even if snapshots have filled the disk.
 func (w *Writer) reserve() {
 	need := w.size + int64(len(w.pending)) + reserveStep/2
-	if need > w.room && allocate(w.file, need+reserveStep) {
-		w.room = need + reserveStep
+	if need > w.reserved && allocate(w.file, need+reserveStep) {
+		w.reserved = need + reserveStep
 	}
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWhatIsWrittenIsRead: after each record the sidecar can be read, and holds all of them so far.
-func TestWhatIsWrittenIsRead(t *testing.T) {
+// TestEachRecordCanBeReadAtOnce reads the manifest after each record and expects all records so
+// far.
+func TestEachRecordCanBeReadAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	w, err := Create(dir)
 	require.NoError(t, err)
@@ -42,23 +43,24 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	check(nil)
 }
 
-func TestASecondRecordingIsRefused(t *testing.T) {
+func TestCreateRejectsASecondRecording(t *testing.T) {
 	dir := t.TempDir()
 	w, err := Create(dir)
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
 	_, err = Create(dir)
 	require.ErrorIs(t, err, os.ErrExist)
-	require.ErrorContains(t, err, "there is a recording in this directory already")
+	require.ErrorContains(t, err, "the directory already holds a recording")
 }
 
-// TestWhatCannotBeWrittenIsKept: once there is room again nothing is missing.
-func TestWhatCannotBeWrittenIsKept(t *testing.T) {
+// TestRecordsAreKeptWhileWritesFail checks that a later write contains the records of failed
+// writes.
+func TestRecordsAreKeptWhileWritesFail(t *testing.T) {
 	dir := t.TempDir()
 	w, err := Create(dir)
 	require.NoError(t, err)
 	good := w.file
-	w.file, err = os.Open(filepath.Join(dir, Name)) // not for writing
+	w.file, err = os.Open(filepath.Join(dir, Name)) // read-only
 	require.NoError(t, err)
 	require.Error(t, w.Snapshot(Snapshot{File: "1"}))
 	require.Error(t, w.Snapshot(Snapshot{File: "2"}))

@@ -2,19 +2,20 @@ package interval
 
 import "slices"
 
-// Claims gives each of some sorted addresses to the first claimant whose ranges hold it. An address
-// that is taken costs later claimants next to nothing, so n ranges over m addresses take about n
-// log m + m steps, however much they overlap.
+// Claims assigns each of a sorted list of addresses to the first claimant whose ranges hold it.
+// Later claims skip addresses that have an owner, so n ranges over m addresses take about n log m +
+// m steps, however much the ranges overlap.
 type Claims struct {
 	Addrs []uint64 // ascending
-	Owner []int32  // by address: the claimant, or None
+	Owner []int32  // the claimant of each address, or None
 	Left  int      // number of addresses without an owner
-	// next leads from an address towards the first one from there on that has no owner
-	// (disjoint sets, with path halving).
+	// next is a disjoint-set forest with path halving. The root of an address is the first address
+	// at or after it that has no owner.
 	next []int32
 }
 
-// NewClaims returns claims to ascending addresses. It keeps the slice.
+// NewClaims returns a Claims in which no address has an owner. The addresses must be in ascending
+// order. NewClaims keeps the slice.
 func NewClaims(addrs []uint64) *Claims {
 	c := &Claims{Addrs: addrs, Owner: make([]int32, len(addrs)), Left: len(addrs), next: make([]int32, len(addrs)+1)}
 	for i := range c.Owner {
@@ -26,7 +27,7 @@ func NewClaims(addrs []uint64) *Claims {
 	return c
 }
 
-// Claim makes a claimant the owner of those addresses in its ranges that have none.
+// Claim makes by the owner of all addresses in the ranges that have no owner.
 func (c *Claims) Claim(by int32, ranges ...Range) {
 	for _, r := range ranges {
 		first, _ := slices.BinarySearch(c.Addrs, r.Lo)
@@ -37,7 +38,7 @@ func (c *Claims) Claim(by int32, ranges ...Range) {
 	}
 }
 
-// free returns the first address from i on that has no owner.
+// free returns the index of the first address at or after index i that has no owner.
 func (c *Claims) free(i int32) int32 {
 	for c.next[i] != i {
 		c.next[i] = c.next[c.next[i]]

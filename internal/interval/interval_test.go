@@ -42,7 +42,7 @@ func requireExact(t *testing.T, ranges []Range, more ...uint64) {
 	}
 }
 
-// everyAddress is the addresses below a limit, and the last one.
+// everyAddress returns all addresses below a limit, and the highest address.
 func everyAddress(limit uint64) []uint64 {
 	all := []uint64{math.MaxUint64}
 	for a := range limit {
@@ -51,7 +51,7 @@ func everyAddress(limit uint64) []uint64 {
 	return all
 }
 
-// repeat returns n ranges made by their position.
+// repeat calls make with 0 to n-1 and returns the ranges.
 func repeat(n int, make func(i uint64) Range) []Range {
 	var out []Range
 	for i := range n {
@@ -60,7 +60,7 @@ func repeat(n int, make func(i uint64) Range) []Range {
 	return out
 }
 
-// TestIndexAgainstBruteForce checks shapes of input at every address.
+// TestIndexAgainstBruteForce checks ranges of many shapes at every address.
 func TestIndexAgainstBruteForce(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for name, ranges := range map[string][]Range{
@@ -93,14 +93,14 @@ func TestIndexAgainstBruteForce(t *testing.T) {
 	}
 }
 
-// TestZeroIndex: an index of no ranges needs no constructor.
+// TestZeroIndex checks that the zero value holds no address.
 func TestZeroIndex(t *testing.T) {
 	var x Index
 	_, ok := x.Find(0)
 	require.False(t, ok)
 }
 
-// TestSweep: between opening and closing are the ranges that share an address.
+// TestSweep checks that two ranges overlap if and only if one is open when the other opens.
 func TestSweep(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	ranges := repeat(200, func(uint64) Range { return Range{random.Uint64N(300), random.Uint64N(300)} })
@@ -130,11 +130,12 @@ func TestSweep(t *testing.T) {
 		}
 	}
 	for range Sweep(ranges) {
-		break // a sweep may end early
+		break // the consumer may stop early
 	}
 }
 
-// TestClaimsAgainstBruteForce: an address belongs to the first claimant whose ranges hold it.
+// TestClaimsAgainstBruteForce checks that each address belongs to the first claimant whose ranges
+// hold it.
 func TestClaimsAgainstBruteForce(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 300 {
@@ -162,7 +163,7 @@ func TestClaimsAgainstBruteForce(t *testing.T) {
 	}
 }
 
-// FuzzIndex holds any list of ranges against brute force. Each pair of bytes is a range.
+// FuzzIndex compares an index with brute force. Each pair of bytes of the input is a range.
 func FuzzIndex(f *testing.F) {
 	f.Add([]byte{3, 5, 3, 5, 0, 255, 4, 4}, uint64(0))
 	f.Add([]byte{0, 255, 1, 254, 2, 253, 3, 252, 3, 9}, uint64(math.MaxUint64-255))

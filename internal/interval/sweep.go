@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// Sweep visits the ends of all ranges in ascending order. It yields each range that is not empty
-// twice, by its position in the list: with opens true at its Lo, then with opens false at its Hi.
-// At one address ranges close before others open. A range therefore overlaps those that are open
-// when it opens, and those that open before it closes.
+// Sweep visits the ends of all ranges in ascending order. It yields the position in the list of
+// each range that is not empty twice: with opens true at its Lo, and with opens false at its Hi. At
+// equal addresses, ends that close come before ends that open. A range therefore overlaps the
+// ranges that are open when it opens, and those that open before it closes.
 func Sweep(ranges []Range) iter.Seq2[int, bool] {
 	return func(yield func(i int, opens bool) bool) {
 		for _, e := range endsOf(ranges) {
@@ -41,7 +41,7 @@ func endsOf(ranges []Range) []end {
 	return ends
 }
 
-// rank puts ends that close before ends that open.
+// rank sorts ends that close before ends that open.
 func rank(e end) int {
 	if e.opens {
 		return 1
