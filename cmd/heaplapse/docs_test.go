@@ -1,0 +1,244 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/testutil"
+)
+
+// ellipsis is a line of a session that stands for any lines.
+const ellipsis = "…"
+
+// session is a command of a ```console block and the output that follows it.
+type session struct {
+	command string
+	want    []string
+}
+
+// sessions returns the commands of a document, which are the lines that start with "$ " in its ```console blocks.
+func sessions(text string) []session {
+	var out []session
+	for _, block := range regexp.MustCompile("(?ms)^```console\n(.*?)^```").FindAllStringSubmatch(text, -1) {
+		for _, line := range strings.Split(strings.TrimRight(block[1], "\n"), "\n") {
+			if command, ok := strings.CutPrefix(line, "$ "); ok {
+				out = append(out, session{command: command})
+			} else if len(out) > 0 {
+				out[len(out)-1].want = append(out[len(out)-1].want, line)
+			}
+		}
+	}
+	return out
+}
+
+// text returns the session as a document contains it.
+func (s session) text() string {
+	return "$ " + s.command + "\n" + strings.Join(append(s.want, ""), "\n")
+}
+
+// pattern returns a regular expression that matches the output of the session: its lines exactly, and any lines for an ellipsis.
+func (s session) pattern() string {
+	var b strings.Builder
+	b.WriteString(`\A`)
+	for _, line := range s.want {
+		if isEllipsis(line) {
+			b.WriteString(`(?:.*\n)*?`)
+		} else {
+			b.WriteString(regexp.QuoteMeta(line) + `\n`)
+		}
+	}
+	return b.String() + `\z`
+}
+
+// with returns the session with another output. One ellipsis keeps the number of lines around it; a session with more of them
+// cannot be rewritten.
+func (s session) with(output string) (session, error) {
+	lines := strings.Split(strings.TrimSuffix(output, "\n"), "\n")
+	at := slices.IndexFunc(s.want, isEllipsis)
+	if at < 0 {
+		return session{s.command, lines}, nil
+	}
+	after := len(s.want) - at - 1
+	if slices.ContainsFunc(s.want[at+1:], isEllipsis) || len(lines) < at+after {
+		return s, fmt.Errorf("rewrite this session by hand; its output is\n%s", output)
+	}
+	want := slices.Concat(lines[:at], s.want[at:at+1], lines[len(lines)-after:])
+	return session{s.command, want}, nil
+}
+
+func isEllipsis(line string) bool { return strings.TrimSpace(line) == ellipsis }
+
+// document is a Markdown file of the project.
+type document struct {
+	name string // relative to the module's root
+	path string
+	text string
+}
+
+// documents returns README.md, CONTRIBUTING.md and the manual in docs.
+func documents(t *testing.T) []document {
+	t.Helper()
+	root, err := filepath.Abs(testutil.Root(t))
+	require.NoError(t, err)
+	paths, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	var out []document
+	for _, path := range append([]string{filepath.Join(root, "README.md"), filepath.Join(root, "CONTRIBUTING.md")}, paths...) {
+		name, err := filepath.Rel(root, path)
+		require.NoError(t, err)
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		out = append(out, document{filepath.ToSlash(name), path, string(text)})
+	}
+	return out
+}
+
+// find returns the document with a name.
+func find(t *testing.T, name string) document {
+	t.Helper()
+	list := documents(t)
+	at := slices.IndexFunc(list, func(d document) bool { return d.name == name })
+	require.GreaterOrEqual(t, at, 0, "%s is missing", name)
+	return list[at]
+}
+
+// buildCommand returns a new directory with the program in it.
+func buildCommand(t *testing.T) string {
+	t.Helper()
+	bin := t.TempDir()
+	out, err := exec.Command("go", "build", "-o", filepath.Join(bin, "heaplapse"), ".").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return bin
+}
+
+// TestDocumentedSessions runs every session of the documents and compares its output. With -update it rewrites the outputs.
+// The sessions of a document share a directory, which has testdata in it.
+func TestDocumentedSessions(t *testing.T) {
+	bin, cache := buildCommand(t), t.TempDir()
+	testdata, err := filepath.Abs(testutil.Data(t))
+	require.NoError(t, err)
+	ran := 0
+	for _, d := range documents(t) {
+		dir := t.TempDir()
+		require.NoError(t, os.Symlink(testdata, filepath.Join(dir, "testdata")))
+		for _, s := range sessions(d.text) {
+			ran++
+			t.Run(d.name+"/"+s.command, func(t *testing.T) {
+				if strings.HasPrefix(s.command, "heaplapse record ") {
+					needRecorder(t, filepath.Join(bin, "heaplapse"))
+				}
+				cmd := exec.Command("bash", "-c", s.command)
+				cmd.Dir = dir
+				cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "XDG_CACHE_HOME="+cache)
+				got, _ := cmd.CombinedOutput() // a session that has a status to show prints it
+				output := strings.TrimRight(string(got), "\n") + "\n"
+				if matches, err := regexp.MatchString(s.pattern(), output); *update && err == nil && !matches {
+					changed, err := s.with(output)
+					require.NoError(t, err)
+					d.text = strings.Replace(d.text, s.text(), changed.text(), 1)
+					require.NoError(t, os.WriteFile(d.path, []byte(d.text), 0o644))
+					return
+				}
+				require.Regexp(t, s.pattern(), output, "%s shows another output (run the test with -update to rewrite it)", d.name)
+			})
+		}
+	}
+	require.GreaterOrEqual(t, ran, 15, "the documents show each command")
+}
+
+// TestReadmeIsShort keeps the README to what a new user reads; the manual in docs has the rest.
+func TestReadmeIsShort(t *testing.T) {
+	require.LessOrEqual(t, len(find(t, "README.md").text), 15000)
+}
+
+// TestDocumentedLinks checks that the files and the headings that the documents link to exist.
+func TestDocumentedLinks(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	for _, d := range documents(t) {
+		for _, m := range link.FindAllStringSubmatch(d.text, -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			file, anchor, _ := strings.Cut(m[1], "#")
+			target := d.path
+			if file != "" {
+				target = filepath.Join(filepath.Dir(d.path), filepath.FromSlash(file))
+			}
+			_, err := os.Stat(target)
+			require.NoError(t, err, "%s links to %s", d.name, m[1])
+			if anchor != "" {
+				require.Contains(t, anchors(t, target), anchor, "%s links to %s", d.name, m[1])
+			}
+		}
+	}
+}
+
+// anchors returns the anchors of the headings of a Markdown file, as GitHub names them.
+func anchors(t *testing.T, path string) []string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var out []string
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(string(text), -1) {
+		a := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		out = append(out, strings.ReplaceAll(a, " ", "-"))
+	}
+	return out
+}
+
+// TestDocumentedFlags checks that the commands in the documents have the flags that they are shown with, and that the manual
+// describes every command.
+func TestDocumentedFlags(t *testing.T) {
+	heaplapse := filepath.Join(buildCommand(t), "heaplapse")
+	help := func(args ...string) string {
+		out, err := exec.Command(heaplapse, append(args, "--help")...).Output()
+		require.NoError(t, err)
+		return string(out)
+	}
+	commands := make(map[string]string) // the help of each command
+	for _, m := range regexp.MustCompile(`(?m)^  ([a-z]+)  +\S`).FindAllStringSubmatch(help(), -1) {
+		commands[m[1]] = help(m[1])
+	}
+	require.Contains(t, commands, "growth")
+	for _, m := range regexp.MustCompile(`(?m)^  ([a-z]+)  +\S`).FindAllStringSubmatch(commands["baseline"], -1) {
+		commands["baseline"] += help("baseline", m[1])
+	}
+	use := regexp.MustCompile("heaplapse ([a-z]+)\\b([^`|;&>#\n]*)")
+	flag := regexp.MustCompile(`(?:^| )(--[a-z][a-z-]*)`)
+	checked := 0
+	for _, d := range documents(t) {
+		for _, m := range use.FindAllStringSubmatch(strings.ReplaceAll(d.text, "\\\n", ""), -1) {
+			args, _, _ := strings.Cut(m[2], " -- ") // what follows is the program that is recorded
+			for _, f := range flag.FindAllStringSubmatch(args, -1) {
+				checked++
+				require.Regexp(t, `(?m)^ .*`+f[1]+`(?:[^a-z-]|$)`, commands[m[1]], "%s: heaplapse %s", d.name, m[1])
+			}
+		}
+	}
+	require.Greater(t, checked, 20)
+	manual := find(t, "docs/commands.md").text
+	for command := range commands {
+		if command != "help" && command != "completion" {
+			require.Regexp(t, `(?m)^#+ `+command+`\b`, manual, "docs/commands.md has no section about %s", command)
+		}
+	}
+}
+
+// needRecorder ends a test that records where the system is not Linux or tcmalloc is missing.
+func needRecorder(t *testing.T, heaplapse string) {
+	t.Helper()
+	testutil.Linux(t)
+	if out, err := exec.Command(heaplapse, "record", "--dry-run", "--engine", "tcmalloc", "--", "sh").CombinedOutput(); err != nil {
+		t.Logf("%s", out)
+		testutil.Missing(t, "the library of tcmalloc")
+	}
+}
