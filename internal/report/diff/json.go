@@ -61,7 +61,8 @@ type deltaEntry struct {
 func (d *Report) JSON(w io.Writer) error {
 	out := resultJSON{
 		Schema: "heaplapse.diff/1", Base: sideJSON(d.Base), Current: sideJSON(d.Current), SameProcess: d.SameProcess,
-		HasAlloc: d.HasAlloc(), Delta: text.Counts(d.Total()), Filtered: d.Current.Filter != nil, Shown: text.Counts(d.Shown()), Matched: []tierJSON{}, UnmatchedShare: d.UnmatchedShare(),
+		HasAlloc: d.HasAlloc(), Delta: text.Counts(d.Total()), Filtered: d.Current.Filter != nil,
+		Shown: text.Counts(d.Shown()), Matched: []tierJSON{}, UnmatchedShare: d.UnmatchedShare(),
 		Unchanged: d.Unchanged, Sites: []deltaEntry{},
 	}
 	for i, t := range d.Tiers {
@@ -91,8 +92,9 @@ func deltaJSON(r *compare.Row, sides [2]*siteview.Describer) deltaEntry {
 	v := describer.View(row)
 	out := deltaEntry{
 		Change: r.Change, Delta: text.Counts(r.Delta()), Base: text.Counts(r.Base), Current: text.Counts(r.Current),
-		NoiseBytes: math.Round(r.Noise), MatchedBy: r.Tier.String(), Moved: r.Moved, Stacks: max(len(r.BaseSites), len(r.CurrentSites)),
-		Blame: v.Blame, Frames: describer.Frames(row), Advice: v.Advice(),
+		NoiseBytes: math.Round(r.Noise), MatchedBy: r.Tier.String(), Moved: r.Moved,
+		Stacks: max(len(r.BaseSites), len(r.CurrentSites)),
+		Blame:  v.Blame, Frames: describer.Frames(row), Advice: v.Advice(),
 	}
 	if len(r.BaseSites) == 0 || len(r.CurrentSites) == 0 {
 		out.MatchedBy = identity.Unmatched.String()

@@ -39,14 +39,17 @@ func (d *Persist) Text(w io.Writer) error {
 
 func (d *Persist) table(p *text.Printer) {
 	p.Linef("")
-	p.Linef("%3s  %12s %10s %9s %10s %10s %10s  %s", "#", "STAYED", "CERTAIN", "OBJECTS", "BEFORE", "DURING", "AFTER", "SITE")
+	p.Linef("%3s  %12s %10s %9s %10s %10s %10s  %s", "#", "STAYED", "CERTAIN", "OBJECTS", "BEFORE", "DURING", "AFTER",
+		"SITE")
 	describer := d.describer()
 	shown := text.FirstRows(d.Rows, d.Top)
 	for i := range shown {
 		r := &shown[i]
 		v := describer.View(r.Sites)
-		p.Linef("%3d  %12s %10s %9d %10s %10s %10s  %s  %s", i+1, atMostMark(r.AtMost)+units.SignedBytes(r.Stayed), certainly(r.Certain), r.StayedObjects,
-			units.Bytes(r.At[0].InuseBytes), units.Bytes(r.At[1].InuseBytes), units.Bytes(r.At[2].InuseBytes), v.Title(), v.Where)
+		p.Linef("%3d  %12s %10s %9d %10s %10s %10s  %s  %s", i+1, atMostMark(r.AtMost)+units.SignedBytes(r.Stayed),
+			certainly(r.Certain), r.StayedObjects,
+			units.Bytes(r.At[0].InuseBytes), units.Bytes(r.At[1].InuseBytes), units.Bytes(r.At[2].InuseBytes),
+			v.Title(), v.Where)
 		if path := v.CallPath(0); path != "" {
 			p.Linef("     %s", path)
 		}
@@ -56,7 +59,8 @@ func (d *Persist) table(p *text.Printer) {
 		for i := range d.Rows[len(shown):] {
 			sum += d.Rows[len(shown)+i].Stayed
 		}
-		p.Linef("… and %s with %s: --top %d shows them", units.Count(n, "more site"), units.SignedBytes(sum), len(d.Rows))
+		p.Linef("… and %s with %s: --top %d shows them", units.Count(n, "more site"), units.SignedBytes(sum),
+			len(d.Rows))
 	}
 }
 

@@ -37,7 +37,8 @@ func (d *Report) Text(w io.Writer) error {
 		return p.Err
 	}
 	p.Linef("")
-	p.Linef("%3s  %-7s %12s %9s %10s %10s %12s  %s", "#", "CHANGE", "Δ BYTES", "Δ OBJECTS", "BASE", "CURRENT", "Δ ALLOCATED", "SITE")
+	p.Linef("%3s  %-7s %12s %9s %10s %10s %12s  %s", "#", "CHANGE", "Δ BYTES", "Δ OBJECTS", "BASE", "CURRENT",
+		"Δ ALLOCATED", "SITE")
 	shown := text.FirstRows(d.Rows, d.Top)
 	for i := range shown {
 		d.row(p, i+1, &shown[i], sides)
@@ -49,7 +50,8 @@ func (d *Report) Text(w io.Writer) error {
 // side is the line about one of the snapshots.
 func side(p *text.Printer, label string, s *series.Head, later string) {
 	heap := s.Heap()
-	line := fmt.Sprintf("%s  %s  %s in %s", label, text.Clean(s.Path), units.Bytes(heap.InuseBytes), units.Count(int(heap.InuseObjects), "object"))
+	line := fmt.Sprintf("%s  %s  %s in %s", label, text.Clean(s.Path), units.Bytes(heap.InuseBytes),
+		units.Count(int(heap.InuseObjects), "object"))
 	if t := timeOf(s); !t.IsZero() {
 		line += "  " + t.UTC().Format("2006-01-02 15:04:05")
 	}
@@ -85,9 +87,11 @@ func (d *Report) totals(p *text.Printer) {
 	case !d.HasAlloc():
 		line += " · no cumulative counts"
 	case d.SameProcess && total.AllocBytes >= 0:
-		line += fmt.Sprintf(" · allocated between them %s in %s", units.Bytes(total.AllocBytes), units.Count(int(total.AllocObjects), "object"))
+		line += fmt.Sprintf(" · allocated between them %s in %s", units.Bytes(total.AllocBytes),
+			units.Count(int(total.AllocObjects), "object"))
 	default:
-		line += fmt.Sprintf(" · allocated by each since its start %s and %s", units.Bytes(base.AllocBytes), units.Bytes(d.Current.Head.Heap().AllocBytes))
+		line += fmt.Sprintf(" · allocated by each since its start %s and %s", units.Bytes(base.AllocBytes),
+			units.Bytes(d.Current.Head.Heap().AllocBytes))
 	}
 	p.Linef("%s", line)
 }
@@ -123,7 +127,8 @@ func (d *Report) tiers(p *text.Printer) {
 	}
 	for i, t := range d.Tiers {
 		if t.Sites > 0 && all > 0 {
-			parts = append(parts, fmt.Sprintf("%.0f %% %s", 100*float64(t.Bytes)/float64(all), siteview.TierTexts[identity.Tier(i)]))
+			parts = append(parts,
+				fmt.Sprintf("%.0f %% %s", 100*float64(t.Bytes)/float64(all), siteview.TierTexts[identity.Tier(i)]))
 		}
 	}
 	p.Linef("matched  %s", strings.Join(parts, ", "))
@@ -134,7 +139,8 @@ func (d *Report) tiers(p *text.Printer) {
 
 // describers are those of base and current.
 func (d *Report) describers() [2]*siteview.Describer {
-	return [2]*siteview.Describer{siteview.NewDescriber(d.Base.Symbols, d.Options), siteview.NewDescriber(d.Current.Symbols, d.Options)}
+	return [2]*siteview.Describer{siteview.NewDescriber(d.Base.Symbols, d.Options),
+		siteview.NewDescriber(d.Current.Symbols, d.Options)}
 }
 
 // of is the describer of a row, and its sites there: those of the current side, unless the row is
@@ -157,7 +163,8 @@ func (d *Report) row(p *text.Printer, rank int, r *compare.Row, sides [2]*sitevi
 	p.Linef("%3d  %-7s %12s %9s %10s %10s %12s  %s  %s", rank, r.Change,
 		noisy(r)+bounded(r.BaseBound.InuseBytes, r.CurrentBound.InuseBytes, units.SignedBytes(delta.InuseBytes)),
 		bounded(r.BaseBound.InuseObjects, r.CurrentBound.InuseObjects, fmt.Sprintf("%+d", delta.InuseObjects)),
-		value(r.Base.InuseBytes, r.BaseBound.InuseBytes), value(r.Current.InuseBytes, r.CurrentBound.InuseBytes), allocated, v.Title(), v.Where)
+		value(r.Base.InuseBytes, r.BaseBound.InuseBytes), value(r.Current.InuseBytes, r.CurrentBound.InuseBytes),
+		allocated, v.Title(), v.Where)
 	if path := v.CallPath(0); path != "" {
 		p.Linef("     %s", path)
 	}
@@ -215,7 +222,8 @@ func (d *Report) rest(p *text.Printer, shown int) {
 		sum += delta.InuseBytes
 	}
 	if n := len(d.Rows) - shown; n > 0 {
-		p.Linef("… and %s with %s: --top %d shows them", units.Count(n, "more site"), units.SignedBytes(sum), len(d.Rows))
+		p.Linef("… and %s with %s: --top %d shows them", units.Count(n, "more site"), units.SignedBytes(sum),
+			len(d.Rows))
 	}
 	if h := d.Current.Hidden().Sub(d.Base.Hidden()); h.InuseBytes != 0 {
 		p.Linef("… and %s at sites that the files do not list", units.SignedBytes(h.InuseBytes))

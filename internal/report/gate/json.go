@@ -106,8 +106,10 @@ type suppressionJSON struct {
 func (g *Report) JSON(w io.Writer) error {
 	out := resultJSON{
 		Schema: "heaplapse.gate/1", Verdict: g.Verdict, Why: g.summary(), Significance: g.Significance,
-		Current: *runOf(g.Current), Pool: []runJSON{}, Total: valuesJSON(g.Total.Values), Functions: g.Tested, Unchanged: g.Unchanged,
-		UnmatchedShare: text.Finite(g.UnmatchedShare()), Rows: []rowJSON{}, Expired: []suppressionJSON{}, Notes: g.notes(),
+		Current: *runOf(g.Current), Pool: []runJSON{}, Total: valuesJSON(g.Total.Values), Functions: g.Tested,
+		Unchanged:      g.Unchanged,
+		UnmatchedShare: text.Finite(g.UnmatchedShare()), Rows: []rowJSON{}, Expired: []suppressionJSON{},
+		Notes: g.notes(),
 	}
 	for _, r := range g.Baselines {
 		out.Pool = append(out.Pool, *runOf(r))
@@ -132,7 +134,8 @@ func runOf(r *baseline.Run) *runJSON {
 	out := &runJSON{
 		Name: m.Name, Program: m.Program, BuildID: m.BuildID, Workload: m.Workload, Format: m.Format, Period: m.Period,
 		Snapshots: m.Snapshots, Span: text.Finite(m.Span), Work: text.Finite(m.Work), Labels: m.Labels,
-		InuseBytes: text.Whole(r.Total.Bytes), InuseObjects: text.Whole(r.Total.Objects), PeakBytes: text.Whole(r.Total.Peak),
+		InuseBytes: text.Whole(r.Total.Bytes), InuseObjects: text.Whole(r.Total.Objects),
+		PeakBytes: text.Whole(r.Total.Peak),
 	}
 	if !m.Recorded.IsZero() {
 		t := m.Recorded.UTC()
@@ -143,8 +146,10 @@ func runOf(r *baseline.Run) *runJSON {
 
 func rowOf(r *gate.Row) rowJSON {
 	out := rowJSON{
-		Status: r.Status, Fingerprint: r.Fingerprint, Values: valuesJSON(r.Values), MatchedBy: r.Tier.String(), Stacks: r.Stacks,
-		Thresholds: thresholdsJSON(r.Thresholds), MovedWith: r.MovedWith, Advice: viewOf(r).Advice(), Frames: []frameJSON{},
+		Status: r.Status, Fingerprint: r.Fingerprint, Values: valuesJSON(r.Values), MatchedBy: r.Tier.String(),
+		Stacks:     r.Stacks,
+		Thresholds: thresholdsJSON(r.Thresholds), MovedWith: r.MovedWith, Advice: viewOf(r).Advice(),
+		Frames: []frameJSON{},
 	}
 	if f := blamed(r.Site); f != nil {
 		out.Blame = frameJSON(*f)
@@ -164,7 +169,8 @@ func rowOf(r *gate.Row) rowJSON {
 func valuesJSON(values []gate.Value) []valueJSON {
 	out := []valueJSON{}
 	for _, v := range values {
-		j := valueJSON{Metric: v.Metric, Base: v.Base, Before: text.Finite(v.Before), After: text.Finite(v.After), Delta: text.Finite(v.Delta()),
+		j := valueJSON{Metric: v.Metric, Base: v.Base, Before: text.Finite(v.Before), After: text.Finite(v.After),
+			Delta: text.Finite(v.Delta()),
 			Moved: text.Finite(v.Moved), Judged: v.Judged, Exceeds: v.Exceeds}
 		if v.Before > 0 {
 			j.Percent = text.Number(100 * v.Delta() / v.Before)

@@ -93,7 +93,8 @@ func (g *Report) markdownHead() string {
 			metricText(r.Values[0].Metric), text.EscapeMarkdown(changeText(r.Values[0])), g.against(r.Values[0]))
 	}
 	for _, v := range levels(&g.Total) {
-		fmt.Fprintf(&b, "Heap %s → %s: %s %s.\n\n", amount(v, v.Before), amount(v, v.After), changeText(v), g.against(v))
+		fmt.Fprintf(&b, "Heap %s → %s: %s %s.\n\n", amount(v, v.Before), amount(v, v.After), changeText(v),
+			g.against(v))
 	}
 	return b.String()
 }
@@ -134,8 +135,10 @@ func (g *Report) markdownRow(r *gate.Row, status, first string) string {
 		fmt.Fprintf(&b, "%s| %s | | | | | |\n", status, name)
 	}
 	for _, v := range values {
-		fmt.Fprintf(&b, "%s| %s | %s | %s | %s | **%s** (%s) | %s |\n", status, name, metricText(v.Metric), unbroken(amount(v, v.Before)), unbroken(amount(v, v.After)),
-			unbroken(units.SignedBytes(v.Delta())+unitOf(v)), unbroken(parts(v)), strings.TrimPrefix(g.against(v), "against "))
+		fmt.Fprintf(&b, "%s| %s | %s | %s | %s | **%s** (%s) | %s |\n", status, name, metricText(v.Metric),
+			unbroken(amount(v, v.Before)), unbroken(amount(v, v.After)),
+			unbroken(units.SignedBytes(v.Delta())+unitOf(v)), unbroken(parts(v)),
+			strings.TrimPrefix(g.against(v), "against "))
 		status, name = first, ""
 	}
 	return b.String()

@@ -48,11 +48,13 @@ func noteText(n *gate.Note) string {
 		if n.Count == n.Of {
 			return "allocated bytes are not compared: no earlier run has an amount of work (--work)"
 		}
-		return fmt.Sprintf("allocated bytes are not compared with %d of %d runs: they have no amount of work (--work)", n.Count, n.Of)
+		return fmt.Sprintf("allocated bytes are not compared with %d of %d runs: they have no amount of work (--work)",
+			n.Count, n.Of)
 	case gate.NoteNoWork:
 		return "allocated bytes are not compared: the current run has no amount of work (--work)"
 	case gate.NoteTruncatedRun:
-		return fmt.Sprintf("%s: its snapshots are truncated: a call path that is not listed may have up to %s", n.Run, units.Bytes(n.Bytes))
+		return fmt.Sprintf("%s: its snapshots are truncated: a call path that is not listed may have up to %s", n.Run,
+			units.Bytes(n.Bytes))
 	case gate.NoteUnusedRule:
 		return "no function matches " + n.Text + ", so its thresholds apply to nothing"
 	case gate.NoteExcluded:
@@ -145,7 +147,8 @@ func (g *Report) remarks() (out []string) {
 		out = append(out, "note: "+text.Clip(n, 500))
 	}
 	for _, e := range g.Expired {
-		line := fmt.Sprintf("expired: the suppression %s ended on %s and no longer applies", text.Clip(e.Pattern, 60), e.Until.Format("2006-01-02"))
+		line := fmt.Sprintf("expired: the suppression %s ended on %s and no longer applies", text.Clip(e.Pattern, 60),
+			e.Until.Format("2006-01-02"))
 		if e.Reason != "" {
 			line += ": " + text.Clip(e.Reason, 200)
 		}

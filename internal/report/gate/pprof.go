@@ -31,7 +31,8 @@ const restName = "(sites too small to be kept)"
 func (g *Report) Pprof(w io.Writer) error {
 	base := g.pprofBase()
 	b := &profileBuilder{
-		p:         &profile.Profile{Comments: []string{"heaplapse " + g.Version, "current: " + g.Current.Meta.Name}, DefaultSampleType: "inuse_space"},
+		p: &profile.Profile{Comments: []string{"heaplapse " + g.Version, "current: " + g.Current.Meta.Name},
+			DefaultSampleType: "inuse_space"},
 		alloc:     g.Current.Meta.HasAlloc && (base == nil || base.Meta.HasAlloc),
 		functions: map[pprofFunction]*profile.Function{}, locations: map[pprofLine]*profile.Location{}, mappings: map[string]*profile.Mapping{},
 	}
@@ -56,9 +57,9 @@ func (g *Report) pprofBase() *baseline.Run {
 	if len(g.Baselines) == 0 {
 		return g.Reference
 	}
-	pool := slices.Clone(g.Baselines)
-	slices.SortStableFunc(pool, func(a, b *baseline.Run) int { return cmp.Compare(a.Total.Bytes, b.Total.Bytes) })
-	return pool[(len(pool)-1)/2]
+	runs := slices.Clone(g.Baselines)
+	slices.SortStableFunc(runs, func(a, b *baseline.Run) int { return cmp.Compare(a.Total.Bytes, b.Total.Bytes) })
+	return runs[(len(runs)-1)/2]
 }
 
 // profileBuilder collects the profile. It assigns IDs in order of first use, from 1.
@@ -81,9 +82,11 @@ type pprofLine struct {
 // types adds the sample types of convert, in the same order.
 func (b *profileBuilder) types() {
 	if b.alloc {
-		b.p.SampleType = append(b.p.SampleType, &profile.ValueType{Type: "alloc_objects", Unit: "count"}, &profile.ValueType{Type: "alloc_space", Unit: "bytes"})
+		b.p.SampleType = append(b.p.SampleType, &profile.ValueType{Type: "alloc_objects", Unit: "count"},
+			&profile.ValueType{Type: "alloc_space", Unit: "bytes"})
 	}
-	b.p.SampleType = append(b.p.SampleType, &profile.ValueType{Type: "inuse_objects", Unit: "count"}, &profile.ValueType{Type: "inuse_space", Unit: "bytes"})
+	b.p.SampleType = append(b.p.SampleType, &profile.ValueType{Type: "inuse_objects", Unit: "count"},
+		&profile.ValueType{Type: "inuse_space", Unit: "bytes"})
 }
 
 // run adds the samples of a run, multiplied by sign.
@@ -118,7 +121,8 @@ func (b *profileBuilder) location(f *baseline.Frame) *profile.Location {
 	if l := b.locations[key]; l != nil {
 		return l
 	}
-	l := &profile.Location{ID: uint64(len(b.p.Location) + 1), Mapping: b.mapping(f.Module), Line: []profile.Line{{Function: b.function(key.function), Line: int64(f.Line)}}}
+	l := &profile.Location{ID: uint64(len(b.p.Location) + 1), Mapping: b.mapping(f.Module),
+		Line: []profile.Line{{Function: b.function(key.function), Line: int64(f.Line)}}}
 	b.locations[key] = l
 	b.p.Location = append(b.p.Location, l)
 	return l
@@ -127,7 +131,8 @@ func (b *profileBuilder) location(f *baseline.Frame) *profile.Location {
 func (b *profileBuilder) function(key pprofFunction) *profile.Function {
 	f := b.functions[key]
 	if f == nil {
-		f = &profile.Function{ID: uint64(len(b.p.Function) + 1), Name: key.name, SystemName: key.name, Filename: key.file}
+		f = &profile.Function{ID: uint64(len(b.p.Function) + 1), Name: key.name, SystemName: key.name,
+			Filename: key.file}
 		b.functions[key] = f
 		b.p.Function = append(b.p.Function, f)
 	}
@@ -154,7 +159,8 @@ func (b *profileBuilder) mapping(module string) *profile.Mapping {
 	}
 	m := b.mappings[module]
 	if m == nil {
-		m = &profile.Mapping{ID: uint64(len(b.p.Mapping) + 1), File: module, HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true}
+		m = &profile.Mapping{ID: uint64(len(b.p.Mapping) + 1), File: module, HasFunctions: true, HasFilenames: true,
+			HasLineNumbers: true, HasInlineFrames: true}
 		b.mappings[module] = m
 		b.p.Mapping = append(b.p.Mapping, m)
 	}

@@ -88,7 +88,8 @@ func fitted(r *gate.Row, width int) string {
 	v := viewOf(r)
 	name, place, change := v.Clipped(90), v.Where, changeText(r.Values[0])
 	if utf8.RuneCountInString(joined(name, place, change)) > width {
-		change = fmt.Sprintf("%s (%s)", units.SignedBytes(r.Values[0].Delta())+unitOf(r.Values[0]), percentText(r.Values[0]))
+		change = fmt.Sprintf("%s (%s)", units.SignedBytes(r.Values[0].Delta())+unitOf(r.Values[0]),
+			percentText(r.Values[0]))
 	}
 	room := width - utf8.RuneCountInString(joined("", place, change)) - 2
 	return joined(text.Clip(name, max(30, room)), place, change)

@@ -67,7 +67,8 @@ func movedPart(r *gate.Row) string {
 		return ""
 	}
 	v := r.Values[0]
-	line := fmt.Sprintf("%s of it moved; the other %s is judged", units.SignedBytes(v.Moved)+unitOf(v), units.SignedBytes(v.Rest())+unitOf(v))
+	line := fmt.Sprintf("%s of it moved; the other %s is judged", units.SignedBytes(v.Moved)+unitOf(v),
+		units.SignedBytes(v.Rest())+unitOf(v))
 	if names := neighbours(r); names != "" {
 		line += ": " + names + " changed by the opposite amount"
 	}
@@ -77,7 +78,8 @@ func movedPart(r *gate.Row) string {
 // drifted reports whether the row regressed against the reference run, but not against the
 // baselines.
 func (g *Report) drifted(r *gate.Row) bool {
-	return len(g.Baselines) > 0 && slices.ContainsFunc(r.Values, func(v gate.Value) bool { return v.Base == gate.BaseReference && v.Exceeds }) &&
+	return len(g.Baselines) > 0 && slices.ContainsFunc(r.Values,
+		func(v gate.Value) bool { return v.Base == gate.BaseReference && v.Exceeds }) &&
 		!slices.ContainsFunc(r.Values, func(v gate.Value) bool { return v.Base == gate.BaseSet && v.Exceeds })
 }
 
@@ -154,7 +156,8 @@ func briefLines(r *gate.Row) []string {
 	line := "     " + named(r, 60)
 	if len(r.Values) > 0 {
 		v := r.Values[0]
-		line = fmt.Sprintf("     %12s  %-24s  %s", units.SignedBytes(v.Delta())+unitOf(v), parts(v)+referenceMark(v), named(r, 50))
+		line = fmt.Sprintf("     %12s  %-24s  %s", units.SignedBytes(v.Delta())+unitOf(v), parts(v)+referenceMark(v),
+			named(r, 50))
 	}
 	if why := aside(r); why != "" {
 		return []string{line, "       " + why}

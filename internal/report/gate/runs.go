@@ -84,7 +84,8 @@ func (g *Report) matched() string {
 	var parts []string
 	for i, t := range g.Tiers {
 		if t.Bytes > 0 && all > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s", units.Percent(t.Bytes/all), siteview.TierTexts[identity.Tier(i)]))
+			parts = append(parts,
+				fmt.Sprintf("%s %s", units.Percent(t.Bytes/all), siteview.TierTexts[identity.Tier(i)]))
 		}
 	}
 	if len(parts) == 0 {

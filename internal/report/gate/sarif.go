@@ -153,7 +153,8 @@ func (g *Report) SARIF(w io.Writer) error {
 	}
 	for _, rule := range sarifRules {
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{
-			rule.id, rule.name, sarifText{rule.short}, sarifText{rule.full}, sarifText{rule.full + " Run heaplapse gate with --text - for the evidence."}, sarifConfig{"error"}})
+			rule.id, rule.name, sarifText{rule.short}, sarifText{rule.full},
+			sarifText{rule.full + " Run heaplapse gate with --text - for the evidence."}, sarifConfig{"error"}})
 	}
 	for i := range g.Rows {
 		if level := sarifLevel(g.Rows[i].Status); level != "" && len(run.Results) < maxResults {
@@ -235,7 +236,8 @@ func plainSARIF(s string) string { return strings.ReplaceAll(s, "](", "] (") }
 func (g *Report) sarifTotal() sarifResult {
 	out := sarifResult{
 		RuleID: sarifRules[0].id, Level: "error", Message: sarifText{plainSARIF(g.headline())},
-		Fingerprints: fingerprints("total"), Properties: map[string]any{"status": gate.Regressed, "values": valuesJSON(g.Total.Values)},
+		Fingerprints: fingerprints("total"),
+		Properties:   map[string]any{"status": gate.Regressed, "values": valuesJSON(g.Total.Values)},
 	}
 	place := g.sarifLocation(nil)
 	for i := range g.Rows {
@@ -251,7 +253,8 @@ func (g *Report) sarifTotal() sarifResult {
 func (g *Report) sarifStack(s *baseline.Site) sarifStack {
 	out := sarifStack{Message: sarifText{"the largest call path"}}
 	for i := range s.Frames[:min(maxStack, len(s.Frames))] {
-		out.Frames = append(out.Frames, sarifStackFrame{g.sarifLocation(&s.Frames[i]), text.Clip(s.Frames[i].Module, maxName)})
+		out.Frames = append(out.Frames,
+			sarifStackFrame{g.sarifLocation(&s.Frames[i]), text.Clip(s.Frames[i].Module, maxName)})
 	}
 	return out
 }

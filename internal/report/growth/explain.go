@@ -25,7 +25,8 @@ func (g *Report) explained() ([]selected, error) {
 	sites := g.Result.Sites
 	if rank, err := strconv.Atoi(g.Explain); err == nil {
 		if rank < 1 || rank > len(sites) {
-			return nil, fmt.Errorf("--explain %d: the table has %s; use a part of its name to explain any other site", rank, units.Count(len(sites), "site"))
+			return nil, fmt.Errorf("--explain %d: the table has %s; use a part of its name to explain any other site",
+				rank, units.Count(len(sites), "site"))
 		}
 		return []selected{{&sites[rank-1], rank}}, nil
 	}
@@ -108,14 +109,19 @@ func meaning(s *growth.Site) string {
 	if !measured(s) {
 		return meanings[s.Label]
 	}
-	return fmt.Sprintf("%s; %.0f %% of simulated sites with such measurements leak", meanings[s.Label], 100*s.Confidence)
+	return fmt.Sprintf("%s; %.0f %% of simulated sites with such measurements leak", meanings[s.Label],
+		100*s.Confidence)
 }
 
 var meanings = map[trend.Label]string{
-	trend.Leak: "it grows to the end of the series", trend.LeakLate: "it grows to the end, but only since some time within the series",
-	trend.Suspect: "it grows, but may have stopped or may be stopping", trend.Warming: "it grows ever more slowly, like a cache that fills",
-	trend.Plateaued: "it grew and has stopped", trend.LoadDriven: "it grows because the program allocates more at a time",
-	trend.GrewThenFlat: "it grew in one jump", trend.Shrinking: "it shrinks", trend.Stable: "it does not grow, or not by more than its noise",
+	trend.Leak:         "it grows to the end of the series",
+	trend.LeakLate:     "it grows to the end, but only since some time within the series",
+	trend.Suspect:      "it grows, but may have stopped or may be stopping",
+	trend.Warming:      "it grows ever more slowly, like a cache that fills",
+	trend.Plateaued:    "it grew and has stopped",
+	trend.LoadDriven:   "it grows because the program allocates more at a time",
+	trend.GrewThenFlat: "it grew in one jump", trend.Shrinking: "it shrinks",
+	trend.Stable:       "it does not grow, or not by more than its noise",
 	trend.Insufficient: fmt.Sprintf("fewer than %d snapshots show it", trend.MinPoints),
 }
 
@@ -127,8 +133,10 @@ func (g *Report) measurements(s *growth.Site) []measurement {
 	unit, factor := g.RateUnit()
 	list := []measurement{
 		{"trend", fmt.Sprintf("%s per %s (95 %% interval: %s to %s); rises outweigh falls by %.1f standard deviations (chance gives 2.3 or more once in 100 times)",
-			units.SignedBytes(s.Slope*factor), unit, units.SignedBytes(s.Low*factor), units.SignedBytes(s.High*factor), f[trend.FeatureSignificance])},
-		{"noise", fmt.Sprintf("it varies by %s around the trend; the growth is %.1f times that", units.Bytes(int64(s.Sigma)), f[trend.FeatureClarity])},
+			units.SignedBytes(s.Slope*factor), unit, units.SignedBytes(s.Low*factor), units.SignedBytes(s.High*factor),
+			f[trend.FeatureSignificance])},
+		{"noise", fmt.Sprintf("it varies by %s around the trend; the growth is %.1f times that",
+			units.Bytes(int64(s.Sigma)), f[trend.FeatureClarity])},
 		{"steps", steps(f)},
 		{"end", ending(f)},
 		{"shape", shape(f)},
@@ -136,10 +144,12 @@ func (g *Report) measurements(s *growth.Site) []measurement {
 		{"objects", objects(f)},
 	}
 	if f[trend.FeatureSampling] > 0 {
-		list = append(list, measurement{"sampling", fmt.Sprintf("the standard error from sampling is %.0f %% of the growth", 100*f[trend.FeatureSampling])})
+		list = append(list, measurement{"sampling",
+			fmt.Sprintf("the standard error from sampling is %.0f %% of the growth", 100*f[trend.FeatureSampling])})
 	}
 	if f[trend.FeatureHighWater] == 1 {
-		list = append(list, measurement{"trigger", "snapshots were taken at record highs of the heap, so its largest sites seem to rise"})
+		list = append(list, measurement{"trigger",
+			"snapshots were taken at record highs of the heap, so its largest sites seem to rise"})
 	}
 	return list
 }
@@ -153,11 +163,13 @@ func steps(f *trend.Features) string {
 	case evenness > 0.25:
 		how = "in uneven steps"
 	}
-	return fmt.Sprintf("it rises %s (evenness %.2f of 1); the net growth is %.0f %% of the total movement up and down", how, evenness, 100*f[trend.FeatureDirectness])
+	return fmt.Sprintf("it rises %s (evenness %.2f of 1); the net growth is %.0f %% of the total movement up and down",
+		how, evenness, 100*f[trend.FeatureDirectness])
 }
 
 func ending(f *trend.Features) string {
-	line := fmt.Sprintf("the last 40 %% of the time grow at %.0f %% of the mean rate, the last 25 %% at %.0f %%", 100*f[trend.FeatureTail], 100*f[trend.FeatureEnd])
+	line := fmt.Sprintf("the last 40 %% of the time grow at %.0f %% of the mean rate, the last 25 %% at %.0f %%",
+		100*f[trend.FeatureTail], 100*f[trend.FeatureEnd])
 	if f[trend.FeatureGap] > 0.7 {
 		line += "; the last peak is old (" + probability(math.Exp(-f[trend.FeatureGap])) + ")"
 	}
@@ -173,7 +185,8 @@ func probability(p float64) string {
 }
 
 func shape(f *trend.Features) string {
-	line := fmt.Sprintf("a curve that levels off %s; a rise to a plateau %s", againstLine(f[trend.FeatureSaturation]), againstLine(f[trend.FeaturePlateau]))
+	line := fmt.Sprintf("a curve that levels off %s; a rise to a plateau %s", againstLine(f[trend.FeatureSaturation]),
+		againstLine(f[trend.FeaturePlateau]))
 	if f[trend.FeatureBeside] > clearlyBeside {
 		line += fmt.Sprintf("; a curve plus a line fits clearly better than the curve alone, and the line carries %.0f %% of the growth", 100*min(1, f[trend.FeatureLine]))
 	}
@@ -198,10 +211,12 @@ func load(f *trend.Features) string {
 		return "unknown: the snapshots have no cumulative counts"
 	}
 	line := fmt.Sprintf("it allocates %.2f times as fast at the end as at the start; %.0f %% of what it allocated is still in use; the leak model explains %.0f %% of the growth (%.1f standard errors)",
-		math.Exp(f[trend.FeatureLoad]), 100*f[trend.FeatureRetention], 100*min(1, f[trend.FeatureLeakShare]), f[trend.FeatureLeakT])
+		math.Exp(f[trend.FeatureLoad]), 100*f[trend.FeatureRetention], 100*min(1, f[trend.FeatureLeakShare]),
+		f[trend.FeatureLeakT])
 	// Load alone does not change how long memory stays in use.
 	if math.Abs(f[trend.FeatureResidenceZ]) >= 2 {
-		line += fmt.Sprintf("; memory stays in use %.1f times as long as at the start", math.Exp(f[trend.FeatureResidence]))
+		line += fmt.Sprintf("; memory stays in use %.1f times as long as at the start",
+			math.Exp(f[trend.FeatureResidence]))
 	}
 	return line
 }

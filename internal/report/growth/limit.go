@@ -33,7 +33,8 @@ func (g *Report) forecast() *limitJSON {
 		out.Of, out.Now, slope = "rss", r.LastRSS, *r.RSS
 	}
 	left := float64(g.MemoryLimit) - float64(out.Now)
-	out.Seconds, out.Low, out.High = timeToCover(left, slope.Slope), timeToCover(left, slope.High), timeToCover(left, slope.Low)
+	out.Seconds, out.Low, out.High = timeToCover(left, slope.Slope), timeToCover(left, slope.High), timeToCover(left,
+		slope.Low)
 	return out
 }
 
@@ -83,7 +84,8 @@ func (g *Report) Limit() string {
 	if l.High != nil {
 		within = fmt.Sprintf("%s to %s", units.Duration(rounded(*l.Low)), units.Duration(rounded(*l.High)))
 	}
-	return fmt.Sprintf("reaches %s in %s (%s) if the %s continues to grow at this rate", limit, units.Duration(rounded(*l.Seconds)), within, of)
+	return fmt.Sprintf("reaches %s in %s (%s) if the %s continues to grow at this rate", limit,
+		units.Duration(rounded(*l.Seconds)), within, of)
 }
 
 // rounded drops the digits of a number of seconds that a forecast cannot know.

@@ -50,7 +50,8 @@ func (l *Live) Line() string {
 	heads := l.Series.Heads
 	last := len(heads) - 1
 	parts := []string{
-		fmt.Sprintf("%s  %12s  heap %8s  RSS %8s  %-9s", l.lastTime().UTC().Format(time.RFC3339), units.Count(len(heads), "snapshot"),
+		fmt.Sprintf("%s  %12s  heap %8s  RSS %8s  %-9s", l.lastTime().UTC().Format(time.RFC3339),
+			units.Count(len(heads), "snapshot"),
 			units.Bytes(heads[last].Heap().InuseBytes), l.residentText(last), l.verdictText()),
 	}
 	if len(l.Result.Sites) > 0 {
@@ -95,7 +96,8 @@ func (l *Live) residentText(k int) string {
 func (l *Live) Screen(width, height int, now time.Time) ([]ScreenLine, error) {
 	report := *l.Report
 	report.Width = width
-	lines := append(l.top(now), ScreenLine{}, ScreenLine{report.headline(), styleOf(l.Result.Verdict)}, ScreenLine{Text: report.Summary()})
+	lines := append(l.top(now), ScreenLine{}, ScreenLine{report.headline(), styleOf(l.Result.Verdict)},
+		ScreenLine{Text: report.Summary()})
 	if limit := report.Limit(); limit != "" {
 		lines = append(lines, ScreenLine{Text: limit})
 	}
@@ -106,7 +108,9 @@ func (l *Live) Screen(width, height int, now time.Time) ([]ScreenLine, error) {
 	}
 	lines = append(lines, table...)
 	if room := height - 2; len(lines) > room && room > 0 {
-		lines = append(lines[:room-1:room-1], ScreenLine{fmt.Sprintf("… %d more lines: heaplapse growth %s", len(lines)-room+1, text.Clean(l.Path)), StyleFaint})
+		lines = append(lines[:room-1:room-1],
+			ScreenLine{fmt.Sprintf("… %d more lines: heaplapse growth %s", len(lines)-room+1, text.Clean(l.Path)),
+				StyleFaint})
 	}
 	for len(lines) < height-1 {
 		lines = append(lines, ScreenLine{})
@@ -147,7 +151,8 @@ func (l *Live) curves(width int) []ScreenLine {
 	room := max(min(width-20, 60), 1)
 	lines := []ScreenLine{{Text: fmt.Sprintf("heap  %s  %s", text.Sparkline(heap, all, room), units.Bytes(heap[last]))}}
 	if l.Result.RSS != nil {
-		text := fmt.Sprintf("RSS   %s  %s", text.Sparkline(rss, known, room), l.residentText(last)) + heapShare(l.Result)
+		text := fmt.Sprintf("RSS   %s  %s", text.Sparkline(rss, known, room),
+			l.residentText(last)) + heapShare(l.Result)
 		lines = append(lines, ScreenLine{Text: text})
 	}
 	return lines
@@ -182,7 +187,8 @@ func (l *Live) bottom() ScreenLine {
 }
 
 func styleOf(v growth.SeriesVerdict) Style {
-	return cmp.Or(map[growth.SeriesVerdict]Style{growth.VerdictLeak: StyleLeak, growth.VerdictNoLeak: StyleNoLeak}[v], StyleUndecided)
+	return cmp.Or(map[growth.SeriesVerdict]Style{growth.VerdictLeak: StyleLeak, growth.VerdictNoLeak: StyleNoLeak}[v],
+		StyleUndecided)
 }
 
 // truncated is a line shortened to the width of a terminal, on which some characters take two

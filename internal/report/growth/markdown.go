@@ -50,8 +50,10 @@ func (g *Report) markdownTable(p *text.Printer) {
 	for i := range rows {
 		s := &rows[i]
 		v := g.Describe(s)
-		p.Linef("| %d | %s | %s | %s | %s | %s | %s |", i+1, labelWithConfidence(s.Label, s.Confidence), units.SignedBytes(s.Gained), units.SignedBytes(s.Slope*factor),
-			units.Bytes(g.Now(s)), strings.TrimSpace(g.trend(s, sparkWidth)), text.Join(" ", text.Code(v.Title(), 120), text.EscapeMarkdown(v.Where)))
+		p.Linef("| %d | %s | %s | %s | %s | %s | %s |", i+1, labelWithConfidence(s.Label, s.Confidence),
+			units.SignedBytes(s.Gained), units.SignedBytes(s.Slope*factor),
+			units.Bytes(g.Now(s)), strings.TrimSpace(g.trend(s, sparkWidth)),
+			text.Join(" ", text.Code(v.Title(), 120), text.EscapeMarkdown(v.Where)))
 	}
 	if n := len(g.Result.Sites) - len(rows); n > 0 {
 		p.Linef("")

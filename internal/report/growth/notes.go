@@ -62,7 +62,8 @@ func RangeNotes(r sites.Range) (notes []string) {
 func noteText(n growth.Note) string {
 	switch n.Kind {
 	case growth.NoteFewSnapshots:
-		return fmt.Sprintf("only %s: a filling cache may look like a leak; %d or more are better", units.Count(n.Snapshots, "snapshot"), growth.GoodPoints)
+		return fmt.Sprintf("only %s: a filling cache may look like a leak; %d or more are better",
+			units.Count(n.Snapshots, "snapshot"), growth.GoodPoints)
 	case growth.NoteNoAlloc:
 		return "no cumulative counts: growth caused by higher load may look like a leak"
 	case growth.NoteProcessGrows:
@@ -96,7 +97,8 @@ func (g *Report) Notes() []string {
 		if s.Reason != "" {
 			why = " (" + text.Clean(s.Reason) + ")"
 		}
-		out = append(out, fmt.Sprintf("suppressed by leak:%s%s: %s with %s", text.Clean(s.Pattern), why, units.Count(s.Sites, "call path"), units.SignedBytes(s.Gained)))
+		out = append(out, fmt.Sprintf("suppressed by leak:%s%s: %s with %s", text.Clean(s.Pattern), why,
+			units.Count(s.Sites, "call path"), units.SignedBytes(s.Gained)))
 	}
 	return out
 }

@@ -48,7 +48,8 @@ func (g *Report) row(p *text.Printer, rank int, s *growth.Site, factor float64) 
 	if isSuspicious(s.Label) {
 		label += fmt.Sprintf(" %.0f%%", 100*s.Confidence)
 	}
-	p.Linef("%3d  %-14s %10s %12s %10s  %s  %s  %s", rank, label, units.SignedBytes(s.Gained), units.SignedBytes(s.Slope*factor),
+	p.Linef("%3d  %-14s %10s %12s %10s  %s  %s  %s", rank, label, units.SignedBytes(s.Gained),
+		units.SignedBytes(s.Slope*factor),
 		units.Bytes(g.Now(s)), text.Pad(g.trend(s, g.trendWidth()), g.trendWidth()), v.Title(), v.Where)
 	for _, line := range remarks(s, v) {
 		p.Linef("     %s", line)

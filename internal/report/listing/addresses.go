@@ -92,7 +92,8 @@ func (a *Addresses) JSON(w io.Writer) error {
 			Reason: l.Location.Reason.String(), Near: siteview.Near(l.Location), Frames: []frameJSON{},
 		}
 		for _, f := range l.Location.Frames {
-			j.Frames = append(j.Frames, frameJSON{f.Function, f.Linkage, f.File, f.Line, f.Column, f.StartLine, f.Inlined})
+			j.Frames = append(j.Frames,
+				frameJSON{f.Function, f.Linkage, f.File, f.Line, f.Column, f.StartLine, f.Inlined})
 		}
 		list = append(list, j)
 	}

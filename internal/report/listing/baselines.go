@@ -33,7 +33,8 @@ func (b *Baselines) Text(w io.Writer) error {
 
 func (b *Baselines) row(p *text.Printer, e *baseline.Entry) {
 	m := &e.Run.Meta
-	line := fmt.Sprintf("%-16s  %10s  %5d  %8s  %9s  %s", stamp(m.Recorded), units.Bytes(e.Run.Total.Bytes), len(e.Run.Sites), lasted(m.Span), units.Bytes(e.Size), text.Clean(m.Name))
+	line := fmt.Sprintf("%-16s  %10s  %5d  %8s  %9s  %s", stamp(m.Recorded), units.Bytes(e.Run.Total.Bytes),
+		len(e.Run.Sites), lasted(m.Span), units.Bytes(e.Size), text.Clean(m.Name))
 	if e.Reference {
 		line += "  reference run"
 	}
@@ -128,9 +129,11 @@ func (b *Baselines) JSON(w io.Writer) error {
 func entryJSON(e *baseline.Entry) baselineJSON {
 	r, m := e.Run, &e.Run.Meta
 	out := baselineJSON{
-		Name: m.Name, Path: e.Path, Pinned: e.Reference, Workload: m.Workload, Work: m.Work, Program: m.Program, BuildID: m.BuildID,
-		Format: m.Format, Period: m.Period, Snapshots: m.Snapshots, Span: m.Span, InuseBytes: r.Total.Bytes, InuseObjects: r.Total.Objects,
-		Sites: len(r.Sites), FileBytes: e.Size, Labels: m.Labels,
+		Name: m.Name, Path: e.Path, Pinned: e.Reference, Workload: m.Workload, Work: m.Work, Program: m.Program,
+		BuildID: m.BuildID,
+		Format:  m.Format, Period: m.Period, Snapshots: m.Snapshots, Span: m.Span, InuseBytes: r.Total.Bytes,
+		InuseObjects: r.Total.Objects,
+		Sites:        len(r.Sites), FileBytes: e.Size, Labels: m.Labels,
 	}
 	if out.Labels == nil {
 		out.Labels = map[string]string{}

@@ -23,7 +23,8 @@ func (i *Info) facts(p *text.Printer) {
 	fact("counts", "%s", countsText(first))
 	fact("clock", "%s", clockText(s.Clock.Source))
 	fact("trigger", "%s", triggerText(s.Triggers))
-	fact("images", "%s, %s", units.Count(len(i.images()), "process image"), units.Count(len(s.Spaces), "set")+" of mappings")
+	fact("images", "%s, %s", units.Count(len(i.images()), "process image"),
+		units.Count(len(s.Spaces), "set")+" of mappings")
 	fact("stacks", "%d different in %s", s.Stacks.Len(), units.Count(i.rows(), "row"))
 	fact("complete", "%s", i.completeText())
 	if text := i.memoryText(); text != "" {
@@ -50,7 +51,8 @@ func (i *Info) recorded(fact func(name, format string, args ...any)) {
 		if k == 0 {
 			name = "others"
 		}
-		fact(name, "%s, %s: --process %s", text.Clean(other.Title()), units.Count(other.Files, "snapshot"), text.Clean(other.String()))
+		fact(name, "%s, %s: --process %s", text.Clean(other.Title()), units.Count(other.Files, "snapshot"),
+			text.Clean(other.String()))
 	}
 	if s.Manifest == nil || s.Manifest.Recording == nil {
 		return
@@ -61,7 +63,8 @@ func (i *Info) recorded(fact func(name, format string, args ...any)) {
 		where = " on " + r.Host
 	}
 	command := series.Process{Command: r.Command}
-	fact("recorded", "%s", text.Clean(fmt.Sprintf("%s%s with %s", command.CommandLine(), where, strings.TrimSpace(r.Engine+" "+r.Version))))
+	fact("recorded", "%s", text.Clean(fmt.Sprintf("%s%s with %s", command.CommandLine(), where,
+		strings.TrimSpace(r.Engine+" "+r.Version))))
 }
 
 // memoryText compares the heap with the memory of the process at the last snapshot and at the peak;
@@ -112,7 +115,8 @@ func (i *Info) heapShare(k int) string {
 	case heap > rss:
 		return fmt.Sprintf("the heap has %s, of which at most %s are resident: the rest was never written, or is swapped out", units.Bytes(heap), units.Bytes(rss))
 	}
-	line := fmt.Sprintf("the heap explains %s of %s RSS (%.0f %%)", units.Bytes(heap), units.Bytes(rss), 100*float64(heap)/float64(rss))
+	line := fmt.Sprintf("the heap explains %s of %s RSS (%.0f %%)", units.Bytes(heap), units.Bytes(rss),
+		100*float64(heap)/float64(rss))
 	if pss, ok := i.Series.ProportionalAt(k); ok {
 		line += fmt.Sprintf("; PSS is %s", units.Bytes(pss))
 	}
@@ -202,7 +206,8 @@ func triggerText(list []series.Trigger) string {
 	for _, t := range list {
 		counts[t]++
 	}
-	texts := []string{"unknown", "bytes allocated", "record highs of the heap", "a timer", "calls or signals", "the end of the process"}
+	texts := []string{"unknown", "bytes allocated", "record highs of the heap", "a timer", "calls or signals",
+		"the end of the process"}
 	for t, text := range texts {
 		if n := counts[series.Trigger(t)]; n > 0 {
 			names = append(names, fmt.Sprintf("%s (%d)", text, n))
@@ -229,7 +234,8 @@ func (i *Info) completeText() string {
 		parts = []string{fmt.Sprintf("%d truncated by the allocator, %d unfinished; a site that they do not list has at most %s in use", truncated, unfinished, units.Bytes(bound))}
 	}
 	if heap > 0 && deep > 0 {
-		parts = append(parts, fmt.Sprintf("%.1f %% of the bytes are on stacks truncated at %d frames", 100*float64(deep)/float64(heap), i.Series.Heads[0].Format.DepthLimit()))
+		parts = append(parts, fmt.Sprintf("%.1f %% of the bytes are on stacks truncated at %d frames",
+			100*float64(deep)/float64(heap), i.Series.Heads[0].Format.DepthLimit()))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -37,7 +37,8 @@ const shownEnds = 6
 func (i *Info) table(p *text.Printer) {
 	heads := i.Series.Heads
 	rss, pss := memoryColumn(i.Series.RSS), memoryColumn(i.Series.PSS)
-	p.Linef("%4s  %9s  %10s%s%s %10s %11s %8s  %-10s %s", "#", "AT", "IN USE", rss.heading("RSS"), pss.heading("PSS"), "OBJECTS", "ALLOCATED", "ROWS", "", "FILE")
+	p.Linef("%4s  %9s  %10s%s%s %10s %11s %8s  %-10s %s", "#", "AT", "IN USE", rss.heading("RSS"), pss.heading("PSS"),
+		"OBJECTS", "ALLOCATED", "ROWS", "", "FILE")
 	for k, h := range heads {
 		if !i.All && len(heads) > 2*shownEnds+2 && k >= shownEnds && k < len(heads)-shownEnds {
 			if k == shownEnds {
@@ -45,7 +46,8 @@ func (i *Info) table(p *text.Printer) {
 			}
 			continue
 		}
-		p.Linef("%4d  %9s  %10s%s%s %10d %11s %8d  %-10s %s", k+1, i.at(k), units.Bytes(h.Heap().InuseBytes), rss.cell(k), pss.cell(k), h.Heap().InuseObjects,
+		p.Linef("%4d  %9s  %10s%s%s %10d %11s %8d  %-10s %s", k+1, i.at(k), units.Bytes(h.Heap().InuseBytes),
+			rss.cell(k), pss.cell(k), h.Heap().InuseObjects,
 			allocated(h), h.Rows, flagsOf(h), text.Clean(h.Path))
 	}
 }

@@ -100,9 +100,11 @@ type warningJSON struct {
 func (i *Info) JSON(w io.Writer) error {
 	s := i.Series
 	out := infoJSON{
-		Schema: "heaplapse.info/1", Process: processOf(s.Process), Others: []processJSON{}, Recording: recordingOf(s), Clock: s.Clock.Source.String(),
+		Schema: "heaplapse.info/1", Process: processOf(s.Process), Others: []processJSON{}, Recording: recordingOf(s),
+		Clock:  s.Clock.Source.String(),
 		Stacks: s.Stacks.Len(), Images: len(i.images()), Spaces: len(s.Spaces),
-		Snapshots: []infoSnapshot{}, Thinned: s.Thinned(), Problems: []problemJSON{}, Warnings: []warningJSON{}, Unnamed: i.Unnamed.JSON(),
+		Snapshots: []infoSnapshot{}, Thinned: s.Thinned(), Problems: []problemJSON{}, Warnings: []warningJSON{},
+		Unnamed: i.Unnamed.JSON(),
 	}
 	for _, o := range s.Others {
 		out.Others = append(out.Others, processOf(o))
@@ -135,7 +137,8 @@ func recordingOf(s *series.Series) *recordingJSON {
 		return nil
 	}
 	r := s.Manifest.Recording
-	return &recordingJSON{r.Started.UTC(), r.Host, append([]string{}, r.Command...), r.Engine, r.Version, endOf(s.RecordingEnd())}
+	return &recordingJSON{r.Started.UTC(), r.Host, append([]string{}, r.Command...), r.Engine, r.Version,
+		endOf(s.RecordingEnd())}
 }
 
 func (i *Info) snapshot(k int) infoSnapshot {

@@ -126,7 +126,8 @@ func (t *Top) Text(w io.Writer) error {
 		if where == "" {
 			where = text.Clean(r.Module)
 		}
-		p.Linef("%10s %6s %10s %6s  %s  %s", show(t.Type, r.Flat), t.share(r.Flat), show(t.Type, r.Cum), t.share(r.Cum), text.Clip(r.Function, 100), where)
+		p.Linef("%10s %6s %10s %6s  %s  %s", show(t.Type, r.Flat), t.share(r.Flat), show(t.Type, r.Cum),
+			t.share(r.Cum), text.Clip(r.Function, 100), where)
 	}
 	if n := len(t.Rows) - len(rows); n > 0 {
 		p.Linef("… and %s: --top %d shows them", units.Count(n, "more function"), len(t.Rows))

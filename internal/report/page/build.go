@@ -107,7 +107,8 @@ func ranked(sites []growth.Site) []int {
 func (b *builder) collect() error {
 	s := b.g.Series
 	b.c = &collector{
-		symbols: b.g.Symbols, moments: len(b.moments), paths: b.paths, siteOf: b.rows(), grid: newGrid(b.code.function("heap", "")),
+		symbols: b.g.Symbols, moments: len(b.moments), paths: b.paths, siteOf: b.rows(),
+		grid:   newGrid(b.code.function("heap", "")),
 		leafOf: make([]int, s.Stacks.Len()),
 		first:  make([]int64, b.g.Symbols.Sites()), last: make([]int64, b.g.Symbols.Sites()),
 	}
@@ -215,8 +216,10 @@ func (b *builder) model(keep int) *Model {
 	unit, factor := g.RateUnit()
 	m := &Model{
 		Schema: "heaplapse.report/1", Tool: b.o.Tool, Title: text.SeriesName(g.Series),
-		Verdict: string(g.Result.Verdict), Headline: g.Finding(), Next: g.Next(), Summary: g.Summary(), Limit: g.Limit(),
-		Heap: Ends{g.Result.FirstHeap, g.Result.LastHeap}, RSS: b.rss(), Rate: text.Finite(g.Result.Total.Slope * factor), Explained: text.Finite(g.Result.Explained),
+		Verdict: string(g.Result.Verdict), Headline: g.Finding(), Next: g.Next(), Summary: g.Summary(),
+		Limit: g.Limit(),
+		Heap:  Ends{g.Result.FirstHeap, g.Result.LastHeap}, RSS: b.rss(),
+		Rate: text.Finite(g.Result.Total.Slope * factor), Explained: text.Finite(g.Result.Explained),
 		Span:  g.Span(),
 		Notes: append([]string{}, g.Notes()...), Warnings: g.Warnings(),
 		Snapshots: len(g.Series.Heads), Moments: b.momentList(), Clock: g.Series.Clock.Source.String(), RatePer: unit,
@@ -283,10 +286,12 @@ func (b *builder) site(i int) Site {
 	_, factor := b.g.RateUnit()
 	out := Site{
 		Label: s.Label.String(), Confidence: text.Finite(s.Confidence), Title: v.Title(), Where: v.Where,
-		Function: text.Clip(v.Blame.Function, maxName), Module: text.Clean(v.Blame.Module), File: text.Clean(v.Blame.File), Line: v.Blame.Line,
+		Function: text.Clip(v.Blame.Function, maxName), Module: text.Clean(v.Blame.Module),
+		File: text.Clean(v.Blame.File), Line: v.Blame.Line,
 		Callers: v.CallPath(0), Advice: v.Advice(), Unnamed: v.Unnamed, Resizing: s.Resizing,
 		Growth: s.Gained, Now: b.g.Now(s), Stacks: len(s.Members), Paths: []Path{},
-		Rate: text.Finite(s.Slope * factor), RateLow: text.Finite(s.Low * factor), RateHigh: text.Finite(s.High * factor),
+		Rate: text.Finite(s.Slope * factor), RateLow: text.Finite(s.Low * factor),
+		RateHigh: text.Finite(s.High * factor),
 	}
 	for moment, index := range b.moments {
 		if !s.Visible[index] {

@@ -34,7 +34,8 @@ func (m *Model) HTML(w io.Writer) error {
 			return err
 		}
 	}
-	return document.Execute(w, view{m, template.JS(script), template.CSS(style), template.HTML(base64.StdEncoding.EncodeToString(data))})
+	return document.Execute(w,
+		view{m, template.JS(script), template.CSS(style), template.HTML(base64.StdEncoding.EncodeToString(data))})
 }
 
 // view is the data of the document's template.
@@ -73,7 +74,8 @@ func (v view) Facts() []fact {
 	}
 	if len(v.Sites) > 0 && strings.HasPrefix(v.Sites[0].Label, "leak") {
 		worst := v.Sites[0]
-		out = append(out, fact{"Worst site", signedRate(worst.Rate, v.RatePer), fmt.Sprintf("%.0f %% confidence", 100*worst.Confidence)},
+		out = append(out, fact{"Worst site", signedRate(worst.Rate, v.RatePer),
+			fmt.Sprintf("%.0f %% confidence", 100*worst.Confidence)},
 			fact{"Leaks", fmt.Sprintf("%.0f %% of the growth", 100*v.Explained), ""})
 	}
 	return append(out, fact{"Snapshots", fmt.Sprint(v.Snapshots), v.Span})

@@ -222,7 +222,8 @@ func (t *tables) function(i int) int {
 
 func (t *tables) frame(i int) int {
 	f := t.c.frames[i]
-	return intern(t.frames, &t.m.Frames, i, func() [3]int { return [3]int{t.function(f.function), t.name(f.file), f.line} })
+	return intern(t.frames, &t.m.Frames, i,
+		func() [3]int { return [3]int{t.function(f.function), t.name(f.file), f.line} })
 }
 
 // JSON writes the model as heaplapse.report/1, in one line: most of it is numbers.

@@ -46,7 +46,7 @@ func TestMomentsOfALongSeries(t *testing.T) {
 	for i := 1; i < len(got); i++ {
 		widest = max(widest, got[i]-got[i-1])
 	}
-	require.LessOrEqual(t, widest, 8, "even in time, but for rounding: 1000/240 is 4.2")
+	require.LessOrEqual(t, widest, 8, "evenly spaced in time: 1000/240 is 4.2")
 }
 
 func TestAShortSeriesIsShownWhole(t *testing.T) {

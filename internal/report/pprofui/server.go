@@ -86,7 +86,8 @@ func (s *Server) snapshot(w http.ResponseWriter, r *http.Request) {
 	name, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/s/"), "/")
 	current, base, ok := s.parse(name)
 	if !ok {
-		http.Error(w, fmt.Sprintf("there is no snapshot %.20q: the series has 1 to %d", name, len(s.series.Heads)), http.StatusNotFound)
+		http.Error(w, fmt.Sprintf("there is no snapshot %.20q: the series has 1 to %d", name, len(s.series.Heads)),
+			http.StatusNotFound)
 		return
 	}
 	pages, err := s.pages(name, current, base)

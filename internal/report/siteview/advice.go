@@ -16,7 +16,9 @@ import (
 
 // advice is what to look at next, for allocations whose stack shows a known cause.
 type advice struct {
-	subject string // what pattern is for: a function or a module on the stack, or a module of the process, for growth beside the heap
+	// subject is what pattern matches: "function" or "module" for a frame of the stack, "beside" for a
+	// module of a process that grows while its heap does not.
+	subject string
 	pattern *regexp.Regexp
 	text    string
 	source  string

@@ -27,7 +27,7 @@ func TestAdviceIsGivenForKnownCauses(t *testing.T) {
 		"__GI__dl_open":                                "dlclose",
 		"r_object":                                     "modules are imported",
 		"_PyCode_New":                                  "modules are imported",
-		"type_new_alloc":                               "classes are made",
+		"type_new_alloc":                               "classes are created",
 		"insertion_resize":                             "Python dict",
 		"__pthread_create_2_1":                         "threads",
 		"tsl::BFCAllocator::Extend":                    "memory pool",

@@ -102,8 +102,7 @@ func (d *Describer) callers(site symbolize.SiteID) []Caller {
 	return callersOf(d.frames(stack, ref, ok))
 }
 
-// describe adds to v what only the symbols tell: the group, and what is known of a place without a
-// name.
+// describe adds the group and, for a place without a name, what the symbols have about it.
 func (d *Describer) describe(v *View, stack []symbolize.LocationID, ref class.FrameRef) {
 	l := &d.symbols.Locations[stack[ref.Position]]
 	v.Group = d.group(l, ref.Frame)

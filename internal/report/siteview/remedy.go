@@ -65,7 +65,8 @@ func remedyForAll(s *symbolize.Symbols, r UnnamedRow) string {
 	case symbolize.ReasonNoSegment:
 		return "pass the files that were mapped with --sysroot DIR or --binary FILE"
 	case symbolize.ReasonNoSymbols, symbolize.ReasonNoFunction:
-		return fmt.Sprintf("install debug symbols (Debian: the -dbgsym package of `%s`) or pass --debug-dir DIR", text.Clean(packageQuery(first.Path))) +
+		return fmt.Sprintf("install debug symbols (Debian: the -dbgsym package of `%s`) or pass --debug-dir DIR",
+			text.Clean(packageQuery(first.Path))) +
 			onlyIf(hasID, " or --debuginfod URL")
 	}
 	if first.Err != nil {

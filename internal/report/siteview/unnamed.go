@@ -70,7 +70,8 @@ func (u *Unnamed) Done() *Unnamed {
 		keys = append(keys, k)
 	}
 	slices.SortFunc(keys, func(a, b unnamedKey) int {
-		return cmp.Or(cmp.Compare(u.modules[b], u.modules[a]), cmp.Compare(a.reason, b.reason), cmp.Compare(a.module, b.module))
+		return cmp.Or(cmp.Compare(u.modules[b], u.modules[a]), cmp.Compare(a.reason, b.reason),
+			cmp.Compare(a.module, b.module))
 	})
 	for _, k := range keys {
 		i := slices.IndexFunc(u.Rows, func(r UnnamedRow) bool { return r.Reason == k.reason })
@@ -96,7 +97,8 @@ func (u *Unnamed) Text(p *text.Printer) {
 		return
 	}
 	p.Linef("")
-	p.Linef("unnamed: functions without a name allocated %s of the %s on recorded stacks", units.Bytes(u.Bytes), units.Bytes(u.Total))
+	p.Linef("unnamed: functions without a name allocated %s of the %s on recorded stacks", units.Bytes(u.Bytes),
+		units.Bytes(u.Total))
 	for _, r := range u.Rows {
 		if r.Bytes*100 < u.Total {
 			continue
