@@ -26,17 +26,11 @@ type Comparison struct {
 	// SameProcess reports whether both snapshots are of one process image.
 	SameProcess bool
 	// Tiers is what was matched at each tier.
-	Tiers [identity.Unmatched + 1]TierShare
+	Tiers identity.Tally
 	// Foreign is the number of bytes in use, of both sides, that no tier matched and whose stacks
 	// lead through files that the other side does not have: they may be there under other names.
 	// Other unmatched bytes are new or gone.
 	Foreign int64
-}
-
-// TierShare is what was matched at one tier: sites and bytes in use of both sides.
-type TierShare struct {
-	Sites int
-	Bytes int64
 }
 
 // Change is what happened to a row.
@@ -95,15 +89,7 @@ func (c *Comparison) HasAlloc() bool { return c.Base.Head.HasAlloc && c.Current.
 func (c *Comparison) Total() heapfile.Counts { return c.Current.Head.Heap().Sub(c.Base.Head.Heap()) }
 
 // UnmatchedShare returns the share of the bytes in use, of both sides, that no tier matched.
-func (c *Comparison) UnmatchedShare() float64 { return c.share(c.Tiers[identity.Unmatched].Bytes) }
+func (c *Comparison) UnmatchedShare() float64 { return c.Tiers.UnmatchedShare() }
 
 // ForeignShare returns the share of the bytes in use, of both sides, that is foreign.
-func (c *Comparison) ForeignShare() float64 { return c.share(c.Foreign) }
-
-func (c *Comparison) share(bytes int64) float64 {
-	all := int64(0)
-	for _, t := range c.Tiers {
-		all += t.Bytes
-	}
-	return float64(bytes) / float64(max(all, 1))
-}
+func (c *Comparison) ForeignShare() float64 { return float64(c.Foreign) / max(c.Tiers.Bytes(), 1) }

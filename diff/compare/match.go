@@ -57,11 +57,10 @@ func (p *pair) match() []identity.Match {
 
 // shares are the sites and bytes that were matched at each tier, and the bytes that are foreign:
 // see Comparison.Foreign.
-func (p *pair) shares(matches []identity.Match) (tiers [identity.Unmatched + 1]TierShare, foreign int64) {
+func (p *pair) shares(matches []identity.Match) (tiers identity.Tally, foreign int64) {
 	for _, m := range matches {
 		bytes := p.inUse(base, m.Base) + p.inUse(current, m.Current)
-		tiers[m.Tier].Sites += len(m.Base) + len(m.Current)
-		tiers[m.Tier].Bytes += bytes
+		tiers.Add(m, float64(bytes))
 		if m.Tier == identity.Unmatched && p.foreign(m) {
 			foreign += bytes
 		}

@@ -50,9 +50,7 @@ func (p *pair) add(r *Row, m identity.Match) {
 	if len(m.Current) == 0 {
 		r.CurrentBound = addBound(r.CurrentBound, p.sides[current].Head)
 	}
-	if m.Tier != identity.Unmatched && (r.Tier == identity.Unmatched || m.Tier > r.Tier) {
-		r.Tier = m.Tier
-	}
+	r.Tier = identity.LeastSure(r.Tier, m.Tier)
 }
 
 // include adds sites of the side to ids, and their counts to sum.

@@ -10,7 +10,7 @@ import (
 
 // comparison is all rows in one view.
 type comparison struct {
-	view    view
+	view    *view
 	heap    change   // of the heap as a whole
 	changes []change // parallel to the rows
 	moves   []move   // parallel to the rows
@@ -21,13 +21,14 @@ type change struct {
 	before, after float64
 	// set are the values in the baseline set.
 	set []float64
-	// lowest is what a loss must fall below to be more than the usual variation.
+	// lowest is what a loss must fall below to be more than the usual variation. It is set if the
+	// change is listed.
 	lowest float64
 	// known is the standard deviation of the difference that is known without other runs: sampling,
 	// the error of a slope.
 	known float64
 	// scatter is the standard deviation between runs, not scaled for their number, at least 2 % of
-	// before.
+	// before. It is set if the change is listed.
 	scatter float64
 	// least is the smallest change that the row's thresholds in bytes allow to regress.
 	least float64
@@ -41,31 +42,34 @@ func (c change) delta() float64 { return c.after - c.before }
 func (c change) listed() bool { return math.Abs(c.delta()) >= c.least/10 }
 
 // compareRows measures all rows, and the heap as a whole, in one view.
-func compareRows(v view, rs runs, rows []*row, heap *row) comparison {
+func compareRows(v *view, rs runs, rows []*row, heap *row) comparison {
 	total := 0.0
 	for _, run := range v.centre {
 		total += v.heap(run, rs.all[run].Total) / float64(len(v.centre))
 	}
 	out := comparison{view: v, heap: v.change(heap, rs, total)}
-	for _, r := range rows {
-		out.changes = append(out.changes, v.change(r, rs, total))
+	out.changes = make([]change, len(rows))
+	for i, r := range rows {
+		out.changes[i] = v.change(r, rs, total)
 	}
 	return out
 }
 
 // change measures a row. total is the whole heap of the base, which the threshold Share refers to.
-func (v view) change(r *row, rs runs, total float64) change {
+func (v *view) change(r *row, rs runs, total float64) change {
 	c := change{
 		before: v.before(r.levels), after: v.bytes(0, r.levels[0]), set: v.values(r.levels, v.set),
 		known: v.known(r.levels), least: max(r.limits.Bytes, r.limits.Share*math.Abs(total)), hidden: v.hidden(r, rs),
 	}
-	c.scatter = max(scatter(c.set), leastNoise*math.Abs(c.before))
-	c.lowest = v.lowest(c)
+	if c.listed() {
+		c.scatter = max(scatter(c.set), leastNoise*math.Abs(c.before))
+		c.lowest = v.lowest(c)
+	}
 	return c
 }
 
 // values are a quantity in some runs.
-func (v view) values(levels []baseline.Level, runs []int) []float64 {
+func (v *view) values(levels []baseline.Level, runs []int) []float64 {
 	out := make([]float64, len(runs))
 	for i, run := range runs {
 		out[i] = v.bytes(run, levels[run])
@@ -74,12 +78,12 @@ func (v view) values(levels []baseline.Level, runs []int) []float64 {
 }
 
 // before is the value of the base.
-func (v view) before(levels []baseline.Level) float64 {
+func (v *view) before(levels []baseline.Level) float64 {
 	return stats.Median(v.values(levels, v.centre))
 }
 
 // known is the standard deviation of the difference that the runs have by themselves.
-func (v view) known(levels []baseline.Level) float64 {
+func (v *view) known(levels []baseline.Level) float64 {
 	base := make([]float64, len(v.centre))
 	for i, run := range v.centre {
 		base[i] = v.metric.known(run, levels[run])
@@ -89,7 +93,7 @@ func (v view) known(levels []baseline.Level) float64 {
 
 // lowest is the lowest value of the set, the second lowest of ten or more. Against the reference
 // run it is before: what was lost since then is lost in the set, too.
-func (v view) lowest(c change) float64 {
+func (v *view) lowest(c change) float64 {
 	if v.base == BaseReference || len(c.set) == 0 {
 		return c.before
 	}
@@ -102,7 +106,7 @@ func (v view) lowest(c change) float64 {
 
 // hidden is the most that truncation may hide of a row that the base does not show: AbsentMax for
 // each call path, and no more than all that the run hides.
-func (v view) hidden(r *row, rs runs) (most float64) {
+func (v *view) hidden(r *row, rs runs) (most float64) {
 	if r.sites == nil {
 		return 0 // of the whole heap, nothing is hidden
 	}

@@ -12,7 +12,7 @@ import (
 
 // finding is one row in one view, judged.
 type finding struct {
-	view   view
+	view   *view
 	change change
 	move   move
 	value  Value   // in the unit of the metric
@@ -22,20 +22,19 @@ type finding struct {
 
 // decide gives every row a status, and the run a verdict.
 func decide(rows []*row, heap *row, comparisons []comparison) *Result {
-	findings := make([][]finding, len(rows))
-	var ofHeap []finding
-	for _, c := range comparisons {
-		list, whole := c.judge(rows, heap)
-		for i := range rows {
-			findings[i] = append(findings[i], list[i])
-		}
-		ofHeap = append(ofHeap, whole)
+	byView, ofHeap := make([][]finding, len(comparisons)), make([]finding, len(comparisons))
+	for i, c := range comparisons {
+		byView[i], ofHeap[i] = c.judge(rows, heap)
 	}
 	result := &Result{Verdict: Pass, Tested: len(rows), Total: heapRow(heap, ofHeap)}
 	var listed []decided
+	findings := make([]finding, len(comparisons)) // of one row
 	for i, r := range rows {
-		if status, by := r.decide(findings[i]); status != Unchanged {
-			listed = append(listed, r.decided(status, findings[i], by, rows))
+		for k := range byView {
+			findings[k] = byView[k][i]
+		}
+		if status, by := r.decide(findings); status != Unchanged {
+			listed = append(listed, r.decided(status, findings, by, rows))
 		}
 	}
 	result.Unchanged = len(rows) - len(listed)
@@ -58,8 +57,9 @@ func (c comparison) judge(rows []*row, heap *row) (list []finding, whole finding
 		}
 	}
 	least, calibrate := correctedZ(candidates), c.view.calibrator()
+	list = make([]finding, len(rows))
 	for i, r := range rows {
-		list = append(list, c.find(r, c.changes[i], c.moves[i], least, calibrate))
+		list[i] = c.find(r, c.changes[i], c.moves[i], least, calibrate)
 	}
 	return list, c.find(heap, c.heap, move{rest: math.Abs(c.heap.delta())}, 0, calibrate)
 }
@@ -116,7 +116,7 @@ func (f finding) exceeds(t Thresholds, z float64) bool {
 }
 
 // inUnits converts a value from bytes to the unit of its metric. Runs may have different factors.
-func (v Value) inUnits(w view) Value {
+func (v Value) inUnits(w *view) Value {
 	base := make([]float64, len(w.centre))
 	for i, run := range w.centre {
 		base[i] = w.unit(run)

@@ -32,11 +32,11 @@ type view struct {
 }
 
 // significant reports whether the set is large enough to estimate the noise between runs.
-func (v view) significant() bool { return len(v.set) >= LeastBaselines }
+func (v *view) significant() bool { return len(v.set) >= LeastBaselines }
 
 // views are all comparisons that the runs allow: the levels first, each metric with the set before
 // the reference run.
-func (rs runs) views() (out []view) {
+func (rs runs) views() (out []*view) {
 	for _, m := range []metric{rs.level(), rs.slope(), rs.allocated()} {
 		if !m.usable(0) {
 			continue
@@ -48,10 +48,10 @@ func (rs runs) views() (out []view) {
 			}
 		}
 		if len(set) > 0 {
-			out = append(out, view{m, BaseSet, set, set})
+			out = append(out, &view{m, BaseSet, set, set})
 		}
 		if rs.reference > 0 && m.usable(rs.reference) {
-			out = append(out, view{m, BaseReference, set, []int{rs.reference}})
+			out = append(out, &view{m, BaseReference, set, []int{rs.reference}})
 		}
 	}
 	return out

@@ -69,7 +69,7 @@ func calibrateReference(m int, z float64) calibration {
 
 // calibrator returns the calibration for a z. Each is computed once: rules of single sites may ask
 // for a z of their own.
-func (v view) calibrator() func(z float64) calibration {
+func (v *view) calibrator() func(z float64) calibration {
 	known := map[float64]calibration{}
 	return func(z float64) calibration {
 		c, ok := known[z]
@@ -85,7 +85,7 @@ func (v view) calibrator() func(z float64) calibration {
 
 // noise is the standard deviation that a change is divided by: the calibrated scatter of the set,
 // what is known without other runs, or leastNoise, whichever is largest.
-func (v view) noise(c change, calibrate func(float64) calibration, z float64) float64 {
+func (v *view) noise(c change, calibrate func(float64) calibration, z float64) float64 {
 	if !v.significant() {
 		return c.known
 	}

@@ -41,7 +41,7 @@ func Pair(base, current []Site) []Match {
 		keyTier(ByNames, func(s Site) string { return strings.Join(s.Frames, "\x00") }),
 		keyTier(ByCallers, callersKey),
 		matchSimilar,
-		keyTier(ByBlame, blameKey))
+		keyTier(ByBlame, Site.Function))
 }
 
 // PairPlaces is Pair for two sides of one process image, where sites at different places are
@@ -167,11 +167,4 @@ func callersKey(s Site) string {
 		parts[i] = Untemplated(f)
 	}
 	return strings.Join(parts, "\x00")
-}
-
-func blameKey(s Site) string {
-	if s.Blame < 0 {
-		return ""
-	}
-	return Untemplated(s.Frames[s.Blame])
 }

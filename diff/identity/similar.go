@@ -15,7 +15,7 @@ const (
 // matchSimilar matches, among the sites that are attributed to one function, each with the most
 // similar one of the other side. A site is in one match at most.
 func matchSimilar(s sides, left remaining) (out []Match) {
-	for _, g := range groupBy(s, left, blameKey) {
+	for _, g := range groupBy(s, left, Site.Function) {
 		if len(g[0])*len(g[1]) > maxSimilar {
 			continue
 		}

@@ -26,6 +26,23 @@ type Site struct {
 	Blame int
 }
 
+// Function returns the function that the site is attributed to, without template arguments, "" for
+// none.
+func (s Site) Function() string {
+	if s.Blame < 0 {
+		return ""
+	}
+	return Untemplated(s.Frames[s.Blame])
+}
+
+// Caller returns the function that calls Function, without template arguments, "" for none.
+func (s Site) Caller() string {
+	if s.Blame < 0 || s.Blame+1 >= len(s.Frames) {
+		return ""
+	}
+	return Untemplated(s.Frames[s.Blame+1])
+}
+
 // Namer describes the stacks of one series as Sites. It is not safe for concurrent use.
 type Namer struct {
 	symbols *symbolize.Symbols

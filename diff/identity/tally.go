@@ -38,20 +38,3 @@ func LeastSure(a, b Tier) Tier {
 	}
 	return max(a, b)
 }
-
-// Function returns the function that the site is attributed to, without template arguments, "" for
-// none.
-func (s Site) Function() string {
-	if s.Blame < 0 {
-		return ""
-	}
-	return Untemplated(s.Frames[s.Blame])
-}
-
-// Caller returns the function that calls Function, without template arguments, "" for none.
-func (s Site) Caller() string {
-	if s.Blame < 0 || s.Blame+1 >= len(s.Frames) {
-		return ""
-	}
-	return Untemplated(s.Frames[s.Blame+1])
-}

@@ -66,7 +66,7 @@ func (d *Report) JSON(w io.Writer) error {
 		Unchanged: d.Unchanged, Sites: []deltaEntry{},
 	}
 	for i, t := range d.Tiers {
-		out.Matched = append(out.Matched, tierJSON{identity.Tier(i).String(), t.Sites, t.Bytes})
+		out.Matched = append(out.Matched, tierJSON{identity.Tier(i).String(), t.Sites, text.Whole(t.Bytes)})
 	}
 	sides := d.describers()
 	for i := range d.Rows {

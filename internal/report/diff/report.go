@@ -121,14 +121,10 @@ func (d *Report) tiers(p *text.Printer) {
 		return
 	}
 	var parts []string
-	all := int64(0)
-	for _, t := range d.Tiers {
-		all += t.Bytes
-	}
+	all := d.Tiers.Bytes()
 	for i, t := range d.Tiers {
 		if t.Sites > 0 && all > 0 {
-			parts = append(parts,
-				fmt.Sprintf("%.0f %% %s", 100*float64(t.Bytes)/float64(all), siteview.TierTexts[identity.Tier(i)]))
+			parts = append(parts, fmt.Sprintf("%.0f %% %s", 100*t.Bytes/all, siteview.TierTexts[identity.Tier(i)]))
 		}
 	}
 	p.Linef("matched  %s", strings.Join(parts, ", "))
