@@ -109,10 +109,10 @@ var reasonNames = [...]string{
 func (r Reason) String() string { return reasonNames[r] }
 
 var reasonTexts = [...]string{
-	"", "the unwinder gave a null address", "no mapping holds the address",
-	"generated code without a perf map", "the perf map does not know the address",
+	"", "the unwinder returned a null address", "no mapping contains the address",
+	"generated code without a perf map", "the perf map does not contain the address",
 	"kernel-provided code", "the file was not found", "the file could not be read",
-	"the file is not the one that was mapped", "no segment of the file holds the address",
+	"the file is not the one that was mapped", "no segment of the file contains the address",
 	"the file has no symbols", "no symbol covers the address", "the debug information is damaged",
 }
 

@@ -50,7 +50,7 @@ func (j *moduleJob) checkState(file *elffile.File, m *Module, search files.Searc
 	}
 	const resolution = 2 * time.Second // of modification times on some file systems
 	if search.Sysroot == "" && file.Path == m.Path && !was.MTime.IsZero() && now.ModTime().Sub(was.MTime).Abs() >= resolution {
-		return fmt.Errorf("%s: it was written at %s, the file that was mapped at %s: it was rebuilt or replaced (if it is the same, name it with --binary or --sysroot /)",
+		return fmt.Errorf("%s: it was written at %s, the file that was mapped at %s: it was rebuilt or replaced, or only its time changed",
 			file.Path, now.ModTime().UTC().Format(time.RFC3339), was.MTime.UTC().Format(time.RFC3339))
 	}
 	return nil
