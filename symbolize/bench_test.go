@@ -10,7 +10,7 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize/internal/files"
 )
 
-// BenchmarkSeries names every tenth address of .text as the return addresses of a series are named.
+// BenchmarkSeries names every tenth address of .text as a return address of a series.
 func BenchmarkSeries(b *testing.B) {
 	path := standard(b).main
 	file, err := elffile.Open(path)
@@ -28,8 +28,8 @@ func BenchmarkSeries(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(addrs)/10), "ns/address")
 }
 
-// BenchmarkELF names every tenth address of .text: of a C++ program with debug information, and of libc with its
-// separate debug file.
+// BenchmarkELF names every tenth address of .text of a C++ program with debug information, and of
+// libc with its separate debug file.
 func BenchmarkELF(b *testing.B) {
 	const libc = "/usr/lib/x86_64-linux-gnu/libc.so.6"
 	for name, path := range map[string]string{"program": standard(b).main, "libc": libc} {

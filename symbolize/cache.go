@@ -11,16 +11,18 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize/internal/symcache"
 )
 
-// namesVersion is incremented when names are shown in another way: builds without a version share a cache.
+// namesVersion is part of the cache key, because development builds have no version of their own. A
+// change of the names that are shown increments it.
 const namesVersion = 4
 
-// Flags of a cache: what the module and its debug file have.
+// Flags in a cache: properties of the module and its debug file.
 const (
 	cacheHasDebug = 1 << iota
 	cacheHasSymbols
 )
 
-// moduleCache is the cached answers of one module, and those to add to them. A nil moduleCache keeps nothing.
+// moduleCache has the cached answers of one module, and the answers to add. A nil moduleCache keeps
+// nothing.
 type moduleCache struct {
 	cache *symcache.Cache
 	debug string // path of the separate debug file
@@ -29,8 +31,8 @@ type moduleCache struct {
 	entry symcache.Entry // reused
 }
 
-// openCache loads the answers for a file. It returns nil if there is no cache directory, or if the files cannot be
-// identified.
+// openCache loads the answers for a file. It returns nil if there is no cache directory, or if the
+// files cannot be identified.
 func (r *resolver) openCache(ctx context.Context, file *elffile.File) *moduleCache {
 	if r.cacheDir == "" {
 		return nil
@@ -43,7 +45,8 @@ func (r *resolver) openCache(ctx context.Context, file *elffile.File) *moduleCac
 	return &moduleCache{cache: symcache.Open(r.cacheDir, key), debug: debug}
 }
 
-// identify adds all files that the answers depend on to the key. It returns the path of the separate debug file.
+// identify adds all files that the answers depend on to the key. It returns the path of the
+// separate debug file.
 func (r *resolver) identify(ctx context.Context, file *elffile.File, key *symcache.Key) (debug string, err error) {
 	if err := key.Add("module", file); err != nil {
 		return "", err
@@ -104,21 +107,21 @@ func (c *moduleCache) find(l *Location) bool {
 	return true
 }
 
-// complete reports whether the cache answered all addresses, of which there are some: the module's debug information
-// need not be opened.
+// complete reports whether the cache has the answers for all addresses, and there is at least one.
+// The debug information of the module is then not opened.
 func (c *moduleCache) complete(all, left []*Location) bool {
 	return c != nil && len(left) == 0 && len(all) > 0
 }
 
-// describe fills in what the module and its debug file have.
+// describe sets the fields of a module that describe its debug file.
 func (c *moduleCache) describe(m *Module) {
 	flags := c.cache.Flags()
 	m.Debug = c.debug
 	m.HasDebug, m.HasSymbols = flags&cacheHasDebug != 0, flags&cacheHasSymbols != 0
 }
 
-// keep takes what was resolved, to be saved once names are shown. Answers from damaged files are not kept, nor those from
-// split debug information, whose files the key does not contain.
+// keep keeps resolved locations for save. It drops answers from malformed files, and from split
+// debug information, whose files are not in the key.
 func (c *moduleCache) keep(located []*Location, img *image, err error) {
 	if c == nil || err != nil || len(img.split.known) > 0 {
 		return

@@ -47,7 +47,8 @@ func answersIn(t testing.TB, path string) int {
 	return int(binary.LittleEndian.Uint32(data[cacheCounts+4*4:]))
 }
 
-// poison replaces each character of each name in the only file of a cache, so that a test sees which answers come from it.
+// poison replaces each character of each name in the only file of a cache, so that a test can tell
+// cached names from resolved ones.
 func poison(t testing.TB, dir string) {
 	t.Helper()
 	files := cacheFiles(t, dir)
@@ -72,11 +73,11 @@ func summed(data []byte) []byte {
 	return data
 }
 
-// TestCacheAnswers checks that cached answers, including reasons and hints, equal resolved ones, and that missing
-// answers are resolved and added.
+// TestCacheAnswers checks that cached answers, including reasons and hints, equal resolved ones,
+// and that missing answers are resolved and added.
 func TestCacheAnswers(t *testing.T) {
-	path, dir := standard(t).main, filepath.Join(t.TempDir(), "made", "if need be")
-	addrs := append(textAddresses(t, path), 1, 2, 1<<40) // the last ones have no function
+	path, dir := standard(t).main, filepath.Join(t.TempDir(), "new", "directory")
+	addrs := append(textAddresses(t, path), 1, 2, 1<<40) // the last three have no function
 	want := locate(t, path, addrs)
 	third := len(addrs) / 3
 	for _, part := range [][]uint64{addrs[:third], addrs[third/2 : 2*third], addrs, addrs} {
@@ -88,7 +89,7 @@ func TestCacheAnswers(t *testing.T) {
 	require.Equal(t, len(addrs), answersIn(t, cacheFiles(t, dir)[0]))
 	poison(t, dir)
 	for i, l := range cached(t, path, addrs, dir) {
-		require.Equal(t, want[i].Named() && want[i].Frames[0].Function != "", poisoned(l), "resolved again")
+		require.Equal(t, want[i].Named() && want[i].Frames[0].Function != "", poisoned(l), "want names from the cache")
 	}
 }
 
@@ -118,7 +119,8 @@ func TestCacheIsOff(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// TestCacheKeys checks that everything that answers depend on is part of the key, so that old answers are not used.
+// TestCacheKeys checks that a cached answer is not used after a change of anything that it depends
+// on.
 func TestCacheKeys(t *testing.T) {
 	addrs := textAddresses(t, standard(t).main)[:200]
 	later := time.Now().Add(-time.Hour)
@@ -164,20 +166,20 @@ func TestCacheKeys(t *testing.T) {
 	}
 }
 
-// TestCacheWithoutBuildID checks that path, inode, size and time identify a file without a build ID, and that a file
-// that has just changed is not cached.
+// TestCacheWithoutBuildID checks that path, inode, size and time identify a file without a build
+// ID, and that a file that has just changed is not cached.
 func TestCacheWithoutBuildID(t *testing.T) {
 	path, dir := relinked(t, "-Wl,--build-id=none"), t.TempDir()
 	addrs := textAddresses(t, path)[:200]
 	cached(t, path, addrs, dir)
-	require.Empty(t, cacheFiles(t, dir), "it is not settled")
+	require.Empty(t, cacheFiles(t, dir), "the file has just changed")
 	before := time.Now().Add(-time.Hour).Truncate(time.Second)
 	require.NoError(t, os.Chtimes(path, before, before))
 	cached(t, path, addrs, dir)
 	poison(t, dir)
 	require.True(t, poisoned(cached(t, path, addrs, dir)[0]))
 
-	// Replaced by one of the same size and time: it has another inode.
+	// The file is replaced by another one with the same size and time, but another inode.
 	other := path + ".new"
 	copyFile(t, path, other)
 	require.NoError(t, os.Chtimes(other, before, before))
@@ -185,7 +187,8 @@ func TestCacheWithoutBuildID(t *testing.T) {
 	require.False(t, poisoned(cached(t, path, addrs, dir)[0]))
 }
 
-// TestCacheOfDebugFile checks that old answers are not used after a debug file appears, changes or disappears.
+// TestCacheOfDebugFile checks that old answers are not used after a debug file appears, changes or
+// disappears.
 func TestCacheOfDebugFile(t *testing.T) {
 	path := relinked(t, "-Wl,--build-id=0xcc11223344")
 	addrs := textAddresses(t, path)[:500]
@@ -213,8 +216,8 @@ func TestCacheOfDebugFile(t *testing.T) {
 	require.Equal(t, bare, got)
 }
 
-// TestCacheForgetsFailures checks that a file that was missing is searched again.
-func TestCacheForgetsFailures(t *testing.T) {
+// TestMissingFilesAreNotCached checks that a missing file is searched again.
+func TestMissingFilesAreNotCached(t *testing.T) {
 	path, dir := copied(t, standard(t).main), t.TempDir()
 	series := seriesOf(t, mapsOf(t, path, path, base), loadedAt(callsOf(t, path), base))
 	require.NoError(t, os.Rename(path, path+".away"))
@@ -226,7 +229,8 @@ func TestCacheForgetsFailures(t *testing.T) {
 	require.True(t, s.Locations[s.Stack(0)[0]].Named())
 }
 
-// TestCacheOfSplitDebug checks that names from .dwo files, which are not part of the key, are not kept.
+// TestCacheOfSplitDebug checks that names from .dwo files, which are not part of the key, are not
+// kept.
 func TestCacheOfSplitDebug(t *testing.T) {
 	p := compile(t, "g++", []string{"-O2", "-gsplit-dwarf"}, nil)
 	dir := t.TempDir()
@@ -235,8 +239,8 @@ func TestCacheOfSplitDebug(t *testing.T) {
 	require.Empty(t, cacheFiles(t, dir))
 }
 
-// TestCacheDamage checks that a damaged cache file changes no answer and is replaced.
-func TestCacheDamage(t *testing.T) {
+// TestDamagedCache checks that a damaged cache file changes no answer and is replaced.
+func TestDamagedCache(t *testing.T) {
 	path, dir := standard(t).main, t.TempDir()
 	addrs := textAddresses(t, path)[:300]
 	want := cached(t, path, addrs, dir)
@@ -244,8 +248,8 @@ func TestCacheDamage(t *testing.T) {
 	whole, err := os.ReadFile(file)
 	require.NoError(t, err)
 	damages := map[string][]byte{
-		"empty": {}, "text": []byte("not a cache\n"), "cut": whole[:len(whole)/2], "cut by one": whole[:len(whole)-1],
-		"longer": append(slices.Clone(whole), 0), "another magic": append([]byte("hlsyms\x002"), whole[8:]...),
+		"empty": {}, "text": []byte("not a cache\n"), "half": whole[:len(whole)/2], "one byte less": whole[:len(whole)-1],
+		"one byte more": append(slices.Clone(whole), 0), "another magic": append([]byte("hlsyms\x002"), whole[8:]...),
 	}
 	for i := range 20 {
 		at := i * len(whole) / 20
@@ -253,10 +257,10 @@ func TestCacheDamage(t *testing.T) {
 		flipped[at] ^= 0x10
 		damages[fmt.Sprintf("byte %d", at)] = flipped
 	}
-	for i := range 6 { // hostile counts, with a right checksum
+	for i := range 6 { // excessive counts, with a correct checksum
 		hostile := slices.Clone(whole)
 		binary.LittleEndian.PutUint32(hostile[cacheCounts+4*i:], 1<<32-1)
-		if i < 5 { // flags may be any
+		if i < 5 { // the last field has flags, all of which are valid
 			damages[fmt.Sprintf("count %d", i)] = summed(hostile)
 		}
 	}
@@ -266,15 +270,15 @@ func TestCacheDamage(t *testing.T) {
 			require.Equal(t, want, cached(t, path, addrs, dir))
 			repaired, err := os.ReadFile(file)
 			require.NoError(t, err)
-			require.True(t, bytes.Equal(whole, repaired), "it is replaced by what was there")
+			require.True(t, bytes.Equal(whole, repaired), "the cache file is restored")
 		})
 	}
 	require.NoError(t, os.Remove(file))
 	require.NoError(t, os.Mkdir(file, 0o700))
-	require.Equal(t, want, cached(t, path, addrs, dir), "a directory in its place")
+	require.Equal(t, want, cached(t, path, addrs, dir), "a directory instead of the cache file")
 }
 
-// TestCacheCannotBeWritten checks that answers do not depend on the cache.
+// TestCacheCannotBeWritten checks that answers are the same if the cache cannot be written.
 func TestCacheCannotBeWritten(t *testing.T) {
 	path := standard(t).main
 	file := filepath.Join(t.TempDir(), "file")
@@ -283,9 +287,9 @@ func TestCacheCannotBeWritten(t *testing.T) {
 	require.Equal(t, locate(t, path, addrs), cached(t, path, addrs, filepath.Join(file, "cache")))
 }
 
-// TestCacheTogether checks that concurrent readers and writers of one cache get right answers and leave one complete
-// file.
-func TestCacheTogether(t *testing.T) {
+// TestConcurrentUseOfCache checks that concurrent readers and writers of one cache get correct
+// answers and leave one complete file.
+func TestConcurrentUseOfCache(t *testing.T) {
 	path, dir := standard(t).main, t.TempDir()
 	addrs := textAddresses(t, path)
 	want := locate(t, path, addrs)
@@ -309,7 +313,7 @@ func TestCacheTogether(t *testing.T) {
 	require.NotContains(t, wrong, true)
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
-	require.Len(t, entries, 1, "no temporary file is left")
+	require.Len(t, entries, 1, "temporary files")
 	require.GreaterOrEqual(t, answersIn(t, filepath.Join(dir, entries[0].Name())), part)
 	require.Equal(t, want, cached(t, path, addrs, dir))
 }

@@ -52,6 +52,7 @@ func has(files map[string]string) http.HandlerFunc {
 	}
 }
 
+// named names addresses with a debuginfod client and without debug directories.
 func named(t *testing.T, path string, addrs []uint64, d *Debuginfod) []Location {
 	t.Helper()
 	got, err := ELF(t.Context(), path, addrs, Options{Demangle: DemangleFull, DebugDirs: []string{}, Debuginfod: d})
@@ -59,7 +60,8 @@ func named(t *testing.T, path string, addrs []uint64, d *Debuginfod) []Location 
 	return got
 }
 
-// TestDebuginfodDebugFile checks that a missing debug file is downloaded once and kept where elfutils looks for it.
+// TestDebuginfodDebugFile checks that a missing debug file is downloaded once and kept where
+// elfutils looks for it.
 func TestDebuginfodDebugFile(t *testing.T) {
 	path, debug, addrs, want := strippedProgram(t)
 	require.NotEqual(t, want, named(t, path, addrs, nil))
@@ -77,11 +79,12 @@ func TestDebuginfodDebugFile(t *testing.T) {
 	require.Len(t, entries, 1)
 	require.Equal(t, "debuginfo", entries[0].Name())
 
-	// Another run finds it there without a server.
+	// Another run finds the file in the cache.
 	require.Equal(t, want, named(t, path, addrs, &Debuginfod{URLs: []string{"http://127.0.0.1:1"}, Dir: d.Dir}))
 }
 
-// goneProgram is a series whose program, of which path is a copy, does not exist any more. Its build ID is known.
+// goneProgram returns a series of a program that no longer exists, and whose build ID is known.
+// path is a copy of the program.
 func goneProgram(t *testing.T, path string) *series.Series {
 	t.Helper()
 	series := seriesOf(t, mapsOf(t, path, "/gone/program", base), loadedAt(callsOf(t, path)[:20], base))
@@ -100,15 +103,16 @@ func TestDebuginfodExecutable(t *testing.T) {
 	require.Equal(t, int32(1), requests.Load())
 	require.Empty(t, s.Warnings)
 
-	// Without a recorded build ID there is nothing to request.
+	// Without a recorded build ID, nothing is requested.
 	series.BuildIDs = nil
 	s = resolve(t, series, Options{Debuginfod: d, DebugDirs: []string{}})
 	require.Equal(t, ReasonMissing, s.Modules[0].Reason)
 	require.Equal(t, int32(1), requests.Load())
 }
 
-// TestCancel checks that Resolve and ELF return when their context ends, although a server never answers, that the error
-// wraps the context's, and that the server is neither blamed nor believed to lack the file.
+// TestCancel checks that Resolve and ELF return the context's error when their context ends while a
+// server does not answer, and that this is neither a warning about the server nor a negative entry
+// in the cache.
 func TestCancel(t *testing.T) {
 	asked := make(chan struct{}, 1)
 	url, _ := server(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -153,7 +157,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestCanceledBefore checks that no module is opened after the end of the context.
+// TestCanceledBefore checks that no module is opened if the context has ended.
 func TestCanceledBefore(t *testing.T) {
 	path := standard(t).main
 	ctx, cancel := context.WithCancel(t.Context())

@@ -10,10 +10,11 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
 )
 
-// ELF names ELF virtual addresses of one file as llvm-symbolizer does: each address is looked up itself, not as a return
-// address; aliases follow llvm-symbolizer's rule; an address between functions keeps its line; the address of a variable
-// has its name. The locations are in the order of the addresses. They are usable even if an error is returned; without
-// any, the result is nil.
+// ELF names ELF virtual addresses of one file as llvm-symbolizer does. It looks up each address
+// itself, not the call before it. Of several symbols at an address, it chooses the one that
+// llvm-symbolizer chooses. An address between functions keeps its line, and the address of a
+// variable has the name of the variable. The locations are in the order of the addresses. If there
+// is an error, they may be incomplete, or nil.
 func ELF(ctx context.Context, path string, addrs []uint64, o Options) ([]Location, error) {
 	source := o.source("")
 	file, err := source.Open(path)
@@ -27,7 +28,7 @@ func ELF(ctx context.Context, path string, addrs []uint64, o Options) ([]Locatio
 	locations := make([]Location, len(addrs))
 	located := make([]*Location, len(addrs))
 	for i, a := range addrs {
-		locations[i] = Location{Offset: a + 1} // as if a call ended there
+		locations[i] = Location{Offset: a + 1} // the return address of a call that ends there
 		located[i] = &locations[i]
 	}
 	slices.SortFunc(located, compareOffset)
@@ -35,14 +36,14 @@ func ELF(ctx context.Context, path string, addrs []uint64, o Options) ([]Locatio
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("resolving names: %w", ctx.Err())
 	}
-	_ = cache.save() // what cannot be saved is resolved again in the next run
+	_ = cache.save() // an unsaved answer is resolved again in the next run
 	for i, a := range addrs {
 		locations[i].Offset = a
 	}
 	return locations, err
 }
 
-// nameELF names the locations of one file; located is sorted by offset.
+// nameELF names the locations of one file. located has them sorted by offset.
 func (r *resolver) nameELF(ctx context.Context, file *elffile.File, locations []Location, located []*Location) (cache *moduleCache, err error) {
 	err = file.Guard(func() (err error) {
 		cache, err = r.name(ctx, file, &Module{}, located)
@@ -52,12 +53,13 @@ func (r *resolver) nameELF(ctx context.Context, file *elffile.File, locations []
 	return cache, err
 }
 
-// style is who the answers are for. Its methods are all that depends on it.
+// style selects the rules for heap profiles or those of llvm-symbolizer. Its methods are the
+// differences.
 type style uint8
 
 const (
-	forHeaps style = iota // people who read a heap profile
-	forELF                //  callers of ELF, who get what llvm-symbolizer prints
+	forHeaps style = iota // Resolve
+	forELF                // ELF
 )
 
 // symbols reads the symbols of a file. llvm-symbolizer also names the addresses of variables.
@@ -68,14 +70,15 @@ func (s style) symbols(f *elffile.File) (*elffile.SymbolTable, error) {
 	return f.Symbols()
 }
 
-// repeatsDir reports whether relative compilation directories are repeated: ./stdlib/./stdlib/abort.c.
+// repeatsDir reports whether relative compilation directories are repeated:
+// ./stdlib/./stdlib/abort.c.
 func (s style) repeatsDir() bool { return s == forELF }
 
-// qualifies reports whether a function without a linkage name is shown with its namespaces.
+// qualifies reports whether functions without a linkage name are shown with their namespaces.
 func (s style) qualifies() bool { return s == forHeaps }
 
-// preferred returns the name that is chosen if several symbols have the address of a function: the one that the debug
-// information has. llvm-symbolizer follows a rule of its own, which ignores the debug information.
+// preferred returns the name to choose if several symbols have the address of a function: the name
+// in the debug information. llvm-symbolizer ignores the debug information.
 func (s style) preferred(frames []Frame) string {
 	if s == forELF || len(frames) == 0 {
 		return ""
@@ -84,6 +87,6 @@ func (s style) preferred(frames []Frame) string {
 	return cmp.Or(outermost.Linkage, outermost.Function)
 }
 
-// keepsNameless reports whether frames with a position but no function are kept: assembler code without a symbol. In a
-// heap profile they would count as named.
+// keepsNameless reports whether frames with a position but no function are kept, as in assembler
+// code without a symbol. In a heap profile they would count as named.
 func (s style) keepsNameless() bool { return s == forELF }

@@ -15,8 +15,8 @@ type Filter struct {
 
 type match struct{ focus, ignore bool }
 
-// NewFilter returns a Filter that keeps the stacks with a frame that focus matches and without one that ignore matches.
-// Either may be nil. A Filter is not safe for concurrent use.
+// NewFilter returns a Filter that keeps stacks with a frame that matches focus and without a frame
+// that matches ignore. Either may be nil. A Filter is not safe for concurrent use.
 func NewFilter(s *Symbols, focus, ignore *regexp.Regexp) *Filter {
 	if focus == nil && ignore == nil {
 		return nil

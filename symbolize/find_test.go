@@ -4,12 +4,15 @@ import (
 	"debug/elf"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// firstCall resolves the first calls of the standard program as if it was mapped from a path, and returns one of them.
+// firstCall resolves the first calls of the standard program as if it was mapped from another path,
+// and returns its module and the location of one call.
 func firstCall(t *testing.T, as string, o Options) (Module, Location) {
 	t.Helper()
 	path := standard(t).main
@@ -32,7 +35,7 @@ func TestSysroot(t *testing.T) {
 	m, l = firstCall(t, path, Options{Sysroot: root})
 	require.True(t, l.Named())
 	require.Equal(t, inRoot, m.File)
-	require.Equal(t, path, m.Path, "the module keeps the path that was mapped")
+	require.Equal(t, path, m.Path, "the path that was mapped")
 }
 
 // TestBinary checks that Binary replaces the main program and no other module.
@@ -54,7 +57,8 @@ func TestDeletedFiles(t *testing.T) {
 	require.Equal(t, path, m.Path)
 }
 
-// TestDebugFileElsewhere checks that the debug file named by .gnu_debuglink is used if its checksum matches.
+// TestDebugFileElsewhere checks that the debug file named by .gnu_debuglink is used if its checksum
+// matches.
 func TestDebugFileElsewhere(t *testing.T) {
 	plain := standard(t).main
 	stripped := filepath.Join(t.TempDir(), "program")
@@ -67,7 +71,7 @@ func TestDebugFileElsewhere(t *testing.T) {
 		require.NoError(t, err)
 		return got
 	}
-	require.NotEqual(t, want, answers(t.TempDir()), "the debug file is not there")
+	require.NotEqual(t, want, answers(t.TempDir()), "no debug file")
 
 	dir := t.TempDir()
 	place := filepath.Join(dir, filepath.Dir(stripped), "program.debug")
@@ -76,13 +80,13 @@ func TestDebugFileElsewhere(t *testing.T) {
 	require.Equal(t, want, answers(dir), "DIR/path/of/the/file")
 	t.Chdir(filepath.Dir(stripped))
 	stripped = filepath.Base(stripped)
-	require.Equal(t, want, answers(dir), "a file named by a relative path")
+	require.Equal(t, want, answers(dir), "a relative path")
 
 	data, err := os.ReadFile(place)
 	require.NoError(t, err)
 	data[len(data)-1] ^= 1
 	require.NoError(t, os.WriteFile(place, data, 0o600))
-	require.NotEqual(t, want, answers(dir), "another checksum: another build's debug file")
+	require.NotEqual(t, want, answers(dir), "another checksum, so another build")
 }
 
 // TestDebugFileOfAnotherBuild checks that a debug file found by build ID must have this build ID.
@@ -109,8 +113,9 @@ func TestDebugFileOfAnotherBuild(t *testing.T) {
 	require.Zero(t, lines())
 }
 
-// TestFileByBuildID checks that a missing file is found by its recorded build ID: the whole file, or a debug file,
-// whose segments have no file offsets if objcopy made it and the original ones if eu-strip made it.
+// TestFileByBuildID checks that a missing file is found by its recorded build ID: either the whole
+// file, or a debug file. The segments of debug files have no file offsets if objcopy made the file,
+// and the original ones if eu-strip did.
 func TestFileByBuildID(t *testing.T) {
 	for name, link := range map[string][]string{"pie": nil, "no-pie": {"-no-pie"}, "lld": {"-fuse-ld=lld"}, "one segment": {"-Wl,-z,noseparate-code"}} {
 		t.Run(name, func(t *testing.T) {
@@ -131,8 +136,8 @@ func TestFileByBuildID(t *testing.T) {
 	}
 }
 
-// TestOtherBuildAtThePath checks that, if an upgrade has replaced the program, the debug directory's file with the
-// recorded build ID is used, and that without one the program is stale.
+// TestOtherBuildAtThePath checks a program that an upgrade replaced. The file with the recorded
+// build ID in the debug directory is used. Without such a file, the program is stale.
 func TestOtherBuildAtThePath(t *testing.T) {
 	mine, other := relinked(t, "-Wl,--build-id=0xdd11223344"), relinked(t, "-Wl,--build-id=0xdd55667788")
 	dir := t.TempDir()
@@ -174,8 +179,9 @@ func requireCallsFound(t *testing.T, mine, dir, maker string) {
 	}
 }
 
-// TestEmptiedFileThatFitsNowhere checks that without file offsets a mapping must be as long as the segment.
-func TestEmptiedFileThatFitsNowhere(t *testing.T) {
+// TestEmptiedFileDoesNotFit checks that a mapping must be as long as a segment without file
+// offsets.
+func TestEmptiedFileDoesNotFit(t *testing.T) {
 	mine := relinked(t, "-Wl,--build-id=0xcc11223344")
 	dir := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, ".build-id/cc"), 0o700))
@@ -184,4 +190,143 @@ func TestEmptiedFileThatFitsNowhere(t *testing.T) {
 	series.BuildIDs = map[string]string{"/gone/program": "cc11223344"}
 	s := resolve(t, series, Options{DebugDirs: []string{dir}})
 	require.Equal(t, ReasonNoSegment, s.Locations[0].Reason)
+}
+
+// addMiniDebugInfo strips a file and adds .gnu_debugdata as the manual of gdb describes
+// ("MiniDebugInfo"): an ELF file with the functions that .dynsym does not have, compressed with xz.
+// It keeps weak functions, too.
+func addMiniDebugInfo(t *testing.T, path string) {
+	t.Helper()
+	dir := t.TempDir()
+	keep, mini := filepath.Join(dir, "keep"), filepath.Join(dir, "mini")
+	exported := map[string]bool{}
+	for line := range strings.Lines(run(t, "", "nm", "-D", "--format=posix", "--defined-only", path)) {
+		exported[strings.Fields(line)[0]] = true
+	}
+	var functions strings.Builder
+	for line := range strings.Lines(run(t, "", "nm", "--format=posix", "--defined-only", path)) {
+		if f := strings.Fields(line); strings.Contains("TtWw", f[1]) && !exported[f[0]] {
+			functions.WriteString(f[0] + "\n")
+		}
+	}
+	require.NotZero(t, functions.Len())
+	require.NoError(t, os.WriteFile(keep, []byte(functions.String()), 0o600))
+	run(t, "", "objcopy", "--only-keep-debug", path, mini+".debug")
+	run(t, "", "objcopy", "-S", "--remove-section", ".comment", "--keep-symbols="+keep, mini+".debug", mini)
+	run(t, "", "xz", mini)
+	run(t, "", "objcopy", "--strip-all", path)
+	run(t, "", "objcopy", "--add-section", ".gnu_debugdata="+mini+".xz", path)
+}
+
+// TestMiniDebugInfo checks that a stripped library with .gnu_debugdata has the names of one with
+// symbols but without debug information: static functions from .gnu_debugdata, exported ones from
+// .dynsym.
+func TestMiniDebugInfo(t *testing.T) {
+	symbols, mini := copied(t, standard(t).library), copied(t, standard(t).library)
+	run(t, "", "objcopy", "--strip-debug", symbols)
+	addMiniDebugInfo(t, mini)
+	addrs := textAddresses(t, mini)
+	want := locate(t, symbols, addrs)
+	sources := map[Source]int{}
+	for i, l := range locate(t, mini, addrs) {
+		sources[l.Source]++
+		require.Equal(t, want[i].Named(), l.Named(), "0x%x", addrs[i])
+		if l.Named() {
+			require.Equal(t, want[i].Frames[0].Function, l.Frames[0].Function, "0x%x", addrs[i])
+		}
+	}
+	require.Greater(t, sources[SourceSymbols], 100)
+	require.Greater(t, sources[SourceExports], 100)
+}
+
+// TestDebugFileBeforeMiniDebugInfo checks that the symbols of a debug file take precedence over
+// .gnu_debugdata.
+func TestDebugFileBeforeMiniDebugInfo(t *testing.T) {
+	path := copied(t, standard(t).library)
+	addrs := textAddresses(t, path)
+	want := locate(t, path, addrs)
+	debug := path + ".debug"
+	run(t, "", "objcopy", "--only-keep-debug", path, debug)
+	addMiniDebugInfo(t, path)
+	run(t, "", "objcopy", "--add-gnu-debuglink="+debug, path)
+	requireSame(t, want, locate(t, path, addrs))
+}
+
+// same reports whether two locations have the same frames.
+func same(a, b Location) bool { return slices.Equal(a.Frames, b.Frames) }
+
+// requireSame compares locations and prints only the first difference, because printing all takes
+// minutes.
+func requireSame(t *testing.T, want, got []Location) {
+	t.Helper()
+	require.Len(t, got, len(want))
+	for i := range want {
+		require.True(t, same(want[i], got[i]), "0x%x\nwant %+v\ngot  %+v", want[i].Offset, want[i].Frames, got[i].Frames)
+	}
+}
+
+// TestPackages checks that a .dwp file gives the answers of the .dwo files, for both versions of
+// the index and all compilers and packagers. TestMatrix compares those of the .dwo files with
+// llvm-symbolizer.
+func TestPackages(t *testing.T) {
+	for _, c := range []struct {
+		name, compiler, packager string
+		flags                    []string
+	}{
+		{"g++ dwarf4 dwp", "g++", "dwp", []string{"-gdwarf-4"}},
+		{"g++ dwarf4 llvm-dwp", "g++", "llvm-dwp", []string{"-gdwarf-4"}},
+		{"g++ dwarf5 llvm-dwp", "g++", "llvm-dwp", []string{"-gdwarf-5"}}, // dwp of binutils 2.40 crashes on DWARF 5
+		{"clang++ dwarf4 dwp", "clang++", "dwp", []string{"-gdwarf-4"}},
+		{"clang++ dwarf4 llvm-dwp", "clang++", "llvm-dwp", []string{"-gdwarf-4"}},
+		{"clang++ dwarf5 llvm-dwp", "clang++", "llvm-dwp", []string{"-gdwarf-5"}},
+		{"clang++ dwarf5 types", "clang++", "llvm-dwp", []string{"-gdwarf-5", "-fdebug-types-section"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := compile(t, c.compiler, append([]string{"-O2", "-gsplit-dwarf"}, c.flags...), nil)
+			addrs := textAddresses(t, p.main)
+			want := locate(t, p.main, addrs)
+			run(t, p.dir, c.packager, "-e", "program", "-o", "program.dwp")
+			for _, unit := range []string{"main.dwo", "part.dwo"} {
+				require.NoError(t, os.Remove(filepath.Join(p.dir, unit)))
+			}
+			requireSame(t, want, locate(t, p.main, addrs))
+
+			elsewhere := copied(t, p.main)
+			require.False(t, slices.EqualFunc(want, locate(t, elsewhere, addrs), same), "neither a package nor .dwo files")
+			run(t, "", "objcopy", "--strip-all", "--add-gnu-debuglink="+p.main, elsewhere)
+			dir := t.TempDir()
+			beside := filepath.Join(dir, filepath.Dir(elsewhere))
+			require.NoError(t, os.MkdirAll(beside, 0o700))
+			copyFile(t, p.main, filepath.Join(beside, "program"))
+			copyFile(t, p.main+packageSuffix, filepath.Join(beside, "program.dwp"))
+			got, err := ELF(t.Context(), elsewhere, addrs, Options{Demangle: DemangleFull, DebugDirs: []string{dir}})
+			require.NoError(t, err)
+			requireSame(t, want, got)
+		})
+	}
+}
+
+// TestPackagesTakePrecedence checks that a .dwo file is opened only if the package does not have
+// the unit or is malformed.
+func TestPackagesTakePrecedence(t *testing.T) {
+	p := compile(t, "g++", []string{"-O2", "-gdwarf-5", "-gsplit-dwarf"}, nil)
+	addrs := textAddresses(t, p.main)
+	want := locate(t, p.main, addrs)
+	run(t, p.dir, "llvm-dwp", "-e", "program", "-o", "program.dwp")
+	dwp, loose := p.main+packageSuffix, filepath.Join(p.dir, "main.dwo")
+	good, err := os.ReadFile(dwp)
+	require.NoError(t, err)
+	kept, err := os.ReadFile(loose)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(loose, []byte("another build"), 0o600))
+	requireSame(t, want, locate(t, p.main, addrs))
+
+	require.NoError(t, os.WriteFile(loose, kept, 0o600))
+	bad := append([]byte{}, good...)
+	at := sectionOffset(t, dwp, ".debug_cu_index")
+	bad[at] = 9
+	require.NoError(t, os.WriteFile(dwp, bad, 0o600))
+	got, err := ELF(t.Context(), p.main, addrs, Options{Demangle: DemangleFull})
+	require.ErrorContains(t, err, dwp+": .debug_cu_index+0x0: version 9 is not supported")
+	requireSame(t, want, got)
 }

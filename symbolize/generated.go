@@ -13,8 +13,8 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize/internal/jit"
 )
 
-// resolveGenerated names generated code: addresses that lie in no file, by the perf maps and jitdumps
-// of just-in-time compilers.
+// resolveGenerated names generated code, which are addresses outside of files, by the perf maps and
+// jitdumps of just-in-time compilers.
 func (s *Symbols) resolveGenerated(series *series.Series, o Options, source files.Source) {
 	if !slices.ContainsFunc(s.Locations, func(l Location) bool { return l.generated() }) {
 		return
@@ -48,7 +48,7 @@ func generatedCode(source files.Source, path string) (*jit.Map, error) {
 	return jit.Read(file, path)
 }
 
-// generated reports whether the address can be that of generated code.
+// generated reports whether the address may be in generated code.
 func (l *Location) generated() bool {
 	return l.Reason == ReasonAnonymous || l.Reason == ReasonNoMapping
 }
@@ -70,8 +70,8 @@ func (l *Location) nameByMaps(maps []*jit.Map) {
 	}
 }
 
-// perfMapPaths returns the maps that the options name, or else those that it finds. Jitdumps come
-// first because they have lines.
+// perfMapPaths returns the maps in the options or, if there are none, those that it finds. Jitdumps
+// come first, because they have lines.
 func perfMapPaths(series *series.Series, o Options) []string {
 	if o.PerfMaps != nil {
 		return o.PerfMaps
@@ -108,8 +108,9 @@ func copiedMaps(series *series.Series, kind string, pid int) (paths []string) {
 	return paths
 }
 
-// findPerfMap looks in the directory of the snapshots, then in /tmp and elsewhere on this machine.
-// If the PID is not known, it takes any map in the directory, provided there is only one.
+// findPerfMap searches the directory of the snapshots, /tmp, and the working directory of the
+// process. If the PID is not known, it takes the only map in the directory of the snapshots, if
+// there is just one.
 func findPerfMap(dir, name, elsewhere string, pid int, here bool) []string {
 	pattern := fmt.Sprintf(name, "*")
 	if pid != 0 {
@@ -138,14 +139,14 @@ func findPerfMap(dir, name, elsewhere string, pid int, here bool) []string {
 	return nil
 }
 
-// isIrregular reports whether a path is missing or not a regular file. A pipe in /tmp that another
-// user made would block the reader. Paths that the user names are not checked.
+// isIrregular reports whether a path is missing or not a regular file: a pipe in /tmp that another
+// user made would block the reader. Paths in the options are not checked.
 func isIrregular(path string) bool {
 	info, err := os.Stat(path)
 	return err != nil || !info.Mode().IsRegular()
 }
 
-// globQuote escapes the characters of a directory's name that are special in patterns.
+// globQuote escapes the characters of a directory that are special in glob patterns.
 func globQuote(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }

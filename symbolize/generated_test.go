@@ -18,7 +18,7 @@ import (
 
 const jitMaps = "30000000-30010000 rwxp 00000000 00:00 0 "
 
-// TestPerfMapsNameGeneratedCode: a perf map names the call before the return address.
+// TestPerfMapsNameGeneratedCode checks that a perf map names the call before the return address.
 func TestPerfMapsNameGeneratedCode(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "any.map")
 	require.NoError(t, os.WriteFile(path, []byte("30000100 10 JS:*f /srv/a.js:2:3\n30000110 10 g\n"), 0o600))
@@ -32,7 +32,7 @@ func TestPerfMapsNameGeneratedCode(t *testing.T) {
 	require.Equal(t, ReasonNoPerfEntry, at(3).Reason)
 }
 
-// TestPerfMapEncodings: a map may be compressed. One that cannot be read is a warning.
+// TestPerfMapEncodings checks compressed perf maps, and the warnings for malformed ones.
 func TestPerfMapEncodings(t *testing.T) {
 	text := []byte("30000100 10 f\n")
 	var zipped bytes.Buffer
@@ -68,8 +68,8 @@ func TestPerfMapEncodings(t *testing.T) {
 	}
 }
 
-// TestPerfMapsBesideSnapshots: perf-PID.map is found in the directory of the snapshots. Without a
-// PID, one of two is not chosen.
+// TestPerfMapsBesideSnapshots checks that perf-PID.map is found in the directory of the snapshots.
+// If the PID is unknown and there are two maps, none is used.
 func TestPerfMapsBesideSnapshots(t *testing.T) {
 	series := seriesOf(t, []string{jitMaps}, []uint64{0x30000108})
 	named := func() bool { return resolve(t, series, Options{}).Locations[0].Named() }
@@ -78,15 +78,15 @@ func TestPerfMapsBesideSnapshots(t *testing.T) {
 	require.NoError(t, os.WriteFile(beside, []byte("30000100 10 f\n"), 0o600))
 	require.True(t, named())
 	require.NoError(t, os.WriteFile(filepath.Join(series.Dir(), "perf-13.map"), []byte("30000100 10 g\n"), 0o600))
-	require.False(t, named(), "which of the two belongs to the process is unknown")
+	require.False(t, named(), "two maps, and the PID is unknown")
 	require.NoError(t, os.Remove(beside))
 	require.NoError(t, os.Remove(filepath.Join(series.Dir(), "perf-13.map")))
 	require.NoError(t, unix.Mkfifo(beside, 0o600))
 	require.False(t, named(), "reading the pipe would block")
 }
 
-// TestManifestListsCopiedMaps: a copied map may have any name. It is used for the process that
-// wrote it.
+// TestManifestListsCopiedMaps checks that a copied map, which may have any name, is used for the
+// process that wrote it.
 func TestManifestListsCopiedMaps(t *testing.T) {
 	series := seriesOf(t, nil, []uint64{0x7f0000001010})
 	series.Heads[0].File.PID = 7
@@ -114,9 +114,9 @@ func hotFunction(t *testing.T, version string) uint64 {
 	return start + 0x10
 }
 
-// TestJITDumpOfSeries: a jitdump takes precedence over a perf map, in the directory of the
-// snapshots or named by the options. For each version of Node both give the function, the file and
-// a line.
+// TestJITDumpOfSeries checks that a jitdump takes precedence over a perf map, both in the directory
+// of the snapshots and in the options. For each version of Node, both have the function, the file
+// and a line.
 func TestJITDumpOfSeries(t *testing.T) {
 	for _, version := range []string{"18", "20", "22", "24"} {
 		t.Run(version, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// goTestdata returns the ELF files with which Go tests its own readers, some of them damaged.
+// goTestdata returns the ELF files of the tests of Go's own readers. Some of them are malformed.
 func goTestdata(t testing.TB) (paths []string) {
 	t.Helper()
 	root := strings.TrimSpace(run(t, "", "go", "env", "GOROOT"))
@@ -29,7 +29,7 @@ func goTestdata(t testing.TB) (paths []string) {
 	return paths
 }
 
-// codeAddresses returns addresses in the code of a file, and some that no file has.
+// codeAddresses returns addresses in the code of a file, and some that are in no file.
 func codeAddresses(path string) []uint64 {
 	out := []uint64{0, 1, 0x400000, 0x401000, ^uint64(0)}
 	f, err := elf.Open(path)
@@ -47,17 +47,17 @@ func codeAddresses(path string) []uint64 {
 	return out
 }
 
-// TestGoTestdata checks that each file is either used, or rejected with an error that has its path. 32-bit and
-// big-endian files are rejected as such.
+// TestGoTestdata checks that each file is either used, or rejected with an error that has its path.
+// The error says so for 32-bit and big-endian files.
 func TestGoTestdata(t *testing.T) {
-	named, refused := 0, 0
+	named, rejected := 0, 0
 	for _, path := range goTestdata(t) {
 		locations, err := ELF(t.Context(), path, codeAddresses(path), Options{})
 		if err != nil {
 			require.ErrorContains(t, err, path)
 		}
 		if locations == nil {
-			refused++
+			rejected++
 			require.Error(t, err, path)
 		}
 		if f, e := elf.Open(path); e == nil {
@@ -73,12 +73,12 @@ func TestGoTestdata(t *testing.T) {
 			}
 		}
 	}
-	require.NotZero(t, refused)
+	require.NotZero(t, rejected)
 	require.Greater(t, named, 1000)
 }
 
-// TestDamagedFiles checks that a truncated program is rejected, and that one with a zeroed part still has answers, and
-// an error that names the file.
+// TestDamagedFiles checks that a truncated program is rejected, and that one with a zeroed part
+// still has answers, and an error that names the file.
 func TestDamagedFiles(t *testing.T) {
 	whole := standard(t).main
 	addrs := textAddresses(t, whole)[:3000]
@@ -89,14 +89,14 @@ func TestDamagedFiles(t *testing.T) {
 	for i := range 64 {
 		require.NoError(t, os.WriteFile(path, data[:len(data)*i/64], 0o600))
 		locations, err := ELF(t.Context(), path, addrs, Options{Demangle: DemangleFull})
-		require.ErrorContains(t, err, path, "the section headers are at the end")
+		require.ErrorContains(t, err, path, "the section headers at the end are missing")
 		require.Nil(t, locations)
 	}
 	faults := 0
 	for i := range 64 {
 		zeroed := slices.Clone(data)
 		from := 0x1000 + len(data)*i/64
-		clear(zeroed[min(from, len(data)-8000):min(from+2000, len(data)-8000)]) // the section headers stay
+		clear(zeroed[min(from, len(data)-8000):min(from+2000, len(data)-8000)]) // not the section headers
 		require.NoError(t, os.WriteFile(path, zeroed, 0o600))
 		locations, err := ELF(t.Context(), path, addrs, Options{Demangle: DemangleFull})
 		require.Len(t, locations, len(want))
@@ -108,9 +108,9 @@ func TestDamagedFiles(t *testing.T) {
 	require.NotZero(t, faults)
 }
 
-// TestMemoryIsBounded checks that a few answers cost at most a multiple of the file's size, and that files are
-// unmapped.
-func TestMemoryIsBounded(t *testing.T) {
+// TestMemoryIsLimited checks that a few answers allocate at most a multiple of the size of the
+// file, and that files are unmapped.
+func TestMemoryIsLimited(t *testing.T) {
 	path := standard(t).main
 	info, err := os.Stat(path)
 	require.NoError(t, err)
@@ -128,7 +128,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	require.LessOrEqual(t, openFiles(t), open)
 }
 
-// openFiles returns how often this process maps the standard program.
+// openFiles returns the number of mappings of the standard program in this process.
 func openFiles(t *testing.T) int {
 	t.Helper()
 	maps, err := os.ReadFile("/proc/self/maps")
@@ -136,4 +136,62 @@ func openFiles(t *testing.T) int {
 		t.Skip("this system has no /proc")
 	}
 	return strings.Count(string(maps), standard(t).main)
+}
+
+// maxSeed is the maximum size of a seed of FuzzELF. Large files mutate slowly.
+const maxSeed = 64 << 10
+
+// FuzzELF reads files of any bytes. There is one location for each address, and a reason for each
+// location without a name.
+func FuzzELF(f *testing.F) {
+	seeds := 0
+	for _, path := range append(goTestdata(f), smallBinaries(f)...) {
+		data, err := os.ReadFile(path)
+		require.NoError(f, err)
+		if len(data) <= maxSeed {
+			f.Add(data)
+			seeds++
+		}
+	}
+	require.Greater(f, seeds, 10)
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, data []byte) {
+		path := filepath.Join(dir, "fuzzed")
+		require.NoError(t, os.WriteFile(path, data, 0o600))
+		addrs := append(codeAddresses(path), 0x1000, 0x1040, 0x1139)
+		locations, err := ELF(t.Context(), path, addrs, Options{Demangle: DemangleFull, DebugDirs: []string{dir}})
+		if err != nil {
+			require.ErrorContains(t, err, path)
+		}
+		if locations == nil {
+			require.Error(t, err)
+			return
+		}
+		require.Len(t, locations, len(addrs))
+		for i, l := range locations {
+			require.Equal(t, addrs[i], l.Offset)
+			require.Equal(t, l.Named(), l.Reason == ReasonNone)
+			require.Equal(t, l.Named(), l.Source != SourceNone)
+		}
+	})
+}
+
+// smallBinaries returns programs of a few kilobytes, one for each kind of debug information.
+func smallBinaries(t testing.TB) (paths []string) {
+	t.Helper()
+	dir := t.TempDir()
+	source := filepath.Join(dir, "small.c")
+	require.NoError(t, os.WriteFile(source, []byte(`
+static inline __attribute__((always_inline)) int twice(int v) { return v * 2; }
+int f(int n) { int r = 0; for (int i = 0; i < n; i++) r += twice(i); return r; }
+`), 0o600))
+	for name, flags := range map[string][]string{
+		"dwarf2": {"-gdwarf-2"}, "dwarf4": {"-gdwarf-4"}, "dwarf5": {"-gdwarf-5"}, "dwarf64": {"-gdwarf-5", "-gdwarf64"},
+		"split4": {"-gdwarf-4", "-gsplit-dwarf"}, "split5": {"-gdwarf-5", "-gsplit-dwarf"}, "zlib": {"-g", "-gz"}, "none": nil,
+	} {
+		path := filepath.Join(dir, name+".so")
+		run(t, dir, "gcc", append([]string{"-O2", "-shared", "-nostdlib", "-fPIC", "-Wl,-z,max-page-size=64", "-o", path, source}, flags...)...)
+		paths = append(paths, path)
+	}
+	return paths
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
 )
 
-// image is the symbols and the debug information of a module, from its own file or from others.
+// image has the symbols and the debug information of a module, from its own file or from others.
 type image struct {
 	r       *resolver
 	file    *elffile.File
@@ -25,8 +25,8 @@ type image struct {
 	answers atomic.Int64
 }
 
-// openImage opens what names the addresses of a file. The image is usable and must be closed even if an error is
-// returned: damage to one part costs only the names in this part.
+// openImage opens the files that name the addresses of a module. The image is usable and must be
+// closed even if there is an error: a malformed part costs only the names in it.
 func (r *resolver) openImage(ctx context.Context, file *elffile.File) (*image, error) {
 	img := &image{r: r, file: file}
 	info, table := file, file
@@ -104,11 +104,12 @@ func (img *image) files() []*elffile.File {
 	return slices.DeleteFunc(all, func(f *elffile.File) bool { return f == nil })
 }
 
-// releaseEvery is the number of answers after which the memory of the files' pages is released: debug strings are
-// scattered over their section, and a few thousand names touch most of it.
+// releaseEvery is the number of answers after which the memory of the files' pages is released.
+// Debug strings are scattered over their section, so that a few thousand names read most of its
+// pages.
 const releaseEvery = 1 << 11
 
-// found has the names of an address demangled while other addresses are looked up. Several goroutines call it.
+// found starts to demangle the names at an address. Several goroutines call it.
 func (img *image) found(frames []Frame) {
 	img.r.names.add(frames)
 	if img.answers.Add(1)%releaseEvery == 0 {
@@ -118,8 +119,8 @@ func (img *image) found(frames []Frame) {
 	}
 }
 
-// name gives the locations, sorted by offset, their frames. Frames have linkage names; Function is the unqualified name of
-// a function without one.
+// name sets the frames of locations, which are sorted by offset. Frames have linkage names. If a
+// function has none, Function is its unqualified name.
 func (img *image) name(located []*Location) error {
 	var err error
 	if img.dwarf != nil {
@@ -152,7 +153,8 @@ func (img *image) nameByDWARF(located []*Location) error {
 	return img.split.err
 }
 
-// callAddresses returns the addresses of the calls, each once, and the index in located of the first location of each.
+// callAddresses returns the addresses of the calls, each once, and the index in located of the
+// first location of each.
 func callAddresses(located []*Location) (calls []uint64, first map[uint64]int) {
 	calls, first = make([]uint64, 0, len(located)), make(map[uint64]int, len(located))
 	for i, l := range located {
@@ -165,8 +167,8 @@ func callAddresses(located []*Location) (calls []uint64, first map[uint64]int) {
 	return calls, first
 }
 
-// qualify adds the namespaces to functions without a linkage name in the debug information and in the symbol table, for
-// example static templates that were inlined. llvm-symbolizer prints them without.
+// qualify adds namespaces to functions without a linkage name, for example static templates that
+// were inlined. llvm-symbolizer prints them without.
 func (img *image) qualify(call uint64, frames []dwarf.Frame) {
 	for i := range frames {
 		f := &frames[i]
@@ -193,9 +195,9 @@ func convertFrames(frames []dwarf.Frame) []Frame {
 	return out
 }
 
-// nameBySymbol gives the outermost function the name of the symbol table, which is more exact than that of the debug
-// information: it has clone suffixes (.isra.0, .cold) and the alias that was linked. Without debug information, the
-// symbol is the only frame.
+// nameBySymbol sets the name of the outermost function to that of the symbol, which is more exact
+// than the debug information: it has clone suffixes (.isra.0, .cold), and the alias that was
+// linked. Without debug information, the symbol is the only frame.
 func (img *image) nameBySymbol(l *Location) error {
 	match, source, err := img.find(l.Offset-1, img.r.style.preferred(l.Frames))
 	if match.Name == "" {
@@ -214,7 +216,8 @@ func (img *image) nameBySymbol(l *Location) error {
 	return nil
 }
 
-// find returns the symbol that contains an address, else the PLT stub, for which the linker makes no symbol.
+// find returns the symbol that contains an address. If there is none, it returns the PLT stub,
+// which has no symbol of its own.
 func (img *image) find(addr uint64, prefer string) (elffile.Match, Source, error) {
 	if match, ok := img.symbols.Find(addr, prefer); ok {
 		if match.Dynamic {
@@ -240,7 +243,7 @@ func (l *Location) dropNameless() {
 	}
 }
 
-// explain gives the locations without a name their reason, and the nearest symbol as a hint.
+// explain sets the reason of the locations without a name, and the nearest symbol as a hint.
 func (img *image) explain(located []*Location, err error) {
 	for _, l := range located {
 		if l.Named() {

@@ -11,11 +11,11 @@ import (
 
 // Frame is one function at an address.
 type Frame struct {
-	// Function is the name to show, demangled according to Options.
+	// Function is the name to show, demangled as selected by Options.Demangle.
 	Function string
-	// Linkage is the mangled name, "" if there is none.
+	// Linkage is the mangled name, or "" if there is none.
 	Linkage string
-	// File is the path in the debug information, "" if it is unknown.
+	// File is the path in the debug information, or "" if it is unknown.
 	File         string
 	Line, Column int
 	// StartLine is the line of the function's declaration.
@@ -40,15 +40,16 @@ type Location struct {
 	Space   series.Space
 	Address heapfile.Addr
 	Module  ModuleID
-	// Mapping is the index of the mapping in the AddressSpace, -1 if there is none.
+	// Mapping is the index of the mapping in the AddressSpace, or -1 if there is none.
 	Mapping int
-	// Offset is the ELF virtual address of the return address in the module, as nm and llvm-symbolizer use it.
+	// Offset is the ELF virtual address of the return address in the module, as nm and
+	// llvm-symbolizer use it.
 	Offset uint64
-	// Frames are innermost first, nil if the address has no name.
+	// Frames has the innermost function first. It is nil if the address has no name.
 	Frames []Frame
-	// Source is where the name comes from.
+	// Source is the origin of the name.
 	Source Source
-	// Reason is why there is no name.
+	// Reason tells why there is no name.
 	Reason Reason
 	// Near is the last symbol before an address without a name: a hint.
 	Near         string
@@ -60,7 +61,7 @@ type Location struct {
 // Named reports whether the location has at least one frame.
 func (l *Location) Named() bool { return len(l.Frames) > 0 }
 
-// Source is where a name comes from.
+// Source is the origin of a name.
 type Source uint8
 
 // Sources of names.
@@ -76,16 +77,16 @@ const (
 
 var sourceNames = [...]string{"", "dwarf", "symtab", "dynsym", "perf-map", "embedded", "jitdump"}
 
-// String returns the name used in JSON, which does not change.
+// String returns the name in JSON. The names never change.
 func (s Source) String() string { return sourceNames[s] }
 
-// Reason is why an address has no name.
+// Reason tells why an address has no name.
 type Reason uint8
 
 // Reasons for missing names.
 const (
 	ReasonNone        Reason = iota
-	ReasonNull               // the address is 0: the unwinder failed
+	ReasonNull               // the address is 0: unwinding failed
 	ReasonNoMapping          // no mapping contains the address
 	ReasonAnonymous          // executable memory without a file: generated code
 	ReasonNoPerfEntry        // the perf maps do not contain the address
@@ -96,7 +97,7 @@ const (
 	ReasonNoSegment          // no segment of the file contains the offset
 	ReasonNoSymbols          // the file has no symbols
 	ReasonNoFunction         // no function of the file contains the address: local symbols were stripped
-	ReasonMalformed          // its debug information is damaged
+	ReasonMalformed          // the debug information is malformed
 )
 
 var reasonNames = [...]string{
@@ -104,14 +105,14 @@ var reasonNames = [...]string{
 	"file-missing", "file-unreadable", "file-stale", "no-segment", "no-symbols", "no-function", "malformed",
 }
 
-// String returns the name used in JSON, such as "file-missing", which does not change.
+// String returns the name in JSON, such as "file-missing". The names never change.
 func (r Reason) String() string { return reasonNames[r] }
 
 var reasonTexts = [...]string{
-	"", "the unwinder gave a null address", "no mapping holds the address",
-	"generated code without a perf map", "the perf map does not know the address",
+	"", "the unwinder returned a null address", "no mapping contains the address",
+	"generated code without a perf map", "the perf map does not contain the address",
 	"kernel-provided code", "the file was not found", "the file could not be read",
-	"the file is not the one that was mapped", "no segment of the file holds the address",
+	"the file is not the one that was mapped", "no segment of the file contains the address",
 	"the file has no symbols", "no symbol covers the address", "the debug information is damaged",
 }
 
@@ -123,30 +124,33 @@ type Module struct {
 	// Path is the path in the mappings, without " (deleted)".
 	Path    string
 	Deleted bool
-	// BuildID is the recorded build ID, else that of File.
+	// BuildID is the recorded build ID or, if there is none, that of File.
 	BuildID string
-	// File is the file that was read for Path, "" if there is none; Debug is the separate debug file, "" if none was used.
+	// File is the file that was read for Path, and Debug the separate debug file. They are "" if
+	// there is none.
 	File, Debug string
-	// Reason is why no address of the module has a name, ReasonNone otherwise.
+	// Reason tells why no address of the module has a name. It is ReasonNone otherwise.
 	Reason Reason
 	// Err has details on Reason, or on debug information that could not be used.
 	Err error
-	// CallsChecked is the number of return addresses whose preceding code was read, CallsFound the number of those that
-	// follow a call. Without a recorded build ID, this shows whether the file was rebuilt.
+	// CallsChecked is the number of return addresses whose preceding code was read, CallsFound the
+	// number of those that follow a call. Without a recorded build ID, this shows whether the file
+	// was rebuilt.
 	CallsChecked, CallsFound int
-	// HasDebug and HasSymbols say what the file or its debug file has.
+	// HasDebug and HasSymbols report whether the file or its debug file has debug information and
+	// symbols.
 	HasDebug, HasSymbols bool
 }
 
 // Name returns the last element of the path.
 func (m *Module) Name() string { return path.Base(m.Path) }
 
-// Suspect reports whether the file is probably not the one that was mapped, but another build.
+// Suspect reports whether the file is probably another build than the one that was mapped.
 func (m *Module) Suspect() bool {
 	return m.CallsChecked >= 5 && m.CallsFound*100 < m.CallsChecked*95
 }
 
-// Symbols is the result of [Resolve]: every address of a series.
+// Symbols is the result of [Resolve]: the locations of all addresses of a series.
 type Symbols struct {
 	Modules   []Module
 	Locations []Location
@@ -167,7 +171,7 @@ func (s *Symbols) Stack(id heapfile.StackID) []LocationID {
 	return s.stacks[begin:s.ends[id]:s.ends[id]]
 }
 
-// Module returns the module of a location, nil if there is none.
+// Module returns the module of a location, or nil if there is none.
 func (s *Symbols) Module(l *Location) *Module {
 	if l.Module == NoModule {
 		return nil
@@ -175,8 +179,8 @@ func (s *Symbols) Module(l *Location) *Module {
 	return &s.Modules[l.Module]
 }
 
-// Names returns the texts by which filters find a location: its label, its module, and the functions and files of its
-// frames.
+// Names returns the texts that filters match: the label of the location, its module, and the
+// functions and files of its frames.
 func (s *Symbols) Names(l *Location) []string {
 	names := []string{s.Label(l)}
 	if m := s.Module(l); m != nil {
@@ -188,7 +192,8 @@ func (s *Symbols) Names(l *Location) []string {
 	return names
 }
 
-// Label returns how a location without a name is shown: libffi.so.8+0x7f7a, or the address if there is no module.
+// Label returns the text that stands for a location without a name: libffi.so.8+0x7f7a, or the
+// address if there is no module.
 func (s *Symbols) Label(l *Location) string {
 	if m := s.Module(l); m != nil {
 		return fmt.Sprintf("%s+0x%x", m.Name(), l.Offset)

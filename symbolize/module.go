@@ -39,7 +39,7 @@ func reasonOf(err error) Reason {
 	return ReasonUnreadable
 }
 
-// fail gives the module, and all its addresses without a name, a reason.
+// fail sets the reason of the module, and of all its addresses without a name.
 func (j *moduleJob) fail(m *Module, reason Reason) {
 	m.Reason = reason
 	for i, l := range j.out {
@@ -77,7 +77,8 @@ func (r *resolver) resolveIn(ctx context.Context, file *elffile.File, j *moduleJ
 	}
 }
 
-// name names locations, sorted by offset, by the cache or the module's files. The result is the cache, to be saved.
+// name names locations, which are sorted by offset, by the cache or the files of the module. It
+// returns the cache, which the caller saves.
 func (r *resolver) name(ctx context.Context, file *elffile.File, m *Module, located []*Location) (*moduleCache, error) {
 	cache := r.openCache(ctx, file)
 	left := cache.answer(located)
@@ -104,7 +105,7 @@ func (r *resolver) nameByFiles(ctx context.Context, file *elffile.File, m *Modul
 // compareOffset orders locations by ELF address.
 func compareOffset(a, b *Location) int { return cmp.Compare(a.Offset, b.Offset) }
 
-// elfAddress returns the ELF virtual address of a place. emptied is file.Emptied().
+// elfAddress returns the ELF virtual address of a place. emptied is the result of file.Emptied.
 func (j *moduleJob) elfAddress(file *elffile.File, p place, emptied bool) (uint64, bool) {
 	if !emptied {
 		return elfAddress(file, p.offset)
@@ -114,9 +115,10 @@ func (j *moduleJob) elfAddress(file *elffile.File, p place, emptied bool) (uint6
 	return start + uint64(p.addr-m.Start), ok
 }
 
-// emptiedSegment returns the ELF address at which a mapping begins, for a file without the file offsets of its segments
-// (see elffile.File.Emptied): the start of the executable segment that spans as many pages as the mapping, if there is
-// only one. The kernel and ld.so map each segment from its first page to its last.
+// emptiedSegment returns the ELF address of the start of a mapping, for a file without the file
+// offsets of its segments (see elffile.File.Emptied). It is the start of the executable segment
+// that has as many pages as the mapping, if there is just one. The kernel and ld.so map each
+// segment from its first page to its last.
 func emptiedSegment(file *elffile.File, m heapfile.Mapping) (start uint64, ok bool) {
 	for _, page := range []uint64{4 << 10, 16 << 10, 64 << 10} {
 		found := 0
@@ -139,7 +141,7 @@ func emptiedSegment(file *elffile.File, m heapfile.Mapping) (start uint64, ok bo
 
 // elfAddress returns the ELF virtual address of a return address at a file offset.
 func elfAddress(file *elffile.File, offset uint64) (uint64, bool) {
-	// The call precedes the return address, possibly in another segment.
+	// The call precedes the return address and may be in another segment.
 	call := offset - 1
 	best := -1
 	for i, p := range file.Progs {

@@ -8,29 +8,36 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize/internal/files"
 )
 
-// Options are where files are and how names are shown. The zero value works on the machine that was recorded.
+// Options tells where files are and how names are shown. The zero value is right on the machine
+// that was recorded.
 type Options struct {
-	// Binary is the file of the main program, "" if it is where it was mapped from.
+	// Binary is the file of the main program, or "" if it is at the path that was mapped.
 	Binary string
-	// Sysroot precedes every path. Files outside it are not used: this machine may have other builds at the same paths.
+	// Sysroot is prepended to every path. Files outside of it are not used, because this machine
+	// may have other builds at the same paths.
 	Sysroot string
-	// DebugDirs hold separate debug files; nil means /usr/lib/debug below Sysroot.
+	// DebugDirs has the directories of separate debug files; nil means /usr/lib/debug below
+	// Sysroot.
 	DebugDirs []string
-	// PerfMaps are the perf maps and jitdumps of just-in-time compilers. nil means perf-PID.map and jit-PID.dump beside
-	// the snapshots, in /tmp, or in the working directory of the process if it still runs.
+	// PerfMaps has the perf maps and jitdumps of just-in-time compilers; nil means perf-PID.map and
+	// jit-PID.dump in the directory of the snapshots, in /tmp, or in the working directory of the
+	// process if it is still running.
 	PerfMaps []string
-	// Debuginfod downloads files that this machine lacks; nil downloads none.
+	// Debuginfod downloads files that are not on this machine; nil means no downloads.
 	Debuginfod *Debuginfod
 	Demangle   Demangle
-	// CacheDir is a directory that keeps answers from run to run, created if necessary; "" keeps none.
+	// CacheDir is a directory that keeps answers from run to run, and is created if necessary; ""
+	// means no cache.
 	CacheDir string
-	// Files, if not nil, has the files in place of this machine: see package bundle. CacheDir must then be "".
+	// Files, if not nil, has all files, and this machine's files are not used: see package bundle.
+	// CacheDir must then be "".
 	Files files.Source
-	// Workers limits the modules, and the units of a module, that are searched at once; 0 means one per CPU.
+	// Workers is the maximum number of modules, and of units of a module, that are searched
+	// concurrently; 0 means one per CPU.
 	Workers int
 }
 
-// source returns where files come from; vdso is the kept image of [vdso].
+// source returns the source of files. vdso is the path of the recorded image of [vdso].
 func (o *Options) source(vdso string) files.Source {
 	if o.Files != nil {
 		return o.Files
@@ -41,9 +48,9 @@ func (o *Options) source(vdso string) files.Source {
 // Debuginfod is a client of debuginfod servers. It is safe for concurrent use.
 type Debuginfod = debuginfod.Client
 
-// NewDebuginfod returns a client of servers, with the settings of the DEBUGINFOD_ environment variables. Each word is a
-// URL, several URLs separated by blanks, or "env", which stands for those in DEBUGINFOD_URLS. Without a server it returns
-// nil, which downloads nothing.
+// NewDebuginfod returns a client of servers, with the settings of the DEBUGINFOD_ environment
+// variables. Each word is a URL, several URLs separated by blanks, or "env" for the URLs in
+// DEBUGINFOD_URLS. Without a server, NewDebuginfod returns nil, which downloads nothing.
 func NewDebuginfod(words []string, getenv func(string) string) (*Debuginfod, error) {
 	return debuginfod.New(words, getenv)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize/internal/files"
 )
 
-// moduleJob holds the addresses of one module that are to be named.
+// moduleJob has the addresses of one module that are to be named.
 type moduleJob struct {
 	id       ModuleID
 	main     bool // the module is the main program
@@ -40,7 +40,7 @@ type spaceAddr struct {
 	addr  heapfile.Addr
 }
 
-// place gives every address a Location and groups them by module.
+// place creates a Location for each address and groups them by module.
 func (s *Symbols) place(from *series.Series, source files.Source) []*moduleJob {
 	p := placer{s: s, series: from, ids: map[spaceAddr]LocationID{}, byPath: map[moduleKey]*moduleJob{}}
 	p.hasVDSO = sync.OnceValue(func() bool { return hasVDSO(source) })
@@ -72,7 +72,7 @@ type placer struct {
 	hasVDSO func() bool
 }
 
-// hasVDSO reports whether an image of [vdso] was kept.
+// hasVDSO reports whether an image of [vdso] was recorded.
 func hasVDSO(source files.Source) bool {
 	file, err := source.Open(files.VDSO)
 	if err == nil {
@@ -116,7 +116,7 @@ func (p *placer) mapping(space series.Space, a heapfile.Addr) (*heapfile.Mapping
 	return p.finder.find(space, p.series.Spaces[space].Mappings, a-1)
 }
 
-// isAnonymous reports whether a path stands for memory without a file.
+// isAnonymous reports whether a path means memory without a file.
 func isAnonymous(path string) bool {
 	for _, prefix := range []string{"//anon", "[heap", "[stack", "[anon", "/memfd:", "/dev/zero", "/SYSV", "/dev/shm/"} {
 		if strings.HasPrefix(path, prefix) {
@@ -151,7 +151,8 @@ func (j *moduleJob) add(id LocationID, a heapfile.Addr, m heapfile.Mapping) {
 	j.locs = append(j.locs, id)
 }
 
-// MainProgram returns the path of the first mapped file that is not a library, "" if there is none.
+// MainProgram returns the path of the first mapped file that is not a library, or "" if there is
+// none.
 func MainProgram(series *series.Series) string {
 	for _, sp := range series.Spaces {
 		for _, m := range sp.Mappings {
@@ -163,8 +164,9 @@ func MainProgram(series *series.Series) string {
 	return ""
 }
 
-// mappingFinder finds the mapping of an address. It keeps the index of one address space: a series
-// numbers its spaces in the order of its snapshots, and its stacks too, so no space comes back.
+// mappingFinder finds the mapping of an address. It keeps the index of only one address space: a
+// series numbers spaces and stacks in the order of its snapshots, so that a lookup never returns to
+// an earlier space.
 type mappingFinder struct {
 	space    series.Space
 	mappings []heapfile.Mapping // of the space; nil before the first call
@@ -172,10 +174,10 @@ type mappingFinder struct {
 	index    interval.Index
 }
 
-// find returns the mapping that holds an address and its index, or nil and -1. The mappings are those
-// of the space, sorted by start. Of mappings that overlap, file-backed ones take precedence over
-// anonymous ones, for ranges of generated code are never dropped from a space; then the one that
-// starts last.
+// find returns the mapping that contains an address and its index, or nil and -1. The mappings are
+// those of the space, sorted by start. If mappings overlap, file-backed ones take precedence over
+// anonymous ones, because mappings of generated code stay in a space after they are unmapped; then
+// the one that starts last wins.
 func (f *mappingFinder) find(space series.Space, mappings []heapfile.Mapping, a heapfile.Addr) (*heapfile.Mapping, int) {
 	if f.mappings == nil || f.space != space {
 		f.space, f.mappings = space, mappings
@@ -188,7 +190,7 @@ func (f *mappingFinder) find(space series.Space, mappings []heapfile.Mapping, a 
 	return &mappings[f.order[i]], f.order[i]
 }
 
-// build orders the mappings by precedence, as the index wants them.
+// build sorts the mappings by precedence for the index.
 func (f *mappingFinder) build() {
 	f.order = f.order[:0]
 	for _, wantFile := range []bool{false, true} {
@@ -205,7 +207,8 @@ func (f *mappingFinder) build() {
 	f.index = interval.New(ranges)
 }
 
-// isLibrary reports whether a path has the name of a shared library: libc.so.6, _ctypes.cpython-311-x86_64-linux-gnu.so.
+// isLibrary reports whether a path has the name of a shared library: libc.so.6,
+// _ctypes.cpython-311-x86_64-linux-gnu.so.
 func isLibrary(path string) bool {
 	base := path[strings.LastIndexByte(path, '/')+1:]
 	return strings.HasSuffix(base, ".so") || strings.Contains(base, ".so.") || strings.HasPrefix(base, "ld-")

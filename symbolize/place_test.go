@@ -1,6 +1,7 @@
 package symbolize
 
 import (
+	"bytes"
 	"debug/elf"
 	"fmt"
 	"os"
@@ -11,14 +12,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
 )
 
 const base = 0x5581_2345_6000
 
-// TestSegmentByFileOffset checks that every return address gets its ELF address and the name of its call, for any
-// layout of segments: those of lld share pages of the file, and their offsets differ from their addresses.
+// TestSegmentByFileOffset checks that each return address has its ELF address and the name of its
+// call, for several layouts of segments. Segments of lld share pages of the file, and their offsets
+// differ from their addresses.
 func TestSegmentByFileOffset(t *testing.T) {
 	for name, link := range map[string][]string{
 		"bfd":              nil,
@@ -41,8 +44,9 @@ func TestSegmentByFileOffset(t *testing.T) {
 	}
 }
 
-// TestSegmentOfTheCall checks that a return address just after a segment belongs to the call in it, and that an
-// executable segment takes precedence over another one with the same bytes of the file.
+// TestSegmentOfTheCall checks that a return address at the end of a segment belongs to the call in
+// it, and that an executable segment takes precedence over another one with the same part of the
+// file.
 func TestSegmentOfTheCall(t *testing.T) {
 	load := func(flags elf.ProgFlag, off, vaddr, size uint64) elf.ProgHeader {
 		return elf.ProgHeader{Type: elf.PT_LOAD, Flags: flags, Off: off, Vaddr: vaddr, Filesz: size, Memsz: size}
@@ -90,7 +94,7 @@ func checkCalls(t *testing.T, s *Symbols, path string, calls []call, load uint64
 	require.False(t, m.Suspect())
 }
 
-// positions returns frames without names, for which ELF may choose another alias.
+// positions returns frames without names, because ELF may choose another alias.
 func positions(frames []Frame) (out []string) {
 	for _, f := range frames {
 		out = append(out, fmt.Sprintf("%s:%d:%d %v", f.File, f.Line, f.Column, f.Inlined))
@@ -123,8 +127,8 @@ func TestReasons(t *testing.T) {
 		"vdso":                    {0x50000100, ReasonKernel, "0x50000100"},
 		"heap":                    {0x60000100, ReasonAnonymous, "0x60000100"},
 		"no mapping":              {0x70000100, ReasonNoMapping, "0x70000100"},
-		"first byte: call before": {0x10000000, ReasonNoMapping, "0x10000000"},
-		"just behind: call in it": {0x10001000, ReasonMissing, "missing.so+0x1000"},
+		"first byte of a mapping": {0x10000000, ReasonNoMapping, "0x10000000"},
+		"first byte after it":     {0x10001000, ReasonMissing, "missing.so+0x1000"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := resolve(t, seriesOf(t, maps, []uint64{c.addr}), Options{PerfMaps: []string{}})
@@ -137,14 +141,14 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestNullAddress checks address 0, which a failed unwinder leaves.
+// TestNullAddress checks address 0, which stacks contain if unwinding failed.
 func TestNullAddress(t *testing.T) {
 	p := placer{s: &Symbols{}, series: &series.Series{}, ids: map[spaceAddr]LocationID{}}
 	id := p.location(0, 0)
 	require.Equal(t, ReasonNull, p.s.Locations[id].Reason)
 }
 
-func TestReasonsOfNamelessCode(t *testing.T) {
+func TestReasonsInStrippedFiles(t *testing.T) {
 	path := copied(t, standard(t).main)
 	calls := callsOf(t, path)
 	run(t, "", "objcopy", "--strip-all", path)
@@ -156,7 +160,7 @@ func TestReasonsOfNamelessCode(t *testing.T) {
 			require.Equal(t, fmt.Sprintf("program+0x%x", l.Offset), s.Label(l))
 		}
 	}
-	// Without section headers, there are no exported names either.
+	// Without section headers, exported functions have no names either.
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
 	copy(data[40:48], make([]byte, 8)) // e_shoff
@@ -169,8 +173,9 @@ func TestReasonsOfNamelessCode(t *testing.T) {
 	}
 }
 
-// TestMappingsThatOverlap checks that file-backed mappings take precedence, then the one that starts last.
-func TestMappingsThatOverlap(t *testing.T) {
+// TestOverlappingMappings checks that file-backed mappings take precedence and then the mapping
+// that starts last.
+func TestOverlappingMappings(t *testing.T) {
 	mappings := []heapfile.Mapping{
 		{Start: 0x1000, Limit: 0x9000, Path: ""},
 		{Start: 0x2000, Limit: 0x4000, Path: "/a"},
@@ -187,8 +192,8 @@ func TestMappingsThatOverlap(t *testing.T) {
 	}
 }
 
-// TestManyMappingsOverlap: the library below 300 ranges of generated code is found.
-func TestManyMappingsOverlap(t *testing.T) {
+// TestManyOverlappingMappings checks that a library below 300 mappings of generated code is found.
+func TestManyOverlappingMappings(t *testing.T) {
 	mappings := []heapfile.Mapping{{Start: 0x1000, Limit: 0x100000, Path: "/lib/a.so"}}
 	for i := range heapfile.Addr(300) {
 		mappings = append(mappings, heapfile.Mapping{Start: 0x2000 + i, Limit: 0x3000 - i})
@@ -210,11 +215,11 @@ func TestMainProgram(t *testing.T) {
 		paths []string
 		want  string
 	}{
-		"program first":     {[]string{"/bin/p", "/lib/libc.so.6"}, "/bin/p"},
-		"libraries first":   {[]string{"/lib/ld-2.36.so", "/lib/x.cpython-311-x86_64-linux-gnu.so", "/bin/p"}, "/bin/p"},
-		"only libraries":    {[]string{"/lib/libc.so.6"}, ""},
-		"no files":          {[]string{"", "[heap]"}, ""},
-		"a name like a lib": {[]string{"/opt/app.sock/server"}, "/opt/app.sock/server"},
+		"program first":        {[]string{"/bin/p", "/lib/libc.so.6"}, "/bin/p"},
+		"libraries first":      {[]string{"/lib/ld-2.36.so", "/lib/x.cpython-311-x86_64-linux-gnu.so", "/bin/p"}, "/bin/p"},
+		"only libraries":       {[]string{"/lib/libc.so.6"}, ""},
+		"no files":             {[]string{"", "[heap]"}, ""},
+		"similar to a library": {[]string{"/opt/app.sock/server"}, "/opt/app.sock/server"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var space series.AddressSpace
@@ -226,8 +231,8 @@ func TestMainProgram(t *testing.T) {
 	}
 }
 
-// TestPositionsWithoutFunction checks assembler code after the end of a symbol, which has a line but no name. ELF
-// returns the line, as llvm-symbolizer does; for Resolve it has no name.
+// TestPositionsWithoutFunction checks assembler code after the end of a symbol, which has a line
+// but no name. ELF returns the line, as llvm-symbolizer does. Resolve returns no frame.
 func TestPositionsWithoutFunction(t *testing.T) {
 	dir := t.TempDir()
 	source := filepath.Join(dir, "code.s")
@@ -242,14 +247,81 @@ f:	ret
 `), 0o600))
 	path := filepath.Join(dir, "code.so")
 	run(t, dir, "gcc", "-g", "-shared", "-nostdlib", "-o", path, source)
-	behind := symbolValue(t, path, "f") + 1
-	require.Equal(t, byLLVM(t, path, []uint64{behind}), [][]printed{printLocation(&locate(t, path, []uint64{behind})[0])})
+	after := symbolValue(t, path, "f") + 1
+	require.Equal(t, byLLVM(t, path, []uint64{after}), [][]printed{printLocation(&locate(t, path, []uint64{after})[0])})
 
-	s := resolve(t, seriesOf(t, mapsOf(t, path, path, base), []uint64{base + behind, base + behind + 1}), Options{})
+	s := resolve(t, seriesOf(t, mapsOf(t, path, path, base), []uint64{base + after, base + after + 1}), Options{})
 	at := func(i int) *Location { return &s.Locations[s.Stack(0)[i]] }
 	require.Equal(t, "f", at(0).Frames[0].Function)
 	require.Equal(t, ReasonNoFunction, at(1).Reason)
 	require.Nil(t, at(1).Frames)
-	require.Equal(t, "f", at(1).Near, "a hint")
+	require.Equal(t, "f", at(1).Near, "hint")
 	require.Equal(t, uint64(1), at(1).NearDistance)
+}
+
+// ownVDSO returns the line of /proc/self/maps, the start and the image of the [vdso] of this
+// process.
+func ownVDSO(t *testing.T) (line string, start uint64, image []byte) {
+	t.Helper()
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		t.Skip("this system has no /proc/self/maps")
+	}
+	for line := range strings.Lines(string(maps)) {
+		if !strings.HasSuffix(line, "[vdso]\n") {
+			continue
+		}
+		var end uint64
+		_, err := fmt.Sscanf(line, "%x-%x", &start, &end)
+		require.NoError(t, err)
+		memory, err := os.Open("/proc/self/mem")
+		require.NoError(t, err)
+		defer memory.Close()
+		image = make([]byte, end-start)
+		_, err = memory.ReadAt(image, int64(start))
+		require.NoError(t, err)
+		return line, start, image
+	}
+	t.Skip("this kernel has no [vdso]")
+	return "", 0, nil
+}
+
+// exportOf returns a function that the image of [vdso] exports.
+func exportOf(t *testing.T, image []byte) (function elf.Symbol) {
+	t.Helper()
+	file, err := elf.NewFile(bytes.NewReader(image))
+	require.NoError(t, err)
+	exported, err := file.DynamicSymbols()
+	require.NoError(t, err)
+	for _, s := range exported {
+		if strings.HasPrefix(s.Name, "__") && s.Size > 4 && elf.ST_TYPE(s.Info) == elf.STT_FUNC {
+			function = s
+		}
+	}
+	require.NotEmpty(t, function.Name)
+	return function
+}
+
+// TestVDSO checks that the recorded image of [vdso] names addresses in it. Without the image they
+// have no name, because another kernel has another [vdso].
+func TestVDSO(t *testing.T) {
+	line, start, image := ownVDSO(t)
+	want := exportOf(t, image)
+	dir := t.TempDir()
+	heap := fmt.Sprintf("heap profile: 1: 8 [1: 8] @ heapprofile\n1: 8 [1: 8] @ 0x%x\n\nMAPPED_LIBRARIES:\n%s", start+want.Value+2, line)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "p.0001.heap"), []byte(heap), 0o600))
+	resolve := func() *Location {
+		series, err := series.Open([]string{dir}, series.Options{})
+		require.NoError(t, err)
+		defer series.Close()
+		symbols, err := Resolve(t.Context(), series, Options{})
+		require.NoError(t, err)
+		return &symbols.Locations[0]
+	}
+	require.Equal(t, ReasonKernel, resolve().Reason)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, manifest.VDSOFile), image, 0o600))
+	l := resolve()
+	require.True(t, l.Named())
+	bare := func(name string) string { return strings.TrimPrefix(name, "__vdso_") } // the kernel exports two names of each function
+	require.Equal(t, bare(want.Name), bare(l.Frames[0].Function))
 }

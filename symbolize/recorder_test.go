@@ -19,13 +19,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// slimFiles is a Source with copies of the parts of files that were read, and of nothing else.
+// slimFiles is a Source with only the parts of files that were read.
 type slimFiles struct {
 	used    map[string]files.Used
 	copies  map[string]string
 	fetches []files.Fetch
 }
 
+// slim copies the parts of files that were read.
 func slim(t testing.TB, recorder *files.Recorder, recording *files.Recording) *slimFiles {
 	t.Helper()
 	s := &slimFiles{map[string]files.Used{}, map[string]string{}, recorder.Fetches()}
@@ -46,6 +47,7 @@ func slim(t testing.TB, recorder *files.Recorder, recording *files.Recording) *s
 	return s
 }
 
+// copyParts writes a file with only the parts that were read.
 func copyParts(t testing.TB, to string, f files.Used) {
 	t.Helper()
 	whole, err := os.ReadFile(f.Local)
@@ -101,8 +103,8 @@ func (s *slimFiles) OpenMap(path string) (io.ReadCloser, error) {
 	return os.Open(local)
 }
 
-// TestUsedPartsSuffice checks, for each way to store debug information, that the parts of the files that were read give
-// the same answers as the files.
+// TestUsedPartsSuffice checks that the parts of files that were read give the same answers as the
+// whole files, for each way to store debug information.
 func TestUsedPartsSuffice(t *testing.T) {
 	for _, e := range encodings {
 		t.Run(e.name, func(t *testing.T) {
@@ -149,14 +151,14 @@ func TestUsedPartsSuffice(t *testing.T) {
 	})
 }
 
-// requireUsedSuffices resolves the calls of the file plain, which path contains in another form.
+// requireUsedSuffices resolves the calls of the file plain, of which path is another encoding.
 func requireUsedSuffices(t *testing.T, path, plain string, o Options) {
 	t.Helper()
 	calls := append(callsOf(t, plain), call{returns: stubAddresses(t, plain)[0] + 5})
 	requireSameFromSlim(t, seriesOf(t, mapsOf(t, plain, path, base), loadedAt(calls, base)), o)
 }
 
-// requireSameFromSlim resolves with the files, then with the parts of them that were read.
+// requireSameFromSlim resolves with the files and then with the parts that were read, and compares.
 func requireSameFromSlim(t *testing.T, series *series.Series, o Options) {
 	t.Helper()
 	var recorder files.Recorder
@@ -171,7 +173,8 @@ func requireSameFromSlim(t *testing.T, series *series.Series, o Options) {
 	require.Equal(t, want.Warnings, got.Warnings)
 }
 
-// TestUsedPartsAreFew checks that neither code nor data is read, except for the bytes before return addresses.
+// TestUsedPartsAreFew checks that neither code nor data is read, except for the bytes before return
+// addresses.
 func TestUsedPartsAreFew(t *testing.T) {
 	path := standard(t).main
 	var recorder files.Recorder

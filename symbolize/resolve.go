@@ -12,8 +12,8 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
-// Resolve names the addresses of a series. If the context ends, it returns an error that wraps the context's error; it
-// checks the context while it downloads files and between modules.
+// Resolve names the addresses of a series. If the context ends, Resolve returns an error that wraps
+// the context's error. It checks the context during downloads and between modules.
 func Resolve(ctx context.Context, from *series.Series, o Options) (*Symbols, error) {
 	source := o.source(filepath.Join(from.Dir(), manifest.VDSOFile))
 	s := &Symbols{}
@@ -25,7 +25,7 @@ func Resolve(ctx context.Context, from *series.Series, o Options) (*Symbols, err
 		return nil, fmt.Errorf("resolving names: %w", err)
 	}
 	for _, j := range jobs {
-		_ = j.cache.save() // what cannot be saved is resolved again in the next run
+		_ = j.cache.save() // an unsaved answer is resolved again in the next run
 	}
 	s.Warnings = append(s.Warnings, o.Debuginfod.Warnings()...)
 	s.resolveGenerated(from, o, source)
@@ -34,9 +34,10 @@ func Resolve(ctx context.Context, from *series.Series, o Options) (*Symbols, err
 	return s, nil
 }
 
-// resolve names the addresses of all modules, the largest first, several modules at once. Of one module, several units
-// are searched at once, and names are demangled at the same time (see nameTable). Nothing else in the package is concurrent.
-// Jobs share no Location.
+// resolve names the addresses of all modules. It starts with the largest one and works on several
+// modules concurrently. The units of a module are searched concurrently, too, and names are
+// demangled at the same time (see nameTable). Nothing else in the package is concurrent. Jobs share
+// no Location.
 func (r *resolver) resolve(ctx context.Context, jobs []*moduleJob, modules []Module) {
 	order := slices.Clone(jobs)
 	slices.SortStableFunc(order, func(a, b *moduleJob) int { return cmp.Compare(len(b.places), len(a.places)) })
@@ -58,8 +59,8 @@ func (r *resolver) resolve(ctx context.Context, jobs []*moduleJob, modules []Mod
 	wg.Wait()
 }
 
-// useEmbedded gives addresses without a name the names that symbolized snapshots contain, those of their own
-// process image. The writer looked up either the return address or the call before it.
+// useEmbedded gives addresses without a name the names that symbolized snapshots of the same
+// process image contain. Their writer looked up either the return address or the call before it.
 func (s *Symbols) useEmbedded(from *series.Series) {
 	if len(from.Symbols) == 0 {
 		return

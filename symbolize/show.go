@@ -6,28 +6,28 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize/internal/names"
 )
 
-// Demangle selects what is shown of a C++ or Rust name.
+// Demangle selects how C++ and Rust names are shown.
 type Demangle = names.Mode
 
-// The ways to show names. A name has one full form, that of llvm-symbolizer.
+// Modes of demangling. Names have one full form, that of llvm-symbolizer.
 const (
-	DemangleSimple = names.Simple // no parameters and clone suffixes; template arguments are kept
-	DemangleFull   = names.Full   // everything
+	DemangleSimple = names.Simple // without parameters and clone suffixes, but with template arguments
+	DemangleFull   = names.Full   // with parameters and clone suffixes
 	DemangleNone   = names.None   // the linkage name
 )
 
-// nameTable gives frames their names for display. It demangles names while further addresses are
-// looked up.
+// nameTable sets the display names of frames. It demangles names while other addresses are looked
+// up.
 type nameTable struct{ table *names.Table }
 
-// newNameTable starts a table; finish ends it.
+// newNameTable starts a table. The caller calls finish.
 func newNameTable(o Options) nameTable {
 	return nameTable{names.NewTable(o.Demangle, runtime.GOMAXPROCS(0))}
 }
 
-// add starts to demangle the names of an address's frames. It leaves out the outermost function,
-// whose linkage name may still change to that of the symbol table. It also makes equal file names
-// share memory. It can be called by several goroutines at once.
+// add starts to demangle the names of the frames at an address. It omits the outermost function,
+// because nameBySymbol may still change its linkage name. It also makes equal file names share
+// memory. Several goroutines may call it.
 func (t nameTable) add(frames []Frame) {
 	for i := range frames {
 		f := &frames[i]
@@ -49,7 +49,7 @@ func (t nameTable) demangle(f *Frame) {
 	}
 }
 
-// finish sets the names of all frames and hints. The table must not be used afterwards.
+// finish sets the names of all frames and hints. The table must not be used after that.
 func (t nameTable) finish(locations []Location) {
 	near := make(map[*Location]*names.Entry)
 	for i := range locations {

@@ -7,8 +7,8 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
-// SiteID identifies an allocation site: a stack of places in files instead of addresses, which is the same after a restart
-// of the process. Sites are numbered by first appearance.
+// SiteID identifies an allocation site: a stack of places in files instead of addresses, which is
+// the same after a restart of the process. Sites are numbered in the order of their first stack.
 type SiteID uint32
 
 // siteTable maps stacks to sites.
@@ -26,10 +26,10 @@ func (s *Symbols) Site(id heapfile.StackID) SiteID { return s.sites.of[id] }
 // SiteStack returns the first stack of a site.
 func (s *Symbols) SiteStack(id SiteID) heapfile.StackID { return s.sites.first[id] }
 
-// placeKey identifies a location in every process image.
+// placeKey identifies a location in all process images.
 type placeKey struct {
 	module ModuleID
-	offset uint64 // in the module; the address if there is none
+	offset uint64 // in the module, or the address if there is no module
 	space  series.Space
 	name   string // of generated code, which has no module
 }

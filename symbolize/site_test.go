@@ -12,7 +12,8 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
-// TestSitesAcrossSpaces checks that after a restart at another address a stack has another ID but the same site.
+// TestSitesAcrossSpaces checks that after a restart at another address, a stack has another ID but
+// the same site.
 func TestSitesAcrossSpaces(t *testing.T) {
 	path := standard(t).main
 	calls := callsOf(t, path)[:30]
@@ -31,20 +32,20 @@ func TestSitesAcrossSpaces(t *testing.T) {
 	require.Equal(t, 3, s.Sites())
 	for id := range heapfile.StackID(3) {
 		require.Equal(t, s.Site(id), s.Site(id+3))
-		require.NotEqual(t, s.Stack(id), s.Stack(id+3), "addresses are kept apart")
+		require.NotEqual(t, s.Stack(id), s.Stack(id+3), "locations depend on the address")
 		require.Equal(t, id, s.SiteStack(s.Site(id)))
 	}
 }
 
-// TestSitesWithoutFiles checks that an address outside files is the same site only in its address space, and that
-// generated code is identified by its name.
+// TestSitesWithoutFiles checks that an address outside of files is the same site only in its
+// address space, and that the name identifies generated code.
 func TestSitesWithoutFiles(t *testing.T) {
 	perf := filepath.Join(t.TempDir(), "perf-1.map")
 	require.NoError(t, os.WriteFile(perf, []byte("30000000 100 JS:*f /a.js:1:2\n30000100 100 JS:~f /a.js:1:2\n30000200 100 JS:*f /a.js:9:2\n"), 0o600))
 	series := seriesOf(t, []string{jitMaps}, []uint64{0x30000010}, []uint64{0x30000110}, []uint64{0x30000210}, []uint64{0x30000f00}, []uint64{0x30000f01})
 	s := resolve(t, series, Options{PerfMaps: []string{perf}})
 	require.Equal(t, s.Site(0), s.Site(1), "the same function, compiled twice")
-	require.Equal(t, 4, s.Sites(), "another line, and unknown addresses, are sites of their own")
+	require.Equal(t, 4, s.Sites(), "another line, and each unknown address, is another site")
 }
 
 // TestResultsDoNotDependOnWorkers checks that results do not depend on the number of workers.
@@ -58,7 +59,8 @@ func TestResultsDoNotDependOnWorkers(t *testing.T) {
 	require.Equal(t, one, resolve(t, series, Options{Workers: 7}))
 }
 
-// TestEmbeddedNames checks that the names in a symbolized snapshot are used where there is no other name.
+// TestEmbeddedNames checks that the names in a symbolized snapshot are used if there is no other
+// name.
 func TestEmbeddedNames(t *testing.T) {
 	one := seriesOf(t, []string{jitMaps}, []uint64{0x30000010, 0x30000020, 0x30000030})
 	one.Symbols = map[series.Place][]string{
@@ -68,7 +70,7 @@ func TestEmbeddedNames(t *testing.T) {
 	at := func(i int) *Location { return &s.Locations[s.Stack(0)[i]] }
 	require.Equal(t, []Frame{{Function: "inner", Inlined: true}, {Function: "outer"}}, at(0).Frames)
 	require.Equal(t, SourceEmbedded, at(0).Source)
-	require.Equal(t, []Frame{{Function: "byCall"}}, at(1).Frames, "its writer looked up the call before")
+	require.Equal(t, []Frame{{Function: "byCall"}}, at(1).Frames, "the writer looked up the call before the return address")
 	require.Equal(t, ReasonAnonymous, at(2).Reason)
 }
 
@@ -97,13 +99,13 @@ func TestFilter(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := NewFilter(s, expression(c.focus), expression(c.ignore))
-			for range 2 { // the second time from memory
+			for range 2 { // the second result is memoized
 				require.Equal(t, c.keep, [2]bool{f.Keep(0), f.Keep(1)})
 			}
 		})
 	}
 	require.Nil(t, NewFilter(s, nil, nil))
-	require.True(t, NewFilter(s, nil, nil).Keep(1), "without expressions all are kept")
+	require.True(t, NewFilter(s, nil, nil).Keep(1), "without expressions, all stacks are kept")
 }
 
 func expression(text string) *regexp.Regexp {

@@ -10,14 +10,15 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize/internal/files"
 )
 
-// splitUnits are the files with split debug information (gcc -gsplit-dwarf): the packages BINARY.dwp and DEBUGFILE.dwp,
-// else the .dwo files that the compiler wrote.
+// splitUnits has the files with split debug information (gcc -gsplit-dwarf): the packages
+// BINARY.dwp and DEBUGFILE.dwp, and the .dwo files of the compiler for units that are in no
+// package.
 type splitUnits struct {
 	files    []*elffile.File // all open files
 	packages []splitPackage
 	opened   bool                   // the packages were opened, if they exist
-	known    map[uint64]*dwarf.Data // by ID; nil if there is none
-	err      error                  // the first fault in a package
+	known    map[uint64]*dwarf.Data // by ID; nil if there is no such unit
+	err      error                  // the first error in a package
 }
 
 // splitPackage is an open .dwp file.
@@ -28,7 +29,7 @@ type splitPackage struct {
 
 const packageSuffix = ".dwp"
 
-// splitUnit returns the split unit with an ID, nil if there is none.
+// splitUnit returns the split unit with an ID, or nil if there is none.
 func (img *image) splitUnit(name, compDir string, id uint64) *dwarf.Data {
 	s := &img.split
 	if d, ok := s.known[id]; ok {
@@ -52,13 +53,15 @@ func (img *image) splitUnit(name, compDir string, id uint64) *dwarf.Data {
 	return d
 }
 
-// keep keeps the first fault of a package. Units that the package lacks are searched in .dwo files.
+// keep keeps the first error in a package. Units that are not in a package are searched in .dwo
+// files.
 func (s *splitUnits) keep(err error) {
 	if s.err == nil {
 		s.err = err
 	}
 }
 
+// packaged returns the unit with an ID in a package, or nil.
 func (s *splitUnits) packaged(id uint64) *dwarf.Data {
 	for _, p := range s.packages {
 		d, err := p.Unit(id)
@@ -96,7 +99,7 @@ func (s *splitUnits) openPackage(search files.Search, path string) error {
 	return nil
 }
 
-// inFile adds the path to a fault in a section.
+// inFile adds the path to an error in a section.
 func inFile(path string, err error) error {
 	if format := (*dwarf.FormatError)(nil); errors.As(err, &format) {
 		return fmt.Errorf("%s: %w", path, err)

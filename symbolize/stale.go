@@ -10,8 +10,9 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize/internal/files"
 )
 
-// checkStale returns an error if the file is not the one that was mapped. It compares the build IDs, if both are known;
-// else the recorded size and time, the segments with the mappings, and the code before the return addresses.
+// checkStale returns an error if the file is not the one that was mapped. It compares the build IDs
+// if both are known. Otherwise it compares the size and time with the recorded ones, the segments
+// with the mappings, and checks the code before the return addresses.
 func (j *moduleJob) checkStale(file *elffile.File, m *Module, search files.Search) error {
 	if j.recorded != "" && file.BuildID != "" {
 		if j.recorded != file.BuildID {
@@ -36,8 +37,9 @@ func (j *moduleJob) checkStale(file *elffile.File, m *Module, search files.Searc
 	return nil
 }
 
-// checkState compares the size and time of the file with the recorded ones. The time is compared only for the file at the
-// original path, because copies have another one. The file given as Binary is not compared: it may have more symbols.
+// checkState compares the size and time of the file with the recorded ones. It compares the time
+// only for the file at the original path, because copies may have another one. It does not compare
+// Options.Binary, which may be a copy with more symbols.
 func (j *moduleJob) checkState(file *elffile.File, m *Module, search files.Search) error {
 	was, now := j.state, file.Info
 	if was.Size == 0 || now == nil || (j.main && search.Binary != "") {
@@ -48,15 +50,16 @@ func (j *moduleJob) checkState(file *elffile.File, m *Module, search files.Searc
 	}
 	const resolution = 2 * time.Second // of modification times on some file systems
 	if search.Sysroot == "" && file.Path == m.Path && !was.MTime.IsZero() && now.ModTime().Sub(was.MTime).Abs() >= resolution {
-		return fmt.Errorf("%s: it was written at %s, the file that was mapped at %s: it was rebuilt or replaced (if it is the same, name it with --binary or --sysroot /)",
+		return fmt.Errorf("%s: it was written at %s, the file that was mapped at %s: it was rebuilt or replaced, or only its time changed",
 			file.Path, now.ModTime().UTC().Format(time.RFC3339), was.MTime.UTC().Format(time.RFC3339))
 	}
 	return nil
 }
 
-// fitsSegment reports whether a loader can have made an executable mapping from an executable segment of the file: the
-// mapping begins on a page of the segment and is no longer than the segment. It may be shorter, because parts of a mapping
-// can be remapped, for example to huge pages.
+// fitsSegment reports whether a loader can have made an executable mapping from an executable
+// segment of the file: the mapping begins on a page of the segment and is not longer than the
+// segment. It may be shorter, because parts of a mapping can be remapped, for example to huge
+// pages.
 func fitsSegment(file *elffile.File, m heapfile.Mapping) bool {
 	if m.Perm == "" {
 		return true // the brief format has no offsets
@@ -97,8 +100,8 @@ func (j *moduleJob) countCalls(file *elffile.File, m *Module) {
 	}
 }
 
-// endsInCall reports whether the bytes before an ELF address end in a call instruction. known is false if the file has no
-// code there, or code of an unsupported architecture.
+// endsInCall reports whether the bytes before an ELF address end in a call instruction. known is
+// false if the file has no code there, or code of an unsupported architecture.
 func endsInCall(file *elffile.File, addr uint64) (found, known bool) {
 	const longest = 7
 	if addr < longest {
@@ -119,8 +122,8 @@ func endsInCall(file *elffile.File, addr uint64) (found, known bool) {
 	return false, false
 }
 
-// endsInCallX86 recognizes E8 rel32, and the memory and register forms of FF /2, which have 2 to 7 bytes
-// (Intel SDM volume 2, CALL).
+// endsInCallX86 recognizes E8 rel32, and the memory and register forms of FF /2, which have 2 to 7
+// bytes (Intel SDM volume 2, CALL).
 func endsInCallX86(b []byte) bool {
 	n := len(b)
 	if b[n-5] == 0xe8 {

@@ -33,7 +33,7 @@ func TestStaleByBuildID(t *testing.T) {
 	}
 }
 
-// TestStaleBySegments checks a file none of whose segments fits the mapping.
+// TestStaleBySegments checks a file without a segment that fits the mapping.
 func TestStaleBySegments(t *testing.T) {
 	path := standard(t).main
 	for name, line := range map[string]string{
@@ -49,12 +49,12 @@ func TestStaleBySegments(t *testing.T) {
 	}
 }
 
-// TestStaleByCalls checks a rebuilt program: the addresses are in its code but do not follow calls.
+// TestStaleByCalls checks a rebuilt program, in which the return addresses do not follow calls.
 func TestStaleByCalls(t *testing.T) {
 	path := standard(t).main
 	calls := callsOf(t, path)
 	for i := range calls {
-		calls[i].returns++ // behind no call
+		calls[i].returns++ // not after a call
 	}
 	s := resolve(t, seriesOf(t, mapsOf(t, path, path, base), loadedAt(calls, base)), Options{})
 	m := s.Modules[0]
@@ -66,7 +66,8 @@ func TestStaleByCalls(t *testing.T) {
 	}
 }
 
-// TestSuspectFiles checks that a few addresses that do not follow calls are counted, and are no proof.
+// TestSuspectFiles checks that a few addresses that do not follow calls are counted, but do not
+// make a file stale.
 func TestSuspectFiles(t *testing.T) {
 	path := standard(t).main
 	calls := callsOf(t, path)[:20]
@@ -103,8 +104,9 @@ func TestEndsInCallX86(t *testing.T) {
 	}
 }
 
-// reportFalseCalls checks that few other addresses seem to follow a call: ends of longer instructions that happen to
-// contain E8 or FF. In a stale file, half of the addresses follow none.
+// reportFalseCalls checks that few other addresses seem to follow a call, because a longer
+// instruction before them contains E8 or FF. In a stale file, half of the addresses do not follow a
+// call.
 func reportFalseCalls(t *testing.T, file *elffile.File, text []uint64, returns map[uint64]bool) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(3, 3))
@@ -120,7 +122,7 @@ func reportFalseCalls(t *testing.T, file *elffile.File, text []uint64, returns m
 			wrong++
 		}
 	}
-	t.Logf("%.2f %% of %d random addresses that follow no call look as if they did", 100*float64(wrong)/float64(tried), tried)
+	t.Logf("%.2f %% of %d random addresses seem to follow a call", 100*float64(wrong)/float64(tried), tried)
 	require.Less(t, wrong*10, tried)
 }
 
@@ -129,20 +131,20 @@ func TestEndsInCallForms(t *testing.T) {
 		bytes []byte
 		want  bool
 	}{
-		"call rel32":                 {[]byte{0, 0, 0xe8, 1, 2, 3, 4}, true},
-		"call rax":                   {[]byte{0, 0, 0, 0, 0, 0xff, 0xd0}, true},
-		"call r11":                   {[]byte{0, 0, 0, 0, 0x41, 0xff, 0xd3}, true},
-		"call [rax]":                 {[]byte{0, 0, 0, 0, 0, 0xff, 0x10}, true},
-		"call [rax+8]":               {[]byte{0, 0, 0, 0, 0xff, 0x50, 8}, true},
-		"call [rip+disp32]":          {[]byte{0, 0xff, 0x15, 1, 2, 3, 4}[:7], true},
-		"call [rax+disp32]":          {[]byte{0, 0xff, 0x90, 1, 2, 3, 4}, true},
-		"call [rsp+disp8]":           {[]byte{0, 0, 0, 0xff, 0x54, 0x24, 8}, true},
-		"call [rax*8+disp32]":        {[]byte{0xff, 0x14, 0xc5, 1, 2, 3, 4}, true},
-		"call [rsp+disp32]":          {[]byte{0xff, 0x94, 0x24, 1, 2, 3, 4}, true},
-		"jmp [rax]":                  {[]byte{0, 0, 0, 0, 0, 0xff, 0x20}, false},
-		"jmp rel32":                  {[]byte{0, 0, 0xe9, 1, 2, 3, 4}, false},
-		"nop":                        {[]byte{0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90}, false},
-		"ff /2 whose form is longer": {[]byte{0, 0, 0, 0, 0, 0xff, 0x90}, false},
+		"call rel32":                  {[]byte{0, 0, 0xe8, 1, 2, 3, 4}, true},
+		"call rax":                    {[]byte{0, 0, 0, 0, 0, 0xff, 0xd0}, true},
+		"call r11":                    {[]byte{0, 0, 0, 0, 0x41, 0xff, 0xd3}, true},
+		"call [rax]":                  {[]byte{0, 0, 0, 0, 0, 0xff, 0x10}, true},
+		"call [rax+8]":                {[]byte{0, 0, 0, 0, 0xff, 0x50, 8}, true},
+		"call [rip+disp32]":           {[]byte{0, 0xff, 0x15, 1, 2, 3, 4}[:7], true},
+		"call [rax+disp32]":           {[]byte{0, 0xff, 0x90, 1, 2, 3, 4}, true},
+		"call [rsp+disp8]":            {[]byte{0, 0, 0, 0xff, 0x54, 0x24, 8}, true},
+		"call [rax*8+disp32]":         {[]byte{0xff, 0x14, 0xc5, 1, 2, 3, 4}, true},
+		"call [rsp+disp32]":           {[]byte{0xff, 0x94, 0x24, 1, 2, 3, 4}, true},
+		"jmp [rax]":                   {[]byte{0, 0, 0, 0, 0, 0xff, 0x20}, false},
+		"jmp rel32":                   {[]byte{0, 0, 0xe9, 1, 2, 3, 4}, false},
+		"nop":                         {[]byte{0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90}, false},
+		"ff /2 with a longer operand": {[]byte{0, 0, 0, 0, 0, 0xff, 0x90}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Len(t, c.bytes, 7)
@@ -151,7 +153,8 @@ func TestEndsInCallForms(t *testing.T) {
 	}
 }
 
-// TestStaleByState checks the recorded size and time of a file without a build ID. A copy has another time.
+// TestStaleByState checks the recorded size and time of a file without a build ID. A copy may have
+// another time.
 func TestStaleByState(t *testing.T) {
 	path := relinked(t, "-Wl,--build-id=none")
 	info, err := os.Stat(path)
@@ -165,10 +168,10 @@ func TestStaleByState(t *testing.T) {
 	}{
 		"the file that was mapped":            {0, 0, Options{}, ReasonNone},
 		"another size":                        {1, 0, Options{}, ReasonStale},
-		"written since":                       {0, time.Hour, Options{}, ReasonStale},
+		"another time":                        {0, time.Hour, Options{}, ReasonStale},
 		"a copy in a sysroot":                 {0, time.Hour, Options{Sysroot: "/"}, ReasonNone},
 		"another size in a sysroot":           {1, 0, Options{Sysroot: "/"}, ReasonStale},
-		"named by the user, so not compared":  {1, time.Hour, Options{Binary: path}, ReasonNone},
+		"a file in Options is not compared":   {1, time.Hour, Options{Binary: path}, ReasonNone},
 		"times of a coarse file system agree": {0, time.Second, Options{}, ReasonNone},
 	} {
 		t.Run(rule, func(t *testing.T) {

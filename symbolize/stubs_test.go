@@ -15,10 +15,11 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize/internal/names"
 )
 
-// stubLabel matches objdump's `0000000000001030 <free@plt>:`; the table's own first entry is labelled <free@plt-0x10>.
+// stubLabel matches `0000000000001030 <free@plt>:` of objdump. The label of the first entry of the
+// table is <free@plt-0x10>.
 var stubLabel = regexp.MustCompile(`^([0-9a-f]+) <(.*)>:$`)
 
-// stubLine matches ` 1036:\t68 00 00 00 00       \tpush   $0x0`, also as llvm-objdump writes it.
+// stubLine matches ` 1036:\t68 00 00 00 00       \tpush   $0x0` of objdump and llvm-objdump.
 var stubLine = regexp.MustCompile(`^ *([0-9a-f]+): ?\t?((?:[0-9a-f]{2} )+)`)
 
 // stubSections returns the PLT sections of a file.
@@ -35,7 +36,8 @@ func stubSections(t testing.TB, path string) (out []*elf.Section) {
 	return out
 }
 
-// stubLabels returns the name that a disassembler gives to each address in the PLT sections of a file, "" for none.
+// stubLabels returns the name that a disassembler prints for each address in the PLT sections of a
+// file, or "".
 func stubLabels(t testing.TB, tool, path string) map[uint64]string {
 	t.Helper()
 	labels := map[uint64]string{}
@@ -77,12 +79,13 @@ func stubAddresses(t testing.TB, path string) (out []uint64) {
 	return out
 }
 
-// requireStubs compares each address in the PLT sections with a disassembler, and returns how many have a name.
+// requireStubs compares each address in the PLT sections with a disassembler. It returns the number
+// of addresses with a name.
 func requireStubs(t *testing.T, tool, path string) (named int) {
 	t.Helper()
 	labels, symbols := stubLabels(t, tool, path), symbolsByAddress(t, path)
 	addrs := stubAddresses(t, path)
-	require.Len(t, labels, len(addrs), "the disassembler shows every byte")
+	require.Len(t, labels, len(addrs), "addresses in the output of the disassembler")
 	locations, err := ELF(t.Context(), path, addrs, Options{Demangle: DemangleNone})
 	require.NoError(t, err)
 	for i, l := range locations {
@@ -125,7 +128,7 @@ const stubSource = `
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
-void (*volatile hook)(void *) = free; /* its GOT slot serves calls too */
+void (*volatile hook)(void *) = free; /* calls use its GOT slot, too */
 int main(int argc, char **argv) {
   void *p = malloc(argc);
   puts(argv[0]);
@@ -154,9 +157,9 @@ func TestStubs(t *testing.T) {
 	}
 }
 
-// TestStubsOfStaticPrograms checks stubs of functions that are chosen at start (IFUNC), which have the names of their
-// resolvers. objdump has no labels there; the slot that a stub jumps through, and readelf's symbol for it, give the
-// function.
+// TestStubsOfStaticPrograms checks stubs of functions that are chosen at start (IFUNC), which have
+// the names of their resolvers. objdump prints no labels for them. The test finds the function by
+// the slot that a stub reads, and by the symbol that readelf prints.
 func TestStubsOfStaticPrograms(t *testing.T) {
 	dir := t.TempDir()
 	source, path := filepath.Join(dir, "main.c"), filepath.Join(dir, "static")
@@ -203,7 +206,8 @@ int use(void) { foo(1); baz(); qux(); return bar(); }
 	}
 }
 
-// TestStubsOfSystemLibraries checks libraries of the distribution, with functions that are chosen at start (IFUNC).
+// TestStubsOfSystemLibraries checks libraries of the distribution, which have functions that are
+// chosen at start (IFUNC).
 func TestStubsOfSystemLibraries(t *testing.T) {
 	for _, f := range realFiles {
 		t.Run(filepath.Base(f.path), func(t *testing.T) {

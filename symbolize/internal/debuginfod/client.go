@@ -1,13 +1,14 @@
-// Package debuginfod downloads programs and debug files by build ID from debuginfod servers (debuginfod(8)).
+// Package debuginfod downloads programs and debug files by build ID from debuginfod servers
+// (debuginfod(8)).
 //
-// Downloads are kept where elfutils' client keeps them, so that gdb, perf and other tools share them
-// (debuginfod-client(7), debuginfod_find_debuginfo(3)):
+// Downloads are kept where elfutils' client keeps them, so that gdb, perf and other tools share
+// them (debuginfod-client(7), debuginfod_find_debuginfo(3)):
 //
 //	CACHE/BUILDID/debuginfo, CACHE/BUILDID/executable   an empty file records that no server has it
 //	CACHE/cache_miss_s                                  lifetime of such a negative entry, in seconds
 //
-// The package never removes a file from the cache; elfutils' client does. It accepts a file only if its build ID is the
-// requested one.
+// The package never removes a file from the cache; elfutils' client does. It accepts a file only if
+// its build ID is the requested one.
 package debuginfod
 
 import (
@@ -29,7 +30,8 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
 )
 
-// Client downloads files from debuginfod servers. A nil Client finds nothing. It is safe for concurrent use.
+// Client downloads files from debuginfod servers. A nil Client finds nothing. It is safe for
+// concurrent use.
 type Client struct {
 	// URLs are the servers, in the order in which they are asked.
 	URLs []string
@@ -74,8 +76,8 @@ func (c *Client) Warnings() (out []error) {
 	return out
 }
 
-// Find opens the file with a build ID, from the cache or from a server. It returns nil if there is no such file, if a
-// server fails (see Warnings), or if the context ends.
+// Find opens the file with a build ID, from the cache or from a server. It returns nil if there is
+// no such file, if a server fails (see Warnings), or if the context ends.
 func (c *Client) Find(ctx context.Context, buildID, kind string) *elffile.File {
 	if c == nil || !isBuildID(buildID) {
 		return nil
@@ -178,8 +180,8 @@ func (c *Client) isDown(server string) bool {
 	return c.down[server]
 }
 
-// warn keeps the first failure of a server. A server that cannot be reached or stalls is not asked again: each
-// further request would take as long.
+// warn keeps the first failure of a server. A server that cannot be reached or stalls is not asked
+// again: each further request would take as long.
 func (c *Client) warn(server string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -86,7 +86,8 @@ func finds(t *testing.T, c *Client) bool {
 	return true
 }
 
-// TestMiss checks that a file that no server has is not requested again before the negative entry expires.
+// TestMiss checks that a file that no server has is not requested again before the negative entry
+// expires.
 func TestMiss(t *testing.T) {
 	files := map[string][]byte{}
 	url, requests := server(t, has(files))
@@ -110,7 +111,8 @@ func TestMiss(t *testing.T) {
 	require.Equal(t, int32(2), requests.Load())
 }
 
-// TestFailures checks that a faulty server is a warning, leaves nothing in the cache, and that the next server is asked.
+// TestFailures checks that a faulty server is a warning, leaves nothing in the cache, and that the
+// next server is asked.
 func TestFailures(t *testing.T) {
 	data, other := elfFile(t, wantedID, 200_000), elfFile(t, otherID, 0)
 	release := make(chan struct{})
@@ -183,7 +185,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestCancel checks that the end of the context ends a download and says nothing about the server or the file.
+// TestCancel checks that the end of the context ends a download and says nothing about the server
+// or the file.
 func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	stalled, _ := server(t, func(w http.ResponseWriter, r *http.Request) {

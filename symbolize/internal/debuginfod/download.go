@@ -25,7 +25,8 @@ var (
 	errTooLong = errors.New("download takes too long (DEBUGINFOD_MAXTIME)")
 )
 
-// download fetches a file from one server. Only a complete file with the requested build ID gets the name path.
+// download fetches a file from one server. Only a complete file with the requested build ID gets
+// the name path.
 func (c *Client) download(parent context.Context, server, path, buildID, kind string) error {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)

@@ -14,9 +14,10 @@ import (
 // defaultTimeout is the default of debuginfod-client(7).
 const defaultTimeout = 90 * time.Second
 
-// New returns a client for servers. Each word is a URL, several URLs separated by blanks, or "env", which stands for
-// the URLs in DEBUGINFOD_URLS. The variables DEBUGINFOD_CACHE_PATH, DEBUGINFOD_TIMEOUT, DEBUGINFOD_MAXTIME and
-// DEBUGINFOD_MAXSIZE have the meaning that debuginfod-client(7) gives them. Without a server, New returns nil.
+// New returns a client for servers. Each word is a URL, several URLs separated by blanks, or "env",
+// which stands for the URLs in DEBUGINFOD_URLS. The variables DEBUGINFOD_CACHE_PATH,
+// DEBUGINFOD_TIMEOUT, DEBUGINFOD_MAXTIME and DEBUGINFOD_MAXSIZE have the meaning that
+// debuginfod-client(7) gives them. Without a server, New returns nil.
 func New(words []string, getenv func(string) string) (*Client, error) {
 	c := &Client{Dir: cacheDir(getenv), Timeout: defaultTimeout}
 	for _, word := range strings.Fields(strings.Join(words, " ")) {

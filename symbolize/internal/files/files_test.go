@@ -15,7 +15,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// The tests of package symbolize check Search, and that the recorded parts of files give the same names.
+// The tests of package symbolize check Search, and that the recorded parts of files give the same
+// names.
 
 func program(t *testing.T) string { return testutil.Data(t, "leaky/sysroot/opt/leaky/bin/leaky") }
 
@@ -96,7 +97,8 @@ func TestRecorder(t *testing.T) {
 	require.Empty(t, recorder.Fetches())
 }
 
-// TestRecordingMaps checks that the requested maps are recorded per source, in their order, missing ones included.
+// TestRecordingMaps checks that the requested maps are recorded per source, in their order, missing
+// ones included.
 func TestRecordingMaps(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "b"), nil, 0o600))

@@ -12,8 +12,8 @@ import (
 
 // Host is the Source that reads this machine's files.
 type Host struct {
-	// VDSO is where the recorder kept its kernel's [vdso]; this machine's kernel may have another one. There may be no
-	// such file.
+	// VDSO is where the recorder kept its kernel's [vdso]; this machine's kernel may have another
+	// one. There may be no such file.
 	VDSO string
 	// Debuginfod may be nil.
 	Debuginfod *debuginfod.Client

@@ -27,9 +27,10 @@ func (s Search) debugDirs() []string {
 	return []string{filepath.Join(s.Sysroot, "/usr/lib/debug")}
 }
 
-// Module opens the file of the module that was mapped from path: Binary if it is the main program, else path below
-// Sysroot, else the debug file with the recorded build ID, else the one that a debuginfod server has. If all that exists
-// is a file with another build ID, which an upgrade may have left at path, Module returns that file.
+// Module opens the file of the module that was mapped from path: Binary if it is the main program,
+// else path below Sysroot, else the debug file with the recorded build ID, else the one that a
+// debuginfod server has. If all that exists is a file with another build ID, which an upgrade may
+// have left at path, Module returns that file.
 func (s Search) Module(ctx context.Context, path, buildID string, main bool) (*elffile.File, error) {
 	if path == VDSOMapping {
 		return s.Open(VDSO)
@@ -75,8 +76,8 @@ func (s Search) byBuildID(id string) *elffile.File {
 	return nil
 }
 
-// DebugFile opens the separate debug file of a file: by build ID, else by .gnu_debuglink, whose CRC must match, else from
-// a debuginfod server. It returns nil if there is none.
+// DebugFile opens the separate debug file of a file: by build ID, else by .gnu_debuglink, whose CRC
+// must match, else from a debuginfod server. It returns nil if there is none.
 func (s Search) DebugFile(ctx context.Context, file *elffile.File) *elffile.File {
 	if d := s.byBuildID(file.BuildID); d != nil {
 		return d
@@ -112,7 +113,8 @@ func (s Search) byDebugLink(file *elffile.File) *elffile.File {
 	return nil
 }
 
-// inRoot returns the absolute path of a directory within Sysroot. Debug directories repeat this path.
+// inRoot returns the absolute path of a directory within Sysroot. Debug directories repeat this
+// path.
 func (s Search) inRoot(dir string) (string, error) {
 	if s.Sysroot == "" {
 		return filepath.Abs(dir)
@@ -120,7 +122,8 @@ func (s Search) inRoot(dir string) (string, error) {
 	return strings.TrimPrefix(dir, filepath.Clean(s.Sysroot)), nil
 }
 
-// AltFile opens the supplementary file that dwz made, whose build ID must match. It returns nil if there is none.
+// AltFile opens the supplementary file that dwz made, whose build ID must match. It returns nil if
+// there is none.
 func (s Search) AltFile(ctx context.Context, file *elffile.File) *elffile.File {
 	name, id, ok := file.AltLink()
 	if !ok {
@@ -143,8 +146,8 @@ func (s Search) AltFile(ctx context.Context, file *elffile.File) *elffile.File {
 	return s.Fetch(ctx, id, debuginfod.Debuginfo)
 }
 
-// SplitPaths returns where the split debug information with a name may be: where the compiler wrote it, and beside the
-// file that refers to it.
+// SplitPaths returns where the split debug information with a name may be: where the compiler wrote
+// it, and beside the file that refers to it.
 func (s Search) SplitPaths(name, compDir string, refers *elffile.File) []string {
 	written := name
 	if !filepath.IsAbs(name) {

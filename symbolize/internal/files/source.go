@@ -1,8 +1,9 @@
 // Package files gives symbolization its files: programs, libraries, debug files, perf maps.
 //
-// A [Source] has the files of the machine that ran the recorded process, by the paths that they have there. [Host] reads
-// them on this machine, package bundle reads them from an archive, and [Recorder] records what is read of another source.
-// [Search] knows where the files of a module are.
+// A [Source] has the files of the machine that ran the recorded process, by the paths that they
+// have there. [Host] reads them on this machine, package bundle reads them from an archive, and
+// [Recorder] records what is read of another source. [Search] knows where the files of a module
+// are.
 package files
 
 import (
@@ -18,7 +19,8 @@ type Source interface {
 	Open(path string) (*elffile.File, error)
 	// CRC returns the CRC-32 of a file.
 	CRC(path string) (uint32, error)
-	// Fetch opens the file of a kind that debuginfod servers have for a build ID. It returns nil if they have none.
+	// Fetch opens the file of a kind that debuginfod servers have for a build ID. It returns nil if
+	// they have none.
 	Fetch(ctx context.Context, buildID, kind string) *elffile.File
 	// OpenMap opens a perf map or a jitdump.
 	OpenMap(path string) (io.ReadCloser, error)

@@ -63,8 +63,8 @@ func TestLongNames(t *testing.T) {
 	require.Equal(t, long, Demangle(long, Full))
 }
 
-// TestBackReferences checks that names whose text is exponentially long are not demangled, also if only
-// the library accepts them (_BitInt(8)).
+// TestBackReferences checks that names whose text is exponentially long are not demangled, also if
+// only the library accepts them (_BitInt(8)).
 func TestBackReferences(t *testing.T) {
 	for _, last := range []string{"i", "DB8_"} {
 		require.NotContains(t, Demangle("_Z1f"+doubled(4)+last, Full), "_Z")

@@ -1,11 +1,12 @@
 // Package symcache keeps what addresses were resolved to from run to run, one file for each module.
 //
-// What an answer depends on is the file's key: another build of the module, another debug file or another way to show
-// names has a file of its own. Failures to find a file are not kept.
+// What an answer depends on is the file's key: another build of the module, another debug file or
+// another way to show names has a file of its own. Failures to find a file are not kept.
 //
-// The cache is not trusted: a damaged file is ignored and replaced. It is not needed either: what cannot be written is
-// resolved again in the next run. Files are replaced as a whole, so that any number of processes may share the directory;
-// of two that write the same file at once, the last one wins.
+// The cache is not trusted: a damaged file is ignored and replaced. It is not needed either: what
+// cannot be written is resolved again in the next run. Files are replaced as a whole, so that any
+// number of processes may share the directory; of two that write the same file at once, the last
+// one wins.
 package symcache
 
 import (
@@ -28,7 +29,8 @@ import (
 
 const (
 	suffix = ".sym"
-	// maxDir is the size of the directory, in bytes, above which the least recently used files are removed.
+	// maxDir is the size of the directory, in bytes, above which the least recently used files are
+	// removed.
 	maxDir = 1 << 30
 	// abandoned is the age from which a temporary file has no writer.
 	abandoned = time.Hour
@@ -48,7 +50,8 @@ func Open(dir string, key *Key) *Cache {
 	return c
 }
 
-// Find copies the answer for an address to e, whose Frames it reuses, and reports whether there is one.
+// Find copies the answer for an address to e, whose Frames it reuses, and reports whether there is
+// one.
 func (c *Cache) Find(addr uint64, e *Entry) bool {
 	return c != nil && c.table != nil && c.table.find(addr, e)
 }
@@ -92,8 +95,9 @@ func load(path, key string) (*table, error) {
 	return t, nil
 }
 
-// Save writes answers together with those that the directory holds by now, which other processes may have added. It
-// writes nothing if one of the key's files has changed. Find must not be called afterwards.
+// Save writes answers together with those that the directory holds by now, which other processes
+// may have added. It writes nothing if one of the key's files has changed. Find must not be called
+// afterwards.
 func (c *Cache) Save(flags uint32, answers iter.Seq2[uint64, *Entry]) error {
 	if c == nil || !c.key.current() {
 		return nil
@@ -125,8 +129,8 @@ func (c *Cache) write(b *builder) error {
 	})
 }
 
-// trim removes abandoned temporary files and, while the files of a directory have more than limit bytes, the least
-// recently used one.
+// trim removes abandoned temporary files and, while the files of a directory have more than limit
+// bytes, the least recently used one.
 func trim(dir string, limit int64) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

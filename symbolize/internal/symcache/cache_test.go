@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The tests of package symbolize check the cache as a whole: answers, keys, damage, concurrent writers.
+// The tests of package symbolize check the cache as a whole: answers, keys, damage, concurrent
+// writers.
 
 func encoded(t testing.TB, b *builder) []byte {
 	t.Helper()
@@ -35,7 +36,8 @@ func summed(data []byte) []byte {
 //
 //	printf '0\n1000\n1010\n1030\n' | heaplapse symbolize -e old.so
 //
-// old.so was compiled from old.c by gcc -O2 -g -shared -nostdlib -fPIC -Wl,--build-id -ffile-prefix-map=$PWD=/src:
+// old.so was compiled from old.c by gcc -O2 -g -shared -nostdlib -fPIC -Wl,--build-id
+// -ffile-prefix-map=$PWD=/src:
 //
 //	static inline __attribute__((always_inline)) int square(volatile int *v) { return *v * *v; }
 //	int f(int n) { int r = 0; for (int i = 0; i < n; i++) r += square(&i); return r; }
@@ -58,8 +60,8 @@ func TestOldFile(t *testing.T) {
 	require.Equal(t, data, encoded(t, b), "the same file is written again")
 }
 
-// TestTrim checks that the least recently used files are removed first, abandoned temporary files always, and other files
-// never.
+// TestTrim checks that the least recently used files are removed first, abandoned temporary files
+// always, and other files never.
 func TestTrim(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now()
@@ -84,7 +86,8 @@ func TestTrim(t *testing.T) {
 	require.Equal(t, []string{".a.sym.tmp2", "middle.sym", "new.sym", "notes.txt"}, left)
 }
 
-// TestDepth checks that chains of callers that are too long, or expand to much more than the file holds, are damage.
+// TestDepth checks that chains of callers that are too long, or expand to much more than the file
+// holds, are damage.
 func TestDepth(t *testing.T) {
 	chain := func(depth, answers int) []byte {
 		b := newBuilder("key", 0)
@@ -106,8 +109,8 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that any bytes are rejected, or that every answer can be read, and that writing the answers gives a file
-// with the same answers.
+// FuzzDecode checks that any bytes are rejected, or that every answer can be read, and that writing
+// the answers gives a file with the same answers.
 func FuzzDecode(f *testing.F) {
 	b := newBuilder("module build ID ab", 1)
 	shared := Frame{Function: "main", Linkage: "main", File: "/src/main.c", Line: 7, Column: 3, StartLine: 5}

@@ -19,8 +19,8 @@ type Key struct {
 // fileState identifies one version of a file.
 type fileState struct{ local, text string }
 
-// settled is the age from which the modification time of a file without a build ID identifies its content. A younger file
-// may change again within the resolution of that time.
+// settled is the age from which the modification time of a file without a build ID identifies its
+// content. A younger file may change again within the resolution of that time.
 const settled = 2 * time.Second
 
 // NewKey returns a key for settings.
@@ -49,7 +49,8 @@ func (k *Key) Add(role string, file *elffile.File) error {
 
 func (k *Key) text() string { return strings.Join(k.lines, "\n") }
 
-// stateOf describes a file as it was when it was opened: build ID (else path and inode), size, modification time.
+// stateOf describes a file as it was when it was opened: build ID (else path and inode), size,
+// modification time.
 func stateOf(file *elffile.File) (fileState, error) {
 	info := file.Info
 	if file.BuildID == "" && time.Since(info.ModTime()) < settled {

@@ -6,8 +6,8 @@ import (
 	"hash/crc32"
 )
 
-// A cache file holds the answers for the addresses of one module, so that one binary search finds an address, as in
-// symbolic's symcache. All numbers are little-endian:
+// A cache file holds the answers for the addresses of one module, so that one binary search finds
+// an address, as in symbolic's symcache. All numbers are little-endian:
 //
 //	magic    8 bytes; they change with the layout
 //	counts   6 × u32: bytes of the key, strings, bytes of text, nodes, answers, flags
@@ -28,7 +28,8 @@ const (
 	answerSize = 24
 )
 
-// Limits of a cache file. Calls are inlined into each other some tens deep, and a handful on average.
+// Limits of a cache file. Calls are inlined into each other some tens deep, and a handful on
+// average.
 const (
 	maxFile  = 256 << 20
 	maxDepth = maxMean * 16
@@ -42,7 +43,8 @@ var (
 
 // Entry is the answer for one address: frames and their source, or a reason why there are none.
 type Entry struct {
-	// Source is not 0 if and only if there are frames and Reason is 0. The cache does not interpret either further.
+	// Source is not 0 if and only if there are frames and Reason is 0. The cache does not interpret
+	// either further.
 	Source, Reason uint8
 	// Near is the nearest symbol before an address without frames.
 	Near         string

@@ -1,8 +1,8 @@
 //go:build ignore
 
-// Excerpt copies the header of a jitdump, and the functions whose names match, with their lines. Their
-// code is replaced by zeros. The output is compressed with gzip.
-// Usage: go run excerpt.go IN OUT REGEXP
+// Excerpt copies the header of a jitdump, and the functions whose names match, with their lines.
+// Their code is replaced by zeros. The output is compressed with gzip. Usage: go run excerpt.go IN
+// OUT REGEXP
 package main
 
 import (
