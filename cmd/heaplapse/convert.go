@@ -97,8 +97,13 @@ func (a *app) convert(ctx context.Context, f *convertFlags, paths []string) erro
 	} else {
 		err = a.pipeline().Export(ctx, paths, o)
 	}
-	if errors.Is(err, pipeline.ErrNoCumulativeCounts) {
+	switch {
+	case errors.Is(err, pipeline.ErrNoCumulativeCounts):
 		return fmt.Errorf("--sample %s: %w", f.sample, err)
+	case errors.Is(err, pipeline.ErrOneSnapshot):
+		return fmt.Errorf("--delta %w", err)
+	case errors.Is(err, pipeline.ErrOneFile):
+		return fmt.Errorf("-o %s: %w", f.out, err)
 	}
 	return err
 }

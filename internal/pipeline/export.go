@@ -31,8 +31,12 @@ type Export struct {
 	convert.Options
 }
 
-// ErrNoCumulativeCounts is returned for a Sample that the snapshots lack.
-var ErrNoCumulativeCounts = errors.New("the snapshots have no cumulative counts")
+// Errors of options that do not fit the snapshots.
+var (
+	ErrNoCumulativeCounts = errors.New("the snapshots have no cumulative counts")   // as Sample needs
+	ErrOneSnapshot        = errors.New("needs two snapshots or more; there is one") // Delta
+	ErrOneFile            = errors.New("do not fit in one file: name a directory")  // Out
+)
 
 // Export converts the snapshots of a series.
 func (p *Pipeline) Export(ctx context.Context, paths []string, o *Export) error {
@@ -46,7 +50,7 @@ func (p *Pipeline) Export(ctx context.Context, paths []string, o *Export) error 
 	case o.Merge:
 		results = 1
 	case o.Delta && results == 1:
-		return errors.New("there is only one snapshot: a difference needs two or more")
+		return ErrOneSnapshot
 	case o.Delta:
 		results--
 	}
@@ -192,7 +196,7 @@ func newTarget(o *Export, results int, s *series.Series) (*target, error) {
 	isDir := err == nil && info.IsDir()
 	single := !isDir && (o.Out == "-" || err == nil || looksLikeFile(o.Out))
 	if single && results != 1 {
-		return nil, fmt.Errorf("%s: %d results do not fit in one file: name a directory", o.Out, results)
+		return nil, fmt.Errorf("%d results %w", results, ErrOneFile)
 	}
 	t := &target{ext: map[string]string{"pprof": ".pb.gz", "folded": ".folded", "json": ".json"}[o.Format], written: o.Written}
 	if t.written == nil {
