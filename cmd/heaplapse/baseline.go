@@ -4,26 +4,80 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
+	"github.com/heaplapse/heaplapse/diff/summary"
+	"github.com/heaplapse/heaplapse/internal/pipeline"
 	gatereport "github.com/heaplapse/heaplapse/internal/report/gate"
 	"github.com/heaplapse/heaplapse/internal/report/listing"
 )
 
 func (a *app) baselineCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "baseline save|list|prune|pin DIR",
-		Short: "compact summaries of good runs, for gate",
-		Long: `Keeps what is to be compared with later: of a run of any number of snapshots a few hundred KiB, with names
-instead of addresses. Neither the snapshots nor the program are needed then.`,
+		Use:   "baseline",
+		Short: "keep compact summaries of good runs, for gate",
+		Long: `Keeps summaries of runs that later runs are compared with. A summary has a few hundred KiB, however
+many snapshots the run has, and contains names instead of addresses: neither the snapshots nor the
+program are needed to compare with it. A directory of summaries is a baseline set.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.baselineSaveCommand(), a.baselineListCommand(), a.baselinePruneCommand(), a.baselinePinCommand())
 	return cmd
+}
+
+// summaryFlags tell how the snapshots of a run become its summary.
+type summaryFlags struct {
+	seriesFlags
+	symbolFlags
+	groupFlags
+	workload string
+	work     float64
+	labels   []string
+}
+
+func (f *summaryFlags) add(cmd *cobra.Command) {
+	inGroup(cmd, groupInput, func(flags *pflag.FlagSet) {
+		flags.StringVar(&f.workload, "workload", "", "the `NAME` of what the program was asked to do: only runs of the same workload are comparable (default: a hash of the recorded command line)")
+		flags.Float64Var(&f.work, "work", 0, "the run did `N` units of work, such as requests: allocations are compared per unit")
+		f.defineRules(flags)
+		f.seriesFlags.define(flags)
+	})
+	f.fileFlags.add(cmd)
+	cmd.Flags().StringVar(&f.demangle, "demangle", "simple", "")
+	_ = cmd.Flags().MarkHidden("demangle") // it is an error to ask for other names
+}
+
+// summary returns how the snapshots of a run are summarized.
+func (f *summaryFlags) summary() (*pipeline.Summary, error) {
+	if f.demangle != "simple" {
+		return nil, fmt.Errorf("--demangle %s: summaries contain simple names, so that they are comparable", f.demangle)
+	}
+	if f.work < 0 {
+		return nil, fmt.Errorf("--work %v: want a number of units of work, above 0", f.work)
+	}
+	symbols, err := f.options()
+	if err != nil {
+		return nil, err
+	}
+	o := &pipeline.Summary{
+		Source:  pipeline.Source{Process: f.process, Strict: f.strict, Symbols: symbols},
+		Options: summary.Options{Workload: f.workload, Work: f.work, Labels: map[string]string{}},
+	}
+	for _, l := range f.labels {
+		key, value, ok := strings.Cut(l, "=")
+		if !ok || key == "" {
+			return nil, fmt.Errorf("--label %s: want KEY=VALUE", l)
+		}
+		o.Labels[key] = value
+	}
+	o.Rules, err = f.blameRules()
+	return o, err
 }
 
 type saveFlags struct {
@@ -35,31 +89,37 @@ func (a *app) baselineSaveCommand() *cobra.Command {
 	var f saveFlags
 	cmd := &cobra.Command{
 		Use:   "save DIR PATH…",
-		Short: "add the summary of a run to a directory",
-		Long: `Sums up the snapshots at PATH, adds the result to DIR as one file, and prints its path. DIR is made if need be. The
-file appears whole; whoever reads DIR meanwhile is not disturbed.
+		Short: "add the summary of a run to a baseline set",
+		Long: `Summarizes the snapshots at PATH, adds the summary to DIR as one file, and prints its path. DIR is
+created if necessary. The file appears whole: other processes may read DIR meanwhile.
 
-  heaplapse baseline save pool/ tonight/ --label commit=$(git rev-parse HEAD)`,
+  heaplapse baseline save baselines/ tonight/ --label commit=$(git rev-parse HEAD)`,
 		Args: usageArgs(cobra.MinimumNArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.baselineSave(cmd.Context(), &f, args[0], args[1:])
 		},
 	}
-	f.add(a, cmd)
-	cmd.Flags().StringArrayVar(&f.labels, "label", nil, "keep `KEY=VALUE` with the run, such as a commit (repeatable)")
-	cmd.Flags().BoolVar(&f.pin, "pin", false, "pin it: slow drift is measured against it, and prune never removes it")
+	inGroup(cmd, groupOutput, func(flags *pflag.FlagSet) {
+		flags.StringArrayVar(&f.labels, "label", nil, "keep `KEY=VALUE` with the run, such as a commit (repeatable)")
+		flags.BoolVar(&f.pin, "pin", false, "make the run the reference run: slow drift is measured against it, and prune keeps it")
+	})
+	f.summaryFlags.add(cmd)
 	return cmd
 }
 
 func (a *app) baselineSave(ctx context.Context, f *saveFlags, dir string, paths []string) error {
-	run, err := f.summarize(ctx, a, paths)
+	o, err := f.summary()
+	if err != nil {
+		return err
+	}
+	run, err := a.pipeline().Summarize(ctx, paths, o)
 	if err != nil {
 		return err
 	}
 	if a.status == exitFailure {
 		return errors.New("nothing was saved: see the errors above")
 	}
-	if !run.Meta.Steady() { // with one such run in the set, the gate would fail every night
+	if !run.Meta.Steady() { // with such a run in the set, gate would fail every night
 		reason := gatereport.TooFewSnapshots(run.Meta.Snapshots, baseline.LeastSnapshots)
 		return fmt.Errorf("%s: %s; nothing was saved", run.Meta.Name, reason)
 	}
@@ -72,90 +132,87 @@ func (a *app) baselineSave(ctx context.Context, f *saveFlags, dir string, paths 
 			return err
 		}
 	}
-	_, err = fmt.Fprintln(a.out, path)
-	return err
+	return a.printLines(path)
 }
 
 func (a *app) baselineListCommand() *cobra.Command {
+	var f outputFlags
 	cmd := &cobra.Command{
 		Use:   "list DIR",
-		Short: "the runs in a directory, the oldest first",
+		Short: "list the runs of a baseline set, the oldest first",
 		Args:  usageArgs(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := a.checkFormat(); err != nil {
+			if err := f.check(); err != nil {
 				return err
 			}
-			pool, err := a.openPool(args[0])
+			set, err := a.openBaselines(args[0])
 			if err != nil {
 				return err
 			}
-			return a.render(&listing.Baselines{Set: pool})
+			return a.render(&f, &listing.Baselines{Set: set})
 		},
 	}
-	a.outputFlags(cmd)
+	f.add(cmd, "text", "json")
 	return cmd
 }
 
-// openPool reads a directory of baselines, and reports what in it cannot be read.
-func (a *app) openPool(dir string) (*baseline.Set, error) {
-	pool, err := baseline.Open(dir)
+// openBaselines reads a baseline set and reports which of its files cannot be read.
+func (a *app) openBaselines(dir string) (*baseline.Set, error) {
+	set, err := baseline.Open(dir)
 	if err != nil {
 		return nil, err
 	}
-	for _, problem := range pool.Problems {
-		a.status = exitFailure
-		a.complain(problem)
+	for _, problem := range set.Problems {
+		a.tell(pipeline.Notice{Kind: pipeline.UnusableFile, Severity: pipeline.Failure, Text: problem.Error()})
 	}
-	return pool, nil
+	return set, nil
 }
 
 func (a *app) baselinePruneCommand() *cobra.Command {
 	var keep int
-	var dry bool
+	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "prune DIR",
-		Short: "remove the oldest runs from a directory",
-		Long: `Keeps the last runs and the pinned one, and prints the paths of those that it removes. What cannot be read is reported,
-and neither counted nor removed.`,
+		Short: "remove the oldest runs of a baseline set",
+		Long: `Keeps the newest runs and the reference run, and prints the paths of the files that it removes.
+Files that cannot be read are reported, but neither counted nor removed.`,
 		Args: usageArgs(cobra.ExactArgs(1)),
-		RunE: func(_ *cobra.Command, args []string) error { return a.baselinePrune(args[0], keep, dry) },
+		RunE: func(_ *cobra.Command, args []string) error { return a.baselinePrune(args[0], keep, dryRun) },
 	}
-	cmd.Flags().IntVar(&keep, "keep", 14, "keep the last `N` runs")
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "print what would be removed, and leave it")
+	inGroup(cmd, groupInput, func(flags *pflag.FlagSet) {
+		flags.IntVar(&keep, "keep", 14, "keep the newest `N` runs")
+		flags.BoolVar(&dryRun, "dry-run", false, "print what would be removed, and remove nothing")
+	})
 	return cmd
 }
 
-func (a *app) baselinePrune(dir string, keep int, dry bool) error {
+func (a *app) baselinePrune(dir string, keep int, dryRun bool) error {
 	if keep < 1 {
 		return fmt.Errorf("--keep %d: want 1 or more", keep)
 	}
-	pool, err := a.openPool(dir)
+	set, err := a.openBaselines(dir)
 	if err != nil {
 		return err
 	}
-	old := pool.Old(keep)
+	old := set.Old(keep)
 	removed := make([]string, len(old))
 	for i, e := range old {
 		removed[i] = e.Path
 	}
-	if !dry {
-		removed, err = pool.Prune(old)
+	if !dryRun {
+		removed, err = set.Prune(old)
 	}
-	for _, path := range removed {
-		if _, failed := fmt.Fprintln(a.out, path); failed != nil {
-			return failed
-		}
-	}
-	return err
+	return errors.Join(a.printLines(removed...), err)
 }
 
 func (a *app) baselinePinCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "pin DIR NAME",
-		Short: "make one run of a directory the one that slow drift is measured against",
-		Long:  `NAME is as list shows it, or the path of the file. The run that was pinned before is not any more.`,
-		Args:  usageArgs(cobra.ExactArgs(2)),
-		RunE:  func(_ *cobra.Command, args []string) error { return baselinePin(args[0], args[1]) },
+		Short: "make a run of a baseline set the reference run",
+		Long: `Slow drift is measured against the reference run. NAME is as baseline list shows it, or the path
+of the file. The previous reference run becomes a normal one.`,
+		Args: usageArgs(cobra.ExactArgs(2)),
+		RunE: func(_ *cobra.Command, args []string) error { return baselinePin(args[0], args[1]) },
 	}
 }
 

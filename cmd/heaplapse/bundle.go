@@ -4,52 +4,54 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os/signal"
-	"path/filepath"
-	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"github.com/heaplapse/heaplapse/convert"
-	"github.com/heaplapse/heaplapse/heapfile/series"
-	"github.com/heaplapse/heaplapse/internal/atomicfile"
+	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/units"
 	"github.com/heaplapse/heaplapse/symbolize/bundle"
 )
 
+type bundleFlags struct {
+	fileFlags
+	strict bool
+	output string
+}
+
 func (a *app) bundleCommand() *cobra.Command {
-	var search symbolFlags
-	var strict bool
+	var f bundleFlags
 	cmd := &cobra.Command{
 		Use:   "bundle PATH…",
-		Short: "the snapshots and what names them, in one file for another machine",
-		Long: `Writes one archive with the snapshots of all processes and, of the programs, libraries and debug files that
-were mapped, the parts that names come from (symbol tables, debug sections; neither code nor data).
-Every command takes the archive in place of a PATH, and gives the result that it gives here, also on a
-machine that has none of these files or other builds of them. Prints the archive's path.
+		Short: "pack snapshots and what names them into one file for another machine",
+		Long: `Writes one archive that contains the snapshots of all processes, and those parts of the mapped
+programs, libraries and debug files that names come from: symbol tables and debug sections, but
+neither code nor data. Every command takes the archive in place of a PATH and gives the same result
+as here, also on a machine without these files. Prints the path of the archive.
 
   heaplapse bundle /tmp/heap                   # ./heap` + bundle.Suffix + `
   heaplapse growth heap` + bundle.Suffix + `   # anywhere`,
 		Args: somePaths,
-		RunE: func(cmd *cobra.Command, paths []string) error {
-			a.strict = strict
-			return a.bundle(cmd.Context(), &search, paths, a.output)
-		},
+		RunE: func(cmd *cobra.Command, paths []string) error { return a.bundle(cmd.Context(), &f, paths) },
 	}
-	search.addPlaces(cmd)
-	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 2 if anything in the input is suspect")
-	cmd.Flags().StringVarP(&a.output, "output", "o", "", "write to `FILE` (default NAME"+bundle.Suffix+" in the current directory; - for standard output)")
+	inGroup(cmd, groupInput, func(flags *pflag.FlagSet) {
+		flags.BoolVar(&f.strict, "strict", false, "exit with status 2 if anything in the input is suspect")
+	})
+	inGroup(cmd, groupOutput, func(flags *pflag.FlagSet) {
+		flags.StringVarP(&f.output, "output", "o", "", "write to `FILE` (default: NAME"+bundle.Suffix+" in the current directory; - is standard output)")
+	})
+	inGroup(cmd, groupFiles, f.fileFlags.define)
 	return cmd
 }
 
 // bundle packs the snapshots of all processes of some paths.
-func (a *app) bundle(ctx context.Context, f *symbolFlags, paths []string, out string) error {
+func (a *app) bundle(ctx context.Context, f *bundleFlags, paths []string) error {
+	a.signals.Orderly()
+	out := f.output
 	if out == "" {
-		out = bundleName(paths[0])
+		out = pipeline.BundleName(paths[0])
 	}
-	contents, err := a.gather(ctx, f, paths)
+	contents, err := a.collect(ctx, f, paths)
 	if err != nil {
 		return notWritten(out, err)
 	}
@@ -59,113 +61,34 @@ func (a *app) bundle(ctx context.Context, f *symbolFlags, paths []string, out st
 	if err := a.writeBundle(ctx, contents, out); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(a.out, out)
-	return err
+	return a.printLines(out)
+}
+
+// collect returns the contents of the bundle of some paths.
+func (a *app) collect(ctx context.Context, f *bundleFlags, paths []string) (*bundle.Contents, error) {
+	symbols, err := (&symbolFlags{fileFlags: f.fileFlags}).options()
+	if err != nil {
+		return nil, err
+	}
+	return a.pipeline().Collect(ctx, paths, &pipeline.Source{Strict: f.strict, Symbols: symbols}, version())
 }
 
 // writeBundle writes the archive, whole or not at all.
 func (a *app) writeBundle(ctx context.Context, contents *bundle.Contents, out string) error {
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
-	var size int64
-	err := atomicfile.Write(out, atomicfile.Options{}, func(w io.Writer) error {
-		counted := &countingWriter{w: w}
-		err := contents.Write(ctx, counted)
-		size = counted.n
-		return err
-	})
+	size, err := pipeline.WriteBundle(ctx, out, contents)
 	if err != nil {
 		return notWritten(out, err)
 	}
 	s := contents.Stats()
-	a.say("%d snapshots, and of %d files the parts that names come from: %s of %s; the archive has %s", s.Snapshots, s.Files,
-		units.Bytes(s.Kept), units.Bytes(s.Original), units.Bytes(size))
+	a.say("%s, and the parts of %s that names come from: %s of %s; the archive has %s", units.Count(s.Snapshots, "snapshot"),
+		units.Count(s.Files, "file"), units.Bytes(s.Kept), units.Bytes(s.Original), units.Bytes(size))
 	return nil
 }
 
-// notWritten returns err, reworded if a context ended.
+// notWritten rewords the error of a context that was canceled.
 func notWritten(out string, err error) error {
 	if errors.Is(err, context.Canceled) {
 		return fmt.Errorf("%s: interrupted: nothing was written", out)
 	}
 	return err
-}
-
-// gather reads the series of all processes and looks up their names.
-func (a *app) gather(ctx context.Context, f *symbolFlags, paths []string) (*bundle.Contents, error) {
-	for _, p := range paths {
-		if bundle.Is(p) {
-			return nil, fmt.Errorf("%s: is a bundle already", p)
-		}
-	}
-	o, err := f.options()
-	if err != nil {
-		return nil, err
-	}
-	if o.Binary != "" { // a relative path leads elsewhere where the bundle is read
-		if o.Binary, err = filepath.Abs(o.Binary); err != nil {
-			return nil, err
-		}
-	}
-	ctx, stop := interruptible(ctx, o.Debuginfod)
-	defer stop()
-	c := &bundle.Collector{Writer: version(), Search: o}
-	others, err := a.gatherProcess(ctx, c, paths, "")
-	for _, p := range others {
-		if err == nil {
-			_, err = a.gatherProcess(ctx, c, paths, p.String())
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return c.Contents()
-}
-
-// gatherProcess adds one process and returns the others.
-func (a *app) gatherProcess(ctx context.Context, c *bundle.Collector, paths []string, process string) ([]series.Process, error) {
-	bar := newProgress(a.err, "reading snapshots")
-	s, err := series.Open(paths, series.Options{Process: process, Stdin: a.in, Progress: bar.update})
-	bar.done()
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	if process == "" {
-		a.reportProblems(s)
-	}
-	symbols, err := c.Add(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	a.warnSymbols(symbols)
-	return s.Others, nil
-}
-
-// bundleName is what the bundle of a path is called.
-func bundleName(path string) string {
-	if absolute, err := filepath.Abs(path); err == nil {
-		path = absolute // . has a name, too
-	}
-	name := strings.Trim(strings.Map(func(r rune) rune {
-		if strings.ContainsRune(`*?[]\`, r) {
-			return -1
-		}
-		return r
-	}, convert.BaseName(path)), ".")
-	if name == "" || name == "/" {
-		name = "heap"
-	}
-	return name + bundle.Suffix
-}
-
-type countingWriter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *countingWriter) Write(b []byte) (int, error) {
-	n, err := c.w.Write(b)
-	c.n += int64(n)
-	return n, err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"os"
@@ -54,9 +55,10 @@ func TestInterruptedBundleLeavesNothing(t *testing.T) {
 	require.NoError(t, os.WriteFile(out, []byte("before"), 0o600))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	a := &app{streams: streams{out: io.Discard, err: io.Discard}}
-	err := a.bundle(ctx, &symbolFlags{sysroot: testutil.Data(t, "leaky/sysroot")}, []string{testutil.Data(t, "leaky")}, out)
-	require.EqualError(t, err, out+": interrupted: nothing was written")
+	var stderr bytes.Buffer
+	args := []string{"bundle", "--sysroot", testutil.Data(t, "leaky/sysroot"), testutil.Data(t, "leaky"), "-o", out}
+	require.Equal(t, exitFailure, run(ctx, args, streams{out: io.Discard, err: &stderr}))
+	require.Equal(t, "heaplapse: "+out+": interrupted: nothing was written\n", stderr.String())
 	list, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Len(t, list, 1)
@@ -74,7 +76,7 @@ func TestRecordBundle(t *testing.T) {
 	cmd := exec.Command("heaplapse", "record", "--bundle", "-o", dir, "--engine", "tcmalloc", "--every", "0", "--every-alloc", "2MiB", "--", "python3", "-c", program)
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	require.Contains(t, string(out), "to take along: "+dir+".heaplapse.tar.zst")
+	require.Contains(t, string(out), "bundle written: "+dir+".heaplapse.tar.zst")
 	want, _, code := invoke(t, "top", dir)
 	require.Equal(t, exitOK, code)
 	require.Contains(t, want, "PyByteArray_Resize")

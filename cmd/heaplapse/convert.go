@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/heaplapse/heaplapse/convert"
-	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/pipeline"
 )
 
 type convertFlags struct {
@@ -21,47 +20,55 @@ type convertFlags struct {
 	maxSamples          int
 }
 
+var convertFormats = choice{"format", []string{"pprof", "folded", "json"}}
+
 func (a *app) convertCommand() *cobra.Command {
 	var f convertFlags
 	cmd := &cobra.Command{
 		Use:   "convert PATH… -o OUT",
-		Short: "pprof protobufs, symbolized: one per snapshot, or merged, or differences",
-		Long: `Writes a pprof protobuf for each snapshot and prints the paths that it wrote.
-OUT is a directory, made if need be; for a single result it may be a file, or -
-for standard output.
+		Short: "convert snapshots to pprof: one by one, merged, or as differences",
+		Long: `Writes a symbolized pprof protobuf for each snapshot and prints the paths of the files. OUT is a
+directory, which is created if necessary. For a single result it may also be a file, or - for
+standard output.
 
   convert DIR -o OUT/             one file per snapshot
-  convert DIR --merge -o F.pb.gz  one file; samples are labelled "snapshot" and "elapsed",
+  convert DIR --merge -o F.pb.gz  one file; samples have the labels "snapshot" and "elapsed",
                                   for pprof's -tagfocus and -tagroot
-  convert DIR --delta -o OUT/     what changed from each snapshot to the next
-  convert A B --diff -o F.pb.gz   B minus A, which may be of different processes`,
+  convert DIR --delta -o OUT/     the change from each snapshot to the next
+  convert A B --diff -o F.pb.gz   B minus A; they may be of different processes`,
 		Args: somePaths,
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.convert(cmd.Context(), &f, paths) },
 	}
-	f.add(a, cmd)
-	flags := cmd.Flags()
-	flags.StringVarP(&f.out, "output", "o", "", "directory, file or - to write to (required)")
-	flags.StringVar(&f.format, "format", "pprof", "pprof, folded (stacks for flame graphs) or json")
-	flags.StringVar(&f.sample, "sample", string(convert.InuseSpace), "the value of folded stacks: inuse_space, inuse_objects, alloc_space or alloc_objects")
-	flags.BoolVar(&f.merge, "merge", false, "one profile of all snapshots, each labelled")
-	flags.BoolVar(&f.delta, "delta", false, "what changed between neighbours")
-	flags.BoolVar(&f.diff, "diff", false, "the second PATH minus the first; of a series its last snapshot counts")
-	flags.BoolVar(&f.keepAllocator, "keep-allocator-frames", false, "keep tcmalloc's and jemalloc's own frames at the leaf")
-	flags.IntVar(&f.maxSamples, "max-samples", 0, "fold the smallest samples of a profile into one, to keep at most `N` (0: no limit)")
+	f.stackFlags.add(cmd)
+	inGroup(cmd, groupOutput, func(flags *pflag.FlagSet) {
+		flags.StringVarP(&f.out, "output", "o", "", "write to `OUT`: a directory, a file or - (required)")
+		flags.StringVar(&f.format, "format", "pprof", "write `FORMAT`: pprof, folded (stacks for flame graphs) or json")
+		flags.BoolVar(&f.merge, "merge", false, "write one profile of all snapshots, each with a label")
+		flags.BoolVar(&f.delta, "delta", false, "write the change from each snapshot to the next")
+		flags.BoolVar(&f.diff, "diff", false, "write the second PATH minus the first; of a series, the last snapshot counts")
+		flags.StringVar(&f.sample, "sample", string(convert.InuseSpace), "the `VALUE` of folded stacks: "+sampleTypes.String())
+		flags.IntVar(&f.maxSamples, "max-samples", 0, "keep the `N` largest samples of a profile and add up the others in one (0: keep all)")
+		defineKeepAllocator(flags, &f.keepAllocator)
+	})
 	cmd.MarkFlagsMutuallyExclusive("merge", "delta", "diff")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"pprof", "folded", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	convertFormats.complete(cmd)
+	sampleTypes.complete(cmd)
 	return cmd
 }
 
-// check refuses flags that do not go together.
+func defineKeepAllocator(flags *pflag.FlagSet, keep *bool) {
+	flags.BoolVar(keep, "keep-allocator-frames", false, "keep the frames of tcmalloc and jemalloc at the end of stacks")
+}
+
+// check returns an error for flags that do not go together.
 func (f *convertFlags) check(paths []string) error {
-	switch {
-	case f.out == "":
+	if f.out == "" {
 		return errors.New("convert: -o OUT is missing: a directory, or a file or - for a single result")
-	case !slices.Contains([]string{"pprof", "folded", "json"}, f.format):
-		return fmt.Errorf("--format %s: want pprof, folded or json", f.format)
-	case !slices.Contains(convert.SampleTypes, convert.SampleType(f.sample)):
-		return fmt.Errorf("--sample %s: want one of %v", f.sample, convert.SampleTypes)
+	}
+	if err := errors.Join(convertFormats.check(f.format), sampleTypes.check(f.sample)); err != nil {
+		return err
+	}
+	switch {
 	case f.format != "pprof" && (f.merge || f.diff):
 		return fmt.Errorf("--merge and --diff need --format pprof: %s has no labels", f.format)
 	case f.diff && len(paths) != 2:
@@ -76,146 +83,27 @@ func (a *app) convert(ctx context.Context, f *convertFlags, paths []string) erro
 	if err := f.check(paths); err != nil {
 		return err
 	}
+	source, err := f.source()
+	if err != nil {
+		return err
+	}
+	o := &pipeline.Export{
+		Source: *source, Out: f.out, Stdout: a.out, Written: func(path string) error { return a.printLines(path) },
+		Format: f.format, Sample: convert.SampleType(f.sample), Merge: f.merge, Delta: f.delta,
+		Options: convert.Options{Tool: tool(), KeepAllocatorFrames: f.keepAllocator, MaxSamples: f.maxSamples},
+	}
 	if f.diff {
-		return a.convertDiff(ctx, f, paths[0], paths[1])
+		err = a.pipeline().ExportDifference(ctx, paths[0], paths[1], o)
+	} else {
+		err = a.pipeline().Export(ctx, paths, o)
 	}
-	s, err := f.open(a, paths, nil)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	results := len(s.Heads)
 	switch {
-	case f.merge:
-		results = 1
-	case f.delta:
-		results--
+	case errors.Is(err, pipeline.ErrNoCumulativeCounts):
+		return fmt.Errorf("--sample %s: %w", f.sample, err)
+	case errors.Is(err, pipeline.ErrOneSnapshot):
+		return fmt.Errorf("--delta %w", err)
+	case errors.Is(err, pipeline.ErrOneFile):
+		return fmt.Errorf("-o %s: %w", f.out, err)
 	}
-	if results == 0 {
-		return errors.New("--delta needs two snapshots or more; there is one")
-	}
-	target, err := newTarget(f, results, s, a.out)
-	if err != nil {
-		return err
-	}
-	c, err := f.converter(ctx, a, s)
-	if err != nil {
-		return err
-	}
-	if f.merge {
-		return mergeSeries(c, s, target)
-	}
-	bar := newProgress(a.err, "writing profiles")
-	defer bar.done()
-	return f.writeAll(c, s, target, bar)
-}
-
-// converter symbolizes a series and prepares its conversion.
-func (f *convertFlags) converter(ctx context.Context, a *app, s *series.Series) (*convert.Converter, error) {
-	symbols, filter, err := f.named(ctx, a, s)
-	if err != nil {
-		return nil, err
-	}
-	c, err := convert.New(s, symbols, convert.Options{
-		Tool: "heaplapse " + version(), Filter: filter, KeepAllocatorFrames: f.keepAllocator, MaxSamples: f.maxSamples,
-	})
-	if err == nil && convert.SampleType(f.sample).NeedsAlloc() && !c.HasAlloc() {
-		return nil, fmt.Errorf("--sample %s: the snapshots have no cumulative counts", f.sample)
-	}
-	return c, err
-}
-
-// writeAll converts the snapshots one by one; compressing and writing run beside reading.
-func (f *convertFlags) writeAll(c *convert.Converter, s *series.Series, target *target, bar *progress) error {
-	q := convert.NewQueue(target.print)
-	var before *convert.Samples
-	convertOne := func(snap *series.Snapshot) error {
-		samples, err := c.Samples(snap)
-		if err != nil {
-			return err
-		}
-		result := samples
-		if f.delta {
-			if before, result = samples, samples.Since(before); result == nil {
-				return nil
-			}
-		}
-		bar.update(snap.Index+1, len(s.Heads))
-		path, content := target.path(snap.Head, f.delta), f.render(c, result)
-		if target.pipe {
-			return target.write(path, content)
-		}
-		q.Put(path, content)
-		return nil
-	}
-	for snap, err := range s.All(0) {
-		if err == nil {
-			err = convertOne(snap)
-		}
-		if err != nil {
-			return errors.Join(err, q.Wait())
-		}
-	}
-	return q.Wait()
-}
-
-// render gives samples the form that was asked for.
-func (f *convertFlags) render(c *convert.Converter, s *convert.Samples) io.WriterTo {
-	switch f.format {
-	case "folded":
-		return c.Folded(s, convert.SampleType(f.sample))
-	case "json":
-		return c.JSON(s)
-	}
-	return c.Encode(s)
-}
-
-func mergeSeries(c *convert.Converter, s *series.Series, target *target) error {
-	m := c.NewMerge()
-	for snap, err := range s.All(0) {
-		if err != nil {
-			return err
-		}
-		samples, err := c.Samples(snap)
-		if err != nil {
-			return err
-		}
-		m.Add(samples)
-	}
-	return target.write(target.path(s.Heads[0], false), m.Encode())
-}
-
-func (a *app) convertDiff(ctx context.Context, f *convertFlags, base, current string) error {
-	var encoded [2]convert.Encoded
-	var target *target
-	for i, path := range []string{base, current} {
-		s, err := f.open(a, []string{path}, nil)
-		if err != nil {
-			return err
-		}
-		defer s.Close()
-		if target, err = newTarget(f, 1, s, a.out); err != nil {
-			return err
-		}
-		c, err := f.converter(ctx, a, s)
-		if err != nil {
-			return err
-		}
-		last := len(s.Heads) - 1
-		snap, err := s.Read(last)
-		if err != nil {
-			return err
-		}
-		samples, err := c.Samples(snap)
-		if err != nil {
-			return err
-		}
-		encoded[i] = c.Encode(samples)
-		target.only = target.path(s.Heads[last], false)
-	}
-	content, err := convert.Difference(encoded[0], encoded[1])
-	if err != nil {
-		return err
-	}
-	return target.write(target.only, content)
+	return err
 }

@@ -3,279 +3,186 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"slices"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
-	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/suppress"
 	"github.com/heaplapse/heaplapse/diff/trend"
-	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/period"
+	"github.com/heaplapse/heaplapse/internal/pipeline"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
-	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
-type growthFlags struct {
+// judgeFlags are the flags of all commands that judge a series.
+type judgeFlags struct {
 	stackFlags
 	groupFlags
 	minBytes     string
 	limit        int
-	all          bool
-	failOn       string
 	since, until string
 	suppressions string
 	memoryLimit  string
-	explain      string
+	limitBytes   int64  // memoryLimit, once it is parsed
+	failOn       string // of growth and watch
+	all          bool   // lists stable sites, too
+	explain      string // of growth
+}
+
+type growthFlags struct {
+	judgeFlags
+	outputFlags
 }
 
 func (a *app) growthCommand() *cobra.Command {
 	var f growthFlags
 	cmd := &cobra.Command{
 		Use:   "growth PATH…",
-		Short: "which sites grow over the series, how fast, how sure",
-		Long: `Judges every allocation site of a series of snapshots. A site that grows steadily to
-the end is called a leak; one that fills up (warming, plateaued), follows the
-load (load-driven) or jumped once (grew-then-flat) is not.`,
+		Short: "find the sites that grow, how fast, and how sure that is",
+		Long: `Judges every allocation site of a series of snapshots. The verdict "leak" is for sites that grow
+steadily until the end. Sites that fill a cache (warming, plateaued), follow the load
+(load-driven) or grew once (grew-then-flat) have other verdicts.`,
 		Args: somePaths,
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.growth(cmd.Context(), &f, paths) },
 	}
-	f.add(a, cmd)
-	cmd.Flags().StringVar(&f.explain, "explain", "", "print the numbers behind the verdict on `SITE`: its rank in the table, or a part of its function, file:line or module (or an expression that matches one)")
+	f.judgeFlags.add(cmd)
+	f.addFailOn(cmd)
+	inGroup(cmd, groupOutput, func(flags *pflag.FlagSet) {
+		flags.BoolVar(&f.all, "all", false, "list stable sites, too")
+		flags.StringVar(&f.explain, "explain", "", "print the numbers that the verdict on `SITE` is based on: its rank in the table, a part of its function, file:line or module, or a regular expression")
+	})
+	f.outputFlags.add(cmd, "text", "json", "md")
 	return cmd
 }
 
-// add adds what growth and watch have in common.
-func (f *growthFlags) add(a *app, cmd *cobra.Command) {
-	f.addJudgement(a, cmd)
-	flags := cmd.Flags()
-	flags.BoolVar(&f.all, "all", false, "show stable sites too")
-	flags.StringVar(&f.failOn, "fail-on", "", "exit with 1 if a `LABEL` is found: leak, or suspect (leaks and suspects)")
-	a.outputFlags(cmd)
+func (f *judgeFlags) add(cmd *cobra.Command) {
+	inGroup(cmd, groupInput, func(flags *pflag.FlagSet) {
+		flags.StringVar(&f.since, "since", "", "judge from `WHEN` on: the number of a snapshot (5), the time since the first one (10m) or a time (2026-01-02T15:04:05Z)")
+		flags.StringVar(&f.until, "until", "", "judge up to `WHEN`, inclusive")
+	})
+	f.groupFlags.add(cmd)
+	inGroup(cmd, groupInput, func(flags *pflag.FlagSet) {
+		flags.StringVar(&f.minBytes, "min-bytes", "1MiB", "list sites that grew by at least `SIZE`")
+		flags.StringVar(&f.suppressions, "suppressions", "", "leave out known growth: a `FILE` with one leak:PATTERN a line, as for LeakSanitizer")
+		flags.StringVar(&f.memoryLimit, "memory-limit", "", "forecast when the process reaches `SIZE`")
+	})
+	f.stackFlags.add(cmd)
+	inGroup(cmd, groupOutput, func(flags *pflag.FlagSet) {
+		flags.IntVar(&f.limit, "top", 20, "list `N` sites")
+	})
 }
 
-// addJudgement adds what every command that judges a series has.
-func (f *growthFlags) addJudgement(a *app, cmd *cobra.Command) {
-	f.stackFlags.add(a, cmd)
-	f.groupFlags.add(cmd)
-	flags := cmd.Flags()
-	flags.StringVar(&f.minBytes, "min-bytes", "1MiB", "name sites that grew by at least `SIZE`")
-	flags.IntVar(&f.limit, "top", 20, "show `N` sites")
-	flags.StringVar(&f.since, "since", "", "judge from `WHEN` on: a snapshot's number in the series (5), the time since the first one (10m), or a time (2026-01-02T15:04:05Z)")
-	flags.StringVar(&f.until, "until", "", "judge up to `WHEN`, included")
-	flags.StringVar(&f.suppressions, "suppressions", "", "a `FILE` of known growth, one leak:PATTERN a line, as LeakSanitizer reads it")
-	flags.StringVar(&f.memoryLimit, "memory-limit", "", "say when the process will reach `SIZE`")
+func (f *judgeFlags) addFailOn(cmd *cobra.Command) {
+	inGroup(cmd, groupOutput, func(flags *pflag.FlagSet) {
+		flags.StringVar(&f.failOn, "fail-on", "", "exit with status 1 if a site has the verdict `LABEL`: leak, or suspect (leaks included)")
+	})
+	failLabels.complete(cmd)
 }
 
 func (a *app) growth(ctx context.Context, f *growthFlags, paths []string) error {
-	if err := a.checkFormat(); err != nil {
+	if err := f.outputFlags.check(); err != nil {
 		return err
 	}
-	g, err := a.grown(ctx, f, paths)
+	g, err := f.judge(ctx, a.pipeline(), paths)
 	if err != nil {
 		return err
 	}
 	defer g.Series.Close()
-	a.judge(f.failOn, g.Result)
-	g.Width = a.width()
-	return a.render(g)
+	a.fail(f.failOn, g.Result)
+	g.Width = a.width(&f.outputFlags)
+	return a.render(&f.outputFlags, g)
 }
 
-// grown reads a series and judges it. The caller closes it.
-func (a *app) grown(ctx context.Context, f *growthFlags, paths []string) (*growthreport.Report, error) {
-	o, limit, err := f.growthOptions()
+// judgement checks the flags, reads the files that they name, and returns how a series is judged.
+func (f *judgeFlags) judgement() (*pipeline.Judgement, error) {
+	source, err := f.source()
 	if err != nil {
 		return nil, err
 	}
-	var columns sites.Collector
-	s, err := f.open(a, paths, columns.Visit)
-	if err != nil {
-		return nil, err
-	}
-	g, err := a.judged(ctx, f, s, &columns, o)
-	if err != nil {
-		s.Close()
-		return nil, err
-	}
-	g.MemoryLimit = limit
-	return g, nil
-}
-
-// growthOptions reads what does not depend on the series.
-func (f *growthFlags) growthOptions() (o growth.Options, limit int64, err error) {
-	if f.failOn != "" && f.failOn != "leak" && f.failOn != "suspect" {
-		return o, 0, fmt.Errorf("--fail-on %s: want leak or suspect", f.failOn)
-	}
-	minBytes, err := units.ParseBytes(f.minBytes)
-	if err != nil {
-		return o, 0, fmt.Errorf("--min-bytes: %w", err)
-	}
-	o.MinBytes, o.All, o.KeepStable = max(minBytes, 1), f.all, f.explain != ""
-	if err := f.prepare(&o); err != nil {
-		return o, 0, err
-	}
-	limit, err = f.limitBytes()
-	return o, limit, err
-}
-
-// judged names the stacks of a series that was read, and judges its sites.
-func (a *app) judged(ctx context.Context, f *growthFlags, s *series.Series, columns *sites.Collector, o growth.Options) (*growthreport.Report, error) {
-	if err := f.choose(s, &o); err != nil {
-		return nil, err
-	}
-	symbols, filter, err := f.named(ctx, a, s)
-	if err != nil {
-		return nil, err
-	}
-	o.Filter = filter
-	result := growth.Judge(s, symbols, columns, o)
-	if result.Kept == 0 && o.Filter != nil {
-		return nil, errNothingKept
-	}
-	a.warnExpired(o.Suppressions)
-	unnamed := siteview.NewUnnamed(symbols, o.Rules)
-	for id := range s.Stacks.Len() {
-		if id := heapfile.StackID(id); o.Filter.Keep(id) {
-			unnamed.Add(id, columns.InUse(id, result.Last))
+	o := &pipeline.Judgement{Source: *source, Options: growth.Options{All: f.all, KeepStable: f.explain != ""}, Period: f.period}
+	if f.failOn != "" {
+		if err := failLabels.check(f.failOn); err != nil {
+			return nil, err
 		}
 	}
-	return &growthreport.Report{
-		Series: s, Symbols: symbols, Result: result, Filter: filter, Unnamed: unnamed.Done(), Options: siteview.Options{Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy},
-		Explain: f.explain,
-	}, nil
-}
-
-// prepare reads what does not depend on the series.
-func (f *growthFlags) prepare(o *growth.Options) (err error) {
+	if o.MinBytes, err = units.ParseBytes(f.minBytes); err != nil {
+		return nil, fmt.Errorf("--min-bytes: %w", err)
+	}
+	o.MinBytes = max(o.MinBytes, 1)
+	if f.memoryLimit != "" {
+		if f.limitBytes, err = units.ParseBytes(f.memoryLimit); err != nil {
+			return nil, fmt.Errorf("--memory-limit: %w", err)
+		}
+	}
 	if o.GroupBy, err = f.groupBy(); err != nil {
-		return err
+		return nil, err
 	}
 	if o.Rules, err = f.blameRules(); err != nil {
-		return err
+		return nil, err
 	}
-	if f.suppressions == "" {
-		return nil
-	}
-	text, err := os.ReadFile(f.suppressions)
-	if err != nil {
-		return fmt.Errorf("--suppressions: %w", err)
-	}
-	if o.Suppressions, err = suppress.Parse(string(text), f.suppressions, time.Now()); err != nil {
-		return fmt.Errorf("--suppressions: %w", err)
-	}
-	return nil
-}
-
-func (f *growthFlags) limitBytes() (int64, error) {
-	if f.memoryLimit == "" {
-		return 0, nil
-	}
-	n, err := units.ParseBytes(f.memoryLimit)
-	if err != nil {
-		return 0, fmt.Errorf("--memory-limit: %w", err)
-	}
-	return n, nil
-}
-
-func (a *app) warnExpired(l *suppress.List) {
-	if l == nil {
-		return
-	}
-	for _, e := range l.Expired {
-		a.warn(fmt.Sprintf("%s:%d: leak:%s expired on %s and no longer applies", l.Name, e.Line, e.Pattern, e.Until.Format(time.DateOnly)))
-	}
-}
-
-// choose turns --since and --until into snapshots.
-func (f *growthFlags) choose(s *series.Series, o *growth.Options) (err error) {
-	if o.From, err = moment(s, "--since", f.since, 0); err != nil {
-		return err
-	}
-	last, err := moment(s, "--until", f.until, len(s.Heads)-1)
-	if err != nil {
-		return err
-	}
-	o.To = last + 1
-	if o.From >= o.To {
-		return fmt.Errorf("no snapshot lies between --since %s and --until %s", cmp.Or(f.since, "the first"), cmp.Or(f.until, "the last"))
-	}
-	return nil
-}
-
-// moment is the first snapshot at or after a moment for --since, the last one at or before it for --until.
-func moment(s *series.Series, flag, text string, otherwise int) (int, error) {
-	if text == "" {
-		return otherwise, nil
-	}
-	if n, err := strconv.Atoi(text); err == nil {
-		if n < 1 || n > len(s.Heads) {
-			return 0, fmt.Errorf("%s %d: the series has snapshots 1 to %d", flag, n, len(s.Heads))
-		}
-		return n - 1, nil
-	}
-	seconds, err := sinceFirst(s, text)
-	if err != nil {
-		return 0, fmt.Errorf("%s %s: %w", flag, text, err)
-	}
-	if flag == "--since" { // times may fall where a process restarted
-		first := slices.IndexFunc(s.Clock.At, func(t float64) bool { return t >= seconds })
-		if first < 0 {
-			first = len(s.Heads)
-		}
-		return first, nil
-	}
-	for i := len(s.Clock.At) - 1; i >= 0; i-- {
-		if s.Clock.At[i] <= seconds {
-			return i, nil
+	if f.suppressions != "" {
+		if o.Suppressions, err = suppress.Read(f.suppressions, time.Now()); err != nil {
+			return nil, fmt.Errorf("--suppressions: %w", err)
 		}
 	}
-	return -1, nil
+	return o, nil
 }
 
-// sinceFirst is a duration, or a time, as seconds since the first snapshot.
-func sinceFirst(s *series.Series, text string) (float64, error) {
-	if !s.Clock.Source.IsTime() {
-		return 0, errors.New("the times of the snapshots are not known: give a snapshot's number")
-	}
-	if d, err := time.ParseDuration(text); err == nil {
-		return d.Seconds(), nil
-	}
-	t, err := parseTime(text)
-	if err != nil {
-		return 0, err
-	}
-	return t.Sub(slices.MinFunc(s.Clock.Times, time.Time.Compare)).Seconds(), nil
-}
-
-// parseTime reads a time as RFC 3339 has it, or as tables show it: in UTC, without a zone.
-func parseTime(text string) (time.Time, error) {
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", time.DateTime, "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly} {
-		if t, err := time.Parse(layout, text); err == nil {
-			return t, nil
+// period returns the range of snapshots that --since and --until select: from, up to but not including to.
+func (f *judgeFlags) period(s *series.Series) (from, to int, err error) {
+	last := len(s.Heads) - 1
+	if f.since != "" {
+		if from, err = period.Start(s, f.since); err != nil {
+			return 0, 0, fmt.Errorf("--since %s: %w", f.since, err)
 		}
 	}
-	return time.Time{}, errors.New("want a snapshot's number (5), the time since the first one (10m) or a time (2026-01-02T15:04:05Z)")
+	if f.until != "" {
+		if last, err = period.End(s, f.until); err != nil {
+			return 0, 0, fmt.Errorf("--until %s: %w", f.until, err)
+		}
+	}
+	if from > last {
+		return 0, 0, fmt.Errorf("no snapshot lies between --since %s and --until %s", cmp.Or(f.since, "the first"), cmp.Or(f.until, "the last"))
+	}
+	return from, last + 1, nil
 }
 
-// judge sets the exit status of --fail-on. Bad input weighs more than a finding.
-func (a *app) judge(failOn string, r *growth.Result) {
-	if failOn == "" || a.status == exitFailure {
-		return
+// judge reads a series and judges it. The caller closes it.
+func (f *judgeFlags) judge(ctx context.Context, p *pipeline.Pipeline, paths []string) (*growthreport.Report, error) {
+	o, err := f.judgement()
+	if err != nil {
+		return nil, err
 	}
+	report, err := p.Judge(ctx, paths, o)
+	if err != nil {
+		return nil, err
+	}
+	report.Top, report.Explain, report.MemoryLimit = f.limit, f.explain, f.limitBytes
+	return report, nil
+}
+
+// failsOn reports whether --fail-on applies to a result.
+func failsOn(failOn string, r *growth.Result) bool {
 	for _, s := range r.Sites {
-		if s.Label.IsLeak() || (failOn == "suspect" && s.Label == trend.Suspect) {
-			a.status = exitFound
-			return
+		if failOn != "" && s.Label.IsLeak() || failOn == "suspect" && s.Label == trend.Suspect {
+			return true
 		}
 	}
-	if r.Verdict == growth.VerdictUndecided {
+	return false
+}
+
+// fail sets the exit status of --fail-on. A failure to read the input takes precedence over a finding.
+func (a *app) fail(failOn string, r *growth.Result) {
+	switch {
+	case failOn == "" || a.status == exitFailure:
+	case failsOn(failOn, r):
+		a.status = exitFound
+	case r.Verdict == growth.VerdictUndecided:
 		a.status = exitFailure
 		a.complain(fmt.Errorf("no verdict: %s", growthreport.Reason(r)))
 	}

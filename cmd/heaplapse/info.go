@@ -2,62 +2,63 @@ package main
 
 import (
 	"context"
-	"github.com/spf13/cobra"
 
-	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/report/listing"
-	"github.com/heaplapse/heaplapse/internal/report/siteview"
 )
 
+type infoFlags struct {
+	seriesFlags
+	symbolFlags
+	outputFlags
+	symbols bool
+}
+
 func (a *app) infoCommand() *cobra.Command {
-	var in seriesFlags
-	var symbols symbolFlags
-	var names bool
+	var f infoFlags
 	cmd := &cobra.Command{
 		Use:   "info PATH…",
-		Short: "what is in these snapshots, what is missing, what is suspect",
-		Args:  somePaths,
-		RunE: func(cmd *cobra.Command, paths []string) error {
-			if err := a.checkFormat(); err != nil {
-				return err
-			}
-			quiet := a.quiet
-			a.quiet = true // the findings are the result here
-			s, err := in.open(a, paths, nil)
-			a.quiet = quiet
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			info := &listing.Info{Series: s, All: a.verbose}
-			if names {
-				if info.Unnamed, err = a.unnamed(cmd.Context(), &symbols, s); err != nil {
-					return err
-				}
-			}
-			return a.render(info)
-		},
+		Short: "list snapshots, and what in them is missing or suspect",
+		Long: `Lists the snapshots of a series with their times and totals, the process that wrote them, and
+everything in them that is missing or suspect. --symbols also reports which functions have no
+names, how much memory they allocated, and how to get the names.`,
+		Args: somePaths,
+		RunE: func(cmd *cobra.Command, paths []string) error { return a.info(cmd.Context(), &f, paths) },
 	}
-	in.add(a, cmd)
-	symbols.add(cmd)
-	cmd.Flags().BoolVar(&names, "symbols", false, "also say which names are missing, how much memory that hides, and what would help")
-	a.outputFlags(cmd)
+	inGroup(cmd, groupInput, f.seriesFlags.define)
+	inGroup(cmd, groupOutput, func(flags *pflag.FlagSet) {
+		flags.BoolVar(&f.symbols, "symbols", false, "also report functions without names, and what would name them")
+	})
+	f.outputFlags.add(cmd, "text", "json")
+	f.symbolFlags.add(cmd)
 	return cmd
 }
 
-// unnamed says what of the last snapshot has no name.
-func (a *app) unnamed(ctx context.Context, f *symbolFlags, s *series.Series) (*siteview.Unnamed, error) {
-	symbols, err := f.resolve(ctx, a, s)
+func (a *app) info(ctx context.Context, f *infoFlags, paths []string) error {
+	if err := f.outputFlags.check(); err != nil {
+		return err
+	}
+	symbols, err := f.symbolFlags.options()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	unnamed := siteview.NewUnnamed(symbols, nil)
-	snap, err := s.Read(len(s.Heads) - 1)
+	source := &pipeline.Source{Process: f.process, Strict: f.strict, Symbols: symbols}
+	p := a.pipeline()
+	p.Tell = a.tellFailures // the result contains the warnings
+	in, err := p.Open(paths, source, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	for _, row := range snap.Samples {
-		unnamed.Add(row.Stack, row.Estimate(snap.Period).InuseBytes)
+	defer in.Close()
+	info := &listing.Info{Series: in.Series, All: a.verbose}
+	if f.symbols {
+		p.Tell = a.tell
+		if info.Unnamed, err = p.Unnamed(ctx, in, source); err != nil {
+			return err
+		}
 	}
-	return unnamed.Done(), nil
+	return a.render(&f.outputFlags, info)
 }

@@ -1,11 +1,75 @@
-// Command heaplapse says what grows in a native heap.
+// Command heaplapse reports what grows in a native heap.
+//
+// This package parses flags, calls the packages that do the work, prints their results and warnings, and decides the exit
+// status. No other package knows cobra, names of flags or exit statuses.
 package main
 
 import (
 	"context"
+	"errors"
+	"io"
 	"os"
+
+	"github.com/heaplapse/heaplapse/internal/atomicfile"
+	"github.com/heaplapse/heaplapse/internal/interrupt"
+	"github.com/heaplapse/heaplapse/internal/pipeline"
+	"github.com/heaplapse/heaplapse/internal/record/status"
 )
 
+// Exit statuses.
+const (
+	exitOK      = 0
+	exitFound   = 1 // a command that was asked to fail on growth or a regression found one
+	exitFailure = 2 // usage error, unreadable input, or no verdict although one was required
+)
+
+// streams are the standard streams of a command.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// app is one invocation of the program.
+type app struct {
+	streams
+	quiet, verbose bool
+
+	status  int // the exit status, unless the command returns an error
+	temp    pipeline.TempDirs
+	signals interrupt.Handler
+}
+
 func main() {
-	os.Exit(run(context.Background(), os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
+	a := &app{streams: streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}}
+	run := func(ctx context.Context) int { return a.run(ctx, os.Args[1:]) }
+	os.Exit(a.signals.Supervise(run, a.cleanUp))
+}
+
+// cleanUp removes all temporary files.
+func (a *app) cleanUp() {
+	atomicfile.RemoveUnfinished()
+	a.temp.Remove()
+}
+
+// run runs the program and returns its exit status. It does not catch signals.
+func run(ctx context.Context, args []string, s streams) int {
+	return (&app{streams: s}).run(ctx, args)
+}
+
+func (a *app) run(ctx context.Context, args []string) int {
+	defer a.temp.Remove()
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	if err := root.ExecuteContext(ctx); err != nil {
+		a.complain(err)
+		var notRun *status.Error
+		if errors.As(err, &notRun) {
+			return notRun.Status
+		}
+		return exitFailure
+	}
+	return a.status
 }

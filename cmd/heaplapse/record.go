@@ -7,10 +7,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/heaplapse/heaplapse/internal/record"
 	"github.com/heaplapse/heaplapse/internal/record/sig"
@@ -25,27 +25,28 @@ type recordFlags struct {
 	dryRun, bundle                              bool
 }
 
+var engines = choice{"engine", []string{"tcmalloc", "jemalloc", "auto"}}
+
 func (a *app) recordCommand() *cobra.Command {
 	var f recordFlags
 	cmd := &cobra.Command{
 		Use:   "record [flags] -- CMD [ARG…]",
 		Short: "run a program under a preloaded allocator that writes snapshots",
-		Long: `Runs CMD with tcmalloc's or jemalloc's heap profiler preloaded, and keeps what its
-snapshots will need: times, processes, memory, build IDs, names of generated code.
-The program's standard streams, terminal and environment are its own; signals are
-passed on to it.
+		Long: `Runs CMD with the heap profiler of tcmalloc or jemalloc preloaded. The output directory also gets
+what the snapshots alone lack: times, processes, memory, build IDs, names of generated code. The
+program keeps its standard streams, terminal and environment; signals are passed on to it.
 
   heaplapse record -- python3 script.py     then: heaplapse growth heaplapse-python3-…
   heaplapse record -o DIR -- ./server       end it with ^C or SIGTERM, as without record
 
-Engines: tcmalloc traces every allocation: exact, and slow where a program does little
-but allocate. jemalloc samples: cheap. auto takes one that can do what is asked for,
-jemalloc if both can and are there.
+Engines: tcmalloc traces every allocation, which is exact but slows down programs that allocate
+a lot. jemalloc samples, which is cheap. auto chooses one that is installed and supports the
+flags, jemalloc if both do.
 
-Recorded is the program itself, also under sh -c, env, timeout and the like;
---follow-children keeps all processes, each with its own snapshots.
+Only the program itself is recorded, also under sh -c, env, timeout and the like. With
+--follow-children all processes are, each with its own snapshots.
 
-Exit status: that of CMD; if a signal ended it, record ends by the same. 125: record
+Exit status: that of CMD; if a signal ended CMD, the same signal ends record. 125: record
 itself failed; 126: CMD cannot be run; 127: CMD was not found.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -63,36 +64,41 @@ itself failed; 126: CMD cannot be run; 127: CMD was not found.`,
 	return cmd
 }
 
-// recordUsage makes wrong flags exit with 125, as env and timeout do.
+// recordUsage makes usage errors exit with 125, as in env and timeout.
 func recordUsage(cmd *cobra.Command, err error) error {
 	return &status.Error{Status: status.Failed, Err: usageError(cmd, err)}
 }
 
 func (f *recordFlags) add(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.SetInterspersed(false) // what follows CMD is CMD's
-	flags.StringVar(&f.Engine, "engine", "auto", "tcmalloc, jemalloc or auto")
-	flags.StringVar(&f.Library, "library", "", "the engine's `FILE`, if it is in none of the usual places")
-	flags.StringVarP(&f.Dir, "output", "o", "", "keep the snapshots in `DIR` (default heaplapse-CMD-TIME here)")
-	flags.StringVar(&f.every, "every", "auto", "`TIME` between snapshots, like 30s; auto starts at 500ms and slows down; 0 is off")
-	flags.StringVar(&f.everyAlloc, "every-alloc", "", "a snapshot after every `SIZE` allocated, like 1GiB")
-	flags.StringVar(&f.everyInuse, "every-inuse", "", "a snapshot at every new high of the heap by `SIZE`, like 100MiB")
-	flags.StringVar(&f.samplePeriod, "sample-period", "", "sample one allocation in `SIZE` (jemalloc; default 512KiB)")
-	flags.DurationVar(&f.Duration, "duration", 0, "end the program after `TIME`, like 2h, with SIGTERM")
-	flags.IntVar(&f.Keep, "keep", 500, "keep `N` snapshots of each process, evenly spread (0: all)")
-	flags.StringVar(&f.Signal, "signal", "", "the program takes a snapshot when it gets this signal `NAME`, like USR2 (tcmalloc)")
-	flags.BoolVar(&f.FollowChildren, "follow-children", false, "keep the snapshots of all processes")
-	flags.BoolVar(&f.JIT, "jit", false, "make Node and CPython name their functions (NODE_OPTIONS, PYTHONPERFSUPPORT)")
-	flags.BoolVar(&f.PythonMalloc, "python-malloc", false, "make CPython's small objects visible (PYTHONMALLOC=malloc)")
-	flags.BoolVar(&f.bundle, "bundle", false, "afterwards write DIR"+bundle.Suffix+", which names everything on another machine (see heaplapse bundle)")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "print the environment and the command, and run nothing")
-	_ = cmd.RegisterFlagCompletionFunc("engine", cobra.FixedCompletions([]string{"auto", "tcmalloc", "jemalloc"}, cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().SetInterspersed(false) // flags after CMD are flags of CMD
+	inGroup(cmd, groupRun, func(flags *pflag.FlagSet) {
+		flags.StringVar(&f.Engine, "engine", "auto", "the heap profiler `NAME`: "+engines.String())
+		flags.StringVar(&f.Library, "library", "", "the `FILE` of the engine, if it is in none of the usual directories")
+		flags.DurationVar(&f.Duration, "duration", 0, "end the program with SIGTERM after `TIME`, like 2h")
+		flags.BoolVar(&f.FollowChildren, "follow-children", false, "record all processes")
+		flags.BoolVar(&f.JIT, "jit", false, "make Node and CPython name their functions (sets NODE_OPTIONS, PYTHONPERFSUPPORT)")
+		flags.BoolVar(&f.PythonMalloc, "python-malloc", false, "make small objects of CPython visible (sets PYTHONMALLOC=malloc)")
+	})
+	inGroup(cmd, groupWhen, func(flags *pflag.FlagSet) {
+		flags.StringVar(&f.every, "every", "auto", "the `TIME` between snapshots, like 30s; auto begins with 500ms and slows down; 0 is off")
+		flags.StringVar(&f.everyAlloc, "every-alloc", "", "after every `SIZE` allocated, like 1GiB")
+		flags.StringVar(&f.everyInuse, "every-inuse", "", "whenever the heap exceeds its previous maximum by `SIZE`, like 100MiB")
+		flags.StringVar(&f.Signal, "signal", "", "when the program gets the signal `NAME`, like USR2 (tcmalloc)")
+		flags.StringVar(&f.samplePeriod, "sample-period", "", "sample one allocation per `SIZE` allocated (jemalloc; default: 512KiB)")
+		flags.IntVar(&f.Keep, "keep", 500, "keep at most `N` snapshots of each process, evenly spaced (0: all)")
+	})
+	inGroup(cmd, groupOutput, func(flags *pflag.FlagSet) {
+		flags.StringVarP(&f.Dir, "output", "o", "", "write to `DIR` (default: heaplapse-CMD-TIME in the current directory)")
+		flags.BoolVar(&f.bundle, "bundle", false, "at the end write DIR"+bundle.Suffix+", which any machine can read (see heaplapse bundle)")
+		flags.BoolVar(&f.dryRun, "dry-run", false, "print the environment and the command, and run nothing")
+	})
+	engines.complete(cmd)
 }
 
-// options reads the flags that have units.
+// options returns the flags with sizes and times parsed.
 func (f *recordFlags) options() (record.Options, error) {
 	o := f.Options
-	o.Recorder = "heaplapse " + version()
+	o.Recorder = tool()
 	var err error
 	switch f.every {
 	case "auto":
@@ -142,10 +148,13 @@ func (a *app) record(cmd *cobra.Command, f *recordFlags) error {
 		return err
 	}
 	if f.dryRun {
-		return a.printPlan(plan)
+		_, err := io.WriteString(a.out, plan.Script())
+		return err
 	}
 	a.announce(plan)
+	a.signals.Stop() // they are for the program
 	outcome, err := plan.Run(cmd.Context())
+	a.signals.Start()
 	if err != nil {
 		return err
 	}
@@ -155,9 +164,9 @@ func (a *app) record(cmd *cobra.Command, f *recordFlags) error {
 		failed = a.bundleRecording(cmd.Context(), outcome.Dir)
 	}
 	if failed != nil && outcome.Status != exitOK {
-		a.complain(failed) // the program's status goes before
+		a.complain(failed) // the status of the program takes precedence
 	}
-	if outcome.Signal != 0 && a.in == os.Stdin { // the command, not a test within another process
+	if outcome.Signal != 0 && a.in == os.Stdin { // not in a test within another process
 		sig.Die(outcome.Signal)
 	}
 	a.status = outcome.Status
@@ -167,25 +176,19 @@ func (a *app) record(cmd *cobra.Command, f *recordFlags) error {
 	return nil
 }
 
-// bundleRecording packs what was recorded. Standard output is the program's.
+// bundleRecording packs what was recorded. Standard output belongs to the program.
 func (a *app) bundleRecording(ctx context.Context, dir string) error {
+	a.signals.Orderly()
 	out := filepath.Clean(dir) + bundle.Suffix
-	contents, err := a.gather(ctx, &symbolFlags{}, []string{dir})
+	contents, err := a.collect(ctx, &bundleFlags{}, []string{dir})
 	if err == nil {
 		err = a.writeBundle(ctx, contents, out)
 	}
 	if err != nil {
 		return fmt.Errorf("--bundle: %w", err)
 	}
-	a.say("to take along: %s", out)
+	a.say("bundle written: %s", out)
 	return nil
-}
-
-// say prints a line about the recording; the program's own words go past it.
-func (a *app) say(format string, args ...any) {
-	if !a.quiet {
-		fmt.Fprintf(a.err, "heaplapse: "+format+"\n", args...)
-	}
 }
 
 func (a *app) announce(p *record.Plan) {
@@ -209,35 +212,7 @@ func (a *app) summarize(o record.Outcome) {
 	}
 	of := fmt.Sprintf("process %d", o.Main)
 	if o.Processes > 1 {
-		of = fmt.Sprintf("%d processes, most of process %d", o.Processes, o.Main)
+		of = fmt.Sprintf("%d processes, most of them of process %d", o.Processes, o.Main)
 	}
-	a.say("%s of %s; next: heaplapse growth %s", units.Count(o.Snapshots, "snapshot"), of, shellQuote(o.Dir))
-}
-
-// printPlan prints a command that a shell can run.
-func (a *app) printPlan(p *record.Plan) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "# %s: %s; %s\n# snapshots %s, in %s\n", p.Engine, p.Why, p.Cost, p.When, p.Dir)
-	for _, s := range p.Settings {
-		fmt.Fprintf(&b, "%s=%s \\\n", s.Name, shellQuote(s.Value))
-	}
-	for i, arg := range p.Command {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString(shellQuote(arg))
-	}
-	_, err := io.WriteString(a.out, b.String()+"\n")
-	return err
-}
-
-// shellQuote quotes a word for sh where that is needed.
-func shellQuote(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:=,+@%", r)
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	a.say("%s of %s; next: heaplapse growth %s", units.Count(o.Snapshots, "snapshot"), of, record.ShellQuote(o.Dir))
 }

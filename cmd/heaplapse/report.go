@@ -6,101 +6,96 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/heaplapse/heaplapse/internal/report/page"
+	"github.com/heaplapse/heaplapse/internal/terminal"
 )
 
 type reportFlags struct {
-	growthFlags
-	format  string // "" is decided by the name of the output
+	judgeFlags
+	outputFlags
 	moments int
 }
 
-// reportFormats are what report writes; html unless -o names a file with another extension.
-var reportFormats = []string{"html", "md", "text", "json"}
+// reportFormats are the formats of report.
+var reportFormats = choice{"format", []string{"html", "md", "json"}}
 
 func (a *app) reportCommand() *cobra.Command {
 	var f reportFlags
 	cmd := &cobra.Command{
 		Use:   "report PATH… -o report.html",
-		Short: "one self-contained page: memory over time, verdicts, the call tree at any moment",
-		Long: `Writes one HTML file that opens from disk, without network: what grows, how fast and
-how sure; memory over time by site; a ranked table; and the call tree at any
-moment, or what changed between two. --format md is a summary for an issue or a
-CI job, text is growth's table, json is the data of the page.
+		Short: "write one self-contained page: memory over time, verdicts, call trees",
+		Long: `Writes one HTML file that works from disk, without network: what grows, how fast and how sure that
+is; memory over time by site; a table of sites; the call tree at any moment, or the change between
+two. --format md is a summary for an issue or a CI job; json is the data of the page.
 
-  report DIR -o report.html
-  report DIR --format md >> "$GITHUB_STEP_SUMMARY"`,
+  heaplapse report DIR -o report.html
+  heaplapse report DIR --format md >> "$GITHUB_STEP_SUMMARY"`,
 		Args: somePaths,
-		RunE: func(cmd *cobra.Command, paths []string) error { return a.writeReport(cmd.Context(), &f, paths) },
+		RunE: func(cmd *cobra.Command, paths []string) error { return a.report(cmd.Context(), &f, paths) },
 	}
-	f.addJudgement(a, cmd)
-	flags := cmd.Flags()
-	flags.StringVar(&f.format, "format", "", "html, md, text or json (default: what the name of the -o file says, else html)")
-	flags.StringVarP(&a.output, "output", "o", "", "write to `FILE`; - is standard output")
-	flags.IntVar(&f.moments, "moments", page.DefaultMoments, "show at most `N` snapshots of a long series")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(reportFormats, cobra.ShellCompDirectiveNoFileComp))
+	f.judgeFlags.add(cmd)
+	inGroup(cmd, groupOutput, func(flags *pflag.FlagSet) {
+		flags.StringVar(&f.format, "format", "", "write `FORMAT`: "+reportFormats.String()+" (default: by the name of the -o file, else html)")
+		flags.StringVarP(&f.output, "output", "o", "", "write to `FILE`; - is standard output")
+		flags.IntVar(&f.moments, "moments", page.DefaultMoments, "show at most `N` snapshots of a long series")
+	})
+	reportFormats.complete(cmd)
 	return cmd
 }
 
-// chooseFormat decides what is written, and refuses what cannot be meant.
-func (f *reportFlags) chooseFormat(output string, stdout io.Writer) error {
+// chooseFormat decides the format and checks the flags.
+func (f *reportFlags) chooseFormat(stdout io.Writer) error {
 	if f.format == "" {
-		f.format = formatOf(output)
+		f.format = formatOf(f.output)
+	}
+	if err := reportFormats.check(f.format); err != nil {
+		return err
 	}
 	switch {
-	case !slices.Contains(reportFormats, f.format):
-		return fmt.Errorf("--format %s: want html, md, text or json", f.format)
 	case f.moments < 2:
 		return fmt.Errorf("--moments %d: want 2 or more", f.moments)
-	case f.format == "html" && output == "" && isTerminal(stdout):
-		return errors.New("report: -o FILE is missing: the page would fill the terminal (-o - writes it there nevertheless)")
+	case f.format == "html" && f.output == "" && terminal.Is(stdout):
+		return errors.New("report: -o FILE is missing: the page would fill the terminal (-o - writes it there anyway)")
 	}
 	return nil
 }
 
-// formatOf is the format that a file's name asks for.
+// formatOf returns the format that the extension of a file stands for.
 func formatOf(output string) string {
 	switch filepath.Ext(output) {
 	case ".md":
 		return "md"
 	case ".json":
 		return "json"
-	case ".txt":
-		return "text"
 	}
 	return "html"
 }
 
-func (a *app) writeReport(ctx context.Context, f *reportFlags, paths []string) error {
-	if err := f.chooseFormat(a.output, a.out); err != nil {
+func (a *app) report(ctx context.Context, f *reportFlags, paths []string) error {
+	if err := f.chooseFormat(a.out); err != nil {
 		return err
 	}
-	f.all = f.format == "html" || f.format == "json" // the page shows every site
-	g, err := a.grown(ctx, &f.growthFlags, paths)
+	f.all = f.format != "md" // the page shows every site
+	g, err := f.judge(ctx, a.pipeline(), paths)
 	if err != nil {
 		return err
 	}
 	defer g.Series.Close()
-	switch f.format {
-	case "md":
-		return a.emit(g.Markdown)
-	case "text":
-		return a.emit(g.Text)
+	if f.format == "md" {
+		return a.emit(&f.outputFlags, g.Markdown)
 	}
-	bar := newProgress(a.err, "reading moments")
-	model, err := page.Build(page.Options{
-		Growth: g, Tool: "heaplapse " + version(), Moments: f.moments, Progress: bar.update,
-	})
-	bar.done()
+	bar := terminal.NewProgress(a.err, "reading moments")
+	model, err := page.Build(page.Options{Growth: g, Tool: tool(), Moments: f.moments, Progress: bar.Update})
+	bar.Done()
 	if err != nil {
 		return err
 	}
 	if f.format == "json" {
-		return a.emit(model.JSON)
+		return a.emit(&f.outputFlags, model.JSON)
 	}
-	return a.emit(model.HTML)
+	return a.emit(&f.outputFlags, model.HTML)
 }

@@ -3,18 +3,18 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/report/listing"
-	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 type topFlags struct {
 	stackFlags
+	outputFlags
 	sample   string
 	snapshot int
 	limit    int
@@ -23,72 +23,77 @@ type topFlags struct {
 func (a *app) topCommand() *cobra.Command {
 	var f topFlags
 	cmd := &cobra.Command{
-		Use:   "top PATH",
-		Short: "flat and cumulative table of one snapshot",
-		Long: `Table of the functions of one snapshot: the last one of a series, or --snapshot N.
-FLAT is what is put down to a function (allocators, containers and interpreters'
-loops are passed over), CUM what it and its callees allocated.`,
+		Use:   "top PATH…",
+		Short: "list the functions that allocated most of one snapshot",
+		Long: `Lists the functions of one snapshot: the last one of a series, or the one of --snapshot.
+FLAT is the memory that is attributed to a function; allocators, containers and interpreter
+loops are skipped. CUM also includes the memory that its callees allocated.`,
 		Args: somePaths,
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.top(cmd.Context(), &f, paths) },
 	}
-	f.add(a, cmd)
-	cmd.Flags().StringVar(&f.sample, "sample", string(convert.InuseSpace), "inuse_space, inuse_objects, alloc_space or alloc_objects")
-	cmd.Flags().IntVar(&f.snapshot, "snapshot", 0, "take the `N`th snapshot of the series, from 1 (default the last, but for one of a program that had freed its memory to exit)")
-	cmd.Flags().IntVar(&f.limit, "top", 20, "show `N` functions")
-	a.outputFlags(cmd)
+	inGroup(cmd, groupInput, func(flags *pflag.FlagSet) {
+		flags.IntVar(&f.snapshot, "snapshot", 0, "the `N`th snapshot of the series, from 1 (default: the last one, or the one before if the program freed its memory to exit)")
+		flags.StringVar(&f.sample, "sample", string(convert.InuseSpace), "list by `VALUE`: "+sampleTypes.String())
+	})
+	sampleTypes.complete(cmd)
+	f.stackFlags.add(cmd)
+	inGroup(cmd, groupOutput, func(flags *pflag.FlagSet) {
+		flags.IntVar(&f.limit, "top", 20, "list `N` functions")
+	})
+	f.outputFlags.add(cmd, "text", "json")
 	return cmd
 }
 
 func (a *app) top(ctx context.Context, f *topFlags, paths []string) error {
-	if err := a.checkFormat(); err != nil {
+	if err := f.outputFlags.check(); err != nil {
+		return err
+	}
+	if err := sampleTypes.check(f.sample); err != nil {
 		return err
 	}
 	sample := convert.SampleType(f.sample)
-	if !slices.Contains(convert.SampleTypes, sample) {
-		return fmt.Errorf("--sample %s: want one of %v", f.sample, convert.SampleTypes)
-	}
-	s, err := f.open(a, paths, nil)
+	source, err := f.source()
 	if err != nil {
 		return err
 	}
-	defer s.Close()
-	n := len(s.Heads)
-	if f.snapshot < 0 || f.snapshot > n {
-		return fmt.Errorf("--snapshot %d: the series has %d", f.snapshot, n)
-	}
-	index := f.snapshot - 1
-	if f.snapshot == 0 {
-		index = a.lastAlive(s)
-	}
-	if sample.NeedsAlloc() && !s.Heads[index].HasAlloc {
-		return fmt.Errorf("--sample %s: %s has no cumulative counts", sample, s.Heads[index].Path)
-	}
-	symbols, filter, err := f.named(ctx, a, s)
+	p := a.pipeline()
+	in, err := p.Open(paths, source, nil)
 	if err != nil {
 		return err
 	}
-	top, err := topOf(s, symbols, index, sample, filter)
+	defer in.Close()
+	index, err := a.chosenSnapshot(in.Series, f.snapshot)
 	if err != nil {
 		return err
 	}
+	if sample.NeedsAlloc() && !in.Heads[index].HasAlloc {
+		return fmt.Errorf("--sample %s: %s has no cumulative counts", sample, in.Heads[index].Path)
+	}
+	if err := p.Name(ctx, in, source); err != nil {
+		return err
+	}
+	snap, err := in.Read(index)
+	if err != nil {
+		return err
+	}
+	top := listing.NewTop(snap, in.Symbols, sample, in.Filter)
 	top.Limit = f.limit
-	return a.render(top)
+	return a.render(&f.outputFlags, top)
 }
 
-// lastAlive is the last snapshot, but for one of a program that had freed its memory to exit.
-func (a *app) lastAlive(s *series.Series) int {
-	index, last := s.LastAlive(), len(s.Heads)-1
-	if index != last {
-		a.warn(fmt.Sprintf("%s was taken when the program had freed its memory to exit: showing the one before; --snapshot %d shows it", s.Heads[last].Path, last+1))
+// chosenSnapshot returns the index of the snapshot number n. For 0 it is the last one, unless the program had freed its memory to
+// exit by then.
+func (a *app) chosenSnapshot(s *series.Series, n int) (int, error) {
+	count := len(s.Heads)
+	switch {
+	case n < 0 || n > count:
+		return 0, fmt.Errorf("--snapshot %d: the series has %d", n, count)
+	case n > 0:
+		return n - 1, nil
 	}
-	return index
-}
-
-// topOf reads one snapshot again.
-func topOf(s *series.Series, symbols *symbolize.Symbols, index int, sample convert.SampleType, filter *symbolize.Filter) (*listing.Top, error) {
-	snap, err := s.Read(index)
-	if err != nil {
-		return nil, err
+	index := s.LastAlive()
+	if index != count-1 {
+		a.warn(fmt.Sprintf("%s was taken when the program had freed its memory to exit: this is the snapshot before it; --snapshot %d selects it", s.Heads[count-1].Path, count))
 	}
-	return listing.NewTop(snap, symbols, sample, filter), nil
+	return index, nil
 }

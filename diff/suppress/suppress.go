@@ -12,6 +12,7 @@ package suppress
 
 import (
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -70,6 +71,15 @@ type List struct {
 
 // until matches a comment with a last day: "# until 2026-12-31: reason".
 var until = regexp.MustCompile(`^#\s*until\s+([^\s:]+):?\s*(.*)$`)
+
+// Read reads a list from a file. See [Parse].
+func Read(path string, now time.Time) (*List, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(string(text), path, now)
+}
 
 // Parse reads a list. Entries whose last day is before now are in Expired. Errors have the file and
 // the line.

@@ -26,6 +26,8 @@ type Options struct {
 	Mode fs.FileMode
 	// Sync waits until the content and the new name are on the disk.
 	Sync bool
+	// Verify, if not nil, is called with the path of the complete temporary file. An error prevents the replacement.
+	Verify func(path string) error
 }
 
 // Write writes the content that the function produces to a file. An existing file is replaced and its permission bits are
@@ -41,7 +43,8 @@ func Write(path string, o Options, content func(io.Writer) error) error {
 	if info, err := os.Stat(target); err == nil && mode == 0 {
 		mode = info.Mode().Perm()
 	}
-	return naming(path, replace(target, mode, o.Sync, content))
+	o.Mode = mode
+	return naming(path, replace(target, o, content))
 }
 
 // writeInto writes to what is not a regular file.
@@ -75,27 +78,30 @@ func follow(path string) string {
 	return path
 }
 
-// replace writes a temporary file and renames it. A mode of 0 leaves the one that the umask gave.
-func replace(path string, mode fs.FileMode, sync bool, content func(io.Writer) error) error {
+// replace writes a temporary file and renames it.
+func replace(path string, o Options, content func(io.Writer) error) error {
 	tmp, err := create(path)
 	if err != nil {
 		return err
 	}
 	err = content(tmp)
-	if err == nil && mode != 0 {
-		err = tmp.Chmod(mode)
+	if err == nil && o.Mode != 0 {
+		err = tmp.Chmod(o.Mode)
 	}
-	if err == nil && sync {
+	if err == nil && o.Sync {
 		err = tmp.Sync()
 	}
-	if err = errors.Join(err, tmp.Close()); err == nil {
+	if err = errors.Join(err, tmp.Close()); err == nil && o.Verify != nil {
+		err = o.Verify(tmp.Name())
+	}
+	if err == nil {
 		err = os.Rename(tmp.Name(), path)
 	}
 	if err != nil {
 		err = errors.Join(err, remove(tmp.Name()))
 	}
 	unfinished.delete(tmp.Name())
-	if err == nil && sync {
+	if err == nil && o.Sync {
 		err = syncDir(filepath.Dir(path))
 	}
 	return err

@@ -164,6 +164,25 @@ func TestErrorsNameTheTarget(t *testing.T) {
 	require.ErrorContains(t, atomicfile.Write(path, atomicfile.Options{}, text("x")), path+": is a directory")
 }
 
+func TestVerify(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "result")
+	require.NoError(t, os.WriteFile(path, []byte("old"), 0o600))
+	wrong := errors.New("wrong build ID")
+	o := atomicfile.Options{Verify: func(tmp string) error {
+		require.NotEqual(t, path, tmp)
+		if content(t, tmp) != "good" {
+			return wrong
+		}
+		return nil
+	}}
+	require.ErrorIs(t, atomicfile.Write(path, o, text("bad")), wrong)
+	require.Equal(t, "old", content(t, path))
+	require.Equal(t, []string{"result"}, files(t, dir))
+	require.NoError(t, atomicfile.Write(path, o, text("good")))
+	require.Equal(t, "good", content(t, path))
+}
+
 func TestLongNames(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, strings.Repeat("n", 255))

@@ -9,6 +9,7 @@ package class
 import (
 	_ "embed" // rules.txt
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -72,6 +73,15 @@ var defaultRules = sync.OnceValue(func() *Rules {
 // Before returns the rules of r followed by others. The first rule that matches a frame applies.
 func (r *Rules) Before(others *Rules) *Rules {
 	return &Rules{list: append(slices.Clone(r.list), others.list...)}
+}
+
+// ReadRules reads rules from a file. See [ParseRules].
+func ReadRules(path string) (*Rules, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRules(string(text), path)
 }
 
 // ParseRules reads one rule a line: a class, what to match ("function", "module", or "unnamed" for

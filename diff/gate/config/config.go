@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
 	"reflect"
 	"time"
 
@@ -58,6 +59,15 @@ type (
 		Until   yaml.Node `yaml:"until"`
 	}
 )
+
+// Read reads a configuration from a file. See [Parse].
+func Read(path string, now time.Time) (*Config, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(text, path, now)
+}
 
 // Parse reads a configuration. name stands for the file in errors, which give the line.
 // Suppressions whose last day is before now are set apart.

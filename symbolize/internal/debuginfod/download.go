@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/heaplapse/heaplapse/internal/atomicfile"
 )
 
 // Limits of a download.
@@ -65,29 +67,28 @@ func (c *Client) request(ctx context.Context, watch *watchdog, address, path, bu
 	return keep(&watchedReader{resp.Body, watch}, limit, path, buildID)
 }
 
-// keep writes a response to a temporary file, verifies it, and renames it to path.
+// keep writes a response to a file, unless it is too large or has another build ID.
 func keep(body io.Reader, limit int64, path, buildID string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
+	verify := func(downloaded string) error {
+		file, err := openVerified(downloaded, buildID)
+		if err != nil {
+			return fmt.Errorf("request for %s: %w", buildID, err)
+		}
+		return file.Close()
 	}
-	defer func() { _ = os.Remove(tmp.Name()) }() // fails after the rename
-	n, err := io.Copy(tmp, io.LimitReader(body, limit+1))
-	if err = errors.Join(err, tmp.Close()); err != nil {
-		return fmt.Errorf("after %d bytes of %s: %w", n, buildID, err)
-	}
-	if n > limit {
-		return fmt.Errorf("%s has more bytes than the limit of %d (DEBUGINFOD_MAXSIZE)", buildID, limit)
-	}
-	file, err := openVerified(tmp.Name(), buildID)
-	if err != nil {
-		return fmt.Errorf("request for %s: %w", buildID, err)
-	}
-	file.Close()
-	return os.Rename(tmp.Name(), path)
+	return atomicfile.Write(path, atomicfile.Options{Mode: 0o600, Verify: verify}, func(w io.Writer) error {
+		n, err := io.Copy(w, io.LimitReader(body, limit+1))
+		if err != nil {
+			return fmt.Errorf("after %d bytes of %s: %w", n, buildID, err)
+		}
+		if n > limit {
+			return fmt.Errorf("%s has more bytes than the limit of %d (DEBUGINFOD_MAXSIZE)", buildID, limit)
+		}
+		return nil
+	})
 }
 
 // watchdog fires when fewer than chunk bytes arrive per interval. A nil watchdog never fires.

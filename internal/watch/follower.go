@@ -1,4 +1,4 @@
-package main
+package watch
 
 import (
 	"cmp"
@@ -15,38 +15,37 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
-// follower tells when the snapshots of a directory or a prefix have changed. The operating system's notices make it quick; it
-// looks for itself now and then, for there are none of network file systems, and none of a directory that does not exist yet.
+// follower waits until the snapshots of a directory or a prefix change. Notifications of the operating system make it quick.
+// It also polls: network file systems send no notifications, and a directory that does not exist cannot be watched.
 type follower struct {
 	path string
-	// settle is how long nothing must happen before it is worth looking; poll is how long it waits for a notice.
+	// settle is how long the files must stay the same before they are read; poll is the longest wait for a notification.
 	settle, poll time.Duration
 
-	notices *fsnotify.Watcher // nil where there are none to be had
-	watched string
+	notifications *fsnotify.Watcher // nil if the system has none
+	watched       string
 }
 
-// Times of a follower.
 const (
 	settleTime = 200 * time.Millisecond
 	pollTime   = 2 * time.Second
-	// settleLimit bounds the wait for quiet, in settle times: files may be written all the time.
+	// settleLimit bounds the wait for unchanged files, in settle times: a program may write all the time.
 	settleLimit = 10
 )
 
 func newFollower(path string) *follower {
 	f := &follower{path: path, settle: settleTime, poll: pollTime}
-	f.notices, _ = fsnotify.NewWatcher() // without one it polls
+	f.notifications, _ = fsnotify.NewWatcher() // without one it polls
 	return f
 }
 
 func (f *follower) close() {
-	if f.notices != nil {
-		_ = f.notices.Close()
+	if f.notifications != nil {
+		_ = f.notifications.Close()
 	}
 }
 
-// dir is the directory where the snapshots are, or will be.
+// dir returns the directory that has the snapshots, or will have them.
 func (f *follower) dir() string {
 	if info, err := os.Stat(f.path); err == nil && info.IsDir() {
 		return f.path
@@ -54,15 +53,15 @@ func (f *follower) dir() string {
 	return filepath.Dir(f.path)
 }
 
-// state is a description of all files that matter: it changes with them. It is "" where there are none.
+// state describes the names, sizes and times of all snapshots and of the manifest. It is "" if there are none.
 func (f *follower) state() string {
 	dir := f.dir()
-	if f.notices != nil && dir != f.watched && f.notices.Add(dir) == nil {
+	if f.notifications != nil && dir != f.watched && f.notifications.Add(dir) == nil {
 		f.watched = dir
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		f.watched = "" // it may come back as another
+		f.watched = "" // another directory may take its place
 		return ""
 	}
 	var b strings.Builder
@@ -78,8 +77,8 @@ func (f *follower) state() string {
 	return b.String()
 }
 
-// next waits until the state is another one and returns it; ok is false if the context was done before. idle is called each
-// second in between.
+// next waits until the state differs from a known one and returns it. It returns false if the context is done first. It calls
+// idle every second while it waits.
 func (f *follower) next(ctx context.Context, known string, idle func()) (state string, ok bool) {
 	tick := time.NewTicker(min(time.Second, cmp.Or(f.poll, time.Second)))
 	defer tick.Stop()
@@ -88,16 +87,16 @@ func (f *follower) next(ctx context.Context, known string, idle func()) (state s
 			return f.settled(ctx, state)
 		}
 		looked := time.Now()
-		for noticed := false; !noticed && time.Since(looked) < f.poll; {
+		for changed := false; !changed && time.Since(looked) < f.poll; {
 			select {
 			case <-ctx.Done():
 				return known, false
 			case <-f.events():
-				noticed = true
-				pause(ctx, f.settle) // in a busy directory there is always something
+				changed = true
+				sleep(ctx, f.settle) // a busy directory sends many
 				f.drain()
 			case err := <-f.errors():
-				noticed = err != nil // there were too many to be told of
+				changed = err != nil // notifications were lost
 			case <-tick.C:
 				idle()
 			}
@@ -105,7 +104,7 @@ func (f *follower) next(ctx context.Context, known string, idle func()) (state s
 	}
 }
 
-// settled waits until nothing happens for a while, or for long enough.
+// settled waits until the state stays the same, but not for ever.
 func (f *follower) settled(ctx context.Context, state string) (settled string, ok bool) {
 	for range settleLimit {
 		select {
@@ -123,7 +122,7 @@ func (f *follower) settled(ctx context.Context, state string) (settled string, o
 	return state, true
 }
 
-// drain drops notices of what has been looked at.
+// drain drops the notifications that have come so far.
 func (f *follower) drain() {
 	for {
 		select {
@@ -138,15 +137,23 @@ func (f *follower) drain() {
 }
 
 func (f *follower) events() <-chan fsnotify.Event {
-	if f.notices == nil {
+	if f.notifications == nil {
 		return nil
 	}
-	return f.notices.Events
+	return f.notifications.Events
 }
 
 func (f *follower) errors() <-chan error {
-	if f.notices == nil {
+	if f.notifications == nil {
 		return nil
 	}
-	return f.notices.Errors
+	return f.notifications.Errors
+}
+
+// sleep waits, but not beyond the end of the context.
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
 }

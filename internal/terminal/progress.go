@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"io"
@@ -7,23 +7,24 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// progress is a bar on standard error: for work of more than a second, and only on a terminal.
-type progress struct {
+// Progress is a bar for work that takes more than a second. A nil one shows nothing.
+type Progress struct {
 	w     io.Writer
 	what  string
 	start time.Time
 	bar   *progressbar.ProgressBar
 }
 
-// newProgress returns nil, which is silent, where the writer is no terminal.
-func newProgress(w io.Writer, what string) *progress {
-	if !isTerminal(w) {
+// NewProgress returns nil if the writer is not a terminal.
+func NewProgress(w io.Writer, what string) *Progress {
+	if !Is(w) {
 		return nil
 	}
-	return &progress{w: w, what: what, start: time.Now()}
+	return &Progress{w: w, what: what, start: time.Now()}
 }
 
-func (p *progress) update(done, all int) {
+// Update shows how much of the work is done.
+func (p *Progress) Update(done, all int) {
 	if p == nil || time.Since(p.start) < time.Second {
 		return
 	}
@@ -31,11 +32,11 @@ func (p *progress) update(done, all int) {
 		p.bar = progressbar.NewOptions(all, progressbar.OptionSetWriter(p.w), progressbar.OptionSetDescription(p.what),
 			progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100*time.Millisecond))
 	}
-	_ = p.bar.Set(done) // what cannot be shown is not worth an error
+	_ = p.bar.Set(done) // a bar that cannot be shown is not worth an error
 }
 
-// done removes the bar.
-func (p *progress) done() {
+// Done removes the bar.
+func (p *Progress) Done() {
 	if p != nil && p.bar != nil {
 		_ = p.bar.Finish()
 	}

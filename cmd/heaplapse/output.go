@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/heaplapse/heaplapse/internal/atomicfile"
+	"github.com/heaplapse/heaplapse/internal/terminal"
+)
+
+// outputFlags tell the format of a result and where it is written.
+type outputFlags struct {
+	format, output string
+	formats        choice
+}
+
+// rendering is what a command prints.
+type rendering interface {
+	Text(io.Writer) error
+	JSON(io.Writer) error
+}
+
+// add adds --format and -o. The first format is the default.
+func (f *outputFlags) add(cmd *cobra.Command, formats ...string) {
+	f.formats = choice{"format", formats}
+	inGroup(cmd, groupOutput, func(flags *pflag.FlagSet) {
+		flags.StringVar(&f.format, "format", formats[0], "write `FORMAT`: "+f.formats.String())
+		flags.StringVarP(&f.output, "output", "o", "", "write to `FILE` instead of standard output")
+	})
+	f.formats.complete(cmd)
+}
+
+// check returns an error for an unknown format, before any work is done.
+func (f *outputFlags) check() error { return f.formats.check(f.format) }
+
+// render writes a result in the format that the user chose.
+func (a *app) render(f *outputFlags, r rendering) error {
+	switch f.format {
+	case "text":
+		return a.emit(f, r.Text)
+	case "json":
+		return a.emit(f, r.JSON)
+	case "md":
+		if md, ok := r.(interface{ Markdown(io.Writer) error }); ok {
+			return a.emit(f, md.Markdown)
+		}
+	}
+	return f.check()
+}
+
+// emit writes a result to the file of -o or to standard output, whole or not at all.
+func (a *app) emit(f *outputFlags, write func(io.Writer) error) error {
+	return a.put(cmp.Or(f.output, "-"), write)
+}
+
+// put writes to a file, or to standard output for "-", whole or not at all.
+func (a *app) put(path string, write func(io.Writer) error) error {
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		return err
+	}
+	if path == "-" {
+		_, err := a.out.Write(b.Bytes())
+		return err
+	}
+	return atomicfile.Write(path, atomicfile.Options{}, func(w io.Writer) error {
+		_, err := w.Write(b.Bytes())
+		return err
+	})
+}
+
+// toStdout reports whether the result goes to standard output.
+func (f *outputFlags) toStdout() bool { return f.output == "" || f.output == "-" }
+
+// width returns the width of the terminal that the result goes to, and 0 if it goes elsewhere.
+func (a *app) width(f *outputFlags) int {
+	if !f.toStdout() {
+		return 0
+	}
+	return terminal.Width(a.out)
+}
+
+// printLines prints lines to standard output.
+func (a *app) printLines(lines ...string) error {
+	var b strings.Builder
+	for _, l := range lines {
+		fmt.Fprintln(&b, l)
+	}
+	_, err := io.WriteString(a.out, b.String())
+	return err
+}

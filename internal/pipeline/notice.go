@@ -1,0 +1,135 @@
+package pipeline
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/heaplapse/heaplapse/diff/suppress"
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/report/text"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+// Notice is a problem of the input that does not prevent a result.
+type Notice struct {
+	Kind     NoticeKind
+	Severity Severity
+	// Subject is the file or the kind of warning that the notice is about. Two notices with the same Kind and Subject are
+	// about the same problem, although their numbers may differ.
+	Subject string
+	// Text is the problem in words. It is empty for kinds that [NoticeKind] describes completely.
+	Text string
+	// Modules are the paths of modules that were not found.
+	Modules []string
+}
+
+// Severity is the effect of a notice on the exit status.
+type Severity uint8
+
+// Severities.
+const (
+	Warning       Severity = iota // no effect
+	StrictWarning                 // a failure because the user asked for strictness
+	Failure                       // a file that the user named cannot be used
+)
+
+// NoticeKind is what a notice is about.
+type NoticeKind uint8
+
+// Kinds of notices.
+const (
+	UnusableFile       NoticeKind = iota // a file is not a usable snapshot or baseline
+	SeriesWarning                        // a warning about snapshots
+	SymbolWarning                        // a perf map or a server could not be used
+	UnusableModule                       // a program or library cannot be read
+	SuspectModule                        // a program or library is probably another build
+	MissingModules                       // programs and libraries were not found
+	PlacesIgnored                        // a bundle contains the files, the places of others have no effect
+	SkippedBaseline                      // a baseline cannot be read, and is left out
+	ExpiredSuppression                   // a suppression no longer applies
+)
+
+// Key identifies the problem.
+func (n Notice) Key() string {
+	return fmt.Sprintf("%d %s %s", n.Kind, n.Subject, strings.Join(n.Modules, " "))
+}
+
+// tellProblems tells which files cannot be used. One that the user named is a failure.
+func (p *Pipeline) tellProblems(s *series.Series, strict bool) {
+	for _, problem := range s.Problems {
+		if p.Live && changing(problem.Path) {
+			continue
+		}
+		n := Notice{Kind: UnusableFile, Subject: problem.Path, Text: problem.Error()}
+		if problem.Named || strict {
+			n.Severity = Failure
+		}
+		p.Tell(n)
+	}
+}
+
+// changing reports whether a file was written to a moment ago, or is gone.
+func changing(path string) bool {
+	const unchanged = 10 * time.Second
+	info, err := os.Stat(path)
+	return err != nil || time.Since(info.ModTime()) < unchanged
+}
+
+// tellWarnings tells the warnings of a series. Unless Verbose is set, those of one kind are one notice.
+func (p *Pipeline) tellWarnings(s *series.Series, strict bool) {
+	all := text.AllWarnings(s)
+	if p.Live {
+		all = slices.DeleteFunc(all, func(w heapfile.Warning) bool { return w.Kind == heapfile.WarnUnfinished })
+	}
+	severity := Warning
+	if strict && slices.ContainsFunc(all, func(w heapfile.Warning) bool { return !w.Harmless() }) {
+		severity = StrictWarning
+	}
+	if p.Verbose {
+		for _, w := range all {
+			p.Tell(Notice{Kind: SeriesWarning, Severity: severity, Subject: w.Kind.String() + " " + w.File, Text: w.Error()})
+		}
+		return
+	}
+	for _, g := range text.GroupWarnings(all) {
+		p.Tell(Notice{Kind: SeriesWarning, Severity: severity, Subject: g.Kind.String(), Text: g.Text()})
+	}
+}
+
+// tellSymbols tells what could not be used to name addresses.
+func (p *Pipeline) tellSymbols(symbols *symbolize.Symbols) {
+	for _, w := range symbols.Warnings {
+		p.Tell(Notice{Kind: SymbolWarning, Subject: w.Error(), Text: w.Error()})
+	}
+	missing := Notice{Kind: MissingModules}
+	for i := range symbols.Modules {
+		m := &symbols.Modules[i]
+		switch {
+		case m.Reason == symbolize.ReasonMissing:
+			missing.Modules = append(missing.Modules, m.Path)
+		case m.Err != nil:
+			p.Tell(Notice{Kind: UnusableModule, Subject: m.Path, Text: m.Err.Error()})
+		case m.Suspect():
+			p.Tell(Notice{Kind: SuspectModule, Subject: m.Path, Text: fmt.Sprintf(
+				"%s: only %d of %d return addresses follow a call: this may not be the build that ran", m.File, m.CallsFound, m.CallsChecked)})
+		}
+	}
+	if missing.Modules != nil {
+		p.Tell(missing)
+	}
+}
+
+// tellExpired tells which suppressions no longer apply.
+func (p *Pipeline) tellExpired(l *suppress.List) {
+	if l == nil {
+		return
+	}
+	for _, e := range l.Expired {
+		p.Tell(Notice{Kind: ExpiredSuppression, Subject: fmt.Sprintf("%s:%d", l.Name, e.Line), Text: fmt.Sprintf(
+			"%s:%d: leak:%s expired on %s and no longer applies", l.Name, e.Line, e.Pattern, e.Until.Format(time.DateOnly))})
+	}
+}

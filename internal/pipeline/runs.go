@@ -1,0 +1,181 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/heaplapse/heaplapse/diff/baseline"
+	"github.com/heaplapse/heaplapse/diff/gate"
+	"github.com/heaplapse/heaplapse/diff/sites"
+	"github.com/heaplapse/heaplapse/diff/summary"
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
+	"github.com/heaplapse/heaplapse/symbolize/bundle"
+)
+
+// Summary is how the snapshots of a run become its summary.
+type Summary struct {
+	Source
+	summary.Options
+}
+
+// Summarize returns the summary of the snapshots at some paths. Its name is that of the paths, and the recorded command line
+// is added to the options.
+func (p *Pipeline) Summarize(ctx context.Context, paths []string, o *Summary) (*baseline.Run, error) {
+	var columns sites.Collector
+	in, err := p.Open(paths, &o.Source, columns.Visit)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	options := o.Options
+	options.Name = strings.Join(paths, " ")
+	if paths[0] != "-" {
+		options.Command = recordedCommand(in.Dir())
+	}
+	if err := p.Resolve(ctx, in, o.Symbols); err != nil {
+		return nil, err
+	}
+	run, err := summary.New(in.Series, in.Symbols, &columns, options)
+	if err != nil {
+		return nil, err
+	}
+	run.Meta.Notes = growthreport.RangeNotes(sites.JudgedRange(in.Series, 0, 0))
+	return run, nil
+}
+
+// recordedCommand returns the recorded command line, or nil if there is none.
+func recordedCommand(dir string) []string {
+	m, err := manifest.Load(dir)
+	if err != nil || m == nil || m.Recording == nil {
+		return nil // opening the series has reported the error
+	}
+	return m.Recording.Command
+}
+
+// ReadRun returns the run at a path: the file of a baseline, or snapshots.
+func (p *Pipeline) ReadRun(ctx context.Context, path string, o *Summary) (*baseline.Run, error) {
+	if strings.HasSuffix(path, baseline.Suffix) {
+		return baseline.Load(path)
+	}
+	if baseline.IsSet(path) {
+		return nil, fmt.Errorf("%s is a baseline set: name one of its files, or snapshots", path)
+	}
+	return p.Summarize(ctx, []string{path}, o)
+}
+
+// Earlier are the runs that a run is compared with.
+type Earlier struct {
+	// Paths are runs, baseline sets, or patterns that match such.
+	Paths []string
+	// Reference is the path of the reference run; "" is the one that a baseline set names.
+	Reference string
+	// Current is the path of the run that is judged, which is not compared with itself.
+	Current string
+	// Force leaves out files of a baseline set that cannot be read.
+	Force bool
+	// Snapshots is how runs are summarized that are snapshots.
+	Snapshots Summary
+}
+
+// ReadEarlier returns the runs to compare with, and the reference run or nil.
+func (p *Pipeline) ReadEarlier(ctx context.Context, o *Earlier) (runs []*baseline.Run, reference *baseline.Run, err error) {
+	paths, err := expandRuns(o.Paths)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, path := range paths {
+		if !baseline.IsSet(path) {
+			run, err := p.ReadRun(ctx, path, &o.Snapshots)
+			if err != nil {
+				return nil, nil, err
+			}
+			runs = append(runs, run)
+			continue
+		}
+		set, pinned, err := p.readSet(path, o)
+		if err != nil {
+			return nil, nil, err
+		}
+		runs = append(runs, set...)
+		if reference == nil {
+			reference = pinned
+		}
+	}
+	if o.Reference != "" {
+		reference, err = p.ReadRun(ctx, o.Reference, &o.Snapshots)
+	}
+	return runs, reference, err
+}
+
+// readSet reads a baseline set, except the run that is judged.
+func (p *Pipeline) readSet(dir string, o *Earlier) (runs []*baseline.Run, reference *baseline.Run, err error) {
+	set, err := baseline.Open(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(set.Problems) > 0 && !o.Force {
+		return nil, nil, errors.Join(set.Problems...)
+	}
+	for _, problem := range set.Problems {
+		p.Tell(Notice{Kind: SkippedBaseline, Subject: dir, Text: problem.Error()})
+	}
+	entries := slices.DeleteFunc(set.Entries, func(e baseline.Entry) bool { return sameFile(e.Path, o.Current) })
+	for _, e := range entries {
+		if e.Reference {
+			reference = e.Run
+		}
+		if !e.Reference || len(entries) <= gate.LeastBaselines {
+			runs = append(runs, e.Run)
+		}
+	}
+	return runs, reference, nil
+}
+
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+// expandRuns replaces each pattern that matches baselines, directories or bundles by its matches: each is a run, or a baseline set.
+// A pattern that matches snapshots is one run, and stays.
+func expandRuns(paths []string) (out []string, err error) {
+	for _, path := range paths {
+		matches, err := expand(path)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(matches, isRun) {
+			matches = []string{path}
+		}
+		out = append(out, matches...)
+	}
+	return out, nil
+}
+
+// expand returns the paths that match a pattern, in order. An existing file matches itself.
+func expand(pattern string) ([]string, error) {
+	if _, err := os.Lstat(pattern); err == nil {
+		return []string{pattern}, nil
+	}
+	found, err := filepath.Glob(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("%s: not a valid pattern: %w", pattern, err)
+	}
+	return found, nil
+}
+
+// isRun reports whether a path is a run, as opposed to one of the snapshots of a run.
+func isRun(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir() || strings.HasSuffix(path, baseline.Suffix) || bundle.Is(path)
+}

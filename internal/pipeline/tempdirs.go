@@ -1,0 +1,40 @@
+package pipeline
+
+import (
+	"os"
+	"sync"
+)
+
+// TempDirs are temporary directories that are removed when the program ends.
+type TempDirs struct {
+	mu   sync.Mutex
+	dirs []string
+}
+
+// Add makes a directory.
+func (t *TempDirs) Add() (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	dir, err := os.MkdirTemp("", "heaplapse-")
+	if err == nil {
+		t.dirs = append(t.dirs, dir)
+	}
+	return dir, err
+}
+
+// removals is the number of attempts to remove a directory to which files are still added.
+const removals = 10
+
+// Remove removes all directories.
+func (t *TempDirs) Remove() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, dir := range t.dirs {
+		for range removals {
+			if os.RemoveAll(dir) == nil {
+				break
+			}
+		}
+	}
+	t.dirs = nil
+}

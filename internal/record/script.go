@@ -1,0 +1,34 @@
+package record
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Script returns the recording as a command that a shell can run.
+func (p *Plan) Script() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s: %s; %s\n# snapshots %s, in %s\n", p.Engine, p.Why, p.Cost, p.When, p.Dir)
+	for _, s := range p.Settings {
+		fmt.Fprintf(&b, "%s=%s \\\n", s.Name, ShellQuote(s.Value))
+	}
+	for i, arg := range p.Command {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(ShellQuote(arg))
+	}
+	b.WriteByte('\n')
+	return b.String()
+}
+
+// ShellQuote quotes a word for sh if necessary.
+func ShellQuote(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:=,+@%", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
