@@ -152,10 +152,11 @@ func (g *Report) markdownDetails(r *gate.Row) string {
 	var b strings.Builder
 	v := viewOf(r)
 	fmt.Fprintf(&b, "<details><summary>Who calls %s</summary>\n\n", text.HTMLCode(v.Clipped(90)))
-	for _, c := range v.Callers[:min(maxStack, len(v.Callers))] {
+	callers, _ := v.Callers()
+	for _, c := range callers[:min(maxStack, len(callers))] {
 		fmt.Fprintf(&b, "1. %s\n", strings.TrimSpace(text.Code(c.Name, 90)+" "+text.EscapeMarkdown(c.Where)))
 	}
-	if len(v.Callers) == 0 {
+	if len(callers) == 0 {
 		b.WriteString("Its callers are not known.\n")
 	}
 	if r.Stacks > 1 {

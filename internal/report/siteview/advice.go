@@ -4,20 +4,20 @@ import (
 	_ "embed" // the advice is a file
 	"errors"
 	"fmt"
+	"math"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
-	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 // advice is what to look at next, for allocations whose stack shows a known cause.
 type advice struct {
-	// subject is what pattern matches: "function" or "module" for a frame of the stack, "beside" for a
-	// module of a process that grows while its heap does not.
+	// subject is what pattern matches: "function" or "module" for a frame of the stack, "beside"
+	// for a module of a process that grows while its heap does not.
 	subject string
 	pattern *regexp.Regexp
 	text    string
@@ -25,10 +25,10 @@ type advice struct {
 }
 
 //go:embed advice.txt
-var adviceText string
+var adviceFile string
 
 var advices = sync.OnceValue(func() []advice {
-	list, err := parseAdvice(adviceText)
+	list, err := parseAdvice(adviceFile)
 	if err != nil {
 		panic(err) // the file is part of the program and has a test
 	}
@@ -70,14 +70,22 @@ func parseEntry(lines []string) (a advice, err error) {
 	return a, err
 }
 
-// adviceOn returns the advice on a stack; empty if there is none.
-func adviceOn(frames []baseline.Frame) string {
-	for _, a := range advices() {
-		if slices.ContainsFunc(frames, a.matches) {
-			return a.text
-		}
+// rankOf is the index of the first advice about a frame, or noAdvice.
+func rankOf(module, function string) int {
+	if i := slices.IndexFunc(advices(), func(a advice) bool { return a.matches(module, function) }); i >= 0 {
+		return i
 	}
-	return ""
+	return noAdvice
+}
+
+const noAdvice = math.MaxInt
+
+// adviceText returns the advice of a rank; empty for noAdvice.
+func adviceText(rank int) string {
+	if rank == noAdvice {
+		return ""
+	}
+	return advices()[rank].text
 }
 
 // AdviceBeside returns the advice on a process that grows while its heap does not; empty if there
@@ -92,12 +100,12 @@ func AdviceBeside(s *symbolize.Symbols) string {
 }
 
 // matches reports whether the advice is about a frame.
-func (a *advice) matches(f baseline.Frame) bool {
+func (a *advice) matches(module, function string) bool {
 	switch a.subject {
 	case "module":
-		return f.Module != "" && a.pattern.MatchString(path.Base(f.Module))
+		return module != "" && a.pattern.MatchString(path.Base(module))
 	case "function":
-		return a.pattern.MatchString(f.Function)
+		return a.pattern.MatchString(function)
 	}
 	return false
 }

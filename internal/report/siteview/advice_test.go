@@ -37,7 +37,7 @@ func TestAdviceIsGivenForKnownCauses(t *testing.T) {
 		"node::Buffer::New": "outside V8's heap",
 		"main":              "",
 	} {
-		got := adviceOn([]baseline.Frame{{Function: "std::allocate"}, {Function: function}})
+		got := OfRun(&baseline.Site{Frames: []baseline.Frame{{Function: "std::allocate"}, {Function: function}}}, 1).Advice()
 		if want == "" {
 			require.Empty(t, got)
 		}

@@ -26,37 +26,25 @@ type Describer struct {
 	symbols *symbolize.Symbols
 	blamer  *class.Blamer
 	by      sites.GroupBy
+	ranks   map[symbolize.LocationID]int // of advice
 }
 
 // NewDescriber returns a Describer of the sites of s.
 func NewDescriber(s *symbolize.Symbols, o Options) *Describer {
-	return &Describer{s, class.NewBlamer(s, o.Rules), o.GroupBy}
+	return &Describer{s, class.NewBlamer(s, o.Rules), o.GroupBy, map[symbolize.LocationID]int{}}
 }
 
 // View describes a row: sites are its call paths, the largest one first. There is at least one.
 func (d *Describer) View(row []symbolize.SiteID) View {
 	stack := d.stack(row[0])
-	ref, ok := d.blamer.Blame(stack)
-	frames, blame := d.frames(stack, ref, ok)
-	v := viewOf(frames, blame)
+	v := View{Name: noStack}
+	if ref, ok := d.blamer.Blame(stack); ok {
+		v = d.blamed(stack, ref)
+	}
 	v.CallPaths = len(row)
-	if ok {
-		d.describe(&v, stack, ref)
-	}
-	v.shareCallers(row[1:], d.callers)
+	v.advice = func() string { return d.adviceOn(stack) }
+	v.callers = func() ([]Caller, bool) { return d.sharedCallers(row) }
 	return v
-}
-
-// shareCallers leaves the callers that the other call paths of the row have, too. If they share
-// none, the callers stay those of the largest call path.
-func (v *View) shareCallers(others []symbolize.SiteID, callers func(symbolize.SiteID) []Caller) {
-	common := v.Callers
-	for _, site := range others {
-		common = common[:commonCallers(common, callers(site))]
-	}
-	if v.Shared = len(others) == 0 || len(common) > 0; v.Shared {
-		v.Callers = common
-	}
 }
 
 // Frames are those of a row's largest call path.
@@ -72,47 +60,96 @@ func (d *Describer) stack(site symbolize.SiteID) []symbolize.LocationID {
 	return d.symbols.Stack(d.symbols.SiteStack(site))
 }
 
-// frames are a stack's functions by name, leaf first, and the index of the one at ref, -1 if ok is
-// false.
-func (d *Describer) frames(stack []symbolize.LocationID, ref class.FrameRef, ok bool) (frames []baseline.Frame, blame int) {
-	blame = -1
-	for i, id := range stack {
-		l := &d.symbols.Locations[id]
-		if ok && i == ref.Position {
-			blame = len(frames) + max(ref.Frame, 0)
-		}
-		module := ""
-		if m := d.symbols.Module(l); m != nil {
-			module = m.Path
-		}
-		for _, f := range l.Frames {
-			frames = append(frames, baseline.Frame{Function: f.Function, Module: module, File: f.File, Line: f.Line})
-		}
-		if !l.Named() {
-			frames = append(frames, baseline.Frame{Function: d.symbols.Label(l), Module: module})
-		}
+// blamed describes the frame at ref.
+func (d *Describer) blamed(stack []symbolize.LocationID, ref class.FrameRef) View {
+	l := &d.symbols.Locations[stack[ref.Position]]
+	v := viewOf(d.frame(l, max(ref.Frame, 0)))
+	v.Group = d.group(l, ref.Frame)
+	if !l.Named() {
+		v.Name = d.unnamed(stack, ref.Position)
+		v.Blame.Near, v.Blame.Remedy = Near(l), remedy(d.symbols, l)
+		v.Blame.CalledBy = d.calledBy(stack, ref.Position)
+		v.Unnamed = fmt.Sprintf("unnamed: %s; %s", l.Reason.Explain(), v.Blame.Remedy)
 	}
-	return frames, blame
+	return v
+}
+
+// frame is a frame of a location. A location without a name has one, which is called module+offset.
+func (d *Describer) frame(l *symbolize.Location, k int) *baseline.Frame {
+	out := &baseline.Frame{Module: d.module(l)}
+	if l.Named() {
+		out.Function, out.File, out.Line = l.Frames[k].Function, l.Frames[k].File, l.Frames[k].Line
+	} else {
+		out.Function = d.symbols.Label(l)
+	}
+	return out
+}
+
+// module is the path of a location's module; it may be empty.
+func (d *Describer) module(l *symbolize.Location) string {
+	if m := d.symbols.Module(l); m != nil {
+		return m.Path
+	}
+	return ""
+}
+
+// adviceOn returns the advice on a stack; empty if there is none.
+func (d *Describer) adviceOn(stack []symbolize.LocationID) string {
+	rank := noAdvice
+	for _, id := range stack {
+		rank = min(rank, d.rankOf(id))
+	}
+	return adviceText(rank)
+}
+
+// rankOf is the lowest rank of the frames of a location. It is computed once, because stacks share
+// most locations.
+func (d *Describer) rankOf(id symbolize.LocationID) int {
+	rank, ok := d.ranks[id]
+	if !ok {
+		l := &d.symbols.Locations[id]
+		rank = rankOf(d.module(l), "")
+		for i := range l.Frames {
+			rank = min(rank, rankOf(d.module(l), l.Frames[i].Function))
+		}
+		d.ranks[id] = rank
+	}
+	return rank
+}
+
+// sharedCallers are the callers that all call paths of a row have. If they share none, the callers
+// are those of the largest call path.
+func (d *Describer) sharedCallers(row []symbolize.SiteID) (callers []Caller, shared bool) {
+	largest := d.callers(row[0])
+	common := largest
+	for _, site := range row[1:] {
+		common = common[:commonCallers(common, d.callers(site))]
+	}
+	if len(common) == 0 && len(row) > 1 {
+		return largest, false
+	}
+	return common, true
 }
 
 // callers are those of one call path.
 func (d *Describer) callers(site symbolize.SiteID) []Caller {
 	stack := d.stack(site)
 	ref, ok := d.blamer.Blame(stack)
-	return callersOf(d.frames(stack, ref, ok))
-}
-
-// describe adds the group and, for a place without a name, what the symbols have about it.
-func (d *Describer) describe(v *View, stack []symbolize.LocationID, ref class.FrameRef) {
-	l := &d.symbols.Locations[stack[ref.Position]]
-	v.Group = d.group(l, ref.Frame)
-	if l.Named() {
-		return
+	if !ok {
+		return nil
 	}
-	v.Name = d.unnamed(stack, ref.Position)
-	v.Blame.Near, v.Blame.Remedy = Near(l), remedy(d.symbols, l)
-	v.Blame.CalledBy = d.calledBy(stack, ref.Position)
-	v.Unnamed = fmt.Sprintf("unnamed: %s; %s", l.Reason.Explain(), v.Blame.Remedy)
+	var frames []baseline.Frame
+	for i, id := range stack[ref.Position:] {
+		l := &d.symbols.Locations[id]
+		first := 0
+		if i == 0 {
+			first = max(ref.Frame, 0)
+		}
+		for k := first; k < max(1, len(l.Frames)); k++ {
+			frames = append(frames, *d.frame(l, k))
+		}
+	}
+	return callersOf(frames, 0)
 }
 
 // group is the file or the module of a row's function; empty if rows are neither.

@@ -23,18 +23,14 @@ type View struct {
 	Group string
 	// Blame is the same function for programs.
 	Blame Blame
-	// Callers are the functions that call it, nearest first. A function that calls itself is listed
-	// once.
-	Callers []Caller
 	// CallPaths is the number of call paths of the row.
 	CallPaths int
-	// Shared reports whether all call paths have Callers in common. If not, Callers belong to the
-	// largest one.
-	Shared bool
 	// Unnamed is why the function has no name and what would give it one; empty if it has a name.
 	Unnamed string
 
-	frames []baseline.Frame // of the largest call path, leaf first
+	// Both are expensive, and most tables do not need them.
+	advice  func() string
+	callers func() (callers []Caller, shared bool)
 }
 
 // Blame is the frame that a site is attributed to, in JSON.
@@ -75,7 +71,12 @@ func (v View) Clipped(width int) string { return text.Clip(v.Name, width) }
 func (v View) Heading() string { return strings.TrimSpace(v.Title() + " " + v.Where) }
 
 // Advice is what to look at next; it may be empty.
-func (v View) Advice() string { return adviceOn(v.frames) }
+func (v View) Advice() string { return v.advice() }
+
+// Callers are the functions that call the site's function, nearest first. A function that calls
+// itself is listed once. Shared reports whether all call paths have these callers; if not, they are
+// those of the largest call path.
+func (v View) Callers() (callers []Caller, shared bool) { return v.callers() }
 
 // maxCallers is the number of callers in a call path in one line.
 const maxCallers = 4
@@ -84,7 +85,8 @@ const maxCallers = 4
 // least one. A width of 0 has no limit.
 func (v View) CallPath(width int) string {
 	line := ""
-	for i, c := range v.Callers[:min(maxCallers, len(v.Callers))] {
+	callers, shared := v.Callers()
+	for i, c := range callers[:min(maxCallers, len(callers))] {
 		next := line + " ← " + c.String()
 		if i > 0 && width > 0 && utf8.RuneCountInString(next) > width {
 			break
@@ -92,7 +94,7 @@ func (v View) CallPath(width int) string {
 		line = next
 	}
 	switch {
-	case v.CallPaths > 1 && v.Shared:
+	case v.CallPaths > 1 && shared:
 		line += fmt.Sprintf("  (%d call paths)", v.CallPaths)
 	case v.CallPaths > 1:
 		line += fmt.Sprintf("  (the largest of %d call paths)", v.CallPaths)
@@ -105,17 +107,16 @@ func (c Caller) String() string {
 	return strings.TrimSpace(text.Clip(c.Name, maxCaller) + " " + c.Where)
 }
 
-// viewOf describes a stack, leaf first. The memory is attributed to the frame at index blame, or to
-// none if blame is -1.
-func viewOf(frames []baseline.Frame, blame int) View {
-	v := View{Name: "(no stack)", Callers: callersOf(frames, blame), CallPaths: 1, Shared: true, frames: frames}
-	if blame >= 0 {
-		f := &frames[blame]
-		v.Name, v.Where = FunctionName(f), where(f)
-		v.Blame = Blame{Function: f.Function, Module: f.Module, File: f.File, Line: f.Line}
+// viewOf describes the frame that a site is attributed to.
+func viewOf(f *baseline.Frame) View {
+	return View{
+		Name: FunctionName(f), Where: where(f),
+		Blame: Blame{Function: f.Function, Module: f.Module, File: f.File, Line: f.Line},
 	}
-	return v
 }
+
+// noStack is the name of a site without a stack.
+const noStack = "(no stack)"
 
 // FunctionName is a frame's function, or what is known instead.
 func FunctionName(f *baseline.Frame) string {
@@ -167,17 +168,26 @@ func commonCallers(a, b []Caller) (n int) {
 	return n
 }
 
-// OfRun describes a site of a summarized run. The row has more call paths than the one of the site
-// if callPaths is not 1. A nil site has no stack.
+// OfRun describes a site of a summarized run. A row of more than one call path has those of other
+// sites, too. A nil site has no stack.
 func OfRun(s *baseline.Site, callPaths int) View {
-	if s == nil {
-		return viewOf(nil, -1)
+	v, blame := View{Name: noStack}, -1
+	var frames []baseline.Frame
+	if s != nil {
+		frames = s.Frames
+		if s.Blame >= 0 && s.Blame < len(frames) {
+			blame = s.Blame
+			v = viewOf(&frames[blame])
+		}
 	}
-	blame := s.Blame
-	if blame >= len(s.Frames) {
-		blame = -1
+	v.CallPaths = callPaths
+	v.advice = func() string {
+		rank := noAdvice
+		for i := range frames {
+			rank = min(rank, rankOf(frames[i].Module, frames[i].Function))
+		}
+		return adviceText(rank)
 	}
-	v := viewOf(s.Frames, blame)
-	v.CallPaths, v.Shared = callPaths, callPaths <= 1
+	v.callers = func() ([]Caller, bool) { return callersOf(frames, blame), callPaths <= 1 }
 	return v
 }

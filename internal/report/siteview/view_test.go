@@ -26,7 +26,9 @@ func TestViewOfARun(t *testing.T) {
 	}}, 1)
 	require.Equal(t, "Cache::insert cache.cc:7", v.Heading())
 	require.Equal(t, Blame{Function: "Cache::insert", Module: "/opt/shop/bin/shopd", File: "/src/cache.cc", Line: 7}, v.Blame)
-	require.Equal(t, []Caller{{"walk", "tree.cc:3"}, {"shopd+0x12", ""}, {"main", "shopd"}}, v.Callers, "recursion is folded")
+	callers, shared := v.Callers()
+	require.True(t, shared)
+	require.Equal(t, []Caller{{"walk", "tree.cc:3"}, {"shopd+0x12", ""}, {"main", "shopd"}}, callers, "recursion is folded")
 	require.Equal(t, "← walk tree.cc:3 ← shopd+0x12 ← main shopd", v.CallPath(0))
 	require.Empty(t, v.Advice())
 }
