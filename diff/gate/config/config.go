@@ -20,10 +20,12 @@ const (
 	Name = "heaplapse.yaml"
 	// version of the format.
 	version = "1"
-	// maxSize bounds the size of a file in bytes: ten thousand suppressions.
+	// maxSize bounds the size of a file in bytes.
 	maxSize = 1 << 20
 	// maxKeys bounds the keys of a mapping. No mapping has more than six that are known.
 	maxKeys = 100
+	// maxEntries bounds the entries of a list: as many suppressions as fit into maxSize.
+	maxEntries = 30000
 )
 
 // Config is the content of a file.
@@ -129,14 +131,16 @@ func (p parser) check(root *yaml.Node) error {
 	return p.bounds(root)
 }
 
-// bounds refuses aliases, by which a small file can stand for a large one, and mappings with many
-// keys, which the decoder compares in pairs.
+// bounds refuses aliases, by which a small file can stand for a large one, mappings with many keys,
+// which the decoder compares in pairs, and long lists, whose errors the decoder collects.
 func (p parser) bounds(n *yaml.Node) error {
 	switch {
 	case n.Kind == yaml.AliasNode || n.Tag == "!!merge":
 		return p.errorf(n.Line, "%s: aliases are not allowed", n.Value)
 	case n.Kind == yaml.MappingNode && len(n.Content) > 2*maxKeys:
 		return p.errorf(n.Line, "a mapping with %d keys: want at most %d", len(n.Content)/2, maxKeys)
+	case n.Kind == yaml.SequenceNode && len(n.Content) > maxEntries:
+		return p.errorf(n.Line, "a list with %d entries: want at most %d", len(n.Content), maxEntries)
 	}
 	for _, c := range n.Content {
 		if err := p.bounds(c); err != nil {
