@@ -204,7 +204,7 @@ func TestRecordOnlyTheProgram(t *testing.T) {
 			r.end(t)
 			assert.Equal(t, "ready\nworkers are done\n", r.stdout)
 			assert.Len(t, wholeSnapshots(t, r.dir), 1, start)
-			assert.Contains(t, r.stderr, "--follow-children keeps them all")
+			assert.Contains(t, r.stderr, "use --follow-children to record all processes")
 		}
 	})
 }
@@ -401,9 +401,9 @@ func TestRecordWithLimitedFiles(t *testing.T) {
 	r.end(t)
 	assert.Equal(t, 0, r.state.ExitStatus())
 	assert.Equal(t, "ready\nsteps were made\n", r.stdout)
-	assert.Regexp(t, `heaplapse: warning: \d+ snapshots were cut short and are not used \(files are limited to 16 KiB: ulimit -f\)\n`, r.stderr)
+	assert.Regexp(t, `heaplapse: warning: \d+ snapshots truncated, not used \(ulimit -f limits files to 16 KiB\)\n`, r.stderr)
 	m := manifestOf(t, dir)
-	assert.Contains(t, m.Ends[len(m.Ends)-1].Error, "were cut short")
+	assert.Contains(t, m.Ends[len(m.Ends)-1].Error, "snapshots truncated, not used")
 	assert.NotEmpty(t, m.Snapshots, "the small ones")
 }
 

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// agentSetting configures it, see agent.c.
+// agentSetting returns the variable that configures the agent. agent.c describes its format.
 func agentSetting(o *Options, prefix string) Setting {
 	part, children := 0, 0
 	if o.Adaptive {
@@ -25,7 +25,9 @@ func agentSetting(o *Options, prefix string) Setting {
 	return Setting{"HEAPLAPSE_RECORD", fmt.Sprintf("%d %d %d %07d %s", o.Every.Milliseconds(), part, children, 0, prefix)}
 }
 
-// agentPath is where the agent will be: beside the snapshots, unless nothing there can be loaded.
+// agentPath returns the path to which the agent is written: in the directory of the snapshots if
+// LD_PRELOAD can load a library from there, otherwise in the user's cache directory or in a
+// temporary directory.
 func agentPath(dir string) string {
 	if loadable(dir) {
 		return filepath.Join(dir, agent.Name)
@@ -37,7 +39,8 @@ func agentPath(dir string) string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("heaplapse-%d", os.Geteuid()), agent.Name)
 }
 
-// loadable says whether LD_PRELOAD can name a file of this directory, which need not exist yet.
+// loadable reports whether LD_PRELOAD can load a library from a directory, which need not exist
+// yet.
 func loadable(dir string) bool {
 	if strings.ContainsAny(dir, " :") {
 		return false
@@ -53,19 +56,19 @@ func loadable(dir string) bool {
 	}
 }
 
-// ours refuses a directory of another user, who could put another library into its place.
+// ours returns an error if the directory belongs to another user, who could replace the library.
 func ours(dir string) error {
 	var st unix.Stat_t
 	if err := unix.Stat(dir, &st); err != nil {
 		return &os.PathError{Op: "stat", Path: dir, Err: err}
 	}
 	if int(st.Uid) != os.Geteuid() && os.Geteuid() != 0 {
-		return fmt.Errorf("%s is another user's: it is not a place to load a library from", dir)
+		return fmt.Errorf("%s belongs to another user: loading a library from it is not safe", dir)
 	}
 	return nil
 }
 
-// writeAgent puts it in place, whole or not at all: a running program may have the old one mapped.
+// writeAgent writes the agent atomically, because a running program may have an older copy mapped.
 func writeAgent(path string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -73,5 +76,5 @@ func writeAgent(path string, content []byte) error {
 	if err := ours(filepath.Dir(path)); err != nil {
 		return err
 	}
-	return writeWhole(path, 0o755, bytes.NewReader(content))
+	return writeAtomic(path, 0o755, bytes.NewReader(content))
 }

@@ -24,8 +24,9 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// TestMain: a shell starts jobs in the background with ^C ignored, which the programs that are ended by it here would inherit. A
-// signal that is caught has its default action in them.
+// TestMain catches SIGINT if it is ignored. A shell starts background jobs with SIGINT ignored, and
+// the programs that these tests end with SIGINT would inherit that. A caught signal has its default
+// action in a child.
 func TestMain(m *testing.M) {
 	if signal.Ignored(syscall.SIGINT) {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGINT)
@@ -33,7 +34,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// agentRig is a program with a fake allocator and the agent, linked in one of the ways in which distributions link.
+// agentRig is a program with a fake allocator and the agent. The allocator is linked with the given
+// flags.
 type agentRig struct {
 	program, prefix string
 	library, agent  string
@@ -47,7 +49,11 @@ func newAgentRig(t *testing.T, linkFlags ...string) *agentRig {
 		t.Skip("there is no agent for " + runtime.GOARCH)
 	}
 	dir := t.TempDir()
-	r := &agentRig{program: filepath.Join(dir, "user"), library: filepath.Join(dir, "libtcmalloc_fake.so"), agent: filepath.Join(dir, agent.Name)}
+	r := &agentRig{
+		program: filepath.Join(dir, "user"),
+		library: filepath.Join(dir, "libtcmalloc_fake.so"),
+		agent:   filepath.Join(dir, agent.Name),
+	}
 	compile := func(args ...string) {
 		out, err := exec.Command(gcc, args...).CombinedOutput()
 		require.NoError(t, err, "%s", out)
@@ -58,7 +64,8 @@ func newAgentRig(t *testing.T, linkFlags ...string) *agentRig {
 	return r
 }
 
-// run runs the program in a fresh directory and returns its words and the names of the files.
+// run runs the program in a new directory and returns its output and the names of the files that it
+// wrote.
 func (r *agentRig) run(t *testing.T, o Options, what string) (stdout, stderr string, files []string) {
 	t.Helper()
 	cmd := r.command(t, o, what)
@@ -77,7 +84,7 @@ func (r *agentRig) command(t *testing.T, o Options, what string) *exec.Cmd {
 	return cmd
 }
 
-// files are the names of what was written.
+// files returns the names of the files that the program wrote.
 func (r *agentRig) files(t *testing.T) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(r.prefix))
@@ -88,7 +95,7 @@ func (r *agentRig) files(t *testing.T) (names []string) {
 	return names
 }
 
-// pids reads the numbers that the program printed.
+// pids parses the first n numbers that the program printed.
 func pids(t *testing.T, text string, n int) []int {
 	t.Helper()
 	out := make([]int, n)
@@ -99,7 +106,8 @@ func pids(t *testing.T, text string, n int) []int {
 	return out
 }
 
-// TestAgent runs under each way of linking: slots that are bound when they are first called, and read-only ones.
+// TestAgent covers the ways in which distributions link libraries: with slots that are bound at the
+// first call, with read-only slots, and without a PLT.
 func TestAgent(t *testing.T) {
 	for name, flags := range map[string][]string{
 		"lazy":       {"-Wl,-z,lazy"},
@@ -112,7 +120,7 @@ func TestAgent(t *testing.T) {
 			t.Run("exec", func(t *testing.T) { testAgentExec(t, r) })
 			t.Run("children", func(t *testing.T) { testAgentChildren(t, r) })
 			t.Run("last snapshot", func(t *testing.T) { testAgentLast(t, r) })
-			t.Run("timer and chatter", func(t *testing.T) { testAgentTimer(t, r) })
+			t.Run("timer and messages", func(t *testing.T) { testAgentTimer(t, r) })
 		})
 	}
 }
@@ -122,7 +130,8 @@ func testAgentNames(t *testing.T, r *agentRig) {
 	n := pids(t, stdout, 2)
 	assert.Equal(t, 77, n[1], "errno is kept")
 	want := []string{
-		fmt.Sprintf("p_%d.0001.heap", n[0]), fmt.Sprintf("p_%d.0002.heap", n[0]), fmt.Sprintf("p.%d.3.i0.heap", n[0]), fmt.Sprintf("p.%d.4.f.heap", n[0]),
+		fmt.Sprintf("p_%d.0001.heap", n[0]), fmt.Sprintf("p_%d.0002.heap", n[0]),
+		fmt.Sprintf("p.%d.3.i0.heap", n[0]), fmt.Sprintf("p.%d.4.f.heap", n[0]),
 		"p.other", "p-else.0001.heap", "p.0009.heap",
 	}
 	slices.Sort(want)
@@ -133,8 +142,11 @@ func testAgentExec(t *testing.T, r *agentRig) {
 	for _, follow := range []bool{false, true} {
 		stdout, _, files := r.run(t, Options{FollowChildren: follow}, "exec")
 		pid := pids(t, stdout, 1)[0]
-		assert.Equal(t, []string{fmt.Sprintf("p_%d.0001.heap", pid), fmt.Sprintf("p_%d.0002.heap", pid), fmt.Sprintf("p_%d.0003.heap", pid)}, files,
-			"the next image goes on counting")
+		var want []string
+		for seq := 1; seq <= 3; seq++ {
+			want = append(want, fmt.Sprintf("p_%d.%04d.heap", pid, seq))
+		}
+		assert.Equal(t, want, files, "sequence numbers continue in the next process image")
 	}
 }
 
@@ -142,25 +154,30 @@ func testAgentChildren(t *testing.T, r *agentRig) {
 	for _, how := range []string{"fork", "spawn"} {
 		stdout, _, files := r.run(t, Options{}, how)
 		n := pids(t, stdout, 2)
-		assert.Equal(t, []string{fmt.Sprintf("p_%d.0001.heap", n[0]), fmt.Sprintf("p_%d.0002.heap", n[0])}, files, "%s: the program's only", how)
+		want := []string{fmt.Sprintf("p_%d.0001.heap", n[0]), fmt.Sprintf("p_%d.0002.heap", n[0])}
+		assert.Equal(t, want, files, "%s: only the program writes snapshots", how)
 
 		stdout, _, files = r.run(t, Options{FollowChildren: true}, how)
 		n = pids(t, stdout, 2)
-		want := []string{fmt.Sprintf("p_%d.0001.heap", n[0]), fmt.Sprintf("p_%d.0002.heap", n[0]), fmt.Sprintf("p_%d.0001.heap", n[1])}
+		want = []string{
+			fmt.Sprintf("p_%d.0001.heap", n[0]), fmt.Sprintf("p_%d.0002.heap", n[0]),
+			fmt.Sprintf("p_%d.0001.heap", n[1]),
+		}
 		slices.Sort(want)
-		assert.Equal(t, want, files, "%s: each has its own", how)
+		assert.Equal(t, want, files, "%s: each process writes snapshots", how)
 	}
 }
 
 func testAgentTimer(t *testing.T, r *agentRig) {
 	stdout, _, _ := r.run(t, Options{Every: 200e6}, "timer")
-	assert.Equal(t, "1 1 1\n", stdout, "the clock jumps at once, stands still, and jumps after the interval")
+	assert.Equal(t, "1 1 1\n", stdout, "time() advances in the first call, then only after the interval")
 	_, stderr, _ := r.run(t, Options{}, "chatter")
-	bad := "Attempt to free invalid pointer\n"
-	assert.Equal(t, bad+bad+"Dumping heap profile to y\n", stderr)
+	invalid := "Attempt to free invalid pointer\n"
+	assert.Equal(t, invalid+invalid+"Dumping heap profile to y\n", stderr)
 }
 
-// testAgentLast sends signals that end programs: there is a snapshot then, and the program ends, or does not, as it would without.
+// testAgentLast sends signals that end programs by default. The agent takes a snapshot. Otherwise
+// the program behaves as it does without the agent.
 func testAgentLast(t *testing.T, r *agentRig) {
 	cmd := r.command(t, Options{}, "dispositions")
 	out, err := cmd.Output()
@@ -170,7 +187,10 @@ func testAgentLast(t *testing.T, r *agentRig) {
 	assert.Empty(t, r.files(t))
 
 	for what, signals := range map[string][]syscall.Signal{
-		"default": {syscall.SIGINT}, "busy": {syscall.SIGTERM}, "handler": {syscall.SIGTERM, syscall.SIGINT}, "ignored": {syscall.SIGINT, syscall.SIGTERM},
+		"default": {syscall.SIGINT},
+		"busy":    {syscall.SIGTERM},
+		"handler": {syscall.SIGTERM, syscall.SIGINT},
+		"ignored": {syscall.SIGINT, syscall.SIGTERM},
 	} {
 		cmd := r.command(t, Options{}, what)
 		out, err := cmd.StdoutPipe()
@@ -183,7 +203,7 @@ func testAgentLast(t *testing.T, r *agentRig) {
 			if i == 0 && what == "handler" {
 				require.True(t, lines.Scan())
 				assert.Equal(t, "handled", lines.Text())
-				assert.Len(t, r.files(t), 1, "before the handler")
+				assert.Len(t, r.files(t), 1, "the snapshot is taken before the handler runs")
 			}
 		}
 		require.Error(t, cmd.Wait())

@@ -18,8 +18,9 @@ import (
 	"github.com/heaplapse/heaplapse/internal/record/program"
 )
 
-// try sees whether the library, with the agent if it is used, loads and writes snapshots, without a word on standard
-// error: first into /bin/true, which is run, then into the program, which is only loaded (as ldd does).
+// try checks that the library, and the agent if it is used, can be loaded and write snapshots
+// without printing to standard error. It loads them into the program without running it, as ldd
+// does, and then runs true(1) with them.
 func (p *Plan) try() error {
 	dir, err := os.MkdirTemp("", "heaplapse-try-*")
 	if err != nil {
@@ -45,37 +46,39 @@ func (p *Plan) try() error {
 	return p.tryRunning(env, dir)
 }
 
-// tryLoading lets the program's own loader list what it would load.
+// tryLoading runs the program's dynamic loader with --list.
 func (p *Plan) tryLoading(env []string) error {
 	if p.Target.Interpreter == "" {
 		return nil
 	}
-	stderr, err := quickly(env, p.Target.Interpreter, "--list", p.Target.Exe)
+	stderr, err := stderrOf(env, p.Target.Interpreter, "--list", p.Target.Exe)
 	if err != nil || stderr != "" {
-		return fmt.Errorf("%s cannot be loaded into %s: %w", p.Library.Path, p.Target.Exe, saying(err, stderr))
+		return fmt.Errorf("%s cannot be loaded into %s: %w", p.Library.Path, p.Target.Exe, firstLine(err, stderr))
 	}
 	return nil
 }
 
-// tryRunning runs true(1). Where that uses another loader than the program, nothing is learned.
+// tryRunning runs true(1) and expects a snapshot. It does nothing if true uses another loader than
+// the program.
 func (p *Plan) tryRunning(env []string, dir string) error {
-	tool := p.plainTool()
+	tool := p.trueCommand()
 	if tool == "" {
 		return nil
 	}
-	stderr, err := quickly(env, tool)
+	stderr, err := stderrOf(env, tool)
 	if err != nil || stderr != "" {
-		return fmt.Errorf("%s does not work here: %w", p.Library.Path, saying(err, stderr))
+		return fmt.Errorf("%s does not work on this system: %w", p.Library.Path, firstLine(err, stderr))
 	}
 	written, err := filepath.Glob(filepath.Join(dir, "try*.heap"))
 	if err == nil && len(written) == 0 {
-		return fmt.Errorf("%s writes no snapshots here: it may be built without its heap profiler", p.Library.Path)
+		return fmt.Errorf("%s writes no snapshots: it may have been built without a heap profiler", p.Library.Path)
 	}
 	return err
 }
 
-// plainTool is true(1), "" if it is absent or uses another loader than the program.
-func (p *Plan) plainTool() string {
+// trueCommand returns the path of true(1), or "" if it is missing or uses another loader than the
+// program.
+func (p *Plan) trueCommand() string {
 	tool, err := exec.LookPath("true")
 	if err != nil {
 		return ""
@@ -91,8 +94,8 @@ func (p *Plan) plainTool() string {
 	return tool
 }
 
-// quickly runs a command and returns what it printed to standard error.
-func quickly(env []string, path string, args ...string) (string, error) {
+// stderrOf runs a command for at most 10 s and returns its output to standard error.
+func stderrOf(env []string, path string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, args...)
@@ -103,8 +106,8 @@ func quickly(env []string, path string, args ...string) (string, error) {
 	return strings.TrimSpace(stderr.String()), err
 }
 
-// saying makes an error of what a command printed, its first line.
-func saying(err error, stderr string) error {
+// firstLine returns the first line of a command's output as an error, or err if there is no output.
+func firstLine(err error, stderr string) error {
 	line, _, _ := strings.Cut(stderr, "\n")
 	if line == "" {
 		return err

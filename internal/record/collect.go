@@ -19,8 +19,9 @@ import (
 	"github.com/heaplapse/heaplapse/internal/record/program"
 )
 
-// collector follows the directory while the program runs: it writes down each snapshot that is complete, drops those that
-// nobody asked for, and thins out. All its state belongs to its own goroutine; others ask it by do.
+// collector watches the directory while the program runs. It adds each complete snapshot to the
+// manifest, removes snapshots of processes that are not recorded, and removes snapshots above the
+// limit of --keep. All its state belongs to the goroutine of run. Other goroutines use do.
 type collector struct {
 	plan *Plan
 	dir  string
@@ -28,52 +29,53 @@ type collector struct {
 	out  *manifest.Writer
 	jit  jitCopies
 
-	procs  map[int]*process
-	seen   map[string]bool // names of snapshots
-	mapped map[string]bool // paths that were identified
-	asked  map[int]bool    // processes that were asked for a snapshot
+	procs     map[int]*process
+	seen      map[string]bool // names of snapshots
+	mapped    map[string]bool // paths that were identified
+	requested map[int]bool    // processes that were sent a signal to take a snapshot
 
-	unfinished int             // snapshots that were cut short
-	strangers  map[int]bool    // child processes that are not recorded
-	problems   map[string]bool // what went wrong, to be said once
+	truncated  int             // number of truncated snapshots
+	unrecorded map[int]bool    // child processes that are not recorded
+	problems   map[string]bool // messages; each is reported once
 
 	requests chan func()
 	stopped  chan struct{}
 }
 
-// process is one that writes snapshots.
+// process is a process that writes snapshots.
 type process struct {
 	pid, parent int
-	known       bool // /proc is about this process
-	wanted      bool
+	known       bool // /proc/PID describes this process, not another one with the same number
+	recorded    bool
 	ended       bool
 	images      []*image
-	snapshots   int // all that were ever written
+	snapshots   int // number of snapshots that it wrote, including removed ones
 }
 
-// image is a program that a process runs, from one exec to the next.
+// image is a process image: the program that a process runs between two calls of exec.
 type image struct {
 	number  int
-	base    string // where it lies
+	base    string // address and path of its first mapping
 	exe     string
-	series  []*snapshotFile // those that are kept
-	highest int64           // bytes in use, of all snapshots so far
+	series  []*snapshotFile // the snapshots that are kept
+	highest int64           // maximum of the bytes in use, over all snapshots
 }
 
 func newCollector(p *Plan, out *manifest.Writer) *collector {
 	dir := filepath.Dir(p.prefix)
 	return &collector{
 		plan: p, dir: dir, out: out, jit: jitCopies{dir: dir},
-		procs: map[int]*process{}, seen: map[string]bool{}, mapped: map[string]bool{}, asked: map[int]bool{},
-		strangers: map[int]bool{}, problems: map[string]bool{},
+		procs: map[int]*process{}, seen: map[string]bool{}, mapped: map[string]bool{}, requested: map[int]bool{},
+		unrecorded: map[int]bool{}, problems: map[string]bool{},
 		requests: make(chan func()), stopped: make(chan struct{}),
 	}
 }
 
-// sweepEvery is how often the directory is looked through for what no event told of, and the processes for those that ended.
+// sweepEvery is the interval at which the collector looks for snapshots without a file event and
+// for processes that ended.
 const sweepEvery = time.Second
 
-// run is the collector's goroutine. It ends with stop.
+// run collects snapshots until stop is called. w may be nil.
 func (c *collector) run(w *watcher) {
 	defer close(c.stopped)
 	tick := time.NewTicker(sweepEvery)
@@ -92,7 +94,7 @@ func (c *collector) run(w *watcher) {
 			c.take(name, true)
 		case <-tick.C:
 			c.sweep(2 * sweepEvery)
-			c.lookAround()
+			c.checkProcesses()
 		case f, ok := <-c.requests:
 			if !ok {
 				return
@@ -102,20 +104,20 @@ func (c *collector) run(w *watcher) {
 	}
 }
 
-// do runs a function within the collector's goroutine, and waits for it.
+// do calls a function in the goroutine of run and waits for it.
 func (c *collector) do(f func()) {
 	done := make(chan struct{})
 	c.requests <- func() { f(); close(done) }
 	<-done
 }
 
-// stop ends the goroutine: its state may be used after that.
+// stop ends run. After it returns, the caller may use the collector's state.
 func (c *collector) stop() {
 	close(c.requests)
 	<-c.stopped
 }
 
-// sweep takes the snapshots that have not changed for some time.
+// sweep adds the snapshots that have not changed for the given time.
 func (c *collector) sweep(settled time.Duration) {
 	entries, err := os.ReadDir(c.dir)
 	if err != nil {
@@ -132,8 +134,8 @@ func (c *collector) sweep(settled time.Duration) {
 	}
 }
 
-// take looks at a snapshot. closed: it was closed just now, so that it is complete or never will be, and its process is as it
-// was then.
+// take adds a snapshot if it is complete. closed reports that the file was closed just now: it will
+// not grow any more, and the state of its process is that at the time of the snapshot.
 func (c *collector) take(name string, closed bool) {
 	parsed, ok := parseName(name, filepath.Base(c.plan.prefix))
 	if !ok || c.seen[name] {
@@ -143,10 +145,10 @@ func (c *collector) take(name string, closed bool) {
 	s, err := readSnapshot(filepath.Join(c.dir, name), parsed)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-	case errors.Is(err, errUnfinished) && !closed:
-		delete(c.seen, name) // it is being written: tcmalloc opens the file long before it writes
-	case errors.Is(err, errUnfinished):
-		c.cutShort(filepath.Join(c.dir, name))
+	case errors.Is(err, errIncomplete) && !closed:
+		delete(c.seen, name) // try again later: tcmalloc opens the file long before it writes
+	case errors.Is(err, errIncomplete):
+		c.handleTruncated(filepath.Join(c.dir, name))
 	case err != nil:
 		c.problem(err)
 	default:
@@ -154,10 +156,11 @@ func (c *collector) take(name string, closed bool) {
 	}
 }
 
-// cutShort is called with a snapshot that ends early: the disk is full, or its process was killed. On a full disk it is
-// removed: it would only take the room of the next one.
-func (c *collector) cutShort(path string) {
-	c.unfinished++
+// handleTruncated counts a truncated snapshot: the disk is full, the process was killed, or the
+// file reached a limit. On a full disk it removes the file, to free space for the next one. It also
+// removes an empty file.
+func (c *collector) handleTruncated(path string) {
+	c.truncated++
 	var st unix.Statfs_t
 	full := unix.Statfs(c.dir, &st) == nil && st.Bavail*uint64(st.Bsize) < 2<<20
 	if full {
@@ -170,8 +173,8 @@ func (c *collector) cutShort(path string) {
 
 func (c *collector) add(s *snapshotFile, fresh bool) {
 	p := c.process(cmp.Or(s.name.pid, c.root), s)
-	if !p.wanted {
-		c.strangers[p.pid] = true
+	if !p.recorded {
+		c.unrecorded[p.pid] = true
 		_ = os.Remove(s.path)
 		return
 	}
@@ -187,7 +190,7 @@ func (c *collector) add(s *snapshotFile, fresh bool) {
 	c.thin(img)
 }
 
-// process finds the process of a snapshot, or meets it for the first time.
+// process returns the process of a snapshot. It adds the process when its first snapshot appears.
 func (c *collector) process(pid int, s *snapshotFile) *process {
 	if p := c.procs[pid]; p != nil {
 		return p
@@ -197,34 +200,38 @@ func (c *collector) process(pid int, s *snapshotFile) *process {
 	if p.known {
 		p.parent = info.Parent
 	}
-	p.wanted = c.wanted(p)
+	p.recorded = c.isRecorded(p)
 	c.procs[pid] = p
 	return p
 }
 
-// wanted says whether a process is to be recorded: the one that record started, and what runs below it as long as there
-// are only wrappers (sh -c, env, timeout, …) between. Of a process that has gone already the parent is not known.
-func (c *collector) wanted(p *process) bool {
+// isRecorded reports whether a process is recorded. These are the process that record started and,
+// without --follow-children, those descendants whose ancestors up to it are all wrappers (sh -c,
+// env, timeout, …). If the process has ended, its parent is unknown; isRecorded then decides by the
+// program of the root process.
+func (c *collector) isRecorded(p *process) bool {
 	if c.plan.FollowChildren || p.pid == c.root {
 		return true
 	}
 	if parent := c.procs[p.parent]; parent != nil && len(parent.images) > 0 {
-		return parent.wanted && parent.last().isWrapper()
+		return parent.recorded && parent.last().isWrapper()
 	}
 	exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", p.parent))
 	if err == nil && p.parent != c.root && p.parent > 1 {
 		info, _ := proc.Read(p.parent)
-		return program.IsWrapper(exe) && c.wanted(&process{pid: p.parent, parent: info.Parent})
+		return program.IsWrapper(exe) && c.isRecorded(&process{pid: p.parent, parent: info.Parent})
 	}
 	root := c.procs[c.root]
 	return root == nil || len(root.images) == 0 || root.last().isWrapper()
 }
 
+// last returns the current process image.
 func (p *process) last() *image { return p.images[len(p.images)-1] }
 
 func (i *image) isWrapper() bool { return program.IsWrapper(i.exe) }
 
-// image finds the program that wrote a snapshot. An exec maps another program, or the same one elsewhere.
+// image returns the process image that wrote a snapshot. A new image begins when the program or its
+// address changes, which an exec does.
 func (c *collector) image(p *process, s *snapshotFile) *image {
 	if n := len(p.images); n > 0 && p.images[n-1].base == s.base {
 		return p.images[n-1]
@@ -238,13 +245,14 @@ func (c *collector) image(p *process, s *snapshotFile) *image {
 			record.Started = info.Started.UTC()
 		}
 	}
-	c.written(c.out.Process(record))
+	c.checkWrite(c.out.Process(record))
 	return img
 }
 
+// trigger returns the name of what caused a snapshot.
 func (c *collector) trigger(p *process, img *image, s *snapshotFile) string {
-	if c.asked[p.pid] {
-		delete(c.asked, p.pid)
+	if c.requested[p.pid] {
+		delete(c.requested, p.pid)
 		return triggerManual
 	}
 	var before *snapshotFile
@@ -254,14 +262,19 @@ func (c *collector) trigger(p *process, img *image, s *snapshotFile) string {
 	return c.plan.engine.trigger(&c.plan.Options, s, before, img.highest)
 }
 
+// write adds a snapshot to the manifest. live reports that the process still has the memory of the
+// snapshot, so that its RSS and PSS are recorded.
 func (c *collector) write(p *process, s *snapshotFile, live bool) {
-	r := manifest.Snapshot{File: s.fileName(), Time: s.time.UTC(), PID: p.pid, Image: s.image, Trigger: s.trigger}
+	r := manifest.Snapshot{
+		File: s.fileName(), Time: s.time.UTC(), PID: p.pid, Image: s.image, Trigger: s.trigger,
+	}
 	if live {
 		r.RSS, r.PSS = proc.Memory(p.pid)
 	}
-	c.written(c.out.Snapshot(r))
+	c.checkWrite(c.out.Snapshot(r))
 }
 
+// identifyAll adds the mapped files that are new to the manifest.
 func (c *collector) identifyAll(pid int, maps []string) {
 	for _, path := range maps {
 		if c.mapped[path] {
@@ -269,11 +282,12 @@ func (c *collector) identifyAll(pid int, maps []string) {
 		}
 		c.mapped[path] = true
 		if m, ok := proc.Identify(path, pid); ok {
-			c.written(c.out.Mapping(m))
+			c.checkWrite(c.out.Mapping(m))
 		}
 	}
 }
 
+// copyMaps copies the maps of generated code of a process. last is for the final copy.
 func (c *collector) copyMaps(p *process, last bool) {
 	if len(p.images) == 0 || len(p.last().series) == 0 {
 		return
@@ -284,31 +298,33 @@ func (c *collector) copyMaps(p *process, last bool) {
 		c.problem(err)
 	}
 	for _, f := range files {
-		c.written(c.out.File(f))
+		c.checkWrite(c.out.File(f))
 	}
 }
 
-// drop removes a snapshot and says so: a reader would take its number for one that is missing.
+// drop removes a snapshot and records that in the manifest. Otherwise a reader would report its
+// number as missing.
 func (c *collector) drop(s *snapshotFile, reason string) {
-	c.written(c.out.Drop(manifest.Drop{File: s.fileName(), Reason: reason}))
+	c.checkWrite(c.out.Drop(manifest.Drop{File: s.fileName(), Reason: reason}))
 	_ = os.Remove(s.path)
 }
 
+// thin removes snapshots of a process image above the limit of --keep.
 func (c *collector) thin(img *image) {
 	for c.plan.Keep > 0 && len(img.series) > c.plan.Keep {
 		times := make([]time.Time, len(img.series))
 		for i, s := range img.series {
 			times[i] = s.time
 		}
-		i := superfluous(times)
+		i := mostRedundant(times)
 		c.drop(img.series[i], manifest.DropThinned)
 		delete(c.seen, img.series[i].fileName())
 		img.series = slices.Delete(img.series, i, i+1)
 	}
 }
 
-// lookAround notes processes that ended, and children that are not recorded.
-func (c *collector) lookAround() {
+// checkProcesses finds processes that ended and child processes that are not recorded.
+func (c *collector) checkProcesses() {
 	for _, pid := range c.pids() {
 		p := c.procs[pid]
 		if p.ended || !p.known {
@@ -317,17 +333,18 @@ func (c *collector) lookAround() {
 		if !proc.Alive(pid) && pid != c.root {
 			p.ended = true
 			c.copyMaps(p, true)
-			c.written(c.out.End(manifest.End{PID: pid, Time: time.Now().UTC()}))
+			c.checkWrite(c.out.End(manifest.End{PID: pid, Time: time.Now().UTC()}))
 			continue
 		}
-		if !c.plan.FollowChildren && p.wanted && len(p.images) > 0 && !p.last().isWrapper() {
+		if !c.plan.FollowChildren && p.recorded && len(p.images) > 0 && !p.last().isWrapper() {
 			for _, child := range proc.Children(pid) {
-				c.strangers[child] = true
+				c.unrecorded[child] = true
 			}
 		}
 	}
 }
 
+// pids returns the numbers of all processes that wrote snapshots, in ascending order.
 func (c *collector) pids() []int {
 	pids := make([]int, 0, len(c.procs))
 	for pid := range c.procs {
@@ -337,14 +354,15 @@ func (c *collector) pids() []int {
 	return pids
 }
 
-// problem remembers what went wrong; the recording goes on.
+// problem stores an error, which may be nil, for the end of the recording.
 func (c *collector) problem(err error) {
 	if err != nil {
 		c.problems[err.Error()] = true
 	}
 }
 
-func (c *collector) written(err error) {
+// checkWrite stores an error of the manifest, which may be nil. Its message names the directory.
+func (c *collector) checkWrite(err error) {
 	var pe *os.PathError
 	if errors.As(err, &pe) {
 		err = fmt.Errorf("%s: %w", c.plan.Dir, pe.Err)

@@ -1,16 +1,21 @@
-// Package record runs a program under a preloaded allocator that writes heap snapshots, and keeps beside them what
-// they will need later: times, processes, memory, build IDs of the mapped files, maps of generated code.
+// Package record runs a program under a preloaded allocator that writes heap snapshots. It stores
+// with them what later analysis needs: times, processes, memory sizes, build IDs of mapped files,
+// and maps of generated code.
 //
 //	plan, err := record.Prepare(options)   // finds the program, the engine and its library; changes nothing
-//	outcome, err := plan.Run(ctx)          // runs the program, collects, ends as it ends
+//	outcome, err := plan.Run(ctx)          // runs the program and collects its snapshots
 //
-// Rooms: options.go and plan.go say what will be done; engine.go is what a profiling allocator must offer,
-// tcmalloc.go and jemalloc.go are the two there are; find.go finds their libraries, target.go looks at the
-// program, check.go tries the two together, sender.go tells ^C from kill(1), inherited.go which signals are
-// ignored, agent.go and agent/ change how the allocator names its files; run.go starts, passes on signals and
-// waits; collect.go follows the directory, snapshot.go reads what a snapshot says of itself, process.go what /proc
-// says of its process, keep.go thins out, jit.go copies maps of generated code.
+// Before the run: options.go and plan.go define and prepare a recording. engine.go is the interface
+// of a profiling allocator; tcmalloc.go and jemalloc.go implement it. Package program examines the
+// program and finds libraries. check.go loads the library into the program. agent.go and package
+// agent change how the allocator names its files.
 //
-// The program's standard streams, terminal, working directory, process group and environment are its own; only the
-// variables of Plan.Settings are added. Linux only.
+// During the run: run.go starts the program, forwards signals and waits. Package sig finds out who
+// sent a signal and which signals are ignored. collect.go watches the directory, snapshot.go reads
+// headers and mappings of snapshots, package proc reads /proc, thin.go selects snapshots to remove,
+// and jit.go copies maps of generated code. finish.go ends a recording.
+//
+// The program keeps its standard streams, terminal, working directory, process group and
+// environment, to which only the variables in Plan.Settings are added. The package works on Linux
+// only.
 package record

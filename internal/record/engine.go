@@ -11,30 +11,36 @@ import (
 	"github.com/heaplapse/heaplapse/internal/record/program"
 )
 
-// engine is a profiling allocator that can be preloaded. A third one is one more file, and a line in engines.
+// engine is a profiling allocator that can be preloaded. To add an engine, implement this interface
+// and append it to engines.
 type engine interface {
 	name() string
 	library() *program.Search
 	version(path string) string
-	// refuse says which of the options it cannot honour, and why; nil if it can honour all.
+	// refuse returns an error if the engine does not support the options. agent reports whether the
+	// agent is used.
 	refuse(o *Options, agent bool) error
-	// settings configure it. prefix is the absolute path that snapshots begin with.
+	// settings returns the environment variables that configure the engine. prefix is the absolute
+	// path with which the names of snapshots begin.
 	settings(o *Options, prefix string, agent bool) []Setting
-	// cost says what it costs the program, when is how it renders the triggers of the options.
+	// cost describes the overhead and the accuracy, for the user.
 	cost(o *Options) string
+	// when describes the times of the snapshots, for the user.
 	when(o *Options, agent bool) string
-	// period is the mean distance of samples in bytes, 0 if every allocation is recorded.
+	// period returns the mean number of bytes between samples, or 0 if every allocation is
+	// recorded.
 	period(o *Options) int64
-	// trigger says why a snapshot was taken.
+	// trigger returns the name of what caused a snapshot. before is the previous snapshot, or nil.
+	// highest is the maximum of the bytes in use before s.
 	trigger(o *Options, s *snapshotFile, before *snapshotFile, highest int64) string
-	// dumpSignal is the number of the signal that asks for a snapshot, 0 without.
+	// dumpSignal returns the number of the signal that makes the program take a snapshot, or 0.
 	dumpSignal(o *Options, agent bool) int
 }
 
-// engines in the order in which auto takes them.
+// engines lists the engines. The option auto selects the first one that works.
 var engines = []engine{jemalloc{}, tcmalloc{}}
 
-// Names of triggers, as heapfile knows them.
+// Names of triggers. They are those of heapfile.Trigger.
 const (
 	triggerAllocated = "allocated"
 	triggerHighWater = "high-water"
@@ -43,19 +49,20 @@ const (
 	triggerExit      = "exit"
 )
 
-// timerText says when a timer takes snapshots.
+// timerText describes the times at which the timer takes snapshots.
 func timerText(o *Options, agent bool) string {
 	switch {
 	case o.Every == 0:
 		return ""
 	case o.Adaptive && agent:
-		return fmt.Sprintf("every %s at first, then every 1/%d of the time it has run", o.Every, DefaultPart)
+		return fmt.Sprintf("every %s at first, later every 1/%d of the elapsed time", o.Every, DefaultPart)
 	case o.Adaptive:
 		return fmt.Sprintf("every %d s", wholeSeconds(o))
 	}
 	return fmt.Sprintf("every %s", o.Every)
 }
 
+// joinTexts joins the texts that are not empty.
 func joinTexts(texts ...string) string {
 	var out []string
 	for _, t := range texts {
@@ -63,10 +70,10 @@ func joinTexts(texts ...string) string {
 			out = append(out, t)
 		}
 	}
-	return cmp.Or(strings.Join(out, ", "), "at the end only")
+	return cmp.Or(strings.Join(out, ", "), "only at the end")
 }
 
-// log2 rounds to the nearest power of two, on the logarithmic scale, and returns its exponent.
+// log2 returns the logarithm of v to base 2, rounded to the nearest integer. It returns 0 if v < 1.
 func log2(v int64) int {
 	if v <= 1 {
 		return 0

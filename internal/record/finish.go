@@ -21,8 +21,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
-// finish is called when the program has ended and the goroutine was stopped: it takes what is left, says how it ended
-// and closes the sidecar.
+// finish completes a recording. It is called when the program has ended and stop has returned. It
+// adds the remaining snapshots, writes how the program ended, and closes the manifest.
 func (c *collector) finish(state *os.ProcessState, ended time.Time) Outcome {
 	c.settle()
 	o := Outcome{Dir: c.plan.Dir, Status: state.ExitCode()}
@@ -31,41 +31,41 @@ func (c *collector) finish(state *os.ProcessState, ended time.Time) Outcome {
 		o.Signal = int(ws.Signal())
 		o.Status = 128 + o.Signal
 		end.Signal = sig.Name(o.Signal)
-		c.lastWords(ended, ws.Signal())
+		c.markSignalSnapshot(ended, ws.Signal())
 	} else {
 		end.Status = &o.Status
-		c.exitDump(ended)
+		c.markExitSnapshot(ended)
 	}
 	for _, pid := range c.pids() {
 		c.copyMaps(c.procs[pid], true)
 	}
 	c.prune()
-	c.problem(c.cut())
-	c.written(c.out.End(end))
+	c.problem(c.truncationError())
+	c.checkWrite(c.out.End(end))
 	problems := c.sortedProblems()
-	c.written(c.out.End(manifest.End{Time: time.Now().UTC(), Error: strings.Join(problems, "; ")}))
+	c.checkWrite(c.out.End(manifest.End{Time: time.Now().UTC(), Error: strings.Join(problems, "; ")}))
 	if err := c.out.Close(); err != nil {
-		c.written(err)
+		c.checkWrite(err)
 	}
 	c.count(&o)
 	o.Notes = c.notes(o)
 	return o
 }
 
-// settleFor is how long finish waits for children that are about to end as the program has.
+// settleFor is the time that finish waits for other processes of the recording to end.
 const settleFor = time.Second
 
-// settle takes the snapshots that are still on their way.
+// settle waits for processes that are about to end, and adds the remaining snapshots.
 func (c *collector) settle() {
 	for deadline := time.Now().Add(settleFor); time.Now().Before(deadline) && c.othersLive(); time.Sleep(dumpPoll) {
 		c.sweep(settleFor)
 	}
 	c.sweep(0)
-	c.leftovers()
+	c.takeAbandoned()
 }
 
-// leftovers are snapshots that nobody will complete: those of processes that were killed while they wrote.
-func (c *collector) leftovers() {
+// takeAbandoned handles incomplete snapshots of processes that were killed while they were writing.
+func (c *collector) takeAbandoned() {
 	entries, err := os.ReadDir(c.dir)
 	if err != nil {
 		return
@@ -78,7 +78,7 @@ func (c *collector) leftovers() {
 	}
 }
 
-// othersLive says whether processes of the recording have outlived the program.
+// othersLive reports whether a process of the recording other than the program is alive.
 func (c *collector) othersLive() bool {
 	for _, pid := range c.pids() {
 		if pid != c.root && proc.Alive(pid) {
@@ -88,11 +88,13 @@ func (c *collector) othersLive() bool {
 	return false
 }
 
-// exitWithin is how long before its end a program writes its last snapshot.
+// exitWithin is the maximum time between the last snapshot of a program and its end, if the end
+// caused the snapshot.
 const exitWithin = time.Second
 
-// exitDump writes down that the last snapshot was that of the program's exit: nothing but its time tells with tcmalloc.
-func (c *collector) exitDump(ended time.Time) {
+// markExitSnapshot sets the trigger of the last snapshot to exit if the exit of the program caused
+// it. With tcmalloc, only its time shows that.
+func (c *collector) markExitSnapshot(ended time.Time) {
 	p, s := c.procs[c.root], c.lastOf(c.root)
 	if s == nil {
 		return
@@ -107,18 +109,22 @@ func (c *collector) exitDump(ended time.Time) {
 	c.dropTeardown(p.last())
 }
 
-// lastWords writes down that the last snapshot was taken because of the signal that then ended the program: see agent.c.
-func (c *collector) lastWords(ended time.Time, signal syscall.Signal) {
+// markSignalSnapshot sets the trigger of the last snapshot to manual if the agent took it because
+// of the signal that ended the program. See agent.c.
+func (c *collector) markSignalSnapshot(ended time.Time, signal syscall.Signal) {
 	able := c.plan.agent && c.plan.engine.dumpSignal(&c.plan.Options, true) != 0
 	s := c.lastOf(c.root)
-	if !able || s == nil || s.trigger == triggerManual || (signal != unix.SIGINT && signal != unix.SIGTERM) || ended.Sub(s.time) > exitWithin {
+	if !able || s == nil || s.trigger == triggerManual {
+		return
+	}
+	if (signal != unix.SIGINT && signal != unix.SIGTERM) || ended.Sub(s.time) > exitWithin {
 		return
 	}
 	s.trigger = triggerManual
 	c.write(c.procs[c.root], s, false)
 }
 
-// lastOf is the last snapshot of a process, nil without one.
+// lastOf returns the last snapshot of a process, or nil if it has none.
 func (c *collector) lastOf(pid int) *snapshotFile {
 	p := c.procs[pid]
 	if p == nil || len(p.images) == 0 || len(p.last().series) == 0 {
@@ -128,11 +134,12 @@ func (c *collector) lastOf(pid int) *snapshotFile {
 	return series[len(series)-1]
 }
 
-// dropTeardown removes what the timer took while the program freed its memory to exit: to growth these snapshots would look as if
-// the leak had stopped. The one of the exit itself stays; whoever reads the series knows it for what it is.
+// dropTeardown removes the snapshots that the timer took while the program was freeing its memory
+// before it exited. In them, a leak seems to have stopped. The snapshot of the exit itself is kept:
+// readers know it by its trigger.
 func (c *collector) dropTeardown(img *image) {
-	from, last := teardown(img.series), len(img.series)-1
-	if last < enough || from >= last {
+	from, last := teardownStart(img.series), len(img.series)-1
+	if last < minSnapshots || from >= last {
 		return
 	}
 	for _, s := range img.series[from:last] {
@@ -141,9 +148,10 @@ func (c *collector) dropTeardown(img *image) {
 	img.series = slices.Delete(img.series, from, last)
 }
 
-// teardown is the index of the first snapshot of a heap that falls until the end, and by more than half, within the last tenth of the
-// run or two seconds; the number of snapshots if it does not.
-func teardown(series []*snapshotFile) int {
+// teardownStart returns the index of the first snapshot after the heap has begun to shrink for the
+// last time, if it shrinks by more than half and within the last tenth of the run or the last two
+// seconds. Otherwise it returns the number of snapshots.
+func teardownStart(series []*snapshotFile) int {
 	last := len(series) - 1
 	window := max(2*time.Second, series[last].time.Sub(series[0].time)/10)
 	top := last
@@ -156,10 +164,11 @@ func teardown(series []*snapshotFile) int {
 	return len(series)
 }
 
-// enough is the least number of snapshots that growth can judge.
-const enough = 6
+// minSnapshots is the minimum number of snapshots for a verdict of growth.
+const minSnapshots = 6
 
-// prune removes the snapshots of wrappers, and of helpers that shells ran, where there is a program that was recorded for longer.
+// prune removes the snapshots of wrappers if there is a program, and those of short-lived helpers
+// if there is a program with a longer series.
 func (c *collector) prune() {
 	if c.plan.FollowChildren {
 		return
@@ -174,7 +183,7 @@ func (c *collector) prune() {
 	}
 	for _, img := range c.images() {
 		wrapper := img.isWrapper() && programs > 0
-		helper := len(img.series) < enough && 5*img.span() < longest
+		helper := len(img.series) < minSnapshots && 5*img.span() < longest
 		if !wrapper && !helper {
 			continue
 		}
@@ -185,7 +194,7 @@ func (c *collector) prune() {
 	}
 }
 
-// span is the time from the first snapshot to the last.
+// span returns the time from the first to the last snapshot.
 func (i *image) span() time.Duration {
 	if len(i.series) == 0 {
 		return 0
@@ -201,22 +210,21 @@ func (c *collector) images() []*image {
 	return out
 }
 
-// cut says that snapshots were not completed.
-func (c *collector) cut() error {
-	var limit unix.Rlimit
-	why := ""
-	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &limit); err == nil && limit.Cur != unix.RLIM_INFINITY {
-		why = fmt.Sprintf(" (files are limited to %s: ulimit -f)", units.RoundBytes(int64(min(limit.Cur, math.MaxInt64))))
-	}
-	switch c.unfinished {
-	case 0:
+// truncationError returns an error if snapshots were truncated.
+func (c *collector) truncationError() error {
+	if c.truncated == 0 {
 		return nil
-	case 1:
-		return fmt.Errorf("1 snapshot was cut short and is not used%s", why)
 	}
-	return fmt.Errorf("%d snapshots were cut short and are not used%s", c.unfinished, why)
+	var limit unix.Rlimit
+	reason := ""
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &limit); err == nil && limit.Cur != unix.RLIM_INFINITY {
+		size := units.RoundBytes(int64(min(limit.Cur, math.MaxInt64)))
+		reason = fmt.Sprintf(" (ulimit -f limits files to %s)", size)
+	}
+	return fmt.Errorf("%s truncated, not used%s", units.Count(c.truncated, "snapshot"), reason)
 }
 
+// count sets the numbers of snapshots and processes, and the main process.
 func (c *collector) count(o *Outcome) {
 	most := 0
 	for _, pid := range c.pids() {
@@ -246,22 +254,25 @@ func (c *collector) sortedProblems() []string {
 
 func (c *collector) notes(o Outcome) []string {
 	notes := c.sortedProblems()
-	if n := len(c.strangers); n > 0 {
-		notes = append(notes, fmt.Sprintf("the program ran other processes (%d seen), which were not recorded: --follow-children keeps them all", n))
+	if n := len(c.unrecorded); n > 0 {
+		notes = append(notes, fmt.Sprintf("not recorded: %s (use --follow-children to record all processes)",
+			units.CountOf(n, "child process", "child processes")))
 	}
 	if o.Snapshots == 0 {
-		notes = append(notes, c.whyNone(o))
+		notes = append(notes, c.noSnapshotsReason(o))
 	}
 	return notes
 }
 
-// whyNone says why there may be no snapshots.
-func (c *collector) whyNone(o Outcome) string {
+// noSnapshotsReason returns a message for a recording without snapshots, with the likely reason.
+func (c *collector) noSnapshotsReason(o Outcome) string {
 	switch {
 	case o.Signal != 0:
-		return fmt.Sprintf("no snapshots: %s ended the program before one was due", sig.Name(o.Signal))
-	case len(c.problems) > 0 || c.unfinished > 0:
+		return fmt.Sprintf("no snapshots: %s ended the program before the first one was due", sig.Name(o.Signal))
+	case len(c.problems) > 0 || c.truncated > 0:
 		return "no snapshots"
 	}
-	return "no snapshots: the program did not use the preloaded allocator; it may bring its own (Go, jemalloc or mimalloc linked in), clear its environment, leave by _exit, or run under another user"
+	return "no snapshots: the program did not use the preloaded allocator; " +
+		"it may have its own allocator (Go; jemalloc or mimalloc linked in), clear its environment, " +
+		"end with _exit, or run as another user"
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
-// jemalloc samples: cheap enough for production.
+// jemalloc records a sample of the allocations. Its overhead is low enough for production.
 type jemalloc struct{}
 
 func (jemalloc) name() string { return "jemalloc" }
@@ -21,9 +21,17 @@ var jemallocLibrary = program.Search{
 	Names:  []string{"libjemalloc.so.2", "libjemalloc.so"},
 	Symbol: "mallctl",
 	Packages: map[string]string{
-		"debian": "apt install libjemalloc2", "ubuntu": "apt install libjemalloc2", "fedora": "dnf install jemalloc", "rhel": "dnf install jemalloc (from EPEL)",
-		"arch": "pacman -S jemalloc", "alpine": "apk add jemalloc", "suse": "zypper install libjemalloc2", "opensuse": "zypper install libjemalloc2",
-		"nixos": "nix-env -iA nixos.jemalloc", "gentoo": "emerge dev-libs/jemalloc", "conda": "conda install -c conda-forge jemalloc",
+		"debian":   "apt install libjemalloc2",
+		"ubuntu":   "apt install libjemalloc2",
+		"fedora":   "dnf install jemalloc",
+		"rhel":     "dnf install jemalloc (from EPEL)",
+		"arch":     "pacman -S jemalloc",
+		"alpine":   "apk add jemalloc",
+		"suse":     "zypper install libjemalloc2",
+		"opensuse": "zypper install libjemalloc2",
+		"nixos":    "nix-env -iA nixos.jemalloc",
+		"gentoo":   "emerge dev-libs/jemalloc",
+		"conda":    "conda install -c conda-forge jemalloc",
 	},
 }
 
@@ -33,26 +41,36 @@ var jemallocVersion = regexp.MustCompile(`(\d+\.\d+\.\d+)-\d+-g[0-9a-f]{40}`)
 
 func (jemalloc) version(path string) string { return program.VersionIn(path, jemallocVersion) }
 
-// The clock is looked at after so many bytes allocated, as a power of two: often enough for a script that allocates
-// 10 MB a second; at 1 GB a second some 250 dumps a second go nowhere, of a tenth of a millisecond each (see agent.c).
-const jemallocTick = 22
-
-const jemallocSample = 19 // its own default: 512 KiB
+// Intervals of jemalloc, as powers of two, in bytes.
+const (
+	// jemallocTick is the number of bytes allocated between two checks of the timer. It is small
+	// enough for a program that allocates 10 MB/s. At 1 GB/s the agent discards about 250 snapshots
+	// per second, at 0.1 ms each (see agent.c).
+	jemallocTick = 22
+	// jemallocNoTimer is the number of bytes allocated between snapshots if the agent cannot be
+	// loaded.
+	jemallocNoTimer = 28
+	// jemallocSample is jemalloc's own default sample period: 512 KiB.
+	jemallocSample = 19
+)
 
 func (jemalloc) refuse(o *Options, agent bool) error {
 	switch {
 	case o.Signal != "":
-		return errors.New("--signal: jemalloc has no signal that takes a snapshot (tcmalloc has)")
+		return errors.New("--signal: jemalloc cannot take snapshots by signal (tcmalloc can)")
 	case o.EveryInuse > 0:
-		return errors.New("--every-inuse: jemalloc dumps at every new high of its mapped memory, by whatever it rises (tcmalloc has such an interval)")
+		return errors.New("--every-inuse: jemalloc has no interval for bytes in use (tcmalloc has)")
 	case o.EveryAlloc > 0 && o.Every > 0:
-		return errors.New("--every-alloc with --every: jemalloc has one interval, in bytes allocated, that serves for either (tcmalloc can do both)")
+		return errors.New("--every-alloc with --every: jemalloc supports only one of them (tcmalloc supports both)")
 	case o.Every > 0 && !agent && !o.Adaptive:
-		return errors.New("--every: jemalloc has no timer, and the agent that gives it one cannot be loaded here (tcmalloc has a timer)")
+		return errors.New("--every: jemalloc has no timer without the agent, which cannot be loaded here " +
+			"(tcmalloc has a timer)")
 	}
 	return nil
 }
 
+// interval returns jemalloc's lg_prof_interval: the logarithm of the bytes allocated between two
+// dumps, or -1 for none.
 func (jemalloc) interval(o *Options, agent bool) int {
 	switch {
 	case o.EveryAlloc > 0:
@@ -60,11 +78,12 @@ func (jemalloc) interval(o *Options, agent bool) int {
 	case o.Every > 0 && agent:
 		return jemallocTick
 	case o.Every > 0:
-		return 28
+		return jemallocNoTimer
 	}
 	return -1
 }
 
+// sample returns jemalloc's lg_prof_sample.
 func (jemalloc) sample(o *Options) int {
 	if o.SamplePeriod > 0 {
 		return log2(o.SamplePeriod)
@@ -72,8 +91,9 @@ func (jemalloc) sample(o *Options) int {
 	return jemallocSample
 }
 
-// settings: jemalloc's manual, opt.prof and below. Later pairs win, so that the program's own come first. abort_conf and
-// stats_print are left as they are.
+// settings returns MALLOC_CONF. jemalloc(3) documents the options, from opt.prof on. Later options
+// override earlier ones, so the program's own options come first. abort_conf and stats_print are
+// not set.
 func (e jemalloc) settings(o *Options, prefix string, agent bool) []Setting {
 	conf := []string{
 		"prof:true", "prof_active:true", "prof_accum:true", "prof_final:true", "prof_leak:false", "prof_gdump:false",
@@ -88,9 +108,10 @@ func (e jemalloc) settings(o *Options, prefix string, agent bool) []Setting {
 }
 
 func (e jemalloc) cost(o *Options) string {
-	text := fmt.Sprintf("one in %s is sampled: some percent of run time, small leaks are estimates", units.RoundBytes(e.period(o)))
+	text := fmt.Sprintf("takes one sample per %s allocated: a few percent slower, and sizes are estimates",
+		units.RoundBytes(e.period(o)))
 	if o.SamplePeriod > 0 && o.SamplePeriod != e.period(o) {
-		text += fmt.Sprintf(" (--sample-period %s was rounded: jemalloc takes powers of two)", units.RoundBytes(o.SamplePeriod))
+		text += fmt.Sprintf(" (--sample-period %s rounded to a power of two)", units.RoundBytes(o.SamplePeriod))
 	}
 	return text
 }
@@ -100,16 +121,17 @@ func (e jemalloc) when(o *Options, agent bool) string {
 	case n < 0:
 		return joinTexts()
 	case o.EveryAlloc > 0 && o.EveryAlloc != 1<<n:
-		return fmt.Sprintf("every %s allocated (rounded: jemalloc takes powers of two)", units.RoundBytes(1<<n))
+		return fmt.Sprintf("every %s allocated (rounded to a power of two)", units.RoundBytes(1<<n))
 	case o.EveryAlloc > 0 || !agent:
 		return fmt.Sprintf("every %s allocated", units.RoundBytes(1<<n))
 	}
-	return timerText(o, agent) + fmt.Sprintf(" (looked at after every %s allocated)", units.RoundBytes(1<<jemallocTick))
+	return timerText(o, agent) + fmt.Sprintf(" (checked after every %s allocated)", units.RoundBytes(1<<jemallocTick))
 }
 
 func (e jemalloc) period(o *Options) int64 { return 1 << e.sample(o) }
 
-// trigger: names tell; what ticks in bytes is the timer where one was asked for.
+// trigger decides by the kind in the name of the file. Dumps at an interval of bytes belong to the
+// timer, if there is one.
 func (jemalloc) trigger(o *Options, s, _ *snapshotFile, _ int64) string {
 	switch s.name.kind {
 	case 'f':

@@ -15,14 +15,14 @@ import (
 	"github.com/heaplapse/heaplapse/internal/record/program"
 )
 
-// maxJIT bounds what is copied of one map of generated code, in bytes.
+// maxJIT is the maximum size of a copy of a map of generated code, in bytes.
 const maxJIT = 512 << 20
 
-// jitCopies keeps copies of perf maps and jitdumps: they are deleted, or overwritten by another process of the same
-// number, and grow while the program runs.
+// jitCopies copies perf maps and jitdumps. The originals grow while the program runs. Later they
+// are deleted, or overwritten by another process with the same number.
 type jitCopies struct {
 	dir  string
-	seen map[string]jitState // by the copy's name
+	seen map[string]jitState // by name of the copy
 }
 
 type jitState struct {
@@ -32,7 +32,8 @@ type jitState struct {
 
 var jitdumpName = regexp.MustCompile(`/jit-\d+\.dump$`)
 
-// sources are where a process has maps of generated code: by convention in /tmp, a jitdump also where it is mapped.
+// jitSources returns the paths of the maps of generated code of a process, by kind. Perf maps are
+// in /tmp by convention. A jitdump is mapped by the process.
 func jitSources(pid int, maps []string) map[string]string {
 	out := map[string]string{}
 	for _, m := range maps {
@@ -53,10 +54,11 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// jitEvery is the least time between two copies of one map; the first and the last come at once.
+// jitEvery is the minimum time between two copies of one map. It does not apply to the first and
+// the last copy.
 const jitEvery = 30 * time.Second
 
-// update copies what has grown, and returns what is new.
+// update copies the maps that have changed and returns those that were copied for the first time.
 func (j *jitCopies) update(pid int, maps []string, last bool) (files []manifest.File, err error) {
 	for kind, source := range jitSources(pid, maps) {
 		name := fmt.Sprintf("perf-%d.map", pid)
@@ -65,7 +67,10 @@ func (j *jitCopies) update(pid int, maps []string, last bool) (files []manifest.
 		}
 		info, statErr := os.Stat(source)
 		state, known := j.seen[name]
-		if statErr != nil || !info.Mode().IsRegular() || info.Size() == state.size || (known && !last && time.Since(state.copied) < jitEvery) {
+		if statErr != nil || !info.Mode().IsRegular() || info.Size() == state.size {
+			continue
+		}
+		if known && !last && time.Since(state.copied) < jitEvery {
 			continue
 		}
 		if err := copyFile(source, filepath.Join(j.dir, name)); err != nil {
@@ -76,23 +81,24 @@ func (j *jitCopies) update(pid int, maps []string, last bool) (files []manifest.
 		}
 		j.seen[name] = jitState{info.Size(), time.Now()}
 		if !known {
-			files = append(files, manifest.File{File: name, Path: strings.TrimPrefix(source, fmt.Sprintf("/proc/%d/root", pid)), Kind: kind, PID: pid})
+			path := strings.TrimPrefix(source, fmt.Sprintf("/proc/%d/root", pid))
+			files = append(files, manifest.File{File: name, Path: path, Kind: kind, PID: pid})
 		}
 	}
 	return files, nil
 }
 
-// copyFile copies whole or not at all.
+// copyFile copies a file atomically.
 func copyFile(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	return writeWhole(to, 0o644, io.LimitReader(in, maxJIT))
+	return writeAtomic(to, 0o644, io.LimitReader(in, maxJIT))
 }
 
-// runtimeSettings make language runtimes name what they generate, if asked to.
+// runtimeSettings returns the variables for language runtimes that the options request.
 func (p *Plan) runtimeSettings() []Setting {
 	var s []Setting
 	if p.JIT {
@@ -105,18 +111,19 @@ func (p *Plan) runtimeSettings() []Setting {
 	return s
 }
 
-// runtimeHints say what would show more of a language's memory.
+// runtimeHints returns options that show more of the memory of a language runtime.
 func (p *Plan) runtimeHints() []string {
 	base := filepath.Base(p.Target.Exe)
-	command := strings.Join(p.Command, " ")
 	switch {
 	case strings.HasPrefix(base, "python") || strings.HasPrefix(filepath.Base(p.Target.Path), "python"):
 		if !p.PythonMalloc && program.Getenv(p.Env, "PYTHONMALLOC") == "" {
-			return []string{"CPython keeps objects of up to 512 bytes in arenas of its own: --python-malloc makes each of them visible, and the program slower"}
+			return []string{"CPython keeps objects of up to 512 bytes in its own arenas; " +
+				"--python-malloc shows each of them, and makes the program slower"}
 		}
 	case base == "node" || base == "nodejs":
-		if !p.JIT && !strings.Contains(command+program.Getenv(p.Env, "NODE_OPTIONS"), "--perf-basic-prof") {
-			return []string{"JavaScript functions have names with --jit"}
+		options := strings.Join(p.Command, " ") + program.Getenv(p.Env, "NODE_OPTIONS")
+		if !p.JIT && !strings.Contains(options, "--perf-basic-prof") {
+			return []string{"use --jit to see the names of JavaScript functions"}
 		}
 	}
 	return nil

@@ -16,7 +16,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// fakeLibraries are shared libraries for this machine: one with a profiler, one without.
+// fakeLibraries returns two shared libraries for this machine: one with a profiler and one without.
 func fakeLibraries(t *testing.T) (profiler, minimal []byte) {
 	t.Helper()
 	gcc := testutil.Need(t, "gcc")
@@ -40,20 +40,20 @@ func putFile(t *testing.T, path string, content []byte, mode os.FileMode) {
 
 func thisABI() program.ABI { return (&program.Target{}).ABI() }
 
-// TestTheUsualPlaces has the library where each distribution has it.
-func TestTheUsualPlaces(t *testing.T) {
+// TestFindLibraryOnEachDistribution puts the library where each distribution installs it.
+func TestFindLibraryOnEachDistribution(t *testing.T) {
 	profiler, minimal := fakeLibraries(t)
 	triplet := program.Triplets[program.OwnMachine()]
 	for name, c := range map[string]struct {
 		env   []string
 		place string
-		cache bool // only ldconfig knows
+		cache bool // only ldconfig lists it
 	}{
 		"Debian, Ubuntu":       {place: "/usr/lib/" + triplet},
 		"Debian before merge":  {place: "/lib/" + triplet},
 		"Fedora, openSUSE":     {place: "/usr/lib64"},
 		"Arch, Alpine":         {place: "/usr/lib"},
-		"built here":           {place: "/usr/local/lib"},
+		"built locally":        {place: "/usr/local/lib"},
 		"Nix, user's profile":  {place: "/home/u/.nix-profile/lib", env: []string{"HOME=/home/u"}},
 		"Nix, newer profile":   {place: "/home/u/.local/state/nix/profile/lib", env: []string{"HOME=/home/u"}},
 		"NixOS":                {place: "/run/current-system/sw/lib"},
@@ -71,7 +71,8 @@ func TestTheUsualPlaces(t *testing.T) {
 				putFile(t, sys.At(want), profiler, 0o644)
 				putFile(t, sys.At("/usr/lib/libtcmalloc_minimal.so.4"), minimal, 0o644)
 				if c.cache {
-					putFile(t, sys.At("/sbin/ldconfig"), []byte("#!/bin/sh\necho '\t"+s.Names[0]+" (libc6,x86-64) => "+want+"'\n"), 0o755)
+					script := "#!/bin/sh\necho '\t" + s.Names[0] + " (libc6,x86-64) => " + want + "'\n"
+					putFile(t, sys.At("/sbin/ldconfig"), []byte(script), 0o755)
 				}
 				got, _ := s.FindLibrary(sys, thisABI(), c.env)
 				assert.Equal(t, want, got)
@@ -80,8 +81,8 @@ func TestTheUsualPlaces(t *testing.T) {
 	}
 }
 
-// TestTheWrongLibrary: what is there and cannot be used is said.
-func TestTheWrongLibrary(t *testing.T) {
+// TestFindLibraryExplainsFailures checks the reasons for libraries that cannot be used.
+func TestFindLibraryExplainsFailures(t *testing.T) {
 	profiler, minimal := fakeLibraries(t)
 	other := append([]byte(nil), profiler...)
 	other[18], other[19] = byte(elf.EM_RISCV), 0 // e_machine
@@ -90,32 +91,33 @@ func TestTheWrongLibrary(t *testing.T) {
 		content []byte
 		says    string
 	}{
-		"nothing":     {"libtcmalloc.so.4", nil, ""},
-		"minimal":     {"libtcmalloc_minimal.so.4", minimal, `libtcmalloc_minimal\.so\.4 has no heap profiler \(HeapProfilerStart is missing\)$`},
-		"renamed":     {"libtcmalloc.so.4", minimal, `libtcmalloc\.so\.4 has no heap profiler`},
-		"another one": {"libtcmalloc.so.4", other, `libtcmalloc\.so\.4 is for riscv, the program for `},
-		"a linker's":  {"libtcmalloc.so", []byte("INPUT(-ltcmalloc)\n"), `libtcmalloc\.so is not a shared library`},
+		"nothing":       {"libtcmalloc.so.4", nil, ""},
+		"minimal":       {"libtcmalloc_minimal.so.4", minimal, `libtcmalloc_minimal\.so\.4 has no heap profiler \(HeapProfilerStart is missing\)$`},
+		"renamed":       {"libtcmalloc.so.4", minimal, `libtcmalloc\.so\.4 has no heap profiler`},
+		"other machine": {"libtcmalloc.so.4", other, `libtcmalloc\.so\.4 is for riscv, but the program is for `},
+		"linker script": {"libtcmalloc.so", []byte("INPUT(-ltcmalloc)\n"), `libtcmalloc\.so is not a shared library`},
 	} {
 		t.Run(why, func(t *testing.T) {
 			sys := program.System{Root: t.TempDir()}
 			if c.content != nil {
 				putFile(t, sys.At("/usr/lib64/"+c.name), c.content, 0o644)
 			}
-			path, said := tcmalloc{}.library().FindLibrary(sys, thisABI(), nil)
+			path, reason := tcmalloc{}.library().FindLibrary(sys, thisABI(), nil)
 			assert.Empty(t, path)
-			assert.Regexp(t, c.says, said)
-			assert.Equal(t, c.says == "", said == "")
+			assert.Regexp(t, c.says, reason)
+			assert.Equal(t, c.says == "", reason == "")
 		})
 	}
 	sys := program.System{Root: t.TempDir()}
 	putFile(t, sys.At("/usr/local/lib/libtcmalloc.so.4"), other, 0o644)
 	putFile(t, sys.At("/usr/lib/libtcmalloc.so.4"), profiler, 0o644)
 	path, _ := tcmalloc{}.library().FindLibrary(sys, thisABI(), nil)
-	assert.Equal(t, "/usr/lib/libtcmalloc.so.4", path, "a usable one behind it is taken")
+	assert.Equal(t, "/usr/lib/libtcmalloc.so.4", path, "the search continues after an unusable library")
 }
 
-// TestThePackageOfEachDistribution reads their os-release files.
-func TestThePackageOfEachDistribution(t *testing.T) {
+// TestInstallOnEachDistribution checks the suggested command for the os-release file of each
+// distribution.
+func TestInstallOnEachDistribution(t *testing.T) {
 	for text, want := range map[string][2]string{
 		"ID=debian\nVERSION_ID=\"12\"\n":                                   {"apt install libgoogle-perftools4", "apt install libjemalloc2"},
 		"ID=debian\nVERSION_ID=\"13\"\n":                                   {"apt install libgoogle-perftools4t64", "apt install libjemalloc2"},
@@ -131,8 +133,8 @@ func TestThePackageOfEachDistribution(t *testing.T) {
 		"ID=nixos\n":                     {"nix-env -iA nixos.gperftools", "nix-env -iA nixos.jemalloc"},
 		"ID=gentoo\n":                    {"emerge dev-util/google-perftools", "emerge dev-libs/jemalloc"},
 		"ID=\"opensuse-tumbleweed\"\nID_LIKE=\"opensuse suse\"\n": {"zypper install libtcmalloc4", "zypper install libjemalloc2"},
-		"NAME='x'\n": {"apt install libgoogle-perftools4 (Debian, Ubuntu), or your system's package of that library",
-			"apt install libjemalloc2 (Debian, Ubuntu), or your system's package of that library"},
+		"NAME='x'\n": {"apt install libgoogle-perftools4 (Debian, Ubuntu), or your distribution's package",
+			"apt install libjemalloc2 (Debian, Ubuntu), or your distribution's package"},
 	} {
 		sys := program.System{Root: t.TempDir()}
 		putFile(t, sys.At("/etc/os-release"), []byte(text), 0o644)
@@ -141,12 +143,12 @@ func TestThePackageOfEachDistribution(t *testing.T) {
 	}
 	sys := program.System{Root: t.TempDir()}
 	putFile(t, sys.At("/usr/lib/os-release"), []byte("ID=arch\n"), 0o644)
-	assert.Equal(t, "pacman -S jemalloc, or in this environment: conda install -c conda-forge jemalloc",
+	assert.Equal(t, "pacman -S jemalloc, or in this conda environment: conda install -c conda-forge jemalloc",
 		jemalloc{}.library().Install(sys, []string{"CONDA_PREFIX=/c"}))
 }
 
-// TestAProgramOfAnotherCLibrary: a library for glibc cannot be loaded into a program for musl, and the other way round.
-func TestAProgramOfAnotherCLibrary(t *testing.T) {
+// TestUsableComparesCLibraries checks that a library for glibc is rejected for a program for musl.
+func TestUsableComparesCLibraries(t *testing.T) {
 	gcc := testutil.Need(t, "gcc")
 	dir := t.TempDir()
 	putFile(t, dir+"/p.c", []byte("int main(void) { return 0; }"), 0o600)
@@ -160,7 +162,7 @@ func TestAProgramOfAnotherCLibrary(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, program.ABI{Machine: program.OwnMachine(), Libc: "musl"}, target.ABI())
 	err = tcmalloc{}.library().Usable(dir+"/libtcmalloc.so.4", target.ABI())
-	require.ErrorContains(t, err, "libtcmalloc.so.4 is for glibc, the program for musl: it takes a library that is built for that")
+	require.ErrorContains(t, err, "libtcmalloc.so.4 is for glibc, but the program is for musl: it needs a library built for musl")
 	target, err = program.Find([]string{"true"}, os.Environ())
 	require.NoError(t, err)
 	if target.ABI().Libc == "glibc" {

@@ -8,68 +8,81 @@ import (
 	"github.com/heaplapse/heaplapse/internal/record/program"
 )
 
-// Options say what is recorded, and how. The zero value of each field but Command works.
+// Options defines a recording. All fields except Command may have their zero value.
 type Options struct {
 	// Command is the program and its arguments.
 	Command []string
-	// Dir is where the snapshots go: made if need be, without a recording in it. "" makes one in the working directory.
+	// Dir is the directory of the snapshots. It is created if it does not exist, and must not hold
+	// a recording. If it is "", a new directory is created in the working directory.
 	Dir string
-	// Engine is tcmalloc, jemalloc, or auto (also ""): the one that can do what is asked for.
+	// Engine is tcmalloc, jemalloc or auto, which selects the first engine that supports the
+	// options. "" means auto.
 	Engine string
-	// Library is the engine's file; "" looks for it.
+	// Library is the path of the engine's shared library. If it is "", the library is searched for.
 	Library string
 
-	// Every is the time between snapshots. Adaptive ("" of the flag) starts at DefaultEvery and never takes more than one in
-	// 1/DefaultPart of the time that the process has run.
-	Every    time.Duration
+	// Every is the time between snapshots. 0 disables the timer.
+	Every time.Duration
+	// Adaptive sets the interval automatically: DefaultEvery at first, later 1/DefaultPart of the
+	// time since the process started.
 	Adaptive bool
-	// EveryAlloc and EveryInuse take a snapshot after so many bytes allocated, or at each new high of the heap by so many; 0 is off.
-	EveryAlloc, EveryInuse int64
-	// SamplePeriod is the mean distance of samples in bytes, for an engine that samples; 0 is its default.
+	// EveryAlloc is the number of bytes allocated between snapshots. 0 disables it.
+	EveryAlloc int64
+	// EveryInuse takes a snapshot when the bytes in use exceed their previous maximum by this
+	// number. 0 disables it.
+	EveryInuse int64
+	// SamplePeriod is the mean number of bytes between samples, for an engine that samples. 0 means
+	// the engine's default.
 	SamplePeriod int64
-	// Signal makes the program take a snapshot when it gets it: USR2, or a number.
+	// Signal is the name (USR2) or the number of a signal that makes the program take a snapshot.
 	Signal string
 
-	// Duration ends the program after that time, with SIGTERM; 0 is never.
+	// Duration is the time after which the program is sent SIGTERM. 0 means no limit.
 	Duration time.Duration
-	// Keep is the number of snapshots kept of each process; 0 keeps all.
+	// Keep is the maximum number of snapshots of each process image. 0 means no limit.
 	Keep int
-	// FollowChildren keeps the snapshots of all processes, not of the program alone.
+	// FollowChildren records all processes instead of the program alone.
 	FollowChildren bool
-	// JIT asks Node and CPython to name their generated code; PythonMalloc makes CPython's small objects visible.
-	JIT, PythonMalloc bool
+	// JIT makes Node and CPython write the names of generated code.
+	JIT bool
+	// PythonMalloc makes CPython allocate small objects with malloc.
+	PythonMalloc bool
 
-	// Recorder is the version that is written down.
+	// Recorder is the name and version of this program, for the manifest.
 	Recorder string
-	// Env is the program's environment before anything is added; nil takes this process's.
+	// Env is the program's environment, without Plan.Settings. Nil means that of this process.
 	Env []string
-	// Stdin, Stdout and Stderr are the program's; nil takes this process's.
+	// Stdin, Stdout and Stderr are the program's standard streams. Nil means those of this process.
 	Stdin, Stdout, Stderr *os.File
-	// Note is told, in a line, what the user should know; nil drops it.
+	// Note is called with each message for the user, a single line. It may be nil.
 	Note func(string)
 }
 
-// Defaults of a timer that nobody set.
+// Parameters of the adaptive timer.
 const (
 	DefaultEvery = 500 * time.Millisecond
 	DefaultPart  = 250
 )
 
-// Setting is an environment variable that the program gets.
+// Setting is an environment variable.
 type Setting struct{ Name, Value string }
 
-// Plan is what will be done.
+// Plan is a recording that is ready to run.
 type Plan struct {
 	Options
-	// Engine is the name of the one that was chosen, Why says why.
-	Engine, Why string
-	Library     Library
-	Target      program.Target
-	// Settings are what is added to the program's environment.
+	// Engine is the name of the selected engine.
+	Engine string
+	// Why is the reason for the selection, for the user.
+	Why     string
+	Library Library
+	Target  program.Target
+	// Settings lists the variables that are added to the program's environment.
 	Settings []Setting
-	// Cost says what the recording will cost the program, When when snapshots are taken.
-	Cost, When string
-	// Hints are what would make the recording say more.
+	// Cost describes the overhead and the accuracy, for the user.
+	Cost string
+	// When describes the times of the snapshots, for the user.
+	When string
+	// Hints lists options that would improve the recording, for the user.
 	Hints []string
 
 	engine engine
@@ -80,20 +93,23 @@ type Plan struct {
 // Library is an engine's shared library.
 type Library struct{ Path, Version string }
 
-// Outcome is how a recording ended.
+// Outcome is the result of a recording.
 type Outcome struct {
-	// Status is the program's exit status, Signal the number of the signal that killed it (Status is 128 more then).
-	Status, Signal int
-	Dir            string
-	// Snapshots were kept of so many processes.
+	// Status is the program's exit status, or 128 plus Signal.
+	Status int
+	// Signal is the number of the signal that killed the program, or 0.
+	Signal int
+	Dir    string
+	// Snapshots is the number of snapshots that are kept, Processes the number of processes that
+	// wrote them.
 	Snapshots, Processes int
-	// Main is the process with most snapshots.
+	// Main is the number of the process with the most snapshots.
 	Main int
-	// Notes say what the user should know: what is missing, and why.
+	// Notes lists warnings for the user: what is missing, and why.
 	Notes []string
 }
 
-// Environment is what the program will see: its own, with the settings.
+// Environment returns the environment of the program: Env with Settings.
 func (p *Plan) Environment() []string {
 	env := append([]string(nil), p.Env...)
 	for _, s := range p.Settings {

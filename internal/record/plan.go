@@ -18,8 +18,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/record/status"
 )
 
-// Prepare decides what will be done. It runs nothing of the user's and leaves nothing behind; an *Error says why a
-// recording is not possible, and with which status to exit.
+// Prepare checks the options, examines the program and selects an engine. It does not run the
+// program and leaves no files. If a recording is not possible, it returns a [status.Error].
 func Prepare(o Options) (*Plan, error) {
 	if o.Env == nil {
 		o.Env = os.Environ()
@@ -32,26 +32,26 @@ func Prepare(o Options) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{Options: o, Target: target}
-	if err := p.place(); err != nil {
+	if err := p.chooseDir(); err != nil {
 		return nil, err
 	}
-	p.timer()
-	if err := p.choose(); err != nil {
+	p.setTimer()
+	if err := p.chooseEngine(); err != nil {
 		return nil, err
 	}
 	p.configure()
 	return p, nil
 }
 
-// check refuses values that nothing can honour.
+// check returns an error for values that no engine supports.
 func (o *Options) check() error {
 	switch {
 	case o.Every < 0 || o.EveryAlloc < 0 || o.EveryInuse < 0 || o.SamplePeriod < 0 || o.Duration < 0 || o.Keep < 0:
-		return status.Errorf(status.Failed, "intervals, periods and numbers cannot be negative")
+		return status.Errorf(status.Failed, "intervals, periods and numbers must not be negative")
 	case o.Every > 0 && o.Every < 10*time.Millisecond:
-		return status.Errorf(status.Failed, "--every %s: a snapshot takes milliseconds; 10ms is the least", o.Every)
+		return status.Errorf(status.Failed, "--every %s: the minimum is 10ms", o.Every)
 	case o.Keep == 1 || o.Keep == 2:
-		return status.Errorf(status.Failed, "--keep %d: growth needs 6 snapshots or more", o.Keep)
+		return status.Errorf(status.Failed, "--keep %d: growth needs at least 6 snapshots", o.Keep)
 	}
 	if o.Signal == "" {
 		return nil
@@ -61,13 +61,14 @@ func (o *Options) check() error {
 		return status.Errorf(status.Failed, "--signal %s: %w", o.Signal, err)
 	}
 	if sig.Ignored(n) {
-		return status.Errorf(status.Failed, "--signal %s: this signal is ignored here, and would be in the program", o.Signal)
+		return status.Errorf(status.Failed, "--signal %s: the signal is ignored, and the program would inherit that", o.Signal)
 	}
 	return nil
 }
 
-// timer sets the default one where nothing else was asked for.
-func (o *Options) timer() {
+// setTimer turns the adaptive timer off if there is another trigger, and otherwise sets its first
+// interval.
+func (o *Options) setTimer() {
 	if o.Adaptive && (o.EveryAlloc > 0 || o.EveryInuse > 0) {
 		o.Adaptive = false
 		o.Every = 0
@@ -79,8 +80,8 @@ func (o *Options) timer() {
 
 var unsafeInName = regexp.MustCompile(`[^A-Za-z0-9+-]+`)
 
-// place decides where the snapshots go and what they are called.
-func (p *Plan) place() error {
+// chooseDir sets the directory and the prefix of the snapshots.
+func (p *Plan) chooseDir() error {
 	name := strings.Trim(unsafeInName.ReplaceAllString(filepath.Base(p.Target.Path), "-"), "-")
 	if name == "" {
 		name = "program"
@@ -93,19 +94,20 @@ func (p *Plan) place() error {
 		return &status.Error{Status: status.Failed, Err: err}
 	}
 	if _, err := os.Stat(filepath.Join(dir, manifest.Name)); err == nil {
-		return status.Errorf(status.Failed, "%s holds a recording already: name another directory with -o", p.Dir)
+		return status.Errorf(status.Failed, "%s already holds a recording: choose another directory with -o", p.Dir)
 	}
 	p.prefix = filepath.Join(dir, name)
 	if len(p.prefix) > 900 { // gperftools' buffer has 1000 bytes
-		return status.Errorf(status.Failed, "%s: its path is too long for the allocator: choose another with -o", p.Dir)
+		return status.Errorf(status.Failed, "%s: path is too long for the allocator: choose another with -o", p.Dir)
 	}
-	if strings.Contains(p.prefix, ",") { // MALLOC_CONF is a list
-		return status.Errorf(status.Failed, "%s: its path has a comma, which jemalloc takes for the end of it: choose another with -o", p.Dir)
+	if strings.Contains(p.prefix, ",") { // MALLOC_CONF is a list with commas
+		return status.Errorf(status.Failed,
+			"%s: path contains a comma, which jemalloc does not support: choose another with -o", p.Dir)
 	}
 	return nil
 }
 
-// freshName adds a number to a name that is taken.
+// freshName returns the name, with a number appended if a file of that name exists.
 func freshName(name string) string {
 	fresh := name
 	for n := 2; exists(fresh); n++ {
@@ -114,64 +116,63 @@ func freshName(name string) string {
 	return fresh
 }
 
-// choose takes the engine.
-func (p *Plan) choose() error {
+// chooseEngine selects the engine and its library.
+func (p *Plan) chooseEngine() error {
 	switch p.Options.Engine {
 	case "", "auto":
 		return p.chooseAuto()
 	}
 	for _, e := range engines {
 		if e.name() == p.Options.Engine {
-			if err := p.take(e); err != nil {
+			if err := p.tryEngine(e); err != nil {
 				return &status.Error{Status: status.Failed, Err: err}
 			}
-			p.Why = "as asked"
+			p.Why = "selected with --engine"
 			return nil
 		}
 	}
 	return status.Errorf(status.Failed, "--engine %s: want tcmalloc, jemalloc or auto", p.Options.Engine)
 }
 
-// chooseAuto takes the first engine that can honour the options and is there.
+// chooseAuto selects the first engine that is installed and supports the options.
 func (p *Plan) chooseAuto() error {
-	var why, errs []error
+	var errs []error
 	for _, e := range engines {
-		err := p.take(e)
+		err := p.tryEngine(e)
 		if err == nil {
-			p.Why = autoReason(e, why)
+			p.Why = autoReason(errs)
 			return nil
 		}
-		why = append(why, err)
 		errs = append(errs, fmt.Errorf("%s: %w", e.name(), err))
 	}
 	return &status.Error{Status: status.Failed, Err: errors.Join(errs...)}
 }
 
-func autoReason(e engine, why []error) string {
-	if len(why) > 0 {
-		var missing *missingError
-		if errors.As(why[0], &missing) {
-			return "jemalloc was not found"
-		}
-		return "not jemalloc: " + why[0].Error()
+// autoReason returns the reason for the selection of the engine after those that failed with the
+// given errors.
+func autoReason(failed []error) string {
+	if len(failed) == 0 {
+		return "lower overhead; --engine tcmalloc records every allocation"
 	}
-	if e.name() == "jemalloc" {
-		return "the cheaper one; --engine tcmalloc records every allocation"
+	var missing *missingError
+	if errors.As(failed[0], &missing) {
+		return engines[0].name() + " was not found"
 	}
-	return "found"
+	return "not " + failed[0].Error()
 }
 
-// missingError is an engine that is not installed.
+// missingError reports that an engine is not installed.
 type missingError struct{ text string }
 
 func (e *missingError) Error() string { return e.text }
 
-// take tries one engine: its library, the agent, and whether they do what is asked for.
-func (p *Plan) take(e engine) error {
+// tryEngine selects an engine if it supports the options, and its library is installed and works.
+// It tries with the agent first.
+func (p *Plan) tryEngine(e engine) error {
 	if err := e.refuse(&p.Options, true); err != nil {
 		return err
 	}
-	lib, err := p.find(e)
+	lib, err := p.findLibrary(e)
 	if err != nil {
 		return err
 	}
@@ -182,7 +183,8 @@ func (p *Plan) take(e engine) error {
 		first := err
 		p.agent = false
 		if err = p.try(); err == nil {
-			p.Hints = append(p.Hints, "the agent cannot be loaded: "+first.Error()+"; processes that fork may overwrite each other's snapshots")
+			p.Hints = append(p.Hints, "the agent cannot be loaded: "+first.Error()+
+				"; processes that fork may overwrite each other's snapshots")
 			if err = e.refuse(&p.Options, false); err != nil {
 				err = fmt.Errorf("%w: %w", err, first)
 			}
@@ -191,7 +193,9 @@ func (p *Plan) take(e engine) error {
 	return err
 }
 
-func (p *Plan) find(e engine) (Library, error) {
+// findLibrary returns the library of an engine: the one that the user gave, or the first one that
+// is found.
+func (p *Plan) findLibrary(e engine) (Library, error) {
 	s := e.library()
 	path := p.Options.Library
 	if path != "" {
@@ -205,21 +209,21 @@ func (p *Plan) find(e engine) (Library, error) {
 		return Library{abs, e.version(abs)}, nil
 	}
 	want := p.Target.ABI()
-	path, why := s.FindLibrary(program.System{}, want, p.Env)
+	path, reason := s.FindLibrary(program.System{}, want, p.Env)
 	if path == "" {
-		if why != "" {
-			why = " (" + why + ")"
+		if reason != "" {
+			reason = " (" + reason + ")"
 		}
-		remedy := s.Install(program.System{}, p.Env) + ", or name it with --library"
-		if want.Libc == "musl" && (program.System{}).Release().Id != "alpine" {
-			remedy = "name one with --library"
+		remedy := s.Install(program.System{}, p.Env) + ", or use --library FILE"
+		if want.Libc == "musl" && (program.System{}).Release().ID != "alpine" {
+			remedy = "use --library FILE"
 		}
-		return Library{}, &missingError{fmt.Sprintf("no %s found%s: %s", s.Names[0], why, remedy)}
+		return Library{}, &missingError{fmt.Sprintf("%s not found%s: %s", s.Names[0], reason, remedy)}
 	}
 	return Library{path, e.version(path)}, nil
 }
 
-// configure writes down what the program's environment gets, and what the user should know.
+// configure sets the environment variables and the texts for the user.
 func (p *Plan) configure() {
 	p.Settings = p.settings(p.prefix, agentPath(filepath.Dir(p.prefix)))
 	p.Settings = append(p.Settings, p.runtimeSettings()...)
@@ -228,11 +232,11 @@ func (p *Plan) configure() {
 	p.Hints = append(p.Hints, p.runtimeHints()...)
 }
 
-// settings are those of engine and agent.
+// settings returns the variables of the engine and the agent.
 func (p *Plan) settings(prefix, agent string) []Setting {
 	preload := p.Library.Path
 	if p.agent {
-		preload += ":" + agent // last, so that it is initialised first
+		preload += ":" + agent // after the library: libraries are initialized in reverse order
 	}
 	if own := program.Getenv(p.Env, "LD_PRELOAD"); own != "" {
 		preload += ":" + own

@@ -28,8 +28,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// TestNamesAreReadAsHeapfileReadsThem: what is written down of a file is what a reader will find.
-func TestNamesAreReadAsHeapfileReadsThem(t *testing.T) {
+// TestParseNameAgreesWithSeries compares with the function that readers of snapshots use.
+func TestParseNameAgreesWithSeries(t *testing.T) {
 	for _, name := range []string{
 		"prog_4711.0001.heap", "prog_4711.12345.heap", "prog.0003.heap", "prog.4711.0.i0.heap", "prog.4711.12.f.heap", "prog.4711.3.u2.heap",
 	} {
@@ -40,22 +40,25 @@ func TestNamesAreReadAsHeapfileReadsThem(t *testing.T) {
 		assert.Equal(t, want.Seq, n.seq, name)
 		assert.Equal(t, want.Jemalloc, n.kind != 0, name)
 	}
-	for _, name := range []string{"prog.heap", "prog_.0001.heap", "other_1.0001.heap", "prog_4711.0001.heap.gz", "prog2_1.0001.heap", "prog_x.1.heap", "prog.1.2.3.4.heap"} {
+	for _, name := range []string{
+		"prog.heap", "prog_.0001.heap", "other_1.0001.heap", "prog_4711.0001.heap.gz", "prog2_1.0001.heap",
+		"prog_x.1.heap", "prog.1.2.3.4.heap",
+	} {
 		_, ok := parseName(name, "prog")
 		assert.False(t, ok, name)
 	}
 }
 
-// TestThinningStaysEven: after any number of snapshots of a timer the first and the last are there, and no gap is much larger than
-// another.
-func TestThinningStaysEven(t *testing.T) {
+// TestThinningIsEven adds snapshots at a constant rate. The first and the last are always kept, and
+// no gap is much larger than the others.
+func TestThinningIsEven(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, keep := range []int{3, 4, 7, 50} {
 		var kept []time.Time
 		for i := range 1000 {
 			kept = append(kept, start.Add(time.Duration(i)*time.Second))
 			if len(kept) > keep {
-				at := superfluous(kept)
+				at := mostRedundant(kept)
 				kept = append(kept[:at], kept[at+1:]...)
 			}
 			require.Equal(t, start, kept[0])
@@ -81,9 +84,9 @@ func TestTriggersOfTcmalloc(t *testing.T) {
 		s    *snapshotFile
 		want string
 	}{
-		{"the bytes allocated come first", snap(1, 500, 6000), triggerAllocated},
-		{"a new high", snap(1, 161, 5999), triggerHighWater},
-		{"not high enough", snap(1, 160, 5999), triggerTime},
+		{"bytes allocated take precedence", snap(1, 500, 6000), triggerAllocated},
+		{"a new maximum of the bytes in use", snap(1, 161, 5999), triggerHighWater},
+		{"below the interval", snap(1, 160, 5999), triggerTime},
 	} {
 		assert.Equal(t, c.want, tcmalloc{}.trigger(o, c.s, before, 60), c.what)
 	}
@@ -91,7 +94,7 @@ func TestTriggersOfTcmalloc(t *testing.T) {
 	assert.Equal(t, triggerExit, tcmalloc{}.trigger(&Options{}, snap(1, 1, 1), nil, 0))
 }
 
-func TestTeardown(t *testing.T) {
+func TestTeardownStart(t *testing.T) {
 	second := time.Second
 	series := func(inuse ...int64) (out []*snapshotFile) {
 		for i, v := range inuse {
@@ -104,23 +107,25 @@ func TestTeardown(t *testing.T) {
 		series []*snapshotFile
 		from   int
 	}{
-		{"one on the way down", series(10, 20, 30, 40, 50, 5, 4), 5},
-		{"the exit's alone", series(10, 20, 30, 40, 50, 60, 4), 6},
-		{"a heap that stays", series(10, 20, 30, 40, 50, 60, 60), 7},
-		{"a small fall", series(10, 20, 30, 40, 50, 45, 40), 7},
+		{"one snapshot before that of the exit", series(10, 20, 30, 40, 50, 5, 4), 5},
+		{"only the snapshot of the exit", series(10, 20, 30, 40, 50, 60, 4), 6},
+		{"a constant heap", series(10, 20, 30, 40, 50, 60, 60), 7},
+		{"a small decrease", series(10, 20, 30, 40, 50, 45, 40), 7},
 		{"one snapshot", series(10), 1},
 	} {
-		assert.Equal(t, c.from, teardown(c.series), c.what)
+		assert.Equal(t, c.from, teardownStart(c.series), c.what)
 	}
 }
 
-func TestLog2RoundsToTheNearest(t *testing.T) {
-	for v, want := range map[int64]int{0: 0, 1: 0, 2: 1, 3: 2, 512 << 10: 19, 500_000: 19, 1 << 30: 30, 700 << 10: 19, 800 << 10: 20} {
+func TestLog2(t *testing.T) {
+	for v, want := range map[int64]int{
+		0: 0, 1: 0, 2: 1, 3: 2, 512 << 10: 19, 500_000: 19, 1 << 30: 30, 700 << 10: 19, 800 << 10: 20,
+	} {
 		assert.Equal(t, want, log2(v), v)
 	}
 }
 
-func TestTheInterpreterOfAScript(t *testing.T) {
+func TestFindResolvesScripts(t *testing.T) {
 	dir := t.TempDir()
 	env := []string{"PATH=" + dir + ":/usr/bin:/bin"}
 	write := func(name, text string) string {
@@ -147,10 +152,10 @@ func TestTheInterpreterOfAScript(t *testing.T) {
 	}
 	loop := write("loop", "#!"+filepath.Join(dir, "loop")+"\n")
 	_, err := program.Find([]string{loop}, env)
-	require.ErrorContains(t, err, "interpreters of interpreters")
+	require.ErrorContains(t, err, "too many levels of script interpreters")
 }
 
-// FuzzNotes: any bytes give a build ID that is in them, or none.
+// FuzzNotes checks that a build ID is not longer than the notes.
 func FuzzNotes(f *testing.F) {
 	f.Add([]byte("\x04\x00\x00\x00\x02\x00\x00\x00\x03\x00\x00\x00GNU\x00\xab\xcd\x00\x00"))
 	f.Add([]byte("\xff\xff\xff\xff\xff\xff\xff\xff\x03\x00\x00\x00GNU\x00"))
@@ -160,7 +165,7 @@ func FuzzNotes(f *testing.F) {
 	})
 }
 
-// FuzzSnapshot: any bytes are read or refused; what is read lists each path once.
+// FuzzSnapshot checks that readSnapshot returns either errIncomplete or a list of distinct paths.
 func FuzzSnapshot(f *testing.F) {
 	f.Add([]byte("heap profile:    1:   10 [  2:   30] @ heapprofile\n     1: 10 [2: 30] @ 0x1\n\nMAPPED_LIBRARIES:\n1000-2000 r-xp 00000000 00:00 1 /bin/a b (deleted)\n"))
 	f.Add([]byte("heap_v2/524288\n  t*: 1: 2 [3: 4]\n\nMAPPED_LIBRARIES:\n"))
@@ -170,7 +175,7 @@ func FuzzSnapshot(f *testing.F) {
 		s, err := readSnapshot(path, fileName{})
 		if err != nil {
 			require.Nil(t, s)
-			require.ErrorIs(t, err, errUnfinished)
+			require.ErrorIs(t, err, errIncomplete)
 			return
 		}
 		seen := map[string]bool{}
@@ -181,11 +186,12 @@ func FuzzSnapshot(f *testing.F) {
 	})
 }
 
-func TestASnapshotsOwnWords(t *testing.T) {
+func TestReadSnapshot(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p_1.0001.heap")
-	rows := strings.Repeat("     1:     10 [     1:     10] @ 0x1 0x2\n", 20_000) // beyond the first window
+	rows := strings.Repeat("     1:     10 [     1:     10] @ 0x1 0x2\n", 20_000) // larger than the first window
 	text := "heap profile:    123:   456789 [   234:   567890] @ heapprofile\n" + rows + "\nMAPPED_LIBRARIES:\n" +
-		"1000-2000 r--p 00000000 00:00 1 /bin/my prog\n2000-3000 r-xp 00001000 00:00 1 /bin/my prog\n3000-4000 rw-p 00000000 00:00 0 \n5000-6000 r-xp 0 00:00 2 /lib/l.so (deleted)\n"
+		"1000-2000 r--p 00000000 00:00 1 /bin/my prog\n2000-3000 r-xp 00001000 00:00 1 /bin/my prog\n" +
+		"3000-4000 rw-p 00000000 00:00 0 \n5000-6000 r-xp 0 00:00 2 /lib/l.so (deleted)\n"
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	s, err := readSnapshot(path, fileName{})
 	require.NoError(t, err)
@@ -197,33 +203,34 @@ func TestASnapshotsOwnWords(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(path, []byte(text[:len(text)/2]), 0o600))
 	_, err = readSnapshot(path, fileName{})
-	require.ErrorIs(t, err, errUnfinished)
+	require.ErrorIs(t, err, errIncomplete)
 }
 
-// TestTheAgentIsBuiltFromItsSource: the same compiler gives the bytes that are embedded.
-func TestTheAgentIsBuiltFromItsSource(t *testing.T) {
+// TestAgentIsBuiltFromItsSource builds the agents with the same compiler and compares them with the
+// embedded files.
+func TestAgentIsBuiltFromItsSource(t *testing.T) {
 	clang := testutil.Need(t, "clang")
 	testutil.Need(t, "ld.lld")
 	version, err := exec.Command(clang, "--version").Output()
 	require.NoError(t, err)
 	line, _, _ := strings.Cut(string(version), "\n")
 	if !bytes.Contains(agent.For(elf.EM_X86_64), []byte(strings.TrimSpace(line))) {
-		t.Skipf("the agents were built by another compiler than %s", line)
+		t.Skipf("another compiler than %s built the agents", line)
 	}
 	dir := t.TempDir()
 	out, err := exec.Command("agent/build.sh", dir).CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	for name, want := range map[string][]byte{"agent-x86_64.so": agent.For(elf.EM_X86_64), "agent-aarch64.so": agent.For(elf.EM_AARCH64)} {
+	for machine, name := range map[elf.Machine]string{elf.EM_X86_64: "agent-x86_64.so", elf.EM_AARCH64: "agent-aarch64.so"} {
 		got, err := os.ReadFile(filepath.Join(dir, name))
 		require.NoError(t, err)
-		assert.True(t, bytes.Equal(want, got), "%s differs from what agent.c gives: run make agent", name)
+		assert.True(t, bytes.Equal(agent.For(machine), got), "%s was not built from agent.c: run make agent", name)
 	}
 }
 
-// TestTheAgentNeedsNoLibrary: it can be loaded beside any C library.
-func TestTheAgentNeedsNoLibrary(t *testing.T) {
-	for machine, content := range map[elf.Machine][]byte{elf.EM_X86_64: agent.For(elf.EM_X86_64), elf.EM_AARCH64: agent.For(elf.EM_AARCH64)} {
-		f, err := elf.NewFile(bytes.NewReader(content))
+// TestAgentImportsNoLibrary checks that the agent can be loaded with any C library.
+func TestAgentImportsNoLibrary(t *testing.T) {
+	for _, machine := range []elf.Machine{elf.EM_X86_64, elf.EM_AARCH64} {
+		f, err := elf.NewFile(bytes.NewReader(agent.For(machine)))
 		require.NoError(t, err)
 		assert.Equal(t, machine, f.Machine)
 		libs, err := f.ImportedLibraries()
@@ -238,7 +245,8 @@ func TestTheAgentNeedsNoLibrary(t *testing.T) {
 			}
 		}
 		slices.Sort(defined)
-		assert.Equal(t, []string{"__sysv_signal", "bsd_signal", "sigaction", "signal", "sigset", "ssignal", "sysv_signal"}, defined, "visible to the program")
+		want := []string{"__sysv_signal", "bsd_signal", "sigaction", "signal", "sigset", "ssignal", "sysv_signal"}
+		assert.Equal(t, want, defined, "symbols that the program sees")
 		for _, p := range f.Progs {
 			assert.False(t, p.Type == elf.PT_GNU_STACK && p.Flags&elf.PF_X != 0, "an executable stack")
 			assert.False(t, p.Type == elf.PT_LOAD && p.Flags&(elf.PF_X|elf.PF_W) == elf.PF_X|elf.PF_W)
@@ -246,8 +254,8 @@ func TestTheAgentNeedsNoLibrary(t *testing.T) {
 	}
 }
 
-// TestTheAgentKnowsTheSameWrappers compares the lists of agent.c and target.go.
-func TestTheAgentKnowsTheSameWrappers(t *testing.T) {
+// TestWrappersOfAgent compares the lists of wrappers in agent.c and target.go.
+func TestWrappersOfAgent(t *testing.T) {
 	source, err := os.ReadFile("agent/src/agent.c")
 	require.NoError(t, err)
 	list := regexp.MustCompile(`(?s)wrappers\[\] = \{\n(.*?)\n\};`).FindSubmatch(source)
@@ -259,18 +267,24 @@ func TestTheAgentKnowsTheSameWrappers(t *testing.T) {
 	assert.Equal(t, program.Wrappers, names)
 }
 
-func TestSettingsKeepWhatTheProgramHas(t *testing.T) {
-	p := &Plan{Options: Options{Env: []string{"A=1", "LD_PRELOAD=/own.so", "MALLOC_CONF=narenas:1"}, Every: time.Second}, Library: Library{Path: "/lib/x.so"}, engine: jemalloc{}, agent: true}
+func TestSettingsKeepTheProgramsOwn(t *testing.T) {
+	p := &Plan{
+		Options: Options{
+			Env:   []string{"A=1", "LD_PRELOAD=/own.so", "MALLOC_CONF=narenas:1"},
+			Every: time.Second,
+		},
+		Library: Library{Path: "/lib/x.so"}, engine: jemalloc{}, agent: true,
+	}
 	p.Settings = p.settings("/d/p", "/d/agent.so")
 	env := p.Environment()
 	assert.Equal(t, "A=1", env[0])
 	assert.Equal(t, "LD_PRELOAD=/lib/x.so:/d/agent.so:/own.so", env[1])
 	assert.Regexp(t, `^MALLOC_CONF=narenas:1,prof:true,.*prof_prefix:/d/p,`, env[2])
 	assert.Equal(t, "HEAPLAPSE_RECORD=1000 0 0 0000000 /d/p", env[3])
-	assert.Equal(t, []string{"A=1", "LD_PRELOAD=/own.so", "MALLOC_CONF=narenas:1"}, p.Env, "nothing of the caller's is changed")
+	assert.Equal(t, []string{"A=1", "LD_PRELOAD=/own.so", "MALLOC_CONF=narenas:1"}, p.Env, "Environment does not change Env")
 }
 
-func TestAnEngineRefusesWhatItCannotDo(t *testing.T) {
+func TestEnginesRefuseUnsupportedOptions(t *testing.T) {
 	for _, c := range []struct {
 		engine engine
 		o      Options
@@ -295,7 +309,8 @@ func TestAnEngineRefusesWhatItCannotDo(t *testing.T) {
 	}
 }
 
-// TestImagesOfOneProcess: an exec begins a new one, at another place or of another program.
+// TestImagesOfOneProcess checks that a new process image begins when the address of the program
+// changes.
 func TestImagesOfOneProcess(t *testing.T) {
 	c := newTestCollector(t)
 	add := func(pid, seq int, base string) {
@@ -304,9 +319,9 @@ func TestImagesOfOneProcess(t *testing.T) {
 		text := fmt.Sprintf("heap profile: 1: 1 [1: 1] @ heapprofile\n\nMAPPED_LIBRARIES:\n%s-fff r-xp 0 00:00 1 /bin/prog\n", base)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		c.take(name, true)
-		c.take(name, true) // told twice
+		c.take(name, true) // a second event for the same file
 	}
-	pid := 1 << 29 // of no process
+	pid := 1 << 29 // no process has this number
 	c.root = pid
 	for i, base := range []string{"a000", "a000", "b000", "b000", "b000"} {
 		add(pid, i+1, base)
@@ -315,22 +330,24 @@ func TestImagesOfOneProcess(t *testing.T) {
 	assert.Len(t, c.procs[pid].images[0].series, 2)
 	assert.Len(t, c.procs[pid].images[1].series, 3)
 	add(pid+1, 1, "a000")
-	assert.False(t, c.procs[pid+1].wanted, "a child")
+	assert.False(t, c.procs[pid+1].recorded, "a child")
 	assert.NoFileExists(t, filepath.Join(c.dir, fmt.Sprintf("p_%d.0001.heap", pid+1)))
 }
 
-// TestAWeekOfSnapshots: 30 s for a week are 20,000; so many are kept as was asked for, spread evenly, and the reader knows why the others are
-// not there. What is held for them does not grow.
+// TestAWeekOfSnapshots takes a snapshot every 30 s for a week, which makes 20,000. The collector
+// keeps the limit, spaces the snapshots evenly and records the removed ones. Its memory does not
+// grow.
 func TestAWeekOfSnapshots(t *testing.T) {
 	t.Parallel()
-	const n, keep, pid = 20_000, 50, 1 << 29 // the number of no process
+	const n, keep, pid = 20_000, 50, 1 << 29 // no process has this number
 	c := newTestCollector(t)
 	c.plan.Keep, c.root = keep, pid
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for i := range n {
 		name := fmt.Sprintf("p_%d.%04d.heap", pid, i+1)
 		path := filepath.Join(c.dir, name)
-		text := fmt.Sprintf("heap profile: 1: %d [1: %d] @ heapprofile\n1: %d [1: %d] @ 0x1\n\nMAPPED_LIBRARIES:\na000-fff000 r-xp 0 00:00 1 /bin/prog\n", i, i, i, i)
+		text := fmt.Sprintf("heap profile: 1: %d [1: %d] @ heapprofile\n1: %d [1: %d] @ 0x1\n\n"+
+			"MAPPED_LIBRARIES:\na000-fff000 r-xp 0 00:00 1 /bin/prog\n", i, i, i, i)
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		at := start.Add(time.Duration(i) * 30 * time.Second)
 		require.NoError(t, os.Chtimes(path, at, at))
@@ -356,22 +373,24 @@ func TestAWeekOfSnapshots(t *testing.T) {
 func newTestCollector(t *testing.T) *collector {
 	t.Helper()
 	dir := t.TempDir()
-	p := &Plan{Options: Options{Dir: dir, Every: time.Second}, engine: tcmalloc{}, prefix: filepath.Join(dir, "p")}
+	p := &Plan{
+		Options: Options{Dir: dir, Every: time.Second}, engine: tcmalloc{}, prefix: filepath.Join(dir, "p"),
+	}
 	out, err := p.prepareDir()
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, out.Close()) })
 	return newCollector(p, out)
 }
 
-// TestThinningUnderRandomTimes: whatever the gaps, the two ends stay.
-func TestThinningUnderRandomTimes(t *testing.T) {
+// TestThinningKeepsBothEnds uses random gaps.
+func TestThinningKeepsBothEnds(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	at := time.Unix(0, 0)
 	var kept []time.Time
 	for range 500 {
 		at = at.Add(time.Duration(r.ExpFloat64() * float64(time.Second)))
 		if kept = append(kept, at); len(kept) > 20 {
-			i := superfluous(kept)
+			i := mostRedundant(kept)
 			require.Positive(t, i)
 			require.Less(t, i, len(kept)-1)
 			kept = append(kept[:i], kept[i+1:]...)

@@ -21,8 +21,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/record/status"
 )
 
-// Run runs the program and returns when it has ended. An *Error says that it was not run. When ctx ends, the program is
-// ended as by SIGTERM.
+// Run runs the program and returns when it has ended. It returns a [status.Error] if the program
+// could not be run. If ctx is canceled, Run sends SIGTERM to the program.
 func (p *Plan) Run(ctx context.Context) (Outcome, error) {
 	out, err := p.prepareDir()
 	if err != nil {
@@ -31,7 +31,7 @@ func (p *Plan) Run(ctx context.Context) (Outcome, error) {
 	c := newCollector(p, out)
 	w, err := watch(c.dir)
 	if err != nil {
-		p.note("the directory is polled: %v", err)
+		p.note("no file events, polling the directory instead: %v", err)
 	}
 	defer w.close()
 	for _, s := range sig.InheritedIgnored() {
@@ -45,7 +45,7 @@ func (p *Plan) Run(ctx context.Context) (Outcome, error) {
 	}
 	child, err := p.start()
 	if err != nil {
-		return Outcome{}, errors.Join(err, p.abandon(out))
+		return Outcome{}, errors.Join(err, p.cleanUp(out))
 	}
 	c.root = child.Pid
 	go c.run(w)
@@ -58,7 +58,8 @@ func (p *Plan) Run(ctx context.Context) (Outcome, error) {
 	return c.finish(state, ended), nil
 }
 
-// prepareDir makes the directory, with the agent and the head of the sidecar in it.
+// prepareDir creates the directory, the agent, the manifest with its first records, and the copy of
+// the vDSO.
 func (p *Plan) prepareDir() (*manifest.Writer, error) {
 	dir := filepath.Dir(p.prefix)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -79,16 +80,17 @@ func (p *Plan) prepareDir() (*manifest.Writer, error) {
 		settings[s.Name] = s.Value
 	}
 	if err := out.Recording(manifest.Recording{
-		Started: time.Now().UTC(), Recorder: p.Recorder, Host: host, Command: p.Command, Engine: p.Engine, Library: p.Library.Path,
-		Version: p.Library.Version, Sampling: p.engine.period(&p.Options), Settings: settings,
+		Started: time.Now().UTC(), Recorder: p.Recorder, Host: host, Command: p.Command,
+		Engine: p.Engine, Library: p.Library.Path, Version: p.Library.Version,
+		Sampling: p.engine.period(&p.Options), Settings: settings,
 	}); err != nil {
 		return out, err
 	}
 	return out, keepVDSO(dir, out)
 }
 
-// abandon removes what was prepared for a program that could not be started.
-func (p *Plan) abandon(out *manifest.Writer) error {
+// cleanUp removes the files of prepareDir if the program could not be started.
+func (p *Plan) cleanUp(out *manifest.Writer) error {
 	err := out.Close()
 	dir := filepath.Dir(p.prefix)
 	_ = os.Remove(filepath.Join(dir, manifest.Name))
@@ -98,7 +100,8 @@ func (p *Plan) abandon(out *manifest.Writer) error {
 	return err
 }
 
-// start runs the program with the same standard streams, directory, process group and signal mask.
+// start starts the program with the working directory, process group and signal mask of this
+// process.
 func (p *Plan) start() (*os.Process, error) {
 	path, args := p.Target.Path, p.Command
 	if p.Target.Shell {
@@ -117,12 +120,12 @@ func (p *Plan) start() (*os.Process, error) {
 	return child, nil
 }
 
-// runner waits for the program, and passes on what is for it.
+// runner waits for the program and forwards signals to it.
 type runner struct {
-	plan   *Plan
-	c      *collector
-	child  *os.Process
-	dumped bool
+	plan      *Plan
+	c         *collector
+	child     *os.Process
+	requested bool // requestSnapshots was called
 }
 
 type exit struct {
@@ -130,81 +133,85 @@ type exit struct {
 	err   error
 }
 
+// wait returns the state of the program and the time when it ended.
 func (r *runner) wait(ctx context.Context, signals <-chan os.Signal) (*os.ProcessState, time.Time, error) {
 	exited := make(chan exit, 1)
 	go func() {
 		state, err := r.child.Wait()
 		exited <- exit{state, err}
 	}()
-	var over <-chan time.Time
+	var timeout <-chan time.Time
 	if r.plan.Duration > 0 {
-		over = time.After(r.plan.Duration)
+		timeout = time.After(r.plan.Duration)
 	}
-	cancelled := ctx.Done()
+	canceled := ctx.Done()
 	for {
 		select {
 		case e := <-exited:
 			return e.state, time.Now(), e.err
 		case s := <-signals:
-			r.pass(s)
-		case <-over:
-			r.plan.note("--duration %s is over: the program gets SIGTERM", r.plan.Duration)
-			r.pass(unix.SIGTERM)
-		case <-cancelled:
-			cancelled = nil
-			r.pass(unix.SIGTERM)
+			r.forward(s)
+		case <-timeout:
+			r.plan.note("--duration %s is over: sending SIGTERM to the program", r.plan.Duration)
+			r.forward(unix.SIGTERM)
+		case <-canceled:
+			canceled = nil
+			r.forward(unix.SIGTERM)
 		}
 	}
 }
 
-// pass gives the program a signal, after a last snapshot if it is one that ends programs.
-func (r *runner) pass(s os.Signal) {
+// forward sends a signal to the program. Before a signal that ends programs by default, it requests
+// a last snapshot.
+func (r *runner) forward(s os.Signal) {
 	if sig.SentByTerminal(s) {
-		return // and the agent takes a last snapshot
+		return // the program has it; the agent takes a last snapshot
 	}
 	if s == unix.SIGCONT && !proc.Stopped(r.child.Pid) {
-		return // fg(1) has sent it to the whole group
+		return // the shell's fg has sent it to the whole process group
 	}
 	if s == unix.SIGTERM || s == unix.SIGINT {
-		r.lastDump()
+		r.requestSnapshots()
 	}
 	_ = r.child.Signal(s)
 }
 
 const (
-	dumpWait  = 3 * time.Second        // a program waits no longer for its signal
-	dumpRetry = 300 * time.Millisecond // a request is dropped while the profiler is busy
+	dumpWait  = 3 * time.Second        // maximum delay of the signal
+	dumpRetry = 300 * time.Millisecond // the profiler ignores a request while it is busy
 	dumpPoll  = 10 * time.Millisecond
 )
 
-// lastDump asks the processes that are recorded for a snapshot, once, and waits for it.
-func (r *runner) lastDump() {
+// requestSnapshots makes the recorded processes take a last snapshot and waits until they have. It
+// works once.
+func (r *runner) requestSnapshots() {
 	number := r.plan.engine.dumpSignal(&r.plan.Options, r.plan.agent)
-	if number == 0 || r.dumped {
+	if number == 0 || r.requested {
 		return
 	}
-	r.dumped = true
-	waiting := r.ask(nil, number)
+	r.requested = true
+	waiting := r.request(nil, number)
 	deadline, retry := time.Now().Add(dumpWait), time.Now().Add(dumpRetry)
 	for len(waiting) > 0 && time.Now().Before(deadline) {
 		time.Sleep(dumpPoll)
 		waiting = r.stillWaiting(waiting)
 		if time.Now().After(retry) {
-			waiting, retry = r.ask(waiting, number), time.Now().Add(dumpRetry)
+			waiting, retry = r.request(waiting, number), time.Now().Add(dumpRetry)
 		}
 	}
 }
 
-// ask sends the signal to processes, nil for all that write snapshots, and returns how many each has written so far.
-func (r *runner) ask(only map[int]int, number int) map[int]int {
+// request sends the signal to the processes in only, or to all that write snapshots if only is nil.
+// It returns the number of snapshots that each of them has written so far.
+func (r *runner) request(only map[int]int, number int) map[int]int {
 	waiting := map[int]int{}
 	r.c.do(func() {
 		for pid, p := range r.c.procs {
 			_, again := only[pid]
-			if (only != nil && !again) || !p.wanted || !p.known || p.ended || !proc.Catches(pid, number) {
+			if (only != nil && !again) || !p.recorded || !p.known || p.ended || !proc.Catches(pid, number) {
 				continue
 			}
-			r.c.asked[pid] = true
+			r.c.requested[pid] = true
 			if unix.Kill(pid, syscall.Signal(number)) == nil {
 				waiting[pid] = p.snapshots
 			}
@@ -213,6 +220,7 @@ func (r *runner) ask(only map[int]int, number int) map[int]int {
 	return waiting
 }
 
+// stillWaiting returns those processes that live and have not written a snapshot since the request.
 func (r *runner) stillWaiting(waiting map[int]int) map[int]int {
 	left := map[int]int{}
 	r.c.do(func() {

@@ -17,14 +17,14 @@ import (
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 )
 
-// fileName is what the name of a snapshot says: <prefix>_<pid>.<seq>.heap, <prefix>.<seq>.heap, or jemalloc's
-// <prefix>.<pid>.<seq>.<kind>.heap.
+// fileName holds the fields of the name of a snapshot: <prefix>_<pid>.<seq>.heap,
+// <prefix>.<seq>.heap, or jemalloc's <prefix>.<pid>.<seq>.<kind>.heap.
 type fileName struct {
 	pid, seq int
-	kind     byte // jemalloc's i, m, u or f; 0 for gperftools
+	kind     byte // i, m, u or f for jemalloc; 0 for gperftools
 }
 
-// parseName decodes the base name of a snapshot with the base name of the recording's prefix.
+// parseName decodes the base name of a snapshot. prefix is the base name of the recording's prefix.
 func parseName(base, prefix string) (fileName, bool) {
 	rest, ok := strings.CutPrefix(base, prefix)
 	rest, isHeap := strings.CutSuffix(rest, ".heap")
@@ -57,20 +57,19 @@ type snapshotFile struct {
 	path string
 	name fileName
 	time time.Time
-	// of its header: gperftools only
+	// inuseBytes and allocBytes are the totals of the header, for gperftools only.
 	inuseBytes, allocBytes int64
-	// maps are the paths of the mapped files in order of address; base is where the first one, the program, lies.
-	maps []string
-	base string
+	maps                   []string // paths of the mapped files, by address
+	base                   string   // address and path of the first mapping, which is the program's
 
 	trigger string
 	image   int
 }
 
-// errUnfinished is a snapshot without its list of mapped files: the last thing that is written.
-var errUnfinished = errors.New("the snapshot is not complete")
+// errIncomplete reports that a snapshot has no list of mapped files, which is its last section.
+var errIncomplete = errors.New("the snapshot is not complete")
 
-// readSnapshot reads the first line and the mappings. Rows are not read.
+// readSnapshot reads the header and the mappings. It skips the rows.
 func readSnapshot(path string, name fileName) (*snapshotFile, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -84,7 +83,7 @@ func readSnapshot(path string, name fileName) (*snapshotFile, error) {
 	s := &snapshotFile{path: path, name: name, time: info.ModTime()}
 	head, err := bufio.NewReader(io.LimitReader(f, 512)).ReadString('\n')
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, errUnfinished)
+		return nil, fmt.Errorf("%s: %w", path, errIncomplete)
 	}
 	s.header(head)
 	maps, err := mapsOf(f, info.Size())
@@ -95,10 +94,11 @@ func readSnapshot(path string, name fileName) (*snapshotFile, error) {
 	return s, nil
 }
 
-// header reads `heap profile:    123:   456789 [   234:   567890] @ heapprofile`.
+// header parses the first line, such as `heap profile:    123:   456789 [   234:   567890] @ heapprofile`.
 func (s *snapshotFile) header(line string) {
 	var objects, allocs int64
-	_, err := fmt.Sscanf(strings.NewReplacer("[", " ", ":", " ", "]", " ").Replace(line), "heap profile %d %d %d %d", &objects, &s.inuseBytes, &allocs, &s.allocBytes)
+	line = strings.NewReplacer("[", " ", ":", " ", "]", " ").Replace(line)
+	_, err := fmt.Sscanf(line, "heap profile %d %d %d %d", &objects, &s.inuseBytes, &allocs, &s.allocBytes)
 	if err != nil {
 		s.inuseBytes, s.allocBytes = 0, 0
 	}
@@ -106,10 +106,11 @@ func (s *snapshotFile) header(line string) {
 
 var mapsMark = []byte("\nMAPPED_LIBRARIES:\n")
 
-// maxMaps bounds the list of mapped files, in bytes.
+// maxMaps is the maximum size of the list of mapped files, in bytes.
 const maxMaps = 64 << 20
 
-// mapsOf finds the section at the end of a file, looking at ever more of it.
+// mapsOf returns the section at the end of a file that lists the mapped files. It reads a growing
+// part of the file.
 func mapsOf(f io.ReaderAt, size int64) ([]byte, error) {
 	for window := int64(128 << 10); ; window *= 8 {
 		from := max(0, size-window)
@@ -121,12 +122,13 @@ func mapsOf(f io.ReaderAt, size int64) ([]byte, error) {
 			return b[i+len(mapsMark):], nil
 		}
 		if from == 0 || window > maxMaps {
-			return nil, errUnfinished
+			return nil, errIncomplete
 		}
 	}
 }
 
-// mappings reads lines of /proc/PID/maps: `55d0c0400000-55d0c0401000 r-xp 00001000 00:00 123  /usr/bin/python3`.
+// mappings parses lines of /proc/PID/maps, such as
+// `55d0c0400000-55d0c0401000 r-xp 00001000 00:00 123  /usr/bin/python3`.
 func (s *snapshotFile) mappings(text []byte) {
 	seen := map[string]bool{}
 	for line := range bytes.Lines(text) {
@@ -146,7 +148,7 @@ func (s *snapshotFile) mappings(text []byte) {
 	}
 }
 
-// exe is the program that wrote it.
+// exe returns the path of the program that wrote the snapshot, or "" if it is unknown.
 func (s *snapshotFile) exe() string {
 	if len(s.maps) == 0 {
 		return ""
@@ -154,5 +156,5 @@ func (s *snapshotFile) exe() string {
 	return strings.TrimSuffix(s.maps[0], proc.DeletedSuffix)
 }
 
-// fileName returns the name of the file within its directory.
+// fileName returns the base name of the file.
 func (s *snapshotFile) fileName() string { return filepath.Base(s.path) }

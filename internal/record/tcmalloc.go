@@ -15,7 +15,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
-// tcmalloc is gperftools' heap profiler: exact, every allocation is traced.
+// tcmalloc is gperftools' heap profiler. It records every allocation.
 type tcmalloc struct{}
 
 func (tcmalloc) name() string { return "tcmalloc" }
@@ -25,10 +25,18 @@ var tcmallocLibrary = program.Search{
 	Symbol: "HeapProfilerStart",
 	Decoys: []string{"libtcmalloc_minimal.so.4", "libtcmalloc_minimal.so"},
 	Packages: map[string]string{
-		"debian": "apt install libgoogle-perftools4", "ubuntu": "apt install libgoogle-perftools4", "debian-t64": "apt install libgoogle-perftools4t64",
-		"fedora": "dnf install gperftools-libs", "rhel": "dnf install gperftools-libs (from EPEL)",
-		"arch": "pacman -S gperftools", "alpine": "apk add gperftools", "suse": "zypper install libtcmalloc4", "opensuse": "zypper install libtcmalloc4",
-		"nixos": "nix-env -iA nixos.gperftools", "gentoo": "emerge dev-util/google-perftools", "conda": "conda install -c conda-forge gperftools",
+		"debian":     "apt install libgoogle-perftools4",
+		"ubuntu":     "apt install libgoogle-perftools4",
+		"debian-t64": "apt install libgoogle-perftools4t64",
+		"fedora":     "dnf install gperftools-libs",
+		"rhel":       "dnf install gperftools-libs (from EPEL)",
+		"arch":       "pacman -S gperftools",
+		"alpine":     "apk add gperftools",
+		"suse":       "zypper install libtcmalloc4",
+		"opensuse":   "zypper install libtcmalloc4",
+		"nixos":      "nix-env -iA nixos.gperftools",
+		"gentoo":     "emerge dev-util/google-perftools",
+		"conda":      "conda install -c conda-forge gperftools",
 	},
 }
 
@@ -40,13 +48,13 @@ func (tcmalloc) version(path string) string { return program.VersionIn(path, gpe
 
 func (tcmalloc) refuse(o *Options, _ bool) error {
 	if o.SamplePeriod > 0 {
-		return errors.New("--sample-period: tcmalloc's heap profiler records every allocation, it does not sample (jemalloc does)")
+		return errors.New("--sample-period: tcmalloc's heap profiler does not sample (jemalloc does)")
 	}
 	return nil
 }
 
-// lastDumpSignal asks for the last snapshot of a program that is about to get SIGTERM. It lies within the real-time
-// signals (34 to 64), at a distance from both ends, where libraries that need one look first.
+// lastDumpSignal makes the program take a last snapshot before it gets SIGTERM. It is one of the
+// real-time signals (34 to 64), away from both ends of the range, which other libraries use first.
 const lastDumpSignal = 53
 
 func (tcmalloc) dumpSignal(o *Options, agent bool) int {
@@ -55,11 +63,12 @@ func (tcmalloc) dumpSignal(o *Options, agent bool) int {
 		return n
 	}
 	if !agent {
-		return 0 // the library would announce it on the program's standard error
+		return 0 // the library would print a message to the program's standard error
 	}
 	return lastDumpSignal
 }
 
+// wholeSeconds returns the interval of gperftools' own timer, which is used without the agent.
 func wholeSeconds(o *Options) int64 {
 	if o.Adaptive {
 		return 2
@@ -67,8 +76,9 @@ func wholeSeconds(o *Options) int64 {
 	return int64((o.Every + time.Second - 1) / time.Second)
 }
 
-// settings: gperftools src/heap-profiler.cc. An interval that is not set has a default, so that 0 must be said.
-// HEAP_PROFILE_CLEANUP=false: else each start deletes the snapshots that are there.
+// settings returns the variables of gperftools' src/heap-profiler.cc. All intervals are set,
+// because their defaults are not 0. HEAP_PROFILE_CLEANUP=false keeps each process from deleting the
+// snapshots that exist when it starts.
 func (e tcmalloc) settings(o *Options, prefix string, agent bool) []Setting {
 	s := []Setting{
 		{"HEAPPROFILE", prefix},
@@ -80,7 +90,7 @@ func (e tcmalloc) settings(o *Options, prefix string, agent bool) []Setting {
 		{"PERFTOOLS_VERBOSE", "-1"},
 	}
 	if !agent {
-		s = append(s, Setting{"HEAPPROFILE_USE_PID", "1"}) // from 2.11 on; the agent does it for all
+		s = append(s, Setting{"HEAPPROFILE_USE_PID", "1"}) // since 2.11; the agent does the same for all versions
 	}
 	if n := e.dumpSignal(o, agent); n != 0 {
 		s = append(s, Setting{"HEAPPROFILESIGNAL", strconv.Itoa(n)})
@@ -96,7 +106,7 @@ func wholeSecondsOrOff(o *Options) int64 {
 }
 
 func (tcmalloc) cost(*Options) string {
-	return "every allocation is traced: exact, and 2 to 100 times slower where the program does little but allocate"
+	return "records every allocation: exact, but 2 to 100 times slower if the program mostly allocates"
 }
 
 func (tcmalloc) when(o *Options, agent bool) string {
@@ -105,7 +115,7 @@ func (tcmalloc) when(o *Options, agent bool) string {
 		alloc = "every " + units.RoundBytes(o.EveryAlloc) + " allocated"
 	}
 	if o.EveryInuse > 0 {
-		inuse = "at every new high by " + units.RoundBytes(o.EveryInuse)
+		inuse = "at every new maximum of the heap by " + units.RoundBytes(o.EveryInuse)
 	}
 	if o.Signal != "" {
 		sig = "at SIG" + signalLabel(o.Signal)
@@ -115,8 +125,9 @@ func (tcmalloc) when(o *Options, agent bool) string {
 
 func (tcmalloc) period(*Options) int64 { return 0 }
 
-// trigger follows MaybeDumpProfileLocked: bytes allocated first, then the high water, then the timer. A header is
-// read after the allocation that was the trigger, so that it is at or above the mark.
+// trigger follows the order of gperftools' MaybeDumpProfileLocked: bytes allocated, then bytes in
+// use, then the timer. The header includes the allocation that caused the snapshot, so its totals
+// are at or above the threshold.
 func (tcmalloc) trigger(o *Options, s, before *snapshotFile, highest int64) string {
 	var allocated int64
 	if before != nil {
@@ -135,7 +146,7 @@ func (tcmalloc) trigger(o *Options, s, before *snapshotFile, highest int64) stri
 	return triggerExit
 }
 
-// signalLabel is the name without SIG.
+// signalLabel returns the name of a signal without SIG, or its number if it has no name.
 func signalLabel(text string) string {
 	if n, err := sig.Number(text); err == nil {
 		return cmp.Or(sig.TrimSIG(sig.Name(n)), fmt.Sprint(n))

@@ -11,12 +11,13 @@ import (
 
 type engine interface{}
 
-// Prepare needs Linux.
+// Prepare returns an error: recording requires Linux.
 func Prepare(Options) (*Plan, error) {
-	return nil, status.Errorf(status.Failed, "record works on Linux only, this is %s: record there, and read the directory here", runtime.GOOS)
+	return nil, status.Errorf(status.Failed,
+		"record requires Linux, this is %s: record on Linux, and read the directory here", runtime.GOOS)
 }
 
-// Run needs Linux.
+// Run returns an error: recording requires Linux.
 func (p *Plan) Run(context.Context) (Outcome, error) {
 	_, err := Prepare(p.Options)
 	return Outcome{}, err

@@ -10,14 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watcher tells the names of files in a directory that were closed after writing. (fsnotify tells of writes only, and
-// a snapshot is complete when it is closed.)
+// watcher sends the names of files in a directory that were closed after writing, because a closed
+// snapshot is complete. (The package fsnotify reports writes, not closes.)
 type watcher struct {
 	file  *os.File
 	names chan string
 }
 
-// watch starts. Where the kernel has no more watches to give the error says so, and the directory must be polled.
+// watch starts a watcher. After an error, for instance because the user's limit of watches is
+// reached, the directory must be polled.
 func watch(dir string) (*watcher, error) {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
@@ -32,7 +33,8 @@ func watch(dir string) (*watcher, error) {
 	return w, nil
 }
 
-// read decodes inotify(7)'s events: watch, mask, cookie and length of the name, then the name padded with zeros.
+// read decodes the events of inotify(7): watch descriptor, mask, cookie and length of the name,
+// then the name padded with zeros.
 func (w *watcher) read() {
 	defer close(w.names)
 	buf := make([]byte, 64<<10)
@@ -52,6 +54,7 @@ func (w *watcher) read() {
 	}
 }
 
+// close stops the watcher, which may be nil.
 func (w *watcher) close() {
 	if w != nil {
 		w.file.Close()

@@ -1,6 +1,7 @@
-// Package agent holds the library that record preloads before the allocator. It names the snapshot files and takes
-// snapshots on a timer, before an exec and at the end. agent.c is its source; build.sh builds it (`make agent`), and a
-// test compares the result with the committed files.
+// Package agent embeds the library that record preloads together with the allocator. The agent
+// changes the names of snapshots, and makes the allocator take snapshots on a timer and before a
+// signal ends the program. Its source is src/agent.c. `make agent` runs build.sh, which builds it.
+// A test compares the result with the committed files.
 package agent
 
 import (
@@ -15,7 +16,7 @@ var (
 	arm []byte
 )
 
-// Name is the name of the agent's file.
+// Name is the base name of the agent's file.
 const Name = "heaplapse-agent.so"
 
 // For returns the agent for a processor, or nil if there is none.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the agents that record embeds. The same clang gives the same bytes: the result is committed.
-# Usage: build.sh [DIR to write to]
+# Builds the agents that record embeds. The build is reproducible with the same clang. The results are committed.
+# Usage: build.sh [OUTPUT_DIR]
 set -euo pipefail
 cd "$(dirname "$0")"
 out=${1:-.}

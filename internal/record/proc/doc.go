@@ -1,2 +1,3 @@
-// Package proc reads what /proc says of a process: its parent, command, memory and mapped files. Linux only.
+// Package proc reads properties of processes from /proc: parent, command, memory sizes and mapped
+// files. It works on Linux only.
 package proc

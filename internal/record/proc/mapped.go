@@ -14,11 +14,14 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
-// DeletedSuffix is what the kernel appends to the path of a mapped file that was deleted or replaced.
+// DeletedSuffix is what the kernel appends to the path of a mapped file that was deleted or
+// replaced.
 const DeletedSuffix = " (deleted)"
 
-// Identify says which file was mapped. It looks through the process's own root directory (a container, a chroot) while
-// that exists. A file that was deleted or replaced is not to be mistaken for the one that is there now: it has a path only.
+// Identify returns the path, size, time and build ID of a file that a process has mapped. It opens
+// the path in the root directory of the process (a container, a chroot) if the process is alive. If
+// the kernel reports the file as deleted, the result has only a path, because another file may be
+// there now. Identify returns false if the path is not a regular file.
 func Identify(path string, pid int) (manifest.Mapping, bool) {
 	m := manifest.Mapping{Path: strings.TrimSuffix(path, DeletedSuffix)}
 	if strings.HasSuffix(path, DeletedSuffix) {
@@ -40,7 +43,7 @@ func Identify(path string, pid int) (manifest.Mapping, bool) {
 	return m, true
 }
 
-// BuildID is the GNU build ID of an ELF file in hex, "" without.
+// BuildID returns the GNU build ID of an ELF file in hexadecimal, or "" if it has none.
 func BuildID(r io.ReaderAt) string {
 	f, err := elf.NewFile(r)
 	if err != nil {
@@ -61,7 +64,9 @@ func BuildID(r io.ReaderAt) string {
 	return ""
 }
 
-// GnuBuildID walks notes: sizes of name and description, type (3 is the build ID), then both, each padded to four bytes.
+// GnuBuildID returns the build ID in a section of ELF notes, or "". A note has the sizes of name
+// and description, a type (3 is the build ID), then name and description, each padded to a multiple
+// of four bytes.
 func GnuBuildID(b []byte, order binary.ByteOrder) string {
 	for len(b) >= 12 {
 		nameSize, descSize, kind := uint64(order.Uint32(b)), uint64(order.Uint32(b[4:])), order.Uint32(b[8:])

@@ -15,8 +15,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// TestTheStatOfAProcess: its name may hold anything.
-func TestTheStatOfAProcess(t *testing.T) {
+// TestParseStat uses a process name with spaces and parentheses, and reads this process too.
+func TestParseStat(t *testing.T) {
 	parent, ticks, ok := ParseStat([]byte("4711 (a) b (c)) S 17 4711 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 987654 1 2\n"))
 	require.True(t, ok)
 	assert.Equal(t, 17, parent)
@@ -40,8 +40,8 @@ func TestTheStatOfAProcess(t *testing.T) {
 	assert.True(t, Catches(os.Getpid(), 23), "Go's runtime has a handler for SIGURG")
 }
 
-// TestBuildIDs compares with readelf.
-func TestBuildIDs(t *testing.T) {
+// TestBuildID compares with readelf.
+func TestBuildID(t *testing.T) {
 	readelf := testutil.Need(t, "readelf")
 	compared := 0
 	for _, path := range []string{"/bin/sh", "/bin/ls", "/usr/bin/env", "/lib/x86_64-linux-gnu/libc.so.6", "/lib/aarch64-linux-gnu/libc.so.6"} {

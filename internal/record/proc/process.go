@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// procInfo is what /proc says of a process.
+// Info holds properties of a process.
 type Info struct {
 	Parent  int
 	Started time.Time
@@ -21,7 +21,7 @@ type Info struct {
 	Exe     string
 }
 
-// readProc reads it; false when the process is gone.
+// Read returns the properties of a process. It returns false if the process has ended.
 func Read(pid int) (Info, bool) {
 	dir := fmt.Sprintf("/proc/%d/", pid)
 	stat, err := os.ReadFile(dir + "stat")
@@ -40,8 +40,8 @@ func Read(pid int) (Info, bool) {
 	return p, true
 }
 
-// ParseStat reads the parent (field 4) and the start time in ticks (field 22) of /proc/PID/stat, proc(5). The name of
-// field 2 may hold spaces and brackets.
+// ParseStat returns the parent (field 4) and the start time in ticks (field 22) of /proc/PID/stat,
+// which proc(5) documents. The name in field 2 may contain spaces and parentheses.
 func ParseStat(stat []byte) (parent int, ticks int64, ok bool) {
 	i := bytes.LastIndexByte(stat, ')')
 	if i < 0 {
@@ -56,7 +56,8 @@ func ParseStat(stat []byte) (parent int, ticks int64, ok bool) {
 	return parent, ticks, err1 == nil && err2 == nil
 }
 
-// bootTime is when the system started: ticks count from there (USER_HZ is 100 on all that Linux runs on here).
+// bootTime returns the time when the system started. Ticks are counted from then, at 100 per second
+// (USER_HZ) on all supported architectures.
 func bootTime() time.Time {
 	data, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -71,16 +72,16 @@ func bootTime() time.Time {
 	return time.Time{}
 }
 
-// Alive says whether a process is there and no zombie.
+// Alive reports whether a process exists and is not a zombie.
 func Alive(pid int) bool {
 	state := stateOf(pid)
 	return state != 0 && state != 'Z' && state != 'X'
 }
 
-// Stopped says whether a process was stopped, as by ^Z.
+// Stopped reports whether a process is stopped, for instance by ^Z.
 func Stopped(pid int) bool { return stateOf(pid) == 'T' }
 
-// stateOf is field 3 of /proc/PID/stat; 0 when the process is gone.
+// stateOf returns field 3 of /proc/PID/stat, or 0 if the process has ended.
 func stateOf(pid int) byte {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -93,7 +94,7 @@ func stateOf(pid int) byte {
 	return stat[i+2]
 }
 
-// childrenOf are the direct children of a process, of all its threads.
+// Children returns the direct children of a process, those of all its threads.
 func Children(pid int) []int {
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	var out []int
@@ -111,7 +112,8 @@ func Children(pid int) []int {
 	return out
 }
 
-// memoryOf reads resident and proportional set sizes, in bytes, nil where unknown. smaps_rollup is there from Linux 4.14 on.
+// Memory returns the resident and the proportional set size of a process, in bytes. They are nil if
+// unknown, for instance before Linux 4.14, which has no smaps_rollup.
 func Memory(pid int) (rss, pss *int64) {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 	if err != nil {
@@ -138,7 +140,7 @@ func Memory(pid int) (rss, pss *int64) {
 	return rss, pss
 }
 
-// Catches says whether a process has a handler for a signal: only then is it harmless to send it.
+// Catches reports whether a process has a handler for a signal.
 func Catches(pid, signal int) bool {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// ReadVDSO copies the image out of this process's memory; nil if there is none.
+// ReadVDSO returns a copy of [vdso] in the memory of this process, or nil if there is none.
 func ReadVDSO() ([]byte, error) {
 	maps, err := os.ReadFile("/proc/self/maps")
 	if err != nil {
@@ -27,7 +27,7 @@ func ReadVDSO() ([]byte, error) {
 	return nil, nil
 }
 
-// OwnMemory copies a part of this process's memory.
+// OwnMemory returns a copy of a range of this process's memory.
 func OwnMemory(address, size int64) ([]byte, error) {
 	memory, err := os.Open("/proc/self/mem")
 	if err != nil {

@@ -1,3 +1,4 @@
-// Package program looks at the program that is to be recorded ([Find]): its file, its interpreter, whether anything can be
-// preloaded into it; and finds the library of an allocator that fits it ([Search]). Linux only.
+// Package program examines the program to record ([Find]): its file, its interpreter, and whether a
+// library can be preloaded into it. It also finds an allocator's library for it ([Search]). It
+// works on Linux only.
 package program

@@ -18,17 +18,19 @@ import (
 	"strings"
 )
 
-// Search is what is looked for, and where.
+// Search describes the library to search for.
 type Search struct {
-	Names    []string // of the library, best first
-	Symbol   string   // that it must define
-	Decoys   []string // libraries that are mistaken for it
-	Packages map[string]string
+	Names    []string          // base names of the library, best first
+	Symbol   string            // a symbol that it must define
+	Decoys   []string          // base names of similar libraries that do not work; found only to explain why
+	Packages map[string]string // command that installs it, by ID of os-release(5)
 }
 
-// System is the one whose libraries are looked for; root is "" but in tests.
+// System is the file system that is searched. Root is a directory that replaces / in tests;
+// otherwise it is "".
 type System struct{ Root string }
 
+// At returns the real path of an absolute path within the system.
 func (s System) At(path string) string {
 	if s.Root == "" {
 		return path
@@ -36,20 +38,23 @@ func (s System) At(path string) string {
 	return filepath.Join(s.Root, path)
 }
 
-// FindLibrary looks in the usual places of distributions, then asks the loader's cache. why says what was found instead.
-func (s *Search) FindLibrary(sys System, want ABI, env []string) (path, why string) {
+// FindLibrary returns the path of the first usable library in the directories of the environment,
+// those of the known distributions, the loader's cache and the Nix store. If there is none, it
+// returns "" and, if an unusable library was found, the reason why it is unusable.
+func (s *Search) FindLibrary(sys System, want ABI, env []string) (path, reason string) {
 	for _, candidate := range s.candidates(sys, want.Machine, env) {
 		err := s.Usable(sys.At(candidate), want)
 		switch {
 		case err == nil:
 			return candidate, ""
-		case why == "" && !errors.Is(err, os.ErrNotExist):
-			why = err.Error()
+		case reason == "" && !errors.Is(err, os.ErrNotExist):
+			reason = err.Error()
 		}
 	}
-	return "", why
+	return "", reason
 }
 
+// candidates returns the paths to try, in order.
 func (s *Search) candidates(sys System, machine elf.Machine, env []string) []string {
 	var out []string
 	for _, names := range [][]string{s.Names, s.Decoys} {
@@ -64,11 +69,12 @@ func (s *Search) candidates(sys System, machine elf.Machine, env []string) []str
 	return out
 }
 
-// Triplets are the folders of Debian's multiarch.
+// Triplets holds the names of Debian's multiarch directories.
 var Triplets = map[elf.Machine]string{elf.EM_X86_64: "x86_64-linux-gnu", elf.EM_AARCH64: "aarch64-linux-gnu"}
 
-// libraryDirs are where libraries are: first those of the environment that is active (LD_LIBRARY_PATH, conda), then where Debian and Ubuntu
-// (multiarch), Fedora and openSUSE (lib64), Arch and Alpine (lib) keep them, then the profiles of Nix, and others.
+// libraryDirs returns the directories to search. Those of the environment come first
+// (LD_LIBRARY_PATH, conda), then those of Debian and Ubuntu (multiarch), Fedora and openSUSE
+// (lib64), Arch and Alpine (lib), then the profiles of Nix and others.
 func libraryDirs(machine elf.Machine, env []string) []string {
 	var dirs []string
 	for _, dir := range filepath.SplitList(Getenv(env, "LD_LIBRARY_PATH")) {
@@ -87,10 +93,12 @@ func libraryDirs(machine elf.Machine, env []string) []string {
 	if home := Getenv(env, "HOME"); home != "" {
 		dirs = append(dirs, filepath.Join(home, ".nix-profile/lib"), filepath.Join(home, ".local/state/nix/profile/lib"))
 	}
-	return append(dirs, "/run/current-system/sw/lib", "/nix/var/nix/profiles/default/lib", "/opt/conda/lib", "/home/linuxbrew/.linuxbrew/lib")
+	return append(dirs, "/run/current-system/sw/lib", "/nix/var/nix/profiles/default/lib", "/opt/conda/lib",
+		"/home/linuxbrew/.linuxbrew/lib")
 }
 
-// loaderCache asks ldconfig, whose lines are `libjemalloc.so.2 (libc6,x86-64) => /lib/x86_64-linux-gnu/libjemalloc.so.2`.
+// loaderCache returns the libraries with the given names in the output of `ldconfig -p`. A line of
+// it is `libjemalloc.so.2 (libc6,x86-64) => /lib/x86_64-linux-gnu/libjemalloc.so.2`.
 func (s System) loaderCache(names []string) []string {
 	tool, err := exec.LookPath("ldconfig")
 	if err != nil || s.Root != "" {
@@ -110,7 +118,8 @@ func (s System) loaderCache(names []string) []string {
 	return paths
 }
 
-// nixStore is where packages are that only a shell of Nix has put into its environment: /nix/store/HASH-gperftools-2.15/lib.
+// nixStore returns the libraries in the store of Nix, such as those in
+// /nix/store/HASH-gperftools-2.15/lib. A shell of Nix may use packages that are in no profile.
 func (s System) nixStore(names []string) []string {
 	var paths []string
 	for _, name := range names {
@@ -122,7 +131,8 @@ func (s System) nixStore(names []string) []string {
 	return paths
 }
 
-// Usable checks that a library is for the machine and the C library of the program, is the right one, and can be named in LD_PRELOAD.
+// Usable returns an error if a library cannot be preloaded into a program: it is for another
+// machine or C library, does not define the symbol, or has a path that LD_PRELOAD does not support.
 func (s *Search) Usable(path string, want ABI) error {
 	f, err := elf.Open(path)
 	var format *elf.FormatError
@@ -134,61 +144,72 @@ func (s *Search) Usable(path string, want ABI) error {
 	}
 	defer f.Close()
 	if f.Machine != want.Machine {
-		return fmt.Errorf("%s is for %s, the program for %s", path, machineName(f.Machine), machineName(want.Machine))
+		return fmt.Errorf("%s is for %s, but the program is for %s",
+			path, machineName(f.Machine), machineName(want.Machine))
 	}
 	if libc := libcOf(f); libc != "" && want.Libc != "" && libc != want.Libc {
-		return fmt.Errorf("%s is for %s, the program for %s: it takes a library that is built for that, as Alpine's are for musl", path, libc, want.Libc)
+		return fmt.Errorf("%s is for %s, but the program is for %s: it needs a library built for %s",
+			path, libc, want.Libc, want.Libc)
 	}
 	symbols, err := f.DynamicSymbols()
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if !slices.ContainsFunc(symbols, func(sym elf.Symbol) bool { return sym.Name == s.Symbol && sym.Section != elf.SHN_UNDEF }) {
+	if !defines(symbols, s.Symbol) {
 		return fmt.Errorf("%s has no heap profiler (%s is missing)", path, s.Symbol)
 	}
 	if strings.ContainsAny(path, " :") {
-		return fmt.Errorf("%s: LD_PRELOAD cannot name a file with a space or a colon in its path: make a link to it elsewhere", path)
+		return fmt.Errorf("%s: LD_PRELOAD does not support a space or a colon in a path: link the file from another path",
+			path)
 	}
 	return nil
 }
 
+// defines reports whether one of the symbols has the name and is defined.
+func defines(symbols []elf.Symbol, name string) bool {
+	return slices.ContainsFunc(symbols, func(s elf.Symbol) bool { return s.Name == name && s.Section != elf.SHN_UNDEF })
+}
+
 func machineName(m elf.Machine) string { return strings.ToLower(strings.TrimPrefix(m.String(), "EM_")) }
 
-// Install is the command that brings the library on this system.
+// Install returns the command that installs the library on the system.
 func (s *Search) Install(sys System, env []string) string {
 	r := sys.Release()
-	command := s.Packages["debian"] + " (Debian, Ubuntu), or your system's package of that library"
-	for _, distro := range append(r.versions(), append([]string{r.Id}, r.like...)...) {
+	command := s.Packages["debian"] + " (Debian, Ubuntu), or your distribution's package"
+	for _, distro := range append(r.versions(), append([]string{r.ID}, r.like...)...) {
 		if known, ok := s.Packages[distro]; ok {
 			command = known
 			break
 		}
 	}
 	if conda := s.Packages["conda"]; Getenv(env, "CONDA_PREFIX") != "" {
-		command += ", or in this environment: " + conda
+		command += ", or in this conda environment: " + conda
 	}
 	return command
 }
 
-// release is what os-release(5) says of a system: ID, VERSION_ID and ID_LIKE.
+// release holds the fields ID, VERSION_ID and ID_LIKE of os-release(5).
 type release struct {
-	Id, version string
+	ID, version string
 	like        []string
 }
 
-// timeT64 are the first releases of the family of Debian whose packages were renamed for 64-bit times.
+// timeT64 holds the first releases of Debian and Ubuntu in which packages were renamed for the
+// transition to 64-bit time_t.
 var timeT64 = map[string]float64{"debian": 13, "ubuntu": 24.04}
 
-// versions are keys of packages that go before those of the whole distribution.
+// versions returns keys of Search.Packages for this version of the distribution, which take
+// precedence over its ID.
 func (r release) versions() []string {
-	first, ok := timeT64[r.Id]
+	first, ok := timeT64[r.ID]
 	version, err := strconv.ParseFloat(r.version, 64)
-	if !ok || (err == nil && version < first) || (err != nil && r.version != "") { // Debian's testing has no version
+	if !ok || (err == nil && version < first) || (err != nil && r.version != "") { // Debian testing has no version
 		return nil
 	}
 	return []string{"debian-t64"}
 }
 
+// Release returns the fields of the system's os-release(5).
 func (s System) Release() (r release) {
 	f, err := os.Open(s.At("/etc/os-release"))
 	if err != nil {
@@ -203,7 +224,7 @@ func (s System) Release() (r release) {
 		name, value, _ := strings.Cut(in.Text(), "=")
 		switch value = strings.Trim(value, `"'`); name {
 		case "ID":
-			r.Id = value
+			r.ID = value
 		case "ID_LIKE":
 			r.like = strings.Fields(value)
 		case "VERSION_ID":
@@ -213,7 +234,8 @@ func (s System) Release() (r release) {
 	return r
 }
 
-// VersionIn finds a library's version in its bytes.
+// VersionIn returns the first group of the first match of a pattern in the contents of a library,
+// or "".
 func VersionIn(path string, pattern *regexp.Regexp) string {
 	f, err := os.Open(path)
 	if err != nil {

@@ -2,5 +2,5 @@
 
 package program
 
-// Target is the program to be recorded.
+// Target is the program to record.
 type Target struct{ Path string }

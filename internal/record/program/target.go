@@ -19,20 +19,22 @@ import (
 	"github.com/heaplapse/heaplapse/internal/record/status"
 )
 
-// Target is the program to be recorded.
+// Target is the program to record.
 type Target struct {
-	// Path is the file of Command[0].
+	// Path is the file that the command names.
 	Path string
-	// Exe is the ELF file that will run: Path, or the interpreter of a script.
+	// Exe is the ELF file that the kernel runs: Path, or the interpreter of a script.
 	Exe string
-	// Interpreter is Exe's dynamic loader.
+	// Interpreter is the dynamic loader of Exe, or "" if Exe is static.
 	Interpreter string
 	Machine     elf.Machine
-	// Shell: the kernel cannot run Path, so that /bin/sh must, as execvp has it.
+	// Shell reports that Path is a script without an interpreter, which execvp(3) runs with
+	// /bin/sh.
 	Shell bool
 }
 
-// findTarget resolves a command as execvp(3) does, and looks through scripts.
+// Find resolves a command as execvp(3) does, and the interpreters of scripts. It returns a
+// [status.Error] if the program cannot be run or recorded.
 func Find(command, env []string) (Target, error) {
 	if len(command) == 0 {
 		return Target{}, status.Errorf(status.Failed, "no command given: heaplapse record -- CMD ARG…")
@@ -56,7 +58,7 @@ func Find(command, env []string) (Target, error) {
 			next = "/bin/sh"
 		}
 		if depth == 5 { // the kernel's own limit
-			return Target{}, status.Errorf(status.CannotRun, "%s: interpreters of interpreters, more than the kernel takes", path)
+			return Target{}, status.Errorf(status.CannotRun, "%s: too many levels of script interpreters", path)
 		}
 		exe = next
 	}
@@ -64,7 +66,8 @@ func Find(command, env []string) (Target, error) {
 	return t, t.readELF()
 }
 
-// lookPath is exec.LookPath with the PATH of the program, and with the statuses of env(1).
+// lookPath searches for a program in the directories of path. Its errors have the exit statuses of
+// env(1).
 func lookPath(name, path string) (string, error) {
 	if strings.Contains(name, "/") {
 		return name, executable(name)
@@ -90,6 +93,7 @@ func lookPath(name, path string) (string, error) {
 	return "", status.Errorf(status.NotFound, "%s: no such program in PATH", name)
 }
 
+// executable returns an error if a file cannot be executed.
 func executable(path string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -105,11 +109,12 @@ func executable(path string) error {
 	return nil
 }
 
-// interpreterOf reads the first line of a script: `#!/usr/bin/python3 -u`. A text without one has the interpreter "".
+// interpreterOf returns the interpreter in the first line of a script, such as `#!/usr/bin/python3
+// -u`, or "" if it has no such line.
 func interpreterOf(path string, env []string) (interpreter string, isScript bool, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return "", false, nil // executable and not readable: it is run as it is, see readELF
+		return "", false, nil // executable but not readable: readELF reports it
 	}
 	defer f.Close()
 	head, err := bufio.NewReader(io.LimitReader(f, 256)).ReadString('\n')
@@ -133,7 +138,8 @@ func interpreterOf(path string, env []string) (interpreter string, isScript bool
 	return words[0], true, executable(words[0])
 }
 
-// envTarget is what `#!/usr/bin/env -S A=1 prog -x` runs.
+// envTarget returns the program that env(1) runs with the given arguments: prog for `-S A=1 prog
+// -x`.
 func envTarget(words []string) string {
 	for _, w := range words {
 		if !strings.HasPrefix(w, "-") && !strings.Contains(w, "=") {
@@ -143,9 +149,9 @@ func envTarget(words []string) string {
 	return ""
 }
 
-// readELF refuses what LD_PRELOAD cannot reach, with the reason.
+// readELF reads the ELF file. It returns an error if no library can be preloaded into the program.
 func (t *Target) readELF() error {
-	if err := secure(t.Exe, self()); err != nil {
+	if err := checkSecureExecution(t.Exe, currentUser()); err != nil {
 		return err
 	}
 	f, err := elf.Open(t.Exe)
@@ -154,7 +160,8 @@ func (t *Target) readELF() error {
 	case errors.As(err, &format):
 		return status.Errorf(status.CannotRun, "%s: not a program for this system: %w", t.Exe, err)
 	case errors.Is(err, os.ErrPermission):
-		return status.Errorf(status.Failed, "%s may be run and not read, so that it is not known what can be preloaded into it: record as a user who may read it", t.Exe)
+		return status.Errorf(status.Failed,
+			"%s is not readable, so record cannot examine it: record as a user who can read it", t.Exe)
 	case err != nil:
 		return &status.Error{Status: status.CannotRun, Err: err}
 	}
@@ -163,35 +170,40 @@ func (t *Target) readELF() error {
 	t.Interpreter = LoaderOf(f)
 	switch {
 	case f.Class != elf.ELFCLASS64:
-		return status.Errorf(status.Failed, "%s is a 32-bit program: snapshots of 64-bit programs only can be read", t.named())
+		return status.Errorf(status.Failed, "%s is a 32-bit program: only 64-bit programs are supported", t.describe())
 	case f.Machine != OwnMachine():
-		return status.Errorf(status.Failed, "%s is a program for %s, this heaplapse records those for %s: record on such a machine, with heaplapse for it",
-			t.named(), machineName(f.Machine), machineName(OwnMachine()))
+		return status.Errorf(status.Failed,
+			"%s is for %s, but this heaplapse is for %s: record on such a machine, with heaplapse for it",
+			t.describe(), machineName(f.Machine), machineName(OwnMachine()))
 	case t.Interpreter == "" && IsWrapper(t.Exe):
-		return nil // what it runs may still be dynamic
+		return nil // the program that it runs may be dynamic
 	case t.Interpreter == "":
-		return status.Errorf(status.Failed, "%s is statically linked: no allocator can be preloaded into it%s", t.named(), staticRemedy(f))
+		return status.Errorf(status.Failed, "%s is statically linked: no allocator can be preloaded into it%s",
+			t.describe(), staticRemedy(f))
 	}
 	if san := sanitizer(f); san != "" {
-		return status.Errorf(status.Failed, "%s is built with %s, which brings its own allocator: record a build without it", t.named(), san)
+		return status.Errorf(status.Failed, "%s is built with %s, which has its own allocator: record a build without it",
+			t.describe(), san)
 	}
 	return nil
 }
 
-// named is the program in messages: of a script it is the interpreter.
-func (t *Target) named() string {
+// describe returns the path of the executable for messages. For a script it adds the path of the
+// script.
+func (t *Target) describe() string {
 	if t.Exe == t.Path {
 		return t.Exe
 	}
 	return fmt.Sprintf("%s, which runs %s,", t.Exe, t.Path)
 }
 
-// abi is what a library must be made for to be loaded into a program.
+// ABI identifies the programs into which a library can be loaded.
 type ABI struct {
 	Machine elf.Machine
-	Libc    string // glibc or musl, "" if it is not known
+	Libc    string // glibc or musl, or "" if it is unknown
 }
 
+// ABI returns the ABI of the program. It uses that of this machine if the machine is unknown.
 func (t *Target) ABI() ABI {
 	machine := t.Machine
 	if machine == elf.EM_NONE {
@@ -206,7 +218,7 @@ func (t *Target) ABI() ABI {
 	return ABI{machine, ""}
 }
 
-// libcOf is the C library that a shared library needs.
+// libcOf returns the C library that a shared library imports, or "".
 func libcOf(f *elf.File) string {
 	libs, _ := f.ImportedLibraries()
 	for _, l := range libs {
@@ -220,7 +232,7 @@ func libcOf(f *elf.File) string {
 	return ""
 }
 
-// OwnMachine is that of this process.
+// OwnMachine returns the machine of this process.
 func OwnMachine() elf.Machine {
 	if runtime.GOARCH == "arm64" {
 		return elf.EM_AARCH64
@@ -228,6 +240,7 @@ func OwnMachine() elf.Machine {
 	return elf.EM_X86_64
 }
 
+// LoaderOf returns the path of the dynamic loader of a program, or "" if it is static.
 func LoaderOf(f *elf.File) string {
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP && p.Filesz < 4096 {
@@ -240,14 +253,15 @@ func LoaderOf(f *elf.File) string {
 	return ""
 }
 
+// staticRemedy returns the end of a message about a static program: what to do instead.
 func staticRemedy(f *elf.File) string {
 	if f.Section(".go.buildinfo") != nil {
-		return "; it is a Go program: its heap is what net/http/pprof shows"
+		return "; it is a Go program: use net/http/pprof for its heap"
 	}
 	return "; link it dynamically, or link gperftools into it and set HEAPPROFILE"
 }
 
-// sanitizer is the name of the one that a program is built with.
+// sanitizer returns the name of the sanitizer that a program is built with, or "".
 func sanitizer(f *elf.File) string {
 	libs, _ := f.ImportedLibraries()
 	symbols, _ := f.DynamicSymbols()
@@ -258,44 +272,46 @@ func sanitizer(f *elf.File) string {
 		{"LeakSanitizer", "liblsan.", "__lsan_init"},
 	} {
 		linked := slices.ContainsFunc(libs, func(l string) bool { return strings.HasPrefix(l, s.library) })
-		if linked || slices.ContainsFunc(symbols, func(sym elf.Symbol) bool { return sym.Name == s.symbol && sym.Section != elf.SHN_UNDEF }) {
+		if linked || defines(symbols, s.symbol) {
 			return s.name
 		}
 	}
 	return ""
 }
 
-// user is who runs a program.
+// user holds the credentials of the process that runs a program.
 type user struct{ uid, euid, egid int }
 
-func self() user { return user{os.Getuid(), os.Geteuid(), os.Getegid()} }
+func currentUser() user { return user{os.Getuid(), os.Geteuid(), os.Getegid()} }
 
-// secure refuses programs that the loader runs in secure-execution mode (ld.so(8)): it ignores LD_PRELOAD then.
-func secure(path string, u user) error {
+// checkSecureExecution returns an error if the loader runs a program in secure-execution mode
+// (ld.so(8)), in which it ignores LD_PRELOAD.
+func checkSecureExecution(path string, u user) error {
 	var st unix.Stat_t
 	if err := unix.Stat(path, &st); err != nil {
 		return &status.Error{Status: status.CannotRun, Err: err}
 	}
-	why := ""
+	property := ""
 	var fs unix.Statfs_t
 	switch {
-	case unix.Statfs(path, &fs) == nil && fs.Flags&unix.ST_NOSUID != 0: // none of this counts there
+	case unix.Statfs(path, &fs) == nil && fs.Flags&unix.ST_NOSUID != 0: // the kernel ignores all of these
 	case st.Mode&unix.S_ISUID != 0 && int(st.Uid) != u.euid:
-		why = "setuid"
+		property = "is setuid"
 	case st.Mode&unix.S_ISGID != 0 && int(st.Gid) != u.egid:
-		why = "setgid"
+		property = "is setgid"
 	case u.uid != 0 && hasCapabilities(path):
-		why = "given capabilities (setcap)"
+		property = "has capabilities (setcap)"
 	}
-	if why == "" {
+	if property == "" {
 		return nil
 	}
-	return status.Errorf(status.Failed, "%s is %s: the loader preloads nothing into it; record the program that it runs (%s), or record as the user that owns it",
-		path, why, insideOut(path))
+	return status.Errorf(status.Failed,
+		"%s %s: the loader ignores LD_PRELOAD for it; record the program that it runs (%s), or record as its owner",
+		path, property, innerCommand(path))
 }
 
-// insideOut turns `record -- sudo cmd` round.
-func insideOut(path string) string {
+// innerCommand returns the command to use instead of `heaplapse record -- PATH CMD`.
+func innerCommand(path string) string {
 	switch base := filepath.Base(path); base {
 	case "sudo", "doas", "su":
 		return fmt.Sprintf("%s heaplapse record -- CMD", base)
@@ -308,10 +324,13 @@ func hasCapabilities(path string) bool {
 	return err == nil && n > 0
 }
 
-// Wrappers are programs that run another one: what they allocate themselves is of no interest.
+// Wrappers lists programs that run another program. Their own allocations are not recorded.
+// src/agent.c has the same list.
 var Wrappers = []string{
-	"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "busybox", "env", "timeout", "nice", "ionice", "nohup", "stdbuf", "setsid", "taskset", "chrt",
-	"numactl", "time", "setpriv", "prlimit", "tini", "dumb-init", "catatonit", "su-exec", "gosu", "chroot", "unshare", "setarch", "xvfb-run", "pyenv", "catchsegv",
+	"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "busybox", "env", "timeout", "nice", "ionice", "nohup",
+	"stdbuf", "setsid", "taskset", "chrt", "numactl", "time", "setpriv", "prlimit", "tini", "dumb-init", "catatonit",
+	"su-exec", "gosu", "chroot", "unshare", "setarch", "xvfb-run", "pyenv", "catchsegv",
 }
 
+// IsWrapper reports whether the base name of an executable is in Wrappers.
 func IsWrapper(exe string) bool { return slices.Contains(Wrappers, filepath.Base(exe)) }

@@ -17,7 +17,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/record/status"
 )
 
-// header is an ELF file without contents.
+// header returns an ELF file that has only a header.
 func header(class elf.Class, machine elf.Machine) []byte {
 	var b bytes.Buffer
 	ident := [16]byte{0x7f, 'E', 'L', 'F', byte(class), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)}
@@ -29,8 +29,8 @@ func header(class elf.Class, machine elf.Machine) []byte {
 	return b.Bytes()
 }
 
-// TestProgramsThatNothingCanBePreloadedInto: each is refused with its reason.
-func TestProgramsThatNothingCanBePreloadedInto(t *testing.T) {
+// TestFindRejectsPrograms checks the errors for programs into which no library can be preloaded.
+func TestFindRejectsPrograms(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, content []byte) string {
 		path := filepath.Join(dir, name)
@@ -39,14 +39,15 @@ func TestProgramsThatNothingCanBePreloadedInto(t *testing.T) {
 	}
 	static := write("static", header(elf.ELFCLASS64, OwnMachine()))
 	foreign := map[elf.Machine]elf.Machine{elf.EM_X86_64: elf.EM_AARCH64, elf.EM_AARCH64: elf.EM_X86_64}[OwnMachine()]
-	write("sh", header(elf.ELFCLASS64, OwnMachine())) // busybox is one
+	write("sh", header(elf.ELFCLASS64, OwnMachine())) // a static shell, as busybox is
 	for path, c := range map[string]struct {
 		status int
 		says   string
 	}{
 		static: {125, "static is statically linked: no allocator can be preloaded into it"},
-		write("i386", header(elf.ELFCLASS32, elf.EM_386)):         {125, "i386 is a 32-bit program: snapshots of 64-bit programs only"},
-		write("other", header(elf.ELFCLASS64, foreign)):           {125, "other is a program for " + machineName(foreign) + ", this heaplapse records those for " + machineName(OwnMachine())},
+		write("i386", header(elf.ELFCLASS32, elf.EM_386)): {125, "i386 is a 32-bit program: only 64-bit programs are supported"},
+		write("other", header(elf.ELFCLASS64, foreign)): {125, "other is for " + machineName(foreign) +
+			", but this heaplapse is for " + machineName(OwnMachine())},
 		write("script", []byte("#!"+static+" -x\n")):              {125, "static, which runs " + dir + "/script, is statically linked"},
 		write("by env", []byte("#!/usr/bin/env static\n")):        {125, "static, which runs " + dir + "/by env, is statically linked"},
 		write("script of a script", []byte("#!"+dir+"/script\n")): {125, "static, which runs " + dir + "/script of a script, is statically linked"},
@@ -59,11 +60,12 @@ func TestProgramsThatNothingCanBePreloadedInto(t *testing.T) {
 		assert.ErrorContains(t, err, c.says)
 	}
 	_, err := Find([]string{"sh", "-c", "true"}, []string{"PATH=" + dir})
-	assert.NoError(t, err, "what a static shell runs may be dynamic")
+	assert.NoError(t, err, "a static shell may run a dynamic program")
 }
 
-// TestProgramsWithPrivileges: the loader ignores LD_PRELOAD where they give somebody more than he has.
-func TestProgramsWithPrivileges(t *testing.T) {
+// TestCheckSecureExecution checks that a program is rejected if it gives the user additional
+// privileges.
+func TestCheckSecureExecution(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "program")
 	var st unix.Stat_t
 	mode := func(m os.FileMode) {
@@ -74,23 +76,24 @@ func TestProgramsWithPrivileges(t *testing.T) {
 	mode(0o755 | os.ModeSetuid)
 	owner := user{int(st.Uid), int(st.Uid), int(st.Gid)}
 	other := user{4711, 4711, 4711}
-	assert.NoError(t, secure(path, owner), "his own")
-	assert.ErrorContains(t, secure(path, other), "program is setuid: the loader preloads nothing into it")
+	assert.NoError(t, checkSecureExecution(path, owner), "the owner gets no other privileges")
+	assert.ErrorContains(t, checkSecureExecution(path, other), "program is setuid: the loader ignores LD_PRELOAD for it")
 	mode(0o755 | os.ModeSetgid)
-	assert.NoError(t, secure(path, owner))
-	assert.ErrorContains(t, secure(path, other), "program is setgid: ")
+	assert.NoError(t, checkSecureExecution(path, owner))
+	assert.ErrorContains(t, checkSecureExecution(path, other), "program is setgid: ")
 	mode(0o755)
-	assert.NoError(t, secure(path, other))
-	// struct vfs_cap_data of linux/capability.h: revision 2 and effective, then CAP_NET_RAW permitted.
+	assert.NoError(t, checkSecureExecution(path, other))
+	// struct vfs_cap_data of linux/capability.h: revision 2 with the effective flag, then the
+	// permitted CAP_NET_RAW.
 	capability := []byte{1, 0, 0, 2, 0, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 	if err := unix.Setxattr(path, "security.capability", capability, 0); err != nil {
-		t.Skipf("capabilities cannot be given to a file here: %v", err)
+		t.Skipf("cannot set capabilities of a file: %v", err)
 	}
-	assert.ErrorContains(t, secure(path, other), "program is given capabilities (setcap): ")
-	assert.NoError(t, secure(path, user{0, 0, 0}), "root has them all")
+	assert.ErrorContains(t, checkSecureExecution(path, other), "program has capabilities (setcap): ")
+	assert.NoError(t, checkSecureExecution(path, user{0, 0, 0}), "root has all capabilities")
 	sudo := filepath.Join(filepath.Dir(path), "sudo")
 	require.NoError(t, os.Rename(path, sudo))
-	assert.ErrorContains(t, secure(sudo, other), "(sudo heaplapse record -- CMD)")
+	assert.ErrorContains(t, checkSecureExecution(sudo, other), "(sudo heaplapse record -- CMD)")
 }
 
 func putFile(t *testing.T, path string, content []byte, mode os.FileMode) {

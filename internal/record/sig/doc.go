@@ -1,3 +1,4 @@
-// Package sig holds what the recorder must know of signals: their names, which ones the program is to get, who sent one,
-// which ones were ignored when this process started. Linux only.
+// Package sig provides what the recorder needs to handle signals: their names, the signals to
+// forward to the program, the sender of a signal, and the signals that were ignored when this
+// process started. It works on Linux only.
 package sig

@@ -14,12 +14,14 @@ import (
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 )
 
-// A program inherits which signals are ignored (execve(2)), and systemd, cron and `trap '' PIPE` make use of that. Go's runtime gives itself
-// handlers before anything of ours runs, and tells of SIGHUP and SIGINT only what was before. But it keeps it, in
-// runtime.fwdSig: what is found there, by the symbol table of this program, is ignored again when the recorded one is started.
+// A program inherits the set of ignored signals (execve(2)). systemd, cron and `trap '' PIPE` use
+// that. Go's runtime installs its handlers before main runs, and os/signal reports the former state
+// only for SIGHUP and SIGINT. The runtime keeps the former handlers in the variable runtime.fwdSig,
+// which this package finds through the symbol table of this program.
 
-// InheritedIgnored are the signals that this process was started with ignored and Go's runtime has given handlers to; none where it cannot be
-// known: in a program without a symbol table, or of a toolchain that has no such variable.
+// InheritedIgnored returns the signals that were ignored when this process started and for which
+// Go's runtime has installed handlers. It returns none if that is unknown: if the program has no
+// symbol table or the runtime no such variable.
 func InheritedIgnored() []syscall.Signal {
 	before, err := dispositionsBefore()
 	if err != nil {
@@ -36,8 +38,8 @@ func InheritedIgnored() []syscall.Signal {
 
 const sigIgn = 1 // SIG_IGN
 
-// ignorable leaves out what this process itself cannot do without: SIGCHLD, by which it waits, and those that the runtime sends to itself or
-// that a fault sends.
+// ignorable reports whether this process works if the signal is ignored. It needs SIGCHLD to wait
+// for the program, those that Go's runtime sends to itself, and those of faults.
 func ignorable(s syscall.Signal) bool {
 	switch s {
 	case unix.SIGCHLD, unix.SIGURG, unix.SIGPROF, unix.SIGSEGV, unix.SIGBUS, unix.SIGFPE, unix.SIGILL, unix.SIGTRAP:
@@ -46,7 +48,8 @@ func ignorable(s syscall.Signal) bool {
 	return true
 }
 
-// dispositionsBefore reads runtime.fwdSig: what sigaction(2) said of each signal when the runtime started.
+// dispositionsBefore returns runtime.fwdSig: the handler of each signal before the runtime started,
+// as sigaction(2) returned it.
 func dispositionsBefore() ([]uint64, error) {
 	address, size, err := ownSymbol("runtime.fwdSig")
 	if err != nil {
@@ -67,7 +70,8 @@ func dispositionsBefore() ([]uint64, error) {
 	return out, nil
 }
 
-// ownSymbol is where a variable of this program lies, if that was linked for a fixed address.
+// ownSymbol returns the address and size of a variable of this program. The program must be linked
+// for a fixed address.
 func ownSymbol(name string) (address, size uint64, err error) {
 	f, err := elf.Open("/proc/self/exe")
 	if err != nil {
@@ -75,7 +79,7 @@ func ownSymbol(name string) (address, size uint64, err error) {
 	}
 	defer f.Close()
 	if f.Type != elf.ET_EXEC {
-		return 0, 0, fmt.Errorf("a program of type %s lies anywhere", f.Type)
+		return 0, 0, fmt.Errorf("program of type %s has no fixed address", f.Type)
 	}
 	symbols, err := f.Symbols()
 	if err != nil {

@@ -14,9 +14,10 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// TestIgnoredSignalsAreHandedOn builds a program as heaplapse is built (tests have no symbol table), and starts it with signals
-// ignored: what it records ignores the same ones.
-func TestIgnoredSignalsAreHandedOn(t *testing.T) {
+// TestProgramInheritsIgnoredSignals starts heaplapse with some signals ignored, and checks that the
+// recorded program ignores the same signals. It builds heaplapse, because a test binary has no
+// symbol table.
+func TestProgramInheritsIgnoredSignals(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"bash", "grep"} {
 		testutil.Need(t, tool)
@@ -41,5 +42,5 @@ func TestIgnoredSignalsAreHandedOn(t *testing.T) {
 	}
 	out, err = exec.Command("bash", "-c", "trap '' USR2; exec "+exe+" record --engine tcmalloc --signal USR2 -- true").CombinedOutput()
 	require.Error(t, err)
-	assert.Contains(t, string(out), "this signal is ignored here, and would be in the program")
+	assert.Contains(t, string(out), "the signal is ignored, and the program would inherit that")
 }

@@ -2,5 +2,5 @@
 
 package sig
 
-// Die does nothing: only Linux programs are recorded.
+// Die does nothing: recording requires Linux.
 func Die(int) {}

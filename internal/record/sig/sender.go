@@ -11,27 +11,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Who sent a signal is in its siginfo_t (sigaction(2)), which os/signal does not give. So a handler is put before the runtime's that
-// notes si_code and goes on to the runtime's: ^C on a terminal comes from the kernel and reaches the program as well, kill(1)
-// is for this process alone.
+// The kernel sends the signal of a ^C to all processes of the terminal's foreground group, so the
+// program has it too. kill(1) sends a signal to this process alone. The difference is in the
+// si_code of siginfo_t (sigaction(2)), which os/signal does not provide. NoteSenders therefore
+// installs a handler that stores si_code and then jumps to the handler of Go's runtime.
 
-// senders are the codes of the signals that came last, by number. The handler writes them.
+// senders holds the si_code of the last signal of each number. The handler writes it.
 var senders [65]int32
 
-// runtimeHandler is where the handler goes on.
+// runtimeHandler is the address of the runtime's handler.
 var runtimeHandler uintptr
 
 //nolint:unused // a signal handler: the kernel calls it
 func noteSender()
 func noteSenderAddress() uintptr
 
-// kernelSent is SI_KERNEL; kill(2) gives SI_USER, 0.
+// kernelSent is SI_KERNEL. For kill(2), si_code is SI_USER, which is 0.
 const kernelSent = 0x80
 
-// NoteSenders begins to note who sends these signals. The runtime must have handlers for them (signal.Notify).
+// NoteSenders starts to store the senders of these signals. The caller must have called
+// signal.Notify for them.
 func NoteSenders(signals ...syscall.Signal) {
 	for _, s := range signals {
-		var action [8]uint64 // struct sigaction of the kernel: the handler comes first; the rest stays as it is
+		var action [8]uint64 // the kernel's struct sigaction: the handler is first, the rest does not change
 		if !sigaction(s, nil, &action) || action[0] <= 1 || uintptr(action[0]) == noteSenderAddress() {
 			continue
 		}
@@ -42,11 +44,12 @@ func NoteSenders(signals ...syscall.Signal) {
 }
 
 func sigaction(s syscall.Signal, set, old *[8]uint64) bool {
-	_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(set)), uintptr(unsafe.Pointer(old)), 8, 0, 0)
+	_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(s),
+		uintptr(unsafe.Pointer(set)), uintptr(unsafe.Pointer(old)), 8, 0, 0)
 	return errno == 0
 }
 
-// fromTerminal says whether the kernel sent a signal, to all processes of the terminal's group.
+// fromTerminal reports whether the kernel sent the last signal of this number.
 func fromTerminal(s os.Signal) bool {
 	n, ok := s.(syscall.Signal)
 	return ok && n > 0 && int(n) < len(senders) && atomic.LoadInt32(&senders[n]) == kernelSent

@@ -1,7 +1,7 @@
 #include "textflag.h"
 
-// A handler gets the number in DI and its siginfo_t in SI, whose si_code is at offset 8. All registers come back when it
-// returns.
+// The kernel calls a handler with the signal number in DI and a pointer to siginfo_t in SI. si_code is at offset 8.
+// sigreturn restores all registers.
 TEXT ·noteSender(SB),NOSPLIT|NOFRAME,$0
 	MOVL 8(SI), AX
 	LEAQ ·senders(SB), CX

@@ -1,7 +1,7 @@
 #include "textflag.h"
 
-// A handler gets the number in R0 and its siginfo_t in R1, whose si_code is at offset 8. All registers come back when it
-// returns.
+// The kernel calls a handler with the signal number in R0 and a pointer to siginfo_t in R1. si_code is at offset 8.
+// sigreturn restores all registers.
 TEXT ·noteSender(SB),NOSPLIT|NOFRAME,$0
 	MOVW 8(R1), R9
 	MOVD $·senders(SB), R10

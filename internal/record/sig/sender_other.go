@@ -9,12 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// NoteSenders does nothing on this architecture.
 func NoteSenders(...syscall.Signal) {}
 
-// fromTerminal takes a signal for the terminal's where that can be: see sender.go.
+// fromTerminal reports whether the terminal can have sent a signal. sender.go has a better answer
+// for other architectures.
 func fromTerminal(os.Signal) bool { return inForeground() }
 
-// inForeground says whether this process group has the terminal.
+// inForeground reports whether this process is in the foreground process group of the terminal.
 func inForeground() bool {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDONLY|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {

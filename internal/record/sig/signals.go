@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// signalNumber reads USR2, SIGUSR2 or 12.
+// Number parses a signal, such as USR2, SIGUSR2 or 12.
 func Number(text string) (int, error) {
 	if n, err := strconv.Atoi(text); err == nil && n > 0 && n <= 64 {
 		return n, nil
@@ -28,7 +28,7 @@ func Number(text string) (int, error) {
 	return 0, fmt.Errorf("no such signal: want a name like USR2, or a number")
 }
 
-// signalName is SIGTERM, or SIG53 for those without names.
+// Name returns the name of a signal, such as SIGTERM, or SIG53 for number 53, which has no name.
 func Name(n int) string {
 	if name := unix.SignalName(syscall.Signal(n)); name != "" {
 		return name
@@ -36,33 +36,36 @@ func Name(n int) string {
 	return fmt.Sprintf("SIG%d", n)
 }
 
+// TrimSIG returns a name without the prefix SIG.
 func TrimSIG(name string) string { return strings.TrimPrefix(name, "SIG") }
 
-// Ignored says whether this process was started with a signal ignored.
+// Ignored reports whether a signal was ignored when this process started.
 func Ignored(n int) bool {
 	s := syscall.Signal(n)
 	return signal.Ignored(s) || slices.Contains(InheritedIgnored(), s)
 }
 
-// Forwarded are the signals that are for the program. Left out are those that cannot be caught, that stop (they are for
-// whoever is named), that a process sends to itself, and SIGURG, which Go uses within this process.
+// Forwarded returns the signals to forward to the program. It omits signals that cannot be caught,
+// that stop a process, that a process sends to itself, and SIGURG, which Go's runtime uses.
 func Forwarded() []os.Signal {
 	list := []os.Signal{
-		unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGWINCH, unix.SIGCONT, unix.SIGPWR, unix.SIGIO,
+		unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM,
+		unix.SIGWINCH, unix.SIGCONT, unix.SIGPWR, unix.SIGIO,
 	}
 	for n := 35; n <= 64; n++ {
 		list = append(list, syscall.Signal(n))
 	}
 	var out []os.Signal
 	for _, s := range list {
-		if !signal.Ignored(s) { // a program under nohup ignores SIGHUP, and must go on to do so
+		if !signal.Ignored(s) { // under nohup, the program must keep ignoring SIGHUP
 			out = append(out, s)
 		}
 	}
 	return out
 }
 
-// SentByTerminal says whether the terminal has sent a signal to the program already, which is in the same process group.
+// SentByTerminal reports whether the terminal sent a signal. If it did, the program has it too,
+// because it is in the same process group.
 func SentByTerminal(s os.Signal) bool {
 	switch s {
 	case unix.SIGINT, unix.SIGQUIT, unix.SIGWINCH:
@@ -71,13 +74,14 @@ func SentByTerminal(s os.Signal) bool {
 	return false
 }
 
-// Die ends this process by a signal, as the recorded program was ended: so that who waits sees the same. It returns only if
-// the signal does not kill.
+// Die ends this process with a signal, so that its parent sees the same status as for the recorded
+// program. It returns only if the signal does not end the process.
 func Die(n int) {
-	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}) // one core file is enough
-	// Go's runtime has handlers of its own for most signals; an all-zero struct sigaction is SIG_DFL on every architecture.
+	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}) // the program has written a core file
+	// This replaces the handler of Go's runtime: a zero struct sigaction is SIG_DFL on all
+	// architectures.
 	var dfl [64]byte
 	_, _, _ = unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(n), uintptr(unsafe.Pointer(&dfl)), 0, 8, 0, 0)
 	_ = unix.Kill(os.Getpid(), syscall.Signal(n))
-	time.Sleep(100 * time.Millisecond) // another thread may be the one that takes it
+	time.Sleep(100 * time.Millisecond) // the kernel may deliver the signal to another thread
 }

@@ -1,4 +1,5 @@
-// A program that uses the fake allocator. argv[1] is the prefix, argv[2] what it does; it prints what the agent must not change.
+// A program that uses the fake allocator. argv[1] is the prefix, argv[2] selects the test. The
+// program prints what the agent must not change.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +33,8 @@ static void (*disposition(int sig))(int) {
 	return sigaction(sig, NULL, &a) == 0 ? a.sa_handler : SIG_ERR;
 }
 
-// dispositions prints whether each call gives what POSIX says, as if nobody else had a handler.
+// dispositions prints 1 for each call that behaves as POSIX requires, as if the agent had no
+// handler.
 static void dispositions(void) {
 	struct sigaction a = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND | SA_NODEFER}, old;
 	sigaddset(&a.sa_mask, SIGUSR1);
@@ -43,7 +45,7 @@ static void dispositions(void) {
 	printf("%d", sigaction(SIGINT, NULL, &old) == 0 && old.sa_handler == on_signal && sigismember(&old.sa_mask, SIGUSR1) &&
 		(old.sa_flags & (SA_RESETHAND | SA_NODEFER | SA_SIGINFO | SA_RESTART)) == (SA_RESETHAND | SA_NODEFER));
 	printf("%d", sysv_signal(SIGTERM, on_signal) == SIG_DFL && signal(SIGTERM, SIG_DFL) == on_signal);
-	if (vfork() == 0) { // it shares the memory, not the dispositions
+	if (vfork() == 0) { // the child shares memory, but not dispositions
 		signal(SIGINT, SIG_DFL);
 		_exit(disposition(SIGINT) != SIG_DFL);
 	}
@@ -66,7 +68,7 @@ int main(int argc, char **argv) {
 		dump(name(p, ".other"));
 		dump(name(p, "-else.0001.heap"));
 		printf("%d %d\n", getpid(), errno);
-		int fd = open(name(p, ".0009.heap"), O_WRONLY | O_CREAT, 0600); // the program's own call is its own
+		int fd = open(name(p, ".0009.heap"), O_WRONLY | O_CREAT, 0600); // the agent must not change the program's own calls
 		close(fd);
 	} else if (!strcmp(what, "exec")) {
 		dump(name(p, ".0001.heap"));
@@ -89,7 +91,7 @@ int main(int argc, char **argv) {
 	} else if (!strcmp(what, "dispositions")) {
 		arm(name(p, ".0001.heap"), 0);
 		dispositions();
-		raise(SIGINT); // its own: it knows what it does
+		raise(SIGINT); // no snapshot for a signal from the process itself
 	} else if (!strcmp(what, "default") || !strcmp(what, "busy") || !strcmp(what, "handler") || !strcmp(what, "ignored")) {
 		arm(name(p, ".0001.heap"), !strcmp(what, "busy") ? 12 : 0);
 		if (!strcmp(what, "handler")) signal(SIGTERM, on_signal);
@@ -101,7 +103,7 @@ int main(int argc, char **argv) {
 		clock_gettime(CLOCK_MONOTONIC, &begin);
 		long start = ticks(), next = ticks();
 		clock_gettime(CLOCK_MONOTONIC, &end);
-		// A busy machine may stop the program for as long as the interval, 200 ms, between the two calls.
+		// On a busy machine, the interval of 200 ms may pass between the two calls.
 		int late = (end.tv_sec - begin.tv_sec) * 1000000000 + end.tv_nsec - begin.tv_nsec >= 190000000;
 		nanosleep(&wait, NULL);
 		printf("%d %d %d\n", start > 0, late || next == start, ticks() > start + 1000000);
@@ -110,7 +112,7 @@ int main(int argc, char **argv) {
 		say("Using signal 12 as heap profiling switch\n");
 		say("<jemalloc>: failed to open \"x\"\n");
 		say("Attempt to free invalid pointer\n");
-		fprintf(stderr, "Dumping heap profile to y\n"); // the program's own
+		fprintf(stderr, "Dumping heap profile to y\n"); // a message of the program
 	}
 	return 0;
 }

@@ -1,4 +1,5 @@
-// Stands for a profiling allocator, for tests of the agent alone: it calls what gperftools and jemalloc call.
+// A fake profiling allocator for tests of the agent. It calls the same functions as gperftools and
+// jemalloc.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
@@ -8,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// dump writes a snapshot as gperftools does; it returns 0 if that could not be opened.
+// dump writes a snapshot as gperftools does. It returns 0 if the file cannot be opened.
 int dump(const char *path) {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0664);
 	if (fd < 0) return 0;
@@ -17,7 +18,7 @@ int dump(const char *path) {
 	return 1;
 }
 
-// dump_creat writes one as jemalloc does.
+// dump_creat writes a snapshot as jemalloc does.
 int dump_creat(const char *path) {
 	int fd = creat(path, 0644);
 	if (fd < 0) return 0;
@@ -25,7 +26,7 @@ int dump_creat(const char *path) {
 	return 1;
 }
 
-// ticks is what the timer looks at.
+// ticks returns the time that the timer uses.
 long ticks(void) { return time(NULL); }
 
 void say(const char *text) {
@@ -42,7 +43,8 @@ static void on_request(int signal) {
 	if (busy > 0) busy--;
 }
 
-// arm makes a signal take a snapshot, as HEAPPROFILESIGNAL does; the first so many requests find the profiler busy.
+// arm installs a signal handler that takes a snapshot, as HEAPPROFILESIGNAL does. The profiler is
+// busy during the given number of requests.
 int arm(const char *path, int refusals) {
 	requested = path;
 	busy = refusals;

@@ -1,30 +1,39 @@
-// The recorder's agent: a small preloaded library that changes what the profiling allocator, and it alone, calls.
+// The recorder's agent is a small preloaded library that replaces some functions for the profiling
+// allocator only.
 //
-// It finds the allocator among the loaded objects and writes its own functions into the allocator's table of imports (the
-// slots of its PLT). The program and all its other libraries keep their own calls. Replaced are
+// It finds the allocator among the loaded objects and writes the addresses of its own functions
+// into the allocator's table of imports (the slots of its PLT). The program and its other libraries
+// are not affected. The agent replaces
 //
-//   open, creat  of a path that begins with the recording's prefix: the file gets the number of the process, and the
-//                next free number of a snapshot, so that no process and no program image overwrites another's files;
-//   time         (tcmalloc) the timer: gperftools dumps when time() has advanced by its interval, here it advances when
-//                a snapshot is due;
-//   write,       to standard error, of the allocator's own lines about snapshots and signals: they are dropped;
+//   open, creat  for paths that begin with the recording's prefix. The file name gets the number of
+//                the process and the next free sequence number, so that no process and no process
+//                image overwrites files of another.
+//   time         (tcmalloc) for the timer. gperftools takes a snapshot when time() has advanced by
+//                its interval. The replacement advances when a snapshot is due.
+//   write,       to drop the allocator's messages about snapshots and signals to standard error.
 //   syscall
-//   signal       (tcmalloc) tells the agent the function that takes a snapshot;
-//   close        tells it when one is whole.
+//   signal       (tcmalloc) to learn which function takes a snapshot.
+//   close        to learn when a snapshot is complete.
 //
-// SIGINT and SIGTERM reach the program by way of the agent, which takes a last snapshot first: see "the last snapshot". The program
-// does not see that, for sigaction and signal are the agent's, and answer as if there were no agent.
+// The agent also handles SIGINT and SIGTERM before the program does, to take a last snapshot: see
+// "the last snapshot". The program does not notice, because the agent defines sigaction and signal,
+// which return the program's own handlers.
 //
-// Sources: gperftools src/heap-profiler.cc (DumpProfileLocked, MaybeDumpProfileLocked), src/base/sysinfo.cc
-// (GetUniquePathFromEnv); jemalloc src/prof_sys.c (prof_dump_filename), src/malloc_io.c; ELF gABI, "Dynamic Section".
+// Sources: gperftools src/heap-profiler.cc (DumpProfileLocked, MaybeDumpProfileLocked),
+// src/base/sysinfo.cc (GetUniquePathFromEnv); jemalloc src/prof_sys.c (prof_dump_filename),
+// src/malloc_io.c; ELF gABI, "Dynamic Section".
 //
-// It is called with the allocator's locks held, so it never allocates and takes no lock. All it needs of the C library is
-// below; it is linked against nothing, so it loads beside any C library, and names its own processor's constants only.
+// The allocator calls the agent with its locks held, so the agent never allocates memory and takes
+// no locks. It is linked against no library, so it works with any C library. The functions of the C
+// library that it uses, and the constants of the processor, are declared below.
 //
-// Settings: HEAPLAPSE_RECORD="EVERY PART CHILDREN MAIN PREFIX". A snapshot of the timer is due EVERY milliseconds, or every
-// 1/PART of the time since the process started if that is longer (PART 0: never longer; EVERY 0: no timer). PREFIX is an
-// absolute path. CHILDREN 0: one program is recorded. The first one that is no wrapper (sh, env, timeout, …) writes its number
-// into MAIN, seven digits; who inherits another's number, and who was forked and has not called exec, writes nothing.
+// The variable HEAPLAPSE_RECORD="EVERY PART CHILDREN MAIN PREFIX" configures the agent. A timed
+// snapshot is due after EVERY milliseconds, or after 1/PART of the time since the process started
+// if that is longer. PART 0 turns the second rule off, EVERY 0 the timer. PREFIX is an absolute
+// path. If CHILDREN is 0, only one program is recorded: the first one that is not a wrapper (sh,
+// env, timeout, …) writes its process number into MAIN, which has seven digits. A process that
+// inherits the number of another one, or that was forked and has not called exec, writes no
+// snapshots.
 
 typedef unsigned long u64;
 typedef unsigned int u32;
@@ -51,7 +60,7 @@ struct object { u64 base; const char *name; const struct phdr *phdr; u16 phnum; 
 enum { pt_load = 1, pt_dynamic = 2, pt_relro = 0x6474e552 };
 enum { dt_pltrelsz = 2, dt_strtab = 5, dt_symtab = 6, dt_rela = 7, dt_relasz = 8, dt_jmprel = 23, dt_gnu_hash = 0x6ffffef5 };
 
-// As the C library has them, on both processors and in both libraries.
+// These types are the same in glibc and musl, and on both processors.
 typedef void (*handler)(int);
 struct siginfo { int signo, error, code, pad, pid; };
 struct action { handler handler; u64 mask[16]; int flags; void (*restorer)(void); };
@@ -77,18 +86,18 @@ int sigaltstack(const struct stack *, struct stack *);
 int dl_iterate_phdr(int (*)(struct object *, u64, void *), void *);
 
 static int every, part, children; // settings
-static int mute;                  // this image belongs to another program than the one that is recorded
-static const char *prefix;        // 0: no recording
+static int mute;                  // another program than this one is recorded
+static const char *prefix;        // 0 if nothing is recorded
 static u64 prefix_len;
-static int first_pid;             // of this program image
-static long started, last;        // milliseconds of the monotonic clock
-static int numbered_pid, next;    // the process that next is the number for
-static long ticks;                // what time() says
-static int discarding;            // a snapshot that nobody wants is being written
-static int writing = -1;          // the file of the snapshot that is being written
-static int whole;                 // snapshots that were written
-static long whole_at;             // when the last one was
-static int wanted_now;            // the allocator shall take one as soon as it can
+static int first_pid;             // the process that loaded this image; not a forked child
+static long started, last;        // start, last timed snapshot: ms of the monotonic clock
+static int numbered_pid, next;    // next is the next sequence number of process numbered_pid
+static long ticks;                // the value of the replaced time()
+static int discarding;            // the snapshot that is being written is discarded
+static int writing = -1;          // file descriptor of the snapshot that is being written
+static int whole;                 // number of complete snapshots
+static long whole_at;             // time of the last complete snapshot
+static int wanted_now;            // the allocator should take a snapshot as soon as possible
 
 // --- text ---
 
@@ -111,7 +120,7 @@ static int contains(const char *s, const char *what) {
 	return 0;
 }
 
-// number reads digits and moves on; -1 without a digit or with more than nine.
+// number parses digits and advances *s. It returns -1 if there are no digits or more than nine.
 static int number(const char **s) {
 	int n = 0, digits = 0;
 	for (; **s >= '0' && **s <= '9'; ++*s, ++digits) {
@@ -135,10 +144,11 @@ static char *put_number(char *to, char *end, int n, int width) {
 
 // --- names of snapshots ---
 
-// A name is prefix.0001.heap or prefix_4711.0001.heap (gperftools), or prefix.4711.0.i0.heap (jemalloc).
+// struct name holds the fields of the name of a snapshot: prefix.0001.heap or prefix_4711.0001.heap
+// (gperftools), or prefix.4711.0.i0.heap (jemalloc).
 struct name { int pid, seq; const char *rest; int jemalloc; };
 
-// parse reads what follows the prefix; 0 if it is no snapshot's name.
+// parse parses a name after its prefix. It returns 0 if the name is not that of a snapshot.
 static int parse(const char *s, struct name *n) {
 	n->pid = 0;
 	n->jemalloc = 0;
@@ -162,7 +172,7 @@ static int parse(const char *s, struct name *n) {
 	return *after == '.';
 }
 
-// highest is the highest number of a process's snapshots in the prefix's directory, -1 without any.
+// highest returns the highest sequence number of a process in the directory of the prefix, or -1.
 static int highest(int pid) {
 	static char entries[16384] __attribute__((aligned(8)));
 	char dir[4096];
@@ -185,7 +195,7 @@ static int highest(int pid) {
 	return found;
 }
 
-// compose writes the path of this process's snapshot into out; 0 if it does not fit.
+// compose writes the path of a snapshot into out. It returns 0 if the path does not fit.
 static int compose(char *out, u64 size, struct name *n, int pid, int seq) {
 	char *end = out + size - 1;
 	char *to = put(out, end, prefix, prefix_len);
@@ -204,7 +214,7 @@ static long now(void) {
 	return t.sec * 1000 + t.nsec / 1000000;
 }
 
-// due says whether the timer wants a snapshot, and starts the next interval.
+// due reports whether a timed snapshot is due. If it is, the next interval starts.
 static int due(void) {
 	long t = now();
 	if (started == 0) started = t ? t : 1;
@@ -215,18 +225,19 @@ static int due(void) {
 	return 1;
 }
 
-// unwanted says whether this process is not the one that is recorded.
+// unwanted reports whether this process is not recorded.
 static int unwanted(void) { return !children && (mute || (first_pid != 0 && getpid() != first_pid)); }
 
-// discard opens what swallows a snapshot that nobody wants.
+// discard opens /dev/null for a snapshot that is discarded.
 static int discard(void) {
 	discarding = 1;
 	return open("/dev/null", o_wronly | o_cloexec);
 }
 
-// A snapshot that exceeds the limit of a file's size (ulimit -f) is cut, and must not end the program by SIGXFSZ, which comes to the thread that
-// writes: it does not see that while it writes a snapshot, and not afterwards.
-static u64 shielded; // whether the program has not blocked it itself
+// A snapshot may exceed the limit of the size of files (ulimit -f). The kernel then truncates it
+// and sends SIGXFSZ to the thread that writes, which must not end the program. shield blocks the
+// signal in this thread. unshield removes a pending signal and unblocks it.
+static u64 shielded; // the signal that unshield must unblock, or 0 if the program had blocked it
 
 static void shield(void) {
 	u64 one = 1UL << (sigxfsz - 1), before = 0;
@@ -242,14 +253,15 @@ static void unshield(void) {
 	shielded = 0;
 }
 
-// create opens a snapshot under the name that it gets here.
+// create opens a snapshot under its new name.
 static int create(const char *path, int flags, u32 mode, struct name *n) {
 	char out[4200];
 	if (unwanted()) return discard();
-	// jemalloc has no timer: its interval in bytes ticks, and the clock decides.
+	// jemalloc has no timer. It takes a snapshot at each interval in bytes, and those that are not
+	// due are discarded.
 	if (n->jemalloc && every > 0 && n->rest[1] == 'i' && !due()) return discard();
 	int pid = getpid();
-	if (numbered_pid != pid) { // a new image, or a fork: what it inherited is another's
+	if (numbered_pid != pid) { // a new process image or a forked child
 		next = highest(pid) + 1;
 		if (next == 0 && !n->jemalloc) next = 1;
 		numbered_pid = pid;
@@ -268,7 +280,8 @@ static int create(const char *path, int flags, u32 mode, struct name *n) {
 
 static int agent_open(const char *path, int flags, u32 mode) {
 	struct name n;
-	// The list of mappings at a snapshot's end is most of its cost.
+	// Copying the mappings to the end of a snapshot takes most of its time, so a discarded snapshot
+	// gets none.
 	if (discarding && begins(path, "/proc/", 6)) return open("/dev/null", flags);
 	if (!prefix || !begins(path, prefix, prefix_len) || !parse(path + prefix_len, &n)) return open(path, flags, mode);
 	int *e = __errno_location(), before = *e, fd = create(path, flags, mode, &n);
@@ -289,7 +302,8 @@ static int agent_close(int fd) {
 	return result;
 }
 
-// agent_time stands still but when a snapshot is due; then it jumps by more than any interval.
+// agent_time returns a constant until a snapshot is due. Then it advances by more than any
+// interval.
 static long agent_time(long *to) {
 	if (((every > 0 && due()) || wanted_now) && !unwanted()) ticks += 1L << 30;
 	wanted_now = 0;
@@ -312,7 +326,7 @@ static int is_chatter(long fd, const char *data, u64 n) {
 
 static long agent_write(int fd, const void *data, u64 n) { return is_chatter(fd, data, n) ? (long)n : write(fd, data, n); }
 
-// Both allocators write their messages by syscall().
+// Both allocators write their messages with syscall().
 static long agent_syscall(long nr, long a, long b, long c, long d, long e, long f) {
 	if (nr == sys_write && is_chatter(a, (const char *)b, (u64)c)) return c;
 	return syscall(nr, a, b, c, d, e, f);
@@ -320,7 +334,8 @@ static long agent_syscall(long nr, long a, long b, long c, long d, long e, long 
 
 // --- tables of objects ---
 
-// address of a table: glibc has added the base already, musl has not.
+// address returns the address of a table. glibc has added the base of the object to the value, musl
+// has not.
 static u64 address(struct object *o, u64 v) { return v < o->base ? v + o->base : v; }
 
 static const struct dyn *dynamic(struct object *o) {
@@ -343,8 +358,9 @@ static struct tables tables_of(struct object *o, const struct dyn *d) {
 	return t;
 }
 
-// defined finds a function that an object exports, by its GNU hash table: number of buckets, first symbol, words and shift of the
-// filter; the filter; the buckets; the chains, whose last hash has its lowest bit set.
+// defined returns a function that an object exports, or 0. It searches the GNU hash table, which
+// has a header (number of buckets, index of the first symbol, number of words and shift of the
+// filter), the filter, the buckets and the chains. The last hash of a chain has its lowest bit set.
 static void *defined(struct object *o, struct tables *t, const char *name) {
 	if (!t->hash || !t->strings || !t->symbols || t->hash[0] == 0) return 0;
 	u32 want = 5381;
@@ -382,7 +398,8 @@ static int look(struct object *o, u64 size, void *to) {
 	return s->found != 0;
 }
 
-// following is the function that the program would call if the agent did not define one (dlsym's RTLD_NEXT).
+// following returns the function that the program would call if the agent did not define it, as
+// dlsym(RTLD_NEXT) does.
 static void *following(const char *name) {
 	struct search s = {name, 0, 0};
 	dl_iterate_phdr(look, &s);
@@ -391,16 +408,19 @@ static void *following(const char *name) {
 
 // --- the last snapshot ---
 //
-// A program without a handler for SIGINT (^C) or SIGTERM is killed by it, and one with a handler may leave without a word. So the agent
-// takes the signal, takes a snapshot by the function that the allocator has for that, and then does what the program wants to be done: calls its
-// handler, or lets the kernel kill it. That is done in the program that is recorded, not in wrappers, whose disposition is what they hand on.
-// A process that was forked, and maybe shares its memory with its parent (vfork), sees the same and changes nothing of it.
+// SIGINT (^C) and SIGTERM kill a program that has no handler for them, and a program with a handler
+// may exit without a snapshot. The agent therefore handles these signals. It takes a snapshot with
+// the allocator's own function and then does what the program has set: it calls the program's
+// handler or lets the kernel kill the process. It does this only in the recorded program. Wrappers
+// keep their dispositions, because their children inherit them. A forked child, which may share its
+// memory with its parent (vfork), sees the same dispositions, and its calls do not change the
+// agent's state.
 
 static int (*next_sigaction)(int, const struct action *, struct action *);
-static handler take;             // takes a snapshot, unless the allocator is busy; 0: nothing of this is done
-static int take_signal, guarded; // its argument; the process
-static struct action theirs[2];  // what the program has set
-static int tries, before_tries;  // to take the last one
+static handler take;             // takes a snapshot unless the allocator is busy; 0: feature off
+static int take_signal, guarded; // argument of take; process whose signals are handled
+static struct action theirs[2];  // the dispositions that the program has set
+static int tries, before_tries;  // attempts; complete snapshots before the first attempt
 
 static int which(int sig) { return sig == sigint ? 0 : sig == sigterm ? 1 : -1; }
 
@@ -409,7 +429,7 @@ static void nap(long ms) {
 	syscall(sys_nanosleep, &t, 0);
 }
 
-// again sends this process the signal once more, in a while.
+// again sends the signal to this process once more after a delay.
 static void again(int sig, long ms) {
 	struct sigevent e = {0, sig, 0, {0}};
 	struct timespec t[2] = {{0, 0}, {0, ms * 1000000}};
@@ -417,7 +437,9 @@ static void again(int sig, long ms) {
 	if (syscall(sys_timer_create, 1, &e, &id) == 0) syscall(sys_timer_settime, id, 0, t, 0);
 }
 
-// pointless: a process that sends itself a signal knows what it does, and has often freed its memory; a stack for handlers is small.
+// pointless reports whether a snapshot should not be taken: this process is not recorded, the last
+// snapshot is recent, the process sent the signal to itself (it has often freed its memory before),
+// or the handler runs on an alternate stack, which is too small.
 static int pointless(struct siginfo *info, long recent) {
 	struct stack s = {0, 0, 0};
 	if (unwanted() || now() - whole_at < recent) return 1;
@@ -425,8 +447,9 @@ static int pointless(struct siginfo *info, long recent) {
 	return sigaltstack(0, &s) == 0 && (s.flags & ss_onstack);
 }
 
-// snapshot takes one; 0 if the allocator was busy all the time. If another thread keeps it busy that ends soon; if it was this one that the
-// signal interrupted, it has to go on first.
+// snapshot takes a snapshot. It returns 0 if the allocator stays busy. If another thread uses the
+// allocator, it is free soon. If the signal interrupted this thread in the allocator, the handler
+// must return first.
 static int snapshot(int was) {
 	for (int i = 0; i < 5; i++) {
 		if (whole != was) return 1;
@@ -437,7 +460,9 @@ static int snapshot(int was) {
 	return 0;
 }
 
-// last_words is 0 if the program must go on for a moment. Who sends a second signal does not want to wait.
+// last_words takes the last snapshot before the program is killed. It returns 0 if the program must
+// continue for a moment first; the signal is then sent again. After a second signal from outside,
+// it takes no more snapshots.
 static int last_words(int sig, struct siginfo *info) {
 	int first = tries == 0;
 	if (first ? pointless(info, 100) : info->code != si_timer) return 1;
@@ -451,7 +476,7 @@ static int last_words(int sig, struct siginfo *info) {
 static void die(int sig) {
 	struct action a = {sig_dfl, {0}, 0, 0};
 	next_sigaction(sig, &a, 0);
-	syscall(sys_tgkill, getpid(), syscall(sys_gettid), sig); // it comes when the handler has returned
+	syscall(sys_tgkill, getpid(), syscall(sys_gettid), sig); // delivered when the handler returns
 }
 
 static void on_end(int sig, struct siginfo *info, void *context) {
@@ -470,7 +495,7 @@ static void on_end(int sig, struct siginfo *info, void *context) {
 
 #define ours ((handler)(void *)on_end)
 
-// guard puts the agent's handler before what the program has set.
+// guard stores the disposition that the program has set and installs the agent's handler.
 static void guard(int i) {
 	int sig = i == 0 ? sigint : sigterm;
 	struct action a;
@@ -494,7 +519,8 @@ visible int sigaction(int sig, const struct action *act, struct action *old) {
 	return result;
 }
 
-// set calls the C library's function of a name.
+// set calls the C library's function with the given name, and returns the program's own former
+// handler.
 static handler set(handler (**f)(int, handler), const char *name, int sig, handler h) {
 	if (!*f) *f = following(name);
 	int i = which(sig);
@@ -515,9 +541,9 @@ setter(sysv_signal)
 setter(__sysv_signal)
 setter(sigset)
 
-static int wrapper; // this program runs another one
+static int wrapper; // this program is a wrapper
 
-// agent_signal is called once, by an allocator that takes a snapshot when it gets the signal.
+// agent_signal is called once, by an allocator that installs a handler which takes a snapshot.
 static handler agent_signal(int sig, handler h) {
 	handler old = signal(sig, h);
 	if (old != sig_dfl || which(sig) >= 0 || mute || wrapper || !next_sigaction) return old;
@@ -541,8 +567,9 @@ static void *replacement(const char *symbol) {
 	return 0;
 }
 
-// store writes a slot, which is read-only where the loader has finished with it (RELRO). The page stays writable then: whether it was
-// protected depends on the size of pages, and to protect what is data would be worse.
+// store writes a slot. With RELRO, the loader has made the page read-only, and store makes it
+// writable. The page stays writable, because with other page sizes it may contain data that must be
+// writable.
 static void store(struct object *o, void **slot, void *value) {
 	for (u16 i = 0; i < o->phnum; i++) {
 		u64 from = o->base + o->phdr[i].vaddr, to = from + o->phdr[i].memsz;
@@ -598,7 +625,7 @@ static const char *setting(void) {
 	return 0;
 }
 
-// The same as in record/target.go.
+// The list of wrappers is the same as in program/target.go.
 static const char *const wrappers[] = {
 	"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "busybox", "env", "timeout", "nice", "ionice", "nohup", "stdbuf", "setsid", "taskset", "chrt",
 	"numactl", "time", "setpriv", "prlimit", "tini", "dumb-init", "catatonit", "su-exec", "gosu", "chroot", "unshare", "setarch", "xvfb-run", "pyenv", "catchsegv",
@@ -617,7 +644,8 @@ static int is_wrapper(void) {
 	return 0;
 }
 
-// claim makes this process the one that is recorded, for all that inherit the setting, unless it is taken.
+// claim writes the number of this process into the variable, which child processes inherit, unless
+// another process has done so or this program is a wrapper.
 static void claim(char *digits, int owner) {
 	if (owner != 0) mute = owner != first_pid;
 	else if (!wrapper) put_number(digits, digits + 7, first_pid, 7);
