@@ -191,10 +191,10 @@ func (n *plantedNight) judgeDrift(t *testing.T) {
 		if night < plantedNights {
 			continue
 		}
-		n.add("drift", "3 % a night for ten nights, without a pinned run", &answer)
+		n.add("drift", "3 % a night for ten nights, without a reference run", &answer)
 		args = append(args, "--pinned", first)
 		answer, status = n.gated(t, args...)
-		n.add("drift, pinned", "3 % a night for ten nights, with a pinned run", &answer)
+		n.add("drift, pinned", "3 % a night for ten nights, with a reference run", &answer)
 		require.Equal(t, exitFound, status, "night %d fails against the reference run: %s", night, n.explain(args))
 		require.Equal(t, "shop::Catalog::load", answer.first("regressed"))
 		require.Equal(t, "pinned", answer.Rows[0].Values[0].Base)
@@ -284,7 +284,7 @@ func (c *plantedCount) row() string {
 }
 
 func (y *tally) table() string {
-	rows := []string{"| What changed | The gate fails | and names first | the heap against the pool | sites matched by |", "|---|---|---|---|---|"}
+	rows := []string{"| What changed | The gate fails | and names first | the heap against the baseline set | sites matched by |", "|---|---|---|---|---|"}
 	for _, name := range y.order {
 		rows = append(rows, y.counts[name].row())
 	}

@@ -49,8 +49,8 @@ var plantedBuilds = []planted{
 	{name: "inlined", what: "a caller inlined", patch: "inlined"},
 	{name: "template", what: "a template argument changed", patch: "template"},
 	{name: "moved-files", what: "the hot function moved to another file", patch: "moved-files"},
-	{name: "hot-5-percent", what: "5 % more at the hot function", patch: "hot-5-percent", status: "changed", function: "shop::Catalog::load"},
-	{name: "hot-50-percent", what: "50 % more at the hot function", patch: "hot-50-percent", status: "regressed", function: "shop::Catalog::load"},
+	{name: "hot-5-percent", what: "5 % more in the hot function", patch: "hot-5-percent", status: "changed", function: "shop::Catalog::load"},
+	{name: "hot-50-percent", what: "50 % more in the hot function", patch: "hot-50-percent", status: "regressed", function: "shop::Catalog::load"},
 	{name: "new-leak", what: "a new leak", patch: "new-leak", status: "regressed", function: "shop::Sessions::audit"},
 }
 
