@@ -135,8 +135,7 @@ func (g *Report) measurements(s *growth.Site) []measurement {
 		{"trend", fmt.Sprintf("%s per %s (95 %% interval: %s to %s); rises outweigh falls by %.1f standard deviations (chance gives 2.3 or more once in 100 times)",
 			units.SignedBytes(s.Slope*factor), unit, units.SignedBytes(s.Low*factor), units.SignedBytes(s.High*factor),
 			f[trend.FeatureSignificance])},
-		{"noise", fmt.Sprintf("it varies by %s around the trend; the growth is %.1f times that",
-			units.Bytes(int64(s.Sigma)), f[trend.FeatureClarity])},
+		{"noise", noise(s)},
 		{"steps", steps(f)},
 		{"end", ending(f)},
 		{"shape", shape(f)},
@@ -152,6 +151,18 @@ func (g *Report) measurements(s *growth.Site) []measurement {
 			"snapshots were taken at record highs of the heap, so its largest sites seem to rise"})
 	}
 	return list
+}
+
+// noNoise is the FeatureClarity of a site that does not vary around its trend; larger values are
+// limited to it.
+const noNoise = 1000
+
+func noise(s *growth.Site) string {
+	if s.Features[trend.FeatureClarity] >= noNoise {
+		return "it does not vary around the trend"
+	}
+	return fmt.Sprintf("it varies by %s around the trend; the growth is %.1f times that",
+		units.Bytes(int64(s.Sigma)), s.Features[trend.FeatureClarity])
 }
 
 func steps(f *trend.Features) string {

@@ -40,12 +40,12 @@ func TestUnnamedRemedies(t *testing.T) {
 		"not found in b.so: copy .* --sysroot DIR .*program\\)\n":                                                                   {Reason: symbolize.ReasonMissing, Modules: []symbolize.ModuleID{1}},
 		"not the one that was mapped in b.so and a.so: .*--binary FILE\n":                                                           {Reason: symbolize.ReasonStale, Modules: []symbolize.ModuleID{1, 0}},
 		"not the one that was mapped in a.so: .*--binary FILE, or --debug-dir DIR or --debuginfod URL, which find them by build ID": {Reason: symbolize.ReasonStale, Modules: []symbolize.ModuleID{0}},
-		"no segment of the file contains the address in b.so: .*--binary FILE\n":                                                       {Reason: symbolize.ReasonNoSegment, Modules: []symbolize.ModuleID{1}},
+		"no segment of the file contains the address in b.so: .*--binary FILE\n":                                                    {Reason: symbolize.ReasonNoSegment, Modules: []symbolize.ModuleID{1}},
 		"covers the address in a.so, b.so and 1 more file: .*dpkg -S '\\*/lib/a.so'.*debuginfod":                                    {Reason: symbolize.ReasonNoFunction, Modules: []symbolize.ModuleID{0, 1, 2}},
 		"has no symbols in b.so: .*--debug-dir DIR\n":                                                                               {Reason: symbolize.ReasonNoSymbols, Modules: []symbolize.ModuleID{1}},
 		"is damaged in c.so: /lib/c.so: section .symtab: damaged\n":                                                                 {Reason: symbolize.ReasonMalformed, Modules: []symbolize.ModuleID{2}},
 		"generated code without a perf map: .*--perf-map\n":                                                                         {Reason: symbolize.ReasonAnonymous},
-		"no mapping contains the address: .*unloaded between two snapshots":                                                            {Reason: symbolize.ReasonNoMapping},
+		"no mapping contains the address: .*unloaded between two snapshots":                                                         {Reason: symbolize.ReasonNoMapping},
 		"null address: .*TCMALLOC_STACKTRACE_METHOD":                                                                                {Reason: symbolize.ReasonNull},
 	} {
 		row.Bytes = 3 << 20
