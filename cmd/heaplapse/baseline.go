@@ -99,7 +99,7 @@ created if necessary. The file appears whole: other processes may read DIR meanw
 			return a.baselineSave(cmd.Context(), &f, args[0], args[1:])
 		},
 	}
-	inGroup(cmd, groupOutput, func(flags *pflag.FlagSet) {
+	inGroup(cmd, groupSet, func(flags *pflag.FlagSet) {
 		flags.StringArrayVar(&f.labels, "label", nil, "keep `KEY=VALUE` with the run, such as a commit (repeatable)")
 		flags.BoolVar(&f.pin, "pin", false, "make the run the reference run: slow drift is measured against it, and prune keeps it")
 	})
@@ -179,7 +179,7 @@ Files that cannot be read are reported, but neither counted nor removed.`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, args []string) error { return a.baselinePrune(args[0], keep, dryRun) },
 	}
-	inGroup(cmd, groupInput, func(flags *pflag.FlagSet) {
+	inGroup(cmd, groupSet, func(flags *pflag.FlagSet) {
 		flags.IntVar(&keep, "keep", 14, "keep the newest `N` runs")
 		flags.BoolVar(&dryRun, "dry-run", false, "print what would be removed, and remove nothing")
 	})

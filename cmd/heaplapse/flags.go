@@ -47,7 +47,10 @@ func (c choice) check(value string) error {
 }
 
 // complete makes the shell complete the words.
-func (c choice) complete(cmd *cobra.Command) { completeWith(cmd, c.flag, c.values...) }
+func (c choice) complete(cmd *cobra.Command) {
+	complete := cobra.FixedCompletions(c.values, cobra.ShellCompDirectiveNoFileComp)
+	_ = cmd.RegisterFlagCompletionFunc(c.flag, complete) // fails only for an unknown flag
+}
 
 // seriesFlags choose the snapshots.
 type seriesFlags struct {
@@ -139,15 +142,11 @@ func defineDemangle(flags *pflag.FlagSet, mode *string, standard string) {
 
 // demangleMode returns the mode that --demangle names. The default of commands without the flag is "".
 func demangleMode(name string) (symbolize.Demangle, error) {
-	switch name {
-	case "", "simple":
+	if name == "" {
 		return symbolize.DemangleSimple, nil
-	case "full":
-		return symbolize.DemangleFull, nil
-	case "none":
-		return symbolize.DemangleNone, nil
 	}
-	return 0, manglings.check(name)
+	modes := map[string]symbolize.Demangle{"simple": symbolize.DemangleSimple, "full": symbolize.DemangleFull, "none": symbolize.DemangleNone}
+	return modes[name], manglings.check(name)
 }
 
 func (f *symbolFlags) options() (symbolize.Options, error) {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/heaplapse/heaplapse/diff/gate"
+	"github.com/heaplapse/heaplapse/internal/atomicfile"
 	gatereport "github.com/heaplapse/heaplapse/internal/report/gate"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
@@ -64,26 +65,16 @@ func (f *gateOutputFlags) check() error {
 		if path == "" {
 			continue
 		}
-		if other, ok := used[canonicalPath(path)]; ok {
+		file := path
+		if path != "-" {
+			file = atomicfile.Target(path)
+		}
+		if other, ok := used[file]; ok {
 			return fmt.Errorf("--%s and --%s cannot both go to %s", other, o.name, path)
 		}
-		used[canonicalPath(path)] = o.name
+		used[file] = o.name
 	}
 	return nil
-}
-
-// canonicalPath returns the same path for all names of a file, as far as possible.
-func canonicalPath(path string) string {
-	if path == "-" {
-		return path
-	}
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-	}
-	if absolute, err := filepath.Abs(path); err == nil {
-		return absolute
-	}
-	return filepath.Clean(path)
 }
 
 // report returns the result with the settings of its formats.

@@ -135,21 +135,22 @@ func (f *judgeFlags) judgement() (*pipeline.Judgement, error) {
 
 // period returns the range of snapshots that --since and --until select: from, up to but not including to.
 func (f *judgeFlags) period(s *series.Series) (from, to int, err error) {
-	last := len(s.Heads) - 1
+	to = len(s.Heads)
 	if f.since != "" {
 		if from, err = period.Start(s, f.since); err != nil {
 			return 0, 0, fmt.Errorf("--since %s: %w", f.since, err)
 		}
 	}
 	if f.until != "" {
-		if last, err = period.End(s, f.until); err != nil {
+		if to, err = period.End(s, f.until); err != nil {
 			return 0, 0, fmt.Errorf("--until %s: %w", f.until, err)
 		}
+		to++
 	}
-	if from > last {
+	if from >= to {
 		return 0, 0, fmt.Errorf("no snapshot lies between --since %s and --until %s", cmp.Or(f.since, "the first"), cmp.Or(f.until, "the last"))
 	}
-	return from, last + 1, nil
+	return from, to, nil
 }
 
 // judge reads a series and judges it. The caller closes it.

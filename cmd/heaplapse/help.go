@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,13 +15,15 @@ import (
 const (
 	groupRun        = "Running the program"
 	groupWhen       = "When snapshots are taken"
+	groupAddresses  = "Addresses"
 	groupInput      = "Snapshots and sites"
+	groupSet        = "Baseline set"
 	groupThresholds = "Thresholds"
 	groupOutput     = "Output"
 	groupFiles      = "Where programs, libraries and debug information are found"
 )
 
-var groupOrder = []string{groupRun, groupWhen, groupInput, groupThresholds, groupOutput, groupFiles}
+var groupOrder = []string{groupRun, groupWhen, groupAddresses, groupInput, groupSet, groupThresholds, groupOutput, groupFiles}
 
 // groupAnnotation is the annotation of a flag that names its group.
 const groupAnnotation = "heaplapse.group"
@@ -32,11 +36,6 @@ func inGroup(cmd *cobra.Command, group string, define func(*pflag.FlagSet)) {
 	set.VisitAll(func(f *pflag.Flag) { f.Annotations = map[string][]string{groupAnnotation: {group}} })
 	cmd.Flags().SortFlags = false
 	cmd.Flags().AddFlagSet(set)
-}
-
-// completeWith makes the shell complete the value of a flag.
-func completeWith(cmd *cobra.Command, flag string, values ...string) {
-	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // fails only for an unknown flag
 }
 
 // helpWidth is the width of the help in characters.
@@ -88,9 +87,12 @@ func writeCommands(b *strings.Builder, cmd *cobra.Command) {
 	write(other, "")
 }
 
+// order sorts the flags of the output group that most commands have: where to first, the help last.
+var order = map[string]int{"output": -2, "format": -1, "demangle": 1, "help": 2, "quiet": 2, "verbose": 2}
+
 // flagGroups returns the flags of a command, those that it inherits included, in groups.
 func flagGroups(cmd *cobra.Command) (out []*pflag.FlagSet) {
-	groups := map[string]*pflag.FlagSet{}
+	groups := map[string][]*pflag.Flag{}
 	add := func(f *pflag.Flag) {
 		if f.Name == "help" {
 			f.Usage = "print this help"
@@ -99,18 +101,23 @@ func flagGroups(cmd *cobra.Command) (out []*pflag.FlagSet) {
 		if g := f.Annotations[groupAnnotation]; len(g) > 0 {
 			name = g[0]
 		}
-		if groups[name] == nil {
-			groups[name] = pflag.NewFlagSet(name, pflag.ContinueOnError)
-			groups[name].SortFlags = false
+		if !f.Hidden {
+			groups[name] = append(groups[name], f)
 		}
-		groups[name].AddFlag(f)
 	}
 	cmd.LocalFlags().VisitAll(add)
 	cmd.InheritedFlags().VisitAll(add)
 	for _, name := range groupOrder {
-		if g := groups[name]; g != nil && g.HasAvailableFlags() {
-			out = append(out, g)
+		if groups[name] == nil {
+			continue
 		}
+		slices.SortStableFunc(groups[name], func(a, b *pflag.Flag) int { return cmp.Compare(order[a.Name], order[b.Name]) })
+		set := pflag.NewFlagSet(name, pflag.ContinueOnError)
+		set.SortFlags = false
+		for _, f := range groups[name] {
+			set.AddFlag(f)
+		}
+		out = append(out, set)
 	}
 	return out
 }

@@ -51,11 +51,7 @@ func (a *app) cleanUp() {
 	a.temp.Remove()
 }
 
-// run runs the program and returns its exit status. It does not catch signals.
-func run(ctx context.Context, args []string, s streams) int {
-	return (&app{streams: s}).run(ctx, args)
-}
-
+// run runs a command and returns its exit status.
 func (a *app) run(ctx context.Context, args []string) int {
 	defer a.temp.Remove()
 	root := a.root()

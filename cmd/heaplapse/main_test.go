@@ -52,6 +52,11 @@ func TestScripts(t *testing.T) {
 	})
 }
 
+// run runs the program within the test.
+func run(ctx context.Context, args []string, s streams) int {
+	return (&app{streams: s}).run(ctx, args)
+}
+
 // invoke runs the program within the test.
 func invoke(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()

@@ -80,18 +80,17 @@ func (f *outputFlags) toStdout() bool { return f.output == "" || f.output == "-"
 
 // width returns the width of the terminal that the result goes to, and 0 if it goes elsewhere.
 func (a *app) width(f *outputFlags) int {
-	if !f.toStdout() {
-		return 0
+	if f.toStdout() {
+		return terminal.Width(a.out)
 	}
-	return terminal.Width(a.out)
+	return 0
 }
 
 // printLines prints lines to standard output.
 func (a *app) printLines(lines ...string) error {
-	var b strings.Builder
-	for _, l := range lines {
-		fmt.Fprintln(&b, l)
+	if len(lines) == 0 {
+		return nil
 	}
-	_, err := io.WriteString(a.out, b.String())
+	_, err := fmt.Fprintln(a.out, strings.Join(lines, "\n"))
 	return err
 }

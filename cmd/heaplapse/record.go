@@ -100,10 +100,7 @@ func (f *recordFlags) options() (record.Options, error) {
 	o := f.Options
 	o.Recorder = tool()
 	var err error
-	switch f.every {
-	case "auto":
-		o.Adaptive = true
-	default:
+	if o.Adaptive = f.every == "auto"; !o.Adaptive {
 		if o.Every, err = parseInterval(f.every); err != nil {
 			return o, fmt.Errorf("--every: %w", err)
 		}
@@ -151,17 +148,24 @@ func (a *app) record(cmd *cobra.Command, f *recordFlags) error {
 		_, err := io.WriteString(a.out, plan.Script())
 		return err
 	}
-	a.announce(plan)
+	for _, line := range plan.Describe() {
+		a.say("%s", line)
+	}
 	a.signals.Stop() // they are for the program
 	outcome, err := plan.Run(cmd.Context())
 	a.signals.Start()
 	if err != nil {
 		return err
 	}
-	a.summarize(outcome)
+	for _, n := range outcome.Notes {
+		a.warn(n)
+	}
 	var failed error
-	if f.bundle && outcome.Snapshots > 0 {
-		failed = a.bundleRecording(cmd.Context(), outcome.Dir)
+	if outcome.Snapshots > 0 {
+		a.say("%s; next: heaplapse growth %s", outcome, record.ShellQuote(outcome.Dir))
+		if f.bundle {
+			failed = a.bundleRecording(cmd.Context(), outcome.Dir)
+		}
 	}
 	if failed != nil && outcome.Status != exitOK {
 		a.complain(failed) // the status of the program takes precedence
@@ -189,30 +193,4 @@ func (a *app) bundleRecording(ctx context.Context, dir string) error {
 	}
 	a.say("bundle written: %s", out)
 	return nil
-}
-
-func (a *app) announce(p *record.Plan) {
-	engine := p.Engine
-	if p.Library.Version != "" {
-		engine += " " + p.Library.Version
-	}
-	a.say("recording %s with %s (%s): %s", p.Command[0], engine, p.Why, p.Cost)
-	a.say("snapshots %s go to %s", p.When, p.Dir)
-	for _, h := range p.Hints {
-		a.say("hint: %s", h)
-	}
-}
-
-func (a *app) summarize(o record.Outcome) {
-	for _, n := range o.Notes {
-		a.warn(n)
-	}
-	if o.Snapshots == 0 {
-		return
-	}
-	of := fmt.Sprintf("process %d", o.Main)
-	if o.Processes > 1 {
-		of = fmt.Sprintf("%d processes, most of them of process %d", o.Processes, o.Main)
-	}
-	a.say("%s of %s; next: heaplapse growth %s", units.Count(o.Snapshots, "snapshot"), of, record.ShellQuote(o.Dir))
 }

@@ -32,7 +32,7 @@ inlined ones first, then an empty line. Lines that are not addresses are printed
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.symbolize(cmd.Context(), &f) },
 	}
-	inGroup(cmd, groupInput, func(flags *pflag.FlagSet) {
+	inGroup(cmd, groupAddresses, func(flags *pflag.FlagSet) {
 		flags.StringVarP(&f.file, "exe", "e", "", "the ELF `FILE` that the addresses belong to (required)")
 	})
 	f.outputFlags.add(cmd, "text", "json")

@@ -56,6 +56,19 @@ func writeInto(path string, content func(io.Writer) error) error {
 	return errors.Join(content(f), f.Close())
 }
 
+// Target returns the absolute path of the file that Write writes: it follows symbolic links. Two paths of one file have the
+// same target, as far as that can be known.
+func Target(path string) string {
+	path = follow(path)
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		path = filepath.Join(dir, filepath.Base(path))
+	}
+	if absolute, err := filepath.Abs(path); err == nil {
+		return absolute
+	}
+	return filepath.Clean(path)
+}
+
 // maxLinks is the number of symbolic links that are followed, as in Linux.
 const maxLinks = 40
 

@@ -119,6 +119,19 @@ func TestLinksStay(t *testing.T) {
 	require.Equal(t, []string{"deep", "result"}, files(t, filepath.Join(dir, "real")))
 }
 
+func TestTarget(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	t.Chdir(dir)
+	require.NoError(t, os.Mkdir("real", 0o755))
+	require.NoError(t, os.Symlink("real", "short"))
+	require.NoError(t, os.Symlink("real/result", "latest"))
+	for _, path := range []string{"real/result", "./real/../real/result", "short/result", "latest", filepath.Join(dir, "short", "result")} {
+		require.Equal(t, filepath.Join(dir, "real", "result"), atomicfile.Target(path), path)
+	}
+	require.Equal(t, filepath.Join(dir, "absent", "result"), atomicfile.Target("absent/result"))
+}
+
 func TestLinkToItself(t *testing.T) {
 	dir := t.TempDir()
 	loop := filepath.Join(dir, "loop")

@@ -3,6 +3,8 @@ package record
 import (
 	"fmt"
 	"strings"
+
+	"github.com/heaplapse/heaplapse/internal/units"
 )
 
 // Script returns the recording as a command that a shell can run.
@@ -31,4 +33,29 @@ func ShellQuote(s string) string {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// Describe returns what is recorded, how, and where to, one fact a line.
+func (p *Plan) Describe() []string {
+	engine := p.Engine
+	if p.Library.Version != "" {
+		engine += " " + p.Library.Version
+	}
+	out := []string{
+		fmt.Sprintf("recording %s with %s (%s): %s", p.Command[0], engine, p.Why, p.Cost),
+		fmt.Sprintf("snapshots %s go to %s", p.When, p.Dir),
+	}
+	for _, h := range p.Hints {
+		out = append(out, "hint: "+h)
+	}
+	return out
+}
+
+// String returns how many snapshots there are of which processes.
+func (o Outcome) String() string {
+	of := fmt.Sprintf("process %d", o.Main)
+	if o.Processes > 1 {
+		of = fmt.Sprintf("%d processes, most of them of process %d", o.Processes, o.Main)
+	}
+	return units.Count(o.Snapshots, "snapshot") + " of " + of
 }
