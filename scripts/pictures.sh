@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes the pictures of docs in headless Chromium: pages of two bundled series, pprof's web UI, and the gate's summary of a run with a
-# new leak. Look at each before you commit it.
-# Needs chromium, fonts-noto-color-emoji, pngquant, cmark-gfm, g++ and libgoogle-perftools4. Usage: scripts/pictures.sh
+# Makes the pictures of docs in headless Chromium: pages of two bundled series, pprof's web UI, and
+# the gate's summary of a run with a new leak. Look at each before you commit it. Needs chromium,
+# fonts-noto-color-emoji, pngquant, cmark-gfm, g++ and libgoogle-perftools4.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -31,7 +31,7 @@ server=$!
 until [ -s "$work/address" ]; do sleep 0.1; done
 shoot view.png "$(cat "$work/address")" 1300,560
 
-# --- heaplapse gate: six good runs, the first of them as reference run, and one with a new leak ---
+# --- heaplapse gate: six good runs, of which the first is the reference run, and one that leaks ---
 # shop PROGRAM SEED records one run.
 shop() {
 	(cd "$work" && ./heaplapse record -q --engine tcmalloc --every 500ms -o "run$2" -- "$1/shopd" "$2" 12 500 >/dev/null)
