@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Makes the pictures of docs/report.md: pages of two bundled series, in headless Chromium. Look at
-# each before you commit it. Needs chromium and pngquant.
+# Makes the pictures of docs in headless Chromium: pages of two bundled series, pprof's web UI, and
+# the gate's summary of a run with a new leak. Look at each before you commit it. Needs chromium,
+# fonts-noto-color-emoji, pngquant, cmark-gfm, g++ and libgoogle-perftools4.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+root=$PWD
 work=$(mktemp -d)
 trap 'kill "${server:-}" 2>/dev/null || true; rm -rf "$work"' EXIT
 go build -o "$work/heaplapse" ./cmd/heaplapse
@@ -14,6 +16,7 @@ shoot() {
 	pngquant --force --output "docs/$1" "$work/$1"
 }
 
+# --- the page of heaplapse report ---
 for series in leaky python; do
 	"$work/heaplapse" report -q testdata/$series --sysroot testdata/$series/sysroot -o "$work/$series.html"
 done
@@ -22,8 +25,43 @@ shoot report-cpp-dark.png "file://$work/leaky.html#t=20&base=4&label=leak,platea
 shoot report-python.png "file://$work/python.html#site=0" 1300,1480
 shoot report-python-dark.png "file://$work/python.html#t=8" 1300,1480 0
 
+# --- heaplapse view ---
 "$work/heaplapse" view -q --no-browser testdata/leaky --sysroot testdata/leaky/sysroot >"$work/address" &
 server=$!
 until [ -s "$work/address" ]; do sleep 0.1; done
 shoot view.png "$(cat "$work/address")" 1300,560
+
+# --- heaplapse gate: six good runs, of which the first is the reference run, and one that leaks ---
+# shop PROGRAM SEED records one run.
+shop() {
+	(cd "$work" && ./heaplapse record -q --engine tcmalloc --every 500ms -o "run$2" -- "$1/shopd" "$2" 12 500 >/dev/null)
+}
+for build in good leaking; do
+	mkdir "$work/$build"
+	cp testdata/planted/src/* "$work/$build"
+done
+(cd "$work/leaking" && git init -q && git apply -p1 "$root/testdata/planted/variants/new-leak.patch")
+for build in good leaking; do
+	(cd "$work/$build" && g++ -O2 -g -o shopd ./*.cc -ldl)
+done
+for seed in 1 2 3 4 5 6; do
+	shop good $seed
+	pin=()
+	[ $seed != 1 ] || pin=(--pin)
+	"$work/heaplapse" baseline save -q "$work/baselines" "$work/run$seed" --workload shop "${pin[@]}" >/dev/null
+done
+shop leaking 7
+"$work/heaplapse" gate -q --baseline "$work/baselines" --current "$work/run7" --workload shop --text /dev/null --markdown "$work/gate.md" || [ $? = 1 ]
+{
+	cat <<-'END'
+		<!doctype html><meta charset=utf-8><style>
+		body { font: 14px/1.5 sans-serif; color: #1f2328; margin: 24px; max-width: 852px }
+		h2 { border-bottom: 1px solid #d1d9e0; padding-bottom: 8px } table { border-collapse: collapse; width: 100% }
+		th, td { border: 1px solid #d1d9e0; padding: 6px 13px } tr:nth-child(2n) { background: #f6f8fa }
+		details { margin-top: 16px } code { background: #eff1f3; border-radius: 6px; padding: 2px 5px; font-size: 12px }
+		</style>
+	END
+	cmark-gfm --unsafe -e table "$work/gate.md" | sed '0,/<details>/s//<details open>/'
+} >"$work/gate.html"
+shoot gate-summary.png "file://$work/gate.html" 900,640
 ls -l docs/*.png

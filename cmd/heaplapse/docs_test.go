@@ -24,7 +24,8 @@ type session struct {
 	want    []string
 }
 
-// sessions returns the commands of a document, which are the lines that start with "$ " in its ```console blocks.
+// sessions returns the commands of a document, which are the lines that start with "$ " in its
+// ```console blocks.
 func sessions(text string) []session {
 	var out []session
 	for _, block := range regexp.MustCompile("(?ms)^```console\n(.*?)^```").FindAllStringSubmatch(text, -1) {
@@ -44,7 +45,8 @@ func (s session) text() string {
 	return "$ " + s.command + "\n" + strings.Join(append(s.want, ""), "\n")
 }
 
-// pattern returns a regular expression that matches the output of the session: its lines exactly, and any lines for an ellipsis.
+// pattern returns a regular expression that matches the output of the session: its lines exactly,
+// and any lines for an ellipsis.
 func (s session) pattern() string {
 	var b strings.Builder
 	b.WriteString(`\A`)
@@ -58,8 +60,8 @@ func (s session) pattern() string {
 	return b.String() + `\z`
 }
 
-// with returns the session with another output. One ellipsis keeps the number of lines around it; a session with more of them
-// cannot be rewritten.
+// with returns the session with another output. One ellipsis keeps the number of lines around it; a
+// session with more of them cannot be rewritten.
 func (s session) with(output string) (session, error) {
 	lines := strings.Split(strings.TrimSuffix(output, "\n"), "\n")
 	at := slices.IndexFunc(s.want, isEllipsis)
@@ -92,7 +94,8 @@ func documents(t *testing.T) []document {
 	require.NoError(t, err)
 	require.NotEmpty(t, paths)
 	var out []document
-	for _, path := range append([]string{filepath.Join(root, "README.md"), filepath.Join(root, "CONTRIBUTING.md")}, paths...) {
+	paths = append(paths, filepath.Join(root, "README.md"), filepath.Join(root, "CONTRIBUTING.md"))
+	for _, path := range paths {
 		name, err := filepath.Rel(root, path)
 		require.NoError(t, err)
 		text, err := os.ReadFile(path)
@@ -120,8 +123,8 @@ func buildCommand(t *testing.T) string {
 	return bin
 }
 
-// TestDocumentedSessions runs every session of the documents and compares its output. With -update it rewrites the outputs.
-// The sessions of a document share a directory, which has testdata in it.
+// TestDocumentedSessions runs every session of the documents and compares its output. With -update
+// it rewrites the outputs. The sessions of a document share a directory, which has testdata in it.
 func TestDocumentedSessions(t *testing.T) {
 	bin, cache := buildCommand(t), t.TempDir()
 	testdata, err := filepath.Abs(testutil.Data(t))
@@ -195,8 +198,8 @@ func anchors(t *testing.T, path string) []string {
 	return out
 }
 
-// TestDocumentedFlags checks that the commands in the documents have the flags that they are shown with, and that the manual
-// describes every command.
+// TestDocumentedFlags checks that the commands in the documents have the flags that they are shown
+// with, and that the manual describes every command.
 func TestDocumentedFlags(t *testing.T) {
 	heaplapse := filepath.Join(buildCommand(t), "heaplapse")
 	help := func(args ...string) string {
@@ -237,7 +240,8 @@ func TestDocumentedFlags(t *testing.T) {
 func needRecorder(t *testing.T, heaplapse string) {
 	t.Helper()
 	testutil.Linux(t)
-	if out, err := exec.Command(heaplapse, "record", "--dry-run", "--engine", "tcmalloc", "--", "sh").CombinedOutput(); err != nil {
+	dryRun := exec.Command(heaplapse, "record", "--dry-run", "--engine", "tcmalloc", "--", "sh")
+	if out, err := dryRun.CombinedOutput(); err != nil {
 		t.Logf("%s", out)
 		testutil.Missing(t, "the library of tcmalloc")
 	}

@@ -242,7 +242,8 @@ func write(t *testing.T, dir, name, content string) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 }
 
-// TestSuppressedGrowthIsTakenOut: what a suppression names is neither judged nor a part of the heap.
+// TestSuppressedGrowthIsTakenOut: what a suppression names is neither judged nor a part of the
+// heap.
 func TestSuppressedGrowthIsTakenOut(t *testing.T) {
 	list, err := suppress.Parse("leak:plugin::Tracker::record\n", "known.supp", time.Now())
 	require.NoError(t, err)

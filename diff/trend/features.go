@@ -6,9 +6,9 @@ import "math"
 // dimensionless: it means the same for a small heap and a large one, for an hour and a week.
 type Feature int32
 
-// The features. In their definitions "growth" is that of the trend or, if it is larger, that from the
-// first points to the last, and a slope is over the span. Roots of likelihood ratios are negative
-// where the second model is likelier; FeatureBeside is negative for a line that falls.
+// The features. In their definitions "growth" is that of the trend or, if it is larger, that from
+// the first points to the last, and a slope is over the span. Roots of likelihood ratios are
+// negative where the second model is likelier; FeatureBeside is negative for a line that falls.
 const (
 	FeatureSignificance     Feature = iota // Mann-Kendall's Z
 	FeatureLateSignificance                // the same for the second half

@@ -206,8 +206,8 @@ func (s *Series) ResidentAt(index int) (bytes int64, ok bool) {
 	return recordedAt(s.RSS, index)
 }
 
-// ProportionalAt is the proportional set size of the process at a snapshot, in bytes, if it was recorded: its private memory and,
-// of each page that n processes share, one n-th.
+// ProportionalAt is the proportional set size of the process at a snapshot, in bytes, if it was
+// recorded: its private memory and, of each page that n processes share, one n-th.
 func (s *Series) ProportionalAt(index int) (bytes int64, ok bool) {
 	return recordedAt(s.PSS, index)
 }

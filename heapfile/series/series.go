@@ -42,8 +42,9 @@ type Series struct {
 	Others []Process
 	// Heads are the snapshots without their rows.
 	Heads []*Head
-	// RSS is the resident set size of the process at each snapshot, and PSS its proportional set size,
-	// in bytes. An entry is nil if the manifest does not have it; both are nil if there is no manifest.
+	// RSS is the resident set size of the process at each snapshot, and PSS its proportional set
+	// size, in bytes. An entry is nil if the manifest does not have it; both are nil if there is no
+	// manifest.
 	RSS, PSS []*int64
 	Stacks   *StackTable
 	// Spaces are indexed by Space.

@@ -1,11 +1,12 @@
 // Package atomicfile writes files whole or not at all.
 //
-// A file is written under a hidden temporary name in the directory of its target and renamed once it is complete. A reader
-// sees the old content or the new one, never a part of it. When a write fails, the target is unchanged and the temporary
-// file is removed. A program that catches the signals that end it calls [RemoveUnfinished] before it exits.
+// A file is written under a hidden temporary name in the directory of its target and renamed once
+// it is complete. A reader sees the old content or the new one, never a part of it. When a write
+// fails, the target is unchanged and the temporary file is removed. A program that catches the
+// signals that end it calls [RemoveUnfinished] before it exits.
 //
-// A process that is killed leaves its temporary file. [IsTemporary] recognizes the name, so that the owner of a directory
-// can remove old ones.
+// A process that is killed leaves its temporary file. [IsTemporary] recognizes the name, so that
+// the owner of a directory can remove old ones.
 package atomicfile
 
 import (
@@ -19,21 +20,25 @@ import (
 	"strings"
 )
 
-// Options change how a file is written. The zero value writes a file that everybody may read and write unless the umask
-// forbids it, and does not wait for the disk.
+// Options change how a file is written. The zero value writes a file that everybody may read and
+// write unless the umask forbids it, and does not wait for the disk.
 type Options struct {
-	// Mode, if not 0, is the exact permission bits of the file: the umask and those of a replaced file do not count.
+	// Mode, if not 0, is the exact permission bits of the file: the umask and those of a replaced
+	// file do not count.
 	Mode fs.FileMode
 	// Sync waits until the content and the new name are on the disk.
 	Sync bool
-	// Verify, if not nil, is called with the path of the complete temporary file. An error prevents the replacement.
+	// Verify, if not nil, is called with the path of the complete temporary file. An error prevents
+	// the replacement.
 	Verify func(path string) error
 }
 
-// Write writes the content that the function produces to a file. An existing file is replaced and its permission bits are
-// kept; a symbolic link stays, and its target is replaced. A device or a pipe is written to directly.
+// Write writes the content that the function produces to a file. An existing file is replaced and
+// its permission bits are kept; a symbolic link stays, and its target is replaced. A device or a
+// pipe is written to directly.
 //
-// The error names path, not the temporary file. An error of the function itself is returned as it is.
+// The error names path, not the temporary file. An error of the function itself is returned as it
+// is.
 func Write(path string, o Options, content func(io.Writer) error) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return writeInto(path, content)
@@ -56,8 +61,8 @@ func writeInto(path string, content func(io.Writer) error) error {
 	return errors.Join(content(f), f.Close())
 }
 
-// Target returns the absolute path of the file that Write writes: it follows symbolic links. Two paths of one file have the
-// same target, as far as that can be known.
+// Target returns the absolute path of the file that Write writes: it follows symbolic links. Two
+// paths of one file have the same target, as far as that can be known.
 func Target(path string) string {
 	path = follow(path)
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
@@ -72,7 +77,8 @@ func Target(path string) string {
 // maxLinks is the number of symbolic links that are followed, as in Linux.
 const maxLinks = 40
 
-// follow returns the path at the end of a chain of symbolic links. The last one may lead to a file that does not exist yet.
+// follow returns the path at the end of a chain of symbolic links. The last one may lead to a file
+// that does not exist yet.
 func follow(path string) string {
 	for range maxLinks {
 		link, err := os.Readlink(path)
@@ -129,7 +135,8 @@ const maxName = 255
 // infix is in the name of every temporary file: .NAME.tmp1234567890.
 const infix = ".tmp"
 
-// create makes a temporary file next to its target. The kernel applies the umask, which os.CreateTemp does not allow.
+// create makes a temporary file next to its target. The kernel applies the umask, which
+// os.CreateTemp does not allow.
 func create(path string) (*os.File, error) {
 	dir, base := filepath.Split(path)
 	if room := maxName - len("."+infix) - 10; len(base) > room {

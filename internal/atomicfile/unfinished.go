@@ -11,11 +11,12 @@ type names struct {
 	set map[string]struct{}
 }
 
-// unfinished are the temporary files of the process. They are one set for the process, as signals are.
+// unfinished are the temporary files of the process. They are one set for the process, as signals
+// are.
 var unfinished names
 
-// RemoveUnfinished removes the temporary files of all writes that are under way, which then fail. It is for a process that
-// a signal ends.
+// RemoveUnfinished removes the temporary files of all writes that are under way, which then fail.
+// It is for a process that a signal ends.
 func RemoveUnfinished() {
 	unfinished.mu.Lock()
 	defer unfinished.mu.Unlock()

@@ -1,5 +1,6 @@
-// Package interrupt decides what SIGINT, SIGTERM and SIGHUP do to a program. By default they end it as if they were not caught,
-// after its temporary files are removed. Work that can end by itself has its context canceled instead.
+// Package interrupt decides what SIGINT, SIGTERM and SIGHUP do to a program. By default they end it
+// as if they were not caught, after its temporary files are removed. Work that can end by itself
+// has its context canceled instead.
 package interrupt
 
 import (
@@ -11,16 +12,17 @@ import (
 	"time"
 )
 
-// Handler handles the signals of one run of a program. The zero value does nothing until [Handler.Supervise] is called.
+// Handler handles the signals of one run of a program. The zero value does nothing until
+// [Handler.Supervise] is called.
 type Handler struct {
 	caught  chan os.Signal
 	orderly atomic.Bool
 	ending  atomic.Bool
 }
 
-// Supervise runs a function and returns its result, an exit status. A signal calls cleanUp and ends the process by the same
-// signal, unless [Handler.Orderly] was called before: then the first signal cancels the context, and only the second one ends
-// the process.
+// Supervise runs a function and returns its result, an exit status. A signal calls cleanUp and ends
+// the process by the same signal, unless [Handler.Orderly] was called before: then the first signal
+// cancels the context, and only the second one ends the process.
 func (h *Handler) Supervise(run func(context.Context) int, cleanUp func()) int {
 	h.caught = make(chan os.Signal, 1)
 	h.Start()
@@ -47,7 +49,8 @@ func (h *Handler) Supervise(run func(context.Context) int, cleanUp func()) int {
 // Orderly announces work that ends soon after its context is canceled.
 func (h *Handler) Orderly() { h.orderly.Store(true) }
 
-// Ending reports whether a signal ends the process. Errors from then on are caused by the removal of temporary files.
+// Ending reports whether a signal ends the process. Errors from then on are caused by the removal
+// of temporary files.
 func (h *Handler) Ending() bool { return h.ending.Load() }
 
 // Stop gives the signals back their default actions, until Start is called.
@@ -57,7 +60,8 @@ func (h *Handler) Stop() {
 	}
 }
 
-// Start catches the signals, except those that the parent process has made this one ignore, as nohup does.
+// Start catches the signals, except those that the parent process has made this one ignore, as
+// nohup does.
 func (h *Handler) Start() {
 	if h.caught == nil {
 		return

@@ -1,4 +1,5 @@
-// Package period finds the snapshots of a series that people name by a number, the time since the first one, or a time.
+// Package period finds the snapshots of a series that people name by a number, the time since the
+// first one, or a time.
 package period
 
 import (
@@ -11,7 +12,8 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
-// Start returns the index of the first snapshot at or after a moment. It is the number of snapshots if there is none.
+// Start returns the index of the first snapshot at or after a moment. It is the number of snapshots
+// if there is none.
 func Start(s *series.Series, text string) (int, error) {
 	index, seconds, err := parse(s, text)
 	if err != nil || index >= 0 {

@@ -16,7 +16,8 @@ import (
 // Export is how snapshots are converted, and where the results go.
 type Export struct {
 	Source
-	// Out is a directory, which is created if necessary, for a single result also a file, or "-" for Stdout.
+	// Out is a directory, which is created if necessary, for a single result also a file, or "-"
+	// for Stdout.
 	Out    string
 	Stdout io.Writer
 	// Written, if not nil, is called with the path of each file.
@@ -84,7 +85,8 @@ func (p *Pipeline) converter(ctx context.Context, in *Input, o *Export) (*conver
 	return c, err
 }
 
-// writeAll converts the snapshots one by one. Results are compressed and written while the next snapshot is read.
+// writeAll converts the snapshots one by one. Results are compressed and written while the next
+// snapshot is read.
 func (o *Export) writeAll(c *convert.Converter, s *series.Series, t *target, update func(done, all int)) error {
 	q := convert.NewQueue(t.written)
 	var before *convert.Samples
@@ -144,7 +146,8 @@ func mergeSeries(c *convert.Converter, s *series.Series, t *target) error {
 	return t.write(t.path(s.Heads[0]), m.Encode())
 }
 
-// ExportDifference converts the difference of the last snapshots at two paths, which may be of different processes.
+// ExportDifference converts the difference of the last snapshots at two paths, which may be of
+// different processes.
 func (p *Pipeline) ExportDifference(ctx context.Context, base, current string, o *Export) error {
 	var encoded [2]convert.Encoded
 	var out *target
@@ -189,8 +192,8 @@ type target struct {
 	written func(path string) error
 }
 
-// newTarget decides what Out is. An existing file, and a path with the extension of a profile, is a file; any other path is a
-// directory.
+// newTarget decides what Out is. An existing file, and a path with the extension of a profile, is a
+// file; any other path is a directory.
 func newTarget(o *Export, results int, s *series.Series) (*target, error) {
 	info, err := os.Stat(o.Out)
 	isDir := err == nil && info.IsDir()

@@ -20,7 +20,8 @@ type Pipeline struct {
 	Stdin io.Reader
 	// TempDir makes a directory for the files of a bundle. The process removes it before it ends.
 	TempDir func() (string, error)
-	// Progress is called when a long step begins. It returns a function for its progress, and one that is called at its end.
+	// Progress is called when a long step begins. It returns a function for its progress, and one
+	// that is called at its end.
 	Progress func(what string) (update func(done, all int), end func())
 	// Tell is called with each problem of the input.
 	Tell func(Notice)
@@ -32,7 +33,8 @@ type Pipeline struct {
 
 // Source is how snapshots are read and named, and which of their stacks count.
 type Source struct {
-	// Process is the PID or the prefix of one of several processes; "" is the one that is most likely meant.
+	// Process is the PID or the prefix of one of several processes; "" is the one that is most
+	// likely meant.
 	Process string
 	// Strict makes every problem a failure.
 	Strict bool
@@ -142,7 +144,8 @@ func (p *Pipeline) openBundle(paths []string) (*bundle.Bundle, error) {
 // zstdMagic begins every bundle, and compressed snapshots as well.
 const zstdMagic = "\x28\xb5\x2f\xfd"
 
-// openBundleOnStdin copies standard input to a file if it may be a bundle. If it is not, the copy is read as a snapshot.
+// openBundleOnStdin copies standard input to a file if it may be a bundle. If it is not, the copy
+// is read as a snapshot.
 func (p *Pipeline) openBundleOnStdin() (*bundle.Bundle, error) {
 	in := bufio.NewReader(p.Stdin)
 	p.Stdin = in

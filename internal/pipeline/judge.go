@@ -16,7 +16,8 @@ type Judgement struct {
 	Source
 	// Options are those of the judge, except for the range of snapshots and the filter.
 	growth.Options
-	// Period, if not nil, returns the range of snapshots to judge: from, up to but not including to.
+	// Period, if not nil, returns the range of snapshots to judge: from, up to but not including
+	// to.
 	Period func(*series.Series) (from, to int, err error)
 }
 

@@ -18,8 +18,8 @@ import (
 type Notice struct {
 	Kind     NoticeKind
 	Severity Severity
-	// Subject is the file or the kind of warning that the notice is about. Two notices with the same Kind and Subject are
-	// about the same problem, although their numbers may differ.
+	// Subject is the file or the kind of warning that the notice is about. Two notices with the
+	// same Kind and Subject are about the same problem, although their numbers may differ.
 	Subject string
 	// Text is the problem in words. It is empty for kinds that [NoticeKind] describes completely.
 	Text string
@@ -79,7 +79,8 @@ func changing(path string) bool {
 	return err != nil || time.Since(info.ModTime()) < unchanged
 }
 
-// tellWarnings tells the warnings of a series. Unless Verbose is set, those of one kind are one notice.
+// tellWarnings tells the warnings of a series. Unless Verbose is set, those of one kind are one
+// notice.
 func (p *Pipeline) tellWarnings(s *series.Series, strict bool) {
 	all := text.AllWarnings(s)
 	if p.Live {

@@ -13,8 +13,8 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize/bundle"
 )
 
-// Collect reads the series of all processes at some paths, names their addresses, and returns the contents of a bundle. The
-// version is that of the program that writes it.
+// Collect reads the series of all processes at some paths, names their addresses, and returns the
+// contents of a bundle. The version is that of the program that writes it.
 func (p *Pipeline) Collect(ctx context.Context, paths []string, o *Source, version string) (*bundle.Contents, error) {
 	for _, path := range paths {
 		if bundle.Is(path) {

@@ -65,7 +65,8 @@ func TestWarningsOfOneKindAreOneNotice(t *testing.T) {
 	require.Len(t, keys, 22)
 }
 
-// TestUnusableFiles: the severity depends on whether the user named the file. A live pipeline ignores a file that changes.
+// TestUnusableFiles: the severity depends on whether the user named the file. A live pipeline
+// ignores a file that changes.
 func TestUnusableFiles(t *testing.T) {
 	dir := t.TempDir()
 	content, err := os.ReadFile(testutil.Data(t, "leaky/leaky.0002.heap.gz"))
@@ -116,7 +117,8 @@ func TestMissingModules(t *testing.T) {
 	require.Contains(t, (*notices)[0].Modules, "/opt/leaky/bin/leaky")
 }
 
-// TestBundles: a bundle has its own files, also if it comes by standard input. Another zstd file on standard input is a snapshot.
+// TestBundles: a bundle has its own files, also if it comes by standard input. Another zstd file on
+// standard input is a snapshot.
 func TestBundles(t *testing.T) {
 	p, _ := collecting(t)
 	contents, err := p.Collect(t.Context(), []string{testutil.Data(t, "leaky")}, leaky(t), "test")

@@ -24,8 +24,8 @@ type Summary struct {
 	summary.Options
 }
 
-// Summarize returns the summary of the snapshots at some paths. Its name is that of the paths, and the recorded command line
-// is added to the options.
+// Summarize returns the summary of the snapshots at some paths. Its name is that of the paths, and
+// the recorded command line is added to the options.
 func (p *Pipeline) Summarize(ctx context.Context, paths []string, o *Summary) (*baseline.Run, error) {
 	var columns sites.Collector
 	in, err := p.Open(paths, &o.Source, columns.Visit)
@@ -146,8 +146,8 @@ func sameFile(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// expandRuns replaces each pattern that matches baselines, directories or bundles by its matches: each is a run, or a baseline set.
-// A pattern that matches snapshots is one run, and stays.
+// expandRuns replaces each pattern that matches baselines, directories or bundles by its matches:
+// each is a run, or a baseline set. A pattern that matches snapshots is one run, and stays.
 func expandRuns(paths []string) (out []string, err error) {
 	for _, path := range paths {
 		matches, err := expand(path)

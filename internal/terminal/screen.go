@@ -32,18 +32,20 @@ func Width(w io.Writer) int {
 // Line is one line of a screen, without its end.
 type Line struct {
 	Text string
-	// Rendition is the parameter of the control sequence SGR of ECMA-48, such as "1;31" for bold red. It may be empty.
+	// Rendition is the parameter of the control sequence SGR of ECMA-48, such as "1;31" for bold
+	// red. It may be empty.
 	Rendition string
 }
 
-// Screen draws on the alternate screen of a terminal. The previous content comes back when it is closed.
+// Screen draws on the alternate screen of a terminal. The previous content comes back when it is
+// closed.
 type Screen struct {
 	out    *os.File
 	colour bool
 }
 
-// NewScreen returns nil if the writer is not a terminal, or one that cannot draw in place. The function returns the values
-// of environment variables: TERM and NO_COLOR count.
+// NewScreen returns nil if the writer is not a terminal, or one that cannot draw in place. The
+// function returns the values of environment variables: TERM and NO_COLOR count.
 func NewScreen(w io.Writer, getenv func(string) string) *Screen {
 	if !Is(w) || getenv("TERM") == "dumb" {
 		return nil
@@ -51,7 +53,8 @@ func NewScreen(w io.Writer, getenv func(string) string) *Screen {
 	return &Screen{out: w.(*os.File), colour: getenv("NO_COLOR") == ""}
 }
 
-// Control sequences of ECMA-48, and xterm's private modes 1049 (alternate screen), 25 (cursor) and 7 (wrapping of long lines).
+// Control sequences of ECMA-48, and xterm's private modes 1049 (alternate screen), 25 (cursor) and
+// 7 (wrapping of long lines).
 const (
 	enterScreen = "\x1b[?1049h\x1b[?25l\x1b[?7l"
 	leaveScreen = "\x1b[?7h\x1b[?25h\x1b[?1049l"

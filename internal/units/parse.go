@@ -15,7 +15,8 @@ var factors = map[string]float64{
 	"T": 1 << 40, "TIB": 1 << 40, "TB": 1e12,
 }
 
-// ParseBytes reads a size: 4096, 512KiB, 1.5MB, 2G. K, M, G and T are powers of 1024; KB, MB, GB and TB are powers of 1000.
+// ParseBytes reads a size: 4096, 512KiB, 1.5MB, 2G. K, M, G and T are powers of 1024; KB, MB, GB
+// and TB are powers of 1000.
 func ParseBytes(text string) (int64, error) {
 	number := strings.TrimRight(text, "KMGTiBkb ")
 	factor, ok := factors[strings.ToUpper(strings.TrimSpace(text[len(number):]))]

@@ -37,7 +37,8 @@ func SignedBytes[N int | int64 | float64](n N) string {
 	return Bytes(n)
 }
 
-// RoundBytes shows a number of bytes without trailing zeros, for sizes that people choose: 512 KiB, 1.5 GiB.
+// RoundBytes shows a number of bytes without trailing zeros, for sizes that people choose: 512 KiB,
+// 1.5 GiB.
 func RoundBytes(n int64) string {
 	f, unit := float64(n), 0
 	for f >= 1024 && unit < len(binaryUnits)-1 {

@@ -15,11 +15,13 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
-// follower waits until the snapshots of a directory or a prefix change. Notifications of the operating system make it quick.
-// It also polls: network file systems send no notifications, and a directory that does not exist cannot be watched.
+// follower waits until the snapshots of a directory or a prefix change. Notifications of the
+// operating system make it quick. It also polls: network file systems send no notifications, and a
+// directory that does not exist cannot be watched.
 type follower struct {
 	path string
-	// settle is how long the files must stay the same before they are read; poll is the longest wait for a notification.
+	// settle is how long the files must stay the same before they are read; poll is the longest
+	// wait for a notification.
 	settle, poll time.Duration
 
 	notifications *fsnotify.Watcher // nil if the system has none
@@ -29,7 +31,8 @@ type follower struct {
 const (
 	settleTime = 200 * time.Millisecond
 	pollTime   = 2 * time.Second
-	// settleLimit bounds the wait for unchanged files, in settle times: a program may write all the time.
+	// settleLimit bounds the wait for unchanged files, in settle times: a program may write all the
+	// time.
 	settleLimit = 10
 )
 
@@ -53,7 +56,8 @@ func (f *follower) dir() string {
 	return filepath.Dir(f.path)
 }
 
-// state describes the names, sizes and times of all snapshots and of the manifest. It is "" if there are none.
+// state describes the names, sizes and times of all snapshots and of the manifest. It is "" if
+// there are none.
 func (f *follower) state() string {
 	dir := f.dir()
 	if f.notifications != nil && dir != f.watched && f.notifications.Add(dir) == nil {
@@ -77,8 +81,8 @@ func (f *follower) state() string {
 	return b.String()
 }
 
-// next waits until the state differs from a known one and returns it. It returns false if the context is done first. It calls
-// idle every second while it waits.
+// next waits until the state differs from a known one and returns it. It returns false if the
+// context is done first. It calls idle every second while it waits.
 func (f *follower) next(ctx context.Context, known string, idle func()) (state string, ok bool) {
 	tick := time.NewTicker(min(time.Second, cmp.Or(f.poll, time.Second)))
 	defer tick.Stop()

@@ -1,8 +1,9 @@
-// Package watch judges a series of snapshots again whenever one is added, and shows the result: as a screen that is redrawn in
-// place, or as one line for each change.
+// Package watch judges a series of snapshots again whenever one is added, and shows the result: as
+// a screen that is redrawn in place, or as one line for each change.
 //
-// It does not know how a series is opened, named and judged: its caller does that, and returns the result with what should be
-// told to the user. The same problem is told once, however often the series is read.
+// It does not know how a series is opened, named and judged: its caller does that, and returns the
+// result with what should be told to the user. The same problem is told once, however often the
+// series is read.
 package watch
 
 import (
@@ -29,8 +30,8 @@ type Notice struct {
 type Options struct {
 	// Path is a directory or a prefix. It need not exist yet.
 	Path string
-	// Judge opens the series, names its addresses and judges it. The caller of Judge closes the series. The notices count
-	// also if there is an error.
+	// Judge opens the series, names its addresses and judges it. The caller of Judge closes the
+	// series. The notices count also if there is an error.
 	Judge func(context.Context) (*growth.Report, []Notice, error)
 	// Stop reports whether a result ends the watch.
 	Stop func(*growth.Report) bool
@@ -46,7 +47,8 @@ type Options struct {
 type Result struct {
 	// Last is the last verdict, nil for none. Its series is closed.
 	Last *growth.Live
-	// Over is set if no more snapshots will come or Stop ended the watch, as opposed to the context.
+	// Over is set if no more snapshots will come or Stop ended the watch, as opposed to the
+	// context.
 	Over bool
 }
 
@@ -120,7 +122,8 @@ func (w *watch) refresh(ctx context.Context, start time.Time) error {
 	return w.show()
 }
 
-// failed returns an error that ends the watch. A malformed file may be the first snapshot, half written.
+// failed returns an error that ends the watch. A malformed file may be the first snapshot, half
+// written.
 func (w *watch) failed(err error) error {
 	var syntax *heapfile.SyntaxError
 	var format *heapfile.FormatError
@@ -131,7 +134,8 @@ func (w *watch) failed(err error) error {
 	return err
 }
 
-// ended reports whether no more snapshots will come: the recording or all of its processes have ended.
+// ended reports whether no more snapshots will come: the recording or all of its processes have
+// ended.
 func ended(s *series.Series) bool {
 	if s.RecordingEnd() != nil {
 		return true

@@ -8,10 +8,12 @@ import (
 	"strings"
 )
 
-// maxAddressLine is the number of bytes that llvm-symbolizer reads of a line at once. A longer line counts as several.
+// maxAddressLine is the number of bytes that llvm-symbolizer reads of a line at once. A longer line
+// counts as several.
 const maxAddressLine = 1023
 
-// ReadAddresses reads addresses, one a line. lines[asked[i]] is the address addrs[i], the other lines have a text.
+// ReadAddresses reads addresses, one a line. lines[asked[i]] is the address addrs[i], the other
+// lines have a text.
 func ReadAddresses(r io.Reader) (lines []AddressLine, asked []int, addrs []uint64, err error) {
 	in := bufio.NewReaderSize(r, maxAddressLine)
 	for err == nil {
@@ -39,8 +41,8 @@ func ReadAddresses(r io.Reader) (lines []AddressLine, asked []int, addrs []uint6
 // lineEnds removes the ends of lines, also those of DOS.
 var lineEnds = strings.NewReplacer("\r", "", "\n", "")
 
-// parseAddress reads `0x401136`, `401136` or `CODE 0x401136 text`. All are hexadecimal, as nm prints them; llvm-symbolizer reads
-// 401136 as a decimal number and 0401136 as an octal one.
+// parseAddress reads `0x401136`, `401136` or `CODE 0x401136 text`. All are hexadecimal, as nm
+// prints them; llvm-symbolizer reads 401136 as a decimal number and 0401136 as an octal one.
 func parseAddress(line string) (uint64, bool) {
 	line = strings.TrimPrefix(line, "CODE ")
 	word, _, _ := strings.Cut(strings.TrimLeft(line, " "), " ")

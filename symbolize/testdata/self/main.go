@@ -1,5 +1,6 @@
 // Command self prints what Go's runtime knows of its own code: an address, function, file and line
-// each: where functions begin ("entry"), and where calls return ("frame", innermost first; inlined calls have one, too).
+// each: where functions begin ("entry"), and where calls return ("frame", innermost first; inlined
+// calls have one, too).
 package main
 
 import (
