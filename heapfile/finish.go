@@ -64,8 +64,15 @@ func (d *Decoder) compareHeader() {
 	if m.InuseObjects == 0 && m.InuseBytes == 0 && !s.HasAlloc {
 		return
 	}
-	d.warn.add(WarnHeaderMismatch, d.headerLine, "header minus rows: %d objects, %d bytes in use; %d objects, %d bytes allocated",
-		m.InuseObjects, m.InuseBytes, m.AllocObjects, m.AllocBytes)
+	d.warn.add(
+		WarnHeaderMismatch,
+		d.headerLine,
+		"header minus rows: %d objects, %d bytes in use; %d objects, %d bytes allocated",
+		m.InuseObjects,
+		m.InuseBytes,
+		m.AllocObjects,
+		m.AllocBytes,
+	)
 }
 
 // noteTruncated recognizes a snapshot that fills gperftools' buffer and derives the bound for
@@ -79,8 +86,13 @@ func (d *Decoder) noteTruncated() {
 		c.Truncated = true
 	}
 	if c.Truncated && !c.Unfinished {
-		d.warn.add(WarnTruncated, cmp.Or(d.rowLine, d.headerLine), "truncated at 1 MiB by the allocator (gperftools before 2.16): the smallest sites are missing, with %d bytes in use and %d bytes allocated",
-			m.InuseBytes, m.AllocBytes)
+		d.warn.add(
+			WarnTruncated,
+			cmp.Or(d.rowLine, d.headerLine),
+			"truncated at 1 MiB by the allocator (gperftools before 2.16): the smallest sites are missing, with %d bytes in use and %d bytes allocated",
+			m.InuseBytes,
+			m.AllocBytes,
+		)
 	}
 	switch {
 	case !s.Format.Sampled():
@@ -106,8 +118,13 @@ func (d *Decoder) noteStacks() {
 		return
 	}
 	if p := percent(c.AtDepthLimit, c.Estimate.InuseBytes); p >= 1 {
-		d.warn.add(WarnDepthLimit, d.deepLine, "%d %% of the bytes are on stacks truncated at %d frames: their outermost callers are unknown",
-			p, s.Format.DepthLimit())
+		d.warn.add(
+			WarnDepthLimit,
+			d.deepLine,
+			"%d %% of the bytes are on stacks truncated at %d frames: their outermost callers are unknown",
+			p,
+			s.Format.DepthLimit(),
+		)
 	}
 	if p := percent(c.EmptyStacks, c.Estimate.InuseBytes); p >= 10 {
 		d.warn.add(WarnEmptyStack, d.emptyLine, "%d %% of the bytes have no stack at all: the unwinder failed; "+

@@ -37,7 +37,11 @@ func openSource(path, name string) (*source, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && info.IsDir() {
-		err = &FormatError{File: name, Kind: "a directory", Hint: "name the snapshots in it, or pass it where a directory is taken"}
+		err = &FormatError{
+			File: name,
+			Kind: "a directory",
+			Hint: "name the snapshots in it, or pass it where a directory is taken",
+		}
 	}
 	if err != nil {
 		f.Close()

@@ -152,7 +152,9 @@ func (c *moduleCache) save() error {
 // encode copies a location to c.entry.
 func (c *moduleCache) encode(l *Location) {
 	c.entry = symcache.Entry{
-		Source: uint8(l.Source), Reason: uint8(l.Reason), Near: l.Near, NearDistance: l.NearDistance, Frames: c.entry.Frames[:0],
+		Source: uint8(
+			l.Source,
+		), Reason: uint8(l.Reason), Near: l.Near, NearDistance: l.NearDistance, Frames: c.entry.Frames[:0],
 	}
 	for _, f := range l.Frames {
 		c.entry.Frames = append(c.entry.Frames, symcache.Frame{

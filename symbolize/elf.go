@@ -23,7 +23,10 @@ func ELF(ctx context.Context, path string, addrs []uint64, o Options) ([]Locatio
 	}
 	defer file.Close()
 	if file.Type == elf.ET_REL {
-		return nil, fmt.Errorf("%s: an object file, whose functions have no final addresses: use the program or library that was linked from it", path)
+		return nil, fmt.Errorf(
+			"%s: an object file, whose functions have no final addresses: use the program or library that was linked from it",
+			path,
+		)
 	}
 	locations := make([]Location, len(addrs))
 	located := make([]*Location, len(addrs))
@@ -44,7 +47,12 @@ func ELF(ctx context.Context, path string, addrs []uint64, o Options) ([]Locatio
 }
 
 // nameELF names the locations of one file. located has them sorted by offset.
-func (r *resolver) nameELF(ctx context.Context, file *elffile.File, locations []Location, located []*Location) (cache *moduleCache, err error) {
+func (r *resolver) nameELF(
+	ctx context.Context,
+	file *elffile.File,
+	locations []Location,
+	located []*Location,
+) (cache *moduleCache, err error) {
 	err = file.Guard(func() (err error) {
 		cache, err = r.name(ctx, file, &Module{}, located)
 		return err

@@ -56,7 +56,12 @@ func (img *image) openDWARF(ctx context.Context, info *elffile.File) (*dwarf.Dat
 	if err != nil {
 		return nil, err
 	}
-	o := dwarf.Options{Split: img.splitUnit, RepeatDir: img.r.style.repeatsDir(), Workers: img.r.workers, Guard: info.Guard}
+	o := dwarf.Options{
+		Split:     img.splitUnit,
+		RepeatDir: img.r.style.repeatsDir(),
+		Workers:   img.r.workers,
+		Guard:     info.Guard,
+	}
 	if img.alt = img.r.search.AltFile(ctx, info); img.alt != nil {
 		alt, err := debugSections(img.alt, "")
 		if err != nil {

@@ -90,7 +90,13 @@ func (r *resolver) name(ctx context.Context, file *elffile.File, m *Module, loca
 	return cache, err
 }
 
-func (r *resolver) nameByFiles(ctx context.Context, file *elffile.File, m *Module, located []*Location, cache *moduleCache) error {
+func (r *resolver) nameByFiles(
+	ctx context.Context,
+	file *elffile.File,
+	m *Module,
+	located []*Location,
+	cache *moduleCache,
+) error {
 	img, err := r.openImage(ctx, file)
 	defer img.close()
 	m.Debug, m.HasDebug, m.HasSymbols = img.debugPath(), img.dwarf != nil, img.symbols.Len() > 0

@@ -133,7 +133,9 @@ func (p *placer) job(m heapfile.Mapping) *moduleJob {
 		return j
 	}
 	j := &moduleJob{
-		id: ModuleID(len(p.s.Modules)), recorded: key.buildID, state: p.series.Mapped[m.Path], main: m.Path == MainProgram(p.series),
+		id: ModuleID(
+			len(p.s.Modules),
+		), recorded: key.buildID, state: p.series.Mapped[m.Path], main: m.Path == MainProgram(p.series),
 	}
 	p.s.Modules = append(p.s.Modules, Module{Path: m.Path, Deleted: m.Deleted, BuildID: key.buildID})
 	p.byPath[key] = j
@@ -178,7 +180,11 @@ type mappingFinder struct {
 // those of the space, sorted by start. If mappings overlap, file-backed ones take precedence over
 // anonymous ones, because mappings of generated code stay in a space after they are unmapped; then
 // the one that starts last wins.
-func (f *mappingFinder) find(space series.Space, mappings []heapfile.Mapping, a heapfile.Addr) (*heapfile.Mapping, int) {
+func (f *mappingFinder) find(
+	space series.Space,
+	mappings []heapfile.Mapping,
+	a heapfile.Addr,
+) (*heapfile.Mapping, int) {
 	if f.mappings == nil || f.space != space {
 		f.space, f.mappings = space, mappings
 		f.build()

@@ -46,12 +46,22 @@ func (j *moduleJob) checkState(file *elffile.File, m *Module, search files.Searc
 		return nil
 	}
 	if now.Size() != was.Size {
-		return fmt.Errorf("%s: it has %d bytes, the file that was mapped had %d: it was rebuilt or replaced", file.Path, now.Size(), was.Size)
+		return fmt.Errorf(
+			"%s: it has %d bytes, the file that was mapped had %d: it was rebuilt or replaced",
+			file.Path,
+			now.Size(),
+			was.Size,
+		)
 	}
 	const resolution = 2 * time.Second // of modification times on some file systems
-	if search.Sysroot == "" && file.Path == m.Path && !was.MTime.IsZero() && now.ModTime().Sub(was.MTime).Abs() >= resolution {
-		return fmt.Errorf("%s: it was written at %s, the file that was mapped at %s: it was rebuilt or replaced, or only its time changed",
-			file.Path, now.ModTime().UTC().Format(time.RFC3339), was.MTime.UTC().Format(time.RFC3339))
+	if search.Sysroot == "" && file.Path == m.Path && !was.MTime.IsZero() &&
+		now.ModTime().Sub(was.MTime).Abs() >= resolution {
+		return fmt.Errorf(
+			"%s: it was written at %s, the file that was mapped at %s: it was rebuilt or replaced, or only its time changed",
+			file.Path,
+			now.ModTime().UTC().Format(time.RFC3339),
+			was.MTime.UTC().Format(time.RFC3339),
+		)
 	}
 	return nil
 }

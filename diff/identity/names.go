@@ -9,11 +9,15 @@ import (
 // demanglers make of them, and symbol versions.
 var (
 	cloneNote   = regexp.MustCompile(` ?[\[(](\.|clone )[^\])]*[\])]$`)
-	cloneSuffix = regexp.MustCompile(`(\.(cold|constprop|isra|part|lto_priv|llvm|localalias|__uniq|warm|hot|unlikely|ctor|dtor))(\.[0-9A-Za-z_]+)*$|\.\d+$`)
-	abiTag      = regexp.MustCompile(`\[abi:[^\]]*\]`)
-	version     = regexp.MustCompile(`@@?[A-Z][A-Za-z]*_[A-Za-z0-9._]+$`)
-	rustHash    = regexp.MustCompile(`::h[0-9a-f]{16}$`)
-	lambda      = regexp.MustCompile(`\{lambda\([^{}]*\)#\d+\}|\{lambda#\d+\}|'lambda\d*'(\([^()]*\))?|\$_\d+|<lambda\([^<>]*\)>`)
+	cloneSuffix = regexp.MustCompile(
+		`(\.(cold|constprop|isra|part|lto_priv|llvm|localalias|__uniq|warm|hot|unlikely|ctor|dtor))(\.[0-9A-Za-z_]+)*$|\.\d+$`,
+	)
+	abiTag   = regexp.MustCompile(`\[abi:[^\]]*\]`)
+	version  = regexp.MustCompile(`@@?[A-Z][A-Za-z]*_[A-Za-z0-9._]+$`)
+	rustHash = regexp.MustCompile(`::h[0-9a-f]{16}$`)
+	lambda   = regexp.MustCompile(
+		`\{lambda\([^{}]*\)#\d+\}|\{lambda#\d+\}|'lambda\d*'(\([^()]*\))?|\$_\d+|<lambda\([^<>]*\)>`,
+	)
 	rustClosure = regexp.MustCompile(`\{\{closure\}\}|\{closure(_env)?#\d+\}`)
 	anonymous   = regexp.MustCompile(`\(anonymous namespace\)|\{anonymous\}|_GLOBAL__N_[A-Za-z0-9_.]*`)
 	inlineStd   = strings.NewReplacer("std::__1::", "std::", "std::__cxx11::", "std::", "std::__ndk1::", "std::")

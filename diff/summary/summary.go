@@ -60,7 +60,12 @@ type scope struct {
 	end     *compare.Side  // the last snapshot, which has the cumulative counts
 }
 
-func scopeOf(series *series.Series, symbols *symbolize.Symbols, c *sites.Collector, rules *class.Rules) (*scope, error) {
+func scopeOf(
+	series *series.Series,
+	symbols *symbolize.Symbols,
+	c *sites.Collector,
+	rules *class.Rules,
+) (*scope, error) {
 	judged := sites.JudgedRange(series, 0, 0)
 	end, err := compare.NewSide(series, symbols, judged.Last, nil)
 	if err != nil {

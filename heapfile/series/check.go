@@ -44,11 +44,18 @@ func (s *Series) warnImages() {
 		return
 	}
 	if forked(s.Heads, s.Spaces) {
-		s.warnf(heapfile.WarnFork, "cumulative counts fall although the mappings stay: forked processes overwrote one another's files, "+
-			"or the process restarted without address randomisation; record again with HEAPPROFILE_USE_PID=1 (gperftools 2.11 or later)")
+		s.warnf(
+			heapfile.WarnFork,
+			"cumulative counts fall although the mappings stay: forked processes overwrote one another's files, "+
+				"or the process restarted without address randomisation; record again with HEAPPROFILE_USE_PID=1 (gperftools 2.11 or later)",
+		)
 		return
 	}
-	s.warnf(heapfile.WarnRestart, "the process restarted: %d process images in this series, counts restart with each", images)
+	s.warnf(
+		heapfile.WarnRestart,
+		"the process restarted: %d process images in this series, counts restart with each",
+		images,
+	)
 	s.warnLeftovers()
 }
 
@@ -59,7 +66,11 @@ func (s *Series) warnLeftovers() {
 	}
 	for i := 1; i < len(s.Heads); i++ {
 		if s.Clock.At[i] < s.Clock.At[i-1] {
-			s.warnf(heapfile.WarnLeftover, "%s and the snapshots after it are older than those before it: they are files of an earlier run, which a later run overwrote in part", s.Heads[i].Path)
+			s.warnf(
+				heapfile.WarnLeftover,
+				"%s and the snapshots after it are older than those before it: they are files of an earlier run, which a later run overwrote in part",
+				s.Heads[i].Path,
+			)
 			return
 		}
 	}
@@ -152,8 +163,11 @@ func (s *Series) warnTrigger() {
 		}
 	}
 	if 2*high > len(s.Heads) {
-		s.warnf(heapfile.WarnHighWater, "snapshots were taken at record highs of the heap, so its total rises by construction; "+
-			"record with HEAP_PROFILE_TIME_INTERVAL=30 HEAP_PROFILE_INUSE_INTERVAL=0 to compare fairly")
+		s.warnf(
+			heapfile.WarnHighWater,
+			"snapshots were taken at record highs of the heap, so its total rises by construction; "+
+				"record with HEAP_PROFILE_TIME_INTERVAL=30 HEAP_PROFILE_INUSE_INTERVAL=0 to compare fairly",
+		)
 	}
 }
 
@@ -166,10 +180,22 @@ func (s *Series) warnMixed() {
 			s.warnf(heapfile.WarnMixed, "formats differ: %s is %s, %s is %s", first.Path, first.Format, h.Path, h.Format)
 			return
 		case h.Period != first.Period:
-			s.warnf(heapfile.WarnMixed, "sampling periods differ: %s has %d, %s has %d", first.Path, first.Period, h.Path, h.Period)
+			s.warnf(
+				heapfile.WarnMixed,
+				"sampling periods differ: %s has %d, %s has %d",
+				first.Path,
+				first.Period,
+				h.Path,
+				h.Period,
+			)
 			return
 		case h.HasAlloc != first.HasAlloc:
-			s.warnf(heapfile.WarnMixed, "only some of the snapshots have cumulative counts: compare %s with %s", first.Path, h.Path)
+			s.warnf(
+				heapfile.WarnMixed,
+				"only some of the snapshots have cumulative counts: compare %s with %s",
+				first.Path,
+				h.Path,
+			)
 			return
 		}
 	}
@@ -190,8 +216,12 @@ func (s *Series) warnVersions() {
 		}
 	}
 	if sorted != nil && unsorted != nil {
-		s.warnf(heapfile.WarnMixed, "written by different versions of gperftools: %s has sorted rows (2.15 or older), %s does not",
-			sorted.Path, unsorted.Path)
+		s.warnf(
+			heapfile.WarnMixed,
+			"written by different versions of gperftools: %s has sorted rows (2.15 or older), %s does not",
+			sorted.Path,
+			unsorted.Path,
+		)
 	}
 }
 
@@ -201,7 +231,10 @@ func (s *Series) warnClock() {
 	}
 	switch s.Clock.Source {
 	case ClockAllocated:
-		s.warnf(heapfile.WarnClock, "times are unknown (the files' times are equal, out of order or those of a copy); growth is measured per byte allocated")
+		s.warnf(
+			heapfile.WarnClock,
+			"times are unknown (the files' times are equal, out of order or those of a copy); growth is measured per byte allocated",
+		)
 	case ClockIndex:
 		s.warnf(heapfile.WarnClock, "times are unknown; growth is measured per snapshot")
 	}
@@ -214,7 +247,13 @@ func (s *Series) warnEnd() {
 		if end.Signal == "SIGKILL" {
 			hint = "; the kernel kills processes when memory runs out (see dmesg)"
 		}
-		s.warnf(heapfile.WarnKilled, "the process was killed by %s at %s%s", end.Signal, end.Time.UTC().Format(time.RFC3339), hint)
+		s.warnf(
+			heapfile.WarnKilled,
+			"the process was killed by %s at %s%s",
+			end.Signal,
+			end.Time.UTC().Format(time.RFC3339),
+			hint,
+		)
 	}
 	for _, end := range []*manifest.End{s.Process.End, s.RecordingEnd()} {
 		if end != nil && end.Error != "" {

@@ -196,7 +196,10 @@ func (d *discovery) addStream(r io.Reader, called string) error {
 	if err := errors.Join(err, tmp.Close()); err != nil {
 		return fmt.Errorf("%s: cannot be copied to a temporary file: %w", called, err)
 	}
-	d.files = append(d.files, sourceFile{path: called, open: tmp.Name(), name: FileName{Prefix: called, Seq: -1}, named: true})
+	d.files = append(
+		d.files,
+		sourceFile{path: called, open: tmp.Name(), name: FileName{Prefix: called, Seq: -1}, named: true},
+	)
 	return nil
 }
 

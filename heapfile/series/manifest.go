@@ -77,7 +77,10 @@ func (s *recorded) snapshot(path string) (manifest.Snapshot, bool) {
 func (k manifests) warnings() (out []heapfile.Warning) {
 	for _, s := range k {
 		if s.err != nil {
-			out = append(out, heapfile.Warning{Kind: heapfile.WarnManifest, Count: 1, Msg: s.err.Error() + "; the manifest is not used"})
+			out = append(
+				out,
+				heapfile.Warning{Kind: heapfile.WarnManifest, Count: 1, Msg: s.err.Error() + "; the manifest is not used"},
+			)
 		}
 	}
 	slices.SortFunc(out, func(a, b heapfile.Warning) int { return strings.Compare(a.Msg, b.Msg) })
@@ -139,14 +142,18 @@ func (s *recorded) requested() int {
 // preferred chooses one of several processes and returns the reason.
 func preferred(processes []Process, s *recorded) (index int, why string) {
 	if s.Manifest == nil {
-		return indexOfMax(processes, func(a, b Process) int { return cmp.Compare(a.PeakInuse, b.PeakInuse) }), "whose heap is the largest"
+		return indexOfMax(
+			processes,
+			func(a, b Process) int { return cmp.Compare(a.PeakInuse, b.PeakInuse) },
+		), "whose heap is the largest"
 	}
 	most := indexOfMax(processes, func(a, b Process) int {
 		return cmp.Or(cmp.Compare(a.Files, b.Files), cmp.Compare(a.PeakInuse, b.PeakInuse))
 	})
 	pid := s.requested()
 	asked := slices.IndexFunc(processes, func(p Process) bool { return p.PID != 0 && p.PID == pid })
-	if asked >= 0 && 2*processes[asked].Files >= processes[most].Files { // otherwise it only started the one that matters, as a shell does
+	if asked >= 0 &&
+		2*processes[asked].Files >= processes[most].Files { // otherwise it only started the one that matters, as a shell does
 		return asked, "the program that was recorded"
 	}
 	return most, "which wrote the most"

@@ -105,7 +105,13 @@ func Open(paths []string, o Options) (*Series, error) {
 	d := discovery{stdin: o.Stdin}
 	d.addAll(paths)
 	d.addSources(o.Sources)
-	s := &Series{found: d.files, Problems: d.problems, Stacks: &StackTable{}, spool: d.spool, Symbols: map[Place][]string{}}
+	s := &Series{
+		found:    d.files,
+		Problems: d.problems,
+		Stacks:   &StackTable{},
+		spool:    d.spool,
+		Symbols:  map[Place][]string{},
+	}
 	err := s.read(&d, o)
 	if err == nil && len(s.Heads) == 0 {
 		err = s.nothing(paths)
@@ -177,7 +183,8 @@ func (s *Series) choose(processes []Process, want string, known manifests) error
 }
 
 func (p Process) matches(want string) bool {
-	return (p.PID != 0 && want == fmt.Sprint(p.PID)) || want == p.String() || want == p.Prefix || want == filepath.Base(p.Prefix)
+	return (p.PID != 0 && want == fmt.Sprint(p.PID)) || want == p.String() || want == p.Prefix ||
+		want == filepath.Base(p.Prefix)
 }
 
 func joinProcesses(list []Process) string {

@@ -19,7 +19,10 @@ func Start(s *series.Series, text string) (int, error) {
 	if err != nil || index >= 0 {
 		return index, err
 	}
-	first := slices.IndexFunc(s.Clock.At, func(t float64) bool { return t >= seconds }) // times may descend where a process restarted
+	first := slices.IndexFunc(
+		s.Clock.At,
+		func(t float64) bool { return t >= seconds },
+	) // times may descend where a process restarted
 	if first < 0 {
 		return len(s.Heads), nil
 	}
@@ -68,5 +71,7 @@ func parseTime(text string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, errors.New("want the number of a snapshot (5), the time since the first one (10m) or a time (2026-01-02T15:04:05Z)")
+	return time.Time{}, errors.New(
+		"want the number of a snapshot (5), the time since the first one (10m) or a time (2026-01-02T15:04:05Z)",
+	)
 }

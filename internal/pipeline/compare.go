@@ -10,7 +10,12 @@ import (
 )
 
 // Compare compares the last snapshots at two paths.
-func (p *Pipeline) Compare(ctx context.Context, basePath, currentPath string, base, current *Source, o compare.Options) (*compare.Comparison, error) {
+func (p *Pipeline) Compare(
+	ctx context.Context,
+	basePath, currentPath string,
+	base, current *Source,
+	o compare.Options,
+) (*compare.Comparison, error) {
 	currentSide, err := p.side(ctx, currentPath, current)
 	if err != nil {
 		return nil, err
@@ -44,7 +49,12 @@ func (p *Pipeline) side(ctx context.Context, path string, o *Source) (*compare.S
 }
 
 // Persist compares three snapshots of one process.
-func (p *Pipeline) Persist(ctx context.Context, paths []string, o *Source, co compare.Options) (*compare.Persistence, error) {
+func (p *Pipeline) Persist(
+	ctx context.Context,
+	paths []string,
+	o *Source,
+	co compare.Options,
+) (*compare.Persistence, error) {
 	in, err := p.Open(paths, o, nil)
 	if err != nil {
 		return nil, err

@@ -201,7 +201,10 @@ func newTarget(o *Export, results int, s *series.Series) (*target, error) {
 	if single && results != 1 {
 		return nil, fmt.Errorf("%d results %w", results, ErrOneFile)
 	}
-	t := &target{ext: map[string]string{"pprof": ".pb.gz", "folded": ".folded", "json": ".json"}[o.Format], written: o.Written}
+	t := &target{
+		ext:     map[string]string{"pprof": ".pb.gz", "folded": ".folded", "json": ".json"}[o.Format],
+		written: o.Written,
+	}
 	if t.written == nil {
 		t.written = func(string) error { return nil }
 	}

@@ -36,7 +36,12 @@ func (p *Pipeline) Judge(ctx context.Context, paths []string, o *Judgement) (*gr
 	return report, nil
 }
 
-func (p *Pipeline) judge(ctx context.Context, in *Input, columns *sites.Collector, o *Judgement) (*growthreport.Report, error) {
+func (p *Pipeline) judge(
+	ctx context.Context,
+	in *Input,
+	columns *sites.Collector,
+	o *Judgement,
+) (*growthreport.Report, error) {
 	options := o.Options
 	if o.Period != nil {
 		var err error

@@ -116,7 +116,11 @@ func (p *Pipeline) tellSymbols(symbols *symbolize.Symbols) {
 			p.Tell(Notice{Kind: UnusableModule, Subject: m.Path, Text: m.Err.Error()})
 		case m.Suspect():
 			p.Tell(Notice{Kind: SuspectModule, Subject: m.Path, Text: fmt.Sprintf(
-				"%s: only %d of %d return addresses follow a call: this may not be the build that ran", m.File, m.CallsFound, m.CallsChecked)})
+				"%s: only %d of %d return addresses follow a call: this may not be the build that ran",
+				m.File,
+				m.CallsFound,
+				m.CallsChecked,
+			)})
 		}
 	}
 	if missing.Modules != nil {

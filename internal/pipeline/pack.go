@@ -42,7 +42,13 @@ func (p *Pipeline) Collect(ctx context.Context, paths []string, o *Source, versi
 }
 
 // collectProcess adds one process and returns the others.
-func (p *Pipeline) collectProcess(ctx context.Context, c *bundle.Collector, paths []string, process string, strict bool) ([]series.Process, error) {
+func (p *Pipeline) collectProcess(
+	ctx context.Context,
+	c *bundle.Collector,
+	paths []string,
+	process string,
+	strict bool,
+) ([]series.Process, error) {
 	s, err := p.openSeries(paths, series.Options{Process: process})
 	if err != nil {
 		return nil, err

@@ -84,7 +84,10 @@ type Earlier struct {
 }
 
 // ReadEarlier returns the runs to compare with, and the reference run or nil.
-func (p *Pipeline) ReadEarlier(ctx context.Context, o *Earlier) (runs []*baseline.Run, reference *baseline.Run, err error) {
+func (p *Pipeline) ReadEarlier(
+	ctx context.Context,
+	o *Earlier,
+) (runs []*baseline.Run, reference *baseline.Run, err error) {
 	paths, err := expandRuns(o.Paths)
 	if err != nil {
 		return nil, nil, err

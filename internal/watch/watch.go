@@ -206,7 +206,9 @@ func (w *watch) wait() {
 		w.Status(text)
 		return
 	}
-	_ = w.Screen.Draw([]terminal.Line{{Text: text, Rendition: renditions[growth.StyleFaint]}}) // the next refresh returns the error
+	_ = w.Screen.Draw(
+		[]terminal.Line{{Text: text, Rendition: renditions[growth.StyleFaint]}},
+	) // the next refresh returns the error
 }
 
 // tell tells the notices of problems that were not told before.

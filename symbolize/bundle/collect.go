@@ -123,7 +123,10 @@ func (c *Contents) addSnapshots(sources []series.Source) error {
 		}
 		entry := path.Join(dir, filepath.Base(s.Path))
 		c.parts = append(c.parts, part{entry: entry, path: s.Path, info: info})
-		c.Index.Snapshots = append(c.Index.Snapshots, Snapshot{Entry: entry, Path: s.Path, Modified: info.ModTime().UTC(), Named: s.Named})
+		c.Index.Snapshots = append(
+			c.Index.Snapshots,
+			Snapshot{Entry: entry, Path: s.Path, Modified: info.ModTime().UTC(), Named: s.Named},
+		)
 	}
 	return nil
 }
@@ -184,7 +187,10 @@ func (c *Contents) addMaps(processes []Generated) error {
 				return err
 			}
 			entry := c.entryFor(file)
-			c.Index.Files = append(c.Index.Files, File{Path: file, Entry: entry, Size: info.Size(), Kept: info.Size(), Modified: info.ModTime().UTC()})
+			c.Index.Files = append(
+				c.Index.Files,
+				File{Path: file, Entry: entry, Size: info.Size(), Kept: info.Size(), Modified: info.ModTime().UTC()},
+			)
 			c.parts = append(c.parts, part{entry: entry, path: file, info: info})
 		}
 	}

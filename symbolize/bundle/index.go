@@ -101,7 +101,12 @@ func readIndex(r io.Reader) (*Index, error) {
 		return nil, fmt.Errorf("%s: %w", indexName, err)
 	}
 	if ix.Schema != Schema {
-		return nil, fmt.Errorf("%s: schema %q, want %q: written by another version of heaplapse", indexName, ix.Schema, Schema)
+		return nil, fmt.Errorf(
+			"%s: schema %q, want %q: written by another version of heaplapse",
+			indexName,
+			ix.Schema,
+			Schema,
+		)
 	}
 	return ix, ix.check()
 }

@@ -16,7 +16,12 @@ import (
 
 // Write writes the archive. If the context ends, Write returns its error.
 func (c *Contents) Write(ctx context.Context, w io.Writer) error {
-	z, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithWindowSize(window), zstd.WithEncoderConcurrency(1))
+	z, err := zstd.NewWriter(
+		w,
+		zstd.WithEncoderLevel(zstd.SpeedBetterCompression),
+		zstd.WithWindowSize(window),
+		zstd.WithEncoderConcurrency(1),
+	)
 	if err != nil {
 		return err
 	}
@@ -41,7 +46,12 @@ func (c *Contents) writeIndex(t *tar.Writer) error {
 		return err
 	}
 	if len(text) > maxIndex {
-		return fmt.Errorf("the index of %d snapshots and %d files is longer than %d bytes", len(c.Index.Snapshots), len(c.Index.Files), maxIndex)
+		return fmt.Errorf(
+			"the index of %d snapshots and %d files is longer than %d bytes",
+			len(c.Index.Snapshots),
+			len(c.Index.Files),
+			maxIndex,
+		)
 	}
 	if err := t.WriteHeader(header(indexName, int64(len(text)))); err != nil {
 		return err

@@ -129,7 +129,9 @@ func (d *Report) tiers(p *text.Printer) {
 	}
 	p.Linef("matched  %s", strings.Join(parts, ", "))
 	if d.ForeignShare() > 0.15 {
-		p.Linef("         more than 15 %% of the bytes have no match in the other snapshot: the call paths are not comparable; try --group-by module")
+		p.Linef(
+			"         more than 15 %% of the bytes have no match in the other snapshot: the call paths are not comparable; try --group-by module",
+		)
 	}
 }
 

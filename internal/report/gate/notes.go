@@ -119,8 +119,11 @@ func reasonText(m *gate.Mismatch) string {
 	case gate.MismatchWorkload:
 		return fmt.Sprintf("its workload is %q, that of the current run is %q", m.Earlier, m.Current)
 	case gate.MismatchUnrelated:
-		return fmt.Sprintf("%.0f %% of the bytes have no match in the other run: it is another program, or the program was rebuilt and the earlier snapshots "+
-			"lost their names (heaplapse baseline save keeps them)", 100*m.Share)
+		return fmt.Sprintf(
+			"%.0f %% of the bytes have no match in the other run: it is another program, or the program was rebuilt and the earlier snapshots "+
+				"lost their names (heaplapse baseline save keeps them)",
+			100*m.Share,
+		)
 	}
 	return string(m.Kind)
 }
@@ -140,8 +143,14 @@ func samplingText(period int64) string {
 // remarks are what a reader must know to judge the result.
 func (g *Report) remarks() (out []string) {
 	if s := g.UnmatchedShare() - g.movedShare(); s > manyUnmatched {
-		out = append(out, fmt.Sprintf("note: %s of the bytes have no match in the baselines: only the totals are comparable, not the call paths. "+
-			"If the earlier runs are snapshots, their program may have been rebuilt since; heaplapse baseline save keeps the names", units.Percent(s)))
+		out = append(
+			out,
+			fmt.Sprintf(
+				"note: %s of the bytes have no match in the baselines: only the totals are comparable, not the call paths. "+
+					"If the earlier runs are snapshots, their program may have been rebuilt since; heaplapse baseline save keeps the names",
+				units.Percent(s),
+			),
+		)
 	}
 	for _, n := range g.notes() {
 		out = append(out, "note: "+text.Clip(n, 500))

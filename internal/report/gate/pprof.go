@@ -105,7 +105,12 @@ func (b *profileBuilder) run(r *baseline.Run, sign float64, labels map[string][]
 	}
 }
 
-func (b *profileBuilder) sample(stack []*profile.Location, l *baseline.Level, sign float64, labels map[string][]string) {
+func (b *profileBuilder) sample(
+	stack []*profile.Location,
+	l *baseline.Level,
+	sign float64,
+	labels map[string][]string,
+) {
 	var values []int64
 	if b.alloc {
 		values = append(values, pprofValue(sign*l.AllocObjects), pprofValue(sign*l.AllocBytes))

@@ -48,7 +48,10 @@ func (g *Report) explained() ([]selected, error) {
 	case len(out) == 0 && err != nil:
 		return nil, fmt.Errorf("--explain: no site has this name, and it is not a regular expression: %w", err)
 	case len(out) == 0:
-		return nil, fmt.Errorf("--explain %s: no judged site has this name; heaplapse top lists all functions, --group-by stack judges each call path", text.Clean(g.Explain))
+		return nil, fmt.Errorf(
+			"--explain %s: no judged site has this name; heaplapse top lists all functions, --group-by stack judges each call path",
+			text.Clean(g.Explain),
+		)
 	}
 	return out, nil
 }
@@ -132,9 +135,17 @@ func (g *Report) measurements(s *growth.Site) []measurement {
 	f := &s.Features
 	unit, factor := g.RateUnit()
 	list := []measurement{
-		{"trend", fmt.Sprintf("%s per %s (95 %% interval: %s to %s); rises outweigh falls by %.1f standard deviations (chance gives 2.3 or more once in 100 times)",
-			units.SignedBytes(s.Slope*factor), unit, units.SignedBytes(s.Low*factor), units.SignedBytes(s.High*factor),
-			f[trend.FeatureSignificance])},
+		{
+			"trend",
+			fmt.Sprintf(
+				"%s per %s (95 %% interval: %s to %s); rises outweigh falls by %.1f standard deviations (chance gives 2.3 or more once in 100 times)",
+				units.SignedBytes(s.Slope*factor),
+				unit,
+				units.SignedBytes(s.Low*factor),
+				units.SignedBytes(s.High*factor),
+				f[trend.FeatureSignificance],
+			),
+		},
 		{"noise", noise(s)},
 		{"steps", steps(f)},
 		{"end", ending(f)},
@@ -199,7 +210,10 @@ func shape(f *trend.Features) string {
 	line := fmt.Sprintf("a curve that levels off %s; a rise to a plateau %s", againstLine(f[trend.FeatureSaturation]),
 		againstLine(f[trend.FeaturePlateau]))
 	if f[trend.FeatureBeside] > clearlyBeside {
-		line += fmt.Sprintf("; a curve plus a line fits clearly better than the curve alone, and the line carries %.0f %% of the growth", 100*min(1, f[trend.FeatureLine]))
+		line += fmt.Sprintf(
+			"; a curve plus a line fits clearly better than the curve alone, and the line carries %.0f %% of the growth",
+			100*min(1, f[trend.FeatureLine]),
+		)
 	}
 	return line
 }
@@ -221,9 +235,13 @@ func load(f *trend.Features) string {
 	if f[trend.FeatureAllocKnown] != 1 {
 		return "unknown: the snapshots have no cumulative counts"
 	}
-	line := fmt.Sprintf("it allocates %.2f times as fast at the end as at the start; %.0f %% of what it allocated is still in use; the leak model explains %.0f %% of the growth (%.1f standard errors)",
-		math.Exp(f[trend.FeatureLoad]), 100*f[trend.FeatureRetention], 100*min(1, f[trend.FeatureLeakShare]),
-		f[trend.FeatureLeakT])
+	line := fmt.Sprintf(
+		"it allocates %.2f times as fast at the end as at the start; %.0f %% of what it allocated is still in use; the leak model explains %.0f %% of the growth (%.1f standard errors)",
+		math.Exp(f[trend.FeatureLoad]),
+		100*f[trend.FeatureRetention],
+		100*min(1, f[trend.FeatureLeakShare]),
+		f[trend.FeatureLeakT],
+	)
 	// Load alone does not change how long memory stays in use.
 	if math.Abs(f[trend.FeatureResidenceZ]) >= 2 {
 		line += fmt.Sprintf("; memory stays in use %.1f times as long as at the start",

@@ -67,8 +67,10 @@ func noteText(n growth.Note) string {
 	case growth.NoteNoAlloc:
 		return "no cumulative counts: growth caused by higher load may look like a leak"
 	case growth.NoteProcessGrows:
-		return fmt.Sprintf("the process grew by %d MiB more than its heap: fragmentation, mmap, allocator arenas, thread stacks or GPU memory, which heap snapshots do not show",
-			n.Bytes>>20)
+		return fmt.Sprintf(
+			"the process grew by %d MiB more than its heap: fragmentation, mmap, allocator arenas, thread stacks or GPU memory, which heap snapshots do not show",
+			n.Bytes>>20,
+		)
 	}
 	return fmt.Sprintf("note %d", n.Kind)
 }
@@ -85,12 +87,24 @@ func (g *Report) Notes() []string {
 	}
 	if r.LargestStable != nil {
 		v := g.Describe(r.LargestStable)
-		out = append(out, fmt.Sprintf("%s grew most, by %s, but not long or steadily enough for a verdict: record for longer, or select its time with --since",
-			v.Heading(), units.Bytes(r.LargestStable.Gained)))
+		out = append(
+			out,
+			fmt.Sprintf(
+				"%s grew most, by %s, but not long or steadily enough for a verdict: record for longer, or select its time with --since",
+				v.Heading(),
+				units.Bytes(r.LargestStable.Gained),
+			),
+		)
 	}
 	if r.SmallBytes > max((r.LastHeap-r.FirstHeap)/2, leastUnlisted) {
-		out = append(out, fmt.Sprintf("%s grew too little to be judged, by %s in total: use --min-bytes 64KiB to judge small sites, or --group-by file or module to judge them together",
-			units.Count(r.Small, "site"), units.Bytes(r.SmallBytes)))
+		out = append(
+			out,
+			fmt.Sprintf(
+				"%s grew too little to be judged, by %s in total: use --min-bytes 64KiB to judge small sites, or --group-by file or module to judge them together",
+				units.Count(r.Small, "site"),
+				units.Bytes(r.SmallBytes),
+			),
+		)
 	}
 	for _, s := range r.Suppressed {
 		why := ""

@@ -113,7 +113,8 @@ func (g *Report) worst() *growth.Site {
 
 // suspected reports whether there are suspects and no leaks.
 func (g *Report) suspected() bool {
-	return g.Result.Verdict == growth.VerdictUndecided && len(g.Result.Sites) > 0 && g.Result.Sites[0].Label == trend.Suspect
+	return g.Result.Verdict == growth.VerdictUndecided && len(g.Result.Sites) > 0 &&
+		g.Result.Sites[0].Label == trend.Suspect
 }
 
 // predicate is what the worst site does, together with the number of sites that do the same.

@@ -113,7 +113,11 @@ func (i *Info) heapShare(k int) string {
 	case rss <= 0:
 		return fmt.Sprintf("the heap has %s; nothing of the process is resident", units.Bytes(heap))
 	case heap > rss:
-		return fmt.Sprintf("the heap has %s, of which at most %s are resident: the rest was never written, or is swapped out", units.Bytes(heap), units.Bytes(rss))
+		return fmt.Sprintf(
+			"the heap has %s, of which at most %s are resident: the rest was never written, or is swapped out",
+			units.Bytes(heap),
+			units.Bytes(rss),
+		)
 	}
 	line := fmt.Sprintf("the heap explains %s of %s RSS (%.0f %%)", units.Bytes(heap), units.Bytes(rss),
 		100*float64(heap)/float64(rss))
@@ -231,7 +235,14 @@ func (i *Info) completeText() string {
 	}
 	parts := []string{"all snapshots are complete"}
 	if truncated+unfinished > 0 {
-		parts = []string{fmt.Sprintf("%d truncated by the allocator, %d unfinished; a site that they do not list has at most %s in use", truncated, unfinished, units.Bytes(bound))}
+		parts = []string{
+			fmt.Sprintf(
+				"%d truncated by the allocator, %d unfinished; a site that they do not list has at most %s in use",
+				truncated,
+				unfinished,
+				units.Bytes(bound),
+			),
+		}
 	}
 	if heap > 0 && deep > 0 {
 		parts = append(parts, fmt.Sprintf("%.1f %% of the bytes are on stacks truncated at %d frames",

@@ -49,7 +49,11 @@ type view struct {
 // Policy allows only the page's own script and style, by their hashes: no network, and no other
 // code.
 func (v view) Policy() string {
-	return "default-src 'none'; script-src " + hash(script) + "; style-src " + hash(style) + "; img-src data:; base-uri 'none'; form-action 'none'"
+	return "default-src 'none'; script-src " + hash(
+		script,
+	) + "; style-src " + hash(
+		style,
+	) + "; img-src data:; base-uri 'none'; form-action 'none'"
 }
 
 // hash is the source expression of an inline script or style (Content Security Policy Level 3,
@@ -108,11 +112,19 @@ func (v view) RemarkCount() string {
 func (v view) FoldedText() string {
 	shown := fmt.Sprintf("All %d snapshots are shown", v.Snapshots)
 	if len(v.Moments) < v.Snapshots {
-		shown = fmt.Sprintf("%d of %d snapshots are shown: the first and last ones, the peak, restarts, changes of the trigger, and others evenly spaced in time", len(v.Moments), v.Snapshots)
+		shown = fmt.Sprintf(
+			"%d of %d snapshots are shown: the first and last ones, the peak, restarts, changes of the trigger, and others evenly spaced in time",
+			len(v.Moments),
+			v.Snapshots,
+		)
 	}
 	text := shown + "; their totals are exact."
 	if f := v.Folded; f.CallPaths > 0 {
-		text += fmt.Sprintf(" %d smaller call paths are folded into their callers; together they are at most %.1f %% of the heap at any moment.", f.CallPaths, 100*f.InuseShare)
+		text += fmt.Sprintf(
+			" %d smaller call paths are folded into their callers; together they are at most %.1f %% of the heap at any moment.",
+			f.CallPaths,
+			100*f.InuseShare,
+		)
 	}
 	if n := v.Folded.Sites; n > 0 {
 		text += fmt.Sprintf(" %d smaller sites share one row.", n)

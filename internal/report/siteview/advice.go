@@ -92,7 +92,8 @@ func adviceText(rank int) string {
 // is none.
 func AdviceBeside(s *symbolize.Symbols) string {
 	for _, a := range advices() {
-		if a.subject == "beside" && slices.ContainsFunc(s.Modules, func(m symbolize.Module) bool { return a.pattern.MatchString(m.Name()) }) {
+		if a.subject == "beside" &&
+			slices.ContainsFunc(s.Modules, func(m symbolize.Module) bool { return a.pattern.MatchString(m.Name()) }) {
 			return a.text
 		}
 	}

@@ -24,7 +24,10 @@ func remedyText(s *symbolize.Symbols, l *symbolize.Location) string {
 	}
 	switch l.Reason {
 	case symbolize.ReasonMissing:
-		return fmt.Sprintf("%s was not found here: copy it from the machine that ran the process and pass --sysroot (or --binary for the program)", m.Path)
+		return fmt.Sprintf(
+			"%s was not found here: copy it from the machine that ran the process and pass --sysroot (or --binary for the program)",
+			m.Path,
+		)
 	case symbolize.ReasonStale:
 		return fmt.Sprintf("%s is not the build that ran: pass the right one with --sysroot or --binary", m.Path)
 	case symbolize.ReasonNoSegment:
@@ -32,7 +35,11 @@ func remedyText(s *symbolize.Symbols, l *symbolize.Location) string {
 	case symbolize.ReasonUnreadable, symbolize.ReasonMalformed:
 		return fmt.Sprintf("%s cannot be used: %v", m.Path, m.Err)
 	case symbolize.ReasonNoSymbols, symbolize.ReasonNoFunction:
-		return fmt.Sprintf("install the debug symbols of %s (Debian: apt install the -dbgsym package of `%s`) or pass --debug-dir", m.Name(), packageQuery(m.Path))
+		return fmt.Sprintf(
+			"install the debug symbols of %s (Debian: apt install the -dbgsym package of `%s`) or pass --debug-dir",
+			m.Name(),
+			packageQuery(m.Path),
+		)
 	}
 	return l.Reason.Explain()
 }

@@ -62,7 +62,12 @@ func (c *Client) request(ctx context.Context, watch *watchdog, address, path, bu
 	case resp.StatusCode != http.StatusOK:
 		return fmt.Errorf("%s for %s", resp.Status, address)
 	case resp.ContentLength > limit:
-		return fmt.Errorf("%s has %d bytes, more than the limit of %d (DEBUGINFOD_MAXSIZE)", address, resp.ContentLength, limit)
+		return fmt.Errorf(
+			"%s has %d bytes, more than the limit of %d (DEBUGINFOD_MAXSIZE)",
+			address,
+			resp.ContentLength,
+			limit,
+		)
 	}
 	return keep(&watchedReader{resp.Body, watch}, limit, path, buildID)
 }

@@ -63,7 +63,14 @@ func OpenPackage(index []byte, sec Sections) (*Package, error) {
 	p.offsets = partsAt + 4*columns
 	p.sizes = p.offsets + 4*columns*units
 	if columns > maxParts || p.sizes+4*columns*units > uint64(len(index)) {
-		return nil, indexFault(0, "%d units of %d sections in %d slots do not fit into %d bytes", units, columns, slots, len(index))
+		return nil, indexFault(
+			0,
+			"%d units of %d sections in %d slots do not fit into %d bytes",
+			units,
+			columns,
+			slots,
+			len(index),
+		)
 	}
 	for i := range columns {
 		p.parts = append(p.parts, p.kind(version, p.u32(partsAt+4*i)))

@@ -76,7 +76,11 @@ func (u *unit) scopeName(e *encoding.Entry, start uint64) string {
 // innermost returns the last place that holds an offset, or none. Places are sorted by start, and
 // nested.
 func innermost(places []place, off uint64) int32 {
-	i, _ := slices.BinarySearchFunc(places, off, func(p place, off uint64) int { return cmp.Compare(uint64(p.start), off) })
+	i, _ := slices.BinarySearchFunc(
+		places,
+		off,
+		func(p place, off uint64) int { return cmp.Compare(uint64(p.start), off) },
+	)
 	k := int32(i) - 1
 	for k != none && uint64(places[k].end) <= off {
 		k = places[k].parent

@@ -141,7 +141,12 @@ func (f *File) truncated() string {
 		return fmt.Sprintf("it has %d bytes, fewer than an ELF header", len(f.data))
 	}
 	offset, count := binary.LittleEndian.Uint64(f.data[0x28:]), binary.LittleEndian.Uint16(f.data[tables:])
-	return fmt.Sprintf("its %d bytes end before its headers (%d section headers at 0x%x): was it truncated? copy it again", len(f.data), count, offset)
+	return fmt.Sprintf(
+		"its %d bytes end before its headers (%d section headers at 0x%x): was it truncated? copy it again",
+		len(f.data),
+		count,
+		offset,
+	)
 }
 
 // bytesAt returns a part of the file, or nil if the file ends before it.

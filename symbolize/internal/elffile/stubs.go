@@ -28,8 +28,22 @@ type stubForm struct {
 }
 
 var (
-	stubsX86   = stubForm{8, 16, stubX86, uint32(elf.R_X86_64_JMP_SLOT), uint32(elf.R_X86_64_GLOB_DAT), uint32(elf.R_X86_64_IRELATIVE)}
-	stubsArm64 = stubForm{8, 24, stubArm64, uint32(elf.R_AARCH64_JUMP_SLOT), uint32(elf.R_AARCH64_GLOB_DAT), uint32(elf.R_AARCH64_IRELATIVE)}
+	stubsX86 = stubForm{
+		8,
+		16,
+		stubX86,
+		uint32(elf.R_X86_64_JMP_SLOT),
+		uint32(elf.R_X86_64_GLOB_DAT),
+		uint32(elf.R_X86_64_IRELATIVE),
+	}
+	stubsArm64 = stubForm{
+		8,
+		24,
+		stubArm64,
+		uint32(elf.R_AARCH64_JUMP_SLOT),
+		uint32(elf.R_AARCH64_GLOB_DAT),
+		uint32(elf.R_AARCH64_IRELATIVE),
+	}
 )
 
 // stubX86 decodes jmp *disp(%rip), which may follow endbr64 and may have the prefix bnd.
@@ -213,7 +227,8 @@ func (f *File) symbolName(section uint32, index uint64) string {
 	}
 	table := &f.sections[section]
 	raw := f.bytesAt(table.Offset, table.FileSize)
-	if table.Type == elf.SHT_NOBITS || uint64(table.Link) >= uint64(len(f.sections)) || index >= uint64(len(raw))/symbolSize {
+	if table.Type == elf.SHT_NOBITS || uint64(table.Link) >= uint64(len(f.sections)) ||
+		index >= uint64(len(raw))/symbolSize {
 		return ""
 	}
 	strings := &f.sections[table.Link]

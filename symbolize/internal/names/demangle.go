@@ -150,7 +150,9 @@ const StubSuffix = "@plt"
 
 // decorations matches what compilers and linkers append to a name: clone suffixes (.isra.0, .cold,
 // and Go's .abi0) and symbol versions (@@GLIBC_2.34).
-var decorations = regexp.MustCompile(`(\.(cold|part|isra|constprop|lto_priv|localalias|llvm|abi0|abiinternal)(\.[0-9]+)*)*(@@?[A-Z][A-Za-z0-9_.]*)?$`)
+var decorations = regexp.MustCompile(
+	`(\.(cold|part|isra|constprop|lto_priv|localalias|llvm|abi0|abiinternal)(\.[0-9]+)*)*(@@?[A-Z][A-Za-z0-9_.]*)?$`,
+)
 
 // Undecorated returns a name without clone suffixes and symbol version.
 func Undecorated(name string) string {
