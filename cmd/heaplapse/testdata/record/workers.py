@@ -1,4 +1,4 @@
-# The parent keeps little. Each of two workers keeps a buffer per step and allocates twenty times as
+# The parent allocates and frees. Each of two workers keeps a buffer per step and allocates twenty times as
 # much that it frees again, until the file $STOP exists. argv[1] is how the workers are started.
 import multiprocessing
 import os
@@ -26,6 +26,8 @@ if __name__ == "__main__":
         w.start()
     started.wait()
     print("ready", flush=True)
-    for w in workers:
-        w.join()
+    while any(w.is_alive() for w in workers):
+        for _ in range(40):
+            bytes(20_000)
+        time.sleep(0.003)
     print("workers are done")
