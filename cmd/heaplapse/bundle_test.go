@@ -16,7 +16,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// leakyBundle is a bundle of a series of testdata.
+// leakyBundle returns the path of a bundle of a recorded series.
 func leakyBundle(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "leaky.heaplapse.tar.zst")
@@ -25,7 +25,7 @@ func leakyBundle(t *testing.T) string {
 	return path
 }
 
-// TestSignalRemovesWhatWasUnpacked ends a command that waits for the reader of its output.
+// TestSignalRemovesWhatWasUnpacked ends a command that waits for a reader of its output.
 func TestSignalRemovesWhatWasUnpacked(t *testing.T) {
 	path, tmp := leakyBundle(t), t.TempDir()
 	pipe := filepath.Join(t.TempDir(), "out.pb.gz")
@@ -47,7 +47,7 @@ func TestSignalRemovesWhatWasUnpacked(t *testing.T) {
 	require.Zero(t, entries())
 }
 
-// TestInterruptedBundleLeavesNothing, and leaves what was there before.
+// TestInterruptedBundleLeavesNothing: the previous file stays, and no temporary file.
 func TestInterruptedBundleLeavesNothing(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	dir := t.TempDir()
@@ -67,7 +67,7 @@ func TestInterruptedBundleLeavesNothing(t *testing.T) {
 	require.Equal(t, "before", string(text))
 }
 
-// TestRecordBundle: what record leaves names everything where neither the directory nor the program is looked at.
+// TestRecordBundle: a bundle of a recording gives the same names after the directory is removed.
 func TestRecordBundle(t *testing.T) {
 	testutil.Need(t, "python3")
 	testutil.NeedFile(t, "/usr/lib/*/libtcmalloc.so.4")

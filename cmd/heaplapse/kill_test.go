@@ -17,7 +17,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// TestKilledConversionLeavesWholeFiles kills a conversion after its third file: what lies under a profile's name is whole.
+// TestKilledConversionLeavesWholeFiles kills a conversion after its third file. Files with the name of a profile are complete.
 func TestKilledConversionLeavesWholeFiles(t *testing.T) {
 	in, out := t.TempDir(), t.TempDir()
 	longSeries(t, in, 400)
@@ -34,7 +34,7 @@ func TestKilledConversionLeavesWholeFiles(t *testing.T) {
 	require.GreaterOrEqual(t, wholeProfiles(t, out), 3)
 }
 
-// TestFullDiskLeavesNothing limits the size of files, which fails a write as a full disk does.
+// TestFullDiskLeavesNothing limits the size of files: writes fail as on a full disk.
 func TestFullDiskLeavesNothing(t *testing.T) {
 	testutil.Linux(t)
 	in, out := t.TempDir(), t.TempDir()
@@ -48,7 +48,7 @@ func TestFullDiskLeavesNothing(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// longSeries repeats one dump under as many numbers.
+// longSeries writes one snapshot under n names.
 func longSeries(t *testing.T, dir string, n int) {
 	t.Helper()
 	content, err := os.ReadFile(testutil.Data(t, "leaky/leaky.0024.heap.gz"))
@@ -58,7 +58,7 @@ func longSeries(t *testing.T, dir string, n int) {
 	}
 }
 
-// wholeProfiles parses all files that are not hidden, and counts them.
+// wholeProfiles parses all files that are not hidden, and returns their number.
 func wholeProfiles(t *testing.T, dir string) (n int) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -78,8 +78,8 @@ func wholeProfiles(t *testing.T, dir string) (n int) {
 	return n
 }
 
-// TestKilledSavesLoseNoBaseline kills saves of a run at ever later moments: the earlier baselines are there, and each file under a baseline's name is
-// whole.
+// TestKilledSavesLoseNoBaseline kills saves of a run later and later. The earlier baselines still exist, and each file with
+// the name of a baseline is complete.
 func TestKilledSavesLoseNoBaseline(t *testing.T) {
 	pool := t.TempDir()
 	save := func(label string) *exec.Cmd {

@@ -21,8 +21,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(foreground{m}, map[string]func(){"heaplapse": main})
 }
 
-// foreground are tests that end programs by ^C: a shell starts jobs in the background with it ignored, which all their children inherit.
-// A signal that is caught here has its default action there.
+// foreground makes ^C work in programs that the tests start. A shell starts background jobs with SIGINT ignored, and children
+// inherit that. A signal that is caught here has its default action in children.
 type foreground struct{ testscript.TestingM }
 
 func (f foreground) Run() int {
@@ -34,8 +34,7 @@ func (f foreground) Run() int {
 	return f.TestingM.Run()
 }
 
-// TestScripts runs the scripts of testdata/script: one behaviour each. $DATA is
-// the module's testdata.
+// TestScripts runs the scripts in testdata/script. $DATA is the directory testdata of the module.
 func TestScripts(t *testing.T) {
 	data, err := filepath.Abs(testutil.Data(t))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// TestJSONMeetsItsSchema validates what each command writes against the schema in docs.
+// TestJSONMeetsItsSchema validates the JSON of each command against its schema in docs.
 func TestJSONMeetsItsSchema(t *testing.T) {
 	series := []string{"leaky", "leaky-jemalloc", "leaky-jemalloc-noaccum", "python", "node", "dialects/fork", "dialects/restart"}
 	for _, command := range []string{"growth", "top", "info"} {
@@ -60,7 +60,7 @@ func TestDiffJSONMeetsItsSchema(t *testing.T) {
 	validate(t, compileSchema(t, "persist"), out)
 }
 
-// TestGateMeetsItsSchemas validates what gate says of real runs, also against the published schema of SARIF.
+// TestGateMeetsItsSchemas validates the results of real runs, also against the published schema of SARIF.
 func TestGateMeetsItsSchemas(t *testing.T) {
 	sarif, err := jsonschema.NewCompiler().Compile(filepath.Join(testutil.Root(t), "internal/report/gate/testdata/schema/sarif-schema-2.1.0.json"))
 	require.NoError(t, err)

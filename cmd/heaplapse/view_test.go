@@ -14,7 +14,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// TestViewServesUntilItIsEnded: the address comes on standard output, alone; the page is there; the end is no failure.
+// TestViewServesUntilItIsEnded: view prints the address alone, serves pages, and ends with status 0.
 func TestViewServesUntilItIsEnded(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	ctx, cancel := context.WithCancel(t.Context())

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openTerminal gives both sides of a new terminal.
+// openTerminal returns both sides of a new terminal.
 func openTerminal(t *testing.T) (outer, inner *os.File) {
 	t.Helper()
 	outer, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -30,7 +30,7 @@ func openTerminal(t *testing.T) (outer, inner *os.File) {
 	return outer, inner
 }
 
-// TestWatchFollowsTheSizeOfTheTerminal: the next screen fits.
+// TestWatchFollowsTheSizeOfTheTerminal: after a change of the size, the next screen fits.
 func TestWatchFollowsTheSizeOfTheTerminal(t *testing.T) {
 	dir := t.TempDir()
 	for i, text := range leakySeries(t)[:8] {
@@ -64,7 +64,7 @@ func TestWatchFollowsTheSizeOfTheTerminal(t *testing.T) {
 
 var escapes = regexp.MustCompile(`\x1b\[[?0-9;]*[A-Za-z]`)
 
-// screen reads up to the sequence that ends one.
+// screen reads up to the sequence that ends a screen.
 func screen(t *testing.T, in *bufio.Reader) []string {
 	t.Helper()
 	for text := ""; ; {

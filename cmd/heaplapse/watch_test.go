@@ -24,7 +24,7 @@ type watched struct {
 	errors *os.File // standard error
 }
 
-// said is what it wrote to standard error.
+// said returns what it wrote to standard error.
 func (w *watched) said() string {
 	text, _ := os.ReadFile(w.errors.Name())
 	return string(text)
@@ -49,14 +49,14 @@ func startWatch(t *testing.T, args ...string) *watched {
 	return w
 }
 
-// line is the next line that it prints.
+// line returns the next line that it prints.
 func (w *watched) line(t *testing.T) string {
 	t.Helper()
 	require.True(t, w.lines.Scan(), "it ended: %s", w.said())
 	return w.lines.Text()
 }
 
-// end is the exit status, and what it printed before.
+// end waits for the end and returns the exit status and the rest of the output.
 func (w *watched) end(t *testing.T) (code int, rest string) {
 	t.Helper()
 	for w.lines.Scan() {
@@ -66,7 +66,7 @@ func (w *watched) end(t *testing.T) (code int, rest string) {
 	return w.ProcessState.ExitCode(), rest
 }
 
-// leakySeries are the files of a recorded series, decompressed.
+// leakySeries returns the decompressed snapshots of a recorded series.
 func leakySeries(t *testing.T) (texts []string) {
 	t.Helper()
 	paths, err := filepath.Glob(testutil.Data(t, "leaky/*.heap.gz"))
@@ -89,11 +89,11 @@ func appendTo(t *testing.T, path, text string) {
 	require.NoError(t, f.Close())
 }
 
-// beWatched gives the watch time to look at something that it should not take. A test that passes does so however long this is.
+// beWatched gives the watch time to read a file that it should leave out. A passing test does not depend on the time.
 func beWatched() { time.Sleep(400 * time.Millisecond) }
 
-// TestWatchFollowsASeries: the directory comes later, files come whole, in halves, or by another name; each counts once, when
-// it is whole. It ends when the recorder says so.
+// TestWatchFollowsASeries: the directory is created later. Files are written at once, in halves, or renamed; each counts once,
+// when it is complete. The watch ends when the manifest says that the recording has ended.
 func TestWatchFollowsASeries(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "later")
 	w := startWatch(t, dir)
@@ -107,7 +107,7 @@ func TestWatchFollowsASeries(t *testing.T) {
 			appendTo(t, path, text[:len(text)/2])
 			beWatched()
 			appendTo(t, path, text[len(text)/2:])
-		case 1: // under another name until it is whole
+		case 1: // under another name until it is complete
 			appendTo(t, path+".tmp", text)
 			beWatched()
 			require.NoError(t, os.Rename(path+".tmp", path))
@@ -127,7 +127,7 @@ func TestWatchFollowsASeries(t *testing.T) {
 	require.Equal(t, "heaplapse: waiting for snapshots in "+dir+"\n", withoutNames(w.said()))
 }
 
-// withoutNames drops the warning about files that are not on this machine.
+// withoutNames removes the warning about files that are not on this machine.
 func withoutNames(stderr string) string {
 	var out strings.Builder
 	for line := range strings.Lines(stderr) {
@@ -138,13 +138,13 @@ func withoutNames(stderr string) string {
 	return out.String()
 }
 
-// TestWatchEndsWithALeak: with status 1, at once.
+// TestWatchEndsWithALeak: --fail-on ends the watch with status 1 as soon as there is a leak.
 func TestWatchEndsWithALeak(t *testing.T) {
 	dir := t.TempDir()
 	w := startWatch(t, dir, "--sysroot", testutil.Data(t, "leaky/sysroot"), "--fail-on", "leak", "--min-snapshots", "15")
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for i, text := range leakySeries(t)[:15] {
-		// Its verdict needs an even clock, which the moments at which a busy machine writes these files are not.
+		// The verdict needs even intervals. On a busy machine the files are not written at even intervals.
 		path := filepath.Join(dir, fmt.Sprintf("p.%04d.heap", i+1))
 		appendTo(t, path+".tmp", text)
 		moment := start.Add(time.Duration(i) * time.Minute)
@@ -160,7 +160,7 @@ func TestWatchEndsWithALeak(t *testing.T) {
 	require.Empty(t, rest)
 }
 
-// TestWatchADirectoryThatVanishes: it says so, and goes on with what comes into its place.
+// TestWatchADirectoryThatVanishes: the watch reports it, and continues with the directory that replaces it.
 func TestWatchADirectoryThatVanishes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	texts := leakySeries(t)
@@ -183,7 +183,7 @@ func TestWatchADirectoryThatVanishes(t *testing.T) {
 	require.Contains(t, w.line(t), " 3 snapshots ")
 }
 
-// TestWatchIsInterrupted: by ^C, which is how one ends it.
+// TestWatchIsInterrupted: ^C ends the watch with status 0.
 func TestWatchIsInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	w := startWatch(t, filepath.Join(dir, "p"), "--fail-on", "leak")
