@@ -38,7 +38,13 @@ as here, also on a machine without these files. Prints the path of the archive.
 		flags.BoolVar(&f.strict, "strict", false, "exit with status 2 if anything in the input is suspect")
 	})
 	inGroup(cmd, groupOutput, func(flags *pflag.FlagSet) {
-		flags.StringVarP(&f.output, "output", "o", "", "write to `FILE` (default: NAME"+bundle.Suffix+" in the current directory; - is standard output)")
+		flags.StringVarP(
+			&f.output,
+			"output",
+			"o",
+			"",
+			"write to `FILE` (default: NAME"+bundle.Suffix+" in the current directory; - is standard output)",
+		)
 	})
 	inGroup(cmd, groupFiles, f.fileFlags.define)
 	return cmd

@@ -17,8 +17,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// TestInterruptedDownload checks that ^C ends a command that waits for a debuginfod server, and that no part of a file is
-// left in the cache.
+// TestInterruptedDownload checks that ^C ends a command that waits for a debuginfod server, and
+// that no part of a file is left in the cache.
 func TestInterruptedDownload(t *testing.T) {
 	testutil.Linux(t)
 	arrived := make(chan struct{}, 1)

@@ -88,7 +88,12 @@ func (f *fileFlags) add(cmd *cobra.Command) {
 }
 
 func defineDebugDirs(flags *pflag.FlagSet, dirs *[]string) {
-	flags.StringArrayVar(dirs, "debug-dir", nil, "look for separate debug information in `DIR` (repeatable; default: /usr/lib/debug)")
+	flags.StringArrayVar(
+		dirs,
+		"debug-dir",
+		nil,
+		"look for separate debug information in `DIR` (repeatable; default: /usr/lib/debug)",
+	)
 }
 
 // debuginfodFlag names the servers that debug information is downloaded from.
@@ -137,15 +142,25 @@ func (f *symbolFlags) add(cmd *cobra.Command) {
 }
 
 func defineDemangle(flags *pflag.FlagSet, mode *string, standard string) {
-	flags.StringVar(mode, "demangle", standard, "C++ and Rust names in this `STYLE`: simple (without parameters), full or none")
+	flags.StringVar(
+		mode,
+		"demangle",
+		standard,
+		"C++ and Rust names in this `STYLE`: simple (without parameters), full or none",
+	)
 }
 
-// demangleMode returns the mode that --demangle names. The default of commands without the flag is "".
+// demangleMode returns the mode that --demangle names. The default of commands without the flag is
+// "".
 func demangleMode(name string) (symbolize.Demangle, error) {
 	if name == "" {
 		return symbolize.DemangleSimple, nil
 	}
-	modes := map[string]symbolize.Demangle{"simple": symbolize.DemangleSimple, "full": symbolize.DemangleFull, "none": symbolize.DemangleNone}
+	modes := map[string]symbolize.Demangle{
+		"simple": symbolize.DemangleSimple,
+		"full":   symbolize.DemangleFull,
+		"none":   symbolize.DemangleNone,
+	}
 	return modes[name], manglings.check(name)
 }
 
@@ -245,7 +260,8 @@ func (f *groupFlags) groupBy() (sites.GroupBy, error) {
 	return sites.GroupBy(f.by), groupings.check(f.by)
 }
 
-// blameRules returns the rules of the user's file followed by the built-in ones, or nil for the built-in ones alone.
+// blameRules returns the rules of the user's file followed by the built-in ones, or nil for the
+// built-in ones alone.
 func (f *groupFlags) blameRules() (*class.Rules, error) {
 	if f.rules == "" {
 		return nil, nil

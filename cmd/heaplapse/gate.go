@@ -71,13 +71,19 @@ func (f *gateFlags) add(cmd *cobra.Command) {
 		for _, t := range gateThresholds {
 			f.thresholds[t.name] = flags.String(t.name, "", t.help)
 		}
-		flags.StringVar(&f.config, "config", "", "read thresholds and suppressions from a YAML `FILE` (default: "+config.Name+" in the current directory, if it exists)")
+		flags.StringVar(
+			&f.config,
+			"config",
+			"",
+			"read thresholds and suppressions from a YAML `FILE` (default: "+config.Name+" in the current directory, if it exists)",
+		)
 	})
 	f.gateOutputFlags.add(cmd)
 	f.baseFlags.add(cmd, "snapshots of earlier runs")
 }
 
-// onlyFlags rejects arguments, which most often come from a glob pattern that the shell has expanded.
+// onlyFlags rejects arguments, which most often come from a glob pattern that the shell has
+// expanded.
 func onlyFlags(_ *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -190,9 +196,16 @@ func (f *gateFlags) configured() (gate.Options, error) {
 	return o, nil
 }
 
-// earlier returns which runs the current one is compared with. Those that are snapshots have done an unknown amount of work.
+// earlier returns which runs the current one is compared with. Those that are snapshots have done
+// an unknown amount of work.
 func (f *gateFlags) earlier(snapshots pipeline.Summary) *pipeline.Earlier {
 	snapshots.Source = f.baseFlags.of(snapshots.Source)
 	snapshots.Work = 0
-	return &pipeline.Earlier{Paths: f.baselines, Reference: f.pinned, Current: f.current, Force: f.force, Snapshots: snapshots}
+	return &pipeline.Earlier{
+		Paths:     f.baselines,
+		Reference: f.pinned,
+		Current:   f.current,
+		Force:     f.force,
+		Snapshots: snapshots,
+	}
 }

@@ -84,11 +84,17 @@ func (f *gateOutputFlags) report(result *gate.Result) *gatereport.Report {
 	if err != nil {
 		root = f.sourceRoot // there is no current directory: paths stay absolute
 	}
-	return &gatereport.Report{Result: result, Top: f.limit, MarkdownLimit: int(limit), SourceRoot: root, Version: version()}
+	return &gatereport.Report{
+		Result:        result,
+		Top:           f.limit,
+		MarkdownLimit: int(limit),
+		SourceRoot:    root,
+		Version:       version(),
+	}
 }
 
-// write writes the result in all formats that were asked for. An error in one does not prevent the others. Text goes to standard
-// output unless another format does.
+// write writes the result in all formats that were asked for. An error in one does not prevent the
+// others. Text goes to standard output unless another format does.
 func (f *gateOutputFlags) write(a *app, report *gatereport.Report) error {
 	toStdout := func(path *string) bool { return *path == "-" }
 	if text := f.outputs["text"]; *text == "" && !slices.ContainsFunc(slices.Collect(maps.Values(f.outputs)), toStdout) {

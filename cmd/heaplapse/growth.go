@@ -79,7 +79,12 @@ func (f *judgeFlags) add(cmd *cobra.Command) {
 
 func (f *judgeFlags) addFailOn(cmd *cobra.Command) {
 	inGroup(cmd, groupOutput, func(flags *pflag.FlagSet) {
-		flags.StringVar(&f.failOn, "fail-on", "", "exit with status 1 if a site has the verdict `LABEL`: leak, or suspect (leaks included)")
+		flags.StringVar(
+			&f.failOn,
+			"fail-on",
+			"",
+			"exit with status 1 if a site has the verdict `LABEL`: leak, or suspect (leaks included)",
+		)
 	})
 	failLabels.complete(cmd)
 }
@@ -104,7 +109,11 @@ func (f *judgeFlags) judgement() (*pipeline.Judgement, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &pipeline.Judgement{Source: *source, Options: growth.Options{All: f.all, KeepStable: f.explain != ""}, Period: f.period}
+	o := &pipeline.Judgement{
+		Source:  *source,
+		Options: growth.Options{All: f.all, KeepStable: f.explain != ""},
+		Period:  f.period,
+	}
 	if f.failOn != "" {
 		if err := failLabels.check(f.failOn); err != nil {
 			return nil, err
@@ -133,7 +142,8 @@ func (f *judgeFlags) judgement() (*pipeline.Judgement, error) {
 	return o, nil
 }
 
-// period returns the range of snapshots that --since and --until select: from, up to but not including to.
+// period returns the range of snapshots that --since and --until select: from, up to but not
+// including to.
 func (f *judgeFlags) period(s *series.Series) (from, to int, err error) {
 	to = len(s.Heads)
 	if f.since != "" {
@@ -177,7 +187,8 @@ func failsOn(failOn string, r *growth.Result) bool {
 	return false
 }
 
-// fail sets the exit status of --fail-on. A failure to read the input takes precedence over a finding.
+// fail sets the exit status of --fail-on. A failure to read the input takes precedence over a
+// finding.
 func (a *app) fail(failOn string, r *growth.Result) {
 	switch {
 	case failOn == "" || a.status == exitFailure:

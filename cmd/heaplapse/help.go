@@ -23,7 +23,16 @@ const (
 	groupFiles      = "Where programs, libraries and debug information are found"
 )
 
-var groupOrder = []string{groupRun, groupWhen, groupAddresses, groupInput, groupSet, groupThresholds, groupOutput, groupFiles}
+var groupOrder = []string{
+	groupRun,
+	groupWhen,
+	groupAddresses,
+	groupInput,
+	groupSet,
+	groupThresholds,
+	groupOutput,
+	groupFiles,
+}
 
 // groupAnnotation is the annotation of a flag that names its group.
 const groupAnnotation = "heaplapse.group"

@@ -52,8 +52,8 @@ func allCommands(cmd *cobra.Command) []*cobra.Command {
 	return out
 }
 
-// TestFileFlagsComeLast checks that the help of every command lists the flags that tell where files are after all others, in one
-// place.
+// TestFileFlagsComeLast checks that the help of every command lists the flags that tell where files
+// are after all others, in one place.
 func TestFileFlagsComeLast(t *testing.T) {
 	for _, c := range allCommands((&app{}).root()) {
 		groups := flagGroups(c)

@@ -17,7 +17,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// TestKilledConversionLeavesWholeFiles kills a conversion after its third file. Files with the name of a profile are complete.
+// TestKilledConversionLeavesWholeFiles kills a conversion after its third file. Files with the name
+// of a profile are complete.
 func TestKilledConversionLeavesWholeFiles(t *testing.T) {
 	in, out := t.TempDir(), t.TempDir()
 	longSeries(t, in, 400)
@@ -78,8 +79,8 @@ func wholeProfiles(t *testing.T, dir string) (n int) {
 	return n
 }
 
-// TestKilledSavesLoseNoBaseline kills saves of a run later and later. The earlier baselines still exist, and each file with
-// the name of a baseline is complete.
+// TestKilledSavesLoseNoBaseline kills saves of a run later and later. The earlier baselines still
+// exist, and each file with the name of a baseline is complete.
 func TestKilledSavesLoseNoBaseline(t *testing.T) {
 	pool := t.TempDir()
 	save := func(label string) *exec.Cmd {

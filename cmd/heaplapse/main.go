@@ -1,7 +1,8 @@
 // Command heaplapse reports what grows in a native heap.
 //
-// This package parses flags, calls the packages that do the work, prints their results and warnings, and decides the exit
-// status. No other package knows cobra, names of flags or exit statuses.
+// This package parses flags, calls the packages that do the work, prints their results and
+// warnings, and decides the exit status. No other package knows cobra, names of flags or exit
+// statuses.
 package main
 
 import (

@@ -21,8 +21,9 @@ func TestMain(m *testing.M) {
 	testscript.Main(foreground{m}, map[string]func(){"heaplapse": main})
 }
 
-// foreground makes ^C work in programs that the tests start. A shell starts background jobs with SIGINT ignored, and children
-// inherit that. A signal that is caught here has its default action in children.
+// foreground makes ^C work in programs that the tests start. A shell starts background jobs with
+// SIGINT ignored, and children inherit that. A signal that is caught here has its default action in
+// children.
 type foreground struct{ testscript.TestingM }
 
 func (f foreground) Run() int {

@@ -85,9 +85,11 @@ func (n *plantedNight) night(t *testing.T, build string, night int) string {
 	return n.save(t, n.record(t, n.allocator, n.programs[build], night, n.seed))
 }
 
-// TestPlantedSet runs thirteen builds of one program, each many times with other traffic, against good nights of the first
-// build. The gate must fail on the regression of 50 %, on the new leak and, because an old run is pinned, on a drift of 3 % a night, name the right
-// function first, and pass everything else. With HEAPLAPSE_FULL=1 there are twenty repetitions; -update then rewrites docs/gate-planted.md.
+// TestPlantedSet runs thirteen builds of one program, each many times with other traffic, against
+// good nights of the first build. The gate must fail on the regression of 50 %, on the new leak
+// and, because an old run is pinned, on a drift of 3 % a night, name the right function first, and
+// pass everything else. With HEAPLAPSE_FULL=1 there are twenty repetitions; -update then rewrites
+// docs/gate-planted.md.
 func TestPlantedSet(t *testing.T) {
 	testutil.NoRace(t)
 	w := newWorkshop(t)
@@ -112,7 +114,8 @@ func sampledBuilds() (out []planted) {
 	return out
 }
 
-// repeat judges all builds, again and again with other traffic. All twenty times make a table for the document.
+// repeat judges all builds, again and again with other traffic. All twenty times make a table for
+// the document.
 func (n *plantedNight) repeat(t *testing.T, name string, builds []planted, drift bool) {
 	for r := range repetitions() {
 		n.seed = 1000 * (r + 1)
@@ -170,8 +173,8 @@ func (n *plantedNight) judgeTighter(t *testing.T, b planted, args []string) {
 	require.Equal(t, b.function, answer.first("regressed"), n.explain(args))
 }
 
-// judgeDrift gates ten nights, on each of which the hot function takes 3 % more. No night fails against those before it; against the
-// pinned one the last night does.
+// judgeDrift gates ten nights, on each of which the hot function takes 3 % more. No night fails
+// against those before it; against the pinned one the last night does.
 func (n *plantedNight) judgeDrift(t *testing.T) {
 	first := n.night(t, "unchanged", 0)
 	var pool []string

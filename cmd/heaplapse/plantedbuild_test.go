@@ -29,7 +29,8 @@ type planted struct {
 	compiler string // "" for g++
 	flags    []string
 	night    int // of the drift
-	// status is what the gate must make of the function: regressed fails it, which no other build does.
+	// status is what the gate must make of the function: regressed fails it, which no other build
+	// does.
 	status   string
 	function string
 }
@@ -181,7 +182,8 @@ func (w *workshop) compile(b planted, src, file string) (string, error) {
 	return object, nil
 }
 
-// key is all that an object depends on: compiler, flags, the source and the headers that it includes.
+// key is all that an object depends on: compiler, flags, the source and the headers that it
+// includes.
 func (w *workshop) key(b planted, src, file string) (string, error) {
 	texts := map[string]string{}
 	if err := include(src, file, texts); err != nil {
@@ -239,8 +241,9 @@ var (
 	}, "*.m*.heap"}
 )
 
-// record runs a program with a seed and returns the directory of its snapshots. A run takes a fifth of a second; its
-// snapshots are given times a minute apart, as those of a real night have, so that nothing depends on this machine's speed.
+// record runs a program with a seed and returns the directory of its snapshots. A run takes a fifth
+// of a second; its snapshots are given times a minute apart, as those of a real night have, so that
+// nothing depends on this machine's speed.
 func (w *workshop) record(t *testing.T, a allocator, program string, night, seed int) string {
 	t.Helper()
 	dir := t.TempDir()

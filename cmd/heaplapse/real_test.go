@@ -16,7 +16,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// truth is testdata/real/truth.json: what each recorded program does, known without looking at the recording.
+// truth is testdata/real/truth.json: what each recorded program does, known without looking at the
+// recording.
 type truth struct {
 	Recordings []recording
 }
@@ -24,14 +25,16 @@ type truth struct {
 type recording struct {
 	Name, Program, Engine, Command string
 	Snapshots                      int
-	// Missed says why the leak is not found, where it is known that it is not. A false alarm is never excused.
+	// Missed says why the leak is not found, where it is known that it is not. A false alarm is
+	// never excused.
 	Missed string
 	// Leaks is empty for a program that does not leak.
 	Leaks []struct {
-		// Function is a regular expression for what the blame must be: the function, or module+offset
-		// where the program's distribution has no name.
+		// Function is a regular expression for what the blame must be: the function, or
+		// module+offset where the program's distribution has no name.
 		Function string
-		// Rate is in KiB a second, over the time in which it leaks; 0 where it is not known or not steady.
+		// Rate is in KiB a second, over the time in which it leaks; 0 where it is not known or not
+		// steady.
 		Rate float64 `json:"kib_per_second"`
 	}
 }
@@ -55,8 +58,9 @@ type foundSite struct {
 
 func (s *foundSite) leaks() bool { return strings.HasPrefix(s.Label, "leak") }
 
-// TestRealRecordings judges every recording by what is known of the program: a leak is found and put down to the right
-// function, and nothing else is called a leak. With -v it logs one line of a Markdown table for each recording.
+// TestRealRecordings judges every recording by what is known of the program: a leak is found and
+// put down to the right function, and nothing else is called a leak. With -v it logs one line of a
+// Markdown table for each recording.
 func TestRealRecordings(t *testing.T) {
 	testutil.NoRace(t)
 	all := readTruth(t)
@@ -120,8 +124,8 @@ func growthOf(t *testing.T, name string) *found {
 	return &got
 }
 
-// faults says what is wrong with a result, in words. A program that does not leak may be undecided: that
-// is no false alarm.
+// faults says what is wrong with a result, in words. A program that does not leak may be undecided:
+// that is no false alarm.
 func (r *recording) faults(got *found) []string {
 	var faults []string
 	hit := false

@@ -84,7 +84,12 @@ func (f *recordFlags) add(cmd *cobra.Command) {
 		flags.StringVar(&f.everyAlloc, "every-alloc", "", "after every `SIZE` allocated, like 1GiB")
 		flags.StringVar(&f.everyInuse, "every-inuse", "", "whenever the heap exceeds its previous maximum by `SIZE`, like 100MiB")
 		flags.StringVar(&f.Signal, "signal", "", "when the program gets the signal `NAME`, like USR2 (tcmalloc)")
-		flags.StringVar(&f.samplePeriod, "sample-period", "", "sample one allocation per `SIZE` allocated (jemalloc; default: 512KiB)")
+		flags.StringVar(
+			&f.samplePeriod,
+			"sample-period",
+			"",
+			"sample one allocation per `SIZE` allocated (jemalloc; default: 512KiB)",
+		)
 		flags.IntVar(&f.Keep, "keep", 500, "keep at most `N` snapshots of each process, evenly spaced (0: all)")
 	})
 	inGroup(cmd, groupOutput, func(flags *pflag.FlagSet) {

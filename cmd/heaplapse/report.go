@@ -39,7 +39,12 @@ two. --format md is a summary for an issue or a CI job; json is the data of the 
 	}
 	f.judgeFlags.add(cmd)
 	inGroup(cmd, groupOutput, func(flags *pflag.FlagSet) {
-		flags.StringVar(&f.format, "format", "", "write `FORMAT`: "+reportFormats.String()+" (default: by the name of the -o file, else html)")
+		flags.StringVar(
+			&f.format,
+			"format",
+			"",
+			"write `FORMAT`: "+reportFormats.String()+" (default: by the name of the -o file, else html)",
+		)
 		flags.StringVarP(&f.output, "output", "o", "", "write to `FILE`; - is standard output")
 		flags.IntVar(&f.moments, "moments", page.DefaultMoments, "show at most `N` snapshots of a long series")
 	})

@@ -60,7 +60,8 @@ func TestDiffJSONMeetsItsSchema(t *testing.T) {
 	validate(t, compileSchema(t, "persist"), out)
 }
 
-// TestGateMeetsItsSchemas validates the results of real runs, also against the published schema of SARIF.
+// TestGateMeetsItsSchemas validates the results of real runs, also against the published schema of
+// SARIF.
 func TestGateMeetsItsSchemas(t *testing.T) {
 	sarif, err := jsonschema.NewCompiler().Compile(filepath.Join(testutil.Root(t), "internal/report/gate/testdata/schema/sarif-schema-2.1.0.json"))
 	require.NoError(t, err)

@@ -91,9 +91,10 @@ func (a *app) symbolize(ctx context.Context, f *symbolizeFlags) error {
 	return a.render(&f.outputFlags, result)
 }
 
-// collectLess makes the garbage collector wait for 40 MB of garbage plus half of the heap, and returns a function that restores
-// the previous setting. Reading debug information makes much garbage, and collecting it in a small heap takes much processor
-// time. The collector counts the ballast, which is never written to and so takes no memory.
+// collectLess makes the garbage collector wait for 40 MB of garbage plus half of the heap, and
+// returns a function that restores the previous setting. Reading debug information makes much
+// garbage, and collecting it in a small heap takes much processor time. The collector counts the
+// ballast, which is never written to and so takes no memory.
 func collectLess() (undo func()) {
 	ballast := make([]byte, 80<<20)
 	before := debug.SetGCPercent(50)

@@ -11,7 +11,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// TestTensorFlow runs scripts/e2e-tensorflow.sh, which installs TensorFlow and records three loops: a full run only.
+// TestTensorFlow runs scripts/e2e-tensorflow.sh, which installs TensorFlow and records three loops:
+// a full run only.
 func TestTensorFlow(t *testing.T) {
 	if !testutil.Full() {
 		t.Skip("installs TensorFlow from PyPI and records it for minutes: HEAPLAPSE_FULL=1")

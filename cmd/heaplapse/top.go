@@ -81,8 +81,8 @@ func (a *app) top(ctx context.Context, f *topFlags, paths []string) error {
 	return a.render(&f.outputFlags, top)
 }
 
-// chosenSnapshot returns the index of the snapshot number n. For 0 it is the last one, unless the program had freed its memory to
-// exit by then.
+// chosenSnapshot returns the index of the snapshot number n. For 0 it is the last one, unless the
+// program had freed its memory to exit by then.
 func (a *app) chosenSnapshot(s *series.Series, n int) (int, error) {
 	count := len(s.Heads)
 	switch {

@@ -58,7 +58,11 @@ func (a *app) view(ctx context.Context, f *viewFlags, paths []string) error {
 	if err := p.Name(ctx, in, source); err != nil {
 		return err
 	}
-	c, err := convert.New(in.Series, in.Symbols, convert.Options{Tool: tool(), Filter: in.Filter, KeepAllocatorFrames: f.keepAllocator})
+	c, err := convert.New(
+		in.Series,
+		in.Symbols,
+		convert.Options{Tool: tool(), Filter: in.Filter, KeepAllocatorFrames: f.keepAllocator},
+	)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// TestViewServesUntilItIsEnded: view prints the address alone, serves pages, and ends with status 0.
+// TestViewServesUntilItIsEnded: view prints the address alone, serves pages, and ends with status
+// 0.
 func TestViewServesUntilItIsEnded(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	ctx, cancel := context.WithCancel(t.Context())

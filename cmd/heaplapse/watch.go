@@ -38,7 +38,12 @@ ends when the recording ends, if heaplapse record made it, and on ^C.
 	f.judgeFlags.add(cmd)
 	f.addFailOn(cmd)
 	inGroup(cmd, groupOutput, func(flags *pflag.FlagSet) {
-		flags.IntVar(&f.minSnapshots, "min-snapshots", trend.MinPoints, "--fail-on waits for `N` snapshots: early verdicts are less sure")
+		flags.IntVar(
+			&f.minSnapshots,
+			"min-snapshots",
+			trend.MinPoints,
+			"--fail-on waits for `N` snapshots: early verdicts are less sure",
+		)
 	})
 	return cmd
 }

@@ -89,11 +89,13 @@ func appendTo(t *testing.T, path, text string) {
 	require.NoError(t, f.Close())
 }
 
-// beWatched gives the watch time to read a file that it should leave out. A passing test does not depend on the time.
+// beWatched gives the watch time to read a file that it should leave out. A passing test does not
+// depend on the time.
 func beWatched() { time.Sleep(400 * time.Millisecond) }
 
-// TestWatchFollowsASeries: the directory is created later. Files are written at once, in halves, or renamed; each counts once,
-// when it is complete. The watch ends when the manifest says that the recording has ended.
+// TestWatchFollowsASeries: the directory is created later. Files are written at once, in halves, or
+// renamed; each counts once, when it is complete. The watch ends when the manifest says that the
+// recording has ended.
 func TestWatchFollowsASeries(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "later")
 	w := startWatch(t, dir)
@@ -144,7 +146,8 @@ func TestWatchEndsWithALeak(t *testing.T) {
 	w := startWatch(t, dir, "--sysroot", testutil.Data(t, "leaky/sysroot"), "--fail-on", "leak", "--min-snapshots", "15")
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for i, text := range leakySeries(t)[:15] {
-		// The verdict needs even intervals. On a busy machine the files are not written at even intervals.
+		// The verdict needs even intervals. On a busy machine the files are not written at even
+		// intervals.
 		path := filepath.Join(dir, fmt.Sprintf("p.%04d.heap", i+1))
 		appendTo(t, path+".tmp", text)
 		moment := start.Add(time.Duration(i) * time.Minute)
@@ -160,7 +163,8 @@ func TestWatchEndsWithALeak(t *testing.T) {
 	require.Empty(t, rest)
 }
 
-// TestWatchADirectoryThatVanishes: the watch reports it, and continues with the directory that replaces it.
+// TestWatchADirectoryThatVanishes: the watch reports it, and continues with the directory that
+// replaces it.
 func TestWatchADirectoryThatVanishes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	texts := leakySeries(t)

@@ -9,8 +9,9 @@ type behaviour struct {
 	pure bool
 	// weight in the mixture, among those that leak or those that do not.
 	weight float64
-	// further is, for those that do not leak, how much the expected bytes in use may still grow in a second
-	// span, as a share of the most held in the first: 0 for what is done, more for what is nearly done.
+	// further is, for those that do not leak, how much the expected bytes in use may still grow in
+	// a second span, as a share of the most held in the first: 0 for what is done, more for what is
+	// nearly done.
 	further float64
 	build   func(*draw) []blueprint
 }
@@ -20,8 +21,8 @@ func Behaviours() []behaviour {
 	return append(harmless(), leaks()...)
 }
 
-// harmless behaviours. The weights of caches go with the width of the window in which they are full: no moment is
-// likelier than another.
+// harmless behaviours. The weights of caches go with the width of the window in which they are
+// full: no moment is likelier than another.
 func harmless() []behaviour {
 	return []behaviour{
 		{Name: "constant", about: "allocated at the start and kept", weight: 14, build: constant},

@@ -59,8 +59,8 @@ func most(g grid, curve []point) (high float64) {
 	return high
 }
 
-// TestHarmlessEnds: in a second span nothing harmless is expected to hold more than the most it held in the
-// first, but for the share that its definition names; and nothing of it is ever lost.
+// TestHarmlessEnds: in a second span nothing harmless is expected to hold more than the most it
+// held in the first, but for the share that its definition names; and nothing of it is ever lost.
 func TestHarmlessEnds(t *testing.T) {
 	for _, b := range append(harmless(), wideHarmless()...) {
 		t.Run(b.Name, func(t *testing.T) {
@@ -82,8 +82,8 @@ func TestHarmlessEnds(t *testing.T) {
 	}
 }
 
-// TestStationary: what wanders without aim is expected to hold as much in the last third of the first span as in the first
-// third.
+// TestStationary: what wanders without aim is expected to hold as much in the last third of the
+// first span as in the first third.
 func TestStationary(t *testing.T) {
 	for _, name := range []string{"constant", "noisy-constant", "constant-turnover", "lru-churn", "realloc-churn", "random-walk", "spikes", "moved-within"} {
 		b := behaviourNamed(t, name)
@@ -128,8 +128,8 @@ func TestLeaksGoOn(t *testing.T) {
 	}
 }
 
-// TestBooksBalance: at each step and in every behaviour, what lives was allocated, cumulative counts do not fall, objects
-// and bytes are zero together, and what is lost lives.
+// TestBooksBalance: at each step and in every behaviour, what lives was allocated, cumulative
+// counts do not fall, objects and bytes are zero together, and what is lost lives.
 func TestBooksBalance(t *testing.T) {
 	for _, b := range Behaviours() {
 		for seed := range uint64(3) {
@@ -147,7 +147,8 @@ func TestBooksBalance(t *testing.T) {
 	}
 }
 
-// TestBehaviourNames: names are unique and weights positive, so that every behaviour occurs; the manual lists it.
+// TestBehaviourNames: names are unique and weights positive, so that every behaviour occurs; the
+// manual lists it.
 func TestBehaviourNames(t *testing.T) {
 	manual := content(t, filepath.Join("..", "..", "docs", "growth-benchmark.md"))
 	seen := map[string]bool{}
@@ -159,7 +160,8 @@ func TestBehaviourNames(t *testing.T) {
 	}
 }
 
-// TestDistributions: means and variances against their formulas, on both sides of each approximation.
+// TestDistributions: means and variances against their formulas, on both sides of each
+// approximation.
 func TestDistributions(t *testing.T) {
 	const n = 20000
 	for name, c := range map[string]struct {
@@ -190,7 +192,8 @@ func TestDistributions(t *testing.T) {
 	}
 }
 
-// TestWideFunctions: in a wide population some functions hold what two behaviours hold, and what is harmless loses nothing.
+// TestWideFunctions: in a wide population some functions hold what two behaviours hold, and what is
+// harmless loses nothing.
 func TestWideFunctions(t *testing.T) {
 	p := Simulate(7, 8, true)
 	im := p.images[0]

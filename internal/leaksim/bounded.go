@@ -19,8 +19,8 @@ func constant(d *draw) []blueprint {
 // shortLife is how long the objects of a request live.
 func shortLife(d *draw) float64 { return logUniform(d.params, 1e-5, 0.02) }
 
-// requests is objects of requests: they arrive with the load and live for a while. level is how many
-// live at load 1.
+// requests is objects of requests: they arrive with the load and live for a while. level is how
+// many live at load 1.
 func requests(level, life float64, load []float64) actor {
 	var live pool
 	return func(u *unit, i int, _ float64) {
@@ -38,8 +38,8 @@ func requestSite(d *draw, life float64, load []float64) []blueprint {
 
 func noisyConstant(d *draw) []blueprint { return requestSite(d, shortLife(d), d.load(flat)) }
 
-// constantTurnover keeps a fixed number of objects and replaces them all the time: exactly flat, but in sampled
-// input only the size of the sample tells.
+// constantTurnover keeps a fixed number of objects and replaces them all the time: exactly flat,
+// but in sampled input only the size of the sample tells.
 func constantTurnover(d *draw) []blueprint {
 	n := d.objects(d.bytes)
 	d.setSizes(1, float64(d.sizes[0]), 0)
@@ -175,7 +175,8 @@ func (v *vector) hold(u *unit, n float64) {
 	u.free(&old, old.n)
 }
 
-// tableDoubling is a container whose number of elements approaches a bound: geometric jumps that end.
+// tableDoubling is a container whose number of elements approaches a bound: geometric jumps that
+// end.
 func tableDoubling(d *draw) []blueprint {
 	element := uniform(d.params, 8, 200)
 	n := max(32, d.bytes/element)
@@ -215,12 +216,15 @@ func reallocChurn(d *draw) []blueprint {
 	})}
 }
 
-// poolGrowth is an allocator of its own: it takes a chunk whenever the demand exceeds all that it ever
-// took, and gives none back. Demand varies around a constant, so records become rare.
+// poolGrowth is an allocator of its own: it takes a chunk whenever the demand exceeds all that it
+// ever took, and gives none back. Demand varies around a constant, so records become rare.
 func poolGrowth(d *draw) []blueprint {
 	chunk := int64(logUniform(d.params, 32<<10, 4<<20))
 	mean := max(1, d.bytes/float64(chunk))
-	demand := d.noisyLoad(rampCurve(0, 1, -d.grid.burn-1e-9, -d.grid.burn+logUniform(d.params, 1e-3, 0.3)), uniform(d.params, 0.03, 0.35))
+	demand := d.noisyLoad(
+		rampCurve(0, 1, -d.grid.burn-1e-9, -d.grid.burn+logUniform(d.params, 1e-3, 0.3)),
+		uniform(d.params, 0.03, 0.35),
+	)
 	return []blueprint{d.spread(1, func(float64) actor {
 		var taken int64
 		return func(u *unit, i int, _ float64) {

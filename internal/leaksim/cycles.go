@@ -2,7 +2,8 @@ package leaksim
 
 import "math"
 
-// rampOf is a load that rises by a factor of its own: most often when that of the whole process rises, else at another time.
+// rampOf is a load that rises by a factor of its own: most often when that of the whole process
+// rises, else at another time.
 func rampOf(d *draw) func(float64) float64 {
 	when := d.scene
 	if Chance(d.params, 0.3) {

@@ -46,8 +46,8 @@ func newScene(params *rand.Rand) scene {
 	return scene{rise, min(1.15, rise+uniform(params, 0.15, 1.4))}
 }
 
-// draw gives a behaviour its parameters. What the program is like comes from params, what happens to it from
-// chaos: after a restart the first repeats, the second does not.
+// draw gives a behaviour its parameters. What the program is like comes from params, what happens
+// to it from chaos: after a restart the first repeats, the second does not.
 type draw struct {
 	params, chaos *rand.Rand
 	grid          grid
@@ -114,7 +114,8 @@ func (d *draw) objects(bytes float64) float64 {
 	return max(1, bytes/mean)
 }
 
-// many is objects for behaviours that need a population: sizes that leave only a handful are drawn again.
+// many is objects for behaviours that need a population: sizes that leave only a handful are drawn
+// again.
 func (d *draw) many(bytes float64) float64 {
 	if d.objects(bytes) < 40 {
 		d.setSizes(1, max(8, bytes/uniform(d.params, 60, 300)), 0.1)
@@ -146,8 +147,8 @@ func (d *draw) spread(n int, path func(share float64) actor) blueprint {
 	return b
 }
 
-// load is how busy a function is at each step: a curve, times noise of mean 1 that is correlated in time and whose spread varies
-// widely from function to function.
+// load is how busy a function is at each step: a curve, times noise of mean 1 that is correlated in
+// time and whose spread varies widely from function to function.
 func (d *draw) load(curve func(t float64) float64) []float64 {
 	return d.noisyLoad(curve, noiseSpread(d.params))
 }
@@ -171,7 +172,8 @@ func (d *draw) noisyLoad(curve func(t float64) float64, spread float64) []float6
 	return out
 }
 
-// times draws the moments of a Poisson process of so many events a span, from the start of the image to its end.
+// times draws the moments of a Poisson process of so many events a span, from the start of the
+// image to its end.
 func (d *draw) times(perSpan float64) []float64 {
 	var out []float64
 	for t := -d.grid.burn + d.chaos.ExpFloat64()/perSpan; t < d.grid.end; t += d.chaos.ExpFloat64() / perSpan {

@@ -2,8 +2,9 @@ package leaksim
 
 import "math/rand/v2"
 
-// dust is one of thousands of stacks that hold little: they are why gperftools ≤2.15 cuts its files.
-// They need no simulation: what they hold is constant, what they allocate is a straight line.
+// dust is one of thousands of stacks that hold little: they are why gperftools ≤2.15 cuts its
+// files. They need no simulation: what they hold is constant, what they allocate is a straight
+// line.
 type dust struct {
 	stack []uint64
 	size  int64

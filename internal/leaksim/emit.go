@@ -120,8 +120,9 @@ func (p *Process) rows(s shot, texts []string) (list []row, total point) {
 	return list, total
 }
 
-// heapProfile is what gperftools' heap-profile-table.cc writes. Up to version 2.15 rows and mappings share a buffer: what of
-// a row no longer fits is left out, and every later row is tried as well. lost are the units whose rows are not whole.
+// heapProfile is what gperftools' heap-profile-table.cc writes. Up to version 2.15 rows and
+// mappings share a buffer: what of a row no longer fits is left out, and every later row is tried
+// as well. lost are the units whose rows are not whole.
 func (p *Process) heapProfile(s shot, texts []string) (text string, lost map[int]bool) {
 	list, total := p.rows(s, texts)
 	tail := "\n" + p.maps(s.image)
@@ -154,7 +155,8 @@ func (b *buffer) put(text string) bool {
 	return true
 }
 
-// row puts the counts, each address and the end of the line, and gives up at the first that does not fit.
+// row puts the counts, each address and the end of the line, and gives up at the first that does
+// not fit.
 func (b *buffer) row(r row) bool {
 	if !b.put(fmt.Sprintf("%6d: %8d [%6d: %8d] @", r.live, r.bytes, r.allocs, r.allocBytes)) {
 		return false
@@ -189,8 +191,8 @@ func (p *Process) heapV2(w *bufio.Writer, s shot, texts []string) {
 	fmt.Fprint(w, lines.String(), "\n", p.maps(s.image))
 }
 
-// estimates is what jemalloc keeps of a stack (prof_tctx_t's unbiased counters): each sampled object counts for
-// as many as it stands for.
+// estimates is what jemalloc keeps of a stack (prof_tctx_t's unbiased counters): each sampled
+// object counts for as many as it stands for.
 type estimates struct{ objects, bytes, allocs, allocBytes float64 }
 
 func (e *estimates) add(o estimates) {
@@ -208,8 +210,8 @@ func estimate(classes []class) (e estimates) {
 	return e
 }
 
-// raw is the pair that jemalloc writes for estimates (prof_data.c, prof_do_unbias): such that a reader who scales by
-// the mean size gets the estimates back.
+// raw is the pair that jemalloc writes for estimates (prof_data.c, prof_do_unbias): such that a
+// reader who scales by the mean size gets the estimates back.
 func raw(objects, bytes float64) (int64, int64) {
 	if objects == 0 || bytes == 0 {
 		return 0, 0
@@ -219,7 +221,8 @@ func raw(objects, bytes float64) (int64, int64) {
 	return int64(math.Round(sampled / mean)), int64(math.Round(sampled))
 }
 
-// shown is what a reader makes of the pair that jemalloc writes: the estimates, but for the rounding to whole objects.
+// shown is what a reader makes of the pair that jemalloc writes: the estimates, but for the
+// rounding to whole objects.
 func shown(objects, bytes float64) (float64, float64) {
 	n, size := raw(objects, bytes)
 	if n == 0 {

@@ -57,8 +57,8 @@ func read(t *testing.T, dir string, p *Process, s shot) *heapfile.Snapshot {
 	return snap
 }
 
-// TestFilesSayWhatHappened: every behaviour's files, read back and symbolized, give each function the counts
-// that the simulation had at that moment.
+// TestFilesSayWhatHappened: every behaviour's files, read back and symbolized, give each function
+// the counts that the simulation had at that moment.
 func TestFilesSayWhatHappened(t *testing.T) {
 	testutil.NoRace(t)
 	for i, b := range Behaviours() {
@@ -133,7 +133,8 @@ func TestRowsSumToTheHeader(t *testing.T) {
 	}
 }
 
-// checkCut: the file fills the buffer, and header minus rows is what the rows that were left out hold.
+// checkCut: the file fills the buffer, and header minus rows is what the rows that were left out
+// hold.
 func checkCut(t *testing.T, p *Process, s shot, snap *heapfile.Snapshot) {
 	t.Helper()
 	require.True(t, snap.Completeness.Truncated)
@@ -144,8 +145,8 @@ func checkCut(t *testing.T, p *Process, s shot, snap *heapfile.Snapshot) {
 	require.LessOrEqual(t, snap.Completeness.Rows.InuseBytes, snap.Total.InuseBytes)
 }
 
-// checkJemalloc: its header is unbiased over all stacks at once, so only the estimates agree, within the
-// rounding of its numbers.
+// checkJemalloc: its header is unbiased over all stacks at once, so only the estimates agree,
+// within the rounding of its numbers.
 func checkJemalloc(t *testing.T, snap *heapfile.Snapshot) {
 	t.Helper()
 	header := heapfile.Sample{Counts: snap.Total}.Estimate(snap.Period)
@@ -162,8 +163,8 @@ func TestUnbiased(t *testing.T) {
 	require.Equal(t, []int64{17, 2312}, []int64{objects, size})
 }
 
-// TestSamplesStandForAll: over many processes the estimates from sampled files meet the truth, after objects of
-// both sampled and other kinds were freed.
+// TestSamplesStandForAll: over many processes the estimates from sampled files meet the truth,
+// after objects of both sampled and other kinds were freed.
 func TestSamplesStandForAll(t *testing.T) {
 	testutil.NoRace(t)
 	for _, name := range []string{"jemalloc", "jemalloc-accum", "heap_v2"} {
@@ -227,7 +228,8 @@ func TestSeries(t *testing.T) {
 	}
 }
 
-// TestTriggers: a trigger by bytes allocated gives as many snapshots as asked for, evenly spaced in bytes.
+// TestTriggers: a trigger by bytes allocated gives as many snapshots as asked for, evenly spaced in
+// bytes.
 func TestTriggers(t *testing.T) {
 	p := only(behaviourNamed(t, "noisy-constant"), modeNamed(t, "allocated"), 1, 20)
 	shots := p.shots()
@@ -241,7 +243,8 @@ func TestTriggers(t *testing.T) {
 	require.Greater(t, float64(least), 0.8*float64(most), "steps are even")
 }
 
-// TestHighWater: every snapshot of a series that record highs trigger is a record high of its headers.
+// TestHighWater: every snapshot of a series that record highs trigger is a record high of its
+// headers.
 func TestHighWater(t *testing.T) {
 	p := only(behaviourNamed(t, "random-walk"), modeNamed(t, "high-water"), 3, 10)
 	dir, shots := written(t, p)
@@ -254,7 +257,8 @@ func TestHighWater(t *testing.T) {
 	}
 }
 
-// TestRestartedImagesAreTheSameProgram: functions, sizes and stacks repeat, addresses and events do not.
+// TestRestartedImagesAreTheSameProgram: functions, sizes and stacks repeat, addresses and events do
+// not.
 func TestRestartedImagesAreTheSameProgram(t *testing.T) {
 	testutil.NoRace(t)
 	p := Simulate(7, 12, false)
@@ -302,8 +306,9 @@ func content(t *testing.T, path string) string {
 	return string(b)
 }
 
-// TestCurves: the curves that other methods and the CSV get are what the files say, by an independent path: exactly, or
-// within the rounding of sampled formats. What a cut file hides is not a number.
+// TestCurves: the curves that other methods and the CSV get are what the files say, by an
+// independent path: exactly, or within the rounding of sampled formats. What a cut file hides is
+// not a number.
 func TestCurves(t *testing.T) {
 	testutil.NoRace(t)
 	for i, m := range modes() {

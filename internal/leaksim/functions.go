@@ -13,8 +13,8 @@ type Function struct {
 	Observed Curve
 }
 
-// Curve is what the files say of a function in the window: estimates, one per snapshot. What a cut file does not
-// show is NaN. allocs are nil without cumulative counts.
+// Curve is what the files say of a function in the window: estimates, one per snapshot. What a cut
+// file does not show is NaN. allocs are nil without cumulative counts.
 type Curve struct {
 	Seconds, Bytes, Objects, Allocs, AllocBytes []float64
 }
@@ -37,7 +37,14 @@ func (p *Process) Functions() []Function {
 
 // DustFunction returns a function of the dust. None of them leaks.
 func (p *Process) DustFunction(name string) Function {
-	return Function{Seed: p.seed, Snapshots: p.snapshots, Mode: p.Mode.name, Name: name, Behaviour: "dust", Truth: Truth{Verdict: IsHarmless}}
+	return Function{
+		Seed:      p.seed,
+		Snapshots: p.snapshots,
+		Mode:      p.Mode.name,
+		Name:      name,
+		Behaviour: "dust",
+		Truth:     Truth{Verdict: IsHarmless},
+	}
 }
 
 // hidden says for each snapshot of the window's image which units a cut file leaves out.

@@ -51,7 +51,8 @@ func requestLeak(d *draw, curve func(float64) float64) []blueprint {
 func leakRequest(d *draw) []blueprint        { return requestLeak(d, flat) }
 func leakRequestRamping(d *draw) []blueprint { return requestLeak(d, rampOf(d)) }
 
-// leakRequestFalling loses a share of its requests while ever fewer come; what is in flight falls with them, and may have been much.
+// leakRequestFalling loses a share of its requests while ever fewer come; what is in flight falls
+// with them, and may have been much.
 func leakRequestFalling(d *draw) []blueprint {
 	t0 := uniform(d.params, -0.3, 0.6)
 	load := d.load(rampCurve(1.5, uniform(d.params, 0.05, 0.9), t0, t0+uniform(d.params, 0.15, 1.2)))
@@ -123,14 +124,18 @@ func leakLate(d *draw) []blueprint {
 		}
 		return 1 / (1 - from)
 	}
-	return []blueprint{d.site(leaking(traffic(d, d.load(flat)), d.objects(d.bytes), d.noisyLoad(onset, noiseSpread(d.params))))}
+	return []blueprint{
+		d.site(leaking(traffic(d, d.load(flat)), d.objects(d.bytes), d.noisyLoad(onset, noiseSpread(d.params)))),
+	}
 }
 
 // leakAccelerating loses ever faster.
 func leakAccelerating(d *draw) []blueprint {
 	power := uniform(d.params, 0.5, 2.5)
 	faster := func(t float64) float64 { return (power + 1) * math.Pow(max(0, t), power) }
-	return []blueprint{d.site(leaking(traffic(d, d.load(flat)), d.objects(d.bytes), d.noisyLoad(faster, noiseSpread(d.params))))}
+	return []blueprint{
+		d.site(leaking(traffic(d, d.load(flat)), d.objects(d.bytes), d.noisyLoad(faster, noiseSpread(d.params)))),
+	}
 }
 
 // leakTwins is two functions with one caller that lose at different rates.
@@ -154,7 +159,9 @@ func leakThin(d *draw) []blueprint {
 func leakLargeRare(d *draw) []blueprint {
 	lost := logUniform(d.params, 4, 40)
 	d.setSizes(8, d.bytes/lost, 0.6)
-	return []blueprint{d.spread(1, leaking(func(float64) actor { return func(*unit, int, float64) {} }, lost, d.noisyLoad(flat, 0)))}
+	return []blueprint{
+		d.spread(1, leaking(func(float64) actor { return func(*unit, int, float64) {} }, lost, d.noisyLoad(flat, 0))),
+	}
 }
 
 // leakDoubling is a container to which elements are added for ever: its storage grows in jumps.

@@ -15,8 +15,8 @@ type shot struct {
 	time  time.Time
 }
 
-// timerSteps are the steps of an image at which a timer fires: every so often, and late by a little,
-// for allocators look at the clock only when they allocate.
+// timerSteps are the steps of an image at which a timer fires: every so often, and late by a
+// little, for allocators look at the clock only when they allocate.
 func (p *Process) timerSteps(im *image) []int {
 	rng := NewRand(p.id(), streamTimer)
 	n := p.snapshots
@@ -82,8 +82,8 @@ func (p *Process) lose(rng *rand.Rand, list []shot) []shot {
 	return list
 }
 
-// allocationSteps are where the bytes allocated have grown by an interval since the last snapshot (gperftools'
-// HEAP_PROFILE_ALLOCATION_INTERVAL), the largest one that gives n snapshots.
+// allocationSteps are where the bytes allocated have grown by an interval since the last snapshot
+// (gperftools' HEAP_PROFILE_ALLOCATION_INTERVAL), the largest one that gives n snapshots.
 func allocationSteps(im *image, n int) []int {
 	first := im.grid.index(dt)
 	total := im.total()[first:]
@@ -100,8 +100,8 @@ func allocationSteps(im *image, n int) []int {
 	}))
 }
 
-// highWaterSteps are where the heap passes its record by an interval (HEAP_PROFILE_INUSE_INTERVAL), the largest one
-// that gives n snapshots.
+// highWaterSteps are where the heap passes its record by an interval (HEAP_PROFILE_INUSE_INTERVAL),
+// the largest one that gives n snapshots.
 func highWaterSteps(im *image, n int) []int {
 	first := im.grid.index(dt)
 	total := im.total()[first:]
@@ -124,7 +124,8 @@ func records(total []point, interval float64) []int {
 	return out
 }
 
-// widest takes the first n steps of the largest interval up to high that gives as many; fewer where none does.
+// widest takes the first n steps of the largest interval up to high that gives as many; fewer where
+// none does.
 func widest(n int, high float64, steps func(interval float64) []int) []int {
 	low := 0.0
 	for range 60 {

@@ -49,8 +49,9 @@ func (p *pool) drop(u *unit, n int64) {
 	}
 }
 
-// churn is a step of dt with arrivals of the given mean and exponential lifetimes: an old object survives it
-// with probability exp(−dt/life), one that arrives within it with (1−exp(−dt/life))·life/dt.
+// churn is a step of dt with arrivals of the given mean and exponential lifetimes: an old object
+// survives it with probability exp(−dt/life), one that arrives within it with
+// (1−exp(−dt/life))·life/dt.
 func (p *pool) churn(u *unit, arrivals, life, dt float64) {
 	p.thin(u, -math.Expm1(-dt/life))
 	fresh := u.allocMany(poisson(u.rng, arrivals))

@@ -90,7 +90,8 @@ type Process struct {
 	wide      bool // functions may do two things: see wide.go
 }
 
-// Streams of random numbers, one for each purpose. Those that are taken once per image, file or site have room for it.
+// Streams of random numbers, one for each purpose. Those that are taken once per image, file or
+// site have room for it.
 const (
 	streamProcess uint64 = iota << 32
 	streamProgram
@@ -107,7 +108,8 @@ const (
 // leakShare is the share of behaviours drawn that leak; a quarter of them leak too little to count.
 const leakShare = 0.063
 
-// Simulate runs the process of a seed, of which so many snapshots will be taken, of the benchmark's population or of the wide one.
+// Simulate runs the process of a seed, of which so many snapshots will be taken, of the benchmark's
+// population or of the wide one.
 func Simulate(seed uint64, snapshots int, wide bool) *Process {
 	all := modes()
 	p := &Process{seed: seed, snapshots: snapshots, Mode: all[seed%uint64(len(all))], pick: mixture, wide: wide}
@@ -140,10 +142,12 @@ func (p *Process) simulate(least, most int) {
 	}
 }
 
-// id is what all random numbers of a process depend on: processes with other numbers of snapshots are other processes.
+// id is what all random numbers of a process depend on: processes with other numbers of snapshots
+// are other processes.
 func (p *Process) id() uint64 { return p.seed*1000 + uint64(p.snapshots) }
 
-// lives are the lives of a process's images: one of a whole span, and another that is shorter, in either order.
+// lives are the lives of a process's images: one of a whole span, and another that is shorter, in
+// either order.
 func lives(rng *rand.Rand, n int, burn float64) []grid {
 	if n == 1 {
 		return []grid{{burn: burn, end: 1}}

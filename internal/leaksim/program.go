@@ -9,11 +9,12 @@ import (
 	"strings"
 )
 
-// programPath is where the simulated program was mapped from; the file itself lies below the sysroot of a series.
+// programPath is where the simulated program was mapped from; the file itself lies below the
+// sysroot of a series.
 const programPath = "/srv/app/bin/server"
 
-// Layout of the simulated program's code: functions of one size, made of nothing but calls, so that any
-// multiple of callSize within one is a return address.
+// Layout of the simulated program's code: functions of one size, made of nothing but calls, so that
+// any multiple of callSize within one is a return address.
 const (
 	textStart    = 0x1000
 	functionSize = 320
@@ -46,8 +47,34 @@ func newProgram(rng *rand.Rand) *program {
 
 var (
 	spaces = []string{"storage", "http", "query", "session", "render", "postings", "codec", "metrics", "planner", "router"}
-	verbs  = []string{"append", "build", "commit", "decode", "expand", "fetch", "intern", "load", "merge", "parse", "queue", "store"}
-	nouns  = []string{"Block", "Chunk", "Frame", "Key", "Page", "Packet", "Record", "Row", "Segment", "Token", "Tile", "Value"}
+	verbs  = []string{
+		"append",
+		"build",
+		"commit",
+		"decode",
+		"expand",
+		"fetch",
+		"intern",
+		"load",
+		"merge",
+		"parse",
+		"queue",
+		"store",
+	}
+	nouns = []string{
+		"Block",
+		"Chunk",
+		"Frame",
+		"Key",
+		"Page",
+		"Packet",
+		"Record",
+		"Row",
+		"Segment",
+		"Token",
+		"Tile",
+		"Value",
+	}
 )
 
 func word(rng *rand.Rand, list []string) string { return list[rng.IntN(len(list))] }
@@ -94,7 +121,8 @@ func (p *program) callChain(n int) []uint64 {
 		uint64(textStart+p.roots[0]*functionSize+7*callSize))
 }
 
-// stack is a call path to a function, leaf first: perhaps a container's frame, the function, its callers.
+// stack is a call path to a function, leaf first: perhaps a container's frame, the function, its
+// callers.
 func (p *program) stack(function int, container bool, callers []uint64) []uint64 {
 	var out []uint64
 	if container {
@@ -132,7 +160,13 @@ func layOut(codeSize uint64, text []byte, symbols []elf.Sym64, names []byte) []b
 	table := encode(symbols)
 	at := codeSize
 	header := func(name string, kind elf.SectionType, size int) elf.Section64 {
-		s := elf.Section64{Name: uint32(strings.Index(sectionNames, name)), Type: uint32(kind), Off: at, Size: uint64(size), Addralign: 1}
+		s := elf.Section64{
+			Name:      uint32(strings.Index(sectionNames, name)),
+			Type:      uint32(kind),
+			Off:       at,
+			Size:      uint64(size),
+			Addralign: 1,
+		}
 		at += uint64(size)
 		return s
 	}
@@ -147,7 +181,13 @@ func layOut(codeSize uint64, text []byte, symbols []elf.Sym64, names []byte) []b
 	copy(ident[:], "\x7fELF\x02\x01\x01")
 	head := elf.Header64{Ident: ident, Type: uint16(elf.ET_DYN), Machine: uint16(elf.EM_X86_64), Version: 1,
 		Phoff: 64, Shoff: at, Ehsize: 64, Phentsize: 56, Phnum: 1, Shentsize: 64, Shnum: uint16(len(sections)), Shstrndx: 4}
-	load := elf.Prog64{Type: uint32(elf.PT_LOAD), Flags: uint32(elf.PF_R | elf.PF_X), Filesz: codeSize, Memsz: codeSize, Align: 0x1000}
+	load := elf.Prog64{
+		Type:   uint32(elf.PT_LOAD),
+		Flags:  uint32(elf.PF_R | elf.PF_X),
+		Filesz: codeSize,
+		Memsz:  codeSize,
+		Align:  0x1000,
+	}
 
 	out := append(encode(head), encode(load)...)
 	out = append(out, make([]byte, textStart-len(out))...)

@@ -2,8 +2,8 @@ package leaksim
 
 import "math"
 
-// Many functions do two things: what their behaviour says, and short-lived objects of the same kind, whose cumulative
-// counts hide the rest.
+// Many functions do two things: what their behaviour says, and short-lived objects of the same
+// kind, whose cumulative counts hide the rest.
 
 // busyShare is the share of functions that have such traffic.
 const busyShare = 0.35
@@ -17,8 +17,8 @@ func (b behaviour) plans(d *draw) []blueprint {
 	return withTraffic(d, list)
 }
 
-// withTraffic adds short-lived objects to some of the functions, under a load of its own: little is live of them at any time, and much may have been
-// allocated by the end.
+// withTraffic adds short-lived objects to some of the functions, under a load of its own: little is
+// live of them at any time, and much may have been allocated by the end.
 func withTraffic(d *draw, plans []blueprint) []blueprint {
 	if !Chance(d.params, busyShare) {
 		return plans

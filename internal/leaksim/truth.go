@@ -8,12 +8,13 @@ type Verdict string
 const (
 	IsLeak     Verdict = "leak"
 	IsHarmless Verdict = "no"
-	// IsExcluded is a leak that nobody could be blamed for missing, nor for naming: it counts as neither.
+	// IsExcluded is a leak that nobody could be blamed for missing, nor for naming: it counts as
+	// neither.
 	IsExcluded Verdict = "excluded"
 )
 
-// leastLeak is the least expected retained growth within the span that makes a leak, in bytes; sigmas the least
-// multiple of the function's own noise.
+// leastLeak is the least expected retained growth within the span that makes a leak, in bytes;
+// sigmas the least multiple of the function's own noise.
 const (
 	LeastLeak = 1 << 20
 	sigmas    = 3
@@ -22,13 +23,14 @@ const (
 // Truth is what the simulation knows of a function.
 type Truth struct {
 	Verdict Verdict
-	// Leaked is how many bytes were lost for ever between the first and the last snapshot of the longest image;
-	// sigma is the noise beside them, in bytes.
+	// Leaked is how many bytes were lost for ever between the first and the last snapshot of the
+	// longest image; sigma is the noise beside them, in bytes.
 	Leaked int64
 	Sigma  float64
 }
 
-// window is the image with most snapshots, of several the latest: its first snapshot and its last one.
+// window is the image with most snapshots, of several the latest: its first snapshot and its last
+// one.
 func window(shots []shot) (first, last shot) {
 	count := map[*image]int{}
 	for _, s := range shots {
@@ -62,8 +64,8 @@ func truthOf(s *site, first, last shot, period float64) Truth {
 	return t
 }
 
-// ownNoise is the standard deviation of what a function holds beside its leak, around its own trend: the mean over a tenth of
-// a span.
+// ownNoise is the standard deviation of what a function holds beside its leak, around its own
+// trend: the mean over a tenth of a span.
 func ownNoise(im *image, s *site, first, last int) float64 {
 	const half = StepsPerSpan / 20
 	sum := make([]float64, last-first+2) // running sums
@@ -82,8 +84,8 @@ func ownNoise(im *image, s *site, first, last int) float64 {
 	return math.Sqrt(squares / float64(len(held)))
 }
 
-// samplingNoise is the standard deviation of the estimate of what a function holds: each object of size s is seen with
-// probability p and then counts for 1/p, which has the variance s²(1−p)/p.
+// samplingNoise is the standard deviation of the estimate of what a function holds: each object of
+// size s is seen with probability p and then counts for 1/p, which has the variance s²(1−p)/p.
 func samplingNoise(im *image, s *site, mark int, period float64) float64 {
 	if period == 0 {
 		return 0

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNoise: an even wave of a tenth of a span around a straight line is noise, the line is not; a leak is left out.
+// TestNoise: an even wave of a tenth of a span around a straight line is noise, the line is not; a
+// leak is left out.
 func TestNoise(t *testing.T) {
 	im := &image{grid: grid{end: 1}}
 	var history []point

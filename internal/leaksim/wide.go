@@ -5,8 +5,9 @@ import (
 	"math/rand/v2"
 )
 
-// A wide population is one in which functions do more than one thing, and some harmless ones do what the benchmark does not know. The
-// model is fitted to both kinds of processes, so that it does not learn that a leak comes alone.
+// A wide population is one in which functions do more than one thing, and some harmless ones do
+// what the benchmark does not know. The model is fitted to both kinds of processes, so that it does
+// not learn that a leak comes alone.
 
 // secondShare is the share of a wide population's functions that do a second thing.
 const secondShare = 0.35
@@ -20,7 +21,8 @@ func wideHarmless() []behaviour {
 	}
 }
 
-// seconds are behaviours that can go beside another at the same function: they leave its sizes as they are.
+// seconds are behaviours that can go beside another at the same function: they leave its sizes as
+// they are.
 func seconds() (out []behaviour) {
 	names := map[string]bool{
 		"constant": true, "noisy-constant": true, "warm-up-fast": true, "warm-up-slow": true, "warm-up-long": true, "cache-fill-early": true,
@@ -58,8 +60,8 @@ func withSecond(d *draw, b behaviour, plans []blueprint) []blueprint {
 	return plans
 }
 
-// warmUpPopular touches each of a finite number of keys once, the popular ones first: of n keys the k-th is drawn with
-// a probability that goes with k^−s.
+// warmUpPopular touches each of a finite number of keys once, the popular ones first: of n keys the
+// k-th is drawn with a probability that goes with k^−s.
 func warmUpPopular(d *draw) []blueprint {
 	n := d.many(d.bytes)
 	start := max(-d.grid.burn, uniform(d.params, -0.1, 0.1))
@@ -101,7 +103,8 @@ func popularKeys(n, s float64) (out popular) {
 	return out
 }
 
-// rate is how often a span the most popular key is drawn if so large a share of the keys is touched within a span.
+// rate is how often a span the most popular key is drawn if so large a share of the keys is touched
+// within a span.
 func (p popular) rate(reached float64) float64 {
 	low, high := 0.0, 60.0 // of the logarithm
 	for range 60 {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// writeCSV writes a line per function: truth, behaviour, what the detector says, and the curve in the files. Values of
-// a curve are separated by semicolons; what a cut file does not show is empty.
+// writeCSV writes a line per function: truth, behaviour, what the detector says, and the curve in
+// the files. Values of a curve are separated by semicolons; what a cut file does not show is empty.
 func writeCSV(w io.Writer, all []outcome) {
 	out := csv.NewWriter(w)
 	// Errors stay with w, which keeps the first.

@@ -20,8 +20,8 @@ const (
 	fitRidge  = 10.0 // shrinks leaves
 	fitBins   = 64
 	fitMost   = 2 // log-odds that a leaf changes at most, before fitRate
-	// Each tree sees a part of the examples and of the features, drawn anew: what only a few examples say, or
-	// one feature by chance, does not decide (Friedman 2002).
+	// Each tree sees a part of the examples and of the features, drawn anew: what only a few
+	// examples say, or one feature by chance, does not decide (Friedman 2002).
 	fitExamples = 0.6
 	fitFeatures = 0.45
 )
@@ -34,7 +34,14 @@ var (
 		trend.FeatureLeakRatio, trend.FeatureLeakT, trend.FeatureAfterKneeT, trend.FeatureKneeByAllocT, trend.FeatureLineT, trend.FeatureTailRetention,
 		trend.FeatureCycleLineT, trend.FeatureOtherImageZ, trend.FeatureBeside, trend.FeatureResidenceZ, trend.FeatureSecured, trend.FeatureLeakOrCurve,
 	}
-	falling = []trend.Feature{trend.FeatureGap, trend.FeaturePlateauLength, trend.FeatureSampling, trend.FeatureHighWater, trend.FeatureStop, trend.FeatureDrop}
+	falling = []trend.Feature{
+		trend.FeatureGap,
+		trend.FeaturePlateauLength,
+		trend.FeatureSampling,
+		trend.FeatureHighWater,
+		trend.FeatureStop,
+		trend.FeatureDrop,
+	}
 )
 
 // direction is 1 for a feature that may only raise the odds, -1 for one that may only lower them.
@@ -84,7 +91,8 @@ func examplesOf(all []outcome) []*example {
 	return out
 }
 
-// fit is gradient boosting with the logistic loss and Newton steps (Friedman 2001; Chen and Guestrin 2016) on binned features.
+// fit is gradient boosting with the logistic loss and Newton steps (Friedman 2001; Chen and
+// Guestrin 2016) on binned features.
 func fit(examples []*example) *trend.Model {
 	m := &trend.Model{}
 	all := binEdges(examples)
@@ -192,7 +200,8 @@ type split struct {
 	gain, left, right float64
 }
 
-// within are the bounds of the sides: where a feature has a direction, they must not cross deeper in the tree.
+// within are the bounds of the sides: where a feature has a direction, they must not cross deeper
+// in the tree.
 func (s split) within(b bounds) (left, right bounds) {
 	left, right = b, b
 	middle := (s.left + s.right) / 2
@@ -235,7 +244,8 @@ func newBranch(examples []*example, e *edges, b bounds) *branch {
 	return n
 }
 
-// besides is the other side of a branch that was divided: its sums are those that the first one leaves, and so it takes those over.
+// besides is the other side of a branch that was divided: its sums are those that the first one
+// leaves, and so it takes those over.
 func (n *branch) besides(first *branch, examples []*example, e *edges, b bounds) *branch {
 	o := &branch{examples: examples, bounds: b, sums: n.sums, total: n.total.minus(first.total)}
 	for k := range e {
@@ -281,7 +291,8 @@ func (n *branch) divide(e *edges) {
 	n.sums = nil
 }
 
-// partition puts the examples of the left side first, both sides in their order, and returns how many there are.
+// partition puts the examples of the left side first, both sides in their order, and returns how
+// many there are.
 func partition(examples []*example, s split) int {
 	var right []*example
 	at := 0

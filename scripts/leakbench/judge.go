@@ -65,7 +65,11 @@ func detect(dir string) (map[string]finding, error) {
 		return nil, err
 	}
 	defer series.Close()
-	symbols, err := symbolize.Resolve(context.Background(), series, symbolize.Options{Sysroot: filepath.Join(dir, "sysroot"), Workers: 1})
+	symbols, err := symbolize.Resolve(
+		context.Background(),
+		series,
+		symbolize.Options{Sysroot: filepath.Join(dir, "sysroot"), Workers: 1},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +80,8 @@ func detect(dir string) (map[string]finding, error) {
 		name := blamed(symbols, s)
 		f := finding{s.Label.String(), s.Label.IsLeak(), s.Confidence, i + 1, len(s.Members), s.Features}
 		// A function may stand in the result more than once; its worst row is what it is called.
-		if old, ok := out[name]; !ok || (f.called && !old.called) || (f.called == old.called && f.confidence > old.confidence) {
+		if old, ok := out[name]; !ok || (f.called && !old.called) ||
+			(f.called == old.called && f.confidence > old.confidence) {
 			if ok {
 				f.rank = min(f.rank, old.rank)
 			}
@@ -89,7 +94,8 @@ func detect(dir string) (map[string]finding, error) {
 // noStack stands for rows without addresses.
 const noStack = "(no stack)"
 
-// remains says whether a name is all that a cut file's last row may have left of a stack: nothing, or a container's frame.
+// remains says whether a name is all that a cut file's last row may have left of a stack: nothing,
+// or a container's frame.
 func remains(name string) bool { return name == noStack || strings.HasPrefix(name, "std::") }
 
 // blamed is the name of the function that a result is put down to.

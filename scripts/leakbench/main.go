@@ -2,9 +2,10 @@
 //
 //	go run ./scripts/leakbench -seeds 1-12 -snapshots 8,12,24,48 -o table.md
 //
-// It simulates processes at the level of allocations, writes their snapshots as gperftools and jemalloc do, runs
-// the detector on the files, and compares what it says with what the simulation knows. docs/growth-benchmark.md
-// says what counts as a leak. Seeds below 100000 are for tuning, from there on for evaluation.
+// It simulates processes at the level of allocations, writes their snapshots as gperftools and
+// jemalloc do, runs the detector on the files, and compares what it says with what the simulation
+// knows. docs/growth-benchmark.md says what counts as a leak. Seeds below 100000 are for tuning,
+// from there on for evaluation.
 package main
 
 import (
@@ -144,8 +145,13 @@ func train(o options, lengths []uint64) ([]outcome, error) {
 	})
 }
 
-// forAll calls f for every process of every length; the order of the result does not depend on jobs.
-func forAll(seeds, lengths []uint64, jobs int, f func(seed uint64, snapshots int) ([]outcome, error)) ([]outcome, error) {
+// forAll calls f for every process of every length; the order of the result does not depend on
+// jobs.
+func forAll(
+	seeds, lengths []uint64,
+	jobs int,
+	f func(seed uint64, snapshots int) ([]outcome, error),
+) ([]outcome, error) {
 	n := len(seeds) * len(lengths)
 	results, errs := make([][]outcome, n), make([]error, n)
 	next := make(chan int)

@@ -11,16 +11,16 @@ import (
 	"github.com/heaplapse/heaplapse/internal/leaksim"
 )
 
-// peer is another method: it gives a curve a score, and calls a leak what scores at least a threshold. NaN stands for "cannot
-// tell" and is never called.
+// peer is another method: it gives a curve a score, and calls a leak what scores at least a
+// threshold. NaN stands for "cannot tell" and is never called.
 type peer struct {
 	name  string
 	score func(c leaksim.Curve) float64
 	usual float64 // the threshold with which it is commonly used
 }
 
-// peers are simple methods in use elsewhere. They look only at what grew by leastLeak, which is part of what the
-// benchmark calls a leak: without it they do worse.
+// peers are simple methods in use elsewhere. They look only at what grew by leastLeak, which is
+// part of what the benchmark calls a leak: without it they do worse.
 func peers() []peer {
 	return []peer{
 		{"last minus first", ofGrowing(func(c leaksim.Curve) float64 { return gained(c.Bytes) }), leaksim.LeastLeak},
@@ -75,8 +75,8 @@ func risingSteps(v []float64) float64 {
 	return ratio(rising, len(v)-1)
 }
 
-// mannKendall is the statistic of the trend test, corrected for ties and for continuity (Kendall, Rank
-// Correlation Methods, 1975).
+// mannKendall is the statistic of the trend test, corrected for ties and for continuity (Kendall,
+// Rank Correlation Methods, 1975).
 func mannKendall(v []float64) float64 {
 	n, s := float64(len(v)), 0.0
 	ties := map[float64]float64{}
@@ -98,7 +98,8 @@ func mannKendall(v []float64) float64 {
 	return (s - math.Copysign(1, s)) / math.Sqrt(variance/18)
 }
 
-// risingLine is the share of the variance that a least-squares line over time explains, 0 if it falls.
+// risingLine is the share of the variance that a least-squares line over time explains, 0 if it
+// falls.
 func risingLine(c leaksim.Curve) float64 {
 	n := float64(len(c.Bytes))
 	var x, y, xx, yy, xy float64
@@ -113,8 +114,9 @@ func risingLine(c leaksim.Curve) float64 {
 	return sxy * sxy / (sxx * syy)
 }
 
-// scalene is the score of Scalene (Berger and others, OSDI 2023; scalene_leak_analysis.py): by the rule of
-// succession, 1 − (frees+1)/(allocs−frees+2), here of all objects in the window. It needs cumulative counts.
+// scalene is the score of Scalene (Berger and others, OSDI 2023; scalene_leak_analysis.py): by the
+// rule of succession, 1 − (frees+1)/(allocs−frees+2), here of all objects in the window. It needs
+// cumulative counts.
 func scalene(c leaksim.Curve) float64 {
 	if c.Allocs == nil {
 		return math.NaN()
@@ -161,7 +163,8 @@ func bestThreshold(p peer, all []outcome) float64 {
 	return threshold
 }
 
-// writePeers compares with other methods, each at the threshold that is best on the training outcomes.
+// writePeers compares with other methods, each at the threshold that is best on the training
+// outcomes.
 func writePeers(w io.Writer, all, training []outcome) {
 	fmt.Fprintf(w, "## Other methods on the same files\n\n")
 	fmt.Fprintf(w, "Each at its usual threshold, and at the one with the best F1 on other processes. All look only at what grew by 1 MiB.\n\n")
@@ -176,5 +179,14 @@ func writePeers(w io.Writer, all, training []outcome) {
 }
 
 func peerRow(w io.Writer, name, threshold string, s score) {
-	cells(w, name, threshold, share(s.precision()), share(s.recall()), share(s.f1()), strconv.Itoa(s.wrong), strconv.Itoa(s.missed))
+	cells(
+		w,
+		name,
+		threshold,
+		share(s.precision()),
+		share(s.recall()),
+		share(s.f1()),
+		strconv.Itoa(s.wrong),
+		strconv.Itoa(s.missed),
+	)
 }

@@ -52,8 +52,8 @@ func processOf(o *outcome) [2]uint64 { return [2]uint64{o.Seed, uint64(o.Snapsho
 // interval is a 95 % interval.
 type interval struct{ low, high float64 }
 
-// intervals are those of precision and recall, by drawing whole processes again and again (the bootstrap): functions of one
-// process have much in common.
+// intervals are those of precision and recall, by drawing whole processes again and again (the
+// bootstrap): functions of one process have much in common.
 func intervals(all []outcome) (precision, recall interval) {
 	const rounds = 2000
 	var each []score
@@ -79,8 +79,8 @@ func middle95(values []float64) interval {
 	return interval{values[n/40], values[n-1-n/40]}
 }
 
-// topPrecision is the share of true leaks among the first min(10, number of leaks) ranked functions of each
-// process, pooled over processes.
+// topPrecision is the share of true leaks among the first min(10, number of leaks) ranked functions
+// of each process, pooled over processes.
 func topPrecision(all []outcome) (hits, looked int) {
 	for _, group := range grouped(all, processOf) {
 		n := min(10, count(group, byDetector).right+count(group, byDetector).missed)
@@ -149,7 +149,10 @@ type curvePoint struct {
 func operatingCurve(all []outcome) []curvePoint {
 	var out []curvePoint
 	for _, least := range []float64{0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99} {
-		out = append(out, curvePoint{least, count(all, func(o *outcome) bool { return o.label != "" && o.confidence >= least })})
+		out = append(
+			out,
+			curvePoint{least, count(all, func(o *outcome) bool { return o.label != "" && o.confidence >= least })},
+		)
 	}
 	return out
 }

@@ -31,8 +31,8 @@ func TestScores(t *testing.T) {
 	require.Equal(t, 1, bins[0].sites)
 }
 
-// TestIntervals: with one kind of process there is nothing to vary; with two, the interval holds the pooled value
-// and lies within the extremes.
+// TestIntervals: with one kind of process there is nothing to vary; with two, the interval holds
+// the pooled value and lies within the extremes.
 func TestIntervals(t *testing.T) {
 	var same, mixed []outcome
 	for seed := range uint64(20) {

@@ -44,7 +44,18 @@ func census(all []outcome) string {
 
 func writeScores(w io.Writer, all []outcome) {
 	fmt.Fprintf(w, "## Precision and recall of the labels `leak*`\n\n")
-	table(w, "", "processes", "leaks", "precision", "recall", "F1", "wrong", "missed", "precision of the first min(10, leaks)")
+	table(
+		w,
+		"",
+		"processes",
+		"leaks",
+		"precision",
+		"recall",
+		"F1",
+		"wrong",
+		"missed",
+		"precision of the first min(10, leaks)",
+	)
 	scoreRow(w, "all", all)
 	scoreRows(w, all, func(o *outcome) string { return fmt.Sprintf("%d snapshots", o.Snapshots) })
 	scoreRows(w, all, func(o *outcome) string { return o.Mode })
@@ -73,8 +84,18 @@ func scoreRow(w io.Writer, name string, all []outcome) {
 	s := count(all, byDetector)
 	hits, looked := topPrecision(all)
 	processes := len(grouped(all, processOf))
-	cells(w, name, strconv.Itoa(processes), strconv.Itoa(s.right+s.missed), share(s.precision()), share(s.recall()), share(s.f1()),
-		strconv.Itoa(s.wrong), strconv.Itoa(s.missed), share(ratio(hits, looked)))
+	cells(
+		w,
+		name,
+		strconv.Itoa(processes),
+		strconv.Itoa(s.right+s.missed),
+		share(s.precision()),
+		share(s.recall()),
+		share(s.f1()),
+		strconv.Itoa(s.wrong),
+		strconv.Itoa(s.missed),
+		share(ratio(hits, looked)),
+	)
 }
 
 func writeCalibration(w io.Writer, all []outcome) {
@@ -106,7 +127,8 @@ func writeOperating(w io.Writer, all []outcome) {
 	fmt.Fprintln(w)
 }
 
-// writeSizes says how recall depends on the size of the leak, in bytes and in multiples of its noise.
+// writeSizes says how recall depends on the size of the leak, in bytes and in multiples of its
+// noise.
 func writeSizes(w io.Writer, all []outcome) {
 	fmt.Fprintf(w, "## Recall by size of the leak\n\n")
 	table(w, "leaked", "leaks", "recall", "", "leaked / σ", "leaks", "recall")
@@ -120,7 +142,13 @@ func writeSizes(w io.Writer, all []outcome) {
 }
 
 // sizeCells is one bin of the leaks by a measure: from limits[i] to the next.
-func sizeCells(unit string, limits []float64, i int, all []outcome, measure func(*outcome) float64) (name, leaks, recall string) {
+func sizeCells(
+	unit string,
+	limits []float64,
+	i int,
+	all []outcome,
+	measure func(*outcome) float64,
+) (name, leaks, recall string) {
 	high := math.Inf(1)
 	name = strings.TrimSpace(fmt.Sprintf("over %g %s", limits[i], unit))
 	if i+1 < len(limits) {
@@ -149,7 +177,10 @@ func writeBehaviours(w io.Writer, all []outcome) {
 	kept := slices.DeleteFunc(slices.Clone(all), func(o outcome) bool { return o.Verdict == leaksim.IsExcluded })
 	groups := grouped(kept, func(o *outcome) string { return o.Behaviour })
 	order := orderOf()
-	slices.SortStableFunc(groups, func(a, b []outcome) int { return cmp.Compare(order[a[0].Behaviour], order[b[0].Behaviour]) })
+	slices.SortStableFunc(
+		groups,
+		func(a, b []outcome) int { return cmp.Compare(order[a[0].Behaviour], order[b[0].Behaviour]) },
+	)
 	for _, g := range groups {
 		line := []string{g[0].Behaviour, strconv.Itoa(len(g))}
 		for _, n := range lengths {
@@ -160,7 +191,8 @@ func writeBehaviours(w io.Writer, all []outcome) {
 	fmt.Fprintln(w)
 }
 
-// writeMistakes says for each way of recording which behaviours were wrongly called leaks, and which leaks were missed.
+// writeMistakes says for each way of recording which behaviours were wrongly called leaks, and
+// which leaks were missed.
 func writeMistakes(w io.Writer, all []outcome) {
 	fmt.Fprintf(w, "## Mistakes by recording\n\n")
 	table(w, "recording", "harmless, but called a leak", "missed leaks, and what they are called")

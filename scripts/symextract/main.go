@@ -1,7 +1,7 @@
-// Command symextract makes small stand-ins for the files that a recorded series was mapped from: ELF
-// files with the same segments and build ID, and of their symbols only those at or before an
-// address that occurs in the series. Fixtures stay readable on machines that have other builds. Several
-// series, one a PATH, share one sysroot.
+// Command symextract makes small stand-ins for the files that a recorded series was mapped from:
+// ELF files with the same segments and build ID, and of their symbols only those at or before an
+// address that occurs in the series. Fixtures stay readable on machines that have other builds.
+// Several series, one a PATH, share one sysroot.
 //
 //	symextract -o testdata/python/sysroot testdata/python
 package main
@@ -185,7 +185,8 @@ func (w *writer) symbols(addrs []uint64) error {
 
 const symbolSize = 24
 
-// filter keeps the symbols at the last start before each address, and the source file names of local ones.
+// filter keeps the symbols at the last start before each address, and the source file names of
+// local ones.
 func (w *writer) filter(raw, names []byte, addrs []uint64) (kept, text []byte) {
 	starts := w.starts(raw)
 	want := map[uint64]bool{}
@@ -256,8 +257,11 @@ func (w *writer) bytes() []byte {
 	var loads []elf.Prog64
 	for _, p := range w.in.Progs {
 		if p.Type == elf.PT_LOAD {
-			loads = append(loads, elf.Prog64{Type: uint32(p.Type), Flags: uint32(p.Flags), Off: p.Off, Vaddr: p.Vaddr, Paddr: p.Paddr,
-				Filesz: p.Filesz, Memsz: p.Memsz, Align: p.Align})
+			loads = append(
+				loads,
+				elf.Prog64{Type: uint32(p.Type), Flags: uint32(p.Flags), Off: p.Off, Vaddr: p.Vaddr, Paddr: p.Paddr,
+					Filesz: p.Filesz, Memsz: p.Memsz, Align: p.Align},
+			)
 		}
 	}
 	var body bytes.Buffer
@@ -267,16 +271,37 @@ func (w *writer) bytes() []byte {
 		for body.Len()%8 != 0 {
 			body.WriteByte(0)
 		}
-		h := elf.Section64{Name: offsets[i], Type: uint32(s.Type), Flags: uint64(s.Flags), Addr: s.Addr, Off: base + uint64(body.Len()),
-			Size: cmp.Or(uint64(len(s.data)), s.Size), Link: s.Link, Info: 0, Addralign: s.Addralign, Entsize: s.Entsize}
+		h := elf.Section64{
+			Name:      offsets[i],
+			Type:      uint32(s.Type),
+			Flags:     uint64(s.Flags),
+			Addr:      s.Addr,
+			Off:       base + uint64(body.Len()),
+			Size:      cmp.Or(uint64(len(s.data)), s.Size),
+			Link:      s.Link,
+			Info:      0,
+			Addralign: s.Addralign,
+			Entsize:   s.Entsize,
+		}
 		headers = append(headers, h)
 		body.Write(s.data)
 	}
 	for body.Len()%8 != 0 {
 		body.WriteByte(0)
 	}
-	header := elf.Header64{Type: uint16(w.in.Type), Machine: uint16(w.in.Machine), Version: 1, Phoff: 64, Shoff: base + uint64(body.Len()),
-		Ehsize: 64, Phentsize: 56, Phnum: uint16(len(loads)), Shentsize: 64, Shnum: uint16(len(headers)), Shstrndx: uint16(len(headers) - 1)}
+	header := elf.Header64{
+		Type:      uint16(w.in.Type),
+		Machine:   uint16(w.in.Machine),
+		Version:   1,
+		Phoff:     64,
+		Shoff:     base + uint64(body.Len()),
+		Ehsize:    64,
+		Phentsize: 56,
+		Phnum:     uint16(len(loads)),
+		Shentsize: 64,
+		Shnum:     uint16(len(headers)),
+		Shstrndx:  uint16(len(headers) - 1),
+	}
 	copy(header.Ident[:], "\x7fELF\x02\x01\x01")
 	var out bytes.Buffer
 	for _, v := range []any{header, loads, body.Bytes(), headers} {
