@@ -49,7 +49,7 @@ func examine(seed uint64, snapshots int, wide bool, dir string) ([]outcome, erro
 		delete(found, f.Name)
 	}
 	for name := range found {
-		known := slices.Contains(p.DustNames, name) || (p.Mode.Cut && remains(name))
+		known := slices.Contains(p.DustNames, name) || (p.Mode.Truncated && remains(name))
 		if !known {
 			return nil, fmt.Errorf("seed %d, %d snapshots: the result blames %s, which allocates nothing", seed, snapshots, name)
 		}
