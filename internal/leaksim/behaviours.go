@@ -1,30 +1,29 @@
 package leaksim
 
-// behaviour is a way in which a function uses memory.
-type behaviour struct {
+// Behaviour is a way in which a function uses memory.
+type Behaviour struct {
 	Name  string
-	about string
+	about string // for the manual
 	leak  bool
-	// pure says that its functions have no other traffic.
-	pure bool
-	// weight in the mixture, among those that leak or those that do not.
+	pure  bool // its functions do nothing else
+	// weight is the relative frequency among the behaviours that leak, or among those that do not.
 	weight float64
-	// further is, for those that do not leak, how much the expected bytes in use may still grow in
-	// a second span, as a share of the most held in the first: 0 for what is done, more for what is
-	// nearly done.
+	// further limits the growth of a behaviour that does not leak: that of the mean bytes in use in
+	// a second span, relative to the maximum in the first span.
 	further float64
 	build   func(*draw) []blueprint
 }
 
-// Behaviours is the benchmark's ground truth.
-func Behaviours() []behaviour {
+// Behaviours returns all behaviours of the benchmark, those that leak last.
+func Behaviours() []Behaviour {
 	return append(harmless(), leaks()...)
 }
 
-// harmless behaviours. The weights of caches go with the width of the window in which they are
-// full: no moment is likelier than another.
-func harmless() []behaviour {
-	return []behaviour{
+// harmless returns the behaviours that do not leak. The weight of a cache is proportional to the
+// width of the window in which it gets full, so that it gets full at any time with equal
+// probability.
+func harmless() []Behaviour {
+	return []Behaviour{
 		{Name: "constant", about: "allocated at the start and kept", weight: 14, build: constant},
 		{Name: "noisy-constant", about: "objects of requests under a constant, noisy load", weight: 16, build: noisyConstant},
 		{Name: "constant-turnover", about: "a fixed number of objects that are replaced all the time", weight: 6, build: constantTurnover},
@@ -56,8 +55,8 @@ func harmless() []behaviour {
 	}
 }
 
-func leaks() []behaviour {
-	return []behaviour{
+func leaks() []Behaviour {
+	return []Behaviour{
 		{Name: "leak-steady", about: "a constant rate", leak: true, weight: 3, build: leakSteady},
 		{Name: "leak-request", about: "a share of the requests, under constant load", leak: true, weight: 3, build: leakRequest},
 		{Name: "leak-request-ramping", about: "a share of the requests, under rising load", leak: true, weight: 2, build: leakRequestRamping},

@@ -11,7 +11,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// draws is how many functions of a behaviour its expectation is taken over.
+// draws returns the number of functions over which the mean of a behaviour is computed.
 func draws() uint64 {
 	if testutil.Full() {
 		return 200
@@ -19,8 +19,8 @@ func draws() uint64 {
 	return 30
 }
 
-// live runs one function of a behaviour for two spans and returns what it holds after each step.
-func live(b behaviour, seed uint64) (grid, [][]point) {
+// live simulates one function of a behaviour for two spans and returns its counts after each step.
+func live(b Behaviour, seed uint64) (grid, [][]point) {
 	params := NewRand(seed, streamParams)
 	g := grid{end: 2}
 	if Chance(params, 0.5) {
@@ -40,7 +40,7 @@ func live(b behaviour, seed uint64) (grid, [][]point) {
 	return g, out
 }
 
-// mean is the mean of the bytes in use between two times.
+// mean returns the mean of the bytes in use between two times.
 func mean(g grid, curve []point, from, to float64) float64 {
 	var sum float64
 	a, b := g.index(from), g.index(to)
@@ -50,7 +50,8 @@ func mean(g grid, curve []point, from, to float64) float64 {
 	return sum / float64(b-a+1)
 }
 
-// most is the highest mean over a tenth of the first span, or what is held at its end.
+// most returns the maximum over the first span of the mean over a tenth of a span, or the mean at
+// its end.
 func most(g grid, curve []point) (high float64) {
 	high = mean(g, curve, 0.985, 1)
 	for t := dt; t < 0.9; t += 0.05 {
@@ -59,9 +60,9 @@ func most(g grid, curve []point) (high float64) {
 	return high
 }
 
-// TestHarmlessEnds: in a second span nothing harmless is expected to hold more than the most it
-// held in the first, but for the share that its definition names; and nothing of it is ever lost.
-func TestHarmlessEnds(t *testing.T) {
+// TestHarmlessIsBounded checks that the mean in a second span does not exceed the maximum of the
+// first span by more than the definition of the behaviour allows, and that nothing leaks.
+func TestHarmlessIsBounded(t *testing.T) {
 	for _, b := range append(harmless(), wideHarmless()...) {
 		t.Run(b.Name, func(t *testing.T) {
 			var sum float64
@@ -82,10 +83,11 @@ func TestHarmlessEnds(t *testing.T) {
 	}
 }
 
-// TestStationary: what wanders without aim is expected to hold as much in the last third of the
-// first span as in the first third.
+// TestStationary compares the means of the first and the last third of the first span.
 func TestStationary(t *testing.T) {
-	for _, name := range []string{"constant", "noisy-constant", "constant-turnover", "lru-churn", "realloc-churn", "random-walk", "spikes", "moved-within"} {
+	for _, name := range []string{
+		"constant", "noisy-constant", "constant-turnover", "lru-churn", "realloc-churn", "random-walk", "spikes", "moved-within",
+	} {
 		b := behaviourNamed(t, name)
 		var sum, squares, n float64
 		for seed := range 4 * draws() {
@@ -102,8 +104,9 @@ func TestStationary(t *testing.T) {
 	}
 }
 
-// TestLeaksGoOn: in a second span every leak loses again, and the bytes in use follow.
-func TestLeaksGoOn(t *testing.T) {
+// TestLeaksContinue checks that every leak continues in a second span, and that the bytes in use
+// grow accordingly.
+func TestLeaksContinue(t *testing.T) {
 	testutil.NoRace(t)
 	for _, b := range leaks() {
 		t.Run(b.Name, func(t *testing.T) {
@@ -116,7 +119,7 @@ func TestLeaksGoOn(t *testing.T) {
 				g, curves := live(b, seed)
 				for _, c := range curves {
 					lost := func(from, to float64) float64 { return float64(c[g.index(to)].leaked - c[g.index(from)].leaked) }
-					scale := 1 + lost(dt, 2) // each function weighs the same
+					scale := 1 + lost(dt, 2) // gives each function the same weight
 					first += lost(dt, 1) / scale
 					second += lost(1, 2) / scale
 					grown += (mean(g, c, 1.9, 2) - mean(g, c, 0.9, 1)) / scale
@@ -128,9 +131,10 @@ func TestLeaksGoOn(t *testing.T) {
 	}
 }
 
-// TestBooksBalance: at each step and in every behaviour, what lives was allocated, cumulative
-// counts do not fall, objects and bytes are zero together, and what is lost lives.
-func TestBooksBalance(t *testing.T) {
+// TestCountsAreConsistent checks every behaviour after each step. Live objects were allocated,
+// cumulative counts do not decrease, objects and bytes are zero at the same time, and leaked
+// objects are live.
+func TestCountsAreConsistent(t *testing.T) {
 	for _, b := range Behaviours() {
 		for seed := range uint64(3) {
 			_, curves := live(b, seed)
@@ -147,8 +151,8 @@ func TestBooksBalance(t *testing.T) {
 	}
 }
 
-// TestBehaviourNames: names are unique and weights positive, so that every behaviour occurs; the
-// manual lists it.
+// TestBehaviourNames checks that names are unique, weights are positive, and the manual lists each
+// behaviour.
 func TestBehaviourNames(t *testing.T) {
 	manual := content(t, filepath.Join("..", "..", "docs", "growth-benchmark.md"))
 	seen := map[string]bool{}
@@ -160,8 +164,7 @@ func TestBehaviourNames(t *testing.T) {
 	}
 }
 
-// TestDistributions: means and variances against their formulas, on both sides of each
-// approximation.
+// TestDistributions compares means and variances with their formulas, for each method of drawing.
 func TestDistributions(t *testing.T) {
 	const n = 20000
 	for name, c := range map[string]struct {
@@ -192,8 +195,8 @@ func TestDistributions(t *testing.T) {
 	}
 }
 
-// TestWideFunctions: in a wide population some functions hold what two behaviours hold, and what is
-// harmless loses nothing.
+// TestWideFunctions checks that in a wide population some functions have two behaviours, and
+// harmless ones do not leak.
 func TestWideFunctions(t *testing.T) {
 	p := Simulate(7, 8, true)
 	im := p.images[0]
@@ -207,5 +210,5 @@ func TestWideFunctions(t *testing.T) {
 			other++
 		}
 	}
-	require.Positive(t, other, "functions that are constant but for something else")
+	require.Positive(t, other, "some constant functions have a second behaviour")
 }

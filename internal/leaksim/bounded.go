@@ -2,9 +2,9 @@ package leaksim
 
 import "math"
 
-// The behaviours of this file and of cycles.go do not leak: what they hold is bounded.
+// The behaviours in this file and in cycles.go do not leak: their bytes in use are bounded.
+// behaviours.go describes each.
 
-// constant is data that is allocated when the process starts and stays.
 func constant(d *draw) []blueprint {
 	n := d.objects(d.bytes)
 	return []blueprint{d.site(func(share float64) actor {
@@ -16,11 +16,11 @@ func constant(d *draw) []blueprint {
 	})}
 }
 
-// shortLife is how long the objects of a request live.
+// shortLife draws the mean lifetime of the objects of requests.
 func shortLife(d *draw) float64 { return logUniform(d.params, 1e-5, 0.02) }
 
-// requests is objects of requests: they arrive with the load and live for a while. level is how
-// many live at load 1.
+// requests allocates the objects of requests, which arrive in proportion to the load and have a
+// mean lifetime. level is the mean number of live objects at load 1.
 func requests(level, life float64, load []float64) actor {
 	var live pool
 	return func(u *unit, i int, _ float64) {
@@ -38,8 +38,8 @@ func requestSite(d *draw, life float64, load []float64) []blueprint {
 
 func noisyConstant(d *draw) []blueprint { return requestSite(d, shortLife(d), d.load(flat)) }
 
-// constantTurnover keeps a fixed number of objects and replaces them all the time: exactly flat,
-// but in sampled input only the size of the sample tells.
+// constantTurnover keeps a fixed number of objects and replaces them continuously. The bytes in use
+// are constant, except in sampled snapshots.
 func constantTurnover(d *draw) []blueprint {
 	n := d.objects(d.bytes)
 	d.setSizes(1, float64(d.sizes[0]), 0)
@@ -57,7 +57,8 @@ func constantTurnover(d *draw) []blueprint {
 	})}
 }
 
-// warmUp touches each of a finite number of keys once: 1 − exp(−t/tau).
+// warmUp allocates once for each of a finite number of keys. The share after time t is 1 −
+// exp(−t/tau).
 func warmUp(d *draw, tau float64) []blueprint {
 	n := d.many(d.bytes)
 	start := max(-d.grid.burn, uniform(d.params, -0.1, 0.1))
@@ -79,7 +80,8 @@ func warmUpFast(d *draw) []blueprint { return warmUp(d, logUniform(d.params, 0.0
 func warmUpSlow(d *draw) []blueprint { return warmUp(d, logUniform(d.params, 0.12, 0.35)) }
 func warmUpLong(d *draw) []blueprint { return warmUp(d, uniform(d.params, 0.35, 0.7)) }
 
-// cache fills at a steady rate up to a number of entries, and evicts the oldest from then on.
+// cache fills at a constant rate up to a number of entries. From then on it evicts the oldest
+// entries.
 func cache(entries, start, full float64, load []float64) actor {
 	var live queue
 	return func(u *unit, i int, t float64) {
@@ -102,12 +104,11 @@ func cacheFillEarly(d *draw) []blueprint { return cacheFill(d, uniform(d.params,
 func cacheFillMid(d *draw) []blueprint   { return cacheFill(d, uniform(d.params, 0.42, 0.75)) }
 func cacheFillLate(d *draw) []blueprint  { return cacheFill(d, uniform(d.params, 0.88, 0.98)) }
 
-// lruChurn is a full cache: entries of various sizes come and go, its number of entries stays.
 func lruChurn(d *draw) []blueprint {
 	n := d.objects(d.bytes)
 	d.setSizes(4, float64(d.sizes[0]), uniform(d.params, 0.3, 1.2))
 	n = min(n, d.objects(d.bytes))
-	turnover := logUniform(d.params, 0.5, 50) // how often a span all entries are replaced
+	turnover := logUniform(d.params, 0.5, 50) // replacements of all entries per span
 	load := d.load(flat)
 	return []blueprint{d.site(func(share float64) actor {
 		var live queue
@@ -122,7 +123,7 @@ func lruChurn(d *draw) []blueprint {
 	})}
 }
 
-// fill puts n objects into a queue, with their sizes mixed.
+// fill adds n objects to a queue, in random order of their sizes.
 func fill(q *queue, u *unit, n int64) {
 	portion := max(1, n/500)
 	for q.n < n {
@@ -130,7 +131,7 @@ func fill(q *queue, u *unit, n int64) {
 	}
 }
 
-// steps holds a constant part from the start and loads the rest at some moments.
+// steps allocates a constant part at the start and the rest at the given times.
 func steps(d *draw, moments ...float64) []blueprint {
 	n := d.objects(d.bytes)
 	base := n * logUniform(d.params, 0.01, 3)
@@ -154,14 +155,14 @@ func twoSteps(d *draw) []blueprint {
 	return steps(d, uniform(d.params, 0.03, 0.6), uniform(d.params, 0.4, 0.97))
 }
 
-// vector is a container that is copied to larger storage whenever it is full.
+// vector is a container that moves to larger storage when it is full.
 type vector struct {
 	element, factor float64
 	storage         batch
 	capacity        float64
 }
 
-// hold makes room for n elements.
+// hold grows the storage to at least n elements.
 func (v *vector) hold(u *unit, n float64) {
 	if n <= v.capacity {
 		return
@@ -175,8 +176,7 @@ func (v *vector) hold(u *unit, n float64) {
 	u.free(&old, old.n)
 }
 
-// tableDoubling is a container whose number of elements approaches a bound: geometric jumps that
-// end.
+// tableDoubling is a container whose number of elements grows up to a limit.
 func tableDoubling(d *draw) []blueprint {
 	element := uniform(d.params, 8, 200)
 	n := max(32, d.bytes/element)
@@ -192,7 +192,6 @@ func tableDoubling(d *draw) []blueprint {
 	})}
 }
 
-// reallocChurn is a few buffers that are resized all the time within bounds.
 func reallocChurn(d *draw) []blueprint {
 	buffers := 1 + d.params.IntN(12)
 	typical := d.bytes / float64(buffers)
@@ -216,15 +215,13 @@ func reallocChurn(d *draw) []blueprint {
 	})}
 }
 
-// poolGrowth is an allocator of its own: it takes a chunk whenever the demand exceeds all that it
-// ever took, and gives none back. Demand varies around a constant, so records become rare.
+// poolGrowth is an allocator that takes chunks when the demand exceeds their total, and never
+// returns them. The demand varies around a constant, so new maxima become rare.
 func poolGrowth(d *draw) []blueprint {
 	chunk := int64(logUniform(d.params, 32<<10, 4<<20))
 	mean := max(1, d.bytes/float64(chunk))
-	demand := d.noisyLoad(
-		rampCurve(0, 1, -d.grid.burn-1e-9, -d.grid.burn+logUniform(d.params, 1e-3, 0.3)),
-		uniform(d.params, 0.03, 0.35),
-	)
+	rise := rampCurve(0, 1, -d.grid.burn-1e-9, -d.grid.burn+logUniform(d.params, 1e-3, 0.3))
+	demand := d.noisyLoad(rise, uniform(d.params, 0.03, 0.35))
 	return []blueprint{d.spread(1, func(float64) actor {
 		var taken int64
 		return func(u *unit, i int, _ float64) {
@@ -236,7 +233,6 @@ func poolGrowth(d *draw) []blueprint {
 	})}
 }
 
-// startup allocates while the process starts, and frees a part of it soon after.
 func startup(d *draw) []blueprint {
 	n := d.objects(d.bytes)
 	phase := logUniform(d.params, 0.003, 0.08)
@@ -254,13 +250,12 @@ func startup(d *draw) []blueprint {
 	})}
 }
 
-// randomWalk is a number of sessions that wanders around a mean.
 func randomWalk(d *draw) []blueprint {
 	life := logUniform(d.params, 0.02, 0.2)
 	return requestSite(d, life, d.noisyLoad(flat, uniform(d.params, 0.2, 0.7)))
 }
 
-// moves is how many of n objects have moved at each step, over a window.
+// moves returns, for each step, how many of n objects have moved.
 func moves(d *draw, n float64) []int64 {
 	t0 := uniform(d.params, -0.1, 0.4)
 	curve := rampCurve(0, n, t0, t0+uniform(d.params, 0.15, 0.55))
@@ -271,7 +266,7 @@ func moves(d *draw, n float64) []int64 {
 	return out
 }
 
-// movePair is a stack that gives objects away and one that takes as many.
+// movePair returns a stack that frees objects and one that allocates as many.
 func movePair(n int64, moved []int64) (from, to actor) {
 	var left, taken pool
 	from = func(u *unit, i int, _ float64) {
@@ -284,14 +279,12 @@ func movePair(n int64, moved []int64) (from, to actor) {
 	return from, to
 }
 
-// movedWithin moves objects from one call path of a function to another.
 func movedWithin(d *draw) []blueprint {
 	n := math.Ceil(d.objects(d.bytes))
 	from, to := movePair(int64(n), moves(d, n))
 	return []blueprint{{paths: []actor{from, to}, sizes: d.sizes, shares: d.shares}}
 }
 
-// movedAcross moves them from one function to another.
 func movedAcross(d *draw) []blueprint {
 	n := math.Ceil(d.objects(d.bytes))
 	from, to := movePair(int64(n), moves(d, n))

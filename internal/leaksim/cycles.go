@@ -2,8 +2,8 @@ package leaksim
 
 import "math"
 
-// rampOf is a load that rises by a factor of its own: most often when that of the whole process
-// rises, else at another time.
+// rampOf returns a load that rises by a random factor, usually at the time when the load of the
+// whole process rises.
 func rampOf(d *draw) func(float64) float64 {
 	when := d.scene
 	if Chance(d.params, 0.3) {
@@ -32,7 +32,7 @@ func cycleShort(d *draw) []blueprint { return cycle(d, uniform(d.params, 0.1, 0.
 func cycleSpan(d *draw) []blueprint  { return cycle(d, uniform(d.params, 0.75, 1.2)) }
 func cycleLong(d *draw) []blueprint  { return cycle(d, uniform(d.params, 1.3, 1.8)) }
 
-// batches collects objects until a batch is done, then frees all but a part of them.
+// batches allocates the objects of a batch and frees them at its end, except for the share kept.
 func batches(perBatch, period, phase, kept float64, load []float64) actor {
 	var live pool
 	next := math.Inf(-1)
@@ -61,7 +61,6 @@ func sawtooth(d *draw) []blueprint {
 	return []blueprint{d.site(func(share float64) actor { return batches(n*share, period, phase, 0, load) })}
 }
 
-// backlog is a queue whose worker falls behind for a while and catches up.
 func backlog(d *draw) []blueprint {
 	n := d.objects(d.bytes)
 	from := uniform(d.params, -0.05, 0.7)
@@ -85,7 +84,6 @@ func backlog(d *draw) []blueprint {
 	})}
 }
 
-// spikes are temporary peaks at random moments.
 func spikes(d *draw) []blueprint {
 	n := d.objects(d.bytes)
 	moments := d.times(logUniform(d.params, 1, 40))

@@ -5,40 +5,40 @@ import (
 	"math/rand/v2"
 )
 
-// Time is counted in spans: 0 is the start of the observed window, 1 its end. A process may have
-// started before 0.
+// The unit of time is the span: 0 is the start of the observed window and 1 its end. A process may
+// start before 0.
 
-// StepsPerSpan is the resolution of the simulation.
+// StepsPerSpan is the number of simulated steps in a span.
 const StepsPerSpan = 960
 
 const dt = 1.0 / StepsPerSpan
 
-// grid is the time a process image lives: from −burn to end.
+// grid is the lifetime of a process image: from −burn to end.
 type grid struct{ burn, end float64 }
 
 func (g grid) steps() int { return int(math.Round((g.burn + g.end) * StepsPerSpan)) }
 
-// at is the time at the end of step i.
+// at returns the time at the end of step i.
 func (g grid) at(i int) float64 { return float64(i+1)*dt - g.burn }
 
-// index is the step that ends at or before t.
+// index returns the last step that ends at or before t.
 func (g grid) index(t float64) int {
 	return min(g.steps()-1, max(0, int((t+g.burn)*StepsPerSpan+1e-6)-1))
 }
 
-// actor lets a stack allocate and free for one step.
+// actor allocates and frees objects of a stack in step i, which ends at time t.
 type actor func(u *unit, i int, t float64)
 
-// blueprint is one function that allocates: its stacks, and the sizes of its objects.
+// blueprint defines a function that allocates: the actors of its call paths and the sizes of its
+// objects.
 type blueprint struct {
-	paths  []actor
-	sizes  []int64
-	shares []float64
-	// sibling says that it has the same callers as the blueprint before it.
-	sibling bool
+	paths   []actor
+	sizes   []int64
+	shares  []float64 // share of each size among the objects
+	sibling bool      // the function has the same callers as that of the previous blueprint
 }
 
-// scene is what happens to the whole process: when its load rises.
+// scene is the time in which the load of the whole process rises.
 type scene struct{ rise, top float64 }
 
 func newScene(params *rand.Rand) scene {
@@ -46,18 +46,18 @@ func newScene(params *rand.Rand) scene {
 	return scene{rise, min(1.15, rise+uniform(params, 0.15, 1.4))}
 }
 
-// draw gives a behaviour its parameters. What the program is like comes from params, what happens
-// to it from chaos: after a restart the first repeats, the second does not.
+// draw draws the parameters of a behaviour. Properties of the program come from params, which is
+// the same after a restart. Events come from chaos, which is not.
 type draw struct {
 	params, chaos *rand.Rand
 	grid          grid
 	scene         scene
-	bytes         float64 // how much the function holds, or leaks within a span
+	bytes         float64 // bytes in use, or leaked per span
 	sizes         []int64
 	shares        []float64
 }
 
-// newDraw draws a function's size and the sizes of its objects.
+// newDraw draws the size of a function and those of its objects.
 func newDraw(params, chaos *rand.Rand, g grid, sc scene, leak bool) *draw {
 	d := &draw{params: params, chaos: chaos, grid: g, scene: sc}
 	if leak {
@@ -71,7 +71,7 @@ func newDraw(params, chaos *rand.Rand, g grid, sc scene, leak bool) *draw {
 
 func clamp(x, low, high float64) float64 { return min(high, max(low, x)) }
 
-// drawSizes: mostly small objects, some large; one size, or up to four.
+// drawSizes draws one to four sizes of objects, usually small ones.
 func (d *draw) drawSizes() {
 	median := logNormal(d.params, 180, 1.6)
 	if Chance(d.params, 0.1) {
@@ -105,7 +105,7 @@ func (d *draw) setSizes(n int, median, spread float64) {
 	}
 }
 
-// objects is how many objects make so many bytes.
+// objects returns the number of objects that have the given total size.
 func (d *draw) objects(bytes float64) float64 {
 	var mean float64
 	for i, s := range d.sizes {
@@ -114,8 +114,7 @@ func (d *draw) objects(bytes float64) float64 {
 	return max(1, bytes/mean)
 }
 
-// many is objects for behaviours that need a population: sizes that leave only a handful are drawn
-// again.
+// many is like objects. If the result is below 40, it draws a smaller size of objects first.
 func (d *draw) many(bytes float64) float64 {
 	if d.objects(bytes) < 40 {
 		d.setSizes(1, max(8, bytes/uniform(d.params, 60, 300)), 0.1)
@@ -123,7 +122,7 @@ func (d *draw) many(bytes float64) float64 {
 	return d.objects(bytes)
 }
 
-// site spreads a behaviour over one or several call paths.
+// site returns a blueprint with one to six call paths.
 func (d *draw) site(path func(share float64) actor) blueprint {
 	n := 1
 	if Chance(d.params, 0.3) {
@@ -132,7 +131,7 @@ func (d *draw) site(path func(share float64) actor) blueprint {
 	return d.spread(n, path)
 }
 
-// spread makes n call paths of unequal shares.
+// spread returns a blueprint with n call paths of random shares.
 func (d *draw) spread(n int, path func(share float64) actor) blueprint {
 	weights := make([]float64, n)
 	var sum float64
@@ -147,8 +146,8 @@ func (d *draw) spread(n int, path func(share float64) actor) blueprint {
 	return b
 }
 
-// load is how busy a function is at each step: a curve, times noise of mean 1 that is correlated in
-// time and whose spread varies widely from function to function.
+// load returns the load of a function at each step: a curve times noise with mean 1, which is
+// correlated in time and whose standard deviation is random.
 func (d *draw) load(curve func(t float64) float64) []float64 {
 	return d.noisyLoad(curve, noiseSpread(d.params))
 }
@@ -160,7 +159,7 @@ func noiseSpread(r *rand.Rand) float64 {
 	return logUniform(r, 0.005, 0.5)
 }
 
-// noisyLoad is a curve times the exponential of a first-order autoregressive process.
+// noisyLoad returns a curve times the exponential of a first-order autoregressive process.
 func (d *draw) noisyLoad(curve func(t float64) float64, spread float64) []float64 {
 	memory := math.Exp(-dt / logUniform(d.params, 0.0008, 0.03))
 	out := make([]float64, d.grid.steps())
@@ -172,8 +171,7 @@ func (d *draw) noisyLoad(curve func(t float64) float64, spread float64) []float6
 	return out
 }
 
-// times draws the moments of a Poisson process of so many events a span, from the start of the
-// image to its end.
+// times draws the times of a Poisson process with the given number of events per span.
 func (d *draw) times(perSpan float64) []float64 {
 	var out []float64
 	for t := -d.grid.burn + d.chaos.ExpFloat64()/perSpan; t < d.grid.end; t += d.chaos.ExpFloat64() / perSpan {
@@ -184,15 +182,15 @@ func (d *draw) times(perSpan float64) []float64 {
 
 func flat(float64) float64 { return 1 }
 
-// rampCurve rises or falls from one level to another between two times.
+// rampCurve returns a curve that changes linearly from one level to another between two times.
 func rampCurve(from, to, t0, t1 float64) func(float64) float64 {
 	return func(t float64) float64 { return from + (to-from)*clamp((t-t0)/(t1-t0), 0, 1) }
 }
 
-// wave is a cycle around 1.
+// wave returns a sine around 1.
 func wave(amplitude, period, phase float64) func(float64) float64 {
 	return func(t float64) float64 { return 1 + amplitude*math.Sin(2*math.Pi*(t/period+phase)) }
 }
 
-// passed says whether a moment lies within the step that ends at t.
+// passed reports whether a time lies within the step that ends at t.
 func passed(moment, t float64) bool { return moment <= t && moment > t-dt }

@@ -1,7 +1,6 @@
 package leaksim
 
 import (
-	"bufio"
 	"fmt"
 	"math"
 	"os"
@@ -12,18 +11,18 @@ import (
 
 const (
 	processID = 4711
-	// cutSize is gperftools' buffer for a whole file, up to version 2.15.
-	cutSize = 1 << 20
+	// bufferSize is the size of gperftools' buffer for a file, up to version 2.15.
+	bufferSize = 1 << 20
 )
 
-// row is one line of a snapshot.
+// row is a row of a snapshot.
 type row struct {
 	unit  int // -1 for dust
 	stack string
 	point
 }
 
-// stackText is the addresses of a stack as both allocators write them.
+// stackText returns the addresses of a stack in the format of both allocators.
 func stackText(stack []uint64, base uint64) string {
 	var b strings.Builder
 	for _, a := range stack {
@@ -32,7 +31,8 @@ func stackText(stack []uint64, base uint64) string {
 	return b.String()
 }
 
-// Write puts a series into a directory: the snapshots, and below sysroot the program.
+// Write writes the snapshots into a directory, and the program below its subdirectory sysroot. It
+// overwrites existing files.
 func (p *Process) Write(dir string) error {
 	path := filepath.Join(dir, "sysroot", programPath)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -61,31 +61,24 @@ func (p *Process) fileName(s shot) string {
 }
 
 func (p *Process) writeShot(path string, s shot, texts []string) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriterSize(f, 1<<16)
-	switch p.Mode.format {
-	case jemalloc:
-		p.jemalloc(w, s, texts)
-	case heapV2:
-		p.heapV2(w, s, texts)
-	default:
-		text, _ := p.heapProfile(s, texts)
-		fmt.Fprint(w, text)
-	}
-	if err := w.Flush(); err != nil {
-		f.Close()
-		return err
-	}
-	if err := f.Close(); err != nil {
+	if err := os.WriteFile(path, []byte(p.text(s, texts)), 0o644); err != nil {
 		return err
 	}
 	return os.Chtimes(path, p.modified(s), p.modified(s))
 }
 
-// maps is the mappings section, in gperftools' form.
+func (p *Process) text(s shot, texts []string) string {
+	switch p.Mode.format {
+	case jemalloc:
+		return p.jemalloc(s, texts)
+	case heapV2:
+		return p.heapV2(s, texts)
+	}
+	text, _ := p.heapProfile(s, texts)
+	return text
+}
+
+// maps returns the section of mappings, in gperftools' format.
 func (p *Process) maps(im *image) string {
 	loader := 0x7f0000000000 + im.base&0xffffff000
 	end := im.base + p.program.size()
@@ -96,7 +89,7 @@ func (p *Process) maps(im *image) string {
 		im.base, end, programPath, end+0x1000, end+0x4000000, loader, loader+0x25000)
 }
 
-// rows are the stacks that ever allocated.
+// rows returns the rows of a snapshot, for all stacks that have allocated, and their sum.
 func (p *Process) rows(s shot, texts []string) (list []row, total point) {
 	add := func(r row) {
 		if r.allocs > 0 {
@@ -111,7 +104,7 @@ func (p *Process) rows(s shot, texts []string) (list []row, total point) {
 	for i := range p.dust {
 		add(row{-1, stackText(p.dust[i].stack, s.image.base), p.dust[i].at(since)})
 	}
-	if p.sorted || p.Mode.Cut {
+	if p.sorted || p.Mode.Truncated {
 		slices.SortStableFunc(list, func(a, b row) int { return int(b.bytes - a.bytes) })
 	} else {
 		rng := NewRand(p.id(), streamOrder+uint64(s.seq))
@@ -120,15 +113,15 @@ func (p *Process) rows(s shot, texts []string) (list []row, total point) {
 	return list, total
 }
 
-// heapProfile is what gperftools' heap-profile-table.cc writes. Up to version 2.15 rows and
-// mappings share a buffer: what of a row no longer fits is left out, and every later row is tried
-// as well. lost are the units whose rows are not whole.
+// heapProfile returns the file that gperftools' heap-profile-table.cc writes. Up to version 2.15,
+// rows and mappings share a buffer. It writes as much of each row as fits, and continues with the
+// next row. lost holds the units whose rows are incomplete.
 func (p *Process) heapProfile(s shot, texts []string) (text string, lost map[int]bool) {
 	list, total := p.rows(s, texts)
 	tail := "\n" + p.maps(s.image)
 	b := buffer{room: math.MaxInt}
-	if p.Mode.Cut {
-		b.room = cutSize - len(tail) - 1
+	if p.Mode.Truncated {
+		b.room = bufferSize - len(tail) - 1
 	}
 	b.put(fmt.Sprintf("heap profile: %6d: %8d [%6d: %8d] @ heapprofile\n", total.live, total.bytes, total.allocs, total.allocBytes))
 	lost = map[int]bool{}
@@ -140,7 +133,7 @@ func (p *Process) heapProfile(s shot, texts []string) (text string, lost map[int
 	return b.text.String() + tail, lost
 }
 
-// buffer takes text as long as it fits.
+// buffer is a buffer of limited size.
 type buffer struct {
 	text strings.Builder
 	room int
@@ -155,8 +148,8 @@ func (b *buffer) put(text string) bool {
 	return true
 }
 
-// row puts the counts, each address and the end of the line, and gives up at the first that does
-// not fit.
+// row appends the counts, each address and the end of the line, up to the first of these that does
+// not fit. It reports whether all fit.
 func (b *buffer) row(r row) bool {
 	if !b.put(fmt.Sprintf("%6d: %8d [%6d: %8d] @", r.live, r.bytes, r.allocs, r.allocBytes)) {
 		return false
@@ -174,8 +167,8 @@ func (b *buffer) row(r row) bool {
 	return b.put("\n")
 }
 
-// heapV2 writes gperftools' sampled heap: a line per sampled object that lives.
-func (p *Process) heapV2(w *bufio.Writer, s shot, texts []string) {
+// heapV2 returns gperftools' sampled heap: a row per sampled live object.
+func (p *Process) heapV2(s shot, texts []string) string {
 	var objects, size int64
 	var lines strings.Builder
 	for u, text := range texts {
@@ -187,12 +180,12 @@ func (p *Process) heapV2(w *bufio.Writer, s shot, texts []string) {
 			size += c.sampled * c.size
 		}
 	}
-	fmt.Fprintf(w, "heap profile: %6d: %8d [%6d: %8d] @ heap_v2/%d\n", objects, size, objects, size, samplePeriod)
-	fmt.Fprint(w, lines.String(), "\n", p.maps(s.image))
+	header := fmt.Sprintf("heap profile: %6d: %8d [%6d: %8d] @ heap_v2/%d\n", objects, size, objects, size, samplePeriod)
+	return header + lines.String() + "\n" + p.maps(s.image)
 }
 
-// estimates is what jemalloc keeps of a stack (prof_tctx_t's unbiased counters): each sampled
-// object counts for as many as it stands for.
+// estimates holds jemalloc's unbiased counters of a stack (prof_tctx_t): each sampled object counts
+// 1/p, where p is the probability that it is sampled.
 type estimates struct{ objects, bytes, allocs, allocBytes float64 }
 
 func (e *estimates) add(o estimates) {
@@ -210,8 +203,8 @@ func estimate(classes []class) (e estimates) {
 	return e
 }
 
-// raw is the pair that jemalloc writes for estimates (prof_data.c, prof_do_unbias): such that a
-// reader who scales by the mean size gets the estimates back.
+// raw returns the pair that jemalloc writes for estimates (prof_data.c, prof_do_unbias). A reader
+// that scales the pair by the mean size gets the estimates.
 func raw(objects, bytes float64) (int64, int64) {
 	if objects == 0 || bytes == 0 {
 		return 0, 0
@@ -221,8 +214,8 @@ func raw(objects, bytes float64) (int64, int64) {
 	return int64(math.Round(sampled / mean)), int64(math.Round(sampled))
 }
 
-// shown is what a reader makes of the pair that jemalloc writes: the estimates, but for the
-// rounding to whole objects.
+// shown returns the estimates that a reader gets from the pair that jemalloc writes, which is
+// rounded to integers.
 func shown(objects, bytes float64) (float64, float64) {
 	n, size := raw(objects, bytes)
 	if n == 0 {
@@ -232,7 +225,7 @@ func shown(objects, bytes float64) (float64, float64) {
 	return float64(n) * scale, float64(size) * scale
 }
 
-func (p *Process) jemalloc(w *bufio.Writer, s shot, texts []string) {
+func (p *Process) jemalloc(s shot, texts []string) string {
 	var total estimates
 	var body strings.Builder
 	for u, text := range texts {
@@ -245,8 +238,8 @@ func (p *Process) jemalloc(w *bufio.Writer, s shot, texts []string) {
 		fmt.Fprintf(&body, "@%s\n  t*: %s\n  t0: %s\n", text, counts, counts)
 	}
 	counts := p.counts(total)
-	fmt.Fprintf(w, "heap_v2/%d\n  t*: %s\n  t0: %s\n", samplePeriod, counts, counts)
-	fmt.Fprint(w, body.String(), "\n", p.maps(s.image))
+	header := fmt.Sprintf("heap_v2/%d\n  t*: %s\n  t0: %s\n", samplePeriod, counts, counts)
+	return header + body.String() + "\n" + p.maps(s.image)
 }
 
 func (p *Process) counts(e estimates) string {

@@ -17,14 +17,14 @@ import (
 	blame "github.com/heaplapse/heaplapse/symbolize/class"
 )
 
-// only is a process of a few functions of one behaviour.
-func only(b behaviour, m mode, seed uint64, snapshots int) *Process {
-	p := &Process{seed: seed, snapshots: snapshots, Mode: m, pick: func(*rand.Rand) behaviour { return b }}
+// only returns a process with a few functions of one behaviour.
+func only(b Behaviour, m Mode, seed uint64, snapshots int) *Process {
+	p := &Process{seed: seed, snapshots: snapshots, Mode: m, pick: func(*rand.Rand) Behaviour { return b }}
 	p.simulate(4, 6)
 	return p
 }
 
-// small is the process of a seed with fewer functions.
+// small returns the process of a seed, with fewer functions.
 func small(seed uint64, snapshots int) *Process {
 	all := modes()
 	p := &Process{seed: seed, snapshots: snapshots, Mode: all[seed%uint64(len(all))], pick: mixture}
@@ -32,7 +32,7 @@ func small(seed uint64, snapshots int) *Process {
 	return p
 }
 
-func modeNamed(t *testing.T, name string) mode {
+func modeNamed(t *testing.T, name string) Mode {
 	t.Helper()
 	for _, m := range modes() {
 		if m.name == name {
@@ -40,7 +40,7 @@ func modeNamed(t *testing.T, name string) mode {
 		}
 	}
 	t.Fatalf("no mode %q", name)
-	return mode{}
+	return Mode{}
 }
 
 func written(t *testing.T, p *Process) (dir string, shots []shot) {
@@ -57,9 +57,9 @@ func read(t *testing.T, dir string, p *Process, s shot) *heapfile.Snapshot {
 	return snap
 }
 
-// TestFilesSayWhatHappened: every behaviour's files, read back and symbolized, give each function
-// the counts that the simulation had at that moment.
-func TestFilesSayWhatHappened(t *testing.T) {
+// TestFilesMatchSimulation reads and symbolizes the files of every behaviour, and compares the
+// counts of each function with the simulation.
+func TestFilesMatchSimulation(t *testing.T) {
 	testutil.NoRace(t)
 	for i, b := range Behaviours() {
 		t.Run(b.Name, func(t *testing.T) {
@@ -70,17 +70,20 @@ func TestFilesSayWhatHappened(t *testing.T) {
 				im := shots[k].image
 				for i := range im.sites {
 					want := im.siteAt(&im.sites[i], shots[k].step)
-					require.Equal(t, heapfile.Counts{InuseObjects: want.live, InuseBytes: want.bytes, AllocObjects: want.allocs, AllocBytes: want.allocBytes},
-						got[im.sites[i].name], "%s, snapshot %d", im.sites[i].name, k)
+					require.Equal(t, want.counts(), got[im.sites[i].name], "%s, snapshot %d", im.sites[i].name, k)
 					delete(got, im.sites[i].name)
 				}
-				require.Empty(t, got, "functions that the simulation does not know")
+				require.Empty(t, got, "unknown functions")
 			}
 		})
 	}
 }
 
-// perFunction sums the estimates of each snapshot by the function to blame.
+func (p point) counts() heapfile.Counts {
+	return heapfile.Counts{InuseObjects: p.live, InuseBytes: p.bytes, AllocObjects: p.allocs, AllocBytes: p.allocBytes}
+}
+
+// perFunction sums the estimates of each snapshot by the function that is blamed.
 func perFunction(t *testing.T, dir string) []map[string]heapfile.Counts {
 	t.Helper()
 	series, err := series.Open([]string{dir}, series.Options{})
@@ -108,7 +111,7 @@ func perFunction(t *testing.T, dir string) []map[string]heapfile.Counts {
 	return out
 }
 
-// TestRowsSumToTheHeader: in every way of recording; what a cut file lacks is what did not fit.
+// TestRowsSumToTheHeader covers every mode of recording.
 func TestRowsSumToTheHeader(t *testing.T) {
 	testutil.NoRace(t)
 	for i, m := range modes() {
@@ -120,8 +123,8 @@ func TestRowsSumToTheHeader(t *testing.T) {
 			for _, s := range shots {
 				snap := read(t, dir, p, s)
 				switch {
-				case m.Cut:
-					checkCut(t, p, s, snap)
+				case m.Truncated:
+					checkTruncated(t, p, s, snap)
 				case m.format == jemalloc:
 					checkJemalloc(t, snap)
 				default:
@@ -133,27 +136,27 @@ func TestRowsSumToTheHeader(t *testing.T) {
 	}
 }
 
-// checkCut: the file fills the buffer, and header minus rows is what the rows that were left out
-// hold.
-func checkCut(t *testing.T, p *Process, s shot, snap *heapfile.Snapshot) {
+// checkTruncated checks that the file is truncated at the size of the buffer, and that the header
+// has the totals of all rows.
+func checkTruncated(t *testing.T, p *Process, s shot, snap *heapfile.Snapshot) {
 	t.Helper()
 	require.True(t, snap.Completeness.Truncated)
-	require.LessOrEqual(t, snap.Size, int64(cutSize))
+	require.LessOrEqual(t, snap.Size, int64(bufferSize))
 	_, total := p.rows(s, s.image.texts())
-	require.Equal(t, heapfile.Counts{InuseObjects: total.live, InuseBytes: total.bytes, AllocObjects: total.allocs, AllocBytes: total.allocBytes}, snap.Total)
+	require.Equal(t, total.counts(), snap.Total)
 	require.Less(t, snap.Completeness.Rows.AllocBytes, snap.Total.AllocBytes)
 	require.LessOrEqual(t, snap.Completeness.Rows.InuseBytes, snap.Total.InuseBytes)
 }
 
-// checkJemalloc: its header is unbiased over all stacks at once, so only the estimates agree,
-// within the rounding of its numbers.
+// checkJemalloc compares the estimates of header and rows. The header is computed from the sum of
+// all stacks, so the raw numbers differ.
 func checkJemalloc(t *testing.T, snap *heapfile.Snapshot) {
 	t.Helper()
 	header := heapfile.Sample{Counts: snap.Total}.Estimate(snap.Period)
 	require.InEpsilon(t, header.InuseBytes, snap.Completeness.Estimate.InuseBytes, 0.02)
 }
 
-// TestUnbiased: the pair that jemalloc writes for one object of 8 bytes and one of 8 MiB.
+// TestUnbiased checks the pair that jemalloc writes for one object of 8 bytes and one of 8 MiB.
 func TestUnbiased(t *testing.T) {
 	e := estimate([]class{
 		{size: 8, chance: -math.Expm1(-8.0 / samplePeriod), sampled: 1},
@@ -163,9 +166,9 @@ func TestUnbiased(t *testing.T) {
 	require.Equal(t, []int64{17, 2312}, []int64{objects, size})
 }
 
-// TestSamplesStandForAll: over many processes the estimates from sampled files meet the truth,
-// after objects of both sampled and other kinds were freed.
-func TestSamplesStandForAll(t *testing.T) {
+// TestEstimatesAreUnbiased compares the estimates from sampled files with the true sums, over many
+// processes.
+func TestEstimatesAreUnbiased(t *testing.T) {
 	testutil.NoRace(t)
 	for _, name := range []string{"jemalloc", "jemalloc-accum", "heap_v2"} {
 		t.Run(name, func(t *testing.T) {
@@ -181,12 +184,12 @@ func TestSamplesStandForAll(t *testing.T) {
 				}
 			}
 			require.InDelta(t, truth, estimated, 4*math.Sqrt(variance))
-			require.Less(t, 4*math.Sqrt(variance), truth/5, "the test is sharp")
+			require.Less(t, 4*math.Sqrt(variance), truth/5, "the tolerance is small")
 		})
 	}
 }
 
-func behaviourNamed(t *testing.T, name string) behaviour {
+func behaviourNamed(t *testing.T, name string) Behaviour {
 	t.Helper()
 	for _, b := range Behaviours() {
 		if b.Name == name {
@@ -194,10 +197,11 @@ func behaviourNamed(t *testing.T, name string) behaviour {
 		}
 	}
 	t.Fatalf("no behaviour %q", name)
-	return behaviour{}
+	return Behaviour{}
 }
 
-// TestSeries: what is particular to each way of recording is there, and read as such.
+// TestSeries checks that a reader finds the properties of each mode of recording: clock, restarts,
+// missing snapshots.
 func TestSeries(t *testing.T) {
 	testutil.NoRace(t)
 	for i, m := range modes() {
@@ -228,8 +232,8 @@ func TestSeries(t *testing.T) {
 	}
 }
 
-// TestTriggers: a trigger by bytes allocated gives as many snapshots as asked for, evenly spaced in
-// bytes.
+// TestTriggers checks that a trigger by bytes allocated gives the requested number of snapshots,
+// evenly spaced.
 func TestTriggers(t *testing.T) {
 	p := only(behaviourNamed(t, "noisy-constant"), modeNamed(t, "allocated"), 1, 20)
 	shots := p.shots()
@@ -243,8 +247,7 @@ func TestTriggers(t *testing.T) {
 	require.Greater(t, float64(least), 0.8*float64(most), "steps are even")
 }
 
-// TestHighWater: every snapshot of a series that record highs trigger is a record high of its
-// headers.
+// TestHighWater checks that each snapshot has more bytes in use than all earlier ones.
 func TestHighWater(t *testing.T) {
 	p := only(behaviourNamed(t, "random-walk"), modeNamed(t, "high-water"), 3, 10)
 	dir, shots := written(t, p)
@@ -257,8 +260,8 @@ func TestHighWater(t *testing.T) {
 	}
 }
 
-// TestRestartedImagesAreTheSameProgram: functions, sizes and stacks repeat, addresses and events do
-// not.
+// TestRestartedImagesAreTheSameProgram checks that functions, sizes and stacks repeat, but
+// addresses and events do not.
 func TestRestartedImagesAreTheSameProgram(t *testing.T) {
 	testutil.NoRace(t)
 	p := Simulate(7, 12, false)
@@ -278,7 +281,8 @@ func TestRestartedImagesAreTheSameProgram(t *testing.T) {
 	require.Greater(t, differ, len(a.sites)/3)
 }
 
-// TestDeterministic: the same seed gives the same files and times; another seed gives others.
+// TestDeterministic checks that the same seed gives the same files and times, and another seed
+// gives others.
 func TestDeterministic(t *testing.T) {
 	testutil.NoRace(t)
 	for seed := range uint64(len(modes())) {
@@ -306,9 +310,8 @@ func content(t *testing.T, path string) string {
 	return string(b)
 }
 
-// TestCurves: the curves that other methods and the CSV get are what the files say, by an
-// independent path: exactly, or within the rounding of sampled formats. What a cut file hides is
-// not a number.
+// TestCurves compares the curves of Functions with the files: exactly, or within the rounding of
+// sampled formats. A value that truncation hides is NaN.
 func TestCurves(t *testing.T) {
 	testutil.NoRace(t)
 	for i, m := range modes() {
@@ -326,7 +329,7 @@ func TestCurves(t *testing.T) {
 					want, got := float64(inFiles[n][o.Name].InuseBytes), o.Observed.Bytes[k]
 					k++
 					if math.IsNaN(got) {
-						require.True(t, m.Cut)
+						require.True(t, m.Truncated)
 						continue
 					}
 					tolerance := map[format]float64{heapProfile: 0, heapV2: 1e-4, jemalloc: 1e-4}[m.format]

@@ -2,7 +2,7 @@ package leaksim
 
 import "math"
 
-// Function is one function of one process: its truth, and what was written of it.
+// Function is a function of a process, with its ground truth and its curve in the snapshots.
 type Function struct {
 	Seed      uint64
 	Snapshots int
@@ -13,8 +13,8 @@ type Function struct {
 	Observed Curve
 }
 
-// Curve is what the files say of a function in the window: estimates, one per snapshot. What a cut
-// file does not show is NaN. allocs are nil without cumulative counts.
+// Curve holds the estimates of a function, one value per snapshot. A value that truncation hides is
+// NaN. Allocs and AllocBytes are nil if the snapshots have no cumulative counts.
 type Curve struct {
 	Seconds, Bytes, Objects, Allocs, AllocBytes []float64
 }
@@ -35,21 +35,17 @@ func (p *Process) Functions() []Function {
 	return out
 }
 
-// DustFunction returns a function of the dust. None of them leaks.
+// DustFunction returns the function of the dust with the given name. It does not leak.
 func (p *Process) DustFunction(name string) Function {
 	return Function{
-		Seed:      p.seed,
-		Snapshots: p.snapshots,
-		Mode:      p.Mode.name,
-		Name:      name,
-		Behaviour: "dust",
-		Truth:     Truth{Verdict: IsHarmless},
+		Seed: p.seed, Snapshots: p.snapshots, Mode: p.Mode.name, Name: name, Behaviour: "dust",
+		Truth: Truth{Verdict: IsHarmless},
 	}
 }
 
-// hidden says for each snapshot of the window's image which units a cut file leaves out.
+// hidden returns, by number of snapshot, the units whose rows are truncated.
 func (p *Process) hidden(shots []shot, im *image) map[int]map[int]bool {
-	if !p.Mode.Cut {
+	if !p.Mode.Truncated {
 		return nil
 	}
 	texts := im.texts()
@@ -60,7 +56,7 @@ func (p *Process) hidden(shots []shot, im *image) map[int]map[int]bool {
 	return out
 }
 
-// observe is the curve of a function as the files show it.
+// observe returns the curve of a function in the snapshots of a process image.
 func (p *Process) observe(s *site, shots []shot, im *image, hidden map[int]map[int]bool) Curve {
 	var c Curve
 	for _, sh := range shots {
@@ -77,6 +73,7 @@ func (p *Process) observe(s *site, shots []shot, im *image, hidden map[int]map[i
 	return c
 }
 
+// seen returns the estimates of a function that a reader of a snapshot gets.
 func (p *Process) seen(s *site, sh shot, hidden map[int]bool) (e estimates) {
 	for k := range s.stacks {
 		unit := s.first + k

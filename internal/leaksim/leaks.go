@@ -2,9 +2,10 @@ package leaksim
 
 import "math"
 
-// The behaviours of this file leak: unit.leaked counts what nothing will free.
+// The behaviours in this file leak. unit.leaked counts the bytes that nothing will free.
 
-// traffic is what a leaking function holds besides: objects of requests, and often data that stays.
+// traffic returns what a leaking function does apart from the leak: requests, and in some cases
+// constant data.
 func traffic(d *draw, load []float64) func(share float64) actor {
 	var kept, live float64
 	if Chance(d.params, 0.4) {
@@ -25,7 +26,7 @@ func traffic(d *draw, load []float64) func(share float64) actor {
 	}
 }
 
-// leaking adds to a behaviour a loss of n objects a span, times a rate at each step.
+// leaking adds to an actor a leak of n objects per span, times the rate of each step.
 func leaking(base func(share float64) actor, n float64, rate []float64) func(share float64) actor {
 	return func(share float64) actor {
 		other := base(share)
@@ -36,13 +37,13 @@ func leaking(base func(share float64) actor, n float64, rate []float64) func(sha
 	}
 }
 
-// leakSteady loses at a rate that depends on the clock alone, beside noisy traffic.
+// leakSteady leaks at a constant rate, independent of its noisy traffic.
 func leakSteady(d *draw) []blueprint {
 	rate := d.noisyLoad(flat, 0)
 	return []blueprint{d.site(leaking(traffic(d, d.load(flat)), d.objects(d.bytes), rate))}
 }
 
-// requestLeak loses a share of what its requests allocate: rate and traffic have one load.
+// requestLeak leaks a share of what its requests allocate: leak and traffic have the same load.
 func requestLeak(d *draw, curve func(float64) float64) []blueprint {
 	load := d.load(curve)
 	return []blueprint{d.site(leaking(traffic(d, load), d.objects(d.bytes), load))}
@@ -51,8 +52,8 @@ func requestLeak(d *draw, curve func(float64) float64) []blueprint {
 func leakRequest(d *draw) []blueprint        { return requestLeak(d, flat) }
 func leakRequestRamping(d *draw) []blueprint { return requestLeak(d, rampOf(d)) }
 
-// leakRequestFalling loses a share of its requests while ever fewer come; what is in flight falls
-// with them, and may have been much.
+// leakRequestFalling leaks a share of its requests while their number decreases. The objects of
+// current requests decrease too, and may have been many.
 func leakRequestFalling(d *draw) []blueprint {
 	t0 := uniform(d.params, -0.3, 0.6)
 	load := d.load(rampCurve(1.5, uniform(d.params, 0.05, 0.9), t0, t0+uniform(d.params, 0.15, 1.2)))
@@ -65,7 +66,7 @@ func leakRequestCycling(d *draw) []blueprint {
 	return requestLeak(d, wave(uniform(d.params, 0.2, 0.9), uniform(d.params, 0.1, 1), d.params.Float64()))
 }
 
-// leakUnderCycle loses steadily below a daily cycle that is unrelated and may be larger.
+// leakUnderCycle leaks at a constant rate, and has an unrelated daily cycle that may be larger.
 func leakUnderCycle(d *draw) []blueprint {
 	load := d.load(wave(uniform(d.params, 0.2, 0.9), uniform(d.params, 0.1, 0.6), d.params.Float64()))
 	level := d.objects(d.bytes * logUniform(d.params, 0.05, 1.5))
@@ -74,7 +75,7 @@ func leakUnderCycle(d *draw) []blueprint {
 	return []blueprint{d.site(leaking(base, d.objects(d.bytes), d.noisyLoad(flat, 0)))}
 }
 
-// leakUnderCache loses beside a cache that fills and is full before the end, or just about.
+// leakUnderCache leaks, and has a cache that gets full before the end.
 func leakUnderCache(d *draw) []blueprint {
 	entries := d.many(d.bytes * logUniform(d.params, 0.2, 6))
 	start, full := max(-d.grid.burn, uniform(d.params, -0.3, 0.05)), uniform(d.params, 0.15, 0.98)
@@ -83,7 +84,6 @@ func leakUnderCache(d *draw) []blueprint {
 	return []blueprint{d.site(leaking(base, d.objects(d.bytes), load))}
 }
 
-// leakBursty loses in bursts at random moments.
 func leakBursty(d *draw) []blueprint {
 	perSpan := logUniform(d.params, 5, 60)
 	n := d.objects(d.bytes) / perSpan
@@ -106,7 +106,6 @@ func leakBursty(d *draw) []blueprint {
 	})}
 }
 
-// leakBatchResidue keeps a part of each batch.
 func leakBatchResidue(d *draw) []blueprint {
 	period := logUniform(d.params, 0.008, 0.2)
 	kept := logUniform(d.params, 0.03, 0.7)
@@ -115,7 +114,6 @@ func leakBatchResidue(d *draw) []blueprint {
 	return []blueprint{d.site(func(share float64) actor { return batches(perBatch*share, period, phase, kept, load) })}
 }
 
-// leakLate begins to lose within the span.
 func leakLate(d *draw) []blueprint {
 	from := uniform(d.params, 0.3, 0.7)
 	onset := func(t float64) float64 {
@@ -124,21 +122,22 @@ func leakLate(d *draw) []blueprint {
 		}
 		return 1 / (1 - from)
 	}
-	return []blueprint{
-		d.site(leaking(traffic(d, d.load(flat)), d.objects(d.bytes), d.noisyLoad(onset, noiseSpread(d.params)))),
-	}
+	return d.noisyLeak(onset)
 }
 
-// leakAccelerating loses ever faster.
+// noisyLeak leaks at the rate of a curve with noise.
+func (d *draw) noisyLeak(curve func(float64) float64) []blueprint {
+	base := traffic(d, d.load(flat))
+	n := d.objects(d.bytes)
+	return []blueprint{d.site(leaking(base, n, d.noisyLoad(curve, noiseSpread(d.params))))}
+}
+
 func leakAccelerating(d *draw) []blueprint {
 	power := uniform(d.params, 0.5, 2.5)
 	faster := func(t float64) float64 { return (power + 1) * math.Pow(max(0, t), power) }
-	return []blueprint{
-		d.site(leaking(traffic(d, d.load(flat)), d.objects(d.bytes), d.noisyLoad(faster, noiseSpread(d.params)))),
-	}
+	return d.noisyLeak(faster)
 }
 
-// leakTwins is two functions with one caller that lose at different rates.
 func leakTwins(d *draw) []blueprint {
 	a := requestLeak(d, flat)
 	d.bytes *= uniform(d.params, 0.3, 1.5)
@@ -148,23 +147,19 @@ func leakTwins(d *draw) []blueprint {
 	return append(a, b...)
 }
 
-// leakThin loses a little on each of some 200 call paths of one function.
 func leakThin(d *draw) []blueprint {
 	load := d.load(flat)
 	path := leaking(traffic(d, load), d.objects(d.bytes), load)
 	return []blueprint{d.spread(150+d.params.IntN(100), path)}
 }
 
-// leakLargeRare loses few large objects, each of another size.
 func leakLargeRare(d *draw) []blueprint {
 	lost := logUniform(d.params, 4, 40)
 	d.setSizes(8, d.bytes/lost, 0.6)
-	return []blueprint{
-		d.spread(1, leaking(func(float64) actor { return func(*unit, int, float64) {} }, lost, d.noisyLoad(flat, 0))),
-	}
+	idle := func(float64) actor { return func(*unit, int, float64) {} }
+	return []blueprint{d.spread(1, leaking(idle, lost, d.noisyLoad(flat, 0)))}
 }
 
-// leakDoubling is a container to which elements are added for ever: its storage grows in jumps.
 func leakDoubling(d *draw) []blueprint {
 	element := uniform(d.params, 8, 200)
 	n := d.bytes / element

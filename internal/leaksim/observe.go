@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// shot is one snapshot that is kept.
+// shot is a snapshot.
 type shot struct {
 	image *image
 	step  int
-	mark  int // index among the steps whose classes were kept
-	seq   int // number in the file's name
+	mark  int // index in image.marks
+	seq   int // sequence number in the file name
 	time  time.Time
 }
 
-// timerSteps are the steps of an image at which a timer fires: every so often, and late by a
-// little, for allocators look at the clock only when they allocate.
+// timerSteps returns the steps of a process image at which a timer fires. It fires a little late,
+// because allocators check the clock only when the program allocates.
 func (p *Process) timerSteps(im *image) []int {
 	rng := NewRand(p.id(), streamTimer)
 	n := p.snapshots
@@ -35,7 +35,7 @@ func (p *Process) timerSteps(im *image) []int {
 	return slices.Compact(out)
 }
 
-// shots are the snapshots of a process.
+// shots returns the snapshots of the process.
 func (p *Process) shots() []shot {
 	rng := NewRand(p.id(), streamShots)
 	begin := time.Date(2026, 3, 1+rng.IntN(28), rng.IntN(24), rng.IntN(60), rng.IntN(60), 0, time.UTC)
@@ -52,7 +52,8 @@ func (p *Process) shots() []shot {
 	return p.lose(rng, out)
 }
 
-// modified is the time that a snapshot's file bears: that of the snapshot, or of a quick copy.
+// modified returns the modification time of a snapshot's file: the time of the snapshot, or that of
+// a later copy.
 func (p *Process) modified(s shot) time.Time {
 	if p.Mode.copied {
 		return time.Date(2026, 6, 1, 12, 0, 0, s.seq*1e6, time.UTC)
@@ -70,7 +71,7 @@ func (p *Process) stepsOf(im *image) []int {
 	return p.timerSteps(im)
 }
 
-// lose drops snapshots at random, but not the first and the last.
+// lose removes snapshots at random, except the first and the last.
 func (p *Process) lose(rng *rand.Rand, list []shot) []shot {
 	if p.Mode.missing == 0 {
 		return list
@@ -82,8 +83,9 @@ func (p *Process) lose(rng *rand.Rand, list []shot) []shot {
 	return list
 }
 
-// allocationSteps are where the bytes allocated have grown by an interval since the last snapshot
-// (gperftools' HEAP_PROFILE_ALLOCATION_INTERVAL), the largest one that gives n snapshots.
+// allocationSteps returns the steps at which the bytes allocated have grown by an interval since
+// the last snapshot (gperftools' HEAP_PROFILE_ALLOCATION_INTERVAL). The interval is the largest one
+// that gives n snapshots.
 func allocationSteps(im *image, n int) []int {
 	first := im.grid.index(dt)
 	total := im.total()[first:]
@@ -100,8 +102,8 @@ func allocationSteps(im *image, n int) []int {
 	}))
 }
 
-// highWaterSteps are where the heap passes its record by an interval (HEAP_PROFILE_INUSE_INTERVAL),
-// the largest one that gives n snapshots.
+// highWaterSteps returns the steps at which the bytes in use exceed their former maximum by an
+// interval (HEAP_PROFILE_INUSE_INTERVAL). The interval is the largest one that gives n snapshots.
 func highWaterSteps(im *image, n int) []int {
 	first := im.grid.index(dt)
 	total := im.total()[first:]
@@ -124,19 +126,10 @@ func records(total []point, interval float64) []int {
 	return out
 }
 
-// widest takes the first n steps of the largest interval up to high that gives as many; fewer where
-// none does.
+// widest returns the first n steps for the largest interval up to high that gives at least n, or
+// fewer if none does.
 func widest(n int, high float64, steps func(interval float64) []int) []int {
-	low := 0.0
-	for range 60 {
-		middle := (low + high) / 2
-		if len(steps(middle)) >= n {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	out := steps(low)
+	out := steps(bisect(0, high, func(x float64) bool { return len(steps(x)) >= n }))
 	return out[:min(n, len(out))]
 }
 

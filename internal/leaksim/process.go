@@ -4,18 +4,17 @@ import (
 	"math/rand/v2"
 )
 
-// mode is how a process is recorded.
-type mode struct {
-	name   string
-	format format
-	// period is the mean number of bytes between samples; 0 for formats that record everything.
-	period  float64
-	accum   bool // jemalloc's prof_accum: cumulative counts
-	trigger trigger
-	images  int     // process images: one more than restarts
-	missing float64 // share of the snapshots that are lost
-	Cut     bool    // more stacks than gperftools ≤2.15 can write
-	copied  bool    // files that lost their times when they were copied
+// Mode is a way in which a process is recorded.
+type Mode struct {
+	name      string
+	format    format
+	period    float64 // mean number of bytes between samples; 0 if everything is recorded
+	accum     bool    // cumulative counts (jemalloc's prof_accum)
+	trigger   trigger
+	images    int     // number of process images: one more than restarts
+	missing   float64 // share of the snapshots that are missing
+	Truncated bool    // the process has more stacks than gperftools ≤2.15 can write
+	copied    bool    // the files were copied without their times
 }
 
 type format uint8
@@ -36,9 +35,10 @@ const (
 
 const samplePeriod = 512 << 10
 
-// modes are taken in turn by seed: a quarter of all processes are plain.
-func modes() []mode {
-	return []mode{
+// modes returns all modes. A process has the mode with the index of its seed, modulo their number.
+// A quarter are plain.
+func modes() []Mode {
+	return []Mode{
 		{name: "timer", images: 1},
 		{name: "allocated", images: 1, trigger: byAllocation},
 		{name: "jemalloc", images: 1, format: jemalloc, period: samplePeriod},
@@ -49,7 +49,7 @@ func modes() []mode {
 		{name: "restarted", images: 2},
 		{name: "jemalloc-accum", images: 1, format: jemalloc, period: samplePeriod, accum: true},
 		{name: "copied", images: 1, copied: true},
-		{name: "cut", images: 1, Cut: true},
+		{name: "cut", images: 1, Truncated: true},
 		{name: "heap_v2", images: 1, format: heapV2, period: samplePeriod},
 	}
 }
@@ -57,41 +57,41 @@ func modes() []mode {
 // site is a function that allocates, with its ground truth.
 type site struct {
 	name      string
-	behaviour behaviour
+	behaviour Behaviour
 	plan      blueprint
-	stacks    [][]uint64 // one per path, relative addresses
-	first     int        // its first unit; the others follow
+	stacks    [][]uint64 // one per call path, as relative addresses
+	first     int        // index of its first unit; the others follow
 }
 
-// image is one run of the program: what each of its units held after each step.
+// image is a process image, with the counts of each of its units after each step.
 type image struct {
 	grid    grid
-	start   float64 // of its own time 0, in time of the series
+	start   float64 // its time 0, in the time of the series
 	sites   []site
-	history [][]point // by unit and step
-	marks   []int     // steps at which classes are kept
-	classes [][][]class
-	base    uint64 // where the program is mapped
+	history [][]point   // by unit and step
+	marks   []int       // steps for which classes are stored
+	classes [][][]class // by unit and mark
+	base    uint64      // address at which the program is mapped
 }
 
-// Process is a simulated process and how it is recorded.
+// Process is a simulated process.
 type Process struct {
 	seed      uint64
 	snapshots int
-	Mode      mode
+	Mode      Mode
 	program   *program
 	images    []*image
 	dust      []dust
-	DustNames []string
-	seconds   float64 // length of a span
-	length    float64 // of all images together, in spans
-	sorted    bool    // rows by size, as gperftools ≤2.15 writes them
-	pick      func(*rand.Rand) behaviour
-	wide      bool // functions may do two things: see wide.go
+	DustNames []string // names of the functions of the dust
+	seconds   float64  // length of a span
+	length    float64  // total length of all process images, in spans
+	sorted    bool     // rows are sorted by size, as gperftools ≤2.15 does
+	pick      func(*rand.Rand) Behaviour
+	wide      bool // functions may have a second behaviour, see combined.go
 }
 
-// Streams of random numbers, one for each purpose. Those that are taken once per image, file or
-// site have room for it.
+// Streams of random numbers, one for each purpose. The index of an image, file or site is added to
+// some of them.
 const (
 	streamProcess uint64 = iota << 32
 	streamProgram
@@ -105,11 +105,11 @@ const (
 	streamUnits
 )
 
-// leakShare is the share of behaviours drawn that leak; a quarter of them leak too little to count.
+// leakShare is the share of functions that leak. A quarter of them leak less than LeastLeak.
 const leakShare = 0.063
 
-// Simulate runs the process of a seed, of which so many snapshots will be taken, of the benchmark's
-// population or of the wide one.
+// Simulate simulates the process of a seed with the given number of snapshots. wide selects the
+// wide population, in which functions may have a second behaviour.
 func Simulate(seed uint64, snapshots int, wide bool) *Process {
 	all := modes()
 	p := &Process{seed: seed, snapshots: snapshots, Mode: all[seed%uint64(len(all))], pick: mixture, wide: wide}
@@ -120,7 +120,7 @@ func Simulate(seed uint64, snapshots int, wide bool) *Process {
 	return p
 }
 
-// simulate runs a process of least to most functions.
+// simulate simulates a process of least to most functions.
 func (p *Process) simulate(least, most int) {
 	id := p.id()
 	rng := NewRand(id, streamProcess)
@@ -137,17 +137,16 @@ func (p *Process) simulate(least, most int) {
 	for k, g := range all {
 		p.images = append(p.images, p.run(id, k, g, sites))
 	}
-	if p.Mode.Cut {
+	if p.Mode.Truncated {
 		p.addDust(NewRand(id, streamDust))
 	}
 }
 
-// id is what all random numbers of a process depend on: processes with other numbers of snapshots
-// are other processes.
+// id is the seed of all random numbers of the process. It depends on the number of snapshots.
 func (p *Process) id() uint64 { return p.seed*1000 + uint64(p.snapshots) }
 
-// lives are the lives of a process's images: one of a whole span, and another that is shorter, in
-// either order.
+// lives returns the lifetimes of n process images, at most two. One lasts a whole span, the other
+// is shorter.
 func lives(rng *rand.Rand, n int, burn float64) []grid {
 	if n == 1 {
 		return []grid{{burn: burn, end: 1}}
@@ -159,7 +158,7 @@ func lives(rng *rand.Rand, n int, burn float64) []grid {
 	return []grid{{burn: burn, end: 1}, {end: short}}
 }
 
-// run simulates one image. Each has the same functions with the same parameters.
+// run simulates process image k. All images have the same functions with the same parameters.
 func (p *Process) run(id uint64, k int, g grid, sites int) *image {
 	im := &image{grid: g, base: 0x55d000000000 + NewRand(id, streamBase+uint64(k)).Uint64N(1<<20)<<12}
 	for _, earlier := range p.images {
@@ -198,18 +197,18 @@ func (p *Process) drawSites(params, chaos *rand.Rand, g grid, n int) []site {
 	return out
 }
 
-// mixture draws a behaviour by weight.
-func mixture(rng *rand.Rand) behaviour { return leakOr(rng, harmless()) }
+// mixture draws a behaviour of the benchmark.
+func mixture(rng *rand.Rand) Behaviour { return leakOr(rng, harmless()) }
 
 // leakOr draws a leak or one of the others.
-func leakOr(rng *rand.Rand, others []behaviour) behaviour {
+func leakOr(rng *rand.Rand, others []Behaviour) Behaviour {
 	if Chance(rng, leakShare) {
 		return byWeight(rng, leaks())
 	}
 	return byWeight(rng, others)
 }
 
-func byWeight(rng *rand.Rand, list []behaviour) behaviour {
+func byWeight(rng *rand.Rand, list []Behaviour) Behaviour {
 	var sum float64
 	for _, b := range list {
 		sum += b.weight
@@ -223,8 +222,8 @@ func byWeight(rng *rand.Rand, list []behaviour) behaviour {
 	return list[len(list)-1]
 }
 
-// newSite gives a function its name and its call paths, all different.
-func newSite(prog *program, b behaviour, plan blueprint, before []site) site {
+// newSite draws the name and the call paths of a function. All paths are different.
+func newSite(prog *program, b Behaviour, plan blueprint, before []site) site {
 	f := prog.newFunction()
 	s := site{name: prog.names[f], behaviour: b, plan: plan}
 	container := Chance(prog.rng, 0.4)
@@ -248,7 +247,7 @@ func newSite(prog *program, b behaviour, plan blueprint, before []site) site {
 	return s
 }
 
-// runSite simulates the stacks of a function step by step.
+// runSite simulates the stacks of a function.
 func (im *image) runSite(s *site, rng *rand.Rand, period float64) {
 	n := im.grid.steps()
 	for _, act := range s.plan.paths {
@@ -270,7 +269,7 @@ func (im *image) runSite(s *site, rng *rand.Rand, period float64) {
 	}
 }
 
-// texts are the stacks of all units as they are written.
+// texts returns the stacks of all units in the format of the snapshots.
 func (im *image) texts() []string {
 	var out []string
 	for i := range im.sites {
@@ -281,7 +280,7 @@ func (im *image) texts() []string {
 	return out
 }
 
-// total sums all units at each step.
+// total returns the sum of all units at each step.
 func (im *image) total() []point {
 	sum := make([]point, im.grid.steps())
 	for _, h := range im.history {
@@ -292,7 +291,7 @@ func (im *image) total() []point {
 	return sum
 }
 
-// siteAt is a function at one step: the sum of its stacks.
+// siteAt returns the counts of a function at a step: the sum of its stacks.
 func (im *image) siteAt(s *site, step int) point {
 	var sum point
 	for k := range s.stacks {

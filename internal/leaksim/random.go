@@ -5,27 +5,30 @@ import (
 	"math/rand/v2"
 )
 
-// NewRand is a stream of random numbers that depends on its seeds alone.
+// NewRand returns a generator of random numbers. They depend only on seed and stream.
 func NewRand(seed, stream uint64) *rand.Rand {
-	// An odd multiplier spreads neighbouring seeds (SplitMix64's constant).
+	// The odd multipliers, constants of SplitMix64, make the generators of adjacent seeds
+	// independent.
 	return rand.New(rand.NewPCG(seed*0x9e3779b97f4a7c15+1, stream*0xbf58476d1ce4e5b9+seed))
 }
 
 func uniform(r *rand.Rand, low, high float64) float64 { return low + (high-low)*r.Float64() }
 
-// logUniform is uniform in the exponent.
+// logUniform draws a number whose logarithm is uniform.
 func logUniform(r *rand.Rand, low, high float64) float64 {
 	return math.Exp(uniform(r, math.Log(low), math.Log(high)))
 }
 
-// logNormal has the given median; sigma is that of the logarithm.
+// logNormal draws from a log-normal distribution. sigma is the standard deviation of the logarithm.
 func logNormal(r *rand.Rand, median, sigma float64) float64 {
 	return median * math.Exp(sigma*r.NormFloat64())
 }
 
+// Chance returns true with probability p.
 func Chance(r *rand.Rand, p float64) bool { return r.Float64() < p }
 
-// poisson draws a number of events of the given mean: exactly below 30, by the normal law above.
+// poisson draws from a Poisson distribution: exactly if the mean is below 30, otherwise by a normal
+// approximation.
 func poisson(r *rand.Rand, mean float64) int64 {
 	switch {
 	case mean <= 0:
@@ -41,8 +44,8 @@ func poisson(r *rand.Rand, mean float64) int64 {
 	return max(0, int64(math.Round(mean+math.Sqrt(mean)*r.NormFloat64())))
 }
 
-// binomial draws how many of n succeed with probability p: exactly for few, by the Poisson law for
-// rare, by the normal law for many successes.
+// binomial draws from a binomial distribution: exactly for small n, otherwise by a Poisson or a
+// normal approximation.
 func binomial(r *rand.Rand, n int64, p float64) int64 {
 	switch {
 	case n <= 0 || p <= 0:
@@ -68,7 +71,8 @@ func binomial(r *rand.Rand, n int64, p float64) int64 {
 	return min(n, max(0, k))
 }
 
-// hypergeometric draws how many of k objects, taken from n of which m are marked, are marked.
+// hypergeometric draws the number of marked objects among k that are taken from n, of which m are
+// marked.
 func hypergeometric(r *rand.Rand, n, m, k int64) int64 {
 	if m == 0 || k <= 0 {
 		return 0
@@ -86,7 +90,7 @@ func hypergeometric(r *rand.Rand, n, m, k int64) int64 {
 	return min(m, k, max(least, x))
 }
 
-// drawMarked draws one by one; the law is symmetric in m and k.
+// drawMarked draws the objects one by one. The distribution is symmetric in m and k.
 func drawMarked(r *rand.Rand, n, m, k int64) int64 {
 	m, k = max(m, k), min(m, k)
 	var found int64
@@ -98,4 +102,16 @@ func drawMarked(r *rand.Rand, n, m, k int64) int64 {
 		n--
 	}
 	return found
+}
+
+// bisect returns the limit up to which a monotonic condition holds between low and high.
+func bisect(low, high float64, holds func(float64) bool) float64 {
+	for range 60 {
+		if middle := (low + high) / 2; holds(middle) {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low
 }

@@ -2,35 +2,37 @@ package leaksim
 
 import "math"
 
-// Verdict is the ground truth of a function.
+// Verdict is the ground truth about a function.
 type Verdict string
 
+// Verdicts.
 const (
 	IsLeak     Verdict = "leak"
 	IsHarmless Verdict = "no"
-	// IsExcluded is a leak that nobody could be blamed for missing, nor for naming: it counts as
-	// neither.
+	// IsExcluded is a leak below LeastLeak or below the noise. A detector is right whether it
+	// reports it or not.
 	IsExcluded Verdict = "excluded"
 )
 
-// leastLeak is the least expected retained growth within the span that makes a leak, in bytes;
-// sigmas the least multiple of the function's own noise.
 const (
+	// LeastLeak is the minimum size of a leak within the window, in bytes.
 	LeastLeak = 1 << 20
-	sigmas    = 3
+	// sigmas is the minimum size of a leak as a multiple of Truth.Sigma.
+	sigmas = 3
 )
 
-// Truth is what the simulation knows of a function.
+// Truth is the ground truth about a function, from the state of the simulation.
 type Truth struct {
 	Verdict Verdict
-	// Leaked is how many bytes were lost for ever between the first and the last snapshot of the
-	// longest image; sigma is the noise beside them, in bytes.
+	// Leaked is the number of bytes that leaked between the first and the last snapshot of the
+	// window.
 	Leaked int64
-	Sigma  float64
+	// Sigma is the standard deviation of the noise of the function, in bytes.
+	Sigma float64
 }
 
-// window is the image with most snapshots, of several the latest: its first snapshot and its last
-// one.
+// window returns the first and the last snapshot of the process image with the most snapshots, or
+// of the latest of several.
 func window(shots []shot) (first, last shot) {
 	count := map[*image]int{}
 	for _, s := range shots {
@@ -47,7 +49,7 @@ func window(shots []shot) (first, last shot) {
 	return first, last
 }
 
-// truthOf judges a function from the simulation's own state, never from what was written.
+// truthOf returns the truth about a function.
 func truthOf(s *site, first, last shot, period float64) Truth {
 	im := first.image
 	var t Truth
@@ -64,8 +66,8 @@ func truthOf(s *site, first, last shot, period float64) Truth {
 	return t
 }
 
-// ownNoise is the standard deviation of what a function holds beside its leak, around its own
-// trend: the mean over a tenth of a span.
+// ownNoise returns the standard deviation of the bytes in use of a function, without its leak,
+// around the moving average over a tenth of a span.
 func ownNoise(im *image, s *site, first, last int) float64 {
 	const half = StepsPerSpan / 20
 	sum := make([]float64, last-first+2) // running sums
@@ -84,8 +86,8 @@ func ownNoise(im *image, s *site, first, last int) float64 {
 	return math.Sqrt(squares / float64(len(held)))
 }
 
-// samplingNoise is the standard deviation of the estimate of what a function holds: each object of
-// size s is seen with probability p and then counts for 1/p, which has the variance s²(1−p)/p.
+// samplingNoise returns the standard deviation of the estimate of the bytes in use. An object of
+// size s is sampled with probability p and then counts s/p, which has the variance s²(1−p)/p.
 func samplingNoise(im *image, s *site, mark int, period float64) float64 {
 	if period == 0 {
 		return 0

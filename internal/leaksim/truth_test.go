@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNoise: an even wave of a tenth of a span around a straight line is noise, the line is not; a
-// leak is left out.
+// TestNoise checks that a wave with a period of a tenth of a span is noise, but a linear trend and
+// a leak are not.
 func TestNoise(t *testing.T) {
 	im := &image{grid: grid{end: 1}}
 	var history []point
@@ -22,7 +22,7 @@ func TestNoise(t *testing.T) {
 	require.InEpsilon(t, 1e5/math.Sqrt2, ownNoise(im, &s, 0, len(history)-1), 0.1)
 }
 
-// TestTruth: the bytes lost between first and last snapshot decide, against 1 MiB and three sigma.
+// TestTruth checks the limits of 1 MiB and three standard deviations.
 func TestTruth(t *testing.T) {
 	for _, c := range []struct {
 		leak         bool
@@ -41,7 +41,7 @@ func TestTruth(t *testing.T) {
 			history = append(history, point{bytes: 8<<20 + lost + c.jitter*int64(i%2*2-1), leaked: lost})
 		}
 		im.history = [][]point{history}
-		s := site{stacks: make([][]uint64, 1), behaviour: behaviour{leak: c.leak}}
+		s := site{stacks: make([][]uint64, 1), behaviour: Behaviour{leak: c.leak}}
 		got := truthOf(&s, shot{image: im}, shot{image: im, step: len(history) - 1}, 0)
 		require.Equal(t, c.want, got.Verdict, "%+v", c)
 		require.Equal(t, c.lost, got.Leaked)

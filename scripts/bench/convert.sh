@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
-# Measures the conversion of a directory of snapshots against a loop of google/pprof's `pprof -proto`: 1,000 real
-# snapshots of 1 MiB (with other counts) of a C++ program with some 30 MB of debug information.
+# Compares the conversion of a directory of snapshots with a loop of google/pprof's `pprof -proto`.
+# It uses 1,000 snapshots of 1 MiB of a C++ program with about 30 MB of debug information, made from
+# recorded ones.
 #
 # Usage: scripts/bench/convert.sh [WORKDIR]
 #
-# All files go to WORKDIR, which is kept, and whose program and snapshots are used again if they are there;
-# without it, to a temporary directory, which is removed. It needs 2 GB there and, besides Go: g++, python3,
-# llvm-symbolizer, GNU time, libtcmalloc.so.4 (Debian: g++ python3 llvm time libgoogle-perftools4).
+# All files are written to WORKDIR, which is kept. A later run uses its program and snapshots again.
+# Without WORKDIR, the script uses a temporary directory and removes it. It needs 2 GB of disk
+# space, Go, g++, python3, llvm-symbolizer, GNU time and libtcmalloc.so.4 (Debian: g++ python3 llvm
+# time libgoogle-perftools4).
 #
-# Environment, with the defaults: UNITS=20 LEVELS=2 LAYERS=11 (the program: see shop.cc), SECONDS_RUN=8 (how long it
-# is recorded), SNAPSHOTS=1000, LOOP=20 (how many of them pprof converts), ROUNDS=2, TCMALLOC=libtcmalloc.so.4
+# Environment, with defaults: UNITS=20 LEVELS=2 LAYERS=11 (size of the program, see shop.cc),
+# SECONDS_RUN=8 (duration of the recording), SNAPSHOTS=1000, LOOP=20 (number of snapshots that pprof
+# converts), ROUNDS=2, TCMALLOC=libtcmalloc.so.4
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 repo=$(cd "$here/../.." && pwd)
@@ -27,16 +30,18 @@ else
 	trap 'rm -rf "$work"' EXIT
 fi
 program=$work/shop
-# Every run writes to a directory of its own: creating files just after others were removed takes longer.
+# Each run writes to a new directory, because creating files takes longer just after others were
+# removed.
 out=$(mktemp -d "$work/out.XXXXXX")
 [ $# -eq 0 ] || trap 'rm -rf "$out"' EXIT
 
-# debug_bytes is the size of a file's debug sections.
+# debug_bytes FILE prints the total size of the debug sections.
 debug_bytes() { size -A "$1" | awk '/^\.debug_/ {n += $2} END {print n + 0}'; }
 
 # --- the snapshots ---
 
-# record runs the program and keeps the dumps that are within a tenth of the largest one, which leaves out the first ones.
+# record runs the program and keeps the snapshots with at least nine tenths of the maximum size,
+# which omits the first ones.
 record() {
 	say "recording $seconds seconds"
 	rm -rf "$work/real"
@@ -50,9 +55,10 @@ record() {
 	done
 }
 
-# multiply makes a long series of the dumps: the counts of a stack grow at a rate of its own, the size of its objects stays;
-# stacks and mappings are those of the dump. Rows are sorted again as the allocator sorts them, and the header's totals
-# follow. Snapshots are 10 seconds apart by their times of modification.
+# multiply makes a long series from the recorded snapshots. The counts of each stack grow at a
+# different rate; the sizes of objects, the stacks and the mappings do not change. Rows are sorted
+# as the allocator does, and the header has the new totals. The modification times are 10 seconds
+# apart.
 multiply() {
 	say "making $snapshots snapshots"
 	rm -rf "$work/series"
@@ -78,10 +84,11 @@ multiply() {
 		    whole = total == tuple(sum(r[0][i] for r in parsed) for i in range(4))
 		    return (total, parsed, maps) if whole else None
 
-		# What the allocator cut at 1 MiB is left out: google/pprof refuses a cut number.
+		# Omits snapshots that the allocator truncated at 1 MiB: google/pprof rejects a truncated
+		# number.
 		real = [p for p in map(parse, dumps) if p]
 		if not real:
-		    sys.exit("all dumps are cut: make the program smaller (UNITS, LAYERS)")
+		    sys.exit("all snapshots are truncated: make the program smaller (UNITS, LAYERS)")
 		start = os.path.getmtime(dumps[0])
 		for i in range(n):
 		    header, rows, maps = real[i * len(real) // n]
@@ -106,7 +113,7 @@ multiply() {
 
 # --- the race ---
 
-# loop_pprof OUTDIR converts some snapshots, spread over the series, one by one.
+# loop_pprof OUTDIR converts LOOP snapshots, evenly spaced over the series, one by one.
 loop_pprof() {
 	local i f
 	mkdir "$1"
@@ -116,8 +123,8 @@ loop_pprof() {
 	done
 }
 
-# timed NAME ROUND COUNT COMMAND...: runs a command and adds a line to the results: name, round, snapshots, load before,
-# wall, CPU, peak memory in KB.
+# timed NAME ROUND COUNT COMMAND... runs a command and appends a line to the results: name, round,
+# number of snapshots, load average before the run, wall time, CPU time, peak memory in KB.
 timed() {
 	local name=$1 round=$2 count=$3 load
 	shift 3
@@ -160,7 +167,7 @@ table() {
 
 # --- the check ---
 
-# raw_total FILE is the sum of inuse_space over the samples of a profile.
+# raw_total FILE prints the sum of inuse_space over the samples of a profile.
 raw_total() {
 	"$work/pprof" -raw "$1" 2>/dev/null | awk '
 		/^Samples:/ {samples = 1; next}
@@ -170,7 +177,7 @@ raw_total() {
 		END {printf "%.0f\n", n}'
 }
 
-# raw_lines FILE is the number of lines of the program's source that name a function.
+# raw_lines FILE prints the number of locations with a source line of the program.
 raw_lines() {
 	"$work/pprof" -raw "$1" 2>/dev/null | awk '/shop::.*shop\.cc:[1-9]/ {n++} END {print n + 0}'
 }
@@ -195,7 +202,7 @@ compgen -G "$work/real/*.heap" >/dev/null || record
 build_tools
 race
 first=$work/series/p.0001.heap
-echo "program: $units units, $(($(debug_bytes "$program") / 1000000)) MB of debug sections; $(find "$work/real" -name "*.heap" | wc -l) real dumps"
+echo "program: $units units, $(($(debug_bytes "$program") / 1000000)) MB of debug sections; $(find "$work/real" -name "*.heap" | wc -l) recorded snapshots"
 echo "snapshots: $snapshots of $(stat -c %s "$first") bytes, $(grep -c ' @ 0x' "$first") stacks of $(awk '/ @ 0x/ {sub(/.*@ /, ""); n += NF; r++} END {printf "%.1f", n / r}' "$first") addresses"
 echo "google/pprof $pprof_version, $(llvm-symbolizer --version | awk '/LLVM version/ {print "llvm-symbolizer", $NF}'), $(go version), $(nproc) CPUs"
 table

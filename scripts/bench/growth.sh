@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# Measures `heaplapse growth --no-cache` on 1,000 snapshots of 4,000 stacks of a C++ program with some 30 MB of debug
-# information, reading and symbolization included, and on 250 and 500 of them: the cost should be linear in records.
+# Measures `heaplapse growth --no-cache`, including reading and symbolization, on 250, 500 and 1,000
+# snapshots with 4,000 stacks of a C++ program with about 30 MB of debug information. The time
+# should be linear in the number of rows.
 #
 # Usage: scripts/bench/growth.sh WORKDIR
 #
-# WORKDIR is kept, and shared with scripts/bench/convert.sh, which makes the program and records it. It needs 4 GB there.
+# WORKDIR is kept. It is shared with scripts/bench/convert.sh, which builds and records the program.
+# It needs 4 GB of disk space.
 #
-# Environment, with the defaults: SNAPSHOTS=1000 STACKS=4000 ROUNDS=3
+# Environment, with defaults: SNAPSHOTS=1000 STACKS=4000 ROUNDS=3
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 repo=$(cd "$here/../.." && pwd)
@@ -20,8 +22,9 @@ work=$(cd "$1" && pwd)
 compgen -G "$work/real/*.heap" >/dev/null || LOOP=1 ROUNDS=1 SNAPSHOTS=10 "$here/convert.sh" "$work" >/dev/null
 make -s -C "$repo" build
 
-# multiply makes a long series of one dump: further stacks are those of the dump without some of their outermost frames,
-# the counts of each stack follow a line, a curve that levels off, or a wave, of its own.
+# multiply makes a long series from one snapshot. Additional stacks are stacks of the snapshot
+# without some of their outermost frames. The counts of each stack are constant, or follow a line, a
+# saturating curve or a wave.
 multiply() {
 	rm -rf "$work/growth"
 	mkdir "$work/growth"
@@ -40,7 +43,7 @@ multiply() {
 		            seen.add(kept)
 		            stacks.append((int(size) // int(objects), " ".join(kept), zlib.crc32(" ".join(kept).encode())))
 		if len(stacks) < wanted:
-		    sys.exit("the dump has too few stacks")
+		    sys.exit("the snapshot has too few stacks")
 		for i in range(n):
 		    x, lines, total = i / (n - 1), [], [0, 0, 0, 0]
 		    for size, stack, h in stacks:

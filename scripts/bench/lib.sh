@@ -1,5 +1,6 @@
-# What the benchmarks have in common. They set here, repo and work (directories: of these scripts, of the checkout, of what
-# they make) and the program's UNITS, LEVELS and LAYERS (see shop.cc) as units, levels and layers.
+# Functions of the benchmarks. A benchmark sets the directories here (of the scripts), repo (of the
+# checkout) and work (of its files), and the size of the program (see shop.cc) in units, levels and
+# layers.
 # shellcheck shell=bash disable=SC2154 # set by the scripts
 
 say() { printf '%s\n' "$*" >&2; }
@@ -9,7 +10,7 @@ die() {
 	exit 1
 }
 
-# need TOOL... says which tool is missing; GNU time's path goes to gnutime.
+# need TOOL... exits if a tool is missing. It sets gnutime to the path of GNU time.
 need() {
 	local tool
 	for tool in "$@"; do
@@ -18,7 +19,7 @@ need() {
 	gnutime=$(type -P time) || die "GNU time is missing"
 }
 
-# build_program FILE JOBS compiles shop.cc's units, so many at once, and links them.
+# build_program FILE JOBS compiles the units of shop.cc, JOBS at the same time, and links them.
 build_program() {
 	say "compiling $units units"
 	local flags="-std=c++17 -O2 -g -DLEVELS=$levels -DLAYERS=$layers" obj=$work/obj
@@ -32,8 +33,8 @@ build_program() {
 	rm -rf "$obj"
 }
 
-# build_tools builds heaplapse and google/pprof at the versions of this checkout. google/pprof is built in a module of its
-# own where the checkout's go.mod lacks what its command needs.
+# build_tools builds heaplapse, and google/pprof at the version in go.mod. If go.mod lacks a
+# dependency of pprof's command, it builds pprof in a separate module.
 build_tools() {
 	make -s -C "$repo" build
 	cp "$repo/bin/heaplapse" "$work/heaplapse"
@@ -46,7 +47,8 @@ build_tools() {
 		go build -o "$work/pprof" github.com/google/pprof) 2>"$work/module/log.txt" || die "$(cat "$work/module/log.txt")"
 }
 
-# measure LOG COMMAND... runs a command; measured.txt has its wall time, its CPU time and the peak memory of its largest process in KB.
+# measure LOG COMMAND... runs a command, and writes its wall time, its CPU time and the peak memory
+# of its largest process in KB to measured.txt.
 measure() {
 	local log=$1
 	shift

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What a recording costs: wall time, processor time and peak resident memory of three programs bare, under record with each engine, and under
-# heaptrack. Needs g++, python3, redis-server, heaptrack.
+# Measures the overhead of a recording: wall time, CPU time and peak resident memory of three
+# programs without recording, under record with each engine, and under heaptrack. Needs g++,
+# python3, redis-server, heaptrack.
 # Usage: record.sh WORKDIR [ROUNDS]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -13,7 +14,7 @@ g++ -E scripts/bench/shop.cc -o "$work/shop.ii"
 compiler=$(g++ -print-prog-name=cc1plus)
 
 cat >"$work/objects.py" <<'PY'
-# Parses and keeps documents: many small objects, some large ones.
+# Parses documents and keeps some of them: many small objects and a few large ones.
 import json, sys
 document = json.dumps([{"id": i, "name": "n%d" % i, "tags": ["a", "b", str(i)], "text": "x" * 700} for i in range(300)])
 kept = []
@@ -23,7 +24,8 @@ for i in range(int(sys.argv[1])):
         kept.append(parsed)
 PY
 
-# measure COMMAND…: prints wall seconds, processor seconds, and the peak resident set in MiB of the largest process.
+# measure.py COMMAND… prints the wall time and the CPU time in seconds, and the peak resident set of
+# the largest process in MiB.
 cat >"$work/measure.py" <<'PY'
 import os, resource, subprocess, sys, time
 start = time.monotonic()
@@ -32,7 +34,7 @@ wall, use = time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDRE
 print("%.2f %.2f %.0f" % (wall, use.ru_utime + use.ru_stime, use.ru_maxrss / 1024))
 PY
 
-# redis PREFIX…: starts a server under a prefix, and loads it.
+# redis.sh PREFIX… starts a server with a command prefix and sends requests to it.
 cat >"$work/redis.sh" <<'SH'
 dir=$(mktemp -d)
 "$@" redis-server --port 0 --unixsocket "$dir/s" --save "" --daemonize no >/dev/null 2>&1 &
@@ -43,7 +45,8 @@ wait $!
 rm -rf "$dir"
 SH
 
-run() { # PROGRAM PREFIX…
+# run PROGRAM PREFIX… runs a program with a command prefix and prints the measurements.
+run() {
 	local program=$1
 	shift
 	rm -rf "$work/out" "$work"/heaptrack.*
@@ -56,7 +59,8 @@ run() { # PROGRAM PREFIX…
 
 median() { sort -n | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'; }
 
-under() { # NAME: the prefix of a way to run
+# under TOOL sets prefix to the command prefix of a tool.
+under() {
 	case $1 in
 	bare) prefix=() ;;
 	jemalloc | tcmalloc) prefix=("$work/heaplapse" record -q -o "$work/out" --engine "$1" --) ;;

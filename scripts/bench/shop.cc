@@ -1,9 +1,11 @@
-// The program that convert.sh records: a pretended shop of many units, each with container templates of
-// its own, so that its debug information is large and its live memory stands on thousands of call paths.
+// The program that convert.sh records: a simulated shop of many units. Each unit has its own
+// container templates, so the debug information is large and memory is allocated on thousands of
+// call paths.
 //
-// It is compiled once per unit with -DUNIT=k -DLEVELS=l -DLAYERS=m, and once without UNIT for main(). A request
-// runs down a binary tree of template functions (Stage) to one of the unit's shelves, which keeps what it is given. The
-// helpers of a shelf are inlined, and std::function stands between the stages, as in programs of this kind.
+// The file is compiled once per unit with -DUNIT=k -DLEVELS=l -DLAYERS=m, and once without UNIT for
+// main(). A request passes through a binary tree of template functions (Stage) to a shelf of the
+// unit, which stores it. As in real programs, the helpers of a shelf are inlined, and the stages
+// call each other through std::function.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -31,7 +33,7 @@ struct Request {
   std::string customer;
 };
 
-// Service is what a unit registers.
+// Service is the interface of a unit.
 struct Service {
   virtual ~Service() = default;
   virtual std::size_t online(const Request& r) = 0;
@@ -58,7 +60,7 @@ struct Item {
   std::array<char, 24 + 8 * ((N + UNIT) % 31)> payload;
 };
 
-// Shelf keeps items in containers of every kind; each allocates at a site of its own.
+// Shelf stores items in several kinds of containers, each of which allocates at a different site.
 template <int N>
 class Shelf {
   std::vector<Item<N>> rows_;
@@ -98,7 +100,7 @@ Shelf<N>& shelf(Route route) {
   return shelves[route];
 }
 
-// Stage hands a request to both stages below it; the last one puts it on the shelf.
+// Stage passes a request to both stages below it. The last stage stores it on a shelf.
 template <int Level, int Path>
 struct Stage {
   using Step = std::function<std::size_t(const Request&)>;
@@ -117,7 +119,7 @@ struct Stage<0, Path> {
   NOINLINE static std::size_t run(Route route, const Request& r) { return shelf<Path>(route).put(r) + Path; }
 };
 
-// Layer is what stands before the stages: it looks at the request and hands it on.
+// Layer adds frames above the stages. It checks the request and passes it on.
 template <int Depth>
 struct Layer {
   NOINLINE static std::size_t handle(Route route, const Request& r) {
@@ -172,7 +174,7 @@ NOINLINE static std::size_t work_off(std::uint64_t round) {
 
 }  // namespace shop
 
-// Runs for as many seconds as its argument says: it allocates in rounds, and lets go of nothing.
+// Allocates in rounds for the number of seconds in argv[1], and frees nothing.
 int main(int argc, char** argv) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(argc > 1 ? std::atoi(argv[1]) : 8);
   std::size_t n = 0;

@@ -1,18 +1,21 @@
 #!/usr/bin/env bash
-# Measures `heaplapse symbolize -e` against llvm-symbolizer, binutils' and gimli's addr2line and google/pprof, side by side
-# on one program of some 270 MB: 1,000, 10,000 and 100,000 addresses of its code, wall time and peak memory. heaplapse runs
-# without its cache, with an empty one, and with one that knows the addresses. Then the answers are compared with
-# llvm-symbolizer's, address by address.
+# Compares `heaplapse symbolize -e` with llvm-symbolizer, the addr2line of binutils and of gimli,
+# and google/pprof. It measures wall time and peak memory for 1,000, 10,000 and 100,000 code
+# addresses of one program of about 270 MB. heaplapse runs without its cache, with an empty cache,
+# and with one that holds the addresses. Then the script compares the output with that of
+# llvm-symbolizer, address by address.
 #
 # Usage: scripts/bench/symbolize.sh [--compare] [WORKDIR]
 #
-# --compare leaves out the race. All files go to WORKDIR, which is kept, and whose program is used again if it is there;
-# without it, to a temporary directory, which is removed. It needs 2 GB there and, besides Go: g++, llvm-symbolizer,
-# binutils, GNU time (Debian: g++ llvm binutils time); gimli's addr2line is built where there is cargo, and left out otherwise.
-# Compiling takes some 10 minutes on two cores and 400 MB a unit.
+# --compare omits the measurements. All files are written to WORKDIR, which is kept. A later run
+# uses its program again. Without WORKDIR, the script uses a temporary directory and removes it. It
+# needs 2 GB of disk space, Go, g++, llvm-symbolizer, binutils and GNU time (Debian: g++ llvm
+# binutils time). gimli's addr2line is built with cargo, and omitted if cargo is missing. Compiling
+# takes about 10 minutes on two cores, and 400 MB of memory per unit.
 #
-# Environment, with the defaults: UNITS=80 LEVELS=3 LAYERS=11 (the program: see shop.cc), JOBS=2 (compilers at once),
-# ROUNDS=3, SIZES="1000 10000 100000", ADDR2LINE=GIMLI'S-BINARY (built if it is not given)
+# Environment, with defaults: UNITS=80 LEVELS=3 LAYERS=11 (size of the program, see shop.cc), JOBS=2
+# (number of compilers at the same time), ROUNDS=3, SIZES="1000 10000 100000", ADDR2LINE=FILE
+# (gimli's addr2line; built by default)
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 repo=$(cd "$here/../.." && pwd)
@@ -41,7 +44,8 @@ program=$work/shop
 # text prints the address and the size of the program's code.
 text() { size -A -d "$program" | awk '$1 == ".text" {print $3, $2}'; }
 
-# sample N prints N addresses, spread evenly over the code by chance, the same ones in every run of one awk.
+# sample N prints N random addresses, uniformly distributed over the code. They are the same in each
+# run with the same awk.
 sample() {
 	text | awk -v n="$1" '{
 		srand(7)
@@ -49,9 +53,10 @@ sample() {
 	}'
 }
 
-# heap_profile ADDRESSES prints a heap profile with a stack of one frame for each address, loaded at a fixed place.
+# heap_profile FILE prints a heap profile with a stack of one frame for each address in a file. The
+# program is mapped at a fixed address.
 heap_profile() {
-	local load=268435456 # 0x10000000: the numbers of some awks end at 32 bits
+	local load=268435456 # 0x10000000; some awks have 32-bit numbers
 	awk -v load=$load '
 		function hex(s, i, v) {
 			v = 0
@@ -78,7 +83,7 @@ heap_profile() {
 
 # --- the tools ---
 
-# build_gimli installs gimli's addr2line with cargo, once.
+# build_gimli installs gimli's addr2line with cargo, unless it is installed.
 build_gimli() {
 	[ -z "$gimli" ] || return 0
 	gimli=$work/cargo/bin/addr2line
@@ -87,14 +92,14 @@ build_gimli() {
 		cargo install --quiet --root "$work/cargo" addr2line --features=bin >"$work/cargo.log" 2>&1; then
 		return 0
 	fi
-	say "gimli's addr2line is left out: cargo is missing or could not build it"
+	say "gimli's addr2line is omitted: cargo is missing or could not build it"
 	gimli=
 }
 
 # --- the race ---
 
-# timed NAME COUNT INPUT COMMAND...: runs a command and adds a line to the results: name, addresses, wall, CPU, peak memory in KB.
-# The output is kept as NAME.COUNT.txt.
+# timed NAME COUNT INPUT COMMAND... runs a command and appends a line to the results: name, number
+# of addresses, wall time, CPU time, peak memory in KB. It writes the output to NAME.COUNT.txt.
 timed() {
 	local name=$1 count=$2 input=$3
 	shift 3
@@ -102,7 +107,7 @@ timed() {
 	echo "$name $count $(cat "$work/measured.txt")" >>"$work/results.txt"
 }
 
-# round COUNT runs each tool once on so many addresses.
+# round COUNT runs each tool once on COUNT addresses.
 round() {
 	local n=$1 in=$work/addresses.$1
 	timed heaplapse "$n" "$in" "$work/heaplapse" symbolize --no-cache -e "$program"
@@ -129,7 +134,7 @@ race() {
 	done
 }
 
-# table prints medians over the rounds, and the ratios to llvm-symbolizer.
+# table prints the medians over the rounds and their ratios to llvm-symbolizer.
 table() {
 	awk '
 		function median(list, v, n, i, j, t) {
@@ -157,24 +162,26 @@ table() {
 
 # --- the check ---
 
-# answers makes what the comparison needs of the largest sample, where the race has not.
+# answers runs heaplapse, and llvm-symbolizer if the race has not, on the largest sample.
 answers() {
 	local n=${sizes##* }
 	"$work/heaplapse" symbolize --no-cache -e "$program" <"$work/addresses.$n" >"$work/heaplapse.$n.txt"
 	[ -s "$work/llvm-symbolizer.$n.txt" ] || llvm-symbolizer -i -C --obj="$program" <"$work/addresses.$n" >"$work/llvm-symbolizer.$n.txt"
 }
 
-# compare counts the answers that agree in every frame's function, file, line and column, and sorts the others by their
-# first difference; three examples of each kind go to differences.txt.
+# compare counts the answers that agree in function, file, line and column of every frame, and
+# groups the others by their first difference. It writes three examples of each group to
+# differences.txt.
 compare() {
 	local n=${sizes##* }
 	awk -v theirs="$work/llvm-symbolizer.$n.txt" -v examples="$work/differences.txt" '
-		# Names that llvm-symbolizer cannot demangle are compared with nothing; all else of the answer is.
+		# mangled reports whether two answers are equal except for names that llvm-symbolizer cannot
+		# demangle.
 		function mangled(x, y, n, i) {
 			for (i = 1; i <= n; i++) if (x[i] != y[i] && !(i % 2 && y[i] ~ /^_Z/ && x[i] !~ /^_Z/)) return 0
 			return 1
 		}
-		# spelled says whether two answers are the same but for blanks and parentheses.
+		# spelled reports whether two answers are equal except for blanks and parentheses.
 		function spelled(a, b) {
 			gsub(/[() ]/, "", a); gsub(/[() ]/, "", b)
 			return a == b
@@ -183,20 +190,20 @@ compare() {
 			n = split(a, x, "\n"); m = split(b, y, "\n")
 			if (x[1] == "??" && y[1] != "??") return "named by llvm-symbolizer only"
 			if (y[1] == "??" && x[1] != "??") return "named by heaplapse only"
-			if (n != m) return "another number of inlined frames"
+			if (n != m) return "different number of inlined frames"
 			if (mangled(x, y, n)) return left
 			if (spelled(a, b)) return blank
-			for (i = 2; i <= n; i += 2) if (x[i] != y[i]) return "another file, line or column"
-			for (i = 1; i < n - 1; i += 2) if (x[i] != y[i]) return "another name of an inlined function"
-			return "another name of the outermost function"
+			for (i = 2; i <= n; i += 2) if (x[i] != y[i]) return "different file, line or column"
+			for (i = 1; i < n - 1; i += 2) if (x[i] != y[i]) return "different name of an inlined function"
+			return "different name of the outermost function"
 		}
 		BEGIN {
 			RS = ""; printf "" >examples
-			left = "the same but for a name that llvm-symbolizer leaves mangled"
-			blank = "the same but for blanks and parentheses in a name"
+			left = "equal except for a name that llvm-symbolizer leaves mangled"
+			blank = "equal except for blanks and parentheses in a name"
 		}
 		{
-			if ((getline other <theirs) <= 0) {print "llvm-symbolizer answered fewer addresses"; exit 1}
+			if ((getline other <theirs) <= 0) {print "llvm-symbolizer has fewer answers"; exit 1}
 			all++
 			if ($0 == other) {same++; next}
 			k = kind($0, other)
@@ -204,7 +211,7 @@ compare() {
 			if (count[k] <= 3) printf "%s\nheaplapse:\n%s\nllvm-symbolizer:\n%s\n\n", k, $0, other >>examples
 		}
 		END {
-			printf "%d of %d answers are the same as those of llvm-symbolizer: %.3f %%\n", same, all, all ? 100 * same / all : 0
+			printf "%d of %d answers are equal to those of llvm-symbolizer: %.3f %%\n", same, all, all ? 100 * same / all : 0
 			for (i = 1; i <= kinds; i++) printf "%8d  %s\n", count[order[i]], order[i]
 			exit !(all && same + count[left] + count[blank] >= 0.999 * all)
 		}' "$work/heaplapse.$n.txt" || die "fewer than 99.9 % agree: see $work/differences.txt"

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// writeCSV writes a line per function: truth, behaviour, what the detector says, and the curve in
-// the files. Values of a curve are separated by semicolons; what a cut file does not show is empty.
+// writeCSV writes a line per function: truth, behaviour, the detector's result, and the curve in
+// the files. Semicolons separate the values of a curve. A value that truncation hides is empty.
 func writeCSV(w io.Writer, all []outcome) {
 	out := csv.NewWriter(w)
-	// Errors stay with w, which keeps the first.
+	// w stores the first error.
 	_ = out.Write([]string{"seed", "snapshots", "mode", "function", "behaviour", "truth", "leaked_bytes", "sigma_bytes",
 		"label", "called_leak", "confidence", "rank", "stacks",
 		"seconds", "inuse_bytes", "inuse_objects", "alloc_bytes", "alloc_objects"})
@@ -27,7 +27,8 @@ func (o *outcome) fields() []string {
 	return []string{
 		fmt.Sprint(o.Seed), strconv.Itoa(o.Snapshots), o.Mode, o.Name, o.Behaviour,
 		string(o.Verdict), strconv.FormatInt(o.Leaked, 10), strconv.FormatFloat(o.Sigma, 'f', 0, 64),
-		o.label, strconv.FormatBool(o.called), strconv.FormatFloat(o.confidence, 'f', 4, 64), strconv.Itoa(o.rank), strconv.Itoa(o.stacks),
+		o.label, strconv.FormatBool(o.called), strconv.FormatFloat(o.confidence, 'f', 4, 64),
+		strconv.Itoa(o.rank), strconv.Itoa(o.stacks),
 		joined(o.Observed.Seconds), joined(o.Observed.Bytes), joined(o.Observed.Objects),
 		joined(o.Observed.AllocBytes), joined(o.Observed.Allocs),
 	}

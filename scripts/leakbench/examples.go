@@ -11,12 +11,12 @@ import (
 	"github.com/heaplapse/heaplapse/diff/trend"
 )
 
-// Examples can be kept in a file, so that a model can be fitted again without simulating again.
+// Examples can be stored in a file, so that a model can be fitted again without another simulation.
 
 // writeExamples writes a line per example: its truth and its features.
 func writeExamples(w io.Writer, examples []*example) {
 	out := bufio.NewWriter(w)
-	defer func() { _ = out.Flush() }() // errors stay with w
+	defer func() { _ = out.Flush() }() // w stores the first error
 	for _, e := range examples {
 		_, _ = fmt.Fprintf(out, "%.0f", e.leak)
 		for _, v := range e.f {
@@ -26,7 +26,7 @@ func writeExamples(w io.Writer, examples []*example) {
 	}
 }
 
-// readExamples reads what writeExamples wrote.
+// readExamples reads a file that writeExamples wrote.
 func readExamples(path string) ([]*example, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -38,7 +38,8 @@ func readExamples(path string) ([]*example, error) {
 	for lines.Scan() {
 		fields := strings.Fields(lines.Text())
 		if len(fields) != int(trend.FeatureCount)+1 {
-			return nil, fmt.Errorf("%s:%d: want %d numbers, found %d", path, len(out)+1, trend.FeatureCount+1, len(fields))
+			return nil, fmt.Errorf("%s:%d: want %d numbers, found %d",
+				path, len(out)+1, trend.FeatureCount+1, len(fields))
 		}
 		e := &example{}
 		for i, text := range fields {

@@ -11,40 +11,37 @@ import (
 	"github.com/heaplapse/heaplapse/internal/leaksim"
 )
 
-// The model that is fitted: see diff/trend/model.go.
+// Parameters of the fit. diff/trend/model.go describes the model.
 const (
 	fitTrees  = 1000
 	fitLeaves = 63
-	fitRate   = 0.03 // share of each tree's step that is taken
-	fitLeast  = 60   // examples in a leaf
-	fitRidge  = 10.0 // shrinks leaves
+	fitRate   = 0.03 // learning rate
+	fitLeast  = 60   // minimum number of examples in a leaf
+	fitRidge  = 10.0 // L2 regularization of leaves
 	fitBins   = 64
-	fitMost   = 2 // log-odds that a leaf changes at most, before fitRate
-	// Each tree sees a part of the examples and of the features, drawn anew: what only a few
-	// examples say, or one feature by chance, does not decide (Friedman 2002).
+	fitMost   = 2 // maximum of a leaf's log-odds, before the learning rate
+	// Each tree uses a random part of the examples and of the features, so that no few examples and
+	// no single feature decide (stochastic gradient boosting, Friedman 2002).
 	fitExamples = 0.6
 	fitFeatures = 0.45
 )
 
-// rising are features of which more is never less of a leak, falling the opposite: chance must not
-// teach the model otherwise, least of all where it saw few examples.
+// The probability of a leak must not decrease with the features in rising, nor increase with those
+// in falling. The constraint keeps the model from learning the opposite from noise.
 var (
 	rising = []trend.Feature{
 		trend.FeatureSignificance, trend.FeatureLateSignificance, trend.FeatureTailClarity, trend.FeatureSeparation,
-		trend.FeatureLeakRatio, trend.FeatureLeakT, trend.FeatureAfterKneeT, trend.FeatureKneeByAllocT, trend.FeatureLineT, trend.FeatureTailRetention,
-		trend.FeatureCycleLineT, trend.FeatureOtherImageZ, trend.FeatureBeside, trend.FeatureResidenceZ, trend.FeatureSecured, trend.FeatureLeakOrCurve,
+		trend.FeatureLeakRatio, trend.FeatureLeakT, trend.FeatureAfterKneeT, trend.FeatureKneeByAllocT,
+		trend.FeatureLineT, trend.FeatureTailRetention, trend.FeatureCycleLineT, trend.FeatureOtherImageZ,
+		trend.FeatureBeside, trend.FeatureResidenceZ, trend.FeatureSecured, trend.FeatureLeakOrCurve,
 	}
 	falling = []trend.Feature{
-		trend.FeatureGap,
-		trend.FeaturePlateauLength,
-		trend.FeatureSampling,
-		trend.FeatureHighWater,
-		trend.FeatureStop,
-		trend.FeatureDrop,
+		trend.FeatureGap, trend.FeaturePlateauLength, trend.FeatureSampling, trend.FeatureHighWater,
+		trend.FeatureStop, trend.FeatureDrop,
 	}
 )
 
-// direction is 1 for a feature that may only raise the odds, -1 for one that may only lower them.
+// direction returns 1 for a feature in rising, -1 for one in falling, and 0 for others.
 func direction(f trend.Feature) float64 {
 	switch {
 	case slices.Contains(rising, f):
@@ -58,9 +55,9 @@ func direction(f trend.Feature) float64 {
 // example is a series that grew, with its truth.
 type example struct {
 	f    trend.Features
-	bins [trend.FeatureCount]uint8
-	leak float64
-	odds float64 // what the model says so far, in log-odds
+	bins [trend.FeatureCount]uint8 // bin of each feature
+	leak float64                   // 1 for a leak, otherwise 0
+	odds float64                   // prediction of the trees so far, in log-odds
 	gradient
 }
 
@@ -75,6 +72,7 @@ func writeModel(w io.Writer, o options, examples []*example) {
 	_, _ = io.WriteString(w, fit(examples).String())
 }
 
+// examplesOf returns an example for each function that grew, except excluded ones.
 func examplesOf(all []outcome) []*example {
 	var out []*example
 	for i := range all {
@@ -91,8 +89,8 @@ func examplesOf(all []outcome) []*example {
 	return out
 }
 
-// fit is gradient boosting with the logistic loss and Newton steps (Friedman 2001; Chen and
-// Guestrin 2016) on binned features.
+// fit fits a model by gradient boosting with the logistic loss and Newton steps on binned features
+// (Friedman 2001; Chen and Guestrin 2016).
 func fit(examples []*example) *trend.Model {
 	m := &trend.Model{}
 	all := binEdges(examples)
@@ -100,9 +98,9 @@ func fit(examples []*example) *trend.Model {
 	for _, e := range examples {
 		leaks += e.leak
 		for k := range e.bins {
-			i, own := slices.BinarySearch(all[k], e.f[k])
-			if own {
-				i++ // a threshold's own value goes right
+			i, found := slices.BinarySearch(all[k], e.f[k])
+			if found {
+				i++ // a value equal to a threshold goes to the right
 			}
 			e.bins[k] = uint8(i)
 		}
@@ -110,13 +108,13 @@ func fit(examples []*example) *trend.Model {
 	p := leaks / float64(len(examples))
 	m.Base = math.Log(p / (1 - p))
 	for _, e := range examples {
-		e.say(m.Base)
+		e.addOdds(m.Base)
 	}
 	rng := leaksim.NewRand(1, 1)
 	for range fitTrees {
 		t := grow(drawExamples(rng, examples), drawFeatures(rng, all))
 		for _, e := range examples {
-			e.say(t.Of(&e.f))
+			e.addOdds(t.Of(&e.f))
 		}
 		m.Trees = append(m.Trees, t)
 	}
@@ -133,7 +131,7 @@ func drawExamples(rng *rand.Rand, examples []*example) []*example {
 	return out
 }
 
-// drawFeatures leaves some features without thresholds.
+// drawFeatures returns a copy of the thresholds without those of some random features.
 func drawFeatures(rng *rand.Rand, all edges) *edges {
 	for k := range all {
 		if !leaksim.Chance(rng, fitFeatures) {
@@ -143,7 +141,7 @@ func drawFeatures(rng *rand.Rand, all edges) *edges {
 	return &all
 }
 
-// binEdges are thresholds between the quantiles of each feature.
+// binEdges returns thresholds between the quantiles of each feature.
 func binEdges(examples []*example) (all edges) {
 	values := make([]float64, len(examples))
 	for k := range all {
@@ -165,14 +163,14 @@ func binEdges(examples []*example) (all edges) {
 	return all
 }
 
-// rounded keeps the digits that the model's file keeps.
+// rounded rounds a number to the precision of the model's file.
 func rounded(x float64) float64 {
 	var y float64
 	_, _ = fmt.Sscanf(fmt.Sprintf("%.4g", x), "%g", &y)
 	return y
 }
 
-// gradient is the sum of first and second derivatives of the loss.
+// gradient is a sum of first and second derivatives of the loss, over n examples.
 type gradient struct {
 	g, h float64
 	n    int
@@ -182,26 +180,27 @@ func (a gradient) plus(b gradient) gradient  { return gradient{a.g + b.g, a.h + 
 func (a gradient) minus(b gradient) gradient { return gradient{a.g - b.g, a.h - b.h, a.n - b.n} }
 func (a gradient) gain() float64             { return a.g * a.g / (a.h + fitRidge) }
 
-// say adds to what the model says of an example.
-func (e *example) say(odds float64) {
+// addOdds adds to the prediction of an example and updates its gradient.
+func (e *example) addOdds(odds float64) {
 	e.odds += odds
 	p := 1 / (1 + math.Exp(-e.odds))
 	e.gradient = gradient{e.leak - p, p * (1 - p), 1}
 }
 
-// bounds are what a leaf may say, in log-odds.
+// bounds limits the value of a leaf, in log-odds.
 type bounds struct{ low, high float64 }
 
 func (b bounds) step(g gradient) float64 { return max(b.low, min(b.high, g.g/(g.h+fitRidge))) }
 
-// split is a place to divide examples, what it gains, and what the sides would say.
+// split divides examples by a threshold. gain is the decrease of the loss, left and right are the
+// values of the two sides.
 type split struct {
 	feature, bin      int
 	gain, left, right float64
 }
 
-// within are the bounds of the sides: where a feature has a direction, they must not cross deeper
-// in the tree.
+// within returns the bounds of the two sides. If the feature has a direction, the bounds keep it in
+// all further splits.
 func (s split) within(b bounds) (left, right bounds) {
 	left, right = b, b
 	middle := (s.left + s.right) / 2
@@ -214,19 +213,19 @@ func (s split) within(b bounds) (left, right bounds) {
 	return left, right
 }
 
-// edges are the thresholds of the features.
+// edges holds the thresholds of each feature.
 type edges [trend.FeatureCount][]float64
 
-// sums are gradients by feature and bin.
+// sums holds the sum of the gradients of each feature and bin.
 type sums [trend.FeatureCount][fitBins]gradient
 
-// branch is a node of a tree that grows, with its examples.
+// branch is a node of a tree, with its examples.
 type branch struct {
 	examples    []*example
-	sums        *sums // nil once it is divided
+	sums        *sums // nil after divide
 	total       gradient
 	bounds      bounds
-	best        split // gain 0: it stays a leaf
+	best        split // its gain is 0 if the node cannot be divided
 	left, right *branch
 }
 
@@ -244,9 +243,9 @@ func newBranch(examples []*example, e *edges, b bounds) *branch {
 	return n
 }
 
-// besides is the other side of a branch that was divided: its sums are those that the first one
-// leaves, and so it takes those over.
-func (n *branch) besides(first *branch, examples []*example, e *edges, b bounds) *branch {
+// sibling returns the other side of a node whose first side is given. It computes its sums by
+// subtraction, in place.
+func (n *branch) sibling(first *branch, examples []*example, e *edges, b bounds) *branch {
 	o := &branch{examples: examples, bounds: b, sums: n.sums, total: n.total.minus(first.total)}
 	for k := range e {
 		if e[k] != nil {
@@ -259,7 +258,7 @@ func (n *branch) besides(first *branch, examples []*example, e *edges, b bounds)
 	return o
 }
 
-// choose finds the feature and the threshold that gain most.
+// choose sets the split with the highest gain.
 func (n *branch) choose(e *edges) {
 	for k := range e {
 		var left gradient
@@ -269,7 +268,8 @@ func (n *branch) choose(e *edges) {
 			if left.n < fitLeast || right.n < fitLeast {
 				continue
 			}
-			s := split{k, bin, left.gain() + right.gain() - n.total.gain(), n.bounds.step(left), n.bounds.step(right)}
+			gain := left.gain() + right.gain() - n.total.gain()
+			s := split{k, bin, gain, n.bounds.step(left), n.bounds.step(right)}
 			if s.gain > max(n.best.gain, 1e-6) && (s.right-s.left)*direction(trend.Feature(k)) >= 0 {
 				n.best = s
 			}
@@ -277,22 +277,22 @@ func (n *branch) choose(e *edges) {
 	}
 }
 
-// divide makes two sides of a branch; sums are computed for the smaller one only.
+// divide creates both sides of a node. It adds up the gradients of the smaller side only.
 func (n *branch) divide(e *edges) {
 	at := partition(n.examples, n.best)
 	low, high := n.best.within(n.bounds)
 	if left, right := n.examples[:at], n.examples[at:]; len(left) < len(right) {
 		n.left = newBranch(left, e, low)
-		n.right = n.besides(n.left, right, e, high)
+		n.right = n.sibling(n.left, right, e, high)
 	} else {
 		n.right = newBranch(right, e, high)
-		n.left = n.besides(n.right, left, e, low)
+		n.left = n.sibling(n.right, left, e, low)
 	}
 	n.sums = nil
 }
 
-// partition puts the examples of the left side first, both sides in their order, and returns how
-// many there are.
+// partition moves the examples of the left side before those of the right side, and returns the
+// number of the former. It keeps the order on each side.
 func partition(examples []*example, s split) int {
 	var right []*example
 	at := 0
@@ -308,7 +308,7 @@ func partition(examples []*example, s split) int {
 	return at
 }
 
-// grow makes a tree: the leaf that gains most is divided until there are fitLeaves of them.
+// grow builds a tree. It divides the leaf with the highest gain until there are fitLeaves leaves.
 func grow(examples []*example, e *edges) trend.Tree {
 	root := newBranch(examples, e, bounds{-fitMost, fitMost})
 	leaves := []*branch{root}
@@ -330,7 +330,7 @@ func grow(examples []*example, e *edges) trend.Tree {
 	return root.appendTo(nil, e)
 }
 
-// appendTo appends a branch's nodes in preorder.
+// appendTo appends a node and those below it in preorder.
 func (n *branch) appendTo(t trend.Tree, e *edges) trend.Tree {
 	if n.left == nil {
 		return append(t, trend.Node{Value: rounded(fitRate * n.bounds.step(n.total))})

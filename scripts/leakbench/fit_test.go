@@ -14,7 +14,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/leaksim"
 )
 
-// drawn makes outcomes whose odds depend on two features, in one of them against its direction.
+// drawn returns n outcomes whose probability of a leak depends on two features. For one of them it
+// contradicts the direction of the feature.
 func drawn(n int) []outcome {
 	rng := rand.New(rand.NewPCG(1, 2))
 	out := make([]outcome, n)
@@ -24,14 +25,15 @@ func drawn(n int) []outcome {
 		o.features[trend.FeatureTail] = rng.Float64()
 		o.features[trend.FeatureGap] = rng.Float64()
 		o.Verdict = leaksim.IsHarmless
-		if rng.Float64() < 0.1+0.8*o.features[trend.FeatureTail]*o.features[trend.FeatureTail] || o.features[trend.FeatureGap] > 0.98 {
+		tail, gap := o.features[trend.FeatureTail], o.features[trend.FeatureGap]
+		if rng.Float64() < 0.1+0.8*tail*tail || gap > 0.98 {
 			o.Verdict = leaksim.IsLeak
 		}
 	}
 	return out
 }
 
-func TestTheFittedModelIsCalibratedAndKeepsDirections(t *testing.T) {
+func TestModelIsCalibratedAndKeepsDirections(t *testing.T) {
 	m := fit(examplesOf(drawn(6000)))
 	at := func(tail, gap float64) float64 {
 		var f trend.Features
@@ -42,20 +44,21 @@ func TestTheFittedModelIsCalibratedAndKeepsDirections(t *testing.T) {
 		require.InDelta(t, 0.1+0.8*tail*tail, at(tail, 0.5), 0.1)
 	}
 	for gap := 0.05; gap < 1; gap += 0.05 {
-		require.LessOrEqual(t, at(0.5, gap), at(0.5, gap-0.05), "a longer gap is never more of a leak, whatever chance says")
+		require.LessOrEqual(t, at(0.5, gap), at(0.5, gap-0.05), "the probability must not increase with the gap")
 	}
 }
 
-func TestTheModelIsWrittenWithItsRecipe(t *testing.T) {
+func TestModelFileHasItsCommand(t *testing.T) {
 	var b strings.Builder
 	writeModel(&b, options{seeds: "1-2", wideSeeds: "3", snapshots: "8"}, examplesOf(drawn(2000)))
-	require.True(t, strings.HasPrefix(b.String(), "# Made by: go run ./scripts/leakbench -seeds 1-2 -wide-seeds 3 -snapshots 8 -fit FILE\n# 2000 series that grew, of which "))
+	require.True(t, strings.HasPrefix(b.String(), "# Made by: go run ./scripts/leakbench -seeds 1-2 -wide-seeds 3 "+
+		"-snapshots 8 -fit FILE\n# 2000 series that grew, of which "))
 	m, err := trend.ParseModel(b.String())
 	require.NoError(t, err)
 	require.Len(t, m.Trees, fitTrees)
 }
 
-func TestExamplesAreReadAsTheyWereWritten(t *testing.T) {
+func TestReadExamplesInvertsWriteExamples(t *testing.T) {
 	examples := examplesOf(drawn(50))
 	path := filepath.Join(t.TempDir(), "examples")
 	require.NoError(t, writeFile(path, func(w io.Writer) { writeExamples(w, examples) }))
@@ -71,7 +74,7 @@ func TestExamplesAreReadAsTheyWereWritten(t *testing.T) {
 	require.ErrorContains(t, err, "examples:1: want ")
 }
 
-func TestExcludedAndFlatSeriesTeachNothing(t *testing.T) {
+func TestExcludedAndFlatSeriesAreNoExamples(t *testing.T) {
 	all := drawn(10)
 	all[3].Verdict = leaksim.IsExcluded
 	all[4].features = trend.Features{}

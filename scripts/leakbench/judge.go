@@ -17,23 +17,23 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-// outcome is one function of one process and what the detector says of it.
+// outcome is a function of a process with the result of the detector.
 type outcome struct {
 	leaksim.Function
 	finding
 }
 
-// finding is what the detector says of a function.
+// finding is the result of the detector for a function.
 type finding struct {
-	label      string // "" where the result does not mention it
-	called     bool   // a leak
+	label      string // "" if the result does not contain the function
+	called     bool   // the detector reports a leak
 	confidence float64
-	rank       int // from 1 among the results, 0 for none
+	rank       int // position in the result, from 1; 0 if the result does not contain the function
 	stacks     int
 	features   trend.Features
 }
 
-// examine simulates a process, writes it below dir and judges it by the real pipeline.
+// examine simulates a process, writes it to dir and runs the detector on the files.
 func examine(seed uint64, snapshots int, wide bool, dir string) ([]outcome, error) {
 	p := leaksim.Simulate(seed, snapshots, wide)
 	if err := p.Write(dir); err != nil {
@@ -49,15 +49,17 @@ func examine(seed uint64, snapshots int, wide bool, dir string) ([]outcome, erro
 		delete(found, f.Name)
 	}
 	for name := range found {
-		known := slices.Contains(p.DustNames, name) || (p.Mode.Cut && remains(name))
+		known := slices.Contains(p.DustNames, name) || (p.Mode.Truncated && isTruncatedStack(name))
 		if !known {
-			return nil, fmt.Errorf("seed %d, %d snapshots: the result blames %s, which allocates nothing", seed, snapshots, name)
+			return nil, fmt.Errorf("seed %d, %d snapshots: the result blames %s, which does not allocate",
+				seed, snapshots, name)
 		}
 	}
 	return append(out, dustOutcomes(p, found)...), nil
 }
 
-// detect reads, symbolizes and judges a directory as `heaplapse growth --all` does.
+// detect runs the detector on a directory, as `heaplapse growth --all` does, and returns the
+// finding for each function.
 func detect(dir string) (map[string]finding, error) {
 	var columns sites.Collector
 	series, err := series.Open([]string{dir}, series.Options{Visit: columns.Visit, Workers: 1})
@@ -65,11 +67,8 @@ func detect(dir string) (map[string]finding, error) {
 		return nil, err
 	}
 	defer series.Close()
-	symbols, err := symbolize.Resolve(
-		context.Background(),
-		series,
-		symbolize.Options{Sysroot: filepath.Join(dir, "sysroot"), Workers: 1},
-	)
+	o := symbolize.Options{Sysroot: filepath.Join(dir, "sysroot"), Workers: 1}
+	symbols, err := symbolize.Resolve(context.Background(), series, o)
 	if err != nil {
 		return nil, err
 	}
@@ -79,9 +78,9 @@ func detect(dir string) (map[string]finding, error) {
 		s := &result.Sites[i]
 		name := blamed(symbols, s)
 		f := finding{s.Label.String(), s.Label.IsLeak(), s.Confidence, i + 1, len(s.Members), s.Features}
-		// A function may stand in the result more than once; its worst row is what it is called.
-		if old, ok := out[name]; !ok || (f.called && !old.called) ||
-			(f.called == old.called && f.confidence > old.confidence) {
+		// If the result contains a function more than once, the worst site counts.
+		old, ok := out[name]
+		if !ok || (f.called && !old.called) || (f.called == old.called && f.confidence > old.confidence) {
 			if ok {
 				f.rank = min(f.rank, old.rank)
 			}
@@ -91,14 +90,14 @@ func detect(dir string) (map[string]finding, error) {
 	return out, nil
 }
 
-// noStack stands for rows without addresses.
+// noStack is the name of a row without addresses.
 const noStack = "(no stack)"
 
-// remains says whether a name is all that a cut file's last row may have left of a stack: nothing,
-// or a container's frame.
-func remains(name string) bool { return name == noStack || strings.HasPrefix(name, "std::") }
+// isTruncatedStack reports whether a name can be that of a truncated row, which may have no frames
+// or only that of a container.
+func isTruncatedStack(name string) bool { return name == noStack || strings.HasPrefix(name, "std::") }
 
-// blamed is the name of the function that a result is put down to.
+// blamed returns the name of the function to which a site is attributed.
 func blamed(symbols *symbolize.Symbols, s *growth.Site) string {
 	stack := symbols.Stack(symbols.SiteStack(s.Members[0]))
 	if len(stack) == 0 {
@@ -111,7 +110,7 @@ func blamed(symbols *symbolize.Symbols, s *growth.Site) string {
 	return l.Frames[s.Blame.Frame].Function
 }
 
-// dustOutcomes are the dust's functions that the detector names: none of them leaks.
+// dustOutcomes returns the functions of the dust in the result. None of them leaks.
 func dustOutcomes(p *leaksim.Process, found map[string]finding) []outcome {
 	var out []outcome
 	for _, name := range p.DustNames {
@@ -122,7 +121,8 @@ func dustOutcomes(p *leaksim.Process, found map[string]finding) []outcome {
 	return out
 }
 
-// inScratch runs examine in a temporary directory, or below keep if that is set.
+// inScratch calls examine with a temporary directory or, if keep is set, with a directory below
+// keep.
 func inScratch(seed uint64, snapshots int, wide bool, keep string) ([]outcome, error) {
 	if keep != "" {
 		name := "seed"

@@ -9,12 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEveryFunctionIsJudged: whatever the files show of a function, the result names it; and
-// the tables do not depend on the number of jobs.
+// TestEveryFunctionIsJudged checks that the result contains every function that appears in the
+// files, and that the tables do not depend on the number of jobs.
 func TestEveryFunctionIsJudged(t *testing.T) {
 	var tables [2]string
 	for k, jobs := range []int{1, 3} {
-		all, err := forAll([]uint64{1, 7, 8, 10, 11}, []uint64{8}, jobs, func(seed uint64, n int) ([]outcome, error) { return inScratch(seed, n, false, "") })
+		all, err := forAll([]uint64{1, 7, 8, 10, 11}, []uint64{8}, jobs, func(seed uint64, n int) ([]outcome, error) {
+			return inScratch(seed, n, false, "")
+		})
 		require.NoError(t, err)
 		for _, o := range all {
 			shown := false

@@ -1,11 +1,11 @@
-// Command leakbench judges the growth detector on simulated processes whose leaks are known.
+// Command leakbench measures the growth detector on simulated processes with known leaks.
 //
 //	go run ./scripts/leakbench -seeds 1-12 -snapshots 8,12,24,48 -o table.md
 //
-// It simulates processes at the level of allocations, writes their snapshots as gperftools and
-// jemalloc do, runs the detector on the files, and compares what it says with what the simulation
-// knows. docs/growth-benchmark.md says what counts as a leak. Seeds below 100000 are for tuning,
-// from there on for evaluation.
+// It simulates the allocations of processes, writes their snapshots as gperftools and jemalloc do,
+// runs the detector on the files, and compares the result with the ground truth.
+// docs/growth-benchmark.md defines what counts as a leak. Seeds below 100000 are for tuning, the
+// others for evaluation.
 package main
 
 import (
@@ -26,16 +26,19 @@ import (
 
 func main() {
 	var o options
-	flag.StringVar(&o.seeds, "seeds", "1-12", "processes to simulate: `A-B` or A,B,…; \"\" for none")
+	flag.StringVar(&o.seeds, "seeds", "1-12", "`SEEDS` of the processes to simulate: A-B or A,B,…; \"\" for none")
 	flag.StringVar(&o.snapshots, "snapshots", "8,12,24,48", "numbers of snapshots, `N,…`")
 	flag.StringVar(&o.out, "o", "-", "write the tables to `FILE`")
 	flag.StringVar(&o.csv, "csv", "", "write a line per function to `FILE`")
 	flag.StringVar(&o.dump, "dump", "", "keep the series in `DIR`")
-	flag.StringVar(&o.peerSeeds, "peer-seeds", "900-911", "processes on which the other methods find their thresholds; \"\" leaves them out")
+	flag.StringVar(&o.peerSeeds, "peer-seeds", "900-911",
+		"`SEEDS` of the processes that determine the thresholds of the other methods; \"\" omits these methods")
 	flag.StringVar(&o.fit, "fit", "", "fit the detector's model to the processes and write it to `FILE`")
-	flag.StringVar(&o.examples, "examples", "", "keep what the model is fitted to in `FILE`, and fit to what it holds without simulating if it is there")
-	flag.StringVar(&o.wideSeeds, "wide-seeds", "", "processes of the wide population, in which functions do two things, to simulate as well")
-	flag.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "processes at once")
+	flag.StringVar(&o.examples, "examples", "",
+		"store the examples for the fit in `FILE`; if it exists, fit to its examples without a simulation")
+	flag.StringVar(&o.wideSeeds, "wide-seeds", "",
+		"`SEEDS` of additional processes whose functions may have a second behaviour (the wide population)")
+	flag.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "`NUMBER` of processes to simulate at the same time")
 	flag.Parse()
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "leakbench:", err)
@@ -44,9 +47,9 @@ func main() {
 }
 
 type options struct {
-	seeds, snapshots, out, csv, dump, peerSeeds, fit, examples string
-	wideSeeds                                                  string
-	jobs                                                       int
+	seeds, wideSeeds, peerSeeds, snapshots string
+	out, csv, dump, fit, examples          string
+	jobs                                   int
 }
 
 func run(o options) error {
@@ -99,7 +102,7 @@ func (o *options) judge(seeds string, lengths []uint64, wide bool) ([]outcome, e
 	})
 }
 
-// learn keeps the examples and fits a model to them, where that is asked for.
+// learn stores the examples and fits a model to them, according to the options.
 func (o *options) learn(examples []*example) error {
 	if err := writeFile(o.examples, func(w io.Writer) { writeExamples(w, examples) }); err != nil || o.fit == "" {
 		return err
@@ -107,7 +110,7 @@ func (o *options) learn(examples []*example) error {
 	return writeFile(o.fit, func(w io.Writer) { writeModel(w, *o, examples) })
 }
 
-// parseSeeds reads 1-12 or 8,12,24; ranges and single numbers may be mixed.
+// parseSeeds parses a list of numbers and ranges, such as 1-12 or 8,12,24.
 func parseSeeds(text string) ([]uint64, error) {
 	var out []uint64
 	for part := range strings.SplitSeq(text, ",") {
@@ -127,7 +130,7 @@ func parseSeeds(text string) ([]uint64, error) {
 	return out, nil
 }
 
-// train simulates the processes on which the other methods find their thresholds.
+// train simulates the processes that determine the thresholds of the other methods.
 func train(o options, lengths []uint64) ([]outcome, error) {
 	if o.peerSeeds == "" {
 		return nil, nil
@@ -145,13 +148,9 @@ func train(o options, lengths []uint64) ([]outcome, error) {
 	})
 }
 
-// forAll calls f for every process of every length; the order of the result does not depend on
-// jobs.
-func forAll(
-	seeds, lengths []uint64,
-	jobs int,
-	f func(seed uint64, snapshots int) ([]outcome, error),
-) ([]outcome, error) {
+// forAll calls f for every seed with every number of snapshots, and returns the results in this
+// order. It runs up to jobs calls at the same time.
+func forAll(seeds, lengths []uint64, jobs int, f func(seed uint64, snapshots int) ([]outcome, error)) ([]outcome, error) {
 	n := len(seeds) * len(lengths)
 	results, errs := make([][]outcome, n), make([]error, n)
 	next := make(chan int)
@@ -171,7 +170,8 @@ func forAll(
 	return slices.Concat(results...), errors.Join(errs...)
 }
 
-// writeFile writes to a file, to standard output for -, nowhere for "".
+// writeFile calls write with a file, or with standard output if path is "-". It does nothing if
+// path is "".
 func writeFile(path string, write func(io.Writer)) error {
 	switch path {
 	case "":
@@ -189,7 +189,7 @@ func writeFile(path string, write func(io.Writer)) error {
 	return errors.Join(w.err, f.Close())
 }
 
-// checked keeps the first error of a writer.
+// checked is a writer that stores the first error and then ignores writes.
 type checked struct {
 	w   io.Writer
 	err error

@@ -11,16 +11,17 @@ import (
 	"github.com/heaplapse/heaplapse/internal/leaksim"
 )
 
-// peer is another method: it gives a curve a score, and calls a leak what scores at least a
-// threshold. NaN stands for "cannot tell" and is never called.
+// peer is another method to detect leaks. It computes a score of a curve, and reports a leak if the
+// score is at least a threshold. A score of NaN means unknown and is not reported.
 type peer struct {
 	name  string
 	score func(c leaksim.Curve) float64
-	usual float64 // the threshold with which it is commonly used
+	usual float64 // the usual threshold
 }
 
-// peers are simple methods in use elsewhere. They look only at what grew by leastLeak, which is
-// part of what the benchmark calls a leak: without it they do worse.
+// peers returns simple methods that other tools use. They consider only curves that grew by
+// leaksim.LeastLeak, which is part of the benchmark's definition of a leak. Without this condition
+// their results are worse.
 func peers() []peer {
 	return []peer{
 		{"last minus first", ofGrowing(func(c leaksim.Curve) float64 { return gained(c.Bytes) }), leaksim.LeastLeak},
@@ -31,6 +32,7 @@ func peers() []peer {
 	}
 }
 
+// ofGrowing restricts a score to curves that grew by leaksim.LeastLeak.
 func ofGrowing(score func(leaksim.Curve) float64) func(leaksim.Curve) float64 {
 	return func(c leaksim.Curve) float64 {
 		v := visible(c)
@@ -41,7 +43,7 @@ func ofGrowing(score func(leaksim.Curve) float64) func(leaksim.Curve) float64 {
 	}
 }
 
-// visible is the curve without the snapshots that hide the function.
+// visible returns a curve without the snapshots in which truncation hides the function.
 func visible(c leaksim.Curve) leaksim.Curve {
 	var v leaksim.Curve
 	for i, b := range c.Bytes {
@@ -56,7 +58,8 @@ func visible(c leaksim.Curve) leaksim.Curve {
 	return v
 }
 
-// gained is the last value minus the first, NaN without two.
+// gained returns the last value minus the first, without NaNs. It returns NaN for fewer than two
+// values.
 func gained(values []float64) float64 {
 	v := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
 	if len(v) < 2 {
@@ -75,8 +78,8 @@ func risingSteps(v []float64) float64 {
 	return ratio(rising, len(v)-1)
 }
 
-// mannKendall is the statistic of the trend test, corrected for ties and for continuity (Kendall,
-// Rank Correlation Methods, 1975).
+// mannKendall returns the statistic Z of the Mann–Kendall trend test, with corrections for ties and
+// for continuity (Kendall, Rank Correlation Methods, 1975).
 func mannKendall(v []float64) float64 {
 	n, s := float64(len(v)), 0.0
 	ties := map[float64]float64{}
@@ -89,7 +92,7 @@ func mannKendall(v []float64) float64 {
 	variance := n * (n - 1) * (2*n + 5)
 	for _, x := range slices.Sorted(slices.Values(v)) {
 		t := ties[x]
-		ties[x] = 0 // each tied group once
+		ties[x] = 0 // counts each tied group once
 		variance -= t * (t - 1) * (2*t + 5)
 	}
 	if variance <= 0 || s == 0 {
@@ -98,8 +101,7 @@ func mannKendall(v []float64) float64 {
 	return (s - math.Copysign(1, s)) / math.Sqrt(variance/18)
 }
 
-// risingLine is the share of the variance that a least-squares line over time explains, 0 if it
-// falls.
+// risingLine returns R² of a least-squares line over time, or 0 if the line falls.
 func risingLine(c leaksim.Curve) float64 {
 	n := float64(len(c.Bytes))
 	var x, y, xx, yy, xy float64
@@ -114,8 +116,8 @@ func risingLine(c leaksim.Curve) float64 {
 	return sxy * sxy / (sxx * syy)
 }
 
-// scalene is the score of Scalene (Berger and others, OSDI 2023; scalene_leak_analysis.py): by the
-// rule of succession, 1 − (frees+1)/(allocs−frees+2), here of all objects in the window. It needs
+// scalene returns Scalene's leak score for all objects in the window, by the rule of succession: 1
+// − (frees+1)/(allocs−frees+2) (Berger et al., OSDI 2023; scalene_leak_analysis.py). It requires
 // cumulative counts.
 func scalene(c leaksim.Curve) float64 {
 	if c.Allocs == nil {
@@ -126,7 +128,7 @@ func scalene(c leaksim.Curve) float64 {
 	return 1 - (frees+1)/(allocs-frees+2)
 }
 
-// bestThreshold is the one with the best F1 on these outcomes.
+// bestThreshold returns the threshold with the highest F1 on these outcomes.
 func bestThreshold(p peer, all []outcome) float64 {
 	type scored struct {
 		score float64
@@ -163,11 +165,12 @@ func bestThreshold(p peer, all []outcome) float64 {
 	return threshold
 }
 
-// writePeers compares with other methods, each at the threshold that is best on the training
-// outcomes.
+// writePeers compares with other methods, at their usual thresholds and at those that are best for
+// the training outcomes.
 func writePeers(w io.Writer, all, training []outcome) {
 	fmt.Fprintf(w, "## Other methods on the same files\n\n")
-	fmt.Fprintf(w, "Each at its usual threshold, and at the one with the best F1 on other processes. All look only at what grew by 1 MiB.\n\n")
+	fmt.Fprintf(w, "Each method has its usual threshold, and the one with the best F1 on other processes. "+
+		"All of them consider only curves that grew by 1 MiB.\n\n")
 	table(w, "method", "threshold", "precision", "recall", "F1", "wrong", "missed")
 	peerRow(w, "heaplapse growth", "", count(all, byDetector))
 	for _, p := range peers() {
@@ -179,14 +182,6 @@ func writePeers(w io.Writer, all, training []outcome) {
 }
 
 func peerRow(w io.Writer, name, threshold string, s score) {
-	cells(
-		w,
-		name,
-		threshold,
-		share(s.precision()),
-		share(s.recall()),
-		share(s.f1()),
-		strconv.Itoa(s.wrong),
-		strconv.Itoa(s.missed),
-	)
+	cells(w, name, threshold, share(s.precision()), share(s.recall()), share(s.f1()),
+		strconv.Itoa(s.wrong), strconv.Itoa(s.missed))
 }

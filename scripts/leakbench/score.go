@@ -7,7 +7,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/leaksim"
 )
 
-// score counts right and wrong answers. Functions whose truth is "excluded" count in none.
+// score counts leaks that are reported (right), harmless functions that are reported (wrong), and
+// leaks that are not reported (missed). Excluded functions do not count.
 type score struct{ right, wrong, missed int }
 
 func (s score) precision() float64 { return ratio(s.right, s.right+s.wrong) }
@@ -27,7 +28,7 @@ func ratio(a, b int) float64 {
 	return float64(a) / float64(b)
 }
 
-// count scores a rule that calls some functions leaks.
+// count returns the score of a rule, which reports whether a function leaks.
 func count(all []outcome, called func(*outcome) bool) (s score) {
 	for i := range all {
 		o := &all[i]
@@ -46,14 +47,14 @@ func count(all []outcome, called func(*outcome) bool) (s score) {
 
 func byDetector(o *outcome) bool { return o.called }
 
-// processOf is what tells processes apart.
+// processOf returns the identity of the process of a function.
 func processOf(o *outcome) [2]uint64 { return [2]uint64{o.Seed, uint64(o.Snapshots)} }
 
 // interval is a 95 % interval.
 type interval struct{ low, high float64 }
 
-// intervals are those of precision and recall, by drawing whole processes again and again (the
-// bootstrap): functions of one process have much in common.
+// intervals returns the 95 % intervals of precision and recall. It uses the bootstrap over
+// processes, because the functions of a process are correlated.
 func intervals(all []outcome) (precision, recall interval) {
 	const rounds = 2000
 	var each []score
@@ -79,8 +80,8 @@ func middle95(values []float64) interval {
 	return interval{values[n/40], values[n-1-n/40]}
 }
 
-// topPrecision is the share of true leaks among the first min(10, number of leaks) ranked functions
-// of each process, pooled over processes.
+// topPrecision returns the number of leaks among the first min(10, number of leaks) ranked
+// functions of each process, and the number of functions considered, both summed over processes.
 func topPrecision(all []outcome) (hits, looked int) {
 	for _, group := range grouped(all, processOf) {
 		n := min(10, count(group, byDetector).right+count(group, byDetector).missed)
@@ -101,7 +102,7 @@ func topPrecision(all []outcome) (hits, looked int) {
 	return hits, looked
 }
 
-// grouped divides outcomes by a key, in order of first appearance.
+// grouped groups outcomes by a key. The groups are in the order of their first outcome.
 func grouped[K comparable](all []outcome, key func(*outcome) K) [][]outcome {
 	index := map[K]int{}
 	var out [][]outcome
@@ -121,10 +122,10 @@ func grouped[K comparable](all []outcome, key func(*outcome) K) [][]outcome {
 // bin is one row of the calibration table.
 type bin struct {
 	sites, leaks int
-	confidence   float64 // sum
+	confidence   float64 // sum over the sites
 }
 
-// calibration sorts all functions with a label into ten bins of confidence.
+// calibration divides all functions with a label into ten bins of confidence.
 func calibration(all []outcome) (bins [10]bin) {
 	for _, o := range all {
 		if o.Verdict == leaksim.IsExcluded || o.label == "" {
@@ -140,7 +141,7 @@ func calibration(all []outcome) (bins [10]bin) {
 	return bins
 }
 
-// curvePoint is what calling everything of at least a confidence a leak would score.
+// curvePoint is the score of a rule that reports every function with at least a certain confidence.
 type curvePoint struct {
 	least float64
 	score
@@ -149,10 +150,8 @@ type curvePoint struct {
 func operatingCurve(all []outcome) []curvePoint {
 	var out []curvePoint
 	for _, least := range []float64{0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99} {
-		out = append(
-			out,
-			curvePoint{least, count(all, func(o *outcome) bool { return o.label != "" && o.confidence >= least })},
-		)
+		s := count(all, func(o *outcome) bool { return o.label != "" && o.confidence >= least })
+		out = append(out, curvePoint{least, s})
 	}
 	return out
 }

@@ -10,7 +10,10 @@ import (
 )
 
 func judged(v leaksim.Verdict, called bool, rank int, confidence float64) outcome {
-	return outcome{Function: leaksim.Function{Truth: leaksim.Truth{Verdict: v}}, finding: finding{label: "x", called: called, rank: rank, confidence: confidence}}
+	return outcome{
+		Function: leaksim.Function{Truth: leaksim.Truth{Verdict: v}},
+		finding:  finding{label: "x", called: called, rank: rank, confidence: confidence},
+	}
 }
 
 func TestScores(t *testing.T) {
@@ -23,7 +26,7 @@ func TestScores(t *testing.T) {
 	require.InDelta(t, 2.0/3, s.precision(), 1e-9)
 	require.InDelta(t, 2.0/3, s.recall(), 1e-9)
 	require.InDelta(t, 2.0/3, s.f1(), 1e-9)
-	hits, looked := topPrecision(all) // the first three that count: 1, 2, 4
+	hits, looked := topPrecision(all) // the first three that are not excluded: 1, 2, 4
 	require.Equal(t, []int{2, 3}, []int{hits, looked})
 	bins := calibration(all)
 	require.Equal(t, bin{sites: 1, leaks: 1, confidence: 0.95}, bins[9])
@@ -31,8 +34,8 @@ func TestScores(t *testing.T) {
 	require.Equal(t, 1, bins[0].sites)
 }
 
-// TestIntervals: with one kind of process there is nothing to vary; with two, the interval holds
-// the pooled value and lies within the extremes.
+// TestIntervals checks that the interval is a single value if all processes are alike, and compares
+// it with the normal approximation if there are two kinds.
 func TestIntervals(t *testing.T) {
 	var same, mixed []outcome
 	for seed := range uint64(20) {
@@ -55,14 +58,14 @@ func TestIntervals(t *testing.T) {
 func TestPeers(t *testing.T) {
 	require.InDelta(t, 3.0, gained([]float64{math.NaN(), 1, 9, 4, math.NaN()}), 1e-9)
 	require.InDelta(t, 2.0/3, risingSteps([]float64{1, 2, 2, 3}), 1e-9)
-	// S = 10 of five rising values: variance 5·4·15/18, so Z = 9/√(50/3).
+	// Five rising values: S = 10 and the variance is 5·4·15/18, so Z = 9/√(50/3).
 	require.InDelta(t, 9/math.Sqrt(50.0/3), mannKendall([]float64{1, 2, 3, 4, 5}), 1e-9)
-	// One tied pair: S = 5, variance (4·3·13 − 2·1·9)/18.
+	// One tied pair: S = 5 and the variance is (4·3·13 − 2·1·9)/18.
 	require.InDelta(t, 4/math.Sqrt((4*3*13-2*9)/18.0), mannKendall([]float64{1, 2, 2, 3}), 1e-9)
 	require.Zero(t, mannKendall([]float64{2, 2, 2}))
 	require.InDelta(t, 1, risingLine(leaksim.Curve{Seconds: []float64{0, 1, 5}, Bytes: []float64{3, 5, 13}}), 1e-9)
 	require.Zero(t, risingLine(leaksim.Curve{Seconds: []float64{0, 1, 5}, Bytes: []float64{13, 5, 3}}))
-	// 100 allocations of which 90 were freed: 1 − 91/12.
+	// 100 allocations, 90 of them freed: 1 − 91/12.
 	c := leaksim.Curve{Allocs: []float64{50, 150}, Objects: []float64{5, 15}, Bytes: []float64{0, 0}}
 	require.InDelta(t, 1-91.0/12, scalene(c), 1e-9)
 	require.True(t, math.IsNaN(scalene(leaksim.Curve{Objects: []float64{5, 15}})))
@@ -71,10 +74,15 @@ func TestPeers(t *testing.T) {
 func TestThreshold(t *testing.T) {
 	p := peer{name: "last minus first", score: func(c leaksim.Curve) float64 { return gained(c.Bytes) }}
 	of := func(v leaksim.Verdict, growth float64) outcome {
-		return outcome{Function: leaksim.Function{Truth: leaksim.Truth{Verdict: v}, Observed: leaksim.Curve{Bytes: []float64{0, growth}}}}
+		return outcome{Function: leaksim.Function{
+			Truth: leaksim.Truth{Verdict: v}, Observed: leaksim.Curve{Bytes: []float64{0, growth}},
+		}}
 	}
-	all := []outcome{of(leaksim.IsLeak, 9), of(leaksim.IsLeak, 7), of(leaksim.IsHarmless, 8), of(leaksim.IsHarmless, 3), of(leaksim.IsHarmless, 2), of(leaksim.IsExcluded, 1), of(leaksim.IsLeak, 1)}
-	// F1 of 9: 2/4; of 8: 2/5; of 7: 4/6; of 1: 6/9.
+	all := []outcome{
+		of(leaksim.IsLeak, 9), of(leaksim.IsLeak, 7), of(leaksim.IsHarmless, 8), of(leaksim.IsHarmless, 3),
+		of(leaksim.IsHarmless, 2), of(leaksim.IsExcluded, 1), of(leaksim.IsLeak, 1),
+	}
+	// F1 by threshold: 2/4 at 9, 2/5 at 8, 4/6 at 7, 6/9 at 1.
 	require.InDelta(t, 7.0, bestThreshold(p, all), 1e-9)
 }
 

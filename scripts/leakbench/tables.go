@@ -13,7 +13,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/leaksim"
 )
 
-// writeTables writes everything that was measured as Markdown.
+// writeTables writes all results as Markdown.
 func writeTables(w io.Writer, o options, all, training []outcome) {
 	seeds := o.seeds
 	if o.wideSeeds != "" {
@@ -44,23 +44,12 @@ func census(all []outcome) string {
 
 func writeScores(w io.Writer, all []outcome) {
 	fmt.Fprintf(w, "## Precision and recall of the labels `leak*`\n\n")
-	table(
-		w,
-		"",
-		"processes",
-		"leaks",
-		"precision",
-		"recall",
-		"F1",
-		"wrong",
-		"missed",
-		"precision of the first min(10, leaks)",
-	)
+	table(w, "", "processes", "leaks", "precision", "recall", "F1", "wrong", "missed", "precision of the first min(10, leaks)")
 	scoreRow(w, "all", all)
 	scoreRows(w, all, func(o *outcome) string { return fmt.Sprintf("%d snapshots", o.Snapshots) })
 	scoreRows(w, all, func(o *outcome) string { return o.Mode })
 	precision, recall := intervals(all)
-	fmt.Fprintf(w, "\n95 %% intervals, by drawing processes again: precision %.2f to %.2f, recall %.2f to %.2f.\n",
+	fmt.Fprintf(w, "\n95 %% intervals (bootstrap over processes): precision %.2f to %.2f, recall %.2f to %.2f.\n",
 		precision.low, precision.high, recall.low, recall.high)
 	small, called := 0, 0
 	for _, o := range all {
@@ -71,7 +60,7 @@ func writeScores(w io.Writer, all []outcome) {
 			}
 		}
 	}
-	fmt.Fprintf(w, "Of the %d leaks too small to count, %d are called leaks.\n\n", small, called)
+	fmt.Fprintf(w, "Of the %d leaks that are too small to count, %d are reported.\n\n", small, called)
 }
 
 func scoreRows(w io.Writer, all []outcome, key func(*outcome) string) {
@@ -84,18 +73,8 @@ func scoreRow(w io.Writer, name string, all []outcome) {
 	s := count(all, byDetector)
 	hits, looked := topPrecision(all)
 	processes := len(grouped(all, processOf))
-	cells(
-		w,
-		name,
-		strconv.Itoa(processes),
-		strconv.Itoa(s.right+s.missed),
-		share(s.precision()),
-		share(s.recall()),
-		share(s.f1()),
-		strconv.Itoa(s.wrong),
-		strconv.Itoa(s.missed),
-		share(ratio(hits, looked)),
-	)
+	cells(w, name, strconv.Itoa(processes), strconv.Itoa(s.right+s.missed), share(s.precision()), share(s.recall()), share(s.f1()),
+		strconv.Itoa(s.wrong), strconv.Itoa(s.missed), share(ratio(hits, looked)))
 }
 
 func writeCalibration(w io.Writer, all []outcome) {
@@ -108,12 +87,12 @@ func writeCalibration(w io.Writer, all []outcome) {
 		}
 	}
 	sure := count(all, func(o *outcome) bool { return o.confidence >= 0.9 })
-	fmt.Fprintf(w, "\nOf the true leaks, %s are given a confidence of at least 0.9.\n\n", share(sure.recall()))
+	fmt.Fprintf(w, "\n%s of the true leaks have a confidence of at least 0.9.\n\n", share(sure.recall()))
 }
 
 func writeOperating(w io.Writer, all []outcome) {
-	fmt.Fprintf(w, "## If everything of at least a confidence were called a leak\n\n")
-	table(w, "least confidence", "precision", "recall", "F1", "false alarms per 1000 harmless functions")
+	fmt.Fprintf(w, "## Scores by minimum `confidence` of a reported leak\n\n")
+	table(w, "minimum confidence", "precision", "recall", "F1", "false alarms per 1000 harmless functions")
 	negatives := 0
 	for _, o := range all {
 		if o.Verdict == leaksim.IsHarmless {
@@ -127,8 +106,7 @@ func writeOperating(w io.Writer, all []outcome) {
 	fmt.Fprintln(w)
 }
 
-// writeSizes says how recall depends on the size of the leak, in bytes and in multiples of its
-// noise.
+// writeSizes writes the recall by size of the leak, in bytes and in multiples of its noise.
 func writeSizes(w io.Writer, all []outcome) {
 	fmt.Fprintf(w, "## Recall by size of the leak\n\n")
 	table(w, "leaked", "leaks", "recall", "", "leaked / σ", "leaks", "recall")
@@ -141,14 +119,8 @@ func writeSizes(w io.Writer, all []outcome) {
 	fmt.Fprintln(w)
 }
 
-// sizeCells is one bin of the leaks by a measure: from limits[i] to the next.
-func sizeCells(
-	unit string,
-	limits []float64,
-	i int,
-	all []outcome,
-	measure func(*outcome) float64,
-) (name, leaks, recall string) {
+// sizeCells returns the cells for the leaks whose measure is between limits[i] and the next limit.
+func sizeCells(unit string, limits []float64, i int, all []outcome, measure func(*outcome) float64) (name, leaks, recall string) {
 	high := math.Inf(1)
 	name = strings.TrimSpace(fmt.Sprintf("over %g %s", limits[i], unit))
 	if i+1 < len(limits) {
@@ -164,10 +136,11 @@ func sizeCells(
 	return name, strconv.Itoa(len(in)), share(count(in, byDetector).recall())
 }
 
-// writeBehaviours says for each behaviour and length how often it is called what.
+// writeBehaviours writes the labels of each behaviour.
 func writeBehaviours(w io.Writer, all []outcome) {
-	fmt.Fprintf(w, "## What each behaviour is called\n\n")
-	fmt.Fprintf(w, "Share called a leak by number of snapshots, then all labels. Leaks too small to count are left out.\n\n")
+	fmt.Fprintf(w, "## Labels of each behaviour\n\n")
+	fmt.Fprintf(w, "The share reported as a leak by number of snapshots, then all labels. "+
+		"Leaks that are too small to count are omitted.\n\n")
 	lengths := lengthsOf(all)
 	heading := []string{"behaviour", "functions"}
 	for _, n := range lengths {
@@ -177,10 +150,9 @@ func writeBehaviours(w io.Writer, all []outcome) {
 	kept := slices.DeleteFunc(slices.Clone(all), func(o outcome) bool { return o.Verdict == leaksim.IsExcluded })
 	groups := grouped(kept, func(o *outcome) string { return o.Behaviour })
 	order := orderOf()
-	slices.SortStableFunc(
-		groups,
-		func(a, b []outcome) int { return cmp.Compare(order[a[0].Behaviour], order[b[0].Behaviour]) },
-	)
+	slices.SortStableFunc(groups, func(a, b []outcome) int {
+		return cmp.Compare(order[a[0].Behaviour], order[b[0].Behaviour])
+	})
 	for _, g := range groups {
 		line := []string{g[0].Behaviour, strconv.Itoa(len(g))}
 		for _, n := range lengths {
@@ -191,11 +163,11 @@ func writeBehaviours(w io.Writer, all []outcome) {
 	fmt.Fprintln(w)
 }
 
-// writeMistakes says for each way of recording which behaviours were wrongly called leaks, and
-// which leaks were missed.
+// writeMistakes writes, for each mode of recording, the behaviours that are wrongly reported and
+// the leaks that are missed.
 func writeMistakes(w io.Writer, all []outcome) {
 	fmt.Fprintf(w, "## Mistakes by recording\n\n")
-	table(w, "recording", "harmless, but called a leak", "missed leaks, and what they are called")
+	table(w, "recording", "harmless, but reported as a leak", "missed leaks, and their labels")
 	for _, g := range grouped(all, func(o *outcome) string { return o.Mode }) {
 		var wrong, missed []string
 		for _, o := range g {
@@ -251,7 +223,7 @@ func labelsOf(group []outcome) string {
 	return tally(labels)
 }
 
-// tally counts equal names, the most frequent first.
+// tally returns each name with its number, most frequent first.
 func tally(names []string) string {
 	n := map[string]int{}
 	for _, name := range names {

@@ -1,7 +1,7 @@
-// Command symextract makes small stand-ins for the files that a recorded series was mapped from:
-// ELF files with the same segments and build ID, and of their symbols only those at or before an
-// address that occurs in the series. Fixtures stay readable on machines that have other builds.
-// Several series, one a PATH, share one sysroot.
+// Command symextract writes small replacements of the files that a recorded process had mapped, so
+// that a fixture can be symbolized on machines with other builds. A replacement is an ELF file with
+// the same segments and build ID. It has only those symbols that name an address in the series.
+// Several series may share a sysroot.
 //
 //	symextract -o testdata/python/sysroot testdata/python
 package main
@@ -25,8 +25,8 @@ import (
 )
 
 func main() {
-	out := flag.String("o", "", "sysroot to write to")
-	skip := flag.String("skip", "", "leave out files whose path has this prefix")
+	out := flag.String("o", "", "write the files below the sysroot `DIR`")
+	skip := flag.String("skip", "", "omit files whose path begins with `PREFIX`")
 	flag.Parse()
 	if err := run(*out, *skip, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "symextract:", err)
@@ -52,13 +52,13 @@ func run(out, skip string, paths []string) error {
 	return nil
 }
 
-// file is a mapped file as it is on this machine, and the addresses of it that occur.
+// file is a mapped file.
 type file struct {
-	name   string
-	wanted []uint64
+	name   string   // path on this machine
+	wanted []uint64 // addresses in the series, as virtual addresses of the file
 }
 
-// collect adds what one series was mapped from to files, by the path in the snapshots.
+// collect adds the mapped files of a series to files, by their path in the snapshots.
 func collect(files map[string]file, path string) error {
 	series, err := series.Open([]string{path}, series.Options{})
 	if err != nil {
@@ -103,7 +103,7 @@ func write(to string, f file) error {
 	return nil
 }
 
-// extract builds the stand-in of one file.
+// extract returns the replacement of a file.
 func extract(path string, addrs []uint64) ([]byte, error) {
 	f, err := elf.Open(path)
 	if err != nil {
@@ -138,9 +138,10 @@ type section struct {
 type writer struct {
 	in       *elf.File
 	sections []section
-	index    map[elf.SectionIndex]uint16 // of the sections with code, old to new
+	index    map[elf.SectionIndex]uint16 // new indices of the sections with code, by old index
 }
 
+// add adds a section. data is nil for a section with code, whose contents are omitted.
 func (w *writer) add(name string, h elf.SectionHeader, data []byte) {
 	if data == nil {
 		h.Type = elf.SHT_NOBITS
@@ -156,7 +157,7 @@ func (w *writer) add(name string, h elf.SectionHeader, data []byte) {
 	w.sections = append(w.sections, section{name, h, data})
 }
 
-// symbols copies the table that names the file's addresses.
+// symbols adds the symbol table, reduced to the symbols of the addresses.
 func (w *writer) symbols(addrs []uint64) error {
 	table, strings := ".symtab", ".strtab"
 	if w.in.Section(table) == nil {
@@ -183,10 +184,10 @@ func (w *writer) symbols(addrs []uint64) error {
 	return nil
 }
 
-const symbolSize = 24
+const symbolSize = elf.Sym64Size
 
-// filter keeps the symbols at the last start before each address, and the source file names of
-// local ones.
+// filter returns the symbols that begin at the last start at or before each address, the file
+// symbols of local ones, and their string table.
 func (w *writer) filter(raw, names []byte, addrs []uint64) (kept, text []byte) {
 	starts := w.starts(raw)
 	want := map[uint64]bool{}
@@ -216,12 +217,14 @@ func (w *writer) filter(raw, names []byte, addrs []uint64) (kept, text []byte) {
 	return kept, text
 }
 
+// code reports whether an encoded symbol names code or data in a section with code.
 func (w *writer) code(b []byte) bool {
 	_, ok := w.index[elf.SectionIndex(binary.LittleEndian.Uint16(b[6:]))]
 	t := elf.ST_TYPE(b[4])
 	return ok && (t == elf.STT_FUNC || t == elf.STT_NOTYPE || t == elf.STT_GNU_IFUNC || t == elf.STT_OBJECT)
 }
 
+// starts returns the addresses of all symbols, sorted.
 func (w *writer) starts(raw []byte) []uint64 {
 	var out []uint64
 	for b := raw; len(b) >= symbolSize; b = b[symbolSize:] {
@@ -233,6 +236,7 @@ func (w *writer) starts(raw []byte) []uint64 {
 	return slices.Compact(out)
 }
 
+// symbol appends a copy of an encoded symbol and its name.
 func (w *writer) symbol(kept, text, b, names []byte) (newKept, newText []byte) {
 	name := names[binary.LittleEndian.Uint32(b):]
 	name = name[:bytes.IndexByte(name, 0)+1]
@@ -244,8 +248,29 @@ func (w *writer) symbol(kept, text, b, names []byte) (newKept, newText []byte) {
 	return append(kept, s...), append(text, name...)
 }
 
-// bytes lays the file out: header, program headers, contents, section headers.
+// bytes returns the file: header, program headers, contents, section headers.
 func (w *writer) bytes() []byte {
+	offsets := w.addNames()
+	loads := w.loads()
+	body, headers := w.body(offsets, uint64(64+56*len(loads)))
+	header := elf.Header64{
+		Type: uint16(w.in.Type), Machine: uint16(w.in.Machine), Version: 1,
+		Phoff: 64, Shoff: uint64(64 + 56*len(loads) + len(body)), Ehsize: 64,
+		Phentsize: 56, Phnum: uint16(len(loads)),
+		Shentsize: 64, Shnum: uint16(len(headers)), Shstrndx: uint16(len(headers) - 1),
+	}
+	copy(header.Ident[:], "\x7fELF\x02\x01\x01")
+	var out bytes.Buffer
+	for _, v := range []any{header, loads, body, headers} {
+		if err := binary.Write(&out, binary.LittleEndian, v); err != nil {
+			panic(err) // one of them has no fixed size, which is a bug
+		}
+	}
+	return out.Bytes()
+}
+
+// addNames adds the section with the names of the sections, and returns the offset of each name.
+func (w *writer) addNames() []uint32 {
 	w.sections = append(w.sections, section{".shstrtab", elf.SectionHeader{Type: elf.SHT_STRTAB, Addralign: 1}, nil})
 	names := []byte{0}
 	offsets := make([]uint32, len(w.sections))
@@ -254,60 +279,35 @@ func (w *writer) bytes() []byte {
 		names = append(append(names, s.name...), 0)
 	}
 	w.sections[len(w.sections)-1].data = names
-	var loads []elf.Prog64
+	return offsets
+}
+
+// loads returns the program headers of the segments.
+func (w *writer) loads() (loads []elf.Prog64) {
 	for _, p := range w.in.Progs {
 		if p.Type == elf.PT_LOAD {
-			loads = append(
-				loads,
-				elf.Prog64{Type: uint32(p.Type), Flags: uint32(p.Flags), Off: p.Off, Vaddr: p.Vaddr, Paddr: p.Paddr,
-					Filesz: p.Filesz, Memsz: p.Memsz, Align: p.Align},
-			)
+			loads = append(loads, elf.Prog64{
+				Type: uint32(p.Type), Flags: uint32(p.Flags), Off: p.Off, Vaddr: p.Vaddr, Paddr: p.Paddr,
+				Filesz: p.Filesz, Memsz: p.Memsz, Align: p.Align,
+			})
 		}
 	}
-	var body bytes.Buffer
-	base := uint64(64 + 56*len(loads))
+	return loads
+}
+
+// body returns the contents of the sections, aligned to 8 bytes, and the section headers. base is
+// the offset of the contents in the file.
+func (w *writer) body(names []uint32, base uint64) ([]byte, []elf.Section64) {
+	var body []byte
 	headers := []elf.Section64{{}}
 	for i, s := range w.sections {
-		for body.Len()%8 != 0 {
-			body.WriteByte(0)
-		}
-		h := elf.Section64{
-			Name:      offsets[i],
-			Type:      uint32(s.Type),
-			Flags:     uint64(s.Flags),
-			Addr:      s.Addr,
-			Off:       base + uint64(body.Len()),
-			Size:      cmp.Or(uint64(len(s.data)), s.Size),
-			Link:      s.Link,
-			Info:      0,
-			Addralign: s.Addralign,
-			Entsize:   s.Entsize,
-		}
-		headers = append(headers, h)
-		body.Write(s.data)
+		headers = append(headers, elf.Section64{
+			Name: names[i], Type: uint32(s.Type), Flags: uint64(s.Flags), Addr: s.Addr,
+			Off: base + uint64(len(body)), Size: cmp.Or(uint64(len(s.data)), s.Size),
+			Link: s.Link, Addralign: s.Addralign, Entsize: s.Entsize,
+		})
+		body = append(body, s.data...)
+		body = append(body, make([]byte, -len(body)&7)...)
 	}
-	for body.Len()%8 != 0 {
-		body.WriteByte(0)
-	}
-	header := elf.Header64{
-		Type:      uint16(w.in.Type),
-		Machine:   uint16(w.in.Machine),
-		Version:   1,
-		Phoff:     64,
-		Shoff:     base + uint64(body.Len()),
-		Ehsize:    64,
-		Phentsize: 56,
-		Phnum:     uint16(len(loads)),
-		Shentsize: 64,
-		Shnum:     uint16(len(headers)),
-		Shstrndx:  uint16(len(headers) - 1),
-	}
-	copy(header.Ident[:], "\x7fELF\x02\x01\x01")
-	var out bytes.Buffer
-	for _, v := range []any{header, loads, body.Bytes(), headers} {
-		if err := binary.Write(&out, binary.LittleEndian, v); err != nil {
-			panic(err) // all are of fixed size
-		}
-	}
-	return out.Bytes()
+	return body, headers
 }
