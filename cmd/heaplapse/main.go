@@ -41,7 +41,8 @@ type app struct {
 }
 
 func main() {
-	a := &app{streams: streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}}
+	a := &app{}
+	a.streams = streams{in: os.Stdin, out: a.signals.Guard(os.Stdout), err: a.signals.Guard(os.Stderr)}
 	run := func(ctx context.Context) int { return a.run(ctx, os.Args[1:]) }
 	os.Exit(a.signals.Supervise(run, a.cleanUp))
 }

@@ -77,9 +77,7 @@ func (a *app) warn(line string) {
 }
 
 func (a *app) printError(line string) {
-	if !a.signals.Ending() {
-		fmt.Fprintf(a.err, "heaplapse: %s\n", text.Clean(line)) // it may quote the input
-	}
+	fmt.Fprintf(a.err, "heaplapse: %s\n", text.Clean(line)) // it may quote the input
 }
 
 // say prints a remark about what the command does.

@@ -119,7 +119,7 @@ func replace(path string, o Options, content func(io.Writer) error) error {
 	if err != nil {
 		err = errors.Join(err, remove(tmp.Name()))
 	}
-	unfinished.delete(tmp.Name())
+	unfinished.forget(tmp.Name())
 	if err == nil && o.Sync {
 		err = syncDir(filepath.Dir(path))
 	}
@@ -145,12 +145,10 @@ func create(path string) (*os.File, error) {
 	var err error
 	for range attempts {
 		name := dir + "." + base + infix + strconv.FormatUint(uint64(rand.Uint32()), 10)
-		unfinished.add(name) // before it exists: a signal may come at any moment
-		f, failed := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		f, failed := unfinished.create(name)
 		if failed == nil {
 			return f, nil
 		}
-		unfinished.delete(name)
 		if err = failed; !errors.Is(err, fs.ErrExist) {
 			break
 		}

@@ -221,6 +221,7 @@ func TestManyWritersOfOneFile(t *testing.T) {
 
 // TestRemoveUnfinished: a signal comes while a file is written.
 func TestRemoveUnfinished(t *testing.T) {
+	t.Cleanup(atomicfile.Resume)
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, ".other.tmp12"), nil, 0o600))
 	path := filepath.Join(dir, "result")
@@ -234,6 +235,10 @@ func TestRemoveUnfinished(t *testing.T) {
 	})
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	require.Equal(t, "rename "+path+": no such file or directory", err.Error())
+	err = atomicfile.Write(path, atomicfile.Options{}, text("later"))
+	require.EqualError(t, err, "create "+path+": the process is being ended by a signal")
+	require.Equal(t, []string{".other.tmp12"}, files(t, dir))
+	atomicfile.Resume()
 	require.NoError(t, atomicfile.Write(path, atomicfile.Options{}, text("again")))
 	atomicfile.RemoveUnfinished()
 	require.Equal(t, "again", content(t, path), "a finished file stays")

@@ -1,41 +1,56 @@
 package atomicfile
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"sync"
 )
 
-// names is a set of paths for several goroutines.
-type names struct {
-	mu  sync.Mutex
-	set map[string]struct{}
+// temporaries are the temporary files of the process. They are one set for the process, as signals are.
+type temporaries struct {
+	mu     sync.Mutex
+	names  map[string]struct{}
+	closed bool // no more are created
 }
 
-// unfinished are the temporary files of the process. They are one set for the process, as signals
-// are.
-var unfinished names
+var unfinished temporaries
 
-// RemoveUnfinished removes the temporary files of all writes that are under way, which then fail.
-// It is for a process that a signal ends.
+// errEnding is the error of writes after [RemoveUnfinished].
+var errEnding = errors.New("the process is being ended by a signal")
+
+// RemoveUnfinished removes the temporary files of all writes that are under way. These fail, and so do later ones: it is for a
+// process that a signal ends.
 func RemoveUnfinished() {
 	unfinished.mu.Lock()
 	defer unfinished.mu.Unlock()
-	for name := range unfinished.set {
+	unfinished.closed = true
+	for name := range unfinished.names {
 		_ = os.Remove(name) // it may be complete and renamed already
 	}
 }
 
-func (n *names) add(name string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.set == nil {
-		n.set = map[string]struct{}{}
+// create makes a new file. The kernel applies the umask.
+func (t *temporaries) create(name string) (*os.File, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errEnding}
 	}
-	n.set[name] = struct{}{}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	if t.names == nil {
+		t.names = map[string]struct{}{}
+	}
+	t.names[name] = struct{}{}
+	return f, nil
 }
 
-func (n *names) delete(name string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	delete(n.set, name)
+// forget removes the name of a file that is renamed or removed.
+func (t *temporaries) forget(name string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.names, name)
 }

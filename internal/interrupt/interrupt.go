@@ -49,9 +49,26 @@ func (h *Handler) Supervise(run func(context.Context) int, cleanUp func()) int {
 // Orderly announces work that ends soon after its context is canceled.
 func (h *Handler) Orderly() { h.orderly.Store(true) }
 
-// Ending reports whether a signal ends the process. Errors from then on are caused by the removal
-// of temporary files.
-func (h *Handler) Ending() bool { return h.ending.Load() }
+// Guard returns a writer to a file that blocks once a signal ends the process. What the program
+// writes from then on may be wrong, because its temporary files are removed.
+func (h *Handler) Guard(f *os.File) *Guarded { return &Guarded{f, h} }
+
+// Guarded is the writer that [Handler.Guard] returns.
+type Guarded struct {
+	file    *os.File
+	handler *Handler
+}
+
+// Write writes to the file.
+func (g *Guarded) Write(b []byte) (int, error) {
+	if g.handler.ending.Load() {
+		select {}
+	}
+	return g.file.Write(b)
+}
+
+// Fd returns the descriptor of the file.
+func (g *Guarded) Fd() uintptr { return g.file.Fd() }
 
 // Stop gives the signals back their default actions, until Start is called.
 func (h *Handler) Stop() {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -28,6 +29,8 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	var h interrupt.Handler
+	out := h.Guard(os.Stdout)
+	ending := make(chan struct{})
 	os.Exit(h.Supervise(func(ctx context.Context) int {
 		switch mode {
 		case "orderly", "stubborn":
@@ -36,8 +39,13 @@ func TestMain(m *testing.M) {
 			h.Stop()
 		}
 		fmt.Println("ready")
-		if mode == "done" {
+		switch mode {
+		case "done":
 			return 7
+		case "late":
+			fmt.Fprintln(out, "early")
+			<-ending
+			fmt.Fprintln(out, "late")
 		}
 		<-ctx.Done()
 		fmt.Println("canceled")
@@ -45,7 +53,11 @@ func TestMain(m *testing.M) {
 			select {}
 		}
 		return 3
-	}, func() { _ = os.Remove(file) }))
+	}, func() {
+		_ = os.Remove(file)
+		close(ending)
+		time.Sleep(50 * time.Millisecond) // a test that passes does not depend on it
+	}))
 }
 
 // program is a running instance of the program.
@@ -105,6 +117,15 @@ func TestTheSecondSignalEndsOrderlyWork(t *testing.T) {
 	require.NoError(t, p.Process.Signal(syscall.SIGTERM))
 	require.Equal(t, syscall.SIGTERM, p.end(t).Signal())
 	require.NoFileExists(t, p.file)
+}
+
+// TestOutputEndsWithTheCleanUp: results that are made without the temporary files may be wrong.
+func TestOutputEndsWithTheCleanUp(t *testing.T) {
+	p := start(t, "late")
+	p.expect(t, "early")
+	require.NoError(t, p.Process.Signal(os.Interrupt))
+	require.False(t, p.lines.Scan(), p.lines.Text())
+	require.Equal(t, syscall.SIGINT, p.end(t).Signal())
 }
 
 func TestStop(t *testing.T) {

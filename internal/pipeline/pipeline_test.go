@@ -182,5 +182,7 @@ func TestTempDirs(t *testing.T) {
 	dirs.Remove()
 	require.NoDirExists(t, a)
 	require.NoDirExists(t, b)
+	_, err = dirs.Add()
+	require.Error(t, err)
 	dirs.Remove()
 }

@@ -5,20 +5,25 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
 
 	"golang.org/x/term"
 )
 
+// file is a writer with a descriptor, such as os.Stdout.
+type file interface {
+	io.Writer
+	Fd() uintptr
+}
+
 // Is reports whether a writer is a terminal.
 func Is(w io.Writer) bool {
-	f, ok := w.(*os.File)
+	f, ok := w.(file)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // Width returns the width of a terminal in characters, and 0 if the writer is not a terminal.
 func Width(w io.Writer) int {
-	f, ok := w.(*os.File)
+	f, ok := w.(file)
 	if !ok {
 		return 0
 	}
@@ -40,7 +45,7 @@ type Line struct {
 // Screen draws on the alternate screen of a terminal. The previous content comes back when it is
 // closed.
 type Screen struct {
-	out    *os.File
+	out    file
 	colour bool
 }
 
@@ -50,7 +55,7 @@ func NewScreen(w io.Writer, getenv func(string) string) *Screen {
 	if !Is(w) || getenv("TERM") == "dumb" {
 		return nil
 	}
-	return &Screen{out: w.(*os.File), colour: getenv("NO_COLOR") == ""}
+	return &Screen{out: w.(file), colour: getenv("NO_COLOR") == ""}
 }
 
 // Control sequences of ECMA-48, and xterm's private modes 1049 (alternate screen), 25 (cursor) and

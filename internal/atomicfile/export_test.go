@@ -1,0 +1,4 @@
+package atomicfile
+
+// Resume permits writes again after RemoveUnfinished.
+func Resume() { unfinished.closed = false }
