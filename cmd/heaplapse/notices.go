@@ -35,9 +35,10 @@ func (a *app) tell(n pipeline.Notice) {
 
 // tellFailures tells failures only. Other notices decide the exit status.
 func (a *app) tellFailures(n pipeline.Notice) {
-	if n.Severity == pipeline.Failure {
+	switch n.Severity {
+	case pipeline.Failure:
 		a.tell(n)
-	} else if n.Severity == pipeline.StrictWarning {
+	case pipeline.StrictWarning:
 		a.status = exitFailure
 	}
 }

@@ -17,7 +17,7 @@ const (
 	FeatureTail                            // slope of the last two fifths over the growth
 	FeatureEnd                             // the same for the last quarter
 	FeatureTailClarity                     // slope of the last two fifths over its noise
-	FeatureEvenness                        // effective number of rises over the number of steps: 1 for a line, 0 for one jump
+	FeatureEvenness                        // effective number of rises / number of steps: 1 for a line, 0 for a jump
 	FeatureGap                             // −ln of the probability that the last rise is as old as it is
 	FeatureSeparation                      // lowest of the last third minus highest of the first, over the growth
 	FeatureDirectness                      // net growth over the length of the path

@@ -186,7 +186,7 @@ func naming(path string, err error) error {
 		}
 		return errors.Join(errs...)
 	}
-	switch e := err.(type) {
+	switch e := err.(type) { //nolint:errorlint // an error that wraps another one has a text of its own
 	case *fs.PathError:
 		if IsTemporary(e.Path) {
 			op := e.Op

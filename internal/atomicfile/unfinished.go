@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// temporaries are the temporary files of the process. They are one set for the process, as signals are.
+// temporaries are the temporary files of the process. They are one set for the process, as signals
+// are.
 type temporaries struct {
 	mu     sync.Mutex
 	names  map[string]struct{}
@@ -19,8 +20,8 @@ var unfinished temporaries
 // errEnding is the error of writes after [RemoveUnfinished].
 var errEnding = errors.New("the process is being ended by a signal")
 
-// RemoveUnfinished removes the temporary files of all writes that are under way. These fail, and so do later ones: it is for a
-// process that a signal ends.
+// RemoveUnfinished removes the temporary files of all writes that are under way. These fail, and so
+// do later ones: it is for a process that a signal ends.
 func RemoveUnfinished() {
 	unfinished.mu.Lock()
 	defer unfinished.mu.Unlock()

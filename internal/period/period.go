@@ -66,7 +66,9 @@ func parse(s *series.Series, text string) (index int, seconds float64, err error
 
 // parseTime reads a time in the format of RFC 3339, or as tables show it: in UTC, without a zone.
 func parseTime(text string) (time.Time, error) {
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", time.DateTime, "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly} {
+	for _, layout := range []string{
+		time.RFC3339, "2006-01-02T15:04:05", time.DateTime, "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly,
+	} {
 		if t, err := time.Parse(layout, text); err == nil {
 			return t, nil
 		}

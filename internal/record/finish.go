@@ -155,7 +155,8 @@ func teardownStart(series []*snapshotFile) int {
 	last := len(series) - 1
 	window := max(2*time.Second, series[last].time.Sub(series[0].time)/10)
 	top := last
-	for top > 0 && series[top-1].inuseBytes >= series[top].inuseBytes && series[last].time.Sub(series[top].time) <= window {
+	for top > 0 && series[top-1].inuseBytes >= series[top].inuseBytes &&
+		series[last].time.Sub(series[top].time) <= window {
 		top--
 	}
 	if 2*series[last].inuseBytes < series[top].inuseBytes {

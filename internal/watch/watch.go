@@ -169,7 +169,8 @@ func (w *watch) show() error {
 
 // renditions are the renditions of report's styles.
 var renditions = map[growth.Style]string{
-	growth.StyleFaint: "2", growth.StyleStrong: "1", growth.StyleLeak: "1;31", growth.StyleNoLeak: "1;32", growth.StyleUndecided: "1;33",
+	growth.StyleFaint: "2", growth.StyleStrong: "1",
+	growth.StyleLeak: "1;31", growth.StyleNoLeak: "1;32", growth.StyleUndecided: "1;33",
 }
 
 func (w *watch) draw() error {

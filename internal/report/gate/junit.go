@@ -119,7 +119,8 @@ func (g *Report) caseNames() []string {
 	for i := range g.Rows {
 		names[i] = viewOf(&g.Rows[i]).Clipped(200)
 	}
-	for _, more := range []func(*gate.Row) string{fileName, func(r *gate.Row) string { return text.Clean(r.Fingerprint) }} {
+	fingerprint := func(r *gate.Row) string { return text.Clean(r.Fingerprint) }
+	for _, more := range []func(*gate.Row) string{fileName, fingerprint} {
 		count := map[string]int{}
 		for _, n := range names {
 			count[n]++

@@ -34,7 +34,9 @@ func (g *Report) Pprof(w io.Writer) error {
 		p: &profile.Profile{Comments: []string{"heaplapse " + g.Version, "current: " + g.Current.Meta.Name},
 			DefaultSampleType: "inuse_space"},
 		alloc:     g.Current.Meta.HasAlloc && (base == nil || base.Meta.HasAlloc),
-		functions: map[pprofFunction]*profile.Function{}, locations: map[pprofLine]*profile.Location{}, mappings: map[string]*profile.Mapping{},
+		functions: map[pprofFunction]*profile.Function{},
+		locations: map[pprofLine]*profile.Location{},
+		mappings:  map[string]*profile.Mapping{},
 	}
 	b.types()
 	b.mapping(mainModule(g.Current))

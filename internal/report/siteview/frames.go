@@ -36,7 +36,8 @@ func locationFrames(s *symbolize.Symbols, l *symbolize.Location) []Frame {
 	out := make([]Frame, len(l.Frames))
 	for i, f := range l.Frames {
 		out[i] = base
-		out[i].Function, out[i].File, out[i].Line, out[i].Column, out[i].Inlined = f.Function, f.File, f.Line, f.Column, f.Inlined
+		out[i].Function, out[i].File, out[i].Inlined = f.Function, f.File, f.Inlined
+		out[i].Line, out[i].Column = f.Line, f.Column
 		if f.Linkage != f.Function {
 			out[i].Linkage = f.Linkage
 		}

@@ -24,7 +24,8 @@ const (
 
 func (t *templateScopes) reset() {
 	*t = templateScopes{
-		params: t.params[:0], lambdas: t.lambdas[:0], levels: t.levels[:0], forward: t.forward[:0], tryArgs: true, lambdaLevel: -1,
+		params: t.params[:0], lambdas: t.lambdas[:0], levels: t.levels[:0],
+		forward: t.forward[:0], tryArgs: true, lambdaLevel: -1,
 	}
 }
 

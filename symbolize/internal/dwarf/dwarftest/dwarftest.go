@@ -108,13 +108,15 @@ func Abbrevs() []byte {
 	return Bytes{}.
 		Abbreviation(CodeUnit, encoding.TagCompileUnit, true, first(name)...).
 		Abbreviation(CodeFunction, encoding.TagSubprogram, true, first(name)...).
-		Abbreviation(CodeInlined, encoding.TagInlined, true, first(origin, Attr(encoding.AttrCallLine, encoding.FormData1))...).
+		Abbreviation(CodeInlined, encoding.TagInlined, true,
+			first(origin, Attr(encoding.AttrCallLine, encoding.FormData1))...).
 		Abbreviation(CodeAbstract, encoding.TagSubprogram, false, name, Attr(encoding.AttrDeclLine, encoding.FormData1)).
 		Abbreviation(CodeClass, encoding.TagClass, true, name).
 		Abbreviation(CodeConcrete, encoding.TagSubprogram, true, first(origin)...).
 		Abbreviation(CodeSpecified, encoding.TagSubprogram, true, first(spec)...).
 		Abbreviation(CodeRef, encoding.TagSubprogram, false, origin, spec).
-		Abbreviation(CodeLines, encoding.TagCompileUnit, false, first(name, Attr(encoding.AttrStmtList, encoding.FormSecOffset))...).
+		Abbreviation(CodeLines, encoding.TagCompileUnit, false,
+			first(name, Attr(encoding.AttrStmtList, encoding.FormSecOffset))...).
 		Abbreviation(CodeSkipped, encoding.TagClass, true, Attr(encoding.AttrSibling, encoding.FormRef4), name).
 		Uleb(0)
 }

@@ -3,6 +3,7 @@ package encoding
 // Tag is the kind of an entry, DW_TAG_* (DWARF 5 section 7.5.3, table 7.3).
 type Tag uint16
 
+// The tags of the entries that lookups need (DWARF 5, section 7.5.3).
 const (
 	TagSkeletonUnit Tag = 0x4a
 	TagClass        Tag = 0x02
@@ -23,6 +24,7 @@ const (
 // Attr is the name of an attribute, DW_AT_* (DWARF 5 section 7.5.4, table 7.5, and GNU extensions).
 type Attr uint16
 
+// The attributes that lookups need (DWARF 5, section 7.5.4).
 const (
 	AttrSibling        Attr = 0x01
 	AttrName           Attr = 0x03
@@ -54,6 +56,7 @@ const (
 // extensions).
 type Form uint16
 
+// The forms of attribute values (DWARF 5, section 7.5.6), with those of GNU extensions.
 const (
 	FormAddr         Form = 0x01
 	FormBlock2       Form = 0x03
