@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/summary"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
@@ -42,7 +43,7 @@ type summaryFlags struct {
 }
 
 func (f *summaryFlags) add(cmd *cobra.Command) {
-	inGroup(cmd, groupInput, func(flags *pflag.FlagSet) {
+	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
 		flags.StringVar(&f.workload, "workload", "", "the `NAME` of what the program was asked to do: only runs of the same workload are comparable (default: a hash of the recorded command line)")
 		flags.Float64Var(&f.work, "work", 0, "the run did `N` units of work, such as requests: allocations are compared per unit")
 		f.defineRules(flags)
@@ -99,7 +100,7 @@ created if necessary. The file appears whole: other processes may read DIR meanw
 			return a.baselineSave(cmd.Context(), &f, args[0], args[1:])
 		},
 	}
-	inGroup(cmd, groupSet, func(flags *pflag.FlagSet) {
+	help.Group(cmd, help.Set, func(flags *pflag.FlagSet) {
 		flags.StringArrayVar(&f.labels, "label", nil, "keep `KEY=VALUE` with the run, such as a commit (repeatable)")
 		flags.BoolVar(&f.pin, "pin", false, "make the run the reference run: slow drift is measured against it, and prune keeps it")
 	})
@@ -179,7 +180,7 @@ Files that cannot be read are reported, but neither counted nor removed.`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, args []string) error { return a.baselinePrune(args[0], keep, dryRun) },
 	}
-	inGroup(cmd, groupSet, func(flags *pflag.FlagSet) {
+	help.Group(cmd, help.Set, func(flags *pflag.FlagSet) {
 		flags.IntVar(&keep, "keep", 14, "keep the newest `N` runs")
 		flags.BoolVar(&dryRun, "dry-run", false, "print what would be removed, and remove nothing")
 	})

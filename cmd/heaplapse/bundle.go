@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/units"
 	"github.com/heaplapse/heaplapse/symbolize/bundle"
@@ -34,10 +35,10 @@ as here, also on a machine without these files. Prints the path of the archive.
 		Args: somePaths,
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.bundle(cmd.Context(), &f, paths) },
 	}
-	inGroup(cmd, groupInput, func(flags *pflag.FlagSet) {
+	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
 		flags.BoolVar(&f.strict, "strict", false, "exit with status 2 if anything in the input is suspect")
 	})
-	inGroup(cmd, groupOutput, func(flags *pflag.FlagSet) {
+	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.StringVarP(
 			&f.output,
 			"output",
@@ -46,7 +47,7 @@ as here, also on a machine without these files. Prints the path of the archive.
 			"write to `FILE` (default: NAME"+bundle.Suffix+" in the current directory; - is standard output)",
 		)
 	})
-	inGroup(cmd, groupFiles, f.fileFlags.define)
+	help.Group(cmd, help.Files, f.fileFlags.define)
 	return cmd
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 )
@@ -40,7 +41,7 @@ standard output.
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.convert(cmd.Context(), &f, paths) },
 	}
 	f.stackFlags.add(cmd)
-	inGroup(cmd, groupOutput, func(flags *pflag.FlagSet) {
+	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.StringVarP(&f.out, "output", "o", "", "write to `OUT`: a directory, a file or - (required)")
 		flags.StringVar(&f.format, "format", "pprof", "write `FORMAT`: pprof, folded (stacks for flame graphs) or json")
 		flags.BoolVar(&f.merge, "merge", false, "write one profile of all snapshots, each with a label")

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/diff/compare"
 	diffreport "github.com/heaplapse/heaplapse/internal/report/diff"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
@@ -39,11 +40,11 @@ What a truncated snapshot hides is shown as a bound.
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.diff(cmd.Context(), &f, paths) },
 	}
 	f.groupFlags.add(cmd)
-	inGroup(cmd, groupInput, func(flags *pflag.FlagSet) {
+	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
 		flags.BoolVar(&f.persist, "persist", false, "take three snapshots: list what was allocated between the first two and is still in use in the third")
 	})
 	f.stackFlags.add(cmd)
-	inGroup(cmd, groupOutput, func(flags *pflag.FlagSet) {
+	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.IntVar(&f.limit, "top", 20, "list `N` sites")
 	})
 	f.outputFlags.add(cmd, "text", "json")

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
@@ -81,7 +82,7 @@ func (f *fileFlags) define(flags *pflag.FlagSet) {
 
 // add adds the flags and --no-cache.
 func (f *fileFlags) add(cmd *cobra.Command) {
-	inGroup(cmd, groupFiles, func(flags *pflag.FlagSet) {
+	help.Group(cmd, help.Files, func(flags *pflag.FlagSet) {
 		f.define(flags)
 		f.cacheFlag.define(flags)
 	})
@@ -136,7 +137,7 @@ type symbolFlags struct {
 
 // add adds the flags. Those that tell where files are come last in the help.
 func (f *symbolFlags) add(cmd *cobra.Command) {
-	inGroup(cmd, groupOutput, func(flags *pflag.FlagSet) { defineDemangle(flags, &f.demangle, "simple") })
+	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) { defineDemangle(flags, &f.demangle, "simple") })
 	manglings.complete(cmd)
 	f.fileFlags.add(cmd)
 }
@@ -180,7 +181,7 @@ func (f *symbolFlags) options() (symbolize.Options, error) {
 type baseFlags struct{ baseBinary, baseSysroot string }
 
 func (f *baseFlags) add(cmd *cobra.Command, base string) {
-	inGroup(cmd, groupFiles, func(flags *pflag.FlagSet) {
+	help.Group(cmd, help.Files, func(flags *pflag.FlagSet) {
 		flags.StringVar(&f.baseBinary, "base-binary", "", "like --binary, for "+base+" (default: the `FILE` of --binary)")
 		flags.StringVar(&f.baseSysroot, "base-sysroot", "", "like --sysroot, for "+base+" (default: the `DIR` of --sysroot)")
 	})
@@ -220,7 +221,7 @@ type stackFlags struct {
 }
 
 func (f *stackFlags) add(cmd *cobra.Command) {
-	inGroup(cmd, groupInput, func(flags *pflag.FlagSet) {
+	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
 		f.seriesFlags.define(flags)
 		f.filterFlags.define(flags)
 	})
@@ -245,7 +246,7 @@ func (f *stackFlags) source() (*pipeline.Source, error) {
 type groupFlags struct{ by, rules string }
 
 func (f *groupFlags) add(cmd *cobra.Command) {
-	inGroup(cmd, groupInput, func(flags *pflag.FlagSet) {
+	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
 		flags.StringVar(&f.by, "group-by", string(sites.ByFunction), "what is one `SITE`: a "+groupings.String())
 		f.defineRules(flags)
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/diff/gate/config"
 	"github.com/heaplapse/heaplapse/diff/suppress"
@@ -57,17 +58,17 @@ not comparable.`,
 }
 
 func (f *gateFlags) add(cmd *cobra.Command) {
-	inGroup(cmd, groupInput, func(flags *pflag.FlagSet) {
+	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
 		flags.StringArrayVar(&f.baselines, "baseline", nil, "an earlier good run, or a baseline set, at `PATH` (repeatable; a quoted glob pattern takes all that match)")
 		flags.StringVar(&f.current, "current", "", "the run to judge, at `PATH`")
 		flags.StringVar(&f.pinned, "pinned", "", "the reference run at `PATH`, which slow drift is measured against (default: the one that is pinned in the baseline set)")
 	})
 	f.summaryFlags.add(cmd)
-	inGroup(cmd, groupInput, func(flags *pflag.FlagSet) {
+	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
 		flags.StringArrayVar(&f.suppressions, "suppressions", nil, "leave out known regressions: a `FILE` with one leak:PATTERN a line, as for LeakSanitizer (repeatable)")
 		flags.BoolVar(&f.force, "force", false, "compare runs of different workloads or sampling periods, with a note")
 	})
-	inGroup(cmd, groupThresholds, func(flags *pflag.FlagSet) {
+	help.Group(cmd, help.Thresholds, func(flags *pflag.FlagSet) {
 		for _, t := range gateThresholds {
 			f.thresholds[t.name] = flags.String(t.name, "", t.help)
 		}

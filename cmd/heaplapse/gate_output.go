@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
 	gatereport "github.com/heaplapse/heaplapse/internal/report/gate"
@@ -40,7 +41,7 @@ var gateOutputs = []struct {
 
 func (f *gateOutputFlags) add(cmd *cobra.Command) {
 	f.outputs = map[string]*string{}
-	inGroup(cmd, groupOutput, func(flags *pflag.FlagSet) {
+	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		for _, o := range gateOutputs {
 			f.outputs[o.name] = flags.String(o.name, "", "write "+o.help)
 		}

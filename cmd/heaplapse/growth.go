@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/suppress"
 	"github.com/heaplapse/heaplapse/diff/trend"
@@ -52,7 +53,7 @@ steadily until the end. Sites that fill a cache (warming, plateaued), follow the
 	}
 	f.judgeFlags.add(cmd)
 	f.addFailOn(cmd)
-	inGroup(cmd, groupOutput, func(flags *pflag.FlagSet) {
+	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.BoolVar(&f.all, "all", false, "list stable sites, too")
 		flags.StringVar(&f.explain, "explain", "", "print the numbers that the verdict on `SITE` is based on: its rank in the table, a part of its function, file:line or module, or a regular expression")
 	})
@@ -61,24 +62,24 @@ steadily until the end. Sites that fill a cache (warming, plateaued), follow the
 }
 
 func (f *judgeFlags) add(cmd *cobra.Command) {
-	inGroup(cmd, groupInput, func(flags *pflag.FlagSet) {
+	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
 		flags.StringVar(&f.since, "since", "", "judge from `WHEN` on: the number of a snapshot (5), the time since the first one (10m) or a time (2026-01-02T15:04:05Z)")
 		flags.StringVar(&f.until, "until", "", "judge up to `WHEN`, inclusive")
 	})
 	f.groupFlags.add(cmd)
-	inGroup(cmd, groupInput, func(flags *pflag.FlagSet) {
+	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
 		flags.StringVar(&f.minBytes, "min-bytes", "1MiB", "list sites that grew by at least `SIZE`")
 		flags.StringVar(&f.suppressions, "suppressions", "", "leave out known growth: a `FILE` with one leak:PATTERN a line, as for LeakSanitizer")
 		flags.StringVar(&f.memoryLimit, "memory-limit", "", "forecast when the process reaches `SIZE`")
 	})
 	f.stackFlags.add(cmd)
-	inGroup(cmd, groupOutput, func(flags *pflag.FlagSet) {
+	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.IntVar(&f.limit, "top", 20, "list `N` sites")
 	})
 }
 
 func (f *judgeFlags) addFailOn(cmd *cobra.Command) {
-	inGroup(cmd, groupOutput, func(flags *pflag.FlagSet) {
+	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.StringVar(
 			&f.failOn,
 			"fail-on",

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 )
 
 // TestHelp compares the help of every command with testdata/help/COMMAND.txt.
@@ -21,17 +23,17 @@ func TestHelp(t *testing.T) {
 		golden := filepath.Join("testdata/help", strings.ReplaceAll(c.CommandPath(), " ", "-")+".txt")
 		seen[golden] = true
 		t.Run(c.CommandPath(), func(t *testing.T) {
-			help, stderr, code := invoke(t, append(args, "--help")...)
+			text, stderr, code := invoke(t, append(args, "--help")...)
 			require.Equal(t, exitOK, code)
 			require.Empty(t, stderr)
 			if *update {
-				require.NoError(t, os.WriteFile(golden, []byte(help), 0o644))
+				require.NoError(t, os.WriteFile(golden, []byte(text), 0o644))
 			}
 			want, err := os.ReadFile(golden)
 			require.NoError(t, err, "go test -run TestHelp -update writes it")
-			require.Equal(t, string(want), help, "go test -run TestHelp -update accepts this")
-			for line := range strings.Lines(help) {
-				require.LessOrEqual(t, len([]rune(line)), helpWidth+1, line)
+			require.Equal(t, string(want), text, "go test -run TestHelp -update accepts this")
+			for line := range strings.Lines(text) {
+				require.LessOrEqual(t, len([]rune(line)), help.HelpWidth+1, line)
 			}
 		})
 	}
@@ -56,10 +58,10 @@ func allCommands(cmd *cobra.Command) []*cobra.Command {
 // are after all others, in one place.
 func TestFileFlagsComeLast(t *testing.T) {
 	for _, c := range allCommands((&app{}).root()) {
-		groups := flagGroups(c)
+		groups := help.FlagGroups(c)
 		for i, g := range groups {
-			require.Equal(t, g.Name() == groupFiles, g.Lookup("debug-dir") != nil, "%s: %s", c.CommandPath(), g.Name())
-			if g.Name() == groupFiles {
+			require.Equal(t, g.Name() == help.Files, g.Lookup("debug-dir") != nil, "%s: %s", c.CommandPath(), g.Name())
+			if g.Name() == help.Files {
 				require.Equal(t, len(groups)-1, i, c.CommandPath())
 			}
 		}
@@ -70,7 +72,7 @@ func TestFileFlagsComeLast(t *testing.T) {
 func TestEveryFlagHasAGroup(t *testing.T) {
 	for _, c := range allCommands((&app{}).root()) {
 		c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-			require.True(t, f.Hidden || f.Annotations[groupAnnotation] != nil, "%s --%s", c.CommandPath(), f.Name)
+			require.True(t, f.Hidden || f.Annotations[help.GroupAnnotation] != nil, "%s --%s", c.CommandPath(), f.Name)
 			require.True(t, f.Hidden || f.Usage != "", "%s --%s", c.CommandPath(), f.Name)
 		})
 	}

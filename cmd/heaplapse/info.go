@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/report/listing"
 )
@@ -28,8 +29,8 @@ names, how much memory they allocated, and how to get the names.`,
 		Args: somePaths,
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.info(cmd.Context(), &f, paths) },
 	}
-	inGroup(cmd, groupInput, f.seriesFlags.define)
-	inGroup(cmd, groupOutput, func(flags *pflag.FlagSet) {
+	help.Group(cmd, help.Input, f.seriesFlags.define)
+	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.BoolVar(&f.symbols, "symbols", false, "also report functions without names, and what would name them")
 	})
 	f.outputFlags.add(cmd, "text", "json")

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
 	"github.com/heaplapse/heaplapse/internal/terminal"
 )
@@ -29,7 +30,7 @@ type rendering interface {
 // add adds --format and -o. The first format is the default.
 func (f *outputFlags) add(cmd *cobra.Command, formats ...string) {
 	f.formats = choice{"format", formats}
-	inGroup(cmd, groupOutput, func(flags *pflag.FlagSet) {
+	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.StringVar(&f.format, "format", formats[0], "write `FORMAT`: "+f.formats.String())
 		flags.StringVarP(&f.output, "output", "o", "", "write to `FILE` instead of standard output")
 	})

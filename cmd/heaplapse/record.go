@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/internal/record"
 	"github.com/heaplapse/heaplapse/internal/record/sig"
 	"github.com/heaplapse/heaplapse/internal/record/status"
@@ -71,7 +72,7 @@ func recordUsage(cmd *cobra.Command, err error) error {
 
 func (f *recordFlags) add(cmd *cobra.Command) {
 	cmd.Flags().SetInterspersed(false) // flags after CMD are flags of CMD
-	inGroup(cmd, groupRun, func(flags *pflag.FlagSet) {
+	help.Group(cmd, help.Run, func(flags *pflag.FlagSet) {
 		flags.StringVar(&f.Engine, "engine", "auto", "the heap profiler `NAME`: "+engines.String())
 		flags.StringVar(&f.Library, "library", "", "the `FILE` of the engine, if it is in none of the usual directories")
 		flags.DurationVar(&f.Duration, "duration", 0, "end the program with SIGTERM after `TIME`, like 2h")
@@ -79,7 +80,7 @@ func (f *recordFlags) add(cmd *cobra.Command) {
 		flags.BoolVar(&f.JIT, "jit", false, "make Node and CPython name their functions (sets NODE_OPTIONS, PYTHONPERFSUPPORT)")
 		flags.BoolVar(&f.PythonMalloc, "python-malloc", false, "make small objects of CPython visible (sets PYTHONMALLOC=malloc)")
 	})
-	inGroup(cmd, groupWhen, func(flags *pflag.FlagSet) {
+	help.Group(cmd, help.When, func(flags *pflag.FlagSet) {
 		flags.StringVar(&f.every, "every", "auto", "the `TIME` between snapshots, like 30s; auto begins with 500ms and slows down; 0 is off")
 		flags.StringVar(&f.everyAlloc, "every-alloc", "", "after every `SIZE` allocated, like 1GiB")
 		flags.StringVar(&f.everyInuse, "every-inuse", "", "whenever the heap exceeds its previous maximum by `SIZE`, like 100MiB")
@@ -92,7 +93,7 @@ func (f *recordFlags) add(cmd *cobra.Command) {
 		)
 		flags.IntVar(&f.Keep, "keep", 500, "keep at most `N` snapshots of each process, evenly spaced (0: all)")
 	})
-	inGroup(cmd, groupOutput, func(flags *pflag.FlagSet) {
+	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.StringVarP(&f.Dir, "output", "o", "", "write to `DIR` (default: heaplapse-CMD-TIME in the current directory)")
 		flags.BoolVar(&f.bundle, "bundle", false, "at the end write DIR"+bundle.Suffix+", which any machine can read (see heaplapse bundle)")
 		flags.BoolVar(&f.dryRun, "dry-run", false, "print the environment and the command, and run nothing")

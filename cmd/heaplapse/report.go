@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/internal/report/page"
 	"github.com/heaplapse/heaplapse/internal/terminal"
 )
@@ -38,7 +39,7 @@ two. --format md is a summary for an issue or a CI job; json is the data of the 
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.report(cmd.Context(), &f, paths) },
 	}
 	f.judgeFlags.add(cmd)
-	inGroup(cmd, groupOutput, func(flags *pflag.FlagSet) {
+	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.StringVar(
 			&f.format,
 			"format",

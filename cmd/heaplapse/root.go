@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 )
 
 // release is set when a release is built: -ldflags "-X main.release=1.0.0".
@@ -47,7 +49,7 @@ one; 2 usage error, unreadable input, or no verdict although one was required.`,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.SetFlagErrorFunc(usageError)
-	cmd.SetUsageFunc(usage)
+	cmd.SetUsageFunc(help.Usage)
 	f := cmd.PersistentFlags()
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "do not print warnings")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "print every warning, and long tables in full")

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/internal/report/listing"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
@@ -32,13 +33,13 @@ inlined ones first, then an empty line. Lines that are not addresses are printed
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.symbolize(cmd.Context(), &f) },
 	}
-	inGroup(cmd, groupAddresses, func(flags *pflag.FlagSet) {
+	help.Group(cmd, help.Addresses, func(flags *pflag.FlagSet) {
 		flags.StringVarP(&f.file, "exe", "e", "", "the ELF `FILE` that the addresses belong to (required)")
 	})
 	f.outputFlags.add(cmd, "text", "json")
-	inGroup(cmd, groupOutput, func(flags *pflag.FlagSet) { defineDemangle(flags, &f.demangle, "full") })
+	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) { defineDemangle(flags, &f.demangle, "full") })
 	manglings.complete(cmd)
-	inGroup(cmd, groupFiles, func(flags *pflag.FlagSet) {
+	help.Group(cmd, help.Files, func(flags *pflag.FlagSet) {
 		defineDebugDirs(flags, &f.debugDirs)
 		f.debuginfodFlag.define(flags)
 		f.cacheFlag.define(flags)

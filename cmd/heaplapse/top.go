@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/report/listing"
@@ -31,13 +32,13 @@ loops are skipped. CUM also includes the memory that its callees allocated.`,
 		Args: somePaths,
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.top(cmd.Context(), &f, paths) },
 	}
-	inGroup(cmd, groupInput, func(flags *pflag.FlagSet) {
+	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
 		flags.IntVar(&f.snapshot, "snapshot", 0, "the `N`th snapshot of the series, from 1 (default: the last one, or the one before if the program freed its memory to exit)")
 		flags.StringVar(&f.sample, "sample", string(convert.InuseSpace), "list by `VALUE`: "+sampleTypes.String())
 	})
 	sampleTypes.complete(cmd)
 	f.stackFlags.add(cmd)
-	inGroup(cmd, groupOutput, func(flags *pflag.FlagSet) {
+	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.IntVar(&f.limit, "top", 20, "list `N` functions")
 	})
 	f.outputFlags.add(cmd, "text", "json")

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/internal/report/pprofui"
 )
@@ -33,7 +34,7 @@ there is a desktop, and ends with ^C.`,
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.view(cmd.Context(), &f, paths) },
 	}
 	f.stackFlags.add(cmd)
-	inGroup(cmd, groupOutput, func(flags *pflag.FlagSet) {
+	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.IntVar(&f.port, "port", 0, "listen on port `N` of 127.0.0.1 (0: any free port)")
 		flags.BoolVar(&f.noBrowser, "no-browser", false, "print the address only")
 		defineKeepAllocator(flags, &f.keepAllocator)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
@@ -37,7 +38,7 @@ ends when the recording ends, if heaplapse record made it, and on ^C.
 	}
 	f.judgeFlags.add(cmd)
 	f.addFailOn(cmd)
-	inGroup(cmd, groupOutput, func(flags *pflag.FlagSet) {
+	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.IntVar(
 			&f.minSnapshots,
 			"min-snapshots",

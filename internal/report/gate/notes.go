@@ -130,7 +130,11 @@ func reasonText(m *gate.Mismatch) string {
 
 // TooFewSnapshots is the reason why a run has no steady level.
 func TooFewSnapshots(have, least int) string {
-	return fmt.Sprintf("%d snapshots are too few for a steady level: at least %d are needed", have, least)
+	verb := "are"
+	if have == 1 {
+		verb = "is"
+	}
+	return fmt.Sprintf("%s %s too few for a steady level: at least %d are needed", units.Count(have, "snapshot"), verb, least)
 }
 
 func samplingText(period int64) string {

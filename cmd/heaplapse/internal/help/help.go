@@ -1,4 +1,5 @@
-package main
+// Package help prints the help of a command with its flags in groups.
+package help
 
 import (
 	"cmp"
@@ -11,47 +12,47 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Groups of flags, in the order of the help. A command uses some of them.
+// The groups of flags, in the order of the help. A command uses some of them.
 const (
-	groupRun        = "Running the program"
-	groupWhen       = "When snapshots are taken"
-	groupAddresses  = "Addresses"
-	groupInput      = "Snapshots and sites"
-	groupSet        = "Baseline set"
-	groupThresholds = "Thresholds"
-	groupOutput     = "Output"
-	groupFiles      = "Where programs, libraries and debug information are found"
+	Run        = "Running the program"
+	When       = "When snapshots are taken"
+	Addresses  = "Addresses"
+	Input      = "Snapshots and sites"
+	Set        = "Baseline set"
+	Thresholds = "Thresholds"
+	Output     = "Output"
+	Files      = "Where programs, libraries and debug information are found"
 )
 
 var groupOrder = []string{
-	groupRun,
-	groupWhen,
-	groupAddresses,
-	groupInput,
-	groupSet,
-	groupThresholds,
-	groupOutput,
-	groupFiles,
+	Run,
+	When,
+	Addresses,
+	Input,
+	Set,
+	Thresholds,
+	Output,
+	Files,
 }
 
-// groupAnnotation is the annotation of a flag that names its group.
-const groupAnnotation = "heaplapse.group"
+// GroupAnnotation is the annotation of a flag that names its group.
+const GroupAnnotation = "heaplapse.group"
 
-// inGroup adds flags to a command, in the order in which they are defined.
-func inGroup(cmd *cobra.Command, group string, define func(*pflag.FlagSet)) {
+// Group adds flags to a command, in the order in which they are defined.
+func Group(cmd *cobra.Command, group string, define func(*pflag.FlagSet)) {
 	set := pflag.NewFlagSet(group, pflag.ContinueOnError)
 	set.SortFlags = false
 	define(set)
-	set.VisitAll(func(f *pflag.Flag) { f.Annotations = map[string][]string{groupAnnotation: {group}} })
+	set.VisitAll(func(f *pflag.Flag) { f.Annotations = map[string][]string{GroupAnnotation: {group}} })
 	cmd.Flags().SortFlags = false
 	cmd.Flags().AddFlagSet(set)
 }
 
-// helpWidth is the width of the help in characters.
-const helpWidth = 100
+// HelpWidth is the width of the help in characters.
+const HelpWidth = 100
 
-// usage prints the part of the help after the description: commands, and flags by group.
-func usage(cmd *cobra.Command) error {
+// Usage prints the part of the help after the description: commands, and flags by group.
+func Usage(cmd *cobra.Command) error {
 	var b strings.Builder
 	b.WriteString("Usage:\n")
 	if cmd.HasAvailableSubCommands() {
@@ -60,8 +61,8 @@ func usage(cmd *cobra.Command) error {
 	} else {
 		fmt.Fprintf(&b, "  %s\n", cmd.UseLine())
 	}
-	for _, g := range flagGroups(cmd) {
-		fmt.Fprintf(&b, "\n%s:\n%s", g.Name(), g.FlagUsagesWrapped(helpWidth))
+	for _, g := range FlagGroups(cmd) {
+		fmt.Fprintf(&b, "\n%s:\n%s", g.Name(), g.FlagUsagesWrapped(HelpWidth))
 	}
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "\n%s COMMAND --help describes a command.\n", cmd.CommandPath())
@@ -99,15 +100,15 @@ func writeCommands(b *strings.Builder, cmd *cobra.Command) {
 // order sorts the flags of the output group that most commands have: where to first, the help last.
 var order = map[string]int{"output": -2, "format": -1, "demangle": 1, "help": 2, "quiet": 2, "verbose": 2}
 
-// flagGroups returns the flags of a command, those that it inherits included, in groups.
-func flagGroups(cmd *cobra.Command) (out []*pflag.FlagSet) {
+// FlagGroups returns the flags of a command, those that it inherits included, in groups.
+func FlagGroups(cmd *cobra.Command) (out []*pflag.FlagSet) {
 	groups := map[string][]*pflag.Flag{}
 	add := func(f *pflag.Flag) {
 		if f.Name == "help" {
 			f.Usage = "print this help"
 		}
-		name := groupOutput
-		if g := f.Annotations[groupAnnotation]; len(g) > 0 {
+		name := Output
+		if g := f.Annotations[GroupAnnotation]; len(g) > 0 {
 			name = g[0]
 		}
 		if !f.Hidden {
