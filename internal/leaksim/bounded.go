@@ -176,7 +176,6 @@ func (v *vector) hold(u *unit, n float64) {
 	u.free(&old, old.n)
 }
 
-// tableDoubling is a container whose number of elements grows up to a limit.
 func tableDoubling(d *draw) []blueprint {
 	element := uniform(d.params, 8, 200)
 	n := max(32, d.bytes/element)

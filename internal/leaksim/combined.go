@@ -69,7 +69,8 @@ const secondShare = 0.35
 // wideHarmless returns the additional harmless behaviours of a wide population.
 func wideHarmless() []Behaviour {
 	return []Behaviour{
-		{Name: "warm-up-popular", about: "a finite number of keys, drawn by Zipf's law", weight: 4, further: 0.2, build: warmUpPopular},
+		{Name: "warm-up-popular", about: "a finite number of keys, drawn by Zipf's law",
+			weight: 4, further: 0.2, build: warmUpPopular},
 		{Name: "rollout", about: "a feature that its users adopt one after another: a logistic curve", weight: 2, further: 0.12, build: rollout},
 		{Name: "expiring-cache", about: "entries that live for a fixed time", weight: 4, further: 0.1, build: expiringCache},
 	}
