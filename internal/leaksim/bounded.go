@@ -60,7 +60,7 @@ func constantTurnover(d *draw) []blueprint {
 // warmUp allocates once for each of a finite number of keys. The share after time t is 1 −
 // exp(−t/tau).
 func warmUp(d *draw, tau float64) []blueprint {
-	n := d.many(d.bytes)
+	n := d.manyObjects(d.bytes)
 	start := max(-d.grid.burn, uniform(d.params, -0.1, 0.1))
 	load := d.load(flat)
 	return []blueprint{d.site(func(share float64) actor {
@@ -94,7 +94,7 @@ func cache(entries, start, full float64, load []float64) actor {
 }
 
 func cacheFill(d *draw, full float64) []blueprint {
-	n := d.many(d.bytes)
+	n := d.manyObjects(d.bytes)
 	start := max(-d.grid.burn, uniform(d.params, -0.3, 0.05))
 	load := d.load(flat)
 	return []blueprint{d.site(func(share float64) actor { return cache(n*share, start, full, load) })}

@@ -72,7 +72,7 @@ func leakUnderCycle(d *draw) []blueprint {
 }
 
 func leakUnderCache(d *draw) []blueprint {
-	entries := d.many(d.bytes * logUniform(d.params, 0.2, 6))
+	entries := d.manyObjects(d.bytes * logUniform(d.params, 0.2, 6))
 	start, full := max(-d.grid.burn, uniform(d.params, -0.3, 0.05)), uniform(d.params, 0.15, 0.98)
 	load := d.load(flat)
 	base := func(share float64) actor { return cache(entries*share, start, full, load) }
