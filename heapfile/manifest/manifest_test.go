@@ -17,9 +17,10 @@ import (
 
 const (
 	head     = `{"schema":"heaplapse.manifest/1"}` + "\n"
-	snapshot = `{"snapshot":{"file":"p.0001.heap","time":"2026-01-02T03:04:05.6Z","pid":4711,"trigger":"time","rss_bytes":1048576}}` + "\n"
-	mapping  = `{"mapping":{"path":"/usr/bin/p","build_id":"ab12","size":123,"mtime":"2026-01-01T00:00:00Z"}}` + "\n"
-	name     = "m.jsonl"
+	snapshot = `{"snapshot":{"file":"p.0001.heap","time":"2026-01-02T03:04:05.6Z","pid":4711,` +
+		`"trigger":"time","rss_bytes":1048576}}` + "\n"
+	mapping = `{"mapping":{"path":"/usr/bin/p","build_id":"ab12","size":123,"mtime":"2026-01-01T00:00:00Z"}}` + "\n"
+	name    = "m.jsonl"
 )
 
 func read(text string) (*manifest.Manifest, error) {
@@ -78,10 +79,19 @@ func TestALongRecordIsRead(t *testing.T) {
 
 func TestErrorsNameFileAndLine(t *testing.T) {
 	for rule, c := range map[string]struct{ text, message string }{
-		"not JSON":                {head + "hello\n", "m.jsonl:2: invalid character 'h' looking for beginning of value"},
-		"another schema":          {`{"schema":"heaplapse.manifest/2"}` + "\n", `m.jsonl:1: schema "heaplapse.manifest/2", want "heaplapse.manifest/1": written by another version of heaplapse`},
-		"no schema":               {snapshot, `m.jsonl:1: schema "", want "heaplapse.manifest/1": written by another version of heaplapse`},
-		"a line that is too long": {head + `{"mapping":{"path":"` + strings.Repeat("a", 2<<20) + `"}}` + "\n", "m.jsonl:2: record has more than 1048576 bytes"},
+		"not JSON": {head + "hello\n", "m.jsonl:2: invalid character 'h' looking for beginning of value"},
+		"another schema": {
+			`{"schema":"heaplapse.manifest/2"}` + "\n", `m.jsonl:1: schema "heaplapse.manifest/2", ` +
+				`want "heaplapse.manifest/1": written by another version of heaplapse`,
+		},
+		"no schema": {
+			snapshot, `m.jsonl:1: schema "", ` +
+				`want "heaplapse.manifest/1": written by another version of heaplapse`,
+		},
+		"a line that is too long": {
+			head + `{"mapping":{"path":"` + strings.Repeat("a", 2<<20) + `"}}` + "\n",
+			"m.jsonl:2: record has more than 1048576 bytes",
+		},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			m, err := read(c.text)

@@ -27,7 +27,10 @@ func TestEachRecordCanBeReadAtOnce(t *testing.T) {
 	}
 	want.Recording = &Recording{Started: at, Recorder: "heaplapse 1", Command: []string{"a b", "\n"}, Engine: "jemalloc", Library: "/l.so", Sampling: 512 << 10, Settings: map[string]string{"A": "=\""}}
 	check(w.Recording(*want.Recording))
-	want.Processes = []Process{{PID: 1, Parent: 2, Started: at, Command: []string{"x"}, Exe: "/x"}, {PID: 1, Image: 1, Started: at}}
+	want.Processes = []Process{
+		{PID: 1, Parent: 2, Started: at, Command: []string{"x"}, Exe: "/x"},
+		{PID: 1, Image: 1, Started: at},
+	}
 	require.NoError(t, w.Process(want.Processes[0]))
 	check(w.Process(want.Processes[1]))
 	want.Snapshots = []Snapshot{{File: "p.0001.heap", Time: at, PID: 1, Trigger: "time", RSS: &rss}}

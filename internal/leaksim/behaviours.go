@@ -56,21 +56,29 @@ func harmless() []Behaviour {
 }
 
 func leaks() []Behaviour {
-	return []Behaviour{
-		{Name: "leak-steady", about: "a constant rate", leak: true, weight: 3, build: leakSteady},
-		{Name: "leak-request", about: "a share of the requests, under constant load", leak: true, weight: 3, build: leakRequest},
-		{Name: "leak-request-ramping", about: "a share of the requests, under rising load", leak: true, weight: 2, build: leakRequestRamping},
-		{Name: "leak-request-falling", about: "a share of the requests, under falling load", leak: true, weight: 1.5, build: leakRequestFalling},
-		{Name: "leak-request-cycling", about: "a share of the requests, under a daily cycle", leak: true, weight: 2, build: leakRequestCycling},
-		{Name: "leak-under-cycle", about: "a constant rate under an unrelated daily cycle", leak: true, weight: 2, build: leakUnderCycle},
-		{Name: "leak-under-cache", about: "a constant rate beside a cache that fills", leak: true, weight: 2, build: leakUnderCache},
-		{Name: "leak-bursty", about: "bursts at random moments, 5 to 60 a span", leak: true, weight: 2, build: leakBursty},
-		{Name: "leak-batch-residue", about: "a part of each batch is never freed", leak: true, weight: 2, build: leakBatchResidue},
-		{Name: "leak-late", about: "begins at 30 to 70 % of the span", leak: true, weight: 2, build: leakLate},
-		{Name: "leak-accelerating", about: "the rate rises as a power of the time", leak: true, weight: 1.5, build: leakAccelerating},
-		{Name: "leak-twins", about: "two functions with the same caller", leak: true, weight: 1, build: leakTwins},
-		{Name: "leak-thin", about: "150 to 250 call paths of one function, each with a small leak", leak: true, weight: 1.5, build: leakThin},
-		{Name: "leak-large-rare", about: "4 to 40 large objects a span", leak: true, weight: 1.5, build: leakLargeRare},
-		{Name: "leak-doubling", about: "a container that grows without limit, in jumps", leak: true, pure: true, weight: 1, build: leakDoubling},
+	list := []Behaviour{
+		{Name: "leak-steady", about: "a constant rate", weight: 3, build: leakSteady},
+		{Name: "leak-request", about: "a share of the requests, under constant load", weight: 3, build: leakRequest},
+		{Name: "leak-request-ramping", about: "a share of the requests, under rising load",
+			weight: 2, build: leakRequestRamping},
+		{Name: "leak-request-falling", about: "a share of the requests, under falling load",
+			weight: 1.5, build: leakRequestFalling},
+		{Name: "leak-request-cycling", about: "a share of the requests, under a daily cycle",
+			weight: 2, build: leakRequestCycling},
+		{Name: "leak-under-cycle", about: "a constant rate under an unrelated daily cycle", weight: 2, build: leakUnderCycle},
+		{Name: "leak-under-cache", about: "a constant rate beside a cache that fills", weight: 2, build: leakUnderCache},
+		{Name: "leak-bursty", about: "bursts at random moments, 5 to 60 a span", weight: 2, build: leakBursty},
+		{Name: "leak-batch-residue", about: "a part of each batch is never freed", weight: 2, build: leakBatchResidue},
+		{Name: "leak-late", about: "begins at 30 to 70 % of the span", weight: 2, build: leakLate},
+		{Name: "leak-accelerating", about: "the rate rises as a power of the time", weight: 1.5, build: leakAccelerating},
+		{Name: "leak-twins", about: "two functions with the same caller", weight: 1, build: leakTwins},
+		{Name: "leak-thin", about: "150 to 250 call paths of one function, each with a small leak", weight: 1.5, build: leakThin},
+		{Name: "leak-large-rare", about: "4 to 40 large objects a span", weight: 1.5, build: leakLargeRare},
+		{Name: "leak-doubling", about: "a container that grows without limit, in jumps",
+			pure: true, weight: 1, build: leakDoubling},
 	}
+	for i := range list {
+		list[i].leak = true
+	}
+	return list
 }

@@ -86,7 +86,8 @@ func TestHarmlessIsBounded(t *testing.T) {
 // TestStationary compares the means of the first and the last third of the first span.
 func TestStationary(t *testing.T) {
 	for _, name := range []string{
-		"constant", "noisy-constant", "constant-turnover", "lru-churn", "realloc-churn", "random-walk", "spikes", "moved-within",
+		"constant", "noisy-constant", "constant-turnover", "lru-churn", "realloc-churn", "random-walk", "spikes",
+		"moved-within",
 	} {
 		b := behaviourNamed(t, name)
 		var sum, squares, n float64

@@ -60,7 +60,7 @@ func constantTurnover(d *draw) []blueprint {
 // warmUp allocates once for each of a finite number of keys. The share after time t is 1 −
 // exp(−t/tau).
 func warmUp(d *draw, tau float64) []blueprint {
-	n := d.many(d.bytes)
+	n := d.manyObjects(d.bytes)
 	start := max(-d.grid.burn, uniform(d.params, -0.1, 0.1))
 	load := d.load(flat)
 	return []blueprint{d.site(func(share float64) actor {
@@ -94,7 +94,7 @@ func cache(entries, start, full float64, load []float64) actor {
 }
 
 func cacheFill(d *draw, full float64) []blueprint {
-	n := d.many(d.bytes)
+	n := d.manyObjects(d.bytes)
 	start := max(-d.grid.burn, uniform(d.params, -0.3, 0.05))
 	load := d.load(flat)
 	return []blueprint{d.site(func(share float64) actor { return cache(n*share, start, full, load) })}
@@ -176,7 +176,6 @@ func (v *vector) hold(u *unit, n float64) {
 	u.free(&old, old.n)
 }
 
-// tableDoubling is a container whose number of elements grows up to a limit.
 func tableDoubling(d *draw) []blueprint {
 	element := uniform(d.params, 8, 200)
 	n := max(32, d.bytes/element)

@@ -69,15 +69,16 @@ const secondShare = 0.35
 // wideHarmless returns the additional harmless behaviours of a wide population.
 func wideHarmless() []Behaviour {
 	return []Behaviour{
-		{Name: "warm-up-popular", about: "a finite number of keys, drawn by Zipf's law", weight: 4, further: 0.2, build: warmUpPopular},
+		{Name: "warm-up-popular", about: "a finite number of keys, drawn by Zipf's law",
+			weight: 4, further: 0.2, build: warmUpPopular},
 		{Name: "rollout", about: "a feature that its users adopt one after another: a logistic curve", weight: 2, further: 0.12, build: rollout},
 		{Name: "expiring-cache", about: "entries that live for a fixed time", weight: 4, further: 0.1, build: expiringCache},
 	}
 }
 
-// seconds returns the behaviours that can be the second one of a function. They do not change its
-// sizes.
-func seconds() (out []Behaviour) {
+// secondBehaviours returns the behaviours that can be the second one of a function. They do not
+// change its sizes.
+func secondBehaviours() (out []Behaviour) {
 	names := strings.Fields(`constant noisy-constant warm-up-fast warm-up-slow warm-up-long cache-fill-early
 		cache-fill-mid load-ramp load-ramp-medium load-step cycle-short cycle-span cycle-long sawtooth step two-steps
 		queue-backlog spikes startup random-walk`)
@@ -102,7 +103,7 @@ func withSecond(d *draw, b Behaviour, plans []blueprint) []blueprint {
 	beside := *d
 	beside.bytes *= logUniform(d.params, 0.05, 5)
 	beside.sizes, beside.shares = plan.sizes, plan.shares
-	other := byWeight(d.params, seconds()).build(&beside)
+	other := byWeight(d.params, secondBehaviours()).build(&beside)
 	if &beside.sizes[0] != &plan.sizes[0] {
 		return plans // the second behaviour needs other sizes
 	}
@@ -115,7 +116,7 @@ func withSecond(d *draw, b Behaviour, plans []blueprint) []blueprint {
 // warmUpPopular allocates once for each of a finite number of keys. Requests use key k with a
 // probability proportional to k^−s (Zipf's law).
 func warmUpPopular(d *draw) []blueprint {
-	n := d.many(d.bytes)
+	n := d.manyObjects(d.bytes)
 	start := max(-d.grid.burn, uniform(d.params, -0.1, 0.1))
 	s, reached := uniform(d.params, 0.6, 1.2), uniform(d.params, 0.85, 0.995)
 	load := d.load(flat)
@@ -172,7 +173,7 @@ func (p popular) touched(rate float64) float64 {
 }
 
 func rollout(d *draw) []blueprint {
-	n := d.many(d.bytes)
+	n := d.manyObjects(d.bytes)
 	middle, width := uniform(d.params, 0.15, 0.7), uniform(d.params, 0.03, 0.12)
 	adopted := func(t float64) float64 { return 1 / (1 + math.Exp(-(t-middle)/width)) }
 	return []blueprint{d.site(func(share float64) actor {
@@ -186,7 +187,7 @@ func rollout(d *draw) []blueprint {
 }
 
 func expiringCache(d *draw) []blueprint {
-	n := d.many(d.bytes)
+	n := d.manyObjects(d.bytes)
 	life := uniform(d.params, 0.05, 0.9)
 	start := max(-d.grid.burn, uniform(d.params, -0.3, 0.1))
 	load := d.load(flat)

@@ -114,8 +114,8 @@ func (d *draw) objects(bytes float64) float64 {
 	return max(1, bytes/mean)
 }
 
-// many is like objects. If the result is below 40, it draws a smaller size of objects first.
-func (d *draw) many(bytes float64) float64 {
+// manyObjects is like objects. If the result is below 40, it draws a smaller size of objects first.
+func (d *draw) manyObjects(bytes float64) float64 {
 	if d.objects(bytes) < 40 {
 		d.setSizes(1, max(8, bytes/uniform(d.params, 60, 300)), 0.1)
 	}

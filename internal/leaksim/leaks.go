@@ -37,7 +37,6 @@ func leaking(base func(share float64) actor, n float64, rate []float64) func(sha
 	}
 }
 
-// leakSteady leaks at a constant rate, independent of its noisy traffic.
 func leakSteady(d *draw) []blueprint {
 	rate := d.noisyLoad(flat, 0)
 	return []blueprint{d.site(leaking(traffic(d, d.load(flat)), d.objects(d.bytes), rate))}
@@ -52,8 +51,6 @@ func requestLeak(d *draw, curve func(float64) float64) []blueprint {
 func leakRequest(d *draw) []blueprint        { return requestLeak(d, flat) }
 func leakRequestRamping(d *draw) []blueprint { return requestLeak(d, rampOf(d)) }
 
-// leakRequestFalling leaks a share of its requests while their number decreases. The objects of
-// current requests decrease too, and may have been many.
 func leakRequestFalling(d *draw) []blueprint {
 	t0 := uniform(d.params, -0.3, 0.6)
 	load := d.load(rampCurve(1.5, uniform(d.params, 0.05, 0.9), t0, t0+uniform(d.params, 0.15, 1.2)))
@@ -66,7 +63,6 @@ func leakRequestCycling(d *draw) []blueprint {
 	return requestLeak(d, wave(uniform(d.params, 0.2, 0.9), uniform(d.params, 0.1, 1), d.params.Float64()))
 }
 
-// leakUnderCycle leaks at a constant rate, and has an unrelated daily cycle that may be larger.
 func leakUnderCycle(d *draw) []blueprint {
 	load := d.load(wave(uniform(d.params, 0.2, 0.9), uniform(d.params, 0.1, 0.6), d.params.Float64()))
 	level := d.objects(d.bytes * logUniform(d.params, 0.05, 1.5))
@@ -75,9 +71,8 @@ func leakUnderCycle(d *draw) []blueprint {
 	return []blueprint{d.site(leaking(base, d.objects(d.bytes), d.noisyLoad(flat, 0)))}
 }
 
-// leakUnderCache leaks, and has a cache that gets full before the end.
 func leakUnderCache(d *draw) []blueprint {
-	entries := d.many(d.bytes * logUniform(d.params, 0.2, 6))
+	entries := d.manyObjects(d.bytes * logUniform(d.params, 0.2, 6))
 	start, full := max(-d.grid.burn, uniform(d.params, -0.3, 0.05)), uniform(d.params, 0.15, 0.98)
 	load := d.load(flat)
 	base := func(share float64) actor { return cache(entries*share, start, full, load) }

@@ -49,7 +49,7 @@ func (p *Process) shots() []shot {
 	for i := range out {
 		out[i].seq = i + 1
 	}
-	return p.lose(rng, out)
+	return p.dropSnapshots(rng, out)
 }
 
 // modified returns the modification time of a snapshot's file: the time of the snapshot, or that of
@@ -71,8 +71,8 @@ func (p *Process) stepsOf(im *image) []int {
 	return p.timerSteps(im)
 }
 
-// lose removes snapshots at random, except the first and the last.
-func (p *Process) lose(rng *rand.Rand, list []shot) []shot {
+// dropSnapshots removes snapshots at random, except the first and the last.
+func (p *Process) dropSnapshots(rng *rand.Rand, list []shot) []shot {
 	if p.Mode.missing == 0 {
 		return list
 	}

@@ -130,7 +130,7 @@ func (p *Process) simulate(least, most int) {
 	if Chance(rng, 0.5) {
 		burn = uniform(rng, 0.03, 0.5)
 	}
-	all := lives(rng, p.Mode.images, burn)
+	all := lifetimes(rng, p.Mode.images, burn)
 	for _, g := range all {
 		p.length += g.end
 	}
@@ -145,9 +145,9 @@ func (p *Process) simulate(least, most int) {
 // id is the seed of all random numbers of the process. It depends on the number of snapshots.
 func (p *Process) id() uint64 { return p.seed*1000 + uint64(p.snapshots) }
 
-// lives returns the lifetimes of n process images, at most two. One lasts a whole span, the other
-// is shorter.
-func lives(rng *rand.Rand, n int, burn float64) []grid {
+// lifetimes returns the lifetimes of n process images, at most two. One lasts a whole span, the
+// other is shorter.
+func lifetimes(rng *rand.Rand, n int, burn float64) []grid {
 	if n == 1 {
 		return []grid{{burn: burn, end: 1}}
 	}

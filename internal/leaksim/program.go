@@ -46,34 +46,8 @@ func newProgram(rng *rand.Rand) *program {
 
 var (
 	spaces = []string{"storage", "http", "query", "session", "render", "postings", "codec", "metrics", "planner", "router"}
-	verbs  = []string{
-		"append",
-		"build",
-		"commit",
-		"decode",
-		"expand",
-		"fetch",
-		"intern",
-		"load",
-		"merge",
-		"parse",
-		"queue",
-		"store",
-	}
-	nouns = []string{
-		"Block",
-		"Chunk",
-		"Frame",
-		"Key",
-		"Page",
-		"Packet",
-		"Record",
-		"Row",
-		"Segment",
-		"Token",
-		"Tile",
-		"Value",
-	}
+	verbs  = strings.Fields("append build commit decode expand fetch intern load merge parse queue store")
+	nouns  = strings.Fields("Block Chunk Frame Key Page Packet Record Row Segment Token Tile Value")
 )
 
 func word(rng *rand.Rand, list []string) string { return list[rng.IntN(len(list))] }
@@ -159,13 +133,8 @@ func layOut(codeSize uint64, text []byte, symbols []elf.Sym64, names []byte) []b
 	table := encode(symbols)
 	at := codeSize
 	header := func(name string, kind elf.SectionType, size int) elf.Section64 {
-		s := elf.Section64{
-			Name:      uint32(strings.Index(sectionNames, name)),
-			Type:      uint32(kind),
-			Off:       at,
-			Size:      uint64(size),
-			Addralign: 1,
-		}
+		s := elf.Section64{Name: uint32(strings.Index(sectionNames, name)), Type: uint32(kind),
+			Off: at, Size: uint64(size), Addralign: 1}
 		at += uint64(size)
 		return s
 	}
@@ -180,13 +149,8 @@ func layOut(codeSize uint64, text []byte, symbols []elf.Sym64, names []byte) []b
 	copy(ident[:], "\x7fELF\x02\x01\x01")
 	head := elf.Header64{Ident: ident, Type: uint16(elf.ET_DYN), Machine: uint16(elf.EM_X86_64), Version: 1,
 		Phoff: 64, Shoff: at, Ehsize: 64, Phentsize: 56, Phnum: 1, Shentsize: 64, Shnum: uint16(len(sections)), Shstrndx: 4}
-	load := elf.Prog64{
-		Type:   uint32(elf.PT_LOAD),
-		Flags:  uint32(elf.PF_R | elf.PF_X),
-		Filesz: codeSize,
-		Memsz:  codeSize,
-		Align:  0x1000,
-	}
+	load := elf.Prog64{Type: uint32(elf.PT_LOAD), Flags: uint32(elf.PF_R | elf.PF_X),
+		Filesz: codeSize, Memsz: codeSize, Align: 0x1000}
 
 	out := append(encode(head), encode(load)...)
 	out = append(out, make([]byte, textStart-len(out))...)

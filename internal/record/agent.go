@@ -56,8 +56,9 @@ func loadable(dir string) bool {
 	}
 }
 
-// ours returns an error if the directory belongs to another user, who could replace the library.
-func ours(dir string) error {
+// checkOwner returns an error if the directory belongs to another user, who could replace the
+// library.
+func checkOwner(dir string) error {
 	var st unix.Stat_t
 	if err := unix.Stat(dir, &st); err != nil {
 		return &os.PathError{Op: "stat", Path: dir, Err: err}
@@ -73,7 +74,7 @@ func writeAgent(path string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	if err := ours(filepath.Dir(path)); err != nil {
+	if err := checkOwner(filepath.Dir(path)); err != nil {
 		return err
 	}
 	return writeAtomic(path, 0o755, bytes.NewReader(content))

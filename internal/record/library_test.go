@@ -61,8 +61,10 @@ func TestFindLibraryOnEachDistribution(t *testing.T) {
 		"Nix, store":           {place: "/nix/store/0i4x8a-package-2.15/lib"},
 		"conda, active":        {place: "/envs/e/lib", env: []string{"CONDA_PREFIX=/envs/e"}},
 		"conda, base":          {place: "/opt/conda/lib"},
-		"module":               {place: "/apps/gperftools/lib", env: []string{"LD_LIBRARY_PATH=:relative:/apps/gperftools/lib"}},
-		"ldconfig -p":          {place: "/opt/vendor/lib", cache: true},
+		"module": {
+			place: "/apps/gperftools/lib", env: []string{"LD_LIBRARY_PATH=:relative:/apps/gperftools/lib"},
+		},
+		"ldconfig -p": {place: "/opt/vendor/lib", cache: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, e := range engines {
@@ -118,21 +120,29 @@ func TestFindLibraryExplainsFailures(t *testing.T) {
 // TestInstallOnEachDistribution checks the suggested command for the os-release file of each
 // distribution.
 func TestInstallOnEachDistribution(t *testing.T) {
+	debian := [2]string{"apt install libgoogle-perftools4", "apt install libjemalloc2"}
+	t64 := [2]string{"apt install libgoogle-perftools4t64", "apt install libjemalloc2"}
 	for text, want := range map[string][2]string{
-		"ID=debian\nVERSION_ID=\"12\"\n":                                   {"apt install libgoogle-perftools4", "apt install libjemalloc2"},
-		"ID=debian\nVERSION_ID=\"13\"\n":                                   {"apt install libgoogle-perftools4t64", "apt install libjemalloc2"},
-		"ID=debian\n":                                                      {"apt install libgoogle-perftools4t64", "apt install libjemalloc2"}, // testing
-		"ID=ubuntu\nID_LIKE=debian\nVERSION_ID=\"22.04\"\n":                {"apt install libgoogle-perftools4", "apt install libjemalloc2"},
-		"ID=ubuntu\nID_LIKE=debian\nVERSION_ID=\"24.04\"\n":                {"apt install libgoogle-perftools4t64", "apt install libjemalloc2"},
-		"ID=linuxmint\nID_LIKE=\"ubuntu debian\"\nVERSION_ID=\"22\"\n":     {"apt install libgoogle-perftools4", "apt install libjemalloc2"}, // which t64 provides
-		"ID=fedora\nVERSION_ID=42\n":                                       {"dnf install gperftools-libs", "dnf install jemalloc"},
-		"ID=\"rocky\"\nID_LIKE=\"rhel centos fedora\"\nVERSION_ID=\"9.5\"": {"dnf install gperftools-libs (from EPEL)", "dnf install jemalloc (from EPEL)"},
+		"ID=debian\nVERSION_ID=\"12\"\n":                               debian,
+		"ID=debian\nVERSION_ID=\"13\"\n":                               t64,
+		"ID=debian\n":                                                  t64, // testing
+		"ID=ubuntu\nID_LIKE=debian\nVERSION_ID=\"22.04\"\n":            debian,
+		"ID=ubuntu\nID_LIKE=debian\nVERSION_ID=\"24.04\"\n":            t64,
+		"ID=linuxmint\nID_LIKE=\"ubuntu debian\"\nVERSION_ID=\"22\"\n": debian, // the package t64 provides it
+		"ID=fedora\nVERSION_ID=42\n": {
+			"dnf install gperftools-libs", "dnf install jemalloc",
+		},
+		"ID=\"rocky\"\nID_LIKE=\"rhel centos fedora\"\nVERSION_ID=\"9.5\"": {
+			"dnf install gperftools-libs (from EPEL)", "dnf install jemalloc (from EPEL)",
+		},
 		"ID=arch\n":                      {"pacman -S gperftools", "pacman -S jemalloc"},
 		"ID=manjaro\nID_LIKE=arch\n":     {"pacman -S gperftools", "pacman -S jemalloc"},
 		"ID=alpine\nVERSION_ID=3.20.1\n": {"apk add gperftools", "apk add jemalloc"},
 		"ID=nixos\n":                     {"nix-env -iA nixos.gperftools", "nix-env -iA nixos.jemalloc"},
 		"ID=gentoo\n":                    {"emerge dev-util/google-perftools", "emerge dev-libs/jemalloc"},
-		"ID=\"opensuse-tumbleweed\"\nID_LIKE=\"opensuse suse\"\n": {"zypper install libtcmalloc4", "zypper install libjemalloc2"},
+		"ID=\"opensuse-tumbleweed\"\nID_LIKE=\"opensuse suse\"\n": {
+			"zypper install libtcmalloc4", "zypper install libjemalloc2",
+		},
 		"NAME='x'\n": {"apt install libgoogle-perftools4 (Debian, Ubuntu), or your distribution's package",
 			"apt install libjemalloc2 (Debian, Ubuntu), or your distribution's package"},
 	} {
@@ -152,7 +162,8 @@ func TestUsableComparesCLibraries(t *testing.T) {
 	gcc := testutil.Need(t, "gcc")
 	dir := t.TempDir()
 	putFile(t, dir+"/p.c", []byte("int main(void) { return 0; }"), 0o600)
-	out, err := exec.Command(gcc, "-o", dir+"/musl", "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1", dir+"/p.c").CombinedOutput()
+	linker := "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1"
+	out, err := exec.Command(gcc, "-o", dir+"/musl", linker, dir+"/p.c").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	putFile(t, dir+"/l.c", []byte("#include <stdlib.h>\nvoid HeapProfilerStart(void) { abort(); }"), 0o600)
 	out, err = exec.Command(gcc, "-shared", "-fPIC", "-o", dir+"/libtcmalloc.so.4", dir+"/l.c").CombinedOutput()

@@ -31,7 +31,8 @@ import (
 // TestParseNameAgreesWithSeries compares with the function that readers of snapshots use.
 func TestParseNameAgreesWithSeries(t *testing.T) {
 	for _, name := range []string{
-		"prog_4711.0001.heap", "prog_4711.12345.heap", "prog.0003.heap", "prog.4711.0.i0.heap", "prog.4711.12.f.heap", "prog.4711.3.u2.heap",
+		"prog_4711.0001.heap", "prog_4711.12345.heap", "prog.0003.heap",
+		"prog.4711.0.i0.heap", "prog.4711.12.f.heap", "prog.4711.3.u2.heap",
 	} {
 		n, ok := parseName(name, "prog")
 		require.True(t, ok, name)
@@ -220,7 +221,9 @@ func TestAgentIsBuiltFromItsSource(t *testing.T) {
 	dir := t.TempDir()
 	out, err := exec.Command("agent/build.sh", dir).CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	for machine, name := range map[elf.Machine]string{elf.EM_X86_64: "agent-x86_64.so", elf.EM_AARCH64: "agent-aarch64.so"} {
+	for machine, name := range map[elf.Machine]string{
+		elf.EM_X86_64: "agent-x86_64.so", elf.EM_AARCH64: "agent-aarch64.so",
+	} {
 		got, err := os.ReadFile(filepath.Join(dir, name))
 		require.NoError(t, err)
 		assert.True(t, bytes.Equal(agent.For(machine), got), "%s was not built from agent.c: run make agent", name)
@@ -281,7 +284,8 @@ func TestSettingsKeepTheProgramsOwn(t *testing.T) {
 	assert.Equal(t, "LD_PRELOAD=/lib/x.so:/d/agent.so:/own.so", env[1])
 	assert.Regexp(t, `^MALLOC_CONF=narenas:1,prof:true,.*prof_prefix:/d/p,`, env[2])
 	assert.Equal(t, "HEAPLAPSE_RECORD=1000 0 0 0000000 /d/p", env[3])
-	assert.Equal(t, []string{"A=1", "LD_PRELOAD=/own.so", "MALLOC_CONF=narenas:1"}, p.Env, "Environment does not change Env")
+	assert.Equal(t, []string{"A=1", "LD_PRELOAD=/own.so", "MALLOC_CONF=narenas:1"}, p.Env,
+		"Environment does not change Env")
 }
 
 func TestEnginesRefuseUnsupportedOptions(t *testing.T) {

@@ -151,9 +151,7 @@ func train(o options, lengths []uint64) ([]outcome, error) {
 // forAll calls f for every seed with every number of snapshots, and returns the results in this
 // order. It runs up to jobs calls at the same time.
 func forAll(
-	seeds, lengths []uint64,
-	jobs int,
-	f func(seed uint64, snapshots int) ([]outcome, error),
+	seeds, lengths []uint64, jobs int, f func(seed uint64, snapshots int) ([]outcome, error),
 ) ([]outcome, error) {
 	n := len(seeds) * len(lengths)
 	results, errs := make([][]outcome, n), make([]error, n)

@@ -18,8 +18,9 @@ func judged(v leaksim.Verdict, called bool, rank int, confidence float64) outcom
 
 func TestScores(t *testing.T) {
 	all := []outcome{
-		judged(leaksim.IsLeak, true, 1, 0.95), judged(leaksim.IsHarmless, true, 2, 0.8), judged(leaksim.IsExcluded, true, 3, 0.9),
-		judged(leaksim.IsLeak, true, 4, 0.7), judged(leaksim.IsLeak, false, 5, 0.3), judged(leaksim.IsHarmless, false, 6, 0),
+		judged(leaksim.IsLeak, true, 1, 0.95), judged(leaksim.IsHarmless, true, 2, 0.8),
+		judged(leaksim.IsExcluded, true, 3, 0.9), judged(leaksim.IsLeak, true, 4, 0.7),
+		judged(leaksim.IsLeak, false, 5, 0.3), judged(leaksim.IsHarmless, false, 6, 0),
 	}
 	s := count(all, byDetector)
 	require.Equal(t, score{right: 2, wrong: 1, missed: 1}, s)

@@ -44,18 +44,8 @@ func census(all []outcome) string {
 
 func writeScores(w io.Writer, all []outcome) {
 	fmt.Fprintf(w, "## Precision and recall of the labels `leak*`\n\n")
-	table(
-		w,
-		"",
-		"processes",
-		"leaks",
-		"precision",
-		"recall",
-		"F1",
-		"wrong",
-		"missed",
-		"precision of the first min(10, leaks)",
-	)
+	table(w, "", "processes", "leaks", "precision", "recall", "F1", "wrong", "missed",
+		"precision of the first min(10, leaks)")
 	scoreRow(w, "all", all)
 	scoreRows(w, all, func(o *outcome) string { return fmt.Sprintf("%d snapshots", o.Snapshots) })
 	scoreRows(w, all, func(o *outcome) string { return o.Mode })
@@ -84,18 +74,9 @@ func scoreRow(w io.Writer, name string, all []outcome) {
 	s := count(all, byDetector)
 	hits, looked := topPrecision(all)
 	processes := len(grouped(all, processOf))
-	cells(
-		w,
-		name,
-		strconv.Itoa(processes),
-		strconv.Itoa(s.right+s.missed),
-		share(s.precision()),
-		share(s.recall()),
-		share(s.f1()),
-		strconv.Itoa(s.wrong),
-		strconv.Itoa(s.missed),
-		share(ratio(hits, looked)),
-	)
+	cells(w, name, strconv.Itoa(processes), strconv.Itoa(s.right+s.missed),
+		share(s.precision()), share(s.recall()), share(s.f1()),
+		strconv.Itoa(s.wrong), strconv.Itoa(s.missed), share(ratio(hits, looked)))
 }
 
 func writeCalibration(w io.Writer, all []outcome) {
@@ -142,11 +123,7 @@ func writeSizes(w io.Writer, all []outcome) {
 
 // sizeCells returns the cells for the leaks whose measure is between limits[i] and the next limit.
 func sizeCells(
-	unit string,
-	limits []float64,
-	i int,
-	all []outcome,
-	measure func(*outcome) float64,
+	unit string, limits []float64, i int, all []outcome, measure func(*outcome) float64,
 ) (name, leaks, recall string) {
 	high := math.Inf(1)
 	name = strings.TrimSpace(fmt.Sprintf("over %g %s", limits[i], unit))

@@ -44,7 +44,9 @@ func TestParseStat(t *testing.T) {
 func TestBuildID(t *testing.T) {
 	readelf := testutil.Need(t, "readelf")
 	compared := 0
-	for _, path := range []string{"/bin/sh", "/bin/ls", "/usr/bin/env", "/lib/x86_64-linux-gnu/libc.so.6", "/lib/aarch64-linux-gnu/libc.so.6"} {
+	for _, path := range []string{
+		"/bin/sh", "/bin/ls", "/usr/bin/env", "/lib/x86_64-linux-gnu/libc.so.6", "/lib/aarch64-linux-gnu/libc.so.6",
+	} {
 		f, err := os.Open(path)
 		if err != nil {
 			continue

@@ -22,9 +22,13 @@ func header(class elf.Class, machine elf.Machine) []byte {
 	var b bytes.Buffer
 	ident := [16]byte{0x7f, 'E', 'L', 'F', byte(class), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)}
 	if class == elf.ELFCLASS32 {
-		_ = binary.Write(&b, binary.LittleEndian, elf.Header32{Ident: ident, Type: uint16(elf.ET_EXEC), Machine: uint16(machine), Version: 1, Ehsize: 52})
+		_ = binary.Write(&b, binary.LittleEndian, elf.Header32{
+			Ident: ident, Type: uint16(elf.ET_EXEC), Machine: uint16(machine), Version: 1, Ehsize: 52,
+		})
 	} else {
-		_ = binary.Write(&b, binary.LittleEndian, elf.Header64{Ident: ident, Type: uint16(elf.ET_EXEC), Machine: uint16(machine), Version: 1, Ehsize: 64})
+		_ = binary.Write(&b, binary.LittleEndian, elf.Header64{
+			Ident: ident, Type: uint16(elf.ET_EXEC), Machine: uint16(machine), Version: 1, Ehsize: 64,
+		})
 	}
 	return b.Bytes()
 }
@@ -48,10 +52,16 @@ func TestFindRejectsPrograms(t *testing.T) {
 		write("i386", header(elf.ELFCLASS32, elf.EM_386)): {125, "i386 is a 32-bit program: only 64-bit programs are supported"},
 		write("other", header(elf.ELFCLASS64, foreign)): {125, "other is for " + machineName(foreign) +
 			", but this heaplapse is for " + machineName(OwnMachine())},
-		write("script", []byte("#!"+static+" -x\n")):              {125, "static, which runs " + dir + "/script, is statically linked"},
-		write("by env", []byte("#!/usr/bin/env static\n")):        {125, "static, which runs " + dir + "/by env, is statically linked"},
-		write("script of a script", []byte("#!"+dir+"/script\n")): {125, "static, which runs " + dir + "/script of a script, is statically linked"},
-		write("broken", []byte("\x7fELF and no more")):            {126, "broken: not a program for this system"},
+		write("script", []byte("#!"+static+" -x\n")): {
+			125, "static, which runs " + dir + "/script, is statically linked",
+		},
+		write("by env", []byte("#!/usr/bin/env static\n")): {
+			125, "static, which runs " + dir + "/by env, is statically linked",
+		},
+		write("script of a script", []byte("#!"+dir+"/script\n")): {
+			125, "static, which runs " + dir + "/script of a script, is statically linked",
+		},
+		write("broken", []byte("\x7fELF and no more")): {126, "broken: not a program for this system"},
 	} {
 		_, err := Find([]string{path}, []string{"PATH=" + dir})
 		var e *status.Error

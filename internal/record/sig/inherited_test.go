@@ -34,13 +34,15 @@ func TestProgramInheritsIgnoredSignals(t *testing.T) {
 	}
 	for _, trap := range []string{"''", "'' PIPE", "'' HUP INT TERM USR1 XFSZ TSTP 40"} {
 		run := func(prefix string) string {
-			out, err := exec.Command("bash", "-c", "trap "+trap+"; exec "+prefix+" grep -E '^Sig(Ign|Blk)' /proc/self/status").CombinedOutput()
+			script := "trap " + trap + "; exec " + prefix + " grep -E '^Sig(Ign|Blk)' /proc/self/status"
+			out, err := exec.Command("bash", "-c", script).CombinedOutput()
 			require.NoError(t, err, "%s", out)
 			return string(out)
 		}
 		assert.Equal(t, run(""), run(exe+" record -q -o "+filepath.Join(t.TempDir(), "out")+" --"), trap)
 	}
-	out, err = exec.Command("bash", "-c", "trap '' USR2; exec "+exe+" record --engine tcmalloc --signal USR2 -- true").CombinedOutput()
+	script := "trap '' USR2; exec " + exe + " record --engine tcmalloc --signal USR2 -- true"
+	out, err = exec.Command("bash", "-c", script).CombinedOutput()
 	require.Error(t, err)
 	assert.Contains(t, string(out), "the signal is ignored, and the program would inherit that")
 }
