@@ -3,8 +3,10 @@
 package record
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,6 +14,8 @@ import (
 	"time"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/atomicfile"
+	"github.com/heaplapse/heaplapse/internal/record/proc"
 	"github.com/heaplapse/heaplapse/internal/record/program"
 )
 
@@ -127,4 +131,27 @@ func (p *Plan) runtimeHints() []string {
 		}
 	}
 	return nil
+}
+
+// keepVDSO copies [vdso], the ELF image that the kernel maps into every process and that no file
+// contains. The image of this process equals that of the program. keepVDSO does nothing if the
+// kernel has none.
+func keepVDSO(dir string, out *manifest.Writer) error {
+	image, err := proc.ReadVDSO()
+	if err != nil || image == nil {
+		return nil //nolint:nilerr // a recording is useful without the names of [vdso]
+	}
+	if err := writeAtomic(filepath.Join(dir, manifest.VDSOFile), 0o644, bytes.NewReader(image)); err != nil {
+		return err
+	}
+	return out.File(manifest.File{File: manifest.VDSOFile, Path: "[vdso]", Kind: "vdso"})
+}
+
+// writeAtomic writes a file atomically. The umask does not apply to its mode, because the recorded
+// program may run as another user.
+func writeAtomic(path string, mode fs.FileMode, content io.Reader) error {
+	return atomicfile.Write(path, atomicfile.Options{Mode: mode}, func(w io.Writer) error {
+		_, err := io.Copy(w, content)
+		return err
+	})
 }
