@@ -22,9 +22,9 @@ func (a *app) baselineCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "baseline",
 		Short: "keep compact summaries of good runs, for gate",
-		Long: `Keeps summaries of runs that later runs are compared with. A summary has a few hundred KiB, however
-many snapshots the run has, and contains names instead of addresses: neither the snapshots nor the
-program are needed to compare with it. A directory of summaries is a baseline set.`,
+		Long: `Keeps summaries of good runs, which gate compares later runs with. A summary has at most a few
+hundred KiB and contains names instead of addresses, so gate needs neither the snapshots nor the
+program of the earlier run. A directory of summaries is a baseline set.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -44,7 +44,7 @@ type summaryFlags struct {
 
 func (f *summaryFlags) add(cmd *cobra.Command) {
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
-		flags.StringVar(&f.workload, "workload", "", "the `NAME` of what the program was asked to do: only runs of the same workload are comparable (default: a hash of the recorded command line)")
+		flags.StringVar(&f.workload, "workload", "", "the `NAME` of the workload: only runs of the same workload are comparable (default: a hash of the recorded command line)")
 		flags.Float64Var(&f.work, "work", 0, "the run did `N` units of work, such as requests: allocations are compared per unit")
 		f.defineRules(flags)
 		f.seriesFlags.define(flags)
@@ -141,6 +141,7 @@ func (a *app) baselineListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list DIR",
 		Short: "list the runs of a baseline set, the oldest first",
+		Long:  `Lists the runs of a baseline set, the oldest first, with their size, workload and labels.`,
 		Args:  usageArgs(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := f.check(); err != nil {
@@ -210,8 +211,8 @@ func (a *app) baselinePinCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "pin DIR NAME",
 		Short: "make a run of a baseline set the reference run",
-		Long: `Slow drift is measured against the reference run. NAME is as baseline list shows it, or the path
-of the file. The previous reference run becomes a normal one.`,
+		Long: `Makes a run the reference run, which slow drift is measured against. NAME is the name that
+baseline list prints, or the path of the file. The previous reference run becomes a normal one.`,
 		Args: usageArgs(cobra.ExactArgs(2)),
 		RunE: func(_ *cobra.Command, args []string) error { return baselinePin(args[0], args[1]) },
 	}

@@ -24,14 +24,14 @@ func (a *app) bundleCommand() *cobra.Command {
 	var f bundleFlags
 	cmd := &cobra.Command{
 		Use:   "bundle PATH…",
-		Short: "pack snapshots and what names them into one file for another machine",
-		Long: `Writes one archive that contains the snapshots of all processes, and those parts of the mapped
-programs, libraries and debug files that names come from: symbol tables and debug sections, but
-neither code nor data. Every command takes the archive in place of a PATH and gives the same result
-as here, also on a machine without these files. Prints the path of the archive.
+		Short: "pack snapshots and symbols into one file for another machine",
+		Long: `Writes one archive that contains the snapshots of all processes, and the parts of the mapped
+programs, libraries and debug files that contain names: symbol tables and debug sections, but
+neither code nor data. Every command accepts the archive as PATH and prints the same result on any
+machine. Prints the path of the archive.
 
-  heaplapse bundle /tmp/heap                   # ./heap` + bundle.Suffix + `
-  heaplapse growth heap` + bundle.Suffix + `   # anywhere`,
+  heaplapse bundle /tmp/heap                # writes ./heap` + bundle.Suffix + `
+  heaplapse growth heap` + bundle.Suffix + `   # on any machine`,
 		Args: somePaths,
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.bundle(cmd.Context(), &f, paths) },
 	}

@@ -247,7 +247,7 @@ type groupFlags struct{ by, rules string }
 
 func (f *groupFlags) add(cmd *cobra.Command) {
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
-		flags.StringVar(&f.by, "group-by", string(sites.ByFunction), "what is one `SITE`: a "+groupings.String())
+		flags.StringVar(&f.by, "group-by", string(sites.ByFunction), "group allocations by `SITE`: "+groupings.String())
 		f.defineRules(flags)
 	})
 	groupings.complete(cmd)

@@ -41,8 +41,8 @@ if a function regressed: its steady level, its slope, or (with --work) its alloc
 work.
 
 A PATH is a run: snapshots, or a file written by heaplapse baseline save. A directory of such files
-is a baseline set. Four or more runs show how much runs differ by chance: then a change fails only
-if it is large and not chance. With fewer, only the thresholds apply.
+is a baseline set. With four or more runs, a change fails only if it also exceeds the noise, which
+is how much these runs differ by chance. With fewer, only the thresholds apply.
 
   heaplapse baseline save baselines/ last-night/
   heaplapse gate --baseline baselines/ --current tonight/
@@ -61,11 +61,11 @@ func (f *gateFlags) add(cmd *cobra.Command) {
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
 		flags.StringArrayVar(&f.baselines, "baseline", nil, "an earlier good run, or a baseline set, at `PATH` (repeatable; a quoted glob pattern takes all that match)")
 		flags.StringVar(&f.current, "current", "", "the run to judge, at `PATH`")
-		flags.StringVar(&f.pinned, "pinned", "", "the reference run at `PATH`, which slow drift is measured against (default: the one that is pinned in the baseline set)")
+		flags.StringVar(&f.pinned, "pinned", "", "the reference run at `PATH`, which slow drift is measured against (default: that of the baseline set)")
 	})
 	f.summaryFlags.add(cmd)
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
-		flags.StringArrayVar(&f.suppressions, "suppressions", nil, "leave out known regressions: a `FILE` with one leak:PATTERN a line, as for LeakSanitizer (repeatable)")
+		flags.StringArrayVar(&f.suppressions, "suppressions", nil, "leave out known regressions: `FILE` has one leak:PATTERN per line, as for LeakSanitizer (repeatable)")
 		flags.BoolVar(&f.force, "force", false, "compare runs of different workloads or sampling periods, with a note")
 	})
 	help.Group(cmd, help.Thresholds, func(flags *pflag.FlagSet) {

@@ -44,7 +44,7 @@ func (a *app) growthCommand() *cobra.Command {
 	var f growthFlags
 	cmd := &cobra.Command{
 		Use:   "growth PATH…",
-		Short: "find the sites that grow, how fast, and how sure that is",
+		Short: "find the sites that grow, how fast, and with what confidence",
 		Long: `Judges every allocation site of a series of snapshots. The verdict "leak" is for sites that grow
 steadily until the end. Sites that fill a cache (warming, plateaued), follow the load
 (load-driven) or grew once (grew-then-flat) have other verdicts.`,
@@ -69,7 +69,7 @@ func (f *judgeFlags) add(cmd *cobra.Command) {
 	f.groupFlags.add(cmd)
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
 		flags.StringVar(&f.minBytes, "min-bytes", "1MiB", "list sites that grew by at least `SIZE`")
-		flags.StringVar(&f.suppressions, "suppressions", "", "leave out known growth: a `FILE` with one leak:PATTERN a line, as for LeakSanitizer")
+		flags.StringVar(&f.suppressions, "suppressions", "", "leave out known growth: `FILE` has one leak:PATTERN per line, as for LeakSanitizer")
 		flags.StringVar(&f.memoryLimit, "memory-limit", "", "forecast when the process reaches `SIZE`")
 	})
 	f.stackFlags.add(cmd)

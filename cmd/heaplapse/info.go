@@ -22,7 +22,7 @@ func (a *app) infoCommand() *cobra.Command {
 	var f infoFlags
 	cmd := &cobra.Command{
 		Use:   "info PATH…",
-		Short: "list snapshots, and what in them is missing or suspect",
+		Short: "list snapshots, and report what is missing or suspect",
 		Long: `Lists the snapshots of a series with their times and totals, the process that wrote them, and
 everything in them that is missing or suspect. --symbols also reports which functions have no
 names, how much memory they allocated, and how to get the names.`,
@@ -31,7 +31,7 @@ names, how much memory they allocated, and how to get the names.`,
 	}
 	help.Group(cmd, help.Input, f.seriesFlags.define)
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
-		flags.BoolVar(&f.symbols, "symbols", false, "also report functions without names, and what would name them")
+		flags.BoolVar(&f.symbols, "symbols", false, "also report functions without names, and how to get the names")
 	})
 	f.outputFlags.add(cmd, "text", "json")
 	f.symbolFlags.add(cmd)

@@ -20,7 +20,7 @@ import (
 // Exit statuses.
 const (
 	exitOK      = 0
-	exitFound   = 1 // a command that was asked to fail on growth or a regression found one
+	exitFound   = 1 // a check found a leak (--fail-on) or a regression (gate)
 	exitFailure = 2 // usage error, unreadable input, or no verdict although one was required
 )
 

@@ -74,7 +74,7 @@ func (f *recordFlags) add(cmd *cobra.Command) {
 	cmd.Flags().SetInterspersed(false) // flags after CMD are flags of CMD
 	help.Group(cmd, help.Run, func(flags *pflag.FlagSet) {
 		flags.StringVar(&f.Engine, "engine", "auto", "the heap profiler `NAME`: "+engines.String())
-		flags.StringVar(&f.Library, "library", "", "the `FILE` of the engine, if it is in none of the usual directories")
+		flags.StringVar(&f.Library, "library", "", "the library `FILE` of the engine, if it is not in one of the usual directories")
 		flags.DurationVar(&f.Duration, "duration", 0, "end the program with SIGTERM after `TIME`, like 2h")
 		flags.BoolVar(&f.FollowChildren, "follow-children", false, "record all processes")
 		flags.BoolVar(&f.JIT, "jit", false, "make Node and CPython name their functions (sets NODE_OPTIONS, PYTHONPERFSUPPORT)")

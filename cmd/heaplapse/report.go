@@ -29,9 +29,9 @@ func (a *app) reportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report PATH… -o report.html",
 		Short: "write one self-contained page: memory over time, verdicts, call trees",
-		Long: `Writes one HTML file that works from disk, without network: what grows, how fast and how sure that
-is; memory over time by site; a table of sites; the call tree at any moment, or the change between
-two. --format md is a summary for an issue or a CI job; json is the data of the page.
+		Long: `Writes one HTML file that works offline. It shows what grows, how fast and with what confidence;
+memory over time by site; a table of sites; and the call tree at any moment, or the change between
+two. --format md writes a summary for an issue or a CI job; json writes the data of the page.
 
   heaplapse report DIR -o report.html
   heaplapse report DIR --format md >> "$GITHUB_STEP_SUMMARY"`,

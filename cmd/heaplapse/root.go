@@ -41,8 +41,8 @@ PATH is a directory, a file, a prefix (/tmp/profile for /tmp/profile.0001.heap â
 glob pattern, - for standard input, or an archive written by heaplapse bundle. Files may be
 compressed (.gz, .zst).
 
-Exit status: 0 success; 1 a command that was asked to fail on growth or a regression found
-one; 2 usage error, unreadable input, or no verdict although one was required.`,
+Exit status: 0 success; 1 a check found a leak (--fail-on) or a regression (gate); 2 usage
+error, unreadable input, or no verdict although a check needs one.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          usageArgs(cobra.NoArgs),
@@ -61,7 +61,7 @@ one; 2 usage error, unreadable input, or no verdict although one was required.`,
 	cmd.InitDefaultCompletionCmd()
 	for _, c := range cmd.Commands() {
 		if c.Name() == "completion" {
-			c.Short = "print a script for the completion of commands in a shell"
+			c.Short = "print a shell completion script"
 		}
 	}
 	return cmd

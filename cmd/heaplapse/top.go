@@ -25,7 +25,7 @@ func (a *app) topCommand() *cobra.Command {
 	var f topFlags
 	cmd := &cobra.Command{
 		Use:   "top PATH…",
-		Short: "list the functions that allocated most of one snapshot",
+		Short: "list the functions that hold most memory in one snapshot",
 		Long: `Lists the functions of one snapshot: the last one of a series, or the one of --snapshot.
 FLAT is the memory that is attributed to a function; allocators, containers and interpreter
 loops are skipped. CUM also includes the memory that its callees allocated.`,

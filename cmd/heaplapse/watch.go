@@ -43,7 +43,7 @@ ends when the recording ends, if heaplapse record made it, and on ^C.
 			&f.minSnapshots,
 			"min-snapshots",
 			trend.MinPoints,
-			"--fail-on waits for `N` snapshots: early verdicts are less sure",
+			"--fail-on waits for `N` snapshots: early verdicts are less certain",
 		)
 	})
 	return cmd
