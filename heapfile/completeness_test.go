@@ -11,12 +11,12 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/internal/heaptest"
 )
 
-// cut is a dump that ends within the last of its rows.
-func cut(header string, rows ...string) string {
+// truncated returns a snapshot that ends within its last row.
+func truncated(header string, rows ...string) string {
 	return heaptest.Lines(append([]string{header}, rows...)...) + maps[1:]
 }
 
-func TestACompleteFileHidesNothing(t *testing.T) {
+func TestCompleteFileHidesNothing(t *testing.T) {
 	c := read(t, heaptest.Exact("3: 6 [4: 8]", "2: 4 [3: 6] @ 0x1", "1: 2 [1: 2] @ 0x2")).Completeness
 	require.False(t, c.Truncated)
 	require.False(t, c.Unfinished)
@@ -24,18 +24,18 @@ func TestACompleteFileHidesNothing(t *testing.T) {
 	require.Equal(t, heapfile.Counts{InuseObjects: 3, InuseBytes: 6, AllocObjects: 4, AllocBytes: 8}, c.Rows)
 }
 
-func TestWhatACutFileHidesIsBoundedByTheHeaderAndTheSmallestRow(t *testing.T) {
+func TestBoundOfATruncatedFile(t *testing.T) {
 	for _, c := range []struct {
 		rule   string
 		totals string
 		want   heapfile.Counts
 	}{
-		{"the header counts less than the smallest row", "4: 110 [20: 900]", heapfile.Counts{InuseObjects: 1, InuseBytes: 10, AllocObjects: 17, AllocBytes: 800}},
-		{"the smallest row is less than what the header counts", "40: 1100 [50: 1200]", heapfile.Counts{InuseObjects: 37, InuseBytes: 40, AllocObjects: 47, AllocBytes: 1100}},
-		{"only freed stacks were dropped: exactly 0 in use", "3: 100 [50: 1200]", heapfile.Counts{AllocObjects: 47, AllocBytes: 1100}},
+		{"the missing bytes are less than the smallest row", "4: 110 [20: 900]", heapfile.Counts{InuseObjects: 1, InuseBytes: 10, AllocObjects: 17, AllocBytes: 800}},
+		{"the smallest row is less than the missing bytes", "40: 1100 [50: 1200]", heapfile.Counts{InuseObjects: 37, InuseBytes: 40, AllocObjects: 47, AllocBytes: 1100}},
+		{"only freed stacks were dropped: 0 bytes are in use", "3: 100 [50: 1200]", heapfile.Counts{AllocObjects: 47, AllocBytes: 1100}},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			s := read(t, cut("heap profile: "+c.totals+" @ heapprofile", "2: 60 [2: 60] @ 0x1", "1: 40 [1: 40] @ 0x2 0x3"))
+			s := read(t, truncated("heap profile: "+c.totals+" @ heapprofile", "2: 60 [2: 60] @ 0x1", "1: 40 [1: 40] @ 0x2 0x3"))
 			require.True(t, s.Completeness.Truncated)
 			require.True(t, s.Completeness.Sorted)
 			require.Equal(t, c.want, s.Completeness.AbsentMax)
@@ -43,21 +43,21 @@ func TestWhatACutFileHidesIsBoundedByTheHeaderAndTheSmallestRow(t *testing.T) {
 	}
 }
 
-func TestRowsOutOfOrderGiveNoBoundBySize(t *testing.T) {
-	s := read(t, cut("heap profile: 40: 1100 [40: 1100] @ heapprofile", "1: 40 [1: 40] @ 0x1", "2: 60 [2: 60] @ 0x2 0x3"))
+func TestUnsortedRowsAreNoBound(t *testing.T) {
+	s := read(t, truncated("heap profile: 40: 1100 [40: 1100] @ heapprofile", "1: 40 [1: 40] @ 0x1", "2: 60 [2: 60] @ 0x2 0x3"))
 	require.False(t, s.Completeness.Sorted)
 	require.Equal(t, int64(1000), s.Completeness.AbsentMax.InuseBytes)
 }
 
-func TestACutSampledFileDoesNotClaimToHideNothing(t *testing.T) {
-	s := read(t, cut("heap profile: 9: 900 [9: 900] @ heap_v2/1024", "1: 100 [1: 100] @ 0x1 0x2"))
+func TestTruncatedSampledFileHasABound(t *testing.T) {
+	s := read(t, truncated("heap profile: 9: 900 [9: 900] @ heap_v2/1024", "1: 100 [1: 100] @ 0x1 0x2"))
 	require.True(t, s.Completeness.Truncated)
 	require.NotZero(t, s.Completeness.AbsentMax.InuseBytes)
 }
 
-// gperftools ≤2.15 prints into 1 MiB; where the last row happened to fit, only
-// the size and the header tell that rows are missing.
-func TestAFileOfOneMebibyteIsCutIfItsHeaderCountsMore(t *testing.T) {
+// gperftools ≤2.15 writes at most 1 MiB. If the last row happens to fit, only
+// the size and the header show that rows are missing.
+func TestFileOf1MiBIsTruncatedIfItsHeaderCountsMore(t *testing.T) {
 	full := func(totals string, missing int) string {
 		var b strings.Builder
 		fmt.Fprintf(&b, "heap profile: %s @ heapprofile\n", totals)
@@ -68,7 +68,7 @@ func TestAFileOfOneMebibyteIsCutIfItsHeaderCountsMore(t *testing.T) {
 		return b.String() + maps
 	}
 	require.True(t, read(t, full("9999: 9999 [9999: 9999]", 0)).Completeness.Truncated)
-	require.False(t, read(t, full("9999: 9999 [9999: 9999]", 2000)).Completeness.Truncated, "there was room for more")
+	require.False(t, read(t, full("9999: 9999 [9999: 9999]", 2000)).Completeness.Truncated, "more rows would have fit")
 	rows := int64(read(t, full("9999: 9999 [9999: 9999]", 0)).Rows)
 	totals := fmt.Sprintf("%d: %d [%d: %d]", rows, rows, rows, rows)
 	require.False(t, read(t, full(totals, 0)).Completeness.Truncated, "the header counts no more than the rows")
@@ -89,8 +89,8 @@ func TestEveryFormatHasItsDepthLimit(t *testing.T) {
 	require.Equal(t, 128, heapfile.FormatJemalloc.DepthLimit())
 }
 
-func TestHeapOfAnExactFormatIncludesWhatWasCut(t *testing.T) {
-	s := read(t, cut("heap profile: 4: 110 [20: 900] @ heapprofile", "2: 60 [2: 60] @ 0x1", "1: 40 [1: 40] @ 0x2 0x3"))
+func TestHeapOfATruncatedExactSnapshotIsItsHeader(t *testing.T) {
+	s := read(t, truncated("heap profile: 4: 110 [20: 900] @ heapprofile", "2: 60 [2: 60] @ 0x1", "1: 40 [1: 40] @ 0x2 0x3"))
 	require.Equal(t, heapfile.Counts{InuseObjects: 4, InuseBytes: 110, AllocObjects: 20, AllocBytes: 900}, s.Heap())
 }
 

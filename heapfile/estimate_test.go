@@ -55,8 +55,8 @@ func TestEstimateDividesByTheProbabilityOfBeingSampled(t *testing.T) {
 	}
 }
 
-// jemalloc writes an 8 B and an 8 MiB sample so that the formula tells the truth.
-func TestEstimateOfJemallocsWeights(t *testing.T) {
+// jemalloc writes counts of samples of 8 B and of 8 MiB so that the estimates are the true sizes.
+func TestEstimateOfJemallocCounts(t *testing.T) {
 	e := sample(17, 2312, 0, 0).Estimate(524288)
 	require.InEpsilon(t, 65_537, e.InuseObjects, 0.01)
 	require.InEpsilon(t, 8_388_608+524_288, e.InuseBytes, 0.01)
@@ -68,23 +68,23 @@ func TestEstimateTruncatesTowardZero(t *testing.T) {
 	require.Equal(t, int64(math.Trunc(scaled(1000, 1, 1000, 1024))), sample(1, 1000, 0, 0).Estimate(1024).InuseBytes)
 }
 
-func TestEstimateChangesNothingWhereEveryAllocationIsRecorded(t *testing.T) {
+func TestEstimateOfExactCountsIsTheCounts(t *testing.T) {
 	s := sample(3, 300, 4, 401)
 	for _, period := range []int64{-1, 0, 1} {
 		require.Equal(t, s.Counts, s.Estimate(period))
 	}
 }
 
-func TestEstimateSkipsWhatHasNoObjectsOrNoBytes(t *testing.T) {
+func TestEstimateWithoutObjectsOrBytesIsZero(t *testing.T) {
 	require.Zero(t, sample(0, 4096, 7, 0).Estimate(1024))
 }
 
-func TestEstimateKeepsBytesWithoutObjectsWhereNothingIsSampled(t *testing.T) {
+func TestEstimateKeepsExactBytesWithoutObjects(t *testing.T) {
 	s := sample(0, 4096, 0, 8192)
 	require.Equal(t, s.Counts, s.Estimate(1))
 }
 
-func TestEstimateTreatsEachPairOnItsOwn(t *testing.T) {
+func TestEstimateScalesInUseAndAllocatedSeparately(t *testing.T) {
 	e := sample(1, 8, 1, 1<<20).Estimate(1024)
 	require.Equal(t, sample(1, 8, 0, 0).Estimate(1024).InuseObjects, e.InuseObjects)
 	require.Equal(t, sample(0, 0, 1, 1<<20).Estimate(1024).AllocObjects, e.AllocObjects)
@@ -98,7 +98,7 @@ func TestEstimateReadsWrappedCountsModulo2To32(t *testing.T) {
 	}{
 		{"-1 object in 5 GB", -1, 5_000_000_000, 1<<32 - 1},
 		{"the lowest wrapped count", math.MinInt32, 1 << 31, 1 << 31},
-		{"too few bytes for so many objects: a real -1", -1, 524288, -1},
+		{"too few bytes for that many objects: a real -1", -1, 524288, -1},
 		{"a count below 32 bits did not wrap", math.MinInt32 - 1, 1 << 40, math.MinInt32 - 1},
 	} {
 		t.Run(c.rule, func(t *testing.T) {

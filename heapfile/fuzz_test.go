@@ -11,11 +11,11 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/internal/heaptest"
 )
 
-// seedHead is how much of a fixture is a seed: enough for rows of every kind.
+// seedHead is the number of bytes of a fixture that are a seed: enough for rows of every kind.
 const seedHead = 64 << 10
 
 // seeds adds the beginning of each fixture and its mappings, and all traps. A
-// pattern that finds nothing fails in fixtures.
+// pattern that matches no file fails in heaptest.Fixtures.
 func seeds(f *testing.F, add func([]byte)) {
 	for _, path := range append(heaptest.Fixtures(f), pprofFixtures(f)...) {
 		data := heaptest.Plain(f, path)
@@ -54,7 +54,7 @@ func requireSound(t testing.TB, s *heapfile.Snapshot) {
 	for i, r := range s.Samples {
 		rows = rows.Add(r.Counts)
 		require.Less(t, int(r.Stack), s.Stacks.Len())
-		require.False(t, r.Truncated && i < len(s.Samples)-1, "only the last row can be cut")
+		require.False(t, r.Truncated && i < len(s.Samples)-1, "only the last row can be truncated")
 	}
 	require.Equal(t, rows, s.Completeness.Rows)
 	require.False(t, s.Completeness.Unfinished && !s.Completeness.Truncated)

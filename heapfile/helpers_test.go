@@ -25,7 +25,7 @@ func read(t testing.TB, text string) *heapfile.Snapshot {
 	return s
 }
 
-// show is a snapshot's rows as text, one a row: counts, stack and, after a cut one, "…".
+// show returns the rows of a snapshot as text: counts, stack and, if the stack is truncated, "…".
 func show(s *heapfile.Snapshot) []string {
 	out := []string{}
 	for _, r := range s.Samples {
@@ -43,7 +43,7 @@ func show(s *heapfile.Snapshot) []string {
 	return out
 }
 
-// heapFixtures are the fixtures under an allocator's own name for its snapshots.
+// heapFixtures returns the fixtures whose names end in .heap.gz.
 func heapFixtures(t testing.TB) []string {
 	t.Helper()
 	var found []string
@@ -56,7 +56,7 @@ func heapFixtures(t testing.TB) []string {
 	return found
 }
 
-// pprofFixtures are those that google/pprof publishes with its module.
+// pprofFixtures returns the heap profiles in google/pprof's module.
 func pprofFixtures(t testing.TB) []string {
 	t.Helper()
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/google/pprof").Output()

@@ -18,33 +18,33 @@ var jemallocTraps = []trap{
 		rows: []string{"2: 200 [0: 0] @ 0x1 0x2", "1: 100 [0: 0] @ 0x3"},
 	},
 	{
-		rule: "t* is the sum of the threads, which add nothing",
+		rule: "t* is the sum of the threads, so threads are not added",
 		text: heaptest.Lines("heap_v2/524288", "  t*: 3: 300 [0: 0]",
 			"@ 0x1", "  t*: 3: 300 [0: 0]", "  t0: 2: 200 [0: 0]", "  t7: 1: 100 [0: 0] name with spaces") + maps,
 		rows: []string{"3: 300 [0: 0] @ 0x1"},
 	},
 	{
-		rule: "jemalloc's bare @",
+		rule: "jemalloc's @ without addresses",
 		text: heaptest.Lines("heap_v2/524288", "  t*: 1: 100 [0: 0]", "@", "  t*: 1: 100 [0: 0]") + maps,
 		rows: []string{"1: 100 [0: 0] @"}, warnings: []string{"empty-stack"},
 	},
 	{
-		rule: "jemalloc's dump ends within a stack, which has no counts yet",
+		rule: "a jemalloc snapshot ends within a stack, which has no counts yet",
 		text: heaptest.Lines("heap_v2/524288", "  t*: 2: 200 [0: 0]", "@ 0x1", "  t*: 1: 100 [0: 0]") + "@ 0x2 0x",
 		rows: []string{"1: 100 [0: 0] @ 0x1"}, warnings: []string{"partial"},
 	},
 	{
-		rule: "jemalloc's dump ends within counts, whose digits may be missing",
+		rule: "a jemalloc snapshot ends within counts, whose digits may be missing",
 		text: heaptest.Lines("heap_v2/524288", "  t*: 2: 200 [0: 0]", "@ 0x1", "  t*: 1: 100 [0: 0]", "@ 0x2") + "  t*: 1: 10 [0: 0]",
 		rows: []string{"1: 100 [0: 0] @ 0x1"}, warnings: []string{"partial"},
 	},
 	{
-		rule: "a stack without counts costs itself only",
+		rule: "a stack without counts is skipped",
 		text: heaptest.Lines("heap_v2/524288", "  t*: 1: 100 [0: 0]", "@ 0x1", "@ 0x2", "  t*: 1: 100 [0: 0]") + maps,
 		rows: []string{"1: 100 [0: 0] @ 0x2"}, warnings: []string{"malformed-row"},
 	},
 	{
-		rule: "jeprof --raw wraps jemalloc's form",
+		rule: "jeprof --raw wraps jemalloc's format",
 		text: heaptest.Lines("--- symbol", "binary=/b", "0x1 f", "---", "--- heap", "heap_v2/524288", "  t*: 1: 100 [0: 0]", "@ 0x1", "  t*: 1: 100 [0: 0]") + maps,
 		rows: []string{"1: 100 [0: 0] @ 0x1"},
 	},
@@ -68,12 +68,12 @@ func TestJemallocWithoutProfAccumHasNoCumulativeCounts(t *testing.T) {
 	require.False(t, s.HasAlloc)
 }
 
-func TestJemallocThreadsOfSingleStacksAreNotTheProcesss(t *testing.T) {
+func TestJemallocThreadCountsOfStacksAreIgnored(t *testing.T) {
 	s := read(t, heaptest.Lines("heap_v2/524288", "  t*: 1: 100 [0: 0]", "  t0: 1: 100 [0: 0]", "@ 0x1", "  t*: 1: 100 [0: 0]", "  t0: 1: 100 [0: 0]")+maps)
 	require.Len(t, s.Threads, 1)
 }
 
-func TestJemallocHasNoBoundForWhatAPartialFileHides(t *testing.T) {
+func TestUnfinishedJemallocFileHasNoBound(t *testing.T) {
 	s := read(t, heaptest.Lines("heap_v2/524288", "  t*: 2: 200 [0: 0]", "@ 0x1", "  t*: 1: 100 [0: 0]"))
 	require.True(t, s.Completeness.Unfinished)
 	require.Equal(t, int64(1<<63-1), s.Completeness.AbsentMax.InuseBytes)

@@ -18,33 +18,33 @@ var mappingTraps = []struct {
 }{
 	{"a line of /proc/self/maps", "55d0c0a4e000-55d0c0a52000 r-xp 00001000 00:00 1835    /usr/bin/program",
 		heapfile.Mapping{Start: 0x55d0c0a4e000, Limit: 0x55d0c0a52000, Offset: 0x1000, Perm: "r-xp", Inode: 1835, Path: "/usr/bin/program"}},
-	{"the inode of 11 digits is glued to the path", "400000-500000 r-xp 00000000 00:00 12345678901/usr/lib/libc.so.6",
+	{"no space follows an inode of 11 digits", "400000-500000 r-xp 00000000 00:00 12345678901/usr/lib/libc.so.6",
 		heapfile.Mapping{Start: 0x400000, Limit: 0x500000, Perm: "r-xp", Inode: 12345678901, Path: "/usr/lib/libc.so.6"}},
-	{"the inode of 20 digits is glued to the path", "400000-500000 r-xp 00000000 00:00 18446744073709551615/usr/lib/libc.so.6",
+	{"no space follows an inode of 20 digits", "400000-500000 r-xp 00000000 00:00 18446744073709551615/usr/lib/libc.so.6",
 		heapfile.Mapping{Start: 0x400000, Limit: 0x500000, Perm: "r-xp", Inode: 1<<64 - 1, Path: "/usr/lib/libc.so.6"}},
-	{"paths hold spaces", "400000-500000 r-xp 00000000 00:00 7      /opt/My Program/lib (x86)/a.so",
+	{"a path contains spaces", "400000-500000 r-xp 00000000 00:00 7      /opt/My Program/lib (x86)/a.so",
 		heapfile.Mapping{Start: 0x400000, Limit: 0x500000, Perm: "r-xp", Inode: 7, Path: "/opt/My Program/lib (x86)/a.so"}},
-	{"a deleted file is told from its name", "400000-500000 r-xp 00000000 00:00 7      /tmp/a b.so (deleted)",
+	{"(deleted) is not part of the path", "400000-500000 r-xp 00000000 00:00 7      /tmp/a b.so (deleted)",
 		heapfile.Mapping{Start: 0x400000, Limit: 0x500000, Perm: "r-xp", Inode: 7, Path: "/tmp/a b.so", Deleted: true}},
 	{"anonymous memory has no path", "400000-500000 rw-p 00000000 00:00 0 ",
 		heapfile.Mapping{Start: 0x400000, Limit: 0x500000, Perm: "rw-p"}},
 	{"a special region", "7fff0000-7fff1000 r-xp 00000000 00:00 0           [vdso]",
 		heapfile.Mapping{Start: 0x7fff0000, Limit: 0x7fff1000, Perm: "r-xp", Path: "[vdso]"}},
-	{"jemalloc keeps the device", "400000-500000 r-xp 00002000 fe:00 794628                     /opt/leaky",
+	{"jemalloc writes the device", "400000-500000 r-xp 00002000 fe:00 794628                     /opt/leaky",
 		heapfile.Mapping{Start: 0x400000, Limit: 0x500000, Offset: 0x2000, Perm: "r-xp", Inode: 794628, Path: "/opt/leaky"}},
-	{"the address space's end", "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]",
+	{"the end of the address space", "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]",
 		heapfile.Mapping{Start: 0xffffffffff600000, Limit: 0xffffffffff601000, Perm: "--xp", Path: "[vsyscall]"}},
 	{"Google's brief form", "40000-80000: /path/to/binary (@ff00) abc123456",
 		heapfile.Mapping{Start: 0x40000, Limit: 0x80000, Offset: 0xff00, Path: "/path/to/binary", BuildID: "abc123456"}},
-	{"the brief form with 0x and wide blanks", "0x40000-0x80000 /path/to/binary      (@FF00)            abc123456",
+	{"the brief form with 0x and several blanks", "0x40000-0x80000 /path/to/binary      (@FF00)            abc123456",
 		heapfile.Mapping{Start: 0x40000, Limit: 0x80000, Offset: 0xff00, Path: "/path/to/binary", BuildID: "abc123456"}},
 	{"the brief form with permissions", "40000-80000 r-xp /path/to/binary (@ff00) abc123456",
 		heapfile.Mapping{Start: 0x40000, Limit: 0x80000, Offset: 0xff00, Perm: "r-xp", Path: "/path/to/binary", BuildID: "abc123456"}},
 	{"the brief form without offset and build ID", "40000-80000: /path/to/binary",
 		heapfile.Mapping{Start: 0x40000, Limit: 0x80000, Path: "/path/to/binary"}},
-	{"a brief path with spaces", "40000-80000: /path to/a binary (@0) abc",
+	{"the brief form with spaces in the path", "40000-80000: /path to/a binary (@0) abc",
 		heapfile.Mapping{Start: 0x40000, Limit: 0x80000, Path: "/path to/a binary", BuildID: "abc"}},
-	{"behind glog's prefix", "I0102 03:04:05.678901 1234 heap-profiler.cc:12] 400000-500000 r-xp 00000000 00:00 7      /usr/bin/program",
+	{"after the prefix of glog", "I0102 03:04:05.678901 1234 heap-profiler.cc:12] 400000-500000 r-xp 00000000 00:00 7      /usr/bin/program",
 		heapfile.Mapping{Start: 0x400000, Limit: 0x500000, Perm: "r-xp", Inode: 7, Path: "/usr/bin/program"}},
 }
 
@@ -61,14 +61,14 @@ func TestMappingLines(t *testing.T) {
 func TestGooglesMemoryMapSentinel(t *testing.T) {
 	s := read(t, heaptest.Lines("heap profile: 1: 2 [1: 2] @ heapz_v2/524288", "1: 2 [1: 2] @ 0x1 0x2", "--- Memory map: ---")+heaptest.Program)
 	require.Len(t, s.Mappings, 1)
-	require.Equal(t, []string{"1: 2 [1: 2] @ 0x1 0x2"}, show(s), "no blank line is wanted before it")
+	require.Equal(t, []string{"1: 2 [1: 2] @ 0x1 0x2"}, show(s), "no blank line is required before it")
 	require.Empty(t, s.Warnings)
 }
 
 func TestAttributesDefineNames(t *testing.T) {
 	for rule, text := range map[string]string{
-		"plain":         heaptest.WithMaps("build=/home/build/out", "40000-80000: $build/bin/a (@ff00) abc"),
-		"behind a glog": heaptest.WithMaps("I0102 03:04:05 1 a.cc:12] build=/home/build/out", "I0102 03:04:05 1 a.cc:12] 40000-80000: $build/bin/a (@ff00) abc"),
+		"plain":                    heaptest.WithMaps("build=/home/build/out", "40000-80000: $build/bin/a (@ff00) abc"),
+		"after the prefix of glog": heaptest.WithMaps("I0102 03:04:05 1 a.cc:12] build=/home/build/out", "I0102 03:04:05 1 a.cc:12] 40000-80000: $build/bin/a (@ff00) abc"),
 	} {
 		t.Run(rule, func(t *testing.T) {
 			s := read(t, text)
@@ -80,7 +80,7 @@ func TestAttributesDefineNames(t *testing.T) {
 
 func TestAttributesDoNotGrowWithoutBound(t *testing.T) {
 	text := []string{"a0=x"}
-	for i := range 22 { // each line doubles: 4 MiB at the end
+	for i := range 22 { // each line doubles the length: 4 MiB at the end
 		text = append(text, fmt.Sprintf("b%02d=$%s$%s", i, previousName(i), previousName(i)))
 	}
 	s := read(t, heaptest.WithMaps(append(text, "40000-80000: /$b21")...))
@@ -112,19 +112,19 @@ func TestDataMappingsAreKept(t *testing.T) {
 	require.True(t, s.Mappings[1].Executable())
 }
 
-func TestAnOddMappingLineCostsItselfOnly(t *testing.T) {
+func TestMalformedMappingLineIsSkipped(t *testing.T) {
 	s := read(t, heaptest.WithMaps("nonsense", strings.TrimSpace(heaptest.Program)))
 	require.Len(t, s.Mappings, 1)
 	require.Equal(t, 4, heaptest.Find(t, s.Warnings, heapfile.WarnMalformedMapping).Line)
 }
 
-func TestALineBeyondTheCapAmongMappingsCostsItselfOnly(t *testing.T) {
+func TestOverlongMappingLineIsSkipped(t *testing.T) {
 	s := read(t, heaptest.WithMaps("500000-600000 r-xp 00000000 00:00 7 /"+strings.Repeat("a", 1<<20), strings.TrimSpace(heaptest.Program)))
 	require.Len(t, s.Mappings, 1)
 	require.Equal(t, 4, heaptest.Find(t, s.Warnings, heapfile.WarnLongLine).Line)
 }
 
-func TestMappingsThatEndEarlyAreTold(t *testing.T) {
+func TestTruncatedMappingsAreAWarning(t *testing.T) {
 	for rule, last := range map[string]string{
 		"within the range":       "500000-6000",
 		"within the permissions": "500000-600000 r-",
@@ -138,13 +138,13 @@ func TestMappingsThatEndEarlyAreTold(t *testing.T) {
 	}
 }
 
-func TestAMissingMapsSectionMakesASnapshotPartial(t *testing.T) {
+func TestSnapshotWithoutMappingsSectionIsUnfinished(t *testing.T) {
 	s := read(t, heaptest.Lines("heap profile: 1: 2 [1: 2] @ heapprofile", "1: 2 [1: 2] @ 0x1"))
 	require.True(t, s.Completeness.Unfinished)
 	require.True(t, s.Completeness.Truncated)
 }
 
-func TestAnEmptyMapsSectionIsTold(t *testing.T) {
+func TestEmptyMappingsSectionIsAWarning(t *testing.T) {
 	s := read(t, heaptest.Lines("heap profile: 1: 2 [1: 2] @ heapprofile", "1: 2 [1: 2] @ 0x1", "", "MAPPED_LIBRARIES:"))
 	require.False(t, s.Completeness.Unfinished)
 	require.Equal(t, []string{"no-mappings"}, heaptest.Kinds(s.Warnings))

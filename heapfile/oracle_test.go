@@ -15,7 +15,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// The oracle is google/pprof's parser. A row is compared as text: its
+// The expected results come from google/pprof's parser. A row is compared as text: its
 // estimated values, and its addresses as calls, one below the return address.
 
 type difference struct {
@@ -26,18 +26,18 @@ type difference struct {
 	refusal      string
 }
 
-// differences are where we mean to differ from it, each with an example. Rows
+// differences are the intended differences from it, each with an example. Rows
 // are "alloc objects, alloc bytes, in-use objects, in-use bytes @ calls".
 var differences = []difference{
 	{
 		name:   "four values",
-		reason: "it drops the cumulative pair where that equals the in-use one in the header, so that a first snapshot cannot be compared with a later one",
+		reason: "pprof drops cumulative counts if the header has equal in-use counts: then the first snapshot cannot be compared with a later one",
 		text:   heaptest.Exact("1: 2 [1: 2]", "1: 2 [1: 2] @ 0x11"),
 		ours:   []string{"1 2 1 2 @ 10"}, theirs: []string{"1 2 @ 10"},
 	},
 	{
 		name:   "bytes without objects",
-		reason: "HEAP_PROFILE_MMAP writes such rows; it refuses the file",
+		reason: "HEAP_PROFILE_MMAP writes such rows; pprof refuses the file",
 		text:   heaptest.Exact("0: 4096 [1: 8192]", "0: 4096 [1: 8192] @ 0x11"),
 		ours:   []string{"1 8192 0 4096 @ 10"}, refusal: "inuse count was 0 but inuse bytes was 4096",
 	},
@@ -49,7 +49,7 @@ var differences = []difference{
 	},
 	{
 		name:   "negative header",
-		reason: "the totals wrap as the rows do",
+		reason: "the totals wrap at 32 bits like the rows",
 		text:   heaptest.Exact("-1: 2 [3: 8]", "1: 2 [3: 8] @ 0x11"),
 		ours:   []string{"3 8 1 2 @ 10"}, refusal: "unrecognized profile format",
 	},
@@ -61,19 +61,19 @@ var differences = []difference{
 	},
 	{
 		name:   "an odd line",
-		reason: "one line does not cost the file",
+		reason: "pprof refuses the file; we skip the line",
 		text:   heaptest.Exact("1: 2 [3: 8]", "1: 2 [3: 8] @ 0x11", "oddity"),
 		ours:   []string{"3 8 1 2 @ 10"}, refusal: "got 0, want 6",
 	},
 	{
 		name:   "writer's warnings",
-		reason: "%warn lines precede the header of a dump without sampling",
+		reason: "without sampling, %warn lines precede the header",
 		text:   "%warn\n" + heaptest.WithHeader("heap profile: 0: 0 [0: 0] @ heap_v2/0"),
 		ours:   []string{}, refusal: "unrecognized profile format",
 	},
 	{
 		name:   "symbolized wrapper",
-		reason: "jeprof --raw writes it; it is read by the perl tools only",
+		reason: "jeprof --raw writes it; only the Perl tools read it",
 		text:   "--- symbol\n---\n--- heap\n" + heaptest.Exact("1: 2 [3: 8]", "1: 2 [3: 8] @ 0x11"),
 		ours:   []string{"3 8 1 2 @ 10"}, refusal: "unrecognized profile format",
 	},
@@ -85,31 +85,31 @@ var differences = []difference{
 	},
 	{
 		name:   "(nil)",
-		reason: "it ends the stack there",
+		reason: "pprof ends the stack at this address",
 		text:   heaptest.Exact("1: 2 [3: 8]", "1: 2 [3: 8] @ 0x11 (nil) 0x21"),
 		ours:   []string{"3 8 1 2 @ 10 0 20"}, theirs: []string{"3 8 1 2 @ 10"},
 	},
 	{
 		name:   "null address",
-		reason: "one below 0 is no address; ours is kept as 0",
+		reason: "pprof looks up the address minus 1, which is below 0; we keep 0",
 		text:   heaptest.Exact("1: 2 [3: 8]", "1: 2 [3: 8] @ 0x11 0x0"),
 		ours:   []string{"3 8 1 2 @ 10 0"}, theirs: []string{"3 8 1 2 @ 10 ffffffffffffffff"},
 	},
 	{
-		name:   "cut stack",
-		reason: "the last address of a file cut at 1 MiB may lack digits",
+		name:   "truncated stack",
+		reason: "the last address of a file truncated at 1 MiB may lack digits",
 		text:   heaptest.Lines("heap profile: 1: 2 [3: 8] @ heapprofile", "1: 2 [3: 8] @ 0x11 0x21") + maps[1:],
 		ours:   []string{"3 8 1 2 @ 10"}, theirs: []string{"3 8 1 2 @ 10 20"},
 	},
 	{
 		name:   "long line",
-		reason: "it ends at 64 KiB",
+		reason: "pprof's limit for a line is 64 KiB",
 		text:   heaptest.Exact("1: 2 [3: 8]", "1: 2 [3: 8] @ 0x11"+strings.Repeat(" ", 70_000)),
 		ours:   []string{"3 8 1 2 @ 10"}, refusal: "token too long",
 	},
 	{
 		name:   "the writer's trailing text",
-		reason: "its grammar is not anchored: what follows the addresses is passed over in silence, here it is a warning",
+		reason: "pprof ignores text after the addresses; here it is a warning",
 		text:   heaptest.Exact("1: 2 [3: 8]", "1: 2 [3: 8] @ 0x11 oddity"),
 		ours:   []string{}, theirs: []string{"3 8 1 2 @ 10"},
 	},
@@ -162,7 +162,7 @@ func theirRows(p *profile.Profile) []string {
 	return out
 }
 
-func TestAgreementWithPprofOnFixtures(t *testing.T) {
+func TestFixturesReadAsInPprof(t *testing.T) {
 	testutil.NoRace(t)
 	compared := 0
 	for _, path := range append(heapFixtures(t), pprofFixtures(t)...) {
@@ -181,7 +181,7 @@ func TestAgreementWithPprofOnFixtures(t *testing.T) {
 		compared++
 		t.Run(path, func(t *testing.T) {
 			want, got := theirRows(theirs), ourRows(ours, len(theirs.SampleType) == 4)
-			if n := len(ours.Samples); n > 0 && ours.Samples[n-1].Truncated { // "cut stack"
+			if n := len(ours.Samples); n > 0 && ours.Samples[n-1].Truncated { // "truncated stack"
 				require.Equal(t, got[n-1], want[n-1][:strings.LastIndex(want[n-1], " ")])
 				got[n-1] = want[n-1]
 			}
@@ -194,7 +194,7 @@ func TestAgreementWithPprofOnFixtures(t *testing.T) {
 	require.Greater(t, compared, 50)
 }
 
-// requireKnownRefusal checks that a fixture that pprof refuses is an example
+// requireKnownRefusal checks that pprof refuses a fixture for the reason
 // of a named difference.
 func requireKnownRefusal(t *testing.T, path string, s *heapfile.Snapshot, err error) {
 	t.Helper()
@@ -215,8 +215,8 @@ func requireKnownRefusal(t *testing.T, path string, s *heapfile.Snapshot, err er
 	require.ErrorContains(t, err, refusal, path)
 }
 
-// TestEstimateIsPprofs compares whole files of sampled rows, over orders of magnitude.
-func TestEstimateIsPprofs(t *testing.T) {
+// TestEstimateEqualsPprofs compares whole files of sampled rows, over orders of magnitude.
+func TestEstimateEqualsPprofs(t *testing.T) {
 	for _, kind := range []string{"heap_v2/0", "heap_v2/1", "heap_v2/524288", "heapz_v2/16384", "heap/1048576", "heap/3", "heap"} {
 		t.Run(kind, func(t *testing.T) {
 			var rows []string

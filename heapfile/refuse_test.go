@@ -20,7 +20,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// refusals are files that are no snapshots, and the whole message.
+// refusals are files that are not snapshots, each with the complete message.
 func refusals(t testing.TB) map[string]struct{ content, message string } {
 	return map[string]struct{ content, message string }{
 		"a pprof protobuf": {protobuf(t, false),
@@ -80,7 +80,7 @@ func cpuProfile() string {
 	return string(b)
 }
 
-func TestWhatIsNoSnapshotIsRefusedByName(t *testing.T) {
+func TestOtherFilesAreRefused(t *testing.T) {
 	for name, c := range refusals(t) {
 		t.Run(name, func(t *testing.T) {
 			s, err := heapfile.Read(strings.NewReader(c.content), textName)
@@ -92,26 +92,26 @@ func TestWhatIsNoSnapshotIsRefusedByName(t *testing.T) {
 	}
 }
 
-func TestADirectoryIsRefusedWhereAFileIsWanted(t *testing.T) {
+func TestReadFileRefusesADirectory(t *testing.T) {
 	dir := t.TempDir()
 	s, err := heapfile.ReadFile(dir)
 	require.Nil(t, s)
 	require.EqualError(t, err, dir+": not a heap snapshot: a directory; name the snapshots in it, or pass it where a directory is taken")
 }
 
-func TestAMissingFileIsNamed(t *testing.T) {
+func TestErrorNamesTheMissingFile(t *testing.T) {
 	_, err := heapfile.ReadFile("/nowhere/x.heap")
 	require.ErrorIs(t, err, os.ErrNotExist)
 	require.EqualError(t, err, "/nowhere/x.heap: cannot be read: no such file or directory")
 }
 
-func TestAPeriodThatIsNoNumberHasALine(t *testing.T) {
+func TestErrorNamesTheLineOfAnInvalidPeriod(t *testing.T) {
 	s, err := heapfile.Read(strings.NewReader("--- symbol\n---\n--- heap\nheap_v2/many\n"), textName)
 	require.Nil(t, s)
 	require.EqualError(t, err, `test.heap:4: the sampling period "many" is not a number`)
 }
 
-func TestCompressedFilesAreReadThrough(t *testing.T) {
+func TestCompressedFilesAreRead(t *testing.T) {
 	text := heaptest.Exact("1: 2 [1: 2]", "1: 2 [1: 2] @ 0x1")
 	z, err := zstd.NewWriter(nil)
 	require.NoError(t, err)
@@ -139,7 +139,7 @@ func TestDamagedCompressionIsAnErrorWithFileAndLine(t *testing.T) {
 	require.Regexp(t, `^test\.heap:[1-9][0-9]*: `, err.Error())
 }
 
-func TestAnErrorNamesItsFileOnce(t *testing.T) {
+func TestErrorNamesItsFileOnce(t *testing.T) {
 	data := heaptest.Gzipped(t, heaptest.Exact("1: 2 [1: 2]"))
 	data[len(data)-5] ^= 1
 	_, err := heapfile.Read(bytes.NewReader(data), textName)
@@ -147,8 +147,8 @@ func TestAnErrorNamesItsFileOnce(t *testing.T) {
 	require.Equal(t, 1, strings.Count(err.Error(), textName), err.Error())
 }
 
-// A compressed file of which the end is missing is as good as a plain one that was cut.
-func TestACutCompressedFileIsReadAsFarAsItGoes(t *testing.T) {
+// A truncated compressed file is read like a truncated plain one.
+func TestTruncatedCompressedFileIsReadUpToItsEnd(t *testing.T) {
 	text := string(heaptest.Plain(t, testutil.Data(t, "python/python.0012.heap.gz")))
 	whole, err := heapfile.Read(strings.NewReader(text), textName)
 	require.NoError(t, err)
@@ -160,7 +160,7 @@ func TestACutCompressedFileIsReadAsFarAsItGoes(t *testing.T) {
 			require.NoError(t, err, "%s, %d %%", name, share)
 			require.Less(t, 0, s.Rows)
 			require.LessOrEqual(t, s.Rows, whole.Rows)
-			for i := range s.Samples[:s.Rows-1] { // the last row may be cut
+			for i := range s.Samples[:s.Rows-1] { // the last row may be truncated
 				require.Equal(t, whole.Samples[i].Counts, s.Samples[i].Counts)
 			}
 			heaptest.Find(t, s.Warnings, heapfile.WarnUnfinished)
@@ -168,8 +168,8 @@ func TestACutCompressedFileIsReadAsFarAsItGoes(t *testing.T) {
 	}
 }
 
-// What has no end of line is dropped as it is read.
-func TestALongFirstLineIsRefusedInBoundedMemory(t *testing.T) {
+// A line without end is dropped while it is read.
+func TestLongFirstLineIsRefusedInBoundedMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	s, err := heapfile.Read(&zeros{1 << 28}, textName)

@@ -10,7 +10,7 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/internal/heaptest"
 )
 
-// trap is one oddity of the rows of real files: what it looks like, and what is read.
+// trap is one peculiarity of real files: the text, and what the reader returns for it.
 type trap struct {
 	rule     string
 	text     string
@@ -20,30 +20,30 @@ type trap struct {
 
 var traps = []trap{
 	{
-		rule:     "a negative count is kept raw",
+		rule:     "a negative count is kept as it is",
 		text:     heaptest.Exact("-2: 64 [3: 96]", "-2: 64 [3: 96] @ 0x1"),
 		rows:     []string{"-2: 64 [3: 96] @ 0x1"},
 		warnings: []string{"negative-count"},
 	},
 	{
-		rule:     "HEAP_PROFILE_MMAP's -1 count is a row",
+		rule:     "a row with the count -1 of HEAP_PROFILE_MMAP is kept",
 		text:     heaptest.Exact("-1: 524288 [1: 1048576]", "-1: 524288 [1: 1048576] @ 0x1 0x2"),
 		rows:     []string{"-1: 524288 [1: 1048576] @ 0x1 0x2"},
 		warnings: []string{"negative-count"},
 	},
 	{
-		rule:     "bytes without objects are a row",
+		rule:     "a row with bytes and without objects is kept",
 		text:     heaptest.Exact("0: 4096 [1: 8192]", "0: 4096 [1: 8192] @ 0x1"),
 		rows:     []string{"0: 4096 [1: 8192] @ 0x1"},
 		warnings: []string{"zero-objects"},
 	},
 	{
-		rule: "a bare @ is an empty stack",
+		rule: "@ without addresses is an empty stack",
 		text: heaptest.Exact("11: 1100 [11: 1100]", "10: 1010 [10: 1010] @ 0x1", "1: 90 [1: 90] @"),
 		rows: []string{"10: 1010 [10: 1010] @ 0x1", "1: 90 [1: 90] @"},
 	},
 	{
-		rule:     "much on empty stacks is told",
+		rule:     "many bytes on empty stacks are a warning",
 		text:     heaptest.Exact("2: 200 [2: 200]", "1: 100 [1: 100] @ 0x1", "1: 100 [1: 100] @"),
 		rows:     []string{"1: 100 [1: 100] @ 0x1", "1: 100 [1: 100] @"},
 		warnings: []string{"empty-stack"},
@@ -59,40 +59,40 @@ var traps = []trap{
 		rows: []string{"1: 2 [1: 2] @ 0xffffffffffffffff"},
 	},
 	{
-		rule:     "an address of more than 64 bits is no address",
+		rule:     "an address of more than 64 bits is malformed",
 		text:     heaptest.Exact("1: 2 [1: 2]", "1: 2 [1: 2] @ 0x1", "0: 0 [0: 0] @ 0x10000000000000000"),
 		rows:     []string{"1: 2 [1: 2] @ 0x1"},
 		warnings: []string{"malformed-row"},
 	},
 	{
-		rule: "repeated stacks stay rows",
+		rule: "rows with the same stack are not merged",
 		text: heaptest.Exact("3: 6 [3: 6]", "2: 4 [2: 4] @ 0x1 0x2", "1: 2 [1: 2] @ 0x1 0x2"),
 		rows: []string{"2: 4 [2: 4] @ 0x1 0x2", "1: 2 [1: 2] @ 0x1 0x2"},
 	},
 	{
-		rule:     "an odd line costs itself only",
+		rule:     "a malformed line is skipped",
 		text:     heaptest.Exact("3: 6 [3: 6]", "2: 4 [2: 4] @ 0x1", "2: 4 oddity", "1: 2 [1: 2] @ 0x2"),
 		rows:     []string{"2: 4 [2: 4] @ 0x1", "1: 2 [1: 2] @ 0x2"},
 		warnings: []string{"malformed-row"},
 	},
 	{
-		rule: "comments and blank lines are no rows",
+		rule: "comments and blank lines are skipped",
 		text: heaptest.Exact("1: 2 [1: 2]", "# runtime.MemStats", "", "1: 2 [1: 2] @ 0x1"),
 		rows: []string{"1: 2 [1: 2] @ 0x1"},
 	},
 	{
-		rule:     "a header that counts more than the rows",
+		rule:     "the header counts more than the rows",
 		text:     heaptest.Exact("3: 300 [5: 500]", "1: 100 [2: 200] @ 0x1"),
 		rows:     []string{"1: 100 [2: 200] @ 0x1"},
 		warnings: []string{"header-mismatch"},
 	},
 	{
-		rule: "carriage returns end lines too",
+		rule: "lines may end with a carriage return",
 		text: strings.ReplaceAll(heaptest.Exact("1: 2 [1: 2]", "1: 2 [1: 2] @ 0x1 0x2"), "\n", "\r\n"),
 		rows: []string{"1: 2 [1: 2] @ 0x1 0x2"},
 	},
 	{
-		rule:     "a stack at the writer's limit may have lost its root",
+		rule:     "a stack at the allocator's limit may lack its outermost callers",
 		text:     heaptest.Exact("1: 2 [1: 2]", "1: 2 [1: 2] @"+strings.Repeat(" 0x1", 32)),
 		rows:     []string{"1: 2 [1: 2] @" + strings.Repeat(" 0x1", 32)},
 		warnings: []string{"depth-limit"},
@@ -103,28 +103,28 @@ var traps = []trap{
 		rows: []string{"1: 2 [1: 2] @" + strings.Repeat(" 0x1", 60_000)}, warnings: []string{"depth-limit"},
 	},
 	{
-		rule:     "a line beyond the cap costs itself only",
+		rule:     "a line that is too long is skipped",
 		text:     heaptest.Exact("1: 2 [1: 2]", "1: 2 [1: 2] @ 0x1", "0: 0 [0: 0] @"+strings.Repeat(" 0x1", 1<<19)),
 		rows:     []string{"1: 2 [1: 2] @ 0x1"},
 		warnings: []string{"long-line"},
 	},
 	{
-		rule: "a file of 1 MiB cut between two addresses: counts stay, the last address goes",
+		rule: "a file truncated at 1 MiB between two addresses: the counts are kept, the last address is dropped",
 		text: heaptest.Lines("heap profile: 9: 900 [9: 900] @ heapprofile", "2: 4 [2: 4] @ 0x1 0x2", "1: 2 [1: 2] @ 0x3 0x4 0x5") + maps[1:],
 		rows: []string{"2: 4 [2: 4] @ 0x1 0x2", "1: 2 [1: 2] @ 0x3 0x4 …"}, warnings: []string{"cut"},
 	},
 	{
-		rule: "cut within an address",
+		rule: "truncated within an address",
 		text: heaptest.Lines("heap profile: 9: 900 [9: 900] @ heapprofile", "2: 4 [2: 4] @ 0x1 0x2", "1: 2 [1: 2] @ 0x3 0x") + maps[1:],
 		rows: []string{"2: 4 [2: 4] @ 0x1 0x2", "1: 2 [1: 2] @ 0x3 …"}, warnings: []string{"cut"},
 	},
 	{
-		rule: "cut before the first address",
+		rule: "truncated before the first address",
 		text: heaptest.Lines("heap profile: 9: 900 [9: 900] @ heapprofile", "2: 4 [2: 4] @ 0x1 0x2", "1: 2 [1: 2] @") + maps[1:],
 		rows: []string{"2: 4 [2: 4] @ 0x1 0x2", "1: 2 [1: 2] @ …"}, warnings: []string{"cut"},
 	},
 	{
-		rule: "cut within the counts: the line is worth nothing, the one before is whole",
+		rule: "truncated within the counts: the row is dropped, the previous one is complete",
 		text: heaptest.Lines("heap profile: 9: 900 [9: 900] @ heapprofile", "2: 4 [2: 4] @ 0x1 0x2", "     1:") + maps[1:],
 		rows: []string{"2: 4 [2: 4] @ 0x1 0x2"}, warnings: []string{"cut"},
 	},
@@ -154,17 +154,17 @@ var traps = []trap{
 		rows: []string{}, warnings: []string{"partial"},
 	},
 	{
-		rule: "sampling was off: %warn lines precede the header",
+		rule: "without sampling, %warn lines precede the header",
 		text: heaptest.Lines("%warn", "%warn no data", "%warn") + heaptest.WithHeader("heap profile: 0: 0 [0: 0] @ heap_v2/0"),
 		rows: []string{}, warnings: []string{"writer-warning"},
 	},
 	{
-		rule: "a symbolized wrapper of jeprof",
+		rule: "symbolized text of jeprof --raw",
 		text: heaptest.Lines("--- symbol", "binary=/usr/bin/program", "0x0000000000000001 f--g", "---", "--- heap") + heaptest.Exact("1: 2 [1: 2]", "1: 2 [1: 2] @ 0x1"),
 		rows: []string{"1: 2 [1: 2] @ 0x1"},
 	},
 	{
-		rule: "a symbolized wrapper of google-pprof says profile for heaps as well",
+		rule: "symbolized text of google-pprof --raw says profile for heaps, too",
 		text: heaptest.Lines("--- symbol", "binary=/usr/bin/program", "0x0000000000000001 f--g", "---", "--- profile") + heaptest.Exact("1: 2 [1: 2]", "1: 2 [1: 2] @ 0x1"),
 		rows: []string{"1: 2 [1: 2] @ 0x1"},
 	},
@@ -195,7 +195,7 @@ func TestEveryWarningHasFileAndLine(t *testing.T) {
 	}
 }
 
-func TestAWarningCountsAndNamesItsFirstLine(t *testing.T) {
+func TestWarningHasItsFirstLineAndACount(t *testing.T) {
 	s := read(t, heaptest.Exact("0: 4 [0: 4]", "1: 4 [1: 4] @ 0x1", "-1: 0 [-1: 0] @ 0x2", "-1: 0 [-1: 0] @ 0x3"))
 	w := heaptest.Find(t, s.Warnings, heapfile.WarnNegative)
 	require.Equal(t, 3, w.Line)
@@ -203,17 +203,17 @@ func TestAWarningCountsAndNamesItsFirstLine(t *testing.T) {
 	require.Equal(t, "test.heap:3: a negative count: -1: 0 [-1: 0] (2 times)", w.Error())
 }
 
-func TestACutRowsNegativeCountIsCountedOnce(t *testing.T) {
-	s := read(t, cut("heap profile: 9: 900 [9: 900] @ heapprofile", "-1: 524288 [1: 524288] @ 0x1 0x2"))
+func TestNegativeCountOfATruncatedRowIsReportedOnce(t *testing.T) {
+	s := read(t, truncated("heap profile: 9: 900 [9: 900] @ heapprofile", "-1: 524288 [1: 524288] @ 0x1 0x2"))
 	require.Equal(t, 1, heaptest.Find(t, s.Warnings, heapfile.WarnNegative).Count)
 }
 
-func TestTheWritersWarningIsQuoted(t *testing.T) {
+func TestWarningOfTheAllocatorIsQuoted(t *testing.T) {
 	s := read(t, heaptest.Lines("%warn", "%warn This heap profile does not have any data in it", "%warn")+heaptest.WithHeader("heap profile: 0: 0 [0: 0] @ heap_v2/0"))
 	require.Contains(t, heaptest.Find(t, s.Warnings, heapfile.WarnWriter).Msg, "does not have any data")
 }
 
-func TestHeaderMismatchSaysByHowMuch(t *testing.T) {
+func TestHeaderMismatchNamesTheDifference(t *testing.T) {
 	s := read(t, heaptest.Exact("3: 300 [5: 500]", "1: 100 [2: 200] @ 0x1"))
 	require.Contains(t, heaptest.Find(t, s.Warnings, heapfile.WarnHeaderMismatch).Msg, "2 objects, 200 bytes in use; 3 objects, 300 bytes allocated")
 }
@@ -224,7 +224,7 @@ func TestSymbolsAreInnermostFirst(t *testing.T) {
 	require.Equal(t, []heapfile.Symbol{{Addr: 0x10, Names: []string{"inlined", "caller(int, char)"}}, {Addr: 0x11}}, s.Symbols)
 }
 
-func TestTheHeaderDecidesFormatAndPeriod(t *testing.T) {
+func TestHeaderDecidesFormatAndPeriod(t *testing.T) {
 	for _, c := range []struct {
 		header string
 		format heapfile.Format
@@ -251,7 +251,7 @@ func TestTheHeaderDecidesFormatAndPeriod(t *testing.T) {
 	}
 }
 
-func TestCumulativeCountsExistOnlyWhereTheyAreCounted(t *testing.T) {
+func TestFormatsWithCumulativeCounts(t *testing.T) {
 	for header, want := range map[string]bool{
 		"heap profile: 1: 2 [1: 2] @ heapprofile":     true, // nothing freed yet
 		"heap profile: 1: 2 [1: 2] @ heap_v2/524288":  false,

@@ -27,7 +27,7 @@ func requireLaw(t testing.TB, x *heapfile.Snapshot) {
 	require.Equal(t, content(x), content(y), "%.2000s", b.String())
 }
 
-// content is what write promises to keep, but for the rows' stacks: see show.
+// content returns the parts of a snapshot that write keeps, except for the stacks: see show.
 func content(s *heapfile.Snapshot) heapfile.Snapshot {
 	c := *s
 	c.Path, c.Size = "", 0
@@ -36,7 +36,7 @@ func content(s *heapfile.Snapshot) heapfile.Snapshot {
 	return c
 }
 
-func TestWritingAndReadingAgainGivesTheSameOnFixtures(t *testing.T) {
+func TestRoundTripOfFixtures(t *testing.T) {
 	testutil.NoRace(t)
 	accepted := 0
 	for _, path := range append(heaptest.Fixtures(t), pprofFixtures(t)...) {
@@ -52,26 +52,26 @@ func TestWritingAndReadingAgainGivesTheSameOnFixtures(t *testing.T) {
 	require.Greater(t, accepted, 50)
 }
 
-func TestWritingAndReadingAgainGivesTheSameOnTraps(t *testing.T) {
+func TestRoundTripOfTraps(t *testing.T) {
 	for _, c := range append(traps, jemallocTraps...) {
 		t.Run(c.rule, func(t *testing.T) { requireLaw(t, read(t, c.text)) })
 	}
 }
 
-func TestWritingAndReadingAgainGivesTheSameOnMappings(t *testing.T) {
+func TestRoundTripOfMappings(t *testing.T) {
 	for _, c := range mappingTraps {
 		t.Run(c.rule, func(t *testing.T) { requireLaw(t, read(t, heaptest.WithMaps(c.line))) })
 	}
 }
 
-// Found by FuzzMapping: what one step of the grammar takes for a blank, every step must.
-func TestWritingKeepsPathsThatBeginWithControlCharacters(t *testing.T) {
+// Found by FuzzMapping: all steps of the parser must agree on what is a blank.
+func TestRoundTripOfPathsWithControlCharacters(t *testing.T) {
 	for _, c := range []string{"\r", "\v", "\f", "\u00a0"} {
 		requireLaw(t, read(t, heaptest.WithMaps("400000-500000 "+c+"rw-p 00000000 00:00 0")))
 	}
 }
 
-func TestWritingKeepsSymbols(t *testing.T) {
+func TestRoundTripOfSymbols(t *testing.T) {
 	for _, names := range []string{"f", "caller(int)--inlined", "operator--()", "a --b", "-- a", "a -- b ", ""} {
 		t.Run(names, func(t *testing.T) {
 			requireLaw(t, read(t, heaptest.Lines("--- symbol", "0x10 "+names, "0x11 g", "---", "--- heap")+heaptest.Exact("0: 0 [0: 0]")))
@@ -79,7 +79,7 @@ func TestWritingKeepsSymbols(t *testing.T) {
 	}
 }
 
-func TestWritingKeepsPeriods(t *testing.T) {
+func TestRoundTripOfPeriods(t *testing.T) {
 	for _, kind := range []string{"heap", "heap/1048576", "heap/1048577", "heap_v2/0", "heap_v2", "heapz_v2/524288", "growth", "growthz", "fragmentationz"} {
 		t.Run(kind, func(t *testing.T) {
 			requireLaw(t, read(t, heaptest.WithHeader("heap profile: 1: 2 [1: 2] @ "+kind, "1: 2 [1: 2] @ 0x1")))
@@ -87,7 +87,7 @@ func TestWritingKeepsPeriods(t *testing.T) {
 	}
 }
 
-func TestWritingLooksAsTheAllocatorWouldHaveWrittenIt(t *testing.T) {
+func TestWriterReproducesTheAllocatorsText(t *testing.T) {
 	text := heaptest.Lines("heap profile:      1:        2 [     3:        4] @ heapprofile",
 		"     1:        2 [     3:        4] @ 0x00000001 0x7f0000000002", "", "MAPPED_LIBRARIES:",
 		"00400000-00500000 r-xp 00001000 00:00 12345       /usr/bin/program (deleted)")

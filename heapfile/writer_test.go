@@ -67,19 +67,19 @@ func (o *writer) buckets(s *heapfile.Snapshot) {
 		o.counts("%6d: %8d [%6d: %8d] @", row.Counts)
 		o.stack(s.Stacks.Addrs(row.Stack))
 		if row.Truncated {
-			o.printf(" 0x00000000") // stands for the address that reading will drop
+			o.printf(" 0x00000000") // the reader drops this address
 			if s.Completeness.Unfinished {
 				return
 			}
 		}
 		o.printf("\n")
 	}
-	o.cutMark(s)
+	o.truncation(s)
 }
 
-// cutMark makes a cut file be recognised as one: no blank line stands before its
+// truncation makes the reader recognize a truncated file: no blank line precedes the
 // mappings, and the last row is incomplete.
-func (o *writer) cutMark(s *heapfile.Snapshot) {
+func (o *writer) truncation(s *heapfile.Snapshot) {
 	c := s.Completeness
 	n := len(s.Samples)
 	switch {
@@ -91,7 +91,7 @@ func (o *writer) cutMark(s *heapfile.Snapshot) {
 	}
 }
 
-// kindText is what stands behind the header's @.
+// kindText returns the text after the @ of the header.
 func kindText(s *heapfile.Snapshot) string {
 	switch s.Format {
 	case heapfile.FormatHeapV2, heapfile.FormatHeapzV2:
@@ -142,7 +142,7 @@ func (o *writer) maps(s *heapfile.Snapshot) {
 	}
 }
 
-// mappingLine is a mapping in the form of /proc/PID/maps, or in Google's brief form where it
+// mappingLine returns a mapping in the form of /proc/PID/maps, or in Google's brief form if it
 // has a build ID or lacks permissions.
 func mappingLine(m heapfile.Mapping) string {
 	path := m.Path

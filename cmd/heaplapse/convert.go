@@ -47,7 +47,8 @@ standard output.
 		flags.BoolVar(&f.merge, "merge", false, "write one profile of all snapshots, each with a label")
 		flags.BoolVar(&f.delta, "delta", false, "write the change from each snapshot to the next")
 		flags.BoolVar(&f.diff, "diff", false, "write the second PATH minus the first; of a series, the last snapshot is used")
-		flags.StringVar(&f.sample, "sample", string(convert.InuseSpace), "the `VALUE` of folded stacks: "+sampleTypes.String())
+		flags.StringVar(&f.sample, "sample", string(convert.InuseSpace),
+			"the `VALUE` of folded stacks: "+sampleTypes.String())
 		flags.IntVar(&f.maxSamples, "max-samples", 0, "keep the `N` largest samples of a profile and add up the others in one (0: keep all)")
 		defineKeepAllocator(flags, &f.keepAllocator)
 	})

@@ -41,14 +41,14 @@ func TestRecordsAreKeptInOrder(t *testing.T) {
 	}, m)
 }
 
-func TestAnUnknownRSSIsNotZero(t *testing.T) {
+func TestUnknownRSSIsNotZero(t *testing.T) {
 	m, err := read(head + `{"snapshot":{"file":"p.0001.heap","time":"2026-01-02T03:04:05Z"}}` + "\n")
 	require.NoError(t, err)
 	require.Nil(t, m.Snapshots[0].RSS)
 	require.Nil(t, m.Snapshots[0].PSS)
 }
 
-func TestATruncatedLastLineIsIgnored(t *testing.T) {
+func TestTruncatedLastLineIsIgnored(t *testing.T) {
 	for rule, last := range map[string]string{
 		"half a record":                   snapshot[:20],
 		"a record without its newline":    strings.TrimSuffix(snapshot, "\n"),
@@ -69,7 +69,7 @@ func TestUnknownKindsAndFieldsAreIgnored(t *testing.T) {
 	require.Equal(t, []manifest.Mapping{{Path: "/p"}}, m.Mappings)
 }
 
-func TestALongRecordIsRead(t *testing.T) {
+func TestLongRecordIsRead(t *testing.T) {
 	path := "/" + strings.Repeat("a", 200<<10)
 	m, err := read(head + `{"mapping":{"path":"` + path + `"}}` + "\n" + mapping)
 	require.NoError(t, err)
@@ -101,7 +101,7 @@ func TestErrorsNameFileAndLine(t *testing.T) {
 	}
 }
 
-func TestAReadErrorIsWrapped(t *testing.T) {
+func TestReadErrorIsWrapped(t *testing.T) {
 	broken := errors.New("broken")
 	m, err := manifest.Read(failing{broken}, name)
 	require.Nil(t, m)

@@ -18,12 +18,12 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// The two pairs to compare, in MB/s of one core:
+// These benchmarks compare reading with google/pprof, in MB/s of one core:
 //
-//	go test -run '^$' -bench . -benchtime 5x ./heapfile
+//	go test -run '^$' -bench . -benchtime 5x ./heapfile/series
 //
 // BenchmarkSeries has known stacks, BenchmarkCold unknown ones. cpu-MB/s counts processor
-// time, the garbage collector's included, so that a busy machine does not blur the ratio.
+// time, including the garbage collector's, so that other work on the machine does not matter.
 
 const benchSnapshots = 200
 
@@ -32,7 +32,7 @@ func benchFile(b *testing.B) []byte {
 	return heaptest.Plain(b, testutil.Data(b, "python/python.0012.heap.gz"))
 }
 
-// varied is a snapshot with the same stacks, and other counts in every row.
+// varied returns a snapshot with the same stacks and different counts.
 func varied(data []byte, seed int) []byte {
 	out := bytes.Clone(data)
 	at := 0
@@ -46,7 +46,7 @@ func varied(data []byte, seed int) []byte {
 		if !isRow {
 			continue
 		}
-		for i, c := range counts { // digits stay digits: lines keep their lengths
+		for i, c := range counts { // the numbers of digits stay the same
 			if i > 0 && c >= '1' && c <= '9' && counts[i-1] >= '0' && counts[i-1] <= '9' {
 				counts[i] = '1' + byte((int(c-'1')+seed+i)%9)
 			}
@@ -55,7 +55,7 @@ func varied(data []byte, seed int) []byte {
 	return out
 }
 
-// benchSeries writes the series and gives its size.
+// benchSeries writes the series and returns its directory and size.
 func benchSeries(b *testing.B) (dir string, size int64) {
 	dir = b.TempDir()
 	data := benchFile(b)
@@ -136,7 +136,7 @@ func BenchmarkColdPprof(b *testing.B) {
 	}
 }
 
-// TestVariedSnapshotsKeepTheirStacks guards the benchmarks' premise.
+// TestVariedSnapshotsKeepTheirStacks checks an assumption of the benchmarks.
 func TestVariedSnapshotsKeepTheirStacks(t *testing.T) {
 	data := heaptest.Plain(t, testutil.Data(t, "python/python.0012.heap.gz"))
 	a, b := read(t, data), read(t, varied(data, 1))

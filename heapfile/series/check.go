@@ -31,9 +31,9 @@ func (s *Series) warnOthers() {
 	}
 	why := ""
 	if s.chosenFor != "" {
-		why = ", " + s.chosenFor
+		why = " (" + s.chosenFor + ")"
 	}
-	s.warnf(heapfile.WarnManyProcesses, "several processes wrote here; taking %s with %d snapshots%s; left out: %s",
+	s.warnf(heapfile.WarnManyProcesses, "several processes wrote snapshots; reading %s with %d snapshots%s; ignored: %s",
 		s.Process.Title(), s.Process.Files, why, joinProcesses(s.Others))
 }
 
@@ -68,7 +68,7 @@ func (s *Series) warnLeftovers() {
 		if s.Clock.At[i] < s.Clock.At[i-1] {
 			s.warnf(
 				heapfile.WarnLeftover,
-				"%s and the snapshots after it are older than those before it: they are files of an earlier run, which a later run overwrote in part",
+				"%s and the snapshots after it are older than those before it: they are files of an earlier run, which a later run partly overwrote",
 				s.Heads[i].Path,
 			)
 			return
@@ -117,7 +117,11 @@ func (s *Series) warnMissing() {
 		}
 	}
 	if missing > 0 {
-		s.warnf(heapfile.WarnMissing, "%d numbers are missing from the series: %s", missing, strings.Join(gaps, ", "))
+		are := "numbers are"
+		if missing == 1 {
+			are = "number is"
+		}
+		s.warnf(heapfile.WarnMissing, "%d %s missing from the series: %s", missing, are, strings.Join(gaps, ", "))
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// rising are n snapshots whose allocated bytes grow.
+// rising returns n snapshots whose allocated bytes grow.
 func rising(n int) []string {
 	var out []string
 	for i := range n {
@@ -29,7 +29,7 @@ func rising(n int) []string {
 	return out
 }
 
-// touch gives the files of a directory, in order, times that are so far apart.
+// touch sets the times of the files of a directory, in order, one step apart.
 func touch(t *testing.T, dir string, step time.Duration) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.heap*"))
 	require.NoError(t, err)
@@ -39,7 +39,7 @@ func touch(t *testing.T, dir string, step time.Duration) {
 	}
 }
 
-func TestTheClockIsTheModificationTime(t *testing.T) {
+func TestClockIsTheModificationTime(t *testing.T) {
 	dir := put(t, serial(rising(3)...))
 	touch(t, dir, 30*time.Second)
 	c := open(t, series.Options{}, dir).Clock
@@ -50,7 +50,7 @@ func TestTheClockIsTheModificationTime(t *testing.T) {
 	require.True(t, c.Source.IsTime())
 }
 
-func TestModificationTimesOfCopiesAreNoClock(t *testing.T) {
+func TestModificationTimesOfCopiesAreNotTheClock(t *testing.T) {
 	for rule, step := range map[string]time.Duration{"all the same": 0, "as fast as a copy": time.Millisecond, "backward": -time.Second} {
 		t.Run(rule, func(t *testing.T) {
 			dir := put(t, serial(rising(3)...))
@@ -65,7 +65,7 @@ func TestModificationTimesOfCopiesAreNoClock(t *testing.T) {
 	}
 }
 
-func TestTheClockIsTheIndexWhereNothingElseIsKnown(t *testing.T) {
+func TestClockIsTheIndexIfNothingElseIsKnown(t *testing.T) {
 	text := heaptest.WithHeader("heap profile: 1: 8 [1: 8] @ heap_v2/1024", "1: 8 [1: 8] @ 0x1")
 	dir := put(t, serial(text, text, text))
 	touch(t, dir, 0)
@@ -75,7 +75,7 @@ func TestTheClockIsTheIndexWhereNothingElseIsKnown(t *testing.T) {
 	require.Contains(t, heaptest.Find(t, s.Warnings, heapfile.WarnClock).Msg, "per snapshot")
 }
 
-func TestTimesWithinGzipFilesPrecedeThoseOfTheFiles(t *testing.T) {
+func TestTimesInGzipHeadersPrecedeModificationTimes(t *testing.T) {
 	files := map[string]string{}
 	for i, text := range rising(3) {
 		var b bytes.Buffer
@@ -93,8 +93,8 @@ func TestTimesWithinGzipFilesPrecedeThoseOfTheFiles(t *testing.T) {
 	require.Equal(t, []float64{0, 60, 120}, c.At)
 }
 
-// sidecar is a manifest that knows files, an hour apart.
-func sidecar(files ...string) string {
+// manifestOf returns a manifest that lists the files, an hour apart.
+func manifestOf(files ...string) string {
 	text := fmt.Sprintf("{\"schema\":%q}\n", manifest.Schema)
 	for i, f := range files {
 		at := noon.Add(time.Duration(i) * time.Hour).Format(time.RFC3339)
@@ -103,9 +103,9 @@ func sidecar(files ...string) string {
 	return text + `{"mapping":{"path":"/usr/bin/program","build_id":"ab12"}}` + "\n"
 }
 
-func TestTheSidecarPrecedesAllOtherClocks(t *testing.T) {
+func TestManifestPrecedesAllOtherClocks(t *testing.T) {
 	files := serial(rising(2)...)
-	files[manifest.Name] = sidecar("p.0001.heap", "p.0002.heap")
+	files[manifest.Name] = manifestOf("p.0001.heap", "p.0002.heap")
 	dir := put(t, files)
 	touch(t, dir, time.Second)
 	s := open(t, series.Options{}, dir)
@@ -117,9 +117,9 @@ func TestTheSidecarPrecedesAllOtherClocks(t *testing.T) {
 	require.Equal(t, []series.Trigger{series.TriggerTime, series.TriggerTime}, s.Triggers)
 }
 
-func TestASidecarThatMissesASnapshotIsNoClockButTellsTheRest(t *testing.T) {
+func TestIncompleteManifestIsNotTheClock(t *testing.T) {
 	files := serial(rising(3)...)
-	files[manifest.Name] = sidecar("p.0001.heap", "p.0003.heap")
+	files[manifest.Name] = manifestOf("p.0001.heap", "p.0003.heap")
 	dir := put(t, files)
 	touch(t, dir, time.Second)
 	s := open(t, series.Options{}, dir)
@@ -128,7 +128,7 @@ func TestASidecarThatMissesASnapshotIsNoClockButTellsTheRest(t *testing.T) {
 	require.Equal(t, int64(2000), *s.RSS[2])
 }
 
-func TestASidecarThatCannotBeReadIsAWarning(t *testing.T) {
+func TestUnreadableManifestIsAWarning(t *testing.T) {
 	files := serial(rising(2)...)
 	files[manifest.Name] = "{}\n"
 	s := open(t, series.Options{}, put(t, files))
@@ -136,13 +136,13 @@ func TestASidecarThatCannotBeReadIsAWarning(t *testing.T) {
 	require.Nil(t, s.RSS)
 }
 
-func TestAllocatedBytesGoOnCountingAfterARestart(t *testing.T) {
+func TestAllocatedBytesAreSummedAcrossRestarts(t *testing.T) {
 	dir := put(t, serial(snapshot(100, "0x1", image(0x550000)), snapshot(300, "0x1", image(0x550000)), snapshot(50, "0x1", image(0x770000))))
 	touch(t, dir, 0)
 	require.Equal(t, []float64{100, 300, 350}, open(t, series.Options{}, dir).Clock.At)
 }
 
-// judged opens a series of headers inuse, alloc whose files are so far apart.
+// judged opens a series of snapshots with the given bytes in use and allocated, one step apart.
 func judged(t *testing.T, step time.Duration, counts ...[2]int) *series.Series {
 	var texts []string
 	for _, c := range counts {
@@ -153,17 +153,17 @@ func judged(t *testing.T, step time.Duration, counts ...[2]int) *series.Series {
 	return open(t, series.Options{}, dir)
 }
 
-func TestTriggersAreInferredFromWhatIsConstant(t *testing.T) {
+func TestTriggersAreInferred(t *testing.T) {
 	for rule, c := range map[string]struct {
 		step   time.Duration
 		counts [][2]int
 		want   series.Trigger
 	}{
-		"the time between dumps":          {30 * time.Second, [][2]int{{5, 10}, {9, 90}, {3, 95}, {4, 300}, {8, 310}, {2, 400}}, series.TriggerTime},
-		"the growth of the high water":    {0, [][2]int{{100, 110}, {201, 400}, {301, 410}, {402, 900}, {502, 2000}, {603, 2100}}, series.TriggerHighWater},
-		"the bytes allocated":             {0, [][2]int{{50, 1000}, {20, 2001}, {70, 3002}, {10, 4001}, {30, 5003}, {20, 6004}}, series.TriggerAllocated},
-		"nothing":                         {0, [][2]int{{50, 1000}, {20, 1400}, {70, 3002}, {10, 3010}, {30, 9003}, {20, 9999}}, series.TriggerUnknown},
-		"too few to call anything steady": {0, [][2]int{{100, 110}, {201, 400}, {301, 410}, {402, 900}}, series.TriggerUnknown},
+		"the time between snapshots":   {30 * time.Second, [][2]int{{5, 10}, {9, 90}, {3, 95}, {4, 300}, {8, 310}, {2, 400}}, series.TriggerTime},
+		"the growth of the high water": {0, [][2]int{{100, 110}, {201, 400}, {301, 410}, {402, 900}, {502, 2000}, {603, 2100}}, series.TriggerHighWater},
+		"the bytes allocated":          {0, [][2]int{{50, 1000}, {20, 2001}, {70, 3002}, {10, 4001}, {30, 5003}, {20, 6004}}, series.TriggerAllocated},
+		"nothing":                      {0, [][2]int{{50, 1000}, {20, 1400}, {70, 3002}, {10, 3010}, {30, 9003}, {20, 9999}}, series.TriggerUnknown},
+		"too few snapshots":            {0, [][2]int{{100, 110}, {201, 400}, {301, 410}, {402, 900}}, series.TriggerUnknown},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			s := judged(t, c.step, c.counts...)
@@ -176,12 +176,12 @@ func TestTriggersAreInferredFromWhatIsConstant(t *testing.T) {
 	}
 }
 
-func TestMissingNumbersAreTold(t *testing.T) {
+func TestMissingNumbersAreAWarning(t *testing.T) {
 	for rule, c := range map[string]struct {
 		numbers []int
 		want    string
 	}{
-		"one":                  {[]int{1, 3}, "1 numbers are missing from the series: 2"},
+		"one":                  {[]int{1, 3}, "1 number is missing from the series: 2"},
 		"several":              {[]int{1, 2, 5, 7}, "3 numbers are missing from the series: 3–4, 6"},
 		"five gaps are listed": {[]int{1, 3, 5, 7, 9, 11, 13}, "6 numbers are missing from the series: 2, 4, 6, 8, 10"},
 	} {
@@ -198,7 +198,7 @@ func TestMissingNumbersAreTold(t *testing.T) {
 // TestNumbersThatTheRecorderRemovedAreNotMissing: those of this process, whatever was removed of
 // others.
 func TestNumbersThatTheRecorderRemovedAreNotMissing(t *testing.T) {
-	sidecar := func(removed ...string) string {
+	withRemoved := func(removed ...string) string {
 		text := `{"schema":"heaplapse.manifest/1"}` + "\n"
 		for _, f := range removed {
 			text += `{"dropped":{"file":"` + f + `","reason":"thinned"}}` + "\n"
@@ -211,13 +211,13 @@ func TestNumbersThatTheRecorderRemovedAreNotMissing(t *testing.T) {
 		want    string
 	}{
 		"all":             {[]string{"p_7.0005.heap", "p_7.0002.heap", "p_7.0003.heap"}, 3, ""},
-		"one is missing":  {[]string{"p_7.0002.heap", "p_7.0005.heap"}, 2, "1 numbers are missing from the series: 3"},
+		"one is missing":  {[]string{"p_7.0002.heap", "p_7.0005.heap"}, 2, "1 number is missing from the series: 3"},
 		"another process": {[]string{"p_8.0002.heap", "p_8.0003.heap", "p_7.0005.heap"}, 1, "2 numbers are missing from the series: 2–3"},
 		"none":            {nil, 0, "3 numbers are missing from the series: 2–3, 5"},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			s := open(t, series.Options{}, put(t, map[string]string{
-				"p_7.0001.heap": heap(1, 1), "p_7.0004.heap": heap(2, 2), "p_7.0006.heap": heap(3, 3), manifest.Name: sidecar(c.removed...),
+				"p_7.0001.heap": heap(1, 1), "p_7.0004.heap": heap(2, 2), "p_7.0006.heap": heap(3, 3), manifest.Name: withRemoved(c.removed...),
 			}))
 			require.Equal(t, c.thinned, s.Thinned())
 			if c.want == "" {
@@ -229,12 +229,12 @@ func TestNumbersThatTheRecorderRemovedAreNotMissing(t *testing.T) {
 	}
 }
 
-func TestASeriesMayBeginAtAnyNumber(t *testing.T) {
+func TestSeriesMayBeginAtAnyNumber(t *testing.T) {
 	s := open(t, series.Options{}, put(t, map[string]string{"p.0007.heap": heap(1, 1), "p.0008.heap": heap(2, 2)}))
 	require.NotContains(t, heaptest.Kinds(s.Warnings), "missing-number")
 }
 
-func TestMixedSnapshotsAreTold(t *testing.T) {
+func TestMixedSnapshotsAreAWarning(t *testing.T) {
 	sampled := func(kind string) string {
 		return heaptest.WithHeader("heap profile: 1: 8 [1: 8] @ "+kind, "1: 8 [1: 8] @ 0x1")
 	}
@@ -253,7 +253,7 @@ func TestMixedSnapshotsAreTold(t *testing.T) {
 	}
 }
 
-// sortedRows are n rows whose bytes fall or rise.
+// sortedRows returns a snapshot with n rows whose bytes fall or rise.
 func sortedRows(n, step int) string {
 	var rows []string
 	total := 0
@@ -265,21 +265,21 @@ func sortedRows(n, step int) string {
 	return heaptest.Exact(fmt.Sprintf("%d: %d [%d: %d]", n, total, n, total), rows...)
 }
 
-func TestASeriesOfOneKindIsNotMixed(t *testing.T) {
+func TestSeriesOfOneFormatIsNotMixed(t *testing.T) {
 	s := open(t, series.Options{}, put(t, serial(rising(3)...)))
 	require.NotContains(t, heaptest.Kinds(s.Warnings), "mixed")
 }
 
-func TestALastDumpOfAProgramThatFreedItsMemoryIsRecognised(t *testing.T) {
+func TestSnapshotOfTheExitIsRecognized(t *testing.T) {
 	for name, c := range map[string]struct {
 		inuse []int
 		exit  bool
 	}{
-		"freed at the end":               {[]int{10, 20, 30, 40, 50, 60, 70, 5}, true},
-		"emptied from time to time":      {[]int{10, 50, 90, 12, 50, 90, 50, 11}, false},
-		"half of it freed":               {[]int{10, 20, 30, 40, 50, 60, 70, 40}, false},
-		"too few to know what is usual":  {[]int{50, 60, 70, 5}, false},
-		"down to what it was long since": {[]int{5, 5, 5, 50, 60, 70, 75, 30}, true},
+		"freed at the end":       {[]int{10, 20, 30, 40, 50, 60, 70, 5}, true},
+		"emptied repeatedly":     {[]int{10, 50, 90, 12, 50, 90, 50, 11}, false},
+		"half of it freed":       {[]int{10, 20, 30, 40, 50, 60, 70, 40}, false},
+		"too few snapshots":      {[]int{50, 60, 70, 5}, false},
+		"down to an early level": {[]int{5, 5, 5, 50, 60, 70, 75, 30}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var counts [][2]int

@@ -45,7 +45,7 @@ func TestFileNames(t *testing.T) {
 		"a.x1.heap":              {Prefix: "a.x1.heap", Seq: -1},
 		".heap":                  {Prefix: ".heap", Seq: -1},
 		"":                       {Prefix: "", Seq: -1},
-		"a.99999999999.heap":     {Prefix: "a.99999999999.heap", Seq: -1}, // no counter gets so far
+		"a.99999999999.heap":     {Prefix: "a.99999999999.heap", Seq: -1}, // too large for a counter
 		"jeprof.4711.14.x1.heap": {Prefix: "jeprof.4711.14.x1.heap", Seq: -1},
 	} {
 		t.Run(path, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// image is the mappings of a process image whose program and loader lie at a base address.
+// image returns the mappings of a process image whose program and loader are at a base address.
 func image(base int, more ...string) []string {
 	return append([]string{
 		fmt.Sprintf("%x-%x r-xp 00001000 00:00 11 /usr/bin/program", base+0x1000, base+0x2000),
@@ -21,13 +21,13 @@ func image(base int, more ...string) []string {
 	}, more...)
 }
 
-// snapshot is one row of so many allocated bytes on a stack, with mappings.
+// snapshot returns a snapshot with one row, a stack with allocated bytes, and mappings.
 func snapshot(alloc int, stack string, mappings []string) string {
 	counts := fmt.Sprintf("1: 8 [9: %d]", alloc)
 	return heaptest.Lines("heap profile: "+counts+" @ heapprofile", counts+" @ "+stack, "", "MAPPED_LIBRARIES:") + heaptest.Lines(mappings...)
 }
 
-// serial names texts p.0001.heap and so on.
+// serial returns the texts under the names p.0001.heap, p.0002.heap, ….
 func serial(texts ...string) map[string]string {
 	files := map[string]string{}
 	for i, text := range texts {
@@ -44,17 +44,17 @@ func images(s *series.Series) []int {
 	return out
 }
 
-func TestARestartMovesTheMappings(t *testing.T) {
+func TestMovedMappingsAreARestart(t *testing.T) {
 	dir := put(t, serial(
 		snapshot(100, "0x1", image(0x550000)), snapshot(200, "0x1", image(0x550000)),
 		snapshot(300, "0x1", image(0x770000)), snapshot(400, "0x1", image(0x770000))))
 	s := open(t, series.Options{}, dir)
 	require.Equal(t, []int{0, 0, 1, 1}, images(s))
 	require.Contains(t, heaptest.Find(t, s.Warnings, heapfile.WarnRestart).Msg, "2 process images")
-	require.Equal(t, 2, s.Stacks.Len(), "the same addresses are another stack in another image")
+	require.Equal(t, 2, s.Stacks.Len(), "equal addresses in different images are different stacks")
 }
 
-func TestARestartIsSeenAcrossASnapshotWithoutMappings(t *testing.T) {
+func TestRestartIsFoundAcrossASnapshotWithoutMappings(t *testing.T) {
 	noAccum := func(base int) string {
 		return heaptest.Lines("heap_v2/1", "  t*: 1: 8 [0: 0]", "@ 0x1", "  t*: 1: 8 [0: 0]", "", "MAPPED_LIBRARIES:") + heaptest.Lines(image(base)...)
 	}
@@ -63,7 +63,7 @@ func TestARestartIsSeenAcrossASnapshotWithoutMappings(t *testing.T) {
 	require.Equal(t, []int{0, 0, 1}, images(s))
 }
 
-func TestAForkKeepsTheMappingsWhileCountsFall(t *testing.T) {
+func TestForkIsNotARestart(t *testing.T) {
 	dir := put(t, serial(snapshot(100, "0x1", image(0x550000)), snapshot(200, "0x1", image(0x550000)), snapshot(150, "0x1", image(0x550000))))
 	s := open(t, series.Options{}, dir)
 	require.Equal(t, []int{0, 0, 1}, images(s))
@@ -71,15 +71,15 @@ func TestAForkKeepsTheMappingsWhileCountsFall(t *testing.T) {
 	require.NotContains(t, heaptest.Kinds(s.Warnings), "restart")
 }
 
-func TestAFileReplacedWhileMappedIsTheSameImage(t *testing.T) {
+func TestFileReplacedWhileMappedIsTheSameImage(t *testing.T) {
 	moved := image(0x550000)
 	moved[0] += " (deleted)"
 	s := open(t, series.Options{}, put(t, serial(snapshot(100, "0x1", image(0x550000)), snapshot(200, "0x1", moved))))
 	require.Equal(t, []int{0, 0}, images(s))
 }
 
-// TestTheLoadersCacheIsNoLoader: a snapshot within a dlopen has it mapped, below the loader.
-func TestTheLoadersCacheIsNoLoader(t *testing.T) {
+// TestLoaderCacheIsNotTheLoader: a snapshot within a dlopen has it mapped, below the loader.
+func TestLoaderCacheIsNotTheLoader(t *testing.T) {
 	loading := image(0x550000)
 	loading = []string{loading[0], "557000-558000 r--p 00000000 00:00 13 /etc/ld.so.cache", loading[1]}
 	s := open(t, series.Options{}, put(t, serial(
@@ -87,7 +87,7 @@ func TestTheLoadersCacheIsNoLoader(t *testing.T) {
 	require.Equal(t, []int{0, 0, 0}, images(s))
 }
 
-func TestRecordedRestartsAndForksAreFound(t *testing.T) {
+func TestRestartsAndForksOfFixtures(t *testing.T) {
 	restart := open(t, series.Options{}, testutil.Data(t, "dialects/restart"))
 	heaptest.Find(t, restart.Warnings, heapfile.WarnRestart)
 	fork := open(t, series.Options{}, testutil.Data(t, "dialects/fork"))
@@ -101,7 +101,7 @@ const (
 	second = "7f0000000000-7f0000010000 r-xp 00000000 00:00 22 /opt/libsecond.so"
 )
 
-// spacesOf gives the first mapped file of /opt in the space of each stack's leaf.
+// spacesOf returns, for the leaf of each stack, the first mapped file of /opt in its space.
 func spacesOf(s *series.Series) map[string]string {
 	out := map[string]string{}
 	for id := range heapfile.StackID(s.Stacks.Len()) {
@@ -115,14 +115,14 @@ func spacesOf(s *series.Series) map[string]string {
 	return out
 }
 
-func TestAnUnloadedLibraryStaysInItsSpace(t *testing.T) {
+func TestUnloadedLibraryStaysInItsSpace(t *testing.T) {
 	dir := put(t, serial(snapshot(1, "0x7f0000000010", image(0x550000, first)), snapshot(2, "0x7f0000000010", image(0x550000))))
 	s := open(t, series.Options{}, dir)
 	require.Len(t, s.Spaces, 1)
 	require.Equal(t, map[string]string{"0x7f0000000010": "/opt/libfirst.so"}, spacesOf(s))
 }
 
-func TestARangeReusedByAnotherFileBeginsANewSpace(t *testing.T) {
+func TestRangeReusedByAnotherFileBeginsANewSpace(t *testing.T) {
 	dir := put(t, serial(
 		snapshot(1, "0x7f0000000010", image(0x550000, first)),
 		snapshot(2, "0x7f0000000020", image(0x550000, second)),
@@ -136,19 +136,19 @@ func TestARangeReusedByAnotherFileBeginsANewSpace(t *testing.T) {
 	}, spacesOf(s))
 }
 
-func TestARebuiltLibraryAtTheSamePathIsAnotherFile(t *testing.T) {
+func TestRebuiltLibraryAtTheSamePathIsAnotherFile(t *testing.T) {
 	rebuilt := strings.Replace(first, "00:00 21", "00:00 99", 1)
 	dir := put(t, serial(snapshot(1, "0x7f0000000010", image(0x550000, first)), snapshot(2, "0x7f0000000020", image(0x550000, rebuilt))))
 	require.Len(t, open(t, series.Options{}, dir).Spaces, 2)
 }
 
-func TestAGrowingMappingOfTheSameFileIsNoConflict(t *testing.T) {
+func TestGrowingMappingOfTheSameFileKeepsItsSpace(t *testing.T) {
 	grown := strings.Replace(first, "7f0000010000", "7f0000020000", 1)
 	dir := put(t, serial(snapshot(1, "0x7f0000000010", image(0x550000, first)), snapshot(2, "0x7f0000010020", image(0x550000, grown))))
 	require.Len(t, open(t, series.Options{}, dir).Spaces, 1)
 }
 
-func TestRecordedReloadedLibrariesHaveSpaces(t *testing.T) {
+func TestReloadedLibrariesOfAFixtureHaveSeparateSpaces(t *testing.T) {
 	s := open(t, series.Options{}, testutil.Data(t, "dialects/dlclose"))
 	files := map[string]bool{}
 	for _, sp := range s.Spaces {
@@ -160,7 +160,7 @@ func TestRecordedReloadedLibrariesHaveSpaces(t *testing.T) {
 	require.True(t, files["/opt/heaplapse/lib/libsecond.so"])
 }
 
-func TestAnUnfinishedLastFileIsLeftOut(t *testing.T) {
+func TestUnfinishedLastFileIsLeftOut(t *testing.T) {
 	partial := heaptest.Lines("heap profile: 1: 8 [9: 300] @ heapprofile", "1: 8 [9: 300] @ 0x1")
 	dir := put(t, serial(snapshot(100, "0x1", image(0)), snapshot(200, "0x1", image(0)), partial))
 	var visited pass
@@ -177,7 +177,7 @@ func TestAnUnfinishedLastFileIsLeftOut(t *testing.T) {
 	require.Equal(t, visited.seen, again.seen)
 }
 
-func TestAnUnfinishedFileWithSuccessorsStays(t *testing.T) {
+func TestUnfinishedFileInTheMiddleIsRead(t *testing.T) {
 	partial := heaptest.Lines("heap profile: 1: 8 [9: 150] @ heapprofile", "1: 8 [9: 150] @ 0x1")
 	dir := put(t, serial(snapshot(100, "0x1", image(0)), partial, snapshot(200, "0x1", image(0))))
 	var visited pass
@@ -188,14 +188,14 @@ func TestAnUnfinishedFileWithSuccessorsStays(t *testing.T) {
 	require.Contains(t, heaptest.Kinds(s.Heads[1].Warnings), "partial")
 }
 
-func TestAnUnfinishedFileAloneStays(t *testing.T) {
+func TestOnlyFileIsReadEvenIfUnfinished(t *testing.T) {
 	dir := put(t, serial(heaptest.Lines("heap profile: 1: 8 [9: 150] @ heapprofile", "1: 8 [9: 150] @ 0x1")))
 	s := open(t, series.Options{}, dir)
 	require.Len(t, s.Heads, 1)
 	require.True(t, s.Heads[0].Completeness.Unfinished)
 }
 
-func TestTheLastSnapshotIsNotLeftOutForBadFilesBehindIt(t *testing.T) {
+func TestUnreadableLaterFilesDoNotAffectTheLastSnapshot(t *testing.T) {
 	dir := put(t, serial(snapshot(100, "0x1", image(0)), snapshot(200, "0x1", image(0)), "{}"))
 	require.Equal(t, []string{"p.0001.heap", "p.0002.heap"}, names(open(t, series.Options{}, dir)))
 }

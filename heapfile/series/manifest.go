@@ -145,18 +145,18 @@ func preferred(processes []Process, s *recorded) (index int, why string) {
 		return indexOfMax(
 			processes,
 			func(a, b Process) int { return cmp.Compare(a.PeakInuse, b.PeakInuse) },
-		), "whose heap is the largest"
+		), "the largest heap"
 	}
 	most := indexOfMax(processes, func(a, b Process) int {
 		return cmp.Or(cmp.Compare(a.Files, b.Files), cmp.Compare(a.PeakInuse, b.PeakInuse))
 	})
 	pid := s.requested()
-	asked := slices.IndexFunc(processes, func(p Process) bool { return p.PID != 0 && p.PID == pid })
-	if asked >= 0 &&
-		2*processes[asked].Files >= processes[most].Files { // otherwise it only started the one that matters, as a shell does
-		return asked, "the program that was recorded"
+	requested := slices.IndexFunc(processes, func(p Process) bool { return p.PID != 0 && p.PID == pid })
+	// A process with far fewer snapshots is a wrapper, such as a shell.
+	if requested >= 0 && 2*processes[requested].Files >= processes[most].Files {
+		return requested, "the recorded program"
 	}
-	return most, "which wrote the most"
+	return most, "the most"
 }
 
 // indexOfMax returns the index of the largest process, the first of equals.

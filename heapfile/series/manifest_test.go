@@ -45,20 +45,20 @@ func several(first, second int) map[string]string {
 	return files
 }
 
-func TestTheRecordedProgramIsTakenUnlessItOnlyStartedAnother(t *testing.T) {
+func TestRecordedProgramIsSelectedUnlessItIsAWrapper(t *testing.T) {
 	for rule, c := range map[string]struct {
 		first, second int
 		lines         []string
 		want          int
 		why           string
 	}{
-		"the program that was asked for": {4, 6, []string{asked("python3 train.py"), ran(10, "python3 train.py"), ran(20, "python3 worker.py")}, 10,
-			"taking 10 (python3 train.py) with 4 snapshots, the program that was recorded; left out: 20 (python3 worker.py)"},
-		"by its program, where an interpreter runs it": {4, 6, []string{asked("train.py"), ran(20, "other x"), ran(10, "train.py x")}, 10,
-			"taking 10 (train.py x)"},
-		"what a shell started": {1, 6, []string{asked("sh run.sh"), ran(10, "sh run.sh"), ran(20, "server -v")}, 20,
-			"taking 20 (server -v) with 6 snapshots, which wrote the most; left out: 10 (sh run.sh)"},
-		"most snapshots where nothing was asked for": {6, 4, nil, 10, "taking 10 with 6 snapshots, which wrote the most; left out: 20"},
+		"the recorded command": {4, 6, []string{asked("python3 train.py"), ran(10, "python3 train.py"), ran(20, "python3 worker.py")}, 10,
+			"reading 10 (python3 train.py) with 4 snapshots (the recorded program); ignored: 20 (python3 worker.py)"},
+		"the recorded program, run by an interpreter": {4, 6, []string{asked("train.py"), ran(20, "other x"), ran(10, "train.py x")}, 10,
+			"reading 10 (train.py x)"},
+		"the program that a shell started": {1, 6, []string{asked("sh run.sh"), ran(10, "sh run.sh"), ran(20, "server -v")}, 20,
+			"reading 20 (server -v) with 6 snapshots (the most); ignored: 10 (sh run.sh)"},
+		"the most snapshots, if no command was recorded": {6, 4, nil, 10, "reading 10 with 6 snapshots (the most); ignored: 20"},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			files := several(c.first, c.second)
@@ -74,7 +74,7 @@ func TestTheRecordedProgramIsTakenUnlessItOnlyStartedAnother(t *testing.T) {
 	}
 }
 
-func TestTheManifestTellsProcessesOfOnePrefixApart(t *testing.T) {
+func TestManifestSeparatesProcessesOfOnePrefix(t *testing.T) {
 	files := serial(rising(5)...)
 	files[manifest.Name] = recorded(wrote("p.0001.heap", 7, 0), wrote("p.0002.heap", 8, 1), wrote("p.0003.heap", 7, 2), wrote("p.0004.heap", 8, 3))
 	dir := put(t, files)
@@ -82,7 +82,7 @@ func TestTheManifestTellsProcessesOfOnePrefixApart(t *testing.T) {
 	require.Equal(t, []string{"p.0001.heap", "p.0003.heap"}, names(s))
 	require.Equal(t, series.ClockManifest, s.Clock.Source)
 	s = open(t, series.Options{Process: "8"}, dir)
-	require.Equal(t, []string{"p.0002.heap", "p.0004.heap", "p.0005.heap"}, names(s), "the last one is not noted yet: it follows 8's")
+	require.Equal(t, []string{"p.0002.heap", "p.0004.heap", "p.0005.heap"}, names(s), "the last one has no record yet: it follows one of process 8")
 	rss, ok := s.ResidentAt(1)
 	require.True(t, ok)
 	require.Equal(t, int64(4<<20), rss)
@@ -90,9 +90,9 @@ func TestTheManifestTellsProcessesOfOnePrefixApart(t *testing.T) {
 	require.False(t, ok)
 }
 
-// TestALaterRecordAddsToAnEarlierOne: that a dump was the last one is known only when the process
+// TestLaterRecordAddsToAnEarlierOne: whether a snapshot was the last one is known only when the process
 // has ended.
-func TestALaterRecordAddsToAnEarlierOne(t *testing.T) {
+func TestLaterRecordAddsToAnEarlierOne(t *testing.T) {
 	files := serial(rising(2)...)
 	files[manifest.Name] = recorded(wrote("p.0001.heap", 7, 0), wrote("p.0002.heap", 7, 1),
 		`{"snapshot":{"file":"p.0002.heap","time":"2026-01-02T03:01:00Z","pid":7,"trigger":"exit"}}`,
@@ -103,11 +103,11 @@ func TestALaterRecordAddsToAnEarlierOne(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, int64(2<<20), rss)
 	_, ok = s.ResidentAt(0)
-	require.False(t, ok, "another file took its place")
+	require.False(t, ok, "a later file of the same name replaced it")
 	require.Equal(t, []float64{0, 30}, s.Clock.At)
 }
 
-func TestHowAProcessEndedIsSaid(t *testing.T) {
+func TestEndOfAProcessIsReported(t *testing.T) {
 	const died, full = `{"end":{"pid":7,"time":"2026-01-02T03:09:00Z","signal":"SIGKILL"}}`, `{"end":{"time":"2026-01-02T03:10:00Z","error":"no space left on device"}}`
 	files := serial(rising(2)...)
 	files[manifest.Name] = recorded(ran(7, "server"), wrote("p.0001.heap", 7, 0), wrote("p.0002.heap", 7, 1), died, full)
@@ -136,7 +136,7 @@ func TestHowAProcessEndedIsSaid(t *testing.T) {
 	require.Equal(t, 6, of, "the shell that waited for it")
 }
 
-func TestCommandLinesAreFitForOneLine(t *testing.T) {
+func TestCommandLinesFitOnOneLine(t *testing.T) {
 	p := series.Process{PID: 7, Command: []string{"python3", "-c", "import x\nwhile True:\n\tx.leak()\x1b[2J" + strings.Repeat("y", 500)}}
 	require.Regexp(t, `^7 \(python3 -c import x while True:  x\.leak\(\) \[2Jy+…\)$`, p.Title())
 	require.Less(t, len(p.Title()), 140)

@@ -86,10 +86,10 @@ func peakHeap(work func()) uint64 {
 	return peak.Load()
 }
 
-// TestMemoryFollowsRowsNotBytes: a file of 2 GiB (64 MiB in a short run) is 5 million rows of 4,000
+// TestMemoryIsProportionalToRows reads 2 GiB (64 MiB in a short run): 5 million rows of 4,000
 // stacks. A row is 40 bytes; while the slice grows, the garbage collector lets the heap be some
 // times that.
-func TestMemoryFollowsRowsNotBytes(t *testing.T) {
+func TestMemoryIsProportionalToRows(t *testing.T) {
 	size := sizeOr(64<<20, 2<<30)
 	var s *heapfile.Snapshot
 	peak := peakHeap(func() {
@@ -103,9 +103,9 @@ func TestMemoryFollowsRowsNotBytes(t *testing.T) {
 	t.Logf("%d MiB, %d rows: %d MiB of heap at most", size>>20, s.Rows, peak>>20)
 }
 
-// TestMemoryOfADirectoryFollowsItsStacks: 10,000 files (300 in a short run) of one process are
+// TestMemoryOfADirectoryIsProportionalToStacks: 10,000 files (300 in a short run) are
 // streamed.
-func TestMemoryOfADirectoryFollowsItsStacks(t *testing.T) {
+func TestMemoryOfADirectoryIsProportionalToStacks(t *testing.T) {
 	files := sizeOr(300, 10000)
 	dir := t.TempDir()
 	var rows strings.Builder

@@ -17,7 +17,7 @@ import (
 // seriesFixtures are directories of testdata that hold one series each.
 var seriesFixtures = []string{"leaky", "leaky-jemalloc", "dialects/restart", "dialects/fork", "dialects/dlclose", "dialects/sampled"}
 
-// pass is what a visitor sees, in order.
+// pass is what a visitor receives, in order.
 type pass struct{ seen []string }
 
 func (p *pass) visit(s *series.Snapshot) error {
@@ -43,7 +43,7 @@ func TestStackIDsDoNotDependOnTheNumberOfWorkers(t *testing.T) {
 	}
 }
 
-func TestAllYieldsWhatVisitSaw(t *testing.T) {
+func TestAllYieldsWhatVisitReceives(t *testing.T) {
 	for _, dir := range seriesFixtures {
 		t.Run(dir, func(t *testing.T) {
 			var first, again pass
@@ -62,7 +62,7 @@ func TestAllYieldsWhatVisitSaw(t *testing.T) {
 	}
 }
 
-func TestReadReturnsWhatVisitSaw(t *testing.T) {
+func TestReadReturnsWhatVisitReceives(t *testing.T) {
 	for _, dir := range seriesFixtures {
 		t.Run(dir, func(t *testing.T) {
 			var first pass
@@ -78,7 +78,7 @@ func TestReadReturnsWhatVisitSaw(t *testing.T) {
 	}
 }
 
-func TestAPassMayEndEarly(t *testing.T) {
+func TestPassMayEndEarly(t *testing.T) {
 	s := open(t, series.Options{}, testutil.Data(t, "leaky"))
 	seen := 0
 	for _, err := range s.All(2) {
@@ -90,15 +90,15 @@ func TestAPassMayEndEarly(t *testing.T) {
 	require.Equal(t, 3, seen)
 }
 
-// TestAFileThatChangesIsAnError covers a program that restarts and overwrites its files between two
+// TestChangedFileIsAnError covers a program that restarts and overwrites its files between two
 // passes.
-func TestAFileThatChangesIsAnError(t *testing.T) {
+func TestChangedFileIsAnError(t *testing.T) {
 	row := func(stack string) string { return heaptest.Exact("1: 10 [1: 10]", "1: 10 [1: 10] @ "+stack) }
 	for name, later := range map[string]string{
-		"another stack":        row("0x400002"),
-		"another number":       heaptest.Exact("1: 20 [1: 20]", "1: 20 [1: 20] @ 0x400001"),
-		"another row":          heaptest.Exact("2: 20 [2: 20]", "1: 10 [1: 10] @ 0x400001", "1: 10 [1: 10] @ 0x400001"),
-		"no snapshot any more": "",
+		"another stack":  row("0x400002"),
+		"another number": heaptest.Exact("1: 20 [1: 20]", "1: 20 [1: 20] @ 0x400001"),
+		"another row":    heaptest.Exact("2: 20 [2: 20]", "1: 10 [1: 10] @ 0x400001", "1: 10 [1: 10] @ 0x400001"),
+		"not a snapshot": "",
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := put(t, map[string]string{"p.0001.heap": row("0x400001"), "p.0002.heap": row("0x400001")})
@@ -121,7 +121,7 @@ func TestAFileThatChangesIsAnError(t *testing.T) {
 	}
 }
 
-func TestASeriesReadsAsItsFilesDo(t *testing.T) {
+func TestSeriesHasTheRowsOfItsFiles(t *testing.T) {
 	for x, err := range open(t, series.Options{}, testutil.Data(t, "leaky")).All(0) {
 		require.NoError(t, err)
 		alone, err := heapfile.ReadFile(x.Path)
@@ -131,7 +131,7 @@ func TestASeriesReadsAsItsFilesDo(t *testing.T) {
 	}
 }
 
-// rows is the rows of a snapshot as text.
+// rows returns the rows of a snapshot as text.
 func rows(samples []heapfile.Sample, addrs func(heapfile.StackID) []heapfile.Addr) (out []string) {
 	for _, s := range samples {
 		out = append(out, fmt.Sprint(s.Counts, s.Truncated, addrs(s.Stack)))

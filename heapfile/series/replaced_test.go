@@ -12,7 +12,7 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile"
 )
 
-// replaces is the specification: both are files, share an address, and are not the same file at the
+// replaces is the specification: the mappings overlap, and are of files, but not of the same file at the
 // same base.
 func replaces(k, m heapfile.Mapping) bool {
 	if !isFile(k) || !isFile(m) || k.Start >= m.Limit || m.Start >= k.Limit {
@@ -45,7 +45,7 @@ func TestWithoutReplacedAgainstBruteForce(t *testing.T) {
 }
 
 // TestManyOverlappingMappings: a library that replaces another starts a new space, however many
-// mappings lie above the other: just-in-time compilers grow anonymous ranges step by step.
+// mappings are above the other: just-in-time compilers grow anonymous ranges step by step.
 func TestManyOverlappingMappings(t *testing.T) {
 	known := []heapfile.Mapping{{Start: 0x1000, Limit: 0x100000, Path: "/lib/old.so"}}
 	for i := range heapfile.Addr(300) {

@@ -25,7 +25,7 @@ func put(t testing.TB, files map[string]string) string {
 	return dir
 }
 
-// heap is a snapshot of one row with so many bytes, in use and allocated.
+// heap returns a snapshot of one row, with bytes in use and allocated.
 func heap(inuse, alloc int) string {
 	c := fmt.Sprintf("1: %d [2: %d]", inuse, alloc)
 	return heaptest.Exact(c, c+" @ 0x400001 0x400002")
@@ -39,7 +39,7 @@ func open(t testing.TB, o series.Options, paths ...string) *series.Series {
 	return s
 }
 
-// names are the base names of a series' snapshots.
+// names returns the base names of the snapshots of a series.
 func names(s *series.Series) []string {
 	var out []string
 	for _, h := range s.Heads {
@@ -62,7 +62,7 @@ func TestOpenTakesAPrefix(t *testing.T) {
 	require.Equal(t, []string{"p.0001.heap", "p.0002.heap"}, names(open(t, series.Options{}, filepath.Join(dir, "p"))))
 }
 
-func TestAPrefixFindsAllThatAllocatorsAppendToIt(t *testing.T) {
+func TestPrefixFindsTheNamesOfAllAllocators(t *testing.T) {
 	for _, name := range []string{
 		"p_4711.0001.heap", "p.4711.0.i0.heap", "p.1.4711.0.i0.heap",
 		"p.rank-3.0001.heap", "p.rank-3_4711.0001.heap", "p.slurmid-7.0001.heap",
@@ -98,14 +98,14 @@ func TestOpenTakesStandardInput(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeReadFromStandardInputIsCalledSo(t *testing.T) {
+func TestErrorsNameStandardInput(t *testing.T) {
 	_, err := series.Open([]string{"-"}, series.Options{Stdin: strings.NewReader("")})
 	require.ErrorContains(t, err, "standard input: not a heap snapshot: an empty file")
 	_, err = series.Open([]string{"-"}, series.Options{})
 	require.EqualError(t, err, "standard input: not available here")
 }
 
-func TestCloseRemovesWhatWasKeptOfStandardInput(t *testing.T) {
+func TestCloseRemovesTheCopyOfStandardInput(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	s, err := series.Open([]string{"-"}, series.Options{Stdin: strings.NewReader(heap(1, 1))})
 	require.NoError(t, err)
@@ -124,7 +124,7 @@ func entries(t *testing.T) []os.DirEntry {
 	return list
 }
 
-func TestWhatHoldsNoSnapshotsIsAnError(t *testing.T) {
+func TestPathWithoutSnapshotsIsAnError(t *testing.T) {
 	dir := put(t, map[string]string{"notes.txt": "x"})
 	for _, path := range []string{dir, filepath.Join(dir, "p"), filepath.Join(dir, "*.heap")} {
 		s, err := series.Open([]string{path}, series.Options{})
@@ -144,14 +144,14 @@ func TestOrderIsByNumber(t *testing.T) {
 	}
 }
 
-func TestJemallocsNumberCountsAllKinds(t *testing.T) {
+func TestJemallocNumbersAllTriggersTogether(t *testing.T) {
 	dir := put(t, map[string]string{"p.1.0.i0.heap": heap(1, 1), "p.1.1.u0.heap": heap(1, 1), "p.1.2.i1.heap": heap(1, 1), "p.1.10.f.heap": heap(1, 1)})
 	s := open(t, series.Options{}, dir)
 	require.Equal(t, []string{"p.1.0.i0.heap", "p.1.1.u0.heap", "p.1.2.i1.heap", "p.1.10.f.heap"}, names(s))
 	require.Equal(t, []series.Trigger{series.TriggerAllocated, series.TriggerHighWater, series.TriggerAllocated, series.TriggerExit}, s.Triggers)
 }
 
-func TestAFileBesideItsCompressedFormCountsOnce(t *testing.T) {
+func TestFileAndItsCompressedCopyCountOnce(t *testing.T) {
 	dir := put(t, map[string]string{"p.0001.heap": heap(1, 1), "p.0001.heap.gz": string(heaptest.Gzipped(t, heap(1, 1)))})
 	require.Equal(t, []string{"p.0001.heap"}, names(open(t, series.Options{}, dir)))
 	require.Len(t, open(t, series.Options{}, dir, filepath.Join(dir, "p.0001.heap")).Heads, 1)
@@ -165,7 +165,7 @@ func processes(t *testing.T) string {
 	})
 }
 
-func TestTheProcessWithTheLargestHeapIsTaken(t *testing.T) {
+func TestProcessWithTheLargestHeapIsSelected(t *testing.T) {
 	s := open(t, series.Options{}, processes(t))
 	require.Equal(t, []string{"p_4711.0001.heap", "p_4711.0002.heap"}, names(s))
 	require.Equal(t, 4711, s.Process.PID)
@@ -174,7 +174,7 @@ func TestTheProcessWithTheLargestHeapIsTaken(t *testing.T) {
 	require.Equal(t, int64(500), s.Process.PeakInuse)
 	require.Len(t, s.Others, 2)
 	w := heaptest.Find(t, s.Warnings, heapfile.WarnManyProcesses)
-	require.Contains(t, w.Msg, "taking 4711 with 2 snapshots, whose heap is the largest; left out: ")
+	require.Contains(t, w.Msg, "reading 4711 with 2 snapshots (the largest heap); ignored: ")
 	require.Contains(t, w.Msg, "4712")
 	require.True(t, w.Harmless())
 }
@@ -189,18 +189,18 @@ func TestProcessIsChosenByNumberOrPrefix(t *testing.T) {
 	}
 }
 
-func TestAnUnknownProcessIsAnErrorThatListsThem(t *testing.T) {
+func TestErrorForAnUnknownProcessListsTheProcesses(t *testing.T) {
 	_, err := series.Open([]string{processes(t)}, series.Options{Process: "99"})
 	require.ErrorContains(t, err, `no process "99"; there are: `)
 	require.ErrorContains(t, err, "4711")
 }
 
-func TestAProcessWithoutNumberIsNotNumberZero(t *testing.T) {
+func TestPID0SelectsNoProcess(t *testing.T) {
 	_, err := series.Open([]string{processes(t)}, series.Options{Process: "0"})
 	require.Error(t, err)
 }
 
-func TestABadFileAmongGoodOnesIsAProblem(t *testing.T) {
+func TestOneUnreadableFileIsAProblem(t *testing.T) {
 	dir := put(t, map[string]string{"p.0001.heap": heap(1, 1), "p.0002.heap": "{}", "p.0003.heap": heap(3, 3)})
 	bad := filepath.Join(dir, "p.0002.heap")
 	for rule, c := range map[string]struct {
@@ -224,7 +224,7 @@ func TestABadFileAmongGoodOnesIsAProblem(t *testing.T) {
 	}
 }
 
-func TestABadFileOfAnotherProcessIsAProblemToo(t *testing.T) {
+func TestUnreadableFileOfAnotherProcessIsAProblem(t *testing.T) {
 	dir := put(t, map[string]string{"p.0001.heap": heap(9, 9), "q.0001.heap": heap(1, 1), "q.0002.heap": "{}"})
 	s := open(t, series.Options{}, dir)
 	require.Equal(t, []string{"p.0001.heap"}, names(s))
@@ -239,7 +239,7 @@ func TestOnlyBadFilesAreAnError(t *testing.T) {
 	require.ErrorContains(t, err, "p.0002.heap: not a heap snapshot: an empty file")
 }
 
-func TestAMissingPathAmongGoodOnesIsANamedProblem(t *testing.T) {
+func TestMissingPathIsAProblem(t *testing.T) {
 	dir := put(t, map[string]string{"p.0001.heap": heap(1, 1)})
 	s := open(t, series.Options{}, dir, filepath.Join(dir, "q"))
 	require.Len(t, s.Heads, 1)
@@ -248,7 +248,7 @@ func TestAMissingPathAmongGoodOnesIsANamedProblem(t *testing.T) {
 	require.ErrorIs(t, s.Problems[0], series.ErrNoSnapshots)
 }
 
-func TestAnErrorOfVisitEndsThePass(t *testing.T) {
+func TestErrorOfVisitEndsThePass(t *testing.T) {
 	dir := put(t, map[string]string{"p.0001.heap": heap(1, 1), "p.0002.heap": heap(2, 2), "p.0003.heap": heap(3, 3)})
 	stop := errors.New("stop")
 	calls := 0

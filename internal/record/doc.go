@@ -11,9 +11,9 @@
 // agent change how the allocator names its files.
 //
 // During the run: run.go starts the program, forwards signals and waits. Package sig finds out who
-// sent a signal and which signals are ignored. collect.go watches the directory, snapshot.go reads
-// headers and mappings of snapshots, package proc reads /proc, thin.go selects snapshots to remove,
-// and jit.go copies maps of generated code. finish.go ends a recording.
+// sent a signal and which signals are ignored. collect.go watches the directory and removes surplus
+// snapshots, snapshot.go reads headers and mappings of snapshots, package proc reads /proc, and
+// copies.go copies maps of generated code and the vdso. finish.go ends a recording.
 //
 // The program keeps its standard streams, terminal, working directory, process group and
 // environment, to which only the variables in Plan.Settings are added. The package works on Linux

@@ -56,11 +56,11 @@ func TestGrowthNotes(t *testing.T) {
 // TestWarningsGetAdvice: packages below report know no flags.
 func TestWarningsGetAdvice(t *testing.T) {
 	s := &series.Series{Warnings: []heapfile.Warning{
-		{Kind: heapfile.WarnManyProcesses, Count: 1, Msg: "several processes wrote here"},
+		{Kind: heapfile.WarnManyProcesses, Count: 1, Msg: "several processes wrote snapshots"},
 		{Kind: heapfile.WarnClock, Count: 1, Msg: "times are not known"},
 	}}
 	got := text.AllWarnings(s)
-	require.Equal(t, "several processes wrote here (choose with --process)", got[0].Error())
+	require.Equal(t, "several processes wrote snapshots (choose with --process)", got[0].Error())
 	require.Equal(t, "times are not known", got[1].Error())
-	require.Equal(t, "several processes wrote here", s.Warnings[0].Msg, "the series is unchanged")
+	require.Equal(t, "several processes wrote snapshots", s.Warnings[0].Msg, "the series is unchanged")
 }
