@@ -1,8 +1,14 @@
 package main
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -11,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // TestHelp compares the help of every command with testdata/help/COMMAND.txt.
@@ -76,4 +83,51 @@ func TestEveryFlagHasAGroup(t *testing.T) {
 			require.True(t, f.Hidden || f.Usage != "", "%s --%s", c.CommandPath(), f.Name)
 		})
 	}
+}
+
+// TestFlagsInMessagesExist checks that the flags which reports and the recorder advise exist. The
+// packages below them name no flags.
+func TestFlagsInMessagesExist(t *testing.T) {
+	known := map[string]bool{
+		"perf-basic-prof": true, "interpreted-frames-native-stack": true, // of Node
+		"list": true, // of the dynamic loader
+	}
+	for _, c := range allCommands((&app{}).root()) {
+		c.Flags().VisitAll(func(f *pflag.Flag) { known[f.Name] = true })
+	}
+	named := regexp.MustCompile(`(?:^|[^a-z0-9-])--([a-z][a-z-]*[a-z])`)
+	checked := 0
+	for _, dir := range []string{"heapfile", "symbolize", "diff", "internal"} {
+		root := filepath.Join(testutil.Root(t), dir)
+		require.NoError(t, filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			for _, text := range stringsOf(t, path) {
+				for _, m := range named.FindAllStringSubmatch(text, -1) {
+					require.True(t, known[m[1]], "%s: --%s in %q is not a flag", path, m[1], text)
+					require.Equal(t, "internal", dir, "%s: --%s in %q: report words the advice", path, m[1], text)
+					checked++
+				}
+			}
+			return nil
+		}))
+	}
+	require.Greater(t, checked, 20)
+}
+
+// stringsOf returns the values of the string literals of a Go file.
+func stringsOf(t *testing.T, path string) (out []string) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+	require.NoError(t, err)
+	ast.Inspect(file, func(n ast.Node) bool {
+		if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING {
+			text, err := strconv.Unquote(l.Value)
+			require.NoError(t, err)
+			out = append(out, text)
+		}
+		return true
+	})
+	return out
 }
