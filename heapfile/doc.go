@@ -4,7 +4,7 @@
 //
 // # Contract
 //
-// Reading is pure: the same bytes give the same [Snapshot] on every machine. Raw addresses and raw
+// Reading is pure: the [Snapshot] depends only on the bytes. Raw addresses and raw
 // counts are kept; rows are never merged, scaled or dropped because they look odd.
 // [Sample.Estimate] is the only function that turns raw counts into estimates of the heap, and only
 // estimates may be summed.

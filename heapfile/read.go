@@ -8,7 +8,7 @@ import (
 
 // Read decodes one snapshot, gzip and zstd compressed ones too. name stands
 // for the file in messages. The error is a [*FormatError] when the bytes are no
-// snapshot, else a [*SyntaxError]; the snapshot is then nil.
+// snapshot, else a [*SyntaxError]; then the snapshot is nil.
 func Read(r io.Reader, name string) (*Snapshot, error) {
 	src, err := newSource(r, name)
 	if err != nil {
@@ -42,7 +42,7 @@ func readAlone(src *source, name string) (*Snapshot, error) {
 	return s, nil
 }
 
-// ReadFile decodes the file at path. name stands for it in messages. The Samples of the snapshot
+// ReadFile decodes the file at path. name is its name in messages. The Samples of the snapshot
 // refer to Stacks, which also holds the stacks of earlier files. The errors are those of [Read].
 func (d *Decoder) ReadFile(path, name string) (*Snapshot, error) {
 	src, err := openSource(path, name)
@@ -68,8 +68,8 @@ func (d *Decoder) read(src *source, name string) (*Snapshot, error) {
 	return s, nil
 }
 
-// ReadTotal returns the total that the header of a file claims, raw, without reading its rows; zero
-// if the header has none. name stands for the file in messages.
+// ReadTotal returns the raw total in the header of a file, without reading the rows; zero
+// if the header has none. name is the name of the file in messages.
 func ReadTotal(path, name string) (Counts, error) {
 	src, err := openSource(path, name)
 	if err != nil {

@@ -24,8 +24,8 @@ func (e *SyntaxError) Error() string {
 
 func (e *SyntaxError) Unwrap() error { return e.Err }
 
-// FormatError is the error of a file that is not a heap snapshot. Kind names what the file is ("an
-// ELF file"); Hint, if not empty, says what to do instead.
+// FormatError is the error for a file that is not a heap snapshot. Kind is what the file is ("an
+// ELF file"); Hint is the remedy; it may be empty.
 type FormatError struct {
 	File, Kind, Hint string
 }

@@ -75,7 +75,7 @@ func (r *resolver) identify(ctx context.Context, file *elffile.File, key *symcac
 	return debug, nil
 }
 
-// answer fills in the locations that the cache knows and returns the others.
+// answer fills in the locations that are in the cache and returns the others.
 func (c *moduleCache) answer(located []*Location) (left []*Location) {
 	if c == nil {
 		return located

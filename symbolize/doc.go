@@ -4,7 +4,7 @@
 //
 // # Contract
 //
-// [Resolve] gives every address of every stack a [Location], and every Location without frames a
+// [Resolve] finds the [Location] of every address of every stack. A Location without frames has a
 // [Reason]. An address has a name only if a symbol or debug information covers it: a symbol does
 // not name addresses after its end. A file that does not fit the mappings is not used. The nearest
 // symbol is a hint, separate from the name.

@@ -53,7 +53,7 @@ func (l *Location) generated() bool {
 	return l.Reason == ReasonAnonymous || l.Reason == ReasonNoMapping
 }
 
-// nameByMaps names a location by the first map that knows it.
+// nameByMaps names a location by the first map that contains it.
 func (l *Location) nameByMaps(maps []*jit.Map) {
 	for _, m := range maps {
 		if f, ok := m.Find(uint64(l.Address) - 1); ok {

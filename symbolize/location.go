@@ -49,7 +49,7 @@ type Location struct {
 	Frames []Frame
 	// Source is the origin of the name.
 	Source Source
-	// Reason tells why there is no name.
+	// Reason is why there is no name.
 	Reason Reason
 	// Near is the last symbol before an address without a name: a hint.
 	Near         string
@@ -80,7 +80,7 @@ var sourceNames = [...]string{"", "dwarf", "symtab", "dynsym", "perf-map", "embe
 // String returns the name in JSON. The names never change.
 func (s Source) String() string { return sourceNames[s] }
 
-// Reason tells why an address has no name.
+// Reason is why an address has no name.
 type Reason uint8
 
 // Reasons for missing names.
@@ -116,7 +116,7 @@ var reasonTexts = [...]string{
 	"the file has no symbols", "no symbol covers the address", "the debug information is damaged",
 }
 
-// Explain returns the reason in words.
+// Explain returns the reason as text.
 func (r Reason) Explain() string { return reasonTexts[r] }
 
 // Module is a mapped file.
@@ -129,7 +129,7 @@ type Module struct {
 	// File is the file that was read for Path, and Debug the separate debug file. They are "" if
 	// there is none.
 	File, Debug string
-	// Reason tells why no address of the module has a name. It is ReasonNone otherwise.
+	// Reason is why no address of the module has a name, or ReasonNone.
 	Reason Reason
 	// Err has details on Reason, or on debug information that could not be used.
 	Err error
@@ -192,7 +192,7 @@ func (s *Symbols) Names(l *Location) []string {
 	return names
 }
 
-// Label returns the text that stands for a location without a name: libffi.so.8+0x7f7a, or the
+// Label returns the text for a location without a name: libffi.so.8+0x7f7a, or the
 // address if there is no module.
 func (s *Symbols) Label(l *Location) string {
 	if m := s.Module(l); m != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize/internal/files"
 )
 
-// Options tells where files are and how names are shown. The zero value is right on the machine
+// Options locate files and determine how names are shown. The zero value is right on the machine
 // that was recorded.
 type Options struct {
 	// Binary is the file of the main program, or "" if it is at the path that was mapped.

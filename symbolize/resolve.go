@@ -59,7 +59,7 @@ func (r *resolver) resolve(ctx context.Context, jobs []*moduleJob, modules []Mod
 	wg.Wait()
 }
 
-// useEmbedded gives addresses without a name the names that symbolized snapshots of the same
+// useEmbedded names addresses without a name by the names that symbolized snapshots of the same
 // process image contain. Their writer looked up either the return address or the call before it.
 func (s *Symbols) useEmbedded(from *series.Series) {
 	if len(from.Symbols) == 0 {

@@ -146,7 +146,7 @@ func (s *Set) add(path, reference string) {
 	s.Entries = append(s.Entries, e)
 }
 
-// Reference returns the entry of the reference run, nil for none.
+// Reference returns the entry of the reference run, or nil if there is none.
 func (s *Set) Reference() *Entry {
 	for i := range s.Entries {
 		if s.Entries[i].Reference {

@@ -194,7 +194,7 @@ func pick[T any](indices []int, table []T) ([]T, error) {
 // encode returns the content of a run's file, before compression.
 func encode(r *Run) ([]byte, error) { return json.Marshal(documentOf(r)) }
 
-// Write writes a run as a baseline's file. The same run gives the same bytes.
+// Write writes a run as a baseline file. The output is deterministic.
 func Write(w io.Writer, r *Run) error {
 	content, err := encode(r)
 	if err != nil {
@@ -212,7 +212,7 @@ func compress(w io.Writer, content []byte) error {
 	return errors.Join(err, z.Close())
 }
 
-// Load reads a baseline's file. An error names the file, and says what to do.
+// Load reads a baseline file. An error names the file and the remedy.
 func Load(path string) (*Run, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -38,7 +38,7 @@ type Meta struct {
 	Recorded time.Time
 	// Saved is the time at which the file was written; zero if Recorded is known.
 	Saved time.Time
-	// Workload names what the program was asked to do: a name from the user, else a hash of the
+	// Workload identifies the work that the program did: a name from the user, else a hash of the
 	// command line; "" if both are unknown.
 	Workload string
 	// Command is the recorded command line; nil without a manifest.

@@ -49,14 +49,14 @@ const (
 type Row struct {
 	Change        Change
 	Base, Current heapfile.Counts
-	// BaseBound and CurrentBound are the most that truncated snapshots may hide of the row beyond
-	// Base and Current: of its sites that the other side has. math.MaxInt64 stands for any amount.
+	// BaseBound and CurrentBound are the most that truncated snapshots may hide of the row beyond Base
+	// and Current: of its sites that the other side has. math.MaxInt64 means that there is no bound.
 	BaseBound, CurrentBound heapfile.Counts
 	// BaseSites and CurrentSites belong to the row, the largest first.
 	BaseSites, CurrentSites []symbolize.SiteID
 	// Tier is the least sure tier that matched any of the sites; Unmatched if none was matched.
 	Tier identity.Tier
-	// Noise is the standard deviation that sampling gives the difference of the bytes in use; 0 for
+	// Noise is the standard deviation of the difference of the bytes in use due to sampling; 0 for
 	// exact snapshots.
 	Noise float64
 	// Moved reports whether the function as a whole hardly changed: another row of the function

@@ -54,7 +54,7 @@ func (s *Side) Counts(site symbolize.SiteID) heapfile.Counts {
 	return heapfile.Counts{}
 }
 
-// Stack returns the stack that stands for a site.
+// Stack returns a representative stack of a site.
 func (s *Side) Stack(site symbolize.SiteID) []symbolize.LocationID {
 	return s.Symbols.Stack(s.Symbols.SiteStack(site))
 }

@@ -22,7 +22,7 @@ func (e *NotComparableError) Error() string {
 	return "not comparable: " + strings.Join(parts, "; ")
 }
 
-// Mismatch is a reason why runs are not comparable. Its kind says which fields are set.
+// Mismatch is a reason why runs are not comparable. Kind determines which fields are set.
 type Mismatch struct {
 	Kind MismatchKind
 	// Runs are the names of the runs that it is about.

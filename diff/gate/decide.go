@@ -20,7 +20,7 @@ type finding struct {
 	need   float64 // the z that the row must reach
 }
 
-// decide gives every row a status, and the run a verdict.
+// decide sets the status of every row and the verdict of the run.
 func decide(rows []*row, heap *row, comparisons []comparison) *Result {
 	byView, ofHeap := make([][]finding, len(comparisons)), make([]finding, len(comparisons))
 	for i, c := range comparisons {

@@ -5,7 +5,7 @@
 //
 // [Compare] takes summaries of runs ([baseline.Run]): the current run, a baseline set of earlier
 // good runs, and optionally a reference run, an old run that slow drift is measured against. It
-// reads no file and prints nothing. The same runs, in any order, give the same [Result]. A result
+// reads no file and prints nothing. The [Result] does not depend on the order of the runs. A result
 // holds data only; package report turns it into words.
 //
 // # Steps
@@ -16,7 +16,7 @@
 //	rows     groups the sites by function
 //	compare  measures how each row differs from each base, in each metric
 //	moves    finds gains that losses of nearby functions explain
-//	decide   applies the thresholds, and gives every row a status
+//	decide   applies the thresholds and sets the status of every row
 //
 // The rows and [baseline.Run.Rest] add up to the total of every run, however the sites were
 // matched.
@@ -45,8 +45,8 @@
 // as often as a normal value reaches z standard deviations (see calibration). With fewer than
 // [LeastBaselines] runs there is no such estimate: only the other thresholds apply.
 //
-// Many rows give many chances of a false alarm. Unless the caller chooses z, it is raised so that
-// all rows that are large enough to regress exceed it by chance in one run of twenty together
+// With many rows, a false alarm is likely. Unless the caller chooses z, it is raised so that at
+// least one row that is large enough to regress exceeds it by chance in one run of twenty
 // (Bonferroni).
 //
 // A function that is renamed, split or moved gains what another function loses. A loss is

@@ -8,7 +8,7 @@ import (
 
 // Compare compares the current run with a set of earlier good runs, with a reference run (may be
 // nil), or with both. The order of the set does not matter, and each run counts once. Runs that are
-// not comparable give a [*NotComparableError], unless o.Force is set.
+// not comparable are a [*NotComparableError], unless o.Force is set.
 func Compare(current *baseline.Run, set []*baseline.Run, reference *baseline.Run, o Options) (*Result, error) {
 	if len(set) == 0 && reference == nil {
 		return nil, errors.New("nothing to compare with: no baseline")

@@ -13,7 +13,7 @@ import (
 type site struct {
 	*baseline.Site                  // as the newest run that has it describes it
 	levels         []baseline.Level // by run; zero where a run does not have it
-	suppression    *suppress.Entry  // nil for none
+	suppression    *suppress.Entry  // or nil
 	tier           identity.Tier    // at which the latest earlier run has it
 }
 

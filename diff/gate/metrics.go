@@ -87,7 +87,7 @@ func (rs runs) slope() metric {
 
 // allocated compares the cumulative bytes: scaled to the work of the current run if it is known;
 // else those of runs of the same length, and these cannot fail the gate, because a run that is
-// asked for more allocates more.
+// does more work allocates more.
 func (rs runs) allocated() metric {
 	m := metric{
 		name: MetricAllocated, judged: rs.hasWork(),

@@ -30,7 +30,7 @@ const (
 
 // move is the part of a row's change that other rows explain.
 type move struct {
-	rest float64 // of |delta|: what is not explained
+	rest float64 // the unexplained part of |delta|
 	with []int   // indices of the rows that explain it
 }
 

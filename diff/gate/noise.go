@@ -19,7 +19,7 @@ const (
 // probability.
 //
 // With a standard deviation s from n degrees of freedom, an unchanged run exceeds the centre of the
-// set by t·s·spread with the probability that Student's t distribution gives for t, where spread² =
+// set by t·s·spread with the probability that Student's t exceeds t, where spread² =
 // 1 + the variance of the centre in units of s². The caller compares Δ/noise with z as if the
 // deviation were known exactly, so s is scaled for both to have the same probability:
 //

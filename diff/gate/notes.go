@@ -1,6 +1,6 @@
 package gate
 
-// Note is a fact about the comparison that a reader must know to judge the result. Its kind says
+// Note is a fact about the comparison that affects how to read the result. Its kind determines
 // which fields are set.
 type Note struct {
 	Kind NoteKind

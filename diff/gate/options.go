@@ -14,7 +14,7 @@ type Options struct {
 	Total Override
 	// Sites have thresholds of their own. The first rule that matches a function applies.
 	Sites []SiteRule
-	// Suppressions are known regressions; nil for none.
+	// Suppressions are known regressions; may be nil.
 	Suppressions *suppress.List
 	// Force compares runs that are not comparable. A note of the result has the reason.
 	Force bool

@@ -32,7 +32,7 @@ type Result struct {
 	Tiers identity.Tally
 	// Expired are suppressions that no longer apply, because their last day has passed.
 	Expired []suppress.Entry
-	// Notes are facts about the comparison that a reader must know to judge it.
+	// Notes are facts about the comparison that affect how to read the result.
 	Notes []Note
 }
 
@@ -99,7 +99,7 @@ type Row struct {
 	Thresholds Thresholds
 	// MovedWith names the functions that lost what this one gained, or gained what it lost.
 	MovedWith []string
-	// Suppression is the one that names the row; nil for none.
+	// Suppression is the suppression that matches the row; nil if there is none.
 	Suppression *suppress.Entry
 	// Fingerprint, in hexadecimal, is the same for the function in every build and run.
 	Fingerprint string

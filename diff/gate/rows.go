@@ -18,7 +18,7 @@ type row struct {
 	function, file string
 	sites          []*site          // nil for the whole heap
 	levels         []baseline.Level // by run
-	suppression    *suppress.Entry  // nil for none
+	suppression    *suppress.Entry  // or nil
 	fingerprint    string
 	limits         limits
 }

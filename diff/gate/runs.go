@@ -83,9 +83,9 @@ func without(list []*baseline.Run, r *baseline.Run) []*baseline.Run {
 	return slices.DeleteFunc(slices.Clone(list), func(o *baseline.Run) bool { return sameRun(o, r) })
 }
 
-// sameRun reports whether two summaries are of one run, whatever their names: of one build, with
-// the last snapshot at the same time (a baseline's file keeps milliseconds) and the same heap.
-// Without a clock the answer is no.
+// sameRun reports whether two summaries are of the same run, regardless of their names: of one
+// build, with the last snapshot at the same time (a baseline's file keeps milliseconds) and the
+// same heap. Without a clock the answer is no.
 func sameRun(a, b *baseline.Run) bool {
 	switch {
 	case a == nil || b == nil:

@@ -15,5 +15,5 @@
 // compare and gate both match with [Pair]; there are no other rules of matching.
 //
 // Names are normalised before they are compared ([Normalize]): compilers add clone suffixes, number
-// their lambdas and give hashes to Rust functions, and a rebuild keeps none of these.
+// lambdas and append hashes to the names of Rust functions, and all of these change with a rebuild.
 package identity

@@ -21,7 +21,7 @@ type Column struct {
 	Bytes, Objects, Alloc []int64
 }
 
-// Collector gathers the columns of a series while it is read: its Visit goes into series.Options.
+// Collector collects the columns of a series while it is read: pass its Visit in series.Options.
 // The zero value is ready to use.
 type Collector struct {
 	stacks []Column // by StackID; absent values are hidden until the snapshots' completeness is known

@@ -1,6 +1,6 @@
 package sites
 
-// GroupBy is what one row of a result stands for.
+// GroupBy is what a row of a result is: a function, file, module or stack.
 type GroupBy string
 
 // Groupings: single call paths, or all call paths that are attributed to one function, file or

@@ -32,8 +32,8 @@ func (s *scope) meta(o Options) baseline.Meta {
 	return m
 }
 
-// commandHash stands for a command line, "" for none. It leaves out the program's directory, which
-// every build may have its own of.
+// commandHash returns a hash of a command line, or "" if it is empty. It leaves out the program's
+// directory, which may differ between builds.
 func commandHash(command []string) string {
 	if len(command) == 0 {
 		return ""

@@ -18,8 +18,8 @@ type Options struct {
 	Rules *class.Rules
 	// Name of the run; "" takes the directory of its snapshots.
 	Name string
-	// Command is the recorded command line. Workload names what the program was asked to do; ""
-	// takes a hash of Command.
+	// Command is the recorded command line. Workload identifies the work that the program did; ""
+	// means a hash of Command.
 	Command  []string
 	Workload string
 	// Work is the number of units of work done, 0 if it is unknown.

@@ -3,7 +3,7 @@
 // The format is that of LeakSanitizer's suppression files, so that one list serves both: lines
 // "leak:PATTERN". A PATTERN matches anywhere in a function, file or module of the stack; "*"
 // matches any text, and "^" and "$" anchor the pattern (compiler-rt, sanitizer_common:
-// TemplateMatch). A comment line before an entry gives its reason, and the last day on which it
+// TemplateMatch). A comment line before an entry has its reason, and the last day on which it
 // applies:
 //
 //	# until 2026-12-31: fixed by the next release of libfoo
@@ -158,7 +158,7 @@ func (l *List) Add(e Entry, now time.Time) {
 	l.Entries = append(l.Entries, e)
 }
 
-// Find returns the first entry that matches any of the names, nil for none.
+// Find returns the first entry that matches any of the names, or nil.
 func (l *List) Find(names []string) *Entry {
 	if l == nil {
 		return nil

@@ -102,7 +102,7 @@ func (s *series) plateau(rss float64) plateau {
 }
 
 // overLine is ln of residuals over those of the line. Both are raised a little, so that a perfect
-// fit does not give −∞.
+// fit is not −∞.
 func (c *curves) overLine(rss float64) float64 {
 	floor := c.line.RSS*1e-4 + 1
 	return math.Log((rss + floor) / (c.line.RSS + floor))

@@ -1,8 +1,8 @@
 // Package trend judges one time series of a heap: whether it grows without bound, as a leak does,
 // or only looks like it.
 //
-// It knows numbers only: points in time with the bytes and objects in use and the bytes allocated
-// so far. The caller knows what they belong to, and how series are grouped.
+// Its input is numbers: points in time with the bytes and objects in use and the bytes allocated
+// so far. The caller decides what they belong to, and how series are grouped.
 //
 // # How a series is judged
 //

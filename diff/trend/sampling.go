@@ -7,7 +7,7 @@ import (
 )
 
 // An allocator that samples keeps an object of size s with probability p = 1 − e^(−s/R), where R is
-// the mean number of bytes between samples. A sampled object stands for s/p bytes. Without sampling
+// the mean number of bytes between samples. A sampled object represents s/p bytes. Without sampling
 // p is 1.
 
 // objectSize is the mean size of the series' objects, in bytes; 0 if objects are not known.
@@ -31,7 +31,7 @@ func (p Points) chance(size float64) float64 {
 	return -math.Expm1(-size / p.Period)
 }
 
-// noise is the standard deviation that sampling gives the median of Live, in bytes; 0 for exact
+// noise is the standard deviation of the median of Live due to sampling, in bytes; 0 for exact
 // counts. Each of the L/s objects in use contributes s²(1−p)/p to the variance, which is doubled:
 // bytes that are freed and allocated again are sampled anew.
 func (p Points) noise() float64 {
@@ -48,9 +48,9 @@ func (p Points) noise() float64 {
 
 // turnover compares the scatter of the steps with what it would be if all objects were replaced
 // between two points: then each point would be drawn anew (Poisson), and a step from a to b would
-// have the variance (a+b)·s/p. Objects that stay do not scatter. So short-lived objects give 1 or
-// more, and a leak under an even load about 1 over the number of points. It is 1 if objects are not
-// known.
+// have the variance (a+b)·s/p. Objects that stay add no noise. So the value is 1 or more for
+// short-lived objects, and about 1 over the number of points for a leak under an even load. It is 1
+// if objects are not known.
 func (p Points) turnover() float64 {
 	size := p.objectSize()
 	if size <= 0 {

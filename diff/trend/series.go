@@ -14,7 +14,7 @@ type series struct {
 	one       []float64 // the constant column of fits
 	span      float64   // from the first to the last point, in the units of T
 	minGrowth float64
-	// noise is the standard deviation that sampling gives Live; turnover is described in
+	// noise is the standard deviation of Live due to sampling; turnover is described in
 	// sampling.go.
 	noise, turnover float64
 }

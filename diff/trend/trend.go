@@ -40,7 +40,7 @@ const MinPoints = 6
 // Verdict is what [Judge] finds, with the numbers that it rests on.
 type Verdict struct {
 	Label Label
-	// Confidence is the probability that the series leaks, whatever its label.
+	// Confidence is the probability that the series leaks. It is set for every label.
 	Confidence float64
 	// Features are what Confidence was computed from; zero for a series that hardly grew.
 	Features Features

@@ -10,7 +10,7 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
-// warn adds what a reader must know to judge a comparison of the snapshots.
+// warn adds the warnings about the series as a whole.
 func (s *Series) warn() {
 	s.warnOthers()
 	s.warnImages()

@@ -7,7 +7,7 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile"
 )
 
-// decoded is the outcome of one file.
+// decoded is the result of decoding one file.
 type decoded struct {
 	index  int // in the list of files
 	worker int

@@ -44,7 +44,7 @@ func (sp *spaces) next(s *Head, mappings []heapfile.Mapping) Space {
 	return Space(len(sp.list) - 1)
 }
 
-// newImage reports whether a snapshot comes from another process image than the one before: its
+// newImage reports whether a snapshot is of another process image than the previous one: its
 // program or loader is mapped elsewhere, or its cumulative count is lower. If only the count is
 // lower, a forked child overwrote its parent's file (or the process restarted without address space
 // randomization).

@@ -14,7 +14,7 @@ var ErrChanged = errors.New("changed while it was read; run again when nothing w
 
 // All yields the snapshots in order, reading the files again with the given number of workers (0
 // means one per CPU). The Samples of a snapshot are valid only until the next one is yielded. An
-// error ends the sequence; a file that has other stacks or rows than before gives one that wraps
+// error ends the sequence; if the stacks or rows of a file have changed, the error wraps
 // [ErrChanged].
 func (s *Series) All(workers int) iter.Seq2[*Snapshot, error] {
 	return func(yield func(*Snapshot, error) bool) {
@@ -33,7 +33,7 @@ func (s *Series) All(workers int) iter.Seq2[*Snapshot, error] {
 // errStopped ends a pass whose consumer wants no more snapshots.
 var errStopped = errors.New("stopped")
 
-// Read reads one snapshot again. A file that has other stacks or rows than before gives an error
+// Read reads one snapshot again. If its stacks or rows have changed, it returns an error
 // that wraps [ErrChanged].
 func (s *Series) Read(index int) (snap *Snapshot, err error) {
 	err = s.again(index, s.files[index:index+1], 1, func(read *Snapshot) error {
@@ -90,7 +90,7 @@ func (s *Series) scan(o Options) error {
 	return m.finish()
 }
 
-// merger brings the outcomes of the workers into one numbering of stacks.
+// merger renumbers the stacks that the workers return, so that a series has one table of stacks.
 type merger struct {
 	series *Series
 	visit  func(*Snapshot) error // may be nil

@@ -10,7 +10,7 @@ import (
 )
 
 // withoutReplaced returns the known mappings without those that share an address with an added
-// mapping of another file. Only mappings of files count: anonymous memory gives its addresses no
+// mapping of another file. Only mappings of files count: addresses in anonymous memory have no
 // other meaning.
 //
 // One sweep over the address space finds each replaced mapping once, so that the cost is
@@ -63,8 +63,8 @@ func fileRanges(mappings []heapfile.Mapping) []interval.Range {
 	return ranges
 }
 
-// filePlace is a file and the address of its first byte: what gives the addresses of a mapping
-// their meaning, together with the inode.
+// filePlace is a file and the address of its first byte. With the inode, it determines what the
+// addresses of a mapping mean.
 type filePlace struct {
 	path string
 	base heapfile.Addr
@@ -101,7 +101,7 @@ func (o openFiles) remove(i int, m heapfile.Mapping) {
 }
 
 // others yields the mappings that are of another file than m, or of the same at another base. The
-// same path stands for another file if the inodes are known and differ.
+// same path is another file if the inodes are known and differ.
 func (o openFiles) others(m heapfile.Mapping) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for place, inodes := range o {

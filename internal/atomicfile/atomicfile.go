@@ -52,7 +52,7 @@ func Write(path string, o Options, content func(io.Writer) error) error {
 	return naming(path, replace(target, o, content))
 }
 
-// writeInto writes to what is not a regular file.
+// writeInto writes to a file that is not regular, such as a pipe.
 func writeInto(path string, content func(io.Writer) error) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {

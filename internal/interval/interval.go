@@ -37,7 +37,7 @@ type Index struct {
 	owner  []int32  // position of the range of each segment, or None
 }
 
-// New returns an index of the ranges, of which there must be fewer than 1<<31.
+// New returns an index of fewer than 1<<31 ranges.
 func New(ranges []Range) Index {
 	starts := make([]uint64, 0, 2*len(ranges))
 	for _, r := range ranges {

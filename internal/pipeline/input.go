@@ -15,7 +15,7 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize/bundle"
 )
 
-// Pipeline is the surroundings of the steps. All fields but Tell may be zero.
+// Pipeline is the environment of the steps. All fields except Tell may be zero.
 type Pipeline struct {
 	Stdin io.Reader
 	// TempDir makes a directory for the files of a bundle. The process removes it before it ends.
@@ -25,9 +25,9 @@ type Pipeline struct {
 	Progress func(what string) (update func(done, all int), end func())
 	// Tell is called with each problem of the input.
 	Tell func(Notice)
-	// Verbose tells each warning by itself.
+	// Verbose reports each warning separately.
 	Verbose bool
-	// Live does not tell of files that may be half written.
+	// Live suppresses notices about files that may be half written.
 	Live bool
 }
 

@@ -21,7 +21,7 @@ type Notice struct {
 	// Subject is the file or the kind of warning that the notice is about. Two notices with the
 	// same Kind and Subject are about the same problem, although their numbers may differ.
 	Subject string
-	// Text is the problem in words. It is empty for kinds that [NoticeKind] describes completely.
+	// Text describes the problem. It is empty if the kind is sufficient.
 	Text string
 	// Modules are the paths of modules that were not found.
 	Modules []string
@@ -58,7 +58,7 @@ func (n Notice) Key() string {
 	return fmt.Sprintf("%d %s %s", n.Kind, n.Subject, strings.Join(n.Modules, " "))
 }
 
-// tellProblems tells which files cannot be used. One that the user named is a failure.
+// tellProblems reports the files that cannot be used. A file that the user named is a failure.
 func (p *Pipeline) tellProblems(s *series.Series, strict bool) {
 	for _, problem := range s.Problems {
 		if p.Live && changing(problem.Path) {
@@ -79,7 +79,7 @@ func changing(path string) bool {
 	return err != nil || time.Since(info.ModTime()) < unchanged
 }
 
-// tellWarnings tells the warnings of a series. Unless Verbose is set, those of one kind are one
+// tellWarnings reports the warnings of a series. Unless Verbose is set, those of one kind are one
 // notice.
 func (p *Pipeline) tellWarnings(s *series.Series, strict bool) {
 	all := text.AllWarnings(s)
@@ -101,7 +101,7 @@ func (p *Pipeline) tellWarnings(s *series.Series, strict bool) {
 	}
 }
 
-// tellSymbols tells what could not be used to name addresses.
+// tellSymbols reports the files that could not be used to name addresses.
 func (p *Pipeline) tellSymbols(symbols *symbolize.Symbols) {
 	for _, w := range symbols.Warnings {
 		p.Tell(Notice{Kind: SymbolWarning, Subject: w.Error(), Text: w.Error()})
@@ -128,7 +128,7 @@ func (p *Pipeline) tellSymbols(symbols *symbolize.Symbols) {
 	}
 }
 
-// tellExpired tells which suppressions no longer apply.
+// tellExpired reports the suppressions that no longer apply.
 func (p *Pipeline) tellExpired(l *suppress.List) {
 	if l == nil {
 		return

@@ -16,7 +16,8 @@ func Full() bool { return os.Getenv("HEAPLAPSE_FULL") == "1" }
 // CI reports whether the tests run in CI, where every tool must be installed.
 func CI() bool { return os.Getenv("CI") == "true" }
 
-// Missing ends a test that needs what is not there: it fails the test in CI and skips it elsewhere.
+// Missing ends a test that needs something that is missing: it fails the test in CI and skips it
+// elsewhere.
 func Missing(t testing.TB, what string) {
 	t.Helper()
 	const remedy = " is missing: scripts/deps.sh installs it"

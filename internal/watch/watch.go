@@ -1,9 +1,8 @@
 // Package watch judges a series of snapshots again whenever one is added, and shows the result: as
 // a screen that is redrawn in place, or as one line for each change.
 //
-// It does not know how a series is opened, named and judged: its caller does that, and returns the
-// result with what should be told to the user. The same problem is told once, however often the
-// series is read.
+// The caller opens, names and judges the series, and returns the result with the notices for the
+// user. The same notice is reported once, however often the series is read.
 package watch
 
 import (
@@ -38,21 +37,21 @@ type Options struct {
 	// Out is for lines, Screen for screens: without it the results are lines.
 	Out    io.Writer
 	Screen *terminal.Screen
-	// Tell is called with each new problem, Status with what the watch waits for.
+	// Tell is called with each new notice, Status with what the watch waits for.
 	Tell   func(Notice)
 	Status func(text string)
 }
 
 // Result is the end of a watch.
 type Result struct {
-	// Last is the last verdict, nil for none. Its series is closed.
+	// Last is the last verdict; it may be nil. Its series is closed.
 	Last *growth.Live
 	// Over is set if no more snapshots will come or Stop ended the watch, as opposed to the
 	// context.
 	Over bool
 }
 
-// Run watches until no more snapshots will come, Stop says so, or the context is done.
+// Run watches until the recording has ended, Stop returns true, or the context is done.
 func Run(ctx context.Context, o Options) (Result, error) {
 	w := &watch{Options: o, follow: newFollower(o.Path), told: map[string]bool{}}
 	defer w.follow.close()
@@ -212,7 +211,7 @@ func (w *watch) wait() {
 	) // the next refresh returns the error
 }
 
-// tell tells the notices of problems that were not told before.
+// tell reports the notices that were not reported before.
 func (w *watch) tell() {
 	for _, n := range w.notices {
 		if !w.told[n.Key] {

@@ -62,7 +62,7 @@ func (c *Contents) Stats() Stats {
 type Collector struct {
 	// Writer is the version of heaplapse.
 	Writer string
-	// Search has the options that tell where files are. CacheDir is ignored.
+	// Search has the options that locate files. CacheDir is ignored.
 	Search symbolize.Options
 
 	used      files.Recorder
@@ -88,7 +88,7 @@ func (c *Collector) Add(ctx context.Context, s *series.Series) (*symbolize.Symbo
 func (c *Collector) Contents() (*Contents, error) {
 	o := c.Search
 	out := &Contents{Index: Index{
-		Schema: Schema, Writer: c.Writer, Sidecars: []Sidecar{}, Files: []File{}, Fetched: []Fetched{}, Processes: c.generated,
+		Schema: Schema, Writer: c.Writer, Manifests: []Manifest{}, Files: []File{}, Fetched: []Fetched{}, Processes: c.generated,
 		Search: Search{Binary: o.Binary, Sysroot: o.Sysroot, DebugDirs: o.DebugDirs},
 	}}
 	for _, f := range c.used.Fetches() {
@@ -117,7 +117,7 @@ func (c *Contents) addSnapshots(sources []series.Source) error {
 		if !known {
 			dir = fmt.Sprintf("snapshots/%d", len(dirs)+1)
 			dirs[filepath.Dir(s.Path)] = dir
-			if err := c.addSidecar(filepath.Join(filepath.Dir(s.Path), manifest.Name), dir); err != nil {
+			if err := c.addManifest(filepath.Join(filepath.Dir(s.Path), manifest.Name), dir); err != nil {
 				return err
 			}
 		}
@@ -131,7 +131,7 @@ func (c *Contents) addSnapshots(sources []series.Source) error {
 	return nil
 }
 
-func (c *Contents) addSidecar(file, dir string) error {
+func (c *Contents) addManifest(file, dir string) error {
 	info, err := os.Stat(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -141,7 +141,7 @@ func (c *Contents) addSidecar(file, dir string) error {
 	}
 	entry := path.Join(dir, manifest.Name)
 	c.parts = append(c.parts, part{entry: entry, path: file, info: info})
-	c.Index.Sidecars = append(c.Index.Sidecars, Sidecar{Entry: entry, Path: file})
+	c.Index.Manifests = append(c.Index.Manifests, Manifest{Entry: entry, Path: file})
 	return nil
 }
 

@@ -7,7 +7,7 @@
 // with the same paths, the same names for the same addresses, the same reasons for missing names.
 // Local files at these paths are ignored, because they are probably other builds.
 //
-// The same input gives the same bytes: entries are sorted, and all have the same time, owner and
+// The output is deterministic: entries are sorted, and all have the same time, owner and
 // mode.
 //
 // # Format

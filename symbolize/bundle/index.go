@@ -25,10 +25,10 @@ type Index struct {
 	// Writer is the version of heaplapse.
 	Writer    string     `json:"heaplapse"`
 	Snapshots []Snapshot `json:"snapshots"`
-	// Sidecars are the recorder's manifests, each in the directory of its snapshots.
-	Sidecars []Sidecar `json:"sidecars"`
-	Search   Search    `json:"search"`
-	Files    []File    `json:"files"`
+	// Manifests are the recorder's manifests, each in the directory of its snapshots.
+	Manifests []Manifest `json:"sidecars"`
+	Search    Search     `json:"search"`
+	Files     []File     `json:"files"`
 	// Fetched are files from debuginfod servers.
 	Fetched   []Fetched   `json:"fetched"`
 	Processes []Generated `json:"generated"`
@@ -44,8 +44,8 @@ type Snapshot struct {
 	Named bool `json:"named,omitempty"`
 }
 
-// Sidecar is a manifest.
-type Sidecar struct {
+// Manifest is an entry that holds a manifest.
+type Manifest struct {
 	Entry string `json:"entry"`
 	Path  string `json:"path"`
 }
@@ -117,7 +117,7 @@ func (ix *Index) entries() map[string]time.Time {
 	for _, s := range ix.Snapshots {
 		out[s.Entry] = s.Modified
 	}
-	for _, s := range ix.Sidecars {
+	for _, s := range ix.Manifests {
 		out[s.Entry] = time.Time{}
 	}
 	for _, f := range ix.Files {

@@ -1,6 +1,6 @@
 // Package class decides which function requested the memory of an allocation.
 //
-// [Rules] give each frame a [Class] by its function or module: allocators, the profiler itself,
+// [Rules] map each frame to a [Class] by its function or module: allocators, the profiler,
 // containers and language runtimes allocate on behalf of their callers. A [Blamer] picks the frame
 // of a stack that the allocation is attributed to, which is the first one from the leaf that
 // belongs to the application.
@@ -38,7 +38,7 @@ func (c Class) String() string { return names[c] }
 //go:embed rules.txt
 var rulesText string
 
-// Rules give a frame its class. They are immutable. Without rules every frame is of the
+// Rules map frames to classes. They are immutable. Without rules every frame is of the
 // application.
 type Rules struct{ list []rule }
 

@@ -71,7 +71,7 @@ func Read(path string, now time.Time) (*Config, error) {
 	return Parse(text, path, now)
 }
 
-// Parse reads a configuration. name stands for the file in errors, which give the line.
+// Parse reads a configuration. name is the name of the file in errors, which contain the line.
 // Suppressions whose last day is before now are set apart.
 func Parse(text []byte, name string, now time.Time) (*Config, error) {
 	p := parser{name}
@@ -131,8 +131,8 @@ func (p parser) check(root *yaml.Node) error {
 	return p.bounds(root)
 }
 
-// bounds refuses aliases, by which a small file can stand for a large one, mappings with many keys,
-// which the decoder compares in pairs, and long lists, whose errors the decoder collects.
+// bounds refuses aliases, with which a small file can expand to a large one, mappings with many
+// keys, which the decoder compares in pairs, and long lists, whose errors the decoder collects.
 func (p parser) bounds(n *yaml.Node) error {
 	switch {
 	case n.Kind == yaml.AliasNode || n.Tag == "!!merge":

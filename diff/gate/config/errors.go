@@ -27,7 +27,7 @@ var (
 	wrongKind = regexp.MustCompile(`(?s)^cannot unmarshal .* into (\[\])?(config\.\w+)$`)
 )
 
-// reword gives an error of the YAML decoder the form of the others: file and line, and what is
+// reword converts an error of the YAML decoder to the form of the others: file, line, and what is
 // allowed there.
 func (p parser) reword(err error) error {
 	msg := err.Error()
@@ -38,7 +38,7 @@ func (p parser) reword(err error) error {
 	}
 	line := 0
 	if m := lineError.FindStringSubmatch(msg); m != nil {
-		line, _ = strconv.Atoi(m[1]) // digits; a number that is too large gives the largest
+		line, _ = strconv.Atoi(m[1]) // on overflow, Atoi returns the largest int
 		msg = m[2]
 	}
 	if !structure {

@@ -13,7 +13,7 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
-// Keys gives sites the key of their group. It is not safe for concurrent use.
+// Keys computes the key of the group that a site belongs to. It is not safe for concurrent use.
 type Keys struct {
 	symbols *symbolize.Symbols
 	blamer  *class.Blamer
@@ -51,7 +51,7 @@ func (k *Keys) Of(site symbolize.SiteID) string {
 	return key
 }
 
-// describe is the key of a frame of a location; -1 stands for a location without a name.
+// describe returns the key of a frame of a location; frame is -1 for a location without a name.
 func (k *Keys) describe(l *symbolize.Location, frame int) string {
 	module := ""
 	if m := k.symbols.Module(l); m != nil {

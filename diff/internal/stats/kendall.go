@@ -79,7 +79,7 @@ func hamedRao(residuals []float64) float64 {
 	return max(1, 1+2/(n*(n-1)*(n-2))*sum)
 }
 
-// ranks gives each value its place in the order, from 0. Equal values share their mean place.
+// ranks returns the rank of each value, from 0. Equal values share their mean rank.
 func ranks(v []float64) []float64 {
 	order := make([]int, len(v))
 	for i := range order {

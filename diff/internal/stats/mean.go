@@ -32,7 +32,7 @@ func Median(v []float64) float64 {
 	return medianInPlace(slices.Clone(v))
 }
 
-// medianInPlace is Median for one or more values, which it sorts.
+// medianInPlace is like Median, but sorts the values, of which there must be at least one.
 func medianInPlace(v []float64) float64 {
 	slices.Sort(v)
 	n := len(v)

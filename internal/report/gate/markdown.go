@@ -44,7 +44,7 @@ func (l *limited) add(block string) bool {
 }
 
 // Markdown writes the report for the summary of a CI step or for a comment. At MarkdownLimit it is
-// truncated, with a note. Regressions come first, then what a reader must know to judge them.
+// truncated, with a note. Regressions come first, then the notes.
 func (g *Report) Markdown(w io.Writer) error {
 	limit := g.MarkdownLimit
 	if limit == 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
-// notes are the notes of the result in words. Text and Markdown must escape the names in them.
+// notes returns the notes of the result as text. Text and Markdown must escape the names in them.
 func (g *Report) notes() []string {
 	out := []string{}
 	for i := range g.Notes {
@@ -21,7 +21,7 @@ func (g *Report) notes() []string {
 	return out
 }
 
-// noteText is a note in words.
+// noteText returns a note as text.
 func noteText(n *gate.Note) string {
 	switch n.Kind {
 	case gate.NoteDuplicateRuns:
@@ -144,7 +144,7 @@ func samplingText(period int64) string {
 	return fmt.Sprintf("samples every %d bytes", period)
 }
 
-// remarks are what a reader must know to judge the result.
+// remarks returns the notes and the reason of the verdict.
 func (g *Report) remarks() (out []string) {
 	if s := g.UnmatchedShare() - g.movedShare(); s > manyUnmatched {
 		out = append(

@@ -49,7 +49,7 @@ func (g *Report) Pprof(w io.Writer) error {
 		b.run(base, -1, map[string][]string{diffBaseLabel: {"true"}})
 	}
 	if err := b.p.CheckValid(); err != nil {
-		return fmt.Errorf("the comparison makes no valid profile: %w", err)
+		return fmt.Errorf("the comparison is not a valid profile: %w", err)
 	}
 	return b.p.Write(w)
 }

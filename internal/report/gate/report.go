@@ -16,10 +16,10 @@ type Report struct {
 	*gate.Result
 	// Top is the number of rows of each status in text; 0 shows 10, and 50 regressions.
 	Top int
-	// MarkdownLimit is the largest size of Markdown, in bytes; 0 stands for DefaultMarkdownLimit.
+	// MarkdownLimit is the largest size of Markdown, in bytes; 0 means DefaultMarkdownLimit.
 	MarkdownLimit int
-	// SourceRoot is the directory, as named in DWARF, below which SARIF gives source files relative
-	// to SRCROOT; it may be empty.
+	// SourceRoot is the directory, as named in DWARF, below which paths of source files in SARIF are
+	// relative to SRCROOT; it may be empty.
 	SourceRoot string
 	// Version of the tool, for SARIF and pprof.
 	Version string

@@ -22,7 +22,7 @@ func metricText(m gate.Metric) string {
 	return "in use"
 }
 
-// valueText is a comparison in words.
+// valueText returns a comparison as text.
 func (g *Report) valueText(v gate.Value) string {
 	return fmt.Sprintf("%s → %s  %s %s", amount(v, v.Before), amount(v, v.After), changeText(v), g.against(v))
 }

@@ -107,7 +107,7 @@ func measured(s *growth.Site) bool {
 	return s.Label != trend.Insufficient && s.Features[trend.FeaturePoints] != 0
 }
 
-// meaning is the verdict in words.
+// meaning returns an explanation of the verdict.
 func meaning(s *growth.Site) string {
 	if !measured(s) {
 		return meanings[s.Label]

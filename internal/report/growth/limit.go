@@ -10,7 +10,7 @@ import (
 )
 
 // limitJSON is when the process reaches the memory limit if its trend continues, in seconds from
-// the last judged snapshot. Null stands for never.
+// the last judged snapshot. Null means never.
 type limitJSON struct {
 	Bytes int64 `json:"bytes"`
 	// Of is what is compared with the limit: "rss" if it was recorded, else "heap".
@@ -52,7 +52,7 @@ func (g *Report) noForecast() string {
 // horizon is the longest forecast, in seconds: ten years.
 const horizon = 10 * 365 * 86400
 
-// timeToCover is the time in which a slope covers a distance, in seconds; nil for more than the
+// timeToCover returns the time in which a slope covers a distance, in seconds, or nil beyond the
 // horizon.
 func timeToCover(distance, slope float64) *float64 {
 	seconds := distance / slope

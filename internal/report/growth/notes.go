@@ -10,7 +10,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
-// Reason is the reason of a verdict, in words.
+// Reason returns the reason of a verdict as text.
 func Reason(r *growth.Result) string {
 	switch r.Why {
 	case growth.SitesLeak:
@@ -39,7 +39,7 @@ func grows(n int) string {
 	return " grow"
 }
 
-// RangeNotes are the notes about snapshots that were not judged, in words.
+// RangeNotes returns the notes about snapshots that were not judged.
 func RangeNotes(r sites.Range) (notes []string) {
 	if n := r.Len() + r.AtExit; n < r.Of {
 		why := ", as requested"
@@ -58,7 +58,7 @@ func RangeNotes(r sites.Range) (notes []string) {
 	return notes
 }
 
-// noteText is a note in words.
+// noteText returns a note as text.
 func noteText(n growth.Note) string {
 	switch n.Kind {
 	case growth.NoteFewSnapshots:
@@ -78,7 +78,7 @@ func noteText(n growth.Note) string {
 // leastUnlisted is the least growth of unlisted sites that gets a note, in bytes.
 const leastUnlisted = 128 << 10
 
-// Notes are what a reader must know to judge the table.
+// Notes returns the notes below the table.
 func (g *Report) Notes() []string {
 	r := g.Result
 	out := append([]string{}, RangeNotes(r.Range)...)

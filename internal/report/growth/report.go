@@ -19,7 +19,7 @@ type Report struct {
 	Series  *series.Series
 	Symbols *symbolize.Symbols
 	Result  *growth.Result
-	// Filter selects what was judged; nil for everything.
+	// Filter selects the stacks that were judged; nil selects all.
 	Filter *symbolize.Filter
 	// Unnamed is of the last snapshot that was judged; it may be nil.
 	Unnamed *siteview.Unnamed

@@ -20,7 +20,7 @@ type Options struct {
 	Growth *growthreport.Report
 	// Tool is the name and version of the producer, such as "heaplapse 1.0".
 	Tool string
-	// Moments is the largest number of snapshots that are shown; 0 stands for [DefaultMoments].
+	// Moments is the largest number of snapshots that are shown; 0 means [DefaultMoments].
 	Moments int
 	// Progress, if not nil, is called with the number of snapshots read so far and the number to
 	// read.

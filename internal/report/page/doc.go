@@ -10,7 +10,7 @@
 // Totals are conserved: at every moment the leaves sum to the size of the heap in the snapshot's
 // header, unless a filter leaves stacks out. Call paths that are too small to be shown are folded
 // into their callers, never dropped. Memory that a truncated snapshot does not list is a leaf of
-// its own. The same input gives the same bytes.
+// its own. The output is deterministic.
 //
 // The script and its style are built from web/ by `make assets` and embedded: the Go build needs no
 // Node.

@@ -85,7 +85,8 @@ func (v view) Facts() []fact {
 	return append(out, fact{"Snapshots", fmt.Sprint(v.Snapshots), v.Span})
 }
 
-// signedRate is a rate in words; empty if it is 0, as in a series that is too short.
+// signedRate returns a rate as text; it is empty if the rate is 0, as in a series that is too
+// short.
 func signedRate(rate float64, per string) string {
 	if rate == 0 {
 		return ""

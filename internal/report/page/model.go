@@ -37,7 +37,7 @@ type Model struct {
 	// Snapshots is the number in the series; Moments are those that are shown.
 	Snapshots int      `json:"snapshots"`
 	Moments   []Moment `json:"moments"`
-	// Span is the time from the first to the last snapshot, in words; empty if times are not known.
+	// Span is the time from the first to the last snapshot, as text; empty if times are not known.
 	Span string `json:"span"`
 	// Clock is the source of the times; RatePer is the unit that rates are per.
 	Clock   string `json:"clock"`

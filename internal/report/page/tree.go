@@ -64,7 +64,7 @@ func intern[K comparable, T any](index map[K]int, list *[]T, key K, entry func()
 }
 
 // tree is the union of all call paths, outermost function first. A node is a function called from
-// its parent, whatever the line of the call. Parents precede their children, and node 0 is the heap
+// its parent, for all lines of the call. Parents precede their children, and node 0 is the heap
 // itself.
 type tree struct {
 	parents   []int // -1 for the first

@@ -15,7 +15,7 @@ import (
 type Options struct {
 	// Top is the number of rows in text; 0 shows 20.
 	Top int
-	// Rules decide which frame a site is attributed to; nil for the default ones.
+	// Rules decide which frame a site is attributed to; nil means the default rules.
 	Rules *class.Rules
 	// GroupBy is what a row is.
 	GroupBy sites.GroupBy

@@ -12,7 +12,7 @@ import (
 // input.
 const maxRemedy = 400
 
-// remedy is what would give an unnamed address its name.
+// remedy returns how to get the name of an unnamed address.
 func remedy(s *symbolize.Symbols, l *symbolize.Location) string {
 	return text.Clip(remedyText(s, l), maxRemedy)
 }
@@ -55,7 +55,7 @@ func remedyOutside(r symbolize.Reason) string {
 	return "no mapping contains the address: a library was loaded and unloaded between two snapshots, or the stack is broken"
 }
 
-// remedyForAll is what would give the addresses of a row their names; it may be empty.
+// remedyForAll returns how to get the names of the addresses of a row; it may be empty.
 func remedyForAll(s *symbolize.Symbols, r UnnamedRow) string {
 	if len(r.Modules) == 0 {
 		return remedyOutside(r.Reason)

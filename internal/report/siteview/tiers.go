@@ -2,7 +2,7 @@ package siteview
 
 import "github.com/heaplapse/heaplapse/diff/identity"
 
-// TierTexts are the ways to match sites of two builds, in words.
+// TierTexts describe the ways to match sites of two builds.
 var TierTexts = map[identity.Tier]string{
 	identity.ByPlace:      "by build ID and offset",
 	identity.ByFile:       "by file and offset (no build ID is known)",

@@ -25,7 +25,7 @@ type View struct {
 	Blame Blame
 	// CallPaths is the number of call paths of the row.
 	CallPaths int
-	// Unnamed is why the function has no name and what would give it one; empty if it has a name.
+	// Unnamed is why the function has no name and how to get it; empty if it has a name.
 	Unnamed string
 
 	// Both are expensive, and most tables do not need them.
@@ -39,7 +39,7 @@ type Blame struct {
 	Module   string `json:"module"`
 	File     string `json:"file"`
 	Line     int    `json:"line"`
-	// Near is the nearest symbol, and Remedy what would give the name, of a frame without a name.
+	// Near is the nearest symbol to a frame without a name, and Remedy is how to get its name.
 	Near   string `json:"near,omitempty"`
 	Remedy string `json:"remedy,omitempty"`
 	// CalledBy is the nearest caller in the same module that has a name.

@@ -33,7 +33,7 @@ import (
 // Client downloads files from debuginfod servers. A nil Client finds nothing. It is safe for
 // concurrent use.
 type Client struct {
-	// URLs are the servers, in the order in which they are asked.
+	// URLs are the servers, in the order of the requests.
 	URLs []string
 	// Dir is the cache directory.
 	Dir string

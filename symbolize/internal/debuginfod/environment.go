@@ -15,7 +15,7 @@ import (
 const defaultTimeout = 90 * time.Second
 
 // New returns a client for servers. Each word is a URL, several URLs separated by blanks, or "env",
-// which stands for the URLs in DEBUGINFOD_URLS. The variables DEBUGINFOD_CACHE_PATH,
+// which means the URLs in DEBUGINFOD_URLS. The variables DEBUGINFOD_CACHE_PATH,
 // DEBUGINFOD_TIMEOUT, DEBUGINFOD_MAXTIME and DEBUGINFOD_MAXSIZE have the meaning that
 // debuginfod-client(7) gives them. Without a server, New returns nil.
 func New(words []string, getenv func(string) string) (*Client, error) {

@@ -28,7 +28,7 @@ type Data struct {
 	Faults []error
 }
 
-// Options give access to the other files of the debug information, and limit the work.
+// Options provide the other files of the debug information, and limit the work.
 type Options struct {
 	// Alt is the supplementary file that DW_FORM_GNU_ref_alt and similar forms refer to.
 	Alt *Data

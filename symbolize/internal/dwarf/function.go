@@ -37,7 +37,7 @@ type funcName struct {
 	off  uint64
 }
 
-// containsAny reports whether one of the sorted addresses lies in the ranges.
+// containsAny reports whether one of the sorted addresses is in the ranges.
 func containsAny(ranges []interval.Range, sorted []uint64) bool {
 	for _, r := range ranges {
 		i, _ := slices.BinarySearch(sorted, r.Lo)
@@ -193,7 +193,7 @@ func (w *walker) walk() error {
 }
 
 // entry reads one entry. It reports whether to read the children, and returns their scope. If they
-// are not to be read, it moves the cursor past them, provided the entry tells where they end.
+// are not to be read, it moves the cursor past them, if the entry states where they end.
 func (w *walker) entry(c *encoding.Cursor, a *encoding.Abbrev, top scope, start uint64) (scope, bool) {
 	switch a.Tag {
 	case encoding.TagSubprogram:
@@ -288,10 +288,10 @@ func (w *walker) inlined(c *encoding.Cursor, a *encoding.Abbrev, top scope, star
 	return inner, true
 }
 
-// hasStrays reports whether inlined calls may lie outside of their function. Without range lists
-// (before DWARF 3), gcc -gstrict-dwarf gives a function with a cold part the addresses of the other
-// part only, while calls that are inlined into the cold part have their own addresses. A function
-// __second_sect_of_f without calls covers the cold part.
+// hasStrays reports whether inlined calls may be outside of their function. Without range lists
+// (before DWARF 3), gcc -gstrict-dwarf writes for a function with a cold part the addresses of the
+// other part only, while calls that are inlined into the cold part have their own addresses. A
+// function __second_sect_of_f without calls covers the cold part.
 func (u *unit) hasStrays() bool { return u.Version < 3 }
 
 // stray returns the scope.stray for the children of a function that holds no address of the lookup.
@@ -335,7 +335,7 @@ func (w *walker) adopt(start uint64) *function {
 }
 
 // passOver moves the cursor past the children of an entry that holds no address of the lookup,
-// unless the walk is thorough or the entry does not tell where they end.
+// unless the walk is thorough or the entry does not state where they end.
 func (w *walker) passOver(c *encoding.Cursor, a *encoding.Abbrev, e *encoding.Entry) bool {
 	sibling, _ := w.u.localRef(e.Sibling)
 	return a.Children && !w.thorough && jump(c, sibling)

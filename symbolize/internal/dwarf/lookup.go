@@ -28,7 +28,7 @@ type Frame struct {
 // particular order. With several workers, it calls found from several goroutines at once. A frame
 // without a function has only a position. The frames are valid until found returns.
 //
-// The error is the first one because of which an answer may be missing. The other answers are
+// The error is the first one that may have caused a missing answer. The other answers are
 // correct.
 func (d *Data) Lookup(addrs []uint64, found func(addr uint64, frames []Frame)) error {
 	d.renewBudget()

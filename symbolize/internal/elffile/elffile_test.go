@@ -192,7 +192,7 @@ func TestSectionsOutsideTheFile(t *testing.T) {
 	require.NoError(t, err)
 	defer f.Close()
 	_, err = f.Section(".debug_info")
-	require.ErrorContains(t, err, "section .debug_info: lies outside the file: is it truncated?")
+	require.ErrorContains(t, err, "section .debug_info: is outside the file: is the file truncated?")
 }
 
 func TestMissingSections(t *testing.T) {

@@ -34,7 +34,7 @@ func (f *File) Section(name string) ([]byte, error) {
 	if s := f.section(name); s != nil && s.Type != elf.SHT_NOBITS {
 		raw := f.bytesAt(s.Offset, s.FileSize)
 		if raw == nil {
-			return nil, f.fault(name, "lies outside the file: is it truncated?")
+			return nil, f.fault(name, "is outside the file: is the file truncated?")
 		}
 		if s.Flags&elf.SHF_COMPRESSED != 0 {
 			return f.decompress(name, raw)
@@ -58,7 +58,7 @@ func (f *File) fault(section, format string, args ...any) error {
 // zlib can reach 1032:1.
 const (
 	maxRatio   = 64
-	floorRatio = 64 << 20 // bytes that every section may have, whatever its ratio
+	floorRatio = 64 << 20 // every section may expand to this size, regardless of the ratio
 	maxSection = 1 << 34
 )
 

@@ -146,7 +146,7 @@ func (r *stubReader) decode() error {
 		}
 		code := r.file.bytesAt(s.Offset, s.FileSize)
 		if code == nil {
-			return r.file.fault(s.Name, "lies outside the file: is it truncated?")
+			return r.file.fault(s.Name, "is outside the file: is the file truncated?")
 		}
 		first := len(r.stubs)
 		for off := uint64(0); off < uint64(len(code)); off += r.form.step {

@@ -12,7 +12,7 @@ type Range struct{ Offset, Size uint64 }
 func (r Range) end() uint64 { return r.Offset + r.Size }
 
 // Touched records the parts of a file that were read: headers, sections and code. A copy of the
-// file with only these parts gives the same answers.
+// file with only these parts yields the same answers.
 type Touched struct{ ranges []Range }
 
 // add records a part. Most parts overlap or follow the previous one.

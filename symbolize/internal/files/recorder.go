@@ -13,7 +13,7 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
 )
 
-// Recorder records which parts of which files are read through the sources that Record returns. A
+// Recorder records the parts of files that are read through the sources that Record returns. A
 // machine that has these parts and nothing else finds the same names for the same addresses. The
 // zero value is ready for use. It is safe for concurrent use.
 type Recorder struct {

@@ -1,8 +1,8 @@
-// Package files gives symbolization its files: programs, libraries, debug files, perf maps.
+// Package files provides the files for symbolization: programs, libraries, debug files, perf maps.
 //
 // A [Source] has the files of the machine that ran the recorded process, by the paths that they
 // have there. [Host] reads them on this machine, package bundle reads them from an archive, and
-// [Recorder] records what is read of another source. [Search] knows where the files of a module
+// [Recorder] records what is read from another source. [Search] knows where the files of a module
 // are.
 package files
 
@@ -13,7 +13,7 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
 )
 
-// Source gives access to files by their path. It is safe for concurrent use.
+// Source opens files by path. It is safe for concurrent use.
 type Source interface {
 	// Open opens an ELF file. The error wraps [io/fs.ErrNotExist] if there is no such file.
 	Open(path string) (*elffile.File, error)
@@ -27,7 +27,7 @@ type Source interface {
 }
 
 const (
-	// VDSOMapping is the name that the kernel gives to the library that it maps into every process.
+	// VDSOMapping is the kernel's name for the library that it maps into every process.
 	VDSOMapping = "[vdso]"
 	// VDSO is the path by which a Source has the image of that library.
 	VDSO = "/[vdso]"

@@ -7,7 +7,7 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize/internal/itanium/ast"
 )
 
-// form tells which operands an operator has.
+// form is the syntax of an operator: its operands and their order.
 type form uint8
 
 const (

@@ -55,7 +55,7 @@ type Frame struct {
 }
 
 // Read reads a perf map or a jitdump, which it distinguishes by their first bytes. The extension of
-// the file's name says whether it is compressed (.gz, .zst). Errors begin with the name.
+// the extension of the name determines the compression (.gz, .zst). Errors begin with the name.
 func Read(r io.Reader, name string) (*Map, error) {
 	m, err := read(r, filepath.Ext(name))
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// parseName splits the name that a compiler gives a function. Names of other forms are functions as
-// they are.
+// parseName splits the name that a compiler writes for a function. Names of other forms are
+// functions as they are.
 //
 //	JS:*hot /srv/hot.js:1:13          V8 of Node 20 and later
 //	LazyCompile:*hot /srv/hot.js:1    V8 up to Node 18

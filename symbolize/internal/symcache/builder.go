@@ -26,7 +26,7 @@ func newBuilder(key string, flags uint32) *builder {
 	}
 }
 
-// add adds the answer for an address. Of several answers for one address the first counts.
+// add adds the answer for an address. If an address is added twice, the first answer is kept.
 func (b *builder) add(addr uint64, e *Entry) {
 	a := answer{addr: addr, source: e.Source, reason: e.Reason}
 	if len(e.Frames) == 0 {

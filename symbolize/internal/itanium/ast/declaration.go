@@ -228,7 +228,7 @@ func (w *Printer) collapse(n *Node) (target Ref, rvalue bool) {
 	return 0, false
 }
 
-// syntax returns the node that a pack, an argument or a forward reference stands for.
+// syntax returns the node that a pack, an argument or a forward reference refers to.
 func (w *Printer) syntax(r Ref) Ref {
 	switch n := &w.nodes[r]; n.Kind {
 	case Argument:

@@ -3,7 +3,7 @@ package ast
 // Ref is the index of a node in a [Tree]; 0 means no node.
 type Ref int32
 
-// Kind is what a node stands for. It determines what the fields of the node hold.
+// Kind is the kind of a node. It determines the meaning of its fields.
 type Kind uint8
 
 // The kinds of nodes, each with the fields that it uses.
@@ -44,7 +44,7 @@ const (
 	ValueDecl          // A: name, B: type
 	TemplateDecl       // A: name, List: parameters
 	PackDecl           // A
-	Pack               // List: the elements of a parameter pack, of which one is printed
+	Pack               // List: the elements of a parameter pack; one of them is printed
 	ArgPack            // List: the elements of an argument pack, which are all printed
 	Expansion          // A
 	TemplateArgs       // List

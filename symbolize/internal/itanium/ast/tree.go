@@ -2,7 +2,7 @@ package ast
 
 // Tree holds the nodes of one name.
 type Tree struct {
-	Nodes []Node // Nodes[0] stands for no node
+	Nodes []Node // Nodes[0] means that there is no node
 	Lists []Ref  // the elements of all lists
 }
 
@@ -67,7 +67,7 @@ func (t *Tree) derivePack(n *Node) {
 	}
 }
 
-// either returns the trait of a node that stands for one of two others, with the traits a and b.
+// either returns the trait of a node that is one of two others, with the traits a and b.
 func either(a, b trait) trait {
 	if a == no && b == no {
 		return no
