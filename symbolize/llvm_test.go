@@ -267,8 +267,8 @@ func separateSymbols(t testing.TB, path string) map[string][]uint64 {
 	return out
 }
 
-// plainName returns a symbol without its version, its clone suffix, and the prefix that glibc gives
-// to internal aliases.
+// plainName returns a symbol without its version, its clone suffix, and glibc's prefix for internal
+// aliases.
 func plainName(name string) string {
 	return strings.TrimPrefix(names.Undecorated(name), "__GI_")
 }

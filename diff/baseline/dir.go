@@ -20,10 +20,10 @@ import (
 // pinFile holds the name of the reference run of a directory.
 const pinFile = "pinned"
 
-// durable makes a file survive a crash of the machine right after it was saved.
+// durable flushes a file to the disk, so that it survives a crash of the machine.
 var durable = atomicfile.Options{Sync: true}
 
-// ErrNotFound reports that a directory has no baseline of a name.
+// ErrNotFound means that a directory has no baseline with the name.
 var ErrNotFound = errors.New("no such baseline")
 
 // Save adds a run to a directory, which it creates if it does not exist, and returns the path of
@@ -46,8 +46,8 @@ func Save(dir string, r *Run, now time.Time) (string, error) {
 	return path, atomicfile.Write(path, durable, func(w io.Writer) error { return compress(w, content) })
 }
 
-// fileName is a name that sorts by time. The hash differs between runs of one build in the same
-// second.
+// fileName returns a name that sorts by time. The hash differs between runs of one build in the
+// same second.
 func fileName(r *Run, content []byte) string {
 	sum := sha256.Sum256(content)
 	build := r.Meta.BuildID[:min(12, len(r.Meta.BuildID))]
@@ -93,7 +93,7 @@ func IsSet(path string) bool {
 	return err == nil && len(names) > 0
 }
 
-// baselines are the names of the files, sorted.
+// baselines returns the names of the files, sorted.
 func baselines(dir string) (names []string, err error) {
 	list, err := os.ReadDir(dir)
 	for _, e := range list {
@@ -156,7 +156,7 @@ func (s *Set) Reference() *Entry {
 	return nil
 }
 
-// referenceName is the name of the reference run, "" for none.
+// referenceName returns the name of the reference run, or "" if there is none.
 func referenceName(dir string) (string, error) {
 	f, err := os.Open(filepath.Join(dir, pinFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -170,8 +170,8 @@ func referenceName(dir string) (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// Old returns the entries before the last keep ones, without the reference run: what [Set.Prune] is
-// called with.
+// Old returns the entries before the last keep ones, without the reference run. They are the
+// argument of [Set.Prune].
 func (s *Set) Old(keep int) (out []Entry) {
 	for i := range max(0, len(s.Entries)-keep) {
 		if !s.Entries[i].Reference {

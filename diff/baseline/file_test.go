@@ -62,18 +62,16 @@ func written(t testing.TB, r *baseline.Run) []byte {
 	return b.Bytes()
 }
 
-// TestTheSameRunGivesTheSameBytes.
-func TestTheSameRunGivesTheSameBytes(t *testing.T) {
+func TestWriteIsDeterministic(t *testing.T) {
 	require.Equal(t, written(t, run(20)), written(t, run(20)))
 }
 
-// TestALargeRunIsAFewHundredKiB: three thousand sites, the most that are kept, of 12 frames.
-func TestALargeRunIsAFewHundredKiB(t *testing.T) {
+// TestSizeOfALargeRun writes 3,000 sites of 12 frames, the largest number that is kept.
+func TestSizeOfALargeRun(t *testing.T) {
 	require.Less(t, len(written(t, run(3000))), 600<<10)
 }
 
-// TestFilesMeetTheSchema of docs.
-func TestFilesMeetTheSchema(t *testing.T) {
+func TestFilesMatchTheSchema(t *testing.T) {
 	schema, err := jsonschema.NewCompiler().Compile(filepath.Join(testutil.Root(t), "docs/schema/baseline.schema.json"))
 	require.NoError(t, err)
 	for _, r := range []*baseline.Run{run(10), {}} {
@@ -100,7 +98,7 @@ func zipped(text []byte) []byte {
 	return b.Bytes()
 }
 
-// TestDamagedFiles: an error names the file, the damage, and what to do.
+// TestDamagedFiles checks that an error names the file, the damage, and the remedy.
 func TestDamagedFiles(t *testing.T) {
 	whole := written(t, run(5))
 	text := string(content(t, whole))
@@ -115,7 +113,7 @@ func TestDamagedFiles(t *testing.T) {
 		"empty":                     {nil, "not gzip'ed"},
 		"text":                      {[]byte("heap profile: 1: 2"), "not gzip'ed"},
 		"truncated":                 {whole[:len(whole)/2], "truncated: it ends early; remove it, or save the run again"},
-		"without its sum":           {whole[:len(whole)-3], "truncated"},
+		"without its checksum":      {whole[:len(whole)-3], "truncated"},
 		"a flipped bit":             {flipped(whole), "damaged"},
 		"another version":           {change("heaplapse.baseline/1", "heaplapse.baseline/2"), `schema "heaplapse.baseline/2", want "heaplapse.baseline/1": written by another version of heaplapse; save the run again`},
 		"other JSON":                {zipped([]byte(`{"schema":"heaplapse.growth/1"}`)), `schema "heaplapse.growth/1"`},
@@ -126,9 +124,9 @@ func TestDamagedFiles(t *testing.T) {
 		"an invalid name":           {change(`"names":[`, `"names":[-1,`), "damaged: site 0: names: entry -1 of a table of"},
 		"an invalid string":         {change(`"frames":[[`, `"frames":[[77777,0,0,0],[`), "damaged: frame 0 refers to string 77777 of"},
 		"an invalid frame to blame": {change(`"stack_blame":1`, `"stack_blame":12`), "the frame to blame is not on the stack"},
-		"an absurd level":           {change(`"total":{"bytes":1000000000`, `"total":{"bytes":1e308`), "total, rest: a number is out of range"},
-		"no time":                   {change(`"span_seconds":600.5`, `"span_seconds":-1`), "meta: a number is out of range"},
-		"an endless one":            {zipped(make([]byte, 65<<20)), "more than 64 MiB"},
+		"a level out of range":      {change(`"total":{"bytes":1000000000`, `"total":{"bytes":1e308`), "total, rest: a number is out of range"},
+		"a negative time":           {change(`"span_seconds":600.5`, `"span_seconds":-1`), "meta: a number is out of range"},
+		"too large":                 {zipped(make([]byte, 65<<20)), "more than 64 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := baseline.Read(bytes.NewReader(c.file), "nights/1.baseline.json.gz")
@@ -145,8 +143,8 @@ func flipped(file []byte) []byte {
 	return out
 }
 
-// FuzzRead: any document gives an error and no run, or a run that is written and read again
-// unchanged.
+// FuzzRead checks that Read returns an error and no run, or a run that a round trip does not
+// change.
 func FuzzRead(f *testing.F) {
 	f.Add(content(f, written(f, run(2))))
 	f.Add(content(f, written(f, &baseline.Run{})))
@@ -167,7 +165,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestAddAndSub: standard deviations add up in squares, everything else is a sum.
+// TestAddAndSub checks that standard deviations add up in squares, and other fields linearly.
 func TestAddAndSub(t *testing.T) {
 	a := baseline.Level{Bytes: 3, Objects: 1, Peak: 5, Slope: 1, SlopeError: 3, AllocBytes: 7, AllocObjects: 2, Noise: 3}
 	b := baseline.Level{Bytes: 4, Objects: 1, Peak: 5, Slope: 1, SlopeError: 4, AllocBytes: 7, AllocObjects: 2, Noise: 4}

@@ -25,11 +25,11 @@ type Comparison struct {
 	Unchanged int
 	// SameProcess reports whether both snapshots are of one process image.
 	SameProcess bool
-	// Tiers is what was matched at each tier.
+	// Tiers counts the matches at each tier.
 	Tiers identity.Tally
-	// Foreign is the number of bytes in use, of both sides, that no tier matched and whose stacks
-	// lead through files that the other side does not have: they may be there under other names.
-	// Other unmatched bytes are new or gone.
+	// Foreign is the number of unmatched bytes in use, of both sides, whose stacks contain files
+	// that the other side does not have: there they may have other names. Other unmatched bytes are
+	// new or gone.
 	Foreign int64
 }
 

@@ -87,7 +87,7 @@ func checkOrder(moments [3]*Side) error {
 	return nil
 }
 
-// persisted returns what stayed of one site; false if nothing did.
+// persisted returns the memory of one site that stayed, and false if none did.
 func persisted(moments [3]*Side, site symbolize.SiteID) (PersistRow, bool) {
 	r := PersistRow{Sites: []symbolize.SiteID{site}, Certain: -1}
 	exact := true
@@ -107,7 +107,7 @@ func persisted(moments [3]*Side, site symbolize.SiteID) (PersistRow, bool) {
 	return r, r.Stayed > 0
 }
 
-// add returns the sum of two rows. What is certain is unknown if it is unknown of either.
+// add returns the sum of two rows. Certain is unknown if it is unknown in either row.
 func (r PersistRow) add(o PersistRow) PersistRow {
 	for i := range r.At {
 		r.At[i] = r.At[i].Add(o.At[i])

@@ -14,8 +14,8 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-// rows groups matches: by the current side's sites, or by the base's if those are gone. By stack,
-// each match is a row.
+// rows groups matches by the sites of the current side, or of the base side if they are gone. If
+// sites are stacks, each match is a row.
 func (p *pair) rows(matches []identity.Match) (rows []Row) {
 	var index group.Index
 	for i, m := range matches {
@@ -61,8 +61,8 @@ func (s *Side) include(ids *[]symbolize.SiteID, sum *heapfile.Counts, members []
 	}
 }
 
-// addBound adds to a bound what a truncated snapshot may hide of one more site that only the other
-// side shows. The bound is never more than all that the snapshot hides.
+// addBound adds to a bound the bytes that a truncated snapshot may hide of one more site, which
+// only the other side lists. The bound is at most the total of the hidden bytes.
 func addBound(sum heapfile.Counts, s *series.Head) heapfile.Counts {
 	one, all := s.Completeness.AbsentMax, s.Heap().Sub(s.Completeness.Estimate)
 	add := func(sum, one, all int64) int64 {

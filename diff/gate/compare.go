@@ -91,8 +91,8 @@ func (v *view) known(levels []baseline.Level) float64 {
 	return math.Hypot(v.metric.known(0, levels[0]), stats.Median(base))
 }
 
-// lowest is the lowest value of the set, the second lowest of ten or more. Against the reference
-// run it is before: what was lost since then is lost in the set, too.
+// lowest returns the lowest value of the set, or the second lowest of ten or more. Against the
+// reference run it returns before, because what was lost since that run is missing in the set, too.
 func (v *view) lowest(c change) float64 {
 	if v.base == BaseReference || len(c.set) == 0 {
 		return c.before

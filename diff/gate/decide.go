@@ -82,8 +82,8 @@ func (c comparison) find(r *row, x change, m move, leastZ float64, calibrate fun
 	return f
 }
 
-// need is the z that a row must reach: the one that the caller chose, else at least what the number
-// of rows asks for.
+// need returns the z that a row must reach: the one that the caller chose, else at least leastZ,
+// which depends on the number of rows.
 func (l limits) need(leastZ float64) float64 {
 	if l.chosenZ {
 		return l.Z
@@ -203,8 +203,8 @@ func largestShown(findings []finding) int {
 
 // shown reports whether a change that did not regress is worth showing. Slopes and allocated bytes
 // vary all the time: they must differ clearly, and reach the thresholds if they cannot fail the
-// gate. What decreased or moved since the reference run is shown against it only if there is no
-// set: else the same would be listed night after night.
+// gate. Rows that decreased or moved since the reference run are shown against it only if there is
+// no set: otherwise the same rows would be listed every night.
 func (f finding) shown(hasSet bool) bool {
 	switch {
 	case !f.change.listed():
@@ -232,7 +232,7 @@ type decided struct {
 	size float64
 }
 
-// decided describes a row whose status rests on the finding with the index by.
+// decided returns a row with its status, which the finding with the index by decided.
 func (r *row) decided(status Status, findings []finding, by int, rows []*row) decided {
 	f := findings[by]
 	out := Row{

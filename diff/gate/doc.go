@@ -40,18 +40,18 @@
 // run has by itself (sampling, the error of a slope), and 2 % of before, because identical values
 // in a few runs do not prove that there is no noise.
 //
-// A set of M runs says little about a standard deviation when M is small. Its standard deviation is
-// multiplied by a factor from Student's t distribution, so that an unchanged run reaches z × noise
-// as often as a normal value reaches z standard deviations (see calibration). With fewer than
-// [LeastBaselines] runs there is no such estimate: only the other thresholds apply.
+// If a set has few runs, its standard deviation is not accurate. It is multiplied by a factor from
+// Student's t distribution, so that an unchanged run reaches z × noise as often as a normal value
+// reaches z standard deviations (see calibration). With fewer than [LeastBaselines] runs there is
+// no such estimate: only the other thresholds apply.
 //
 // With many rows, a false alarm is likely. Unless the caller chooses z, it is raised so that at
 // least one row that is large enough to regress exceeds it by chance in one run of twenty
 // (Bonferroni).
 //
 // A function that is renamed, split or moved gains what another function loses. A loss is
-// subtracted from gains nearby, and each byte of it only once, so that a move is no regression and
-// a regression is not hidden by a move.
+// subtracted from gains nearby, each byte of it only once, so that a move is not a regression, and
+// a move does not hide a regression.
 //
 // A slow drift passes every comparison with the latest runs, because they drift, too. It regresses
 // against the reference run.

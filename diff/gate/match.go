@@ -17,12 +17,12 @@ type site struct {
 	tier           identity.Tier    // at which the latest earlier run has it
 }
 
-// matchSites finds the sites of all runs in each other, and reports how those of the current run
-// match the latest earlier run.
+// matchSites matches the sites of all runs, and reports how the sites of the current run match the
+// latest earlier run.
 //
 // The list begins with the sites of the current run. The earlier runs are matched with the list one
-// after the other, the latest first; what does not match joins the list. So a site needs only one
-// run in common with a build to be found in it.
+// after the other, the latest first, and sites that do not match are appended to it. So a site that
+// does not match one run may still match another.
 func matchSites(runs []*baseline.Run, suppressions *suppress.List) (sites []*site, tiers identity.Tally) {
 	var ids []identity.Site // parallel to sites
 	add := func(s *baseline.Site, run int) {
@@ -93,8 +93,8 @@ func tally(tiers *identity.Tally, m identity.Match, base []baseline.Site, sites 
 }
 
 // share adds the level of a site of an earlier run to the sites that it matches, in proportion to
-// their size, because the match does not distinguish them. Sites without a suppression come first:
-// else one would seem new beside one that is suppressed.
+// their size, because the match does not distinguish them. Suppressed sites get a share only if all
+// of them are suppressed: otherwise a site that is not suppressed would look new.
 func share(s *baseline.Site, run int, matches []*site) {
 	to := slices.DeleteFunc(slices.Clone(matches), func(m *site) bool { return m.suppression != nil })
 	if len(to) == 0 {

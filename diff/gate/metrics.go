@@ -86,8 +86,8 @@ func (rs runs) slope() metric {
 }
 
 // allocated compares the cumulative bytes: scaled to the work of the current run if it is known;
-// else those of runs of the same length, and these cannot fail the gate, because a run that is
-// does more work allocates more.
+// else those of runs of the same length. The latter cannot fail the gate, because a run that does
+// more work allocates more.
 func (rs runs) allocated() metric {
 	m := metric{
 		name: MetricAllocated, judged: rs.hasWork(),
@@ -106,8 +106,8 @@ func (rs runs) allocated() metric {
 }
 
 const (
-	// slopeLength is the largest ratio of the lengths of two runs whose slopes are compared: where
-	// something leaks at a changing rate, a longer run has another slope.
+	// slopeLength is the largest ratio of the lengths of two runs whose slopes are compared: if the
+	// rate of a leak changes, a longer run has another slope.
 	slopeLength = 1.5
 	// allocatedLength is the same for allocated bytes without an amount of work.
 	allocatedLength = 1.1

@@ -67,8 +67,8 @@ func calibrateReference(m int, z float64) calibration {
 	return calibration{plain: halfFactor(z, m-1, math.Sqrt2), line: halfFactor(z, m-2, math.Sqrt2)}
 }
 
-// calibrator returns the calibration for a z. Each is computed once: rules of single sites may ask
-// for a z of their own.
+// calibrator returns a function that returns the calibration for a z and computes each once. The
+// rules for single sites may have different values of z.
 func (v *view) calibrator() func(z float64) calibration {
 	known := map[float64]calibration{}
 	return func(z float64) calibration {
@@ -83,8 +83,8 @@ func (v *view) calibrator() func(z float64) calibration {
 	}
 }
 
-// noise is the standard deviation that a change is divided by: the calibrated scatter of the set,
-// what is known without other runs, or leastNoise, whichever is largest.
+// noise returns the standard deviation that a change is divided by. It is the largest of the
+// calibrated scatter of the set, the uncertainty of each run by itself, and leastNoise.
 func (v *view) noise(c change, calibrate func(float64) calibration, z float64) float64 {
 	if !v.significant() {
 		return c.known

@@ -31,9 +31,9 @@ type limits struct {
 }
 
 // groupSites sums sites by the function that they are attributed to, without template arguments, by
-// its file, and by what suppresses them. Different functions of one name are in different files:
-// static ones, and those of anonymous namespaces. A function that moved to another file is one row,
-// for its sites were matched by their call paths.
+// its file, and by their suppression. Different functions with the same name (static functions, or
+// functions in anonymous namespaces) are in different files. A function that moved to another file
+// is one row, because its sites were matched by their call paths.
 func groupSites(sites []*site, o Options) []*row {
 	type key struct {
 		function, file string
@@ -163,7 +163,7 @@ func (r *row) isNew() bool {
 // isGone reports whether the current run does not have the row.
 func (r *row) isGone() bool { return r.levels[0] == baseline.Level{} }
 
-// current are the sites that the current run has, else all.
+// current returns the sites that the current run has, or all sites if it has none of them.
 func (r *row) current() []*site {
 	out := slices.DeleteFunc(slices.Clone(r.sites), func(s *site) bool { return s.levels[0] == baseline.Level{} })
 	if len(out) == 0 {

@@ -30,9 +30,9 @@ func (rs runs) referenceRun() *baseline.Run {
 
 // selectRuns orders the runs, and counts each once.
 //
-// A run that is given twice, as its snapshots and as their baseline, would make the noise between
-// runs smaller than it is, and the current run in the set would hide its own regression. The
-// reference run is in the set only if fewer than LeastBaselines others are.
+// If a run counted twice, as snapshots and as a baseline, the noise between runs would be
+// underestimated. If the current run were in the set, it would hide its own regression. The
+// reference run is in the set only if the set has fewer than LeastBaselines others.
 func selectRuns(current *baseline.Run, set []*baseline.Run, reference *baseline.Run) (runs, []Note) {
 	distinct := dedupe(latestFirst(set))
 	var notes []Note

@@ -9,10 +9,10 @@
 //
 // # Steps
 //
-// [Judge] is a sequence of functions, a file each. Each takes what the steps before returned, and
-// changes none of it:
+// [Judge] calls a sequence of functions, each in its own file. A step takes the results of the
+// previous steps and does not change them:
 //
-//	scope.go     which snapshots are judged, and what is known of all of them
+//	scope.go     which snapshots are judged, and facts about all of them
 //	group.go     which sites belong together, and which are suppressed
 //	heap.go      the trend of the whole heap, and of the resident set
 //	judge.go     the trend of each group, and of its members if the group does not leak

@@ -39,10 +39,10 @@ func (j *judgement) groups(groups [][]symbolize.SiteID) (out judged) {
 	return out
 }
 
-// group judges a group and, if it does not leak, its members: the growth of one may be hidden by
-// that of others. A member is listed by itself if it leaks, unless
+// group judges a group and, if it does not leak, its members: other members may hide the growth of
+// one. A member that leaks is listed separately, unless
 //   - the other members shrink by as much: then allocations only moved from one caller to another,
-//   - its curve is that of the others: then it has no evidence that the group does not have.
+//   - its curve follows the others: then it is no more evidence of a leak than the group.
 func (j *judgement) group(members []symbolize.SiteID) judged {
 	whole := j.site(members)
 	out := judged{tested: 1}
@@ -144,8 +144,8 @@ func (j *judgement) byGrowth(ids []symbolize.SiteID) []symbolize.SiteID {
 	return out
 }
 
-// leastRising is the least size in bytes of a site whose rise counts as a sign of load: a handful
-// of objects rises by chance.
+// leastRising is the minimum size in bytes of a site whose rise is a sign of load. Sites of a few
+// objects rise by chance.
 const leastRising = 4 << 10
 
 // medianRise is the median rise of the sites that change. Rising load moves many sites at once, a

@@ -13,7 +13,7 @@ type listing struct {
 	stable []Site // ranked
 	// largestStable is the stable site that grew most, if it makes up most of the heap's growth.
 	largestStable *Site
-	// small is the number of stable sites that grew by less than the least growth that counts,
+	// small is the number of stable sites that grew by less than the minimum,
 	// smallBytes their growth.
 	small      int
 	smallBytes int64

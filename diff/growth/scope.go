@@ -41,7 +41,7 @@ func scopeOf(s *series.Series, judged sites.Range) scope {
 	return out
 }
 
-// otherImage is the longest process image but the one that is judged.
+// otherImage returns the longest process image except the judged one.
 func otherImage(s *series.Series, judged sites.Range) *interval {
 	var best *interval
 	for begin, end := range s.Images(0, len(s.Heads)) {

@@ -50,8 +50,8 @@ func offsetsOf(s *symbolize.Symbols) map[symbolize.ModuleID]map[uint64]bool {
 }
 
 // Alike reports whether two sets of return addresses, or of their offsets within a file, may be of
-// one build at one place: they have half of the smaller set in common, or more. Two runs of one
-// build have most in common, a rebuilt file hardly any.
+// the same build at the same address: they share at least half of the smaller set. Two runs of one
+// build share most addresses, and runs of different builds hardly any.
 func Alike[K comparable](a, b map[K]bool) bool {
 	both := 0
 	for k := range a {

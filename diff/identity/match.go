@@ -33,7 +33,7 @@ type Match struct {
 }
 
 // Pair matches two sides. Every site is in exactly one match. Matches are in the order of the sites
-// of current, then of those that only base has.
+// of current, followed by the sites that only base has.
 func Pair(base, current []Site) []Match {
 	return match(base, current,
 		keyTier(ByPlace, placeKey),

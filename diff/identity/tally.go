@@ -3,7 +3,7 @@ package identity
 // Tally counts, for each [Tier], the sites that were matched at it.
 type Tally [Unmatched + 1]TierShare
 
-// TierShare is what was matched at one tier, on both sides.
+// TierShare counts the matches at one tier, on both sides.
 type TierShare struct {
 	Sites int
 	Bytes float64 // in use
@@ -31,7 +31,7 @@ func (t *Tally) UnmatchedShare() float64 {
 	return t[Unmatched].Bytes / t.Bytes()
 }
 
-// LeastSure returns the less sure of two tiers; a tier that matched comes before [Unmatched].
+// LeastSure returns the less certain of two tiers; a tier that matched comes before [Unmatched].
 func LeastSure(a, b Tier) Tier {
 	if a == Unmatched || b == Unmatched {
 		return min(a, b)

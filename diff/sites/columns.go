@@ -76,9 +76,9 @@ func (c *Collector) Columns(series *series.Series, symbols *symbolize.Symbols) [
 	return out
 }
 
-// Sum adds the columns of a group, over n snapshots. A value is hidden if it is hidden of all
-// members. If it is visible of some, then what is hidden of the others is less than the smallest
-// visible row. Cumulative bytes have no such bound, so that one hidden member hides the sum.
+// Sum adds the columns of a group, over n snapshots. A value is hidden if it is hidden for all
+// members. If some members are visible, the hidden bytes of the others are fewer than those of the
+// smallest visible row. Cumulative bytes have no such bound, so one hidden member hides the sum.
 func Sum(members []Column, n int) Column {
 	var out Column
 	out.pad(n)

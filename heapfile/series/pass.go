@@ -30,7 +30,7 @@ func (s *Series) All(workers int) iter.Seq2[*Snapshot, error] {
 	}
 }
 
-// errStopped ends a pass whose consumer wants no more snapshots.
+// errStopped ends a pass when its consumer stops early.
 var errStopped = errors.New("stopped")
 
 // Read reads one snapshot again. If its stacks or rows have changed, it returns an error

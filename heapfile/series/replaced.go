@@ -10,8 +10,8 @@ import (
 )
 
 // withoutReplaced returns the known mappings without those that share an address with an added
-// mapping of another file. Only mappings of files count: addresses in anonymous memory have no
-// other meaning.
+// mapping of another file. Only mappings of files count: anonymous memory does not change what an
+// address means.
 //
 // One sweep over the address space finds each replaced mapping once, so that the cost is
 // O(n log n) for n mappings, even if all of them overlap.
@@ -52,7 +52,7 @@ func withoutReplaced(known, added []heapfile.Mapping) []heapfile.Mapping {
 
 func isFile(m heapfile.Mapping) bool { return strings.HasPrefix(m.Path, "/") }
 
-// fileRanges returns the address range of each mapping, an empty one for those that are no files.
+// fileRanges returns the address range of each mapping, or an empty range if it is not of a file.
 func fileRanges(mappings []heapfile.Mapping) []interval.Range {
 	ranges := make([]interval.Range, len(mappings))
 	for i, m := range mappings {
@@ -73,7 +73,7 @@ type filePlace struct {
 func placeOf(m heapfile.Mapping) filePlace { return filePlace{m.Path, m.Start - m.Offset} }
 
 // openFiles is the mappings that hold the address that a sweep is at: their positions by place and
-// inode. Grouped so, those of another file are found without a look at those of the same file.
+// inode. With these groups, mappings of another file are found without a scan of the same file's.
 type openFiles map[filePlace]map[uint64]map[int]bool
 
 func (o openFiles) add(i int, m heapfile.Mapping) {

@@ -164,7 +164,7 @@ func (s *Series) read(d *discovery, o Options) error {
 	return nil
 }
 
-// choose takes the requested process, or the one that is most likely meant.
+// choose selects the requested process, or the most likely one.
 func (s *Series) choose(processes []Process, want string, known manifests) error {
 	chosen := 0
 	switch {

@@ -7,17 +7,17 @@ const MaxTerms = 4
 
 // Fit is a least-squares fit y ≈ Σ C[k]·basis[k].
 type Fit struct {
-	// C are the coefficients; those beyond the number of terms are 0.
+	// C has the coefficients, and 0 after the last term.
 	C [MaxTerms]float64
 	// RSS is the residual sum of squares.
 	RSS float64
-	// left is the length of what is left of the last column after the others are taken out of it.
+	// left is the norm of the last column's component that is orthogonal to the other columns.
 	left float64
 }
 
 // LastError returns the standard error of the last coefficient: the root of the residual variance
-// over the squared length of what is left of its column after the others. The residual variance is
-// RSS over the degrees of freedom; with none it is unknown and the error infinite.
+// over the squared norm of its column's component orthogonal to the others. The residual variance
+// is RSS over the degrees of freedom. Without degrees of freedom the error is infinite.
 func (f Fit) LastError(freedom int) float64 {
 	if freedom <= 0 {
 		return math.Inf(1)
@@ -34,11 +34,10 @@ const (
 )
 
 // LeastSquares fits up to MaxTerms columns to y by Householder's QR factorisation; ok is false if
-// the columns depend on each other, or are more than the points.
+// the columns are linearly dependent, or if there are more columns than points.
 //
-// The columns may differ in scale by any factor: those of a series are shares of time, and bytes.
-// QR works on the columns themselves. Normal equations would square them, and lose half of the
-// digits.
+// The columns may differ in scale by any factor; for a series, they are shares of time, and bytes.
+// Normal equations would square the columns and lose half of the digits; QR does not.
 func LeastSquares(y []float64, basis ...[]float64) (f Fit, ok bool) {
 	n, terms := len(y), len(basis)
 	if terms > n {
@@ -79,9 +78,9 @@ func LeastSquares(y []float64, basis ...[]float64) (f Fit, ok bool) {
 	return f, true
 }
 
-// reflect applies to columns the reflection that makes the first of them zero below row k. It
-// returns what that has in row k then, and false if that is nothing but rounding. The other
-// columns' rows from k on are overwritten; the first holds the reflection.
+// reflect applies to all columns the reflection that makes the first column zero below row k. It
+// returns the first column's value in row k, and false if that value is only a rounding error. The
+// other columns are overwritten from row k on; the first column holds the reflection.
 func reflect(columns [][]float64, k int) (diagonal float64, ok bool) {
 	v := columns[0][k:]
 	above, below := squares(columns[0][:k]), squares(v)

@@ -144,7 +144,7 @@ func samplingText(period int64) string {
 	return fmt.Sprintf("samples every %d bytes", period)
 }
 
-// remarks returns the notes and the reason of the verdict.
+// remarks returns the lines below the table: the notes and the expired suppressions.
 func (g *Report) remarks() (out []string) {
 	if s := g.UnmatchedShare() - g.movedShare(); s > manyUnmatched {
 		out = append(

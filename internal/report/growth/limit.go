@@ -13,7 +13,7 @@ import (
 // the last judged snapshot. Null means never.
 type limitJSON struct {
 	Bytes int64 `json:"bytes"`
-	// Of is what is compared with the limit: "rss" if it was recorded, else "heap".
+	// Of is the value that is compared with the limit: "rss" if it was recorded, else "heap".
 	Of      string   `json:"of"`
 	Now     int64    `json:"now_bytes"`
 	Seconds *float64 `json:"seconds"`

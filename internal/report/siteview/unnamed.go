@@ -14,12 +14,12 @@ import (
 )
 
 // Unnamed is the memory in use of one snapshot that is attributed to functions without a name, by
-// reason. It shows what finding the missing files is worth.
+// reason. It shows how much memory the missing files would name.
 type Unnamed struct {
 	// Total is the bytes in use on all stacks that were counted. It is less than the heap if the
 	// snapshot is truncated.
 	Total int64
-	// Bytes are those of Total that are attributed to a function without a name.
+	// Bytes is the part of Total that is attributed to functions without a name.
 	Bytes int64
 	Rows  []UnnamedRow
 
@@ -32,7 +32,7 @@ type Unnamed struct {
 type UnnamedRow struct {
 	Reason symbolize.Reason
 	Bytes  int64
-	// Modules are those with that reason, the one with most bytes first.
+	// Modules has the modules with that reason, in descending order of bytes.
 	Modules []symbolize.ModuleID
 }
 
@@ -63,7 +63,7 @@ func (u *Unnamed) Add(id heapfile.StackID, bytes int64) {
 	}
 }
 
-// Done sorts the rows, the one with most bytes first, and returns u.
+// Done sorts the rows in descending order of bytes, and returns u.
 func (u *Unnamed) Done() *Unnamed {
 	keys := make([]unnamedKey, 0, len(u.modules))
 	for k := range u.modules {

@@ -20,7 +20,7 @@ func TestSparklineFitsItsWidthAndShowsGaps(t *testing.T) {
 	require.Equal(t, "▁▁▁", Sparkline([]int64{0, 0, 0}, []bool{true, true, true}, 24))
 }
 
-// TestHostileNamesAreEscaped: the names in a snapshot may come from anybody.
+// TestHostileNamesAreEscaped: the names in a snapshot are untrusted.
 func TestHostileNamesAreEscaped(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain<T>":          "plain<T>",

@@ -1,12 +1,13 @@
-// Package symcache keeps what addresses were resolved to from run to run, one file for each module.
+// Package symcache keeps the frames of resolved addresses between runs, in one file per module.
 //
-// What an answer depends on is the file's key: another build of the module, another debug file or
-// another way to show names has a file of its own. Failures to find a file are not kept.
+// The key of a file contains everything that an answer depends on: another build of the module,
+// another debug file, or another style of names has another cache file. Failures to find a file are
+// not kept.
 //
-// The cache is not trusted: a damaged file is ignored and replaced. It is not needed either: what
-// cannot be written is resolved again in the next run. Files are replaced as a whole, so that any
-// number of processes may share the directory; of two that write the same file at once, the last
-// one wins.
+// The cache is not trusted: a damaged file is ignored and replaced. It is optional: if it cannot be
+// written, addresses are resolved again in the next run. Files are replaced as a whole, so any
+// number of processes may share the directory; if two write the same file at once, the last one
+// wins.
 package symcache
 
 import (
@@ -95,9 +96,8 @@ func load(path, key string) (*table, error) {
 	return t, nil
 }
 
-// Save writes answers together with those that the directory holds by now, which other processes
-// may have added. It writes nothing if one of the key's files has changed. Find must not be called
-// afterwards.
+// Save merges answers with the current file, to which other processes may have added some. It
+// writes nothing if one of the key's files has changed. Find must not be called afterwards.
 func (c *Cache) Save(flags uint32, answers iter.Seq2[uint64, *Entry]) error {
 	if c == nil || !c.key.current() {
 		return nil

@@ -1,6 +1,6 @@
-// Command self prints what Go's runtime knows of its own code: an address, function, file and line
-// each: where functions begin ("entry"), and where calls return ("frame", innermost first; inlined
-// calls have one, too).
+// Command self prints addresses of its own code with the function, file and line that Go's runtime
+// reports: the starts of functions ("entry"), and return addresses ("frame", innermost first,
+// including inlined calls).
 package main
 
 import (
