@@ -42,6 +42,7 @@ const (
 	longestBeside = 1.0
 	tauRatio      = 1.25
 	tauRounds     = 4
+	rounding      = 1e-9 // of the growth along the line
 )
 
 func (s *series) curves() curves {
@@ -81,7 +82,8 @@ func (c *curves) try(s *series, tau float64) {
 	if tau > longestBeside {
 		return
 	}
-	if fit, ok := stats.LeastSquares(s.Live, s.one, curve, s.t); ok && fit.C[1] >= 0 && fit.RSS < c.beside.rss {
+	least := -rounding * math.Abs(c.line.C[1]) // a series that a line fits exactly has curves of ±0 beside it
+	if fit, ok := stats.LeastSquares(s.Live, s.one, curve, s.t); ok && fit.C[1] >= least && fit.RSS < c.beside.rss {
 		c.beside = beside{fit.RSS, tau, fit.C[2], fit.LastError(len(s.t) - 3)}
 	}
 }

@@ -17,7 +17,9 @@ func (s *series) cycleFeatures(f *Features, c curves, growth float64) {
 	f.set(FeatureFloor, (slices.Min(y[n-third:])-slices.Min(y[:third]))/growth, -2, 2)
 	f.set(FeatureCeiling, (slices.Max(y[n-third:])-slices.Max(y[:third]))/growth, -2, 2)
 	best := c.line.RSS
+	// The line by itself, for a series that a line fits exactly: beside it no wave is better.
 	f.set(FeatureCycleLine, c.line.C[1]/growth, -2, 3)
+	f.set(FeatureCycleLineT, c.line.C[1]/max(c.line.LastError(n-2), 1e-3*growth), -100, 1000)
 	sin, cos := make([]float64, n), make([]float64, n)
 	for _, period := range waves {
 		if period*float64(n) < 4 {

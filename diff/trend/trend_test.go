@@ -168,3 +168,28 @@ func BenchmarkJudge(b *testing.B) {
 		Judge(p, Options{})
 	}
 }
+
+// TestAnExactLineIsALine: a series that a line fits exactly is not judged by rounding, which
+// decides whether a wave or a curve fits better than the line.
+func TestAnExactLineIsALine(t *testing.T) {
+	for n := MinPoints; n <= 40; n++ {
+		for _, step := range []float64{333, 61440, 80000, 131040, 1e6} {
+			var p Points
+			for i := range n {
+				y := 320 + float64(i)*step
+				p.T, p.Live = append(p.T, float64(i)), append(p.Live, y)
+				p.Objects, p.Alloc = append(p.Objects, float64(i)), append(p.Alloc, y)
+			}
+			s, ok := prepare(p, Options{})
+			require.True(t, ok)
+			l := s.line()
+			f := s.features(l, s.curves(), s.growth(l))
+			for _, feature := range []Feature{FeatureCycleLine, FeatureLine} {
+				require.InDelta(t, 1, f[feature], 1e-6, "%s of %d points, %v bytes apart", feature, n, step)
+			}
+			for _, feature := range []Feature{FeatureCycleLineT, FeatureLineT} {
+				require.InDelta(t, 1000, f[feature], 1e-3, "%s of %d points, %v bytes apart", feature, n, step)
+			}
+		}
+	}
+}

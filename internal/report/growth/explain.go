@@ -164,12 +164,8 @@ func (g *Report) measurements(s *growth.Site) []measurement {
 	return list
 }
 
-// noNoise is the FeatureClarity of a site that does not vary around its trend; larger values are
-// limited to it.
-const noNoise = 1000
-
 func noise(s *growth.Site) string {
-	if s.Features[trend.FeatureClarity] >= noNoise {
+	if s.Sigma < 1 {
 		return "it does not vary around the trend"
 	}
 	return fmt.Sprintf("it varies by %s around the trend; the growth is %.1f times that",

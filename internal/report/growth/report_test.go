@@ -58,3 +58,20 @@ func TestANarrowTerminalHasRoomForNames(t *testing.T) {
 		require.Contains(t, b.String(), "leaky::remember<leaky::Request>  leaky.cc:105")
 	}
 }
+
+// TestAnExplanationOfASiteWithoutNoise: the text does not compare the growth with a noise of 0 B.
+func TestAnExplanationOfASiteWithoutNoise(t *testing.T) {
+	g := liveOf(t).Report
+	g.Explain = "1"
+	for sigma, want := range map[float64]string{
+		0:          "it does not vary around the trend\n",
+		1 << 20:    "it varies by 1.00 MiB around the trend; the growth is 2.5 times that\n",
+		0.1 * 1024: "it varies by 102 B around the trend; the growth is 2.5 times that\n",
+	} {
+		g.Result.Sites[0].Sigma = sigma
+		g.Result.Sites[0].Features[trend.FeatureClarity] = 2.5
+		var b bytes.Buffer
+		require.NoError(t, g.Text(&b))
+		require.Contains(t, b.String(), want)
+	}
+}
