@@ -88,13 +88,15 @@ func (c *Collector) Add(ctx context.Context, s *series.Series) (*symbolize.Symbo
 func (c *Collector) Contents() (*Contents, error) {
 	o := c.Search
 	out := &Contents{Index: Index{
-		Schema: Schema, Writer: c.Writer, Manifests: []Manifest{}, Files: []File{}, Fetched: []Fetched{}, Processes: c.generated,
+		Schema: Schema, Writer: c.Writer,
+		Manifests: []Manifest{}, Files: []File{}, Fetched: []Fetched{}, Processes: c.generated,
 		Search: Search{Binary: o.Binary, Sysroot: o.Sysroot, DebugDirs: o.DebugDirs},
 	}}
 	for _, f := range c.used.Fetches() {
 		out.Index.Fetched = append(out.Index.Fetched, Fetched(f))
 	}
-	if err := errors.Join(out.addSnapshots(c.sources), out.addFiles(c.used.Files()), out.addMaps(c.generated)); err != nil {
+	err := errors.Join(out.addSnapshots(c.sources), out.addFiles(c.used.Files()), out.addMaps(c.generated))
+	if err != nil {
 		return nil, err
 	}
 	slices.SortFunc(out.parts, func(a, b part) int { return cmp.Compare(a.entry, b.entry) })

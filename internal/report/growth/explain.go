@@ -60,7 +60,9 @@ func (g *Report) explained() ([]selected, error) {
 // The pattern may be nil.
 func (g *Report) matches(s *growth.Site, pattern *regexp.Regexp) bool {
 	v := g.Describe(s)
-	for _, name := range []string{v.Blame.Function, v.Title() + " " + v.Where, v.Title() + "  " + v.Where, v.Blame.Module} {
+	for _, name := range []string{
+		v.Blame.Function, v.Title() + " " + v.Where, v.Title() + "  " + v.Where, v.Blame.Module,
+	} {
 		if strings.Contains(name, g.Explain) || pattern != nil && pattern.MatchString(name) {
 			return true
 		}
