@@ -390,8 +390,8 @@ func TestSelfReturnAddresses(t *testing.T) {
 	require.Equal(t, 3, inlined, "the calls of outer, middle and inner")
 }
 
-// TestWorkersChangeNothing checks that the answers do not depend on the number of workers.
-func TestWorkersChangeNothing(t *testing.T) {
+// TestResultIndependentOfWorkers checks that the answers do not depend on the number of workers.
+func TestResultIndependentOfWorkers(t *testing.T) {
 	path, _ := runSelf(t)
 	addrs := sampleText(t, path)
 	alone, err := ELF(t.Context(), path, addrs, Options{Workers: 1})

@@ -13,9 +13,9 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// TestOldFilesAreReadInFull reads every baseline in testdata/baselines, which an earlier version
+// TestOldFilesAreRead reads every baseline in testdata/baselines, which an earlier version
 // wrote. Written again, each has the same content: no field is lost or renamed.
-func TestOldFilesAreReadInFull(t *testing.T) {
+func TestOldFilesAreRead(t *testing.T) {
 	files, err := filepath.Glob(testutil.Data(t, "baselines", "*", "*"+baseline.Suffix))
 	require.NoError(t, err)
 	require.Len(t, files, 7)
@@ -28,8 +28,8 @@ func TestOldFilesAreReadInFull(t *testing.T) {
 	}
 }
 
-// TestAnOldSetIsReadInFull checks the values of testdata/baselines/leaky, field by field.
-func TestAnOldSetIsReadInFull(t *testing.T) {
+// TestOldSetIsRead checks the values of testdata/baselines/leaky, field by field.
+func TestOldSetIsRead(t *testing.T) {
 	set, err := baseline.Open(testutil.Data(t, "baselines", "leaky"))
 	require.NoError(t, err)
 	require.Empty(t, set.Problems)

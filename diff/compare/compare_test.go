@@ -83,9 +83,9 @@ func TestOtherProcessIsComparedByNames(t *testing.T) {
 	require.Greater(t, other.UnmatchedShare(), 0.9, "different programs have hardly anything in common")
 }
 
-// TestTruncationGivesABound: the leak is absent from a truncated snapshot, where it may be as large
-// as the smallest row.
-func TestTruncationGivesABound(t *testing.T) {
+// TestTruncatedSnapshotsHaveBounds: the leak is absent from a truncated snapshot, where it may be
+// as large as the smallest row.
+func TestTruncatedSnapshotsHaveBounds(t *testing.T) {
 	python := openFixture(t, "python", "python/sysroot")
 	c := compare.Snapshots(python.side(t, 1), python.side(t, 8), compare.Options{})
 	require.Equal(t, compare.ChangeGrown, c.Rows[0].Change, "it may have been there before, so it is not new")

@@ -124,7 +124,7 @@ func TestFewBaselines(t *testing.T) {
 	require.Equal(t, Note{Kind: NoteFewBaselines, Count: 3}, r.Notes[0])
 }
 
-// TestTighterThresholds: 8 % fails where a threshold says so, for all functions or for one.
+// TestTighterThresholds: 8 % fails with a lower threshold, for all functions or for one.
 func TestTighterThresholds(t *testing.T) {
 	three := 3.0
 	p := service().with("Cache::insert", times(1.08))
@@ -177,7 +177,7 @@ func TestExcludedFromTheWholeHeap(t *testing.T) {
 }
 
 // TestSuppressed: a known regression passes, and is listed. A call path of the same function
-// without a suppression does not hide behind it. An expired suppression does not apply, and is
+// without a suppression is not hidden by it. An expired suppression does not apply, and is
 // reported.
 func TestSuppressed(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

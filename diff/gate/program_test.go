@@ -54,7 +54,7 @@ func (p program) with(name string, change func(*function)) program {
 
 func times(factor float64) func(*function) { return func(f *function) { f.bytes *= factor } }
 
-// noise makes runs of one build differ, each site by a factor of its own. The zero value makes no
+// noise makes runs of one build differ, each site by a separate factor. The zero value makes no
 // difference.
 type noise struct {
 	r  *rand.Rand

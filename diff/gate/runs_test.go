@@ -62,7 +62,7 @@ func TestOrderOfTheSet(t *testing.T) {
 	}
 }
 
-// TestNotComparable: runs that are not comparable give an error with the reason, or a note if they
+// TestNotComparable: runs that are not comparable are an error with the reason, or a note if they
 // are compared by force.
 func TestNotComparable(t *testing.T) {
 	var n noise

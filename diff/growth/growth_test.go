@@ -76,7 +76,7 @@ func TestOnlyTheTwoLeaksAreCalledLeaks(t *testing.T) {
 	}
 }
 
-// TestRatesAreTrue: testdata/README.md gives the rates at which the program leaks.
+// TestRatesAreTrue compares with the rates of the leaks in testdata/README.md.
 func TestRatesAreTrue(t *testing.T) {
 	j := fixture(t, "leaky", "leaky/sysroot", growth.Options{})
 	require.InEpsilon(t, 130*1024, j.Sites[0].Slope, 0.02)
@@ -96,9 +96,9 @@ func TestCacheAndChurnAreNotLeaks(t *testing.T) {
 	require.Contains(t, []trend.Label{trend.Stable, trend.GrewThenFlat, trend.Plateaued}, labels["geom::mesh::Projection::warm"])
 }
 
-// TestTruncationHidesAndDoesNotZero: the leak starts after the first truncated snapshots. In these
-// it is hidden, not 0.
-func TestTruncationHidesAndDoesNotZero(t *testing.T) {
+// TestTruncatedValuesAreHiddenNotZero: the leak starts after the first truncated snapshots. In
+// these it is hidden, not 0.
+func TestTruncatedValuesAreHiddenNotZero(t *testing.T) {
 	j := fixture(t, "python", "python/sysroot", growth.Options{})
 	require.Equal(t, []string{"ffi_call"}, j.leaks())
 	leak := j.Sites[0]
@@ -118,7 +118,7 @@ func TestRestartIsJudgedOnOneImage(t *testing.T) {
 	require.Equal(t, growth.VerdictUndecided, j.Verdict)
 }
 
-func TestFewSnapshotsGiveANote(t *testing.T) {
+func TestNoteAboutFewSnapshots(t *testing.T) {
 	few := fixture(t, "leaky", "leaky/sysroot", growth.Options{To: 9})
 	require.Contains(t, few.Notes, growth.Note{Kind: growth.NoteFewSnapshots, Snapshots: 9})
 	many := fixture(t, "leaky", "leaky/sysroot", growth.Options{To: growth.GoodPoints})
@@ -131,7 +131,7 @@ func TestSnapshotAtExitIsLeftOut(t *testing.T) {
 	require.Equal(t, 1, j.AtExit)
 }
 
-func TestRecordHighsAloneAreNoLeak(t *testing.T) {
+func TestRecordHighsAreNotALeak(t *testing.T) {
 	j := fixture(t, "dialects/highwater", "", growth.Options{MinBytes: 100 << 10})
 	for _, s := range j.Sites {
 		require.Less(t, s.Confidence, 0.75, "%s is called %s", j.blamed(s), s.Label)
@@ -179,7 +179,7 @@ func TestSitesOfAnUnnamedModuleAreDistinct(t *testing.T) {
 		site{0x400100, func(i int) int { return 1<<20 + i*(1<<19) }},
 		site{0x400200, func(int) int { return 5 << 20 }})
 	j := judge(t, dir, "/nonexistent", growth.Options{})
-	require.Equal(t, []string{"program+0x100"}, j.leaks(), "a missing file gives module+offset")
+	require.Equal(t, []string{"program+0x100"}, j.leaks(), "a site in a missing file is module+offset")
 	require.Equal(t, symbolize.ReasonMissing, j.symbols.Modules[0].Reason)
 }
 
@@ -255,8 +255,9 @@ func TestSuppressedGrowthIsTakenOut(t *testing.T) {
 	require.Equal(t, all.LastHeap-all.FirstHeap, j.LastHeap-j.FirstHeap+j.Suppressed[0].Gained)
 }
 
-// TestStableSitesAreKeptApart: every judged site is listed or stable, whichever options are set.
-func TestStableSitesAreKeptApart(t *testing.T) {
+// TestStableSitesAreListedSeparately: every judged site is listed or stable, whichever options are
+// set.
+func TestStableSitesAreListedSeparately(t *testing.T) {
 	all := fixture(t, "leaky", "leaky/sysroot", growth.Options{All: true, KeepStable: true})
 	require.Empty(t, all.Stable)
 	some := fixture(t, "leaky", "leaky/sysroot", growth.Options{KeepStable: true})

@@ -24,7 +24,7 @@ func TestModelIsASumOfTrees(t *testing.T) {
 		return math.Log(p / (1 - p))
 	}
 	require.InDelta(t, 0.25, odds(0.4, 0), 1e-12)
-	require.InDelta(t, -2.75, odds(0.5, 1), 1e-12, "the threshold itself goes right")
+	require.InDelta(t, -2.75, odds(0.5, 1), 1e-12, "a value equal to the threshold takes the right branch")
 	require.InDelta(t, 2.25, odds(1, 2), 1e-12)
 }
 
@@ -42,7 +42,7 @@ func TestDamagedModelsAreErrors(t *testing.T) {
 	}
 }
 
-// TestFeaturesAreFinite: no feature is NaN or infinite, whatever the values of the series are.
+// TestFeaturesAreFinite: no feature is NaN or infinite, for any values of the series.
 func TestFeaturesAreFinite(t *testing.T) {
 	shapes := map[string]func(i int) (live, objects, alloc float64){
 		"zeros": func(int) (float64, float64, float64) { return 0, 0, 0 },

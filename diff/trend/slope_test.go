@@ -43,7 +43,7 @@ func minus(v []float64, by float64) (out []float64) {
 	return out
 }
 
-// TestFewPointsHaveNoSlope: fewer than three distinct times give no slope.
+// TestFewPointsHaveNoSlope: a slope needs three distinct times or more.
 func TestFewPointsHaveNoSlope(t *testing.T) {
 	for _, x := range [][]float64{nil, {1}, {1, 2}, {1, 1, 2, 2}} {
 		slope, e := Slope(x, make([]float64, len(x)))

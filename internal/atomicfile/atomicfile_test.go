@@ -157,7 +157,7 @@ func TestDevicesAndPipesAreWrittenTo(t *testing.T) {
 	require.Equal(t, "through", <-read)
 }
 
-// TestErrorsNameTheTarget: a temporary name tells the user nothing.
+// TestErrorsNameTheTarget: the user does not know the name of the temporary file.
 func TestErrorsNameTheTarget(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "absent", "result")

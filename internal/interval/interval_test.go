@@ -181,7 +181,7 @@ func FuzzIndex(f *testing.F) {
 	})
 }
 
-// BenchmarkIndex measures 100,000 ranges that lie side by side, as functions do, and 100,000 that
+// BenchmarkIndex measures 100,000 adjacent ranges, like functions, and 100,000 that
 // all overlap.
 func BenchmarkIndex(b *testing.B) {
 	const n = 100_000

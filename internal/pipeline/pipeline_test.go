@@ -16,7 +16,7 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize/bundle"
 )
 
-// collecting returns a pipeline and the notices that it tells.
+// collecting returns a pipeline and the notices that it reports.
 func collecting(t *testing.T) (*pipeline.Pipeline, *[]pipeline.Notice) {
 	var notices []pipeline.Notice
 	return &pipeline.Pipeline{

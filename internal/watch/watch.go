@@ -53,7 +53,7 @@ type Result struct {
 
 // Run watches until the recording has ended, Stop returns true, or the context is done.
 func Run(ctx context.Context, o Options) (Result, error) {
-	w := &watch{Options: o, follow: newFollower(o.Path), told: map[string]bool{}}
+	w := &watch{Options: o, follow: newFollower(o.Path), reported: map[string]bool{}}
 	defer w.follow.close()
 	if w.Screen == nil {
 		err := w.run(ctx)
@@ -73,11 +73,11 @@ type watch struct {
 	Options
 	Result
 
-	follow  *follower
-	notices []Notice        // of the last reading
-	told    map[string]bool // keys
-	line    string          // what the last line was about
-	gone    bool            // the snapshots of the last verdict do not exist any more
+	follow   *follower
+	notices  []Notice        // of the last reading
+	reported map[string]bool // keys
+	line     string          // what the last line was about
+	gone     bool            // the snapshots of the last verdict do not exist any more
 }
 
 func (w *watch) run(ctx context.Context) error {
@@ -214,8 +214,8 @@ func (w *watch) wait() {
 // tell reports the notices that were not reported before.
 func (w *watch) tell() {
 	for _, n := range w.notices {
-		if !w.told[n.Key] {
-			w.told[n.Key] = true
+		if !w.reported[n.Key] {
+			w.reported[n.Key] = true
 			w.Tell(n)
 		}
 	}

@@ -30,7 +30,7 @@ type watched struct {
 	out bytes.Buffer
 
 	mu       sync.Mutex
-	told     []string
+	reported []string
 	statuses []string
 }
 
@@ -74,13 +74,14 @@ func (w *watched) run(n int, judge func(context.Context) (*growth.Report, []watc
 	return watch.Run(ctx, watch.Options{
 		Path: w.dir, Judge: judge, Out: &w.out,
 		Stop:   func(g *growth.Report) bool { return len(g.Series.Heads) == n },
-		Tell:   func(n watch.Notice) { w.told = append(w.told, n.Text) },
+		Tell:   func(n watch.Notice) { w.reported = append(w.reported, n.Text) },
 		Status: func(text string) { w.mu.Lock(); w.statuses = append(w.statuses, text); w.mu.Unlock() },
 	})
 }
 
-// TestAProblemIsToldOnce: notices with the same key are one problem, although their numbers change.
-func TestAProblemIsToldOnce(t *testing.T) {
+// TestNoticeIsReportedOnce: notices with the same key are one problem, even if their numbers
+// change.
+func TestNoticeIsReportedOnce(t *testing.T) {
 	w := newWatched(t)
 	w.add(2)
 	calls := 0
@@ -97,7 +98,7 @@ func TestAProblemIsToldOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, end.Over)
 	require.Len(t, end.Last.Series.Heads, 4)
-	require.Equal(t, []string{"x", "another"}, w.told)
+	require.Equal(t, []string{"x", "another"}, w.reported)
 	require.Equal(t, 3, strings.Count(w.out.String(), "\n"), w.out.String())
 	require.Equal(t, []string{"waiting for snapshots in " + w.dir}, w.statuses)
 }
@@ -119,7 +120,7 @@ func TestTheFirstSnapshotMayBeMalformed(t *testing.T) {
 	})
 	require.ErrorIs(t, err, malformed)
 	require.Equal(t, 3, calls)
-	require.Empty(t, w.told, "the file is complete now")
+	require.Empty(t, w.reported, "the file is complete now")
 }
 
 // TestSnapshotsThatAreGone: the watch waits for others.
@@ -145,8 +146,8 @@ func TestSnapshotsThatAreGone(t *testing.T) {
 	require.Equal(t, []string{"waiting for snapshots in " + w.dir, "the snapshots are gone: waiting for snapshots in " + w.dir}, w.statuses)
 }
 
-// TestACanceledContextIsNoError: ^C is how a watch ends.
-func TestACanceledContextIsNoError(t *testing.T) {
+// TestCanceledContextIsNotAnError: ^C is how a watch ends.
+func TestCanceledContextIsNotAnError(t *testing.T) {
 	w := newWatched(t)
 	w.add(1)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -115,7 +115,7 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// FuzzParse: any text gives a configuration, or an error that names the file.
+// FuzzParse checks that Parse returns a configuration, or an error that names the file.
 func FuzzParse(f *testing.F) {
 	text, err := os.ReadFile(filepath.Join(testutil.Root(f), "docs/heaplapse.yaml"))
 	require.NoError(f, err)

@@ -128,7 +128,7 @@ func TestLastErrorBySimulation(t *testing.T) {
 	require.True(t, math.IsInf(f.LastError(0), 1), "nothing is left to estimate the noise from")
 }
 
-// TestDependentColumnsAreRefused: whatever their scale, also where rounding makes them differ in
+// TestDependentColumnsAreRefused: at any scale, also if rounding makes them differ in
 // the last digits.
 func TestDependentColumnsAreRefused(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 6))

@@ -52,7 +52,7 @@ func TestGateJSONMeetsItsSchema(t *testing.T) {
 	})
 }
 
-func TestGateJSONHoldsWhatTheResultDoes(t *testing.T) {
+func TestGateJSONHasTheResult(t *testing.T) {
 	var out struct {
 		Verdict   string
 		Functions int
@@ -106,7 +106,7 @@ func sarifOf(t *testing.T, g *gatereport.Report) (out sarifDocument) {
 	return out
 }
 
-func TestSARIFHasAResultForWhatRegressedAndANoteForWhatChanged(t *testing.T) {
+func TestSARIFLevelsOfRegressionsAndChanges(t *testing.T) {
 	results := sarifOf(t, rendered(failing())).Runs[0].Results
 	require.Len(t, results, 4)
 	first := results[0]
@@ -322,8 +322,8 @@ func TestMarkdownIsTruncatedAtItsLimit(t *testing.T) {
 	require.NotContains(t, render(t, rendered(failing()), "md"), "Truncated to")
 }
 
-// TestMarkdownHoldsTheVerdictAtTheLeastLimit, whatever the names are.
-func TestMarkdownHoldsTheVerdictAtTheLeastLimit(t *testing.T) {
+// TestMarkdownHasTheVerdictAtTheMinimumLimit covers names of any length.
+func TestMarkdownHasTheVerdictAtTheMinimumLimit(t *testing.T) {
 	eachResult(t, func(t *testing.T, g *gatereport.Report) {
 		g.MarkdownLimit = gatereport.MinMarkdownLimit
 		out := render(t, g, "md")

@@ -10,8 +10,8 @@ import (
 	gatereport "github.com/heaplapse/heaplapse/internal/report/gate"
 )
 
-// TestNotesInWords has every kind of note.
-func TestNotesInWords(t *testing.T) {
+// TestNoteTexts has every kind of note.
+func TestNoteTexts(t *testing.T) {
 	mismatch := gate.Mismatch{Kind: gate.MismatchWorkload, Earlier: "replay", Current: "import", Runs: []string{"night09", "night08", "night07"}}
 	for _, c := range []struct {
 		note gate.Note
@@ -47,8 +47,8 @@ func TestNotesInWords(t *testing.T) {
 	require.Contains(t, render(t, withConfig, "txt"), "note: thresholds and suppressions are those of nightly.yaml\n")
 }
 
-// TestNotComparableInWords has every kind of mismatch.
-func TestNotComparableInWords(t *testing.T) {
+// TestNotComparableTexts has every kind of mismatch.
+func TestNotComparableTexts(t *testing.T) {
 	runs := []string{"night02"}
 	for _, c := range []struct {
 		mismatch gate.Mismatch

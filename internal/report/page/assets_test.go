@@ -12,8 +12,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// TestAssetsAreWhatTheSourcesGive builds web/ again if npm and its registry are available.
-func TestAssetsAreWhatTheSourcesGive(t *testing.T) {
+// TestAssetsAreUpToDate builds web/ again if npm and its registry are available.
+func TestAssetsAreUpToDate(t *testing.T) {
 	testutil.Optional(t, "npm")
 	work, out := t.TempDir(), t.TempDir()
 	require.NoError(t, os.CopyFS(filepath.Join(work, "src"), os.DirFS("web/src")))
@@ -37,7 +37,7 @@ func TestAssetsAreWhatTheSourcesGive(t *testing.T) {
 		require.NoError(t, err)
 		got, err := os.ReadFile(filepath.Join("assets", f))
 		require.NoError(t, err)
-		require.True(t, string(want) == string(got), "internal/report/page/assets/%s is not what web/ gives: run make assets and commit it", f)
+		require.True(t, string(want) == string(got), "internal/report/page/assets/%s is not built from the present web/: run make assets and commit it", f)
 	}
 }
 

@@ -220,9 +220,9 @@ func TestThePolicyForbidsTheNetwork(t *testing.T) {
 	})`, chromedp.EvalAwaitPromise))
 }
 
-// TestTotalsAreThoseOfGrowth: at each moment the page shows the number that `growth --format json`
-// has.
-func TestTotalsAreThoseOfGrowth(t *testing.T) {
+// TestTotalsEqualThoseOfGrowth: at each moment the page shows the number that `growth --format
+// json` has.
+func TestTotalsEqualThoseOfGrowth(t *testing.T) {
 	g, file := written(t, testutil.Data(t, "python"))
 	var out bytes.Buffer
 	require.NoError(t, g.JSON(&out))

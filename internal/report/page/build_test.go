@@ -71,9 +71,9 @@ func TestTotalsAreConserved(t *testing.T) {
 	}
 }
 
-// TestSitesAreThoseOfGrowth: the leaves of a site sum to its column in the growth result, wherever
-// a snapshot lists it.
-func TestSitesAreThoseOfGrowth(t *testing.T) {
+// TestSitesEqualThoseOfGrowth: the leaves of a site sum to its column in the growth result,
+// wherever a snapshot lists it.
+func TestSitesEqualThoseOfGrowth(t *testing.T) {
 	for _, name := range recorded {
 		t.Run(name, func(t *testing.T) {
 			g, m := build(t, testutil.Data(t, name))
@@ -159,8 +159,9 @@ func TestEqualInputGivesEqualBytes(t *testing.T) {
 	require.Equal(t, render(), render())
 }
 
-// TestAFileThatChanged after the series was opened gives an error that names it.
-func TestAFileThatChanged(t *testing.T) {
+// TestChangedFileIsAnError checks that the error names a file that changed after the series was
+// opened.
+func TestChangedFileIsAnError(t *testing.T) {
 	dir := t.TempDir()
 	write := func(n int, stack string) {
 		text := fmt.Sprintf("heap profile: %d: %d [%d: %d] @ heapprofile\n%d: %d [%d: %d] @ %s\n\nMAPPED_LIBRARIES:\n", n, 8*n, n, 8*n, n, 8*n, n, 8*n, stack)

@@ -55,7 +55,7 @@ func TestAShortSeriesIsShownWhole(t *testing.T) {
 }
 
 // TestManyTurnsLeaveRoom: the restarts of a process leave room for other moments.
-func TestManyTurnsLeaveRoom(t *testing.T) {
+func TestMomentsOfManyRestarts(t *testing.T) {
 	s := longSeries(1000, 0, 1000, -1)
 	for i, h := range s.Heads {
 		h.Image = i / 2

@@ -74,9 +74,9 @@ func TestASnapshotAtTheExitIsNotShownFirst(t *testing.T) {
 	require.Contains(t, body, `<option value="9">`)
 }
 
-// TestASnapshotInPprof: pprof's pages show the requested snapshot, with names, and the download has
+// TestSnapshotInPprof: pprof's pages show the requested snapshot, with names, and the download has
 // its total.
-func TestASnapshotInPprof(t *testing.T) {
+func TestSnapshotInPprof(t *testing.T) {
 	s, series := leaky(t)
 	require.Equal(t, "/s/24/flamegraph", get(t, s, "/s/24/").Header().Get("Location"))
 	for _, page := range []string{"flamegraph", "top", "peek?f=remember"} {
@@ -92,8 +92,8 @@ func TestASnapshotInPprof(t *testing.T) {
 	}
 }
 
-// TestADifferenceInPprof is one snapshot minus another.
-func TestADifferenceInPprof(t *testing.T) {
+// TestDifferenceInPprof is one snapshot minus another.
+func TestDifferenceInPprof(t *testing.T) {
 	s, series := leaky(t)
 	p, err := profile.Parse(get(t, s, "/s/24-2/download").Body)
 	require.NoError(t, err)
@@ -109,15 +109,15 @@ func sum(p *profile.Profile) (total int64) {
 	return total
 }
 
-func TestWhatIsNotThere(t *testing.T) {
+func TestNotFound(t *testing.T) {
 	s, _ := leaky(t)
 	for _, target := range []string{"/s/0/top", "/s/25/top", "/s/01/top", "/s/1-/top", "/s/1-2-3/top", "/s/-1/top", "/s/1e0/top", "/s//top", "/s/", "/s/1/../2/nothing", "/s/1/nothing", "/ui/", "/debug/pprof/"} {
 		require.Equal(t, http.StatusNotFound, get(t, s, target).Code, target)
 	}
 }
 
-// TestOthersAreRefused: requests for another name of the loopback address (DNS rebinding), and from
-// other sites.
+// TestOthersAreRefused covers requests for another name of the loopback address (DNS rebinding),
+// and from other sites.
 func TestOthersAreRefused(t *testing.T) {
 	s, _ := leaky(t)
 	for host, want := range map[string]int{
@@ -154,7 +154,7 @@ func TestManyReadersAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// TestFewProfilesAreKept: the cache is bounded, whatever the length of the series.
+// TestFewProfilesAreKept: the cache is bounded for series of any length.
 func TestFewProfilesAreKept(t *testing.T) {
 	s, series := leaky(t)
 	for n := range series.Heads {

@@ -10,7 +10,7 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
-func TestAdviceIsGivenForKnownCauses(t *testing.T) {
+func TestAdviceForKnownCauses(t *testing.T) {
 	for function, want := range map[string]string{
 		"TF_FinishOperation":                           "tf.Graph.finalize()",
 		"tensorflow::Graph::AddNode":                   "tf.Graph.finalize()",

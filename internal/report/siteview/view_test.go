@@ -80,8 +80,7 @@ func described(t *testing.T, o Options, stacks ...string) (*Describer, []symboli
 	return NewDescriber(symbols, o), ids
 }
 
-// TestSharedCallers are those of all call paths; if there are none, the largest call path stands
-// for all.
+// TestSharedCallers are those of all call paths; if there are none, the largest call path is shown.
 func TestSharedCallers(t *testing.T) {
 	d, ids := described(t, Options{}, "0x401011 0x402011 0x403011 0x404011", "0x401011 0x402011 0x403011 0x405011", "0x401011 0x402011 0x407011", "0x401011 0x409011")
 	require.Equal(t, "← server+0x2011 ← server+0x3011 ← server+0x4011", d.View(ids[:1]).CallPath(0))

@@ -77,7 +77,7 @@ func TestRecorder(t *testing.T) {
 	for _, u := range recorder.Files() {
 		used[u.Path] = u
 	}
-	require.Len(t, used, 3, "neither missing files nor those of which only the checksum was read")
+	require.Len(t, used, 3, "neither missing files nor files whose checksum alone was read")
 	require.ErrorContains(t, used[text].Err, "not a readable ELF file")
 	require.Empty(t, used[text].Parts)
 	require.NotNil(t, used[program(t)].CRC)

@@ -38,7 +38,7 @@ func TestNamesAreBounded(t *testing.T) {
 	}
 }
 
-// doubled returns a function with n parameters, each of which is twice as long as the one before:
+// doubled returns a function with n parameters, each twice as long as the previous one:
 // A<S_,S_>, A<S1_,S1_>, ….
 func doubled(n int) string {
 	return "_Z1f1AIiiE" + chain("1AI%s%sE", n)

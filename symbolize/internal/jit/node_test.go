@@ -46,7 +46,7 @@ func readFile(t testing.TB, path string) *Map {
 	return m
 }
 
-// TestNodeVersions: the perf maps and the jitdumps of all versions of Node give the same functions,
+// TestNodeVersions: the perf maps and the jitdumps of all versions of Node have the same functions,
 // files and lines.
 func TestNodeVersions(t *testing.T) {
 	type function struct{ name, file string }

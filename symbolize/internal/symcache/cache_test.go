@@ -110,7 +110,7 @@ func TestDepth(t *testing.T) {
 }
 
 // FuzzDecode checks that any bytes are rejected, or that every answer can be read, and that writing
-// the answers gives a file with the same answers.
+// the answers produces a file with the same answers.
 func FuzzDecode(f *testing.F) {
 	b := newBuilder("module build ID ab", 1)
 	shared := Frame{Function: "main", Linkage: "main", File: "/src/main.c", Line: 7, Column: 3, StartLine: 5}

@@ -43,7 +43,7 @@ std::atomic<bool> g_stop{false};
 std::atomic<plugin::Sink*> g_sink{nullptr};
 
 // A fixed-rate loop: sleeps until the next tick of an absolute schedule, so
-// that the rates below hold whatever the machine's load.
+// that the rates below do not depend on the machine's load.
 class Ticker {
  public:
   explicit Ticker(long hertz) : step_ns_(1000000000L / hertz) { clock_gettime(CLOCK_MONOTONIC, &next_); }

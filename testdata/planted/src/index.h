@@ -1,4 +1,4 @@
-// The search index: words and where they stand.
+// The search index: words and their positions.
 #pragma once
 #include <map>
 #include <string>

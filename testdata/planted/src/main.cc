@@ -1,4 +1,4 @@
-// shopd SEED [BURSTS [PAUSE]]: serves so many bursts of requests (default 12). Without a pause between them, in milliseconds, it asks the
+// shopd SEED [BURSTS [PAUSE]]: serves BURSTS bursts of requests (default 12). Without PAUSE, in milliseconds between bursts, it asks the
 // recording allocator for a snapshot after each.
 #include <chrono>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Requests as trees, of which the latest are kept for their sessions.
+// Requests as trees; sessions keep their latest ones.
 #pragma once
 #include <memory>
 #include <string>

@@ -1,4 +1,4 @@
-// LEAK behind a filling cache, at one and the same call: PageCache::load makes both the pages that fill the cache
+// LEAK next to a filling cache, at the same call: PageCache::load makes both the pages that fill the cache
 // (2,000 of 4 KiB = 8 MiB, drawn at random, so ever more slowly) and those that replace a page that has grown old;
 // the replaced one is never freed. 30 a second x 4 KiB = 120 KiB/s of leak.
 #include <unordered_map>

@@ -13,7 +13,7 @@ class Job {
  public:
   explicit Job(double until) : until_(until) {}
   void start() {
-    ticket_ = new Ticket;  // nobody frees it
+    ticket_ = new Ticket;  // never freed
     ticket_->text[0] = 't';
     work_.assign(3 << 10, ticket_->text[0]);
   }

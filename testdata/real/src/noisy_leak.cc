@@ -1,4 +1,4 @@
-// LEAK under noise of the same call: Codec::frame makes buffers of 8 to 48 KiB; all are freed within 2 s but for one in 60, which is lost
+// LEAK under noise of the same call: Codec::frame makes buffers of 8 to 48 KiB; all are freed within 2 s except one in 60, which is lost
 // (28 KiB, 1.67 a second = 47 KiB/s), below 0.5 to 3 MiB that come and go.
 #include <vector>
 

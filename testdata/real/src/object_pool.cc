@@ -1,4 +1,4 @@
-// NO LEAK: a pool that never gives back what it once had: it grows only when more objects are out at once than ever before. The demand is
+// NO LEAK: a pool that never frees objects: it grows only when more objects are in use at once than ever before. The demand is
 // random, so new records become rare; the bound is 1,200 objects of 8 KiB.
 #include <memory>
 #include <vector>

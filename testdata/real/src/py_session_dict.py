@@ -1,4 +1,4 @@
-"""LEAK: a dict of sessions by id, from which nobody deletes: 100 a second with 600 to 2,000 bytes each, 130 KiB/s. (Larger than the 512 bytes up
+"""LEAK: a dict of sessions by id, which are never deleted: 100 a second with 600 to 2,000 bytes each, 130 KiB/s. (Larger than the 512 bytes up
 to which CPython takes memory from its own arenas, so malloc sees each.) Beside it: short-lived replies."""
 
 import random

@@ -24,7 +24,7 @@ class Clock {
 
   long tick() const { return tick_; }
   double seconds() const { return double(tick_) / rate_; }
-  // every is true once in each period of so many seconds.
+  // every is true once in each period, in seconds.
   bool every(double period) const { return tick_ % long(period * rate_) == 0; }
 
  private:

@@ -6,7 +6,7 @@ import time
 
 import numpy
 
-signal.alarm(300)  # in case nobody creates the file
+signal.alarm(300)  # in case the file is never created
 print("ready", flush=True)
 kept = []
 while len(kept) < 200 or not os.path.exists(os.environ["STOP"]):

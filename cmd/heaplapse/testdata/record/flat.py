@@ -4,7 +4,7 @@ import os
 import signal
 import time
 
-signal.alarm(300)  # in case nobody creates the file
+signal.alarm(300)  # in case the file is never created
 kept = collections.deque((bytearray(40_000) for _ in range(200)), maxlen=200)
 print("ready", flush=True)
 while not os.path.exists(os.environ["STOP"]):

@@ -6,7 +6,7 @@ function leakBuffers() {
   kept.push(Buffer.allocUnsafeSlow(40_000).fill(1));
   for (let i = 0; i < 20; i++) Buffer.allocUnsafeSlow(20_000);
 }
-setTimeout(() => process.exit(1), 300_000).unref(); // in case nobody creates the file
+setTimeout(() => process.exit(1), 300_000).unref(); // in case the file is never created
 console.log("ready");
 const timer = setInterval(() => {
   leakBuffers();

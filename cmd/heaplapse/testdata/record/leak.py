@@ -13,7 +13,7 @@ def step():
         bytes(20_000)
 
 
-signal.alarm(300)  # in case nobody creates the file
+signal.alarm(300)  # in case the file is never created
 print("ready", flush=True)
 while len(kept) < 200 or not os.path.exists(os.environ["STOP"]):
     step()

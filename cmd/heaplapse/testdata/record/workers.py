@@ -8,7 +8,7 @@ import time
 
 
 def work(started):
-    signal.alarm(300)  # in case nobody creates the file
+    signal.alarm(300)  # in case the file is never created
     kept = []
     started.wait()
     while not os.path.exists(os.environ["STOP"]):
