@@ -49,8 +49,9 @@ const (
 type Row struct {
 	Change        Change
 	Base, Current heapfile.Counts
-	// BaseBound and CurrentBound are the most that truncated snapshots may hide of the row beyond Base
-	// and Current: of its sites that the other side has. math.MaxInt64 means that there is no bound.
+	// BaseBound and CurrentBound are the most that truncated snapshots may hide of the row beyond
+	// Base and Current: of its sites that the other side has. math.MaxInt64 means that there is no
+	// bound.
 	BaseBound, CurrentBound heapfile.Counts
 	// BaseSites and CurrentSites belong to the row, the largest first.
 	BaseSites, CurrentSites []symbolize.SiteID

@@ -90,8 +90,8 @@ func TestManifestSeparatesProcessesOfOnePrefix(t *testing.T) {
 	require.False(t, ok)
 }
 
-// TestLaterRecordAddsToAnEarlierOne: whether a snapshot was the last one is known only when the process
-// has ended.
+// TestLaterRecordAddsToAnEarlierOne: whether a snapshot was the last one is known only when the
+// process has ended.
 func TestLaterRecordAddsToAnEarlierOne(t *testing.T) {
 	files := serial(rising(2)...)
 	files[manifest.Name] = recorded(wrote("p.0001.heap", 7, 0), wrote("p.0002.heap", 7, 1),

@@ -12,8 +12,8 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile"
 )
 
-// replaces is the specification: the mappings overlap, and are of files, but not of the same file at the
-// same base.
+// replaces is the specification: the mappings overlap, and are of files, but not of the same file
+// at the same base.
 func replaces(k, m heapfile.Mapping) bool {
 	if !isFile(k) || !isFile(m) || k.Start >= m.Limit || m.Start >= k.Limit {
 		return false

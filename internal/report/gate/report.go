@@ -18,8 +18,8 @@ type Report struct {
 	Top int
 	// MarkdownLimit is the largest size of Markdown, in bytes; 0 means DefaultMarkdownLimit.
 	MarkdownLimit int
-	// SourceRoot is the directory, as named in DWARF, below which paths of source files in SARIF are
-	// relative to SRCROOT; it may be empty.
+	// SourceRoot is the directory, as named in DWARF, below which paths of source files in SARIF
+	// are relative to SRCROOT; it may be empty.
 	SourceRoot string
 	// Version of the tool, for SARIF and pprof.
 	Version string
