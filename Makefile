@@ -33,8 +33,9 @@ test-race: deps ## run the tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race -timeout 30m ./...
 
 .PHONY: test-full
-test-full: deps ## run the long tests too: every combination, large binaries, repetitions; writes docs/test-full.txt
-	HEAPLAPSE_FULL=1 scripts/test.sh -v -timeout 2h 2>&1 | scripts/summary.sh | tee docs/test-full.txt
+test-full: deps ## run the long tests too: every combination, large binaries, repetitions; writes out/test-full.txt
+	@mkdir -p $(OUT)
+	HEAPLAPSE_FULL=1 scripts/test.sh -v -timeout 2h 2>&1 | scripts/summary.sh | tee $(OUT)/test-full.txt
 
 .PHONY: lint
 lint: ## run gofmt, go vet and golangci-lint

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Reduces the output of `go test -v` to what docs/test-full.txt keeps: the results of tests and
+# Reduces the output of `go test -v` to what out/test-full.txt keeps: the results of tests and
 # packages, and what tests logged.
 set -euo pipefail
 date -u +'make test-full, %Y-%m-%d'
