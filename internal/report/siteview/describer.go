@@ -2,6 +2,7 @@ package siteview
 
 import (
 	"fmt"
+	"math"
 	"path"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
@@ -120,10 +121,13 @@ func (d *Describer) rankOf(id symbolize.LocationID) int {
 // sharedCallers are the callers that all call paths of a row have. If they share none, the callers
 // are those of the largest call path.
 func (d *Describer) sharedCallers(row []symbolize.SiteID) (callers []Caller, shared bool) {
-	largest := d.callers(row[0])
+	largest := d.callers(row[0], math.MaxInt)
 	common := largest
 	for _, site := range row[1:] {
-		common = common[:commonCallers(common, d.callers(site))]
+		if len(common) == 0 {
+			break
+		}
+		common = common[:commonCallers(common, d.callers(site, len(common)))]
 	}
 	if len(common) == 0 && len(row) > 1 {
 		return largest, false
@@ -131,25 +135,26 @@ func (d *Describer) sharedCallers(row []symbolize.SiteID) (callers []Caller, sha
 	return common, true
 }
 
-// callers are those of one call path.
-func (d *Describer) callers(site symbolize.SiteID) []Caller {
+// callers are those of one call path, the nearest ones up to a limit.
+func (d *Describer) callers(site symbolize.SiteID, limit int) []Caller {
 	stack := d.stack(site)
 	ref, ok := d.blamer.Blame(stack)
 	if !ok {
 		return nil
 	}
-	var frames []baseline.Frame
-	for i, id := range stack[ref.Position:] {
+	blamed := &d.symbols.Locations[stack[ref.Position]]
+	list := callerList{last: d.frame(blamed, max(ref.Frame, 0)).Function, limit: limit}
+	first := max(ref.Frame, 0) + 1
+	for _, id := range stack[ref.Position:] {
 		l := &d.symbols.Locations[id]
-		first := 0
-		if i == 0 {
-			first = max(ref.Frame, 0)
-		}
 		for k := first; k < max(1, len(l.Frames)); k++ {
-			frames = append(frames, *d.frame(l, k))
+			if !list.add(d.frame(l, k)) {
+				return list.callers
+			}
 		}
+		first = 0
 	}
-	return callersOf(frames, 0)
+	return list.callers
 }
 
 // group is the file or the module of a row's function; empty if rows are neither.

@@ -149,15 +149,27 @@ func callersOf(frames []baseline.Frame, blame int) (callers []Caller) {
 	if blame < 0 {
 		return nil
 	}
-	last := frames[blame].Function
-	for i := range frames[blame+1:] {
-		f := &frames[blame+1+i]
-		if f.Function != last || last == "" {
-			callers = append(callers, Caller{FunctionName(f), where(f)})
-		}
-		last = f.Function
+	list := callerList{last: frames[blame].Function, limit: len(frames)}
+	for i := blame + 1; i < len(frames); i++ {
+		list.add(&frames[i])
 	}
-	return callers
+	return list.callers
+}
+
+// callerList collects the callers of a function, nearest first, up to a limit.
+type callerList struct {
+	callers []Caller
+	last    string // the function before
+	limit   int
+}
+
+// add adds a frame unless the function called itself. It reports whether the list takes more.
+func (c *callerList) add(f *baseline.Frame) bool {
+	if f.Function != c.last || c.last == "" {
+		c.callers = append(c.callers, Caller{FunctionName(f), where(f)})
+	}
+	c.last = f.Function
+	return len(c.callers) < c.limit
 }
 
 // commonCallers is the number of callers that two call paths begin with.
