@@ -3,11 +3,11 @@ package growth
 import "github.com/heaplapse/heaplapse/diff/trend"
 
 // conclude puts the result together, and decides on the series.
-func conclude(s scope, g grouped, h heap, tested int, l listing) *Result {
+func conclude(s scope, g grouped, h heap, l listing) *Result {
 	r := &Result{
 		Total: h.total, FirstHeap: h.first, LastHeap: h.last,
 		RSS: h.rss, FirstRSS: h.firstRSS, LastRSS: h.lastRSS, ProcessGrows: h.outside() > 0,
-		Tested: tested, Range: s.Range, Kept: g.kept, Suppressed: g.suppressed,
+		Tested: l.tested, Range: s.Range, Kept: g.kept, Suppressed: g.suppressed,
 		Sites: l.sites, Stable: l.stable, LargestStable: l.largestStable, Small: l.small, SmallBytes: l.smallBytes,
 		Notes: notes(s, h),
 	}

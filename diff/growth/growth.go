@@ -43,7 +43,5 @@ func Judge(series *series.Series, symbols *symbolize.Symbols, c *sites.Collector
 	groups := groupSites(scope, symbols, blamer, columns, o)
 	heap := judgeHeap(scope, groups.heap, o.MinBytes)
 	j := judgement{scope, columns, symbols, blamer, o.MinBytes, heap.gained(), medianRise(scope, columns)}
-	judged := j.groups(groups.members)
-	listed := list(judged.sites, heap.gained(), o)
-	return conclude(scope, groups, heap, judged.tested, listed)
+	return conclude(scope, groups, heap, list(j.groups(groups.members), heap.gained(), o))
 }

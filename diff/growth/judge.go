@@ -2,6 +2,7 @@ package growth
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
 	"github.com/heaplapse/heaplapse/diff/internal/stats"
@@ -24,19 +25,21 @@ type judgement struct {
 	medianRise float64
 }
 
-// judged is the sites of some groups, and the number of curves that were judged to find them.
+// judged is the sites of a group, and the number of curves that were judged to find them.
 type judged struct {
 	sites  []Site
 	tested int
 }
 
-func (j *judgement) groups(groups [][]symbolize.SiteID) (out judged) {
-	for _, members := range groups {
-		g := j.group(members)
-		out.sites = append(out.sites, g.sites...)
-		out.tested += g.tested
+// groups yields the sites of each group. A series may have many, of which few are listed.
+func (j *judgement) groups(groups [][]symbolize.SiteID) iter.Seq[judged] {
+	return func(yield func(judged) bool) {
+		for _, members := range groups {
+			if !yield(j.group(members)) {
+				return
+			}
+		}
 	}
-	return out
 }
 
 // group judges a group and, if it does not leak, its members: other members may hide the growth of

@@ -2,6 +2,7 @@ package growth
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
 	"github.com/heaplapse/heaplapse/diff/trend"
@@ -10,7 +11,9 @@ import (
 // listing is the judged sites, sorted into those that are listed and those that are not.
 type listing struct {
 	sites  []Site // ranked
-	stable []Site // ranked
+	stable []Site // ranked; nil unless Options.KeepStable is set
+	// tested is the number of curves that were judged.
+	tested int
 	// largestStable is the stable site that grew most, if it makes up most of the heap's growth.
 	largestStable *Site
 	// small is the number of stable sites that grew by less than the minimum,
@@ -20,30 +23,36 @@ type listing struct {
 }
 
 // list decides which sites are listed, and ranks them. heapGained is the growth of the heap.
-func list(judged []Site, heapGained int64, o Options) (l listing) {
-	for i := range judged {
-		s := &judged[i]
-		if o.All || significant(s, o.MinBytes) {
-			l.sites = append(l.sites, *s)
-			continue
+func list(groups iter.Seq[judged], heapGained int64, o Options) (l listing) {
+	for group := range groups {
+		l.tested += group.tested
+		for i := range group.sites {
+			l.add(&group.sites[i], heapGained, o)
 		}
-		l.stable = append(l.stable, *s)
-		switch {
-		case s.Gained >= o.MinBytes:
-			if 2*s.Gained > heapGained && (l.largestStable == nil || s.Gained > l.largestStable.Gained) {
-				l.largestStable = s
-			}
-		case s.Gained > 0:
-			l.small++
-			l.smallBytes += s.Gained
-		}
-	}
-	if !o.KeepStable {
-		l.stable = nil
 	}
 	rank(l.sites)
 	rank(l.stable)
 	return l
+}
+
+// add lists a site or counts it.
+func (l *listing) add(s *Site, heapGained int64, o Options) {
+	if o.All || significant(s, o.MinBytes) {
+		l.sites = append(l.sites, *s)
+		return
+	}
+	if o.KeepStable {
+		l.stable = append(l.stable, *s)
+	}
+	switch {
+	case s.Gained >= o.MinBytes:
+		if 2*s.Gained > heapGained && (l.largestStable == nil || s.Gained > l.largestStable.Gained) {
+			l.largestStable = s
+		}
+	case s.Gained > 0:
+		l.small++
+		l.smallBytes += s.Gained
+	}
 }
 
 // significant reports whether a site is worth listing: it has a label other than stable or, if it
