@@ -50,15 +50,15 @@ func (s *Set[A]) Addrs(number uint32) []A { return s.view.Addrs(number) }
 // Intern returns the number of a sequence, adding it if it is new. Sequences with different salts
 // are different.
 func (s *Set[A]) Intern(salt uint64, addrs []A) (number uint32, added bool) {
-	if 2*(s.Len()+1) > len(s.slots) {
+	if 2*(len(s.hashes)+1) > len(s.slots) {
 		s.grow()
 	}
 	h := s.hash(salt, addrs)
-	slot, number, found := s.lookup(h, salt, addrs)
-	if found {
-		return number, false
+	slot := s.lookup(h, salt, addrs)
+	if n := s.slots[slot]; n != 0 {
+		return n - 1, false
 	}
-	s.slots[slot] = uint32(s.Len()) + 1
+	s.slots[slot] = uint32(len(s.hashes)) + 1
 	return s.add(h, salt, addrs), true
 }
 
@@ -67,20 +67,20 @@ func (s *Set[A]) Find(salt uint64, addrs []A) (number uint32, ok bool) {
 	if len(s.slots) == 0 {
 		return 0, false
 	}
-	_, number, ok = s.lookup(s.hash(salt, addrs), salt, addrs)
-	return number, ok
+	n := s.slots[s.lookup(s.hash(salt, addrs), salt, addrs)]
+	return n - 1, n != 0
 }
 
-// lookup returns the number of a sequence, or the free slot where it belongs.
-func (s *Set[A]) lookup(h, salt uint64, addrs []A) (slot uint64, number uint32, found bool) {
+// lookup returns the slot of a sequence, or the free one where it belongs.
+func (s *Set[A]) lookup(h, salt uint64, addrs []A) uint64 {
 	mask := uint64(len(s.slots) - 1)
 	for i := h & mask; ; i = (i + 1) & mask {
 		n := s.slots[i]
 		if n == 0 {
-			return i, 0, false
+			return i
 		}
-		if s.hashes[n-1] == h && s.salts[n-1] == salt && slices.Equal(s.Addrs(n-1), addrs) {
-			return i, n - 1, true
+		if s.hashes[n-1] == h && s.salts[n-1] == salt && slices.Equal(s.view.Addrs(n-1), addrs) {
+			return i
 		}
 	}
 }
