@@ -43,9 +43,7 @@ func builds() []build {
 		}
 		out = append(out, specials(compiler)...)
 	}
-	// Not with clang: its units do not list their addresses, and llvm-symbolizer does not find
-	// them.
-	return append(out, build{"g++-dwarf2-strict", "g++", []string{"-O2", "-gdwarf-2", "-gstrict-dwarf"}, nil, true})
+	return out
 }
 
 // oneStepFrom reports whether a case differs in at most one axis from g++ -gdwarf-5 -O2 -fpie.
@@ -78,6 +76,28 @@ func specials(compiler string) []build {
 			[]string{"-fuse-ld=lld", "-Wl,--gc-sections"}, false,
 		},
 	}
+}
+
+// TestStrictDWARF2 checks functions and positions in a program that is compiled with -gstrict-dwarf.
+// DWARF 2 cannot describe functions in several pieces, so that calls that are inlined into a cold
+// part are outside of their function. Unlike llvm-symbolizer, this package does not list them.
+func TestStrictDWARF2(t *testing.T) {
+	p := compile(t, "g++", []string{"-O2", "-gdwarf-2", "-gstrict-dwarf"}, nil)
+	addrs := textAddresses(t, p.main)
+	theirs, locations := byLLVM(t, p.main, addrs), locate(t, p.main, addrs)
+	calls := 0
+	for i, a := range addrs {
+		ours := printLocation(&locations[i])
+		function, want := ours[len(ours)-1], theirs[i][len(theirs[i])-1]
+		require.Equal(t, want.name, function.name, "0x%x", a)
+		require.Equal(t, theirs[i][0].position(), ours[0].position(), "0x%x", a)
+		if len(ours) != len(theirs[i]) {
+			require.Len(t, ours, 1, "0x%x", a)
+			require.Contains(t, function.name, "cold)", "0x%x", a)
+			calls++
+		}
+	}
+	require.Positive(t, calls, "the compiler put no inlined call into a cold part")
 }
 
 // TestMatrix compares every address of the program and its library, PLT stubs included, with

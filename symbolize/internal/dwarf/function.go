@@ -58,8 +58,6 @@ type walker struct {
 	// most of a unit and rarely hold code (local classes, lambdas).
 	thorough bool
 	found    []*function
-	// adopted are functions of strict DWARF 2, by the offset of their entries; see hasStrays.
-	adopted map[uint64]*function
 }
 
 // functionTable is the functions and inlined calls at sorted addresses in one unit.
@@ -71,9 +69,9 @@ type functionTable struct {
 
 // functions returns the functions of a unit that hold some of the sorted addresses.
 func (u *unit) functions(addrs []uint64) (*functionTable, error) {
-	w := walker{u: u, claims: interval.NewClaims(addrs), thorough: u.hasStrays()}
+	w := walker{u: u, claims: interval.NewClaims(addrs)}
 	err := w.run()
-	if err == nil && w.claims.Left > 0 && !w.thorough {
+	if err == nil && w.claims.Left > 0 {
 		w = walker{u: u, claims: interval.NewClaims(addrs), thorough: true}
 		err = w.run()
 	}
@@ -88,9 +86,6 @@ func (u *unit) functions(addrs []uint64) (*functionTable, error) {
 
 // table returns the function and the innermost inlined call at each address.
 func (w *walker) table() *functionTable {
-	if w.u.hasStrays() {
-		w.claimStrays()
-	}
 	t := &functionTable{found: w.found, owner: w.claims.Owner, inline: make([]int32, len(w.claims.Owner))}
 	held := make([][]int32, len(w.found)) // by function: its addresses
 	for i, fn := range t.owner {
@@ -139,7 +134,6 @@ func (t *functionTable) at(i int) (fn *function, chain []*inline) {
 type scope struct {
 	fn     *function // the function that the children belong to, or nil
 	inline int32     // the inlined call that they belong to, in fn.inlines, or outermost
-	stray  uint64    // offset of the function that they belong to if fn is nil, or 0
 }
 
 // maxDepth limits the nesting of entries.
@@ -199,7 +193,7 @@ func (w *walker) entry(c *encoding.Cursor, a *encoding.Abbrev, top scope, start 
 	case encoding.TagSubprogram:
 		return w.subprogram(c, a, start)
 	case encoding.TagInlined:
-		if top.fn != nil || top.stray != 0 {
+		if top.fn != nil {
 			return w.inlined(c, a, top, start)
 		}
 	}
@@ -255,7 +249,7 @@ func (w *walker) subprogram(c *encoding.Cursor, a *encoding.Abbrev, start uint64
 	}
 	ranges := w.u.rangesOf(&e)
 	if !containsAny(ranges, w.claims.Addrs) {
-		return scope{stray: w.stray(start)}, !w.passOver(c, a, &e)
+		return scope{}, !w.passOver(c, a, &e)
 	}
 	fn := &function{name: w.u.nameOf(&e, start, 0), ranges: ranges}
 	w.found = append(w.found, fn)
@@ -274,64 +268,12 @@ func (w *walker) inlined(c *encoding.Cursor, a *encoding.Abbrev, top scope, star
 	if len(ranges) > 0 && !containsAny(ranges, w.claims.Addrs) {
 		return top, !w.passOver(c, a, &e)
 	}
-	if top.fn == nil {
-		if len(ranges) == 0 {
-			return top, true
-		}
-		top = scope{fn: w.adopt(top.stray), inline: outermost}
-	}
 	inner := scope{fn: top.fn, inline: int32(len(top.fn.inlines))}
 	top.fn.inlines = append(top.fn.inlines, inline{
 		parent: top.inline, ranges: ranges, name: w.u.nameOf(&e, start, 0),
 		callFile: e.CallFile.U, callLine: e.CallLine.U, callColumn: e.CallColumn.U,
 	})
 	return inner, true
-}
-
-// hasStrays reports whether inlined calls may be outside of their function. Without range lists
-// (before DWARF 3), gcc -gstrict-dwarf writes for a function with a cold part the addresses of the
-// other part only, while calls that are inlined into the cold part have their own addresses. A
-// function __second_sect_of_f without calls covers the cold part.
-func (u *unit) hasStrays() bool { return u.Version < 3 }
-
-// stray returns the scope.stray for the children of a function that holds no address of the lookup.
-func (w *walker) stray(start uint64) uint64 {
-	if w.u.hasStrays() {
-		return start
-	}
-	return 0
-}
-
-// claimStrays assigns the addresses of inlined calls to the functions that they were inlined into.
-func (w *walker) claimStrays() {
-	strays := interval.NewClaims(w.claims.Addrs)
-	for i, fn := range w.found {
-		for _, in := range fn.inlines {
-			strays.Claim(int32(i), in.ranges...)
-		}
-	}
-	for i, fn := range strays.Owner {
-		if fn != interval.None {
-			w.claims.Owner[i] = fn
-		}
-	}
-}
-
-// adopt returns the function that a stray inlined call belongs to.
-func (w *walker) adopt(start uint64) *function {
-	if fn, ok := w.adopted[start]; ok {
-		return fn
-	}
-	fn := &function{}
-	if e, ok := w.u.entryAt(start); ok {
-		fn.name = w.u.nameOf(&e, start, 0)
-	}
-	if w.adopted == nil {
-		w.adopted = map[uint64]*function{}
-	}
-	w.adopted[start] = fn
-	w.found = append(w.found, fn)
-	return fn
 }
 
 // passOver moves the cursor past the children of an entry that holds no address of the lookup,
