@@ -14,15 +14,20 @@ var ErrChanged = errors.New("changed while it was read; run again when nothing w
 
 // All yields the snapshots in order, reading the files again with the given number of workers (0
 // means one per CPU). The Samples of a snapshot are valid only until the next one is yielded. An
-// error ends the sequence; if the stacks or rows of a file have changed, the error wraps
+// error ends the sequence; a file that has other stacks or rows than before gives one that wraps
 // [ErrChanged].
 func (s *Series) All(workers int) iter.Seq2[*Snapshot, error] {
 	return func(yield func(*Snapshot, error) bool) {
-		err := s.again(0, s.files, workers, func(snap *Snapshot) error {
-			if !yield(snap, nil) {
-				return errStopped
+		var ids renumberings
+		err := decodeAll(s.files, workers, func(d decoded) error {
+			if d.err != nil {
+				return d.err
 			}
-			return nil
+			snap, err := s.known(s.Heads[d.index], d.snap, ids.of(d.worker))
+			if err == nil && !yield(snap, nil) {
+				err = errStopped
+			}
+			return err
 		})
 		if err != nil && !errors.Is(err, errStopped) {
 			yield(nil, err)
@@ -30,46 +35,37 @@ func (s *Series) All(workers int) iter.Seq2[*Snapshot, error] {
 	}
 }
 
-// errStopped ends a pass when its consumer stops early.
+// errStopped ends a pass whose consumer wants no more snapshots.
 var errStopped = errors.New("stopped")
 
-// Read reads one snapshot again. If its stacks or rows have changed, it returns an error
+// Read reads one snapshot again. A file that has other stacks or rows than before gives an error
 // that wraps [ErrChanged].
-func (s *Series) Read(index int) (snap *Snapshot, err error) {
-	err = s.again(index, s.files[index:index+1], 1, func(read *Snapshot) error {
-		snap = &Snapshot{Head: read.Head, Samples: slices.Clone(read.Samples), Stacks: s.Stacks}
-		return nil
-	})
-	return snap, err
+func (s *Series) Read(index int) (*Snapshot, error) {
+	var d heapfile.Decoder
+	snap, err := d.ReadFile(s.files[index].open, s.files[index].path)
+	if err != nil {
+		return nil, err
+	}
+	return s.known(s.Heads[index], snap, &renumbering{})
 }
 
-// again reads files a further time. base is the index of the first one in the series.
-func (s *Series) again(base int, files []sourceFile, workers int, visit func(*Snapshot) error) error {
-	var ids []renumbering // by worker
-	return decodeAll(files, workers, func(d decoded) error {
-		if d.err != nil {
-			return d.err
-		}
-		head := s.Heads[base+d.index]
-		changed := fmt.Errorf("%s: %w", head.Path, ErrChanged)
-		if d.snap.Rows != head.Rows || d.snap.Completeness.Estimate != head.Completeness.Estimate {
-			return changed
-		}
-		for len(ids) <= d.worker {
-			ids = append(ids, renumbering{})
-		}
-		err := ids[d.worker].apply(d.snap, head.Image, func(addrs []heapfile.Addr) (heapfile.StackID, error) {
+// known returns a snapshot that was read again, with the stacks of the series.
+func (s *Series) known(head *Head, again *heapfile.Snapshot, ids *renumbering) (*Snapshot, error) {
+	changed := again.Rows != head.Rows || again.Completeness.Estimate != head.Completeness.Estimate
+	if !changed {
+		err := ids.apply(again, head.Image, func(addrs []heapfile.Addr) (heapfile.StackID, error) {
 			id, ok := s.Stacks.find(head.Image, addrs)
 			if !ok {
-				return 0, changed
+				return 0, ErrChanged
 			}
 			return id, nil
 		})
-		if err != nil {
-			return err
-		}
-		return visit(&Snapshot{Head: head, Samples: d.snap.Samples, Stacks: s.Stacks})
-	})
+		changed = err != nil
+	}
+	if changed {
+		return nil, fmt.Errorf("%s: %w", head.Path, ErrChanged)
+	}
+	return &Snapshot{Head: head, Samples: again.Samples, Stacks: s.Stacks}, nil
 }
 
 // scan reads all files for the first time.
@@ -95,8 +91,8 @@ type merger struct {
 	series *Series
 	visit  func(*Snapshot) error // may be nil
 	spaces spaces
-	ids    []renumbering // by worker
-	files  []sourceFile  // of the snapshots that were read
+	ids    renumberings
+	files  []sourceFile // of the snapshots that were read
 	// unfinished is the snapshot before, if it has no end. It counts only if another one follows.
 	unfinished *pending
 }
@@ -118,10 +114,7 @@ func (m *merger) deliver(d decoded) error {
 	}
 	snap := &Snapshot{Head: &Head{Head: d.snap.Head, File: f.name}, Samples: d.snap.Samples, Stacks: m.series.Stacks}
 	space := m.spaces.next(snap.Head, d.snap.Mappings)
-	for len(m.ids) <= d.worker {
-		m.ids = append(m.ids, renumbering{})
-	}
-	err := m.ids[d.worker].apply(d.snap, snap.Image, func(addrs []heapfile.Addr) (heapfile.StackID, error) {
+	err := m.ids.of(d.worker).apply(d.snap, snap.Image, func(addrs []heapfile.Addr) (heapfile.StackID, error) {
 		return m.series.Stacks.add(snap.Image, space, addrs), nil
 	})
 	if err != nil {

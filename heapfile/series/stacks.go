@@ -71,3 +71,14 @@ func (r *renumbering) apply(s *heapfile.Snapshot, image int, id func([]heapfile.
 	}
 	return nil
 }
+
+// renumberings are those of the decoders of several workers.
+type renumberings []*renumbering
+
+// of returns the renumbering of a worker.
+func (r *renumberings) of(worker int) *renumbering {
+	for len(*r) <= worker {
+		*r = append(*r, &renumbering{})
+	}
+	return (*r)[worker]
+}
