@@ -2,7 +2,6 @@ package compare_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -110,7 +109,7 @@ func snapshot(t *testing.T, library, hiddenObjects, hiddenBytes int64, rows ...[
 	head := fmt.Sprintf("heap profile: %6d: %8d [%6d: %8d] @ heapprofile\n", objects, bytes, objects, bytes)
 	maps := fmt.Sprintf("\nMAPPED_LIBRARIES:\n400000-500000 r-xp 00000000 00:00 1 /nowhere/server\n%x-%x r-xp 00000000 00:00 2 /nowhere/libfoo.so\n", library, library+0x100000)
 	dir := t.TempDir()
-	write(t, dir, "p.0001.heap", head+text.String()+maps)
+	testutil.WriteFile(t, filepath.Join(dir, "p.0001.heap"), head+text.String()+maps, 0o600)
 	s, err := series.Open([]string{dir}, series.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
@@ -172,7 +171,7 @@ func TestSameBytesWithoutMappingsAreTheSame(t *testing.T) {
 	var sides [2]*compare.Side
 	for i := range sides {
 		dir := t.TempDir()
-		write(t, dir, "p.0001.heap", text)
+		testutil.WriteFile(t, filepath.Join(dir, "p.0001.heap"), text, 0o600)
 		s, err := series.Open([]string{dir}, series.Options{})
 		require.NoError(t, err)
 		symbols, err := symbolize.Resolve(t.Context(), s, symbolize.Options{})
@@ -185,8 +184,8 @@ func TestSameBytesWithoutMappingsAreTheSame(t *testing.T) {
 func TestMoveWithinAFunction(t *testing.T) {
 	text := "heap profile: %d: %d [%d: %d] @ heapprofile\n%s\nMAPPED_LIBRARIES:\n"
 	dir := t.TempDir()
-	write(t, dir, "p.0001.heap", fmt.Sprintf(text, 2, 3000, 2, 3000, " 1: 2000 [1: 2000] @ 0x10 0x20\n 1: 1000 [1: 1000] @ 0x10 0x30\n"))
-	write(t, dir, "p.0002.heap", fmt.Sprintf(text, 2, 3050, 4, 6050, " 1: 1000 [2: 3000] @ 0x10 0x20\n 1: 2050 [2: 3050] @ 0x10 0x30\n"))
+	testutil.WriteFile(t, filepath.Join(dir, "p.0001.heap"), fmt.Sprintf(text, 2, 3000, 2, 3000, " 1: 2000 [1: 2000] @ 0x10 0x20\n 1: 1000 [1: 1000] @ 0x10 0x30\n"), 0o600)
+	testutil.WriteFile(t, filepath.Join(dir, "p.0002.heap"), fmt.Sprintf(text, 2, 3050, 4, 6050, " 1: 1000 [2: 3000] @ 0x10 0x20\n 1: 2050 [2: 3050] @ 0x10 0x30\n"), 0o600)
 	s, err := series.Open([]string{dir}, series.Options{})
 	require.NoError(t, err)
 	symbols, err := symbolize.Resolve(t.Context(), s, symbolize.Options{})
@@ -205,9 +204,9 @@ func TestPersist(t *testing.T) {
 	dir := t.TempDir()
 	// 0x10 leaks 300 bytes. 0x20 is temporary. 0x30 gains 100, but frees 500. 0x40 was there
 	// before.
-	write(t, dir, "p.0001.heap", "heap profile: 2: 500 [2: 500] @ heapprofile\n 1: 400 [1: 400] @ 0x40\n 1: 100 [1: 100] @ 0x30\n"+maps)
-	write(t, dir, "p.0002.heap", "heap profile: 7: 1600 [7: 1600] @ heapprofile\n 3: 300 [3: 300] @ 0x10\n 1: 600 [1: 600] @ 0x20\n 2: 300 [2: 300] @ 0x30\n 1: 400 [1: 400] @ 0x40\n"+maps)
-	write(t, dir, "p.0003.heap", "heap profile: 6: 900 [12: 2000] @ heapprofile\n 3: 300 [3: 300] @ 0x10\n 2: 200 [7: 700] @ 0x30\n 1: 400 [1: 400] @ 0x40\n 0: 0 [1: 600] @ 0x20\n"+maps)
+	testutil.WriteFile(t, filepath.Join(dir, "p.0001.heap"), "heap profile: 2: 500 [2: 500] @ heapprofile\n 1: 400 [1: 400] @ 0x40\n 1: 100 [1: 100] @ 0x30\n"+maps, 0o600)
+	testutil.WriteFile(t, filepath.Join(dir, "p.0002.heap"), "heap profile: 7: 1600 [7: 1600] @ heapprofile\n 3: 300 [3: 300] @ 0x10\n 1: 600 [1: 600] @ 0x20\n 2: 300 [2: 300] @ 0x30\n 1: 400 [1: 400] @ 0x40\n"+maps, 0o600)
+	testutil.WriteFile(t, filepath.Join(dir, "p.0003.heap"), "heap profile: 6: 900 [12: 2000] @ heapprofile\n 3: 300 [3: 300] @ 0x10\n 2: 200 [7: 700] @ 0x30\n 1: 400 [1: 400] @ 0x40\n 0: 0 [1: 600] @ 0x20\n"+maps, 0o600)
 	s, err := series.Open([]string{dir}, series.Options{})
 	require.NoError(t, err)
 	symbols, err := symbolize.Resolve(t.Context(), s, symbolize.Options{})
@@ -228,19 +227,14 @@ func TestPersist(t *testing.T) {
 	require.ErrorContains(t, err, "is not later than")
 }
 
-func write(t *testing.T, dir, name, content string) {
-	t.Helper()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
-}
-
 // TestPersistIsABoundIfTheFirstSnapshotIsTruncated: a site that it does not show may have been in
 // use then.
 func TestPersistIsABoundIfTheFirstSnapshotIsTruncated(t *testing.T) {
 	const maps = "\nMAPPED_LIBRARIES:\n"
 	dir := t.TempDir()
-	write(t, dir, "p.0001.heap", "heap profile: 2: 500 [2: 500] @ heapprofile\n 1: 400 [1: 400] @ 0x40\n"+maps)
+	testutil.WriteFile(t, filepath.Join(dir, "p.0001.heap"), "heap profile: 2: 500 [2: 500] @ heapprofile\n 1: 400 [1: 400] @ 0x40\n"+maps, 0o600)
 	for _, name := range []string{"p.0002.heap", "p.0003.heap"} {
-		write(t, dir, name, "heap profile: 4: 1700 [4: 1700] @ heapprofile\n 1: 300 [1: 300] @ 0x10\n 3: 1400 [3: 1400] @ 0x40\n"+maps)
+		testutil.WriteFile(t, filepath.Join(dir, name), "heap profile: 4: 1700 [4: 1700] @ heapprofile\n 1: 300 [1: 300] @ 0x10\n 3: 1400 [3: 1400] @ 0x40\n"+maps, 0o600)
 	}
 	s, err := series.Open([]string{dir}, series.Options{})
 	require.NoError(t, err)

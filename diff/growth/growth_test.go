@@ -226,20 +226,15 @@ func TestProcessGrowsOutsideItsHeap(t *testing.T) {
 	lines := fmt.Sprintf("{\"schema\":%q}\n", manifest.Schema)
 	for i := range 12 {
 		name := fmt.Sprintf("p.%04d.heap", i+1)
-		write(t, dir, name, fmt.Sprintf("heap profile: 5: 50000 [%d: %d] @ heapprofile\n 5: 50000 [%d: %d] @ 0x10\n\nMAPPED_LIBRARIES:\n", 5+i, 50000+i, 5+i, 50000+i))
+		testutil.WriteFile(t, filepath.Join(dir, name), fmt.Sprintf("heap profile: 5: 50000 [%d: %d] @ heapprofile\n 5: 50000 [%d: %d] @ 0x10\n\nMAPPED_LIBRARIES:\n", 5+i, 50000+i, 5+i, 50000+i), 0o600)
 		lines += fmt.Sprintf(`{"snapshot":{"file":%q,"time":"2026-01-01T00:%02d:00Z","pid":1,"trigger":"time","rss_bytes":%d}}`+"\n", name, i, (100+i)<<20)
 	}
-	write(t, dir, manifest.Name, lines)
+	testutil.WriteFile(t, filepath.Join(dir, manifest.Name), lines, 0o600)
 	j := judge(t, dir, "", growth.Options{})
 	require.Equal(t, growth.VerdictNoLeak, j.Verdict)
 	require.Equal(t, growth.OnlyProcessGrows, j.Why)
 	require.Equal(t, int64(111<<20), j.LastRSS)
 	require.Contains(t, j.Notes, growth.Note{Kind: growth.NoteProcessGrows, Bytes: 11 << 20})
-}
-
-func write(t *testing.T, dir, name, content string) {
-	t.Helper()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 }
 
 // TestSuppressedGrowthIsTakenOut: what a suppression names is neither judged nor a part of the

@@ -32,12 +32,6 @@ func fakeLibraries(t *testing.T) (profiler, minimal []byte) {
 	return compile("void HeapProfilerStart(void) {} void mallctl(void) {}"), compile("void tc_malloc(void) {}")
 }
 
-func putFile(t *testing.T, path string, content []byte, mode os.FileMode) {
-	t.Helper()
-	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	require.NoError(t, os.WriteFile(path, content, mode))
-}
-
 func thisABI() program.ABI { return (&program.Target{}).ABI() }
 
 // TestFindLibraryOnEachDistribution puts the library where each distribution installs it.
@@ -70,11 +64,11 @@ func TestFindLibraryOnEachDistribution(t *testing.T) {
 			for _, e := range engines {
 				s, sys := e.library(), program.System{Root: t.TempDir()}
 				want := filepath.Join(c.place, s.Names[0])
-				putFile(t, sys.At(want), profiler, 0o644)
-				putFile(t, sys.At("/usr/lib/libtcmalloc_minimal.so.4"), minimal, 0o644)
+				testutil.WriteFile(t, sys.At(want), string(profiler), 0o644)
+				testutil.WriteFile(t, sys.At("/usr/lib/libtcmalloc_minimal.so.4"), string(minimal), 0o644)
 				if c.cache {
 					script := "#!/bin/sh\necho '\t" + s.Names[0] + " (libc6,x86-64) => " + want + "'\n"
-					putFile(t, sys.At("/sbin/ldconfig"), []byte(script), 0o755)
+					testutil.WriteFile(t, sys.At("/sbin/ldconfig"), script, 0o755)
 				}
 				got, _ := s.FindLibrary(sys, thisABI(), c.env)
 				assert.Equal(t, want, got)
@@ -102,7 +96,7 @@ func TestFindLibraryExplainsFailures(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			sys := program.System{Root: t.TempDir()}
 			if c.content != nil {
-				putFile(t, sys.At("/usr/lib64/"+c.name), c.content, 0o644)
+				testutil.WriteFile(t, sys.At("/usr/lib64/"+c.name), string(c.content), 0o644)
 			}
 			path, reason := tcmalloc{}.library().FindLibrary(sys, thisABI(), nil)
 			assert.Empty(t, path)
@@ -111,8 +105,8 @@ func TestFindLibraryExplainsFailures(t *testing.T) {
 		})
 	}
 	sys := program.System{Root: t.TempDir()}
-	putFile(t, sys.At("/usr/local/lib/libtcmalloc.so.4"), other, 0o644)
-	putFile(t, sys.At("/usr/lib/libtcmalloc.so.4"), profiler, 0o644)
+	testutil.WriteFile(t, sys.At("/usr/local/lib/libtcmalloc.so.4"), string(other), 0o644)
+	testutil.WriteFile(t, sys.At("/usr/lib/libtcmalloc.so.4"), string(profiler), 0o644)
 	path, _ := tcmalloc{}.library().FindLibrary(sys, thisABI(), nil)
 	assert.Equal(t, "/usr/lib/libtcmalloc.so.4", path, "the search continues after an unusable library")
 }
@@ -147,12 +141,12 @@ func TestInstallOnEachDistribution(t *testing.T) {
 			"apt install libjemalloc2 (Debian, Ubuntu), or your distribution's package"},
 	} {
 		sys := program.System{Root: t.TempDir()}
-		putFile(t, sys.At("/etc/os-release"), []byte(text), 0o644)
+		testutil.WriteFile(t, sys.At("/etc/os-release"), text, 0o644)
 		got := [2]string{tcmalloc{}.library().Install(sys, nil), jemalloc{}.library().Install(sys, nil)}
 		assert.Equal(t, want, got, text)
 	}
 	sys := program.System{Root: t.TempDir()}
-	putFile(t, sys.At("/usr/lib/os-release"), []byte("ID=arch\n"), 0o644)
+	testutil.WriteFile(t, sys.At("/usr/lib/os-release"), "ID=arch\n", 0o644)
 	assert.Equal(t, "pacman -S jemalloc, or in this conda environment: conda install -c conda-forge jemalloc",
 		jemalloc{}.library().Install(sys, []string{"CONDA_PREFIX=/c"}))
 }
@@ -161,11 +155,11 @@ func TestInstallOnEachDistribution(t *testing.T) {
 func TestUsableComparesCLibraries(t *testing.T) {
 	gcc := testutil.Need(t, "gcc")
 	dir := t.TempDir()
-	putFile(t, dir+"/p.c", []byte("int main(void) { return 0; }"), 0o600)
+	testutil.WriteFile(t, dir+"/p.c", "int main(void) { return 0; }", 0o600)
 	linker := "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1"
 	out, err := exec.Command(gcc, "-o", dir+"/musl", linker, dir+"/p.c").CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	putFile(t, dir+"/l.c", []byte("#include <stdlib.h>\nvoid HeapProfilerStart(void) { abort(); }"), 0o600)
+	testutil.WriteFile(t, dir+"/l.c", "#include <stdlib.h>\nvoid HeapProfilerStart(void) { abort(); }", 0o600)
 	out, err = exec.Command(gcc, "-shared", "-fPIC", "-o", dir+"/libtcmalloc.so.4", dir+"/l.c").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 

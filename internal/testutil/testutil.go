@@ -80,6 +80,17 @@ func NoRace(t testing.TB) {
 	}
 }
 
+// WriteFile writes a file, and creates its directory if necessary.
+func WriteFile(t testing.TB, path, content string, mode os.FileMode) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Root returns the directory of the module, relative to the working directory of the test.
 func Root(t testing.TB) string {
 	t.Helper()

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heaplapse/heaplapse/internal/record/status"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // header returns an ELF file that has only a header.
@@ -38,7 +39,7 @@ func TestFindRejectsPrograms(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, content []byte) string {
 		path := filepath.Join(dir, name)
-		putFile(t, path, content, 0o755)
+		testutil.WriteFile(t, path, string(content), 0o755)
 		return path
 	}
 	static := write("static", header(elf.ELFCLASS64, OwnMachine()))
@@ -79,7 +80,7 @@ func TestCheckSecureExecution(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "program")
 	var st unix.Stat_t
 	mode := func(m os.FileMode) {
-		putFile(t, path, []byte("x"), 0o755)
+		testutil.WriteFile(t, path, "x", 0o755)
 		require.NoError(t, os.Chmod(path, m))
 		require.NoError(t, unix.Stat(path, &st))
 	}
@@ -104,10 +105,4 @@ func TestCheckSecureExecution(t *testing.T) {
 	sudo := filepath.Join(filepath.Dir(path), "sudo")
 	require.NoError(t, os.Rename(path, sudo))
 	assert.ErrorContains(t, checkSecureExecution(sudo, other), "(sudo heaplapse record -- CMD)")
-}
-
-func putFile(t *testing.T, path string, content []byte, mode os.FileMode) {
-	t.Helper()
-	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	require.NoError(t, os.WriteFile(path, content, mode))
 }

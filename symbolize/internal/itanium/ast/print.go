@@ -120,7 +120,8 @@ func (w *Printer) left(r Ref) {
 	}
 }
 
-// leftOf prints the left part of names, which is all of them, and calls leftOfType for other nodes.
+// leftOf prints the left part of a node. A name has no right part, so leftOf prints all of it. Types
+// are left to leftOfType.
 func (w *Printer) leftOf(n *Node) {
 	switch n.Kind {
 	case Name:
