@@ -71,6 +71,7 @@ func checkManifest(t *testing.T, dir, engine string) {
 	assert.Equal(t, engine, m.Recording.Engine)
 	require.NotEmpty(t, m.Processes)
 	pid := m.Processes[0].PID
+	cpu := int64(0)
 	sized := 0 // of a snapshot at the very end the process may be gone
 	for _, s := range m.Snapshots {
 		assert.Equal(t, pid, s.PID)
@@ -79,9 +80,13 @@ func checkManifest(t *testing.T, dir, engine string) {
 			sized++
 			assert.Greater(t, *s.RSS, int64(1<<20))
 			assert.LessOrEqual(t, *s.PSS, *s.RSS)
+			require.NotNil(t, s.CPU)
+			assert.GreaterOrEqual(t, *s.CPU, cpu)
+			cpu = *s.CPU
 		}
 	}
 	assert.Greater(t, 2*sized, len(m.Snapshots))
+	assert.Positive(t, cpu)
 	assert.Equal(t, "exit", m.Snapshots[len(m.Snapshots)-1].Trigger)
 	libc := slices.IndexFunc(m.Mappings, func(f manifest.Mapping) bool { return strings.HasPrefix(filepath.Base(f.Path), "libc") })
 	require.GreaterOrEqual(t, libc, 0)

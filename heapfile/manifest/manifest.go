@@ -106,6 +106,9 @@ type Snapshot struct {
 	// nil if unknown.
 	RSS *int64 `json:"rss_bytes,omitempty"`
 	PSS *int64 `json:"pss_bytes,omitempty"`
+	// CPU is the time, in nanoseconds, that all threads of the process have run since it started, in
+	// user and in system mode. It is nil if unknown.
+	CPU *int64 `json:"cpu_ns,omitempty"`
 }
 
 // VDSOFile is the base name of the copy of the kernel's [vdso], a File of kind vdso.

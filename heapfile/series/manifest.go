@@ -50,6 +50,7 @@ func amended(first, second manifest.Snapshot) manifest.Snapshot {
 	second.PID = cmp.Or(second.PID, first.PID)
 	second.Trigger = cmp.Or(second.Trigger, first.Trigger)
 	second.RSS, second.PSS = cmp.Or(second.RSS, first.RSS), cmp.Or(second.PSS, first.PSS)
+	second.CPU = cmp.Or(second.CPU, first.CPU)
 	return second
 }
 
@@ -183,14 +184,14 @@ func (s *Series) useManifest(known *recorded) []time.Time {
 		s.Mapped[f.Path] = f
 	}
 	var times []time.Time
-	s.RSS, s.PSS = make([]*int64, len(s.Heads)), make([]*int64, len(s.Heads))
+	s.RSS, s.PSS, s.CPU = make([]*int64, len(s.Heads)), make([]*int64, len(s.Heads)), make([]*int64, len(s.Heads))
 	for i, h := range s.Heads {
 		r, ok := known.snapshot(h.Path)
 		if !ok {
 			continue
 		}
 		times = append(times, r.Time)
-		s.RSS[i], s.PSS[i] = r.RSS, r.PSS
+		s.RSS[i], s.PSS[i], s.CPU[i] = r.RSS, r.PSS, r.CPU
 		h.File.PID = cmp.Or(r.PID, h.File.PID)
 		if t, ok := parseTrigger(r.Trigger); ok {
 			h.File.Trigger = t
@@ -217,6 +218,13 @@ func (s *Series) ResidentAt(index int) (bytes int64, ok bool) {
 // recorded: its private memory and, of each page that n processes share, one n-th.
 func (s *Series) ProportionalAt(index int) (bytes int64, ok bool) {
 	return recordedAt(s.PSS, index)
+}
+
+// ProcessorTimeAt returns the time that all threads of the process had run until a snapshot, if it
+// was recorded.
+func (s *Series) ProcessorTimeAt(index int) (time.Duration, bool) {
+	ns, ok := recordedAt(s.CPU, index)
+	return time.Duration(ns), ok
 }
 
 func recordedAt(column []*int64, index int) (bytes int64, ok bool) {

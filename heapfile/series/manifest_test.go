@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -20,7 +21,8 @@ func recorded(lines ...string) string {
 
 // wrote is the record of a snapshot.
 func wrote(file string, pid, minute int) string {
-	return fmt.Sprintf(`{"snapshot":{"file":%q,"time":"2026-01-02T03:%02d:00Z","pid":%d,"rss_bytes":%d}}`, file, minute, pid, (minute+1)<<20)
+	return fmt.Sprintf(`{"snapshot":{"file":%q,"time":"2026-01-02T03:%02d:00Z","pid":%d,"rss_bytes":%d,"cpu_ns":%d}}`,
+		file, minute, pid, (minute+1)<<20, minute*1000)
 }
 
 func ran(pid int, command string) string {
@@ -88,6 +90,11 @@ func TestManifestSeparatesProcessesOfOnePrefix(t *testing.T) {
 	require.Equal(t, int64(4<<20), rss)
 	_, ok = s.ResidentAt(2)
 	require.False(t, ok)
+	cpu, ok := s.ProcessorTimeAt(1)
+	require.True(t, ok)
+	require.Equal(t, 3*time.Microsecond, cpu)
+	_, ok = s.ProcessorTimeAt(2)
+	require.False(t, ok)
 }
 
 // TestLaterRecordAddsToAnEarlierOne: whether a snapshot was the last one is known only when the
@@ -102,6 +109,9 @@ func TestLaterRecordAddsToAnEarlierOne(t *testing.T) {
 	rss, ok := s.ResidentAt(1)
 	require.True(t, ok)
 	require.Equal(t, int64(2<<20), rss)
+	cpu, ok := s.ProcessorTimeAt(1)
+	require.True(t, ok)
+	require.Equal(t, time.Microsecond, cpu)
 	_, ok = s.ResidentAt(0)
 	require.False(t, ok, "a later file of the same name replaced it")
 	require.Equal(t, []float64{0, 30}, s.Clock.At)

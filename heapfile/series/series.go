@@ -46,7 +46,10 @@ type Series struct {
 	// size, in bytes. An entry is nil if the manifest does not have it; both are nil if there is no
 	// manifest.
 	RSS, PSS []*int64
-	Stacks   *StackTable
+	// CPU is the time that the threads of the process had run until each snapshot, in nanoseconds.
+	// Entries, and CPU as a whole, are nil as those of RSS.
+	CPU    []*int64
+	Stacks *StackTable
 	// Spaces are indexed by Space.
 	Spaces []AddressSpace
 	// Symbols are the function names that symbolized snapshots contain.

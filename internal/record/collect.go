@@ -263,13 +263,14 @@ func (c *collector) trigger(p *process, img *image, s *snapshotFile) string {
 }
 
 // write adds a snapshot to the manifest. live reports that the process still has the memory of the
-// snapshot, so that its RSS and PSS are recorded.
+// snapshot, so that its RSS, PSS and processor time are recorded.
 func (c *collector) write(p *process, s *snapshotFile, live bool) {
 	r := manifest.Snapshot{
 		File: s.fileName(), Time: s.time.UTC(), PID: p.pid, Image: s.image, Trigger: s.trigger,
 	}
 	if live {
 		r.RSS, r.PSS = proc.Memory(p.pid)
+		r.CPU = proc.CPU(p.pid)
 	}
 	c.checkWrite(c.out.Snapshot(r))
 }

@@ -40,6 +40,27 @@ func TestParseStat(t *testing.T) {
 	assert.True(t, Catches(os.Getpid(), 23), "Go's runtime has a handler for SIGURG")
 }
 
+// TestCPU compares the clock of a process with the rusage that the kernel reports when it has ended.
+func TestCPU(t *testing.T) {
+	sh := testutil.Need(t, "sh")
+	cmd := exec.Command(sh, "-c", `i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo; read line`)
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	_, err = out.Read(make([]byte, 1)) // the loop is over
+	require.NoError(t, err)
+	cpu := CPU(cmd.Process.Pid)
+	require.NoError(t, in.Close())
+	_ = cmd.Wait() // read fails at the end of the input
+	require.NotNil(t, cpu)
+	assert.Positive(t, *cpu)
+	used := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	assert.LessOrEqual(t, *cpu, used.Nanoseconds()+int64(10*time.Millisecond))
+	assert.Nil(t, CPU(cmd.Process.Pid), "the process has ended")
+}
+
 // TestBuildID compares with readelf.
 func TestBuildID(t *testing.T) {
 	readelf := testutil.Need(t, "readelf")
