@@ -69,9 +69,13 @@ func TestFileOf1MiBIsTruncatedIfItsHeaderCountsMore(t *testing.T) {
 	}
 	require.True(t, read(t, full("9999: 9999 [9999: 9999]", 0)).Completeness.Truncated)
 	require.False(t, read(t, full("9999: 9999 [9999: 9999]", 2000)).Completeness.Truncated, "more rows would have fit")
+	require.True(t, read(t, strings.Replace(full("9999: 9999 [9999: 9999]", 0), "\n\nMAPPED", "\nMAPPED", 1)).Completeness.Truncated)
 	rows := int64(read(t, full("9999: 9999 [9999: 9999]", 0)).Rows)
 	totals := fmt.Sprintf("%d: %d [%d: %d]", rows, rows, rows, rows)
-	require.False(t, read(t, full(totals, 0)).Completeness.Truncated, "the header counts no more than the rows")
+	whole := full(totals, 0)
+	require.False(t, read(t, whole).Completeness.Truncated, "the header counts no more than the rows")
+	without := strings.Replace(whole, "\n\nMAPPED", "\nMAPPED", 1)
+	require.True(t, read(t, without).Completeness.Truncated, "only the last row is truncated")
 }
 
 func TestBytesAtTheDepthLimitAreEstimates(t *testing.T) {

@@ -32,7 +32,8 @@ type Decoder struct {
 	// without a stack; 0 if there is none.
 	headerLine, rowLine, deepLine, emptyLine int
 
-	pending []byte // the last row, until the next line shows whether it is whole
+	pending []byte // the last row, until what follows shows whether it is whole
+	goText  bool   // Go's statistics follow the rows, instead of mappings
 	at      int    // line number of the row being decoded
 
 	full     bool  // maxRows was reached
@@ -52,7 +53,7 @@ func (d *Decoder) decode(r io.Reader, path string) (*Snapshot, error) {
 	d.lines.reset(r)
 	d.warn, d.full = warnings{file: path}, false
 	d.smallest, d.previous = -1, 1<<63-1
-	d.headerLine, d.rowLine, d.deepLine, d.emptyLine = 0, 0, 0, 0
+	d.headerLine, d.rowLine, d.deepLine, d.emptyLine, d.goText = 0, 0, 0, 0, false
 	d.snap = &Snapshot{Head: Head{Path: path}, Samples: d.spare[:0]}
 	d.spare = nil
 	d.snap.Completeness.Sorted = true
@@ -209,7 +210,7 @@ func splitNames(b []byte) []string {
 	return names
 }
 
-// body reads rows and mappings. It decodes each row one line late, because only the next line shows
+// body reads rows and mappings. It decodes each row one line late, because what follows shows
 // whether the row is whole: gperftools 2.15 and older fills its 1 MiB buffer address by address,
 // and if the buffer is full within a row, the blank line before MAPPED_LIBRARIES is missing.
 func (d *Decoder) body() error {
@@ -224,10 +225,8 @@ func (d *Decoder) body() error {
 			d.warn.add(WarnLongLine, d.lines.number, "skipped a line of more than %d bytes", maxLine)
 			continue
 		}
-		if complete = isMapsSentinel(line); complete && len(d.pending) > 0 && d.swallows(line) {
-			d.snap.Completeness.Truncated = true
-			d.rows.truncatedLine(d, d.pending)
-			d.pending = d.pending[:0]
+		if complete = isMapsSentinel(line); complete && d.swallows(line) {
+			break // the last row stays pending
 		}
 		d.pendingRow()
 		if !complete {
@@ -237,15 +236,20 @@ func (d *Decoder) body() error {
 			return d.errorf("more than %d rows: no allocator writes that many; the file is damaged", maxRows)
 		}
 	}
-	d.pendingRow()
 	if complete {
 		d.mappings()
+		if len(d.pending) > 0 && !d.lastRowWhole() {
+			d.snap.Completeness.Truncated = true
+			d.rows.truncatedLine(d, d.pending)
+			d.pending = d.pending[:0]
+		}
 	}
+	d.pendingRow()
 	if err := d.readError(); err != nil {
 		return err
 	}
 	switch {
-	case !complete:
+	case !complete && !d.goText:
 		d.snap.Completeness.Unfinished, d.snap.Completeness.Truncated = true, true
 		d.warn.add(
 			WarnUnfinished,
@@ -258,10 +262,18 @@ func (d *Decoder) body() error {
 	return nil
 }
 
-// swallows reports whether a mappings' sentinel directly after a row means that the row is
+// swallows reports whether a mappings' sentinel directly after a row may mean that the row is
 // truncated.
 func (d *Decoder) swallows(sentinel []byte) bool {
-	return bytes.Equal(sentinel, mapsGperftools) && d.snap.Format != FormatJemalloc
+	return len(d.pending) > 0 && bytes.Equal(sentinel, mapsGperftools) && d.snap.Format != FormatJemalloc
+}
+
+// lastRowWhole reports whether the last row is whole although no blank line follows it: mimalloc
+// and Chromium's deep profiler never write one. If gperftools has truncated the row, the file has
+// the size of its buffer, or the header counts more than the rows.
+func (d *Decoder) lastRowWhole() bool {
+	counts, _, ok := parseCounts(d.pending)
+	return ok && missing(d.snap) == counts && !d.fillsBuffer()
 }
 
 // bodyLine handles one line among the rows. A row waits for the next line.
@@ -270,11 +282,16 @@ func (d *Decoder) bodyLine(line []byte) {
 	switch {
 	case !d.lines.whole:
 		d.rows.truncatedLine(d, line)
+	case bytes.Equal(line, goStatistics):
+		d.goText = true
 	case len(line) == 0 || line[0] == '#' || len(bytes.TrimSpace(line)) == 0:
 	default:
 		d.pending = append(d.pending, line...)
 	}
 }
+
+// goStatistics is the first line after the rows of a profile that a Go program writes as text.
+var goStatistics = []byte("# runtime.MemStats")
 
 // pendingRow decodes the row that was waiting.
 func (d *Decoder) pendingRow() {

@@ -21,7 +21,13 @@ func (d *Decoder) finish() {
 	c.Sorted = c.Sorted && s.Format == FormatHeapProfile && len(s.Samples) > 1
 	d.noteTruncated()
 	d.compareHeader()
-	if len(s.Mappings) == 0 && !c.Unfinished {
+	d.noteImpossible()
+	switch {
+	case len(s.Mappings) > 0 || c.Unfinished:
+	case d.goText:
+		d.warn.add(WarnNoMappings, d.lines.number, "no mappings: addresses cannot be named; "+
+			"a Go program writes names if the profile is requested without debug=1: open that with `go tool pprof`")
+	default:
 		d.warn.add(WarnNoMappings, d.lines.number, "no mappings: addresses cannot be named")
 	}
 	d.noteStacks()
@@ -30,11 +36,12 @@ func (d *Decoder) finish() {
 
 // hasAlloc reports whether the cumulative counts are real. gperftools' sampled snapshots repeat the
 // in-use counts in the brackets, and jemalloc writes zeros there unless prof_accum is on.
-// gperftools' heap profiler always counts.
+// gperftools' heap profiler always counts; jemalloc 3 writes the same header with zeros if it does
+// not count.
 func hasAlloc(s *Snapshot) bool {
 	switch s.Format {
 	case FormatHeapProfile:
-		return true
+		return s.Total.AllocBytes != 0 || s.Total.InuseBytes == 0
 	case FormatGrowth, FormatGrowthz, FormatFragmentationz:
 		return false
 	case FormatJemalloc:
@@ -75,14 +82,28 @@ func (d *Decoder) compareHeader() {
 	)
 }
 
+// noteImpossible warns of a header with fewer bytes allocated than in use. jemalloc's raw counts may
+// be so; the estimates are not.
+func (d *Decoder) noteImpossible() {
+	s := d.snap
+	if s.HasAlloc && s.HasTotal && s.Format != FormatJemalloc && s.Total.AllocBytes < s.Total.InuseBytes {
+		d.warn.add(WarnImpossible, d.headerLine, "%d bytes are in use, but only %d were ever allocated: the file is damaged",
+			s.Total.InuseBytes, s.Total.AllocBytes)
+	}
+}
+
+// fillsBuffer reports whether no further row would have fit into gperftools' buffer.
+func (d *Decoder) fillsBuffer() bool {
+	return d.lines.size <= fullSize && d.lines.size >= fullSize-lastRow
+}
+
 // noteTruncated recognizes a snapshot that fills gperftools' buffer and derives the bound for
 // absent stacks: at most what the header counts beyond the rows and, if rows are sorted, at most
 // the in-use bytes of the smallest row.
 func (d *Decoder) noteTruncated() {
 	s, c := d.snap, &d.snap.Completeness
 	m := missing(s)
-	full := s.Size <= fullSize && s.Size >= fullSize-lastRow
-	if s.Format == FormatHeapProfile && full && (m.AllocBytes > 0 || m.InuseBytes > 0) {
+	if s.Format == FormatHeapProfile && d.fillsBuffer() && (m.AllocBytes > 0 || m.InuseBytes > 0) {
 		c.Truncated = true
 	}
 	if c.Truncated && !c.Unfinished {

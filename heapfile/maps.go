@@ -2,6 +2,7 @@ package heapfile
 
 import (
 	"bytes"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -83,12 +84,16 @@ func withoutLogPrefix(line string) string {
 //
 //	40000-80000: /path/to/binary (@ff00) abc123456
 //
-// gperftools 2.15.90 to 2.16.90 writes no blank between a long inode and the path.
+// or /proc/curproc/map of FreeBSD and DragonFly (see parseBSD). gperftools 2.15.90 to 2.16.90
+// writes no blank between a long inode and the path.
 func parseMapping(s string) (Mapping, bool) {
 	s = strings.TrimRight(s, " \t\r")
 	m, rest, ok := parseRange(s)
 	if !ok {
 		return Mapping{}, false
+	}
+	if bsd, ok := parseBSD(m, rest); ok {
+		return bsd, true
 	}
 	perm, rest := word(rest)
 	if !isPerm(perm) {
@@ -137,6 +142,32 @@ func parseProcMaps(m Mapping, rest string) (Mapping, bool) {
 	m.setPath(strings.TrimLeft(rest[digits:], " \t"))
 	return m, true
 }
+
+// parseBSD decodes what follows the range in a line of FreeBSD's and DragonFly's kernel
+// (sys/fs/procfs/procfs_map.c): resident and private pages, object, permissions, references,
+// shadows, flags, copy on write, needs copy, type, path, and on FreeBSD whether a credential charges
+// the memory, and its user:
+//
+//	0x800600000 0x80061a000 26 0 0xfffff800035a0000 r-x 75 33 0x1004 COW NC vnode /libexec/ld-elf.so.1 NCH -1
+//
+// There is no offset in it; 0 is assumed, as jeprof does.
+func parseBSD(m Mapping, rest string) (Mapping, bool) {
+	var f [10]string
+	for i := range f {
+		f[i], rest = word(rest)
+	}
+	if !isPerm(f[3]) || (f[7] != "COW" && f[7] != "NCOW") || (f[8] != "NC" && f[8] != "NNC") {
+		return Mapping{}, false
+	}
+	m.Perm = f[3]
+	if f[9] == "vnode" {
+		m.setPath(strings.TrimLeft(bsdCredential.ReplaceAllString(rest, ""), " "))
+	}
+	return m, true
+}
+
+// bsdCredential is what FreeBSD writes after the path.
+var bsdCredential = regexp.MustCompile(` N?CH -?[0-9]+$`)
 
 // parseBrief decodes `/path/to/binary (@ff00) abc123456`; all parts are optional.
 func parseBrief(m Mapping, rest string) (Mapping, bool) {

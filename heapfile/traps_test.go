@@ -129,6 +129,29 @@ var traps = []trap{
 		rows: []string{"2: 4 [2: 4] @ 0x1 0x2"}, warnings: []string{"cut"},
 	},
 	{
+		rule: "mimalloc and Chromium write no blank line before the mappings: the header counts no more than the rows",
+		text: heaptest.Lines("heap profile: 3: 6 [3: 6] @ heapprofile", "2: 4 [2: 4] @ 0x1 0x2", "1: 2 [1: 2] @ 0x3 0x4 0x5") + maps[1:],
+		rows: []string{"2: 4 [2: 4] @ 0x1 0x2", "1: 2 [1: 2] @ 0x3 0x4 0x5"},
+	},
+	{
+		rule:     "the last row without a blank line is malformed",
+		text:     heaptest.Lines("heap profile: 3: 6 [3: 6] @ heapprofile", "2: 4 [2: 4] @ 0x1 0x2", "1: 2 [1: 2] @ oddity") + maps[1:],
+		rows:     []string{"2: 4 [2: 4] @ 0x1 0x2"},
+		warnings: []string{"malformed-row", "header-mismatch"},
+	},
+	{
+		rule: "a Go program writes its profile as text, without mappings",
+		text: heaptest.Lines("heap profile: 1: 2 [3: 8] @ heap/8192", "1: 2 [3: 8] @ 0x47c30c 0x4d970a",
+			"#\t0x4d9709\tmain.leak+0x89\t\t/opt/x/m.go:4", "", "", "# runtime.MemStats", "# Alloc = 7809352"),
+		rows: []string{"1: 2 [3: 8] @ 0x47c30c 0x4d970a"}, warnings: []string{"no-mappings"},
+	},
+	{
+		rule:     "fewer bytes allocated than in use",
+		text:     heaptest.Exact("2: 900 [1: 800]", "2: 900 [1: 800] @ 0x1"),
+		rows:     []string{"2: 900 [1: 800] @ 0x1"},
+		warnings: []string{"impossible-counts"},
+	},
+	{
 		rule: "the file ends within a stack",
 		text: heaptest.Lines("heap profile: 9: 900 [9: 900] @ heapprofile", "2: 4 [2: 4] @ 0x1") + "1: 2 [1: 2] @ 0x3 0x4",
 		rows: []string{"2: 4 [2: 4] @ 0x1", "1: 2 [1: 2] @ 0x3 …"}, warnings: []string{"partial"},
@@ -255,7 +278,8 @@ func TestFormatsWithCumulativeCounts(t *testing.T) {
 	for header, want := range map[string]bool{
 		"heap profile: 1: 2 [1: 2] @ heapprofile":     true, // nothing freed yet
 		"heap profile: 1: 2 [1: 2] @ heap_v2/524288":  false,
-		"heap profile: 1: 2 [3: 4] @ heap/1048576":    true, // Go's
+		"heap profile: 1: 2 [0: 0] @ heapprofile":     false, // jemalloc 3 without prof_accum
+		"heap profile: 1: 2 [3: 4] @ heap/1048576":    true,  // Go's
 		"heap profile: 1: 2 [0: 0] @ heapz_v2/524288": false,
 		"heap profile: 1: 2 [1: 2] @ growth":          false,
 	} {

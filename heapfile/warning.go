@@ -50,6 +50,7 @@ const (
 	WarnNegative                            // a negative count
 	WarnZeroObjects                         // no objects but bytes
 	WarnHeaderMismatch                      // header and sum of rows differ
+	WarnImpossible                          // fewer bytes were allocated than are in use
 	WarnTruncated                           // the writer truncated the file (gperftools ≤2.15: at 1 MiB)
 	WarnUnfinished                          // the file ends before its mappings
 	WarnNoMappings                          // the mappings section is empty
@@ -71,7 +72,7 @@ const (
 
 var warningNames = [...]string{
 	"malformed-row", "malformed-mapping", "writer-warning", "negative-count", "zero-objects",
-	"header-mismatch", "cut", "partial", "no-mappings", "empty-stack", "depth-limit", "long-line",
+	"header-mismatch", "impossible-counts", "cut", "partial", "no-mappings", "empty-stack", "depth-limit", "long-line",
 	"restart", "leftover", "fork", "missing-number", "high-water", "mixed", "many-processes",
 	"clock", "sidecar", "killed", "recording",
 }

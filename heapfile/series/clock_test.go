@@ -176,6 +176,20 @@ func TestTriggersAreInferred(t *testing.T) {
 	}
 }
 
+// TestSampledSnapshotsHaveNoTrigger: a program wrote them, not HEAPPROFILE.
+func TestSampledSnapshotsHaveNoTrigger(t *testing.T) {
+	files := map[string]string{}
+	for i, inuse := range []int{100, 200, 310, 405, 510, 600} {
+		c := fmt.Sprintf("1: %d [1: %d]", inuse, inuse)
+		files[fmt.Sprintf("p.%04d.heap", i+1)] = heaptest.WithHeader("heap profile: "+c+" @ heap_v2/524288", c+" @ 0x400001 0x400002")
+	}
+	s := open(t, series.Options{}, put(t, files))
+	for _, got := range s.Triggers {
+		require.Equal(t, "unknown", got.String())
+	}
+	require.NotContains(t, heaptest.Kinds(s.Warnings), "high-water")
+}
+
 func TestMissingNumbersAreAWarning(t *testing.T) {
 	for rule, c := range map[string]struct {
 		numbers []int

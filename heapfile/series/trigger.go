@@ -1,6 +1,10 @@
 package series
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+)
 
 // inferTriggers returns the reason why each snapshot was taken: from its name (jemalloc), from the
 // manifest or, for all snapshots of gperftools together, from what is constant between neighbours:
@@ -39,6 +43,8 @@ func inferTrigger(heads []*Head, clock Clock) (t Trigger, lastFits bool) {
 	switch at := stepsOf(clock.At); {
 	case clock.Source.IsTime() && constant(at[:last], 0.1):
 		t, axis = TriggerTime, at
+	case heads[0].Format != heapfile.FormatHeapProfile:
+		return TriggerUnknown, true // HEAPPROFILE, which has the other triggers, did not write it
 	case constant(inuse[:last], 0.25) && !constant(alloc[:last], 0.02):
 		t, axis = TriggerHighWater, inuse
 	case constant(alloc[:last], 0.25):
