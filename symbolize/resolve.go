@@ -10,6 +10,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/symbolize/internal/names"
 )
 
 // Resolve names the addresses of a series. If the context ends, Resolve returns an error that wraps
@@ -29,7 +30,7 @@ func Resolve(ctx context.Context, from *series.Series, o Options) (*Symbols, err
 	}
 	s.Warnings = append(s.Warnings, o.Debuginfod.Warnings()...)
 	s.resolveGenerated(from, o, source)
-	s.useEmbedded(from)
+	s.useEmbedded(from, o.Demangle)
 	s.sites = newSiteTable(s)
 	return s, nil
 }
@@ -61,22 +62,23 @@ func (r *resolver) resolve(ctx context.Context, jobs []*moduleJob, modules []Mod
 
 // useEmbedded names addresses without a name by the names that symbolized snapshots of the same
 // process image contain. Their writer looked up either the return address or the call before it.
-func (s *Symbols) useEmbedded(from *series.Series) {
+func (s *Symbols) useEmbedded(from *series.Series, mode Demangle) {
 	if len(from.Symbols) == 0 {
 		return
 	}
+	var demangler names.Demangler // jeprof and pprof write mangled names if c++filt is missing
 	for i := range s.Locations {
 		l := &s.Locations[i]
 		if l.Named() {
 			continue
 		}
 		image := from.Spaces[l.Space].Image
-		names, ok := from.Symbols[series.Place{Image: image, Addr: l.Address}]
+		functions, ok := from.Symbols[series.Place{Image: image, Addr: l.Address}]
 		if !ok {
-			names = from.Symbols[series.Place{Image: image, Addr: l.Address - 1}]
+			functions = from.Symbols[series.Place{Image: image, Addr: l.Address - 1}]
 		}
-		for k, n := range names {
-			l.Frames = append(l.Frames, Frame{Function: n, Inlined: k+1 < len(names)})
+		for k, name := range functions {
+			l.Frames = append(l.Frames, Frame{Function: demangler.Name(name, mode), Inlined: k+1 < len(functions)})
 		}
 		if l.Named() {
 			l.Source, l.Reason = SourceEmbedded, ReasonNone

@@ -64,7 +64,7 @@ func TestResultsDoNotDependOnWorkers(t *testing.T) {
 func TestEmbeddedNames(t *testing.T) {
 	one := seriesOf(t, []string{jitMaps}, []uint64{0x30000010, 0x30000020, 0x30000030})
 	one.Symbols = map[series.Place][]string{
-		{Addr: 0x30000010}: {"inner", "outer"}, {Addr: 0x3000001f}: {"byCall"}, {Image: 1, Addr: 0x30000030}: {"ofAnotherImage"},
+		{Addr: 0x30000010}: {"inner", "outer"}, {Addr: 0x3000001f}: {"_Z6byCallv"}, {Image: 1, Addr: 0x30000030}: {"ofAnotherImage"},
 	}
 	s := resolve(t, one, Options{PerfMaps: []string{}})
 	at := func(i int) *Location { return &s.Locations[s.Stack(0)[i]] }

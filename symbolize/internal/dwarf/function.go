@@ -265,7 +265,8 @@ func (w *walker) inlined(c *encoding.Cursor, a *encoding.Abbrev, top scope, star
 	ranges := w.u.rangesOf(&e)
 	// A call without ranges may contain calls with ranges: DWARF 2 cannot describe calls in several
 	// pieces, and gcc -gstrict-dwarf omits what it cannot describe.
-	if len(ranges) > 0 && !containsAny(ranges, w.claims.Addrs) {
+	// In Go before 1.20, a call may have ranges outside of those of the call that it is inlined into.
+	if len(ranges) > 0 && !containsAny(ranges, w.claims.Addrs) && (w.u.language != languageGo || !a.Children) {
 		return top, !w.passOver(c, a, &e)
 	}
 	inner := scope{fn: top.fn, inline: int32(len(top.fn.inlines))}
@@ -275,6 +276,9 @@ func (w *walker) inlined(c *encoding.Cursor, a *encoding.Abbrev, top scope, star
 	})
 	return inner, true
 }
+
+// languageGo is DW_LANG_Go.
+const languageGo = 0x16
 
 // passOver moves the cursor past the children of an entry that holds no address of the lookup,
 // unless the walk is thorough or the entry does not state where they end.

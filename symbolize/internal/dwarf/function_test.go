@@ -113,6 +113,23 @@ func TestInlinedCallsWithoutRanges(t *testing.T) {
 	require.Equal(t, []string{"inner", "middle", "outer"}, names(got[120]))
 }
 
+// TestInlinedCallsOutsideOfTheirParent: Go before 1.20 writes inner [140,150) into middle [120,130).
+func TestInlinedCallsOutsideOfTheirParent(t *testing.T) {
+	b := dwarftest.Bytes{}.Uleb(dwarftest.CodeLanguage).U8(languageGo).U64(100, 200)
+	inner := b.At()
+	b = b.Abstract("inner", 1)
+	middle := b.At()
+	b = b.Abstract("middle", 2)
+	b = b.Function("outer", 100, 100).Inlined(middle, 120, 10, 7).Inlined(inner, 140, 10, 8).End().End().End().End()
+	for _, span := range [][2]uint64{{100, 200}, {145, 146}} { // together with middle's addresses, and without
+		got := lookupInfo(t, dwarftest.Unit4(b), span[0], span[1])
+		require.Equal(t, []string{"inner", "middle", "outer"}, names(got[145]))
+	}
+	got := lookupInfo(t, dwarftest.Unit4(b), 100, 200)
+	require.Equal(t, []string{"middle", "outer"}, names(got[125]))
+	require.Equal(t, []string{"outer"}, names(got[135]))
+}
+
 // TestFunctionsWithinTypes: a local class without a sibling attribute.
 func TestFunctionsWithinTypes(t *testing.T) {
 	b := dwarftest.Bytes{}.Unit(100, 200).

@@ -51,7 +51,7 @@ func (d *Demangler) Name(linkage string, mode Mode) string {
 		return d.Name(function, mode) + StubSuffix
 	}
 	if mode == Simple {
-		linkage = Undecorated(linkage)
+		linkage = withoutToken(Undecorated(linkage))
 	}
 	switch {
 	case !IsMangled(linkage):
@@ -59,7 +59,9 @@ func (d *Demangler) Name(linkage string, mode Mode) string {
 	case linkage[1] == 'R':
 		return rust(linkage, mode)
 	case mode == Simple && isLegacyRust(linkage):
-		return fromLibrary(linkage, mode)
+		if name, ok := legacyRust(linkage); ok {
+			return name
+		}
 	}
 	return d.cplusplus(linkage, mode)
 }
@@ -124,14 +126,17 @@ func rust(linkage string, mode Mode) string {
 	return name
 }
 
-// isLegacyRust reports whether a name is of Rust's legacy mangling, which resembles that of C++.
-// Its last component is a hash: h and 16 hexadecimal digits.
-func isLegacyRust(s string) bool {
-	if end := strings.LastIndex(s, "E."); end > 0 {
-		s = s[:end+1]
+// allocToken matches what clang -fsanitize=alloc-token puts before the name of an allocation
+// function: __alloc_token_ or, with the fast ABI, __alloc_token_3_.
+var allocToken = regexp.MustCompile(`^__alloc_token_([0-9]+_)?`)
+
+// withoutToken returns the name of the allocation function that a name with an allocation token
+// stands for: malloc for __alloc_token_malloc, _Znwm for __alloc_token_0__Znwm.
+func withoutToken(name string) string {
+	if !strings.HasPrefix(name, "__alloc_token_") {
+		return name // nearly all names
 	}
-	const hash = len("17h0123456789abcdefE")
-	return len(s) > hash && strings.HasSuffix(s, "E") && s[len(s)-hash:len(s)-hash+3] == "17h"
+	return cmp.Or(allocToken.ReplaceAllString(name, ""), name)
 }
 
 // IsMangled reports whether a name begins like a mangled one: with one to four underscores and Z

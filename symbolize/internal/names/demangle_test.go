@@ -41,6 +41,15 @@ func TestDemangle(t *testing.T) {
 		"_ZN42_$LT$$RF$T$u20$as$u20$core..fmt..Debug$GT$3fmt17h0123456789abcdefE": {
 			"<&T as core::fmt::Debug>::fmt", "_$LT$$RF$T$u20$as$u20$core..fmt..Debug$GT$::fmt::h0123456789abcdef",
 		},
+		"_ZN1m5_fill17h0123456789abcdefE":     {"m::_fill", "m::_fill::h0123456789abcdef"},
+		"_ZN1m8_fi$u7e$17h0123456789abcdefE":  {"m::_fi~", "m::_fi$u7e$::h0123456789abcdef"},
+		"_ZN1m9f$XX$..$u17h0123456789abcdefE": {"m::f$XX$..$u", "m::f$XX$..$u::h0123456789abcdef"},
+		"_ZN1m1f17h0000000000000000E":         {"m::f::h0000000000000000", "m::f::h0000000000000000"},
+		"__alloc_token__Znwm":                 {"operator new", "__alloc_token__Znwm"},
+		"__alloc_token_0__Znwm":               {"operator new", "__alloc_token_0__Znwm"},
+		"__alloc_token_malloc":                {"malloc", "__alloc_token_malloc"},
+		"__alloc_token_3_malloc":              {"malloc", "__alloc_token_3_malloc"},
+		"__alloc_token_":                      {"__alloc_token_", "__alloc_token_"},
 		"_RNCNCNCNvC1a1f00s_0.llvm.12": {
 			"a::f::{closure#0}::{closure#0}::{closure#1}",
 			"a::f::{closure#0}::{closure#0}::{closure#1} (.llvm.12)",

@@ -98,6 +98,7 @@ const (
 	CodeRef       = 8  // abstract_origin, specification (ref4): a link of a chain
 	CodeLines     = 9  // unit: name, low, size, stmt_list (sec_offset); no children
 	CodeSkipped   = 10 // class: sibling (ref4), name; children
+	CodeLanguage  = 11 // unit: language (data1), low, size; children
 )
 
 // Abbrevs returns a section .debug_abbrev with the abbreviations of all codes.
@@ -118,6 +119,7 @@ func Abbrevs() []byte {
 		Abbreviation(CodeLines, encoding.TagCompileUnit, false,
 			first(name, Attr(encoding.AttrStmtList, encoding.FormSecOffset))...).
 		Abbreviation(CodeSkipped, encoding.TagClass, true, Attr(encoding.AttrSibling, encoding.FormRef4), name).
+		Abbreviation(CodeLanguage, encoding.TagCompileUnit, true, first(Attr(encoding.AttrLanguage, encoding.FormData1))...).
 		Uleb(0)
 }
 
