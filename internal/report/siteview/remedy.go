@@ -52,7 +52,7 @@ func remedyOutside(r symbolize.Reason) string {
 	case symbolize.ReasonNull:
 		return "the unwinder failed: try TCMALLOC_STACKTRACE_METHOD=libunwind"
 	}
-	return "no mapping contains the address: a library was loaded and unloaded between two snapshots, or the stack is broken"
+	return "a library was loaded and unloaded between two snapshots, or the stack is broken"
 }
 
 // remedyForAll returns how to get the names of the addresses of a row; it may be empty.

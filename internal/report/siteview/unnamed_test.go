@@ -45,7 +45,7 @@ func TestUnnamedRemedies(t *testing.T) {
 		"has no symbols in b.so: .*--debug-dir DIR\n":                                                                               {Reason: symbolize.ReasonNoSymbols, Modules: []symbolize.ModuleID{1}},
 		"is damaged in c.so: /lib/c.so: section .symtab: damaged\n":                                                                 {Reason: symbolize.ReasonMalformed, Modules: []symbolize.ModuleID{2}},
 		"generated code without a perf map: .*--perf-map\n":                                                                         {Reason: symbolize.ReasonAnonymous},
-		"no mapping contains the address: .*unloaded between two snapshots":                                                         {Reason: symbolize.ReasonNoMapping},
+		"no mapping contains the address: a library was loaded and unloaded between two snapshots":                                  {Reason: symbolize.ReasonNoMapping},
 		"null address: .*TCMALLOC_STACKTRACE_METHOD":                                                                                {Reason: symbolize.ReasonNull},
 	} {
 		row.Bytes = 3 << 20
