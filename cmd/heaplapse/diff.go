@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/diff/compare"
 	diffreport "github.com/heaplapse/heaplapse/internal/report/diff"
@@ -64,7 +65,7 @@ func (a *app) diff(ctx context.Context, f *diffFlags, paths []string) error {
 	if err != nil {
 		return err
 	}
-	view := siteview.Options{Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy}
+	view := siteview.Options{Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy, Flags: flagname.All()}
 	if f.persist {
 		p, err := a.pipeline().Persist(ctx, paths, source, o)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
@@ -91,6 +92,7 @@ func (f *gateOutputFlags) report(result *gate.Result) *gatereport.Report {
 		MarkdownLimit: int(limit),
 		SourceRoot:    root,
 		Version:       version(),
+		Flags:         flagname.All(),
 	}
 }
 

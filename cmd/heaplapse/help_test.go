@@ -16,7 +16,9 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
@@ -83,6 +85,47 @@ func TestEveryFlagHasAGroup(t *testing.T) {
 			require.True(t, f.Hidden || f.Usage != "", "%s --%s", c.CommandPath(), f.Name)
 		})
 	}
+}
+
+// advisedBy are the commands whose output may advise an option.
+var advisedBy = map[string][]option.Option{
+	"growth watch report top diff gate": {option.Top},
+	"growth watch report top diff info": {option.Sysroot, option.Binary, option.DebugDir, option.Debuginfod, option.PerfMap},
+	"growth watch report info":          {option.Process},
+	"growth watch report":               {option.Since, option.MinBytes},
+	"growth watch report diff":          {option.GroupBy},
+	"growth":                            {option.Explain},
+	"info":                              {option.Verbose},
+	"gate":                              {option.Work, option.Force, option.TextOutput},
+	"record": {
+		option.Engine, option.Library, option.Duration, option.FollowChildren, option.JIT, option.PythonMalloc, option.Every,
+		option.EveryAlloc, option.EveryInuse, option.Signal, option.SamplePeriod, option.Keep, option.Output,
+	},
+}
+
+// TestAdvisedFlagsExist checks that every option has a flag, and that the commands which advise it
+// have that flag. Advice on recording is about the flags of record, whichever command gives it.
+func TestAdvisedFlagsExist(t *testing.T) {
+	root, flags, advised := (&app{}).root(), flagname.All(), map[option.Option]bool{}
+	for names, options := range advisedBy {
+		for name := range strings.FieldsSeq(names) {
+			cmd, _, err := root.Find([]string{name})
+			require.NoError(t, err)
+			require.Equal(t, name, cmd.Name())
+			cmd.InheritedFlags() // merges those of the root
+			for _, o := range options {
+				advised[o] = true
+				flag, _, _ := strings.Cut(flags[o], " ") // a value may follow
+				if long, ok := strings.CutPrefix(flag, "--"); ok {
+					require.NotNil(t, cmd.Flag(long), "%s %s", name, flag)
+				} else {
+					require.NotNil(t, cmd.Flags().ShorthandLookup(strings.TrimPrefix(flag, "-")), "%s %q", name, flag)
+				}
+			}
+		}
+	}
+	require.Len(t, flags, len(option.All()))
+	require.Len(t, advised, len(option.All()))
 }
 
 // TestFlagsInMessagesExist checks that the flags which reports and the recorder advise exist. The

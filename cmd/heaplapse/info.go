@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/report/listing"
@@ -54,7 +55,7 @@ func (a *app) info(ctx context.Context, f *infoFlags, paths []string) error {
 		return err
 	}
 	defer in.Close()
-	info := &listing.Info{Series: in.Series, All: a.verbose}
+	info := &listing.Info{Series: in.Series, All: a.verbose, Flags: flagname.All()}
 	if f.symbols {
 		p.Tell = a.tell
 		if info.Unnamed, err = p.Unnamed(ctx, in, source); err != nil {

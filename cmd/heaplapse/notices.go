@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/terminal"
@@ -13,7 +14,7 @@ import (
 // pipeline returns the steps of a command, which tell what is wrong with the input.
 func (a *app) pipeline() *pipeline.Pipeline {
 	return &pipeline.Pipeline{
-		Stdin: a.in, TempDir: a.temp.Add, Tell: a.tell, Verbose: a.verbose,
+		Stdin: a.in, TempDir: a.temp.Add, Tell: a.tell, Verbose: a.verbose, Flags: flagname.All(),
 		Progress: func(what string) (update func(done, all int), end func()) {
 			bar := terminal.NewProgress(a.err, what)
 			return bar.Update, bar.Done

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/heapfile/series"
@@ -78,7 +79,7 @@ func (a *app) top(ctx context.Context, f *topFlags, paths []string) error {
 		return err
 	}
 	top := listing.NewTop(snap, in.Symbols, sample, in.Filter)
-	top.Limit = f.limit
+	top.Limit, top.Flags = f.limit, flagname.All()
 	return a.render(&f.outputFlags, top)
 }
 

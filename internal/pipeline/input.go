@@ -11,6 +11,7 @@ import (
 	"regexp"
 
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/symbolize"
 	"github.com/heaplapse/heaplapse/symbolize/bundle"
 )
@@ -29,6 +30,8 @@ type Pipeline struct {
 	Verbose bool
 	// Live suppresses notices about files that may be half written.
 	Live bool
+	// Flags are those that notices and reports advise.
+	Flags option.Flags
 }
 
 // Source is how snapshots are read and named, and which of their stacks count.

@@ -66,7 +66,7 @@ func (p *Pipeline) judge(
 	}
 	return &growthreport.Report{
 		Series: in.Series, Symbols: in.Symbols, Result: result, Filter: in.Filter, Unnamed: unnamed.Done(),
-		Options: siteview.Options{Rules: o.Rules, GroupBy: o.GroupBy},
+		Options: siteview.Options{Rules: o.Rules, GroupBy: o.GroupBy, Flags: p.Flags},
 	}, nil
 }
 

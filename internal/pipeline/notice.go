@@ -82,7 +82,7 @@ func changing(path string) bool {
 // tellWarnings reports the warnings of a series. Unless Verbose is set, those of one kind are one
 // notice.
 func (p *Pipeline) tellWarnings(s *series.Series, strict bool) {
-	all := text.AllWarnings(s)
+	all := text.AllWarnings(s, p.Flags)
 	if p.Live {
 		all = slices.DeleteFunc(all, func(w heapfile.Warning) bool { return w.Kind == heapfile.WarnUnfinished })
 	}

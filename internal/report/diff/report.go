@@ -10,6 +10,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/compare"
 	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
@@ -130,7 +131,8 @@ func (d *Report) tiers(p *text.Printer) {
 	p.Linef("matched  %s", strings.Join(parts, ", "))
 	if d.ForeignShare() > 0.15 {
 		p.Linef(
-			"         more than 15 %% of the bytes have no match in the other snapshot: the call paths are not comparable; try --group-by module",
+			"         more than 15 %% of the bytes have no match in the other snapshot: the call paths are not comparable; try %s module",
+			d.Flags.Of(option.GroupBy),
 		)
 	}
 }
@@ -220,8 +222,8 @@ func (d *Report) rest(p *text.Printer, shown int) {
 		sum += delta.InuseBytes
 	}
 	if n := len(d.Rows) - shown; n > 0 {
-		p.Linef("… and %s with %s: --top %d shows them", units.Count(n, "more site"), units.SignedBytes(sum),
-			len(d.Rows))
+		p.Linef("… and %s with %s%s", units.Count(n, "more site"), units.SignedBytes(sum),
+			d.Flags.If(option.Top, ": %s %d shows them", len(d.Rows)))
 	}
 	if h := d.Current.Hidden().Sub(d.Base.Hidden()); h.InuseBytes != 0 {
 		p.Linef("… and %s at sites that the files do not list", units.SignedBytes(h.InuseBytes))

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/gate"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
@@ -13,7 +14,7 @@ import (
 func (g *Report) notes() []string {
 	out := []string{}
 	for i := range g.Notes {
-		out = append(out, noteText(&g.Notes[i]))
+		out = append(out, noteText(&g.Notes[i], g.Flags))
 	}
 	if g.Config != "" {
 		out = append(out, "thresholds and suppressions are those of "+g.Config)
@@ -22,7 +23,7 @@ func (g *Report) notes() []string {
 }
 
 // noteText returns a note as text.
-func noteText(n *gate.Note) string {
+func noteText(n *gate.Note, f option.Flags) string {
 	switch n.Kind {
 	case gate.NoteDuplicateRuns:
 		if n.Count == 1 {
@@ -32,7 +33,7 @@ func noteText(n *gate.Note) string {
 	case gate.NoteCurrentAmongBaselines:
 		return "the current run is also in the baseline set; it is left out there"
 	case gate.NoteForced:
-		return "compared only because of --force: " + mismatchText(n.Mismatch)
+		return "compared only because of " + f.Of(option.Force) + ": " + mismatchText(n.Mismatch)
 	case gate.NoteOfRun:
 		return "current run: " + n.Text
 	case gate.NoteFewBaselines:
@@ -46,12 +47,12 @@ func noteText(n *gate.Note) string {
 		return slopesText(n)
 	case gate.NoteAllocatedOmitted:
 		if n.Count == n.Of {
-			return "allocated bytes are not compared: no earlier run has an amount of work (--work)"
+			return "allocated bytes are not compared: no earlier run has an amount of work" + f.If(option.Work, " (%s)")
 		}
-		return fmt.Sprintf("allocated bytes are not compared with %d of %d runs: they have no amount of work (--work)",
-			n.Count, n.Of)
+		return fmt.Sprintf("allocated bytes are not compared with %d of %d runs: they have no amount of work",
+			n.Count, n.Of) + f.If(option.Work, " (%s)")
 	case gate.NoteNoWork:
-		return "allocated bytes are not compared: the current run has no amount of work (--work)"
+		return "allocated bytes are not compared: the current run has no amount of work" + f.If(option.Work, " (%s)")
 	case gate.NoteTruncatedRun:
 		return fmt.Sprintf("%s: its snapshots are truncated: a call path that is not listed may have up to %s", n.Run,
 			units.Bytes(n.Bytes))

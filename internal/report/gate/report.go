@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/heaplapse/heaplapse/diff/gate"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
@@ -25,6 +26,8 @@ type Report struct {
 	Version string
 	// Config is the file with thresholds and suppressions; it may be empty.
 	Config string
+	// Flags are those that texts advise.
+	Flags option.Flags
 }
 
 // manyUnmatched is the share of bytes without a match above which call paths are not comparable.

@@ -18,6 +18,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/diff/suppress"
+	"github.com/heaplapse/heaplapse/internal/option"
 	gatereport "github.com/heaplapse/heaplapse/internal/report/gate"
 )
 
@@ -204,7 +205,9 @@ func render(t *testing.T, g *gatereport.Report, form string) string {
 }
 
 func rendered(result *gate.Result) *gatereport.Report {
-	return &gatereport.Report{Result: result, SourceRoot: "/src/shop", Version: "v1.2.3"}
+	return &gatereport.Report{Result: result, SourceRoot: "/src/shop", Version: "v1.2.3", Flags: option.Flags{
+		option.Force: "--force", option.Work: "--work", option.Top: "--top", option.TextOutput: "--text -",
+	}}
 }
 
 // TestGoldenFiles compares every form of every result with its golden file.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/gate"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 )
 
@@ -154,7 +155,7 @@ func (g *Report) SARIF(w io.Writer) error {
 	for _, rule := range sarifRules {
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{
 			rule.id, rule.name, sarifText{rule.short}, sarifText{rule.full},
-			sarifText{rule.full + " Run heaplapse gate with --text - for the evidence."}, sarifConfig{"error"}})
+			sarifText{rule.full + " Run heaplapse gate with " + g.Flags.Of(option.TextOutput) + " for the evidence."}, sarifConfig{"error"}})
 	}
 	for i := range g.Rows {
 		if level := sarifLevel(g.Rows[i].Status); level != "" && len(run.Results) < maxResults {

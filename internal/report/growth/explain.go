@@ -9,6 +9,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
@@ -25,8 +26,8 @@ func (g *Report) explained() ([]selected, error) {
 	sites := g.Result.Sites
 	if rank, err := strconv.Atoi(g.Explain); err == nil {
 		if rank < 1 || rank > len(sites) {
-			return nil, fmt.Errorf("--explain %d: the table has %s; use a part of its name to explain any other site",
-				rank, units.Count(len(sites), "site"))
+			return nil, fmt.Errorf("%s %d: the table has %s; use a part of its name to explain any other site",
+				g.Flags.Of(option.Explain), rank, units.Count(len(sites), "site"))
 		}
 		return []selected{{&sites[rank-1], rank}}, nil
 	}
@@ -46,11 +47,12 @@ func (g *Report) explained() ([]selected, error) {
 	}
 	switch {
 	case len(out) == 0 && err != nil:
-		return nil, fmt.Errorf("--explain: no site has this name, and it is not a regular expression: %w", err)
+		return nil, fmt.Errorf("%s: no site has this name, and it is not a regular expression: %w",
+			g.Flags.Of(option.Explain), err)
 	case len(out) == 0:
 		return nil, fmt.Errorf(
-			"--explain %s: no judged site has this name; heaplapse top lists all functions, --group-by stack judges each call path",
-			text.Clean(g.Explain),
+			"%s %s: no judged site has this name; heaplapse top lists all functions, %s stack judges each call path",
+			g.Flags.Of(option.Explain), text.Clean(g.Explain), g.Flags.Of(option.GroupBy),
 		)
 	}
 	return out, nil
@@ -83,7 +85,8 @@ func (g *Report) explain(p *text.Printer) error {
 	}
 	if n := len(sites) - len(shown); n > 0 {
 		p.Linef("")
-		p.Linef("… and %s with this name: --top %d explains them", units.Count(n, "more site"), len(sites))
+		p.Linef("… and %s with this name%s", units.Count(n, "more site"),
+			g.Flags.If(option.Top, ": %s %d explains them", len(sites)))
 	}
 	return nil
 }

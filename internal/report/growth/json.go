@@ -7,6 +7,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 )
@@ -71,7 +72,7 @@ func (g *Report) JSON(w io.Writer) error {
 	out := resultJSON{
 		Schema: "heaplapse.growth/1", Verdict: string(r.Verdict), Why: Reason(r), Next: g.Next(),
 		BytesPerHour: g.perHour(r.Total.Slope), Rate: text.Finite(r.Total.Slope * factor), RatePer: unit,
-		Explained: text.Finite(r.Explained), Series: seriesOf(g.Series), Tested: r.Tested,
+		Explained: text.Finite(r.Explained), Series: seriesOf(g.Series, g.Flags), Tested: r.Tested,
 		Limit: g.forecast(), Notes: g.Notes(), Unnamed: g.Unnamed.JSON(), Sites: []siteJSON{},
 	}
 	for i := range r.Sites {
@@ -125,7 +126,7 @@ func visible(values []int64, shown []bool) []*int64 {
 }
 
 // seriesOf describes the snapshots of a series.
-func seriesOf(s *series.Series) seriesJSON {
+func seriesOf(s *series.Series, f option.Flags) seriesJSON {
 	out := seriesJSON{Clock: s.Clock.Source.String(), Snapshots: []snapshotJSON{}, Warnings: []string{}}
 	for i, h := range s.Heads {
 		j := snapshotJSON{
@@ -141,7 +142,7 @@ func seriesOf(s *series.Series) seriesJSON {
 		}
 		out.Snapshots = append(out.Snapshots, j)
 	}
-	for _, w := range text.AllWarnings(s) {
+	for _, w := range text.AllWarnings(s, f) {
 		out.Warnings = append(out.Warnings, w.Error())
 	}
 	return out

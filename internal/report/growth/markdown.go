@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
@@ -57,7 +58,8 @@ func (g *Report) markdownTable(p *text.Printer) {
 	}
 	if n := len(g.Result.Sites) - len(rows); n > 0 {
 		p.Linef("")
-		p.Linef("… and %s: `--top %d` shows them.", units.Count(n, "more site"), len(g.Result.Sites))
+		p.Linef("… and %s%s.", units.Count(n, "more site"),
+			g.Flags.If(option.Top, ": `%s %d` shows them", len(g.Result.Sites)))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
@@ -90,9 +91,10 @@ func (g *Report) Notes() []string {
 		out = append(
 			out,
 			fmt.Sprintf(
-				"%s grew most, by %s, but not long or steadily enough for a verdict: record for longer, or select its time with --since",
+				"%s grew most, by %s, but not long or steadily enough for a verdict: record for longer, or select its time with %s",
 				v.Heading(),
 				units.Bytes(r.LargestStable.Gained),
+				g.Flags.Of(option.Since),
 			),
 		)
 	}
@@ -100,9 +102,11 @@ func (g *Report) Notes() []string {
 		out = append(
 			out,
 			fmt.Sprintf(
-				"%s grew too little to be judged, by %s in total: use --min-bytes 64KiB to judge small sites, or --group-by file or module to judge them together",
+				"%s grew too little to be judged, by %s in total: use %s 64KiB to judge small sites, or %s file or module to judge them together",
 				units.Count(r.Small, "site"),
 				units.Bytes(r.SmallBytes),
+				g.Flags.Of(option.MinBytes),
+				g.Flags.Of(option.GroupBy),
 			),
 		)
 	}
@@ -120,7 +124,7 @@ func (g *Report) Notes() []string {
 // Warnings are the warnings of the series, one of each kind.
 func (g *Report) Warnings() []string {
 	out := []string{}
-	for _, w := range text.GroupWarnings(text.AllWarnings(g.Series)) {
+	for _, w := range text.GroupWarnings(text.AllWarnings(g.Series, g.Flags)) {
 		out = append(out, text.Clean(w.Text()))
 	}
 	return out

@@ -10,6 +10,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/option"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 )
@@ -59,8 +60,9 @@ func TestWarningsGetAdvice(t *testing.T) {
 		{Kind: heapfile.WarnManyProcesses, Count: 1, Msg: "several processes wrote snapshots"},
 		{Kind: heapfile.WarnClock, Count: 1, Msg: "times are not known"},
 	}}
-	got := text.AllWarnings(s)
+	got := text.AllWarnings(s, option.Flags{option.Process: "--process"})
 	require.Equal(t, "several processes wrote snapshots (choose with --process)", got[0].Error())
 	require.Equal(t, "times are not known", got[1].Error())
 	require.Equal(t, "several processes wrote snapshots", s.Warnings[0].Msg, "the series is unchanged")
+	require.Equal(t, "several processes wrote snapshots", text.AllWarnings(s, nil)[0].Error())
 }

@@ -70,7 +70,7 @@ func (g *Report) Text(w io.Writer) error {
 	for _, n := range g.Notes() {
 		p.Linef("note: %s", n)
 	}
-	g.Unnamed.Text(p)
+	g.Unnamed.Text(p, g.Flags)
 	return p.Err
 }
 
@@ -150,7 +150,7 @@ func (g *Report) Next() string {
 		return v.Blame.Remedy
 	}
 	if g.Result.ProcessGrows {
-		return siteview.AdviceBeside(g.Symbols)
+		return siteview.AdviceBeside(g.Symbols, g.Flags)
 	}
 	return ""
 }

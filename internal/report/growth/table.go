@@ -6,6 +6,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
@@ -29,7 +30,8 @@ func (g *Report) table(p *text.Printer) {
 		g.row(p, i+1, &shown[i], factor)
 	}
 	if n := len(g.Result.Sites) - len(shown); n > 0 {
-		p.Linef("… and %s: --top %d shows them", units.Count(n, "more site"), len(g.Result.Sites))
+		p.Linef("… and %s%s", units.Count(n, "more site"),
+			g.Flags.If(option.Top, ": %s %d shows them", len(g.Result.Sites)))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
@@ -18,7 +19,7 @@ func (i *Info) facts(p *text.Printer) {
 	fact := func(name, format string, args ...any) { p.Linef("%-12s %s", name, fmt.Sprintf(format, args...)) }
 	fact("process", "%s", text.Clean(s.Process.Title()))
 	i.recorded(fact)
-	fact("snapshots", "%d%s%s", len(s.Heads), i.span(), thinnedText(s.Thinned()))
+	fact("snapshots", "%d%s%s", len(s.Heads), i.span(), i.thinnedText())
 	fact("format", "%s (%s)", first.Format, first.Format.Allocator())
 	fact("counts", "%s", countsText(first))
 	fact("clock", "%s", clockText(s.Clock.Source))
@@ -36,11 +37,12 @@ func (i *Info) facts(p *text.Printer) {
 }
 
 // thinnedText is the number of snapshots that the recorder removed.
-func thinnedText(n int) string {
+func (i *Info) thinnedText() string {
+	n := i.Series.Thinned()
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; the recorder removed %d more (--keep)", n)
+	return fmt.Sprintf("; the recorder removed %d more", n) + i.Flags.If(option.Keep, " (%s)")
 }
 
 // recorded is what the manifest has about the processes.
@@ -51,8 +53,8 @@ func (i *Info) recorded(fact func(name, format string, args ...any)) {
 		if k == 0 {
 			name = "others"
 		}
-		fact(name, "%s, %s: --process %s", text.Clean(other.Title()), units.Count(other.Files, "snapshot"),
-			text.Clean(other.String()))
+		fact(name, "%s, %s: %s %s", text.Clean(other.Title()), units.Count(other.Files, "snapshot"),
+			i.Flags.Of(option.Process), text.Clean(other.String()))
 	}
 	if s.Manifest == nil || s.Manifest.Recording == nil {
 		return

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
@@ -18,6 +19,8 @@ type Info struct {
 	All bool
 	// Unnamed is of the last snapshot; nil if the series was not symbolized.
 	Unnamed *siteview.Unnamed
+	// Flags are those that the text advises.
+	Flags option.Flags
 }
 
 // Text writes the listing for a terminal.
@@ -27,7 +30,7 @@ func (i *Info) Text(w io.Writer) error {
 	p.Linef("")
 	i.table(p)
 	i.findings(p)
-	i.Unnamed.Text(p)
+	i.Unnamed.Text(p, i.Flags)
 	return p.Err
 }
 
@@ -42,7 +45,7 @@ func (i *Info) table(p *text.Printer) {
 	for k, h := range heads {
 		if !i.All && len(heads) > 2*shownEnds+2 && k >= shownEnds && k < len(heads)-shownEnds {
 			if k == shownEnds {
-				p.Linef("   … %d more: -v lists them", len(heads)-2*shownEnds)
+				p.Linef("   … %d more%s", len(heads)-2*shownEnds, i.Flags.If(option.Verbose, ": %s lists them"))
 			}
 			continue
 		}
@@ -108,7 +111,7 @@ func flagsOf(h *series.Head) string {
 
 // findings lists the problems, and the first warning of each kind.
 func (i *Info) findings(p *text.Printer) {
-	warnings := text.AllWarnings(i.Series)
+	warnings := text.AllWarnings(i.Series, i.Flags)
 	if len(warnings) == 0 && len(i.Series.Problems) == 0 {
 		p.Linef("")
 		p.Linef("nothing suspicious found")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
@@ -34,6 +35,8 @@ type Top struct {
 	Unnamed  *siteview.Unnamed // of the same rows
 	// Limit is the number of rows in text; 0 shows 20.
 	Limit int
+	// Flags are those that the text advises.
+	Flags option.Flags
 }
 
 // TopRow is one function.
@@ -130,9 +133,10 @@ func (t *Top) Text(w io.Writer) error {
 			t.share(r.Cum), text.Clip(r.Function, 100), where)
 	}
 	if n := len(t.Rows) - len(rows); n > 0 {
-		p.Linef("… and %s: --top %d shows them", units.Count(n, "more function"), len(t.Rows))
+		p.Linef("… and %s%s", units.Count(n, "more function"),
+			t.Flags.If(option.Top, ": %s %d shows them", len(t.Rows)))
 	}
-	t.Unnamed.Text(p)
+	t.Unnamed.Text(p, t.Flags)
 	return p.Err
 }
 

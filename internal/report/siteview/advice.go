@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -88,13 +89,16 @@ func adviceText(rank int) string {
 	return advices()[rank].text
 }
 
+// pythonMalloc stands for the flag in advice on what is beside the heap.
+const pythonMalloc = "{python-malloc}"
+
 // AdviceBeside returns the advice on a process that grows while its heap does not; empty if there
 // is none.
-func AdviceBeside(s *symbolize.Symbols) string {
+func AdviceBeside(s *symbolize.Symbols, f option.Flags) string {
 	for _, a := range advices() {
 		if a.subject == "beside" &&
 			slices.ContainsFunc(s.Modules, func(m symbolize.Module) bool { return a.pattern.MatchString(m.Name()) }) {
-			return a.text
+			return strings.ReplaceAll(a.text, pythonMalloc, f.Of(option.PythonMalloc))
 		}
 	}
 	return ""

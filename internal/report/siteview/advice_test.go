@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -52,7 +53,7 @@ func TestGrowthBesideTheHeapHasAdvice(t *testing.T) {
 		"/usr/bin/python3.11": "--python-malloc", "/usr/lib/libpython3.12.so.1.0": "--python-malloc", "/usr/bin/node": "heap snapshots",
 		"/usr/lib/jvm/lib/server/libjvm.so": "jcmd", "/opt/server": "",
 	} {
-		got := AdviceBeside(&symbolize.Symbols{Modules: []symbolize.Module{{Path: module}}})
+		got := AdviceBeside(&symbolize.Symbols{Modules: []symbolize.Module{{Path: module}}}, option.Flags{option.PythonMalloc: "--python-malloc"})
 		if want == "" {
 			require.Empty(t, got, module)
 		}
@@ -63,6 +64,9 @@ func TestGrowthBesideTheHeapHasAdvice(t *testing.T) {
 func TestEveryAdviceHasASource(t *testing.T) {
 	for _, a := range advices() {
 		require.True(t, strings.HasPrefix(a.source, "https://"), a.text)
+		if a.subject != "beside" {
+			require.NotContains(t, a.text, pythonMalloc)
+		}
 	}
 	_, err := parseAdvice("function a\ntext only\n")
 	require.ErrorContains(t, err, "want a pattern, the advice and its source")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/sites"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/symbolize"
 	"github.com/heaplapse/heaplapse/symbolize/class"
@@ -20,6 +21,8 @@ type Options struct {
 	Rules *class.Rules
 	// GroupBy is what a row is.
 	GroupBy sites.GroupBy
+	// Flags are those that texts advise.
+	Flags option.Flags
 }
 
 // Describer describes the sites of a series. It is not safe for concurrent use.
@@ -27,12 +30,13 @@ type Describer struct {
 	symbols *symbolize.Symbols
 	blamer  *class.Blamer
 	by      sites.GroupBy
+	flags   option.Flags
 	ranks   map[symbolize.LocationID]int // of advice
 }
 
 // NewDescriber returns a Describer of the sites of s.
 func NewDescriber(s *symbolize.Symbols, o Options) *Describer {
-	return &Describer{s, class.NewBlamer(s, o.Rules), o.GroupBy, map[symbolize.LocationID]int{}}
+	return &Describer{s, class.NewBlamer(s, o.Rules), o.GroupBy, o.Flags, map[symbolize.LocationID]int{}}
 }
 
 // View describes a row: sites are its call paths, the largest one first. There is at least one.
@@ -68,7 +72,7 @@ func (d *Describer) blamed(stack []symbolize.LocationID, ref class.FrameRef) Vie
 	v.Group = d.group(l, ref.Frame)
 	if !l.Named() {
 		v.Name = d.unnamed(stack, ref.Position)
-		v.Blame.Near, v.Blame.Remedy = Near(l), remedy(d.symbols, l)
+		v.Blame.Near, v.Blame.Remedy = Near(l), remedy(d.symbols, l, d.flags)
 		v.Blame.CalledBy = d.calledBy(stack, ref.Position)
 		v.Unnamed = fmt.Sprintf("unnamed: %s; %s", l.Reason.Explain(), v.Blame.Remedy)
 	}

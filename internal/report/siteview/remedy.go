@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
@@ -13,42 +14,41 @@ import (
 const maxRemedy = 400
 
 // remedy returns how to get the name of an unnamed address.
-func remedy(s *symbolize.Symbols, l *symbolize.Location) string {
-	return text.Clip(remedyText(s, l), maxRemedy)
+func remedy(s *symbolize.Symbols, l *symbolize.Location, f option.Flags) string {
+	return text.Clip(remedyText(s, l, f), maxRemedy)
 }
 
-func remedyText(s *symbolize.Symbols, l *symbolize.Location) string {
-	m := s.Module(l)
+func remedyText(s *symbolize.Symbols, l *symbolize.Location, f option.Flags) string {
+	m, sysroot, binary := s.Module(l), f.Of(option.Sysroot), f.Of(option.Binary)
 	if m == nil {
-		return remedyOutside(l.Reason)
+		return remedyOutside(l.Reason, f)
 	}
 	switch l.Reason {
 	case symbolize.ReasonMissing:
 		return fmt.Sprintf(
-			"%s was not found here: copy it from the machine that ran the process and pass --sysroot (or --binary for the program)",
-			m.Path,
+			"%s was not found here: copy it from the machine that ran the process and pass %s (or %s for the program)",
+			m.Path, sysroot, binary,
 		)
 	case symbolize.ReasonStale:
-		return fmt.Sprintf("%s is not the build that ran: pass the right one with --sysroot or --binary", m.Path)
+		return fmt.Sprintf("%s is not the build that ran: pass the right one with %s or %s", m.Path, sysroot, binary)
 	case symbolize.ReasonNoSegment:
-		return fmt.Sprintf("%s may not be the file that was mapped: pass that one with --sysroot or --binary", m.Path)
+		return fmt.Sprintf("%s may not be the file that was mapped: pass that one with %s or %s", m.Path, sysroot, binary)
 	case symbolize.ReasonUnreadable, symbolize.ReasonMalformed:
 		return fmt.Sprintf("%s cannot be used: %v", m.Path, m.Err)
 	case symbolize.ReasonNoSymbols, symbolize.ReasonNoFunction:
 		return fmt.Sprintf(
-			"install the debug symbols of %s (Debian: apt install the -dbgsym package of `%s`) or pass --debug-dir",
-			m.Name(),
-			packageQuery(m.Path),
+			"install the debug symbols of %s (Debian: apt install the -dbgsym package of `%s`) or pass %s",
+			m.Name(), packageQuery(m.Path), f.Of(option.DebugDir),
 		)
 	}
 	return l.Reason.Explain()
 }
 
 // remedyOutside is the remedy for an address outside all modules.
-func remedyOutside(r symbolize.Reason) string {
+func remedyOutside(r symbolize.Reason, f option.Flags) string {
 	switch r {
 	case symbolize.ReasonAnonymous, symbolize.ReasonNoPerfEntry:
-		return "generated code: run Node with --perf-basic-prof --interpreted-frames-native-stack, or Python 3.12+ with -X perf, and pass --perf-map"
+		return "generated code: run Node with --perf-basic-prof --interpreted-frames-native-stack, or Python 3.12+ with -X perf, and pass " + f.Of(option.PerfMap)
 	case symbolize.ReasonNull:
 		return "the unwinder failed: try TCMALLOC_STACKTRACE_METHOD=libunwind"
 	}
@@ -56,25 +56,27 @@ func remedyOutside(r symbolize.Reason) string {
 }
 
 // remedyForAll returns how to get the names of the addresses of a row; it may be empty.
-func remedyForAll(s *symbolize.Symbols, r UnnamedRow) string {
+func remedyForAll(s *symbolize.Symbols, r UnnamedRow, f option.Flags) string {
 	if len(r.Modules) == 0 {
-		return remedyOutside(r.Reason)
+		return remedyOutside(r.Reason, f)
 	}
 	first := &s.Modules[r.Modules[0]]
 	hasID := first.BuildID != ""
+	files := []any{f.Of(option.Sysroot), f.Of(option.Binary)}
 	switch r.Reason {
 	case symbolize.ReasonMissing:
-		return "copy from the machine that ran the process and pass --sysroot DIR (--binary FILE for the program)" +
-			onlyIf(hasID, ", or --debuginfod URL")
+		return fmt.Sprintf("copy from the machine that ran the process and pass %s DIR (%s FILE for the program)", files...) +
+			onlyIf(hasID, ", or "+f.Of(option.Debuginfod)+" URL")
 	case symbolize.ReasonStale:
-		return "pass the builds that ran with --sysroot DIR or --binary FILE" +
-			onlyIf(hasID, ", or --debug-dir DIR or --debuginfod URL, which find them by build ID")
+		return fmt.Sprintf("pass the builds that ran with %s DIR or %s FILE", files...) +
+			onlyIf(hasID, fmt.Sprintf(", or %s DIR or %s URL, which find them by build ID",
+				f.Of(option.DebugDir), f.Of(option.Debuginfod)))
 	case symbolize.ReasonNoSegment:
-		return "pass the files that were mapped with --sysroot DIR or --binary FILE"
+		return fmt.Sprintf("pass the files that were mapped with %s DIR or %s FILE", files...)
 	case symbolize.ReasonNoSymbols, symbolize.ReasonNoFunction:
-		return fmt.Sprintf("install debug symbols (Debian: the -dbgsym package of `%s`) or pass --debug-dir DIR",
-			text.Clean(packageQuery(first.Path))) +
-			onlyIf(hasID, " or --debuginfod URL")
+		return fmt.Sprintf("install debug symbols (Debian: the -dbgsym package of `%s`) or pass %s DIR",
+			text.Clean(packageQuery(first.Path)), f.Of(option.DebugDir)) +
+			onlyIf(hasID, " or "+f.Of(option.Debuginfod)+" URL")
 	}
 	if first.Err != nil {
 		return text.Clean(first.Err.Error())

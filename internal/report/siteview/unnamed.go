@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 	"github.com/heaplapse/heaplapse/symbolize"
@@ -91,8 +92,9 @@ func (u *Unnamed) Done() *Unnamed {
 // shownModules is the number of modules that a row lists.
 const shownModules = 2
 
-// Text writes the summary, unless less than a hundredth of the memory has no name.
-func (u *Unnamed) Text(p *text.Printer) {
+// Text writes the summary, with the flags that help, unless less than a hundredth of the memory has
+// no name.
+func (u *Unnamed) Text(p *text.Printer, f option.Flags) {
 	if u == nil || u.Bytes*100 < u.Total || u.Bytes <= 0 {
 		return
 	}
@@ -107,7 +109,7 @@ func (u *Unnamed) Text(p *text.Printer) {
 		if len(r.Modules) > 0 {
 			line += " in " + u.list(r.Modules)
 		}
-		if how := remedyForAll(u.symbols, r); how != "" {
+		if how := remedyForAll(u.symbols, r, f); how != "" {
 			line += ": " + how
 		}
 		p.Linef("%s", line)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
@@ -20,11 +21,16 @@ func unnamedOf(modules []symbolize.Module, total int64, rows ...UnnamedRow) *Unn
 	return u
 }
 
-func unnamedText(t *testing.T, u *Unnamed) string {
+var flags = option.Flags{
+	option.Sysroot: "--sysroot", option.Binary: "--binary", option.DebugDir: "--debug-dir",
+	option.Debuginfod: "--debuginfod", option.PerfMap: "--perf-map",
+}
+
+func unnamedText(t *testing.T, u *Unnamed, f option.Flags) string {
 	t.Helper()
 	var b strings.Builder
 	p := &text.Printer{W: &b}
-	u.Text(p)
+	u.Text(p, f)
 	require.NoError(t, p.Err)
 	return b.String()
 }
@@ -49,20 +55,35 @@ func TestUnnamedRemedies(t *testing.T) {
 		"null address: .*TCMALLOC_STACKTRACE_METHOD":                                                                                {Reason: symbolize.ReasonNull},
 	} {
 		row.Bytes = 3 << 20
-		text := unnamedText(t, unnamedOf(modules, 4<<20, row))
+		text := unnamedText(t, unnamedOf(modules, 4<<20, row), flags)
 		require.Regexp(t, want, text)
 		require.Contains(t, text, "unnamed: functions without a name allocated 3.00 MiB of the 4.00 MiB on recorded stacks\n")
 		require.Equal(t, 3, strings.Count(text, "\n"), "a blank line, the sum, the reason")
 	}
 }
 
+// TestRemediesWithoutFlags: a program without flags gets the advice in words.
+func TestRemediesWithoutFlags(t *testing.T) {
+	modules := []symbolize.Module{{Path: "/lib/a.so", BuildID: "ab12"}}
+	for reason, want := range map[symbolize.Reason]string{
+		symbolize.ReasonMissing:   "pass a system root DIR (a program file FILE for the program), or a debuginfod server URL\n",
+		symbolize.ReasonNoSymbols: "or pass a debug directory DIR or a debuginfod server URL\n",
+		symbolize.ReasonStale:     "or a debug directory DIR or a debuginfod server URL, which find them by build ID\n",
+	} {
+		row := UnnamedRow{Reason: reason, Bytes: 1 << 20, Modules: []symbolize.ModuleID{0}}
+		got := unnamedText(t, unnamedOf(modules, 1<<20, row), nil)
+		require.Contains(t, got, want)
+		require.NotContains(t, got, "--")
+	}
+}
+
 // TestUnnamedIsShort: less than a hundredth of the memory gets no line.
 func TestUnnamedIsShort(t *testing.T) {
 	row := func(r symbolize.Reason, bytes int64) UnnamedRow { return UnnamedRow{Reason: r, Bytes: bytes} }
-	require.Empty(t, unnamedText(t, nil))
-	require.Empty(t, unnamedText(t, unnamedOf(nil, 0)))
-	require.Empty(t, unnamedText(t, unnamedOf(nil, 1000, row(symbolize.ReasonNull, 9))))
-	text := unnamedText(t, unnamedOf(nil, 1000, row(symbolize.ReasonNull, 500), row(symbolize.ReasonNoMapping, 9)))
+	require.Empty(t, unnamedText(t, nil, flags))
+	require.Empty(t, unnamedText(t, unnamedOf(nil, 0), flags))
+	require.Empty(t, unnamedText(t, unnamedOf(nil, 1000, row(symbolize.ReasonNull, 9)), flags))
+	text := unnamedText(t, unnamedOf(nil, 1000, row(symbolize.ReasonNull, 500), row(symbolize.ReasonNoMapping, 9)), flags)
 	require.Contains(t, text, "509 B of the 0.98 KiB on recorded stacks")
 	require.NotContains(t, text, "no mapping")
 }

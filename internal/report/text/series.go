@@ -7,6 +7,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
@@ -19,19 +20,16 @@ func SeriesName(s *series.Series) string {
 	return name
 }
 
-// warningAdvice is what a user can do about a warning.
-var warningAdvice = map[heapfile.WarningKind]string{
-	heapfile.WarnManyProcesses: " (choose with --process)",
-}
-
 // AllWarnings are the warnings of a series and then those of its snapshots, with advice.
-func AllWarnings(s *series.Series) []heapfile.Warning {
+func AllWarnings(s *series.Series, f option.Flags) []heapfile.Warning {
 	out := append([]heapfile.Warning{}, s.Warnings...)
 	for _, h := range s.Heads {
 		out = append(out, h.Warnings...)
 	}
 	for i := range out {
-		out[i].Msg += warningAdvice[out[i].Kind]
+		if out[i].Kind == heapfile.WarnManyProcesses {
+			out[i].Msg += f.If(option.Process, " (choose with %s)")
+		}
 	}
 	return out
 }

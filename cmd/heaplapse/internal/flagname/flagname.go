@@ -1,0 +1,41 @@
+// Package flagname has the flags that texts of other packages advise.
+package flagname
+
+import "github.com/heaplapse/heaplapse/internal/option"
+
+// All returns the flag of each option.
+func All() option.Flags {
+	return option.Flags{
+		option.Process:  "--process",
+		option.Since:    "--since",
+		option.GroupBy:  "--group-by",
+		option.MinBytes: "--min-bytes",
+		option.Top:      "--top",
+		option.Explain:  "--explain",
+		option.Verbose:  "-v",
+
+		option.Sysroot:    "--sysroot",
+		option.Binary:     "--binary",
+		option.DebugDir:   "--debug-dir",
+		option.Debuginfod: "--debuginfod",
+		option.PerfMap:    "--perf-map",
+
+		option.Work:       "--work",
+		option.Force:      "--force",
+		option.TextOutput: "--text -",
+
+		option.Engine:         "--engine",
+		option.Library:        "--library",
+		option.Duration:       "--duration",
+		option.FollowChildren: "--follow-children",
+		option.JIT:            "--jit",
+		option.PythonMalloc:   "--python-malloc",
+		option.Every:          "--every",
+		option.EveryAlloc:     "--every-alloc",
+		option.EveryInuse:     "--every-inuse",
+		option.Signal:         "--signal",
+		option.SamplePeriod:   "--sample-period",
+		option.Keep:           "--keep",
+		option.Output:         "-o",
+	}
+}

@@ -1,0 +1,112 @@
+// Package option names the options that texts refer to. Reports and the recorder advise options
+// and complain about their values, but only cmd knows the flags that set them.
+package option
+
+import "fmt"
+
+// Option is something that the user can set.
+type Option int
+
+// Options of commands that read snapshots.
+const (
+	Process Option = iota
+	Since
+	GroupBy
+	MinBytes
+	Top
+	Explain
+	Verbose
+
+	// These tell where files are.
+	Sysroot
+	Binary
+	DebugDir
+	Debuginfod
+	PerfMap
+
+	// These are of the regression check.
+	Work
+	Force
+	TextOutput
+
+	// These are of the recorder.
+	Engine
+	Library
+	Duration
+	FollowChildren
+	JIT
+	PythonMalloc
+	Every
+	EveryAlloc
+	EveryInuse
+	Signal
+	SamplePeriod
+	Keep
+	Output
+)
+
+// words describe each option to a user who has no flags. A value may follow.
+var words = [...]string{
+	Process:  "the process",
+	Since:    "a start",
+	GroupBy:  "grouping by",
+	MinBytes: "a minimum growth of",
+	Top:      "a row limit of",
+	Explain:  "the site to explain",
+	Verbose:  "verbose output",
+
+	Sysroot:    "a system root",
+	Binary:     "a program file",
+	DebugDir:   "a debug directory",
+	Debuginfod: "a debuginfod server",
+	PerfMap:    "its perf map",
+
+	Work:       "an amount of work",
+	Force:      "the request to compare anyway",
+	TextOutput: "text output",
+
+	Engine:         "the engine",
+	Library:        "the library",
+	Duration:       "the duration",
+	FollowChildren: "all processes",
+	JIT:            "perf maps",
+	PythonMalloc:   "with PYTHONMALLOC=malloc",
+	Every:          "the interval",
+	EveryAlloc:     "the interval of allocated bytes",
+	EveryInuse:     "the interval of bytes in use",
+	Signal:         "the signal",
+	SamplePeriod:   "the sample period",
+	Keep:           "the limit of snapshots",
+	Output:         "the output directory",
+}
+
+// All returns all options.
+func All() []Option {
+	out := make([]Option, len(words))
+	for i := range out {
+		out[i] = Option(i)
+	}
+	return out
+}
+
+// Flags are the flags that set the options, such as --sysroot. Texts use plain words for an option
+// without a flag; the zero value has none.
+type Flags map[Option]string
+
+// Of returns the flag of an option, or else describes the option.
+func (f Flags) Of(o Option) string {
+	if flag := f[o]; flag != "" {
+		return flag
+	}
+	return words[o]
+}
+
+// If formats a part of a text that makes sense only with a flag, which is its first argument. The
+// part is empty if the option has no flag.
+func (f Flags) If(o Option, format string, args ...any) string {
+	flag := f[o]
+	if flag == "" {
+		return ""
+	}
+	return fmt.Sprintf(format, append([]any{flag}, args...)...)
+}
