@@ -15,6 +15,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 	"github.com/heaplapse/heaplapse/internal/record/program"
 )
@@ -121,13 +122,13 @@ func (p *Plan) runtimeHints() []string {
 	switch {
 	case strings.HasPrefix(base, "python") || strings.HasPrefix(filepath.Base(p.Target.Path), "python"):
 		if !p.PythonMalloc && program.Getenv(p.Env, "PYTHONMALLOC") == "" {
-			return []string{"CPython keeps objects of up to 512 bytes in its own arenas; " +
-				"--python-malloc shows each of them, and makes the program slower"}
+			return []string{"CPython keeps objects of up to 512 bytes in its own arenas" +
+				p.Flags.If(option.PythonMalloc, "; %s shows each of them, and makes the program slower")}
 		}
 	case base == "node" || base == "nodejs":
 		options := strings.Join(p.Command, " ") + program.Getenv(p.Env, "NODE_OPTIONS")
 		if !p.JIT && !strings.Contains(options, "--perf-basic-prof") {
-			return []string{"use --jit to see the names of JavaScript functions"}
+			return []string{"use " + p.Flags.Of(option.JIT) + " to see the names of JavaScript functions"}
 		}
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 	"github.com/heaplapse/heaplapse/internal/record/sig"
 	"github.com/heaplapse/heaplapse/internal/units"
@@ -256,8 +257,9 @@ func (c *collector) sortedProblems() []string {
 func (c *collector) notes(o Outcome) []string {
 	notes := c.sortedProblems()
 	if n := len(c.unrecorded); n > 0 {
-		notes = append(notes, fmt.Sprintf("not recorded: %s (use --follow-children to record all processes)",
-			units.CountOf(n, "child process", "child processes")))
+		notes = append(notes, fmt.Sprintf("not recorded: %s%s",
+			units.CountOf(n, "child process", "child processes"),
+			c.plan.Flags.If(option.FollowChildren, " (use %s to record all processes)")))
 	}
 	if o.Snapshots == 0 {
 		notes = append(notes, c.noSnapshotsReason(o))

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/program"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
@@ -57,13 +58,14 @@ const (
 func (jemalloc) refuse(o *Options, agent bool) error {
 	switch {
 	case o.Signal != "":
-		return errors.New("--signal: jemalloc cannot take snapshots by signal (tcmalloc can)")
+		return errors.New(o.Flags.Of(option.Signal) + ": jemalloc cannot take snapshots by signal (tcmalloc can)")
 	case o.EveryInuse > 0:
-		return errors.New("--every-inuse: jemalloc has no interval for bytes in use (tcmalloc has)")
+		return errors.New(o.Flags.Of(option.EveryInuse) + ": jemalloc has no interval for bytes in use (tcmalloc has)")
 	case o.EveryAlloc > 0 && o.Every > 0:
-		return errors.New("--every-alloc with --every: jemalloc supports only one of them (tcmalloc supports both)")
+		return fmt.Errorf("%s with %s: jemalloc supports only one of them (tcmalloc supports both)",
+			o.Flags.Of(option.EveryAlloc), o.Flags.Of(option.Every))
 	case o.Every > 0 && !agent && !o.Adaptive:
-		return errors.New("--every: jemalloc has no timer without the agent, which cannot be loaded here " +
+		return errors.New(o.Flags.Of(option.Every) + ": jemalloc has no timer without the agent, which cannot be loaded here " +
 			"(tcmalloc has a timer)")
 	}
 	return nil
@@ -111,7 +113,8 @@ func (e jemalloc) cost(o *Options) string {
 	text := fmt.Sprintf("takes one sample per %s allocated: a few percent slower, and sizes are estimates",
 		units.RoundBytes(e.period(o)))
 	if o.SamplePeriod > 0 && o.SamplePeriod != e.period(o) {
-		text += fmt.Sprintf(" (--sample-period %s rounded to a power of two)", units.RoundBytes(o.SamplePeriod))
+		text += fmt.Sprintf(" (%s %s rounded to a power of two)", o.Flags.Of(option.SamplePeriod),
+			units.RoundBytes(o.SamplePeriod))
 	}
 	return text
 }

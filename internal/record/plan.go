@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/agent"
 	"github.com/heaplapse/heaplapse/internal/record/program"
 	"github.com/heaplapse/heaplapse/internal/record/sig"
@@ -49,19 +50,20 @@ func (o *Options) check() error {
 	case o.Every < 0 || o.EveryAlloc < 0 || o.EveryInuse < 0 || o.SamplePeriod < 0 || o.Duration < 0 || o.Keep < 0:
 		return status.Errorf(status.Failed, "intervals, periods and numbers must not be negative")
 	case o.Every > 0 && o.Every < 10*time.Millisecond:
-		return status.Errorf(status.Failed, "--every %s: the minimum is 10ms", o.Every)
+		return status.Errorf(status.Failed, "%s %s: the minimum is 10ms", o.Flags.Of(option.Every), o.Every)
 	case o.Keep == 1 || o.Keep == 2:
-		return status.Errorf(status.Failed, "--keep %d: growth needs at least 6 snapshots", o.Keep)
+		return status.Errorf(status.Failed, "%s %d: growth needs at least 6 snapshots", o.Flags.Of(option.Keep), o.Keep)
 	}
 	if o.Signal == "" {
 		return nil
 	}
 	n, err := sig.Number(o.Signal)
 	if err != nil {
-		return status.Errorf(status.Failed, "--signal %s: %w", o.Signal, err)
+		return status.Errorf(status.Failed, "%s %s: %w", o.Flags.Of(option.Signal), o.Signal, err)
 	}
 	if sig.Ignored(n) {
-		return status.Errorf(status.Failed, "--signal %s: the signal is ignored, and the program would inherit that", o.Signal)
+		return status.Errorf(status.Failed, "%s %s: the signal is ignored, and the program would inherit that",
+			o.Flags.Of(option.Signal), o.Signal)
 	}
 	return nil
 }
@@ -94,18 +96,21 @@ func (p *Plan) chooseDir() error {
 		return &status.Error{Status: status.Failed, Err: err}
 	}
 	if _, err := os.Stat(filepath.Join(dir, manifest.Name)); err == nil {
-		return status.Errorf(status.Failed, "%s already holds a recording: choose another directory with -o", p.Dir)
+		return status.Errorf(status.Failed, "%s already holds a recording: choose another directory%s", p.Dir, p.withOutput())
 	}
 	p.prefix = filepath.Join(dir, name)
 	if len(p.prefix) > 900 { // gperftools' buffer has 1000 bytes
-		return status.Errorf(status.Failed, "%s: path is too long for the allocator: choose another with -o", p.Dir)
+		return status.Errorf(status.Failed, "%s: path is too long for the allocator: choose another%s", p.Dir, p.withOutput())
 	}
 	if strings.Contains(p.prefix, ",") { // MALLOC_CONF is a list with commas
 		return status.Errorf(status.Failed,
-			"%s: path contains a comma, which jemalloc does not support: choose another with -o", p.Dir)
+			"%s: path contains a comma, which jemalloc does not support: choose another%s", p.Dir, p.withOutput())
 	}
 	return nil
 }
+
+// withOutput returns how the user chooses the directory.
+func (p *Plan) withOutput() string { return p.Flags.If(option.Output, " with %s") }
 
 // freshName returns the name, with a number appended if a file of that name exists.
 func freshName(name string) string {
@@ -127,11 +132,12 @@ func (p *Plan) chooseEngine() error {
 			if err := p.tryEngine(e); err != nil {
 				return &status.Error{Status: status.Failed, Err: err}
 			}
-			p.Why = "selected with --engine"
+			p.Why = "selected" + p.Flags.If(option.Engine, " with %s")
 			return nil
 		}
 	}
-	return status.Errorf(status.Failed, "--engine %s: want tcmalloc, jemalloc or auto", p.Options.Engine)
+	return status.Errorf(status.Failed, "%s %s: want tcmalloc, jemalloc or auto",
+		p.Flags.Of(option.Engine), p.Options.Engine)
 }
 
 // chooseAuto selects the first engine that is installed and supports the options.
@@ -140,7 +146,7 @@ func (p *Plan) chooseAuto() error {
 	for _, e := range engines {
 		err := p.tryEngine(e)
 		if err == nil {
-			p.Why = autoReason(errs)
+			p.Why = p.autoReason(errs)
 			return nil
 		}
 		errs = append(errs, fmt.Errorf("%s: %w", e.name(), err))
@@ -150,9 +156,9 @@ func (p *Plan) chooseAuto() error {
 
 // autoReason returns the reason for the selection of the engine after those that failed with the
 // given errors.
-func autoReason(failed []error) string {
+func (p *Plan) autoReason(failed []error) string {
 	if len(failed) == 0 {
-		return "lower overhead; --engine tcmalloc records every allocation"
+		return "lower overhead; " + p.Flags.Of(option.Engine) + " tcmalloc records every allocation"
 	}
 	var missing *missingError
 	if errors.As(failed[0], &missing) {
@@ -214,9 +220,9 @@ func (p *Plan) findLibrary(e engine) (Library, error) {
 		if reason != "" {
 			reason = " (" + reason + ")"
 		}
-		remedy := s.Install(program.System{}, p.Env) + ", or use --library FILE"
-		if want.Libc == "musl" && (program.System{}).Release().ID != "alpine" {
-			remedy = "use --library FILE"
+		remedy := "use " + p.Flags.Of(option.Library) + " FILE"
+		if want.Libc != "musl" || (program.System{}).Release().ID == "alpine" {
+			remedy = s.Install(program.System{}, p.Env) + ", or " + remedy
 		}
 		return Library{}, &missingError{fmt.Sprintf("%s not found%s: %s", s.Names[0], reason, remedy)}
 	}

@@ -293,15 +293,15 @@ func TestEnginesRefuseUnsupportedOptions(t *testing.T) {
 		engine engine
 		o      Options
 		agent  bool
-		says   string
+		says   string // with the words of an option without a flag
 	}{
-		{jemalloc{}, Options{Signal: "USR2"}, true, "--signal"},
-		{jemalloc{}, Options{EveryInuse: 1}, true, "--every-inuse"},
-		{jemalloc{}, Options{EveryAlloc: 1, Every: 1}, true, "--every-alloc with --every"},
+		{jemalloc{}, Options{Signal: "USR2"}, true, "the signal: "},
+		{jemalloc{}, Options{EveryInuse: 1}, true, "the interval of bytes in use: "},
+		{jemalloc{}, Options{EveryAlloc: 1, Every: 1}, true, "the interval of allocated bytes with the interval: "},
 		{jemalloc{}, Options{Every: 1}, false, "no timer"},
 		{jemalloc{}, Options{Every: 1}, true, ""},
 		{jemalloc{}, Options{EveryAlloc: 1}, false, ""},
-		{tcmalloc{}, Options{SamplePeriod: 1}, true, "--sample-period"},
+		{tcmalloc{}, Options{SamplePeriod: 1}, true, "the sample period: "},
 		{tcmalloc{}, Options{Signal: "USR2", Every: 1, EveryAlloc: 1, EveryInuse: 1}, false, ""},
 	} {
 		err := c.engine.refuse(&c.o, c.agent)

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/agent"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 	"github.com/heaplapse/heaplapse/internal/record/sig"
@@ -152,7 +153,7 @@ func (r *runner) wait(ctx context.Context, signals <-chan os.Signal) (*os.Proces
 		case s := <-signals:
 			r.forward(s)
 		case <-timeout:
-			r.plan.note("--duration %s is over: sending SIGTERM to the program", r.plan.Duration)
+			r.plan.note("%s %s is over: sending SIGTERM to the program", r.plan.Flags.Of(option.Duration), r.plan.Duration)
 			r.forward(unix.SIGTERM)
 		case <-canceled:
 			canceled = nil

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/program"
 	"github.com/heaplapse/heaplapse/internal/record/sig"
 	"github.com/heaplapse/heaplapse/internal/units"
@@ -48,7 +49,7 @@ func (tcmalloc) version(path string) string { return program.VersionIn(path, gpe
 
 func (tcmalloc) refuse(o *Options, _ bool) error {
 	if o.SamplePeriod > 0 {
-		return errors.New("--sample-period: tcmalloc's heap profiler does not sample (jemalloc does)")
+		return errors.New(o.Flags.Of(option.SamplePeriod) + ": tcmalloc's heap profiler does not sample (jemalloc does)")
 	}
 	return nil
 }

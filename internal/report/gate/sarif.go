@@ -152,10 +152,11 @@ func (g *Report) SARIF(w io.Writer) error {
 		ColumnKind:  "unicodeCodePoints",
 		Results:     []sarifResult{},
 	}
+	help := " Run heaplapse gate with " + g.Flags.Of(option.TextOutput) + " for the evidence."
 	for _, rule := range sarifRules {
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{
 			rule.id, rule.name, sarifText{rule.short}, sarifText{rule.full},
-			sarifText{rule.full + " Run heaplapse gate with " + g.Flags.Of(option.TextOutput) + " for the evidence."}, sarifConfig{"error"}})
+			sarifText{rule.full + help}, sarifConfig{"error"}})
 	}
 	for i := range g.Rows {
 		if level := sarifLevel(g.Rows[i].Status); level != "" && len(run.Results) < maxResults {
