@@ -162,7 +162,7 @@ func TestMaxSamplesKeepsTotals(t *testing.T) {
 		require.Equal(t, want[name], v, name)
 	}
 	require.Contains(t, strings.Join(p.Comments, "\n"), "75 samples with ")
-	require.Contains(t, p.String(), "(folded by --max-samples)")
+	require.Contains(t, p.String(), "(folded samples)")
 }
 
 // TestAllocatorFramesAreRemoved uses jemalloc, whose stacks all have five of its own frames at the

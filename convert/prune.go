@@ -9,7 +9,7 @@ import (
 )
 
 // foldedName is the function of the sample that replaces the folded ones.
-const foldedName = "(folded by --max-samples)"
+const foldedName = "(folded samples)"
 
 // prune folds the smallest samples into one, so that at most limit samples remain. The totals do
 // not change. A note gives the number of folded samples and their size.
