@@ -67,6 +67,10 @@ assets: ## build the report page's script from internal/report/page/web (needs N
 agent: ## build the recorder's agents from internal/record/agent/src/agent.c (needs clang and lld); commit the result
 	internal/record/agent/build.sh
 
+.PHONY: engine
+engine: ## build the built-in engine from internal/record/preload/src (needs clang and lld); commit the result
+	internal/record/preload/build.sh
+
 .PHONY: golden
 golden: ## rewrite the expected outputs of the tests; review the diff
 	go test ./... -update

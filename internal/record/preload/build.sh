@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Builds the engines that record embeds. The build is reproducible with the same clang. The results are committed.
+# Usage: build.sh [OUTPUT_DIR [ARCH…]]
+set -euo pipefail
+cd "$(dirname "$0")"
+out=${1:-.}
+archs=("${@:2}")
+[ ${#archs[@]} -gt 0 ] || archs=(x86_64 aarch64)
+mapfile -t sources < <(find src -name '*.c' | LC_ALL=C sort)
+for arch in "${archs[@]}"; do
+	extra=()
+	# Atomic operations are inlined: the helpers of libgcc are in a library that a program may lack.
+	[ "$arch" != aarch64 ] || extra=(-mno-outline-atomics)
+	clang --target="$arch-linux-gnu" -std=c11 -O2 -Wall -Wextra -Werror -fPIC -ffreestanding -fno-builtin -nostdlibinc -Isrc \
+		-fno-stack-protector -fasynchronous-unwind-tables -fvisibility=hidden -ffp-contract=off "${extra[@]}" \
+		-nostdlib -fuse-ld=lld -shared "${sources[@]}" \
+		-Wl,--hash-style=both,--build-id=sha1,-soname,heaplapse-engine.so,-z,noexecstack,-z,now,-z,nodelete,-s \
+		-Wl,-z,max-page-size=65536 -o "$out/heaplapse-$arch.so"
+done

@@ -1,0 +1,34 @@
+// Package preload embeds the built-in engine, a heap profiler that record preloads. It samples
+// allocations and writes snapshots. Its sources are in src; engine.h and stack.h are the interfaces
+// between their parts. `make engine` runs build.sh, which builds it. A test compares the result
+// with the committed files.
+package preload
+
+import (
+	"debug/elf"
+	_ "embed" // the engines
+)
+
+var (
+	//go:embed heaplapse-x86_64.so
+	x86 []byte
+	//go:embed heaplapse-aarch64.so
+	arm []byte
+)
+
+// Name is the base name of the engine's file.
+const Name = "heaplapse-engine.so"
+
+// Variable is the name of the environment variable that configures the engine.
+const Variable = "HEAPLAPSE_ENGINE"
+
+// Object returns the engine for a processor, or nil if there is none.
+func Object(m elf.Machine) []byte {
+	switch m {
+	case elf.EM_X86_64:
+		return x86
+	case elf.EM_AARCH64:
+		return arm
+	}
+	return nil
+}

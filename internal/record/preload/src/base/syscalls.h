@@ -1,0 +1,147 @@
+// Numbers of system calls, and how each processor makes them. Included by platform.h.
+#ifndef HL_BASE_SYSCALLS_H
+#define HL_BASE_SYSCALLS_H
+
+#if defined(__x86_64__)
+
+enum {
+    HL_SYS_read = 0,
+    HL_SYS_write = 1,
+    HL_SYS_close = 3,
+    HL_SYS_mmap = 9,
+    HL_SYS_mprotect = 10,
+    HL_SYS_munmap = 11,
+    HL_SYS_rt_sigaction = 13,
+    HL_SYS_rt_sigprocmask = 14,
+    HL_SYS_sched_yield = 24,
+    HL_SYS_mremap = 25,
+    HL_SYS_madvise = 28,
+    HL_SYS_nanosleep = 35,
+    HL_SYS_getpid = 39,
+    HL_SYS_clone = 56,
+    HL_SYS_exit = 60,
+    HL_SYS_fcntl = 72,
+    HL_SYS_prctl = 157,
+    HL_SYS_gettid = 186,
+    HL_SYS_futex = 202,
+    HL_SYS_getdents64 = 217,
+    HL_SYS_clock_gettime = 228,
+    HL_SYS_exit_group = 231,
+    HL_SYS_tgkill = 234,
+    HL_SYS_openat = 257,
+    HL_SYS_unlinkat = 263,
+    HL_SYS_renameat = 264,
+    HL_SYS_readlinkat = 267,
+    HL_SYS_unshare = 272,
+    HL_SYS_prlimit64 = 302,
+    HL_SYS_process_vm_readv = 310,
+    HL_SYS_getrandom = 318,
+    HL_SYS_close_range = 436,
+    HL_O_DIRECTORY = 0200000,
+};
+
+static inline long hl_syscall6(long nr, long a, long b, long c, long d, long e, long f) {
+    long result;
+    register long r10 __asm__("r10") = d;
+    register long r8 __asm__("r8") = e;
+    register long r9 __asm__("r9") = f;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+static inline uintptr_t hl_thread_pointer(void) {
+    uintptr_t tp;
+    __asm__("mov %%fs:0, %0" : "=r"(tp));
+    return tp;
+}
+
+#elif defined(__aarch64__)
+
+enum {
+    HL_SYS_fcntl = 25,
+    HL_SYS_unlinkat = 35,
+    HL_SYS_renameat = 38,
+    HL_SYS_openat = 56,
+    HL_SYS_close = 57,
+    HL_SYS_getdents64 = 61,
+    HL_SYS_read = 63,
+    HL_SYS_write = 64,
+    HL_SYS_readlinkat = 78,
+    HL_SYS_exit = 93,
+    HL_SYS_exit_group = 94,
+    HL_SYS_unshare = 97,
+    HL_SYS_futex = 98,
+    HL_SYS_nanosleep = 101,
+    HL_SYS_clock_gettime = 113,
+    HL_SYS_sched_yield = 124,
+    HL_SYS_tgkill = 131,
+    HL_SYS_rt_sigaction = 134,
+    HL_SYS_rt_sigprocmask = 135,
+    HL_SYS_prctl = 167,
+    HL_SYS_getpid = 172,
+    HL_SYS_gettid = 178,
+    HL_SYS_munmap = 215,
+    HL_SYS_mremap = 216,
+    HL_SYS_clone = 220,
+    HL_SYS_mmap = 222,
+    HL_SYS_mprotect = 226,
+    HL_SYS_madvise = 233,
+    HL_SYS_prlimit64 = 261,
+    HL_SYS_process_vm_readv = 270,
+    HL_SYS_getrandom = 278,
+    HL_SYS_close_range = 436,
+    HL_O_DIRECTORY = 040000,
+};
+
+static inline long hl_syscall6(long nr, long a, long b, long c, long d, long e, long f) {
+    register long x8 __asm__("x8") = nr;
+    register long x0 __asm__("x0") = a;
+    register long x1 __asm__("x1") = b;
+    register long x2 __asm__("x2") = c;
+    register long x3 __asm__("x3") = d;
+    register long x4 __asm__("x4") = e;
+    register long x5 __asm__("x5") = f;
+    __asm__ volatile("svc 0"
+                     : "+r"(x0)
+                     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+                     : "memory");
+    return x0;
+}
+
+static inline uintptr_t hl_thread_pointer(void) {
+    uintptr_t tp;
+    __asm__("mrs %0, tpidr_el0" : "=r"(tp));
+    return tp;
+}
+
+#else
+#error "constants of this processor are missing"
+#endif
+
+// Constants that are the same on both processors.
+enum {
+    HL_EINTR = 4,
+    HL_ENOMEM = 12,
+    HL_EFAULT = 14,
+    HL_EEXIST = 17,
+    HL_EINVAL = 22,
+    HL_AT_FDCWD = -100,
+    HL_O_WRONLY = 1,
+    HL_O_CREAT = 0100,
+    HL_O_EXCL = 0200,
+    HL_O_TRUNC = 01000,
+    HL_O_APPEND = 02000,
+    HL_O_CLOEXEC = 02000000,
+    HL_PROT_READ = 1,
+    HL_PROT_WRITE = 2,
+    HL_PROT_EXEC = 4,
+    HL_MAP_PRIVATE = 2,
+    HL_MAP_FIXED = 0x10,
+    HL_MAP_ANONYMOUS = 0x20,
+    HL_MAP_NORESERVE = 0x4000,
+};
+
+#endif

@@ -1,0 +1,57 @@
+// Stacks, and the interface between the recorder of allocations and the unwinder.
+#ifndef HL_STACK_H
+#define HL_STACK_H
+
+#include "base/platform.h"
+
+enum { HL_MAX_FRAMES = 512 };
+
+// struct hl_stack is a call path. It is large: do not put one on the program's stack.
+struct hl_stack {
+    uint32_t n;
+    bool truncated;
+    uintptr_t pc[HL_MAX_FRAMES];  // return addresses, leaf first; without the engine's own frames
+    uintptr_t cfa[HL_MAX_FRAMES]; // the stack pointer of each frame before its call
+};
+
+// hl_unwind stores the call path of the calling thread. frame is the frame address of an engine's
+// function that the program called, directly or not. It takes no locks and does not allocate. It is
+// called with all signals blocked.
+void hl_unwind(struct hl_stack *s, const void *frame);
+
+// hl_unwind_init is called once, when the engine starts.
+void hl_unwind_init(void);
+
+// hl_python_merge replaces each activation of the interpreter's loop by the Python frames that it
+// runs. It does nothing if there is no interpreter. Called as hl_unwind, behind it.
+void hl_python_merge(struct hl_stack *s);
+
+// hl_python_poll finds an interpreter that was loaded since the last call, and installs the hooks
+// of its allocators as soon as that is allowed. It is called before a sample is taken, without
+// locks and with signals unblocked.
+void hl_python_poll(void);
+
+// hl_python_finalizing reports whether the interpreter is being finalized.
+bool hl_python_finalizing(void);
+
+// hl_python_counts_threads reports whether the interpreter compares the number of threads in
+// /proc/self/stat with 1 when the program forks (CPython from 3.12 on).
+bool hl_python_counts_threads(void);
+
+// hl_name returns the address of a synthetic frame. The same function, file and line have the same
+// address. It returns 0 if there is no memory for it.
+uintptr_t hl_name(const char *function, size_t function_length, const char *file,
+                  size_t file_length, uint32_t line);
+
+// hl_names_write appends the frames that were named since the last call to the file at path. It
+// returns false if the file cannot be written; the frames are then written by the next call. pid
+// and image are written into the first line. Only one thread calls it at a time.
+bool hl_names_write(const char *path, uint64_t pid, uint64_t image, int64_t start_ns);
+
+// hl_names_lock and hl_names_unlock are called around a fork. hl_names_forked is called in the
+// child, which writes all names again into a file of its own.
+void hl_names_lock(void);
+void hl_names_unlock(void);
+void hl_names_forked(void);
+
+#endif
