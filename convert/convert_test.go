@@ -93,7 +93,7 @@ func sums(p *profile.Profile) map[string]int64 {
 func rowSums(s *series.Snapshot) map[string]int64 {
 	out := map[string]int64{}
 	for _, row := range s.Samples {
-		e := row.Estimate(s.Period)
+		e := s.Estimate(row)
 		out["inuse_objects"] += e.InuseObjects
 		out["inuse_space"] += e.InuseBytes
 		out["alloc_objects"] += e.AllocObjects

@@ -76,7 +76,7 @@ func (c *Converter) Samples(s *series.Snapshot) (*Samples, error) {
 		if !c.o.Filter.Keep(row.Stack) {
 			continue
 		}
-		e := row.Estimate(s.Period)
+		e := s.Estimate(row)
 		i, ok := c.index[row.Stack]
 		if !ok {
 			i = len(out.rows)

@@ -91,6 +91,7 @@ func TestEveryFormatHasItsDepthLimit(t *testing.T) {
 	require.Equal(t, 31, heapfile.FormatHeapV2.DepthLimit())
 	require.Equal(t, 30, heapfile.FormatGrowth.DepthLimit())
 	require.Equal(t, 128, heapfile.FormatJemalloc.DepthLimit())
+	require.Equal(t, 512, heapfile.FormatScaled.DepthLimit())
 }
 
 func TestHeapOfATruncatedExactSnapshotIsItsHeader(t *testing.T) {

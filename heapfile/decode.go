@@ -380,7 +380,7 @@ func (d *Decoder) add(s Sample) {
 	c := &d.snap.Completeness
 	d.rowLine = d.at
 	c.Rows = c.Rows.Add(s.Counts)
-	e := s.Estimate(d.snap.Period)
+	e := d.snap.Estimate(s)
 	c.Estimate = c.Estimate.addSaturated(e)
 	if s.InuseBytes > d.previous {
 		c.Sorted = false

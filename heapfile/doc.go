@@ -1,13 +1,13 @@
 // Package heapfile reads the heap snapshots that preloaded allocators write:
 // gperftools tcmalloc (`heap profile: … @ heapprofile` and its sampled and
-// growth relatives) and jemalloc (`heap_v2/N`).
+// growth relatives), jemalloc (`heap_v2/N`), and heaplapse's own engine (`@ heapprofile/N`).
 //
 // # Contract
 //
 // Reading is pure: the [Snapshot] depends only on the bytes. Raw addresses and raw
 // counts are kept; rows are never merged, scaled or dropped because they look odd.
 // [Sample.Estimate] is the only function that turns raw counts into estimates of the heap, and only
-// estimates may be summed.
+// estimates may be summed. [Head.Estimate] calls it as the format requires.
 //
 // What is missing is data, too: a truncated snapshot has a bound for what it hides
 // ([Completeness]), and each tolerated defect is a typed [Warning] with file and line. Only a file

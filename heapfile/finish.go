@@ -36,10 +36,12 @@ func (d *Decoder) finish() {
 
 // hasAlloc reports whether the cumulative counts are real. gperftools' sampled snapshots repeat the
 // in-use counts in the brackets, and jemalloc writes zeros there unless prof_accum is on.
-// gperftools' heap profiler always counts; jemalloc 3 writes the same header with zeros if it does
-// not count.
+// gperftools' heap profiler and heaplapse's engine always count; jemalloc 3 writes the header of the
+// former with zeros if it does not count.
 func hasAlloc(s *Snapshot) bool {
 	switch s.Format {
+	case FormatScaled:
+		return true
 	case FormatHeapProfile:
 		return s.Total.AllocBytes != 0 || s.Total.InuseBytes == 0
 	case FormatGrowth, FormatGrowthz, FormatFragmentationz:

@@ -19,6 +19,7 @@ const (
 	FormatGrowthz               // @ growthz
 	FormatFragmentationz        // @ fragmentationz
 	FormatJemalloc              // heap_v2/N alone
+	FormatScaled                // @ heapprofile/N: heaplapse's own engine, samples that are scaled already
 )
 
 var formatNames = [...]string{
@@ -31,6 +32,7 @@ var formatNames = [...]string{
 	FormatGrowthz:        "growthz",
 	FormatFragmentationz: "fragmentationz",
 	FormatJemalloc:       "jemalloc heap_v2",
+	FormatScaled:         "scaled heapprofile",
 }
 
 // String returns the name used in output, such as "heapprofile".
@@ -41,10 +43,13 @@ func (f Format) String() string {
 	return "unknown"
 }
 
-// Allocator returns the name of the allocator that writes this format: "tcmalloc" or "jemalloc".
+// Allocator returns the name of what writes this format: "tcmalloc", "jemalloc" or "heaplapse".
 func (f Format) Allocator() string {
-	if f == FormatJemalloc {
+	switch f {
+	case FormatJemalloc:
 		return "jemalloc"
+	case FormatScaled:
+		return "heaplapse"
 	}
 	return "tcmalloc"
 }
@@ -62,6 +67,8 @@ func (f Format) Sampled() bool {
 // outermost ones (gperftools kMaxStackDepth and its users, jemalloc PROF_BT_MAX).
 func (f Format) DepthLimit() int {
 	switch f {
+	case FormatScaled:
+		return 512
 	case FormatJemalloc:
 		return 128
 	case FormatHeapProfile:
@@ -112,7 +119,11 @@ func parseKind(kind []byte) (Format, int64, bool) {
 		n = v
 	}
 	for f := FormatHeapProfile; f < FormatJemalloc; f++ {
-		if string(name) == formatNames[f] {
+		switch {
+		case string(name) != formatNames[f]:
+		case f == FormatHeapProfile && n > 0: // other readers ignore the number, and need not scale
+			return FormatScaled, n, true
+		default:
 			return f, n, true
 		}
 	}
@@ -121,7 +132,7 @@ func parseKind(kind []byte) (Format, int64, bool) {
 
 func samplingPeriod(f Format, n int64) int64 {
 	switch f {
-	case FormatHeapV2, FormatHeapzV2:
+	case FormatHeapV2, FormatHeapzV2, FormatScaled:
 		return n
 	case FormatHeap:
 		return n / 2

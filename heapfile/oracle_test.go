@@ -137,7 +137,7 @@ func call(a heapfile.Addr) uint64 { return uint64(max(a, 1)) - 1 }
 func ourRows(s *heapfile.Snapshot, alloc bool) []string {
 	out := []string{}
 	for _, r := range s.Samples {
-		c := r.Estimate(s.Period)
+		c := s.Estimate(r)
 		line := fmt.Sprint(c.InuseObjects, c.InuseBytes, " @")
 		if alloc {
 			line = fmt.Sprint(c.AllocObjects, c.AllocBytes, " ") + line
@@ -188,7 +188,9 @@ func TestFixturesReadAsInPprof(t *testing.T) {
 			slices.Sort(want)
 			slices.Sort(got)
 			require.Equal(t, want, got)
-			require.Equal(t, theirs.Period, ours.Period)
+			if ours.Format != heapfile.FormatScaled { // pprof does not know that the values are estimates
+				require.Equal(t, theirs.Period, ours.Period)
+			}
 		})
 	}
 	require.Greater(t, compared, 50)

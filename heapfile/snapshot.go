@@ -42,7 +42,17 @@ type Snapshot struct {
 }
 
 // IsEstimate reports whether the counts are estimates from samples.
-func (s *Head) IsEstimate() bool { return s.Format.Sampled() && s.Period > 1 }
+func (s *Head) IsEstimate() bool {
+	return (s.Format.Sampled() || s.Format == FormatScaled) && s.Period > 1
+}
+
+// Estimate returns the estimated counts of a row: [Sample.Estimate] where the format needs that.
+func (s *Head) Estimate(row Sample) Counts {
+	if !s.Format.Sampled() {
+		return row.Estimate(1)
+	}
+	return row.Estimate(s.Period)
+}
 
 // Heap returns the size of the heap: the sum of the rows' estimates or, in a format that is not
 // sampled, the header's total if that is larger because rows are missing.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
@@ -272,6 +273,27 @@ func TestHeaderDecidesFormatAndPeriod(t *testing.T) {
 			require.Equal(t, "tcmalloc", s.Format.Allocator())
 		})
 	}
+}
+
+// TestScaledFormat: the counts are estimates that must not be scaled again, for pprof as well.
+func TestScaledFormat(t *testing.T) {
+	text := heaptest.WithHeader("heap profile: 3: 99 [4: 400] @ heapprofile/131072", "3: 99 [4: 400] @ 0x11 0x21")
+	s := read(t, text)
+	require.Equal(t, heapfile.FormatScaled, s.Format)
+	require.Equal(t, "heaplapse", s.Format.Allocator())
+	require.Equal(t, int64(131072), s.Period)
+	require.True(t, s.IsEstimate())
+	require.True(t, s.HasAlloc)
+	want := heapfile.Counts{InuseObjects: 3, InuseBytes: 99, AllocObjects: 4, AllocBytes: 400}
+	require.Equal(t, want, s.Estimate(s.Samples[0]))
+	require.Equal(t, want, s.Heap())
+	p, err := profile.ParseData([]byte(text))
+	require.NoError(t, err)
+	require.Equal(t, []int64{4, 400, 3, 99}, p.Sample[0].Value)
+
+	exact := read(t, strings.Replace(text, "/131072", "/1", 1))
+	require.Equal(t, heapfile.FormatScaled, exact.Format)
+	require.False(t, exact.IsEstimate(), "a period of one byte samples every allocation")
 }
 
 func TestFormatsWithCumulativeCounts(t *testing.T) {

@@ -41,7 +41,7 @@ func NewSide(s *series.Series, symbols *symbolize.Symbols, index int, filter *sy
 			side.index[site] = i
 			side.sites, side.counts = append(side.sites, site), append(side.counts, heapfile.Counts{})
 		}
-		side.counts[i] = side.counts[i].Add(row.Estimate(snap.Period))
+		side.counts[i] = side.counts[i].Add(snap.Estimate(row))
 	}
 	return side, nil
 }

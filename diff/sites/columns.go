@@ -33,7 +33,7 @@ func (c *Collector) Visit(s *series.Snapshot) error {
 		for int(row.Stack) >= len(c.stacks) {
 			c.stacks = append(c.stacks, Column{})
 		}
-		c.stacks[row.Stack].add(s.Index, row.Estimate(s.Period))
+		c.stacks[row.Stack].add(s.Index, s.Estimate(row))
 	}
 	return nil
 }

@@ -104,7 +104,7 @@ func perFunction(t *testing.T, dir string) []map[string]heapfile.Counts {
 			l := &symbols.Locations[stack[ref.Position]]
 			require.True(t, l.Named(), "%#x: %s", l.Address, l.Reason)
 			name := l.Frames[ref.Frame].Function
-			sums[name] = sums[name].Add(row.Estimate(s.Period))
+			sums[name] = sums[name].Add(s.Estimate(row))
 		}
 		out = append(out, sums)
 	}

@@ -81,7 +81,7 @@ func (p *Pipeline) Unnamed(ctx context.Context, in *Input, o *Source) (*siteview
 		return nil, err
 	}
 	for _, row := range snap.Samples {
-		unnamed.Add(row.Stack, row.Estimate(snap.Period).InuseBytes)
+		unnamed.Add(row.Stack, snap.Estimate(row).InuseBytes)
 	}
 	return unnamed.Done(), nil
 }

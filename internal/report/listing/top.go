@@ -56,7 +56,7 @@ func NewTop(s *series.Snapshot, symbols *symbolize.Symbols, t convert.SampleType
 	b := topBuilder{symbols: symbols, blamer: class.NewBlamer(symbols, nil), rows: map[topKey]*TopRow{}}
 	for _, row := range s.Samples {
 		if filter.Keep(row.Stack) {
-			estimate := row.Estimate(s.Period)
+			estimate := s.Estimate(row)
 			unnamed.Add(row.Stack, estimate.InuseBytes)
 			v := t.Of(estimate)
 			top.Total += v

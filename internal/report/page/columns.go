@@ -112,7 +112,7 @@ func (c *collector) visit(moment int, s *series.Snapshot, judged [2]int) {
 		if c.siteOf[site] < 0 {
 			continue
 		}
-		e := row.Estimate(s.Period)
+		e := s.Estimate(row)
 		c.grid.leaves[c.leaf(row.Stack, site)].add(moment, c.moments, values(e))
 		if s.Index == judged[0] {
 			c.first[site] += e.InuseBytes
