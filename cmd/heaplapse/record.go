@@ -146,6 +146,7 @@ func (a *app) record(cmd *cobra.Command, f *recordFlags) error {
 	if err != nil {
 		return recordUsage(cmd, err)
 	}
+	o.TempDir = a.temp.Add
 	o.Note = func(text string) { a.warn(text) }
 	plan, err := record.Prepare(o)
 	if err != nil {
@@ -153,6 +154,9 @@ func (a *app) record(cmd *cobra.Command, f *recordFlags) error {
 	}
 	if f.dryRun {
 		_, err := io.WriteString(a.out, plan.Script())
+		return err
+	}
+	if err := plan.MakeDir(); err != nil {
 		return err
 	}
 	for _, line := range plan.Describe() {

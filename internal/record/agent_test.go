@@ -60,7 +60,7 @@ func newAgentRig(t *testing.T, linkFlags ...string) *agentRig {
 	}
 	compile(append([]string{"-O1", "-fPIC", "-shared", "-o", r.library, "testdata/fake_tcmalloc.c"}, linkFlags...)...)
 	compile("-O1", "-o", r.program, "testdata/agent_user.c", r.library)
-	require.NoError(t, writeAgent(r.agent, agent.For(machine)))
+	require.NoError(t, os.WriteFile(r.agent, agent.For(machine), 0o600))
 	return r
 }
 

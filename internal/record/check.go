@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/heaplapse/heaplapse/internal/record/agent"
 	"github.com/heaplapse/heaplapse/internal/record/program"
 )
 
@@ -22,28 +21,32 @@ import (
 // without printing to standard error. It loads them into the program without running it, as ldd
 // does, and then runs true(1) with them.
 func (p *Plan) try() error {
-	dir, err := os.MkdirTemp("", "heaplapse-try-*")
+	dir, err := p.tempDir()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	path := filepath.Join(dir, agent.Name)
-	if !loadable(dir) {
-		path = agentPath(dir)
-	}
 	if p.agent {
-		if err := writeAgent(path, agent.For(p.Target.ABI().Machine)); err != nil {
+		if err := p.storeAgent(); err != nil {
 			return err
 		}
 	}
 	env := append([]string(nil), p.Env...)
-	for _, s := range p.settings(filepath.Join(dir, "try"), path) {
+	for _, s := range p.settings(filepath.Join(dir, "try")) {
 		env = program.Setenv(env, s.Name, s.Value)
 	}
 	if err := p.tryLoading(env); err != nil {
 		return err
 	}
 	return p.tryRunning(env, dir)
+}
+
+// tempDir makes the directory for the snapshots of true(1).
+func (p *Plan) tempDir() (string, error) {
+	if p.TempDir != nil {
+		return p.TempDir()
+	}
+	return os.MkdirTemp("", "heaplapse-")
 }
 
 // tryLoading runs the program's dynamic loader with --list.

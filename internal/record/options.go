@@ -55,6 +55,9 @@ type Options struct {
 	Recorder string
 	// Env is the program's environment, without Plan.Settings. Nil means that of this process.
 	Env []string
+	// TempDir makes a temporary directory, which this process removes before it ends, also if a signal
+	// ends it. It may be nil.
+	TempDir func() (string, error)
 	// Stdin, Stdout and Stderr are the program's standard streams. Nil means those of this process.
 	Stdin, Stdout, Stderr *os.File
 	// Note is called with each message for the user, a single line. It may be nil.
@@ -88,9 +91,12 @@ type Plan struct {
 	// Hints lists options that would improve the recording, for the user.
 	Hints []string
 
-	engine engine
-	agent  bool // the agent can be loaded
-	prefix string
+	engine    engine
+	agent     bool   // the agent can be loaded
+	agentPath string // where the agent is
+	prefix    string // absolute path with which the names of snapshots begin
+	dirName   string // default name of the directory, without a number; "" if Dir was given
+	made      bool   // MakeDir was called
 }
 
 // Library is an engine's shared library.

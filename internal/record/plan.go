@@ -14,13 +14,15 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/agent"
+	"github.com/heaplapse/heaplapse/internal/record/preloadfile"
 	"github.com/heaplapse/heaplapse/internal/record/program"
 	"github.com/heaplapse/heaplapse/internal/record/sig"
 	"github.com/heaplapse/heaplapse/internal/record/status"
 )
 
 // Prepare checks the options, examines the program and selects an engine. It does not run the
-// program and leaves no files. If a recording is not possible, it returns a [status.Error].
+// program. It leaves no files except those of package preloadfile. If a recording is not possible,
+// it returns a [status.Error].
 func Prepare(o Options) (*Plan, error) {
 	if o.Env == nil {
 		o.Env = os.Environ()
@@ -42,6 +44,30 @@ func Prepare(o Options) (*Plan, error) {
 	}
 	p.configure()
 	return p, nil
+}
+
+// MakeDir creates the directory of the snapshots. Run calls it if it was not called. Another
+// recording may have taken a default name since Prepare: then p.Dir and p.Settings change.
+func (p *Plan) MakeDir() error {
+	if p.made {
+		return nil
+	}
+	create := os.MkdirAll
+	if p.dirName != "" {
+		create = os.Mkdir
+	}
+	err := create(filepath.Dir(p.prefix), 0o755)
+	for p.dirName != "" && errors.Is(err, os.ErrExist) {
+		p.Dir = freshName(p.dirName)
+		p.prefix = filepath.Join(filepath.Dir(p.prefix), "..", p.Dir, filepath.Base(p.prefix))
+		p.setSettings()
+		err = create(filepath.Dir(p.prefix), 0o755)
+	}
+	if err != nil {
+		return &status.Error{Status: status.Failed, Err: err}
+	}
+	p.made = true
+	return nil
 }
 
 // check returns an error for values that no engine supports.
@@ -89,7 +115,8 @@ func (p *Plan) chooseDir() error {
 		name = "program"
 	}
 	if p.Dir == "" {
-		p.Dir = freshName("heaplapse-" + name + "-" + time.Now().Format("20060102-150405"))
+		p.dirName = "heaplapse-" + name + "-" + time.Now().Format("20060102-150405")
+		p.Dir = freshName(p.dirName)
 	}
 	dir, err := filepath.Abs(p.Dir)
 	if err != nil {
@@ -231,18 +258,22 @@ func (p *Plan) findLibrary(e engine) (Library, error) {
 
 // configure sets the environment variables and the texts for the user.
 func (p *Plan) configure() {
-	p.Settings = p.settings(p.prefix, agentPath(filepath.Dir(p.prefix)))
-	p.Settings = append(p.Settings, p.runtimeSettings()...)
+	p.setSettings()
 	p.Cost = p.engine.cost(&p.Options)
 	p.When = p.engine.when(&p.Options, p.agent)
 	p.Hints = append(p.Hints, p.runtimeHints()...)
+	if err := preloadfile.Check(p.Library.Path); err != nil {
+		p.note("another user can replace %s: %v", p.Library.Path, err)
+	}
 }
 
+func (p *Plan) setSettings() { p.Settings = append(p.settings(p.prefix), p.runtimeSettings()...) }
+
 // settings returns the variables of the engine and the agent.
-func (p *Plan) settings(prefix, agent string) []Setting {
+func (p *Plan) settings(prefix string) []Setting {
 	preload := p.Library.Path
 	if p.agent {
-		preload += ":" + agent // after the library: libraries are initialized in reverse order
+		preload += ":" + p.agentPath // after the library: libraries are initialized in reverse order
 	}
 	if own := program.Getenv(p.Env, "LD_PRELOAD"); own != "" {
 		preload += ":" + own

@@ -16,7 +16,6 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/option"
-	"github.com/heaplapse/heaplapse/internal/record/agent"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 	"github.com/heaplapse/heaplapse/internal/record/sig"
 	"github.com/heaplapse/heaplapse/internal/record/status"
@@ -59,18 +58,12 @@ func (p *Plan) Run(ctx context.Context) (Outcome, error) {
 	return c.finish(state, ended), nil
 }
 
-// prepareDir creates the directory, the agent, the manifest with its first records, and the copy of
-// the vDSO.
+// prepareDir creates the directory, the manifest with its first records, and the copy of the vDSO.
 func (p *Plan) prepareDir() (*manifest.Writer, error) {
-	dir := filepath.Dir(p.prefix)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := p.MakeDir(); err != nil {
 		return nil, err
 	}
-	if p.agent {
-		if err := writeAgent(agentPath(dir), agent.For(p.Target.ABI().Machine)); err != nil {
-			return nil, err
-		}
-	}
+	dir := filepath.Dir(p.prefix)
 	out, err := manifest.Create(dir)
 	if err != nil {
 		return nil, err
@@ -95,7 +88,6 @@ func (p *Plan) cleanUp(out *manifest.Writer) error {
 	err := out.Close()
 	dir := filepath.Dir(p.prefix)
 	_ = os.Remove(filepath.Join(dir, manifest.Name))
-	_ = os.Remove(filepath.Join(dir, agent.Name))
 	_ = os.Remove(filepath.Join(dir, manifest.VDSOFile))
 	_ = os.Remove(dir) // only if it is empty
 	return err

@@ -17,6 +17,12 @@ func Prepare(Options) (*Plan, error) {
 		"record requires Linux, this is %s: record on Linux, and read the directory here", runtime.GOOS)
 }
 
+// MakeDir returns an error: recording requires Linux.
+func (p *Plan) MakeDir() error {
+	_, err := Prepare(p.Options)
+	return err
+}
+
 // Run returns an error: recording requires Linux.
 func (p *Plan) Run(context.Context) (Outcome, error) {
 	_, err := Prepare(p.Options)

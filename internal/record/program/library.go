@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/heaplapse/heaplapse/internal/record/preloadfile"
 )
 
 // Search describes the library to search for.
@@ -39,11 +41,15 @@ func (s System) At(path string) string {
 }
 
 // FindLibrary returns the path of the first usable library in the directories of the environment,
-// those of the known distributions, the loader's cache and the Nix store. If there is none, it
-// returns "" and, if an unusable library was found, the reason why it is unusable.
+// those of the known distributions, the loader's cache and the Nix store. For root, a library that
+// another user can replace is not usable. If there is none, FindLibrary returns "" and, if an
+// unusable library was found, the reason why it is unusable.
 func (s *Search) FindLibrary(sys System, want ABI, env []string) (path, reason string) {
 	for _, candidate := range s.candidates(sys, want.Machine, env) {
 		err := s.Usable(sys.At(candidate), want)
+		if err == nil && os.Geteuid() == 0 {
+			err = trusted(sys.At(candidate))
+		}
 		switch {
 		case err == nil:
 			return candidate, ""
@@ -52,6 +58,14 @@ func (s *Search) FindLibrary(sys System, want ABI, env []string) (path, reason s
 		}
 	}
 	return "", reason
+}
+
+// trusted returns an error if root should not load a library, because another user can replace it.
+func trusted(path string) error {
+	if err := preloadfile.Check(path); err != nil {
+		return fmt.Errorf("%s is not used for root: %w", path, err)
+	}
+	return nil
 }
 
 // candidates returns the paths to try, in order.
@@ -158,8 +172,8 @@ func (s *Search) Usable(path string, want ABI) error {
 	if !defines(symbols, s.Symbol) {
 		return fmt.Errorf("%s has no heap profiler (%s is missing)", path, s.Symbol)
 	}
-	if strings.ContainsAny(path, " :") {
-		return fmt.Errorf("%s: LD_PRELOAD does not support a space or a colon in a path: link the file from another path",
+	if strings.ContainsAny(path, preloadfile.Separators) {
+		return fmt.Errorf("%s: LD_PRELOAD does not support a space, a colon or a $ in a path: link the file from another path",
 			path)
 	}
 	return nil
