@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -96,6 +97,7 @@ var advisedBy = map[string][]option.Option{
 	"growth watch report diff":          {option.GroupBy},
 	"growth":                            {option.Explain},
 	"info":                              {option.Verbose},
+	"report":                            {option.Focus, option.Ignore, option.Markdown},
 	"gate":                              {option.Work, option.Force, option.TextOutput},
 	"record": {
 		option.Engine, option.Library, option.Duration, option.FollowChildren, option.JIT, option.PythonMalloc, option.Every,
@@ -131,7 +133,8 @@ func TestAdvisedFlagsExist(t *testing.T) {
 // flagsOfOthers are flags of other programs that our packages pass or advise.
 var flagsOfOthers = map[string]bool{
 	"--perf-basic-prof": true, "--interpreted-frames-native-stack": true, // of Node
-	"--list": true, // of the dynamic loader
+	"--heapsnapshot-signal": true,
+	"--list":                true, // of the dynamic loader
 }
 
 // TestOnlyCmdNamesFlags checks that no text outside cmd names a flag; see [flagname.All].
@@ -141,19 +144,40 @@ func TestOnlyCmdNamesFlags(t *testing.T) {
 	for _, dir := range []string{"heapfile", "symbolize", "convert", "diff", "internal"} {
 		root := filepath.Join(testutil.Root(t), dir)
 		require.NoError(t, filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
-			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			if err != nil {
 				return err
 			}
-			files++
-			for _, text := range stringsOf(t, path) {
+			if e.IsDir() && slices.Contains([]string{"testdata", "assets"}, e.Name()) {
+				return filepath.SkipDir
+			}
+			texts := textsOf(t, path)
+			files += min(1, len(texts))
+			for _, text := range texts {
 				for _, m := range named.FindAllStringSubmatch(text, -1) {
-					require.True(t, flagsOfOthers[m[1]], "%s: %q names %s: use internal/option", path, text, m[1])
+					require.True(t, flagsOfOthers[m[1]], "%s: %s in %q: use internal/option", path, m[1], m[0])
 				}
 			}
 			return nil
 		}))
 	}
 	require.Greater(t, files, 100)
+}
+
+// textsOf returns what a file adds to the program: the strings of a Go file, or the whole of a text
+// that is embedded.
+func textsOf(t *testing.T, path string) []string {
+	t.Helper()
+	switch filepath.Ext(path) {
+	case ".go":
+		if !strings.HasSuffix(path, "_test.go") {
+			return stringsOf(t, path)
+		}
+	case ".txt", ".html":
+		content, err := os.ReadFile(path)
+		require.NoError(t, err)
+		return []string{string(content)}
+	}
+	return nil
 }
 
 // stringsOf returns the values of the string literals of a Go file.

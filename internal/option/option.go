@@ -11,11 +11,14 @@ type Option int
 const (
 	Process Option = iota
 	Since
+	Focus
+	Ignore
 	GroupBy
 	MinBytes
 	Top
 	Explain
 	Verbose
+	Markdown
 
 	// These tell where files are.
 	Sysroot
@@ -49,11 +52,14 @@ const (
 var words = [...]string{
 	Process:  "the process",
 	Since:    "a start",
+	Focus:    "the pattern of stacks to keep",
+	Ignore:   "the pattern of stacks to drop",
 	GroupBy:  "grouping by",
 	MinBytes: "a minimum growth of",
 	Top:      "a row limit of",
 	Explain:  "the site to explain",
 	Verbose:  "verbose output",
+	Markdown: "as Markdown",
 
 	Sysroot:    "a system root",
 	Binary:     "a program file",

@@ -25,6 +25,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/internal/option"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 	"github.com/heaplapse/heaplapse/internal/units"
@@ -515,6 +516,18 @@ func TestAnEmptySeries(t *testing.T) {
 
 // TestPrinting: the page is printed in the light theme, without controls, with the full table and
 // pictures as wide as the paper, and without animations. Afterwards it looks as before.
+// TestAdvisedFlags: the script knows the flags from the document.
+func TestAdvisedFlags(t *testing.T) {
+	_, m := build(t, testutil.Data(t, "leaky"))
+	m.flags = option.Flags{option.Focus: "--focus", option.Ignore: "--ignore", option.Markdown: "--format md"}
+	m.Filtered, m.packed = true, nil
+	p := open(t, write(t, m), "")
+	require.Contains(t, eval[string](p, `document.getElementById("status").textContent`), " · --focus and --ignore keep 21.6 MiB, 100.0 %")
+	m.packed = []byte("damaged")
+	p = open(t, write(t, m), "")
+	require.Contains(t, eval[string](p, `document.getElementById("failure").textContent`), "; heaplapse report --format md writes them")
+}
+
 func TestPrinting(t *testing.T) {
 	_, file := written(t, testutil.Data(t, "leaky"))
 	p := open(t, file, "", prefers("dark"))

@@ -225,6 +225,7 @@ func (b *builder) model(keep int) *Model {
 		Snapshots: len(g.Series.Heads), Moments: b.momentList(), Clock: g.Series.Clock.Source.String(), RatePer: unit,
 		Judged: [2]int{b.position(g.Result.First), b.position(g.Result.Last)},
 		Kinds:  Kinds[:b.kinds], Filtered: b.g.Filter != nil, Folded: folded,
+		flags: g.Flags,
 	}
 	for _, i := range b.shown {
 		m.Sites = append(m.Sites, b.site(i))

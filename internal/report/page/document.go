@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
@@ -61,6 +62,14 @@ func (v view) Policy() string {
 func hash(content string) string {
 	sum := sha256.Sum256([]byte(content))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// Instead is the command that writes the findings for those who cannot see the charts.
+func (v view) Instead() string { return "heaplapse report " + v.flags.Of(option.Markdown) }
+
+// FilterFlags are the flags that leave stacks out.
+func (v view) FilterFlags() string {
+	return v.flags.Of(option.Focus) + " and " + v.flags.Of(option.Ignore)
 }
 
 // fact is one of the numbers below the headline.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/heaplapse/heaplapse/internal/option"
 )
 
 // Model is the data of a page, and what `report --format json` prints:
@@ -60,7 +62,8 @@ type Model struct {
 	Tree      Tree     `json:"tree"`
 	Leaves    Leaves   `json:"leaves"`
 
-	packed []byte // the result of pack
+	packed []byte       // the result of pack
+	flags  option.Flags // that the page advises
 }
 
 // Ends are the first and the last value, in bytes.

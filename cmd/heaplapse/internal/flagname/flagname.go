@@ -8,11 +8,14 @@ func All() option.Flags {
 	return option.Flags{
 		option.Process:  "--process",
 		option.Since:    "--since",
+		option.Focus:    "--focus",
+		option.Ignore:   "--ignore",
 		option.GroupBy:  "--group-by",
 		option.MinBytes: "--min-bytes",
 		option.Top:      "--top",
 		option.Explain:  "--explain",
 		option.Verbose:  "-v",
+		option.Markdown: "--format md",
 
 		option.Sysroot:    "--sysroot",
 		option.Binary:     "--binary",

@@ -12,7 +12,7 @@ const pause = 350; // milliseconds between moments when playing
 
 export class Controls {
   constructor(host, heap, state, view) {
-    Object.assign(this, { heap, state, view, timer: null });
+    Object.assign(this, { heap, state, view, timer: null, filterFlags: host.dataset.filter });
     const last = heap.moments.length - 1;
     this.play = el("button", { type: "button", class: "play", title: "Play (space)", click: () => this.toggle() });
     this.slider = this.range("moment", "Moment", (v) => state.set({ moment: v }), last);
@@ -98,7 +98,7 @@ export class Controls {
       parts.push(` · the filter keeps ${amount(kind, shown)}, ${percent(shown, total)}`);
     } else if (heap.raw.filtered) {
       const shown = heap.sum(kind, moment, this.view.keep);
-      parts.push(` · --focus and --ignore keep ${amount(kind, shown)}, ${percent(shown, total)}`);
+      parts.push(` · ${this.filterFlags} keep ${amount(kind, shown)}, ${percent(shown, total)}`);
     }
     this.status.replaceChildren(parts.join(""),
       site === null ? "" : el("button", { type: "button", class: "chip", click: () => state.set({ site: null }) }, `only ${heap.sites[site].title}`, el("span", { "aria-hidden": "true" }, " ×"), el("span", { class: "hidden-text" }, " (show all sites)")));

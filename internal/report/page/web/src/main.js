@@ -50,7 +50,7 @@ function fail(error) {
   box.hidden = false;
   box.textContent = typeof DecompressionStream === "undefined"
     ? "This browser is too old for the charts, which need Chrome 80, Firefox 113 or Safari 16.4. The findings above are complete."
-    : `The charts cannot be shown: ${error.message}. The findings above are complete; heaplapse report --format md writes them together with the table.`;
+    : `The charts cannot be shown: ${error.message}. The findings above are complete; ${box.dataset.instead} writes them together with the table.`;
   document.documentElement.dataset.ready = "failed";
 }
 
