@@ -4,14 +4,22 @@
 
 #include "base/platform.h"
 
-enum { HL_MAX_FRAMES = 512 };
+enum {
+    HL_MAX_FRAMES = 512,
+    // If a stack has more frames, the innermost ones and so many outermost ones are kept. Stacks
+    // that differ only in the depth of a recursion are thereby equal.
+    HL_OUTER_FRAMES = 128,
+};
 
 // struct hl_stack is a call path. It is large: do not put one on the program's stack.
 struct hl_stack {
     uint32_t n;
-    bool truncated;
+    uint32_t gap;                 // frames are left out before pc[gap]; 0: none are
+    bool truncated;               // the outermost frames are missing
     uintptr_t pc[HL_MAX_FRAMES];  // return addresses, leaf first; without the engine's own frames
-    uintptr_t cfa[HL_MAX_FRAMES]; // the stack pointer of each frame before its call
+    uintptr_t cfa[HL_MAX_FRAMES]; // frame i ends at cfa[i], the stack pointer before its call
+    uintptr_t base;               // frame 0 begins here; frame i at cfa[i-1]
+    uintptr_t scratch[HL_MAX_FRAMES];
 };
 
 // hl_unwind stores the call path of the calling thread. frame is the frame address of an engine's
@@ -21,6 +29,10 @@ void hl_unwind(struct hl_stack *s, const void *frame);
 
 // hl_unwind_init is called once, when the engine starts.
 void hl_unwind_init(void);
+
+// hl_unwind_forget is called after code was unloaded: after dlclose. Rules of its addresses are
+// forgotten.
+void hl_unwind_forget(void);
 
 // hl_python_merge replaces each activation of the interpreter's loop by the Python frames that it
 // runs. It does nothing if there is no interpreter. Called as hl_unwind, behind it.
@@ -38,8 +50,13 @@ bool hl_python_finalizing(void);
 // /proc/self/stat with 1 when the program forks (CPython from 3.12 on).
 bool hl_python_counts_threads(void);
 
+// Synthetic frames have addresses from here on, which no process maps. In files, HL_NAMED_IMAGE
+// times the number of the process image is added, so that an address has one meaning only.
+#define HL_NAMED UINT64_C(0x0100000000000000)
+#define HL_NAMED_IMAGE (UINT64_C(1) << 40)
+
 // hl_name returns the address of a synthetic frame. The same function, file and line have the same
-// address. It returns 0 if there is no memory for it.
+// address. It returns 0 if there is no memory for it. It takes no lock.
 uintptr_t hl_name(const char *function, size_t function_length, const char *file,
                   size_t file_length, uint32_t line);
 

@@ -1,0 +1,238 @@
+#include "unwind/cfi.h"
+
+#include "unwind/expression.h"
+#include "unwind/row.h"
+
+// struct rule is a row of the call frame table that needs no registers but the stack and the frame
+// pointer. Nearly all rows are of this kind. Finding a row takes a microsecond or more, so that
+// rules are kept, by address.
+struct rule {
+    uint8_t kind;
+    uint8_t cfa_register; // HL_REG_SP or HL_REG_FP
+    uint8_t flags;
+    uint8_t unused;
+    int32_t cfa;    // offset from the register
+    int32_t fp, ra; // where the registers are saved: offsets from the CFA
+};
+
+enum kind { SIMPLE, OUTERMOST, UNCOVERED, DAMAGED, COMPLEX };
+enum flag {
+    CFA_IN_MEMORY = 1, // the CFA is the word at the register plus offset
+    FP_SAVED = 2,
+    FP_AT_FP = 4, // fp is an offset from the frame pointer, not from the CFA
+};
+
+// --- rules ---
+
+// simple_expression recognizes the expression "a register plus offset", and with deref the word at
+// that address. Functions with aligned locals have it.
+static bool simple_expression(const struct hl_fde *fde, int32_t at, bool deref, unsigned *reg,
+                              int32_t *offset) {
+    enum { BREG0 = 0x70, BREG31 = 0x8f, DEREF = 0x06 };
+    struct hl_reader r;
+    if (!hl_row_expression(fde, at, &r)) return false;
+    uint64_t op = hl_read_unsigned(&r, 1);
+    int64_t value = hl_read_sleb(&r);
+    bool ok = op >= BREG0 && op <= BREG31 && value == (int32_t)value &&
+              (!deref || hl_read_unsigned(&r, 1) == DEREF);
+    *reg = (unsigned)op - BREG0;
+    *offset = (int32_t)value;
+    return ok && !r.failed && r.at == r.end;
+}
+
+static bool cfa_rule(const struct hl_fde *fde, const struct hl_row *row, struct rule *rule) {
+    unsigned reg = row->cfa_register;
+    rule->cfa = row->cfa;
+    if (row->cfa_is_expression) {
+        if (!simple_expression(fde, row->cfa, true, &reg, &rule->cfa)) return false;
+        rule->flags |= CFA_IN_MEMORY;
+    }
+    rule->cfa_register = (uint8_t)reg;
+    return reg == HL_REG_SP || reg == HL_REG_FP;
+}
+
+static bool fp_rule(const struct hl_fde *fde, const struct hl_row *row, struct rule *rule) {
+    unsigned reg;
+    rule->fp = row->value[HL_REG_FP];
+    switch (row->how[HL_REG_FP]) {
+    case HL_UNSPECIFIED:
+    case HL_SAME:
+    case HL_UNDEFINED: return true;
+    case HL_AT_CFA: rule->flags |= FP_SAVED; return true;
+    case HL_AT_EXPR:
+        rule->flags |= FP_SAVED | FP_AT_FP;
+        return simple_expression(fde, rule->fp, false, &reg, &rule->fp) && reg == HL_REG_FP;
+    default: return false;
+    }
+}
+
+// rule_of converts a row. What does not fit is COMPLEX.
+static struct rule rule_of(const struct hl_fde *fde, const struct hl_row *row) {
+    struct rule rule = {.kind = SIMPLE, .ra = row->value[HL_REG_RA]};
+    if (row->how[HL_REG_RA] == HL_UNDEFINED)
+        rule.kind = OUTERMOST;
+    else if (fde->signal || fde->return_register != HL_REG_RA || row->how[HL_REG_RA] != HL_AT_CFA ||
+             row->how[HL_REG_SP] != HL_UNSPECIFIED || !cfa_rule(fde, row, &rule) ||
+             !fp_rule(fde, row, &rule))
+        rule.kind = COMPLEX;
+    return rule;
+}
+
+static struct rule find_rule(uintptr_t pc) {
+    struct hl_window w = {0, 0};
+    struct hl_fde fde;
+    struct hl_row row;
+    if (!hl_fde_find(&w, pc, &fde)) return (struct rule){.kind = UNCOVERED};
+    if (!hl_row_find(&fde, pc, &row)) return (struct rule){.kind = DAMAGED};
+    return rule_of(&fde, &row);
+}
+
+// --- the cache ---
+
+// An entry is written by one thread while others read it: sequence is odd then. Readers do not
+// wait. Entries of older generations are void.
+enum { CACHE_BITS = 13, CACHE_WAYS = 2, RULE_WORDS = 2 };
+struct entry {
+    uint32_t sequence, generation;
+    uintptr_t pc;
+    uint64_t rule[RULE_WORDS];
+};
+static struct entry cache[1 << CACHE_BITS];
+static uint32_t generation = 1;
+
+_Static_assert(sizeof(struct rule) == RULE_WORDS * sizeof(uint64_t), "a rule is two words");
+
+static struct entry *first_way(uintptr_t pc) {
+    uint64_t hash = (uint64_t)pc * UINT64_C(0x9e3779b97f4a7c15) >> (64 - CACHE_BITS);
+    return &cache[hash & ~(uint64_t)(CACHE_WAYS - 1)];
+}
+
+static bool cached(struct entry *e, uintptr_t pc, struct rule *rule) {
+    uint32_t sequence = __atomic_load_n(&e->sequence, __ATOMIC_ACQUIRE);
+    if (__atomic_load_n(&e->pc, __ATOMIC_RELAXED) != pc || sequence & 1 ||
+        __atomic_load_n(&e->generation, __ATOMIC_RELAXED) !=
+            __atomic_load_n(&generation, __ATOMIC_RELAXED))
+        return false;
+    uint64_t words[RULE_WORDS];
+    for (int i = 0; i < RULE_WORDS; i++) words[i] = __atomic_load_n(&e->rule[i], __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    if (__atomic_load_n(&e->sequence, __ATOMIC_RELAXED) != sequence) return false;
+    __builtin_memcpy(rule, words, sizeof words);
+    return true;
+}
+
+static void keep(struct entry *e, uintptr_t pc, const struct rule *rule, uint32_t found_in) {
+    uint32_t sequence = __atomic_load_n(&e->sequence, __ATOMIC_RELAXED);
+    if (sequence & 1 || !__atomic_compare_exchange_n(&e->sequence, &sequence, sequence + 1, false,
+                                                     __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return; // another thread writes the entry
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    uint64_t words[RULE_WORDS];
+    __builtin_memcpy(words, rule, sizeof words);
+    __atomic_store_n(&e->pc, pc, __ATOMIC_RELAXED);
+    __atomic_store_n(&e->generation, found_in, __ATOMIC_RELAXED);
+    for (int i = 0; i < RULE_WORDS; i++) __atomic_store_n(&e->rule[i], words[i], __ATOMIC_RELAXED);
+    __atomic_store_n(&e->sequence, sequence + 2, __ATOMIC_RELEASE);
+}
+
+static struct rule rule_at(uintptr_t pc) {
+    struct entry *way = first_way(pc);
+    struct rule rule;
+    for (int i = 0; i < CACHE_WAYS; i++)
+        if (cached(&way[i], pc, &rule)) return rule;
+    uint32_t found_in = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
+    rule = find_rule(pc);
+    keep(&way[__atomic_load_n(&way[0].sequence, __ATOMIC_RELAXED) >
+              __atomic_load_n(&way[1].sequence, __ATOMIC_RELAXED)],
+         pc, &rule, found_in);
+    return rule;
+}
+
+void hl_cfi_forget(void) { __atomic_fetch_add(&generation, 1, __ATOMIC_RELEASE); }
+
+// --- steps ---
+
+static enum hl_step simple_step(struct hl_window *stack, struct hl_frame *f,
+                                const struct rule *rule, uintptr_t *cfa) {
+    uintptr_t at = f->reg[rule->cfa_register] + (uintptr_t)(intptr_t)rule->cfa, pc;
+    uintptr_t fp = f->reg[HL_REG_FP];
+    if (rule->flags & CFA_IN_MEMORY && !hl_load(stack, at, &at)) return HL_FAILED;
+    uintptr_t saved = (rule->flags & FP_AT_FP ? fp : at) + (uintptr_t)(intptr_t)rule->fp;
+    if (!hl_load(stack, at + (uintptr_t)(intptr_t)rule->ra, &pc)) return HL_FAILED;
+    if (rule->flags & FP_SAVED && !hl_load(stack, saved, &fp)) return HL_FAILED;
+    f->pc = hl_code_address(pc);
+    f->interrupted = false;
+    f->reg[HL_REG_SP] = *cfa = at;
+    f->reg[HL_REG_FP] = fp;
+    f->known = UINT32_C(1) << HL_REG_SP | UINT32_C(1) << HL_REG_FP;
+    return HL_STEPPED;
+}
+
+static bool find_cfa(const struct hl_fde *fde, const struct hl_row *row, const struct hl_frame *f,
+                     uintptr_t *cfa) {
+    struct hl_reader r;
+    if (row->cfa_is_expression)
+        return hl_row_expression(fde, row->cfa, &r) && hl_evaluate(r, f, NULL, cfa);
+    if (!hl_register(f, row->cfa_register, cfa)) return false;
+    *cfa += (uintptr_t)(intptr_t)row->cfa;
+    return true;
+}
+
+// find_register sets register i of the caller. It is left unknown if it cannot be found.
+static void find_register(struct hl_window *stack, const struct hl_fde *fde,
+                          const struct hl_row *row, unsigned i, uintptr_t cfa,
+                          const struct hl_frame *f, struct hl_frame *caller) {
+    uintptr_t at = cfa + (uintptr_t)(intptr_t)row->value[i], value;
+    struct hl_reader r;
+    bool found = false;
+    switch (row->how[i]) {
+    case HL_UNSPECIFIED:
+    case HL_SAME: found = hl_register(f, i, &value); break;
+    case HL_AT_CFA: found = hl_load(stack, at, &value); break;
+    case HL_IS_CFA: value = at, found = true; break;
+    case HL_IN: found = hl_register(f, (uint64_t)row->value[i], &value); break;
+    case HL_AT_EXPR:
+        found = hl_row_expression(fde, row->value[i], &r) && hl_evaluate(r, f, &cfa, &at) &&
+                hl_load(stack, at, &value);
+        break;
+    case HL_IS_EXPR:
+        found = hl_row_expression(fde, row->value[i], &r) && hl_evaluate(r, f, &cfa, &value);
+        break;
+    }
+    if (found) hl_set_register(caller, i, value);
+}
+
+// complex_step follows a row that is not kept as a rule.
+static enum hl_step complex_step(struct hl_window *stack, struct hl_frame *f, uintptr_t pc,
+                                 uintptr_t *cfa) {
+    struct hl_window w = {0, 0};
+    struct hl_fde fde;
+    struct hl_row row;
+    struct hl_frame caller = {.known = 0};
+    uintptr_t return_address;
+    if (!hl_fde_find(&w, pc, &fde) || !hl_row_find(&fde, pc, &row)) return HL_FAILED;
+#if defined(__x86_64__)
+    hl_set_register(f, HL_REG_RA, f->pc); // expressions of procedure linkage tables use it
+#endif
+    if (fde.return_register >= HL_REGISTERS || !find_cfa(&fde, &row, f, cfa)) return HL_FAILED;
+    for (unsigned i = 0; i < HL_REGISTERS; i++)
+        find_register(stack, &fde, &row, i, *cfa, f, &caller);
+    if (row.how[HL_REG_SP] == HL_UNSPECIFIED) hl_set_register(&caller, HL_REG_SP, *cfa);
+    if (!hl_register(&caller, fde.return_register, &return_address)) return HL_FAILED;
+    caller.pc = hl_code_address(return_address);
+    caller.interrupted = fde.signal;
+    *f = caller;
+    return HL_STEPPED;
+}
+
+enum hl_step hl_cfi_step(struct hl_window *stack, struct hl_frame *f, uintptr_t *cfa) {
+    uintptr_t pc = f->interrupted ? f->pc : f->pc - 1;
+    struct rule rule = rule_at(pc);
+    switch (rule.kind) {
+    case SIMPLE: return simple_step(stack, f, &rule, cfa);
+    case OUTERMOST: return HL_OUTERMOST;
+    case UNCOVERED: return HL_UNCOVERED;
+    case COMPLEX: return complex_step(stack, f, pc, cfa);
+    default: return HL_FAILED;
+    }
+}

@@ -1,0 +1,115 @@
+#include "unwind/fde.h"
+
+#include "unwind/modules.h"
+
+// search returns the FDE of the last function that begins at or before pc, by the sorted table in
+// .eh_frame_hdr, or 0.
+static uintptr_t search(struct hl_window *w, uintptr_t header, uintptr_t end, uintptr_t pc) {
+    enum { VERSION = 1, OMITTED = 0xff, SORTED_PAIRS = 0x3b, PAIR = 8 };
+    struct hl_reader r = {w, header, end, false};
+    uint64_t version = hl_read_unsigned(&r, 1);
+    uint8_t frame_encoding = (uint8_t)hl_read_unsigned(&r, 1);
+    uint8_t count_encoding = (uint8_t)hl_read_unsigned(&r, 1);
+    uint64_t table_encoding = hl_read_unsigned(&r, 1);
+    if (r.failed || version != VERSION || table_encoding != SORTED_PAIRS ||
+        count_encoding == OMITTED)
+        return 0;
+    if (frame_encoding != OMITTED) hl_read_pointer(&r, frame_encoding, header);
+    uint64_t count = hl_read_pointer(&r, count_encoding, header);
+    if (r.failed || count == 0 || count > (end - r.at) / PAIR) return 0;
+
+    uintptr_t table = r.at;
+    uint64_t low = 0, high = count; // the answer is in [low, high)
+    int64_t wanted = (int64_t)(pc - header);
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+        r.at = table + middle * PAIR;
+        int64_t start = hl_read_signed(&r, 4);
+        if (r.failed) return 0;
+        if (start <= wanted)
+            low = middle;
+        else
+            high = middle;
+    }
+    r.at = table + low * PAIR;
+    int64_t start = hl_read_signed(&r, 4), entry = hl_read_signed(&r, 4);
+    return r.failed || start > wanted ? 0 : header + (uintptr_t)entry;
+}
+
+// entry sets r to the contents of the CIE or FDE at an address.
+static bool entry(struct hl_reader *r, uintptr_t at, uintptr_t end) {
+    enum { LONG_FORMAT = 0xfffffff0 }; // is not used in .eh_frame
+    r->at = at;
+    r->end = end;
+    uint64_t length = hl_read_unsigned(r, 4);
+    if (r->failed || length == 0 || length >= LONG_FORMAT || length > end - r->at) return false;
+    r->end = r->at + length;
+    return true;
+}
+
+// augmentation reads the augmentation of a CIE, which starts with z.
+static bool augmentation(struct hl_reader *r, const char *letters, struct hl_fde *fde) {
+    uint64_t length = hl_read_uleb(r);
+    if (r->failed || length > r->end - r->at) return false;
+    struct hl_reader data = {r->window, r->at, r->at + length, false};
+    hl_skip(r, length);
+    for (const char *l = letters + 1; *l; l++) {
+        switch (*l) {
+        case 'R': fde->encoding = (uint8_t)hl_read_unsigned(&data, 1); break;
+        case 'L': hl_skip(&data, 1); break;
+        case 'P': { // the personality routine; indirect pointers have the same size
+            uint8_t encoding = (uint8_t)hl_read_unsigned(&data, 1);
+            hl_read_pointer(&data, encoding & 0x0f, 0);
+            break;
+        }
+        case 'S': fde->signal = true; break;
+        case 'B': break;              // return addresses are signed with the B key
+        case 'G': break;              // memory tagging
+        default: return !data.failed; // the length tells where the instructions begin
+        }
+    }
+    return !data.failed;
+}
+
+static bool read_cie(struct hl_window *w, uintptr_t at, uintptr_t end, struct hl_fde *fde) {
+    enum { LETTERS = 8 };
+    struct hl_reader r = {w, at, end, false};
+    if (!entry(&r, at, end) || hl_read_unsigned(&r, 4) != 0) return false;
+    uint64_t version = hl_read_unsigned(&r, 1);
+    if (version != 1 && version != 3 && version != 4) return false;
+    char letters[LETTERS] = "";
+    for (size_t i = 0;; i++) {
+        if (i == LETTERS) return false;
+        letters[i] = (char)hl_read_unsigned(&r, 1);
+        if (letters[i] == 0) break;
+    }
+    if (version == 4) hl_skip(&r, 2); // sizes of addresses and segments
+    fde->code_align = hl_read_uleb(&r);
+    fde->data_align = hl_read_sleb(&r);
+    fde->return_register = version == 1 ? hl_read_unsigned(&r, 1) : hl_read_uleb(&r);
+    fde->encoding = 0;
+    fde->signal = false;
+    fde->augmented = letters[0] == 'z';
+    if (letters[0] != 0 && (!fde->augmented || !augmentation(&r, letters, fde))) return false;
+    fde->initial = r;
+    return !r.failed;
+}
+
+bool hl_fde_find(struct hl_window *w, uintptr_t pc, struct hl_fde *fde) {
+    // Where the tables end is not known. They are addressed by offsets of 32 bits with a sign.
+    uintptr_t header = hl_unwind_table(w, pc), end = header + INT32_MAX;
+    if (header == 0 || end < header) return false;
+    fde->address = search(w, header, end, pc);
+    struct hl_reader r = {w, 0, 0, false};
+    if (fde->address == 0 || fde->address >= end || !entry(&r, fde->address, end)) return false;
+    uintptr_t at = r.at;
+    uint64_t distance = hl_read_unsigned(&r, 4);
+    if (r.failed || distance == 0 || distance > at || !read_cie(w, at - distance, end, fde))
+        return false;
+    fde->start = hl_read_pointer(&r, fde->encoding, 0);
+    fde->end = fde->start + hl_read_pointer(&r, fde->encoding & 0x0f, 0);
+    if (r.failed || pc < fde->start || pc >= fde->end) return false;
+    if (fde->augmented) hl_skip(&r, hl_read_uleb(&r));
+    fde->program = r;
+    return !r.failed;
+}

@@ -1,0 +1,50 @@
+#include "unwind/memory.h"
+
+enum { EFAULT = 14 };
+
+// probe reports whether the word at addr can be read. The kernel copies a signal mask before it
+// looks at what to do with it: with an invalid request the call does nothing, and fails with EFAULT
+// only if the mask cannot be read. No other thread can make this read crash.
+static bool probe(uintptr_t addr) {
+    enum { INVALID_REQUEST = 1000, MASK_SIZE = 8 };
+    return hl_syscall4(HL_SYS_rt_sigprocmask, INVALID_REQUEST, addr, 0, MASK_SIZE) != -EFAULT;
+}
+
+// probe_works reports whether the system call behaves as probe expects. Some emulators reject the
+// request first.
+static bool probe_works(void) {
+    static int state; // 0: unknown, 1: works, 2: does not
+    int s = __atomic_load_n(&state, __ATOMIC_RELAXED);
+    if (s == 0) {
+        s = probe(0) ? 2 : 1;
+        __atomic_store_n(&state, s, __ATOMIC_RELAXED);
+    }
+    return s == 1;
+}
+
+// page_mapped is the next best answer: pages without permission to read are mapped too.
+static bool page_mapped(uintptr_t page) {
+    unsigned char resident;
+    return hl_syscall3(HL_SYS_mincore, page, 1, &resident) == 0;
+}
+
+bool hl_widen(struct hl_window *w, uintptr_t addr) {
+    uintptr_t page = addr & -(uintptr_t)HL_PAGE;
+    if (page >= w->lo && page < w->hi) return true;
+    if (page == 0 || !(probe_works() ? probe(page) : page_mapped(page))) return false;
+    if (page == w->hi) {
+        w->hi = page + HL_PAGE;
+    } else if (page + HL_PAGE == w->lo) {
+        w->lo = page;
+    } else {
+        w->lo = page;
+        w->hi = page + HL_PAGE;
+    }
+    return true;
+}
+
+bool hl_copy(struct hl_window *w, void *to, uintptr_t addr, size_t n) {
+    if (!hl_readable(w, addr, n)) return false;
+    memcpy(to, (const void *)addr, n);
+    return true;
+}

@@ -1,0 +1,39 @@
+// Memory that may not be readable.
+#ifndef HL_UNWIND_MEMORY_H
+#define HL_UNWIND_MEMORY_H
+
+#include "base/platform.h"
+
+enum { HL_PAGE = 4096 }; // larger pages are multiples of it
+
+// struct hl_window is a range of addresses that were found readable. It serves for one walk through
+// memory that does not disappear meanwhile, such as the stack of the thread. The kernel is asked
+// once for each page. The zero value is an empty window.
+struct hl_window {
+    uintptr_t lo, hi;
+};
+
+// hl_widen moves or widens the window to include the page of addr. It returns false if the page is
+// not readable.
+bool hl_widen(struct hl_window *w, uintptr_t addr);
+
+// hl_readable reports whether the n bytes at addr can be read.
+static inline bool hl_readable(struct hl_window *w, uintptr_t addr, size_t n) {
+    if (hl_likely(addr >= w->lo && addr < w->hi && n <= w->hi - addr)) return true;
+    if (n == 0 || addr + n < addr) return false;
+    for (uintptr_t page = addr & -(uintptr_t)HL_PAGE; page < addr + n; page += HL_PAGE)
+        if (!hl_widen(w, page)) return false;
+    return true;
+}
+
+// hl_load reads a word.
+static inline bool hl_load(struct hl_window *w, uintptr_t addr, uintptr_t *value) {
+    if (!hl_readable(w, addr, sizeof *value)) return false;
+    __builtin_memcpy(value, (const void *)addr, sizeof *value);
+    return true;
+}
+
+// hl_copy reads n bytes.
+bool hl_copy(struct hl_window *w, void *to, uintptr_t addr, size_t n);
+
+#endif

@@ -1,0 +1,242 @@
+#include "unwind/modules.h"
+
+#include "unwind/elf.h"
+
+// From the C library and its dynamic linker. musl has _dl_debug_addr; glibc has _r_debug, and
+// _dl_find_object from 2.35 on. The last one may be called at any time.
+struct list {
+    int version;
+    uintptr_t first;
+};
+struct found {
+    unsigned long long flags;
+    uintptr_t start, end;
+    void *object;
+    uintptr_t table;
+    unsigned long long reserved[7];
+};
+extern struct list _r_debug __attribute__((weak));
+extern struct list *_dl_debug_addr __attribute__((weak));
+extern int _dl_find_object(void *pc, struct found *result) __attribute__((weak));
+extern unsigned long getauxval(unsigned long type);
+
+enum { AT_PHDR = 3, AT_PHNUM = 5 };
+
+// --- the list ---
+
+bool hl_module_next(struct hl_window *w, uintptr_t *at, struct hl_module *o) {
+    uintptr_t next = 0;
+    if (*at != 0) {
+        if (!hl_load(w, *at + offsetof(struct hl_module, next), &next)) return false;
+    } else if (&_r_debug != NULL) {
+        next = _r_debug.first;
+    } else if (&_dl_debug_addr != NULL && _dl_debug_addr != NULL) {
+        next = _dl_debug_addr->first;
+    }
+    *at = next;
+    return next != 0 && hl_copy(w, o, next, sizeof *o);
+}
+
+void hl_module_name(struct hl_window *w, const struct hl_module *o, char *name, size_t size) {
+    size_t n = 0;
+    while (n + 1 < size && hl_copy(w, name + n, (uintptr_t)o->name + n, 1) && name[n] != 0) n++;
+    name[n] = 0;
+}
+
+// --- symbols ---
+
+// struct symbols is the table of the symbols of an object.
+struct symbols {
+    struct hl_window *window;
+    uintptr_t base, names, table, hash, gnu_hash;
+};
+
+// dynamic_address returns the address of a table. glibc has replaced the address in the file by the
+// one in memory; musl has not.
+static uintptr_t dynamic_address(const struct hl_module *o, uintptr_t value) {
+    return value < o->base ? value + o->base : value;
+}
+
+static bool find_symbols(struct hl_window *w, const struct hl_module *o, struct symbols *s) {
+    enum { MAX_ENTRIES = 256 };
+    *s = (struct symbols){.window = w, .base = o->base};
+    for (int i = 0; i < MAX_ENTRIES; i++) {
+        uintptr_t entry[2]; // tag, value
+        if (!hl_copy(w, entry, o->dynamic + (uintptr_t)i * sizeof entry, sizeof entry))
+            return false;
+        switch (entry[0]) {
+        case 0: return s->names != 0 && s->table != 0;
+        case HL_DT_STRTAB: s->names = dynamic_address(o, entry[1]); break;
+        case HL_DT_SYMTAB: s->table = dynamic_address(o, entry[1]); break;
+        case HL_DT_HASH: s->hash = dynamic_address(o, entry[1]); break;
+        case HL_DT_GNU_HASH: s->gnu_hash = dynamic_address(o, entry[1]); break;
+        }
+    }
+    return false;
+}
+
+static bool load32(const struct symbols *s, uintptr_t at, uint32_t *value) {
+    return hl_copy(s->window, value, at, sizeof *value);
+}
+
+// matches reports whether symbol number i has the name and is defined. If so, *found is set.
+static bool matches(const struct symbols *s, uint32_t i, const char *name,
+                    struct hl_elf_symbol *found) {
+    if (!hl_copy(s->window, found, s->table + (uintptr_t)i * sizeof *found, sizeof *found) ||
+        found->section == 0)
+        return false;
+    for (size_t n = 0;; n++) {
+        char c;
+        if (!hl_copy(s->window, &c, s->names + found->name + n, 1) || c != name[n]) return false;
+        if (c == 0) return true;
+    }
+}
+
+// by_gnu_hash looks a name up in the table of DT_GNU_HASH: the header; a Bloom filter, which only
+// saves time; for each hash modulo buckets the first symbol; for each symbol from first on its
+// hash, whose lowest bit marks the last one of a bucket.
+static bool by_gnu_hash(const struct symbols *s, const char *name, struct hl_elf_symbol *found) {
+    enum { MAX_CHAIN = 10000 };
+    uint32_t header[4], hash = 5381, at, h; // buckets, first, words of the filter, shift
+    for (const char *c = name; *c; c++) hash = hash * 33 + (unsigned char)*c;
+    if (!hl_copy(s->window, header, s->gnu_hash, sizeof header) || header[0] == 0) return false;
+    uintptr_t buckets = s->gnu_hash + sizeof header + (uintptr_t)header[2] * 8;
+    uintptr_t chain = buckets + (uintptr_t)header[0] * 4;
+    if (!load32(s, buckets + (uintptr_t)(hash % header[0]) * 4, &at) || at < header[1])
+        return false;
+    for (int i = 0; i < MAX_CHAIN; i++, at++) {
+        if (!load32(s, chain + (uintptr_t)(at - header[1]) * 4, &h)) return false;
+        if ((h | 1) == (hash | 1) && matches(s, at, name, found)) return true;
+        if (h & 1) return false;
+    }
+    return false;
+}
+
+// by_hash looks a name up in the table of DT_HASH, whose second word is the number of symbols.
+static bool by_hash(const struct symbols *s, const char *name, struct hl_elf_symbol *found) {
+    uint32_t count;
+    if (!load32(s, s->hash + 4, &count)) return false;
+    for (uint32_t i = 1; i < count; i++)
+        if (matches(s, i, name, found)) return true;
+    return false;
+}
+
+uintptr_t hl_module_symbol(struct hl_window *w, const struct hl_module *o, const char *name,
+                           size_t *size) {
+    struct symbols s;
+    struct hl_elf_symbol found;
+    if (!find_symbols(w, o, &s)) return 0;
+    bool ok = s.gnu_hash ? by_gnu_hash(&s, name, &found) : s.hash && by_hash(&s, name, &found);
+    if (!ok) return 0;
+    if (size != NULL) *size = found.size;
+    return o->base + found.value;
+}
+
+// --- tables of old C libraries ---
+
+// Where the dynamic linker cannot be asked, this file has an index of the objects. It is made again
+// when an address is not found and the list has changed. A reader does not wait: while the index is
+// being made, an address has no table.
+enum { MAX_INDEXED = 1024 };
+static struct {
+    uint32_t version; // odd while it is being made
+    uint32_t n;
+    uintptr_t list; // a checksum of the list that it was made of
+    struct {
+        uintptr_t lo, hi, table;
+    } of[MAX_INDEXED];
+} indexed;
+
+static uintptr_t checksum(struct hl_window *w) {
+    enum { MAX_LIST = 4096 };
+    struct hl_module o;
+    uintptr_t sum = 1, at = 0;
+    for (int i = 0; i < MAX_LIST && hl_module_next(w, &at, &o); i++)
+        sum = (sum ^ at ^ o.base ^ o.dynamic) * 0x9e3779b97f4a7c15;
+    return sum;
+}
+
+// segments finds the program headers of an object. Those of the program, the first one of the list,
+// are told by the kernel; those of a library follow its ELF header.
+static bool segments(struct hl_window *w, const struct hl_module *o, bool program, uintptr_t *at,
+                     size_t *n) {
+    if (program) {
+        *at = getauxval(AT_PHDR);
+        *n = getauxval(AT_PHNUM);
+        return *at != 0;
+    }
+    struct hl_elf_header h;
+    static const unsigned char magic[4] = {0x7f, 'E', 'L', 'F'};
+    if (o->base == 0 || !hl_copy(w, &h, o->base, sizeof h) || memcmp(h.ident, magic, 4) != 0)
+        return false;
+    *at = o->base + h.phoff;
+    *n = h.phnum;
+    return h.phentsize == sizeof(struct hl_elf_segment);
+}
+
+static void add_object(struct hl_window *w, const struct hl_module *o, bool program) {
+    uintptr_t at, lo = UINTPTR_MAX, hi = 0, table = 0;
+    size_t n;
+    if (indexed.n == MAX_INDEXED || !segments(w, o, program, &at, &n)) return;
+    for (size_t i = 0; i < n; i++) {
+        struct hl_elf_segment s;
+        if (!hl_copy(w, &s, at + i * sizeof s, sizeof s)) return;
+        uintptr_t start = o->base + s.vaddr;
+        if (s.type == HL_PT_EH_FRAME) table = start;
+        if (s.type != HL_PT_LOAD) continue;
+        if (start < lo) lo = start;
+        if (start + s.memsz > hi) hi = start + s.memsz;
+    }
+    if (table < lo || table >= hi) return;
+    indexed.of[indexed.n].lo = lo;
+    indexed.of[indexed.n].hi = hi;
+    indexed.of[indexed.n].table = table;
+    indexed.n++;
+}
+
+// update makes the index again if the list has changed. It returns false if it has not, or if
+// another thread does it.
+static bool update(struct hl_window *w) {
+    uint32_t version = __atomic_load_n(&indexed.version, __ATOMIC_ACQUIRE);
+    uintptr_t list = checksum(w);
+    if (version & 1 || list == __atomic_load_n(&indexed.list, __ATOMIC_RELAXED) ||
+        !__atomic_compare_exchange_n(&indexed.version, &version, version + 1, false,
+                                     __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return false;
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    struct hl_module o;
+    uintptr_t at = 0;
+    indexed.n = 0;
+    for (bool program = true; hl_module_next(w, &at, &o); program = false) {
+        add_object(w, &o, program);
+        if (indexed.n == MAX_INDEXED) break;
+    }
+    __atomic_store_n(&indexed.list, list, __ATOMIC_RELAXED);
+    __atomic_store_n(&indexed.version, version + 2, __ATOMIC_RELEASE);
+    return true;
+}
+
+static uintptr_t lookup(uintptr_t pc) {
+    uint32_t version = __atomic_load_n(&indexed.version, __ATOMIC_ACQUIRE);
+    uintptr_t table = 0;
+    if (version & 1) return 0;
+    uint32_t n = __atomic_load_n(&indexed.n, __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < n && i < MAX_INDEXED && table == 0; i++) {
+        if (pc >= __atomic_load_n(&indexed.of[i].lo, __ATOMIC_RELAXED) &&
+            pc < __atomic_load_n(&indexed.of[i].hi, __ATOMIC_RELAXED))
+            table = __atomic_load_n(&indexed.of[i].table, __ATOMIC_RELAXED);
+    }
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return __atomic_load_n(&indexed.version, __ATOMIC_RELAXED) == version ? table : 0;
+}
+
+// --- tables ---
+
+uintptr_t hl_unwind_table(struct hl_window *w, uintptr_t pc) {
+    if (&_dl_find_object != NULL) {
+        struct found f;
+        return _dl_find_object((void *)pc, &f) == 0 ? f.table : 0;
+    }
+    uintptr_t table = lookup(pc);
+    return table == 0 && update(w) ? lookup(pc) : table;
+}

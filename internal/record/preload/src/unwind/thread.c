@@ -1,0 +1,68 @@
+#include "unwind/thread.h"
+
+extern unsigned long getauxval(unsigned long type);
+
+// The kernel is asked about the pages of a thread's stack only once. Of each thread the pages that
+// were found readable are kept: as long as the thread lives, they stay.
+enum { KEPT = 256 };
+static struct kept {
+    uint32_t sequence; // odd while it is written
+    uintptr_t thread, lo, hi;
+} kept[KEPT];
+
+static struct kept *entry_of(uintptr_t thread) {
+    return &kept[thread * UINT64_C(0x9e3779b97f4a7c15) >> 56];
+}
+
+static struct hl_window load(struct kept *k, uintptr_t thread) {
+    struct hl_window none = {0, 0};
+    uint32_t sequence = __atomic_load_n(&k->sequence, __ATOMIC_ACQUIRE);
+    if (sequence & 1 || __atomic_load_n(&k->thread, __ATOMIC_RELAXED) != thread) return none;
+    struct hl_window w = {__atomic_load_n(&k->lo, __ATOMIC_RELAXED),
+                          __atomic_load_n(&k->hi, __ATOMIC_RELAXED)};
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return __atomic_load_n(&k->sequence, __ATOMIC_RELAXED) == sequence ? w : none;
+}
+
+static void store(struct kept *k, uintptr_t thread, const struct hl_window *w) {
+    uint32_t sequence = __atomic_load_n(&k->sequence, __ATOMIC_RELAXED);
+    if (sequence & 1 || !__atomic_compare_exchange_n(&k->sequence, &sequence, sequence + 1, false,
+                                                     __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return;
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    __atomic_store_n(&k->thread, thread, __ATOMIC_RELAXED);
+    __atomic_store_n(&k->lo, w->lo, __ATOMIC_RELAXED);
+    __atomic_store_n(&k->hi, w->hi, __ATOMIC_RELAXED);
+    __atomic_store_n(&k->sequence, sequence + 2, __ATOMIC_RELEASE);
+}
+
+// main_top is an address near the top of the main thread's stack, where the kernel puts data.
+static uintptr_t main_top;
+
+void hl_thread_stack_init(void) {
+    enum { AT_RANDOM = 25 };
+    main_top = getauxval(AT_RANDOM);
+}
+
+// top returns an address that is certainly on the thread's stack, near its top. The C libraries put
+// the descriptor of other threads there, which the thread pointer points to.
+static uintptr_t top(uintptr_t sp, uintptr_t thread) {
+    bool is_main = main_top > sp && (thread < sp || main_top < thread);
+    return is_main ? main_top : thread;
+}
+
+struct hl_window hl_thread_stack(uintptr_t sp) {
+    enum { MAX_SIZE = 64 << 20 };
+    uintptr_t thread = hl_thread_pointer();
+    struct kept *k = entry_of(thread);
+    struct hl_window none = {0, 0}, w = load(k, thread);
+    if (sp >= w.lo && sp < w.hi) return w;
+    uintptr_t up_to = w.lo > sp ? w.lo : top(sp, thread);
+    if (up_to <= sp || up_to - sp > MAX_SIZE) return none;
+    if (w.lo <= sp) w = none;
+    // Downwards from the known part, or else from the top.
+    for (uintptr_t page = (up_to - 1) & -(uintptr_t)HL_PAGE; page + HL_PAGE > sp; page -= HL_PAGE)
+        if (!hl_widen(&w, page)) return none;
+    store(k, thread, &w);
+    return w;
+}

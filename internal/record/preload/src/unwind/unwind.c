@@ -1,0 +1,176 @@
+// The walk up the stack.
+//
+// A frame is left by the call frame information of its code. Code without it, such as what Node.js
+// and other just-in-time compilers generate, is assumed to keep a frame pointer: the words at it
+// are the frame pointer of the caller and the return address.
+#include "stack.h"
+#include "unwind/cfi.h"
+#include "unwind/thread.h"
+
+// The engine's own addresses; defined by the linker.
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+
+enum {
+    // Frames are counted up to here; the outermost frames of a deeper stack are missing. It bounds
+    // the time of a walk to about a millisecond.
+    MAX_DEPTH = 16384,
+    // Behind the innermost frames is a ring of those that came last. If frames are left out, the
+    // oldest frame of the ring is the last one of them, and is replaced by a frame that says so.
+    RING = HL_OUTER_FRAMES + 1,
+    INNER_FRAMES = HL_MAX_FRAMES - RING,
+};
+
+// --- steps without call frame information ---
+
+// signal_frame reports whether the code at pc is the return from a signal handler. musl has no call
+// frame information for it.
+static bool signal_frame(struct hl_window *code, uintptr_t pc) {
+#if defined(__x86_64__)
+    // mov $15, %rax; syscall
+    static const unsigned char wanted[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+#elif defined(__aarch64__)
+    // mov x8, #139; svc #0
+    static const unsigned char wanted[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4};
+#endif
+    unsigned char found[sizeof wanted];
+    return hl_copy(code, found, pc, sizeof found) && memcmp(found, wanted, sizeof wanted) == 0;
+}
+
+// signal_step continues where the signal interrupted the thread. The kernel's struct rt_sigframe is
+// at the stack pointer.
+static bool signal_step(struct hl_window *stack, struct hl_frame *f, uintptr_t *cfa) {
+    uintptr_t sp = f->reg[HL_REG_SP];
+    struct hl_frame caller = {.interrupted = true};
+#if defined(__x86_64__)
+    // struct ucontext: flags, link, stack (3 words); struct sigcontext: r8 to r15, rdi, rsi, rbp,
+    // rbx, rdx, rax, rcx, rsp, rip.
+    enum { REGISTERS = 40, RIP = 16 };
+    static const uint8_t order[] = {8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2, 7};
+    uintptr_t at = sp + REGISTERS;
+    for (unsigned i = 0; i < HL_LENGTH(order); i++) {
+        uintptr_t value;
+        if (!hl_load(stack, at + i * sizeof value, &value)) return false;
+        hl_set_register(&caller, order[i], value);
+    }
+    if (!hl_load(stack, at + RIP * sizeof at, &caller.pc)) return false;
+#elif defined(__aarch64__)
+    // siginfo (128 bytes); struct ucontext: flags, link, stack, mask (with room: 128 bytes);
+    // struct sigcontext, aligned to 16: fault address, x0 to x30, sp, pc.
+    enum { REGISTERS = 128 + 168 + 8 + 8, PC = 32 };
+    uintptr_t at = sp + REGISTERS;
+    for (unsigned i = 0; i < HL_REGISTERS; i++) {
+        uintptr_t value;
+        if (!hl_load(stack, at + i * sizeof value, &value)) return false;
+        hl_set_register(&caller, i, value);
+    }
+    if (!hl_load(stack, at + PC * sizeof at, &caller.pc)) return false;
+#endif
+    *f = caller;
+    *cfa = caller.reg[HL_REG_SP];
+    return true;
+}
+
+// pointer_step follows the frame pointer.
+static enum hl_step pointer_step(struct hl_window *stack, struct hl_window *code,
+                                 struct hl_frame *f, uintptr_t *cfa) {
+    enum { MAX_FRAME_SIZE = 1 << 20, RECORD = 2 * sizeof(uintptr_t) };
+    uintptr_t sp = f->reg[HL_REG_SP], fp = f->reg[HL_REG_FP], next, pc;
+    if (fp == 0) return HL_OUTERMOST;
+    if (fp % sizeof fp != 0 || fp < sp || fp - sp > MAX_FRAME_SIZE || !hl_load(stack, fp, &next) ||
+        !hl_load(stack, fp + sizeof fp, &pc))
+        return HL_FAILED;
+    pc = hl_code_address(pc);
+    if (pc == 0) return HL_OUTERMOST;
+    if (!hl_readable(code, pc - 1, 1)) return HL_FAILED;
+    f->pc = pc;
+    f->interrupted = false;
+    f->known = 0;
+    hl_set_register(f, HL_REG_FP, next);
+    hl_set_register(f, HL_REG_SP, fp + RECORD);
+    *cfa = fp + RECORD;
+    return HL_STEPPED;
+}
+
+// step replaces the frame by its caller.
+static enum hl_step step(struct hl_window *stack, struct hl_window *code, struct hl_frame *f,
+                         uintptr_t *cfa) {
+    enum hl_step result = hl_cfi_step(stack, f, cfa);
+    if (result != HL_UNCOVERED) return result;
+    if (signal_frame(code, f->pc)) return signal_step(stack, f, cfa) ? HL_STEPPED : HL_FAILED;
+    return pointer_step(stack, code, f, cfa);
+}
+
+// --- the walk ---
+
+static bool own(uintptr_t pc) { return pc >= (uintptr_t)__ehdr_start && pc < (uintptr_t)_end; }
+
+// put stores frame number i.
+static void put(struct hl_stack *s, uint32_t i, uintptr_t pc, uintptr_t cfa) {
+    if (i >= HL_MAX_FRAMES) i = INNER_FRAMES + (i - INNER_FRAMES) % RING;
+    s->pc[i] = pc;
+    s->cfa[i] = cfa;
+}
+
+// rotate moves the first k words of the ring behind the others.
+static void rotate(uintptr_t *ring, uint32_t k, uintptr_t *scratch) {
+    memcpy(scratch, ring, k * sizeof *ring);
+    memmove(ring, ring + k, (RING - k) * sizeof *ring);
+    memcpy(ring + RING - k, scratch, k * sizeof *ring);
+}
+
+// mark replaces frame i by one that tells what is missing there.
+static void mark(struct hl_stack *s, uint32_t i, const char *text) {
+    uintptr_t name = hl_name(text, hl_strlen(text), "", 0, 0);
+    if (name != 0) s->pc[i] = name;
+}
+
+// leave_out brings the ring into order, if there were more frames than fit.
+static void leave_out(struct hl_stack *s, uint32_t frames) {
+    uint32_t oldest = (frames - INNER_FRAMES) % RING;
+    rotate(s->pc + INNER_FRAMES, oldest, s->scratch);
+    rotate(s->cfa + INNER_FRAMES, oldest, s->scratch);
+    s->gap = INNER_FRAMES + 1;
+    mark(s, INNER_FRAMES, "[recursion]");
+}
+
+// finish completes the stack after the walk, and marks what is missing.
+static void finish(struct hl_stack *s, uint32_t frames) {
+    if (s->truncated) put(s, frames++, 0, UINTPTR_MAX);
+    s->n = frames < HL_MAX_FRAMES ? frames : HL_MAX_FRAMES;
+    if (frames > HL_MAX_FRAMES) leave_out(s, frames);
+    if (s->truncated) mark(s, s->n - 1, "[truncated]");
+    if (s->n > 0 && s->pc[s->n - 1] == 0) s->n--; // no memory for the name
+}
+
+void hl_unwind(struct hl_stack *s, const void *frame) {
+    struct hl_window stack, code = {0, 0};
+    struct hl_frame f;
+    f.interrupted = true;
+    f.known = UINT32_C(1) << HL_REG_SP | UINT32_C(1) << HL_REG_FP;
+    HL_CAPTURE(&f);
+    stack = hl_thread_stack(f.reg[HL_REG_SP]);
+    s->gap = 0;
+    s->truncated = false;
+    s->base = (uintptr_t)frame;
+
+    uint32_t n = 0;
+    enum hl_step result = HL_STEPPED;
+    for (int depth = 0; result == HL_STEPPED && f.pc != 0; depth++) {
+        // Readers subtract one from an address, because it is behind a call.
+        uintptr_t pc = f.interrupted ? f.pc + 1 : f.pc, cfa = f.reg[HL_REG_SP], sp = cfa;
+        result = depth < MAX_DEPTH ? step(&stack, &code, &f, &cfa) : HL_FAILED;
+        if (!own(pc))
+            put(s, n++, pc, cfa);
+        else if (n == 0)
+            s->base = cfa;
+        // A step that moves neither the stack pointer nor the code address would be repeated.
+        if (result == HL_STEPPED && cfa == sp && f.pc == pc) result = HL_FAILED;
+    }
+    s->truncated = result == HL_FAILED;
+    finish(s, n);
+}
+
+void hl_unwind_init(void) { hl_thread_stack_init(); }
+
+void hl_unwind_forget(void) { hl_cfi_forget(); }
