@@ -1,10 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -183,16 +183,15 @@ func (f *gateFlags) gateOptions() (gate.Options, error) {
 // configured returns the options of the configuration file, and keeps its name.
 func (f *gateFlags) configured() (gate.Options, error) {
 	o := gate.Options{Force: f.force, Suppressions: &suppress.List{}}
-	if _, err := os.Stat(config.Name); f.config == "" && err == nil {
-		f.config = config.Name
+	read := config.ReadDefault
+	if f.config != "" {
+		read = func(now time.Time) (*config.Config, error) { return config.Read(f.config, now) }
 	}
-	if f.config == "" {
-		return o, nil
-	}
-	c, err := config.Read(f.config, time.Now())
-	if err != nil {
+	c, err := read(time.Now())
+	if err != nil || c == nil {
 		return o, err
 	}
+	f.config = cmp.Or(f.config, config.Name)
 	o.Thresholds, o.Total, o.Sites, o.Suppressions = c.Thresholds, c.Total, c.Sites, &c.Suppressions
 	return o, nil
 }

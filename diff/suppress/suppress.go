@@ -12,13 +12,13 @@ package suppress
 
 import (
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/internal/infile"
 )
 
 // Entry is one suppression.
@@ -74,7 +74,7 @@ var until = regexp.MustCompile(`^#\s*until\s+([^\s:]+):?\s*(.*)$`)
 
 // Read reads a list from a file. See [Parse].
 func Read(path string, now time.Time) (*List, error) {
-	text, err := os.ReadFile(path)
+	text, err := infile.ReadSmall(path)
 	if err != nil {
 		return nil, err
 	}

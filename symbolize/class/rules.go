@@ -9,13 +9,13 @@ package class
 import (
 	_ "embed" // rules.txt
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/internal/infile"
 )
 
 // Class is the role of a frame in an allocation.
@@ -77,7 +77,7 @@ func (r *Rules) Before(others *Rules) *Rules {
 
 // ReadRules reads rules from a file. See [ParseRules].
 func ReadRules(path string) (*Rules, error) {
-	text, err := os.ReadFile(path)
+	text, err := infile.ReadSmall(path)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"os"
+	"io/fs"
 	"reflect"
 	"time"
 
@@ -12,6 +12,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/diff/suppress"
+	"github.com/heaplapse/heaplapse/internal/infile"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
@@ -20,11 +21,9 @@ const (
 	Name = "heaplapse.yaml"
 	// version of the format.
 	version = "1"
-	// maxSize bounds the size of a file in bytes.
-	maxSize = 1 << 20
 	// maxKeys bounds the keys of a mapping. No mapping has more than six that are known.
 	maxKeys = 100
-	// maxEntries bounds the entries of a list: as many suppressions as fit into maxSize.
+	// maxEntries bounds the entries of a list: as many suppressions as fit into a small file.
 	maxEntries = 30000
 )
 
@@ -64,19 +63,32 @@ type (
 
 // Read reads a configuration from a file. See [Parse].
 func Read(path string, now time.Time) (*Config, error) {
-	text, err := os.ReadFile(path)
+	text, err := infile.ReadSmall(path)
 	if err != nil {
 		return nil, err
 	}
 	return Parse(text, path, now)
 }
 
+// ReadDefault reads the file called [Name] in the working directory, which must be regular. It
+// returns nil if there is none.
+func ReadDefault(now time.Time) (*Config, error) {
+	text, err := infile.ReadSmallRegular(Name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return Parse(text, Name, now)
+}
+
 // Parse reads a configuration. name is the name of the file in errors, which contain the line.
 // Suppressions whose last day is before now are set apart.
 func Parse(text []byte, name string, now time.Time) (*Config, error) {
 	p := parser{name}
-	if len(text) > maxSize {
-		return nil, p.errorf(0, "too large: %d bytes, want at most %d", len(text), maxSize)
+	if len(text) > infile.MaxSmall {
+		return nil, p.errorf(0, "too large: %d bytes, want at most %d", len(text), infile.MaxSmall)
 	}
 	root, err := p.document(text)
 	if err != nil {
