@@ -16,9 +16,17 @@ import (
 // which later ones repeat, so that it reads a series many times faster than [ReadFile] does. The
 // zero value is ready to use. A Decoder is not safe for concurrent use.
 type Decoder struct {
+	// Check, if not nil, is called for each MiB that is read. Its error ends the file; the error of
+	// ReadFile wraps it.
+	Check func() error
+	// Merge adds the rows of one stack, if every allocation is recorded (period ≤ 1). The sum is
+	// exact then. Head.Rows counts the rows of the file in any case.
+	Merge bool
+
 	lines   lineReader
 	set     intern.Set[Addr]
 	texts   textCache // text of a stack → its number
+	rowOf   []uint32  // stack → the position of a row of it; may be that in another file
 	maps    mapsReader
 	scratch []Addr
 	once    bool     // only one file is read, so texts are not remembered
@@ -46,6 +54,7 @@ type Decoder struct {
 const (
 	maxRows     = 1 << 25
 	maxMappings = 1 << 20
+	maxThreads  = 1 << 20
 )
 
 // decode reads one file. The samples refer to the decoder's stacks. On error the snapshot is nil.
@@ -375,8 +384,11 @@ func (d *Decoder) badRow(line []byte) {
 
 // add appends a row and updates the sums.
 func (d *Decoder) add(s Sample) {
-	d.full = len(d.snap.Samples) >= maxRows
-	d.snap.Samples = append(d.snap.Samples, s)
+	if !d.merge(s) {
+		d.full = len(d.snap.Samples) >= maxRows
+		d.snap.Samples = append(d.snap.Samples, s)
+	}
+	d.snap.Rows++
 	c := &d.snap.Completeness
 	d.rowLine = d.at
 	c.Rows = c.Rows.Add(s.Counts)
@@ -405,6 +417,28 @@ func (d *Decoder) add(s Sample) {
 		d.warn.add(WarnZeroObjects, d.at, "bytes without objects: %d: %d [%d: %d]",
 			s.InuseObjects, s.InuseBytes, s.AllocObjects, s.AllocBytes)
 	}
+}
+
+// merge adds the counts of a row to those of the earlier row of the same stack, if there is one, and
+// reports whether it did. Only exact counts can be added: estimates are made row by row, and a
+// negative count may be the remainder of a larger one.
+func (d *Decoder) merge(s Sample) bool {
+	if !d.Merge || d.snap.Period > 1 || s.Truncated || isNegative(s.Counts) {
+		return false
+	}
+	for len(d.rowOf) <= int(s.Stack) {
+		d.rowOf = append(d.rowOf, 0)
+	}
+	rows := d.snap.Samples
+	row := d.rowOf[s.Stack]
+	if int(row) < len(rows) && rows[row].Stack == s.Stack && !rows[row].Truncated && !isNegative(rows[row].Counts) {
+		if sum := rows[row].Counts.Add(s.Counts); !isNegative(sum) { // negative: overflow
+			rows[row].Counts = sum
+			return true
+		}
+	}
+	d.rowOf[s.Stack] = uint32(len(rows))
+	return false
 }
 
 func clip(b []byte) []byte { return b[:min(len(b), 80)] }

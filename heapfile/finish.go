@@ -16,9 +16,9 @@ const (
 // finish derives what depends on the whole file.
 func (d *Decoder) finish() {
 	s, c := d.snap, &d.snap.Completeness
-	s.Size, s.Rows = d.lines.size, len(s.Samples)
+	s.Size = d.lines.size
 	s.HasAlloc = hasAlloc(s)
-	c.Sorted = c.Sorted && s.Format == FormatHeapProfile && len(s.Samples) > 1
+	c.Sorted = c.Sorted && s.Format == FormatHeapProfile && s.Rows > 1
 	d.noteTruncated()
 	d.compareHeader()
 	d.noteImpossible()

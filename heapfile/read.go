@@ -2,8 +2,10 @@ package heapfile
 
 import (
 	"io"
+	"io/fs"
 
 	"github.com/heaplapse/heaplapse/heapfile/internal/intern"
+	"github.com/heaplapse/heaplapse/internal/infile"
 )
 
 // Read decodes one snapshot, gzip and zstd compressed ones too. name stands
@@ -17,9 +19,9 @@ func Read(r io.Reader, name string) (*Snapshot, error) {
 	return readAlone(src, name)
 }
 
-// ReadFile reads a snapshot as [Read] does.
+// ReadFile reads a regular file as [Read] does.
 func ReadFile(path string) (*Snapshot, error) {
-	src, err := openSource(path, path)
+	src, err := openSource(infile.FS{}, path, path)
 	if err != nil {
 		return nil, err
 	}
@@ -42,10 +44,11 @@ func readAlone(src *source, name string) (*Snapshot, error) {
 	return s, nil
 }
 
-// ReadFile decodes the file at path. name is its name in messages. The Samples of the snapshot
-// refer to Stacks, which also holds the stacks of earlier files. The errors are those of [Read].
-func (d *Decoder) ReadFile(path, name string) (*Snapshot, error) {
-	src, err := openSource(path, name)
+// ReadFile decodes the file at a path of a file system. name is its name in messages. The Samples of
+// the snapshot refer to Stacks, which also holds the stacks of earlier files. The errors are those of
+// [Read].
+func (d *Decoder) ReadFile(fsys fs.FS, path, name string) (*Snapshot, error) {
+	src, err := openSource(fsys, path, name)
 	if err != nil {
 		return nil, err
 	}
@@ -59,6 +62,9 @@ func (d *Decoder) Reuse(samples []Sample) { d.spare = samples }
 // read decodes a source, closes it and keeps its times.
 func (d *Decoder) read(src *source, name string) (*Snapshot, error) {
 	defer src.Close()
+	if d.Check != nil {
+		src.Reader = &checked{counter: counter{r: src.Reader}, check: d.Check}
+	}
 	s, err := d.decode(src, name)
 	if err != nil {
 		return nil, err
@@ -70,8 +76,8 @@ func (d *Decoder) read(src *source, name string) (*Snapshot, error) {
 
 // ReadTotal returns the raw total in the header of a file, without reading the rows; zero
 // if the header has none. name is the name of the file in messages.
-func ReadTotal(path, name string) (Counts, error) {
-	src, err := openSource(path, name)
+func ReadTotal(fsys fs.FS, path, name string) (Counts, error) {
+	src, err := openSource(fsys, path, name)
 	if err != nil {
 		return Counts{}, err
 	}

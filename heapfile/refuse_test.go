@@ -96,7 +96,7 @@ func TestReadFileRefusesADirectory(t *testing.T) {
 	dir := t.TempDir()
 	s, err := heapfile.ReadFile(dir)
 	require.Nil(t, s)
-	require.EqualError(t, err, dir+": not a heap snapshot: a directory; name the snapshots in it, or pass it where a directory is taken")
+	require.EqualError(t, err, dir+": cannot be read: a directory, not a regular file")
 }
 
 func TestErrorNamesTheMissingFile(t *testing.T) {

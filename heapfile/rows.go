@@ -90,7 +90,7 @@ func (j *jemallocRows) row(d *Decoder, line []byte) {
 		d.badRow(line)
 		return
 	}
-	if !j.anyStack {
+	if !j.anyStack && len(d.snap.Threads) < maxThreads {
 		d.snap.Threads = append(d.snap.Threads, thread.withName())
 	}
 }

@@ -4,8 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
-	"os"
+	"io/fs"
 	"time"
 
 	"github.com/klauspost/compress/gzip"
@@ -30,19 +31,12 @@ func (s *source) Close() error {
 
 // openSource opens a file and decompresses gzip and zstd. It refuses a file whose first bytes are
 // not those of a heap snapshot.
-func openSource(path, name string) (*source, error) {
-	f, err := os.Open(path)
+func openSource(fsys fs.FS, path, name string) (*source, error) {
+	f, err := fsys.Open(path)
 	if err != nil {
 		return nil, pathError(name, err)
 	}
 	info, err := f.Stat()
-	if err == nil && info.IsDir() {
-		err = &FormatError{
-			File: name,
-			Kind: "a directory",
-			Hint: "name the snapshots in it, or pass it where a directory is taken",
-		}
-	}
 	if err != nil {
 		f.Close()
 		return nil, pathError(name, err)
@@ -59,7 +53,7 @@ func openSource(path, name string) (*source, error) {
 
 // pathError makes "open x: no such file or directory" print as "x: no such file or directory".
 func pathError(path string, err error) error {
-	var pe *os.PathError
+	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		return &SyntaxError{File: path, Msg: "cannot be read", Err: pe.Err}
 	}
@@ -71,7 +65,8 @@ const sniffLen = 512
 // newSource looks through the compression and at the first bytes.
 func newSource(r io.Reader, path string) (*source, error) {
 	s := &source{}
-	head, r, err := peek(r, path)
+	packed := &counter{r: r}
+	head, r, err := peek(packed, path)
 	if err != nil {
 		return nil, err
 	}
@@ -79,6 +74,7 @@ func newSource(r io.Reader, path string) (*source, error) {
 		if r, err = unpack(s, r); err != nil {
 			return nil, &SyntaxError{File: path, Msg: "cannot be decompressed", Err: err}
 		}
+		r = &expansion{counter{r: r}, packed}
 		if head, r, err = peek(r, path); err != nil {
 			return nil, err
 		}
@@ -131,4 +127,55 @@ func unzstd(s *source, r io.Reader) (io.Reader, error) {
 	}
 	s.closers = append(s.closers, func() error { z.Close(); return nil })
 	return z, nil
+}
+
+// A snapshot compresses well, to a tenth or a fiftieth of its size. What expands far more is made to
+// take the time and the memory of the reader.
+const (
+	maxRatio      = 1000
+	alwaysAllowed = 256 << 20 // bytes that a file of any size may expand to
+)
+
+var errExpands = fmt.Errorf("it expands to more than %d times its size, as no snapshot does", maxRatio)
+
+// counter counts the bytes that are read.
+type counter struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counter) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	c.n += int64(n)
+	return n, err
+}
+
+// expansion is decompressed bytes. It fails if they are far more than the compressed ones.
+type expansion struct {
+	counter
+	packed *counter
+}
+
+func (e *expansion) Read(b []byte) (int, error) {
+	if e.n > max(alwaysAllowed, maxRatio*e.packed.n) {
+		return 0, errExpands
+	}
+	return e.counter.Read(b)
+}
+
+// checked calls a function for each MiB that is read.
+type checked struct {
+	counter
+	check func() error
+	next  int64 // the number of bytes at which check is called again
+}
+
+func (c *checked) Read(b []byte) (int, error) {
+	if c.n >= c.next {
+		if err := c.check(); err != nil {
+			return 0, err
+		}
+		c.next = c.n + 1<<20
+	}
+	return c.counter.Read(b)
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
 	"github.com/heaplapse/heaplapse/internal/interrupt"
-	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/record/status"
 )
 
@@ -36,7 +35,6 @@ type app struct {
 	quiet, verbose bool
 
 	status  int // the exit status, unless the command returns an error
-	temp    pipeline.TempDirs
 	signals interrupt.Handler
 }
 
@@ -44,18 +42,11 @@ func main() {
 	a := &app{}
 	a.streams = streams{in: os.Stdin, out: a.signals.Guard(os.Stdout), err: a.signals.Guard(os.Stderr)}
 	run := func(ctx context.Context) int { return a.run(ctx, os.Args[1:]) }
-	os.Exit(a.signals.Supervise(run, a.cleanUp))
-}
-
-// cleanUp removes all temporary files.
-func (a *app) cleanUp() {
-	atomicfile.RemoveUnfinished()
-	a.temp.Remove()
+	os.Exit(a.signals.Supervise(run, atomicfile.RemoveUnfinished))
 }
 
 // run runs a command and returns its exit status.
 func (a *app) run(ctx context.Context, args []string) int {
-	defer a.temp.Remove()
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(a.in)

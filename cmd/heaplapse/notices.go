@@ -14,7 +14,8 @@ import (
 // pipeline returns the steps of a command, which tell what is wrong with the input.
 func (a *app) pipeline() *pipeline.Pipeline {
 	return &pipeline.Pipeline{
-		Stdin: a.in, TempDir: a.temp.Add, Tell: a.tell, Verbose: a.verbose, Flags: flagname.All(),
+		Stdin: a.in, Tell: a.tell, Verbose: a.verbose, Flags: flagname.All(),
+		Waiting: func(path string) { a.say("waiting for data: %s is a pipe", text.Clean(path)) },
 		Progress: func(what string) (update func(done, all int), end func()) {
 			bar := terminal.NewProgress(a.err, what)
 			return bar.Update, bar.Done

@@ -22,9 +22,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"io/fs"
 	"path/filepath"
 	"time"
+
+	"github.com/heaplapse/heaplapse/internal/infile"
 )
 
 // Name is the base name of a manifest.
@@ -150,8 +152,8 @@ type record struct {
 
 // Load reads the manifest of a directory. It returns nil if there is none.
 func Load(dir string) (*Manifest, error) {
-	f, err := os.Open(filepath.Join(dir, Name))
-	if errors.Is(err, os.ErrNotExist) {
+	f, _, err := infile.Open(filepath.Join(dir, Name))
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {

@@ -15,13 +15,44 @@ type decoded struct {
 	err    error
 }
 
+// decodeOptions are those of [Options] that the decoders need.
+type decodeOptions struct {
+	workers int
+	check   func() error
+}
+
+// newDecoder returns a decoder. check may be nil.
+func newDecoder(check func() error) *heapfile.Decoder {
+	d := &heapfile.Decoder{Merge: true}
+	if check != nil {
+		d.Check = func() error {
+			if err := check(); err != nil {
+				return &checkError{err}
+			}
+			return nil
+		}
+	}
+	return d
+}
+
+// checkError is an error of [Options.Check], which ends the series. Other errors concern one file.
+type checkError struct{ error }
+
+func (e *checkError) Unwrap() error { return e.error }
+
+// decode reads the file.
+func (f *sourceFile) decode(d *heapfile.Decoder) (*heapfile.Snapshot, error) {
+	return d.ReadFile(f.fs, f.entry, f.path)
+}
+
 // decodeAll reads files in parallel and calls deliver with the outcomes in the order of the files.
 // The samples of an outcome are valid until deliver returns. If deliver returns an error, decodeAll
 // stops and returns it.
 //
 // This is the only function of the package that starts goroutines. Each worker has its own decoder;
 // the workers share nothing.
-func decodeAll(files []sourceFile, workers int, deliver func(decoded) error) error {
+func decodeAll(files []sourceFile, o decodeOptions, deliver func(decoded) error) error {
+	workers := o.workers
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
@@ -34,7 +65,7 @@ func decodeAll(files []sourceFile, workers int, deliver func(decoded) error) err
 		wg      sync.WaitGroup
 	)
 	for w := range workers {
-		wg.Go(func() { decodeWorker(w, files, tasks, spare) })
+		wg.Go(func() { decodeWorker(w, newDecoder(o.check), files, tasks, spare) })
 	}
 	wg.Go(func() {
 		defer close(tasks)
@@ -82,15 +113,20 @@ func deliverInOrder(pending chan chan decoded, spare chan []heapfile.Sample, del
 	return nil
 }
 
-func decodeWorker(worker int, files []sourceFile, tasks <-chan task, spare <-chan []heapfile.Sample) {
-	var d heapfile.Decoder
+func decodeWorker(
+	worker int,
+	d *heapfile.Decoder,
+	files []sourceFile,
+	tasks <-chan task,
+	spare <-chan []heapfile.Sample,
+) {
 	for t := range tasks {
 		select {
 		case samples := <-spare:
 			d.Reuse(samples)
 		default:
 		}
-		snap, err := d.ReadFile(files[t.index].open, files[t.index].path)
+		snap, err := files[t.index].decode(d)
 		t.out <- decoded{t.index, worker, snap, err}
 	}
 }

@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/heaplapse/heaplapse/internal/infile"
+	"github.com/heaplapse/heaplapse/internal/spool"
 )
 
 // ErrNoSnapshots is wrapped by the error of a path that holds no snapshots.
@@ -27,7 +31,8 @@ func (p Problem) Unwrap() error { return p.Err }
 // sourceFile is the file of a snapshot that was found.
 type sourceFile struct {
 	path  string // the name used in output
-	open  string // the file to read; differs from path for copies of standard input and bundles
+	fs    fs.FS  // contains the file
+	entry string // its name in fs: differs from path for copies of standard input and bundles
 	name  FileName
 	named bool
 }
@@ -35,7 +40,8 @@ type sourceFile struct {
 // discovery finds the files at some paths.
 type discovery struct {
 	stdin    io.Reader
-	spool    []string // temporary files
+	waiting  func(path string) // may be nil
+	spool    []*spool.Spool
 	files    []sourceFile
 	problems []Problem
 }
@@ -51,7 +57,7 @@ func (d *discovery) addAll(paths []string) {
 // addPath adds a directory, a file, a prefix, a glob or - for standard input.
 func (d *discovery) addPath(path string) error {
 	if path == "-" {
-		return d.addStream(d.stdin, "standard input")
+		return d.addStdin()
 	}
 	info, err := os.Stat(path)
 	switch {
@@ -71,23 +77,30 @@ func (d *discovery) addPath(path string) error {
 }
 
 func (d *discovery) addFile(path string, named bool) {
-	d.files = append(d.files, sourceFile{path: path, open: path, name: ParseFileName(path), named: named})
+	d.files = append(d.files, sourceFile{path, infile.FS{}, path, ParseFileName(path), named})
 }
 
 // Source is the file of a snapshot.
 type Source struct {
-	// Path is the name used in output. Open is the file to read, which differs if the file was
-	// copied from another machine. A manifest is beside Open.
-	Path, Open string
+	// Path is the name used in output. Entry is the file to read: the path, or the name in Options.FS.
+	// It is "" for a copy of standard input or a pipe. A manifest is beside Entry.
+	Path, Entry string
 	// Named is set if the user named this very file.
 	Named bool
 }
 
-func (d *discovery) addSources(list []Source) {
+func (d *discovery) addSources(list []Source, in fs.FS) {
+	if in == nil {
+		in = infile.FS{}
+	}
+	in = &archive{in}
 	for _, s := range list {
-		d.files = append(d.files, sourceFile{path: s.Path, open: s.Open, name: ParseFileName(s.Path), named: s.Named})
+		d.files = append(d.files, sourceFile{s.Path, in, s.Entry, ParseFileName(s.Path), s.Named})
 	}
 }
+
+// archive makes a file system comparable.
+type archive struct{ fs.FS }
 
 // hasSnapshotName reports whether an entry of a directory has the name of a snapshot.
 func hasSnapshotName(name string) bool {
@@ -171,36 +184,6 @@ func isInfix(s string, jemalloc bool) bool {
 	}
 	_, isNumber := number(strings.TrimPrefix(s, "."))
 	return jemalloc && s[0] == '.' && isNumber
-}
-
-// addPipe copies a pipe, such as a shell's <(…), which can be read only once.
-func (d *discovery) addPipe(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return pathError(path, err)
-	}
-	defer f.Close()
-	return d.addStream(f, path)
-}
-
-func (d *discovery) addStream(r io.Reader, called string) error {
-	if r == nil {
-		return fmt.Errorf("%s: not available here", called)
-	}
-	tmp, err := os.CreateTemp("", "heaplapse-stdin-*")
-	if err != nil {
-		return fmt.Errorf("%s: cannot be copied to a temporary file: %w", called, err)
-	}
-	d.spool = append(d.spool, tmp.Name())
-	_, err = io.Copy(tmp, r)
-	if err := errors.Join(err, tmp.Close()); err != nil {
-		return fmt.Errorf("%s: cannot be copied to a temporary file: %w", called, err)
-	}
-	d.files = append(
-		d.files,
-		sourceFile{path: called, open: tmp.Name(), name: FileName{Prefix: called, Seq: -1}, named: true},
-	)
-	return nil
 }
 
 // dropDuplicates keeps one of the files that were named twice, or that are present both plain and

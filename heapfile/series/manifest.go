@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,17 +20,25 @@ type recorded struct {
 	snapshots map[string]manifest.Snapshot // by base name, without compression suffix
 }
 
-// manifests are the manifests of the directories of some files, by directory. Each is loaded once.
-type manifests map[string]*recorded
+// manifests are the manifests of the directories of some files. Each is loaded once.
+type manifests map[directory]*recorded
+
+// directory is the directory of a file in a file system.
+type directory struct {
+	fs   fs.FS
+	path string
+}
+
+func directoryOf(f sourceFile) directory { return directory{f.fs, filepath.Dir(f.entry)} }
 
 // of returns the manifest of the directory of a file.
 func (k manifests) of(f sourceFile) *recorded {
-	dir := filepath.Dir(f.open)
+	dir := directoryOf(f)
 	if s, ok := k[dir]; ok {
 		return s
 	}
 	s := &recorded{snapshots: map[string]manifest.Snapshot{}}
-	s.Manifest, s.err = loadManifest(dir, filepath.Dir(f.path))
+	s.Manifest, s.err = loadManifest(f)
 	if s.Manifest != nil {
 		for _, r := range s.Snapshots {
 			s.snapshots[r.File] = amended(s.snapshots[r.File], r)
@@ -54,18 +61,18 @@ func amended(first, second manifest.Snapshot) manifest.Snapshot {
 	return second
 }
 
-// loadManifest reads the manifest of a directory; nil if there is none. called is the name of the
-// directory in errors.
-func loadManifest(dir, called string) (*manifest.Manifest, error) {
-	f, err := os.Open(filepath.Join(dir, manifest.Name))
+// loadManifest reads the manifest beside a file; nil if there is none.
+func loadManifest(f sourceFile) (*manifest.Manifest, error) {
+	called := filepath.Join(filepath.Dir(f.path), manifest.Name)
+	in, err := f.fs.Open(filepath.Join(filepath.Dir(f.entry), manifest.Name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, pathError(called, err)
 	}
-	defer f.Close()
-	return manifest.Read(f, filepath.Join(called, manifest.Name))
+	defer in.Close()
+	return manifest.Read(in, called)
 }
 
 // snapshot returns what the recorder noted of a file.
@@ -92,13 +99,17 @@ func (k manifests) warnings() (out []heapfile.Warning) {
 // it. A file that the recorder has not noted belongs to the process of the previous file with the
 // same prefix.
 func (k manifests) owners(files []sourceFile) {
-	noted := map[string]int{} // by directory and prefix: the last PID
+	type group struct {
+		directory
+		prefix string
+	}
+	noted := map[group]int{} // the last PID
 	for i := range files {
 		f := &files[i]
 		if r, ok := k.of(*f).snapshot(f.path); ok && r.PID != 0 {
 			f.name.PID = r.PID
 		}
-		switch key := filepath.Dir(f.open) + "\x00" + f.name.Prefix; {
+		switch key := (group{directoryOf(*f), f.name.Prefix}); {
 		case f.name.Seq < 0:
 		case f.name.PID != 0:
 			noted[key] = f.name.PID

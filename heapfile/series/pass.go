@@ -19,7 +19,7 @@ var ErrChanged = errors.New("changed while it was read; run again when nothing w
 func (s *Series) All(workers int) iter.Seq2[*Snapshot, error] {
 	return func(yield func(*Snapshot, error) bool) {
 		var ids renumberings
-		err := decodeAll(s.files, workers, func(d decoded) error {
+		err := decodeAll(s.files, decodeOptions{workers, s.check}, func(d decoded) error {
 			if d.err != nil {
 				return d.err
 			}
@@ -41,8 +41,7 @@ var errStopped = errors.New("stopped")
 // Read reads one snapshot again. A file that has other stacks or rows than before gives an error
 // that wraps [ErrChanged].
 func (s *Series) Read(index int) (*Snapshot, error) {
-	var d heapfile.Decoder
-	snap, err := d.ReadFile(s.files[index].open, s.files[index].path)
+	snap, err := s.files[index].decode(newDecoder(s.check))
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +71,7 @@ func (s *Series) known(head *Head, again *heapfile.Snapshot, ids *renumbering) (
 func (s *Series) scan(o Options) error {
 	m := merger{series: s, visit: o.Visit}
 	done, all := 0, len(s.files)
-	err := decodeAll(s.files, o.Workers, func(d decoded) error {
+	err := decodeAll(s.files, decodeOptions{o.Workers, o.Check}, func(d decoded) error {
 		if done++; o.Progress != nil {
 			o.Progress(done, all)
 		}
@@ -105,6 +104,10 @@ type pending struct {
 
 func (m *merger) deliver(d decoded) error {
 	f := m.series.files[d.index]
+	var stop *checkError
+	if errors.As(d.err, &stop) {
+		return d.err
+	}
 	if d.snap == nil {
 		m.series.Problems = append(m.series.Problems, Problem{Path: f.path, Err: d.err, Named: f.named})
 		return nil

@@ -4,13 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/spool"
 )
 
 // Options control how a series is read. The zero value works.
@@ -20,12 +21,18 @@ type Options struct {
 	// many snapshots as any other process, else the process that wrote most; without a manifest,
 	// the process with the largest heap.
 	Process string
-	// Sources are further files, besides those of the paths.
+	// Sources are further files, besides those of the paths. FS contains them; nil is this machine.
 	Sources []Source
+	FS      fs.FS
 	// Workers is the number of files to read at once; 0 means one per CPU.
 	Workers int
 	// Stdin is read for the path "-".
 	Stdin io.Reader
+	// Waiting, if not nil, is called with the path of a pipe that has delivered nothing for a second.
+	Waiting func(path string)
+	// Check, if not nil, is called for each MiB that is read, also by later passes. Its error ends the
+	// reading. It must be safe for concurrent use.
+	Check func() error
 	// Progress, if not nil, is called after each file with the number of files that were read and
 	// the number of all files.
 	Progress func(done, all int)
@@ -70,7 +77,8 @@ type Series struct {
 
 	files []sourceFile // of Heads
 	found []sourceFile // all, in the order in which they were found
-	spool []string     // temporary files
+	spool []*spool.Spool
+	check func() error // may be nil
 	// chosenFor is the reason why this process was chosen among several.
 	chosenFor string
 }
@@ -105,14 +113,15 @@ type Place struct {
 // /tmp/profile.0001.heap …), globs and - for standard input. Files that cannot be used are in
 // Problems; the error is not nil only if nothing could be used. The caller must close the series.
 func Open(paths []string, o Options) (*Series, error) {
-	d := discovery{stdin: o.Stdin}
+	d := discovery{stdin: o.Stdin, waiting: o.Waiting}
 	d.addAll(paths)
-	d.addSources(o.Sources)
+	d.addSources(o.Sources, o.FS)
 	s := &Series{
 		found:    d.files,
 		Problems: d.problems,
 		Stacks:   &StackTable{},
 		spool:    d.spool,
+		check:    o.Check,
 		Symbols:  map[Place][]string{},
 	}
 	err := s.read(&d, o)
@@ -141,8 +150,8 @@ func (s *Series) nothing(paths []string) error {
 // Close removes the copies of standard input and pipes.
 func (s *Series) Close() error {
 	var errs []error
-	for _, f := range s.spool {
-		errs = append(errs, os.Remove(f))
+	for _, copied := range s.spool {
+		errs = append(errs, copied.Close())
 	}
 	s.spool = nil
 	return errors.Join(errs...)
@@ -208,7 +217,7 @@ func (s *Series) usable(processes []Process) []Process {
 	for i := range processes {
 		p := &processes[i]
 		p.files = slices.DeleteFunc(p.files, func(f sourceFile) bool {
-			total, err := heapfile.ReadTotal(f.open, f.path)
+			total, err := heapfile.ReadTotal(f.fs, f.entry, f.path)
 			if err != nil {
 				s.Problems = append(s.Problems, Problem{Path: f.path, Err: err, Named: f.named})
 			}
@@ -258,7 +267,11 @@ func (s *Series) dropped() (out []manifest.Drop) {
 func (s *Series) Sources() []Source {
 	var out []Source
 	for _, f := range dropDuplicates(s.found) {
-		out = append(out, Source{Path: f.path, Open: f.open, Named: f.named})
+		entry := f.entry
+		if _, copied := f.fs.(*spool.Spool); copied {
+			entry = ""
+		}
+		out = append(out, Source{Path: f.path, Entry: entry, Named: f.named})
 	}
 	return out
 }

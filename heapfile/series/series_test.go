@@ -12,6 +12,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/internal/heaptest"
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
@@ -105,23 +106,17 @@ func TestErrorsNameStandardInput(t *testing.T) {
 	require.EqualError(t, err, "standard input: not available here")
 }
 
-func TestCloseRemovesTheCopyOfStandardInput(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	s, err := series.Open([]string{"-"}, series.Options{Stdin: strings.NewReader(heap(1, 1))})
+// TestTheCopyOfStandardInputHasNoName: nothing can be left of it. A manifest in the directory for
+// temporary files is not of the snapshot.
+func TestTheCopyOfStandardInputHasNoName(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, manifest.Name), []byte(`{"schema":"heaplapse.manifest/1"}`+"\n"), 0o600))
+	s := open(t, series.Options{Stdin: strings.NewReader(heap(1, 1))}, "-")
+	require.Nil(t, s.Manifest)
+	list, err := os.ReadDir(dir)
 	require.NoError(t, err)
-	require.Len(t, entries(t), 1)
-	require.NoError(t, s.Close())
-	require.Empty(t, entries(t))
-
-	_, err = series.Open([]string{"-"}, series.Options{Stdin: strings.NewReader("x\n")})
-	require.Error(t, err)
-	require.Empty(t, entries(t), "after a failure too")
-}
-
-func entries(t *testing.T) []os.DirEntry {
-	list, err := os.ReadDir(os.TempDir())
-	require.NoError(t, err)
-	return list
+	require.Len(t, list, 1)
 }
 
 func TestPathWithoutSnapshotsIsAnError(t *testing.T) {

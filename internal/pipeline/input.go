@@ -2,16 +2,17 @@ package pipeline
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"regexp"
+	"time"
 
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/option"
+	"github.com/heaplapse/heaplapse/internal/spool"
 	"github.com/heaplapse/heaplapse/symbolize"
 	"github.com/heaplapse/heaplapse/symbolize/bundle"
 )
@@ -19,8 +20,8 @@ import (
 // Pipeline is the environment of the steps. All fields except Tell may be zero.
 type Pipeline struct {
 	Stdin io.Reader
-	// TempDir makes a directory for the files of a bundle. The process removes it before it ends.
-	TempDir func() (string, error)
+	// Waiting is called with the path of a pipe that delivers nothing.
+	Waiting func(path string)
 	// Progress is called when a long step begins. It returns a function for its progress, and one
 	// that is called at its end.
 	Progress func(what string) (update func(done, all int), end func())
@@ -68,20 +69,30 @@ func (p *Pipeline) Open(paths []string, o *Source, visit func(*series.Snapshot) 
 	}
 	so := series.Options{Process: o.Process, Visit: visit}
 	if b != nil {
-		paths, so.Sources = nil, b.Sources()
+		paths, so.Sources, so.FS = nil, b.Sources(), b.FS()
 	}
 	s, err := p.openSeries(paths, so)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, closeBundle(b))
 	}
 	p.tellProblems(s, o.Strict)
 	p.tellWarnings(s, o.Strict)
 	return &Input{Series: s, bundle: b}, nil
 }
 
+// Close frees the space of copies of the input.
+func (in *Input) Close() error { return errors.Join(in.Series.Close(), closeBundle(in.bundle)) }
+
+func closeBundle(b *bundle.Bundle) error {
+	if b == nil {
+		return nil
+	}
+	return b.Close()
+}
+
 // openSeries reads a series and shows the progress.
 func (p *Pipeline) openSeries(paths []string, o series.Options) (*series.Series, error) {
-	o.Stdin = p.Stdin
+	o.Stdin, o.Waiting = p.Stdin, p.Waiting
 	update, end := p.progress("reading snapshots")
 	defer end()
 	o.Progress = update
@@ -135,41 +146,36 @@ func (p *Pipeline) openBundle(paths []string) (*bundle.Bundle, error) {
 		if len(paths) > 1 {
 			return nil, fmt.Errorf("%s: a bundle cannot be read together with other PATHs", path)
 		}
-		dir, err := p.TempDir()
-		if err != nil {
-			return nil, fmt.Errorf("%s: cannot be unpacked: %w", path, err)
-		}
-		return bundle.Open(path, dir)
+		return bundle.Open(path)
 	}
 	return nil, nil
 }
 
-// zstdMagic begins every bundle, and compressed snapshots as well.
-const zstdMagic = "\x28\xb5\x2f\xfd"
+// recognizable is the number of bytes that show whether a stream is a bundle: a block of zstd has at
+// most 128 KiB.
+const recognizable = 256 << 10
 
-// openBundleOnStdin copies standard input to a file if it may be a bundle. If it is not, the copy
-// is read as a snapshot.
+// openBundleOnStdin opens the bundle on standard input. It returns nil if there is something else,
+// which can still be read from p.Stdin.
 func (p *Pipeline) openBundleOnStdin() (*bundle.Bundle, error) {
-	in := bufio.NewReader(p.Stdin)
+	const name = "standard input"
+	in := bufio.NewReaderSize(p.Stdin, recognizable)
 	p.Stdin = in
-	if head, _ := in.Peek(len(zstdMagic)); string(head) != zstdMagic {
+	head, _ := in.Peek(recognizable) // an error comes again
+	if !bundle.Begins(bytes.NewReader(head)) {
 		return nil, nil
 	}
-	dir, err := p.TempDir()
+	archive, err := spool.New() // the limit of its content depends on its size
+	if err != nil {
+		return nil, fmt.Errorf("%s: cannot be copied to a temporary file: %w", name, err)
+	}
+	defer archive.Close()
+	if err := archive.Add(name, time.Time{}, in); err != nil {
+		return nil, fmt.Errorf("%s: cannot be copied to a temporary file: %w", name, err)
+	}
+	file, err := archive.File(name)
 	if err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(filepath.Join(dir, "standard input"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := io.Copy(file, in); err != nil {
-		return nil, errors.Join(fmt.Errorf("standard input: cannot be copied: %w", err), file.Close())
-	}
-	if bundle.Is(file.Name()) {
-		return bundle.Open(file.Name(), dir)
-	}
-	_, err = file.Seek(0, io.SeekStart)
-	p.Stdin = file
-	return nil, err
+	return bundle.Read(file, file.Size(), name)
 }

@@ -20,8 +20,7 @@ import (
 func collecting(t *testing.T) (*pipeline.Pipeline, *[]pipeline.Notice) {
 	var notices []pipeline.Notice
 	return &pipeline.Pipeline{
-		TempDir: func() (string, error) { return t.TempDir(), nil },
-		Tell:    func(n pipeline.Notice) { notices = append(notices, n) },
+		Tell: func(n pipeline.Notice) { notices = append(notices, n) },
 	}, &notices
 }
 
@@ -169,20 +168,4 @@ func TestBundleName(t *testing.T) {
 	} {
 		require.Equal(t, want+bundle.Suffix, pipeline.BundleName(path), path)
 	}
-}
-
-func TestTempDirs(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	var dirs pipeline.TempDirs
-	a, err := dirs.Add()
-	require.NoError(t, err)
-	b, err := dirs.Add()
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(a, "file"), nil, 0o600))
-	dirs.Remove()
-	require.NoDirExists(t, a)
-	require.NoDirExists(t, b)
-	_, err = dirs.Add()
-	require.Error(t, err)
-	dirs.Remove()
 }

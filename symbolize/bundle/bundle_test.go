@@ -23,6 +23,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/spool"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 	"github.com/heaplapse/heaplapse/symbolize"
 	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
@@ -70,10 +71,10 @@ func TestSameNames(t *testing.T) {
 // requireNames writes and opens a bundle, and compares its index and the names.
 func requireNames(t *testing.T, contents *Contents, want *symbolize.Symbols) {
 	t.Helper()
-	b, err := Open(saved(t, packed(t, contents)), t.TempDir())
+	b, err := Open(saved(t, packed(t, contents)))
 	require.NoError(t, err)
 	require.Equal(t, contents.Index, b.Index)
-	s, err := series.Open(nil, series.Options{Sources: b.Sources()})
+	s, err := series.Open(nil, series.Options{Sources: b.Sources(), FS: b.FS()})
 	require.NoError(t, err)
 	defer s.Close()
 	got, err := symbolize.Resolve(t.Context(), s, b.Options(s.Process))
@@ -81,7 +82,6 @@ func requireNames(t *testing.T, contents *Contents, want *symbolize.Symbols) {
 	require.Equal(t, want.Locations, got.Locations)
 	require.Equal(t, want.Modules, got.Modules)
 	require.NoError(t, b.Close())
-	require.NoDirExists(t, b.dir)
 }
 
 // TestVDSO bundles the image of [vdso] that the recorder kept.
@@ -124,10 +124,10 @@ func TestVDSO(t *testing.T) {
 
 // TestOldBundle reads a bundle that commit fb6c0e5 wrote: see testdata/README.md.
 func TestOldBundle(t *testing.T) {
-	b, err := Open(testutil.Data(t, "bundle", "fb6c0e5"+Suffix), t.TempDir())
+	b, err := Open(testutil.Data(t, "bundle", "fb6c0e5"+Suffix))
 	require.NoError(t, err)
 	defer b.Close()
-	s, err := series.Open(nil, series.Options{Sources: b.Sources()})
+	s, err := series.Open(nil, series.Options{Sources: b.Sources(), FS: b.FS()})
 	require.NoError(t, err)
 	defer s.Close()
 	require.Len(t, s.Heads, 6)
@@ -183,15 +183,15 @@ func TestReproducible(t *testing.T) {
 // content or zeros.
 func TestUnpackedFilesAreELF(t *testing.T) {
 	contents, _ := leakyContents(t)
-	b, err := Open(saved(t, packed(t, contents)), t.TempDir())
+	b, err := Open(saved(t, packed(t, contents)))
 	require.NoError(t, err)
 	defer b.Close()
 	original := testutil.Data(t, "leaky/sysroot/opt/leaky/bin/leaky")
-	local, err := source{b}.find(original)
+	unpacked, err := source{b}.find(original)
 	require.NoError(t, err)
 	whole, err := os.ReadFile(original)
 	require.NoError(t, err)
-	kept, err := os.ReadFile(local)
+	kept, err := io.ReadAll(unpacked)
 	require.NoError(t, err)
 	require.Len(t, kept, len(whole))
 	for i := range whole {
@@ -276,33 +276,28 @@ func TestHostileArchives(t *testing.T) {
 		data    []byte
 		message string
 	}{
-		"a name outside":             {archiveOf(t, indexOf("../p.heap"), entry{name: "../p.heap"}), `"../p.heap" is not the name of an entry`},
-		"a name with ..":             {archiveOf(t, indexOf("a/../../p.heap")), "is not the name of an entry"},
-		"an absolute name":           {archiveOf(t, indexOf("/etc/p.heap"), entry{name: "/etc/p.heap"}), "is not the name of an entry"},
-		"no name":                    {archiveOf(t, indexOf("")), "is not the name of an entry"},
-		"a link":                     {archiveOf(t, indexOf(name), entry{name: name, kind: tar.TypeSymlink, link: "/etc/passwd"}), `entry "` + name + `" is not one of the index`},
-		"a hard link":                {archiveOf(t, indexOf(name), entry{name: name, kind: tar.TypeLink, link: indexName}), "is not one of the index"},
-		"a directory":                {archiveOf(t, indexOf("d"), entry{name: "d/", kind: tar.TypeDir}), "is not one of the index"},
-		"an entry not in the index":  {archiveOf(t, indexOf(name), entry{name: "root/x", content: "x"}), `entry "root/x" is not one of the index`},
-		"an entry twice":             {archiveOf(t, indexOf(name), entry{name: name}, entry{name: name}), "is not one of the index"},
-		"a file that is a directory": {archiveOf(t, indexOf("a", "a/b"), entry{name: "a"}, entry{name: "a/b"}), `entry "a/b"`},
-		"an entry is missing":        {archiveOf(t, indexOf(name, name+"2"), entry{name: name}), `1 entries of the index are missing, such as "` + name + `2"`},
-		"no snapshots":               {archiveOf(t, indexOf()), "it holds no snapshots"},
-		"another version":            {archiveOf(t, Index{Schema: "heaplapse.bundle/2"}), `schema "heaplapse.bundle/2", want "heaplapse.bundle/1": written by another version of heaplapse`},
-		"a malformed index":          {archiveOf(t, "text"), "cannot unmarshal"},
-		"not zstd":                   {[]byte("hello"), "not a usable bundle"},
-		"empty":                      {nil, "not a usable bundle"},
+		"a name outside":            {archiveOf(t, indexOf("../p.heap"), entry{name: "../p.heap"}), `"../p.heap" is not the name of an entry`},
+		"a name with ..":            {archiveOf(t, indexOf("a/../../p.heap")), "is not the name of an entry"},
+		"an absolute name":          {archiveOf(t, indexOf("/etc/p.heap"), entry{name: "/etc/p.heap"}), "is not the name of an entry"},
+		"no name":                   {archiveOf(t, indexOf("")), "is not the name of an entry"},
+		"a link":                    {archiveOf(t, indexOf(name), entry{name: name, kind: tar.TypeSymlink, link: "/etc/passwd"}), `entry "` + name + `" is not one of the index`},
+		"a hard link":               {archiveOf(t, indexOf(name), entry{name: name, kind: tar.TypeLink, link: indexName}), "is not one of the index"},
+		"a directory":               {archiveOf(t, indexOf("d"), entry{name: "d/", kind: tar.TypeDir}), "is not one of the index"},
+		"an entry not in the index": {archiveOf(t, indexOf(name), entry{name: "root/x", content: "x"}), `entry "root/x" is not one of the index`},
+		"an entry twice":            {archiveOf(t, indexOf(name), entry{name: name}, entry{name: name}), "is not one of the index"},
+		"an entry is missing":       {archiveOf(t, indexOf(name, name+"2"), entry{name: name}), `1 entries of the index are missing, such as "` + name + `2"`},
+		"no snapshots":              {archiveOf(t, indexOf()), "it holds no snapshots"},
+		"another version":           {archiveOf(t, Index{Schema: "heaplapse.bundle/2"}), `schema "heaplapse.bundle/2", want "heaplapse.bundle/1": written by another version of heaplapse`},
+		"a malformed index":         {archiveOf(t, "text"), "cannot unmarshal"},
+		"not zstd":                  {[]byte("hello"), "not a usable bundle"},
+		"empty":                     {nil, "not a usable bundle"},
 	} {
 		t.Run(rule, func(t *testing.T) {
-			dir := t.TempDir()
 			path := saved(t, c.data)
-			b, err := Open(path, dir)
+			b, err := Open(path)
 			require.Nil(t, b)
 			require.ErrorContains(t, err, path+": not a usable bundle: ")
 			require.ErrorContains(t, err, c.message)
-			left, err := os.ReadDir(dir)
-			require.NoError(t, err)
-			require.Empty(t, left)
 		})
 	}
 }
@@ -311,13 +306,18 @@ func TestHostileArchives(t *testing.T) {
 // headers.
 func TestBombs(t *testing.T) {
 	fill := func(limit int64, content string) error {
-		b := &Bundle{dir: t.TempDir(), files: map[string]*File{}}
-		u := unpacker{bundle: b, left: limit}
+		b := &Bundle{files: map[string]*File{}}
+		var err error
+		b.spool, err = spool.New()
+		require.NoError(t, err)
+		defer b.Close()
+		b.spool.Limit = limit
+		u := unpacker{bundle: b}
 		return u.unpack(bytes.NewReader(archiveOf(t, indexOf("a"), entry{name: "a", content: content})))
 	}
 	require.NoError(t, fill(1<<20, strings.Repeat("x", 1<<20)))
 	require.ErrorContains(t, fill(1<<20-1, strings.Repeat("x", 1<<20)), `entry "a": it expands to more than its size allows`)
-	require.NoError(t, fill(0, strings.Repeat("\x00", 1<<22)), "holes take no space")
+	require.NoError(t, fill(1, strings.Repeat("\x00", 1<<22)), "holes take no space")
 
 	var b bytes.Buffer
 	z, err := zstd.NewWriter(&b)
@@ -330,18 +330,15 @@ func TestBombs(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, w.WriteHeader(header("a", maxApparent+1)))
 	require.NoError(t, z.Close())
-	_, err = Open(saved(t, b.Bytes()), t.TempDir())
+	_, err = Open(saved(t, b.Bytes()))
 	require.ErrorContains(t, err, `entry "a": it unpacks to more than`)
 }
 
 // TestTruncated checks that a bundle is rejected wherever it is truncated.
 func TestTruncated(t *testing.T) {
 	data := archiveOf(t, indexOf("a"), entry{name: "a", content: strings.Repeat("heap", 1000)})
-	dir := t.TempDir()
 	for n := range data {
-		path := filepath.Join(dir, "truncated")
-		require.NoError(t, os.WriteFile(path, data[:n], 0o600))
-		_, err := Open(path, dir)
+		_, err := Read(bytes.NewReader(data[:n]), int64(n), "truncated")
 		require.Error(t, err, "%d of %d bytes", n, len(data))
 	}
 }
@@ -359,9 +356,9 @@ func TestIs(t *testing.T) {
 	}
 }
 
-// FuzzOpen checks that nothing is written outside the directory, that an error leaves nothing in
-// it, and that an accepted bundle has exactly the entries of its index.
-func FuzzOpen(f *testing.F) {
+// FuzzRead checks that a bundle has no named file anywhere, and that an accepted one has the entries
+// of its index.
+func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"schema":"heaplapse.bundle/1","snapshots":[{"entry":"a/b"}]}`), "a/b", byte(tar.TypeReg), []byte("x"))
 	f.Add([]byte(`{"schema":"heaplapse.bundle/1","snapshots":[{"entry":"../b"}]}`), "../b", byte(tar.TypeReg), []byte("x"))
 	f.Add([]byte(`{"schema":"heaplapse.bundle/1","files":[{"entry":"l"}],"snapshots":[{"entry":"l"}]}`), "l", byte(tar.TypeSymlink), []byte(""))
@@ -384,18 +381,15 @@ func FuzzOpen(f *testing.F) {
 		}
 		_ = w.Close()
 		require.NoError(t, z.Close())
-		outer := t.TempDir()
-		dir := filepath.Join(outer, "in")
-		require.NoError(t, os.Mkdir(dir, 0o700))
-		b, err := Open(saved(t, archive.Bytes()), dir)
+		dir := t.TempDir()
+		t.Setenv("TMPDIR", dir)
+		b, err := Read(&archive, int64(archive.Len()), "archive")
+		left, listed := os.ReadDir(dir)
+		require.NoError(t, listed)
+		require.Empty(t, left)
 		if err == nil {
 			requireEntries(t, b)
 			require.NoError(t, b.Close())
-		}
-		for _, d := range []string{outer, dir} {
-			left, err := os.ReadDir(d)
-			require.NoError(t, err)
-			require.Len(t, left, map[string]int{outer: 1}[d])
 		}
 	})
 }
@@ -403,17 +397,8 @@ func FuzzOpen(f *testing.F) {
 // requireEntries compares the unpacked files with the index.
 func requireEntries(t *testing.T, b *Bundle) {
 	t.Helper()
-	want := b.Index.entries()
-	require.NoError(t, filepath.WalkDir(b.dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		name, err := filepath.Rel(b.dir, path)
+	for name := range b.Index.entries() {
+		_, err := b.spool.File(name)
 		require.NoError(t, err)
-		require.Contains(t, want, filepath.ToSlash(name))
-		require.True(t, d.Type().IsRegular())
-		delete(want, filepath.ToSlash(name))
-		return nil
-	}))
-	require.Empty(t, want)
+	}
 }

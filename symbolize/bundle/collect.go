@@ -108,12 +108,12 @@ func (c *Collector) Contents() (*Contents, error) {
 func (c *Contents) addSnapshots(sources []series.Source) error {
 	dirs := map[string]string{}
 	for _, s := range sources {
-		info, err := os.Stat(s.Open)
+		if s.Entry != s.Path {
+			return fmt.Errorf("%s: only files can be bundled", s.Path)
+		}
+		info, err := os.Stat(s.Path)
 		if err != nil {
 			return err
-		}
-		if s.Path != s.Open || !info.Mode().IsRegular() {
-			return fmt.Errorf("%s: only files can be bundled", s.Path)
 		}
 		dir, known := dirs[filepath.Dir(s.Path)]
 		if !known {

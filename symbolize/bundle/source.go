@@ -5,10 +5,9 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/spool"
 	"github.com/heaplapse/heaplapse/symbolize"
 	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
 )
@@ -17,12 +16,13 @@ import (
 func (b *Bundle) Sources() []series.Source {
 	var out []series.Source
 	for _, s := range b.Index.Snapshots {
-		out = append(out, series.Source{Path: s.Path, Open: b.local(s.Entry), Named: s.Named})
+		out = append(out, series.Source{Path: s.Path, Entry: s.Entry, Named: s.Named})
 	}
 	return out
 }
 
-func (b *Bundle) local(entry string) string { return filepath.Join(b.dir, filepath.FromSlash(entry)) }
+// FS returns the file system that has the entries of the sources.
+func (b *Bundle) FS() fs.FS { return b.spool }
 
 // Options returns the options with which the bundle was written, with the bundle as the source of
 // files and the perf maps of one process. The caller adds options that affect how names are shown.
@@ -42,24 +42,25 @@ func (b *Bundle) Options(p series.Process) symbolize.Options {
 // source implements files.Source with the files of a bundle.
 type source struct{ bundle *Bundle }
 
-// find returns the path of the unpacked file.
-func (s source) find(path string) (local string, err error) {
+// find opens the unpacked file.
+func (s source) find(path string) (*spool.File, error) {
 	f, ok := s.bundle.files[path]
 	switch {
 	case !ok:
-		return "", &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
 	case f.Entry == "":
-		return "", errors.New(f.Error)
+		return nil, errors.New(f.Error)
 	}
-	return s.bundle.local(f.Entry), nil
+	return s.bundle.spool.File(f.Entry)
 }
 
 func (s source) Open(path string) (*elffile.File, error) {
-	local, err := s.find(path)
+	f, err := s.find(path)
 	if err != nil {
 		return nil, err
 	}
-	return elffile.OpenAs(path, local)
+	whole, offset := f.Part()
+	return elffile.OpenPart(path, whole, offset, f.Info())
 }
 
 // CRC returns the checksum in the index: the bundle has only parts of the file.
@@ -84,9 +85,9 @@ func (s source) Fetch(_ context.Context, buildID, kind string) *elffile.File {
 }
 
 func (s source) OpenMap(path string) (io.ReadCloser, error) {
-	local, err := s.find(path)
+	f, err := s.find(path)
 	if err != nil {
 		return nil, err
 	}
-	return os.Open(local)
+	return f, nil
 }

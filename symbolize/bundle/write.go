@@ -11,6 +11,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/heaplapse/heaplapse/internal/infile"
 	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
 )
 
@@ -66,7 +67,7 @@ func header(name string, size int64) *tar.Header {
 }
 
 func (p *part) write(ctx context.Context, t *tar.Writer) error {
-	f, err := os.Open(p.path)
+	f, _, err := infile.Open(p.path)
 	if err != nil {
 		return err
 	}

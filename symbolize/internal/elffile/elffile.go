@@ -18,6 +18,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"github.com/heaplapse/heaplapse/internal/infile"
 )
 
 // File is an open ELF file.
@@ -46,19 +48,30 @@ func Open(path string) (*File, error) { return OpenAs(path, path) }
 
 // OpenAs opens the file at local and names it path.
 func OpenAs(path, local string) (*File, error) {
-	f, info, err := OpenRegular(local)
+	f, info, err := infile.Open(local)
 	if err != nil {
-		if errors.Is(err, errIrregular) {
-			err = fmt.Errorf("%s: %w", path, err)
+		if errors.Is(err, infile.ErrNotRegular) {
+			err = fmt.Errorf("%s: %w", path, infile.ErrNotRegular)
 		}
 		return nil, err
 	}
 	defer f.Close()
-	data, unmap, err := mapFile(f, info)
+	e, err := OpenPart(path, f, 0, info)
+	if err != nil {
+		return nil, err
+	}
+	e.Local = local
+	return e, nil
+}
+
+// OpenPart opens an ELF file that is a part of another file: its size and times are those of info,
+// and it begins at an offset that is a multiple of 64 KiB. It is named path and has no Local.
+func OpenPart(path string, f *os.File, offset int64, info fs.FileInfo) (*File, error) {
+	data, unmap, err := mapFile(f, offset, info.Size())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	e := &File{Path: path, Local: local, Info: info, data: data, unmap: unmap}
+	e := &File{Path: path, Info: info, data: data, unmap: unmap}
 	headers := e.Record()
 	if err := e.Guard(e.parse); err != nil {
 		e.Close()
@@ -73,30 +86,6 @@ func OpenAs(path, local string) (*File, error) {
 func (f *File) Record() *Touched {
 	f.touched = cmp.Or(f.headers, &Touched{})
 	return f.touched
-}
-
-// errIrregular is the error for a directory, a device or a pipe.
-var errIrregular = errors.New("not a regular file")
-
-// OpenRegular opens a regular file. It refuses pipes, which would block, and devices, which may
-// have side effects.
-func OpenRegular(path string) (*os.File, fs.FileInfo, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, nil, errIrregular
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	if info, err = f.Stat(); err != nil {
-		f.Close()
-		return nil, nil, err
-	}
-	return f, info, nil
 }
 
 // Close unmaps the file. Sections must not be used afterwards.

@@ -4,13 +4,12 @@ package elffile
 
 import (
 	"io"
-	"io/fs"
 	"os"
 )
 
-// mapFile reads a file, for systems without mmap.
-func mapFile(f *os.File, _ fs.FileInfo) ([]byte, func() error, error) {
-	data, err := io.ReadAll(f)
+// mapFile reads a part of a file, for systems without mmap.
+func mapFile(f *os.File, offset, size int64) ([]byte, func() error, error) {
+	data, err := io.ReadAll(io.NewSectionReader(f, offset, size))
 	return data, func() error { return nil }, err
 }
 

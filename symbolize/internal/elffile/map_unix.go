@@ -4,24 +4,21 @@ package elffile
 
 import (
 	"errors"
-	"io/fs"
 	"math"
 	"os"
 
 	"golang.org/x/sys/unix"
 )
 
-// mapFile maps a regular file read-only.
-func mapFile(f *os.File, info fs.FileInfo) ([]byte, func() error, error) {
+// mapFile maps a part of a file read-only.
+func mapFile(f *os.File, offset, size int64) ([]byte, func() error, error) {
 	switch {
-	case !info.Mode().IsRegular():
-		return nil, nil, errIrregular
-	case info.Size() == 0:
+	case size == 0:
 		return nil, nil, errors.New("empty")
-	case info.Size() > math.MaxInt:
+	case size > math.MaxInt:
 		return nil, nil, errors.New("too large to map")
 	}
-	data, err := unix.Mmap(int(f.Fd()), 0, int(info.Size()), unix.PROT_READ, unix.MAP_SHARED)
+	data, err := unix.Mmap(int(f.Fd()), offset, int(size), unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
 		return nil, nil, err
 	}

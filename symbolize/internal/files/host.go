@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/heaplapse/heaplapse/internal/infile"
 	"github.com/heaplapse/heaplapse/symbolize/internal/debuginfod"
 	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
 )
@@ -29,7 +30,7 @@ func (h Host) Open(path string) (*elffile.File, error) {
 
 // CRC implements [Source].
 func (h Host) CRC(path string) (uint32, error) {
-	file, _, err := elffile.OpenRegular(path)
+	file, _, err := infile.Open(path)
 	if err != nil {
 		return 0, err
 	}

@@ -25,7 +25,7 @@ import (
 	"time"
 
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
-	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
+	"github.com/heaplapse/heaplapse/internal/infile"
 )
 
 const (
@@ -71,7 +71,7 @@ func (c *Cache) path() string {
 
 // load reads a cache file and marks it as used.
 func load(path, key string) (*table, error) {
-	f, info, err := elffile.OpenRegular(path)
+	f, info, err := infile.Open(path)
 	if err != nil {
 		return nil, err
 	}
