@@ -146,7 +146,6 @@ func (a *app) record(cmd *cobra.Command, f *recordFlags) error {
 	if err != nil {
 		return recordUsage(cmd, err)
 	}
-	o.TempDir = a.temp.Add
 	o.Note = func(text string) { a.warn(text) }
 	plan, err := record.Prepare(o)
 	if err != nil {
