@@ -12,7 +12,7 @@ for arch in "${archs[@]}"; do
 	# Atomic operations are inlined: the helpers of libgcc are in a library that a program may lack.
 	[ "$arch" != aarch64 ] || extra=(-mno-outline-atomics)
 	clang --target="$arch-linux-gnu" -std=c11 -O2 -Wall -Wextra -Werror -fPIC -ffreestanding -fno-builtin -nostdlibinc -Isrc \
-		-fno-stack-protector -fasynchronous-unwind-tables -fvisibility=hidden -ffp-contract=off "${extra[@]}" \
+		-fno-stack-protector -fasynchronous-unwind-tables -fvisibility=hidden -ffp-contract=off -fwrapv -fno-strict-aliasing "${extra[@]}" \
 		-nostdlib -fuse-ld=lld -shared "${sources[@]}" \
 		-Wl,--hash-style=both,--build-id=sha1,-soname,heaplapse-engine.so,-z,noexecstack,-z,now,-z,nodelete,-s \
 		-Wl,-z,max-page-size=65536 -o "$out/heaplapse-$arch.so"

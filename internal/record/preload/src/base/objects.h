@@ -1,0 +1,47 @@
+// Loaded objects (the program and its libraries), and the symbols that they define.
+//
+// The functions read the loader's list with dl_iterate_phdr, which allocates nothing. Its lock is
+// held for a moment only, but no lock of the engine may be held meanwhile: another thread may
+// allocate memory while it holds the loader's lock.
+#ifndef HL_BASE_OBJECTS_H
+#define HL_BASE_OBJECTS_H
+
+#include "base/platform.h"
+
+// struct hl_object is what dl_iterate_phdr describes.
+struct hl_object {
+    uintptr_t base;
+    const char *name; // "" for the program
+    const struct hl_phdr *phdr;
+    uint16_t phdr_n;
+};
+
+struct hl_phdr {
+    uint32_t type, flags;
+    uint64_t offset, vaddr, paddr, file_size, memory_size, align;
+};
+enum { HL_PT_LOAD = 1, HL_PT_DYNAMIC = 2 };
+
+// struct hl_symbol is a function to find. hl_find_following and hl_find set address and object.
+struct hl_symbol {
+    const char *name;
+    void *address; // NULL if nothing defines it
+    struct {
+        uintptr_t start, end; // addresses of the object that defines it
+        bool is_program;
+        bool is_engine;
+    } object;
+};
+
+// hl_find_following finds the definitions that the program would use without the engine: those of
+// the first object behind the engine in the list, as dlsym(RTLD_NEXT) does.
+void hl_find_following(struct hl_symbol *symbols, size_t n);
+
+// hl_find finds the first definition of each symbol in any object, including the engine.
+void hl_find(struct hl_symbol *symbols, size_t n);
+
+// hl_object_name copies the name of the object that contains an address. For the program it is "".
+// It returns false if there is none.
+bool hl_object_name(uintptr_t address, char *name, size_t size);
+
+#endif

@@ -1,0 +1,45 @@
+// The live samples: which addresses were sampled and have not been freed.
+//
+// A free must cost next to nothing if the address was not sampled. Two questions decide that
+// without a lock. hl_live_maybe looks at a counter of the live samples on the page of the address.
+// hl_live_has then searches the table. The other functions are called with hl_heap_lock held.
+#ifndef HL_HEAP_LIVE_H
+#define HL_HEAP_LIVE_H
+
+#include "base/platform.h"
+
+struct hl_live {
+    uint32_t site;
+    uint64_t size;
+};
+
+// The counters of pages. Pages that are 1 GiB apart share one. A counter that has reached its
+// maximum stays there: such a page takes the way through the table for ever, and nothing is missed.
+enum { HL_FILTER_BITS = 18 };
+extern uint16_t hl_filter[1 << HL_FILTER_BITS];
+
+static inline uint32_t hl_filter_index(uintptr_t p) {
+    return (uint32_t)((p >> 12) ^ (p >> 30)) & ((1u << HL_FILTER_BITS) - 1);
+}
+
+static inline bool hl_live_maybe(const void *p) {
+    return __atomic_load_n(&hl_filter[hl_filter_index((uintptr_t)p)], __ATOMIC_RELAXED) != 0;
+}
+
+// hl_live_has reports whether p is a live sample. Only the owner of p may ask: the thread that is
+// about to free it. (Nobody else can add or remove p then.)
+bool hl_live_has(const void *p);
+
+// hl_live_add adds a sample. It returns false if there is no memory for it. If p is in the table,
+// it was freed without the engine's knowledge: *stale is then what it was, and *was_stale is set.
+bool hl_live_add(const void *p, struct hl_live sample, struct hl_live *stale, bool *was_stale);
+
+// hl_live_remove removes a sample. It returns false if p is not one.
+bool hl_live_remove(const void *p, struct hl_live *sample);
+
+size_t hl_live_count(void);
+
+// hl_live_limit is the maximum number of samples.
+extern size_t hl_live_limit;
+
+#endif

@@ -1,0 +1,47 @@
+// The way of an allocation and of a free through the engine.
+#ifndef HL_HEAP_RECORD_H
+#define HL_HEAP_RECORD_H
+
+#include "engine.h"
+#include "heap/live.h"
+#include "heap/sample.h"
+#include "heap/thread.h"
+#include "stack.h"
+
+// hl_recording is false before the engine has started, in processes that are not recorded, and
+// after the engine has been disabled.
+extern bool hl_recording;
+
+// hl_period is the mean number of bytes between samples.
+extern uint64_t hl_period;
+
+// hl_note is called after each allocation. p may be NULL.
+HL_COLD void hl_note_slow(void *p, size_t size, struct hl_thread *t);
+static inline void hl_note(void *p, size_t size) {
+    uintptr_t pointer = hl_thread_pointer();
+    struct hl_thread *t = hl_thread_home(pointer);
+    if (hl_unlikely(t->pointer != pointer || (t->left -= (int64_t)hl_effective_size(size)) < 0))
+        hl_note_slow(p, size, t);
+}
+
+// hl_forget is called before each free.
+static inline void hl_forget(void *p) {
+    if (hl_unlikely(hl_live_maybe(p))) hl_record_free(p);
+}
+
+// hl_heap_lock protects the sites and the live samples. hl_heap_enter blocks all signals and takes
+// it; hl_heap_leave undoes both.
+extern struct hl_lock hl_heap_lock;
+uint64_t hl_heap_enter(void);
+void hl_heap_leave(uint64_t signals);
+
+// hl_stack_take returns a buffer for a call path, which hl_stack_return gives back. Signals must be
+// blocked meanwhile.
+struct hl_stack *hl_stack_take(void);
+void hl_stack_return(struct hl_stack *s);
+
+// hl_record_forked makes the calling thread draw another position in a forked child than in its
+// parent.
+void hl_record_forked(void);
+
+#endif

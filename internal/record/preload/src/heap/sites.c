@@ -1,0 +1,122 @@
+#include "heap/sites.h"
+
+// The sites are in blocks that never move, and an index of their numbers finds them by their hash.
+enum { BLOCK = 512, BLOCKS = 1 << 11, FRAMES_BLOCK = 256 << 10 };
+static struct hl_site *blocks[BLOCKS];
+static uint32_t count;
+uint32_t hl_sites_limit = BLOCK * BLOCKS;
+struct hl_sums hl_totals;
+
+static uint32_t *places; // number of a site + 1, or 0
+static uint32_t places_mask;
+
+static char *frames_at, *frames_end; // the rest of a block of call paths
+
+struct hl_site *hl_site(uint32_t number) {
+    return &blocks[number / BLOCK][number % BLOCK];
+}
+
+uint32_t hl_sites_count(void) { return __atomic_load_n(&count, __ATOMIC_ACQUIRE); }
+
+static uint64_t hash_of(const uintptr_t *frames, uint32_t n) {
+    uint64_t h = n;
+    for (uint32_t i = 0; i < n; i++) {
+        h = (h ^ frames[i]) * UINT64_C(0x9E3779B97F4A7C15);
+        h ^= h >> 32;
+    }
+    return h;
+}
+
+static bool is_site(const struct hl_site *site, uint64_t hash, const uintptr_t *frames,
+                    uint32_t n) {
+    return site->hash == hash && site->n == n &&
+           memcmp(site->frames, frames, n * sizeof *frames) == 0;
+}
+
+// find returns the place of a call path in the index, or the free place at which the search ends.
+static uint32_t find(uint64_t hash, const uintptr_t *frames, uint32_t n) {
+    uint32_t i = (uint32_t)hash & places_mask;
+    while (places[i] && !is_site(hl_site(places[i] - 1), hash, frames, n))
+        i = (i + 1) & places_mask;
+    return i;
+}
+
+static bool grow_index(void) {
+    uint32_t size = places ? (places_mask + 1) * 2 : 1024;
+    uint32_t *fresh = hl_pages_alloc(size * sizeof *fresh);
+    if (!fresh) return false;
+    if (places) hl_pages_free(places, (places_mask + 1) * sizeof *places);
+    places = fresh;
+    places_mask = size - 1;
+    for (uint32_t number = 0; number < count; number++) {
+        const struct hl_site *s = hl_site(number);
+        uint32_t i = (uint32_t)s->hash & places_mask;
+        while (places[i]) i = (i + 1) & places_mask;
+        places[i] = number + 1;
+    }
+    return true;
+}
+
+static const uintptr_t *keep(const uintptr_t *frames, uint32_t n) {
+    size_t size = n * sizeof *frames;
+    if ((size_t)(frames_end - frames_at) < size) {
+        char *block = hl_pages_alloc(FRAMES_BLOCK);
+        if (!block) return NULL;
+        frames_at = block;
+        frames_end = block + FRAMES_BLOCK;
+    }
+    uintptr_t *kept = (uintptr_t *)frames_at;
+    memcpy(kept, frames, size);
+    frames_at += size;
+    return kept;
+}
+
+// add creates a site. It returns false if there is no room.
+static bool add(uint64_t hash, const uintptr_t *frames, uint32_t n) {
+    if (count >= hl_sites_limit || count >= BLOCK * BLOCKS) return false;
+    struct hl_site **block = &blocks[count / BLOCK];
+    if (!*block) *block = hl_pages_alloc(BLOCK * sizeof **block);
+    if (!*block) return false;
+    if ((!places || count >= places_mask / 2) && !grow_index()) return false;
+    const uintptr_t *kept = keep(frames, n);
+    if (!kept) return false;
+    *hl_site(count) = (struct hl_site){.hash = hash, .frames = kept, .n = n};
+    places[find(hash, frames, n)] = count + 1;
+    __atomic_store_n(&count, count + 1, __ATOMIC_RELEASE);
+    return true;
+}
+
+bool hl_sites_init(void) {
+    static const char other[] = "[stacks beyond the limit]";
+    uintptr_t frame = hl_name(other, sizeof other - 1, "", 0, 0);
+    return add(hash_of(&frame, 1), &frame, 1);
+}
+
+uint32_t hl_site_of(const struct hl_stack *s, bool *full) {
+    uint64_t hash = hash_of(s->pc, s->n);
+    uint32_t i = find(hash, s->pc, s->n);
+    *full = false;
+    if (places[i]) return places[i] - 1;
+    if (add(hash, s->pc, s->n)) return count - 1;
+    *full = true;
+    return HL_SITE_OTHER;
+}
+
+static void add_sums(struct hl_sums *s, const struct hl_sums *by) {
+    s->inuse_objects += by->inuse_objects;
+    s->inuse_bytes += by->inuse_bytes;
+    s->alloc_objects += by->alloc_objects;
+    s->alloc_bytes += by->alloc_bytes;
+}
+
+void hl_sums_allocated(uint32_t site, int64_t objects, int64_t bytes) {
+    struct hl_sums by = {objects, bytes, objects, bytes};
+    add_sums(&hl_site(site)->sums, &by);
+    add_sums(&hl_totals, &by);
+}
+
+void hl_sums_freed(uint32_t site, int64_t objects, int64_t bytes) {
+    struct hl_sums by = {-objects, -bytes, 0, 0};
+    add_sums(&hl_site(site)->sums, &by);
+    add_sums(&hl_totals, &by);
+}

@@ -1,0 +1,67 @@
+#include "heap/thread.h"
+
+#include "engine.h"
+
+struct hl_thread hl_threads[HL_THREADS];
+
+// shared is used by threads for which there is no room.
+static struct hl_thread shared = {.left = INT64_MAX / 2, .random = 1};
+
+enum { PROBES = 32, ESRCH = 3 };
+
+static bool is_dead(const struct hl_thread *t) {
+    return hl_syscall3(HL_SYS_tgkill, hl_syscall0(HL_SYS_getpid), t->id, 0) == -ESRCH;
+}
+
+static bool claim(struct hl_thread *t, uintptr_t before, uintptr_t pointer) {
+    if (!__atomic_compare_exchange_n(&t->pointer, &before, pointer, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+        return false;
+    t->left = 0;
+    t->random = 0;
+    t->inside = 0;
+    t->id = (int32_t)hl_syscall0(HL_SYS_gettid);
+    return true;
+}
+
+// find returns the entry of the thread, or a free one that it claims, or NULL.
+static struct hl_thread *find(uintptr_t pointer) {
+    struct hl_thread *home = hl_thread_home(pointer);
+    for (size_t i = 0; i < PROBES; i++) {
+        struct hl_thread *t = &hl_threads[((size_t)(home - hl_threads) + i) % HL_THREADS];
+        uintptr_t used_by = __atomic_load_n(&t->pointer, __ATOMIC_RELAXED);
+        if (used_by == pointer || (used_by == 0 && claim(t, 0, pointer))) return t;
+    }
+    return NULL;
+}
+
+// take_over claims the entry of a thread that has ended. The number in the entry is that of the
+// last thread that took a sample with it. If a newer thread uses the entry, it only loses its
+// position.
+static struct hl_thread *take_over(uintptr_t pointer) {
+    struct hl_thread *home = hl_thread_home(pointer);
+    for (size_t i = 0; i < PROBES; i++) {
+        struct hl_thread *t = &hl_threads[((size_t)(home - hl_threads) + i) % HL_THREADS];
+        uintptr_t used_by = __atomic_load_n(&t->pointer, __ATOMIC_RELAXED);
+        if (is_dead(t) && claim(t, used_by, pointer)) return t;
+    }
+    return NULL;
+}
+
+HL_COLD struct hl_thread *hl_thread_find(uintptr_t pointer) {
+    struct hl_thread *t = find(pointer);
+    if (!t) t = take_over(pointer);
+    if (t) return t;
+    hl_problem("threads-dropped", "too many threads: the allocations of some are not recorded");
+    shared.left = INT64_MAX / 2;
+    return &shared;
+}
+
+void hl_threads_restart(void) {
+    for (size_t i = 0; i < HL_THREADS; i++) {
+        struct hl_thread *t = &hl_threads[i];
+        if (!t->pointer) continue;
+        t->random = 0;
+        t->left = 0;
+    }
+}

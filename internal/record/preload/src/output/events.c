@@ -1,0 +1,150 @@
+#include "output/events.h"
+
+#include "base/objects.h"
+#include "engine.h"
+#include "output/file.h"
+#include "output/names.h"
+#include "process/config.h"
+
+static char buffer[16 << 10]; // longer than a line
+static bool started;          // the first line has been written
+
+// --- problems ---
+
+struct problem {
+    const char *kind;
+    char detail[200];
+    uint64_t count, written;
+};
+enum { PROBLEMS = 24 };
+static struct problem problems[PROBLEMS];
+static struct hl_lock problems_lock;
+
+static struct problem *problem_of(const char *kind) {
+    for (size_t i = 0; i < PROBLEMS; i++) {
+        if (!problems[i].kind) problems[i].kind = kind;
+        if (hl_equal(problems[i].kind, kind)) return &problems[i];
+    }
+    return &problems[PROBLEMS - 1];
+}
+
+void hl_problem(const char *kind, const char *detail) {
+    uint64_t signals = hl_signals_block();
+    hl_lock(&problems_lock);
+    struct problem *p = problem_of(kind);
+    if (p->count++ == 0 && detail) {
+        struct hl_text t = hl_text(p->detail, sizeof p->detail);
+        hl_put_string(&t, detail);
+        hl_put_end(&t);
+    }
+    hl_unlock(&problems_lock);
+    hl_signals_restore(signals);
+}
+
+static void put_problems(struct hl_file *f) {
+    hl_lock(&problems_lock);
+    for (size_t i = 0; i < PROBLEMS && problems[i].kind; i++) {
+        struct problem *p = &problems[i];
+        if (p->count == p->written) continue;
+        hl_file_room(f, 2048);
+        hl_format(&f->text, "{\"problem\":{\"kind\":\"%j\",\"count\":%u", p->kind, p->count);
+        if (p->detail[0]) hl_format(&f->text, ",\"detail\":\"%j\"", p->detail);
+        hl_put_string(&f->text, "}}\n");
+        p->written = p->count;
+    }
+    hl_unlock(&problems_lock);
+}
+
+static bool has_problems(void) {
+    for (size_t i = 0; i < PROBLEMS && problems[i].kind; i++)
+        if (problems[i].count != problems[i].written) return true;
+    return false;
+}
+
+// --- the first line ---
+
+static void put_argv(struct hl_text *t) {
+    static char text[1500];
+    long n = hl_file_read("/proc/self/cmdline", text, sizeof text);
+    hl_put_string(t, ",\"argv\":[");
+    for (long at = 0; at < n; at += (long)hl_strlen(text + at) + 1)
+        hl_format(t, "%s\"%j\"", at ? "," : "", text + at);
+    hl_put_string(t, "]");
+}
+
+static void put_exe(struct hl_text *t) {
+    static char path[500];
+    long n = hl_syscall4(HL_SYS_readlinkat, HL_AT_FDCWD, "/proc/self/exe", path, sizeof path - 1);
+    path[n > 0 ? n : 0] = 0;
+    hl_format(t, ",\"exe\":\"%j\"", path);
+}
+
+static void put_start(struct hl_file *f, uint64_t image) {
+    hl_format(&f->text,
+              "{\"start\":{\"schema\":\"heaplapse.events/"
+              "1\",\"pid\":%u,\"parent\":%u,\"image\":%u,\"time_ns\":%d",
+              hl_process.pid, hl_process.parent, image, hl_process.started_at);
+    if (hl_process.is_fork) hl_put_string(&f->text, ",\"forked\":true");
+    hl_format(&f->text, ",\"period\":%u,\"version\":\"1\",\"libc\":\"%j\"", hl_config.period,
+              hl_process.libc);
+    put_exe(&f->text);
+    put_argv(&f->text);
+    hl_put_string(&f->text, "}}\n");
+}
+
+static int open_events(struct hl_file *f) {
+    int error;
+    static char path[HL_PATH];
+    uint64_t image = hl_names_image(&error);
+    if (!image) return error;
+    hl_names_events(path);
+    hl_file_open(f, path, HL_O_APPEND, buffer, sizeof buffer);
+    if (!started && f->error == 0) put_start(f, image);
+    started = started || f->error == 0;
+    return 0;
+}
+
+// --- what the process uses ---
+
+// resident returns the resident memory in bytes: the second field of statm, in pages.
+static uint64_t resident(void) {
+    char text[128];
+    uint64_t total, pages;
+    const char *s = text;
+    if (hl_file_read("/proc/self/statm", text, sizeof text) <= 0) return 0;
+    if (!hl_parse_number(&s, &total) || *s++ != ' ' || !hl_parse_number(&s, &pages)) return 0;
+    return pages * hl_process.page_size;
+}
+
+int hl_events_snapshot(const struct hl_snapshot_event *e) {
+    struct hl_file f;
+    int error = open_events(&f);
+    if (error) return error;
+    put_problems(&f);
+    hl_file_room(&f, 8192);
+    hl_format(
+        &f.text,
+        "{\"snapshot\":{\"seq\":%u,\"image\":%u,\"file\":\"%j\",\"time_ns\":%d,\"trigger\":\"%s\"",
+        e->sequence, e->image, e->file, e->time, e->trigger);
+    uint64_t rss = resident();
+    if (rss) hl_format(&f.text, ",\"rss\":%u", rss);
+    hl_format(&f.text, ",\"cpu_ns\":%d,\"ms\":%u.%u", hl_clock(HL_PROCESS_CPU),
+              (uint64_t)e->duration / 1000000, (uint64_t)e->duration / 100000 % 10);
+    hl_format(&f.text, ",\"sites\":%u,\"samples\":%u}}\n", e->sites, e->samples);
+    return hl_file_close(&f);
+}
+
+int hl_events_problems(void) {
+    struct hl_file f;
+    if (!has_problems()) return 0;
+    int error = open_events(&f);
+    if (error) return error;
+    put_problems(&f);
+    return hl_file_close(&f);
+}
+
+void hl_events_forked(void) {
+    problems_lock.state = 0;
+    started = false;
+    memset(problems, 0, sizeof problems);
+}

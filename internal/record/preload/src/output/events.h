@@ -1,0 +1,27 @@
+// The events file: what happened to the recording of this process image, one JSON object a line.
+// The thread that writes a snapshot writes it.
+#ifndef HL_OUTPUT_EVENTS_H
+#define HL_OUTPUT_EVENTS_H
+
+#include "base/platform.h"
+
+struct hl_snapshot_event {
+    uint64_t sequence, image;
+    const char *file; // base name
+    const char *trigger;
+    int64_t time; // real time, ns
+    int64_t duration;
+    uint64_t sites, samples;
+};
+
+// hl_events_snapshot appends a snapshot and the problems since the last call. It returns 0 or an
+// error number.
+int hl_events_snapshot(const struct hl_snapshot_event *e);
+
+// hl_events_problems appends the problems since the last call.
+int hl_events_problems(void);
+
+// hl_events_forked is called in a forked child.
+void hl_events_forked(void);
+
+#endif

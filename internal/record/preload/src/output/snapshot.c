@@ -1,0 +1,194 @@
+#include "output/snapshot.h"
+
+#include "engine.h"
+#include "heap/record.h"
+#include "heap/sites.h"
+#include "output/events.h"
+#include "output/file.h"
+#include "output/names.h"
+#include "process/config.h"
+
+static const char *const trigger_names[HL_TRIGGERS] = {
+    "time", "allocated", "high-water", "manual", "signal", "exec", "exit",
+};
+
+// --- the sums of all sites at one moment ---
+
+struct copy {
+    struct hl_sums *sums; // one for each site
+    uint32_t n;
+    struct hl_sums totals;
+    size_t size;
+};
+
+// round_up converts fixed point to whole objects.
+static int64_t whole(int64_t objects) { return (objects + HL_WEIGHT_ONE / 2) >> HL_WEIGHT_BITS; }
+
+// take_copy copies the sums. The lock is held only meanwhile.
+static bool take_copy(struct copy *c) {
+    uint32_t capacity = hl_sites_count() + 256; // new sites may appear before the lock is taken
+    *c = (struct copy){.size = capacity * sizeof *c->sums};
+    c->sums = hl_pages_alloc(c->size);
+    if (!c->sums) return false;
+    // Touch the memory now: a page fault takes longer than copying the page.
+    for (size_t at = 0; at < c->size; at += 4096) *((volatile char *)c->sums + at) = 0;
+    uint64_t signals = hl_heap_enter();
+    c->n = hl_sites_count();
+    if (c->n > capacity) c->n = capacity;
+    for (uint32_t i = 0; i < c->n; i++) c->sums[i] = hl_site(i)->sums;
+    hl_heap_leave(signals);
+    return true;
+}
+
+static bool is_zero(const struct hl_sums *s) {
+    return s->inuse_objects == 0 && s->inuse_bytes == 0 && s->alloc_objects == 0 &&
+           s->alloc_bytes == 0;
+}
+
+// round_sums makes every sum a number of objects, and computes the totals of the rows.
+static void round_sums(struct copy *c) {
+    for (uint32_t i = 0; i < c->n; i++) {
+        struct hl_sums *s = &c->sums[i];
+        s->inuse_objects = whole(s->inuse_objects);
+        s->alloc_objects = whole(s->alloc_objects);
+        c->totals.inuse_objects += s->inuse_objects;
+        c->totals.inuse_bytes += s->inuse_bytes;
+        c->totals.alloc_objects += s->alloc_objects;
+        c->totals.alloc_bytes += s->alloc_bytes;
+    }
+}
+
+// --- the text ---
+
+static char buffer[64 << 10];
+
+static void put_sums(struct hl_text *t, const struct hl_sums *s) {
+    hl_put_number(t, (uint64_t)s->inuse_objects, 1);
+    hl_put(t, ": ", 2);
+    hl_put_number(t, (uint64_t)s->inuse_bytes, 1);
+    hl_put(t, " [", 2);
+    hl_put_number(t, (uint64_t)s->alloc_objects, 1);
+    hl_put(t, ": ", 2);
+    hl_put_number(t, (uint64_t)s->alloc_bytes, 1);
+    hl_put(t, "] @", 3);
+}
+
+// put_address appends " 0x" and the address. Most of the time of a snapshot is spent here, so it
+// writes into the buffer without checks: the caller has made room.
+static void put_address(struct hl_text *t, uintptr_t address) {
+    static const char digits[] = "0123456789abcdef";
+    char *at = t->at;
+    *at++ = ' ';
+    *at++ = '0';
+    *at++ = 'x';
+    int bits = address ? 64 - __builtin_clzll(address) : 1;
+    for (int shift = (bits - 1) / 4 * 4; shift >= 0; shift -= 4)
+        *at++ = digits[(address >> shift) & 15];
+    t->at = at;
+}
+
+static void put_row(struct hl_file *f, const struct hl_site *site, const struct hl_sums *s) {
+    enum { SUMS = 128, ADDRESS = 20 };
+    hl_file_room(f, SUMS + HL_MAX_FRAMES * ADDRESS);
+    put_sums(&f->text, s);
+    for (uint32_t i = 0; i < site->n; i++) put_address(&f->text, site->frames[i]);
+    hl_put(&f->text, "\n", 1);
+}
+
+static void put_mappings(struct hl_file *f) {
+    hl_file_room(f, sizeof buffer);
+    hl_put_string(&f->text, "\nMAPPED_LIBRARIES:\n");
+    long fd = hl_syscall4(HL_SYS_openat, HL_AT_FDCWD, "/proc/self/maps", HL_O_CLOEXEC, 0);
+    if (fd < 0) return;
+    for (;;) {
+        hl_file_room(f, sizeof buffer / 2);
+        long n = hl_syscall3(HL_SYS_read, fd, f->text.at, f->text.end - f->text.at);
+        if (n <= 0) break;
+        f->text.at += n;
+    }
+    hl_syscall1(HL_SYS_close, fd);
+}
+
+static int write_file(const char *path, const struct copy *c) {
+    struct hl_file f;
+    hl_file_open(&f, path, HL_O_TRUNC, buffer, sizeof buffer);
+    if (f.error) return f.error;
+    hl_put_string(&f.text, "heap profile: ");
+    put_sums(&f.text, &c->totals);
+    hl_put_string(&f.text, " heapprofile\n");
+    for (uint32_t i = 0; i < c->n && f.error == 0; i++)
+        if (!is_zero(&c->sums[i])) put_row(&f, hl_site(i), &c->sums[i]);
+    put_mappings(&f);
+    return hl_file_close(&f);
+}
+
+// --- the whole ---
+
+static void report(const char *what, int error) {
+    static char detail[128];
+    struct hl_text t = hl_text(detail, sizeof detail);
+    hl_format(&t, "%s: error %u", what, (uint64_t)error);
+    hl_put_end(&t);
+    hl_problem("write-failed", detail);
+}
+
+static const char *base_name(const char *path) {
+    const char *base = path;
+    for (const char *s = path; *s; s++)
+        if (*s == '/') base = s + 1;
+    return base;
+}
+
+// check_clock reports a change of the real time that the monotonic clock did not make.
+static int64_t last_offset;
+static void check_clock(int64_t real, int64_t monotonic) {
+    enum { TOLERANCE = 1000000000 };
+    int64_t offset = real - monotonic, change = offset - last_offset;
+    if (last_offset != 0 && (change > TOLERANCE || change < -TOLERANCE))
+        hl_problem("clock-jump", "the system's clock was changed during the recording");
+    last_offset = offset;
+}
+
+static char path[HL_PATH], temporary[HL_PATH + 8], frames[HL_PATH];
+
+static int write_all(const struct copy *c, struct hl_snapshot_event *e) {
+    struct hl_text t = hl_text(temporary, sizeof temporary);
+    hl_format(&t, "%s.tmp", path);
+    hl_put_end(&t);
+    int error = write_file(temporary, c);
+    e->duration = hl_clock(HL_MONOTONIC) - e->duration;
+    if (error == 0) error = hl_events_snapshot(e); // first, for those who wait for the snapshot
+    if (error == 0)
+        error = (int)-hl_syscall4(HL_SYS_renameat, HL_AT_FDCWD, temporary, HL_AT_FDCWD, path);
+    if (error != 0) hl_syscall3(HL_SYS_unlinkat, HL_AT_FDCWD, temporary, 0);
+    return error;
+}
+
+bool hl_snapshot_write(enum hl_trigger trigger) {
+    int error;
+    struct hl_snapshot_event e = {.time = hl_clock(HL_REALTIME),
+                                  .duration = hl_clock(HL_MONOTONIC)};
+    check_clock(e.time, e.duration);
+    e.image = hl_names_image(&error);
+    if (!e.image) return report("the events file", error), false;
+    struct copy c;
+    if (!take_copy(&c)) return report("the tables", HL_ENOMEM), false;
+    round_sums(&c);
+    hl_names_frames(frames);
+    if (!hl_names_write(frames, hl_process.pid, e.image, hl_process.started_at))
+        hl_problem("frames-failed", "the names of frames could not be written");
+    e.sequence = hl_names_snapshot(path);
+    e.file = base_name(path);
+    e.trigger = trigger_names[trigger];
+    e.sites = c.n;
+    e.samples = hl_live_count();
+    error = write_all(&c, &e);
+    hl_pages_free(c.sums, c.size);
+    if (error) report("a snapshot", error);
+    return error == 0;
+}
+
+void hl_snapshot_forked(void) {
+    hl_names_reset();
+    hl_events_forked();
+}

@@ -1,0 +1,72 @@
+#include "output/trigger.h"
+
+#include "heap/record.h"
+#include "heap/sites.h"
+#include "output/writer.h"
+#include "process/config.h"
+
+static int64_t last_allocated; // bytes allocated at the last snapshot for that reason
+static int64_t highest;        // bytes in use at the last snapshot for that reason
+static bool ended;             // after the snapshot at exit
+static int64_t finalized;      // monotonic time of hl_trigger_final; 0 before
+
+bool hl_trigger_ended(void) {
+    enum { TEAR_DOWN = 5 };
+    if (__atomic_load_n(&ended, __ATOMIC_RELAXED)) return true;
+    return finalized != 0 && hl_clock(HL_MONOTONIC) - finalized < TEAR_DOWN * INT64_C(1000000000);
+}
+
+// is_wanted reports whether this process writes snapshots now. A child that shares the memory of
+// its parent (vfork) does not.
+static bool is_wanted(void) {
+    return __atomic_load_n(&hl_recording, __ATOMIC_RELAXED) && !hl_trigger_ended() &&
+           (uint64_t)hl_syscall0(HL_SYS_getpid) == hl_process.pid;
+}
+
+// has_passed reports whether value has grown by a step since *last, and sets *last if it has. If
+// several threads see it, one of them returns true.
+static bool has_passed(int64_t *last, int64_t value, uint64_t step) {
+    int64_t before = __atomic_load_n(last, __ATOMIC_RELAXED);
+    if (step == 0 || value - before < (int64_t)step) return false;
+    return __atomic_compare_exchange_n(last, &before, value, false, __ATOMIC_RELAXED,
+                                       __ATOMIC_RELAXED);
+}
+
+void hl_trigger_check(void) {
+    bool allocated = has_passed(&last_allocated, hl_totals.alloc_bytes, hl_config.alloc);
+    bool high = has_passed(&highest, hl_totals.inuse_bytes, hl_config.inuse);
+    if (!allocated && !high && hl_config.every == 0) return;
+    if (!is_wanted()) return;
+    if (allocated) hl_writer_request(HL_ALLOCATED);
+    if (high) hl_writer_request(HL_HIGH_WATER);
+    hl_writer_keep();
+}
+
+void hl_trigger_last(enum hl_trigger trigger) {
+    if (!is_wanted()) return;
+    uint64_t signals = hl_signals_block();
+    hl_writer_now(trigger);
+    if (trigger == HL_EXIT) __atomic_store_n(&ended, true, __ATOMIC_RELAXED);
+    hl_signals_restore(signals);
+}
+
+void hl_trigger_final(void) {
+    if (finalized != 0 || !is_wanted()) return;
+    uint64_t signals = hl_signals_block();
+    hl_writer_now(HL_EXIT);
+    finalized = hl_clock(HL_MONOTONIC);
+    hl_signals_restore(signals);
+}
+
+void hl_trigger_manual(void) {
+    uint64_t signals = hl_signals_block();
+    if (is_wanted()) hl_writer_request(HL_MANUAL);
+    hl_signals_restore(signals);
+}
+
+void hl_trigger_forked(void) {
+    ended = false;
+    finalized = 0;
+    last_allocated = hl_totals.alloc_bytes;
+    highest = hl_totals.inuse_bytes;
+}

@@ -1,0 +1,26 @@
+// When snapshots are taken.
+#ifndef HL_OUTPUT_TRIGGER_H
+#define HL_OUTPUT_TRIGGER_H
+
+#include "output/snapshot.h"
+
+// hl_trigger_check is called after each sample, with all signals blocked and without locks.
+void hl_trigger_check(void);
+
+// hl_trigger_last takes a snapshot because the process image may end now, and waits for it. There
+// are no more snapshots after HL_EXIT.
+void hl_trigger_last(enum hl_trigger trigger);
+
+// hl_trigger_final takes the last snapshot, when a Python interpreter begins to free everything.
+// Those of the next seconds are dropped: they would show an interpreter that is being torn down.
+void hl_trigger_final(void);
+
+// hl_trigger_manual takes a snapshot because the program's user has asked for one.
+void hl_trigger_manual(void);
+
+// hl_trigger_ended reports whether there are no snapshots any more, or for some seconds.
+bool hl_trigger_ended(void);
+
+void hl_trigger_forked(void);
+
+#endif

@@ -1,0 +1,219 @@
+#include "output/writer.h"
+
+#include "engine.h"
+#include "output/clone.h"
+#include "output/events.h"
+#include "output/file.h"
+#include "output/trigger.h"
+#include "process/config.h"
+
+enum { STACK = 64 << 10, ESRCH = 3 };
+
+// --- requests ---
+
+static struct hl_lock requests;  // protects wanted and ticket
+static uint32_t wanted;          // a bit for each trigger
+static uint32_t ticket;          // number of the last request
+static uint32_t wake;            // changes with each request; the writer waits for it
+static uint32_t done;            // number of the last request whose snapshot has been written
+static bool stop;                // the writer should end
+static struct hl_lock snapshots; // held while a snapshot is written
+
+static uint32_t post(enum hl_trigger trigger) {
+    hl_lock(&requests);
+    wanted |= 1u << trigger;
+    uint32_t mine = ++ticket;
+    hl_unlock(&requests);
+    __atomic_fetch_add(&wake, 1, __ATOMIC_RELEASE);
+    hl_futex_wake(&wake, 1);
+    return mine;
+}
+
+static bool is_done(uint32_t mine) {
+    return (int32_t)(__atomic_load_n(&done, __ATOMIC_ACQUIRE) - mine) >= 0;
+}
+
+// --- the timer ---
+
+static int64_t last_timed, last_cost; // monotonic time of the last timed snapshot; its duration
+
+// until_due returns the time until the next timed snapshot, or -1 if there is none. Timed snapshots
+// take at most 1 % of the time.
+static int64_t until_due(void) {
+    if (hl_config.every == 0 || hl_trigger_ended()) return -1;
+    int64_t now = hl_clock(HL_MONOTONIC), wait = (int64_t)hl_config.every * 1000000;
+    if (last_timed == 0) return 0;
+    if (hl_config.part) {
+        int64_t part = (now - hl_process.started) / (int64_t)hl_config.part;
+        if (part > wait) wait = part;
+    }
+    if (last_cost * 100 > wait) wait = last_cost * 100;
+    int64_t left = last_timed + wait - now;
+    return left > 0 ? left : 0;
+}
+
+// write_wanted writes a snapshot if one is wanted or due.
+static bool write_wanted(void) {
+    hl_lock(&snapshots);
+    hl_lock(&requests);
+    uint32_t bits = wanted, number = ticket;
+    wanted = 0;
+    hl_unlock(&requests);
+    bool timed = until_due() == 0;
+    if (timed) bits |= 1u << HL_TIME;
+    if (bits) {
+        int64_t before = hl_clock(HL_MONOTONIC);
+        hl_snapshot_write((enum hl_trigger)(31 - __builtin_clz(bits)));
+        int64_t after = hl_clock(HL_MONOTONIC);
+        last_cost = after - before;
+        if (timed) last_timed = before;
+    }
+    __atomic_store_n(&done, number, __ATOMIC_RELEASE);
+    hl_unlock(&snapshots);
+    hl_futex_wake((uint32_t *)&done, INT32_MAX);
+    return bits != 0;
+}
+
+// --- the thread ---
+
+static struct hl_lock life; // held while the writer is created or ended
+static int32_t id;          // its number; 0 before it is created
+static char *stack;
+static int64_t not_before; // it must not be created before this monotonic time
+
+static bool is_alive(void) {
+    if (id == 0) return false;
+    if (hl_syscall3(HL_SYS_tgkill, hl_process.pid, id, 0) != -ESRCH) return true;
+    id = 0;
+    return false;
+}
+
+// separate gives the thread file descriptors of its own, of which none is open, and a working
+// directory of its own.
+static bool separate(void) {
+    enum { CLOSE_RANGE_UNSHARE = 2 };
+    hl_syscall1(HL_SYS_unshare, HL_CLONE_FS);
+    if (hl_syscall3(HL_SYS_close_range, 0, UINT32_MAX, CLOSE_RANGE_UNSHARE) == 0) return true;
+    if (hl_syscall1(HL_SYS_unshare, HL_CLONE_FILES) != 0) return false;
+    // Before Linux 5.9: close one by one. The limit of open files is at least their number, unless
+    // it was lowered meanwhile.
+    struct {
+        uint64_t current, maximum;
+    } limit = {0, 0};
+    enum { RLIMIT_NOFILE = 7, MOST = 1 << 20 };
+    hl_syscall4(HL_SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &limit);
+    uint64_t n = limit.current < MOST ? limit.current : MOST;
+    for (uint64_t fd = 0; fd < n; fd++) hl_syscall1(HL_SYS_close, fd);
+    return true;
+}
+
+// is_alone reports whether all other threads have ended. The kernel keeps the first thread of a
+// process as a zombie until then.
+static bool is_alone(void) {
+    char text[512];
+    if (hl_file_read("/proc/self/stat", text, sizeof text) <= 0) return false;
+    const char *state = NULL;
+    for (const char *s = text; *s; s++) // the name of the program may contain anything
+        if (*s == ')') state = s + 2;
+    if (!state || *state != 'Z') return false;
+    enum { STATE = 3, THREADS = 20 };
+    const char *s = state;
+    for (int field = STATE; field < THREADS && *s; s++) field += *s == ' ';
+    uint64_t threads;
+    return hl_parse_number(&s, &threads) && threads <= 2;
+}
+
+static void run(void) {
+    if (!separate()) {
+        not_before = INT64_MAX;
+        return;
+    }
+    while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) {
+        uint32_t seen = __atomic_load_n(&wake, __ATOMIC_ACQUIRE);
+        if (write_wanted()) continue;
+        hl_futex_wait(&wake, seen, until_due());
+        if (until_due() == 0 && is_alone()) break;
+    }
+}
+
+// create creates the writer if it does not run. It reports whether it runs.
+static bool create(void) {
+    enum { RETRY_AFTER = 1000000000 };
+    hl_lock(&life);
+    bool runs = is_alive();
+    if (!runs && hl_clock(HL_MONOTONIC) >= not_before) {
+        if (!stack) stack = hl_pages_alloc(STACK);
+        __atomic_store_n(&stop, false, __ATOMIC_RELEASE);
+        runs = stack && hl_clone(run, stack + STACK, &id) > 0;
+        if (!runs) {
+            id = 0;
+            not_before = hl_clock(HL_MONOTONIC) + RETRY_AFTER;
+        }
+    }
+    hl_unlock(&life);
+    return runs;
+}
+
+// --- the interface ---
+
+// write_here writes a wanted snapshot in the calling thread. A signal about the limit of file sizes
+// must not reach the program.
+static void write_here(void) {
+    enum { SIGXFSZ = 25 };
+    uint64_t pending = 0, xfsz = UINT64_C(1) << (SIGXFSZ - 1);
+    struct {
+        int64_t seconds, nanoseconds;
+    } none = {0, 0};
+    hl_syscall2(HL_SYS_rt_sigpending, &pending, sizeof pending);
+    write_wanted();
+    if (!(pending & xfsz))
+        while (hl_syscall4(HL_SYS_rt_sigtimedwait, &xfsz, NULL, &none, sizeof xfsz) == SIGXFSZ) {
+        }
+}
+
+void hl_writer_request(enum hl_trigger trigger) {
+    post(trigger);
+    if (!create()) write_here();
+}
+
+void hl_writer_now(enum hl_trigger trigger) {
+    uint32_t mine = post(trigger);
+    create();
+    while (!is_done(mine)) {
+        uint32_t seen = __atomic_load_n(&done, __ATOMIC_ACQUIRE);
+        if (is_done(mine)) break;
+        if (is_alive())
+            hl_futex_wait(&done, seen, 100000000);
+        else
+            write_here();
+    }
+}
+
+void hl_writer_keep(void) {
+    if (hl_config.every == 0 || id != 0) return;
+    if (!create() && until_due() == 0) write_here();
+}
+
+void hl_writer_stop(int64_t pause) {
+    enum { SPINS = 64, NAP = 50000 };
+    uint64_t signals = hl_signals_block();
+    hl_lock(&life);
+    if (is_alive()) {
+        uint32_t never = 0;
+        __atomic_store_n(&stop, true, __ATOMIC_RELEASE);
+        __atomic_fetch_add(&wake, 1, __ATOMIC_RELEASE);
+        hl_futex_wake(&wake, 1);
+        for (int i = 0; is_alive(); i++) hl_futex_wait(&never, 0, i < SPINS ? 1 : NAP);
+        not_before = hl_clock(HL_MONOTONIC) + pause;
+    }
+    hl_unlock(&life);
+    hl_signals_restore(signals);
+}
+
+void hl_writer_forked(void) {
+    requests.state = snapshots.state = life.state = 0;
+    id = 0;
+    wanted = 0;
+    done = ticket;
+    last_timed = 0;
+}

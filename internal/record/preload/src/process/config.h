@@ -1,0 +1,41 @@
+// The settings of the engine, and what it knows about its process.
+#ifndef HL_PROCESS_CONFIG_H
+#define HL_PROCESS_CONFIG_H
+
+#include "base/platform.h"
+
+// struct hl_config is read from the variable HEAPLAPSE_ENGINE, such as
+//
+//	period=131072 every=500 part=250 alloc=0 inuse=0 signal=0 children=0 python=1 mmap=1
+//	main=0000000 prefix=/path/name
+//
+// in one line. The keys are separated by spaces, and unknown ones are ignored. prefix is the last
+// one, because it may contain spaces.
+struct hl_config {
+    uint64_t period; // mean number of bytes between samples; 1: every allocation
+    uint64_t every;  // interval of timed snapshots in ms; 0: none
+    uint64_t part;   // a timed snapshot waits for 1/part of the time since the start; 0: does not
+    uint64_t alloc;  // a snapshot after this number of bytes allocated; 0: none
+    uint64_t inuse;  // a snapshot when the maximum of bytes in use has grown by this; 0: none
+    uint64_t signal; // number of the signal that asks for a snapshot; 0: none
+    uint64_t children, python, mmap; // 0 or 1
+    char *main; // seven digits in the environment: the process that is recorded without children
+    char prefix[3072];
+};
+extern struct hl_config hl_config;
+
+// hl_config_read reads the settings. It returns false if there are none or if they are wrong.
+bool hl_config_read(void);
+
+struct hl_process {
+    uint64_t pid;
+    uint64_t parent;
+    bool is_fork;       // forked from a recorded process, and has not called exec
+    int64_t started;    // monotonic clock
+    int64_t started_at; // real time
+    uint64_t page_size;
+    char libc[32]; // such as "glibc 2.36" or "musl"
+};
+extern struct hl_process hl_process;
+
+#endif

@@ -1,0 +1,57 @@
+// The start and the end of the engine.
+#include "base/objects.h"
+#include "base/text.h"
+#include "engine.h"
+#include "heap/libc.h"
+#include "heap/record.h"
+#include "heap/regions.h"
+#include "heap/sites.h"
+#include "output/events.h"
+#include "output/file.h"
+#include "output/trigger.h"
+#include "process/config.h"
+#include "process/fork.h"
+#include "process/refuse.h"
+#include "process/signals.h"
+#include "process/target.h"
+
+static void read_process(void) {
+    hl_process.pid = (uint64_t)hl_syscall0(HL_SYS_getpid);
+    hl_process.parent = (uint64_t)hl_syscall0(HL_SYS_getppid);
+    hl_process.started = hl_clock(HL_MONOTONIC);
+    hl_process.started_at = hl_clock(HL_REALTIME);
+}
+
+// start_recording allocates the tables. It returns false if there is no memory for them.
+static bool start_recording(void) {
+    hl_period = hl_config.period;
+    if (!hl_regions_init() || !hl_sites_init()) return false;
+    hl_unwind_init();
+    hl_fork_init();
+    hl_signals_init();
+    hl_threads_restart();
+    __atomic_store_n(&hl_recording, true, __ATOMIC_RELEASE);
+    return true;
+}
+
+static void refuse(const char *why) {
+    uint64_t signals = hl_signals_block();
+    hl_problem("disabled", why);
+    hl_events_problems();
+    hl_signals_restore(signals);
+}
+
+__attribute__((constructor)) static void start(void) {
+    static char why[256];
+    if (!hl_config_read()) return;
+    read_process();
+    if (!hl_refuse_is_safe()) return;
+    if (!hl_target_claim()) return;
+    hl_target_libc(hl_process.libc, sizeof hl_process.libc);
+    if (hl_refuse(why, sizeof why))
+        refuse(why);
+    else if (!start_recording())
+        refuse("no memory for the tables");
+}
+
+__attribute__((destructor)) static void finish(void) { hl_trigger_last(HL_EXIT); }

@@ -1,0 +1,135 @@
+#include "process/signals.h"
+
+#include "heap/libc.h"
+#include "output/trigger.h"
+#include "process/config.h"
+
+// These types are the same in glibc and musl, and on both processors.
+typedef void (*handler)(int);
+struct siginfo {
+    int signo, error, code, pad, pid;
+};
+struct action {
+    handler handler;
+    uint64_t mask[16];
+    int flags;
+    void (*restorer)(void);
+};
+enum { SIGINT = 2, SIGTERM = 15, SA_SIGINFO = 4, SA_RESTART = 0x10000000 };
+enum { SI_USER = 0, SI_TKILL = -6 };
+#define SIG_DFL ((handler)0)
+#define SIG_IGN ((handler)1)
+#define SA_RESETHAND ((int)0x80000000)
+
+enum { GUARDED = 3 };
+static int numbers[GUARDED] = {SIGINT, SIGTERM, 0}; // the last one asks for a snapshot
+static struct action theirs[GUARDED];               // what the program has set
+static uint64_t guarded_pid;                        // 0: no signal is handled
+static int64_t last_snapshot;
+
+static void *next_sigaction;
+
+static int set_action(int sig, const struct action *act, struct action *old) {
+    int (*f)(int, const struct action *, struct action *) =
+        (int (*)(int, const struct action *, struct action *))hl_real_function(&next_sigaction,
+                                                                               "sigaction");
+    return f(sig, act, old);
+}
+
+static int which(int sig) {
+    for (int i = 0; i < GUARDED && sig != 0; i++)
+        if (numbers[i] == sig) return i;
+    return -1;
+}
+
+// is_guarding reports whether this process handles signals. A child that shares memory with its
+// parent (vfork) has the same handlers, but its calls must not change what the parent has set.
+static bool is_guarding(void) { return (uint64_t)hl_syscall0(HL_SYS_getpid) == guarded_pid; }
+
+// deserves_snapshot reports whether a snapshot should be taken before the signal is handled. A
+// process that sends the signal to itself has often freed its memory before.
+static bool deserves_snapshot(const struct siginfo *info) {
+    enum { RECENTLY = 1000000000 };
+    bool from_itself = (info->code == SI_USER || info->code == SI_TKILL) &&
+                       info->pid == (int)hl_syscall0(HL_SYS_getpid);
+    if (from_itself || !is_guarding()) return false;
+    int64_t now = hl_clock(HL_MONOTONIC);
+    if (last_snapshot != 0 && now - last_snapshot < RECENTLY) return false;
+    last_snapshot = now;
+    return true;
+}
+
+// end lets the kernel end the process when the handler returns.
+static void end(int sig) {
+    struct action a = {.handler = SIG_DFL};
+    set_action(sig, &a, NULL);
+    hl_syscall3(HL_SYS_tgkill, hl_syscall0(HL_SYS_getpid), hl_syscall0(HL_SYS_gettid), sig);
+}
+
+static void on_signal(int sig, struct siginfo *info, void *context) {
+    int i = which(sig);
+    handler program = theirs[i].handler;
+    bool asks = i == GUARDED - 1;
+    if (asks)
+        hl_trigger_manual();
+    else if (deserves_snapshot(info))
+        hl_trigger_last(HL_SIGNAL);
+    if (program == SIG_DFL && !asks) end(sig);
+    if (program == SIG_DFL || program == SIG_IGN) return;
+    if (theirs[i].flags & SA_RESETHAND) theirs[i].handler = SIG_DFL;
+    ((void (*)(int, struct siginfo *, void *))program)(sig, info, context);
+}
+
+#define OURS ((handler)(void *)on_signal)
+
+// guard keeps the disposition that the program has set, and installs the engine's handler.
+static void guard(int i) {
+    struct action a;
+    if (set_action(numbers[i], NULL, &a) != 0 || a.handler == OURS) return;
+    theirs[i] = a;
+    if (a.handler == SIG_IGN && i != GUARDED - 1) return;
+    if (a.handler == SIG_DFL || a.handler == SIG_IGN) a.flags = SA_RESTART;
+    a.flags = (a.flags & ~SA_RESETHAND) | SA_SIGINFO;
+    a.handler = OURS;
+    set_action(numbers[i], &a, NULL);
+}
+
+void hl_signals_init(void) {
+    numbers[GUARDED - 1] = (int)hl_config.signal;
+    guarded_pid = hl_process.pid;
+    for (int i = 0; i < GUARDED; i++)
+        if (numbers[i] != 0) guard(i);
+}
+
+void hl_signals_forked(void) { guarded_pid = hl_process.pid; }
+
+HL_EXPORT int sigaction(int sig, const struct action *act, struct action *old) {
+    bool changes = act != NULL; // act and old may be the same
+    int i = guarded_pid != 0 ? which(sig) : -1, result = set_action(sig, act, old);
+    if (i < 0 || result != 0) return result;
+    if (old && old->handler == OURS) *old = theirs[i];
+    if (changes && is_guarding()) guard(i);
+    return result;
+}
+
+// set calls the C library's function with the given name, and returns the program's own former
+// handler.
+static handler set(void **cache, const char *name, int sig, handler h) {
+    handler (*f)(int, handler) = (handler(*)(int, handler))hl_real_function(cache, name);
+    int i = guarded_pid != 0 ? which(sig) : -1;
+    handler old = f(sig, h);
+    if (i < 0) return old;
+    if (old == OURS) old = theirs[i].handler;
+    if (is_guarding()) guard(i);
+    return old;
+}
+
+#define SETTER(name)                                                                               \
+    static void *next_##name;                                                                      \
+    HL_EXPORT handler name(int sig, handler h) { return set(&next_##name, #name, sig, h); }
+SETTER(signal)
+SETTER(bsd_signal)
+SETTER(ssignal)
+SETTER(sysv_signal)
+SETTER(__sysv_signal)
+SETTER(sigset)
