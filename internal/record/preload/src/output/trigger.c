@@ -45,8 +45,8 @@ void hl_trigger_check(void) {
 void hl_trigger_last(enum hl_trigger trigger) {
     if (!is_wanted()) return;
     uint64_t signals = hl_signals_block();
-    hl_writer_now(trigger);
     if (trigger == HL_EXIT) __atomic_store_n(&ended, true, __ATOMIC_RELAXED);
+    hl_writer_now(trigger);
     hl_signals_restore(signals);
 }
 
