@@ -81,9 +81,9 @@ static void put_exe(struct hl_text *t) {
 
 static void put_start(struct hl_file *f, uint64_t image) {
     hl_format(&f->text,
-              "{\"start\":{\"schema\":\"heaplapse.events/"
-              "1\",\"pid\":%u,\"parent\":%u,\"image\":%u,\"time_ns\":%d",
-              hl_process.pid, hl_process.parent, image, hl_process.started_at);
+              "{\"schema\":\"heaplapse.events/1\",\"pid\":%u,\"image\":%u,\"start_ns\":%d}\n",
+              hl_process.pid, image, hl_process.started_at);
+    hl_format(&f->text, "{\"start\":{\"parent\":%u", hl_process.parent);
     if (hl_process.is_fork) hl_put_string(&f->text, ",\"forked\":true");
     hl_format(&f->text, ",\"period\":%u,\"version\":\"1\",\"libc\":\"%j\"", hl_config.period,
               hl_process.libc);
@@ -93,10 +93,10 @@ static void put_start(struct hl_file *f, uint64_t image) {
 }
 
 static int open_events(struct hl_file *f) {
-    int error;
     static char path[HL_PATH];
-    uint64_t image = hl_names_image(&error);
-    if (!image) return error;
+    uint64_t image;
+    int error = hl_names_image(&image);
+    if (error) return error;
     hl_names_events(path);
     hl_file_open(f, path, HL_O_APPEND, buffer, sizeof buffer);
     if (!started && f->error == 0) put_start(f, image);
@@ -122,15 +122,14 @@ int hl_events_snapshot(const struct hl_snapshot_event *e) {
     if (error) return error;
     put_problems(&f);
     hl_file_room(&f, 8192);
-    hl_format(
-        &f.text,
-        "{\"snapshot\":{\"seq\":%u,\"image\":%u,\"file\":\"%j\",\"time_ns\":%d,\"trigger\":\"%s\"",
-        e->sequence, e->image, e->file, e->time, e->trigger);
-    uint64_t rss = resident();
-    if (rss) hl_format(&f.text, ",\"rss\":%u", rss);
-    hl_format(&f.text, ",\"cpu_ns\":%d,\"ms\":%u.%u", hl_clock(HL_PROCESS_CPU),
-              (uint64_t)e->duration / 1000000, (uint64_t)e->duration / 100000 % 10);
-    hl_format(&f.text, ",\"sites\":%u,\"samples\":%u}}\n", e->sites, e->samples);
+    struct hl_text *t = &f.text;
+    hl_format(t, "{\"snapshot\":{\"seq\":%u,\"file\":\"%j\",\"time_ns\":%d,\"trigger\":\"%s\"",
+              e->sequence, e->file, e->time, e->trigger);
+    if (e->signal) hl_format(t, ",\"signal\":%u", e->signal);
+    uint64_t rss = resident(), tenths = (uint64_t)e->duration / 100000;
+    if (rss) hl_format(t, ",\"rss\":%u", rss);
+    hl_format(t, ",\"cpu_ns\":%d,\"ms\":%u.%u", hl_clock(HL_PROCESS_CPU), tenths / 10, tenths % 10);
+    hl_format(t, ",\"sites\":%u,\"samples\":%u}}\n", e->sites, e->samples);
     return hl_file_close(&f);
 }
 

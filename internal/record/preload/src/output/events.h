@@ -6,10 +6,11 @@
 #include "base/platform.h"
 
 struct hl_snapshot_event {
-    uint64_t sequence, image;
+    uint64_t sequence;
     const char *file; // base name
     const char *trigger;
-    int64_t time; // real time, ns
+    uint64_t signal; // that ends the process, or 0
+    int64_t time;    // real time, ns
     int64_t duration;
     uint64_t sites, samples;
 };

@@ -4,11 +4,12 @@
 #include "process/config.h"
 
 static uint64_t image, sequence;
+static bool chosen; // image is valid
 
 static void image_path(char path[HL_PATH], uint64_t number, const char *ending) {
     struct hl_text t = hl_text(path, HL_PATH);
     hl_format(&t, "%s.%u", hl_config.prefix, hl_process.pid);
-    if (number > 1) hl_format(&t, ".%u", number);
+    if (number > 0) hl_format(&t, ".%u", number);
     hl_put_string(&t, ending);
     hl_put_end(&t);
 }
@@ -55,29 +56,28 @@ static uint64_t highest(void) {
     return found;
 }
 
-uint64_t hl_names_image(int *error) {
-    enum { MAX_IMAGES = 100000 };
-    *error = 0;
-    for (uint64_t number = 1; image == 0 && number < MAX_IMAGES; number++) {
-        static char path[HL_PATH];
-        image_path(path, number, ".events.jsonl");
-        int flags = HL_O_WRONLY | HL_O_CREAT | HL_O_EXCL | HL_O_CLOEXEC;
-        long fd = hl_syscall4(HL_SYS_openat, HL_AT_FDCWD, path, flags, 0644);
+int hl_names_image(uint64_t *number) {
+    enum { MAX_IMAGES = 65536, FLAGS = HL_O_WRONLY | HL_O_CREAT | HL_O_EXCL | HL_O_CLOEXEC };
+    static char path[HL_PATH];
+    for (uint64_t n = 0; !chosen; n++) {
+        image_path(path, n, ".events.jsonl");
+        long fd = hl_syscall4(HL_SYS_openat, HL_AT_FDCWD, path, FLAGS, 0644);
         if (fd >= 0) {
             hl_syscall1(HL_SYS_close, fd);
-            image = number;
+            image = n;
             sequence = highest();
-        } else if (fd != -HL_EEXIST) {
-            *error = (int)-fd;
-            return 0;
+            chosen = true;
+        } else if (fd != -HL_EEXIST || n == MAX_IMAGES - 1) {
+            return (int)-fd;
         }
     }
-    return image;
+    *number = image;
+    return 0;
 }
 
-void hl_names_reset(void) { image = 0; }
+void hl_names_reset(void) { chosen = false; }
 
-bool hl_names_any_snapshot(void) { return image != 0; }
+bool hl_names_any(void) { return chosen; }
 
 void hl_names_events(char path[HL_PATH]) { image_path(path, image, ".events.jsonl"); }
 

@@ -6,16 +6,16 @@
 
 enum { HL_PATH = 4096 };
 
-// hl_names_image returns the number of this process image: 1, or more if this process has run other
+// hl_names_image finds the number of this process image: 0, or more if this process has run other
 // programs before, or if another process with the same number was recorded before. It creates the
-// events file, whose name marks the number as used. It returns 0 and sets *error if it cannot.
-uint64_t hl_names_image(int *error);
+// events file, whose name marks the number as used. It returns 0 or an error number.
+int hl_names_image(uint64_t *image);
 
 // hl_names_reset makes hl_names_image choose again: in a forked child.
 void hl_names_reset(void);
 
-// hl_names_any_snapshot reports whether this process image has written a snapshot.
-bool hl_names_any_snapshot(void);
+// hl_names_any reports whether this process image has written anything.
+bool hl_names_any(void);
 
 void hl_names_events(char path[HL_PATH]);
 void hl_names_frames(char path[HL_PATH]);

@@ -9,8 +9,12 @@
 #include "process/config.h"
 
 static const char *const trigger_names[HL_TRIGGERS] = {
-    "time", "allocated", "high-water", "manual", "signal", "exec", "exit",
+    [HL_TIME] = "time",     [HL_ALLOCATED] = "allocated", [HL_HIGH_WATER] = "high-water",
+    [HL_MANUAL] = "signal", [HL_EXEC] = "exec",           [HL_SIGNAL] = "exit",
+    [HL_EXIT] = "exit",
 };
+
+uint64_t hl_snapshot_signal;
 
 // --- the sums of all sites at one moment ---
 
@@ -21,7 +25,7 @@ struct copy {
     size_t size;
 };
 
-// round_up converts fixed point to whole objects.
+// whole converts fixed point to whole objects.
 static int64_t whole(int64_t objects) { return (objects + HL_WEIGHT_ONE / 2) >> HL_WEIGHT_BITS; }
 
 // take_copy copies the sums. The lock is held only meanwhile.
@@ -87,11 +91,16 @@ static void put_address(struct hl_text *t, uintptr_t address) {
     t->at = at;
 }
 
-static void put_row(struct hl_file *f, const struct hl_site *site, const struct hl_sums *s) {
+static void put_row(struct hl_file *f, const struct hl_site *site, const struct hl_sums *s,
+                    uint64_t image) {
     enum { SUMS = 128, ADDRESS = 20 };
     hl_file_room(f, SUMS + HL_MAX_FRAMES * ADDRESS);
     put_sums(&f->text, s);
-    for (uint32_t i = 0; i < site->n; i++) put_address(&f->text, site->frames[i]);
+    for (uint32_t i = 0; i < site->n; i++) {
+        uintptr_t address = site->frames[i];
+        if (address >= HL_NAMED) address += image * HL_NAMED_IMAGE;
+        put_address(&f->text, address);
+    }
     hl_put(&f->text, "\n", 1);
 }
 
@@ -109,15 +118,15 @@ static void put_mappings(struct hl_file *f) {
     hl_syscall1(HL_SYS_close, fd);
 }
 
-static int write_file(const char *path, const struct copy *c) {
+static int write_file(const char *path, const struct copy *c, uint64_t image) {
     struct hl_file f;
     hl_file_open(&f, path, HL_O_TRUNC, buffer, sizeof buffer);
     if (f.error) return f.error;
     hl_put_string(&f.text, "heap profile: ");
     put_sums(&f.text, &c->totals);
-    hl_put_string(&f.text, " heapprofile\n");
+    hl_format(&f.text, " heapprofile/%u\n", hl_period);
     for (uint32_t i = 0; i < c->n && f.error == 0; i++)
-        if (!is_zero(&c->sums[i])) put_row(&f, hl_site(i), &c->sums[i]);
+        if (!is_zero(&c->sums[i])) put_row(&f, hl_site(i), &c->sums[i], image);
     put_mappings(&f);
     return hl_file_close(&f);
 }
@@ -151,11 +160,11 @@ static void check_clock(int64_t real, int64_t monotonic) {
 
 static char path[HL_PATH], temporary[HL_PATH + 8], frames[HL_PATH];
 
-static int write_all(const struct copy *c, struct hl_snapshot_event *e) {
+static int write_all(const struct copy *c, uint64_t image, struct hl_snapshot_event *e) {
     struct hl_text t = hl_text(temporary, sizeof temporary);
     hl_format(&t, "%s.tmp", path);
     hl_put_end(&t);
-    int error = write_file(temporary, c);
+    int error = write_file(temporary, c, image);
     e->duration = hl_clock(HL_MONOTONIC) - e->duration;
     if (error == 0) error = hl_events_snapshot(e); // first, for those who wait for the snapshot
     if (error == 0)
@@ -165,24 +174,25 @@ static int write_all(const struct copy *c, struct hl_snapshot_event *e) {
 }
 
 bool hl_snapshot_write(enum hl_trigger trigger) {
-    int error;
+    struct copy c;
+    uint64_t image;
     struct hl_snapshot_event e = {.time = hl_clock(HL_REALTIME),
                                   .duration = hl_clock(HL_MONOTONIC)};
     check_clock(e.time, e.duration);
-    e.image = hl_names_image(&error);
-    if (!e.image) return report("the events file", error), false;
-    struct copy c;
+    int error = hl_names_image(&image);
+    if (error) return report("the events file", error), false;
     if (!take_copy(&c)) return report("the tables", HL_ENOMEM), false;
     round_sums(&c);
     hl_names_frames(frames);
-    if (!hl_names_write(frames, hl_process.pid, e.image, hl_process.started_at))
+    if (!hl_names_write(frames, hl_process.pid, image, hl_process.started_at))
         hl_problem("frames-failed", "the names of frames could not be written");
     e.sequence = hl_names_snapshot(path);
     e.file = base_name(path);
     e.trigger = trigger_names[trigger];
+    if (trigger == HL_SIGNAL) e.signal = hl_snapshot_signal;
     e.sites = c.n;
     e.samples = hl_live_count();
-    error = write_all(&c, &e);
+    error = write_all(&c, image, &e);
     hl_pages_free(c.sums, c.size);
     if (error) report("a snapshot", error);
     return error == 0;

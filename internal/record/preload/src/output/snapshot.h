@@ -21,6 +21,9 @@ enum hl_trigger {
 // no function of the C library. Only one thread calls it at a time.
 bool hl_snapshot_write(enum hl_trigger trigger);
 
+// hl_snapshot_signal is the number of the signal of HL_SIGNAL.
+extern uint64_t hl_snapshot_signal;
+
 // hl_snapshot_forked is called in a forked child.
 void hl_snapshot_forked(void);
 

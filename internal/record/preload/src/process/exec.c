@@ -11,7 +11,7 @@ typedef char *const *strings;
 // before_exec takes the snapshot. A forked child that has written none is about to become another
 // program: its heap is a copy of its parent's.
 static void before_exec(void) {
-    if (hl_process.is_fork && !hl_names_any_snapshot()) return;
+    if (hl_process.is_fork && !hl_names_any()) return;
     hl_trigger_last(HL_EXEC);
 }
 

@@ -70,10 +70,12 @@ static void on_signal(int sig, struct siginfo *info, void *context) {
     int i = which(sig);
     handler program = theirs[i].handler;
     bool asks = i == GUARDED - 1;
-    if (asks)
+    if (asks) {
         hl_trigger_manual();
-    else if (deserves_snapshot(info))
+    } else if (deserves_snapshot(info)) {
+        hl_snapshot_signal = (uint64_t)sig;
         hl_trigger_last(HL_SIGNAL);
+    }
     if (program == SIG_DFL && !asks) end(sig);
     if (program == SIG_DFL || program == SIG_IGN) return;
     if (theirs[i].flags & SA_RESETHAND) theirs[i].handler = SIG_DFL;
