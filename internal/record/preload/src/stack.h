@@ -14,7 +14,7 @@ enum {
 // struct hl_stack is a call path. It is large: do not put one on the program's stack.
 struct hl_stack {
     uint32_t n;
-    uint32_t gap;                 // frames are left out before pc[gap]; 0: none are
+    uint32_t mark;                // pc[mark] stands for frames that are left out; 0: none are
     bool truncated;               // the outermost frames are missing
     uintptr_t pc[HL_MAX_FRAMES];  // return addresses, leaf first; without the engine's own frames
     uintptr_t cfa[HL_MAX_FRAMES]; // frame i ends at cfa[i], the stack pointer before its call

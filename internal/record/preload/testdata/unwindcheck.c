@@ -66,10 +66,10 @@ static void describe(const struct hl_stack *s, const struct reference *r) {
 // same reports whether the stack is libgcc's, or begins with it.
 static bool same(const struct hl_stack *s, const struct reference *r) {
     if (s->truncated) return false;
-    if (s->gap != 0) {
-        uint32_t outer = s->n - s->gap;
-        return r->n > HL_MAX_FRAMES && memcmp(s->pc, r->pc, (s->gap - 1) * sizeof *r->pc) == 0 &&
-               memcmp(s->pc + s->gap, r->pc + r->n - outer, outer * sizeof *r->pc) == 0;
+    if (s->mark != 0) {
+        uint32_t outer = s->n - s->mark - 1;
+        return r->n > HL_MAX_FRAMES && memcmp(s->pc, r->pc, s->mark * sizeof *r->pc) == 0 &&
+               memcmp(s->pc + s->mark + 1, r->pc + r->n - outer, outer * sizeof *r->pc) == 0;
     }
     return (int)s->n >= r->n && memcmp(s->pc, r->pc, (size_t)r->n * sizeof *r->pc) == 0;
 }
@@ -91,7 +91,7 @@ static __attribute__((noinline)) void check(void) {
     stacks++;
     if (!same(&s, &r)) {
         if (different++ == 0) describe(&s, &r);
-    } else if ((int)s.n > r.n && s.gap == 0) {
+    } else if ((int)s.n > r.n && s.mark == 0) {
         longer++;
     }
     __atomic_store_n(&lock, 0, __ATOMIC_RELEASE);

@@ -1,6 +1,7 @@
 #include "unwind/cfi.h"
 
 #include "unwind/expression.h"
+#include "unwind/published.h"
 #include "unwind/row.h"
 
 // struct rule is a row of the call frame table that needs no registers but the stack and the frame
@@ -79,7 +80,7 @@ static struct rule rule_of(const struct hl_fde *fde, const struct hl_row *row) {
 }
 
 static struct rule find_rule(uintptr_t pc) {
-    struct hl_window w = {0, 0};
+    struct hl_window w = {.lo = 0};
     struct hl_fde fde;
     struct hl_row row;
     if (!hl_fde_find(&w, pc, &fde)) return (struct rule){.kind = UNCOVERED};
@@ -89,16 +90,14 @@ static struct rule find_rule(uintptr_t pc) {
 
 // --- the cache ---
 
-// An entry is written by one thread while others read it: sequence is odd then. Readers do not
-// wait. Entries of older generations are void.
-enum { CACHE_BITS = 13, CACHE_WAYS = 2, RULE_WORDS = 2 };
+// Entries of older generations are void.
+enum { CACHE_BITS = 13, CACHE_WAYS = 2, RULE_WORDS = 2, ENTRY_WORDS = 4 };
 struct entry {
-    uint32_t sequence, generation;
-    uintptr_t pc;
-    uint64_t rule[RULE_WORDS];
+    uint32_t sequence;
+    uint64_t words[ENTRY_WORDS]; // address, generation, rule
 };
 static struct entry cache[1 << CACHE_BITS];
-static uint32_t generation = 1;
+static uint64_t generation = 1;
 
 _Static_assert(sizeof(struct rule) == RULE_WORDS * sizeof(uint64_t), "a rule is two words");
 
@@ -107,44 +106,29 @@ static struct entry *first_way(uintptr_t pc) {
     return &cache[hash & ~(uint64_t)(CACHE_WAYS - 1)];
 }
 
-static bool cached(struct entry *e, uintptr_t pc, struct rule *rule) {
-    uint32_t sequence = __atomic_load_n(&e->sequence, __ATOMIC_ACQUIRE);
-    if (__atomic_load_n(&e->pc, __ATOMIC_RELAXED) != pc || sequence & 1 ||
-        __atomic_load_n(&e->generation, __ATOMIC_RELAXED) !=
-            __atomic_load_n(&generation, __ATOMIC_RELAXED))
+static bool cached(struct entry *e, uintptr_t pc, uint64_t now, struct rule *rule) {
+    uint64_t words[ENTRY_WORDS];
+    if (__atomic_load_n(&e->words[0], __ATOMIC_RELAXED) != pc ||
+        !hl_published_read(&e->sequence, e->words, words, ENTRY_WORDS) || words[0] != pc ||
+        words[1] != now)
         return false;
-    uint64_t words[RULE_WORDS];
-    for (int i = 0; i < RULE_WORDS; i++) words[i] = __atomic_load_n(&e->rule[i], __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    if (__atomic_load_n(&e->sequence, __ATOMIC_RELAXED) != sequence) return false;
-    __builtin_memcpy(rule, words, sizeof words);
+    __builtin_memcpy(rule, &words[2], sizeof *rule);
     return true;
-}
-
-static void keep(struct entry *e, uintptr_t pc, const struct rule *rule, uint32_t found_in) {
-    uint32_t sequence = __atomic_load_n(&e->sequence, __ATOMIC_RELAXED);
-    if (sequence & 1 || !__atomic_compare_exchange_n(&e->sequence, &sequence, sequence + 1, false,
-                                                     __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-        return; // another thread writes the entry
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    uint64_t words[RULE_WORDS];
-    __builtin_memcpy(words, rule, sizeof words);
-    __atomic_store_n(&e->pc, pc, __ATOMIC_RELAXED);
-    __atomic_store_n(&e->generation, found_in, __ATOMIC_RELAXED);
-    for (int i = 0; i < RULE_WORDS; i++) __atomic_store_n(&e->rule[i], words[i], __ATOMIC_RELAXED);
-    __atomic_store_n(&e->sequence, sequence + 2, __ATOMIC_RELEASE);
 }
 
 static struct rule rule_at(uintptr_t pc) {
     struct entry *way = first_way(pc);
     struct rule rule;
+    uint64_t now = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
     for (int i = 0; i < CACHE_WAYS; i++)
-        if (cached(&way[i], pc, &rule)) return rule;
-    uint32_t found_in = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
+        if (cached(&way[i], pc, now, &rule)) return rule;
     rule = find_rule(pc);
-    keep(&way[__atomic_load_n(&way[0].sequence, __ATOMIC_RELAXED) >
-              __atomic_load_n(&way[1].sequence, __ATOMIC_RELAXED)],
-         pc, &rule, found_in);
+    uint64_t words[ENTRY_WORDS] = {pc, now};
+    __builtin_memcpy(&words[2], &rule, sizeof rule);
+    bool second = __atomic_load_n(&way[0].sequence, __ATOMIC_RELAXED) >
+                  __atomic_load_n(&way[1].sequence, __ATOMIC_RELAXED);
+    struct entry *e = &way[second]; // the one that was written less often
+    hl_published_write(&e->sequence, e->words, words, ENTRY_WORDS);
     return rule;
 }
 
@@ -205,7 +189,7 @@ static void find_register(struct hl_window *stack, const struct hl_fde *fde,
 // complex_step follows a row that is not kept as a rule.
 static enum hl_step complex_step(struct hl_window *stack, struct hl_frame *f, uintptr_t pc,
                                  uintptr_t *cfa) {
-    struct hl_window w = {0, 0};
+    struct hl_window w = {.lo = 0};
     struct hl_fde fde;
     struct hl_row row;
     struct hl_frame caller = {.known = 0};

@@ -11,7 +11,12 @@ enum { HL_PAGE = 4096 }; // larger pages are multiples of it
 // once for each page. The zero value is an empty window.
 struct hl_window {
     uintptr_t lo, hi;
+    bool trusting; // pages that were found readable a moment ago still are
 };
+
+// hl_memory_forget makes the kernel be asked again about all pages. It is called now and then, and
+// after memory was unmapped.
+void hl_memory_forget(void);
 
 // hl_widen moves or widens the window to include the page of addr. It returns false if the page is
 // not readable.

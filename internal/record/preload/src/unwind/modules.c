@@ -37,10 +37,13 @@ bool hl_module_next(struct hl_window *w, uintptr_t *at, struct hl_module *o) {
     return next != 0 && hl_copy(w, o, next, sizeof *o);
 }
 
-void hl_module_name(struct hl_window *w, const struct hl_module *o, char *name, size_t size) {
-    size_t n = 0;
-    while (n + 1 < size && hl_copy(w, name + n, (uintptr_t)o->name + n, 1) && name[n] != 0) n++;
-    name[n] = 0;
+uintptr_t hl_module_list(struct hl_window *w) {
+    enum { MAX_LIST = 4096 };
+    struct hl_module o;
+    uintptr_t sum = 1, at = 0;
+    for (int i = 0; i < MAX_LIST && hl_module_next(w, &at, &o); i++)
+        sum = (sum ^ at ^ o.base ^ o.dynamic) * 0x9e3779b97f4a7c15;
+    return sum;
 }
 
 // --- symbols ---
@@ -147,15 +150,6 @@ static struct {
     } of[MAX_INDEXED];
 } indexed;
 
-static uintptr_t checksum(struct hl_window *w) {
-    enum { MAX_LIST = 4096 };
-    struct hl_module o;
-    uintptr_t sum = 1, at = 0;
-    for (int i = 0; i < MAX_LIST && hl_module_next(w, &at, &o); i++)
-        sum = (sum ^ at ^ o.base ^ o.dynamic) * 0x9e3779b97f4a7c15;
-    return sum;
-}
-
 // segments finds the program headers of an object. Those of the program, the first one of the list,
 // are told by the kernel; those of a library follow its ELF header.
 static bool segments(struct hl_window *w, const struct hl_module *o, bool program, uintptr_t *at,
@@ -198,7 +192,7 @@ static void add_object(struct hl_window *w, const struct hl_module *o, bool prog
 // another thread does it.
 static bool update(struct hl_window *w) {
     uint32_t version = __atomic_load_n(&indexed.version, __ATOMIC_ACQUIRE);
-    uintptr_t list = checksum(w);
+    uintptr_t list = hl_module_list(w);
     if (version & 1 || list == __atomic_load_n(&indexed.list, __ATOMIC_RELAXED) ||
         !__atomic_compare_exchange_n(&indexed.version, &version, version + 1, false,
                                      __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))

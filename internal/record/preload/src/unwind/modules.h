@@ -20,8 +20,8 @@ struct hl_module {
 // they point to must be read through the window.
 bool hl_module_next(struct hl_window *w, uintptr_t *at, struct hl_module *o);
 
-// hl_module_name copies the name of the object, cut to the size of the buffer.
-void hl_module_name(struct hl_window *w, const struct hl_module *o, char *name, size_t size);
+// hl_module_list returns a number that changes when the list does.
+uintptr_t hl_module_list(struct hl_window *w);
 
 // hl_module_symbol finds a symbol that the object defines and exports. size may be NULL.
 uintptr_t hl_module_symbol(struct hl_window *w, const struct hl_module *o, const char *name,

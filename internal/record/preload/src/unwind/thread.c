@@ -1,39 +1,31 @@
 #include "unwind/thread.h"
 
+#include "unwind/published.h"
+
 extern unsigned long getauxval(unsigned long type);
 
 // The kernel is asked about the pages of a thread's stack only once. Of each thread the pages that
 // were found readable are kept: as long as the thread lives, they stay.
-enum { KEPT = 256 };
+enum { KEPT_BITS = 8, WORDS = 3 };
 static struct kept {
-    uint32_t sequence; // odd while it is written
-    uintptr_t thread, lo, hi;
-} kept[KEPT];
+    uint32_t sequence;
+    uint64_t words[WORDS]; // thread, lo, hi
+} kept[1 << KEPT_BITS];
 
 static struct kept *entry_of(uintptr_t thread) {
-    return &kept[thread * UINT64_C(0x9e3779b97f4a7c15) >> 56];
+    return &kept[thread * UINT64_C(0x9e3779b97f4a7c15) >> (64 - KEPT_BITS)];
 }
 
 static struct hl_window load(struct kept *k, uintptr_t thread) {
-    struct hl_window none = {0, 0};
-    uint32_t sequence = __atomic_load_n(&k->sequence, __ATOMIC_ACQUIRE);
-    if (sequence & 1 || __atomic_load_n(&k->thread, __ATOMIC_RELAXED) != thread) return none;
-    struct hl_window w = {__atomic_load_n(&k->lo, __ATOMIC_RELAXED),
-                          __atomic_load_n(&k->hi, __ATOMIC_RELAXED)};
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    return __atomic_load_n(&k->sequence, __ATOMIC_RELAXED) == sequence ? w : none;
+    uint64_t words[WORDS];
+    if (!hl_published_read(&k->sequence, k->words, words, WORDS) || words[0] != thread)
+        return (struct hl_window){.lo = 0};
+    return (struct hl_window){.lo = words[1], .hi = words[2]};
 }
 
 static void store(struct kept *k, uintptr_t thread, const struct hl_window *w) {
-    uint32_t sequence = __atomic_load_n(&k->sequence, __ATOMIC_RELAXED);
-    if (sequence & 1 || !__atomic_compare_exchange_n(&k->sequence, &sequence, sequence + 1, false,
-                                                     __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-        return;
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    __atomic_store_n(&k->thread, thread, __ATOMIC_RELAXED);
-    __atomic_store_n(&k->lo, w->lo, __ATOMIC_RELAXED);
-    __atomic_store_n(&k->hi, w->hi, __ATOMIC_RELAXED);
-    __atomic_store_n(&k->sequence, sequence + 2, __ATOMIC_RELEASE);
+    uint64_t words[WORDS] = {thread, w->lo, w->hi};
+    hl_published_write(&k->sequence, k->words, words, WORDS);
 }
 
 // main_top is an address near the top of the main thread's stack, where the kernel puts data.
@@ -55,7 +47,7 @@ struct hl_window hl_thread_stack(uintptr_t sp) {
     enum { MAX_SIZE = 64 << 20 };
     uintptr_t thread = hl_thread_pointer();
     struct kept *k = entry_of(thread);
-    struct hl_window none = {0, 0}, w = load(k, thread);
+    struct hl_window none = {.lo = 0}, w = load(k, thread);
     if (sp >= w.lo && sp < w.hi) return w;
     uintptr_t up_to = w.lo > sp ? w.lo : top(sp, thread);
     if (up_to <= sp || up_to - sp > MAX_SIZE) return none;

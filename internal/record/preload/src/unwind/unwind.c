@@ -5,6 +5,7 @@
 // are the frame pointer of the caller and the return address.
 #include "stack.h"
 #include "unwind/cfi.h"
+#include "unwind/path.h"
 #include "unwind/thread.h"
 
 // The engine's own addresses; defined by the linker.
@@ -15,10 +16,6 @@ enum {
     // Frames are counted up to here; the outermost frames of a deeper stack are missing. It bounds
     // the time of a walk to about a millisecond.
     MAX_DEPTH = 16384,
-    // Behind the innermost frames is a ring of those that came last. If frames are left out, the
-    // oldest frame of the ring is the last one of them, and is replaced by a frame that says so.
-    RING = HL_OUTER_FRAMES + 1,
-    INNER_FRAMES = HL_MAX_FRAMES - RING,
 };
 
 // --- steps without call frame information ---
@@ -105,18 +102,10 @@ static enum hl_step step(struct hl_window *stack, struct hl_window *code, struct
 
 static bool own(uintptr_t pc) { return pc >= (uintptr_t)__ehdr_start && pc < (uintptr_t)_end; }
 
-// put stores frame number i.
 static void put(struct hl_stack *s, uint32_t i, uintptr_t pc, uintptr_t cfa) {
-    if (i >= HL_MAX_FRAMES) i = INNER_FRAMES + (i - INNER_FRAMES) % RING;
-    s->pc[i] = pc;
-    s->cfa[i] = cfa;
-}
-
-// rotate moves the first k words of the ring behind the others.
-static void rotate(uintptr_t *ring, uint32_t k, uintptr_t *scratch) {
-    memcpy(scratch, ring, k * sizeof *ring);
-    memmove(ring, ring + k, (RING - k) * sizeof *ring);
-    memcpy(ring + RING - k, scratch, k * sizeof *ring);
+    uint32_t slot = hl_path_slot(i);
+    s->pc[slot] = pc;
+    s->cfa[slot] = cfa;
 }
 
 // mark replaces frame i by one that tells what is missing there.
@@ -125,32 +114,24 @@ static void mark(struct hl_stack *s, uint32_t i, const char *text) {
     if (name != 0) s->pc[i] = name;
 }
 
-// leave_out brings the ring into order, if there were more frames than fit.
-static void leave_out(struct hl_stack *s, uint32_t frames) {
-    uint32_t oldest = (frames - INNER_FRAMES) % RING;
-    rotate(s->pc + INNER_FRAMES, oldest, s->scratch);
-    rotate(s->cfa + INNER_FRAMES, oldest, s->scratch);
-    s->gap = INNER_FRAMES + 1;
-    mark(s, INNER_FRAMES, "[recursion]");
-}
-
 // finish completes the stack after the walk, and marks what is missing.
 static void finish(struct hl_stack *s, uint32_t frames) {
     if (s->truncated) put(s, frames++, 0, UINTPTR_MAX);
     s->n = frames < HL_MAX_FRAMES ? frames : HL_MAX_FRAMES;
-    if (frames > HL_MAX_FRAMES) leave_out(s, frames);
+    s->mark = hl_path_order(s->pc, frames);
+    hl_path_order(s->cfa, frames);
+    if (s->mark != 0) mark(s, s->mark, "[recursion]");
     if (s->truncated) mark(s, s->n - 1, "[truncated]");
     if (s->n > 0 && s->pc[s->n - 1] == 0) s->n--; // no memory for the name
 }
 
 void hl_unwind(struct hl_stack *s, const void *frame) {
-    struct hl_window stack, code = {0, 0};
+    struct hl_window stack, code = {.lo = 0};
     struct hl_frame f;
     f.interrupted = true;
     f.known = UINT32_C(1) << HL_REG_SP | UINT32_C(1) << HL_REG_FP;
     HL_CAPTURE(&f);
     stack = hl_thread_stack(f.reg[HL_REG_SP]);
-    s->gap = 0;
     s->truncated = false;
     s->base = (uintptr_t)frame;
 
@@ -173,4 +154,7 @@ void hl_unwind(struct hl_stack *s, const void *frame) {
 
 void hl_unwind_init(void) { hl_thread_stack_init(); }
 
-void hl_unwind_forget(void) { hl_cfi_forget(); }
+void hl_unwind_forget(void) {
+    hl_cfi_forget();
+    hl_memory_forget();
+}

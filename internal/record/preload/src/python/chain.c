@@ -1,0 +1,103 @@
+#include "python/chain.h"
+
+enum { MAX_FRAMES = 16384 };
+
+static bool load(struct hl_chain *c, uintptr_t base, int16_t offset, uintptr_t *value) {
+    return offset == HL_ABSENT ? false : hl_load(&c->window, base + (uintptr_t)offset, value);
+}
+
+void hl_chain_start(struct hl_chain *c, const struct hl_interpreter *py, struct hl_window w,
+                    uintptr_t thread) {
+    const struct hl_layout *l = &py->layout;
+    *c = (struct hl_chain){.py = py, .window = w, .left = MAX_FRAMES};
+    load(c, thread, l->thread.activation, &c->activation);
+    if (l->thread.frame != HL_ABSENT)
+        load(c, thread, l->thread.frame, &c->frame);
+    else
+        load(c, c->activation, l->activation.frame, &c->frame);
+}
+
+static bool read_byte(struct hl_chain *c, int16_t offset, uint8_t *value) {
+    return offset != HL_ABSENT && hl_copy(&c->window, value, c->frame + (uintptr_t)offset, 1);
+}
+
+// is_entry reports whether the frame, from 3.12 on, is the one that an activation of the loop puts
+// below the frames that it runs. It is on the C stack.
+static bool is_entry(struct hl_chain *c) {
+    enum { FIRST_VERSION = 12, OWNED_BY_LOOP = 3 }; // and more: other frames that are not Python's
+    uint8_t owner;
+    return c->py->layout.minor >= FIRST_VERSION &&
+           read_byte(c, c->py->layout.frame.owner, &owner) && owner >= OWNED_BY_LOOP;
+}
+
+static void go_to_caller(struct hl_chain *c) {
+    uintptr_t caller = 0;
+    if (c->left-- == 0 || !load(c, c->frame, c->py->layout.frame.previous, &caller)) caller = 0;
+    c->frame = caller;
+}
+
+uintptr_t hl_chain_marker(struct hl_chain *c) {
+    if (c->py->layout.frame.owner == HL_ABSENT || c->py->layout.frame.is_entry != HL_ABSENT)
+        return c->activation;
+    struct hl_chain ahead = *c;
+    while (ahead.frame != 0 && !is_entry(&ahead)) go_to_caller(&ahead);
+    return ahead.frame;
+}
+
+// instruction returns the offset of the current instruction in bytes, or -1.
+static int instruction(struct hl_chain *c, uintptr_t code) {
+    enum { UNITS_FROM = 10, UNIT = 2, MAX_OFFSET = 1 << 28 };
+    const struct hl_layout *l = &c->py->layout;
+    uintptr_t at;
+    if (l->code.instructions == HL_ABSENT) {
+        int32_t number;
+        if (!hl_copy(&c->window, &number, c->frame + (uintptr_t)l->frame.instruction,
+                     sizeof number) ||
+            number < 0 || number > MAX_OFFSET)
+            return -1;
+        return l->minor >= UNITS_FROM ? number * UNIT : number;
+    }
+    if (!load(c, c->frame, l->frame.instruction, &at)) return -1;
+    at -= code + (uintptr_t)l->code.instructions;
+    return at > MAX_OFFSET ? -1 : (int)at;
+}
+
+// name returns the name of the frame, or 0. It learns whether the structures of the interpreter are
+// as expected: the first frames tell.
+static uintptr_t name(struct hl_chain *c) {
+    enum { TAG = 3, ENOUGH = 16 }; // from 3.14 on, the lowest bits of some references are tags
+    static uint32_t valid, invalid;
+    uintptr_t code = 0, name = 0;
+    load(c, c->frame, c->py->layout.frame.code, &code);
+    code &= ~(uintptr_t)TAG;
+    enum hl_named result = hl_code_name(c->py, &c->window, code, instruction(c, code), &name);
+    if (__atomic_load_n(&valid, __ATOMIC_RELAXED) < ENOUGH) {
+        if (result == HL_NAMED_INVALID)
+            __atomic_fetch_add(&invalid, 1, __ATOMIC_RELAXED);
+        else
+            __atomic_fetch_add(&valid, 1, __ATOMIC_RELAXED);
+        if (__atomic_load_n(&invalid, __ATOMIC_RELAXED) == ENOUGH)
+            hl_interpreter_refuse("its frames are not as expected");
+    }
+    return result == HL_NAMED_OK ? name : 0;
+}
+
+uintptr_t hl_chain_next(struct hl_chain *c, bool *last) {
+    const struct hl_layout *l = &c->py->layout;
+    uint8_t entry = 1; // up to 3.10 each frame has an activation of its own
+    if (is_entry(c)) {
+        go_to_caller(c);
+        *last = true;
+        return 0;
+    }
+    uintptr_t frame_name = name(c);
+    bool has_entries = l->frame.owner != HL_ABSENT && l->frame.is_entry == HL_ABSENT;
+    if (has_entries)
+        entry = 0;
+    else if (l->frame.is_entry != HL_ABSENT && !read_byte(c, l->frame.is_entry, &entry))
+        entry = 0;
+    *last = entry != 0;
+    if (*last && !load(c, c->activation, l->activation.previous, &c->activation)) c->activation = 0;
+    go_to_caller(c);
+    return frame_name;
+}

@@ -1,0 +1,145 @@
+#include "python/code.h"
+
+#include "stack.h"
+#include "unwind/published.h"
+
+// --- strings ---
+
+// struct string is a CPython string: its characters have size bytes each.
+struct string {
+    uintptr_t characters;
+    uint64_t length;
+    unsigned size;
+};
+
+static bool find_string(const struct hl_interpreter *py, struct hl_window *w, uintptr_t object,
+                        struct string *s) {
+    enum { SIZE_SHIFT = 2, SIZE_MASK = 7, COMPACT = 1 << 5, ASCII = 1 << 6 };
+    uintptr_t type;
+    uint32_t state;
+    if (object == 0 || !hl_load(w, object + (uintptr_t)py->layout.object.type, &type) ||
+        type != py->string_type ||
+        !hl_load(w, object + (uintptr_t)py->layout.string.length, &s->length) ||
+        !hl_copy(w, &state, object + (uintptr_t)py->layout.string.state, sizeof state))
+        return false;
+    s->size = state >> SIZE_SHIFT & SIZE_MASK;
+    int16_t at = state & ASCII ? py->layout.string.ascii : py->layout.string.compact;
+    s->characters = object + (uintptr_t)at;
+    return state & COMPACT && (s->size == 1 || s->size == 2 || s->size == 4);
+}
+
+// put_utf8 appends a character. Surrogates are appended as they are; whoever writes the text
+// replaces them. It returns the number of bytes.
+static size_t put_utf8(char *to, uint32_t c) {
+    if (c < 0x80) {
+        to[0] = (char)c;
+        return 1;
+    }
+    if (c < 0x800) {
+        to[0] = (char)(0xc0 | c >> 6);
+        to[1] = (char)(0x80 | (c & 0x3f));
+        return 2;
+    }
+    if (c < 0x10000) {
+        to[0] = (char)(0xe0 | c >> 12);
+        to[1] = (char)(0x80 | (c >> 6 & 0x3f));
+        to[2] = (char)(0x80 | (c & 0x3f));
+        return 3;
+    }
+    to[0] = (char)(0xf0 | (c >> 18 & 7));
+    to[1] = (char)(0x80 | (c >> 12 & 0x3f));
+    to[2] = (char)(0x80 | (c >> 6 & 0x3f));
+    to[3] = (char)(0x80 | (c & 0x3f));
+    return 4;
+}
+
+// read_string copies a string as UTF-8, cut to the size of the buffer, and returns its length.
+static size_t read_string(struct hl_window *w, const struct string *s, char *to, size_t size) {
+    enum { LONGEST = 4 };
+    size_t n = 0;
+    for (uint64_t i = 0; i < s->length && n + LONGEST <= size; i++) {
+        uint32_t c = 0;
+        if (!hl_readable(w, s->characters + i * s->size, s->size)) break;
+        const unsigned char *p = (const unsigned char *)(s->characters + i * s->size);
+        for (unsigned k = 0; k < s->size; k++) c |= (uint32_t)p[k] << 8 * k;
+        n += put_utf8(to + n, c);
+    }
+    return n;
+}
+
+// --- code objects ---
+
+// struct code is what identifies an instruction and its name. A code object may be freed, and
+// another one made at its address, so that its fields are compared.
+struct code {
+    uintptr_t object, filename, name, lines;
+    int32_t offset, first_line;
+};
+
+static bool read_code(const struct hl_interpreter *py, struct hl_window *w, struct code *c) {
+    uintptr_t type;
+    return c->object != 0 && hl_load(w, c->object + (uintptr_t)py->layout.object.type, &type) &&
+           type == py->code_type &&
+           hl_load(w, c->object + (uintptr_t)py->layout.code.filename, &c->filename) &&
+           hl_load(w, c->object + (uintptr_t)py->layout.code.name, &c->name) &&
+           hl_load(w, c->object + (uintptr_t)py->layout.code.lines, &c->lines) &&
+           hl_copy(w, &c->first_line, c->object + (uintptr_t)py->layout.code.first_line,
+                   sizeof c->first_line);
+}
+
+// new_name names the frame. CPython itself tells the line: the function only reads the table of the
+// code object, which is in use.
+static uintptr_t new_name(const struct hl_interpreter *py, struct hl_window *w,
+                          const struct code *c) {
+    enum { MAX_FUNCTION = 512, MAX_FILE = 1024 };
+    struct string function, file;
+    char function_text[MAX_FUNCTION], file_text[MAX_FILE];
+    if (!find_string(py, w, c->name, &function) || !find_string(py, w, c->filename, &file))
+        return 0;
+    int line = py->line_of(c->object, c->offset);
+    if (line < 0) line = c->first_line;
+    size_t function_length = read_string(w, &function, function_text, sizeof function_text);
+    size_t file_length = read_string(w, &file, file_text, sizeof file_text);
+    return hl_name(function_text, function_length, file_text, file_length,
+                   line < 0 ? 0 : (uint32_t)line);
+}
+
+// --- the names that are known ---
+
+enum {
+    CACHE_BITS = 12,
+    CODE_WORDS = sizeof(struct code) / sizeof(uint64_t),
+    WORDS = CODE_WORDS + 1
+};
+static struct entry {
+    uint32_t sequence;
+    uint64_t words[WORDS]; // struct code, name
+} cache[1 << CACHE_BITS];
+
+_Static_assert(sizeof(struct code) % sizeof(uint64_t) == 0, "struct code is compared as words");
+
+static struct entry *entry_of(const struct code *c) {
+    uint64_t key = c->object ^ (uint64_t)(uint32_t)c->offset << 40;
+    return &cache[key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - CACHE_BITS)];
+}
+
+enum hl_named hl_code_name(const struct hl_interpreter *py, struct hl_window *w, uintptr_t object,
+                           int offset, uintptr_t *name) {
+    struct code code = {.object = object, .offset = offset};
+    if (!read_code(py, w, &code)) return HL_NAMED_INVALID;
+    // The names of code that starts and ends calls are those of no file.
+    if (code.filename == code.name) return HL_NAMED_HIDDEN;
+    struct entry *e = entry_of(&code);
+    uint64_t words[WORDS];
+    if (hl_published_read(&e->sequence, e->words, words, WORDS) &&
+        memcmp(words, &code, sizeof code) == 0) {
+        *name = words[CODE_WORDS];
+        return HL_NAMED_OK;
+    }
+    *name = new_name(py, w, &code);
+    if (*name == 0) return HL_NAMED_INVALID;
+    memcpy(words, &code, sizeof code);
+    words[CODE_WORDS] = *name;
+    hl_published_write(&e->sequence, e->words, words, WORDS);
+    return HL_NAMED_OK;
+}

@@ -1,0 +1,118 @@
+// CPython takes memory for objects from an allocator of its own, by functions that a program may
+// replace (PyMem_SetAllocator). The engine's functions record what is allocated and call those that
+// were there before.
+//
+// Other tools do the same, such as tracemalloc: they put their functions before the engine's, and
+// take them away again. The engine then sees a function that is not its own, and cannot know
+// whether its own ones are still called by that. It puts another level of functions before it. Of a
+// call that reaches two levels, only the first one records.
+//
+// Threads of other interpreters may be allocating while the functions are replaced, one by one.
+// Therefore the context stays the same, and a level knows its functions by itself.
+#include "python/hooks.h"
+
+#include "engine.h"
+
+enum { DOMAINS = 2, LEVELS = 4 };
+
+static struct hl_allocator before[LEVELS][DOMAINS]; // the functions that a level calls
+
+static void *allocated(void *p, size_t size) {
+    hl_leave();
+    hl_record_alloc(p, size);
+    return p;
+}
+
+static void *hooked_malloc(const struct hl_allocator *a, void *context, size_t size) {
+    if (!hl_enter()) return a->malloc(context, size);
+    return allocated(a->malloc(context, size), size);
+}
+
+static void *hooked_calloc(const struct hl_allocator *a, void *context, size_t n, size_t size) {
+    if (!hl_enter()) return a->calloc(context, n, size);
+    return allocated(a->calloc(context, n, size), n * size);
+}
+
+static void *hooked_realloc(const struct hl_allocator *a, void *context, void *p, size_t size) {
+    if (!hl_enter()) return a->realloc(context, p, size);
+    struct hl_freed freed = {.was_live = false};
+    if (p != NULL) freed = hl_record_realloc(p);
+    void *q = a->realloc(context, p, size);
+    if (q != NULL) return allocated(q, size);
+    if (p != NULL) hl_record_unfree(p, &freed);
+    hl_leave();
+    return NULL;
+}
+
+static void hooked_free(const struct hl_allocator *a, void *context, void *p) {
+    if (p != NULL) hl_record_free(p);
+    a->free(context, p);
+}
+
+#define FUNCTIONS(level, domain)                                                                   \
+    static void *malloc_##level##_##domain(void *c, size_t n) {                                    \
+        return hooked_malloc(&before[level][domain], c, n);                                        \
+    }                                                                                              \
+    static void *calloc_##level##_##domain(void *c, size_t n, size_t size) {                       \
+        return hooked_calloc(&before[level][domain], c, n, size);                                  \
+    }                                                                                              \
+    static void *realloc_##level##_##domain(void *c, void *p, size_t n) {                          \
+        return hooked_realloc(&before[level][domain], c, p, n);                                    \
+    }                                                                                              \
+    static void free_##level##_##domain(void *c, void *p) {                                        \
+        hooked_free(&before[level][domain], c, p);                                                 \
+    }
+FUNCTIONS(0, 0)
+FUNCTIONS(0, 1)
+FUNCTIONS(1, 0)
+FUNCTIONS(1, 1)
+FUNCTIONS(2, 0)
+FUNCTIONS(2, 1)
+FUNCTIONS(3, 0)
+FUNCTIONS(3, 1)
+
+#define ALLOCATOR(level, domain)                                                                   \
+    {                                                                                              \
+        NULL, malloc_##level##_##domain, calloc_##level##_##domain, realloc_##level##_##domain,    \
+            free_##level##_##domain                                                                \
+    }
+static const struct hl_allocator hooks[LEVELS][DOMAINS] = {
+    {ALLOCATOR(0, 0), ALLOCATOR(0, 1)},
+    {ALLOCATOR(1, 0), ALLOCATOR(1, 1)},
+    {ALLOCATOR(2, 0), ALLOCATOR(2, 1)},
+    {ALLOCATOR(3, 0), ALLOCATOR(3, 1)},
+};
+
+// install puts the next level before the current functions of a domain. highest is the level that
+// was there when the engine last looked, or -1.
+static void install(const struct hl_interpreter *py, int d, int *highest) {
+    static const enum hl_domain domains[DOMAINS] = {HL_DOMAIN_MEM, HL_DOMAIN_OBJ};
+    struct hl_allocator now;
+    py->get_allocator(domains[d], &now);
+    for (int level = 0; level < LEVELS; level++) {
+        if (now.malloc != hooks[level][d].malloc) continue;
+        *highest = level;
+        return;
+    }
+    // If the functions are those that the lowest level was put before, no level is there any more.
+    if (*highest >= 0 && now.malloc == before[0][d].malloc) *highest = -1;
+    if (*highest == LEVELS - 1) {
+        hl_problem("python-hooks",
+                   "Another tool replaces the functions of CPython's allocator often; "
+                   "Python objects are missing");
+        return;
+    }
+    int level = ++*highest;
+    struct hl_allocator hook = hooks[level][d];
+    hook.context = now.context;
+    before[level][d] = now;
+    py->set_allocator(domains[d], &hook);
+}
+
+void hl_hooks_install(const struct hl_interpreter *py) {
+    static int highest[DOMAINS] = {-1, -1};
+    static bool busy; // interpreters with locks of their own may be here at the same time
+    if (__atomic_exchange_n(&busy, true, __ATOMIC_ACQUIRE)) return;
+    for (int d = 0; d < DOMAINS; d++) install(py, d, &highest[d]);
+    __atomic_store_n(&busy, false, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,11 @@
+// Recording the objects of CPython's own allocator.
+#ifndef HL_PYTHON_HOOKS_H
+#define HL_PYTHON_HOOKS_H
+
+#include "python/interpreter.h"
+
+// hl_hooks_install puts functions of the engine before those of CPython's allocator. It does
+// nothing if they are there already. The calling thread must hold the interpreter's lock.
+void hl_hooks_install(const struct hl_interpreter *py);
+
+#endif

@@ -1,0 +1,148 @@
+#include "python/interpreter.h"
+
+#include "base/text.h"
+#include "engine.h"
+#include "stack.h"
+#include "unwind/modules.h"
+
+extern uintptr_t pthread_self(void); // CPython's number of a thread
+
+static struct hl_interpreter found;
+static enum { NONE, FOUND, REFUSED } state;
+
+enum { NO_MINOR = -1 };
+
+// --- the search ---
+
+struct wanted {
+    const char *name;
+    void *to; // a pointer to a function, or a uintptr_t
+    bool optional;
+};
+
+static bool find_symbols(struct hl_window *w, const struct hl_module *m, const struct wanted *names,
+                         size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        uintptr_t address = hl_module_symbol(w, m, names[i].name, NULL);
+        if (address != 0) memcpy(names[i].to, &address, sizeof address);
+        if (address == 0 && !names[i].optional) return false;
+    }
+    return true;
+}
+
+// minor_version returns the minor version of CPython 3, or NO_MINOR.
+static int minor_version(struct hl_window *w, const struct hl_module *m) {
+    const char *(*version)(void) = NULL;
+    uintptr_t at = hl_module_symbol(w, m, "Py_GetVersion", NULL);
+    uint64_t minor;
+    memcpy(&version, &at, sizeof at);
+    const char *text = at == 0 ? "" : version();
+    if (!hl_has_prefix(text, "3.")) return NO_MINOR;
+    text += 2;
+    return hl_parse_number(&text, &minor) && minor < 100 ? (int)minor : NO_MINOR;
+}
+
+// find_functions sets the fields of py. Some functions were renamed.
+static bool find_functions(struct hl_window *w, const struct hl_module *m,
+                           struct hl_interpreter *py) {
+    const struct wanted names[] = {
+        {"PyCode_Type", &py->code_type, false},
+        {"PyUnicode_Type", &py->string_type, false},
+        {"Py_IsInitialized", &py->is_initialized, false},
+        {"_Py_IsFinalizing", &py->is_finalizing, true},
+        {"Py_IsFinalizing", &py->is_finalizing, true},
+        {"_PyThreadState_UncheckedGet", &py->current_thread, true},
+        {"PyThreadState_GetUnchecked", &py->current_thread, true},
+        {"PyGILState_GetThisThreadState", &py->own_thread, false},
+        {"PyCode_Addr2Line", &py->line_of, false},
+        {"PyMem_GetAllocator", &py->get_allocator, false},
+        {"PyMem_SetAllocator", &py->set_allocator, false},
+    };
+    py->loop = hl_module_symbol(w, m, "_PyEval_EvalFrameDefault", &py->loop_size);
+    return find_symbols(w, m, names, HL_LENGTH(names)) && py->is_finalizing != NULL &&
+           py->current_thread != NULL;
+}
+
+static void refuse(int minor, const char *reason) {
+    char text[200];
+    struct hl_text t = hl_text(text, sizeof text);
+    hl_put_string(&t, "Python frames are not recorded: CPython");
+    if (minor != NO_MINOR) hl_format(&t, " 3.%u", (uint64_t)minor);
+    hl_format(&t, ": %s", reason);
+    hl_put_end(&t);
+    __atomic_store_n(&state, REFUSED, __ATOMIC_RELEASE);
+    hl_problem("python-refused", text);
+}
+
+// examine takes the module as the interpreter if it has one. It reports whether it has.
+static bool examine(struct hl_window *w, const struct hl_module *m) {
+    uintptr_t runtime = hl_module_symbol(w, m, "_PyRuntime", NULL);
+    enum { TABLE = 100 * sizeof(uint64_t) };
+    const char *reason = NULL;
+    if (runtime == 0) return false;
+    int minor = minor_version(w, m);
+    if (minor == NO_MINOR || !hl_readable(w, runtime, TABLE))
+        refuse(minor, "its version is not known");
+    else if (!hl_layout_of(minor, (const void *)runtime, &found.layout, &reason))
+        refuse(minor, reason);
+    else if (!find_functions(w, m, &found))
+        refuse(minor, "it does not export its functions");
+    else
+        __atomic_store_n(&state, FOUND, __ATOMIC_RELEASE);
+    return true;
+}
+
+void hl_interpreter_search(void) {
+    static uint32_t calls, busy;
+    static uintptr_t searched; // the list of modules that had none
+    enum { SELDOM = 32 };
+    if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) != NONE) return;
+    // The list is long in large programs, so that it is looked at only now and then.
+    if (__atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED) % SELDOM != 0) return;
+    if (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE) != 0) return;
+    struct hl_window w = {.lo = 0};
+    uintptr_t list = hl_module_list(&w), at = 0;
+    struct hl_module m;
+    if (list != searched)
+        while (hl_module_next(&w, &at, &m) && !examine(&w, &m)) {
+        }
+    searched = list;
+    __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
+}
+
+void hl_interpreter_refuse(const char *reason) { refuse(found.layout.minor, reason); }
+
+// --- the state of the interpreter ---
+
+const struct hl_interpreter *hl_interpreter(void) {
+    if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) != FOUND || !found.is_initialized() ||
+        found.is_finalizing())
+        return NULL;
+    return &found;
+}
+
+bool hl_python_finalizing(void) {
+    return __atomic_load_n(&state, __ATOMIC_ACQUIRE) == FOUND && found.is_finalizing();
+}
+
+bool hl_python_counts_threads(void) {
+    enum { FIRST_VERSION = 12 };
+    return __atomic_load_n(&state, __ATOMIC_ACQUIRE) == FOUND &&
+           found.layout.minor >= FIRST_VERSION;
+}
+
+// belongs reports whether a thread state is one of the calling thread.
+static bool belongs(const struct hl_interpreter *py, struct hl_window *w, uintptr_t thread) {
+    uintptr_t id;
+    return thread != 0 && hl_load(w, thread + (uintptr_t)py->layout.thread.thread_id, &id) &&
+           id == pthread_self();
+}
+
+uintptr_t hl_interpreter_thread(const struct hl_interpreter *py, struct hl_window *w,
+                                bool *attached) {
+    uintptr_t thread = py->current_thread();
+    *attached = belongs(py, w, thread);
+    if (*attached) return thread;
+    thread = py->own_thread();
+    return belongs(py, w, thread) ? thread : 0;
+}

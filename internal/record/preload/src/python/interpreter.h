@@ -1,0 +1,47 @@
+// The CPython interpreter of the process.
+#ifndef HL_PYTHON_INTERPRETER_H
+#define HL_PYTHON_INTERPRETER_H
+
+#include "python/layout.h"
+#include "unwind/memory.h"
+
+// struct hl_allocator is CPython's PyMemAllocatorEx.
+struct hl_allocator {
+    void *context;
+    void *(*malloc)(void *context, size_t size);
+    void *(*calloc)(void *context, size_t n, size_t size);
+    void *(*realloc)(void *context, void *p, size_t size);
+    void (*free)(void *context, void *p);
+};
+
+enum hl_domain { HL_DOMAIN_MEM = 1, HL_DOMAIN_OBJ = 2 }; // CPython's PyMemAllocatorDomain
+
+struct hl_interpreter {
+    struct hl_layout layout;
+    uintptr_t loop, loop_size; // _PyEval_EvalFrameDefault
+    uintptr_t code_type, string_type;
+    int (*is_initialized)(void);
+    int (*is_finalizing)(void);
+    uintptr_t (*current_thread)(void); // the thread that runs; before 3.12 it may be another one
+    uintptr_t (*own_thread)(void);     // the first one of this thread
+    int (*line_of)(uintptr_t code, int offset);
+    void (*get_allocator)(enum hl_domain, struct hl_allocator *);
+    void (*set_allocator)(enum hl_domain, const struct hl_allocator *);
+};
+
+// hl_interpreter returns the interpreter if there is one whose structures are known, and if it
+// runs: it is initialized, and not being finalized. Else it returns NULL.
+const struct hl_interpreter *hl_interpreter(void);
+
+// hl_interpreter_search looks for an interpreter if none is known.
+void hl_interpreter_search(void);
+
+// hl_interpreter_refuse makes hl_interpreter return NULL from now on, and reports why.
+void hl_interpreter_refuse(const char *reason);
+
+// hl_interpreter_thread returns the thread state of the calling thread, or 0. *attached is set if
+// the thread holds the interpreter's lock, so that it may use objects.
+uintptr_t hl_interpreter_thread(const struct hl_interpreter *py, struct hl_window *w,
+                                bool *attached);
+
+#endif

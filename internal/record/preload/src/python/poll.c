@@ -1,0 +1,28 @@
+#include "python/hooks.h"
+#include "stack.h"
+
+// due reports whether the last time is long ago. The functions of the allocator need not be looked
+// at with every sample.
+static bool due(void) {
+    enum { INTERVAL = 50 * 1000 * 1000 };
+    static int64_t last;
+    int64_t now = hl_clock(HL_MONOTONIC_COARSE), before = __atomic_load_n(&last, __ATOMIC_RELAXED);
+    return (before == 0 || now - before >= INTERVAL) &&
+           __atomic_compare_exchange_n(&last, &before, now, false, __ATOMIC_RELAXED,
+                                       __ATOMIC_RELAXED);
+}
+
+void hl_python_poll(void) {
+    static const struct hl_interpreter *hooked;
+    struct hl_window w = {.lo = 0};
+    bool attached;
+    hl_interpreter_search();
+    const struct hl_interpreter *py = hl_interpreter();
+    if (py == NULL) return;
+    bool first = __atomic_load_n(&hooked, __ATOMIC_RELAXED) == NULL;
+    if (!first && !due()) return;
+    hl_memory_forget();
+    if (hl_interpreter_thread(py, &w, &attached) == 0 || !attached) return;
+    hl_hooks_install(py);
+    __atomic_store_n(&hooked, py, __ATOMIC_RELAXED);
+}
