@@ -223,6 +223,21 @@ func TestChangedFile(t *testing.T) {
 	require.ErrorContains(t, c.Write(t.Context(), io.Discard), "lib: became shorter while it was read: run this again")
 }
 
+// TestReplacedSnapshot: a snapshot may grow, but the bundle has no part of another file.
+func TestReplacedSnapshot(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "p.0001.heap")
+	require.NoError(t, os.WriteFile(path, []byte("heap profile: "), 0o600))
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	c := &Contents{parts: []part{{entry: "snapshots/1/p.0001.heap", path: path, info: info}}}
+	require.NoError(t, os.WriteFile(path, []byte("heap profile: 1: 2"), 0o600))
+	require.NoError(t, c.Write(t.Context(), io.Discard))
+	require.NoError(t, os.WriteFile(path+".new", []byte("heap profile: 3: 4"), 0o600))
+	require.NoError(t, os.Rename(path+".new", path))
+	require.ErrorContains(t, c.Write(t.Context(), io.Discard), "p.0001.heap: changed while it was read: run this again")
+}
+
 func TestEntryNames(t *testing.T) {
 	c := &Contents{}
 	for _, step := range [][2]string{

@@ -104,14 +104,15 @@ func (p *part) copy(w io.Writer, f *interruptible, keep []elffile.Range) error {
 	return zeros(w, uint64(p.info.Size())-at)
 }
 
-// unchanged returns an error if a file with ranges has changed since they were recorded. Whole
-// files, such as snapshots, may have grown: the bundle has their first bytes.
+// unchanged returns an error if a file with ranges has changed since they were recorded, or if it is
+// another file. Whole files, such as snapshots, may have grown: the bundle has their first bytes.
 func (p *part) unchanged(f *os.File) error {
 	info, err := f.Stat()
-	if err != nil || p.keep == nil {
+	if err != nil {
 		return err
 	}
-	if info.Size() != p.info.Size() || !info.ModTime().Equal(p.info.ModTime()) {
+	same := info.Size() == p.info.Size() && info.ModTime().Equal(p.info.ModTime())
+	if !os.SameFile(info, p.info) || (p.keep != nil && !same) {
 		return fmt.Errorf("%s: changed while it was read: run this again", p.path)
 	}
 	return nil
