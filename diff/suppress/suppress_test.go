@@ -1,6 +1,8 @@
 package suppress_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,4 +50,35 @@ func TestErrors(t *testing.T) {
 		_, err := suppress.Parse(text, "s.txt", today)
 		require.ErrorContains(t, err, want)
 	}
+}
+
+// FuzzParse: Parse returns an error with file and line, or entries that are in the text.
+func FuzzParse(f *testing.F) {
+	f.Add("# until 2026-12-31: fixed soon\nleak:foo_*\n\nleak:^main$\n", "foo_bar")
+	f.Add("leak:***a***b***$\n# until never\n", "ab")
+	f.Add("leak:\nrace:x", "")
+	f.Fuzz(func(t *testing.T, text, name string) {
+		now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+		list, err := suppress.Parse(text, "my.supp", now)
+		if err != nil {
+			require.Nil(t, list)
+			require.Regexp(t, `^my\.supp:[1-9][0-9]*: `, err.Error())
+			return
+		}
+		for _, e := range slices.Concat(list.Entries, list.Expired) {
+			require.Contains(t, text, e.Pattern)
+			require.NotEmpty(t, e.Pattern)
+		}
+		for _, e := range list.Expired {
+			require.True(t, e.Until.Before(now))
+		}
+		for _, e := range list.Entries {
+			m, err := suppress.Compile(e.Pattern)
+			require.NoError(t, err)
+			plain := !strings.ContainsAny(e.Pattern, "*^$")
+			if plain {
+				require.Equal(t, strings.Contains(name, e.Pattern), m.MatchAny([]string{name}), "%q in %q", e.Pattern, name)
+			}
+		}
+	})
 }

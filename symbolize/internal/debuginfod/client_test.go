@@ -1,6 +1,7 @@
 package debuginfod
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"debug/elf"
@@ -28,7 +29,7 @@ const (
 )
 
 // elfFile returns an ELF file with a build ID and some content.
-func elfFile(t *testing.T, buildID string, content int) []byte {
+func elfFile(t testing.TB, buildID string, content int) []byte {
 	t.Helper()
 	id, err := hex.DecodeString(buildID)
 	require.NoError(t, err)
@@ -271,4 +272,53 @@ func TestNew(t *testing.T) {
 	env["DEBUGINFOD_TIMEOUT"] = "soon"
 	_, err := New([]string{"env"}, func(name string) string { return env[name] })
 	require.ErrorContains(t, err, "DEBUGINFOD_TIMEOUT=soon")
+}
+
+// transport answers each request with the same bytes.
+type transport []byte
+
+func (raw transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	return http.ReadResponse(bufio.NewReader(bytes.NewReader(raw)), req)
+}
+
+// FuzzResponse: whatever a server answers, a file in the cache has the requested build ID or is a
+// negative entry, no temporary file stays, and a failure is a warning about the server.
+func FuzzResponse(f *testing.F) {
+	good := string(elfFile(f, wantedID, 8))
+	for _, raw := range []string{
+		fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(good), good),
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n\x7fELF\r\n0\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", "HTTP/1.1 404 Not Found\r\n\r\n",
+		"HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\n\r\n", "HTTP/1.1 302 Found\r\nLocation: /\r\n\r\n",
+		"HTTP/1.1 500 \x1b[31m\r\n\r\n", "HTTP/9.9 x\r\n\r\n", "",
+	} {
+		f.Add([]byte(raw))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		c := &Client{
+			URLs: []string{"http://server.example"}, Dir: t.TempDir(),
+			HTTP: &http.Client{Transport: transport(raw)}, MaxSize: 1 << 20,
+		}
+		found := finds(t, c)
+		require.LessOrEqual(t, len(c.Warnings()), 1)
+		entries, err := filepath.Glob(filepath.Join(c.Dir, wantedID, "*"))
+		require.NoError(t, err)
+		hidden, err := filepath.Glob(filepath.Join(c.Dir, wantedID, ".*"))
+		require.NoError(t, err)
+		require.Empty(t, hidden)
+		switch {
+		case found:
+			require.Empty(t, c.Warnings())
+			require.Len(t, entries, 1)
+		case len(entries) == 1: // no server has it
+			info, err := os.Stat(entries[0])
+			require.NoError(t, err)
+			require.Zero(t, info.Size())
+			require.Empty(t, c.Warnings())
+		default:
+			require.Empty(t, entries)
+			require.Len(t, c.Warnings(), 1)
+			require.ErrorContains(t, c.Warnings()[0], "http://server.example")
+		}
+	})
 }
