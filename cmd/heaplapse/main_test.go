@@ -18,7 +18,9 @@ import (
 var update = flag.Bool("update", false, "rewrite the expected outputs in testdata/script")
 
 func TestMain(m *testing.M) {
-	testscript.Main(foreground{m}, map[string]func(){"heaplapse": main})
+	commands := map[string]func(){"heaplapse": main}
+	addLauncher(commands)
+	testscript.Main(foreground{m}, commands)
 }
 
 // foreground makes ^C work in programs that the tests start. A shell starts background jobs with

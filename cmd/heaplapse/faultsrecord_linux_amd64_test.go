@@ -1,0 +1,131 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/atomicfile"
+	"github.com/heaplapse/heaplapse/internal/testutil"
+	"github.com/heaplapse/heaplapse/internal/testutil/faults"
+)
+
+// TestRecordFaults lets each file operation of record fail or be short. The recorded program runs
+// and its status is passed on, or record says which file prevents that. No temporary files stay, and
+// what was recorded can be read.
+//
+// It takes a sample of the operations; the long tests take all of them.
+func TestRecordFaults(t *testing.T) {
+	testutil.NoRace(t)
+	needEngine(t, "tcmalloc")
+	clean := recordUnder(t, place{}, fault{})
+	require.Equal(t, 3, clean.status, clean.stderr)
+	require.Greater(t, len(clean.calls), 20)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	slots := make(chan struct{}, 8) // a recording mostly waits
+	for n, at := range places(relativeTo(clean.dir, clean.calls)) {
+		for k, how := range failures[at.call.Name] {
+			if !testutil.Full() && (n+k)%sampledFaults != 0 {
+				continue
+			}
+			slots <- struct{}{}
+			wg.Go(func() {
+				defer func() { <-slots }()
+				o := recordUnder(t, at, how)
+				if problem := judgeRecording(o); problem != "" {
+					t.Errorf("%s, %d, %s: %s\nstatus %d\n%s", at.call, at.nth, how.name, problem, o.status, o.stderr)
+				}
+			})
+		}
+	}
+}
+
+// faultedRecording is what a run of record leaves.
+type faultedRecording struct {
+	outcome
+	dir string
+}
+
+// recordUnder records a program that prints "ran" and exits with status 3.
+func recordUnder(t *testing.T, at place, how fault) *faultedRecording {
+	o, reached := &faultedRecording{outcome{hit: -1}, t.TempDir()}, counter{}
+	require.NoError(t, os.Mkdir(filepath.Join(o.dir, "tmp"), 0o755))
+	launcher, err := exec.LookPath(faults.Command)
+	require.NoError(t, err)
+	cmd := exec.Command("heaplapse", "record", "-o", filepath.Join(o.dir, "rec"), "--engine", "tcmalloc", "--bundle",
+		"--", "sh", "-c", "echo ran; exit 3")
+	cmd.Env = append(os.Environ(), "TMPDIR="+o.dir+"/tmp", "XDG_CACHE_HOME="+o.dir+"/cache", "GOMAXPROCS=1")
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	run := faults.Run{Cmd: cmd, Dirs: []string{o.dir}, Decide: func(c faults.Call) faults.Outcome {
+		o.calls = append(o.calls, c)
+		c.Path = strings.TrimPrefix(c.Path, o.dir)
+		if reached.next(c) != at {
+			return faults.Outcome{}
+		}
+		o.hit = len(o.calls) - 1
+		return faults.Outcome{Errno: how.errno, Short: how.short}
+	}}
+	err = run.Do(ctx, launcher)
+	require.NoError(t, ctx.Err(), "record does not end")
+	requireReports(t, err)
+	o.status = exitStatus(err)
+	o.stdout, o.stderr = stdout.String(), stderr.String()
+	return o
+}
+
+// relativeTo returns calls with paths below a directory.
+func relativeTo(dir string, calls []faults.Call) []faults.Call {
+	out := slices.Clone(calls)
+	for i := range out {
+		out[i].Path = strings.TrimPrefix(out[i].Path, dir)
+	}
+	return out
+}
+
+// judgeRecording returns what is wrong with a recording, or "".
+func judgeRecording(o *faultedRecording) string {
+	ran := strings.Contains(o.stdout, "ran\n")
+	switch {
+	case crashed(o.stderr):
+		return "it crashed"
+	case ran != (o.status == 3):
+		return fmt.Sprintf("the program ran: %t", ran)
+	case !ran && o.status != 125:
+		return "the program did not run, and the status is not 125"
+	case !ran && !strings.Contains(o.stderr, o.dir):
+		return "no message names a file"
+	}
+	removing := o.hit >= 0 && o.calls[o.hit].Name == "remove"
+	left := ""
+	_ = filepath.Walk(o.dir, func(path string, info os.FileInfo, err error) error {
+		if err == nil && !info.IsDir() && (atomicfile.IsTemporary(path) || strings.HasPrefix(path, o.dir+"/tmp/")) {
+			left = path
+		}
+		return nil
+	})
+	if left != "" && !removing {
+		return "left over: " + left
+	}
+	if !ran {
+		return ""
+	}
+	info := exec.Command("heaplapse", "info", filepath.Join(o.dir, "rec"), "--no-cache")
+	if out, err := info.CombinedOutput(); exitStatus(err) == 2 {
+		return "info cannot read it: " + string(out)
+	}
+	return ""
+}
