@@ -39,7 +39,8 @@ var bare = map[string][]string{
 	"threads and fork":           {"python3", "-c", "import subprocess, threading\nr = []\nts = [threading.Thread(target=lambda: r.append(subprocess.run(['echo', 'x'], capture_output=True).stdout)) for _ in range(8)]\n[t.start() for t in ts]\n[t.join() for t in ts]\nprint(r)"},
 	"an argument's name":         {"sh", "-c", `echo "$0" "$@"`, "a b", "", "*"},
 	"working directory and mask": {"sh", "-c", "pwd >/dev/null; umask; echo $PPID >/dev/null"},
-	"open files":                 {"sh", "-c", "for f in 0 1 2 3 4 5 6 7 8 9; do readlink /proc/self/fd/$f; done | grep -v pipe: | wc -l"}, // libunwind has a pipe of its own
+	"open files":                 {"python3", "-c", "import os; print(sorted(os.listdir('/proc/self/fd')))"},
+	"own files":                  {"python3", "-c", ownFiles},
 	"limits":                     {"bash", "-c", "ulimit -Sn; ulimit -Hn; ulimit -s"},
 	"signal dispositions":        {"grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status"},
 	"a compiler":                 {"sh", "-c", "echo 'int f(int x){return x*7;}' | gcc -O2 -S -o - -x c - | md5sum"},
@@ -67,6 +68,22 @@ func TestRecordChangesNothing(t *testing.T) {
 		})
 	}
 }
+
+// ownFiles closes the files that it may have inherited and opens others, as daemons do. Then it
+// allocates on stacks of its own, and prints what has happened to the files.
+const ownFiles = `
+import os, threading
+os.closerange(3, 1000)
+files = [os.open("own%d" % i, os.O_RDWR | os.O_CREAT) for i in range(6)]
+def allocate(depth):
+    return [bytearray(5000) for _ in range(50)] if depth == 0 else allocate(depth - 1)
+for depth in range(10, 60, 5):
+    t = threading.Thread(target=allocate, args=(depth,))
+    t.start()
+    t.join()
+for f in files:
+    print(f, os.path.basename(os.readlink("/proc/self/fd/%d" % f)), os.fstat(f).st_size, os.lseek(f, 0, os.SEEK_CUR))
+`
 
 type result struct {
 	status         int

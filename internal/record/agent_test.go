@@ -118,6 +118,7 @@ func TestAgent(t *testing.T) {
 			r := newAgentRig(t, flags...)
 			t.Run("names", func(t *testing.T) { testAgentNames(t, r) })
 			t.Run("exec", func(t *testing.T) { testAgentExec(t, r) })
+			t.Run("files", func(t *testing.T) { testAgentFiles(t, r) })
 			t.Run("children", func(t *testing.T) { testAgentChildren(t, r) })
 			t.Run("last snapshot", func(t *testing.T) { testAgentLast(t, r) })
 			t.Run("timer and messages", func(t *testing.T) { testAgentTimer(t, r) })
@@ -148,6 +149,21 @@ func testAgentExec(t *testing.T, r *agentRig) {
 		}
 		assert.Equal(t, want, files, "sequence numbers continue in the next process image")
 	}
+}
+
+// testAgentFiles: the pipe of libunwind does not touch the files of the program, and a snapshot does
+// not follow a link.
+func testAgentFiles(t *testing.T, r *agentRig) {
+	stdout, _, _ := r.run(t, Options{}, "inherited")
+	assert.Equal(t, strings.Repeat("1", 3+4*5+1)+"\n", stdout, "see inherited in agent_user.c")
+
+	stdout, _, files := r.run(t, Options{}, "planted")
+	pid := pids(t, stdout, 1)[0]
+	var want []string
+	for seq := 1; seq <= 3; seq++ {
+		want = append(want, fmt.Sprintf("p_%d.%04d.heap", pid, seq))
+	}
+	assert.Equal(t, want, files, "the link is the second one; its target was not made")
 }
 
 func testAgentChildren(t *testing.T, r *agentRig) {

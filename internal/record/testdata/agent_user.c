@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@ int dump_creat(const char *path);
 long ticks(void);
 void say(const char *text);
 int arm(const char *path, int refusals);
+int readable(const void *at);
 
 static char path[4096];
 static char *name(const char *prefix, const char *rest) {
@@ -53,6 +55,36 @@ static void dispositions(void) {
 	wait(&status);
 	printf("%d", status == 0 && disposition(SIGINT) == on_signal);
 	printf("%d\n", raise(SIGINT) == 0 && disposition(SIGINT) == SIG_DFL);
+}
+
+// inherited closes the files that the program may have inherited, and opens two of its own. It
+// prints 1 for each check that is right: of addresses that can be read or not, of errno, of the
+// numbers of the files, and that one of them is still empty.
+static void inherited(const char *name) {
+	static const int before[] = {0, EAGAIN, EINTR, 77};
+	char *pages = mmap(NULL, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	mprotect(pages + 4096, 4096, PROT_NONE);
+	printf("%d", readable(path));
+	for (int fd = 3; fd < 64; fd++) close(fd);
+	int fd = open(name, O_RDWR | O_CREAT, 0600);
+	printf("%d%d", fd == 3, open(name, O_WRONLY) == 4);
+	for (unsigned i = 0; i < sizeof before / sizeof *before; i++) {
+		errno = before[i];
+		printf("%d", readable(pages));
+		printf("%d", errno == (before[i] == EINTR ? EAGAIN : before[i]));
+		printf("%d%d%d", readable(pages + 4095), !readable(pages + 4096), !readable(NULL));
+	}
+	printf("%d\n", lseek(fd, 0, SEEK_END) == 0);
+}
+
+// planted takes two snapshots. The name that the second one would get is a link to another file.
+static void planted(const char *prefix) {
+	static char link[5000];
+	dump(name(prefix, ".0001.heap"));
+	snprintf(link, sizeof link, "%s_%d.0002.heap", prefix, getpid());
+	if (symlink(name(prefix, ".target"), link) != 0) return;
+	dump(name(prefix, ".0002.heap"));
+	printf("%d\n", getpid());
 }
 
 int main(int argc, char **argv) {
@@ -107,6 +139,10 @@ int main(int argc, char **argv) {
 		int late = (end.tv_sec - begin.tv_sec) * 1000000000 + end.tv_nsec - begin.tv_nsec >= 190000000;
 		nanosleep(&wait, NULL);
 		printf("%d %d %d\n", start > 0, late || next == start, ticks() > start + 1000000);
+	} else if (!strcmp(what, "inherited")) {
+		inherited(name(p, ".file"));
+	} else if (!strcmp(what, "planted")) {
+		planted(p);
 	} else if (!strcmp(what, "chatter")) {
 		say("Dumping heap profile to x\n");
 		say("Using signal 12 as heap profiling switch\n");

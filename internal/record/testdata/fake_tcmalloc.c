@@ -1,6 +1,7 @@
 // A fake profiling allocator for tests of the agent. It calls the same functions as gperftools and
 // jemalloc.
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -49,4 +50,20 @@ int arm(const char *path, int refusals) {
 	requested = path;
 	busy = refusals;
 	return signal(53, on_request) == SIG_DFL;
+}
+
+// readable reports whether an address can be read. It is what libunwind does.
+int readable(const void *at) {
+	static int ends[2] = {-1, -1};
+	char byte;
+	long n;
+	if (ends[0] == -1 && pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return -1;
+	do n = read(ends[0], &byte, 1);
+	while (errno == EINTR);
+	if (n <= 0 && errno != EAGAIN) {
+		close(ends[0]);
+		close(ends[1]);
+		if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return -1;
+	}
+	return syscall(SYS_write, ends[1], at, 1) > 0;
 }

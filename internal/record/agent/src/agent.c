@@ -15,6 +15,11 @@
 //   signal       (tcmalloc) to learn which function takes a snapshot.
 //   close        to learn when a snapshot is complete.
 //
+// It does the same in libunwind, which some allocators use, and replaces there
+//
+//   pipe2, read, write, syscall, close
+//                to keep libunwind from opening files: see "the pipe of libunwind".
+//
 // The agent also handles SIGINT and SIGTERM before the program does, to take a last snapshot: see
 // "the last snapshot". The program does not notice, because the agent defines sigaction and signal,
 // which return the program's own handlers.
@@ -41,14 +46,15 @@ typedef unsigned short u16;
 
 #if defined(__x86_64__)
 enum { sys_write = 1, sys_getdents64 = 217, reloc_got = 6, reloc_plt = 7, o_directory = 0200000 };
-enum { sys_sigprocmask = 14, sys_nanosleep = 35, sys_sigtimedwait = 128, sys_gettid = 186, sys_timer_create = 222, sys_timer_settime = 223, sys_tgkill = 234 };
+enum { sys_sigprocmask = 14, sys_nanosleep = 35, sys_sigtimedwait = 128, sys_gettid = 186, sys_pipe2 = 293, sys_timer_create = 222, sys_timer_settime = 223, sys_tgkill = 234 };
 #elif defined(__aarch64__)
 enum { sys_write = 64, sys_getdents64 = 61, reloc_got = 1025, reloc_plt = 1026, o_directory = 040000 };
-enum { sys_nanosleep = 101, sys_timer_create = 107, sys_timer_settime = 110, sys_tgkill = 131, sys_sigprocmask = 135, sys_sigtimedwait = 137, sys_gettid = 178 };
+enum { sys_pipe2 = 59, sys_nanosleep = 101, sys_timer_create = 107, sys_timer_settime = 110, sys_tgkill = 131, sys_sigprocmask = 135, sys_sigtimedwait = 137, sys_gettid = 178 };
 #else
 #error "constants of this processor are missing"
 #endif
 enum { o_wronly = 1, o_creat = 0100, o_excl = 0200, o_trunc = 01000, o_cloexec = 02000000 };
+enum { eintr = 4, eagain = 11, eexist = 17, einval = 22 };
 enum { prot_read = 1, prot_write = 2, clock_monotonic_coarse = 6 };
 
 struct timespec { long sec, nsec; };
@@ -75,6 +81,7 @@ enum { si_user = 0, si_timer = -2, si_tkill = -6 };
 extern char **environ;
 int open(const char *, int, ...);
 int close(int);
+long read(int, void *, u64);
 long write(int, const void *, u64);
 int getpid(void);
 long readlink(const char *, char *, u64);
@@ -256,6 +263,7 @@ static void unshield(void) {
 // create opens a snapshot under its new name.
 static int create(const char *path, int flags, u32 mode, struct name *n) {
 	char out[4200];
+	int fd = -1;
 	if (unwanted()) return discard();
 	// jemalloc has no timer. It takes a snapshot at each interval in bytes, and those that are not
 	// due are discarded.
@@ -266,14 +274,61 @@ static int create(const char *path, int flags, u32 mode, struct name *n) {
 		if (next == 0 && !n->jemalloc) next = 1;
 		numbered_pid = pid;
 	}
-	if (!compose(out, sizeof out, n, pid, next)) return open(path, flags, mode);
-	int fd = open(out, flags | o_cloexec, mode);
+	// Another user who can write to the directory may have made a link of this name.
+	for (int i = 0; i < 100 && fd < 0 && (i == 0 || *__errno_location() == eexist); i++, next++) {
+		if (!compose(out, sizeof out, n, pid, next)) return open(path, flags, mode);
+		fd = open(out, flags | o_excl | o_cloexec, mode);
+	}
 	discarding = 0;
 	writing = fd;
 	if (fd < 0) return fd;
-	next++;
 	shield();
 	return fd;
+}
+
+// --- the pipe of libunwind ---
+//
+// libunwind checks whether it can read an address with a pipe: it writes a byte from this address,
+// and reads it back. The pipe stays open. A program that closes the descriptors that it inherited,
+// and then opens files, gets the same numbers, and libunwind would write into its files, read from
+// them or close them. The agent therefore gives libunwind a pipe that is no file, and checks the
+// address with a system call that needs none.
+//
+// libunwind opens the pipe when it is called for the first time, which may be before the agent's
+// constructor runs: libstdc++ allocates memory in its own. The agent therefore also defines pipe2,
+// and changes the imports of libunwind in its first call.
+//
+// Sources: libunwind src/x86_64/Ginit.c (write_validate), since 1.8 src/mi/Gaddress_validator.c.
+
+// The descriptor of both ends of the pipe. It is negative, so that no call can mistake it for a
+// file.
+enum { no_file = -64 };
+
+static int agent_pipe2(int *ends, int flags) {
+	(void)flags;
+	ends[0] = ends[1] = no_file;
+	return 0;
+}
+
+// probe does what writing a byte into the pipe does: it returns 1 if the byte can be read, and
+// otherwise -1 with EFAULT. The kernel reads the eight bytes of a signal mask before it finds that
+// the first argument is not valid.
+static long probe(const void *at) {
+	int *e = __errno_location(), before = *e;
+	syscall(sys_sigprocmask, -1L, (u64)at & ~7UL, 0L, 8L);
+	if (*e != einval) return -1;
+	*e = before;
+	return 1;
+}
+
+// agent_read reads one byte from the pipe. libunwind calls it again as long as errno is EINTR, also
+// after a success.
+static long agent_read(int fd, void *to, u64 n) {
+	int *e = __errno_location();
+	if (fd != no_file) return read(fd, to, n);
+	if (*e == eintr) *e = eagain;
+	if (n > 0) *(char *)to = 0;
+	return n > 0;
 }
 
 // --- what the allocator calls instead ---
@@ -292,6 +347,7 @@ static int agent_open(const char *path, int flags, u32 mode) {
 static int agent_creat(const char *path, u32 mode) { return agent_open(path, o_creat | o_wronly | o_trunc, mode); }
 
 static int agent_close(int fd) {
+	if (fd == no_file) return 0;
 	if (fd < 0 || fd != writing) return close(fd);
 	int result = close(fd), *e = __errno_location(), before = *e;
 	writing = -1;
@@ -324,10 +380,14 @@ static int is_chatter(long fd, const char *data, u64 n) {
 	return 0;
 }
 
-static long agent_write(int fd, const void *data, u64 n) { return is_chatter(fd, data, n) ? (long)n : write(fd, data, n); }
+static long agent_write(int fd, const void *data, u64 n) {
+	if (fd == no_file) return probe(data);
+	return is_chatter(fd, data, n) ? (long)n : write(fd, data, n);
+}
 
 // Both allocators write their messages with syscall().
 static long agent_syscall(long nr, long a, long b, long c, long d, long e, long f) {
+	if (nr == sys_write && (int)a == no_file) return probe((const void *)b);
 	if (nr == sys_write && is_chatter(a, (const char *)b, (u64)c)) return c;
 	return syscall(nr, a, b, c, d, e, f);
 }
@@ -561,6 +621,7 @@ static void *replacement(const char *symbol) {
 	static const struct { const char *symbol; void *function; } all[] = {
 		{"open", agent_open}, {"open64", agent_open}, {"creat", agent_creat}, {"creat64", agent_creat},
 		{"time", agent_time}, {"write", agent_write}, {"syscall", agent_syscall}, {"close", agent_close}, {"signal", agent_signal},
+		{"pipe2", agent_pipe2}, {"read", agent_read},
 	};
 	for (u64 i = 0; i < sizeof all / sizeof *all; i++)
 		if (begins(symbol, all[i].symbol, length(all[i].symbol) + 1)) return all[i].function;
@@ -605,15 +666,32 @@ static void patch_object(struct object *o, const struct dyn *d) {
 	patch(o, &t, (const struct rela *)rela, rela ? rela_bytes : 0);
 }
 
-static int visit(struct object *o, u64 size, void *unused) {
-	(void)size, (void)unused;
+// profiles reports whether an object is an allocator or its unwinder.
+static int profiles(struct object *o) {
 	const char *base = o->name;
 	for (const char *s = o->name; *s; s++)
 		if (*s == '/') base = s + 1;
-	if (!contains(base, "tcmalloc") && !contains(base, "jemalloc")) return 0;
-	const struct dyn *d = dynamic(o);
+	return contains(base, "tcmalloc") || contains(base, "jemalloc") || contains(base, "libunwind");
+}
+
+static int visit(struct object *o, u64 size, void *unused) {
+	(void)size, (void)unused;
+	const struct dyn *d = profiles(o) ? dynamic(o) : 0;
 	if (d) patch_object(o, d);
 	return 0;
+}
+
+static int started_up; // the constructor has run
+
+static int patch_caller(struct object *o, u64 size, void *caller) {
+	if (!profiles(o) || !holds(o, (u64)caller)) return 0;
+	visit(o, size, 0);
+	return 1;
+}
+
+visible int pipe2(int *ends, int flags) {
+	if (!started_up && dl_iterate_phdr(patch_caller, __builtin_return_address(0))) return agent_pipe2(ends, flags);
+	return (int)syscall(sys_pipe2, ends, (long)flags);
 }
 
 // --- start ---
@@ -651,7 +729,7 @@ static void claim(char *digits, int owner) {
 	else if (!wrapper) put_number(digits, digits + 7, first_pid, 7);
 }
 
-__attribute__((constructor)) static void start(void) {
+static void start(void) {
 	static char kept[4096];
 	const char *s = setting();
 	int owner;
@@ -668,4 +746,9 @@ __attribute__((constructor)) static void start(void) {
 	if (!children) claim(digits, owner);
 	prefix = kept;
 	dl_iterate_phdr(visit, 0);
+}
+
+__attribute__((constructor)) static void construct(void) {
+	start();
+	started_up = 1;
 }
