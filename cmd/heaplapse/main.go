@@ -40,7 +40,7 @@ type app struct {
 
 func main() {
 	a := &app{}
-	a.streams = streams{in: os.Stdin, out: a.signals.Guard(os.Stdout), err: a.signals.Guard(os.Stderr)}
+	a.streams = streams{in: os.Stdin, out: &resultWriter{Guarded: a.signals.Guard(os.Stdout)}, err: a.signals.Guard(os.Stderr)}
 	run := func(ctx context.Context) int { return a.run(ctx, os.Args[1:]) }
 	os.Exit(a.signals.Supervise(run, atomicfile.RemoveUnfinished))
 }
@@ -49,10 +49,11 @@ func main() {
 func (a *app) run(ctx context.Context, args []string) int {
 	root := a.root()
 	root.SetArgs(args)
-	root.SetIn(a.in)
-	root.SetOut(a.out)
-	root.SetErr(a.err)
-	if err := root.ExecuteContext(ctx); err != nil {
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		err = a.writeError()
+	}
+	if err != nil {
 		a.complain(err)
 		var notRun *status.Error
 		if errors.As(err, &notRun) {

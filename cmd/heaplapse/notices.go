@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
@@ -63,12 +64,12 @@ func (a *app) words(n pipeline.Notice) string {
 	return n.Text
 }
 
-// complain prints an error, one line for each of several that were joined.
+// complain prints an error, one line for each of several different ones that were joined.
 func (a *app) complain(err error) {
 	if errors.Is(err, pipeline.ErrNothingKept) {
 		err = errors.New("no stack is left: nothing matches --focus, or --ignore drops everything")
 	}
-	for line := range strings.SplitSeq(err.Error(), "\n") {
+	for _, line := range slices.Compact(strings.Split(err.Error(), "\n")) {
 		a.printError(line)
 	}
 }

@@ -58,7 +58,10 @@ error, unreadable input, or no verdict although a check needs one.`,
 	a.addCommands(cmd, "Compare runs in CI:", a.gateCommand(), a.baselineCommand())
 	a.addCommands(cmd, "Convert and share:", a.convertCommand(), a.bundleCommand(), a.symbolizeCommand())
 	cmd.AddCommand(a.versionCommand())
-	cmd.InitDefaultCompletionCmd()
+	cmd.SetIn(a.in)
+	cmd.SetOut(a.out)
+	cmd.SetErr(a.err)
+	cmd.InitDefaultCompletionCmd() // keeps the output that is set
 	for _, c := range cmd.Commands() {
 		if c.Name() == "completion" {
 			c.Short = "print a shell completion script"
