@@ -6,7 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -17,22 +19,36 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// TestKilledConversionLeavesWholeFiles kills a conversion after its third file. Files with the name
-// of a profile are complete.
+// TestKilledConversionLeavesWholeFiles ends a conversion after its third file. Files with the name of
+// a profile are complete. Temporary files are removed on a signal, and those of a killed process by
+// the next one.
 func TestKilledConversionLeavesWholeFiles(t *testing.T) {
 	in, out := t.TempDir(), t.TempDir()
 	longSeries(t, in, 400)
-	cmd := exec.Command("heaplapse", "convert", in, "-q", "-o", out)
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	lines := bufio.NewScanner(stdout)
-	for range 3 {
-		require.True(t, lines.Scan())
+	for _, signal := range []syscall.Signal{syscall.SIGKILL, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		cmd := exec.Command("heaplapse", "convert", in, "-q", "-o", out)
+		stdout, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		lines := bufio.NewScanner(stdout)
+		for range 3 {
+			require.True(t, lines.Scan())
+		}
+		require.NoError(t, cmd.Process.Signal(signal))
+		require.Error(t, cmd.Wait())
+		require.Equal(t, signal, cmd.ProcessState.Sys().(syscall.WaitStatus).Signal())
+		require.GreaterOrEqual(t, wholeProfiles(t, out), 3)
+		if signal != syscall.SIGKILL {
+			requireNoHidden(t, out)
+		}
 	}
-	require.NoError(t, cmd.Process.Kill())
-	require.Error(t, cmd.Wait())
-	require.GreaterOrEqual(t, wholeProfiles(t, out), 3)
+}
+
+func requireNoHidden(t *testing.T, dir string) {
+	t.Helper()
+	hidden, err := filepath.Glob(filepath.Join(dir, ".*"))
+	require.NoError(t, err)
+	require.Empty(t, hidden)
 }
 
 // TestFullDiskLeavesNothing limits the size of files: writes fail as on a full disk.
@@ -43,7 +59,8 @@ func TestFullDiskLeavesNothing(t *testing.T) {
 	limited := exec.Command("sh", "-c", `ulimit -f 8; exec heaplapse convert "$0" -q -o "$1"`, in, out)
 	message, err := limited.CombinedOutput()
 	require.Error(t, err)
-	require.Contains(t, string(message), "file too large")
+	require.Regexp(t, `(?m)^heaplapse: .*write `+regexp.QuoteMeta(out)+`/p\.\d{4}\.pb\.gz: file too large$`, string(message))
+	require.NotContains(t, string(message), "heaplapse-tmp")
 	left, err := os.ReadDir(out)
 	require.NoError(t, err)
 	require.Empty(t, left)

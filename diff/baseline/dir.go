@@ -181,8 +181,7 @@ func (s *Set) Old(keep int) (out []Entry) {
 	return out
 }
 
-// Prune removes entries, and temporary files that killed processes left. It returns the paths of
-// the baselines that it removed.
+// Prune removes entries. It returns the paths of the baselines that it removed.
 func (s *Set) Prune(old []Entry) (removed []string, err error) {
 	var errs []error
 	for _, e := range old {
@@ -192,21 +191,5 @@ func (s *Set) Prune(old []Entry) (removed []string, err error) {
 		}
 		removed = append(removed, e.Path)
 	}
-	return removed, errors.Join(append(errs, removeLeftovers(s.Dir))...)
-}
-
-// removeLeftovers removes temporary files that are older than a day, so that no process still
-// writes them.
-func removeLeftovers(dir string) error {
-	list, err := os.ReadDir(dir)
-	errs := []error{err}
-	for _, e := range list {
-		if !atomicfile.IsTemporary(e.Name()) || !strings.Contains(e.Name(), Suffix) {
-			continue
-		}
-		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > 24*time.Hour {
-			errs = append(errs, os.Remove(filepath.Join(dir, e.Name())))
-		}
-	}
-	return errors.Join(errs...)
+	return removed, errors.Join(errs...)
 }

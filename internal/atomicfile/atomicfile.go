@@ -5,8 +5,8 @@
 // fails, the target is unchanged and the temporary file is removed. A program that catches the
 // signals that end it calls [RemoveUnfinished] before it exits.
 //
-// A process that is killed leaves its temporary file. [IsTemporary] recognizes the name, so that
-// the owner of a directory can remove old ones.
+// A process that is killed leaves its temporary file. The writer of a file holds a lock on it, so
+// that the next process that writes to the directory finds and removes those of dead processes.
 package atomicfile
 
 import (
@@ -37,8 +37,8 @@ type Options struct {
 // its permission bits are kept; a symbolic link stays, and its target is replaced. A device or a
 // pipe is written to directly.
 //
-// The error names path, not the temporary file. An error of the function itself is returned as it
-// is.
+// Errors name path, not the temporary file, also those of the writer that the function is called
+// with. An error of the function itself is returned as it is.
 func Write(path string, o Options, content func(io.Writer) error) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return writeInto(path, content)
@@ -49,7 +49,19 @@ func Write(path string, o Options, content func(io.Writer) error) error {
 		mode = info.Mode().Perm()
 	}
 	o.Mode = mode
-	return naming(path, replace(target, o, content))
+	unfinished.sweep(filepath.Dir(target))
+	return naming(path, replace(target, o, func(w io.Writer) error { return content(&output{w, path}) }))
+}
+
+// output is a temporary file whose errors name the target.
+type output struct {
+	file io.Writer
+	path string
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	n, err := o.file.Write(b)
+	return n, naming(o.path, err)
 }
 
 // writeInto writes to a file that is not regular, such as a pipe.
@@ -99,7 +111,7 @@ func follow(path string) string {
 
 // replace writes a temporary file and renames it.
 func replace(path string, o Options, content func(io.Writer) error) error {
-	tmp, err := create(path)
+	tmp, err := create(path, o.Mode)
 	if err != nil {
 		return err
 	}
@@ -119,7 +131,7 @@ func replace(path string, o Options, content func(io.Writer) error) error {
 	if err != nil {
 		err = errors.Join(err, remove(tmp.Name()))
 	}
-	unfinished.forget(tmp.Name())
+	unfinished.done(tmp.Name())
 	if err == nil && o.Sync {
 		err = syncDir(filepath.Dir(path))
 	}
@@ -132,12 +144,16 @@ const attempts = 1000
 // maxName is the longest name of a file, in bytes, on the usual file systems.
 const maxName = 255
 
-// infix is in the name of every temporary file: .NAME.tmp1234567890.
-const infix = ".tmp"
+// infix is in the name of every temporary file: .NAME.heaplapse-tmp1234567890.
+const infix = ".heaplapse-tmp"
 
-// create makes a temporary file next to its target. The kernel applies the umask, which
-// os.CreateTemp does not allow.
-func create(path string) (*os.File, error) {
+// create makes a temporary file next to its target. Without a mode the kernel applies the umask,
+// which os.CreateTemp does not allow. With one, nobody else may read the file before it has that mode.
+func create(path string, mode fs.FileMode) (*os.File, error) {
+	perm := fs.FileMode(0o666)
+	if mode != 0 {
+		perm = 0o600
+	}
 	dir, base := filepath.Split(path)
 	if room := maxName - len("."+infix) - 10; len(base) > room {
 		base = base[:room]
@@ -145,7 +161,7 @@ func create(path string) (*os.File, error) {
 	var err error
 	for range attempts {
 		name := dir + "." + base + infix + strconv.FormatUint(uint64(rand.Uint32()), 10)
-		f, failed := unfinished.create(name)
+		f, failed := unfinished.create(name, perm)
 		if failed == nil {
 			return f, nil
 		}
@@ -188,7 +204,7 @@ func naming(path string, err error) error {
 	}
 	switch e := err.(type) { //nolint:errorlint // an error that wraps another one has a text of its own
 	case *fs.PathError:
-		if IsTemporary(e.Path) {
+		if isTemporary(e.Path) {
 			op := e.Op
 			if op == "open" {
 				op = "create"
@@ -201,8 +217,8 @@ func naming(path string, err error) error {
 	return err
 }
 
-// IsTemporary reports whether a path has the name of a temporary file of this package.
-func IsTemporary(path string) bool {
+// isTemporary reports whether a path has the name of a temporary file of this package.
+func isTemporary(path string) bool {
 	name := filepath.Base(path)
 	i := strings.LastIndex(name, infix)
 	if i < 1 || name[0] != '.' {

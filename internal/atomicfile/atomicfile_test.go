@@ -2,6 +2,7 @@ package atomicfile_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -164,17 +165,67 @@ func TestErrorsNameTheTarget(t *testing.T) {
 	require.EqualError(t, atomicfile.Write(path, atomicfile.Options{}, text("x")), "create "+path+": no such file or directory")
 
 	path = filepath.Join(dir, "result")
-	err := atomicfile.Write(path, atomicfile.Options{}, func(w io.Writer) error {
-		_ = w.(io.Closer).Close()
-		return text("x")(w)
-	})
-	require.ErrorContains(t, err, "write "+path+": file already closed")
-	require.NotContains(t, err.Error(), ".tmp")
-	require.ErrorIs(t, err, os.ErrClosed)
-	require.Empty(t, files(t, dir))
-
 	require.NoError(t, os.Mkdir(path, 0o755))
 	require.ErrorContains(t, atomicfile.Write(path, atomicfile.Options{}, text("x")), path+": is a directory")
+}
+
+// TestFullDisk limits the size of files in a process of its own. The function that writes the content
+// wraps the error, so that only the writer can name the target.
+func TestFullDisk(t *testing.T) {
+	testutil.Linux(t)
+	if path := os.Getenv("ATOMICFILE_FULL"); path != "" {
+		err := atomicfile.Write(path, atomicfile.Options{}, func(w io.Writer) error {
+			for range 10_000 {
+				if err := text("line\n")(w); err != nil {
+					return fmt.Errorf("the table: %w", err)
+				}
+			}
+			return nil
+		})
+		require.EqualError(t, err, "the table: write "+path+": file too large")
+		return
+	}
+	dir := t.TempDir()
+	cmd := exec.Command("sh", "-c", `ulimit -f 8; exec "$0" -test.run '^TestFullDisk$'`, os.Args[0])
+	cmd.Env = append(os.Environ(), "ATOMICFILE_FULL="+filepath.Join(dir, "result"))
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Empty(t, files(t, dir))
+}
+
+// TestPrivateWhileWritten: nobody else can read the new content of a private file, not even while it
+// is written.
+func TestPrivateWhileWritten(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "private"), nil, 0o600))
+	require.NoError(t, atomicfile.Write(filepath.Join(dir, "private"), atomicfile.Options{}, func(io.Writer) error {
+		info, err := os.Stat(filepath.Join(dir, files(t, dir)[0]))
+		require.NoError(t, err)
+		require.Equal(t, "-rw-------", info.Mode().String())
+		return nil
+	}))
+}
+
+// TestAbandonedFiles: the first write to a directory removes the temporary files of dead processes,
+// and neither those that are still written nor other files.
+func TestAbandonedFiles(t *testing.T) {
+	testutil.Linux(t)
+	t.Cleanup(atomicfile.Forget)
+	dir := t.TempDir()
+	for _, name := range []string{".result.heaplapse-tmp12", ".other.heaplapse-tmp34", ".notes.tmp56", "x.heaplapse-tmp7"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
+	}
+	require.NoError(t, os.Symlink("nowhere", filepath.Join(dir, ".link.heaplapse-tmp1")))
+	kept := []string{".link.heaplapse-tmp1", ".notes.tmp56"}
+	require.NoError(t, atomicfile.Write(filepath.Join(dir, "result"), atomicfile.Options{}, func(io.Writer) error {
+		during := files(t, dir)
+		require.Len(t, during, 4, "the others are removed")
+		atomicfile.Forget()
+		require.NoError(t, atomicfile.Write(filepath.Join(dir, "second"), atomicfile.Options{}, text("x")))
+		require.ElementsMatch(t, append(during, "second"), files(t, dir), "the lock of this one is held")
+		return nil
+	}))
+	require.Equal(t, append(kept, "result", "second", "x.heaplapse-tmp7"), files(t, dir))
 }
 
 func TestVerify(t *testing.T) {
@@ -223,21 +274,21 @@ func TestManyWritersOfOneFile(t *testing.T) {
 func TestRemoveUnfinished(t *testing.T) {
 	t.Cleanup(atomicfile.Resume)
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, ".other.tmp12"), nil, 0o600))
 	path := filepath.Join(dir, "result")
 	err := atomicfile.Write(path, atomicfile.Options{}, func(w io.Writer) error {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, ".other.heaplapse-tmp12"), nil, 0o600))
 		during := files(t, dir)
 		require.Len(t, during, 2)
 		require.True(t, atomicfile.IsTemporary(during[1]), during[1])
 		atomicfile.RemoveUnfinished()
-		require.Equal(t, []string{".other.tmp12"}, files(t, dir), "files of other processes stay")
+		require.Equal(t, []string{".other.heaplapse-tmp12"}, files(t, dir), "files of other processes stay")
 		return text("x")(w)
 	})
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	require.Equal(t, "rename "+path+": no such file or directory", err.Error())
 	err = atomicfile.Write(path, atomicfile.Options{}, text("later"))
 	require.EqualError(t, err, "create "+path+": the process is being ended by a signal")
-	require.Equal(t, []string{".other.tmp12"}, files(t, dir))
+	require.Equal(t, []string{".other.heaplapse-tmp12"}, files(t, dir))
 	atomicfile.Resume()
 	require.NoError(t, atomicfile.Write(path, atomicfile.Options{}, text("again")))
 	atomicfile.RemoveUnfinished()
@@ -246,7 +297,8 @@ func TestRemoveUnfinished(t *testing.T) {
 
 func TestIsTemporary(t *testing.T) {
 	for name, want := range map[string]bool{
-		".a.tmp1": true, "dir/.a.hlb.tmp4294967295": true, "a.tmp1": false, ".a": false, ".a.tmp": false, ".a.tmpx": false, ".tmp1": false, "": false,
+		".a.heaplapse-tmp1": true, "dir/.a.hlb.heaplapse-tmp4294967295": true, "a.heaplapse-tmp1": false, ".a": false,
+		".a.tmp1": false, ".a.heaplapse-tmp": false, ".a.heaplapse-tmpx": false, ".heaplapse-tmp1": false, "": false,
 	} {
 		require.Equal(t, want, atomicfile.IsTemporary(name), name)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 )
 
@@ -11,8 +12,9 @@ import (
 // are.
 type temporaries struct {
 	mu     sync.Mutex
-	names  map[string]struct{}
-	closed bool // no more are created
+	locks  map[string]*os.File // by name: the file that holds the lock; may be nil
+	swept  map[string]bool     // directories without files of dead processes
+	closed bool                // no more are created
 }
 
 var unfinished temporaries
@@ -26,32 +28,62 @@ func RemoveUnfinished() {
 	unfinished.mu.Lock()
 	defer unfinished.mu.Unlock()
 	unfinished.closed = true
-	for name := range unfinished.names {
+	for name := range unfinished.locks {
 		_ = os.Remove(name) // it may be complete and renamed already
 	}
 }
 
-// create makes a new file. The kernel applies the umask.
-func (t *temporaries) create(name string) (*os.File, error) {
+// create makes a new file, with a lock on it.
+func (t *temporaries) create(name string, perm fs.FileMode) (*os.File, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: errEnding}
 	}
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
 		return nil, err
 	}
-	if t.names == nil {
-		t.names = map[string]struct{}{}
+	lock, ok := acquire(name)
+	if !ok { // another process took the file for that of a dead one before it was locked
+		_ = f.Close()
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrExist}
 	}
-	t.names[name] = struct{}{}
+	if t.locks == nil {
+		t.locks = map[string]*os.File{}
+	}
+	t.locks[name] = lock
 	return f, nil
 }
 
-// forget removes the name of a file that is renamed or removed.
-func (t *temporaries) forget(name string) {
+// done releases the lock of a file that is renamed or removed.
+func (t *temporaries) done(name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.names, name)
+	if lock := t.locks[name]; lock != nil {
+		_ = lock.Close()
+	}
+	delete(t.locks, name)
+}
+
+// sweep removes the temporary files of dead processes from a directory, once.
+func (t *temporaries) sweep(dir string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.swept[dir] {
+		return
+	}
+	if t.swept == nil {
+		t.swept = map[string]bool{}
+	}
+	t.swept[dir] = true
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return // the write itself has the same error
+	}
+	for _, e := range list {
+		if isTemporary(e.Name()) && e.Type().IsRegular() {
+			removeAbandoned(filepath.Join(dir, e.Name()))
+		}
+	}
 }

@@ -33,8 +33,6 @@ const (
 	// maxDir is the size of the directory, in bytes, above which the least recently used files are
 	// removed.
 	maxDir = 1 << 30
-	// abandoned is the age from which a temporary file has no writer.
-	abandoned = time.Hour
 )
 
 // Cache holds the answers of one module. A nil Cache holds nothing.
@@ -148,13 +146,9 @@ func trim(dir string, limit int64) error {
 		if err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		path := filepath.Join(dir, e.Name())
-		switch {
-		case strings.HasSuffix(path, suffix):
-			files = append(files, cached{path, info.Size(), info.ModTime()})
+		if strings.HasSuffix(e.Name(), suffix) {
+			files = append(files, cached{filepath.Join(dir, e.Name()), info.Size(), info.ModTime()})
 			total += info.Size()
-		case atomicfile.IsTemporary(path) && time.Since(info.ModTime()) > abandoned:
-			_ = os.Remove(path)
 		}
 	}
 	slices.SortFunc(files, func(a, b cached) int { return cmp.Or(a.used.Compare(b.used), cmp.Compare(a.path, b.path)) })

@@ -1,0 +1,58 @@
+//go:build unix
+
+package atomicfile
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// acquire locks a new file for as long as the result is open. It returns false if the file is gone or
+// locked. A file system without locks gives nil: no process can take the file for an abandoned one.
+func acquire(name string) (lock *os.File, ok bool) {
+	f, err := open(name)
+	if err != nil {
+		return nil, errors.Is(err, os.ErrPermission) // the umask may forbid to read
+	}
+	switch err := flock(f); {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		_ = f.Close()
+		return nil, false
+	case err != nil:
+		_ = f.Close()
+		return nil, true
+	case links(f) == 0:
+		_ = f.Close()
+		return nil, false
+	}
+	return f, true
+}
+
+// removeAbandoned removes a temporary file unless a process has locked it.
+func removeAbandoned(name string) {
+	f, err := open(name)
+	if err != nil {
+		return
+	}
+	if flock(f) == nil {
+		_ = os.Remove(name) // best effort
+	}
+	_ = f.Close()
+}
+
+// open opens a file that another process may have replaced by a link or a pipe.
+func open(name string) (*os.File, error) {
+	return os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+}
+
+func flock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
+
+// links returns the number of names of a file.
+func links(f *os.File) uint64 {
+	var s syscall.Stat_t
+	if syscall.Fstat(int(f.Fd()), &s) != nil {
+		return 0
+	}
+	return uint64(s.Nlink)
+}
