@@ -38,6 +38,9 @@ func (m *mapsReader) line(line []byte) (mapping Mapping, keep, ok bool) {
 			return Mapping{}, false, false
 		}
 	}
+	if bytes.IndexByte(line, 0) >= 0 { // no path has one
+		return Mapping{}, false, false
+	}
 	if c, hit := m.cache[string(line)]; hit {
 		return c, true, true
 	}

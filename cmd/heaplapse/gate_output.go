@@ -34,7 +34,7 @@ var gateOutputs = []struct {
 }{
 	{"text", "the table to `FILE` (default: standard output; so is -)", (*gatereport.Report).Text},
 	{"json", "all numbers to `FILE`, as heaplapse.gate/1", (*gatereport.Report).JSON},
-	{"markdown", "Markdown to `FILE`, for the summary of a CI step or a comment", (*gatereport.Report).Markdown},
+	{"markdown", "Markdown to `FILE`, for the summary of a CI step or a comment; $GITHUB_STEP_SUMMARY is added to, not replaced", (*gatereport.Report).Markdown},
 	{"junit", "JUnit XML to `FILE`, for the list of tests of a CI server", (*gatereport.Report).JUnit},
 	{"sarif", "SARIF 2.1.0 to `FILE`, for code scanning", (*gatereport.Report).SARIF},
 	{"pprof", "the current run minus an earlier one to `FILE`, for go tool pprof", (*gatereport.Report).Pprof},

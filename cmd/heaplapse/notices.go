@@ -16,7 +16,7 @@ import (
 func (a *app) pipeline() *pipeline.Pipeline {
 	return &pipeline.Pipeline{
 		Stdin: a.in, Tell: a.tell, Verbose: a.verbose, Flags: flagname.All(),
-		Waiting: func(path string) { a.say("waiting for data: %s is a pipe", text.Clean(path)) },
+		Waiting: func(path string) { a.say("waiting for data: %s is a pipe", text.Message(path)) },
 		Progress: func(what string) (update func(done, all int), end func()) {
 			bar := terminal.NewProgress(a.err, what)
 			return bar.Update, bar.Done
@@ -80,8 +80,9 @@ func (a *app) warn(line string) {
 	}
 }
 
+// printError prints a message, which may quote the input.
 func (a *app) printError(line string) {
-	fmt.Fprintf(a.err, "heaplapse: %s\n", text.Clean(line)) // it may quote the input
+	fmt.Fprintf(a.err, "heaplapse: %s\n", text.Message(line))
 }
 
 // say prints a remark about what the command does.

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -60,7 +61,8 @@ func (a *app) emit(f *outputFlags, write func(io.Writer) error) error {
 	return a.put(cmp.Or(f.output, "-"), write)
 }
 
-// put writes to a file, or to standard output for "-", whole or not at all.
+// put writes to a file, or to standard output for "-", whole or not at all. It replaces a file, but
+// adds to the summary of a step of GitHub Actions, as every program does that writes there.
 func (a *app) put(path string, write func(io.Writer) error) error {
 	var b bytes.Buffer
 	if err := write(&b); err != nil {
@@ -69,6 +71,9 @@ func (a *app) put(path string, write func(io.Writer) error) error {
 	if path == "-" {
 		_, err := a.out.Write(b.Bytes())
 		return err
+	}
+	if summary := os.Getenv("GITHUB_STEP_SUMMARY"); summary != "" && atomicfile.Target(path) == atomicfile.Target(summary) {
+		return atomicfile.Append(path, b.Bytes())
 	}
 	return atomicfile.Write(path, atomicfile.Options{}, func(w io.Writer) error {
 		_, err := w.Write(b.Bytes())

@@ -295,6 +295,26 @@ func TestRemoveUnfinished(t *testing.T) {
 	require.Equal(t, "again", content(t, path), "a finished file stays")
 }
 
+// TestAppend: what cannot be added whole is not added.
+func TestAppend(t *testing.T) {
+	testutil.Linux(t)
+	if path := os.Getenv("ATOMICFILE_APPEND"); path != "" {
+		require.EqualError(t, atomicfile.Append(path, make([]byte, 10_000)), "write "+path+": file too large")
+		return
+	}
+	path := filepath.Join(t.TempDir(), "summary")
+	for _, part := range []string{"# one\n", "# two", "# three\n"} {
+		require.NoError(t, atomicfile.Append(path, []byte(part)))
+	}
+	const want = "# one\n# two\n# three\n"
+	require.Equal(t, want, content(t, path))
+	cmd := exec.Command("sh", "-c", `ulimit -f 8; exec "$0" -test.run '^TestAppend$'`, os.Args[0])
+	cmd.Env = append(os.Environ(), "ATOMICFILE_APPEND="+path)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Equal(t, want, content(t, path))
+}
+
 func TestIsTemporary(t *testing.T) {
 	for name, want := range map[string]bool{
 		".a.heaplapse-tmp1": true, "dir/.a.hlb.heaplapse-tmp4294967295": true, "a.heaplapse-tmp1": false, ".a": false,

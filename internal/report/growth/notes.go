@@ -125,7 +125,7 @@ func (g *Report) Notes() []string {
 func (g *Report) Warnings() []string {
 	out := []string{}
 	for _, w := range text.GroupWarnings(text.AllWarnings(g.Series, g.Flags)) {
-		out = append(out, text.Clean(w.Text()))
+		out = append(out, text.Message(w.Text()))
 	}
 	return out
 }

@@ -119,9 +119,9 @@ func (i *Info) findings(p *text.Printer) {
 	}
 	p.Linef("")
 	for _, b := range i.Series.Problems {
-		p.Linef("unusable: %s", text.Clean(b.Error()))
+		p.Linef("unusable: %s", text.Message(b.Error()))
 	}
 	for _, g := range text.GroupWarnings(warnings) {
-		p.Linef("%s: %s", g.Kind, text.Clean(g.Text()))
+		p.Linef("%s: %s", g.Kind, text.Message(g.Text()))
 	}
 }

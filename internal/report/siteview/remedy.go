@@ -75,11 +75,11 @@ func remedyForAll(s *symbolize.Symbols, r UnnamedRow, f option.Flags) string {
 		return fmt.Sprintf("pass the files that were mapped with %s DIR or %s FILE", files...)
 	case symbolize.ReasonNoSymbols, symbolize.ReasonNoFunction:
 		return fmt.Sprintf("install debug symbols (Debian: the -dbgsym package of `%s`) or pass %s DIR",
-			text.Clean(packageQuery(first.Path)), f.Of(option.DebugDir)) +
+			text.Message(packageQuery(first.Path)), f.Of(option.DebugDir)) +
 			onlyIf(hasID, " or "+f.Of(option.Debuginfod)+" URL")
 	}
 	if first.Err != nil {
-		return text.Clean(first.Err.Error())
+		return text.Message(first.Err.Error())
 	}
 	return ""
 }

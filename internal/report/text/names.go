@@ -3,6 +3,7 @@ package text
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -26,6 +27,17 @@ func Clean(s string) string {
 }
 
 func unsafeRune(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
+
+// maxWord is the number of characters of a path that a message shows.
+const maxWord = 300
+
+var longWord = regexp.MustCompile(fmt.Sprintf(`\S{%d,}`, maxWord+1))
+
+// Message returns a message, which may quote the input, cleaned. It leaves out the middle of paths
+// that are longer than any real one.
+func Message(s string) string {
+	return longWord.ReplaceAllStringFunc(Clean(s), func(word string) string { return Clip(word, maxWord) })
+}
 
 // Clip returns s cleaned and shortened to a width in characters. It leaves out the middle, where
 // template arguments are.

@@ -33,7 +33,8 @@ import (
 // Client downloads files from debuginfod servers. A nil Client finds nothing. It is safe for
 // concurrent use.
 type Client struct {
-	// URLs are the servers, in the order of the requests.
+	// URLs are the servers, in the order of the requests. They may have a user name and a password,
+	// which no message contains.
 	URLs []string
 	// Dir is the cache directory.
 	Dir string
@@ -159,7 +160,7 @@ func (c *Client) fetch(ctx context.Context, path, buildID, kind string) bool {
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			absent = false
-			c.warn(server, fmt.Errorf("debuginfod: %s: %w", server, err))
+			c.warn(server, fmt.Errorf("debuginfod: %s: %w", withoutUser(server), err))
 		}
 	}
 	if absent {

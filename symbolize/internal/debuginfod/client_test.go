@@ -186,6 +186,34 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// TestPasswords: a server may need a user name and a password; no message has them.
+func TestPasswords(t *testing.T) {
+	data := elfFile(t, wantedID, 0)
+	var user, password string
+	for _, status := range []int{http.StatusOK, http.StatusUnauthorized} {
+		address, _ := server(t, func(w http.ResponseWriter, r *http.Request) {
+			user, password, _ = r.BasicAuth()
+			w.WriteHeader(status)
+			_, _ = w.Write(data)
+		})
+		_, host, _ := strings.Cut(address, "//")
+		c := &Client{URLs: []string{"http://anna:geheim%2F@" + host + "/", "http://token@127.0.0.1:1"}, Dir: t.TempDir()}
+		require.Equal(t, status == http.StatusOK, finds(t, c))
+		require.Equal(t, []string{"anna", "geheim/"}, []string{user, password})
+		messages := fmt.Sprint(c.Warnings())
+		require.NotRegexp(t, "anna|geheim|token", messages)
+		if status != http.StatusOK {
+			require.Contains(t, messages, "debuginfod: "+address+"/: 401 Unauthorized for "+address+"/buildid/")
+			require.Contains(t, messages, "debuginfod: http://127.0.0.1:1: ")
+		}
+	}
+	for _, wrong := range []string{"anna:geheim@host", "ftp://anna:geheim@host/", "http://anna:ge%heim@host", "//anna:geheim@host"} {
+		_, err := New([]string{wrong}, os.Getenv)
+		require.ErrorContains(t, err, "host")
+		require.NotRegexp(t, "anna|geheim", err.Error())
+	}
+}
+
 // TestCancel checks that the end of the context ends a download and says nothing about the server
 // or the file.
 func TestCancel(t *testing.T) {

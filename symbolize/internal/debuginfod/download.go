@@ -37,25 +37,30 @@ func (c *Client) download(parent context.Context, server, path, buildID, kind st
 	}
 	watch := newWatchdog(c.Timeout, func() { cancel(errStalled) })
 	defer watch.stop()
-	err := c.request(ctx, watch, strings.TrimRight(server, "/")+"/buildid/"+buildID+"/"+kind, path, buildID)
+	address := strings.TrimRight(withoutUser(server), "/") + "/buildid/" + buildID + "/" + kind
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return err
+	}
+	if u := parseServer(server); u != nil && u.User != nil {
+		password, _ := u.User.Password()
+		req.SetBasicAuth(u.User.Username(), password)
+	}
+	err = c.request(req, watch, path, buildID)
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
 	return err
 }
 
-func (c *Client) request(ctx context.Context, watch *watchdog, address, path, buildID string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return err
-	}
+func (c *Client) request(req *http.Request, watch *watchdog, path, buildID string) error {
 	req.Header.Set("User-Agent", "heaplapse")
 	resp, err := cmp.Or(c.HTTP, http.DefaultClient).Do(req)
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
-	limit := cmp.Or(c.MaxSize, defaultMaxSize)
+	address, limit := req.URL.String(), cmp.Or(c.MaxSize, defaultMaxSize)
 	switch {
 	case resp.StatusCode == http.StatusNotFound:
 		return fs.ErrNotExist

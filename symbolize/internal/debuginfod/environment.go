@@ -28,8 +28,8 @@ func New(words []string, getenv func(string) string) (*Client, error) {
 		c.URLs = append(c.URLs, word)
 	}
 	for _, text := range c.URLs {
-		if u, err := url.Parse(text); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-			return nil, fmt.Errorf("%q is not the URL of a server: want http://… or https://…", text)
+		if parseServer(text) == nil {
+			return nil, fmt.Errorf("%q is not the URL of a server: want http://… or https://…", withoutUser(text))
 		}
 	}
 	if len(c.URLs) == 0 {
@@ -42,6 +42,29 @@ func New(words []string, getenv func(string) string) (*Client, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// parseServer parses the URL of a server. It returns nil for other text.
+func parseServer(text string) *url.URL {
+	u, err := url.Parse(text)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return nil
+	}
+	return u
+}
+
+// withoutUser returns the URL of a server without a user name and a password, which must not be
+// printed.
+func withoutUser(server string) string {
+	u := parseServer(server)
+	if u == nil {
+		if i := strings.LastIndexByte(server, '@'); i >= 0 {
+			return "…" + server[i:]
+		}
+		return server
+	}
+	u.User = nil
+	return u.String()
 }
 
 // limits reads the variables that hold numbers.
