@@ -117,20 +117,6 @@ func TestWriteReplacesOtherContent(t *testing.T) {
 	}
 }
 
-func TestWriteRemovesAbandonedFiles(t *testing.T) {
-	dir := mkdir(t, 0o700, t.TempDir(), "own")
-	old := time.Now().Add(-2 * abandoned)
-	for name, at := range map[string]time.Time{".lib.so.tmp1": old, ".lib.so.tmp2": time.Now(), "lib-1.so": old} {
-		testutil.WriteFile(t, filepath.Join(dir, name), "", 0o600)
-		require.NoError(t, os.Chtimes(filepath.Join(dir, name), at, at))
-	}
-	_, err := writeTo([]candidate{{dir: filepath.Dir(dir), own: "own"}}, "lib.so", []byte("object"))
-	require.NoError(t, err)
-	require.NoFileExists(t, filepath.Join(dir, ".lib.so.tmp1"))
-	require.FileExists(t, filepath.Join(dir, ".lib.so.tmp2"), "another process may be writing it")
-	require.FileExists(t, filepath.Join(dir, "lib-1.so"))
-}
-
 // TestUnsuitableDirectories: the first suitable directory is used. The error names the reason for
 // each that is not.
 func TestUnsuitableDirectories(t *testing.T) {

@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -81,7 +80,6 @@ func (c candidate) write(name string, object []byte) (string, error) {
 	if c.holds(dir, name, object) == nil {
 		return path, nil
 	}
-	removeAbandoned(dir.path)
 	// No other user can change the directory or its path, so paths are as safe as descriptors here.
 	err = atomicfile.Write(path, atomicfile.Options{Mode: c.mode(0o644)}, func(w io.Writer) error {
 		_, err := w.Write(object)
@@ -162,21 +160,4 @@ func (c candidate) holds(dir *place, name string, object []byte) error {
 		return fmt.Errorf("%s: %w", path, errOther)
 	}
 	return nil
-}
-
-// abandoned is the age at which a temporary file is no longer being written.
-const abandoned = time.Hour
-
-// removeAbandoned removes temporary files of processes that were killed.
-func removeAbandoned(dir string) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return
-	}
-	for _, e := range entries {
-		info, err := e.Info()
-		if err == nil && atomicfile.IsTemporary(e.Name()) && time.Since(info.ModTime()) > abandoned {
-			_ = os.Remove(filepath.Join(dir, e.Name()))
-		}
-	}
 }
