@@ -8,23 +8,27 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize/internal/files"
 	"github.com/heaplapse/heaplapse/symbolize/internal/jit"
 )
 
-// resolveGenerated names generated code, which are addresses outside of files, by the perf maps and
-// jitdumps of just-in-time compilers.
+// resolveGenerated names addresses outside of files: generated code by the perf maps and jitdumps of
+// just-in-time compilers, scripts by the frames files of heaplapse's engine.
 func (s *Symbols) resolveGenerated(series *series.Series, o Options, source files.Source) {
 	if !slices.ContainsFunc(s.Locations, func(l Location) bool { return l.generated() }) {
 		return
 	}
 	var maps []*jit.Map
-	for _, path := range perfMapPaths(series, o) {
+	for _, path := range append(framesPaths(series, o), perfMapPaths(series, o)...) {
 		m, err := generatedCode(source, path)
 		if err != nil {
-			s.Warnings = append(s.Warnings, fmt.Errorf("perf map not used: %w", err))
+			s.Warnings = append(s.Warnings, fmt.Errorf("names not used: %w", err))
 			continue
+		}
+		if m.Skipped != nil {
+			s.Warnings = append(s.Warnings, fmt.Errorf("names are missing: %w", m.Skipped))
 		}
 		maps = append(maps, m)
 	}
@@ -38,7 +42,7 @@ func (s *Symbols) resolveGenerated(series *series.Series, o Options, source file
 	}
 }
 
-// generatedCode reads a perf map or a jitdump.
+// generatedCode reads a file that names addresses outside of files.
 func generatedCode(source files.Source, path string) (*jit.Map, error) {
 	file, err := source.OpenMap(path)
 	if err != nil {
@@ -58,16 +62,38 @@ func (l *Location) nameByMaps(maps []*jit.Map) {
 	for _, m := range maps {
 		if f, ok := m.Find(uint64(l.Address) - 1); ok {
 			l.Frames = []Frame{{Function: f.Function, File: f.File, Line: f.Line, Column: f.Column, StartLine: f.StartLine}}
-			l.Source, l.Reason = SourcePerfMap, ReasonNone
-			if m.Dump {
-				l.Source = SourceJITDump
-			}
+			l.Source, l.Reason = mapSources[m.Kind], ReasonNone
 			return
 		}
 	}
 	if l.Reason == ReasonAnonymous {
 		l.Reason = ReasonNoPerfEntry
 	}
+}
+
+// mapSources are the sources of names, by the kind of file.
+var mapSources = map[jit.Kind]Source{jit.PerfMap: SourcePerfMap, jit.JITDump: SourceJITDump, jit.Frames: SourceFrames}
+
+// framesPaths returns the frames files in the options or, if there are none, those of the process
+// that the manifest lists or that are next to the snapshots. There is one for each process image;
+// their addresses differ.
+func framesPaths(series *series.Series, o Options) []string {
+	if o.Frames != nil {
+		return o.Frames
+	}
+	pid := series.PID()
+	paths := copiedMaps(series, manifest.KindFrames, pid)
+	prefix := strings.TrimSuffix(filepath.Base(series.Process.Prefix), fmt.Sprintf("_%d", pid))
+	first := globQuote(filepath.Join(series.Dir(), fmt.Sprintf("%s.%d", prefix, pid)))
+	for _, image := range []string{"", ".*"} {
+		for _, ext := range []string{"", ".gz", ".zst"} {
+			found, _ := filepath.Glob(first + image + manifest.FramesSuffix + ext)
+			paths = append(paths, slices.DeleteFunc(found, func(path string) bool {
+				return slices.Contains(paths, path) || isIrregular(path)
+			})...)
+		}
+	}
+	return paths
 }
 
 // perfMapPaths returns the maps in the options or, if there are none, those that it finds. Jitdumps

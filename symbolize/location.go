@@ -61,6 +61,28 @@ type Location struct {
 // Named reports whether the location has at least one frame.
 func (l *Location) Named() bool { return len(l.Frames) > 0 }
 
+// Script reports whether the location is a line of a script that an interpreter runs, rather than
+// code. The engine's own marks, such as [mmap], have no file.
+func (l *Location) Script() bool { return l.Source == SourceFrames && l.Frames[0].File != "" }
+
+// FileName returns the last element of the path of a source file. The name of a Python package's main
+// file says little, so that its directory is kept: json/__init__.py.
+func FileName(file string) string {
+	dir, base := path.Split(file)
+	if base == "__init__.py" || base == "__main__.py" {
+		return path.Join(path.Base(dir), base)
+	}
+	return path.Base(file)
+}
+
+// Language returns the language of a script, "python", and "" for code, whose language is unknown.
+func (l *Location) Language() string {
+	if l.Script() {
+		return "python" // the only one so far
+	}
+	return ""
+}
+
 // Source is the origin of a name.
 type Source uint8
 
@@ -73,9 +95,10 @@ const (
 	SourcePerfMap         // a perf map
 	SourceEmbedded        // the snapshot
 	SourceJITDump         // a jitdump
+	SourceFrames          // a frames file of heaplapse's engine
 )
 
-var sourceNames = [...]string{"", "dwarf", "symtab", "dynsym", "perf-map", "embedded", "jitdump"}
+var sourceNames = [...]string{"", "dwarf", "symtab", "dynsym", "perf-map", "embedded", "jitdump", "frames"}
 
 // String returns the name in JSON. The names never change.
 func (s Source) String() string { return sourceNames[s] }

@@ -23,6 +23,9 @@ type Options struct {
 	// jit-PID.dump in the directory of the snapshots, in /tmp, or in the working directory of the
 	// process if it is still running.
 	PerfMaps []string
+	// Frames has the frames files of heaplapse's engine, which name the functions of scripts; nil
+	// means those that the process wrote next to the snapshots.
+	Frames []string
 	// Debuginfod downloads files that are not on this machine; nil means no downloads.
 	Debuginfod *Debuginfod
 	Demangle   Demangle

@@ -69,7 +69,7 @@ func keyOf(l *Location) placeKey {
 	switch {
 	case l.Module != NoModule:
 		return placeKey{module: l.Module, offset: l.Offset}
-	case l.Source == SourcePerfMap || l.Source == SourceJITDump:
+	case l.Source == SourcePerfMap || l.Source == SourceJITDump || l.Source == SourceFrames:
 		f := l.Frames[0]
 		return placeKey{module: NoModule, name: f.Function + "\x00" + f.File, offset: uint64(f.Line)}
 	}

@@ -81,7 +81,7 @@ type Process struct {
 type File struct {
 	File string `json:"file"` // base name of the copy
 	Path string `json:"path"` // original path
-	Kind string `json:"kind"` // perf-map, jitdump or vdso
+	Kind string `json:"kind"` // perf-map, jitdump, frames or vdso
 	PID  int    `json:"pid,omitempty"`
 }
 
@@ -112,6 +112,14 @@ type Snapshot struct {
 	// user and in system mode. It is nil if unknown.
 	CPU *int64 `json:"cpu_ns,omitempty"`
 }
+
+// KindFrames is the kind of a file that the engine wrote: the functions of the scripts that a
+// process ran, by the addresses that stand for them in the snapshots. The names of such files are
+// PREFIX.PID.frames.jsonl and, from the second process image on, PREFIX.PID.IMAGE.frames.jsonl.
+const (
+	KindFrames   = "frames"
+	FramesSuffix = ".frames.jsonl"
+)
 
 // VDSOFile is the base name of the copy of the kernel's [vdso], a File of kind vdso.
 const VDSOFile = "vdso.so"

@@ -25,11 +25,12 @@ func (b *Bundle) Sources() []series.Source {
 func (b *Bundle) FS() fs.FS { return b.spool }
 
 // Options returns the options with which the bundle was written, with the bundle as the source of
-// files and the perf maps of one process. The caller adds options that affect how names are shown.
+// files. PerfMaps has the perf maps and the frames files of one process. The caller adds options that
+// affect how names are shown.
 func (b *Bundle) Options(p series.Process) symbolize.Options {
 	o := symbolize.Options{
 		Binary: b.Index.Search.Binary, Sysroot: b.Index.Search.Sysroot, DebugDirs: b.Index.Search.DebugDirs,
-		PerfMaps: []string{}, Files: source{b},
+		PerfMaps: []string{}, Frames: []string{}, Files: source{b},
 	}
 	for _, g := range b.Index.Processes {
 		if g.Process == p.String() {

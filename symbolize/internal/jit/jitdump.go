@@ -47,6 +47,9 @@ type line struct {
 	number int
 }
 
+// dumpMagicSize is the number of bytes that identify a jitdump.
+const dumpMagicSize = 4
+
 // dumpMagic returns the byte order of a jitdump. ok is false for other files.
 func dumpMagic(head []byte) (order binary.ByteOrder, ok bool) {
 	switch string(head) {
@@ -82,7 +85,7 @@ func readDump(in *bufio.Reader, order binary.ByteOrder) (*Map, error) {
 		return nil, fmt.Errorf("jitdump header of %d bytes, want at least %d", size, headerSize)
 	}
 	r := dumpReader{
-		in: in, order: order, m: &Map{Dump: true},
+		in: in, order: order, m: &Map{Kind: JITDump},
 		pending: map[uint64][]line{}, loaded: map[uint64]int{}, files: map[string]string{},
 	}
 	_, err := io.CopyN(io.Discard, in, int64(size-headerSize))

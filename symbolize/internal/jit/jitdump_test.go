@@ -63,7 +63,7 @@ func dumpOf(t testing.TB, data []byte) *Map {
 	t.Helper()
 	m, err := Read(bytes.NewReader(data), "jit-4711.dump")
 	require.NoError(t, err)
-	require.True(t, m.Dump)
+	require.Equal(t, JITDump, m.Kind)
 	return m
 }
 

@@ -1,5 +1,6 @@
-// Package jit reads the files in which just-in-time compilers list the functions that they
-// generate: perf maps (perfmap.go) and jitdumps (jitdump.go).
+// Package jit reads the files that name addresses outside of mapped files. Just-in-time compilers
+// list the functions that they generate in perf maps (perfmap.go) and jitdumps (jitdump.go).
+// heaplapse's engine lists the functions of scripts in frames files (frames.go).
 //
 // # Contract
 //
@@ -14,6 +15,7 @@ package jit
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -31,10 +33,22 @@ const (
 	maxText    = 256 << 20 // bytes of all names
 )
 
+// Kind is the kind of a file.
+type Kind uint8
+
+// Kinds of files.
+const (
+	PerfMap Kind = iota
+	JITDump
+	Frames
+)
+
 // Map is the functions of one file. It is immutable.
 type Map struct {
-	// Dump reports whether the file is a jitdump.
-	Dump bool
+	Kind Kind
+	// Skipped is the error of the first malformed line that was skipped, nil if there is none. Only
+	// lines of a frames file are checked.
+	Skipped error
 
 	entries []entry // in the order of the file
 	index   interval.Index
@@ -54,14 +68,36 @@ type Frame struct {
 	Line, Column, StartLine int
 }
 
-// Read reads a perf map or a jitdump, which it distinguishes by their first bytes. The extension of
-// the extension of the name determines the compression (.gz, .zst). Errors begin with the name.
+// Read reads a file of any kind; the first bytes tell which. The extension of the name determines
+// the compression (.gz, .zst). Errors begin with the name and, if it is known, the line.
 func Read(r io.Reader, name string) (*Map, error) {
 	m, err := read(r, filepath.Ext(name))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, located(name, err)
 	}
+	m.Skipped = located(name, m.Skipped)
 	return m, nil
+}
+
+// lineError is an error in a line of a file.
+type lineError struct {
+	line int
+	err  error
+}
+
+func (e *lineError) Error() string { return e.err.Error() }
+func (e *lineError) Unwrap() error { return e.err }
+
+// located returns an error that begins with the name of the file and the line, or nil if err is nil.
+func located(name string, err error) error {
+	var at *lineError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &at):
+		return fmt.Errorf("%s:%d: %w", name, at.line, err)
+	}
+	return fmt.Errorf("%s: %w", name, err)
 }
 
 func read(r io.Reader, ext string) (*Map, error) {
@@ -71,9 +107,12 @@ func read(r io.Reader, ext string) (*Map, error) {
 	}
 	defer done()
 	in := bufio.NewReaderSize(r, maxName)
-	head, _ := in.Peek(4) // an error comes back with the first read
-	if order, ok := dumpMagic(head); ok {
+	head, _ := in.Peek(len(framesHead)) // an error comes back with the first read
+	if order, ok := dumpMagic(head[:min(len(head), dumpMagicSize)]); ok {
 		return readDump(in, order)
+	}
+	if string(head) == framesHead {
+		return readFrames(in)
 	}
 	return readPerfMap(in)
 }
@@ -131,6 +170,9 @@ func (m *Map) Find(addr uint64) (f Frame, ok bool) {
 	i, ok := m.index.Find(addr)
 	if !ok {
 		return Frame{}, false
+	}
+	if m.Kind == Frames {
+		return m.entries[i].script(), true
 	}
 	return m.entries[i].frame(addr), true
 }

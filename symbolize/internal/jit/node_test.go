@@ -57,7 +57,7 @@ func TestNodeVersions(t *testing.T) {
 	for _, path := range append(fixtures(t, "map"), fixtures(t, "dump.gz")...) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			m := readFile(t, path)
-			require.Equal(t, strings.HasSuffix(path, "dump.gz"), m.Dump)
+			require.Equal(t, strings.HasSuffix(path, "dump.gz"), m.Kind == JITDump)
 			left := map[function]int{}
 			for f, line := range first {
 				left[f] = line

@@ -16,7 +16,7 @@ func mapOf(t testing.TB, text string) *Map {
 	t.Helper()
 	m, err := Read(strings.NewReader(text), "perf-1.map")
 	require.NoError(t, err)
-	require.False(t, m.Dump)
+	require.Equal(t, PerfMap, m.Kind)
 	return m
 }
 
