@@ -2,6 +2,7 @@ package baseline
 
 import (
 	"math"
+	"strings"
 	"time"
 
 	"github.com/heaplapse/heaplapse/diff/identity"
@@ -124,4 +125,10 @@ type Site struct {
 type Frame struct {
 	Function, Module, File string
 	Line                   int
+}
+
+// Script reports whether the frame is a line of a Python script. Code is in a module; generated code
+// has other source files.
+func (f *Frame) Script() bool {
+	return f.Module == "" && f.Line > 0 && (strings.HasSuffix(f.File, ".py") || strings.HasPrefix(f.File, "<"))
 }

@@ -88,7 +88,10 @@ func (p *pair) foreign(m identity.Match) bool {
 	}
 	s, shared := p.sides[side], p.shared[side]
 	return slices.ContainsFunc(s.Stack(s.sites[members[0]]), func(id symbolize.LocationID) bool {
-		module := s.Symbols.Locations[id].Module
-		return module == symbolize.NoModule || !shared[module]
+		l := &s.Symbols.Locations[id]
+		if l.Source == symbolize.SourceFrames {
+			return false // a script has no module
+		}
+		return l.Module == symbolize.NoModule || !shared[l.Module]
 	})
 }

@@ -103,13 +103,22 @@ func (n *Namer) frames(id symbolize.LocationID) []string {
 	l := &n.symbols.Locations[id]
 	var names []string
 	for _, f := range l.Frames {
-		names = append(names, Normalize(f.Function))
+		names = append(names, frameName(l, f))
 	}
 	if len(names) == 0 {
 		names = []string{n.unnamed(l)}
 	}
 	n.names[id] = names
 	return names
+}
+
+// frameName is the normalised name of a function. That of a script includes the file: functions of
+// scripts have short names.
+func frameName(l *symbolize.Location, f symbolize.Frame) string {
+	if l.Script() {
+		return symbolize.FileName(f.File) + ":" + f.Function
+	}
+	return Normalize(f.Function)
 }
 
 func (n *Namer) unnamed(l *symbolize.Location) string {
@@ -152,7 +161,8 @@ func (n *Namer) join(stack []symbolize.LocationID) (sure, all string) {
 	return "", b.String()
 }
 
-// locate returns a location's file and offset, or its name if it is generated code.
+// locate returns a location's file and offset, its line if it is one of a script, or its name if it
+// is generated code.
 func (n *Namer) locate(l *symbolize.Location) place {
 	m := n.symbols.Module(l)
 	switch {
@@ -162,6 +172,8 @@ func (n *Namer) locate(l *symbolize.Location) place {
 		return place{fmt.Sprintf("%s+%x\x00", hex.EncodeToString([]byte(m.Path)), l.Offset), n.SameProcess}
 	case m != nil:
 		return place{}
+	case l.Script():
+		return place{fmt.Sprintf("script %s:%d\x00", frameName(l, l.Frames[0]), l.Frames[0].Line), true}
 	case l.Named():
 		return place{"jit " + Normalize(l.Frames[0].Function) + "\x00", true}
 	case n.SameProcess || l.Address == 0:

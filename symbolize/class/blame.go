@@ -1,6 +1,10 @@
 package class
 
-import "github.com/heaplapse/heaplapse/symbolize"
+import (
+	"slices"
+
+	"github.com/heaplapse/heaplapse/symbolize"
+)
 
 // FrameRef refers to a frame of a stack: Position is that of its location in the stack, Frame that
 // of the frame in the location. Frame is -1 if the location has no name.
@@ -34,11 +38,15 @@ func (b *Blamer) Classes(id symbolize.LocationID) []Class {
 	l := &b.s.Locations[id]
 	module := ""
 	if m := b.s.Module(l); m != nil {
-		module = m.Name()
+		module = m.Path
 	}
 	var out []Class
 	for _, f := range l.Frames {
-		out = append(out, b.rules.classify(f.Function, module))
+		if l.Script() {
+			out = append(out, b.rules.classifyScript(f.File, f.Function))
+		} else {
+			out = append(out, b.rules.classify(f.Function, module))
+		}
 	}
 	if len(out) == 0 {
 		out = append(out, b.unnamed(l, module))
@@ -56,9 +64,34 @@ func (b *Blamer) unnamed(l *symbolize.Location, module string) Class {
 	return b.rules.classify("", module)
 }
 
+// Mapped reports whether the memory of a stack was mapped by mmap, rather than allocated.
+func (b *Blamer) Mapped(stack []symbolize.LocationID) bool {
+	return len(stack) > 0 && b.Classes(stack[0])[0] == Mmap
+}
+
+// Script returns the position of the line of a script that called the frame at a position: the first
+// line above it of the application, else of an installed package or a library. ok is false if there
+// is none, or if the frame is itself a line of a script.
+func (b *Blamer) Script(stack []symbolize.LocationID, position int) (caller int, ok bool) {
+	if b.s.Locations[stack[position]].Script() {
+		return 0, false
+	}
+	rank := len(scriptRanks)
+	for i, id := range stack[position+1:] {
+		if !b.s.Locations[id].Script() {
+			continue
+		}
+		if r := slices.Index(scriptRanks[:], b.Classes(id)[0]); r >= 0 && r < rank {
+			rank, caller = r, position+1+i
+		}
+	}
+	return caller, rank < len(scriptRanks)
+}
+
 // Blame returns the frame that an allocation is attributed to. In order of preference, and each
 // time from the leaf up to the first interpreter loop, it is
 //
+//   - on a stack with lines of a script, the one that script returns,
 //   - the first frame of the application,
 //   - the first named frame that is no allocator,
 //   - the first frame that is no allocator,
@@ -71,7 +104,10 @@ func (b *Blamer) Blame(stack []symbolize.LocationID) (ref FrameRef, ok bool) {
 		return FrameRef{}, false
 	}
 	from := b.aboveAllocators(stack)
-	application := func(c Class, _ bool) bool { return c == Application }
+	if ref, ok := b.script(stack, from); ok {
+		return ref, true
+	}
+	application := func(c Class, _ bool) bool { return c == Application || c == Library }
 	runtime := func(c Class) bool { return c == Runtime || c == Interpreter }
 	namedRuntime := func(c Class, named bool) bool { return runtime(c) && named }
 	anyRuntime := func(c Class, _ bool) bool { return runtime(c) }
@@ -83,6 +119,36 @@ func (b *Blamer) Blame(stack []symbolize.LocationID) (ref FrameRef, ok bool) {
 	return b.refTo(stack[0], 0, 0), true
 }
 
+// script returns the frame that an allocation on behalf of a script is attributed to: native code of
+// the application that a script called, else the first line of the application, of an installed
+// package, or of the language's library, in this order. Native code of others, such as the
+// interpreter and the C extensions of packages, works for the line that called it. The search begins
+// at a position and ends at an event loop or a similar dispatcher, which did not request what it
+// runs. ok is false if there is no line of a script.
+func (b *Blamer) script(stack []symbolize.LocationID, from int) (ref FrameRef, ok bool) {
+	rank := len(scriptRanks)
+	for i, id := range stack[from:] {
+		l := &b.s.Locations[id]
+		if ok && !l.Script() {
+			continue // native code that called the script did not request what the script allocates
+		}
+		for k, c := range b.Classes(id) {
+			r := slices.Index(scriptRanks[:], c)
+			if r >= 0 && r < rank && (l.Script() || c == Application && l.Named()) {
+				rank, ref = r, b.refTo(id, from+i, k)
+			}
+		}
+		ok = ok || l.Script()
+		if ok && (rank == 0 || b.Classes(id)[0] == Interpreter) {
+			break
+		}
+	}
+	return ref, ok
+}
+
+// scriptRanks are the classes that the lines of a script may have, in order of preference.
+var scriptRanks = [...]Class{Application, Library, Runtime, Interpreter}
+
 // aboveAllocators returns the position of the first frame above the allocators at the leaf. A frame
 // without a name that an allocator calls is part of the allocator. The position is 0 if the whole
 // stack consists of allocators.
@@ -90,7 +156,7 @@ func (b *Blamer) aboveAllocators(stack []symbolize.LocationID) (from int) {
 	for i, id := range stack {
 		classes := b.Classes(id)
 		last := classes[len(classes)-1]
-		if last == Allocator || last == Profiler {
+		if last == Allocator || last == Profiler || last == Mmap {
 			from = i + 1
 		} else if b.s.Locations[id].Named() {
 			break

@@ -1,6 +1,7 @@
 package class
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -51,19 +52,23 @@ func TestClasses(t *testing.T) {
 func TestClassesOfUnnamedFrames(t *testing.T) {
 	rules := DefaultRules()
 	for module, want := range map[string]Class{
-		"libtcmalloc.so.4": Profiler, "libjemalloc.so.2": Profiler, "libc.so.6": Runtime, "libstdc++.so.6.0.30": Runtime,
-		"python3.11": Runtime, "libffi.so.8": Runtime, "program": Application, "libcurl.so.4": Application, "": Application,
+		"/lib/libtcmalloc.so.4": Profiler, "libjemalloc.so.2": Profiler, "/lib/libc.so.6": Runtime, "libstdc++.so.6.0.30": Runtime,
+		"/usr/bin/python3.11": Runtime, "libffi.so.8": Runtime, "/srv/program": Application, "": Application,
+		"/srv/libcurl.so.4": Application, "/usr/lib/x86_64-linux-gnu/libcurl.so.4": Library,
 	} {
 		require.Equal(t, want, rules.classify("", module), "%s", module)
 	}
 	require.Equal(t, Application, rules.classify("qsort_r", "libc.so.6"), "a function takes precedence over its module")
+	require.Equal(t, Library, rules.classify("scanstring_unicode", "/usr/lib/python3.11/lib-dynload/_json.cpython-311-x86_64-linux-gnu.so"))
+	require.Equal(t, Library, rules.classify("builtin_map", "/root/.pyenv/versions/3.13.0/lib/libpython3.13.so.1.0"))
+	require.Equal(t, Mmap, rules.classify("[mmap]", ""))
 	require.Equal(t, Profiler, rules.classify("anything", "libtcmalloc_minimal.so.4"), "except in the module of the profiler")
 }
 
 func TestParseRulesErrors(t *testing.T) {
 	for line, msg := range map[string]string{
-		"allocator":                 "want CLASS function|module|unnamed REGEXP",
-		"allocator function":        "want CLASS function|module|unnamed REGEXP",
+		"allocator":                 "want CLASS function|module|unnamed|path|script REGEXP",
+		"allocator function":        "want CLASS function|module|unnamed|path|script REGEXP",
 		"allokator function ^f$":    `unknown class "allokator"`,
 		"allocator fonction ^f$":    `cannot match "fonction"`,
 		"allocator function ^(f":    "missing closing )",
@@ -180,4 +185,115 @@ func FuzzRules(f *testing.F) {
 			require.Equal(t, Application, class)
 		}
 	})
+}
+
+// TestClassesOfScripts: the file decides; only the function tells what a loop is.
+func TestClassesOfScripts(t *testing.T) {
+	rules := DefaultRules()
+	for class, lines := range map[Class][]string{
+		Application: {
+			"/srv/app.py handle", "/srv/app.py malloc", "/srv/lib/tools.py run", "<stdin> <module>", "<string> handle", "/srv/bin/app.py <module>",
+			"/home/me/python/app.py main", "/srv/asyncio/app.py run2",
+		},
+		Library: {
+			"/usr/lib/python3/dist-packages/requests/api.py get", "/srv/venv/lib/python3.12/site-packages/numpy/__init__.py ones",
+			"/opt/conda/lib/python3.11/site-packages/flask/app.py Flask.dispatch_request",
+		},
+		Runtime: {
+			"/usr/lib/python3.11/json/decoder.py JSONDecoder.decode", "/root/.pyenv/versions/3.13.0/lib/python3.13t/threading.py Thread.run",
+			"<frozen importlib._bootstrap> _find_and_load", "<string> __create_fn__.<locals>.__init__", "/srv/venv/bin/gunicorn <module>",
+			"/usr/lib/python312.zip/json/decoder.py decode", "/usr/lib/python3.11/asyncio/base_events.py BaseEventLoop.call_later",
+		},
+		Interpreter: {
+			"/usr/lib/python3.11/asyncio/base_events.py BaseEventLoop.run_forever", "/usr/lib/python3.8/asyncio/base_events.py _run_once",
+			"/usr/lib/python3.11/socketserver.py BaseServer.serve_forever", "/srv/venv/lib/python3.12/site-packages/uvicorn/server.py Server.run",
+		},
+	} {
+		for _, line := range lines {
+			file, function, _ := strings.Cut(line, ".py ")
+			if file == line {
+				file, function, _ = strings.Cut(line, "> ")
+				file += ">"
+			} else {
+				file += ".py"
+			}
+			if file == line+">" {
+				file, function, _ = strings.Cut(line, " ")
+			}
+			require.Equal(t, class, rules.classifyScript(file, function), "%s", line)
+		}
+	}
+}
+
+// scriptStack returns the symbols of one stack, as stackOf. A line of a script is "FILE FUNCTION".
+func scriptStack(t *testing.T, frames ...string) (*symbolize.Symbols, []symbolize.LocationID) {
+	t.Helper()
+	s := &symbolize.Symbols{Modules: []symbolize.Module{
+		{Path: "/srv/ops.so"}, {Path: "/usr/lib/python3.11/lib-dynload/_json.so"}, {Path: "/usr/bin/python3.11"},
+		{Path: "/srv/venv/lib/python3.11/site-packages/numpy/_core.so"},
+	}}
+	var stack []symbolize.LocationID
+	for i, text := range frames {
+		where, function, ok := strings.Cut(text, " ")
+		require.True(t, ok)
+		l := symbolize.Location{Module: symbolize.NoModule, Frames: []symbolize.Frame{{Function: function}}}
+		switch module := strings.Index("ops.so|json|python|numpy", where); {
+		case strings.HasSuffix(where, ".py"):
+			l.Source, l.Frames[0].File, l.Frames[0].Line = symbolize.SourceFrames, where, 1
+		case where == "mark":
+			l.Source = symbolize.SourceFrames
+		case where == "unnamed":
+			l.Module, l.Frames = 0, nil
+		default:
+			l.Module = symbolize.ModuleID(strings.Count("ops.so|json|python|numpy"[:module], "|"))
+		}
+		s.Locations = append(s.Locations, l)
+		stack = append(stack, symbolize.LocationID(i))
+	}
+	return s, stack
+}
+
+func TestBlameOfScripts(t *testing.T) {
+	const (
+		decoder  = "/usr/lib/python3.11/json/decoder.py raw_decode"
+		handle   = "/srv/app.py handle"
+		module   = "/srv/app.py <module>"
+		requests = "/usr/lib/python3/dist-packages/requests/api.py get"
+		loop     = "/usr/lib/python3.11/asyncio/base_events.py BaseEventLoop.run_forever"
+	)
+	for name, c := range map[string]struct {
+		stack  []string
+		want   int
+		script int // the line that called it; 0 for none
+	}{
+		"the interpreter":                      {[]string{"python PyUnicode_New", "python unicode_concatenate", handle, module}, 2, 0},
+		"an allocator":                         {[]string{"python new_arena", handle, module}, 1, 0},
+		"an extension and the library":         {[]string{"python PyUnicode_New", "json scan_once", "python vectorcall", decoder, handle, module}, 4, 0},
+		"an extension of a package":            {[]string{"numpy npy_alloc", "numpy array_zeros", handle, module}, 2, 0},
+		"a package below the application":      {[]string{"json scan_once", decoder, requests, handle, module}, 3, 0},
+		"a package without an application":     {[]string{"json scan_once", decoder, requests}, 2, 0},
+		"the library alone":                    {[]string{"json scan_once", decoder}, 1, 0},
+		"native code of the application":       {[]string{"ops.so malloc", "ops.so LeakyOp::Compute", "numpy call", handle, module}, 1, 3},
+		"native code called by a package":      {[]string{"ops.so LeakyOp::Compute", requests, handle}, 0, 2},
+		"native code without a name":           {[]string{"unnamed x", handle, module}, 1, 0},
+		"a callback":                           {[]string{"python PyList_New", handle, "ops.so each", module}, 1, 0},
+		"a program that embeds the library":    {[]string{"json scan_once", decoder, "ops.so Engine::run", "ops.so main"}, 1, 0},
+		"a package below a loop":               {[]string{"json scan_once", decoder, requests, loop, "/srv/app.py main"}, 2, 0},
+		"the application below a loop":         {[]string{"json scan_once", decoder, handle, loop, "/srv/app.py main"}, 2, 0},
+		"the loop alone":                       {[]string{"python PyList_New", loop, "/srv/app.py main"}, 1, 0},
+		"mapped memory":                        {[]string{"mark [mmap]", "python _PyObject_Arena", handle}, 2, 0},
+		"native code, with nothing that calls": {[]string{"json scan_once", "python PyObject_Call"}, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, stack := scriptStack(t, c.stack...)
+			b := NewBlamer(s, nil)
+			ref, ok := b.Blame(stack)
+			require.True(t, ok)
+			require.Equal(t, c.want, ref.Position)
+			require.Equal(t, strings.HasPrefix(c.stack[0], "mark [mmap]"), b.Mapped(stack))
+			caller, ok := b.Script(stack, ref.Position)
+			require.Equal(t, c.script != 0, ok)
+			require.Equal(t, c.script, caller)
+		})
+	}
 }

@@ -1,14 +1,15 @@
 // Package class decides which function requested the memory of an allocation.
 //
-// [Rules] map each frame to a [Class] by its function or module: allocators, the profiler,
-// containers and language runtimes allocate on behalf of their callers. A [Blamer] picks the frame
-// of a stack that the allocation is attributed to, which is the first one from the leaf that
-// belongs to the application.
+// [Rules] map each frame to a [Class] by its function or module, and a line of a script by its file:
+// allocators, the profiler, containers and language runtimes allocate on behalf of their callers. A
+// [Blamer] picks the frame of a stack that the allocation is attributed to, which is the first one
+// from the leaf that belongs to the application.
 package class
 
 import (
 	_ "embed" // rules.txt
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,9 +29,11 @@ const (
 	Profiler                 // the recording allocator itself, which is on every stack
 	Runtime                  // containers, call dispatch, start-up code: they allocate for their caller
 	Interpreter              // the main loop of an interpreter: Runtime; frames above it are not blamed
+	Library                  // code of others: Application, except that a script is preferred to it
+	Mmap                     // memory that the kernel mapped: Allocator, but of other memory
 )
 
-var names = [...]string{"application", "allocator", "profiler", "runtime", "interpreter"}
+var names = [...]string{"application", "allocator", "profiler", "runtime", "interpreter", "library", "mmap"}
 
 // String returns the stable name that JSON and rule files use.
 func (c Class) String() string { return names[c] }
@@ -55,9 +58,13 @@ const (
 	subjectFunction subject = iota
 	subjectModule           // the module of any frame
 	subjectUnnamed          // the module of a frame without a function
+	subjectPath             // the path of the module of any frame
+	subjectScript           // source file and function of a line of a script, which no other rule matches
+	subjects
 )
 
-var subjects = map[string]subject{"function": subjectFunction, "module": subjectModule, "unnamed": subjectUnnamed}
+// subjectNames are the names in rules.
+var subjectNames = [subjects]string{"function", "module", "unnamed", "path", "script"}
 
 // DefaultRules returns the rules of rules.txt.
 func DefaultRules() *Rules { return defaultRules() }
@@ -84,9 +91,10 @@ func ReadRules(path string) (*Rules, error) {
 	return ParseRules(string(text), path)
 }
 
-// ParseRules reads one rule a line: a class, what to match ("function", "module", or "unnamed" for
-// the module of a frame without a function), and a regular expression. Empty lines and lines that
-// begin with # are ignored. An error is a [heapfile.SyntaxError] with the name and the line.
+// ParseRules reads one rule a line: a class, what to match ("function", "module", "unnamed" for the
+// module of a frame without a function, "path" for that of the module, or "script" for the file and
+// the function of a line of a script), and a regular expression. Empty lines and lines that begin
+// with # are ignored. An error is a [heapfile.SyntaxError] with the name and the line.
 func ParseRules(text, name string) (*Rules, error) {
 	r := &Rules{}
 	for i, line := range strings.Split(text, "\n") {
@@ -106,32 +114,46 @@ func ParseRules(text, name string) (*Rules, error) {
 // parseRule parses the fields of a line such as "allocator function ^xmalloc$".
 func parseRule(f []string) (rule, error) {
 	if len(f) < 3 {
-		return rule{}, fmt.Errorf("want CLASS function|module|unnamed REGEXP")
+		return rule{}, fmt.Errorf("want CLASS function|module|unnamed|path|script REGEXP")
 	}
 	class := slices.Index(names[:], f[0])
 	if class < 0 {
-		return rule{}, fmt.Errorf("unknown class %q: want application, allocator, profiler, runtime or interpreter", f[0])
+		return rule{}, fmt.Errorf("unknown class %q: want one of %s", f[0], strings.Join(names[:], ", "))
 	}
-	subject, ok := subjects[f[1]]
-	if !ok {
-		return rule{}, fmt.Errorf("cannot match %q: want function, module or unnamed", f[1])
+	what := slices.Index(subjectNames[:], f[1])
+	if what < 0 {
+		return rule{}, fmt.Errorf("cannot match %q: want function, module, unnamed, path or script", f[1])
 	}
 	pattern, err := regexp.Compile(strings.Join(f[2:], " "))
-	return rule{Class(class), subject, pattern}, err
+	return rule{Class(class), subject(what), pattern}, err
 }
 
-// classify returns the class of a frame. function is "" for a frame without a name.
+// texts are the texts of a frame that rules are matched against, by subject; "" does not match.
+type texts [subjects]string
+
+// classify returns the class of a frame. function is "" for a frame without a name; module is the
+// path of its module, "" if there is none.
 func (r *Rules) classify(function, module string) Class {
+	t := texts{subjectFunction: function, subjectPath: module}
+	if module != "" {
+		t[subjectModule] = path.Base(module)
+	}
+	if function == "" {
+		t[subjectUnnamed] = t[subjectModule]
+	}
+	return r.match(&t)
+}
+
+// classifyScript returns the class of a line of a script.
+func (r *Rules) classifyScript(file, function string) Class {
+	return r.match(&texts{subjectScript: file + " " + function})
+}
+
+// match returns the class of the first rule that matches.
+func (r *Rules) match(t *texts) Class {
 	for i := range r.list {
 		rule := &r.list[i]
-		text := module
-		switch {
-		case rule.subject == subjectFunction:
-			text = function
-		case rule.subject == subjectUnnamed && function != "":
-			text = ""
-		}
-		if text != "" && rule.pattern.MatchString(text) {
+		if text := t[rule.subject]; text != "" && rule.pattern.MatchString(text) {
 			return rule.class
 		}
 	}

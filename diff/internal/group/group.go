@@ -32,7 +32,8 @@ func NewKeys(s *symbolize.Symbols, blamer *class.Blamer, by sites.GroupBy) *Keys
 }
 
 // Of returns the key of a site's group. It is the same in every build and process, unless the
-// grouping is by stack.
+// grouping is by stack, or a line of a script has moved: scripts are grouped by line, because one
+// function of a script often does many things.
 func (k *Keys) Of(site symbolize.SiteID) string {
 	if k.by == sites.ByStack {
 		return fmt.Sprint(site)
@@ -43,11 +44,14 @@ func (k *Keys) Of(site symbolize.SiteID) string {
 		return ""
 	}
 	frame := frameKey{stack[ref.Position], ref.Frame}
-	if key, ok := k.known[frame]; ok {
-		return key
+	key, ok := k.known[frame]
+	if !ok {
+		key = k.describe(&k.symbols.Locations[frame.location], ref.Frame)
+		k.known[frame] = key
 	}
-	key := k.describe(&k.symbols.Locations[frame.location], ref.Frame)
-	k.known[frame] = key
+	if k.blamer.Mapped(stack) {
+		return "mmap\x00" + key // another kind of memory than what the same function allocates
+	}
 	return key
 }
 
@@ -58,6 +62,8 @@ func (k *Keys) describe(l *symbolize.Location, frame int) string {
 		module = m.Name() // directories differ between machines and builds
 	}
 	switch {
+	case l.Script():
+		return k.describeLine(&l.Frames[0])
 	case k.by == sites.ByModule:
 		return module
 	case k.by == sites.ByFile && (frame < 0 || l.Frames[frame].File == ""):
@@ -69,6 +75,15 @@ func (k *Keys) describe(l *symbolize.Location, frame int) string {
 	}
 	f := l.Frames[frame]
 	return module + "\x00" + identity.Normalize(f.Function) + "\x00" + path.Base(f.File)
+}
+
+// describeLine returns the key of a line of a script. Its module is its file.
+func (k *Keys) describeLine(f *symbolize.Frame) string {
+	file := symbolize.FileName(f.File)
+	if k.by == sites.ByModule || k.by == sites.ByFile {
+		return file
+	}
+	return fmt.Sprintf("%s\x00%s\x00%d", f.Function, file, f.Line)
 }
 
 // Index numbers keys in order of first appearance. The zero value is empty.
