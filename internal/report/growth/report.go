@@ -150,7 +150,7 @@ func (g *Report) Next() string {
 		return v.Blame.Remedy
 	}
 	if g.Result.ProcessGrows {
-		return siteview.AdviceBeside(g.Symbols, g.Flags)
+		return siteview.AdviceBeside(g.Symbols)
 	}
 	return ""
 }

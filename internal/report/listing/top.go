@@ -39,7 +39,7 @@ type Top struct {
 	Flags option.Flags
 }
 
-// TopRow is one function.
+// TopRow is one function, or one line of a script.
 type TopRow struct {
 	Function string `json:"function"`
 	Module   string `json:"module"`
@@ -69,12 +69,16 @@ func NewTop(s *series.Snapshot, symbols *symbolize.Symbols, t convert.SampleType
 	}
 	slices.SortFunc(top.Rows, func(x, y TopRow) int {
 		return cmp.Or(cmp.Compare(y.Flat, x.Flat), cmp.Compare(y.Cum, x.Cum),
-			cmp.Compare(x.Function, y.Function), cmp.Compare(x.Module, y.Module), cmp.Compare(x.File, y.File))
+			cmp.Compare(x.Function, y.Function), cmp.Compare(x.Module, y.Module), cmp.Compare(x.File, y.File),
+			cmp.Compare(x.Line, y.Line))
 	})
 	return top
 }
 
-type topKey struct{ function, module, file string }
+type topKey struct {
+	function, module, file string
+	line                   int // of a script
+}
 
 type topBuilder struct {
 	symbols *symbolize.Symbols
@@ -110,7 +114,11 @@ func (b *topBuilder) row(l *symbolize.Location, frame int) (*TopRow, topKey) {
 	if frame < len(l.Frames) {
 		r.File, r.Line = l.Frames[frame].File, l.Frames[frame].StartLine
 	}
-	key := topKey{r.Function, r.Module, r.File}
+	key := topKey{r.Function, r.Module, r.File, 0}
+	if l.Script() {
+		r.Line = l.Frames[frame].Line
+		key.line = r.Line
+	}
 	if known, ok := b.rows[key]; ok {
 		return known, key
 	}

@@ -11,14 +11,13 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 // advice is what to look at next, for allocations whose stack shows a known cause.
 type advice struct {
-	// subject is what pattern matches: "function" or "module" for a frame of the stack, "beside"
-	// for a module of a process that grows while its heap does not.
+	// subject is what pattern matches: "function", "container" or "module" for a frame of the stack,
+	// "beside" for a module of a process that grows while its heap does not. See advice.txt.
 	subject string
 	pattern *regexp.Regexp
 	text    string
@@ -63,42 +62,65 @@ func parseEntry(lines []string) (a advice, err error) {
 		return a, errors.New("want a pattern, the advice and its source")
 	}
 	subject, pattern, _ := strings.Cut(lines[0], " ")
-	if subject != "function" && subject != "module" && subject != "beside" {
-		return a, errors.New("want function, module or beside")
+	if !slices.Contains([]string{"function", "container", "module", "beside"}, subject) {
+		return a, errors.New("want function, container, module or beside")
 	}
 	a = advice{subject: subject, text: lines[1], source: lines[2]}
 	a.pattern, err = regexp.Compile(pattern)
 	return a, err
 }
 
-// rankOf is the index of the first advice about a frame, or noAdvice.
-func rankOf(module, function string) int {
-	if i := slices.IndexFunc(advices(), func(a advice) bool { return a.matches(module, function) }); i >= 0 {
-		return i
-	}
-	return noAdvice
-}
+// ranks are the indices of the first advice about a frame, and of the first that is only about a
+// frame that a line of a script called; noAdvice if there is none.
+type ranks struct{ any, container int }
 
 const noAdvice = math.MaxInt
 
-// adviceText returns the advice of a rank; empty for noAdvice.
-func adviceText(rank int) string {
-	if rank == noAdvice {
-		return ""
+func ranksOf(module, function string) ranks {
+	r := ranks{noAdvice, noAdvice}
+	for i, a := range advices() {
+		switch {
+		case !a.matches(module, function):
+		case a.subject == "container":
+			r.container = min(r.container, i)
+		default:
+			r.any = min(r.any, i)
+		}
 	}
-	return advices()[rank].text
+	return r
 }
 
-// pythonMalloc stands for the flag in advice on what is beside the heap.
-const pythonMalloc = "{python-malloc}"
+// include adds the ranks of another frame.
+func (r *ranks) include(o ranks) {
+	r.any, r.container = min(r.any, o.any), min(r.container, o.container)
+}
+
+// withoutLines matches what an advice says if the lines of scripts are not known.
+var withoutLines = regexp.MustCompile(`\[([^\]]*)\]`)
+
+// textOf returns the text of an advice; empty for noAdvice. lines reports whether the lines of the
+// script are known.
+func textOf(rank int, lines bool) string {
+	switch {
+	case rank == noAdvice:
+		return ""
+	case lines:
+		return withoutLines.ReplaceAllString(advices()[rank].text, "")
+	}
+	return withoutLines.ReplaceAllString(advices()[rank].text, "$1")
+}
 
 // AdviceBeside returns the advice on a process that grows while its heap does not; empty if there
 // is none.
-func AdviceBeside(s *symbolize.Symbols, f option.Flags) string {
-	for _, a := range advices() {
-		if a.subject == "beside" &&
-			slices.ContainsFunc(s.Modules, func(m symbolize.Module) bool { return a.pattern.MatchString(m.Name()) }) {
-			return strings.ReplaceAll(a.text, pythonMalloc, f.Of(option.PythonMalloc))
+func AdviceBeside(s *symbolize.Symbols) string {
+	lines := slices.ContainsFunc(s.Locations, func(l symbolize.Location) bool { return l.Script() })
+	for rank, a := range advices() {
+		if a.subject != "beside" ||
+			!slices.ContainsFunc(s.Modules, func(m symbolize.Module) bool { return a.pattern.MatchString(m.Name()) }) {
+			continue
+		}
+		if text := textOf(rank, lines); text != "" {
+			return text
 		}
 	}
 	return ""
@@ -109,7 +131,7 @@ func (a *advice) matches(module, function string) bool {
 	switch a.subject {
 	case "module":
 		return module != "" && a.pattern.MatchString(path.Base(module))
-	case "function":
+	case "function", "container":
 		return a.pattern.MatchString(function)
 	}
 	return false

@@ -3,7 +3,8 @@ package siteview
 import (
 	"fmt"
 	"math"
-	"path"
+	"slices"
+	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/sites"
@@ -31,12 +32,12 @@ type Describer struct {
 	blamer  *class.Blamer
 	by      sites.GroupBy
 	flags   option.Flags
-	ranks   map[symbolize.LocationID]int // of advice
+	ranks   map[symbolize.LocationID]ranks // of advice
 }
 
 // NewDescriber returns a Describer of the sites of s.
 func NewDescriber(s *symbolize.Symbols, o Options) *Describer {
-	return &Describer{s, class.NewBlamer(s, o.Rules), o.GroupBy, o.Flags, map[symbolize.LocationID]int{}}
+	return &Describer{s, class.NewBlamer(s, o.Rules), o.GroupBy, o.Flags, map[symbolize.LocationID]ranks{}}
 }
 
 // View describes a row: sites are its call paths, the largest one first. There is at least one.
@@ -45,6 +46,10 @@ func (d *Describer) View(row []symbolize.SiteID) View {
 	v := View{Name: noStack}
 	if ref, ok := d.blamer.Blame(stack); ok {
 		v = d.blamed(stack, ref)
+		d.addScript(&v, stack, ref.Position)
+	}
+	if d.blamer.Mapped(stack) {
+		v.Where = strings.TrimSpace(v.Where + " (mmap)")
 	}
 	v.CallPaths = len(row)
 	v.advice = func() string { return d.adviceOn(stack) }
@@ -79,6 +84,18 @@ func (d *Describer) blamed(stack []symbolize.LocationID, ref class.FrameRef) Vie
 	return v
 }
 
+// addScript adds the line of a script that called the native function that a site is attributed to.
+func (d *Describer) addScript(v *View, stack []symbolize.LocationID, position int) {
+	caller, ok := d.blamer.Script(stack, position)
+	if !ok {
+		return
+	}
+	f := d.symbols.Locations[stack[caller]].Frames[0]
+	v.Blame.Script = &Line{f.Function, f.File, f.Line}
+	v.Where = strings.TrimSpace(fmt.Sprintf("%s (called from %s)", v.Where,
+		Caller{f.Function, text.Clip(text.Position(f.File, f.Line), maxWhere)}))
+}
+
 // frame is a frame of a location. A location without a name has one, which is called module+offset.
 func (d *Describer) frame(l *symbolize.Location, k int) *baseline.Frame {
 	out := &baseline.Frame{Module: d.module(l)}
@@ -100,26 +117,46 @@ func (d *Describer) module(l *symbolize.Location) string {
 
 // adviceOn returns the advice on a stack; empty if there is none.
 func (d *Describer) adviceOn(stack []symbolize.LocationID) string {
-	rank := noAdvice
+	all := ranks{noAdvice, noAdvice}
+	lines := false
 	for _, id := range stack {
-		rank = min(rank, d.rankOf(id))
+		all.include(d.ranksOf(id))
+		lines = lines || d.symbols.Locations[id].Script()
 	}
-	return adviceText(rank)
+	rank := min(all.any, all.container)
+	if lines && !d.isDirect(stack) {
+		rank = all.any
+	}
+	return textOf(rank, lines)
 }
 
-// rankOf is the lowest rank of the frames of a location. It is computed once, because stacks share
-// most locations.
-func (d *Describer) rankOf(id symbolize.LocationID) int {
-	rank, ok := d.ranks[id]
+// isDirect reports whether the line of a script that a stack is attributed to requested the memory
+// itself, rather than a module that it called.
+func (d *Describer) isDirect(stack []symbolize.LocationID) bool {
+	ref, ok := d.blamer.Blame(stack)
+	if !ok || !d.symbols.Locations[stack[ref.Position]].Script() {
+		return false
+	}
+	return !slices.ContainsFunc(stack[:ref.Position], func(id symbolize.LocationID) bool {
+		return slices.Contains(d.blamer.Classes(id), class.Library) || d.symbols.Locations[id].Script()
+	})
+}
+
+// ranksOf are the lowest ranks of the frames of a location. They are computed once, because stacks
+// share most locations. The functions of scripts have no advice.
+func (d *Describer) ranksOf(id symbolize.LocationID) ranks {
+	out, ok := d.ranks[id]
 	if !ok {
 		l := &d.symbols.Locations[id]
-		rank = rankOf(d.module(l), "")
+		out = ranksOf(d.module(l), "")
 		for i := range l.Frames {
-			rank = min(rank, rankOf(d.module(l), l.Frames[i].Function))
+			if !l.Script() {
+				out.include(ranksOf(d.module(l), l.Frames[i].Function))
+			}
 		}
-		d.ranks[id] = rank
+		d.ranks[id] = out
 	}
-	return rank
+	return out
 }
 
 // sharedCallers are the callers that all call paths of a row have. If they share none, the callers
@@ -152,6 +189,9 @@ func (d *Describer) callers(site symbolize.SiteID, limit int) []Caller {
 	for _, id := range stack[ref.Position:] {
 		l := &d.symbols.Locations[id]
 		for k := first; k < max(1, len(l.Frames)); k++ {
+			if blamed.Script() && d.runsScript(id, k) {
+				continue
+			}
 			if !list.add(d.frame(l, k)) {
 				return list.callers
 			}
@@ -161,13 +201,19 @@ func (d *Describer) callers(site symbolize.SiteID, limit int) []Caller {
 	return list.callers
 }
 
+// runsScript reports whether a frame is of the interpreter that runs the lines of a script.
+func (d *Describer) runsScript(id symbolize.LocationID, frame int) bool {
+	c := d.blamer.Classes(id)[frame]
+	return !d.symbols.Locations[id].Script() && (c == class.Runtime || c == class.Interpreter || c == class.Library)
+}
+
 // group is the file or the module of a row's function; empty if rows are neither.
 func (d *Describer) group(l *symbolize.Location, frame int) string {
 	if d.by != sites.ByFile && d.by != sites.ByModule {
 		return ""
 	}
-	if d.by == sites.ByFile && frame >= 0 && l.Frames[frame].File != "" {
-		return text.Clean(path.Base(l.Frames[frame].File))
+	if (d.by == sites.ByFile || l.Script()) && frame >= 0 && l.Frames[frame].File != "" {
+		return text.Clean(symbolize.FileName(l.Frames[frame].File))
 	}
 	if m := d.symbols.Module(l); m != nil {
 		return text.Clean(m.Name())

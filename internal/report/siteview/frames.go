@@ -18,6 +18,8 @@ type Frame struct {
 	Line    int    `json:"line"`
 	Column  int    `json:"column,omitempty"`
 	Inlined bool   `json:"inlined"`
+	// Language is that of a script, "python", and empty for code.
+	Language string `json:"language,omitempty"`
 	// Reason and Near are for addresses without a function.
 	Reason string `json:"reason,omitempty"`
 	Near   string `json:"near,omitempty"`
@@ -25,7 +27,7 @@ type Frame struct {
 
 // locationFrames are the frames of an address, innermost first.
 func locationFrames(s *symbolize.Symbols, l *symbolize.Location) []Frame {
-	base := Frame{Address: fmt.Sprintf("0x%x", uint64(l.Address))}
+	base := Frame{Address: fmt.Sprintf("0x%x", uint64(l.Address)), Language: l.Language()}
 	if m := s.Module(l); m != nil {
 		base.Module, base.Offset = m.Path, fmt.Sprintf("0x%x", l.Offset)
 	}

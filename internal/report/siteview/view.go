@@ -3,6 +3,7 @@ package siteview
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -16,8 +17,8 @@ type View struct {
 	// by its module and offset and by the nearest caller that has one; a site without a stack is
 	// "(no stack)".
 	Name string
-	// Where is the function's file and line, or its module where the line is not known; it may be
-	// empty.
+	// Where is the function's file and line, or its module where the line is not known, the line of
+	// a script that called it, and whether its memory is mapped; it may be empty.
 	Where string
 	// Group is the source file or the module of the row, if rows are files or modules, else empty.
 	Group string
@@ -44,6 +45,15 @@ type Blame struct {
 	Remedy string `json:"remedy,omitempty"`
 	// CalledBy is the nearest caller in the same module that has a name.
 	CalledBy string `json:"called_by,omitempty"`
+	// Script is the line of a script that called a native function.
+	Script *Line `json:"script,omitempty"`
+}
+
+// Line is a line of a script, in JSON.
+type Line struct {
+	Function string `json:"function"`
+	File     string `json:"file"`
+	Line     int    `json:"line"`
 }
 
 // Caller is a function on the way to a site, and the place of its call.
@@ -194,12 +204,23 @@ func OfRun(s *baseline.Site, callPaths int) View {
 	}
 	v.CallPaths = callPaths
 	v.advice = func() string {
-		rank := noAdvice
-		for i := range frames {
-			rank = min(rank, rankOf(frames[i].Module, frames[i].Function))
-		}
-		return adviceText(rank)
+		return adviceOnFrames(frames)
 	}
 	v.callers = func() ([]Caller, bool) { return callersOf(frames, blame), callPaths <= 1 }
 	return v
+}
+
+// adviceOnFrames returns the advice on the stack of a summarized run; empty if there is none.
+func adviceOnFrames(frames []baseline.Frame) string {
+	all := ranks{noAdvice, noAdvice}
+	lines := slices.ContainsFunc(frames, func(f baseline.Frame) bool { return f.Script() })
+	for i := range frames {
+		if !frames[i].Script() {
+			all.include(ranksOf(frames[i].Module, frames[i].Function))
+		}
+	}
+	if lines {
+		return textOf(all.any, true)
+	}
+	return textOf(min(all.any, all.container), false)
 }

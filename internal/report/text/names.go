@@ -2,11 +2,12 @@ package text
 
 import (
 	"fmt"
-	"path"
 	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 // Clean returns s with control and direction characters, line separators and invalid UTF-8 replaced
@@ -66,9 +67,9 @@ func Position(file string, line int) string {
 	case file == "":
 		return ""
 	case line == 0:
-		return Clean(path.Base(file))
+		return Clean(symbolize.FileName(file))
 	}
-	return fmt.Sprintf("%s:%d", Clean(path.Base(file)), line)
+	return fmt.Sprintf("%s:%d", Clean(symbolize.FileName(file)), line)
 }
 
 // FirstRows are the rows that a table shows: the first top ones, or 20 if top is 0.
