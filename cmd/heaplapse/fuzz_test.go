@@ -104,10 +104,21 @@ MAPPED_LIBRARIES:
 		found, err := filepath.Glob(testutil.Data(f, name))
 		require.NoError(f, err)
 		for _, path := range found {
-			seeds = append(seeds, unpacked(f, path))
+			seeds = append(seeds, beginning(unpacked(f, path)))
 		}
 	}
 	return seeds
+}
+
+// beginning returns the first rows and mappings of a snapshot: an execution is quick.
+func beginning(snapshot string) string {
+	rows, maps, _ := strings.Cut(snapshot, "MAPPED_LIBRARIES:\n")
+	return firstLines(rows, 40) + "\nMAPPED_LIBRARIES:\n" + firstLines(maps, 20)
+}
+
+func firstLines(text string, n int) string {
+	lines := strings.SplitAfter(text, "\n")
+	return strings.Join(lines[:min(n, len(lines))], "")
 }
 
 // unpacked returns the content of a .gz file.
@@ -149,7 +160,8 @@ func (r *fuzzRun) call(line string) (status int, stdout string) {
 	r.Helper()
 	var out, errs bytes.Buffer
 	args := strings.Fields(strings.ReplaceAll(line, "$D", r.dir))
-	status = run(r.Context(), append(args, "--no-cache"), streams{in: bytes.NewReader(nil), out: &out, err: &errs})
+	// The libraries of this machine are not looked at.
+	status = run(r.Context(), append(args, "--no-cache", "--sysroot", r.dir+"/none"), streams{in: bytes.NewReader(nil), out: &out, err: &errs})
 	require.Contains(r, []int{exitOK, exitFound, exitFailure}, status, line)
 	require.False(r, status == exitFailure && errs.Len() == 0, "%s fails without a message", line)
 	r.requireInert(line+": messages", errs.String())
@@ -292,7 +304,7 @@ func (r *fuzzRun) bundlesAreTransparent() {
 	if status != exitOK {
 		return
 	}
-	for _, command := range []string{"growth %s --format json --all", "info %s --symbols --format json", "growth %s --explain 1", "info %s"} {
+	for _, command := range []string{"growth %s --format json --all", "info %s --symbols --format json", "info %s"} {
 		wantStatus, want := r.call(fmt.Sprintf(command, "$D/in"))
 		gotStatus, got := r.call(fmt.Sprintf(command, "$D/b.tar.zst"))
 		require.Equal(r, wantStatus, gotStatus, command)
@@ -303,7 +315,7 @@ func (r *fuzzRun) bundlesAreTransparent() {
 // callBundle writes b.tar.zst. bundle has no flag --no-cache.
 func (r *fuzzRun) callBundle() (int, string) {
 	var out, errs bytes.Buffer
-	status := run(r.Context(), []string{"bundle", r.dir + "/in", "-o", r.dir + "/b.tar.zst"},
+	status := run(r.Context(), []string{"bundle", r.dir + "/in", "-o", r.dir + "/b.tar.zst", "--sysroot", r.dir + "/none"},
 		streams{in: bytes.NewReader(nil), out: &out, err: &errs})
 	require.False(r, status == exitFailure && errs.Len() == 0)
 	return status, out.String()

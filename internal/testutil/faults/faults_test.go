@@ -20,10 +20,10 @@ import (
 
 // TestMain is also the launcher, and the program that runs under faults.
 func TestMain(m *testing.M) {
-	switch {
-	case os.Args[0] == faults.Command:
+	switch os.Args[0] {
+	case faults.Command:
 		faults.Exec()
-	case os.Args[0] == "copy":
+	case "copy":
 		if err := copyFile(os.Args[1], os.Args[2]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
