@@ -6,6 +6,7 @@ export CGO_ENABLED = 0
 BIN      := bin/heaplapse
 OUT      := out
 FUZZTIME ?= 60s
+FAULTS   ?= 1
 LINTER   := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 SHELL       := bash
@@ -40,6 +41,10 @@ test-full: deps ## run the long tests too: every combination, large binaries, re
 .PHONY: lint
 lint: ## run gofmt, go vet and golangci-lint
 	@scripts/lint.sh $(LINTER)
+
+.PHONY: faults
+faults: deps ## let file operations of every command fail, one by one: one of FAULTS (default 1: all)
+	HEAPLAPSE_FAULTS=$(FAULTS) go test -count 1 -timeout 60m -run 'Faults$$' ./cmd/heaplapse
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME each (default 60s)

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -79,7 +80,7 @@ var faultedCommands = []faulted{
 // changed. Whatever happens, outputs are whole or not there, nothing is left over, and a result that
 // is not the full one comes with a message that names a file.
 //
-// It takes a sample of the operations; the long tests take all of them.
+// It takes a sample of the operations; `make faults` takes all of them.
 func TestFaults(t *testing.T) {
 	testutil.NoRace(t)
 	for _, c := range faultedCommands {
@@ -323,7 +324,7 @@ func (f *faultTest) all() {
 	tried, hit := 0, 0
 	for n, at := range places(f.clean.calls) {
 		for k, how := range f.faultsOf(f.clean.calls[n]) {
-			if !testutil.Full() && (n+k)%sampledFaults != 0 {
+			if (n+k)%faultStep() != 0 {
 				continue
 			}
 			tried++
@@ -340,8 +341,16 @@ func (f *faultTest) all() {
 	require.Greater(f, hit, tried*9/10, "few faults happened")
 }
 
-// sampledFaults is the number of faults of which the quick test tries one.
-const sampledFaults = 61
+// faultStep returns the number of faults of which one is tried. HEAPLAPSE_FAULTS sets it.
+func faultStep() int {
+	if n, err := strconv.Atoi(os.Getenv("HEAPLAPSE_FAULTS")); err == nil && n > 0 {
+		return n
+	}
+	if testutil.Full() {
+		return 1
+	}
+	return 61
+}
 
 func (f *faultTest) faultsOf(c faults.Call) []fault {
 	list := slices.Clone(failures[c.Name])

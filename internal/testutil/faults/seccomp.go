@@ -86,16 +86,36 @@ func install() (int, error) {
 	return int(fd), nil
 }
 
-// program returns the filter: it reports the calls in kinds and permits all others.
+// Offsets in struct seccomp_data.
+const (
+	offsetNumber = 0
+	offsetFlags  = 16 + 3*8 // the fourth argument, which has the flags of mmap
+)
+
+// program returns the filter: it reports the calls in kinds and permits all others. Memory without a
+// file is the most frequent reason for mmap and is permitted.
 func program() []unix.SockFilter {
-	const number = 0 // offset of seccomp_data.nr
-	p := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: number}}
-	for nr := range kinds {
-		p = append(p,
-			unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: uint32(nr), Jf: 1},
-			unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_USER_NOTIF})
+	load := func(offset uint32) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
 	}
-	return append(p, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW})
+	equal := func(nr int, skip uint8) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: uint32(nr), Jf: skip}
+	}
+	answer := func(action uint32) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: action}
+	}
+	p := []unix.SockFilter{
+		load(offsetNumber),
+		equal(unix.SYS_MMAP, 4),
+		load(offsetFlags),
+		{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, K: unix.MAP_ANONYMOUS, Jf: 1},
+		answer(unix.SECCOMP_RET_ALLOW),
+		load(offsetNumber),
+	}
+	for nr := range kinds {
+		p = append(p, equal(nr, 1), answer(unix.SECCOMP_RET_USER_NOTIF))
+	}
+	return append(p, answer(unix.SECCOMP_RET_ALLOW))
 }
 
 // notification is struct seccomp_notif.
