@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -15,7 +16,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/heaplapse/heaplapse/internal/atomicfile"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 	"github.com/heaplapse/heaplapse/internal/testutil/faults"
 )
@@ -96,6 +96,9 @@ func relativeTo(dir string, calls []faults.Call) []faults.Call {
 	return out
 }
 
+// temporary matches the names of temporary files: .NAME.tmp1234.
+var temporary = regexp.MustCompile(`/\.[^/]*\.tmp[0-9]+$`)
+
 // preventsRemoval reports whether the fault is a reason why a file cannot be removed: it is in a call
 // that removes, or that lists a directory above the file.
 func (o *faultedRecording) preventsRemoval(path string) bool {
@@ -121,7 +124,7 @@ func judgeRecording(o *faultedRecording) string {
 	}
 	left := ""
 	_ = filepath.Walk(o.dir, func(path string, info os.FileInfo, err error) error {
-		if err == nil && !info.IsDir() && (atomicfile.IsTemporary(path) || strings.HasPrefix(path, o.dir+"/tmp/")) {
+		if err == nil && !info.IsDir() && (temporary.MatchString(path) || strings.HasPrefix(path, o.dir+"/tmp/")) {
 			left = path
 		}
 		return nil
