@@ -9,11 +9,11 @@ import (
 )
 
 // acquire locks a new file for as long as the result is open. It returns false if the file is gone or
-// locked. A file system without locks gives nil: no process can take the file for an abandoned one.
+// locked. Without locks, or if the file cannot be opened again, the lock is nil.
 func acquire(name string) (lock *os.File, ok bool) {
 	f, err := open(name)
 	if err != nil {
-		return nil, errors.Is(err, os.ErrPermission) // the umask may forbid to read
+		return nil, !errors.Is(err, os.ErrNotExist) // the umask may forbid to read
 	}
 	switch err := flock(f); {
 	case errors.Is(err, syscall.EWOULDBLOCK):
