@@ -22,7 +22,7 @@ func acquire(name string) (lock *os.File, ok bool) {
 	case err != nil:
 		_ = f.Close()
 		return nil, true
-	case links(f) == 0:
+	case unlinked(f):
 		_ = f.Close()
 		return nil, false
 	}
@@ -48,11 +48,8 @@ func open(name string) (*os.File, error) {
 
 func flock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
 
-// links returns the number of names of a file.
-func links(f *os.File) uint64 {
+// unlinked reports whether a file has no name any more.
+func unlinked(f *os.File) bool {
 	var s syscall.Stat_t
-	if syscall.Fstat(int(f.Fd()), &s) != nil {
-		return 0
-	}
-	return uint64(s.Nlink)
+	return syscall.Fstat(int(f.Fd()), &s) == nil && s.Nlink == 0
 }
