@@ -405,7 +405,7 @@ func (f *faultTest) judge(o *outcome, how fault) string {
 	switch {
 	case same && o.status == f.clean.status:
 		return ""
-	case strings.Contains(o.stderr, ".tmp"):
+	case strings.Contains(o.stderr, "heaplapse-tmp"):
 		return "the message names a temporary file"
 	case how.change != nil && !f.opened(o.calls[:max(o.hit, 0)], hit.Path):
 		return "" // the file was like that when the command came to it

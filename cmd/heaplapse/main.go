@@ -40,7 +40,8 @@ type app struct {
 
 func main() {
 	a := &app{}
-	a.streams = streams{in: os.Stdin, out: &resultWriter{Guarded: a.signals.Guard(os.Stdout)}, err: a.signals.Guard(os.Stderr)}
+	out := &resultWriter{Guarded: a.signals.Guard(os.Stdout)}
+	a.streams = streams{in: os.Stdin, out: out, err: a.signals.Guard(os.Stderr)}
 	run := func(ctx context.Context) int { return a.run(ctx, os.Args[1:]) }
 	os.Exit(a.signals.Supervise(run, atomicfile.RemoveUnfinished))
 }

@@ -204,7 +204,7 @@ func naming(path string, err error) error {
 	}
 	switch e := err.(type) { //nolint:errorlint // an error that wraps another one has a text of its own
 	case *fs.PathError:
-		if isTemporary(e.Path) {
+		if IsTemporary(e.Path) {
 			op := e.Op
 			if op == "open" {
 				op = "create"
@@ -217,8 +217,8 @@ func naming(path string, err error) error {
 	return err
 }
 
-// isTemporary reports whether a path has the name of a temporary file of this package.
-func isTemporary(path string) bool {
+// IsTemporary reports whether a path has the name of a temporary file of this package.
+func IsTemporary(path string) bool {
 	name := filepath.Base(path)
 	i := strings.LastIndex(name, infix)
 	if i < 1 || name[0] != '.' {

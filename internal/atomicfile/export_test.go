@@ -5,6 +5,3 @@ func Resume() { unfinished.closed = false }
 
 // Forget forgets which directories have been searched, as a new process has.
 func Forget() { unfinished.swept = nil }
-
-// IsTemporary is exported for the tests.
-var IsTemporary = isTemporary

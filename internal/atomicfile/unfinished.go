@@ -82,7 +82,7 @@ func (t *temporaries) sweep(dir string) {
 		return // the write itself has the same error
 	}
 	for _, e := range list {
-		if isTemporary(e.Name()) && e.Type().IsRegular() {
+		if IsTemporary(e.Name()) && e.Type().IsRegular() {
 			removeAbandoned(filepath.Join(dir, e.Name()))
 		}
 	}

@@ -117,6 +117,17 @@ func TestWriteReplacesOtherContent(t *testing.T) {
 	}
 }
 
+func TestWriteRemovesAbandonedFiles(t *testing.T) {
+	dir := mkdir(t, 0o700, t.TempDir(), "own")
+	for _, name := range []string{".lib.so.heaplapse-tmp1", "lib-1.so"} {
+		testutil.WriteFile(t, filepath.Join(dir, name), "", 0o600)
+	}
+	_, err := writeTo([]candidate{{dir: filepath.Dir(dir), own: "own"}}, "lib.so", []byte("object"))
+	require.NoError(t, err)
+	require.NoFileExists(t, filepath.Join(dir, ".lib.so.heaplapse-tmp1"))
+	require.FileExists(t, filepath.Join(dir, "lib-1.so"))
+}
+
 // TestUnsuitableDirectories: the first suitable directory is used. The error names the reason for
 // each that is not.
 func TestUnsuitableDirectories(t *testing.T) {
