@@ -66,8 +66,12 @@ func (f *summaryFlags) summary() (*pipeline.Summary, error) {
 	if err != nil {
 		return nil, err
 	}
+	source, err := f.source(symbols)
+	if err != nil {
+		return nil, err
+	}
 	o := &pipeline.Summary{
-		Source:  pipeline.Source{Process: f.process, Strict: f.strict, Symbols: symbols},
+		Source:  *source,
 		Options: summary.Options{Workload: f.workload, Work: f.work, Labels: map[string]string{}},
 	}
 	for _, l := range f.labels {

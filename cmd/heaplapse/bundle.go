@@ -16,7 +16,7 @@ import (
 
 type bundleFlags struct {
 	fileFlags
-	strict bool
+	readFlags
 	output string
 }
 
@@ -36,7 +36,7 @@ machine. Prints the path of the archive.
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.bundle(cmd.Context(), &f, paths) },
 	}
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
-		flags.BoolVar(&f.strict, "strict", false, "exit with status 2 if anything in the input is suspect")
+		f.readFlags.define(flags)
 	})
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.StringVarP(
@@ -77,7 +77,11 @@ func (a *app) collect(ctx context.Context, f *bundleFlags, paths []string) (*bun
 	if err != nil {
 		return nil, err
 	}
-	return a.pipeline().Collect(ctx, paths, &pipeline.Source{Strict: f.strict, Symbols: symbols}, version())
+	source, err := f.source(symbols)
+	if err != nil {
+		return nil, err
+	}
+	return a.pipeline().Collect(ctx, paths, source, version())
 }
 
 // writeBundle writes the archive, whole or not at all.

@@ -15,7 +15,9 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/diff/sites"
+	"github.com/heaplapse/heaplapse/internal/memory"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
+	"github.com/heaplapse/heaplapse/internal/units"
 	"github.com/heaplapse/heaplapse/symbolize"
 	"github.com/heaplapse/heaplapse/symbolize/class"
 )
@@ -56,12 +58,58 @@ func (c choice) complete(cmd *cobra.Command) {
 // seriesFlags choose the snapshots.
 type seriesFlags struct {
 	process string
-	strict  bool
+	readFlags
 }
 
 func (f *seriesFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.process, "process", "", "if there are several processes, read the one with this `PID` or prefix (default: the recorded program, or the one with the largest heap)")
+	f.readFlags.define(flags)
+}
+
+// source returns how snapshots are read and named.
+func (f *seriesFlags) source(symbols symbolize.Options) (*pipeline.Source, error) {
+	o, err := f.readFlags.source(symbols)
+	o.Process = f.process
+	return o, err
+}
+
+// readFlags tell when snapshots are not used.
+type readFlags struct {
+	strict    bool
+	maxMemory string
+}
+
+func (f *readFlags) define(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.strict, "strict", false, "exit with status 2 if anything in the input is suspect")
+	flags.StringVar(&f.maxMemory, "max-memory", "", "give up if reading snapshots takes more than `SIZE` of memory (default: half of that of the machine or the control group)")
+}
+
+// source returns how snapshots are read and named.
+func (f *readFlags) source(symbols symbolize.Options) (*pipeline.Source, error) {
+	check, err := f.memoryCheck()
+	return &pipeline.Source{Strict: f.strict, Check: check, Symbols: symbols}, err
+}
+
+// memoryCheck returns a function that checks the limit of memory, or nil if there is none.
+func (f *readFlags) memoryCheck() (func() error, error) {
+	limit := memory.Available() / 2
+	if f.maxMemory != "" {
+		var err error
+		if limit, err = units.ParseBytes(f.maxMemory); err != nil {
+			return nil, fmt.Errorf("--max-memory: %w", err)
+		}
+	}
+	if limit == 0 {
+		return nil, nil
+	}
+	l := memory.NewLimit(limit)
+	return func() error {
+		err := l.Check()
+		if err != nil {
+			err = fmt.Errorf("%w; a larger --max-memory may help, if the file is genuine", err)
+		}
+		return err
+	}, nil
 }
 
 // fileFlags tell where files with names are.
@@ -234,7 +282,10 @@ func (f *stackFlags) source() (*pipeline.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &pipeline.Source{Process: f.process, Strict: f.strict, Symbols: symbols}
+	o, err := f.seriesFlags.source(symbols)
+	if err != nil {
+		return nil, err
+	}
 	if o.Focus, err = compile("--focus", f.focus); err != nil {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
-	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/report/listing"
 )
 
@@ -47,7 +46,10 @@ func (a *app) info(ctx context.Context, f *infoFlags, paths []string) error {
 	if err != nil {
 		return err
 	}
-	source := &pipeline.Source{Process: f.process, Strict: f.strict, Symbols: symbols}
+	source, err := f.source(symbols)
+	if err != nil {
+		return err
+	}
 	p := a.pipeline()
 	p.Tell = a.tellFailures // the result contains the warnings
 	in, err := p.Open(paths, source, nil)

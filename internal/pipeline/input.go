@@ -42,6 +42,8 @@ type Source struct {
 	Process string
 	// Strict makes every problem a failure.
 	Strict bool
+	// Check, if not nil, ends the reading of snapshots by an error. It is called for each MiB.
+	Check func() error
 	// Symbols has no effect on a bundle, except for Demangle.
 	Symbols symbolize.Options
 	// Focus and Ignore, if not nil, select stacks.
@@ -67,7 +69,7 @@ func (p *Pipeline) Open(paths []string, o *Source, visit func(*series.Snapshot) 
 	if err != nil {
 		return nil, err
 	}
-	so := series.Options{Process: o.Process, Visit: visit}
+	so := series.Options{Process: o.Process, Visit: visit, Check: o.Check}
 	if b != nil {
 		paths, so.Sources, so.FS = nil, b.Sources(), b.FS()
 	}

@@ -29,10 +29,10 @@ func (p *Pipeline) Collect(ctx context.Context, paths []string, o *Source, versi
 		}
 	}
 	c := &bundle.Collector{Writer: version, Search: search}
-	others, err := p.collectProcess(ctx, c, paths, "", o.Strict)
+	others, err := p.collectProcess(ctx, c, paths, "", o)
 	for _, other := range others {
 		if err == nil {
-			_, err = p.collectProcess(ctx, c, paths, other.String(), o.Strict)
+			_, err = p.collectProcess(ctx, c, paths, other.String(), o)
 		}
 	}
 	if err != nil {
@@ -47,15 +47,15 @@ func (p *Pipeline) collectProcess(
 	c *bundle.Collector,
 	paths []string,
 	process string,
-	strict bool,
+	o *Source,
 ) ([]series.Process, error) {
-	s, err := p.openSeries(paths, series.Options{Process: process})
+	s, err := p.openSeries(paths, series.Options{Process: process, Check: o.Check})
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
 	if process == "" {
-		p.tellProblems(s, strict)
+		p.tellProblems(s, o.Strict)
 	}
 	symbols, err := c.Add(ctx, s)
 	if err != nil {
