@@ -78,6 +78,10 @@ func newSource(r io.Reader, path string) (*source, error) {
 		if head, r, err = peek(r, path); err != nil {
 			return nil, err
 		}
+		if len(head) == 0 {
+			return nil, &FormatError{File: path, Kind: "a compressed file without content",
+				Hint: "it is truncated, or was empty before; remove it or record again"}
+		}
 		if compressionOf(head) != nil {
 			return nil, &FormatError{File: path, Kind: "compressed twice", Hint: "decompress it once"}
 		}

@@ -232,6 +232,9 @@ func (m *Manifest) add(line []byte, n int) error {
 		m.Ends = append(m.Ends, *r.End)
 	}
 	if r.Snapshot != nil {
+		if err := r.Snapshot.check(); err != nil {
+			return err
+		}
 		m.Snapshots = append(m.Snapshots, *r.Snapshot)
 	}
 	if r.Dropped != nil {
@@ -239,6 +242,19 @@ func (m *Manifest) add(line []byte, n int) error {
 	}
 	if r.Mapping != nil {
 		m.Mappings = append(m.Mappings, *r.Mapping)
+	}
+	return nil
+}
+
+// check returns an error for sizes and times that no process has.
+func (s *Snapshot) check() error {
+	for _, field := range []struct {
+		name  string
+		value *int64
+	}{{"rss_bytes", s.RSS}, {"pss_bytes", s.PSS}, {"cpu_ns", s.CPU}} {
+		if field.value != nil && *field.value < 0 {
+			return fmt.Errorf("%s is negative: %d", field.name, *field.value)
+		}
 	}
 	return nil
 }

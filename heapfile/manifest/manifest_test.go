@@ -101,6 +101,15 @@ func TestErrorsNameFileAndLine(t *testing.T) {
 	}
 }
 
+func TestNegativeSizesAreErrors(t *testing.T) {
+	for _, field := range []string{"rss_bytes", "pss_bytes", "cpu_ns"} {
+		text := head + `{"snapshot":{"file":"p.0001.heap","time":"2026-01-02T03:04:05Z","` + field + `":-1}}` + "\n"
+		m, err := manifest.Read(strings.NewReader(text), name)
+		require.Nil(t, m)
+		require.EqualError(t, err, name+":2: "+field+" is negative: -1")
+	}
+}
+
 func TestReadErrorIsWrapped(t *testing.T) {
 	broken := errors.New("broken")
 	m, err := manifest.Read(failing{broken}, name)
