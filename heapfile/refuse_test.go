@@ -38,7 +38,7 @@ func refusals(t testing.TB) map[string]struct{ content, message string } {
 		"an empty file": {"",
 			"test.heap: not a heap snapshot: an empty file; the process or the disk ended before it was written; remove it or record again"},
 		"an empty .gz": {string(heaptest.Gzipped(t, "")),
-			"test.heap: not a heap snapshot: an empty file; the process or the disk ended before it was written; remove it or record again"},
+			"test.heap: not a heap snapshot: a compressed file without content; it is truncated, or was empty before; remove it or record again"},
 		"a .gz within a .gz": {string(heaptest.Gzipped(t, string(heaptest.Gzipped(t, heaptest.Exact("0: 0 [0: 0]"))))),
 			"test.heap: not a heap snapshot: compressed twice; decompress it once"},
 		"a zip archive":            {"PK\x03\x04\x14\x00", "test.heap: not a heap snapshot: a zip archive; unpack it first"},
