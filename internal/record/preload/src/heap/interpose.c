@@ -5,19 +5,22 @@
 
 HL_EXPORT void *malloc(size_t size) {
     void *p = hl_real.malloc(size);
-    hl_note(p, size);
-    return p;
+    return hl_note(p, size);
+}
+
+static HL_COLD void free_slowly(void *p) {
+    hl_record_free(p);
+    hl_real.free(p);
 }
 
 HL_EXPORT void free(void *p) {
-    hl_forget(p);
+    if (hl_unlikely(hl_live_maybe(p))) return free_slowly(p);
     hl_real.free(p);
 }
 
 HL_EXPORT void *calloc(size_t n, size_t size) {
     void *p = hl_real.calloc(n, size);
-    hl_note(p, n * size); // the product does not overflow unless p is NULL
-    return p;
+    return hl_note(p, n * size); // the product does not overflow unless p is NULL
 }
 
 // was_freed reports whether a realloc that returned q freed its argument. realloc(p, 0) may free p
@@ -31,8 +34,7 @@ HL_EXPORT void *realloc(void *p, size_t size) {
     if (hl_unlikely(hl_live_maybe(p))) freed = hl_record_realloc(p);
     void *q = hl_real.realloc(p, size);
     if (hl_unlikely(freed.was_live && !was_freed(q, size))) hl_record_unfree(p, &freed);
-    hl_note(q, size);
-    return q;
+    return hl_note(q, size);
 }
 
 HL_EXPORT void *reallocarray(void *p, size_t n, size_t size) {
@@ -49,24 +51,20 @@ HL_EXPORT int posix_memalign(void **p, size_t alignment, size_t size) {
 
 HL_EXPORT void *aligned_alloc(size_t alignment, size_t size) {
     void *p = hl_real.aligned_alloc(alignment, size);
-    hl_note(p, size);
-    return p;
+    return hl_note(p, size);
 }
 
 HL_EXPORT void *memalign(size_t alignment, size_t size) {
     void *p = hl_real.memalign(alignment, size);
-    hl_note(p, size);
-    return p;
+    return hl_note(p, size);
 }
 
 HL_EXPORT void *valloc(size_t size) {
     void *p = hl_real.valloc(size);
-    hl_note(p, size);
-    return p;
+    return hl_note(p, size);
 }
 
 HL_EXPORT void *pvalloc(size_t size) {
     void *p = hl_real.pvalloc ? hl_real.pvalloc(size) : hl_out_of_memory();
-    hl_note(p, size);
-    return p;
+    return hl_note(p, size);
 }

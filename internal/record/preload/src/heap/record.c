@@ -8,10 +8,55 @@ bool hl_recording;
 uint64_t hl_period = 128 << 10;
 struct hl_lock hl_heap_lock;
 
+static void remove_sums(const struct hl_live *l) {
+    uint64_t weight = hl_weight(hl_effective_size(l->size), hl_period);
+    hl_sums_freed(l->site, (int64_t)weight, (int64_t)hl_weighted_bytes(l->size, weight));
+}
+
+// A free of a sample only notes the address, without a lock and without blocking signals. Whoever
+// takes the lock next removes the samples: thus before the address can be sampled again. If there
+// is no place for the note, the free takes the lock itself.
+enum { NOTES = 32 };
+static uintptr_t notes[NOTES];
+static uint32_t noted; // is not 0 if there may be notes
+
+static bool note_free(const void *p) {
+    enum { PROBES = 4 };
+    size_t i = ((uintptr_t)p >> 4) ^ ((uintptr_t)p >> 12);
+    for (size_t k = 0; k < PROBES; k++) {
+        uintptr_t none = 0;
+        if (!__atomic_compare_exchange_n(&notes[(i + k) % NOTES], &none, (uintptr_t)p, false,
+                                         __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+            continue;
+        __atomic_store_n(&noted, 1, __ATOMIC_RELEASE);
+        return true;
+    }
+    return false;
+}
+
+static void remove_sample(const void *p) {
+    struct hl_live l;
+    if (hl_live_remove(p, &l)) remove_sums(&l);
+}
+
+static void remove_noted(void) {
+    if (__atomic_load_n(&noted, __ATOMIC_ACQUIRE) == 0) return;
+    __atomic_store_n(&noted, 0, __ATOMIC_RELAXED);
+    for (size_t i = 0; i < NOTES; i++) {
+        if (__atomic_load_n(&notes[i], __ATOMIC_RELAXED) == 0) continue;
+        remove_sample((const void *)__atomic_exchange_n(&notes[i], 0, __ATOMIC_ACQUIRE));
+    }
+}
+
+static void lock_heap(void) {
+    hl_lock(&hl_heap_lock);
+    remove_noted();
+}
+
 uint64_t hl_heap_enter(void) {
     uint64_t signals = hl_signals_block();
     hl_fork_check();
-    hl_lock(&hl_heap_lock);
+    lock_heap();
     return signals;
 }
 
@@ -50,17 +95,12 @@ void hl_record_forked(void) {
     hl_thread_self()->random ^= (uint64_t)hl_syscall0(HL_SYS_getpid) << 32;
 }
 
-static void remove_sums(const struct hl_live *l) {
-    uint64_t weight = hl_weight(hl_effective_size(l->size), hl_period);
-    hl_sums_freed(l->site, (int64_t)weight, (int64_t)hl_weighted_bytes(l->size, weight));
-}
-
 // add records a sample of the given call path.
 static void add(const void *p, uint64_t size, const struct hl_stack *s) {
     struct hl_live stale;
     bool full, was_stale;
     uint64_t weight = hl_weight(hl_effective_size(size), hl_period);
-    hl_lock(&hl_heap_lock);
+    lock_heap();
     uint32_t site = hl_site_of(s, &full);
     bool added = hl_live_add(p, (struct hl_live){site, size}, &stale, &was_stale);
     if (was_stale) remove_sums(&stale);
@@ -94,23 +134,29 @@ static HL_NOINLINE void sample(void *p, size_t size, struct hl_thread *t) {
     add(p, size, s);
     hl_stack_return(s);
     t->left = hl_draw(&t->random, hl_period);
-    t->id = (int32_t)hl_syscall0(HL_SYS_gettid);
+    if (t->random % 64 == 0) t->id = (int32_t)hl_syscall0(HL_SYS_gettid);
 }
 
-void hl_note_slow(void *p, size_t size, struct hl_thread *t) {
-    if (t->pointer != hl_thread_pointer()) {
-        t = hl_thread_find(hl_thread_pointer());
-        t->left -= (int64_t)hl_effective_size(size);
-        if (t->left >= 0) return;
-    }
-    if (!p) {
+// is_due reports whether a sample of the allocation should be taken.
+static bool is_due(const void *p, size_t size, struct hl_thread *t) {
+    if (!p) { // the allocation failed
         t->left += (int64_t)hl_effective_size(size);
-        return;
+        return false;
     }
     if (!__atomic_load_n(&hl_recording, __ATOMIC_RELAXED) || t->inside) {
         t->left = INT64_C(1) << 20;
-        return;
+        return false;
     }
+    return true;
+}
+
+void *hl_note_slow(void *p, size_t size, struct hl_thread *t) {
+    if (t->pointer != hl_thread_pointer()) {
+        t = hl_thread_find(hl_thread_pointer());
+        t->left -= (int64_t)hl_effective_size(size);
+        if (t->left >= 0) return p;
+    }
+    if (!is_due(p, size, t)) return p;
     if (hl_enter()) {
         hl_python_poll();
         hl_leave();
@@ -119,24 +165,41 @@ void hl_note_slow(void *p, size_t size, struct hl_thread *t) {
     sample(p, size, t);
     hl_trigger_check();
     hl_signals_restore(signals);
+    return p;
 }
 
 void hl_record_alloc(void *p, size_t size) { hl_note(p, size); }
 
-struct hl_freed hl_record_realloc(void *p) {
-    struct hl_freed f = {false, 0, 0};
-    if (!hl_live_maybe(p) || !hl_live_has(p) || !hl_recording) return f;
+// --- frees ---
+
+// is_sample reports whether p, which is about to be freed, is a live sample.
+static bool is_sample(const void *p) {
+    if (!hl_live_maybe(p) || !hl_live_has(p) || !hl_recording) return false;
     if (hl_python_finalizing()) hl_trigger_final();
-    struct hl_live l;
-    uint64_t signals = hl_heap_enter();
-    f.was_live = hl_live_remove(p, &l);
-    if (f.was_live) remove_sums(&l);
-    hl_heap_leave(signals);
-    if (f.was_live) f.site = l.site, f.size = l.size;
-    return f;
+    return true;
 }
 
-void hl_record_free(void *p) { hl_record_realloc(p); }
+void hl_record_free(void *p) {
+    if (!is_sample(p) || note_free(p)) return;
+    uint64_t signals = hl_heap_enter();
+    remove_sample(p);
+    hl_heap_leave(signals);
+}
+
+struct hl_freed hl_record_realloc(void *p) {
+    struct hl_freed f = {false, 0, 0};
+    struct hl_live l;
+    if (!is_sample(p)) return f;
+    uint64_t signals = hl_heap_enter();
+    f.was_live = hl_live_remove(p, &l);
+    if (f.was_live) {
+        remove_sums(&l);
+        f.site = l.site;
+        f.size = l.size;
+    }
+    hl_heap_leave(signals);
+    return f;
+}
 
 void hl_record_unfree(void *p, const struct hl_freed *f) {
     if (!f->was_live) return;

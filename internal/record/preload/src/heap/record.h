@@ -15,18 +15,15 @@ extern bool hl_recording;
 // hl_period is the mean number of bytes between samples.
 extern uint64_t hl_period;
 
-// hl_note is called after each allocation. p may be NULL.
-HL_COLD void hl_note_slow(void *p, size_t size, struct hl_thread *t);
-static inline void hl_note(void *p, size_t size) {
+// hl_note is called after each allocation, and returns p. p may be NULL. The slow ways return p
+// too, so that the fast ones save no registers for their calls.
+HL_COLD void *hl_note_slow(void *p, size_t size, struct hl_thread *t);
+static inline void *hl_note(void *p, size_t size) {
     uintptr_t pointer = hl_thread_pointer();
     struct hl_thread *t = hl_thread_home(pointer);
     if (hl_unlikely(t->pointer != pointer || (t->left -= (int64_t)hl_effective_size(size)) < 0))
-        hl_note_slow(p, size, t);
-}
-
-// hl_forget is called before each free.
-static inline void hl_forget(void *p) {
-    if (hl_unlikely(hl_live_maybe(p))) hl_record_free(p);
+        return hl_note_slow(p, size, t);
+    return p;
 }
 
 // hl_heap_lock protects the sites and the live samples. hl_heap_enter blocks all signals and takes

@@ -29,8 +29,10 @@ static uint64_t hash_of(const uintptr_t *frames, uint32_t n) {
 
 static bool is_site(const struct hl_site *site, uint64_t hash, const uintptr_t *frames,
                     uint32_t n) {
-    return site->hash == hash && site->n == n &&
-           memcmp(site->frames, frames, n * sizeof *frames) == 0;
+    if (site->hash != hash || site->n != n) return false;
+    uint32_t i = 0;
+    while (i < n && site->frames[i] == frames[i]) i++;
+    return i == n;
 }
 
 // find returns the place of a call path in the index, or the free place at which the search ends.

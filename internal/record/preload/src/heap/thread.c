@@ -35,9 +35,8 @@ static struct hl_thread *find(uintptr_t pointer) {
     return NULL;
 }
 
-// take_over claims the entry of a thread that has ended. The number in the entry is that of the
-// last thread that took a sample with it. If a newer thread uses the entry, it only loses its
-// position.
+// take_over claims the entry of a thread that has ended. The number in the entry is that of a
+// thread that used it once. If a newer thread uses the entry now, it only loses its position.
 static struct hl_thread *take_over(uintptr_t pointer) {
     struct hl_thread *home = hl_thread_home(pointer);
     for (size_t i = 0; i < PROBES; i++) {

@@ -35,11 +35,11 @@ static bool has_passed(int64_t *last, int64_t value, uint64_t step) {
 void hl_trigger_check(void) {
     bool allocated = has_passed(&last_allocated, hl_totals.alloc_bytes, hl_config.alloc);
     bool high = has_passed(&highest, hl_totals.inuse_bytes, hl_config.inuse);
-    if (!allocated && !high && hl_config.every == 0) return;
-    if (!is_wanted()) return;
+    bool missing = hl_writer_is_missing();
+    if ((!allocated && !high && !missing) || !is_wanted()) return;
     if (allocated) hl_writer_request(HL_ALLOCATED);
     if (high) hl_writer_request(HL_HIGH_WATER);
-    hl_writer_keep();
+    if (missing) hl_writer_keep();
 }
 
 void hl_trigger_last(enum hl_trigger trigger) {

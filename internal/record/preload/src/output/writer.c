@@ -189,13 +189,15 @@ void hl_writer_now(enum hl_trigger trigger) {
     }
 }
 
+bool hl_writer_is_missing(void) { return hl_config.every != 0 && id == 0; }
+
 void hl_writer_keep(void) {
-    if (hl_config.every == 0 || id != 0) return;
     if (!create() && until_due() == 0) write_here();
 }
 
 void hl_writer_stop(int64_t pause) {
     enum { SPINS = 64, NAP = 50000 };
+    if (id == 0) return;
     uint64_t signals = hl_signals_block();
     hl_lock(&life);
     if (is_alive()) {

@@ -19,8 +19,11 @@ void hl_writer_request(enum hl_trigger trigger);
 // hl_writer_now asks for a snapshot and waits for it. All signals must be blocked.
 void hl_writer_now(enum hl_trigger trigger);
 
-// hl_writer_keep creates the writer, if there are timed snapshots and it does not run: it then
-// takes the timed snapshots. All signals must be blocked.
+// hl_writer_is_missing reports whether there are timed snapshots, but no writer that takes them.
+bool hl_writer_is_missing(void);
+
+// hl_writer_keep creates the writer for the timed snapshots, or takes one that is due. All signals
+// must be blocked.
 void hl_writer_keep(void);
 
 // hl_writer_stop ends the writer and waits until the kernel does not count it any more. It is not

@@ -1,0 +1,12 @@
+// dlclose: the unwinder forgets what it knows of code that is not there any more.
+#include "heap/libc.h"
+#include "stack.h"
+
+HL_EXPORT int dlclose(void *handle) {
+    static void *cache;
+    int (*next)(void *) = (int (*)(void *))hl_real_function(&cache, "dlclose");
+    if (!next) return hl_not_implemented();
+    int result = next(handle);
+    hl_unwind_forget();
+    return result;
+}
