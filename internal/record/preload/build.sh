@@ -7,8 +7,9 @@ out=${1:-.}
 archs=("${@:2}")
 [ ${#archs[@]} -gt 0 ] || archs=(x86_64 aarch64)
 mapfile -t sources < <(find src -name '*.c' | LC_ALL=C sort)
-for arch in "${archs[@]}"; do
-	extra=()
+build() {
+	local arch=$1
+	local extra=()
 	# Atomic operations are inlined: the helpers of libgcc are in a library that a program may lack.
 	[ "$arch" != aarch64 ] || extra=(-mno-outline-atomics)
 	clang --target="$arch-linux-gnu" -std=c11 -O2 -Wall -Wextra -Werror -fPIC -ffreestanding -fno-builtin -nostdlibinc -Isrc \
@@ -16,4 +17,10 @@ for arch in "${archs[@]}"; do
 		-nostdlib -fuse-ld=lld -shared "${sources[@]}" \
 		-Wl,--hash-style=both,--build-id=sha1,-soname,heaplapse-engine.so,-z,noexecstack,-z,now,-z,nodelete,-s \
 		-Wl,-z,max-page-size=65536 -o "$out/heaplapse-$arch.so"
+}
+builds=()
+for arch in "${archs[@]}"; do
+	build "$arch" &
+	builds+=($!)
 done
+for pid in "${builds[@]}"; do wait "$pid"; done

@@ -50,18 +50,6 @@ static bool is_recorded(size_t size, int protection, int flags, uintptr_t caller
     return !by_allocator && !hl_thread_self()->inside;
 }
 
-static uint64_t enter(void) {
-    uint64_t signals = hl_signals_block();
-    hl_fork_check();
-    hl_lock(&hl_regions_lock);
-    return signals;
-}
-
-static void leave(uint64_t signals) {
-    hl_unlock(&hl_regions_lock);
-    hl_signals_restore(signals);
-}
-
 // site_here returns the site of the calling function. Signals must be blocked.
 static uint32_t site_here(const void *frame) {
     static uintptr_t leaf;
@@ -89,15 +77,15 @@ static void add(void *at, size_t size, uint32_t site) {
 
 static HL_NOINLINE void *map(void *at, size_t size, int protection, int flags, int fd,
                              int64_t offset, bool recorded) {
-    uint64_t blocked = hl_signals_block();
+    uint64_t signals = hl_enter_slow_path();
     uint32_t site = recorded ? site_here(__builtin_frame_address(0)) : 0;
-    uint64_t signals = enter();
+    hl_lock(&hl_regions_lock);
     void *p = real_mmap(at, size, protection, flags, fd, offset);
     if (p != FAILED && (flags & HL_MAP_FIXED)) hl_regions_remove((uintptr_t)p, whole_pages(size));
     if (p != FAILED && recorded) add(p, size, site);
-    leave(signals);
+    hl_unlock(&hl_regions_lock);
     if (recorded) hl_trigger_check();
-    hl_signals_restore(blocked);
+    hl_signals_restore(signals);
     return p;
 }
 
@@ -114,18 +102,20 @@ HL_EXPORT void *mmap64(void *at, size_t size, int protection, int flags, int fd,
 
 HL_EXPORT int munmap(void *at, size_t size) {
     if (!is_on() || hl_regions_count() == 0) return real_munmap(at, size);
-    uint64_t signals = enter();
+    uint64_t signals = hl_enter_slow_path();
+    hl_lock(&hl_regions_lock);
     int result = real_munmap(at, size);
     if (result == 0) hl_regions_remove((uintptr_t)at, whole_pages(size));
-    leave(signals);
+    hl_unlock(&hl_regions_lock);
+    hl_signals_restore(signals);
     return result;
 }
 
 // remap records the new region as an allocation of the calling function, as realloc does.
 static HL_NOINLINE void *remap(void *at, size_t size, size_t new_size, int flags, void *to) {
-    uint64_t blocked = hl_signals_block();
+    uint64_t signals = hl_enter_slow_path();
     uint32_t site = site_here(__builtin_frame_address(0));
-    uint64_t signals = enter();
+    hl_lock(&hl_regions_lock);
     void *p = real_mremap(at, size, new_size, flags, to);
     if (p != FAILED) {
         size_t removed =
@@ -133,9 +123,9 @@ static HL_NOINLINE void *remap(void *at, size_t size, size_t new_size, int flags
         if (flags & MREMAP_FIXED) hl_regions_remove((uintptr_t)p, whole_pages(new_size));
         if (removed > 0 && new_size >= MIN_REGION) add(p, new_size, site);
     }
-    leave(signals);
+    hl_unlock(&hl_regions_lock);
     hl_trigger_check();
-    hl_signals_restore(blocked);
+    hl_signals_restore(signals);
     return p;
 }
 

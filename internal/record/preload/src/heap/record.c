@@ -54,8 +54,7 @@ static void lock_heap(void) {
 }
 
 uint64_t hl_heap_enter(void) {
-    uint64_t signals = hl_signals_block();
-    hl_fork_check();
+    uint64_t signals = hl_enter_slow_path();
     lock_heap();
     return signals;
 }
@@ -127,7 +126,6 @@ static HL_NOINLINE void sample(void *p, size_t size, struct hl_thread *t) {
         start_sequence(t);
         if (t->left >= 0) return;
     }
-    hl_fork_check();
     struct hl_stack *s = hl_stack_take();
     hl_unwind(s, __builtin_frame_address(0));
     hl_python_merge(s);
@@ -161,7 +159,7 @@ void *hl_note_slow(void *p, size_t size, struct hl_thread *t) {
         hl_python_poll();
         hl_leave();
     }
-    uint64_t signals = hl_signals_block();
+    uint64_t signals = hl_enter_slow_path();
     sample(p, size, t);
     hl_trigger_check();
     hl_signals_restore(signals);

@@ -61,7 +61,7 @@ static bool grow_index(void) {
 
 static const uintptr_t *keep(const uintptr_t *frames, uint32_t n) {
     size_t size = n * sizeof *frames;
-    if ((size_t)(frames_end - frames_at) < size) {
+    if (!frames_at || (size_t)(frames_end - frames_at) < size) {
         char *block = hl_pages_alloc(FRAMES_BLOCK);
         if (!block) return NULL;
         frames_at = block;
@@ -88,10 +88,17 @@ static bool add(uint64_t hash, const uintptr_t *frames, uint32_t n) {
     return true;
 }
 
-bool hl_sites_init(void) {
+bool hl_sites_init(void) { return add(hash_of(NULL, 0), NULL, 0); }
+
+// name_other gives the first site its frame. Programs that never need it have no such frame.
+static void name_other(void) {
     static const char other[] = "[stacks beyond the limit]";
-    uintptr_t frame = hl_name(other, sizeof other - 1, "", 0, 0);
-    return add(hash_of(&frame, 1), &frame, 1);
+    static uintptr_t frame;
+    struct hl_site *s = hl_site(HL_SITE_OTHER);
+    if (s->n != 0) return;
+    frame = hl_name(other, sizeof other - 1, "", 0, 0);
+    s->frames = &frame;
+    __atomic_store_n(&s->n, frame != 0, __ATOMIC_RELEASE);
 }
 
 uint32_t hl_site_of(const struct hl_stack *s, bool *full) {
@@ -101,6 +108,7 @@ uint32_t hl_site_of(const struct hl_stack *s, bool *full) {
     if (places[i]) return places[i] - 1;
     if (add(hash, s->pc, s->n)) return count - 1;
     *full = true;
+    name_other();
     return HL_SITE_OTHER;
 }
 

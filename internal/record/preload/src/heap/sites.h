@@ -12,7 +12,7 @@ struct hl_sums {
 
 struct hl_site {
     uint64_t hash;
-    const uintptr_t *frames; // leaf first
+    const uintptr_t *frames; // leaf first; constant, except those of HL_SITE_OTHER
     uint32_t n;
     struct hl_sums sums;
 };

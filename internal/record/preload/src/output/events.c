@@ -65,7 +65,7 @@ static bool has_problems(void) {
 
 static void put_argv(struct hl_text *t) {
     static char text[1500];
-    long n = hl_file_read("/proc/self/cmdline", text, sizeof text);
+    long n = hl_file_read("/proc/thread-self/cmdline", text, sizeof text);
     hl_put_string(t, ",\"argv\":[");
     for (long at = 0; at < n; at += (long)hl_strlen(text + at) + 1)
         hl_format(t, "%s\"%j\"", at ? "," : "", text + at);
@@ -74,7 +74,8 @@ static void put_argv(struct hl_text *t) {
 
 static void put_exe(struct hl_text *t) {
     static char path[500];
-    long n = hl_syscall4(HL_SYS_readlinkat, HL_AT_FDCWD, "/proc/self/exe", path, sizeof path - 1);
+    long n =
+        hl_syscall4(HL_SYS_readlinkat, HL_AT_FDCWD, "/proc/thread-self/exe", path, sizeof path - 1);
     path[n > 0 ? n : 0] = 0;
     hl_format(t, ",\"exe\":\"%j\"", path);
 }
@@ -111,7 +112,7 @@ static uint64_t resident(void) {
     char text[128];
     uint64_t total, pages;
     const char *s = text;
-    if (hl_file_read("/proc/self/statm", text, sizeof text) <= 0) return 0;
+    if (hl_file_read("/proc/thread-self/statm", text, sizeof text) <= 0) return 0;
     if (!hl_parse_number(&s, &total) || *s++ != ' ' || !hl_parse_number(&s, &pages)) return 0;
     return pages * hl_process.page_size;
 }
@@ -142,8 +143,9 @@ int hl_events_problems(void) {
     return hl_file_close(&f);
 }
 
-void hl_events_forked(void) {
+void hl_problems_forked(void) {
     problems_lock.state = 0;
-    started = false;
     memset(problems, 0, sizeof problems);
 }
+
+void hl_events_forked(void) { started = false; }

@@ -104,10 +104,12 @@ static void put_row(struct hl_file *f, const struct hl_site *site, const struct 
     hl_put(&f->text, "\n", 1);
 }
 
+// put_mappings copies the mappings. The kernel has none of /proc/self if the first thread of the
+// process has ended.
 static void put_mappings(struct hl_file *f) {
     hl_file_room(f, sizeof buffer);
     hl_put_string(&f->text, "\nMAPPED_LIBRARIES:\n");
-    long fd = hl_syscall4(HL_SYS_openat, HL_AT_FDCWD, "/proc/self/maps", HL_O_CLOEXEC, 0);
+    long fd = hl_syscall4(HL_SYS_openat, HL_AT_FDCWD, "/proc/thread-self/maps", HL_O_CLOEXEC, 0);
     if (fd < 0) return;
     for (;;) {
         hl_file_room(f, sizeof buffer / 2);
@@ -194,7 +196,10 @@ bool hl_snapshot_write(enum hl_trigger trigger) {
     e.samples = hl_live_count();
     error = write_all(&c, image, &e);
     hl_pages_free(c.sums, c.size);
-    if (error) report("a snapshot", error);
+    if (error) {
+        report("a snapshot", error);
+        hl_events_problems();
+    }
     return error == 0;
 }
 

@@ -3,6 +3,7 @@
 #include "engine.h"
 #include "heap/record.h"
 #include "heap/regions.h"
+#include "output/events.h"
 #include "output/trigger.h"
 #include "output/writer.h"
 #include "process/config.h"
@@ -21,8 +22,7 @@ static void prepare(void) {
     // CPython counts the threads after a fork, and warns. It does so within microseconds.
     enum { PAUSE = 20000000 };
     if (hl_python_counts_threads()) hl_writer_stop(PAUSE);
-    uint64_t before = hl_signals_block();
-    hl_fork_check();
+    uint64_t before = hl_enter_slow_path();
     hl_lock(&hl_regions_lock);
     hl_lock(&hl_heap_lock);
     hl_names_lock();
@@ -45,6 +45,7 @@ static void start_child(void) {
     hl_process.is_fork = true;
     hl_record_forked();
     hl_writer_forked();
+    hl_problems_forked();
     if (!hl_config.children) {
         __atomic_store_n(&hl_recording, false, __ATOMIC_RELAXED);
         return;

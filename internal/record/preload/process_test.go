@@ -1,0 +1,262 @@
+//go:build linux
+
+package preload
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/testutil"
+)
+
+// TestMain catches SIGINT if it is ignored: programs would inherit that.
+func TestMain(m *testing.M) {
+	if signal.Ignored(syscall.SIGINT) {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGINT)
+	}
+	os.Exit(m.Run())
+}
+
+func processProgram(t *testing.T) string { return compile(t, "gcc", "process.c", "-fno-builtin", "-ldl") }
+
+// TestForks forks while other threads allocate and snapshots are taken. No child may hang: the test
+// would not end.
+func TestForks(t *testing.T) {
+	n := "60"
+	if testutil.Full() {
+		n = "4000"
+	}
+	program := processProgram(t)
+	for _, children := range []int{0, 1} {
+		r := record(t, fmt.Sprintf("period=512 every=10 children=%d", children), program, "forks", n).run(t)
+		assert.Equal(t, "0 bad\n", r.stdout.String())
+		assert.NotEmpty(t, r.snapshots(t))
+		all, err := filepath.Glob(r.path("_*.0001.heap"))
+		require.NoError(t, err)
+		assert.Equal(t, children == 1, len(all) > 1, "children are recorded if the settings say so")
+	}
+}
+
+// TestStress runs a program with threads that come and go, a signal handler, and a library that is
+// loaded and unloaded.
+func TestStress(t *testing.T) {
+	program := processProgram(t)
+	library := filepath.Join(t.TempDir(), "unloaded.so")
+	out, err := exec.Command("gcc", "-O1", "-fPIC", "-shared", "-o", library, "testdata/unloaded.c").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	r := record(t, "period=256 every=10", program, "stress", library).run(t)
+	assert.Equal(t, "ok\n", r.stdout.String())
+	assert.NotEmpty(t, r.snapshots(t))
+	assert.Empty(t, problems(r.events(t, r.cmd.Process.Pid)))
+}
+
+// TestExec checks that the last state of a process image is not lost, and that the next image of the
+// process has files of its own.
+func TestExec(t *testing.T) {
+	program := processProgram(t)
+	names := functionsOf(t, program)
+	for _, how := range []string{"execve", "execv", "execvp", "execvpe", "execl", "execlp", "execle", "fexecve", "execveat"} {
+		r := record(t, "", program, "exec", how).run(t)
+		pid := r.cmd.Process.Pid
+		list := r.snapshots(t)
+		require.Len(t, list, 2, how)
+		assert.EqualValues(t, 1000, names.bySite(list[0])["keep"].InuseBytes, how)
+		assert.EqualValues(t, 2000, names.bySite(list[1])["keep"].InuseBytes, how)
+		assert.Equal(t, []string{"exec"}, triggers(r.events(t, pid)), how)
+		second := readEvents(t, r.path(".%d.1.events.jsonl", pid))
+		assert.Equal(t, []string{"exit"}, triggers(second), how)
+		assert.Equal(t, 1, second[0].Image)
+	}
+}
+
+// TestChildren checks which processes are recorded.
+func TestChildren(t *testing.T) {
+	program := processProgram(t)
+	r := record(t, "", program, "spawn").run(t)
+	assert.Equal(t, "3\n", r.stdout.String(), "the status of a vfork child")
+	assert.Len(t, r.files(t), 2, "one snapshot and the events of the program only: %v", r.files(t))
+
+	r = record(t, "children=1", program, "spawn").run(t)
+	all, err := filepath.Glob(r.path("_*.heap"))
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, len(all), 4, "the program, two children, and the shell: %v", r.files(t))
+}
+
+// TestWrappersAreNotRecorded runs two programs from a shell.
+func TestWrappersAreNotRecorded(t *testing.T) {
+	program := processProgram(t)
+	r := record(t, "", "sh", "-c", program+" image; "+program+" image").run(t)
+	all, err := filepath.Glob(r.path("_*.heap"))
+	require.NoError(t, err)
+	assert.Len(t, all, 2, "the programs, not the shell")
+}
+
+// TestSignals ends programs by signals, as the recorder and its user do.
+func TestSignals(t *testing.T) {
+	program := processProgram(t)
+	r := record(t, "", program, "dispositions")
+	_, ended := exitOf(r.cmd.Run())
+	assert.Equal(t, "signal: interrupt", ended)
+	assert.Equal(t, "11111handled\n11\n", r.stdout.String(), "see dispositions in process.c")
+	assert.NotContains(t, strings.Join(r.files(t), " "), ".heap", "a program that signals itself has freed its memory before")
+
+	for how, signals := range map[string][]syscall.Signal{
+		"default": {syscall.SIGTERM}, "handler": {syscall.SIGTERM, syscall.SIGKILL}, "ignore": {syscall.SIGTERM, syscall.SIGINT},
+	} {
+		r, lines := start(t, "", program, "signals", how)
+		require.True(t, lines.Scan())
+		for _, s := range signals {
+			require.NoError(t, r.cmd.Process.Signal(s))
+			if how == "handler" && s == syscall.SIGTERM {
+				require.True(t, lines.Scan())
+				assert.Equal(t, "handled", lines.Text())
+			}
+		}
+		require.Error(t, r.cmd.Wait())
+		last := signals[len(signals)-1]
+		assert.Equal(t, last, r.cmd.ProcessState.Sys().(syscall.WaitStatus).Signal(), how)
+		events := r.events(t, r.cmd.Process.Pid)
+		assert.Equal(t, []string{"exit"}, triggers(events), how)
+		assert.NotZero(t, events[len(events)-1].Snapshot.Signal, how)
+	}
+}
+
+// start starts a program whose input stays open until the test ends. It returns the lines that the
+// program prints.
+func start(t *testing.T, settings, program string, args ...string) (*recording, *bufio.Scanner) {
+	t.Helper()
+	r := record(t, settings, program, args...)
+	r.cmd.Stdout = nil
+	out, err := r.cmd.StdoutPipe()
+	require.NoError(t, err)
+	in, err := r.cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, r.cmd.Start())
+	t.Cleanup(func() { _ = in.Close(); _ = r.cmd.Process.Kill(); _, _ = io.Copy(io.Discard, out); _ = r.cmd.Wait() })
+	return r, bufio.NewScanner(out)
+}
+
+// await waits until a condition holds.
+func await(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if condition() {
+			return
+		}
+	}
+	t.Fatal("waited for " + what)
+}
+
+// TestIdleProcess takes timed snapshots of a process that waits for input, and one at a signal.
+func TestIdleProcess(t *testing.T) {
+	program := processProgram(t)
+	heaps := func(r *recording) int {
+		all, _ := filepath.Glob(r.path("_*.heap"))
+		return len(all)
+	}
+	r, lines := start(t, "every=20", program, "idle")
+	require.True(t, lines.Scan())
+	await(t, "timed snapshots", func() bool { return heaps(r) >= 4 })
+	assert.Equal(t, "time", triggers(r.events(t, r.cmd.Process.Pid))[2])
+
+	r, lines = start(t, "signal=12", program, "idle")
+	require.True(t, lines.Scan())
+	require.NoError(t, r.cmd.Process.Signal(syscall.SIGUSR2))
+	await(t, "a snapshot at the signal", func() bool { return heaps(r) == 1 })
+	assert.Equal(t, []string{"signal"}, triggers(r.events(t, r.cmd.Process.Pid)))
+}
+
+// TestTriggers takes snapshots by bytes.
+func TestTriggers(t *testing.T) {
+	program := compile(t, "gcc", "bias.c", "-fno-builtin")
+	const total = 64 << 20
+	for name, setting := range map[string]string{"allocated": "alloc=67108864", "high-water": "inuse=33554432"} {
+		r := record(t, "period=4096 "+setting, program, fmt.Sprint(total)).run(t)
+		got := triggers(r.events(t, r.cmd.Process.Pid))
+		n := 0
+		for _, trigger := range got {
+			if trigger == name {
+				n++
+			}
+		}
+		assert.GreaterOrEqual(t, n, 2, "%s: %v", name, got)
+		assert.LessOrEqual(t, n, 6, "%s: %v", name, got)
+		assert.Equal(t, "exit", got[len(got)-1])
+	}
+}
+
+// TestProgramsDoNotNotice compares what programs see with what they see without the engine.
+func TestProgramsDoNotNotice(t *testing.T) {
+	program := processProgram(t)
+	for _, what := range []string{"descriptors", "single", "leave-main", "_exit", "nothing"} {
+		bare := exec.Command(program, what)
+		want, bareErr := bare.Output()
+		r := record(t, "every=10 period=4096", program, what)
+		err := r.cmd.Run()
+		assert.Equal(t, bareErr == nil, err == nil, what)
+		assert.Equal(t, string(want), r.stdout.String(), what)
+		assert.Empty(t, r.stderr.String(), what)
+		bareStatus, _ := exitOf(bareErr)
+		status, _ := exitOf(err)
+		assert.Equal(t, bareStatus, status, what)
+		assert.NotEmpty(t, r.snapshots(t), what)
+	}
+}
+
+// TestRefusals lists programs that the engine does not record. They run as without it, and the
+// events file has the reason.
+func TestRefusals(t *testing.T) {
+	own := compile(t, "gcc", "own_malloc.c", "-fno-builtin")
+	sanitized := compile(t, "gcc", "process.c", "-fsanitize=address", "-ldl")
+	for name, c := range map[string]struct {
+		cmd  []string
+		want string
+	}{
+		"own malloc":    {[]string{own}, "the program defines malloc itself"},
+		"sanitizer":     {[]string{sanitized, "image"}, "sanitizer"},
+		"address space": {[]string{"sh", "-c", "ulimit -v 40000; exec " + processProgram(t) + " image"}, "limit of address space"},
+	} {
+		r := record(t, "", c.cmd[0], c.cmd[1:]...)
+		if name == "sanitizer" { // AddressSanitizer insists on being the first library
+			r.cmd.Env = append(r.cmd.Env, "ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0")
+		}
+		require.NoError(t, r.cmd.Run(), "%s: %s", name, r.stderr.String())
+		assert.Empty(t, r.snapshots(t), name)
+		events := r.events(t, r.cmd.Process.Pid)
+		last := events[len(events)-1].Problem
+		require.NotNil(t, last, name)
+		assert.Equal(t, "disabled", last.Kind)
+		assert.Contains(t, last.Detail, c.want)
+	}
+}
+
+// TestUnwritable records where nothing can be written: the program runs as without the engine.
+func TestUnwritable(t *testing.T) {
+	program := processProgram(t)
+	r := record(t, "every=10", program, "descriptors")
+	r.prefix = "/proc/none/p"
+	r.cmd.Env = append(r.cmd.Env, Variable+"="+r.settings("every=10"))
+	require.NoError(t, r.cmd.Run())
+	assert.Equal(t, "ok\n", r.stdout.String())
+	assert.Empty(t, r.stderr.String())
+}
+
+// TestFileLimit records a program that may only write small files.
+func TestFileLimit(t *testing.T) {
+	program := processProgram(t)
+	r := record(t, "", "sh", "-c", "ulimit -f 4; exec "+program+" image").run(t)
+	assert.Empty(t, r.snapshots(t), "an incomplete snapshot is removed")
+	assert.Contains(t, problems(r.events(t, r.cmd.Process.Pid)), "write-failed")
+}
