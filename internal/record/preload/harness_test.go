@@ -149,8 +149,8 @@ type event struct {
 		File         string
 		Trigger      string
 		RSS          int64
-		CPU          int64 `json:"cpu_ns"`
-		TimeNS       int64 `json:"time_ns"`
+		CPU          int64   `json:"cpu_ns"`
+		TimeNS       int64   `json:"time_ns"`
 		Milliseconds float64 `json:"ms"`
 	}
 	Problem *struct {
@@ -159,7 +159,9 @@ type event struct {
 	}
 }
 
-func (r *recording) events(t *testing.T, pid int) []event { return readEvents(t, r.path(".%d.events.jsonl", pid)) }
+func (r *recording) events(t *testing.T, pid int) []event {
+	return readEvents(t, r.path(".%d.events.jsonl", pid))
+}
 
 func readEvents(t *testing.T, path string) (list []event) {
 	t.Helper()

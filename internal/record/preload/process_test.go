@@ -29,7 +29,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func processProgram(t *testing.T) string { return compile(t, "gcc", "process.c", "-fno-builtin", "-ldl") }
+func processProgram(t *testing.T) string {
+	return compile(t, "gcc", "process.c", "-fno-builtin", "-ldl")
+}
 
 // TestForks forks while other threads allocate and snapshots are taken. No child may hang: the test
 // would not end.
