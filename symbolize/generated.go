@@ -10,6 +10,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/infile"
 	"github.com/heaplapse/heaplapse/symbolize/internal/files"
 	"github.com/heaplapse/heaplapse/symbolize/internal/jit"
 )
@@ -21,8 +22,8 @@ func (s *Symbols) resolveGenerated(series *series.Series, o Options, source file
 		return
 	}
 	var maps []*jit.Map
-	for _, path := range append(framesPaths(series, o), perfMapPaths(series, o)...) {
-		m, err := generatedCode(source, path)
+	for _, file := range append(filesAt(framesPaths(series, o)), mapFiles(series, o)...) {
+		m, err := file.read(source)
 		if err != nil {
 			s.Warnings = append(s.Warnings, fmt.Errorf("names not used: %w", err))
 			continue
@@ -42,14 +43,28 @@ func (s *Symbols) resolveGenerated(series *series.Series, o Options, source file
 	}
 }
 
-// generatedCode reads a file that names addresses outside of files.
-func generatedCode(source files.Source, path string) (*jit.Map, error) {
-	file, err := source.OpenMap(path)
+// mapFile is a file that names addresses outside of files. users is nil unless other users can make a file of this name:
+// then they may own it.
+type mapFile struct {
+	path  string
+	users []int
+}
+
+func (f mapFile) read(source files.Source) (*jit.Map, error) {
+	file, err := source.OpenMap(f.path, f.users)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	return jit.Read(file, path)
+	return jit.Read(file, f.path)
+}
+
+// filesAt returns the files at paths that other users cannot have made.
+func filesAt(paths []string) (out []mapFile) {
+	for _, path := range paths {
+		out = append(out, mapFile{path: path})
+	}
+	return out
 }
 
 // generated reports whether the address may be in generated code.
@@ -96,24 +111,29 @@ func framesPaths(series *series.Series, o Options) []string {
 	return paths
 }
 
-// perfMapPaths returns the maps in the options or, if there are none, those that it finds. Jitdumps
-// come first, because they have lines.
-func perfMapPaths(series *series.Series, o Options) []string {
+// mapFiles returns the maps in the options or, if there are none, those that it finds. Jitdumps come
+// first, because they have lines.
+func mapFiles(series *series.Series, o Options) (out []mapFile) {
 	if o.PerfMaps != nil {
-		return o.PerfMaps
+		return filesAt(o.PerfMaps)
 	}
 	pid := series.PID()
-	var paths []string
 	for _, k := range []struct{ kind, name, elsewhere string }{
 		{"jitdump", "jit-%s.dump", "/proc/%d/cwd"}, {"perf-map", "perf-%s.map", ""},
 	} {
 		if copies := copiedMaps(series, k.kind, pid); len(copies) > 0 {
-			paths = append(paths, copies...)
+			out = append(out, filesAt(copies)...)
 			continue
 		}
-		paths = append(paths, findPerfMap(series.Dir(), k.name, k.elsewhere, pid, o.Sysroot == "")...)
+		beside := besideSnapshots(series.Dir(), k.name, pid)
+		switch {
+		case len(beside) == 1:
+			out = append(out, filesAt(beside)...)
+		case len(beside) == 0 && pid != 0 && o.Sysroot == "":
+			out = append(out, ofProcess(series, k.name, k.elsewhere)...)
+		}
 	}
-	return paths
+	return out
 }
 
 // copiedMaps returns the maps of a process that the recorder copied to the directory of the
@@ -127,46 +147,52 @@ func copiedMaps(series *series.Series, kind string, pid int) (paths []string) {
 		if f.Kind != kind || (f.PID != 0 && f.PID != pid) || slices.Contains(paths, path) {
 			continue
 		}
-		if _, err := os.Stat(path); err == nil {
+		if !isIrregular(path) {
 			paths = append(paths, path)
 		}
 	}
 	return paths
 }
 
-// findPerfMap searches the directory of the snapshots, /tmp, and the working directory of the
-// process. If the PID is not known, it takes the only map in the directory of the snapshots, if
-// there is just one.
-func findPerfMap(dir, name, elsewhere string, pid int, here bool) []string {
+// besideSnapshots returns the maps of a process in the directory of its snapshots, or all maps there
+// if the PID is not known. The caller uses a single one only.
+func besideSnapshots(dir, name string, pid int) (paths []string) {
 	pattern := fmt.Sprintf(name, "*")
 	if pid != 0 {
 		pattern = fmt.Sprintf(name, strconv.Itoa(pid))
 	}
-	var beside []string
 	for _, ext := range []string{"", ".gz", ".zst"} {
 		found, _ := filepath.Glob(filepath.Join(globQuote(dir), pattern+ext))
-		beside = append(beside, slices.DeleteFunc(found, isIrregular)...)
+		paths = append(paths, slices.DeleteFunc(found, isIrregular)...)
 	}
-	if len(beside) == 1 {
-		return beside
-	}
-	if pid == 0 || len(beside) > 0 || !here {
-		return nil
+	return paths
+}
+
+// ofProcess returns the map of a process in /tmp or in elsewhere, a directory of the process. A map
+// of a process with the same number may be there, or a file that another user made, so its owner
+// must be this user or the one who wrote the snapshots.
+func ofProcess(series *series.Series, name, elsewhere string) []mapFile {
+	users := []int{os.Geteuid()}
+	if info, err := os.Stat(series.Heads[0].Path); err == nil {
+		if user, known := infile.Owner(info); known {
+			users = append(users, user)
+		}
 	}
 	dirs := []string{"/tmp"}
 	if elsewhere != "" {
-		dirs = append(dirs, fmt.Sprintf(elsewhere, pid))
+		dirs = append(dirs, fmt.Sprintf(elsewhere, series.PID()))
 	}
-	for _, d := range dirs {
-		if path := filepath.Join(d, pattern); !isIrregular(path) {
-			return []string{path}
+	for _, dir := range dirs {
+		path := filepath.Join(dir, fmt.Sprintf(name, strconv.Itoa(series.PID())))
+		if _, err := os.Lstat(path); err == nil {
+			return []mapFile{{path, users}}
 		}
 	}
 	return nil
 }
 
-// isIrregular reports whether a path is missing or not a regular file: a pipe in /tmp that another
-// user made would block the reader. Paths in the options are not checked.
+// isIrregular reports whether a path is missing or not a regular file: a pipe would block the reader.
+// Paths in the options are not checked.
 func isIrregular(path string) bool {
 	info, err := os.Stat(path)
 	return err != nil || !info.Mode().IsRegular()

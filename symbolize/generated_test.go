@@ -159,3 +159,43 @@ func TestJITDumpOfSeries(t *testing.T) {
 		})
 	}
 }
+
+// TestPerfMapOfStranger: every user can make a file in /tmp. A map there is used if it belongs to
+// root, to this user, or to the owner of the snapshots.
+func TestPerfMapOfStranger(t *testing.T) {
+	series := seriesOf(t, []string{jitMaps}, []uint64{0x30000108})
+	pid := 1<<29 + os.Getpid() // no process has this number
+	series.Heads[0].File.PID = pid
+	path := fmt.Sprintf("/tmp/perf-%d.map", pid)
+	t.Cleanup(func() { _ = os.Remove(path) })
+	require.NoError(t, os.WriteFile(path, []byte("30000100 10 f\n"), 0o600))
+	used := func() (bool, []error) {
+		s := resolve(t, series, Options{})
+		return s.Locations[0].Named(), s.Warnings
+	}
+	named, warnings := used()
+	require.True(t, named)
+	require.Empty(t, warnings)
+
+	if os.Geteuid() == 0 {
+		const stranger = 54321
+		require.NoError(t, os.Chown(path, stranger, stranger))
+		named, warnings = used()
+		require.False(t, named)
+		require.Len(t, warnings, 1)
+		require.EqualError(t, warnings[0], "names not used: open "+path+": belongs to another user (54321)")
+		require.NoError(t, os.Chown(series.Heads[0].Path, stranger, stranger))
+		named, warnings = used()
+		require.True(t, named, "the owner of the snapshots")
+		require.Empty(t, warnings)
+	}
+
+	require.NoError(t, os.Rename(path, filepath.Join(series.Dir(), "target")))
+	require.NoError(t, os.Symlink(filepath.Join(series.Dir(), "target"), path))
+	named, warnings = used()
+	require.False(t, named)
+	require.Len(t, warnings, 1)
+	require.ErrorContains(t, warnings[0], path+": is a symbolic link")
+	named = resolve(t, series, Options{PerfMaps: []string{path}}).Locations[0].Named()
+	require.True(t, named, "the user's choice")
+}

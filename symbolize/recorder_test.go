@@ -96,7 +96,7 @@ func (s *slimFiles) Fetch(_ context.Context, buildID, kind string) *elffile.File
 	return nil
 }
 
-func (s *slimFiles) OpenMap(path string) (io.ReadCloser, error) {
+func (s *slimFiles) OpenMap(path string, _ []int) (io.ReadCloser, error) {
 	local, err := s.find(path)
 	if err != nil {
 		return nil, err

@@ -90,3 +90,25 @@ func TestRecordingsThatStartTogether(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, recordings, n)
 }
+
+// TestRecordUnderAnUmask: no file of a private recording can be read by others.
+func TestRecordUnderAnUmask(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, engine string) {
+		dir := filepath.Join(t.TempDir(), "out")
+		script := `umask 077; exec heaplapse record -q --engine "$0" -o "$1" -- true`
+		out, err := exec.Command("sh", "-c", script, engine, dir).CombinedOutput()
+		require.NoError(t, err, string(out))
+		files, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, len(files), 2, "the manifest and a snapshot")
+		for _, f := range files {
+			info, err := f.Info()
+			require.NoError(t, err)
+			assert.Zero(t, info.Mode().Perm()&0o077, "%s %s", info.Mode(), f.Name())
+		}
+		info, err := os.Stat(dir)
+		require.NoError(t, err)
+		assert.Equal(t, os.ModeDir|0o700, info.Mode())
+	})
+}

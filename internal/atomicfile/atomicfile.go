@@ -26,6 +26,9 @@ type Options struct {
 	// Mode, if not 0, is the exact permission bits of the file: the umask and those of a replaced
 	// file do not count.
 	Mode fs.FileMode
+	// Replace replaces what has the name, whatever it is: a symbolic link instead of its target, or a
+	// pipe. It is for directories where other users can make files.
+	Replace bool
 	// Sync waits until the content and the new name are on the disk.
 	Sync bool
 	// Verify, if not nil, is called with the path of the complete temporary file. An error prevents
@@ -35,20 +38,21 @@ type Options struct {
 
 // Write writes the content that the function produces to a file. An existing file is replaced and
 // its permission bits are kept; a symbolic link stays, and its target is replaced. A device or a
-// pipe is written to directly.
+// pipe is written to directly. [Options.Replace] changes that.
 //
 // Errors name path, not the temporary file, also those of the writer that the function is called
 // with. An error of the function itself is returned as it is.
 func Write(path string, o Options, content func(io.Writer) error) error {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return writeInto(path, content)
+	target := path
+	if !o.Replace {
+		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+			return writeInto(path, content)
+		}
+		target = follow(path)
+		if info, err := os.Stat(target); err == nil && o.Mode == 0 {
+			o.Mode = info.Mode().Perm()
+		}
 	}
-	target := follow(path)
-	mode := o.Mode
-	if info, err := os.Stat(target); err == nil && mode == 0 {
-		mode = info.Mode().Perm()
-	}
-	o.Mode = mode
 	unfinished.sweep(filepath.Dir(target))
 	return naming(path, replace(target, o, func(w io.Writer) error { return content(&output{w, path}) }))
 }

@@ -120,6 +120,24 @@ func TestLinksStay(t *testing.T) {
 	require.Equal(t, []string{"deep", "result"}, files(t, filepath.Join(dir, "real")))
 }
 
+// TestReplace: another user can make a link or a pipe of the name.
+func TestReplace(t *testing.T) {
+	testutil.Linux(t)
+	dir := t.TempDir()
+	secret, link, fifo := filepath.Join(dir, "secret"), filepath.Join(dir, "link"), filepath.Join(dir, "fifo")
+	require.NoError(t, os.WriteFile(secret, []byte("secret"), 0o600))
+	require.NoError(t, os.Symlink(secret, link))
+	require.NoError(t, exec.Command("mkfifo", fifo).Run())
+	for _, path := range []string{link, fifo} {
+		require.NoError(t, atomicfile.Write(path, atomicfile.Options{Replace: true, Mode: 0o640}, text("new")))
+		info, err := os.Lstat(path)
+		require.NoError(t, err)
+		require.Equal(t, fs.FileMode(0o640), info.Mode())
+		require.Equal(t, "new", content(t, path))
+	}
+	require.Equal(t, "secret", content(t, secret))
+}
+
 func TestTarget(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)

@@ -71,3 +71,37 @@ func TestEndlessFiles(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "leak:x\n", string(text))
 }
+
+// TestOpenOwned: in /tmp, other users can make files and links of any name.
+func TestOpenOwned(t *testing.T) {
+	dir := t.TempDir()
+	file, link, pipe := filepath.Join(dir, "file"), filepath.Join(dir, "link"), filepath.Join(dir, "pipe")
+	require.NoError(t, os.WriteFile(file, []byte("text"), 0o600))
+	require.NoError(t, os.Symlink(file, link))
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	f, info, err := infile.OpenOwned(file, os.Geteuid())
+	require.NoError(t, err)
+	require.Equal(t, int64(4), info.Size())
+	require.NoError(t, f.Close())
+	user, known := infile.Owner(info)
+	require.True(t, known)
+	require.Equal(t, os.Geteuid(), user)
+
+	_, _, err = infile.OpenOwned(link, os.Geteuid())
+	require.EqualError(t, err, "open "+link+": is a symbolic link")
+	_, _, err = infile.OpenOwned(pipe, os.Geteuid())
+	require.ErrorIs(t, err, infile.ErrNotRegular)
+	_, _, err = infile.OpenOwned(filepath.Join(dir, "absent"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+	if os.Geteuid() != 0 {
+		_, _, err = infile.OpenOwned(file)
+		require.ErrorContains(t, err, "belongs to another user")
+		return
+	}
+	require.NoError(t, os.Chown(file, 54321, 0))
+	_, _, err = infile.OpenOwned(file, 0, 12345)
+	require.EqualError(t, err, "open "+file+": belongs to another user (54321)")
+	f, _, err = infile.OpenOwned(file, 12345, 54321)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+}

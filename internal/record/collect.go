@@ -45,6 +45,7 @@ type collector struct {
 // process is a process that writes snapshots.
 type process struct {
 	pid, parent int
+	user        int  // its effective user, or that of this process if it is not known
 	known       bool // /proc/PID describes this process, not another one with the same number
 	recorded    bool
 	ended       bool
@@ -196,7 +197,8 @@ func (c *collector) process(pid int, s *snapshotFile) *process {
 		return p
 	}
 	info, ok := proc.Read(pid)
-	p := &process{pid: pid, known: ok && (pid == c.root || strings.TrimSuffix(info.Exe, proc.DeletedSuffix) == s.exe())}
+	p := &process{pid: pid, user: os.Geteuid()}
+	p.known = ok && (pid == c.root || strings.TrimSuffix(info.Exe, proc.DeletedSuffix) == s.exe())
 	if p.known {
 		p.parent = info.Parent
 	}
@@ -294,8 +296,11 @@ func (c *collector) copyMaps(p *process, last bool) {
 		return
 	}
 	series := p.last().series
-	files, err := c.jit.update(p.pid, series[len(series)-1].maps, last)
-	if err != nil {
+	if user, ok := proc.User(p.pid); ok && p.known {
+		p.user = user // a wrapper may have changed it
+	}
+	files, errs := c.jit.update(p.pid, p.user, series[len(series)-1].maps, last)
+	for _, err := range errs {
 		c.problem(err)
 	}
 	for _, f := range files {

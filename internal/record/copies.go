@@ -4,17 +4,21 @@ package record
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
+	"github.com/heaplapse/heaplapse/internal/infile"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 	"github.com/heaplapse/heaplapse/internal/record/program"
@@ -37,70 +41,76 @@ type jitState struct {
 
 var jitdumpName = regexp.MustCompile(`/jit-\d+\.dump$`)
 
-// jitSources returns the paths of the maps of generated code of a process, by kind. Perf maps are
-// in /tmp by convention. A jitdump is mapped by the process.
-func jitSources(pid int, maps []string) map[string]string {
-	out := map[string]string{}
-	for _, m := range maps {
-		if jitdumpName.MatchString(m) {
-			out["jitdump"] = m
+// jitFiles returns the maps of generated code of a process. A perf map is in /tmp by convention. A
+// jitdump is mapped by the process.
+func jitFiles(pid int, maps []string) []manifest.File {
+	files := []manifest.File{{
+		File: fmt.Sprintf("perf-%d.map", pid), Path: fmt.Sprintf("/tmp/perf-%d.map", pid), Kind: "perf-map", PID: pid,
+	}}
+	for _, path := range slices.Backward(maps) {
+		if jitdumpName.MatchString(path) {
+			name := fmt.Sprintf("jit-%d.dump", pid)
+			return append(files, manifest.File{File: name, Path: path, Kind: "jitdump", PID: pid})
 		}
 	}
-	perf := fmt.Sprintf("/tmp/perf-%d.map", pid)
-	out["perf-map"] = perf
-	if inside := fmt.Sprintf("/proc/%d/root%s", pid, perf); exists(inside) {
-		out["perf-map"] = inside
-	}
-	return out
+	return files
 }
 
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
+// openJIT opens a map of generated code in the root directory of the process or, if the process has
+// ended, in that of this one. Every user can make a file of this name in /tmp, so it is used only if
+// root or the user of the process owns it, as perf does.
+func openJIT(pid, user int, path string) (*os.File, fs.FileInfo, error) {
+	f, info, err := infile.OpenOwned(fmt.Sprintf("/proc/%d/root%s", pid, path), user)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return infile.OpenOwned(path, user)
+	}
+	return f, info, err
 }
 
 // jitEvery is the minimum time between two copies of one map. It does not apply to the first and
 // the last copy.
 const jitEvery = 30 * time.Second
 
-// update copies the maps that have changed and returns those that were copied for the first time.
-func (j *jitCopies) update(pid int, maps []string, last bool) (files []manifest.File, err error) {
-	for kind, source := range jitSources(pid, maps) {
-		name := fmt.Sprintf("perf-%d.map", pid)
-		if kind == "jitdump" {
-			name = fmt.Sprintf("jit-%d.dump", pid)
+// update copies the maps of a process that have changed. user is the user of the process. It returns
+// those that were copied for the first time, and an error for each that could not be copied.
+func (j *jitCopies) update(pid, user int, maps []string, last bool) (copied []manifest.File, errs []error) {
+	for _, file := range jitFiles(pid, maps) {
+		_, known := j.seen[file.File]
+		done, err := j.copy(file, user, last)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s was not copied: %w", file.Path, err))
 		}
-		info, statErr := os.Stat(source)
-		state, known := j.seen[name]
-		if statErr != nil || !info.Mode().IsRegular() || info.Size() == state.size {
-			continue
-		}
-		if known && !last && time.Since(state.copied) < jitEvery {
-			continue
-		}
-		if err := copyFile(source, filepath.Join(j.dir, name)); err != nil {
-			return files, err
-		}
-		if j.seen == nil {
-			j.seen = map[string]jitState{}
-		}
-		j.seen[name] = jitState{info.Size(), time.Now()}
-		if !known {
-			path := strings.TrimPrefix(source, fmt.Sprintf("/proc/%d/root", pid))
-			files = append(files, manifest.File{File: name, Path: path, Kind: kind, PID: pid})
+		if done && !known {
+			copied = append(copied, file)
 		}
 	}
-	return files, nil
+	return copied, errs
 }
 
-// copyFile copies a file atomically.
-func copyFile(from, to string) error {
-	in, err := os.Open(from)
+// copy copies a map if it has changed since the last copy. The copy has the permission bits of the
+// original.
+func (j *jitCopies) copy(file manifest.File, user int, last bool) (done bool, err error) {
+	in, info, err := openJIT(file.PID, user, file.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer in.Close()
-	return writeAtomic(to, 0o644, io.LimitReader(in, maxJIT))
+	state, known := j.seen[file.File]
+	if info.Size() == state.size || (known && !last && time.Since(state.copied) < jitEvery) {
+		return false, nil
+	}
+	mode := cmp.Or(info.Mode().Perm(), 0o600)
+	if err := writeAtomic(filepath.Join(j.dir, file.File), mode, io.LimitReader(in, maxJIT)); err != nil {
+		return false, err
+	}
+	if j.seen == nil {
+		j.seen = map[string]jitState{}
+	}
+	j.seen[file.File] = jitState{info.Size(), time.Now()}
+	return true, nil
 }
 
 // runtimeSettings returns the variables for language runtimes that the options request.
@@ -142,16 +152,16 @@ func keepVDSO(dir string, out *manifest.Writer) error {
 	if err != nil || image == nil {
 		return nil //nolint:nilerr // a recording is useful without the names of [vdso]
 	}
-	if err := writeAtomic(filepath.Join(dir, manifest.VDSOFile), 0o644, bytes.NewReader(image)); err != nil {
+	if err := writeAtomic(filepath.Join(dir, manifest.VDSOFile), 0, bytes.NewReader(image)); err != nil {
 		return err
 	}
 	return out.File(manifest.File{File: manifest.VDSOFile, Path: "[vdso]", Kind: "vdso"})
 }
 
-// writeAtomic writes a file atomically. The umask does not apply to its mode, because the recorded
-// program may run as another user.
+// writeAtomic writes a file of the recording atomically. mode is 0 for that of a new file. It does
+// not follow a link of this name, because the directory may belong to another user.
 func writeAtomic(path string, mode fs.FileMode, content io.Reader) error {
-	return atomicfile.Write(path, atomicfile.Options{Mode: mode}, func(w io.Writer) error {
+	return atomicfile.Write(path, atomicfile.Options{Mode: mode, Replace: true}, func(w io.Writer) error {
 		_, err := io.Copy(w, content)
 		return err
 	})

@@ -142,10 +142,12 @@ func (p *Plan) withOutput() string { return p.Flags.If(option.Output, " with %s"
 // freshName returns the name, with a number appended if a file of that name exists.
 func freshName(name string) string {
 	fresh := name
-	for n := 2; exists(fresh); n++ {
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(fresh); err != nil {
+			return fresh
+		}
 		fresh = fmt.Sprintf("%s-%d", name, n)
 	}
-	return fresh
 }
 
 // chooseEngine selects the engine and its library.

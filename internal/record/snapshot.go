@@ -8,12 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/heaplapse/heaplapse/internal/infile"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 )
 
@@ -71,15 +71,11 @@ var errIncomplete = errors.New("the snapshot is not complete")
 
 // readSnapshot reads the header and the mappings. It skips the rows.
 func readSnapshot(path string, name fileName) (*snapshotFile, error) {
-	f, err := os.Open(path)
+	f, info, err := infile.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
 	s := &snapshotFile{path: path, name: name, time: info.ModTime()}
 	head, err := bufio.NewReader(io.LimitReader(f, 512)).ReadString('\n')
 	if err != nil {

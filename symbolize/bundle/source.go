@@ -85,7 +85,7 @@ func (s source) Fetch(_ context.Context, buildID, kind string) *elffile.File {
 	return nil
 }
 
-func (s source) OpenMap(path string) (io.ReadCloser, error) {
+func (s source) OpenMap(path string, _ []int) (io.ReadCloser, error) {
 	f, err := s.find(path)
 	if err != nil {
 		return nil, err

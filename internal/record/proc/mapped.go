@@ -6,12 +6,13 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/infile"
 )
 
 // DeletedSuffix is what the kernel appends to the path of a mapped file that was deleted or
@@ -27,18 +28,17 @@ func Identify(path string, pid int) (manifest.Mapping, bool) {
 	if strings.HasSuffix(path, DeletedSuffix) {
 		return m, true
 	}
-	f, err := os.Open(fmt.Sprintf("/proc/%d/root%s", pid, path))
-	if err != nil {
-		f, err = os.Open(path)
+	f, info, err := infile.Open(fmt.Sprintf("/proc/%d/root%s", pid, path))
+	if err != nil && !errors.Is(err, infile.ErrNotRegular) {
+		f, info, err = infile.Open(path)
+	}
+	if errors.Is(err, infile.ErrNotRegular) {
+		return m, false // a device, a shared memory segment
 	}
 	if err != nil {
 		return m, true
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return m, false // a device, a shared memory segment
-	}
 	m.Size, m.MTime, m.BuildID = info.Size(), info.ModTime().UTC(), BuildID(f)
 	return m, true
 }

@@ -83,3 +83,11 @@ func TestBuildID(t *testing.T) {
 	}
 	assert.Positive(t, compared)
 }
+
+func TestUser(t *testing.T) {
+	user, ok := User(os.Getpid())
+	require.True(t, ok)
+	require.Equal(t, os.Geteuid(), user)
+	_, ok = User(1 << 29)
+	require.False(t, ok, "no process has this number")
+}

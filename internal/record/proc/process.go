@@ -58,6 +58,23 @@ func ParseStat(stat []byte) (parent int, ticks int64, ok bool) {
 	return parent, ticks, err1 == nil && err2 == nil
 }
 
+// User returns the effective user of a process. It returns false if the process has ended.
+func User(pid int) (user int, ok bool) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, false
+	}
+	for line := range strings.Lines(string(data)) {
+		if rest, found := strings.CutPrefix(line, "Uid:"); found { // real, effective, saved, of files
+			if fields := strings.Fields(rest); len(fields) > 1 {
+				user, err = strconv.Atoi(fields[1])
+				return user, err == nil
+			}
+		}
+	}
+	return 0, false
+}
+
 // bootTime returns the time when the system started. Ticks are counted from then, at 100 per second
 // (USER_HZ) on all supported architectures.
 func bootTime() time.Time {

@@ -27,7 +27,7 @@ func TestHost(t *testing.T) {
 	sum, err := host.CRC(text)
 	require.NoError(t, err)
 	require.Equal(t, crc32.ChecksumIEEE([]byte("1000 10 f\n")), sum)
-	m, err := host.OpenMap(text)
+	m, err := host.OpenMap(text, nil)
 	require.NoError(t, err)
 	content, err := io.ReadAll(m)
 	require.NoError(t, errors.Join(err, m.Close()))
@@ -105,11 +105,14 @@ func TestRecordingMaps(t *testing.T) {
 	var recorder Recorder
 	first, second := recorder.Record(Host{}), recorder.Record(Host{})
 	for _, name := range []string{"c", "b"} {
-		if m, err := first.OpenMap(filepath.Join(dir, name)); err == nil {
+		if m, err := first.OpenMap(filepath.Join(dir, name), nil); err == nil {
 			require.NoError(t, m.Close())
 		}
 	}
 	require.Equal(t, []string{filepath.Join(dir, "c"), filepath.Join(dir, "b")}, first.Maps())
+	require.NoError(t, os.Symlink("b", filepath.Join(dir, "link")))
+	_, err := second.OpenMap(filepath.Join(dir, "link"), []int{os.Geteuid()})
+	require.ErrorContains(t, err, "link: is a symbolic link")
 	require.Empty(t, second.Maps())
 	require.Empty(t, recorder.Files(), "maps are kept whole")
 }

@@ -46,4 +46,13 @@ func (h Host) Fetch(ctx context.Context, buildID, kind string) *elffile.File {
 }
 
 // OpenMap implements [Source].
-func (h Host) OpenMap(path string) (io.ReadCloser, error) { return os.Open(path) }
+func (h Host) OpenMap(path string, users []int) (io.ReadCloser, error) {
+	if users == nil {
+		return os.Open(path)
+	}
+	f, _, err := infile.OpenOwned(path, users...)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}

@@ -129,11 +129,14 @@ func (r *Recording) Fetch(ctx context.Context, buildID, kind string) *elffile.Fi
 }
 
 // OpenMap implements [Source].
-func (r *Recording) OpenMap(path string) (io.ReadCloser, error) {
-	r.mu.Lock()
-	r.maps = append(r.maps, path)
-	r.mu.Unlock()
-	return r.source.OpenMap(path)
+func (r *Recording) OpenMap(path string, users []int) (io.ReadCloser, error) {
+	file, err := r.source.OpenMap(path, users)
+	if err == nil || users == nil { // a file that another user made is not part of the recording
+		r.mu.Lock()
+		r.maps = append(r.maps, path)
+		r.mu.Unlock()
+	}
+	return file, err
 }
 
 func (r *Recorder) opened(file *elffile.File) {
