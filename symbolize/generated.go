@@ -43,8 +43,8 @@ func (s *Symbols) resolveGenerated(series *series.Series, o Options, source file
 	}
 }
 
-// mapFile is a file that names addresses outside of files. users is nil unless other users can make a file of this name:
-// then they may own it.
+// mapFile is a file that names addresses outside of files. users is nil unless other users can make
+// a file of this name: then they may own it.
 type mapFile struct {
 	path  string
 	users []int
