@@ -341,3 +341,72 @@ func TestIsTemporary(t *testing.T) {
 		require.Equal(t, want, atomicfile.IsTemporary(name), name)
 	}
 }
+
+func TestTempDir(t *testing.T) {
+	testutil.Linux(t)
+	t.Cleanup(atomicfile.Resume)
+	if os.Getenv("ATOMICFILE_KILLED") != "" { // the process that is killed
+		dir, _, err := atomicfile.TempDir()
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
+		self, err := os.FindProcess(os.Getpid())
+		require.NoError(t, err)
+		require.NoError(t, self.Kill())
+		select {}
+	}
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	cmd := exec.Command(os.Args[0], "-test.run", "^TestTempDir$")
+	cmd.Env = append(os.Environ(), "ATOMICFILE_KILLED=1")
+	require.Error(t, cmd.Run())
+	left := files(t, tmp)
+	require.Len(t, left, 1)
+	require.FileExists(t, filepath.Join(tmp, left[0], "file"))
+
+	first, remove, err := atomicfile.TempDir()
+	require.NoError(t, err)
+	require.Equal(t, []string{filepath.Base(first)}, files(t, tmp), "that of the killed process is removed")
+	info, err := os.Stat(first)
+	require.NoError(t, err)
+	require.Equal(t, fs.ModeDir|0o700, info.Mode())
+	require.NoError(t, os.WriteFile(filepath.Join(first, "file"), nil, 0o600))
+	remove()
+	require.Empty(t, files(t, tmp))
+
+	_, _, err = atomicfile.TempDir()
+	require.NoError(t, err)
+	atomicfile.RemoveUnfinished()
+	require.Empty(t, files(t, tmp))
+	_, _, err = atomicfile.TempDir()
+	require.ErrorContains(t, err, "the process is being ended by a signal")
+}
+
+// TestTempDirsOfOthers: a directory that another process uses stays, and so does one of another
+// user.
+func TestTempDirsOfOthers(t *testing.T) {
+	testutil.Linux(t)
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	used, theirs := filepath.Join(tmp, ".heaplapse.tmp1"), filepath.Join(tmp, ".heaplapse.tmp2")
+	want := []string{filepath.Base(used)}
+	require.NoError(t, os.Mkdir(used, 0o700))
+	locked := exec.Command(testutil.Need(t, "flock"), used, "sh", "-c", "echo; exec cat")
+	in, err := locked.StdinPipe()
+	require.NoError(t, err)
+	out, err := locked.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, locked.Start())
+	_, err = out.Read(make([]byte, 1))
+	require.NoError(t, err)
+	if os.Geteuid() == 0 {
+		require.NoError(t, os.Mkdir(theirs, 0o700))
+		require.NoError(t, os.Chown(theirs, 54321, 54321))
+		want = append(want, filepath.Base(theirs))
+	}
+	_, remove, err := atomicfile.TempDir()
+	require.NoError(t, err)
+	remove()
+	require.Equal(t, want, files(t, tmp))
+	require.NoError(t, in.Close())
+	require.NoError(t, locked.Wait())
+}

@@ -29,14 +29,15 @@ func acquire(name string) (lock *os.File, ok bool) {
 	return f, true
 }
 
-// removeAbandoned removes a temporary file unless a process has locked it.
+// removeAbandoned removes a temporary file, or a directory of this user, unless a process has locked
+// it.
 func removeAbandoned(name string) {
 	f, err := open(name)
 	if err != nil {
 		return
 	}
-	if flock(f) == nil {
-		_ = os.Remove(name) // best effort
+	if info, err := f.Stat(); err == nil && (!info.IsDir() || ours(info)) && flock(f) == nil {
+		removeAll(name) // best effort
 	}
 	_ = f.Close()
 }
@@ -47,6 +48,12 @@ func open(name string) (*os.File, error) {
 }
 
 func flock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
+
+// ours reports whether a file belongs to the user of this process.
+func ours(info os.FileInfo) bool {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(s.Uid) == os.Geteuid()
+}
 
 // unlinked reports whether a file has no name any more.
 func unlinked(f *os.File) bool {

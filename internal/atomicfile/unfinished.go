@@ -22,14 +22,14 @@ var unfinished temporaries
 // errEnding is the error of writes after [RemoveUnfinished].
 var errEnding = errors.New("the process is being ended by a signal")
 
-// RemoveUnfinished removes the temporary files of all writes that are under way. These fail, and so
-// do later ones: it is for a process that a signal ends.
+// RemoveUnfinished removes the temporary files of all writes that are under way, and the temporary
+// directories. The writes fail, and so do later ones: it is for a process that a signal ends.
 func RemoveUnfinished() {
 	unfinished.mu.Lock()
 	defer unfinished.mu.Unlock()
 	unfinished.closed = true
 	for name := range unfinished.locks {
-		_ = os.Remove(name) // it may be complete and renamed already
+		removeAll(name) // it may be complete and renamed already
 	}
 }
 
@@ -49,11 +49,15 @@ func (t *temporaries) create(name string, perm fs.FileMode) (*os.File, error) {
 		_ = f.Close()
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrExist}
 	}
+	t.add(name, lock)
+	return f, nil
+}
+
+func (t *temporaries) add(name string, lock *os.File) {
 	if t.locks == nil {
 		t.locks = map[string]*os.File{}
 	}
 	t.locks[name] = lock
-	return f, nil
 }
 
 // done releases the lock of a file that is renamed or removed.
@@ -82,7 +86,7 @@ func (t *temporaries) sweep(dir string) {
 		return // the write itself has the same error
 	}
 	for _, e := range list {
-		if IsTemporary(e.Name()) && e.Type().IsRegular() {
+		if IsTemporary(e.Name()) && (e.Type().IsRegular() || e.IsDir()) {
 			removeAbandoned(filepath.Join(dir, e.Name()))
 		}
 	}

@@ -8,12 +8,12 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/heaplapse/heaplapse/internal/atomicfile"
 	"github.com/heaplapse/heaplapse/internal/record/program"
 )
 
@@ -21,11 +21,11 @@ import (
 // without printing to standard error. It loads them into the program without running it, as ldd
 // does, and then runs true(1) with them.
 func (p *Plan) try() error {
-	dir, err := p.tempDir()
+	dir, remove, err := atomicfile.TempDir()
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
+	defer remove()
 	if p.agent {
 		if err := p.storeAgent(); err != nil {
 			return err
@@ -39,14 +39,6 @@ func (p *Plan) try() error {
 		return err
 	}
 	return p.tryRunning(env, dir)
-}
-
-// tempDir makes the directory for the snapshots of true(1).
-func (p *Plan) tempDir() (string, error) {
-	if p.TempDir != nil {
-		return p.TempDir()
-	}
-	return os.MkdirTemp("", "heaplapse-")
 }
 
 // tryLoading runs the program's dynamic loader with --list.

@@ -55,9 +55,6 @@ type Options struct {
 	Recorder string
 	// Env is the program's environment, without Plan.Settings. Nil means that of this process.
 	Env []string
-	// TempDir makes a temporary directory, which this process removes before it ends, also if a signal
-	// ends it. It may be nil.
-	TempDir func() (string, error)
 	// Stdin, Stdout and Stderr are the program's standard streams. Nil means those of this process.
 	Stdin, Stdout, Stderr *os.File
 	// Note is called with each message for the user, a single line. It may be nil.
