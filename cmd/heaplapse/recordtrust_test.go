@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -111,4 +113,90 @@ func TestRecordUnderAnUmask(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, os.ModeDir|0o700, info.Mode())
 	})
+}
+
+// TestRecordKilledWhileItTriesTheLibrary: the directory of the trial does not stay.
+func TestRecordKilledWhileItTriesTheLibrary(t *testing.T) {
+	t.Parallel()
+	needEngine(t, "jemalloc")
+	tmp, bin := t.TempDir(), t.TempDir()
+	compileC(t, filepath.Join(bin, "true"), `#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+int main(void) { // ends with record
+	prctl(PR_SET_PDEATHSIG, 9);
+	fclose(fopen(getenv("STARTED"), "w"));
+	for (;;) pause();
+}
+`)
+	record := func(env ...string) *exec.Cmd {
+		cmd := exec.Command("heaplapse", "record", "-q", "--engine", "jemalloc", "--", "sh", "-c", "exit 0")
+		cmd.Dir = t.TempDir()
+		cmd.Env = append(append(os.Environ(), "TMPDIR="+tmp), env...)
+		return cmd
+	}
+	left := func() []os.DirEntry {
+		entries, err := os.ReadDir(tmp)
+		require.NoError(t, err)
+		return entries
+	}
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGKILL} {
+		started := filepath.Join(t.TempDir(), "started")
+		cmd := record("PATH="+bin+":"+os.Getenv("PATH"), "STARTED="+started)
+		require.NoError(t, cmd.Start())
+		for _, err := os.Stat(started); err != nil; _, err = os.Stat(started) {
+			time.Sleep(5 * time.Millisecond)
+		}
+		require.NotEmpty(t, left())
+		require.NoError(t, cmd.Process.Signal(s))
+		require.Error(t, cmd.Wait())
+		require.Equal(t, s, cmd.ProcessState.Sys().(syscall.WaitStatus).Signal())
+		require.Equal(t, s == syscall.SIGKILL, len(left()) > 0, s)
+	}
+	out, err := record().CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Empty(t, left(), "record removes what a killed one has left")
+}
+
+// TestRecordUnderASeccompFilter: the filter kills the program at its next snapshot.
+func TestRecordUnderASeccompFilter(t *testing.T) {
+	t.Parallel()
+	exe := filepath.Join(t.TempDir(), "filtered")
+	compileC(t, exe, `#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+int main(void) {
+	struct sock_filter f[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog p = {sizeof f / sizeof *f, f};
+	free(malloc(8 << 20));
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p) != 0) return 3;
+	for (;;) free(malloc(10000));
+}
+`)
+	eachEngine(t, func(t *testing.T, engine string) {
+		r := recorded(t, "--engine", engine, "--every", "10ms", "--", exe)
+		if r.state.ExitStatus() == 3 {
+			t.Skip("this system does not permit a seccomp filter")
+		}
+		assert.Equal(t, syscall.SIGSYS, r.state.Signal())
+		assert.Contains(t, r.stderr, "heaplapse: warning: SIGSYS ended the program: its seccomp filter may not permit")
+	})
+}
+
+// compileC compiles a C program.
+func compileC(t *testing.T, exe, source string) {
+	t.Helper()
+	cmd := exec.Command(testutil.Need(t, "gcc"), "-O0", "-x", "c", "-o", exe, "-")
+	cmd.Stdin = strings.NewReader(source)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
 }

@@ -261,6 +261,10 @@ func (c *collector) notes(o Outcome) []string {
 			units.CountOf(n, "child process", "child processes"),
 			c.plan.Flags.If(option.FollowChildren, " (use %s to record all processes)")))
 	}
+	if o.Signal == int(unix.SIGSYS) {
+		notes = append(notes, "SIGSYS ended the program: its seccomp filter may not permit the system calls "+
+			"that write a snapshot, such as openat; record it without the filter, or add them")
+	}
 	if o.Snapshots == 0 {
 		notes = append(notes, c.noSnapshotsReason(o))
 	}
