@@ -43,6 +43,11 @@ void hl_python_merge(struct hl_stack *s);
 // locks and with signals unblocked.
 void hl_python_poll(void);
 
+// hl_python_unloading is called before dlclose, and hl_python_unloaded behind it: the interpreter
+// may be what is unloaded.
+void hl_python_unloading(void);
+void hl_python_unloaded(void);
+
 // hl_python_finalizing reports whether the interpreter is being finalized.
 bool hl_python_finalizing(void);
 

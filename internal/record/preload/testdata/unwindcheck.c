@@ -106,6 +106,14 @@ __attribute__((visibility("default"))) void *malloc(size_t n) {
     return __libc_malloc(n);
 }
 
+__attribute__((visibility("default"))) int dlclose(void *handle) {
+    static int (*original)(void *);
+    if (original == NULL) *(void **)&original = dlsym(RTLD_NEXT, "dlclose");
+    int result = original(handle);
+    hl_unwind_forget();
+    return result;
+}
+
 __attribute__((constructor)) static void start(void) {
     hl_unwind_init();
     const char *e = getenv("CHECK_EVERY"), *m = getenv("CHECK_STACKS");

@@ -1,4 +1,4 @@
-// dlclose: the unwinder forgets what it knows of code that is not there any more.
+// dlclose: the engine forgets what it knows of code that is not there any more.
 #include "heap/libc.h"
 #include "stack.h"
 
@@ -6,7 +6,9 @@ HL_EXPORT int dlclose(void *handle) {
     static void *cache;
     int (*next)(void *) = (int (*)(void *))hl_real_function(&cache, "dlclose");
     if (!next) return hl_not_implemented();
+    hl_python_unloading();
     int result = next(handle);
     hl_unwind_forget();
+    hl_python_unloaded();
     return result;
 }

@@ -11,41 +11,64 @@
 // Therefore the context stays the same, and a level knows its functions by itself.
 #include "python/hooks.h"
 
-#include "engine.h"
+#include "heap/record.h"
 
 enum { DOMAINS = 2, LEVELS = 4 };
 
 static struct hl_allocator before[LEVELS][DOMAINS]; // the functions that a level calls
 
-static void *allocated(void *p, size_t size) {
-    hl_leave();
-    hl_record_alloc(p, size);
+// These functions are called for each object, so that hl_enter, hl_leave and the others are spelled
+// out: the state of the thread is looked up once.
+
+static inline int64_t enter(struct hl_thread *t) {
+    int64_t left = t->left;
+    t->inside = 1;
+    t->left = INT64_MAX / 2;
+    return left;
+}
+
+static inline void leave(struct hl_thread *t, int64_t left) {
+    t->left = left;
+    t->inside = 0;
+}
+
+static inline void *hooked_malloc(const struct hl_allocator *a, void *context, size_t size) {
+    struct hl_thread *t = hl_thread_self();
+    if (hl_unlikely(t->inside)) return a->malloc(context, size);
+    int64_t left = enter(t);
+    void *p = a->malloc(context, size);
+    leave(t, left);
+    hl_note(p, size);
     return p;
 }
 
-static void *hooked_malloc(const struct hl_allocator *a, void *context, size_t size) {
-    if (!hl_enter()) return a->malloc(context, size);
-    return allocated(a->malloc(context, size), size);
+static inline void *hooked_calloc(const struct hl_allocator *a, void *context, size_t n,
+                                  size_t size) {
+    struct hl_thread *t = hl_thread_self();
+    if (hl_unlikely(t->inside)) return a->calloc(context, n, size);
+    int64_t left = enter(t);
+    void *p = a->calloc(context, n, size);
+    leave(t, left);
+    hl_note(p, n * size);
+    return p;
 }
 
-static void *hooked_calloc(const struct hl_allocator *a, void *context, size_t n, size_t size) {
-    if (!hl_enter()) return a->calloc(context, n, size);
-    return allocated(a->calloc(context, n, size), n * size);
-}
-
-static void *hooked_realloc(const struct hl_allocator *a, void *context, void *p, size_t size) {
-    if (!hl_enter()) return a->realloc(context, p, size);
+static inline void *hooked_realloc(const struct hl_allocator *a, void *context, void *p,
+                                   size_t size) {
+    struct hl_thread *t = hl_thread_self();
+    if (hl_unlikely(t->inside)) return a->realloc(context, p, size);
     struct hl_freed freed = {.was_live = false};
-    if (p != NULL) freed = hl_record_realloc(p);
+    if (p != NULL && hl_live_maybe(p)) freed = hl_record_realloc(p);
+    int64_t left = enter(t);
     void *q = a->realloc(context, p, size);
-    if (q != NULL) return allocated(q, size);
-    if (p != NULL) hl_record_unfree(p, &freed);
-    hl_leave();
-    return NULL;
+    leave(t, left);
+    if (q == NULL && freed.was_live) hl_record_unfree(p, &freed);
+    hl_note(q, size);
+    return q;
 }
 
-static void hooked_free(const struct hl_allocator *a, void *context, void *p) {
-    if (p != NULL) hl_record_free(p);
+static inline void hooked_free(const struct hl_allocator *a, void *context, void *p) {
+    if (hl_unlikely(hl_live_maybe(p))) hl_record_free(p);
     a->free(context, p);
 }
 
@@ -83,34 +106,39 @@ static const struct hl_allocator hooks[LEVELS][DOMAINS] = {
     {ALLOCATOR(3, 0), ALLOCATOR(3, 1)},
 };
 
-// install puts the next level before the current functions of a domain. highest is the level that
-// was there when the engine last looked, or -1.
-static void install(const struct hl_interpreter *py, int d, int *highest) {
+// install puts the next level before the current functions of a domain. *last is the level that was
+// there when the engine last looked, or -1.
+static void install(const struct hl_interpreter *py, int d, int *last) {
     static const enum hl_domain domains[DOMAINS] = {HL_DOMAIN_MEM, HL_DOMAIN_OBJ};
     struct hl_allocator now;
     py->get_allocator(domains[d], &now);
     for (int level = 0; level < LEVELS; level++) {
         if (now.malloc != hooks[level][d].malloc) continue;
-        *highest = level;
+        *last = level;
         return;
     }
     // If the functions are those that the lowest level was put before, no level is there any more.
-    if (*highest >= 0 && now.malloc == before[0][d].malloc) *highest = -1;
-    if (*highest == LEVELS - 1) {
+    if (*last >= 0 && now.malloc == before[0][d].malloc) *last = -1;
+    if (*last == LEVELS - 1) {
         hl_problem("python-hooks",
                    "Another tool replaces the functions of CPython's allocator often; "
                    "Python objects are missing");
         return;
     }
-    int level = ++*highest;
+    int level = ++*last;
     struct hl_allocator hook = hooks[level][d];
     hook.context = now.context;
     before[level][d] = now;
     py->set_allocator(domains[d], &hook);
 }
 
+static int highest[DOMAINS] = {-1, -1};
+
+void hl_hooks_reset(void) {
+    for (int d = 0; d < DOMAINS; d++) highest[d] = -1;
+}
+
 void hl_hooks_install(const struct hl_interpreter *py) {
-    static int highest[DOMAINS] = {-1, -1};
     static bool busy; // interpreters with locks of their own may be here at the same time
     if (__atomic_exchange_n(&busy, true, __ATOMIC_ACQUIRE)) return;
     for (int d = 0; d < DOMAINS; d++) install(py, d, &highest[d]);

@@ -8,4 +8,7 @@
 // nothing if they are there already. The calling thread must hold the interpreter's lock.
 void hl_hooks_install(const struct hl_interpreter *py);
 
+// hl_hooks_reset is called when the interpreter is another one than before.
+void hl_hooks_reset(void);
+
 #endif

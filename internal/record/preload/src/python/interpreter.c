@@ -9,6 +9,8 @@ extern uintptr_t pthread_self(void); // CPython's number of a thread
 
 static struct hl_interpreter found;
 static enum { NONE, FOUND, REFUSED } state;
+static uint32_t calls;     // of the search
+static uintptr_t searched; // the list of modules that had no interpreter
 
 enum { NO_MINOR = -1 };
 
@@ -74,6 +76,11 @@ static void refuse(int minor, const char *reason) {
     hl_problem("python-refused", text);
 }
 
+static void take(const struct hl_module *m) {
+    found.dynamic = m->dynamic;
+    __atomic_store_n(&state, FOUND, __ATOMIC_RELEASE);
+}
+
 // examine takes the module as the interpreter if it has one. It reports whether it has.
 static bool examine(struct hl_window *w, const struct hl_module *m) {
     uintptr_t runtime = hl_module_symbol(w, m, "_PyRuntime", NULL);
@@ -88,14 +95,14 @@ static bool examine(struct hl_window *w, const struct hl_module *m) {
     else if (!find_functions(w, m, &found))
         refuse(minor, "it does not export its functions");
     else
-        __atomic_store_n(&state, FOUND, __ATOMIC_RELEASE);
+        take(m);
     return true;
 }
 
-void hl_interpreter_search(void) {
-    static uint32_t calls, busy;
-    static uintptr_t searched; // the list of modules that had none
+void hl_interpreter_search(bool *is_new) {
+    static uint32_t busy;
     enum { SELDOM = 32 };
+    *is_new = false;
     if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) != NONE) return;
     // The list is long in large programs, so that it is looked at only now and then.
     if (__atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED) % SELDOM != 0) return;
@@ -107,6 +114,7 @@ void hl_interpreter_search(void) {
         while (hl_module_next(&w, &at, &m) && !examine(&w, &m)) {
         }
     searched = list;
+    *is_new = __atomic_load_n(&state, __ATOMIC_ACQUIRE) == FOUND;
     __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
 }
 
@@ -114,21 +122,62 @@ void hl_interpreter_refuse(const char *reason) { refuse(found.layout.minor, reas
 
 // --- the state of the interpreter ---
 
+// The interpreter may be a library that is unloaded. users is the number of threads that use it;
+// unloading is the number of calls of dlclose, which wait for them.
+static uint32_t users, unloading;
+
+static bool begin(void) {
+    __atomic_fetch_add(&users, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == FOUND &&
+        __atomic_load_n(&unloading, __ATOMIC_SEQ_CST) == 0)
+        return true;
+    hl_interpreter_done();
+    return false;
+}
+
+void hl_interpreter_done(void) { __atomic_fetch_sub(&users, 1, __ATOMIC_SEQ_CST); }
+
 const struct hl_interpreter *hl_interpreter(void) {
-    if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) != FOUND || !found.is_initialized() ||
-        found.is_finalizing())
-        return NULL;
-    return &found;
+    if (!begin()) return NULL;
+    if (found.is_initialized() && !found.is_finalizing()) return &found;
+    hl_interpreter_done();
+    return NULL;
 }
 
 bool hl_python_finalizing(void) {
-    return __atomic_load_n(&state, __ATOMIC_ACQUIRE) == FOUND && found.is_finalizing();
+    if (!begin()) return false;
+    bool finalizing = found.is_finalizing();
+    hl_interpreter_done();
+    return finalizing;
 }
 
 bool hl_python_counts_threads(void) {
     enum { FIRST_VERSION = 12 };
     return __atomic_load_n(&state, __ATOMIC_ACQUIRE) == FOUND &&
            found.layout.minor >= FIRST_VERSION;
+}
+
+void hl_python_unloading(void) {
+    // Users need microseconds. In a forked child some may have disappeared, and a signal handler
+    // may unload a library while its own thread is a user: the number is not waited for for long.
+    enum { PATIENCE = 1000 };
+    __atomic_fetch_add(&unloading, 1, __ATOMIC_SEQ_CST);
+    for (int i = 0; i < PATIENCE && __atomic_load_n(&users, __ATOMIC_SEQ_CST) != 0; i++)
+        hl_syscall0(HL_SYS_sched_yield);
+}
+
+void hl_python_unloaded(void) {
+    struct hl_window w = {.lo = 0};
+    struct hl_module m;
+    uintptr_t at = 0;
+    bool is_loaded = false;
+    if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == FOUND) {
+        while (!is_loaded && hl_module_next(&w, &at, &m)) is_loaded = m.dynamic == found.dynamic;
+        if (!is_loaded) __atomic_store_n(&state, NONE, __ATOMIC_RELEASE);
+    }
+    __atomic_store_n(&searched, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&calls, 0, __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&unloading, 1, __ATOMIC_SEQ_CST);
 }
 
 // belongs reports whether a thread state is one of the calling thread.

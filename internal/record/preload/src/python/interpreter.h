@@ -17,6 +17,7 @@ struct hl_allocator {
 enum hl_domain { HL_DOMAIN_MEM = 1, HL_DOMAIN_OBJ = 2 }; // CPython's PyMemAllocatorDomain
 
 struct hl_interpreter {
+    uintptr_t dynamic; // the dynamic section of its module
     struct hl_layout layout;
     uintptr_t loop, loop_size; // _PyEval_EvalFrameDefault
     uintptr_t code_type, string_type;
@@ -30,11 +31,14 @@ struct hl_interpreter {
 };
 
 // hl_interpreter returns the interpreter if there is one whose structures are known, and if it
-// runs: it is initialized, and not being finalized. Else it returns NULL.
+// runs: it is initialized, and not being finalized. hl_interpreter_done must be called then; the
+// interpreter is not unloaded before. Else it returns NULL.
 const struct hl_interpreter *hl_interpreter(void);
+void hl_interpreter_done(void);
 
-// hl_interpreter_search looks for an interpreter if none is known.
-void hl_interpreter_search(void);
+// hl_interpreter_search looks for an interpreter if none is known. *found is set if there is a new
+// one.
+void hl_interpreter_search(bool *found);
 
 // hl_interpreter_refuse makes hl_interpreter return NULL from now on, and reports why.
 void hl_interpreter_refuse(const char *reason);

@@ -1,4 +1,5 @@
 // Python frames in a stack of C frames.
+#include "process/config.h"
 #include "python/chain.h"
 #include "stack.h"
 #include "unwind/path.h"
@@ -87,23 +88,25 @@ static void merge(struct merge *m) {
     put_native(m, m->s->n);
 }
 
-void hl_python_merge(struct hl_stack *s) {
-    const struct hl_interpreter *py = hl_interpreter();
+// merge_thread merges the frames of the calling thread.
+static void merge_thread(struct hl_stack *s, const struct hl_interpreter *py) {
     struct hl_window w = {.trusting = true};
     bool attached;
-    if (py == NULL) return;
+    struct merge m = {.s = s};
     uintptr_t thread = hl_interpreter_thread(py, &w, &attached);
     if (thread == 0) return;
-    struct merge m = {.s = s};
     hl_chain_start(&m.chain, py, w, thread);
     if (m.chain.frame == 0) return;
     merge(&m);
     uint32_t mark = hl_path_order(s->scratch, m.frames);
-    if (mark != 0) {
-        static const char text[] = "[recursion]";
-        uintptr_t name = hl_name(text, sizeof text - 1, "", 0, 0);
-        if (name != 0) s->scratch[mark] = name;
-    }
+    if (mark != 0) s->scratch[mark] = hl_path_mark("[recursion]", s->scratch[mark]);
     s->n = m.frames < HL_MAX_FRAMES ? m.frames : HL_MAX_FRAMES;
     memcpy(s->pc, s->scratch, s->n * sizeof *s->pc);
+}
+
+void hl_python_merge(struct hl_stack *s) {
+    const struct hl_interpreter *py = hl_config.python ? hl_interpreter() : NULL;
+    if (py == NULL) return;
+    merge_thread(s, py);
+    hl_interpreter_done();
 }

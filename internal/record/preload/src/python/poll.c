@@ -1,3 +1,4 @@
+#include "process/config.h"
 #include "python/hooks.h"
 #include "stack.h"
 
@@ -12,17 +13,26 @@ static bool due(void) {
                                        __ATOMIC_RELAXED);
 }
 
-void hl_python_poll(void) {
-    static const struct hl_interpreter *hooked;
+// hook puts the engine's functions before the allocator's.
+static void hook(const struct hl_interpreter *py, bool *hooked) {
     struct hl_window w = {.lo = 0};
     bool attached;
-    hl_interpreter_search();
-    const struct hl_interpreter *py = hl_interpreter();
-    if (py == NULL) return;
-    bool first = __atomic_load_n(&hooked, __ATOMIC_RELAXED) == NULL;
-    if (!first && !due()) return;
     hl_memory_forget();
     if (hl_interpreter_thread(py, &w, &attached) == 0 || !attached) return;
     hl_hooks_install(py);
-    __atomic_store_n(&hooked, py, __ATOMIC_RELAXED);
+    __atomic_store_n(hooked, true, __ATOMIC_RELAXED);
+}
+
+void hl_python_poll(void) {
+    static bool hooked;
+    bool is_new;
+    hl_interpreter_search(&is_new);
+    if (is_new) {
+        hl_hooks_reset();
+        __atomic_store_n(&hooked, false, __ATOMIC_RELAXED);
+    }
+    const struct hl_interpreter *py = hl_config.python ? hl_interpreter() : NULL;
+    if (py == NULL) return;
+    if (!__atomic_load_n(&hooked, __ATOMIC_RELAXED) || due()) hook(py, &hooked);
+    hl_interpreter_done();
 }

@@ -23,3 +23,8 @@ uint32_t hl_path_order(uintptr_t *column, uint32_t frames) {
     reverse(ring, RING);
     return INNER_FRAMES;
 }
+
+uintptr_t hl_path_mark(const char *text, uintptr_t other) {
+    uintptr_t name = hl_name(text, hl_strlen(text), "", 0, 0);
+    return name != 0 ? name : other;
+}

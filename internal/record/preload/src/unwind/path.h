@@ -12,4 +12,8 @@ uint32_t hl_path_slot(uint32_t i);
 // left out, the oldest frame of the ring is the last of them. Its index is returned, else 0.
 uint32_t hl_path_order(uintptr_t *column, uint32_t frames);
 
+// hl_path_mark returns the frame that stands for frames that are missing, or other if there is no
+// memory for it.
+uintptr_t hl_path_mark(const char *text, uintptr_t other);
+
 #endif

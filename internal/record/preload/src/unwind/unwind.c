@@ -68,7 +68,8 @@ static bool signal_step(struct hl_window *stack, struct hl_frame *f, uintptr_t *
     return true;
 }
 
-// pointer_step follows the frame pointer.
+// pointer_step follows the frame pointer. If it does not point to a frame, there is no caller: code
+// without call frame information is often that which starts a thread or a coroutine.
 static enum hl_step pointer_step(struct hl_window *stack, struct hl_window *code,
                                  struct hl_frame *f, uintptr_t *cfa) {
     enum { MAX_FRAME_SIZE = 1 << 20, RECORD = 2 * sizeof(uintptr_t) };
@@ -76,10 +77,10 @@ static enum hl_step pointer_step(struct hl_window *stack, struct hl_window *code
     if (fp == 0) return HL_OUTERMOST;
     if (fp % sizeof fp != 0 || fp < sp || fp - sp > MAX_FRAME_SIZE || !hl_load(stack, fp, &next) ||
         !hl_load(stack, fp + sizeof fp, &pc))
-        return HL_FAILED;
+        return HL_OUTERMOST;
     pc = hl_code_address(pc);
     if (pc == 0) return HL_OUTERMOST;
-    if (!hl_readable(code, pc - 1, 1)) return HL_FAILED;
+    if (!hl_readable(code, pc - 1, 1)) return HL_OUTERMOST;
     f->pc = pc;
     f->interrupted = false;
     f->known = 0;
@@ -108,20 +109,14 @@ static void put(struct hl_stack *s, uint32_t i, uintptr_t pc, uintptr_t cfa) {
     s->cfa[slot] = cfa;
 }
 
-// mark replaces frame i by one that tells what is missing there.
-static void mark(struct hl_stack *s, uint32_t i, const char *text) {
-    uintptr_t name = hl_name(text, hl_strlen(text), "", 0, 0);
-    if (name != 0) s->pc[i] = name;
-}
-
 // finish completes the stack after the walk, and marks what is missing.
 static void finish(struct hl_stack *s, uint32_t frames) {
     if (s->truncated) put(s, frames++, 0, UINTPTR_MAX);
     s->n = frames < HL_MAX_FRAMES ? frames : HL_MAX_FRAMES;
     s->mark = hl_path_order(s->pc, frames);
     hl_path_order(s->cfa, frames);
-    if (s->mark != 0) mark(s, s->mark, "[recursion]");
-    if (s->truncated) mark(s, s->n - 1, "[truncated]");
+    if (s->mark != 0) s->pc[s->mark] = hl_path_mark("[recursion]", s->pc[s->mark]);
+    if (s->truncated) s->pc[s->n - 1] = hl_path_mark("[truncated]", 0);
     if (s->n > 0 && s->pc[s->n - 1] == 0) s->n--; // no memory for the name
 }
 

@@ -1,0 +1,345 @@
+//go:build linux
+
+package preload
+
+import (
+	"debug/elf"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/internal/testutil"
+)
+
+// python is an interpreter of version 3.minor.
+type python struct {
+	path  string
+	minor int
+}
+
+// pythons returns the interpreter of the distribution, and those of pyenv.
+func pythons(t *testing.T) (list []python) {
+	t.Helper()
+	home, err := os.UserHomeDir()
+	require.NoError(t, err)
+	more, err := filepath.Glob(filepath.Join(home, ".pyenv/versions/3.*/bin/python3"))
+	require.NoError(t, err)
+	seen := map[string]bool{}
+	for _, path := range append([]string{testutil.Need(t, "python3")}, more...) {
+		out, err := exec.Command(path, "-c", "import sys; print(sys.executable, *sys.version_info[:2])").Output()
+		require.NoError(t, err, path)
+		var p python
+		var major int
+		_, err = fmt.Sscan(string(out), &p.path, &major, &p.minor)
+		require.NoError(t, err, string(out))
+		p.path, err = filepath.EvalSymlinks(p.path)
+		require.NoError(t, err)
+		if major == 3 && p.minor >= 8 && p.minor <= 14 && !seen[p.path] {
+			seen[p.path] = true
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// pythonRun is what a program left behind: its last snapshot, and the names in it.
+type pythonRun struct {
+	snapshot *heapfile.Snapshot
+	names    map[uint64]frameName
+	problems []string
+}
+
+// recordPython runs an interpreter under the engine.
+func recordPython(t *testing.T, settings string, env []string, program string, args ...string) pythonRun {
+	t.Helper()
+	machine := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[runtime.GOARCH]
+	if Object(machine) == nil {
+		t.Skip("there is no engine for " + runtime.GOARCH)
+	}
+	dir := t.TempDir()
+	engine, prefix := filepath.Join(dir, Name), filepath.Join(dir, "p")
+	require.NoError(t, os.WriteFile(engine, Object(machine), 0o755))
+	runProgram(t, append([]string{
+		"LD_PRELOAD=" + engine, Variable + "=every=0 children=1 main=0000000 " + settings + " prefix=" + prefix,
+	}, env...), program, args...)
+
+	snapshots, err := filepath.Glob(prefix + "_*.heap")
+	require.NoError(t, err)
+	require.NotEmpty(t, snapshots)
+	slices.Sort(snapshots)
+	var r pythonRun
+	r.snapshot, err = heapfile.ReadFile(snapshots[len(snapshots)-1])
+	require.NoError(t, err)
+	frames, err := filepath.Glob(prefix + ".*.frames.jsonl")
+	require.NoError(t, err)
+	require.Len(t, frames, 1)
+	_, r.names = frameNames(t, frames[0])
+	events, err := filepath.Glob(prefix + ".*.events.jsonl")
+	require.NoError(t, err)
+	text, err := os.ReadFile(events[0])
+	require.NoError(t, err)
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, `{"problem"`) {
+			r.problems = append(r.problems, line)
+		}
+	}
+	return r
+}
+
+// line is a line of a Python program.
+type line struct {
+	file     string
+	line     int
+	function string
+}
+
+// stack returns the Python frames of a row, innermost first.
+func (r pythonRun) stack(s heapfile.Sample) (frames []line) {
+	for _, a := range r.snapshot.Stacks.Addrs(s.Stack) {
+		if f, ok := r.names[uint64(a)]; ok && (f.File != "" || f.Function == "[recursion]") {
+			frames = append(frames, line{f.File, f.Line, f.Function})
+		}
+	}
+	return frames
+}
+
+// byLine returns what the innermost Python frames have in use.
+func (r pythonRun) byLine() map[line]int64 {
+	sums := map[line]int64{}
+	for _, s := range r.snapshot.Samples {
+		if frames := r.stack(s); len(frames) > 0 {
+			sums[frames[0]] += s.InuseBytes
+		}
+	}
+	return sums
+}
+
+// marks returns the lines of a Python program with a comment "leak NAME", by name.
+func marks(t *testing.T, path string) map[string]int {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	lines := map[string]int{}
+	for i, s := range strings.Split(string(text), "\n") {
+		if _, name, ok := strings.Cut(s, "# leak "); ok {
+			lines[name] = i + 1
+		}
+	}
+	return lines
+}
+
+// functionsOfLeaks are the functions of leaks.py that allocate: their names up to 3.10, and their
+// qualified names.
+var functionsOfLeaks = map[string][2]string{
+	"plain":         {"plain", "plain"},
+	"method":        {"method", "Cache.method"},
+	"classmethod":   {"make", "Cache.make"},
+	"comprehension": {"<listcomp>", "comprehension.<locals>.<listcomp>"},
+	"generator":     {"generate", "generate"},
+	"nested":        {"inner", "nested.<locals>.inner"},
+	"callback":      {"key", "callback.<locals>.key"},
+	"foreign":       {"compare", "foreign.<locals>.compare"},
+	"native":        {"native", "native"},
+	"threaded":      {"work", "threaded.<locals>.work"},
+	"task":          {"one", "tasks.<locals>.one"},
+	"recursion":     {"down", "recursion.<locals>.down"},
+	"unicode":       {"größe", "größe"},
+	"lambda":        {"<lambda>", "partial.<locals>.<lambda>"},
+}
+
+// wantedLines returns where leaks.py allocates.
+func wantedLines(t *testing.T, script string, minor int) map[string]line {
+	t.Helper()
+	const qualified, inlined = 11, 12 // versions
+	lines := map[string]line{"source": {"made up.py", 5, "run"}}
+	for name, at := range marks(t, script) {
+		functions, ok := functionsOfLeaks[name]
+		require.True(t, ok, name)
+		l := line{script, at, functions[0]}
+		if minor >= qualified {
+			l.function = functions[1]
+		}
+		if name == "comprehension" && minor >= inlined {
+			l.function = "comprehension"
+		}
+		lines[name] = l
+	}
+	require.Len(t, lines, len(functionsOfLeaks)+1)
+	return lines
+}
+
+// Each version of CPython: every allocation has the right function, file and line.
+func TestPythonLines(t *testing.T) {
+	script, err := filepath.Abs("testdata/leaks.py")
+	require.NoError(t, err)
+	for _, p := range pythons(t) {
+		t.Run(fmt.Sprintf("3.%d", p.minor), func(t *testing.T) {
+			t.Parallel()
+			r := recordPython(t, "period=1", nil, p.path, script, "300")
+			require.Empty(t, r.problems)
+			checkLines(t, r, wantedLines(t, script, p.minor), 300*200)
+		})
+	}
+}
+
+// checkLines compares the lines of leaks.py. On some lines, list and task objects are allocated, too.
+func checkLines(t *testing.T, r pythonRun, want map[string]line, bytes int64) {
+	t.Helper()
+	got := r.byLine()
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		most := bytes + bytes/100
+		if name == "comprehension" || name == "task" {
+			most = 2 * bytes
+		}
+		at := want[name]
+		require.GreaterOrEqual(t, got[at], bytes, "%s %+v", name, at)
+		require.LessOrEqual(t, got[at], most, "%s %+v", name, at)
+	}
+	checkCallers(t, r, want)
+}
+
+// checkCallers checks the callers of some lines: across C functions, and at the depth limit.
+func checkCallers(t *testing.T, r pythonRun, want map[string]line) {
+	t.Helper()
+	callers := map[string]string{"callback": "callback", "foreign": "foreign", "generator": "generator"}
+	seen := map[string]bool{}
+	for _, s := range r.snapshot.Samples {
+		frames := r.stack(s)
+		for name, caller := range callers {
+			if len(frames) > 2 && frames[0] == want[name] {
+				require.Equal(t, caller, frames[1].function)
+				require.Equal(t, "main", frames[2].function)
+				seen[name] = true
+			}
+		}
+		if len(frames) > 0 && frames[0] == want["recursion"] {
+			require.Contains(t, frames, line{function: "[recursion]"})
+			require.Contains(t, frames[len(frames)-1].function, "_bootstrap")
+			seen["recursion"] = true
+		}
+	}
+	require.Len(t, seen, len(callers)+1)
+}
+
+// Other allocators of CPython, and other tools that replace it.
+func TestPythonAllocators(t *testing.T) {
+	script, err := filepath.Abs("testdata/leaks.py")
+	require.NoError(t, err)
+	p := pythons(t)[0]
+	for name, c := range map[string]struct {
+		env  []string
+		args []string
+	}{
+		"dev":          {nil, []string{"-X", "dev"}},
+		"tracemalloc":  {nil, []string{"-X", "tracemalloc=3"}},
+		"debug":        {[]string{"PYTHONMALLOC=debug"}, nil},
+		"malloc":       {[]string{"PYTHONMALLOC=malloc"}, nil},
+		"malloc_debug": {[]string{"PYTHONMALLOC=malloc_debug"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := append(c.env, "PYTHONWARNINGS=ignore")
+			r := recordPython(t, "period=1", env, p.path, append(c.args, script, "200")...)
+			require.Empty(t, r.problems)
+			checkLines(t, r, wantedLines(t, script, p.minor), 200*200)
+		})
+	}
+}
+
+// tracemalloc is switched on and off while the program runs: no object is lost or counted twice.
+func TestPythonTracemalloc(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "toggle.py")
+	require.NoError(t, os.WriteFile(script, []byte(`
+import sys, time, tracemalloc
+kept = []
+def leak():
+    for _ in range(500):
+        kept.append(bytes(200 - sys.getsizeof(b"")))  # leak toggle
+for i in range(4):
+    leak()
+    tracemalloc.start()
+    time.sleep(0.06)
+    [bytearray(100000) for _ in range(10)]
+    leak()
+    tracemalloc.stop()
+    time.sleep(0.06)
+    [bytearray(100000) for _ in range(10)]
+`), 0o644))
+	p := pythons(t)[0]
+	r := recordPython(t, "period=1", nil, p.path, script)
+	require.Empty(t, r.problems)
+	at := marks(t, script)["toggle"]
+	var sum int64
+	for l, bytes := range r.byLine() {
+		if l.line == at {
+			sum += bytes
+		}
+	}
+	const want = 8 * 500 * 200
+	require.InDelta(t, want, sum, want/5) // the list is allocated on the same line
+	require.GreaterOrEqual(t, sum, int64(want))
+}
+
+// Sampled at 64 KiB, the growth of a program is within 15 % of the truth.
+func TestPythonGrowth(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "grow.py")
+	require.NoError(t, os.WriteFile(script, []byte(`
+import sys
+kept = [None] * 200000
+def grow():
+    size = 200 - sys.getsizeof(b"")
+    for i in range(len(kept)):
+        kept[i] = bytes(size)  # leak grow
+grow()
+`), 0o644))
+	for _, p := range pythons(t) {
+		t.Run(fmt.Sprintf("3.%d", p.minor), func(t *testing.T) {
+			t.Parallel()
+			r := recordPython(t, "period=65536", nil, p.path, script)
+			require.Empty(t, r.problems)
+			const want = 200000 * 200
+			got := r.byLine()[line{script, marks(t, script)["grow"], "grow"}]
+			require.InEpsilon(t, want, got, 0.15)
+			t.Log(strconv.FormatFloat(float64(got)/want, 'f', 3, 64))
+		})
+	}
+}
+
+// An interpreter that is a library is found when it is loaded, and again after it was unloaded.
+func TestPythonUnloaded(t *testing.T) {
+	program := linkSources(t, "embed", "testdata/embed.c")
+	found := false
+	for _, p := range pythons(t) {
+		home := filepath.Dir(filepath.Dir(p.path))
+		library := filepath.Join(home, fmt.Sprintf("lib/libpython3.%d.so.1.0", p.minor))
+		if _, err := os.Stat(library); err != nil {
+			continue // the interpreter contains the library
+		}
+		found = true
+		t.Run(fmt.Sprintf("3.%d", p.minor), func(t *testing.T) {
+			t.Parallel()
+			r := recordPython(t, "period=1", []string{"PYTHONNOUSERSITE=1"}, program, library, home)
+			require.Empty(t, r.problems)
+			var bytes int64
+			for l, b := range r.byLine() {
+				if l.file == "<string>" && l.function == "leak" && l.line == 4 {
+					bytes += b
+				}
+			}
+			require.GreaterOrEqual(t, bytes, int64(1000*1000))
+		})
+	}
+	if !found {
+		t.Skip("no interpreter is a library")
+	}
+}

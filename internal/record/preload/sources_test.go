@@ -1,0 +1,53 @@
+//go:build linux
+
+package preload
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/testutil"
+)
+
+// linkSources builds a program or library from C files and parts of the engine.
+func linkSources(t *testing.T, output string, args ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), output)
+	args = append([]string{"-std=gnu11", "-O2", "-g", "-fPIC", "-Isrc", "-Wall", "-Wextra", "-Werror", "-fno-builtin",
+		"-fasynchronous-unwind-tables", "-o", path}, args...)
+	out, err := exec.Command(testutil.Need(t, "gcc"), args...).CombinedOutput()
+	require.NoError(t, err, "gcc %q\n%s", args, out)
+	return path
+}
+
+// part returns the sources of a directory of the engine, and more arguments.
+func part(t *testing.T, dir string, more ...string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("src", dir, "*.c"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	return append(files, more...)
+}
+
+// runProgram runs a program with additional environment variables and returns its standard output.
+// It must succeed, and write nothing to standard error.
+func runProgram(t *testing.T, env []string, program string, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env = append(os.Environ(), env...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, "%s %q\n%s%s", program, args, out, &stderr)
+	require.Empty(t, stderr.String())
+	return string(out)
+}

@@ -1,0 +1,45 @@
+// Names frames in several threads, writes them, and writes them again in a child process. It is built
+// together with src/output/frames.c. The test reads the files.
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "stack.h"
+
+enum { THREADS = 4, NAMES = 2000 };
+
+static uintptr_t address[THREADS][NAMES];
+
+static uintptr_t name(int i) {
+    char function[40], file[40];
+    int n = snprintf(function, sizeof function, "f%d", i / 3);
+    int m = snprintf(file, sizeof file, "/srv/%d.py", i % 7);
+    return hl_name(function, (size_t)n, file, (size_t)m, (uint32_t)i);
+}
+
+static void *work(void *number) {
+    for (int i = 0; i < NAMES; i++) address[(long)number][i] = name(i);
+    return NULL;
+}
+
+int main(int argc, char **argv) {
+    pthread_t threads[THREADS];
+    if (argc != 3) return 2;
+    for (long i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, work, (void *)i);
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    for (int i = 1; i < THREADS; i++)
+        if (memcmp(address[0], address[i], sizeof address[0]) != 0) return 1;
+    if (!hl_names_write(argv[1], 12, 0, 34)) return 1;
+    static const char odd[] = "a\"b\\c\n\xff\xe2\x82\xac";
+    if (hl_name(odd, sizeof odd - 1, "", 0, 0) < HL_NAMED) return 1;
+    if (!hl_names_write(argv[1], 12, 0, 34) || !hl_names_write(argv[1], 12, 0, 34)) return 1;
+    if (hl_names_write("/nonexistent/file", 12, 0, 34) == false && fork() == 0) {
+        hl_names_forked();
+        _exit(hl_names_write(argv[2], 13, 2, 35) ? 0 : 1);
+    }
+    int status = 1;
+    wait(&status);
+    return status != 0;
+}
