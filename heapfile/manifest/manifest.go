@@ -43,6 +43,7 @@ type Manifest struct {
 	Mappings  []Mapping
 	Processes []Process
 	Files     []File
+	Problems  []Problem
 	Ends      []End
 }
 
@@ -54,9 +55,9 @@ type Recording struct {
 	Host     string `json:"host,omitempty"`
 	// Command is the command line that the user gave.
 	Command []string `json:"command"`
-	// Engine is the name of the profiling allocator: tcmalloc or jemalloc.
+	// Engine is the name of the profiler: builtin, tcmalloc or jemalloc.
 	Engine string `json:"engine"`
-	// Library is the path of the allocator's shared library.
+	// Library is the path of the profiler's shared library.
 	Library string `json:"library"`
 	// Version is the version of the library, or "" if it is unknown.
 	Version string `json:"version,omitempty"`
@@ -84,6 +85,21 @@ type File struct {
 	Kind string `json:"kind"` // perf-map, jitdump, frames or vdso
 	PID  int    `json:"pid,omitempty"`
 }
+
+// Problem describes what the built-in engine could not do in a process image.
+type Problem struct {
+	PID   int `json:"pid"`
+	Image int `json:"image,omitempty"` // as in Process
+	// Kind is ProblemDisabled or another word, which never changes: samples-dropped, table-full, …
+	Kind string `json:"kind"`
+	// Count is how often it happened.
+	Count int64 `json:"count,omitempty"`
+	// Detail is what happened first, as a sentence; it may be "".
+	Detail string `json:"detail,omitempty"`
+}
+
+// ProblemDisabled is the kind of the problem that the engine did not record the process.
+const ProblemDisabled = "disabled"
 
 // End describes how a process ended or, with PID 0, how the recording ended.
 type End struct {
@@ -155,6 +171,7 @@ type record struct {
 	Mapping   *Mapping   `json:"mapping,omitempty"`
 	Process   *Process   `json:"process,omitempty"`
 	File      *File      `json:"file,omitempty"`
+	Problem   *Problem   `json:"problem,omitempty"`
 	End       *End       `json:"end,omitempty"`
 }
 
@@ -227,6 +244,9 @@ func (m *Manifest) add(line []byte, n int) error {
 	}
 	if r.File != nil {
 		m.Files = append(m.Files, *r.File)
+	}
+	if r.Problem != nil {
+		m.Problems = append(m.Problems, *r.Problem)
 	}
 	if r.End != nil {
 		m.Ends = append(m.Ends, *r.End)

@@ -60,6 +60,9 @@ func (w *Writer) Mapping(m Mapping) error { return w.append(record{Mapping: &m})
 // File is called when a file was copied into the directory.
 func (w *Writer) File(f File) error { return w.append(record{File: &f}) }
 
+// Problem is called for each problem that the engine reported, when the program has ended.
+func (w *Writer) Problem(p Problem) error { return w.append(record{Problem: &p}) }
+
 // End is called when a process or the recording has ended.
 func (w *Writer) End(e End) error { return w.append(record{End: &e}) }
 

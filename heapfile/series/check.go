@@ -1,6 +1,7 @@
 package series
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ func (s *Series) warn() {
 	s.warnTrigger()
 	s.warnMixed()
 	s.warnClock()
+	s.warnEngine()
 	s.warnEnd()
 }
 
@@ -241,6 +243,23 @@ func (s *Series) warnClock() {
 		)
 	case ClockIndex:
 		s.warnf(heapfile.WarnClock, "times are unknown; growth is measured per snapshot")
+	}
+}
+
+// warnEngine warns of what the built-in engine could not do in the process.
+func (s *Series) warnEngine() {
+	if s.Manifest == nil {
+		return
+	}
+	for _, p := range s.Manifest.Problems {
+		if p.PID != s.PID() {
+			continue
+		}
+		times := ""
+		if p.Count > 1 {
+			times = fmt.Sprintf(" (%d times)", p.Count)
+		}
+		s.warnf(heapfile.WarnRecording, "the built-in engine reports: %s%s", cmp.Or(p.Detail, p.Kind), times)
 	}
 }
 

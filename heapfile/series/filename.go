@@ -29,9 +29,10 @@ const (
 	TriggerTime              // a timer
 	TriggerManual            // a call or a signal
 	TriggerExit              // the process ended
+	TriggerExec              // the process runs another program
 )
 
-var triggerNames = [...]string{"unknown", "allocated", "high-water", "time", "manual", "exit"}
+var triggerNames = [...]string{"unknown", "allocated", "high-water", "time", "manual", "exit", "exec"}
 
 // String returns the stable name used in JSON, such as "high-water".
 func (t Trigger) String() string { return triggerNames[t] }

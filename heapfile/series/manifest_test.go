@@ -151,3 +151,17 @@ func TestCommandLinesFitOnOneLine(t *testing.T) {
 	require.Regexp(t, `^7 \(python3 -c import x while True:  x\.leak\(\) \[2Jy+…\)$`, p.Title())
 	require.Less(t, len(p.Title()), 140)
 }
+
+// TestProblemsOfTheEngineAreWarnings of the process that has them.
+func TestProblemsOfTheEngineAreWarnings(t *testing.T) {
+	files := serial(rising(2)...)
+	files[manifest.Name] = recorded(wrote("p.0001.heap", 7, 0), wrote("p.0002.heap", 7, 1),
+		`{"problem":{"pid":7,"kind":"samples-dropped","count":9,"detail":"the table of samples is full"}}`,
+		`{"problem":{"pid":8,"kind":"disabled"}}`)
+	s := open(t, series.Options{}, put(t, files))
+	require.Equal(t, "the built-in engine reports: the table of samples is full (9 times)",
+		heaptest.Find(t, s.Warnings, heapfile.WarnRecording).Msg)
+	for _, w := range s.Warnings {
+		require.NotContains(t, w.Msg, "disabled")
+	}
+}
