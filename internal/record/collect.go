@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,6 +29,8 @@ type collector struct {
 	root int // the process that record started
 	out  *manifest.Writer
 	jit  jitCopies
+	// events are those of the built-in engine.
+	events *eventFiles
 
 	procs     map[int]*process
 	seen      map[string]bool // names of snapshots
@@ -37,6 +40,8 @@ type collector struct {
 	truncated  int             // number of truncated snapshots
 	unrecorded map[int]bool    // child processes that are not recorded
 	problems   map[string]bool // messages; each is reported once
+	// engineNotes tell the user what the engine could not do.
+	engineNotes []string
 
 	requests chan func()
 	stopped  chan struct{}
@@ -65,7 +70,7 @@ type image struct {
 func newCollector(p *Plan, out *manifest.Writer) *collector {
 	dir := filepath.Dir(p.prefix)
 	return &collector{
-		plan: p, dir: dir, out: out, jit: jitCopies{dir: dir},
+		plan: p, dir: dir, out: out, jit: jitCopies{dir: dir}, events: newEventFiles(p.prefix),
 		procs: map[int]*process{}, seen: map[string]bool{}, mapped: map[string]bool{}, requested: map[int]bool{},
 		unrecorded: map[int]bool{}, problems: map[string]bool{},
 		requests: make(chan func()), stopped: make(chan struct{}),
@@ -162,8 +167,7 @@ func (c *collector) take(name string, closed bool) {
 // removes an empty file.
 func (c *collector) handleTruncated(path string) {
 	c.truncated++
-	var st unix.Statfs_t
-	full := unix.Statfs(c.dir, &st) == nil && st.Bavail*uint64(st.Bsize) < 2<<20
+	full := c.free() < 2<<20
 	if full {
 		c.problem(fmt.Errorf("%s: %w", c.plan.Dir, unix.ENOSPC))
 	}
@@ -172,12 +176,25 @@ func (c *collector) handleTruncated(path string) {
 	}
 }
 
+// free returns the free space of the disk of the snapshots, in bytes, or the maximum if it is not
+// known.
+func (c *collector) free() uint64 {
+	var st unix.Statfs_t
+	if err := unix.Statfs(c.dir, &st); err != nil {
+		return math.MaxUint64
+	}
+	return st.Bavail * uint64(st.Bsize)
+}
+
 func (c *collector) add(s *snapshotFile, fresh bool) {
 	p := c.process(cmp.Or(s.name.pid, c.root), s)
 	if !p.recorded {
 		c.unrecorded[p.pid] = true
 		_ = os.Remove(s.path)
 		return
+	}
+	if s.event = c.events.of(s); s.event != nil {
+		s.time = time.Unix(0, s.event.Time)
 	}
 	img := c.image(p, s)
 	s.image = img.number
@@ -232,18 +249,22 @@ func (p *process) last() *image { return p.images[len(p.images)-1] }
 
 func (i *image) isWrapper() bool { return program.IsWrapper(i.exe) }
 
-// image returns the process image that wrote a snapshot. A new image begins when the program or its
-// address changes, which an exec does.
+// image returns the process image that wrote a snapshot. If the engine does not tell, a new image
+// begins when the program or its address changes, which an exec does.
 func (c *collector) image(p *process, s *snapshotFile) *image {
-	if n := len(p.images); n > 0 && p.images[n-1].base == s.base {
+	number := len(p.images)
+	if s.event != nil {
+		number = s.event.image
+	}
+	if n := len(p.images); n > 0 && (p.images[n-1].number == number || s.event == nil && p.images[n-1].base == s.base) {
 		return p.images[n-1]
 	}
-	img := &image{number: len(p.images), base: s.base, exe: s.exe()}
+	img := &image{number: number, base: s.base, exe: s.exe()}
 	p.images = append(p.images, img)
 	record := manifest.Process{PID: p.pid, Image: img.number, Parent: p.parent, Exe: img.exe, Started: s.time.UTC()}
 	if info, ok := proc.Read(p.pid); ok && p.known {
 		record.Command = info.Command
-		if img.number == 0 {
+		if len(p.images) == 1 {
 			record.Started = info.Started.UTC()
 		}
 	}
@@ -253,6 +274,9 @@ func (c *collector) image(p *process, s *snapshotFile) *image {
 
 // trigger returns the name of what caused a snapshot.
 func (c *collector) trigger(p *process, img *image, s *snapshotFile) string {
+	if s.event != nil {
+		return s.event.triggerName()
+	}
 	if c.requested[p.pid] {
 		delete(c.requested, p.pid)
 		return triggerManual
@@ -273,6 +297,9 @@ func (c *collector) write(p *process, s *snapshotFile, live bool) {
 	if live {
 		r.RSS, r.PSS = proc.Memory(p.pid)
 		r.CPU = proc.CPU(p.pid)
+	}
+	if e := s.event; e != nil { // what the process itself measured at that moment
+		r.RSS, r.PSS, r.CPU = cmp.Or(e.RSS, r.RSS), cmp.Or(e.PSS, r.PSS), cmp.Or(e.CPU, r.CPU)
 	}
 	c.checkWrite(c.out.Snapshot(r))
 }

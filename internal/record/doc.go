@@ -6,7 +6,8 @@
 //	outcome, err := plan.Run(ctx)          // runs the program and collects its snapshots
 //
 // Before the run: options.go and plan.go define and prepare a recording. engine.go is the interface
-// of a profiling allocator; tcmalloc.go and jemalloc.go implement it. Package program examines the
+// of a profiler; builtin.go, tcmalloc.go and jemalloc.go implement it. Package preload has the
+// built-in engine. Package program examines the
 // program and finds libraries. check.go loads the library into the program. agent.go and package
 // agent change how the allocator names its files.
 //

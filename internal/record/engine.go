@@ -12,11 +12,13 @@ import (
 )
 
 // engine is a profiling allocator that can be preloaded. To add an engine, implement this interface
-// and append it to engines.
+// and add it to engines.
 type engine interface {
 	name() string
-	library() *program.Search
-	version(path string) string
+	// find returns the engine's library for the program of a plan.
+	find(p *Plan) (Library, error)
+	// needsAgent reports whether the agent improves what the engine does.
+	needsAgent() bool
 	// refuse returns an error if the engine does not support the options. agent reports whether the
 	// agent is used.
 	refuse(o *Options, agent bool) error
@@ -37,8 +39,15 @@ type engine interface {
 	dumpSignal(o *Options, agent bool) int
 }
 
+// external is an engine whose library is installed on the system, or given by the user.
+type external interface {
+	engine
+	library() *program.Search
+	version(path string) string
+}
+
 // engines lists the engines. The option auto selects the first one that works.
-var engines = []engine{jemalloc{}, tcmalloc{}}
+var engines = []engine{builtin{}, jemalloc{}, tcmalloc{}}
 
 // Names of triggers. They are those of heapfile.Trigger.
 const (

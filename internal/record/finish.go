@@ -41,6 +41,8 @@ func (c *collector) finish(state *os.ProcessState, ended time.Time) Outcome {
 		c.copyMaps(c.procs[pid], true)
 	}
 	c.prune()
+	c.writeProblems()
+	c.keepFrames()
 	c.problem(c.truncationError())
 	c.checkWrite(c.out.End(end))
 	problems := c.sortedProblems()
@@ -51,6 +53,23 @@ func (c *collector) finish(state *os.ProcessState, ended time.Time) Outcome {
 	c.count(&o)
 	o.Notes = c.notes(o)
 	return o
+}
+
+// writeProblems copies what the engine reported to the manifest.
+func (c *collector) writeProblems() {
+	problems, errs := c.events.finish()
+	for _, p := range problems {
+		c.checkWrite(c.out.Problem(p))
+		c.engineNotes = append(c.engineNotes, problemText(p))
+	}
+	for _, err := range errs {
+		c.problem(err)
+	}
+	if s := c.lastOf(c.root); s != nil && s.event != nil {
+		if info, err := os.Stat(s.path); err == nil && c.free() < uint64(info.Size()) {
+			c.problem(fmt.Errorf("%s: %w", c.plan.Dir, unix.ENOSPC)) // there was no room for an event either
+		}
+	}
 }
 
 // settleFor is the time that finish waits for other processes of the recording to end.
@@ -101,7 +120,7 @@ func (c *collector) markExitSnapshot(ended time.Time) {
 		return
 	}
 	if s.trigger != triggerExit {
-		if s.trigger == triggerManual || ended.Sub(s.time) > exitWithin {
+		if s.event != nil || s.trigger == triggerManual || ended.Sub(s.time) > exitWithin {
 			return
 		}
 		s.trigger = triggerExit
@@ -255,7 +274,7 @@ func (c *collector) sortedProblems() []string {
 }
 
 func (c *collector) notes(o Outcome) []string {
-	notes := c.sortedProblems()
+	notes := append(c.sortedProblems(), c.engineNotes...)
 	if n := len(c.unrecorded); n > 0 {
 		notes = append(notes, fmt.Sprintf("not recorded: %s%s",
 			units.CountOf(n, "child process", "child processes"),
@@ -276,7 +295,7 @@ func (c *collector) noSnapshotsReason(o Outcome) string {
 	switch {
 	case o.Signal != 0:
 		return fmt.Sprintf("no snapshots: %s ended the program before the first one was due", sig.Name(o.Signal))
-	case len(c.problems) > 0 || c.truncated > 0:
+	case len(c.problems) > 0 || c.truncated > 0 || len(c.engineNotes) > 0:
 		return "no snapshots"
 	}
 	return "no snapshots: the program did not use the preloaded allocator; " +

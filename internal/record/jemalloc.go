@@ -38,6 +38,10 @@ var jemallocLibrary = program.Search{
 
 func (jemalloc) library() *program.Search { return &jemallocLibrary }
 
+func (e jemalloc) find(p *Plan) (Library, error) { return p.findLibrary(e) }
+
+func (jemalloc) needsAgent() bool { return true }
+
 var jemallocVersion = regexp.MustCompile(`(\d+\.\d+\.\d+)-\d+-g[0-9a-f]{40}`)
 
 func (jemalloc) version(path string) string { return program.VersionIn(path, jemallocVersion) }

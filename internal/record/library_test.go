@@ -61,7 +61,7 @@ func TestFindLibraryOnEachDistribution(t *testing.T) {
 		"ldconfig -p": {place: "/opt/vendor/lib", cache: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, e := range engines {
+			for _, e := range []external{jemalloc{}, tcmalloc{}} {
 				s, sys := e.library(), program.System{Root: t.TempDir()}
 				want := filepath.Join(c.place, s.Names[0])
 				testutil.WriteFile(t, sys.At(want), string(profiler), 0o644)

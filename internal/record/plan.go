@@ -165,7 +165,7 @@ func (p *Plan) chooseEngine() error {
 			return nil
 		}
 	}
-	return status.Errorf(status.Failed, "%s %s: want tcmalloc, jemalloc or auto",
+	return status.Errorf(status.Failed, "%s %s: want builtin, tcmalloc, jemalloc or auto",
 		p.Flags.Of(option.Engine), p.Options.Engine)
 }
 
@@ -187,19 +187,10 @@ func (p *Plan) chooseAuto() error {
 // given errors.
 func (p *Plan) autoReason(failed []error) string {
 	if len(failed) == 0 {
-		return "lower overhead; " + p.Flags.Of(option.Engine) + " tcmalloc records every allocation"
-	}
-	var missing *missingError
-	if errors.As(failed[0], &missing) {
-		return engines[0].name() + " was not found"
+		return "lowest overhead; " + p.Flags.Of(option.Engine) + " tcmalloc records every allocation"
 	}
 	return "not " + failed[0].Error()
 }
-
-// missingError reports that an engine is not installed.
-type missingError struct{ text string }
-
-func (e *missingError) Error() string { return e.text }
 
 // tryEngine selects an engine if it supports the options, and its library is installed and works.
 // It tries with the agent first.
@@ -207,12 +198,12 @@ func (p *Plan) tryEngine(e engine) error {
 	if err := e.refuse(&p.Options, true); err != nil {
 		return err
 	}
-	lib, err := p.findLibrary(e)
+	lib, err := e.find(p)
 	if err != nil {
 		return err
 	}
 	p.engine, p.Engine, p.Library, p.Hints = e, e.name(), lib, nil
-	p.agent = agent.For(p.Target.ABI().Machine) != nil
+	p.agent = e.needsAgent() && agent.For(p.Target.ABI().Machine) != nil
 	err = p.try()
 	if err != nil && p.agent {
 		first := err
@@ -230,7 +221,7 @@ func (p *Plan) tryEngine(e engine) error {
 
 // findLibrary returns the library of an engine: the one that the user gave, or the first one that
 // is found.
-func (p *Plan) findLibrary(e engine) (Library, error) {
+func (p *Plan) findLibrary(e external) (Library, error) {
 	s := e.library()
 	path := p.Options.Library
 	if path != "" {
@@ -253,7 +244,7 @@ func (p *Plan) findLibrary(e engine) (Library, error) {
 		if want.Libc != "musl" || (program.System{}).Release().ID == "alpine" {
 			remedy = s.Install(program.System{}, p.Env) + ", or " + remedy
 		}
-		return Library{}, &missingError{fmt.Sprintf("%s not found%s: %s", s.Names[0], reason, remedy)}
+		return Library{}, fmt.Errorf("%s not found%s: %s", s.Names[0], reason, remedy)
 	}
 	return Library{path, e.version(path)}, nil
 }

@@ -62,6 +62,7 @@ type snapshotFile struct {
 	maps                   []string // paths of the mapped files, by address
 	base                   string   // address and path of the first mapping, which is the program's
 
+	event   *snapshotEvent // nil if the engine reports none
 	trigger string
 	image   int
 }

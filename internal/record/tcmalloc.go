@@ -43,6 +43,10 @@ var tcmallocLibrary = program.Search{
 
 func (tcmalloc) library() *program.Search { return &tcmallocLibrary }
 
+func (e tcmalloc) find(p *Plan) (Library, error) { return p.findLibrary(e) }
+
+func (tcmalloc) needsAgent() bool { return true }
+
 var gperftoolsVersion = regexp.MustCompile(`gperftools (\d+(?:\.\d+)+)`)
 
 func (tcmalloc) version(path string) string { return program.VersionIn(path, gperftoolsVersion) }
@@ -110,7 +114,11 @@ func (tcmalloc) cost(*Options) string {
 	return "records every allocation: exact, but 2 to 100 times slower if the program mostly allocates"
 }
 
-func (tcmalloc) when(o *Options, agent bool) string {
+func (tcmalloc) when(o *Options, agent bool) string { return whenText(o, timerText(o, agent)) }
+
+// whenText describes the times of snapshots of an engine that supports all options. timer is the text
+// of the timer.
+func whenText(o *Options, timer string) string {
 	var alloc, inuse, sig string
 	if o.EveryAlloc > 0 {
 		alloc = "every " + units.RoundBytes(o.EveryAlloc) + " allocated"
@@ -121,7 +129,7 @@ func (tcmalloc) when(o *Options, agent bool) string {
 	if o.Signal != "" {
 		sig = "at SIG" + signalLabel(o.Signal)
 	}
-	return joinTexts(timerText(o, agent), alloc, inuse, sig)
+	return joinTexts(timer, alloc, inuse, sig)
 }
 
 func (tcmalloc) period(*Options) int64 { return 0 }

@@ -1,0 +1,108 @@
+//go:build linux
+
+package record
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/heaplapse/heaplapse/internal/option"
+	"github.com/heaplapse/heaplapse/internal/record/preload"
+	"github.com/heaplapse/heaplapse/internal/record/preloadfile"
+	"github.com/heaplapse/heaplapse/internal/record/sig"
+	"github.com/heaplapse/heaplapse/internal/units"
+)
+
+// builtin is heaplapse's own engine. It records a sample of the allocations of any allocator, the
+// memory that the program maps, and the lines of Python. It needs neither a library nor the agent,
+// and reports what happens in events files, see events.go.
+type builtin struct{}
+
+func (builtin) name() string { return "builtin" }
+
+// builtinPeriod is the default sample period.
+const builtinPeriod = 128 << 10
+
+func (builtin) find(p *Plan) (Library, error) {
+	machine := p.Target.ABI().Machine
+	object := preload.Object(machine)
+	if object == nil {
+		return Library{}, fmt.Errorf("there is no built-in engine for this processor (%v)", machine)
+	}
+	path, err := preloadfile.Write(preload.Name, object)
+	return Library{Path: path}, err
+}
+
+func (builtin) needsAgent() bool { return false }
+
+func (builtin) refuse(o *Options, _ bool) error {
+	switch {
+	case o.Library != "":
+		return errors.New(o.Flags.Of(option.Library) + ": the built-in engine has no library (tcmalloc and jemalloc have)")
+	case o.PythonMalloc:
+		o.note("%s is not needed: the built-in engine sees the small objects of CPython", o.Flags.Of(option.PythonMalloc))
+	}
+	return nil
+}
+
+// settings returns the variable that preload's config.h describes. The prefix comes last, because it
+// may contain blanks; the seven digits before it are replaced by the number of the recorded process.
+func (e builtin) settings(o *Options, prefix string, _ bool) []Setting {
+	number := func(condition bool, n int64) int64 {
+		if condition {
+			return n
+		}
+		return 0
+	}
+	var b strings.Builder
+	for _, s := range []struct {
+		key   string
+		value int64
+	}{
+		{"period", e.period(o)},
+		{"every", o.Every.Milliseconds()},
+		{"part", number(o.Adaptive, DefaultPart)},
+		{"alloc", o.EveryAlloc},
+		{"inuse", o.EveryInuse},
+		{"signal", int64(e.dumpSignal(o, false))},
+		{"children", number(o.FollowChildren, 1)},
+		{"python", 1},
+		{"mmap", 1},
+	} {
+		fmt.Fprintf(&b, "%s=%d ", s.key, s.value)
+	}
+	fmt.Fprintf(&b, "main=%07d prefix=%s", 0, prefix)
+	return []Setting{{preload.Variable, b.String()}}
+}
+
+func (e builtin) cost(o *Options) string {
+	if e.period(o) == 1 {
+		return "records every allocation: exact, but slower"
+	}
+	return fmt.Sprintf("takes one sample per %s allocated: a few percent slower, and sizes are estimates",
+		units.RoundBytes(e.period(o)))
+}
+
+func (builtin) when(o *Options, _ bool) string { return whenText(o, timerText(o, true)) }
+
+func (builtin) period(o *Options) int64 {
+	if o.SamplePeriod > 0 {
+		return o.SamplePeriod
+	}
+	return builtinPeriod
+}
+
+// trigger is not called for snapshots that have an event, which tells the trigger. Without the event
+// it is unknown.
+func (builtin) trigger(*Options, *snapshotFile, *snapshotFile, int64) string { return "" }
+
+// dumpSignal returns the signal that the user chose. The engine itself takes a snapshot before it
+// lets SIGTERM and SIGINT reach the program.
+func (builtin) dumpSignal(o *Options, _ bool) int {
+	if o.Signal == "" {
+		return 0
+	}
+	n, _ := sig.Number(o.Signal)
+	return n
+}

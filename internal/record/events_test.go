@@ -1,0 +1,132 @@
+//go:build linux
+
+package record
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/testutil"
+)
+
+const eventsHead = `{"schema":"heaplapse.events/1","pid":7,"image":%d,"start_ns":1}` + "\n" + `{"start":{"parent":1}}` + "\n"
+
+func snapshotLine(seq int, rest string) string {
+	return fmt.Sprintf(`{"snapshot":{"seq":%d,"file":"p_7.%04d.heap","time_ns":%d000000000,%s}}`+"\n", seq, seq, seq, rest)
+}
+
+func snapshotNamed(seq int) *snapshotFile {
+	return &snapshotFile{path: fmt.Sprintf("/d/p_7.%04d.heap", seq), name: fileName{pid: 7, seq: seq}}
+}
+
+// TestEventsOfSnapshots: events are read while their files grow, and a second process image has a
+// file of its own.
+func TestEventsOfSnapshots(t *testing.T) {
+	dir := t.TempDir()
+	first, second := filepath.Join(dir, "p.7.events.jsonl"), filepath.Join(dir, "p.7.1.events.jsonl")
+	f := newEventFiles(filepath.Join(dir, "p"))
+	require.Nil(t, f.of(snapshotNamed(1)), "no file")
+
+	text := fmt.Sprintf(eventsHead, 0) + snapshotLine(1, `"trigger":"time","rss":4096,"cpu_ns":5`)
+	whole := text + snapshotLine(2, `"trigger":"exit","signal":15`)
+	testutil.WriteFile(t, first, whole[:len(text)+20], 0o600)
+	e := f.of(snapshotNamed(1))
+	require.NotNil(t, e)
+	require.Equal(t, triggerTime, e.triggerName())
+	require.Equal(t, int64(4096), *e.RSS)
+	require.Equal(t, int64(5), *e.CPU)
+	require.Nil(t, e.PSS)
+	require.Equal(t, time.Second.Nanoseconds(), e.Time)
+	require.Nil(t, f.of(snapshotNamed(2)), "its line is not complete")
+
+	testutil.WriteFile(t, first, whole, 0o600)
+	require.Equal(t, triggerManual, f.of(snapshotNamed(2)).triggerName(), "a signal ended the process before it freed its memory")
+	testutil.WriteFile(t, second, fmt.Sprintf(eventsHead, 1)+snapshotLine(3, `"trigger":"signal"`)+snapshotLine(4, `"trigger":"exit"`), 0o600)
+	e = f.of(snapshotNamed(3))
+	require.Equal(t, 1, e.image)
+	require.Equal(t, triggerManual, e.triggerName())
+	require.Equal(t, triggerExit, f.of(snapshotNamed(4)).triggerName())
+}
+
+// TestProblemsOfTheEngine: the last count of each kind is kept, for processes without snapshots, too,
+// and the files are removed.
+func TestProblemsOfTheEngine(t *testing.T) {
+	dir := t.TempDir()
+	problem := func(kind string, count int, detail string) string {
+		return fmt.Sprintf(`{"problem":{"kind":%q,"count":%d,"detail":%q}}`+"\n", kind, count, detail)
+	}
+	testutil.WriteFile(t, filepath.Join(dir, "p.7.events.jsonl"), fmt.Sprintf(eventsHead, 0)+problem("samples-dropped", 1, "the table is full")+
+		problem("samples-dropped", 9, "the table is full")+problem("names-full", 1, ""), 0o600)
+	testutil.WriteFile(t, filepath.Join(dir, "p.8.events.jsonl"),
+		strings.Replace(fmt.Sprintf(eventsHead, 0), `"pid":7`, `"pid":8`, 1)+problem("disabled", 1, "the program defines malloc itself"), 0o600)
+	other := filepath.Join(dir, "other.7.events.jsonl")
+	testutil.WriteFile(t, other, fmt.Sprintf(eventsHead, 0)+problem("disabled", 1, ""), 0o600)
+	problems, errs := newEventFiles(filepath.Join(dir, "p")).finish()
+	require.Empty(t, errs)
+	require.Equal(t, []manifest.Problem{
+		{PID: 7, Kind: "names-full", Count: 1}, {PID: 7, Kind: "samples-dropped", Count: 9, Detail: "the table is full"},
+		{PID: 8, Kind: "disabled", Count: 1, Detail: "the program defines malloc itself"},
+	}, problems)
+	for i, want := range []string{
+		"process 7: names-full", "process 7: the table is full (9 times)", "process 8 is not recorded: the program defines malloc itself",
+	} {
+		require.Equal(t, want, problemText(problems[i]))
+	}
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, left, 1, "the file of another recording")
+}
+
+// TestMalformedEvents: the recorder reads what it can and says where the file is wrong.
+func TestMalformedEvents(t *testing.T) {
+	for rule, c := range map[string]struct{ line, says string }{
+		"not JSON":       {"hello\n", "invalid character 'h'"},
+		"another type":   {`{"snapshot":[]}` + "\n", "cannot unmarshal array"},
+		"another schema": {`{"schema":"heaplapse.events/9"}` + "\n", `schema "heaplapse.events/9", want "heaplapse.events/1"`},
+		"a long line":    {strings.Repeat("a", maxEvents+1), "a line is too long"},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "p.7.events.jsonl")
+			text := fmt.Sprintf(eventsHead, 0) + snapshotLine(1, `"trigger":"time"`) + c.line
+			if strings.HasSuffix(c.line, "\n") {
+				text += snapshotLine(2, `"trigger":"time"`)
+			}
+			testutil.WriteFile(t, path, text, 0o600)
+			f := newEventFiles(filepath.Join(dir, "p"))
+			require.NotNil(t, f.of(snapshotNamed(1)))
+			require.Equal(t, strings.HasSuffix(c.line, "\n"), f.of(snapshotNamed(2)) != nil)
+			_, errs := f.finish()
+			require.Len(t, errs, 1)
+			require.ErrorContains(t, errs[0], path+": at byte ")
+			require.ErrorContains(t, errs[0], c.says)
+		})
+	}
+	dir := t.TempDir()
+	require.NoError(t, os.Symlink("/dev/zero", filepath.Join(dir, "p.7.events.jsonl")))
+	require.Nil(t, newEventFiles(filepath.Join(dir, "p")).of(snapshotNamed(1)), "a link is not followed")
+}
+
+// TestBuiltinSettings: the prefix comes last, because it may contain blanks.
+func TestBuiltinSettings(t *testing.T) {
+	e := builtin{}
+	require.Equal(t, []Setting{{
+		"HEAPLAPSE_ENGINE",
+		"period=131072 every=500 part=250 alloc=0 inuse=0 signal=0 children=0 python=1 mmap=1 main=0000000 prefix=/a dir/p",
+	}}, e.settings(&Options{Every: DefaultEvery, Adaptive: true}, "/a dir/p", false))
+	require.Equal(t, []Setting{{
+		"HEAPLAPSE_ENGINE",
+		"period=1 every=0 part=0 alloc=1048576 inuse=4096 signal=12 children=1 python=1 mmap=1 main=0000000 prefix=/p",
+	}}, e.settings(&Options{EveryAlloc: 1 << 20, EveryInuse: 4096, Signal: "USR2", FollowChildren: true, SamplePeriod: 1}, "/p", false))
+	require.ErrorContains(t, e.refuse(&Options{Library: "/lib/x.so"}, false), "the built-in engine has no library")
+	notes := []string{}
+	require.NoError(t, e.refuse(&Options{PythonMalloc: true, Note: func(s string) { notes = append(notes, s) }}, false))
+	require.Len(t, notes, 1)
+}
