@@ -53,6 +53,8 @@ type foundSite struct {
 	Blame        struct {
 		Function string
 		CalledBy string `json:"called_by"`
+		File     string
+		Line     int
 	}
 }
 

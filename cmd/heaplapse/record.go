@@ -27,23 +27,25 @@ type recordFlags struct {
 	dryRun, bundle                              bool
 }
 
-var engines = choice{"engine", []string{"tcmalloc", "jemalloc", "auto"}}
+var engines = choice{"engine", []string{"builtin", "tcmalloc", "jemalloc", "auto"}}
 
 func (a *app) recordCommand() *cobra.Command {
 	var f recordFlags
 	cmd := &cobra.Command{
 		Use:   "record [flags] -- CMD [ARG…]",
-		Short: "run a program under a preloaded allocator that writes snapshots",
-		Long: `Runs CMD with the heap profiler of tcmalloc or jemalloc preloaded. The output directory also gets
-what the snapshots alone lack: times, processes, memory, build IDs, names of generated code. The
-program keeps its standard streams, terminal and environment; signals are passed on to it.
+		Short: "run a program under a preloaded profiler that writes snapshots",
+		Long: `Runs CMD with a heap profiler preloaded: heaplapse's own, or that of tcmalloc or jemalloc. The
+output directory also gets what the snapshots alone lack: times, processes, memory, build IDs, names
+of generated code. The program keeps its standard streams, terminal and environment; signals are
+passed on to it.
 
   heaplapse record -- python3 script.py     then: heaplapse growth heaplapse-python3-…
   heaplapse record -o DIR -- ./server       end it with ^C or SIGTERM, as without record
 
-Engines: tcmalloc traces every allocation, which is exact but slows down programs that allocate
-a lot. jemalloc samples, which is cheap. auto chooses one that is installed and supports the
-flags, jemalloc if both do.
+Engines: builtin samples any allocator at little cost, needs no library, and records the lines of
+Python. tcmalloc traces every allocation, which is exact but slows down programs that allocate a
+lot. jemalloc samples. auto chooses the first of builtin, jemalloc and tcmalloc that works here and
+supports the flags.
 
 Only the program itself is recorded, also under sh -c, env, timeout and the like. With
 --follow-children all processes are, each with its own snapshots.
@@ -75,22 +77,22 @@ func (f *recordFlags) add(cmd *cobra.Command) {
 	cmd.Flags().SetInterspersed(false) // flags after CMD are flags of CMD
 	help.Group(cmd, help.Run, func(flags *pflag.FlagSet) {
 		flags.StringVar(&f.Engine, "engine", "auto", "the heap profiler `NAME`: "+engines.String())
-		flags.StringVar(&f.Library, "library", "", "the library `FILE` of the engine, if it is not in one of the usual directories")
+		flags.StringVar(&f.Library, "library", "", "the library `FILE` of tcmalloc or jemalloc, if it is not in one of the usual directories")
 		flags.DurationVar(&f.Duration, "duration", 0, "end the program with SIGTERM after `TIME`, like 2h")
 		flags.BoolVar(&f.FollowChildren, "follow-children", false, "record all processes")
 		flags.BoolVar(&f.JIT, "jit", false, "make Node and CPython name their functions (sets NODE_OPTIONS, PYTHONPERFSUPPORT)")
-		flags.BoolVar(&f.PythonMalloc, "python-malloc", false, "make small objects of CPython visible (sets PYTHONMALLOC=malloc)")
+		flags.BoolVar(&f.PythonMalloc, "python-malloc", false, "make small objects of CPython visible to tcmalloc and jemalloc (sets PYTHONMALLOC=malloc)")
 	})
 	help.Group(cmd, help.When, func(flags *pflag.FlagSet) {
 		flags.StringVar(&f.every, "every", "auto", "the `TIME` between snapshots, like 30s; auto begins with 500ms and slows down; 0 is off")
 		flags.StringVar(&f.everyAlloc, "every-alloc", "", "after every `SIZE` allocated, like 1GiB")
 		flags.StringVar(&f.everyInuse, "every-inuse", "", "whenever the heap exceeds its previous maximum by `SIZE`, like 100MiB")
-		flags.StringVar(&f.Signal, "signal", "", "when the program gets the signal `NAME`, like USR2 (tcmalloc)")
+		flags.StringVar(&f.Signal, "signal", "", "when the program gets the signal `NAME`, like USR2 (builtin, tcmalloc)")
 		flags.StringVar(
 			&f.samplePeriod,
 			"sample-period",
 			"",
-			"sample one allocation per `SIZE` allocated (jemalloc; default: 512KiB)",
+			"sample one allocation per `SIZE` allocated (builtin, default 128KiB; jemalloc, default 512KiB)",
 		)
 		flags.IntVar(&f.Keep, "keep", 500, "keep at most `N` snapshots of each process, evenly spaced (0: all)")
 	})

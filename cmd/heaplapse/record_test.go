@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -48,8 +49,9 @@ func TestRecordNamesItsDirectory(t *testing.T) {
 	grows(t, r.dir, pythonLeak)
 }
 
-// pythonLeak matches what growth names for leak.py, with and without the interpreter's symbols.
-const pythonLeak = "pyrun_file|run_mod|python|Py"
+// pythonLeak matches what growth names for leak.py: the function of the script where the engine sees
+// it, or functions of the interpreter, with and without its symbols.
+const pythonLeak = "^step$|pyrun_file|run_mod|python|Py"
 
 func TestRecordPython(t *testing.T) {
 	t.Parallel()
@@ -62,6 +64,36 @@ func TestRecordPython(t *testing.T) {
 		checkManifest(t, r.dir, engine)
 		grows(t, r.dir, pythonLeak)
 	})
+}
+
+// TestRecordLinesOfPython: the built-in engine records the line that leaks, and the files that name
+// it belong to the recording.
+func TestRecordLinesOfPython(t *testing.T) {
+	t.Parallel()
+	script := program(t, "leak.py")
+	text, err := os.ReadFile(script)
+	require.NoError(t, err)
+	before, _, found := strings.Cut(string(text), "    kept.append(")
+	require.True(t, found)
+	r := started(t, "--engine", "builtin", "--sample-period", "16KiB", "--every", "100ms", "--", python(t), script)
+	r.more(t, 12)
+	r.end(t)
+	sites := grown(t, r.dir, "--all").Sites
+	require.NotEmpty(t, sites)
+	most := slices.MaxFunc(sites, func(a, b foundSite) int { return cmp.Compare(a.gained(), b.gained()) })
+	assert.Equal(t, "step", most.Blame.Function)
+	assert.Equal(t, script, most.Blame.File)
+	assert.Equal(t, 1+strings.Count(before, "\n"), most.Blame.Line)
+
+	m := manifestOf(t, r.dir)
+	assert.Equal(t, int64(16<<10), m.Recording.Sampling)
+	assert.Empty(t, m.Problems)
+	frames := slices.DeleteFunc(m.Files, func(f manifest.File) bool { return f.Kind != manifest.KindFrames })
+	require.Len(t, frames, 1)
+	assert.FileExists(t, filepath.Join(r.dir, frames[0].File))
+	left, err := filepath.Glob(filepath.Join(r.dir, "*.events.jsonl"))
+	require.NoError(t, err)
+	assert.Empty(t, left, "the manifest has what they told")
 }
 
 // checkManifest checks the manifest of a program that ended by itself.
@@ -120,7 +152,7 @@ func TestRecordNumPy(t *testing.T) {
 		r := started(t, "--engine", engine, "--every", "100ms", "--", "/usr/bin/python3", program(t, "arrays.py"))
 		r.more(t, 12)
 		r.end(t)
-		grows(t, r.dir, `multiarray|PyArray|npy`)
+		grows(t, r.dir, `multiarray|PyArray|npy|^<module>$`)
 	})
 }
 

@@ -26,7 +26,7 @@ import (
 
 // eachEngine runs a test under every engine.
 func eachEngine(t *testing.T, test func(t *testing.T, engine string)) {
-	for _, engine := range []string{"tcmalloc", "jemalloc"} {
+	for _, engine := range []string{"builtin", "tcmalloc", "jemalloc"} {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			needEngine(t, engine)

@@ -26,7 +26,6 @@ const (
 	DebugDir
 	Debuginfod
 	PerfMap
-	SourceRoot
 
 	// These are of the regression check.
 	Work
@@ -67,7 +66,6 @@ var words = [...]string{
 	DebugDir:   "a debug directory",
 	Debuginfod: "a debuginfod server",
 	PerfMap:    "its perf map",
-	SourceRoot: "a source root",
 
 	Work:       "an amount of work",
 	Force:      "the request to compare anyway",

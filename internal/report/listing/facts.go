@@ -213,7 +213,7 @@ func triggerText(list []series.Trigger) string {
 		counts[t]++
 	}
 	texts := []string{"unknown", "bytes allocated", "record highs of the heap", "a timer", "calls or signals",
-		"the end of the process"}
+		"the end of the process", "a new program in the process"}
 	for t, text := range texts {
 		if n := counts[series.Trigger(t)]; n > 0 {
 			names = append(names, fmt.Sprintf("%s (%d)", text, n))

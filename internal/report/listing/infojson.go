@@ -68,6 +68,7 @@ type infoSnapshot struct {
 	Heap      text.Counts  `json:"heap"`
 	RSSBytes  *int64       `json:"rss_bytes"`
 	PSSBytes  *int64       `json:"pss_bytes"`
+	CPU       *int64       `json:"cpu_ns"`
 	Header    *text.Counts `json:"header"`
 	RowSum    text.Counts  `json:"row_sum"`
 	Truncated bool         `json:"truncated"`
@@ -160,6 +161,10 @@ func (i *Info) snapshot(k int) infoSnapshot {
 	}
 	if pss, ok := s.ProportionalAt(k); ok {
 		out.PSSBytes = &pss
+	}
+	if cpu, ok := s.ProcessorTimeAt(k); ok {
+		ns := cpu.Nanoseconds()
+		out.CPU = &ns
 	}
 	if h.HasTotal {
 		t := text.Counts(h.Total)
