@@ -91,6 +91,7 @@ func TestEveryFlagHasAGroup(t *testing.T) {
 // advisedBy are the commands whose output may advise an option.
 var advisedBy = map[string][]option.Option{
 	"growth watch report top diff gate": {option.Top},
+	"view":                              {option.SourceRoot},
 	"growth watch report top diff info": {option.Sysroot, option.Binary, option.DebugDir, option.Debuginfod, option.PerfMap},
 	"growth watch report info":          {option.Process},
 	"growth watch report":               {option.Since, option.MinBytes},

@@ -10,8 +10,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/convert"
+	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/report/pprofui"
 )
 
@@ -20,6 +22,7 @@ type viewFlags struct {
 	port          int
 	noBrowser     bool
 	keepAllocator bool
+	sourceRoot    string
 }
 
 func (a *app) viewCommand() *cobra.Command {
@@ -29,7 +32,8 @@ func (a *app) viewCommand() *cobra.Command {
 		Short: "open pprof's web UI on the series, with a menu of snapshots",
 		Long: `Serves pprof's web UI on the loopback interface: flame graph, graph (needs Graphviz), top, source.
 A menu selects the snapshot, and one to subtract from it. Prints the address, opens a browser if
-there is a desktop, and ends with ^C.`,
+there is a desktop, and ends with ^C. The address is secret: other users of the machine can connect
+to it.`,
 		Args: somePaths,
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.view(cmd.Context(), &f, paths) },
 	}
@@ -38,6 +42,7 @@ there is a desktop, and ends with ^C.`,
 		flags.IntVar(&f.port, "port", 0, "listen on port `N` of 127.0.0.1 (0: any free port)")
 		flags.BoolVar(&f.noBrowser, "no-browser", false, "print the address only")
 		defineKeepAllocator(flags, &f.keepAllocator)
+		flags.StringVar(&f.sourceRoot, "source-root", "", "show source files below `DIR` (default: the current directory; for a bundle: none)")
 	})
 	return cmd
 }
@@ -71,15 +76,24 @@ func (a *app) view(ctx context.Context, f *viewFlags, paths []string) error {
 	if err != nil {
 		return fmt.Errorf("--port %d: %w", f.port, err)
 	}
-	address := "http://" + listener.Addr().String() + "/"
-	if err := a.printLines(address); err != nil {
+	server := pprofui.New(in.Series, c, pprofui.Options{SourceRoot: f.sources(in), Flags: flagname.All()})
+	address := "http://" + listener.Addr().String()
+	if err := a.printLines(address + server.Path()); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	if !f.noBrowser {
-		if err := pprofui.OpenBrowser(address); err != nil {
+		if err := pprofui.OpenBrowser(address + server.LaunchPath()); err != nil {
 			a.warn("no browser was opened: " + err.Error())
 		}
 	}
 	a.signals.Orderly()
-	return pprofui.New(in.Series, c).Serve(ctx, listener)
+	return server.Serve(ctx, listener)
+}
+
+// sources returns the directory whose source files are shown, or "".
+func (f *viewFlags) sources(in *pipeline.Input) string {
+	if f.sourceRoot == "" && !in.FromBundle() {
+		return "."
+	}
+	return f.sourceRoot
 }

@@ -26,6 +26,7 @@ const (
 	DebugDir
 	Debuginfod
 	PerfMap
+	SourceRoot
 
 	// These are of the regression check.
 	Work
@@ -66,6 +67,7 @@ var words = [...]string{
 	DebugDir:   "a debug directory",
 	Debuginfod: "a debuginfod server",
 	PerfMap:    "its perf map",
+	SourceRoot: "a source root",
 
 	Work:       "an amount of work",
 	Force:      "the request to compare anyway",

@@ -82,6 +82,9 @@ func (p *Pipeline) Open(paths []string, o *Source, visit func(*series.Snapshot) 
 	return &Input{Series: s, bundle: b}, nil
 }
 
+// FromBundle reports whether the series is that of a bundle.
+func (in *Input) FromBundle() bool { return in.bundle != nil }
+
 // Close frees the space of copies of the input.
 func (in *Input) Close() error { return errors.Join(in.Series.Close(), closeBundle(in.bundle)) }
 

@@ -17,13 +17,38 @@ import (
 // starts.
 var driverLock sync.Mutex
 
-// handlers returns the handlers of pprof's web UI on a profile, minus base if that is not nil.
-// pprof itself does not listen.
-func handlers(p, base *profile.Profile) (map[string]http.Handler, error) {
+// handlers returns the handlers of pprof's web UI on a profile, minus base if that is not nil. They
+// read no file but source files below a directory, which may be "".
+func handlers(p, base *profile.Profile, sourceRoot string) (map[string]http.Handler, error) {
+	out, err := drive(p, base)
+	if err != nil {
+		return nil, err
+	}
+	delete(out, "/disasm")
+	delete(out, "/source")
+	if sourceRoot == "" {
+		return out, nil
+	}
+	sources, err := openSources(sourceRoot)
+	if err != nil {
+		return nil, err
+	}
+	defer sources.close()
+	withSources, err := drive(sources.confine(p), sources.confine(base))
+	if err != nil {
+		return nil, err
+	}
+	out["/source"] = withSources["/source"]
+	return out, nil
+}
+
+// drive returns the handlers of pprof's web UI. pprof itself does not listen.
+func drive(p, base *profile.Profile) (map[string]http.Handler, error) {
 	driverLock.Lock()
 	defer driverLock.Unlock()
 	var out map[string]http.Handler
-	args := []string{"-http=127.0.0.1:1", "-no_browser", "-symbolize=none"}
+	// A path to trim keeps pprof from guessing one.
+	args := []string{"-http=127.0.0.1:1", "-no_browser", "-symbolize=none", "-trim_path=/" + unusable}
 	if base != nil {
 		args = append(args, "-diff_base=base")
 	}
@@ -32,6 +57,7 @@ func handlers(p, base *profile.Profile) (map[string]http.Handler, error) {
 		Flagset: &flags{flag.NewFlagSet("pprof", flag.ContinueOnError), append(args, "current")},
 		Fetch:   fetcher{"current": p, "base": base},
 		UI:      screen,
+		Obj:     noObjects{},
 		HTTPServer: func(a *driver.HTTPServerArgs) error {
 			out = a.Handlers
 			return nil
@@ -41,6 +67,19 @@ func handlers(p, base *profile.Profile) (map[string]http.Handler, error) {
 		return nil, errors.Join(err, screen.err())
 	}
 	return out, nil
+}
+
+// noObjects keeps pprof from reading the programs that the profile names.
+type noObjects struct{}
+
+var errNoObjects = errors.New("programs are not read")
+
+func (noObjects) Open(string, uint64, uint64, uint64, string) (driver.ObjFile, error) {
+	return nil, errNoObjects
+}
+
+func (noObjects) Disasm(string, uint64, uint64, bool) ([]driver.Inst, error) {
+	return nil, errNoObjects
 }
 
 // fetcher returns profiles to pprof by name.

@@ -2,6 +2,8 @@ package pprofui
 
 import (
 	"bytes"
+	"crypto/rand"
+	"crypto/subtle"
 	_ "embed" // the menu is a file
 	"fmt"
 	"html/template"
@@ -11,11 +13,13 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/google/pprof/profile"
 
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
@@ -32,6 +36,10 @@ var menu = template.Must(template.New("menu").Parse(menuHTML))
 type Server struct {
 	series    *series.Series
 	converter *convert.Converter
+	options   Options
+	token     string      // of the address
+	launch    string      // of the address that a browser is started with
+	launched  atomic.Bool // launch has been used
 
 	mu    sync.Mutex // guards what follows, and the converter
 	ready []view     // the most recently used one last
@@ -43,33 +51,77 @@ type view struct {
 	handlers map[string]http.Handler
 }
 
+// Options control what a Server shows. The zero value works.
+type Options struct {
+	// SourceRoot is the directory whose files the source view may show. If it is "", none are shown.
+	SourceRoot string
+	// Flags names the option that sets SourceRoot.
+	Flags option.Flags
+}
+
 // New returns a Server of a series and its converter.
-func New(s *series.Series, c *convert.Converter) *Server { return &Server{series: s, converter: c} }
+func New(s *series.Series, c *convert.Converter, o Options) *Server {
+	return &Server{series: s, converter: c, options: o, token: rand.Text(), launch: rand.Text()}
+}
+
+// Path returns the path of the menu. It is secret.
+func (s *Server) Path() string { return "/" + s.token + "/" }
+
+// LaunchPath returns a path that leads to the menu once. It is for the command line of a browser,
+// which other users can read.
+func (s *Server) LaunchPath() string { return "/" + s.launch }
 
 // policy allows pprof's pages to run their own scripts and to connect to this server only.
 const policy = "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; frame-ancestors 'self'; base-uri 'none'"
 
-// ServeHTTP serves the menu at /, snapshot N (from 1) below /s/N/, and N minus M below /s/N-M/.
+// ServeHTTP serves the menu at the Path, snapshot N (from 1) in it at s/N/, and N minus M at s/N-M/.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Security-Policy", policy)
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	token, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	switch {
 	case !isLoopback(r.Host):
 		http.Error(w, "this server answers to 127.0.0.1 and localhost only", http.StatusForbidden)
-	case r.URL.Path == "/":
+	case fromElsewhere(r):
+		http.Error(w, "requests from other sites are refused", http.StatusForbidden)
+	case same(token, s.launch) && s.launched.CompareAndSwap(false, true):
+		http.Redirect(w, r, s.Path(), http.StatusFound)
+	case !same(token, s.token):
+		http.Error(w, "open the whole address that heaplapse view has printed", http.StatusNotFound)
+	case !strings.HasPrefix(r.URL.Path, s.Path()):
+		http.Redirect(w, r, s.Path(), http.StatusFound)
+	case !allowed(r.Method, rest):
+		http.Error(w, "not a method of this page", http.StatusMethodNotAllowed)
+	case rest == "":
 		s.menu(w)
-	case strings.HasPrefix(r.URL.Path, "/s/"):
-		// Any site may link to the menu. Only the menu and pprof's own pages may request those
-		// below /s/.
-		if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
-			http.Error(w, "requests from other sites are refused; open / instead", http.StatusForbidden)
-			return
-		}
-		s.snapshot(w, r)
+	case strings.HasPrefix(rest, "s/"):
+		s.snapshot(w, r, strings.TrimPrefix(rest, "s/"))
 	default:
 		http.NotFound(w, r)
 	}
+}
+
+// same compares secrets in constant time.
+func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+// fromElsewhere reports whether a page of another site makes a request. Browsers send Origin with
+// all methods but GET and HEAD, and Sec-Fetch-Site with all.
+func fromElsewhere(r *http.Request) bool {
+	origin, site := r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")
+	return origin != "" && origin != "http://"+r.Host || site == "cross-site" || site == "same-site"
+}
+
+// allowed reports whether a page has a method. The pages that change pprof's settings are not for
+// GET, which a link could request.
+func allowed(method, page string) bool {
+	switch page[strings.LastIndexByte(page, '/')+1:] {
+	case "saveconfig":
+		return method == http.MethodPost
+	case "deleteconfig":
+		return method == http.MethodDelete
+	}
+	return method == http.MethodGet || method == http.MethodHead
 }
 
 // isLoopback reports whether a Host header names the loopback interface.
@@ -82,8 +134,9 @@ func isLoopback(hostport string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-func (s *Server) snapshot(w http.ResponseWriter, r *http.Request) {
-	name, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/s/"), "/")
+// snapshot serves a page, such as 24/flamegraph.
+func (s *Server) snapshot(w http.ResponseWriter, r *http.Request, page string) {
+	name, rest, _ := strings.Cut(page, "/")
 	current, base, ok := s.parse(name)
 	if !ok {
 		http.Error(w, fmt.Sprintf("there is no snapshot %.20q: the series has 1 to %d", name, len(s.series.Heads)),
@@ -96,10 +149,15 @@ func (s *Server) snapshot(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if rest == "" { // pprof's own redirect to its first page would lose our prefix
-		http.Redirect(w, r, "/s/"+name+"/flamegraph", http.StatusFound)
+		http.Redirect(w, r, s.Path()+"s/"+name+"/flamegraph", http.StatusFound)
 		return
 	}
 	h := pages["/"+rest]
+	if rest == "source" && h == nil {
+		http.Error(w, "to see source files, start heaplapse view with "+s.options.Flags.Of(option.SourceRoot)+
+			" and the directory that has them", http.StatusNotFound)
+		return
+	}
 	if h == nil {
 		http.NotFound(w, r)
 		return
@@ -153,7 +211,7 @@ func (s *Server) make(name string, current, base int) (v view, err error) {
 			return v, err
 		}
 	}
-	h, err := handlers(p, b)
+	h, err := handlers(p, b, s.options.SourceRoot)
 	return view{name, h}, err
 }
 

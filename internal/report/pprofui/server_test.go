@@ -30,13 +30,18 @@ func leaky(t *testing.T) (*Server, *series.Series) {
 	require.NoError(t, err)
 	c, err := convert.New(s, symbols, convert.Options{})
 	require.NoError(t, err)
-	return New(s, c), s
+	return New(s, c, Options{}), s
 }
 
-// get asks as a browser on this machine does.
+// get asks for a page below the secret path, as a browser on this machine does.
 func get(t *testing.T, s *Server, target string, header ...string) *httptest.ResponseRecorder {
 	t.Helper()
-	r := httptest.NewRequest(http.MethodGet, target, nil)
+	return do(s, http.MethodGet, s.Path()+target[1:], header...)
+}
+
+// do sends a request with a name of the loopback interface.
+func do(s *Server, method, target string, header ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, target, nil)
 	r.Host = "127.0.0.1:4711"
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
@@ -54,7 +59,7 @@ func TestTheMenu(t *testing.T) {
 	body := html.UnescapeString(w.Body.String())
 	require.Contains(t, body, "#1 · 0s · 2.65 KiB in use")
 	require.Contains(t, body, "#24 · 46s · 21.6 MiB in use (+21.6 MiB since #1)")
-	require.Contains(t, body, `src="/s/24/flamegraph"`)
+	require.Contains(t, body, `src="s/24/flamegraph"`)
 }
 
 // TestASnapshotAtTheExitIsNotShownFirst: the one before it is, as with top.
@@ -68,8 +73,8 @@ func TestASnapshotAtTheExitIsNotShownFirst(t *testing.T) {
 	s, err := series.Open([]string{dir}, series.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
-	body := get(t, New(s, nil), "/").Body.String()
-	require.Contains(t, body, `src="/s/8/flamegraph"`)
+	body := get(t, New(s, nil, Options{}), "/").Body.String()
+	require.Contains(t, body, `src="s/8/flamegraph"`)
 	require.Contains(t, body, `<option value="8" selected>`)
 	require.Contains(t, body, `<option value="9">`)
 }
@@ -78,7 +83,7 @@ func TestASnapshotAtTheExitIsNotShownFirst(t *testing.T) {
 // its total.
 func TestSnapshotInPprof(t *testing.T) {
 	s, series := leaky(t)
-	require.Equal(t, "/s/24/flamegraph", get(t, s, "/s/24/").Header().Get("Location"))
+	require.Equal(t, s.Path()+"s/24/flamegraph", get(t, s, "/s/24/").Header().Get("Location"))
 	for _, page := range []string{"flamegraph", "top", "peek?f=remember"} {
 		w := get(t, s, "/s/24/"+page)
 		require.Equal(t, http.StatusOK, w.Code, page)
@@ -124,16 +129,62 @@ func TestOthersAreRefused(t *testing.T) {
 		"127.0.0.1:4711": 200, "127.0.0.1": 200, "localhost:1": 200, "[::1]:4711": 200, "[::1]": 200, "127.8.8.8:80": 200,
 		"evil.example:4711": 403, "127.0.0.1.evil.example": 403, "localhost.evil.example:80": 403, "10.0.0.1:4711": 403, "": 403, "0.0.0.0:4711": 403,
 	} {
-		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r := httptest.NewRequest(http.MethodGet, s.Path(), nil)
 		r.Host = host
 		w := httptest.NewRecorder()
 		s.ServeHTTP(w, r)
 		require.Equal(t, want, w.Code, host)
 	}
-	require.Equal(t, http.StatusForbidden, get(t, s, "/s/1/saveconfig?config=x", "Sec-Fetch-Site", "cross-site").Code)
-	require.Equal(t, http.StatusForbidden, get(t, s, "/s/1/top", "Sec-Fetch-Site", "same-site").Code)
-	require.Equal(t, http.StatusOK, get(t, s, "/s/1/top", "Sec-Fetch-Site", "same-origin").Code)
-	require.Equal(t, http.StatusOK, get(t, s, "/", "Sec-Fetch-Site", "cross-site").Code, "a link to the menu does no harm")
+	for _, page := range []string{"/", "/s/1/top", "/s/1/saveconfig?config=x"} {
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodHead, http.MethodDelete} {
+			for _, header := range [][]string{
+				{"Sec-Fetch-Site", "cross-site"},
+				{"Sec-Fetch-Site", "same-site"},
+				{"Origin", "http://evil.example"},
+				{"Origin", "http://127.0.0.1:4712"},
+				{"Origin", "https://127.0.0.1:4711"},
+				{"Origin", "null"},
+			} {
+				require.Equal(t, http.StatusForbidden, do(s, method, s.Path()+page[1:], header...).Code, "%s %s %v", method, page, header)
+			}
+		}
+	}
+	require.Equal(t, http.StatusOK, get(t, s, "/s/1/top", "Sec-Fetch-Site", "same-origin", "Origin", "http://127.0.0.1:4711").Code)
+	require.Equal(t, http.StatusOK, get(t, s, "/", "Sec-Fetch-Site", "none").Code)
+}
+
+// TestTheAddressIsSecret: other users of the machine do not know it.
+func TestTheAddressIsSecret(t *testing.T) {
+	s, _ := leaky(t)
+	for _, path := range []string{"/", "/s/1/top", "/s/1/saveconfig", "//", "/x/", "/x" + s.Path(), "/" + strings.ToLower(s.token) + "/", s.Path()[:20], "//" + s.token + "/"} {
+		w := do(s, http.MethodGet, path)
+		require.Equal(t, http.StatusNotFound, w.Code, path)
+		require.NotContains(t, w.Body.String(), s.token)
+	}
+	w := do(s, http.MethodGet, s.LaunchPath())
+	require.Equal(t, http.StatusFound, w.Code)
+	require.Equal(t, s.Path(), w.Header().Get("Location"))
+	w = do(s, http.MethodGet, s.LaunchPath())
+	require.Equal(t, http.StatusNotFound, w.Code, "the address on a command line leads there once")
+	other, _ := leaky(t)
+	require.NotEqual(t, s.Path(), other.Path())
+}
+
+// TestMethods: pprof's settings change only by the methods that its pages use.
+func TestMethods(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	s, _ := leaky(t)
+	for page, method := range map[string]string{"s/1/saveconfig?config=x": http.MethodPost, "s/1/deleteconfig?config=x": http.MethodDelete} {
+		for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete, http.MethodPut} {
+			if m != method {
+				require.Equal(t, http.StatusMethodNotAllowed, do(s, m, s.Path()+page).Code, "%s %s", m, page)
+			}
+		}
+	}
+	require.Equal(t, http.StatusMethodNotAllowed, do(s, http.MethodPost, s.Path()+"s/1/top").Code)
+	require.Equal(t, http.StatusOK, do(s, http.MethodPost, s.Path()+"s/1/saveconfig?config=x").Code)
+	require.Contains(t, get(t, s, "/s/1/top").Body.String(), "config=x")
+	require.Equal(t, http.StatusOK, do(s, http.MethodDelete, s.Path()+"s/1/deleteconfig?config=x").Code)
 }
 
 // TestManyReadersAtOnce: pprof's driver has global state, the converter is not safe for concurrent

@@ -22,6 +22,7 @@ func All() option.Flags {
 		option.DebugDir:   "--debug-dir",
 		option.Debuginfod: "--debuginfod",
 		option.PerfMap:    "--perf-map",
+		option.SourceRoot: "--source-root",
 
 		option.Work:       "--work",
 		option.Force:      "--force",
