@@ -59,6 +59,22 @@ func TestRecordIntoADirectoryOfAnotherUser(t *testing.T) {
 	})
 }
 
+// TestRecordAsAnotherUser: a program that root starts under another user can load what is preloaded.
+func TestRecordAsAnotherUser(t *testing.T) {
+	t.Parallel()
+	setpriv := testutil.Need(t, "setpriv")
+	eachEngine(t, func(t *testing.T, engine string) {
+		dir := theirs(t)
+		require.NoError(t, os.Chmod(filepath.Dir(filepath.Dir(dir)), 0o755))
+		user := fmt.Sprint(stranger)
+		r := begin(t, dir, recordCmd(t, dir, "-q", "--engine", engine, "--", setpriv, "--reuid", user, "--regid", user, "--clear-groups", "id", "-u"))
+		r.wait(t)
+		assert.Equal(t, user+"\n", r.stdout)
+		assert.Empty(t, r.stderr)
+		assert.NotEmpty(t, wholeSnapshots(t, dir))
+	})
+}
+
 // TestRecordWithALibraryOfAnotherUser: root's choice is respected, with a warning.
 func TestRecordWithALibraryOfAnotherUser(t *testing.T) {
 	t.Parallel()

@@ -77,6 +77,9 @@ func (j *jitCopies) update(pid, user int, maps []string, last bool) (copied []ma
 	for _, file := range jitFiles(pid, maps) {
 		_, known := j.seen[file.File]
 		done, err := j.copy(file, user, last)
+		if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+			err = pe.Err // its path may be that below /proc/PID/root
+		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s was not copied: %w", file.Path, err))
 		}

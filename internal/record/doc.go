@@ -9,7 +9,8 @@
 // of a profiler; builtin.go, tcmalloc.go and jemalloc.go implement it. Package preload has the
 // built-in engine. Package program examines the
 // program and finds libraries. check.go loads the library into the program. agent.go and package
-// agent change how the allocator names its files.
+// agent change how the allocator names its files. Package preloadfile stores what is preloaded where
+// no other user can replace it.
 //
 // During the run: run.go starts the program, forwards signals and waits. Package sig finds out who
 // sent a signal and which signals are ignored. collect.go watches the directory and removes surplus
