@@ -39,7 +39,7 @@ func (d *discovery) addStream(r io.Reader, called string) error {
 		err = copied.Add(called, time.Time{}, r)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: cannot be copied to a temporary file: %w", called, err)
+		return fmt.Errorf("%s: cannot be copied: %w", called, err)
 	}
 	d.files = append(d.files, sourceFile{called, copied, called, FileName{Prefix: called, Seq: -1}, true})
 	return nil

@@ -172,11 +172,11 @@ func (p *Pipeline) openBundleOnStdin() (*bundle.Bundle, error) {
 	}
 	archive, err := spool.New() // the limit of its content depends on its size
 	if err != nil {
-		return nil, fmt.Errorf("%s: cannot be copied to a temporary file: %w", name, err)
+		return nil, fmt.Errorf("%s: cannot be copied: %w", name, err)
 	}
 	defer archive.Close()
 	if err := archive.Add(name, time.Time{}, in); err != nil {
-		return nil, fmt.Errorf("%s: cannot be copied to a temporary file: %w", name, err)
+		return nil, fmt.Errorf("%s: cannot be copied: %w", name, err)
 	}
 	file, err := archive.File(name)
 	if err != nil {

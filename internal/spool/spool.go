@@ -5,6 +5,7 @@ package spool
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -35,7 +36,7 @@ const align = 64 << 10
 func New() (*Spool, error) {
 	f, err := unnamed(os.TempDir())
 	if err != nil {
-		return nil, err
+		return nil, inDirectory(err)
 	}
 	return &Spool{file: f, files: map[string]*info{}}, nil
 }
@@ -70,7 +71,7 @@ func (s *Spool) Add(name string, modified time.Time, r io.Reader) error {
 		end += int64(n)
 	}
 	if err := s.file.Truncate(end); err != nil { // a hole at the end counts, too
-		return withoutName(err)
+		return inDirectory(err)
 	}
 	s.end = end
 	s.files[name] = &info{path.Base(name), begin, end - begin, modified}
@@ -97,18 +98,18 @@ func (s *Spool) write(b []byte, at int64) error {
 		return ErrLimit
 	}
 	_, err := s.file.WriteAt(b, at)
-	return withoutName(err)
+	return inDirectory(err)
 }
 
 var zeros [align]byte
 
 func isZero(b []byte) bool { return string(b) == string(zeros[:len(b)]) }
 
-// withoutName removes the name of the temporary file, which means nothing to the user, from an error.
-func withoutName(err error) error {
+// inDirectory names the directory instead of the temporary file, which means nothing to the user.
+func inDirectory(err error) error {
 	var pathError *fs.PathError
 	if errors.As(err, &pathError) {
-		return pathError.Err
+		return fmt.Errorf("temporary file in %s (TMPDIR): %w", os.TempDir(), pathError.Err)
 	}
 	return err
 }
