@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
+	"github.com/heaplapse/heaplapse/internal/infile"
 )
 
 // pinFile holds the name of the reference run of a directory.
@@ -158,7 +159,7 @@ func (s *Set) Reference() *Entry {
 
 // referenceName returns the name of the reference run, or "" if there is none.
 func referenceName(dir string) (string, error) {
-	f, err := os.Open(filepath.Join(dir, pinFile))
+	f, _, err := infile.Open(filepath.Join(dir, pinFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}

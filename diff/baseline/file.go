@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"github.com/heaplapse/heaplapse/diff/identity"
+	"github.com/heaplapse/heaplapse/internal/infile"
 )
 
 const (
@@ -214,7 +214,7 @@ func compress(w io.Writer, content []byte) error {
 
 // Load reads a baseline file. An error names the file and the remedy.
 func Load(path string) (*Run, error) {
-	f, err := os.Open(path)
+	f, _, err := infile.Open(path)
 	if err != nil {
 		return nil, err
 	}

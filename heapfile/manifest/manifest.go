@@ -188,13 +188,17 @@ func Load(dir string) (*Manifest, error) {
 	return Read(f, f.Name())
 }
 
-// maxLine is the maximum length of a record in bytes.
-const maxLine = 1 << 20
+// Limits of a manifest in bytes. A quarter of a million snapshots take 64 MiB.
+const (
+	maxLine = 1 << 20 // of a record
+	maxSize = 64 << 20
+)
 
 // Read decodes a manifest. Errors begin with name and the number of the line.
 func Read(r io.Reader, name string) (*Manifest, error) {
 	m := &Manifest{}
 	in := bufio.NewReaderSize(r, 64<<10)
+	size := 0
 	for n := 1; ; n++ {
 		line, err := in.ReadSlice('\n')
 		if errors.Is(err, io.EOF) {
@@ -205,6 +209,9 @@ func Read(r io.Reader, name string) (*Manifest, error) {
 			if errors.Is(err, io.EOF) {
 				return m, nil
 			}
+		}
+		if size += len(line); size > maxSize && err == nil {
+			err = fmt.Errorf("more than %d MiB", maxSize>>20)
 		}
 		if err == nil {
 			err = m.add(line, n)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -183,4 +184,25 @@ func encode(t *testing.T, m *manifest.Manifest) []byte {
 		add("mapping", mapped)
 	}
 	return b
+}
+
+// TestALongManifest: a compressed archive may hold a manifest of any size.
+func TestALongManifest(t *testing.T) {
+	line := `{"unknown":"` + strings.Repeat("x", 1<<19) + `"}` + "\n"
+	text := io.MultiReader(strings.NewReader(`{"schema":"heaplapse.manifest/1"}`+"\n"), &endless{line: line})
+	m, err := manifest.Read(text, "m")
+	require.Nil(t, m)
+	require.EqualError(t, err, "m:129: more than 64 MiB")
+}
+
+// endless repeats a line.
+type endless struct {
+	line string
+	at   int
+}
+
+func (e *endless) Read(b []byte) (int, error) {
+	n := copy(b, e.line[e.at:])
+	e.at = (e.at + n) % len(e.line)
+	return n, nil
 }

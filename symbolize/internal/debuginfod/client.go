@@ -27,6 +27,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/heaplapse/heaplapse/internal/infile"
 	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
 )
 
@@ -121,7 +122,7 @@ func (c *Client) missed(path string) bool {
 		return false
 	}
 	lifetime := missLifetime
-	if text, err := os.ReadFile(filepath.Join(c.Dir, "cache_miss_s")); err == nil {
+	if text, err := infile.ReadSmallRegular(filepath.Join(c.Dir, "cache_miss_s")); err == nil {
 		if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 32); err == nil && n >= 0 {
 			lifetime = time.Duration(n) * time.Second
 		}
