@@ -73,7 +73,13 @@ uint64_t hl_signals_block(void);
 void hl_signals_restore(uint64_t before);
 
 // Clocks, in nanoseconds.
-enum hl_clock { HL_REALTIME = 0, HL_MONOTONIC = 1, HL_PROCESS_CPU = 2, HL_MONOTONIC_COARSE = 6 };
+enum hl_clock {
+    HL_REALTIME = 0,
+    HL_MONOTONIC = 1,
+    HL_PROCESS_CPU = 2,
+    HL_THREAD_CPU = 3,
+    HL_MONOTONIC_COARSE = 6
+};
 int64_t hl_clock(enum hl_clock clock);
 
 #endif

@@ -117,6 +117,11 @@ static uint64_t resident(void) {
     return pages * hl_process.page_size;
 }
 
+static void put_milliseconds(struct hl_text *t, const char *key, int64_t ns) {
+    uint64_t tenths = (uint64_t)ns / 100000;
+    hl_format(t, ",\"%s\":%u.%u", key, tenths / 10, tenths % 10);
+}
+
 int hl_events_snapshot(const struct hl_snapshot_event *e) {
     struct hl_file f;
     int error = open_events(&f);
@@ -127,9 +132,11 @@ int hl_events_snapshot(const struct hl_snapshot_event *e) {
     hl_format(t, "{\"snapshot\":{\"seq\":%u,\"file\":\"%j\",\"time_ns\":%d,\"trigger\":\"%s\"",
               e->sequence, e->file, e->time, e->trigger);
     if (e->signal) hl_format(t, ",\"signal\":%u", e->signal);
-    uint64_t rss = resident(), tenths = (uint64_t)e->duration / 100000;
+    uint64_t rss = resident();
     if (rss) hl_format(t, ",\"rss\":%u", rss);
-    hl_format(t, ",\"cpu_ns\":%d,\"ms\":%u.%u", hl_clock(HL_PROCESS_CPU), tenths / 10, tenths % 10);
+    hl_format(t, ",\"cpu_ns\":%d", hl_clock(HL_PROCESS_CPU));
+    put_milliseconds(t, "ms", e->duration);
+    put_milliseconds(t, "cpu_ms", e->cpu);
     hl_format(t, ",\"sites\":%u,\"samples\":%u}}\n", e->sites, e->samples);
     return hl_file_close(&f);
 }

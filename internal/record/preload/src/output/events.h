@@ -9,9 +9,9 @@ struct hl_snapshot_event {
     uint64_t sequence;
     const char *file; // base name
     const char *trigger;
-    uint64_t signal; // that ends the process, or 0
-    int64_t time;    // real time, ns
-    int64_t duration;
+    uint64_t signal;       // that ends the process, or 0
+    int64_t time;          // real time, ns
+    int64_t duration, cpu; // of writing it, ns; cpu is the processor time of the thread
     uint64_t sites, samples;
 };
 

@@ -77,23 +77,43 @@ static void put_sums(struct hl_text *t, const struct hl_sums *s) {
     hl_put(t, "] @", 3);
 }
 
-// put_address appends " 0x" and the address. Most of the time of a snapshot is spent here, so it
-// writes into the buffer without checks: the caller has made room.
+// Most of the time of a snapshot is spent on addresses. Many of them are on many stacks, so their
+// texts are kept.
+struct address_text {
+    uintptr_t address;
+    uint32_t length;
+    union {
+        char text[24]; // " 0x" and at most 16 digits
+        uint64_t words[3];
+    };
+};
+enum { KEPT_BITS = 10 };
+static struct address_text kept[1 << KEPT_BITS];
+
+static const struct address_text *text_of(uintptr_t address) {
+    uint64_t hash = address * UINT64_C(0x9E3779B97F4A7C15);
+    struct address_text *k = &kept[hash >> (64 - KEPT_BITS)];
+    if (k->address == address && k->length != 0) return k;
+    struct hl_text t = hl_text(k->text, sizeof k->text);
+    hl_put(&t, " 0x", 3);
+    hl_put_hex(&t, address);
+    k->address = address;
+    k->length = (uint32_t)(t.at - k->text);
+    return k;
+}
+
+// put_address appends an address. The caller has made room for ADDRESS bytes.
+enum { ADDRESS = sizeof kept->text };
 static void put_address(struct hl_text *t, uintptr_t address) {
-    static const char digits[] = "0123456789abcdef";
-    char *at = t->at;
-    *at++ = ' ';
-    *at++ = '0';
-    *at++ = 'x';
-    int bits = address ? 64 - __builtin_clzll(address) : 1;
-    for (int shift = (bits - 1) / 4 * 4; shift >= 0; shift -= 4)
-        *at++ = digits[(address >> shift) & 15];
-    t->at = at;
+    const struct address_text *k = text_of(address);
+    for (size_t i = 0; i < HL_LENGTH(k->words); i++)
+        __builtin_memcpy_inline(t->at + i * 8, &k->words[i], 8);
+    t->at += k->length;
 }
 
 static void put_row(struct hl_file *f, const struct hl_site *site, const struct hl_sums *s,
                     uint64_t image) {
-    enum { SUMS = 128, ADDRESS = 20 };
+    enum { SUMS = 128 };
     hl_file_room(f, SUMS + HL_MAX_FRAMES * ADDRESS);
     put_sums(&f->text, s);
     for (uint32_t i = 0; i < site->n; i++) {
@@ -168,6 +188,7 @@ static int write_all(const struct copy *c, uint64_t image, struct hl_snapshot_ev
     hl_put_end(&t);
     int error = write_file(temporary, c, image);
     e->duration = hl_clock(HL_MONOTONIC) - e->duration;
+    e->cpu = hl_clock(HL_THREAD_CPU) - e->cpu;
     if (error == 0) error = hl_events_snapshot(e); // first, for those who wait for the snapshot
     if (error == 0)
         error = (int)-hl_syscall4(HL_SYS_renameat, HL_AT_FDCWD, temporary, HL_AT_FDCWD, path);
@@ -179,7 +200,8 @@ bool hl_snapshot_write(enum hl_trigger trigger) {
     struct copy c;
     uint64_t image;
     struct hl_snapshot_event e = {.time = hl_clock(HL_REALTIME),
-                                  .duration = hl_clock(HL_MONOTONIC)};
+                                  .duration = hl_clock(HL_MONOTONIC),
+                                  .cpu = hl_clock(HL_THREAD_CPU)};
     check_clock(e.time, e.duration);
     int error = hl_names_image(&image);
     if (error) return report("the events file", error), false;
