@@ -6,7 +6,7 @@ set -euo pipefail
 # A tool in PATH or a file, and the Debian package that has it.
 needs=(
 	addr2line:binutils c++filt:binutils objcopy:binutils readelf:binutils
-	gcc:gcc g++:g++ clang:clang ld.lld:lld dwz:dwz eu-addr2line:elfutils
+	gcc:gcc g++:g++ musl-gcc:musl-tools clang:clang ld.lld:lld dwz:dwz eu-addr2line:elfutils
 	llvm-symbolizer:llvm llvm-cxxfilt-14:llvm-14
 	python3:python3 /usr/lib/python3/dist-packages/numpy:python3-numpy node:nodejs perl:perl
 	git:git file:file flock:util-linux pkill:procps zstd:zstd xz:xz-utils xmllint:libxml2-utils

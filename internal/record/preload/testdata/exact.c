@@ -43,7 +43,11 @@ SITE site_realloc(void) { // allocated 10 + 1000 + 20 + 7; in use 20
 	CHECK(realloc(p, (size_t)PTRDIFF_MAX) == NULL && errno == ENOMEM);
 	CHECK(strcmp(p, "123456789") == 0);
 	void *gone = malloc(7);
+#ifdef __GLIBC__
 	CHECK(realloc(gone, 0) == NULL);
+#else
+	free(gone);
+#endif
 }
 SITE site_reallocarray(void) { // 8 × 5
 	char *p = keep(reallocarray(NULL, 8, 5));
@@ -64,7 +68,11 @@ SITE site_aligned(void) { // 100 + 256 + 300 + 400; the last freed
 	CHECK(posix_memalign(&p, 3, 100) == EINVAL && p == same);
 }
 SITE site_pvalloc(void) { // 1
+#ifdef __GLIBC__
 	CHECK((uintptr_t)keep(pvalloc(1)) % 4096 == 0);
+#else
+	keep(malloc(1));
+#endif
 }
 SITE site_library(void) { // strdup: 6
 	keep(strdup("hello"));
@@ -127,7 +135,8 @@ static void limited(void) { // an allocation that fails leaves the program and e
 	setrlimit(RLIMIT_AS, &old);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+	(void)argv;
 	site_malloc();
 	site_zero();
 	site_calloc();
@@ -141,7 +150,7 @@ int main(void) {
 	site_unmap();
 	site_remap();
 	site_many();
-	limited();
+	if (argc == 1) limited(); // an emulator ignores the limit
 	puts("ok");
 	return 0;
 }

@@ -43,28 +43,58 @@ HL_EXPORT void *reallocarray(void *p, size_t n, size_t size) {
     return realloc(p, product);
 }
 
+// The remaining functions are rare, and some C libraries implement one of them by another, which is
+// then called through this file. Such an inner call must not be recorded: INNER evaluates a call
+// between hl_enter and hl_leave.
+#define INNER(call)                                                                                \
+    ({                                                                                             \
+        bool outermost = hl_enter();                                                               \
+        __typeof__(call) result = (call);                                                          \
+        if (outermost) hl_leave();                                                                 \
+        result;                                                                                    \
+    })
+
 HL_EXPORT int posix_memalign(void **p, size_t alignment, size_t size) {
-    int error = hl_real.posix_memalign(p, alignment, size);
+    int error = INNER(hl_real.posix_memalign(p, alignment, size));
     if (error == 0) hl_note(*p, size);
     return error;
 }
 
 HL_EXPORT void *aligned_alloc(size_t alignment, size_t size) {
-    void *p = hl_real.aligned_alloc(alignment, size);
-    return hl_note(p, size);
+    return hl_note(INNER(hl_real.aligned_alloc(alignment, size)), size);
 }
 
 HL_EXPORT void *memalign(size_t alignment, size_t size) {
-    void *p = hl_real.memalign(alignment, size);
-    return hl_note(p, size);
+    return hl_note(INNER(hl_real.memalign(alignment, size)), size);
 }
 
-HL_EXPORT void *valloc(size_t size) {
-    void *p = hl_real.valloc(size);
-    return hl_note(p, size);
-}
+HL_EXPORT void *valloc(size_t size) { return hl_note(INNER(hl_real.valloc(size)), size); }
 
 HL_EXPORT void *pvalloc(size_t size) {
-    void *p = hl_real.pvalloc ? hl_real.pvalloc(size) : hl_out_of_memory();
-    return hl_note(p, size);
+    if (!hl_real.pvalloc) return hl_out_of_memory();
+    return hl_note(INNER(hl_real.pvalloc(size)), size);
+}
+
+// calloc and realloc are frequent. hl_interpose_init finds out whether they call malloc.
+static void *(*plain_calloc)(size_t, size_t);
+static void *(*plain_realloc)(void *, size_t);
+static void *inner_calloc(size_t n, size_t size) { return INNER(plain_calloc(n, size)); }
+static void *inner_realloc(void *p, size_t size) { return INNER(plain_realloc(p, size)); }
+
+// has_called reports whether an allocation was noted since the call of hl_enter.
+static bool has_called(int64_t left) { return hl_thread_self()->left != left; }
+
+void hl_interpose_init(void) {
+    if (!hl_enter()) return;
+    int64_t left = hl_thread_self()->left;
+    hl_real.free(hl_real.calloc(1, 1));
+    bool calloc_calls = has_called(left);
+    hl_thread_self()->left = left;
+    hl_real.free(hl_real.realloc(NULL, 1));
+    bool realloc_calls = has_called(left);
+    hl_leave();
+    plain_calloc = hl_real.calloc;
+    plain_realloc = hl_real.realloc;
+    if (calloc_calls) hl_real.calloc = inner_calloc;
+    if (realloc_calls) hl_real.realloc = inner_realloc;
 }

@@ -26,6 +26,9 @@ static inline void *hl_note(void *p, size_t size) {
     return p;
 }
 
+// hl_interpose_init is called once, before recording begins.
+void hl_interpose_init(void);
+
 // hl_heap_lock protects the sites and the live samples. hl_heap_enter blocks all signals and takes
 // it; hl_heap_leave undoes both.
 extern struct hl_lock hl_heap_lock;

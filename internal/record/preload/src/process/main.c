@@ -25,6 +25,7 @@ static void read_process(void) {
 // start_recording allocates the tables. It returns false if there is no memory for them.
 static bool start_recording(void) {
     hl_period = hl_config.period;
+    hl_interpose_init();
     if (!hl_regions_init() || !hl_sites_init()) return false;
     hl_unwind_init();
     hl_fork_init();
