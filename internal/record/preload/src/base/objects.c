@@ -7,7 +7,11 @@ struct dynamic {
     uint64_t value;
 };
 enum {
+    DT_PLTRELSZ = 2,
     DT_HASH = 4,
+    DT_RELA = 7,
+    DT_RELASZ = 8,
+    DT_JMPREL = 23,
     DT_STRTAB = 5,
     DT_SYMTAB = 6,
     DT_GNU_HASH = 0x6ffffef5,
@@ -22,12 +26,24 @@ struct symbol {
 };
 enum { STT_NOTYPE = 0, STT_FUNC = 2, VERSION_HIDDEN = 0x8000 };
 
+struct relocation {
+    uint64_t offset, info;
+    int64_t addend;
+};
+#if defined(__x86_64__)
+enum { R_GLOB_DAT = 6, R_JUMP_SLOT = 7 };
+#else
+enum { R_GLOB_DAT = 1025, R_JUMP_SLOT = 1026 };
+#endif
+
 struct tables {
     uintptr_t base;
     const char *strings;
     const struct symbol *symbols;
     const uint32_t *gnu_hash, *hash;
     const uint16_t *versions;
+    const struct relocation *plt, *rela;
+    uint64_t plt_size, rela_size;
 };
 
 // table returns the address of a table. glibc has added the base of the object to the value, musl
@@ -49,6 +65,10 @@ static bool tables_of(const struct hl_object *o, struct tables *t) {
         case DT_SYMTAB: t->symbols = table(o, d->value); break;
         case DT_GNU_HASH: t->gnu_hash = table(o, d->value); break;
         case DT_HASH: t->hash = table(o, d->value); break;
+        case DT_JMPREL: t->plt = table(o, d->value); break;
+        case DT_PLTRELSZ: t->plt_size = d->value; break;
+        case DT_RELA: t->rela = table(o, d->value); break;
+        case DT_RELASZ: t->rela_size = d->value; break;
         case DT_VERSYM: t->versions = table(o, d->value); break;
         }
     }
@@ -160,6 +180,79 @@ static void search(struct hl_symbol *symbols, size_t n, bool following) {
 void hl_find_following(struct hl_symbol *symbols, size_t n) { search(symbols, n, true); }
 
 void hl_find(struct hl_symbol *symbols, size_t n) { search(symbols, n, false); }
+
+// --- tables of imports ---
+
+struct replacing {
+    const struct hl_replacement *all;
+    size_t n;
+    const void *definer;
+    bool unbound;
+    uint64_t loads;
+};
+
+// make_writable makes the page of a slot writable if the loader has made it read-only. It stays
+// writable: the loader may still write there.
+static void make_writable(const struct hl_object *o, uintptr_t slot) {
+    enum { SMALLEST = 4096, LARGEST = 65536 };
+    for (uint16_t i = 0; i < o->phdr_n; i++) {
+        const struct hl_phdr *p = o->phdr + i;
+        if (p->type != HL_PT_RELRO || slot - o->base - p->vaddr >= p->memory_size) continue;
+        for (uintptr_t page = SMALLEST; page <= LARGEST; page *= 4)
+            if (hl_syscall3(HL_SYS_mprotect, slot & ~(page - 1), page,
+                            HL_PROT_READ | HL_PROT_WRITE) == 0)
+                return;
+    }
+}
+
+static void replace_slot(const struct hl_object *o, const struct tables *t,
+                         const struct relocation *r, const struct replacing *to) {
+    uint32_t type = (uint32_t)r->info;
+    if (type != R_GLOB_DAT && type != R_JUMP_SLOT) return;
+    const char *name = t->strings + t->symbols[r->info >> 32].name;
+    void **slot = (void **)(o->base + r->offset);
+    for (size_t i = 0; i < to->n; i++) {
+        const struct hl_replacement *a = &to->all[i];
+        if (!a->original || !hl_equal(name, a->name)) continue;
+        bool unbound = to->unbound && type == R_JUMP_SLOT && contains(o, (uintptr_t)*slot);
+        if (*slot != a->original && !unbound) return;
+        make_writable(o, (uintptr_t)slot);
+        __atomic_store_n(slot, a->replacement, __ATOMIC_RELEASE);
+        return;
+    }
+}
+
+static int replace_visit(struct hl_object *o, size_t size, void *argument) {
+    struct replacing *to = argument;
+    struct tables t;
+    (void)size;
+    to->loads = o->loads;
+    bool own = contains(o, (uintptr_t)replace_visit) || contains(o, (uintptr_t)to->definer);
+    if (own || !tables_of(o, &t)) return 0;
+    for (uint64_t i = 0; t.plt && i < t.plt_size / sizeof *t.plt; i++)
+        replace_slot(o, &t, t.plt + i, to);
+    for (uint64_t i = 0; t.rela && i < t.rela_size / sizeof *t.rela; i++)
+        replace_slot(o, &t, t.rela + i, to);
+    return 0;
+}
+
+uint64_t hl_replace(const struct hl_replacement *all, size_t n, const void *definer, bool unbound) {
+    struct replacing to = {all, n, definer, unbound, 0};
+    dl_iterate_phdr(replace_visit, &to);
+    return to.loads;
+}
+
+static int loads_visit(struct hl_object *o, size_t size, void *to) {
+    (void)size;
+    *(uint64_t *)to = o->loads;
+    return 1;
+}
+
+uint64_t hl_loads(void) {
+    uint64_t loads = 0;
+    dl_iterate_phdr(loads_visit, &loads);
+    return loads;
+}
 
 struct naming {
     uintptr_t address;

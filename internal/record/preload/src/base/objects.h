@@ -14,13 +14,14 @@ struct hl_object {
     const char *name; // "" for the program
     const struct hl_phdr *phdr;
     uint16_t phdr_n;
+    uint64_t loads, unloads; // number of objects loaded and unloaded until now
 };
 
 struct hl_phdr {
     uint32_t type, flags;
     uint64_t offset, vaddr, paddr, file_size, memory_size, align;
 };
-enum { HL_PT_LOAD = 1, HL_PT_DYNAMIC = 2 };
+enum { HL_PT_LOAD = 1, HL_PT_DYNAMIC = 2, HL_PT_RELRO = 0x6474e552 };
 
 // struct hl_symbol is a function to find. hl_find_following and hl_find set address and object.
 struct hl_symbol {
@@ -39,6 +40,20 @@ void hl_find_following(struct hl_symbol *symbols, size_t n);
 
 // hl_find finds the first definition of each symbol in any object, including the engine.
 void hl_find(struct hl_symbol *symbols, size_t n);
+
+// struct hl_replacement is a function whose callers are to call another one.
+struct hl_replacement {
+    const char *name;
+    void *original, *replacement;
+};
+
+// hl_replace writes the replacements into the tables of imports of all objects except the engine
+// and the object that defines the originals. A slot is replaced if it holds the original, or, if
+// unbound is set, if it will be bound at the first call. It returns what hl_loads does.
+uint64_t hl_replace(const struct hl_replacement *all, size_t n, const void *definer, bool unbound);
+
+// hl_loads returns the number of objects loaded until now.
+uint64_t hl_loads(void);
 
 // hl_object_name copies the name of the object that contains an address. For the program it is "".
 // It returns false if there is none.

@@ -1,5 +1,6 @@
 #include "heap/record.h"
 
+#include "heap/operators.h"
 #include "heap/sites.h"
 #include "output/trigger.h"
 #include "process/fork.h"
@@ -157,6 +158,7 @@ void *hl_note_slow(void *p, size_t size, struct hl_thread *t) {
     if (!is_due(p, size, t)) return p;
     if (hl_enter()) {
         hl_python_poll();
+        hl_operators_poll();
         hl_leave();
     }
     uint64_t signals = hl_enter_slow_path();

@@ -26,6 +26,11 @@ static inline void *hl_note(void *p, size_t size) {
     return p;
 }
 
+// hl_forget is called before each free.
+static inline void hl_forget(void *p) {
+    if (hl_unlikely(hl_live_maybe(p))) hl_record_free(p);
+}
+
 // hl_interpose_init is called once, before recording begins.
 void hl_interpose_init(void);
 

@@ -77,8 +77,6 @@ int hl_names_image(uint64_t *number) {
 
 void hl_names_reset(void) { chosen = false; }
 
-bool hl_names_any(void) { return chosen; }
-
 void hl_names_events(char path[HL_PATH]) { image_path(path, image, ".events.jsonl"); }
 
 void hl_names_frames(char path[HL_PATH]) { image_path(path, image, ".frames.jsonl"); }

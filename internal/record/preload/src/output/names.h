@@ -14,9 +14,6 @@ int hl_names_image(uint64_t *image);
 // hl_names_reset makes hl_names_image choose again: in a forked child.
 void hl_names_reset(void);
 
-// hl_names_any reports whether this process image has written anything.
-bool hl_names_any(void);
-
 void hl_names_events(char path[HL_PATH]);
 void hl_names_frames(char path[HL_PATH]);
 

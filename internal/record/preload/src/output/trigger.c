@@ -42,8 +42,15 @@ void hl_trigger_check(void) {
     if (missing) hl_writer_keep();
 }
 
+// is_copy reports whether this process was forked and has recorded nothing since. Its heap is a
+// copy of its parent's, and most such children are about to become another program, or to end.
+static int64_t allocated_before; // by the parent, before the fork
+static bool is_copy(void) {
+    return hl_process.is_fork && hl_totals.alloc_bytes == allocated_before;
+}
+
 void hl_trigger_last(enum hl_trigger trigger) {
-    if (!is_wanted()) return;
+    if (!is_wanted() || is_copy()) return;
     uint64_t signals = hl_signals_block();
     if (trigger == HL_EXIT) __atomic_store_n(&ended, true, __ATOMIC_RELAXED);
     hl_writer_now(trigger);
@@ -67,6 +74,6 @@ void hl_trigger_manual(void) {
 void hl_trigger_forked(void) {
     ended = false;
     finalized = 0;
-    last_allocated = hl_totals.alloc_bytes;
+    allocated_before = last_allocated = hl_totals.alloc_bytes;
     highest = hl_totals.inuse_bytes;
 }

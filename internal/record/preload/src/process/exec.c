@@ -2,18 +2,9 @@
 #include <stdarg.h>
 
 #include "heap/libc.h"
-#include "output/names.h"
 #include "output/trigger.h"
-#include "process/config.h"
 
 typedef char *const *strings;
-
-// before_exec takes the snapshot. A forked child that has written none is about to become another
-// program: its heap is a copy of its parent's.
-static void before_exec(void) {
-    if (hl_process.is_fork && !hl_names_any()) return;
-    hl_trigger_last(HL_EXEC);
-}
 
 // is_executable keeps programs that try one directory after another from taking a snapshot for
 // each.
@@ -29,31 +20,31 @@ static bool is_executable(const char *path) {
 
 HL_EXPORT int execve(const char *path, strings argv, strings envp) {
     NEXT(execve, (const char *, strings, strings));
-    if (is_executable(path)) before_exec();
+    if (is_executable(path)) hl_trigger_last(HL_EXEC);
     return next(path, argv, envp);
 }
 
 HL_EXPORT int execv(const char *path, strings argv) {
     NEXT(execv, (const char *, strings));
-    if (is_executable(path)) before_exec();
+    if (is_executable(path)) hl_trigger_last(HL_EXEC);
     return next(path, argv);
 }
 
 HL_EXPORT int execvp(const char *file, strings argv) {
     NEXT(execvp, (const char *, strings));
-    before_exec();
+    hl_trigger_last(HL_EXEC);
     return next(file, argv);
 }
 
 HL_EXPORT int execvpe(const char *file, strings argv, strings envp) {
     NEXT(execvpe, (const char *, strings, strings));
-    before_exec();
+    hl_trigger_last(HL_EXEC);
     return next(file, argv, envp);
 }
 
 HL_EXPORT int fexecve(int fd, strings argv, strings envp) {
     NEXT(fexecve, (int, strings, strings));
-    before_exec();
+    hl_trigger_last(HL_EXEC);
     return next(fd, argv, envp);
 }
 
@@ -61,7 +52,7 @@ HL_EXPORT int fexecve(int fd, strings argv, strings envp) {
 HL_EXPORT int execveat(int fd, const char *path, strings argv, strings envp, int flags) {
     NEXT(execveat, (int, const char *, strings, strings, int));
     if (!next) return hl_not_implemented();
-    before_exec();
+    hl_trigger_last(HL_EXEC);
     return next(fd, path, argv, envp, flags);
 }
 

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "engine.h"
 #include "heap/libc.h"
+#include "heap/operators.h"
 #include "heap/record.h"
 #include "heap/regions.h"
 #include "heap/sites.h"
@@ -26,6 +27,7 @@ static void read_process(void) {
 static bool start_recording(void) {
     hl_period = hl_config.period;
     hl_interpose_init();
+    hl_operators_init();
     if (!hl_regions_init() || !hl_sites_init()) return false;
     hl_unwind_init();
     hl_fork_init();
