@@ -92,7 +92,7 @@ static uint32_t find_gnu(const struct tables *t, const char *name) {
     for (const char *s = name; *s; s++) want = want * 33 + (unsigned char)*s;
     const uint32_t *h = t->gnu_hash;
     if (h[0] == 0) return 0;
-    const uint32_t *buckets = h + 4 + 2 * h[2], *chains = buckets + h[0];
+    const uint32_t *buckets = h + 4 + 2 * (size_t)h[2], *chains = buckets + h[0];
     uint32_t i = buckets[want % h[0]];
     for (; i >= h[1] && i != 0; i++) {
         uint32_t hash = chains[i - h[1]];
