@@ -82,22 +82,23 @@ static uintptr_t name(struct hl_chain *c) {
     return result == HL_NAMED_OK ? name : 0;
 }
 
+// is_last reports whether the frame is the last one of its activation, up to 3.11. Up to 3.10 each
+// frame has an activation of its own.
+static bool is_last(struct hl_chain *c) {
+    uint8_t entry = 0;
+    if (c->py->layout.frame.owner == HL_ABSENT) return true;
+    return read_byte(c, c->py->layout.frame.is_entry, &entry) && entry != 0;
+}
+
 uintptr_t hl_chain_next(struct hl_chain *c, bool *last) {
-    const struct hl_layout *l = &c->py->layout;
-    uint8_t entry = 1; // up to 3.10 each frame has an activation of its own
-    if (is_entry(c)) {
-        go_to_caller(c);
-        *last = true;
-        return 0;
+    uintptr_t frame_name = 0;
+    *last = is_entry(c);
+    if (!*last) {
+        frame_name = name(c);
+        *last = is_last(c);
     }
-    uintptr_t frame_name = name(c);
-    bool has_entries = l->frame.owner != HL_ABSENT && l->frame.is_entry == HL_ABSENT;
-    if (has_entries)
-        entry = 0;
-    else if (l->frame.is_entry != HL_ABSENT && !read_byte(c, l->frame.is_entry, &entry))
-        entry = 0;
-    *last = entry != 0;
-    if (*last && !load(c, c->activation, l->activation.previous, &c->activation)) c->activation = 0;
+    if (*last && !load(c, c->activation, c->py->layout.activation.previous, &c->activation))
+        c->activation = 0;
     go_to_caller(c);
     return frame_name;
 }

@@ -63,8 +63,9 @@ static bool augmentation(struct hl_reader *r, const char *letters, struct hl_fde
             break;
         }
         case 'S': fde->signal = true; break;
-        case 'B': break;              // return addresses are signed with the B key
-        case 'G': break;              // memory tagging
+        case 'B': // return addresses are signed with the B key
+        case 'G': // memory tagging
+            break;
         default: return !data.failed; // the length tells where the instructions begin
         }
     }

@@ -39,7 +39,7 @@ enum { MAX_REMEMBERED = 6 };
 // struct machine executes instructions.
 struct machine {
     const struct hl_fde *fde;
-    struct hl_reader *r;
+    struct hl_reader r;
     uintptr_t location, pc;
     struct hl_row *row;
     const struct hl_row *initial; // NULL while the CIE is run
@@ -48,18 +48,20 @@ struct machine {
 };
 
 static int32_t narrow(struct machine *m, int64_t value) {
-    if (value != (int32_t)value) m->r->failed = true;
+    if (value != (int32_t)value) m->r.failed = true;
     return (int32_t)value;
 }
 
 static int32_t scaled(struct machine *m, int64_t offset) {
     int64_t value;
-    if (__builtin_mul_overflow(offset, m->fde->data_align, &value)) m->r->failed = true;
-    return m->r->failed ? 0 : narrow(m, value);
+    if (__builtin_mul_overflow(offset, m->fde->data_align, &value)) m->r.failed = true;
+    return m->r.failed ? 0 : narrow(m, value);
 }
 
-static int32_t scaled_unsigned(struct machine *m) { return scaled(m, (int64_t)hl_read_uleb(m->r)); }
-static int32_t scaled_signed(struct machine *m) { return scaled(m, hl_read_sleb(m->r)); }
+static int32_t scaled_unsigned(struct machine *m) {
+    return scaled(m, (int64_t)hl_read_uleb(&m->r));
+}
+static int32_t scaled_signed(struct machine *m) { return scaled(m, hl_read_sleb(&m->r)); }
 
 // set changes the rule of a register. Registers that the engine does not follow, such as vector
 // registers, are ignored.
@@ -76,7 +78,7 @@ static void restore(struct machine *m, uint64_t reg) {
 }
 
 static void set_cfa(struct machine *m, uint64_t reg, int32_t offset) {
-    if (reg >= HL_REGISTERS) m->r->failed = true;
+    if (reg >= HL_REGISTERS) m->r.failed = true;
     m->row->cfa_is_expression = false;
     m->row->cfa_register = (uint8_t)reg;
     m->row->cfa = offset;
@@ -84,8 +86,8 @@ static void set_cfa(struct machine *m, uint64_t reg, int32_t offset) {
 
 // skip_expression skips an expression and returns its offset from the FDE.
 static int32_t skip_expression(struct machine *m) {
-    int32_t offset = narrow(m, (int64_t)(m->r->at - m->fde->address));
-    hl_skip(m->r, hl_read_uleb(m->r));
+    int32_t offset = narrow(m, (int64_t)(m->r.at - m->fde->address));
+    hl_skip(&m->r, hl_read_uleb(&m->r));
     return offset;
 }
 
@@ -95,7 +97,7 @@ static void advance(struct machine *m, uint64_t delta) {
 
 // set_rule executes an instruction that sets the rule of a register.
 static void set_rule(struct machine *m, uint8_t opcode) {
-    uint64_t reg = hl_read_uleb(m->r);
+    uint64_t reg = hl_read_uleb(&m->r);
     switch (opcode) {
     case OFFSET_EXTENDED: set(m, reg, HL_AT_CFA, scaled_unsigned(m)); break;
     case OFFSET_EXTENDED_SF: set(m, reg, HL_AT_CFA, scaled_signed(m)); break;
@@ -104,13 +106,13 @@ static void set_rule(struct machine *m, uint8_t opcode) {
         break;
     case VAL_OFFSET: set(m, reg, HL_IS_CFA, scaled_unsigned(m)); break;
     case VAL_OFFSET_SF: set(m, reg, HL_IS_CFA, scaled_signed(m)); break;
-    case REGISTER: set(m, reg, HL_IN, narrow(m, (int64_t)hl_read_uleb(m->r))); break;
+    case REGISTER: set(m, reg, HL_IN, narrow(m, (int64_t)hl_read_uleb(&m->r))); break;
     case EXPRESSION: set(m, reg, HL_AT_EXPR, skip_expression(m)); break;
     case VAL_EXPRESSION: set(m, reg, HL_IS_EXPR, skip_expression(m)); break;
     case UNDEFINED: set(m, reg, HL_UNDEFINED, 0); break;
     case SAME_VALUE: set(m, reg, HL_SAME, 0); break;
     case RESTORE_EXTENDED: restore(m, reg); break;
-    default: m->r->failed = true;
+    default: m->r.failed = true;
     }
 }
 
@@ -121,16 +123,16 @@ static bool set_cfa_rule(struct machine *m, uint8_t opcode) {
     uint64_t reg;
     switch (opcode) {
     case DEF_CFA:
-        reg = hl_read_uleb(m->r);
-        set_cfa(m, reg, narrow(m, (int64_t)hl_read_uleb(m->r)));
+        reg = hl_read_uleb(&m->r);
+        set_cfa(m, reg, narrow(m, (int64_t)hl_read_uleb(&m->r)));
         return true;
     case DEF_CFA_SF:
-        reg = hl_read_uleb(m->r);
+        reg = hl_read_uleb(&m->r);
         set_cfa(m, reg, scaled_signed(m));
         return true;
-    case DEF_CFA_REGISTER: set_cfa(m, hl_read_uleb(m->r), row->cfa); return true;
+    case DEF_CFA_REGISTER: set_cfa(m, hl_read_uleb(&m->r), row->cfa); return true;
     case DEF_CFA_OFFSET:
-        set_cfa(m, row->cfa_register, narrow(m, (int64_t)hl_read_uleb(m->r)));
+        set_cfa(m, row->cfa_register, narrow(m, (int64_t)hl_read_uleb(&m->r)));
         return true;
     case DEF_CFA_OFFSET_SF: set_cfa(m, row->cfa_register, scaled_signed(m)); return true;
     case DEF_CFA_EXPRESSION:
@@ -148,13 +150,13 @@ static void remember(struct machine *m, uint8_t opcode) {
     else if (opcode == RESTORE_STATE && m->remembered > 0)
         *m->row = m->memory[--m->remembered];
     else
-        m->r->failed = true;
+        m->r.failed = true;
 }
 
 // step executes one instruction.
 static void step(struct machine *m) {
     enum { OPERAND = 0x3f };
-    uint8_t opcode = (uint8_t)hl_read_unsigned(m->r, 1), operand = opcode & OPERAND;
+    uint8_t opcode = (uint8_t)hl_read_unsigned(&m->r, 1), operand = opcode & OPERAND;
     switch (opcode & ~OPERAND) {
     case ADVANCE_LOC: advance(m, operand); return;
     case OFFSET: set(m, operand, HL_AT_CFA, scaled_unsigned(m)); return;
@@ -163,11 +165,11 @@ static void step(struct machine *m) {
     switch (opcode) {
     case NOP:
     case NEGATE_RA_STATE: break;
-    case ARGS_SIZE: hl_read_uleb(m->r); break;
-    case SET_LOC: m->location = hl_read_pointer(m->r, m->fde->encoding, 0); break;
-    case ADVANCE_LOC1: advance(m, hl_read_unsigned(m->r, 1)); break;
-    case ADVANCE_LOC2: advance(m, hl_read_unsigned(m->r, 2)); break;
-    case ADVANCE_LOC4: advance(m, hl_read_unsigned(m->r, 4)); break;
+    case ARGS_SIZE: hl_read_uleb(&m->r); break;
+    case SET_LOC: m->location = hl_read_pointer(&m->r, m->fde->encoding, 0); break;
+    case ADVANCE_LOC1: advance(m, hl_read_unsigned(&m->r, 1)); break;
+    case ADVANCE_LOC2: advance(m, hl_read_unsigned(&m->r, 2)); break;
+    case ADVANCE_LOC4: advance(m, hl_read_unsigned(&m->r, 4)); break;
     case REMEMBER_STATE:
     case RESTORE_STATE: remember(m, opcode); break;
     default:
@@ -176,14 +178,14 @@ static void step(struct machine *m) {
 }
 
 // run executes instructions up to those of a location behind pc.
-static bool run(struct machine *m, struct hl_reader r) {
+static bool run(struct machine *m, const struct hl_reader *instructions) {
     enum { MAX_INSTRUCTIONS = 100000 };
-    m->r = &r;
-    for (int i = 0; i < MAX_INSTRUCTIONS && !r.failed && r.at < r.end; i++) {
+    m->r = *instructions;
+    for (int i = 0; i < MAX_INSTRUCTIONS && !m->r.failed && m->r.at < m->r.end; i++) {
         step(m);
         if (m->location > m->pc) break;
     }
-    return !r.failed;
+    return !m->r.failed;
 }
 
 bool hl_row_find(const struct hl_fde *fde, uintptr_t pc, struct hl_row *row) {
@@ -196,11 +198,11 @@ bool hl_row_find(const struct hl_fde *fde, uintptr_t pc, struct hl_row *row) {
     m.initial = NULL;
     m.remembered = 0;
     *row = (struct hl_row){.cfa_register = HL_REG_SP};
-    if (!run(&m, fde->initial)) return false;
+    if (!run(&m, &fde->initial)) return false;
     struct hl_row initial = *row;
     m.initial = &initial;
     m.remembered = 0;
-    return run(&m, fde->program);
+    return run(&m, &fde->program);
 }
 
 bool hl_row_expression(const struct hl_fde *fde, int32_t offset, struct hl_reader *r) {
