@@ -45,7 +45,7 @@ func (b *Blamer) Classes(id symbolize.LocationID) []Class {
 		if l.Script() {
 			out = append(out, b.rules.classifyScript(f.File, f.Function))
 		} else {
-			out = append(out, b.rules.classify(f.Function, module))
+			out = append(out, b.rules.Class(f.Function, f.File, module))
 		}
 	}
 	if len(out) == 0 {
@@ -61,7 +61,7 @@ func (b *Blamer) unnamed(l *symbolize.Location, module string) Class {
 	if l.Reason == symbolize.ReasonAnonymous || l.Reason == symbolize.ReasonNoPerfEntry {
 		return Interpreter
 	}
-	return b.rules.classify("", module)
+	return b.rules.Class("", "", module)
 }
 
 // Mapped reports whether the memory of a stack was mapped by mmap, rather than allocated.

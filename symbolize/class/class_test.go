@@ -22,6 +22,7 @@ func TestClasses(t *testing.T) {
 			"tensorflow::Tensor::FromProto", "tensorflow::(anonymous namespace)::FromProtoField<float>", "tensorflow::core::Arena::Arena",
 			"tensorflow::OpKernelContext::allocate_output", "tensorflow::ThreadPoolDevice::MakeTensorFromProto",
 			"_upb_Arena_SlowMalloc_dont_copy_me__upb_internal_use_only",
+			"__rustc::__rust_alloc", "<alloc::raw_vec::RawVec<u8>>::grow_one", "<tikv_jemallocator::Jemalloc as core::alloc::global::GlobalAlloc>::alloc",
 		},
 		Runtime: {
 			"_start", "__libc_start_main", "__libc_start_call_main", "start_thread", "clone3", "_dl_init",
@@ -32,19 +33,37 @@ func TestClasses(t *testing.T) {
 			"PyObject_Call", "_PyObject_MakeTpCall", "ffi_call", "Builtins_InterpreterEntryTrampoline",
 			"v8::internal::Builtin_HandleApiCall", "uv_run", "node::Buffer::New", "tp_new_wrapper",
 			"google::protobuf::MessageLite::CopyConstruct", "tensorflow::TensorProto::MergeImpl", "tensorflow::NodeDef::NodeDef", "shop::Order::MergeImpl",
+			"runtime.mallocgc", "internal/sync.(*HashTrieMap[...]).Swap", "strings.(*Builder).grow", "bytes.growSlice", "encoding/json.Unmarshal", "maps.Copy[...]",
 			"tensorflow::AttrValue_ListValue::CopyFrom", "upb_strtable_insert", "pybind11::cpp_function::dispatcher", "pybind11::detail::argument_loader<int>::call<void>",
 		},
 		Interpreter: {"_PyEval_EvalFrameDefault", "_PyEval_EvalFrame", "_PyEval_Vector", "PyEval_EvalFrameEx", "vm_exec_core", "Perl_runops_standard"},
-		Profiler:    {"tcmalloc::allocate_full_malloc_oom", "MallocHook::InvokeNewHookSlow", "prof_backtrace", "je_prof_tctx_create", "tc_malloc"},
+		Profiler:    {"tcmalloc::allocate_full_malloc_oom", "MallocHook::InvokeNewHookSlow", "_rjem_je_prof_backtrace", "_rjem_malloc", "prof_backtrace", "je_prof_tctx_create", "tc_malloc"},
 		Application: {
 			"main", "Cache::insert", "(anonymous namespace)::leak", "mallocate", "my_malloc_pool", "operator new_thing", "stdlib::f",
 			"app::std::f", "Vector::push_back", "PyInit_mymodule", "tensorflow::NodeDefBuilder::Finalize", "tensorflow::TensorArray::Read",
-			"tensorflow::ConstantOp::ConstantOp", "google::protobuf::DescriptorPool::FindFileByName", "MergeImpl", "leakBuffers", "dl_cache_insert", "main.main", "myapp::operator new_cache",
+			"tensorflow::ConstantOp::ConstantOp", "google::protobuf::DescriptorPool::FindFileByName", "net/http.(*conn).serve", "iofs", "shop/time.Parse", "strings",
+			"MergeImpl", "leakBuffers", "dl_cache_insert", "main.main", "myapp::operator new_cache",
 		},
 	} {
 		for _, f := range functions {
-			require.Equal(t, class, rules.classify(f, "program"), "%s", f)
+			require.Equal(t, class, rules.Class(f, "", "program"), "%s", f)
 		}
+	}
+}
+
+// TestClassesByFile: line tables have the names of functions without their namespaces.
+func TestClassesByFile(t *testing.T) {
+	rules := DefaultRules()
+	for frame, want := range map[[2]string]Class{
+		{"alloc", "/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/alloc/src/alloc.rs"}:                    Allocator,
+		{"grow_one<u64>", "/root/.rustup/toolchains/stable/lib/rustlib/src/rust/library/alloc/src/raw_vec/mod.rs"}: Allocator,
+		{"push<u64>", "/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/alloc/src/vec/mod.rs"}:              Runtime,
+		{"insert<u64>", "/rust/deps/hashbrown-0.15.5/src/map.rs"}:                                                  Runtime,
+		{"alloc", "/srv/shop/src/alloc.rs"}:                                                                        Application,
+		{"createUnsafeBuffer", "node:internal/buffer"}:                                                             Runtime,
+		{"createUnsafeBuffer", "/srv/node:app.js"}:                                                                 Application,
+	} {
+		require.Equal(t, want, rules.Class(frame[0], frame[1], ""), "%s", frame)
 	}
 }
 
@@ -56,19 +75,19 @@ func TestClassesOfUnnamedFrames(t *testing.T) {
 		"/usr/bin/python3.11": Runtime, "libffi.so.8": Runtime, "/srv/program": Application, "": Application,
 		"/srv/libcurl.so.4": Application, "/usr/lib/x86_64-linux-gnu/libcurl.so.4": Library,
 	} {
-		require.Equal(t, want, rules.classify("", module), "%s", module)
+		require.Equal(t, want, rules.Class("", "", module), "%s", module)
 	}
-	require.Equal(t, Application, rules.classify("qsort_r", "libc.so.6"), "a function takes precedence over its module")
-	require.Equal(t, Library, rules.classify("scanstring_unicode", "/usr/lib/python3.11/lib-dynload/_json.cpython-311-x86_64-linux-gnu.so"))
-	require.Equal(t, Library, rules.classify("builtin_map", "/root/.pyenv/versions/3.13.0/lib/libpython3.13.so.1.0"))
-	require.Equal(t, Mmap, rules.classify("[mmap]", ""))
-	require.Equal(t, Profiler, rules.classify("anything", "libtcmalloc_minimal.so.4"), "except in the module of the profiler")
+	require.Equal(t, Application, rules.Class("qsort_r", "", "libc.so.6"), "a function takes precedence over its module")
+	require.Equal(t, Library, rules.Class("scanstring_unicode", "", "/usr/lib/python3.11/lib-dynload/_json.cpython-311-x86_64-linux-gnu.so"))
+	require.Equal(t, Library, rules.Class("builtin_map", "", "/root/.pyenv/versions/3.13.0/lib/libpython3.13.so.1.0"))
+	require.Equal(t, Mmap, rules.Class("[mmap]", "", ""))
+	require.Equal(t, Profiler, rules.Class("anything", "", "libtcmalloc_minimal.so.4"), "except in the module of the profiler")
 }
 
 func TestParseRulesErrors(t *testing.T) {
 	for line, msg := range map[string]string{
-		"allocator":                 "want CLASS function|module|unnamed|path|script REGEXP",
-		"allocator function":        "want CLASS function|module|unnamed|path|script REGEXP",
+		"allocator":                 "want CLASS function|file|module|unnamed|path|script REGEXP",
+		"allocator function":        "want CLASS function|file|module|unnamed|path|script REGEXP",
 		"allokator function ^f$":    `unknown class "allokator"`,
 		"allocator fonction ^f$":    `cannot match "fonction"`,
 		"allocator function ^(f":    "missing closing )",
@@ -84,9 +103,9 @@ func TestParseRulesErrors(t *testing.T) {
 func TestFirstMatchingRuleApplies(t *testing.T) {
 	rules, err := ParseRules("application function ^malloc_of_mine$\nallocator function ^malloc\n  runtime\tmodule ^lib a b$", "r")
 	require.NoError(t, err)
-	require.Equal(t, Application, rules.classify("malloc_of_mine", ""))
-	require.Equal(t, Allocator, rules.classify("malloc", ""))
-	require.Equal(t, Runtime, rules.classify("f", "lib a b"), "an expression may contain spaces")
+	require.Equal(t, Application, rules.Class("malloc_of_mine", "", ""))
+	require.Equal(t, Allocator, rules.Class("malloc", "", ""))
+	require.Equal(t, Runtime, rules.Class("f", "", "lib a b"), "an expression may contain spaces")
 }
 
 // stackOf returns the symbols of one stack. Each location is a list of functions, innermost first,
@@ -169,19 +188,19 @@ func TestStableNames(t *testing.T) {
 
 // FuzzRules: ParseRules returns an error with file and line, or rules that classify any frame.
 func FuzzRules(f *testing.F) {
-	f.Add(rulesText, "std::vector<int>::push_back", "libc.so.6")
-	f.Add("allocator function ^(a|b)*$\n# comment\n\nruntime module .\n", "ab", "")
-	f.Add("allocator function (", "f", "m")
-	f.Fuzz(func(t *testing.T, text, function, module string) {
+	f.Add(rulesText, "std::vector<int>::push_back", "/usr/include/c++/12/vector", "libc.so.6")
+	f.Add("allocator function ^(a|b)*$\n# comment\n\nruntime module .\n", "ab", "", "")
+	f.Add("allocator function (", "f", "f.c", "m")
+	f.Fuzz(func(t *testing.T, text, function, file, module string) {
 		rules, err := ParseRules(text, "my.rules")
 		if err != nil {
 			require.Nil(t, rules)
 			require.Regexp(t, `^my\.rules:[1-9][0-9]*: `, err.Error())
 			return
 		}
-		class := rules.classify(function, module)
+		class := rules.Class(function, file, module)
 		require.Less(t, int(class), len(names))
-		if len(rules.list) == 0 || function+module == "" {
+		if len(rules.list) == 0 || function+file+module == "" {
 			require.Equal(t, Application, class)
 		}
 	})

@@ -56,6 +56,7 @@ type subject uint8
 
 const (
 	subjectFunction subject = iota
+	subjectFile             // the path of the source file
 	subjectModule           // the module of any frame
 	subjectUnnamed          // the module of a frame without a function
 	subjectPath             // the path of the module of any frame
@@ -64,7 +65,7 @@ const (
 )
 
 // subjectNames are the names in rules.
-var subjectNames = [subjects]string{"function", "module", "unnamed", "path", "script"}
+var subjectNames = [subjects]string{"function", "file", "module", "unnamed", "path", "script"}
 
 // DefaultRules returns the rules of rules.txt.
 func DefaultRules() *Rules { return defaultRules() }
@@ -91,10 +92,11 @@ func ReadRules(path string) (*Rules, error) {
 	return ParseRules(string(text), path)
 }
 
-// ParseRules reads one rule a line: a class, what to match ("function", "module", "unnamed" for the
-// module of a frame without a function, "path" for that of the module, or "script" for the file and
-// the function of a line of a script), and a regular expression. Empty lines and lines that begin
-// with # are ignored. An error is a [heapfile.SyntaxError] with the name and the line.
+// ParseRules reads one rule a line: a class, what to match ("function", "file" for the path of the
+// source file, "module", "unnamed" for the module of a frame without a function, "path" for that of
+// the module, or "script" for the file and the function of a line of a script), and a regular
+// expression. Empty lines and lines that begin with # are ignored. An error is a
+// [heapfile.SyntaxError] with the name and the line.
 func ParseRules(text, name string) (*Rules, error) {
 	r := &Rules{}
 	for i, line := range strings.Split(text, "\n") {
@@ -114,7 +116,7 @@ func ParseRules(text, name string) (*Rules, error) {
 // parseRule parses the fields of a line such as "allocator function ^xmalloc$".
 func parseRule(f []string) (rule, error) {
 	if len(f) < 3 {
-		return rule{}, fmt.Errorf("want CLASS function|module|unnamed|path|script REGEXP")
+		return rule{}, fmt.Errorf("want CLASS function|file|module|unnamed|path|script REGEXP")
 	}
 	class := slices.Index(names[:], f[0])
 	if class < 0 {
@@ -122,7 +124,7 @@ func parseRule(f []string) (rule, error) {
 	}
 	what := slices.Index(subjectNames[:], f[1])
 	if what < 0 {
-		return rule{}, fmt.Errorf("cannot match %q: want function, module, unnamed, path or script", f[1])
+		return rule{}, fmt.Errorf("cannot match %q: want function, file, module, unnamed, path or script", f[1])
 	}
 	pattern, err := regexp.Compile(strings.Join(f[2:], " "))
 	return rule{Class(class), subject(what), pattern}, err
@@ -131,10 +133,10 @@ func parseRule(f []string) (rule, error) {
 // texts are the texts of a frame that rules are matched against, by subject; "" does not match.
 type texts [subjects]string
 
-// classify returns the class of a frame. function is "" for a frame without a name; module is the
-// path of its module, "" if there is none.
-func (r *Rules) classify(function, module string) Class {
-	t := texts{subjectFunction: function, subjectPath: module}
+// Class returns the class of a frame by its function, its source file and the path of its module,
+// each of which may be empty.
+func (r *Rules) Class(function, file, module string) Class {
+	t := texts{subjectFunction: function, subjectFile: file, subjectPath: module}
 	if module != "" {
 		t[subjectModule] = path.Base(module)
 	}
