@@ -174,10 +174,7 @@ var renditions = map[growth.Style]string{
 
 func (w *watch) draw() error {
 	width, height := w.Screen.Size()
-	styled, err := w.Last.Screen(width, height, time.Now())
-	if err != nil {
-		return err
-	}
+	styled := w.Last.Screen(width, height, time.Now())
 	lines := make([]terminal.Line, len(styled))
 	for i, l := range styled {
 		lines[i] = terminal.Line{Text: l.Text, Rendition: renditions[l.Style]}

@@ -94,7 +94,7 @@ func deltaJSON(r *compare.Row, sides [2]*siteview.Describer) deltaEntry {
 		Change: r.Change, Delta: text.Counts(r.Delta()), Base: text.Counts(r.Base), Current: text.Counts(r.Current),
 		NoiseBytes: math.Round(r.Noise), MatchedBy: r.Tier.String(), Moved: r.Moved,
 		Stacks: max(len(r.BaseSites), len(r.CurrentSites)),
-		Blame:  v.Blame, Frames: describer.Frames(row), Advice: v.Advice(),
+		Blame:  v.Blame, Frames: describer.Frames(row), Advice: v.Advice(false),
 	}
 	if len(r.BaseSites) == 0 || len(r.CurrentSites) == 0 {
 		out.MatchedBy = identity.Unmatched.String()

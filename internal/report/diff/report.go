@@ -172,7 +172,7 @@ func (d *Report) row(p *text.Printer, rank int, r *compare.Row, sides [2]*sitevi
 		p.Linef("     moved: the function as a whole hardly changed")
 	}
 	if delta.InuseBytes > 0 {
-		if advice := v.Advice(); advice != "" {
+		if advice := v.Advice(false); advice != "" {
 			p.Linef("     → %s", advice)
 		}
 	}

@@ -148,7 +148,7 @@ func rowOf(r *gate.Row) rowJSON {
 	out := rowJSON{
 		Status: r.Status, Fingerprint: r.Fingerprint, Values: valuesJSON(r.Values), MatchedBy: r.Tier.String(),
 		Stacks:     r.Stacks,
-		Thresholds: thresholdsJSON(r.Thresholds), MovedWith: r.MovedWith, Advice: viewOf(r).Advice(),
+		Thresholds: thresholdsJSON(r.Thresholds), MovedWith: r.MovedWith, Advice: viewOf(r).Advice(false),
 		Frames: []frameJSON{},
 	}
 	if f := blamed(r.Site); f != nil {

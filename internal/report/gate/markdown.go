@@ -90,7 +90,7 @@ func (g *Report) markdownHead() string {
 			place = "(" + text.Code(v.Where, 80) + ")"
 		}
 		fmt.Fprintf(&b, "Look first at %s %s: %s **%s** %s.\n\n", text.Code(v.Name, 90), place,
-			metricText(r.Values[0].Metric), text.EscapeMarkdown(changeText(r.Values[0])), g.against(r.Values[0]))
+			metricText(r.Values[0].Metric), text.EscapeMarkdown(changeText(judged(r.Values[0]))), g.against(r.Values[0]))
 	}
 	for _, v := range levels(&g.Total) {
 		fmt.Fprintf(&b, "Heap %s → %s: %s %s.\n\n", amount(v, v.Before), amount(v, v.After), changeText(v),
@@ -163,7 +163,7 @@ func (g *Report) markdownDetails(r *gate.Row) string {
 		fmt.Fprintf(&b, "\nThe largest of %d call paths.\n", r.Stacks)
 	}
 	b.WriteString("\n</details>\n\n")
-	if advice := v.Advice(); advice != "" {
+	if advice := v.Advice(false); advice != "" {
 		fmt.Fprintf(&b, "%s: %s.\n\n", text.Code(v.Name, 90), text.EscapeMarkdown(advice))
 	}
 	return b.String()

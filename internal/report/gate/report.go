@@ -67,14 +67,14 @@ func (g *Report) Text(w io.Writer) error {
 	return p.Err
 }
 
-// headline is the verdict, and the worst function and its change.
+// headline is the verdict, and the worst function and the amount that it is judged by.
 func (g *Report) headline() string {
 	verdict := strings.ToUpper(string(g.Verdict)) + ": "
 	worst := g.worst()
 	if worst == nil {
 		return verdict + g.summary() + g.heapNow()
 	}
-	head, change := verdict+g.summary(), changeText(worst.Values[0])
+	head, change := verdict+g.summary(), changeText(judged(worst.Values[0]))
 	if worst == &g.Total {
 		return fmt.Sprintf("%s: %s", head, change)
 	}
@@ -85,14 +85,13 @@ func (g *Report) headline() string {
 	return head + lead + fitted(worst, logWidth-utf8.RuneCountInString(head+lead))
 }
 
-// fitted is the function, place and change of a row in width characters. If they do not fit, it
-// leaves out the noise and shortens the name.
+// fitted is the function, the place and the judged change of a row in width characters. If they do
+// not fit, it leaves out the noise and shortens the name.
 func fitted(r *gate.Row, width int) string {
-	v := viewOf(r)
-	name, place, change := v.Clipped(90), v.Where, changeText(r.Values[0])
+	v, value := viewOf(r), judged(r.Values[0])
+	name, place, change := v.Clipped(90), v.Where, changeText(value)
 	if utf8.RuneCountInString(joined(name, place, change)) > width {
-		change = fmt.Sprintf("%s (%s)", units.SignedBytes(r.Values[0].Delta())+unitOf(r.Values[0]),
-			percentText(r.Values[0]))
+		change = fmt.Sprintf("%s (%s)", units.SignedBytes(value.Delta())+unitOf(value), percentText(value))
 	}
 	room := width - utf8.RuneCountInString(joined("", place, change)) - 2
 	return joined(text.Clip(name, max(30, room)), place, change)

@@ -115,6 +115,18 @@ func failing() *gate.Result {
 	}
 }
 
+// TestTheHeadlineHasTheJudgedAmount: a part of the change that only moved between functions does not
+// fail the gate, so the headline leaves it out.
+func TestTheHeadlineHasTheJudgedAmount(t *testing.T) {
+	g := &gatereport.Report{Result: failing()}
+	g.Rows[0].Values[0].Moved = 5 * mib
+	var text, markdown strings.Builder
+	require.NoError(t, g.Text(&text))
+	require.NoError(t, g.Markdown(&markdown))
+	require.Regexp(t, `^FAIL: .*cache\.h:42  \+7\.30 MiB \(\+30 %`, text.String())
+	require.Contains(t, markdown.String(), "in use **+7.30 MiB (+30 %")
+}
+
 // passing is a night without changes, and with too few baselines to estimate the noise.
 func passing() *gate.Result {
 	return &gate.Result{

@@ -56,7 +56,7 @@ func (g *Report) evidence(r *gate.Row) (out []string) {
 	if line := v.CallPath(logWidth - 5); line != "" {
 		out = append(out, line)
 	}
-	if advice := v.Advice(); advice != "" {
+	if advice := v.Advice(false); advice != "" {
 		out = append(out, "→ "+advice)
 	}
 	return out

@@ -224,7 +224,7 @@ func (g *Report) sarifMessage(r *gate.Row) string {
 	if line := viewOf(r).CallPath(logWidth - 5); line != "" {
 		text += " Call path: " + line + "."
 	}
-	if advice := viewOf(r).Advice(); advice != "" {
+	if advice := viewOf(r).Advice(false); advice != "" {
 		text += " " + strings.ToUpper(advice[:1]) + advice[1:] + "."
 	}
 	return plainSARIF(text)

@@ -32,6 +32,12 @@ func changeText(v gate.Value) string {
 	return fmt.Sprintf("%s (%s)", units.SignedBytes(v.Delta())+unitOf(v), parts(v))
 }
 
+// judged is a value without the part of the change that moved: what the thresholds apply to.
+func judged(v gate.Value) gate.Value {
+	v.After, v.Moved = v.Before+v.Rest(), 0
+	return v
+}
+
 // parts are the change in percent and, if the noise is known, in multiples of it.
 func parts(v gate.Value) string {
 	switch {

@@ -1,7 +1,6 @@
 package growth
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"strings"
@@ -92,26 +91,23 @@ func (l *Live) residentText(k int) string {
 	return units.Bytes(rss)
 }
 
-// Screen is the state on a terminal of a size in characters.
-func (l *Live) Screen(width, height int, now time.Time) ([]ScreenLine, error) {
+// Screen is the state on a terminal of a size in characters. What there is no room for is left out
+// in this order: remarks on sites, notes, sites.
+func (l *Live) Screen(width, height int, now time.Time) []ScreenLine {
 	report := *l.Report
 	report.Width = width
-	lines := append(l.top(now), ScreenLine{}, ScreenLine{report.headline(), styleOf(l.Result.Verdict)},
-		ScreenLine{Text: report.Summary()})
-	if limit := report.Limit(); limit != "" {
-		lines = append(lines, ScreenLine{Text: limit})
+	lines := append(l.top(now), ScreenLine{})
+	for _, line := range folded(report.headline(), width) {
+		lines = append(lines, ScreenLine{line, styleOf(l.Result.Verdict)})
+	}
+	for _, line := range append(folded(report.Summary(), width), folded(report.Limit(), width)...) {
+		lines = append(lines, ScreenLine{Text: line})
 	}
 	lines = append(append(lines, l.curves(width)...), ScreenLine{})
-	table, err := report.tableLines()
-	if err != nil {
-		return nil, err
+	for _, line := range l.sitesIn(&report, height-len(lines)-1) {
+		lines = append(lines, ScreenLine{Text: line})
 	}
-	lines = append(lines, table...)
-	if room := height - 2; len(lines) > room && room > 0 {
-		lines = append(lines[:room-1:room-1],
-			ScreenLine{fmt.Sprintf("… %d more lines: heaplapse growth %s", len(lines)-room+1, text.Clean(l.Path)),
-				StyleFaint})
-	}
+	lines = lines[:min(len(lines), max(height-1, 0))]
 	for len(lines) < height-1 {
 		lines = append(lines, ScreenLine{})
 	}
@@ -119,7 +115,61 @@ func (l *Live) Screen(width, height int, now time.Time) ([]ScreenLine, error) {
 	for i := range lines {
 		lines[i].Text = truncated(lines[i].Text, width)
 	}
-	return lines[:min(len(lines), max(height, 1))], nil
+	return lines[:min(len(lines), max(height, 1))]
+}
+
+// sitesIn are the table and the notes in a number of lines.
+func (l *Live) sitesIn(g *Report, room int) (lines []string) {
+	rows, notes := []tableRow{}, []string{}
+	for _, n := range g.Notes() {
+		notes = append(notes, "note: "+n)
+	}
+	shown, used := 0, 0
+	if len(g.Result.Sites) > 0 {
+		lines, rows, used = append(lines, g.tableHead()), g.tableRows(), 1
+	}
+	for shown < len(rows) && used+len(rows[shown].lines) <= room {
+		used += len(rows[shown].lines)
+		shown++
+	}
+	more := ""
+	if n := len(g.Result.Sites) - shown; n > 0 {
+		for ; shown > 0 && used+1 > room; shown-- { // the line that counts the others
+			used -= len(rows[shown-1].lines)
+		}
+		more = fmt.Sprintf("… and %s: heaplapse growth %s", units.Count(len(g.Result.Sites)-shown, "more site"), text.Clean(l.Path))
+		used++
+	}
+	notes = notes[:max(0, min(len(notes), room-used))]
+	spare := room - used - len(notes)
+	for _, r := range rows[:shown] {
+		lines = append(lines, r.lines...)
+		if spare >= len(r.remarks) {
+			lines = append(lines, r.remarks...)
+			spare -= len(r.remarks)
+		}
+	}
+	if more != "" {
+		lines = append(lines, more)
+	}
+	return append(lines, notes...)
+}
+
+// folded breaks a text into lines of a width.
+func folded(s string, width int) (lines []string) {
+	line := ""
+	for _, word := range strings.Fields(s) {
+		next := text.Join(" ", line, word)
+		if line != "" && uniseg.StringWidth(next) > width {
+			lines = append(lines, line)
+			next = word
+		}
+		line = next
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 // top is the process and the age of the last snapshot.
@@ -156,22 +206,6 @@ func (l *Live) curves(width int) []ScreenLine {
 		lines = append(lines, ScreenLine{Text: text})
 	}
 	return lines
-}
-
-// tableLines is the table and the notes.
-func (g *Report) tableLines() (lines []ScreenLine, err error) {
-	var b bytes.Buffer
-	p := &text.Printer{W: &b}
-	if len(g.Result.Sites) > 0 {
-		g.table(p)
-	}
-	for _, n := range g.Notes() {
-		p.Linef("note: %s", n)
-	}
-	for line := range strings.Lines(b.String()) {
-		lines = append(lines, ScreenLine{Text: strings.TrimRight(line, "\n")})
-	}
-	return lines, p.Err
 }
 
 // bottom is the last line: how to stop, and what the screen has no room for.

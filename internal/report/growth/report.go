@@ -40,6 +40,21 @@ type Report struct {
 // Describe describes a site for a reader.
 func (g *Report) Describe(s *growth.Site) siteview.View { return g.sites().View(s.Members) }
 
+// Advice is what to look at next about a site; it may be empty.
+func (g *Report) Advice(s *growth.Site, v siteview.View) string {
+	rises, last := 0, int64(-1)
+	for i := g.Result.First; i <= g.Result.Last; i++ {
+		if !s.Visible[i] {
+			continue
+		}
+		if last >= 0 && s.Bytes[i] > last {
+			rises++
+		}
+		last = s.Bytes[i]
+	}
+	return v.Advice(rises > 1)
+}
+
 // sites returns the describer of the series, which is made on first use.
 func (g *Report) sites() *siteview.Describer {
 	if g.describer == nil {
@@ -144,7 +159,7 @@ func (g *Report) likeWorst() (n int) {
 func (g *Report) Next() string {
 	if worst := g.worst(); worst != nil {
 		v := g.Describe(worst)
-		if advice := v.Advice(); advice != "" {
+		if advice := g.Advice(worst, v); advice != "" {
 			return advice
 		}
 		return v.Blame.Remedy

@@ -2,8 +2,10 @@ package growth_test
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -47,7 +49,8 @@ func TestGrowthOutsideTheHeapComesFirst(t *testing.T) {
 	require.Contains(t, b.String(), `"next": "CPython keeps objects`)
 }
 
-// TestANarrowTerminalHasRoomForNames: it shows a shorter trend.
+// TestANarrowTerminalHasRoomForNames: it shows a shorter trend, and every line below the summary
+// fits.
 func TestANarrowTerminalHasRoomForNames(t *testing.T) {
 	g := liveOf(t).Report
 	for width, want := range map[int]bool{0: true, 200: true, 110: true, 80: false, 1: false} {
@@ -56,6 +59,10 @@ func TestANarrowTerminalHasRoomForNames(t *testing.T) {
 		require.NoError(t, g.Text(&b))
 		require.Equal(t, want, strings.Contains(b.String(), "█"), "%d characters", width)
 		require.Contains(t, b.String(), "leaky::remember<leaky::Request>  leaky.cc:105")
+		_, table, _ := strings.Cut(b.String(), "\n\n")
+		for line := range strings.Lines(table) {
+			require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimRight(line, "\n")), cmp.Or(max(width, 64*min(width, 1)), 160), "%d: %s", width, line)
+		}
 	}
 }
 

@@ -1,8 +1,10 @@
 package growth
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/trend"
@@ -18,21 +20,39 @@ const (
 	roomyWidth = 120
 	// sparkWidth is the width of a trend, in characters.
 	sparkWidth = 24
+	// leastWidth is the least width that a table fits.
+	leastWidth = 64
+	// pageWidth is the width of the lines below a row if Text is not for a terminal.
+	pageWidth = 160
+	// roomyName is the width of a name below which it gets a line of its own if it does not fit.
+	roomyName = 60
+	// indent is that of the lines below a row.
+	indent = "     "
 )
+
+// tableRow is a site in the table: the line of its numbers, with its name on the same line or on
+// the next one, and remarks on it.
+type tableRow struct{ lines, remarks []string }
 
 // table writes a row for each site, with its call path and advice below.
 func (g *Report) table(p *text.Printer) {
-	unit, factor := g.RateUnit()
-	shown := text.FirstRows(g.Result.Sites, g.Top)
-	p.Linef("%3s  %-14s %10s %12s %10s  %s  %s", "#", "VERDICT", "GROWTH", "PER "+rateHeading(unit), "NOW",
-		text.Pad(firstRunes("TREND", g.trendWidth()), g.trendWidth()), "SITE")
-	for i := range shown {
-		g.row(p, i+1, &shown[i], factor)
+	p.Linef("%s", g.tableHead())
+	rows := g.tableRows()
+	for _, r := range rows {
+		for _, line := range append(r.lines, r.remarks...) {
+			p.Linef("%s", line)
+		}
 	}
-	if n := len(g.Result.Sites) - len(shown); n > 0 {
+	if n := len(g.Result.Sites) - len(rows); n > 0 {
 		p.Linef("… and %s%s", units.Count(n, "more site"),
 			g.Flags.If(option.Top, ": %s %d shows them", len(g.Result.Sites)))
 	}
+}
+
+func (g *Report) tableHead() string {
+	unit, _ := g.RateUnit()
+	return fmt.Sprintf("%3s  %-14s %10s %12s %10s  %s  %s", "#", "VERDICT", "GROWTH", "PER "+rateHeading(unit), "NOW",
+		text.Pad(firstRunes("TREND", g.trendWidth()), g.trendWidth()), "SITE")
 }
 
 func rateHeading(unit string) string {
@@ -44,33 +64,58 @@ func rateHeading(unit string) string {
 
 func firstRunes(s string, n int) string { return string([]rune(s)[:min(n, len([]rune(s)))]) }
 
-func (g *Report) row(p *text.Printer, rank int, s *growth.Site, factor float64) {
-	v := g.Describe(s)
+// tableRows are the rows of the first Top sites. A remark that is the same for several sites is
+// made once.
+func (g *Report) tableRows() (rows []tableRow) {
+	made := map[string]bool{}
+	for i, s := range text.FirstRows(g.Result.Sites, g.Top) {
+		v := g.Describe(&s)
+		row := tableRow{lines: g.numbers(i+1, &s, v)}
+		for _, r := range g.remarks(&s, v) {
+			if !made[r] {
+				made[r] = true
+				row.remarks = append(row.remarks, wrapped(r, g.width())...)
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// numbers are the lines with the numbers and the name of a site.
+func (g *Report) numbers(rank int, s *growth.Site, v siteview.View) []string {
+	_, factor := g.RateUnit()
 	label := s.Label.String()
 	if isSuspicious(s.Label) {
 		label += fmt.Sprintf(" %.0f%%", 100*s.Confidence)
 	}
-	p.Linef("%3d  %-14s %10s %12s %10s  %s  %s  %s", rank, label, units.SignedBytes(s.Gained),
+	numbers := fmt.Sprintf("%3d  %-14s %10s %12s %10s  %s  ", rank, label, units.SignedBytes(s.Gained),
 		units.SignedBytes(s.Slope*factor),
-		units.Bytes(g.Now(s)), text.Pad(g.trend(s, g.trendWidth()), g.trendWidth()), v.Title(), v.Where)
-	for _, line := range remarks(s, v) {
-		p.Linef("     %s", line)
+		units.Bytes(g.Now(s)), text.Pad(g.trend(s, g.trendWidth()), g.trendWidth()))
+	width := g.width()
+	if width == 0 {
+		return []string{numbers + v.Fitted(0)}
 	}
+	room := width - utf8.RuneCountInString(numbers)
+	if room < roomyName && utf8.RuneCountInString(v.Fitted(0)) > room {
+		return []string{text.Clip(strings.TrimRight(numbers, " "), width), indent + v.Fitted(width-len(indent))}
+	}
+	return []string{numbers + v.Fitted(room)}
 }
 
 // isSuspicious reports whether a label is a leak or a suspect.
 func isSuspicious(l trend.Label) bool { return l.IsLeak() || l == trend.Suspect }
 
-// remarks are the lines below a row.
-func remarks(s *growth.Site, v siteview.View) (lines []string) {
-	if path := v.CallPath(0); path != "" {
+// remarks are the lines below a row, without their indent.
+func (g *Report) remarks(s *growth.Site, v siteview.View) (lines []string) {
+	if path := v.CallPath(cmp.Or(g.width(), pageWidth) - len(indent)); path != "" {
 		lines = append(lines, path)
 	}
 	if s.Resizing {
 		lines = append(lines, "a few objects become larger: a table or a buffer that is resized")
 	}
 	if isSuspicious(s.Label) {
-		if advice := v.Advice(); advice != "" {
+		if advice := g.Advice(s, v); advice != "" {
 			lines = append(lines, "→ "+advice)
 		}
 	}
@@ -78,6 +123,31 @@ func remarks(s *growth.Site, v siteview.View) (lines []string) {
 		lines = append(lines, v.Unnamed)
 	}
 	return lines
+}
+
+// wrapped is an indented text in lines of a width in characters; 0 has no limit.
+func wrapped(s string, width int) (lines []string) {
+	if width <= 0 || utf8.RuneCountInString(s) <= width-len(indent) {
+		return []string{indent + s}
+	}
+	line := ""
+	for _, word := range strings.Fields(s) {
+		next := text.Join(" ", line, word)
+		if line != "" && utf8.RuneCountInString(next) > width-len(indent) {
+			lines = append(lines, indent+line)
+			next = "  " + word
+		}
+		line = next
+	}
+	return append(lines, indent+line)
+}
+
+// width is that of the terminal, in characters; 0 if there is none.
+func (g *Report) width() int {
+	if g.Width <= 0 {
+		return 0
+	}
+	return max(g.Width, leastWidth)
 }
 
 // trend draws the bytes in use in the judged snapshots.

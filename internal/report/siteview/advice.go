@@ -16,8 +16,9 @@ import (
 
 // advice is what to look at next, for allocations whose stack shows a known cause.
 type advice struct {
-	// subject is what pattern matches: "function", "container" or "module" for a frame of the stack,
-	// "beside" for a module of a process that grows while its heap does not. See advice.txt.
+	// subject is what pattern matches: "function", "container", "resized" or "module" for a frame of
+	// the stack, "beside" for a module of a process that grows while its heap does not. See
+	// advice.txt.
 	subject string
 	pattern *regexp.Regexp
 	text    string
@@ -62,27 +63,33 @@ func parseEntry(lines []string) (a advice, err error) {
 		return a, errors.New("want a pattern, the advice and its source")
 	}
 	subject, pattern, _ := strings.Cut(lines[0], " ")
-	if !slices.Contains([]string{"function", "container", "module", "beside"}, subject) {
-		return a, errors.New("want function, container, module or beside")
+	if !slices.Contains([]string{"function", "container", "resized", "module", "beside"}, subject) {
+		return a, errors.New("want function, container, resized, module or beside")
 	}
 	a = advice{subject: subject, text: lines[1], source: lines[2]}
 	a.pattern, err = regexp.Compile(pattern)
 	return a, err
 }
 
-// ranks are the indices of the first advice about a frame, and of the first that is only about a
-// frame that a line of a script called; noAdvice if there is none.
-type ranks struct{ any, container int }
+// ranks are the indices of the first advice about a frame, of the first that is only about a frame
+// that a line of a script called, and of the first that is only about a site that was seen to grow
+// more than once; noAdvice if there is none.
+type ranks struct{ any, container, resized int }
 
 const noAdvice = math.MaxInt
 
+// noRanks are the ranks of a frame without advice.
+var noRanks = ranks{noAdvice, noAdvice, noAdvice}
+
 func ranksOf(module, function string) ranks {
-	r := ranks{noAdvice, noAdvice}
+	r := noRanks
 	for i, a := range advices() {
 		switch {
 		case !a.matches(module, function):
 		case a.subject == "container":
 			r.container = min(r.container, i)
+		case a.subject == "resized":
+			r.resized = min(r.resized, i)
 		default:
 			r.any = min(r.any, i)
 		}
@@ -92,7 +99,19 @@ func ranksOf(module, function string) ranks {
 
 // include adds the ranks of another frame.
 func (r *ranks) include(o ranks) {
-	r.any, r.container = min(r.any, o.any), min(r.container, o.container)
+	r.any, r.container, r.resized = min(r.any, o.any), min(r.container, o.container), min(r.resized, o.resized)
+}
+
+// first is the rank of the advice that is given.
+func (r *ranks) first(container, resized bool) int {
+	first := r.any
+	if container {
+		first = min(first, r.container)
+	}
+	if resized {
+		first = min(first, r.resized)
+	}
+	return first
 }
 
 // withoutLines matches what an advice says if the lines of scripts are not known.
@@ -131,7 +150,7 @@ func (a *advice) matches(module, function string) bool {
 	switch a.subject {
 	case "module":
 		return module != "" && a.pattern.MatchString(path.Base(module))
-	case "function", "container":
+	case "function", "container", "resized":
 		return a.pattern.MatchString(function)
 	}
 	return false

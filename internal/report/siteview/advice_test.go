@@ -37,12 +37,20 @@ func TestAdviceForKnownCauses(t *testing.T) {
 		"node::Buffer::New": "outside V8's heap",
 		"main":              "",
 	} {
-		got := OfRun(&baseline.Site{Frames: []baseline.Frame{{Function: "std::allocate"}, {Function: function}}}, 1).Advice()
+		got := OfRun(&baseline.Site{Frames: []baseline.Frame{{Function: "std::allocate"}, {Function: function}}}, 1).Advice(true)
 		if want == "" {
 			require.Empty(t, got)
 		}
 		require.Contains(t, got, want, function)
 	}
+}
+
+// TestAContainerGrowsMoreThanOnce: a vector that was reserved once is no container to which elements
+// are added.
+func TestAContainerGrowsMoreThanOnce(t *testing.T) {
+	v := OfRun(&baseline.Site{Frames: []baseline.Frame{{Function: "std::vector<int, std::allocator<int> >::reserve"}}}, 1)
+	require.Contains(t, v.Advice(true), "container grows")
+	require.Empty(t, v.Advice(false))
 }
 
 // TestGrowthBesideTheHeapHasAdvice, by the module of the process that allocates memory outside the
@@ -68,5 +76,5 @@ func TestEveryAdviceHasASource(t *testing.T) {
 	_, err := parseAdvice("function a\ntext only\n")
 	require.ErrorContains(t, err, "want a pattern, the advice and its source")
 	_, err = parseAdvice("frame a\ntext\nhttps://x\n")
-	require.ErrorContains(t, err, "want function, container, module or beside")
+	require.ErrorContains(t, err, "want function, container, resized, module or beside")
 }

@@ -52,7 +52,7 @@ func (d *Describer) View(row []symbolize.SiteID) View {
 		v.Where = strings.TrimSpace(v.Where + " (mmap)")
 	}
 	v.CallPaths = len(row)
-	v.advice = func() string { return d.adviceOn(stack) }
+	v.advice = func(resized bool) string { return d.adviceOn(stack, resized) }
 	v.callers = func() ([]Caller, bool) { return d.sharedCallers(row) }
 	return v
 }
@@ -116,18 +116,14 @@ func (d *Describer) module(l *symbolize.Location) string {
 }
 
 // adviceOn returns the advice on a stack; empty if there is none.
-func (d *Describer) adviceOn(stack []symbolize.LocationID) string {
-	all := ranks{noAdvice, noAdvice}
+func (d *Describer) adviceOn(stack []symbolize.LocationID, resized bool) string {
+	all := noRanks
 	lines := false
 	for _, id := range stack {
 		all.include(d.ranksOf(id))
 		lines = lines || d.symbols.Locations[id].Script()
 	}
-	rank := min(all.any, all.container)
-	if lines && !d.isDirect(stack) {
-		rank = all.any
-	}
-	return textOf(rank, lines)
+	return textOf(all.first(!lines || d.isDirect(stack), resized), lines)
 }
 
 // isDirect reports whether the line of a script that a stack is attributed to requested the memory
@@ -170,26 +166,28 @@ func (d *Describer) sharedCallers(row []symbolize.SiteID) (callers []Caller, sha
 		}
 		common = common[:commonCallers(common, d.callers(site, len(common)))]
 	}
-	if len(common) == 0 && len(row) > 1 {
+	if len(common) == 0 && len(largest) > 0 {
 		return largest, false
 	}
 	return common, true
 }
 
-// callers are those of one call path, the nearest ones up to a limit.
+// callers are those of one call path, the nearest ones up to a limit. Frames of runtimes are left
+// out if the function is not one itself: std::__invoke tells nothing about how a leak is reached.
 func (d *Describer) callers(site symbolize.SiteID, limit int) []Caller {
 	stack := d.stack(site)
 	ref, ok := d.blamer.Blame(stack)
 	if !ok {
 		return nil
 	}
-	blamed := &d.symbols.Locations[stack[ref.Position]]
-	list := callerList{last: d.frame(blamed, max(ref.Frame, 0)).Function, limit: limit}
-	first := max(ref.Frame, 0) + 1
+	blamed, first := &d.symbols.Locations[stack[ref.Position]], max(ref.Frame, 0)
+	list := callerList{last: d.frame(blamed, first).Function, limit: limit}
+	own := d.blamer.Classes(stack[ref.Position])[first]
+	first++
 	for _, id := range stack[ref.Position:] {
-		l := &d.symbols.Locations[id]
-		for k := first; k < max(1, len(l.Frames)); k++ {
-			if blamed.Script() && d.runsScript(id, k) {
+		l, classes := &d.symbols.Locations[id], d.blamer.Classes(id)
+		for k := first; k < len(classes); k++ {
+			if !l.Script() && passedOver(blamed.Script(), own, classes[k]) {
 				continue
 			}
 			if !list.add(d.frame(l, k)) {
@@ -201,10 +199,19 @@ func (d *Describer) callers(site symbolize.SiteID, limit int) []Caller {
 	return list.callers
 }
 
-// runsScript reports whether a frame is of the interpreter that runs the lines of a script.
-func (d *Describer) runsScript(id symbolize.LocationID, frame int) bool {
-	c := d.blamer.Classes(id)[frame]
-	return !d.symbols.Locations[id].Script() && (c == class.Runtime || c == class.Interpreter || c == class.Library)
+// passedOver reports whether a native caller is left out of the callers of a function: one that runs
+// a script, or a runtime if the function is none. script reports whether the function is a line of a
+// script.
+func passedOver(script bool, function, caller class.Class) bool {
+	if script {
+		return caller == class.Runtime || caller == class.Interpreter || caller == class.Library
+	}
+	return isRuntime(caller) && !isRuntime(function)
+}
+
+// isRuntime reports whether a class works for its callers.
+func isRuntime(c class.Class) bool {
+	return c == class.Runtime || c == class.Allocator || c == class.Profiler
 }
 
 // group is the file or the module of a row's function; empty if rows are neither.

@@ -66,9 +66,9 @@ func TestLinesOfScripts(t *testing.T) {
 	require.Equal(t, "handle app.py:10", v.Heading())
 	require.Equal(t, Blame{Function: "handle", File: "/srv/app.py", Line: 10}, v.Blame)
 	require.Equal(t, "← main app.py:11", v.CallPath(0))
-	require.Equal(t, "a Python list grows: something appends to it and never removes", v.Advice(), "the line is known")
+	require.Equal(t, "a Python list grows: something appends to it and never removes", v.Advice(true), "the line is known")
 	require.Equal(t, "handle app.py:10", d.View(ids[1:2]).Heading())
-	require.Empty(t, d.View(ids[1:2]).Advice())
+	require.Empty(t, d.View(ids[1:2]).Advice(true))
 	require.Equal(t, "handle app.py:10 (mmap)", d.View(ids[2:3]).Heading())
 
 	native := d.View(ids[3:])
@@ -82,9 +82,9 @@ func TestLinesOfScripts(t *testing.T) {
 // TestAdviceOnListsOfALibrary: a list that the line itself does not fill is not its list.
 func TestAdviceOnListsOfALibrary(t *testing.T) {
 	d, ids := scripted(t, Options{}, "list_resize ← list_append ← decode ← handle", "list_resize ← list_append ← _PyEval_Vector")
-	require.Empty(t, d.View(ids[:1]).Advice())
+	require.Empty(t, d.View(ids[:1]).Advice(true))
 	require.Equal(t, "a Python list grows: something appends to it and never removes; the built-in engine shows the line",
-		d.View(ids[1:]).Advice(), "without lines")
+		d.View(ids[1:]).Advice(true), "without lines")
 }
 
 func TestFilesOfScriptsAreGroups(t *testing.T) {
@@ -99,5 +99,5 @@ func TestScriptsOfSummarizedRuns(t *testing.T) {
 		{Function: "list_resize", Module: "/usr/bin/python3.11"}, {Function: "handle", File: "/srv/app.py", Line: 9},
 	}}, 1)
 	require.Equal(t, "handle app.py:9", v.Heading())
-	require.Empty(t, v.Advice())
+	require.Empty(t, v.Advice(true))
 }

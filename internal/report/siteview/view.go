@@ -9,6 +9,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/internal/report/text"
+	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
 // View is an allocation site as reports show it. Use [Describer.View] or [OfRun].
@@ -30,7 +31,7 @@ type View struct {
 	Unnamed string
 
 	// Both are expensive, and most tables do not need them.
-	advice  func() string
+	advice  func(resized bool) string
 	callers func() (callers []Caller, shared bool)
 }
 
@@ -80,8 +81,25 @@ func (v View) Clipped(width int) string { return text.Clip(v.Name, width) }
 // Heading is the title and the place.
 func (v View) Heading() string { return strings.TrimSpace(v.Title() + " " + v.Where) }
 
-// Advice is what to look at next; it may be empty.
-func (v View) Advice() string { return v.advice() }
+// Fitted is the title and the place in a width in characters, with the middle left out if that is
+// necessary. A width of 0 has no limit.
+func (v View) Fitted(width int) string {
+	line, where := text.Join("  ", v.Title(), v.Where), utf8.RuneCountInString(v.Where)
+	switch n := utf8.RuneCountInString(line); {
+	case width <= 0 || n <= width:
+		return line
+	case where > 0 && width-where-2 >= leastTitle:
+		return text.Clip(v.Title(), width-where-2) + "  " + v.Where
+	}
+	return text.Clip(line, width)
+}
+
+// leastTitle is the least width of a title beside its place, in characters.
+const leastTitle = 20
+
+// Advice is what to look at next; it may be empty. resized reports whether the site was seen to grow
+// more than once, as a container does to which elements are added.
+func (v View) Advice(resized bool) string { return v.advice(resized) }
 
 // Callers are the functions that call the site's function, nearest first. A function that calls
 // itself is listed once. Shared reports whether all call paths have these callers; if not, they are
@@ -91,25 +109,43 @@ func (v View) Callers() (callers []Caller, shared bool) { return v.callers() }
 // maxCallers is the number of callers in a call path in one line.
 const maxCallers = 4
 
-// CallPath is the nearest callers in one line, as many as fit into a width in characters, but at
-// least one. A width of 0 has no limit.
+// CallPath is the nearest callers in one line of a width in characters, with the middle of their
+// names left out if that is necessary. It has as many callers as fit, but at least one. A width of
+// 0 has no limit.
 func (v View) CallPath(width int) string {
-	line := ""
 	callers, shared := v.Callers()
-	for i, c := range callers[:min(maxCallers, len(callers))] {
-		next := line + " ← " + c.String()
-		if i > 0 && width > 0 && utf8.RuneCountInString(next) > width {
-			break
-		}
-		line = next
-	}
+	callers = callers[:min(maxCallers, len(callers))]
+	end := ""
 	switch {
 	case v.CallPaths > 1 && shared:
-		line += fmt.Sprintf("  (%d call paths)", v.CallPaths)
+		end = fmt.Sprintf("  (%d call paths)", v.CallPaths)
 	case v.CallPaths > 1:
-		line += fmt.Sprintf("  (the largest of %d call paths)", v.CallPaths)
+		end = fmt.Sprintf("  (the largest of %d call paths)", v.CallPaths)
 	}
-	return strings.TrimSpace(line)
+	for n := len(callers); n > 0; n-- {
+		for _, longest := range nameWidths {
+			line := callLine(callers[:n], longest) + end
+			if width <= 0 || utf8.RuneCountInString(line) <= width {
+				return line
+			}
+		}
+	}
+	if len(callers) == 0 {
+		return strings.TrimSpace(end)
+	}
+	return text.Clip(callLine(callers[:1], nameWidths[0])+end, width)
+}
+
+// nameWidths are the lengths to which names of callers are shortened until their line fits.
+var nameWidths = []int{maxCaller, 40, 28}
+
+// callLine is a list of callers in one line.
+func callLine(callers []Caller, longest int) string {
+	var parts []string
+	for _, c := range callers {
+		parts = append(parts, "← "+strings.TrimSpace(text.Clip(c.Name, longest)+" "+c.Where))
+	}
+	return strings.Join(parts, " ")
 }
 
 // String is the caller's name and place.
@@ -147,23 +183,39 @@ func where(f *baseline.Frame) string {
 	if p := text.Position(f.File, f.Line); p != "" {
 		return text.Clip(p, maxWhere)
 	}
-	if module := path.Base(f.Module); f.Module != "" && !strings.HasPrefix(f.Function, module+"+") {
-		return text.Clip(module, maxWhere)
+	if f.Module != "" && !isLabel(f) {
+		return text.Clip(path.Base(f.Module), maxWhere)
 	}
 	return ""
 }
 
-// callersOf are the frames above the one at index blame, nearest first. A function that calls
-// itself is listed once.
+// callersOf are the callers of the frame at index blame, as those of a Describer.
 func callersOf(frames []baseline.Frame, blame int) (callers []Caller) {
 	if blame < 0 {
 		return nil
 	}
 	list := callerList{last: frames[blame].Function, limit: len(frames)}
+	script, own := frames[blame].Script(), classOf(&frames[blame])
 	for i := blame + 1; i < len(frames); i++ {
-		list.add(&frames[i])
+		if f := &frames[i]; f.Script() || !passedOver(script, own, classOf(f)) {
+			list.add(f)
+		}
 	}
 	return list.callers
+}
+
+// classOf is the class of a frame by the default rules.
+func classOf(f *baseline.Frame) class.Class {
+	function := f.Function
+	if isLabel(f) {
+		function = ""
+	}
+	return class.DefaultRules().Class(function, f.File, f.Module)
+}
+
+// isLabel reports whether a frame has no function: then it is called module+offset.
+func isLabel(f *baseline.Frame) bool {
+	return f.Module != "" && strings.HasPrefix(f.Function, path.Base(f.Module)+"+")
 }
 
 // callerList collects the callers of a function, nearest first, up to a limit.
@@ -203,24 +255,21 @@ func OfRun(s *baseline.Site, callPaths int) View {
 		}
 	}
 	v.CallPaths = callPaths
-	v.advice = func() string {
-		return adviceOnFrames(frames)
+	v.advice = func(resized bool) string {
+		return adviceOnFrames(frames, resized)
 	}
 	v.callers = func() ([]Caller, bool) { return callersOf(frames, blame), callPaths <= 1 }
 	return v
 }
 
 // adviceOnFrames returns the advice on the stack of a summarized run; empty if there is none.
-func adviceOnFrames(frames []baseline.Frame) string {
-	all := ranks{noAdvice, noAdvice}
+func adviceOnFrames(frames []baseline.Frame, resized bool) string {
+	all := noRanks
 	lines := slices.ContainsFunc(frames, func(f baseline.Frame) bool { return f.Script() })
 	for i := range frames {
 		if !frames[i].Script() {
 			all.include(ranksOf(frames[i].Module, frames[i].Function))
 		}
 	}
-	if lines {
-		return textOf(all.any, true)
-	}
-	return textOf(min(all.any, all.container), false)
+	return textOf(all.first(!lines, resized), lines)
 }

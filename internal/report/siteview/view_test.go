@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -30,7 +31,7 @@ func TestViewOfARun(t *testing.T) {
 	require.True(t, shared)
 	require.Equal(t, []Caller{{"walk", "tree.cc:3"}, {"shopd+0x12", ""}, {"main", "shopd"}}, callers, "recursion is folded")
 	require.Equal(t, "← walk tree.cc:3 ← shopd+0x12 ← main shopd", v.CallPath(0))
-	require.Empty(t, v.Advice())
+	require.Empty(t, v.Advice(false))
 }
 
 func TestViewWithoutNames(t *testing.T) {
@@ -41,18 +42,39 @@ func TestViewWithoutNames(t *testing.T) {
 	require.Equal(t, "(no name)", OfRun(&baseline.Site{Frames: []baseline.Frame{{}}}, 1).Heading())
 }
 
-// TestCallPathFitsAWidth and has at least one caller and at most four.
+// TestCallPathFitsAWidth and has at least one caller and at most four. Names are shortened before
+// callers are left out.
 func TestCallPathFitsAWidth(t *testing.T) {
 	s := &baseline.Site{Frames: []baseline.Frame{frame("f", "", 0)}}
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		s.Frames = append(s.Frames, frame(strings.Repeat(name, 20), "/src/x.cc", 1))
 	}
-	for width, callers := range map[int]int{0: 4, 1: 1, 30: 1, 59: 1, 60: 2, 90: 3, 200: 4} {
+	for width, callers := range map[int]int{0: 4, 29: 1, 58: 1, 59: 2, 90: 3, 200: 4} {
 		path := OfRun(s, 1).CallPath(width)
 		require.Equal(t, callers, strings.Count(path, "←"), "%d characters: %s", width, path)
 	}
+	require.Equal(t, "← aaaaaaaa….cc:1", OfRun(s, 1).CallPath(16))
+	s.Frames[1].Function = strings.Repeat("a", 100)
+	require.Equal(t, "← "+strings.Repeat("a", 18)+"…"+strings.Repeat("a", 9)+" x.cc:1 ← bbbbbbbbbbbbbbbbbbbb x.cc:1", OfRun(s, 1).CallPath(67))
+	for width := 1; width < 300; width++ {
+		require.LessOrEqual(t, utf8.RuneCountInString(OfRun(s, 12).CallPath(width)), width)
+		require.LessOrEqual(t, utf8.RuneCountInString(OfRun(&baseline.Site{Frames: s.Frames[1:]}, 12).Fitted(width)), width)
+	}
 	require.True(t, strings.HasSuffix(OfRun(s, 3).CallPath(0), " x.cc:1  (the largest of 3 call paths)"))
 	require.Equal(t, "(the largest of 3 call paths)", OfRun(&baseline.Site{Frames: s.Frames[:1]}, 3).CallPath(0))
+}
+
+// TestCallersPassOverRuntimes: between a function and its callers, frames of the C++ library tell
+// nothing.
+func TestCallersPassOverRuntimes(t *testing.T) {
+	s := &baseline.Site{Frames: []baseline.Frame{
+		frame("work", "/src/a.cc", 1), frame("std::__invoke_impl<void, void (*)()>", "/usr/include/c++/12/bits/invoke.h", 61),
+		frame("std::thread::_State_impl<int>::_M_run", "/usr/include/c++/12/bits/std_thread.h", 211), frame("serve", "/src/a.cc", 9),
+		{Function: "libc.so.6+0x891f4", Module: "/lib/libc.so.6"}, frame("plugin+0x12", "", 0), frame("clone3", "", 0),
+	}}
+	require.Equal(t, "← serve a.cc:9 ← plugin+0x12 shopd", OfRun(s, 1).CallPath(0))
+	s.Blame = 1
+	require.Equal(t, 4, strings.Count(OfRun(s, 1).CallPath(0), "←"), "a runtime is blamed if there is nothing else: all callers count")
 }
 
 // described resolves stacks of addresses without symbols and returns a describer and the sites of
