@@ -59,9 +59,13 @@ func TestClassesByFile(t *testing.T) {
 		{"grow_one<u64>", "/root/.rustup/toolchains/stable/lib/rustlib/src/rust/library/alloc/src/raw_vec/mod.rs"}: Allocator,
 		{"push<u64>", "/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/alloc/src/vec/mod.rs"}:              Runtime,
 		{"insert<u64>", "/rust/deps/hashbrown-0.15.5/src/map.rs"}:                                                  Runtime,
-		{"alloc", "/srv/shop/src/alloc.rs"}:                                                                        Application,
-		{"createUnsafeBuffer", "node:internal/buffer"}:                                                             Runtime,
-		{"createUnsafeBuffer", "/srv/node:app.js"}:                                                                 Application,
+		// As recorded from tikv-jemallocator 0.6.1 and Rust 1.95 with line tables only.
+		{"alloc", "/root/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/tikv-jemallocator-0.6.1/src/lib.rs"}:           Allocator,
+		{"prof_alloc_prep_more", "/b/tikv-jemalloc-sys-dadb9534c218a8ca/out/build/include/jemalloc/internal/prof_inlines.h"}: Profiler,
+		{"__rust_alloc", "/srv/shop/src/main.rs"}:      Allocator,
+		{"alloc", "/srv/shop/src/alloc.rs"}:            Application,
+		{"createUnsafeBuffer", "node:internal/buffer"}: Runtime,
+		{"createUnsafeBuffer", "/srv/node:app.js"}:     Application,
 	} {
 		require.Equal(t, want, rules.Class(frame[0], frame[1], ""), "%s", frame)
 	}
