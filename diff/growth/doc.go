@@ -17,6 +17,7 @@
 //	heap.go      the trend of the whole heap, and of the resident set
 //	judge.go     the trend of each group, and of its members if the group does not leak
 //	list.go      which of them are listed, and in what order
+//	causes.go    the functions through which many sites grow
 //	conclude.go  the verdict on the series, and the notes
 //
 // Package trend has the statistics of one curve; package symbolize/class decides which frame a site

@@ -43,5 +43,7 @@ func Judge(series *series.Series, symbols *symbolize.Symbols, c *sites.Collector
 	groups := groupSites(scope, symbols, blamer, columns, o)
 	heap := judgeHeap(scope, groups.heap, o.MinBytes)
 	j := judgement{scope, columns, symbols, blamer, o.MinBytes, heap.gained(), medianRise(scope, columns)}
-	return conclude(scope, groups, heap, list(j.groups(groups.members), heap.gained(), o))
+	result := conclude(scope, groups, heap, list(j.groups(groups.members), heap.gained(), o))
+	result.Causes = j.causes(groups.members)
+	return result
 }

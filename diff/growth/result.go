@@ -81,6 +81,9 @@ type Result struct {
 	Tested int
 	// Range is the snapshots that were judged.
 	sites.Range
+	// Causes are functions through which many sites grow, the largest growth first; none if a site
+	// has most of the growth.
+	Causes []Cause
 	// Sites are ranked, worst first.
 	Sites []Site
 	// Stable are the sites that are not in Sites, ranked; only with Options.KeepStable.

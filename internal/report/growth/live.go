@@ -125,7 +125,7 @@ func (l *Live) sitesIn(g *Report, room int) (lines []string) {
 		notes = append(notes, "note: "+n)
 	}
 	shown, used := 0, 0
-	if len(g.Result.Sites) > 0 {
+	if g.hasTable() {
 		lines, rows, used = append(lines, g.tableHead()), g.tableRows(), 1
 	}
 	for shown < len(rows) && used+len(rows[shown].lines) <= room {
@@ -133,11 +133,12 @@ func (l *Live) sitesIn(g *Report, room int) (lines []string) {
 		shown++
 	}
 	more := ""
-	if n := len(g.Result.Sites) - shown; n > 0 {
+	all := len(g.Result.Causes) + len(g.Result.Sites)
+	if n := all - shown; n > 0 {
 		for ; shown > 0 && used+1 > room; shown-- { // the line that counts the others
 			used -= len(rows[shown-1].lines)
 		}
-		more = fmt.Sprintf("… and %s: heaplapse growth %s", units.Count(len(g.Result.Sites)-shown, "more site"), text.Clean(l.Path))
+		more = fmt.Sprintf("… and %s: heaplapse growth %s", units.Count(all-shown, "more site"), text.Clean(l.Path))
 		used++
 	}
 	notes = notes[:max(0, min(len(notes), room-used))]

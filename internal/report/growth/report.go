@@ -55,6 +55,14 @@ func (g *Report) Advice(s *growth.Site, v siteview.View) string {
 	return v.Advice(rises > 1)
 }
 
+// DescribeCause describes a cause for a reader.
+func (g *Report) DescribeCause(c *growth.Cause) siteview.View {
+	return g.sites().Cause(c.Members, c.Blame)
+}
+
+// hasTable reports whether there are sites or causes to list.
+func (g *Report) hasTable() bool { return len(g.Result.Sites)+len(g.Result.Causes) > 0 }
+
 // sites returns the describer of the series, which is made on first use.
 func (g *Report) sites() *siteview.Describer {
 	if g.describer == nil {
@@ -77,7 +85,7 @@ func (g *Report) Text(w io.Writer) error {
 		}
 		return p.Err
 	}
-	if len(g.Result.Sites) > 0 {
+	if g.hasTable() {
 		p.Linef("")
 		g.table(p)
 	}

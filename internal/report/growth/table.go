@@ -3,6 +3,7 @@ package growth
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -43,7 +44,7 @@ func (g *Report) table(p *text.Printer) {
 			p.Linef("%s", line)
 		}
 	}
-	if n := len(g.Result.Sites) - len(rows); n > 0 {
+	if n := len(g.Result.Sites) - len(text.FirstRows(g.Result.Sites, g.Top)); n > 0 {
 		p.Linef("… and %s%s", units.Count(n, "more site"),
 			g.Flags.If(option.Top, ": %s %d shows them", len(g.Result.Sites)))
 	}
@@ -64,13 +65,24 @@ func rateHeading(unit string) string {
 
 func firstRunes(s string, n int) string { return string([]rune(s)[:min(n, len([]rune(s)))]) }
 
-// tableRows are the rows of the first Top sites. A remark that is the same for several sites is
-// made once.
-func (g *Report) tableRows() (rows []tableRow) {
-	made := map[string]bool{}
+// causeRows are the rows above those of the sites.
+func (g *Report) causeRows() (rows []tableRow) {
+	for i := range g.Result.Causes {
+		c := &g.Result.Causes[i]
+		row := tableRow{lines: g.numbers("–", &c.Site, g.DescribeCause(c))}
+		row.lines = append(row.lines, wrapped(CauseShare(c)+", through functions that it calls", g.width())...)
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// tableRows are the rows of the causes and of the first Top sites. A remark that is the same for
+// several sites is made once.
+func (g *Report) tableRows() []tableRow {
+	rows, made := g.causeRows(), map[string]bool{}
 	for i, s := range text.FirstRows(g.Result.Sites, g.Top) {
 		v := g.Describe(&s)
-		row := tableRow{lines: g.numbers(i+1, &s, v)}
+		row := tableRow{lines: g.numbers(strconv.Itoa(i+1), &s, v)}
 		for _, r := range g.remarks(&s, v) {
 			if !made[r] {
 				made[r] = true
@@ -82,14 +94,19 @@ func (g *Report) tableRows() (rows []tableRow) {
 	return rows
 }
 
+// CauseShare is the part of the growth that a cause explains, as in "76 % of the growth, 212 sites".
+func CauseShare(c *growth.Cause) string {
+	return fmt.Sprintf("%.0f %% of the growth, %s", 100*c.Share, units.Count(c.Sites, "site"))
+}
+
 // numbers are the lines with the numbers and the name of a site.
-func (g *Report) numbers(rank int, s *growth.Site, v siteview.View) []string {
+func (g *Report) numbers(rank string, s *growth.Site, v siteview.View) []string {
 	_, factor := g.RateUnit()
 	label := s.Label.String()
 	if isSuspicious(s.Label) {
 		label += fmt.Sprintf(" %.0f%%", 100*s.Confidence)
 	}
-	numbers := fmt.Sprintf("%3d  %-14s %10s %12s %10s  %s  ", rank, label, units.SignedBytes(s.Gained),
+	numbers := fmt.Sprintf("%3s  %-14s %10s %12s %10s  %s  ", rank, label, units.SignedBytes(s.Gained),
 		units.SignedBytes(s.Slope*factor),
 		units.Bytes(g.Now(s)), text.Pad(g.trend(s, g.trendWidth()), g.trendWidth()))
 	width := g.width()

@@ -57,6 +57,18 @@ func (d *Describer) View(row []symbolize.SiteID) View {
 	return v
 }
 
+// Cause describes a function through which the call paths of a row grow. ref refers to it on the stack
+// of the first one. The lines at which it calls others differ, so its place is only its file.
+func (d *Describer) Cause(row []symbolize.SiteID, ref class.FrameRef) View {
+	stack := d.stack(row[0])
+	frame := *d.frame(&d.symbols.Locations[stack[ref.Position]], max(ref.Frame, 0))
+	frame.Line = 0
+	v := viewOf(&frame)
+	v.advice = func(resized bool) string { return d.adviceOn(stack, resized) }
+	v.callers = func() ([]Caller, bool) { return nil, true }
+	return v
+}
+
 // Frames are those of a row's largest call path.
 func (d *Describer) Frames(row []symbolize.SiteID) []Frame {
 	out := []Frame{}

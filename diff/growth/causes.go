@@ -1,0 +1,112 @@
+package growth
+
+import (
+	"path"
+	"slices"
+
+	"github.com/heaplapse/heaplapse/diff/causes"
+	"github.com/heaplapse/heaplapse/diff/identity"
+	"github.com/heaplapse/heaplapse/diff/internal/group"
+	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/symbolize"
+	"github.com/heaplapse/heaplapse/symbolize/class"
+)
+
+// Cause is a function through which many sites grow.
+type Cause struct {
+	// Site is the sum of the call paths below the function. Its Blame refers to the function.
+	Site
+	// Sites is the number of sites that grew there.
+	Sites int
+	// Share is the share of the heap's growth that is there, 0 to 1.
+	Share float64
+}
+
+// causes are the functions that explain the growth of many sites, if their sum may leak. members are
+// the sites by group.
+func (j *judgement) causes(members [][]symbolize.SiteID) (out []Cause) {
+	if j.heapGained < j.minBytes {
+		return nil
+	}
+	functions := newFunctions(j)
+	var paths []causes.Path
+	var ids []symbolize.SiteID
+	for n, group := range members {
+		for _, id := range group {
+			if gained := j.scope.gained(j.columns[id]); gained != 0 {
+				paths = append(paths, causes.Path{Growth: gained, Site: n, Functions: functions.of(id)})
+				ids = append(ids, id)
+			}
+		}
+	}
+	for _, found := range causes.Find(paths, j.heapGained) {
+		var below []symbolize.SiteID
+		for _, i := range found.Paths {
+			below = append(below, ids[i])
+		}
+		c := Cause{Site: j.site(below), Sites: found.Sites, Share: min(1, float64(found.Growth)/float64(j.heapGained))}
+		c.Blame = functions.find(c.Members[0], found.Function)
+		if found.Growth >= j.minBytes && (c.Label.IsLeak() || c.Label == trend.Suspect) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// functions numbers the functions that may be causes: those of the program and of its libraries.
+type functions struct {
+	j     *judgement
+	index group.Index
+	known map[symbolize.LocationID][]int // by frame; notCause for one that cannot be a cause
+}
+
+// notCause is the number of a frame that cannot be a cause: a runtime, or one without a name.
+const notCause = -1
+
+func newFunctions(j *judgement) *functions {
+	return &functions{j: j, known: map[symbolize.LocationID][]int{}}
+}
+
+// of returns the functions of a site's call path, leaf first.
+func (f *functions) of(id symbolize.SiteID) (out []int) {
+	for _, l := range f.j.symbols.Stack(f.j.symbols.SiteStack(id)) {
+		for _, n := range f.at(l) {
+			if n != notCause && (len(out) == 0 || out[len(out)-1] != n) {
+				out = append(out, n)
+			}
+		}
+	}
+	return out
+}
+
+// find returns the frame of a function on a site's call path, the nearest one to the leaf.
+func (f *functions) find(id symbolize.SiteID, function int) class.FrameRef {
+	for i, l := range f.j.symbols.Stack(f.j.symbols.SiteStack(id)) {
+		if k := slices.Index(f.at(l), function); k >= 0 {
+			return class.FrameRef{Position: i, Frame: k}
+		}
+	}
+	return class.FrameRef{}
+}
+
+// at returns the numbers of the frames at a location.
+func (f *functions) at(id symbolize.LocationID) []int {
+	if numbers, ok := f.known[id]; ok {
+		return numbers
+	}
+	l := &f.j.symbols.Locations[id]
+	classes := f.j.blamer.Classes(id)
+	numbers := make([]int, len(l.Frames))
+	for k, frame := range l.Frames {
+		numbers[k] = notCause
+		if c := classes[k]; c == class.Application || c == class.Library {
+			module := ""
+			if m := f.j.symbols.Module(l); m != nil {
+				module = m.Name()
+			}
+			numbers[k], _ = f.index.Number(module + "\x00" + identity.Normalize(frame.Function) + "\x00" + path.Base(frame.File))
+		}
+	}
+	f.known[id] = numbers
+	return numbers
+}
