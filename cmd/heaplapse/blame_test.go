@@ -36,3 +36,34 @@ func TestBlame(t *testing.T) {
 		})
 	}
 }
+
+// TestOneCauseOfManySites: a leak through 200 functions, none of which leaks a hundredth of it, has
+// one cause, which every form of the result names first.
+func TestOneCauseOfManySites(t *testing.T) {
+	series := []string{testutil.Data(t, "blame", "many_sites"), "--sysroot", testutil.Data(t, "blame", "sysroot")}
+	out, stderr, code := invoke(t, append([]string{"growth", "-q", "--fail-on", "leak", "--format", "json"}, series...)...)
+	require.Equal(t, exitFound, code, stderr)
+	var got struct {
+		Verdict   string
+		Explained float64
+		Causes    []struct {
+			Function, Label string
+			Share           float64
+			Sites           int
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(out), &got))
+	require.Equal(t, "leak", got.Verdict)
+	require.Len(t, got.Causes, 1)
+	require.Equal(t, "trace_page", got.Causes[0].Function)
+	require.Equal(t, "leak", got.Causes[0].Label)
+	require.Equal(t, 200, got.Causes[0].Sites)
+	require.InDelta(t, 0.70, got.Causes[0].Share, 0.01)
+	require.InDelta(t, got.Causes[0].Share, got.Explained, 0.1)
+	text, _, _ := invoke(t, append([]string{"growth", "-q"}, series...)...)
+	require.Regexp(t, `^LEAK: trace_page many_sites\.cc grows to the end of the series: 70 % of the growth, 200 sites\n`, text)
+	require.Regexp(t, `SITE\n  –  leak [0-9]+% .* trace_page  many_sites\.cc\n     70 % of the growth, 200 sites, through functions that it calls\n`, text)
+	markdown, _, _ := invoke(t, append([]string{"report", "-q", "--format", "md"}, series...)...)
+	require.Contains(t, markdown, "`trace_page` many&#95;sites.cc grows to the end of the series: 70 % of the growth, 200 sites.")
+	require.Contains(t, markdown, "| `trace_page` many&#95;sites.cc (70 % of the growth, 200 sites) |")
+}

@@ -180,6 +180,9 @@ func (f *judgeFlags) judge(ctx context.Context, p *pipeline.Pipeline, paths []st
 
 // failsOn reports whether --fail-on applies to a result.
 func failsOn(failOn string, r *growth.Result) bool {
+	if failOn != "" && r.LeakingCauses > 0 {
+		return true
+	}
 	for _, s := range r.Sites {
 		if failOn != "" && s.Label.IsLeak() || failOn == "suspect" && s.Label == trend.Suspect {
 			return true

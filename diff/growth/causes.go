@@ -22,6 +22,39 @@ type Cause struct {
 	Share float64
 }
 
+// addCauses adds the causes to a result. A cause that leaks decides on the series: its sites may each
+// be too small for a verdict.
+func (j *judgement) addCauses(r *Result, members [][]symbolize.SiteID) {
+	r.Causes = j.causes(members)
+	leaking := map[symbolize.SiteID]bool{}
+	for i := range r.Causes {
+		if c := &r.Causes[i]; c.Label.IsLeak() {
+			r.LeakingCauses++
+			for _, id := range c.Members {
+				leaking[id] = true
+			}
+		}
+	}
+	if r.LeakingCauses == 0 {
+		return
+	}
+	if r.Verdict != VerdictLeak {
+		r.Verdict, r.Why = VerdictLeak, CauseLeaks
+	}
+	for i := range r.Sites {
+		if s := &r.Sites[i]; s.Label.IsLeak() {
+			for _, id := range s.Members {
+				leaking[id] = true
+			}
+		}
+	}
+	var explained int64
+	for id := range leaking {
+		explained += j.scope.gained(j.columns[id])
+	}
+	r.Explained = max(0, min(1, float64(explained)/float64(j.heapGained)))
+}
+
 // causes are the functions that explain the growth of many sites, if their sum may leak. members are
 // the sites by group.
 func (j *judgement) causes(members [][]symbolize.SiteID) (out []Cause) {

@@ -44,6 +44,6 @@ func Judge(series *series.Series, symbols *symbolize.Symbols, c *sites.Collector
 	heap := judgeHeap(scope, groups.heap, o.MinBytes)
 	j := judgement{scope, columns, symbols, blamer, o.MinBytes, heap.gained(), medianRise(scope, columns)}
 	result := conclude(scope, groups, heap, list(j.groups(groups.members), heap.gained(), o))
-	result.Causes = j.causes(groups.members)
+	j.addCauses(result, groups.members)
 	return result
 }

@@ -29,6 +29,7 @@ const (
 	TooFewSnapshots                // the series has fewer than trend.MinPoints snapshots
 	OnlyHeapGrows                  // the heap grows, but no single site does
 	OnlyProcessGrows               // the process grows, but no site of its heap does
+	CauseLeaks                     // no single site leaks, but all sites below Result.Causes[0] together
 )
 
 // NoteKind is a fact about a result that a reader should know.
@@ -75,7 +76,8 @@ type Result struct {
 	FirstRSS, LastRSS int64
 	// ProcessGrows reports whether the resident set grew by far more than the heap.
 	ProcessGrows bool
-	// Explained is the share of the heap's growth that is on sites called leaks, 0 to 1.
+	// Explained is the share of the heap's growth that is on sites called leaks, or below causes that
+	// leak, 0 to 1.
 	Explained float64
 	// Tested is the number of curves that were judged. Of many, some rise by chance.
 	Tested int
@@ -84,6 +86,8 @@ type Result struct {
 	// Causes are functions through which many sites grow, the largest growth first; none if a site
 	// has most of the growth.
 	Causes []Cause
+	// LeakingCauses is the number of causes that leak.
+	LeakingCauses int
 	// Sites are ranked, worst first.
 	Sites []Site
 	// Stable are the sites that are not in Sites, ranked; only with Options.KeepStable.

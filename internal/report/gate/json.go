@@ -24,9 +24,29 @@ type resultJSON struct {
 	Unchanged      int               `json:"unchanged"`
 	Matched        []tierJSON        `json:"matched"`
 	UnmatchedShare float64           `json:"unmatched_share"`
+	Causes         []causeJSON       `json:"causes"`
 	Rows           []rowJSON         `json:"rows"`
 	Expired        []suppressionJSON `json:"expired"`
 	Notes          []string          `json:"notes"`
+}
+
+// causeJSON is a function through which many functions grew since the latest earlier run.
+type causeJSON struct {
+	Function string `json:"function"`
+	Module   string `json:"module"`
+	File     string `json:"file"`
+	// GrowthBytes is the change of the bytes in use below it, Share its share of that of the heap.
+	GrowthBytes int64   `json:"growth_bytes"`
+	Share       float64 `json:"share"`
+	Functions   int     `json:"functions"`
+}
+
+func (g *Report) causesJSON() []causeJSON {
+	out := []causeJSON{}
+	for _, c := range g.causes() {
+		out = append(out, causeJSON{c.frame.Function, c.frame.Module, c.frame.File, c.Growth, text.Finite(c.share), c.Sites})
+	}
+	return out
 }
 
 // runJSON is a compared run. Bytes are the median of the second half of its snapshots.
@@ -108,7 +128,7 @@ func (g *Report) JSON(w io.Writer) error {
 		Schema: "heaplapse.gate/1", Verdict: g.Verdict, Why: g.summary(), Significance: g.Significance,
 		Current: *runOf(g.Current), Pool: []runJSON{}, Total: valuesJSON(g.Total.Values), Functions: g.Tested,
 		Unchanged:      g.Unchanged,
-		UnmatchedShare: text.Finite(g.UnmatchedShare()), Rows: []rowJSON{}, Expired: []suppressionJSON{},
+		UnmatchedShare: text.Finite(g.UnmatchedShare()), Causes: g.causesJSON(), Rows: []rowJSON{}, Expired: []suppressionJSON{},
 		Notes: g.notes(),
 	}
 	for _, r := range g.Baselines {

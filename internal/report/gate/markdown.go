@@ -92,6 +92,9 @@ func (g *Report) markdownHead() string {
 		fmt.Fprintf(&b, "Look first at %s %s: %s **%s** %s.\n\n", text.Code(v.Name, 90), place,
 			metricText(r.Values[0].Metric), text.EscapeMarkdown(changeText(judged(r.Values[0]))), g.against(r.Values[0]))
 	}
+	for _, c := range g.causes() {
+		fmt.Fprintf(&b, "Cause: %s %s.\n\n", text.Code(c.name(), 160), text.EscapeMarkdown(c.explains()))
+	}
 	for _, v := range levels(&g.Total) {
 		fmt.Fprintf(&b, "Heap %s → %s: %s %s.\n\n", amount(v, v.Before), amount(v, v.After), changeText(v),
 			g.against(v))

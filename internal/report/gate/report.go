@@ -55,6 +55,13 @@ func (g *Report) Text(w io.Writer) error {
 	p := &text.Printer{W: w}
 	p.Linef("%s", g.headline())
 	g.runs(p)
+	if list := g.causes(); len(list) > 0 {
+		p.Linef("")
+		p.Linef("CAUSES of the growth since the latest earlier run")
+		for _, c := range list {
+			p.Linef("  –  %s: %s", c.name(), c.explains())
+		}
+	}
 	g.regressions(p)
 	for _, group := range statusGroups {
 		g.brief(p, group.title, g.with(group.status))

@@ -127,6 +127,36 @@ func TestTheHeadlineHasTheJudgedAmount(t *testing.T) {
 	require.Contains(t, markdown.String(), "in use **+7.30 MiB (+30 %")
 }
 
+// TestOneCauseOfManyFunctions: each function grew too little to regress, but one caller has most of
+// the growth of the heap.
+func TestOneCauseOfManyFunctions(t *testing.T) {
+	nodes := func(inuse float64) (out []baseline.Site) {
+		for i := range 60 {
+			out = append(out, site(inuse, frame(fmt.Sprintf("shop::make%d", i), "/src/shop/node.h", 9),
+				frame("shop::Plan::trace", "/src/shop/plan.cc", 50+i), serve, mainFrame))
+		}
+		return out
+	}
+	r := failing()
+	r.Rows = nil
+	r.Baselines[0].Sites = append(nodes(0.1), cacheInsert, parse)
+	r.Current.Sites = append(nodes(0.4), cacheInsert, parse, site(4, frame("shop::Log::open", "/src/shop/log.cc", 5), mainFrame))
+	g := &gatereport.Report{Result: r}
+	for form, want := range map[string]string{
+		"text": "CAUSES of the growth since the latest earlier run\n  –  shop::Plan::trace plan.cc: 82 % of the growth, 60 functions\n",
+		"md":   "Cause: `shop::Plan::trace plan.cc` 82 % of the growth, 60 functions.",
+		"json": `"function": "shop::Plan::trace",`,
+	} {
+		var b strings.Builder
+		require.NoError(t, map[string]func(io.Writer) error{"text": g.Text, "md": g.Markdown, "json": g.JSON}[form](&b))
+		require.Contains(t, b.String(), want)
+	}
+	r.Verdict = gate.Pass
+	var b strings.Builder
+	require.NoError(t, g.Text(&b))
+	require.NotContains(t, b.String(), "CAUSES")
+}
+
 // passing is a night without changes, and with too few baselines to estimate the noise.
 func passing() *gate.Result {
 	return &gate.Result{

@@ -26,7 +26,23 @@ type resultJSON struct {
 	Tested       int                    `json:"tested"`
 	Notes        []string               `json:"notes"`
 	Unnamed      []siteview.UnnamedJSON `json:"unnamed"`
+	Causes       []causeJSON            `json:"causes"`
 	Sites        []siteJSON             `json:"sites"`
+}
+
+// causeJSON is a function through which many sites grow.
+type causeJSON struct {
+	Function     string   `json:"function"`
+	Module       string   `json:"module"`
+	File         string   `json:"file"`
+	Label        string   `json:"label"`
+	Confidence   float64  `json:"confidence"`
+	GrowthBytes  int64    `json:"growth_bytes"`
+	Share        float64  `json:"share"`
+	Sites        int      `json:"sites"`
+	Stacks       int      `json:"stacks"`
+	BytesPerHour *float64 `json:"bytes_per_hour"`
+	Rate         float64  `json:"rate"`
 }
 
 type seriesJSON struct {
@@ -73,7 +89,7 @@ func (g *Report) JSON(w io.Writer) error {
 		Schema: "heaplapse.growth/1", Verdict: string(r.Verdict), Why: Reason(r), Next: g.Next(),
 		BytesPerHour: g.perHour(r.Total.Slope), Rate: text.Finite(r.Total.Slope * factor), RatePer: unit,
 		Explained: text.Finite(r.Explained), Series: seriesOf(g.Series, g.Flags), Tested: r.Tested,
-		Limit: g.forecast(), Notes: g.Notes(), Unnamed: g.Unnamed.JSON(), Sites: []siteJSON{},
+		Limit: g.forecast(), Notes: g.Notes(), Unnamed: g.Unnamed.JSON(), Causes: g.causesJSON(factor), Sites: []siteJSON{},
 	}
 	for i := range r.Sites {
 		out.Sites = append(out.Sites, g.site(&r.Sites[i], factor))
@@ -92,6 +108,20 @@ func (g *Report) JSON(w io.Writer) error {
 		}
 	}
 	return text.WriteJSON(w, out)
+}
+
+func (g *Report) causesJSON(factor float64) []causeJSON {
+	out := []causeJSON{}
+	for i := range g.Result.Causes {
+		c := &g.Result.Causes[i]
+		blame := g.DescribeCause(c).Blame
+		out = append(out, causeJSON{
+			Function: blame.Function, Module: blame.Module, File: blame.File,
+			Label: c.Label.String(), Confidence: text.Finite(c.Confidence), GrowthBytes: c.Gained, Share: text.Finite(c.Share),
+			Sites: c.Sites, Stacks: len(c.Members), BytesPerHour: g.perHour(c.Slope), Rate: text.Finite(c.Slope * factor),
+		})
+	}
+	return out
 }
 
 // perHour converts a slope to bytes per hour; nil if the clock does not count time.

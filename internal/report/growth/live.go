@@ -53,9 +53,7 @@ func (l *Live) Line() string {
 			units.Count(len(heads), "snapshot"),
 			units.Bytes(heads[last].Heap().InuseBytes), l.residentText(last), l.verdictText()),
 	}
-	if len(l.Result.Sites) > 0 {
-		worst := &l.Result.Sites[0]
-		v := l.Describe(worst)
+	if worst, v := l.lead(); worst != nil {
 		parts = append(parts, v.Heading()+"  "+units.SignedBytes(worst.Gained))
 		if unit, factor := l.RateUnit(); worst.Slope != 0 {
 			parts = append(parts, units.SignedBytes(worst.Slope*factor)+" per "+unit)
@@ -67,8 +65,8 @@ func (l *Live) Line() string {
 // verdictText is the verdict, with the confidence of a leak.
 func (l *Live) verdictText() string {
 	text := string(l.Result.Verdict)
-	if l.Result.Verdict == growth.VerdictLeak {
-		text += fmt.Sprintf(" %.0f%%", 100*l.Result.Sites[0].Confidence)
+	if worst, _ := l.lead(); l.Result.Verdict == growth.VerdictLeak {
+		text += fmt.Sprintf(" %.0f%%", 100*worst.Confidence)
 	}
 	return text
 }

@@ -3,8 +3,10 @@ package growth
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
+	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
@@ -41,20 +43,25 @@ func (g *Report) Markdown(w io.Writer) error {
 
 func (g *Report) markdownTable(p *text.Printer) {
 	rows := text.FirstRows(g.Result.Sites, g.Top)
-	if len(rows) == 0 {
+	if !g.hasTable() {
 		return
 	}
 	unit, factor := g.RateUnit()
 	p.Linef("")
 	p.Linef("| # | verdict | growth | per %s | now | trend | site |", unit)
 	p.Linef("|--:|---|--:|--:|--:|---|---|")
-	for i := range rows {
-		s := &rows[i]
-		v := g.Describe(s)
-		p.Linef("| %d | %s | %s | %s | %s | %s | %s |", i+1, labelWithConfidence(s.Label, s.Confidence),
+	row := func(rank string, s *growth.Site, v siteview.View, remark string) {
+		p.Linef("| %s | %s | %s | %s | %s | %s | %s |", rank, labelWithConfidence(s.Label, s.Confidence),
 			units.SignedBytes(s.Gained), units.SignedBytes(s.Slope*factor),
 			units.Bytes(g.Now(s)), strings.TrimSpace(g.trend(s, sparkWidth)),
-			text.Join(" ", text.Code(v.Title(), 120), text.EscapeMarkdown(v.Where)))
+			text.Join(" ", text.Code(v.Title(), 120), text.EscapeMarkdown(v.Where), remark))
+	}
+	for i := range g.Result.Causes {
+		c := &g.Result.Causes[i]
+		row("–", &c.Site, g.DescribeCause(c), "("+CauseShare(c)+")")
+	}
+	for i := range rows {
+		row(strconv.Itoa(i+1), &rows[i], g.Describe(&rows[i]), "")
 	}
 	if n := len(g.Result.Sites) - len(rows); n > 0 {
 		p.Linef("")
@@ -124,6 +131,10 @@ func (g *Report) markdownRemarks(p *text.Printer) {
 
 // markdownFinding is the finding as a sentence.
 func (g *Report) markdownFinding() string {
+	if c := g.cause(); c != nil {
+		v := g.DescribeCause(c)
+		return text.Join(" ", text.Code(v.Title(), 200), text.EscapeMarkdown(v.Where), causePredicate(c)) + "."
+	}
 	worst := g.worst()
 	if worst == nil {
 		return text.Sentence(g.Finding())

@@ -118,6 +118,9 @@ func (g *Report) headline() string {
 // Finding is the worst site or, if no site grows, the reason of the verdict. It does not name the
 // verdict.
 func (g *Report) Finding() string {
+	if c := g.cause(); c != nil {
+		return g.DescribeCause(c).Heading() + " " + causePredicate(c)
+	}
 	worst := g.worst()
 	if worst == nil {
 		return Reason(g.Result)
@@ -126,9 +129,35 @@ func (g *Report) Finding() string {
 	return v.Heading() + " " + g.predicate()
 }
 
+// cause is the function through which most of the growth leaks; nil if there is none. It tells more
+// than the worst of its sites.
+func (g *Report) cause() *growth.Cause {
+	if g.Result.Verdict == growth.VerdictLeak && len(g.Result.Causes) > 0 && g.Result.Causes[0].Label.IsLeak() {
+		return &g.Result.Causes[0]
+	}
+	return nil
+}
+
+// causePredicate is what a cause does.
+func causePredicate(c *growth.Cause) string {
+	return "grows to the end of the series: " + CauseShare(c)
+}
+
+// lead is the first site or cause of the table, and its description; nil if the table is empty.
+func (g *Report) lead() (*growth.Site, siteview.View) {
+	if c := g.cause(); c != nil {
+		return &c.Site, g.DescribeCause(c)
+	}
+	if len(g.Result.Sites) > 0 {
+		s := &g.Result.Sites[0]
+		return s, g.Describe(s)
+	}
+	return nil, siteview.View{}
+}
+
 // worst is the first site if it is a leak or a suspect; else nil.
 func (g *Report) worst() *growth.Site {
-	if g.Result.Verdict == growth.VerdictLeak || g.suspected() {
+	if g.Result.Leaks > 0 || g.suspected() {
 		return &g.Result.Sites[0]
 	}
 	return nil
@@ -165,8 +194,14 @@ func (g *Report) likeWorst() (n int) {
 
 // Next is what to do about the worst site, or about growth outside the heap; it may be empty.
 func (g *Report) Next() string {
-	if worst := g.worst(); worst != nil {
-		v := g.Describe(worst)
+	worst := g.worst()
+	v := siteview.View{}
+	if c := g.cause(); c != nil {
+		worst, v = &c.Site, g.DescribeCause(c)
+	} else if worst != nil {
+		v = g.Describe(worst)
+	}
+	if worst != nil {
 		if advice := g.Advice(worst, v); advice != "" {
 			return advice
 		}

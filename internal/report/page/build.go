@@ -217,8 +217,8 @@ func (b *builder) model(keep int) *Model {
 	m := &Model{
 		Schema: "heaplapse.report/1", Tool: b.o.Tool, Title: text.SeriesName(g.Series),
 		Verdict: string(g.Result.Verdict), Headline: g.Finding(), Next: g.Next(), Summary: g.Summary(),
-		Limit: g.Limit(),
-		Heap:  Ends{g.Result.FirstHeap, g.Result.LastHeap}, RSS: b.rss(),
+		Limit: g.Limit(), Causes: b.causes(),
+		Heap: Ends{g.Result.FirstHeap, g.Result.LastHeap}, RSS: b.rss(),
 		Rate: text.Finite(g.Result.Total.Slope * factor), Explained: text.Finite(g.Result.Explained),
 		Span:  g.Span(),
 		Notes: append([]string{}, g.Notes()...), Warnings: g.Warnings(),
@@ -277,6 +277,16 @@ func (b *builder) momentList() []Moment {
 			m.RSSBytes = s.RSS[i]
 		}
 		out = append(out, m)
+	}
+	return out
+}
+
+func (b *builder) causes() []Cause {
+	out := []Cause{}
+	for i := range b.g.Result.Causes {
+		c := &b.g.Result.Causes[i]
+		v := b.g.DescribeCause(c)
+		out = append(out, Cause{Title: v.Title(), Where: v.Where, Explains: growthreport.CauseShare(c)})
 	}
 	return out
 }

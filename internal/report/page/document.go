@@ -75,8 +75,8 @@ func (v view) FilterFlags() string {
 // fact is one of the numbers below the headline.
 type fact struct{ Name, Value, More string }
 
-// Facts are the sizes and the growth of the heap and of the process, and the confidence of the
-// worst site.
+// Facts are the sizes and the growth of the heap and of the process, the causes, and the confidence
+// of the worst site.
 func (v view) Facts() []fact {
 	out := []fact{{"Heap", text.FromTo(v.Heap.First, v.Heap.Last, v.Snapshots), signedRate(v.Rate, v.RatePer)}}
 	if v.RSS != nil {
@@ -84,6 +84,9 @@ func (v view) Facts() []fact {
 			units.Bytes(v.RSS.Last-v.Heap.Last) + " of it outside the heap"})
 	} else {
 		out = append(out, fact{"Process (RSS)", "not recorded", "heaplapse record records it"})
+	}
+	for _, c := range v.Causes {
+		out = append(out, fact{"Cause", strings.TrimSpace(c.Title + " " + c.Where), c.Explains})
 	}
 	if len(v.Sites) > 0 && strings.HasPrefix(v.Sites[0].Label, "leak") {
 		worst := v.Sites[0]

@@ -12,6 +12,14 @@ import (
 	"github.com/heaplapse/heaplapse/internal/option"
 )
 
+// Cause is a function through which many sites grow.
+type Cause struct {
+	Title string `json:"title"`
+	Where string `json:"where"`
+	// Explains is the part of the growth that it explains, as text.
+	Explains string `json:"explains"`
+}
+
 // Model is the data of a page, and what `report --format json` prints:
 // docs/schema/report.schema.json describes it. It is compact: each string is stored once, and
 // columns are [Deltas].
@@ -30,11 +38,13 @@ type Model struct {
 	RSS  *Ends `json:"rss"`
 	// Rate is that of the heap, in bytes per rate_per. Explained is the share of leaks in the
 	// growth, 0 to 1.
-	Rate      float64  `json:"rate"`
-	Explained float64  `json:"explained"`
-	Limit     string   `json:"memory_limit,omitempty"`
-	Notes     []string `json:"notes"`
-	Warnings  []string `json:"warnings"`
+	Rate      float64 `json:"rate"`
+	Explained float64 `json:"explained"`
+	// Causes are functions through which many sites grow.
+	Causes   []Cause  `json:"causes"`
+	Limit    string   `json:"memory_limit,omitempty"`
+	Notes    []string `json:"notes"`
+	Warnings []string `json:"warnings"`
 
 	// Snapshots is the number in the series; Moments are those that are shown.
 	Snapshots int      `json:"snapshots"`

@@ -195,17 +195,17 @@ func callersOf(frames []baseline.Frame, blame int) (callers []Caller) {
 		return nil
 	}
 	list := callerList{last: frames[blame].Function, limit: len(frames)}
-	script, own := frames[blame].Script(), classOf(&frames[blame])
+	script, own := frames[blame].Script(), ClassOf(&frames[blame])
 	for i := blame + 1; i < len(frames); i++ {
-		if f := &frames[i]; f.Script() || !passedOver(script, own, classOf(f)) {
+		if f := &frames[i]; f.Script() || !passedOver(script, own, ClassOf(f)) {
 			list.add(f)
 		}
 	}
 	return list.callers
 }
 
-// classOf is the class of a frame by the default rules.
-func classOf(f *baseline.Frame) class.Class {
+// ClassOf is the class of a frame by the default rules.
+func ClassOf(f *baseline.Frame) class.Class {
 	function := f.Function
 	if isLabel(f) {
 		function = ""

@@ -1,0 +1,88 @@
+package gate
+
+import (
+	"fmt"
+	"path"
+
+	"github.com/heaplapse/heaplapse/diff/baseline"
+	"github.com/heaplapse/heaplapse/diff/causes"
+	"github.com/heaplapse/heaplapse/diff/gate"
+	"github.com/heaplapse/heaplapse/diff/identity"
+	"github.com/heaplapse/heaplapse/internal/report/siteview"
+	"github.com/heaplapse/heaplapse/internal/report/text"
+	"github.com/heaplapse/heaplapse/internal/units"
+	"github.com/heaplapse/heaplapse/symbolize/class"
+)
+
+// cause is a function through which many functions grew.
+type cause struct {
+	frame *baseline.Frame
+	causes.Cause
+	share float64 // of the growth of all functions
+}
+
+// causes are the functions that explain the growth since the latest earlier run, if the run failed.
+// Functions that grew too little for a row count, too.
+func (g *Report) causes() (out []cause) {
+	base := g.Reference
+	if len(g.Baselines) > 0 {
+		base = g.Baselines[0]
+	}
+	if g.Verdict != gate.Fail || base == nil || g.Current == nil {
+		return nil
+	}
+	p := growthPaths{functions: map[string]int{}}
+	p.add(g.Current, 1)
+	p.add(base, -1)
+	for _, c := range causes.Find(p.paths, p.growth) {
+		out = append(out, cause{p.frames[c.Function], c, float64(c.Growth) / float64(p.growth)})
+	}
+	return out
+}
+
+// growthPaths are the call paths of two runs. Those of the earlier run count negative, so that a
+// function has the growth of all call paths that it is on, without matching them.
+type growthPaths struct {
+	functions map[string]int // by name
+	frames    []*baseline.Frame
+	paths     []causes.Path
+	growth    int64
+}
+
+// add adds the sites of a run, times a sign.
+func (p *growthPaths) add(r *baseline.Run, sign int64) {
+	for i := range r.Sites {
+		s := &r.Sites[i]
+		next := causes.Path{Growth: sign * int64(s.Bytes), Site: -1}
+		if f := blamed(s); f != nil {
+			next.Site = p.number(f)
+		}
+		for k := range s.Frames {
+			if c := siteview.ClassOf(&s.Frames[k]); c == class.Application || c == class.Library {
+				next.Functions = append(next.Functions, p.number(&s.Frames[k]))
+			}
+		}
+		p.paths = append(p.paths, next)
+		p.growth += next.Growth
+	}
+}
+
+func (p *growthPaths) number(f *baseline.Frame) int {
+	key := path.Base(f.Module) + "\x00" + identity.Normalize(f.Function)
+	n, known := p.functions[key]
+	if !known {
+		n = len(p.frames)
+		p.functions[key], p.frames = n, append(p.frames, f)
+	}
+	return n
+}
+
+// name is the function and its file.
+func (c *cause) name() string {
+	return text.Join(" ", text.Clip(siteview.FunctionName(c.frame), 60), text.Position(c.frame.File, 0))
+}
+
+// explains is the part of the growth that is below the function.
+func (c *cause) explains() string {
+	return fmt.Sprintf("%.0f %% of the growth, %s", 100*min(1, c.share), units.Count(c.Sites, "function"))
+}
