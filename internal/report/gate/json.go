@@ -128,7 +128,8 @@ func (g *Report) JSON(w io.Writer) error {
 		Schema: "heaplapse.gate/1", Verdict: g.Verdict, Why: g.summary(), Significance: g.Significance,
 		Current: *runOf(g.Current), Pool: []runJSON{}, Total: valuesJSON(g.Total.Values), Functions: g.Tested,
 		Unchanged:      g.Unchanged,
-		UnmatchedShare: text.Finite(g.UnmatchedShare()), Causes: g.causesJSON(), Rows: []rowJSON{}, Expired: []suppressionJSON{},
+		UnmatchedShare: text.Finite(g.UnmatchedShare()), Causes: g.causesJSON(),
+		Rows: []rowJSON{}, Expired: []suppressionJSON{},
 		Notes: g.notes(),
 	}
 	for _, r := range g.Baselines {
