@@ -157,7 +157,7 @@ func (g *Report) lead() (*growth.Site, siteview.View) {
 
 // worst is the first site if it is a leak or a suspect; else nil.
 func (g *Report) worst() *growth.Site {
-	if g.Result.Leaks > 0 || g.suspected() {
+	if g.Result.Verdict == growth.VerdictLeak && g.Result.Leaks > 0 || g.suspected() {
 		return &g.Result.Sites[0]
 	}
 	return nil
