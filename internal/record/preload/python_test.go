@@ -343,3 +343,18 @@ func TestPythonUnloaded(t *testing.T) {
 		t.Skip("no interpreter is a library")
 	}
 }
+
+// Tables of offsets that are not as expected are refused, with a reason.
+func TestPythonLayout(t *testing.T) {
+	program := linkSources(t, "layout", "testdata/layout.c", "src/python/layout.c")
+	require.Equal(t, `3.14: frame 72, thread 152, owner 74, code 208, string 56
+3.13: has no table of offsets
+3.15: is not one of the supported versions, 3.8 to 3.14
+3.7: is not one of the supported versions, 3.8 to 3.14
+free-threaded: is a free-threaded build
+offset: has an unknown table of offsets
+damaged: has an unknown table of offsets
+empty: has no table of offsets
+3.8: frame 24, thread 176, owner -1, code -1, string 72
+`, runProgram(t, nil, program))
+}

@@ -77,7 +77,7 @@ static uintptr_t name(struct hl_chain *c) {
         else
             __atomic_fetch_add(&valid, 1, __ATOMIC_RELAXED);
         if (__atomic_load_n(&invalid, __ATOMIC_RELAXED) == ENOUGH)
-            hl_interpreter_refuse("its frames are not as expected");
+            hl_interpreter_refuse("has frames of an unknown layout");
     }
     return result == HL_NAMED_OK ? name : 0;
 }

@@ -70,7 +70,7 @@ static void refuse(int minor, const char *reason) {
     struct hl_text t = hl_text(text, sizeof text);
     hl_put_string(&t, "Python frames are not recorded: CPython");
     if (minor != NO_MINOR) hl_format(&t, " 3.%u", (uint64_t)minor);
-    hl_format(&t, ": %s", reason);
+    hl_format(&t, " %s", reason);
     hl_put_end(&t);
     __atomic_store_n(&state, REFUSED, __ATOMIC_RELEASE);
     hl_problem("python-refused", text);
@@ -89,11 +89,11 @@ static bool examine(struct hl_window *w, const struct hl_module *m) {
     if (runtime == 0) return false;
     int minor = minor_version(w, m);
     if (minor == NO_MINOR || !hl_readable(w, runtime, TABLE))
-        refuse(minor, "its version is not known");
+        refuse(minor, "has an unknown version");
     else if (!hl_layout_of(minor, (const void *)runtime, &found.layout, &reason))
         refuse(minor, reason);
     else if (!find_functions(w, m, &found))
-        refuse(minor, "it does not export its functions");
+        refuse(minor, "does not export its functions");
     else
         take(m);
     return true;

@@ -40,7 +40,8 @@ void hl_interpreter_done(void);
 // one.
 void hl_interpreter_search(bool *found);
 
-// hl_interpreter_refuse makes hl_interpreter return NULL from now on, and reports why.
+// hl_interpreter_refuse makes hl_interpreter return NULL from now on, and reports why, such as "has
+// an unknown version".
 void hl_interpreter_refuse(const char *reason);
 
 // hl_interpreter_thread returns the thread state of the calling thread, or 0. *attached is set if

@@ -127,16 +127,16 @@ static bool from_table(int minor, const void *runtime, struct hl_layout *l, cons
     static const char cookie[8] = {'x', 'd', 'e', 'b', 'u', 'g', 'p', 'y'};
     const uint64_t *table = runtime;
     if (memcmp(table, cookie, sizeof cookie) != 0 || table[1] >> 16 != (uint64_t)(0x0300 | minor)) {
-        *reason = "its table of offsets is missing";
+        *reason = "has no table of offsets";
         return false;
     }
     if (table[2] != 0) {
-        *reason = "it is a free-threaded build";
+        *reason = "is a free-threaded build";
         return false;
     }
     for (size_t i = 0; i < HL_LENGTH(words_of); i++)
         if (words_of[i].minor == minor && read_table(table, &words_of[i], l)) return true;
-    *reason = "its table of offsets is not the one of this version";
+    *reason = "has an unknown table of offsets";
     return false;
 }
 
@@ -147,7 +147,7 @@ bool hl_layout_of(int minor, const void *runtime, struct hl_layout *layout, cons
         return true;
     }
     if (minor < HL_PYTHON_OLDEST || minor > HL_PYTHON_NEWEST) {
-        *reason = "versions 3.8 to 3.14 are supported";
+        *reason = "is not one of the supported versions, 3.8 to 3.14";
         return false;
     }
     return from_table(minor, runtime, layout, reason);

@@ -35,7 +35,7 @@ struct hl_layout {
 };
 
 // hl_layout_of returns the layout of CPython 3.minor, whose _PyRuntime is at runtime. If it is not
-// known, *reason is set.
+// known, *reason is set, such as "is a free-threaded build".
 bool hl_layout_of(int minor, const void *runtime, struct hl_layout *layout, const char **reason);
 
 #endif
