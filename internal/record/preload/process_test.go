@@ -202,7 +202,7 @@ func TestTriggers(t *testing.T) {
 // TestProgramsDoNotNotice compares what programs see with what they see without the engine.
 func TestProgramsDoNotNotice(t *testing.T) {
 	program := processProgram(t)
-	for _, what := range []string{"descriptors", "single", "leave-main", "_exit", "nothing"} {
+	for _, what := range []string{"descriptors", "single", "sandbox", "leave-main", "_exit", "nothing"} {
 		bare := exec.Command(program, what)
 		want, bareErr := bare.Output()
 		r := record(t, "every=10 period=4096", program, what)

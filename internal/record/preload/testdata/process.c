@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -251,6 +252,16 @@ static int single(void) { // needs a process with one thread
 	return 0;
 }
 
+static int sandbox(void) { // strict mode allows read, write and exit only
+	free(malloc(1 << 20));
+	fflush(stdout);
+	if (prctl(PR_SET_SECCOMP, 1) != 0) return 12;
+	for (int i = 0; i < 64; i++) sink = malloc(4000);
+	if (write(1, "ok\n", 3) < 0) return 14;
+	syscall(SYS_exit, 0);
+	return 13;
+}
+
 static void *last_thread(void *argument) {
 	pthread_join(*(pthread_t *)argument, NULL);
 	for (int i = 0; i < 100; i++) free(malloc(1 << 20));
@@ -277,6 +288,7 @@ int main(int argc, char **argv) {
 	if (!strcmp(what, "signals")) signals(how);
 	if (!strcmp(what, "descriptors")) return descriptors();
 	if (!strcmp(what, "single")) return single();
+	if (!strcmp(what, "sandbox")) return sandbox();
 	if (!strcmp(what, "leave-main")) leave_main();
 	if (!strcmp(what, "_exit")) site_keep(1000), _exit(3);
 	if (!strcmp(what, "image")) site_keep(2000);

@@ -124,6 +124,7 @@ static bool is_alone(void) {
 }
 
 static void run(void) {
+    const int64_t look_every = 10000000000; // for the end of the other threads
     if (!separate()) {
         not_before = INT64_MAX;
         return;
@@ -131,8 +132,9 @@ static void run(void) {
     while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) {
         uint32_t seen = __atomic_load_n(&wake, __ATOMIC_ACQUIRE);
         if (write_wanted()) continue;
-        hl_futex_wait(&wake, seen, until_due());
-        if (until_due() == 0 && is_alone()) break;
+        int64_t wait = until_due();
+        hl_futex_wait(&wake, seen, wait < 0 || wait > look_every ? look_every : wait);
+        if (__atomic_load_n(&wake, __ATOMIC_ACQUIRE) == seen && is_alone()) break;
     }
 }
 

@@ -118,6 +118,7 @@ HL_EXPORT int sigaction(int sig, const struct action *act, struct action *old) {
 // handler.
 static handler set(void **cache, const char *name, int sig, handler h) {
     handler (*f)(int, handler) = (handler(*)(int, handler))hl_real_function(cache, name);
+    if (!f) return (handler)(intptr_t)hl_not_implemented(); // SIG_ERR is -1
     int i = guarded_pid != 0 ? which(sig) : -1;
     handler old = f(sig, h);
     if (i < 0) return old;

@@ -43,6 +43,8 @@ enum {
 // before_sandbox ends the recording: the program's next filter may forbid the system calls of the
 // engine, and kill the process for them.
 static void before_sandbox(void) {
+    if (!hl_recording) return;
+    hl_problem("disabled", "the program restricts its system calls (seccomp)");
     hl_trigger_last(HL_EXIT);
     hl_writer_stop(INT64_MAX / 2);
     __atomic_store_n(&hl_recording, false, __ATOMIC_RELAXED);

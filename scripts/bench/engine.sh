@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# Measures what the built-in engine costs: seven programs with and without it, in pairs of runs. It
+# prints the medians of the ratios of wall time and of CPU time, and how much more resident memory
+# the program has. Run it on an idle machine. Needs gcc, g++, node, python3, redis-server, sqlite3.
+# Usage: engine.sh WORKDIR [PAIRS [PROGRAM…]]
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+work=${1:?usage: engine.sh WORKDIR [PAIRS [PROGRAM…]]}
+pairs=${2:-7}
+programs=("${@:3}")
+[ ${#programs[@]} -gt 0 ] || programs=(sqlite node compiler python redis malloc malloc-4)
+mkdir -p "$work"
+work=$(cd "$work" && pwd)
+cp "internal/record/preload/heaplapse-$(uname -m).so" "$work/engine.so"
+gcc -O2 -pthread -o "$work/malloc" scripts/bench/malloc.c
+g++ -E scripts/bench/shop.cc -o "$work/shop.ii"
+
+cat >"$work/load.sql" <<'SQL'
+create table t(a integer primary key, b text, c real);
+begin;
+with recursive n(i) as (select 1 union all select i+1 from n where i<600000)
+insert into t select i, 'row number '||i||hex(randomblob(8)), i*1.5 from n;
+create index ti on t(b);
+select count(*), sum(length(b)) from t;
+commit;
+SQL
+cat >"$work/objects.js" <<'JS'
+let kept = [];
+for (let round = 0; round < 4; round++) {
+	const map = new Map();
+	for (let i = 0; i < 200000; i++) map.set("k" + i, {i, s: "x" + i, b: i % 50 === 0 ? Buffer.alloc(3000) : null});
+	kept = map;
+}
+console.log(JSON.stringify([...kept.keys()]).length);
+for (let i = 0; i < 60; i++) require("zlib").deflateSync(Buffer.alloc(300000, i));
+JS
+cat >"$work/documents.py" <<'PY'
+import json
+document = json.dumps([{"id": i, "name": "n%d" % i, "tags": ["a", "b", str(i)], "text": "x" * 700} for i in range(300)])
+kept = []
+for i in range(1000):
+    parsed = json.loads(document)
+    if i % 10 == 0:
+        kept.append(parsed)
+PY
+cat >"$work/redis.sh" <<'SH'
+dir=$(mktemp -d)
+redis-server --port 0 --unixsocket "$dir/s" --save "" --daemonize no >/dev/null 2>&1 &
+export -n LD_PRELOAD
+unset LD_PRELOAD
+until redis-cli -s "$dir/s" ping >/dev/null 2>&1; do sleep 0.01; done
+redis-benchmark -s "$dir/s" -q -n 60000 -r 20000 -d 200 -t set,lpush,sadd >/dev/null
+redis-cli -s "$dir/s" shutdown nosave >/dev/null 2>&1
+wait $!
+rm -rf "$dir"
+SH
+
+# pairs.py PAIRS LIMIT NAME COMMAND… prints one row of the table.
+cat >"$work/pairs.py" <<'PY'
+import glob, os, statistics, subprocess, sys, time
+pairs, limit, name, command = int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4:]
+work = os.path.dirname(os.path.abspath(sys.argv[0]))
+
+def run(engine):
+    env = dict(os.environ)
+    if engine:
+        for old in glob.glob(work + "/out.*") + glob.glob(work + "/out_*"):
+            os.unlink(old)
+        env["LD_PRELOAD"] = work + "/engine.so"
+        env["HEAPLAPSE_ENGINE"] = "period=131072 every=500 part=250 children=0 python=1 mmap=1 main=0000000 prefix=" + work + "/out"
+    start = time.monotonic()
+    process = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, use = os.wait4(process.pid, 0)
+    if status != 0:
+        sys.exit("%s failed" % name)
+    return time.monotonic() - start, use.ru_utime + use.ru_stime, use.ru_maxrss / 1024
+
+wall, cpu, more, bare = [], [], [], []
+for i in range(pairs):
+    # The order alternates, so that a machine that gets slower does not favour one of them.
+    first = run(i % 2 == 1)
+    second = run(i % 2 == 0)
+    a, b = (first, second) if i % 2 == 0 else (second, first)
+    bare.append(a)
+    wall.append(b[0] / a[0])
+    cpu.append(b[1] / a[1])
+    more.append(b[2] - a[2])
+m = statistics.median
+print("| %s | %.2f s | %.3f | %.3f | %s | %.1f MiB of %.0f |" % (
+    name, m(x[0] for x in bare), m(wall), m(cpu), limit, m(more), m(x[2] for x in bare)), flush=True)
+PY
+
+measure() { python3 "$work/pairs.py" "$pairs" "$@"; }
+
+echo "| program | bare | wall time, ratio | CPU time, ratio | at most | more memory |"
+echo "|---|---|---|---|---|---|"
+for program in "${programs[@]}"; do
+	case $program in
+	sqlite) measure 1.03 "sqlite bulk load" sqlite3 :memory: ".read $work/load.sql" ;;
+	node) measure 1.05 node node "$work/objects.js" ;;
+	compiler) measure 1.03 "g++ -O2" g++ -O2 -fpreprocessed -c "$work/shop.ii" -o "$work/shop.o" ;;
+	python) measure 1.12 "CPython json loop" /usr/bin/python3 "$work/documents.py" ;;
+	redis) measure 1.05 "redis under redis-benchmark" bash "$work/redis.sh" ;;
+	malloc) measure 1.30 "malloc and free" "$work/malloc" 20000000 1 ;;
+	malloc-4) measure 1.25 "malloc and free, 4 threads" "$work/malloc" 10000000 4 ;;
+	esac
+done

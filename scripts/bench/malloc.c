@@ -1,0 +1,47 @@
+// A loop of malloc and free: blocks of 16 to 527 bytes, and of 8 KiB now and then, 4096 at a time,
+// below a stack of twelve frames.
+// Usage: malloc PAIRS THREADS
+#include <pthread.h>
+#include <stdlib.h>
+
+static long pairs;
+
+__attribute__((noinline)) static void *allocate(size_t size) {
+	char *p = malloc(size);
+	p[0] = 1;
+	return p;
+}
+
+__attribute__((noinline)) static void loop(int depth, unsigned x) {
+	if (depth > 0) {
+		loop(depth - 1, x);
+		__asm__ volatile(""); // no tail call
+		return;
+	}
+	enum { SLOTS = 4096 };
+	void **slots = calloc(SLOTS, sizeof *slots);
+	for (long i = 0; i < pairs; i++) {
+		x = x * 1664525u + 1013904223u;
+		unsigned k = (x >> 8) % SLOTS;
+		free(slots[k]);
+		slots[k] = allocate((x & 255) == 0 ? 8192 : 16 + ((x >> 20) & 511));
+	}
+	for (int i = 0; i < SLOTS; i++) free(slots[i]);
+	free(slots);
+}
+
+static void *run(void *seed) {
+	loop(12, (unsigned)(size_t)seed);
+	return NULL;
+}
+
+int main(int argc, char **argv) {
+	if (argc != 3) return 2;
+	pairs = atol(argv[1]);
+	int n = atoi(argv[2]);
+	if (n <= 1) return run((void *)1), 0;
+	pthread_t threads[64];
+	for (long i = 0; i < n && i < 64; i++) pthread_create(&threads[i], NULL, run, (void *)(i + 1));
+	for (int i = 0; i < n && i < 64; i++) pthread_join(threads[i], NULL);
+	return 0;
+}
