@@ -63,16 +63,16 @@ median() { sort -n | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'; }
 under() {
 	case $1 in
 	bare) prefix=() ;;
-	jemalloc | tcmalloc) prefix=("$work/heaplapse" record -q -o "$work/out" --engine "$1" --) ;;
+	builtin | jemalloc | tcmalloc) prefix=("$work/heaplapse" record -q -o "$work/out" --engine "$1" --) ;;
 	heaptrack) prefix=(heaptrack --raw -o "$work/heaptrack.out") ;;
 	esac
 }
 
-echo "| program | bare | record, jemalloc | record, tcmalloc | heaptrack |"
-echo "|---|---|---|---|---|"
+echo "| program | bare | record, builtin | record, jemalloc | record, tcmalloc | heaptrack |"
+echo "|---|---|---|---|---|---|"
 for program in python compiler redis; do
 	row="| $program |"
-	for way in bare jemalloc tcmalloc heaptrack; do
+	for way in bare builtin jemalloc tcmalloc heaptrack; do
 		under "$way"
 		: >"$work/runs"
 		for ((i = 0; i < rounds; i++)); do run "$program" "${prefix[@]}" >>"$work/runs"; done
