@@ -130,12 +130,16 @@ func (d *Describer) module(l *symbolize.Location) string {
 // adviceOn returns the advice on a stack; empty if there is none.
 func (d *Describer) adviceOn(stack []symbolize.LocationID, resized bool) string {
 	all := noRanks
-	lines := false
 	for _, id := range stack {
 		all.include(d.ranksOf(id))
-		lines = lines || d.symbols.Locations[id].Script()
 	}
+	lines := d.hasLines(stack)
 	return textOf(all.first(!lines || d.isDirect(stack), resized), lines)
+}
+
+// hasLines reports whether there are lines of a script on a stack.
+func (d *Describer) hasLines(stack []symbolize.LocationID) bool {
+	return slices.ContainsFunc(stack, func(id symbolize.LocationID) bool { return d.symbols.Locations[id].Script() })
 }
 
 // isDirect reports whether the line of a script that a stack is attributed to requested the memory
@@ -196,10 +200,11 @@ func (d *Describer) callers(site symbolize.SiteID, limit int) []Caller {
 	list := callerList{last: d.frame(blamed, first).Function, limit: limit}
 	own := d.blamer.Classes(stack[ref.Position])[first]
 	first++
+	scripted := d.hasLines(stack)
 	for _, id := range stack[ref.Position:] {
 		l, classes := &d.symbols.Locations[id], d.blamer.Classes(id)
 		for k := first; k < len(classes); k++ {
-			if !l.Script() && passedOver(blamed.Script(), own, classes[k]) {
+			if !l.Script() && passedOver(scripted, own, classes[k]) {
 				continue
 			}
 			if !list.add(d.frame(l, k)) {
@@ -212,8 +217,8 @@ func (d *Describer) callers(site symbolize.SiteID, limit int) []Caller {
 }
 
 // passedOver reports whether a native caller is left out of the callers of a function: one that runs
-// a script, or a runtime if the function is none. script reports whether the function is a line of a
-// script.
+// a script, or a runtime if the function is none. script reports whether lines of a script are on the
+// stack.
 func passedOver(script bool, function, caller class.Class) bool {
 	if script {
 		return caller == class.Runtime || caller == class.Interpreter || caller == class.Library

@@ -61,7 +61,7 @@ func scripted(t *testing.T, o Options, stacks ...string) (*Describer, []symboliz
 // TestLinesOfScripts: the row is the line; callers are lines, without the interpreter between them.
 func TestLinesOfScripts(t *testing.T) {
 	d, ids := scripted(t, Options{}, "list_resize ← list_append ← handle ← _PyEval_Vector ← main", "decode ← handle ← main", "[mmap] ← handle ← main",
-		"LeakyOp::Compute ← get ← handle ← main")
+		"LeakyOp::Compute ← _PyEval_Vector ← get ← handle ← main")
 	v := d.View(ids[:1])
 	require.Equal(t, "handle app.py:10", v.Heading())
 	require.Equal(t, Blame{Function: "handle", File: "/srv/app.py", Line: 10}, v.Blame)
@@ -74,6 +74,7 @@ func TestLinesOfScripts(t *testing.T) {
 	native := d.View(ids[3:])
 	require.Equal(t, "LeakyOp::Compute ops.so (called from handle app.py:10)", native.Heading())
 	require.Equal(t, &Line{"handle", "/srv/app.py", 10}, native.Blame.Script)
+	require.Equal(t, "← get api.py:12 ← handle app.py:10 ← main app.py:11", native.CallPath(0))
 
 	frames := d.Frames(ids[1:2])
 	require.Equal(t, Frame{Address: "0x100000000000050", Function: "decode", File: "/usr/lib/python3.11/json/__init__.py", Line: 13, Language: "python"}, frames[0])
