@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/symbolize"
@@ -97,13 +98,14 @@ func (c *Converter) foldedStack(stack []symbolize.LocationID) string {
 	return strings.Join(names, ";")
 }
 
-// foldedSafe replaces the characters that separate functions and lines.
+// foldedSafe replaces the characters that separate functions and lines, and those that control a
+// terminal or the direction of text: names come from the input.
 func foldedSafe(name string) string {
 	return strings.Map(func(r rune) rune {
-		switch r {
-		case ';':
+		switch {
+		case r == ';':
 			return ':'
-		case '\n', '\r':
+		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp):
 			return ' '
 		}
 		return r
