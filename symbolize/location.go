@@ -3,6 +3,7 @@ package symbolize
 import (
 	"fmt"
 	"path"
+	"strings"
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
@@ -147,6 +148,8 @@ type Module struct {
 	// Path is the path in the mappings, without " (deleted)".
 	Path    string
 	Deleted bool
+	// Link is the symbolic link by which the program was run, or "".
+	Link string
 	// BuildID is the recorded build ID or, if there is none, that of File.
 	BuildID string
 	// File is the file that was read for Path, and Debug the separate debug file. They are "" if
@@ -167,6 +170,19 @@ type Module struct {
 
 // Name returns the last element of the path.
 func (m *Module) Name() string { return path.Base(m.Path) }
+
+// Shown returns the path to show: with the name by which the program was run, as redis-server is a
+// link to redis-check-rdb, unless that of the file only adds a version, as python3.11 does to
+// python3.
+func (m *Module) Shown() string {
+	if name := path.Base(m.Link); m.Link != "" && !strings.HasPrefix(m.Name(), name) {
+		return path.Join(path.Dir(m.Path), name)
+	}
+	return m.Path
+}
+
+// Title returns the last element of Shown.
+func (m *Module) Title() string { return path.Base(m.Shown()) }
 
 // Suspect reports whether the file is probably another build than the one that was mapped.
 func (m *Module) Suspect() bool {
@@ -219,7 +235,7 @@ func (s *Symbols) Names(l *Location) []string {
 // address if there is no module.
 func (s *Symbols) Label(l *Location) string {
 	if m := s.Module(l); m != nil {
-		return fmt.Sprintf("%s+0x%x", m.Name(), l.Offset)
+		return fmt.Sprintf("%s+0x%x", m.Title(), l.Offset)
 	}
 	return fmt.Sprintf("0x%x", uint64(l.Address))
 }

@@ -137,7 +137,11 @@ func (p *placer) job(m heapfile.Mapping) *moduleJob {
 			len(p.s.Modules),
 		), recorded: key.buildID, state: p.series.Mapped[m.Path], main: m.Path == MainProgram(p.series),
 	}
-	p.s.Modules = append(p.s.Modules, Module{Path: m.Path, Deleted: m.Deleted, BuildID: key.buildID})
+	module := Module{Path: m.Path, Deleted: m.Deleted, BuildID: key.buildID}
+	if m.Path == p.series.Process.Exe {
+		module.Link = p.series.Process.Link
+	}
+	p.s.Modules = append(p.s.Modules, module)
 	p.byPath[key] = j
 	p.jobs = append(p.jobs, j)
 	return j

@@ -161,14 +161,19 @@ func TestRecordNumPy(t *testing.T) {
 func TestRecordAServer(t *testing.T) {
 	t.Parallel()
 	exe := server(t)
+	link := filepath.Join(t.TempDir(), "shop")
+	require.NoError(t, os.Symlink(exe, link))
 	eachEngine(t, func(t *testing.T, engine string) {
-		r := started(t, "--engine", engine, "--every", "100ms", "--", exe)
+		r := started(t, "--engine", engine, "--every", "100ms", "--", link)
 		r.more(t, 12)
 		r.kill(t, syscall.SIGTERM)
 		assert.Equal(t, syscall.SIGTERM, r.state.Signal(), "record ends as its program did")
 		assert.NotContains(t, r.stderr, "warning")
 		m := manifestOf(t, r.dir)
 		assert.Equal(t, "SIGTERM", m.Ends[0].Signal)
+		assert.Equal(t, link, m.Processes[0].Link)
+		top, _, _ := invokePlain("top", "-q", "--top", "1000", r.dir, "--sample", "alloc_space")
+		assert.Regexp(t, `_start +shop\n`, top, "the program is called by the link")
 		if engine == "tcmalloc" {
 			asked := func(s manifest.Snapshot) bool { return s.Trigger == "manual" }
 			assert.True(t, slices.ContainsFunc(m.Snapshots, asked), "record asked for the last snapshot")

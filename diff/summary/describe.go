@@ -50,7 +50,7 @@ func (s *scope) functionSite(c candidate) baseline.Site {
 func (s *scope) frames(l *symbolize.Location) (out []baseline.Frame) {
 	module := ""
 	if m := s.symbols.Module(l); m != nil {
-		module = m.Path
+		module = m.Shown()
 	}
 	for _, f := range l.Frames {
 		out = append(

@@ -76,6 +76,8 @@ type Process struct {
 	Started time.Time `json:"started"`
 	Command []string  `json:"command,omitempty"`
 	Exe     string    `json:"exe,omitempty"`
+	// Link is the symbolic link to Exe by which the program was run, or "".
+	Link string `json:"link,omitempty"`
 }
 
 // File describes a file that the recorder copied into the directory, such as a perf map.

@@ -126,7 +126,7 @@ func (s *recorded) describe(p *Process) {
 	}
 	for _, r := range s.Processes { // the last entry counts: a process may have called exec
 		if r.PID == p.PID {
-			p.Command, p.Exe, p.parent = r.Command, r.Exe, r.Parent
+			p.Command, p.Exe, p.Link, p.parent = r.Command, r.Exe, r.Link, r.Parent
 		}
 	}
 	p.End = endOf(s.Manifest, p.PID)

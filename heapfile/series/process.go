@@ -19,9 +19,11 @@ type Process struct {
 	// PeakInuse is the largest in-use total of its headers, in bytes, raw. It is known only if
 	// there are several processes.
 	PeakInuse int64
-	// Command, Exe and End are known only from a manifest.
+	// Command, Exe, Link and End are known only from a manifest. Link is the symbolic link to Exe by
+	// which the program was run, or "".
 	Command []string
 	Exe     string
+	Link    string
 	End     *manifest.End
 
 	parent int // 0 if it is unknown

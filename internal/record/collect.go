@@ -263,7 +263,7 @@ func (c *collector) image(p *process, s *snapshotFile) *image {
 	p.images = append(p.images, img)
 	record := manifest.Process{PID: p.pid, Image: img.number, Parent: p.parent, Exe: img.exe, Started: s.time.UTC()}
 	if info, ok := proc.Read(p.pid); ok && p.known {
-		record.Command = info.Command
+		record.Command, record.Link = info.Command, proc.Link(info, proc.SearchPath())
 		if len(p.images) == 1 {
 			record.Started = info.Started.UTC()
 		}

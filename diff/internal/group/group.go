@@ -70,6 +70,8 @@ func (k *Keys) describe(l *symbolize.Location, frame int) string {
 		return module
 	case k.by == sites.ByFile:
 		return path.Base(l.Frames[frame].File)
+	case frame < 0 && module != "":
+		return fmt.Sprintf("%s+0x%x", module, l.Offset)
 	case frame < 0:
 		return k.symbols.Label(l)
 	}

@@ -109,7 +109,7 @@ func (b *topBuilder) add(stack []symbolize.LocationID, v int64) {
 func (b *topBuilder) row(l *symbolize.Location, frame int) (*TopRow, topKey) {
 	r := TopRow{Function: siteview.FrameName(b.symbols, l, frame)}
 	if m := b.symbols.Module(l); m != nil {
-		r.Module = m.Name()
+		r.Module = m.Title()
 	}
 	if frame < len(l.Frames) {
 		r.File, r.Line = l.Frames[frame].File, l.Frames[frame].StartLine

@@ -61,9 +61,11 @@ func (d *Describer) View(row []symbolize.SiteID) View {
 // of the first one. The lines at which it calls others differ, so its place is only its file.
 func (d *Describer) Cause(row []symbolize.SiteID, ref class.FrameRef) View {
 	stack := d.stack(row[0])
-	frame := *d.frame(&d.symbols.Locations[stack[ref.Position]], max(ref.Frame, 0))
+	l := &d.symbols.Locations[stack[ref.Position]]
+	frame := d.frame(l, max(ref.Frame, 0))
 	frame.Line = 0
-	v := viewOf(&frame)
+	v := viewOf(frame)
+	v.Blame.Module = d.module(l)
 	v.advice = func(resized bool) string { return d.adviceOn(stack, resized) }
 	v.callers = func() ([]Caller, bool) { return nil, true }
 	return v
@@ -86,6 +88,7 @@ func (d *Describer) stack(site symbolize.SiteID) []symbolize.LocationID {
 func (d *Describer) blamed(stack []symbolize.LocationID, ref class.FrameRef) View {
 	l := &d.symbols.Locations[stack[ref.Position]]
 	v := viewOf(d.frame(l, max(ref.Frame, 0)))
+	v.Blame.Module = d.module(l)
 	v.Group = d.group(l, ref.Frame)
 	if !l.Named() {
 		v.Name = d.unnamed(stack, ref.Position)
@@ -110,7 +113,10 @@ func (d *Describer) addScript(v *View, stack []symbolize.LocationID, position in
 
 // frame is a frame of a location. A location without a name has one, which is called module+offset.
 func (d *Describer) frame(l *symbolize.Location, k int) *baseline.Frame {
-	out := &baseline.Frame{Module: d.module(l)}
+	out := &baseline.Frame{}
+	if m := d.symbols.Module(l); m != nil {
+		out.Module = m.Shown()
+	}
 	if l.Named() {
 		out.Function, out.File, out.Line = l.Frames[k].Function, l.Frames[k].File, l.Frames[k].Line
 	} else {
@@ -240,7 +246,7 @@ func (d *Describer) group(l *symbolize.Location, frame int) string {
 		return text.Clean(symbolize.FileName(l.Frames[frame].File))
 	}
 	if m := d.symbols.Module(l); m != nil {
-		return text.Clean(m.Name())
+		return text.Clean(m.Title())
 	}
 	return "(no file)"
 }
@@ -280,7 +286,7 @@ func (d *Describer) calledFrom(stack []symbolize.LocationID, position int) strin
 	for _, id := range stack[position+1:] {
 		if up := &d.symbols.Locations[id]; up.Named() {
 			if m := d.symbols.Module(up); m != nil {
-				return up.Frames[0].Function + " in " + m.Name()
+				return up.Frames[0].Function + " in " + m.Title()
 			}
 			return up.Frames[0].Function
 		}

@@ -111,6 +111,18 @@ func TestSharedCallers(t *testing.T) {
 	require.Equal(t, "← server+0x2011 ← server+0x3011 ← server+0x4011  (the largest of 4 call paths)", d.View(ids).CallPath(0))
 }
 
+// TestAProgramIsCalledByItsLink, not by the file that the link leads to, except by its version.
+func TestAProgramIsCalledByItsLink(t *testing.T) {
+	for link, want := range map[string]string{"/usr/bin/shop": "shop", "/usr/bin/serve": "server", "": "server"} {
+		d, ids := described(t, Options{}, "0x401011 0x402011 0x501011")
+		d.symbols.Modules[0].Link = link
+		v := d.View(ids)
+		require.Equal(t, want+"+0x1011", v.Heading())
+		require.Equal(t, "/opt/server", v.Blame.Module, "programs read the path of the file")
+		require.Equal(t, "← "+want+"+0x2011 ← libx.so+0x1011", v.CallPath(0))
+	}
+}
+
 func TestUnnamedSites(t *testing.T) {
 	d, ids := described(t, Options{}, "0x401011 0x501011")
 	v := d.View(ids)
