@@ -74,6 +74,19 @@ func TestScreenFitsEveryTerminal(t *testing.T) {
 	require.NotContains(t, text.String(), "…", "there is room for everything")
 }
 
+// TestALowScreenShowsSites before what is said about them.
+func TestALowScreenShowsSites(t *testing.T) {
+	l := liveOf(t)
+	for height, callers := range map[int]int{18: 0, 19: 1, 24: 3} {
+		var text strings.Builder
+		for _, line := range l.Screen(80, height, time.Date(2026, 1, 2, 3, 24, 0, 0, time.UTC)) {
+			text.WriteString(line.Text + "\n")
+		}
+		require.Contains(t, text.String(), "geom::TileCache::render", "%d lines", height)
+		require.Equal(t, callers, strings.Count(text.String(), "     ← "), "%d lines: %s", height, text.String())
+	}
+}
+
 func TestLineOfAMoment(t *testing.T) {
 	require.Regexp(t, `^2026-01-02T03:23:00Z  24 snapshots  heap 21\.6 MiB  RSS 53\.0 MiB  leak [0-9]+%   leaky::remember<leaky::Request> leaky\.cc:105  \+5\.83 MiB  \+[0-9.]+ MiB per hour$`,
 		liveOf(t).Line())
