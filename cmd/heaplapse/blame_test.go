@@ -63,6 +63,8 @@ func TestOneCauseOfManySites(t *testing.T) {
 	text, _, _ := invoke(t, append([]string{"growth", "-q"}, series...)...)
 	require.Regexp(t, `^LEAK: trace_page many_sites\.cc grows to the end of the series: 70 % of the growth, 200 sites\n`, text)
 	require.Regexp(t, `SITE\n  –  leak [0-9]+% .* trace_page  many_sites\.cc\n     70 % of the growth, 200 sites, through functions that it calls\n`, text)
+	explained, _, _ := invoke(t, append([]string{"growth", "-q", "--explain", "trace_page"}, series...)...)
+	require.Regexp(t, `\n–  trace_page  many_sites\.cc: leak, it grows to the end of the series; [0-9]+ % of simulated sites`, explained)
 	markdown, _, _ := invoke(t, append([]string{"report", "-q", "--format", "md"}, series...)...)
 	require.Contains(t, markdown, "`trace_page` many&#95;sites.cc grows to the end of the series: 70 % of the growth, 200 sites.")
 	require.Contains(t, markdown, "| `trace_page` many&#95;sites.cc (70 % of the growth, 200 sites) |")

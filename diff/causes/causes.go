@@ -86,29 +86,30 @@ type tally struct {
 	growth   int64
 	paths    int
 	distance int // sum
+	last     int // the path that was counted last
 }
 
 // deeper returns the function with the most growth among those that are nearer to the leaf than c on
 // its paths, and have at least a part of the growth. Of functions with the same growth it is the one
 // that is nearest to the leaf.
 func deeper(paths []Path, c Cause, least float64) (Cause, bool) {
-	tallies := map[int]tally{}
+	tallies := map[int]*tally{}
 	var order []int // of first appearance
 	for _, i := range c.Paths {
 		for d, f := range below(&paths[i], c.Function) {
-			if slices.Contains(paths[i].Functions[:d], f) {
-				continue
-			}
 			t, known := tallies[f]
 			if !known {
-				order = append(order, f)
+				t = &tally{last: -1}
+				tallies[f], order = t, append(order, f)
 			}
-			tallies[f] = tally{t.growth + paths[i].Growth, t.paths + 1, t.distance + d}
+			if t.last != i { // else the function calls itself
+				*t = tally{t.growth + paths[i].Growth, t.paths + 1, t.distance + d, i}
+			}
 		}
 	}
 	best, found := 0, false
 	for _, f := range order {
-		if t := tallies[f]; float64(t.growth) >= least && (!found || t.before(tallies[best])) {
+		if t := tallies[f]; float64(t.growth) >= least && (!found || t.before(*tallies[best])) {
 			best, found = f, true
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/internal/option"
+	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
@@ -17,10 +18,13 @@ import (
 // selected is a site to explain.
 type selected struct {
 	site *growth.Site
-	rank int // in the table, from 1; 0 for a stable site, which the table leaves out
+	rank int // in the table, from 1; 0 for a cause, and for a stable site, which the table leaves out
+	view siteview.View
+	// cause reports whether the site is the sum of a cause.
+	cause bool
 }
 
-// explained are the sites that Explain selects. Stable sites are searched only if it selects no
+// explained are the causes and sites that Explain selects. Stable sites are searched only if it selects no
 // other.
 func (g *Report) explained() ([]selected, error) {
 	sites := g.Result.Sites
@@ -29,19 +33,26 @@ func (g *Report) explained() ([]selected, error) {
 			return nil, fmt.Errorf("%s %d: the table has %s; use a part of its name to explain any other site",
 				g.Flags.Of(option.Explain), rank, units.Count(len(sites), "site"))
 		}
-		return []selected{{&sites[rank-1], rank}}, nil
+		return []selected{{site: &sites[rank-1], rank: rank, view: g.Describe(&sites[rank-1])}}, nil
 	}
 	pattern, err := regexp.Compile(g.Explain)
 	var out []selected
+	for i := range g.Result.Causes {
+		c := &g.Result.Causes[i]
+		if v := g.DescribeCause(c); g.matches(v, pattern) {
+			out = append(out, selected{site: &c.Site, view: v, cause: true})
+		}
+	}
 	for i := range sites {
-		if g.matches(&sites[i], pattern) {
-			out = append(out, selected{&sites[i], i + 1})
+		if v := g.Describe(&sites[i]); g.matches(v, pattern) {
+			out = append(out, selected{site: &sites[i], rank: i + 1, view: v})
 		}
 	}
 	if len(out) == 0 {
 		for i := range g.Result.Stable {
-			if s := &g.Result.Stable[i]; g.matches(s, pattern) {
-				out = append(out, selected{s, 0})
+			s := &g.Result.Stable[i]
+			if v := g.Describe(s); g.matches(v, pattern) {
+				out = append(out, selected{site: s, view: v})
 			}
 		}
 	}
@@ -60,8 +71,7 @@ func (g *Report) explained() ([]selected, error) {
 
 // matches reports whether Explain is a part of what a site is called, or the pattern matches it.
 // The pattern may be nil.
-func (g *Report) matches(s *growth.Site, pattern *regexp.Regexp) bool {
-	v := g.Describe(s)
+func (g *Report) matches(v siteview.View, pattern *regexp.Regexp) bool {
 	for _, name := range []string{
 		v.Blame.Function, v.Title() + " " + v.Where, v.Title() + "  " + v.Where, v.Blame.Module,
 	} {
@@ -97,7 +107,7 @@ func (g *Report) explainSite(p *text.Printer, c selected) {
 	if c.rank > 0 {
 		number = strconv.Itoa(c.rank)
 	}
-	v := g.Describe(s)
+	v := c.view
 	p.Linef("%s  %s: %s, %s", number, strings.TrimSpace(v.Title()+"  "+v.Where), s.Label, meaning(s))
 	if !measured(s) {
 		return

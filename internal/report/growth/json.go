@@ -100,6 +100,9 @@ func (g *Report) JSON(w io.Writer) error {
 			return err
 		}
 		for _, c := range sites {
+			if c.cause {
+				continue
+			}
 			if c.rank == 0 {
 				out.Sites = append(out.Sites, g.site(c.site, factor))
 				c.rank = len(out.Sites)
