@@ -16,6 +16,8 @@
 
 struct hl_lock hl_heap_lock;
 void hl_problem(const char *kind, const char *detail) { printf("%s: %s\n", kind, detail); }
+uint32_t *hl_fork_mark = &(uint32_t){1};
+void hl_fork_unseen(void) {}
 uintptr_t hl_name(const char *function, size_t length, const char *file, size_t file_length, uint32_t line) {
 	(void)function, (void)length, (void)file, (void)file_length, (void)line;
 	return HL_NAMED;
@@ -155,6 +157,21 @@ static void check_regions(void) {
 	}
 }
 
+// Regions of the size of an arena are forgotten if the object has mapped them.
+static void check_arenas(void) {
+	static struct hl_stack s = {.n = 2, .pc = {HL_NAMED, 0x1234}};
+	bool full;
+	hl_sites_limit = 1 << 20;
+	uint32_t site = hl_site_of(&s, &full);
+	hl_regions_remove(0, 1 << 30);
+	CHECK(hl_regions_add(0x100000, 1 << 20, site) && hl_regions_add(0x300000, 256 << 10, site));
+	CHECK(hl_regions_add(0x400000, 128 << 10, site));
+	hl_regions_forget_arenas(0x2000, 0x3000);
+	CHECK(hl_regions_count() == 3);
+	hl_regions_forget_arenas(0x1000, 0x2000);
+	CHECK(hl_regions_count() == 1 && hl_site(site)->sums.inuse_bytes == 128 << 10);
+}
+
 // --- sampling ---
 
 static void check_weights(void) {
@@ -224,6 +241,7 @@ int main(void) {
 	check_threads();
 	check_sites();
 	check_regions();
+	check_arenas();
 	check_weights();
 	check_draws();
 	check_text();

@@ -3,6 +3,7 @@
 #include "engine.h"
 #include "heap/record.h"
 #include "heap/sites.h"
+#include "process/fork.h"
 
 struct hl_lock hl_regions_lock;
 
@@ -96,4 +97,24 @@ size_t hl_regions_remove(uintptr_t start, size_t size) {
     }
     drop(from, i);
     return removed;
+}
+
+// is_arena reports whether a region has the size of an arena (256 KiB before CPython 3.10, then 1
+// MiB) and was mapped by the object. Frame 0 of its site is "[mmap]", frame 1 is the caller.
+static bool is_arena(const struct region *r, uintptr_t object_start, uintptr_t object_end) {
+    enum { OLD_ARENA = 256 << 10, ARENA = 1 << 20 };
+    const struct hl_site *s = hl_site(r->site);
+    size_t size = r->end - r->start;
+    if ((size != OLD_ARENA && size != ARENA) || s->n < 2) return false;
+    return s->frames[1] >= object_start && s->frames[1] < object_end;
+}
+
+void hl_regions_forget_arenas(uintptr_t object_start, uintptr_t object_end) {
+    uint64_t signals = hl_enter_slow_path();
+    hl_lock(&hl_regions_lock);
+    for (size_t i = count; i-- > 0;)
+        if (is_arena(&regions[i], object_start, object_end))
+            hl_regions_remove(regions[i].start, regions[i].end - regions[i].start);
+    hl_unlock(&hl_regions_lock);
+    hl_signals_restore(signals);
 }

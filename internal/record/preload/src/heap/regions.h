@@ -19,6 +19,10 @@ extern struct hl_lock hl_regions_lock;
 // hl_regions_limit is the maximum number of regions.
 extern size_t hl_regions_limit;
 
+// hl_regions_forget_arenas forgets the regions of the size of CPython's arenas that the code of an
+// object has mapped. It is called when the objects in the arenas begin to be recorded.
+void hl_regions_forget_arenas(uintptr_t object_start, uintptr_t object_end);
+
 // The rest is called with the lock held. A region of a site is [start, start + size).
 //
 // hl_regions_add records a region. It returns false if there is no room.

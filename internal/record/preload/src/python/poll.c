@@ -1,3 +1,5 @@
+#include "base/objects.h"
+#include "heap/regions.h"
 #include "process/config.h"
 #include "python/hooks.h"
 #include "stack.h"
@@ -13,6 +15,14 @@ static bool due(void) {
                                        __ATOMIC_RELAXED);
 }
 
+// forget_arenas forgets the arenas that CPython has mapped until now: the objects in them are
+// recorded from now on.
+static void forget_arenas(void) {
+    struct hl_symbol s = {.name = "PyMem_SetAllocator"};
+    hl_find(&s, 1);
+    if (s.address) hl_regions_forget_arenas(s.object.start, s.object.end);
+}
+
 // hook puts the engine's functions before the allocator's.
 static void hook(const struct hl_interpreter *py, bool *hooked) {
     struct hl_window w = {.lo = 0};
@@ -20,7 +30,7 @@ static void hook(const struct hl_interpreter *py, bool *hooked) {
     hl_memory_forget();
     if (hl_interpreter_thread(py, &w, &attached) == 0 || !attached) return;
     hl_hooks_install(py);
-    __atomic_store_n(hooked, true, __ATOMIC_RELAXED);
+    if (!__atomic_exchange_n(hooked, true, __ATOMIC_RELAXED)) forget_arenas();
 }
 
 void hl_python_poll(void) {
