@@ -76,6 +76,10 @@ agent: ## build the recorder's agents from internal/record/agent/src/agent.c (ne
 engine: ## build the built-in engine from internal/record/preload/src (needs clang and lld); commit the result
 	internal/record/preload/build.sh
 
+.PHONY: model
+model: ## fit the model of the detector to simulated processes (needs Python 3 and PyPI; an hour or more); commit the result
+	scripts/model/fit.sh $(OUT)/model
+
 .PHONY: golden
 golden: ## rewrite the expected outputs of the tests; review the diff
 	go test ./... -update

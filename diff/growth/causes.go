@@ -28,7 +28,9 @@ func (j *judgement) addCauses(r *Result, members [][]symbolize.SiteID) {
 	r.Causes = j.causes(members)
 	leaking := map[symbolize.SiteID]bool{}
 	for i := range r.Causes {
-		if c := &r.Causes[i]; c.Label.IsLeak() {
+		c := &r.Causes[i]
+		r.Chance = max(r.Chance, c.Confidence)
+		if c.Label.IsLeak() {
 			r.LeakingCauses++
 			for _, id := range c.Members {
 				leaking[id] = true
@@ -58,7 +60,8 @@ func (j *judgement) addCauses(r *Result, members [][]symbolize.SiteID) {
 // causes are the functions that explain the growth of many sites, if their sum may leak. members are
 // the sites by group.
 func (j *judgement) causes(members [][]symbolize.SiteID) (out []Cause) {
-	if j.heapGained < j.minBytes {
+	least := int64(j.options.MinGrowth)
+	if j.heapGained < least {
 		return nil
 	}
 	functions := newFunctions(j)
@@ -79,7 +82,7 @@ func (j *judgement) causes(members [][]symbolize.SiteID) (out []Cause) {
 		}
 		c := Cause{Site: j.site(below), Sites: found.Sites, Share: min(1, float64(found.Growth)/float64(j.heapGained))}
 		c.Blame = functions.find(c.Members[0], found.Function)
-		if found.Growth >= j.minBytes && (c.Label.IsLeak() || c.Label == trend.Suspect) {
+		if found.Growth >= least && (c.Label.IsLeak() || c.Label == trend.Suspect) {
 			out = append(out, c)
 		}
 	}

@@ -6,10 +6,10 @@ import "github.com/heaplapse/heaplapse/diff/trend"
 func conclude(s scope, g grouped, h heap, l listing) *Result {
 	r := &Result{
 		Total: h.total, FirstHeap: h.first, LastHeap: h.last,
-		RSS: h.rss, FirstRSS: h.firstRSS, LastRSS: h.lastRSS, ProcessGrows: h.outside() > 0,
+		RSS: h.rss, FirstRSS: h.firstRSS, LastRSS: h.lastRSS, Outside: h.outside, ProcessGrows: h.processGrows(),
 		Tested: l.tested, Range: s.Range, Kept: g.kept, Suppressed: g.suppressed,
 		Sites: l.sites, Stable: l.stable, LargestStable: l.largestStable, Small: l.small, SmallBytes: l.smallBytes,
-		Notes: notes(s, h),
+		Chance: l.chance, Likeliest: l.likeliest, HiddenBytes: g.hiddenGrowth(s) + hiddenSites(l.sites), Notes: notes(s, h),
 	}
 	var onLeaks int64
 	r.Leaks, r.Suspects, onLeaks = count(l.sites)
@@ -34,17 +34,32 @@ func count(list []Site) (leaks, suspects int, onLeaks int64) {
 	return leaks, suspects, onLeaks
 }
 
-// verdict decides on the series.
+// hiddenSites is the growth of the sites that too few snapshots show to judge them.
+func hiddenSites(list []Site) (bytes int64) {
+	for i := range list {
+		if s := &list[i]; s.Label == trend.Insufficient {
+			bytes += max(0, s.Gained)
+		}
+	}
+	return bytes
+}
+
+// verdict decides on the series. It is undecided only where data are missing: too few snapshots, or
+// growth in sites that snapshots hide or that are too small to be judged.
 func verdict(r *Result) (SeriesVerdict, Reason) {
 	switch {
 	case r.Leaks > 0:
 		return VerdictLeak, SitesLeak
 	case r.Len() < trend.MinPoints:
 		return VerdictUndecided, TooFewSnapshots
+	case r.Total.Confidence >= trend.SuspectConfidence && 2*r.HiddenBytes > r.LastHeap-r.FirstHeap:
+		return VerdictUndecided, GrowthHidden
 	case r.Suspects > 0:
-		return VerdictUndecided, SitesSuspect
+		return VerdictNoLeak, SitesSuspect
+	case r.Total.Label.IsLeak() && 2*r.SmallBytes > r.LastHeap-r.FirstHeap:
+		return VerdictUndecided, OnlySmallSitesGrow
 	case r.Total.Label.IsLeak():
-		return VerdictUndecided, OnlyHeapGrows
+		return VerdictNoLeak, OnlyHeapGrows
 	case r.ProcessGrows:
 		return VerdictNoLeak, OnlyProcessGrows
 	}
@@ -59,8 +74,11 @@ func notes(s scope, h heap) (out []Note) {
 	if !s.hasAlloc {
 		out = append(out, Note{Kind: NoteNoAlloc})
 	}
-	if outside := h.outside(); outside > 0 {
-		out = append(out, Note{Kind: NoteProcessGrows, Bytes: outside})
+	switch bytes := h.outsideGrowth(); {
+	case h.processGrows():
+		out = append(out, Note{Kind: NoteProcessGrows, Bytes: bytes})
+	case bytes > 0:
+		out = append(out, Note{Kind: NoteProcessGrew, Bytes: bytes})
 	}
 	return out
 }

@@ -19,6 +19,8 @@ type grouped struct {
 	// heap is the size of the heap that is judged, by snapshot: what the filter keeps, without what
 	// is suppressed.
 	heap []int64
+	// visible is the part of it that the snapshots show.
+	visible []int64
 }
 
 // groupSites groups the sites that the filter keeps and that no suppression names.
@@ -45,8 +47,16 @@ func groupSites(s scope, symbols *symbolize.Symbols, blamer *class.Blamer, colum
 		}
 		g.members[n] = append(g.members[n], site)
 	}
-	g.heap = heapSizes(s, shown, suppressed, o.Filter != nil)
+	g.heap, g.visible = heapSizes(s, shown, suppressed, o.Filter != nil), shown
 	return g
+}
+
+// hiddenGrowth is the growth of the heap that truncated snapshots do not show.
+func (g *grouped) hiddenGrowth(s scope) int64 {
+	if s.period > 0 {
+		return 0 // the sum of estimates differs from the estimate of the sum
+	}
+	return max(0, g.heap[s.Last]-g.visible[s.Last]-(g.heap[s.First]-g.visible[s.First]))
 }
 
 // heapSizes are the sizes of the heap that is judged. Without a filter they include what truncated

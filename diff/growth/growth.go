@@ -15,6 +15,8 @@ import (
 type Options struct {
 	// MinBytes is the least growth that counts, in bytes; 0 takes [trend.DefaultMinGrowth].
 	MinBytes int64
+	// LeakConfidence is the least confidence of a leak; 0 takes [trend.LeakConfidence].
+	LeakConfidence float64
 	// All lists the stable sites, too.
 	All bool
 	// KeepStable keeps the stable sites in Result.Stable.
@@ -41,8 +43,9 @@ func Judge(series *series.Series, symbols *symbolize.Symbols, c *sites.Collector
 	scope := scopeOf(series, sites.JudgedRange(series, o.From, o.To))
 	blamer := class.NewBlamer(symbols, o.Rules)
 	groups := groupSites(scope, symbols, blamer, columns, o)
-	heap := judgeHeap(scope, groups.heap, o.MinBytes)
-	j := judgement{scope, columns, symbols, blamer, o.MinBytes, heap.gained(), medianRise(scope, columns)}
+	options := trend.Options{MinGrowth: float64(o.MinBytes), LeakConfidence: o.LeakConfidence}
+	heap := judgeHeap(scope, groups.heap, options)
+	j := judgement{scope, columns, symbols, blamer, options, heap.gained(), medianRise(scope, columns)}
 	result := conclude(scope, groups, heap, list(j.groups(groups.members), heap.gained(), o))
 	j.addCauses(result, groups.members)
 	return result

@@ -168,7 +168,7 @@ func madeUp(t *testing.T, n int, sites ...site) string {
 			fmt.Fprintf(&rows, "%6d: %8d [%6d: %8d] @ 0x%08x 0x00400999\n", b/100, b, b/100, b, s.addr)
 		}
 		text := fmt.Sprintf("heap profile: %6d: %8d [%6d: %8d] @ heapprofile\n%s\nMAPPED_LIBRARIES:\n00400000-00500000 r-xp 00000000 00:00 1    /nonexistent/program\n",
-			total/100, total, total/100, total+i*1000, rows.String())
+			total/100, total, total/100, total+i<<20, rows.String())
 		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("p.%04d.heap", i+1)), []byte(text), 0o600))
 	}
 	return dir

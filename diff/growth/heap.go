@@ -6,36 +6,45 @@ import "github.com/heaplapse/heaplapse/diff/trend"
 type heap struct {
 	total       trend.Verdict
 	first, last int64
-	// rss is nil if the resident set was not recorded.
-	rss               *trend.Verdict
+	// rss and outside are nil if the resident set was not recorded.
+	rss, outside      *trend.Verdict
 	firstRSS, lastRSS int64
+	// gainedOutside is the growth of the resident set without the heap.
+	gainedOutside int64
 }
 
-// judgeHeap judges the sizes of the heap by snapshot, and the resident set.
-func judgeHeap(s scope, sizes []int64, minBytes int64) heap {
+// judgeHeap judges the sizes of the heap by snapshot, the resident set, and the part of the resident
+// set that is not heap.
+func judgeHeap(s scope, sizes []int64, o trend.Options) heap {
 	p := trend.Points{Dominates: true, HighWater: s.highWater}
 	for i := s.First; i <= s.Last; i++ {
 		p.T = append(p.T, s.series.Clock.At[i])
+		p.Work = s.appendWork(p.Work, i)
 		p.Live = append(p.Live, float64(sizes[i]))
 	}
-	o := trend.Options{MinGrowth: float64(minBytes)}
 	h := heap{total: trend.Judge(p, o), first: sizes[s.First], last: sizes[s.Last]}
-	if p := residentPoints(s); len(p.T) > 0 {
-		v := trend.Judge(p, o)
-		h.rss, h.firstRSS, h.lastRSS = &v, int64(p.Live[0]), int64(p.Live[len(p.Live)-1])
+	resident, outside := residentPoints(s, sizes)
+	if last := len(resident.T) - 1; last >= 0 {
+		rss, rest := trend.Judge(resident, o), trend.Judge(outside, o)
+		h.rss, h.outside = &rss, &rest
+		h.firstRSS, h.lastRSS = int64(resident.Live[0]), int64(resident.Live[last])
+		h.gainedOutside = int64(outside.Live[last] - outside.Live[0])
 	}
 	return h
 }
 
-// residentPoints are the recorded sizes of the resident set.
-func residentPoints(s scope) (p trend.Points) {
-	for i := s.First; i <= s.Last && i < len(s.series.RSS); i++ {
-		if v := s.series.RSS[i]; v != nil {
-			p.T = append(p.T, s.series.Clock.At[i])
-			p.Live = append(p.Live, float64(*v))
+// residentPoints are the recorded sizes of the resident set, and those without the heap.
+func residentPoints(s scope, sizes []int64) (resident, outside trend.Points) {
+	for i := s.First; i <= s.Last; i++ {
+		if rss, known := s.series.ResidentAt(i); known {
+			resident.T = append(resident.T, s.series.Clock.At[i])
+			resident.Work = s.appendWork(resident.Work, i)
+			resident.Live = append(resident.Live, float64(rss))
+			outside.Live = append(outside.Live, float64(rss-sizes[i]))
 		}
 	}
-	return p
+	outside.T, outside.Work = resident.T, resident.Work
+	return resident, outside
 }
 
 // gained is the growth of the heap from the first to the last snapshot.
@@ -44,11 +53,16 @@ func (h *heap) gained() int64 { return h.last - h.first }
 // leastOutside is the least growth of the process outside its heap, in bytes, that is worth a note.
 const leastOutside = 4 << 20
 
-// outside is the growth of the resident set beyond that of the heap; 0 if it is not worth a note.
-func (h *heap) outside() int64 {
-	grown := h.lastRSS - h.firstRSS
-	if outside := grown - h.gained(); grown > leastOutside && outside > max(leastOutside, h.gained()) {
-		return outside
+// outsideGrowth is the growth of the resident set beyond that of the heap; 0 if it is not worth a
+// note.
+func (h *heap) outsideGrowth() int64 {
+	if h.gainedOutside > max(leastOutside, h.gained()) {
+		return h.gainedOutside
 	}
 	return 0
+}
+
+// processGrows reports whether the resident set grows to the end, and by more than the heap.
+func (h *heap) processGrows() bool {
+	return h.outsideGrowth() > 0 && h.outside.Label.IsLeak()
 }

@@ -14,11 +14,11 @@ import (
 
 // judgement is what sites are judged by.
 type judgement struct {
-	scope    scope
-	columns  []sites.Column // by SiteID
-	symbols  *symbolize.Symbols
-	blamer   *class.Blamer
-	minBytes int64
+	scope   scope
+	columns []sites.Column // by SiteID
+	symbols *symbolize.Symbols
+	blamer  *class.Blamer
+	options trend.Options
 	// heapGained is the growth of the heap.
 	heapGained int64
 	// medianRise is the median rise of the sites that change.
@@ -104,7 +104,7 @@ func (j *judgement) site(ids []symbolize.SiteID) Site {
 	s.Gained = j.scope.gained(column)
 	p := j.scope.points(column)
 	p.MedianRise, p.Dominates = j.medianRise, 2*s.Gained > j.heapGained
-	s.Verdict = trend.Judge(p, trend.Options{MinGrowth: float64(j.minBytes)})
+	s.Verdict = trend.Judge(p, j.options)
 	s.Members = j.byGrowth(ids)
 	s.Blame, _ = j.blamer.Blame(j.symbols.Stack(j.symbols.SiteStack(s.Members[0])))
 	return s
@@ -119,7 +119,7 @@ func (j *judgement) sum(ids []symbolize.SiteID) sites.Column {
 	for i, s := range ids {
 		members[i] = j.columns[s]
 	}
-	return sites.Sum(members, len(j.scope.series.Heads))
+	return sites.Sum(members, j.scope.series.Heads)
 }
 
 // siteOf has the values of a column, over n snapshots.

@@ -20,6 +20,10 @@ type listing struct {
 	// smallBytes their growth.
 	small      int
 	smallBytes int64
+	// likeliest is the large site with the highest confidence, which is chance; nil if no site is
+	// large.
+	likeliest *Site
+	chance    float64
 }
 
 // list decides which sites are listed, and ranks them. heapGained is the growth of the heap.
@@ -37,6 +41,9 @@ func list(groups iter.Seq[judged], heapGained int64, o Options) (l listing) {
 
 // add lists a site or counts it.
 func (l *listing) add(s *Site, heapGained int64, o Options) {
+	if s.Gained >= o.MinBytes && s.Confidence > l.chance {
+		l.likeliest, l.chance = s, s.Confidence
+	}
 	if o.All || significant(s, o.MinBytes) {
 		l.sites = append(l.sites, *s)
 		return

@@ -23,13 +23,15 @@ type Reason uint8
 
 // Reasons.
 const (
-	NothingGrows     Reason = iota // no site grows to the end of the series
-	SitesLeak                      // Result.Leaks sites grow to the end of the series
-	SitesSuspect                   // Result.Suspects sites grow, but not clearly to the end
-	TooFewSnapshots                // the series has fewer than trend.MinPoints snapshots
-	OnlyHeapGrows                  // the heap grows, but no single site does
-	OnlyProcessGrows               // the process grows, but no site of its heap does
-	CauseLeaks                     // no single site leaks, but all sites below Result.Causes[0] together
+	NothingGrows       Reason = iota // no site grows to the end of the series
+	SitesLeak                        // Result.Leaks sites grow to the end of the series
+	SitesSuspect                     // Result.Suspects sites may leak, but none clearly does
+	TooFewSnapshots                  // the series has fewer than trend.MinPoints snapshots
+	OnlyHeapGrows                    // the heap grows, but no single site does
+	OnlyProcessGrows                 // the process grows, but no site of its heap does
+	GrowthHidden                     // truncated snapshots hide most of the growth
+	OnlySmallSitesGrow               // the heap grows, mostly in sites that are too small to be judged
+	CauseLeaks                       // no single site leaks, but all sites below Result.Causes[0] together
 )
 
 // NoteKind is a fact about a result that a reader should know.
@@ -43,8 +45,11 @@ const (
 	// NoteNoAlloc: there are no cumulative counts, so that growth caused by higher load may look
 	// like a leak.
 	NoteNoAlloc
-	// NoteProcessGrows: the resident set grew by Note.Bytes more than the heap.
+	// NoteProcessGrows: the resident set grows to the end of the series, by Note.Bytes more than the
+	// heap.
 	NoteProcessGrows
+	// NoteProcessGrew: the resident set grew by Note.Bytes more than the heap, and has stopped.
+	NoteProcessGrew
 )
 
 // Note is one such fact, with its numbers.
@@ -63,6 +68,12 @@ type Result struct {
 	Verdict SeriesVerdict
 	// Why is what Verdict rests on.
 	Why Reason
+	// Chance is the probability that the series leaks: the confidence of its likeliest leak.
+	Chance float64
+	// Likeliest is the site with this confidence; nil if no site grew.
+	Likeliest *Site
+	// HiddenBytes is the growth that truncated snapshots hide, or show too rarely to judge it.
+	HiddenBytes int64
 	// Leaks and Suspects are the numbers of sites with these labels.
 	Leaks, Suspects int
 	// Total is the trend of the heap: the part that the filter keeps, without what is suppressed.
@@ -74,7 +85,9 @@ type Result struct {
 	// are its size, in bytes.
 	RSS               *trend.Verdict
 	FirstRSS, LastRSS int64
-	// ProcessGrows reports whether the resident set grew by far more than the heap.
+	// Outside is the trend of the resident set without the heap; nil if RSS is.
+	Outside *trend.Verdict
+	// ProcessGrows reports whether the resident set grows to the end, and by more than the heap.
 	ProcessGrows bool
 	// Explained is the share of the heap's growth that is on sites called leaks, or below causes that
 	// leak, 0 to 1.

@@ -16,6 +16,8 @@ type scope struct {
 	highWater bool
 	// period is the mean number of bytes between samples, 0 for exact counts.
 	period float64
+	// work is the work that the process had done by each snapshot of the series; nil if unknown.
+	work []float64
 	// other is another process image of the series, the longest one; nil if there is none.
 	other *interval
 }
@@ -31,6 +33,7 @@ func scopeOf(s *series.Series, judged sites.Range) scope {
 	if head := s.Heads[judged.First]; head.IsEstimate() {
 		out.period = float64(head.Period)
 	}
+	out.work = workOf(s, judged, out.hasAlloc)
 	high := 0
 	for i := judged.First; i <= judged.Last && i < len(s.Triggers); i++ {
 		if s.Triggers[i] == series.TriggerHighWater {
@@ -41,6 +44,23 @@ func scopeOf(s *series.Series, judged sites.Range) scope {
 	return out
 }
 
+// workOf returns the work of the process: the bytes that it had allocated or, without cumulative
+// counts, its processor time; nil if neither is known.
+func workOf(s *series.Series, judged sites.Range, hasAlloc bool) []float64 {
+	work := make([]float64, len(s.Heads))
+	for i := judged.First; i <= judged.Last; i++ {
+		switch cpu, known := s.ProcessorTimeAt(i); {
+		case hasAlloc:
+			work[i] = float64(s.Heads[i].Heap().AllocBytes)
+		case known:
+			work[i] = cpu.Seconds()
+		default:
+			return nil
+		}
+	}
+	return work
+}
+
 // otherImage returns the longest process image except the judged one.
 func otherImage(s *series.Series, judged sites.Range) *interval {
 	var best *interval
@@ -49,8 +69,8 @@ func otherImage(s *series.Series, judged sites.Range) *interval {
 			best = &interval{begin, end}
 		}
 	}
-	if best != nil && s.AtExit(best.first, best.last) {
-		best.last--
+	if best != nil {
+		best.last = sites.LastRunning(s, best.first, best.last)
 	}
 	return best
 }
@@ -86,6 +106,7 @@ func (s *scope) points(c sites.Column) trend.Points {
 			continue
 		}
 		p.T = append(p.T, s.series.Clock.At[i])
+		p.Work = s.appendWork(p.Work, i)
 		p.Live = append(p.Live, float64(c.Bytes[i]))
 		p.Objects = append(p.Objects, float64(c.Objects[i]))
 		if alloc = alloc && c.Alloc[i] != sites.Hidden; alloc {
@@ -96,6 +117,14 @@ func (s *scope) points(c sites.Column) trend.Points {
 		p.Alloc = nil
 	}
 	return p
+}
+
+// appendWork appends the work that the process had done by a snapshot, if it is known.
+func (s *scope) appendWork(work []float64, i int) []float64 {
+	if s.work == nil {
+		return nil
+	}
+	return append(work, s.work[i])
 }
 
 // leastOther is the least number of points in another process image that count as evidence.

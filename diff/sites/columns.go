@@ -76,24 +76,48 @@ func (c *Collector) Columns(series *series.Series, symbols *symbolize.Symbols) [
 	return out
 }
 
-// Sum adds the columns of a group, over n snapshots. A value is hidden if it is hidden for all
-// members. If some members are visible, the hidden bytes of the others are fewer than those of the
-// smallest visible row. Cumulative bytes have no such bound, so one hidden member hides the sum.
-func Sum(members []Column, n int) Column {
+// Sum adds the columns of a group. A value is hidden if it is hidden for all members. If some members
+// are visible, the hidden bytes of the others are fewer than those of the smallest visible row.
+// Cumulative bytes have no such bound, but they never fall within a process image: where a member is
+// hidden, they are interpolated between the snapshots that show it.
+func Sum(members []Column, heads []*series.Head) Column {
 	var out Column
-	out.pad(n)
+	out.pad(len(heads))
 	for _, m := range members {
-		out.include(m, n)
+		out.include(m, len(heads))
 	}
-	for i := range n {
-		if out.Bytes[i] == Hidden {
-			continue
-		}
-		for _, m := range members {
-			if m.Alloc[i] == Hidden {
-				out.Alloc[i] = Hidden
+	for _, m := range members {
+		for i, a := range interpolated(m.Alloc, heads) {
+			if m.Alloc[i] == Hidden && out.Alloc[i] != Hidden {
+				out.Alloc[i] += a
 			}
 		}
+	}
+	return out
+}
+
+// interpolated returns cumulative values, with the hidden ones estimated from the visible ones of the
+// same process image: none at its start, evenly more from one to the next, none after the last.
+func interpolated(alloc []int64, heads []*series.Head) []int64 {
+	if !slices.Contains(alloc, Hidden) {
+		return alloc
+	}
+	out := slices.Clone(alloc)
+	from, before := 0, int64(0) // the last known value
+	for i := range out {
+		if i > 0 && heads[i].Image != heads[i-1].Image {
+			from, before = i, 0
+		}
+		if out[i] == Hidden {
+			out[i] = before
+			continue
+		}
+		for k := from + 1; k < i; k++ {
+			if alloc[k] == Hidden {
+				out[k] = before + int64(float64(out[i]-before)*float64(k-from)/float64(i-from))
+			}
+		}
+		from, before = i, out[i]
 	}
 	return out
 }

@@ -26,3 +26,23 @@ func TestCollectorInUse(t *testing.T) {
 		require.Zero(t, c.InUse(heapfile.StackID(id), 3))
 	}
 }
+
+// TestSumInterpolatesCumulativeBytes: one hidden call path does not hide the cumulative bytes of its
+// function. They are between those of the neighbours, within each process image.
+func TestSumInterpolatesCumulativeBytes(t *testing.T) {
+	heads := make([]*series.Head, 8)
+	for i := range heads {
+		heads[i] = &series.Head{Index: i, Image: i / 5}
+	}
+	shown := []int64{1, 1, 1, 1, 1, 1, 1, 1}
+	large := Column{Bytes: shown, Objects: shown, Alloc: []int64{10, 20, 30, 40, 50, 5, 6, 7}}
+	small := Column{
+		Bytes: []int64{Hidden, 1, Hidden, Hidden, 4, Hidden, 1, Hidden}, Objects: []int64{Hidden, 1, Hidden, Hidden, 1, Hidden, 1, Hidden},
+		Alloc: []int64{Hidden, 100, Hidden, Hidden, 400, Hidden, 50, Hidden},
+	}
+	sum := Sum([]Column{large, small}, heads)
+	require.Equal(t, []int64{10, 120, 230, 340, 450, 5, 56, 57}, sum.Alloc)
+	require.Equal(t, []int64{1, 2, 1, 1, 5, 1, 2, 1}, sum.Bytes)
+	both := Sum([]Column{small, small}, heads)
+	require.Equal(t, int64(Hidden), both.Alloc[0], "where all members are hidden, the sum is")
+}

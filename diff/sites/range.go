@@ -15,8 +15,8 @@ type Range struct {
 	// Images reports whether the series, or the part of it that was requested, has more than one
 	// process image. Only one of them is judged.
 	Images bool
-	// AtExit is the number of snapshots after Last that are left out because the program had freed
-	// its memory to exit.
+	// AtExit is the number of snapshots after Last that are left out because they were taken when the
+	// program exited: it had freed some of its memory by then.
 	AtExit int
 }
 
@@ -25,8 +25,7 @@ func (r Range) Len() int { return r.Last - r.First + 1 }
 
 // JudgedRange returns the range to judge among the snapshots with indices from ≤ i < to; to 0 is
 // the end of the series. It takes the process image with the most snapshots, the latest of equals.
-// It leaves out the last snapshots if the heap is far smaller there than before: the program had
-// freed its memory to exit.
+// It leaves out the snapshots of the exit.
 func JudgedRange(s *series.Series, from, to int) Range {
 	heads := s.Heads
 	to = cmp.Or(to, len(heads))
@@ -37,12 +36,23 @@ func JudgedRange(s *series.Series, from, to int) Range {
 		}
 	}
 	r.Images = r.Len() < to-from
-	switch {
-	case s.AtExit(r.First, r.Last):
-		r.AtExit = 1
-	case r.Last > r.First && heads[r.Last].Heap() == heads[r.Last-1].Heap() && s.AtExit(r.First, r.Last-1):
-		r.AtExit = 2 // the writer took two snapshots of the end
-	}
-	r.Last -= r.AtExit
+	last := LastRunning(s, r.First, r.Last)
+	r.AtExit = r.Last - last
+	r.Last = last
 	return r
+}
+
+// LastRunning returns the last of the snapshots from first to last, of one process image, that was not
+// taken when the program exited. The manifest, the name of the file, or the size of the heap show that.
+func LastRunning(s *series.Series, first, last int) int {
+	for last > first && last < len(s.Triggers) && s.Triggers[last] == series.TriggerExit {
+		last--
+	}
+	switch {
+	case s.AtExit(first, last):
+		return last - 1
+	case last > first && s.Heads[last].Heap() == s.Heads[last-1].Heap() && s.AtExit(first, last-1):
+		return last - 2 // the writer took two snapshots of the end
+	}
+	return last
 }

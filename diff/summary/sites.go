@@ -55,7 +55,7 @@ func (s *scope) candidate(members []symbolize.SiteID) candidate {
 		c.end = c.end.Add(s.end.Counts(m))
 	}
 	if len(members) > 1 {
-		c.column = sites.Sum(columns, len(s.series.Heads))
+		c.column = sites.Sum(columns, s.series.Heads)
 	}
 	for _, i := range s.half {
 		c.peak = max(c.peak, c.column.Bytes[i])

@@ -12,13 +12,14 @@ type Label uint8
 
 // Labels, the most alarming first.
 const (
-	Leak         Label = iota // grows steadily to the end
-	LeakLate                  // grows steadily since some time in the second half
-	Suspect                   // grows, but slower toward the end, or too little is known
+	Leak         Label = iota // grows, most likely without end
+	LeakLate                  // a leak that began within the series
+	Suspect                   // may leak, but not clearly
 	Warming                   // follows a saturating curve
 	Plateaued                 // grew and has stopped
 	LoadDriven                // grows because the process allocates faster
 	GrewThenFlat              // one jump, flat since
+	Irregular                 // grows in a way that no other label describes, and that is hardly a leak
 	Shrinking
 	Stable
 	Insufficient // too few points
@@ -26,7 +27,7 @@ const (
 
 var labelNames = [...]string{
 	"leak", "leak-late", "suspect", "warming", "plateaued", "load-driven",
-	"grew-then-flat", "shrinking", "stable", "insufficient",
+	"grew-then-flat", "irregular", "shrinking", "stable", "insufficient",
 }
 
 // String returns the stable name used in JSON, e.g. "leak-late".
@@ -35,38 +36,14 @@ func (l Label) String() string { return labelNames[l] }
 // IsLeak reports whether the label is Leak or LeakLate.
 func (l Label) IsLeak() bool { return l == Leak || l == LeakLate }
 
-// signals are plain patterns that explain growth which is no leak.
-type signals struct {
-	jumped     bool // one step explains the growth
-	oldRise    bool // the last rise is old, and the series is flat since
-	loadDriven bool // the process allocates faster
-	warming    bool // a saturating curve fits better than a line
-}
-
-func (s *series) signals(l line, c curves, growth float64) signals {
-	return signals{s.jumped(), s.oldRise(l, growth), s.loadDriven(l), c.warming()}
-}
-
-// Confidence from which a series that grew enough is called a leak, and from which it is a suspect.
-// Few points, and estimates, need more.
+// Thresholds of the confidence. They are the same for all input, because confidence is calibrated
+// for each kind of it. docs/growth-benchmark.md has the table that they were chosen with.
 const (
-	leakAt        = 0.54
-	leakAtSampled = 0.6
-	leakAtFew     = 0.68
-	suspectAt     = 0.25
-	// fewPoints is the number of points below which a slower rise at the end may be chance.
-	fewPoints = 14
+	// LeakConfidence is the least confidence of a leak by default.
+	LeakConfidence = 0.6
+	// SuspectConfidence is the least confidence of a suspect.
+	SuspectConfidence = 0.25
 )
-
-func (s *series) leakAt() float64 {
-	switch {
-	case len(s.t) < fewPoints:
-		return leakAtFew
-	case s.Period > 0:
-		return leakAtSampled
-	}
-	return leakAt
-}
 
 const (
 	evenOdds = 0.5
@@ -75,41 +52,38 @@ const (
 	keeps = 0.9
 )
 
-// mostConfidence bounds the confidence where the model has no evidence: one jump does not predict
-// the next, and a series that was seen at its own record highs rises by construction, unless it
-// keeps what it allocates.
-func (s *series) mostConfidence(l line, g signals) float64 {
-	if g.jumped || s.HighWater && s.Dominates && !(l.retention >= keeps) {
+// mostConfidence bounds the confidence where the shape is no evidence: a series that was seen at its
+// own record highs rises by construction, unless it keeps what it allocates.
+func (s *series) mostConfidence(l line) float64 {
+	if s.HighWater && s.Dominates && !(l.retention >= keeps) {
 		return evenOdds
 	}
 	return 1
 }
 
-// label of a series that grew or shrank. A series that does not leak gets the label that explains
-// the growth best.
-func (s *series) label(l line, growth, confidence float64, g signals) Label {
+// label returns the label of a series. The confidence alone decides whether it is a leak, a suspect
+// or neither; if it is neither, the label names what explains the growth best.
+func (s *series) label(l line, c curves, growth, confidence float64) Label {
 	large := growth >= s.minGrowth && (s.Live[len(s.t)-1] > s.Live[0] || l.over >= s.minGrowth)
 	switch {
-	case large && confidence >= s.leakAt():
+	case large && confidence >= s.leakAt:
 		return Leak
+	case large && confidence >= SuspectConfidence:
+		return Suspect
 	case -l.over >= s.minGrowth && l.z <= -significant && -l.over >= 2*l.sigma:
 		return Shrinking
-	case !large && !s.growing(l):
-		return Stable
-	case g.jumped:
+	case large && s.jump().isWhole():
 		return GrewThenFlat
-	case confidence >= suspectAt:
-		return Suspect
 	case !s.growing(l):
 		return Stable
-	case g.oldRise:
+	case s.oldRise(l, growth):
 		return Plateaued
-	case g.loadDriven:
+	case s.loadDriven(l):
 		return LoadDriven
-	case g.warming:
+	case c.warming():
 		return Warming
 	}
-	return Suspect
+	return Irregular
 }
 
 const (
@@ -141,35 +115,15 @@ func (s *series) lateLeak(label Label, f *Features, growth float64) (line, bool)
 	return late.line(), true
 }
 
-// jumped reports whether one step explains the growth: flat before, flat after.
-func (s *series) jumped() bool {
-	y := s.Live
-	n := len(y)
-	total := stats.SumSquares(y)
-	if total == 0 || n < 8 {
-		return false
-	}
-	best, at := math.Inf(1), 0
-	for k := 2; k <= n-3; k++ {
-		if r := stats.SumSquares(y[:k]) + stats.SumSquares(y[k:]); r < best {
-			best, at = r, k
-		}
-	}
-	if best > 0.1*total {
-		return false
-	}
-	step := stats.Mean(y[at:]) - stats.Mean(y[:at])
-	before, after := slopeOf(s.t[:at], y[:at]), slopeOf(s.t[at:], y[at:])
-	inside := math.Abs(before*s.t[at-1]) + math.Abs(after*(1-s.t[at]))
-	return step > 0 && inside < 0.15*step
-}
+// stopped is the slope of the last part, as a share of the whole slope, below which growth has stopped.
+const stopped = 0.15
 
 // oldRise reports whether the end of the series is flat and the last rise so old that chance hardly
 // explains it: of k rises spread evenly over the span, none is in the last part f with probability
 // (1−f)^k.
 func (s *series) oldRise(l line, growth float64) bool {
 	last, k := s.lastRise(growth)
-	return l.tail.Slope/l.Slope < 0.15 && math.Pow(last, float64(k)) < 0.05
+	return l.tail.Slope/l.Slope < stopped && math.Pow(last, float64(k)) < 0.05
 }
 
 // warming reports whether a saturating curve fits better than a line, and most of its growth is
@@ -179,9 +133,10 @@ func (c *curves) warming() bool {
 }
 
 // loadDriven reports whether the heap grew because allocation became faster: by Little's law the
-// bytes in use are rate times lifetime, and the lifetime did not change.
+// bytes in use are rate times lifetime, and the lifetime did not change. What has stopped to grow is
+// not explained by the load.
 func (s *series) loadDriven(l line) bool {
-	if math.IsNaN(l.retention) || l.retention >= 0.5 {
+	if math.IsNaN(l.retention) || l.retention >= 0.5 || l.tail.Slope < stopped*l.Slope {
 		return false
 	}
 	early, late := s.rates()

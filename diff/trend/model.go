@@ -10,19 +10,17 @@ import (
 	"sync"
 )
 
-// model turns features into the probability that a series leaks. It is a sum of decision trees,
-// fitted by gradient boosting (Friedman 2001) to simulated processes whose leaks are known. Their
-// seeds are none of those that docs/growth-benchmark.md measures with:
-//
-//	go run ./scripts/leakbench -seeds 1-450,581-1899 -wide-seeds 1-250 -snapshots 8,12,24,48 -fit diff/trend/model.txt
+// model turns features into the probability that a series leaks. It is a sum of decision trees, fitted
+// by gradient boosting (Friedman 2001; LightGBM) to simulated processes whose leaks are known. Their
+// seeds are none of those that docs/growth-benchmark.md measures with. `make model` fits it again.
 //
 // No single statistic distinguishes a leak from what looks like one, and no fixed order of tests
 // does: what a flat end means depends on how many rises there were before, and what a straight line
 // means depends on whether allocation became faster.
 //
 // The model is parsed when the first series that grew is judged. Most commands judge none.
-var model = sync.OnceValue(func() *Model {
-	m, err := ParseModel(modelText)
+var model = sync.OnceValue(func() []tree {
+	m, err := parseModel(modelText)
 	if err != nil {
 		panic(err) // the file is part of the program and has a test
 	}
@@ -32,122 +30,89 @@ var model = sync.OnceValue(func() *Model {
 //go:embed model.txt
 var modelText string
 
-// Model is a sum of trees, in log-odds.
-type Model struct {
-	Base  float64
-	Trees []Tree
-}
+// Confidence returns the probability that a series with the given features leaks.
+func Confidence(f *Features) float64 { return 1 / (1 + math.Exp(-logOdds(model(), f))) }
 
-// Tree is a decision tree in preorder: the left side of a split is the node after it.
-type Tree []Node
-
-// Node is a split or a leaf.
-type Node struct {
-	Value   float64 // threshold of a split, smaller values go left; value of a leaf, in log-odds
-	Right   int32   // index of the right side of a split, 0 for a leaf
-	Feature Feature // of a split
-}
-
-// Probability returns the probability of a leak.
-func (m *Model) Probability(f *Features) float64 {
-	sum := m.Base
-	for _, t := range m.Trees {
-		sum += t.Of(f)
+func logOdds(trees []tree, f *Features) (sum float64) {
+	for _, t := range trees {
+		sum += t.of(f)
 	}
-	return 1 / (1 + math.Exp(-sum))
+	return sum
 }
 
-// Of returns the value of a tree for some features, in log-odds.
-func (t Tree) Of(f *Features) float64 {
+// tree is a decision tree in preorder: the left side of a split is the node after it.
+type tree []node
+
+// node is a split or a leaf.
+type node struct {
+	value   float64 // threshold of a split, values up to it go left; value of a leaf, in log-odds
+	right   int32   // index of the right side of a split, 0 for a leaf
+	feature Feature // of a split
+}
+
+// of returns the value of a tree for some features, in log-odds.
+func (t tree) of(f *Features) float64 {
 	i := int32(0)
-	for t[i].Right > 0 {
-		if f[t[i].Feature] < t[i].Value {
+	for t[i].right > 0 {
+		if f[t[i].feature] <= t[i].value {
 			i++
 		} else {
-			i = t[i].Right
+			i = t[i].right
 		}
 	}
-	return t[i].Value
+	return t[i].value
 }
 
-// String returns the text of a model: a line "base NUMBER", then a line for each tree in preorder.
-// A split is NAME<NUMBER, a leaf a number.
-func (m *Model) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "base %.6g\n", m.Base)
-	for _, t := range m.Trees {
-		for i, n := range t {
-			if i > 0 {
-				b.WriteByte(' ')
-			}
-			if n.Right > 0 {
-				fmt.Fprintf(&b, "%s<%.6g", n.Feature, n.Value)
-			} else {
-				fmt.Fprintf(&b, "%.4g", n.Value)
-			}
-		}
-		b.WriteByte('\n')
-	}
-	return b.String()
-}
-
-// ParseModel reads what String writes. Lines that begin with "#" are comments.
-func ParseModel(text string) (*Model, error) {
-	m := &Model{}
+// parseModel reads a line for each tree, in preorder: a split is NAME<=NUMBER, a leaf a number. Lines
+// that begin with "#" are comments.
+func parseModel(text string) (trees []tree, err error) {
 	features := make(map[string]Feature, FeatureCount)
 	for f := range FeatureCount {
 		features[f.String()] = f
 	}
 	for i, line := range strings.Split(text, "\n") {
-		fields := strings.Fields(line)
-		if len(fields) == 0 || fields[0][0] == '#' {
-			continue
-		}
-		var err error
-		if fields[0] == "base" && len(fields) == 2 {
-			m.Base, err = strconv.ParseFloat(fields[1], 64)
-		} else {
-			err = m.add(fields, features)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("model, line %d: %w", i+1, err)
+		if fields := strings.Fields(line); len(fields) > 0 && fields[0][0] != '#' {
+			t, err := parseTree(fields, features)
+			if err != nil {
+				return nil, fmt.Errorf("model, line %d: %w", i+1, err)
+			}
+			trees = append(trees, t)
 		}
 	}
-	return m, nil
+	return trees, nil
 }
 
-// add reads a tree. A node that follows a leaf is the right side of the last split that has none
+// parseTree reads a tree. A node that follows a leaf is the right side of the last split that has none
 // yet.
-func (m *Model) add(fields []string, features map[string]Feature) error {
-	t := make(Tree, 0, len(fields))
+func parseTree(fields []string, features map[string]Feature) (tree, error) {
+	t := make(tree, 0, len(fields))
 	var open []int // splits that have no right side yet
 	for i, text := range fields {
-		if i > 0 && t[i-1].Right == 0 {
+		if i > 0 && t[i-1].right == 0 {
 			if len(open) == 0 {
-				return fmt.Errorf("unexpected %q after the end of a tree", text)
+				return nil, fmt.Errorf("unexpected %q after the end of a tree", text)
 			}
-			t[open[len(open)-1]].Right = int32(i)
+			t[open[len(open)-1]].right = int32(i)
 			open = open[:len(open)-1]
 		}
 		n, err := parseNode(text, features)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if n.Right != 0 {
+		if n.right != 0 {
 			open = append(open, i)
 		}
 		t = append(t, n)
 	}
 	if len(open) > 0 {
-		return errors.New("a tree ends early")
+		return nil, errors.New("a tree ends early")
 	}
-	m.Trees = append(m.Trees, t)
-	return nil
+	return t, nil
 }
 
 // parseNode reads a leaf, or a split whose right side is not known yet.
-func parseNode(text string, features map[string]Feature) (n Node, err error) {
-	name, number, split := strings.Cut(text, "<")
+func parseNode(text string, features map[string]Feature) (n node, err error) {
+	name, number, split := strings.Cut(text, "<=")
 	if !split {
 		number = name
 	} else {
@@ -155,8 +120,8 @@ func parseNode(text string, features map[string]Feature) (n Node, err error) {
 		if !known {
 			return n, fmt.Errorf("unknown feature %q", name)
 		}
-		n = Node{Feature: f, Right: -1}
+		n = node{feature: f, right: -1}
 	}
-	n.Value, err = strconv.ParseFloat(number, 64)
+	n.value, err = strconv.ParseFloat(number, 64)
 	return n, err
 }

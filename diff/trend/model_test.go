@@ -2,42 +2,67 @@ package trend
 
 import (
 	"math"
+	"os"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-func TestModelIsReadAsWritten(t *testing.T) {
-	again, err := ParseModel(model().String())
+// TestModelAgreesWithLightGBM compares with the log-odds that LightGBM computed for some examples when
+// it fitted the model.
+func TestModelAgreesWithLightGBM(t *testing.T) {
+	text, err := os.ReadFile("testdata/model_cases.txt")
 	require.NoError(t, err)
-	require.Equal(t, model(), again)
-	require.NotEmpty(t, model().Trees)
+	names := map[string]Feature{}
+	for f := range FeatureCount {
+		names[f.String()] = f
+	}
+	cases := 0
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		if fields[0] == "#" {
+			continue
+		}
+		var f Features
+		for _, field := range fields[1:] {
+			name, number, _ := strings.Cut(field, "=")
+			require.Contains(t, names, name)
+			f[names[name]], err = strconv.ParseFloat(number, 64)
+			require.NoError(t, err)
+		}
+		want, err := strconv.ParseFloat(fields[0], 64)
+		require.NoError(t, err)
+		require.InDelta(t, want, logOdds(model(), &f), 0.01, line)
+		cases++
+	}
+	require.Greater(t, cases, 20)
 }
 
 func TestModelIsASumOfTrees(t *testing.T) {
-	m, err := ParseModel("# two trees\nbase -1\nload<0.5 1 tail<2 -2 3\n0.25\n")
+	m, err := parseModel("# two trees\nload<=0.5 1 tail<=2 -2 3\n-0.75\n")
 	require.NoError(t, err)
 	odds := func(load, tail float64) float64 {
 		var f Features
 		f[FeatureLoad], f[FeatureTail] = load, tail
-		p := m.Probability(&f)
-		return math.Log(p / (1 - p))
+		return logOdds(m, &f)
 	}
-	require.InDelta(t, 0.25, odds(0.4, 0), 1e-12)
-	require.InDelta(t, -2.75, odds(0.5, 1), 1e-12, "a value equal to the threshold takes the right branch")
-	require.InDelta(t, 2.25, odds(1, 2), 1e-12)
+	require.InDelta(t, 0.25, odds(0.5, 3), 1e-12, "a value equal to the threshold takes the left branch")
+	require.InDelta(t, -2.75, odds(0.6, 2), 1e-12)
+	require.InDelta(t, 2.25, odds(1, 2.1), 1e-12)
 }
 
 func TestDamagedModelsAreErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"base x":           "line 1",
-		"\nload<0.5 1":     "line 2: a tree ends early",
-		"load<a 1 2":       "line 1",
-		"speed<1 1 2":      `unknown feature "speed"`,
-		"load<0.5 1 2 3":   `unexpected "3" after the end of a tree`,
-		"load<0.5 one two": "line 1",
+		"x":                 "line 1",
+		"\nload<=0.5 1":     "line 2: a tree ends early",
+		"load<=a 1 2":       "line 1",
+		"speed<=1 1 2":      `unknown feature "speed"`,
+		"load<=0.5 1 2 3":   `unexpected "3" after the end of a tree`,
+		"load<=0.5 one two": "line 1",
 	} {
-		_, err := ParseModel(text)
+		_, err := parseModel(text)
 		require.ErrorContains(t, err, want, text)
 	}
 }
@@ -59,6 +84,7 @@ func TestFeaturesAreFinite(t *testing.T) {
 			for i := range n {
 				live, objects, alloc := shape(i * 10 / n)
 				p.T = append(p.T, float64(i))
+				p.Work = append(p.Work, alloc)
 				p.Live, p.Objects, p.Alloc = append(p.Live, live), append(p.Objects, objects), append(p.Alloc, alloc)
 			}
 			s, ok := prepare(p, Options{})

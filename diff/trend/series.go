@@ -1,6 +1,7 @@
 package trend
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -11,9 +12,11 @@ import (
 type series struct {
 	Points              // at most maxWindows of them
 	t         []float64 // time from 0 to 1: a slope is the growth over the span
+	work      []float64 // the same for the work of the process; nil if unknown
 	one       []float64 // the constant column of fits
 	span      float64   // from the first to the last point, in the units of T
 	minGrowth float64
+	leakAt    float64
 	// noise is the standard deviation of Live due to sampling; turnover is described in
 	// sampling.go.
 	noise, turnover float64
@@ -21,9 +24,7 @@ type series struct {
 
 // prepare returns false for a series of too few points, or one with values that are no numbers.
 func prepare(p Points, o Options) (s series, ok bool) {
-	if o.MinGrowth == 0 {
-		o.MinGrowth = DefaultMinGrowth
-	}
+	o.MinGrowth, o.LeakConfidence = cmp.Or(o.MinGrowth, DefaultMinGrowth), cmp.Or(o.LeakConfidence, LeakConfidence)
 	p = p.distinct()
 	undefined := func(y float64) bool { return math.IsNaN(y) || math.IsInf(y, 0) }
 	if len(p.T) < MinPoints || slices.ContainsFunc(p.Live, undefined) {
@@ -31,9 +32,10 @@ func prepare(p Points, o Options) (s series, ok bool) {
 	}
 	s = series{
 		Points: p.windowed(maxWindows), span: p.T[len(p.T)-1] - p.T[0],
-		minGrowth: o.MinGrowth, noise: p.noise(), turnover: p.turnover(),
+		minGrowth: o.MinGrowth, leakAt: o.LeakConfidence, noise: p.noise(), turnover: p.turnover(),
 	}
 	s.t, s.one = normalised(s.T), stats.Ones(len(s.T))
+	s.work = workAxis(s.t, s.Work)
 	return s, true
 }
 
@@ -49,7 +51,8 @@ func (p Points) distinct() Points {
 		return out
 	}
 	out := p
-	out.T, out.Live, out.Objects, out.Alloc = pick(p.T), pick(p.Live), pick(p.Objects), pick(p.Alloc)
+	out.T, out.Work = pick(p.T), pick(p.Work)
+	out.Live, out.Objects, out.Alloc = pick(p.Live), pick(p.Objects), pick(p.Alloc)
 	return out
 }
 
@@ -72,7 +75,8 @@ func (p Points) windowed(n int) Points {
 		return out
 	}
 	out := p
-	out.T, out.Live, out.Objects, out.Alloc = medians(p.T), medians(p.Live), medians(p.Objects), medians(p.Alloc)
+	out.T, out.Work = medians(p.T), medians(p.Work)
+	out.Live, out.Objects, out.Alloc = medians(p.Live), medians(p.Objects), medians(p.Alloc)
 	return out
 }
 

@@ -27,6 +27,28 @@ func (s *series) stepFeatures(f *Features, growth float64) {
 	f.set(FeatureSecured, (y[low]-y[0])/growth, -2, 1)
 }
 
+// halfFeatures describe the second half by itself: a leak in a function that filled a cache first is a
+// line there.
+func (s *series) halfFeatures(f *Features, growth float64) {
+	y, n := s.Live, len(s.t)
+	half, fifth := n/2, max(1, n/5)
+	late := y[half:]
+	var up, squares, path float64
+	for i := 1; i < len(late); i++ {
+		d := late[i] - late[i-1]
+		path += math.Abs(d)
+		up += max(d, 0)
+		squares += max(d, 0) * max(d, 0)
+	}
+	f.set(FeatureLateEvenness, up*up/max(squares, 1)/float64(len(late)-1), 0, 1)
+	f.set(FeatureLateDirectness, (late[len(late)-1]-late[0])/max(path, 1), -1, 1)
+	f.set(FeatureEarlyShare, (y[fifth]-y[0])/growth, -2, 2)
+	if fit, ok := stats.LeastSquares(late, s.one[half:], s.t[half:]); ok {
+		floor := s.residualFloor(growth) / 2
+		f.set(FeatureLateLine, math.Log((fit.RSS+floor)/(stats.SumSquares(late)+floor)), -12, 0)
+	}
+}
+
 // lastRise returns when the last new maximum was reached, from 0 to 1, and how many there were. A
 // maximum counts if it exceeds the one before clearly.
 func (s *series) lastRise(growth float64) (last float64, k int) {

@@ -4,7 +4,10 @@ import "math"
 
 // Points is a time series. All slices have the same length; T rises.
 type Points struct {
-	T       []float64 // seconds, or what else the clock counts
+	T []float64 // seconds, or what else the clock counts
+	// Work is the work that the process had done by then, such as its processor time or the bytes that
+	// it had allocated; nil if unknown. It never falls.
+	Work    []float64
 	Live    []float64 // bytes in use
 	Objects []float64 // objects in use
 	Alloc   []float64 // bytes allocated since the start; nil if unknown
@@ -29,6 +32,8 @@ type Options struct {
 	// MinGrowth is the least growth over the series that counts, in bytes; 0 takes
 	// DefaultMinGrowth.
 	MinGrowth float64
+	// LeakConfidence is the least confidence of a leak; 0 takes the constant of this name.
+	LeakConfidence float64
 }
 
 // DefaultMinGrowth is the least growth that counts by default, in bytes.
@@ -80,9 +85,8 @@ func Judge(p Points, o Options) Verdict {
 	if growth := s.growth(l); growth >= leastScale*s.minGrowth {
 		c := s.curves()
 		v.Features = s.features(l, c, growth)
-		signals := s.signals(l, c, growth)
-		v.Confidence = min(model().Probability(&v.Features), s.mostConfidence(l, signals))
-		v.Label = s.label(l, growth, v.Confidence, signals)
+		v.Confidence = min(Confidence(&v.Features), s.mostConfidence(l))
+		v.Label = s.label(l, c, growth, v.Confidence)
 		if late, ok := s.lateLeak(v.Label, &v.Features, growth); ok {
 			v.Label = LeakLate
 			v.setLine(late)

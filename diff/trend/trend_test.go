@@ -101,7 +101,7 @@ func TestRecordHighsRiseByConstruction(t *testing.T) {
 	p.HighWater, p.Dominates = true, true
 	require.LessOrEqual(t, Judge(p, Options{}).Confidence, 0.5)
 	p.Alloc = slices.Clone(p.Live)
-	require.Greater(t, Judge(p, Options{}).Confidence, 0.6)
+	require.Greater(t, Judge(p, Options{}).Confidence, 0.5)
 }
 
 func TestSlopeIsPerUnitOfTimeWithAnInterval(t *testing.T) {
@@ -191,5 +191,72 @@ func TestAnExactLineIsALine(t *testing.T) {
 				require.InDelta(t, 1000, f[feature], 1e-3, "%s of %d points, %v bytes apart", feature, n, step)
 			}
 		}
+	}
+}
+
+// TestConfidenceAloneDecides: a series that grew is a leak or a suspect if its confidence says so, and
+// not otherwise, whatever the shape.
+func TestConfidenceAloneDecides(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	seen := map[Label]int{}
+	for seed := range uint64(300) {
+		a, b, tau, knee := 20*r.Float64(), 30*r.Float64(), r.Float64(), r.Float64()
+		live := func(x float64) float64 {
+			return (3 + a*(1-math.Exp(-x/tau)) + b*max(0, x-knee)) * mib
+		}
+		p := sample(8+r.IntN(30), seed, r.Float64()*mib, live, constantRate)
+		for _, least := range []float64{0, 0.3, 0.9} {
+			v := Judge(p, Options{LeakConfidence: least})
+			large := v.Features[FeatureSize] >= 1 && p.Live[len(p.Live)-1] > p.Live[0]
+			want := least
+			if least == 0 {
+				want = LeakConfidence
+			}
+			require.Equal(t, large && v.Confidence >= want, v.Label.IsLeak(), "%+v", v)
+			require.Equal(t, large && v.Confidence >= SuspectConfidence && v.Confidence < want, v.Label == Suspect, "%+v", v)
+			seen[v.Label]++
+		}
+	}
+	require.Greater(t, len(seen), 4, "%v", seen)
+}
+
+// TestABusyMachineHidesNoLeak: a process that leaks with each request gets less and less processor time.
+// Over time its leak slows down; over its work it is a line.
+func TestABusyMachineHidesNoLeak(t *testing.T) {
+	for seed := range uint64(5) {
+		work := func(x float64) float64 { return 1 - math.Exp(-2*x) }
+		p := sample(30, seed, 0.05*mib, func(x float64) float64 { return (5 + 20*work(x)) * mib }, constantRate)
+		over := p
+		over.Alloc = nil
+		for i := range p.T {
+			done := work(p.T[i] / p.T[len(p.T)-1])
+			over.Work, over.Alloc = append(over.Work, done), append(over.Alloc, 200*mib*done)
+		}
+		p.Alloc = nil
+		byTime, byWork := Judge(p, Options{}), Judge(over, Options{})
+		require.Less(t, byTime.Confidence, LeakConfidence, "%+v", byTime)
+		require.GreaterOrEqual(t, byWork.Confidence, LeakConfidence, "%+v", byWork)
+	}
+}
+
+// TestAnIdleNightHidesNoLeak: the process does nothing in the second half.
+func TestAnIdleNightHidesNoLeak(t *testing.T) {
+	work := func(x float64) float64 { return min(x, 0.5) + 0.04*max(0, x-0.5) }
+	p := sample(30, 1, 0.1*mib, func(x float64) float64 { return (5 + 40*work(x)) * mib }, constantRate)
+	p.Objects, p.Alloc = nil, nil
+	over := p
+	for i := range p.T {
+		over.Work = append(over.Work, work(p.T[i]/p.T[len(p.T)-1]))
+	}
+	require.Greater(t, Judge(over, Options{}).Confidence, Judge(p, Options{}).Confidence+0.2)
+}
+
+// TestWorkIsOptional: a clock that does not rise, or falls, is not used.
+func TestWorkIsOptional(t *testing.T) {
+	p := sample(24, 1, 0.1*mib, func(x float64) float64 { return (5 + 20*x) * mib }, constantRate)
+	without := Judge(p, Options{})
+	for _, work := range [][]float64{make([]float64, 24), slices.Repeat([]float64{2, 1}, 12)} {
+		p.Work = work
+		require.Equal(t, without, Judge(p, Options{}))
 	}
 }

@@ -1,25 +1,33 @@
 package leaksim
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/heaplapse/heaplapse/internal/leaksim/memory"
+	"github.com/heaplapse/heaplapse/internal/leaksim/program"
+	"github.com/heaplapse/heaplapse/internal/leaksim/random"
 )
 
 const (
 	processID = 4711
 	// bufferSize is the size of gperftools' buffer for a file, up to version 2.15.
 	bufferSize = 1 << 20
+	// manifestName is the name of the manifest of heaplapse record.
+	manifestName = "heaplapse.manifest.jsonl"
 )
 
 // row is a row of a snapshot.
 type row struct {
 	unit  int // -1 for dust
 	stack string
-	point
+	memory.Point
 }
 
 // stackText returns the addresses of a stack in the format of both allocators.
@@ -34,26 +42,51 @@ func stackText(stack []uint64, base uint64) string {
 // Write writes the snapshots into a directory, and the program below its subdirectory sysroot. It
 // overwrites existing files.
 func (p *Process) Write(dir string) error {
-	path := filepath.Join(dir, "sysroot", programPath)
+	path := filepath.Join(dir, "sysroot", program.ProgramPath)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	if err := os.WriteFile(path, p.program.image(), 0o755); err != nil {
+	if err := os.WriteFile(path, p.program.Image(), 0o755); err != nil {
 		return err
 	}
 	texts := map[*image][]string{}
 	for _, im := range p.images {
 		texts[im] = im.texts()
 	}
-	for _, s := range p.shots() {
+	shots := p.shots()
+	for _, s := range shots {
 		if err := p.writeShot(filepath.Join(dir, p.fileName(s)), s, texts[s.image]); err != nil {
 			return err
 		}
 	}
-	return nil
+	if !p.life.manifest {
+		return nil
+	}
+	return os.WriteFile(filepath.Join(dir, manifestName), p.manifest(shots), 0o644)
+}
+
+// manifest returns the manifest that a recorder writes.
+func (p *Process) manifest(shots []shot) []byte {
+	engine := map[format]string{heapProfile: "tcmalloc", heapV2: "tcmalloc", jemalloc: "jemalloc", builtin: "builtin"}
+	var b bytes.Buffer
+	b.WriteString(`{"schema":"heaplapse.manifest/1"}` + "\n")
+	fmt.Fprintf(&b, `{"recording":{"started":%q,"engine":%q,"sample_period":%d}}`+"\n",
+		shots[0].time.Format(time.RFC3339Nano), engine[p.Mode.format], int64(p.Mode.period))
+	for _, s := range shots {
+		trigger := p.Mode.trigger.String()
+		if s.exit {
+			trigger = "exit"
+		}
+		fmt.Fprintf(&b, `{"snapshot":{"file":%q,"time":%q,"pid":%d,"trigger":%q,"cpu_ns":%d}}`+"\n",
+			p.fileName(s), s.time.Format(time.RFC3339Nano), processID, trigger, s.cpu.Nanoseconds())
+	}
+	return b.Bytes()
 }
 
 func (p *Process) fileName(s shot) string {
+	if p.Mode.format == jemalloc && s.exit {
+		return fmt.Sprintf("jeprof.%d.%d.f.heap", processID, s.seq)
+	}
 	if p.Mode.format == jemalloc {
 		return fmt.Sprintf("jeprof.%d.%d.m%d.heap", processID, s.seq, s.seq)
 	}
@@ -73,6 +106,8 @@ func (p *Process) text(s shot, texts []string) string {
 		return p.jemalloc(s, texts)
 	case heapV2:
 		return p.heapV2(s, texts)
+	case builtin:
+		return p.builtin(s, texts)
 	}
 	text, _ := p.heapProfile(s, texts)
 	return text
@@ -81,33 +116,33 @@ func (p *Process) text(s shot, texts []string) string {
 // maps returns the section of mappings, in gperftools' format.
 func (p *Process) maps(im *image) string {
 	loader := 0x7f0000000000 + im.base&0xffffff000
-	end := im.base + p.program.size()
+	end := im.base + p.program.Size()
 	return fmt.Sprintf("MAPPED_LIBRARIES:\n"+
 		"%08x-%08x r-xp 00000000 00:00 1311 %s\n"+
 		"%08x-%08x rw-p 00000000 00:00 0           [heap]\n"+
 		"%08x-%08x r-xp 00001000 00:00 1312 /lib64/ld-linux-x86-64.so.2\n",
-		im.base, end, programPath, end+0x1000, end+0x4000000, loader, loader+0x25000)
+		im.base, end, program.ProgramPath, end+0x1000, end+0x4000000, loader, loader+0x25000)
 }
 
 // rows returns the rows of a snapshot, for all stacks that have allocated, and their sum.
-func (p *Process) rows(s shot, texts []string) (list []row, total point) {
+func (p *Process) rows(s shot, texts []string) (list []row, total memory.Point) {
 	add := func(r row) {
-		if r.allocs > 0 {
+		if r.Allocs > 0 {
 			list = append(list, r)
-			total = total.add(r.point)
+			total = total.Add(r.Point)
 		}
 	}
 	for u, h := range s.image.history {
 		add(row{u, texts[u], h[s.step]})
 	}
-	since := s.image.grid.at(s.step) + s.image.grid.burn
+	since := s.image.grid.At(min(s.step, s.image.grid.Steps()-1)) + s.image.grid.Burn
 	for i := range p.dust {
 		add(row{-1, stackText(p.dust[i].stack, s.image.base), p.dust[i].at(since)})
 	}
 	if p.sorted || p.Mode.Truncated {
-		slices.SortStableFunc(list, func(a, b row) int { return int(b.bytes - a.bytes) })
+		slices.SortStableFunc(list, func(a, b row) int { return int(b.Bytes - a.Bytes) })
 	} else {
-		rng := NewRand(p.id(), streamOrder+uint64(s.seq))
+		rng := random.New(p.id(), streamOrder+uint64(s.seq))
 		rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	}
 	return list, total
@@ -123,7 +158,7 @@ func (p *Process) heapProfile(s shot, texts []string) (text string, lost map[int
 	if p.Mode.Truncated {
 		b.room = bufferSize - len(tail) - 1
 	}
-	b.put(fmt.Sprintf("heap profile: %6d: %8d [%6d: %8d] @ heapprofile\n", total.live, total.bytes, total.allocs, total.allocBytes))
+	b.put(fmt.Sprintf("heap profile: %6d: %8d [%6d: %8d] @ heapprofile\n", total.Live, total.Bytes, total.Allocs, total.AllocBytes))
 	lost = map[int]bool{}
 	for _, r := range list {
 		if !b.row(r) {
@@ -151,7 +186,7 @@ func (b *buffer) put(text string) bool {
 // row appends the counts, each address and the end of the line, up to the first of these that does
 // not fit. It reports whether all fit.
 func (b *buffer) row(r row) bool {
-	if !b.put(fmt.Sprintf("%6d: %8d [%6d: %8d] @", r.live, r.bytes, r.allocs, r.allocBytes)) {
+	if !b.put(fmt.Sprintf("%6d: %8d [%6d: %8d] @", r.Live, r.Bytes, r.Allocs, r.AllocBytes)) {
 		return false
 	}
 	for rest := r.stack; rest != ""; {
@@ -173,14 +208,33 @@ func (p *Process) heapV2(s shot, texts []string) string {
 	var lines strings.Builder
 	for u, text := range texts {
 		for _, c := range s.image.classes[u][s.mark] {
-			for range c.sampled {
-				fmt.Fprintf(&lines, "     1: %8d [     1: %8d] @%s\n", c.size, c.size, text)
+			for range c.Sampled {
+				fmt.Fprintf(&lines, "     1: %8d [     1: %8d] @%s\n", c.Size, c.Size, text)
 			}
-			objects += c.sampled
-			size += c.sampled * c.size
+			objects += c.Sampled
+			size += c.Sampled * c.Size
 		}
 	}
 	header := fmt.Sprintf("heap profile: %6d: %8d [%6d: %8d] @ heap_v2/%d\n", objects, size, objects, size, samplePeriod)
+	return header + lines.String() + "\n" + p.maps(s.image)
+}
+
+// builtin returns what heaplapse's own engine writes: estimates, as rows of gperftools' heap profiler.
+func (p *Process) builtin(s shot, texts []string) string {
+	var total memory.Point
+	var lines strings.Builder
+	for u, text := range texts {
+		e := estimate(s.image.classes[u][s.mark])
+		r := memory.Point{
+			Live: int64(math.Round(e.objects)), Bytes: int64(math.Round(e.bytes)),
+			Allocs: int64(math.Round(e.allocs)), AllocBytes: int64(math.Round(e.allocBytes)),
+		}
+		if r.Allocs > 0 {
+			fmt.Fprintf(&lines, "%6d: %8d [%6d: %8d] @%s\n", r.Live, r.Bytes, r.Allocs, r.AllocBytes, text)
+			total = total.Add(r)
+		}
+	}
+	header := fmt.Sprintf("heap profile: %6d: %8d [%6d: %8d] @ heapprofile/%d\n", total.Live, total.Bytes, total.Allocs, total.AllocBytes, builtinPeriod)
 	return header + lines.String() + "\n" + p.maps(s.image)
 }
 
@@ -195,10 +249,10 @@ func (e *estimates) add(o estimates) {
 	e.allocBytes += o.allocBytes
 }
 
-func estimate(classes []class) (e estimates) {
+func estimate(classes []memory.Class) (e estimates) {
 	for _, c := range classes {
-		live, all := float64(c.sampled)/c.chance, float64(c.sampledAllocs)/c.chance
-		e.add(estimates{live, live * float64(c.size), all, all * float64(c.size)})
+		live, all := float64(c.Sampled)/c.Chance, float64(c.SampledAllocs)/c.Chance
+		e.add(estimates{live, live * float64(c.Size), all, all * float64(c.Size)})
 	}
 	return e
 }

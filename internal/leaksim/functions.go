@@ -7,6 +7,7 @@ type Function struct {
 	Seed      uint64
 	Snapshots int
 	Mode      string
+	Life      string // what happened to the process: "starved", "idle", "start-up" or "even"
 	Name      string
 	Behaviour string
 	Truth
@@ -28,7 +29,8 @@ func (p *Process) Functions() []Function {
 	for i := range first.image.sites {
 		s := &first.image.sites[i]
 		out = append(out, Function{
-			Seed: p.seed, Snapshots: p.snapshots, Mode: p.Mode.name, Name: s.name, Behaviour: s.behaviour.Name,
+			Seed: p.seed, Snapshots: p.snapshots, Mode: p.Mode.name, Life: p.life.kind,
+			Name: s.name, Behaviour: s.behaviour.Name,
 			Truth: truthOf(s, first, last, p.Mode.period), Observed: p.observe(s, shots, first.image, hidden),
 		})
 	}
@@ -38,7 +40,7 @@ func (p *Process) Functions() []Function {
 // DustFunction returns the function of the dust with the given name. It does not leak.
 func (p *Process) DustFunction(name string) Function {
 	return Function{
-		Seed: p.seed, Snapshots: p.snapshots, Mode: p.Mode.name, Name: name, Behaviour: "dust",
+		Seed: p.seed, Snapshots: p.snapshots, Mode: p.Mode.name, Life: p.life.kind, Name: name, Behaviour: "dust",
 		Truth: Truth{Verdict: IsHarmless},
 	}
 }
@@ -60,7 +62,7 @@ func (p *Process) hidden(shots []shot, im *image) map[int]map[int]bool {
 func (p *Process) observe(s *site, shots []shot, im *image, hidden map[int]map[int]bool) Curve {
 	var c Curve
 	for _, sh := range shots {
-		if sh.image != im {
+		if sh.image != im || sh.exit {
 			continue
 		}
 		c.Seconds = append(c.Seconds, sh.time.Sub(shots[0].time).Seconds())
@@ -85,11 +87,11 @@ func (p *Process) seen(s *site, sh shot, hidden map[int]bool) (e estimates) {
 			objects, size := shown(est.objects, est.bytes)
 			allocs, allocBytes := shown(est.allocs, est.allocBytes)
 			e.add(estimates{objects, size, allocs, allocBytes})
-		case p.Mode.format == heapV2:
+		case p.Mode.format == heapV2, p.Mode.format == builtin:
 			e.add(estimate(sh.image.classes[unit][sh.mark]))
 		default:
 			q := sh.image.history[unit][sh.step]
-			e.add(estimates{float64(q.live), float64(q.bytes), float64(q.allocs), float64(q.allocBytes)})
+			e.add(estimates{float64(q.Live), float64(q.Bytes), float64(q.Allocs), float64(q.AllocBytes)})
 		}
 	}
 	return e

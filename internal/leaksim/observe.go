@@ -1,9 +1,14 @@
 package leaksim
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/heaplapse/heaplapse/internal/leaksim/behaviour"
+	"github.com/heaplapse/heaplapse/internal/leaksim/memory"
+	"github.com/heaplapse/heaplapse/internal/leaksim/random"
 )
 
 // shot is a snapshot.
@@ -13,23 +18,29 @@ type shot struct {
 	mark  int // index in image.marks
 	seq   int // sequence number in the file name
 	time  time.Time
+	exit  bool          // taken when the process exits
+	cpu   time.Duration // processor time of the process
 }
 
 // timerSteps returns the steps of a process image at which a timer fires. It fires a little late,
 // because allocators check the clock only when the program allocates.
 func (p *Process) timerSteps(im *image) []int {
-	rng := NewRand(p.id(), streamTimer)
+	rng := random.New(p.id(), streamTimer)
 	n := p.snapshots
 	if p.Mode.missing > 0 {
 		n = int(float64(n)/(1-p.Mode.missing) + 0.5)
 	}
-	late := uniform(rng, 0, 0.03)
+	late := random.Uniform(rng, 0, 0.03)
+	before := int(math.Round(p.burn*behaviour.StepsPerSpan)) - 1
 	var out []int
 	for k := 1; k <= n; k++ {
 		t := (float64(k) + min(0.5, late*rng.ExpFloat64())) / float64(n) * p.length
-		local := min(t, p.length) - im.start
-		if local > 2*dt && local <= im.grid.end {
-			out = append(out, im.grid.index(local))
+		step := p.life.stepAt(p.life.wallAt(before)+min(t, p.length)) - im.before
+		if im.start+im.grid.End > p.length-behaviour.Dt/2 { // the last image
+			step = min(step, im.grid.Steps()-1)
+		}
+		if step < im.grid.Steps() && im.grid.At(step) > 2*behaviour.Dt {
+			out = append(out, step)
 		}
 	}
 	return slices.Compact(out)
@@ -37,13 +48,22 @@ func (p *Process) timerSteps(im *image) []int {
 
 // shots returns the snapshots of the process.
 func (p *Process) shots() []shot {
-	rng := NewRand(p.id(), streamShots)
+	rng := random.New(p.id(), streamShots)
 	begin := time.Date(2026, 3, 1+rng.IntN(28), rng.IntN(24), rng.IntN(60), rng.IntN(60), 0, time.UTC)
+	used := p.life.processorTime(random.New(p.id(), streamLife+1))
 	var out []shot
 	for _, im := range p.images {
-		for mark, step := range p.stepsOf(im) {
-			elapsed := (im.start+im.grid.at(step)+p.images[0].grid.burn)*p.seconds + 0.05*rng.Float64()
-			out = append(out, shot{im, step, mark, 0, begin.Add(time.Duration(elapsed * 1e9))})
+		steps := p.stepsOf(im)
+		if im.exits {
+			steps = append(steps, im.grid.Steps())
+		}
+		for mark, step := range steps {
+			elapsed := p.life.wallAt(im.before+step)*p.seconds + 0.05*rng.Float64()
+			out = append(out, shot{
+				image: im, step: step, mark: mark, exit: step == im.grid.Steps(),
+				time: begin.Add(time.Duration(elapsed * 1e9)),
+				cpu:  time.Duration(used[min(im.before+step, len(used)-1)] * p.seconds * 1e9),
+			})
 		}
 	}
 	for i := range out {
@@ -87,13 +107,13 @@ func (p *Process) dropSnapshots(rng *rand.Rand, list []shot) []shot {
 // the last snapshot (gperftools' HEAP_PROFILE_ALLOCATION_INTERVAL). The interval is the largest one
 // that gives n snapshots.
 func allocationSteps(im *image, n int) []int {
-	first := im.grid.index(dt)
+	first := im.grid.Index(behaviour.Dt)
 	total := im.total()[first:]
-	return shifted(first, widest(n, float64(total[len(total)-1].allocBytes), func(interval float64) []int {
-		last := float64(total[0].allocBytes)
+	return shifted(first, widest(n, float64(total[len(total)-1].AllocBytes), func(interval float64) []int {
+		last := float64(total[0].AllocBytes)
 		var out []int
 		for i, p := range total {
-			if a := float64(p.allocBytes); a > last+interval {
+			if a := float64(p.AllocBytes); a > last+interval {
 				last = a
 				out = append(out, i)
 			}
@@ -105,21 +125,21 @@ func allocationSteps(im *image, n int) []int {
 // highWaterSteps returns the steps at which the bytes in use exceed their former maximum by an
 // interval (HEAP_PROFILE_INUSE_INTERVAL). The interval is the largest one that gives n snapshots.
 func highWaterSteps(im *image, n int) []int {
-	first := im.grid.index(dt)
+	first := im.grid.Index(behaviour.Dt)
 	total := im.total()[first:]
 	var most int64
 	for _, p := range total {
-		most = max(most, p.bytes)
+		most = max(most, p.Bytes)
 	}
 	return shifted(first, widest(n, float64(most), func(interval float64) []int { return records(total, interval) }))
 }
 
-func records(total []point, interval float64) []int {
+func records(total []memory.Point, interval float64) []int {
 	var out []int
-	record := total[0].bytes
+	record := total[0].Bytes
 	for i, p := range total {
-		if float64(p.bytes) > float64(record)+interval {
-			record = p.bytes
+		if float64(p.Bytes) > float64(record)+interval {
+			record = p.Bytes
 			out = append(out, i)
 		}
 	}
@@ -129,7 +149,7 @@ func records(total []point, interval float64) []int {
 // widest returns the first n steps for the largest interval up to high that gives at least n, or
 // fewer if none does.
 func widest(n int, high float64, steps func(interval float64) []int) []int {
-	out := steps(bisect(0, high, func(x float64) bool { return len(steps(x)) >= n }))
+	out := steps(random.Bisect(0, high, func(x float64) bool { return len(steps(x)) >= n }))
 	return out[:min(n, len(out))]
 }
 

@@ -2,6 +2,11 @@ package leaksim
 
 import (
 	"math/rand/v2"
+
+	"github.com/heaplapse/heaplapse/internal/leaksim/behaviour"
+	"github.com/heaplapse/heaplapse/internal/leaksim/memory"
+	"github.com/heaplapse/heaplapse/internal/leaksim/program"
+	"github.com/heaplapse/heaplapse/internal/leaksim/random"
 )
 
 // Mode is a way in which a process is recorded.
@@ -23,6 +28,7 @@ const (
 	heapProfile format = iota // gperftools' heap profiler
 	heapV2                    // gperftools' sampled heap
 	jemalloc
+	builtin // heaplapse's own engine: samples, written as scaled counts in the format of gperftools
 )
 
 type trigger uint8
@@ -33,10 +39,14 @@ const (
 	byHighWater
 )
 
-const samplePeriod = 512 << 10
+func (t trigger) String() string { return [...]string{"time", "allocated", "high-water"}[t] }
+
+const (
+	samplePeriod  = 512 << 10
+	builtinPeriod = 128 << 10
+)
 
 // modes returns all modes. A process has the mode with the index of its seed, modulo their number.
-// A quarter are plain.
 func modes() []Mode {
 	return []Mode{
 		{name: "timer", images: 1},
@@ -51,27 +61,33 @@ func modes() []Mode {
 		{name: "copied", images: 1, copied: true},
 		{name: "cut", images: 1, Truncated: true},
 		{name: "heap_v2", images: 1, format: heapV2, period: samplePeriod},
+		{name: "builtin", images: 1, format: builtin, period: builtinPeriod, accum: true},
+		{name: "jemalloc-accum", images: 1, format: jemalloc, period: samplePeriod, accum: true},
+		{name: "builtin", images: 1, format: builtin, period: builtinPeriod, accum: true},
+		{name: "builtin", images: 1, format: builtin, period: builtinPeriod, accum: true},
 	}
 }
 
 // site is a function that allocates, with its ground truth.
 type site struct {
 	name      string
-	behaviour Behaviour
-	plan      blueprint
+	behaviour behaviour.Behaviour
+	plan      behaviour.Blueprint
 	stacks    [][]uint64 // one per call path, as relative addresses
 	first     int        // index of its first unit; the others follow
 }
 
 // image is a process image, with the counts of each of its units after each step.
 type image struct {
-	grid    grid
+	grid    behaviour.Grid
 	start   float64 // its time 0, in the time of the series
+	before  int     // number of steps of the process before its own
+	exits   bool    // has one more step, the exit
 	sites   []site
-	history [][]point   // by unit and step
-	marks   []int       // steps for which classes are stored
-	classes [][][]class // by unit and mark
-	base    uint64      // address at which the program is mapped
+	history [][]memory.Point   // by unit and step
+	marks   []int              // steps for which classes are stored
+	classes [][][]memory.Class // by unit and mark
+	base    uint64             // address at which the program is mapped
 }
 
 // Process is a simulated process.
@@ -79,15 +95,19 @@ type Process struct {
 	seed      uint64
 	snapshots int
 	Mode      Mode
-	program   *program
+	program   *program.Program
 	images    []*image
 	dust      []dust
 	DustNames []string // names of the functions of the dust
 	seconds   float64  // length of a span
+	burn      float64  // time before the window, in spans
 	length    float64  // total length of all process images, in spans
 	sorted    bool     // rows are sorted by size, as gperftools ≤2.15 does
-	pick      func(*rand.Rand) Behaviour
-	wide      bool // functions may have a second behaviour, see combined.go
+	eventful  bool     // the process may be starved, idle, …: see life
+	life      life
+	leakShare float64 // share of the functions that leak
+	pick      func(*rand.Rand, float64) behaviour.Behaviour
+	Wide      bool // functions may have a second behaviour, see combined.go
 }
 
 // Streams of random numbers, one for each purpose. The index of an image, file or site is added to
@@ -103,18 +123,27 @@ const (
 	streamParams
 	streamChaos
 	streamUnits
+	streamLife
 )
 
-// leakShare is the share of functions that leak. A quarter of them leak less than LeastLeak.
-const leakShare = 0.063
+const (
+	// leakShare is the share of functions that leak, in a process with leaks. A quarter of them leak
+	// less than LeastLeak.
+	leakShare = 0.08
+	// cleanShare is the share of processes without leaks.
+	cleanShare = 0.25
+)
 
 // Simulate simulates the process of a seed with the given number of snapshots. wide selects the
 // wide population, in which functions may have a second behaviour.
 func Simulate(seed uint64, snapshots int, wide bool) *Process {
 	all := modes()
-	p := &Process{seed: seed, snapshots: snapshots, Mode: all[seed%uint64(len(all))], pick: mixture, wide: wide}
+	p := &Process{
+		seed: seed, snapshots: snapshots, Mode: all[seed%uint64(len(all))],
+		pick: behaviour.Mixture, Wide: wide, eventful: true,
+	}
 	if wide {
-		p.pick = wideMixture
+		p.pick = behaviour.WideMixture
 	}
 	p.simulate(150, 300)
 	return p
@@ -123,22 +152,28 @@ func Simulate(seed uint64, snapshots int, wide bool) *Process {
 // simulate simulates a process of least to most functions.
 func (p *Process) simulate(least, most int) {
 	id := p.id()
-	rng := NewRand(id, streamProcess)
-	p.seconds, p.sorted = logUniform(rng, 600, 7*86400), Chance(rng, 0.5)
+	rng := random.New(id, streamProcess)
+	p.seconds, p.sorted = random.LogUniform(rng, 600, 7*86400), random.Chance(rng, 0.5)
 	sites := least + rng.IntN(most-least+1)
 	burn := 0.0
-	if Chance(rng, 0.5) {
-		burn = uniform(rng, 0.03, 0.5)
+	if random.Chance(rng, 0.5) {
+		burn = random.Uniform(rng, 0.03, 0.5)
 	}
+	p.burn = burn
 	all := lifetimes(rng, p.Mode.images, burn)
 	for _, g := range all {
-		p.length += g.end
+		p.length += g.End
 	}
+	rng = random.New(id, streamLife)
+	if p.leakShare = leakShare; random.Chance(rng, cleanShare) {
+		p.leakShare = 0
+	}
+	p.life = newLife(rng, p.Mode, p.eventful, burn, p.length)
 	for k, g := range all {
 		p.images = append(p.images, p.run(id, k, g, sites))
 	}
 	if p.Mode.Truncated {
-		p.addDust(NewRand(id, streamDust))
+		p.addDust(random.New(id, streamDust))
 	}
 }
 
@@ -147,101 +182,85 @@ func (p *Process) id() uint64 { return p.seed*1000 + uint64(p.snapshots) }
 
 // lifetimes returns the lifetimes of n process images, at most two. One lasts a whole span, the
 // other is shorter.
-func lifetimes(rng *rand.Rand, n int, burn float64) []grid {
+func lifetimes(rng *rand.Rand, n int, burn float64) []behaviour.Grid {
 	if n == 1 {
-		return []grid{{burn: burn, end: 1}}
+		return []behaviour.Grid{{Burn: burn, End: 1}}
 	}
-	short := uniform(rng, 0.2, 0.9)
-	if Chance(rng, 0.5) {
-		return []grid{{burn: burn, end: short}, {end: 1}}
+	short := random.Uniform(rng, 0.2, 0.9)
+	if random.Chance(rng, 0.5) {
+		return []behaviour.Grid{{Burn: burn, End: short}, {End: 1}}
 	}
-	return []grid{{burn: burn, end: 1}, {end: short}}
+	return []behaviour.Grid{{Burn: burn, End: 1}, {End: short}}
 }
 
 // run simulates process image k. All images have the same functions with the same parameters.
-func (p *Process) run(id uint64, k int, g grid, sites int) *image {
-	im := &image{grid: g, base: 0x55d000000000 + NewRand(id, streamBase+uint64(k)).Uint64N(1<<20)<<12}
+func (p *Process) run(id uint64, k int, g behaviour.Grid, sites int) *image {
+	base := 0x55d000000000 + random.New(id, streamBase+uint64(k)).Uint64N(1<<20)<<12
+	im := &image{grid: g, exits: p.life.exits, base: base}
 	for _, earlier := range p.images {
-		im.start += earlier.grid.end
+		im.start += earlier.grid.End
+		im.before += earlier.grid.Steps()
 	}
-	p.program = newProgram(NewRand(id, streamProgram))
-	im.sites = p.drawSites(NewRand(id, streamParams), NewRand(id, streamChaos+uint64(k)), g, sites)
+	p.program = program.NewProgram(random.New(id, streamProgram))
+	im.sites = p.drawSites(random.New(id, streamParams), random.New(id, streamChaos+uint64(k)), g, im.before, sites)
 	if p.Mode.period > 0 {
 		im.marks = p.timerSteps(im)
+		if im.exits {
+			im.marks = append(im.marks, g.Steps())
+		}
 	}
 	for s := range im.sites {
-		im.runSite(&im.sites[s], NewRand(id, streamUnits+uint64(k)<<16+uint64(s)), p.Mode.period)
+		im.runSite(&im.sites[s], random.New(id, streamUnits+uint64(k)<<16+uint64(s)), p.Mode.period)
 	}
 	return im
 }
 
-// drawSites draws n functions, their behaviours and their stacks.
-func (p *Process) drawSites(params, chaos *rand.Rand, g grid, n int) []site {
+// drawSites draws n functions, their behaviours and their stacks. before is the number of steps of the
+// process before the image.
+func (p *Process) drawSites(params, chaos *rand.Rand, g behaviour.Grid, before, n int) []site {
 	var out []site
 	unit := 0
-	sc := newScene(params)
+	sc := behaviour.NewScene(params)
+	sc.StartUp = p.life.start
+	sc.Activity = func(i int) float64 { return p.life.activityAt(before + i) }
 	for len(out) < n {
-		b := p.pick(params)
-		d := newDraw(params, chaos, g, sc, b.leak)
-		plans := b.plans(d)
-		if p.wide {
-			plans = withSecond(d, b, plans)
+		b := p.pick(params, p.leakShare)
+		d := behaviour.NewDraw(params, chaos, g, sc, b.Leak)
+		plans := b.Plans(d)
+		if p.Wide {
+			plans = behaviour.WithSecond(d, b, plans)
 		}
+		plans = behaviour.WithStartUp(d, b, plans)
 		for _, plan := range plans {
 			s := newSite(p.program, b, plan, out)
 			s.first = unit
-			unit += len(plan.paths)
+			unit += len(plan.Paths)
 			out = append(out, s)
 		}
 	}
 	return out
 }
 
-// mixture draws a behaviour of the benchmark.
-func mixture(rng *rand.Rand) Behaviour { return leakOr(rng, harmless()) }
-
-// leakOr draws a leak or one of the others.
-func leakOr(rng *rand.Rand, others []Behaviour) Behaviour {
-	if Chance(rng, leakShare) {
-		return byWeight(rng, leaks())
-	}
-	return byWeight(rng, others)
-}
-
-func byWeight(rng *rand.Rand, list []Behaviour) Behaviour {
-	var sum float64
-	for _, b := range list {
-		sum += b.weight
-	}
-	x := sum * rng.Float64()
-	for _, b := range list {
-		if x -= b.weight; x < 0 {
-			return b
-		}
-	}
-	return list[len(list)-1]
-}
-
 // newSite draws the name and the call paths of a function. All paths are different.
-func newSite(prog *program, b Behaviour, plan blueprint, before []site) site {
-	f := prog.newFunction()
-	s := site{name: prog.names[f], behaviour: b, plan: plan}
-	container := Chance(prog.rng, 0.4)
-	callers := prog.chain()
-	if plan.sibling {
+func newSite(prog *program.Program, b behaviour.Behaviour, plan behaviour.Blueprint, before []site) site {
+	f := prog.NewFunction()
+	s := site{name: prog.Names[f], behaviour: b, plan: plan}
+	container := random.Chance(prog.Rng, 0.4)
+	callers := prog.Chain()
+	if plan.Sibling {
 		stack := before[len(before)-1].stacks[0]
 		callers = stack[len(stack)-min(3, len(stack)-1):]
 	}
 	seen := map[string]bool{}
-	for range plan.paths {
-		stack := prog.stack(f, container, callers)
+	for range plan.Paths {
+		stack := prog.Stack(f, container, callers)
 		for seen[stackText(stack, 0)] {
-			stack = prog.stack(f, container, prog.chain())
+			stack = prog.Stack(f, container, prog.Chain())
 		}
 		seen[stackText(stack, 0)] = true
 		s.stacks = append(s.stacks, stack)
-		if !plan.sibling && Chance(prog.rng, 0.7) {
-			callers = prog.chain()
+		if !plan.Sibling && random.Chance(prog.Rng, 0.7) {
+			callers = prog.Chain()
 		}
 	}
 	return s
@@ -249,24 +268,8 @@ func newSite(prog *program, b Behaviour, plan blueprint, before []site) site {
 
 // runSite simulates the stacks of a function.
 func (im *image) runSite(s *site, rng *rand.Rand, period float64) {
-	n := im.grid.steps()
-	for _, act := range s.plan.paths {
-		u := &unit{rng: rng, period: period, shares: s.plan.shares}
-		for _, size := range s.plan.sizes {
-			u.class(size)
-		}
-		history := make([]point, n)
-		var kept [][]class
-		for i := range n {
-			act(u, i, im.grid.at(i))
-			history[i] = u.point()
-			if len(kept) < len(im.marks) && im.marks[len(kept)] == i {
-				kept = append(kept, append([]class(nil), u.classes...))
-			}
-		}
-		im.history = append(im.history, history)
-		im.classes = append(im.classes, kept)
-	}
+	history, classes := s.plan.Run(rng, im.grid, period, im.marks, im.exits)
+	im.history, im.classes = append(im.history, history...), append(im.classes, classes...)
 }
 
 // texts returns the stacks of all units in the format of the snapshots.
@@ -281,21 +284,21 @@ func (im *image) texts() []string {
 }
 
 // total returns the sum of all units at each step.
-func (im *image) total() []point {
-	sum := make([]point, im.grid.steps())
+func (im *image) total() []memory.Point {
+	sum := make([]memory.Point, im.grid.Steps())
 	for _, h := range im.history {
-		for i, p := range h {
-			sum[i] = sum[i].add(p)
+		for i, p := range h[:len(sum)] {
+			sum[i] = sum[i].Add(p)
 		}
 	}
 	return sum
 }
 
 // siteAt returns the counts of a function at a step: the sum of its stacks.
-func (im *image) siteAt(s *site, step int) point {
-	var sum point
+func (im *image) siteAt(s *site, step int) memory.Point {
+	var sum memory.Point
 	for k := range s.stacks {
-		sum = sum.add(im.history[s.first+k][step])
+		sum = sum.Add(im.history[s.first+k][step])
 	}
 	return sum
 }

@@ -1,6 +1,10 @@
 package leaksim
 
-import "math"
+import (
+	"math"
+
+	"github.com/heaplapse/heaplapse/internal/leaksim/behaviour"
+)
 
 // Verdict is the ground truth about a function.
 type Verdict string
@@ -32,14 +36,17 @@ type Truth struct {
 }
 
 // window returns the first and the last snapshot of the process image with the most snapshots, or
-// of the latest of several.
+// of the latest of several. The snapshot of the exit does not count.
 func window(shots []shot) (first, last shot) {
 	count := map[*image]int{}
 	for _, s := range shots {
-		count[s.image]++
+		if !s.exit {
+			count[s.image]++
+		}
 	}
 	for _, s := range shots {
 		switch {
+		case s.exit:
 		case first.image == nil || (s.image != first.image && count[s.image] >= count[first.image]):
 			first, last = s, s
 		case s.image == first.image:
@@ -53,10 +60,10 @@ func window(shots []shot) (first, last shot) {
 func truthOf(s *site, first, last shot, period float64) Truth {
 	im := first.image
 	var t Truth
-	t.Leaked = im.siteAt(s, last.step).leaked - im.siteAt(s, first.step).leaked
+	t.Leaked = im.siteAt(s, last.step).Leaked - im.siteAt(s, first.step).Leaked
 	t.Sigma = math.Hypot(ownNoise(im, s, first.step, last.step), samplingNoise(im, s, last.mark, period))
 	switch {
-	case !s.behaviour.leak:
+	case !s.behaviour.Leak:
 		t.Verdict = IsHarmless
 	case float64(t.Leaked) >= max(LeastLeak, sigmas*t.Sigma):
 		t.Verdict = IsLeak
@@ -69,12 +76,12 @@ func truthOf(s *site, first, last shot, period float64) Truth {
 // ownNoise returns the standard deviation of the bytes in use of a function, without its leak,
 // around the moving average over a tenth of a span.
 func ownNoise(im *image, s *site, first, last int) float64 {
-	const half = StepsPerSpan / 20
+	const half = behaviour.StepsPerSpan / 20
 	sum := make([]float64, last-first+2) // running sums
 	held := make([]float64, last-first+1)
 	for i := range held {
 		p := im.siteAt(s, first+i)
-		held[i] = float64(p.bytes - p.leaked)
+		held[i] = float64(p.Bytes - p.Leaked)
 		sum[i+1] = sum[i] + held[i]
 	}
 	var squares float64
@@ -95,7 +102,7 @@ func samplingNoise(im *image, s *site, mark int, period float64) float64 {
 	var variance float64
 	for k := range s.stacks {
 		for _, c := range im.classes[s.first+k][mark] {
-			variance += float64(c.live) * float64(c.size) * float64(c.size) * (1 - c.chance) / c.chance
+			variance += float64(c.Live) * float64(c.Size) * float64(c.Size) * (1 - c.Chance) / c.Chance
 		}
 	}
 	return math.Sqrt(variance)

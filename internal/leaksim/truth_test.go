@@ -5,19 +5,22 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/leaksim/behaviour"
+	"github.com/heaplapse/heaplapse/internal/leaksim/memory"
 )
 
 // TestNoise checks that a wave with a period of a tenth of a span is noise, but a linear trend and
 // a leak are not.
 func TestNoise(t *testing.T) {
-	im := &image{grid: grid{end: 1}}
-	var history []point
-	for i := range im.grid.steps() {
-		at := im.grid.at(i)
+	im := &image{grid: behaviour.Grid{End: 1}}
+	var history []memory.Point
+	for i := range im.grid.Steps() {
+		at := im.grid.At(i)
 		lost := int64(5e6 * at)
-		history = append(history, point{bytes: lost + int64(1e7+3e6*at+1e5*math.Sin(2*math.Pi*at*10)), leaked: lost})
+		history = append(history, memory.Point{Bytes: lost + int64(1e7+3e6*at+1e5*math.Sin(2*math.Pi*at*10)), Leaked: lost})
 	}
-	im.history = [][]point{history}
+	im.history = [][]memory.Point{history}
 	s := site{stacks: make([][]uint64, 1)}
 	require.InEpsilon(t, 1e5/math.Sqrt2, ownNoise(im, &s, 0, len(history)-1), 0.1)
 }
@@ -34,14 +37,14 @@ func TestTruth(t *testing.T) {
 		{true, 2 << 20, 1 << 20, IsExcluded},
 		{false, 0, 1 << 20, IsHarmless},
 	} {
-		im := &image{grid: grid{end: 1}}
-		var history []point
-		for i := range im.grid.steps() {
-			lost := c.lost * int64(i) / int64(im.grid.steps()-1)
-			history = append(history, point{bytes: 8<<20 + lost + c.jitter*int64(i%2*2-1), leaked: lost})
+		im := &image{grid: behaviour.Grid{End: 1}}
+		var history []memory.Point
+		for i := range im.grid.Steps() {
+			lost := c.lost * int64(i) / int64(im.grid.Steps()-1)
+			history = append(history, memory.Point{Bytes: 8<<20 + lost + c.jitter*int64(i%2*2-1), Leaked: lost})
 		}
-		im.history = [][]point{history}
-		s := site{stacks: make([][]uint64, 1), behaviour: Behaviour{leak: c.leak}}
+		im.history = [][]memory.Point{history}
+		s := site{stacks: make([][]uint64, 1), behaviour: behaviour.Behaviour{Leak: c.leak}}
 		got := truthOf(&s, shot{image: im}, shot{image: im, step: len(history) - 1}, 0)
 		require.Equal(t, c.want, got.Verdict, "%+v", c)
 		require.Equal(t, c.lost, got.Leaked)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -9,51 +10,120 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/internal/leaksim"
 )
 
-// Examples can be stored in a file, so that a model can be fitted again without another simulation.
+// example is a function with its truth, and what the detector measured of it. A file of examples is
+// what scripts/model fits the model to, and what the thresholds are chosen with.
+type example struct {
+	leak bool
+	// large reports whether it grew enough to be called a leak or a suspect.
+	large            bool
+	seed             uint64
+	snapshots        int
+	population, mode string
+	behaviour        string
+	features         trend.Features
+	confidence       float64
+}
 
-// writeExamples writes a line per example: its truth and its features.
-func writeExamples(w io.Writer, examples []*example) {
+// populations are the names of the two populations in a file of examples.
+const (
+	plainPopulation = "plain"
+	widePopulation  = "wide"
+)
+
+// examplesOf returns an example for each function, except excluded ones.
+func examplesOf(all []outcome) []example {
+	var out []example
+	for i := range all {
+		o := &all[i]
+		if o.Verdict == leaksim.IsExcluded {
+			continue
+		}
+		e := example{
+			leak: o.Verdict == leaksim.IsLeak, large: o.large, seed: o.Seed, snapshots: o.Snapshots,
+			population: plainPopulation, mode: o.Mode, behaviour: o.Behaviour, features: o.features, confidence: o.confidence,
+		}
+		if o.wide {
+			e.population = widePopulation
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// exampleColumns are the columns before the features.
+const exampleColumns = 7
+
+// writeExamples writes a line of names, then a line per example. Of the functions that hardly grew,
+// which have no features, it writes only the leaks: the others are neither fitted nor reported.
+func writeExamples(w io.Writer, examples []example) {
 	out := bufio.NewWriter(w)
 	defer func() { _ = out.Flush() }() // w stores the first error
-	for _, e := range examples {
-		_, _ = fmt.Fprintf(out, "%.0f", e.leak)
-		for _, v := range e.f {
-			_, _ = fmt.Fprintf(out, " %.5g", v)
+	_, _ = out.WriteString("leak large seed snapshots population recording behaviour")
+	for f := range trend.FeatureCount {
+		_, _ = out.WriteString(" " + f.String())
+	}
+	_, _ = out.WriteString("\n")
+	for i := range examples {
+		e := &examples[i]
+		if e.features[trend.FeaturePoints] == 0 && !e.leak {
+			continue
+		}
+		_, _ = fmt.Fprintf(out, "%d %d %d %d %s %s %s", bit(e.leak), bit(e.large), e.seed, e.snapshots, e.population, e.mode, e.behaviour)
+		for _, v := range e.features {
+			_, _ = fmt.Fprintf(out, " %.6g", v)
 		}
 		_, _ = out.WriteString("\n")
 	}
 }
 
-// readExamples reads a file that writeExamples wrote.
-func readExamples(path string) ([]*example, error) {
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// readExamples reads a file that writeExamples wrote, and judges its examples by the model.
+func readExamples(path string) ([]example, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	var out []*example
+	var out []example
 	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		fields := strings.Fields(lines.Text())
-		if len(fields) != int(trend.FeatureCount)+1 {
-			return nil, fmt.Errorf("%s:%d: want %d numbers, found %d",
-				path, len(out)+1, trend.FeatureCount+1, len(fields))
+	for n := 1; lines.Scan(); n++ {
+		if n == 1 {
+			continue
 		}
-		e := &example{}
-		for i, text := range fields {
-			v, err := strconv.ParseFloat(text, 64)
-			if err != nil {
-				return nil, fmt.Errorf("%s:%d: %w", path, len(out)+1, err)
-			}
-			if i == 0 {
-				e.leak = v
-			} else {
-				e.f[i-1] = v
-			}
+		e, err := parseExample(strings.Fields(lines.Text()))
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", path, n, err)
 		}
 		out = append(out, e)
 	}
 	return out, lines.Err()
+}
+
+func parseExample(fields []string) (e example, err error) {
+	if want := exampleColumns + int(trend.FeatureCount); len(fields) != want {
+		return e, fmt.Errorf("want %d columns, found %d", want, len(fields))
+	}
+	var errs [2]error
+	e.leak, e.large = fields[0] == "1", fields[1] == "1"
+	e.seed, errs[0] = strconv.ParseUint(fields[2], 10, 64)
+	e.snapshots, errs[1] = strconv.Atoi(fields[3])
+	e.population, e.mode, e.behaviour = fields[4], fields[5], fields[6]
+	for i, text := range fields[exampleColumns:] {
+		if e.features[i], err = strconv.ParseFloat(text, 64); err != nil {
+			return e, err
+		}
+	}
+	if e.features[trend.FeaturePoints] > 0 {
+		e.confidence = trend.Confidence(&e.features)
+	}
+	return e, errors.Join(errs[:]...)
 }

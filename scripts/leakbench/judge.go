@@ -21,6 +21,11 @@ import (
 type outcome struct {
 	leaksim.Function
 	finding
+	wide bool // of the wide population
+	// verdict, why and chance are those of the whole process.
+	verdict growth.SeriesVerdict
+	why     growth.Reason
+	chance  float64
 }
 
 // finding is the result of the detector for a function.
@@ -31,6 +36,7 @@ type finding struct {
 	rank       int // position in the result, from 1; 0 if the result does not contain the function
 	stacks     int
 	features   trend.Features
+	large      bool // it grew enough to be reported
 }
 
 // examine simulates a process, writes it to dir and runs the detector on the files.
@@ -39,13 +45,13 @@ func examine(seed uint64, snapshots int, wide bool, dir string) ([]outcome, erro
 	if err := p.Write(dir); err != nil {
 		return nil, err
 	}
-	found, err := detect(dir)
+	found, result, err := detect(dir)
 	if err != nil {
 		return nil, fmt.Errorf("seed %d, %d snapshots: %w", seed, snapshots, err)
 	}
 	var out []outcome
 	for _, f := range p.Functions() {
-		out = append(out, outcome{f, found[f.Name]})
+		out = append(out, outcome{Function: f, finding: found[f.Name], wide: wide})
 		delete(found, f.Name)
 	}
 	for name := range found {
@@ -55,29 +61,37 @@ func examine(seed uint64, snapshots int, wide bool, dir string) ([]outcome, erro
 				seed, snapshots, name)
 		}
 	}
-	return append(out, dustOutcomes(p, found)...), nil
+	out = append(out, dustOutcomes(p, found)...)
+	for i := range out {
+		out[i].verdict, out[i].why, out[i].chance = result.Verdict, result.Why, result.Chance
+	}
+	return out, nil
 }
 
 // detect runs the detector on a directory, as `heaplapse growth --all` does, and returns the
-// finding for each function.
-func detect(dir string) (map[string]finding, error) {
+// finding for each function, and the result as a whole.
+func detect(dir string) (map[string]finding, *growth.Result, error) {
 	var columns sites.Collector
 	series, err := series.Open([]string{dir}, series.Options{Visit: columns.Visit, Workers: 1})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer series.Close()
 	o := symbolize.Options{Sysroot: filepath.Join(dir, "sysroot"), Workers: 1}
 	symbols, err := symbolize.Resolve(context.Background(), series, o)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	result := growth.Judge(series, symbols, &columns, growth.Options{All: true})
 	out := map[string]finding{}
 	for i := range result.Sites {
 		s := &result.Sites[i]
 		name := blamed(symbols, s)
-		f := finding{s.Label.String(), s.Label.IsLeak(), s.Confidence, i + 1, len(s.Members), s.Features}
+		f := finding{
+			label: s.Label.String(), called: s.Label.IsLeak(), confidence: s.Confidence,
+			rank: i + 1, stacks: len(s.Members), features: s.Features,
+			large: isLarge(&s.Verdict),
+		}
 		// If the result contains a function more than once, the worst site counts.
 		old, ok := out[name]
 		if !ok || (f.called && !old.called) || (f.called == old.called && f.confidence > old.confidence) {
@@ -87,7 +101,13 @@ func detect(dir string) (map[string]finding, error) {
 			out[name] = f
 		}
 	}
-	return out, nil
+	return out, result, nil
+}
+
+// isLarge reports whether a series grew enough to be called a leak or a suspect.
+func isLarge(v *trend.Verdict) bool {
+	return v.Features[trend.FeatureSize] >= 1 &&
+		(v.Features[trend.FeatureDirectness] > 0 || v.Growth >= trend.DefaultMinGrowth)
 }
 
 // noStack is the name of a row without addresses.
@@ -115,7 +135,7 @@ func dustOutcomes(p *leaksim.Process, found map[string]finding) []outcome {
 	var out []outcome
 	for _, name := range p.DustNames {
 		if f, ok := found[name]; ok {
-			out = append(out, outcome{p.DustFunction(name), f})
+			out = append(out, outcome{Function: p.DustFunction(name), finding: f, wide: p.Wide})
 		}
 	}
 	return out

@@ -13,7 +13,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"runtime"
 	"slices"
@@ -22,6 +21,7 @@ import (
 	"sync"
 
 	"github.com/heaplapse/heaplapse/internal/leaksim"
+	"github.com/heaplapse/heaplapse/internal/leaksim/behaviour"
 )
 
 func main() {
@@ -33,9 +33,9 @@ func main() {
 	flag.StringVar(&o.dump, "dump", "", "keep the series in `DIR`")
 	flag.StringVar(&o.peerSeeds, "peer-seeds", "900-911",
 		"`SEEDS` of the processes that determine the thresholds of the other methods; \"\" omits these methods")
-	flag.StringVar(&o.fit, "fit", "", "fit the detector's model to the processes and write it to `FILE`")
-	flag.StringVar(&o.examples, "examples", "",
-		"store the examples for the fit in `FILE`; if it exists, fit to its examples without a simulation")
+	flag.StringVar(&o.examples, "examples", "", "write the measurements of each function to `FILE`: scripts/model fits the model to them")
+	flag.BoolVar(&o.thresholds, "thresholds", false,
+		"write precision and recall of each kind of recording by the least confidence of a leak; with -examples, for the examples in that file, without a simulation")
 	flag.StringVar(&o.wideSeeds, "wide-seeds", "",
 		"`SEEDS` of additional processes whose functions may have a second behaviour (the wide population)")
 	flag.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "`NUMBER` of processes to simulate at the same time")
@@ -48,23 +48,25 @@ func main() {
 
 type options struct {
 	seeds, wideSeeds, peerSeeds, snapshots string
-	out, csv, dump, fit, examples          string
+	out, csv, dump, examples               string
+	thresholds                             bool
 	jobs                                   int
 }
 
 func run(o options) error {
-	if kept, err := readExamples(o.examples); o.examples != "" && !errors.Is(err, fs.ErrNotExist) {
+	if o.thresholds && o.examples != "" {
+		examples, err := readExamples(o.examples)
 		if err != nil {
 			return err
 		}
-		return writeFile(o.fit, func(w io.Writer) { writeModel(w, o, kept) })
+		return writeFile(o.out, func(w io.Writer) { writeThresholds(w, examples) })
 	}
 	lengths, err := parseSeeds(o.snapshots)
 	if err != nil {
 		return err
 	}
-	if slices.Min(lengths) < 2 || slices.Max(lengths) > leaksim.StepsPerSpan/2 {
-		return fmt.Errorf("-snapshots %s: want 2 to %d", o.snapshots, leaksim.StepsPerSpan/2)
+	if slices.Min(lengths) < 2 || slices.Max(lengths) > behaviour.StepsPerSpan/2 {
+		return fmt.Errorf("-snapshots %s: want 2 to %d", o.snapshots, behaviour.StepsPerSpan/2)
 	}
 	plain, err := o.judge(o.seeds, lengths, false)
 	if err != nil {
@@ -82,8 +84,11 @@ func run(o options) error {
 	if err := writeFile(o.csv, func(w io.Writer) { writeCSV(w, all) }); err != nil {
 		return err
 	}
-	if err := o.learn(examplesOf(all)); err != nil {
+	if err := writeFile(o.examples, func(w io.Writer) { writeExamples(w, examplesOf(all)) }); err != nil {
 		return err
+	}
+	if o.thresholds {
+		return writeFile(o.out, func(w io.Writer) { writeThresholds(w, examplesOf(all)) })
 	}
 	return writeFile(o.out, func(w io.Writer) { writeTables(w, o, all, training) })
 }
@@ -100,14 +105,6 @@ func (o *options) judge(seeds string, lengths []uint64, wide bool) ([]outcome, e
 	return forAll(list, lengths, o.jobs, func(seed uint64, snapshots int) ([]outcome, error) {
 		return inScratch(seed, snapshots, wide, o.dump)
 	})
-}
-
-// learn stores the examples and fits a model to them, according to the options.
-func (o *options) learn(examples []*example) error {
-	if err := writeFile(o.examples, func(w io.Writer) { writeExamples(w, examples) }); err != nil || o.fit == "" {
-		return err
-	}
-	return writeFile(o.fit, func(w io.Writer) { writeModel(w, *o, examples) })
 }
 
 // parseSeeds parses a list of numbers and ranges, such as 1-12 or 8,12,24.

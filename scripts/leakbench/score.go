@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/heaplapse/heaplapse/internal/leaksim"
+	"github.com/heaplapse/heaplapse/internal/leaksim/random"
 )
 
 // score counts leaks that are reported (right), harmless functions that are reported (wrong), and
@@ -48,7 +49,9 @@ func count(all []outcome, called func(*outcome) bool) (s score) {
 func byDetector(o *outcome) bool { return o.called }
 
 // processOf returns the identity of the process of a function.
-func processOf(o *outcome) [2]uint64 { return [2]uint64{o.Seed, uint64(o.Snapshots)} }
+func processOf(o *outcome) [3]uint64 {
+	return [3]uint64{o.Seed, uint64(o.Snapshots), uint64(bit(o.wide))}
+}
 
 // interval is a 95 % interval.
 type interval struct{ low, high float64 }
@@ -61,7 +64,7 @@ func intervals(all []outcome) (precision, recall interval) {
 	for _, group := range grouped(all, processOf) {
 		each = append(each, count(group, byDetector))
 	}
-	rng := leaksim.NewRand(1, uint64(len(each)))
+	rng := random.New(1, uint64(len(each)))
 	p, r := make([]float64, rounds), make([]float64, rounds)
 	for i := range rounds {
 		var s score

@@ -10,7 +10,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/internal/leaksim"
+	"github.com/heaplapse/heaplapse/internal/leaksim/behaviour"
 )
 
 // writeTables writes all results as Markdown.
@@ -21,6 +23,7 @@ func writeTables(w io.Writer, o options, all, training []outcome) {
 	}
 	fmt.Fprintf(w, "Seeds %s, snapshots %s: %s.\n\n", seeds, o.snapshots, census(all))
 	writeScores(w, all)
+	writeSeries(w, all)
 	writeCalibration(w, all)
 	writeOperating(w, all)
 	if len(training) > 0 {
@@ -49,6 +52,10 @@ func writeScores(w io.Writer, all []outcome) {
 	scoreRow(w, "all", all)
 	scoreRows(w, all, func(o *outcome) string { return fmt.Sprintf("%d snapshots", o.Snapshots) })
 	scoreRows(w, all, func(o *outcome) string { return o.Mode })
+	scoreRows(w, all, func(o *outcome) string { return "process: " + o.Life })
+	scoreRows(w, all, func(o *outcome) string {
+		return map[bool]string{false: "one behaviour", true: "wide population"}[o.wide]
+	})
 	precision, recall := intervals(all)
 	fmt.Fprintf(w, "\n95 %% intervals (bootstrap over processes): precision %.2f to %.2f, recall %.2f to %.2f.\n",
 		precision.low, precision.high, recall.low, recall.high)
@@ -62,6 +69,56 @@ func writeScores(w io.Writer, all []outcome) {
 		}
 	}
 	fmt.Fprintf(w, "Of the %d leaks that are too small to count, %d are reported.\n\n", small, called)
+}
+
+// writeSeries writes how often the verdict on a whole process is right. It leaks if any of its functions
+// does; processes whose leaks are all too small to count are omitted.
+func writeSeries(w io.Writer, all []outcome) {
+	type tally struct{ processes, leak, noLeak, undecided int }
+	truths := map[bool]*tally{true: {}, false: {}}
+	var expected, found [10]float64
+	var n [10]int
+	for _, process := range grouped(all, processOf) {
+		leaks, excluded := 0, 0
+		for i := range process {
+			leaks += bit(process[i].Verdict == leaksim.IsLeak)
+			excluded += bit(process[i].Verdict == leaksim.IsExcluded)
+		}
+		if leaks == 0 && excluded > 0 {
+			continue
+		}
+		t, o := truths[leaks > 0], &process[0]
+		t.processes++
+		switch o.verdict {
+		case growth.VerdictLeak:
+			t.leak++
+		case growth.VerdictNoLeak:
+			t.noLeak++
+		default:
+			t.undecided++
+			continue
+		}
+		tenth := min(9, int(10*o.chance))
+		n[tenth]++
+		expected[tenth] += o.chance
+		found[tenth] += float64(min(1, leaks))
+	}
+	fmt.Fprintf(w, "## Verdicts on whole processes\n\n")
+	table(w, "", "processes", "`leak`", "`no-leak`", "`undecided`")
+	for _, leaks := range []bool{true, false} {
+		t := truths[leaks]
+		name := map[bool]string{true: "a function leaks", false: "no function leaks"}[leaks]
+		cells(w, name, strconv.Itoa(t.processes), strconv.Itoa(t.leak), strconv.Itoa(t.noLeak), strconv.Itoa(t.undecided))
+	}
+	fmt.Fprintf(w, "\nChance of a leak, and the share of processes that leak:\n\n")
+	table(w, "chance", "processes", "mean chance", "share that leak")
+	for i := range n {
+		if n[i] > 0 {
+			cells(w, fmt.Sprintf("%.1f–%.1f", float64(i)/10, float64(i+1)/10), strconv.Itoa(n[i]),
+				share(expected[i]/float64(n[i])), share(found[i]/float64(n[i])))
+		}
+	}
+	fmt.Fprintln(w)
 }
 
 func scoreRows(w io.Writer, all []outcome, key func(*outcome) string) {
@@ -189,7 +246,7 @@ func writeMistakes(w io.Writer, all []outcome) {
 
 func orderOf() map[string]int {
 	order := map[string]int{"dust": -1}
-	for i, b := range leaksim.Behaviours() {
+	for i, b := range behaviour.Behaviours() {
 		order[b.Name] = i
 	}
 	return order

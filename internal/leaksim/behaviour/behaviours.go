@@ -1,17 +1,25 @@
-package leaksim
+// Package behaviour defines how simulated functions use memory: those that leak, those that only look
+// like it, and functions that do both.
+package behaviour
+
+import (
+	"math/rand/v2"
+
+	"github.com/heaplapse/heaplapse/internal/leaksim/random"
+)
 
 // Behaviour is a way in which a function uses memory.
 type Behaviour struct {
 	Name  string
 	about string // for the manual
-	leak  bool
+	Leak  bool
 	pure  bool // its functions do nothing else
 	// weight is the relative frequency among the behaviours that leak, or among those that do not.
 	weight float64
 	// further limits the growth of a behaviour that does not leak: that of the mean bytes in use in
 	// a second span, relative to the maximum in the first span.
 	further float64
-	build   func(*draw) []blueprint
+	build   func(*draw) []Blueprint
 }
 
 // Behaviours returns all behaviours of the benchmark, those that leak last.
@@ -67,6 +75,9 @@ func leaks() []Behaviour {
 			weight: 2, build: leakRequestCycling},
 		{Name: "leak-under-cycle", about: "a constant rate under an unrelated daily cycle", weight: 2, build: leakUnderCycle},
 		{Name: "leak-under-cache", about: "a constant rate beside a cache that fills", weight: 2, build: leakUnderCache},
+		{Name: "leak-after-fill", about: "a constant rate in a function that also fills a cache early", weight: 3, build: leakAfterFill},
+		{Name: "leak-retraced", about: "20 to 80 functions with a common caller leak together, each time that something is built anew",
+			pure: true, weight: 0.15, build: leakRetraced},
 		{Name: "leak-bursty", about: "bursts at random moments, 5 to 60 a span", weight: 2, build: leakBursty},
 		{Name: "leak-batch-residue", about: "a part of each batch is never freed", weight: 2, build: leakBatchResidue},
 		{Name: "leak-late", about: "begins at 30 to 70 % of the span", weight: 2, build: leakLate},
@@ -78,7 +89,32 @@ func leaks() []Behaviour {
 			pure: true, weight: 1, build: leakDoubling},
 	}
 	for i := range list {
-		list[i].leak = true
+		list[i].Leak = true
 	}
 	return list
+}
+
+// Mixture draws a behaviour of the benchmark. leaking is the share of leaks.
+func Mixture(rng *rand.Rand, leaking float64) Behaviour { return leakOr(rng, leaking, harmless()) }
+
+// leakOr draws a leak or one of the others.
+func leakOr(rng *rand.Rand, leaking float64, others []Behaviour) Behaviour {
+	if random.Chance(rng, leaking) {
+		return byWeight(rng, leaks())
+	}
+	return byWeight(rng, others)
+}
+
+func byWeight(rng *rand.Rand, list []Behaviour) Behaviour {
+	var sum float64
+	for _, b := range list {
+		sum += b.weight
+	}
+	x := sum * rng.Float64()
+	for _, b := range list {
+		if x -= b.weight; x < 0 {
+			return b
+		}
+	}
+	return list[len(list)-1]
 }

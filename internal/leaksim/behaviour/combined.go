@@ -1,10 +1,13 @@
-package leaksim
+package behaviour
 
 import (
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
+
+	"github.com/heaplapse/heaplapse/internal/leaksim/memory"
+	"github.com/heaplapse/heaplapse/internal/leaksim/random"
 )
 
 // Many functions also allocate short-lived objects, whose cumulative counts are larger than those
@@ -13,8 +16,8 @@ import (
 // busyShare is the share of functions with short-lived objects.
 const busyShare = 0.35
 
-// plans returns the functions of a behaviour. Some of them also allocate short-lived objects.
-func (b Behaviour) plans(d *draw) []blueprint {
+// Plans returns the functions of a behaviour. Some of them also allocate short-lived objects.
+func (b Behaviour) Plans(d *draw) []Blueprint {
 	list := b.build(d)
 	if b.pure {
 		return list
@@ -24,16 +27,16 @@ func (b Behaviour) plans(d *draw) []blueprint {
 
 // withTraffic adds short-lived objects to some functions, with their own load. Few of them are live
 // at any time, but many may be allocated in total.
-func withTraffic(d *draw, plans []blueprint) []blueprint {
-	if !Chance(d.params, busyShare) {
+func withTraffic(d *draw, plans []Blueprint) []Blueprint {
+	if !random.Chance(d.params, busyShare) {
 		return plans
 	}
-	life := logUniform(d.params, 1e-4, 0.01)
-	level := d.objects(d.bytes) * logUniform(d.params, 1e-4, 0.1)
+	life := random.LogUniform(d.params, 1e-4, 0.01)
+	level := d.objects(d.bytes) * random.LogUniform(d.params, 1e-4, 0.1)
 	load := d.load(d.trafficCurve())
 	for i := range plans {
-		for k, path := range plans[i].paths {
-			plans[i].paths[k] = both(path, requests(level/float64(len(plans[i].paths)), life, load))
+		for k, path := range plans[i].Paths {
+			plans[i].Paths[k] = both(path, requests(level/float64(len(plans[i].Paths)), life, load))
 		}
 	}
 	return plans
@@ -43,17 +46,18 @@ func withTraffic(d *draw, plans []blueprint) []blueprint {
 func (d *draw) trafficCurve() func(float64) float64 {
 	switch d.params.IntN(5) {
 	case 0:
-		return rampCurve(1, uniform(d.params, 0.3, 3), 0, 1)
+		return RampCurve(1, random.Uniform(d.params, 0.3, 3), 0, 1)
 	case 1:
-		period, phase, swing := uniform(d.params, 0.2, 1.5), uniform(d.params, 0, 2*math.Pi), uniform(d.params, 0.1, 0.8)
+		period, phase := random.Uniform(d.params, 0.2, 1.5), random.Uniform(d.params, 0, 2*math.Pi)
+		swing := random.Uniform(d.params, 0.1, 0.8)
 		return func(t float64) float64 { return 1 + swing*math.Sin(2*math.Pi*t/period+phase) }
 	}
-	return flat
+	return Flat
 }
 
 // both returns an actor that runs a and b.
 func both(a, b actor) actor {
-	return func(u *unit, i int, t float64) {
+	return func(u *memory.Unit, i int, t float64) {
 		a(u, i, t)
 		b(u, i, t)
 	}
@@ -91,46 +95,48 @@ func secondBehaviours() (out []Behaviour) {
 	return append(out, wideHarmless()...)
 }
 
-// wideMixture draws a behaviour of the wide population.
-func wideMixture(rng *rand.Rand) Behaviour { return leakOr(rng, append(harmless(), wideHarmless()...)) }
+// WideMixture draws a behaviour of the wide population.
+func WideMixture(rng *rand.Rand, leaking float64) Behaviour {
+	return leakOr(rng, leaking, append(harmless(), wideHarmless()...))
+}
 
-// withSecond adds a second behaviour to some functions, on their first call path.
-func withSecond(d *draw, b Behaviour, plans []blueprint) []blueprint {
-	if b.pure || !Chance(d.params, secondShare) {
+// WithSecond adds a second behaviour to some functions, on their first call path.
+func WithSecond(d *draw, b Behaviour, plans []Blueprint) []Blueprint {
+	if b.pure || !random.Chance(d.params, secondShare) {
 		return plans
 	}
 	plan := &plans[0]
 	beside := *d
-	beside.bytes *= logUniform(d.params, 0.05, 5)
-	beside.sizes, beside.shares = plan.sizes, plan.shares
+	beside.bytes *= random.LogUniform(d.params, 0.05, 5)
+	beside.sizes, beside.shares = plan.Sizes, plan.shares
 	other := byWeight(d.params, secondBehaviours()).build(&beside)
-	if &beside.sizes[0] != &plan.sizes[0] {
+	if &beside.sizes[0] != &plan.Sizes[0] {
 		return plans // the second behaviour needs other sizes
 	}
-	for _, path := range other[0].paths {
-		plan.paths[0] = both(plan.paths[0], path)
+	for _, path := range other[0].Paths {
+		plan.Paths[0] = both(plan.Paths[0], path)
 	}
 	return plans
 }
 
 // warmUpPopular allocates once for each of a finite number of keys. Requests use key k with a
 // probability proportional to k^−s (Zipf's law).
-func warmUpPopular(d *draw) []blueprint {
+func warmUpPopular(d *draw) []Blueprint {
 	n := d.manyObjects(d.bytes)
-	start := max(-d.grid.burn, uniform(d.params, -0.1, 0.1))
-	s, reached := uniform(d.params, 0.6, 1.2), uniform(d.params, 0.85, 0.995)
-	load := d.load(flat)
-	return []blueprint{d.site(func(share float64) actor {
+	start := max(-d.grid.Burn, random.Uniform(d.params, -0.1, 0.1))
+	s, reached := random.Uniform(d.params, 0.6, 1.2), random.Uniform(d.params, 0.85, 0.995)
+	load := d.load(Flat)
+	return []Blueprint{d.site(func(share float64) actor {
 		keys := popularKeys(n*share, s)
 		rate := keys.rate(reached)
-		return func(u *unit, i int, t float64) {
+		return func(u *memory.Unit, i int, t float64) {
 			if t < start {
 				return
 			}
 			for k := range keys {
 				g := &keys[k]
-				drawn := binomial(u.rng, g.left, -math.Expm1(-rate*g.weight*load[i]*dt))
-				u.allocMany(drawn)
+				drawn := random.Binomial(u.Rng, g.left, -math.Expm1(-rate*g.weight*load[i]*Dt))
+				u.AllocMany(drawn)
 				g.left -= drawn
 			}
 		}
@@ -159,7 +165,7 @@ func popularKeys(n, s float64) (out popular) {
 // rate returns the number of uses per span of the most popular key, such that the given share of
 // the keys is used within a span.
 func (p popular) rate(reached float64) float64 {
-	return math.Exp(bisect(0, 60, func(x float64) bool { return p.touched(math.Exp(x)) < reached }))
+	return math.Exp(random.Bisect(0, 60, func(x float64) bool { return p.touched(math.Exp(x)) < reached }))
 }
 
 // touched returns the share of the keys that are used within a span.
@@ -172,38 +178,53 @@ func (p popular) touched(rate float64) float64 {
 	return some / all
 }
 
-func rollout(d *draw) []blueprint {
+func rollout(d *draw) []Blueprint {
 	n := d.manyObjects(d.bytes)
-	middle, width := uniform(d.params, 0.15, 0.7), uniform(d.params, 0.03, 0.12)
+	middle, width := random.Uniform(d.params, 0.15, 0.7), random.Uniform(d.params, 0.03, 0.12)
 	adopted := func(t float64) float64 { return 1 / (1 + math.Exp(-(t-middle)/width)) }
-	return []blueprint{d.site(func(share float64) actor {
+	return []Blueprint{d.site(func(share float64) actor {
 		var have int64
-		return func(u *unit, _ int, t float64) {
+		return func(u *memory.Unit, _ int, t float64) {
 			k := int64(n*share*adopted(t)) - have
-			u.allocMany(k)
+			u.AllocMany(k)
 			have += k
 		}
 	})}
 }
 
-func expiringCache(d *draw) []blueprint {
+func expiringCache(d *draw) []Blueprint {
 	n := d.manyObjects(d.bytes)
-	life := uniform(d.params, 0.05, 0.9)
-	start := max(-d.grid.burn, uniform(d.params, -0.3, 0.1))
-	load := d.load(flat)
-	return []blueprint{d.site(func(share float64) actor {
-		var live queue
+	life := random.Uniform(d.params, 0.05, 0.9)
+	start := max(-d.grid.Burn, random.Uniform(d.params, -0.3, 0.1))
+	load := d.load(Flat)
+	return []Blueprint{d.site(func(share float64) actor {
+		var live memory.Queue
 		var came []int64 // number of objects of each step
-		return func(u *unit, i int, t float64) {
+		return func(u *memory.Unit, i int, t float64) {
 			var k int64
 			if t >= start {
-				k = poisson(u.rng, n*share/life*load[i]*dt)
+				k = random.Poisson(u.Rng, n*share/life*load[i]*Dt)
 			}
-			live.push(u.allocMany(k))
+			live.Push(u.AllocMany(k))
 			came = append(came, k)
 			if old := i - int(life*StepsPerSpan); old >= 0 {
-				live.pop(u, came[old])
+				live.Pop(u, came[old])
 			}
 		}
 	})}
+}
+
+// busyAtStart is the share of the functions that allocate in the start-up phase of their process.
+const busyAtStart = 0.5
+
+// WithStartUp adds to some functions what they allocate in the start-up phase, and partly free at
+// its end.
+func WithStartUp(d *draw, b Behaviour, plans []Blueprint) []Blueprint {
+	if d.scene.StartUp == 0 || b.pure || !random.Chance(d.params, busyAtStart) {
+		return plans
+	}
+	n := d.objects(d.bytes) * random.LogUniform(d.params, 0.1, 6)
+	freed := random.Uniform(d.params, -0.5, 0.95)
+	plans[0].Paths[0] = both(plans[0].Paths[0], startUpPhase(d, n, d.scene.StartUp, freed))
+	return plans
 }

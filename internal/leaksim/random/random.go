@@ -1,35 +1,37 @@
-package leaksim
+// Package random draws from the distributions of the simulator. Numbers depend only on the seed.
+package random
 
 import (
 	"math"
 	"math/rand/v2"
 )
 
-// NewRand returns a generator of random numbers. They depend only on seed and stream.
-func NewRand(seed, stream uint64) *rand.Rand {
+// New returns a generator of random numbers. They depend only on seed and stream.
+func New(seed, stream uint64) *rand.Rand {
 	// The odd multipliers, constants of SplitMix64, make the generators of adjacent seeds
 	// independent.
 	return rand.New(rand.NewPCG(seed*0x9e3779b97f4a7c15+1, stream*0xbf58476d1ce4e5b9+seed))
 }
 
-func uniform(r *rand.Rand, low, high float64) float64 { return low + (high-low)*r.Float64() }
+// Uniform draws a number between low and high.
+func Uniform(r *rand.Rand, low, high float64) float64 { return low + (high-low)*r.Float64() }
 
-// logUniform draws a number whose logarithm is uniform.
-func logUniform(r *rand.Rand, low, high float64) float64 {
-	return math.Exp(uniform(r, math.Log(low), math.Log(high)))
+// LogUniform draws a number whose logarithm is uniform.
+func LogUniform(r *rand.Rand, low, high float64) float64 {
+	return math.Exp(Uniform(r, math.Log(low), math.Log(high)))
 }
 
-// logNormal draws from a log-normal distribution. sigma is the standard deviation of the logarithm.
-func logNormal(r *rand.Rand, median, sigma float64) float64 {
+// LogNormal draws from a log-normal distribution. sigma is the standard deviation of the logarithm.
+func LogNormal(r *rand.Rand, median, sigma float64) float64 {
 	return median * math.Exp(sigma*r.NormFloat64())
 }
 
 // Chance returns true with probability p.
 func Chance(r *rand.Rand, p float64) bool { return r.Float64() < p }
 
-// poisson draws from a Poisson distribution: exactly if the mean is below 30, otherwise by a normal
+// Poisson draws from a Poisson distribution: exactly if the mean is below 30, otherwise by a normal
 // approximation.
-func poisson(r *rand.Rand, mean float64) int64 {
+func Poisson(r *rand.Rand, mean float64) int64 {
 	switch {
 	case mean <= 0:
 		return 0
@@ -44,16 +46,16 @@ func poisson(r *rand.Rand, mean float64) int64 {
 	return max(0, int64(math.Round(mean+math.Sqrt(mean)*r.NormFloat64())))
 }
 
-// binomial draws from a binomial distribution: exactly for small n, otherwise by a Poisson or a
+// Binomial draws from a binomial distribution: exactly for small n, otherwise by a Poisson or a
 // normal approximation.
-func binomial(r *rand.Rand, n int64, p float64) int64 {
+func Binomial(r *rand.Rand, n int64, p float64) int64 {
 	switch {
 	case n <= 0 || p <= 0:
 		return 0
 	case p >= 1:
 		return n
 	case p > 0.5:
-		return n - binomial(r, n, 1-p)
+		return n - Binomial(r, n, 1-p)
 	case n <= 24:
 		var k int64
 		for range n {
@@ -65,15 +67,15 @@ func binomial(r *rand.Rand, n int64, p float64) int64 {
 	}
 	mean := float64(n) * p
 	if mean < 30 && p < 0.05 {
-		return min(n, poisson(r, mean))
+		return min(n, Poisson(r, mean))
 	}
 	k := int64(math.Round(mean + math.Sqrt(mean*(1-p))*r.NormFloat64()))
 	return min(n, max(0, k))
 }
 
-// hypergeometric draws the number of marked objects among k that are taken from n, of which m are
+// Hypergeometric draws the number of marked objects among k that are taken from n, of which m are
 // marked.
-func hypergeometric(r *rand.Rand, n, m, k int64) int64 {
+func Hypergeometric(r *rand.Rand, n, m, k int64) int64 {
 	if m == 0 || k <= 0 {
 		return 0
 	}
@@ -104,8 +106,8 @@ func drawMarked(r *rand.Rand, n, m, k int64) int64 {
 	return found
 }
 
-// bisect returns the limit up to which a monotonic condition holds between low and high.
-func bisect(low, high float64, holds func(float64) bool) float64 {
+// Bisect returns the limit up to which a monotonic condition holds between low and high.
+func Bisect(low, high float64, holds func(float64) bool) float64 {
 	for range 60 {
 		if middle := (low + high) / 2; holds(middle) {
 			low = middle
@@ -115,3 +117,6 @@ func bisect(low, high float64, holds func(float64) bool) float64 {
 	}
 	return low
 }
+
+// Clamp returns the nearest number to x within bounds.
+func Clamp(x, low, high float64) float64 { return min(high, max(low, x)) }

@@ -1,4 +1,6 @@
-package leaksim
+// Package program makes the program of a simulated process: its functions, its call paths, and an ELF
+// file with their names.
+package program
 
 import (
 	"bytes"
@@ -9,8 +11,8 @@ import (
 	"strings"
 )
 
-// programPath is the path of the simulated program. The file is below the sysroot of a series.
-const programPath = "/srv/app/bin/server"
+// ProgramPath is the path of the simulated program. The file is below the sysroot of a series.
+const ProgramPath = "/srv/app/bin/server"
 
 // Layout of the simulated program's code. All functions have the same size and consist of calls, so
 // each multiple of callSize in a function is a return address.
@@ -20,17 +22,18 @@ const (
 	callSize     = 5
 )
 
-// program holds the functions of the simulated process.
-type program struct {
-	rng   *rand.Rand
-	names []string // demangled
+// Program holds the functions of the simulated process.
+type Program struct {
+	Rng   *rand.Rand
+	Names []string // demangled
 	links []string // mangled, for the symbol table
 
 	containers, callers, roots []int
 }
 
-func newProgram(rng *rand.Rand) *program {
-	p := &program{rng: rng}
+// NewProgram makes a program with its entry points, containers and callers.
+func NewProgram(rng *rand.Rand) *Program {
+	p := &Program{Rng: rng}
 	for _, n := range []string{"main", "EventLoop::run", "WorkerThread::loop"} {
 		p.roots = append(p.roots, p.function(n))
 	}
@@ -52,13 +55,13 @@ var (
 
 func word(rng *rand.Rand, list []string) string { return list[rng.IntN(len(list))] }
 
-// newFunction adds a function with a random name, which a number makes unique.
-func (p *program) newFunction() int {
-	return p.function(fmt.Sprintf("%s::%s%s%d", word(p.rng, spaces), word(p.rng, verbs), word(p.rng, nouns), len(p.names)))
+// NewFunction adds a function with a random name, which a number makes unique.
+func (p *Program) NewFunction() int {
+	return p.function(fmt.Sprintf("%s::%s%s%d", word(p.Rng, spaces), word(p.Rng, verbs), word(p.Rng, nouns), len(p.Names)))
 }
 
 // function adds a function named space::name, without parameters.
-func (p *program) function(name string) int {
+func (p *Program) function(name string) int {
 	parts := strings.Split(name, "::")
 	if len(parts) == 1 {
 		return p.symbol(name, name)
@@ -70,49 +73,49 @@ func (p *program) function(name string) int {
 	return p.symbol(name, link+"Ev")
 }
 
-func (p *program) symbol(name, link string) int {
-	p.names = append(p.names, name)
+func (p *Program) symbol(name, link string) int {
+	p.Names = append(p.Names, name)
 	p.links = append(p.links, link)
-	return len(p.names) - 1
+	return len(p.Names) - 1
 }
 
 // call returns a return address within a function, relative to the start of the program.
-func (p *program) call(function int) uint64 {
-	return uint64(textStart + function*functionSize + callSize*(1+p.rng.IntN(functionSize/callSize-1)))
+func (p *Program) call(function int) uint64 {
+	return uint64(textStart + function*functionSize + callSize*(1+p.Rng.IntN(functionSize/callSize-1)))
 }
 
-// chain returns 4 to 13 callers, from the direct caller of a function to main.
-func (p *program) chain() []uint64 { return p.callChain(2 + p.rng.IntN(10)) }
+// Chain returns 4 to 13 callers, from the direct caller of a function to main.
+func (p *Program) Chain() []uint64 { return p.CallChain(2 + p.Rng.IntN(10)) }
 
-// callChain returns n callers, followed by the two outermost functions.
-func (p *program) callChain(n int) []uint64 {
+// CallChain returns n callers, followed by the two outermost functions.
+func (p *Program) CallChain(n int) []uint64 {
 	var out []uint64
 	for range n {
-		out = append(out, p.call(p.callers[p.rng.IntN(len(p.callers))]))
+		out = append(out, p.call(p.callers[p.Rng.IntN(len(p.callers))]))
 	}
-	return append(out, uint64(textStart+p.roots[1+p.rng.IntN(2)]*functionSize+10*callSize),
+	return append(out, uint64(textStart+p.roots[1+p.Rng.IntN(2)]*functionSize+10*callSize),
 		uint64(textStart+p.roots[0]*functionSize+7*callSize))
 }
 
-// stack returns a call path, leaf first: optionally a frame of a container, the function, and its
+// Stack returns a call path, leaf first: optionally a frame of a container, the function, and its
 // callers.
-func (p *program) stack(function int, container bool, callers []uint64) []uint64 {
+func (p *Program) Stack(function int, container bool, callers []uint64) []uint64 {
 	var out []uint64
 	if container {
-		out = append(out, p.call(p.containers[p.rng.IntN(len(p.containers))]))
+		out = append(out, p.call(p.containers[p.Rng.IntN(len(p.containers))]))
 	}
 	out = append(out, p.call(function))
 	return append(out, callers...)
 }
 
-// size returns the size of the code and of its mapping.
-func (p *program) size() uint64 {
-	n := uint64(textStart + len(p.names)*functionSize)
+// Size returns the size of the code and of its mapping.
+func (p *Program) Size() uint64 {
+	n := uint64(textStart + len(p.Names)*functionSize)
 	return (n + 0xfff) &^ 0xfff
 }
 
-// image returns the program as an ELF file with one segment and a symbol table.
-func (p *program) image() []byte {
+// Image returns the program as an ELF file with one segment and a symbol table.
+func (p *Program) Image() []byte {
 	var names bytes.Buffer
 	names.WriteByte(0)
 	symbols := []elf.Sym64{{}}
@@ -123,8 +126,8 @@ func (p *program) image() []byte {
 		})
 		names.WriteString(link + "\x00")
 	}
-	text := bytes.Repeat([]byte{0xe8, 0, 0, 0, 0}, len(p.names)*functionSize/callSize)
-	return layOut(p.size(), text, symbols, names.Bytes())
+	text := bytes.Repeat([]byte{0xe8, 0, 0, 0, 0}, len(p.Names)*functionSize/callSize)
+	return layOut(p.Size(), text, symbols, names.Bytes())
 }
 
 const sectionNames = "\x00.text\x00.symtab\x00.strtab\x00.shstrtab\x00"
@@ -169,54 +172,4 @@ func encode(v any) []byte {
 		panic(err) // v has a type of variable size, which is a bug
 	}
 	return b
-}
-
-// dust is one of thousands of stacks with few bytes in use. They make files so large that
-// gperftools ≤2.15 truncates them. They need no simulation: their bytes in use are constant, and
-// their cumulative counts are linear.
-type dust struct {
-	stack []uint64
-	size  int64
-	live  int64
-	rate  float64 // number of objects per span that are allocated and freed at once
-}
-
-const dustFunctions = 400
-
-// addDust draws the dust of the process.
-func (p *Process) addDust(rng *rand.Rand) {
-	functions := make([]int, dustFunctions)
-	for i := range functions {
-		functions[i] = p.program.newFunction()
-		p.DustNames = append(p.DustNames, p.program.names[functions[i]])
-	}
-	// If there are many stacks, or few of them are dead, truncation affects stacks with bytes in
-	// use.
-	n, dead, typical := int(logUniform(rng, 6500, 12000)), uniform(rng, 0.05, 0.5), logUniform(rng, 3, 300)
-	depth := 8 + rng.IntN(20)
-	seen := map[string]bool{}
-	for len(p.dust) < n {
-		stack := p.program.stack(functions[rng.IntN(dustFunctions)], false, p.program.callChain(depth))
-		if key := stackText(stack, 0); !seen[key] {
-			seen[key] = true
-			p.dust = append(p.dust, newDust(rng, stack, dead, typical))
-		}
-	}
-}
-
-func newDust(rng *rand.Rand, stack []uint64, dead, typical float64) dust {
-	d := dust{stack: stack, size: int64(clamp(logNormal(rng, 120, 1.3), 8, 1<<16))}
-	if !Chance(rng, dead) {
-		d.live = 1 + int64(logNormal(rng, typical, 1.8))
-	}
-	if Chance(rng, 0.5) {
-		d.rate = logNormal(rng, 2000, 2)
-	}
-	return d
-}
-
-// at returns the counts at a time after the start of the process image.
-func (d *dust) at(since float64) point {
-	n := d.live + 1 + int64(d.rate*since)
-	return point{live: d.live, bytes: d.live * d.size, allocs: n, allocBytes: n * d.size}
 }

@@ -1,0 +1,85 @@
+package trend
+
+import "math"
+
+// Two clocks. A program that shares its machine gets processor time at an uneven rate, and one that
+// idles over night does little: over time, its leaks seem to slow down or to stop. Over the work of
+// the process they are lines. Conversely, what depends on time, such as a timer, is a line over time
+// only. So a series is described over both.
+
+// timeShare is the share of the time in the axis of work, so that two points never coincide.
+const timeShare = 0.02
+
+// workAxis maps the work at each point to 0 to 1. It returns nil if the work is not known.
+func workAxis(t, work []float64) []float64 {
+	if work == nil || !(work[len(work)-1] > work[0]) {
+		return nil
+	}
+	axis := normalised(work)
+	for i := range axis {
+		if i > 0 && !(work[i] >= work[i-1]) {
+			return nil
+		}
+		axis[i] = (1-timeShare)*axis[i] + timeShare*t[i]
+	}
+	return axis
+}
+
+// overWork are the features that depend on the clock, over time and over work.
+var overWork = [...]struct{ time, work Feature }{
+	{FeatureTail, FeatureWorkTail},
+	{FeatureEnd, FeatureWorkEnd},
+	{FeatureTailClarity, FeatureWorkTailClarity},
+	{FeatureGap, FeatureWorkGap},
+	{FeatureSaturation, FeatureWorkSaturation},
+	{FeaturePlateau, FeatureWorkPlateau},
+	{FeaturePlateauLength, FeatureWorkPlateauLength},
+	{FeatureBend, FeatureWorkBend},
+	{FeatureAfterKnee, FeatureWorkAfterKnee},
+	{FeatureAfterKneeT, FeatureWorkAfterKneeT},
+	{FeatureLine, FeatureWorkLine},
+	{FeatureLineT, FeatureWorkLineT},
+	{FeatureBeside, FeatureWorkBeside},
+	{FeatureLastSteps, FeatureWorkLastSteps},
+	{FeatureStop, FeatureWorkStop},
+	{FeatureLastStep, FeatureWorkLastStep},
+	{FeatureLeakRatio, FeatureWorkLeakRatio},
+	{FeatureLeakShare, FeatureWorkLeakShare},
+	{FeatureLeakT, FeatureWorkLeakT},
+	{FeatureLeakOrCurve, FeatureWorkLeakOrCurve},
+	{FeatureResidence, FeatureWorkResidence},
+	{FeatureResidenceZ, FeatureWorkResidenceZ},
+}
+
+// workFeatures describe the series over the work of the process, and how work and time differ. If
+// the work is not known, the features have the values over time.
+func (s *series) workFeatures(f *Features, c curves, growth float64) {
+	over := *f
+	if s.work != nil {
+		over = Features{}
+		w := *s
+		w.t = s.work
+		curves := w.curves()
+		w.lineFeatures(&over, w.line(), growth)
+		w.stepFeatures(&over, growth)
+		w.endFeatures(&over, growth)
+		w.curveFeatures(&over, curves, growth)
+		w.kneeFeatures(&over, growth)
+		w.lifetimeFeatures(&over, curves, growth)
+		if s.Alloc != nil {
+			w.residenceFeatures(&over)
+		}
+		f[FeatureWorkKnown] = 1
+		floor := c.line.RSS*1e-4 + curves.line.RSS*1e-4 + 1
+		f.set(FeatureStraighter, math.Log((curves.line.RSS+floor)/(c.line.RSS+floor)), -6, 6)
+		third := len(s.t) / 3
+		early, late := s.work[third]-s.work[0], s.work[len(s.t)-1]-s.work[len(s.t)-1-third]
+		f.set(FeaturePace, math.Log(late/(s.t[len(s.t)-1]-s.t[len(s.t)-1-third])/(early/(s.t[third]-s.t[0]))), -4, 4)
+		for i := range s.t {
+			f[FeatureUnevenPace] = max(f[FeatureUnevenPace], math.Abs(s.work[i]-s.t[i]))
+		}
+	}
+	for _, feature := range overWork {
+		f[feature.work] = over[feature.time]
+	}
+}

@@ -1,0 +1,105 @@
+package leaksim
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/leaksim/random"
+)
+
+// eventful returns small processes of a mode to which something happens.
+func eventful(t *testing.T, mode string, has func(life) bool) *Process {
+	t.Helper()
+	for seed := range uint64(200) {
+		p := &Process{seed: seed, snapshots: 12, Mode: modeNamed(t, mode), pick: always(behaviourNamed(t, "leak-steady")), eventful: true}
+		p.simulate(4, 6)
+		if has(p.life) {
+			return p
+		}
+	}
+	t.Fatal("no such process")
+	return nil
+}
+
+// TestStarvedProcesses: the snapshots of a timer are even over the wall clock, but not over the work;
+// the processor time follows the work.
+func TestStarvedProcesses(t *testing.T) {
+	uneven := func(l life) bool {
+		return l.activity == nil && l.manifest && !l.exits && l.start == 0 && spread(steps(l.wall)) > 0.5
+	}
+	p := eventful(t, "timer", uneven)
+	var wall, work, cpu []float64
+	for _, s := range p.shots() {
+		wall, work, cpu = append(wall, float64(s.time.UnixNano())), append(work, float64(s.step)), append(cpu, float64(s.cpu))
+	}
+	require.Less(t, spread(steps(wall)), 0.1)
+	require.Greater(t, spread(steps(work)), 0.2)
+	perWork := steps(cpu)
+	for i, w := range steps(work) {
+		perWork[i] /= w
+	}
+	require.Less(t, spread(perWork), 0.1)
+}
+
+func steps(v []float64) (out []float64) {
+	for i := 1; i < len(v); i++ {
+		out = append(out, v[i]-v[i-1])
+	}
+	return out
+}
+
+// spread is the standard deviation over the mean.
+func spread(v []float64) float64 {
+	var sum, squares float64
+	for _, x := range v {
+		sum, squares = sum+x, squares+x*x
+	}
+	mean := sum / float64(len(v))
+	return math.Sqrt(max(0, squares/float64(len(v))-mean*mean)) / mean
+}
+
+// TestExit: the last snapshot is that of the exit, a reader finds it, and the truth ends before it.
+func TestExit(t *testing.T) {
+	for _, mode := range []string{"timer", "jemalloc", "builtin"} {
+		p := eventful(t, mode, func(l life) bool { return l.exits && l.manifest })
+		dir, shots := written(t, p)
+		require.True(t, shots[len(shots)-1].exit)
+		_, last := window(shots)
+		require.False(t, last.exit)
+		s, err := series.Open([]string{dir}, series.Options{})
+		require.NoError(t, err)
+		require.Len(t, s.Heads, len(shots))
+		require.Equal(t, series.TriggerExit, s.Triggers[len(shots)-1])
+		require.NotEqual(t, series.TriggerExit, s.Triggers[len(shots)-2])
+		for i := range shots {
+			cpu, known := s.ProcessorTimeAt(i)
+			require.True(t, known)
+			require.Equal(t, shots[i].cpu, cpu)
+		}
+		require.NoError(t, s.Close())
+	}
+}
+
+// TestStartUp: a process with a start-up phase allocates faster then.
+func TestStartUp(t *testing.T) {
+	p := eventful(t, "timer", func(l life) bool { return l.start > 0.05 && l.activity == nil })
+	im := p.images[0]
+	total := im.total()
+	at := im.grid.Index(p.life.start)
+	early := float64(total[at].AllocBytes) / float64(at+1)
+	late := float64(total[len(total)-1].AllocBytes-total[at].AllocBytes) / float64(len(total)-1-at)
+	require.Greater(t, early, late)
+}
+
+// TestUnevenlyIsPositive: work never stops completely, so that the wall clock is finite.
+func TestUnevenlyIsPositive(t *testing.T) {
+	for seed := range uint64(40) {
+		pace := unevenly(random.New(seed, 1))
+		for x := -0.5; x < 2; x += 0.01 {
+			require.Positive(t, pace(x))
+		}
+	}
+}

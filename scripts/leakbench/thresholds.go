@@ -1,0 +1,149 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/heaplapse/heaplapse/diff/trend"
+)
+
+// kind is a kind of input, for which a threshold could be chosen.
+type kind struct {
+	name string
+	has  func(*example) bool
+}
+
+// kinds are the kinds of input: what was recorded, then how many snapshots there are.
+func kinds() []kind {
+	sampled := func(e *example) bool { return slices.Contains([]string{"jemalloc", "heap_v2"}, e.mode) }
+	counted := func(e *example) bool { return slices.Contains([]string{"jemalloc-accum", "builtin"}, e.mode) }
+	high := func(e *example) bool { return e.mode == "high-water" }
+	exact := func(e *example) bool { return !sampled(e) && !counted(e) && !high(e) }
+	plain := func(e *example) bool { return e.population == plainPopulation }
+	list := []kind{
+		{"all", func(*example) bool { return true }},
+		{"exact counts", exact},
+		{"at record highs", high},
+		{"samples with cumulative counts", counted},
+		{"samples without", sampled},
+	}
+	for _, n := range []int{8, 12, 24, 48} {
+		list = append(list, kind{strconv.Itoa(n) + " snapshots", func(e *example) bool { return e.snapshots == n }})
+	}
+	return append(list,
+		kind{"one behaviour", plain},
+		kind{"wide population", func(e *example) bool { return !plain(e) }},
+	)
+}
+
+// thresholds are the least confidences that the table shows.
+var thresholds = []float64{0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9}
+
+// wantedPrecision is the precision that a threshold must reach.
+const wantedPrecision = 0.95
+
+// writeThresholds writes precision and recall of each kind of input by the least confidence of a
+// leak, the threshold that has the highest F1, and the least that reaches the wanted precision.
+func writeThresholds(w io.Writer, examples []example) {
+	fmt.Fprintf(w, "## Precision / recall by the least confidence of a leak\n\n")
+	heading := []string{"input", "leaks"}
+	for _, t := range thresholds {
+		heading = append(heading, fmt.Sprint(t))
+	}
+	table(w, append(heading, "best F1 at", fmt.Sprintf("precision %g from", wantedPrecision))...)
+	for _, k := range kinds() {
+		in := slices.DeleteFunc(slices.Clone(examples), func(e example) bool { return !k.has(&e) })
+		if len(in) == 0 {
+			continue
+		}
+		line := []string{k.name, strconv.Itoa(leaksIn(in))}
+		for _, t := range thresholds {
+			s := countAt(in, t)
+			mark := ""
+			if t == trend.LeakConfidence {
+				mark = "**"
+			}
+			line = append(line, fmt.Sprintf("%s%.2f / %.2f%s", mark, s.precision(), s.recall(), mark))
+		}
+		cells(w, append(line, fmt.Sprintf("%.2f", bestConfidence(in)), leastConfidence(in))...)
+	}
+	fmt.Fprintln(w)
+	writeKindCalibration(w, examples)
+}
+
+func leaksIn(examples []example) (n int) {
+	for i := range examples {
+		n += bit(examples[i].leak)
+	}
+	return n
+}
+
+// countAt returns the score if every large function with at least a confidence is reported.
+func countAt(examples []example, least float64) (s score) {
+	for i := range examples {
+		e := &examples[i]
+		switch called := e.large && e.confidence >= least; {
+		case e.leak && called:
+			s.right++
+		case e.leak:
+			s.missed++
+		case called:
+			s.wrong++
+		}
+	}
+	return s
+}
+
+// steps of the search for a threshold.
+const thresholdSteps = 100
+
+func bestConfidence(examples []example) float64 {
+	best, at := -1.0, 0.0
+	for i := 1; i < thresholdSteps; i++ {
+		if f := countAt(examples, float64(i)/thresholdSteps).f1(); f > best {
+			best, at = f, float64(i)/thresholdSteps
+		}
+	}
+	return at
+}
+
+func leastConfidence(examples []example) string {
+	for i := 1; i < thresholdSteps; i++ {
+		if t := float64(i) / thresholdSteps; countAt(examples, t).precision() >= wantedPrecision {
+			return fmt.Sprintf("%.2f", t)
+		}
+	}
+	return "–"
+}
+
+// writeKindCalibration writes the share that leaks of each tenth of the confidence.
+func writeKindCalibration(w io.Writer, examples []example) {
+	fmt.Fprintf(w, "## Share that leaks by confidence (number of functions)\n\n")
+	heading := []string{"input"}
+	for i := range 10 {
+		heading = append(heading, fmt.Sprintf("%.1f–%.1f", float64(i)/10, float64(i+1)/10))
+	}
+	table(w, heading...)
+	for _, k := range kinds() {
+		var n, leaks [10]int
+		for i := range examples {
+			e := &examples[i]
+			if k.has(e) && e.features[trend.FeaturePoints] > 0 {
+				tenth := min(9, int(e.confidence*10))
+				n[tenth]++
+				leaks[tenth] += bit(e.leak)
+			}
+		}
+		line := []string{k.name}
+		for i := range n {
+			line = append(line, fmt.Sprintf("%.2f (%d)", ratio(leaks[i], n[i]), n[i]))
+		}
+		if strings.Join(line[1:], "") != strings.Repeat("0.00 (0)", 10) {
+			cells(w, line...)
+		}
+	}
+	fmt.Fprintln(w)
+}
