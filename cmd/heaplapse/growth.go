@@ -31,6 +31,7 @@ type judgeFlags struct {
 	memoryLimit  string
 	limitBytes   int64  // memoryLimit, once it is parsed
 	failOn       string // of growth and watch
+	confidence   float64
 	all          bool   // lists stable sites, too
 	explain      string // of growth
 }
@@ -88,6 +89,9 @@ func (f *judgeFlags) addFailOn(cmd *cobra.Command) {
 		)
 	})
 	failLabels.complete(cmd)
+	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
+		flags.Float64Var(&f.confidence, "confidence", trend.LeakConfidence, "call a site a leak from a confidence of `P` on, 0 to 1")
+	})
 }
 
 func (a *app) growth(ctx context.Context, f *growthFlags, paths []string) error {
@@ -120,6 +124,10 @@ func (f *judgeFlags) judgement() (*pipeline.Judgement, error) {
 			return nil, err
 		}
 	}
+	if f.confidence < 0 || f.confidence > 1 {
+		return nil, fmt.Errorf("--confidence %g: want a number from 0 to 1", f.confidence)
+	}
+	o.LeakConfidence = f.confidence
 	if o.MinBytes, err = units.ParseBytes(f.minBytes); err != nil {
 		return nil, fmt.Errorf("--min-bytes: %w", err)
 	}

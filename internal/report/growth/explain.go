@@ -132,13 +132,14 @@ func meaning(s *growth.Site) string {
 }
 
 var meanings = map[trend.Label]string{
-	trend.Leak:         "it grows to the end of the series",
-	trend.LeakLate:     "it grows to the end, but only since some time within the series",
-	trend.Suspect:      "it grows, but may have stopped or may be stopping",
+	trend.Leak:         "it grows, most likely without end",
+	trend.LeakLate:     "it grows, most likely without end, since some time within the series",
+	trend.Suspect:      "it may leak, but that is not clear",
 	trend.Warming:      "it grows ever more slowly, like a cache that fills",
 	trend.Plateaued:    "it grew and has stopped",
 	trend.LoadDriven:   "it grows because the program allocates more at a time",
 	trend.GrewThenFlat: "it grew in one jump", trend.Shrinking: "it shrinks",
+	trend.Irregular:    "it grew, but hardly as a leak does",
 	trend.Stable:       "it does not grow, or not by more than its noise",
 	trend.Insufficient: fmt.Sprintf("fewer than %d snapshots show it", trend.MinPoints),
 }
@@ -164,6 +165,7 @@ func (g *Report) measurements(s *growth.Site) []measurement {
 		{"noise", noise(s)},
 		{"steps", steps(f)},
 		{"end", ending(f)},
+		{"work", work(f)},
 		{"shape", shape(f)},
 		{"load", load(f)},
 		{"objects", objects(f)},
@@ -207,6 +209,17 @@ func ending(f *trend.Features) string {
 		line += "; the last peak is old (" + probability(math.Exp(-f[trend.FeatureGap])) + ")"
 	}
 	return line
+}
+
+// work describes the end over the work of the process. A leak may seem to stop because the process
+// does less work.
+func work(f *trend.Features) string {
+	if f[trend.FeatureWorkKnown] != 1 {
+		return "unknown: neither cumulative counts nor processor time were recorded"
+	}
+	return fmt.Sprintf(
+		"the process works %.2f times as fast at the end as at the start; over its work, the last 40 %% grow at %.0f %% of the mean rate",
+		math.Exp(f[trend.FeaturePace]), 100*f[trend.FeatureWorkTail])
 }
 
 // probability is a probability in percent.

@@ -16,6 +16,7 @@ type resultJSON struct {
 	Schema       string                 `json:"schema"`
 	Verdict      string                 `json:"verdict"`
 	Why          string                 `json:"why"`
+	Chance       *float64               `json:"leak_chance"`
 	Next         string                 `json:"next,omitempty"`
 	BytesPerHour *float64               `json:"bytes_per_hour"`
 	Rate         float64                `json:"rate"`
@@ -109,6 +110,10 @@ func (g *Report) JSON(w io.Writer) error {
 			}
 			out.Sites[c.rank-1].Evidence = evidence(&c.site.Features)
 		}
+	}
+	if r.Verdict != growth.VerdictUndecided {
+		chance := text.Finite(r.Chance)
+		out.Chance = &chance
 	}
 	return text.WriteJSON(w, out)
 }

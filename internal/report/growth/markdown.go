@@ -30,7 +30,11 @@ func (g *Report) Markdown(w io.Writer) error {
 		p.Linef("Next: %s.", text.EscapeMarkdown(next))
 	}
 	p.Linef("")
-	p.Linef("%s", text.EscapeMarkdown(g.Summary()))
+	summary := g.Summary()
+	if chance := g.chance(); chance != "" {
+		summary = chance + " · " + summary
+	}
+	p.Linef("%s", text.EscapeMarkdown(summary))
 	if line := g.Limit(); line != "" {
 		p.Linef("")
 		p.Linef("%s", text.Sentence(line))

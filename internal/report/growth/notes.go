@@ -17,7 +17,7 @@ func Reason(r *growth.Result) string {
 	case growth.SitesLeak:
 		return units.Count(r.Leaks, "site") + grows(r.Leaks) + " to the end of the series"
 	case growth.SitesSuspect:
-		return units.Count(r.Suspects, "site") + grows(r.Suspects) + ", but not clearly to the end"
+		return units.Count(r.Suspects, "site") + grows(r.Suspects) + noLeak(r.Suspects, r.Chance)
 	case growth.TooFewSnapshots:
 		verb := "are"
 		if r.Len() == 1 {
@@ -31,6 +31,13 @@ func Reason(r *growth.Result) string {
 		return "the heap grows, but no single site does"
 	case growth.OnlyProcessGrows:
 		return "no site of the heap grows to the end of the series, but the process does: see the note"
+	case growth.OnlySmallSitesGrow:
+		return "the heap grows, but in sites that are too small to be judged: see the note"
+	case growth.GrowthHidden:
+		return fmt.Sprintf(
+			"the heap grows, and truncated snapshots hide %s of it: record again with an engine that writes complete snapshots",
+			units.Bytes(r.HiddenBytes),
+		)
 	}
 	return "no site grows to the end of the series"
 }
@@ -42,6 +49,17 @@ func grows(n int) string {
 	return " grow"
 }
 
+// noLeak is what is said of a number of suspects. chance is the highest of their confidences.
+func noLeak(n int, chance float64) string {
+	switch {
+	case chance >= 0.5:
+		return ", but with less than the required confidence"
+	case n == 1:
+		return ", but probably does not leak"
+	}
+	return ", but probably do not leak"
+}
+
 // RangeNotes returns the notes about snapshots that were not judged.
 func RangeNotes(r sites.Range) (notes []string) {
 	if n := r.Len() + r.AtExit; n < r.Of {
@@ -51,12 +69,12 @@ func RangeNotes(r sites.Range) (notes []string) {
 		}
 		notes = append(notes, fmt.Sprintf("judged on snapshots %d to %d of %d%s", r.First+1, r.First+n, r.Of, why))
 	}
-	const exiting = " left out: the heap had shrunk to less than half, as when a program exits"
-	switch r.AtExit {
-	case 1:
+	const exiting = " left out: the program exited then, and may have freed memory"
+	switch n := r.AtExit; {
+	case n == 1:
 		notes = append(notes, "the last snapshot was"+exiting)
-	case 2:
-		notes = append(notes, "the last two snapshots were"+exiting)
+	case n > 1:
+		notes = append(notes, fmt.Sprintf("the last %d snapshots were%s", n, exiting))
 	}
 	return notes
 }
@@ -71,11 +89,35 @@ func noteText(n growth.Note) string {
 		return "no cumulative counts: growth caused by higher load may look like a leak"
 	case growth.NoteProcessGrows:
 		return fmt.Sprintf(
-			"the process grew by %d MiB more than its heap: fragmentation, mmap, allocator arenas, thread stacks or GPU memory, which heap snapshots do not show",
-			n.Bytes>>20,
+			"the resident set grows to the end of the series, by %s more than the heap. Heap snapshots do not show the cause; in order of likelihood: arenas of an interpreter or allocator, mapped memory (mmap, GPU, thread stacks), shared memory, fragmentation, pages of mapped files",
+			units.Bytes(n.Bytes),
+		)
+	case growth.NoteProcessGrew:
+		return fmt.Sprintf(
+			"the resident set grew by %s more than the heap, and has stopped. Heap snapshots do not show the cause; in order of likelihood: the start of the program (libraries, arenas), pages of mapped files, fragmentation",
+			units.Bytes(n.Bytes),
 		)
 	}
 	return fmt.Sprintf("note %d", n.Kind)
+}
+
+// chance returns the probability that the series leaks as text; empty if no verdict is possible.
+func (g *Report) chance() string {
+	if g.Result.Verdict == growth.VerdictUndecided {
+		return ""
+	}
+	return "chance of a leak: " + percent(g.Result.Chance)
+}
+
+// percent returns a probability as text.
+func percent(p float64) string {
+	switch {
+	case p < 0.005:
+		return "below 1 %"
+	case p > 0.995:
+		return "over 99 %"
+	}
+	return fmt.Sprintf("%.0f %%", 100*p)
 }
 
 // leastUnlisted is the least growth of unlisted sites that gets a note, in bytes.

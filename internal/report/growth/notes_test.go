@@ -17,11 +17,17 @@ import (
 
 func TestGrowthReasons(t *testing.T) {
 	for want, r := range map[string]growth.Result{
-		"1 site grows to the end of the series":                                                  {Why: growth.SitesLeak, Leaks: 1},
-		"2 sites grow to the end of the series":                                                  {Why: growth.SitesLeak, Leaks: 2},
-		"1 site grows, but not clearly to the end":                                               {Why: growth.SitesSuspect, Suspects: 1},
+		"1 site grows to the end of the series":                    {Why: growth.SitesLeak, Leaks: 1},
+		"2 sites grow to the end of the series":                    {Why: growth.SitesLeak, Leaks: 2},
+		"1 site grows, but probably does not leak":                 {Why: growth.SitesSuspect, Suspects: 1},
+		"1 site grows, but with less than the required confidence": {Why: growth.SitesSuspect, Suspects: 1, Chance: 0.7},
+		"2 sites grow, but probably do not leak":                   {Why: growth.SitesSuspect, Suspects: 2},
+		"the heap grows, and truncated snapshots hide 3.00 MiB of it: record again with an engine that writes complete snapshots": {
+			Why: growth.GrowthHidden, HiddenBytes: 3 << 20,
+		},
 		"1 snapshot is too few for a trend: at least 6 are needed, 12 or more are better":        {Why: growth.TooFewSnapshots},
 		"3 snapshots are too few for a trend: at least 6 are needed, 12 or more are better":      {Why: growth.TooFewSnapshots, Range: sites.Range{First: 1, Last: 3}},
+		"the heap grows, but in sites that are too small to be judged: see the note":             {Why: growth.OnlySmallSitesGrow},
 		"the heap grows, but no single site does":                                                {Why: growth.OnlyHeapGrows},
 		"no site of the heap grows to the end of the series, but the process does: see the note": {Why: growth.OnlyProcessGrows},
 		"no site grows to the end of the series":                                                 {},
@@ -35,23 +41,24 @@ func TestRangeNotes(t *testing.T) {
 	require.Equal(t, []string{"judged on snapshots 2 to 5 of 7, as requested"}, growthreport.RangeNotes(sites.Range{First: 1, Last: 4, Of: 7}))
 	require.Equal(t, []string{
 		"judged on snapshots 1 to 4 of 7: one process image",
-		"the last two snapshots were left out: the heap had shrunk to less than half, as when a program exits",
+		"the last 2 snapshots were left out: the program exited then, and may have freed memory",
 	}, growthreport.RangeNotes(sites.Range{Last: 1, Of: 7, Images: true, AtExit: 2}))
 	require.Equal(t, []string{
-		"the last snapshot was left out: the heap had shrunk to less than half, as when a program exits",
+		"the last snapshot was left out: the program exited then, and may have freed memory",
 	}, growthreport.RangeNotes(sites.Range{Last: 5, Of: 7, AtExit: 1}))
 }
 
 func TestGrowthNotes(t *testing.T) {
 	g := liveOf(t).Report
 	g.Result.Notes = []growth.Note{
-		{Kind: growth.NoteFewSnapshots, Snapshots: 8}, {Kind: growth.NoteNoAlloc}, {Kind: growth.NoteProcessGrows, Bytes: 11<<20 + 5},
+		{Kind: growth.NoteFewSnapshots, Snapshots: 8}, {Kind: growth.NoteNoAlloc}, {Kind: growth.NoteProcessGrows, Bytes: 11<<20 + 5}, {Kind: growth.NoteProcessGrew, Bytes: 12 << 20},
 	}
 	var b bytes.Buffer
 	require.NoError(t, g.Text(&b))
 	require.Contains(t, b.String(), "note: only 8 snapshots: a filling cache may look like a leak; 12 or more are better\n")
 	require.Contains(t, b.String(), "note: no cumulative counts: growth caused by higher load may look like a leak\n")
-	require.Contains(t, b.String(), "note: the process grew by 11 MiB more than its heap: ")
+	require.Contains(t, b.String(), "note: the resident set grows to the end of the series, by 11.0 MiB more than the heap. ")
+	require.Contains(t, b.String(), "note: the resident set grew by 12.0 MiB more than the heap, and has stopped. ")
 }
 
 // TestWarningsGetAdvice: packages below report know no flags.

@@ -106,9 +106,12 @@ func (g *Report) tested() string {
 	return fmt.Sprintf("%d sites and single call paths were judged", g.Result.Tested)
 }
 
-// headline is the verdict, the worst site, and what to do next.
+// headline is the verdict, the worst site, the chance of a leak, and what to do next.
 func (g *Report) headline() string {
 	line := strings.ToUpper(string(g.Result.Verdict)) + ": " + g.Finding()
+	if chance := g.chance(); chance != "" {
+		line += "; " + chance
+	}
 	if next := g.Next(); next != "" {
 		line += "; next: " + next
 	}
@@ -165,7 +168,7 @@ func (g *Report) worst() *growth.Site {
 
 // suspected reports whether there are suspects and no leaks.
 func (g *Report) suspected() bool {
-	return g.Result.Verdict == growth.VerdictUndecided && len(g.Result.Sites) > 0 &&
+	return g.Result.Why == growth.SitesSuspect && len(g.Result.Sites) > 0 &&
 		g.Result.Sites[0].Label == trend.Suspect
 }
 
@@ -176,7 +179,7 @@ func (g *Report) predicate() string {
 		verb = fmt.Sprintf("and %s grow", units.Count(more, "more site"))
 	}
 	if g.suspected() {
-		return verb + ", but not clearly to the end"
+		return verb + noLeak(g.likeWorst(), g.Result.Chance)
 	}
 	return verb + " to the end of the series"
 }
@@ -208,9 +211,15 @@ func (g *Report) Next() string {
 		return v.Blame.Remedy
 	}
 	if g.Result.ProcessGrows {
-		return siteview.AdviceBeside(g.Symbols)
+		return siteview.AdviceBeside(g.Symbols, g.mallocOnly())
 	}
 	return ""
+}
+
+// mallocOnly reports whether CPython got all its memory from malloc, so that the heap shows it.
+func (g *Report) mallocOnly() bool {
+	m := g.Series.Manifest
+	return m != nil && m.Recording != nil && strings.HasPrefix(m.Recording.Settings["PYTHONMALLOC"], "malloc")
 }
 
 // Summary is the number of snapshots, the size of the heap and the process, and their growth.

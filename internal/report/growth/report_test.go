@@ -11,6 +11,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
@@ -24,17 +25,18 @@ func firstLine(t *testing.T, g *growthreport.Report) string {
 	return line
 }
 
-// TestTheFirstLineOfAnUndecidedSeriesNamesTheSuspect: a reader needs its name more than the number
+// TestTheFirstLineNamesTheSuspect: a reader needs its name more than the number
 // of suspects.
-func TestTheFirstLineOfAnUndecidedSeriesNamesTheSuspect(t *testing.T) {
+func TestTheFirstLineNamesTheSuspect(t *testing.T) {
 	g := liveOf(t).Report
-	g.Result.Verdict, g.Result.Why = growth.VerdictUndecided, growth.SitesSuspect
+	g.Result.Verdict, g.Result.Why = growth.VerdictNoLeak, growth.SitesSuspect
+	g.Result.Chance = 0.41
 	for i := range g.Result.Sites {
 		if g.Result.Sites[i].Label.IsLeak() {
 			g.Result.Sites[i].Label = trend.Suspect
 		}
 	}
-	require.Equal(t, "UNDECIDED: leaky::remember<leaky::Request> leaky.cc:105 and 1 more site grow, but not clearly to the end", firstLine(t, g))
+	require.Equal(t, "NO-LEAK: leaky::remember<leaky::Request> leaky.cc:105 and 1 more site grow, but probably do not leak; chance of a leak: 41 %", firstLine(t, g))
 }
 
 // TestGrowthOutsideTheHeapComesFirst: the heap of a Python process is flat while CPython's arenas
@@ -43,10 +45,21 @@ func TestGrowthOutsideTheHeapComesFirst(t *testing.T) {
 	g := liveOf(t).Report
 	g.Symbols.Modules = append(g.Symbols.Modules, symbolize.Module{Path: "/usr/bin/python3.11"})
 	g.Result.Verdict, g.Result.Why, g.Result.ProcessGrows = growth.VerdictNoLeak, growth.OnlyProcessGrows, true
-	require.Contains(t, firstLine(t, g), "NO-LEAK: no site of the heap grows to the end of the series, but the process does: see the note; next: CPython keeps objects")
+	g.Result.Chance = 0.001
+	require.Contains(t, firstLine(t, g), "NO-LEAK: no site of the heap grows to the end of the series, but the process does: see the note; chance of a leak: below 1 %; next: CPython keeps objects")
 	var b bytes.Buffer
 	require.NoError(t, g.JSON(&b))
 	require.Contains(t, b.String(), `"next": "CPython keeps objects`)
+}
+
+// TestNoAdviceToDoWhatWasDone: a recording of CPython with PYTHONMALLOC=malloc has no arenas.
+func TestNoAdviceToDoWhatWasDone(t *testing.T) {
+	g := liveOf(t).Report
+	g.Symbols.Modules = append(g.Symbols.Modules, symbolize.Module{Path: "/usr/bin/python3.11"})
+	g.Result.Verdict, g.Result.Why, g.Result.ProcessGrows = growth.VerdictNoLeak, growth.OnlyProcessGrows, true
+	require.Contains(t, g.Next(), "PYTHONMALLOC=malloc")
+	g.Series.Manifest = &manifest.Manifest{Recording: &manifest.Recording{Settings: map[string]string{"PYTHONMALLOC": "malloc"}}}
+	require.Empty(t, g.Next())
 }
 
 // TestANarrowTerminalHasRoomForNames: it shows a shorter trend, and every line below the summary

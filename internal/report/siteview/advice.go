@@ -129,16 +129,22 @@ func textOf(rank int, lines bool) string {
 	return withoutLines.ReplaceAllString(advices()[rank].text, "$1")
 }
 
+// pythonMalloc is the variable in the advice on CPython's own allocator.
+const pythonMalloc = "PYTHONMALLOC"
+
 // AdviceBeside returns the advice on a process that grows while its heap does not; empty if there
-// is none.
-func AdviceBeside(s *symbolize.Symbols) string {
+// is none. mallocOnly reports that CPython ran without its own allocator, so that its objects are in the
+// heap.
+func AdviceBeside(s *symbolize.Symbols, mallocOnly bool) string {
 	lines := slices.ContainsFunc(s.Locations, func(l symbolize.Location) bool { return l.Script() })
 	for rank, a := range advices() {
 		if a.subject != "beside" ||
 			!slices.ContainsFunc(s.Modules, func(m symbolize.Module) bool { return a.pattern.MatchString(m.Name()) }) {
 			continue
 		}
-		if text := textOf(rank, lines); text != "" {
+		text := textOf(rank, lines)
+		done := mallocOnly && strings.Contains(text, pythonMalloc)
+		if text != "" && !done {
 			return text
 		}
 	}

@@ -60,7 +60,7 @@ func TestGrowthBesideTheHeapHasAdvice(t *testing.T) {
 		"/usr/bin/python3.11": "built-in engine", "/usr/lib/libpython3.12.so.1.0": "built-in engine", "/usr/bin/node": "heap snapshots",
 		"/usr/lib/jvm/lib/server/libjvm.so": "jcmd", "/opt/server": "",
 	} {
-		got := AdviceBeside(&symbolize.Symbols{Modules: []symbolize.Module{{Path: module}}})
+		got := AdviceBeside(&symbolize.Symbols{Modules: []symbolize.Module{{Path: module}}}, false)
 		if want == "" {
 			require.Empty(t, got, module)
 		}

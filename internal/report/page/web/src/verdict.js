@@ -6,13 +6,13 @@ const families = {
   suspect: { mark: "◆", text: "suspect" },
   fills: { mark: "◐", text: "filling or full" },
   load: { mark: "↗", text: "follows the load" },
-  quiet: { mark: "■", text: "stable, shrinking, too few points" },
+  quiet: { mark: "■", text: "stable, shrinking, irregular, too few points" },
   other: { mark: "…", text: "grouped or unknown" },
 };
 
 const familyOf = {
   leak: "leak", "leak-late": "leak", suspect: "suspect", warming: "fills", plateaued: "fills", "grew-then-flat": "fills",
-  "load-driven": "load", shrinking: "quiet", stable: "quiet", insufficient: "quiet",
+  "load-driven": "load", irregular: "quiet", shrinking: "quiet", stable: "quiet", insufficient: "quiet",
 };
 
 export const family = (label) => familyOf[label] ?? "other";
