@@ -201,6 +201,9 @@ int main(void) {
 }
 `)
 	eachEngine(t, func(t *testing.T, engine string) {
+		if engine == "builtin" {
+			t.Skip("the thread that writes its snapshots began before the filter, which does not apply to it")
+		}
 		r := recorded(t, "--engine", engine, "--every", "10ms", "--", exe)
 		if r.state.ExitStatus() == 3 {
 			t.Skip("this system does not permit a seccomp filter")
