@@ -16,7 +16,7 @@ import (
 
 // builtin is heaplapse's own engine. It records a sample of the allocations of any allocator, the
 // memory that the program maps, and the lines of Python. It needs neither a library nor the agent,
-// and reports what happens in events files, see events.go.
+// and reports what happens in events files, which package written reads.
 type builtin struct{}
 
 func (builtin) name() string { return "builtin" }
@@ -95,7 +95,7 @@ func (builtin) period(o *Options) int64 {
 
 // trigger is not called for snapshots that have an event, which tells the trigger. Without the event
 // it is unknown.
-func (builtin) trigger(*Options, *snapshotFile, *snapshotFile, int64) string { return "" }
+func (builtin) trigger(*Options, *snapshot, *snapshot, int64) string { return "" }
 
 // dumpSignal returns the signal that the user chose. The engine itself takes a snapshot before it
 // lets SIGTERM and SIGINT reach the program.

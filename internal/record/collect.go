@@ -18,6 +18,7 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 	"github.com/heaplapse/heaplapse/internal/record/program"
+	"github.com/heaplapse/heaplapse/internal/record/written"
 )
 
 // collector watches the directory while the program runs. It adds each complete snapshot to the
@@ -30,7 +31,7 @@ type collector struct {
 	out  *manifest.Writer
 	jit  jitCopies
 	// events are those of the built-in engine.
-	events *eventFiles
+	events *written.Events
 
 	procs     map[int]*process
 	seen      map[string]bool // names of snapshots
@@ -63,14 +64,22 @@ type image struct {
 	number  int
 	base    string // address and path of its first mapping
 	exe     string
-	series  []*snapshotFile // the snapshots that are kept
-	highest int64           // maximum of the bytes in use, over all snapshots
+	series  []*snapshot // the snapshots that are kept
+	highest int64       // maximum of the bytes in use, over all snapshots
+}
+
+// snapshot is a snapshot of the recording.
+type snapshot struct {
+	written.Snapshot
+	event   *written.Event // nil if the engine reports none
+	trigger string
+	image   int
 }
 
 func newCollector(p *Plan, out *manifest.Writer) *collector {
 	dir := filepath.Dir(p.prefix)
 	return &collector{
-		plan: p, dir: dir, out: out, jit: jitCopies{dir: dir}, events: newEventFiles(p.prefix),
+		plan: p, dir: dir, out: out, jit: jitCopies{dir: dir}, events: written.NewEvents(p.prefix),
 		procs: map[int]*process{}, seen: map[string]bool{}, mapped: map[string]bool{}, requested: map[int]bool{},
 		unrecorded: map[int]bool{}, problems: map[string]bool{},
 		requests: make(chan func()), stopped: make(chan struct{}),
@@ -143,22 +152,22 @@ func (c *collector) sweep(settled time.Duration) {
 // take adds a snapshot if it is complete. closed reports that the file was closed just now: it will
 // not grow any more, and the state of its process is that at the time of the snapshot.
 func (c *collector) take(name string, closed bool) {
-	parsed, ok := parseName(name, filepath.Base(c.plan.prefix))
+	parsed, ok := written.ParseName(name, filepath.Base(c.plan.prefix))
 	if !ok || c.seen[name] {
 		return
 	}
 	c.seen[name] = true
-	s, err := readSnapshot(filepath.Join(c.dir, name), parsed)
+	s, err := written.ReadSnapshot(filepath.Join(c.dir, name), parsed)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-	case errors.Is(err, errIncomplete) && !closed:
+	case errors.Is(err, written.ErrIncomplete) && !closed:
 		delete(c.seen, name) // try again later: tcmalloc opens the file long before it writes
-	case errors.Is(err, errIncomplete):
+	case errors.Is(err, written.ErrIncomplete):
 		c.handleTruncated(filepath.Join(c.dir, name))
 	case err != nil:
 		c.problem(err)
 	default:
-		c.add(s, closed)
+		c.add(&snapshot{Snapshot: *s}, closed)
 	}
 }
 
@@ -186,36 +195,36 @@ func (c *collector) free() uint64 {
 	return st.Bavail * uint64(st.Bsize)
 }
 
-func (c *collector) add(s *snapshotFile, fresh bool) {
-	p := c.process(cmp.Or(s.name.pid, c.root), s)
+func (c *collector) add(s *snapshot, fresh bool) {
+	p := c.process(cmp.Or(s.Name.PID, c.root), s)
 	if !p.recorded {
 		c.unrecorded[p.pid] = true
-		_ = os.Remove(s.path)
+		_ = os.Remove(s.Path)
 		return
 	}
-	if s.event = c.events.of(s); s.event != nil {
-		s.time = time.Unix(0, s.event.Time)
+	if s.event = c.events.Of(&s.Snapshot); s.event != nil {
+		s.Time = time.Unix(0, s.event.Time)
 	}
 	img := c.image(p, s)
 	s.image = img.number
 	s.trigger = c.trigger(p, img, s)
-	img.highest = max(img.highest, s.inuseBytes)
+	img.highest = max(img.highest, s.InuseBytes)
 	img.series = append(img.series, s)
 	p.snapshots++
 	c.write(p, s, fresh && p.known)
-	c.identifyAll(p.pid, s.maps)
+	c.identifyAll(p.pid, s.Maps)
 	c.copyMaps(p, false)
 	c.thin(img)
 }
 
 // process returns the process of a snapshot. It adds the process when its first snapshot appears.
-func (c *collector) process(pid int, s *snapshotFile) *process {
+func (c *collector) process(pid int, s *snapshot) *process {
 	if p := c.procs[pid]; p != nil {
 		return p
 	}
 	info, ok := proc.Read(pid)
 	p := &process{pid: pid, user: os.Geteuid()}
-	p.known = ok && (pid == c.root || strings.TrimSuffix(info.Exe, proc.DeletedSuffix) == s.exe())
+	p.known = ok && (pid == c.root || strings.TrimSuffix(info.Exe, proc.DeletedSuffix) == s.Exe())
 	if p.known {
 		p.parent = info.Parent
 	}
@@ -251,17 +260,17 @@ func (i *image) isWrapper() bool { return program.IsWrapper(i.exe) }
 
 // image returns the process image that wrote a snapshot. If the engine does not tell, a new image
 // begins when the program or its address changes, which an exec does.
-func (c *collector) image(p *process, s *snapshotFile) *image {
+func (c *collector) image(p *process, s *snapshot) *image {
 	number := len(p.images)
 	if s.event != nil {
-		number = s.event.image
+		number = s.event.Image
 	}
-	if n := len(p.images); n > 0 && (p.images[n-1].number == number || s.event == nil && p.images[n-1].base == s.base) {
+	if n := len(p.images); n > 0 && (p.images[n-1].number == number || s.event == nil && p.images[n-1].base == s.Base) {
 		return p.images[n-1]
 	}
-	img := &image{number: number, base: s.base, exe: s.exe()}
+	img := &image{number: number, base: s.Base, exe: s.Exe()}
 	p.images = append(p.images, img)
-	record := manifest.Process{PID: p.pid, Image: img.number, Parent: p.parent, Exe: img.exe, Started: s.time.UTC()}
+	record := manifest.Process{PID: p.pid, Image: img.number, Parent: p.parent, Exe: img.exe, Started: s.Time.UTC()}
 	if info, ok := proc.Read(p.pid); ok && p.known {
 		record.Command, record.Link = info.Command, proc.Link(info, proc.SearchPath())
 		if len(p.images) == 1 {
@@ -273,15 +282,15 @@ func (c *collector) image(p *process, s *snapshotFile) *image {
 }
 
 // trigger returns the name of what caused a snapshot.
-func (c *collector) trigger(p *process, img *image, s *snapshotFile) string {
+func (c *collector) trigger(p *process, img *image, s *snapshot) string {
 	if s.event != nil {
-		return s.event.triggerName()
+		return s.event.TriggerName()
 	}
 	if c.requested[p.pid] {
 		delete(c.requested, p.pid)
-		return triggerManual
+		return written.TriggerManual
 	}
-	var before *snapshotFile
+	var before *snapshot
 	if n := len(img.series); n > 0 {
 		before = img.series[n-1]
 	}
@@ -290,9 +299,9 @@ func (c *collector) trigger(p *process, img *image, s *snapshotFile) string {
 
 // write adds a snapshot to the manifest. live reports that the process still has the memory of the
 // snapshot, so that its RSS, PSS and processor time are recorded.
-func (c *collector) write(p *process, s *snapshotFile, live bool) {
+func (c *collector) write(p *process, s *snapshot, live bool) {
 	r := manifest.Snapshot{
-		File: s.fileName(), Time: s.time.UTC(), PID: p.pid, Image: s.image, Trigger: s.trigger,
+		File: s.FileName(), Time: s.Time.UTC(), PID: p.pid, Image: s.image, Trigger: s.trigger,
 	}
 	if live {
 		r.RSS, r.PSS = proc.Memory(p.pid)
@@ -326,7 +335,7 @@ func (c *collector) copyMaps(p *process, last bool) {
 	if user, ok := proc.User(p.pid); ok && p.known {
 		p.user = user // a wrapper may have changed it
 	}
-	files, errs := c.jit.update(p.pid, p.user, series[len(series)-1].maps, last)
+	files, errs := c.jit.update(p.pid, p.user, series[len(series)-1].Maps, last)
 	for _, err := range errs {
 		c.problem(err)
 	}
@@ -337,9 +346,9 @@ func (c *collector) copyMaps(p *process, last bool) {
 
 // drop removes a snapshot and records that in the manifest. Otherwise a reader would report its
 // number as missing.
-func (c *collector) drop(s *snapshotFile, reason string) {
-	c.checkWrite(c.out.Drop(manifest.Drop{File: s.fileName(), Reason: reason}))
-	_ = os.Remove(s.path)
+func (c *collector) drop(s *snapshot, reason string) {
+	c.checkWrite(c.out.Drop(manifest.Drop{File: s.FileName(), Reason: reason}))
+	_ = os.Remove(s.Path)
 }
 
 // thin removes snapshots of a process image above the limit of --keep.
@@ -347,11 +356,11 @@ func (c *collector) thin(img *image) {
 	for c.plan.Keep > 0 && len(img.series) > c.plan.Keep {
 		times := make([]time.Time, len(img.series))
 		for i, s := range img.series {
-			times[i] = s.time
+			times[i] = s.Time
 		}
 		i := mostRedundant(times)
 		c.drop(img.series[i], manifest.DropThinned)
-		delete(c.seen, img.series[i].fileName())
+		delete(c.seen, img.series[i].FileName())
 		img.series = slices.Delete(img.series, i, i+1)
 	}
 }

@@ -105,11 +105,3 @@ func TestJITCopiesOfStrangers(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, info.Mode().IsRegular())
 }
-
-// TestReadSnapshotOfPipe: a pipe with the name of a snapshot would block the recorder.
-func TestReadSnapshotOfPipe(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "p_1.0001.heap")
-	require.NoError(t, unix.Mkfifo(path, 0o600))
-	_, err := readSnapshot(path, fileName{})
-	require.ErrorContains(t, err, "not a regular file")
-}

@@ -14,8 +14,8 @@
 //
 // During the run: run.go starts the program, forwards signals and waits. Package sig finds out who
 // sent a signal and which signals are ignored. collect.go watches the directory and removes surplus
-// snapshots, snapshot.go reads headers and mappings of snapshots, package proc reads /proc, and
-// copies.go copies maps of generated code and the vdso. finish.go ends a recording.
+// snapshots, package written reads what the engine writes, package proc reads /proc, and copies.go
+// copies maps of generated code and the vdso. finish.go ends a recording.
 //
 // The program keeps its standard streams, terminal, working directory, process group and
 // environment, to which only the variables in Plan.Settings are added. The package works on Linux

@@ -34,7 +34,7 @@ type engine interface {
 	period(o *Options) int64
 	// trigger returns the name of what caused a snapshot. before is the previous snapshot, or nil.
 	// highest is the maximum of the bytes in use before s.
-	trigger(o *Options, s *snapshotFile, before *snapshotFile, highest int64) string
+	trigger(o *Options, s *snapshot, before *snapshot, highest int64) string
 	// dumpSignal returns the number of the signal that makes the program take a snapshot, or 0.
 	dumpSignal(o *Options, agent bool) int
 }
@@ -48,15 +48,6 @@ type external interface {
 
 // engines lists the engines. The option auto selects the first one that works.
 var engines = []engine{builtin{}, jemalloc{}, tcmalloc{}}
-
-// Names of triggers. They are those of heapfile.Trigger.
-const (
-	triggerAllocated = "allocated"
-	triggerHighWater = "high-water"
-	triggerTime      = "time"
-	triggerManual    = "manual"
-	triggerExit      = "exit"
-)
 
 // timerText describes the times at which the timer takes snapshots.
 func timerText(o *Options, agent bool) string {

@@ -19,6 +19,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 	"github.com/heaplapse/heaplapse/internal/record/sig"
+	"github.com/heaplapse/heaplapse/internal/record/written"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
@@ -57,16 +58,16 @@ func (c *collector) finish(state *os.ProcessState, ended time.Time) Outcome {
 
 // writeProblems copies what the engine reported to the manifest.
 func (c *collector) writeProblems() {
-	problems, errs := c.events.finish()
+	problems, errs := c.events.Finish()
 	for _, p := range problems {
 		c.checkWrite(c.out.Problem(p))
-		c.engineNotes = append(c.engineNotes, problemText(p))
+		c.engineNotes = append(c.engineNotes, written.ProblemText(p))
 	}
 	for _, err := range errs {
 		c.problem(err)
 	}
 	if s := c.lastOf(c.root); s != nil && s.event != nil {
-		if info, err := os.Stat(s.path); err == nil && c.free() < uint64(info.Size()) {
+		if info, err := os.Stat(s.Path); err == nil && c.free() < uint64(info.Size()) {
 			c.problem(fmt.Errorf("%s: %w", c.plan.Dir, unix.ENOSPC)) // there was no room for an event either
 		}
 	}
@@ -91,8 +92,8 @@ func (c *collector) takeAbandoned() {
 		return
 	}
 	for _, e := range entries {
-		n, ok := parseName(e.Name(), filepath.Base(c.plan.prefix))
-		if ok && !c.seen[e.Name()] && !proc.Alive(cmp.Or(n.pid, c.root)) {
+		n, ok := written.ParseName(e.Name(), filepath.Base(c.plan.prefix))
+		if ok && !c.seen[e.Name()] && !proc.Alive(cmp.Or(n.PID, c.root)) {
 			c.take(e.Name(), true)
 		}
 	}
@@ -119,11 +120,11 @@ func (c *collector) markExitSnapshot(ended time.Time) {
 	if s == nil {
 		return
 	}
-	if s.trigger != triggerExit {
-		if s.event != nil || s.trigger == triggerManual || ended.Sub(s.time) > exitWithin {
+	if s.trigger != written.TriggerExit {
+		if s.event != nil || s.trigger == written.TriggerManual || ended.Sub(s.Time) > exitWithin {
 			return
 		}
-		s.trigger = triggerExit
+		s.trigger = written.TriggerExit
 		c.write(p, s, false)
 	}
 	c.dropTeardown(p.last())
@@ -134,18 +135,18 @@ func (c *collector) markExitSnapshot(ended time.Time) {
 func (c *collector) markSignalSnapshot(ended time.Time, signal syscall.Signal) {
 	able := c.plan.agent && c.plan.engine.dumpSignal(&c.plan.Options, true) != 0
 	s := c.lastOf(c.root)
-	if !able || s == nil || s.trigger == triggerManual {
+	if !able || s == nil || s.trigger == written.TriggerManual {
 		return
 	}
-	if (signal != unix.SIGINT && signal != unix.SIGTERM) || ended.Sub(s.time) > exitWithin {
+	if (signal != unix.SIGINT && signal != unix.SIGTERM) || ended.Sub(s.Time) > exitWithin {
 		return
 	}
-	s.trigger = triggerManual
+	s.trigger = written.TriggerManual
 	c.write(c.procs[c.root], s, false)
 }
 
 // lastOf returns the last snapshot of a process, or nil if it has none.
-func (c *collector) lastOf(pid int) *snapshotFile {
+func (c *collector) lastOf(pid int) *snapshot {
 	p := c.procs[pid]
 	if p == nil || len(p.images) == 0 || len(p.last().series) == 0 {
 		return nil
@@ -171,15 +172,15 @@ func (c *collector) dropTeardown(img *image) {
 // teardownStart returns the index of the first snapshot after the heap has begun to shrink for the
 // last time, if it shrinks by more than half and within the last tenth of the run or the last two
 // seconds. Otherwise it returns the number of snapshots.
-func teardownStart(series []*snapshotFile) int {
+func teardownStart(series []*snapshot) int {
 	last := len(series) - 1
-	window := max(2*time.Second, series[last].time.Sub(series[0].time)/10)
+	window := max(2*time.Second, series[last].Time.Sub(series[0].Time)/10)
 	top := last
-	for top > 0 && series[top-1].inuseBytes >= series[top].inuseBytes &&
-		series[last].time.Sub(series[top].time) <= window {
+	for top > 0 && series[top-1].InuseBytes >= series[top].InuseBytes &&
+		series[last].Time.Sub(series[top].Time) <= window {
 		top--
 	}
-	if 2*series[last].inuseBytes < series[top].inuseBytes {
+	if 2*series[last].InuseBytes < series[top].InuseBytes {
 		return top + 1
 	}
 	return len(series)
@@ -220,7 +221,7 @@ func (i *image) span() time.Duration {
 	if len(i.series) == 0 {
 		return 0
 	}
-	return i.series[len(i.series)-1].time.Sub(i.series[0].time)
+	return i.series[len(i.series)-1].Time.Sub(i.series[0].Time)
 }
 
 func (c *collector) images() []*image {
@@ -229,6 +230,33 @@ func (c *collector) images() []*image {
 		out = append(out, c.procs[pid].images...)
 	}
 	return out
+}
+
+// keepFrames adds the frames files of the process images that have snapshots to the manifest, and
+// removes those of the others.
+func (c *collector) keepFrames() {
+	for _, path := range c.events.Frames() {
+		name := filepath.Base(path)
+		pid, kept := c.ownerOfFrames(name)
+		if !kept {
+			_ = os.Remove(path)
+			continue
+		}
+		c.checkWrite(c.out.File(manifest.File{File: name, Path: path, Kind: manifest.KindFrames, PID: pid}))
+	}
+}
+
+// ownerOfFrames returns the process that wrote a frames file, and whether snapshots of the process
+// image are kept.
+func (c *collector) ownerOfFrames(name string) (pid int, kept bool) {
+	for _, pid := range c.pids() {
+		for _, img := range c.procs[pid].images {
+			if name == filepath.Base(written.ImageName(c.plan.prefix, pid, img.number, manifest.FramesSuffix)) {
+				return pid, len(img.series) > 0
+			}
+		}
+	}
+	return 0, false
 }
 
 // truncationError returns an error if snapshots were truncated.

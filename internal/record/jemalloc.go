@@ -10,6 +10,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/program"
+	"github.com/heaplapse/heaplapse/internal/record/written"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
@@ -139,19 +140,19 @@ func (e jemalloc) period(o *Options) int64 { return 1 << e.sample(o) }
 
 // trigger decides by the kind in the name of the file. Dumps at an interval of bytes belong to the
 // timer, if there is one.
-func (jemalloc) trigger(o *Options, s, _ *snapshotFile, _ int64) string {
-	switch s.name.kind {
+func (jemalloc) trigger(o *Options, s, _ *snapshot, _ int64) string {
+	switch s.Name.Kind {
 	case 'f':
-		return triggerExit
+		return written.TriggerExit
 	case 'm':
-		return triggerManual
+		return written.TriggerManual
 	case 'u':
-		return triggerHighWater
+		return written.TriggerHighWater
 	}
 	if o.Every > 0 {
-		return triggerTime
+		return written.TriggerTime
 	}
-	return triggerAllocated
+	return written.TriggerAllocated
 }
 
 func (jemalloc) dumpSignal(*Options, bool) int { return 0 }

@@ -25,30 +25,9 @@ import (
 	"github.com/heaplapse/heaplapse/internal/record/agent"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 	"github.com/heaplapse/heaplapse/internal/record/program"
+	"github.com/heaplapse/heaplapse/internal/record/written"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
-
-// TestParseNameAgreesWithSeries compares with the function that readers of snapshots use.
-func TestParseNameAgreesWithSeries(t *testing.T) {
-	for _, name := range []string{
-		"prog_4711.0001.heap", "prog_4711.12345.heap", "prog.0003.heap",
-		"prog.4711.0.i0.heap", "prog.4711.12.f.heap", "prog.4711.3.u2.heap",
-	} {
-		n, ok := parseName(name, "prog")
-		require.True(t, ok, name)
-		want := series.ParseFileName(name)
-		assert.Equal(t, want.PID, n.pid, name)
-		assert.Equal(t, want.Seq, n.seq, name)
-		assert.Equal(t, want.Jemalloc, n.kind != 0, name)
-	}
-	for _, name := range []string{
-		"prog.heap", "prog_.0001.heap", "other_1.0001.heap", "prog_4711.0001.heap.gz", "prog2_1.0001.heap",
-		"prog_x.1.heap", "prog.1.2.3.4.heap",
-	} {
-		_, ok := parseName(name, "prog")
-		assert.False(t, ok, name)
-	}
-}
 
 // TestThinningIsEven adds snapshots at a constant rate. The first and the last are always kept, and
 // no gap is much larger than the others.
@@ -73,8 +52,8 @@ func TestThinningIsEven(t *testing.T) {
 	}
 }
 
-func snap(at time.Duration, inuse, alloc int64) *snapshotFile {
-	return &snapshotFile{time: time.Unix(0, 0).Add(at), inuseBytes: inuse, allocBytes: alloc}
+func snap(at time.Duration, inuse, alloc int64) *snapshot {
+	return &snapshot{Snapshot: written.Snapshot{Time: time.Unix(0, 0).Add(at), InuseBytes: inuse, AllocBytes: alloc}}
 }
 
 func TestTriggersOfTcmalloc(t *testing.T) {
@@ -82,22 +61,22 @@ func TestTriggersOfTcmalloc(t *testing.T) {
 	before := snap(0, 50, 5000)
 	for _, c := range []struct {
 		what string
-		s    *snapshotFile
+		s    *snapshot
 		want string
 	}{
-		{"bytes allocated take precedence", snap(1, 500, 6000), triggerAllocated},
-		{"a new maximum of the bytes in use", snap(1, 161, 5999), triggerHighWater},
-		{"below the interval", snap(1, 160, 5999), triggerTime},
+		{"bytes allocated take precedence", snap(1, 500, 6000), written.TriggerAllocated},
+		{"a new maximum of the bytes in use", snap(1, 161, 5999), written.TriggerHighWater},
+		{"below the interval", snap(1, 160, 5999), written.TriggerTime},
 	} {
 		assert.Equal(t, c.want, tcmalloc{}.trigger(o, c.s, before, 60), c.what)
 	}
-	assert.Equal(t, triggerManual, tcmalloc{}.trigger(&Options{Signal: "USR2"}, snap(1, 1, 1), nil, 0))
-	assert.Equal(t, triggerExit, tcmalloc{}.trigger(&Options{}, snap(1, 1, 1), nil, 0))
+	assert.Equal(t, written.TriggerManual, tcmalloc{}.trigger(&Options{Signal: "USR2"}, snap(1, 1, 1), nil, 0))
+	assert.Equal(t, written.TriggerExit, tcmalloc{}.trigger(&Options{}, snap(1, 1, 1), nil, 0))
 }
 
 func TestTeardownStart(t *testing.T) {
 	second := time.Second
-	series := func(inuse ...int64) (out []*snapshotFile) {
+	series := func(inuse ...int64) (out []*snapshot) {
 		for i, v := range inuse {
 			out = append(out, snap(time.Duration(i)*second, v, 0))
 		}
@@ -105,7 +84,7 @@ func TestTeardownStart(t *testing.T) {
 	}
 	for _, c := range []struct {
 		what   string
-		series []*snapshotFile
+		series []*snapshot
 		from   int
 	}{
 		{"one snapshot before that of the exit", series(10, 20, 30, 40, 50, 5, 4), 5},
@@ -164,47 +143,6 @@ func FuzzNotes(f *testing.F) {
 		id := proc.GnuBuildID(note, binary.LittleEndian)
 		require.LessOrEqual(t, len(id), 2*len(note))
 	})
-}
-
-// FuzzSnapshot checks that readSnapshot returns either errIncomplete or a list of distinct paths.
-func FuzzSnapshot(f *testing.F) {
-	f.Add([]byte("heap profile:    1:   10 [  2:   30] @ heapprofile\n     1: 10 [2: 30] @ 0x1\n\nMAPPED_LIBRARIES:\n1000-2000 r-xp 00000000 00:00 1 /bin/a b (deleted)\n"))
-	f.Add([]byte("heap_v2/524288\n  t*: 1: 2 [3: 4]\n\nMAPPED_LIBRARIES:\n"))
-	path := filepath.Join(f.TempDir(), "p_1.0001.heap")
-	f.Fuzz(func(t *testing.T, data []byte) {
-		require.NoError(t, os.WriteFile(path, data, 0o600))
-		s, err := readSnapshot(path, fileName{})
-		if err != nil {
-			require.Nil(t, s)
-			require.ErrorIs(t, err, errIncomplete)
-			return
-		}
-		seen := map[string]bool{}
-		for _, m := range s.maps {
-			require.False(t, seen[m])
-			seen[m] = true
-		}
-	})
-}
-
-func TestReadSnapshot(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "p_1.0001.heap")
-	rows := strings.Repeat("     1:     10 [     1:     10] @ 0x1 0x2\n", 20_000) // larger than the first window
-	text := "heap profile:    123:   456789 [   234:   567890] @ heapprofile\n" + rows + "\nMAPPED_LIBRARIES:\n" +
-		"1000-2000 r--p 00000000 00:00 1 /bin/my prog\n2000-3000 r-xp 00001000 00:00 1 /bin/my prog\n" +
-		"3000-4000 rw-p 00000000 00:00 0 \n5000-6000 r-xp 0 00:00 2 /lib/l.so (deleted)\n"
-	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	s, err := readSnapshot(path, fileName{})
-	require.NoError(t, err)
-	assert.Equal(t, int64(456789), s.inuseBytes)
-	assert.Equal(t, int64(567890), s.allocBytes)
-	assert.Equal(t, []string{"/bin/my prog", "/lib/l.so (deleted)"}, s.maps)
-	assert.Equal(t, "/bin/my prog", s.exe())
-	assert.Equal(t, "1000 /bin/my prog", s.base)
-
-	require.NoError(t, os.WriteFile(path, []byte(text[:len(text)/2]), 0o600))
-	_, err = readSnapshot(path, fileName{})
-	require.ErrorIs(t, err, errIncomplete)
 }
 
 // TestAgentIsBuiltFromItsSource builds the agents with the same compiler and compares them with the

@@ -13,6 +13,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/program"
 	"github.com/heaplapse/heaplapse/internal/record/sig"
+	"github.com/heaplapse/heaplapse/internal/record/written"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
@@ -137,22 +138,22 @@ func (tcmalloc) period(*Options) int64 { return 0 }
 // trigger follows the order of gperftools' MaybeDumpProfileLocked: bytes allocated, then bytes in
 // use, then the timer. The header includes the allocation that caused the snapshot, so its totals
 // are at or above the threshold.
-func (tcmalloc) trigger(o *Options, s, before *snapshotFile, highest int64) string {
+func (tcmalloc) trigger(o *Options, s, before *snapshot, highest int64) string {
 	var allocated int64
 	if before != nil {
-		allocated = before.allocBytes
+		allocated = before.AllocBytes
 	}
 	switch {
-	case o.EveryAlloc > 0 && s.allocBytes-allocated >= o.EveryAlloc:
-		return triggerAllocated
-	case o.EveryInuse > 0 && s.inuseBytes > highest+o.EveryInuse:
-		return triggerHighWater
+	case o.EveryAlloc > 0 && s.AllocBytes-allocated >= o.EveryAlloc:
+		return written.TriggerAllocated
+	case o.EveryInuse > 0 && s.InuseBytes > highest+o.EveryInuse:
+		return written.TriggerHighWater
 	case o.Every > 0:
-		return triggerTime
+		return written.TriggerTime
 	case o.Signal != "":
-		return triggerManual
+		return written.TriggerManual
 	}
-	return triggerExit
+	return written.TriggerExit
 }
 
 // signalLabel returns the name of a signal without SIG, or its number if it has no name.

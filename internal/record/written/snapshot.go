@@ -1,6 +1,6 @@
 //go:build linux
 
-package record
+package written
 
 import (
 	"bufio"
@@ -17,70 +17,75 @@ import (
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 )
 
-// fileName holds the fields of the name of a snapshot: <prefix>_<pid>.<seq>.heap,
-// <prefix>.<seq>.heap, or jemalloc's <prefix>.<pid>.<seq>.<kind>.heap.
-type fileName struct {
-	pid, seq int
-	kind     byte // i, m, u or f for jemalloc; 0 for gperftools
+// Name holds the fields of the name of a snapshot: <prefix>_<pid>.<seq>.heap, <prefix>.<seq>.heap, or
+// jemalloc's <prefix>.<pid>.<seq>.<kind>.heap.
+type Name struct {
+	PID, Seq int
+	Kind     byte // i, m, u or f for jemalloc; 0 for gperftools
 }
 
-// parseName decodes the base name of a snapshot. prefix is the base name of the recording's prefix.
-func parseName(base, prefix string) (fileName, bool) {
+// ParseName decodes the base name of a snapshot. prefix is the base name of the recording's prefix.
+func ParseName(base, prefix string) (Name, bool) {
 	rest, ok := strings.CutPrefix(base, prefix)
 	rest, isHeap := strings.CutSuffix(rest, ".heap")
 	if !ok || !isHeap {
-		return fileName{}, false
+		return Name{}, false
 	}
 	before, parts, _ := strings.Cut(rest, ".")
 	fields := strings.Split(parts, ".")
-	var n fileName
+	var n Name
 	var numbers []string
 	switch {
 	case len(fields) == 3 && before == "" && fields[2] != "": // pid, seq, kind
-		n.kind = fields[2][0]
+		n.Kind = fields[2][0]
 		numbers = fields[:2]
 	case len(fields) == 1 && before == "":
 		numbers = []string{"0", fields[0]}
 	case len(fields) == 1 && before[0] == '_':
 		numbers = []string{before[1:], fields[0]}
 	default:
-		return fileName{}, false
+		return Name{}, false
 	}
 	var err1, err2 error
-	n.pid, err1 = strconv.Atoi(numbers[0])
-	n.seq, err2 = strconv.Atoi(numbers[1])
+	n.PID, err1 = strconv.Atoi(numbers[0])
+	n.Seq, err2 = strconv.Atoi(numbers[1])
 	return n, err1 == nil && err2 == nil
 }
 
-// snapshotFile is a snapshot that was written.
-type snapshotFile struct {
-	path string
-	name fileName
-	time time.Time
-	// inuseBytes and allocBytes are the totals of the header, for gperftools only.
-	inuseBytes, allocBytes int64
-	maps                   []string // paths of the mapped files, by address
-	base                   string   // address and path of the first mapping, which is the program's
+// Names of triggers. They are those of heapfile.Trigger.
+const (
+	TriggerAllocated = "allocated"
+	TriggerHighWater = "high-water"
+	TriggerTime      = "time"
+	TriggerManual    = "manual"
+	TriggerExit      = "exit"
+)
 
-	event   *snapshotEvent // nil if the engine reports none
-	trigger string
-	image   int
+// Snapshot is what the name, the header and the mappings of a snapshot tell.
+type Snapshot struct {
+	Path string
+	Name Name
+	Time time.Time
+	// InuseBytes and AllocBytes are the totals of the header, for gperftools only.
+	InuseBytes, AllocBytes int64
+	Maps                   []string // paths of the mapped files, by address
+	Base                   string   // address and path of the first mapping, which is the program's
 }
 
-// errIncomplete reports that a snapshot has no list of mapped files, which is its last section.
-var errIncomplete = errors.New("the snapshot is not complete")
+// ErrIncomplete reports that a snapshot has no list of mapped files, which is its last section.
+var ErrIncomplete = errors.New("the snapshot is not complete")
 
-// readSnapshot reads the header and the mappings. It skips the rows.
-func readSnapshot(path string, name fileName) (*snapshotFile, error) {
+// ReadSnapshot reads the header and the mappings. It skips the rows.
+func ReadSnapshot(path string, name Name) (*Snapshot, error) {
 	f, info, err := infile.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	s := &snapshotFile{path: path, name: name, time: info.ModTime()}
+	s := &Snapshot{Path: path, Name: name, Time: info.ModTime()}
 	head, err := bufio.NewReader(io.LimitReader(f, 512)).ReadString('\n')
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, errIncomplete)
+		return nil, fmt.Errorf("%s: %w", path, ErrIncomplete)
 	}
 	s.header(head)
 	maps, err := mapsOf(f, info.Size())
@@ -92,12 +97,12 @@ func readSnapshot(path string, name fileName) (*snapshotFile, error) {
 }
 
 // header parses the first line, such as `heap profile:    123:   456789 [   234:   567890] @ heapprofile`.
-func (s *snapshotFile) header(line string) {
+func (s *Snapshot) header(line string) {
 	var objects, allocs int64
 	line = strings.NewReplacer("[", " ", ":", " ", "]", " ").Replace(line)
-	_, err := fmt.Sscanf(line, "heap profile %d %d %d %d", &objects, &s.inuseBytes, &allocs, &s.allocBytes)
+	_, err := fmt.Sscanf(line, "heap profile %d %d %d %d", &objects, &s.InuseBytes, &allocs, &s.AllocBytes)
 	if err != nil {
-		s.inuseBytes, s.allocBytes = 0, 0
+		s.InuseBytes, s.AllocBytes = 0, 0
 	}
 }
 
@@ -119,14 +124,14 @@ func mapsOf(f io.ReaderAt, size int64) ([]byte, error) {
 			return b[i+len(mapsMark):], nil
 		}
 		if from == 0 || window > maxMaps {
-			return nil, errIncomplete
+			return nil, ErrIncomplete
 		}
 	}
 }
 
 // mappings parses lines of /proc/PID/maps, such as
 // `55d0c0400000-55d0c0401000 r-xp 00001000 00:00 123  /usr/bin/python3`.
-func (s *snapshotFile) mappings(text []byte) {
+func (s *Snapshot) mappings(text []byte) {
 	seen := map[string]bool{}
 	for line := range bytes.Lines(text) {
 		slash := bytes.IndexByte(line, '/')
@@ -134,24 +139,24 @@ func (s *snapshotFile) mappings(text []byte) {
 			continue
 		}
 		path := strings.TrimRight(string(line[slash:]), "\n")
-		if s.base == "" {
+		if s.Base == "" {
 			start, _, _ := strings.Cut(string(line), "-")
-			s.base = start + " " + path
+			s.Base = start + " " + path
 		}
 		if !seen[path] {
 			seen[path] = true
-			s.maps = append(s.maps, path)
+			s.Maps = append(s.Maps, path)
 		}
 	}
 }
 
-// exe returns the path of the program that wrote the snapshot, or "" if it is unknown.
-func (s *snapshotFile) exe() string {
-	if len(s.maps) == 0 {
+// Exe returns the path of the program that wrote the snapshot, or "" if it is unknown.
+func (s *Snapshot) Exe() string {
+	if len(s.Maps) == 0 {
 		return ""
 	}
-	return strings.TrimSuffix(s.maps[0], proc.DeletedSuffix)
+	return strings.TrimSuffix(s.Maps[0], proc.DeletedSuffix)
 }
 
-// fileName returns the base name of the file.
-func (s *snapshotFile) fileName() string { return filepath.Base(s.path) }
+// FileName returns the base name of the file.
+func (s *Snapshot) FileName() string { return filepath.Base(s.Path) }

@@ -1,6 +1,6 @@
 //go:build linux
 
-package record
+package written
 
 import (
 	"fmt"
@@ -22,8 +22,8 @@ func snapshotLine(seq int, rest string) string {
 	return fmt.Sprintf(`{"snapshot":{"seq":%d,"file":"p_7.%04d.heap","time_ns":%d000000000,%s}}`+"\n", seq, seq, seq, rest)
 }
 
-func snapshotNamed(seq int) *snapshotFile {
-	return &snapshotFile{path: fmt.Sprintf("/d/p_7.%04d.heap", seq), name: fileName{pid: 7, seq: seq}}
+func snapshotNamed(seq int) *Snapshot {
+	return &Snapshot{Path: fmt.Sprintf("/d/p_7.%04d.heap", seq), Name: Name{PID: 7, Seq: seq}}
 }
 
 // TestEventsOfSnapshots: events are read while their files grow, and a second process image has a
@@ -31,28 +31,28 @@ func snapshotNamed(seq int) *snapshotFile {
 func TestEventsOfSnapshots(t *testing.T) {
 	dir := t.TempDir()
 	first, second := filepath.Join(dir, "p.7.events.jsonl"), filepath.Join(dir, "p.7.1.events.jsonl")
-	f := newEventFiles(filepath.Join(dir, "p"))
-	require.Nil(t, f.of(snapshotNamed(1)), "no file")
+	f := NewEvents(filepath.Join(dir, "p"))
+	require.Nil(t, f.Of(snapshotNamed(1)), "no file")
 
 	text := fmt.Sprintf(eventsHead, 0) + snapshotLine(1, `"trigger":"time","rss":4096,"cpu_ns":5`)
 	whole := text + snapshotLine(2, `"trigger":"exit","signal":15`)
 	testutil.WriteFile(t, first, whole[:len(text)+20], 0o600)
-	e := f.of(snapshotNamed(1))
+	e := f.Of(snapshotNamed(1))
 	require.NotNil(t, e)
-	require.Equal(t, triggerTime, e.triggerName())
+	require.Equal(t, TriggerTime, e.TriggerName())
 	require.Equal(t, int64(4096), *e.RSS)
 	require.Equal(t, int64(5), *e.CPU)
 	require.Nil(t, e.PSS)
 	require.Equal(t, time.Second.Nanoseconds(), e.Time)
-	require.Nil(t, f.of(snapshotNamed(2)), "its line is not complete")
+	require.Nil(t, f.Of(snapshotNamed(2)), "its line is not complete")
 
 	testutil.WriteFile(t, first, whole, 0o600)
-	require.Equal(t, triggerManual, f.of(snapshotNamed(2)).triggerName(), "a signal ended the process before it freed its memory")
+	require.Equal(t, TriggerManual, f.Of(snapshotNamed(2)).TriggerName(), "a signal ended the process before it freed its memory")
 	testutil.WriteFile(t, second, fmt.Sprintf(eventsHead, 1)+snapshotLine(3, `"trigger":"signal"`)+snapshotLine(4, `"trigger":"exit"`), 0o600)
-	e = f.of(snapshotNamed(3))
-	require.Equal(t, 1, e.image)
-	require.Equal(t, triggerManual, e.triggerName())
-	require.Equal(t, triggerExit, f.of(snapshotNamed(4)).triggerName())
+	e = f.Of(snapshotNamed(3))
+	require.Equal(t, 1, e.Image)
+	require.Equal(t, TriggerManual, e.TriggerName())
+	require.Equal(t, TriggerExit, f.Of(snapshotNamed(4)).TriggerName())
 }
 
 // TestProblemsOfTheEngine: the last count of each kind is kept, for processes without snapshots, too,
@@ -68,7 +68,7 @@ func TestProblemsOfTheEngine(t *testing.T) {
 		strings.Replace(fmt.Sprintf(eventsHead, 0), `"pid":7`, `"pid":8`, 1)+problem("disabled", 1, "the program defines malloc itself"), 0o600)
 	other := filepath.Join(dir, "other.7.events.jsonl")
 	testutil.WriteFile(t, other, fmt.Sprintf(eventsHead, 0)+problem("disabled", 1, ""), 0o600)
-	problems, errs := newEventFiles(filepath.Join(dir, "p")).finish()
+	problems, errs := NewEvents(filepath.Join(dir, "p")).Finish()
 	require.Empty(t, errs)
 	require.Equal(t, []manifest.Problem{
 		{PID: 7, Kind: "names-full", Count: 1}, {PID: 7, Kind: "samples-dropped", Count: 9, Detail: "the table is full"},
@@ -77,7 +77,7 @@ func TestProblemsOfTheEngine(t *testing.T) {
 	for i, want := range []string{
 		"process 7: names-full", "process 7: the table is full (9 times)", "process 8 is not recorded: the program defines malloc itself",
 	} {
-		require.Equal(t, want, problemText(problems[i]))
+		require.Equal(t, want, ProblemText(problems[i]))
 	}
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
@@ -100,10 +100,10 @@ func TestMalformedEvents(t *testing.T) {
 				text += snapshotLine(2, `"trigger":"time"`)
 			}
 			testutil.WriteFile(t, path, text, 0o600)
-			f := newEventFiles(filepath.Join(dir, "p"))
-			require.NotNil(t, f.of(snapshotNamed(1)))
-			require.Equal(t, strings.HasSuffix(c.line, "\n"), f.of(snapshotNamed(2)) != nil)
-			_, errs := f.finish()
+			f := NewEvents(filepath.Join(dir, "p"))
+			require.NotNil(t, f.Of(snapshotNamed(1)))
+			require.Equal(t, strings.HasSuffix(c.line, "\n"), f.Of(snapshotNamed(2)) != nil)
+			_, errs := f.Finish()
 			require.Len(t, errs, 1)
 			require.ErrorContains(t, errs[0], path+": at byte ")
 			require.ErrorContains(t, errs[0], c.says)
@@ -111,22 +111,5 @@ func TestMalformedEvents(t *testing.T) {
 	}
 	dir := t.TempDir()
 	require.NoError(t, os.Symlink("/dev/zero", filepath.Join(dir, "p.7.events.jsonl")))
-	require.Nil(t, newEventFiles(filepath.Join(dir, "p")).of(snapshotNamed(1)), "a link is not followed")
-}
-
-// TestBuiltinSettings: the prefix comes last, because it may contain blanks.
-func TestBuiltinSettings(t *testing.T) {
-	e := builtin{}
-	require.Equal(t, []Setting{{
-		"HEAPLAPSE_ENGINE",
-		"period=131072 every=500 part=250 alloc=0 inuse=0 signal=0 children=0 python=1 mmap=1 main=0000000 prefix=/a dir/p",
-	}}, e.settings(&Options{Every: DefaultEvery, Adaptive: true}, "/a dir/p", false))
-	require.Equal(t, []Setting{{
-		"HEAPLAPSE_ENGINE",
-		"period=1 every=0 part=0 alloc=1048576 inuse=4096 signal=12 children=1 python=1 mmap=1 main=0000000 prefix=/p",
-	}}, e.settings(&Options{EveryAlloc: 1 << 20, EveryInuse: 4096, Signal: "USR2", FollowChildren: true, SamplePeriod: 1}, "/p", false))
-	require.ErrorContains(t, e.refuse(&Options{Library: "/lib/x.so"}, false), "the built-in engine has no library")
-	notes := []string{}
-	require.NoError(t, e.refuse(&Options{PythonMalloc: true, Note: func(s string) { notes = append(notes, s) }}, false))
-	require.Len(t, notes, 1)
+	require.Nil(t, NewEvents(filepath.Join(dir, "p")).Of(snapshotNamed(1)), "a link is not followed")
 }

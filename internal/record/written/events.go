@@ -1,6 +1,6 @@
 //go:build linux
 
-package record
+package written
 
 import (
 	"bytes"
@@ -34,16 +34,17 @@ const (
 	eventsSchema = "heaplapse.events/1"
 )
 
-// event is a line of an events file.
-type event struct {
-	Schema   string         `json:"schema"`
-	PID      int            `json:"pid"`
-	Image    int            `json:"image"`
-	Snapshot *snapshotEvent `json:"snapshot"`
-	Problem  *problemEvent  `json:"problem"`
+// eventLine is a line of an events file.
+type eventLine struct {
+	Schema   string        `json:"schema"`
+	PID      int           `json:"pid"`
+	Image    int           `json:"image"`
+	Snapshot *Event        `json:"snapshot"`
+	Problem  *problemEvent `json:"problem"`
 }
 
-type snapshotEvent struct {
+// Event is what the engine tells about a snapshot.
+type Event struct {
 	File    string `json:"file"`
 	Time    int64  `json:"time_ns"`
 	Trigger string `json:"trigger"`
@@ -52,7 +53,7 @@ type snapshotEvent struct {
 	PSS     *int64 `json:"pss"`
 	CPU     *int64 `json:"cpu_ns"`
 
-	image int
+	Image int `json:"-"` // number of the process image, which the first line of the file tells
 }
 
 type problemEvent struct {
@@ -61,21 +62,21 @@ type problemEvent struct {
 	Detail string `json:"detail"`
 }
 
-// triggerName returns the name that the manifest uses. The snapshot before a signal ends the process
+// TriggerName returns the name that the manifest uses. The snapshot before a signal ends the process
 // shows the heap as it was, as one that the user requests does.
-func (e *snapshotEvent) triggerName() string {
+func (e *Event) TriggerName() string {
 	if e.Trigger == "signal" || e.Signal != 0 {
-		return triggerManual
+		return TriggerManual
 	}
 	return e.Trigger
 }
 
-// eventFiles reads the events files of a recording while they grow.
-type eventFiles struct {
+// Events reads the events files of a recording while they grow.
+type Events struct {
 	prefix    string // path with which the names begin
 	files     map[string]*eventFile
-	images    map[int]int               // by process: the number of the last process image
-	snapshots map[string]*snapshotEvent // by name of the snapshot
+	images    map[int]int       // by process: the number of the last process image
+	snapshots map[string]*Event // by name of the snapshot
 }
 
 // eventFile is one events file.
@@ -87,30 +88,31 @@ type eventFile struct {
 	problems map[string]*problemEvent
 }
 
-func newEventFiles(prefix string) *eventFiles {
-	return &eventFiles{
-		prefix: prefix, files: map[string]*eventFile{}, images: map[int]int{}, snapshots: map[string]*snapshotEvent{},
+// NewEvents returns the events of a recording whose names begin with the path prefix.
+func NewEvents(prefix string) *Events {
+	return &Events{
+		prefix: prefix, files: map[string]*eventFile{}, images: map[int]int{}, snapshots: map[string]*Event{},
 	}
 }
 
-// imageName returns the name of the file of a process image that has a suffix.
-func imageName(prefix string, pid, image int, suffix string) string {
+// ImageName returns the name of the file of a process image that has a suffix.
+func ImageName(prefix string, pid, image int, suffix string) string {
 	if image == 0 {
 		return fmt.Sprintf("%s.%d%s", prefix, pid, suffix)
 	}
 	return fmt.Sprintf("%s.%d.%d%s", prefix, pid, image, suffix)
 }
 
-// of returns the event of a snapshot, or nil if there is none.
-func (f *eventFiles) of(s *snapshotFile) *snapshotEvent {
-	for image := f.images[s.name.pid]; s.name.pid != 0; image++ {
-		if !f.readFile(imageName(f.prefix, s.name.pid, image, eventsSuffix)) {
+// Of returns the event of a snapshot, or nil if there is none.
+func (f *Events) Of(s *Snapshot) *Event {
+	for image := f.images[s.Name.PID]; s.Name.PID != 0; image++ {
+		if !f.readFile(ImageName(f.prefix, s.Name.PID, image, eventsSuffix)) {
 			break
 		}
-		f.images[s.name.pid] = image
+		f.images[s.Name.PID] = image
 	}
-	e := f.snapshots[s.fileName()]
-	delete(f.snapshots, s.fileName())
+	e := f.snapshots[s.FileName()]
+	delete(f.snapshots, s.FileName())
 	return e
 }
 
@@ -118,7 +120,7 @@ func (f *eventFiles) of(s *snapshotFile) *snapshotEvent {
 const maxEvents = 1 << 20
 
 // readFile reads the complete lines that are new in a file. It returns false if there is no such file.
-func (f *eventFiles) readFile(path string) bool {
+func (f *Events) readFile(path string) bool {
 	r, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return false
@@ -154,8 +156,8 @@ func (f *eventFile) fail(path string, err error) {
 }
 
 // add adds a line of a file.
-func (f *eventFiles) add(file *eventFile, line []byte, path string) {
-	var e event
+func (f *Events) add(file *eventFile, line []byte, path string) {
+	var e eventLine
 	err := json.Unmarshal(line, &e)
 	switch {
 	case err != nil:
@@ -165,16 +167,16 @@ func (f *eventFiles) add(file *eventFile, line []byte, path string) {
 	case e.Schema != "":
 		file.pid, file.image = e.PID, e.Image
 	case e.Snapshot != nil:
-		e.Snapshot.image = file.image
+		e.Snapshot.Image = file.image
 		f.snapshots[e.Snapshot.File] = e.Snapshot
 	case e.Problem != nil:
 		file.problems[e.Problem.Kind] = e.Problem
 	}
 }
 
-// finish reads the rest of all files, removes them, and returns the problems that they report,
+// Finish reads the rest of all files, removes them, and returns the problems that they report,
 // ordered by process and kind, and the errors of the files themselves.
-func (f *eventFiles) finish() (problems []manifest.Problem, errs []error) {
+func (f *Events) Finish() (problems []manifest.Problem, errs []error) {
 	for _, path := range f.list(eventsSuffix) { // processes that are not recorded have one, too
 		f.readFile(path)
 	}
@@ -196,8 +198,8 @@ func (f *eventFiles) finish() (problems []manifest.Problem, errs []error) {
 	return problems, errs
 }
 
-// problemText returns a problem of the engine as a note to the user.
-func problemText(p manifest.Problem) string {
+// ProblemText returns a problem of the engine as a note to the user.
+func ProblemText(p manifest.Problem) string {
 	text := cmp.Or(p.Detail, p.Kind)
 	if p.Kind == manifest.ProblemDisabled {
 		return fmt.Sprintf("process %d is not recorded: %s", p.PID, text)
@@ -208,38 +210,11 @@ func problemText(p manifest.Problem) string {
 	return fmt.Sprintf("process %d: %s", p.PID, text)
 }
 
-// keepFrames adds the frames files of the process images that have snapshots to the manifest, and
-// removes those of the others.
-func (c *collector) keepFrames() {
-	for _, path := range c.events.frames() {
-		name := filepath.Base(path)
-		pid, kept := c.ownerOfFrames(name)
-		if !kept {
-			_ = os.Remove(path)
-			continue
-		}
-		c.checkWrite(c.out.File(manifest.File{File: name, Path: path, Kind: manifest.KindFrames, PID: pid}))
-	}
-}
-
-// ownerOfFrames returns the process that wrote a frames file, and whether snapshots of the process
-// image are kept.
-func (c *collector) ownerOfFrames(name string) (pid int, kept bool) {
-	for _, pid := range c.pids() {
-		for _, img := range c.procs[pid].images {
-			if name == filepath.Base(imageName(c.plan.prefix, pid, img.number, manifest.FramesSuffix)) {
-				return pid, len(img.series) > 0
-			}
-		}
-	}
-	return 0, false
-}
-
-// frames returns the paths of all frames files, sorted.
-func (f *eventFiles) frames() []string { return f.list(manifest.FramesSuffix) }
+// Frames returns the paths of all frames files, sorted.
+func (f *Events) Frames() []string { return f.list(manifest.FramesSuffix) }
 
 // list returns the paths of all files of the recording that have a suffix, sorted.
-func (f *eventFiles) list(suffix string) (paths []string) {
+func (f *Events) list(suffix string) (paths []string) {
 	dir, base := filepath.Split(f.prefix)
 	entries, err := os.ReadDir(dir)
 	if err != nil {

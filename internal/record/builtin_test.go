@@ -1,0 +1,26 @@
+//go:build linux
+
+package record
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestBuiltinSettings: the prefix comes last, because it may contain blanks.
+func TestBuiltinSettings(t *testing.T) {
+	e := builtin{}
+	require.Equal(t, []Setting{{
+		"HEAPLAPSE_ENGINE",
+		"period=131072 every=500 part=250 alloc=0 inuse=0 signal=0 children=0 python=1 mmap=1 main=0000000 prefix=/a dir/p",
+	}}, e.settings(&Options{Every: DefaultEvery, Adaptive: true}, "/a dir/p", false))
+	require.Equal(t, []Setting{{
+		"HEAPLAPSE_ENGINE",
+		"period=1 every=0 part=0 alloc=1048576 inuse=4096 signal=12 children=1 python=1 mmap=1 main=0000000 prefix=/p",
+	}}, e.settings(&Options{EveryAlloc: 1 << 20, EveryInuse: 4096, Signal: "USR2", FollowChildren: true, SamplePeriod: 1}, "/p", false))
+	require.ErrorContains(t, e.refuse(&Options{Library: "/lib/x.so"}, false), "the built-in engine has no library")
+	notes := []string{}
+	require.NoError(t, e.refuse(&Options{PythonMalloc: true, Note: func(s string) { notes = append(notes, s) }}, false))
+	require.Len(t, notes, 1)
+}
