@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/summary"
@@ -34,9 +35,9 @@ program of the earlier run. A directory of summaries is a baseline set.`,
 
 // summaryFlags tell how the snapshots of a run become its summary.
 type summaryFlags struct {
-	seriesFlags
-	symbolFlags
-	groupFlags
+	flagset.Series
+	flagset.Symbols
+	flagset.Grouping
 	workload string
 	work     float64
 	labels   []string
@@ -46,27 +47,27 @@ func (f *summaryFlags) add(cmd *cobra.Command) {
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
 		flags.StringVar(&f.workload, "workload", "", "the `NAME` of the workload: only runs of the same workload are comparable (default: a hash of the recorded command line)")
 		flags.Float64Var(&f.work, "work", 0, "the run did `N` units of work, such as requests: allocations are compared per unit")
-		f.defineRules(flags)
-		f.seriesFlags.define(flags)
+		f.DefineRules(flags)
+		f.Series.Define(flags)
 	})
-	f.fileFlags.add(cmd)
-	cmd.Flags().StringVar(&f.demangle, "demangle", "simple", "")
+	f.Files.Add(cmd)
+	cmd.Flags().StringVar(&f.Demangle, "demangle", "simple", "")
 	_ = cmd.Flags().MarkHidden("demangle") // it is an error to ask for other names
 }
 
 // summary returns how the snapshots of a run are summarized.
 func (f *summaryFlags) summary() (*pipeline.Summary, error) {
-	if f.demangle != "simple" {
-		return nil, fmt.Errorf("--demangle %s: summaries contain simple names, so that they are comparable", f.demangle)
+	if f.Demangle != "simple" {
+		return nil, fmt.Errorf("--demangle %s: summaries contain simple names, so that they are comparable", f.Demangle)
 	}
 	if f.work < 0 {
 		return nil, fmt.Errorf("--work %v: want a number of units of work, above 0", f.work)
 	}
-	symbols, err := f.options()
+	symbols, err := f.Options()
 	if err != nil {
 		return nil, err
 	}
-	source, err := f.source(symbols)
+	source, err := f.Source(symbols)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +82,7 @@ func (f *summaryFlags) summary() (*pipeline.Summary, error) {
 		}
 		o.Labels[key] = value
 	}
-	o.Rules, err = f.blameRules()
+	o.Rules, err = f.BlameRules()
 	return o, err
 }
 

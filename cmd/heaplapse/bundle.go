@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/units"
@@ -15,8 +16,8 @@ import (
 )
 
 type bundleFlags struct {
-	fileFlags
-	readFlags
+	flagset.Files
+	flagset.Read
 	output string
 }
 
@@ -36,7 +37,7 @@ machine. Prints the path of the archive.
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.bundle(cmd.Context(), &f, paths) },
 	}
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
-		f.readFlags.define(flags)
+		f.Read.Define(flags)
 	})
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.StringVarP(
@@ -47,7 +48,7 @@ machine. Prints the path of the archive.
 			"write to `FILE` (default: NAME"+bundle.Suffix+" in the current directory; - is standard output)",
 		)
 	})
-	help.Group(cmd, help.Files, f.fileFlags.define)
+	help.Group(cmd, help.Files, f.Files.Define)
 	return cmd
 }
 
@@ -73,11 +74,11 @@ func (a *app) bundle(ctx context.Context, f *bundleFlags, paths []string) error 
 
 // collect returns the contents of the bundle of some paths.
 func (a *app) collect(ctx context.Context, f *bundleFlags, paths []string) (*bundle.Contents, error) {
-	symbols, err := (&symbolFlags{fileFlags: f.fileFlags}).options()
+	symbols, err := (&flagset.Symbols{Files: f.Files}).Options()
 	if err != nil {
 		return nil, err
 	}
-	source, err := f.source(symbols)
+	source, err := f.Source(symbols)
 	if err != nil {
 		return nil, err
 	}

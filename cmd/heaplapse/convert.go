@@ -8,20 +8,21 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 )
 
 type convertFlags struct {
-	stackFlags
+	flagset.Stacks
 	out, format, sample string
 	merge, delta, diff  bool
 	keepAllocator       bool
 	maxSamples          int
 }
 
-var convertFormats = choice{"format", []string{"pprof", "folded", "json"}}
+var convertFormats = flagset.NewChoice("format", "pprof", "folded", "json")
 
 func (a *app) convertCommand() *cobra.Command {
 	var f convertFlags
@@ -40,7 +41,7 @@ standard output.
 		Args: somePaths,
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.convert(cmd.Context(), &f, paths) },
 	}
-	f.stackFlags.add(cmd)
+	f.Stacks.Add(cmd)
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.StringVarP(&f.out, "output", "o", "", "write to `OUT`: a directory, a file or - (required)")
 		flags.StringVar(&f.format, "format", "pprof", "write `FORMAT`: pprof, folded (stacks for flame graphs) or json")
@@ -48,13 +49,13 @@ standard output.
 		flags.BoolVar(&f.delta, "delta", false, "write the change from each snapshot to the next")
 		flags.BoolVar(&f.diff, "diff", false, "write the second PATH minus the first; of a series, the last snapshot is used")
 		flags.StringVar(&f.sample, "sample", string(convert.InuseSpace),
-			"the `VALUE` of folded stacks: "+sampleTypes.String())
+			"the `VALUE` of folded stacks: "+flagset.SampleTypes.String())
 		flags.IntVar(&f.maxSamples, "max-samples", 0, "keep the `N` largest samples of a profile and add up the others in one (0: keep all)")
 		defineKeepAllocator(flags, &f.keepAllocator)
 	})
 	cmd.MarkFlagsMutuallyExclusive("merge", "delta", "diff")
-	convertFormats.complete(cmd)
-	sampleTypes.complete(cmd)
+	convertFormats.Complete(cmd)
+	flagset.SampleTypes.Complete(cmd)
 	return cmd
 }
 
@@ -67,7 +68,7 @@ func (f *convertFlags) check(paths []string) error {
 	if f.out == "" {
 		return errors.New("convert: -o OUT is missing: a directory, or a file or - for a single result")
 	}
-	if err := errors.Join(convertFormats.check(f.format), sampleTypes.check(f.sample)); err != nil {
+	if err := errors.Join(convertFormats.Check(f.format), flagset.SampleTypes.Check(f.sample)); err != nil {
 		return err
 	}
 	switch {
@@ -85,7 +86,7 @@ func (a *app) convert(ctx context.Context, f *convertFlags, paths []string) erro
 	if err := f.check(paths); err != nil {
 		return err
 	}
-	source, err := f.source()
+	source, err := f.Source()
 	if err != nil {
 		return err
 	}

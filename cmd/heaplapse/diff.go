@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/diff/compare"
 	diffreport "github.com/heaplapse/heaplapse/internal/report/diff"
@@ -16,9 +17,9 @@ import (
 )
 
 type diffFlags struct {
-	stackFlags
-	groupFlags
-	baseFlags
+	flagset.Stacks
+	flagset.Grouping
+	flagset.Base
 	outputFlags
 	limit   int
 	persist bool
@@ -40,16 +41,16 @@ What a truncated snapshot hides is shown as a bound.
 		Args: usageArgs(cobra.RangeArgs(2, 3)),
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.diff(cmd.Context(), &f, paths) },
 	}
-	f.groupFlags.add(cmd)
+	f.Grouping.Add(cmd)
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
 		flags.BoolVar(&f.persist, "persist", false, "take three snapshots: list what was allocated between the first two and is still in use in the third")
 	})
-	f.stackFlags.add(cmd)
+	f.Stacks.Add(cmd)
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.IntVar(&f.limit, "top", 20, "list `N` sites")
 	})
 	f.outputFlags.add(cmd, "text", "json")
-	f.baseFlags.add(cmd, "BASE")
+	f.Base.Add(cmd, "BASE")
 	return cmd
 }
 
@@ -57,7 +58,7 @@ func (a *app) diff(ctx context.Context, f *diffFlags, paths []string) error {
 	if err := f.check(paths); err != nil {
 		return err
 	}
-	source, err := f.source()
+	source, err := f.Source()
 	if err != nil {
 		return err
 	}
@@ -73,7 +74,7 @@ func (a *app) diff(ctx context.Context, f *diffFlags, paths []string) error {
 		}
 		return a.render(&f.outputFlags, &diffreport.Persist{Persistence: p, Options: view})
 	}
-	base := f.baseFlags.of(*source)
+	base := f.Base.Of(*source)
 	c, err := a.pipeline().Compare(ctx, paths[0], paths[1], &base, source, o)
 	if err != nil {
 		return err
@@ -83,7 +84,7 @@ func (a *app) diff(ctx context.Context, f *diffFlags, paths []string) error {
 
 // check returns an error for flags and arguments that do not go together.
 func (f *diffFlags) check(paths []string) error {
-	if f.persist && f.baseBinary+f.baseSysroot != "" {
+	if f.persist && f.Base.Binary+f.Base.Sysroot != "" {
 		return errors.New("--persist compares snapshots of one process: --base-binary and --base-sysroot do not apply")
 	}
 	if f.persist != (len(paths) == 3) {
@@ -93,10 +94,10 @@ func (f *diffFlags) check(paths []string) error {
 }
 
 func (f *diffFlags) compareOptions() (compare.Options, error) {
-	by, err := f.groupBy()
+	by, err := f.GroupBy()
 	if err != nil {
 		return compare.Options{}, err
 	}
-	rules, err := f.blameRules()
+	rules, err := f.BlameRules()
 	return compare.Options{GroupBy: by, Rules: rules}, err
 }

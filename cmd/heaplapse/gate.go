@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/diff/gate/config"
@@ -21,7 +22,7 @@ import (
 
 type gateFlags struct {
 	summaryFlags
-	baseFlags
+	flagset.Base
 	gateOutputFlags
 	baselines       []string
 	current, pinned string
@@ -80,7 +81,7 @@ func (f *gateFlags) add(cmd *cobra.Command) {
 		)
 	})
 	f.gateOutputFlags.add(cmd)
-	f.baseFlags.add(cmd, "snapshots of earlier runs")
+	f.Base.Add(cmd, "snapshots of earlier runs")
 }
 
 // onlyFlags rejects arguments, which most often come from a glob pattern that the shell has
@@ -199,7 +200,7 @@ func (f *gateFlags) configured() (gate.Options, error) {
 // earlier returns which runs the current one is compared with. Those that are snapshots have done
 // an unknown amount of work.
 func (f *gateFlags) earlier(snapshots pipeline.Summary) *pipeline.Earlier {
-	snapshots.Source = f.baseFlags.of(snapshots.Source)
+	snapshots.Source = f.Base.Of(snapshots.Source)
 	snapshots.Work = 0
 	return &pipeline.Earlier{
 		Paths:     f.baselines,

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/suppress"
@@ -22,8 +23,8 @@ import (
 
 // judgeFlags are the flags of all commands that judge a series.
 type judgeFlags struct {
-	stackFlags
-	groupFlags
+	flagset.Stacks
+	flagset.Grouping
 	minBytes     string
 	limit        int
 	since, until string
@@ -67,17 +68,19 @@ func (f *judgeFlags) add(cmd *cobra.Command) {
 		flags.StringVar(&f.since, "since", "", "judge from `WHEN` on: the number of a snapshot (5), the time since the first one (10m) or a time (2026-01-02T15:04:05Z)")
 		flags.StringVar(&f.until, "until", "", "judge up to `WHEN`, inclusive")
 	})
-	f.groupFlags.add(cmd)
+	f.Grouping.Add(cmd)
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
 		flags.StringVar(&f.minBytes, "min-bytes", "1MiB", "list sites that grew by at least `SIZE`")
 		flags.StringVar(&f.suppressions, "suppressions", "", "leave out known growth: `FILE` has one leak:PATTERN per line, as for LeakSanitizer")
 		flags.StringVar(&f.memoryLimit, "memory-limit", "", "forecast when the process reaches `SIZE`")
 	})
-	f.stackFlags.add(cmd)
+	f.Stacks.Add(cmd)
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.IntVar(&f.limit, "top", 20, "list `N` sites")
 	})
 }
+
+var failLabels = flagset.NewChoice("fail-on", "leak", "suspect")
 
 func (f *judgeFlags) addFailOn(cmd *cobra.Command) {
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
@@ -88,7 +91,7 @@ func (f *judgeFlags) addFailOn(cmd *cobra.Command) {
 			"exit with status 1 if a site has the verdict `LABEL`: leak, or suspect (leaks included)",
 		)
 	})
-	failLabels.complete(cmd)
+	failLabels.Complete(cmd)
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.Float64Var(&f.confidence, "confidence", trend.LeakConfidence, "call a site a leak from a confidence of `P` on, 0 to 1")
 	})
@@ -110,7 +113,7 @@ func (a *app) growth(ctx context.Context, f *growthFlags, paths []string) error 
 
 // judgement checks the flags, reads the files that they name, and returns how a series is judged.
 func (f *judgeFlags) judgement() (*pipeline.Judgement, error) {
-	source, err := f.source()
+	source, err := f.Source()
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +123,7 @@ func (f *judgeFlags) judgement() (*pipeline.Judgement, error) {
 		Period:  f.period,
 	}
 	if f.failOn != "" {
-		if err := failLabels.check(f.failOn); err != nil {
+		if err := failLabels.Check(f.failOn); err != nil {
 			return nil, err
 		}
 	}
@@ -137,10 +140,10 @@ func (f *judgeFlags) judgement() (*pipeline.Judgement, error) {
 			return nil, fmt.Errorf("--memory-limit: %w", err)
 		}
 	}
-	if o.GroupBy, err = f.groupBy(); err != nil {
+	if o.GroupBy, err = f.GroupBy(); err != nil {
 		return nil, err
 	}
-	if o.Rules, err = f.blameRules(); err != nil {
+	if o.Rules, err = f.BlameRules(); err != nil {
 		return nil, err
 	}
 	if f.suppressions != "" {

@@ -7,13 +7,14 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/internal/report/listing"
 )
 
 type infoFlags struct {
-	seriesFlags
-	symbolFlags
+	flagset.Series
+	flagset.Symbols
 	outputFlags
 	symbols bool
 }
@@ -29,12 +30,12 @@ names, how much memory they allocated, and how to get the names.`,
 		Args: somePaths,
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.info(cmd.Context(), &f, paths) },
 	}
-	help.Group(cmd, help.Input, f.seriesFlags.define)
+	help.Group(cmd, help.Input, f.Series.Define)
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.BoolVar(&f.symbols, "symbols", false, "also report functions without names, and how to get the names")
 	})
 	f.outputFlags.add(cmd, "text", "json")
-	f.symbolFlags.add(cmd)
+	f.Symbols.Add(cmd)
 	return cmd
 }
 
@@ -42,11 +43,11 @@ func (a *app) info(ctx context.Context, f *infoFlags, paths []string) error {
 	if err := f.outputFlags.check(); err != nil {
 		return err
 	}
-	symbols, err := f.symbolFlags.options()
+	symbols, err := f.Symbols.Options()
 	if err != nil {
 		return err
 	}
-	source, err := f.source(symbols)
+	source, err := f.Source(symbols)
 	if err != nil {
 		return err
 	}

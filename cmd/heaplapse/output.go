@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
 	"github.com/heaplapse/heaplapse/internal/terminal"
@@ -19,7 +20,7 @@ import (
 // outputFlags tell the format of a result and where it is written.
 type outputFlags struct {
 	format, output string
-	formats        choice
+	formats        flagset.Choice
 }
 
 // rendering is what a command prints.
@@ -30,16 +31,16 @@ type rendering interface {
 
 // add adds --format and -o. The first format is the default.
 func (f *outputFlags) add(cmd *cobra.Command, formats ...string) {
-	f.formats = choice{"format", formats}
+	f.formats = flagset.NewChoice("format", formats...)
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.StringVar(&f.format, "format", formats[0], "write `FORMAT`: "+f.formats.String())
 		flags.StringVarP(&f.output, "output", "o", "", "write to `FILE` instead of standard output")
 	})
-	f.formats.complete(cmd)
+	f.formats.Complete(cmd)
 }
 
 // check returns an error for an unknown format, before any work is done.
-func (f *outputFlags) check() error { return f.formats.check(f.format) }
+func (f *outputFlags) check() error { return f.formats.Check(f.format) }
 
 // render writes a result in the format that the user chose.
 func (a *app) render(f *outputFlags, r rendering) error {

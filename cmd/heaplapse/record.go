@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/internal/record"
 	"github.com/heaplapse/heaplapse/internal/record/sig"
@@ -27,7 +28,7 @@ type recordFlags struct {
 	dryRun, bundle                              bool
 }
 
-var engines = choice{"engine", []string{"builtin", "tcmalloc", "jemalloc", "auto"}}
+var engines = flagset.NewChoice("engine", "builtin", "tcmalloc", "jemalloc", "auto")
 
 func (a *app) recordCommand() *cobra.Command {
 	var f recordFlags
@@ -101,7 +102,7 @@ func (f *recordFlags) add(cmd *cobra.Command) {
 		flags.BoolVar(&f.bundle, "bundle", false, "at the end write DIR"+bundle.Suffix+", which any machine can read (see heaplapse bundle)")
 		flags.BoolVar(&f.dryRun, "dry-run", false, "print the environment and the command, and run nothing")
 	})
-	engines.complete(cmd)
+	engines.Complete(cmd)
 }
 
 // options returns the flags with sizes and times parsed.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/internal/report/page"
 	"github.com/heaplapse/heaplapse/internal/terminal"
@@ -22,7 +23,7 @@ type reportFlags struct {
 }
 
 // reportFormats are the formats of report.
-var reportFormats = choice{"format", []string{"html", "md", "json"}}
+var reportFormats = flagset.NewChoice("format", "html", "md", "json")
 
 func (a *app) reportCommand() *cobra.Command {
 	var f reportFlags
@@ -49,7 +50,7 @@ two. --format md writes a summary for an issue or a CI job; json writes the data
 		flags.StringVarP(&f.output, "output", "o", "", "write to `FILE`; - is standard output")
 		flags.IntVar(&f.moments, "moments", page.DefaultMoments, "show at most `N` snapshots of a long series")
 	})
-	reportFormats.complete(cmd)
+	reportFormats.Complete(cmd)
 	return cmd
 }
 
@@ -58,7 +59,7 @@ func (f *reportFlags) chooseFormat(stdout io.Writer) error {
 	if f.format == "" {
 		f.format = formatOf(f.output)
 	}
-	if err := reportFormats.check(f.format); err != nil {
+	if err := reportFormats.Check(f.format); err != nil {
 		return err
 	}
 	switch {

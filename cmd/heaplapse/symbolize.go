@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/internal/report/listing"
 	"github.com/heaplapse/heaplapse/symbolize"
@@ -16,8 +17,8 @@ import (
 
 type symbolizeFlags struct {
 	outputFlags
-	debuginfodFlag
-	cacheFlag
+	flagset.Debuginfod
+	flagset.Cache
 	file, demangle string
 	debugDirs      []string
 }
@@ -37,12 +38,12 @@ inlined ones first, then an empty line. Lines that are not addresses are printed
 		flags.StringVarP(&f.file, "exe", "e", "", "the ELF `FILE` that the addresses belong to (required)")
 	})
 	f.outputFlags.add(cmd, "text", "json")
-	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) { defineDemangle(flags, &f.demangle, "full") })
-	manglings.complete(cmd)
+	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) { flagset.DefineDemangle(flags, &f.demangle, "full") })
+	flagset.Manglings.Complete(cmd)
 	help.Group(cmd, help.Files, func(flags *pflag.FlagSet) {
-		defineDebugDirs(flags, &f.debugDirs)
-		f.debuginfodFlag.define(flags)
-		f.cacheFlag.define(flags)
+		flagset.DefineDebugDirs(flags, &f.debugDirs)
+		f.Debuginfod.Define(flags)
+		f.Cache.Define(flags)
 	})
 	return cmd
 }
@@ -54,12 +55,12 @@ func (f *symbolizeFlags) options() (symbolize.Options, error) {
 	if err := f.outputFlags.check(); err != nil {
 		return symbolize.Options{}, err
 	}
-	mode, err := demangleMode(f.demangle)
+	mode, err := flagset.DemangleMode(f.demangle)
 	if err != nil {
 		return symbolize.Options{}, err
 	}
-	client, err := f.client()
-	return symbolize.Options{DebugDirs: f.debugDirs, Debuginfod: client, Demangle: mode, CacheDir: f.dir()}, err
+	client, err := f.Client()
+	return symbolize.Options{DebugDirs: f.debugDirs, Debuginfod: client, Demangle: mode, CacheDir: f.Dir()}, err
 }
 
 func (a *app) symbolize(ctx context.Context, f *symbolizeFlags) error {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/heapfile/series"
@@ -15,7 +16,7 @@ import (
 )
 
 type topFlags struct {
-	stackFlags
+	flagset.Stacks
 	outputFlags
 	sample   string
 	snapshot int
@@ -35,10 +36,10 @@ loops are skipped. CUM also includes the memory that its callees allocated.`,
 	}
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
 		flags.IntVar(&f.snapshot, "snapshot", 0, "the `N`th snapshot of the series, from 1 (default: the last one, or the one before if the program freed its memory to exit)")
-		flags.StringVar(&f.sample, "sample", string(convert.InuseSpace), "list by `VALUE`: "+sampleTypes.String())
+		flags.StringVar(&f.sample, "sample", string(convert.InuseSpace), "list by `VALUE`: "+flagset.SampleTypes.String())
 	})
-	sampleTypes.complete(cmd)
-	f.stackFlags.add(cmd)
+	flagset.SampleTypes.Complete(cmd)
+	f.Stacks.Add(cmd)
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.IntVar(&f.limit, "top", 20, "list `N` functions")
 	})
@@ -50,11 +51,11 @@ func (a *app) top(ctx context.Context, f *topFlags, paths []string) error {
 	if err := f.outputFlags.check(); err != nil {
 		return err
 	}
-	if err := sampleTypes.check(f.sample); err != nil {
+	if err := flagset.SampleTypes.Check(f.sample); err != nil {
 		return err
 	}
 	sample := convert.SampleType(f.sample)
-	source, err := f.source()
+	source, err := f.Source()
 	if err != nil {
 		return err
 	}

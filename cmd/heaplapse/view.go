@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
@@ -18,7 +19,7 @@ import (
 )
 
 type viewFlags struct {
-	stackFlags
+	flagset.Stacks
 	port          int
 	noBrowser     bool
 	keepAllocator bool
@@ -37,7 +38,7 @@ to it.`,
 		Args: somePaths,
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.view(cmd.Context(), &f, paths) },
 	}
-	f.stackFlags.add(cmd)
+	f.Stacks.Add(cmd)
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.IntVar(&f.port, "port", 0, "listen on port `N` of 127.0.0.1 (0: any free port)")
 		flags.BoolVar(&f.noBrowser, "no-browser", false, "print the address only")
@@ -51,7 +52,7 @@ func (a *app) view(ctx context.Context, f *viewFlags, paths []string) error {
 	if f.port < 0 || f.port > 65535 {
 		return fmt.Errorf("--port %d: want 0 to 65535", f.port)
 	}
-	source, err := f.source()
+	source, err := f.Source()
 	if err != nil {
 		return err
 	}

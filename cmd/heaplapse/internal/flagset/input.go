@@ -1,0 +1,71 @@
+package flagset
+
+import (
+	"fmt"
+
+	"github.com/spf13/pflag"
+
+	"github.com/heaplapse/heaplapse/internal/memory"
+	"github.com/heaplapse/heaplapse/internal/pipeline"
+	"github.com/heaplapse/heaplapse/internal/units"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+// Series has the flags that choose the snapshots.
+type Series struct {
+	process string
+	Read
+}
+
+// Define adds the flags to a set.
+func (f *Series) Define(flags *pflag.FlagSet) {
+	flags.StringVar(&f.process, "process", "", "if there are several processes, read the one with this `PID` or prefix (default: the recorded program, or the one with the largest heap)")
+	f.Read.Define(flags)
+}
+
+// Source returns how snapshots are read and named.
+func (f *Series) Source(symbols symbolize.Options) (*pipeline.Source, error) {
+	o, err := f.Read.Source(symbols)
+	o.Process = f.process
+	return o, err
+}
+
+// Read has the flags that tell when snapshots are not used.
+type Read struct {
+	strict    bool
+	maxMemory string
+}
+
+// Define adds the flags to a set.
+func (f *Read) Define(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.strict, "strict", false, "exit with status 2 if anything in the input is suspect")
+	flags.StringVar(&f.maxMemory, "max-memory", "", "give up if reading snapshots takes more than `SIZE` of memory (default: half of that of the machine or the control group)")
+}
+
+// Source returns how snapshots are read and named.
+func (f *Read) Source(symbols symbolize.Options) (*pipeline.Source, error) {
+	check, err := f.memoryCheck()
+	return &pipeline.Source{Strict: f.strict, Check: check, Symbols: symbols}, err
+}
+
+// memoryCheck returns a function that checks the limit of memory, or nil if there is none.
+func (f *Read) memoryCheck() (func() error, error) {
+	limit := memory.Available() / 2
+	if f.maxMemory != "" {
+		var err error
+		if limit, err = units.ParseBytes(f.maxMemory); err != nil {
+			return nil, fmt.Errorf("--max-memory: %w", err)
+		}
+	}
+	if limit == 0 {
+		return nil, nil
+	}
+	l := memory.NewLimit(limit)
+	return func() error {
+		err := l.Check()
+		if err != nil {
+			err = fmt.Errorf("%w; a larger --max-memory may help, if the file is genuine", err)
+		}
+		return err
+	}, nil
+}

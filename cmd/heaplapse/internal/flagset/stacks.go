@@ -1,0 +1,104 @@
+package flagset
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
+	"github.com/heaplapse/heaplapse/diff/sites"
+	"github.com/heaplapse/heaplapse/internal/pipeline"
+	"github.com/heaplapse/heaplapse/symbolize/class"
+)
+
+// filter has the flags that select call paths.
+type filter struct{ focus, ignore string }
+
+func (f *filter) define(flags *pflag.FlagSet) {
+	flags.StringVar(&f.focus, "focus", "", "keep only stacks with a function, file or module that matches `REGEXP`")
+	flags.StringVar(&f.ignore, "ignore", "", "drop stacks with a function, file or module that matches `REGEXP`")
+}
+
+func compile(flag, text string) (*regexp.Regexp, error) {
+	if text == "" {
+		return nil, nil
+	}
+	re, err := regexp.Compile(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	return re, nil
+}
+
+// Stacks has the flags of commands that read stacks: which snapshots, names and stacks.
+type Stacks struct {
+	Series
+	Symbols
+	filter
+}
+
+// Add adds the flags.
+func (f *Stacks) Add(cmd *cobra.Command) {
+	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
+		f.Series.Define(flags)
+		f.filter.define(flags)
+	})
+	f.Symbols.Add(cmd)
+}
+
+// Source returns how snapshots are read and named, and which stacks count.
+func (f *Stacks) Source() (*pipeline.Source, error) {
+	symbols, err := f.Options()
+	if err != nil {
+		return nil, err
+	}
+	o, err := f.Series.Source(symbols)
+	if err != nil {
+		return nil, err
+	}
+	if o.Focus, err = compile("--focus", f.focus); err != nil {
+		return nil, err
+	}
+	o.Ignore, err = compile("--ignore", f.ignore)
+	return o, err
+}
+
+var groupings = NewChoice("group-by", "function", "stack", "file", "module")
+
+// Grouping has the flags that tell what one site is, and which function an allocation is attributed
+// to.
+type Grouping struct{ by, rules string }
+
+// Add adds the flags.
+func (f *Grouping) Add(cmd *cobra.Command) {
+	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
+		flags.StringVar(&f.by, "group-by", string(sites.ByFunction), "group allocations by `SITE`: "+groupings.String())
+		f.DefineRules(flags)
+	})
+	groupings.Complete(cmd)
+}
+
+// DefineRules adds --blame-rules to a set.
+func (f *Grouping) DefineRules(flags *pflag.FlagSet) {
+	flags.StringVar(&f.rules, "blame-rules", "", "a `FILE` of rules that decide which frames allocations are attributed to; they precede the built-in rules")
+}
+
+// GroupBy returns what one site is.
+func (f *Grouping) GroupBy() (sites.GroupBy, error) {
+	return sites.GroupBy(f.by), groupings.Check(f.by)
+}
+
+// BlameRules returns the rules of the user's file followed by the built-in ones, or nil for the
+// built-in ones alone.
+func (f *Grouping) BlameRules() (*class.Rules, error) {
+	if f.rules == "" {
+		return nil, nil
+	}
+	rules, err := class.ReadRules(f.rules)
+	if err != nil {
+		return nil, fmt.Errorf("--blame-rules: %w", err)
+	}
+	return rules.Before(class.DefaultRules()), nil
+}

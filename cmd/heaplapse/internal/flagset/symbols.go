@@ -1,0 +1,62 @@
+package flagset
+
+import (
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+// Manglings is --demangle.
+var Manglings = NewChoice("demangle", "simple", "full", "none")
+
+// Symbols has the flags that tell how addresses are named.
+type Symbols struct {
+	Files
+	Demangle string
+}
+
+// Add adds the flags. Those that tell where files are come last in the help.
+func (f *Symbols) Add(cmd *cobra.Command) {
+	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) { DefineDemangle(flags, &f.Demangle, "simple") })
+	Manglings.Complete(cmd)
+	f.Files.Add(cmd)
+}
+
+// DefineDemangle adds --demangle, with a default, to a set.
+func DefineDemangle(flags *pflag.FlagSet, mode *string, standard string) {
+	flags.StringVar(
+		mode,
+		"demangle",
+		standard,
+		"C++ and Rust names in this `STYLE`: simple (without parameters), full or none",
+	)
+}
+
+// DemangleMode returns the mode that --demangle names. The default of commands without the flag is
+// "".
+func DemangleMode(name string) (symbolize.Demangle, error) {
+	if name == "" {
+		return symbolize.DemangleSimple, nil
+	}
+	modes := map[string]symbolize.Demangle{
+		"simple": symbolize.DemangleSimple,
+		"full":   symbolize.DemangleFull,
+		"none":   symbolize.DemangleNone,
+	}
+	return modes[name], Manglings.Check(name)
+}
+
+// Options returns how addresses are named.
+func (f *Symbols) Options() (symbolize.Options, error) {
+	mode, err := DemangleMode(f.Demangle)
+	if err != nil {
+		return symbolize.Options{}, err
+	}
+	client, err := f.Client()
+	return symbolize.Options{
+		Binary: f.binary, Sysroot: f.sysroot, DebugDirs: f.debugDirs, PerfMaps: f.perfMaps, Debuginfod: client,
+		Demangle: mode, CacheDir: f.Dir(),
+	}, err
+}
