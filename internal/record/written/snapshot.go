@@ -17,8 +17,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 )
 
-// Name holds the fields of the name of a snapshot: <prefix>_<pid>.<seq>.heap, <prefix>.<seq>.heap, or
-// jemalloc's <prefix>.<pid>.<seq>.<kind>.heap.
+// Name holds the fields of the name of a snapshot: <prefix>_<pid>.<seq>.heap,
+// <prefix>.<seq>.heap, or jemalloc's <prefix>.<pid>.<seq>.<kind>.heap.
 type Name struct {
 	PID, Seq int
 	Kind     byte // i, m, u or f for jemalloc; 0 for gperftools
