@@ -80,7 +80,7 @@ func (e builtin) cost(o *Options) string {
 	if e.period(o) == 1 {
 		return "records every allocation: exact, but slower"
 	}
-	return fmt.Sprintf("takes one sample per %s allocated: hardly slower, and sizes are estimates",
+	return fmt.Sprintf("takes one sample per %s allocated: a few percent slower, and sizes are estimates",
 		units.RoundBytes(e.period(o)))
 }
 
