@@ -51,7 +51,7 @@ func TestWatchFollowsTheSizeOfTheTerminal(t *testing.T) {
 		size(s[0], s[1])
 		for seen := 0; seen < 2; { // screens of the new size, one after the other
 			lines := screen(t, in)
-			if len(lines) != int(s[0]) || !strings.Contains(strings.Join(lines, "\n"), "8 snapshots") {
+			if len(lines) != int(s[0]) || !strings.Contains(strings.Join(lines, "\n"), "LEAK:") {
 				continue
 			}
 			seen++
