@@ -98,6 +98,8 @@ func kindText(s *heapfile.Snapshot) string {
 		return fmt.Sprintf("%s/%d", s.Format, s.Period)
 	case heapfile.FormatHeap:
 		return fmt.Sprintf("%s/%d", s.Format, 2*s.Period)
+	case heapfile.FormatScaled:
+		return fmt.Sprintf("%s/%d", heapfile.FormatHeapProfile, s.Period)
 	}
 	return s.Format.String()
 }
