@@ -111,7 +111,9 @@ func checkManifest(t *testing.T, dir, engine string) {
 		if s.RSS != nil {
 			sized++
 			assert.Greater(t, *s.RSS, int64(1<<20))
-			assert.LessOrEqual(t, *s.PSS, *s.RSS)
+			if s.PSS != nil { // the recorder reads it later than the engine reads RSS
+				assert.LessOrEqual(t, *s.PSS, *s.RSS)
+			}
 		}
 		if s.CPU != nil {
 			assert.GreaterOrEqual(t, *s.CPU, cpu)
