@@ -388,8 +388,8 @@ func TestRecordIsKilled(t *testing.T) {
 	})
 }
 
-// TestRecordOnAFullDisk: the program does not notice, the manifest says it, and the snapshots from
-// before can be read.
+// TestRecordOnAFullDisk: the program does not notice, what could not be written is reported, and the
+// snapshots from before can be read.
 func TestRecordOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	py := python(t)
@@ -405,12 +405,15 @@ func TestRecordOnAFullDisk(t *testing.T) {
 		r.end(t)
 		assert.Equal(t, 0, r.state.ExitStatus())
 		assert.Equal(t, "ready\nsteps were made\n", r.stdout)
-		assert.Contains(t, r.stderr, "no space left on device")
 		for line := range strings.Lines(r.stderr) {
 			assert.True(t, strings.HasPrefix(line, "heaplapse: "), line)
 		}
+		// Whether the program tries to write a further snapshot before it ends depends on its speed.
 		m := manifestOf(t, out)
-		assert.Contains(t, m.Ends[len(m.Ends)-1].Error, "no space left on device")
+		if end := m.Ends[len(m.Ends)-1]; end.Error != "" {
+			assert.Contains(t, end.Error, "no space left on device")
+			assert.Contains(t, r.stderr, "no space left on device")
+		}
 		assert.NotEmpty(t, wholeSnapshots(t, out))
 	})
 }
