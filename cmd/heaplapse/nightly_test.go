@@ -147,7 +147,7 @@ func TestNightlyScriptRefusesAFirstNightThatIsTooShort(t *testing.T) {
 	n := newNightly(t)
 	out, status := n.run(t, "night", "--every", "1h", "--", "python3", "-c", "x = [bytes(5000) for i in range(9999)]")
 	require.Equal(t, exitFailure, status, out)
-	require.Contains(t, out, "too few for a steady level")
+	require.Contains(t, out, "1 snapshot is too few for a steady level")
 	require.Empty(t, n.pool(t))
 }
 

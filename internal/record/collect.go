@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -176,23 +175,14 @@ func (c *collector) take(name string, closed bool) {
 // removes an empty file.
 func (c *collector) handleTruncated(path string) {
 	c.truncated++
-	full := c.free() < 2<<20
+	var st unix.Statfs_t
+	full := unix.Statfs(c.dir, &st) == nil && st.Bavail*uint64(st.Bsize) < 2<<20
 	if full {
 		c.problem(fmt.Errorf("%s: %w", c.plan.Dir, unix.ENOSPC))
 	}
 	if info, err := os.Stat(path); full || (err == nil && info.Size() == 0) {
 		_ = os.Remove(path)
 	}
-}
-
-// free returns the free space of the disk of the snapshots, in bytes, or the maximum if it is not
-// known.
-func (c *collector) free() uint64 {
-	var st unix.Statfs_t
-	if err := unix.Statfs(c.dir, &st); err != nil {
-		return math.MaxUint64
-	}
-	return st.Bavail * uint64(st.Bsize)
 }
 
 func (c *collector) add(s *snapshot, fresh bool) {

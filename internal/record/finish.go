@@ -64,12 +64,7 @@ func (c *collector) writeProblems() {
 		c.engineNotes = append(c.engineNotes, written.ProblemText(p))
 	}
 	for _, err := range errs {
-		c.problem(err)
-	}
-	if s := c.lastOf(c.root); s != nil && s.event != nil {
-		if info, err := os.Stat(s.Path); err == nil && c.free() < uint64(info.Size()) {
-			c.problem(fmt.Errorf("%s: %w", c.plan.Dir, unix.ENOSPC)) // there was no room for an event either
-		}
+		c.checkWrite(err)
 	}
 }
 

@@ -60,6 +60,7 @@ type problemEvent struct {
 	Kind   string `json:"kind"`
 	Count  int64  `json:"count"` // since the process image began
 	Detail string `json:"detail"`
+	Errno  int    `json:"errno"` // the error of a system call that failed, or 0
 }
 
 // TriggerName returns the name that the manifest uses. The snapshot before a signal ends the process
@@ -175,13 +176,17 @@ func (f *Events) add(file *eventFile, line []byte, path string) {
 }
 
 // Finish reads the rest of all files, removes them, and returns the problems that they report,
-// ordered by process and kind, and the errors of the files themselves.
+// ordered by process and kind. The errors are those of the files themselves, and those with which
+// the engine failed to write.
 func (f *Events) Finish() (problems []manifest.Problem, errs []error) {
 	for _, path := range f.list(eventsSuffix) { // processes that are not recorded have one, too
 		f.readFile(path)
 	}
 	for path, file := range f.files {
 		for _, p := range file.problems {
+			if p.Errno != 0 {
+				errs = append(errs, &os.PathError{Op: "write", Path: path, Err: unix.Errno(p.Errno)})
+			}
 			problems = append(problems, manifest.Problem{
 				PID: file.pid, Image: file.image, Kind: p.Kind, Count: p.Count, Detail: p.Detail,
 			})

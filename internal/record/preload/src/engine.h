@@ -31,4 +31,7 @@ void hl_leave(void);
 // of its kind.
 void hl_problem(const char *kind, const char *detail);
 
+// hl_problem_error is hl_problem for a system call that failed with an error.
+void hl_problem_error(const char *kind, const char *detail, int error);
+
 #endif

@@ -43,6 +43,7 @@ enum {
     HL_SYS_prlimit64 = 302,
     HL_SYS_process_vm_readv = 310,
     HL_SYS_getrandom = 318,
+    HL_SYS_fallocate = 285,
     HL_SYS_close_range = 436,
     HL_O_DIRECTORY = 0200000,
 };
@@ -71,6 +72,7 @@ enum {
     HL_SYS_fcntl = 25,
     HL_SYS_unlinkat = 35,
     HL_SYS_ftruncate = 46,
+    HL_SYS_fallocate = 47,
     HL_SYS_renameat = 38,
     HL_SYS_faccessat = 48,
     HL_SYS_openat = 56,

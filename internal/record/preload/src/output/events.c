@@ -14,7 +14,10 @@ static bool started;          // the first line has been written
 struct problem {
     const char *kind;
     char detail[200];
-    uint64_t count, written;
+    int error; // an errno, or 0
+    uint64_t count;
+    uint64_t put; // the count of the line that is being written
+    uint64_t written;
 };
 enum { PROBLEMS = 24 };
 static struct problem problems[PROBLEMS];
@@ -28,10 +31,13 @@ static struct problem *problem_of(const char *kind) {
     return &problems[PROBLEMS - 1];
 }
 
-void hl_problem(const char *kind, const char *detail) {
+void hl_problem(const char *kind, const char *detail) { hl_problem_error(kind, detail, 0); }
+
+void hl_problem_error(const char *kind, const char *detail, int error) {
     uint64_t signals = hl_signals_block();
     hl_lock(&problems_lock);
     struct problem *p = problem_of(kind);
+    p->error = error;
     if (p->count++ == 0 && detail) {
         struct hl_text t = hl_text(p->detail, sizeof p->detail);
         hl_put_string(&t, detail);
@@ -49,9 +55,17 @@ static void put_problems(struct hl_file *f) {
         hl_file_room(f, 2048);
         hl_format(&f->text, "{\"problem\":{\"kind\":\"%j\",\"count\":%u", p->kind, p->count);
         if (p->detail[0]) hl_format(&f->text, ",\"detail\":\"%j\"", p->detail);
+        if (p->error) hl_format(&f->text, ",\"errno\":%u", (uint64_t)p->error);
         hl_put_string(&f->text, "}}\n");
-        p->written = p->count;
+        p->put = p->count;
     }
+    hl_unlock(&problems_lock);
+}
+
+// problems_written remembers that the lines of put_problems are in the file.
+static void problems_written(void) {
+    hl_lock(&problems_lock);
+    for (size_t i = 0; i < PROBLEMS; i++) problems[i].written = problems[i].put;
     hl_unlock(&problems_lock);
 }
 
@@ -100,8 +114,16 @@ static int open_events(struct hl_file *f) {
     if (error) return error;
     hl_names_events(path);
     hl_file_open(f, path, HL_O_APPEND, buffer, sizeof buffer);
+    if (f->error == 0) hl_file_reserve(f, sizeof buffer);
     if (!started && f->error == 0) put_start(f, image);
-    started = started || f->error == 0;
+    return 0;
+}
+
+static int close_events(struct hl_file *f) {
+    int error = hl_file_close(f);
+    if (error) return error;
+    started = true;
+    problems_written();
     return 0;
 }
 
@@ -138,7 +160,7 @@ int hl_events_snapshot(const struct hl_snapshot_event *e) {
     put_milliseconds(t, "ms", e->duration);
     put_milliseconds(t, "cpu_ms", e->cpu);
     hl_format(t, ",\"sites\":%u,\"samples\":%u}}\n", e->sites, e->samples);
-    return hl_file_close(&f);
+    return close_events(&f);
 }
 
 int hl_events_problems(void) {
@@ -147,7 +169,7 @@ int hl_events_problems(void) {
     int error = open_events(&f);
     if (error) return error;
     put_problems(&f);
-    return hl_file_close(&f);
+    return close_events(&f);
 }
 
 void hl_problems_forked(void) {

@@ -6,20 +6,46 @@ static long open_file(const char *path, int flags) {
 
 void hl_file_open(struct hl_file *f, const char *path, int flags, char *buffer, size_t size) {
     long fd = open_file(path, flags | HL_O_WRONLY | HL_O_CREAT);
-    *f = (struct hl_file){.fd = (int)fd, .buffer = buffer, .size = size};
+    *f = (struct hl_file){
+        .fd = (int)fd, .append = (flags & HL_O_APPEND) != 0, .buffer = buffer, .size = size};
     f->text = hl_text(buffer, size);
     if (fd < 0) f->error = (int)-fd;
 }
 
-static void flush(struct hl_file *f) {
-    const char *from = f->buffer;
-    while (f->error == 0 && from < f->text.at) {
-        long n = hl_syscall3(HL_SYS_write, f->fd, from, f->text.at - from);
+static int write_all(int fd, const char *from, const char *end) {
+    while (from < end) {
+        long n = hl_syscall3(HL_SYS_write, fd, from, end - from);
         if (n > 0)
             from += n;
         else if (n != -HL_EINTR)
-            f->error = (int)-n;
+            return (int)-n;
     }
+    return 0;
+}
+
+static long size_of(int fd) {
+    enum { SEEK_END = 2 };
+    return hl_syscall3(HL_SYS_lseek, fd, 0, SEEK_END);
+}
+
+void hl_file_reserve(const struct hl_file *f, size_t n) {
+    enum { KEEP_SIZE = 1 };
+    long size = size_of(f->fd);
+    if (size >= 0) hl_syscall4(HL_SYS_fallocate, f->fd, KEEP_SIZE, 0, size + (long)n);
+}
+
+int hl_file_append(int fd, const char *text, size_t n) {
+    long size = size_of(fd);
+    int error = write_all(fd, text, text + n);
+    if (error != 0 && size >= 0) hl_syscall2(HL_SYS_ftruncate, fd, size);
+    return error;
+}
+
+static void flush(struct hl_file *f) {
+    size_t n = (size_t)(f->text.at - f->buffer);
+    if (f->error == 0)
+        f->error = f->append ? hl_file_append(f->fd, f->buffer, n)
+                             : write_all(f->fd, f->buffer, f->text.at);
     f->text = hl_text(f->buffer, f->size);
 }
 

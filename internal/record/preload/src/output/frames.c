@@ -6,6 +6,7 @@
 // hl_name takes no lock, so that it may be called in signal handlers and around forks: memory is
 // taken by atomic additions, and an entry is published by one compare-and-swap.
 #include "base/text.h"
+#include "output/file.h"
 #include "stack.h"
 
 enum {
@@ -163,13 +164,7 @@ static bool has_first_line; // the file has been started by this process
 
 // write_lines appends complete lines. If they do not fit, none of them is left in the file.
 static bool write_lines(int fd, const struct hl_text *t, const char *buffer) {
-    enum { SEEK_END = 2 };
-    long size = hl_syscall3(HL_SYS_lseek, fd, 0, SEEK_END);
-    long length = t->at - buffer;
-    long written = hl_syscall3(HL_SYS_write, fd, buffer, length);
-    if (written == length) return true;
-    if (written > 0 && size >= 0) hl_syscall2(HL_SYS_ftruncate, fd, size);
-    return false;
+    return hl_file_append(fd, buffer, (size_t)(t->at - buffer)) == 0;
 }
 
 static void put_frame(struct hl_text *t, uint32_t i, const struct frame *f, uint64_t image) {

@@ -155,12 +155,8 @@ static int write_file(const char *path, const struct copy *c, uint64_t image) {
 
 // --- the whole ---
 
-static void report(const char *what, int error) {
-    static char detail[128];
-    struct hl_text t = hl_text(detail, sizeof detail);
-    hl_format(&t, "%s: error %u", what, (uint64_t)error);
-    hl_put_end(&t);
-    hl_problem("write-failed", detail);
+static void report(const char *detail, int error) {
+    hl_problem_error("write-failed", detail, error);
 }
 
 static const char *base_name(const char *path) {
@@ -204,8 +200,8 @@ bool hl_snapshot_write(enum hl_trigger trigger) {
                                   .cpu = hl_clock(HL_THREAD_CPU)};
     check_clock(e.time, e.duration);
     int error = hl_names_image(&image);
-    if (error) return report("the events file", error), false;
-    if (!take_copy(&c)) return report("the tables", HL_ENOMEM), false;
+    if (error) return report("the events file could not be written", error), false;
+    if (!take_copy(&c)) return report("the tables could not be copied", HL_ENOMEM), false;
     round_sums(&c);
     hl_names_frames(frames);
     if (!hl_names_write(frames, hl_process.pid, image, hl_process.started_at))
@@ -219,7 +215,7 @@ bool hl_snapshot_write(enum hl_trigger trigger) {
     error = write_all(&c, image, &e);
     hl_pages_free(c.sums, c.size);
     if (error) {
-        report("a snapshot", error);
+        report("a snapshot could not be written", error);
         hl_events_problems();
     }
     return error == 0;
