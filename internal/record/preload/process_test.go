@@ -52,16 +52,22 @@ func TestForks(t *testing.T) {
 }
 
 // TestStress runs a program with threads that come and go, a signal handler, and a library that is
-// loaded and unloaded.
+// loaded and unloaded while other threads look for an interpreter.
 func TestStress(t *testing.T) {
 	program := processProgram(t)
 	library := filepath.Join(t.TempDir(), "unloaded.so")
 	out, err := exec.Command("gcc", "-O1", "-fPIC", "-shared", "-o", library, "testdata/unloaded.c").CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	r := record(t, "period=256 every=10", program, "stress", library).run(t)
-	assert.Equal(t, "ok\n", r.stdout.String())
-	assert.NotEmpty(t, r.snapshots(t))
-	assert.Empty(t, problems(r.events(t, r.cmd.Process.Pid)))
+	times := 10
+	if testutil.Full() {
+		times = 300
+	}
+	for range times {
+		r := record(t, "period=256 every=10", program, "stress", library).run(t)
+		assert.Equal(t, "ok\n", r.stdout.String())
+		assert.NotEmpty(t, r.snapshots(t))
+		assert.Empty(t, problems(r.events(t, r.cmd.Process.Pid)))
+	}
 }
 
 // TestExec checks that the last state of a process image is not lost, and that the next image of the

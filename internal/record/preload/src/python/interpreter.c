@@ -14,6 +14,19 @@ static uintptr_t searched; // the list of modules that had no interpreter
 
 enum { NO_MINOR = -1 };
 
+// The interpreter may be a library that is unloaded. users is the number of threads that use it, or
+// look for it; unloading is the number of calls of dlclose, which wait for them.
+static uint32_t users, unloading;
+
+// enter makes the thread a user until it calls hl_interpreter_done. It reports whether the
+// libraries may be used: none is being unloaded by dlclose.
+static bool enter(void) {
+    __atomic_fetch_add(&users, 1, __ATOMIC_SEQ_CST);
+    return __atomic_load_n(&unloading, __ATOMIC_SEQ_CST) == 0;
+}
+
+void hl_interpreter_done(void) { __atomic_fetch_sub(&users, 1, __ATOMIC_SEQ_CST); }
+
 // --- the search ---
 
 struct wanted {
@@ -84,19 +97,31 @@ static void take(const struct hl_module *m) {
 // examine takes the module as the interpreter if it has one. It reports whether it has.
 static bool examine(struct hl_window *w, const struct hl_module *m) {
     uintptr_t runtime = hl_module_symbol(w, m, "_PyRuntime", NULL);
-    enum { TABLE = 100 * sizeof(uint64_t) };
+    uint64_t table[100]; // the start of _PyRuntime
     const char *reason = NULL;
     if (runtime == 0) return false;
     int minor = minor_version(w, m);
-    if (minor == NO_MINOR || !hl_readable(w, runtime, TABLE))
+    if (minor == NO_MINOR || !hl_copy(w, table, runtime, sizeof table))
         refuse(minor, "has an unknown version");
-    else if (!hl_layout_of(minor, (const void *)runtime, &found.layout, &reason))
+    else if (!hl_layout_of(minor, table, &found.layout, &reason))
         refuse(minor, reason);
     else if (!find_functions(w, m, &found))
         refuse(minor, "does not export its functions");
     else
         take(m);
     return true;
+}
+
+// search looks for an interpreter in the modules. Other threads load and unload libraries
+// meanwhile.
+static void search(void) {
+    struct hl_window w = {.unstable = true};
+    uintptr_t list = hl_module_list(&w), at = 0;
+    struct hl_module m;
+    if (list != searched)
+        while (hl_module_next(&w, &at, &m) && !examine(&w, &m)) {
+        }
+    searched = list;
 }
 
 void hl_interpreter_search(bool *is_new) {
@@ -107,13 +132,8 @@ void hl_interpreter_search(bool *is_new) {
     // The list is long in large programs, so that it is looked at only now and then.
     if (__atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED) % SELDOM != 0) return;
     if (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE) != 0) return;
-    struct hl_window w = {.lo = 0};
-    uintptr_t list = hl_module_list(&w), at = 0;
-    struct hl_module m;
-    if (list != searched)
-        while (hl_module_next(&w, &at, &m) && !examine(&w, &m)) {
-        }
-    searched = list;
+    if (enter()) search();
+    hl_interpreter_done();
     *is_new = __atomic_load_n(&state, __ATOMIC_ACQUIRE) == FOUND;
     __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
 }
@@ -122,20 +142,11 @@ void hl_interpreter_refuse(const char *reason) { refuse(found.layout.minor, reas
 
 // --- the state of the interpreter ---
 
-// The interpreter may be a library that is unloaded. users is the number of threads that use it;
-// unloading is the number of calls of dlclose, which wait for them.
-static uint32_t users, unloading;
-
 static bool begin(void) {
-    __atomic_fetch_add(&users, 1, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == FOUND &&
-        __atomic_load_n(&unloading, __ATOMIC_SEQ_CST) == 0)
-        return true;
+    if (enter() && __atomic_load_n(&state, __ATOMIC_ACQUIRE) == FOUND) return true;
     hl_interpreter_done();
     return false;
 }
-
-void hl_interpreter_done(void) { __atomic_fetch_sub(&users, 1, __ATOMIC_SEQ_CST); }
 
 const struct hl_interpreter *hl_interpreter(void) {
     if (!begin()) return NULL;
@@ -167,7 +178,7 @@ void hl_python_unloading(void) {
 }
 
 void hl_python_unloaded(void) {
-    struct hl_window w = {.lo = 0};
+    struct hl_window w = {.unstable = true};
     struct hl_module m;
     uintptr_t at = 0;
     bool is_loaded = false;

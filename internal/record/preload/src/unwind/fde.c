@@ -98,7 +98,7 @@ static bool read_cie(struct hl_window *w, uintptr_t at, uintptr_t end, struct hl
 
 bool hl_fde_find(struct hl_window *w, uintptr_t pc, struct hl_fde *fde) {
     // Where the tables end is not known. They are addressed by offsets of 32 bits with a sign.
-    uintptr_t header = hl_unwind_table(w, pc), end = header + INT32_MAX;
+    uintptr_t header = hl_unwind_table(pc), end = header + INT32_MAX;
     if (header == 0 || end < header) return false;
     fde->address = search(w, header, end, pc);
     struct hl_reader r = {w, 0, 0, false};

@@ -12,6 +12,7 @@ enum { HL_PAGE = 4096 }; // larger pages are multiples of it
 struct hl_window {
     uintptr_t lo, hi;
     bool trusting; // pages that were found readable a moment ago still are
+    bool unstable; // another thread may unmap the memory at any time: the kernel reads it
 };
 
 // hl_memory_forget makes the kernel be asked again about all pages. It is called now and then, and
@@ -31,14 +32,15 @@ static inline bool hl_readable(struct hl_window *w, uintptr_t addr, size_t n) {
     return true;
 }
 
+// hl_copy reads n bytes.
+bool hl_copy(struct hl_window *w, void *to, uintptr_t addr, size_t n);
+
 // hl_load reads a word.
 static inline bool hl_load(struct hl_window *w, uintptr_t addr, uintptr_t *value) {
+    if (w->unstable) return hl_copy(w, value, addr, sizeof *value);
     if (!hl_readable(w, addr, sizeof *value)) return false;
     __builtin_memcpy(value, (const void *)addr, sizeof *value);
     return true;
 }
-
-// hl_copy reads n bytes.
-bool hl_copy(struct hl_window *w, void *to, uintptr_t addr, size_t n);
 
 #endif

@@ -190,7 +190,8 @@ static void add_object(struct hl_window *w, const struct hl_module *o, bool prog
 
 // update makes the index again if the list has changed. It returns false if it has not, or if
 // another thread does it.
-static bool update(struct hl_window *w) {
+static bool update(void) {
+    struct hl_window unstable = {.unstable = true}, *w = &unstable;
     uint32_t version = __atomic_load_n(&indexed.version, __ATOMIC_ACQUIRE);
     uintptr_t list = hl_module_list(w);
     if (version & 1 || list == __atomic_load_n(&indexed.list, __ATOMIC_RELAXED) ||
@@ -226,11 +227,11 @@ static uintptr_t lookup(uintptr_t pc) {
 
 // --- tables ---
 
-uintptr_t hl_unwind_table(struct hl_window *w, uintptr_t pc) {
+uintptr_t hl_unwind_table(uintptr_t pc) {
     if (&_dl_find_object != NULL) {
         struct found f;
         return _dl_find_object((void *)pc, &f) == 0 ? f.table : 0;
     }
     uintptr_t table = lookup(pc);
-    return table == 0 && update(w) ? lookup(pc) : table;
+    return table == 0 && update() ? lookup(pc) : table;
 }

@@ -29,6 +29,6 @@ uintptr_t hl_module_symbol(struct hl_window *w, const struct hl_module *o, const
 
 // hl_unwind_table returns the address of the .eh_frame_hdr of the object whose code contains pc,
 // or 0.
-uintptr_t hl_unwind_table(struct hl_window *w, uintptr_t pc);
+uintptr_t hl_unwind_table(uintptr_t pc);
 
 #endif
