@@ -298,7 +298,10 @@ func (c *collector) write(p *process, s *snapshot, live bool) {
 		r.CPU = proc.CPU(p.pid)
 	}
 	if e := s.event; e != nil { // what the process itself measured at that moment
-		r.RSS, r.PSS, r.CPU = cmp.Or(e.RSS, r.RSS), cmp.Or(e.PSS, r.PSS), cmp.Or(e.CPU, r.CPU)
+		r.CPU = cmp.Or(e.CPU, r.CPU)
+		if r.PSS == nil { // RSS and PSS are of the same moment
+			r.RSS = cmp.Or(e.RSS, r.RSS)
+		}
 	}
 	c.checkWrite(c.out.Snapshot(r))
 }

@@ -50,7 +50,6 @@ type Event struct {
 	Trigger string `json:"trigger"`
 	Signal  int    `json:"signal"` // that ended the process, or 0
 	RSS     *int64 `json:"rss"`
-	PSS     *int64 `json:"pss"`
 	CPU     *int64 `json:"cpu_ns"`
 
 	Image int `json:"-"` // number of the process image, which the first line of the file tells

@@ -42,7 +42,6 @@ func TestEventsOfSnapshots(t *testing.T) {
 	require.Equal(t, TriggerTime, e.TriggerName())
 	require.Equal(t, int64(4096), *e.RSS)
 	require.Equal(t, int64(5), *e.CPU)
-	require.Nil(t, e.PSS)
 	require.Equal(t, time.Second.Nanoseconds(), e.Time)
 	require.Nil(t, f.Of(snapshotNamed(2)), "its line is not complete")
 
