@@ -21,8 +21,7 @@ func Check(path string) error {
 	if err != nil {
 		return err
 	}
-	w := walker{uid: uint32(os.Geteuid())}
-	end, err := w.walk(path)
+	end, err := walker{}.walk(path)
 	if err != nil {
 		return err
 	}
@@ -33,10 +32,8 @@ func Check(path string) error {
 	return nil
 }
 
-// walker follows a path from the root directory, one component at a time. It trusts root and the
-// user uid.
+// walker follows a path from the root directory, one component at a time.
 type walker struct {
-	uid uint32
 	// create, if not 0, is the mode of directories that walk creates if they are missing. The umask
 	// does not apply to them.
 	create uint32
@@ -55,7 +52,7 @@ func (p *place) close() { _ = unix.Close(p.fd) }
 const maxLinks = 40
 
 // walk opens the file at an absolute path. It returns an error if another user can replace it.
-func (w *walker) walk(path string) (*place, error) {
+func (w walker) walk(path string) (*place, error) {
 	for range maxLinks {
 		end, next, err := w.descend(path)
 		if err != nil || next == "" {
@@ -68,8 +65,8 @@ func (w *walker) walk(path string) (*place, error) {
 
 // descend walks to the end of the path, or to its first symbolic link: then next is the path with
 // the link replaced by its target.
-func (w *walker) descend(path string) (end *place, next string, err error) {
-	at, err := w.open(unix.AT_FDCWD, "/", "/")
+func (w walker) descend(path string) (end *place, next string, err error) {
+	at, err := open(unix.AT_FDCWD, "/", "/")
 	if err != nil {
 		return nil, "", err
 	}
@@ -94,16 +91,16 @@ func (w *walker) descend(path string) (end *place, next string, err error) {
 }
 
 // enter opens an entry of a directory, which it creates if necessary.
-func (w *walker) enter(dir *place, name string) (*place, error) {
+func (w walker) enter(dir *place, name string) (*place, error) {
 	path := filepath.Join(dir.path, name)
-	entry, err := w.open(dir.fd, name, path)
+	entry, err := open(dir.fd, name, path)
 	if w.create == 0 || !errors.Is(err, unix.ENOENT) {
 		return entry, err
 	}
 	if err := unix.Mkdirat(dir.fd, name, w.create); err != nil && !errors.Is(err, unix.EEXIST) {
 		return nil, &os.PathError{Op: "mkdir", Path: path, Err: err}
 	}
-	if entry, err = w.open(dir.fd, name, path); err != nil {
+	if entry, err = open(dir.fd, name, path); err != nil {
 		return nil, err
 	}
 	if err := unix.Fchmodat(dir.fd, name, w.create, 0); err != nil {
@@ -115,14 +112,14 @@ func (w *walker) enter(dir *place, name string) (*place, error) {
 
 // open opens a file for its properties, or a symbolic link itself. It returns an error if another
 // user can change the file.
-func (w *walker) open(dir int, name, path string) (*place, error) {
+func open(dir int, name, path string) (*place, error) {
 	fd, err := unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: path, Err: err}
 	}
 	p := &place{fd: fd, path: path}
 	if err = unix.Fstat(fd, &p.stat); err == nil {
-		err = w.trusts(p)
+		err = p.trusted()
 	}
 	if err != nil {
 		p.close()
@@ -131,9 +128,10 @@ func (w *walker) open(dir int, name, path string) (*place, error) {
 	return p, nil
 }
 
-// trusts returns an error if another user can change a file, or replace an entry of a directory.
-func (w *walker) trusts(p *place) error {
-	if p.stat.Uid != 0 && p.stat.Uid != w.uid {
+// trusted returns an error if a user other than root and the user of this process can change a
+// file, or replace an entry of a directory.
+func (p *place) trusted() error {
+	if p.stat.Uid != 0 && p.stat.Uid != uint32(os.Geteuid()) {
 		return fmt.Errorf("%s belongs to user %d", p.path, p.stat.Uid)
 	}
 	kind := p.stat.Mode & unix.S_IFMT
