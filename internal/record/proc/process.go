@@ -60,19 +60,26 @@ func ParseStat(stat []byte) (parent int, ticks int64, ok bool) {
 
 // User returns the effective user of a process. It returns false if the process has ended.
 func User(pid int) (user int, ok bool) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
+	fields := strings.Fields(statusField(pid, "Uid")) // real, effective, saved, of files
+	if len(fields) < 2 {
 		return 0, false
 	}
+	user, err := strconv.Atoi(fields[1])
+	return user, err == nil
+}
+
+// statusField returns a field of /proc/PID/status, or "" if the process has ended.
+func statusField(pid int, name string) string {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return ""
+	}
 	for line := range strings.Lines(string(data)) {
-		if rest, found := strings.CutPrefix(line, "Uid:"); found { // real, effective, saved, of files
-			if fields := strings.Fields(rest); len(fields) > 1 {
-				user, err = strconv.Atoi(fields[1])
-				return user, err == nil
-			}
+		if value, ok := strings.CutPrefix(line, name+":"); ok {
+			return strings.TrimSpace(value)
 		}
 	}
-	return 0, false
+	return ""
 }
 
 // bootTime returns the time when the system started. Ticks are counted from then, at 100 per second
@@ -174,15 +181,6 @@ func CPU(pid int) *int64 {
 
 // Catches reports whether a process has a handler for a signal.
 func Catches(pid, signal int) bool {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return false
-	}
-	for line := range strings.Lines(string(data)) {
-		if rest, ok := strings.CutPrefix(line, "SigCgt:"); ok {
-			mask, err := strconv.ParseUint(strings.TrimSpace(rest), 16, 64)
-			return err == nil && signal > 0 && mask&(1<<(signal-1)) != 0
-		}
-	}
-	return false
+	mask, err := strconv.ParseUint(statusField(pid, "SigCgt"), 16, 64)
+	return err == nil && signal > 0 && mask&(1<<(signal-1)) != 0
 }
