@@ -10,8 +10,6 @@ import (
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/preload"
 	"github.com/heaplapse/heaplapse/internal/record/preloadfile"
-	"github.com/heaplapse/heaplapse/internal/record/sig"
-	"github.com/heaplapse/heaplapse/internal/units"
 )
 
 // builtin is heaplapse's own engine. It records a sample of the allocations of any allocator, the
@@ -80,8 +78,7 @@ func (e builtin) cost(o *Options) string {
 	if e.period(o) == 1 {
 		return "records every allocation: exact, but slower"
 	}
-	return fmt.Sprintf("takes one sample per %s allocated: a few percent slower, and sizes are estimates",
-		units.RoundBytes(e.period(o)))
+	return sampledCost(e.period(o))
 }
 
 func (builtin) when(o *Options, _ bool) string { return whenText(o, timerText(o, true)) }
@@ -99,10 +96,4 @@ func (builtin) trigger(*Options, *snapshot, *snapshot, int64) string { return ""
 
 // dumpSignal returns the signal that the user chose. The engine itself takes a snapshot before it
 // lets SIGTERM and SIGINT reach the program.
-func (builtin) dumpSignal(o *Options, _ bool) int {
-	if o.Signal == "" {
-		return 0
-	}
-	n, _ := sig.Number(o.Signal)
-	return n
-}
+func (builtin) dumpSignal(o *Options, _ bool) int { return o.signalNumber() }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/internal/record/program"
+	"github.com/heaplapse/heaplapse/internal/record/sig"
+	"github.com/heaplapse/heaplapse/internal/units"
 )
 
 // engine is a profiling allocator that can be preloaded. To add an engine, implement this interface
@@ -60,6 +62,42 @@ func timerText(o *Options, agent bool) string {
 		return fmt.Sprintf("every %d s", wholeSeconds(o))
 	}
 	return fmt.Sprintf("every %s", o.Every)
+}
+
+// whenText describes the times of snapshots of an engine that supports all options. timer is the text
+// of the timer.
+func whenText(o *Options, timer string) string {
+	var alloc, inuse, sig string
+	if o.EveryAlloc > 0 {
+		alloc = "every " + units.RoundBytes(o.EveryAlloc) + " allocated"
+	}
+	if o.EveryInuse > 0 {
+		inuse = "at every new maximum of the heap by " + units.RoundBytes(o.EveryInuse)
+	}
+	if o.Signal != "" {
+		sig = "at SIG" + signalLabel(o.Signal)
+	}
+	return joinTexts(timer, alloc, inuse, sig)
+}
+
+// signalLabel returns the name of a signal without SIG, or its number if it has no name.
+func signalLabel(text string) string {
+	if n, err := sig.Number(text); err == nil {
+		return cmp.Or(sig.TrimSIG(sig.Name(n)), fmt.Sprint(n))
+	}
+	return text
+}
+
+// signalNumber returns the number of the signal that the user chose, or 0.
+func (o *Options) signalNumber() int {
+	n, _ := sig.Number(o.Signal)
+	return n
+}
+
+// sampledCost describes the overhead and the accuracy of an engine that samples.
+func sampledCost(period int64) string {
+	return fmt.Sprintf("takes one sample per %s allocated: a few percent slower, and sizes are estimates",
+		units.RoundBytes(period))
 }
 
 // joinTexts joins the texts that are not empty.

@@ -115,8 +115,7 @@ func (e jemalloc) settings(o *Options, prefix string, agent bool) []Setting {
 }
 
 func (e jemalloc) cost(o *Options) string {
-	text := fmt.Sprintf("takes one sample per %s allocated: a few percent slower, and sizes are estimates",
-		units.RoundBytes(e.period(o)))
+	text := sampledCost(e.period(o))
 	if o.SamplePeriod > 0 && o.SamplePeriod != e.period(o) {
 		text += fmt.Sprintf(" (%s %s rounded to a power of two)", o.Flags.Of(option.SamplePeriod),
 			units.RoundBytes(o.SamplePeriod))

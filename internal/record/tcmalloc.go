@@ -3,18 +3,14 @@
 package record
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
 	"regexp"
 	"strconv"
 	"time"
 
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/program"
-	"github.com/heaplapse/heaplapse/internal/record/sig"
 	"github.com/heaplapse/heaplapse/internal/record/written"
-	"github.com/heaplapse/heaplapse/internal/units"
 )
 
 // tcmalloc is gperftools' heap profiler. It records every allocation.
@@ -64,8 +60,7 @@ func (tcmalloc) refuse(o *Options, _ bool) error {
 const lastDumpSignal = 53
 
 func (tcmalloc) dumpSignal(o *Options, agent bool) int {
-	if o.Signal != "" {
-		n, _ := sig.Number(o.Signal)
+	if n := o.signalNumber(); n != 0 {
 		return n
 	}
 	if !agent {
@@ -117,22 +112,6 @@ func (tcmalloc) cost(*Options) string {
 
 func (tcmalloc) when(o *Options, agent bool) string { return whenText(o, timerText(o, agent)) }
 
-// whenText describes the times of snapshots of an engine that supports all options. timer is the text
-// of the timer.
-func whenText(o *Options, timer string) string {
-	var alloc, inuse, sig string
-	if o.EveryAlloc > 0 {
-		alloc = "every " + units.RoundBytes(o.EveryAlloc) + " allocated"
-	}
-	if o.EveryInuse > 0 {
-		inuse = "at every new maximum of the heap by " + units.RoundBytes(o.EveryInuse)
-	}
-	if o.Signal != "" {
-		sig = "at SIG" + signalLabel(o.Signal)
-	}
-	return joinTexts(timer, alloc, inuse, sig)
-}
-
 func (tcmalloc) period(*Options) int64 { return 0 }
 
 // trigger follows the order of gperftools' MaybeDumpProfileLocked: bytes allocated, then bytes in
@@ -154,12 +133,4 @@ func (tcmalloc) trigger(o *Options, s, before *snapshot, highest int64) string {
 		return written.TriggerManual
 	}
 	return written.TriggerExit
-}
-
-// signalLabel returns the name of a signal without SIG, or its number if it has no name.
-func signalLabel(text string) string {
-	if n, err := sig.Number(text); err == nil {
-		return cmp.Or(sig.TrimSIG(sig.Name(n)), fmt.Sprint(n))
-	}
-	return text
 }
