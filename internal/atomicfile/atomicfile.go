@@ -13,10 +13,8 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 )
 
@@ -142,9 +140,6 @@ func replace(path string, o Options, content func(io.Writer) error) error {
 	return err
 }
 
-// attempts is how often another random name is tried.
-const attempts = 1000
-
 // maxName is the longest name of a file, in bytes, on the usual file systems.
 const maxName = 255
 
@@ -162,18 +157,10 @@ func create(path string, mode fs.FileMode) (*os.File, error) {
 	if room := maxName - len("."+infix) - 10; len(base) > room {
 		base = base[:room]
 	}
-	var err error
-	for range attempts {
-		name := dir + "." + base + infix + strconv.FormatUint(uint64(rand.Uint32()), 10)
-		f, failed := unfinished.create(name, perm)
-		if failed == nil {
-			return f, nil
-		}
-		if err = failed; !errors.Is(err, fs.ErrExist) {
-			break
-		}
-	}
-	return nil, err
+	_, f, err := unfinished.create(dir+"."+base, func(name string) (*os.File, error) {
+		return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	})
+	return f, err
 }
 
 // remove removes a temporary file, which RemoveUnfinished may have removed before.

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// acquire locks a new file for as long as the result is open. It returns false if the file is gone or
-// locked. Without locks, or if the file cannot be opened again, the lock is nil.
+// acquire locks a new file or directory for as long as the result is open. It returns false if it is
+// gone or locked. Without locks, or if it cannot be opened again, the lock is nil.
 func acquire(name string) (lock *os.File, ok bool) {
 	f, err := open(name)
 	if err != nil {
@@ -22,7 +22,7 @@ func acquire(name string) (lock *os.File, ok bool) {
 	case err != nil:
 		_ = f.Close()
 		return nil, true
-	case unlinked(f):
+	case gone(name):
 		_ = f.Close()
 		return nil, false
 	}
@@ -55,8 +55,9 @@ func ours(info os.FileInfo) bool {
 	return ok && int(s.Uid) == os.Geteuid()
 }
 
-// unlinked reports whether a file has no name any more.
-func unlinked(f *os.File) bool {
-	var s syscall.Stat_t
-	return syscall.Fstat(int(f.Fd()), &s) == nil && s.Nlink == 0
+// gone reports whether nothing has the name. It does not use the number of links, which file systems
+// count differently for directories.
+func gone(name string) bool {
+	_, err := os.Lstat(name)
+	return errors.Is(err, os.ErrNotExist)
 }

@@ -1,12 +1,8 @@
 package atomicfile
 
 import (
-	"errors"
-	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
 )
 
 // TempDir makes a directory for temporary files, which only this user can read, and returns a
@@ -14,39 +10,16 @@ import (
 // call of TempDir does.
 func TempDir() (dir string, remove func(), err error) {
 	unfinished.sweep(os.TempDir())
-	for range attempts {
-		dir = filepath.Join(os.TempDir(), ".heaplapse"+infix+strconv.FormatUint(uint64(rand.Uint32()), 10))
-		if err = unfinished.mkdir(dir); err == nil {
-			return dir, func() { unfinished.rmdir(dir) }, nil
-		}
-		if !errors.Is(err, fs.ErrExist) {
-			break
-		}
+	dir, _, err = unfinished.create(filepath.Join(os.TempDir(), ".heaplapse"), func(name string) (*os.File, error) {
+		return nil, os.Mkdir(name, 0o700)
+	})
+	if err != nil {
+		return "", nil, err
 	}
-	return "", nil, err
-}
-
-// mkdir makes a directory, with a lock on it.
-func (t *temporaries) mkdir(dir string) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.closed {
-		return &fs.PathError{Op: "mkdir", Path: dir, Err: errEnding}
-	}
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return err
-	}
-	lock, ok := acquire(dir)
-	if _, err := os.Lstat(dir); !ok || err != nil {
-		return &fs.PathError{Op: "mkdir", Path: dir, Err: fs.ErrExist}
-	}
-	t.add(dir, lock)
-	return nil
-}
-
-func (t *temporaries) rmdir(dir string) {
-	removeAll(dir)
-	t.done(dir)
+	return dir, func() {
+		removeAll(dir)
+		unfinished.done(dir)
+	}, nil
 }
 
 // removals is the number of attempts to remove a directory to which another process adds files.

@@ -3,8 +3,10 @@ package atomicfile
 import (
 	"errors"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 )
 
@@ -33,31 +35,44 @@ func RemoveUnfinished() {
 	}
 }
 
-// create makes a new file, with a lock on it.
-func (t *temporaries) create(name string, perm fs.FileMode) (*os.File, error) {
+// attempts is how often another random name is tried.
+const attempts = 1000
+
+// create calls a function that makes a file or a directory, with a new name that begins with prefix,
+// and locks it. The function returns nil for a directory.
+func (t *temporaries) create(
+	prefix string, create func(name string) (*os.File, error),
+) (name string, f *os.File, err error) {
+	for range attempts {
+		name = prefix + infix + strconv.FormatUint(uint64(rand.Uint32()), 10)
+		if f, err = t.try(name, create); !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	return name, f, err
+}
+
+// try makes a file or a directory with a name, and locks it.
+func (t *temporaries) try(name string, create func(name string) (*os.File, error)) (*os.File, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: errEnding}
+		return nil, &fs.PathError{Op: "create", Path: name, Err: errEnding}
 	}
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	f, err := create(name)
 	if err != nil {
 		return nil, err
 	}
 	lock, ok := acquire(name)
-	if !ok { // another process took the file for that of a dead one before it was locked
-		_ = f.Close()
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrExist}
+	if !ok { // another process took it for that of a dead one before it was locked
+		_ = f.Close() // does nothing for a directory
+		return nil, &fs.PathError{Op: "create", Path: name, Err: fs.ErrExist}
 	}
-	t.add(name, lock)
-	return f, nil
-}
-
-func (t *temporaries) add(name string, lock *os.File) {
 	if t.locks == nil {
 		t.locks = map[string]*os.File{}
 	}
 	t.locks[name] = lock
+	return f, nil
 }
 
 // done releases the lock of a file that is renamed or removed.
