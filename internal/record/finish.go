@@ -230,28 +230,24 @@ func (c *collector) images() []*image {
 // keepFrames adds the frames files of the process images that have snapshots to the manifest, and
 // removes those of the others.
 func (c *collector) keepFrames() {
+	owners := map[string]int{} // by path: the process
+	for _, pid := range c.pids() {
+		for _, img := range c.procs[pid].images {
+			if len(img.series) > 0 {
+				owners[written.ImageName(c.plan.prefix, pid, img.number, manifest.FramesSuffix)] = pid
+			}
+		}
+	}
 	for _, path := range c.events.Frames() {
-		name := filepath.Base(path)
-		pid, kept := c.ownerOfFrames(name)
+		pid, kept := owners[path]
 		if !kept {
 			_ = os.Remove(path)
 			continue
 		}
-		c.checkWrite(c.out.File(manifest.File{File: name, Path: path, Kind: manifest.KindFrames, PID: pid}))
+		c.checkWrite(c.out.File(manifest.File{
+			File: filepath.Base(path), Path: path, Kind: manifest.KindFrames, PID: pid,
+		}))
 	}
-}
-
-// ownerOfFrames returns the process that wrote a frames file, and whether snapshots of the process
-// image are kept.
-func (c *collector) ownerOfFrames(name string) (pid int, kept bool) {
-	for _, pid := range c.pids() {
-		for _, img := range c.procs[pid].images {
-			if name == filepath.Base(written.ImageName(c.plan.prefix, pid, img.number, manifest.FramesSuffix)) {
-				return pid, len(img.series) > 0
-			}
-		}
-	}
-	return 0, false
 }
 
 // truncationError returns an error if snapshots were truncated.
