@@ -5,7 +5,6 @@ package record
 import (
 	"bufio"
 	"bytes"
-	"debug/elf"
 	"fmt"
 	"os"
 	"os/exec"
@@ -44,7 +43,7 @@ type agentRig struct {
 func newAgentRig(t *testing.T, linkFlags ...string) *agentRig {
 	t.Helper()
 	gcc := testutil.Need(t, "gcc")
-	machine := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[runtime.GOARCH]
+	machine := testutil.Machine()
 	if agent.For(machine) == nil {
 		t.Skip("there is no agent for " + runtime.GOARCH)
 	}

@@ -148,24 +148,9 @@ func FuzzNotes(f *testing.F) {
 // TestAgentIsBuiltFromItsSource builds the agents with the same compiler and compares them with the
 // embedded files.
 func TestAgentIsBuiltFromItsSource(t *testing.T) {
-	clang := testutil.Need(t, "clang")
-	testutil.Need(t, "ld.lld")
-	version, err := exec.Command(clang, "--version").Output()
-	require.NoError(t, err)
-	line, _, _ := strings.Cut(string(version), "\n")
-	if !bytes.Contains(agent.For(elf.EM_X86_64), []byte(strings.TrimSpace(line))) {
-		t.Skipf("another compiler than %s built the agents", line)
-	}
-	dir := t.TempDir()
-	out, err := exec.Command("agent/build.sh", dir).CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	for machine, name := range map[elf.Machine]string{
-		elf.EM_X86_64: "agent-x86_64.so", elf.EM_AARCH64: "agent-aarch64.so",
-	} {
-		got, err := os.ReadFile(filepath.Join(dir, name))
-		require.NoError(t, err)
-		assert.True(t, bytes.Equal(agent.For(machine), got), "%s was not built from agent.c: run make agent", name)
-	}
+	testutil.SameBuild(t, "agent/build.sh", map[string][]byte{
+		"agent-x86_64.so": agent.For(elf.EM_X86_64), "agent-aarch64.so": agent.For(elf.EM_AARCH64),
+	}, "make agent")
 }
 
 // TestAgentImportsNoLibrary checks that the agent can be loaded with any C library.

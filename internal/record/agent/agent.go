@@ -7,6 +7,8 @@ package agent
 import (
 	"debug/elf"
 	_ "embed" // the agents
+
+	"github.com/heaplapse/heaplapse/internal/record/preloadfile"
 )
 
 var (
@@ -20,12 +22,4 @@ var (
 const Name = "heaplapse-agent.so"
 
 // For returns the agent for a processor, or nil if there is none.
-func For(m elf.Machine) []byte {
-	switch m {
-	case elf.EM_X86_64:
-		return x86
-	case elf.EM_AARCH64:
-		return arm
-	}
-	return nil
-}
+func For(m elf.Machine) []byte { return preloadfile.ForMachine(m, x86, arm) }

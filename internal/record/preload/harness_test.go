@@ -25,7 +25,7 @@ import (
 // engineFile writes the engine for this processor into a temporary directory.
 func engineFile(t *testing.T) string {
 	t.Helper()
-	machine := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[runtime.GOARCH]
+	machine := testutil.Machine()
 	if Object(machine) == nil {
 		t.Skip("there is no engine for " + runtime.GOARCH)
 	}

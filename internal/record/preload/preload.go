@@ -7,6 +7,8 @@ package preload
 import (
 	"debug/elf"
 	_ "embed" // the engines
+
+	"github.com/heaplapse/heaplapse/internal/record/preloadfile"
 )
 
 var (
@@ -23,12 +25,4 @@ const Name = "heaplapse-engine.so"
 const Variable = "HEAPLAPSE_ENGINE"
 
 // Object returns the engine for a processor, or nil if there is none.
-func Object(m elf.Machine) []byte {
-	switch m {
-	case elf.EM_X86_64:
-		return x86
-	case elf.EM_AARCH64:
-		return arm
-	}
-	return nil
-}
+func Object(m elf.Machine) []byte { return preloadfile.ForMachine(m, x86, arm) }

@@ -3,13 +3,11 @@
 package preload
 
 import (
-	"debug/elf"
 	"fmt"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,13 +60,8 @@ type pythonRun struct {
 // recordPython runs an interpreter under the engine.
 func recordPython(t *testing.T, settings string, env []string, program string, args ...string) pythonRun {
 	t.Helper()
-	machine := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[runtime.GOARCH]
-	if Object(machine) == nil {
-		t.Skip("there is no engine for " + runtime.GOARCH)
-	}
-	dir := t.TempDir()
-	engine, prefix := filepath.Join(dir, Name), filepath.Join(dir, "p")
-	require.NoError(t, os.WriteFile(engine, Object(machine), 0o755))
+	engine := engineFile(t)
+	prefix := filepath.Join(t.TempDir(), "p")
 	runProgram(t, append([]string{
 		"LD_PRELOAD=" + engine, Variable + "=every=0 children=1 main=0000000 " + settings + " prefix=" + prefix,
 	}, env...), program, args...)
