@@ -22,19 +22,14 @@ import (
 
 // The tests of this file are about other users of the machine.
 
-// stranger is a user that is neither root nor the user of the tests.
-const stranger = 54321
-
 // theirs returns a directory that belongs to another user. It skips the test unless it runs as
 // root.
 func theirs(t *testing.T) string {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("this test needs root: it gives files to another user")
-	}
+	testutil.Superuser(t)
 	dir := filepath.Join(t.TempDir(), "theirs")
 	require.NoError(t, os.Mkdir(dir, 0o755))
-	require.NoError(t, os.Chown(dir, stranger, stranger))
+	require.NoError(t, os.Chown(dir, testutil.Stranger, testutil.Stranger))
 	return dir
 }
 
@@ -66,7 +61,7 @@ func TestRecordAsAnotherUser(t *testing.T) {
 	eachEngine(t, func(t *testing.T, engine string) {
 		dir := theirs(t)
 		require.NoError(t, os.Chmod(filepath.Dir(filepath.Dir(dir)), 0o755))
-		user := fmt.Sprint(stranger)
+		user := fmt.Sprint(testutil.Stranger)
 		r := begin(t, dir, recordCmd(t, dir, "-q", "--engine", engine, "--", setpriv, "--reuid", user, "--regid", user, "--clear-groups", "id", "-u"))
 		r.wait(t)
 		assert.Equal(t, user+"\n", r.stdout)
@@ -85,7 +80,8 @@ func TestRecordWithALibraryOfAnotherUser(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, content, 0o644))
 	out, err := exec.Command("heaplapse", "record", "--dry-run", "--engine", "jemalloc", "--library", path, "--", "true").CombinedOutput()
 	require.NoError(t, err, string(out))
-	warning := fmt.Sprintf("heaplapse: warning: another user can replace %s: %s belongs to user %d\n", path, filepath.Dir(path), stranger)
+	warning := fmt.Sprintf("heaplapse: warning: another user can replace %s: %s belongs to user %d\n",
+		path, filepath.Dir(path), testutil.Stranger)
 	require.Contains(t, string(out), warning)
 }
 

@@ -400,7 +400,7 @@ func TestTempDirsOfOthers(t *testing.T) {
 	require.NoError(t, err)
 	if os.Geteuid() == 0 {
 		require.NoError(t, os.Mkdir(theirs, 0o700))
-		require.NoError(t, os.Chown(theirs, 54321, 54321))
+		require.NoError(t, os.Chown(theirs, testutil.Stranger, testutil.Stranger))
 		want = append(want, filepath.Base(theirs))
 	}
 	_, remove, err := atomicfile.TempDir()

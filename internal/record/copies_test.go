@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // endedPID is larger than the number of any process. Processes that run these tests at the same time
@@ -87,7 +88,7 @@ func TestJITCopiesOfStrangers(t *testing.T) {
 	refuses(os.Geteuid(), "a pipe, not a regular file")
 	if os.Geteuid() == 0 {
 		require.NoError(t, os.WriteFile(original, []byte("map"), 0o600))
-		require.NoError(t, os.Chown(original, 54321, 54321))
+		require.NoError(t, os.Chown(original, testutil.Stranger, testutil.Stranger))
 		refuses(12345, "belongs to another user (54321)")
 	}
 

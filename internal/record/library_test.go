@@ -177,14 +177,12 @@ func TestUsableComparesCLibraries(t *testing.T) {
 
 // TestFindLibraryForRoot: root takes no library that another user can replace.
 func TestFindLibraryForRoot(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("this test needs root: it gives files to another user")
-	}
+	testutil.Superuser(t)
 	profiler, _ := fakeLibraries(t)
 	sys := program.System{Root: t.TempDir()}
 	theirs, good := sys.At("/opt/conda/lib/libtcmalloc.so.4"), sys.At("/home/linuxbrew/.linuxbrew/lib/libtcmalloc.so.4")
 	testutil.WriteFile(t, theirs, string(profiler), 0o644)
-	require.NoError(t, os.Chown(filepath.Dir(theirs), 54321, 54321))
+	require.NoError(t, os.Chown(filepath.Dir(theirs), testutil.Stranger, testutil.Stranger))
 	path, reason := tcmalloc{}.library().FindLibrary(sys, thisABI(), nil)
 	assert.Empty(t, path)
 	assert.Equal(t, theirs+" is not used for root: "+filepath.Dir(theirs)+" belongs to user 54321", reason)

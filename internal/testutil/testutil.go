@@ -71,6 +71,18 @@ func Linux(t testing.TB) {
 	}
 }
 
+// Stranger is a user that is neither root nor the user of the tests.
+const Stranger = 54321
+
+// Superuser skips a test unless it runs as root: it gives files to another user, or mounts a file
+// system.
+func Superuser(t testing.TB) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("this test needs root")
+	}
+}
+
 // NoRace skips a long test of sequential code under the race detector, which makes it ten times
 // slower and finds nothing in it. `make test` runs the test without the detector.
 func NoRace(t testing.TB) {

@@ -16,17 +16,6 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// stranger is a user that is neither root nor the user of the tests.
-const stranger = 54321
-
-// needRoot skips a test unless it runs as root.
-func needRoot(t *testing.T) {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("this test needs root")
-	}
-}
-
 func mkdir(t *testing.T, mode os.FileMode, elem ...string) string {
 	t.Helper()
 	dir := filepath.Join(elem...)
@@ -190,9 +179,9 @@ func TestLinksAreResolved(t *testing.T) {
 
 // TestStrangers: nothing that another user owns is used, also by root.
 func TestStrangers(t *testing.T) {
-	needRoot(t)
+	testutil.Superuser(t)
 	base := t.TempDir()
-	give := func(path string) { require.NoError(t, os.Lchown(path, stranger, stranger)) }
+	give := func(path string) { require.NoError(t, os.Lchown(path, testutil.Stranger, testutil.Stranger)) }
 	theirs := mkdir(t, 0o755, base, "theirs")
 	give(theirs)
 	mkdir(t, 0o755, theirs, "inside")
@@ -249,7 +238,7 @@ func TestCheck(t *testing.T) {
 
 // TestNoexec mounts a file system in a mount namespace of its own.
 func TestNoexec(t *testing.T) {
-	needRoot(t)
+	testutil.Superuser(t)
 	if dir := os.Getenv("PRELOADFILE_NOEXEC"); dir != "" {
 		_, err := writeTo([]candidate{{dir: dir, own: "own"}}, "lib.so", []byte("object"))
 		require.ErrorContains(t, err, "own is on a file system that is mounted noexec")
