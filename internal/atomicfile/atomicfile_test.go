@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -201,6 +202,7 @@ func TestFullDisk(t *testing.T) {
 			return nil
 		})
 		require.EqualError(t, err, "the table: write "+path+": file too large")
+		require.ErrorIs(t, err, syscall.EFBIG)
 		return
 	}
 	dir := t.TempDir()
