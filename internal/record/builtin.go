@@ -34,12 +34,11 @@ func (builtin) find(p *Plan) (Library, error) {
 
 func (builtin) needsAgent() bool { return false }
 
+func (builtin) seesPython() bool { return true }
+
 func (builtin) refuse(o *Options, _ bool) error {
-	switch {
-	case o.Library != "":
+	if o.Library != "" {
 		return errors.New(o.Flags.Of(option.Library) + ": the built-in engine has no library (tcmalloc and jemalloc have)")
-	case o.PythonMalloc:
-		o.note("%s is not needed: the built-in engine sees the small objects of CPython", o.Flags.Of(option.PythonMalloc))
 	}
 	return nil
 }

@@ -3,6 +3,8 @@
 package record
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,7 +22,24 @@ func TestBuiltinSettings(t *testing.T) {
 		"period=1 every=0 part=0 alloc=1048576 inuse=4096 signal=12 children=1 python=1 mmap=1 main=0000000 prefix=/p",
 	}}, e.settings(&Options{EveryAlloc: 1 << 20, EveryInuse: 4096, Signal: "USR2", FollowChildren: true, SamplePeriod: 1}, "/p", false))
 	require.ErrorContains(t, e.refuse(&Options{Library: "/lib/x.so"}, false), "the built-in engine has no library")
-	notes := []string{}
-	require.NoError(t, e.refuse(&Options{PythonMalloc: true, Note: func(s string) { notes = append(notes, s) }}, false))
-	require.Len(t, notes, 1)
+}
+
+// TestPythonMallocIsNotNeeded: the user is told so if the engine that was selected does not need it,
+// and not because one that does not was tried first.
+func TestPythonMallocIsNotNeeded(t *testing.T) {
+	library := filepath.Join(t.TempDir(), "lib.so")
+	require.NoError(t, os.WriteFile(library, nil, 0o600))
+	for e, want := range map[engine][]string{
+		builtin{}:  {"with PYTHONMALLOC=malloc is not needed: the built-in engine sees the small objects of CPython"},
+		jemalloc{}: nil,
+		tcmalloc{}: nil,
+	} {
+		var notes []string
+		p := &Plan{engine: e, Library: Library{Path: library}}
+		p.PythonMalloc, p.Note = true, func(s string) { notes = append(notes, s) }
+		require.NoError(t, e.refuse(&p.Options, false))
+		require.Empty(t, notes)
+		p.configure()
+		require.Equal(t, want, notes, e.name())
+	}
 }

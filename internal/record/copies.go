@@ -134,7 +134,7 @@ func (p *Plan) runtimeHints() []string {
 	base := filepath.Base(p.Target.Exe)
 	switch {
 	case strings.HasPrefix(base, "python") || strings.HasPrefix(filepath.Base(p.Target.Path), "python"):
-		if p.engine.name() != (builtin{}).name() && !p.PythonMalloc && program.Getenv(p.Env, "PYTHONMALLOC") == "" {
+		if !p.engine.seesPython() && !p.PythonMalloc && program.Getenv(p.Env, "PYTHONMALLOC") == "" {
 			return []string{"CPython keeps objects of up to 512 bytes in its own arenas" +
 				p.Flags.If(option.PythonMalloc, "; %s shows each of them, and makes the program slower")}
 		}

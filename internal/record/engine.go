@@ -21,6 +21,8 @@ type engine interface {
 	find(p *Plan) (Library, error)
 	// needsAgent reports whether the agent improves what the engine does.
 	needsAgent() bool
+	// seesPython reports whether the engine records objects of CPython that malloc does not allocate.
+	seesPython() bool
 	// refuse returns an error if the engine does not support the options. agent reports whether the
 	// agent is used.
 	refuse(o *Options, agent bool) error

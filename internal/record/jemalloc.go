@@ -43,6 +43,8 @@ func (e jemalloc) find(p *Plan) (Library, error) { return p.findLibrary(e) }
 
 func (jemalloc) needsAgent() bool { return true }
 
+func (jemalloc) seesPython() bool { return false }
+
 var jemallocVersion = regexp.MustCompile(`(\d+\.\d+\.\d+)-\d+-g[0-9a-f]{40}`)
 
 func (jemalloc) version(path string) string { return program.VersionIn(path, jemallocVersion) }

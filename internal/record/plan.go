@@ -255,6 +255,9 @@ func (p *Plan) configure() {
 	p.Cost = p.engine.cost(&p.Options)
 	p.When = p.engine.when(&p.Options, p.agent)
 	p.Hints = append(p.Hints, p.runtimeHints()...)
+	if p.PythonMalloc && p.engine.seesPython() {
+		p.note("%s is not needed: the built-in engine sees the small objects of CPython", p.Flags.Of(option.PythonMalloc))
+	}
 	if err := preloadfile.Check(p.Library.Path); err != nil {
 		p.note("another user can replace %s: %v", p.Library.Path, err)
 	}

@@ -44,6 +44,8 @@ func (e tcmalloc) find(p *Plan) (Library, error) { return p.findLibrary(e) }
 
 func (tcmalloc) needsAgent() bool { return true }
 
+func (tcmalloc) seesPython() bool { return false }
+
 var gperftoolsVersion = regexp.MustCompile(`gperftools (\d+(?:\.\d+)+)`)
 
 func (tcmalloc) version(path string) string { return program.VersionIn(path, gperftoolsVersion) }
