@@ -232,7 +232,9 @@ func TestAbandonedFiles(t *testing.T) {
 	testutil.Linux(t)
 	t.Cleanup(atomicfile.Forget)
 	dir := t.TempDir()
-	for _, name := range []string{".result.heaplapse-tmp12", ".other.heaplapse-tmp34", ".notes.tmp56", "x.heaplapse-tmp7"} {
+	for _, name := range []string{
+		".result.heaplapse-tmp12", ".other.heaplapse-tmp34", ".notes.tmp56", "x.heaplapse-tmp7",
+	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
 	}
 	require.NoError(t, os.Symlink("nowhere", filepath.Join(dir, ".link.heaplapse-tmp1")))

@@ -20,7 +20,9 @@ func TestBuiltinSettings(t *testing.T) {
 	require.Equal(t, []Setting{{
 		"HEAPLAPSE_ENGINE",
 		"period=1 every=0 part=0 alloc=1048576 inuse=4096 signal=12 children=1 python=1 mmap=1 main=0000000 prefix=/p",
-	}}, e.settings(&Options{EveryAlloc: 1 << 20, EveryInuse: 4096, Signal: "USR2", FollowChildren: true, SamplePeriod: 1}, "/p", false))
+	}}, e.settings(&Options{
+		EveryAlloc: 1 << 20, EveryInuse: 4096, Signal: "USR2", FollowChildren: true, SamplePeriod: 1,
+	}, "/p", false))
 	require.ErrorContains(t, e.refuse(&Options{Library: "/lib/x.so"}, false), "the built-in engine has no library")
 }
 

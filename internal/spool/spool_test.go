@@ -21,7 +21,9 @@ func TestFiles(t *testing.T) {
 	defer s.Close()
 	holes := make([]byte, 5*align+100)
 	holes[3*align+7] = 1
-	content := map[string][]byte{"a/x": []byte("first"), "empty": {}, "holes": holes, "zeros": make([]byte, align), "b": []byte("last")}
+	content := map[string][]byte{
+		"a/x": []byte("first"), "empty": {}, "holes": holes, "zeros": make([]byte, align), "b": []byte("last"),
+	}
 	for _, name := range []string{"a/x", "empty", "holes", "zeros", "b"} {
 		require.NoError(t, s.Add(name, time.Unix(4711, 0), iotest.HalfReader(bytes.NewReader(content[name]))))
 	}
@@ -70,7 +72,8 @@ func TestErrors(t *testing.T) {
 	require.NoError(t, err)
 	s.Limit = 10
 	broken := errors.New("broken")
-	require.ErrorIs(t, s.Add("a", time.Time{}, io.MultiReader(strings.NewReader("1234"), iotest.ErrReader(broken))), broken)
+	breaks := io.MultiReader(strings.NewReader("1234"), iotest.ErrReader(broken))
+	require.ErrorIs(t, s.Add("a", time.Time{}, breaks), broken)
 	require.ErrorIs(t, s.Add("a", time.Time{}, iotest.ErrReader(io.ErrUnexpectedEOF)), io.ErrUnexpectedEOF)
 	require.NoError(t, s.Add("zeros", time.Time{}, bytes.NewReader(make([]byte, align))), "holes take no space")
 	require.ErrorIs(t, s.Add("a", time.Time{}, strings.NewReader("12345678901")), ErrLimit)

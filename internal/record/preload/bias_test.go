@@ -19,7 +19,8 @@ import (
 // biasTruth is what a run of bias.c with the given total allocates at the site of a size.
 func biasTruth(size, total int64) heapfile.Counts {
 	n := (total + size - 1) / size
-	return heapfile.Counts{InuseObjects: (n + 1) / 2, InuseBytes: (n + 1) / 2 * size, AllocObjects: n, AllocBytes: n * size}
+	kept := (n + 1) / 2
+	return heapfile.Counts{InuseObjects: kept, InuseBytes: kept * size, AllocObjects: n, AllocBytes: n * size}
 }
 
 var biasSizes = []int64{16, 400, 4096, 60000, 4 << 20}

@@ -39,7 +39,9 @@ func engineFile(t *testing.T) string {
 func compile(t *testing.T, compiler, source string, flags ...string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), strings.TrimSuffix(source, filepath.Ext(source)))
-	args := []string{"-O1", "-g", "-Wall", "-fno-pie", "-no-pie", "-pthread", "-o", program, filepath.Join("testdata", source)}
+	args := []string{
+		"-O1", "-g", "-Wall", "-fno-pie", "-no-pie", "-pthread", "-o", program, filepath.Join("testdata", source),
+	}
 	out, err := exec.Command(testutil.Need(t, compiler), append(args, flags...)...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return program

@@ -19,7 +19,9 @@ func TestModules(t *testing.T) {
 		"-Dmemcpy=hl_memcpy", "-Dmemmove=hl_memmove", "-Dmemset=hl_memset", "-Dmemcmp=hl_memcmp",
 		"-D__builtin_memcpy_inline=__builtin_memcpy", "-Wno-all",
 	}
-	for _, source := range []string{"base/platform.c", "base/text.c", "heap/live.c", "heap/regions.c", "heap/sample.c", "heap/sites.c"} {
+	for _, source := range []string{
+		"base/platform.c", "base/text.c", "heap/live.c", "heap/regions.c", "heap/sample.c", "heap/sites.c",
+	} {
 		flags = append(flags, "src/"+source)
 	}
 	program := compile(t, "gcc", "modules.c", append(flags, "-lm")...)

@@ -75,7 +75,9 @@ func TestStress(t *testing.T) {
 func TestExec(t *testing.T) {
 	program := processProgram(t)
 	names := functionsOf(t, program)
-	for _, how := range []string{"execve", "execv", "execvp", "execvpe", "execl", "execlp", "execle", "fexecve", "execveat"} {
+	for _, how := range []string{
+		"execve", "execv", "execvp", "execvpe", "execl", "execlp", "execle", "fexecve", "execveat",
+	} {
 		r := record(t, "", program, "exec", how).run(t)
 		pid := r.cmd.Process.Pid
 		list := r.snapshots(t)

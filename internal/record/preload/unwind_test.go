@@ -48,7 +48,8 @@ func compareStacks(t *testing.T, checker string, program []string) {
 	}
 	output := filepath.Join(t.TempDir(), "result")
 	runProgram(t, []string{
-		"LD_PRELOAD=" + checker, "CHECK_OUTPUT=" + output, fmt.Sprint("CHECK_EVERY=", every), fmt.Sprint("CHECK_STACKS=", most),
+		"LD_PRELOAD=" + checker, "CHECK_OUTPUT=" + output,
+		fmt.Sprint("CHECK_EVERY=", every), fmt.Sprint("CHECK_STACKS=", most),
 	}, program[0], program[1:]...)
 	text, err := os.ReadFile(output)
 	require.NoError(t, err)

@@ -172,7 +172,8 @@ func TestLinksAreResolved(t *testing.T) {
 	mkdir(t, 0o755, base, "short")
 	require.NoError(t, os.Symlink("../real/home", filepath.Join(base, "short", "home")))
 	require.NoError(t, os.Symlink(filepath.Join(base, "short"), filepath.Join(base, "absolute")))
-	path, err := writeTo([]candidate{{dir: filepath.Join(base, "absolute", "home"), own: "own"}}, "lib.so", []byte("object"))
+	places := []candidate{{dir: filepath.Join(base, "absolute", "home"), own: "own"}}
+	path, err := writeTo(places, "lib.so", []byte("object"))
 	require.NoError(t, err)
 	require.Equal(t, filepath.Join(base, "real", "home", "own"), filepath.Dir(path))
 }

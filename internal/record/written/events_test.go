@@ -47,7 +47,8 @@ func TestEventsOfSnapshots(t *testing.T) {
 
 	testutil.WriteFile(t, first, whole, 0o600)
 	require.Equal(t, TriggerManual, f.Of(snapshotNamed(2)).TriggerName(), "a signal ended the process before it freed its memory")
-	testutil.WriteFile(t, second, fmt.Sprintf(eventsHead, 1)+snapshotLine(3, `"trigger":"signal"`)+snapshotLine(4, `"trigger":"exit"`), 0o600)
+	text = fmt.Sprintf(eventsHead, 1) + snapshotLine(3, `"trigger":"signal"`) + snapshotLine(4, `"trigger":"exit"`)
+	testutil.WriteFile(t, second, text, 0o600)
 	e = f.Of(snapshotNamed(3))
 	require.Equal(t, 1, e.Image)
 	require.Equal(t, TriggerManual, e.TriggerName())
@@ -61,12 +62,13 @@ func TestProblemsOfTheEngine(t *testing.T) {
 	problem := func(kind string, count int, detail string) string {
 		return fmt.Sprintf(`{"problem":{"kind":%q,"count":%d,"detail":%q}}`+"\n", kind, count, detail)
 	}
-	testutil.WriteFile(t, filepath.Join(dir, "p.7.events.jsonl"), fmt.Sprintf(eventsHead, 0)+problem("samples-dropped", 1, "the table is full")+
-		problem("samples-dropped", 9, "the table is full")+problem("names-full", 1, ""), 0o600)
-	testutil.WriteFile(t, filepath.Join(dir, "p.8.events.jsonl"),
-		strings.Replace(fmt.Sprintf(eventsHead, 0), `"pid":7`, `"pid":8`, 1)+problem("disabled", 1, "the program defines malloc itself"), 0o600)
-	other := filepath.Join(dir, "other.7.events.jsonl")
-	testutil.WriteFile(t, other, fmt.Sprintf(eventsHead, 0)+problem("disabled", 1, ""), 0o600)
+	head := fmt.Sprintf(eventsHead, 0)
+	testutil.WriteFile(t, filepath.Join(dir, "p.7.events.jsonl"), head+
+		problem("samples-dropped", 1, "the table is full")+problem("samples-dropped", 9, "the table is full")+
+		problem("names-full", 1, ""), 0o600)
+	testutil.WriteFile(t, filepath.Join(dir, "p.8.events.jsonl"), strings.Replace(head, `"pid":7`, `"pid":8`, 1)+
+		problem("disabled", 1, "the program defines malloc itself"), 0o600)
+	testutil.WriteFile(t, filepath.Join(dir, "other.7.events.jsonl"), head+problem("disabled", 1, ""), 0o600)
 	problems, errs := NewEvents(filepath.Join(dir, "p")).Finish()
 	require.Empty(t, errs)
 	require.Equal(t, []manifest.Problem{
