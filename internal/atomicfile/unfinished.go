@@ -15,7 +15,7 @@ import (
 type temporaries struct {
 	mu     sync.Mutex
 	locks  map[string]*os.File // by name: the file that holds the lock; may be nil
-	swept  map[string]bool     // directories without files of dead processes
+	swept  map[string]bool     // directories that were searched for files of dead processes
 	closed bool                // no more are created
 }
 
@@ -98,7 +98,7 @@ func (t *temporaries) sweep(dir string) {
 	t.swept[dir] = true
 	list, err := os.ReadDir(dir)
 	if err != nil {
-		return // the write itself has the same error
+		return // the write fails with the same error
 	}
 	for _, e := range list {
 		if IsTemporary(e.Name()) && (e.Type().IsRegular() || e.IsDir()) {

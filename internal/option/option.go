@@ -20,7 +20,7 @@ const (
 	Verbose
 	Markdown
 
-	// These tell where files are.
+	// Options that set where files are.
 	Sysroot
 	Binary
 	DebugDir
@@ -28,12 +28,12 @@ const (
 	PerfMap
 	SourceRoot
 
-	// These are of the regression check.
+	// Options of the regression check.
 	Work
 	Force
 	TextOutput
 
-	// These are of the recorder.
+	// Options of the recorder.
 	Engine
 	Library
 	Duration

@@ -78,8 +78,8 @@ func (s *Spool) Add(name string, modified time.Time, r io.Reader) error {
 	return nil
 }
 
-// fill reads until the buffer is full or the reader returns an error. io.ReadFull would hide an end
-// that the reader does not expect.
+// fill reads until the buffer is full or the reader returns an error. io.ReadFull returns
+// io.ErrUnexpectedEOF at the end of every reader, and would hide that a stream is truncated.
 func fill(r io.Reader, buf []byte) (n int, err error) {
 	for n < len(buf) && err == nil {
 		var more int

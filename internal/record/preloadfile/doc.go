@@ -18,6 +18,6 @@
 //
 // An anonymous file (memfd_create(2)) would need no directory, but its path /proc/PID/fd/N is valid
 // only while the process PID lives, and only for processes of the same user in the same PID
-// namespace. The programs that a recorded program runs later could not load it. Neither could it be
-// inherited: programs close the descriptors that they do not know.
+// namespace. The programs that a recorded program runs later could not load it. They could not
+// inherit its descriptor either: programs close the descriptors that they do not know.
 package preloadfile

@@ -167,7 +167,7 @@ func Memory(pid int) (rss, pss *int64) {
 }
 
 // CPU returns the time that all threads of a process have run, in nanoseconds, or nil if unknown. It
-// is the sum of utime and stime in /proc/PID/stat, which has ticks of 10 ms, but exact. The clock of
+// is the exact sum of utime and stime, which /proc/PID/stat has in ticks of 10 ms. The clock of
 // another process is that of clock_getcpuclockid(3).
 func CPU(pid int) *int64 {
 	const schedClock = 2 // CPUCLOCK_SCHED of the kernel's posix-timers_types.h
