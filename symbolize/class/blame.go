@@ -42,11 +42,7 @@ func (b *Blamer) Classes(id symbolize.LocationID) []Class {
 	}
 	var out []Class
 	for _, f := range l.Frames {
-		if l.Script() {
-			out = append(out, b.rules.classifyScript(f.File, f.Function))
-		} else {
-			out = append(out, b.rules.Class(f.Function, f.File, module))
-		}
+		out = append(out, b.rules.Class(Frame{f.Function, f.File, module, l.Script()}))
 	}
 	if len(out) == 0 {
 		out = append(out, b.unnamed(l, module))
@@ -61,7 +57,7 @@ func (b *Blamer) unnamed(l *symbolize.Location, module string) Class {
 	if l.Reason == symbolize.ReasonAnonymous || l.Reason == symbolize.ReasonNoPerfEntry {
 		return Interpreter
 	}
-	return b.rules.Class("", "", module)
+	return b.rules.Class(Frame{Module: module})
 }
 
 // Mapped reports whether the memory of a stack was mapped by mmap, rather than allocated.

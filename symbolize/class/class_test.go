@@ -46,7 +46,7 @@ func TestClasses(t *testing.T) {
 		},
 	} {
 		for _, f := range functions {
-			require.Equal(t, class, rules.Class(f, "", "program"), "%s", f)
+			require.Equal(t, class, rules.Class(Frame{Function: f, Module: "program"}), "%s", f)
 		}
 	}
 }
@@ -67,7 +67,7 @@ func TestClassesByFile(t *testing.T) {
 		{"createUnsafeBuffer", "node:internal/buffer"}: Runtime,
 		{"createUnsafeBuffer", "/srv/node:app.js"}:     Application,
 	} {
-		require.Equal(t, want, rules.Class(frame[0], frame[1], ""), "%s", frame)
+		require.Equal(t, want, rules.Class(Frame{Function: frame[0], File: frame[1]}), "%s", frame)
 	}
 }
 
@@ -79,13 +79,13 @@ func TestClassesOfUnnamedFrames(t *testing.T) {
 		"/usr/bin/python3.11": Runtime, "libffi.so.8": Runtime, "/srv/program": Application, "": Application,
 		"/srv/libcurl.so.4": Application, "/usr/lib/x86_64-linux-gnu/libcurl.so.4": Library,
 	} {
-		require.Equal(t, want, rules.Class("", "", module), "%s", module)
+		require.Equal(t, want, rules.Class(Frame{Module: module}), "%s", module)
 	}
-	require.Equal(t, Application, rules.Class("qsort_r", "", "libc.so.6"), "a function takes precedence over its module")
-	require.Equal(t, Library, rules.Class("scanstring_unicode", "", "/usr/lib/python3.11/lib-dynload/_json.cpython-311-x86_64-linux-gnu.so"))
-	require.Equal(t, Library, rules.Class("builtin_map", "", "/root/.pyenv/versions/3.13.0/lib/libpython3.13.so.1.0"))
-	require.Equal(t, Mmap, rules.Class("[mmap]", "", ""))
-	require.Equal(t, Profiler, rules.Class("anything", "", "libtcmalloc_minimal.so.4"), "except in the module of the profiler")
+	require.Equal(t, Application, rules.Class(Frame{Function: "qsort_r", Module: "libc.so.6"}), "a function takes precedence over its module")
+	require.Equal(t, Library, rules.Class(Frame{Function: "scanstring_unicode", Module: "/usr/lib/python3.11/lib-dynload/_json.cpython-311-x86_64-linux-gnu.so"}))
+	require.Equal(t, Library, rules.Class(Frame{Function: "builtin_map", Module: "/root/.pyenv/versions/3.13.0/lib/libpython3.13.so.1.0"}))
+	require.Equal(t, Mmap, rules.Class(Frame{Function: "[mmap]"}))
+	require.Equal(t, Profiler, rules.Class(Frame{Function: "anything", Module: "libtcmalloc_minimal.so.4"}), "except in the module of the profiler")
 }
 
 func TestParseRulesErrors(t *testing.T) {
@@ -107,9 +107,9 @@ func TestParseRulesErrors(t *testing.T) {
 func TestFirstMatchingRuleApplies(t *testing.T) {
 	rules, err := ParseRules("application function ^malloc_of_mine$\nallocator function ^malloc\n  runtime\tmodule ^lib a b$", "r")
 	require.NoError(t, err)
-	require.Equal(t, Application, rules.Class("malloc_of_mine", "", ""))
-	require.Equal(t, Allocator, rules.Class("malloc", "", ""))
-	require.Equal(t, Runtime, rules.Class("f", "", "lib a b"), "an expression may contain spaces")
+	require.Equal(t, Application, rules.Class(Frame{Function: "malloc_of_mine"}))
+	require.Equal(t, Allocator, rules.Class(Frame{Function: "malloc"}))
+	require.Equal(t, Runtime, rules.Class(Frame{Function: "f", Module: "lib a b"}), "an expression may contain spaces")
 }
 
 // stackOf returns the symbols of one stack. Each location is a list of functions, innermost first,
@@ -202,7 +202,7 @@ func FuzzRules(f *testing.F) {
 			require.Regexp(t, `^my\.rules:[1-9][0-9]*: `, err.Error())
 			return
 		}
-		class := rules.Class(function, file, module)
+		class := rules.Class(Frame{Function: function, File: file, Module: module})
 		require.Less(t, int(class), len(names))
 		if len(rules.list) == 0 || function+file+module == "" {
 			require.Equal(t, Application, class)
@@ -233,17 +233,8 @@ func TestClassesOfScripts(t *testing.T) {
 		},
 	} {
 		for _, line := range lines {
-			file, function, _ := strings.Cut(line, ".py ")
-			if file == line {
-				file, function, _ = strings.Cut(line, "> ")
-				file += ">"
-			} else {
-				file += ".py"
-			}
-			if file == line+">" {
-				file, function, _ = strings.Cut(line, " ")
-			}
-			require.Equal(t, class, rules.classifyScript(file, function), "%s", line)
+			file, function, _ := strings.Cut(line, " ") // a space in the file makes no difference
+			require.Equal(t, class, rules.Class(Frame{Function: function, File: file, Script: true}), "%s", line)
 		}
 	}
 }

@@ -133,22 +133,26 @@ func parseRule(f []string) (rule, error) {
 // texts are the texts of a frame that rules are matched against, by subject; "" does not match.
 type texts [subjects]string
 
-// Class returns the class of a frame by its function, its source file and the path of its module,
-// each of which may be empty.
-func (r *Rules) Class(function, file, module string) Class {
-	t := texts{subjectFunction: function, subjectFile: file, subjectPath: module}
-	if module != "" {
-		t[subjectModule] = path.Base(module)
+// Frame is what decides the class of a frame. Module is the path of its module. Fields may be empty.
+type Frame struct {
+	Function, File, Module string
+	// Script reports whether the frame is a line of a script, rather than code.
+	Script bool
+}
+
+// Class returns the class of a frame.
+func (r *Rules) Class(f Frame) Class {
+	if f.Script {
+		return r.match(&texts{subjectScript: f.File + " " + f.Function})
 	}
-	if function == "" {
+	t := texts{subjectFunction: f.Function, subjectFile: f.File, subjectPath: f.Module}
+	if f.Module != "" {
+		t[subjectModule] = path.Base(f.Module)
+	}
+	if f.Function == "" {
 		t[subjectUnnamed] = t[subjectModule]
 	}
 	return r.match(&t)
-}
-
-// classifyScript returns the class of a line of a script.
-func (r *Rules) classifyScript(file, function string) Class {
-	return r.match(&texts{subjectScript: file + " " + function})
 }
 
 // match returns the class of the first rule that matches.

@@ -157,6 +157,28 @@ func TestOneCauseOfManyFunctions(t *testing.T) {
 	require.NotContains(t, b.String(), "CAUSES")
 }
 
+// TestALoopOfPythonIsNoCause: an event loop did not request what it runs. The rules for lines of
+// scripts say so, not those for functions.
+func TestALoopOfPythonIsNoCause(t *testing.T) {
+	line := func(function, file string) baseline.Frame {
+		return baseline.Frame{Function: function, File: file, Line: 9}
+	}
+	lines := func(inuse float64) (out []baseline.Site) {
+		for i := range 60 {
+			out = append(out, site(inuse, line(fmt.Sprintf("make%d", i), "/srv/shop.py"),
+				line("BaseEventLoop.run_forever", "/usr/lib/python3.11/asyncio/base_events.py"), line("serve", "/srv/shop.py"), mainFrame))
+		}
+		return out
+	}
+	r := failing()
+	r.Rows = nil
+	r.Baselines[0].Sites = lines(0.1)
+	r.Current.Sites = append(lines(0.4), site(4, frame("shop::Log::open", "/src/shop/log.cc", 5), mainFrame))
+	var b strings.Builder
+	require.NoError(t, (&gatereport.Report{Result: r}).Text(&b))
+	require.Contains(t, b.String(), "\n  –  serve shop.py: 82 % of the growth, 60 functions\n")
+}
+
 // passing is a night without changes, and with too few baselines to estimate the noise.
 func passing() *gate.Result {
 	return &gate.Result{

@@ -210,7 +210,7 @@ func ClassOf(f *baseline.Frame) class.Class {
 	if isLabel(f) {
 		function = ""
 	}
-	return class.DefaultRules().Class(function, f.File, f.Module)
+	return class.DefaultRules().Class(class.Frame{Function: function, File: f.File, Module: f.Module, Script: f.Script()})
 }
 
 // isLabel reports whether a frame has no function: then it is called module+offset.
