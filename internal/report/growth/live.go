@@ -95,10 +95,10 @@ func (l *Live) Screen(width, height int, now time.Time) []ScreenLine {
 	report := *l.Report
 	report.Width = width
 	lines := append(l.top(now), ScreenLine{})
-	for _, line := range folded(report.headline(), width) {
+	for _, line := range folded(report.headline(), width, "") {
 		lines = append(lines, ScreenLine{line, styleOf(l.Result.Verdict)})
 	}
-	for _, line := range append(folded(report.Summary(), width), folded(report.Limit(), width)...) {
+	for _, line := range append(folded(report.Summary(), width, ""), folded(report.Limit(), width, "")...) {
 		lines = append(lines, ScreenLine{Text: line})
 	}
 	lines = append(append(lines, l.curves(width)...), ScreenLine{})
@@ -152,23 +152,6 @@ func (l *Live) sitesIn(g *Report, room int) (lines []string) {
 		lines = append(lines, more)
 	}
 	return append(lines, notes...)
-}
-
-// folded breaks a text into lines of a width.
-func folded(s string, width int) (lines []string) {
-	line := ""
-	for _, word := range strings.Fields(s) {
-		next := text.Join(" ", line, word)
-		if line != "" && uniseg.StringWidth(next) > width {
-			lines = append(lines, line)
-			next = word
-		}
-		line = next
-	}
-	if line != "" {
-		lines = append(lines, line)
-	}
-	return lines
 }
 
 // top is the process and the age of the last snapshot.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/rivo/uniseg"
+
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/internal/option"
@@ -142,21 +144,33 @@ func (g *Report) remarks(s *growth.Site, v siteview.View) (lines []string) {
 	return lines
 }
 
-// wrapped is an indented text in lines of a width in characters; 0 has no limit.
+// wrapped is an indented text in lines of a width in columns; 0 has no limit.
 func wrapped(s string, width int) (lines []string) {
-	if width <= 0 || utf8.RuneCountInString(s) <= width-len(indent) {
+	room := width - len(indent)
+	if width <= 0 || uniseg.StringWidth(s) <= room {
 		return []string{indent + s}
 	}
+	for _, line := range folded(s, room, "  ") {
+		lines = append(lines, indent+line)
+	}
+	return lines
+}
+
+// folded breaks a text into lines of a width in columns. All lines but the first begin with hanging.
+func folded(s string, width int, hanging string) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(s) {
 		next := text.Join(" ", line, word)
-		if line != "" && utf8.RuneCountInString(next) > width-len(indent) {
-			lines = append(lines, indent+line)
-			next = "  " + word
+		if line != "" && uniseg.StringWidth(next) > width {
+			lines = append(lines, line)
+			next = hanging + word
 		}
 		line = next
 	}
-	return append(lines, indent+line)
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 // width is that of the terminal, in characters; 0 if there is none.
