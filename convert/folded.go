@@ -7,9 +7,9 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/internal/printable"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -98,14 +98,14 @@ func (c *Converter) foldedStack(stack []symbolize.LocationID) string {
 	return strings.Join(names, ";")
 }
 
-// foldedSafe replaces the characters that separate functions and lines, and those that control a
-// terminal or the direction of text: names come from the input.
+// foldedSafe replaces the character that separates functions, and those that may not be printed, such
+// as line breaks.
 func foldedSafe(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == ';':
 			return ':'
-		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp):
+		case !printable.Rune(r):
 			return ' '
 		}
 		return r

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/printable"
 )
 
 // Process is a process that wrote snapshots.
@@ -44,7 +44,7 @@ const maxCommandLine = 120
 // CommandLine returns the command on one line, shortened.
 func (p Process) CommandLine() string {
 	line := []rune(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+		if !printable.Rune(r) {
 			return ' ' // python3 -c may have several lines
 		}
 		return r

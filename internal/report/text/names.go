@@ -4,21 +4,21 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
+	"github.com/heaplapse/heaplapse/internal/printable"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 // Clean returns s with control and direction characters, line separators and invalid UTF-8 replaced
 // by escapes. Names come from the input, which may be hostile to a terminal.
 func Clean(s string) string {
-	if strings.IndexFunc(s, unsafeRune) < 0 && utf8.ValidString(s) {
+	if !strings.ContainsFunc(s, unprintable) && utf8.ValidString(s) {
 		return s
 	}
 	var b strings.Builder
 	for _, r := range s {
-		if unsafeRune(r) || r == utf8.RuneError {
+		if unprintable(r) || r == utf8.RuneError {
 			fmt.Fprintf(&b, `\u%04x`, r)
 		} else {
 			b.WriteRune(r)
@@ -27,7 +27,7 @@ func Clean(s string) string {
 	return b.String()
 }
 
-func unsafeRune(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
+func unprintable(r rune) bool { return !printable.Rune(r) }
 
 // maxWord is the number of characters of a path that a message shows.
 const maxWord = 300
