@@ -101,11 +101,10 @@ func framesPaths(series *series.Series, o Options) []string {
 	prefix := strings.TrimSuffix(filepath.Base(series.Process.Prefix), fmt.Sprintf("_%d", pid))
 	first := globQuote(filepath.Join(series.Dir(), fmt.Sprintf("%s.%d", prefix, pid)))
 	for _, image := range []string{"", ".*"} {
-		for _, ext := range []string{"", ".gz", ".zst"} {
-			found, _ := filepath.Glob(first + image + manifest.FramesSuffix + ext)
-			paths = append(paths, slices.DeleteFunc(found, func(path string) bool {
-				return slices.Contains(paths, path) || isIrregular(path)
-			})...)
+		for _, path := range regularFiles(first + image + manifest.FramesSuffix) {
+			if !slices.Contains(paths, path) {
+				paths = append(paths, path)
+			}
 		}
 	}
 	return paths
@@ -156,13 +155,18 @@ func copiedMaps(series *series.Series, kind string, pid int) (paths []string) {
 
 // besideSnapshots returns the maps of a process in the directory of its snapshots, or all maps there
 // if the PID is not known. The caller uses a single one only.
-func besideSnapshots(dir, name string, pid int) (paths []string) {
+func besideSnapshots(dir, name string, pid int) []string {
 	pattern := fmt.Sprintf(name, "*")
 	if pid != 0 {
 		pattern = fmt.Sprintf(name, strconv.Itoa(pid))
 	}
+	return regularFiles(filepath.Join(globQuote(dir), pattern))
+}
+
+// regularFiles returns the files that match a pattern, compressed ones too.
+func regularFiles(pattern string) (paths []string) {
 	for _, ext := range []string{"", ".gz", ".zst"} {
-		found, _ := filepath.Glob(filepath.Join(globQuote(dir), pattern+ext))
+		found, _ := filepath.Glob(pattern + ext)
 		paths = append(paths, slices.DeleteFunc(found, isIrregular)...)
 	}
 	return paths
