@@ -4,9 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"strconv"
 )
 
@@ -52,25 +50,21 @@ type framesReader struct {
 
 func readFrames(in *bufio.Reader) (*Map, error) {
 	r := framesReader{m: &Map{Kind: Frames}, files: map[string]string{}}
-	for continued := false; ; {
-		line, err := in.ReadSlice('\n')
-		full := errors.Is(err, bufio.ErrBufferFull)
+	err := eachLine(in, func(line []byte) error {
 		switch {
-		case errors.Is(err, io.EOF):
-			r.m.finish()
-			return r.m, nil
-		case err != nil && !full:
-			return nil, err
-		case full && !continued:
+		case line == nil:
 			r.n++
 			r.skip(fmt.Errorf("the line has more than %d bytes", maxName))
-		case !full && !continued:
-			if err := r.add(bytes.TrimSpace(line)); err != nil {
-				return nil, err
-			}
+		case bytes.HasSuffix(line, []byte("\n")):
+			return r.add(bytes.TrimSpace(line))
 		}
-		continued = full
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
+	r.m.finish()
+	return r.m, nil
 }
 
 // add adds a line. It returns an error if the rest of the file cannot be used.

@@ -117,6 +117,30 @@ func read(r io.Reader, ext string) (*Map, error) {
 	return readPerfMap(in)
 }
 
+// eachLine calls use with each line of a text, nil for one that is longer than the reader's buffer.
+// The newline is part of the line; the last line may have none. It ends with the error of use.
+func eachLine(in *bufio.Reader, use func(line []byte) error) error {
+	for continued := false; ; {
+		line, err := in.ReadSlice('\n')
+		full, ended := errors.Is(err, bufio.ErrBufferFull), errors.Is(err, io.EOF)
+		switch {
+		case err != nil && !full && !ended:
+			return err
+		case full:
+			line = nil
+		}
+		if !continued && (full || len(line) > 0) {
+			if err := use(line); err != nil {
+				return err
+			}
+		}
+		if ended {
+			return nil
+		}
+		continued = full
+	}
+}
+
 func decompress(r io.Reader, ext string) (io.Reader, func(), error) {
 	switch ext {
 	case ".gz":

@@ -2,8 +2,6 @@ package jit
 
 import (
 	"bufio"
-	"errors"
-	"io"
 	"strconv"
 	"strings"
 )
@@ -13,26 +11,17 @@ import (
 // that are longer than the reader's buffer.
 func readPerfMap(in *bufio.Reader) (*Map, error) {
 	m := &Map{}
-	for continued := false; ; {
-		line, err := in.ReadSlice('\n')
-		full := errors.Is(err, bufio.ErrBufferFull)
-		if !continued && !full && (err == nil || errors.Is(err, io.EOF)) {
-			if e, ok := parseLine(string(line)); ok {
-				m.add(e)
-			}
+	err := eachLine(in, func(line []byte) error {
+		if e, ok := parseLine(string(line)); ok {
+			m.add(e)
 		}
-		continued = full
-		switch {
-		case errors.Is(err, io.EOF):
-			m.finish()
-			return m, nil
-		case err != nil && !full:
-			return nil, err
-		}
-		if err := m.checkLimits(); err != nil {
-			return nil, err
-		}
+		return m.checkLimits()
+	})
+	if err != nil {
+		return nil, err
 	}
+	m.finish()
+	return m, nil
 }
 
 // parseLine parses a line such as "3ef414c0 398 LazyCompile:*leakBuffers leak.js:2:21".
