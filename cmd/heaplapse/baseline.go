@@ -63,11 +63,7 @@ func (f *summaryFlags) summary() (*pipeline.Summary, error) {
 	if f.work < 0 {
 		return nil, fmt.Errorf("--work %v: want a number of units of work, above 0", f.work)
 	}
-	symbols, err := f.Options()
-	if err != nil {
-		return nil, err
-	}
-	source, err := f.Source(symbols)
+	source, err := f.Source(&f.Symbols)
 	if err != nil {
 		return nil, err
 	}

@@ -74,11 +74,7 @@ func (a *app) bundle(ctx context.Context, f *bundleFlags, paths []string) error 
 
 // collect returns the contents of the bundle of some paths.
 func (a *app) collect(ctx context.Context, f *bundleFlags, paths []string) (*bundle.Contents, error) {
-	symbols, err := (&flagset.Symbols{Files: f.Files}).Options()
-	if err != nil {
-		return nil, err
-	}
-	source, err := f.Source(symbols)
+	source, err := f.Source(&flagset.Symbols{Files: f.Files})
 	if err != nil {
 		return nil, err
 	}

@@ -43,11 +43,7 @@ func (a *app) info(ctx context.Context, f *infoFlags, paths []string) error {
 	if err := f.outputFlags.check(); err != nil {
 		return err
 	}
-	symbols, err := f.Symbols.Options()
-	if err != nil {
-		return err
-	}
-	source, err := f.Source(symbols)
+	source, err := f.Source(&f.Symbols)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/heaplapse/heaplapse/internal/memory"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/units"
-	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 // Series has the flags that choose the snapshots.
@@ -24,10 +23,13 @@ func (f *Series) Define(flags *pflag.FlagSet) {
 }
 
 // Source returns how snapshots are read and named.
-func (f *Series) Source(symbols symbolize.Options) (*pipeline.Source, error) {
-	o, err := f.Read.Source(symbols)
+func (f *Series) Source(s *Symbols) (*pipeline.Source, error) {
+	o, err := f.Read.Source(s)
+	if err != nil {
+		return nil, err
+	}
 	o.Process = f.process
-	return o, err
+	return o, nil
 }
 
 // Read has the flags that tell when snapshots are not used.
@@ -43,9 +45,16 @@ func (f *Read) Define(flags *pflag.FlagSet) {
 }
 
 // Source returns how snapshots are read and named.
-func (f *Read) Source(symbols symbolize.Options) (*pipeline.Source, error) {
+func (f *Read) Source(s *Symbols) (*pipeline.Source, error) {
+	symbols, err := s.options()
+	if err != nil {
+		return nil, err
+	}
 	check, err := f.memoryCheck()
-	return &pipeline.Source{Strict: f.strict, Check: check, Symbols: symbols}, err
+	if err != nil {
+		return nil, err
+	}
+	return &pipeline.Source{Strict: f.strict, Check: check, Symbols: symbols}, nil
 }
 
 // memoryCheck returns a function that checks the limit of memory, or nil if there is none.

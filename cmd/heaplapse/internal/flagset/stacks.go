@@ -50,11 +50,7 @@ func (f *Stacks) Add(cmd *cobra.Command) {
 
 // Source returns how snapshots are read and named, and which stacks count.
 func (f *Stacks) Source() (*pipeline.Source, error) {
-	symbols, err := f.Options()
-	if err != nil {
-		return nil, err
-	}
-	o, err := f.Series.Source(symbols)
+	o, err := f.Series.Source(&f.Symbols)
 	if err != nil {
 		return nil, err
 	}

@@ -48,8 +48,8 @@ func DemangleMode(name string) (symbolize.Demangle, error) {
 	return modes[name], Manglings.Check(name)
 }
 
-// Options returns how addresses are named.
-func (f *Symbols) Options() (symbolize.Options, error) {
+// options returns how addresses are named.
+func (f *Symbols) options() (symbolize.Options, error) {
 	mode, err := DemangleMode(f.Demangle)
 	if err != nil {
 		return symbolize.Options{}, err
