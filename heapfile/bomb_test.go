@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/internal/heaptest"
 )
 
 // TestEqualStacks: exact counts of one stack are added, so that rows of few stacks take little
@@ -57,21 +58,7 @@ func merged(t *testing.T, text string) *heapfile.Snapshot {
 
 // repeated is a text followed by n repetitions of another one.
 func repeated(head, text string, n int64) io.Reader {
-	return io.MultiReader(strings.NewReader(head), io.LimitReader(&cycle{text: text}, n*int64(len(text))))
-}
-
-type cycle struct {
-	text string
-	at   int
-}
-
-func (c *cycle) Read(b []byte) (int, error) {
-	n := 0
-	for n < len(b) {
-		k := copy(b[n:], c.text[c.at:])
-		n, c.at = n+k, (c.at+k)%len(c.text)
-	}
-	return n, nil
+	return io.MultiReader(strings.NewReader(head), io.LimitReader(heaptest.Endless(text), n*int64(len(text))))
 }
 
 // TestExpansion: a small file that expands to a large one is refused, at a line.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/heapfile/internal/heaptest"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
@@ -189,20 +190,8 @@ func encode(t *testing.T, m *manifest.Manifest) []byte {
 // TestALongManifest: a compressed archive may hold a manifest of any size.
 func TestALongManifest(t *testing.T) {
 	line := `{"unknown":"` + strings.Repeat("x", 1<<19) + `"}` + "\n"
-	text := io.MultiReader(strings.NewReader(`{"schema":"heaplapse.manifest/1"}`+"\n"), &endless{line: line})
+	text := io.MultiReader(strings.NewReader(`{"schema":"heaplapse.manifest/1"}`+"\n"), heaptest.Endless(line))
 	m, err := manifest.Read(text, "m")
 	require.Nil(t, m)
 	require.EqualError(t, err, "m:129: more than 64 MiB")
-}
-
-// endless repeats a line.
-type endless struct {
-	line string
-	at   int
-}
-
-func (e *endless) Read(b []byte) (int, error) {
-	n := copy(b, e.line[e.at:])
-	e.at = (e.at + n) % len(e.line)
-	return n, nil
 }

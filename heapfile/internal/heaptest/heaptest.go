@@ -43,6 +43,20 @@ func WithMaps(l ...string) string {
 	return Lines("heap profile: 0: 0 [0: 0] @ heapprofile", "", "MAPPED_LIBRARIES:") + Lines(l...)
 }
 
+// Endless returns a reader that repeats a text and never ends.
+func Endless(text string) io.Reader { return &endless{text: text} }
+
+type endless struct {
+	text string
+	at   int
+}
+
+func (e *endless) Read(b []byte) (int, error) {
+	n := copy(b, e.text[e.at:])
+	e.at = (e.at + n) % len(e.text)
+	return n, nil
+}
+
 // Kinds lists the names of warnings.
 func Kinds(list []heapfile.Warning) []string {
 	out := []string{}
