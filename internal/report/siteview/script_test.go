@@ -11,8 +11,6 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/sites"
-	"github.com/heaplapse/heaplapse/heapfile"
-	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -43,19 +41,8 @@ func scripted(t *testing.T, o Options, stacks ...string) (*Describer, []symboliz
 		text += "\n"
 	}
 	text = symbols + "---\n--- heap\n" + text + "\nMAPPED_LIBRARIES:\n400000-500000 r-xp 00000000 00:00 100 /srv/ops.so\n"
-	file := filepath.Join(dir, "py_7.0001.heap")
-	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "py.7.frames.jsonl"), []byte(frames), 0o600))
-	s, err := series.Open([]string{file}, series.Options{})
-	require.NoError(t, err)
-	t.Cleanup(func() { s.Close() })
-	resolved, err := symbolize.Resolve(t.Context(), s, symbolize.Options{Sysroot: t.TempDir()})
-	require.NoError(t, err)
-	var ids []symbolize.SiteID
-	for i := range stacks {
-		ids = append(ids, resolved.Site(heapfile.StackID(i)))
-	}
-	return NewDescriber(resolved, o), ids
+	return resolved(t, o, filepath.Join(dir, "py_7.0001.heap"), text, len(stacks))
 }
 
 // TestLinesOfScripts: the row is the line; callers are lines, without the interpreter between them.

@@ -88,7 +88,13 @@ func described(t *testing.T, o Options, stacks ...string) (*Describer, []symboli
 	}
 	text := "heap profile:      9:    99999 [     9:    99999] @ heapprofile\n" + rows.String() +
 		"\nMAPPED_LIBRARIES:\n400000-500000 r-xp 00000000 00:00 100 /opt/server\n500000-600000 r-xp 00000000 00:00 101 /lib/libx.so\n"
-	file := filepath.Join(t.TempDir(), "p.0001.heap")
+	return resolved(t, o, filepath.Join(t.TempDir(), "p.0001.heap"), text, len(stacks))
+}
+
+// resolved writes a snapshot and returns a describer and the sites of its stacks. No file of a
+// program exists.
+func resolved(t *testing.T, o Options, file, text string, stacks int) (*Describer, []symbolize.SiteID) {
+	t.Helper()
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	s, err := series.Open([]string{file}, series.Options{})
 	require.NoError(t, err)
