@@ -2,13 +2,11 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -20,9 +18,9 @@ import (
 )
 
 // hostileCommands are the commands that read the files of testdata/hostile, by directory, or by the
-// begin or the end of the name. FILE is the file, or the directory that it is in.
+// beginning or the end of the name. FILE is the file, or the directory that it is in.
 var hostileCommands = map[string]string{
-	"path-":     "top FILE",
+	strangePath: "top FILE",
 	"snapshots": "info FILE", "manifests": "info FILE", "bundles": "info FILE",
 	"programs":  "symbolize -e FILE",
 	"baselines": "baseline list FILE",
@@ -32,8 +30,8 @@ var hostileCommands = map[string]string{
 	".yaml":     "gate --baseline bundles/good.heaplapse.tar.zst --current bundles/good.heaplapse.tar.zst --force --config FILE",
 }
 
-// namePrefix matches the begin of the names of snapshots whose mappings have strange paths.
-var namePrefix = regexp.MustCompile(`^path-`)
+// strangePath begins the names of snapshots whose mappings have strange paths.
+const strangePath = "path-"
 
 // maxHostileMemory is what one file of the corpus may allocate: no file expands without limit.
 const maxHostileMemory = 1 << 30
@@ -85,9 +83,11 @@ func hostileFiles(t *testing.T) (list []string) {
 // readHostile runs the command for a file. It returns the line of its messages, or of its result,
 // that names the file, or the first message; "" means that nothing is said about it.
 func readHostile(t *testing.T, path string) (status int, message string) {
-	top, _, _ := strings.Cut(path, "/")
-	kind := cmp.Or(namePrefix.FindString(filepath.Base(path)), top)
-	if top == "lists" {
+	kind, _, _ := strings.Cut(path, "/")
+	switch {
+	case strings.HasPrefix(filepath.Base(path), strangePath):
+		kind = strangePath
+	case kind == "lists":
 		kind = filepath.Ext(path)
 	}
 	command := hostileCommands[kind]
@@ -99,7 +99,7 @@ func readHostile(t *testing.T, path string) (status int, message string) {
 	require.False(t, status == exitFailure && errs.Len() == 0, path)
 	text := errs.String() + out.String()
 	require.NotRegexp(t, control, text, path)
-	if kind == "path-" {
+	if kind == strangePath {
 		text = errs.String()
 	}
 	name := strings.TrimSuffix(filepath.Base(path), ".heaplapse.tar.zst")

@@ -514,8 +514,6 @@ func TestAnEmptySeries(t *testing.T) {
 	require.Equal(t, "There are no sites: nothing was in use when the snapshots were taken.", eval[string](p, `document.querySelector("#table .empty").textContent`))
 }
 
-// TestPrinting: the page is printed in the light theme, without controls, with the full table and
-// pictures as wide as the paper, and without animations. Afterwards it looks as before.
 // TestAdvisedFlags: the script knows the flags from the document.
 func TestAdvisedFlags(t *testing.T) {
 	_, m := build(t, testutil.Data(t, "leaky"))
@@ -528,6 +526,8 @@ func TestAdvisedFlags(t *testing.T) {
 	require.Contains(t, eval[string](p, `document.getElementById("failure").textContent`), "; heaplapse report --format md writes them")
 }
 
+// TestPrinting: the page is printed in the light theme, without controls, with the full table and
+// pictures as wide as the paper, and without animations. Afterwards it looks as before.
 func TestPrinting(t *testing.T) {
 	_, file := written(t, testutil.Data(t, "leaky"))
 	p := open(t, file, "", prefers("dark"))
