@@ -73,7 +73,8 @@ func (a *app) put(path string, write func(io.Writer) error) error {
 		_, err := a.out.Write(b.Bytes())
 		return err
 	}
-	if summary := os.Getenv("GITHUB_STEP_SUMMARY"); summary != "" && atomicfile.Target(path) == atomicfile.Target(summary) {
+	summary := os.Getenv("GITHUB_STEP_SUMMARY")
+	if summary != "" && atomicfile.Target(path) == atomicfile.Target(summary) {
 		return atomicfile.Append(path, b.Bytes())
 	}
 	return atomicfile.Write(path, atomicfile.Options{}, func(w io.Writer) error {

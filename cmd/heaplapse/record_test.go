@@ -104,7 +104,7 @@ func checkManifest(t *testing.T, dir, engine string) {
 	require.NotEmpty(t, m.Processes)
 	pid := m.Processes[0].PID
 	cpu := int64(0)
-	sized := 0 // of a snapshot at the very end the process may be gone
+	sized, shared := 0, 0 // of a snapshot at the very end the process may be gone
 	for _, s := range m.Snapshots {
 		assert.Equal(t, pid, s.PID)
 		assert.Contains(t, []string{"time", "exit"}, s.Trigger)
@@ -112,6 +112,7 @@ func checkManifest(t *testing.T, dir, engine string) {
 			sized++
 			assert.Greater(t, *s.RSS, int64(1<<20))
 			if s.PSS != nil { // the process may be gone; the engine then has told RSS
+				shared++
 				assert.LessOrEqual(t, *s.PSS, *s.RSS)
 			}
 		}
@@ -121,6 +122,7 @@ func checkManifest(t *testing.T, dir, engine string) {
 		}
 	}
 	assert.Greater(t, 2*sized, len(m.Snapshots))
+	assert.Positive(t, shared, "the recorder saw a snapshot while the process ran")
 	assert.Positive(t, cpu)
 	assert.Equal(t, "exit", m.Snapshots[len(m.Snapshots)-1].Trigger)
 	libc := slices.IndexFunc(m.Mappings, func(f manifest.Mapping) bool { return strings.HasPrefix(filepath.Base(f.Path), "libc") })

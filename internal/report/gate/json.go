@@ -44,7 +44,10 @@ type causeJSON struct {
 func (g *Report) causesJSON() []causeJSON {
 	out := []causeJSON{}
 	for _, c := range g.causes() {
-		out = append(out, causeJSON{c.frame.Function, c.frame.Module, c.frame.File, c.Growth, text.Finite(c.share), c.Sites})
+		out = append(out, causeJSON{
+			Function: c.frame.Function, Module: c.frame.Module, File: c.frame.File,
+			GrowthBytes: c.Growth, Share: text.Finite(c.share), Functions: c.Sites,
+		})
 	}
 	return out
 }

@@ -90,7 +90,8 @@ func (g *Report) markdownHead() string {
 			place = "(" + text.Code(v.Where, 80) + ")"
 		}
 		fmt.Fprintf(&b, "Look first at %s %s: %s **%s** %s.\n\n", text.Code(v.Name, 90), place,
-			metricText(r.Values[0].Metric), text.EscapeMarkdown(changeText(judged(r.Values[0]))), g.against(r.Values[0]))
+			metricText(r.Values[0].Metric), text.EscapeMarkdown(changeText(judged(r.Values[0]))),
+			g.against(r.Values[0]))
 	}
 	for _, c := range g.causes() {
 		fmt.Fprintf(&b, "Cause: %s %s.\n\n", text.Code(c.name(), 160), text.EscapeMarkdown(c.explains()))

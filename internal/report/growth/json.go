@@ -90,7 +90,8 @@ func (g *Report) JSON(w io.Writer) error {
 		Schema: "heaplapse.growth/1", Verdict: string(r.Verdict), Why: Reason(r), Next: g.Next(),
 		BytesPerHour: g.perHour(r.Total.Slope), Rate: text.Finite(r.Total.Slope * factor), RatePer: unit,
 		Explained: text.Finite(r.Explained), Series: seriesOf(g.Series, g.Flags), Tested: r.Tested,
-		Limit: g.forecast(), Notes: g.Notes(), Unnamed: g.Unnamed.JSON(), Causes: g.causesJSON(factor), Sites: []siteJSON{},
+		Limit: g.forecast(), Notes: g.Notes(), Unnamed: g.Unnamed.JSON(), Causes: g.causesJSON(factor),
+		Sites: []siteJSON{},
 	}
 	for i := range r.Sites {
 		out.Sites = append(out.Sites, g.site(&r.Sites[i], factor))
@@ -125,8 +126,9 @@ func (g *Report) causesJSON(factor float64) []causeJSON {
 		blame := g.DescribeCause(c).Blame
 		out = append(out, causeJSON{
 			Function: blame.Function, Module: blame.Module, File: blame.File,
-			Label: c.Label.String(), Confidence: text.Finite(c.Confidence), GrowthBytes: c.Gained, Share: text.Finite(c.Share),
-			Sites: c.Sites, Stacks: len(c.Members), BytesPerHour: g.perHour(c.Slope), Rate: text.Finite(c.Slope * factor),
+			Label: c.Label.String(), Confidence: text.Finite(c.Confidence),
+			GrowthBytes: c.Gained, Share: text.Finite(c.Share), Sites: c.Sites, Stacks: len(c.Members),
+			BytesPerHour: g.perHour(c.Slope), Rate: text.Finite(c.Slope * factor),
 		})
 	}
 	return out

@@ -119,7 +119,8 @@ func Abbrevs() []byte {
 		Abbreviation(CodeLines, encoding.TagCompileUnit, false,
 			first(name, Attr(encoding.AttrStmtList, encoding.FormSecOffset))...).
 		Abbreviation(CodeSkipped, encoding.TagClass, true, Attr(encoding.AttrSibling, encoding.FormRef4), name).
-		Abbreviation(CodeLanguage, encoding.TagCompileUnit, true, first(Attr(encoding.AttrLanguage, encoding.FormData1))...).
+		Abbreviation(CodeLanguage, encoding.TagCompileUnit, true,
+			first(Attr(encoding.AttrLanguage, encoding.FormData1))...).
 		Uleb(0)
 }
 
