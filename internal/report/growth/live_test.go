@@ -13,6 +13,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
+	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
@@ -90,6 +91,19 @@ func TestALowScreenShowsSites(t *testing.T) {
 func TestLineOfAMoment(t *testing.T) {
 	require.Regexp(t, `^2026-01-02T03:23:00Z  24 snapshots  heap 21\.6 MiB  RSS 53\.0 MiB  leak [0-9]+%   leaky::remember<leaky::Request> leaky\.cc:105  \+5\.83 MiB  \+[0-9.]+ MiB per hour$`,
 		liveOf(t).Line())
+}
+
+// TestALeakingCauseThatIsNotTheLargest: the verdict is about the cause that leaks, even if no single
+// site is listed.
+func TestALeakingCauseThatIsNotTheLargest(t *testing.T) {
+	l := liveOf(t)
+	largest, leak := growth.Cause{Site: l.Result.Sites[0], Sites: 40}, growth.Cause{Site: l.Result.Sites[1], Sites: 30}
+	largest.Label, leak.Label, leak.Confidence = trend.Suspect, trend.Leak, 0.7
+	l.Result.Causes, l.Result.LeakingCauses = []growth.Cause{largest, leak}, 1
+	l.Result.Sites, l.Result.Leaks, l.Result.Verdict, l.Result.Why = nil, 0, growth.VerdictLeak, growth.CauseLeaks
+	require.Contains(t, l.Line(), "  leak 70%   "+l.DescribeCause(&leak).Heading()+"  ")
+	require.Contains(t, growthreport.Reason(l.Result), "but 30 sites grow together below one function")
+	require.Contains(t, l.Finding(), ", 30 sites")
 }
 
 // TestScreenDoesNotChangeTheReport: Text writes the same before and after a narrow screen.

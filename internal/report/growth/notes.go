@@ -26,7 +26,7 @@ func Reason(r *growth.Result) string {
 		return fmt.Sprintf("%s %s too few for a trend: at least %d are needed, %d or more are better",
 			units.Count(r.Len(), "snapshot"), verb, trend.MinPoints, growth.GoodPoints)
 	case growth.CauseLeaks:
-		return "no single site leaks, but " + units.Count(r.Causes[0].Sites, "site") + " grow together below one function"
+		return "no single site leaks, but " + units.Count(leakingCause(r).Sites, "site") + " grow together below one function"
 	case growth.OnlyHeapGrows:
 		return "the heap grows, but no single site does"
 	case growth.OnlyProcessGrows:

@@ -134,9 +134,14 @@ func (g *Report) Finding() string {
 
 // cause is the function through which most of the growth leaks; nil if there is none. It tells more
 // than the worst of its sites.
-func (g *Report) cause() *growth.Cause {
-	if g.Result.Verdict == growth.VerdictLeak && len(g.Result.Causes) > 0 && g.Result.Causes[0].Label.IsLeak() {
-		return &g.Result.Causes[0]
+func (g *Report) cause() *growth.Cause { return leakingCause(g.Result) }
+
+// leakingCause is the largest cause that leaks; nil if there is none. A larger one may be a suspect.
+func leakingCause(r *growth.Result) *growth.Cause {
+	for i := range r.Causes {
+		if r.Causes[i].Label.IsLeak() {
+			return &r.Causes[i]
+		}
 	}
 	return nil
 }
