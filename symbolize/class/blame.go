@@ -14,11 +14,12 @@ type FrameRef struct {
 }
 
 // Blamer finds the frame of a stack that an allocation is attributed to. It caches the classes of
-// locations and is not safe for concurrent use.
+// locations and of their frames, and is not safe for concurrent use.
 type Blamer struct {
 	s       *symbolize.Symbols
 	rules   *Rules
 	classes map[symbolize.LocationID][]Class
+	frames  map[Frame]Class
 }
 
 // NewBlamer returns a Blamer. If rules is nil, it uses the default rules.
@@ -26,7 +27,7 @@ func NewBlamer(s *symbolize.Symbols, rules *Rules) *Blamer {
 	if rules == nil {
 		rules = DefaultRules()
 	}
-	return &Blamer{s: s, rules: rules, classes: map[symbolize.LocationID][]Class{}}
+	return &Blamer{s: s, rules: rules, classes: map[symbolize.LocationID][]Class{}, frames: map[Frame]Class{}}
 }
 
 // Classes returns the classes of a location's frames, or a single one for a location without a
@@ -42,7 +43,7 @@ func (b *Blamer) Classes(id symbolize.LocationID) []Class {
 	}
 	var out []Class
 	for _, f := range l.Frames {
-		out = append(out, b.rules.Class(Frame{f.Function, f.File, module, l.Script()}))
+		out = append(out, b.class(Frame{f.Function, f.File, module, l.Script()}))
 	}
 	if len(out) == 0 {
 		out = append(out, b.unnamed(l, module))
@@ -51,13 +52,23 @@ func (b *Blamer) Classes(id symbolize.LocationID) []Class {
 	return out
 }
 
+// class returns the class of a frame. Many locations are in one function.
+func (b *Blamer) class(f Frame) Class {
+	c, ok := b.frames[f]
+	if !ok {
+		c = b.rules.Class(f)
+		b.frames[f] = c
+	}
+	return c
+}
+
 // unnamed returns the class of a location without a name. Generated code without a perf map is a
 // script that an interpreter runs; the nearest named function below it is more useful.
 func (b *Blamer) unnamed(l *symbolize.Location, module string) Class {
 	if l.Reason == symbolize.ReasonAnonymous || l.Reason == symbolize.ReasonNoPerfEntry {
 		return Interpreter
 	}
-	return b.rules.Class(Frame{Module: module})
+	return b.class(Frame{Module: module})
 }
 
 // Mapped reports whether the memory of a stack was mapped by mmap, rather than allocated.
@@ -122,8 +133,12 @@ func (b *Blamer) Blame(stack []symbolize.LocationID) (ref FrameRef, ok bool) {
 // at a position and ends at an event loop or a similar dispatcher, which did not request what it
 // runs. ok is false if there is no line of a script.
 func (b *Blamer) script(stack []symbolize.LocationID, from int) (ref FrameRef, ok bool) {
+	stack = stack[from:]
+	if !slices.ContainsFunc(stack, func(id symbolize.LocationID) bool { return b.s.Locations[id].Script() }) {
+		return FrameRef{}, false // most stacks: the classes of their outer frames are not needed
+	}
 	rank := len(scriptRanks)
-	for i, id := range stack[from:] {
+	for i, id := range stack {
 		l := &b.s.Locations[id]
 		if ok && !l.Script() {
 			continue // native code that called the script did not request what the script allocates
