@@ -1,11 +1,9 @@
 package growth
 
 import (
-	"path"
 	"slices"
 
 	"github.com/heaplapse/heaplapse/diff/causes"
-	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/diff/internal/group"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/symbolize"
@@ -92,6 +90,7 @@ func (j *judgement) causes(members [][]symbolize.SiteID) (out []Cause) {
 // functions numbers the functions that may be causes: those of the program and of its libraries.
 type functions struct {
 	j     *judgement
+	keys  *group.Functions
 	index group.Index
 	known map[symbolize.LocationID][]int // by frame; notCause for one that cannot be a cause
 }
@@ -100,7 +99,7 @@ type functions struct {
 const notCause = -1
 
 func newFunctions(j *judgement) *functions {
-	return &functions{j: j, known: map[symbolize.LocationID][]int{}}
+	return &functions{j: j, keys: group.NewFunctions(j.symbols), known: map[symbolize.LocationID][]int{}}
 }
 
 // of returns the functions of a site's call path, leaf first.
@@ -133,14 +132,10 @@ func (f *functions) at(id symbolize.LocationID) []int {
 	l := &f.j.symbols.Locations[id]
 	classes := f.j.blamer.Classes(id)
 	numbers := make([]int, len(l.Frames))
-	for k, frame := range l.Frames {
+	for k := range l.Frames {
 		numbers[k] = notCause
 		if c := classes[k]; c == class.Application || c == class.Library {
-			module := ""
-			if m := f.j.symbols.Module(l); m != nil {
-				module = m.Name()
-			}
-			numbers[k], _ = f.index.Number(module + "\x00" + identity.Normalize(frame.Function) + "\x00" + path.Base(frame.File))
+			numbers[k], _ = f.index.Number(f.keys.Key(l, k))
 		}
 	}
 	f.known[id] = numbers

@@ -1,5 +1,5 @@
 // Package group puts allocation sites into groups: by the frame that they are attributed to
-// ([Keys]), and those that a suppression names ([Suppressor]).
+// ([Keys], [Functions]), and those that a suppression names ([Suppressor]).
 package group
 
 import (
@@ -15,10 +15,11 @@ import (
 
 // Keys computes the key of the group that a site belongs to. It is not safe for concurrent use.
 type Keys struct {
-	symbols *symbolize.Symbols
-	blamer  *class.Blamer
-	by      sites.GroupBy
-	known   map[frameKey]string
+	symbols   *symbolize.Symbols
+	blamer    *class.Blamer
+	by        sites.GroupBy
+	functions *Functions
+	known     map[frameKey]string
 }
 
 type frameKey struct {
@@ -28,7 +29,10 @@ type frameKey struct {
 
 // NewKeys returns the keys of a grouping; "" takes [sites.ByFunction].
 func NewKeys(s *symbolize.Symbols, blamer *class.Blamer, by sites.GroupBy) *Keys {
-	return &Keys{symbols: s, blamer: blamer, by: cmp.Or(by, sites.ByFunction), known: map[frameKey]string{}}
+	return &Keys{
+		symbols: s, blamer: blamer, by: cmp.Or(by, sites.ByFunction),
+		functions: NewFunctions(s), known: map[frameKey]string{},
+	}
 }
 
 // Of returns the key of a site's group. It is the same in every build and process, unless the
@@ -75,8 +79,7 @@ func (k *Keys) describe(l *symbolize.Location, frame int) string {
 	case frame < 0:
 		return k.symbols.Label(l)
 	}
-	f := l.Frames[frame]
-	return module + "\x00" + identity.Normalize(f.Function) + "\x00" + path.Base(f.File)
+	return k.functions.Key(l, frame)
 }
 
 // describeLine returns the key of a line of a script. Its module is its file.
@@ -86,6 +89,33 @@ func (k *Keys) describeLine(f *symbolize.Frame) string {
 		return file
 	}
 	return fmt.Sprintf("%s\x00%s\x00%d", f.Function, file, f.Line)
+}
+
+// Functions computes the keys of functions. It is not safe for concurrent use.
+type Functions struct {
+	symbols *symbolize.Symbols
+	names   map[string]string // normalised, by name: a function has many locations
+}
+
+// NewFunctions returns the keys of the functions of a program.
+func NewFunctions(s *symbolize.Symbols) *Functions {
+	return &Functions{symbols: s, names: map[string]string{}}
+}
+
+// Key returns the key of the function of a location's frame. It is the same in every build and
+// process.
+func (f *Functions) Key(l *symbolize.Location, frame int) string {
+	module := ""
+	if m := f.symbols.Module(l); m != nil {
+		module = m.Name()
+	}
+	function := l.Frames[frame].Function
+	name, ok := f.names[function]
+	if !ok {
+		name = identity.Normalize(function)
+		f.names[function] = name
+	}
+	return module + "\x00" + name + "\x00" + path.Base(l.Frames[frame].File)
 }
 
 // Index numbers keys in order of first appearance. The zero value is empty.
