@@ -101,7 +101,7 @@ func TestRecordHighsRiseByConstruction(t *testing.T) {
 	p.HighWater, p.Dominates = true, true
 	require.LessOrEqual(t, Judge(p, Options{}).Confidence, 0.5)
 	p.Alloc = slices.Clone(p.Live)
-	require.Greater(t, Judge(p, Options{}).Confidence, 0.5)
+	require.Greater(t, Judge(p, Options{}).Confidence, 0.6)
 }
 
 func TestSlopeIsPerUnitOfTimeWithAnInterval(t *testing.T) {
