@@ -42,6 +42,23 @@ func Normalize(name string) string {
 	return inlineStd.Replace(name)
 }
 
+// Names normalises the names of a series. It remembers them, because most functions have many
+// locations. The zero value is ready. It is not safe for concurrent use.
+type Names struct{ known map[string]string }
+
+// Normalize returns what [Normalize] does.
+func (n *Names) Normalize(name string) string {
+	short, ok := n.known[name]
+	if !ok {
+		if n.known == nil {
+			n.known = map[string]string{}
+		}
+		short = Normalize(name)
+		n.known[name] = short
+	}
+	return short
+}
+
 // Untemplated drops template arguments: std::vector<int>::push_back becomes std::vector::push_back.
 // Operators keep their angle brackets. So does Rust's <T as Trait> at the beginning of a name.
 func Untemplated(name string) string {

@@ -47,6 +47,7 @@ func (s Site) Caller() string {
 type Namer struct {
 	symbols *symbolize.Symbols
 	blamer  *class.Blamer
+	normal  Names
 	names   map[symbolize.LocationID][]string
 	places  map[symbolize.LocationID]place
 	// Same are the files that both sides have, from [SameFiles]: addresses without a name in them
@@ -103,7 +104,7 @@ func (n *Namer) frames(id symbolize.LocationID) []string {
 	l := &n.symbols.Locations[id]
 	var names []string
 	for _, f := range l.Frames {
-		names = append(names, frameName(l, f))
+		names = append(names, n.frameName(l, f))
 	}
 	if len(names) == 0 {
 		names = []string{n.unnamed(l)}
@@ -114,11 +115,11 @@ func (n *Namer) frames(id symbolize.LocationID) []string {
 
 // frameName is the normalised name of a function. That of a script includes the file: functions of
 // scripts have short names.
-func frameName(l *symbolize.Location, f symbolize.Frame) string {
+func (n *Namer) frameName(l *symbolize.Location, f symbolize.Frame) string {
 	if l.Script() {
 		return symbolize.FileName(f.File) + ":" + f.Function
 	}
-	return Normalize(f.Function)
+	return n.normal.Normalize(f.Function)
 }
 
 func (n *Namer) unnamed(l *symbolize.Location) string {
@@ -173,9 +174,9 @@ func (n *Namer) locate(l *symbolize.Location) place {
 	case m != nil:
 		return place{}
 	case l.Script():
-		return place{fmt.Sprintf("script %s:%d\x00", frameName(l, l.Frames[0]), l.Frames[0].Line), true}
+		return place{fmt.Sprintf("script %s:%d\x00", n.frameName(l, l.Frames[0]), l.Frames[0].Line), true}
 	case l.Named():
-		return place{"jit " + Normalize(l.Frames[0].Function) + "\x00", true}
+		return place{"jit " + n.normal.Normalize(l.Frames[0].Function) + "\x00", true}
 	case n.SameProcess || l.Address == 0:
 		return place{fmt.Sprintf("%x\x00", uint64(l.Address)), true}
 	}

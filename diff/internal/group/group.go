@@ -94,12 +94,12 @@ func (k *Keys) describeLine(f *symbolize.Frame) string {
 // Functions computes the keys of functions. It is not safe for concurrent use.
 type Functions struct {
 	symbols *symbolize.Symbols
-	names   map[string]string // normalised, by name: a function has many locations
+	names   identity.Names
 }
 
 // NewFunctions returns the keys of the functions of a program.
 func NewFunctions(s *symbolize.Symbols) *Functions {
-	return &Functions{symbols: s, names: map[string]string{}}
+	return &Functions{symbols: s}
 }
 
 // Key returns the key of the function of a location's frame. It is the same in every build and
@@ -109,13 +109,8 @@ func (f *Functions) Key(l *symbolize.Location, frame int) string {
 	if m := f.symbols.Module(l); m != nil {
 		module = m.Name()
 	}
-	function := l.Frames[frame].Function
-	name, ok := f.names[function]
-	if !ok {
-		name = identity.Normalize(function)
-		f.names[function] = name
-	}
-	return module + "\x00" + name + "\x00" + path.Base(l.Frames[frame].File)
+	function := &l.Frames[frame]
+	return module + "\x00" + f.names.Normalize(function.Function) + "\x00" + path.Base(function.File)
 }
 
 // Index numbers keys in order of first appearance. The zero value is empty.

@@ -31,7 +31,7 @@ func (g *Report) causes() (out []cause) {
 	if g.Verdict != gate.Fail || base == nil || g.Current == nil {
 		return nil
 	}
-	p := growthPaths{functions: map[string]int{}}
+	p := growthPaths{functions: map[string]int{}, known: map[baseline.Frame]int{}}
 	p.add(g.Current, 1)
 	p.add(base, -1)
 	for _, c := range causes.Find(p.paths, p.growth) {
@@ -43,11 +43,16 @@ func (g *Report) causes() (out []cause) {
 // growthPaths are the call paths of two runs. Those of the earlier run count negative, so that a
 // function has the growth of all call paths that it is on, without matching them.
 type growthPaths struct {
-	functions map[string]int // by name
+	functions map[string]int         // by name
+	known     map[baseline.Frame]int // function; notCause for a frame that cannot be a cause
+	names     identity.Names
 	frames    []*baseline.Frame
 	paths     []causes.Path
 	growth    int64
 }
+
+// notCause is the number of a frame that cannot be a cause: a runtime, or an allocator.
+const notCause = -1
 
 // add adds the sites of a run, times a sign.
 func (p *growthPaths) add(r *baseline.Run, sign int64) {
@@ -58,8 +63,8 @@ func (p *growthPaths) add(r *baseline.Run, sign int64) {
 			next.Site = p.number(f)
 		}
 		for k := range s.Frames {
-			if c := siteview.ClassOf(&s.Frames[k]); c == class.Application || c == class.Library {
-				next.Functions = append(next.Functions, p.number(&s.Frames[k]))
+			if n := p.candidate(&s.Frames[k]); n != notCause {
+				next.Functions = append(next.Functions, n)
 			}
 		}
 		p.paths = append(p.paths, next)
@@ -67,8 +72,22 @@ func (p *growthPaths) add(r *baseline.Run, sign int64) {
 	}
 }
 
+// candidate returns the number of a function that may be a cause, else notCause.
+func (p *growthPaths) candidate(f *baseline.Frame) int {
+	n, ok := p.known[*f]
+	if !ok {
+		n = notCause
+		if c := siteview.ClassOf(f); c == class.Application || c == class.Library {
+			n = p.number(f)
+		}
+		p.known[*f] = n
+	}
+	return n
+}
+
+// number returns the number of a function.
 func (p *growthPaths) number(f *baseline.Frame) int {
-	key := path.Base(f.Module) + "\x00" + identity.Normalize(f.Function)
+	key := path.Base(f.Module) + "\x00" + p.names.Normalize(f.Function)
 	n, known := p.functions[key]
 	if !known {
 		n = len(p.frames)
