@@ -1,9 +1,6 @@
 package stats
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // Line is y = Intercept + Slope·t.
 type Line struct{ Slope, Intercept float64 }
@@ -43,7 +40,7 @@ func (l Line) residuals(t, y []float64) []float64 {
 	return rest
 }
 
-// slopes are the sorted slopes between all pairs of points at different times.
+// slopes are the slopes between all pairs of points at different times.
 func slopes(t, y []float64) []float64 {
 	out := make([]float64, 0, len(t)*(len(t)-1)/2)
 	for i := range t {
@@ -53,21 +50,19 @@ func slopes(t, y []float64) []float64 {
 			}
 		}
 	}
-	slices.Sort(out)
 	return out
 }
 
-// medianLine is the line with the median of sorted slopes.
+// medianLine is the line with the median of slopes, which it reorders.
 func medianLine(t, y, s []float64) Line {
-	n := len(s)
-	if n == 0 {
+	if len(s) == 0 {
 		return Line{0, Median(y)}
 	}
-	slope := (s[(n-1)/2] + s[n/2]) / 2
+	slope := medianInPlace(s)
 	return Line{slope, medianInPlace(Line{Slope: slope}.residuals(t, y))}
 }
 
-// senInterval is the 95 % interval of the median of sorted slopes: from the slope 0.98 standard
+// senInterval is the 95 % interval of the median of slopes, which it reorders: from the slope 0.98 standard
 // deviations of Kendall's S below the middle rank to the slope as far above it (Sen 1968).
 func senInterval(s []float64, variance float64) (low, high float64) {
 	n := len(s)
@@ -77,5 +72,5 @@ func senInterval(s []float64, variance float64) (low, high float64) {
 	c := 1.96 * math.Sqrt(variance)
 	lo := int(math.Floor((float64(n) - c) / 2))
 	hi := int(math.Ceil((float64(n)+c)/2)) - 1
-	return s[min(max(lo, 0), n-1)], s[min(max(hi, 0), n-1)]
+	return ranked(s, min(max(lo, 0), n-1)), ranked(s, min(max(hi, 0), n-1))
 }

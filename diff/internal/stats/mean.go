@@ -2,6 +2,7 @@ package stats
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -32,14 +33,51 @@ func Median(v []float64) float64 {
 	return medianInPlace(slices.Clone(v))
 }
 
-// medianInPlace is like Median, but sorts the values, of which there must be at least one.
+// medianInPlace is like Median, but reorders the values, of which there must be at least one.
 func medianInPlace(v []float64) float64 {
-	slices.Sort(v)
 	n := len(v)
+	middle := ranked(v, n/2)
 	if n%2 == 1 {
-		return v[n/2]
+		return middle
 	}
-	return (v[n/2-1] + v[n/2]) / 2
+	return (slices.Max(v[:n/2]) + middle) / 2
+}
+
+// fewToRank is the number of values that are sorted rather than divided again.
+const fewToRank = 12
+
+// ranked returns what would be v[k] if v were sorted. It reorders v so that nothing before v[k] is
+// larger, and nothing after it is smaller. This is Hoare's selection: v is divided at a value again
+// and again. After too many divisions, what is left is sorted, so that no input takes quadratic time.
+func ranked(v []float64, k int) float64 {
+	low, high := 0, len(v) // v[low:high] contains it
+	for rounds := 2 * bits.Len(uint(len(v))); rounds > 0 && high-low > fewToRank; rounds-- {
+		a, b, c := v[low], v[low+(high-low)/2], v[high-1]
+		pivot := max(min(a, b), min(max(a, b), c))
+		i, j := low, high-1
+		for i <= j {
+			for v[i] < pivot {
+				i++
+			}
+			for v[j] > pivot {
+				j--
+			}
+			if i <= j {
+				v[i], v[j] = v[j], v[i]
+				i, j = i+1, j-1
+			}
+		}
+		switch {
+		case k <= j:
+			high = j + 1
+		case k >= i:
+			low = i
+		default:
+			return v[k] // it is between the parts, and equal to pivot
+		}
+	}
+	slices.Sort(v[low:high])
+	return v[k]
 }
 
 // madScale turns the median absolute deviation of normal values into their standard deviation.

@@ -17,6 +17,42 @@ func TestMedian(t *testing.T) {
 	require.InDelta(t, 3, Median(values[:3]), 0)
 }
 
+// TestRankedIsAsSorted compares all ranks with sorted values: of random values, of many equal ones, and
+// of orders in which a division takes away little.
+func TestRankedIsAsSorted(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	for name, value := range map[string]func(i, n int) float64{
+		"random":     func(int, int) float64 { return r.NormFloat64() },
+		"few values": func(int, int) float64 { return float64(r.IntN(3)) },
+		"equal":      func(int, int) float64 { return 1 },
+		"rising":     func(i, _ int) float64 { return float64(i) },
+		"falling":    func(i, _ int) float64 { return float64(-i) },
+		"a peak":     func(i, n int) float64 { return float64(min(i, n-i)) },
+		"a sawtooth": func(i, _ int) float64 { return float64(i % 7) },
+		"infinities": func(i, _ int) float64 { return math.Inf(i%2*2 - 1) },
+	} {
+		for _, n := range []int{1, 2, 3, 12, 13, 14, 100, 257} {
+			values := make([]float64, n)
+			for i := range values {
+				values[i] = value(i, n)
+			}
+			sorted := slices.Sorted(slices.Values(values))
+			for k := range n {
+				v := slices.Clone(values)
+				require.True(t, ranked(v, k) == sorted[k], "%s: rank %d of %d", name, k, n)
+				require.True(t, k == 0 || slices.Max(v[:k]) <= v[k], "%s: rank %d of %d", name, k, n)
+				require.GreaterOrEqual(t, slices.Min(v[k:]), v[k], "%s: rank %d of %d", name, k, n)
+				slices.Sort(v)
+				require.Equal(t, sorted, v, "%s: the values stay", name)
+			}
+		}
+	}
+	undefined := slices.Repeat([]float64{1, math.NaN(), 2}, 30)
+	for k := range undefined {
+		require.NotPanics(t, func() { ranked(slices.Clone(undefined), k) })
+	}
+}
+
 // TestTheilSenAgainstDefinition computes the median of all slopes by its definition.
 func TestTheilSenAgainstDefinition(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
