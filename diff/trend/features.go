@@ -147,12 +147,9 @@ func (s *series) features(l line, c curves, growth float64) (f Features) {
 		f[FeatureDominates] = 1
 	}
 	s.lineFeatures(&f, l, growth)
-	s.stepFeatures(&f, growth)
-	s.endFeatures(&f, growth)
+	s.clockFeatures(&f, l.tail, c, growth)
+	s.allocKneeFeatures(&f, growth)
 	s.cycleFeatures(&f, c, growth)
-	s.curveFeatures(&f, c, growth)
-	s.kneeFeatures(&f, growth)
-	s.lifetimeFeatures(&f, c, growth)
 	s.loadFeatures(&f, l)
 	s.objectFeatures(&f)
 	s.samplingFeatures(&f, growth)

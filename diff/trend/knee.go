@@ -20,17 +20,23 @@ func knees(t []float64, after, before int) (out []float64) {
 	return out
 }
 
-// kneeFeatures describe the best two lines that meet, over time and over allocated bytes.
+// kneeFeatures describe the best two lines that meet.
 func (s *series) kneeFeatures(f *Features, growth float64) {
 	k := twoLines(s.t, s.Live, s.one)
 	f.set(FeatureKnee, k.at, 0, 1)
 	f.set(FeatureAfterKnee, k.slope/growth, -2, 5)
 	f.set(FeatureAfterKneeT, k.slope/max(k.se, 1e-3*growth), -100, 1000)
-	a := s.t
-	if alloc := s.Alloc; alloc != nil && alloc[len(alloc)-1] > alloc[0] {
-		a = normalised(alloc)
+}
+
+// allocKneeFeatures describe the best two lines that meet over allocated bytes. If those are not known,
+// they are the lines over time.
+func (s *series) allocKneeFeatures(f *Features, growth float64) {
+	alloc := s.Alloc
+	if alloc == nil || !(alloc[len(alloc)-1] > alloc[0]) {
+		f[FeatureKneeByAlloc], f[FeatureKneeByAllocT] = f[FeatureAfterKnee], f[FeatureAfterKneeT]
+		return
 	}
-	k = twoLines(a, s.Live, s.one)
+	k := twoLines(normalised(alloc), s.Live, s.one)
 	f.set(FeatureKneeByAlloc, k.slope/growth, -2, 5)
 	f.set(FeatureKneeByAllocT, k.slope/max(k.se, 1e-3*growth), -100, 1000)
 }

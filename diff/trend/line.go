@@ -26,7 +26,7 @@ func (s *series) line() line {
 		l.z = (k - math.Copysign(1, k)) / math.Sqrt(l.Variance)
 	}
 	from := tailFrom(len(s.t))
-	l.tail = stats.TheilSen(s.t[from:], y[from:])
+	l.tail = s.tail()
 	l.retention = math.NaN()
 	if s.Alloc != nil {
 		if alloc := slopeOf(s.t[from:], s.Alloc[from:]); alloc > 0 {
@@ -34,6 +34,12 @@ func (s *series) line() line {
 		}
 	}
 	return l
+}
+
+// tail is the line through the last two fifths.
+func (s *series) tail() stats.Line {
+	from := tailFrom(len(s.t))
+	return stats.TheilSen(s.t[from:], s.Live[from:])
 }
 
 // growth is the growth that shares are of: by the trend or, if it is larger because the growth
@@ -59,21 +65,26 @@ func Rise(live []float64) float64 {
 	return math.Log(late / early)
 }
 
-// lineFeatures describe the trend, and how the last part differs from it.
+// lineFeatures describe the trend.
 func (s *series) lineFeatures(f *Features, l line, growth float64) {
 	y, n := s.Live, len(s.t)
 	f.set(FeatureSignificance, l.z, -8, 8)
 	f.set(FeatureClarity, growth/math.Max(l.sigma, 1), 0, 1000)
-	f.set(FeatureTail, l.tail.Slope/growth, -2, 4)
-	quarter := n - max(3, (n+3)/4)
-	f.set(FeatureEnd, slopeOf(s.t[quarter:], y[quarter:])/growth, -2, 5)
-	from := tailFrom(n)
-	noise := max(l.tail.Spread(s.t[from:], y[from:]), s.noise, 1)
-	f.set(FeatureTailClarity, l.tail.Slope*math.Sqrt(stats.SumSquares(s.t[from:]))/noise, -100, 100)
 	f.set(FeatureLateSignificance, stats.Significance(s.t[n/2:], y[n/2:]), -8, 8)
 	third := n / 3
 	f.set(FeatureSeparation, (slices.Min(y[n-third:])-slices.Max(y[:third]))/growth, -1, 1)
 	f.set(FeatureRise, Rise(y), -3, 3)
+}
+
+// tailFeatures describe how the last part differs from the trend.
+func (s *series) tailFeatures(f *Features, tail stats.Line, growth float64) {
+	y, n := s.Live, len(s.t)
+	f.set(FeatureTail, tail.Slope/growth, -2, 4)
+	quarter := n - max(3, (n+3)/4)
+	f.set(FeatureEnd, slopeOf(s.t[quarter:], y[quarter:])/growth, -2, 5)
+	from := tailFrom(n)
+	noise := max(tail.Spread(s.t[from:], y[from:]), s.noise, 1)
+	f.set(FeatureTailClarity, tail.Slope*math.Sqrt(stats.SumSquares(s.t[from:]))/noise, -100, 100)
 }
 
 // otherImageFeatures describe the same site in another process image: what leaks leaks again after

@@ -24,12 +24,14 @@ func (s *series) loadFeatures(f *Features, l line) {
 	f.set(FeatureLoad, math.Log(max(late, 1)/max(early, 1)), -4, 4)
 	f.set(FeatureTailRetention, l.retention, -1, 1.5)
 	f.set(FeatureRetention, (s.Live[n-1]-s.Live[0])/max(s.Alloc[n-1]-s.Alloc[0], 1), -1, 1.5)
-	s.residenceFeatures(f)
 }
 
 // residenceFeatures describe the mean time that bytes stay in use. By Little's law it is the bytes
 // in use over the rate of allocation. Load changes both; a leak changes the time.
 func (s *series) residenceFeatures(f *Features) {
+	if s.Alloc == nil {
+		return
+	}
 	var t, stay []float64
 	for i := 1; i < len(s.t); i++ {
 		if came := s.Alloc[i] - s.Alloc[i-1]; came > 0 {

@@ -9,16 +9,10 @@ import (
 // stepFeatures describe the steps from point to point: how many rises make up the growth, how old
 // the last one is, and how much was freed in between.
 func (s *series) stepFeatures(f *Features, growth float64) {
-	y, n := s.Live, len(s.t)
-	var up, squares, path float64
-	for i := 1; i < n; i++ {
-		d := y[i] - y[i-1]
-		path += math.Abs(d)
-		up += max(d, 0)
-		squares += max(d, 0) * max(d, 0)
-	}
-	f.set(FeatureEvenness, up*up/max(squares, 1)/float64(n-1), 0, 1)
-	f.set(FeatureDirectness, (y[n-1]-y[0])/max(path, 1), -1, 1)
+	y := s.Live
+	evenness, directness := movement(y)
+	f.set(FeatureEvenness, evenness, 0, 1)
+	f.set(FeatureDirectness, directness, -1, 1)
 	last, k := s.lastRise(growth)
 	f.set(FeatureGap, -float64(k)*math.Log(max(last, 1e-3)), 0, 20)
 	drop, low := deepestFall(y)
@@ -27,21 +21,29 @@ func (s *series) stepFeatures(f *Features, growth float64) {
 	f.set(FeatureSecured, (y[low]-y[0])/growth, -2, 1)
 }
 
+// movement returns the effective number of rises over the number of steps, and the net growth over the
+// length of the path.
+func movement(y []float64) (evenness, directness float64) {
+	var up, squares, path float64
+	for i := 1; i < len(y); i++ {
+		d := y[i] - y[i-1]
+		path += math.Abs(d)
+		up += max(d, 0)
+		squares += max(d, 0) * max(d, 0)
+	}
+	last := len(y) - 1
+	return up * up / max(squares, 1) / float64(last), (y[last] - y[0]) / max(path, 1)
+}
+
 // halfFeatures describe the second half by itself: a leak in a function that filled a cache first is a
 // line there.
 func (s *series) halfFeatures(f *Features, growth float64) {
 	y, n := s.Live, len(s.t)
 	half, fifth := n/2, max(1, n/5)
 	late := y[half:]
-	var up, squares, path float64
-	for i := 1; i < len(late); i++ {
-		d := late[i] - late[i-1]
-		path += math.Abs(d)
-		up += max(d, 0)
-		squares += max(d, 0) * max(d, 0)
-	}
-	f.set(FeatureLateEvenness, up*up/max(squares, 1)/float64(len(late)-1), 0, 1)
-	f.set(FeatureLateDirectness, (late[len(late)-1]-late[0])/max(path, 1), -1, 1)
+	evenness, directness := movement(late)
+	f.set(FeatureLateEvenness, evenness, 0, 1)
+	f.set(FeatureLateDirectness, directness, -1, 1)
 	f.set(FeatureEarlyShare, (y[fifth]-y[0])/growth, -2, 2)
 	if fit, ok := stats.LeastSquares(late, s.one[half:], s.t[half:]); ok {
 		floor := s.residualFloor(growth) / 2

@@ -1,6 +1,10 @@
 package trend
 
-import "math"
+import (
+	"math"
+
+	"github.com/heaplapse/heaplapse/diff/internal/stats"
+)
 
 // Two clocks. A program that shares its machine gets processor time at an uneven rate, and one that
 // idles over night does little: over time, its leaks seem to slow down or to stop. Over the work of
@@ -25,7 +29,18 @@ func workAxis(t, work []float64) []float64 {
 	return axis
 }
 
-// overWork are the features that depend on the clock, over time and over work.
+// clockFeatures describe what depends on the clock.
+func (s *series) clockFeatures(f *Features, tail stats.Line, c curves, growth float64) {
+	s.tailFeatures(f, tail, growth)
+	s.stepFeatures(f, growth)
+	s.endFeatures(f, growth)
+	s.curveFeatures(f, c, growth)
+	s.kneeFeatures(f, growth)
+	s.lifetimeFeatures(f, c, growth)
+	s.residenceFeatures(f)
+}
+
+// overWork are the features of clockFeatures that the model takes over both clocks.
 var overWork = [...]struct{ time, work Feature }{
 	{FeatureTail, FeatureWorkTail},
 	{FeatureEnd, FeatureWorkEnd},
@@ -60,15 +75,7 @@ func (s *series) workFeatures(f *Features, c curves, growth float64) {
 		w := *s
 		w.t = s.work
 		curves := w.curves()
-		w.lineFeatures(&over, w.line(), growth)
-		w.stepFeatures(&over, growth)
-		w.endFeatures(&over, growth)
-		w.curveFeatures(&over, curves, growth)
-		w.kneeFeatures(&over, growth)
-		w.lifetimeFeatures(&over, curves, growth)
-		if s.Alloc != nil {
-			w.residenceFeatures(&over)
-		}
+		w.clockFeatures(&over, w.tail(), curves, growth)
 		f[FeatureWorkKnown] = 1
 		floor := c.line.RSS*1e-4 + curves.line.RSS*1e-4 + 1
 		f.set(FeatureStraighter, math.Log((curves.line.RSS+floor)/(c.line.RSS+floor)), -6, 6)
