@@ -24,32 +24,23 @@ static bool claim(struct hl_thread *t, uintptr_t before, uintptr_t pointer) {
     return true;
 }
 
-// find returns the entry of the thread, or a free one that it claims, or NULL.
-static struct hl_thread *find(uintptr_t pointer) {
+// find returns the entry of the thread, or one that it claims, or NULL: a free one, or, if
+// take_over is set, that of a thread that has ended. The number in the entry is that of a thread
+// that used it once. If a newer thread uses the entry now, it only loses its position.
+static struct hl_thread *find(uintptr_t pointer, bool take_over) {
     struct hl_thread *home = hl_thread_home(pointer);
     for (size_t i = 0; i < PROBES; i++) {
         struct hl_thread *t = &hl_threads[((size_t)(home - hl_threads) + i) % HL_THREADS];
         uintptr_t used_by = __atomic_load_n(&t->pointer, __ATOMIC_RELAXED);
-        if (used_by == pointer || (used_by == 0 && claim(t, 0, pointer))) return t;
-    }
-    return NULL;
-}
-
-// take_over claims the entry of a thread that has ended. The number in the entry is that of a
-// thread that used it once. If a newer thread uses the entry now, it only loses its position.
-static struct hl_thread *take_over(uintptr_t pointer) {
-    struct hl_thread *home = hl_thread_home(pointer);
-    for (size_t i = 0; i < PROBES; i++) {
-        struct hl_thread *t = &hl_threads[((size_t)(home - hl_threads) + i) % HL_THREADS];
-        uintptr_t used_by = __atomic_load_n(&t->pointer, __ATOMIC_RELAXED);
-        if (is_dead(t) && claim(t, used_by, pointer)) return t;
+        if (used_by == pointer) return t;
+        if ((take_over ? is_dead(t) : used_by == 0) && claim(t, used_by, pointer)) return t;
     }
     return NULL;
 }
 
 HL_COLD struct hl_thread *hl_thread_find(uintptr_t pointer) {
-    struct hl_thread *t = find(pointer);
-    if (!t) t = take_over(pointer);
+    struct hl_thread *t = find(pointer, false);
+    if (!t) t = find(pointer, true);
     if (t) return t;
     hl_problem("threads-dropped", "too many threads: the allocations of some are not recorded");
     shared.left = INT64_MAX / 2;
