@@ -16,12 +16,6 @@ bool hl_has_prefix(const char *s, const char *prefix) {
     return !*prefix;
 }
 
-bool hl_contains(const char *s, const char *part) {
-    for (; *s; s++)
-        if (hl_has_prefix(s, part)) return true;
-    return !*part;
-}
-
 // The compiler calls the next four functions for copies of structs, so they must exist. The empty
 // statements keep it from replacing the loops by calls of themselves.
 void *memcpy(void *restrict to, const void *restrict from, size_t n) {

@@ -26,8 +26,6 @@ static inline long hl_syscall6(long nr, long a, long b, long c, long d, long e, 
 #define hl_syscall3(nr, a, b, c) hl_syscall6(nr, (long)(a), (long)(b), (long)(c), 0, 0, 0)
 #define hl_syscall4(nr, a, b, c, d)                                                                \
     hl_syscall6(nr, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
-#define hl_syscall5(nr, a, b, c, d, e)                                                             \
-    hl_syscall6(nr, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)
 
 #include "base/syscalls.h" // numbers, and hl_syscall6 of the processor
 
@@ -38,7 +36,6 @@ static inline uintptr_t hl_thread_pointer(void);
 size_t hl_strlen(const char *s);
 bool hl_equal(const char *a, const char *b);
 bool hl_has_prefix(const char *s, const char *prefix);
-bool hl_contains(const char *s, const char *part);
 void *memcpy(void *restrict to, const void *restrict from, size_t n);
 void *memmove(void *to, const void *from, size_t n);
 void *memset(void *to, int c, size_t n);

@@ -7,10 +7,10 @@ struct hl_thread hl_threads[HL_THREADS];
 // shared is used by threads for which there is no room.
 static struct hl_thread shared = {.left = INT64_MAX / 2, .random = 1};
 
-enum { PROBES = 32, ESRCH = 3 };
+enum { PROBES = 32 };
 
 static bool is_dead(const struct hl_thread *t) {
-    return hl_syscall3(HL_SYS_tgkill, hl_syscall0(HL_SYS_getpid), t->id, 0) == -ESRCH;
+    return hl_syscall3(HL_SYS_tgkill, hl_syscall0(HL_SYS_getpid), t->id, 0) == -HL_ESRCH;
 }
 
 static bool claim(struct hl_thread *t, uintptr_t before, uintptr_t pointer) {

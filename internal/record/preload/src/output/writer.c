@@ -7,7 +7,7 @@
 #include "output/trigger.h"
 #include "process/config.h"
 
-enum { STACK = 64 << 10, ESRCH = 3 };
+enum { STACK = 64 << 10 };
 
 // --- requests ---
 
@@ -83,7 +83,7 @@ static int64_t not_before; // it must not be created before this monotonic time
 
 static bool is_alive(void) {
     if (id == 0) return false;
-    if (hl_syscall3(HL_SYS_tgkill, hl_process.pid, id, 0) != -ESRCH) return true;
+    if (hl_syscall3(HL_SYS_tgkill, hl_process.pid, id, 0) != -HL_ESRCH) return true;
     id = 0;
     return false;
 }

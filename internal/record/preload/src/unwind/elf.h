@@ -25,13 +25,11 @@ struct hl_elf_symbol {
     uint64_t value, size;
 };
 
-enum { HL_PT_LOAD = 1, HL_PT_DYNAMIC = 2, HL_PT_PHDR = 6, HL_PT_EH_FRAME = 0x6474e550 };
-enum { HL_PF_X = 1 };
+enum { HL_PT_LOAD = 1, HL_PT_DYNAMIC = 2, HL_PT_EH_FRAME = 0x6474e550 };
 enum {
     HL_DT_HASH = 4,
     HL_DT_STRTAB = 5,
     HL_DT_SYMTAB = 6,
-    HL_DT_DEBUG = 21,
     HL_DT_GNU_HASH = 0x6ffffef5,
 };
 

@@ -1,13 +1,11 @@
 #include "unwind/memory.h"
 
-enum { EFAULT = 14 };
-
 // probe reports whether the word at addr can be read. The kernel copies a signal mask before it
 // looks at what to do with it: with an invalid request the call does nothing, and fails with EFAULT
 // only if the mask cannot be read. No other thread can make this read crash.
 static bool probe(uintptr_t addr) {
     enum { INVALID_REQUEST = 1000, MASK_SIZE = 8 };
-    return hl_syscall4(HL_SYS_rt_sigprocmask, INVALID_REQUEST, addr, 0, MASK_SIZE) != -EFAULT;
+    return hl_syscall4(HL_SYS_rt_sigprocmask, INVALID_REQUEST, addr, 0, MASK_SIZE) != -HL_EFAULT;
 }
 
 // probe_works reports whether the system call behaves as probe expects. Some emulators reject the
