@@ -70,10 +70,7 @@ uintptr_t hl_name(const char *function, size_t function_length, const char *file
 // and image are written into the first line. Only one thread calls it at a time.
 bool hl_names_write(const char *path, uint64_t pid, uint64_t image, int64_t start_ns);
 
-// hl_names_lock and hl_names_unlock are called around a fork. hl_names_forked is called in the
-// child, which writes all names again into a file of its own.
-void hl_names_lock(void);
-void hl_names_unlock(void);
+// hl_names_forked is called in a forked child, which writes all names again into a file of its own.
 void hl_names_forked(void);
 
 #endif

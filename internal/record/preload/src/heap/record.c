@@ -91,7 +91,6 @@ void hl_stack_return(struct hl_stack *s) {
 
 void hl_record_forked(void) {
     taken = 0;
-    hl_heap_lock.state = 0;
     hl_thread_self()->random ^= (uint64_t)hl_syscall0(HL_SYS_getpid) << 32;
 }
 

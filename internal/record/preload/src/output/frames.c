@@ -227,9 +227,6 @@ bool hl_names_write(const char *path, uint64_t pid, uint64_t image, int64_t star
     return ok;
 }
 
-void hl_names_lock(void) {}
-void hl_names_unlock(void) {}
-
 void hl_names_forked(void) {
     has_first_line = false;
     struct names *n = __atomic_load_n(&names, __ATOMIC_ACQUIRE);

@@ -25,20 +25,19 @@ static void prepare(void) {
     uint64_t before = hl_enter_slow_path();
     hl_lock(&hl_regions_lock);
     hl_lock(&hl_heap_lock);
-    hl_names_lock();
     signals = before;
 }
 
 static void release(void) {
     uint64_t before = signals;
-    hl_names_unlock();
     hl_unlock(&hl_heap_lock);
     hl_unlock(&hl_regions_lock);
     hl_signals_restore(before);
 }
 
-// start_child makes this process one of its own. The locks are free.
+// start_child makes this process one of its own, in which nothing holds a lock.
 static void start_child(void) {
+    hl_heap_lock.state = hl_regions_lock.state = 0;
     *hl_fork_mark = 1;
     hl_process.parent = hl_process.pid;
     hl_process.pid = (uint64_t)hl_syscall0(HL_SYS_getpid);
@@ -60,15 +59,12 @@ static void start_child(void) {
 
 static void child(void) {
     uint64_t before = signals;
-    hl_names_unlock();
-    hl_regions_lock.state = 0;
     start_child();
     hl_signals_restore(before);
 }
 
 void hl_fork_unseen(void) {
     bool held = hl_heap_lock.state != 0 || hl_regions_lock.state != 0;
-    hl_heap_lock.state = hl_regions_lock.state = 0;
     start_child();
     if (!held) return;
     __atomic_store_n(&hl_recording, false, __ATOMIC_RELAXED);
