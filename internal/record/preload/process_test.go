@@ -229,12 +229,14 @@ func TestProgramsDoNotNotice(t *testing.T) {
 // events file has the reason.
 func TestRefusals(t *testing.T) {
 	own := compile(t, "gcc", "own_malloc.c", "-fno-builtin")
+	oldTable := compile(t, "gcc", "own_malloc.c", "-fno-builtin", "-Wl,--hash-style=sysv")
 	sanitized := compile(t, "gcc", "process.c", "-fsanitize=address", "-ldl")
 	for name, c := range map[string]struct {
 		cmd  []string
 		want string
 	}{
 		"own malloc":    {[]string{own}, "the program defines malloc itself"},
+		"DT_HASH":       {[]string{oldTable}, "the program defines malloc itself"},
 		"sanitizer":     {[]string{sanitized, "image"}, "sanitizer"},
 		"address space": {[]string{"sh", "-c", "ulimit -v 40000; exec " + processProgram(t) + " image"}, "limit of address space"},
 	} {

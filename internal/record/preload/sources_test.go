@@ -27,12 +27,13 @@ func linkSources(t *testing.T, output string, args ...string) string {
 	return path
 }
 
-// part returns the sources of a directory of the engine, and more arguments.
-func part(t *testing.T, dir string, more ...string) []string {
+// unwinder returns the sources of the unwinder, and more arguments.
+func unwinder(t *testing.T, more ...string) []string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("src", dir, "*.c"))
+	files, err := filepath.Glob("src/unwind/*.c")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
+	files = append(files, "src/base/elf.c", "src/base/memory.c", "src/base/platform.c")
 	return append(files, more...)
 }
 

@@ -30,7 +30,7 @@ func TestUnwinder(t *testing.T) {
 	// Without _dl_find_object, as in glibc before 2.35 and in musl.
 	const old = "-D_dl_find_object=hl_no_such_function"
 	for _, define := range []string{"-DCURRENT", old} {
-		checker := linkSources(t, "check.so", part(t, "unwind", "src/base/platform.c", "testdata/unwindcheck.c",
+		checker := linkSources(t, "check.so", unwinder(t, "testdata/unwindcheck.c",
 			"-shared", "-fvisibility=hidden", "-lgcc_s", define)...)
 		for _, program := range programs {
 			t.Run(filepath.Base(program[0])+define, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestHostileFrames(t *testing.T) {
 		rounds = "500000"
 	}
 	library := linkSources(t, "library.so", "-shared", "testdata/library.c")
-	program := linkSources(t, "hostile", part(t, "unwind", "src/base/platform.c", "testdata/hostile.c",
+	program := linkSources(t, "hostile", unwinder(t, "testdata/hostile.c",
 		"-fsanitize=undefined", "-fno-sanitize=alignment", "-fno-sanitize-recover")...)
 	t.Log(runProgram(t, nil, program, library, rounds))
 }

@@ -1,30 +1,17 @@
 #include "base/objects.h"
 
-int dl_iterate_phdr(int (*)(struct hl_object *, size_t, void *), void *);
+#include "base/elf.h"
 
-struct dynamic {
-    int64_t tag;
-    uint64_t value;
-};
-enum {
-    DT_PLTRELSZ = 2,
-    DT_HASH = 4,
-    DT_RELA = 7,
-    DT_RELASZ = 8,
-    DT_JMPREL = 23,
-    DT_STRTAB = 5,
-    DT_SYMTAB = 6,
-    DT_GNU_HASH = 0x6ffffef5,
-    DT_VERSYM = 0x6ffffff0
+// struct object is what dl_iterate_phdr describes.
+struct object {
+    uintptr_t base;
+    const char *name; // "" for the program
+    const struct hl_elf_segment *phdr;
+    uint16_t phdr_n;
+    uint64_t loads, unloads; // number of objects loaded and unloaded until now
 };
 
-struct symbol {
-    uint32_t name;
-    unsigned char info, other;
-    uint16_t section;
-    uint64_t value, size;
-};
-enum { STT_NOTYPE = 0, STT_FUNC = 2, VERSION_HIDDEN = 0x8000 };
+int dl_iterate_phdr(int (*)(struct object *, size_t, void *), void *);
 
 struct relocation {
     uint64_t offset, info;
@@ -36,106 +23,39 @@ enum { R_GLOB_DAT = 6, R_JUMP_SLOT = 7 };
 enum { R_GLOB_DAT = 1025, R_JUMP_SLOT = 1026 };
 #endif
 
-struct tables {
-    uintptr_t base;
-    const char *strings;
-    const struct symbol *symbols;
-    const uint32_t *gnu_hash, *hash;
-    const uint16_t *versions;
-    const struct relocation *plt, *rela;
-    uint64_t plt_size, rela_size;
-};
-
-// table returns the address of a table. glibc has added the base of the object to the value, musl
-// has not.
-static const void *table(const struct hl_object *o, uint64_t value) {
-    return (const void *)(value < o->base ? value + o->base : value);
-}
-
-static bool tables_of(const struct hl_object *o, struct tables *t) {
-    const struct dynamic *d = NULL;
+static bool tables_of(const struct object *o, struct hl_tables *t) {
+    struct hl_window w = HL_READABLE;
+    uintptr_t dynamic = 0;
     for (uint16_t i = 0; i < o->phdr_n; i++)
-        if (o->phdr[i].type == HL_PT_DYNAMIC)
-            d = (const struct dynamic *)(o->base + o->phdr[i].vaddr);
-    *t = (struct tables){.base = o->base};
-    if (!d) return false;
-    for (; d->tag; d++) {
-        switch ((uint64_t)d->tag) {
-        case DT_STRTAB: t->strings = table(o, d->value); break;
-        case DT_SYMTAB: t->symbols = table(o, d->value); break;
-        case DT_GNU_HASH: t->gnu_hash = table(o, d->value); break;
-        case DT_HASH: t->hash = table(o, d->value); break;
-        case DT_JMPREL: t->plt = table(o, d->value); break;
-        case DT_PLTRELSZ: t->plt_size = d->value; break;
-        case DT_RELA: t->rela = table(o, d->value); break;
-        case DT_RELASZ: t->rela_size = d->value; break;
-        case DT_VERSYM: t->versions = table(o, d->value); break;
-        }
-    }
-    return t->strings && t->symbols;
+        if (o->phdr[i].type == HL_PT_DYNAMIC) dynamic = o->base + o->phdr[i].vaddr;
+    return dynamic != 0 && hl_tables_read(&w, o->base, dynamic, t);
 }
 
-// is_definition reports whether symbol i is a function with the given name in its default version.
-static bool is_definition(const struct tables *t, uint32_t i, const char *name) {
-    const struct symbol *s = t->symbols + i;
-    int type = s->info & 15;
-    if (s->section == 0 || s->value == 0 || (type != STT_FUNC && type != STT_NOTYPE)) return false;
-    if (t->versions && (t->versions[i] & VERSION_HIDDEN)) return false;
-    return hl_equal(t->strings + s->name, name);
+// definition returns the address of a function that the object defines, or NULL.
+static void *definition(const struct hl_tables *t, const char *name) {
+    enum { TYPE = 15, STT_NOTYPE = 0, STT_FUNC = 2 };
+    struct hl_window w = HL_READABLE;
+    struct hl_elf_symbol s;
+    if (!hl_tables_find(&w, t, name, &s)) return NULL;
+    bool is_function = (s.info & TYPE) == STT_FUNC || (s.info & TYPE) == STT_NOTYPE;
+    return is_function ? (void *)(t->base + s.value) : NULL;
 }
 
-// find_gnu searches the GNU hash table. It has a header (number of buckets, index of the first
-// symbol, number of words and shift of the filter), the filter, the buckets and the chains. The
-// last hash of a chain has its lowest bit set.
-static uint32_t find_gnu(const struct tables *t, const char *name) {
-    uint32_t want = 5381;
-    for (const char *s = name; *s; s++) want = want * 33 + (unsigned char)*s;
-    const uint32_t *h = t->gnu_hash;
-    if (h[0] == 0) return 0;
-    const uint32_t *buckets = h + 4 + 2 * (size_t)h[2], *chains = buckets + h[0];
-    uint32_t i = buckets[want % h[0]];
-    for (; i >= h[1] && i != 0; i++) {
-        uint32_t hash = chains[i - h[1]];
-        if ((hash | 1) == (want | 1) && is_definition(t, i, name)) return i;
-        if (hash & 1) break;
-    }
-    return 0;
-}
-
-// find_sysv searches the older hash table: number of buckets, number of symbols, buckets, chains.
-static uint32_t find_sysv(const struct tables *t, const char *name) {
-    uint32_t hash = 0;
-    for (const char *s = name; *s; s++) {
-        hash = (hash << 4) + (unsigned char)*s;
-        hash = (hash ^ ((hash & 0xf0000000) >> 24)) & 0x0fffffff;
-    }
-    const uint32_t *buckets = t->hash + 2, *chains = buckets + t->hash[0];
-    if (t->hash[0] == 0) return 0;
-    for (uint32_t i = buckets[hash % t->hash[0]]; i != 0; i = chains[i])
-        if (is_definition(t, i, name)) return i;
-    return 0;
-}
-
-static void *definition(const struct tables *t, const char *name) {
-    uint32_t i = t->gnu_hash ? find_gnu(t, name) : t->hash ? find_sysv(t, name) : 0;
-    return i ? (void *)(t->base + t->symbols[i].value) : NULL;
-}
-
-static bool contains(const struct hl_object *o, uintptr_t address) {
+static bool contains(const struct object *o, uintptr_t address) {
     for (uint16_t i = 0; i < o->phdr_n; i++) {
-        const struct hl_phdr *p = o->phdr + i;
-        if (p->type == HL_PT_LOAD && address - o->base - p->vaddr < p->memory_size) return true;
+        const struct hl_elf_segment *p = o->phdr + i;
+        if (p->type == HL_PT_LOAD && address - o->base - p->vaddr < p->memsz) return true;
     }
     return false;
 }
 
-static void set_range(const struct hl_object *o, struct hl_symbol *s) {
+static void set_range(const struct object *o, struct hl_symbol *s) {
     s->object.start = UINTPTR_MAX;
     s->object.end = 0;
     for (uint16_t i = 0; i < o->phdr_n; i++) {
-        const struct hl_phdr *p = o->phdr + i;
+        const struct hl_elf_segment *p = o->phdr + i;
         if (p->type != HL_PT_LOAD) continue;
-        uintptr_t start = o->base + p->vaddr, end = start + p->memory_size;
+        uintptr_t start = o->base + p->vaddr, end = start + p->memsz;
         if (start < s->object.start) s->object.start = start;
         if (end > s->object.end) s->object.end = end;
     }
@@ -147,8 +67,8 @@ struct search {
     bool following, passed, first_passed;
 };
 
-static void find_in(const struct hl_object *o, struct search *s, bool is_program, bool is_engine) {
-    struct tables t;
+static void find_in(const struct object *o, struct search *s, bool is_program, bool is_engine) {
+    struct hl_tables t;
     if (!tables_of(o, &t)) return;
     for (size_t i = 0; i < s->n; i++) {
         struct hl_symbol *symbol = s->symbols + i;
@@ -161,7 +81,7 @@ static void find_in(const struct hl_object *o, struct search *s, bool is_program
     }
 }
 
-static int visit(struct hl_object *o, size_t size, void *to) {
+static int visit(struct object *o, size_t size, void *to) {
     struct search *s = to;
     (void)size;
     bool is_program = !s->first_passed, is_engine = contains(o, (uintptr_t)visit);
@@ -193,11 +113,11 @@ struct replacing {
 
 // make_writable makes the page of a slot writable if the loader has made it read-only. It stays
 // writable: the loader may still write there.
-static void make_writable(const struct hl_object *o, uintptr_t slot) {
+static void make_writable(const struct object *o, uintptr_t slot) {
     enum { SMALLEST = 4096, LARGEST = 65536 };
     for (uint16_t i = 0; i < o->phdr_n; i++) {
-        const struct hl_phdr *p = o->phdr + i;
-        if (p->type != HL_PT_RELRO || slot - o->base - p->vaddr >= p->memory_size) continue;
+        const struct hl_elf_segment *p = o->phdr + i;
+        if (p->type != HL_PT_RELRO || slot - o->base - p->vaddr >= p->memsz) continue;
         for (uintptr_t page = SMALLEST; page <= LARGEST; page *= 4)
             if (hl_syscall3(HL_SYS_mprotect, slot & ~(page - 1), page,
                             HL_PROT_READ | HL_PROT_WRITE) == 0)
@@ -205,11 +125,12 @@ static void make_writable(const struct hl_object *o, uintptr_t slot) {
     }
 }
 
-static void replace_slot(const struct hl_object *o, const struct tables *t,
+static void replace_slot(const struct object *o, const struct hl_tables *t,
                          const struct relocation *r, const struct replacing *to) {
     uint32_t type = (uint32_t)r->info;
     if (type != R_GLOB_DAT && type != R_JUMP_SLOT) return;
-    const char *name = t->strings + t->symbols[r->info >> 32].name;
+    const struct hl_elf_symbol *symbol = (const struct hl_elf_symbol *)t->symbols + (r->info >> 32);
+    const char *name = (const char *)t->names + symbol->name;
     void **slot = (void **)(o->base + r->offset);
     for (size_t i = 0; i < to->n; i++) {
         const struct hl_replacement *a = &to->all[i];
@@ -222,17 +143,21 @@ static void replace_slot(const struct hl_object *o, const struct tables *t,
     }
 }
 
-static int replace_visit(struct hl_object *o, size_t size, void *argument) {
+static void replace_slots(const struct object *o, const struct hl_tables *t, uintptr_t table,
+                          uint64_t size, const struct replacing *to) {
+    const struct relocation *r = (const struct relocation *)table;
+    for (uint64_t i = 0; table != 0 && i < size / sizeof *r; i++) replace_slot(o, t, r + i, to);
+}
+
+static int replace_visit(struct object *o, size_t size, void *argument) {
     struct replacing *to = argument;
-    struct tables t;
+    struct hl_tables t;
     (void)size;
     to->loads = o->loads;
     bool own = contains(o, (uintptr_t)replace_visit) || contains(o, (uintptr_t)to->definer);
     if (own || !tables_of(o, &t)) return 0;
-    for (uint64_t i = 0; t.plt && i < t.plt_size / sizeof *t.plt; i++)
-        replace_slot(o, &t, t.plt + i, to);
-    for (uint64_t i = 0; t.rela && i < t.rela_size / sizeof *t.rela; i++)
-        replace_slot(o, &t, t.rela + i, to);
+    replace_slots(o, &t, t.plt, t.plt_size, to);
+    replace_slots(o, &t, t.rela, t.rela_size, to);
     return 0;
 }
 
@@ -242,7 +167,7 @@ uint64_t hl_replace(const struct hl_replacement *all, size_t n, const void *defi
     return to.loads;
 }
 
-static int loads_visit(struct hl_object *o, size_t size, void *to) {
+static int loads_visit(struct object *o, size_t size, void *to) {
     (void)size;
     *(uint64_t *)to = o->loads;
     return 1;
@@ -261,7 +186,7 @@ struct naming {
     bool found;
 };
 
-static int name_visit(struct hl_object *o, size_t size, void *to) {
+static int name_visit(struct object *o, size_t size, void *to) {
     struct naming *n = to;
     (void)size;
     if (!contains(o, n->address)) return 0;

@@ -8,21 +8,6 @@
 
 #include "base/platform.h"
 
-// struct hl_object is what dl_iterate_phdr describes.
-struct hl_object {
-    uintptr_t base;
-    const char *name; // "" for the program
-    const struct hl_phdr *phdr;
-    uint16_t phdr_n;
-    uint64_t loads, unloads; // number of objects loaded and unloaded until now
-};
-
-struct hl_phdr {
-    uint32_t type, flags;
-    uint64_t offset, vaddr, paddr, file_size, memory_size, align;
-};
-enum { HL_PT_LOAD = 1, HL_PT_DYNAMIC = 2, HL_PT_RELRO = 0x6474e552 };
-
 // struct hl_symbol is a function to find. hl_find_following and hl_find set address and object.
 struct hl_symbol {
     const char *name;

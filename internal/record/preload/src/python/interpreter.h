@@ -2,8 +2,8 @@
 #ifndef HL_PYTHON_INTERPRETER_H
 #define HL_PYTHON_INTERPRETER_H
 
+#include "base/memory.h"
 #include "python/layout.h"
-#include "unwind/memory.h"
 
 // struct hl_allocator is CPython's PyMemAllocatorEx.
 struct hl_allocator {

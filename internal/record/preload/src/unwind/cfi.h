@@ -2,7 +2,7 @@
 #ifndef HL_UNWIND_CFI_H
 #define HL_UNWIND_CFI_H
 
-#include "unwind/memory.h"
+#include "base/memory.h"
 #include "unwind/registers.h"
 
 enum hl_step {

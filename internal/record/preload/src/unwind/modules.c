@@ -1,6 +1,6 @@
 #include "unwind/modules.h"
 
-#include "unwind/elf.h"
+#include "base/elf.h"
 
 // From the C library and its dynamic linker. musl has _dl_debug_addr; glibc has _r_debug, and
 // _dl_find_object from 2.35 on. The last one may be called at any time.
@@ -48,89 +48,12 @@ uintptr_t hl_module_list(struct hl_window *w) {
 
 // --- symbols ---
 
-// struct symbols is the table of the symbols of an object.
-struct symbols {
-    struct hl_window *window;
-    uintptr_t base, names, table, hash, gnu_hash;
-};
-
-// dynamic_address returns the address of a table. glibc has replaced the address in the file by the
-// one in memory; musl has not.
-static uintptr_t dynamic_address(const struct hl_module *o, uintptr_t value) {
-    return value < o->base ? value + o->base : value;
-}
-
-static bool find_symbols(struct hl_window *w, const struct hl_module *o, struct symbols *s) {
-    enum { MAX_ENTRIES = 256 };
-    *s = (struct symbols){.window = w, .base = o->base};
-    for (int i = 0; i < MAX_ENTRIES; i++) {
-        uintptr_t entry[2]; // tag, value
-        if (!hl_copy(w, entry, o->dynamic + (uintptr_t)i * sizeof entry, sizeof entry))
-            return false;
-        switch (entry[0]) {
-        case 0: return s->names != 0 && s->table != 0;
-        case HL_DT_STRTAB: s->names = dynamic_address(o, entry[1]); break;
-        case HL_DT_SYMTAB: s->table = dynamic_address(o, entry[1]); break;
-        case HL_DT_HASH: s->hash = dynamic_address(o, entry[1]); break;
-        case HL_DT_GNU_HASH: s->gnu_hash = dynamic_address(o, entry[1]); break;
-        }
-    }
-    return false;
-}
-
-static bool load32(const struct symbols *s, uintptr_t at, uint32_t *value) {
-    return hl_copy(s->window, value, at, sizeof *value);
-}
-
-// matches reports whether symbol number i has the name and is defined. If so, *found is set.
-static bool matches(const struct symbols *s, uint32_t i, const char *name,
-                    struct hl_elf_symbol *found) {
-    if (!hl_copy(s->window, found, s->table + (uintptr_t)i * sizeof *found, sizeof *found) ||
-        found->section == 0)
-        return false;
-    for (size_t n = 0;; n++) {
-        char c;
-        if (!hl_copy(s->window, &c, s->names + found->name + n, 1) || c != name[n]) return false;
-        if (c == 0) return true;
-    }
-}
-
-// by_gnu_hash looks a name up in the table of DT_GNU_HASH: the header; a Bloom filter, which only
-// saves time; for each hash modulo buckets the first symbol; for each symbol from first on its
-// hash, whose lowest bit marks the last one of a bucket.
-static bool by_gnu_hash(const struct symbols *s, const char *name, struct hl_elf_symbol *found) {
-    enum { MAX_CHAIN = 10000 };
-    uint32_t header[4], hash = 5381, at, h; // buckets, first, words of the filter, shift
-    for (const char *c = name; *c; c++) hash = hash * 33 + (unsigned char)*c;
-    if (!hl_copy(s->window, header, s->gnu_hash, sizeof header) || header[0] == 0) return false;
-    uintptr_t buckets = s->gnu_hash + sizeof header + (uintptr_t)header[2] * 8;
-    uintptr_t chain = buckets + (uintptr_t)header[0] * 4;
-    if (!load32(s, buckets + (uintptr_t)(hash % header[0]) * 4, &at) || at < header[1])
-        return false;
-    for (int i = 0; i < MAX_CHAIN; i++, at++) {
-        if (!load32(s, chain + (uintptr_t)(at - header[1]) * 4, &h)) return false;
-        if ((h | 1) == (hash | 1) && matches(s, at, name, found)) return true;
-        if (h & 1) return false;
-    }
-    return false;
-}
-
-// by_hash looks a name up in the table of DT_HASH, whose second word is the number of symbols.
-static bool by_hash(const struct symbols *s, const char *name, struct hl_elf_symbol *found) {
-    uint32_t count;
-    if (!load32(s, s->hash + 4, &count)) return false;
-    for (uint32_t i = 1; i < count; i++)
-        if (matches(s, i, name, found)) return true;
-    return false;
-}
-
 uintptr_t hl_module_symbol(struct hl_window *w, const struct hl_module *o, const char *name,
                            size_t *size) {
-    struct symbols s;
+    struct hl_tables t;
     struct hl_elf_symbol found;
-    if (!find_symbols(w, o, &s)) return 0;
-    bool ok = s.gnu_hash ? by_gnu_hash(&s, name, &found) : s.hash && by_hash(&s, name, &found);
-    if (!ok) return 0;
+    if (!hl_tables_read(w, o->base, o->dynamic, &t) || !hl_tables_find(w, &t, name, &found))
+        return 0;
     if (size != NULL) *size = found.size;
     return o->base + found.value;
 }

@@ -5,7 +5,7 @@
 #ifndef HL_UNWIND_MODULES_H
 #define HL_UNWIND_MODULES_H
 
-#include "unwind/memory.h"
+#include "base/memory.h"
 
 // struct hl_module is an entry of the dynamic linker's list (struct link_map in glibc and musl).
 struct hl_module {

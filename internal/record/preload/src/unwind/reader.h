@@ -2,7 +2,7 @@
 #ifndef HL_UNWIND_READER_H
 #define HL_UNWIND_READER_H
 
-#include "unwind/memory.h"
+#include "base/memory.h"
 
 // struct hl_reader reads from at up to end. After an error failed is set, and all values are zero.
 struct hl_reader {

@@ -2,7 +2,7 @@
 #ifndef HL_UNWIND_THREAD_H
 #define HL_UNWIND_THREAD_H
 
-#include "unwind/memory.h"
+#include "base/memory.h"
 
 // hl_thread_stack_init is called once, before the other function.
 void hl_thread_stack_init(void);

@@ -1,4 +1,4 @@
-#include "unwind/memory.h"
+#include "base/memory.h"
 
 // probe reports whether the word at addr can be read. The kernel copies a signal mask before it
 // looks at what to do with it: with an invalid request the call does nothing, and fails with EFAULT

@@ -1,6 +1,6 @@
 // Memory that may not be readable.
-#ifndef HL_UNWIND_MEMORY_H
-#define HL_UNWIND_MEMORY_H
+#ifndef HL_BASE_MEMORY_H
+#define HL_BASE_MEMORY_H
 
 #include "base/platform.h"
 
@@ -14,6 +14,9 @@ struct hl_window {
     bool trusting; // pages that were found readable a moment ago still are
     bool unstable; // another thread may unmap the memory at any time: the kernel reads it
 };
+
+// HL_READABLE is the window of whoever reads only memory that is certainly mapped.
+#define HL_READABLE ((struct hl_window){.lo = 0, .hi = UINTPTR_MAX})
 
 // hl_memory_forget makes the kernel be asked again about all pages. It is called now and then, and
 // after memory was unmapped.
