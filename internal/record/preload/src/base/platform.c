@@ -16,6 +16,13 @@ bool hl_has_prefix(const char *s, const char *prefix) {
     return !*prefix;
 }
 
+const char *hl_base_name(const char *path) {
+    const char *base = path;
+    for (const char *s = path; *s; s++)
+        if (*s == '/') base = s + 1;
+    return base;
+}
+
 // The compiler calls the next four functions for copies of structs, so they must exist. The empty
 // statements keep it from replacing the loops by calls of themselves.
 void *memcpy(void *restrict to, const void *restrict from, size_t n) {

@@ -36,6 +36,7 @@ static inline uintptr_t hl_thread_pointer(void);
 size_t hl_strlen(const char *s);
 bool hl_equal(const char *a, const char *b);
 bool hl_has_prefix(const char *s, const char *prefix);
+const char *hl_base_name(const char *path);
 void *memcpy(void *restrict to, const void *restrict from, size_t n);
 void *memmove(void *to, const void *from, size_t n);
 void *memset(void *to, int c, size_t n);

@@ -159,13 +159,6 @@ static void report(const char *detail, int error) {
     hl_problem_error("write-failed", detail, error);
 }
 
-static const char *base_name(const char *path) {
-    const char *base = path;
-    for (const char *s = path; *s; s++)
-        if (*s == '/') base = s + 1;
-    return base;
-}
-
 // check_clock reports a change of the real time that the monotonic clock did not make.
 static int64_t last_offset;
 static void check_clock(int64_t real, int64_t monotonic) {
@@ -207,7 +200,7 @@ bool hl_snapshot_write(enum hl_trigger trigger) {
     if (!hl_names_write(frames, hl_process.pid, image, hl_process.started_at))
         hl_problem("frames-failed", "the names of frames could not be written");
     e.sequence = hl_names_snapshot(path);
-    e.file = base_name(path);
+    e.file = hl_base_name(path);
     e.trigger = trigger_names[trigger];
     if (trigger == HL_SIGNAL) e.signal = hl_snapshot_signal;
     e.sites = c.n;

@@ -17,9 +17,7 @@ static bool is_wrapper(void) {
     long n = hl_syscall4(HL_SYS_readlinkat, HL_AT_FDCWD, "/proc/self/exe", exe, sizeof exe - 1);
     if (n <= 0) return false;
     exe[n] = 0;
-    const char *base = exe;
-    for (const char *s = exe; *s; s++)
-        if (*s == '/') base = s + 1;
+    const char *base = hl_base_name(exe);
     for (size_t i = 0; i < HL_LENGTH(wrappers); i++)
         if (hl_equal(base, wrappers[i])) return true;
     return false;
