@@ -198,7 +198,7 @@ func testAgentLast(t *testing.T, r *agentRig) {
 	out, err := cmd.Output()
 	require.Error(t, err)
 	assert.Equal(t, syscall.SIGINT, cmd.ProcessState.Sys().(syscall.WaitStatus).Signal())
-	assert.Equal(t, "1111111handled\n1\n", string(out), "see dispositions in agent_user.c")
+	assert.Equal(t, "1111111handled\n1\n", string(out), "see testdata/dispositions.h")
 	assert.Empty(t, r.files(t))
 
 	for what, signals := range map[string][]syscall.Signal{

@@ -119,7 +119,7 @@ func TestSignals(t *testing.T) {
 	r := record(t, "", program, "dispositions")
 	_, ended := exitOf(r.cmd.Run())
 	assert.Equal(t, "signal: interrupt", ended)
-	assert.Equal(t, "11111handled\n11\n", r.stdout.String(), "see dispositions in process.c")
+	assert.Equal(t, "1111111handled\n1\n", r.stdout.String(), "see ../testdata/dispositions.h")
 	assert.NotContains(t, strings.Join(r.files(t), " "), ".heap", "a program that signals itself has freed its memory before")
 
 	for how, signals := range map[string][]syscall.Signal{

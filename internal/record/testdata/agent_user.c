@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "dispositions.h"
+
 int dump(const char *path);
 int dump_creat(const char *path);
 long ticks(void);
@@ -23,38 +25,6 @@ static char path[4096];
 static char *name(const char *prefix, const char *rest) {
 	snprintf(path, sizeof path, "%s%s", prefix, rest);
 	return path;
-}
-
-static void on_signal(int signal) {
-	(void)signal;
-	if (write(1, "handled\n", 8) < 0) _exit(3);
-}
-
-static void (*disposition(int sig))(int) {
-	struct sigaction a;
-	return sigaction(sig, NULL, &a) == 0 ? a.sa_handler : SIG_ERR;
-}
-
-// dispositions prints 1 for each call that behaves as POSIX requires, as if the agent had no
-// handler.
-static void dispositions(void) {
-	struct sigaction a = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND | SA_NODEFER}, old;
-	sigaddset(&a.sa_mask, SIGUSR1);
-	printf("%d", disposition(SIGINT) == SIG_DFL && disposition(SIGTERM) == SIG_DFL);
-	printf("%d", signal(SIGINT, on_signal) == SIG_DFL && disposition(SIGINT) == on_signal);
-	printf("%d", signal(SIGINT, SIG_IGN) == on_signal && disposition(SIGINT) == SIG_IGN && raise(SIGINT) == 0);
-	printf("%d", sigaction(SIGINT, &a, &old) == 0 && old.sa_handler == SIG_IGN);
-	printf("%d", sigaction(SIGINT, NULL, &old) == 0 && old.sa_handler == on_signal && sigismember(&old.sa_mask, SIGUSR1) &&
-		(old.sa_flags & (SA_RESETHAND | SA_NODEFER | SA_SIGINFO | SA_RESTART)) == (SA_RESETHAND | SA_NODEFER));
-	printf("%d", sysv_signal(SIGTERM, on_signal) == SIG_DFL && signal(SIGTERM, SIG_DFL) == on_signal);
-	if (vfork() == 0) { // the child shares memory, but not dispositions
-		signal(SIGINT, SIG_DFL);
-		_exit(disposition(SIGINT) != SIG_DFL);
-	}
-	int status;
-	wait(&status);
-	printf("%d", status == 0 && disposition(SIGINT) == on_signal);
-	printf("%d\n", raise(SIGINT) == 0 && disposition(SIGINT) == SIG_DFL);
 }
 
 // inherited closes the files that the program may have inherited, and opens two of its own. It

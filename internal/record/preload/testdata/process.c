@@ -19,6 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../testdata/dispositions.h"
+
 #define SITE __attribute__((noinline)) static void
 extern char **environ;
 static void *volatile sink;
@@ -184,39 +186,6 @@ static int spawn(char *self) {
 
 // --- signals ---
 
-static void on_signal(int sig) {
-	(void)sig;
-	say("handled");
-}
-
-static void (*disposition(int sig))(int) {
-	struct sigaction a;
-	return sigaction(sig, NULL, &a) == 0 ? a.sa_handler : SIG_ERR;
-}
-
-// dispositions prints 1 for each call that behaves as POSIX requires. It ends by SIGINT.
-static void dispositions(void) {
-	struct sigaction a = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND | SA_NODEFER}, old;
-	sigaddset(&a.sa_mask, SIGUSR1);
-	printf("%d", disposition(SIGINT) == SIG_DFL && disposition(SIGTERM) == SIG_DFL);
-	printf("%d", signal(SIGINT, on_signal) == SIG_DFL && disposition(SIGINT) == on_signal);
-	printf("%d", signal(SIGINT, SIG_IGN) == on_signal && disposition(SIGINT) == SIG_IGN && raise(SIGINT) == 0);
-	printf("%d", sigaction(SIGINT, &a, &old) == 0 && old.sa_handler == SIG_IGN);
-	printf("%d", sigaction(SIGINT, NULL, &old) == 0 && old.sa_handler == on_signal && sigismember(&old.sa_mask, SIGUSR1) &&
-		(old.sa_flags & (SA_RESETHAND | SA_NODEFER | SA_SIGINFO | SA_RESTART)) == (SA_RESETHAND | SA_NODEFER));
-	fflush(stdout);
-	if (vfork() == 0) { // the child shares memory, but not dispositions
-		signal(SIGINT, SIG_DFL);
-		_exit(disposition(SIGINT) != SIG_DFL);
-	}
-	int status;
-	wait(&status);
-	printf("%d", status == 0 && disposition(SIGINT) == on_signal);
-	printf("%d\n", raise(SIGINT) == 0 && disposition(SIGINT) == SIG_DFL);
-	fflush(stdout);
-	raise(SIGINT);
-}
-
 static void signals(const char *how) {
 	site_keep(1000);
 	if (!strcmp(how, "handler")) {
@@ -284,7 +253,7 @@ int main(int argc, char **argv) {
 	if (!strcmp(what, "stress")) return stress(argv[2]);
 	if (!strcmp(what, "exec")) return execute(argv[0], how);
 	if (!strcmp(what, "spawn")) return spawn(argv[0]);
-	if (!strcmp(what, "dispositions")) dispositions();
+	if (!strcmp(what, "dispositions")) dispositions(), raise(SIGINT);
 	if (!strcmp(what, "signals")) signals(how);
 	if (!strcmp(what, "descriptors")) return descriptors();
 	if (!strcmp(what, "single")) return single();
