@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"flag"
-	"os"
-	"os/signal"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -23,17 +21,11 @@ func TestMain(m *testing.M) {
 	testscript.Main(foreground{m}, commands)
 }
 
-// foreground makes ^C work in programs that the tests start. A shell starts background jobs with
-// SIGINT ignored, and children inherit that. A signal that is caught here has its default action in
-// children.
+// foreground makes signals end the programs that the tests start.
 type foreground struct{ testscript.TestingM }
 
 func (f foreground) Run() int {
-	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP} {
-		if signal.Ignored(s) {
-			signal.Notify(make(chan os.Signal, 1), s)
-		}
-	}
+	testutil.Foreground(syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP)
 	return f.TestingM.Run()
 }
 

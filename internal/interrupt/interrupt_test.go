@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -15,17 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/internal/interrupt"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // TestMain is also the program that the tests end by signals. It removes a file when it is ended.
 func TestMain(m *testing.M) {
 	mode, file := os.Getenv("INTERRUPT_MODE"), os.Getenv("INTERRUPT_FILE")
 	if mode == "" {
-		for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGHUP} { // a shell may start the tests with these ignored
-			if signal.Ignored(s) {
-				signal.Notify(make(chan os.Signal, 1), s)
-			}
-		}
+		testutil.Foreground(syscall.SIGINT, syscall.SIGHUP)
 		os.Exit(m.Run())
 	}
 	var h interrupt.Handler

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -23,13 +22,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// TestMain catches SIGINT if it is ignored. A shell starts background jobs with SIGINT ignored, and
-// the programs that these tests end with SIGINT would inherit that. A caught signal has its default
-// action in a child.
 func TestMain(m *testing.M) {
-	if signal.Ignored(syscall.SIGINT) {
-		signal.Notify(make(chan os.Signal, 1), syscall.SIGINT)
-	}
+	testutil.Foreground(syscall.SIGINT)
 	os.Exit(m.Run())
 }
 

@@ -5,6 +5,7 @@ package testutil
 import (
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"testing"
@@ -80,6 +81,17 @@ func Superuser(t testing.TB) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("this test needs root")
+	}
+}
+
+// Foreground makes signals end the programs that the tests start. A shell starts background jobs with
+// SIGINT ignored, and children inherit that. A signal that is caught has its default action in
+// children.
+func Foreground(signals ...os.Signal) {
+	for _, s := range signals {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
 	}
 }
 

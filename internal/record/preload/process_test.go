@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -21,11 +20,8 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// TestMain catches SIGINT if it is ignored: programs would inherit that.
 func TestMain(m *testing.M) {
-	if signal.Ignored(syscall.SIGINT) {
-		signal.Notify(make(chan os.Signal, 1), syscall.SIGINT)
-	}
+	testutil.Foreground(syscall.SIGINT)
 	os.Exit(m.Run())
 }
 
