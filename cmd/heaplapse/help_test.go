@@ -148,7 +148,7 @@ func TestOnlyCmdNamesFlags(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if e.IsDir() && slices.Contains([]string{"testdata", "assets"}, e.Name()) {
+			if e.IsDir() && slices.Contains([]string{"testdata", "assets", "testutil"}, e.Name()) {
 				return filepath.SkipDir
 			}
 			texts := textsOf(t, path)
