@@ -16,6 +16,10 @@ const (
 	DemangleNone   = names.None   // the linkage name
 )
 
+// SimpleName returns the name that [DemangleSimple] shows of a function, from a name that another tool
+// has demangled with parameters.
+func SimpleName(demangled string) string { return names.Simplify(demangled) }
+
 // nameTable sets the display names of frames. It demangles names while other addresses are looked
 // up.
 type nameTable struct{ table *names.Table }

@@ -14,7 +14,7 @@ func TestClasses(t *testing.T) {
 	rules := DefaultRules()
 	for class, functions := range map[Class][]string{
 		Allocator: {
-			"malloc", "calloc", "__libc_malloc", "posix_memalign", "strdup", "__strdup", "xmalloc", "operator new", "operator new[]",
+			"malloc", "calloc", "__libc_malloc", "__interceptor_malloc", "___interceptor_realloc", "__interceptor_strdup", "posix_memalign", "strdup", "__strdup", "xmalloc", "operator new", "operator new[]",
 			"std::allocator_traits<std::allocator<int> >::allocate", "std::__new_allocator<char>::allocate",
 			"__gnu_cxx::new_allocator<int>::allocate", "__rust_alloc", "alloc::raw_vec::finish_grow", "g_malloc", "CRYPTO_malloc",
 			"PyObject_Malloc", "_PyObject_GC_NewVar", "PyType_GenericAlloc", "npy_alloc_cache", "node::UncheckedMalloc",
@@ -57,6 +57,8 @@ func TestClassesByFile(t *testing.T) {
 	for frame, want := range map[[2]string]Class{
 		{"alloc", "/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/alloc/src/alloc.rs"}:                    Allocator,
 		{"grow_one<u64>", "/root/.rustup/toolchains/stable/lib/rustlib/src/rust/library/alloc/src/raw_vec/mod.rs"}: Allocator,
+		{"allocate", "/usr/include/c++/12/bits/new_allocator.h"}:                                                   Runtime,
+		{"make_unique<Page>", "/usr/lib/llvm-14/bin/../include/c++/v1/memory"}:                                     Runtime,
 		{"push<u64>", "/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/alloc/src/vec/mod.rs"}:              Runtime,
 		{"insert<u64>", "/rust/deps/hashbrown-0.15.5/src/map.rs"}:                                                  Runtime,
 		// As recorded from tikv-jemallocator 0.6.1 and Rust 1.95 with line tables only.
