@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/record/outdir"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 	"github.com/heaplapse/heaplapse/internal/record/program"
 	"github.com/heaplapse/heaplapse/internal/record/written"
@@ -351,7 +352,7 @@ func (c *collector) thin(img *image) {
 		for i, s := range img.series {
 			times[i] = s.Time
 		}
-		i := mostRedundant(times)
+		i := outdir.MostRedundant(times)
 		c.drop(img.series[i], manifest.DropThinned)
 		delete(c.seen, img.series[i].FileName())
 		img.series = slices.Delete(img.series, i, i+1)
@@ -403,19 +404,4 @@ func (c *collector) checkWrite(err error) {
 		err = fmt.Errorf("%s: %w", c.plan.Dir, pe.Err)
 	}
 	c.problem(err)
-}
-
-// mostRedundant returns the index of the snapshot whose removal leaves the smallest gap, and the
-// oldest of several. It never returns the first or the last one, and returns -1 if there are no
-// others. If one snapshot is removed each time that one is added at a constant rate, the gaps
-// between the rest differ at most by a factor of two.
-func mostRedundant(times []time.Time) int {
-	best := -1
-	var least time.Duration
-	for i := 1; i < len(times)-1; i++ {
-		if gap := times[i+1].Sub(times[i-1]); best < 0 || gap < least {
-			best, least = i, gap
-		}
-	}
-	return best
 }

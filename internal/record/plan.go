@@ -7,13 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
-	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/agent"
+	"github.com/heaplapse/heaplapse/internal/record/outdir"
 	"github.com/heaplapse/heaplapse/internal/record/preloadfile"
 	"github.com/heaplapse/heaplapse/internal/record/program"
 	"github.com/heaplapse/heaplapse/internal/record/sig"
@@ -58,7 +57,7 @@ func (p *Plan) MakeDir() error {
 	}
 	err := create(filepath.Dir(p.prefix), 0o755)
 	for p.dirName != "" && errors.Is(err, os.ErrExist) {
-		p.Dir = freshName(p.dirName)
+		p.Dir = outdir.Fresh(p.dirName)
 		p.prefix = filepath.Join(filepath.Dir(p.prefix), "..", p.Dir, filepath.Base(p.prefix))
 		p.setSettings()
 		err = create(filepath.Dir(p.prefix), 0o755)
@@ -106,23 +105,18 @@ func (o *Options) setTimer() {
 	}
 }
 
-var unsafeInName = regexp.MustCompile(`[^A-Za-z0-9+-]+`)
-
 // chooseDir sets the directory and the prefix of the snapshots.
 func (p *Plan) chooseDir() error {
-	name := strings.Trim(unsafeInName.ReplaceAllString(filepath.Base(p.Target.Path), "-"), "-")
-	if name == "" {
-		name = "program"
-	}
+	name := outdir.Name(filepath.Base(p.Target.Path), "program")
 	if p.Dir == "" {
-		p.dirName = "heaplapse-" + name + "-" + time.Now().Format("20060102-150405")
-		p.Dir = freshName(p.dirName)
+		p.dirName = outdir.Default(name)
+		p.Dir = outdir.Fresh(p.dirName)
 	}
 	dir, err := filepath.Abs(p.Dir)
 	if err != nil {
 		return &status.Error{Status: status.Failed, Err: err}
 	}
-	if _, err := os.Stat(filepath.Join(dir, manifest.Name)); err == nil {
+	if outdir.HasRecording(dir) {
 		return status.Errorf(status.Failed, "%s already holds a recording: choose another directory%s", p.Dir, p.withOutput())
 	}
 	p.prefix = filepath.Join(dir, name)
@@ -138,17 +132,6 @@ func (p *Plan) chooseDir() error {
 
 // withOutput returns how the user chooses the directory.
 func (p *Plan) withOutput() string { return p.Flags.If(option.Output, " with %s") }
-
-// freshName returns the name, with a number appended if a file of that name exists.
-func freshName(name string) string {
-	fresh := name
-	for n := 2; ; n++ {
-		if _, err := os.Lstat(fresh); err != nil {
-			return fresh
-		}
-		fresh = fmt.Sprintf("%s-%d", name, n)
-	}
-}
 
 // chooseEngine selects the engine and its library.
 func (p *Plan) chooseEngine() error {
