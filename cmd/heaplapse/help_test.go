@@ -104,6 +104,9 @@ var advisedBy = map[string][]option.Option{
 		option.Engine, option.Library, option.Duration, option.FollowChildren, option.JIT, option.PythonMalloc, option.Every,
 		option.EveryAlloc, option.EveryInuse, option.Signal, option.SamplePeriod, option.Keep, option.Output,
 	},
+	"scrape": {
+		option.Every, option.Keep, option.Output, option.Header, option.CACert, option.Insecure, option.Timeout, option.MaxSize,
+	},
 }
 
 // TestAdvisedFlagsExist checks that every option has a flag, and that the commands which advise it

@@ -44,6 +44,7 @@ type Manifest struct {
 	Processes []Process
 	Files     []File
 	Problems  []Problem
+	Gaps      []Gap
 	Ends      []End
 }
 
@@ -55,7 +56,11 @@ type Recording struct {
 	Host     string `json:"host,omitempty"`
 	// Command is the command line that the user gave.
 	Command []string `json:"command"`
-	// Engine is the name of the profiler: builtin, tcmalloc or jemalloc.
+	// URLs are the addresses that the snapshots were taken from, if no program was run for them. They
+	// have no user names, passwords or queries.
+	URLs []string `json:"urls,omitempty"`
+	// Engine is the name of the profiler: builtin, tcmalloc or jemalloc. It is "" if the program that
+	// URLs name has one of its own.
 	Engine string `json:"engine"`
 	// Library is the path of the profiler's shared library.
 	Library string `json:"library"`
@@ -102,6 +107,16 @@ type Problem struct {
 
 // ProblemDisabled is the kind of the problem that the engine did not record the process.
 const ProblemDisabled = "disabled"
+
+// Gap is a time without snapshots, because the service that they are taken from did not answer.
+type Gap struct {
+	// Prefix is the one of the snapshots that are missing.
+	Prefix string    `json:"prefix"`
+	From   time.Time `json:"from"` // the first snapshot that is missing
+	// To is the time of the next snapshot. It is zero if there was none.
+	To     time.Time `json:"to,omitzero"`
+	Reason string    `json:"reason"`
+}
 
 // End describes how a process ended or, with PID 0, how the recording ended.
 type End struct {
@@ -174,6 +189,7 @@ type record struct {
 	Process   *Process   `json:"process,omitempty"`
 	File      *File      `json:"file,omitempty"`
 	Problem   *Problem   `json:"problem,omitempty"`
+	Gap       *Gap       `json:"gap,omitempty"`
 	End       *End       `json:"end,omitempty"`
 }
 
@@ -256,6 +272,9 @@ func (m *Manifest) add(line []byte, n int) error {
 	}
 	if r.Problem != nil {
 		m.Problems = append(m.Problems, *r.Problem)
+	}
+	if r.Gap != nil {
+		m.Gaps = append(m.Gaps, *r.Gap)
 	}
 	if r.End != nil {
 		m.Ends = append(m.Ends, *r.End)

@@ -149,6 +149,7 @@ func FuzzManifest(f *testing.F) {
 	f.Add([]byte(head + snapshot[:30]))
 	f.Add([]byte(mapping))
 	f.Add([]byte(head + `{"dropped":{"file":"p.0001.heap","reason":"thinned"}}` + "\n"))
+	f.Add([]byte(head + `{"gap":{"prefix":"heap","from":"2026-01-02T03:04:05Z","reason":"refused"}}` + "\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, err := manifest.Read(bytes.NewReader(data), name)
 		if err != nil {
@@ -180,6 +181,9 @@ func encode(t *testing.T, m *manifest.Manifest) []byte {
 	}
 	for _, dropped := range m.Dropped {
 		add("dropped", dropped)
+	}
+	for _, gap := range m.Gaps {
+		add("gap", gap)
 	}
 	for _, mapped := range m.Mappings {
 		add("mapping", mapped)

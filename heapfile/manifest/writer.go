@@ -63,6 +63,9 @@ func (w *Writer) File(f File) error { return w.append(record{File: &f}) }
 // Problem is called for each problem that the engine reported, when the program has ended.
 func (w *Writer) Problem(p Problem) error { return w.append(record{Problem: &p}) }
 
+// Gap is called when a service answers again, and at the end if it does not.
+func (w *Writer) Gap(g Gap) error { return w.append(record{Gap: &g}) }
+
 // End is called when a process or the recording has ended.
 func (w *Writer) End(e End) error { return w.append(record{End: &e}) }
 

@@ -25,7 +25,7 @@ func TestEachRecordCanBeReadAtOnce(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
-	want.Recording = &Recording{Started: at, Recorder: "heaplapse 1", Command: []string{"a b", "\n"}, Engine: "jemalloc", Library: "/l.so", Sampling: 512 << 10, Settings: map[string]string{"A": "=\""}}
+	want.Recording = &Recording{Started: at, Recorder: "heaplapse 1", Command: []string{"a b", "\n"}, URLs: []string{"http://h:1"}, Engine: "jemalloc", Library: "/l.so", Sampling: 512 << 10, Settings: map[string]string{"A": "=\""}}
 	check(w.Recording(*want.Recording))
 	want.Processes = []Process{
 		{PID: 1, Parent: 2, Started: at, Command: []string{"x"}, Exe: "/x"},
@@ -39,6 +39,9 @@ func TestEachRecordCanBeReadAtOnce(t *testing.T) {
 	check(w.Mapping(want.Mappings[0]))
 	want.Files = []File{{File: "perf-1.map", Path: "/tmp/perf-1.map", Kind: "perf-map", PID: 1}}
 	check(w.File(want.Files[0]))
+	want.Gaps = []Gap{{Prefix: "heap", From: at, To: at.Add(time.Second), Reason: "connection refused"}, {Prefix: "heap", From: at, Reason: "x"}}
+	require.NoError(t, w.Gap(want.Gaps[0]))
+	check(w.Gap(want.Gaps[1]))
 	want.Ends = []End{{PID: 1, Time: at, Status: &status}, {Time: at, Error: "disk full"}}
 	require.NoError(t, w.End(want.Ends[0]))
 	check(w.End(want.Ends[1]))

@@ -47,6 +47,13 @@ const (
 	SamplePeriod
 	Keep
 	Output
+
+	// Options of requests to a service.
+	Header
+	CACert
+	Insecure
+	Timeout
+	MaxSize
 )
 
 // words describe each option to a user who has no flags. A value may follow.
@@ -86,6 +93,12 @@ var words = [...]string{
 	SamplePeriod:   "the sample period",
 	Keep:           "the limit of snapshots",
 	Output:         "the output directory",
+
+	Header:   "the header",
+	CACert:   "a file of certificates",
+	Insecure: "no check of certificates",
+	Timeout:  "the time limit",
+	MaxSize:  "the size limit",
 }
 
 // All returns all options.

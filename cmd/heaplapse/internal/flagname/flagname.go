@@ -41,5 +41,11 @@ func All() option.Flags {
 		option.SamplePeriod:   "--sample-period",
 		option.Keep:           "--keep",
 		option.Output:         "-o",
+
+		option.Header:   "--header",
+		option.CACert:   "--cacert",
+		option.Insecure: "--insecure",
+		option.Timeout:  "--timeout",
+		option.MaxSize:  "--max-size",
 	}
 }

@@ -34,14 +34,14 @@ func (f *Series) Source(s *Symbols) (*pipeline.Source, error) {
 
 // Read has the flags that tell when snapshots are not used.
 type Read struct {
-	strict    bool
-	maxMemory string
+	strict bool
+	Memory
 }
 
 // Define adds the flags to a set.
 func (f *Read) Define(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.strict, "strict", false, "exit with status 2 if anything in the input is suspect")
-	flags.StringVar(&f.maxMemory, "max-memory", "", "give up if reading snapshots takes more than `SIZE` of memory (default: half of that of the machine or the control group)")
+	f.Memory.Define(flags)
 }
 
 // Source returns how snapshots are read and named.
@@ -50,19 +50,27 @@ func (f *Read) Source(s *Symbols) (*pipeline.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	check, err := f.memoryCheck()
+	check, err := f.Memory.Check()
 	if err != nil {
 		return nil, err
 	}
 	return &pipeline.Source{Strict: f.strict, Check: check, Symbols: symbols}, nil
 }
 
-// memoryCheck returns a function that checks the limit of memory, or nil if there is none.
-func (f *Read) memoryCheck() (func() error, error) {
+// Memory has the flag that limits the memory.
+type Memory struct{ size string }
+
+// Define adds the flag to a set.
+func (f *Memory) Define(flags *pflag.FlagSet) {
+	flags.StringVar(&f.size, "max-memory", "", "give up if reading snapshots takes more than `SIZE` of memory (default: half of that of the machine or the control group)")
+}
+
+// Check returns a function that checks the limit of memory, or nil if there is none.
+func (f *Memory) Check() (func() error, error) {
 	limit := memory.Available() / 2
-	if f.maxMemory != "" {
+	if f.size != "" {
 		var err error
-		if limit, err = units.ParseBytes(f.maxMemory); err != nil {
+		if limit, err = units.ParseBytes(f.size); err != nil {
 			return nil, fmt.Errorf("--max-memory: %w", err)
 		}
 	}

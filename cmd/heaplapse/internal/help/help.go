@@ -15,6 +15,7 @@ import (
 // The groups of flags, in the order of the help. A command uses some of them.
 const (
 	Run        = "Running the program"
+	Requests   = "Requests to the service"
 	When       = "When snapshots are taken"
 	Addresses  = "Addresses"
 	Input      = "Snapshots and sites"
@@ -26,6 +27,7 @@ const (
 
 var groupOrder = []string{
 	Run,
+	Requests,
 	When,
 	Addresses,
 	Input,

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
+	"github.com/heaplapse/heaplapse/internal/infile"
+	"github.com/heaplapse/heaplapse/internal/record"
+	"github.com/heaplapse/heaplapse/internal/record/status"
+	"github.com/heaplapse/heaplapse/internal/scrape"
+	"github.com/heaplapse/heaplapse/internal/units"
+)
+
+type scrapeFlags struct {
+	scrape.Options
+	every, maxSize string
+	headers        []string
+	memory         flagset.Memory
+}
+
+func (a *app) scrapeCommand() *cobra.Command {
+	var f scrapeFlags
+	cmd := &cobra.Command{
+		Use:   "scrape [flags] URL…",
+		Short: "take snapshots from a running service over HTTP",
+		Long: `Takes the heap profile of a running service again and again. http://HOST:PORT is a Go service that
+imports net/http/pprof: its heap profiles are taken after a garbage collection, and its goroutine
+profiles. Any other URL is that of a heap profile: in pprof's format (Go, Rust with jemalloc_pprof,
+Node with @datadog/pprof), or as tcmalloc and jemalloc write it.
+
+  heaplapse scrape http://localhost:6060 -o DIR       end it with ^C, then: heaplapse growth DIR
+  heaplapse scrape http://localhost:6060 -o DIR --duration 30m
+  heaplapse scrape https://HOST/debug/heap.pb.gz --header 'Authorization: Bearer …'
+
+If the service stops answering, scrape tries again until it does. Several URLs are several
+processes, each with snapshots of its own.
+
+Exit status: 0 if there are snapshots of each URL, also after ^C; 125: there are none.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError(cmd, errors.New("no URL given: heaplapse scrape http://HOST:PORT"))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.URLs = args
+			return a.scrape(cmd, &f)
+		},
+	}
+	cmd.SetFlagErrorFunc(recordUsage)
+	f.add(cmd)
+	return cmd
+}
+
+func (f *scrapeFlags) add(cmd *cobra.Command) {
+	help.Group(cmd, help.Requests, func(flags *pflag.FlagSet) {
+		flags.BoolVar(&f.NoGC, "no-gc", false, "do not ask a Go service for a garbage collection before each heap profile")
+		flags.BoolVar(&f.NoGoroutines, "no-goroutines", false, "do not take goroutine profiles of a Go service")
+		flags.StringArrayVarP(&f.headers, "header", "H", nil, "send a header `'NAME: VALUE'`, or those in the lines of @FILE (repeatable)")
+		flags.StringVar(&f.CACert, "cacert", "", "trust the certificates in `FILE` (PEM) instead of those of the system")
+		flags.BoolVarP(&f.Insecure, "insecure", "k", false, "trust every certificate")
+		flags.DurationVar(&f.Timeout, "timeout", time.Minute, "give up a request after `TIME` (0: never)")
+		flags.StringVar(&f.maxSize, "max-size", "256MiB", "refuse profiles of more than `SIZE`")
+		flags.DurationVar(&f.Wait, "wait", 10*time.Second, "wait for the first answer for up to `TIME`")
+		f.memory.Define(flags)
+	})
+	help.Group(cmd, help.When, func(flags *pflag.FlagSet) {
+		flags.StringVar(&f.every, "every", "auto", "the `TIME` between snapshots, like 30s; auto takes 48 in the duration, or slows down from 5s to 1m")
+		flags.DurationVar(&f.Duration, "duration", 0, "end after `TIME`, like 2h (default: ^C ends it)")
+		flags.IntVar(&f.Keep, "keep", 500, "keep at most `N` snapshots of each kind, evenly spaced (0: all)")
+	})
+	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
+		flags.StringVarP(&f.Dir, "output", "o", "", "write to `DIR` (default: heaplapse-HOST-TIME in the current directory)")
+	})
+}
+
+// options returns the flags with sizes, times and headers parsed.
+func (f *scrapeFlags) options() (o scrape.Options, err error) {
+	o = f.Options
+	o.Recorder, o.Flags = tool(), flagname.All()
+	if f.every != "auto" {
+		if o.Every, err = parseInterval(f.every); err == nil && o.Every == 0 {
+			err = errors.New("the time must not be 0")
+		}
+		if err != nil {
+			return o, fmt.Errorf("--every: %w", err)
+		}
+	}
+	if o.MaxSize, err = units.ParseBytes(f.maxSize); err != nil {
+		return o, fmt.Errorf("--max-size: %w", err)
+	}
+	if o.Check, err = f.memory.Check(); err != nil {
+		return o, err
+	}
+	o.Header, err = parseHeaders(f.headers)
+	return o, err
+}
+
+// parseHeaders parses headers and files of headers, as curl does. Errors do not quote a header.
+func parseHeaders(flags []string) (http.Header, error) {
+	header := http.Header{}
+	add := func(line, from string) error {
+		name, value, ok := strings.Cut(line, ":")
+		if name = strings.TrimSpace(name); !ok || name == "" {
+			return fmt.Errorf("--header: %s is no header: want NAME: VALUE", from)
+		}
+		header.Add(name, strings.TrimSpace(value))
+		return nil
+	}
+	for _, text := range flags {
+		path, isFile := strings.CutPrefix(text, "@")
+		if !isFile {
+			if err := add(text, "the text"); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		content, err := infile.ReadSmall(path)
+		if err != nil {
+			return nil, fmt.Errorf("--header: %w", err)
+		}
+		n := 0
+		for line := range strings.Lines(string(content)) {
+			if n++; strings.TrimSpace(line) == "" {
+				continue
+			}
+			if err := add(line, fmt.Sprintf("%s:%d", path, n)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return header, nil
+}
+
+func (a *app) scrape(cmd *cobra.Command, f *scrapeFlags) error {
+	o, err := f.options()
+	if err != nil {
+		return recordUsage(cmd, err)
+	}
+	o.Note = func(text string) { a.warn(text) }
+	o.Began = func(dir string) {
+		until := "until ^C"
+		if o.Duration > 0 {
+			until = fmt.Sprintf("for %s", o.Duration)
+		}
+		a.say("snapshots go to %s, %s", dir, until)
+	}
+	a.signals.Orderly()
+	return a.finishScrape(scrape.Run(cmd.Context(), o))
+}
+
+// finishScrape tells what was recorded, and what to do with it.
+func (a *app) finishScrape(outcome scrape.Outcome, err error) error {
+	for _, n := range outcome.Notes {
+		a.warn(n)
+	}
+	if len(outcome.Snapshots) > 0 {
+		a.say("%s; next: heaplapse growth %s", outcome, record.ShellQuote(outcome.Dir))
+	}
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return &status.Error{Status: status.Failed, Err: err}
+	}
+	return nil
+}

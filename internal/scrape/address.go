@@ -1,0 +1,109 @@
+package scrape
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/heaplapse/heaplapse/internal/record/outdir"
+)
+
+// Kinds of profiles. The names of their files begin with them.
+const (
+	heap       = "heap"
+	goroutines = "goroutine"
+)
+
+// goPath is where package net/http/pprof serves profiles.
+const goPath = "debug/pprof"
+
+// service is a URL of the user: all profiles of one process.
+type service struct {
+	url      *url.URL // of the user, for messages and the manifest
+	name     string   // begins the names of its files; "" if there is one service
+	profiles []*profile
+	isGo     bool // the URL is not that of a single profile
+}
+
+// parseServices returns the services at some URLs.
+func parseServices(o *Options) ([]*service, error) {
+	var out []*service
+	names := map[string]int{}
+	for _, text := range o.URLs {
+		s, err := parseService(text, o)
+		if err != nil {
+			return nil, err
+		}
+		if len(o.URLs) > 1 {
+			s.name = outdir.Name(s.url.Host, "service")
+			if names[s.name]++; names[s.name] > 1 {
+				s.name = fmt.Sprintf("%s-%d", s.name, names[s.name])
+			}
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+var (
+	// errURL does not say what is wrong: the reason may quote a part of a password.
+	errURL = errors.New("a URL cannot be parsed: want http://HOST:PORT, or the full URL of a heap profile; " +
+		"a password in it must be percent-encoded")
+	errText  = errors.New("debug=1 and debug=2 ask for text: leave debug out of the URL")
+	errDelta = errors.New("seconds=N asks for what changes within N seconds: leave it out of the URL, for snapshots of all that is in use")
+)
+
+// parseService returns the service at a URL. As with curl, http:// may be left out.
+func parseService(text string, o *Options) (*service, error) {
+	if !strings.Contains(text, "://") {
+		text = "http://" + text
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, errURL
+	}
+	u.Fragment = ""
+	s := &service{url: u}
+	path := strings.TrimSuffix(u.Path, "/")
+	root := strings.TrimSuffix(path, "/"+goPath)
+	if root != "" && root == path {
+		s.profiles = []*profile{{url: u, kind: heap}}
+		return s, checkQuery(u)
+	}
+	s.isGo = true
+	base := *u
+	base.Path, base.RawPath = root+"/", ""
+	of := base.JoinPath(goPath, heap)
+	if !o.NoGC {
+		q := of.Query()
+		q.Set("gc", "1")
+		of.RawQuery = q.Encode()
+	}
+	s.profiles = []*profile{{url: of, kind: heap}}
+	if !o.NoGoroutines {
+		s.profiles = append(s.profiles, &profile{url: base.JoinPath(goPath, goroutines), kind: goroutines, optional: true})
+	}
+	return s, nil
+}
+
+// checkQuery refuses what the profiles of Go are not if their query asks for it.
+func checkQuery(u *url.URL) error {
+	q := u.Query()
+	switch {
+	case !strings.Contains(u.Path, "/"+goPath+"/"):
+		return nil
+	case slices.ContainsFunc(q["debug"], func(v string) bool { return v != "0" }):
+		return errText
+	case q.Has("seconds"):
+		return errDelta
+	}
+	return nil
+}
+
+// display returns a URL without user name, password and query, which may be secret.
+func display(u *url.URL) string {
+	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}
+	return shown.String()
+}

@@ -1,0 +1,93 @@
+package scrape
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/url"
+	"time"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/internal/spool"
+)
+
+// profile is a URL that is requested again and again.
+type profile struct {
+	url      *url.URL
+	kind     string // begins the names of the files
+	optional bool   // the service may not have it
+	taken    int    // snapshots so far
+	gap      gap
+}
+
+// fetched is a profile that was read and found to be whole. It is in a temporary file, so that it
+// takes no memory before it is known what it is.
+type fetched struct {
+	*spool.Spool
+	at         time.Time
+	head       heapfile.Head
+	compressed string // .gz, .zst or ""
+}
+
+// sniff is the number of bytes that tell what a response is.
+const sniff = 512
+
+// fetch requests a profile and reads it. The caller closes the result.
+func (c *client) fetch(ctx context.Context, p *profile) (*fetched, error) {
+	a, err := c.get(ctx, p.url)
+	if err != nil {
+		return nil, err
+	}
+	defer a.end()
+	in := bufio.NewReaderSize(a, sniff)
+	head, err := in.Peek(sniff)
+	switch {
+	case err != nil && !errors.Is(err, io.EOF):
+		return nil, err
+	case len(head) == 0:
+		return nil, errors.New("an empty answer")
+	case a.html || isHTML(head):
+		return nil, refuse("the answer is an HTML page instead of a profile: is this the URL of the profile itself, and is no login needed?")
+	}
+	f := &fetched{at: a.began, compressed: compression(head)}
+	if f.Spool, err = spool.New(); err != nil {
+		return nil, err
+	}
+	if err = f.Add(p.kind, a.began, in); err == nil {
+		err = c.read(f, p)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// read reads a profile as the other commands will.
+func (c *client) read(f *fetched, p *profile) error {
+	d := heapfile.Decoder{Check: c.Check}
+	s, err := d.ReadFile(f, p.kind, "the answer")
+	if err != nil {
+		return &refusal{error: err}
+	}
+	f.head = s.Head
+	return nil
+}
+
+func isHTML(head []byte) bool {
+	head = bytes.ToLower(bytes.TrimSpace(head))
+	return bytes.HasPrefix(head, []byte("<!doctype html")) || bytes.HasPrefix(head, []byte("<html"))
+}
+
+// compression returns the suffix of files with this beginning.
+func compression(head []byte) string {
+	switch {
+	case bytes.HasPrefix(head, []byte("\x1f\x8b")):
+		return ".gz"
+	case bytes.HasPrefix(head, []byte("\x28\xb5\x2f\xfd")):
+		return ".zst"
+	}
+	return ""
+}

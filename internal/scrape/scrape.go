@@ -1,0 +1,61 @@
+package scrape
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Outcome is the result of a recording.
+type Outcome struct {
+	Dir string
+	// Snapshots are the numbers of snapshots by the beginning of their names: heap, goroutine.
+	Snapshots map[string]int
+	// Notes are problems that did not end the recording.
+	Notes []string
+}
+
+// String returns how many snapshots there are of which kind: 48 heap and 48 goroutine profiles.
+func (o Outcome) String() string {
+	var parts []string
+	for _, prefix := range slices.Backward(slices.Sorted(maps.Keys(o.Snapshots))) { // heap first
+		parts = append(parts, fmt.Sprintf("%d %s", o.Snapshots[prefix], prefix))
+	}
+	return strings.Join(parts, " and ") + " profiles"
+}
+
+// Run takes snapshots of all services until the duration is over or the context ends, which is no
+// error. The error tells which services never gave a snapshot.
+func Run(ctx context.Context, o Options) (Outcome, error) {
+	if err := o.check(); err != nil {
+		return Outcome{}, err
+	}
+	services, err := parseServices(&o)
+	if err != nil {
+		return Outcome{}, err
+	}
+	c, err := newClient(&o)
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer c.http.CloseIdleConnections()
+	s, err := newStore(&o, services)
+	if err != nil {
+		return Outcome{}, err
+	}
+	errs := make([]error, len(services))
+	var wg sync.WaitGroup
+	for i, service := range services {
+		wg.Go(func() {
+			r := scraper{Options: &o, service: service, client: c, store: s, created: time.Now()}
+			errs[i] = r.run(ctx)
+		})
+	}
+	wg.Wait()
+	return s.close(), errors.Join(errs...)
+}
