@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -45,7 +44,7 @@ Node with @datadog/pprof), or as tcmalloc and jemalloc write it.
 If the service stops answering, scrape tries again until it does. Several URLs are several
 processes, each with snapshots of its own.
 
-Exit status: 0 if there are snapshots of each URL, also after ^C; 125: there are none.`,
+Exit status: 0 if there are snapshots of each URL, also after ^C; otherwise 125.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usageError(cmd, errors.New("no URL given: heaplapse scrape http://HOST:PORT"))
@@ -167,7 +166,7 @@ func (a *app) finishScrape(outcome scrape.Outcome, err error) error {
 	if len(outcome.Snapshots) > 0 {
 		a.say("%s; next: heaplapse growth %s", outcome, record.ShellQuote(outcome.Dir))
 	}
-	if err != nil && !errors.Is(err, context.Canceled) {
+	if err != nil {
 		return &status.Error{Status: status.Failed, Err: err}
 	}
 	return nil

@@ -3,6 +3,7 @@ package series
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +21,7 @@ func (s *Series) warn() {
 	s.warnMixed()
 	s.warnClock()
 	s.warnEngine()
+	s.warnGaps()
 	s.warnEnd()
 }
 
@@ -260,6 +262,23 @@ func (s *Series) warnEngine() {
 			times = fmt.Sprintf(" (%d times)", p.Count)
 		}
 		s.warnf(heapfile.WarnRecording, "the built-in engine reports: %s%s", cmp.Or(p.Detail, p.Kind), times)
+	}
+}
+
+// warnGaps warns of times at which the service that snapshots are taken from did not answer.
+func (s *Series) warnGaps() {
+	if s.Manifest == nil {
+		return
+	}
+	for _, g := range s.Manifest.Gaps {
+		if g.Prefix != filepath.Base(s.Process.Prefix) {
+			continue
+		}
+		from, lasts := g.From.UTC().Format(time.RFC3339), "to the end"
+		if !g.To.IsZero() {
+			lasts = fmt.Sprintf("for %s", g.To.Sub(g.From).Round(time.Second/10))
+		}
+		s.warnf(heapfile.WarnRecording, "no snapshots from %s %s: %s", from, lasts, g.Reason)
 	}
 }
 

@@ -165,3 +165,21 @@ func TestProblemsOfTheEngineAreWarnings(t *testing.T) {
 		require.NotContains(t, w.Msg, "disabled")
 	}
 }
+
+func TestGapsAreWarnings(t *testing.T) {
+	files := serial(rising(2)...)
+	files[manifest.Name] = recorded(wrote("p.0001.heap", 0, 0), wrote("p.0002.heap", 0, 1),
+		`{"gap":{"prefix":"p","from":"2026-01-02T03:00:10Z","to":"2026-01-02T03:00:50.04Z","reason":"refused"}}`,
+		`{"gap":{"prefix":"q","from":"2026-01-02T03:00:10Z","reason":"of another service"}}`,
+		`{"gap":{"prefix":"p","from":"2026-01-02T03:01:10Z","reason":"timeout"}}`)
+	s := open(t, series.Options{}, put(t, files))
+	var got []string
+	for _, w := range s.Warnings {
+		if w.Kind == heapfile.WarnRecording {
+			got = append(got, w.Msg)
+		}
+	}
+	require.Equal(t, []string{
+		"no snapshots from 2026-01-02T03:00:10Z for 40s: refused", "no snapshots from 2026-01-02T03:01:10Z to the end: timeout",
+	}, got)
+}

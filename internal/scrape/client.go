@@ -106,7 +106,7 @@ func (c *client) get(ctx context.Context, u *url.URL) (*answer, error) {
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		cancel()
+		defer cancel()
 		return nil, c.failed(ctx, err)
 	}
 	end := func() { cancel(); resp.Body.Close() }

@@ -53,7 +53,7 @@ type run struct {
 
 func newRun(t *testing.T, urls ...string) *run {
 	r := &run{T: t, Options: scrape.Options{
-		URLs: urls, Dir: filepath.Join(t.TempDir(), "out"), Every: scrape.MinEvery, MaxSize: 1 << 20,
+		URLs: urls, Dir: filepath.Join(t.TempDir(), "out"), Every: scrape.MinEvery, MaxSize: 1 << 20, Timeout: time.Minute,
 	}}
 	r.Note = func(text string) { r.notes = append(r.notes, text) }
 	return r

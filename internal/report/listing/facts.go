@@ -65,8 +65,11 @@ func (i *Info) recorded(fact func(name, format string, args ...any)) {
 		where = " on " + r.Host
 	}
 	command := series.Process{Command: r.Command}
-	fact("recorded", "%s", text.Clean(fmt.Sprintf("%s%s with %s", command.CommandLine(), where,
-		strings.TrimSpace(r.Engine+" "+r.Version))))
+	how := fmt.Sprintf("%s%s with %s", command.CommandLine(), where, strings.TrimSpace(r.Engine+" "+r.Version))
+	if len(r.URLs) > 0 {
+		how = fmt.Sprintf("from %s%s", strings.Join(r.URLs, ", "), where)
+	}
+	fact("recorded", "%s", text.Clean(how))
 }
 
 // memoryText compares the heap with the memory of the process at the last snapshot and at the peak;

@@ -48,6 +48,7 @@ type recordingJSON struct {
 	Started time.Time `json:"started"`
 	Host    string    `json:"host,omitempty"`
 	Command []string  `json:"command"`
+	URLs    []string  `json:"urls,omitempty"`
 	Engine  string    `json:"engine"`
 	Version string    `json:"version,omitempty"`
 	End     *endJSON  `json:"end,omitempty"`
@@ -138,7 +139,7 @@ func recordingOf(s *series.Series) *recordingJSON {
 		return nil
 	}
 	r := s.Manifest.Recording
-	return &recordingJSON{r.Started.UTC(), r.Host, append([]string{}, r.Command...), r.Engine, r.Version,
+	return &recordingJSON{r.Started.UTC(), r.Host, append([]string{}, r.Command...), r.URLs, r.Engine, r.Version,
 		endOf(s.RecordingEnd())}
 }
 
