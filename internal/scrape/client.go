@@ -188,7 +188,7 @@ func (c *client) statusError(resp *http.Response, u *url.URL) error {
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
 		return refuse("%s: if the service wants credentials, send them with %s 'Authorization: …'",
 			status, c.Flags.Of(option.Header))
-	case code == http.StatusRequestTimeout || code == http.StatusTooEarly || code == http.StatusTooManyRequests || code >= 500:
+	case code >= 500 || code == http.StatusRequestTimeout || code == http.StatusTooManyRequests:
 		return errors.New(status)
 	}
 	return refuse("%s", status)
