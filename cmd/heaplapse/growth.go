@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -49,7 +50,8 @@ func (a *app) growthCommand() *cobra.Command {
 		Short: "find the sites that grow, how fast, and with what confidence",
 		Long: `Judges every allocation site of a series of snapshots. The verdict "leak" is for sites that grow
 steadily until the end. Sites that fill a cache (warming, plateaued), follow the load
-(load-driven) or grew once (grew-then-flat) have other verdicts.`,
+(load-driven) or grew once (grew-then-flat) have other verdicts. If there are several processes, all
+are judged, and the sites are those of the worst.`,
 		Args: somePaths,
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.growth(cmd.Context(), &f, paths) },
 	}
@@ -74,6 +76,7 @@ func (f *judgeFlags) add(cmd *cobra.Command) {
 		flags.StringVar(&f.suppressions, "suppressions", "", "leave out known growth: `FILE` has one leak:PATTERN per line, as for LeakSanitizer")
 		flags.StringVar(&f.memoryLimit, "memory-limit", "", "forecast when the process reaches `SIZE`")
 	})
+	f.AllProcesses = true
 	f.Stacks.Add(cmd)
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.IntVar(&f.limit, "top", 20, "list `N` sites")
@@ -105,8 +108,8 @@ func (a *app) growth(ctx context.Context, f *growthFlags, paths []string) error 
 	if err != nil {
 		return err
 	}
-	defer g.Series.Close()
-	a.fail(f.failOn, g.Result)
+	defer g.Close()
+	a.fail(f.failOn, g)
 	g.Width = a.width(&f.outputFlags)
 	return a.render(&f.outputFlags, g)
 }
@@ -189,28 +192,22 @@ func (f *judgeFlags) judge(ctx context.Context, p *pipeline.Pipeline, paths []st
 	return report, nil
 }
 
-// failsOn reports whether --fail-on applies to a result.
-func failsOn(failOn string, r *growth.Result) bool {
-	if failOn != "" && r.LeakingCauses > 0 {
-		return true
-	}
-	for _, s := range r.Sites {
-		if failOn != "" && s.Label.IsLeak() || failOn == "suspect" && s.Label == trend.Suspect {
-			return true
-		}
-	}
-	return false
+// failsOn reports whether --fail-on applies to one of the processes of a report.
+func failsOn(failOn string, g *growthreport.Report) bool {
+	return slices.ContainsFunc(g.Processes, func(p growthreport.Process) bool {
+		return failOn != "" && p.Leaks > 0 || failOn == "suspect" && p.Suspects > 0
+	})
 }
 
 // fail sets the exit status of --fail-on. A failure to read the input takes precedence over a
 // finding.
-func (a *app) fail(failOn string, r *growth.Result) {
+func (a *app) fail(failOn string, g *growthreport.Report) {
 	switch {
 	case failOn == "" || a.status == exitFailure:
-	case failsOn(failOn, r):
+	case failsOn(failOn, g):
 		a.status = exitFound
-	case r.Verdict == growth.VerdictUndecided:
+	case g.Result.Verdict == growth.VerdictUndecided:
 		a.status = exitFailure
-		a.complain(fmt.Errorf("no verdict: %s", growthreport.Reason(r)))
+		a.complain(fmt.Errorf("no verdict: %s", growthreport.Reason(g.Result)))
 	}
 }

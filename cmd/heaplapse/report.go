@@ -91,7 +91,7 @@ func (a *app) report(ctx context.Context, f *reportFlags, paths []string) error 
 	if err != nil {
 		return err
 	}
-	defer g.Series.Close()
+	defer g.Close()
 	if f.format == "md" {
 		return a.emit(&f.outputFlags, g.Markdown)
 	}

@@ -64,7 +64,7 @@ func (a *app) watch(ctx context.Context, f *watchFlags, path string) error {
 			return a.judgeLive(ctx, f, path)
 		},
 		Stop: func(g *growthreport.Report) bool {
-			return len(g.Series.Heads) >= f.minSnapshots && failsOn(f.failOn, g.Result)
+			return len(g.Series.Heads) >= f.minSnapshots && failsOn(f.failOn, g)
 		},
 		Tell:   func(n watch.Notice) { a.warn(n.Text) },
 		Status: func(text string) { a.say("%s", text) },
@@ -73,7 +73,7 @@ func (a *app) watch(ctx context.Context, f *watchFlags, path string) error {
 		return err
 	}
 	if end.Over {
-		a.fail(f.failOn, end.Last.Result)
+		a.fail(f.failOn, end.Last.Report)
 	}
 	if screen != nil { // what the screen has shown stays on the terminal
 		return end.Last.Text(a.out)

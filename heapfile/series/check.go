@@ -14,7 +14,6 @@ import (
 
 // warn adds the warnings about the series as a whole.
 func (s *Series) warn() {
-	s.warnOthers()
 	s.warnImages()
 	s.warnMissing()
 	s.warnTrigger()
@@ -29,13 +28,14 @@ func (s *Series) warnf(kind heapfile.WarningKind, format string, args ...any) {
 	s.Warnings = append(s.Warnings, heapfile.Warning{Kind: kind, Count: 1, Msg: fmt.Sprintf(format, args...)})
 }
 
-func (s *Series) warnOthers() {
+// warnOthers warns of processes that are not read. why is the reason why this process is; it may be
+// empty.
+func (s *Series) warnOthers(why string) {
 	if len(s.Others) == 0 {
 		return
 	}
-	why := ""
-	if s.chosenFor != "" {
-		why = " (" + s.chosenFor + ")"
+	if why != "" {
+		why = " (" + why + ")"
 	}
 	s.warnf(heapfile.WarnManyProcesses, "several processes wrote snapshots; reading %s with %d snapshots%s; ignored: %s",
 		s.Process.Title(), s.Process.Files, why, joinProcesses(s.Others))

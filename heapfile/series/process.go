@@ -3,6 +3,7 @@ package series
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -53,6 +54,14 @@ func (p Process) CommandLine() string {
 		return string(line[:maxCommandLine-1]) + "…"
 	}
 	return string(line)
+}
+
+// Name returns the process number, or the last element of the prefix if that is unknown.
+func (p Process) Name() string {
+	if p.PID == 0 && p.Prefix != "" {
+		return filepath.Base(p.Prefix)
+	}
+	return p.String()
 }
 
 // String returns the process number, or the prefix if that is unknown.

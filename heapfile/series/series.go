@@ -1,13 +1,9 @@
 package series
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
@@ -17,9 +13,7 @@ import (
 // Options control how a series is read. The zero value works.
 type Options struct {
 	// Process chooses one of several processes in a directory: its number, or its prefix (the last
-	// element is enough). If it is "", the recorded program is chosen if it wrote at least half as
-	// many snapshots as any other process, else the process that wrote most; without a manifest,
-	// the process with the largest heap.
+	// element is enough). If it is "", [Open] chooses Recording.Main.
 	Process string
 	// Sources are further files, besides those of the paths. FS contains them; nil is this machine.
 	Sources []Source
@@ -45,7 +39,7 @@ type Options struct {
 // [Series.Read] read them again. A Series does not change after [Open].
 type Series struct {
 	Process Process
-	// Others are the processes whose snapshots were left out.
+	// Others are the other processes of the recording.
 	Others []Process
 	// Heads are the snapshots without their rows.
 	Heads []*Head
@@ -77,10 +71,9 @@ type Series struct {
 
 	files []sourceFile // of Heads
 	found []sourceFile // all, in the order in which they were found
-	spool []*spool.Spool
 	check func() error // may be nil
-	// chosenFor is the reason why this process was chosen among several.
-	chosenFor string
+	// recording is closed with the series; may be nil.
+	recording *Recording
 }
 
 // Head is a snapshot of a series without its rows.
@@ -113,120 +106,25 @@ type Place struct {
 // /tmp/profile.0001.heap …), globs and - for standard input. Files that cannot be used are in
 // Problems; the error is not nil only if nothing could be used. The caller must close the series.
 func Open(paths []string, o Options) (*Series, error) {
-	d := discovery{stdin: o.Stdin, waiting: o.Waiting}
-	d.addAll(paths)
-	d.addSources(o.Sources, o.FS)
-	s := &Series{
-		found:    d.files,
-		Problems: d.problems,
-		Stacks:   &StackTable{},
-		spool:    d.spool,
-		check:    o.Check,
-		Symbols:  map[Place][]string{},
-	}
-	err := s.read(&d, o)
-	if err == nil && len(s.Heads) == 0 {
-		err = s.nothing(paths)
-	}
+	r, err := Find(paths, o)
 	if err != nil {
-		s.Close()
 		return nil, err
 	}
+	s, err := r.OpenOne(o)
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	s.recording = r
 	return s, nil
 }
 
-// nothing returns the error of a series without snapshots.
-func (s *Series) nothing(paths []string) error {
-	var errs []error
-	for _, p := range s.Problems {
-		errs = append(errs, p.Err)
-	}
-	if len(errs) == 0 {
-		return fmt.Errorf("%s: %w", strings.Join(paths, " "), ErrNoSnapshots)
-	}
-	return errors.Join(errs...)
-}
-
-// Close removes the copies of standard input and pipes.
+// Close removes the copies of standard input and pipes, if [Open] made the series.
 func (s *Series) Close() error {
-	var errs []error
-	for _, copied := range s.spool {
-		errs = append(errs, copied.Close())
-	}
-	s.spool = nil
-	return errors.Join(errs...)
-}
-
-func (s *Series) read(d *discovery, o Options) error {
-	known := manifests{}
-	processes := s.usable(d.processes(known))
-	s.Warnings = append(s.Warnings, known.warnings()...)
-	if len(processes) == 0 {
+	if s.recording == nil {
 		return nil
 	}
-	if err := s.choose(processes, o.Process, known); err != nil {
-		return err
-	}
-	if err := s.scan(o); err != nil || len(s.Heads) == 0 {
-		return err
-	}
-	s.Clock = newClock(s.Heads, s.useManifest(known.of(s.files[0])))
-	s.Triggers = inferTriggers(s.Heads, s.Clock)
-	s.warn()
-	return nil
-}
-
-// choose selects the requested process, or the most likely one.
-func (s *Series) choose(processes []Process, want string, known manifests) error {
-	chosen := 0
-	switch {
-	case want != "":
-		chosen = slices.IndexFunc(processes, func(p Process) bool { return p.matches(want) })
-		if chosen < 0 {
-			return fmt.Errorf("no process %q; there are: %s", want, joinProcesses(processes))
-		}
-	case len(processes) > 1:
-		chosen, s.chosenFor = preferred(processes, known.of(processes[0].files[0]))
-	}
-	s.Process = processes[chosen]
-	s.files = s.Process.files
-	s.Others = slices.Delete(slices.Clone(processes), chosen, chosen+1)
-	return nil
-}
-
-func (p Process) matches(want string) bool {
-	return (p.PID != 0 && want == fmt.Sprint(p.PID)) || want == p.String() || want == p.Prefix ||
-		want == filepath.Base(p.Prefix)
-}
-
-func joinProcesses(list []Process) string {
-	var names []string
-	for _, p := range list {
-		names = append(names, p.Title())
-	}
-	return strings.Join(names, ", ")
-}
-
-// usable reads the headers of all files if there are several processes: the size of the heaps may
-// decide which one is chosen, and files that are not snapshots must be reported whichever is
-// chosen.
-func (s *Series) usable(processes []Process) []Process {
-	if len(processes) < 2 {
-		return processes
-	}
-	for i := range processes {
-		p := &processes[i]
-		p.files = slices.DeleteFunc(p.files, func(f sourceFile) bool {
-			total, err := heapfile.ReadTotal(f.fs, f.entry, f.path)
-			if err != nil {
-				s.Problems = append(s.Problems, Problem{Path: f.path, Err: err, Named: f.named})
-			}
-			p.PeakInuse = max(p.PeakInuse, total.InuseBytes)
-			return err != nil
-		})
-		p.Files = len(p.files)
-	}
-	return slices.DeleteFunc(processes, func(p Process) bool { return p.Files == 0 })
+	return s.recording.Close()
 }
 
 // PID returns the process that wrote the series, or 0 if neither the names nor a manifest have it.

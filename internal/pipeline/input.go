@@ -57,36 +57,38 @@ type Input struct {
 	Symbols *symbolize.Symbols
 	Filter  *symbolize.Filter
 
+	recording *Recording
+}
+
+// Recording is the processes whose snapshots were found.
+type Recording struct {
+	*series.Recording
+
 	bundle *bundle.Bundle // nil if the snapshots were not in one
 }
 
 // ErrNothingKept is returned instead of an empty result, which would look like a passed check.
 var ErrNothingKept = errors.New("no stack is left")
 
-// Open opens the series at some paths, or in a bundle. The caller closes it.
-func (p *Pipeline) Open(paths []string, o *Source, visit func(*series.Snapshot) error) (*Input, error) {
+// Find finds the snapshots at some paths, or in a bundle. The caller closes the recording.
+func (p *Pipeline) Find(paths []string) (*Recording, error) {
 	b, err := p.openBundle(paths)
 	if err != nil {
 		return nil, err
 	}
-	so := series.Options{Process: o.Process, Visit: visit, Check: o.Check}
+	o := series.Options{Stdin: p.Stdin, Waiting: p.Waiting}
 	if b != nil {
-		paths, so.Sources, so.FS = nil, b.Sources(), b.FS()
+		paths, o.Sources, o.FS = nil, b.Sources(), b.FS()
 	}
-	s, err := p.openSeries(paths, so)
+	r, err := series.Find(paths, o)
 	if err != nil {
 		return nil, errors.Join(err, closeBundle(b))
 	}
-	p.tellProblems(s, o.Strict)
-	p.tellWarnings(s, o.Strict)
-	return &Input{Series: s, bundle: b}, nil
+	return &Recording{r, b}, nil
 }
 
-// FromBundle reports whether the series is that of a bundle.
-func (in *Input) FromBundle() bool { return in.bundle != nil }
-
 // Close frees the space of copies of the input.
-func (in *Input) Close() error { return errors.Join(in.Series.Close(), closeBundle(in.bundle)) }
+func (r *Recording) Close() error { return errors.Join(r.Recording.Close(), closeBundle(r.bundle)) }
 
 func closeBundle(b *bundle.Bundle) error {
 	if b == nil {
@@ -95,14 +97,61 @@ func closeBundle(b *bundle.Bundle) error {
 	return b.Close()
 }
 
-// openSeries reads a series and shows the progress.
-func (p *Pipeline) openSeries(paths []string, o series.Options) (*series.Series, error) {
-	o.Stdin, o.Waiting = p.Stdin, p.Waiting
+// Open opens the series of one process at some paths, or in a bundle. The caller closes it.
+func (p *Pipeline) Open(paths []string, o *Source, visit func(*series.Snapshot) error) (*Input, error) {
+	r, err := p.Find(paths)
+	if err != nil {
+		return nil, err
+	}
+	in, err := p.openOne(r, o, visit)
+	if err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return in, nil
+}
+
+// openOne opens the series of the process that is chosen, or most likely meant.
+func (p *Pipeline) openOne(r *Recording, o *Source, visit func(*series.Snapshot) error) (*Input, error) {
+	s, err := p.reading(o, visit, r.OpenOne)
+	if err != nil {
+		return nil, err
+	}
+	p.tellProblems(s.Problems, o.Strict)
+	p.tellWarnings(s, o.Strict)
+	return &Input{Series: s, recording: r}, nil
+}
+
+// openProcess opens the series of one of several processes.
+func (p *Pipeline) openProcess(
+	r *Recording,
+	process int,
+	o *Source,
+	visit func(*series.Snapshot) error,
+) (*Input, error) {
+	s, err := p.reading(o, visit, func(so series.Options) (*series.Series, error) { return r.Open(process, so) })
+	if err != nil {
+		return nil, err
+	}
+	p.tellProblems(s.Problems, o.Strict)
+	return &Input{Series: s, recording: r}, nil
+}
+
+// reading opens a series and shows the progress.
+func (p *Pipeline) reading(
+	o *Source,
+	visit func(*series.Snapshot) error,
+	open func(series.Options) (*series.Series, error),
+) (*series.Series, error) {
 	update, end := p.progress("reading snapshots")
 	defer end()
-	o.Progress = update
-	return series.Open(paths, o)
+	return open(series.Options{Process: o.Process, Visit: visit, Check: o.Check, Progress: update})
 }
+
+// FromBundle reports whether the series is that of a bundle.
+func (in *Input) FromBundle() bool { return in.recording.bundle != nil }
+
+// Close frees the space of copies of the input.
+func (in *Input) Close() error { return in.recording.Close() }
 
 func (p *Pipeline) progress(what string) (update func(done, all int), end func()) {
 	if p.Progress == nil {
@@ -113,12 +162,12 @@ func (p *Pipeline) progress(what string) (update func(done, all int), end func()
 
 // Resolve names the addresses of a series.
 func (p *Pipeline) Resolve(ctx context.Context, in *Input, o symbolize.Options) error {
-	if in.bundle != nil {
+	if b := in.recording.bundle; b != nil {
 		if o.Binary != "" || o.Sysroot != "" || o.DebugDirs != nil || o.PerfMaps != nil || o.Debuginfod != nil {
 			p.Tell(Notice{Kind: PlacesIgnored})
 		}
 		demangle := o.Demangle
-		o = in.bundle.Options(in.Process)
+		o = b.Options(in.Process)
 		o.Demangle = demangle
 	}
 	symbols, err := symbolize.Resolve(ctx, in.Series, o)

@@ -1,10 +1,14 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"slices"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
+	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
@@ -21,20 +25,137 @@ type Judgement struct {
 	Period func(*series.Series) (from, to int, err error)
 }
 
-// Judge reads a series and judges it. The caller closes it.
+// Judge reads the series of all processes at some paths, or of the one that is chosen, and judges
+// them one after another. The report is on the worst, and has the verdicts on all of them. The caller
+// closes it.
 func (p *Pipeline) Judge(ctx context.Context, paths []string, o *Judgement) (*growthreport.Report, error) {
-	var columns sites.Collector
-	in, err := p.Open(paths, &o.Source, columns.Visit)
+	r, err := p.Find(paths)
 	if err != nil {
 		return nil, err
 	}
-	report, err := p.judge(ctx, in, &columns, o)
-	if err != nil {
-		in.Close()
-		return nil, err
+	var report *growthreport.Report
+	if o.Process == "" && len(r.Processes) > 1 {
+		p.tellProblems(r.Problems, o.Strict)
+		p.tellList(r.Warnings, o.Strict)
+		j := judgeAll{Pipeline: p.once(), recording: r, Judgement: o}
+		report, err = j.run(ctx)
+	} else if report, err = p.judgeOne(ctx, r, o); err == nil {
+		report.Processes = []growthreport.Process{report.Judged()}
 	}
+	if err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	for i := range report.Processes {
+		q := &report.Processes[i]
+		q.Shown = q.Prefix == report.Series.Process.Prefix && q.PID == report.Series.Process.PID
+	}
+	report.Input = r
 	return report, nil
 }
+
+// judgeOne judges the process that is chosen.
+func (p *Pipeline) judgeOne(ctx context.Context, r *Recording, o *Judgement) (*growthreport.Report, error) {
+	var columns sites.Collector
+	in, err := p.openOne(r, &o.Source, columns.Visit)
+	if err != nil {
+		return nil, err
+	}
+	return p.judge(ctx, in, &columns, o)
+}
+
+// judgeAll judges the processes of a recording one after another. It keeps only the worst report,
+// because a report takes as much memory as its series.
+type judgeAll struct {
+	*Pipeline
+	*Judgement
+	recording *Recording
+
+	worst     *growthreport.Report
+	verdict   growthreport.Process // of the worst
+	all       []growthreport.Process
+	notJudged error // the first reason
+}
+
+func (j *judgeAll) run(ctx context.Context) (*growthreport.Report, error) {
+	if err := j.add(ctx, j.recording.Main); err != nil { // the first of equals makes the report
+		return nil, err
+	}
+	for i := range j.recording.Processes {
+		if i == j.recording.Main {
+			continue
+		}
+		if err := j.add(ctx, i); err != nil {
+			return nil, err
+		}
+	}
+	if j.worst == nil {
+		return nil, j.notJudged
+	}
+	slices.SortStableFunc(j.all, func(a, b growthreport.Process) int { return growthreport.Worse(&b, &a) })
+	j.worst.Processes = j.all
+	return j.worst, nil
+}
+
+// add judges a process. One that has too few snapshots is not read, unless it is the main one.
+func (j *judgeAll) add(ctx context.Context, process int) error {
+	about := j.recording.Processes[process]
+	main := process == j.recording.Main
+	if about.Files < trend.MinPoints && !main {
+		j.all = append(j.all, growthreport.TooShort(about))
+		return nil
+	}
+	report, err := j.report(ctx, process)
+	if why := notJudged(err); why != "" {
+		j.notJudged = cmp.Or(j.notJudged, err)
+		j.all = append(j.all, growthreport.NotJudged(about, why))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	verdict := report.Judged()
+	j.all = append(j.all, verdict)
+	if j.worst == nil || growthreport.Worse(&verdict, &j.verdict) > 0 {
+		j.worst, j.verdict = report, verdict
+	}
+	return nil
+}
+
+func (j *judgeAll) report(ctx context.Context, process int) (*growthreport.Report, error) {
+	var columns sites.Collector
+	in, err := j.openProcess(j.recording, process, &j.Source, columns.Visit)
+	var unusable *series.UnusableError
+	if errors.As(err, &unusable) {
+		j.tellProblems(unusable.Problems, j.Strict)
+	}
+	if err != nil {
+		return nil, err
+	}
+	j.tellWarningsOf(in.Series, j.Strict)
+	return j.judge(ctx, in, &columns, j.Judgement)
+}
+
+// notJudged returns why the other processes of a recording are judged without one; "" if they are
+// not.
+func notJudged(err error) string {
+	var unusable *series.UnusableError
+	switch {
+	case errors.As(err, &unusable):
+		return "no snapshot can be used"
+	case errors.Is(err, ErrNothingKept):
+		return ErrNothingKept.Error()
+	}
+	var outside *periodError
+	if errors.As(err, &outside) {
+		return outside.Error()
+	}
+	return ""
+}
+
+// periodError is the error of a period that the snapshots of a process do not have.
+type periodError struct{ error }
+
+func (e *periodError) Unwrap() error { return e.error }
 
 func (p *Pipeline) judge(
 	ctx context.Context,
@@ -46,7 +167,7 @@ func (p *Pipeline) judge(
 	if o.Period != nil {
 		var err error
 		if options.From, options.To, err = o.Period(in.Series); err != nil {
-			return nil, err
+			return nil, &periodError{err}
 		}
 	}
 	if err := p.Name(ctx, in, &o.Source); err != nil {

@@ -59,8 +59,8 @@ func (n Notice) Key() string {
 }
 
 // tellProblems reports the files that cannot be used. A file that the user named is a failure.
-func (p *Pipeline) tellProblems(s *series.Series, strict bool) {
-	for _, problem := range s.Problems {
+func (p *Pipeline) tellProblems(problems []series.Problem, strict bool) {
+	for _, problem := range problems {
 		if p.Live && changing(problem.Path) {
 			continue
 		}
@@ -79,10 +79,37 @@ func changing(path string) bool {
 	return err != nil || time.Since(info.ModTime()) < unchanged
 }
 
-// tellWarnings reports the warnings of a series. Unless Verbose is set, those of one kind are one
-// notice.
+// once returns the pipeline with a Tell that reports each problem once, although several processes may
+// have it.
+func (p *Pipeline) once() *Pipeline {
+	told, out := map[string]bool{}, *p
+	out.Tell = func(n Notice) {
+		if !told[n.Key()] {
+			told[n.Key()] = true
+			p.Tell(n)
+		}
+	}
+	return &out
+}
+
+// tellWarnings reports the warnings of a series.
 func (p *Pipeline) tellWarnings(s *series.Series, strict bool) {
+	p.tellList(text.AllWarnings(s, p.Flags), strict)
+}
+
+// tellWarningsOf reports the warnings of the series of one of several processes.
+func (p *Pipeline) tellWarningsOf(s *series.Series, strict bool) {
 	all := text.AllWarnings(s, p.Flags)
+	for i := range all {
+		if all[i].File == "" {
+			all[i].Msg = "process " + s.Process.Name() + ": " + all[i].Msg
+		}
+	}
+	p.tellList(all, strict)
+}
+
+// tellList reports warnings. Unless Verbose is set, those of one kind are one notice.
+func (p *Pipeline) tellList(all []heapfile.Warning, strict bool) {
 	if p.Live {
 		all = slices.DeleteFunc(all, func(w heapfile.Warning) bool { return w.Kind == heapfile.WarnUnfinished })
 	}

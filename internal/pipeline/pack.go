@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -28,41 +29,47 @@ func (p *Pipeline) Collect(ctx context.Context, paths []string, o *Source, versi
 			return nil, err
 		}
 	}
-	c := &bundle.Collector{Writer: version, Search: search}
-	others, err := p.collectProcess(ctx, c, paths, "", o)
-	for _, other := range others {
-		if err == nil {
-			_, err = p.collectProcess(ctx, c, paths, other.String(), o)
-		}
-	}
+	r, err := p.Find(paths)
 	if err != nil {
 		return nil, err
+	}
+	defer r.Close()
+	p.tellProblems(r.Problems, o.Strict)
+	c := &bundle.Collector{Writer: version, Search: search}
+	added := false
+	for i := range r.Processes {
+		err := p.collectProcess(ctx, c, r, i, o)
+		var unusable *series.UnusableError
+		switch {
+		case err == nil:
+			added = true
+		case errors.As(err, &unusable) && (added || i+1 < len(r.Processes)):
+			p.tellProblems(unusable.Problems, o.Strict)
+		default:
+			return nil, err
+		}
 	}
 	return c.Contents()
 }
 
-// collectProcess adds one process and returns the others.
+// collectProcess adds the series of one process.
 func (p *Pipeline) collectProcess(
 	ctx context.Context,
 	c *bundle.Collector,
-	paths []string,
-	process string,
+	r *Recording,
+	process int,
 	o *Source,
-) ([]series.Process, error) {
-	s, err := p.openSeries(paths, series.Options{Process: process, Check: o.Check})
+) error {
+	in, err := p.openProcess(r, process, o, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer s.Close()
-	if process == "" {
-		p.tellProblems(s, o.Strict)
-	}
-	symbols, err := c.Add(ctx, s)
+	symbols, err := c.Add(ctx, in.Series)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	p.tellSymbols(symbols)
-	return s.Others, nil
+	return nil
 }
 
 // BundleName returns the name of the bundle of a path.

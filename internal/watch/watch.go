@@ -30,7 +30,7 @@ type Options struct {
 	// Path is a directory or a prefix. It need not exist yet.
 	Path string
 	// Judge opens the series, names its addresses and judges it. The caller of Judge closes the
-	// series. The notices count also if there is an error.
+	// report. The notices count also if there is an error.
 	Judge func(context.Context) (*growth.Report, []Notice, error)
 	// Stop reports whether a result ends the watch.
 	Stop func(*growth.Report) bool
@@ -44,7 +44,7 @@ type Options struct {
 
 // Result is the end of a watch.
 type Result struct {
-	// Last is the last verdict; it may be nil. Its series is closed.
+	// Last is the last verdict; it may be nil. It is closed.
 	Last *growth.Live
 	// Over is set if no more snapshots will come or Stop ended the watch, as opposed to the
 	// context.
@@ -112,7 +112,7 @@ func (w *watch) refresh(ctx context.Context, start time.Time) error {
 	if err != nil {
 		return w.failed(err)
 	}
-	defer g.Series.Close()
+	defer g.Close()
 	if len(g.Series.Heads) == 1 && g.Series.Heads[0].Completeness.Unfinished {
 		return nil // it is still being written
 	}

@@ -22,6 +22,7 @@ type resultJSON struct {
 	Rate         float64                `json:"rate"`
 	RatePer      string                 `json:"rate_per"`
 	Explained    float64                `json:"explained"`
+	Processes    []ProcessJSON          `json:"processes"`
 	Series       seriesJSON             `json:"series"`
 	Limit        *limitJSON             `json:"memory_limit,omitempty"`
 	Tested       int                    `json:"tested"`
@@ -29,6 +30,43 @@ type resultJSON struct {
 	Unnamed      []siteview.UnnamedJSON `json:"unnamed"`
 	Causes       []causeJSON            `json:"causes"`
 	Sites        []siteJSON             `json:"sites"`
+}
+
+// ProcessJSON is the verdict on a process.
+type ProcessJSON struct {
+	PID          int             `json:"pid"`
+	Prefix       string          `json:"prefix"`
+	Command      []string        `json:"command"`
+	Snapshots    int             `json:"snapshots"`
+	Verdict      string          `json:"verdict"`
+	Why          string          `json:"why"`
+	Chance       *float64        `json:"leak_chance"`
+	Leaks        int             `json:"leaks"`
+	Suspects     int             `json:"suspects"`
+	GrowthBytes  *int64          `json:"growth_bytes"`
+	InuseBytes   *int64          `json:"inuse_bytes"`
+	RSSBytes     *int64          `json:"rss_bytes"`
+	BytesPerHour *float64        `json:"bytes_per_hour"`
+	Blame        *siteview.Blame `json:"blame"`
+	Shown        bool            `json:"shown"`
+}
+
+// ProcessesJSON are the verdicts on the processes of the recording, worst first.
+func (g *Report) ProcessesJSON() []ProcessJSON {
+	out := []ProcessJSON{}
+	for i := range g.Processes {
+		p := &g.Processes[i]
+		j := ProcessJSON{
+			PID: p.PID, Prefix: p.Prefix, Command: append([]string{}, p.Command...), Snapshots: p.Files,
+			Verdict: string(p.Verdict), Why: p.Why, Chance: p.Chance, Leaks: p.Leaks, Suspects: p.Suspects,
+			Blame: p.Blame, Shown: p.Shown,
+		}
+		if h := p.Heap; h != nil {
+			j.GrowthBytes, j.InuseBytes, j.RSSBytes, j.BytesPerHour = &h.Gained, &h.Now, h.RSS, h.PerHour
+		}
+		out = append(out, j)
+	}
+	return out
 }
 
 // causeJSON is a function through which many sites grow.
@@ -90,7 +128,8 @@ func (g *Report) JSON(w io.Writer) error {
 		Schema: "heaplapse.growth/1", Verdict: string(r.Verdict), Why: Reason(r), Next: g.Next(),
 		BytesPerHour: g.perHour(r.Total.Slope), Rate: text.Finite(r.Total.Slope * factor), RatePer: unit,
 		Explained: text.Finite(r.Explained), Series: seriesOf(g.Series, g.Flags), Tested: r.Tested,
-		Limit: g.forecast(), Notes: g.Notes(), Unnamed: g.Unnamed.JSON(), Causes: g.causesJSON(factor),
+		Processes: g.ProcessesJSON(),
+		Limit:     g.forecast(), Notes: g.Notes(), Unnamed: g.Unnamed.JSON(), Causes: g.causesJSON(factor),
 		Sites: []siteJSON{},
 	}
 	for i := range r.Sites {

@@ -59,6 +59,9 @@ func (l *Live) Line() string {
 			parts = append(parts, units.SignedBytes(worst.Slope*factor)+" per "+unit)
 		}
 	}
+	if among := l.among(); among != "" {
+		parts = append(parts, among)
+	}
 	return strings.TrimRight(strings.Join(parts, "  "), " ")
 }
 
@@ -97,6 +100,13 @@ func (l *Live) Screen(width, height int, now time.Time) []ScreenLine {
 	lines := append(l.top(now), ScreenLine{})
 	for _, line := range folded(report.headline(), width, "") {
 		lines = append(lines, ScreenLine{line, styleOf(l.Result.Verdict)})
+	}
+	if table := report.processTable(max(height/6, 1)); table != nil {
+		lines = append(lines, ScreenLine{})
+		for _, line := range table {
+			lines = append(lines, ScreenLine{Text: line})
+		}
+		lines = append(lines, ScreenLine{})
 	}
 	for _, line := range append(folded(report.Summary(), width, ""), folded(report.Limit(), width, "")...) {
 		lines = append(lines, ScreenLine{Text: line})
@@ -161,7 +171,7 @@ func (l *Live) top(now time.Time) []ScreenLine {
 		who += " · " + p.Title()
 	}
 	if n := len(l.Series.Others); n > 0 {
-		who += fmt.Sprintf(" · 1 of %d processes", n+1)
+		who += fmt.Sprintf(" · the worst of %d processes", n+1)
 	}
 	ago := ""
 	if age := now.Sub(l.lastTime()); age >= 0 && age < 1000*time.Hour {

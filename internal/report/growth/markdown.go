@@ -29,6 +29,7 @@ func (g *Report) Markdown(w io.Writer) error {
 		p.Linef("")
 		p.Linef("Next: %s.", text.EscapeMarkdown(next))
 	}
+	g.markdownProcesses(p)
 	p.Linef("")
 	summary := g.Summary()
 	if chance := g.chance(); chance != "" {
@@ -136,13 +137,16 @@ func (g *Report) markdownRemarks(p *text.Printer) {
 // markdownFinding is the finding as a sentence.
 func (g *Report) markdownFinding() string {
 	if c := g.cause(); c != nil {
-		v := g.DescribeCause(c)
-		return text.Join(" ", text.Code(v.Title(), 200), text.EscapeMarkdown(v.Where), causePredicate(c)) + "."
+		return g.markdownSite(g.DescribeCause(c), causePredicate(c))
 	}
-	worst := g.worst()
-	if worst == nil {
-		return text.Sentence(g.Finding())
+	if worst := g.worst(); worst != nil {
+		return g.markdownSite(g.Describe(worst), g.predicate())
 	}
-	v := g.Describe(worst)
-	return text.Join(" ", text.Code(v.Title(), 200), text.EscapeMarkdown(v.Where), g.predicate()) + "."
+	return text.Sentence(g.Finding())
+}
+
+// markdownSite is a sentence about a site or a cause.
+func (g *Report) markdownSite(v siteview.View, predicate string) string {
+	line := text.Join(" ", text.Code(v.Title(), 200), text.EscapeMarkdown(v.Where), predicate)
+	return text.Join("; ", line, text.EscapeMarkdown(g.among())) + "."
 }

@@ -19,6 +19,11 @@ type Report struct {
 	Series  *series.Series
 	Symbols *symbolize.Symbols
 	Result  *growth.Result
+	// Processes are the verdicts on all processes of the recording, worst first. The series is that of
+	// the worst, whose Shown is set.
+	Processes []Process
+	// Input is closed by Close; it may be nil.
+	Input io.Closer
 	// Filter selects the stacks that were judged; nil selects all.
 	Filter *symbolize.Filter
 	// Unnamed is of the last snapshot that was judged; it may be nil.
@@ -35,6 +40,14 @@ type Report struct {
 	Width int
 
 	describer *siteview.Describer
+}
+
+// Close frees what reading the snapshots took.
+func (g *Report) Close() error {
+	if g.Input == nil {
+		return nil
+	}
+	return g.Input.Close()
 }
 
 // Describe describes a site for a reader.
@@ -75,6 +88,14 @@ func (g *Report) sites() *siteview.Describer {
 func (g *Report) Text(w io.Writer) error {
 	p := &text.Printer{W: w}
 	p.Linef("%s", g.headline())
+	if g.several() {
+		p.Linef("")
+		for _, line := range g.processTable(g.Top) {
+			p.Linef("%s", line)
+		}
+		p.Linef("")
+		p.Linef("%s", g.shown())
+	}
 	p.Linef("%s", g.Summary())
 	if line := g.Limit(); line != "" {
 		p.Linef("%s", line)
@@ -118,9 +139,11 @@ func (g *Report) headline() string {
 	return line
 }
 
-// Finding is the worst site or, if no site grows, the reason of the verdict. It does not name the
-// verdict.
-func (g *Report) Finding() string {
+// Finding is the worst site or, if no site grows, the reason of the verdict, and the process of
+// several. It does not name the verdict.
+func (g *Report) Finding() string { return text.Join("; ", g.finding(), g.among()) }
+
+func (g *Report) finding() string {
 	if c := g.cause(); c != nil {
 		return g.DescribeCause(c).Heading() + " " + causePredicate(c)
 	}

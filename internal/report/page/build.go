@@ -217,7 +217,7 @@ func (b *builder) model(keep int) *Model {
 	m := &Model{
 		Schema: "heaplapse.report/1", Tool: b.o.Tool, Title: text.SeriesName(g.Series),
 		Verdict: string(g.Result.Verdict), Headline: g.Finding(), Next: g.Next(), Summary: g.Summary(),
-		Limit: g.Limit(), Causes: b.causes(),
+		Limit: g.Limit(), Processes: g.ProcessesJSON(), Causes: b.causes(),
 		Heap: Ends{g.Result.FirstHeap, g.Result.LastHeap}, RSS: b.rss(),
 		Rate: text.Finite(g.Result.Total.Slope * factor), Explained: text.Finite(g.Result.Explained),
 		Span:  g.Span(),
@@ -225,7 +225,7 @@ func (b *builder) model(keep int) *Model {
 		Snapshots: len(g.Series.Heads), Moments: b.momentList(), Clock: g.Series.Clock.Source.String(), RatePer: unit,
 		Judged: [2]int{b.position(g.Result.First), b.position(g.Result.Last)},
 		Kinds:  Kinds[:b.kinds], Filtered: b.g.Filter != nil, Folded: folded,
-		flags: g.Flags,
+		flags: g.Flags, rows: g.ProcessRows(),
 	}
 	for _, i := range b.shown {
 		m.Sites = append(m.Sites, b.site(i))

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/internal/option"
+	"github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
@@ -71,6 +72,9 @@ func (v view) Instead() string { return "heaplapse report " + v.flags.Of(option.
 func (v view) FilterFlags() string {
 	return v.flags.Of(option.Focus) + " and " + v.flags.Of(option.Ignore)
 }
+
+// Processes are the rows of the table of processes; none if there is only one.
+func (v view) Processes() []growth.ProcessRow { return v.rows }
 
 // fact is one of the numbers below the headline.
 type fact struct{ Name, Value, More string }

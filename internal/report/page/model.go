@@ -10,6 +10,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"github.com/heaplapse/heaplapse/internal/option"
+	"github.com/heaplapse/heaplapse/internal/report/growth"
 )
 
 // Cause is a function through which many sites grow.
@@ -40,6 +41,9 @@ type Model struct {
 	// growth, 0 to 1.
 	Rate      float64 `json:"rate"`
 	Explained float64 `json:"explained"`
+	// Processes are the verdicts on the processes of the recording, worst first. The page shows the
+	// first.
+	Processes []growth.ProcessJSON `json:"processes"`
 	// Causes are functions through which many sites grow.
 	Causes   []Cause  `json:"causes"`
 	Limit    string   `json:"memory_limit,omitempty"`
@@ -72,7 +76,8 @@ type Model struct {
 	Tree      Tree     `json:"tree"`
 	Leaves    Leaves   `json:"leaves"`
 
-	packed []byte       // the result of pack
+	packed []byte // the result of pack
+	rows   []growth.ProcessRow
 	flags  option.Flags // that the page advises
 }
 

@@ -12,13 +12,20 @@ import (
 
 // Series has the flags that choose the snapshots.
 type Series struct {
+	// AllProcesses reports whether the command reads all processes by default. It is set before Define.
+	AllProcesses bool
+
 	process string
 	Read
 }
 
 // Define adds the flags to a set.
 func (f *Series) Define(flags *pflag.FlagSet) {
-	flags.StringVar(&f.process, "process", "", "if there are several processes, read the one with this `PID` or prefix (default: the recorded program, or the one with the largest heap)")
+	usual := "the recorded program, or the one with the largest heap"
+	if f.AllProcesses {
+		usual = "all of them"
+	}
+	flags.StringVar(&f.process, "process", "", "if there are several processes, read the one with this `PID` or prefix (default: "+usual+")")
 	f.Read.Define(flags)
 }
 

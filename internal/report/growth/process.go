@@ -1,0 +1,265 @@
+package growth
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/option"
+	"github.com/heaplapse/heaplapse/internal/report/siteview"
+	"github.com/heaplapse/heaplapse/internal/report/text"
+	"github.com/heaplapse/heaplapse/internal/units"
+)
+
+// Process is the verdict on a process of a recording.
+type Process struct {
+	series.Process
+	Verdict growth.SeriesVerdict
+	// Why is the reason of the verdict, as text.
+	Why string
+	// Chance is the probability that the process leaks; nil without a verdict.
+	Chance *float64
+	// Leaks and Suspects are the numbers of sites and causes with these labels.
+	Leaks, Suspects int
+	// Heap is the size of the heap; nil if the process was not judged.
+	Heap *Heap
+	// Site describes the cause or the site that leaks, or may leak, and Blame is its function; "" and nil
+	// if there is none.
+	Site  string
+	Blame *siteview.Blame
+	// Shown reports whether the rest of the report is about this process.
+	Shown bool
+
+	tooShort bool // or not judged for another reason
+}
+
+// Heap is the size of a heap in bytes, its growth, and the rate of its growth.
+type Heap struct {
+	Now, Gained int64
+	// Rate is in bytes per RatePer. PerHour is nil if the times of the snapshots are not known.
+	Rate    float64
+	RatePer string
+	PerHour *float64
+	RSS     *int64 // nil if it was not recorded
+}
+
+// Judged returns the verdict on the process of the report. It does not refer to the report.
+func (g *Report) Judged() Process {
+	r := g.Result
+	unit, factor := g.RateUnit()
+	p := Process{
+		Process: g.Series.Process, Verdict: r.Verdict, Why: Reason(r),
+		Leaks: r.Leaks + r.LeakingCauses, Suspects: r.Suspects, tooShort: r.Why == growth.TooFewSnapshots,
+		Heap: &Heap{
+			Now: r.LastHeap, Gained: r.LastHeap - r.FirstHeap,
+			Rate: text.Finite(r.Total.Slope * factor), RatePer: unit, PerHour: g.perHour(r.Total.Slope),
+		},
+	}
+	p.Files = len(g.Series.Heads)
+	if r.RSS != nil {
+		rss := r.LastRSS
+		p.Heap.RSS = &rss
+	}
+	if r.Verdict != growth.VerdictUndecided {
+		chance := text.Finite(r.Chance)
+		p.Chance = &chance
+	}
+	if s, v := g.lead(); s != nil && isSuspicious(s.Label) {
+		blame := v.Blame
+		p.Site, p.Blame = v.Heading(), &blame
+	}
+	return p
+}
+
+// TooShort returns the verdict on a process that wrote too few snapshots to be judged.
+func TooShort(p series.Process) Process {
+	r := growth.Result{Verdict: growth.VerdictUndecided, Why: growth.TooFewSnapshots}
+	r.Last = p.Files - 1
+	return NotJudged(p, Reason(&r))
+}
+
+// NotJudged returns the row of a process that was not judged for a reason.
+func NotJudged(p series.Process, why string) Process {
+	return Process{Process: p, Verdict: growth.VerdictUndecided, Why: why, tooShort: true}
+}
+
+// Worse compares two processes. A leak is worse than missing data, which is worse than no leak; then
+// the chance of a leak decides. A process with too few snapshots tells least.
+func Worse(p, q *Process) int {
+	chance := func(p *Process) float64 {
+		if p.Chance == nil {
+			return 0
+		}
+		return *p.Chance
+	}
+	return cmp.Or(cmp.Compare(p.severity(), q.severity()), cmp.Compare(chance(p), chance(q)))
+}
+
+func (p *Process) severity() int {
+	switch {
+	case p.tooShort:
+		return 0
+	case p.Verdict == growth.VerdictNoLeak:
+		return 1
+	case p.Verdict == growth.VerdictUndecided:
+		return 2
+	}
+	return 3
+}
+
+// several reports whether the recording has several processes.
+func (g *Report) several() bool { return len(g.Processes) > 1 }
+
+// among is the process of the report among several: its name, and how many have the same verdict. It
+// is empty if there is only one.
+func (g *Report) among() string {
+	if !g.several() {
+		return ""
+	}
+	alike, name := 0, ""
+	for i := range g.Processes {
+		p := &g.Processes[i]
+		if p.Verdict == g.Result.Verdict {
+			alike++
+		}
+		if p.Shown {
+			name = text.Clean(p.Name())
+		}
+	}
+	of := units.CountOf(len(g.Processes), "process", "processes")
+	switch g.Result.Verdict {
+	case growth.VerdictLeak:
+		return fmt.Sprintf("process %s (%d of %s %s)", name, alike, of, plural(alike, "leaks", "leak"))
+	case growth.VerdictUndecided:
+		return fmt.Sprintf("process %s (%d of %s %s undecided)", name, alike, of, plural(alike, "is", "are"))
+	}
+	return "none of " + of + " leaks"
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// ProcessRow is a row of the table of processes, as text.
+type ProcessRow struct {
+	Name, Command string
+	Verdict       string
+	// Label is the verdict, with the chance of a leak if that is not small.
+	Label             string
+	Snapshots         int
+	Growth, Rate, Now string // "-" if they are not known
+	// Site is the site that leaks or may leak, or why there is no verdict; it may be empty.
+	Site string
+}
+
+// ProcessRows are the rows of the table of processes, worst first; none if there is only one process.
+func (g *Report) ProcessRows() (rows []ProcessRow) {
+	if !g.several() {
+		return nil
+	}
+	unit, _ := g.RateUnit()
+	for i := range g.Processes {
+		p := &g.Processes[i]
+		row := ProcessRow{
+			Name: text.Clean(p.Name()), Command: p.CommandLine(), Verdict: string(p.Verdict), Label: string(p.Verdict),
+			Snapshots: p.Files, Growth: "-", Rate: "-", Now: "-", Site: p.Site,
+		}
+		if p.Chance != nil && *p.Chance >= trend.SuspectConfidence {
+			row.Label += fmt.Sprintf(" %.0f%%", 100**p.Chance)
+		}
+		if h := p.Heap; h != nil {
+			row.Growth, row.Now = units.SignedBytes(h.Gained), units.Bytes(h.Now)
+			if h.RatePer == unit {
+				row.Rate = units.SignedBytes(h.Rate)
+			}
+		}
+		if row.Site == "" && p.Verdict == growth.VerdictUndecided {
+			row.Site = text.Clean(p.Why)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// widestProcess is the largest width of a name and of a command in the table of processes.
+const widestProcess = 36
+
+// processTable are the lines of the table of at most n processes; none if there is only one. Commands
+// are left out if all are the same.
+func (g *Report) processTable(n int) (lines []string) {
+	all := g.ProcessRows()
+	if all == nil {
+		return nil
+	}
+	unit, _ := g.RateUnit()
+	rows := text.FirstRows(all, n)
+	name, command := len("PROCESS"), 0
+	for _, r := range rows {
+		name = max(name, min(utf8.RuneCountInString(r.Name), widestProcess))
+		if r.Command != rows[0].Command {
+			command = widestProcess
+		}
+	}
+	add := func(r ProcessRow, snapshots string) {
+		line := text.Pad(text.Clip(r.Name, name), name) + "  "
+		if command > 0 {
+			line += text.Pad(text.Clip(r.Command, command), command) + "  "
+		}
+		line += fmt.Sprintf("%-14s %9s %10s %12s %10s  %s", r.Label, snapshots, r.Growth, r.Rate, r.Now, r.Site)
+		if width := g.width(); width > 0 {
+			line = text.Clip(line, width)
+		}
+		lines = append(lines, line)
+	}
+	add(ProcessRow{
+		Name: "PROCESS", Command: "COMMAND", Label: "VERDICT", Growth: "GROWTH",
+		Rate: "PER " + rateHeading(unit), Now: "NOW", Site: "SITE",
+	}, "SNAPSHOTS")
+	for _, r := range rows {
+		add(r, strconv.Itoa(r.Snapshots))
+	}
+	if more := len(all) - len(rows); more > 0 {
+		lines = append(lines, fmt.Sprintf("… and %s%s", units.CountOf(more, "more process", "more processes"),
+			g.Flags.If(option.Top, ": %s %d shows them", len(all))))
+	}
+	return lines
+}
+
+// markdownProcesses writes the table of processes, and which one the rest is about.
+func (g *Report) markdownProcesses(p *text.Printer) {
+	all := g.ProcessRows()
+	if all == nil {
+		return
+	}
+	unit, _ := g.RateUnit()
+	p.Linef("")
+	p.Linef("| process | command | verdict | snapshots | growth | per %s | now | site |", unit)
+	p.Linef("|---|---|---|--:|--:|--:|--:|---|")
+	rows := text.FirstRows(all, g.Top)
+	for _, r := range rows {
+		if r.Verdict == string(growth.VerdictLeak) {
+			r.Label = "**" + r.Label + "**"
+		}
+		p.Linef("| %s | %s | %s | %d | %s | %s | %s | %s |", text.EscapeMarkdown(r.Name),
+			text.Code(r.Command, 60), r.Label, r.Snapshots, r.Growth, r.Rate, r.Now, text.EscapeMarkdown(r.Site))
+	}
+	if more := len(all) - len(rows); more > 0 {
+		p.Linef("")
+		p.Linef("… and %s.", units.CountOf(more, "more process", "more processes"))
+	}
+	p.Linef("")
+	p.Linef("%s", text.Sentence(g.shown()))
+}
+
+// shown is the process that the lines below it are about.
+func (g *Report) shown() string {
+	return fmt.Sprintf("process %s%s", text.Clean(g.Series.Process.Name()),
+		g.Flags.If(option.Process, " (%s shows another)"))
+}
