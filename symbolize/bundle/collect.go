@@ -111,7 +111,7 @@ func (c *Contents) addSnapshots(sources []series.Source) error {
 		if s.Entry != s.Path {
 			return fmt.Errorf("%s: only files can be bundled", s.Path)
 		}
-		info, err := os.Stat(s.Path)
+		info, err := wholeFile(s.Path)
 		if err != nil {
 			return err
 		}
@@ -134,7 +134,7 @@ func (c *Contents) addSnapshots(sources []series.Source) error {
 }
 
 func (c *Contents) addManifest(file, dir string) error {
-	info, err := os.Stat(file)
+	info, err := wholeFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -178,12 +178,9 @@ func (c *Contents) addMaps(processes []Generated) error {
 			if slices.ContainsFunc(c.Index.Files, func(f File) bool { return f.Path == file }) {
 				continue
 			}
-			info, err := os.Stat(file)
+			info, err := wholeFile(file)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue // a file on the command line that does not exist is not in the bundle
-			}
-			if err == nil && !info.Mode().IsRegular() {
-				err = fmt.Errorf("%s: only files can be bundled", file)
 			}
 			if err != nil {
 				return err
@@ -197,6 +194,21 @@ func (c *Contents) addMaps(processes []Generated) error {
 		}
 	}
 	return nil
+}
+
+// wholeFile describes a file that is bundled whole, whatever it contains. It must not be a symbolic
+// link: the maker of the link would choose which of the user's files are passed on.
+func wholeFile(path string) (fs.FileInfo, error) {
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.Mode().Type() == fs.ModeSymlink:
+		return nil, fmt.Errorf("%s: is a symbolic link, which is not bundled: replace it with a copy of the file", path)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s: only files can be bundled", path)
+	}
+	return info, nil
 }
 
 // entryFor returns the entry of a file: its path below root or, if that clashes with another entry,

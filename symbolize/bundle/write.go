@@ -67,11 +67,14 @@ func header(name string, size int64) *tar.Header {
 }
 
 func (p *part) write(ctx context.Context, t *tar.Writer) error {
-	f, _, err := infile.Open(p.path)
+	f, info, err := infile.Open(p.path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
+	if !os.SameFile(info, p.info) {
+		return p.changed()
+	}
 	if err := t.WriteHeader(header(p.entry, p.info.Size())); err != nil {
 		return err
 	}
@@ -104,18 +107,22 @@ func (p *part) copy(w io.Writer, f *interruptible, keep []elffile.Range) error {
 	return zeros(w, uint64(p.info.Size())-at)
 }
 
-// unchanged returns an error if a file with ranges has changed since they were recorded, or if it is
-// another file. Whole files, such as snapshots, may have grown: the bundle has their first bytes.
+// unchanged returns an error if a file with ranges has changed since they were recorded. Whole files,
+// such as snapshots, may have grown: the bundle has their first bytes.
 func (p *part) unchanged(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err
 	}
 	same := info.Size() == p.info.Size() && info.ModTime().Equal(p.info.ModTime())
-	if !os.SameFile(info, p.info) || (p.keep != nil && !same) {
-		return fmt.Errorf("%s: changed while it was read: run this again", p.path)
+	if p.keep != nil && !same {
+		return p.changed()
 	}
 	return nil
+}
+
+func (p *part) changed() error {
+	return fmt.Errorf("%s: changed while it was read: run this again", p.path)
 }
 
 var zeroPage [64 << 10]byte
