@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/internal/atomicfile"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 	"github.com/heaplapse/heaplapse/internal/testutil/faults"
 )
@@ -30,6 +31,15 @@ func TestRecordFaults(t *testing.T) {
 	needEngine(t, "tcmalloc")
 	clean := recordUnder(t, place{}, fault{})
 	require.Equal(t, 3, clean.status, clean.stderr)
+	tryFaults(t, clean, recordUnder, judgeRecording)
+}
+
+// tryFaults repeats a recording with a fault in each of its calls, or in a sample of them.
+func tryFaults(
+	t *testing.T, clean *faultedRecording,
+	run func(*testing.T, place, fault) *faultedRecording, judge func(*faultedRecording) string,
+) {
+	t.Helper()
 	require.Greater(t, len(clean.calls), 20)
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -42,8 +52,8 @@ func TestRecordFaults(t *testing.T) {
 			slots <- struct{}{}
 			wg.Go(func() {
 				defer func() { <-slots }()
-				o := recordUnder(t, at, how)
-				if problem := judgeRecording(o); problem != "" {
+				o := run(t, at, how)
+				if problem := judge(o); problem != "" {
 					t.Errorf("%s, %d, %s: %s\nstatus %d\n%s", at.call, at.nth, how.name, problem, o.status, o.stderr)
 				}
 			})
@@ -59,12 +69,19 @@ type faultedRecording struct {
 
 // recordUnder records a program that prints "ran" and exits with status 3.
 func recordUnder(t *testing.T, at place, how fault) *faultedRecording {
+	return runUnder(t, at, how, "record", "--engine", "tcmalloc", "--bundle", "-o", "$D/rec", "--", "sh", "-c", "echo ran; exit 3")
+}
+
+// runUnder runs a command that records. In args, $D is a new directory.
+func runUnder(t *testing.T, at place, how fault, args ...string) *faultedRecording {
 	o, reached := &faultedRecording{outcome{hit: -1}, t.TempDir()}, counter{}
 	require.NoError(t, os.Mkdir(filepath.Join(o.dir, "tmp"), 0o755))
 	launcher, err := exec.LookPath(faults.Command)
 	require.NoError(t, err)
-	cmd := exec.Command("heaplapse", "record", "-o", filepath.Join(o.dir, "rec"), "--engine", "tcmalloc", "--bundle",
-		"--", "sh", "-c", "echo ran; exit 3")
+	cmd := exec.Command("heaplapse")
+	for _, arg := range args {
+		cmd.Args = append(cmd.Args, strings.ReplaceAll(arg, "$D", o.dir))
+	}
 	cmd.Env = append(os.Environ(), "TMPDIR="+o.dir+"/tmp", "XDG_CACHE_HOME="+o.dir+"/cache", "GOMAXPROCS=1")
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -80,7 +97,7 @@ func recordUnder(t *testing.T, at place, how fault) *faultedRecording {
 		return faults.Outcome{Errno: how.errno, Short: how.short}
 	}}
 	err = run.Do(ctx, launcher)
-	require.NoError(t, ctx.Err(), "record does not end")
+	require.NoError(t, ctx.Err(), "the command does not end")
 	requireReports(t, err)
 	o.status = exitStatus(err)
 	o.stdout, o.stderr = stdout.String(), stderr.String()
@@ -109,6 +126,18 @@ func (o *faultedRecording) preventsRemoval(path string) bool {
 	return c.Name == "remove" || strings.HasPrefix(path, c.Path+"/")
 }
 
+// leftOver returns a temporary file that could have been removed, or "".
+func (o *faultedRecording) leftOver() (left string) {
+	_ = filepath.Walk(o.dir, func(path string, info os.FileInfo, err error) error {
+		isTemporary := temporary.MatchString(path) || atomicfile.IsTemporary(path) || strings.HasPrefix(path, o.dir+"/tmp/")
+		if err == nil && !info.IsDir() && isTemporary && !o.preventsRemoval(path) {
+			left = path
+		}
+		return nil
+	})
+	return left
+}
+
 // judgeRecording returns what is wrong with a recording, or "".
 func judgeRecording(o *faultedRecording) string {
 	ran := strings.Contains(o.stdout, "ran\n")
@@ -122,14 +151,7 @@ func judgeRecording(o *faultedRecording) string {
 	case !ran && !strings.Contains(o.stderr, o.dir):
 		return "no message names a file"
 	}
-	left := ""
-	_ = filepath.Walk(o.dir, func(path string, info os.FileInfo, err error) error {
-		if err == nil && !info.IsDir() && (temporary.MatchString(path) || strings.HasPrefix(path, o.dir+"/tmp/")) {
-			left = path
-		}
-		return nil
-	})
-	if left != "" && !o.preventsRemoval(left) {
+	if left := o.leftOver(); left != "" {
 		return "left over: " + left
 	}
 	if !ran {

@@ -83,11 +83,15 @@ func (s *store) add(prefix string, f *fetched, p *profile, image int) error {
 
 // removeIfEmpty removes what create made if the first snapshot could not be written.
 func (s *store) removeIfEmpty() {
-	if len(s.kept) > 0 {
-		return
+	if len(s.kept) == 0 {
+		_ = s.out.Close()
+		s.out = nil
+		s.remove()
 	}
-	_ = s.out.Close()
-	s.out = nil
+}
+
+// remove removes what create makes.
+func (s *store) remove() {
 	_ = os.Remove(filepath.Join(s.dir, manifest.Name))
 	_ = os.Remove(s.dir) // only if it is empty
 }
@@ -111,6 +115,9 @@ func (s *store) create() error {
 	}
 	out, err := manifest.Create(s.dir)
 	if err != nil {
+		if !errors.Is(err, os.ErrExist) { // otherwise it is that of another recording
+			s.remove()
+		}
 		return err
 	}
 	host, _ := os.Hostname()
