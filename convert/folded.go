@@ -185,9 +185,15 @@ func (c *Converter) JSON(s *Samples) io.WriterTo {
 
 func (c *Converter) jsonLocation(id symbolize.LocationID) jsonLocation {
 	l := &c.symbols.Locations[id]
-	out := jsonLocation{Address: "0x" + strconv.FormatUint(uint64(l.Address), 16), Frames: []jsonFrame{}}
+	out := jsonLocation{Frames: []jsonFrame{}}
 	if m := c.symbols.Module(l); m != nil {
-		out.Module, out.Offset = m.Path, "0x"+strconv.FormatUint(l.Offset, 16)
+		out.Module = m.Path
+	}
+	if !l.MadeUp() {
+		out.Address = "0x" + strconv.FormatUint(uint64(l.Address), 16)
+		if out.Module != "" {
+			out.Offset = "0x" + strconv.FormatUint(l.Offset, 16)
+		}
 	}
 	for _, f := range l.Frames {
 		out.Frames = append(out.Frames, jsonFrame{f.Function, f.Linkage, f.File, f.Line, f.Column, f.Inlined})

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"errors"
+	"math"
 	"strings"
 
 	"github.com/google/pprof/profile"
@@ -149,10 +150,10 @@ func (b *builder) newLocation(address uint64) *profile.Location {
 
 func (b *builder) location(id symbolize.LocationID) *profile.Location {
 	from := &b.c.symbols.Locations[id]
-	l := b.newLocation(callAddress(from.Address))
-	if from.Module != symbolize.NoModule {
-		sp := b.c.series.Spaces[from.Space]
-		l.Mapping = b.mapping(mappingKey{sp.Image, sp.Mappings[from.Mapping]})
+	m, ok := b.mappingOf(from)
+	l := b.newLocation(callAddress(from, m))
+	if ok {
+		l.Mapping = b.mapping(mappingKey{b.c.series.Spaces[from.Space].Image, m})
 		setFlags(l.Mapping, from)
 	}
 	if !from.Named() {
@@ -169,11 +170,32 @@ func (b *builder) location(id symbolize.LocationID) *profile.Location {
 
 // callAddress returns the address that pprof and other symbolizers look up. It lies within the call
 // instruction; the return address lies after it.
-func callAddress(a heapfile.Addr) uint64 {
-	if a == 0 {
+func callAddress(l *symbolize.Location, m heapfile.Mapping) uint64 {
+	switch {
+	case l.Address == 0 || l.MadeUp():
 		return 0
+	case m.Virtual:
+		return l.Offset - 1
 	}
-	return uint64(a) - 1
+	return uint64(l.Address) - 1
+}
+
+// mappingOf returns the mapping of a location. Of the one of a location whose address is made up, only
+// the file is known; it is that of the program in a Go profile.
+func (b *builder) mappingOf(l *symbolize.Location) (m heapfile.Mapping, ok bool) {
+	module := b.c.symbols.Module(l)
+	switch {
+	case module == nil:
+		return heapfile.Mapping{}, false
+	case !l.MadeUp():
+		return b.c.series.Spaces[l.Space].Mappings[l.Mapping], true
+	}
+	for _, m := range b.c.series.Spaces[l.Space].Mappings {
+		if m.Path == module.Path && m.BuildID == module.BuildID {
+			return m, true
+		}
+	}
+	return heapfile.Mapping{Path: module.Path, BuildID: module.BuildID}, true
 }
 
 // setFlags sets the flags of a mapping (HasFunctions and others) according to one of its locations.
@@ -194,6 +216,9 @@ func (b *builder) mapping(key mappingKey) *profile.Mapping {
 		ID:    uint64(len(b.p.Mapping) + 1),
 		Start: uint64(key.m.Start), Limit: uint64(key.m.Limit), Offset: uint64(key.m.Offset),
 		File: utf8(key.m.Path), BuildID: utf8(cmp.Or(key.m.BuildID, b.buildID(key.m.Path))),
+	}
+	if key.m.Virtual { // the range is made up; see heapfile.Mapping
+		m.Start, m.Limit = 0, math.MaxUint64
 	}
 	b.mappings[key] = m
 	b.p.Mapping = append(b.p.Mapping, m)

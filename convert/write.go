@@ -9,9 +9,5 @@ import (
 // BaseName returns the base name of a snapshot without its extensions: leaky.0001 for
 // dir/leaky.0001.heap.gz. Output files are named after it.
 func BaseName(snapshot string) string {
-	base := series.TrimCompression(filepath.Base(snapshot))
-	if ext := filepath.Ext(base); ext == ".heap" {
-		base = base[:len(base)-len(ext)]
-	}
-	return base
+	return series.TrimExtensions(filepath.Base(snapshot))
 }

@@ -19,11 +19,12 @@ type Decoder struct {
 	// Check, if not nil, is called for each MiB that is read. Its error ends the file; the error of
 	// ReadFile wraps it.
 	Check func() error
-	// Merge adds the rows of one stack, if every allocation is recorded (period ≤ 1). The sum is
-	// exact then. Head.Rows counts the rows of the file in any case.
+	// Merge adds the rows of one stack, unless they are samples that must be scaled one by one.
+	// Head.Rows counts the rows of the file in any case.
 	Merge bool
 
 	lines   lineReader
+	profile profileReader
 	set     intern.Set[Addr]
 	texts   textCache // text of a stack → its number
 	rowOf   []uint32  // stack → the position of a row of it; may be that in another file
@@ -60,12 +61,7 @@ const (
 // decode reads one file. The samples refer to the decoder's stacks. On error the snapshot is nil.
 func (d *Decoder) decode(r io.Reader, path string) (*Snapshot, error) {
 	d.lines.reset(r)
-	d.warn, d.full = warnings{file: path}, false
-	d.smallest, d.previous = -1, 1<<63-1
-	d.headerLine, d.rowLine, d.deepLine, d.emptyLine, d.goText = 0, 0, 0, 0, false
-	d.snap = &Snapshot{Head: Head{Path: path}, Samples: d.spare[:0]}
-	d.spare = nil
-	d.snap.Completeness.Sorted = true
+	d.begin(path)
 	err := d.preamble()
 	if err == nil {
 		err = d.body()
@@ -73,8 +69,19 @@ func (d *Decoder) decode(r io.Reader, path string) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.snap.Size = d.lines.size
 	d.finish()
 	return d.snap, nil
+}
+
+// begin starts a new snapshot.
+func (d *Decoder) begin(path string) {
+	d.warn, d.full = warnings{file: path}, false
+	d.smallest, d.previous = -1, 1<<63-1
+	d.headerLine, d.rowLine, d.deepLine, d.emptyLine, d.at, d.goText = 0, 0, 0, 0, 0, false
+	d.snap = &Snapshot{Head: Head{Path: path}, Samples: d.spare[:0]}
+	d.spare = nil
+	d.snap.Completeness.Sorted = true
 }
 
 // errorf returns a SyntaxError at the current line.
@@ -203,20 +210,20 @@ func (d *Decoder) symbols() error {
 		if len(d.snap.Symbols) >= maxRows {
 			return d.errorf("more than %d symbols: the file is damaged", maxRows)
 		}
-		d.snap.Symbols = append(d.snap.Symbols, Symbol{addr, splitNames(rest)})
+		d.snap.Symbols = append(d.snap.Symbols, Symbol{Addr: addr, Frames: splitNames(rest)})
 	}
 }
 
 // splitNames splits ` caller--inlined` into its functions and puts the inlined ones first.
-func splitNames(b []byte) []string {
-	var names []string
+func splitNames(b []byte) []Frame {
+	var frames []Frame
 	for _, n := range bytes.Split(bytes.TrimSpace(b), []byte("--")) {
 		if n = bytes.TrimSpace(n); len(n) > 0 {
-			names = append(names, string(n))
+			frames = append(frames, Frame{Function: string(n)})
 		}
 	}
-	slices.Reverse(names)
-	return names
+	slices.Reverse(frames)
+	return frames
 }
 
 // body reads rows and mappings. It decodes each row one line late, because what follows shows
@@ -413,17 +420,17 @@ func (d *Decoder) add(s Sample) {
 		d.warn.add(WarnNegative, d.at, "a negative count: %d: %d [%d: %d]",
 			s.InuseObjects, s.InuseBytes, s.AllocObjects, s.AllocBytes)
 	}
-	if lacksObjects(s.Counts) {
+	if !d.snap.NoObjects && lacksObjects(s.Counts) {
 		d.warn.add(WarnZeroObjects, d.at, "bytes without objects: %d: %d [%d: %d]",
 			s.InuseObjects, s.InuseBytes, s.AllocObjects, s.AllocBytes)
 	}
 }
 
 // merge adds the counts of a row to those of the earlier row of the same stack, if there is one, and
-// reports whether it did. Only exact counts can be added: estimates are made row by row, and a
-// negative count may be the remainder of a larger one.
+// reports whether it did. Samples cannot be added before they are scaled, and a negative count may be
+// the remainder of a larger one.
 func (d *Decoder) merge(s Sample) bool {
-	if !d.Merge || d.snap.Period > 1 || s.Truncated || isNegative(s.Counts) {
+	if !d.Merge || (d.snap.Format.Sampled() && d.snap.Period > 1) || s.Truncated || isNegative(s.Counts) {
 		return false
 	}
 	for len(d.rowOf) <= int(s.Stack) {

@@ -16,14 +16,13 @@ const (
 // finish derives what depends on the whole file.
 func (d *Decoder) finish() {
 	s, c := d.snap, &d.snap.Completeness
-	s.Size = d.lines.size
 	s.HasAlloc = hasAlloc(s)
 	c.Sorted = c.Sorted && s.Format == FormatHeapProfile && s.Rows > 1
 	d.noteTruncated()
 	d.compareHeader()
 	d.noteImpossible()
 	switch {
-	case len(s.Mappings) > 0 || c.Unfinished:
+	case len(s.Mappings) > 0 || c.Unfinished || s.Format.Profile():
 	case d.goText:
 		d.warn.add(WarnNoMappings, d.lines.number, "no mappings: addresses cannot be named; "+
 			"a Go program writes names if the profile is requested without debug=1: open that with `go tool pprof`")
@@ -40,6 +39,8 @@ func (d *Decoder) finish() {
 // former with zeros if it does not count.
 func hasAlloc(s *Snapshot) bool {
 	switch s.Format {
+	case FormatPprof, FormatGoroutines:
+		return s.HasAlloc // the sample types say so
 	case FormatScaled:
 		return true
 	case FormatHeapProfile:
@@ -84,13 +85,19 @@ func (d *Decoder) compareHeader() {
 	)
 }
 
-// noteImpossible warns of a header with fewer bytes allocated than in use. jemalloc's raw counts may
-// be so; the estimates are not.
+// noteImpossible warns of totals with fewer bytes allocated than in use. jemalloc's raw counts may be
+// so; the estimates are not.
 func (d *Decoder) noteImpossible() {
 	s := d.snap
-	if s.HasAlloc && s.HasTotal && s.Format != FormatJemalloc && s.Total.AllocBytes < s.Total.InuseBytes {
+	total := s.Total
+	if s.Format.Profile() {
+		total = s.Completeness.Rows
+	} else if !s.HasTotal || s.Format == FormatJemalloc {
+		return
+	}
+	if s.HasAlloc && total.AllocBytes < total.InuseBytes {
 		d.warn.add(WarnImpossible, d.headerLine, "%d bytes are in use, but only %d were ever allocated: the file is damaged",
-			s.Total.InuseBytes, s.Total.AllocBytes)
+			total.InuseBytes, total.AllocBytes)
 	}
 }
 

@@ -5,10 +5,11 @@ import (
 	"strconv"
 )
 
-// Format is the dialect of a snapshot. The first line decides it.
+// Format is the dialect of a snapshot. The first line, or the sample types of a profile, decide it.
 type Format uint8
 
-// The dialects. The comment shows the part of the first line that identifies the dialect.
+// The dialects. The comment shows the part of the first line that identifies the dialect, if it has
+// lines.
 const (
 	FormatUnknown        Format = iota
 	FormatHeapProfile           // @ heapprofile: gperftools' heap profiler, every allocation recorded
@@ -20,6 +21,8 @@ const (
 	FormatFragmentationz        // @ fragmentationz
 	FormatJemalloc              // heap_v2/N alone
 	FormatScaled                // @ heapprofile/N: heaplapse's own engine, samples that are scaled already
+	FormatPprof                 // pprof's profile.proto, which is scaled already
+	FormatGoroutines            // a goroutine profile of Go in profile.proto: objects are goroutines
 )
 
 var formatNames = [...]string{
@@ -33,6 +36,8 @@ var formatNames = [...]string{
 	FormatFragmentationz: "fragmentationz",
 	FormatJemalloc:       "jemalloc heap_v2",
 	FormatScaled:         "scaled heapprofile",
+	FormatPprof:          "pprof",
+	FormatGoroutines:     "pprof goroutines",
 }
 
 // String returns the name used in output, such as "heapprofile".
@@ -43,9 +48,15 @@ func (f Format) String() string {
 	return "unknown"
 }
 
-// Allocator returns the name of what writes this format: "tcmalloc", "jemalloc" or "heaplapse".
+// Profile reports whether the format is that of pprof.
+func (f Format) Profile() bool { return f == FormatPprof || f == FormatGoroutines }
+
+// Allocator returns the name of what writes this format: "tcmalloc", "jemalloc" or "heaplapse"; "" if
+// the format does not tell (see Head.Producer).
 func (f Format) Allocator() string {
 	switch f {
+	case FormatPprof, FormatGoroutines:
+		return ""
 	case FormatJemalloc:
 		return "jemalloc"
 	case FormatScaled:
@@ -69,7 +80,7 @@ func (f Format) DepthLimit() int {
 	switch f {
 	case FormatScaled:
 		return 512
-	case FormatJemalloc:
+	case FormatJemalloc, FormatPprof, FormatGoroutines:
 		return 128
 	case FormatHeapProfile:
 		return 32

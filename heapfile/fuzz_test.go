@@ -42,6 +42,10 @@ func FuzzRead(f *testing.F) {
 			require.True(t, strings.HasPrefix(err.Error(), textName+":"), err.Error())
 			return
 		}
+		if s.Format.Profile() {
+			requireProfileLaw(t, s)
+			return
+		}
 		requireSound(t, s)
 		requireLaw(t, s)
 	})

@@ -1,8 +1,10 @@
 package heapfile
 
 import (
+	"cmp"
 	"io"
 	"io/fs"
+	"time"
 
 	"github.com/heaplapse/heaplapse/heapfile/internal/intern"
 	"github.com/heaplapse/heaplapse/internal/infile"
@@ -65,31 +67,65 @@ func (d *Decoder) read(src *source, name string) (*Snapshot, error) {
 	if d.Check != nil {
 		src.Reader = &checked{counter: counter{r: src.Reader}, check: d.Check}
 	}
-	s, err := d.decode(src, name)
+	decode := d.decode
+	if src.profile {
+		decode = d.decodeProfile
+	}
+	s, err := decode(src, name)
 	if err != nil {
 		return nil, err
 	}
-	s.Recorded, s.Modified = src.recorded, src.modified
+	if s.Recorded.IsZero() {
+		s.Recorded = src.recorded
+	}
+	s.Modified = src.modified
 	s.Stacks = Stacks{d.set.View()}
 	return s, nil
 }
 
-// ReadTotal returns the raw total in the header of a file, without reading the rows; zero
-// if the header has none. name is the name of the file in messages.
-func ReadTotal(fsys fs.FS, path, name string) (Counts, error) {
+// Summary is what a file says of itself without its rows.
+type Summary struct {
+	Format Format
+	// Total is the raw total in the header, or the sum of a pprof profile; zero if the header has none.
+	Total Counts
+	// Program is the build ID of the program, or its path, and Recorded the time of the snapshot. They
+	// are known only of pprof profiles.
+	Program  string
+	Recorded time.Time
+}
+
+// ReadSummary returns the summary of a file. name is the name of the file in messages. check, if not
+// nil, is as Decoder.Check.
+func ReadSummary(fsys fs.FS, path, name string, check func() error) (Summary, error) {
 	src, err := openSource(fsys, path, name)
 	if err != nil {
-		return Counts{}, err
+		return Summary{}, err
+	}
+	if src.profile {
+		d := Decoder{Check: check, Merge: true}
+		s, err := d.read(src, name)
+		if err != nil {
+			return Summary{}, err
+		}
+		return Summary{s.Format, s.Completeness.Estimate, s.program(), s.Recorded}, nil
 	}
 	defer src.Close()
 	var d Decoder
 	d.lines.reset(src)
 	d.snap = &Snapshot{Head: Head{Path: name}}
 	if err := d.preamble(); err != nil {
-		return Counts{}, err
+		return Summary{}, err
 	}
 	if line, ok := d.lines.next(); ok && len(line) > 0 && !d.snap.HasTotal {
 		d.rows.row(&d, line) // jemalloc's total is on the line after the header
 	}
-	return d.snap.Total, nil
+	return Summary{Format: d.snap.Format, Total: d.snap.Total}, nil
+}
+
+// program returns the build ID of the first mapped file, or its path. Profiles list the program first.
+func (s *Snapshot) program() string {
+	if len(s.Mappings) == 0 {
+		return ""
+	}
+	return cmp.Or(s.Mappings[0].BuildID, s.Mappings[0].Path)
 }

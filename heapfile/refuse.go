@@ -37,7 +37,6 @@ var knownBytes = []struct {
 		"the process or the disk ended before it was written; remove it or record again"},
 	{isCore, "a core file", "heap snapshots are written by a preloaded allocator, see HEAPPROFILE or MALLOC_CONF"},
 	{hasPrefix("\x7fELF"), "an ELF file", "name the snapshots that the program wrote, not the program"},
-	{isPprof, "a pprof protobuf", "it is already in pprof's format: open it with `go tool pprof`"},
 	{isCPUProfile, "a gperftools CPU profile", "open it with `pprof`"},
 	{hasPrefix("PK\x03\x04"), "a zip archive", "unpack it first"},
 	{hasPrefix("\xfd7zXZ"), "compressed with xz", "decompress it first: unxz"},
@@ -68,12 +67,6 @@ func hasPrefix(p string) func([]byte) bool {
 
 func isCore(b []byte) bool {
 	return len(b) > 18 && string(b[:4]) == "\x7fELF" && (b[16] == 4 || b[17] == 4)
-}
-
-// isPprof recognizes profile.proto: field 1 (sample_type), a short message
-// that starts with its own field 1.
-func isPprof(b []byte) bool {
-	return len(b) > 4 && b[0] == 0x0a && b[1] < 0x20 && b[2] == 0x08
 }
 
 // isCPUProfile recognizes the five header words 0, 3, 0, period, 0.

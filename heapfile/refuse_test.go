@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/pprof/profile"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
@@ -23,10 +22,6 @@ import (
 // refusals are files that are not snapshots, each with the complete message.
 func refusals(t testing.TB) map[string]struct{ content, message string } {
 	return map[string]struct{ content, message string }{
-		"a pprof protobuf": {protobuf(t, false),
-			"test.heap: not a heap snapshot: a pprof protobuf; it is already in pprof's format: open it with `go tool pprof`"},
-		"a gzipped pprof protobuf": {protobuf(t, true),
-			"test.heap: not a heap snapshot: a pprof protobuf; it is already in pprof's format: open it with `go tool pprof`"},
 		"a Java heapz": {"--- heapz 1 ---\nformat = java\nresolution = bytes\n",
 			"test.heap: not a heap snapshot: a Java heap profile; open it with `pprof`"},
 		"DUMP_DEEP": {"heap profile: DUMP_DEEP_6\n",
@@ -56,20 +51,6 @@ func refusals(t testing.TB) map[string]struct{ content, message string } {
 		"a symbol section alone": {"--- symbol\nbinary=/b\n0x1 f\n",
 			"test.heap: not a heap snapshot: it ends before its header line; the process or the disk ended while it was written; remove it or record again"},
 	}
-}
-
-func protobuf(t testing.TB, compressed bool) string {
-	p := &profile.Profile{
-		SampleType: []*profile.ValueType{{Type: "inuse_space", Unit: "bytes"}},
-		Sample:     []*profile.Sample{{Value: []int64{1}}},
-	}
-	var b bytes.Buffer
-	if compressed {
-		require.NoError(t, p.Write(&b))
-	} else {
-		require.NoError(t, p.WriteUncompressed(&b))
-	}
-	return b.String()
 }
 
 func cpuProfile() string {

@@ -1,6 +1,10 @@
 package heapfile
 
-import "time"
+import (
+	"time"
+
+	"github.com/heaplapse/heaplapse/heapfile/internal/intern"
+)
 
 // Head is what a snapshot says besides its rows.
 type Head struct {
@@ -8,11 +12,18 @@ type Head struct {
 	Path   string
 	Format Format
 	// Period is the mean number of bytes between samples; if it is 1 or less, every allocation is
-	// recorded.
+	// recorded. 0 in a pprof profile means that the period is unknown.
 	Period int64
 	// Total is what the header says, raw. HasTotal reports whether there is one.
 	Total    Counts
 	HasTotal bool
+	// NoObjects is set if the file does not count objects: those of Total and of the rows are 0.
+	NoObjects bool
+	// Producer is what wrote a pprof profile: "go", "jemalloc_pprof", "datadog", "tcmalloc", "heaplapse",
+	// the name in a comment "by: NAME", or "unknown". It is "" in other formats.
+	Producer string
+	// PeriodAssumed is set if the file does not have the period, so that it is the producer's default.
+	PeriodAssumed bool
 	// HasAlloc reports whether the cumulative counts are real: some formats repeat the in-use
 	// counts or write zeros there.
 	HasAlloc bool
@@ -22,8 +33,8 @@ type Head struct {
 	Rows         int
 	Completeness Completeness
 	Warnings     []Warning
-	// Recorded is the time stored within the file (a gzip header's MTIME, the time of the file that
-	// was compressed); zero if there is none.
+	// Recorded is the time stored within the file (that of a pprof profile, else a gzip header's MTIME,
+	// the time of the file that was compressed); zero if there is none.
 	Recorded time.Time
 	// Modified is the file's own modification time; zero for standard input.
 	Modified time.Time
@@ -36,14 +47,14 @@ type Snapshot struct {
 	Head
 	Samples  []Sample
 	Mappings []Mapping // in file order, those that cannot be executed included
-	Symbols  []Symbol  // of a `--- symbol` section
+	Symbols  []Symbol  // of a `--- symbol` section, or of a pprof profile
 	// Stacks holds the stacks that Samples refer to.
 	Stacks Stacks
 }
 
 // IsEstimate reports whether the counts are estimates from samples.
 func (s *Head) IsEstimate() bool {
-	return (s.Format.Sampled() || s.Format == FormatScaled) && s.Period > 1
+	return (s.Format.Sampled() || s.Format == FormatScaled || s.Format.Profile()) && s.Period > 1
 }
 
 // Estimate returns the estimated counts of a row: [Sample.Estimate] where the format needs that.
@@ -99,14 +110,28 @@ type Thread struct {
 	Counts
 }
 
-// Symbol is one line of a `--- symbol` section: the functions at an address, innermost (inlined)
-// first.
+// Symbol is the functions at an address, innermost (inlined) first: one line of a `--- symbol` section,
+// or a location of a pprof profile.
 type Symbol struct {
-	Addr  Addr
-	Names []string
+	Addr   Addr
+	Frames []Frame
+	// MadeUp is set if the address is not one of the process: it is a hash of the frames, has the top
+	// bit, and means the same in all files. Profiles may have names without addresses.
+	MadeUp bool
+	// Path and BuildID are those of the mapped file that contains the code, if MadeUp is set and they
+	// are known.
+	Path, BuildID string
 }
 
-// Mapping is one line of MAPPED_LIBRARIES.
+// Frame is one function at an address. Only pprof profiles have more than its name.
+type Frame struct {
+	// Function is the name of the function; Linkage is the mangled name, or "" if it does not differ.
+	Function, Linkage       string
+	File                    string
+	Line, Column, StartLine int
+}
+
+// Mapping is one line of MAPPED_LIBRARIES, or a mapping of a pprof profile.
 type Mapping struct {
 	Start, Limit, Offset Addr
 	// Perm is the permissions, such as "r-xp"; "" in Google's brief form, which lists only
@@ -117,6 +142,9 @@ type Mapping struct {
 	Deleted bool
 	Inode   uint64
 	BuildID string // hex; "" unless the line has one
+	// Virtual is set if the distance of an address from Start is an ELF virtual address of the file,
+	// not a file offset. Start and Limit are made up then, and the same in all files.
+	Virtual bool
 }
 
 // Executable reports whether code may run from the mapping.
@@ -126,3 +154,16 @@ func (m Mapping) Executable() bool {
 
 // Contains reports whether the mapping contains an address.
 func (m Mapping) Contains(a Addr) bool { return m.Start <= a && a < m.Limit }
+
+// StackID is the number of a stack in a [Stacks] table.
+type StackID uint32
+
+// Stacks holds the stacks of one or more files, each once. The zero value is empty. It is
+// immutable.
+type Stacks struct{ view intern.View[Addr] }
+
+// Len returns the number of stacks; valid IDs are 0 to Len()-1.
+func (t Stacks) Len() int { return t.view.Len() }
+
+// Addrs returns a stack, leaf first. The caller must not change it.
+func (t Stacks) Addrs(id StackID) []Addr { return t.view.Addrs(uint32(id)) }

@@ -19,6 +19,7 @@ type source struct {
 	closers  []func() error
 	recorded time.Time // a gzip header's MTIME
 	modified time.Time
+	profile  bool // it is a pprof profile
 }
 
 func (s *source) Close() error {
@@ -86,8 +87,10 @@ func newSource(r io.Reader, path string) (*source, error) {
 			return nil, &FormatError{File: path, Kind: "compressed twice", Hint: "decompress it once"}
 		}
 	}
-	if err := refuseBytes(path, head); err != nil {
-		return nil, err
+	if s.profile = isProfile(head); !s.profile {
+		if err := refuseBytes(path, head); err != nil {
+			return nil, err
+		}
 	}
 	s.Reader = r
 	return s, nil

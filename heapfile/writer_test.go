@@ -52,8 +52,10 @@ func (o *writer) symbols(list []heapfile.Symbol) {
 	}
 	o.printf("--- symbol\n")
 	for _, sym := range list {
-		names := slices.Clone(sym.Names)
-		slices.Reverse(names)
+		var names []string
+		for _, f := range slices.Backward(sym.Frames) {
+			names = append(names, f.Function)
+		}
 		o.printf("0x%016x %s\n", uint64(sym.Addr), strings.Join(names, "--"))
 	}
 	o.printf("---\n--- heap\n")

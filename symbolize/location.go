@@ -66,6 +66,10 @@ func (l *Location) Named() bool { return len(l.Frames) > 0 }
 // code. The engine's own marks, such as [mmap], have no file.
 func (l *Location) Script() bool { return l.Source == SourceFrames && l.Frames[0].File != "" }
 
+// MadeUp reports whether the address and the offset are made up, because a pprof profile names its
+// locations by function and line rather than by address (see [heapfile.Symbol]).
+func (l *Location) MadeUp() bool { return l.Source == SourceProfile }
+
 // FileName returns the last element of the path of a source file. The name of a Python package's main
 // file says little, so that its directory is kept: json/__init__.py.
 func FileName(file string) string {
@@ -97,9 +101,10 @@ const (
 	SourceEmbedded        // the snapshot
 	SourceJITDump         // a jitdump
 	SourceFrames          // a frames file of heaplapse's engine
+	SourceProfile         // a pprof profile, which is its own identity: see Location.MadeUp
 )
 
-var sourceNames = [...]string{"", "dwarf", "symtab", "dynsym", "perf-map", "embedded", "jitdump", "frames"}
+var sourceNames = [...]string{"", "dwarf", "symtab", "dynsym", "perf-map", "embedded", "jitdump", "frames", "profile"}
 
 // String returns the name in JSON. The names never change.
 func (s Source) String() string { return sourceNames[s] }

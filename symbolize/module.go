@@ -113,12 +113,22 @@ func compareOffset(a, b *Location) int { return cmp.Compare(a.Offset, b.Offset) 
 
 // elfAddress returns the ELF virtual address of a place. emptied is the result of file.Emptied.
 func (j *moduleJob) elfAddress(file *elffile.File, p place, emptied bool) (uint64, bool) {
-	if !emptied {
+	m := j.mappings[p.mapping]
+	switch {
+	case m.Virtual:
+		return p.offset, inSegment(file, p.offset-1)
+	case !emptied:
 		return elfAddress(file, p.offset)
 	}
-	m := j.mappings[p.mapping]
 	start, ok := emptiedSegment(file, m)
 	return start + uint64(p.addr-m.Start), ok
+}
+
+// inSegment reports whether a segment contains an ELF virtual address.
+func inSegment(file *elffile.File, v uint64) bool {
+	return slices.ContainsFunc(file.Progs, func(p elf.ProgHeader) bool {
+		return p.Type == elf.PT_LOAD && v >= p.Vaddr && v-p.Vaddr < p.Memsz
+	})
 }
 
 // emptiedSegment returns the ELF address of the start of a mapping, for a file without the file

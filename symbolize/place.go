@@ -42,7 +42,10 @@ type spaceAddr struct {
 
 // place creates a Location for each address and groups them by module.
 func (s *Symbols) place(from *series.Series, source files.Source) []*moduleJob {
-	p := placer{s: s, series: from, ids: map[spaceAddr]LocationID{}, byPath: map[moduleKey]*moduleJob{}}
+	p := placer{
+		s: s, series: from, ids: map[spaceAddr]LocationID{},
+		modules: map[moduleKey]ModuleID{}, byPath: map[moduleKey]*moduleJob{},
+	}
 	p.hasVDSO = sync.OnceValue(func() bool { return hasVDSO(source) })
 	stacks := from.Stacks
 	for id := range stacks.Len() {
@@ -66,6 +69,7 @@ type placer struct {
 	s       *Symbols
 	series  *series.Series
 	ids     map[spaceAddr]LocationID
+	modules map[moduleKey]ModuleID
 	byPath  map[moduleKey]*moduleJob
 	jobs    []*moduleJob
 	finder  mappingFinder
@@ -89,6 +93,14 @@ func (p *placer) location(space series.Space, a heapfile.Addr) LocationID {
 	}
 	id := LocationID(len(p.s.Locations))
 	p.ids[key] = id
+	if symbol, ok := p.symbol(space, a); ok {
+		l := Location{Space: space, Address: a, Module: NoModule, Mapping: -1, Offset: uint64(a)}
+		if symbol.Path != "" {
+			l.Module = p.module(moduleKey{symbol.Path, symbol.BuildID}, false)
+		}
+		p.s.Locations = append(p.s.Locations, l)
+		return id
+	}
 	m, index := p.mapping(space, a)
 	l := Location{Space: space, Address: a, Module: NoModule, Mapping: index}
 	switch {
@@ -107,6 +119,15 @@ func (p *placer) location(space series.Space, a heapfile.Addr) LocationID {
 	}
 	p.s.Locations = append(p.s.Locations, l)
 	return id
+}
+
+// symbol returns the symbol of an address that is made up. useEmbedded names it.
+func (p *placer) symbol(space series.Space, a heapfile.Addr) (heapfile.Symbol, bool) {
+	if len(p.series.Symbols) == 0 {
+		return heapfile.Symbol{}, false
+	}
+	symbol := p.series.Symbols[series.Place{Image: p.series.Spaces[space].Image, Addr: a}]
+	return symbol, symbol.MadeUp
 }
 
 func (p *placer) mapping(space series.Space, a heapfile.Addr) (*heapfile.Mapping, int) {
@@ -133,18 +154,27 @@ func (p *placer) job(m heapfile.Mapping) *moduleJob {
 		return j
 	}
 	j := &moduleJob{
-		id: ModuleID(
-			len(p.s.Modules),
-		), recorded: key.buildID, state: p.series.Mapped[m.Path], main: m.Path == MainProgram(p.series),
+		id: p.module(key, m.Deleted), recorded: key.buildID, state: p.series.Mapped[m.Path],
+		main: m.Path == MainProgram(p.series),
 	}
-	module := Module{Path: m.Path, Deleted: m.Deleted, BuildID: key.buildID}
-	if m.Path == p.series.Process.Exe {
-		module.Link = p.series.Process.Link
-	}
-	p.s.Modules = append(p.s.Modules, module)
 	p.byPath[key] = j
 	p.jobs = append(p.jobs, j)
 	return j
+}
+
+// module returns the ID of the module of a mapped file, which it creates if necessary.
+func (p *placer) module(key moduleKey, deleted bool) ModuleID {
+	if id, ok := p.modules[key]; ok {
+		return id
+	}
+	id := ModuleID(len(p.s.Modules))
+	module := Module{Path: key.path, Deleted: deleted, BuildID: key.buildID}
+	if key.path == p.series.Process.Exe {
+		module.Link = p.series.Process.Link
+	}
+	p.s.Modules = append(p.s.Modules, module)
+	p.modules[key] = id
+	return id
 }
 
 func (j *moduleJob) add(id LocationID, a heapfile.Addr, m heapfile.Mapping) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize/internal/names"
@@ -73,15 +74,31 @@ func (s *Symbols) useEmbedded(from *series.Series, mode Demangle) {
 			continue
 		}
 		image := from.Spaces[l.Space].Image
-		functions, ok := from.Symbols[series.Place{Image: image, Addr: l.Address}]
+		symbol, ok := from.Symbols[series.Place{Image: image, Addr: l.Address}]
 		if !ok {
-			functions = from.Symbols[series.Place{Image: image, Addr: l.Address - 1}]
+			symbol = from.Symbols[series.Place{Image: image, Addr: l.Address - 1}]
 		}
-		for k, name := range functions {
-			l.Frames = append(l.Frames, Frame{Function: demangler.Name(name, mode), Inlined: k+1 < len(functions)})
+		for k, f := range symbol.Frames {
+			l.Frames = append(l.Frames, Frame{
+				Function: embeddedName(&demangler, f, symbol.MadeUp, mode), Linkage: f.Linkage, File: f.File,
+				Line: f.Line, Column: f.Column, StartLine: f.StartLine, Inlined: k+1 < len(symbol.Frames),
+			})
 		}
 		if l.Named() {
 			l.Source, l.Reason = SourceEmbedded, ReasonNone
 		}
+		if symbol.MadeUp {
+			l.Source = SourceProfile
+		}
 	}
+}
+
+// embeddedName returns the display name of a function. A profile has names of all languages, so that
+// its names are kept if they are not mangled.
+func embeddedName(d *names.Demangler, f heapfile.Frame, fromProfile bool, mode Demangle) string {
+	linkage := cmp.Or(f.Linkage, f.Function)
+	if fromProfile && !names.IsMangled(linkage) {
+		return f.Function
+	}
+	return d.Name(linkage, mode)
 }

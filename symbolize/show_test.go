@@ -133,5 +133,5 @@ func TestStableNames(t *testing.T) {
 		require.Equal(t, r == ReasonNone, r.Explain() == "", "%s", r)
 	}
 	require.Len(t, reasons, int(ReasonMalformed)+1)
-	require.Equal(t, []string{"dwarf", "symtab", "dynsym", "perf-map", "embedded", "jitdump", "frames"}, sourceNames[SourceDWARF:])
+	require.Equal(t, []string{"dwarf", "symtab", "dynsym", "perf-map", "embedded", "jitdump", "frames", "profile"}, sourceNames[SourceDWARF:])
 }

@@ -67,6 +67,8 @@ func newSiteTable(s *Symbols) siteTable {
 
 func keyOf(l *Location) placeKey {
 	switch {
+	case l.MadeUp():
+		return placeKey{module: NoModule, offset: uint64(l.Address)}
 	case l.Module != NoModule:
 		return placeKey{module: l.Module, offset: l.Offset}
 	case l.Source == SourcePerfMap || l.Source == SourceJITDump || l.Source == SourceFrames:

@@ -48,7 +48,9 @@ func shareAddresses(a, b *Side) bool {
 func (s *Side) addresses() map[heapfile.Addr]bool {
 	out := map[heapfile.Addr]bool{}
 	for i := range s.Symbols.Locations {
-		out[s.Symbols.Locations[i].Address] = true
+		if l := &s.Symbols.Locations[i]; !l.MadeUp() {
+			out[l.Address] = true
+		}
 	}
 	return out
 }
@@ -58,7 +60,7 @@ func (s *Side) libraries() map[string]heapfile.Addr {
 	out := map[string]heapfile.Addr{}
 	for _, space := range s.Series.Spaces {
 		for _, m := range space.Mappings {
-			if space.Image == s.Head.Image && (strings.Contains(m.Path, ".so") || m.Path == "[vdso]") {
+			if space.Image == s.Head.Image && !m.Virtual && (strings.Contains(m.Path, ".so") || m.Path == "[vdso]") {
 				out[m.Path] = m.Start
 			}
 		}

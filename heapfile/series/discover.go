@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/internal/infile"
 	"github.com/heaplapse/heaplapse/internal/spool"
 )
@@ -35,6 +36,13 @@ type sourceFile struct {
 	entry string // its name in fs: differs from path for copies of standard input and bundles
 	name  FileName
 	named bool
+	// summary is read if the name does not say which process wrote the file, or if there are several;
+	// else nil.
+	summary *heapfile.Summary
+}
+
+func newSourceFile(path string, in fs.FS, entry string, named bool) sourceFile {
+	return sourceFile{path: path, fs: in, entry: entry, name: ParseFileName(path), named: named}
 }
 
 // discovery finds the files at some paths.
@@ -77,7 +85,7 @@ func (d *discovery) addPath(path string) error {
 }
 
 func (d *discovery) addFile(path string, named bool) {
-	d.files = append(d.files, sourceFile{path, infile.FS{}, path, ParseFileName(path), named})
+	d.files = append(d.files, newSourceFile(path, infile.FS{}, path, named))
 }
 
 // Source is the file of a snapshot.
@@ -95,17 +103,12 @@ func (d *discovery) addSources(list []Source, in fs.FS) {
 	}
 	in = &archive{in}
 	for _, s := range list {
-		d.files = append(d.files, sourceFile{s.Path, in, s.Entry, ParseFileName(s.Path), s.Named})
+		d.files = append(d.files, newSourceFile(s.Path, in, s.Entry, s.Named))
 	}
 }
 
 // archive makes a file system comparable.
 type archive struct{ fs.FS }
-
-// hasSnapshotName reports whether an entry of a directory has the name of a snapshot.
-func hasSnapshotName(name string) bool {
-	return strings.HasSuffix(TrimCompression(name), ".heap")
-}
 
 func (d *discovery) addDir(dir string) error {
 	entries, err := os.ReadDir(dir)
@@ -114,12 +117,12 @@ func (d *discovery) addDir(dir string) error {
 	}
 	before := len(d.files)
 	for _, e := range entries {
-		if hasSnapshotName(e.Name()) && !e.IsDir() {
+		if HasSnapshotName(e.Name()) && !e.IsDir() {
 			d.addFile(filepath.Join(dir, e.Name()), false)
 		}
 	}
 	if len(d.files) == before {
-		return fmt.Errorf("%s: %w in this directory (*.heap, *.heap.gz, *.heap.zst)", dir, ErrNoSnapshots)
+		return fmt.Errorf("%s: %w in this directory (*.heap, *.pb, *.pprof, *.prof; with .gz or .zst, too)", dir, ErrNoSnapshots)
 	}
 	return nil
 }
@@ -152,7 +155,7 @@ func (d *discovery) addPrefix(prefix string) error {
 	before := len(d.files)
 	for _, e := range entries {
 		path := dir + e.Name()
-		if hasSnapshotName(e.Name()) && !e.IsDir() && ofPrefix(ParseFileName(path), prefix) {
+		if HasSnapshotName(e.Name()) && !e.IsDir() && ofPrefix(ParseFileName(path), prefix) {
 			d.addFile(path, false)
 		}
 	}
@@ -187,19 +190,23 @@ func isInfix(s string, jemalloc bool) bool {
 }
 
 // dropDuplicates keeps one of the files that were named twice, or that are present both plain and
-// compressed.
+// compressed. Of a snapshot and its conversion to pprof's format, it keeps the snapshot.
 func dropDuplicates(files []sourceFile) []sourceFile {
 	var out []sourceFile
 	seen := map[string]int{} // place in out
 	for _, f := range files {
-		key := TrimCompression(filepath.Clean(f.path))
+		key, ext := cutExtension(filepath.Clean(f.path))
 		i, ok := seen[key]
 		if !ok {
 			seen[key] = len(out)
 			out = append(out, f)
 			continue
 		}
-		out[i].named = out[i].named || f.named
+		f.named = f.named || out[i].named
+		if _, kept := cutExtension(out[i].path); ext == ".heap" && kept != ".heap" {
+			out[i] = f
+		}
+		out[i].named = f.named
 	}
 	return out
 }

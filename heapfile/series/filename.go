@@ -45,11 +45,13 @@ func (t Trigger) String() string { return triggerNames[t] }
 //	jeprof.1.4711.0.f.heap      jemalloc with prof_pid_namespace
 //	prog.4711._main_-end.heap   gperftools' heap checker
 //
+//	heap.0001.pb                a pprof profile: .pb, .pprof, .prof in place of .heap
+//
 // with an optional .gz or .zst. Any other name is a prefix without a number.
 func ParseFileName(path string) FileName {
 	dir, base := filepath.Split(path)
-	stem, ok := strings.CutSuffix(TrimCompression(base), ".heap")
-	if !ok {
+	stem, ext := cutExtension(base)
+	if ext == "" {
 		return FileName{Prefix: path, Seq: -1}
 	}
 	parts := strings.Split(stem, ".")
@@ -58,7 +60,7 @@ func ParseFileName(path string) FileName {
 		return n
 	}
 	if n := len(parts); n > 1 {
-		if seq, ok := number(parts[n-1]); ok {
+		if seq, ok := number(parts[n-1]); ok && (ext == ".heap" || len(parts[n-1]) <= maxProfileDigits) {
 			prefix := strings.Join(parts[:n-1], ".")
 			return FileName{Prefix: dir + prefix, PID: pidSuffix(prefix), Seq: seq}
 		}
@@ -68,6 +70,37 @@ func ParseFileName(path string) FileName {
 		}
 	}
 	return FileName{Prefix: path, Seq: -1}
+}
+
+// maxProfileDigits is the largest number of digits of a pprof profile's number. A longer one is a date
+// or a size: memprof.2026-01-02T03_04_05.678.2345678.pprof.
+const maxProfileDigits = 5
+
+// extensions are those of snapshots.
+var extensions = []string{".heap", ".pb", ".pprof", ".prof"}
+
+// cutExtension returns a name without the extension of a snapshot, and the extension; "" if the name
+// has none.
+func cutExtension(name string) (stem, ext string) {
+	name = TrimCompression(name)
+	for _, ext := range extensions {
+		if stem, ok := strings.CutSuffix(name, ext); ok {
+			return stem, ext
+		}
+	}
+	return name, ""
+}
+
+// TrimExtensions removes the extensions of a snapshot from a name: .heap.gz, .pb.gz.
+func TrimExtensions(name string) string {
+	stem, _ := cutExtension(name)
+	return stem
+}
+
+// HasSnapshotName reports whether an entry of a directory has the name of a snapshot.
+func HasSnapshotName(name string) bool {
+	_, ext := cutExtension(name)
+	return ext != ""
 }
 
 // TrimCompression removes the suffix .gz or .zst from a name.

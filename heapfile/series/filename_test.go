@@ -38,6 +38,14 @@ func TestFileNames(t *testing.T) {
 		"jeprof.4711.14.f.heap":      {Prefix: "jeprof", PID: 4711, Seq: 14, Trigger: series.TriggerExit, Jemalloc: true},
 		"jeprof.1.4711.14.f.heap":    {Prefix: "jeprof.1", PID: 4711, Seq: 14, Trigger: series.TriggerExit, Jemalloc: true},
 		"je.prof.4711.14.f.heap":     {Prefix: "je.prof", PID: 4711, Seq: 14, Trigger: series.TriggerExit, Jemalloc: true},
+		// pprof
+		"/tmp/heap.0001.pb.gz": {Prefix: "/tmp/heap", Seq: 1},
+		"heap.10000.pb":        {Prefix: "heap", Seq: 10000},
+		"pprof.server.alloc_objects.inuse_space.001.pb.gz": {Prefix: "pprof.server.alloc_objects.inuse_space", Seq: 1},
+		"jeprof.4711.12.m3.pb.gz":                          {Prefix: "jeprof", PID: 4711, Seq: 12, Trigger: series.TriggerManual, Jemalloc: true},
+		"memprof.2026-01-02T03_04_05.678.2345678.pprof":    {Prefix: "memprof.2026-01-02T03_04_05.678.2345678.pprof", Seq: -1},
+		"mem.20260102.prof":                                {Prefix: "mem.20260102.prof", Seq: -1},
+		"heap.pprof":                                       {Prefix: "heap.pprof", Seq: -1},
 		// neither
 		"a.heap":                 {Prefix: "a.heap", Seq: -1},
 		"a.b.heap":               {Prefix: "a.b.heap", Seq: -1},
@@ -68,7 +76,7 @@ func FuzzFileName(f *testing.F) {
 	for _, path := range heaptest.Fixtures(f) {
 		f.Add(path)
 	}
-	for _, name := range []string{"jeprof.1.4711.0.i0.heap", "p_4711.0001.heap", "checked.1._main_-end.heap", "a", ".heap", "..heap"} {
+	for _, name := range []string{"jeprof.1.4711.0.i0.heap", "p_4711.0001.heap", "checked.1._main_-end.heap", "a", ".heap", "..heap", "heap.0001.pb"} {
 		f.Add(name)
 	}
 	f.Fuzz(func(t *testing.T, path string) {

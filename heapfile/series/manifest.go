@@ -156,11 +156,11 @@ func preferred(processes []Process, s *recorded) (index int, why string) {
 	if s.Manifest == nil {
 		return indexOfMax(
 			processes,
-			func(a, b Process) int { return cmp.Compare(a.PeakInuse, b.PeakInuse) },
+			func(a, b Process) int { return cmp.Or(heapFirst(a, b), cmp.Compare(a.PeakInuse, b.PeakInuse)) },
 		), "the largest heap"
 	}
 	most := indexOfMax(processes, func(a, b Process) int {
-		return cmp.Or(cmp.Compare(a.Files, b.Files), cmp.Compare(a.PeakInuse, b.PeakInuse))
+		return cmp.Or(heapFirst(a, b), cmp.Compare(a.Files, b.Files), cmp.Compare(a.PeakInuse, b.PeakInuse))
 	})
 	pid := s.requested()
 	requested := slices.IndexFunc(processes, func(p Process) bool { return p.PID != 0 && p.PID == pid })
@@ -169,6 +169,17 @@ func preferred(processes []Process, s *recorded) (index int, why string) {
 		return requested, "the recorded program"
 	}
 	return most, "the most"
+}
+
+// heapFirst compares processes by whether their snapshots are of the heap.
+func heapFirst(a, b Process) int {
+	switch {
+	case a.Goroutines == b.Goroutines:
+		return 0
+	case a.Goroutines:
+		return -1
+	}
+	return 1
 }
 
 // indexOfMax returns the index of the largest process, the first of equals.

@@ -137,7 +137,7 @@ func (m *merger) accept(p *pending) error {
 	s := m.series
 	p.Index = len(s.Heads)
 	for _, sym := range p.symbols {
-		s.Symbols[Place{p.Image, sym.Addr}] = sym.Names
+		s.Symbols[Place{p.Image, sym.Addr}] = sym
 	}
 	s.Heads = append(s.Heads, p.Head)
 	if m.visit == nil {

@@ -3,10 +3,13 @@ package series
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/printable"
 )
@@ -27,8 +30,13 @@ type Process struct {
 	Link    string
 	End     *manifest.End
 
-	parent int // 0 if it is unknown
-	files  []sourceFile
+	// Goroutines is set if the snapshots count goroutines. It is known only if there are several
+	// processes.
+	Goroutines bool
+
+	program string // build ID or path of the program, if the names of the files do not tell processes apart
+	parent  int    // 0 if it is unknown
+	files   []sourceFile
 }
 
 // Title returns String and the command line, if that is known: 4711 (python3 train.py).
@@ -69,19 +77,30 @@ func (p Process) String() string {
 	if p.PID != 0 {
 		return fmt.Sprint(p.PID)
 	}
-	return cmp.Or(p.Prefix, "files without numbers")
+	name := cmp.Or(p.Prefix, path.Base(p.program))
+	if name == "." {
+		name = "files without numbers"
+	}
+	if p.Prefix == "" && p.Goroutines {
+		name += " (goroutines)"
+	}
+	return name
 }
 
-// processes groups files by process and sorts each group by number. Files without a number stay in
-// the order in which they were given; those of a directory are sorted by name.
-func (d *discovery) processes(known manifests) []Process {
+// processes groups files by process and sorts each group by number. Files without a number are sorted
+// by the time that they contain. Those without a time stay in the order in which they were given;
+// those of a directory are sorted by name.
+func (d *discovery) processes(known manifests, check func() error) []Process {
 	var out []Process
 	index := map[string]int{}
 	files := dropDuplicates(d.files)
-	slices.SortStableFunc(files, func(a, b sourceFile) int { return cmp.Compare(a.name.Seq, b.name.Seq) })
+	summarize(files, check)
+	slices.SortStableFunc(files, func(a, b sourceFile) int {
+		return cmp.Or(cmp.Compare(a.name.Seq, b.name.Seq), a.recorded().Compare(b.recorded()))
+	})
 	known.owners(files)
 	for _, f := range files {
-		key := processKey(f.name)
+		key := processKey(f)
 		i, ok := index[key]
 		if !ok {
 			i = len(out)
@@ -89,6 +108,8 @@ func (d *discovery) processes(known manifests) []Process {
 			p := Process{PID: f.name.PID}
 			if f.name.Seq >= 0 {
 				p.Prefix = f.name.Prefix
+			} else if f.summary != nil {
+				p.program = f.summary.Program
 			}
 			out = append(out, p)
 		}
@@ -101,12 +122,53 @@ func (d *discovery) processes(known manifests) []Process {
 	return out
 }
 
-func processKey(n FileName) string {
-	switch {
+func processKey(f sourceFile) string {
+	switch n := f.name; {
 	case n.Seq >= 0:
 		return fmt.Sprintf("%s\x00%d", n.Prefix, n.PID)
 	case n.PID != 0:
 		return fmt.Sprintf("\x00%d", n.PID)
+	case f.summary != nil && f.summary.Program != "":
+		return fmt.Sprintf("\x00%v\x00%s", f.summary.Format == heapfile.FormatGoroutines, f.summary.Program)
+	case f.summary != nil && f.summary.Format == heapfile.FormatGoroutines:
+		return "\x00goroutines"
 	}
 	return ""
+}
+
+// summarize reads the summaries of the files whose names do not say which process wrote them. A file
+// that cannot be read has none.
+func summarize(files []sourceFile, check func() error) {
+	var unnumbered []*sourceFile
+	for i := range files {
+		if f := &files[i]; f.name.Seq < 0 && f.name.PID == 0 {
+			unnumbered = append(unnumbered, f)
+		}
+	}
+	if len(unnumbered) < 2 {
+		return
+	}
+	for _, f := range unnumbered {
+		_ = f.summarize(check) // reading the series reports the error
+	}
+}
+
+// summarize reads the summary of the file, unless it is known.
+func (f *sourceFile) summarize(check func() error) error {
+	if f.summary != nil {
+		return nil
+	}
+	s, err := heapfile.ReadSummary(f.fs, f.entry, f.path, check)
+	if err == nil {
+		f.summary = &s
+	}
+	return err
+}
+
+// recorded returns the time in the summary, or the zero time.
+func (f *sourceFile) recorded() time.Time {
+	if f.summary == nil {
+		return time.Time{}
+	}
+	return f.summary.Recorded
 }

@@ -38,7 +38,7 @@ func Find(paths []string, o Options) (*Recording, error) {
 	d.addAll(paths)
 	d.addSources(o.Sources, o.FS)
 	r := &Recording{found: d.files, Problems: d.problems, spool: d.spool, known: manifests{}}
-	r.Processes = r.usable(d.processes(r.known))
+	r.Processes = r.usable(d.processes(r.known, o.Check), o.Check)
 	r.Warnings = r.known.warnings()
 	if len(r.Processes) == 0 {
 		err := nothing(paths, r.Problems)
@@ -88,19 +88,20 @@ func (r *Recording) Close() error {
 
 // usable reads the headers of all files if there are several processes: the size of the heaps may
 // decide which one is meant, and files that are not snapshots must be reported whichever is read.
-func (r *Recording) usable(processes []Process) []Process {
+func (r *Recording) usable(processes []Process, check func() error) []Process {
 	if len(processes) < 2 {
 		return processes
 	}
 	for i := range processes {
 		p := &processes[i]
 		p.files = slices.DeleteFunc(p.files, func(f sourceFile) bool {
-			total, err := heapfile.ReadTotal(f.fs, f.entry, f.path)
-			if err != nil {
+			if err := f.summarize(check); err != nil {
 				r.Problems = append(r.Problems, Problem{Path: f.path, Err: err, Named: f.named})
+				return true
 			}
-			p.PeakInuse = max(p.PeakInuse, total.InuseBytes)
-			return err != nil
+			p.PeakInuse = max(p.PeakInuse, f.summary.Total.InuseBytes)
+			p.Goroutines = f.summary.Format == heapfile.FormatGoroutines
+			return false
 		})
 		p.Files = len(p.files)
 	}
@@ -159,7 +160,7 @@ func (r *Recording) series(process int, o Options) *Series {
 	p := r.Processes[process]
 	return &Series{
 		Process: p, Others: slices.Delete(slices.Clone(r.Processes), process, process+1),
-		Stacks: &StackTable{}, Symbols: map[Place][]string{},
+		Stacks: &StackTable{}, Symbols: map[Place]heapfile.Symbol{},
 		files: p.files, found: r.found, check: o.Check,
 	}
 }

@@ -53,8 +53,8 @@ type Series struct {
 	Stacks *StackTable
 	// Spaces are indexed by Space.
 	Spaces []AddressSpace
-	// Symbols are the function names that symbolized snapshots contain.
-	Symbols map[Place][]string
+	// Symbols are the functions that symbolized snapshots contain.
+	Symbols map[Place]heapfile.Symbol
 	// BuildIDs are the build IDs that the manifest has, by path of the mapped file.
 	BuildIDs map[string]string
 	// Mapped are the mapped files that the manifest has, by path.

@@ -41,7 +41,9 @@ func (d *discovery) addStream(r io.Reader, called string) error {
 	if err != nil {
 		return fmt.Errorf("%s: cannot be copied: %w", called, err)
 	}
-	d.files = append(d.files, sourceFile{called, copied, called, FileName{Prefix: called, Seq: -1}, true})
+	d.files = append(d.files, sourceFile{
+		path: called, fs: copied, entry: called, name: FileName{Prefix: called, Seq: -1}, named: true,
+	})
 	return nil
 }
 

@@ -71,7 +71,7 @@ func (f *follower) state() string {
 	var b strings.Builder
 	for _, e := range entries {
 		name := e.Name()
-		if !strings.HasSuffix(series.TrimCompression(name), ".heap") && name != manifest.Name {
+		if !series.HasSnapshotName(name) && name != manifest.Name {
 			continue
 		}
 		if info, err := e.Info(); err == nil {

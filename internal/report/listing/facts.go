@@ -1,11 +1,13 @@
 package listing
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -20,7 +22,7 @@ func (i *Info) facts(p *text.Printer) {
 	fact("process", "%s", text.Clean(s.Process.Title()))
 	i.recorded(fact)
 	fact("snapshots", "%d%s%s", len(s.Heads), i.span(), i.thinnedText())
-	fact("format", "%s (%s)", first.Format, first.Format.Allocator())
+	fact("format", "%s (%s)", first.Format, text.Clean(cmp.Or(first.Format.Allocator(), first.Producer)))
 	fact("counts", "%s", countsText(first))
 	fact("clock", "%s", clockText(s.Clock.Source))
 	fact("trigger", "%s", triggerText(s.Triggers))
@@ -186,8 +188,22 @@ func (i *Info) rows() (n int) {
 
 func countsText(h *series.Head) string {
 	line := "exact, every allocation recorded"
-	if h.IsEstimate() {
+	switch {
+	case h.Format == heapfile.FormatGoroutines:
+		return "goroutines, with 2 KiB for each, the least stack; no cumulative counts"
+	case h.IsEstimate():
 		line = fmt.Sprintf("estimates from one sample per %s", units.Bytes(h.Period))
+		if h.PeriodAssumed {
+			line += " (assumed: the file does not say)"
+		}
+		if h.Format.Profile() {
+			line += ", scaled by the writer"
+		}
+	case h.Format.Profile() && h.Period == 0:
+		line = "the file does not say whether they are estimates"
+	}
+	if h.NoObjects {
+		line += "; bytes without objects"
 	}
 	if h.HasAlloc {
 		return line + "; in use and cumulative"
@@ -200,7 +216,7 @@ func clockText(c series.ClockSource) string {
 	case series.ClockManifest:
 		return "times in the manifest"
 	case series.ClockRecorded:
-		return "times in the compressed files"
+		return "times in the files"
 	case series.ClockModified:
 		return "modification times of the files"
 	case series.ClockAllocated:

@@ -64,6 +64,9 @@ type infoSnapshot struct {
 	Format    string       `json:"format"`
 	Period    int64        `json:"period"`
 	HasAlloc  bool         `json:"has_alloc"`
+	NoObjects bool         `json:"no_objects,omitempty"`
+	Producer  string       `json:"producer,omitempty"` // of a pprof profile
+	Assumed   bool         `json:"period_assumed,omitempty"`
 	Size      int64        `json:"size"`
 	Rows      int          `json:"rows"`
 	Heap      text.Counts  `json:"heap"`
@@ -150,6 +153,7 @@ func (i *Info) snapshot(k int) infoSnapshot {
 	out := infoSnapshot{
 		Path: h.Path, Seq: h.File.Seq, At: s.Clock.At[k], Epoch: h.Image, Trigger: s.Triggers[k].String(),
 		Format: h.Format.String(), Period: h.Period, HasAlloc: h.HasAlloc, Size: h.Size, Rows: h.Rows,
+		NoObjects: h.NoObjects, Producer: h.Producer, Assumed: h.PeriodAssumed,
 		Heap: text.Counts(h.Heap()), RowSum: text.Counts(c.Rows), Truncated: c.Truncated, Partial: c.Unfinished,
 		AbsentMax: text.Counts(c.AbsentMax), AtDepth: c.AtDepthLimit,
 	}

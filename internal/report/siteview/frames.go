@@ -27,9 +27,15 @@ type Frame struct {
 
 // locationFrames are the frames of an address, innermost first.
 func locationFrames(s *symbolize.Symbols, l *symbolize.Location) []Frame {
-	base := Frame{Address: fmt.Sprintf("0x%x", uint64(l.Address)), Language: l.Language()}
+	base := Frame{Language: l.Language()}
 	if m := s.Module(l); m != nil {
-		base.Module, base.Offset = m.Path, fmt.Sprintf("0x%x", l.Offset)
+		base.Module = m.Path
+	}
+	if !l.MadeUp() {
+		base.Address = fmt.Sprintf("0x%x", uint64(l.Address))
+		if base.Module != "" {
+			base.Offset = fmt.Sprintf("0x%x", l.Offset)
+		}
 	}
 	if !l.Named() {
 		base.Reason, base.Near = l.Reason.String(), Near(l)

@@ -1,0 +1,114 @@
+package heapfile
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"github.com/heaplapse/heaplapse/heapfile/internal/profile"
+)
+
+// profileReader reads pprof's profiles. It remembers the frames of earlier files.
+type profileReader struct {
+	decoder profile.Decoder
+	frames  map[Addr][]Frame
+	addrs   []Addr // by location of the profile
+}
+
+// isProfile recognizes profile.proto: fields of a profile, whose small numbers no text contains.
+func isProfile(head []byte) bool {
+	return profile.Sniff(head) && bytes.ContainsFunc(head, func(r rune) bool { return r < '\t' })
+}
+
+// decodeProfile reads a pprof profile as decode reads a text.
+func (d *Decoder) decodeProfile(r io.Reader, path string) (*Snapshot, error) {
+	d.begin(path)
+	size := &counter{r: r}
+	d.profile.decoder.Check = d.Check
+	p, err := d.profile.decoder.Read(size)
+	if err != nil {
+		return nil, profileError(path, err)
+	}
+	s := d.snap
+	s.Size = size.n
+	s.Format, s.Producer, s.HasAlloc, s.NoObjects = FormatPprof, p.Producer, p.HasAlloc, !p.HasObjects
+	if p.Goroutines {
+		s.Format = FormatGoroutines
+	}
+	s.Period, s.PeriodAssumed, s.Recorded = p.Period, p.PeriodAssumed, p.Time
+	unnamed := d.locations(p)
+	if err := p.Rows(d.profileRow); err != nil {
+		return nil, profileError(path, err)
+	}
+	d.finish()
+	if unnamed && len(s.Mappings) == 0 {
+		d.warn.add(WarnNoMappings, 0, "no mappings: addresses without names cannot be named")
+		s.Warnings = d.warn.list
+	}
+	return s, nil
+}
+
+// profileError returns the error of a profile in terms of its file.
+func profileError(path string, err error) error {
+	var refused *profile.RefusedError
+	switch {
+	case errors.As(err, &refused):
+		return &FormatError{File: path, Kind: refused.Kind, Hint: refused.Hint}
+	case endsEarly(err):
+		return &SyntaxError{File: path, Msg: "the compressed profile ends early: it is still being written or was truncated", Err: err}
+	}
+	return &SyntaxError{File: path, Msg: "damaged pprof profile", Err: err}
+}
+
+// locations sets the mappings and symbols of the snapshot, and reports whether a location has no name.
+func (d *Decoder) locations(p *profile.Profile) (unnamed bool) {
+	s, r := d.snap, &d.profile
+	maps := p.Mappings()
+	for _, m := range maps {
+		if m.Limit > m.Start && len(s.Mappings) < maxMappings {
+			s.Mappings = append(s.Mappings, Mapping{
+				Start: Addr(m.Start), Limit: Addr(m.Limit), Offset: Addr(m.Offset),
+				Path: m.Path, BuildID: m.BuildID, Virtual: m.Virtual,
+			})
+		}
+	}
+	if r.frames == nil {
+		r.frames = map[Addr][]Frame{}
+	}
+	r.addrs = r.addrs[:0]
+	p.Locations(func(i int, l profile.Location) {
+		addr := Addr(l.Address)
+		r.addrs = append(r.addrs, addr)
+		if !l.Named {
+			unnamed = true
+			return
+		}
+		frames, ok := r.frames[addr]
+		if !ok {
+			for _, f := range p.Frames(i) {
+				frames = append(frames, Frame(f))
+			}
+			r.frames[addr] = frames
+		}
+		symbol := Symbol{Addr: addr, Frames: frames, MadeUp: true}
+		if l.Mapping >= 0 {
+			symbol.Path, symbol.BuildID = maps[l.Mapping].Path, maps[l.Mapping].BuildID
+		}
+		s.Symbols = append(s.Symbols, symbol)
+	})
+	return unnamed
+}
+
+// profileRow adds a sample of a profile.
+func (d *Decoder) profileRow(stack []uint32, c profile.Counts) error {
+	d.scratch = d.scratch[:0]
+	for _, l := range stack {
+		d.scratch = append(d.scratch, d.profile.addrs[l])
+	}
+	id, _ := d.set.Intern(0, d.scratch)
+	d.add(Sample{Stack: StackID(id), Counts: Counts(c)})
+	if d.full {
+		return errors.New("it has more samples than any program writes")
+	}
+	return nil
+}
