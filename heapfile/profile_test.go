@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"runtime"
 	"runtime/pprof"
 	"slices"
 	"strings"
@@ -120,6 +121,7 @@ func oracle(t testing.TB, data []byte) []string {
 // TestGoHeapProfile: a profile of this process has the rows that google/pprof reads.
 func TestGoHeapProfile(t *testing.T) {
 	keep(100 << 10)
+	runtime.GC() // a profile shows the heap at the end of a cycle
 	data := goProfile(t, "heap")
 	s := read(t, string(data))
 	require.Equal(t, oracle(t, data), named(s))
