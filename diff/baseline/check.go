@@ -18,7 +18,7 @@ const (
 // Check returns an error if a number is out of range, so that comparisons would overflow.
 func (r *Run) Check() error {
 	m := &r.Meta
-	if m.Snapshots < 0 || m.Period < 0 || m.AbsentMax < 0 || !divisor(m.Span) || !divisor(m.Work) {
+	if m.Snapshots < 0 || m.Period < 0 || m.AbsentMax < 0 || m.Processes < 0 || !divisor(m.Span) || !divisor(m.Work) {
 		return errors.New("meta: a number is out of range")
 	}
 	if !r.Total.sane() || !r.Rest.sane() {

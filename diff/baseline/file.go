@@ -52,6 +52,7 @@ type meta struct {
 	Period    int64             `json:"period,omitempty"`
 	Snapshots int               `json:"snapshots"`
 	Span      float64           `json:"span_seconds,omitempty"`
+	Processes int               `json:"processes,omitempty"`
 	Work      float64           `json:"work,omitempty"`
 	HasAlloc  bool              `json:"has_alloc"`
 	AbsentMax int64             `json:"absent_max_bytes,omitempty"`
@@ -125,14 +126,14 @@ func documentOf(r *Run) *document {
 func metaOf(m Meta) meta {
 	return meta{
 		m.Recorded, m.Saved, m.Workload, m.Command, m.BuildID, m.Program, m.Format, m.Period,
-		m.Snapshots, m.Span, m.Work, m.HasAlloc, m.AbsentMax, m.Labels, m.Notes,
+		m.Snapshots, m.Span, m.Processes, m.Work, m.HasAlloc, m.AbsentMax, m.Labels, m.Notes,
 	}
 }
 
 func (m meta) meta(name string) Meta {
 	return Meta{
 		name, m.Recorded, m.Saved, m.Workload, m.Command, m.BuildID, m.Program, m.Format, m.Period,
-		m.Snapshots, m.Span, m.Work, m.HasAlloc, m.AbsentMax, m.Labels, m.Notes,
+		m.Snapshots, m.Span, m.Processes, m.Work, m.HasAlloc, m.AbsentMax, m.Labels, m.Notes,
 	}
 }
 

@@ -54,6 +54,9 @@ type Meta struct {
 	// and the last in seconds, 0 without a clock.
 	Snapshots int
 	Span      float64
+	// Processes is the number of processes that are added up; 0 means one. The other facts are those of
+	// the main one.
+	Processes int
 	// Work is the number of units of work that were done, such as requests; 0 if it is unknown.
 	Work float64
 	// HasAlloc reports whether the snapshots have cumulative counts.

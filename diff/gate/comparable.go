@@ -117,6 +117,7 @@ func (rs runs) caveats() (out []Note) {
 		out = append(out, Note{Kind: NoteFewBaselines, Count: len(rs.set)})
 	}
 	out = append(out, rs.otherProgram()...)
+	out = append(out, rs.otherProcesses()...)
 	out = append(out, rs.slopesOmitted()...)
 	out = append(out, rs.allocatedOmitted()...)
 	for _, r := range rs.all {
@@ -134,6 +135,17 @@ func (rs runs) otherProgram() []Note {
 	for _, r := range rs.earlier() {
 		if p := r.Meta.Program; p != current && p != "" && current != "" {
 			return []Note{{Kind: NoteOtherProgram, Run: r.Meta.Name, Text: p, Other: current}}
+		}
+	}
+	return nil
+}
+
+// otherProcesses is a note on the first run with another number of processes.
+func (rs runs) otherProcesses() []Note {
+	current := max(rs.current().Meta.Processes, 1)
+	for _, r := range rs.earlier() {
+		if n := max(r.Meta.Processes, 1); n != current {
+			return []Note{{Kind: NoteOtherProcesses, Run: r.Meta.Name, Count: n, Of: current}}
 		}
 	}
 	return nil

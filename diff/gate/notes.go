@@ -38,6 +38,8 @@ const (
 	NoteFewBaselines NoteKind = "few-baselines"
 	// NoteOtherProgram: Run ran the program Text, the current run ran Other.
 	NoteOtherProgram NoteKind = "other-program"
+	// NoteOtherProcesses: Run has Count processes, the current run has Of.
+	NoteOtherProcesses NoteKind = "other-processes"
 	// NoteNoClock: the current run has no clock, so that slopes are not compared.
 	NoteNoClock NoteKind = "no-clock"
 	// NoteSlopesOmitted: slopes are not compared with Count of Of earlier runs, because those

@@ -1,5 +1,5 @@
 // Package summary turns a series into the compact form that package baseline keeps and package gate
-// compares ([New]).
+// compares ([New]), and adds up the processes of a recording ([Pool]).
 //
 // The level of a site is the median of its bytes in use over the second half of the snapshots, by
 // time. A snapshot that truncation hides the site from counts as 0 there; Rest has what it hides.

@@ -70,6 +70,9 @@ type Recording struct {
 // ErrNothingKept is returned instead of an empty result, which would look like a passed check.
 var ErrNothingKept = errors.New("no stack is left")
 
+// visitor is called with each snapshot while it is read; may be nil.
+type visitor = func(*series.Snapshot) error
+
 // Find finds the snapshots at some paths, or in a bundle. The caller closes the recording.
 func (p *Pipeline) Find(paths []string) (*Recording, error) {
 	b, err := p.openBundle(paths)
@@ -98,7 +101,7 @@ func closeBundle(b *bundle.Bundle) error {
 }
 
 // Open opens the series of one process at some paths, or in a bundle. The caller closes it.
-func (p *Pipeline) Open(paths []string, o *Source, visit func(*series.Snapshot) error) (*Input, error) {
+func (p *Pipeline) Open(paths []string, o *Source, visit visitor) (*Input, error) {
 	r, err := p.Find(paths)
 	if err != nil {
 		return nil, err
@@ -111,7 +114,7 @@ func (p *Pipeline) Open(paths []string, o *Source, visit func(*series.Snapshot) 
 }
 
 // openOne opens the series of the process that is chosen, or most likely meant.
-func (p *Pipeline) openOne(r *Recording, o *Source, visit func(*series.Snapshot) error) (*Input, error) {
+func (p *Pipeline) openOne(r *Recording, o *Source, visit visitor) (*Input, error) {
 	s, err := p.reading(o, visit, r.OpenOne)
 	if err != nil {
 		return nil, err
@@ -121,25 +124,37 @@ func (p *Pipeline) openOne(r *Recording, o *Source, visit func(*series.Snapshot)
 	return &Input{Series: s, recording: r}, nil
 }
 
-// openProcess opens the series of one of several processes.
+// openProcess opens the series of one of several processes, which its notices name.
 func (p *Pipeline) openProcess(
 	r *Recording,
 	process int,
 	o *Source,
-	visit func(*series.Snapshot) error,
+	visit visitor,
 ) (*Input, error) {
 	s, err := p.reading(o, visit, func(so series.Options) (*series.Series, error) { return r.Open(process, so) })
 	if err != nil {
 		return nil, err
 	}
 	p.tellProblems(s.Problems, o.Strict)
+	p.tellWarningsOf(s, o.Strict)
 	return &Input{Series: s, recording: r}, nil
+}
+
+// mainFirst are the indices of the processes, that of the main one first.
+func (r *Recording) mainFirst() []int {
+	order := []int{r.Main}
+	for i := range r.Processes {
+		if i != r.Main {
+			order = append(order, i)
+		}
+	}
+	return order
 }
 
 // reading opens a series and shows the progress.
 func (p *Pipeline) reading(
 	o *Source,
-	visit func(*series.Snapshot) error,
+	visit visitor,
 	open func(series.Options) (*series.Series, error),
 ) (*series.Series, error) {
 	update, end := p.progress("reading snapshots")

@@ -77,13 +77,7 @@ type judgeAll struct {
 }
 
 func (j *judgeAll) run(ctx context.Context) (*growthreport.Report, error) {
-	if err := j.add(ctx, j.recording.Main); err != nil { // the first of equals makes the report
-		return nil, err
-	}
-	for i := range j.recording.Processes {
-		if i == j.recording.Main {
-			continue
-		}
+	for _, i := range j.recording.mainFirst() { // the first of equals makes the report
 		if err := j.add(ctx, i); err != nil {
 			return nil, err
 		}
@@ -99,8 +93,7 @@ func (j *judgeAll) run(ctx context.Context) (*growthreport.Report, error) {
 // add judges a process. One that has too few snapshots is not read, unless it is the main one.
 func (j *judgeAll) add(ctx context.Context, process int) error {
 	about := j.recording.Processes[process]
-	main := process == j.recording.Main
-	if about.Files < trend.MinPoints && !main {
+	if about.Files < trend.MinPoints && process != j.recording.Main {
 		j.all = append(j.all, growthreport.TooShort(about))
 		return nil
 	}
@@ -131,7 +124,6 @@ func (j *judgeAll) report(ctx context.Context, process int) (*growthreport.Repor
 	if err != nil {
 		return nil, err
 	}
-	j.tellWarningsOf(in.Series, j.Strict)
 	return j.judge(ctx, in, &columns, j.Judgement)
 }
 

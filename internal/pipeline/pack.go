@@ -60,11 +60,13 @@ func (p *Pipeline) collectProcess(
 	process int,
 	o *Source,
 ) error {
-	in, err := p.openProcess(r, process, o, nil)
+	open := func(so series.Options) (*series.Series, error) { return r.Open(process, so) }
+	s, err := p.reading(o, nil, open)
 	if err != nil {
 		return err
 	}
-	symbols, err := c.Add(ctx, in.Series)
+	p.tellProblems(s.Problems, o.Strict)
+	symbols, err := c.Add(ctx, s)
 	if err != nil {
 		return err
 	}

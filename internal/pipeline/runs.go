@@ -13,7 +13,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/summary"
-	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/symbolize/bundle"
 )
@@ -24,38 +24,77 @@ type Summary struct {
 	summary.Options
 }
 
-// Summarize returns the summary of the snapshots at some paths. Its name is that of the paths, and
-// the recorded command line is added to the options.
+// Summarize returns the summary of the snapshots at some paths: of the process that is chosen, else of
+// all processes. Its name is that of the paths, and the recorded command line is added to the options.
 func (p *Pipeline) Summarize(ctx context.Context, paths []string, o *Summary) (*baseline.Run, error) {
-	var columns sites.Collector
-	in, err := p.Open(paths, &o.Source, columns.Visit)
+	r, err := p.Find(paths)
 	if err != nil {
 		return nil, err
 	}
-	defer in.Close()
-	options := o.Options
-	options.Name = strings.Join(paths, " ")
-	if paths[0] != "-" {
-		options.Command = recordedCommand(in.Dir())
+	defer r.Close()
+	summarize := summarizing{p, o.Options, &o.Source}
+	summarize.options.Name = strings.Join(paths, " ")
+	if o.Process == "" && len(r.Processes) > 1 {
+		return summarize.all(ctx, r)
 	}
-	if err := p.Resolve(ctx, in, o.Symbols); err != nil {
+	return summarize.process(ctx, func(visit visitor) (*Input, error) { return p.openOne(r, &o.Source, visit) })
+}
+
+// summarizing is how a recording is summarized.
+type summarizing struct {
+	*Pipeline
+	options summary.Options
+	source  *Source
+}
+
+// all adds up the processes of a recording. It leaves out those with a single snapshot, and those whose
+// snapshots are not comparable with those of the main process.
+func (s summarizing) all(ctx context.Context, r *Recording) (*baseline.Run, error) {
+	s.tellProblems(r.Problems, s.source.Strict)
+	s.tellList(r.Warnings, s.source.Strict)
+	s.Pipeline = s.once()
+	var runs []*baseline.Run
+	for _, process := range r.mainFirst() {
+		if process != r.Main && r.Processes[process].Files < 2 {
+			continue
+		}
+		run, err := s.process(ctx, func(visit visitor) (*Input, error) { return s.openProcess(r, process, s.source, visit) })
+		var unusable *series.UnusableError
+		switch {
+		case errors.As(err, &unusable) && process != r.Main:
+			s.tellProblems(unusable.Problems, s.source.Strict)
+		case err != nil:
+			return nil, err
+		case len(runs) == 0 || runs[0].Meta.Format == run.Meta.Format && runs[0].Meta.Period == run.Meta.Period:
+			runs = append(runs, run)
+		}
+	}
+	pooled := summary.Pool(runs)
+	if left := len(r.Processes) - len(runs); len(runs) > 1 || left > 0 {
+		pooled.Meta.Notes = append(pooled.Meta.Notes, growthreport.PooledNote(len(runs), left))
+	}
+	return pooled, nil
+}
+
+// process summarizes one process.
+func (s summarizing) process(ctx context.Context, open func(visitor) (*Input, error)) (*baseline.Run, error) {
+	var columns sites.Collector
+	in, err := open(columns.Visit)
+	if err != nil {
 		return nil, err
 	}
-	run, err := summary.New(in.Series, in.Symbols, &columns, options)
+	if m := in.Manifest; m != nil && m.Recording != nil {
+		s.options.Command = m.Recording.Command
+	}
+	if err := s.Resolve(ctx, in, s.source.Symbols); err != nil {
+		return nil, err
+	}
+	run, err := summary.New(in.Series, in.Symbols, &columns, s.options)
 	if err != nil {
 		return nil, err
 	}
 	run.Meta.Notes = growthreport.RangeNotes(sites.JudgedRange(in.Series, 0, 0))
 	return run, nil
-}
-
-// recordedCommand returns the recorded command line, or nil if there is none.
-func recordedCommand(dir string) []string {
-	m, err := manifest.Load(dir)
-	if err != nil || m == nil || m.Recording == nil {
-		return nil // opening the series has reported the error
-	}
-	return m.Recording.Command
 }
 
 // ReadRun returns the run at a path: the file of a baseline, or snapshots.

@@ -55,7 +55,7 @@ func (p *Plan) Describe() []string {
 func (o Outcome) String() string {
 	of := fmt.Sprintf("process %d", o.Main)
 	if o.Processes > 1 {
-		of = fmt.Sprintf("%d processes, most of them of process %d", o.Processes, o.Main)
+		of = fmt.Sprintf("%d processes", o.Processes)
 	}
 	return units.Count(o.Snapshots, "snapshot") + " of " + of
 }

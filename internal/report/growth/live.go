@@ -170,8 +170,8 @@ func (l *Live) top(now time.Time) []ScreenLine {
 	if p := l.Series.Process; p.PID != 0 {
 		who += " · " + p.Title()
 	}
-	if n := len(l.Series.Others); n > 0 {
-		who += fmt.Sprintf(" · the worst of %d processes", n+1)
+	if n := len(l.judged()); n > 1 {
+		who += fmt.Sprintf(" · the worst of %d processes", n)
 	}
 	ago := ""
 	if age := now.Sub(l.lastTime()); age >= 0 && age < 1000*time.Hour {

@@ -79,6 +79,15 @@ func RangeNotes(r sites.Range) (notes []string) {
 	return notes
 }
 
+// PooledNote is the number of processes that are added up, and of those that are left out.
+func PooledNote(pooled, left int) string {
+	note := "the memory of " + units.CountOf(pooled, "process", "processes") + " is added up"
+	if left > 0 {
+		note += fmt.Sprintf("; %d left out, with too few snapshots or of another kind", left)
+	}
+	return note
+}
+
 // noteText returns a note as text.
 func noteText(n growth.Note) string {
 	switch n.Kind {
@@ -127,6 +136,9 @@ const leastUnlisted = 128 << 10
 func (g *Report) Notes() []string {
 	r := g.Result
 	out := append([]string{}, RangeNotes(r.Range)...)
+	if note := g.notJudgedNote(); note != "" {
+		out = append(out, note)
+	}
 	for _, n := range r.Notes {
 		out = append(out, noteText(n))
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
@@ -34,7 +35,8 @@ type Process struct {
 	// Shown reports whether the rest of the report is about this process.
 	Shown bool
 
-	tooShort bool // or not judged for another reason
+	// notJudged is the reason why the process was not judged, as text.
+	notJudged string
 }
 
 // Heap is the size of a heap in bytes, its growth, and the rate of its growth.
@@ -53,13 +55,16 @@ func (g *Report) Judged() Process {
 	unit, factor := g.RateUnit()
 	p := Process{
 		Process: g.Series.Process, Verdict: r.Verdict, Why: Reason(r),
-		Leaks: r.Leaks + r.LeakingCauses, Suspects: r.Suspects, tooShort: r.Why == growth.TooFewSnapshots,
+		Leaks: r.Leaks + r.LeakingCauses, Suspects: r.Suspects,
 		Heap: &Heap{
 			Now: r.LastHeap, Gained: r.LastHeap - r.FirstHeap,
 			Rate: text.Finite(r.Total.Slope * factor), RatePer: unit, PerHour: g.perHour(r.Total.Slope),
 		},
 	}
 	p.Files = len(g.Series.Heads)
+	if r.Why == growth.TooFewSnapshots {
+		p.notJudged = tooShort
+	}
 	if r.RSS != nil {
 		rss := r.LastRSS
 		p.Heap.RSS = &rss
@@ -75,16 +80,15 @@ func (g *Report) Judged() Process {
 	return p
 }
 
-// TooShort returns the verdict on a process that wrote too few snapshots to be judged.
-func TooShort(p series.Process) Process {
-	r := growth.Result{Verdict: growth.VerdictUndecided, Why: growth.TooFewSnapshots}
-	r.Last = p.Files - 1
-	return NotJudged(p, Reason(&r))
-}
+// tooShort is why a process with too few snapshots is not judged.
+var tooShort = fmt.Sprintf("fewer than %d snapshots", trend.MinPoints)
 
-// NotJudged returns the row of a process that was not judged for a reason.
+// TooShort is a process that wrote too few snapshots to be judged.
+func TooShort(p series.Process) Process { return NotJudged(p, tooShort) }
+
+// NotJudged is a process that was not judged, for a reason.
 func NotJudged(p series.Process, why string) Process {
-	return Process{Process: p, Verdict: growth.VerdictUndecided, Why: why, tooShort: true}
+	return Process{Process: p, Verdict: growth.VerdictUndecided, Why: why, notJudged: why}
 }
 
 // Worse compares two processes. A leak is worse than missing data, which is worse than no leak; then
@@ -101,7 +105,7 @@ func Worse(p, q *Process) int {
 
 func (p *Process) severity() int {
 	switch {
-	case p.tooShort:
+	case p.notJudged != "":
 		return 0
 	case p.Verdict == growth.VerdictNoLeak:
 		return 1
@@ -111,26 +115,30 @@ func (p *Process) severity() int {
 	return 3
 }
 
-// several reports whether the recording has several processes.
-func (g *Report) several() bool { return len(g.Processes) > 1 }
+// judged are the processes that have a verdict, or only miss data.
+func (g *Report) judged() (out []Process) {
+	for _, p := range g.Processes {
+		if p.notJudged == "" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
 
 // among is the process of the report among several: its name, and how many have the same verdict. It
-// is empty if there is only one.
+// is empty if only one was judged.
 func (g *Report) among() string {
-	if !g.several() {
+	all := g.judged()
+	if len(all) < 2 {
 		return ""
 	}
-	alike, name := 0, ""
-	for i := range g.Processes {
-		p := &g.Processes[i]
-		if p.Verdict == g.Result.Verdict {
+	alike := 0
+	for i := range all {
+		if all[i].Verdict == g.Result.Verdict {
 			alike++
 		}
-		if p.Shown {
-			name = text.Clean(p.Name())
-		}
 	}
-	of := units.CountOf(len(g.Processes), "process", "processes")
+	name, of := text.Clean(g.Series.Process.Name()), units.CountOf(len(all), "process", "processes")
 	switch g.Result.Verdict {
 	case growth.VerdictLeak:
 		return fmt.Sprintf("process %s (%d of %s %s)", name, alike, of, plural(alike, "leaks", "leak"))
@@ -138,6 +146,33 @@ func (g *Report) among() string {
 		return fmt.Sprintf("process %s (%d of %s %s undecided)", name, alike, of, plural(alike, "is", "are"))
 	}
 	return "none of " + of + " leaks"
+}
+
+// notJudgedNote is the number of processes that were not judged, and why; empty if there are none
+// besides that of the report.
+func (g *Report) notJudgedNote() string {
+	count, reasons := map[string]int{}, []string{}
+	for i := range g.Processes {
+		p := &g.Processes[i]
+		if p.notJudged == "" || p.Shown {
+			continue
+		}
+		if count[p.notJudged]++; count[p.notJudged] == 1 {
+			reasons = append(reasons, p.notJudged)
+		}
+	}
+	if len(reasons) == 0 {
+		return ""
+	}
+	all := 0
+	for i, why := range reasons {
+		all += count[why]
+		if len(reasons) > 1 {
+			reasons[i] += fmt.Sprintf(" (%d)", count[why])
+		}
+	}
+	return fmt.Sprintf("%s %s not judged: %s", units.CountOf(all, "more process", "more processes"),
+		plural(all, "was", "were"), strings.Join(reasons, ", "))
 }
 
 func plural(n int, one, many string) string {
@@ -159,14 +194,16 @@ type ProcessRow struct {
 	Site string
 }
 
-// ProcessRows are the rows of the table of processes, worst first; none if there is only one process.
+// ProcessRows are the rows of the table of the judged processes, worst first; none if there is only
+// one.
 func (g *Report) ProcessRows() (rows []ProcessRow) {
-	if !g.several() {
+	all := g.judged()
+	if len(all) < 2 {
 		return nil
 	}
 	unit, _ := g.RateUnit()
-	for i := range g.Processes {
-		p := &g.Processes[i]
+	for i := range all {
+		p := &all[i]
 		row := ProcessRow{
 			Name: text.Clean(p.Name()), Command: p.CommandLine(), Verdict: string(p.Verdict), Label: string(p.Verdict),
 			Snapshots: p.Files, Growth: "-", Rate: "-", Now: "-", Site: p.Site,

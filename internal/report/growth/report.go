@@ -88,9 +88,9 @@ func (g *Report) sites() *siteview.Describer {
 func (g *Report) Text(w io.Writer) error {
 	p := &text.Printer{W: w}
 	p.Linef("%s", g.headline())
-	if g.several() {
+	if table := g.processTable(g.Top); table != nil {
 		p.Linef("")
-		for _, line := range g.processTable(g.Top) {
+		for _, line := range table {
 			p.Linef("%s", line)
 		}
 		p.Linef("")
