@@ -90,6 +90,9 @@ func (p *Process) fileName(s shot) string {
 	if p.Mode.format == jemalloc {
 		return fmt.Sprintf("jeprof.%d.%d.m%d.heap", processID, s.seq, s.seq)
 	}
+	if p.Mode.format == pprof {
+		return fmt.Sprintf("heap.%04d.pb", s.seq)
+	}
 	return fmt.Sprintf("profile_%d.%04d.heap", processID, s.seq)
 }
 
@@ -108,6 +111,8 @@ func (p *Process) text(s shot, texts []string) string {
 		return p.heapV2(s, texts)
 	case builtin:
 		return p.builtin(s, texts)
+	case pprof:
+		return p.pprof(s)
 	}
 	text, _ := p.heapProfile(s, texts)
 	return text
@@ -224,18 +229,22 @@ func (p *Process) builtin(s shot, texts []string) string {
 	var total memory.Point
 	var lines strings.Builder
 	for u, text := range texts {
-		e := estimate(s.image.classes[u][s.mark])
-		r := memory.Point{
-			Live: int64(math.Round(e.objects)), Bytes: int64(math.Round(e.bytes)),
-			Allocs: int64(math.Round(e.allocs)), AllocBytes: int64(math.Round(e.allocBytes)),
-		}
-		if r.Allocs > 0 {
+		if r := p.scaled(u, s); r.Allocs > 0 {
 			fmt.Fprintf(&lines, "%6d: %8d [%6d: %8d] @%s\n", r.Live, r.Bytes, r.Allocs, r.AllocBytes, text)
 			total = total.Add(r)
 		}
 	}
 	header := fmt.Sprintf("heap profile: %6d: %8d [%6d: %8d] @ heapprofile/%d\n", total.Live, total.Bytes, total.Allocs, total.AllocBytes, builtinPeriod)
 	return header + lines.String() + "\n" + p.maps(s.image)
+}
+
+// scaled returns the counts of a unit in a snapshot of samples that are scaled.
+func (p *Process) scaled(unit int, s shot) memory.Point {
+	e := estimate(p.classes(unit, s))
+	return memory.Point{
+		Live: int64(math.Round(e.objects)), Bytes: int64(math.Round(e.bytes)),
+		Allocs: int64(math.Round(e.allocs)), AllocBytes: int64(math.Round(e.allocBytes)),
+	}
 }
 
 // estimates holds jemalloc's unbiased counters of a stack (prof_tctx_t): each sampled object counts

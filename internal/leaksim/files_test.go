@@ -278,7 +278,7 @@ func TestHighWater(t *testing.T) {
 // addresses and events do not.
 func TestRestartedImagesAreTheSameProgram(t *testing.T) {
 	testutil.NoRace(t)
-	p := Simulate(7, 12, false)
+	p := Simulate(7, 12, Plain)
 	require.Equal(t, "restarted", p.Mode.name)
 	a, b := p.images[0], p.images[1]
 	require.Equal(t, len(a.sites), len(b.sites))
@@ -359,7 +359,7 @@ func TestCurves(t *testing.T) {
 // TestWideFunctions checks that in a wide population some functions have two behaviours, and
 // harmless ones do not leak.
 func TestWideFunctions(t *testing.T) {
-	p := Simulate(7, 8, true)
+	p := Simulate(7, 8, Wide)
 	im := p.images[0]
 	last, other := im.grid.Steps()-1, 0
 	for i := range im.sites {

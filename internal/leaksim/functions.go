@@ -87,8 +87,8 @@ func (p *Process) seen(s *site, sh shot, hidden map[int]bool) (e estimates) {
 			objects, size := shown(est.objects, est.bytes)
 			allocs, allocBytes := shown(est.allocs, est.allocBytes)
 			e.add(estimates{objects, size, allocs, allocBytes})
-		case p.Mode.format == heapV2, p.Mode.format == builtin:
-			e.add(estimate(sh.image.classes[unit][sh.mark]))
+		case p.Mode.format == heapV2, p.Mode.format == builtin, p.Mode.format == pprof:
+			e.add(estimate(p.classes(unit, sh)))
 		default:
 			q := sh.image.history[unit][sh.step]
 			e.add(estimates{float64(q.Live), float64(q.Bytes), float64(q.Allocs), float64(q.AllocBytes)})

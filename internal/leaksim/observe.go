@@ -15,7 +15,7 @@ import (
 type shot struct {
 	image *image
 	step  int
-	mark  int // index in image.marks
+	mark  int // index in image.marks of the state that the snapshot shows
 	seq   int // sequence number in the file name
 	time  time.Time
 	exit  bool          // taken when the process exits
@@ -57,10 +57,10 @@ func (p *Process) shots() []shot {
 		if im.exits {
 			steps = append(steps, im.grid.Steps())
 		}
-		for mark, step := range steps {
+		for _, step := range steps {
 			elapsed := p.life.wallAt(im.before+step)*p.seconds + 0.05*rng.Float64()
 			out = append(out, shot{
-				image: im, step: step, mark: mark, exit: step == im.grid.Steps(),
+				image: im, step: step, mark: im.markOf(p.shownAt(im, step)), exit: step == im.grid.Steps(),
 				time: begin.Add(time.Duration(elapsed * 1e9)),
 				cpu:  time.Duration(used[min(im.before+step, len(used)-1)] * p.seconds * 1e9),
 			})

@@ -20,6 +20,7 @@ type Mode struct {
 	missing   float64 // share of the snapshots that are missing
 	Truncated bool    // the process has more stacks than gperftools ≤2.15 can write
 	copied    bool    // the files were copied without their times
+	collector collector
 }
 
 type format uint8
@@ -29,6 +30,7 @@ const (
 	heapV2                    // gperftools' sampled heap
 	jemalloc
 	builtin // heaplapse's own engine: samples, written as scaled counts in the format of gperftools
+	pprof   // a runtime with garbage collection: samples, written as scaled counts in pprof's format
 )
 
 type trigger uint8
@@ -85,7 +87,8 @@ type image struct {
 	exits   bool    // has one more step, the exit
 	sites   []site
 	history [][]memory.Point   // by unit and step
-	marks   []int              // steps for which classes are stored
+	marks   []int              // steps for which classes are stored, in order
+	cycles  []int              // steps at which garbage is collected, in order, if Mode.collector
 	classes [][][]memory.Class // by unit and mark
 	base    uint64             // address at which the program is mapped
 }
@@ -107,8 +110,21 @@ type Process struct {
 	life      life
 	leakShare float64 // share of the functions that leak
 	pick      func(*rand.Rand, float64) behaviour.Behaviour
-	Wide      bool // functions may have a second behaviour, see combined.go
+	Population
 }
+
+// Population selects what the processes of the seeds are like.
+type Population string
+
+// Populations.
+const (
+	// Plain is the population that the benchmark reports first.
+	Plain Population = "plain"
+	// Wide is one in which functions may have a second behaviour, see combined.go.
+	Wide Population = "wide"
+	// Collected is one of runtimes with garbage collection, which write their profiles themselves.
+	Collected Population = "collected"
+)
 
 // Streams of random numbers, one for each purpose. The index of an image, file or site is added to
 // some of them.
@@ -124,6 +140,8 @@ const (
 	streamChaos
 	streamUnits
 	streamLife
+	streamCycles
+	streamGarbage
 )
 
 const (
@@ -134,15 +152,17 @@ const (
 	cleanShare = 0.25
 )
 
-// Simulate simulates the process of a seed with the given number of snapshots. wide selects the
-// wide population, in which functions may have a second behaviour.
-func Simulate(seed uint64, snapshots int, wide bool) *Process {
+// Simulate simulates the process of a seed with the given number of snapshots.
+func Simulate(seed uint64, snapshots int, population Population) *Process {
 	all := modes()
+	if population == Collected {
+		all = collectedModes()
+	}
 	p := &Process{
 		seed: seed, snapshots: snapshots, Mode: all[seed%uint64(len(all))],
-		pick: behaviour.Mixture, Wide: wide, eventful: true,
+		pick: behaviour.Mixture, Population: population, eventful: true,
 	}
-	if wide {
+	if population == Wide {
 		p.pick = behaviour.WideMixture
 	}
 	p.simulate(150, 300)
@@ -204,10 +224,8 @@ func (p *Process) run(id uint64, k int, g behaviour.Grid, sites int) *image {
 	p.program = program.NewProgram(random.New(id, streamProgram))
 	im.sites = p.drawSites(random.New(id, streamParams), random.New(id, streamChaos+uint64(k)), g, im.before, sites)
 	if p.Mode.period > 0 {
-		im.marks = p.timerSteps(im)
-		if im.exits {
-			im.marks = append(im.marks, g.Steps())
-		}
+		im.cycles = p.drawCycles(random.New(id, streamCycles+uint64(k)), im)
+		im.marks = p.marksOf(im)
 	}
 	for s := range im.sites {
 		im.runSite(&im.sites[s], random.New(id, streamUnits+uint64(k)<<16+uint64(s)), p.Mode.period)
@@ -227,7 +245,7 @@ func (p *Process) drawSites(params, chaos *rand.Rand, g behaviour.Grid, before, 
 		b := p.pick(params, p.leakShare)
 		d := behaviour.NewDraw(params, chaos, g, sc, b.Leak)
 		plans := b.Plans(d)
-		if p.Wide {
+		if p.Population == Wide {
 			plans = behaviour.WithSecond(d, b, plans)
 		}
 		plans = behaviour.WithStartUp(d, b, plans)

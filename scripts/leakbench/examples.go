@@ -18,20 +18,14 @@ import (
 type example struct {
 	leak bool
 	// large reports whether it grew enough to be called a leak or a suspect.
-	large            bool
-	seed             uint64
-	snapshots        int
-	population, mode string
-	behaviour        string
-	features         trend.Features
-	confidence       float64
+	large           bool
+	seed            uint64
+	snapshots       int
+	population      leaksim.Population
+	mode, behaviour string
+	features        trend.Features
+	confidence      float64
 }
-
-// populations are the names of the two populations in a file of examples.
-const (
-	plainPopulation = "plain"
-	widePopulation  = "wide"
-)
 
 // examplesOf returns an example for each function, except excluded ones.
 func examplesOf(all []outcome) []example {
@@ -43,10 +37,7 @@ func examplesOf(all []outcome) []example {
 		}
 		e := example{
 			leak: o.Verdict == leaksim.IsLeak, large: o.large, seed: o.Seed, snapshots: o.Snapshots,
-			population: plainPopulation, mode: o.Mode, behaviour: o.Behaviour, features: o.features, confidence: o.confidence,
-		}
-		if o.wide {
-			e.population = widePopulation
+			population: o.population, mode: o.Mode, behaviour: o.Behaviour, features: o.features, confidence: o.confidence,
 		}
 		out = append(out, e)
 	}
@@ -116,7 +107,7 @@ func parseExample(fields []string) (e example, err error) {
 	e.leak, e.large = fields[0] == "1", fields[1] == "1"
 	e.seed, errs[0] = strconv.ParseUint(fields[2], 10, 64)
 	e.snapshots, errs[1] = strconv.Atoi(fields[3])
-	e.population, e.mode, e.behaviour = fields[4], fields[5], fields[6]
+	e.population, e.mode, e.behaviour = leaksim.Population(fields[4]), fields[5], fields[6]
 	for i, text := range fields[exampleColumns:] {
 		if e.features[i], err = strconv.ParseFloat(text, 64); err != nil {
 			return e, err

@@ -21,7 +21,7 @@ import (
 type outcome struct {
 	leaksim.Function
 	finding
-	wide bool // of the wide population
+	population leaksim.Population
 	// verdict, why and chance are those of the whole process.
 	verdict growth.SeriesVerdict
 	why     growth.Reason
@@ -40,8 +40,8 @@ type finding struct {
 }
 
 // examine simulates a process, writes it to dir and runs the detector on the files.
-func examine(seed uint64, snapshots int, wide bool, dir string) ([]outcome, error) {
-	p := leaksim.Simulate(seed, snapshots, wide)
+func examine(seed uint64, snapshots int, population leaksim.Population, dir string) ([]outcome, error) {
+	p := leaksim.Simulate(seed, snapshots, population)
 	if err := p.Write(dir); err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func examine(seed uint64, snapshots int, wide bool, dir string) ([]outcome, erro
 	}
 	var out []outcome
 	for _, f := range p.Functions() {
-		out = append(out, outcome{Function: f, finding: found[f.Name], wide: wide})
+		out = append(out, outcome{Function: f, finding: found[f.Name], population: population})
 		delete(found, f.Name)
 	}
 	for name := range found {
@@ -135,7 +135,7 @@ func dustOutcomes(p *leaksim.Process, found map[string]finding) []outcome {
 	var out []outcome
 	for _, name := range p.DustNames {
 		if f, ok := found[name]; ok {
-			out = append(out, outcome{Function: p.DustFunction(name), finding: f, wide: p.Wide})
+			out = append(out, outcome{Function: p.DustFunction(name), finding: f, population: p.Population})
 		}
 	}
 	return out
@@ -143,18 +143,18 @@ func dustOutcomes(p *leaksim.Process, found map[string]finding) []outcome {
 
 // inScratch calls examine with a temporary directory or, if keep is set, with a directory below
 // keep.
-func inScratch(seed uint64, snapshots int, wide bool, keep string) ([]outcome, error) {
+func inScratch(seed uint64, snapshots int, population leaksim.Population, keep string) ([]outcome, error) {
 	if keep != "" {
 		name := "seed"
-		if wide {
-			name = "wide"
+		if population != leaksim.Plain {
+			name = string(population)
 		}
-		return examine(seed, snapshots, wide, filepath.Join(keep, fmt.Sprintf("%s%d-%d", name, seed, snapshots)))
+		return examine(seed, snapshots, population, filepath.Join(keep, fmt.Sprintf("%s%d-%d", name, seed, snapshots)))
 	}
 	dir, err := os.MkdirTemp("", "leakbench")
 	if err != nil {
 		return nil, err
 	}
-	out, err := examine(seed, snapshots, wide, dir)
+	out, err := examine(seed, snapshots, population, dir)
 	return out, errors.Join(err, os.RemoveAll(dir))
 }

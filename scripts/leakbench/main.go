@@ -13,6 +13,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"runtime"
 	"slices"
@@ -38,6 +39,8 @@ func main() {
 		"write precision and recall of each kind of recording by the least confidence of a leak; with -examples, for the examples in that file, without a simulation")
 	flag.StringVar(&o.wideSeeds, "wide-seeds", "",
 		"`SEEDS` of additional processes whose functions may have a second behaviour (the wide population)")
+	flag.StringVar(&o.collectedSeeds, "collected-seeds", "",
+		"`SEEDS` of additional processes whose runtimes collect garbage and write pprof profiles")
 	flag.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "`NUMBER` of processes to simulate at the same time")
 	flag.Parse()
 	if err := run(o); err != nil {
@@ -47,10 +50,11 @@ func main() {
 }
 
 type options struct {
-	seeds, wideSeeds, peerSeeds, snapshots string
-	out, csv, dump, examples               string
-	thresholds                             bool
-	jobs                                   int
+	seeds, wideSeeds, collectedSeeds string
+	peerSeeds, snapshots             string
+	out, csv, dump, examples         string
+	thresholds                       bool
+	jobs                             int
 }
 
 func run(o options) error {
@@ -68,15 +72,17 @@ func run(o options) error {
 	if slices.Min(lengths) < 2 || slices.Max(lengths) > behaviour.StepsPerSpan/2 {
 		return fmt.Errorf("-snapshots %s: want 2 to %d", o.snapshots, behaviour.StepsPerSpan/2)
 	}
-	plain, err := o.judge(o.seeds, lengths, false)
+	all, err := o.judge(o.seeds, lengths, leaksim.Plain)
 	if err != nil {
 		return err
 	}
-	wide, err := o.judge(o.wideSeeds, lengths, true)
-	if err != nil {
-		return err
+	for population, seeds := range o.more() {
+		found, err := o.judge(seeds, lengths, population)
+		if err != nil {
+			return err
+		}
+		all = append(all, found...)
 	}
-	all := append(plain, wide...)
 	training, err := train(o, lengths)
 	if err != nil {
 		return err
@@ -93,8 +99,20 @@ func run(o options) error {
 	return writeFile(o.out, func(w io.Writer) { writeTables(w, o, all, training) })
 }
 
+// more returns the seeds of the populations other than the plain one, if there are any, in their order.
+func (o *options) more() iter.Seq2[leaksim.Population, string] {
+	return func(yield func(leaksim.Population, string) bool) {
+		if o.wideSeeds != "" && !yield(leaksim.Wide, o.wideSeeds) {
+			return
+		}
+		if o.collectedSeeds != "" {
+			yield(leaksim.Collected, o.collectedSeeds)
+		}
+	}
+}
+
 // judge simulates processes and runs the detector on them.
-func (o *options) judge(seeds string, lengths []uint64, wide bool) ([]outcome, error) {
+func (o *options) judge(seeds string, lengths []uint64, population leaksim.Population) ([]outcome, error) {
 	if seeds == "" {
 		return nil, nil
 	}
@@ -103,7 +121,7 @@ func (o *options) judge(seeds string, lengths []uint64, wide bool) ([]outcome, e
 		return nil, err
 	}
 	return forAll(list, lengths, o.jobs, func(seed uint64, snapshots int) ([]outcome, error) {
-		return inScratch(seed, snapshots, wide, o.dump)
+		return inScratch(seed, snapshots, population, o.dump)
 	})
 }
 
@@ -138,7 +156,7 @@ func train(o options, lengths []uint64) ([]outcome, error) {
 	}
 	return forAll(seeds, lengths, o.jobs, func(seed uint64, snapshots int) ([]outcome, error) {
 		var out []outcome
-		for _, f := range leaksim.Simulate(seed, snapshots, false).Functions() {
+		for _, f := range leaksim.Simulate(seed, snapshots, leaksim.Plain).Functions() {
 			out = append(out, outcome{Function: f})
 		}
 		return out, nil

@@ -49,8 +49,14 @@ func count(all []outcome, called func(*outcome) bool) (s score) {
 func byDetector(o *outcome) bool { return o.called }
 
 // processOf returns the identity of the process of a function.
-func processOf(o *outcome) [3]uint64 {
-	return [3]uint64{o.Seed, uint64(o.Snapshots), uint64(bit(o.wide))}
+func processOf(o *outcome) process {
+	return process{o.Seed, o.Snapshots, o.population}
+}
+
+type process struct {
+	seed       uint64
+	snapshots  int
+	population leaksim.Population
 }
 
 // interval is a 95 % interval.

@@ -18,8 +18,8 @@ import (
 // writeTables writes all results as Markdown.
 func writeTables(w io.Writer, o options, all, training []outcome) {
 	seeds := o.seeds
-	if o.wideSeeds != "" {
-		seeds = strings.TrimPrefix(seeds+" and "+o.wideSeeds+" of the wide population", " and ")
+	for population, more := range o.more() {
+		seeds = strings.TrimPrefix(seeds+" and "+more+" of the "+string(population)+" population", " and ")
 	}
 	fmt.Fprintf(w, "Seeds %s, snapshots %s: %s.\n\n", seeds, o.snapshots, census(all))
 	writeScores(w, all)
@@ -54,7 +54,9 @@ func writeScores(w io.Writer, all []outcome) {
 	scoreRows(w, all, func(o *outcome) string { return o.Mode })
 	scoreRows(w, all, func(o *outcome) string { return "process: " + o.Life })
 	scoreRows(w, all, func(o *outcome) string {
-		return map[bool]string{false: "one behaviour", true: "wide population"}[o.wide]
+		return map[leaksim.Population]string{
+			leaksim.Plain: "one behaviour", leaksim.Wide: "wide population", leaksim.Collected: "garbage collection",
+		}[o.population]
 	})
 	precision, recall := intervals(all)
 	fmt.Fprintf(w, "\n95 %% intervals (bootstrap over processes): precision %.2f to %.2f, recall %.2f to %.2f.\n",

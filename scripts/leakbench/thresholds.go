@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/internal/leaksim"
 )
 
 // kind is a kind of input, for which a threshold could be chosen.
@@ -18,11 +19,15 @@ type kind struct {
 
 // kinds are the kinds of input: what was recorded, then how many snapshots there are.
 func kinds() []kind {
-	sampled := func(e *example) bool { return slices.Contains([]string{"jemalloc", "heap_v2"}, e.mode) }
-	counted := func(e *example) bool { return slices.Contains([]string{"jemalloc-accum", "builtin"}, e.mode) }
+	sampled := func(e *example) bool { return slices.Contains([]string{"jemalloc", "heap_v2", "v8"}, e.mode) }
+	counted := func(e *example) bool {
+		return slices.Contains([]string{"jemalloc-accum", "builtin", "go", "go-lagging"}, e.mode)
+	}
 	high := func(e *example) bool { return e.mode == "high-water" }
 	exact := func(e *example) bool { return !sampled(e) && !counted(e) && !high(e) }
-	plain := func(e *example) bool { return e.population == plainPopulation }
+	of := func(p leaksim.Population) func(*example) bool {
+		return func(e *example) bool { return e.population == p }
+	}
 	list := []kind{
 		{"all", func(*example) bool { return true }},
 		{"exact counts", exact},
@@ -34,8 +39,9 @@ func kinds() []kind {
 		list = append(list, kind{strconv.Itoa(n) + " snapshots", func(e *example) bool { return e.snapshots == n }})
 	}
 	return append(list,
-		kind{"one behaviour", plain},
-		kind{"wide population", func(e *example) bool { return !plain(e) }},
+		kind{"one behaviour", of(leaksim.Plain)},
+		kind{"wide population", of(leaksim.Wide)},
+		kind{"garbage collection", of(leaksim.Collected)},
 	)
 }
 

@@ -14,7 +14,7 @@ import (
 
 // TestExamplesAreReadAsWritten: with the confidence that the detector gave them.
 func TestExamplesAreReadAsWritten(t *testing.T) {
-	all, err := inScratch(3, 8, true, "")
+	all, err := inScratch(3, 8, leaksim.Wide, "")
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "examples.txt")
 	f, err := os.Create(path)
@@ -32,7 +32,7 @@ func TestExamplesAreReadAsWritten(t *testing.T) {
 		g := got[k]
 		k++
 		require.InDelta(t, e.confidence, g.confidence, 0.02, "the features are rounded")
-		require.Equal(t, widePopulation, g.population)
+		require.Equal(t, leaksim.Wide, g.population)
 		require.Equal(t, []any{e.leak, e.large, e.seed, e.snapshots, e.mode, e.behaviour},
 			[]any{g.leak, g.large, g.seed, g.snapshots, g.mode, g.behaviour})
 	}
@@ -51,7 +51,7 @@ func TestExamplesAreReadAsWritten(t *testing.T) {
 // TestThresholds counts examples by hand.
 func TestThresholds(t *testing.T) {
 	e := func(leak, large bool, confidence float64) example {
-		return example{leak: leak, large: large, confidence: confidence, snapshots: 24, mode: "timer", population: plainPopulation}
+		return example{leak: leak, large: large, confidence: confidence, snapshots: 24, mode: "timer", population: leaksim.Plain}
 	}
 	list := []example{e(true, true, 0.9), e(true, true, 0.55), e(true, false, 0.99), e(false, true, 0.6), e(false, false, 1), e(false, true, 0.1)}
 	require.Equal(t, score{right: 2, wrong: 1, missed: 1}, countAt(list, 0.5))
@@ -67,7 +67,7 @@ func TestThresholds(t *testing.T) {
 func TestLivesAreTold(t *testing.T) {
 	seen := map[string]bool{}
 	for seed := range uint64(12) {
-		seen[leaksim.Simulate(16*seed, 2, false).Functions()[0].Life] = true
+		seen[leaksim.Simulate(16*seed, 2, leaksim.Plain).Functions()[0].Life] = true
 	}
 	require.Greater(t, len(seen), 2, "%v", seen)
 }
