@@ -18,6 +18,8 @@ func TestClasses(t *testing.T) {
 			"std::allocator_traits<std::allocator<int> >::allocate", "std::__new_allocator<char>::allocate",
 			"__gnu_cxx::new_allocator<int>::allocate", "__rust_alloc", "alloc::raw_vec::finish_grow", "g_malloc", "CRYPTO_malloc",
 			"PyObject_Malloc", "_PyObject_GC_NewVar", "PyType_GenericAlloc", "npy_alloc_cache", "node::UncheckedMalloc",
+			"runtime.mallocgc", "runtime.mallocgcSmallNoscan", "runtime.makeslice", "runtime.mapassign_faststr", "runtime.gopark", "runtime.chanrecv1",
+			"internal/runtime/maps.(*Map).growToTable", "internal/runtime/maps.newarray", "reflect.growslice",
 			"Eigen::internal::aligned_malloc", "c10::alloc_cpu", "tsl::port::AlignedMalloc",
 			"tensorflow::Tensor::FromProto", "tensorflow::(anonymous namespace)::FromProtoField<float>", "tensorflow::core::Arena::Arena",
 			"tensorflow::OpKernelContext::allocate_output", "tensorflow::ThreadPoolDevice::MakeTensorFromProto",
@@ -33,15 +35,20 @@ func TestClasses(t *testing.T) {
 			"PyObject_Call", "_PyObject_MakeTpCall", "ffi_call", "Builtins_InterpreterEntryTrampoline",
 			"v8::internal::Builtin_HandleApiCall", "uv_run", "node::Buffer::New", "tp_new_wrapper",
 			"google::protobuf::MessageLite::CopyConstruct", "tensorflow::TensorProto::MergeImpl", "tensorflow::NodeDef::NodeDef", "shop::Order::MergeImpl",
-			"runtime.mallocgc", "internal/sync.(*HashTrieMap[...]).Swap", "strings.(*Builder).grow", "bytes.growSlice", "encoding/json.Unmarshal", "maps.Copy[...]",
+			"tokio::runtime::task::core::Cell<T,S>::new", "lru::LruCache<K,V>::put", "runtime.malg", "runtime.main", "net.(*conn).Read", "syscall.Accept4", "log/slog.(*Logger).Info", "google.golang.org/protobuf/proto.Unmarshal", "internal/sync.(*HashTrieMap[...]).Swap", "strings.(*Builder).grow", "bytes.growSlice", "encoding/json.Unmarshal", "maps.Copy[...]",
 			"tensorflow::AttrValue_ListValue::CopyFrom", "upb_strtable_insert", "pybind11::cpp_function::dispatcher", "pybind11::detail::argument_loader<int>::call<void>",
 		},
-		Interpreter: {"_PyEval_EvalFrameDefault", "_PyEval_EvalFrame", "_PyEval_Vector", "PyEval_EvalFrameEx", "vm_exec_core", "Perl_runops_standard"},
-		Profiler:    {"tcmalloc::allocate_full_malloc_oom", "MallocHook::InvokeNewHookSlow", "_rjem_je_prof_backtrace", "_rjem_malloc", "prof_backtrace", "je_prof_tctx_create", "tc_malloc"},
+		Interpreter: {
+			"net/http.HandlerFunc.ServeHTTP", "net/http.(*ServeMux).ServeHTTP", "net/http.(*conn).serve", "net/http.(*Server).Serve",
+			"github.com/go-chi/chi/v5.(*Mux).routeHTTP", "github.com/gin-gonic/gin.(*Context).Next", "google.golang.org/grpc.(*Server).processUnaryRPC",
+			"tokio::runtime::park::CachedParkThread::block_on", "<tokio::runtime::task::harness::Harness<F,S>>::poll",
+			"_PyEval_EvalFrameDefault", "_PyEval_EvalFrame", "_PyEval_Vector", "PyEval_EvalFrameEx", "vm_exec_core", "Perl_runops_standard",
+		},
+		Profiler: {"tcmalloc::allocate_full_malloc_oom", "MallocHook::InvokeNewHookSlow", "_rjem_je_prof_backtrace", "_rjem_malloc", "prof_backtrace", "je_prof_tctx_create", "tc_malloc"},
 		Application: {
 			"main", "Cache::insert", "(anonymous namespace)::leak", "mallocate", "my_malloc_pool", "operator new_thing", "stdlib::f",
 			"app::std::f", "Vector::push_back", "PyInit_mymodule", "tensorflow::NodeDefBuilder::Finalize", "tensorflow::TensorArray::Read",
-			"tensorflow::ConstantOp::ConstantOp", "google::protobuf::DescriptorPool::FindFileByName", "net/http.(*conn).serve", "iofs", "shop/time.Parse", "strings",
+			"tensorflow::ConstantOp::ConstantOp", "google::protobuf::DescriptorPool::FindFileByName", "net/http.(*Transport).dialConn", "shop.(*Handler).ServeHTTP", "runtimes.mallocgc", "tokios::runtime::run", "lrus::put", "github.com/gin-gonic/gin.New", "iofs", "shop/time.Parse", "strings",
 			"MergeImpl", "leakBuffers", "dl_cache_insert", "main.main", "myapp::operator new_cache",
 		},
 	} {
@@ -64,10 +71,14 @@ func TestClassesByFile(t *testing.T) {
 		// As recorded from tikv-jemallocator 0.6.1 and Rust 1.95 with line tables only.
 		{"alloc", "/root/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/tikv-jemallocator-0.6.1/src/lib.rs"}:           Allocator,
 		{"prof_alloc_prep_more", "/b/tikv-jemalloc-sys-dadb9534c218a8ca/out/build/include/jemalloc/internal/prof_inlines.h"}: Profiler,
-		{"__rust_alloc", "/srv/shop/src/main.rs"}:      Allocator,
-		{"alloc", "/srv/shop/src/alloc.rs"}:            Application,
-		{"createUnsafeBuffer", "node:internal/buffer"}: Runtime,
-		{"createUnsafeBuffer", "/srv/node:app.js"}:     Application,
+		{"__rust_alloc", "/srv/shop/src/main.rs"}: Allocator,
+		{"alloc", "/srv/shop/src/alloc.rs"}:       Application,
+		{"put<u64, String>", "/root/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/lru-0.16.0/src/lib.rs"}:             Runtime,
+		{"block_on", "/root/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/tokio-1.48.0/src/runtime/scheduler/mod.rs"}: Runtime,
+		{"shop.(*Order).Unmarshal", "/src/shop/order.pb.go"}:                                                                 Runtime,
+		{"cloneDeep", "/srv/shop/node_modules/lodash/lodash.js"}:                                                             Runtime,
+		{"createUnsafeBuffer", "node:internal/buffer"}:                                                                       Runtime,
+		{"createUnsafeBuffer", "/srv/node:app.js"}:                                                                           Application,
 	} {
 		require.Equal(t, want, rules.Class(Frame{Function: frame[0], File: frame[1]}), "%s", frame)
 	}

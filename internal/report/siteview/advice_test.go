@@ -34,8 +34,13 @@ func TestAdviceForKnownCauses(t *testing.T) {
 		"allocate_stack":                               "threads",
 		"std::vector<int, std::allocator<int> >::_M_realloc_insert<int const&>": "container grows",
 		"v8::internal::MemoryAllocator::AllocatePage":                           "heap snapshots",
-		"node::Buffer::New": "outside V8's heap",
-		"main":              "",
+		"node::Buffer::New":  "outside V8's heap",
+		"(external)":         "does not show which functions",
+		"runtime.malg":       "profiles of the goroutines",
+		"runtime.gopark":     "goroutines wait here",
+		"time.AfterFunc":     "call Stop",
+		"context.WithCancel": "call the cancel function",
+		"main":               "",
 	} {
 		got := OfRun(&baseline.Site{Frames: []baseline.Frame{{Function: "std::allocate"}, {Function: function}}}, 1).Advice(true)
 		if want == "" {
