@@ -56,12 +56,29 @@ func TestHelp(t *testing.T) {
 func allCommands(cmd *cobra.Command) []*cobra.Command {
 	out := []*cobra.Command{cmd}
 	for _, c := range cmd.Commands() {
-		if c.Name() == "completion" {
-			continue // is a part of cobra
+		if c.Name() == "completion" || c.Hidden {
+			continue // is a part of cobra, or for packages
 		}
 		out = append(out, allCommands(c)...)
 	}
 	return out
+}
+
+// TestManualHasEveryFlag checks that the man page of every command has its flags.
+func TestManualHasEveryFlag(t *testing.T) {
+	dir := t.TempDir()
+	_, stderr, code := invoke(t, "manual", dir)
+	require.Equal(t, exitOK, code, stderr)
+	for _, c := range allCommands((&app{}).root()) {
+		page, err := os.ReadFile(filepath.Join(dir, strings.ReplaceAll(c.CommandPath(), " ", "-")+".1"))
+		require.NoError(t, err)
+		for _, group := range help.FlagGroups(c) {
+			require.Contains(t, string(page), "\n.SH "+strings.ToUpper(group.Name())+"\n")
+			group.VisitAll(func(f *pflag.Flag) {
+				require.Contains(t, string(page), "\\fB--"+f.Name+"\\fP", c.CommandPath())
+			})
+		}
+	}
 }
 
 // TestFileFlagsComeLast checks that the help of every command lists the flags that tell where files

@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
+	"github.com/heaplapse/heaplapse/internal/interrupt"
 	"github.com/heaplapse/heaplapse/internal/terminal"
 )
 
@@ -101,4 +104,36 @@ func (a *app) printLines(lines ...string) error {
 	}
 	_, err := fmt.Fprintln(a.out, strings.Join(lines, "\n"))
 	return err
+}
+
+// resultWriter is standard output. It keeps its first error: a result that is not written whole is a
+// failure, also where the error is ignored, as cobra does when it prints the help.
+type resultWriter struct {
+	*interrupt.Guarded
+	failed error
+}
+
+// Write implements io.Writer.
+func (s *resultWriter) Write(b []byte) (int, error) {
+	n, err := s.Guarded.Write(b)
+	if err == nil {
+		return n, nil
+	}
+	var pathError *fs.PathError
+	if errors.As(err, &pathError) {
+		err = pathError.Err // its path is that of a device
+	}
+	err = fmt.Errorf("standard output: %w", err)
+	if s.failed == nil {
+		s.failed = err
+	}
+	return n, err
+}
+
+// writeError returns the error of standard output, if a command has succeeded in spite of it.
+func (a *app) writeError() error {
+	if s, ok := a.out.(*resultWriter); ok {
+		return s.failed
+	}
+	return nil
 }

@@ -3,30 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
-	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 )
-
-// release is set when a release is built: -ldflags "-X main.release=1.0.0".
-var release string
-
-// version returns the release, or else the version that the Go toolchain recorded.
-func version() string {
-	if release != "" {
-		return release
-	}
-	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
-		return b.Main.Version
-	}
-	return "(devel)"
-}
-
-// tool is the name and version that output files contain.
-func tool() string { return "heaplapse " + version() }
 
 // root returns the command with all of its subcommands.
 func (a *app) root() *cobra.Command {
@@ -57,7 +38,7 @@ error, unreadable input, or no verdict although a check needs one.`,
 	a.addCommands(cmd, "Find what grows:", a.growthCommand(), a.watchCommand(), a.reportCommand(), a.diffCommand())
 	a.addCommands(cmd, "Compare runs in CI:", a.gateCommand(), a.baselineCommand())
 	a.addCommands(cmd, "Convert and share:", a.convertCommand(), a.bundleCommand(), a.symbolizeCommand())
-	cmd.AddCommand(a.versionCommand())
+	cmd.AddCommand(a.versionCommand(), a.manualCommand(cmd))
 	cmd.SetIn(a.in)
 	cmd.SetOut(a.out)
 	cmd.SetErr(a.err)
@@ -76,18 +57,6 @@ func (a *app) addCommands(root *cobra.Command, title string, commands ...*cobra.
 	for _, c := range commands {
 		c.GroupID = title
 		root.AddCommand(c)
-	}
-}
-
-func (a *app) versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "print version and platform",
-		Args:  usageArgs(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(a.out, "%s %s/%s %s\n", tool(), runtime.GOOS, runtime.GOARCH, runtime.Version())
-			return err
-		},
 	}
 }
 
