@@ -54,6 +54,14 @@ fuzz: ## run every fuzz target for FUZZTIME each (default 60s)
 bench: ## run the benchmarks; some compare with google/pprof and other tools
 	go test -run '^$$' -bench . -benchmem ./...
 
+.PHONY: dist
+dist: ## build archives, packages, checksums and lists of modules into out/dist
+	scripts/dist/dist.sh $(OUT)/dist
+
+.PHONY: dist-check
+dist-check: ## build the packages twice, and install, use and remove the .deb on a fresh Debian (needs root)
+	scripts/fresh.sh scripts/dist/check.sh
+
 ## --- maintain ---
 
 .PHONY: deps

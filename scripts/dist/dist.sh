@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Builds what is released into a directory: archives for Linux and macOS, .deb, .rpm and .apk
+# packages, a list of the modules in each program (CycloneDX), and checksums. The same commit gives
+# the same bytes.
+#
+# Usage: dist.sh DIR [VERSION]      VERSION is that of the tag by default, or 0.0.0 and the commit
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+out=${1:?usage: dist.sh DIR [VERSION]}
+mkdir -p "$out"
+out=$(realpath "$out")
+
+version() {
+	git describe --exact-match --tags --match 'v*' 2>/dev/null | sed 's/^v//' || true
+}
+VERSION=${2:-$(version)}
+VERSION=${VERSION:-0.0.0~$(git rev-parse --short=12 HEAD)}
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+export VERSION SOURCE_DATE_EPOCH CGO_ENABLED=0
+umask 022
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+go build -C scripts/dist -o "$work/" tool # nfpm, cyclonedx-gomod
+
+# build OS ARCH PROGRAM builds a program.
+build() {
+	GOOS=$1 GOARCH=$2 go build -trimpath -ldflags "-s -w -X main.release=$VERSION" -o "$3" ./cmd/heaplapse
+}
+
+# texts DIR writes what is the same on all systems: man pages, completions, documents.
+texts() {
+	mkdir -p "$1/share/man/man1" "$1/share/completions"
+	"$work/heaplapse" manual "$1/share/man/man1"
+	gzip -n9 "$1"/share/man/man1/*
+	"$work/heaplapse" completion bash >"$1/share/completions/heaplapse.bash"
+	"$work/heaplapse" completion zsh >"$1/share/completions/_heaplapse"
+	"$work/heaplapse" completion fish >"$1/share/completions/heaplapse.fish"
+	cp LICENSE README.md CHANGELOG.md "$1/"
+}
+
+# archive OS ARCH writes a .tar.gz, and the list of its modules.
+archive() {
+	local name=heaplapse-$VERSION-$1-$2
+	mkdir -p "$work/$name/bin"
+	cp -r "$work/texts/." "$work/$name/"
+	build "$1" "$2" "$work/$name/bin/heaplapse"
+	tar -C "$work" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -cf - "$name" |
+		gzip -n9 >"$out/$name.tar.gz"
+	"$work/cyclonedx-gomod" bin -json -noserial -version "v$VERSION" -output "$out/$name.cdx.json" "$work/$name/bin/heaplapse" 2>/dev/null
+}
+
+# packages ARCH writes the packages for Linux from the tree of the archive.
+packages() {
+	local config=$PWD/scripts/dist/nfpm.yaml format
+	cd "$work/heaplapse-$VERSION-linux-$1"
+	gzip -n9k CHANGELOG.md
+	for format in deb rpm apk; do
+		ARCH=$1 "$work/nfpm" package --config "$config" --packager "$format" --target "$out/" >"$work/log" ||
+			{ cat "$work/log" >&2; exit 1; }
+	done
+	cd - >/dev/null
+}
+
+build "$(go env GOHOSTOS)" "$(go env GOHOSTARCH)" "$work/heaplapse"
+texts "$work/texts"
+archive linux amd64
+archive linux arm64
+archive darwin arm64
+packages amd64
+packages arm64
+(cd "$out" && sha256sum heaplapse* >SHA256SUMS)
+ls -l "$out"
