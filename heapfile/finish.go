@@ -68,7 +68,7 @@ func missing(s *Snapshot) Counts {
 func (d *Decoder) compareHeader() {
 	s := d.snap
 	m := missing(s)
-	if m == (Counts{}) || s.Format == FormatJemalloc || s.Completeness.Truncated {
+	if m == (Counts{}) || s.Format == FormatJemalloc || s.Completeness.Truncated || s.Format.Profile() {
 		return
 	}
 	if m.InuseObjects == 0 && m.InuseBytes == 0 && !s.HasAlloc {
@@ -123,6 +123,10 @@ func (d *Decoder) noteTruncated() {
 			m.InuseBytes,
 			m.AllocBytes,
 		)
+	}
+	if s.Format.Profile() {
+		m = m.Add(d.profile.hidden)
+		c.Truncated = m != Counts{}
 	}
 	switch {
 	case !s.Format.Sampled():

@@ -13,7 +13,12 @@ type profileReader struct {
 	decoder profile.Decoder
 	frames  map[Addr][]Frame
 	addrs   []Addr // by location of the profile
+	omitted Addr   // stands for callers that were omitted
+	hidden  Counts // of the stacks that it ends
 }
+
+// omittedName is the function that stands for omitted stacks, or for omitted callers of a stack.
+const omittedName = "(folded samples)"
 
 // isProfile recognizes profile.proto: fields of a profile, whose small numbers no text contains.
 func isProfile(head []byte) bool {
@@ -40,6 +45,8 @@ func (d *Decoder) decodeProfile(r io.Reader, path string) (*Snapshot, error) {
 	if err := p.Rows(d.profileRow); err != nil {
 		return nil, profileError(path, err)
 	}
+	s.HasTotal = s.Total != Counts{}
+	s.Total = s.Total.Add(s.Completeness.Rows)
 	d.finish()
 	if unnamed && len(s.Mappings) == 0 {
 		d.warn.add(WarnNoMappings, 0, "no mappings: addresses without names cannot be named")
@@ -75,7 +82,7 @@ func (d *Decoder) locations(p *profile.Profile) (unnamed bool) {
 	if r.frames == nil {
 		r.frames = map[Addr][]Frame{}
 	}
-	r.addrs = r.addrs[:0]
+	r.addrs, r.omitted, r.hidden = r.addrs[:0], 0, Counts{}
 	p.Locations(func(i int, l profile.Location) {
 		addr := Addr(l.Address)
 		r.addrs = append(r.addrs, addr)
@@ -90,6 +97,9 @@ func (d *Decoder) locations(p *profile.Profile) (unnamed bool) {
 			}
 			r.frames[addr] = frames
 		}
+		if len(frames) == 1 && frames[0].Function == omittedName {
+			r.omitted = addr
+		}
 		symbol := Symbol{Addr: addr, Frames: frames, MadeUp: true}
 		if l.Mapping >= 0 {
 			symbol.Path, symbol.BuildID = maps[l.Mapping].Path, maps[l.Mapping].BuildID
@@ -101,6 +111,14 @@ func (d *Decoder) locations(p *profile.Profile) (unnamed bool) {
 
 // profileRow adds a sample of a profile.
 func (d *Decoder) profileRow(stack []uint32, c profile.Counts) error {
+	if n := len(stack); n > 0 && d.profile.omitted != 0 && d.profile.addrs[stack[n-1]] == d.profile.omitted {
+		if n == 1 { // any stack: the rows lack it
+			d.snap.Total = d.snap.Total.Add(Counts(c))
+			return nil
+		}
+		stack = stack[:n-1]
+		d.profile.hidden = d.profile.hidden.Add(Counts(c))
+	}
 	d.scratch = d.scratch[:0]
 	for _, l := range stack {
 		d.scratch = append(d.scratch, d.profile.addrs[l])

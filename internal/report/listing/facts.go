@@ -258,7 +258,7 @@ func (i *Info) completeText() string {
 	if truncated+unfinished > 0 {
 		parts = []string{
 			fmt.Sprintf(
-				"%d truncated by the allocator, %d unfinished; a site that they do not list has at most %s in use",
+				"%d truncated, %d unfinished; a site that they do not list has at most %s in use",
 				truncated,
 				unfinished,
 				units.Bytes(bound),
