@@ -33,14 +33,9 @@ func (s *source) Close() error {
 // openSource opens a file and decompresses gzip and zstd. It refuses a file whose first bytes are
 // not those of a heap snapshot.
 func openSource(fsys fs.FS, path, name string) (*source, error) {
-	f, err := fsys.Open(path)
+	f, modified, err := openFile(fsys, path, name)
 	if err != nil {
-		return nil, pathError(name, err)
-	}
-	info, err := f.Stat()
-	if err != nil {
-		f.Close()
-		return nil, pathError(name, err)
+		return nil, err
 	}
 	s, err := newSource(f, name)
 	if err != nil {
@@ -48,8 +43,51 @@ func openSource(fsys fs.FS, path, name string) (*source, error) {
 		return nil, err
 	}
 	s.closers = append([]func() error{f.Close}, s.closers...)
-	s.modified = info.ModTime()
+	s.modified = modified
 	return s, nil
+}
+
+// openFile opens a file and returns the time of its modification.
+func openFile(fsys fs.FS, path, name string) (fs.File, time.Time, error) {
+	f, err := fsys.Open(path)
+	if err != nil {
+		return nil, time.Time{}, pathError(name, err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, time.Time{}, pathError(name, err)
+	}
+	return f, info.ModTime(), nil
+}
+
+// Unpacked is the decompressed bytes of a file of any kind.
+type Unpacked struct {
+	io.ReadCloser
+	// Head is the first bytes, up to 512. Reads return them, too.
+	Head []byte
+	// Modified is the file's modification time.
+	Modified time.Time
+}
+
+// Unpack opens a file and decompresses gzip and zstd. check, if not nil, is called for each MiB that is
+// read; its error is that of the reader. name is the name of the file in messages.
+func Unpack(fsys fs.FS, path, name string, check func() error) (*Unpacked, error) {
+	f, modified, err := openFile(fsys, path, name)
+	if err != nil {
+		return nil, err
+	}
+	s := &source{closers: []func() error{f.Close}}
+	head, err := s.unpack(f, name, maxTraceRatio)
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	head = bytes.Clone(head)
+	if check != nil {
+		s.Reader = &checked{counter: counter{r: s.Reader}, check: check}
+	}
+	return &Unpacked{s, head, modified}, nil
 }
 
 // pathError makes "open x: no such file or directory" print as "x: no such file or directory".
@@ -66,34 +104,43 @@ const sniffLen = 512
 // newSource looks through the compression and at the first bytes.
 func newSource(r io.Reader, path string) (*source, error) {
 	s := &source{}
-	packed := &counter{r: r}
-	head, r, err := peek(packed, path)
+	head, err := s.unpack(r, path, maxRatio)
 	if err != nil {
 		return nil, err
-	}
-	if unpack := compressionOf(head); unpack != nil {
-		if r, err = unpack(s, r); err != nil {
-			return nil, &SyntaxError{File: path, Msg: "cannot be decompressed", Err: err}
-		}
-		r = &expansion{counter{r: r}, packed}
-		if head, r, err = peek(r, path); err != nil {
-			return nil, err
-		}
-		if len(head) == 0 {
-			return nil, &FormatError{File: path, Kind: "a compressed file without content",
-				Hint: "it is truncated, or was empty before; remove it or record again"}
-		}
-		if compressionOf(head) != nil {
-			return nil, &FormatError{File: path, Kind: "compressed twice", Hint: "decompress it once"}
-		}
 	}
 	if s.profile = isProfile(head); !s.profile {
 		if err := refuseBytes(path, head); err != nil {
 			return nil, err
 		}
 	}
-	s.Reader = r
 	return s, nil
+}
+
+// unpack sets the reader to the decompressed bytes and returns the first ones.
+func (s *source) unpack(r io.Reader, path string, ratio int64) (head []byte, err error) {
+	packed := &counter{r: r}
+	head, s.Reader, err = peek(packed, path)
+	if err != nil {
+		return nil, err
+	}
+	unpack := compressionOf(head)
+	if unpack == nil {
+		return head, nil
+	}
+	if r, err = unpack(s, s.Reader); err != nil {
+		return nil, &SyntaxError{File: path, Msg: "cannot be decompressed", Err: err}
+	}
+	head, s.Reader, err = peek(&expansion{counter{r: r}, packed, ratio}, path)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(head) == 0:
+		return nil, &FormatError{File: path, Kind: "a compressed file without content",
+			Hint: "it is truncated, or was empty before; remove it or record again"}
+	case compressionOf(head) != nil:
+		return nil, &FormatError{File: path, Kind: "compressed twice", Hint: "decompress it once"}
+	}
+	return head, nil
 }
 
 // peek returns the first bytes and a reader that still has them. Large reads
@@ -137,13 +184,12 @@ func unzstd(s *source, r io.Reader) (io.Reader, error) {
 }
 
 // A snapshot compresses well, to a tenth or a fiftieth of its size. What expands far more is made to
-// take the time and the memory of the reader.
+// take the time and the memory of the reader. A trace of a loop repeats a few bytes.
 const (
 	maxRatio      = 1000
+	maxTraceRatio = 20_000
 	alwaysAllowed = 256 << 20 // bytes that a file of any size may expand to
 )
-
-var errExpands = fmt.Errorf("it expands to more than %d times its size, as no snapshot does", maxRatio)
 
 // counter counts the bytes that are read.
 type counter struct {
@@ -161,11 +207,12 @@ func (c *counter) Read(b []byte) (int, error) {
 type expansion struct {
 	counter
 	packed *counter
+	ratio  int64
 }
 
 func (e *expansion) Read(b []byte) (int, error) {
-	if e.n > max(alwaysAllowed, maxRatio*e.packed.n) {
-		return 0, errExpands
+	if e.n > max(alwaysAllowed, e.ratio*e.packed.n) {
+		return 0, fmt.Errorf("it expands to more than %d times its size, as no snapshot does", e.ratio)
 	}
 	return e.counter.Read(b)
 }
