@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/heaplapse/heaplapse/heapfile"
@@ -98,6 +99,9 @@ func (s *Symbols) useEmbedded(from *series.Series, mode Demangle) {
 func embeddedName(d *names.Demangler, f heapfile.Frame, fromProfile bool, mode Demangle) string {
 	linkage := cmp.Or(f.Linkage, f.Function)
 	if fromProfile && !names.IsMangled(linkage) {
+		if mode == DemangleSimple && strings.Contains(f.Function, "(") { // another tool has demangled it
+			return names.Simplify(f.Function)
+		}
 		return f.Function
 	}
 	return d.Name(linkage, mode)

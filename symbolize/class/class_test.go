@@ -27,6 +27,7 @@ func TestClasses(t *testing.T) {
 			"__rustc::__rust_alloc", "<alloc::raw_vec::RawVec<u8>>::grow_one", "<tikv_jemallocator::Jemalloc as core::alloc::global::GlobalAlloc>::alloc",
 		},
 		Runtime: {
+			"libstdc++.so.6@0x7fdf440d44a2",
 			"_start", "__libc_start_main", "__libc_start_call_main", "start_thread", "clone3", "_dl_init",
 			"std::vector<int, std::allocator<int> >::_M_realloc_insert<int const&>", "std::__cxx11::basic_string<char>::_M_create",
 			"void std::__introsort_loop<int*, long>", "core::ops::function::FnOnce::call_once", "hashbrown::raw::RawTable<T,A>::reserve_rehash",
