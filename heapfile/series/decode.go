@@ -1,6 +1,7 @@
 package series
 
 import (
+	"errors"
 	"runtime"
 	"sync"
 
@@ -23,16 +24,26 @@ type decodeOptions struct {
 
 // newDecoder returns a decoder. check may be nil.
 func newDecoder(check func() error) *heapfile.Decoder {
-	d := &heapfile.Decoder{Merge: true}
-	if check != nil {
-		d.Check = func() error {
-			if err := check(); err != nil {
-				return &checkError{err}
-			}
-			return nil
-		}
+	return &heapfile.Decoder{Merge: true, Check: fatal(check)}
+}
+
+// fatal returns a check whose error ends the series, or nil.
+func fatal(check func() error) func() error {
+	if check == nil {
+		return nil
 	}
-	return d
+	return func() error {
+		if err := check(); err != nil {
+			return &checkError{err}
+		}
+		return nil
+	}
+}
+
+// isFatal reports whether an error ends the series.
+func isFatal(err error) bool {
+	var stop *checkError
+	return errors.As(err, &stop)
 }
 
 // checkError is an error of [Options.Check], which ends the series. Other errors concern one file.

@@ -97,10 +97,19 @@ func TrimExtensions(name string) string {
 	return stem
 }
 
-// HasSnapshotName reports whether an entry of a directory has the name of a snapshot.
-func HasSnapshotName(name string) bool {
+// HasSnapshotName reports whether an entry of a directory has the name of a snapshot, or of a recording
+// of many snapshots.
+func HasSnapshotName(name string) bool { return hasSnapshotExtension(name) || hasRecordingName(name) }
+
+func hasSnapshotExtension(name string) bool {
 	_, ext := cutExtension(name)
 	return ext != ""
+}
+
+// hasRecordingName recognizes the names that heaptrack and massif choose.
+func hasRecordingName(path string) bool {
+	name := filepath.Base(path)
+	return strings.HasPrefix(name, "heaptrack.") || strings.HasPrefix(name, "massif.out.")
 }
 
 // TrimCompression removes the suffix .gz or .zst from a name.

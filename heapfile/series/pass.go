@@ -104,8 +104,7 @@ type pending struct {
 
 func (m *merger) deliver(d decoded) error {
 	f := m.series.files[d.index]
-	var stop *checkError
-	if errors.As(d.err, &stop) {
+	if isFatal(d.err) {
 		return d.err
 	}
 	if d.snap == nil {

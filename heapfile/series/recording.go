@@ -37,9 +37,15 @@ func Find(paths []string, o Options) (*Recording, error) {
 	d := discovery{stdin: o.Stdin, waiting: o.Waiting}
 	d.addAll(paths)
 	d.addSources(o.Sources, o.FS)
-	r := &Recording{found: d.files, Problems: d.problems, spool: d.spool, known: manifests{}}
+	found := d.files
+	warnings, err := d.expand(o)
+	r := &Recording{found: found, Problems: d.problems, spool: d.spool, known: manifests{}}
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
 	r.Processes = r.usable(d.processes(r.known, o.Check), o.Check)
-	r.Warnings = r.known.warnings()
+	r.Warnings = append(warnings, r.known.warnings()...)
 	if len(r.Processes) == 0 {
 		err := nothing(paths, r.Problems)
 		r.Close()

@@ -18,6 +18,9 @@ type Options struct {
 	// Sources are further files, besides those of the paths. FS contains them; nil is this machine.
 	Sources []Source
 	FS      fs.FS
+	// Snapshots is the number of snapshots to make of a recording of all allocations, such as heaptrack's.
+	// 0 means DefaultSnapshots.
+	Snapshots int
 	// Workers is the number of files to read at once; 0 means one per CPU.
 	Workers int
 	// Stdin is read for the path "-".

@@ -35,11 +35,17 @@ type Pipeline struct {
 	Flags option.Flags
 }
 
+// DefaultSnapshots is the default of [Source.Snapshots].
+const DefaultSnapshots = series.DefaultSnapshots
+
 // Source is how snapshots are read and named, and which of their stacks count.
 type Source struct {
 	// Process is the PID or the prefix of one of several processes; "" is the one that is most
 	// likely meant.
 	Process string
+	// Snapshots is the number of snapshots to make of a recording of all allocations; 0 means
+	// DefaultSnapshots.
+	Snapshots int
 	// Strict makes every problem a failure.
 	Strict bool
 	// Check, if not nil, ends the reading of snapshots by an error. It is called for each MiB.
@@ -74,12 +80,12 @@ var ErrNothingKept = errors.New("no stack is left")
 type visitor = func(*series.Snapshot) error
 
 // Find finds the snapshots at some paths, or in a bundle. The caller closes the recording.
-func (p *Pipeline) Find(paths []string) (*Recording, error) {
+func (p *Pipeline) Find(paths []string, from *Source) (*Recording, error) {
 	b, err := p.openBundle(paths)
 	if err != nil {
 		return nil, err
 	}
-	o := series.Options{Stdin: p.Stdin, Waiting: p.Waiting}
+	o := series.Options{Stdin: p.Stdin, Waiting: p.Waiting, Snapshots: from.Snapshots, Check: from.Check}
 	if b != nil {
 		paths, o.Sources, o.FS = nil, b.Sources(), b.FS()
 	}
@@ -102,7 +108,7 @@ func closeBundle(b *bundle.Bundle) error {
 
 // Open opens the series of one process at some paths, or in a bundle. The caller closes it.
 func (p *Pipeline) Open(paths []string, o *Source, visit visitor) (*Input, error) {
-	r, err := p.Find(paths)
+	r, err := p.Find(paths, o)
 	if err != nil {
 		return nil, err
 	}

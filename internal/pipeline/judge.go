@@ -29,7 +29,7 @@ type Judgement struct {
 // them one after another. The report is on the worst, and has the verdicts on all of them. The caller
 // closes it.
 func (p *Pipeline) Judge(ctx context.Context, paths []string, o *Judgement) (*growthreport.Report, error) {
-	r, err := p.Find(paths)
+	r, err := p.Find(paths, &o.Source)
 	if err != nil {
 		return nil, err
 	}

