@@ -337,6 +337,71 @@ func TestPythonUnloaded(t *testing.T) {
 	}
 }
 
+// The frames of CPython's importer are left out, as in its tracebacks, and the interpreter's C
+// frames around them. Those of a C extension that imports a module stay.
+func TestPythonImports(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"main.py":             "import ctypes\nkept = []\nimport package.inner\nctypes.pythonapi.PyImport_ImportModule(b'foreign')\n",
+		"package/__init__.py": "\nfrom package import inner\n",
+		"package/inner.py":    "\nimport leaf\n",
+		"leaf.py":             "import __main__\n__main__.kept.append(bytes(100000))\n",
+		"foreign.py":          "import __main__\n__main__.kept.append(bytes(200000))\n",
+	} {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	for _, p := range pythons(t) {
+		t.Run(fmt.Sprintf("3.%d", p.minor), func(t *testing.T) {
+			t.Parallel()
+			r := recordPython(t, "period=1000", []string{"PYTHONDONTWRITEBYTECODE=1"}, p.path, filepath.Join(dir, "main.py"))
+			require.Empty(t, r.problems)
+			require.Equal(t, []string{"inner.py:2", "__init__.py:2", "main.py:3"}, r.callers(t, "leaf.py"))
+			callers := r.callers(t, "foreign.py")
+			require.Equal(t, "main.py:4", callers[len(callers)-1])
+			require.Contains(t, strings.Join(callers, " "), "_ctypes")
+		})
+	}
+}
+
+// callers returns the call path of the largest allocation whose innermost Python frame is in a file:
+// what called that frame up to the outermost Python frame, as lines, and as modules of C frames.
+func (r pythonRun) callers(t *testing.T, file string) (path []string) {
+	t.Helper()
+	var largest heapfile.Sample
+	for _, s := range r.snapshot.Samples {
+		if f := r.stack(s); len(f) > 0 && filepath.Base(f[0].file) == file && s.InuseBytes > largest.InuseBytes {
+			largest = s
+		}
+	}
+	require.NotZero(t, largest.InuseBytes)
+	first, last := -1, 0
+	for i, a := range r.snapshot.Stacks.Addrs(largest.Stack) {
+		f, ok := r.names[uint64(a)]
+		if !ok {
+			path = append(path, r.module(uint64(a)))
+			continue
+		}
+		path = append(path, fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line))
+		last = i
+		if first < 0 {
+			first = i
+		}
+	}
+	return path[first+1 : last+1]
+}
+
+// module returns the base name of the file that is mapped at an address.
+func (r pythonRun) module(address uint64) string {
+	for _, m := range r.snapshot.Mappings {
+		if address >= uint64(m.Start) && address < uint64(m.Limit) {
+			return filepath.Base(m.Path)
+		}
+	}
+	return "?"
+}
+
 // Tables of offsets that are not as expected are refused, with a reason.
 func TestPythonLayout(t *testing.T) {
 	program := linkSources(t, "layout", "testdata/layout.c", "src/python/layout.c")

@@ -62,12 +62,14 @@ static int instruction(struct hl_chain *c, uintptr_t code) {
     return at > MAX_OFFSET ? -1 : (int)at;
 }
 
-// name returns the name of the frame, or 0. It learns whether the structures of the interpreter are
+// name_of returns the name of the frame. It learns whether the structures of the interpreter are
 // as expected: the first frames tell.
-static uintptr_t name(struct hl_chain *c) {
+static struct hl_code_name name_of(struct hl_chain *c) {
     enum { TAG = 3, ENOUGH = 16 }; // from 3.14 on, the lowest bits of some references are tags
     static uint32_t valid, invalid;
-    uintptr_t code = 0, name = 0;
+    const struct hl_code_name none = {0, HL_ROLE_NONE};
+    struct hl_code_name name = none;
+    uintptr_t code = 0;
     load(c, c->frame, c->py->layout.frame.code, &code);
     code &= ~(uintptr_t)TAG;
     enum hl_named result = hl_code_name(c->py, &c->window, code, instruction(c, code), &name);
@@ -79,7 +81,7 @@ static uintptr_t name(struct hl_chain *c) {
         if (__atomic_load_n(&invalid, __ATOMIC_RELAXED) == ENOUGH)
             hl_interpreter_refuse("has frames of an unknown layout");
     }
-    return result == HL_NAMED_OK ? name : 0;
+    return result == HL_NAMED_OK ? name : none;
 }
 
 // is_last reports whether the frame is the last one of its activation, up to 3.11. Up to 3.10 each
@@ -90,15 +92,15 @@ static bool is_last(struct hl_chain *c) {
     return read_byte(c, c->py->layout.frame.is_entry, &entry) && entry != 0;
 }
 
-uintptr_t hl_chain_next(struct hl_chain *c, bool *last) {
-    uintptr_t frame_name = 0;
+struct hl_code_name hl_chain_next(struct hl_chain *c, bool *last) {
+    struct hl_code_name name = {0, HL_ROLE_NONE};
     *last = is_entry(c);
     if (!*last) {
-        frame_name = name(c);
+        name = name_of(c);
         *last = is_last(c);
     }
     if (*last && !load(c, c->activation, c->py->layout.activation.previous, &c->activation))
         c->activation = 0;
     go_to_caller(c);
-    return frame_name;
+    return name;
 }

@@ -24,8 +24,8 @@ void hl_chain_start(struct hl_chain *c, const struct hl_interpreter *py, struct 
 // if the version has none.
 uintptr_t hl_chain_marker(struct hl_chain *c);
 
-// hl_chain_next returns the name of the frame, and goes to its caller. The name is 0 if the frame
-// is not shown. *last is set behind the last frame of the activation.
-uintptr_t hl_chain_next(struct hl_chain *c, bool *last);
+// hl_chain_next returns the name of the frame, and goes to its caller. The address is 0 if the
+// frame is not shown. *last is set behind the last frame of the activation.
+struct hl_code_name hl_chain_next(struct hl_chain *c, bool *last);
 
 #endif

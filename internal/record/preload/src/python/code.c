@@ -87,21 +87,47 @@ static bool read_code(const struct hl_interpreter *py, struct hl_window *w, stru
                    sizeof c->first_line);
 }
 
+static bool has_text(const char *text, size_t length, const char *wanted) {
+    return length == hl_strlen(wanted) && memcmp(text, wanted, length) == 0;
+}
+
+// struct texts are the function and the file of a code object.
+struct texts {
+    size_t function_length, file_length;
+    char function[512], file[1024];
+};
+
+static bool read_texts(const struct hl_interpreter *py, struct hl_window *w, const struct code *c,
+                       struct texts *t) {
+    struct string function, file;
+    if (!find_string(py, w, c->name, &function) || !find_string(py, w, c->filename, &file))
+        return false;
+    t->function_length = read_string(w, &function, t->function, sizeof t->function);
+    t->file_length = read_string(w, &file, t->file, sizeof t->file);
+    return true;
+}
+
+static enum hl_role role_of(const struct texts *t) {
+    if (!has_text(t->file, t->file_length, "<frozen importlib._bootstrap>") &&
+        !has_text(t->file, t->file_length, "<frozen importlib._bootstrap_external>"))
+        return HL_ROLE_NONE;
+    return has_text(t->function, t->function_length, "_call_with_frames_removed")
+               ? HL_ROLE_RUNS_MODULE
+               : HL_ROLE_IMPORTER;
+}
+
 // new_name names the frame. CPython itself tells the line: the function only reads the table of the
 // code object, which is in use.
-static uintptr_t new_name(const struct hl_interpreter *py, struct hl_window *w,
-                          const struct code *c) {
-    enum { MAX_FUNCTION = 512, MAX_FILE = 1024 };
-    struct string function, file;
-    char function_text[MAX_FUNCTION], file_text[MAX_FILE];
-    if (!find_string(py, w, c->name, &function) || !find_string(py, w, c->filename, &file))
-        return 0;
+static bool new_name(const struct hl_interpreter *py, struct hl_window *w, const struct code *c,
+                     struct hl_code_name *name) {
+    struct texts t;
+    if (!read_texts(py, w, c, &t)) return false;
     int line = py->line_of(c->object, c->offset);
     if (line < 0) line = c->first_line;
-    size_t function_length = read_string(w, &function, function_text, sizeof function_text);
-    size_t file_length = read_string(w, &file, file_text, sizeof file_text);
-    return hl_name(function_text, function_length, file_text, file_length,
-                   line < 0 ? 0 : (uint32_t)line);
+    name->address = hl_name(t.function, t.function_length, t.file, t.file_length,
+                            line < 0 ? 0 : (uint32_t)line);
+    name->role = role_of(&t);
+    return name->address != 0;
 }
 
 // --- the names that are known ---
@@ -109,11 +135,12 @@ static uintptr_t new_name(const struct hl_interpreter *py, struct hl_window *w,
 enum {
     CACHE_BITS = 12,
     CODE_WORDS = sizeof(struct code) / sizeof(uint64_t),
-    WORDS = CODE_WORDS + 1
+    NAME_WORDS = sizeof(struct hl_code_name) / sizeof(uint64_t),
+    WORDS = CODE_WORDS + NAME_WORDS
 };
 static struct entry {
     uint32_t sequence;
-    uint64_t words[WORDS]; // struct code, name
+    uint64_t words[WORDS]; // struct code, struct hl_code_name
 } cache[1 << CACHE_BITS];
 
 _Static_assert(sizeof(struct code) % sizeof(uint64_t) == 0, "struct code is compared as words");
@@ -124,7 +151,7 @@ static struct entry *entry_of(const struct code *c) {
 }
 
 enum hl_named hl_code_name(const struct hl_interpreter *py, struct hl_window *w, uintptr_t object,
-                           int offset, uintptr_t *name) {
+                           int offset, struct hl_code_name *name) {
     struct code code = {.object = object, .offset = offset};
     if (!read_code(py, w, &code)) return HL_NAMED_INVALID;
     // The names of code that starts and ends calls are those of no file.
@@ -133,13 +160,12 @@ enum hl_named hl_code_name(const struct hl_interpreter *py, struct hl_window *w,
     uint64_t words[WORDS];
     if (hl_published_read(&e->sequence, e->words, words, WORDS) &&
         memcmp(words, &code, sizeof code) == 0) {
-        *name = words[CODE_WORDS];
+        memcpy(name, words + CODE_WORDS, sizeof *name);
         return HL_NAMED_OK;
     }
-    *name = new_name(py, w, &code);
-    if (*name == 0) return HL_NAMED_INVALID;
+    if (!new_name(py, w, &code, name)) return HL_NAMED_INVALID;
     memcpy(words, &code, sizeof code);
-    words[CODE_WORDS] = *name;
+    memcpy(words + CODE_WORDS, name, sizeof *name);
     hl_published_write(&e->sequence, e->words, words, WORDS);
     return HL_NAMED_OK;
 }

@@ -1,5 +1,6 @@
 #include "python/interpreter.h"
 
+#include "base/objects.h"
 #include "base/text.h"
 #include "engine.h"
 #include "stack.h"
@@ -90,6 +91,10 @@ static void refuse(int minor, const char *reason) {
 }
 
 static void take(const struct hl_module *m) {
+    struct hl_symbol s = {.name = "PyMem_SetAllocator"};
+    hl_find(&s, 1);
+    found.object.start = s.object.start;
+    found.object.end = s.object.end;
     found.dynamic = m->dynamic;
     __atomic_store_n(&state, FOUND, __ATOMIC_RELEASE);
 }

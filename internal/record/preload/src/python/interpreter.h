@@ -18,6 +18,9 @@ enum hl_domain { HL_DOMAIN_MEM = 1, HL_DOMAIN_OBJ = 2 }; // CPython's PyMemAlloc
 
 struct hl_interpreter {
     uintptr_t dynamic; // the dynamic section of its module
+    struct {
+        uintptr_t start, end; // addresses of its module, the program or libpython
+    } object;
     struct hl_layout layout;
     uintptr_t loop, loop_size; // _PyEval_EvalFrameDefault
     uintptr_t code_type, string_type;

@@ -9,20 +9,55 @@ struct merge {
     struct hl_chain chain;
     uint32_t native; // the next C frame
     uint32_t frames; // of the result, which is in s->scratch
+
+    // Imports. The frames of the importer are left out from the one that runs the module on, as in
+    // CPython's own tracebacks, and with them the interpreter's C frames up to the modules.
+    // Programs that import deeply would otherwise have some hundred frames on most of their stacks.
+    bool importing;     // the last Python frame was left out
+    uint32_t held;      // C frames of the interpreter, of which the next frame decides
+    uint32_t held_from; // the first one
 };
 
 static void put(struct merge *m, uintptr_t pc) { m->s->scratch[hl_path_slot(m->frames++)] = pc; }
 
+static void put_held(struct merge *m) {
+    for (; m->held > 0; m->held--) put(m, m->s->pc[m->held_from++]);
+}
+
+static bool is_interpreter(const struct merge *m, uintptr_t pc) {
+    return pc >= m->chain.py->object.start && pc < m->chain.py->object.end;
+}
+
 static void put_native(struct merge *m, uint32_t up_to) {
-    while (m->native < up_to) put(m, m->s->pc[m->native++]);
+    if (m->held_from + m->held != m->native) put_held(m);
+    for (; m->native < up_to; m->native++) {
+        uintptr_t pc = m->s->pc[m->native];
+        if (is_interpreter(m, pc)) {
+            if (m->held++ == 0) m->held_from = m->native;
+            continue;
+        }
+        if (m->importing) m->held = 0;
+        m->importing = false;
+        put_held(m);
+        put(m, pc);
+    }
+}
+
+static void put_python(struct merge *m, const struct hl_code_name *name) {
+    bool was_importing = m->importing;
+    m->importing =
+        name->role == HL_ROLE_RUNS_MODULE || (was_importing && name->role == HL_ROLE_IMPORTER);
+    if (was_importing || m->importing) m->held = 0;
+    put_held(m);
+    if (!m->importing) put(m, name->address);
 }
 
 // put_activation puts the Python frames of one activation.
 static void put_activation(struct merge *m, struct hl_chain *c) {
     bool last = false;
     while (!last && c->frame != 0) {
-        uintptr_t name = hl_chain_next(c, &last);
-        if (name != 0) put(m, name);
+        struct hl_code_name name = hl_chain_next(c, &last);
+        if (name.address != 0) put_python(m, &name);
     }
 }
 
@@ -86,6 +121,7 @@ static void merge(struct merge *m) {
     put_native(m, end);
     for (; n_lost > 0; n_lost--) put_activation(m, &lost);
     put_native(m, m->s->n);
+    put_held(m);
 }
 
 // merge_thread merges the frames of the calling thread.

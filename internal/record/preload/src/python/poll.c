@@ -1,4 +1,3 @@
-#include "base/objects.h"
 #include "heap/regions.h"
 #include "process/config.h"
 #include "python/hooks.h"
@@ -15,22 +14,16 @@ static bool due(void) {
                                        __ATOMIC_RELAXED);
 }
 
-// forget_arenas forgets the arenas that CPython has mapped until now: the objects in them are
-// recorded from now on.
-static void forget_arenas(void) {
-    struct hl_symbol s = {.name = "PyMem_SetAllocator"};
-    hl_find(&s, 1);
-    if (s.address) hl_regions_forget_arenas(s.object.start, s.object.end);
-}
-
-// hook puts the engine's functions before the allocator's.
+// hook puts the engine's functions before the allocator's. The arenas that CPython has mapped until
+// then are forgotten: the objects in them are recorded from now on.
 static void hook(const struct hl_interpreter *py, bool *hooked) {
     struct hl_window w = {.lo = 0};
     bool attached;
     hl_memory_forget();
     if (hl_interpreter_thread(py, &w, &attached) == 0 || !attached) return;
     hl_hooks_install(py);
-    if (!__atomic_exchange_n(hooked, true, __ATOMIC_RELAXED)) forget_arenas();
+    if (!__atomic_exchange_n(hooked, true, __ATOMIC_RELAXED))
+        hl_regions_forget_arenas(py->object.start, py->object.end);
 }
 
 void hl_python_poll(void) {
