@@ -91,7 +91,7 @@ func TestEveryFormatHasItsDepthLimit(t *testing.T) {
 	require.Equal(t, 31, heapfile.FormatHeapV2.DepthLimit())
 	require.Equal(t, 30, heapfile.FormatGrowth.DepthLimit())
 	require.Equal(t, 128, heapfile.FormatJemalloc.DepthLimit())
-	require.Equal(t, 512, heapfile.FormatScaled.DepthLimit())
+	require.Equal(t, 0, heapfile.FormatScaled.DepthLimit(), "it leaves out inner frames, and marks them")
 }
 
 func TestHeapOfATruncatedExactSnapshotIsItsHeader(t *testing.T) {

@@ -408,8 +408,8 @@ func (d *Decoder) add(s Sample) {
 	if s.InuseBytes > 0 && (d.smallest < 0 || s.InuseBytes < d.smallest) {
 		d.smallest = s.InuseBytes
 	}
-	switch depth := len(d.set.Addrs(uint32(s.Stack))); {
-	case depth >= d.snap.Format.DepthLimit() && !s.Truncated:
+	switch depth, limit := len(d.set.Addrs(uint32(s.Stack))), d.snap.Format.DepthLimit(); {
+	case limit > 0 && depth >= limit && !s.Truncated:
 		c.AtDepthLimit += e.InuseBytes
 		d.deepLine = cmp.Or(d.deepLine, d.at)
 	case depth == 0 && !s.Truncated:

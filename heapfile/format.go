@@ -75,11 +75,12 @@ func (f Format) Sampled() bool {
 }
 
 // DepthLimit returns the largest number of frames that the writer keeps of a stack; it drops the
-// outermost ones (gperftools kMaxStackDepth and its users, jemalloc PROF_BT_MAX).
+// outermost ones (gperftools kMaxStackDepth and its users, jemalloc PROF_BT_MAX). It returns 0 for
+// the built-in engine, which leaves out inner frames of a deep stack and marks the place.
 func (f Format) DepthLimit() int {
 	switch f {
 	case FormatScaled:
-		return 512
+		return 0
 	case FormatJemalloc, FormatPprof, FormatGoroutines:
 		return 128
 	case FormatHeapProfile:
