@@ -60,8 +60,8 @@ void hl_trigger_last(enum hl_trigger trigger) {
 void hl_trigger_final(void) {
     if (finalized != 0 || !is_wanted()) return;
     uint64_t signals = hl_signals_block();
+    finalized = hl_clock(HL_MONOTONIC); // first: the writer takes no timed snapshot then
     hl_writer_now(HL_EXIT);
-    finalized = hl_clock(HL_MONOTONIC);
     hl_signals_restore(signals);
 }
 
