@@ -70,14 +70,14 @@ static void check_live(void) {
 static void check_saturation(void) {
 	struct hl_live l;
 	for (int round = 0; round < 2; round++)
-		for (uint64_t page = 1; page <= 300; page++)
-			for (uint64_t i = 0; i < 256; i++) {
-				void *p = (void *)(page << 30 | page << 12 | i * 16); // all have one counter
+		for (uint64_t kib = 1; kib <= 1200; kib++)
+			for (uint64_t i = 0; i < 64; i++) {
+				void *p = (void *)(kib << 28 | kib << 10 | i * 16); // all have one counter
 				if (round == 0) add_live(p, 1);
 				CHECK(hl_live_maybe(p) && hl_live_has(p));
 				if (round == 1) CHECK(hl_live_remove(p, &l) && !hl_live_has(p));
 			}
-	CHECK(hl_live_maybe((void *)(UINT64_C(1) << 30 | 1 << 12)) && hl_live_count() == 0);
+	CHECK(hl_live_maybe((void *)(UINT64_C(1) << 28 | 1 << 10)) && hl_live_count() == 0);
 }
 
 // Each thread asks for its own addresses without the lock, while the others change the table.

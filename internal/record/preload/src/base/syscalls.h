@@ -38,6 +38,7 @@ enum {
     HL_SYS_fallocate = 285,
     HL_SYS_prlimit64 = 302,
     HL_SYS_process_vm_readv = 310,
+    HL_SYS_seccomp = 317,
     HL_SYS_close_range = 436,
     HL_O_DIRECTORY = 0200000,
 };
@@ -96,6 +97,7 @@ enum {
     HL_SYS_madvise = 233,
     HL_SYS_prlimit64 = 261,
     HL_SYS_process_vm_readv = 270,
+    HL_SYS_seccomp = 277,
     HL_SYS_close_range = 436,
     HL_O_DIRECTORY = 040000,
 };

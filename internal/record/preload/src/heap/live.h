@@ -1,7 +1,7 @@
 // The live samples: which addresses were sampled and have not been freed.
 //
 // A free must cost next to nothing if the address was not sampled. Two questions decide that
-// without a lock. hl_live_maybe looks at a counter of the live samples on the page of the address.
+// without a lock. hl_live_maybe looks at a counter of the live samples in the KiB of the address.
 // hl_live_has then searches the table. The other functions are called with hl_heap_lock held.
 #ifndef HL_HEAP_LIVE_H
 #define HL_HEAP_LIVE_H
@@ -13,13 +13,13 @@ struct hl_live {
     uint64_t size;
 };
 
-// The counters of pages. Pages that are 1 GiB apart share one. A counter that has reached its
-// maximum stays there: such a page takes the way through the table for ever, and nothing is missed.
+// The counters. Addresses that are 256 MiB apart share one. A counter that has reached its maximum
+// stays there: such addresses take the way through the table for ever, and nothing is missed.
 enum { HL_FILTER_BITS = 18 };
 extern uint16_t hl_filter[1 << HL_FILTER_BITS];
 
 static inline uint32_t hl_filter_index(uintptr_t p) {
-    return (uint32_t)((p >> 12) ^ (p >> 30)) & ((1u << HL_FILTER_BITS) - 1);
+    return (uint32_t)((p >> 10) ^ (p >> 28)) & ((1u << HL_FILTER_BITS) - 1);
 }
 
 static inline bool hl_live_maybe(const void *p) {

@@ -16,12 +16,15 @@ bool hl_trigger_ended(void) {
     return finalized != 0 && hl_clock(HL_MONOTONIC) - finalized < TEAR_DOWN * INT64_C(1000000000);
 }
 
-// is_wanted reports whether this process writes snapshots now. A child that shares the memory of
-// its parent (vfork) does not.
-static bool is_wanted(void) {
-    return __atomic_load_n(&hl_recording, __ATOMIC_RELAXED) && !hl_trigger_ended() &&
+// is_recorded reports whether this process writes snapshots. A child that shares the memory of its
+// parent (vfork) does not.
+static bool is_recorded(void) {
+    return __atomic_load_n(&hl_recording, __ATOMIC_RELAXED) &&
            (uint64_t)hl_syscall0(HL_SYS_getpid) == hl_process.pid;
 }
+
+// is_wanted reports whether this process writes snapshots now.
+static bool is_wanted(void) { return is_recorded() && !hl_trigger_ended(); }
 
 // has_passed reports whether value has grown by a step since *last, and sets *last if it has. If
 // several threads see it, one of them returns true.
@@ -50,10 +53,14 @@ static bool is_copy(void) {
 }
 
 void hl_trigger_last(enum hl_trigger trigger) {
-    if (!is_wanted() || is_copy()) return;
+    if (!is_recorded() || is_copy()) return;
     uint64_t signals = hl_signals_block();
-    if (trigger == HL_EXIT) __atomic_store_n(&ended, true, __ATOMIC_RELAXED);
-    hl_writer_now(trigger);
+    if (hl_trigger_ended()) {
+        hl_writer_finish(); // another thread may wait for the last one
+    } else {
+        if (trigger == HL_EXIT) __atomic_store_n(&ended, true, __ATOMIC_RELAXED);
+        hl_writer_now(trigger);
+    }
     hl_signals_restore(signals);
 }
 

@@ -188,18 +188,25 @@ void hl_writer_request(enum hl_trigger trigger) {
     if (!create()) write_here();
 }
 
-void hl_writer_now(enum hl_trigger trigger) {
-    uint32_t mine = post(trigger);
-    create();
-    while (!is_done(mine)) {
+// wait_for waits until the request with the given number, and those before it, are done.
+static void wait_for(uint32_t number) {
+    while (!is_done(number)) {
         uint32_t seen = __atomic_load_n(&done, __ATOMIC_ACQUIRE);
-        if (is_done(mine)) break;
+        if (is_done(number)) break;
         if (is_alive())
             hl_futex_wait(&done, seen, 100000000);
         else
             write_here();
     }
 }
+
+void hl_writer_now(enum hl_trigger trigger) {
+    uint32_t mine = post(trigger);
+    create();
+    wait_for(mine);
+}
+
+void hl_writer_finish(void) { wait_for(__atomic_load_n(&ticket, __ATOMIC_ACQUIRE)); }
 
 bool hl_writer_is_missing(void) { return hl_config.every != 0 && id == 0; }
 

@@ -14,6 +14,7 @@
 #include "process/fork.h"
 #include "process/refuse.h"
 #include "process/signals.h"
+#include "process/single.h"
 #include "process/target.h"
 
 static void read_process(void) {
@@ -46,6 +47,7 @@ static void refuse(const char *why) {
 
 __attribute__((constructor)) static void start(void) {
     static char why[256];
+    hl_single_init();
     if (!hl_config_read()) return;
     read_process();
     if (!hl_refuse_is_safe()) return;

@@ -1,5 +1,7 @@
 // Functions that need a process with one thread, or that change what a process may do. The writer
 // is ended first: it would make the former fail, and it would keep the old rights.
+#include "process/single.h"
+
 #include "engine.h"
 #include "heap/libc.h"
 #include "heap/record.h"
@@ -50,14 +52,39 @@ static void before_sandbox(void) {
     __atomic_store_n(&hl_recording, false, __ATOMIC_RELAXED);
 }
 
+// installs_filter reports whether a call restricts the system calls of the thread. Programs ask
+// whether the kernel has filters by a call without one.
+static bool installs_filter(unsigned long mode, unsigned long filter) {
+    enum { SECCOMP_MODE_STRICT = 1, SECCOMP_MODE_FILTER = 2 };
+    return mode == SECCOMP_MODE_STRICT || (mode == SECCOMP_MODE_FILTER && filter != 0);
+}
+
 HL_EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c,
                     unsigned long d) {
     static void *cache;
     int (*next)(int, ...) = (int (*)(int, ...))hl_real_function(&cache, "prctl");
-    if (option == PR_SET_SECCOMP)
+    if (option == PR_SET_SECCOMP && installs_filter(a, b))
         before_sandbox();
     else if (option == PR_CAPBSET_DROP || option == PR_SET_SECUREBITS ||
              option == PR_SET_NO_NEW_PRIVS)
         hl_writer_stop(PAUSE);
     return next(option, a, b, c, d);
 }
+
+// syscall is how libseccomp installs a filter. The call of the real function is a jump, so that a
+// system call that returns twice, such as vfork, finds no frame of this function.
+typedef long system_call(long, long, long, long, long, long, long);
+static void *real_syscall;
+static system_call *find_syscall(void) {
+    return (system_call *)hl_real_function(&real_syscall, "syscall");
+}
+
+HL_EXPORT long syscall(long number, long a, long b, long c, long d, long e, long f) {
+    system_call *next = find_syscall();
+    // The operations of this call are numbered from 0, the modes of prctl from 1.
+    if (number == HL_SYS_seccomp && installs_filter((unsigned long)a + 1, (unsigned long)c))
+        before_sandbox();
+    __attribute__((musttail)) return next(number, a, b, c, d, e, f);
+}
+
+void hl_single_init(void) { find_syscall(); }

@@ -10,8 +10,9 @@ extern uintptr_t pthread_self(void); // CPython's number of a thread
 
 static struct hl_interpreter found;
 static enum { NONE, FOUND, REFUSED } state;
-static uint32_t calls;     // of the search
 static uintptr_t searched; // the list of modules that had no interpreter
+static uint32_t calls;     // of hl_interpreter_search
+static uint32_t next_call; // that searches
 
 enum { NO_MINOR = -1 };
 
@@ -118,24 +119,32 @@ static bool examine(struct hl_window *w, const struct hl_module *m) {
 }
 
 // search looks for an interpreter in the modules. Other threads load and unload libraries
-// meanwhile.
+// meanwhile. The list is long in large programs, so that it is looked at less and less often until
+// it changes.
 static void search(void) {
+    enum { SHORTEST = 32, LONGEST = 1024 };
+    static uint32_t pause;
     struct hl_window w = {.unstable = true};
     uintptr_t list = hl_module_list(&w), at = 0;
     struct hl_module m;
-    if (list != searched)
+    if (list != searched) {
+        pause = SHORTEST;
         while (hl_module_next(&w, &at, &m) && !examine(&w, &m)) {
         }
+    } else if (pause < LONGEST) {
+        pause *= 2;
+    }
     searched = list;
+    __atomic_store_n(&next_call, __atomic_load_n(&calls, __ATOMIC_RELAXED) + pause,
+                     __ATOMIC_RELAXED);
 }
 
 void hl_interpreter_search(bool *is_new) {
     static uint32_t busy;
-    enum { SELDOM = 32 };
     *is_new = false;
     if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) != NONE) return;
-    // The list is long in large programs, so that it is looked at only now and then.
-    if (__atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED) % SELDOM != 0) return;
+    uint32_t call = __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);
+    if ((int32_t)(call - __atomic_load_n(&next_call, __ATOMIC_RELAXED)) < 0) return;
     if (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE) != 0) return;
     if (enter()) search();
     hl_interpreter_done();
@@ -192,7 +201,7 @@ void hl_python_unloaded(void) {
         if (!is_loaded) __atomic_store_n(&state, NONE, __ATOMIC_RELEASE);
     }
     __atomic_store_n(&searched, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&calls, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&next_call, __atomic_load_n(&calls, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
     __atomic_fetch_sub(&unloading, 1, __ATOMIC_SEQ_CST);
 }
 

@@ -1,0 +1,9 @@
+// Functions that need a process with one thread, or that change what a process may do.
+#ifndef HL_PROCESS_SINGLE_H
+#define HL_PROCESS_SINGLE_H
+
+// hl_single_init is called in every process, before a thread of it may call syscall where no lock
+// may be taken, such as in a forked child.
+void hl_single_init(void);
+
+#endif
