@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Finds a leak in TensorFlow as a user would. TensorFlow from PyPI runs under `heaplapse record`.
 # `heaplapse growth` must report a leak for the loop that adds nodes to its graph, name its line (or,
-# with tcmalloc and jemalloc, TensorFlow's function) and give advice. It must not report a leak for the same loop on a finalized graph, or for
-# the eager loop. The output is kept in docs/e2e-tensorflow.txt.
+# with tcmalloc and jemalloc, TensorFlow's function) and give advice. It must name the line of a
+# leak in the library of a custom operation. It must not report a leak for the same loop on a
+# finalized graph, or for the eager loop. The output is kept in docs/e2e-tensorflow.txt. Needs g++.
 #
 # Usage: e2e-tensorflow.sh [WORKDIR]
 # WORKDIR keeps the virtual environment (1.9 GB) and the recordings.
@@ -14,6 +15,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 loops=$PWD/scripts/e2e/loops.py
+source=$PWD/scripts/e2e/leaky_op.cc
 requirement=${REQUIREMENT:-tensorflow-cpu}
 if [ $# -gt 0 ]; then
 	work=$1
@@ -37,6 +39,14 @@ install() {
 	venv/bin/python -c 'import importlib.metadata as m; m.version("tensorflow_cpu")' 2>/dev/null ||
 		venv/bin/python -m pip install --quiet --disable-pip-version-check "$requirement" >pip.log 2>&1 ||
 		skip "$requirement cannot be installed from PyPI: $(grep -a ERROR pip.log | head -n 1)"
+}
+
+# build_op builds the custom operation.
+build_op() {
+	local flags
+	mapfile -t flags < <(venv/bin/python -c 'import tensorflow as tf
+print(*tf.sysconfig.get_compile_flags(), *tf.sysconfig.get_link_flags(), sep="\n")' 2>/dev/null)
+	g++ -w -O1 -g1 -shared -fPIC -o leaky_op.so "$source" "${flags[@]}"
 }
 
 versions() {
@@ -72,6 +82,7 @@ expect() {
 }
 
 install
+build_op
 echo "\$ scripts/e2e-tensorflow.sh"
 versions
 for engine in ${ENGINES:-auto}; do
@@ -79,6 +90,11 @@ for engine in ${ENGINES:-auto}; do
 	case $engine in
 	auto | builtin) expect grows "$engine" '^LEAK: .*\bloops\.py:[0-9]+.*; next: .*tf\.Graph\.finalize\(\)' "a leak of a line of loops.py, and the advice to finalize the graph" ;;
 	*) expect grows "$engine" '^LEAK: (tensorflow::|TF_).* lib(tensorflow|_pywrap).*; next: .*tf\.Graph\.finalize\(\)' "a leak of a TensorFlow function, and the advice to finalize the graph" ;;
+	esac
+	session op "$engine"
+	case $engine in
+	auto | builtin) expect op "$engine" '^LEAK: LeakySumOp::Keep leaky_op\.cc:[0-9]+ \(called from .*\bloops\.py:[0-9]+\)' "a leak of a line of leaky_op.cc, and the line of loops.py that called it" ;;
+	*) expect op "$engine" '^LEAK: LeakySumOp::Keep leaky_op\.cc:[0-9]+' "a leak of a line of leaky_op.cc" ;;
 	esac
 	for loop in final eager; do
 		session "$loop" "$engine"

@@ -1,6 +1,6 @@
-"""The three loops of scripts/e2e-tensorflow.sh: the same arithmetic on a fresh batch in each step.
+"""The loops of scripts/e2e-tensorflow.sh: the same arithmetic on a fresh batch in each step.
 
-Usage: loops.py grows|final|eager
+Usage: loops.py grows|final|eager|op
 """
 import os
 import sys
@@ -36,7 +36,7 @@ def grows():
     s, weights = session()
     for step in steps(120, a_second=3):
         s.run(tf.reduce_sum(tf.add(weights, np.full(SIZE, step, np.float32))))
-    return s.graph
+    return s
 
 
 def final():
@@ -47,7 +47,7 @@ def final():
     s.graph.finalize()
     for step in steps(1500, a_second=50):
         s.run(total, {batch: np.full(SIZE, step, np.float32)})
-    return s.graph
+    return s
 
 
 def eager():
@@ -55,8 +55,16 @@ def eager():
     weights = tf.Variable(np.zeros(SIZE, np.float32))
     for step in steps(1500, a_second=50):
         tf.reduce_sum(tf.add(weights, np.full(SIZE, step, np.float32))).numpy()
-    return tf.Graph()
 
 
-graph = {"grows": grows, "final": final, "eager": eager}[sys.argv[1]]()
-print(len(graph.get_operations()), "nodes in the graph at the end")
+def op():
+    """A custom operation whose library, leaky_op.cc, keeps a copy of each batch."""
+    library = tf.load_op_library(os.path.abspath("leaky_op.so"))
+    for step in steps(1500, a_second=50):
+        library.leaky_sum(np.full(SIZE, step, np.float32))
+
+
+# The session, if there is one, is open until the process ends, as that of a server.
+s = {"grows": grows, "final": final, "eager": eager, "op": op}[sys.argv[1]]()
+if s:
+    print(len(s.graph.get_operations()), "nodes in the graph at the end")

@@ -229,12 +229,12 @@ func TestClassesOfScripts(t *testing.T) {
 	rules := DefaultRules()
 	for class, lines := range map[Class][]string{
 		Application: {
-			"/srv/app.py handle", "/srv/app.py malloc", "/srv/lib/tools.py run", "<stdin> <module>", "<string> handle", "/srv/bin/app.py <module>",
+			"/srv/app.py handle", "/srv/app.py malloc", "/srv/lib/tools.py run", "<stdin> <module>", "/srv/bin/app.py <module>",
 			"/home/me/python/app.py main", "/srv/asyncio/app.py run2",
 		},
 		Library: {
 			"/usr/lib/python3/dist-packages/requests/api.py get", "/srv/venv/lib/python3.12/site-packages/numpy/__init__.py ones",
-			"/opt/conda/lib/python3.11/site-packages/flask/app.py Flask.dispatch_request",
+			"/opt/conda/lib/python3.11/site-packages/flask/app.py Flask.dispatch_request", "<string> leaky_sum",
 		},
 		Runtime: {
 			"/usr/lib/python3.11/json/decoder.py JSONDecoder.decode", "/root/.pyenv/versions/3.13.0/lib/python3.13t/threading.py Thread.run",
