@@ -34,7 +34,7 @@ def session():
 def grows():
     """The mistake: what is fed to the step is written into the graph, as a constant and the nodes that use it."""
     s, weights = session()
-    for step in steps(120, a_second=3):
+    for step in steps(240, a_second=3):
         s.run(tf.reduce_sum(tf.add(weights, np.full(SIZE, step, np.float32))))
     return s
 
@@ -60,7 +60,7 @@ def eager():
 def op():
     """A custom operation whose library, leaky_op.cc, keeps a copy of each batch."""
     library = tf.load_op_library(os.path.abspath("leaky_op.so"))
-    for step in steps(1500, a_second=50):
+    for step in steps(1500, a_second=25):
         library.leaky_sum(np.full(SIZE, step, np.float32))
 
 
