@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"net/http"
 	"net/http/httptest"
+	_ "net/http/pprof"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -100,4 +103,73 @@ func TestWatchFollowsAScrape(t *testing.T) {
 	require.NoError(t, s.Wait(), "%s", &s.stderr)
 	code, _ := w.end(t)
 	require.Equal(t, exitOK, code)
+}
+
+// leakyService is a Go service that keeps a session and goroutines for each heap profile that is
+// taken, and replaces the entries of a cache.
+type leakyService struct {
+	mu       sync.Mutex
+	profiles int
+	sessions [][]byte
+	cache    [4][]byte
+	end      chan struct{}
+}
+
+func (s *leakyService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.HasSuffix(r.URL.Path, "/heap") {
+		s.mu.Lock()
+		s.profiles++
+		s.sessions = append(s.sessions, newSession())
+		s.cache[s.profiles%len(s.cache)] = newPage()
+		s.mu.Unlock()
+		for range 60 {
+			go s.serveSession()
+		}
+	}
+	http.DefaultServeMux.ServeHTTP(w, r) // net/http/pprof
+}
+
+func (s *leakyService) taken() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.profiles
+}
+
+// Allocations that are so large are in every profile.
+const sampled = 8 << 20
+
+//go:noinline
+func newSession() []byte { return make([]byte, sampled) }
+
+//go:noinline
+func newPage() []byte { return make([]byte, sampled) }
+
+func (s *leakyService) serveSession() { <-s.end }
+
+// TestScrapeFindsTheLeakOfAGoService scrapes this process until there are enough snapshots.
+func TestScrapeFindsTheLeakOfAGoService(t *testing.T) {
+	service := &leakyService{end: make(chan struct{})}
+	defer close(service.end)
+	server := httptest.NewServer(service)
+	defer server.Close()
+	dir := filepath.Join(t.TempDir(), "out")
+	cmd := exec.Command("heaplapse", "scrape", server.URL, "-o", dir, "--every", "80ms")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	require.NoError(t, cmd.Start())
+	defer cmd.Process.Kill()
+	for deadline := time.Now().Add(time.Minute); service.taken() < 25; time.Sleep(5 * time.Millisecond) {
+		require.True(t, time.Now().Before(deadline), "%s", &stderr)
+	}
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	require.NoError(t, cmd.Wait(), "%s", &stderr)
+	require.Regexp(t, `heaplapse: 2\d heap and 2\d goroutine profiles; next: heaplapse growth `, stderr.String())
+
+	out, _, code := invoke(t, "growth", dir, "--process", dir+"/heap")
+	require.Equal(t, exitOK, code)
+	require.Regexp(t, `(?m)^  1  leak .*\.newSession +scrape_test\.go:\d+$`, out)
+	require.NotContains(t, out, "newPage", "the cache does not grow")
+	out, _, code = invoke(t, "growth", dir, "--process", dir+"/goroutine")
+	require.Equal(t, exitOK, code)
+	require.Regexp(t, `(?m)^  1  leak .*serveSession +scrape_test\.go:\d+$`, out)
 }

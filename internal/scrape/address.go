@@ -24,7 +24,6 @@ type service struct {
 	url      *url.URL // of the user, for messages and the manifest
 	name     string   // begins the names of its files; "" if there is one service
 	profiles []*profile
-	isGo     bool // the URL is not that of a single profile
 }
 
 // parseServices returns the services at some URLs.
@@ -69,10 +68,9 @@ func parseService(text string, o *Options) (*service, error) {
 	path := strings.TrimSuffix(u.Path, "/")
 	root := strings.TrimSuffix(path, "/"+goPath)
 	if root != "" && root == path {
-		s.profiles = []*profile{{url: u, kind: heap}}
+		s.profiles = []*profile{{url: u}}
 		return s, checkQuery(u)
 	}
-	s.isGo = true
 	base := *u
 	base.Path, base.RawPath = root+"/", ""
 	of := base.JoinPath(goPath, heap)

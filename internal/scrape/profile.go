@@ -16,7 +16,7 @@ import (
 // profile is a URL that is requested again and again.
 type profile struct {
 	url      *url.URL
-	kind     string // begins the names of the files
+	kind     string // heap, goroutines, or "" before the first answer of a URL that does not tell
 	optional bool   // the service may not have it
 	taken    int    // snapshots so far
 	gap      gap
@@ -30,6 +30,9 @@ type fetched struct {
 	head       heapfile.Head
 	compressed string // .gz, .zst or ""
 }
+
+// entry is the name of the profile in the Spool.
+const entry = "profile"
 
 // sniff is the number of bytes that tell what a response is.
 const sniff = 512
@@ -55,7 +58,7 @@ func (c *client) fetch(ctx context.Context, p *profile) (*fetched, error) {
 	if f.Spool, err = spool.New(); err != nil {
 		return nil, err
 	}
-	if err = f.Add(p.kind, a.began, in); err == nil {
+	if err = f.Add(entry, a.began, in); err == nil {
 		err = c.read(f, p)
 	}
 	if err != nil {
@@ -68,12 +71,23 @@ func (c *client) fetch(ctx context.Context, p *profile) (*fetched, error) {
 // read reads a profile as the other commands will.
 func (c *client) read(f *fetched, p *profile) error {
 	d := heapfile.Decoder{Check: c.Check}
-	s, err := d.ReadFile(f, p.kind, "the answer")
+	s, err := d.ReadFile(f, entry, "the answer")
 	if err != nil {
 		return &refusal{error: err}
 	}
 	f.head = s.Head
+	if kind := kindOf(&s.Head); p.kind != "" && kind != p.kind {
+		return refuse("the answer is a %s profile instead of a %s profile", kind, p.kind)
+	}
 	return nil
+}
+
+// kindOf returns the kind of a profile.
+func kindOf(h *heapfile.Head) string {
+	if h.Format == heapfile.FormatGoroutines {
+		return goroutines
+	}
+	return heap
 }
 
 func isHTML(head []byte) bool {

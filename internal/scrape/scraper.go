@@ -150,10 +150,14 @@ func (s *scraper) take(ctx context.Context, p *profile) error {
 	}
 	defer f.Close()
 	s.endGap(p, f.at)
+	if p.taken == 0 {
+		p.kind = kindOf(&f.head)
+		s.adviseGC(p, f)
+	}
 	if p == s.profiles[0] && s.restarts.add(&f.head) {
 		s.noteRestart(p)
 	}
-	switch err := s.store.add(s.prefix(p), f, p, s.restarts.total); {
+	switch err := s.store.add(s.prefix(p), f, s.restarts.total); {
 	case err == nil:
 		p.taken++
 	case s.first.IsZero():
@@ -162,6 +166,15 @@ func (s *scraper) take(ctx context.Context, p *profile) error {
 		s.store.note("%v", err)
 	}
 	return nil
+}
+
+// adviseGC advises the query that makes Go collect garbage, unless the URL has it or the user does not
+// want it.
+func (s *scraper) adviseGC(p *profile, f *fetched) {
+	if !s.NoGC && f.head.Producer == "go" && p.kind == heap && !p.url.Query().Has("gc") {
+		s.store.note("%s shows the heap as of the last garbage collections: add gc=1 to its query, and the service collects first",
+			display(p.url))
+	}
 }
 
 // prefix returns the beginning of the names of the files of a profile.

@@ -54,7 +54,7 @@ func newStore(o *Options, services []*service) (*store, error) {
 }
 
 // add keeps a profile as the next snapshot of a prefix.
-func (s *store) add(prefix string, f *fetched, p *profile, image int) error {
+func (s *store) add(prefix string, f *fetched, image int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.out == nil {
@@ -68,7 +68,7 @@ func (s *store) add(prefix string, f *fetched, p *profile, image int) error {
 	if f.compressed == "" {
 		file.name += ".gz"
 	}
-	if err := s.write(file.name, f, p); err != nil {
+	if err := s.write(file.name, f); err != nil {
 		return err
 	}
 	if len(s.kept) == 0 && s.Began != nil {
@@ -97,7 +97,12 @@ func (s *store) remove() {
 }
 
 // suffix returns the suffix of the name of a profile without that of its compression.
-func suffix(*fetched) string { return ".heap" }
+func suffix(f *fetched) string {
+	if f.head.Format.Profile() {
+		return ".pb"
+	}
+	return ".heap"
+}
 
 // create makes the directory and the manifest.
 func (s *store) create() error {
@@ -133,8 +138,8 @@ func (s *store) create() error {
 }
 
 // write writes the file of a snapshot, compressed.
-func (s *store) write(name string, f *fetched, p *profile) error {
-	in, err := f.File(p.kind)
+func (s *store) write(name string, f *fetched) error {
+	in, err := f.File(entry)
 	if err != nil {
 		return err
 	}
