@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -210,7 +209,7 @@ func (endless) Read(b []byte) (int, error) {
 // TestFailuresPass: what a second request may mend is tried again, also before the first snapshot.
 func TestFailuresPass(t *testing.T) {
 	r := newRun(t)
-	r.Wait, r.Timeout = time.Minute, 200*time.Millisecond
+	r.Wait = time.Minute
 	whole := snapshotText(t, 1)
 	failures := []struct {
 		answer func(w http.ResponseWriter)
@@ -225,11 +224,7 @@ func TestFailuresPass(t *testing.T) {
 		}, `/heap: the connection ended within the answer; trying again$`},
 		{func(w http.ResponseWriter) { http.Error(w, "", http.StatusNotFound) }, ""},
 		{func(w http.ResponseWriter) { _, _ = w.Write(whole) }, `/heap answers again after `},
-		{func(w http.ResponseWriter) { // stops in the middle
-			_, _ = w.Write(whole[:len(whole)/2])
-			w.(http.Flusher).Flush()
-			time.Sleep(2 * r.Timeout)
-		}, `/heap: no whole answer within 200ms; trying again$`},
+		{func(w http.ResponseWriter) { w.WriteHeader(http.StatusTooManyRequests) }, `/heap: 429 Too Many Requests; trying again$`},
 		{func(w http.ResponseWriter) { _, _ = io.WriteString(w, "<html>") }, ""},
 		{func(w http.ResponseWriter) { _, _ = w.Write(whole) }, `/heap answers again after `},
 		{func(w http.ResponseWriter) { http.Error(w, "", http.StatusBadGateway) }, `/heap: 502 Bad Gateway; trying again$`},
@@ -248,7 +243,7 @@ func TestFailuresPass(t *testing.T) {
 	}
 	require.Len(t, m.Snapshots, 3)
 	require.Len(t, m.Gaps, 3, "the first failures are no gap: there was no snapshot before")
-	for i, reason := range []string{"the connection ended within the answer", "no whole answer within 200ms", "502 Bad Gateway"} {
+	for i, reason := range []string{"the connection ended within the answer", "429 Too Many Requests", "502 Bad Gateway"} {
 		g := m.Gaps[i]
 		require.Equal(t, []string{"heap", reason}, []string{g.Prefix, g.Reason})
 		require.True(t, g.From.After(m.Snapshots[i].Time))
@@ -261,27 +256,33 @@ func TestFailuresPass(t *testing.T) {
 	require.Equal(t, []string{"heap.0001.heap.gz", "heap.0002.heap.gz", "heap.0003.heap.gz", manifest.Name}, r.files())
 }
 
-// TestWaitForTheService: a service that does not answer at first is given some time.
-func TestWaitForTheService(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	address := l.Addr().String()
-	require.NoError(t, l.Close())
-	r := newRun(t, address+"/heap") // without http://
+// TestNothingListens: a service that does not exist is an error after the time to wait.
+func TestNothingListens(t *testing.T) {
+	r := newRun(t, "127.0.0.1:1/heap") // without http://
 	r.do()
-	require.EqualError(t, r.err, "http://"+address+"/heap: connection refused")
+	require.EqualError(t, r.err, "http://127.0.0.1:1/heap: connection refused")
+	require.Empty(t, r.notes)
 	require.NoDirExists(t, r.Dir)
+}
 
-	r.Wait = time.Minute
-	r.Note = func(text string) {
-		require.Equal(t, "http://"+address+"/heap: connection refused; trying again for 1m0s", text)
-		l, err := net.Listen("tcp", address)
-		require.NoError(t, err)
-		service := &http.Server{Handler: r.handler(1, func(w http.ResponseWriter, n int) { _, _ = w.Write(snapshotText(t, n)) })}
-		go func() { _ = service.Serve(l) }()
-		t.Cleanup(func() { service.Close() })
+// TestTimeout: a service that does not answer, or stops in the middle, is an error after a time.
+func TestTimeout(t *testing.T) {
+	text := snapshotText(t, 1)
+	for _, begin := range [][]byte{nil, text[:len(text)/2]} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			if begin != nil {
+				_, _ = w.Write(begin)
+				w.(http.Flusher).Flush()
+			}
+			<-req.Context().Done() // until the client goes away
+		}))
+		defer s.Close()
+		r := newRun(t, s.URL+"/heap")
+		r.Timeout = 100 * time.Millisecond
+		r.do()
+		require.EqualError(t, r.err, s.URL+"/heap: no whole answer within 100ms")
+		require.NoDirExists(t, r.Dir)
 	}
-	require.Len(t, r.mustDo().Snapshots, 1)
 }
 
 // TestAddresses: the URLs that are requested for a URL of the user.
@@ -342,10 +343,11 @@ func TestAddressesThatAreRefused(t *testing.T) {
 func TestSecrets(t *testing.T) {
 	r := newRun(t)
 	var user, password, header, query, host string
+	requests := 0
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		user, password, _ = req.BasicAuth()
 		header, query, host = req.Header.Get("X-Key"), req.URL.Query().Get("token"), req.Host
-		if requests := len(r.notes); requests > 0 {
+		if requests++; requests > 1 {
 			defer r.cancel()
 		}
 		http.Error(w, "no such user: anna with hidden1, hidden2 and hidden3", http.StatusInternalServerError)
