@@ -153,3 +153,17 @@ func TestServiceWithoutGoroutines(t *testing.T) {
 	require.Equal(t, []string{s.URL + "/debug/pprof/goroutine is left out: 403 Forbidden: " +
 		"if the service wants credentials, send them with the header 'Authorization: …'"}, r.notes)
 }
+
+// TestEmptyProfiles: a service whose profiler is off has profiles without samples.
+func TestEmptyProfiles(t *testing.T) {
+	p, err := profile.ParseData(profileOf(t, "heap"))
+	require.NoError(t, err)
+	p.Sample, p.Location, p.Function = nil, nil, nil
+	var empty bytes.Buffer
+	require.NoError(t, p.Write(&empty))
+	r := newRun(t)
+	r.NoGC = true
+	s := r.serve(2, func(w http.ResponseWriter, _ int) { _, _ = w.Write(empty.Bytes()) })
+	require.Len(t, r.mustDo().Snapshots, 2)
+	require.Equal(t, []string{s.URL + "/heap: the last profile is empty: is the profiler of the service on?"}, r.notes)
+}

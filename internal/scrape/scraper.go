@@ -46,8 +46,12 @@ func (s *scraper) run(ctx context.Context) error {
 	for _, p := range s.profiles {
 		s.closeGap(p)
 	}
-	if s.profiles[0].taken == 0 {
-		return fmt.Errorf("%s: ended before the first snapshot", display(s.profiles[0].url))
+	p := s.profiles[0]
+	if p.taken == 0 {
+		return fmt.Errorf("%s: ended before the first snapshot", display(p.url))
+	}
+	if s.restarts.before.Rows == 0 {
+		s.store.note("%s: the last profile is empty: is the profiler of the service on?", display(p.url))
 	}
 	return nil
 }
