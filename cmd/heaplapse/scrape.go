@@ -163,7 +163,7 @@ func (a *app) finishScrape(outcome scrape.Outcome, err error) error {
 	for _, n := range outcome.Notes {
 		a.warn(n)
 	}
-	if len(outcome.Snapshots) > 0 {
+	if outcome.Services > 0 {
 		a.say("%s; next: heaplapse growth %s", outcome, record.ShellQuote(outcome.Dir))
 	}
 	if err != nil {

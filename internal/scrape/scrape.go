@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,8 +12,9 @@ import (
 // Outcome is the result of a recording.
 type Outcome struct {
 	Dir string
-	// Snapshots are the numbers of snapshots by the beginning of their names: heap, goroutine.
-	Snapshots map[string]int
+	// Services is the number of services with snapshots, Heaps and Goroutines are the numbers of
+	// snapshots that are kept.
+	Services, Heaps, Goroutines int
 	// Notes are problems that did not end the recording.
 	Notes []string
 }
@@ -23,10 +22,17 @@ type Outcome struct {
 // String returns how many snapshots there are of which kind: 48 heap and 48 goroutine profiles.
 func (o Outcome) String() string {
 	var parts []string
-	for _, prefix := range slices.Backward(slices.Sorted(maps.Keys(o.Snapshots))) { // heap first
-		parts = append(parts, fmt.Sprintf("%d %s", o.Snapshots[prefix], prefix))
+	if o.Heaps > 0 {
+		parts = append(parts, fmt.Sprintf("%d heap", o.Heaps))
 	}
-	return strings.Join(parts, " and ") + " profiles"
+	if o.Goroutines > 0 {
+		parts = append(parts, fmt.Sprintf("%d goroutine", o.Goroutines))
+	}
+	text := strings.Join(parts, " and ") + " profiles"
+	if o.Services > 1 {
+		text += fmt.Sprintf(" of %d services", o.Services)
+	}
+	return text
 }
 
 // Run takes snapshots of all services until the duration is over or the context ends, which is no

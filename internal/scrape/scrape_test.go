@@ -126,7 +126,7 @@ func TestSnapshotsAndManifest(t *testing.T) {
 	})
 	before := time.Now().Truncate(0)
 	m := r.mustDo()
-	require.Equal(t, map[string]int{"heap": 3}, r.outcome.Snapshots)
+	require.Equal(t, 3, r.outcome.Heaps)
 	require.Equal(t, "3 heap profiles", r.outcome.String())
 	require.Empty(t, r.notes)
 	require.Equal(t, []string{"heap.0001.heap.gz", "heap.0002.heap.gz", "heap.0003.heap.gz", manifest.Name}, r.files())
@@ -190,7 +190,7 @@ func TestRefusals(t *testing.T) {
 			require.Error(t, r.err)
 			require.Regexp(t, c.want, r.err.Error())
 			require.True(t, strings.HasPrefix(r.err.Error(), s.URL))
-			require.Empty(t, r.outcome.Snapshots)
+			require.Zero(t, r.outcome.Services)
 			require.NoDirExists(t, r.Dir)
 		})
 	}
@@ -436,7 +436,7 @@ func TestKeep(t *testing.T) {
 	require.Len(t, r.files(), 5)
 	require.Contains(t, r.files(), "heap.0001.heap.gz")
 	require.Contains(t, r.files(), "heap.0009.heap.gz")
-	require.Equal(t, 4, r.outcome.Snapshots["heap"])
+	require.Equal(t, 4, r.outcome.Heaps)
 }
 
 // TestSeveralServices: each has snapshots of its own, and one that fails does not end the others.
@@ -458,7 +458,7 @@ func TestSeveralServices(t *testing.T) {
 	require.ElementsMatch(t, []string{
 		name(a) + ".heap.0001.heap.gz", name(b) + ".heap.0001.heap.gz", name(b) + "-2.heap.0001.heap.gz", manifest.Name,
 	}, r.files())
-	require.Equal(t, map[string]int{name(a) + ".heap": 1, name(b) + ".heap": 1, name(b) + "-2.heap": 1}, r.outcome.Snapshots)
+	require.Equal(t, "3 heap profiles of 3 services", r.outcome.String())
 }
 
 // TestDirectory: a directory that cannot be used ends the recording before it begins. One that

@@ -207,14 +207,23 @@ func (s *store) gap(g manifest.Gap) {
 // close writes the end of the recording, and returns what was recorded. The store is not used
 // afterwards.
 func (s *store) close() Outcome {
-	o := Outcome{Dir: s.dir, Snapshots: map[string]int{}}
+	o := Outcome{Dir: s.dir}
 	if s.out == nil {
 		return o
 	}
 	s.problem(s.out.End(manifest.End{Time: time.Now().UTC(), Error: strings.Join(s.problems, "; ")}))
 	s.problem(s.out.Close())
 	for prefix, list := range s.kept {
-		o.Snapshots[prefix] = len(list)
+		if strings.HasSuffix(prefix, goroutines) {
+			o.Goroutines += len(list)
+		} else {
+			o.Heaps += len(list)
+		}
+	}
+	for _, service := range s.services {
+		if service.profiles[0].taken > 0 {
+			o.Services++
+		}
 	}
 	o.Notes = s.problems
 	return o
