@@ -105,8 +105,7 @@ func (p *Process) classes(unit int, s shot) []memory.Class {
 		return shown
 	}
 	collected := im.classes[unit][im.markOf(im.cycleBefore(s.step, 0))]
-	share := p.garbage(s)
-	rng := random.New(p.id(), streamGarbage+uint64(unit)<<16+uint64(s.mark))
+	rng := random.New(p.id(), streamGarbage+uint64(unit+1)<<12+uint64(s.mark))
 	out := slices.Clone(shown)
 	for i := range out {
 		var before memory.Class
@@ -114,26 +113,29 @@ func (p *Process) classes(unit int, s shot) []memory.Class {
 			before = collected[i]
 		}
 		freed := out[i].SampledAllocs - before.SampledAllocs - (out[i].Sampled - before.Sampled)
-		out[i].Sampled += random.Binomial(rng, freed, share)
+		out[i].Sampled += random.Binomial(rng, freed, im.garbage[s.mark])
 	}
 	return out
 }
 
-// garbage returns the share of what was freed since the last cycle that is still in the heap. The heap
-// grows by a factor at most before garbage is collected, so that a program that frees much has more
-// cycles.
-func (p *Process) garbage(s shot) float64 {
-	rng := random.New(p.id(), streamGarbage)
+// garbage returns, for each mark, the share of what was freed since the last cycle that is still in the
+// heap. The heap grows by a factor at most before garbage is collected, so that a program that frees
+// much has more cycles.
+func garbage(rng *rand.Rand, im *image) (out []float64) {
 	share, factor := random.LogUniform(rng, 0.02, 0.5), random.Uniform(rng, 0.3, 1.5)
-	total := s.image.total()
-	now, then := total[s.step], total[s.image.cycleBefore(s.step, 0)]
-	held := share * float64(now.AllocBytes-then.AllocBytes-(now.Bytes-then.Bytes))
-	limit := factor * float64(now.Bytes)
-	if held <= limit || held == 0 {
-		return share
+	total := im.total()
+	for _, step := range im.marks {
+		now, then := total[step], total[im.cycleBefore(step, 0)]
+		held := share * float64(now.AllocBytes-then.AllocBytes-(now.Bytes-then.Bytes))
+		limit := factor * float64(now.Bytes)
+		kept := 1.0 // of what is held without a limit
+		if held > limit {
+			_, phase := math.Modf(held / limit)
+			kept = phase * limit / held
+		}
+		out = append(out, share*kept)
 	}
-	_, phase := math.Modf(held / limit)
-	return share * phase * limit / held
+	return out
 }
 
 // pprof returns the profile that a runtime writes. The addresses of its locations are those of the

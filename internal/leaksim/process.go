@@ -89,6 +89,7 @@ type image struct {
 	history [][]memory.Point   // by unit and step
 	marks   []int              // steps for which classes are stored, in order
 	cycles  []int              // steps at which garbage is collected, in order, if Mode.collector
+	garbage []float64          // by mark, the share of what was freed that is not yet collected: see sawtooth
 	classes [][][]memory.Class // by unit and mark
 	base    uint64             // address at which the program is mapped
 }
@@ -229,6 +230,9 @@ func (p *Process) run(id uint64, k int, g behaviour.Grid, sites int) *image {
 	}
 	for s := range im.sites {
 		im.runSite(&im.sites[s], random.New(id, streamUnits+uint64(k)<<16+uint64(s)), p.Mode.period)
+	}
+	if p.Mode.collector == sawtooth {
+		im.garbage = garbage(random.New(id, streamGarbage+uint64(k)), im)
 	}
 	return im
 }
