@@ -45,7 +45,7 @@ func TestClasses(t *testing.T) {
 			"tokio::runtime::park::CachedParkThread::block_on", "<tokio::runtime::task::harness::Harness<F,S>>::poll",
 			"_PyEval_EvalFrameDefault", "_PyEval_EvalFrame", "_PyEval_Vector", "PyEval_EvalFrameEx", "vm_exec_core", "Perl_runops_standard",
 		},
-		Profiler: {"tcmalloc::allocate_full_malloc_oom", "MallocHook::InvokeNewHookSlow", "_rjem_je_prof_backtrace", "_rjem_malloc", "prof_backtrace", "je_prof_tctx_create", "tc_malloc"},
+		Profiler: {"tcmalloc::allocate_full_malloc_oom", "MallocHook::InvokeNewHookSlow", "_rjem_je_prof_backtrace", "_rjem_malloc", "prof_backtrace", "je_prof_tctx_create", "tc_malloc", "do_rallocx", "mallocx"},
 		Application: {
 			"main", "Cache::insert", "(anonymous namespace)::leak", "mallocate", "my_malloc_pool", "operator new_thing", "stdlib::f",
 			"app::std::f", "Vector::push_back", "PyInit_mymodule", "tensorflow::NodeDefBuilder::Finalize", "tensorflow::TensorArray::Read",

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/testutil"
+)
+
+// service is a recording of a program that profiles itself, in testdata/services.
+type service struct {
+	name, process string
+	// leaks are the functions that leak at least 1 MiB, by what the program does
+	// (scripts/fixtures/services.sh).
+	leaks []string
+	// missed are those that growth does not report.
+	missed []string
+}
+
+var (
+	goLeaks   = []string{"main.(*sessions).remember", "main.readOrder", "main.(*audit).read", "main.(*reservations).hold", "main.(*feed).subscribe"}
+	nodeLeaks = []string{"openSession", "listen", "remind", "(external)"}
+	rustLeaks = []string{"shop::Sessions::open", "shop::Journal::note", "shop::Graph::link", "shop::Feed::subscribe::{{closure}}"}
+)
+
+var services = []service{
+	{name: "go-gc", process: "heap", leaks: goLeaks},
+	{name: "go-gc", process: "goroutine", leaks: []string{"main.(*feed).deliver"}},
+	// A profile without a garbage collection before it shows what the last one left.
+	{name: "go-plain", leaks: goLeaks, missed: []string{"main.(*sessions).remember", "main.(*feed).subscribe"}},
+	{name: "go-exact", leaks: goLeaks},
+	{name: "go-quiet", process: "heap"},
+	{name: "go-quiet", process: "goroutine"},
+	{name: "node", leaks: nodeLeaks},
+	{name: "node-quiet"},
+	{name: "rust-pprof", leaks: rustLeaks},
+	{name: "rust-heap", leaks: rustLeaks},
+	{name: "rust-quiet-pprof"},
+	{name: "rust-quiet-heap"},
+}
+
+// growth runs growth on the recording, or on other files with its profiles.
+func (s *service) growth(t *testing.T, path string) *found {
+	t.Helper()
+	args := []string{"growth", "-q", "--all", "--format", "json", path, "--sysroot", testutil.Data(t, "services", "sysroot")}
+	if s.process != "" {
+		args = append(args, "--process", s.process)
+	}
+	out, stderr, code := invoke(t, args...)
+	require.Equal(t, exitOK, code, stderr)
+	var got found
+	require.NoError(t, json.Unmarshal([]byte(out), &got))
+	return &got
+}
+
+// TestServices: the leaks of services that profile themselves are found, and nothing else is called a
+// leak.
+func TestServices(t *testing.T) {
+	for _, s := range services {
+		t.Run(s.name+"/"+s.process, func(t *testing.T) {
+			got := s.growth(t, testutil.Data(t, "services", s.name))
+			var called []string
+			for i := range got.Sites {
+				if got.Sites[i].leaks() {
+					called = append(called, got.Sites[i].Blame.Function)
+				}
+			}
+			assert.ElementsMatch(t, s.leaks, append(called, s.missed...), describeSites(got.Sites))
+			want := "no-leak"
+			if len(s.leaks) > 0 {
+				want = "leak"
+			}
+			assert.Equal(t, want, got.Verdict)
+		})
+	}
+}
+
+// TestServicesConverted: the profiles that convert writes of them have the same sites with the same
+// labels.
+func TestServicesConverted(t *testing.T) {
+	for _, s := range services {
+		t.Run(s.name+"/"+s.process, func(t *testing.T) {
+			path, out := testutil.Data(t, "services", s.name), filepath.Join(t.TempDir(), "out")
+			args := []string{"convert", "-q", path, "-o", out, "--sysroot", testutil.Data(t, "services", "sysroot")}
+			if s.process != "" {
+				args = append(args, "--process", s.process)
+			}
+			_, stderr, code := invoke(t, args...)
+			require.Equal(t, exitOK, code, stderr)
+			require.Equal(t, labels(s.growth(t, path)), labels(s.growth(t, out)))
+		})
+	}
+}
+
+// labels returns the label of each site, by its function.
+func labels(f *found) map[string][]string {
+	out := map[string][]string{}
+	for _, s := range f.Sites {
+		out[s.Blame.Function] = append(out[s.Blame.Function], s.Label)
+	}
+	return out
+}

@@ -1,0 +1,3 @@
+module shopd
+
+go 1.25
