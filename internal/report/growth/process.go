@@ -37,6 +37,8 @@ type Process struct {
 
 	// notJudged is the reason why the process was not judged, as text.
 	notJudged string
+	// speed is what sites are ranked by: how fast Site grows at least, times its confidence.
+	speed float64
 }
 
 // Heap is the size of a heap in bytes, its growth, and the rate of its growth.
@@ -75,7 +77,7 @@ func (g *Report) Judged() Process {
 	}
 	if s, v := g.lead(); s != nil && isSuspicious(s.Label) {
 		blame := v.Blame
-		p.Site, p.Blame = v.Heading(), &blame
+		p.Site, p.Blame, p.speed = v.Heading(), &blame, s.Low*s.Confidence
 	}
 	return p
 }
@@ -91,8 +93,9 @@ func NotJudged(p series.Process, why string) Process {
 	return Process{Process: p, Verdict: growth.VerdictUndecided, Why: why, notJudged: why}
 }
 
-// Worse compares two processes. A leak is worse than missing data, which is worse than no leak; then
-// the chance of a leak decides. A process with too few snapshots tells least.
+// Worse compares two processes. A leak is worse than missing data, which is worse than no leak. The
+// faster of two leaks is worse, as in the order of sites; then the chance of a leak decides. A process
+// with too few snapshots tells least.
 func Worse(p, q *Process) int {
 	chance := func(p *Process) float64 {
 		if p.Chance == nil {
@@ -100,7 +103,11 @@ func Worse(p, q *Process) int {
 		}
 		return *p.Chance
 	}
-	return cmp.Or(cmp.Compare(p.severity(), q.severity()), cmp.Compare(chance(p), chance(q)))
+	bySpeed := 0
+	if p.Verdict == growth.VerdictLeak && q.Verdict == growth.VerdictLeak {
+		bySpeed = cmp.Compare(p.speed, q.speed)
+	}
+	return cmp.Or(cmp.Compare(p.severity(), q.severity()), bySpeed, cmp.Compare(chance(p), chance(q)))
 }
 
 func (p *Process) severity() int {

@@ -1,0 +1,28 @@
+package growth
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/diff/growth"
+)
+
+// TestWorse: each process is worse than the one after it.
+func TestWorse(t *testing.T) {
+	chance := func(p float64) *float64 { return &p }
+	ordered := []Process{
+		{Verdict: growth.VerdictLeak, Chance: chance(0.7), speed: 100},
+		{Verdict: growth.VerdictLeak, Chance: chance(0.9), speed: 1},
+		{Verdict: growth.VerdictLeak, Chance: chance(0.8), speed: 1},
+		{Verdict: growth.VerdictUndecided},
+		{Verdict: growth.VerdictNoLeak, Chance: chance(0.5), speed: 1},
+		{Verdict: growth.VerdictNoLeak, Chance: chance(0.1), speed: 1000},
+		NotJudged(Process{}.Process, "its files are damaged"),
+	}
+	for i := range ordered {
+		for k := range ordered {
+			require.Equal(t, k-i > 0, Worse(&ordered[i], &ordered[k]) > 0, "%d %d", i, k)
+		}
+	}
+}
