@@ -12,6 +12,7 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/report/listing"
 )
 
@@ -30,7 +31,8 @@ func (a *app) topCommand() *cobra.Command {
 		Short: "list the functions that hold most memory in one snapshot",
 		Long: `Lists the functions of one snapshot: the last one of a series, or the one of --snapshot.
 FLAT is the memory that is attributed to a function; allocators, containers and interpreter
-loops are skipped. CUM also includes the memory that its callees allocated.`,
+loops are skipped. CUM also includes the memory that its callees allocated. If there are several
+processes, it lists all, and the functions of the largest.`,
 		Args: somePaths,
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.top(cmd.Context(), &f, paths) },
 	}
@@ -39,6 +41,7 @@ loops are skipped. CUM also includes the memory that its callees allocated.`,
 		flags.StringVar(&f.sample, "sample", string(convert.InuseSpace), "list by `VALUE`: "+flagset.SampleTypes.String())
 	})
 	flagset.SampleTypes.Complete(cmd)
+	f.AllProcesses = true
 	f.Stacks.Add(cmd)
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.IntVar(&f.limit, "top", 20, "list `N` functions")
@@ -60,14 +63,16 @@ func (a *app) top(ctx context.Context, f *topFlags, paths []string) error {
 		return err
 	}
 	p := a.pipeline()
-	in, err := p.Open(paths, source, nil)
+	in, index, processes, err := p.OpenLargest(paths, source, pipeline.Choice{
+		Index: func(s *series.Series) (int, error) { return chosenSnapshot(s, f.snapshot) },
+		Value: sample.Of,
+	})
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	index, err := a.chosenSnapshot(in.Series, f.snapshot)
-	if err != nil {
-		return err
+	if last := len(in.Heads) - 1; f.snapshot == 0 && index != last {
+		a.warn(fmt.Sprintf("%s was taken when the program had freed its memory to exit: this is the snapshot before it; --snapshot %d selects it", in.Heads[last].Path, last+1))
 	}
 	if sample.NeedsAlloc() && !in.Heads[index].HasAlloc {
 		return fmt.Errorf("--sample %s: %s has no cumulative counts", sample, in.Heads[index].Path)
@@ -80,23 +85,18 @@ func (a *app) top(ctx context.Context, f *topFlags, paths []string) error {
 		return err
 	}
 	top := listing.NewTop(snap, in.Symbols, sample, in.Filter)
-	top.Limit, top.Flags = f.limit, flagname.All()
+	top.Limit, top.Flags, top.Processes = f.limit, flagname.All(), processes
 	return a.render(&f.outputFlags, top)
 }
 
 // chosenSnapshot returns the index of the snapshot number n. For 0 it is the last one, unless the
 // program had freed its memory to exit by then.
-func (a *app) chosenSnapshot(s *series.Series, n int) (int, error) {
-	count := len(s.Heads)
-	switch {
+func chosenSnapshot(s *series.Series, n int) (int, error) {
+	switch count := len(s.Heads); {
 	case n < 0 || n > count:
 		return 0, fmt.Errorf("--snapshot %d: the series has %d", n, count)
 	case n > 0:
 		return n - 1, nil
 	}
-	index := s.LastAlive()
-	if index != count-1 {
-		a.warn(fmt.Sprintf("%s was taken when the program had freed its memory to exit: this is the snapshot before it; --snapshot %d selects it", s.Heads[count-1].Path, count))
-	}
-	return index, nil
+	return s.LastAlive(), nil
 }

@@ -33,10 +33,20 @@ type Top struct {
 	Total    int64 // of all rows that passed the filter
 	Rows     []TopRow
 	Unnamed  *siteview.Unnamed // of the same rows
+	// Processes are those of the recording, largest first, if there are several. The snapshot is of the
+	// first.
+	Processes []TopProcess
 	// Limit is the number of rows in text; 0 shows 20.
 	Limit int
 	// Flags are those that the text advises.
 	Flags option.Flags
+}
+
+// TopProcess is a snapshot of one of several processes.
+type TopProcess struct {
+	series.Process
+	Snapshot *series.Head // without rows
+	Value    int64        // of the whole heap
 }
 
 // TopRow is one function, or one line of a script.
@@ -129,6 +139,7 @@ func (b *topBuilder) row(l *symbolize.Location, frame int) (*TopRow, topKey) {
 // Text writes the table for a terminal.
 func (t *Top) Text(w io.Writer) error {
 	p := &text.Printer{W: w}
+	t.processTable(p)
 	p.Linef("%s: %s of %s", text.Clean(t.Snapshot.Path), show(t.Type, t.Total), t.Type)
 	rows := text.FirstRows(t.Rows, t.Limit)
 	p.Linef("%10s %6s %10s %6s  %s", "FLAT", "", "CUM", "", "FUNCTION")
@@ -148,6 +159,40 @@ func (t *Top) Text(w io.Writer) error {
 	return p.Err
 }
 
+// processTable writes the table of processes, if there are several.
+func (t *Top) processTable(p *text.Printer) {
+	if len(t.Processes) == 0 {
+		return
+	}
+	rows := text.FirstRows(t.Processes, t.Limit)
+	p.Linef("%10s  %s", "HEAP", "PROCESS")
+	for _, r := range rows {
+		p.Linef("%10s  %s", show(t.Type, r.Value), text.Message(r.Title()))
+	}
+	if n := len(t.Processes) - len(rows); n > 0 {
+		p.Linef("… and %s%s", units.CountOf(n, "more process", "more processes"),
+			t.Flags.If(option.Top, ": %s %d shows them", len(t.Processes)))
+	}
+	p.Linef("")
+}
+
+// topProcessJSON is a TopProcess in JSON.
+type topProcessJSON struct {
+	PID      int      `json:"pid"`
+	Prefix   string   `json:"prefix"`
+	Command  []string `json:"command"`
+	Snapshot string   `json:"snapshot"`
+	Value    int64    `json:"value"`
+}
+
+func (t *Top) processesJSON() []topProcessJSON {
+	out := []topProcessJSON{}
+	for _, p := range t.Processes {
+		out = append(out, topProcessJSON{p.PID, p.Prefix, append([]string{}, p.Command...), p.Snapshot.Path, p.Value})
+	}
+	return out
+}
+
 func (t *Top) share(v int64) string {
 	if t.Total == 0 {
 		return ""
@@ -158,11 +203,15 @@ func (t *Top) share(v int64) string {
 // JSON writes the table as heaplapse.top/1, all rows.
 func (t *Top) JSON(w io.Writer) error {
 	return text.WriteJSON(w, struct {
-		Schema   string                 `json:"schema"`
-		Snapshot string                 `json:"snapshot"`
-		Sample   convert.SampleType     `json:"sample"`
-		Total    int64                  `json:"total"`
-		Rows     []TopRow               `json:"rows"`
-		Unnamed  []siteview.UnnamedJSON `json:"unnamed"`
-	}{"heaplapse.top/1", t.Snapshot.Path, t.Type, t.Total, append([]TopRow{}, t.Rows...), t.Unnamed.JSON()})
+		Schema    string                 `json:"schema"`
+		Snapshot  string                 `json:"snapshot"`
+		Sample    convert.SampleType     `json:"sample"`
+		Total     int64                  `json:"total"`
+		Processes []topProcessJSON       `json:"processes"`
+		Rows      []TopRow               `json:"rows"`
+		Unnamed   []siteview.UnnamedJSON `json:"unnamed"`
+	}{
+		"heaplapse.top/1", t.Snapshot.Path, t.Type, t.Total, t.processesJSON(), append([]TopRow{}, t.Rows...),
+		t.Unnamed.JSON(),
+	})
 }
