@@ -40,6 +40,8 @@ func refusals(t testing.TB) map[string]struct{ content, message string } {
 		"a tar archive":            {strings.Repeat("\x00", 257) + "ustar", "test.heap: not a heap snapshot: a tar archive; unpack it first"},
 		"an xz file":               {"\xfd7zXZ\x00", "test.heap: not a heap snapshot: compressed with xz; decompress it first: unxz"},
 		"a gperftools CPU profile": {cpuProfile(), "test.heap: not a heap snapshot: a gperftools CPU profile; open it with `pprof`"},
+		"massif":                   {"desc: --time-unit=ms\n", "test.heap: not a heap snapshot: a recording of massif; give it a name without .heap, such as massif.out"},
+		"heaptrack":                {"v 10400 3\n", "test.heap: not a heap snapshot: a recording of heaptrack; give it a name without .heap, such as heaptrack.zst"},
 		"JSON":                     {`{"a": 1}`, "test.heap: not a heap snapshot: a JSON file"},
 		"text": {"hello\nworld\n",
 			`test.heap: not a heap snapshot: its first line is "hello"; a snapshot starts with "heap profile:" or "heap_v2/"`},

@@ -21,7 +21,7 @@ import (
 // beginning or the end of the name. FILE is the file, or the directory that it is in.
 var hostileCommands = map[string]string{
 	strangePath: "top FILE",
-	"snapshots": "info FILE", "manifests": "info FILE", "bundles": "info FILE",
+	"snapshots": "info FILE", "manifests": "info FILE", "bundles": "info FILE", "traces": "info FILE",
 	"programs":  "symbolize -e FILE",
 	"baselines": "baseline list FILE",
 	".supp":     "growth bundles/good.heaplapse.tar.zst --suppressions FILE",

@@ -43,9 +43,11 @@ def raw_zstd(content):
     return out
 
 
-def zstd_run(byte, blocks):
-    """Makes a zstd frame of blocks that each repeat one byte 128 Ki times."""
+def zstd_run(byte, blocks, head=b""):
+    """Makes a zstd frame of a head and of blocks that each repeat one byte 128 Ki times."""
     out = b"\x28\xb5\x2f\xfd\x00\x58"
+    if head:
+        out += (len(head) << 3).to_bytes(3, "little") + head
     for i in range(blocks):
         out += ((128 << 10) << 3 | 1 << 1 | (i == blocks - 1)).to_bytes(3, "little") + byte
     return out
@@ -219,6 +221,50 @@ def programs():
     write("programs/not-elf.elf", "#!/bin/sh\n")
 
 
+def traces():
+    head = "v 10400 3\ns 1 f\ni 1 0 1 0 0\nt 1 0\na 8 1\n"
+    for name, text in {
+        "kind-ahead": head + "+ 1\n",
+        "string-ahead": head + "i 1 2\n",
+        "stack-ahead": head + "a 8 9\n",
+        "stack-of-itself": head + "t 1 2\n",
+        "stack-deep": head + "".join(f"t 1 {i:x}\n" for i in range(1, 2000)),
+        "free-twice": head + "+ 0\n- 0\n- 0\n",
+        "size-huge": head + "a ffffffffffffffff 1\n+ 1\n",
+        "sum-overflows": head + "a 1000000000000 1\n" + "+ 1\n" * 40_000,
+        "time-backwards": head + "c 64\n+ 0\nc 32\nc c8\nR 1\n",
+        "time-huge": head + "c ffffffffffffffff\n",
+        "pages-huge": head + "c 1\nR ffffffffffffffff\n",
+        "string-short": "v 10400 3\ns ffffffffffffffff x\n",
+        "format-99": "v 20000 99\n",
+        "cut": head + "c 1\n+ 0\nc 64\n+",
+        "no-events": "v 10400 3\n",
+        "unknown-lines": head + "?\n" * 1000 + "+ 0\nc 1\n",
+        "raw-module-wraps": "v 10400 3\nx 2 /x\nm 1 -\nm 2 /a ffffffffffffff00 1000 ffffffffffffffff\nt 10 0\n+ 1 1 1\nc 1\n",
+    }.items():
+        write(f"traces/heaptrack.{name}", text)
+    write("traces/heaptrack.line-long.gz", packed(head + "s " + "x" * 2_000_000 + "\n"))
+    write("traces/heaptrack.line-endless.zst", zstd_run(b"x", 4000, head.encode()))
+    write("traces/heaptrack.packed-cut.gz", packed(head + "c 1\n" + "+ 0\n" * 3000)[:-20])
+
+    def massif(tree, unit="ms", time="1"):
+        return (f"desc: x\ncmd: a\ntime_unit: {unit}\nsnapshot=0\ntime={time}\nmem_heap_B=9\nmem_heap_extra_B=0\n"
+                f"mem_stacks_B=0\nheap_tree=detailed\n{tree}")
+
+    for name, text in {
+        "no-tree": "desc: x\ncmd: a\ntime_unit: i\nsnapshot=0\nheap_tree=empty\n",
+        "tree-cut": massif("n1: 9 (heap)\n n0: 9 0x1: f (a.c:1)\n") + massif("n2: 9 (heap)\n n0: 9 0x1: f (a.c:1)\n")[8:],
+        "child-larger": massif("n1: 9 (heap)\n n0: 10 0x1: f (a.c:1)\n"),
+        "children-huge": massif("n2147483647: 9 (heap)\n n0: 9 0x1: f (a.c:1)\n"),
+        "bytes-huge": massif("n0: 99999999999999999999 (heap)\n"),
+        "time-huge": massif("n0: 9 (heap)\n", time="9223372036854775807"),
+        "time-negative": massif("n0: 9 (heap)\n", time="-1"),
+    }.items():
+        write(f"traces/massif.out.{name}", text)
+    deep = massif("".join(f"{' ' * i}n1: 9 0x{i:x}: f (a.c:1)\n" for i in range(5000)))
+    write("traces/massif.out.deep.gz", packed(deep))
+
+
 def lists():
     write("lists/suppressions-bad-line.supp", "leak:good\nrace:bad\n")
     write("lists/suppressions-bad-date.supp", "# until soon: reason\nleak:x\n")
@@ -247,5 +293,6 @@ snapshots()
 manifests()
 bundles()
 programs()
+traces()
 lists()
 baselines()

@@ -1,0 +1,70 @@
+package series_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/testutil"
+)
+
+// TestHeaptrack: the snapshots of a recording of heaptrack have times, memory and a command line, and
+// can be read again. The recording is the file of the series.
+func TestHeaptrack(t *testing.T) {
+	dir := t.TempDir()
+	packed, err := os.ReadFile(filepath.Join(testutil.Data(t, "traces"), "heaptrack.shop.zst"))
+	require.NoError(t, err)
+	path := filepath.Join(dir, "heaptrack.shop.4711.zst")
+	require.NoError(t, os.WriteFile(path, packed, 0o600))
+	end := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	require.NoError(t, os.Chtimes(path, end, end))
+
+	s := open(t, series.Options{Snapshots: 10}, dir)
+	require.Len(t, s.Heads, 10)
+	require.Empty(t, s.Problems)
+	require.Empty(t, s.Warnings)
+	require.Equal(t, series.ClockManifest, s.Clock.Source)
+	require.True(t, end.Equal(s.Clock.Times[9]))
+	require.InDelta(t, 24, s.Clock.Span(), 3)
+	require.Equal(t, "4711 (/opt/heaplapse/shop 24)", s.Process.Title())
+	require.Equal(t, "heaptrack", s.Heads[0].Producer)
+	require.Equal(t, series.TriggerTime, s.Triggers[9])
+	for i := range s.Heads {
+		rss, ok := s.ResidentAt(i)
+		require.True(t, ok)
+		require.Greater(t, rss, s.Heads[i].Heap().InuseBytes)
+		again, err := s.Read(i)
+		require.NoError(t, err)
+		require.Equal(t, s.Heads[i].Completeness.Estimate.AllocBytes, sum(again).AllocBytes)
+	}
+	require.Equal(t, []series.Source{{Path: path, Entry: path}}, s.Sources())
+	require.Equal(t, dir, s.Dir())
+}
+
+// sum returns the sum of the rows of a snapshot.
+func sum(s *series.Snapshot) (out heapfile.Counts) {
+	for _, row := range s.Samples {
+		out = out.Add(row.Counts)
+	}
+	return out
+}
+
+// TestDamagedRecording: the other files are used.
+func TestDamagedRecording(t *testing.T) {
+	dir := put(t, map[string]string{"heaptrack.a.1": "v 10400 3\n+ 0\n", "p.0001.heap": heap(1, 1)})
+	s := open(t, series.Options{}, dir)
+	require.Equal(t, []string{"p.0001.heap"}, names(s))
+	require.Len(t, s.Problems, 1)
+	require.EqualError(t, s.Problems[0],
+		filepath.Join(dir, "heaptrack.a.1")+":2: kind of allocation 0 does not exist: the recording is damaged")
+
+	enough := errors.New("that is enough")
+	_, err := series.Open([]string{dir}, series.Options{Check: func() error { return enough }})
+	require.ErrorIs(t, err, enough)
+}
