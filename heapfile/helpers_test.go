@@ -59,11 +59,17 @@ func heapFixtures(t testing.TB) []string {
 // pprofFixtures returns the heap profiles in google/pprof's module.
 func pprofFixtures(t testing.TB) []string {
 	t.Helper()
-	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/google/pprof").Output()
-	require.NoError(t, err)
 	var found []string
 	for _, name := range []string{"cppbench.heap", "cppbench.growth", "gobench.heap", "java.heap"} {
-		found = append(found, filepath.Join(strings.TrimSpace(string(dir)), "profile", "testdata", name))
+		found = append(found, filepath.Join(pprofDir(t), "profile", "testdata", name))
 	}
 	return found
+}
+
+// pprofDir returns the directory of google/pprof's module.
+func pprofDir(t testing.TB) string {
+	t.Helper()
+	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/google/pprof").Output()
+	require.NoError(t, err)
+	return strings.TrimSpace(string(dir))
 }

@@ -3,7 +3,12 @@ package heapfile_test
 import (
 	"bytes"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -194,6 +199,56 @@ func TestFixturesReadAsInPprof(t *testing.T) {
 		})
 	}
 	require.Greater(t, compared, 50)
+}
+
+// TestMappingsOfPprofsTests reads the mapping lines of pprof's own tests.
+func TestMappingsOfPprofsTests(t *testing.T) {
+	entries := mappingsOfPprofsTests(t)
+	require.Greater(t, len(entries), 10)
+	for _, entry := range entries {
+		theirs, err := profile.ParseProcMaps(strings.NewReader(entry))
+		require.NoError(t, err)
+		var want, got []profile.Mapping
+		for _, m := range theirs {
+			want = append(want, *m)
+		}
+		for _, m := range read(t, heaptest.WithMaps(entry)).Mappings {
+			if m.Executable() { // pprof drops the others
+				got = append(got, profile.Mapping{
+					Start: uint64(m.Start), Limit: uint64(m.Limit), Offset: uint64(m.Offset), File: m.Path, BuildID: m.BuildID,
+				})
+			}
+		}
+		require.Equal(t, want, got, entry)
+	}
+}
+
+// mappingsOfPprofsTests returns the values of the field entry in the source of pprof's tests.
+func mappingsOfPprofsTests(t *testing.T) (entries []string) {
+	t.Helper()
+	path := filepath.Join(pprofDir(t), "profile", "legacy_profile_test.go")
+	source, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+	require.NoError(t, err)
+	ast.Inspect(source, func(n ast.Node) bool {
+		field, ok := n.(*ast.KeyValueExpr)
+		if !ok {
+			return true
+		}
+		if key, ok := field.Key.(*ast.Ident); ok && key.Name == "entry" {
+			entry := ""
+			ast.Inspect(field.Value, func(n ast.Node) bool { // literals, joined by +
+				if literal, ok := n.(*ast.BasicLit); ok {
+					text, err := strconv.Unquote(literal.Value)
+					require.NoError(t, err)
+					entry += text
+				}
+				return true
+			})
+			entries = append(entries, entry)
+		}
+		return true
+	})
+	return entries
 }
 
 // requireKnownRefusal checks that pprof refuses a fixture for the reason

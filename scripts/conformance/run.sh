@@ -1,25 +1,51 @@
 #!/usr/bin/env bash
-# Fetches the repositories of docs/conformance.md and compares heaplapse with llvm-symbolizer on
-# their ELF files. Usage: run.sh [DIR]; DIR keeps the clones (default: out/conformance).
-# It needs git, network access, readelf and llvm-symbolizer.
+# Fetches the programs and libraries of sources.txt and compares heaplapse with llvm-symbolizer on
+# them. Usage: run.sh [DIR]; DIR keeps what was fetched, 6 GB (default: out/conformance).
+# It needs network access, git, pip, apt-get, readelf and llvm-symbolizer, and takes an hour.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 dir=${1:-out/conformance}
+mkdir -p "$dir"/{git,wheels,debs}
 
-# A repository and the commit whose results docs/conformance.md has.
-repositories=(
-	parca-dev/testdata:39b3c040bac71547a767721c4c9f4f5eac4e201f
-	google/pprof:b9395ee17fa0d0013c3fd96ac9482318422ac337
-	elastic/otel-profiling-agent:3b551e3d1218f01947de759537560cc85ecd3433
-	grafana/pyroscope:3fe6a457a32004efc46da819cbc114472d07415e
-)
-
-mkdir -p "$dir"
-for repository in "${repositories[@]}"; do
-	clone=$dir/${repository%:*}
-	[ -d "$clone/.git" ] || git init -q "$clone"
-	git -C "$clone" fetch -q --depth 1 "https://github.com/${repository%:*}" "${repository##*:}"
+# fetch_git OWNER/NAME COMMIT clones one commit, and unpacks the compressed files in it.
+fetch_git() {
+	local clone=$dir/git/$1
+	[ "$(git -C "$clone" rev-parse HEAD 2>/dev/null)" != "$2" ] || return 0
+	git init -q "$clone"
+	git -C "$clone" fetch -q --depth 1 "https://github.com/$1" "$2"
 	git -C "$clone" checkout -q --force FETCH_HEAD
-done
+	find "$clone" -type f -name '*.gz' -exec gzip -dkfq {} + || true # some are damaged on purpose
+	find "$clone" -type f -name '*.bz2' -exec bzip2 -dkfq {} + || true
+	find "$clone" -type f -name '*.xz' -exec xz -dkfq {} + || true
+}
+
+# fetch_wheel PYTHON MACHINE NAME==VERSION
+fetch_wheel() {
+	local to=$dir/wheels/$3-$1-$2 tag platforms=()
+	[ ! -d "$to" ] || return 0
+	for tag in manylinux_2_28 manylinux_2_17 manylinux2014 manylinux_2_12 manylinux2010 manylinux1; do
+		platforms+=(--platform "${tag}_$2")
+	done
+	mkdir "$to.part"
+	pip download -q --no-deps --only-binary=:all: --python-version "$1" "${platforms[@]}" -d "$to.part" "$3"
+	python3 -m zipfile -e "$to.part"/*.whl "$to.part"
+	mv "$to.part" "$to"
+}
+
+# fetch_deb NAME
+fetch_deb() {
+	[ ! -e "$dir/debs/$1.deb" ] || return 0
+	(cd "$dir/debs" && apt-get download -q=2 "$1" && mv "$1"_*.deb "$1.deb" && dpkg -x "$1.deb" root)
+}
+
+while read -r kind words; do
+	case $kind in
+	git | wheel)
+		# shellcheck disable=SC2086 # words are separated by blanks
+		fetch_$kind $words
+		;;
+	deb) for name in $words; do fetch_deb "$name"; done ;;
+	esac
+done <scripts/conformance/sources.txt
 make -s build
-scripts/conformance/elf.py bin/heaplapse "$dir"
+scripts/conformance/elf.py -o "$dir/differences.jsonl" bin/heaplapse "$dir/git" "$dir/wheels" "$dir/debs"
