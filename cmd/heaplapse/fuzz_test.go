@@ -30,6 +30,7 @@ func FuzzPipeline(f *testing.F) {
 	for i := range fuzzLaws {
 		f.Add(byte(i), seeds[0], seeds[1], "10000000 40 LazyCompile:~leak</script> /a/b.js:16:3\n", "")
 		f.Add(byte(i), seeds[i%len(seeds)], seeds[(i+1)%len(seeds)], "", manifestSeed)
+		f.Add(byte(i), pprofSeed(f, 5), pprofSeed(f, 8), "", "")
 	}
 	f.Fuzz(func(t *testing.T, law byte, early, late, perf, manifest string) {
 		if len(early)+len(late)+len(perf)+len(manifest) > 1<<17 {
@@ -98,16 +99,39 @@ MAPPED_LIBRARIES:
 			"  t*: 13: 6688 [0: 0]\n  t0: 12: 6496 [0: 0]\n" + maps,
 	}
 	for _, name := range []string{
-		"leaky/leaky.0004.heap.gz", "leaky/leaky.0024.heap.gz", "leaky-jemalloc/leaky.12694.3.i3.heap.gz",
-		"dialects/sampled/*.0001.heap.gz", "dialects/growth.growth.gz",
+		"leaky/leaky.0004.heap.gz", "leaky/leaky.0024.heap.gz", "leaky-jemalloc/leaky.*.3.i3.heap.gz",
+		"dialects/sampled/*.0001.heap.gz", "dialects/growth.growth.gz", "blame/go_profile/*.heap.gz",
 	} {
 		found, err := filepath.Glob(testutil.Data(f, name))
 		require.NoError(f, err)
+		require.NotEmpty(f, found, name)
 		for _, path := range found {
 			seeds = append(seeds, beginning(unpacked(f, path)))
 		}
 	}
 	return seeds
+}
+
+// pprofSeed returns a heap profile as Go writes it, not compressed, with some objects of 1 MiB.
+func pprofSeed(f *testing.F, objects int64) string {
+	function := &profile.Function{ID: 1, Name: "main.leak[...]", SystemName: "main.leak[...]", Filename: "/src/main.go", StartLine: 3}
+	mapping := &profile.Mapping{ID: 1, Start: 0x400000, Limit: 0x500000, File: "/opt/x/server", BuildID: "ab01", HasFunctions: true}
+	location := &profile.Location{ID: 1, Mapping: mapping, Address: 0x401000, Line: []profile.Line{{Function: function, Line: 7}}}
+	p := &profile.Profile{
+		SampleType: []*profile.ValueType{
+			{Type: "alloc_objects", Unit: "count"}, {Type: "alloc_space", Unit: "bytes"},
+			{Type: "inuse_objects", Unit: "count"}, {Type: "inuse_space", Unit: "bytes"},
+		},
+		Sample: []*profile.Sample{
+			{Location: []*profile.Location{location}, Value: []int64{9, 9 << 20, objects, objects << 20},
+				NumLabel: map[string][]int64{"bytes": {1 << 20}}},
+		},
+		Mapping: []*profile.Mapping{mapping}, Location: []*profile.Location{location}, Function: []*profile.Function{function},
+		PeriodType: &profile.ValueType{Type: "space", Unit: "bytes"}, Period: 512 << 10, TimeNanos: 1_700_000_000_000_000_000,
+	}
+	var out strings.Builder
+	require.NoError(f, p.WriteUncompressed(&out))
+	return out.String()
 }
 
 // beginning returns the first rows and mappings of a snapshot: an execution is quick.
