@@ -35,14 +35,18 @@ func always(b behaviour.Behaviour) func(*rand.Rand, float64) behaviour.Behaviour
 // small returns the process of a seed, with fewer functions.
 func small(seed uint64, snapshots int) *Process {
 	all := modes()
-	p := &Process{seed: seed, snapshots: snapshots, Mode: all[seed%uint64(len(all))], pick: behaviour.Mixture}
+	return smallIn(all[seed%uint64(len(all))], seed, snapshots)
+}
+
+func smallIn(m Mode, seed uint64, snapshots int) *Process {
+	p := &Process{seed: seed, snapshots: snapshots, Mode: m, pick: behaviour.Mixture}
 	p.simulate(30, 50)
 	return p
 }
 
 func modeNamed(t *testing.T, name string) Mode {
 	t.Helper()
-	for _, m := range modes() {
+	for _, m := range append(modes(), collectedModes()...) {
 		if m.name == name {
 			return m
 		}
@@ -181,7 +185,7 @@ func TestUnbiased(t *testing.T) {
 // processes.
 func TestEstimatesAreUnbiased(t *testing.T) {
 	testutil.NoRace(t)
-	for _, name := range []string{"jemalloc", "jemalloc-accum", "heap_v2", "builtin"} {
+	for _, name := range []string{"jemalloc", "jemalloc-accum", "heap_v2", "builtin", "go"} {
 		t.Run(name, func(t *testing.T) {
 			var estimated, truth, variance float64
 			for seed := range uint64(30) {
@@ -328,9 +332,9 @@ func content(t *testing.T, path string) string {
 // sampled formats. A value that truncation hides is NaN.
 func TestCurves(t *testing.T) {
 	testutil.NoRace(t)
-	for i, m := range modes() {
+	for i, m := range append(modes(), modeNamed(t, "go"), modeNamed(t, "v8")) {
 		t.Run(fmt.Sprint(i, m.name), func(t *testing.T) {
-			p := small(uint64(i), 8)
+			p := smallIn(m, uint64(i), 8)
 			dir, shots := written(t, p)
 			first, _ := window(shots)
 			inFiles := perFunction(t, dir)
@@ -346,7 +350,7 @@ func TestCurves(t *testing.T) {
 						require.True(t, m.Truncated)
 						continue
 					}
-					tolerance := map[format]float64{heapProfile: 0, heapV2: 1e-4, jemalloc: 1e-4, builtin: 1e-3}[m.format]
+					tolerance := map[format]float64{heapProfile: 0, heapV2: 1e-4, jemalloc: 1e-4, builtin: 1e-3, pprof: 1e-3}[m.format]
 					require.InDelta(t, want, got, tolerance*(want+samplePeriod), "%s, snapshot %d", o.Name, n)
 				}
 				require.Len(t, o.Observed.Bytes, k)

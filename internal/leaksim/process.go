@@ -174,7 +174,11 @@ func Simulate(seed uint64, snapshots int, population Population) *Process {
 func (p *Process) simulate(least, most int) {
 	id := p.id()
 	rng := random.New(id, streamProcess)
-	p.seconds, p.sorted = random.LogUniform(rng, 600, 7*86400), random.Chance(rng, 0.5)
+	shortest := 600.0
+	if p.Mode.format == pprof {
+		shortest = 60 // a person scrapes the service
+	}
+	p.seconds, p.sorted = random.LogUniform(rng, shortest, 7*86400), random.Chance(rng, 0.5)
 	sites := least + rng.IntN(most-least+1)
 	burn := 0.0
 	if random.Chance(rng, 0.5) {
