@@ -79,6 +79,14 @@ func TestServices(t *testing.T) {
 	}
 }
 
+// TestBuiltinsOfV8: what functions such as Map's set allocate is attributed to their callers.
+func TestBuiltinsOfV8(t *testing.T) {
+	s := service{name: "node"}
+	for _, site := range s.growth(t, testutil.Data(t, "services", s.name)).Sites {
+		require.NotContains(t, []string{"set", "push", "Promise", "Uint8Array"}, site.Blame.Function)
+	}
+}
+
 // TestServicesConverted: the profiles that convert writes of them have the same sites with the same
 // labels.
 func TestServicesConverted(t *testing.T) {

@@ -180,6 +180,18 @@ func mix(h, v uint64) uint64 {
 	return hi ^ lo
 }
 
+// builtins is the file of the functions that V8 has built in, such as Map's set. Their profiles have no
+// file; a function of a program without one has parentheses: (anonymous), (external).
+const builtins = "node:builtins"
+
+// file returns the source file of a function.
+func (p *Profile) file(f *function) string {
+	if f.file == 0 && p.Producer == Datadog && p.bytesOf(uint64(f.name))[0] != '(' {
+		return builtins
+	}
+	return p.string(f.file)
+}
+
 // Frames returns the functions at a location, innermost first.
 func (p *Profile) Frames(i int) []Frame {
 	l := &p.locs[i]
@@ -191,7 +203,7 @@ func (p *Profile) Frames(i int) []Frame {
 		}
 		f := &p.funcs[k]
 		out = append(out, Frame{
-			Function: p.string(f.name), Linkage: string(p.linkage(f)), File: p.string(f.file),
+			Function: p.string(f.name), Linkage: string(p.linkage(f)), File: p.file(f),
 			Line: int(ln.line), Column: int(ln.column), StartLine: int(f.start),
 		})
 	}
