@@ -29,17 +29,19 @@ type service struct {
 // parseServices returns the services at some URLs.
 func parseServices(o *Options) ([]*service, error) {
 	var out []*service
-	names := map[string]int{}
+	names := map[string]bool{}
 	for _, text := range o.URLs {
 		s, err := parseService(text, o)
 		if err != nil {
 			return nil, err
 		}
 		if len(o.URLs) > 1 {
-			s.name = outdir.Name(s.url.Host, "service")
-			if names[s.name]++; names[s.name] > 1 {
-				s.name = fmt.Sprintf("%s-%d", s.name, names[s.name])
+			base := outdir.Name(s.url.Host, "service")
+			s.name = base
+			for n := 2; names[s.name]; n++ {
+				s.name = fmt.Sprintf("%s-%d", base, n)
 			}
+			names[s.name] = true
 		}
 		out = append(out, s)
 	}

@@ -70,7 +70,7 @@ func checkRedirect(to *http.Request, via []*http.Request) error {
 	case to.URL.Hostname() == from.Hostname() && from.Scheme == "http" && to.URL.Scheme == "https":
 		return nil
 	}
-	return refuse("the service redirects to %s, on another host: name that URL, if the profile is there", display(to.URL))
+	return refuse("the service redirects to %s: name that URL, if the profile is there", display(to.URL))
 }
 
 var errTimeout = errors.New("no whole answer")

@@ -1,6 +1,7 @@
 package scrape
 
 import (
+	"errors"
 	"time"
 
 	"github.com/heaplapse/heaplapse/heapfile"
@@ -14,20 +15,21 @@ type gap struct {
 	reason string
 }
 
-// openGap tells that a request has failed, unless the one before has failed, too.
+// openGap tells that a request has failed, unless the one before has failed, too, or the error ends the
+// recording or leaves out the profile.
 func (s *scraper) openGap(p *profile, err error) {
+	var refused *refusal
 	switch {
-	case !p.gap.since.IsZero():
-	case s.first.IsZero() && s.isFinal(err):
-		return // ends the recording, or leaves out the profile
-	case s.first.IsZero():
-		s.store.note("%s: %v; trying again for %s", display(p.url), err, s.Wait)
-	default:
+	case !p.gap.since.IsZero() || p.optional && p.taken == 0 && errors.As(err, &refused):
+		return
+	case p.optional || !s.first.IsZero():
 		s.store.note("%s: %v; trying again", display(p.url), err)
+	case s.isFinal(err):
+		return
+	default:
+		s.store.note("%s: %v; trying again for %s", display(p.url), err, s.Wait)
 	}
-	if p.gap.since.IsZero() {
-		p.gap = gap{time.Now(), err.Error()}
-	}
+	p.gap = gap{time.Now(), err.Error()}
 }
 
 // endGap tells that a request has succeeded.

@@ -154,6 +154,29 @@ func TestServiceWithoutGoroutines(t *testing.T) {
 		"if the service wants credentials, send them with the header 'Authorization: …'"}, r.notes)
 }
 
+// TestGoroutinesComeLater: a failure that may pass does not leave out goroutine profiles.
+func TestGoroutinesComeLater(t *testing.T) {
+	asked := 0
+	r := newRun(t)
+	heaps := r.handler(3, func(w http.ResponseWriter, _ int) { _, _ = w.Write(profileOf(t, "heap")) })
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		switch asked++; {
+		case !strings.HasSuffix(req.URL.Path, "/goroutine"):
+			heaps.ServeHTTP(w, req)
+		case asked == 2:
+			http.Error(w, "busy", http.StatusServiceUnavailable)
+		default:
+			_, _ = w.Write(profileOf(t, "goroutine"))
+		}
+	}))
+	defer s.Close()
+	r.URLs = []string{s.URL}
+	m := r.mustDo()
+	require.Len(t, m.Snapshots, 5)
+	require.Empty(t, m.Gaps)
+	require.Equal(t, []string{s.URL + `/debug/pprof/goroutine: 503 Service Unavailable, "busy"; trying again`}, r.notes)
+}
+
 // TestEmptyProfiles: a service whose profiler is off has profiles without samples.
 func TestEmptyProfiles(t *testing.T) {
 	p, err := profile.ParseData(profileOf(t, "heap"))

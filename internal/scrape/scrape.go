@@ -59,7 +59,9 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	for i, service := range services {
 		wg.Go(func() {
 			r := scraper{Options: &o, service: service, client: c, store: s, created: time.Now()}
-			errs[i] = r.run(ctx)
+			if errs[i] = r.run(ctx); errs[i] != nil && len(services) > 1 {
+				s.note("%v", errs[i]) // the recording of the others may take hours
+			}
 		})
 	}
 	wg.Wait()

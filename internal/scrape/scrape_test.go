@@ -178,7 +178,7 @@ func TestRefusals(t *testing.T) {
 		}, `/x: more than 10 redirects$`},
 		"redirected elsewhere": {"/x", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://user:secret@login.example.com/a?token=secret", http.StatusFound)
-		}, `/x: the service redirects to https://login.example.com/a, on another host: name that URL, if the profile is there$`},
+		}, `/x: the service redirects to https://login.example.com/a: name that URL, if the profile is there$`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -452,6 +452,7 @@ func TestSeveralServices(t *testing.T) {
 	r.Duration = 1
 	r.do()
 	require.EqualError(t, r.err, bad.URL+"/heap: 404 Not Found: is this the URL of a heap profile?")
+	require.Equal(t, []string{r.err.Error()}, r.notes, "it is said at once, too")
 	name := func(s *httptest.Server) string {
 		return strings.NewReplacer("http://", "", ".", "-", ":", "-").Replace(s.URL)
 	}
