@@ -3,6 +3,7 @@ package scrape_test
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -17,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // goService is a service with the profiles of this process.
@@ -175,6 +177,32 @@ func TestGoroutinesComeLater(t *testing.T) {
 	require.Len(t, m.Snapshots, 5)
 	require.Empty(t, m.Gaps)
 	require.Equal(t, []string{s.URL + `/debug/pprof/goroutine: 503 Service Unavailable, "busy"; trying again`}, r.notes)
+}
+
+// TestServicesOfEachLanguage: the profiles of services in Go, Rust and JavaScript are kept as they are.
+func TestServicesOfEachLanguage(t *testing.T) {
+	for service, suffix := range map[string]string{"go-plain": ".pb.gz", "node": ".pb.gz", "rust-pprof": ".pb.gz", "rust-heap": ".heap.gz"} {
+		t.Run(service, func(t *testing.T) {
+			paths, err := filepath.Glob(testutil.Data(t, "services", service, "*.gz"))
+			require.NoError(t, err)
+			require.Greater(t, len(paths), 24)
+			content := make([][]byte, 3)
+			for i := range content {
+				content[i], err = os.ReadFile(paths[i])
+				require.NoError(t, err)
+			}
+			r := newRun(t)
+			r.NoGC = true
+			r.serve(len(content), func(w http.ResponseWriter, n int) { _, _ = w.Write(content[n-1]) })
+			require.Len(t, r.mustDo().Snapshots, len(content))
+			require.Empty(t, r.notes)
+			for i := range content {
+				got, err := os.ReadFile(filepath.Join(r.Dir, fmt.Sprintf("heap.%04d%s", i+1, suffix)))
+				require.NoError(t, err)
+				require.Equal(t, content[i], got)
+			}
+		})
+	}
 }
 
 // TestEmptyProfiles: a service whose profiler is off has profiles without samples.
