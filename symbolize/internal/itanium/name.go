@@ -353,10 +353,14 @@ func (p *parser) nestedSubst(prefix ast.Ref) (name ast.Ref, isSubst bool) {
 //	                  ::= srN <unresolved-type> [<template-args>] <simple-id>* E <base-unresolved-name>
 //	                  ::= [gs] sr <simple-id>+ E <base-unresolved-name>
 //
-// without gs. Simple IDs are not targets of back references.
+// without gs. Simple IDs are not targets of back references. gcc writes sr <type> instead, where the
+// type is no <unresolved-type>: its parts are targets.
 func (p *parser) unresolvedName(global bool) ast.Ref {
 	var scope ast.Ref
 	switch {
+	case p.isTypeScope():
+		p.acceptString("sr")
+		scope = p.typ()
 	case p.acceptString("srN"):
 		scope = p.unresolvedScope()
 		for p.until('E') {
@@ -391,17 +395,32 @@ func (p *parser) unresolvedScope() ast.Ref {
 	return scope
 }
 
-// unresolvedType reads <unresolved-type> ::= <template-param> | <decltype> | <substitution>. It
-// also accepts a type in std, which gcc writes there and LLVM rejects.
+// isTypeScope reports whether sr <type> is next, where the type begins with a name or with a back
+// reference to one.
+func (p *parser) isTypeScope() bool {
+	start := p.pos
+	defer func() { p.pos = start }()
+	if !p.acceptString("sr") {
+		return false
+	}
+	nested := p.accept('N')
+	if !p.accept('S') {
+		return nested && isDigit(p.look())
+	}
+	if c := p.look(); c >= 'a' && c <= 'z' {
+		return true // std
+	}
+	index := p.backReference()
+	return index < len(p.subs) && !p.subs[index].param
+}
+
+// unresolvedType reads <unresolved-type> ::= <template-param> | <decltype> | <substitution>.
 func (p *parser) unresolvedType() ast.Ref {
 	switch p.look() {
 	case 'T':
-		return p.remember(p.templateParam())
+		return p.rememberParam(p.templateParam())
 	case 'D':
-		return p.remember(p.decltype())
-	}
-	if p.look() == 'S' && p.peek(1) == 't' {
-		return p.typ()
+		return p.rememberParam(p.decltype())
 	}
 	return p.substitution()
 }

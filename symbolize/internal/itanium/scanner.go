@@ -20,10 +20,16 @@ type parser struct {
 
 	ast.Tree
 	stack []ast.Ref // elements of the lists that are being read
-	subs  []ast.Ref // targets of the back references S_, S0_, …
+	subs  []target  // of the back references S_, S0_, …
 
 	templateScopes
 	mode Mode
+}
+
+// target is what a back reference may stand for.
+type target struct {
+	ast.Ref
+	param bool // a template parameter or a decltype
 }
 
 // reset starts a new name. It keeps the memory of the last one.
@@ -185,7 +191,13 @@ func (p *parser) list(c byte, element func(*parser) ast.Ref) ast.Span {
 
 // remember makes a node the target of the next back reference.
 func (p *parser) remember(r ast.Ref) ast.Ref {
-	p.subs = append(p.subs, r)
+	p.subs = append(p.subs, target{Ref: r})
+	return r
+}
+
+// rememberParam is remember for a template parameter or a decltype.
+func (p *parser) rememberParam(r ast.Ref) ast.Ref {
+	p.subs = append(p.subs, target{r, true})
 	return r
 }
 

@@ -144,15 +144,21 @@ func (p *parser) substitution() ast.Ref {
 	if c := p.look(); c >= 'a' && c <= 'z' {
 		return p.stdSubstitution(c)
 	}
-	index, numbered := p.sequence()
-	if numbered {
-		index++
-	}
+	index := p.backReference()
 	p.expect('_')
 	if p.bad || index >= len(p.subs) {
 		return p.fail()
 	}
-	return p.subs[index]
+	return p.subs[index].Ref
+}
+
+// backReference reads [<seq-id>] and returns the index of the target.
+func (p *parser) backReference() int {
+	index, numbered := p.sequence()
+	if numbered {
+		index++
+	}
+	return index
 }
 
 func (p *parser) stdSubstitution(c byte) ast.Ref {

@@ -37,7 +37,22 @@ func (p *parser) typ() ast.Ref {
 	if c == 'S' {
 		return p.substitutedType()
 	}
+	if p.isParam() {
+		return p.rememberParam(p.compound(c))
+	}
 	return p.remember(p.compound(c))
+}
+
+// isParam reports whether a template parameter or a decltype is next.
+func (p *parser) isParam() bool {
+	next := p.peek(1)
+	switch p.look() {
+	case 'T':
+		return next == '_' || next == 'L' || isDigit(next)
+	case 'D':
+		return next == 't' || next == 'T'
+	}
+	return false
 }
 
 // builtinD reads a built-in type that begins with D, or nothing.
@@ -154,7 +169,7 @@ func (p *parser) paramType() ast.Ref {
 	if !p.tryArgs || p.look() != 'I' {
 		return param
 	}
-	p.remember(param)
+	p.rememberParam(param)
 	return p.Make(ast.Node{Kind: ast.Template, A: param, B: p.templateArgs(false)})
 }
 
