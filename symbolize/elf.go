@@ -46,6 +46,16 @@ func ELF(ctx context.Context, path string, addrs []uint64, o Options) ([]Locatio
 	return locations, err
 }
 
+// BuildID returns the build ID of an ELF file, in hexadecimal; "" if it has none.
+func BuildID(path string) (string, error) {
+	file, err := new(Options).source("").Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	return file.BuildID, nil
+}
+
 // nameELF names the locations of one file. located has them sorted by offset.
 func (r *resolver) nameELF(
 	ctx context.Context,

@@ -89,7 +89,7 @@ func TestClassesByFile(t *testing.T) {
 func TestClassesOfUnnamedFrames(t *testing.T) {
 	rules := DefaultRules()
 	for module, want := range map[string]Class{
-		"/lib/libtcmalloc.so.4": Profiler, "libjemalloc.so.2": Profiler, "/lib/libc.so.6": Runtime, "libstdc++.so.6.0.30": Runtime,
+		"/lib/libtcmalloc.so.4": Profiler, "/lib/x86_64-linux-gnu/libasan.so.8": Allocator, "/usr/libexec/valgrind/vgpreload_memcheck-amd64-linux.so": Allocator, "libjemalloc.so.2": Profiler, "/lib/libc.so.6": Runtime, "libstdc++.so.6.0.30": Runtime,
 		"/usr/bin/python3.11": Runtime, "libffi.so.8": Runtime, "/srv/program": Application, "": Application,
 		"/srv/libcurl.so.4": Application, "/usr/lib/x86_64-linux-gnu/libcurl.so.4": Library,
 	} {

@@ -1,0 +1,109 @@
+package evidence
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/heaplapse/heaplapse/diff/baseline"
+	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/symbolize"
+	"github.com/heaplapse/heaplapse/symbolize/class"
+)
+
+// Joined are the sites of a series with the records of their functions. A nil Joined has none.
+type Joined struct {
+	Reports []*Report
+	// LostOnce are the stable sites with lost memory, the largest loss first: it was lost before the
+	// series, or only once.
+	LostOnce []*growth.Site
+	// Others are the lost records of functions without a site, the largest first: functions that
+	// allocated little or nothing in the series, or sites that were not judged.
+	Others []*Record
+
+	sites map[symbolize.SiteID][]*Record // by the first member of the site
+}
+
+// Join finds the records of each judged site. The result must have its stable sites.
+func Join(r *growth.Result, s *symbolize.Symbols, x *Index, rules *class.Rules) *Joined {
+	j := &Joined{Reports: x.Reports, sites: map[symbolize.SiteID][]*Record{}}
+	blamer, used := class.NewBlamer(s, rules), map[*Record]bool{}
+	for _, list := range [...][]growth.Site{r.Sites, r.Stable} {
+		for i := range list {
+			site := &list[i]
+			found := x.At(blamed(s, blamer, site.Members)...)
+			if len(found) == 0 {
+				continue
+			}
+			j.sites[site.Members[0]] = found
+			for _, record := range found {
+				used[record] = true
+			}
+			if site.Label == trend.Stable && LossOf(found).Bytes() > 0 {
+				j.LostOnce = append(j.LostOnce, site)
+			}
+		}
+	}
+	slices.SortStableFunc(j.LostOnce, func(a, b *growth.Site) int {
+		return cmp.Compare(LossOf(j.Of(b)).Bytes(), LossOf(j.Of(a)).Bytes())
+	})
+	for _, report := range x.Reports {
+		for i := range report.Records {
+			if record := &report.Records[i]; record.Kind.Lost() && !used[record] {
+				j.Others = append(j.Others, record)
+			}
+		}
+	}
+	slices.SortStableFunc(j.Others, compareRecords)
+	return j
+}
+
+// Of returns the records of a site, the largest first.
+func (j *Joined) Of(site *growth.Site) []*Record {
+	if j == nil {
+		return nil
+	}
+	return j.sites[site.Members[0]]
+}
+
+// blamed are the frames that the call paths of a site are attributed to, each once.
+func blamed(s *symbolize.Symbols, blamer *class.Blamer, members []symbolize.SiteID) (frames []baseline.Frame) {
+	seen := map[baseline.Frame]bool{}
+	for _, m := range members {
+		stack := s.Stack(s.SiteStack(m))
+		ref, ok := blamer.Blame(stack)
+		if !ok || ref.Frame < 0 {
+			continue
+		}
+		f := &s.Locations[stack[ref.Position]].Frames[ref.Frame]
+		frame := baseline.Frame{Function: f.Function, File: f.File, Line: f.Line}
+		if !seen[frame] {
+			seen[frame] = true
+			frames = append(frames, frame)
+		}
+	}
+	return frames
+}
+
+// compareRecords orders records by kind, then by size.
+func compareRecords(a, b *Record) int {
+	return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Kind, b.Kind))
+}
+
+// Amount is a number of bytes in a number of blocks.
+type Amount struct{ Bytes, Blocks int64 }
+
+// Loss is the sum of some records, by kind.
+type Loss [len(kindNames)]Amount
+
+// LossOf returns the sum of some records.
+func LossOf(records []*Record) (l Loss) {
+	for _, r := range records {
+		l[r.Kind].Bytes += r.Bytes
+		l[r.Kind].Blocks += r.Blocks
+	}
+	return l
+}
+
+// Bytes returns the number of lost bytes.
+func (l Loss) Bytes() int64 { return l[Definite].Bytes + l[Indirect].Bytes }

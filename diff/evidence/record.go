@@ -1,0 +1,102 @@
+package evidence
+
+import (
+	"path"
+
+	"github.com/heaplapse/heaplapse/diff/baseline"
+)
+
+// Kind is how memory was lost.
+type Kind uint8
+
+// Kinds, the surest loss first.
+const (
+	// Definite: nothing refers to the memory. LeakSanitizer calls it a direct leak.
+	Definite Kind = iota
+	// Indirect: only lost memory refers to it, for example in a cycle.
+	Indirect
+	// Possible: only pointers into its middle refer to it.
+	Possible
+	// Reachable: a pointer leads to it, so that it is not lost.
+	Reachable
+)
+
+var kindNames = [...]string{"definite", "indirect", "possible", "reachable"}
+
+// String returns the stable name used in JSON.
+func (k Kind) String() string { return kindNames[k] }
+
+// Lost reports whether the program can no longer free the memory.
+func (k Kind) Lost() bool { return k == Definite || k == Indirect }
+
+// Tools that write reports.
+const (
+	Memcheck      = "memcheck"
+	LeakSanitizer = "LeakSanitizer"
+)
+
+// Report is a file.
+type Report struct {
+	Path string
+	// Tool is Memcheck or LeakSanitizer; "" if the file has no report.
+	Tool    string
+	Records []Record
+}
+
+// Record is a stack, and the memory allocated there that was not freed.
+type Record struct {
+	// Report is where the record was read, Line its first line, from 1.
+	Report *Report
+	Line   int
+	Kind   Kind
+	// Bytes in Blocks are those of the stack itself.
+	Bytes, Blocks int64
+	// IndirectBytes are of other stacks, and lost because only this memory referred to them; 0 if
+	// unknown. A report that shows indirect losses has records of them, too.
+	IndirectBytes int64
+	// Frames are leaf first; an inlined callee precedes its caller.
+	Frames []Frame
+	// Blame is the index in Frames of the function that the memory is attributed to, -1 for none.
+	// NewIndex sets it.
+	Blame int
+}
+
+// Frame is one function of a stack. Fields may be empty.
+type Frame struct {
+	// Address is that of the call in the process.
+	Address uint64
+	// Function has no parameters, but may lack its namespaces if it is inlined.
+	Function string
+	File     string
+	Line     int
+	// Module is the path of the program or library, BuildID its build ID, and Offset the ELF virtual
+	// address. Only frames without a function have an offset.
+	Module, BuildID string
+	Offset          uint64
+}
+
+// Stack returns the frames as those of a summarized run. A frame without a function has its module
+// only.
+func (r *Record) Stack() []baseline.Frame {
+	out := make([]baseline.Frame, len(r.Frames))
+	for i, f := range r.Frames {
+		out[i] = baseline.Frame{Function: f.Function, Module: f.Module, File: f.File, Line: f.Line}
+	}
+	return out
+}
+
+// function returns the frame that the memory is attributed to, nil for none.
+func (r *Record) function() *Frame {
+	if r.Blame < 0 || r.Frames[r.Blame].Function == "" {
+		return nil
+	}
+	return &r.Frames[r.Blame]
+}
+
+// baseName is the name of a file without its directory, "" for none.
+func baseName(file string) string {
+	if file == "" {
+		return ""
+	}
+	return path.Base(file)
+}

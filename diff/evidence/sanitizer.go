@@ -1,0 +1,178 @@
+package evidence
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// maxLine is the part of a line that is read. The rest of a longer line is skipped: it is the end of
+// a C++ name, or other output of the program.
+const maxLine = 1 << 20
+
+// Lines of a report:
+//
+//	==27779==ERROR: LeakSanitizer: detected memory leaks
+//
+//	Direct leak of 491520 byte(s) in 30 object(s) allocated from:
+//	    #0 0x7f791e2b94c8 in operator new(unsigned long) ../../../../src/libsanitizer/asan/asan_new_delete.cpp:95
+//	    #1 0x55f68fefed3f in Client::fetch(long) /src/service.cc:29:15
+//	    #2 0x55f68fefed40 in serve (/opt/bin/service+0x4d40) (BuildId: a02d2355c3145e47)
+//	    #3 0x55f68fefed41  (/opt/bin/service+0x4d41)
+var (
+	reportLine = regexp.MustCompile(`^==([0-9]+)==\s*ERROR: LeakSanitizer: detected memory leaks`)
+	leakLine   = regexp.MustCompile(`^(Direct|Indirect) leak of ([0-9]+) byte\(s\) in ([0-9]+) object\(s\) allocated from:`)
+	frameLine  = regexp.MustCompile(`^\s+#[0-9]+ 0x([0-9a-fA-F]+)\s*(?:in )?(.*)$`)
+	buildID    = regexp.MustCompile(` \(BuildId: ([0-9a-fA-F]+)\)$`)
+	moduleOf   = regexp.MustCompile(`^(.*?) ?\((/?[^()]*)\+0x([0-9a-fA-F]+)\)$`)
+	placeOf    = regexp.MustCompile(`^(.*?) (/[^ ].*|[^ ]+)$`)
+	lineOf     = regexp.MustCompile(`^(.+?):([0-9]+)(?::[0-9]+)?$`)
+	colors     = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+	memcheckLine = regexp.MustCompile(`^==[0-9]+== Memcheck, a memory error detector`)
+)
+
+// textReader reads a text with reports of LeakSanitizer.
+type textReader struct {
+	*builder
+	process string // of the report
+	record  *Record
+}
+
+func (b *builder) text(in *bufio.Reader) error {
+	r := &textReader{builder: b}
+	for number := 1; ; number++ {
+		line, err := readLine(in)
+		if err == io.EOF {
+			return r.flush()
+		}
+		if err == nil {
+			err = r.line(line, number)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// readLine returns the next line, or its first maxLine bytes. It is valid until the next call.
+func readLine(in *bufio.Reader) (string, error) {
+	line, err := in.ReadSlice('\n')
+	text := strings.TrimRight(string(line), "\r\n")
+	for errors.Is(err, bufio.ErrBufferFull) {
+		_, err = in.ReadSlice('\n')
+	}
+	if err == io.EOF && text != "" {
+		err = nil
+	}
+	return text, err
+}
+
+func (r *textReader) line(line string, number int) error {
+	if strings.IndexByte(line, '\x1b') >= 0 {
+		line = colors.ReplaceAllString(line, "")
+	}
+	if r.record != nil && strings.HasPrefix(line, " ") {
+		if m := frameLine.FindStringSubmatch(line); m != nil {
+			return r.addFrame(m[1], m[2], number)
+		}
+	}
+	if err := r.flush(); err != nil {
+		return err
+	}
+	if strings.HasPrefix(line, "==") {
+		return r.mark(line, number)
+	}
+	if m := leakLine.FindStringSubmatch(line); m != nil {
+		return r.begin(m, number)
+	}
+	return nil
+}
+
+// mark handles a line with the number of a process.
+func (r *textReader) mark(line string, number int) error {
+	if m := reportLine.FindStringSubmatch(line); m != nil {
+		r.process, r.report.Tool = m[1], LeakSanitizer
+	}
+	if memcheckLine.MatchString(line) {
+		return r.fail(number, "memcheck's report as text: "+remedy)
+	}
+	return nil
+}
+
+// begin begins a record.
+func (r *textReader) begin(m []string, number int) error {
+	record := Record{Line: number}
+	if m[1] == "Indirect" {
+		record.Kind = Indirect
+	}
+	var err, err2 error
+	record.Bytes, err = strconv.ParseInt(m[2], 10, 64)
+	record.Blocks, err2 = strconv.ParseInt(m[3], 10, 64)
+	if err := errors.Join(err, err2); err != nil {
+		return r.fail(number, "not the size of a leak")
+	}
+	r.record, r.report.Tool = &record, LeakSanitizer
+	return nil
+}
+
+// flush adds the record that has begun.
+func (r *textReader) flush() error {
+	if r.record == nil {
+		return nil
+	}
+	record := r.record
+	r.record = nil
+	return r.add(r.process, record)
+}
+
+// addFrame adds a frame. what follows its address.
+func (r *textReader) addFrame(address, what string, number int) error {
+	f, err := parseFrame(address, what)
+	if err != nil {
+		return r.fail(number, "not the address of a frame: "+err.Error())
+	}
+	r.frame(r.record, f)
+	return nil
+}
+
+// parseFrame parses "FUNCTION FILE:LINE:COLUMN", "FUNCTION (MODULE+0xOFFSET)" or "(MODULE+0xOFFSET)",
+// each with the build ID after it or without.
+func parseFrame(address, what string) (f Frame, err error) {
+	if f.Address, err = strconv.ParseUint(address, 16, 64); err != nil {
+		return f, err
+	}
+	if m := buildID.FindStringSubmatch(what); m != nil {
+		f.BuildID, what = strings.ToLower(m[1]), strings.TrimSuffix(what, m[0])
+	}
+	if m := moduleOf.FindStringSubmatch(what); m != nil {
+		f.Function, f.Module = m[1], m[2]
+		offset, err := strconv.ParseUint(m[3], 16, 64)
+		if f.Function == "" {
+			f.Offset = offset
+		}
+		return f, err
+	}
+	m := placeOf.FindStringSubmatch(what)
+	switch {
+	case what == "(<unknown module>)":
+		return f, nil
+	case m == nil:
+		f.Function = what
+		return f, nil
+	}
+	f.Function = m[1]
+	if m[2] == "<null>" {
+		return f, nil
+	}
+	f.File = m[2]
+	if m := lineOf.FindStringSubmatch(f.File); m != nil {
+		line, err := strconv.ParseInt(m[2], 10, 32)
+		f.File, f.Line = m[1], int(line)
+		return f, err
+	}
+	return f, nil
+}
