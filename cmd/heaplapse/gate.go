@@ -27,6 +27,7 @@ type gateFlags struct {
 	baselines       []string
 	current, pinned string
 	suppressions    []string
+	evidence        []string
 	config          string // the file that is used, once it is read
 	thresholds      map[string]*string
 	force           bool
@@ -69,6 +70,7 @@ func (f *gateFlags) add(cmd *cobra.Command) {
 		flags.StringArrayVar(&f.suppressions, "suppressions", nil, "leave out known regressions: `FILE` has one leak:PATTERN per line, as for LeakSanitizer (repeatable)")
 		flags.BoolVar(&f.force, "force", false, "compare runs of different workloads or sampling periods, with a note")
 	})
+	flagset.DefineEvidence(cmd, &f.evidence)
 	help.Group(cmd, help.Thresholds, func(flags *pflag.FlagSet) {
 		for _, t := range gateThresholds {
 			f.thresholds[t.name] = flags.String(t.name, "", t.help)
@@ -106,6 +108,10 @@ func (a *app) gate(ctx context.Context, f *gateFlags) error {
 		return err
 	}
 	p := a.pipeline()
+	losses, err := p.Evidence(ctx, f.evidence, snapshots.Symbols, snapshots.Rules)
+	if err != nil {
+		return err
+	}
 	runs, reference, err := p.ReadEarlier(ctx, f.earlier(*snapshots))
 	if err != nil {
 		return err
@@ -123,7 +129,7 @@ func (a *app) gate(ctx context.Context, f *gateFlags) error {
 		return err
 	}
 	report := f.report(result)
-	report.Config = f.config
+	report.Config, report.Losses = f.config, losses
 	if err := f.write(a, report); err != nil {
 		return err
 	}

@@ -30,6 +30,7 @@ type judgeFlags struct {
 	limit        int
 	since, until string
 	suppressions string
+	evidence     []string // of growth and report
 	memoryLimit  string
 	limitBytes   int64  // memoryLimit, once it is parsed
 	failOn       string // of growth and watch
@@ -56,6 +57,7 @@ are judged, and the sites are those of the worst.`,
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.growth(cmd.Context(), &f, paths) },
 	}
 	f.judgeFlags.add(cmd)
+	flagset.DefineEvidence(cmd, &f.evidence)
 	f.addFailOn(cmd)
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.BoolVar(&f.all, "all", false, "list stable sites, too")
@@ -123,7 +125,7 @@ func (f *judgeFlags) judgement() (*pipeline.Judgement, error) {
 	o := &pipeline.Judgement{
 		Source:  *source,
 		Options: growth.Options{All: f.all, KeepStable: f.explain != ""},
-		Period:  f.period,
+		Period:  f.period, Evidence: f.evidence,
 	}
 	if f.failOn != "" {
 		if err := failLabels.Check(f.failOn); err != nil {

@@ -40,6 +40,7 @@ two. --format md writes a summary for an issue or a CI job; json writes the data
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.report(cmd.Context(), &f, paths) },
 	}
 	f.judgeFlags.add(cmd)
+	flagset.DefineEvidence(cmd, &f.evidence)
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.StringVar(
 			&f.format,

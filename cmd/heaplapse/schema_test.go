@@ -33,6 +33,28 @@ func TestJSONMeetsItsSchema(t *testing.T) {
 	}
 }
 
+// TestEvidenceMeetsItsSchemas validates what --evidence adds.
+func TestEvidenceMeetsItsSchemas(t *testing.T) {
+	series := testutil.Data(t, "evidence/series")
+	sarif, err := jsonschema.NewCompiler().Compile(filepath.Join(testutil.Root(t), "internal/report/gate/testdata/schema/sarif-schema-2.1.0.json"))
+	require.NoError(t, err)
+	for _, c := range []struct {
+		schema *jsonschema.Schema
+		args   []string
+	}{
+		{compileSchema(t, "growth"), []string{"growth", series, "--format", "json"}},
+		{compileSchema(t, "report"), []string{"report", series, "--format", "json"}},
+		{compileSchema(t, "gate"), []string{"gate", "--baseline", series, "--current", series, "--json", "-"}},
+		{sarif, []string{"gate", "--baseline", series, "--current", series, "--sarif", "-"}},
+	} {
+		args := append(c.args, "-q", "--sysroot", testutil.Data(t, "evidence/sysroot"),
+			"--evidence", testutil.Data(t, "evidence/memcheck.xml"), "--evidence", testutil.Data(t, "evidence/asan-gcc.txt"))
+		out, stderr, code := invoke(t, args...)
+		require.NotEqual(t, exitFailure, code, stderr)
+		validate(t, c.schema, out)
+	}
+}
+
 func TestReportJSONMeetsItsSchema(t *testing.T) {
 	schema := compileSchema(t, "report")
 	for _, s := range []string{"leaky", "leaky-jemalloc-noaccum", "python", "dialects/restart"} {

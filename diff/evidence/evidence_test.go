@@ -47,13 +47,10 @@ func functions(x *Index) map[string]Loss {
 func TestMemcheckSums(t *testing.T) {
 	text, err := os.ReadFile(testutil.Data(t, "evidence", "memcheck.txt"))
 	require.NoError(t, err)
-	all, own := read(t, "memcheck.xml"), Loss{}
+	all := read(t, "memcheck.xml")
 	require.Equal(t, Memcheck, all.Tool)
-	for i := range all.Records {
-		r := &all.Records[i]
-		own[r.Kind].Bytes += r.Bytes
-		own[r.Kind].Blocks += r.Blocks
-	}
+	own := LossOf(records(all))
+	require.Equal(t, own.Bytes(), all.Lost())
 	for kind, name := range []string{"definitely lost", "indirectly lost", "possibly lost", "still reachable"} {
 		m := regexp.MustCompile(name + `: ([0-9,]+) bytes in ([0-9,]+) blocks`).FindSubmatch(text)
 		require.NotNil(t, m, name)
@@ -68,6 +65,7 @@ func TestMemcheckSums(t *testing.T) {
 		indirect += byDefault.Records[i].IndirectBytes
 	}
 	require.Equal(t, own[Indirect].Bytes, indirect)
+	require.Equal(t, all.Lost(), byDefault.Lost())
 }
 
 // commas returns a number as valgrind's text has it: 1,234,567.
@@ -91,10 +89,10 @@ func TestFunctions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			report := read(t, name)
 			require.Equal(t, tool, report.Tool)
-			warnings, err := Symbolize(context.Background(), []*Report{report}, symbolize.Options{Sysroot: testutil.Data(t, "evidence", "sysroot")})
+			failed, err := Symbolize(context.Background(), []*Report{report}, symbolize.Options{Sysroot: testutil.Data(t, "evidence", "sysroot")})
 			require.NoError(t, err)
 			if name != "asan-gcc-raw.txt" {
-				require.Empty(t, warnings)
+				require.Empty(t, failed)
 			}
 			got := map[string]int64{}
 			for function, loss := range functions(NewIndex([]*Report{report}, nil)) {
@@ -252,11 +250,12 @@ func TestOtherBuild(t *testing.T) {
 		"    #1 0x2  (/opt/evidence/bin/absent+0x2000)\n"
 	r, err := Parse(strings.NewReader(text), "log")
 	require.NoError(t, err)
-	warnings, err := Symbolize(context.Background(), []*Report{r}, symbolize.Options{Sysroot: testutil.Data(t, "evidence", "sysroot")})
+	failed, err := Symbolize(context.Background(), []*Report{r}, symbolize.Options{Sysroot: testutil.Data(t, "evidence", "sysroot")})
 	require.NoError(t, err)
-	require.Len(t, warnings, 2)
-	require.ErrorIs(t, warnings[0], os.ErrNotExist)
-	require.ErrorContains(t, warnings[1], "sysroot/opt/evidence/bin/service is another build")
+	require.Len(t, failed, 2)
+	require.Equal(t, "/opt/evidence/bin/absent", failed[0].Module)
+	require.ErrorIs(t, failed[0].Err, os.ErrNotExist)
+	require.ErrorContains(t, failed[1].Err, "sysroot/opt/evidence/bin/service is another build")
 	require.Empty(t, r.Records[0].Frames[0].Function)
 }
 

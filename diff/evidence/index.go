@@ -80,8 +80,11 @@ func (x *Index) name(function string) string {
 // lastPart is a name without its namespaces and classes.
 func lastPart(name string) string { return name[strings.LastIndexByte(name, 0x3a)+1:] }
 
-// At returns the records of the functions of some frames, the largest first.
+// At returns the records of the functions of some frames, the largest first. A nil Index has none.
 func (x *Index) At(frames ...baseline.Frame) (found []*Record) {
+	if x == nil {
+		return nil
+	}
 	for i := range frames {
 		f := &frames[i]
 		name := x.name(f.Function)

@@ -14,9 +14,10 @@ import (
 // Joined are the sites of a series with the records of their functions. A nil Joined has none.
 type Joined struct {
 	Reports []*Report
-	// LostOnce are the stable sites with lost memory, the largest loss first: it was lost before the
-	// series, or only once.
-	LostOnce []*growth.Site
+	// LostOnce are the sites with lost memory that do not grow, the largest loss first: it was lost
+	// before the series, or only once. LostLittle are those that grow, but too little or not steadily
+	// enough for another verdict than stable.
+	LostOnce, LostLittle []*growth.Site
 	// Others are the lost records of functions without a site, the largest first: functions that
 	// allocated little or nothing in the series, or sites that were not judged.
 	Others []*Record
@@ -39,14 +40,14 @@ func Join(r *growth.Result, s *symbolize.Symbols, x *Index, rules *class.Rules) 
 			for _, record := range found {
 				used[record] = true
 			}
-			if site.Label == trend.Stable && LossOf(found).Bytes() > 0 {
-				j.LostOnce = append(j.LostOnce, site)
-			}
+			j.list(site, found)
 		}
 	}
-	slices.SortStableFunc(j.LostOnce, func(a, b *growth.Site) int {
-		return cmp.Compare(LossOf(j.Of(b)).Bytes(), LossOf(j.Of(a)).Bytes())
-	})
+	for _, list := range [...][]*growth.Site{j.LostOnce, j.LostLittle} {
+		slices.SortStableFunc(list, func(a, b *growth.Site) int {
+			return cmp.Compare(LossOf(j.Of(b)).Bytes(), LossOf(j.Of(a)).Bytes())
+		})
+	}
 	for _, report := range x.Reports {
 		for i := range report.Records {
 			if record := &report.Records[i]; record.Kind.Lost() && !used[record] {
@@ -56,6 +57,17 @@ func Join(r *growth.Result, s *symbolize.Symbols, x *Index, rules *class.Rules) 
 	}
 	slices.SortStableFunc(j.Others, compareRecords)
 	return j
+}
+
+// list lists a stable site with lost memory.
+func (j *Joined) list(site *growth.Site, found []*Record) {
+	switch {
+	case site.Label != trend.Stable || LossOf(found).Bytes() == 0:
+	case site.Gained > 0:
+		j.LostLittle = append(j.LostLittle, site)
+	default:
+		j.LostOnce = append(j.LostOnce, site)
+	}
 }
 
 // Of returns the records of a site, the largest first.
@@ -99,10 +111,15 @@ type Loss [len(kindNames)]Amount
 // LossOf returns the sum of some records.
 func LossOf(records []*Record) (l Loss) {
 	for _, r := range records {
-		l[r.Kind].Bytes += r.Bytes
-		l[r.Kind].Blocks += r.Blocks
+		l.Add(r)
 	}
 	return l
+}
+
+// Add adds a record.
+func (l *Loss) Add(r *Record) {
+	l[r.Kind].Bytes += r.Bytes
+	l[r.Kind].Blocks += r.Blocks
 }
 
 // Bytes returns the number of lost bytes.

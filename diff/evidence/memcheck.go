@@ -51,7 +51,7 @@ func (b *builder) memcheck(in *bufio.Reader) error {
 		limit.read = 0
 		token, err := r.in.RawToken() // Token would keep the names of all open elements
 		switch {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return r.end()
 		case errors.Is(err, errToken):
 			return r.fail(r.line(), err.Error())

@@ -3,6 +3,7 @@ package evidence
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -40,7 +41,7 @@ func Parse(in io.Reader, name string) (*Report, error) {
 	limited := &io.LimitedReader{R: in, N: maxSize + 1}
 	r := bufio.NewReaderSize(limited, maxLine)
 	head, err := r.Peek(512)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	b := &builder{report: &Report{Path: name}, checked: map[string]int{}, texts: map[string]string{}}

@@ -1,7 +1,9 @@
 package evidence
 
 import (
+	"fmt"
 	"path"
+	"slices"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
 )
@@ -43,6 +45,26 @@ type Report struct {
 	Records []Record
 }
 
+// Lost returns the number of bytes that were lost, including those of indirect losses without a
+// record.
+func (r *Report) Lost() int64 {
+	loss, indirect := Loss{}, int64(0)
+	for i := range r.Records {
+		loss.Add(&r.Records[i])
+		indirect += r.Records[i].IndirectBytes
+	}
+	if r.HasIndirect() {
+		return loss.Bytes()
+	}
+	return loss.Bytes() + indirect
+}
+
+// HasIndirect reports whether the report has records of indirect losses. Memcheck leaves them out by
+// default.
+func (r *Report) HasIndirect() bool {
+	return slices.ContainsFunc(r.Records, func(r Record) bool { return r.Kind == Indirect })
+}
+
 // Record is a stack, and the memory allocated there that was not freed.
 type Record struct {
 	// Report is where the record was read, Line its first line, from 1.
@@ -52,7 +74,7 @@ type Record struct {
 	// Bytes in Blocks are those of the stack itself.
 	Bytes, Blocks int64
 	// IndirectBytes are of other stacks, and lost because only this memory referred to them; 0 if
-	// unknown. A report that shows indirect losses has records of them, too.
+	// unknown. They have records of their own if the report has those of indirect losses.
 	IndirectBytes int64
 	// Frames are leaf first; an inlined callee precedes its caller.
 	Frames []Frame
@@ -75,12 +97,14 @@ type Frame struct {
 	Offset          uint64
 }
 
-// Stack returns the frames as those of a summarized run. A frame without a function has its module
-// only.
+// Stack returns the frames as those of a summarized run.
 func (r *Record) Stack() []baseline.Frame {
 	out := make([]baseline.Frame, len(r.Frames))
 	for i, f := range r.Frames {
 		out[i] = baseline.Frame{Function: f.Function, Module: f.Module, File: f.File, Line: f.Line}
+		if f.Function == "" && f.Offset > 0 {
+			out[i].Function = fmt.Sprintf("%s+0x%x", baseName(f.Module), f.Offset)
+		}
 	}
 	return out
 }

@@ -46,7 +46,7 @@ func (b *builder) text(in *bufio.Reader) error {
 	r := &textReader{builder: b}
 	for number := 1; ; number++ {
 		line, err := readLine(in)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return r.flush()
 		}
 		if err == nil {

@@ -10,9 +10,16 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
+// Unnamed is a program or library of a report whose functions have no names, and the reason.
+type Unnamed struct {
+	Module string
+	Err    error
+}
+
 // Symbolize names the addresses of reports that were written without a symbolizer, from the files at
-// their paths below the sysroot of o. A file that is missing, or another build, makes a warning.
-func Symbolize(ctx context.Context, reports []*Report, o symbolize.Options) (warnings []error, err error) {
+// their paths below the sysroot of o. It returns the modules whose file is missing, cannot be used,
+// or is another build.
+func Symbolize(ctx context.Context, reports []*Report, o symbolize.Options) (failed []Unnamed, err error) {
 	for _, report := range reports {
 		modules := unnamed(report)
 		for _, module := range slices.Sorted(maps.Keys(modules)) {
@@ -22,13 +29,13 @@ func Symbolize(ctx context.Context, reports []*Report, o symbolize.Options) (war
 				return nil, ctx.Err()
 			}
 			if err != nil {
-				warnings = append(warnings, fmt.Errorf("%s: no names of functions in %s: %w", report.Path, module, err))
+				failed = append(failed, Unnamed{module, err})
 				continue
 			}
 			addresses.name(module, locations)
 		}
 	}
-	return warnings, nil
+	return failed, nil
 }
 
 // addresses are those without a name in one module.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/heaplapse/heaplapse/diff/evidence"
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/trend"
@@ -23,12 +24,18 @@ type Judgement struct {
 	// Period, if not nil, returns the range of snapshots to judge: from, up to but not including
 	// to.
 	Period func(*series.Series) (from, to int, err error)
+	// Evidence are the paths of reports of memcheck and LeakSanitizer.
+	Evidence []string
 }
 
 // Judge reads the series of all processes at some paths, or of the one that is chosen, and judges
 // them one after another. The report is on the worst, and has the verdicts on all of them. The caller
 // closes it.
 func (p *Pipeline) Judge(ctx context.Context, paths []string, o *Judgement) (*growthreport.Report, error) {
+	losses, err := p.Evidence(ctx, o.Evidence, o.Symbols, o.Rules)
+	if err != nil {
+		return nil, err
+	}
 	r, err := p.Find(paths, &o.Source)
 	if err != nil {
 		return nil, err
@@ -50,6 +57,9 @@ func (p *Pipeline) Judge(ctx context.Context, paths []string, o *Judgement) (*gr
 		q.Shown = q.Prefix == report.Series.Process.Prefix && q.PID == report.Series.Process.PID
 	}
 	report.Input = r
+	if losses != nil {
+		report.Losses = evidence.Join(report.Result, report.Symbols, losses, o.Rules)
+	}
 	return report, nil
 }
 
@@ -166,6 +176,7 @@ func (p *Pipeline) judge(
 		return nil, err
 	}
 	options.Filter = in.Filter
+	options.KeepStable = o.KeepStable || len(o.Evidence) > 0
 	result := growth.Judge(in.Series, in.Symbols, columns, options)
 	if result.Kept == 0 && in.Filter != nil {
 		return nil, ErrNothingKept

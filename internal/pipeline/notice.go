@@ -51,6 +51,7 @@ const (
 	PlacesIgnored                        // a bundle contains the files, the places of others have no effect
 	SkippedBaseline                      // a baseline cannot be read, and is left out
 	ExpiredSuppression                   // a suppression no longer applies
+	NoEvidence                           // a file has no report of leaks
 )
 
 // Key identifies the problem.

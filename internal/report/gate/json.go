@@ -8,6 +8,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/diff/suppress"
+	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 )
 
@@ -102,7 +103,9 @@ type rowJSON struct {
 	Thresholds  thresholdsJSON   `json:"thresholds"`
 	Suppression *suppressionJSON `json:"suppression,omitempty"`
 	Advice      string           `json:"advice,omitempty"`
-	Frames      []frameJSON      `json:"frames"`
+	// Losses are what other tools found at the function.
+	Losses []siteview.LossRecord `json:"loss_records,omitempty"`
+	Frames []frameJSON           `json:"frames"`
 }
 
 type thresholdsJSON struct {
@@ -145,7 +148,7 @@ func (g *Report) JSON(w io.Writer) error {
 		out.Matched = append(out.Matched, tierJSON{identity.Tier(i).String(), t.Sites, text.Whole(t.Bytes)})
 	}
 	for i := range g.Rows {
-		out.Rows = append(out.Rows, rowOf(&g.Rows[i]))
+		out.Rows = append(out.Rows, g.rowOf(&g.Rows[i]))
 	}
 	for i := range g.Expired {
 		out.Expired = append(out.Expired, suppressionOf(&g.Expired[i]))
@@ -168,11 +171,12 @@ func runOf(r *baseline.Run) *runJSON {
 	return out
 }
 
-func rowOf(r *gate.Row) rowJSON {
+func (g *Report) rowOf(r *gate.Row) rowJSON {
 	out := rowJSON{
 		Status: r.Status, Fingerprint: r.Fingerprint, Values: valuesJSON(r.Values), MatchedBy: r.Tier.String(),
 		Stacks:     r.Stacks,
 		Thresholds: thresholdsJSON(r.Thresholds), MovedWith: r.MovedWith, Advice: viewOf(r).Advice(false),
+		Losses: siteview.LossRecords(g.lost(r)),
 		Frames: []frameJSON{},
 	}
 	if f := blamed(r.Site); f != nil {

@@ -166,6 +166,9 @@ func (g *Report) markdownDetails(r *gate.Row) string {
 	if r.Stacks > 1 {
 		fmt.Fprintf(&b, "\nThe largest of %d call paths.\n", r.Stacks)
 	}
+	for _, line := range g.losses(r, "") {
+		fmt.Fprintf(&b, "\n%s.\n", text.EscapeMarkdown(line))
+	}
 	b.WriteString("\n</details>\n\n")
 	if advice := v.Advice(false); advice != "" {
 		fmt.Fprintf(&b, "%s: %s.\n\n", text.Code(v.Name, 90), text.EscapeMarkdown(advice))

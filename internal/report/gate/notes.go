@@ -6,6 +6,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/internal/option"
+	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
@@ -15,6 +16,9 @@ func (g *Report) notes() []string {
 	out := []string{}
 	for i := range g.Notes {
 		out = append(out, noteText(&g.Notes[i], g.Flags))
+	}
+	if g.Losses != nil {
+		out = append(out, siteview.LossNotes(g.Losses.Reports)...)
 	}
 	if g.Config != "" {
 		out = append(out, "thresholds and suppressions are those of "+g.Config)

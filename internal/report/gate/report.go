@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/heaplapse/heaplapse/diff/evidence"
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -26,6 +27,8 @@ type Report struct {
 	Version string
 	// Config is the file with thresholds and suppressions; it may be empty.
 	Config string
+	// Losses are what other tools found; it may be nil.
+	Losses *evidence.Index
 	// Flags are those that texts advise.
 	Flags option.Flags
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
-// regressions writes the rows that regressed, with their evidence.
+// regressions writes the rows that regressed, with their details.
 func (g *Report) regressions(p *text.Printer) {
 	rows := g.with(gate.Regressed)
 	if len(rows) == 0 {
@@ -25,7 +25,7 @@ func (g *Report) regressions(p *text.Printer) {
 	shown := rows[:min(len(rows), max(g.top(), mostRegressed))]
 	for i, r := range shown {
 		p.Linef("%3d  %s", i+1, named(r, 90))
-		for _, line := range g.evidence(r) {
+		for _, line := range g.details(r) {
 			p.Linef("     %s", line)
 		}
 	}
@@ -37,9 +37,9 @@ func (g *Report) regressions(p *text.Printer) {
 // mostRegressed is the default number of regressions in text.
 const mostRegressed = 50
 
-// evidence are the lines below a regressed row: its values, the quality of the match, its callers,
+// details are the lines below a regressed row: its values, the quality of the match, its callers,
 // and advice.
-func (g *Report) evidence(r *gate.Row) (out []string) {
+func (g *Report) details(r *gate.Row) (out []string) {
 	for _, v := range decisive(r) {
 		out = append(out, fmt.Sprintf("%-9s %s", metricText(v.Metric), g.valueText(v)))
 	}
@@ -53,9 +53,11 @@ func (g *Report) evidence(r *gate.Row) (out []string) {
 		out = append(out, "matched by function alone: its callers differ from those in the baselines")
 	}
 	v := viewOf(r)
-	if line := v.CallPath(logWidth - 5); line != "" {
-		out = append(out, line)
+	path := v.CallPath(logWidth - 5)
+	if path != "" {
+		out = append(out, path)
 	}
+	out = append(out, g.losses(r, path)...)
 	if advice := v.Advice(false); advice != "" {
 		out = append(out, "→ "+advice)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/internal/option"
+	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 )
 
@@ -199,7 +200,10 @@ func (g *Report) sarifResult(r *gate.Row, level string) sarifResult {
 		Properties: map[string]any{"status": r.Status, "values": valuesJSON(r.Values)},
 	}
 	if r.Site != nil && len(r.Site.Frames) > 0 {
-		out.Stacks = []sarifStack{g.sarifStack(r.Site)}
+		out.Stacks = []sarifStack{g.sarifStack("the largest call path", r.Site.Frames)}
+	}
+	if lost := g.lost(r); len(lost) > 0 && len(lost[0].Frames) > 0 {
+		out.Stacks = append(out.Stacks, g.sarifStack("lost, according to "+lost[0].Report.Tool, lost[0].Stack()))
 	}
 	if r.Suppression != nil {
 		out.Suppressions = []sarifSuppression{{"external", "accepted", suppressed(r)}}
@@ -223,6 +227,9 @@ func (g *Report) sarifMessage(r *gate.Row) string {
 	}
 	if line := viewOf(r).CallPath(logWidth - 5); line != "" {
 		text += " Call path: " + line + "."
+	}
+	for _, line := range siteview.Losses(g.lost(r)) {
+		text += " " + line + "."
 	}
 	if advice := viewOf(r).Advice(false); advice != "" {
 		text += " " + strings.ToUpper(advice[:1]) + advice[1:] + "."
@@ -252,11 +259,11 @@ func (g *Report) sarifTotal() sarifResult {
 	return out
 }
 
-func (g *Report) sarifStack(s *baseline.Site) sarifStack {
-	out := sarifStack{Message: sarifText{"the largest call path"}}
-	for i := range s.Frames[:min(maxStack, len(s.Frames))] {
+func (g *Report) sarifStack(what string, frames []baseline.Frame) sarifStack {
+	out := sarifStack{Message: sarifText{what}}
+	for i := range frames[:min(maxStack, len(frames))] {
 		out.Frames = append(out.Frames,
-			sarifStackFrame{g.sarifLocation(&s.Frames[i]), text.Clip(s.Frames[i].Module, maxName)})
+			sarifStackFrame{g.sarifLocation(&frames[i]), text.Clip(frames[i].Module, maxName)})
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
+	"github.com/heaplapse/heaplapse/diff/evidence"
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -110,6 +111,24 @@ func blamed(s *baseline.Site) *baseline.Frame {
 
 // viewOf describes the site of a row.
 func viewOf(r *gate.Row) siteview.View { return siteview.OfRun(r.Site, r.Stacks) }
+
+// lost are the records of other tools on the function of a row.
+func (g *Report) lost(r *gate.Row) []*evidence.Record {
+	if f := blamed(r.Site); f != nil {
+		return g.Losses.At(*f)
+	}
+	return nil
+}
+
+// losses are what other tools found at a row, in lines. path is the call path that is shown of it.
+func (g *Report) losses(r *gate.Row, path string) []string {
+	records := g.lost(r)
+	lines := siteview.Losses(records)
+	if at := siteview.LossPath(records, logWidth-5, path); at != "" {
+		lines = append(lines, at)
+	}
+	return lines
+}
 
 // named is the name and the place of a row, the name at most width characters long.
 func named(r *gate.Row, width int) string {

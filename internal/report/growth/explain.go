@@ -282,8 +282,8 @@ func objects(f *trend.Features) string {
 	return fmt.Sprintf("their mean size at the end is %.2f times that at the start", math.Exp(drift))
 }
 
-// evidence are the features by name, for JSON.
-func evidence(f *trend.Features) map[string]float64 {
+// measurements are the features by name, for JSON.
+func measurements(f *trend.Features) map[string]float64 {
 	out := map[string]float64{}
 	for k, v := range f {
 		out[trend.Feature(k).String()] = v

@@ -28,6 +28,7 @@ type resultJSON struct {
 	Tested       int                    `json:"tested"`
 	Notes        []string               `json:"notes"`
 	Unnamed      []siteview.UnnamedJSON `json:"unnamed"`
+	External     *evidenceJSON          `json:"evidence,omitempty"`
 	Causes       []causeJSON            `json:"causes"`
 	Sites        []siteJSON             `json:"sites"`
 }
@@ -116,6 +117,8 @@ type siteJSON struct {
 	Rate         float64          `json:"rate"`
 	Resizing     bool             `json:"resizing"`
 	Advice       string           `json:"advice,omitempty"`
+	// Losses are what other tools found at the site.
+	Losses []siteview.LossRecord `json:"loss_records,omitempty"`
 	// Evidence are the measurements that the label rests on, of an explained site.
 	Evidence map[string]float64 `json:"evidence,omitempty"`
 }
@@ -130,7 +133,7 @@ func (g *Report) JSON(w io.Writer) error {
 		Explained: text.Finite(r.Explained), Series: seriesOf(g.Series, g.Flags), Tested: r.Tested,
 		Processes: g.ProcessesJSON(),
 		Limit:     g.forecast(), Notes: g.Notes(), Unnamed: g.Unnamed.JSON(), Causes: g.causesJSON(factor),
-		Sites: []siteJSON{},
+		External: g.evidenceJSON(), Sites: []siteJSON{},
 	}
 	for i := range r.Sites {
 		out.Sites = append(out.Sites, g.site(&r.Sites[i], factor))
@@ -148,7 +151,7 @@ func (g *Report) JSON(w io.Writer) error {
 				out.Sites = append(out.Sites, g.site(c.site, factor))
 				c.rank = len(out.Sites)
 			}
-			out.Sites[c.rank-1].Evidence = evidence(&c.site.Features)
+			out.Sites[c.rank-1].Evidence = measurements(&c.site.Features)
 		}
 	}
 	if r.Verdict != growth.VerdictUndecided {
@@ -190,6 +193,7 @@ func (g *Report) site(s *growth.Site, factor float64) siteJSON {
 		InuseBytes: visible(s.Bytes, s.Visible), InuseObjects: visible(s.Objects, s.Visible),
 		GrowthBytes: s.Gained, BytesPerHour: g.perHour(s.Slope), Low: g.perHour(s.Low), High: g.perHour(s.High),
 		Rate: text.Finite(s.Slope * factor), Resizing: s.Resizing, Advice: g.Advice(s, v),
+		Losses: siteview.LossRecords(g.Losses.Of(s)),
 	}
 }
 

@@ -66,7 +66,7 @@ func (g *Report) markdownTable(p *text.Printer) {
 		row("–", &c.Site, g.DescribeCause(c), "("+CauseShare(c)+")")
 	}
 	for i := range rows {
-		row(strconv.Itoa(i+1), &rows[i], g.Describe(&rows[i]), "")
+		row(strconv.Itoa(i+1), &rows[i], g.Describe(&rows[i]), g.lossRemark(&rows[i]))
 	}
 	if n := len(g.Result.Sites) - len(rows); n > 0 {
 		p.Linef("")
@@ -104,6 +104,10 @@ func (g *Report) markdownPaths(p *text.Printer) {
 			p.Linef("    … and %s", units.Count(n, "more caller"))
 		}
 		p.Linef("")
+		for _, line := range g.SiteLosses(s) {
+			p.Linef("%s.", text.EscapeMarkdown(line))
+			p.Linef("")
+		}
 		p.Linef("</details>")
 	}
 }

@@ -166,6 +166,7 @@ func (g *Report) Notes() []string {
 			),
 		)
 	}
+	out = append(out, g.lossNotes()...)
 	for _, s := range r.Suppressed {
 		why := ""
 		if s.Reason != "" {

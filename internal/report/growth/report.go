@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/heaplapse/heaplapse/diff/evidence"
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile/series"
@@ -28,6 +29,8 @@ type Report struct {
 	Filter *symbolize.Filter
 	// Unnamed is of the last snapshot that was judged; it may be nil.
 	Unnamed *siteview.Unnamed
+	// Losses are what other tools found; it may be nil.
+	Losses *evidence.Joined
 	siteview.Options
 	// Explain selects sites whose verdicts are explained, by rank, by a part of what the table
 	// calls them or by a regular expression; empty for none. The result should have its stable

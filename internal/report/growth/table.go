@@ -127,9 +127,12 @@ func isSuspicious(l trend.Label) bool { return l.IsLeak() || l == trend.Suspect 
 
 // remarks are the lines below a row, without their indent.
 func (g *Report) remarks(s *growth.Site, v siteview.View) (lines []string) {
-	if path := v.CallPath(cmp.Or(g.width(), pageWidth) - len(indent)); path != "" {
+	width := cmp.Or(g.width(), pageWidth) - len(indent)
+	path := v.CallPath(width)
+	if path != "" {
 		lines = append(lines, path)
 	}
+	lines = append(lines, g.losses(s, path, width)...)
 	if s.Resizing {
 		lines = append(lines, "a few objects become larger: a table or a buffer that is resized")
 	}

@@ -121,8 +121,10 @@ type Site struct {
 	Line       int     `json:"line"`
 	Callers    string  `json:"callers"`
 	Advice     string  `json:"advice,omitempty"`
-	Unnamed    string  `json:"unnamed,omitempty"`
-	Resizing   bool    `json:"resizing,omitempty"`
+	// Losses are what memcheck or LeakSanitizer found, in words.
+	Losses   []string `json:"losses,omitempty"`
+	Unnamed  string   `json:"unnamed,omitempty"`
+	Resizing bool     `json:"resizing,omitempty"`
 	// Growth is that of the judged snapshots, Now the last visible value, in bytes. Rates are in
 	// bytes per rate_per.
 	Growth   int64   `json:"growth_bytes"`

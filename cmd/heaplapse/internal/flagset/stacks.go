@@ -98,3 +98,10 @@ func (f *Grouping) BlameRules() (*class.Rules, error) {
 	}
 	return rules.Before(class.DefaultRules()), nil
 }
+
+// DefineEvidence defines --evidence.
+func DefineEvidence(cmd *cobra.Command, paths *[]string) {
+	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
+		flags.StringArrayVar(paths, "evidence", nil, "show what memcheck (valgrind --xml=yes) or LeakSanitizer found at the sites: `FILE` is its report (repeatable; a quoted glob pattern takes all that match)")
+	})
+}

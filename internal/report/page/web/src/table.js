@@ -133,6 +133,7 @@ export class Table {
 
   paths(site) {
     const facts = [];
+    for (const line of site.losses ?? []) facts.push(el("p", {}, line));
     if (site.advice) facts.push(el("p", { class: "next" }, `→ ${site.advice}`));
     if (site.unnamed) facts.push(el("p", { class: "muted" }, site.unnamed));
     if (site.resizing) facts.push(el("p", { class: "muted" }, "a few objects become larger: a table or a buffer that is resized"));

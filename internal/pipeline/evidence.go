@@ -1,0 +1,63 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/heaplapse/heaplapse/diff/evidence"
+	"github.com/heaplapse/heaplapse/symbolize"
+	"github.com/heaplapse/heaplapse/symbolize/class"
+)
+
+// Evidence reads reports of memcheck and LeakSanitizer, and names their addresses. Paths may be
+// patterns. Without paths it returns nil.
+func (p *Pipeline) Evidence(
+	ctx context.Context,
+	paths []string,
+	o symbolize.Options,
+	rules *class.Rules,
+) (*evidence.Index, error) {
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	var reports []*evidence.Report
+	for _, pattern := range paths {
+		found, err := expand(pattern)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 {
+			found = []string{pattern} // reading it reports that it does not exist
+		}
+		for _, path := range found {
+			report, err := evidence.Read(path)
+			if err != nil {
+				return nil, fmt.Errorf("--evidence: %w", err)
+			}
+			if report.Tool == "" {
+				p.Tell(Notice{Kind: NoEvidence, Subject: path, Text: path + ": no report of leaks; LeakSanitizer writes none if it finds no leak"})
+			}
+			reports = append(reports, report)
+		}
+	}
+	unnamed, err := evidence.Symbolize(ctx, reports, o)
+	p.tellUnnamed(unnamed)
+	return evidence.NewIndex(reports, rules), err
+}
+
+// tellUnnamed reports the modules of reports whose functions have no names.
+func (p *Pipeline) tellUnnamed(unnamed []evidence.Unnamed) {
+	missing := Notice{Kind: MissingModules, Subject: "evidence"}
+	for _, u := range unnamed {
+		if errors.Is(u.Err, fs.ErrNotExist) {
+			missing.Modules = append(missing.Modules, u.Module)
+			continue
+		}
+		p.Tell(Notice{Kind: UnusableModule, Subject: u.Module, Text: u.Err.Error()})
+	}
+	if len(missing.Modules) > 0 {
+		p.Tell(missing)
+	}
+}
