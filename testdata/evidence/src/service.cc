@@ -2,7 +2,7 @@
 // ticks of a second:
 //
 //   Client::fetch     LEAK, 160 KiB/s: every reply with an error is forgotten (16 KiB)
-//   Catalog::reload   LEAK, some 80 KiB/s: the std::map of the version before is forgotten with its entries
+//   Catalog::reload   LEAK, 120 KiB/s: the std::map of the version before is forgotten with its entries
 //   Editor::open      LEAK, some 40 KiB/s: document and page hold each other by std::shared_ptr
 //   Journal::append   LEAK, 80 KiB/s, that only a series shows: the entries are freed at the exit
 //   Config::parse     lost once, at the start: 256 KiB
