@@ -241,3 +241,52 @@ func compileC(t *testing.T, exe, source string) {
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 }
+
+// TestRecordWorkersOfAnotherUser: the workers of a service that drops its privileges cannot write to a
+// directory of root. record tells that while the service runs, and in the manifest. In a directory of the
+// other user, the workers are recorded.
+func TestRecordWorkersOfAnotherUser(t *testing.T) {
+	t.Parallel()
+	setpriv := testutil.Need(t, "setpriv")
+	eachEngine(t, func(t *testing.T, engine string) {
+		user, parent := fmt.Sprint(testutil.Stranger), filepath.Dir(theirs(t))
+		for _, dir := range []string{filepath.Dir(parent), parent} {
+			require.NoError(t, os.Chmod(dir, 0o755))
+		}
+		log := filepath.Join(parent, "log")
+		record := func(dir, work string) string {
+			out, err := os.Create(log)
+			require.NoError(t, err)
+			defer out.Close()
+			cmd := exec.Command("heaplapse", "record", "--follow-children", "--engine", engine, "-o", dir, "--", "sh", "-c", `"$@" & wait`, "sh",
+				setpriv, "--reuid", user, "--regid", user, "--clear-groups", "sh", "-c", work)
+			cmd.Dir, cmd.Stderr = parent, out
+			require.NoError(t, cmd.Run())
+			said, err := os.ReadFile(log)
+			require.NoError(t, err)
+			return string(said)
+		}
+		said := record("roots", `until grep -q 'cannot write' log; do sleep 0.1; done`)
+		message := fmt.Sprintf("runs as %s, which cannot write to roots: its snapshots are missing", user)
+		assert.Equal(t, 1, strings.Count(said, message), said)
+		ends := manifestOf(t, filepath.Join(parent, "roots")).Ends
+		assert.Contains(t, ends[len(ends)-1].Error, message, "growth tells it, too")
+
+		said = record("theirs", "sleep 2")
+		assert.NotContains(t, said, "cannot write")
+		assert.Contains(t, owners(t, filepath.Join(parent, "theirs")), uint32(testutil.Stranger))
+	})
+}
+
+// owners returns the users that the snapshots in a directory belong to.
+func owners(t *testing.T, dir string) (users []uint32) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "*.heap"))
+	require.NoError(t, err)
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		users = append(users, info.Sys().(*syscall.Stat_t).Uid)
+	}
+	return users
+}

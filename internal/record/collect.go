@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -41,6 +43,8 @@ type collector struct {
 	truncated  int             // number of truncated snapshots
 	unrecorded map[int]bool    // child processes that are not recorded
 	problems   map[string]bool // messages; each is reported once
+	// cannotWrite are the messages about users whose processes cannot write to the directory.
+	cannotWrite map[int]string
 	// engineNotes tell the user what the engine could not do.
 	engineNotes []string
 
@@ -81,7 +85,7 @@ func newCollector(p *Plan, out *manifest.Writer) *collector {
 	return &collector{
 		plan: p, dir: dir, out: out, jit: jitCopies{dir: dir}, events: written.NewEvents(p.prefix),
 		procs: map[int]*process{}, seen: map[string]bool{}, mapped: map[string]bool{}, requested: map[int]bool{},
-		unrecorded: map[int]bool{}, problems: map[string]bool{},
+		unrecorded: map[int]bool{}, problems: map[string]bool{}, cannotWrite: map[int]string{},
 		requests: make(chan func()), stopped: make(chan struct{}),
 	}
 }
@@ -378,6 +382,36 @@ func (c *collector) checkProcesses() {
 			}
 		}
 	}
+	c.checkAccess()
+}
+
+// checkAccess finds processes that are recorded, but cannot write to the directory: they run as another
+// user by now. It tells about the processes of a user once, and at once, because a service may run for
+// days.
+func (c *collector) checkAccess() {
+	for _, pid := range append([]int{c.root}, proc.Descendants(c.root)...) {
+		if proc.CanWrite(pid, c.dir) {
+			continue
+		}
+		info, known := proc.Read(pid)
+		id, ok := proc.User(pid)
+		if !known || !ok || c.cannotWrite[id] != "" || !c.isRecorded(&process{pid: pid, parent: info.Parent}) {
+			continue
+		}
+		name := userName(id)
+		c.cannotWrite[id] = fmt.Sprintf("%s runs as %s, which cannot write to %s: its snapshots are missing; "+
+			"record into a directory of that user (install -d -o %s DIR)",
+			filepath.Base(info.Exe), name, c.plan.Dir, name)
+		c.plan.note("%s", c.cannotWrite[id])
+	}
+}
+
+// userName returns the name of a user, or its number if it has none.
+func userName(id int) string {
+	if u, err := user.LookupId(strconv.Itoa(id)); err == nil {
+		return u.Username
+	}
+	return strconv.Itoa(id)
 }
 
 // pids returns the numbers of all processes that wrote snapshots, in ascending order.

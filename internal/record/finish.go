@@ -5,6 +5,7 @@ package record
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -46,7 +47,7 @@ func (c *collector) finish(state *os.ProcessState, ended time.Time) Outcome {
 	c.keepFrames()
 	c.problem(c.truncationError())
 	c.checkWrite(c.out.End(end))
-	problems := c.sortedProblems()
+	problems := append(c.sortedProblems(), slices.Sorted(maps.Values(c.cannotWrite))...)
 	c.checkWrite(c.out.End(manifest.End{Time: time.Now().UTC(), Error: strings.Join(problems, "; ")}))
 	if err := c.out.Close(); err != nil {
 		c.checkWrite(err)
@@ -314,7 +315,7 @@ func (c *collector) noSnapshotsReason(o Outcome) string {
 	switch {
 	case o.Signal != 0:
 		return fmt.Sprintf("no snapshots: %s ended the program before the first one was due", sig.Name(o.Signal))
-	case len(c.problems) > 0 || c.truncated > 0 || len(c.engineNotes) > 0:
+	case len(c.problems) > 0 || len(c.cannotWrite) > 0 || c.truncated > 0 || len(c.engineNotes) > 0:
 		return "no snapshots"
 	}
 	return "no snapshots: the program did not use the preloaded allocator; " +
