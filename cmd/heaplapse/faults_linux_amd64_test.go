@@ -37,6 +37,7 @@ func addLauncher(commands map[string]func()) { commands[faults.Command] = faults
 // faulted is a command whose file operations fail one by one. Its directory has
 //
 //	in      the series and its binaries
+//	rec     a recording by heaptrack
 //	out     what the command writes
 //	tmp     TMPDIR
 //	cache   XDG_CACHE_HOME
@@ -72,6 +73,7 @@ var faultedCommands = []faulted{
 	{name: "gate", args: "gate --baseline $D/base --current $D/in --json $D/out/g.json --markdown $D/out/g.md " +
 		"--junit $D/out/g.xml --sarif $D/out/g.sarif --pprof $D/out/g.pb.gz --sysroot $D/in/root --no-cache",
 		setup: []string{"baseline save $D/base $D/in --sysroot $D/in/root --no-cache"}},
+	{name: "recording", args: "report $D/rec -o $D/out/r.html --no-cache"},
 	{name: "cache", args: "growth $D/in --sysroot $D/in/root"},
 	{name: "cached", args: "growth $D/in --sysroot $D/in/root", setup: []string{"growth $D/in --sysroot $D/in/root"}},
 }
@@ -182,6 +184,9 @@ func (f *faultTest) setUp() {
 		testutil.WriteFile(f, filepath.Join(f.dir, "in", name), unpacked(f, testutil.Data(f, "leaky", name+".gz")), 0o644)
 	}
 	require.NoError(f, os.CopyFS(filepath.Join(f.dir, "in/root"), os.DirFS(testutil.Data(f, "leaky/sysroot"))))
+	recording, err := os.ReadFile(testutil.Data(f, "traces", "heaptrack.shop.zst"))
+	require.NoError(f, err)
+	testutil.WriteFile(f, filepath.Join(f.dir, "rec/heaptrack.shop.7.zst"), string(recording), 0o644)
 	f.makeDirs()
 	f.setTimes()
 	for _, line := range f.setup {
@@ -191,7 +196,7 @@ func (f *faultTest) setUp() {
 }
 
 func (f *faultTest) makeDirs() {
-	for _, name := range []string{"in", "base", "out", "tmp", "cache"} {
+	for _, name := range []string{"in", "rec", "base", "out", "tmp", "cache"} {
 		require.NoError(f, os.MkdirAll(filepath.Join(f.dir, name), 0o755))
 	}
 }

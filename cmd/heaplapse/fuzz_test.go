@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/pprof/profile"
+	"github.com/klauspost/compress/zstd"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
@@ -31,6 +32,9 @@ func FuzzPipeline(f *testing.F) {
 		f.Add(byte(i), seeds[0], seeds[1], "10000000 40 LazyCompile:~leak</script> /a/b.js:16:3\n", "")
 		f.Add(byte(i), seeds[i%len(seeds)], seeds[(i+1)%len(seeds)], "", manifestSeed)
 		f.Add(byte(i), pprofSeed(f, 5), pprofSeed(f, 8), "", "")
+	}
+	for _, recording := range recordingSeeds(f) {
+		f.Add(byte(len(fuzzLaws)-1), "", "", recording, "")
 	}
 	f.Fuzz(func(t *testing.T, law byte, early, late, perf, manifest string) {
 		if len(early)+len(late)+len(perf)+len(manifest) > 1<<17 {
@@ -134,6 +138,19 @@ func pprofSeed(f *testing.F, objects int64) string {
 	return out.String()
 }
 
+// recordingSeeds returns the beginnings of recordings by heaptrack and massif.
+func recordingSeeds(f *testing.F) []string {
+	packed, err := os.ReadFile(testutil.Data(f, "traces", "heaptrack.shop.zst"))
+	require.NoError(f, err)
+	decoder, err := zstd.NewReader(nil)
+	require.NoError(f, err)
+	defer decoder.Close()
+	heaptrack, err := decoder.DecodeAll(packed, nil)
+	require.NoError(f, err)
+	massif := unpacked(f, testutil.Data(f, "traces", "massif.out.shop.gz"))
+	return []string{firstLines(string(heaptrack), 2000), firstLines(massif, 600)}
+}
+
 // beginning returns the first rows and mappings of a snapshot: an execution is quick.
 func beginning(snapshot string) string {
 	rows, maps, _ := strings.Cut(snapshot, "MAPPED_LIBRARIES:\n")
@@ -175,7 +192,7 @@ type fuzzRun struct {
 var fuzzLaws = []func(*fuzzRun){
 	(*fuzzRun).listingsAgree, (*fuzzRun).profilesAgree, (*fuzzRun).differencesAddUp, (*fuzzRun).bundlesAreTransparent,
 	(*fuzzRun).runEqualsItself, (*fuzzRun).gateIsWellFormed, (*fuzzRun).reportIsInert, (*fuzzRun).textsAreInert,
-	(*fuzzRun).listsAreRead,
+	(*fuzzRun).listsAreRead, (*fuzzRun).recordingsAgree,
 }
 
 // call runs a command on the series: $D is the directory. A status other than 0 to 2, a failure
@@ -263,6 +280,16 @@ func (r *fuzzRun) listingsAgree() {
 	}
 	r.requireSchema("info $D/in --format json --symbols", "info")
 	r.requireSchema("growth $D/in --format json --all", "growth")
+}
+
+// recordingsAgree: what holds for snapshots holds for those in a recording by heaptrack or massif.
+func (r *fuzzRun) recordingsAgree() {
+	require.NoError(r, os.RemoveAll(r.dir+"/in"))
+	testutil.WriteFile(r, r.dir+"/in/heaptrack.server.7", r.text, 0o600)
+	r.listingsAgree()
+	r.bundlesAreTransparent()
+	status, out := r.call("convert $D/in -o $D/out")
+	require.Equal(r, status == exitOK, out != "", "profiles are written exactly if the command succeeds")
 }
 
 // profilesAgree: the sum of a converted profile is the total of top.
