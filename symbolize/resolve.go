@@ -99,7 +99,8 @@ func (s *Symbols) useEmbedded(from *series.Series, mode Demangle) {
 func embeddedName(d *names.Demangler, f heapfile.Frame, fromProfile bool, mode Demangle) string {
 	linkage := cmp.Or(f.Linkage, f.Function)
 	if fromProfile && !names.IsMangled(linkage) {
-		if mode == DemangleSimple && strings.Contains(f.Function, "(") { // another tool has demangled it
+		demangled := strings.Contains(f.Function, "(") || strings.Contains(f.Function, "::") // C++ or Rust
+		if mode == DemangleSimple && demangled {
 			return names.Simplify(f.Function)
 		}
 		return f.Function

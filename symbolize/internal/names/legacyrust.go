@@ -109,3 +109,30 @@ func unescape(s string) (text, rest string) {
 var legacyEscapes = map[string]string{
 	"SP": "@", "BP": "*", "RF": "&", "LT": "<", "GT": ">", "LP": "(", "RP": ")", "C": ",",
 }
+
+// fromCDemangler returns the name of a function of legacy Rust whose mangled name a demangler of C++ has
+// demangled, so that it has escapes and the hash:
+//
+//	_$LT$$RF$T$u20$as$u20$core..fmt..Debug$GT$::fmt::h0123456789abcdef
+//	<&T as core::fmt::Debug>::fmt
+func fromCDemangler(s string) (string, bool) {
+	name, hash, found := cutLast(s, "::h")
+	if !found || len(hash) != 16 || !isHash(hash) {
+		return "", false
+	}
+	var b strings.Builder
+	for i, component := range strings.Split(name, "::") {
+		if i > 0 {
+			b.WriteString("::")
+		}
+		writeComponent(&b, component)
+	}
+	return b.String(), true
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}

@@ -6,8 +6,13 @@ import (
 )
 
 // Simplify returns the [Simple] name for a full one that another tool has demangled: Cache::add<int>
-// for "bool Cache::add<int>(char) const [clone .cold]".
+// for "bool Cache::add<int>(char) const [clone .cold]", and <&T as Debug>::fmt for the
+// "_$LT$$RF$T$u20$as$u20$Debug$GT$::fmt::h0123456789abcdef" that a demangler of C++ makes of a name of
+// Rust.
 func Simplify(full string) string {
+	if name, ok := fromCDemangler(full); ok {
+		return name
+	}
 	if strings.IndexByte(full, '(') < 0 && strings.IndexByte(full, ' ') < 0 {
 		return Undecorated(full) // names of C, Go and of Simple
 	}
