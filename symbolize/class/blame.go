@@ -2,6 +2,7 @@ package class
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/heaplapse/heaplapse/symbolize"
 )
@@ -52,11 +53,16 @@ func (b *Blamer) Classes(id symbolize.LocationID) []Class {
 	return out
 }
 
-// class returns the class of a frame. Many locations are in one function.
+// class returns the class of a frame. Many locations are in one function. The rules match names without
+// parameters, which may be shown.
 func (b *Blamer) class(f Frame) Class {
 	c, ok := b.frames[f]
 	if !ok {
-		c = b.rules.Class(f)
+		simple := f
+		if strings.Contains(f.Function, "(") {
+			simple.Function = symbolize.SimpleName(f.Function)
+		}
+		c = b.rules.Class(simple)
 		b.frames[f] = c
 	}
 	return c
