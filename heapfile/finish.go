@@ -161,8 +161,11 @@ func (d *Decoder) noteStacks() {
 		)
 	}
 	if p := percent(c.EmptyStacks, c.Estimate.InuseBytes); p >= 10 {
-		d.warn.add(WarnEmptyStack, d.emptyLine, "%d %% of the bytes have no stack at all: the unwinder failed; "+
-			"set TCMALLOC_STACKTRACE_METHOD=libunwind or compile with -fno-omit-frame-pointer", p)
+		remedy := ": the unwinder failed; set TCMALLOC_STACKTRACE_METHOD=libunwind or compile with -fno-omit-frame-pointer"
+		if s.Format.Profile() {
+			remedy = "" // Go has none of a goroutine that runs
+		}
+		d.warn.add(WarnEmptyStack, d.emptyLine, "%d %% of the bytes have no stack at all%s", p, remedy)
 	}
 }
 

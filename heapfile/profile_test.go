@@ -338,3 +338,12 @@ func FuzzProfile(f *testing.F) {
 		}
 	})
 }
+
+// TestSampleWithoutLocations: there is no unwinder that could be replaced.
+func TestSampleWithoutLocations(t *testing.T) {
+	s := readProfile(t, build(heapTypes))
+	require.Len(t, s.Warnings, 1)
+	require.Equal(t, heapfile.WarnEmptyStack, s.Warnings[0].Kind)
+	require.Contains(t, s.Warnings[0].Error(), "100 % of the bytes have no stack at all")
+	require.NotContains(t, s.Warnings[0].Error(), "TCMALLOC")
+}
