@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/heapfile/filename"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/testutil"
@@ -266,7 +267,7 @@ func wholeSnapshots(t *testing.T, dir string) map[int]int {
 		s, err := series.Open([]string{f}, series.Options{})
 		require.NoError(t, err)
 		assert.False(t, s.Heads[0].Completeness.Unfinished, f)
-		count[series.ParseFileName(f).PID]++
+		count[filename.Parse(f).PID]++
 		require.NoError(t, s.Close())
 	}
 	return count

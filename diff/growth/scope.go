@@ -3,6 +3,7 @@ package growth
 import (
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/heapfile/filename"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
@@ -36,7 +37,7 @@ func scopeOf(s *series.Series, judged sites.Range) scope {
 	out.work = workOf(s, judged, out.hasAlloc)
 	high := 0
 	for i := judged.First; i <= judged.Last && i < len(s.Triggers); i++ {
-		if s.Triggers[i] == series.TriggerHighWater {
+		if s.Triggers[i] == filename.TriggerHighWater {
 			high++
 		}
 	}

@@ -3,6 +3,7 @@ package sites
 import (
 	"cmp"
 
+	"github.com/heaplapse/heaplapse/heapfile/filename"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
@@ -45,7 +46,7 @@ func JudgedRange(s *series.Series, from, to int) Range {
 // LastRunning returns the last of the snapshots from first to last, of one process image, that was not
 // taken when the program exited. The manifest, the name of the file, or the size of the heap show that.
 func LastRunning(s *series.Series, first, last int) int {
-	for last > first && last < len(s.Triggers) && s.Triggers[last] == series.TriggerExit {
+	for last > first && last < len(s.Triggers) && s.Triggers[last] == filename.TriggerExit {
 		last--
 	}
 	switch {

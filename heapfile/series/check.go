@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/filename"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
@@ -132,7 +133,7 @@ func (s *Series) warnMissing() {
 // droppedNumbers returns the numbers of the dropped snapshots, sorted.
 func (s *Series) droppedNumbers() (numbers []int) {
 	for _, d := range s.dropped() {
-		numbers = append(numbers, ParseFileName(d.File).Seq)
+		numbers = append(numbers, filename.Parse(d.File).Seq)
 	}
 	slices.Sort(numbers)
 	return numbers
@@ -166,7 +167,7 @@ func gap(from, to int) string {
 func (s *Series) warnTrigger() {
 	high := 0
 	for _, t := range s.Triggers {
-		if t == TriggerHighWater {
+		if t == filename.TriggerHighWater {
 			high++
 		}
 	}

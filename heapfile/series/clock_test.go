@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/filename"
 	"github.com/heaplapse/heaplapse/heapfile/internal/heaptest"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
@@ -114,7 +115,7 @@ func TestManifestPrecedesAllOtherClocks(t *testing.T) {
 	require.Equal(t, int64(2000), *s.RSS[1])
 	require.Equal(t, 4711, s.PID())
 	require.Equal(t, map[string]string{"/usr/bin/program": "ab12"}, s.BuildIDs)
-	require.Equal(t, []series.Trigger{series.TriggerTime, series.TriggerTime}, s.Triggers)
+	require.Equal(t, []filename.Trigger{filename.TriggerTime, filename.TriggerTime}, s.Triggers)
 }
 
 func TestIncompleteManifestIsNotTheClock(t *testing.T) {
@@ -157,13 +158,13 @@ func TestTriggersAreInferred(t *testing.T) {
 	for rule, c := range map[string]struct {
 		step   time.Duration
 		counts [][2]int
-		want   series.Trigger
+		want   filename.Trigger
 	}{
-		"the time between snapshots":   {30 * time.Second, [][2]int{{5, 10}, {9, 90}, {3, 95}, {4, 300}, {8, 310}, {2, 400}}, series.TriggerTime},
-		"the growth of the high water": {0, [][2]int{{100, 110}, {201, 400}, {301, 410}, {402, 900}, {502, 2000}, {603, 2100}}, series.TriggerHighWater},
-		"the bytes allocated":          {0, [][2]int{{50, 1000}, {20, 2001}, {70, 3002}, {10, 4001}, {30, 5003}, {20, 6004}}, series.TriggerAllocated},
-		"nothing":                      {0, [][2]int{{50, 1000}, {20, 1400}, {70, 3002}, {10, 3010}, {30, 9003}, {20, 9999}}, series.TriggerUnknown},
-		"too few snapshots":            {0, [][2]int{{100, 110}, {201, 400}, {301, 410}, {402, 900}}, series.TriggerUnknown},
+		"the time between snapshots":   {30 * time.Second, [][2]int{{5, 10}, {9, 90}, {3, 95}, {4, 300}, {8, 310}, {2, 400}}, filename.TriggerTime},
+		"the growth of the high water": {0, [][2]int{{100, 110}, {201, 400}, {301, 410}, {402, 900}, {502, 2000}, {603, 2100}}, filename.TriggerHighWater},
+		"the bytes allocated":          {0, [][2]int{{50, 1000}, {20, 2001}, {70, 3002}, {10, 4001}, {30, 5003}, {20, 6004}}, filename.TriggerAllocated},
+		"nothing":                      {0, [][2]int{{50, 1000}, {20, 1400}, {70, 3002}, {10, 3010}, {30, 9003}, {20, 9999}}, filename.TriggerUnknown},
+		"too few snapshots":            {0, [][2]int{{100, 110}, {201, 400}, {301, 410}, {402, 900}}, filename.TriggerUnknown},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			s := judged(t, c.step, c.counts...)
@@ -171,7 +172,7 @@ func TestTriggersAreInferred(t *testing.T) {
 			for _, got := range s.Triggers {
 				require.Equal(t, c.want.String(), got.String())
 			}
-			require.Equal(t, c.want == series.TriggerHighWater, strings.Contains(fmt.Sprint(heaptest.Kinds(s.Warnings)), "high-water"))
+			require.Equal(t, c.want == filename.TriggerHighWater, strings.Contains(fmt.Sprint(heaptest.Kinds(s.Warnings)), "high-water"))
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/filename"
 	"github.com/heaplapse/heaplapse/internal/infile"
 	"github.com/heaplapse/heaplapse/internal/spool"
 )
@@ -34,7 +35,7 @@ type sourceFile struct {
 	path  string // the name used in output
 	fs    fs.FS  // contains the file
 	entry string // its name in fs: differs from path for copies of standard input and bundles
-	name  FileName
+	name  filename.Name
 	named bool
 	// summary is read if the name does not say which process wrote the file, or if there are several;
 	// else nil.
@@ -42,7 +43,7 @@ type sourceFile struct {
 }
 
 func newSourceFile(path string, in fs.FS, entry string, named bool) sourceFile {
-	return sourceFile{path: path, fs: in, entry: entry, name: ParseFileName(path), named: named}
+	return sourceFile{path: path, fs: in, entry: entry, name: filename.Parse(path), named: named}
 }
 
 // discovery finds the files at some paths.
@@ -117,7 +118,7 @@ func (d *discovery) addDir(dir string) error {
 	}
 	before := len(d.files)
 	for _, e := range entries {
-		if HasSnapshotName(e.Name()) && !e.IsDir() {
+		if filename.OfSnapshots(e.Name()) && !e.IsDir() {
 			d.addFile(filepath.Join(dir, e.Name()), false)
 		}
 	}
@@ -155,7 +156,7 @@ func (d *discovery) addPrefix(prefix string) error {
 	before := len(d.files)
 	for _, e := range entries {
 		path := dir + e.Name()
-		if HasSnapshotName(e.Name()) && !e.IsDir() && ofPrefix(ParseFileName(path), prefix) {
+		if filename.OfSnapshots(e.Name()) && !e.IsDir() && filename.Parse(path).HasPrefix(prefix) {
 			d.addFile(path, false)
 		}
 	}
@@ -165,37 +166,13 @@ func (d *discovery) addPrefix(prefix string) error {
 	return nil
 }
 
-func ofPrefix(n FileName, prefix string) bool {
-	if n.Seq < 0 {
-		return false
-	}
-	rest, ok := strings.CutPrefix(n.Prefix, prefix)
-	if n.PID != 0 {
-		rest = strings.TrimSuffix(rest, fmt.Sprintf("_%d", n.PID))
-	}
-	return ok && (rest == "" || isInfix(rest, n.Jemalloc))
-}
-
-// isInfix recognizes what an allocator writes between prefix and number: .rank-3 and .slurmid-3
-// (gperftools under MPI and Slurm), .1 (jemalloc's PID namespace).
-func isInfix(s string, jemalloc bool) bool {
-	for _, lead := range []string{".rank-", ".slurmid-"} {
-		if rank, ok := strings.CutPrefix(s, lead); ok {
-			_, ok = number(rank)
-			return ok
-		}
-	}
-	_, isNumber := number(strings.TrimPrefix(s, "."))
-	return jemalloc && s[0] == '.' && isNumber
-}
-
 // dropDuplicates keeps one of the files that were named twice, or that are present both plain and
 // compressed. Of a snapshot and its conversion to pprof's format, it keeps the snapshot.
 func dropDuplicates(files []sourceFile) []sourceFile {
 	var out []sourceFile
 	seen := map[string]int{} // place in out
 	for _, f := range files {
-		key, ext := cutExtension(filepath.Clean(f.path))
+		key, ext := filename.CutExtension(filepath.Clean(f.path))
 		i, ok := seen[key]
 		if !ok {
 			seen[key] = len(out)
@@ -203,7 +180,7 @@ func dropDuplicates(files []sourceFile) []sourceFile {
 			continue
 		}
 		f.named = f.named || out[i].named
-		if _, kept := cutExtension(out[i].path); ext == ".heap" && kept != ".heap" {
+		if _, kept := filename.CutExtension(out[i].path); ext == ".heap" && kept != ".heap" {
 			out[i] = f
 		}
 		out[i].named = f.named

@@ -2,7 +2,7 @@
 //
 // [Open] takes directories, files, prefixes and globs. It groups the files by process, reads those
 // of one process, numbers its process images, decides the time axis ([Clock]) and infers why each
-// snapshot was taken ([Trigger]). Stacks are interned once ([StackTable]). Rows are streamed:
+// snapshot was taken ([filename.Trigger]). Stacks are interned once ([StackTable]). Rows are streamed:
 // memory depends on the number of different stacks and the size of one snapshot, not on the size of
 // the files.
 //

@@ -2,6 +2,7 @@ package series
 
 import (
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/filename"
 	"github.com/heaplapse/heaplapse/heapfile/internal/expand"
 )
 
@@ -13,7 +14,7 @@ const DefaultSnapshots = expand.DefaultSnapshots
 func (d *discovery) expand(o Options) (warnings []heapfile.Warning, err error) {
 	var out []sourceFile
 	for _, f := range dropDuplicates(d.files) {
-		if hasSnapshotExtension(f.path) && !hasRecordingName(f.path) {
+		if filename.OfSnapshot(f.path) && !filename.OfRecording(f.path) {
 			out = append(out, f)
 			continue
 		}
@@ -32,7 +33,7 @@ func (d *discovery) expand(o Options) (warnings []heapfile.Warning, err error) {
 			d.spool = append(d.spool, expanded.Spool)
 			warnings = append(warnings, expanded.Warnings...)
 			for i, path := range expanded.Paths {
-				name := FileName{Prefix: f.path, PID: expanded.PID, Seq: i + 1}
+				name := filename.Name{Prefix: f.path, PID: expanded.PID, Seq: i + 1}
 				out = append(out, sourceFile{path: path, fs: expanded.Spool, entry: path, name: name, named: f.named})
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/filename"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
@@ -34,7 +35,7 @@ func TestHeaptrack(t *testing.T) {
 	require.InDelta(t, 24, s.Clock.Span(), 3)
 	require.Equal(t, "4711 (/opt/heaplapse/shop 24)", s.Process.Title())
 	require.Equal(t, "heaptrack", s.Heads[0].Producer)
-	require.Equal(t, series.TriggerTime, s.Triggers[9])
+	require.Equal(t, filename.TriggerTime, s.Triggers[9])
 	for i := range s.Heads {
 		rss, ok := s.ResidentAt(i)
 		require.True(t, ok)

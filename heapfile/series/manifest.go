@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/filename"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
@@ -77,7 +78,7 @@ func loadManifest(f sourceFile) (*manifest.Manifest, error) {
 
 // snapshot returns what the recorder noted of a file.
 func (s *recorded) snapshot(path string) (manifest.Snapshot, bool) {
-	r, ok := s.snapshots[TrimCompression(filepath.Base(path))]
+	r, ok := s.snapshots[filename.TrimCompression(filepath.Base(path))]
 	return r, ok
 }
 
@@ -215,7 +216,7 @@ func (s *Series) useManifest(known *recorded) []time.Time {
 		times = append(times, r.Time)
 		s.RSS[i], s.PSS[i], s.CPU[i] = r.RSS, r.PSS, r.CPU
 		h.File.PID = cmp.Or(r.PID, h.File.PID)
-		if t, ok := parseTrigger(r.Trigger); ok {
+		if t, ok := filename.ParseTrigger(r.Trigger); ok {
 			h.File.Trigger = t
 		}
 	}
@@ -223,11 +224,6 @@ func (s *Series) useManifest(known *recorded) []time.Time {
 		return nil
 	}
 	return times
-}
-
-func parseTrigger(name string) (Trigger, bool) {
-	i := slices.Index(triggerNames[:], name)
-	return Trigger(max(i, 0)), i > 0
 }
 
 // ResidentAt returns the resident set size of the process at a snapshot, in bytes, if it was

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/filename"
 	"github.com/heaplapse/heaplapse/heapfile/internal/heaptest"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
@@ -105,7 +106,7 @@ func TestLaterRecordAddsToAnEarlierOne(t *testing.T) {
 		`{"snapshot":{"file":"p.0002.heap","time":"2026-01-02T03:01:00Z","pid":7,"trigger":"exit"}}`,
 		`{"snapshot":{"file":"p.0001.heap","time":"2026-01-02T03:00:30Z","pid":7,"trigger":"time"}}`)
 	s := open(t, series.Options{}, put(t, files))
-	require.Equal(t, []series.Trigger{series.TriggerTime, series.TriggerExit}, s.Triggers)
+	require.Equal(t, []filename.Trigger{filename.TriggerTime, filename.TriggerExit}, s.Triggers)
 	rss, ok := s.ResidentAt(1)
 	require.True(t, ok)
 	require.Equal(t, int64(2<<20), rss)

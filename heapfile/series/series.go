@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/filename"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/spool"
 )
@@ -66,7 +67,7 @@ type Series struct {
 	Manifest *manifest.Manifest
 	Clock    Clock
 	// Triggers are the reasons why the snapshots were taken, read from the names or inferred.
-	Triggers []Trigger
+	Triggers []filename.Trigger
 	// Problems are the paths that could not be used.
 	Problems []Problem
 	// Warnings concern the series as a whole; those of single files are in Heads.
@@ -83,7 +84,7 @@ type Series struct {
 type Head struct {
 	heapfile.Head
 	// File is what the name of the file says, completed by the manifest.
-	File FileName
+	File filename.Name
 	// Index is the position in the series, from 0.
 	Index int
 	// Image numbers the process images of the series, from 0. A process image lasts from an exec or
@@ -157,7 +158,7 @@ func (s *Series) dropped() (out []manifest.Drop) {
 		return nil
 	}
 	for _, d := range s.Manifest.Dropped {
-		if ParseFileName(d.File).PID == s.Process.PID {
+		if filename.Parse(d.File).PID == s.Process.PID {
 			out = append(out, d)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/filename"
 	"github.com/heaplapse/heaplapse/heapfile/internal/heaptest"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
@@ -143,7 +144,7 @@ func TestJemallocNumbersAllTriggersTogether(t *testing.T) {
 	dir := put(t, map[string]string{"p.1.0.i0.heap": heap(1, 1), "p.1.1.u0.heap": heap(1, 1), "p.1.2.i1.heap": heap(1, 1), "p.1.10.f.heap": heap(1, 1)})
 	s := open(t, series.Options{}, dir)
 	require.Equal(t, []string{"p.1.0.i0.heap", "p.1.1.u0.heap", "p.1.2.i1.heap", "p.1.10.f.heap"}, names(s))
-	require.Equal(t, []series.Trigger{series.TriggerAllocated, series.TriggerHighWater, series.TriggerAllocated, series.TriggerExit}, s.Triggers)
+	require.Equal(t, []filename.Trigger{filename.TriggerAllocated, filename.TriggerHighWater, filename.TriggerAllocated, filename.TriggerExit}, s.Triggers)
 }
 
 func TestFileAndItsCompressedCopyCountOnce(t *testing.T) {

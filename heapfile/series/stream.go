@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/heaplapse/heaplapse/heapfile/filename"
 	"github.com/heaplapse/heaplapse/internal/spool"
 )
 
@@ -42,7 +43,7 @@ func (d *discovery) addStream(r io.Reader, called string) error {
 		return fmt.Errorf("%s: cannot be copied: %w", called, err)
 	}
 	d.files = append(d.files, sourceFile{
-		path: called, fs: copied, entry: called, name: FileName{Prefix: called, Seq: -1}, named: true,
+		path: called, fs: copied, entry: called, name: filename.Name{Prefix: called, Seq: -1}, named: true,
 	})
 	return nil
 }

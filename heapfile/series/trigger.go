@@ -4,16 +4,17 @@ import (
 	"slices"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/filename"
 )
 
 // inferTriggers returns the reason why each snapshot was taken: from its name (jemalloc), from the
 // manifest or, for all snapshots of gperftools together, from what is constant between neighbours:
 // the growth of the heap, of the bytes allocated, or the time.
-func inferTriggers(heads []*Head, clock Clock) []Trigger {
-	out := make([]Trigger, len(heads))
+func inferTriggers(heads []*Head, clock Clock) []filename.Trigger {
+	out := make([]filename.Trigger, len(heads))
 	unknown := 0
 	for i, h := range heads {
-		if out[i] = h.File.Trigger; out[i] == TriggerUnknown {
+		if out[i] = h.File.Trigger; out[i] == filename.TriggerUnknown {
 			unknown++
 		}
 	}
@@ -24,8 +25,8 @@ func inferTriggers(heads []*Head, clock Clock) []Trigger {
 	for i := range out {
 		out[i] = t
 	}
-	if t != TriggerUnknown && !fits {
-		out[len(out)-1] = TriggerExit // the snapshot at the exit of a process does not fit
+	if t != filename.TriggerUnknown && !fits {
+		out[len(out)-1] = filename.TriggerExit // the snapshot at the exit of a process does not fit
 	}
 	return out
 }
@@ -35,22 +36,22 @@ const minInferred = 5
 
 // inferTrigger returns the trigger of all snapshots except the last, and reports whether the last
 // one fits, too.
-func inferTrigger(heads []*Head, clock Clock) (t Trigger, lastFits bool) {
+func inferTrigger(heads []*Head, clock Clock) (t filename.Trigger, lastFits bool) {
 	inuse := steps(heads, func(h *Head) float64 { return float64(h.Total.InuseBytes) })
 	alloc := steps(heads, func(h *Head) float64 { return float64(h.Total.AllocBytes) })
 	last := len(heads) - 2
 	var axis []float64
 	switch at := stepsOf(clock.At); {
 	case clock.Source.IsTime() && constant(at[:last], 0.1):
-		t, axis = TriggerTime, at
+		t, axis = filename.TriggerTime, at
 	case heads[0].Format != heapfile.FormatHeapProfile:
-		return TriggerUnknown, true // HEAPPROFILE, which has the other triggers, did not write it
+		return filename.TriggerUnknown, true // HEAPPROFILE, which has the other triggers, did not write it
 	case constant(inuse[:last], 0.25) && !constant(alloc[:last], 0.02):
-		t, axis = TriggerHighWater, inuse
+		t, axis = filename.TriggerHighWater, inuse
 	case constant(alloc[:last], 0.25):
-		t, axis = TriggerAllocated, alloc
+		t, axis = filename.TriggerAllocated, alloc
 	default:
-		return TriggerUnknown, true
+		return filename.TriggerUnknown, true
 	}
 	return t, axis[last] >= 0.9*middle(axis[:last])
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/heapfile/filename"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/leaksim/random"
 )
@@ -72,8 +73,8 @@ func TestExit(t *testing.T) {
 		s, err := series.Open([]string{dir}, series.Options{})
 		require.NoError(t, err)
 		require.Len(t, s.Heads, len(shots))
-		require.Equal(t, series.TriggerExit, s.Triggers[len(shots)-1])
-		require.NotEqual(t, series.TriggerExit, s.Triggers[len(shots)-2])
+		require.Equal(t, filename.TriggerExit, s.Triggers[len(shots)-1])
+		require.NotEqual(t, filename.TriggerExit, s.Triggers[len(shots)-2])
 		for i := range shots {
 			cpu, known := s.ProcessorTimeAt(i)
 			require.True(t, known)

@@ -11,8 +11,8 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"github.com/heaplapse/heaplapse/heapfile/filename"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
-	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
 // follower waits until the snapshots of a directory or a prefix change. Notifications of the
@@ -71,7 +71,7 @@ func (f *follower) state() string {
 	var b strings.Builder
 	for _, e := range entries {
 		name := e.Name()
-		if !series.HasSnapshotName(name) && name != manifest.Name {
+		if !filename.OfSnapshots(name) && name != manifest.Name {
 			continue
 		}
 		if info, err := e.Info(); err == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/heapfile/filename"
 )
 
 // TestParseNameAgreesWithSeries compares with the function that readers of snapshots use.
@@ -23,7 +23,7 @@ func TestParseNameAgreesWithSeries(t *testing.T) {
 	} {
 		n, ok := ParseName(name, "prog")
 		require.True(t, ok, name)
-		want := series.ParseFileName(name)
+		want := filename.Parse(name)
 		assert.Equal(t, want.PID, n.PID, name)
 		assert.Equal(t, want.Seq, n.Seq, name)
 		assert.Equal(t, want.Jemalloc, n.Kind != 0, name)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/filename"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -225,16 +226,16 @@ func clockText(c series.ClockSource) string {
 	return "numbers of the snapshots (times are unknown)"
 }
 
-func triggerText(list []series.Trigger) string {
+func triggerText(list []filename.Trigger) string {
 	var names []string
-	counts := map[series.Trigger]int{}
+	counts := map[filename.Trigger]int{}
 	for _, t := range list {
 		counts[t]++
 	}
 	texts := []string{"unknown", "bytes allocated", "record highs of the heap", "a timer", "calls or signals",
 		"the end of the process", "a new program in the process"}
 	for t, text := range texts {
-		if n := counts[series.Trigger(t)]; n > 0 {
+		if n := counts[filename.Trigger(t)]; n > 0 {
 			names = append(names, fmt.Sprintf("%s (%d)", text, n))
 		}
 	}

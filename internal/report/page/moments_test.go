@@ -8,6 +8,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
+	"github.com/heaplapse/heaplapse/heapfile/filename"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
@@ -20,12 +21,12 @@ func longSeries(n, peak, restart, odd int) *series.Series {
 		if i == peak {
 			h.Completeness.Estimate.InuseBytes = 2
 		}
-		trigger := series.TriggerTime
+		trigger := filename.TriggerTime
 		if i >= restart {
 			h.Image = 1
 		}
 		if i == odd {
-			trigger = series.TriggerManual
+			trigger = filename.TriggerManual
 		}
 		s.Heads = append(s.Heads, h)
 		s.Triggers = append(s.Triggers, trigger)

@@ -1,4 +1,4 @@
-package series_test
+package filename_test
 
 import (
 	"fmt"
@@ -6,13 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/heaplapse/heaplapse/heapfile/internal/heaptest"
-	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/heapfile/filename"
+	"github.com/heaplapse/heaplapse/heapfile/internal/heaptest"
 )
 
 func TestFileNames(t *testing.T) {
-	type name = series.FileName
+	type name = filename.Name
 	for path, want := range map[string]name{
 		// gperftools
 		"/tmp/profile.0001.heap":             {Prefix: "/tmp/profile", Seq: 1},
@@ -29,20 +30,20 @@ func TestFileNames(t *testing.T) {
 		"profile.rank-3_4711.0001.heap":      {Prefix: "profile.rank-3_4711", PID: 4711, Seq: 1},
 		"profile.slurmid-12.0001.heap":       {Prefix: "profile.slurmid-12", Seq: 1},
 		"/a.b/c.d.0001.heap":                 {Prefix: "/a.b/c.d", Seq: 1},
-		"/tmp/checked.23093._main_-end.heap": {Prefix: "/tmp/checked.23093._main_-end", PID: 23093, Seq: -1, Trigger: series.TriggerManual},
-		"checked.23093.mycheck-beg.heap":     {Prefix: "checked.23093.mycheck-beg", PID: 23093, Seq: -1, Trigger: series.TriggerManual},
+		"/tmp/checked.23093._main_-end.heap": {Prefix: "/tmp/checked.23093._main_-end", PID: 23093, Seq: -1, Trigger: filename.TriggerManual},
+		"checked.23093.mycheck-beg.heap":     {Prefix: "checked.23093.mycheck-beg", PID: 23093, Seq: -1, Trigger: filename.TriggerManual},
 		// jemalloc
-		"/tmp/jeprof.4711.0.i0.heap": {Prefix: "/tmp/jeprof", PID: 4711, Seq: 0, Trigger: series.TriggerAllocated, Jemalloc: true},
-		"jeprof.4711.12.m3.heap.gz":  {Prefix: "jeprof", PID: 4711, Seq: 12, Trigger: series.TriggerManual, Jemalloc: true},
-		"jeprof.4711.13.u2.heap":     {Prefix: "jeprof", PID: 4711, Seq: 13, Trigger: series.TriggerHighWater, Jemalloc: true},
-		"jeprof.4711.14.f.heap":      {Prefix: "jeprof", PID: 4711, Seq: 14, Trigger: series.TriggerExit, Jemalloc: true},
-		"jeprof.1.4711.14.f.heap":    {Prefix: "jeprof.1", PID: 4711, Seq: 14, Trigger: series.TriggerExit, Jemalloc: true},
-		"je.prof.4711.14.f.heap":     {Prefix: "je.prof", PID: 4711, Seq: 14, Trigger: series.TriggerExit, Jemalloc: true},
+		"/tmp/jeprof.4711.0.i0.heap": {Prefix: "/tmp/jeprof", PID: 4711, Seq: 0, Trigger: filename.TriggerAllocated, Jemalloc: true},
+		"jeprof.4711.12.m3.heap.gz":  {Prefix: "jeprof", PID: 4711, Seq: 12, Trigger: filename.TriggerManual, Jemalloc: true},
+		"jeprof.4711.13.u2.heap":     {Prefix: "jeprof", PID: 4711, Seq: 13, Trigger: filename.TriggerHighWater, Jemalloc: true},
+		"jeprof.4711.14.f.heap":      {Prefix: "jeprof", PID: 4711, Seq: 14, Trigger: filename.TriggerExit, Jemalloc: true},
+		"jeprof.1.4711.14.f.heap":    {Prefix: "jeprof.1", PID: 4711, Seq: 14, Trigger: filename.TriggerExit, Jemalloc: true},
+		"je.prof.4711.14.f.heap":     {Prefix: "je.prof", PID: 4711, Seq: 14, Trigger: filename.TriggerExit, Jemalloc: true},
 		// pprof
 		"/tmp/heap.0001.pb.gz": {Prefix: "/tmp/heap", Seq: 1},
 		"heap.10000.pb":        {Prefix: "heap", Seq: 10000},
 		"pprof.server.alloc_objects.inuse_space.001.pb.gz": {Prefix: "pprof.server.alloc_objects.inuse_space", Seq: 1},
-		"jeprof.4711.12.m3.pb.gz":                          {Prefix: "jeprof", PID: 4711, Seq: 12, Trigger: series.TriggerManual, Jemalloc: true},
+		"jeprof.4711.12.m3.pb.gz":                          {Prefix: "jeprof", PID: 4711, Seq: 12, Trigger: filename.TriggerManual, Jemalloc: true},
 		"memprof.2026-01-02T03_04_05.678.2345678.pprof":    {Prefix: "memprof.2026-01-02T03_04_05.678.2345678.pprof", Seq: -1},
 		"mem.20260102.prof":                                {Prefix: "mem.20260102.prof", Seq: -1},
 		"heap.pprof":                                       {Prefix: "heap.pprof", Seq: -1},
@@ -57,15 +58,15 @@ func TestFileNames(t *testing.T) {
 		"jeprof.4711.14.x1.heap": {Prefix: "jeprof.4711.14.x1.heap", Seq: -1},
 	} {
 		t.Run(path, func(t *testing.T) {
-			require.Equal(t, want, series.ParseFileName(path))
+			require.Equal(t, want, filename.Parse(path))
 		})
 	}
 }
 
 func TestTriggersHaveStableNames(t *testing.T) {
-	for trigger, want := range map[series.Trigger]string{
-		series.TriggerUnknown: "unknown", series.TriggerAllocated: "allocated", series.TriggerHighWater: "high-water",
-		series.TriggerTime: "time", series.TriggerManual: "manual", series.TriggerExit: "exit",
+	for trigger, want := range map[filename.Trigger]string{
+		filename.TriggerUnknown: "unknown", filename.TriggerAllocated: "allocated", filename.TriggerHighWater: "high-water",
+		filename.TriggerTime: "time", filename.TriggerManual: "manual", filename.TriggerExit: "exit",
 	} {
 		require.Equal(t, want, trigger.String())
 	}
@@ -80,7 +81,7 @@ func FuzzFileName(f *testing.F) {
 		f.Add(name)
 	}
 	f.Fuzz(func(t *testing.T, path string) {
-		n := series.ParseFileName(path)
+		n := filename.Parse(path)
 		require.True(t, strings.HasPrefix(path, n.Prefix), "%q is no prefix", n.Prefix)
 		require.GreaterOrEqual(t, n.Seq, -1)
 		require.GreaterOrEqual(t, n.PID, 0)
@@ -93,9 +94,9 @@ func FuzzFileName(f *testing.F) {
 		if n.PID != 0 {
 			require.Contains(t, base, fmt.Sprint(n.PID))
 		}
-		if series.TrimCompression(path) == path {
-			require.Equal(t, n, series.ParseFileName(path+".gz"))
-			require.Equal(t, n, series.ParseFileName(path+".zst"))
+		if filename.TrimCompression(path) == path {
+			require.Equal(t, n, filename.Parse(path+".gz"))
+			require.Equal(t, n, filename.Parse(path+".zst"))
 		}
 	})
 }

@@ -1,13 +1,17 @@
-package series
+// Package filename reads the names of snapshot files: which process wrote one, when in its series, and
+// why.
+package filename
 
 import (
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// FileName is the decoded name of a snapshot.
-type FileName struct {
+// Name is the decoded name of a snapshot.
+type Name struct {
 	// Prefix is everything before the parts below, including the directory.
 	Prefix string
 	PID    int // 0 if the name has none
@@ -21,7 +25,7 @@ type FileName struct {
 // Trigger is why an allocator wrote a snapshot.
 type Trigger uint8
 
-// The triggers. The names of gperftools do not have one; see [Series.Triggers].
+// The triggers. The names of gperftools do not have one.
 const (
 	TriggerUnknown   Trigger = iota
 	TriggerAllocated         // a number of bytes was allocated
@@ -37,7 +41,13 @@ var triggerNames = [...]string{"unknown", "allocated", "high-water", "time", "ma
 // String returns the stable name used in JSON, such as "high-water".
 func (t Trigger) String() string { return triggerNames[t] }
 
-// ParseFileName decodes the name of a snapshot file:
+// ParseTrigger returns the trigger of a name, other than that of TriggerUnknown.
+func ParseTrigger(name string) (t Trigger, ok bool) {
+	i := slices.Index(triggerNames[:], name)
+	return Trigger(max(i, 0)), i > 0
+}
+
+// Parse decodes the name of a snapshot file:
 //
 //	profile.0001.heap           gperftools
 //	profile_4711.0001.heap      gperftools, a later process or HEAPPROFILE_USE_PID
@@ -48,11 +58,11 @@ func (t Trigger) String() string { return triggerNames[t] }
 //	heap.0001.pb                a pprof profile: .pb, .pprof, .prof in place of .heap
 //
 // with an optional .gz or .zst. Any other name is a prefix without a number.
-func ParseFileName(path string) FileName {
+func Parse(path string) Name {
 	dir, base := filepath.Split(path)
-	stem, ext := cutExtension(base)
+	stem, ext := CutExtension(base)
 	if ext == "" {
-		return FileName{Prefix: path, Seq: -1}
+		return Name{Prefix: path, Seq: -1}
 	}
 	parts := strings.Split(stem, ".")
 	if n, ok := parseJemallocName(parts); ok {
@@ -62,14 +72,14 @@ func ParseFileName(path string) FileName {
 	if n := len(parts); n > 1 {
 		if seq, ok := number(parts[n-1]); ok && (ext == ".heap" || len(parts[n-1]) <= maxProfileDigits) {
 			prefix := strings.Join(parts[:n-1], ".")
-			return FileName{Prefix: dir + prefix, PID: pidSuffix(prefix), Seq: seq}
+			return Name{Prefix: dir + prefix, PID: pidSuffix(prefix), Seq: seq}
 		}
 		if strings.HasSuffix(parts[n-1], "-end") || strings.HasSuffix(parts[n-1], "-beg") {
 			pid, _ := number(parts[n-2])
-			return FileName{Prefix: dir + stem, PID: pid, Seq: -1, Trigger: TriggerManual}
+			return Name{Prefix: dir + stem, PID: pid, Seq: -1, Trigger: TriggerManual}
 		}
 	}
-	return FileName{Prefix: path, Seq: -1}
+	return Name{Prefix: path, Seq: -1}
 }
 
 // maxProfileDigits is the largest number of digits of a pprof profile's number. A longer one is a date
@@ -79,9 +89,9 @@ const maxProfileDigits = 5
 // extensions are those of snapshots.
 var extensions = []string{".heap", ".pb", ".pprof", ".prof"}
 
-// cutExtension returns a name without the extension of a snapshot, and the extension; "" if the name
-// has none.
-func cutExtension(name string) (stem, ext string) {
+// CutExtension returns a name without .heap.gz or another extension of snapshots, and the extension,
+// such as .heap; "" if the name has none.
+func CutExtension(name string) (stem, ext string) {
 	name = TrimCompression(name)
 	for _, ext := range extensions {
 		if stem, ok := strings.CutSuffix(name, ext); ok {
@@ -91,23 +101,18 @@ func cutExtension(name string) (stem, ext string) {
 	return name, ""
 }
 
-// TrimExtensions removes the extensions of a snapshot from a name: .heap.gz, .pb.gz.
-func TrimExtensions(name string) string {
-	stem, _ := cutExtension(name)
-	return stem
-}
-
-// HasSnapshotName reports whether an entry of a directory has the name of a snapshot, or of a recording
+// OfSnapshots reports whether an entry of a directory has the name of a snapshot, or of a recording
 // of many snapshots.
-func HasSnapshotName(name string) bool { return hasSnapshotExtension(name) || hasRecordingName(name) }
+func OfSnapshots(name string) bool { return OfSnapshot(name) || OfRecording(name) }
 
-func hasSnapshotExtension(name string) bool {
-	_, ext := cutExtension(name)
+// OfSnapshot reports whether a name has an extension of snapshots.
+func OfSnapshot(name string) bool {
+	_, ext := CutExtension(name)
 	return ext != ""
 }
 
-// hasRecordingName recognizes the names that heaptrack and massif choose.
-func hasRecordingName(path string) bool {
+// OfRecording recognizes the names that heaptrack and massif choose for recordings of many snapshots.
+func OfRecording(path string) bool {
 	name := filepath.Base(path)
 	return strings.HasPrefix(name, "heaptrack.") || strings.HasPrefix(name, "massif.out.")
 }
@@ -123,19 +128,19 @@ func TrimCompression(name string) string {
 }
 
 // parseJemallocName decodes <prefix>[.<pidns>].<pid>.<seq>.<v>, split at its dots.
-func parseJemallocName(parts []string) (FileName, bool) {
+func parseJemallocName(parts []string) (Name, bool) {
 	n := len(parts)
 	if n < 4 {
-		return FileName{}, false
+		return Name{}, false
 	}
 	trigger, ok := jemallocTrigger(parts[n-1])
 	seq, seqOK := number(parts[n-2])
 	pid, pidOK := number(parts[n-3])
 	if !ok || !seqOK || !pidOK {
-		return FileName{}, false
+		return Name{}, false
 	}
 	prefix := parts[:n-3]
-	return FileName{Prefix: strings.Join(prefix, "."), PID: pid, Seq: seq, Trigger: trigger, Jemalloc: true}, true
+	return Name{Prefix: strings.Join(prefix, "."), PID: pid, Seq: seq, Trigger: trigger, Jemalloc: true}, true
 }
 
 // jemallocTrigger decodes i<n>, m<n>, u<n> and f.
@@ -183,4 +188,29 @@ func cutLast(s, sep string) (before, after string, found bool) {
 		return s[:i], s[i+len(sep):], true
 	}
 	return s, "", false
+}
+
+// HasPrefix reports whether an allocator that was told to write to a prefix chooses the name.
+func (n Name) HasPrefix(prefix string) bool {
+	if n.Seq < 0 {
+		return false
+	}
+	rest, ok := strings.CutPrefix(n.Prefix, prefix)
+	if n.PID != 0 {
+		rest = strings.TrimSuffix(rest, fmt.Sprintf("_%d", n.PID))
+	}
+	return ok && (rest == "" || isInfix(rest, n.Jemalloc))
+}
+
+// isInfix recognizes what an allocator writes between prefix and number: .rank-3 and .slurmid-3
+// (gperftools under MPI and Slurm), .1 (jemalloc's PID namespace).
+func isInfix(s string, jemalloc bool) bool {
+	for _, lead := range []string{".rank-", ".slurmid-"} {
+		if rank, ok := strings.CutPrefix(s, lead); ok {
+			_, ok = number(rank)
+			return ok
+		}
+	}
+	_, isNumber := number(strings.TrimPrefix(s, "."))
+	return jemalloc && s[0] == '.' && isNumber
 }
