@@ -256,7 +256,7 @@ func LoaderOf(f *elf.File) string {
 // staticRemedy returns the end of a message about a static program: what to do instead.
 func staticRemedy(f *elf.File) string {
 	if f.Section(".go.buildinfo") != nil {
-		return "; it is a Go program: use net/http/pprof for its heap"
+		return "; it is a Go program: if it serves net/http/pprof, heaplapse scrape takes its heap profiles"
 	}
 	return "; link it dynamically, or link gperftools into it and set HEAPPROFILE"
 }
