@@ -160,13 +160,15 @@ func (d *Decoder) noteStacks() {
 			s.Format.DepthLimit(),
 		)
 	}
-	if p := percent(c.EmptyStacks, c.Estimate.InuseBytes); p >= 10 {
-		remedy := ": the unwinder failed; set TCMALLOC_STACKTRACE_METHOD=libunwind or compile with -fno-omit-frame-pointer"
-		if s.Format.Profile() {
-			remedy = "" // Go has none of a goroutine that runs
-		}
-		d.warn.add(WarnEmptyStack, d.emptyLine, "%d %% of the bytes have no stack at all%s", p, remedy)
+	p := percent(c.EmptyStacks, c.Estimate.InuseBytes)
+	if p < 10 || s.Format == FormatGoroutines { // goroutines that have not begun have none
+		return
 	}
+	remedy := ": the unwinder failed; set TCMALLOC_STACKTRACE_METHOD=libunwind or compile with -fno-omit-frame-pointer"
+	if s.Format.Profile() {
+		remedy = ""
+	}
+	d.warn.add(WarnEmptyStack, d.emptyLine, "%d %% of the bytes have no stack at all%s", p, remedy)
 }
 
 func percent(part, whole int64) int64 {

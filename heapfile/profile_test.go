@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/internal/heaptest"
 )
 
 // goProfile returns a profile of this test, as Go writes it.
@@ -143,6 +144,17 @@ func TestGoroutineProfile(t *testing.T) {
 	require.Positive(t, s.Completeness.Estimate.InuseObjects)
 	require.Equal(t, 2048*s.Completeness.Estimate.InuseObjects, s.Completeness.Estimate.InuseBytes)
 	require.Empty(t, s.Warnings)
+}
+
+// TestEmptyStacksOfProfiles: Go lists goroutines that have not begun without a stack. In other profiles
+// that is a fault, but not one of tcmalloc's unwinder.
+func TestEmptyStacksOfProfiles(t *testing.T) {
+	require.Empty(t, readProfile(t, build([]string{"goroutine"})).Warnings)
+	require.Contains(t, heaptest.Find(t, readProfile(t, build(heapTypes)).Warnings, heapfile.WarnEmptyStack).Msg,
+		"100 % of the bytes have no stack at all")
+	for _, w := range readProfile(t, build(heapTypes)).Warnings {
+		require.NotContains(t, w.Msg, "TCMALLOC")
+	}
 }
 
 // TestNamesAreTheIdentity: functions and lines are the same location in all profiles, whatever their
