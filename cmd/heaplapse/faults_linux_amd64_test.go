@@ -37,7 +37,7 @@ func addLauncher(commands map[string]func()) { commands[faults.Command] = faults
 // faulted is a command whose file operations fail one by one. Its directory has
 //
 //	in      the series and its binaries
-//	rec     a recording by heaptrack
+//	rec     a recording by heaptrack, and a report of memcheck
 //	out     what the command writes
 //	tmp     TMPDIR
 //	cache   XDG_CACHE_HOME
@@ -74,6 +74,7 @@ var faultedCommands = []faulted{
 		"--junit $D/out/g.xml --sarif $D/out/g.sarif --pprof $D/out/g.pb.gz --sysroot $D/in/root --no-cache",
 		setup: []string{"baseline save $D/base $D/in --sysroot $D/in/root --no-cache"}},
 	{name: "recording", args: "report $D/rec -o $D/out/r.html --no-cache"},
+	{name: "evidence", args: "growth $D/in --evidence $D/rec/memcheck.xml --sysroot $D/in/root --no-cache"},
 	{name: "cache", args: "growth $D/in --sysroot $D/in/root"},
 	{name: "cached", args: "growth $D/in --sysroot $D/in/root", setup: []string{"growth $D/in --sysroot $D/in/root"}},
 }
@@ -184,9 +185,13 @@ func (f *faultTest) setUp() {
 		testutil.WriteFile(f, filepath.Join(f.dir, "in", name), unpacked(f, testutil.Data(f, "leaky", name+".gz")), 0o644)
 	}
 	require.NoError(f, os.CopyFS(filepath.Join(f.dir, "in/root"), os.DirFS(testutil.Data(f, "leaky/sysroot"))))
-	recording, err := os.ReadFile(testutil.Data(f, "traces", "heaptrack.shop.zst"))
-	require.NoError(f, err)
-	testutil.WriteFile(f, filepath.Join(f.dir, "rec/heaptrack.shop.7.zst"), string(recording), 0o644)
+	for name, path := range map[string]string{
+		"heaptrack.shop.7.zst": "traces/heaptrack.shop.zst", "memcheck.xml": "evidence/memcheck.xml",
+	} {
+		content, err := os.ReadFile(testutil.Data(f, path))
+		require.NoError(f, err)
+		testutil.WriteFile(f, filepath.Join(f.dir, "rec", name), string(content), 0o644)
+	}
 	f.makeDirs()
 	f.setTimes()
 	for _, line := range f.setup {

@@ -34,8 +34,12 @@ func FuzzPipeline(f *testing.F) {
 		f.Add(byte(i), pprofSeed(f, 5), pprofSeed(f, 8), "", "")
 	}
 	for _, recording := range recordingSeeds(f) {
-		f.Add(byte(len(fuzzLaws)-1), "", "", recording, "")
+		f.Add(byte(len(fuzzLaws)-2), "", "", recording, "")
 	}
+	f.Add(byte(len(fuzzLaws)-1), seeds[0], seeds[1], leakSanitizerSeed, "")
+	memcheck, err := os.ReadFile(testutil.Data(f, "evidence", "memcheck.xml"))
+	require.NoError(f, err)
+	f.Add(byte(len(fuzzLaws)-1), seeds[0], seeds[1], string(memcheck), "")
 	f.Fuzz(func(t *testing.T, law byte, early, late, perf, manifest string) {
 		if len(early)+len(late)+len(perf)+len(manifest) > 1<<17 {
 			return
@@ -181,6 +185,15 @@ const manifestSeed = `{"schema":"heaplapse.manifest/1"}
 {"snapshot":{"file":"p_7.0001.heap","time":"2026-01-01T00:00:10Z","pid":7,"trigger":"time","rss_bytes":9433088}}
 `
 
+// leakSanitizerSeed is a report with a hostile name.
+const leakSanitizerSeed = `==7==ERROR: LeakSanitizer: detected memory leaks
+
+Direct leak of 4000000 byte(s) in 20 object(s) allocated from:
+    #0 0x55d000001000 in std::map<a, b>::"</script>"--x|y` + "`z`" + ` /src/<script>.cc:29
+
+SUMMARY: LeakSanitizer: 4000000 byte(s) leaked in 20 allocation(s).
+`
+
 // fuzzRun is one execution of FuzzPipeline.
 type fuzzRun struct {
 	*testing.T
@@ -193,6 +206,7 @@ var fuzzLaws = []func(*fuzzRun){
 	(*fuzzRun).listingsAgree, (*fuzzRun).profilesAgree, (*fuzzRun).differencesAddUp, (*fuzzRun).bundlesAreTransparent,
 	(*fuzzRun).runEqualsItself, (*fuzzRun).gateIsWellFormed, (*fuzzRun).reportIsInert, (*fuzzRun).textsAreInert,
 	(*fuzzRun).listsAreRead, (*fuzzRun).recordingsAgree,
+	(*fuzzRun).evidenceIsInert,
 }
 
 // call runs a command on the series: $D is the directory. A status other than 0 to 2, a failure
@@ -445,20 +459,36 @@ func wellFormed(document []byte) error {
 
 // reportIsInert: names do not end the elements of the page.
 func (r *fuzzRun) reportIsInert() {
-	status, _ := r.call("report $D/in -o $D/r.html")
+	if !r.requireInertPage("report $D/in -o $D/r.html") {
+		return
+	}
+	r.requireSchema("report $D/in --format json", "report")
+	_, markdown := r.call("report $D/in --format md -o -")
+	r.requireInert("markdown", markdown)
+}
+
+// evidenceIsInert: neither do names in the report of another tool.
+func (r *fuzzRun) evidenceIsInert() {
+	_, out := r.call("growth $D/in --all --evidence $D/text")
+	r.requireInert("growth", out)
+	r.requireSchema("growth $D/in --format json --all --evidence $D/text", "growth")
+	r.requireInertPage("report $D/in -o $D/r.html --evidence $D/text")
+}
+
+// requireInertPage runs a command that writes r.html, and reports whether it did.
+func (r *fuzzRun) requireInertPage(line string) bool {
+	status, _ := r.call(line)
 	page, err := os.ReadFile(r.dir + "/r.html")
 	require.Equal(r, status == exitFailure, err != nil)
 	if err != nil {
-		return
+		return false
 	}
 	r.requireInert("page", string(page))
 	if plainTags == nil {
 		plainTags = tagsOf(r.plainPage())
 	}
 	require.Equal(r, plainTags, tagsOf(string(page)))
-	r.requireSchema("report $D/in --format json", "report")
-	_, markdown := r.call("report $D/in --format md -o -")
-	r.requireInert("markdown", markdown)
+	return true
 }
 
 // tagsOf counts the tags that run or hide something.
