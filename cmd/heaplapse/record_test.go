@@ -591,3 +591,22 @@ func TestRecordNamesThePackage(t *testing.T) {
 	assert.Equal(t, 125, code)
 	assert.Contains(t, stderr, "libtcmalloc_minimal.so.4 has no heap profiler")
 }
+
+// TestRecordHintsAtJavaScript: --jit is advised only where stacks have JavaScript functions.
+func TestRecordHintsAtJavaScript(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, engine string) {
+		dir := t.TempDir()
+		content, err := os.ReadFile(testutil.Need(t, "true"))
+		require.NoError(t, err)
+		node := filepath.Join(dir, "node")
+		require.NoError(t, os.WriteFile(node, content, 0o755))
+		out, err := exec.Command("heaplapse", "record", "--engine", engine, "-o", filepath.Join(dir, "out"), "--", node).CombinedOutput()
+		require.NoError(t, err, string(out))
+		if engine == "jemalloc" {
+			assert.Contains(t, string(out), "hint: jemalloc shows no JavaScript functions; the built-in engine and tcmalloc do, with --jit\n")
+			return
+		}
+		assert.Contains(t, string(out), "hint: use --jit to see the names of JavaScript functions\n")
+	})
+}

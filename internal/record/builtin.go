@@ -36,6 +36,8 @@ func (builtin) needsAgent() bool { return false }
 
 func (builtin) seesPython() bool { return true }
 
+func (builtin) seesGenerated() bool { return true }
+
 func (builtin) refuse(o *Options, _ bool) error {
 	if o.Library != "" {
 		return errors.New(o.Flags.Of(option.Library) + ": the built-in engine has no library (tcmalloc and jemalloc have)")

@@ -140,6 +140,10 @@ func (p *Plan) runtimeHints() []string {
 		}
 	case base == "node" || base == "nodejs":
 		options := strings.Join(p.Command, " ") + program.Getenv(p.Env, "NODE_OPTIONS")
+		if !p.engine.seesGenerated() {
+			return []string{p.Engine + " shows no JavaScript functions; the built-in engine and tcmalloc do" +
+				p.Flags.If(option.JIT, ", with %s")}
+		}
 		if !p.JIT && !strings.Contains(options, "--perf-basic-prof") {
 			return []string{"use " + p.Flags.Of(option.JIT) + " to see the names of JavaScript functions"}
 		}

@@ -23,6 +23,8 @@ type engine interface {
 	needsAgent() bool
 	// seesPython reports whether the engine records objects of CPython that malloc does not allocate.
 	seesPython() bool
+	// seesGenerated reports whether stacks continue above generated code, such as that of JavaScript.
+	seesGenerated() bool
 	// refuse returns an error if the engine does not support the options. agent reports whether the
 	// agent is used.
 	refuse(o *Options, agent bool) error

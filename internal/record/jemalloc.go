@@ -45,6 +45,8 @@ func (jemalloc) needsAgent() bool { return true }
 
 func (jemalloc) seesPython() bool { return false }
 
+func (jemalloc) seesGenerated() bool { return false }
+
 var jemallocVersion = regexp.MustCompile(`(\d+\.\d+\.\d+)-\d+-g[0-9a-f]{40}`)
 
 func (jemalloc) version(path string) string { return program.VersionIn(path, jemallocVersion) }

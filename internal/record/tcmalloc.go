@@ -46,6 +46,8 @@ func (tcmalloc) needsAgent() bool { return true }
 
 func (tcmalloc) seesPython() bool { return false }
 
+func (tcmalloc) seesGenerated() bool { return true }
+
 var gperftoolsVersion = regexp.MustCompile(`gperftools (\d+(?:\.\d+)+)`)
 
 func (tcmalloc) version(path string) string { return program.VersionIn(path, gperftoolsVersion) }
