@@ -24,8 +24,8 @@ import (
 
 type recordFlags struct {
 	record.Options
-	every, everyAlloc, everyInuse, samplePeriod string
-	dryRun, bundle                              bool
+	every, everyAlloc, everyInuse, samplePeriod, keepBytes string
+	dryRun, bundle                                         bool
 }
 
 var engines = flagset.NewChoice("engine", "builtin", "tcmalloc", "jemalloc", "auto")
@@ -96,6 +96,7 @@ func (f *recordFlags) add(cmd *cobra.Command) {
 			"sample one allocation per `SIZE` allocated (builtin, default 128KiB; jemalloc, default 512KiB)",
 		)
 		flags.IntVar(&f.Keep, "keep", 500, "keep at most `N` snapshots of each process, evenly spaced (0: all)")
+		flags.StringVar(&f.keepBytes, "keep-bytes", "2GiB", "keep snapshots of at most `SIZE` in all, but 12 of each process (0: all)")
 	})
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.StringVarP(&f.Dir, "output", "o", "", "write to `DIR` (default: heaplapse-CMD-TIME in the current directory)")
@@ -122,6 +123,7 @@ func (f *recordFlags) options() (record.Options, error) {
 		{"--every-alloc", f.everyAlloc, &o.EveryAlloc},
 		{"--every-inuse", f.everyInuse, &o.EveryInuse},
 		{"--sample-period", f.samplePeriod, &o.SamplePeriod},
+		{"--keep-bytes", f.keepBytes, &o.KeepBytes},
 	} {
 		if size.text == "" {
 			continue

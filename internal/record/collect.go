@@ -25,7 +25,7 @@ import (
 
 // collector watches the directory while the program runs. It adds each complete snapshot to the
 // manifest, removes snapshots of processes that are not recorded, and removes snapshots above the
-// limit of --keep. All its state belongs to the goroutine of run. Other goroutines use do.
+// limits of --keep and --keep-bytes. All its state belongs to the goroutine of run. Other goroutines use do.
 type collector struct {
 	plan *Plan
 	dir  string
@@ -40,6 +40,7 @@ type collector struct {
 	mapped    map[string]bool // paths that were identified
 	requested map[int]bool    // processes that were sent a signal to take a snapshot
 
+	bytes      int64           // size of the snapshots that are kept
 	truncated  int             // number of truncated snapshots
 	unrecorded map[int]bool    // child processes that are not recorded
 	problems   map[string]bool // messages; each is reported once
@@ -205,6 +206,7 @@ func (c *collector) add(s *snapshot, fresh bool) {
 	s.trigger = c.trigger(p, img, s)
 	img.highest = max(img.highest, s.InuseBytes)
 	img.series = append(img.series, s)
+	c.bytes += s.Size
 	p.snapshots++
 	c.write(p, s, fresh && p.known)
 	c.identifyAll(p.pid, s.Maps)
@@ -346,21 +348,57 @@ func (c *collector) copyMaps(p *process, last bool) {
 // number as missing.
 func (c *collector) drop(s *snapshot, reason string) {
 	c.checkWrite(c.out.Drop(manifest.Drop{File: s.FileName(), Reason: reason}))
+	c.bytes -= s.Size
 	_ = os.Remove(s.Path)
 }
 
-// thin removes snapshots of a process image above the limit of --keep.
+// leastKept is the number of snapshots of each process image that --keep-bytes leaves: with fewer,
+// growth may take a filling cache for a leak.
+const leastKept = 12
+
+// thin removes snapshots above the limits: of this process image above that of --keep, and of those that
+// take most space above that of --keep-bytes.
 func (c *collector) thin(img *image) {
 	for c.plan.Keep > 0 && len(img.series) > c.plan.Keep {
-		times := make([]time.Time, len(img.series))
-		for i, s := range img.series {
-			times[i] = s.Time
-		}
-		i := outdir.MostRedundant(times)
-		c.drop(img.series[i], manifest.DropThinned)
-		delete(c.seen, img.series[i].FileName())
-		img.series = slices.Delete(img.series, i, i+1)
+		c.thinOut(img)
 	}
+	for c.plan.KeepBytes > 0 && c.bytes > c.plan.KeepBytes {
+		largest := c.largestImage()
+		if largest == nil {
+			return
+		}
+		c.thinOut(largest)
+	}
+}
+
+// largestImage returns the process image whose snapshots take most space, among those with more than
+// leastKept; nil if there is none.
+func (c *collector) largestImage() (largest *image) {
+	var most int64
+	for _, pid := range c.pids() {
+		for _, img := range c.procs[pid].images {
+			var bytes int64
+			for _, s := range img.series {
+				bytes += s.Size
+			}
+			if len(img.series) > leastKept && bytes > most {
+				largest, most = img, bytes
+			}
+		}
+	}
+	return largest
+}
+
+// thinOut removes the most redundant snapshot of a process image.
+func (c *collector) thinOut(img *image) {
+	times := make([]time.Time, len(img.series))
+	for i, s := range img.series {
+		times[i] = s.Time
+	}
+	i := outdir.MostRedundant(times)
+	c.drop(img.series[i], manifest.DropThinned)
+	delete(c.seen, img.series[i].FileName())
+	img.series = slices.Delete(img.series, i, i+1)
 }
 
 // checkProcesses finds processes that ended and child processes that are not recorded.

@@ -42,6 +42,8 @@ type Options struct {
 	Duration time.Duration
 	// Keep is the maximum number of snapshots of each process image. 0 means no limit.
 	Keep int
+	// KeepBytes is the maximum size of all snapshots in bytes. 0 means no limit.
+	KeepBytes int64
 	// FollowChildren records all processes instead of the program alone.
 	FollowChildren bool
 	// JIT makes Node and CPython write the names of generated code.

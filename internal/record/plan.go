@@ -72,7 +72,8 @@ func (p *Plan) MakeDir() error {
 // check returns an error for values that no engine supports.
 func (o *Options) check() error {
 	switch {
-	case o.Every < 0 || o.EveryAlloc < 0 || o.EveryInuse < 0 || o.SamplePeriod < 0 || o.Duration < 0 || o.Keep < 0:
+	case o.Every < 0 || o.EveryAlloc < 0 || o.EveryInuse < 0 || o.SamplePeriod < 0 || o.Duration < 0 || o.Keep < 0 ||
+		o.KeepBytes < 0:
 		return status.Errorf(status.Failed, "intervals, periods and numbers must not be negative")
 	case o.Every > 0 && o.Every < 10*time.Millisecond:
 		return status.Errorf(status.Failed, "%s %s: the minimum is 10ms", o.Flags.Of(option.Every), o.Every)

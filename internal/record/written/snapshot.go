@@ -66,6 +66,7 @@ type Snapshot struct {
 	Path string
 	Name Name
 	Time time.Time
+	Size int64 // of the file
 	// InuseBytes and AllocBytes are the totals of the header, for gperftools only.
 	InuseBytes, AllocBytes int64
 	Maps                   []string // paths of the mapped files, by address
@@ -82,7 +83,7 @@ func ReadSnapshot(path string, name Name) (*Snapshot, error) {
 		return nil, err
 	}
 	defer f.Close()
-	s := &Snapshot{Path: path, Name: name, Time: info.ModTime()}
+	s := &Snapshot{Path: path, Name: name, Time: info.ModTime(), Size: info.Size()}
 	head, err := bufio.NewReader(io.LimitReader(f, 512)).ReadString('\n')
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, ErrIncomplete)
