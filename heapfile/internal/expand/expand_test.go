@@ -11,6 +11,7 @@ import (
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/infile"
 	"github.com/heaplapse/heaplapse/internal/testutil"
@@ -122,4 +123,33 @@ func TestFewSnapshots(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, e.Paths, want)
 	}
+}
+
+// FuzzExpand: google/pprof's parser and that of snapshots read the same from what is written.
+func FuzzExpand(f *testing.F) {
+	f.Add(recorded)
+	f.Add("v 10400 3\nx 4 /a.o\nm 1 -\nm 1 x 1000 0 100\nt 1010 0\nt 1020 1\n+ 8 2 10\nc 1\n- 10\n+ 9 1 10\nc 2\nR 1\n")
+	f.Add("desc: x\ncmd: a\ntime_unit: ms\ntime=1\nmem_heap_B=9\nheap_tree=detailed\nn2: 9 (heap)\n" +
+		" n0: 5 0x1: f(int) (a.c:1)\n n0: 4 in 2 places, all below massif's threshold (1.00%)\n")
+	f.Fuzz(func(t *testing.T, content string) {
+		e, err := Expand(File{fstest.MapFS{"a": {Data: []byte(content)}}, "a", "a"}, Options{Snapshots: 5})
+		if e == nil || err != nil {
+			require.Nil(t, e)
+			return
+		}
+		defer e.Spool.Close()
+		for _, path := range e.Paths {
+			in, err := e.Spool.Open(path)
+			require.NoError(t, err)
+			p, err := profile.Parse(in)
+			require.NoError(t, err)
+			var want int64
+			for _, s := range p.Sample {
+				want += s.Value[len(s.Value)-1]
+			}
+			s, err := new(heapfile.Decoder).ReadFile(e.Spool, path, path)
+			require.NoError(t, err)
+			require.Equal(t, want, s.Heap().InuseBytes)
+		}
+	})
 }

@@ -134,6 +134,10 @@ func (r *reader) tree(kind string) error {
 			break
 		}
 	}
+	if t.total != r.heap {
+		r.warn.Add(heapfile.WarnHeaderMismatch, r.lines.Number,
+			fmt.Sprintf("the tree has %d bytes, but mem_heap_B is %d", t.total, r.heap))
+	}
 	r.trees++
 	return r.emit(recording.Snapshot{At: time.Duration(r.at) * time.Millisecond, Profile: r.tables.Profile(t.samples)})
 }

@@ -178,6 +178,15 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// TestMismatch: a tree that disagrees with its head is used, with a warning.
+func TestMismatch(t *testing.T) {
+	got, what, err := read(t, []byte(strings.Replace(small, "mem_heap_B=1000", "mem_heap_B=1001", 1)))
+	require.NoError(t, err)
+	require.Equal(t, int64(1000), got[0].sum())
+	require.Equal(t, heapfile.WarnHeaderMismatch, what.Warnings[0].Kind)
+	require.Equal(t, "massif.out:30: the tree has 1000 bytes, but mem_heap_B is 1001", what.Warnings[0].Error())
+}
+
 // TestTruncated: a snapshot whose tree is not complete is left out.
 func TestTruncated(t *testing.T) {
 	text := recorded(t, "massif.out.shop.gz")

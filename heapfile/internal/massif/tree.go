@@ -27,6 +27,7 @@ type tree struct {
 	*reader
 	path    []open // from the root to the last line
 	samples []*profile.Sample
+	total   int64 // of the samples
 }
 
 // open is a node whose children are being read.
@@ -68,7 +69,7 @@ func (t *tree) line(line []byte) (done bool, err error) {
 // close ends the last node. What its children do not have is its own.
 func (t *tree) close() {
 	last := t.path[len(t.path)-1]
-	if last.rest > 0 {
+	if t.total += last.rest; last.rest > 0 {
 		t.samples = append(t.samples, &profile.Sample{Location: t.stack(), Value: []int64{last.rest}})
 	}
 	t.path = t.path[:len(t.path)-1]
