@@ -37,7 +37,8 @@ type Options struct {
 	// Snapshots is the number of snapshots to make, if the recording contains every allocation. 0 means
 	// DefaultSnapshots.
 	Snapshots int
-	// Check, if not nil, is called for each MiB that is read, and for each snapshot.
+	// Check, if not nil, is called for each MiB that is read, and while snapshots are made. Its error
+	// ends the reading.
 	Check func() error
 }
 
@@ -60,7 +61,7 @@ func readerOf(head []byte) read {
 	switch {
 	case heaptrack.Begins(head):
 		return func(in io.Reader, name string, o Options, emit func(recording.Snapshot) error) (*recording.Recording, error) {
-			return heaptrack.Read(in, name, o.Snapshots, emit)
+			return heaptrack.Read(in, name, heaptrack.Options(o), emit)
 		}
 	case massif.Begins(head):
 		return func(in io.Reader, name string, _ Options, emit func(recording.Snapshot) error) (*recording.Recording, error) {

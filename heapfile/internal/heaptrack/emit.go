@@ -9,6 +9,9 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/internal/recording"
 )
 
+// checked is the number of stacks after which Options.Check is called. Their locations take up to 8 MiB.
+const checked = 4096
+
 // emit calls a function with the snapshots at the checkpoints.
 func (r *reader) emit(emit func(recording.Snapshot) error) error {
 	w := &writer{
@@ -19,7 +22,12 @@ func (r *reader) emit(emit func(recording.Snapshot) error) error {
 		samples:   make([]*profile.Sample, len(r.counts)),
 	}
 	for _, c := range r.checkpoints {
-		for _, change := range c.changes {
+		for i, change := range c.changes {
+			if i%checked == 0 && r.check != nil {
+				if err := r.check(); err != nil {
+					return err
+				}
+			}
 			w.set(change.stack, change.counts)
 		}
 		err := emit(recording.Snapshot{At: c.at, RSS: c.rss, Profile: w.tables.Profile(w.all)})

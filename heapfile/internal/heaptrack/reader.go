@@ -20,6 +20,7 @@ type reader struct {
 	tables
 	heap
 	timeline
+	check func() error
 	lines *recording.Lines
 	warn  recording.Warnings
 	out   recording.Recording
@@ -32,14 +33,23 @@ type reader struct {
 	timed  bool
 }
 
+// Options control how a recording is read.
+type Options struct {
+	// Snapshots is the number of snapshots to make, at least 1.
+	Snapshots int
+	// Check, if not nil, is called for each 4,096 stacks of a snapshot. Its error ends the reading.
+	Check func() error
+}
+
 // Read reads a recording, decompressed, and calls emit with each of its snapshots: as many as asked
 // for, evenly spaced, or fewer if the recording is shorter; the last one is the end. name is the name
 // of the file in errors.
-func Read(in io.Reader, name string, snapshots int, emit func(recording.Snapshot) error) (*recording.Recording, error) {
+func Read(in io.Reader, name string, o Options, emit func(recording.Snapshot) error) (*recording.Recording, error) {
 	r := &reader{
+		check:    o.Check,
 		tables:   newTables(),
 		heap:     newHeap(),
-		timeline: timeline{want: max(snapshots, 1), interval: time.Millisecond},
+		timeline: timeline{want: max(o.Snapshots, 1), interval: time.Millisecond},
 		lines:    recording.NewLines(in, name),
 		warn:     recording.Warnings{File: name},
 		out:      recording.Recording{Tool: "heaptrack"},

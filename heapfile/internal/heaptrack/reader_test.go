@@ -3,6 +3,7 @@ package heaptrack_test
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -45,7 +46,7 @@ func (s snapshot) sum() (out [4]int64) {
 func read(t testing.TB, text []byte, want int) ([]snapshot, *recording.Recording, error) {
 	t.Helper()
 	var out []snapshot
-	what, err := heaptrack.Read(bytes.NewReader(text), "x.zst", want, func(s recording.Snapshot) error {
+	what, err := heaptrack.Read(bytes.NewReader(text), "x.zst", heaptrack.Options{Snapshots: want}, func(s recording.Snapshot) error {
 		require.NoError(t, s.Profile.CheckValid())
 		one := snapshot{at: s.At, rss: -1}
 		if s.RSS != nil {
@@ -340,10 +341,29 @@ func TestCutCompression(t *testing.T) {
 	in, err := gzip.NewReader(bytes.NewReader(packed.Bytes()[:packed.Len()/2]))
 	require.NoError(t, err)
 	n := 0
-	what, err := heaptrack.Read(in, "x.gz", 48, func(recording.Snapshot) error { n++; return nil })
+	what, err := heaptrack.Read(in, "x.gz", heaptrack.Options{Snapshots: 48}, func(recording.Snapshot) error { n++; return nil })
 	require.NoError(t, err)
 	require.Equal(t, 48, n)
 	require.Equal(t, heapfile.WarnUnfinished, what.Warnings[0].Kind)
+}
+
+// TestCheck is called while the stacks of a snapshot are expanded: they take more memory than the file.
+func TestCheck(t *testing.T) {
+	text := strings.Builder{}
+	text.WriteString("v 10400 3\ns 1 f\ni 1 0 1 0 0\nt 1 0\n")
+	for i := range 10_000 {
+		fmt.Fprintf(&text, "t 1 %x\na 1 %x\n+ %x\n", i%200+1, i+2, i)
+	}
+	enough := errors.New("that is enough")
+	calls := 0
+	what, err := heaptrack.Read(strings.NewReader(text.String()), "x", heaptrack.Options{Snapshots: 1, Check: func() error {
+		if calls++; calls == 3 {
+			return enough
+		}
+		return nil
+	}}, func(recording.Snapshot) error { return errors.New("emitted") })
+	require.ErrorIs(t, err, enough)
+	require.Nil(t, what)
 }
 
 // TestAttached: frees of what was allocated before heaptrack was attached are ignored.
