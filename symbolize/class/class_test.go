@@ -40,7 +40,7 @@ func TestClasses(t *testing.T) {
 			"tensorflow::AttrValue_ListValue::CopyFrom", "upb_strtable_insert", "pybind11::cpp_function::dispatcher", "pybind11::detail::argument_loader<int>::call<void>",
 		},
 		Interpreter: {
-			"net/http.HandlerFunc.ServeHTTP", "net/http.(*ServeMux).ServeHTTP", "net/http.(*conn).serve", "net/http.(*Server).Serve",
+			"net/http.HandlerFunc.ServeHTTP", "net/http.(*ServeMux).ServeHTTP", "net/http.(*conn).serve", "net/http.(*Server).Serve", "net/http.(*http2serverConn).runHandler", "net/http.serverHandler.ServeHTTP",
 			"github.com/go-chi/chi/v5.(*Mux).routeHTTP", "github.com/gin-gonic/gin.(*Context).Next", "google.golang.org/grpc.(*Server).processUnaryRPC",
 			"tokio::runtime::park::CachedParkThread::block_on", "<tokio::runtime::task::harness::Harness<F,S>>::poll",
 			"_PyEval_EvalFrameDefault", "_PyEval_EvalFrame", "_PyEval_Vector", "PyEval_EvalFrameEx", "vm_exec_core", "Perl_runops_standard",
@@ -49,7 +49,7 @@ func TestClasses(t *testing.T) {
 		Application: {
 			"main", "Cache::insert", "(anonymous namespace)::leak", "mallocate", "my_malloc_pool", "operator new_thing", "stdlib::f",
 			"app::std::f", "Vector::push_back", "PyInit_mymodule", "tensorflow::NodeDefBuilder::Finalize", "tensorflow::TensorArray::Read",
-			"tensorflow::ConstantOp::ConstantOp", "google::protobuf::DescriptorPool::FindFileByName", "net/http.(*Transport).dialConn", "shop.(*Handler).ServeHTTP", "runtimes.mallocgc", "tokios::runtime::run", "lrus::put", "github.com/gin-gonic/gin.New", "iofs", "shop/time.Parse", "strings",
+			"tensorflow::ConstantOp::ConstantOp", "google::protobuf::DescriptorPool::FindFileByName", "net/http.(*Transport).dialConn", "net/http.(*ServeMux).HandleFunc", "shop.(*Handler).ServeHTTP", "runtimes.mallocgc", "tokios::runtime::run", "lrus::put", "github.com/gin-gonic/gin.New", "iofs", "shop/time.Parse", "strings",
 			"MergeImpl", "leakBuffers", "dl_cache_insert", "main.main", "myapp::operator new_cache",
 		},
 	} {
