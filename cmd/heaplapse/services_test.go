@@ -17,8 +17,8 @@ type service struct {
 	// leaks are the functions that leak at least 1 MiB, by what the program does
 	// (scripts/fixtures/services.sh).
 	leaks []string
-	// missed are those that growth does not report.
-	missed []string
+	// missed is the greatest number of them that growth may miss.
+	missed int
 }
 
 var (
@@ -31,7 +31,7 @@ var services = []service{
 	{name: "go-gc", process: "heap", leaks: goLeaks},
 	{name: "go-gc", process: "goroutine", leaks: []string{"main.(*feed).deliver"}},
 	// A profile without a garbage collection before it shows what the last one left.
-	{name: "go-plain", leaks: goLeaks, missed: []string{"main.(*sessions).remember", "main.(*feed).subscribe"}},
+	{name: "go-plain", leaks: goLeaks, missed: 2},
 	{name: "go-exact", leaks: goLeaks},
 	{name: "go-quiet", process: "heap"},
 	{name: "go-quiet", process: "goroutine"},
@@ -69,7 +69,8 @@ func TestServices(t *testing.T) {
 					called = append(called, got.Sites[i].Blame.Function)
 				}
 			}
-			assert.ElementsMatch(t, s.leaks, append(called, s.missed...), describeSites(got.Sites))
+			assert.Subset(t, s.leaks, called, "false alarms: %s", describeSites(got.Sites))
+			assert.GreaterOrEqual(t, len(called), len(s.leaks)-s.missed, describeSites(got.Sites))
 			want := "no-leak"
 			if len(s.leaks) > 0 {
 				want = "leak"
