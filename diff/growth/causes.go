@@ -87,7 +87,8 @@ func (j *judgement) causes(members [][]symbolize.SiteID) (out []Cause) {
 	return out
 }
 
-// functions numbers the functions that may be causes: those of the program and of its libraries.
+// functions numbers the functions that may be causes: those of the program and of its libraries. The
+// code of a Python module is no function: all that a program does is below that of its main module.
 type functions struct {
 	j     *judgement
 	keys  *group.Functions
@@ -134,7 +135,8 @@ func (f *functions) at(id symbolize.LocationID) []int {
 	numbers := make([]int, len(l.Frames))
 	for k := range l.Frames {
 		numbers[k] = notCause
-		if c := classes[k]; c == class.Application || c == class.Library {
+		isModule := l.Script() && l.Frames[k].Function == "<module>"
+		if c := classes[k]; !isModule && (c == class.Application || c == class.Library) {
 			numbers[k], _ = f.index.Number(f.keys.Key(l, k))
 		}
 	}
