@@ -38,8 +38,7 @@ static inline void *hooked_malloc(const struct hl_allocator *a, void *context, s
     int64_t left = enter(t);
     void *p = a->malloc(context, size);
     leave(t, left);
-    hl_note(p, size);
-    return p;
+    return hl_note_of(t, p, size);
 }
 
 static inline void *hooked_calloc(const struct hl_allocator *a, void *context, size_t n,
@@ -49,8 +48,7 @@ static inline void *hooked_calloc(const struct hl_allocator *a, void *context, s
     int64_t left = enter(t);
     void *p = a->calloc(context, n, size);
     leave(t, left);
-    hl_note(p, n * size);
-    return p;
+    return hl_note_of(t, p, n * size);
 }
 
 static inline void *hooked_realloc(const struct hl_allocator *a, void *context, void *p,
@@ -63,8 +61,7 @@ static inline void *hooked_realloc(const struct hl_allocator *a, void *context, 
     void *q = a->realloc(context, p, size);
     leave(t, left);
     if (q == NULL && freed.was_live) hl_record_unfree(p, &freed);
-    hl_note(q, size);
-    return q;
+    return hl_note_of(t, q, size);
 }
 
 static inline void hooked_free(const struct hl_allocator *a, void *context, void *p) {
