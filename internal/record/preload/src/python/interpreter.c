@@ -122,7 +122,7 @@ static bool examine(struct hl_window *w, const struct hl_module *m) {
 // meanwhile. The list is long in large programs, so that it is looked at less and less often until
 // it changes.
 static void search(void) {
-    enum { SHORTEST = 32, LONGEST = 1024 };
+    enum { SHORTEST = 32, LONGEST = 256 };
     static uint32_t pause;
     struct hl_window w = {.unstable = true};
     uintptr_t list = hl_module_list(&w), at = 0;
