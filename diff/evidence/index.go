@@ -15,61 +15,79 @@ type Index struct {
 	Reports []*Report
 	names   identity.Names
 	// records are by the last part of the function's name.
-	records map[string][]*Record
+	records map[string][]named
+}
+
+// named is a record and the name of its function.
+type named struct {
+	*Record
+	name string
 }
 
 // NewIndex attributes each record of some reports to a function, as rules do; nil means the default
 // ones.
 func NewIndex(reports []*Report, rules *class.Rules) *Index {
-	x := &Index{Reports: reports, records: map[string][]*Record{}}
+	x := &Index{Reports: reports, records: map[string][]named{}}
 	for _, report := range reports {
+		a := newAttribution(rules)
 		for i := range report.Records {
 			r := &report.Records[i]
-			r.Blame = blame(r.Frames, rules)
+			r.Blame = a.blame(r.Frames)
 			if f := r.function(); f != nil {
-				key := lastPart(x.name(f.Function))
-				x.records[key] = append(x.records[key], r)
+				name := x.name(f.Function)
+				x.records[lastPart(name)] = append(x.records[lastPart(name)], named{r, name})
 			}
 		}
 	}
 	return x
 }
 
-// blame returns the index of the frame that the memory is attributed to, -1 for none.
-func blame(frames []Frame, rules *class.Rules) int {
-	s := symbolize.Symbols{}
+// attribution attributes the records of a report.
+type attribution struct {
+	symbols symbolize.Symbols
+	modules map[string]symbolize.ModuleID
+	blamer  *class.Blamer // of symbols; it remembers the classes of functions
+}
+
+func newAttribution(rules *class.Rules) *attribution {
+	a := &attribution{modules: map[string]symbolize.ModuleID{}}
+	a.blamer = class.NewBlamer(&a.symbols, rules)
+	return a
+}
+
+// blame returns the index of the frame that memory is attributed to, -1 for none.
+func (a *attribution) blame(frames []Frame) int {
 	var stack []symbolize.LocationID
 	var first []int // index of the first frame by position on the stack
-	modules := map[string]symbolize.ModuleID{}
 	for i, f := range frames {
 		if i == 0 || f.Address != frames[i-1].Address { // inlined functions have the address of their caller
-			s.Locations = append(s.Locations, symbolize.Location{Module: moduleID(&s, modules, f.Module)})
-			stack, first = append(stack, symbolize.LocationID(len(stack))), append(first, i)
+			stack, first = append(stack, a.location(f.Module)), append(first, i)
 		}
 		if f.Function != "" {
-			l := &s.Locations[len(s.Locations)-1]
+			l := &a.symbols.Locations[stack[len(stack)-1]]
 			l.Frames = append(l.Frames, symbolize.Frame{Function: f.Function, File: f.File, Line: f.Line})
 		}
 	}
-	ref, ok := class.NewBlamer(&s, rules).Blame(stack)
+	ref, ok := a.blamer.Blame(stack)
 	if !ok {
 		return -1
 	}
 	return first[ref.Position] + max(ref.Frame, 0)
 }
 
-// moduleID returns the module with a path, and adds it to s if it is new.
-func moduleID(s *symbolize.Symbols, known map[string]symbolize.ModuleID, path string) symbolize.ModuleID {
-	if path == "" {
-		return symbolize.NoModule
+// location adds a location in a module.
+func (a *attribution) location(module string) symbolize.LocationID {
+	id := symbolize.NoModule
+	if module != "" {
+		var known bool
+		if id, known = a.modules[module]; !known {
+			id = symbolize.ModuleID(len(a.symbols.Modules))
+			a.modules[module] = id
+			a.symbols.Modules = append(a.symbols.Modules, symbolize.Module{Path: module})
+		}
 	}
-	id, ok := known[path]
-	if !ok {
-		id = symbolize.ModuleID(len(s.Modules))
-		known[path] = id
-		s.Modules = append(s.Modules, symbolize.Module{Path: path})
-	}
-	return id
+	a.symbols.Locations = append(a.symbols.Locations, symbolize.Location{Module: id})
+	return symbolize.LocationID(len(a.symbols.Locations) - 1)
 }
 
 // name is a function's name without what differs between builds and tools.
@@ -78,19 +96,21 @@ func (x *Index) name(function string) string {
 }
 
 // lastPart is a name without its namespaces and classes.
-func lastPart(name string) string { return name[strings.LastIndexByte(name, 0x3a)+1:] }
+func lastPart(name string) string { return name[strings.LastIndexByte(name, ':')+1:] }
 
 // At returns the records of the functions of some frames, the largest first. A nil Index has none.
 func (x *Index) At(frames ...baseline.Frame) (found []*Record) {
 	if x == nil {
 		return nil
 	}
+	seen := map[*Record]bool{}
 	for i := range frames {
 		f := &frames[i]
 		name := x.name(f.Function)
 		for _, r := range x.records[lastPart(name)] {
-			if x.same(f, name, r.function()) && !slices.Contains(found, r) {
-				found = append(found, r)
+			if !seen[r.Record] && r.same(f, name) {
+				seen[r.Record] = true
+				found = append(found, r.Record)
 			}
 		}
 	}
@@ -101,15 +121,15 @@ func (x *Index) At(frames ...baseline.Frame) (found []*Record) {
 // same reports whether a frame is in the function of a record: in the same file and with the same
 // name. The name of an inlined function may lack its namespaces; then the line must be the same,
 // too.
-func (x *Index) same(f *baseline.Frame, name string, g *Frame) bool {
+func (r named) same(f *baseline.Frame, name string) bool {
+	g := r.function()
 	file, other := baseName(f.File), baseName(g.File)
 	if file != "" && other != "" && file != other {
 		return false
 	}
-	theirs := x.name(g.Function)
-	if name == theirs {
+	if name == r.name {
 		return true
 	}
-	unqualified := !strings.Contains(name, "::") || !strings.Contains(theirs, "::")
+	unqualified := !strings.Contains(name, "::") || !strings.Contains(r.name, "::")
 	return unqualified && file != "" && file == other && f.Line > 0 && f.Line == g.Line
 }

@@ -97,7 +97,7 @@ func blamed(s *symbolize.Symbols, blamer *class.Blamer, members []symbolize.Site
 	return frames
 }
 
-// compareRecords orders records by kind, then by size.
+// compareRecords orders records by size, then by kind.
 func compareRecords(a, b *Record) int {
 	return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Kind, b.Kind))
 }

@@ -15,11 +15,11 @@ import (
 
 // Limits for hostile input.
 const (
-	maxSize    = 1 << 30   // bytes of a file
-	maxRecords = 50_000    // of a file
-	maxFrames  = 1_000_000 // of a file
-	maxStack   = 512       // frames of a record that are kept; both tools record at most 500
-	maxBytes   = 1 << 46   // lost by one record: sums do not overflow
+	maxSize    = 1 << 30 // bytes of a file
+	maxRecords = 50_000  // of a file
+	maxFrames  = 500_000 // of a file
+	maxStack   = 512     // frames of a record that are kept; both tools record at most 500
+	maxBytes   = 1 << 46 // lost by one record: sums do not overflow
 )
 
 const remedy = "name a file that valgrind --xml=yes --xml-file=FILE or a program under LeakSanitizer wrote"
@@ -87,6 +87,7 @@ func (b *builder) add(process string, r *Record) error {
 		fmt.Fprintf(&key, " %x", r.Frames[i].Address)
 	}
 	r.Report, r.Blame = b.report, -1
+	b.report.HasIndirect = b.report.HasIndirect || r.Kind == Indirect
 	i, known := b.checked[key.String()]
 	if known {
 		b.report.Records[i] = *r

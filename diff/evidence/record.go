@@ -3,7 +3,6 @@ package evidence
 import (
 	"fmt"
 	"path"
-	"slices"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
 )
@@ -43,6 +42,9 @@ type Report struct {
 	// Tool is Memcheck or LeakSanitizer; "" if the file has no report.
 	Tool    string
 	Records []Record
+	// HasIndirect reports whether there are records of indirect losses. Memcheck leaves them out by
+	// default.
+	HasIndirect bool
 }
 
 // Lost returns the number of bytes that were lost, including those of indirect losses without a
@@ -53,16 +55,10 @@ func (r *Report) Lost() int64 {
 		loss.Add(&r.Records[i])
 		indirect += r.Records[i].IndirectBytes
 	}
-	if r.HasIndirect() {
+	if r.HasIndirect {
 		return loss.Bytes()
 	}
 	return loss.Bytes() + indirect
-}
-
-// HasIndirect reports whether the report has records of indirect losses. Memcheck leaves them out by
-// default.
-func (r *Report) HasIndirect() bool {
-	return slices.ContainsFunc(r.Records, func(r Record) bool { return r.Kind == Indirect })
 }
 
 // Record is a stack, and the memory allocated there that was not freed.

@@ -77,7 +77,7 @@ func Losses(records []*evidence.Record) (lines []string) {
 		for _, r := range records {
 			if r.Report.Tool == tool {
 				loss.Add(r)
-				if r.IndirectBytes > 0 && !r.Report.HasIndirect() {
+				if r.IndirectBytes > 0 && !r.Report.HasIndirect {
 					indirect += r.IndirectBytes
 				}
 			}
