@@ -68,13 +68,14 @@ const (
 	WarnManifest                            // the recorder's manifest could not be used
 	WarnKilled                              // the process was killed by a signal
 	WarnRecording                           // the recording ended with an error, such as a full disk
+	WarnRepeated                            // snapshots that repeat the one before were left out
 )
 
 var warningNames = [...]string{
 	"malformed-row", "malformed-mapping", "writer-warning", "negative-count", "zero-objects",
 	"header-mismatch", "impossible-counts", "cut", "partial", "no-mappings", "empty-stack", "depth-limit", "long-line",
 	"restart", "leftover", "fork", "missing-number", "high-water", "mixed", "many-processes",
-	"clock", "sidecar", "killed", "recording",
+	"clock", "sidecar", "killed", "recording", "repeated",
 }
 
 // String returns the stable name used in JSON, such as "malformed-row".
@@ -112,7 +113,7 @@ func (w Warning) Error() string {
 // Harmless reports whether the warning is about a fact that costs no data.
 func (w Warning) Harmless() bool {
 	switch w.Kind {
-	case WarnDepthLimit, WarnHighWater, WarnManyProcesses, WarnClock, WarnEmptyStack, WarnKilled:
+	case WarnDepthLimit, WarnHighWater, WarnManyProcesses, WarnClock, WarnEmptyStack, WarnKilled, WarnRepeated:
 		return true
 	}
 	return false

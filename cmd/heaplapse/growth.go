@@ -74,7 +74,7 @@ func (f *judgeFlags) add(cmd *cobra.Command) {
 	})
 	f.Grouping.Add(cmd)
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
-		flags.StringVar(&f.minBytes, "min-bytes", "1MiB", "list sites that grew by at least `SIZE`")
+		flags.StringVar(&f.minBytes, "min-bytes", "", "list sites that grew by at least `SIZE` (default 1MiB; 64KiB of goroutines)")
 		flags.StringVar(&f.suppressions, "suppressions", "", "leave out known growth: `FILE` has one leak:PATTERN per line, as for LeakSanitizer")
 		flags.StringVar(&f.memoryLimit, "memory-limit", "", "forecast when the process reaches `SIZE`")
 	})
@@ -136,10 +136,12 @@ func (f *judgeFlags) judgement() (*pipeline.Judgement, error) {
 		return nil, fmt.Errorf("--confidence %g: want a number from 0 to 1", f.confidence)
 	}
 	o.LeakConfidence = f.confidence
-	if o.MinBytes, err = units.ParseBytes(f.minBytes); err != nil {
-		return nil, fmt.Errorf("--min-bytes: %w", err)
+	if f.minBytes != "" {
+		if o.MinBytes, err = units.ParseBytes(f.minBytes); err != nil {
+			return nil, fmt.Errorf("--min-bytes: %w", err)
+		}
+		o.MinBytes = max(o.MinBytes, 1)
 	}
-	o.MinBytes = max(o.MinBytes, 1)
 	if f.memoryLimit != "" {
 		if f.limitBytes, err = units.ParseBytes(f.memoryLimit); err != nil {
 			return nil, fmt.Errorf("--memory-limit: %w", err)

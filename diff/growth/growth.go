@@ -6,6 +6,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/suppress"
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize"
 	"github.com/heaplapse/heaplapse/symbolize/class"
@@ -13,7 +14,8 @@ import (
 
 // Options tune [Judge]. The zero value works.
 type Options struct {
-	// MinBytes is the least growth that counts, in bytes; 0 takes [trend.DefaultMinGrowth].
+	// MinBytes is the least growth that counts, in bytes; 0 takes [trend.DefaultMinGrowth], or
+	// [MinGoroutines] in a series of goroutine profiles.
 	MinBytes int64
 	// LeakConfidence is the least confidence of a leak; 0 takes [trend.LeakConfidence].
 	LeakConfidence float64
@@ -34,11 +36,22 @@ type Options struct {
 	From, To int
 }
 
+// MinGoroutines is the least growth of goroutine profiles that counts by default: 32 goroutines.
+const MinGoroutines = 64 << 10
+
+// leastGrowth returns the least growth that counts by default.
+func leastGrowth(s *series.Series) int64 {
+	if s.Heads[0].Format == heapfile.FormatGoroutines {
+		return MinGoroutines
+	}
+	return trend.DefaultMinGrowth
+}
+
 // Judge judges every site of a series, and every group of sites that are attributed to the same
 // frame: many small leaks under one caller may be significant only together. The collector must
 // have visited the series.
 func Judge(series *series.Series, symbols *symbolize.Symbols, c *sites.Collector, o Options) *Result {
-	o.MinBytes = cmp.Or(o.MinBytes, trend.DefaultMinGrowth)
+	o.MinBytes = cmp.Or(o.MinBytes, leastGrowth(series))
 	columns := c.Columns(series, symbols)
 	scope := scopeOf(series, sites.JudgedRange(series, o.From, o.To))
 	blamer := class.NewBlamer(symbols, o.Rules)

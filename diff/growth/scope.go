@@ -13,6 +13,8 @@ type scope struct {
 	series *series.Series
 	// hasAlloc reports whether all snapshots have cumulative counts.
 	hasAlloc bool
+	// hasObjects reports whether all snapshots count objects.
+	hasObjects bool
 	// highWater reports whether most snapshots were taken at record highs of the heap.
 	highWater bool
 	// period is the mean number of bytes between samples, 0 for exact counts.
@@ -27,9 +29,9 @@ type scope struct {
 type interval struct{ first, last int }
 
 func scopeOf(s *series.Series, judged sites.Range) scope {
-	out := scope{Range: judged, series: s, hasAlloc: true, other: otherImage(s, judged)}
+	out := scope{Range: judged, series: s, hasAlloc: true, hasObjects: true, other: otherImage(s, judged)}
 	for _, h := range s.Heads[judged.First : judged.Last+1] {
-		out.hasAlloc = out.hasAlloc && h.HasAlloc
+		out.hasAlloc, out.hasObjects = out.hasAlloc && h.HasAlloc, out.hasObjects && !h.NoObjects
 	}
 	if head := s.Heads[judged.First]; head.IsEstimate() {
 		out.period = float64(head.Period)
@@ -109,7 +111,9 @@ func (s *scope) points(c sites.Column) trend.Points {
 		p.T = append(p.T, s.series.Clock.At[i])
 		p.Work = s.appendWork(p.Work, i)
 		p.Live = append(p.Live, float64(c.Bytes[i]))
-		p.Objects = append(p.Objects, float64(c.Objects[i]))
+		if s.hasObjects {
+			p.Objects = append(p.Objects, float64(c.Objects[i]))
+		}
 		if alloc = alloc && c.Alloc[i] != sites.Hidden; alloc {
 			p.Alloc = append(p.Alloc, float64(c.Alloc[i]))
 		}

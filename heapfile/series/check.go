@@ -16,6 +16,7 @@ import (
 // warn adds the warnings about the series as a whole.
 func (s *Series) warn() {
 	s.warnImages()
+	s.warnRepeated()
 	s.warnMissing()
 	s.warnTrigger()
 	s.warnMixed()
@@ -130,8 +131,21 @@ func (s *Series) warnMissing() {
 	}
 }
 
+// warnRepeated warns of snapshots that repeat the one before.
+func (s *Series) warnRepeated() {
+	if n := s.Repeated(); n > 0 {
+		s.warnf(
+			heapfile.WarnRepeated,
+			"%d of %d profiles repeat the one before and are left out: Go updates them when it has collected garbage; "+
+				"request them with ?gc=1",
+			n, n+len(s.Heads),
+		)
+	}
+}
+
 // droppedNumbers returns the numbers of the dropped snapshots, sorted.
-func (s *Series) droppedNumbers() (numbers []int) {
+func (s *Series) droppedNumbers() []int {
+	numbers := slices.Clone(s.repeated)
 	for _, d := range s.dropped() {
 		numbers = append(numbers, filename.Parse(d.File).Seq)
 	}

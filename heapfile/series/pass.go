@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/heaplapse/heaplapse/heapfile"
 )
@@ -94,6 +95,9 @@ type merger struct {
 	files  []sourceFile // of the snapshots that were read
 	// unfinished is the snapshot before, if it has no end. It counts only if another one follows.
 	unfinished *pending
+	// taken and rows are of the last snapshot of Go's heap that is no repetition.
+	taken time.Time
+	rows  []heapfile.Sample
 }
 
 // pending is a snapshot that was read but not yet accepted.
@@ -122,6 +126,10 @@ func (m *merger) deliver(d decoded) error {
 	if err != nil {
 		return err
 	}
+	if m.repeats(snap) {
+		m.series.repeated = append(m.series.repeated, f.name.Seq)
+		return nil
+	}
 	m.files = append(m.files, f)
 	p := &pending{snap, d.snap.Symbols}
 	if snap.Completeness.Unfinished {
@@ -143,6 +151,24 @@ func (m *merger) accept(p *pending) error {
 		return nil
 	}
 	return m.visit(p.Snapshot)
+}
+
+// forcedCycles is the time within which Go collects garbage at least twice, even if nothing is
+// allocated (runtime/proc.go, forcegcperiod). A profile shows the heap of the last cycle but one.
+const forcedCycles = 4 * time.Minute
+
+// repeats reports whether a snapshot shows the same heap as the one before because no garbage was
+// collected meanwhile, and remembers it otherwise.
+func (m *merger) repeats(s *Snapshot) bool {
+	if s.Format != heapfile.FormatPprof || s.Producer != "go" || s.Recorded.IsZero() {
+		m.taken = time.Time{}
+		return false
+	}
+	if !m.taken.IsZero() && s.Recorded.Sub(m.taken) <= forcedCycles && slices.Equal(m.rows, s.Samples) {
+		return true
+	}
+	m.taken, m.rows = s.Recorded, append(m.rows[:0], s.Samples...)
+	return false
 }
 
 // flush accepts the unfinished snapshot before the one that follows it.

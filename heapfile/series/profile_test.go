@@ -2,6 +2,7 @@ package series_test
 
 import (
 	"bytes"
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
@@ -70,4 +71,27 @@ func TestConvertedSnapshots(t *testing.T) {
 	require.Equal(t, []string{"p.0001.heap", "p.0002.pb"}, names(s))
 	require.Equal(t, heapfile.FormatHeapProfile, s.Heads[0].Format)
 	require.Equal(t, heapfile.FormatPprof, s.Heads[1].Format)
+}
+
+// TestRepeatedProfiles: a profile of Go that repeats the one before is left out, unless garbage must
+// have been collected since. Its number is not missing.
+func TestRepeatedProfiles(t *testing.T) {
+	files := map[string]string{}
+	for i, minute := range []int64{1, 2, 3, 4, 10, 11} {
+		inuse := int64(1000)
+		if minute == 11 {
+			inuse = 2000
+		}
+		files[fmt.Sprintf("p.%04d.pb", i+1)] = pprofile(t, "p", minute, inuse, inuse)
+	}
+	dir := put(t, files)
+	s := open(t, series.Options{}, dir)
+	require.Equal(t, []string{"p.0001.pb", "p.0005.pb", "p.0006.pb"}, names(s))
+	require.Equal(t, 3, s.Repeated())
+	require.Len(t, s.Warnings, 1)
+	require.Equal(t, "3 of 6 profiles repeat the one before and are left out: Go updates them when it has collected garbage; request them with ?gc=1", s.Warnings[0].Error())
+	for snap, err := range s.All(2) {
+		require.NoError(t, err)
+		require.Equal(t, s.Heads[snap.Index].Path, snap.Path)
+	}
 }

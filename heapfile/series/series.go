@@ -73,9 +73,10 @@ type Series struct {
 	// Warnings concern the series as a whole; those of single files are in Heads.
 	Warnings []heapfile.Warning
 
-	files []sourceFile // of Heads
-	found []sourceFile // all, in the order in which they were found
-	check func() error // may be nil
+	files    []sourceFile // of Heads
+	repeated []int        // numbers of the snapshots that repeat the one before
+	found    []sourceFile // all, in the order in which they were found
+	check    func() error // may be nil
 	// recording is closed with the series; may be nil.
 	recording *Recording
 }
@@ -151,6 +152,10 @@ func (s *Series) Thinned() (n int) {
 	}
 	return n
 }
+
+// Repeated returns the number of snapshots that were left out because they repeat the one before: Go
+// updates its profile of the heap when it has collected garbage.
+func (s *Series) Repeated() int { return len(s.repeated) }
 
 // dropped returns the snapshots of this process that the recorder removed.
 func (s *Series) dropped() (out []manifest.Drop) {

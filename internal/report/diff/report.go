@@ -9,6 +9,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/compare"
 	"github.com/heaplapse/heaplapse/diff/identity"
+	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
@@ -51,12 +52,22 @@ func (d *Report) Text(w io.Writer) error {
 // side is the line about one of the snapshots.
 func side(p *text.Printer, label string, s *series.Head, later string) {
 	heap := s.Heap()
-	line := fmt.Sprintf("%s  %s  %s in %s", label, text.Clean(s.Path), units.Bytes(heap.InuseBytes),
-		units.Count(int(heap.InuseObjects), "object"))
+	line := fmt.Sprintf("%s  %s  %s", label, text.Clean(s.Path), units.Bytes(heap.InuseBytes))
+	if !s.NoObjects {
+		line += " in " + units.Count(int(heap.InuseObjects), noun(s))
+	}
 	if t := timeOf(s); !t.IsZero() {
 		line += "  " + t.UTC().Format("2006-01-02 15:04:05")
 	}
 	p.Linef("%s%s", line, later)
+}
+
+// noun is what a snapshot counts.
+func noun(s *series.Head) string {
+	if s.Format == heapfile.FormatGoroutines {
+		return "goroutine"
+	}
+	return "object"
 }
 
 func timeOf(s *series.Head) time.Time {
@@ -83,7 +94,9 @@ func (d *Report) totals(p *text.Printer) {
 	if base.InuseBytes > 0 {
 		line += fmt.Sprintf(" (%+.1f %%)", 100*float64(total.InuseBytes)/float64(base.InuseBytes))
 	}
-	line += fmt.Sprintf(", %+d objects", total.InuseObjects)
+	if !d.Base.Head.NoObjects && !d.Current.Head.NoObjects {
+		line += fmt.Sprintf(", %+d %ss", total.InuseObjects, noun(d.Base.Head))
+	}
 	switch {
 	case !d.HasAlloc():
 		line += " · no cumulative counts"

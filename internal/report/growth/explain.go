@@ -168,7 +168,9 @@ func (g *Report) measurements(s *growth.Site) []measurement {
 		{"work", work(f)},
 		{"shape", shape(f)},
 		{"load", load(f)},
-		{"objects", objects(f)},
+	}
+	if !g.Series.Heads[g.Result.First].NoObjects {
+		list = append(list, measurement{"objects", objects(f)})
 	}
 	if f[trend.FeatureSampling] > 0 {
 		list = append(list, measurement{"sampling",

@@ -6,6 +6,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
@@ -138,6 +139,10 @@ func (g *Report) Notes() []string {
 	out := append([]string{}, RangeNotes(r.Range)...)
 	if note := g.notJudgedNote(); note != "" {
 		out = append(out, note)
+	}
+	if first := g.Series.Heads[r.First]; first.Format == heapfile.FormatGoroutines {
+		out = append(out, fmt.Sprintf("these are goroutines, %d at first and %d at last; each counts as 2 KiB, its least stack",
+			first.Heap().InuseObjects, g.Series.Heads[r.First+r.Len()-1].Heap().InuseObjects))
 	}
 	for _, n := range r.Notes {
 		out = append(out, noteText(n))

@@ -22,7 +22,7 @@ func (i *Info) facts(p *text.Printer) {
 	fact := func(name, format string, args ...any) { p.Linef("%-12s %s", name, fmt.Sprintf(format, args...)) }
 	fact("process", "%s", text.Clean(s.Process.Title()))
 	i.recorded(fact)
-	fact("snapshots", "%d%s%s", len(s.Heads), i.span(), i.thinnedText())
+	fact("snapshots", "%d%s%s", len(s.Heads), i.span(), i.leftOutText())
 	fact("format", "%s (%s)", first.Format, text.Clean(cmp.Or(first.Format.Allocator(), first.Producer)))
 	fact("counts", "%s", countsText(first))
 	fact("clock", "%s", clockText(s.Clock.Source))
@@ -39,13 +39,16 @@ func (i *Info) facts(p *text.Printer) {
 	}
 }
 
-// thinnedText is the number of snapshots that the recorder removed.
-func (i *Info) thinnedText() string {
-	n := i.Series.Thinned()
-	if n == 0 {
-		return ""
+// leftOutText is the number of snapshots that the recorder removed, and of those that repeat the one
+// before.
+func (i *Info) leftOutText() (line string) {
+	if n := i.Series.Thinned(); n > 0 {
+		line = fmt.Sprintf("; the recorder removed %d more", n) + i.Flags.If(option.Keep, " (%s)")
 	}
-	return fmt.Sprintf("; the recorder removed %d more", n) + i.Flags.If(option.Keep, " (%s)")
+	if n := i.Series.Repeated(); n > 0 {
+		line += fmt.Sprintf("; %d more repeat the one before", n)
+	}
+	return line
 }
 
 // recorded is what the manifest has about the processes.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
@@ -40,8 +41,12 @@ const shownEnds = 6
 func (i *Info) table(p *text.Printer) {
 	heads := i.Series.Heads
 	rss, pss := memoryColumn(i.Series.RSS), memoryColumn(i.Series.PSS)
+	objects := "OBJECTS"
+	if heads[0].Format == heapfile.FormatGoroutines {
+		objects = "GOROUTINES"
+	}
 	p.Linef("%4s  %9s  %10s%s%s %10s %11s %8s  %-10s %s", "#", "AT", "IN USE", rss.heading("RSS"), pss.heading("PSS"),
-		"OBJECTS", "ALLOCATED", "ROWS", "", "FILE")
+		objects, "ALLOCATED", "ROWS", "", "FILE")
 	for k, h := range heads {
 		if !i.All && len(heads) > 2*shownEnds+2 && k >= shownEnds && k < len(heads)-shownEnds {
 			if k == shownEnds {
@@ -49,8 +54,8 @@ func (i *Info) table(p *text.Printer) {
 			}
 			continue
 		}
-		p.Linef("%4d  %9s  %10s%s%s %10d %11s %8d  %-10s %s", k+1, i.at(k), units.Bytes(h.Heap().InuseBytes),
-			rss.cell(k), pss.cell(k), h.Heap().InuseObjects,
+		p.Linef("%4d  %9s  %10s%s%s %10s %11s %8d  %-10s %s", k+1, i.at(k), units.Bytes(h.Heap().InuseBytes),
+			rss.cell(k), pss.cell(k), objectsIn(h),
 			allocated(h), h.Rows, flagsOf(h), text.Clean(h.Path))
 	}
 }
@@ -90,6 +95,13 @@ func (i *Info) at(k int) string {
 		return units.Bytes(c.At[k])
 	}
 	return fmt.Sprintf("%.0f", c.At[k])
+}
+
+func objectsIn(h *series.Head) string {
+	if h.NoObjects {
+		return "-"
+	}
+	return fmt.Sprint(h.Heap().InuseObjects)
 }
 
 func allocated(h *series.Head) string {

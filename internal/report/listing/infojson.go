@@ -20,7 +20,8 @@ type infoJSON struct {
 	Images    int                    `json:"images"`
 	Spaces    int                    `json:"spaces"`
 	Snapshots []infoSnapshot         `json:"snapshots"`
-	Thinned   int                    `json:"thinned,omitempty"` // more snapshots that the recorder removed
+	Thinned   int                    `json:"thinned,omitempty"`  // more snapshots that the recorder removed
+	Repeated  int                    `json:"repeated,omitempty"` // more snapshots that repeat the one before
 	Problems  []problemJSON          `json:"problems"`
 	Warnings  []warningJSON          `json:"warnings"`
 	Unnamed   []siteview.UnnamedJSON `json:"unnamed"`
@@ -108,7 +109,7 @@ func (i *Info) JSON(w io.Writer) error {
 		Schema: "heaplapse.info/1", Process: processOf(s.Process), Others: []processJSON{}, Recording: recordingOf(s),
 		Clock:  s.Clock.Source.String(),
 		Stacks: s.Stacks.Len(), Images: len(i.images()), Spaces: len(s.Spaces),
-		Snapshots: []infoSnapshot{}, Thinned: s.Thinned(), Problems: []problemJSON{}, Warnings: []warningJSON{},
+		Snapshots: []infoSnapshot{}, Thinned: s.Thinned(), Repeated: s.Repeated(), Problems: []problemJSON{}, Warnings: []warningJSON{},
 		Unnamed: i.Unnamed.JSON(),
 	}
 	for _, o := range s.Others {
