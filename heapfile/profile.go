@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/heaplapse/heaplapse/heapfile/internal/profile"
 )
@@ -41,6 +42,7 @@ func (d *Decoder) decodeProfile(r io.Reader, path string) (*Snapshot, error) {
 		s.Format = FormatGoroutines
 	}
 	s.Period, s.PeriodAssumed, s.Recorded = p.Period, p.PeriodAssumed, p.Time
+	s.Samples = slices.Grow(s.Samples, min(p.Samples(), maxGrown))
 	unnamed := d.locations(p)
 	if err := p.Rows(d.profileRow); err != nil {
 		return nil, profileError(path, err)
@@ -54,6 +56,9 @@ func (d *Decoder) decodeProfile(r io.Reader, path string) (*Snapshot, error) {
 	}
 	return s, nil
 }
+
+// maxGrown bounds the memory for rows that is allocated at once: most of them may be of few stacks.
+const maxGrown = 1 << 17
 
 // profileError returns the error of a profile in terms of its file.
 func profileError(path string, err error) error {

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"runtime"
 	"runtime/pprof"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -358,4 +360,61 @@ func TestSampleWithoutLocations(t *testing.T) {
 	require.Equal(t, heapfile.WarnEmptyStack, s.Warnings[0].Kind)
 	require.Contains(t, s.Warnings[0].Error(), "100 % of the bytes have no stack at all")
 	require.NotContains(t, s.Warnings[0].Error(), "TCMALLOC")
+}
+
+// largeProfile returns a profile of 10^5 samples of 20 locations each.
+func largeProfile(t testing.TB) []byte {
+	p := build(heapTypes)
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range 5000 {
+		p.Function = append(p.Function, &profile.Function{
+			ID: uint64(i + 1), Name: fmt.Sprintf("example.com/service/package%d.(*Type).method%d", i%100, i), Filename: fmt.Sprintf("/src/service/file%d.go", i%500),
+		})
+	}
+	for i := range 20000 {
+		p.Location = append(p.Location, &profile.Location{
+			ID: uint64(i + 1), Mapping: p.Mapping[0], Address: uint64(0x400000 + 16*i), Line: []profile.Line{{Function: p.Function[i%5000], Line: int64(i % 700)}},
+		})
+	}
+	p.Sample = nil
+	for range 100_000 {
+		s := &profile.Sample{Value: []int64{random.Int64N(1000), random.Int64N(1 << 20), random.Int64N(100), random.Int64N(1 << 18)}}
+		for range 20 {
+			s.Location = append(s.Location, p.Location[random.IntN(len(p.Location))])
+		}
+		s.NumLabel = map[string][]int64{"bytes": {random.Int64N(4096)}}
+		p.Sample = append(p.Sample, s)
+	}
+	return encoded(t, p)
+}
+
+// BenchmarkProfile reads a profile of 10^5 samples: once, as one of a series, and with google/pprof.
+func BenchmarkProfile(b *testing.B) {
+	data := largeProfile(b)
+	b.Run("once", func(b *testing.B) {
+		b.SetBytes(int64(len(data)))
+		b.ReportAllocs()
+		for b.Loop() {
+			_, err := heapfile.Read(bytes.NewReader(data), textName)
+			require.NoError(b, err)
+		}
+	})
+	b.Run("series", func(b *testing.B) {
+		b.SetBytes(int64(len(data)))
+		b.ReportAllocs()
+		d, files := heapfile.Decoder{Merge: true}, fstest.MapFS{"p": {Data: data}}
+		for b.Loop() {
+			s, err := d.ReadFile(files, "p", textName)
+			require.NoError(b, err)
+			d.Reuse(s.Samples)
+		}
+	})
+	b.Run("google-pprof", func(b *testing.B) {
+		b.SetBytes(int64(len(data)))
+		b.ReportAllocs()
+		for b.Loop() {
+			_, err := profile.ParseUncompressed(data)
+			require.NoError(b, err)
+		}
+	})
 }

@@ -74,7 +74,8 @@ func (f *judgeFlags) add(cmd *cobra.Command) {
 	})
 	f.Grouping.Add(cmd)
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
-		flags.StringVar(&f.minBytes, "min-bytes", "", "list sites that grew by at least `SIZE` (default 1MiB; 64KiB of goroutines)")
+		flags.StringVar(&f.minBytes, "min-bytes", "",
+			"list sites that grew by at least `SIZE` (default 1MiB; 64KiB of goroutines)")
 		flags.StringVar(&f.suppressions, "suppressions", "", "leave out known growth: `FILE` has one leak:PATTERN per line, as for LeakSanitizer")
 		flags.StringVar(&f.memoryLimit, "memory-limit", "", "forecast when the process reaches `SIZE`")
 	})

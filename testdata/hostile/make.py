@@ -130,6 +130,73 @@ def snapshots():
         snapshot(f"not-a-snapshot-{name}.heap", head)
 
 
+def number(v):
+    """Encodes a number as protobuf does."""
+    out = b""
+    while v >= 0x80:
+        out += bytes([v & 0x7F | 0x80])
+        v >>= 7
+    return out + bytes([v])
+
+
+def message(*fields):
+    """Encodes a message of (number, value) fields; a value is a number or bytes."""
+    out = b""
+    for key, v in fields:
+        if isinstance(v, int):
+            out += number(key << 3) + number(v % (1 << 64))
+        else:
+            out += number(key << 3 | 2) + number(len(v)) + v
+    return out
+
+
+def profile(
+    samples=((1, 1),), location=((1, 1), (3, 0x400100)), line=None, function=((1, 1), (2, 4)), mapping=((1, 1), (2, 0x400000), (3, 0x500000), (5, 5)),
+    types=((1, 1, 2), (1, 3, 2)), strings=("", "inuse_space", "bytes", "alloc_space", "leak", "/opt/absent/program"), more=b"",
+):
+    """Encodes a pprof profile: samples are (location, value)."""
+    out = b"".join(message((1, message((1, kind), (2, unit)))) for _, kind, unit in types)
+    for where, value in samples:
+        out += message((2, message((1, where), *[(2, value)] * len(types))))
+    out += message((3, message(*mapping)), (4, message(*location, *([(4, message(*line))] if line else []))))
+    return out + message((5, message(*function))) + b"".join(message((6, t.encode())) for t in strings) + more
+
+
+def profiles():
+    for name, content in {
+        "good": profile(line=((1, 1), (2, 7))),
+        "string-out-of-range": profile(function=((1, 1), (2, 99))),
+        "function-out-of-range": profile(line=((1, 99),)),
+        "mapping-out-of-range": profile(location=((1, 1), (2, 99))),
+        "location-out-of-range": profile(samples=((99, 1),)),
+        "id-twice": profile(more=message((4, message((1, 1))))),
+        "id-zero": profile(location=((3, 7),)),
+        "id-large": profile(location=((1, (1 << 64) - 1), (3, 7)), samples=(((1 << 64) - 1, 1),)),
+        "values-missing": profile(more=message((2, message((1, 1), (2, 1))))),
+        "values-negative": profile(samples=((1, -1),)),
+        "values-overflow": profile(samples=((1, (1 << 63) - 1),) * 3),
+        "wire-type": profile(more=number(9 << 3 | 2) + number(1) + b"x"),
+        "length": profile() + number(6 << 3 | 2) + number(1 << 40),
+        "cut": profile()[:-9],
+        "no-strings": profile(strings=()),
+        "addresses-all": profile(mapping=((1, 1), (2, 0), (3, (1 << 64) - 1), (5, 5)), location=((1, 1), (2, 1), (3, (1 << 64) - 2))),
+        "line-large": profile(line=((1, 1), (2, -1), (3, 1 << 62))),
+        "name-control": profile(line=((1, 1),), strings=("", "inuse_space", "bytes", "alloc_space", "\x1b[2J\u202eleak\n", "/opt/\x07")),
+        "types-many": profile(types=((1, 1, 2),) * 20_000),
+        "stack-deep": profile(more=message((2, message((1, b"\x01" * 100_000), (2, 1), (2, 1))))),
+        "lines-many": profile(location=((1, 1), *(((4, message((1, 1))),) * 50_000))),
+        "duration": profile(more=message((10, 30_000_000_000))),
+        "period-negative": profile(more=message((12, -1))),
+        "time-negative": profile(more=message((9, -1))),
+    }.items():
+        snapshot(f"profile-{name}.pb.gz", packed(content))
+    snapshot("profile-cut-gzip.pb.gz", packed(profile(samples=tuple((1, i) for i in range(5000))))[:-40])
+    snapshot("profile-strings.pb.gz", packed(profile(more=message((6, b"")) * (8 << 20))))
+    snapshot("profile-samples.pb.gz", packed(profile(more=message((2, message((1, 1), (2, 1), (2, 1)))) * (1 << 20))))
+    ids = b"".join(message((4, message((1, i), (3, i)))) for i in range(2, 300_000))
+    snapshot("profile-locations.pb.gz", packed(profile(more=ids)))
+
+
 def manifests():
     begin = '{"schema":"heaplapse.manifest/1"}\n'
     deep = "[" * 20_000
@@ -290,6 +357,7 @@ def baselines():
 
 
 snapshots()
+profiles()
 manifests()
 bundles()
 programs()

@@ -230,31 +230,19 @@ func (f *field) int64() (int64, error) {
 	return int64(v), err
 }
 
-// each calls set with each field of a message.
-func each(b []byte, set func(f *field) error) error {
-	for len(b) > 0 {
-		f, rest, err := next(b)
-		if err == nil {
-			err = set(&f)
-		}
-		if err != nil {
-			return err
-		}
-		b = rest
-	}
-	return nil
-}
-
 func decodeValueType(b []byte) (t valueType, err error) {
-	err = each(b, func(f *field) (err error) {
+	for len(b) > 0 && err == nil {
+		var f field
+		if f, b, err = next(b); err != nil {
+			break
+		}
 		switch f.number {
 		case valueTypeType:
 			t.kind, err = f.number64()
 		case valueTypeUnit:
 			t.unit, err = f.number64()
 		}
-		return err
-	})
+	}
 	return t, err
 }
 
@@ -281,9 +269,15 @@ func (f *field) small() (uint32, error) {
 	return uint32(v), err
 }
 
-func (r *raw) mapping(b []byte) error {
+// The decoders of messages are loops, because a callback for each field would allocate it.
+
+func (r *raw) mapping(b []byte) (err error) {
 	var m mapping
-	err := each(b, func(f *field) (err error) {
+	for len(b) > 0 && err == nil {
+		var f field
+		if f, b, err = next(b); err != nil {
+			break
+		}
 		switch f.number {
 		case mappingID:
 			m.id, err = f.number64()
@@ -298,21 +292,29 @@ func (r *raw) mapping(b []byte) error {
 		case mappingBuildID:
 			m.buildID, err = f.text()
 		}
-		return err
-	})
-	if err == nil && m.id == 0 {
+	}
+	r.maps = append(r.maps, m)
+	return identified("mapping", m.id, err)
+}
+
+// identified returns the error of a message, or that of its ID.
+func identified(kind string, id uint64, err error) error {
+	if err == nil && id == 0 {
 		err = errNoID
 	}
 	if err != nil {
-		return fmt.Errorf("a mapping: %w", err)
+		return fmt.Errorf("a %s: %w", kind, err)
 	}
-	r.maps = append(r.maps, m)
 	return nil
 }
 
-func (r *raw) function(b []byte) error {
+func (r *raw) function(b []byte) (err error) {
 	var fn function
-	err := each(b, func(f *field) (err error) {
+	for len(b) > 0 && err == nil {
+		var f field
+		if f, b, err = next(b); err != nil {
+			break
+		}
 		switch f.number {
 		case functionID:
 			fn.id, err = f.number64()
@@ -325,21 +327,18 @@ func (r *raw) function(b []byte) error {
 		case functionStart:
 			fn.start, err = f.small()
 		}
-		return err
-	})
-	if err == nil && fn.id == 0 {
-		err = errNoID
-	}
-	if err != nil {
-		return fmt.Errorf("a function: %w", err)
 	}
 	r.funcs = append(r.funcs, fn)
-	return nil
+	return identified("function", fn.id, err)
 }
 
-func (r *raw) location(b []byte) error {
+func (r *raw) location(b []byte) (err error) {
 	l := location{begin: uint32(len(r.lines))}
-	err := each(b, func(f *field) (err error) {
+	for len(b) > 0 && err == nil {
+		var f field
+		if f, b, err = next(b); err != nil {
+			break
+		}
 		switch f.number {
 		case locationID:
 			l.id, err = f.number64()
@@ -348,27 +347,25 @@ func (r *raw) location(b []byte) error {
 		case locationAddress:
 			l.address, err = f.number64()
 		case locationLine:
-			err = r.line(f)
+			if f.wire != wireBytes {
+				err = errWire
+				break
+			}
+			err = r.line(f.bytes)
 		}
-		return err
-	})
-	if err == nil && l.id == 0 {
-		err = errNoID
-	}
-	if err != nil {
-		return fmt.Errorf("a location: %w", err)
 	}
 	l.end = uint32(len(r.lines))
 	r.locs = append(r.locs, l)
-	return nil
+	return identified("location", l.id, err)
 }
 
-func (r *raw) line(f *field) error {
-	if f.wire != wireBytes {
-		return errWire
-	}
+func (r *raw) line(b []byte) (err error) {
 	var l line
-	err := each(f.bytes, func(f *field) (err error) {
+	for len(b) > 0 && err == nil {
+		var f field
+		if f, b, err = next(b); err != nil {
+			break
+		}
 		switch f.number {
 		case lineFunction:
 			l.function, err = f.number64()
@@ -377,8 +374,7 @@ func (r *raw) line(f *field) error {
 		case lineColumn:
 			l.column, err = f.small()
 		}
-		return err
-	})
+	}
 	r.lines = append(r.lines, l)
 	return err
 }
@@ -470,7 +466,7 @@ func (x *index) build(kind string, n int, id func(int) uint64) error {
 	}
 	for i := range n {
 		if x.find(id(i)) >= 0 {
-			return fmt.Errorf("two of kind %s have the ID %d", kind, id(i))
+			return fmt.Errorf("two %ss have the ID %d", kind, id(i))
 		}
 		if x.sparse != nil {
 			x.sparse[id(i)] = uint32(i) + 1

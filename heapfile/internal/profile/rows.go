@@ -61,6 +61,9 @@ func (p *Profile) Rows(add func(stack []uint32, c Counts) error) error {
 	return nil
 }
 
+// Samples returns the number of samples.
+func (p *Profile) Samples() int { return p.samples.count }
+
 // snapshotLabel returns the number of the text that is the key of the labels of merged snapshots, or
 // 0 if the profile has none.
 func (p *Profile) snapshotLabel() uint64 {
@@ -119,19 +122,21 @@ func (d *rowDecoder) field(f *field) (err error) {
 		d.values, err = f.appendNumbers(d.values)
 	case sampleLabel:
 		if d.merged != 0 {
-			return d.label(f)
+			return d.label(f.bytes)
 		}
 	}
 	return err
 }
 
-func (d *rowDecoder) label(f *field) error {
-	return each(f.bytes, func(f *field) error {
-		if f.number == labelKey && f.value == d.merged {
-			return errMerged
+// label refuses a label of merged snapshots.
+func (d *rowDecoder) label(b []byte) (err error) {
+	for len(b) > 0 && err == nil {
+		var f field
+		if f, b, err = next(b); err == nil && f.number == labelKey && f.value == d.merged {
+			err = errMerged
 		}
-		return nil
-	})
+	}
+	return err
 }
 
 // count sets the counts of a sample and adds them to the sum.

@@ -109,7 +109,8 @@ func (i *Info) JSON(w io.Writer) error {
 		Schema: "heaplapse.info/1", Process: processOf(s.Process), Others: []processJSON{}, Recording: recordingOf(s),
 		Clock:  s.Clock.Source.String(),
 		Stacks: s.Stacks.Len(), Images: len(i.images()), Spaces: len(s.Spaces),
-		Snapshots: []infoSnapshot{}, Thinned: s.Thinned(), Repeated: s.Repeated(), Problems: []problemJSON{}, Warnings: []warningJSON{},
+		Snapshots: []infoSnapshot{}, Thinned: s.Thinned(), Repeated: s.Repeated(),
+		Problems: []problemJSON{}, Warnings: []warningJSON{},
 		Unnamed: i.Unnamed.JSON(),
 	}
 	for _, o := range s.Others {
