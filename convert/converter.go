@@ -2,6 +2,7 @@ package convert
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
@@ -25,31 +26,29 @@ type Options struct {
 
 // Converter builds the profiles of one series. It is not safe for concurrent use.
 type Converter struct {
-	o        Options
-	series   *series.Series
-	symbols  *symbolize.Symbols
-	hasAlloc bool
-	tables   *tables
-	index    map[heapfile.StackID]int // position of each stack in Samples.rows; reused by Samples
+	o       Options
+	series  *series.Series
+	symbols *symbolize.Symbols
+	types   []SampleType
+	tables  *tables
+	index   map[heapfile.StackID]int // position of each stack in Samples.rows; reused by Samples
 }
 
 // New returns a Converter for a series. The symbols must be those that [symbolize.Resolve] returned
 // for the same series.
 func New(series *series.Series, symbols *symbolize.Symbols, o Options) (*Converter, error) {
 	c := &Converter{
-		o: o, series: series, symbols: symbols, hasAlloc: true, index: map[heapfile.StackID]int{},
+		o: o, series: series, symbols: symbols, index: map[heapfile.StackID]int{},
 	}
-	for _, h := range series.Heads {
-		c.hasAlloc = c.hasAlloc && h.HasAlloc
-	}
+	c.types = sampleTypes(series.Heads)
 	var err error
 	c.tables, err = newTables(c)
 	return c, err
 }
 
-// HasAlloc reports whether the profiles have all four sample types. If a snapshot of the series has
-// no cumulative counts, all profiles of the series have the two in-use types only.
-func (c *Converter) HasAlloc() bool { return c.hasAlloc }
+// Has reports whether the profiles have a sample type. If a snapshot of the series has no cumulative
+// counts, or does not count objects, no profile of the series has these types.
+func (c *Converter) Has(t SampleType) bool { return slices.Contains(c.types, t) }
 
 // Samples holds the samples of one profile: one per stack. Values are estimates of the process's
 // totals ([heapfile.Sample.Estimate]), in objects and bytes. A difference may have negative values.

@@ -71,18 +71,13 @@ func (e *encoder) text(s string) uint64 {
 }
 
 // sample adds a sample. locations holds encoded location IDs, labels encoded fields. The order of
-// the values is that of Converter.sampleTypes.
+// the values is that of Converter.types.
 func (e *encoder) sample(locations []byte, c heapfile.Counts, labels []byte) {
-	values := [...]int64{c.AllocObjects, c.AllocBytes, c.InuseObjects, c.InuseBytes}
-	from := 0
-	if !e.t.hasAlloc {
-		from = 2
-	}
 	m := appendBytes(e.scratch[:0], sampleLocation, locations)
 	var packed [4 * binary.MaxVarintLen64]byte
 	v := packed[:0]
-	for _, x := range values[from:] {
-		v = binary.AppendUvarint(v, uint64(x))
+	for _, t := range e.t.types {
+		v = binary.AppendUvarint(v, uint64(t.Of(c)))
 	}
 	m = appendBytes(m, sampleValue, v)
 	m = append(m, labels...)
@@ -127,7 +122,7 @@ func (c *Converter) comments(head *series.Head) []string {
 	if c.o.Tool != "" {
 		out = append(out, "by: "+c.o.Tool)
 	}
-	if !c.hasAlloc {
+	if !c.Has(AllocSpace) {
 		out = append(out, "no alloc_objects and alloc_space: the snapshots have no cumulative counts")
 	}
 	for _, w := range head.Warnings {

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/printable"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
@@ -24,16 +26,22 @@ const (
 	AllocObjects SampleType = "alloc_objects"
 )
 
+// goroutine is the only sample type of a goroutine profile.
+const goroutine SampleType = "goroutine"
+
 // SampleTypes lists all sample types, the default first.
 var SampleTypes = []SampleType{InuseSpace, InuseObjects, AllocSpace, AllocObjects}
 
 // NeedsAlloc reports whether the type requires cumulative counts.
 func (t SampleType) NeedsAlloc() bool { return t == AllocSpace || t == AllocObjects }
 
+// NeedsObjects reports whether the type requires numbers of objects.
+func (t SampleType) NeedsObjects() bool { return t == InuseObjects || t == AllocObjects }
+
 // Of returns the value of type t: bytes or a number of objects.
 func (t SampleType) Of(c heapfile.Counts) int64 {
 	switch t {
-	case InuseObjects:
+	case InuseObjects, goroutine:
 		return c.InuseObjects
 	case AllocSpace:
 		return c.AllocBytes
@@ -150,7 +158,7 @@ func (c *Converter) JSON(s *Samples) io.WriterTo {
 	s.prune(c.o.MaxSamples)
 	out := jsonProfile{
 		Schema: "heaplapse.convert/1", Snapshot: s.Head.Path, Period: s.Head.Period,
-		SampleTypes: c.sampleTypes(), Comments: append(c.comments(s.Head), s.notes...),
+		SampleTypes: c.types, Comments: append(c.comments(s.Head), s.notes...),
 		Locations: []jsonLocation{}, Samples: []jsonSample{},
 	}
 	if c.series.Clock.Source.IsTime() {
@@ -201,17 +209,23 @@ func (c *Converter) jsonLocation(id symbolize.LocationID) jsonLocation {
 	return out
 }
 
-// sampleTypes returns the sample types of the profiles, in pprof's order.
-func (c *Converter) sampleTypes() []SampleType {
-	if c.hasAlloc {
-		return []SampleType{AllocObjects, AllocSpace, InuseObjects, InuseSpace}
+// sampleTypes returns the sample types that all snapshots have, in pprof's order.
+func sampleTypes(heads []*series.Head) []SampleType {
+	types := []SampleType{AllocObjects, AllocSpace, InuseObjects, InuseSpace}
+	for _, h := range heads {
+		if h.Format == heapfile.FormatGoroutines {
+			return []SampleType{goroutine}
+		}
+		types = slices.DeleteFunc(types, func(t SampleType) bool {
+			return (t.NeedsAlloc() && !h.HasAlloc) || (t.NeedsObjects() && h.NoObjects)
+		})
 	}
-	return []SampleType{InuseObjects, InuseSpace}
+	return types
 }
 
 func (c *Converter) values(x heapfile.Counts) []int64 {
 	var out []int64
-	for _, t := range c.sampleTypes() {
+	for _, t := range c.types {
 		out = append(out, t.Of(x))
 	}
 	return out

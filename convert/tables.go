@@ -19,12 +19,12 @@ import (
 // functions, and the location IDs of each stack. It is encoded once. The bytes of a profile are
 // these, followed by those of its own samples.
 type tables struct {
-	encoded  []byte   // a profile without samples
-	strings  int      // number of entries in its string table
-	stacks   [][]byte // encoded location IDs, by StackID
-	folded   []byte   // encoded location ID of the sample that replaces folded ones
-	packer   packer
-	hasAlloc bool
+	encoded []byte   // a profile without samples
+	strings int      // number of entries in its string table
+	stacks  [][]byte // encoded location IDs, by StackID
+	folded  []byte   // encoded location ID of the sample that replaces folded ones
+	packer  packer
+	types   []SampleType
 }
 
 // newTables builds the tables of all locations and stacks of a series.
@@ -34,7 +34,7 @@ func newTables(c *Converter) (*tables, error) {
 	for id := range c.symbols.Locations {
 		locations[id] = b.location(symbolize.LocationID(id))
 	}
-	t := &tables{hasAlloc: c.hasAlloc}
+	t := &tables{types: c.types}
 	trimmer := newTrimmer(c)
 	for id := range c.series.Stacks.Len() {
 		var ids []byte
@@ -112,15 +112,15 @@ func newBuilder(c *Converter) *builder {
 		c: c,
 		p: &profile.Profile{
 			PeriodType:        &profile.ValueType{Type: "space", Unit: "bytes"},
-			DefaultSampleType: "inuse_space",
+			DefaultSampleType: string(c.types[len(c.types)-1]),
 		},
 		mappings:  map[mappingKey]*profile.Mapping{},
 		functions: map[functionKey]*profile.Function{},
 	}
 	units := map[SampleType]string{
-		AllocObjects: "count", AllocSpace: "bytes", InuseObjects: "count", InuseSpace: "bytes",
+		AllocObjects: "count", AllocSpace: "bytes", InuseObjects: "count", InuseSpace: "bytes", goroutine: "count",
 	}
-	for _, t := range c.sampleTypes() {
+	for _, t := range c.types {
 		b.p.SampleType = append(b.p.SampleType, &profile.ValueType{Type: string(t), Unit: units[t]})
 	}
 	b.mainMapping()

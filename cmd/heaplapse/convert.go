@@ -101,7 +101,7 @@ func (a *app) convert(ctx context.Context, f *convertFlags, paths []string) erro
 		err = a.pipeline().Export(ctx, paths, o)
 	}
 	switch {
-	case errors.Is(err, pipeline.ErrNoCumulativeCounts):
+	case errors.Is(err, pipeline.ErrNoCumulativeCounts), errors.Is(err, pipeline.ErrNoObjects):
 		return fmt.Errorf("--sample %s: %w", f.sample, err)
 	case errors.Is(err, pipeline.ErrOneSnapshot):
 		return fmt.Errorf("--delta %w", err)

@@ -54,6 +54,7 @@ func TestGoroutineLeak(t *testing.T) {
 	out, _, _ = invoke(t, "diff", filepath.Join(dir, "heap.0001.pb.gz"), filepath.Join(dir, "heap.0024.pb.gz"))
 	require.Contains(t, out, "in 25 goroutines")
 	require.Contains(t, out, "+232 goroutines")
+	require.Equal(t, []string{"goroutine"}, convertedTypes(t, dir))
 	out, _, code = invoke(t, "growth", "--fail-on", "leak", "--min-bytes", "1MiB", dir)
 	require.Equal(t, exitOK, code, out)
 }
@@ -73,6 +74,29 @@ func TestProfilesWithoutObjects(t *testing.T) {
 	require.Regexp(t, `9\.00 MiB +- +- +2 `, out)
 	out, _, _ = invoke(t, "diff", filepath.Join(dir, "heap.0001.pb.gz"), filepath.Join(dir, "heap.0024.pb.gz"))
 	require.NotContains(t, strings.Replace(out, "Δ OBJECTS", "", 1), "object")
+	require.Equal(t, []string{"inuse_space"}, convertedTypes(t, dir))
+	for _, args := range [][]string{{"top", dir}, {"convert", "--format", "folded", dir, "-o", t.TempDir()}} {
+		_, stderr, code = invoke(t, append(args, "--sample", "inuse_objects")...)
+		require.Equal(t, exitFailure, code)
+		require.Regexp(t, "--sample inuse_objects: .*not count objects", stderr)
+	}
+}
+
+// convertedTypes returns the sample types of the profiles that convert writes.
+func convertedTypes(t *testing.T, dir string) (types []string) {
+	t.Helper()
+	out := t.TempDir()
+	_, stderr, code := invoke(t, "convert", dir, "-o", out)
+	require.Equal(t, exitOK, code, stderr)
+	data, err := os.ReadFile(filepath.Join(out, "heap.0024.pb.gz"))
+	require.NoError(t, err)
+	p, err := profile.ParseData(data)
+	require.NoError(t, err)
+	for _, st := range p.SampleType {
+		types = append(types, st.Type)
+	}
+	require.Equal(t, types[len(types)-1], p.DefaultSampleType)
+	return types
 }
 
 // TestVirtualAddresses: jemalloc_pprof writes ELF virtual addresses, and mappings that contain all

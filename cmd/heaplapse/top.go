@@ -74,8 +74,11 @@ func (a *app) top(ctx context.Context, f *topFlags, paths []string) error {
 	if last := len(in.Heads) - 1; f.snapshot == 0 && index != last {
 		a.warn(fmt.Sprintf("%s was taken when the program had freed its memory to exit: this is the snapshot before it; --snapshot %d selects it", in.Heads[last].Path, last+1))
 	}
-	if sample.NeedsAlloc() && !in.Heads[index].HasAlloc {
-		return fmt.Errorf("--sample %s: %s has no cumulative counts", sample, in.Heads[index].Path)
+	switch head := in.Heads[index]; {
+	case sample.NeedsAlloc() && !head.HasAlloc:
+		return fmt.Errorf("--sample %s: %s has no cumulative counts", sample, head.Path)
+	case sample.NeedsObjects() && head.NoObjects:
+		return fmt.Errorf("--sample %s: %s does not count objects", sample, head.Path)
 	}
 	if err := p.Name(ctx, in, source); err != nil {
 		return err

@@ -136,9 +136,9 @@ func (s *Series) warnRepeated() {
 	if n := s.Repeated(); n > 0 {
 		s.warnf(
 			heapfile.WarnRepeated,
-			"%d of %d profiles repeat the one before and are left out: Go updates them when it has collected garbage; "+
-				"request them with ?gc=1",
-			n, n+len(s.Heads),
+			"%d of %d profiles repeat the one before and are left out: Go updates them when it has collected garbage, "+
+				"here some %d times; request them with ?gc=1",
+			n, n+len(s.Heads), len(s.Heads),
 		)
 	}
 }

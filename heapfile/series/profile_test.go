@@ -89,7 +89,7 @@ func TestRepeatedProfiles(t *testing.T) {
 	require.Equal(t, []string{"p.0001.pb", "p.0005.pb", "p.0006.pb"}, names(s))
 	require.Equal(t, 3, s.Repeated())
 	require.Len(t, s.Warnings, 1)
-	require.Equal(t, "3 of 6 profiles repeat the one before and are left out: Go updates them when it has collected garbage; request them with ?gc=1", s.Warnings[0].Error())
+	require.Equal(t, "3 of 6 profiles repeat the one before and are left out: Go updates them when it has collected garbage, here some 3 times; request them with ?gc=1", s.Warnings[0].Error())
 	for snap, err := range s.All(2) {
 		require.NoError(t, err)
 		require.Equal(t, s.Heads[snap.Index].Path, snap.Path)

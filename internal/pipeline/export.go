@@ -34,6 +34,7 @@ type Export struct {
 
 // Errors of options that do not fit the snapshots.
 var (
+	ErrNoObjects          = errors.New("the snapshots do not count objects")        // as Sample needs
 	ErrNoCumulativeCounts = errors.New("the snapshots have no cumulative counts")   // as Sample needs
 	ErrOneSnapshot        = errors.New("needs two snapshots or more; there is one") // Delta
 	ErrOneFile            = errors.New("do not fit in one file: name a directory")  // Out
@@ -79,10 +80,15 @@ func (p *Pipeline) converter(ctx context.Context, in *Input, o *Export) (*conver
 	options := o.Options
 	options.Filter = in.Filter
 	c, err := convert.New(in.Series, in.Symbols, options)
-	if err == nil && o.Sample.NeedsAlloc() && !c.HasAlloc() {
+	switch {
+	case err != nil:
+		return nil, err
+	case o.Sample.NeedsAlloc() && !c.Has(convert.AllocSpace):
 		return nil, ErrNoCumulativeCounts
+	case o.Sample.NeedsObjects() && in.Series.Heads[0].NoObjects:
+		return nil, ErrNoObjects
 	}
-	return c, err
+	return c, nil
 }
 
 // writeAll converts the snapshots one by one. Results are compressed and written while the next
