@@ -1,7 +1,6 @@
 package heapfile
 
 import (
-	"cmp"
 	"io"
 	"io/fs"
 	"time"
@@ -88,10 +87,10 @@ type Summary struct {
 	Format Format
 	// Total is the raw total in the header, or the sum of a pprof profile; zero if the header has none.
 	Total Counts
-	// Program is the build ID of the program, or its path, and Recorded the time of the snapshot. They
-	// are known only of pprof profiles.
-	Program  string
-	Recorded time.Time
+	// Program and BuildID are those of the program, and Recorded is the time of the snapshot. They are
+	// known only of pprof profiles.
+	Program, BuildID string
+	Recorded         time.Time
 }
 
 // ReadSummary returns the summary of a file. name is the name of the file in messages. check, if not
@@ -107,7 +106,11 @@ func ReadSummary(fsys fs.FS, path, name string, check func() error) (Summary, er
 		if err != nil {
 			return Summary{}, err
 		}
-		return Summary{s.Format, s.Completeness.Estimate, s.program(), s.Recorded}, nil
+		out := Summary{Format: s.Format, Total: s.Completeness.Estimate, Recorded: s.Recorded}
+		if len(s.Mappings) > 0 { // profiles list the program first
+			out.Program, out.BuildID = s.Mappings[0].Path, s.Mappings[0].BuildID
+		}
+		return out, nil
 	}
 	defer src.Close()
 	var d Decoder
@@ -120,12 +123,4 @@ func ReadSummary(fsys fs.FS, path, name string, check func() error) (Summary, er
 		d.rows.row(&d, line) // jemalloc's total is on the line after the header
 	}
 	return Summary{Format: d.snap.Format, Total: d.snap.Total}, nil
-}
-
-// program returns the build ID of the first mapped file, or its path. Profiles list the program first.
-func (s *Snapshot) program() string {
-	if len(s.Mappings) == 0 {
-		return ""
-	}
-	return cmp.Or(s.Mappings[0].BuildID, s.Mappings[0].Path)
 }

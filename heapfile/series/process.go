@@ -34,7 +34,7 @@ type Process struct {
 	// processes.
 	Goroutines bool
 
-	program string // build ID or path of the program, if the names of the files do not tell processes apart
+	program string // name of the program, if the names of the files do not tell processes apart
 	parent  int    // 0 if it is unknown
 	files   []sourceFile
 }
@@ -77,14 +77,23 @@ func (p Process) String() string {
 	if p.PID != 0 {
 		return fmt.Sprint(p.PID)
 	}
-	name := cmp.Or(p.Prefix, path.Base(p.program))
-	if name == "." {
-		name = "files without numbers"
+	return cmp.Or(p.Prefix, p.program, "files without numbers")
+}
+
+// programOf returns the name of the process that wrote a file, and what distinguishes it from others.
+// Both are "" if the file does not say.
+func programOf(s *heapfile.Summary) (name, id string) {
+	if s == nil {
+		return "", ""
 	}
-	if p.Prefix == "" && p.Goroutines {
-		name += " (goroutines)"
+	if s.Program != "" {
+		name = path.Base(s.Program)
 	}
-	return name
+	id = cmp.Or(s.BuildID, s.Program)
+	if s.Format == heapfile.FormatGoroutines {
+		name, id = strings.TrimSpace(name+" goroutines"), "goroutines of "+id
+	}
+	return name, id
 }
 
 // processes groups files by process and sorts each group by number. Files without a number are sorted
@@ -108,8 +117,11 @@ func (d *discovery) processes(known manifests, check func() error) []Process {
 			p := Process{PID: f.name.PID}
 			if f.name.Seq >= 0 {
 				p.Prefix = f.name.Prefix
-			} else if f.summary != nil {
-				p.program = f.summary.Program
+			} else {
+				p.program, _ = programOf(f.summary)
+				if p.program != "" && slices.ContainsFunc(out, func(q Process) bool { return q.program == p.program }) {
+					p.program += " " + f.summary.BuildID // another build
+				}
 			}
 			out = append(out, p)
 		}
@@ -128,12 +140,9 @@ func processKey(f sourceFile) string {
 		return fmt.Sprintf("%s\x00%d", n.Prefix, n.PID)
 	case n.PID != 0:
 		return fmt.Sprintf("\x00%d", n.PID)
-	case f.summary != nil && f.summary.Program != "":
-		return fmt.Sprintf("\x00%v\x00%s", f.summary.Format == heapfile.FormatGoroutines, f.summary.Program)
-	case f.summary != nil && f.summary.Format == heapfile.FormatGoroutines:
-		return "\x00goroutines"
 	}
-	return ""
+	_, id := programOf(f.summary)
+	return id
 }
 
 // summarize reads the summaries of the files whose names do not say which process wrote them. A file

@@ -57,7 +57,7 @@ func TestProfilesWithoutNumbers(t *testing.T) {
 	require.Len(t, s.Problems, 1)
 	require.Equal(t, filepath.Join(dir, "cpu.prof"), s.Problems[0].Path)
 	require.Len(t, s.Others, 2)
-	for want, files := range map[string][]string{s.Process.String(): names(s), "id of client": {"d.prof"}, "id of goroutines (goroutines)": {"e.pprof"}} {
+	for want, files := range map[string][]string{s.Process.String(): names(s), "client": {"d.prof"}, "goroutines goroutines": {"e.pprof"}} {
 		require.Equal(t, files, names(open(t, series.Options{Process: want}, dir)), "%s", want)
 	}
 }
