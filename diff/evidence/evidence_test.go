@@ -163,7 +163,8 @@ func TestFrames(t *testing.T) {
 // TestChecks: a program may check for leaks several times, and a log may have several processes and
 // other output.
 func TestChecks(t *testing.T) {
-	const leak = "Direct leak of %d byte(s) in 1 object(s) allocated from:\n    #0 0x1 in f a.c:1\n\n"
+	const leak = "Direct leak of %d byte(s) in 1 object(s) allocated from:\n    #0 0x1 in f a.c:1\n\n" +
+		"SUMMARY: AddressSanitizer: 1 byte(s) leaked in 1 allocation(s).\n"
 	text := "starting\n\x1b[1m==7==ERROR: LeakSanitizer: detected memory leaks\x1b[0m\n\n" + fmt.Sprintf(leak, 10) +
 		"working\n==7==ERROR: LeakSanitizer: detected memory leaks\n\n" + fmt.Sprintf(leak, 30) +
 		"==8==ERROR: LeakSanitizer: detected memory leaks\n\n" + strings.TrimSpace(fmt.Sprintf(leak, 500))
@@ -171,7 +172,7 @@ func TestChecks(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, r.Records, 2)
 	require.Equal(t, int64(530), LossOf([]*Record{&r.Records[0], &r.Records[1]}).Bytes())
-	require.Equal(t, 10, r.Records[0].Line)
+	require.Equal(t, 11, r.Records[0].Line)
 
 	for _, text := range []string{"", "\n", "all is well\n", "==7==ERROR: AddressSanitizer: heap-use-after-free\n    #0 0x1 in f\n"} {
 		r, err := Parse(strings.NewReader(text), "log")
@@ -209,6 +210,7 @@ func TestErrors(t *testing.T) {
 		"<valgrindoutput><a " + strings.Repeat(`b="" `, 1<<18):                         `longer than 1 MiB`,
 		"<valgrindoutput>" + strings.Repeat("x<!-- -->", 1<<20+1):                      `longer than 1 MiB`,
 		"\x7fELF\x00": `log: a binary file, not a report of leaks`,
+		"==1==ERROR: LeakSanitizer: detected memory leaks\n\nDirect leak of 1 byte(s) in 1 object(s) allocated from:\n": `log:4: the file ends in the middle of a report`,
 		"==1== Memcheck, a memory error detector\n":                                                    `log:1: memcheck's report as text: name a file that valgrind --xml=yes`,
 		"\nDirect leak of 99999999999999999999 byte(s) in 1 object(s) allocated from:":                 `log:2: not the size of a leak`,
 		"\nDirect leak of 999999999999999999 byte(s) in 1 object(s) allocated from:":                   `log:2: not the size of a leak`,

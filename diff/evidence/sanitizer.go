@@ -22,6 +22,8 @@ const maxLine = 1 << 20
 //	    #1 0x55f68fefed3f in Client::fetch(long) /src/service.cc:29:15
 //	    #2 0x55f68fefed40 in serve (/opt/bin/service+0x4d40) (BuildId: a02d2355c3145e47)
 //	    #3 0x55f68fefed41  (/opt/bin/service+0x4d41)
+//
+//	SUMMARY: AddressSanitizer: 491520 byte(s) leaked in 30 allocation(s).
 var (
 	reportLine = regexp.MustCompile(`^==([0-9]+)==\s*ERROR: LeakSanitizer: detected memory leaks`)
 	leakLine   = regexp.MustCompile(`^(Direct|Indirect) leak of ([0-9]+) byte\(s\) in ([0-9]+) object\(s\) allocated from:`)
@@ -30,6 +32,7 @@ var (
 	moduleOf   = regexp.MustCompile(`^(.*?) ?\((/?[^()]*)\+0x([0-9a-fA-F]+)\)$`)
 	placeOf    = regexp.MustCompile(`^(.*?) (/[^ ].*|[^ ]+)$`)
 	lineOf     = regexp.MustCompile(`^(.+?):([0-9]+)(?::[0-9]+)?$`)
+	lastLine   = regexp.MustCompile(`^SUMMARY: \w+Sanitizer: [0-9]+ byte\(s\) leaked in`)
 	colors     = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 	memcheckLine = regexp.MustCompile(`^==[0-9]+== Memcheck, a memory error detector`)
@@ -40,6 +43,7 @@ type textReader struct {
 	*builder
 	process string // of the report
 	record  *Record
+	open    int // reports whose end was not read yet
 }
 
 func (b *builder) text(in *bufio.Reader) error {
@@ -47,7 +51,7 @@ func (b *builder) text(in *bufio.Reader) error {
 	for number := 1; ; number++ {
 		line, err := readLine(in)
 		if errors.Is(err, io.EOF) {
-			return r.flush()
+			return r.end(number)
 		}
 		if err == nil {
 			err = r.line(line, number)
@@ -56,6 +60,14 @@ func (b *builder) text(in *bufio.Reader) error {
 			return err
 		}
 	}
+}
+
+// end checks that all reports are complete.
+func (r *textReader) end(line int) error {
+	if r.open > 0 {
+		return r.fail(line, "the file ends in the middle of a report, before its SUMMARY: was the program killed?")
+	}
+	return r.flush()
 }
 
 // readLine returns the next line, or its first maxLine bytes. It is valid until the next call.
@@ -89,6 +101,9 @@ func (r *textReader) line(line string, number int) error {
 	if m := leakLine.FindStringSubmatch(line); m != nil {
 		return r.begin(m, number)
 	}
+	if lastLine.MatchString(line) {
+		r.open--
+	}
 	return nil
 }
 
@@ -96,6 +111,7 @@ func (r *textReader) line(line string, number int) error {
 func (r *textReader) mark(line string, number int) error {
 	if m := reportLine.FindStringSubmatch(line); m != nil {
 		r.process, r.report.Tool = m[1], LeakSanitizer
+		r.open++
 	}
 	if memcheckLine.MatchString(line) {
 		return r.fail(number, "memcheck's report as text: "+remedy)
