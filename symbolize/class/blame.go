@@ -1,6 +1,7 @@
 package class
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -53,19 +54,28 @@ func (b *Blamer) Classes(id symbolize.LocationID) []Class {
 	return out
 }
 
-// class returns the class of a frame. Many locations are in one function. The rules match names without
-// parameters, which may be shown.
+// class returns the class of a frame. Many locations are in one function.
 func (b *Blamer) class(f Frame) Class {
 	c, ok := b.frames[f]
 	if !ok {
-		simple := f
-		if strings.Contains(f.Function, "(") {
-			simple.Function = symbolize.SimpleName(f.Function)
-		}
-		c = b.rules.Class(simple)
+		named := f
+		named.Function = ruleName(f.Function, f.Module)
+		c = b.rules.Class(named)
 		b.frames[f] = c
 	}
 	return c
+}
+
+// ruleName returns the name of a function for the rules: without parameters, which may be shown, and ""
+// for libfoo.so@0x1234, which stands for an address without a name in recordings of heaptrack and massif.
+func ruleName(function, module string) string {
+	switch {
+	case strings.HasPrefix(function, path.Base(module)+"@0x"):
+		return ""
+	case strings.Contains(function, "("):
+		return symbolize.SimpleName(function)
+	}
+	return function
 }
 
 // unnamed returns the class of a location without a name. Generated code without a perf map is a

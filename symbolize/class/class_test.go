@@ -27,7 +27,6 @@ func TestClasses(t *testing.T) {
 			"__rustc::__rust_alloc", "<alloc::raw_vec::RawVec<u8>>::grow_one", "<tikv_jemallocator::Jemalloc as core::alloc::global::GlobalAlloc>::alloc",
 		},
 		Runtime: {
-			"libstdc++.so.6@0x7fdf440d44a2",
 			"_start", "__libc_start_main", "__libc_start_call_main", "start_thread", "clone3", "_dl_init",
 			"std::vector<int, std::allocator<int> >::_M_realloc_insert<int const&>", "std::__cxx11::basic_string<char>::_M_create",
 			"void std::__introsort_loop<int*, long>", "core::ops::function::FnOnce::call_once", "hashbrown::raw::RawTable<T,A>::reserve_rehash",
@@ -60,6 +59,19 @@ func TestClasses(t *testing.T) {
 }
 
 // TestClassesByFile: line tables have the names of functions without their namespaces.
+// TestRuleNames: rules match names without parameters, and the name that a recording of another tool has
+// for an address is no name.
+func TestRuleNames(t *testing.T) {
+	for name, want := range map[[2]string]string{
+		{"operator new(unsigned long)", "/lib/libstdc++.so.6"}:     "operator new",
+		{"libstdc++.so.6@0x7fdf440d44a2", "/lib/libstdc++.so.6"}:   "",
+		{"libstdc++.so.6@0x7fdf440d44a2", "/lib/libstdc++.so.6.0"}: "libstdc++.so.6@0x7fdf440d44a2",
+		{"f", ""}: "f",
+	} {
+		require.Equal(t, want, ruleName(name[0], name[1]), name)
+	}
+}
+
 func TestClassesByFile(t *testing.T) {
 	rules := DefaultRules()
 	for frame, want := range map[[2]string]Class{
