@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -73,7 +74,10 @@ func checkRedirect(to *http.Request, via []*http.Request) error {
 	return refuse("the service redirects to %s: name that URL, if the profile is there", display(to.URL))
 }
 
-var errTimeout = errors.New("no whole answer")
+var (
+	errTimeout   = errors.New("no whole answer")
+	errEndsEarly = errors.New("the answer ends early")
+)
 
 // answer is the body of a response.
 type answer struct {
@@ -162,7 +166,7 @@ func (c *client) failed(ctx context.Context, err error) error {
 		return refuse("the certificate of the service is not valid: %w; %s names one to trust, %s trusts every one",
 			certificate.Err, c.Flags.Of(option.CACert), c.Flags.Of(option.Insecure))
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
-		return errors.New("the connection ended within the answer")
+		return errEndsEarly
 	case errors.As(err, &dial) && dial.Op == "proxyconnect":
 		return fmt.Errorf("the proxy: %w", dial.Err)
 	case errors.As(err, &call):
@@ -174,7 +178,7 @@ func (c *client) failed(ctx context.Context, err error) error {
 // statusError describes a response that is no success.
 func (c *client) statusError(resp *http.Response, u *url.URL) error {
 	status := strings.TrimSpace(fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode)))
-	if said := c.firstLine(resp); said != "" && !strings.HasSuffix(status, said) && said != "404 page not found" {
+	if said := c.firstLine(resp, u); said != "" && !strings.HasSuffix(status, said) && said != "404 page not found" {
 		status += fmt.Sprintf(", %q", said)
 	}
 	switch code := resp.StatusCode; {
@@ -199,7 +203,7 @@ const maxSaid = 200
 
 // firstLine returns the first line of a response that is plain text, which may be the reason for its
 // status. It returns "" if the line contains what the user keeps secret.
-func (c *client) firstLine(resp *http.Response) string {
+func (c *client) firstLine(resp *http.Response, u *url.URL) string {
 	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/plain") {
 		return ""
 	}
@@ -211,7 +215,7 @@ func (c *client) firstLine(resp *http.Response) string {
 		}
 		return r
 	}, string(line)))
-	for _, secret := range c.secrets(resp.Request.URL) {
+	for _, secret := range slices.Concat(c.secrets(u), c.secrets(resp.Request.URL)) {
 		if strings.Contains(text, secret) {
 			return ""
 		}
@@ -229,15 +233,10 @@ func (c *client) secrets(u *url.URL) (out []string) {
 	for _, values := range u.Query() {
 		out = append(out, values...)
 	}
-	if password, ok := u.User.Password(); ok {
-		out = append(out, password)
+	if u.User != nil {
+		password, _ := u.User.Password()
+		out = append(out, u.User.Username(), password)
 	}
 	const short = 3 // gc=1 is no secret
-	kept := out[:0]
-	for _, s := range out {
-		if len(s) > short {
-			kept = append(kept, s)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(out, func(s string) bool { return len(s) <= short })
 }

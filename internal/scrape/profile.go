@@ -51,8 +51,8 @@ func (c *client) fetch(ctx context.Context, p *profile) (*fetched, error) {
 		return nil, err
 	case len(head) == 0:
 		return nil, errors.New("an empty answer")
-	case a.html || isHTML(head):
-		return nil, refuse("the answer is an HTML page instead of a profile: is this the URL of the profile itself, and is no login needed?")
+	case isHTML(head):
+		return nil, errHTML
 	}
 	f := &fetched{at: a.began, compressed: compression(head)}
 	if f.Spool, err = spool.New(); err != nil {
@@ -61,12 +61,17 @@ func (c *client) fetch(ctx context.Context, p *profile) (*fetched, error) {
 	if err = f.Add(entry, a.began, in); err == nil {
 		err = c.read(f, p)
 	}
-	if err != nil {
-		f.Close()
-		return nil, err
+	if err == nil {
+		return f, nil
 	}
-	return f, nil
+	f.Close()
+	if a.html && errors.As(err, new(*heapfile.FormatError)) { // frameworks send any text with this type
+		err = errHTML
+	}
+	return nil, err
 }
+
+var errHTML = refuse("the answer is an HTML page instead of a profile: is this the URL of the profile itself, and is no login needed?")
 
 // read reads a profile as the other commands will.
 func (c *client) read(f *fetched, p *profile) error {
@@ -74,6 +79,9 @@ func (c *client) read(f *fetched, p *profile) error {
 	s, err := d.ReadFile(f, entry, "the answer")
 	if err != nil {
 		return &refusal{error: err}
+	}
+	if s.Completeness.Unfinished { // HTTP/1.0 does not tell a text that is cut
+		return errEndsEarly
 	}
 	f.head = s.Head
 	if kind := kindOf(&s.Head); p.kind != "" && kind != p.kind {
