@@ -30,16 +30,9 @@ func (s *Series) warnf(kind heapfile.WarningKind, format string, args ...any) {
 	s.Warnings = append(s.Warnings, heapfile.Warning{Kind: kind, Count: 1, Msg: fmt.Sprintf(format, args...)})
 }
 
-// warnOthers warns of processes that are not read. why is the reason why this process is; it may be
-// empty.
+// warnOthers warns of processes that are not read. why is the reason why this process is.
 func (s *Series) warnOthers(why string) {
-	if len(s.Others) == 0 {
-		return
-	}
-	if why != "" {
-		why = " (" + why + ")"
-	}
-	s.warnf(heapfile.WarnManyProcesses, "several processes wrote snapshots; reading %s with %d snapshots%s; ignored: %s",
+	s.warnf(heapfile.WarnManyProcesses, "several processes wrote snapshots; reading %s with %d snapshots (%s); ignored: %s",
 		s.Process.Title(), s.Process.Files, why, joinProcesses(s.Others))
 }
 

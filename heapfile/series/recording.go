@@ -145,20 +145,21 @@ func (r *Recording) Open(process int, o Options) (*Series, error) {
 }
 
 // OpenOne reads the snapshots of the process that the options choose. The series has the problems
-// and warnings of the recording, and a warning of the processes that are ignored. The error is not
-// nil only if nothing could be used.
+// and warnings of the recording and, unless the options choose a process, a warning of those that are
+// ignored. The error is not nil only if nothing could be used.
 func (r *Recording) OpenOne(o Options) (*Series, error) {
-	chosen, why := r.Main, r.mainFor
+	chosen := r.Main
 	if o.Process != "" {
 		var err error
 		if chosen, err = r.Choose(o.Process); err != nil {
 			return nil, err
 		}
-		why = ""
 	}
 	s := r.series(chosen, o)
 	s.Problems, s.Warnings = slices.Clone(r.Problems), slices.Clone(r.Warnings)
-	s.warnOthers(why)
+	if o.Process == "" && len(s.Others) > 0 {
+		s.warnOthers(r.mainFor)
+	}
 	return s.read(r, o)
 }
 

@@ -242,7 +242,7 @@ func (c *collector) isRecorded(p *process) bool {
 		return parent.recorded && parent.last().isWrapper()
 	}
 	exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", p.parent))
-	if err == nil && p.parent != c.root && p.parent > 1 {
+	if err == nil && p.parent > 1 {
 		info, _ := proc.Read(p.parent)
 		return program.IsWrapper(exe) && c.isRecorded(&process{pid: p.parent, parent: info.Parent})
 	}
@@ -414,13 +414,23 @@ func (c *collector) checkProcesses() {
 			c.checkWrite(c.out.End(manifest.End{PID: pid, Time: time.Now().UTC()}))
 			continue
 		}
-		if !c.plan.FollowChildren && p.recorded && len(p.images) > 0 && !p.last().isWrapper() {
-			for _, child := range proc.Children(pid) {
-				c.unrecorded[child] = true
-			}
-		}
+		c.noteChildren(pid)
 	}
+	c.noteChildren(c.root) // it may have written no snapshot yet
 	c.checkAccess()
+}
+
+// noteChildren counts the children of a process that are not recorded.
+func (c *collector) noteChildren(pid int) {
+	if p := c.procs[pid]; c.plan.FollowChildren || p != nil && !p.recorded {
+		return
+	}
+	if info, ok := proc.Read(pid); !ok || info.Exe == "" || program.IsWrapper(info.Exe) {
+		return
+	}
+	for _, child := range proc.Children(pid) {
+		c.unrecorded[child] = true
+	}
 }
 
 // checkAccess finds processes that are recorded, but cannot write to the directory: they run as another

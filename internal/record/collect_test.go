@@ -5,6 +5,7 @@ package record
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -12,8 +13,45 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/record/proc"
 	"github.com/heaplapse/heaplapse/internal/record/written"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
+
+// TestChildrenAreCounted also while the program has written no snapshot, which under jemalloc takes it
+// until its end. The child of a shell is the program itself.
+func TestChildrenAreCounted(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		follow bool
+		args   []string
+		want   int
+	}{
+		{"perl", false, []string{"-e", "fork; sleep 1000"}, 1},
+		{"perl", true, []string{"-e", "fork; sleep 1000"}, 0},
+		{"sh", false, []string{"-c", "sleep 1000 & wait"}, 0},
+	} {
+		cmd := exec.Command(testutil.Need(t, c.name), c.args...)
+		require.NoError(t, cmd.Start())
+		var children []int
+		for len(children) == 0 {
+			time.Sleep(5 * time.Millisecond)
+			children = proc.Children(cmd.Process.Pid)
+		}
+		p := &Plan{prefix: filepath.Join(t.TempDir(), "p")}
+		p.FollowChildren = c.follow
+		collector := newCollector(p, nil)
+		collector.root = cmd.Process.Pid
+		collector.checkProcesses()
+		require.Len(t, collector.unrecorded, c.want, "%v", c)
+		for _, pid := range append(children, cmd.Process.Pid) {
+			process, err := os.FindProcess(pid)
+			require.NoError(t, err)
+			require.NoError(t, process.Kill())
+		}
+		_ = cmd.Wait() // it was killed
+	}
+}
 
 // TestKeepBytes: a recording stays below the limit. The process whose snapshots take most space is
 // thinned, evenly; the first and the last snapshot of each stay, and at least 12.
