@@ -54,7 +54,7 @@ func (p *Pipeline) Judge(ctx context.Context, paths []string, o *Judgement) (*gr
 	}
 	for i := range report.Processes {
 		q := &report.Processes[i]
-		q.Shown = q.Prefix == report.Series.Process.Prefix && q.PID == report.Series.Process.PID
+		q.Shown = q.Prefix == report.Series.Process.Prefix && q.String() == report.Series.Process.String()
 	}
 	report.Input = r
 	if losses != nil {
