@@ -193,7 +193,7 @@ def profiles():
     snapshot("profile-cut-gzip.pb.gz", packed(profile(samples=tuple((1, i) for i in range(5000))))[:-40])
     snapshot("profile-strings.pb.gz", packed(profile(more=message((6, b"")) * (8 << 20))))
     snapshot("profile-samples.pb.gz", packed(profile(more=message((2, message((1, 1), (2, 1), (2, 1)))) * (1 << 20))))
-    ids = b"".join(message((4, message((1, i), (3, i)))) for i in range(2, 300_000))
+    ids = b"".join(message((4, message((1, i), (3, i)))) for i in range(2, 10_000))
     snapshot("profile-locations.pb.gz", packed(profile(more=ids)))
 
 
