@@ -12,6 +12,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
 	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/summary"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
@@ -135,28 +136,28 @@ func (a *app) baselineSave(ctx context.Context, f *saveFlags, dir string, paths 
 			return err
 		}
 	}
-	return a.printLines(path)
+	return output.Lines(a.out, path)
 }
 
 func (a *app) baselineListCommand() *cobra.Command {
-	var f outputFlags
+	var f output.Flags
 	cmd := &cobra.Command{
 		Use:   "list DIR",
 		Short: "list the runs of a baseline set, the oldest first",
 		Long:  `Lists the runs of a baseline set, the oldest first, with their size, workload and labels.`,
 		Args:  usageArgs(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := f.check(); err != nil {
+			if err := f.Check(); err != nil {
 				return err
 			}
 			set, err := a.openBaselines(args[0])
 			if err != nil {
 				return err
 			}
-			return a.render(&f, &listing.Baselines{Set: set})
+			return f.Render(a.out, &listing.Baselines{Set: set})
 		},
 	}
-	f.add(cmd, "text", "json")
+	f.Add(cmd, "text", "json")
 	return cmd
 }
 
@@ -206,7 +207,7 @@ func (a *app) baselinePrune(dir string, keep int, dryRun bool) error {
 	if !dryRun {
 		removed, err = set.Prune(old)
 	}
-	return errors.Join(a.printLines(removed...), err)
+	return errors.Join(output.Lines(a.out, removed...), err)
 }
 
 func (a *app) baselinePinCommand() *cobra.Command {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/units"
 	"github.com/heaplapse/heaplapse/symbolize/bundle"
@@ -69,7 +70,7 @@ func (a *app) bundle(ctx context.Context, f *bundleFlags, paths []string) error 
 	if err := a.writeBundle(ctx, contents, out); err != nil {
 		return err
 	}
-	return a.printLines(out)
+	return output.Lines(a.out, out)
 }
 
 // collect returns the contents of the bundle of some paths.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 )
@@ -91,7 +92,7 @@ func (a *app) convert(ctx context.Context, f *convertFlags, paths []string) erro
 		return err
 	}
 	o := &pipeline.Export{
-		Source: *source, Out: f.out, Stdout: a.out, Written: func(path string) error { return a.printLines(path) },
+		Source: *source, Out: f.out, Stdout: a.out, Written: func(path string) error { return output.Lines(a.out, path) },
 		Format: f.format, Sample: convert.SampleType(f.sample), Merge: f.merge, Delta: f.delta,
 		Options: convert.Options{Tool: tool(), KeepAllocatorFrames: f.keepAllocator, MaxSamples: f.maxSamples},
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
 	"github.com/heaplapse/heaplapse/diff/compare"
 	diffreport "github.com/heaplapse/heaplapse/internal/report/diff"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
@@ -20,7 +21,7 @@ type diffFlags struct {
 	flagset.Stacks
 	flagset.Grouping
 	flagset.Base
-	outputFlags
+	output.Flags
 	limit   int
 	persist bool
 }
@@ -49,7 +50,7 @@ What a truncated snapshot hides is shown as a bound.
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.IntVar(&f.limit, "top", 20, "list `N` sites")
 	})
-	f.outputFlags.add(cmd, "text", "json")
+	f.Flags.Add(cmd, "text", "json")
 	f.Base.Add(cmd, "BASE")
 	return cmd
 }
@@ -72,14 +73,14 @@ func (a *app) diff(ctx context.Context, f *diffFlags, paths []string) error {
 		if err != nil {
 			return fmt.Errorf("--persist: %w", err)
 		}
-		return a.render(&f.outputFlags, &diffreport.Persist{Persistence: p, Options: view})
+		return f.Render(a.out, &diffreport.Persist{Persistence: p, Options: view})
 	}
 	base := f.Base.Of(*source)
 	c, err := a.pipeline().Compare(ctx, paths[0], paths[1], &base, source, o)
 	if err != nil {
 		return err
 	}
-	return a.render(&f.outputFlags, &diffreport.Report{Comparison: c, Options: view})
+	return f.Render(a.out, &diffreport.Report{Comparison: c, Options: view})
 }
 
 // check returns an error for flags and arguments that do not go together.
@@ -90,7 +91,7 @@ func (f *diffFlags) check(paths []string) error {
 	if f.persist != (len(paths) == 3) {
 		return errors.New("diff takes two snapshots, or three with --persist")
 	}
-	return f.outputFlags.check()
+	return f.Flags.Check()
 }
 
 func (f *diffFlags) compareOptions() (compare.Options, error) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
 	gatereport "github.com/heaplapse/heaplapse/internal/report/gate"
@@ -109,7 +110,7 @@ func (f *gateOutputFlags) write(a *app, report *gatereport.Report) error {
 		if path == "" {
 			continue
 		}
-		if err := a.put(path, func(w io.Writer) error { return o.write(report, w) }); err != nil {
+		if err := output.Put(a.out, path, func(w io.Writer) error { return o.write(report, w) }); err != nil {
 			errs = append(errs, fmt.Errorf("--%s: %w", o.name, err))
 		}
 	}

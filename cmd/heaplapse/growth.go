@@ -12,6 +12,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/suppress"
 	"github.com/heaplapse/heaplapse/diff/trend"
@@ -41,7 +42,7 @@ type judgeFlags struct {
 
 type growthFlags struct {
 	judgeFlags
-	outputFlags
+	output.Flags
 }
 
 func (a *app) growthCommand() *cobra.Command {
@@ -63,7 +64,7 @@ are judged, and the sites are those of the worst.`,
 		flags.BoolVar(&f.all, "all", false, "list stable sites, too")
 		flags.StringVar(&f.explain, "explain", "", "print the numbers that the verdict on `SITE` is based on: its rank in the table, a part of its function, file:line or module, or a regular expression")
 	})
-	f.outputFlags.add(cmd, "text", "json", "md")
+	f.Flags.Add(cmd, "text", "json", "md")
 	return cmd
 }
 
@@ -104,7 +105,7 @@ func (f *judgeFlags) addFailOn(cmd *cobra.Command) {
 }
 
 func (a *app) growth(ctx context.Context, f *growthFlags, paths []string) error {
-	if err := f.outputFlags.check(); err != nil {
+	if err := f.Flags.Check(); err != nil {
 		return err
 	}
 	g, err := f.judge(ctx, a.pipeline(), paths)
@@ -113,8 +114,8 @@ func (a *app) growth(ctx context.Context, f *growthFlags, paths []string) error 
 	}
 	defer g.Close()
 	a.fail(f.failOn, g)
-	g.Width = a.width(&f.outputFlags)
-	return a.render(&f.outputFlags, g)
+	g.Width = f.Flags.Width(a.out)
+	return f.Render(a.out, g)
 }
 
 // judgement checks the flags, reads the files that they name, and returns how a series is judged.

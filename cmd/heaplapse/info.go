@@ -9,13 +9,14 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
 	"github.com/heaplapse/heaplapse/internal/report/listing"
 )
 
 type infoFlags struct {
 	flagset.Series
 	flagset.Symbols
-	outputFlags
+	output.Flags
 	symbols bool
 }
 
@@ -34,13 +35,13 @@ names, how much memory they allocated, and how to get the names.`,
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.BoolVar(&f.symbols, "symbols", false, "also report functions without names, and how to get the names")
 	})
-	f.outputFlags.add(cmd, "text", "json")
+	f.Flags.Add(cmd, "text", "json")
 	f.Symbols.Add(cmd)
 	return cmd
 }
 
 func (a *app) info(ctx context.Context, f *infoFlags, paths []string) error {
-	if err := f.outputFlags.check(); err != nil {
+	if err := f.Flags.Check(); err != nil {
 		return err
 	}
 	source, err := f.Source(&f.Symbols)
@@ -61,5 +62,5 @@ func (a *app) info(ctx context.Context, f *infoFlags, paths []string) error {
 			return err
 		}
 	}
-	return a.render(&f.outputFlags, info)
+	return f.Render(a.out, info)
 }

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
 	"github.com/heaplapse/heaplapse/internal/interrupt"
 	"github.com/heaplapse/heaplapse/internal/record/status"
@@ -40,7 +41,7 @@ type app struct {
 
 func main() {
 	a := &app{}
-	out := &resultWriter{Guarded: a.signals.Guard(os.Stdout)}
+	out := &output.Stdout{Guarded: a.signals.Guard(os.Stdout)}
 	a.streams = streams{in: os.Stdin, out: out, err: a.signals.Guard(os.Stderr)}
 	run := func(ctx context.Context) int { return a.run(ctx, os.Args[1:]) }
 	os.Exit(a.signals.Supervise(run, atomicfile.RemoveUnfinished))
@@ -51,8 +52,8 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root := a.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	if err == nil {
-		err = a.writeError()
+	if out, ok := a.out.(*output.Stdout); ok && err == nil {
+		err = out.Err()
 	}
 	if err != nil {
 		a.complain(err)

@@ -12,13 +12,14 @@ import (
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
 	"github.com/heaplapse/heaplapse/internal/report/page"
 	"github.com/heaplapse/heaplapse/internal/terminal"
 )
 
 type reportFlags struct {
 	judgeFlags
-	outputFlags
+	output.Flags
 	moments int
 }
 
@@ -43,12 +44,12 @@ two. --format md writes a summary for an issue or a CI job; json writes the data
 	flagset.DefineEvidence(cmd, &f.evidence)
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.StringVar(
-			&f.format,
+			&f.Format,
 			"format",
 			"",
 			"write `FORMAT`: "+reportFormats.String()+" (default: by the name of the -o file, else html)",
 		)
-		flags.StringVarP(&f.output, "output", "o", "", "write to `FILE`; - is standard output")
+		flags.StringVarP(&f.File, "output", "o", "", "write to `FILE`; - is standard output")
 		flags.IntVar(&f.moments, "moments", page.DefaultMoments, "show at most `N` snapshots of a long series")
 	})
 	reportFormats.Complete(cmd)
@@ -57,16 +58,16 @@ two. --format md writes a summary for an issue or a CI job; json writes the data
 
 // chooseFormat decides the format and checks the flags.
 func (f *reportFlags) chooseFormat(stdout io.Writer) error {
-	if f.format == "" {
-		f.format = formatOf(f.output)
+	if f.Format == "" {
+		f.Format = formatOf(f.File)
 	}
-	if err := reportFormats.Check(f.format); err != nil {
+	if err := reportFormats.Check(f.Format); err != nil {
 		return err
 	}
 	switch {
 	case f.moments < 2:
 		return fmt.Errorf("--moments %d: want 2 or more", f.moments)
-	case f.format == "html" && f.output == "" && terminal.Is(stdout):
+	case f.Format == "html" && f.File == "" && terminal.Is(stdout):
 		return errors.New("report: -o FILE is missing: the page would fill the terminal (-o - writes it there anyway)")
 	}
 	return nil
@@ -87,14 +88,14 @@ func (a *app) report(ctx context.Context, f *reportFlags, paths []string) error 
 	if err := f.chooseFormat(a.out); err != nil {
 		return err
 	}
-	f.all = f.format != "md" // the page shows every site
+	f.all = f.Format != "md" // the page shows every site
 	g, err := f.judge(ctx, a.pipeline(), paths)
 	if err != nil {
 		return err
 	}
 	defer g.Close()
-	if f.format == "md" {
-		return a.emit(&f.outputFlags, g.Markdown)
+	if f.Format == "md" {
+		return f.Emit(a.out, g.Markdown)
 	}
 	bar := terminal.NewProgress(a.err, "reading moments")
 	model, err := page.Build(page.Options{Growth: g, Tool: tool(), Moments: f.moments, Progress: bar.Update})
@@ -102,8 +103,8 @@ func (a *app) report(ctx context.Context, f *reportFlags, paths []string) error 
 	if err != nil {
 		return err
 	}
-	if f.format == "json" {
-		return a.emit(&f.outputFlags, model.JSON)
+	if f.Format == "json" {
+		return f.Emit(a.out, model.JSON)
 	}
-	return a.emit(&f.outputFlags, model.HTML)
+	return f.Emit(a.out, model.HTML)
 }

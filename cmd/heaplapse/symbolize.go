@@ -11,12 +11,13 @@ import (
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
 	"github.com/heaplapse/heaplapse/internal/report/listing"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 type symbolizeFlags struct {
-	outputFlags
+	output.Flags
 	flagset.Debuginfod
 	flagset.Cache
 	file, demangle string
@@ -37,7 +38,7 @@ inlined ones first, then an empty line. Lines that are not addresses are printed
 	help.Group(cmd, help.Addresses, func(flags *pflag.FlagSet) {
 		flags.StringVarP(&f.file, "exe", "e", "", "the ELF `FILE` that the addresses belong to (required)")
 	})
-	f.outputFlags.add(cmd, "text", "json")
+	f.Flags.Add(cmd, "text", "json")
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) { flagset.DefineDemangle(flags, &f.demangle, "full") })
 	flagset.Manglings.Complete(cmd)
 	help.Group(cmd, help.Files, func(flags *pflag.FlagSet) {
@@ -52,7 +53,7 @@ func (f *symbolizeFlags) options() (symbolize.Options, error) {
 	if f.file == "" {
 		return symbolize.Options{}, errors.New("symbolize: -e FILE is missing: the ELF file that the addresses belong to")
 	}
-	if err := f.outputFlags.check(); err != nil {
+	if err := f.Flags.Check(); err != nil {
 		return symbolize.Options{}, err
 	}
 	mode, err := flagset.DemangleMode(f.demangle)
@@ -87,10 +88,10 @@ func (a *app) symbolize(ctx context.Context, f *symbolizeFlags) error {
 		lines[line].Location = &locations[i]
 	}
 	result := &listing.Addresses{File: f.file, Lines: lines}
-	if f.format == "text" && f.toStdout() {
+	if f.Format == "text" && f.ToStdout() {
 		return result.Text(a.out) // in parts: the text may be larger than all the rest
 	}
-	return a.render(&f.outputFlags, result)
+	return f.Render(a.out, result)
 }
 
 // collectLess makes the garbage collector wait for 40 MB of garbage plus half of the heap, and

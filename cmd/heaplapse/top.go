@@ -10,6 +10,7 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
@@ -18,7 +19,7 @@ import (
 
 type topFlags struct {
 	flagset.Stacks
-	outputFlags
+	output.Flags
 	sample   string
 	snapshot int
 	limit    int
@@ -46,12 +47,12 @@ processes, it lists all, and the functions of the largest.`,
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.IntVar(&f.limit, "top", 20, "list `N` functions")
 	})
-	f.outputFlags.add(cmd, "text", "json")
+	f.Flags.Add(cmd, "text", "json")
 	return cmd
 }
 
 func (a *app) top(ctx context.Context, f *topFlags, paths []string) error {
-	if err := f.outputFlags.check(); err != nil {
+	if err := f.Flags.Check(); err != nil {
 		return err
 	}
 	if err := flagset.SampleTypes.Check(f.sample); err != nil {
@@ -89,7 +90,7 @@ func (a *app) top(ctx context.Context, f *topFlags, paths []string) error {
 	}
 	top := listing.NewTop(snap, in.Symbols, sample, in.Filter)
 	top.Limit, top.Flags, top.Processes = f.limit, flagname.All(), processes
-	return a.render(&f.outputFlags, top)
+	return f.Render(a.out, top)
 }
 
 // chosenSnapshot returns the index of the snapshot number n. For 0 it is the last one, unless the

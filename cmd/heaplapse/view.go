@@ -13,6 +13,7 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
 	"github.com/heaplapse/heaplapse/convert"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/report/pprofui"
@@ -79,7 +80,7 @@ func (a *app) view(ctx context.Context, f *viewFlags, paths []string) error {
 	}
 	server := pprofui.New(in.Series, c, pprofui.Options{SourceRoot: f.sources(in), Flags: flagname.All()})
 	address := "http://" + listener.Addr().String()
-	if err := a.printLines(address + server.Path()); err != nil {
+	if err := output.Lines(a.out, address+server.Path()); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	if !f.noBrowser {

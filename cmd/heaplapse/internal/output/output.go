@@ -1,0 +1,106 @@
+// Package output writes the results of commands, whole or not at all.
+package output
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
+	"github.com/heaplapse/heaplapse/internal/atomicfile"
+	"github.com/heaplapse/heaplapse/internal/terminal"
+)
+
+// Flags tell the format of a result and where it is written.
+type Flags struct {
+	Format, File string
+
+	formats flagset.Choice
+}
+
+// Rendering is what a command prints.
+type Rendering interface {
+	Text(io.Writer) error
+	JSON(io.Writer) error
+}
+
+// Add adds --format and -o. The first format is the default.
+func (f *Flags) Add(cmd *cobra.Command, formats ...string) {
+	f.formats = flagset.NewChoice("format", formats...)
+	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
+		flags.StringVar(&f.Format, "format", formats[0], "write `FORMAT`: "+f.formats.String())
+		flags.StringVarP(&f.File, "output", "o", "", "write to `FILE` instead of standard output")
+	})
+	f.formats.Complete(cmd)
+}
+
+// Check returns an error for an unknown format, before any work is done.
+func (f *Flags) Check() error { return f.formats.Check(f.Format) }
+
+// Render writes a result in the format that the user chose.
+func (f *Flags) Render(stdout io.Writer, r Rendering) error {
+	switch f.Format {
+	case "text":
+		return f.Emit(stdout, r.Text)
+	case "json":
+		return f.Emit(stdout, r.JSON)
+	case "md":
+		if md, ok := r.(interface{ Markdown(io.Writer) error }); ok {
+			return f.Emit(stdout, md.Markdown)
+		}
+	}
+	return f.Check()
+}
+
+// Emit writes a result to the file of -o or to standard output, whole or not at all.
+func (f *Flags) Emit(stdout io.Writer, write func(io.Writer) error) error {
+	return Put(stdout, cmp.Or(f.File, "-"), write)
+}
+
+// Put writes to a file, or to standard output for "-", whole or not at all. It replaces a file, but
+// adds to the summary of a step of GitHub Actions, as every program does that writes there.
+func Put(stdout io.Writer, path string, write func(io.Writer) error) error {
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		return err
+	}
+	if path == "-" {
+		_, err := stdout.Write(b.Bytes())
+		return err
+	}
+	summary := os.Getenv("GITHUB_STEP_SUMMARY")
+	if summary != "" && atomicfile.Target(path) == atomicfile.Target(summary) {
+		return atomicfile.Append(path, b.Bytes())
+	}
+	return atomicfile.Write(path, atomicfile.Options{}, func(w io.Writer) error {
+		_, err := w.Write(b.Bytes())
+		return err
+	})
+}
+
+// ToStdout reports whether the result goes to standard output.
+func (f *Flags) ToStdout() bool { return f.File == "" || f.File == "-" }
+
+// Width returns the width of the terminal that the result goes to, and 0 if it goes elsewhere.
+func (f *Flags) Width(stdout io.Writer) int {
+	if f.ToStdout() {
+		return terminal.Width(stdout)
+	}
+	return 0
+}
+
+// Lines prints lines.
+func Lines(stdout io.Writer, lines ...string) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintln(stdout, strings.Join(lines, "\n"))
+	return err
+}
