@@ -26,8 +26,8 @@ type Decoder struct {
 	lines   lineReader
 	profile profileReader
 	set     intern.Set[Addr]
-	texts   textCache // text of a stack → its number
-	rowOf   []uint32  // stack → the position of a row of it; may be that in another file
+	texts   intern.Texts // text of a stack → its number
+	rowOf   []uint32     // stack → the position of a row of it; may be that in another file
 	maps    mapsReader
 	scratch []Addr
 	once    bool     // only one file is read, so texts are not remembered
@@ -351,12 +351,13 @@ func (d *Decoder) stack(text []byte) (StackID, bool) {
 	if d.once {
 		return d.parseStack(text)
 	}
-	id, hash, ok := d.texts.find(text)
+	number, hash, ok := d.texts.Find(text)
 	if ok {
-		return id, true
+		return StackID(number), true
 	}
-	if id, ok = d.parseStack(text); ok {
-		d.texts.put(text, hash, id)
+	id, ok := d.parseStack(text)
+	if ok {
+		d.texts.Put(text, hash, uint32(id))
 	}
 	return id, ok
 }

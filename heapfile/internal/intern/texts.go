@@ -1,13 +1,11 @@
-package heapfile
+package intern
 
-import (
-	"hash/maphash"
-)
+import "hash/maphash"
 
-// textCache maps the text of a stack to its ID. A snapshot repeats nearly all stacks of the one
+// Texts maps the text of a stack to its number. A snapshot repeats nearly all stacks of the one
 // before it, byte for byte, and a hash and a comparison are many times cheaper than decoding 32
-// addresses.
-type textCache struct {
+// addresses. The zero value is empty.
+type Texts struct {
 	seed    maphash.Seed
 	slots   []uint32 // entry + 1, 0 is free; a power of two long
 	entries []textEntry
@@ -17,11 +15,11 @@ type textCache struct {
 type textEntry struct {
 	hash       uint64
 	begin, end int
-	id         StackID
+	number     uint32
 }
 
-// find returns the ID of a text, and its hash, which put needs.
-func (c *textCache) find(text []byte) (id StackID, hash uint64, ok bool) {
+// Find returns the number of a text, and its hash, which Put needs.
+func (c *Texts) Find(text []byte) (number uint32, hash uint64, ok bool) {
 	if c.slots == nil {
 		c.seed = maphash.MakeSeed()
 		c.slots = make([]uint32, 1024)
@@ -31,31 +29,31 @@ func (c *textCache) find(text []byte) (id StackID, hash uint64, ok bool) {
 	for i := hash & mask; c.slots[i] != 0; i = (i + 1) & mask {
 		e := &c.entries[c.slots[i]-1]
 		if e.hash == hash && string(c.arena[e.begin:e.end]) == string(text) {
-			return e.id, hash, true
+			return e.number, hash, true
 		}
 	}
 	return 0, hash, false
 }
 
-// put stores the ID of a text that find did not find.
-func (c *textCache) put(text []byte, hash uint64, id StackID) {
+// Put stores the number of a text that Find did not find.
+func (c *Texts) Put(text []byte, hash uint64, number uint32) {
 	if 2*(len(c.entries)+1) > len(c.slots) {
 		c.grow()
 	}
 	begin := len(c.arena)
 	c.arena = append(c.arena, text...)
-	c.entries = append(c.entries, textEntry{hash, begin, len(c.arena), id})
+	c.entries = append(c.entries, textEntry{hash, begin, len(c.arena), number})
 	c.insert(hash, uint32(len(c.entries)))
 }
 
-func (c *textCache) grow() {
+func (c *Texts) grow() {
 	c.slots = make([]uint32, 2*len(c.slots))
 	for i, e := range c.entries {
 		c.insert(e.hash, uint32(i)+1)
 	}
 }
 
-func (c *textCache) insert(hash uint64, slot uint32) {
+func (c *Texts) insert(hash uint64, slot uint32) {
 	mask := uint64(len(c.slots) - 1)
 	i := hash & mask
 	for c.slots[i] != 0 {
