@@ -3,9 +3,17 @@
 #include "heap/libc.h"
 #include "heap/record.h"
 
+static HL_COLD void *malloc_slowly(size_t size, struct hl_thread *t) {
+    return hl_note_slow(hl_real.malloc(size), size, t);
+}
+
+// malloc counts the bytes before it calls the real one, so that the call is a jump. If it fails,
+// hl_note_slow takes them back, or the next sample is taken a little earlier.
 HL_EXPORT void *malloc(size_t size) {
-    void *p = hl_real.malloc(size);
-    return hl_note(p, size);
+    uintptr_t pointer = hl_thread_pointer();
+    struct hl_thread *t = hl_thread_home(pointer);
+    if (hl_unlikely(!hl_count(t, pointer, size))) return malloc_slowly(size, t);
+    return hl_real.malloc(size);
 }
 
 static HL_COLD void free_slowly(void *p) {

@@ -15,20 +15,23 @@ extern bool hl_recording;
 // hl_period is the mean number of bytes between samples.
 extern uint64_t hl_period;
 
+// hl_count counts the bytes of an allocation in the state of the thread with the given pointer. It
+// returns false if the state must be searched for, or a sample is due: then hl_note_slow is called.
+static inline bool hl_count(struct hl_thread *t, uintptr_t pointer, size_t size) {
+    return t->pointer == pointer && (t->left -= (int64_t)hl_effective_size(size)) >= 0;
+}
+
 // hl_note is called after each allocation, and returns p. p may be NULL. The slow ways return p
 // too, so that the fast ones save no registers for their calls. hl_note_of is called if the state
 // of the thread is known.
 HL_COLD void *hl_note_slow(void *p, size_t size, struct hl_thread *t);
 static inline void *hl_note_of(struct hl_thread *t, void *p, size_t size) {
-    if (hl_unlikely((t->left -= (int64_t)hl_effective_size(size)) < 0))
-        return hl_note_slow(p, size, t);
-    return p;
+    return hl_likely(hl_count(t, t->pointer, size)) ? p : hl_note_slow(p, size, t);
 }
 static inline void *hl_note(void *p, size_t size) {
     uintptr_t pointer = hl_thread_pointer();
     struct hl_thread *t = hl_thread_home(pointer);
-    if (hl_unlikely(t->pointer != pointer)) return hl_note_slow(p, size, t);
-    return hl_note_of(t, p, size);
+    return hl_likely(hl_count(t, pointer, size)) ? p : hl_note_slow(p, size, t);
 }
 
 // hl_forget is called before each free.

@@ -9,12 +9,18 @@ static int64_t last_allocated; // bytes allocated at the last snapshot for that 
 static int64_t highest;        // bytes in use at the last snapshot for that reason
 static bool ended;             // after the snapshot at exit
 static int64_t finalized;      // monotonic time of hl_trigger_final; 0 before
+static int64_t finalized_cpu;  // processor time of the process then
 
-bool hl_trigger_ended(void) {
-    enum { TEAR_DOWN = 5 };
-    if (__atomic_load_n(&ended, __ATOMIC_RELAXED)) return true;
-    return finalized != 0 && hl_clock(HL_MONOTONIC) - finalized < TEAR_DOWN * INT64_C(1000000000);
+// is_torn_down reports whether the interpreter may be freeing everything. On a busy machine that
+// takes longer, but not more processor time.
+static bool is_torn_down(void) {
+    const int64_t second = 1000000000;
+    enum { MOST_CPU = 5, MOST = 60 };
+    return finalized != 0 && hl_clock(HL_MONOTONIC) - finalized < MOST * second &&
+           hl_clock(HL_PROCESS_CPU) - finalized_cpu < MOST_CPU * second;
 }
+
+bool hl_trigger_ended(void) { return __atomic_load_n(&ended, __ATOMIC_RELAXED) || is_torn_down(); }
 
 // is_recorded reports whether this process writes snapshots. A child that shares the memory of its
 // parent (vfork) does not.
@@ -67,6 +73,7 @@ void hl_trigger_last(enum hl_trigger trigger) {
 void hl_trigger_final(void) {
     if (finalized != 0 || !is_wanted()) return;
     uint64_t signals = hl_signals_block();
+    finalized_cpu = hl_clock(HL_PROCESS_CPU);
     finalized = hl_clock(HL_MONOTONIC); // first: the writer takes no timed snapshot then
     hl_writer_now(HL_EXIT);
     hl_signals_restore(signals);

@@ -12,7 +12,8 @@ void hl_trigger_check(void);
 void hl_trigger_last(enum hl_trigger trigger);
 
 // hl_trigger_final takes the last snapshot, when a Python interpreter begins to free everything.
-// Those of the next seconds are dropped: they would show an interpreter that is being torn down.
+// Those of the next seconds of processor time, but of no more than a minute, are dropped: they
+// would show an interpreter that is being torn down.
 void hl_trigger_final(void);
 
 // hl_trigger_manual takes a snapshot because the program's user has asked for one.
