@@ -1,6 +1,8 @@
 // Package heapfile reads the heap snapshots that preloaded allocators write:
 // gperftools tcmalloc (`heap profile: … @ heapprofile` and its sampled and
 // growth relatives), jemalloc (`heap_v2/N`), and heaplapse's own engine (`@ heapprofile/N`).
+// It also reads pprof's profiles of the heap and of goroutines: those of Go, jemalloc_pprof,
+// @datadog/pprof, google/tcmalloc and heaplapse convert.
 //
 // # Contract
 //
