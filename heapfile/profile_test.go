@@ -227,7 +227,7 @@ func TestRefusedProfiles(t *testing.T) {
 		`a heap profile in "kilobytes" instead of bytes`:                      with(func(p *profile.Profile) { p.SampleType[3].Unit = "kilobytes" }, heapTypes...),
 		"a profile of 30s, not of one moment; request it without seconds=":    with(func(p *profile.Profile) { p.DurationNanos = 30e9 }, heapTypes...),
 		"the difference of two profiles: it has negative values; compare the": with(func(p *profile.Profile) { p.Sample[0].Value[3] = -1 }, heapTypes...),
-		"several snapshots in one profile; convert the series without --merge,": with(func(p *profile.Profile) {
+		"several snapshots in one profile; convert each snapshot to a file of its own,": with(func(p *profile.Profile) {
 			p.Comments = []string{"by: heaplapse 1"}
 			p.Sample[0].Label = map[string][]string{"snapshot": {"x"}}
 		}, heapTypes...),

@@ -19,6 +19,7 @@ const (
 	Explain
 	Verbose
 	Markdown
+	Evidence
 
 	// Options that set where files are.
 	Sysroot
@@ -68,6 +69,7 @@ var words = [...]string{
 	Explain:  "the site to explain",
 	Verbose:  "verbose output",
 	Markdown: "as Markdown",
+	Evidence: "a report of leaks",
 
 	Sysroot:    "a system root",
 	Binary:     "a program file",

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 
 	"github.com/heaplapse/heaplapse/diff/evidence"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/symbolize"
 	"github.com/heaplapse/heaplapse/symbolize/class"
 )
@@ -34,7 +35,7 @@ func (p *Pipeline) Evidence(
 		for _, path := range found {
 			report, err := evidence.Read(path)
 			if err != nil {
-				return nil, fmt.Errorf("--evidence: %w", err)
+				return nil, fmt.Errorf("%s: %w", p.Flags.Of(option.Evidence), err)
 			}
 			if report.Tool == "" {
 				p.Tell(Notice{Kind: NoEvidence, Subject: path, Text: path + ": no report of leaks; LeakSanitizer writes none if it finds no leak"})

@@ -24,7 +24,7 @@ var errDifference = &RefusedError{"the difference of two profiles: it has negati
 	"compare the two profiles themselves: heaplapse diff"}
 
 // errMerged is the error of a profile with several snapshots.
-var errMerged = &RefusedError{"several snapshots in one profile", "convert the series without --merge, or read its snapshots"}
+var errMerged = &RefusedError{"several snapshots in one profile", "convert each snapshot to a file of its own, or read the snapshots"}
 
 // Rows calls add with each sample that is not zero: its stack, innermost first, as positions of
 // locations (see [Profile.Location]). The stack is valid only until add returns. An error of add ends

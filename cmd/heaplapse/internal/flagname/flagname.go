@@ -16,6 +16,7 @@ func All() option.Flags {
 		option.Explain:  "--explain",
 		option.Verbose:  "-v",
 		option.Markdown: "--format md",
+		option.Evidence: "--evidence",
 
 		option.Sysroot:    "--sysroot",
 		option.Binary:     "--binary",
