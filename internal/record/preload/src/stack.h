@@ -48,7 +48,8 @@ void hl_python_poll(void);
 void hl_python_unloading(void);
 void hl_python_unloaded(void);
 
-// hl_python_finalizing reports whether the interpreter is being finalized.
+// hl_python_finalizing reports whether this thread finalizes the interpreter. Other threads may
+// still free memory then, and must not be delayed: the interpreter does not wait for them.
 bool hl_python_finalizing(void);
 
 // hl_python_counts_threads reports whether the interpreter compares the number of threads in

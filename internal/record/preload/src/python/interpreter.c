@@ -171,9 +171,11 @@ const struct hl_interpreter *hl_interpreter(void) {
 
 bool hl_python_finalizing(void) {
     if (!begin()) return false;
-    bool finalizing = found.is_finalizing();
+    struct hl_window w = {.lo = 0};
+    bool attached = false;
+    bool finalizing = found.is_finalizing() && hl_interpreter_thread(&found, &w, &attached) != 0;
     hl_interpreter_done();
-    return finalizing;
+    return finalizing && attached;
 }
 
 bool hl_python_counts_threads(void) {
