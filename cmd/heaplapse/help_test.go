@@ -115,6 +115,7 @@ var advisedBy = map[string][]option.Option{
 	"growth watch report":               {option.Since, option.MinBytes},
 	"growth watch report diff":          {option.GroupBy},
 	"growth":                            {option.Explain},
+	"growth report gate":                {option.Evidence},
 	"info":                              {option.Verbose},
 	"report":                            {option.Focus, option.Ignore, option.Markdown},
 	"gate":                              {option.Work, option.Force, option.TextOutput},
