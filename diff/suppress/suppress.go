@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/internal/infile"
@@ -46,6 +47,9 @@ func (m Matcher) String() string { return m.pattern }
 
 // Compile parses a pattern.
 func Compile(pattern string) (Matcher, error) {
+	if !utf8.ValidString(pattern) { // it would match all names that are not
+		return Matcher{}, fmt.Errorf("the pattern %q is not UTF-8", pattern)
+	}
 	re, err := regexp.Compile(expression(pattern))
 	return Matcher{pattern, re}, err
 }

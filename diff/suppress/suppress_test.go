@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -75,7 +76,7 @@ func FuzzParse(f *testing.F) {
 		for _, e := range list.Entries {
 			m, err := suppress.Compile(e.Pattern)
 			require.NoError(t, err)
-			plain := !strings.ContainsAny(e.Pattern, "*^$")
+			plain := !strings.ContainsAny(e.Pattern, "*^$") && utf8.ValidString(name) // texts show other bytes as U+FFFD
 			if plain {
 				require.Equal(t, strings.Contains(name, e.Pattern), m.MatchAny([]string{name}), "%q in %q", e.Pattern, name)
 			}
