@@ -6,11 +6,11 @@ import (
 	"errors"
 	"io"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/internal/lazyregexp"
 )
 
 // maxToken bounds an element's name with its attributes, and a text: names of C++ may have some
@@ -174,10 +174,10 @@ func (r *memcheckReader) element(at, text string) error {
 
 // amounts matches the sum of a definite loss: "1,056 (56 direct, 1,000 indirect) bytes in 1 blocks are
 // definitely lost in loss record 3 of 3". The element leakedbytes has 1056.
-var amounts = regexp.MustCompile(`^[0-9,]+ \([0-9,]+ direct, ([0-9,]+) indirect\) bytes`)
+var amounts = lazyregexp.New(`^[0-9,]+ \([0-9,]+ direct, ([0-9,]+) indirect\) bytes`)
 
 func (r *memcheckReader) amounts(text string) error {
-	m := amounts.FindStringSubmatch(text)
+	m := amounts().FindStringSubmatch(text)
 	if m == nil {
 		return nil
 	}

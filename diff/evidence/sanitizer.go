@@ -4,9 +4,10 @@ import (
 	"bufio"
 	"errors"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/heaplapse/heaplapse/internal/lazyregexp"
 )
 
 // maxLine is the part of a line that is read. The rest of a longer line is skipped: it is the end of
@@ -25,17 +26,17 @@ const maxLine = 1 << 20
 //
 //	SUMMARY: AddressSanitizer: 491520 byte(s) leaked in 30 allocation(s).
 var (
-	reportLine = regexp.MustCompile(`^==([0-9]+)==\s*ERROR: LeakSanitizer: detected memory leaks`)
-	leakLine   = regexp.MustCompile(`^(Direct|Indirect) leak of ([0-9]+) byte\(s\) in ([0-9]+) object\(s\) allocated from:`)
-	frameLine  = regexp.MustCompile(`^\s+#[0-9]+ 0x([0-9a-fA-F]+)\s*(?:in )?(.*)$`)
-	buildID    = regexp.MustCompile(` \(BuildId: ([0-9a-fA-F]+)\)$`)
-	moduleOf   = regexp.MustCompile(`^(.*?) ?\((/?[^()]*)\+0x([0-9a-fA-F]+)\)$`)
-	placeOf    = regexp.MustCompile(`^(.*?) (/[^ ].*|[^ ]+)$`)
-	lineOf     = regexp.MustCompile(`^(.+?):([0-9]+)(?::[0-9]+)?$`)
-	lastLine   = regexp.MustCompile(`^SUMMARY: \w+Sanitizer: [0-9]+ byte\(s\) leaked in`)
-	colors     = regexp.MustCompile("\x1b\\[[0-9;]*m")
+	reportLine = lazyregexp.New(`^==([0-9]+)==\s*ERROR: LeakSanitizer: detected memory leaks`)
+	leakLine   = lazyregexp.New(`^(Direct|Indirect) leak of ([0-9]+) byte\(s\) in ([0-9]+) object\(s\) allocated from:`)
+	frameLine  = lazyregexp.New(`^\s+#[0-9]+ 0x([0-9a-fA-F]+)\s*(?:in )?(.*)$`)
+	buildID    = lazyregexp.New(` \(BuildId: ([0-9a-fA-F]+)\)$`)
+	moduleOf   = lazyregexp.New(`^(.*?) ?\((/?[^()]*)\+0x([0-9a-fA-F]+)\)$`)
+	placeOf    = lazyregexp.New(`^(.*?) (/[^ ].*|[^ ]+)$`)
+	lineOf     = lazyregexp.New(`^(.+?):([0-9]+)(?::[0-9]+)?$`)
+	lastLine   = lazyregexp.New(`^SUMMARY: \w+Sanitizer: [0-9]+ byte\(s\) leaked in`)
+	colors     = lazyregexp.New("\x1b\\[[0-9;]*m")
 
-	memcheckLine = regexp.MustCompile(`^==[0-9]+== Memcheck, a memory error detector`)
+	memcheckLine = lazyregexp.New(`^==[0-9]+== Memcheck, a memory error detector`)
 )
 
 // textReader reads a text with reports of LeakSanitizer.
@@ -85,10 +86,10 @@ func readLine(in *bufio.Reader) (string, error) {
 
 func (r *textReader) line(line string, number int) error {
 	if strings.IndexByte(line, '\x1b') >= 0 {
-		line = colors.ReplaceAllString(line, "")
+		line = colors().ReplaceAllString(line, "")
 	}
 	if r.record != nil && strings.HasPrefix(line, " ") {
-		if m := frameLine.FindStringSubmatch(line); m != nil {
+		if m := frameLine().FindStringSubmatch(line); m != nil {
 			return r.addFrame(m[1], m[2], number)
 		}
 	}
@@ -98,10 +99,10 @@ func (r *textReader) line(line string, number int) error {
 	if strings.HasPrefix(line, "==") {
 		return r.mark(line, number)
 	}
-	if m := leakLine.FindStringSubmatch(line); m != nil {
+	if m := leakLine().FindStringSubmatch(line); m != nil {
 		return r.begin(m, number)
 	}
-	if lastLine.MatchString(line) {
+	if lastLine().MatchString(line) {
 		r.open--
 	}
 	return nil
@@ -109,11 +110,11 @@ func (r *textReader) line(line string, number int) error {
 
 // mark handles a line with the number of a process.
 func (r *textReader) mark(line string, number int) error {
-	if m := reportLine.FindStringSubmatch(line); m != nil {
+	if m := reportLine().FindStringSubmatch(line); m != nil {
 		r.process, r.report.Tool = m[1], LeakSanitizer
 		r.open++
 	}
-	if memcheckLine.MatchString(line) {
+	if memcheckLine().MatchString(line) {
 		return r.fail(number, "memcheck's report as text: "+remedy)
 	}
 	return nil
@@ -161,10 +162,10 @@ func parseFrame(address, what string) (f Frame, err error) {
 	if f.Address, err = strconv.ParseUint(address, 16, 64); err != nil {
 		return f, err
 	}
-	if m := buildID.FindStringSubmatch(what); m != nil {
+	if m := buildID().FindStringSubmatch(what); m != nil {
 		f.BuildID, what = strings.ToLower(m[1]), strings.TrimSuffix(what, m[0])
 	}
-	if m := moduleOf.FindStringSubmatch(what); m != nil {
+	if m := moduleOf().FindStringSubmatch(what); m != nil {
 		f.Function, f.Module = m[1], m[2]
 		offset, err := strconv.ParseUint(m[3], 16, 64)
 		if f.Function == "" {
@@ -172,7 +173,7 @@ func parseFrame(address, what string) (f Frame, err error) {
 		}
 		return f, err
 	}
-	m := placeOf.FindStringSubmatch(what)
+	m := placeOf().FindStringSubmatch(what)
 	switch {
 	case what == "(<unknown module>)":
 		return f, nil
@@ -185,7 +186,7 @@ func parseFrame(address, what string) (f Frame, err error) {
 		return f, nil
 	}
 	f.File = m[2]
-	if m := lineOf.FindStringSubmatch(f.File); m != nil {
+	if m := lineOf().FindStringSubmatch(f.File); m != nil {
 		line, err := strconv.ParseInt(m[2], 10, 32)
 		f.File, f.Line = m[1], int(line)
 		return f, err

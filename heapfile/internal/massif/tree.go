@@ -3,13 +3,13 @@ package massif
 import (
 	"bytes"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/google/pprof/profile"
 
 	"github.com/heaplapse/heaplapse/heapfile/internal/recording"
+	"github.com/heaplapse/heaplapse/internal/lazyregexp"
 )
 
 // node is a line of a tree.
@@ -95,7 +95,7 @@ func (t *tree) stack() (out []*profile.Location) {
 }
 
 // libraryHeader matches the names of headers of the C++ standard libraries.
-var libraryHeader = regexp.MustCompile(
+var libraryHeader = lazyregexp.New(
 	`\.tcc$|^(stl|std|ranges|shared_ptr|char|ptr|alloc|allocator|pool)_\w+\.h$|^(\w+_allocator|allocator|unique_ptr|shared_ptr|` +
 		`basic_string|hashtable\w*|unordered_(map|set)|forward_list|node_handle|invoke|move|deque|list|vector)\.h$`)
 
@@ -103,18 +103,18 @@ var libraryHeader = regexp.MustCompile(
 // namespaces and classes there.
 func qualified(f recording.Frame) string {
 	name, _, _ := strings.Cut(f.Function, "<")
-	if strings.Contains(name, "::") || !libraryHeader.MatchString(path.Base(f.File)) {
+	if strings.Contains(name, "::") || !libraryHeader().MatchString(path.Base(f.File)) {
 		return f.Function
 	}
 	return "std::" + f.Function
 }
 
-var nodeLine = regexp.MustCompile(`^n(\d+): (\d+) (.*)$`)
+var nodeLine = lazyregexp.New(`^n(\d+): (\d+) (.*)$`)
 
 // parseNode decodes a line of a tree.
 func parseNode(line []byte) (n node, depth int, ok bool) {
 	rest := bytes.TrimLeft(line, " ")
-	m := nodeLine.FindSubmatch(rest)
+	m := nodeLine().FindSubmatch(rest)
 	if m == nil {
 		return n, 0, false
 	}
@@ -126,7 +126,7 @@ func parseNode(line []byte) (n node, depth int, ok bool) {
 	case err1 != nil || err2 != nil:
 		return n, 0, false
 	case depth == 0: // (heap allocation functions) …
-	case below.MatchString(text):
+	case below().MatchString(text):
 		n.below, n.frame.Function = true, recording.Hidden
 		return n, depth, n.children == 0
 	default:
@@ -137,15 +137,15 @@ func parseNode(line []byte) (n node, depth int, ok bool) {
 }
 
 var (
-	below = regexp.MustCompile(`^in \d+ places?, (all )?below massif's threshold`)
+	below = lazyregexp.New(`^in \d+ places?, (all )?below massif's threshold`)
 	// place matches 0x10A843: shop::Cache<shop::Page>::load(int) (shop.cc:63), with "(in FILE)" where
 	// the line is unknown, and "???" for an unknown function.
-	place = regexp.MustCompile(`^0x([0-9A-Fa-f]{1,16}): (.*?)(?: \((?:in ([^()]+)|([^()]+):(\d+))\))?$`)
+	place = lazyregexp.New(`^0x([0-9A-Fa-f]{1,16}): (.*?)(?: \((?:in ([^()]+)|([^()]+):(\d+))\))?$`)
 )
 
 // place decodes the function of a line.
 func (n *node) place(text string) bool {
-	m := place.FindStringSubmatch(text)
+	m := place().FindStringSubmatch(text)
 	if m == nil {
 		return false
 	}

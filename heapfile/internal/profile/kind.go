@@ -3,9 +3,10 @@ package profile
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
+
+	"github.com/heaplapse/heaplapse/internal/lazyregexp"
 )
 
 // Producers that are recognized. A profile may also name its producer in a comment "by: NAME VERSION",
@@ -143,11 +144,11 @@ func (p *Profile) refuse(column func(names ...string) int) error {
 }
 
 // byComment is the comment of a program that names itself.
-var byComment = regexp.MustCompile(`^by: ([a-z][a-z0-9_-]{0,30})( |$)`)
+var byComment = lazyregexp.New(`^by: ([a-z][a-z0-9_-]{0,30})( |$)`)
 
 func (p *Profile) producer() string {
 	for _, c := range p.comments {
-		if m := byComment.FindSubmatch(p.bytesOf(c)); m != nil {
+		if m := byComment().FindSubmatch(p.bytesOf(c)); m != nil {
 			return string(m[1])
 		}
 	}
