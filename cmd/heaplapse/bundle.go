@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/build"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
@@ -79,7 +80,7 @@ func (a *app) collect(ctx context.Context, f *bundleFlags, paths []string) (*bun
 	if err != nil {
 		return nil, err
 	}
-	return a.pipeline().Collect(ctx, paths, source, version())
+	return a.pipeline().Collect(ctx, paths, source, build.Version())
 }
 
 // writeBundle writes the archive, whole or not at all.

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/build"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
@@ -94,7 +95,7 @@ func (a *app) convert(ctx context.Context, f *convertFlags, paths []string) erro
 	o := &pipeline.Export{
 		Source: *source, Out: f.out, Stdout: a.out, Written: func(path string) error { return output.Lines(a.out, path) },
 		Format: f.format, Sample: convert.SampleType(f.sample), Merge: f.merge, Delta: f.delta,
-		Options: convert.Options{Tool: tool(), KeepAllocatorFrames: f.keepAllocator, MaxSamples: f.maxSamples},
+		Options: convert.Options{Tool: build.Tool(), KeepAllocatorFrames: f.keepAllocator, MaxSamples: f.maxSamples},
 	}
 	if f.diff {
 		err = a.pipeline().ExportDifference(ctx, paths[0], paths[1], o)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/diff/gate/config"
 	"github.com/heaplapse/heaplapse/diff/suppress"
@@ -23,7 +24,7 @@ import (
 type gateFlags struct {
 	summaryFlags
 	flagset.Base
-	gateOutputFlags
+	output.Gate
 	baselines       []string
 	current, pinned string
 	suppressions    []string
@@ -82,7 +83,7 @@ func (f *gateFlags) add(cmd *cobra.Command) {
 			"read thresholds and suppressions from a YAML `FILE` (default: "+config.Name+" in the current directory, if it exists)",
 		)
 	})
-	f.gateOutputFlags.add(cmd)
+	f.Gate.Add(cmd)
 	f.Base.Add(cmd, "snapshots of earlier runs")
 }
 
@@ -128,9 +129,9 @@ func (a *app) gate(ctx context.Context, f *gateFlags) error {
 	if err != nil {
 		return err
 	}
-	report := f.report(result)
+	report := f.Report(result)
 	report.Config, report.Losses = f.config, losses
-	if err := f.write(a, report); err != nil {
+	if err := f.Write(a.out, report); err != nil {
 		return err
 	}
 	if result.Verdict == gate.Fail && a.status != exitFailure {
@@ -146,7 +147,7 @@ func (f *gateFlags) check() error {
 	case len(f.baselines) == 0 && f.pinned == "":
 		return errors.New("--baseline is missing: an earlier good run, or a directory of them; see heaplapse gate --help")
 	}
-	return f.gateOutputFlags.check()
+	return f.Gate.Check()
 }
 
 // gateThresholds are what a change must reach, all of them, to be a regression.

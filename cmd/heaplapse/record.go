@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/build"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
@@ -109,7 +110,7 @@ func (f *recordFlags) add(cmd *cobra.Command) {
 // options returns the flags with sizes and times parsed.
 func (f *recordFlags) options() (record.Options, error) {
 	o := f.Options
-	o.Recorder, o.Flags = tool(), flagname.All()
+	o.Recorder, o.Flags = build.Tool(), flagname.All()
 	var err error
 	if o.Adaptive = f.every == "auto"; !o.Adaptive {
 		if o.Every, err = parseInterval(f.every); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/build"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
@@ -98,7 +99,7 @@ func (a *app) report(ctx context.Context, f *reportFlags, paths []string) error 
 		return f.Emit(a.out, g.Markdown)
 	}
 	bar := terminal.NewProgress(a.err, "reading moments")
-	model, err := page.Build(page.Options{Growth: g, Tool: tool(), Moments: f.moments, Progress: bar.Update})
+	model, err := page.Build(page.Options{Growth: g, Tool: build.Tool(), Moments: f.moments, Progress: bar.Update})
 	bar.Done()
 	if err != nil {
 		return err

@@ -3,10 +3,15 @@ package main
 import (
 	"errors"
 	"fmt"
+	"runtime"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/build"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/packaging"
 )
 
 // root returns the command with all of its subcommands.
@@ -38,7 +43,8 @@ error, unreadable input, or no verdict although a check needs one.`,
 	a.addCommands(cmd, "Find what grows:", a.growthCommand(), a.watchCommand(), a.reportCommand(), a.diffCommand())
 	a.addCommands(cmd, "Compare runs in CI:", a.gateCommand(), a.baselineCommand())
 	a.addCommands(cmd, "Convert and share:", a.convertCommand(), a.bundleCommand(), a.symbolizeCommand())
-	cmd.AddCommand(a.versionCommand(), a.manualCommand(cmd))
+	cmd.AddCommand(a.versionCommand())
+	packaging.AddTo(cmd)
 	cmd.SetIn(a.in)
 	cmd.SetOut(a.out)
 	cmd.SetErr(a.err)
@@ -57,6 +63,21 @@ func (a *app) addCommands(root *cobra.Command, title string, commands ...*cobra.
 	for _, c := range commands {
 		c.GroupID = title
 		root.AddCommand(c)
+	}
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "print version and platform",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			lines := []string{fmt.Sprintf("%s %s/%s %s", build.Tool(), runtime.GOOS, runtime.GOARCH, runtime.Version())}
+			if commit, at := build.Source(); commit != "" {
+				lines = append(lines, fmt.Sprintf("commit %s of %s", commit, at.UTC().Format(time.DateOnly)))
+			}
+			return output.Lines(a.out, lines...)
+		},
 	}
 }
 

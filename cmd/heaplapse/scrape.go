@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/build"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
@@ -86,7 +87,7 @@ func (f *scrapeFlags) add(cmd *cobra.Command) {
 // options returns the flags with sizes, times and headers parsed.
 func (f *scrapeFlags) options() (o scrape.Options, err error) {
 	o = f.Options
-	o.Recorder, o.Flags = tool(), flagname.All()
+	o.Recorder, o.Flags = build.Tool(), flagname.All()
 	if f.every != "auto" {
 		if o.Every, err = parseInterval(f.every); err == nil && o.Every == 0 {
 			err = errors.New("the time must not be 0")

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/build"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
@@ -69,7 +70,7 @@ func (a *app) view(ctx context.Context, f *viewFlags, paths []string) error {
 	c, err := convert.New(
 		in.Series,
 		in.Symbols,
-		convert.Options{Tool: tool(), Filter: in.Filter, KeepAllocatorFrames: f.keepAllocator},
+		convert.Options{Tool: build.Tool(), Filter: in.Filter, KeepAllocatorFrames: f.keepAllocator},
 	)
 	if err != nil {
 		return err

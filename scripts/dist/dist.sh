@@ -23,9 +23,10 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 go build -C scripts/dist -o "$work/" tool # nfpm, cyclonedx-gomod
 
-# build OS ARCH PROGRAM builds a program.
+# build OS ARCH PROGRAM [TAG] builds a program.
 build() {
-	GOOS=$1 GOARCH=$2 go build -trimpath -ldflags "-s -w -X main.release=$VERSION" -o "$3" ./cmd/heaplapse
+	GOOS=$1 GOARCH=$2 go build -trimpath -tags "${4-}" -o "$3" \
+		-ldflags "-s -w -X github.com/heaplapse/heaplapse/cmd/heaplapse/internal/build.release=$VERSION" ./cmd/heaplapse
 }
 
 # texts DIR writes what is the same on all systems: man pages, completions, documents.
@@ -62,7 +63,7 @@ packages() {
 	cd - >/dev/null
 }
 
-build "$(go env GOHOSTOS)" "$(go env GOHOSTARCH)" "$work/heaplapse"
+build "$(go env GOHOSTOS)" "$(go env GOHOSTARCH)" "$work/heaplapse" manual
 texts "$work/texts"
 archive linux amd64
 archive linux arm64

@@ -1,4 +1,4 @@
-package main
+package output
 
 import (
 	"errors"
@@ -11,17 +11,17 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/build"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
-	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
 	gatereport "github.com/heaplapse/heaplapse/internal/report/gate"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
-// gateOutputFlags tell in which formats the result is written, and where.
-type gateOutputFlags struct {
+// Gate tells in which formats the result of gate is written, and where.
+type Gate struct {
 	limit         int
 	markdownLimit string
 	sourceRoot    string
@@ -41,7 +41,8 @@ var gateOutputs = []struct {
 	{"pprof", "the current run minus an earlier one to `FILE`, for go tool pprof", (*gatereport.Report).Pprof},
 }
 
-func (f *gateOutputFlags) add(cmd *cobra.Command) {
+// Add adds the flags.
+func (f *Gate) Add(cmd *cobra.Command) {
 	f.outputs = map[string]*string{}
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		for _, o := range gateOutputs {
@@ -53,8 +54,8 @@ func (f *gateOutputFlags) add(cmd *cobra.Command) {
 	})
 }
 
-// check returns an error for outputs that cannot be written, before any work is done.
-func (f *gateOutputFlags) check() error {
+// Check returns an error for outputs that cannot be written, before any work is done.
+func (f *Gate) Check() error {
 	n, err := units.ParseBytes(f.markdownLimit)
 	if err == nil && n < gatereport.MinMarkdownLimit {
 		err = fmt.Errorf("want at least %s", units.Bytes(gatereport.MinMarkdownLimit))
@@ -80,8 +81,8 @@ func (f *gateOutputFlags) check() error {
 	return nil
 }
 
-// report returns the result with the settings of its formats.
-func (f *gateOutputFlags) report(result *gate.Result) *gatereport.Report {
+// Report returns the result with the settings of its formats.
+func (f *Gate) Report(result *gate.Result) *gatereport.Report {
 	limit, _ := units.ParseBytes(f.markdownLimit) // has been checked
 	root, err := filepath.Abs(f.sourceRoot)
 	if err != nil {
@@ -92,14 +93,14 @@ func (f *gateOutputFlags) report(result *gate.Result) *gatereport.Report {
 		Top:           f.limit,
 		MarkdownLimit: int(limit),
 		SourceRoot:    root,
-		Version:       version(),
+		Version:       build.Version(),
 		Flags:         flagname.All(),
 	}
 }
 
-// write writes the result in all formats that were asked for. An error in one does not prevent the
+// Write writes the result in all formats that were asked for. An error in one does not prevent the
 // others. Text goes to standard output unless another format does.
-func (f *gateOutputFlags) write(a *app, report *gatereport.Report) error {
+func (f *Gate) Write(stdout io.Writer, report *gatereport.Report) error {
 	toStdout := func(path *string) bool { return *path == "-" }
 	if text := f.outputs["text"]; *text == "" && !slices.ContainsFunc(slices.Collect(maps.Values(f.outputs)), toStdout) {
 		*text = "-"
@@ -110,7 +111,7 @@ func (f *gateOutputFlags) write(a *app, report *gatereport.Report) error {
 		if path == "" {
 			continue
 		}
-		if err := output.Put(a.out, path, func(w io.Writer) error { return o.write(report, w) }); err != nil {
+		if err := Put(stdout, path, func(w io.Writer) error { return o.write(report, w) }); err != nil {
 			errs = append(errs, fmt.Errorf("--%s: %w", o.name, err))
 		}
 	}
