@@ -35,7 +35,7 @@ machine. Prints the path of the archive.
 
   heaplapse bundle /tmp/heap                # writes ./heap` + bundle.Suffix + `
   heaplapse growth heap` + bundle.Suffix + `   # on any machine`,
-		Args: somePaths,
+		Args: some(noPath),
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.bundle(cmd.Context(), &f, paths) },
 	}
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {

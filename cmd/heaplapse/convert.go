@@ -40,7 +40,7 @@ standard output.
                                   for pprof's -tagfocus and -tagroot
   convert DIR --delta -o OUT/     the change from each snapshot to the next
   convert A B --diff -o F.pb.gz   B minus A; they may be of different processes`,
-		Args: somePaths,
+		Args: some(noPath),
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.convert(cmd.Context(), &f, paths) },
 	}
 	f.Stacks.Add(cmd)

@@ -54,7 +54,7 @@ func (a *app) growthCommand() *cobra.Command {
 steadily until the end. Sites that fill a cache (warming, plateaued), follow the load
 (load-driven) or grew once (grew-then-flat) have other verdicts. If there are several processes, all
 are judged, and the sites are those of the worst.`,
-		Args: somePaths,
+		Args: some(noPath),
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.growth(cmd.Context(), &f, paths) },
 	}
 	f.judgeFlags.add(cmd)

@@ -28,7 +28,7 @@ func (a *app) infoCommand() *cobra.Command {
 		Long: `Lists the snapshots of a series with their times and totals, the process that wrote them, and
 everything in them that is missing or suspect. --symbols also reports which functions have no
 names, how much memory they allocated, and how to get the names.`,
-		Args: somePaths,
+		Args: some(noPath),
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.info(cmd.Context(), &f, paths) },
 	}
 	help.Group(cmd, help.Input, f.Series.Define)

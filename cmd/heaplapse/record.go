@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -54,12 +53,7 @@ Only the program itself is recorded, also under sh -c, env, timeout and the like
 
 Exit status: that of CMD; if a signal ended CMD, the same signal ends record. 125: record
 itself failed; 126: CMD cannot be run; 127: CMD was not found.`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usageError(cmd, errors.New("no command given: heaplapse record -- CMD ARG…"))
-			}
-			return nil
-		},
+		Args: some("no command given: heaplapse record -- CMD ARG…"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.Command = args
 			return a.record(cmd, &f)

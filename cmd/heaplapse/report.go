@@ -38,7 +38,7 @@ two. --format md writes a summary for an issue or a CI job; json writes the data
 
   heaplapse report DIR -o report.html
   heaplapse report DIR --format md >> "$GITHUB_STEP_SUMMARY"`,
-		Args: somePaths,
+		Args: some(noPath),
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.report(cmd.Context(), &f, paths) },
 	}
 	f.judgeFlags.add(cmd)

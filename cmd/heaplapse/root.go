@@ -96,10 +96,14 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// somePaths requires at least one PATH.
-func somePaths(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return usageError(cmd, errors.New("no PATH given: name a directory, a file or a prefix of snapshots"))
-	}
-	return nil
+// some requires at least one argument. missing is the error without one.
+func some(missing string) cobra.PositionalArgs {
+	return usageArgs(func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return errors.New(missing)
+		}
+		return nil
+	})
 }
+
+const noPath = "no PATH given: name a directory, a file or a prefix of snapshots"

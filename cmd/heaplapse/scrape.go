@@ -46,12 +46,7 @@ If the service stops answering, scrape tries again until it does. Several URLs a
 processes, each with snapshots of its own.
 
 Exit status: 0 if there are snapshots of each URL, also after ^C; otherwise 125.`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usageError(cmd, errors.New("no URL given: heaplapse scrape http://HOST:PORT"))
-			}
-			return nil
-		},
+		Args: some("no URL given: heaplapse scrape http://HOST:PORT"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.URLs = args
 			return a.scrape(cmd, &f)

@@ -34,7 +34,7 @@ func (a *app) topCommand() *cobra.Command {
 FLAT is the memory that is attributed to a function; allocators, containers and interpreter
 loops are skipped. CUM also includes the memory that its callees allocated. If there are several
 processes, it lists all, and the functions of the largest.`,
-		Args: somePaths,
+		Args: some(noPath),
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.top(cmd.Context(), &f, paths) },
 	}
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {

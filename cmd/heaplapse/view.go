@@ -37,7 +37,7 @@ func (a *app) viewCommand() *cobra.Command {
 A menu selects the snapshot, and one to subtract from it. Prints the address, opens a browser if
 there is a desktop, and ends with ^C. The address is secret: other users of the machine can connect
 to it.`,
-		Args: somePaths,
+		Args: some(noPath),
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.view(cmd.Context(), &f, paths) },
 	}
 	f.Stacks.Add(cmd)
