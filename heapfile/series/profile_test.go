@@ -40,8 +40,8 @@ func pprofile(t testing.TB, program string, minute, inuse, alloc int64) string {
 	return b.String()
 }
 
-// TestProfilesWithoutNumbers: programs and kinds are told apart by what is in the files, and snapshots
-// are in the order of their times.
+// TestProfilesWithoutNumbers: the contents of the files decide which belong to one program and kind, and
+// snapshots are ordered by the time in the file.
 func TestProfilesWithoutNumbers(t *testing.T) {
 	dir := put(t, map[string]string{
 		"c.pprof": pprofile(t, "server", 1, 1000, 1000), "a.pprof": pprofile(t, "server", 2, 2000, 3000),
