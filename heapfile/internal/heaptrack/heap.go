@@ -9,8 +9,8 @@ import (
 
 // heap is the state of the heap while a recording is replayed.
 type heap struct {
-	counts []heapfile.Counts // by stack
-	total  heapfile.Counts
+	counts    []heapfile.Counts // by stack
+	allocated int64             // bytes
 	// touched are the stacks whose counts differ from those of the last checkpoint.
 	touched []uint32
 	marked  []bool          // by stack: it is in touched
@@ -34,15 +34,15 @@ func (h *heap) at(stack uint32) *heapfile.Counts {
 
 // allocate reports whether the sum of all allocations is still a number of 63 bits.
 func (h *heap) allocate(k kind) bool {
-	if h.total.AllocBytes > math.MaxInt64-k.size {
+	if h.allocated > math.MaxInt64-k.size {
 		return false
 	}
-	for _, c := range []*heapfile.Counts{h.at(k.stack), &h.total} {
-		c.InuseObjects++
-		c.InuseBytes += k.size
-		c.AllocObjects++
-		c.AllocBytes += k.size
-	}
+	h.allocated += k.size
+	c := h.at(k.stack)
+	c.InuseObjects++
+	c.InuseBytes += k.size
+	c.AllocObjects++
+	c.AllocBytes += k.size
 	return true
 }
 
@@ -52,10 +52,8 @@ func (h *heap) free(k kind) bool {
 	if c.InuseObjects == 0 || c.InuseBytes < k.size {
 		return false
 	}
-	for _, c := range []*heapfile.Counts{c, &h.total} {
-		c.InuseObjects--
-		c.InuseBytes -= k.size
-	}
+	c.InuseObjects--
+	c.InuseBytes -= k.size
 	return true
 }
 
