@@ -92,6 +92,7 @@ func TestEveryFormatHasItsDepthLimit(t *testing.T) {
 	require.Equal(t, 30, heapfile.FormatGrowth.DepthLimit())
 	require.Equal(t, 128, heapfile.FormatJemalloc.DepthLimit())
 	require.Equal(t, 0, heapfile.FormatScaled.DepthLimit(), "it leaves out inner frames, and marks them")
+	require.Equal(t, 0, heapfile.FormatPprof.DepthLimit(), "producers differ")
 }
 
 func TestHeapOfATruncatedExactSnapshotIsItsHeader(t *testing.T) {

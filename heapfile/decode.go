@@ -171,7 +171,7 @@ func (d *Decoder) header(line []byte) error {
 		if err != nil || n < 0 {
 			return d.errorf("the sampling period %q is not a number", clip(period))
 		}
-		d.snap.Format, d.snap.Period = FormatJemalloc, n
+		d.snap.Format, d.snap.Period, d.snap.DepthLimit = FormatJemalloc, n, FormatJemalloc.DepthLimit()
 		d.rows = newRowReader(FormatJemalloc)
 		return nil
 	}
@@ -179,7 +179,7 @@ func (d *Decoder) header(line []byte) error {
 	if !ok {
 		return refuse(d.snap.Path, line)
 	}
-	d.snap.Format, d.snap.Period = h.format, h.period
+	d.snap.Format, d.snap.Period, d.snap.DepthLimit = h.format, h.period, h.format.DepthLimit()
 	d.snap.Total, d.snap.HasTotal = h.total, h.hasTotal
 	d.rows = newRowReader(h.format)
 	return nil
@@ -409,7 +409,7 @@ func (d *Decoder) add(s Sample) {
 	if s.InuseBytes > 0 && (d.smallest < 0 || s.InuseBytes < d.smallest) {
 		d.smallest = s.InuseBytes
 	}
-	switch depth, limit := len(d.set.Addrs(uint32(s.Stack))), d.snap.Format.DepthLimit(); {
+	switch depth, limit := len(d.set.Addrs(uint32(s.Stack))), d.snap.DepthLimit; {
 	case limit > 0 && depth >= limit && !s.Truncated:
 		c.AtDepthLimit += e.InuseBytes
 		d.deepLine = cmp.Or(d.deepLine, d.at)

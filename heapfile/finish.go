@@ -157,7 +157,7 @@ func (d *Decoder) noteStacks() {
 			d.deepLine,
 			"%d %% of the bytes are on stacks truncated at %d frames: their outermost callers are unknown",
 			p,
-			s.Format.DepthLimit(),
+			s.DepthLimit,
 		)
 	}
 	p := percent(c.EmptyStacks, c.Estimate.InuseBytes)

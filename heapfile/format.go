@@ -76,12 +76,13 @@ func (f Format) Sampled() bool {
 
 // DepthLimit returns the largest number of frames that the writer keeps of a stack; it drops the
 // outermost ones (gperftools kMaxStackDepth and its users, jemalloc PROF_BT_MAX). It returns 0 for
-// the built-in engine, which leaves out inner frames of a deep stack and marks the place.
+// the built-in engine, which leaves out inner frames of a deep stack and marks the place, and for
+// pprof profiles, whose producers differ (see Head.DepthLimit).
 func (f Format) DepthLimit() int {
 	switch f {
-	case FormatScaled:
+	case FormatScaled, FormatPprof, FormatGoroutines:
 		return 0
-	case FormatJemalloc, FormatPprof, FormatGoroutines:
+	case FormatJemalloc:
 		return 128
 	case FormatHeapProfile:
 		return 32

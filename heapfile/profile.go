@@ -47,6 +47,7 @@ func (d *Decoder) decodeProfile(r io.Reader, path string) (*Snapshot, error) {
 	if err := p.Rows(d.profileRow); err != nil {
 		return nil, profileError(path, err)
 	}
+	s.DepthLimit, s.Completeness.AtDepthLimit = p.DepthLimit()
 	s.HasTotal = s.Total != Counts{}
 	s.Total = s.Total.Add(s.Completeness.Rows)
 	d.finish()

@@ -24,6 +24,9 @@ type Head struct {
 	Producer string
 	// PeriodAssumed is set if the file does not have the period, so that it is the producer's default.
 	PeriodAssumed bool
+	// DepthLimit is the largest number of frames that the writer keeps of a stack, leaf first; 0 if it
+	// is unknown, or if there is none.
+	DepthLimit int
 	// HasAlloc reports whether the cumulative counts are real: some formats repeat the in-use
 	// counts or write zeros there.
 	HasAlloc bool

@@ -12,6 +12,9 @@ import (
 // checked is the number of stacks after which Options.Check is called. Their locations take up to 8 MiB.
 const checked = 4096
 
+// depthLimit is the number of frames that heaptrack keeps: Trace::MAX_SIZE without its own two.
+const depthLimit = 64 - 2
+
 // emit calls a function with the snapshots at the checkpoints.
 func (r *reader) emit(emit func(recording.Snapshot) error) error {
 	w := &writer{
@@ -21,6 +24,7 @@ func (r *reader) emit(emit func(recording.Snapshot) error) error {
 		locations: make([]*profile.Location, len(r.calls)),
 		samples:   make([]*profile.Sample, len(r.counts)),
 	}
+	w.tables.DepthLimit(depthLimit)
 	for _, c := range r.checkpoints {
 		for i, change := range c.changes {
 			if i%checked == 0 && r.check != nil {

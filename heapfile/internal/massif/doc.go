@@ -19,8 +19,8 @@
 //
 // A line of a tree has the number of its children, which follow it with one more blank, the bytes in
 // use below it, and a function. The functions that were inlined at an address are lines of their own
-// with the same address, innermost first. Snapshots without a tree are not read, nor are the sizes of
-// stacks and of the allocator's own data.
+// with the same address, innermost first; a call of a function by itself has the same address, too.
+// Snapshots without a tree are not read, nor are the sizes of stacks and of the allocator's own data.
 //
 // Massif counts neither objects nor what was allocated since the start. It omits callers with less
 // than 1 % of the heap (--threshold), so that a caller that is absent may have up to that much.

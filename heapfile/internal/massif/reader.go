@@ -67,6 +67,8 @@ func (r *reader) line(line []byte) error {
 		r.out.Command = strings.Fields(value)
 	case "time_unit":
 		r.out.Timed = value == "ms"
+	case "desc":
+		r.tables.DepthLimit(depthLimit(value))
 	case "snapshot":
 		r.all++
 	case "time":
@@ -75,11 +77,26 @@ func (r *reader) line(line []byte) error {
 		return r.number(value, &r.heap)
 	case "heap_tree":
 		return r.tree(value)
-	case "desc", "mem_heap_extra_B", "mem_stacks_B", "#-----------", "":
+	case "mem_heap_extra_B", "mem_stacks_B", "#-----------", "":
 	default:
 		r.warn.Add(heapfile.WarnMalformedRow, r.lines.Number, fmt.Sprintf("a line of unknown kind %q was skipped", key))
 	}
 	return nil
+}
+
+// depthLimit returns the number of frames of a stack that massif keeps with these options.
+//
+//	--time-unit=ms --depth=40  →  40
+func depthLimit(options string) int {
+	limit := 30
+	for _, o := range strings.Fields(options) {
+		if text, found := strings.CutPrefix(o, "--depth="); found {
+			if n, err := strconv.ParseUint(text, 10, 16); err == nil {
+				limit = int(n)
+			}
+		}
+	}
+	return limit
 }
 
 func (r *reader) number(text string, into *int64) error {

@@ -154,6 +154,15 @@ func TestTree(t *testing.T) {
 	require.Len(t, what.Warnings, 1, "callers are hidden")
 }
 
+// TestRecursion: calls of a function by itself are frames of their own; what is inlined into it is not.
+func TestRecursion(t *testing.T) {
+	got, _, err := read(t, []byte("desc: x\ncmd: a\ntime_unit: ms\nsnapshot=0\ntime=1\nmem_heap_B=9\nheap_tree=detailed\n"+
+		"n1: 9 (heap)\n n1: 9 0x1: f (a.c:1)\n  n1: 9 0x1: g (a.c:2)\n   n1: 9 0x1: f (a.c:1)\n    n1: 9 0x1: g (a.c:2)\n"+
+		"     n0: 9 0x2: main (a.c:3)\n"))
+	require.NoError(t, err)
+	require.Equal(t, []row{{9, "f a.c:1<g a.c:2;f a.c:1<g a.c:2;main a.c:3;"}}, got[0].rows)
+}
+
 func TestDamage(t *testing.T) {
 	tree := func(lines string) string {
 		return "desc: x\ncmd: a\ntime_unit: ms\nsnapshot=0\ntime=1\nmem_heap_B=9\nheap_tree=detailed\n" + lines
@@ -219,4 +228,20 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestDepthOfStacksIsInTheProfile(t *testing.T) {
+	for options, want := range map[string]string{
+		"(none)": "depth limit: 30",
+		"--detailed-freq=1 --depth=40 --threshold=0": "depth limit: 40",
+		"--depth=much": "depth limit: 30",
+	} {
+		text := "desc: " + options + "\ncmd: x\ntime_unit: ms\n#-----------\nsnapshot=0\n#-----------\ntime=1\nmem_heap_B=5\n" +
+			"mem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=detailed\nn0: 5 0x11: f (f.c:1)\n"
+		_, err := massif.Read(strings.NewReader(text), "massif.out", func(s recording.Snapshot) error {
+			require.Equal(t, []string{"by: massif", want}, s.Profile.Comments)
+			return nil
+		})
+		require.NoError(t, err)
+	}
 }

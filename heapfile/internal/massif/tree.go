@@ -76,7 +76,8 @@ func (t *tree) close() {
 }
 
 // stack returns the locations of the current path, leaf first. Lines with one address are one location
-// with inlined functions. What is not code, at the end of a stack, is left out.
+// with inlined functions; if the first of them comes again, it is a function that called itself. What
+// is not code, at the end of a stack, is left out.
 func (t *tree) stack() (out []*profile.Location) {
 	for i := 1; i < len(t.path); {
 		first := t.path[i].node
@@ -85,7 +86,8 @@ func (t *tree) stack() (out []*profile.Location) {
 			continue
 		}
 		frames := []recording.Frame{first.frame}
-		for i++; i < len(t.path) && t.path[i].address == first.address && !first.below; i++ {
+		inlined := func(n node) bool { return n.address == first.address && n.frame != first.frame }
+		for i++; i < len(t.path) && inlined(t.path[i].node) && !first.below; i++ {
 			frames[len(frames)-1].Function = qualified(frames[len(frames)-1])
 			frames = append(frames, t.path[i].frame)
 		}

@@ -39,6 +39,7 @@ type Profile struct {
 	Time time.Time
 
 	columns columns
+	depth   depth
 }
 
 // RefusedError is the error of a valid profile of another kind. Kind is what it is; Hint is the
@@ -79,6 +80,7 @@ func (p *Profile) classify() error {
 	}
 	p.Producer = p.producer()
 	p.setPeriod()
+	p.setDepth()
 	return nil
 }
 

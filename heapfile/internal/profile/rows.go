@@ -49,6 +49,7 @@ func (p *Profile) Rows(add func(stack []uint32, c Counts) error) error {
 			return positionError(at, fmt.Errorf("a sample: %w", err))
 		}
 		if d.counts != (Counts{}) {
+			p.addDepth(d.stack, d.counts.InuseBytes)
 			err = add(d.stack, d.counts)
 		}
 		if err == nil && n%checkEvery == 0 && p.check != nil {

@@ -91,6 +91,11 @@ func NewTables(tool string, types ...string) *Tables {
 	return t
 }
 
+// DepthLimit adds a comment with the number of frames that the tool keeps of a stack.
+func (t *Tables) DepthLimit(frames int) {
+	t.p.Comments = append(t.p.Comments, fmt.Sprintf("depth limit: %d", frames))
+}
+
 // Location adds a location: the call at an address of a module. The frames are innermost first. An
 // address without a named frame is a virtual address of the module's ELF file, if that is known.
 func (t *Tables) Location(address uint64, module string, frames []Frame) *profile.Location {

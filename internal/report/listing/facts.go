@@ -271,7 +271,7 @@ func (i *Info) completeText() string {
 	}
 	if heap > 0 && deep > 0 {
 		parts = append(parts, fmt.Sprintf("%.1f %% of the bytes are on stacks truncated at %d frames",
-			100*float64(deep)/float64(heap), i.Series.Heads[0].Format.DepthLimit()))
+			100*float64(deep)/float64(heap), i.Series.Heads[0].DepthLimit))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -79,6 +79,7 @@ type infoSnapshot struct {
 	Truncated bool         `json:"truncated"`
 	Partial   bool         `json:"partial"`
 	AbsentMax text.Counts  `json:"absent_max"`
+	Depth     int          `json:"depth_limit"`
 	AtDepth   int64        `json:"at_depth_limit_bytes"`
 	Threads   []threadJSON `json:"threads,omitempty"`
 }
@@ -157,7 +158,7 @@ func (i *Info) snapshot(k int) infoSnapshot {
 		Format: h.Format.String(), Period: h.Period, HasAlloc: h.HasAlloc, Size: h.Size, Rows: h.Rows,
 		NoObjects: h.NoObjects, Producer: h.Producer, Assumed: h.PeriodAssumed,
 		Heap: text.Counts(h.Heap()), RowSum: text.Counts(c.Rows), Truncated: c.Truncated, Partial: c.Unfinished,
-		AbsentMax: text.Counts(c.AbsentMax), AtDepth: c.AtDepthLimit,
+		AbsentMax: text.Counts(c.AbsentMax), Depth: h.DepthLimit, AtDepth: c.AtDepthLimit,
 	}
 	if s.Clock.Source.IsTime() {
 		t := s.Clock.Times[k].UTC()
