@@ -4,16 +4,14 @@
 # It needs network access, git, pip, apt-get, readelf and llvm-symbolizer, and takes an hour.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+. scripts/conformance/lib.sh
 dir=${1:-out/conformance}
 mkdir -p "$dir"/{git,wheels,debs}
 
-# fetch_git OWNER/NAME COMMIT clones one commit, and unpacks the compressed files in it.
-fetch_git() {
+# unpacked_git OWNER/NAME COMMIT clones one commit, and unpacks the compressed files in it.
+unpacked_git() {
 	local clone=$dir/git/$1
-	[ "$(git -C "$clone" rev-parse HEAD 2>/dev/null)" != "$2" ] || return 0
-	git init -q "$clone"
-	git -C "$clone" fetch -q --depth 1 "https://github.com/$1" "$2"
-	git -C "$clone" checkout -q --force FETCH_HEAD
+	fetch_git "$dir/git" "$1" "$2"
 	find "$clone" -type f -name '*.gz' -exec gzip -dkfq {} + || true # some are damaged on purpose
 	find "$clone" -type f -name '*.bz2' -exec bzip2 -dkfq {} + || true
 	find "$clone" -type f -name '*.xz' -exec xz -dkfq {} + || true
@@ -40,10 +38,10 @@ fetch_deb() {
 
 while read -r kind words; do
 	case $kind in
-	git | wheel)
-		# shellcheck disable=SC2086 # words are separated by blanks
-		fetch_$kind $words
-		;;
+	# shellcheck disable=SC2086 # words are separated by blanks
+	git) unpacked_git $words ;;
+	# shellcheck disable=SC2086
+	wheel) fetch_wheel $words ;;
 	deb) for name in $words; do fetch_deb "$name"; done ;;
 	esac
 done <scripts/conformance/sources.txt
