@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/completion"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/manual"
@@ -108,6 +109,18 @@ func TestEveryFlagHasAGroup(t *testing.T) {
 			require.True(t, f.Hidden || f.Annotations[help.GroupAnnotation] != nil, "%s --%s", c.CommandPath(), f.Name)
 			require.True(t, f.Hidden || f.Usage != "", "%s --%s", c.CommandPath(), f.Name)
 		})
+	}
+}
+
+// TestEveryCommandCompletesItsArguments checks that a new command tells the shell what its arguments
+// are. Those of record are a command line.
+func TestEveryCommandCompletesItsArguments(t *testing.T) {
+	root := (&app{}).root()
+	completion.AddTo(root)
+	for _, c := range allCommands(root) {
+		if c != root && c.Name() != "record" {
+			require.NotNil(t, c.ValidArgsFunction, c.CommandPath())
+		}
 	}
 }
 

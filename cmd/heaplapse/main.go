@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/completion"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
 	"github.com/heaplapse/heaplapse/internal/interrupt"
@@ -51,6 +52,9 @@ func main() {
 func (a *app) run(ctx context.Context, args []string) int {
 	root := a.root()
 	root.SetArgs(args)
+	if completion.Wanted(args) {
+		completion.AddTo(root)
+	}
 	err := root.ExecuteContext(ctx)
 	if out, ok := a.out.(*output.Stdout); ok && err == nil {
 		err = out.Err()

@@ -89,6 +89,9 @@ const maxProfileDigits = 5
 // extensions are those of snapshots.
 var extensions = []string{".heap", ".pb", ".pprof", ".prof"}
 
+// Extensions returns the extensions of snapshots that are not compressed.
+func Extensions() []string { return slices.Clone(extensions) }
+
 // CutExtension returns a name without .heap.gz or another extension of snapshots, and the extension,
 // such as .heap; "" if the name has none.
 func CutExtension(name string) (stem, ext string) {
