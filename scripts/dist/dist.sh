@@ -3,7 +3,8 @@
 # packages, a list of the modules in each program (CycloneDX), and checksums. The same commit gives
 # the same bytes.
 #
-# Usage: dist.sh DIR [VERSION]      VERSION is that of the tag by default, or 0.0.0 and the commit
+# Usage: dist.sh DIR [VERSION]      VERSION is that of the tag by default, or 0.0.0-git and the time of
+#                                   the commit, which package managers sort
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 out=${1:?usage: dist.sh DIR [VERSION]}
@@ -14,8 +15,10 @@ version() {
 	git describe --exact-match --tags --match 'v*' 2>/dev/null | sed 's/^v//' || true
 }
 VERSION=${2:-$(version)}
-VERSION=${VERSION:-0.0.0~$(git rev-parse --short=12 HEAD)}
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+VERSION=${VERSION:-0.0.0-git$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y%m%d%H%M%S)}
+commit=$(git rev-parse HEAD)
+git diff --quiet HEAD || commit+=', modified'
 export VERSION SOURCE_DATE_EPOCH CGO_ENABLED=0
 umask 022
 
@@ -25,8 +28,9 @@ go build -C scripts/dist -o "$work/" tool # nfpm, cyclonedx-gomod
 
 # build OS ARCH PROGRAM [TAG] builds a program.
 build() {
-	GOOS=$1 GOARCH=$2 go build -trimpath -tags "${4-}" -o "$3" \
-		-ldflags "-s -w -X github.com/heaplapse/heaplapse/cmd/heaplapse/internal/build.release=$VERSION" ./cmd/heaplapse
+	local package=github.com/heaplapse/heaplapse/cmd/heaplapse/internal/build
+	GOOS=$1 GOARCH=$2 go build -trimpath -buildvcs=false -tags "${4-}" -o "$3" -ldflags "-s -w -X $package.release=$VERSION \
+		-X '$package.commit=$commit' -X $package.commitTime=$(date -u -d "@$SOURCE_DATE_EPOCH" +%FT%TZ)" ./cmd/heaplapse
 }
 
 # texts DIR writes what is the same on all systems: man pages, completions, documents.
