@@ -3,27 +3,64 @@
 # It changes the system: run it in a root that is thrown away, as `make dist-check` does.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+tab=$PWD/scripts/dist/tab.py
+arch=$(dpkg --print-architecture)
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
-scripts/dist/dist.sh "$out/a" 0.1.0
-scripts/dist/dist.sh "$out/b" 0.1.0 >/dev/null
-diff -r "$out/a" "$out/b"
-(cd "$out/a" && sha256sum -c --quiet SHA256SUMS)
+say() { printf 'check.sh: %s\n' "$*" >&2; }
+install() { DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends "$@" >/dev/null; }
 
+# with TEXT COMMAND… runs a command whose output must contain a text.
+with() {
+	"${@:2}" >"$out/output" 2>&1 || { cat "$out/output"; say "failed: ${*:2}"; exit 1; }
+	grep -q -- "$1" "$out/output" || { cat "$out/output"; say "$1 is missing in the output of ${*:2}"; exit 1; }
+}
+
+say "two builds are identical"
+scripts/dist/dist.sh "$out/a" 0.1.0 >/dev/null
+git clone --quiet . "$out/clone" # another directory, other times of files
+"$out/clone/scripts/dist/dist.sh" "$out/b" 0.1.0 >/dev/null
+diff -r "$out/a" "$out/b"
+cd "$out/a"
+sha256sum -c --quiet SHA256SUMS
+for name in linux-amd64 linux-arm64 darwin-arm64; do
+	with "^heaplapse-0.1.0-$name/bin/heaplapse$" tar -tzf "heaplapse-0.1.0-$name.tar.gz"
+	with '"bomFormat": "CycloneDX"' cat "heaplapse-0.1.0-$name.cdx.json"
+	with '"name": "github.com/spf13/cobra"' cat "heaplapse-0.1.0-$name.cdx.json"
+done
+
+say "the .rpm and .apk packages have the files of the .deb"
 apt-get -qq update
-DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends man-db bash-completion python3 \
-	"$out/a/heaplapse_0.1.0_$(dpkg --print-architecture).deb" >/dev/null
+install rpm
+for package in heaplapse-0.1.0-1.x86_64.rpm heaplapse-0.1.0-1.aarch64.rpm; do
+	rpm -qpl "$package" 2>/dev/null | grep -v '/$' | sort >"$package.files"
+done
+for package in heaplapse_0.1.0_x86_64.apk heaplapse_0.1.0_aarch64.apk; do
+	with '^pkgver = 0.1.0' tar --ignore-zeros -xzOf "$package" .PKGINFO
+	tar --ignore-zeros -tzf "$package" 2>/dev/null | sed -n 's|^\(usr/.*[^/]\)$|/\1|p' | sort >"$package.files"
+done
+for package in heaplapse_0.1.0_amd64.deb heaplapse_0.1.0_arm64.deb; do
+	dpkg-deb --fsys-tarfile "$package" | tar -t | sed -n 's|^\.\(/.*[^/]\)$|\1|p' | sort >"$package.files"
+done
+sed -i 's|/\.build-id.*||' ./*.files
+for list in ./*.files; do
+	diff heaplapse_0.1.0_amd64.deb.files "$list" || { say "$list differs"; exit 1; }
+done
+grep -qx /usr/share/man/man1/heaplapse-growth.1.gz heaplapse_0.1.0_amd64.deb.files
+
+say "the .deb is installed and used"
 cd "$out"
-heaplapse version | grep -q '^heaplapse 0.1.0 '
-heaplapse growth --help >/dev/null
-# minbase leaves out man pages; the package's own is read as a file.
-man --local-file <(dpkg-deb --fsys-tarfile a/heaplapse_0.1.0_*.deb | tar -xO ./usr/share/man/man1/heaplapse-growth.1.gz | gunzip) |
-	grep -q 'find the sites that grow'
-bash -c 'source /usr/share/bash-completion/bash_completion
-	source /usr/share/bash-completion/completions/heaplapse
-	COMP_WORDS=(heaplapse gro) COMP_CWORD=1 COMP_LINE="heaplapse gro" COMP_POINT=13 COMP_TYPE=9 COMP_KEY=9
-	__start_heaplapse; [[ ${COMPREPLY[*]} == growth* ]]'
+install man-db bash-completion zsh fish python3
+find / -xdev -name '*heaplapse*' -not -path "$out/*" -not -path '/root/*' | sort >before
+install "./a/heaplapse_0.1.0_$arch.deb"
+with '^heaplapse 0.1.0 linux/' heaplapse version
+with '^commit [0-9a-f]\{40\}.* of 2' heaplapse version
+export MANPAGER=cat MANWIDTH=100
+with 'find what grows in a native heap' man heaplapse
+with '^ *--explain SITE' man heaplapse-growth
+with 'heaplapse 0.1.0' man heaplapse-baseline-save
+
 cat >leak.py <<'PY'
 import time
 kept = []
@@ -34,8 +71,24 @@ for _ in range(200):
     time.sleep(0.02)
 PY
 heaplapse record --every 200ms -o dumps -- python3 leak.py
-heaplapse growth dumps | tee growth.txt
-grep -q 'handle leak.py:4' growth.txt
+with 'handle leak.py:4' heaplapse growth dumps
+heaplapse baseline save -q set dumps --label commit=f00 >/dev/null
+pid=$(sed -n 's/.*"pid": *\([0-9]*\).*/\1/p' dumps/heaplapse.manifest.jsonl | head -n 1)
+
+say "shells complete commands, flags, PATHs, engines, labels and processes"
+for shell in bash zsh fish; do
+	python3 "$tab" $shell 'heaplapse gro' 'heaplapse growth'
+	python3 "$tab" $shell 'heaplapse growth --expl' 'heaplapse growth --explain'
+	python3 "$tab" $shell 'heaplapse growth dum' 'heaplapse growth dumps/'
+	python3 "$tab" $shell 'heaplapse record --engine jem' 'heaplapse record --engine jemalloc'
+	python3 "$tab" $shell 'heaplapse baseline save set dumps --label com' '--label commit='
+	python3 "$tab" $shell 'heaplapse growth dumps --process ' "--process $pid"
+done
+
+say "nothing is left when it is removed"
 apt-get -qq remove heaplapse >/dev/null
 ! command -v heaplapse
+rm -rf ~/.cache/heaplapse
+find / -xdev -name '*heaplapse*' -not -path "$out/*" -not -path '/root/*' -not -path '/var/cache/man/*' | sort >after
+diff before after
 echo 'check.sh: passed'

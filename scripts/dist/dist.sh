@@ -26,11 +26,14 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 go build -C scripts/dist -o "$work/" tool # nfpm, cyclonedx-gomod
 
+# moment prints the time of the commit.
+moment() { date -u -d "@$SOURCE_DATE_EPOCH" +%FT%TZ; }
+
 # build OS ARCH PROGRAM [TAG] builds a program.
 build() {
 	local package=github.com/heaplapse/heaplapse/cmd/heaplapse/internal/build
 	GOOS=$1 GOARCH=$2 go build -trimpath -buildvcs=false -tags "${4-}" -o "$3" -ldflags "-s -w -X $package.release=$VERSION \
-		-X '$package.commit=$commit' -X $package.commitTime=$(date -u -d "@$SOURCE_DATE_EPOCH" +%FT%TZ)" ./cmd/heaplapse
+		-X '$package.commit=$commit' -X $package.commitTime=$(moment)" ./cmd/heaplapse
 }
 
 # texts DIR writes what is the same on all systems: man pages, completions, documents.
@@ -52,7 +55,8 @@ archive() {
 	build "$1" "$2" "$work/$name/bin/heaplapse"
 	tar -C "$work" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -cf - "$name" |
 		gzip -n9 >"$out/$name.tar.gz"
-	"$work/cyclonedx-gomod" bin -json -noserial -version "v$VERSION" -output "$out/$name.cdx.json" "$work/$name/bin/heaplapse" 2>/dev/null
+	"$work/cyclonedx-gomod" bin -json -noserial -version "v$VERSION" "$work/$name/bin/heaplapse" 2>/dev/null |
+		sed "s/\"timestamp\": \"[^\"]*\"/\"timestamp\": \"$(moment)\"/" >"$out/$name.cdx.json"
 }
 
 # packages ARCH writes the packages for Linux from the tree of the archive.
