@@ -22,6 +22,7 @@ type diffFlags struct {
 	flagset.Grouping
 	flagset.Base
 	output.Flags
+	output.Style
 	limit   int
 	persist bool
 }
@@ -51,6 +52,7 @@ What a truncated snapshot hides is shown as a bound.
 		flags.IntVar(&f.limit, "top", 20, "list `N` sites")
 	})
 	f.Flags.Add(cmd, "text", "json")
+	f.Style.Add(cmd)
 	f.Base.Add(cmd, "BASE")
 	return cmd
 }
@@ -67,7 +69,7 @@ func (a *app) diff(ctx context.Context, f *diffFlags, paths []string) error {
 	if err != nil {
 		return err
 	}
-	view := siteview.Options{Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy, Flags: flagname.All()}
+	view := siteview.Options{Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy, Flags: flagname.All(), Style: f.Style.On(a.out, !f.ToStdout())}
 	if f.persist {
 		p, err := a.pipeline().Persist(ctx, paths, source, o)
 		if err != nil {
@@ -91,7 +93,7 @@ func (f *diffFlags) check(paths []string) error {
 	if f.persist != (len(paths) == 3) {
 		return errors.New("diff takes two snapshots, or three with --persist")
 	}
-	return f.Flags.Check()
+	return errors.Join(f.Flags.Check(), f.Style.Check())
 }
 
 func (f *diffFlags) compareOptions() (compare.Options, error) {

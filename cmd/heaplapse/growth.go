@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -43,6 +44,7 @@ type judgeFlags struct {
 type growthFlags struct {
 	judgeFlags
 	output.Flags
+	output.Style
 }
 
 func (a *app) growthCommand() *cobra.Command {
@@ -64,7 +66,8 @@ are judged, and the sites are those of the worst.`,
 		flags.BoolVar(&f.all, "all", false, "list stable sites, too")
 		flags.StringVar(&f.explain, "explain", "", "print the numbers that the verdict on `SITE` is based on: its rank in the table, a part of its function, file:line or module, or a regular expression")
 	})
-	f.Flags.Add(cmd, "text", "json", "md")
+	f.Flags.Add(cmd, "text", "json", "csv", "md")
+	f.Style.Add(cmd)
 	return cmd
 }
 
@@ -105,7 +108,7 @@ func (f *judgeFlags) addFailOn(cmd *cobra.Command) {
 }
 
 func (a *app) growth(ctx context.Context, f *growthFlags, paths []string) error {
-	if err := f.Flags.Check(); err != nil {
+	if err := errors.Join(f.Flags.Check(), f.Style.Check()); err != nil {
 		return err
 	}
 	g, err := f.judge(ctx, a.pipeline(), paths)
@@ -114,7 +117,7 @@ func (a *app) growth(ctx context.Context, f *growthFlags, paths []string) error 
 	}
 	defer g.Close()
 	a.fail(f.failOn, g)
-	g.Width = f.Flags.Width(a.out)
+	g.Style = f.Style.On(a.out, !f.ToStdout())
 	return f.Render(a.out, g)
 }
 

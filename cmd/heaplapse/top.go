@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,7 @@ import (
 type topFlags struct {
 	flagset.Stacks
 	output.Flags
+	output.Style
 	sample   string
 	snapshot int
 	limit    int
@@ -48,11 +50,12 @@ processes, it lists all, and the functions of the largest.`,
 		flags.IntVar(&f.limit, "top", 20, "list `N` functions")
 	})
 	f.Flags.Add(cmd, "text", "json")
+	f.Style.Add(cmd)
 	return cmd
 }
 
 func (a *app) top(ctx context.Context, f *topFlags, paths []string) error {
-	if err := f.Flags.Check(); err != nil {
+	if err := errors.Join(f.Flags.Check(), f.Style.Check()); err != nil {
 		return err
 	}
 	if err := flagset.SampleTypes.Check(f.sample); err != nil {
@@ -90,6 +93,7 @@ func (a *app) top(ctx context.Context, f *topFlags, paths []string) error {
 	}
 	top := listing.NewTop(snap, in.Symbols, sample, in.Filter)
 	top.Limit, top.Flags, top.Processes = f.limit, flagname.All(), processes
+	top.Style = f.Style.On(a.out, !f.ToStdout())
 	return f.Render(a.out, top)
 }
 

@@ -19,7 +19,7 @@ type Persist struct {
 
 // Text writes the report for a terminal.
 func (d *Persist) Text(w io.Writer) error {
-	p := &text.Printer{W: w}
+	p := &text.Printer{W: w, Links: siteview.Links(d.Style, d.Moments[0].Symbols)}
 	names := [3]string{"BEFORE", "DURING", "AFTER"}
 	for i, m := range d.Moments {
 		later := ""
@@ -40,18 +40,20 @@ func (d *Persist) Text(w io.Writer) error {
 
 func (d *Persist) table(p *text.Printer) {
 	p.Linef("")
-	p.Linef("%3s  %12s %10s %9s %10s %10s %10s  %s", "#", "STAYED", "CERTAIN", "OBJECTS", "BEFORE", "DURING", "AFTER",
-		"SITE")
+	p.Linef("%s", d.Style.Head(fmt.Sprintf("%3s  %12s %10s %9s %10s %10s %10s  %s", "#", "STAYED", "CERTAIN", "OBJECTS",
+		"BEFORE", "DURING", "AFTER", "SITE")))
 	describer := d.describer()
 	shown := text.FirstRows(d.Rows, d.Top)
 	for i := range shown {
 		r := &shown[i]
 		v := describer.View(r.Sites)
-		p.Linef("%3d  %12s %10s %9d %10s %10s %10s  %s  %s", i+1, atMostMark(r.AtMost)+units.SignedBytes(r.Stayed),
+		numbers := fmt.Sprintf("%3d  %12s %10s %9d %10s %10s %10s  ", i+1, atMostMark(r.AtMost)+units.SignedBytes(r.Stayed),
 			certainly(r.Certain), r.StayedObjects,
-			units.Bytes(r.At[0].InuseBytes), units.Bytes(r.At[1].InuseBytes), units.Bytes(r.At[2].InuseBytes),
-			v.Title(), v.Where)
-		if path := v.CallPath(0); path != "" {
+			units.Bytes(r.At[0].InuseBytes), units.Bytes(r.At[1].InuseBytes), units.Bytes(r.At[2].InuseBytes))
+		for _, line := range text.Row(numbers, v.Title(), v.Where, d.Width) {
+			p.Linef("%s", line)
+		}
+		if path := v.CallPath(max(d.Width-len(text.Indent), 0)); path != "" {
 			p.Linef("     %s", path)
 		}
 	}

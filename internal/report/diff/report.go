@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -26,7 +27,7 @@ type Report struct {
 
 // Text writes the report for a terminal.
 func (d *Report) Text(w io.Writer) error {
-	p := &text.Printer{W: w}
+	p := &text.Printer{W: w, Links: siteview.Links(d.Style, d.Base.Symbols, d.Current.Symbols)}
 	side(p, "BASE   ", d.Base.Head, "")
 	side(p, "CURRENT", d.Current.Head, since(d.Base.Head, d.Current.Head))
 	d.totals(p)
@@ -39,8 +40,7 @@ func (d *Report) Text(w io.Writer) error {
 		return p.Err
 	}
 	p.Linef("")
-	p.Linef("%3s  %-7s %12s %9s %10s %10s %12s  %s", "#", "CHANGE", "Δ BYTES", "Δ OBJECTS", "BASE", "CURRENT",
-		"Δ ALLOCATED", "SITE")
+	p.Linef("%s", d.Style.Head(d.columns("#", "CHANGE", "Δ BYTES", "Δ OBJECTS", "BASE", "CURRENT", "Δ ALLOCATED")+"SITE"))
 	shown := text.FirstRows(d.Rows, d.Top)
 	for i := range shown {
 		d.row(p, i+1, &shown[i], sides)
@@ -173,12 +173,15 @@ func (d *Report) row(p *text.Printer, rank int, r *compare.Row, sides [2]*sitevi
 	if d.HasAlloc() {
 		allocated = bounded(r.BaseBound.AllocBytes, r.CurrentBound.AllocBytes, units.SignedBytes(delta.AllocBytes))
 	}
-	p.Linef("%3d  %-7s %12s %9s %10s %10s %12s  %s  %s", rank, r.Change,
+	numbers := d.columns(strconv.Itoa(rank), string(r.Change),
 		noisy(r)+bounded(r.BaseBound.InuseBytes, r.CurrentBound.InuseBytes, units.SignedBytes(delta.InuseBytes)),
 		bounded(r.BaseBound.InuseObjects, r.CurrentBound.InuseObjects, fmt.Sprintf("%+d", delta.InuseObjects)),
 		value(r.Base.InuseBytes, r.BaseBound.InuseBytes), value(r.Current.InuseBytes, r.CurrentBound.InuseBytes),
-		allocated, v.Title(), v.Where)
-	if path := v.CallPath(0); path != "" {
+		allocated)
+	for _, line := range text.Row(numbers, v.Title(), v.Where, d.Width) {
+		p.Linef("%s", line)
+	}
+	if path := v.CallPath(max(d.Width-len(text.Indent), 0)); path != "" {
 		p.Linef("     %s", path)
 	}
 	if r.Moved {
@@ -189,6 +192,18 @@ func (d *Report) row(p *text.Printer, rank int, r *compare.Row, sides [2]*sitevi
 			p.Linef("     → %s", advice)
 		}
 	}
+}
+
+// leastWidth is the least width of a terminal that has room for all columns.
+const leastWidth = 80
+
+// columns are the columns before the site. A narrow terminal has no room for what was allocated.
+func (d *Report) columns(rank, change, bytes, objects, base, current, allocated string) string {
+	line := fmt.Sprintf("%3s  %-7s %12s %9s %10s %10s", rank, change, bytes, objects, base, current)
+	if d.Width > 0 && d.Width < leastWidth {
+		return line + "  "
+	}
+	return line + fmt.Sprintf(" %12s  ", allocated)
 }
 
 // bounded marks a difference that is a bound: it is at most this if base is truncated, at least

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/heaplapse/heaplapse/diff/evidence"
 	"github.com/heaplapse/heaplapse/diff/gate"
@@ -31,6 +30,8 @@ type Report struct {
 	Losses *evidence.Index
 	// Flags are those that texts advise.
 	Flags option.Flags
+	// Style is how Text looks on a terminal. Its width does not count: a log has one, too.
+	Style text.Style
 }
 
 // manyUnmatched is the share of bytes without a match above which call paths are not comparable.
@@ -55,8 +56,8 @@ var statusGroups = []struct {
 // Text writes the report for a terminal or a log: the verdict and the worst function, the compared
 // runs, then the rows.
 func (g *Report) Text(w io.Writer) error {
-	p := &text.Printer{W: w}
-	p.Linef("%s", g.headline())
+	p := &text.Printer{W: w, Links: g.links()}
+	p.Linef("%s", g.Style.Paint(g.headline(), strings.ToUpper(string(g.Verdict)), g.rendition()))
 	g.runs(p)
 	if list := g.causes(); len(list) > 0 {
 		p.Linef("")
@@ -77,6 +78,27 @@ func (g *Report) Text(w io.Writer) error {
 	return p.Err
 }
 
+// rendition is that of the verdict.
+func (g *Report) rendition() text.Rendition {
+	if g.Verdict == gate.Fail {
+		return text.Red
+	}
+	return text.Green
+}
+
+// links are the places of the functions of all rows.
+func (g *Report) links() text.Links {
+	links := text.NewLinks(g.Style)
+	for i := range g.Rows {
+		if site := g.Rows[i].Site; site != nil {
+			for _, f := range site.Frames {
+				links.Add(f.File, f.Line)
+			}
+		}
+	}
+	return links
+}
+
 // headline is the verdict, and the worst function and the amount that it is judged by.
 func (g *Report) headline() string {
 	verdict := strings.ToUpper(string(g.Verdict)) + ": "
@@ -92,7 +114,7 @@ func (g *Report) headline() string {
 	if len(g.with(gate.Regressed)) > 1 {
 		lead = "; worst: "
 	}
-	return head + lead + fitted(worst, logWidth-utf8.RuneCountInString(head+lead))
+	return head + lead + fitted(worst, logWidth-text.Width(head+lead))
 }
 
 // fitted is the function, the place and the judged change of a row in width characters. If they do
@@ -100,10 +122,10 @@ func (g *Report) headline() string {
 func fitted(r *gate.Row, width int) string {
 	v, value := viewOf(r), judged(r.Values[0])
 	name, place, change := v.Clipped(90), v.Where, changeText(value)
-	if utf8.RuneCountInString(joined(name, place, change)) > width {
+	if text.Width(joined(name, place, change)) > width {
 		change = fmt.Sprintf("%s (%s)", units.SignedBytes(value.Delta())+unitOf(value), percentText(value))
 	}
-	room := width - utf8.RuneCountInString(joined("", place, change)) - 2
+	room := width - text.Width(joined("", place, change)) - 2
 	return joined(text.Clip(name, max(30, room)), place, change)
 }
 

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/diff/identity"
@@ -21,7 +20,7 @@ func (g *Report) regressions(p *text.Printer) {
 		return
 	}
 	p.Linef("")
-	p.Linef("REGRESSED")
+	p.Linef("%s", g.Style.Head("REGRESSED"))
 	shown := rows[:min(len(rows), max(g.top(), mostRegressed))]
 	for i, r := range shown {
 		p.Linef("%3d  %s", i+1, named(r, 90))
@@ -116,7 +115,7 @@ func (g *Report) brief(p *text.Printer, title string, rows []*gate.Row) {
 		return
 	}
 	p.Linef("")
-	p.Linef("%s", title)
+	p.Linef("%s", g.Style.Head(title))
 	shown := rows[:min(len(rows), g.top())]
 	for _, r := range shown {
 		for _, line := range briefLines(r) {
@@ -141,7 +140,7 @@ func wrapped(list, separator string, indent int) string {
 	var b strings.Builder
 	width := indent
 	for i, part := range strings.SplitAfter(list, separator) {
-		n := utf8.RuneCountInString(part)
+		n := text.Width(part)
 		if i > 0 && width+n > logWidth {
 			line := strings.TrimRight(b.String(), " ")
 			b.Reset()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/trend"
@@ -246,7 +245,7 @@ func (g *Report) processTable(n int) (lines []string) {
 	rows := text.FirstRows(all, n)
 	name, command := len("PROCESS"), 0
 	for _, r := range rows {
-		name = max(name, min(utf8.RuneCountInString(r.Name), widestProcess))
+		name = max(name, min(text.Width(r.Name), widestProcess))
 		if r.Command != rows[0].Command {
 			command = widestProcess
 		}

@@ -38,9 +38,6 @@ type Report struct {
 	Explain string
 	// MemoryLimit is the number of bytes that the process must not reach; 0 for none.
 	MemoryLimit int64
-	// Width is that of the terminal that shows Text, in characters; 0 for none. A narrow terminal
-	// gets a shorter trend.
-	Width int
 
 	describer *siteview.Describer
 }
@@ -89,8 +86,8 @@ func (g *Report) sites() *siteview.Describer {
 
 // Text writes the report for a terminal.
 func (g *Report) Text(w io.Writer) error {
-	p := &text.Printer{W: w}
-	p.Linef("%s", g.headline())
+	p := &text.Printer{W: w, Links: siteview.Links(g.Style, g.Symbols)}
+	p.Linef("%s", g.Style.Paint(g.headline(), verdictWord(g.Result.Verdict), verdictRendition(g.Result)))
 	if table := g.processTable(g.Top); table != nil {
 		p.Linef("")
 		for _, line := range table {
@@ -132,7 +129,7 @@ func (g *Report) tested() string {
 
 // headline is the verdict, the worst site, the chance of a leak, and what to do next.
 func (g *Report) headline() string {
-	line := strings.ToUpper(string(g.Result.Verdict)) + ": " + g.Finding()
+	line := verdictWord(g.Result.Verdict) + ": " + g.Finding()
 	if chance := g.chance(); chance != "" {
 		line += "; " + chance
 	}
@@ -140,6 +137,20 @@ func (g *Report) headline() string {
 		line += "; next: " + next
 	}
 	return line
+}
+
+// verdictWord is what the headline begins with.
+func verdictWord(v growth.SeriesVerdict) string { return strings.ToUpper(string(v)) }
+
+// verdictRendition is that of the verdict on a series.
+func verdictRendition(r *growth.Result) text.Rendition {
+	switch {
+	case r.Verdict == growth.VerdictLeak:
+		return text.Red
+	case r.Verdict == growth.VerdictNoLeak && r.Suspects == 0:
+		return text.Green
+	}
+	return text.Yellow
 }
 
 // Finding is the worst site or, if no site grows, the reason of the verdict, and the process of

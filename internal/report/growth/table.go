@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
-
-	"github.com/rivo/uniseg"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/trend"
@@ -24,24 +21,26 @@ const (
 	// sparkWidth is the width of a trend, in characters.
 	sparkWidth = 24
 	// leastWidth is the least width that a table fits.
-	leastWidth = 64
+	leastWidth = 60
 	// pageWidth is the width of the lines below a row if Text is not for a terminal.
 	pageWidth = 160
-	// roomyName is the width of a name below which it gets a line of its own if it does not fit.
-	roomyName = 60
 	// indent is that of the lines below a row.
-	indent = "     "
+	indent = text.Indent
 )
 
 // tableRow is a site in the table: the line of its numbers, with its name on the same line or on
 // the next one, and remarks on it.
-type tableRow struct{ lines, remarks []string }
+type tableRow struct {
+	lines, remarks []string
+	of             trend.Label
+	label          string // of, as lines have it
+}
 
 // table writes a row for each site, with its call path and advice below.
 func (g *Report) table(p *text.Printer) {
-	p.Linef("%s", g.tableHead())
-	rows := g.tableRows()
-	for _, r := range rows {
+	p.Linef("%s", g.Style.Head(g.tableHead()))
+	for _, r := range g.tableRows() {
+		r.lines[0] = g.Style.Paint(r.lines[0], r.label, labelRendition(r.of))
 		for _, line := range append(r.lines, r.remarks...) {
 			p.Linef("%s", line)
 		}
@@ -54,8 +53,12 @@ func (g *Report) table(p *text.Printer) {
 
 func (g *Report) tableHead() string {
 	unit, _ := g.RateUnit()
-	return fmt.Sprintf("%3s  %-14s %10s %12s %10s  %s  %s", "#", "VERDICT", "GROWTH", "PER "+rateHeading(unit), "NOW",
+	head := fmt.Sprintf("%3s  %-14s %10s %12s %10s  %s  %s", "#", "VERDICT", "GROWTH", "PER "+rateHeading(unit), "NOW",
 		text.Pad(firstRunes("TREND", g.trendWidth()), g.trendWidth()), "SITE")
+	if width := g.width(); width > 0 && text.Width(head) > width { // names are on lines of their own
+		return strings.TrimRight(strings.TrimSuffix(head, "SITE"), " ")
+	}
+	return head
 }
 
 func rateHeading(unit string) string {
@@ -71,7 +74,7 @@ func firstRunes(s string, n int) string { return string([]rune(s)[:min(n, len([]
 func (g *Report) causeRows() (rows []tableRow) {
 	for i := range g.Result.Causes {
 		c := &g.Result.Causes[i]
-		row := tableRow{lines: g.numbers("–", &c.Site, g.DescribeCause(c))}
+		row := g.row("–", &c.Site, g.DescribeCause(c))
 		row.lines = append(row.lines, wrapped(CauseShare(c)+", through functions that it calls", g.width())...)
 		rows = append(rows, row)
 	}
@@ -84,7 +87,7 @@ func (g *Report) tableRows() []tableRow {
 	rows, made := g.causeRows(), map[string]bool{}
 	for i, s := range text.FirstRows(g.Result.Sites, g.Top) {
 		v := g.Describe(&s)
-		row := tableRow{lines: g.numbers(strconv.Itoa(i+1), &s, v)}
+		row := g.row(strconv.Itoa(i+1), &s, v)
 		for _, r := range g.remarks(&s, v) {
 			if !made[r] {
 				made[r] = true
@@ -101,8 +104,8 @@ func CauseShare(c *growth.Cause) string {
 	return fmt.Sprintf("%.0f %% of the growth, %s", 100*c.Share, units.Count(c.Sites, "site"))
 }
 
-// numbers are the lines with the numbers and the name of a site.
-func (g *Report) numbers(rank string, s *growth.Site, v siteview.View) []string {
+// row is a site with its numbers and its name, without remarks.
+func (g *Report) row(rank string, s *growth.Site, v siteview.View) tableRow {
 	_, factor := g.RateUnit()
 	label := s.Label.String()
 	if isSuspicious(s.Label) {
@@ -111,15 +114,18 @@ func (g *Report) numbers(rank string, s *growth.Site, v siteview.View) []string 
 	numbers := fmt.Sprintf("%3s  %-14s %10s %12s %10s  %s  ", rank, label, units.SignedBytes(s.Gained),
 		units.SignedBytes(s.Slope*factor),
 		units.Bytes(g.Now(s)), text.Pad(g.trend(s, g.trendWidth()), g.trendWidth()))
-	width := g.width()
-	if width == 0 {
-		return []string{numbers + v.Fitted(0)}
+	return tableRow{lines: text.Row(numbers, v.Title(), v.Where, g.width()), of: s.Label, label: label}
+}
+
+// labelRendition is that of the verdict on a site; empty for those that do not leak.
+func labelRendition(l trend.Label) text.Rendition {
+	switch {
+	case l.IsLeak():
+		return text.Red
+	case l == trend.Suspect:
+		return text.Yellow
 	}
-	room := width - utf8.RuneCountInString(numbers)
-	if room < roomyName && utf8.RuneCountInString(v.Fitted(0)) > room {
-		return []string{text.Clip(strings.TrimRight(numbers, " "), width), indent + v.Fitted(width-len(indent))}
-	}
-	return []string{numbers + v.Fitted(room)}
+	return ""
 }
 
 // isSuspicious reports whether a label is a leak or a suspect.
@@ -150,7 +156,7 @@ func (g *Report) remarks(s *growth.Site, v siteview.View) (lines []string) {
 // wrapped is an indented text in lines of a width in columns; 0 has no limit.
 func wrapped(s string, width int) (lines []string) {
 	room := width - len(indent)
-	if width <= 0 || uniseg.StringWidth(s) <= room {
+	if width <= 0 || text.Width(s) <= room {
 		return []string{indent + s}
 	}
 	for _, line := range folded(s, room, "  ") {
@@ -164,7 +170,7 @@ func folded(s string, width int, hanging string) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(s) {
 		next := text.Join(" ", line, word)
-		if line != "" && uniseg.StringWidth(next) > width {
+		if line != "" && text.Width(next) > width {
 			lines = append(lines, line)
 			next = hanging + word
 		}

@@ -40,6 +40,9 @@ type Top struct {
 	Limit int
 	// Flags are those that the text advises.
 	Flags option.Flags
+	text.Style
+
+	symbols *symbolize.Symbols
 }
 
 // TopProcess is a snapshot of one of several processes.
@@ -61,7 +64,7 @@ type TopRow struct {
 
 // NewTop sums a snapshot by function.
 func NewTop(s *series.Snapshot, symbols *symbolize.Symbols, t convert.SampleType, filter *symbolize.Filter) *Top {
-	top := &Top{Snapshot: s.Head, Type: t}
+	top := &Top{Snapshot: s.Head, Type: t, symbols: symbols}
 	unnamed := siteview.NewUnnamed(symbols, nil)
 	b := topBuilder{symbols: symbols, blamer: class.NewBlamer(symbols, nil), rows: map[topKey]*TopRow{}}
 	for _, row := range s.Samples {
@@ -138,18 +141,20 @@ func (b *topBuilder) row(l *symbolize.Location, frame int) (*TopRow, topKey) {
 
 // Text writes the table for a terminal.
 func (t *Top) Text(w io.Writer) error {
-	p := &text.Printer{W: w}
+	p := &text.Printer{W: w, Links: siteview.Links(t.Style, t.symbols)}
 	t.processTable(p)
 	p.Linef("%s: %s of %s", text.Clean(t.Snapshot.Path), show(t.Type, t.Total), t.Type)
 	rows := text.FirstRows(t.Rows, t.Limit)
-	p.Linef("%10s %6s %10s %6s  %s", "FLAT", "", "CUM", "", "FUNCTION")
+	p.Linef("%s", t.Style.Head(fmt.Sprintf("%10s %6s %10s %6s  %s", "FLAT", "", "CUM", "", "FUNCTION")))
 	for _, r := range rows {
 		where := text.Position(r.File, r.Line)
 		if where == "" {
 			where = text.Clean(r.Module)
 		}
-		p.Linef("%10s %6s %10s %6s  %s  %s", show(t.Type, r.Flat), t.share(r.Flat), show(t.Type, r.Cum),
-			t.share(r.Cum), text.Clip(r.Function, 100), where)
+		numbers := fmt.Sprintf("%10s %6s %10s %6s  ", show(t.Type, r.Flat), t.share(r.Flat), show(t.Type, r.Cum), t.share(r.Cum))
+		for _, line := range text.Row(numbers, text.Clip(r.Function, 100), where, t.Width) {
+			p.Linef("%s", line)
+		}
 	}
 	if n := len(t.Rows) - len(rows); n > 0 {
 		p.Linef("… and %s%s", units.Count(n, "more function"),

@@ -24,6 +24,7 @@ type Options struct {
 	GroupBy sites.GroupBy
 	// Flags are those that texts advise.
 	Flags option.Flags
+	text.Style
 }
 
 // Describer describes the sites of a series. It is not safe for concurrent use.

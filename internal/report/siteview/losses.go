@@ -3,7 +3,6 @@ package siteview
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/evidence"
@@ -116,7 +115,7 @@ func LossPath(records []*evidence.Record, width int, shown string) string {
 		return ""
 	}
 	at := "at " + v.Heading()
-	return text.Join(" ", at, v.CallPath(max(width-utf8.RuneCountInString(at), minLossPath)))
+	return text.Join(" ", at, v.CallPath(max(width-text.Width(at), minLossPath)))
 }
 
 // minLossPath is the least width of the callers in a LossPath, in characters.

@@ -5,7 +5,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -81,22 +80,6 @@ func (v View) Clipped(width int) string { return text.Clip(v.Name, width) }
 // Heading is the title and the place.
 func (v View) Heading() string { return strings.TrimSpace(v.Title() + " " + v.Where) }
 
-// Fitted is the title and the place in a width in characters, with the middle left out if that is
-// necessary. A width of 0 has no limit.
-func (v View) Fitted(width int) string {
-	line, where := text.Join("  ", v.Title(), v.Where), utf8.RuneCountInString(v.Where)
-	switch n := utf8.RuneCountInString(line); {
-	case width <= 0 || n <= width:
-		return line
-	case where > 0 && width-where-2 >= leastTitle:
-		return text.Clip(v.Title(), width-where-2) + "  " + v.Where
-	}
-	return text.Clip(line, width)
-}
-
-// leastTitle is the least width of a title beside its place, in characters.
-const leastTitle = 20
-
 // Advice is what to look at next; it may be empty. resized reports whether the site was seen to grow
 // more than once, as a container does to which elements are added.
 func (v View) Advice(resized bool) string { return v.advice(resized) }
@@ -125,7 +108,7 @@ func (v View) CallPath(width int) string {
 	for n := len(callers); n > 0; n-- {
 		for _, longest := range nameWidths {
 			line := callLine(callers[:n], longest) + end
-			if width <= 0 || utf8.RuneCountInString(line) <= width {
+			if width <= 0 || text.Width(line) <= width {
 				return line
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -58,7 +59,7 @@ func TestCallPathFitsAWidth(t *testing.T) {
 	require.Equal(t, "← "+strings.Repeat("a", 18)+"…"+strings.Repeat("a", 9)+" x.cc:1 ← bbbbbbbbbbbbbbbbbbbb x.cc:1", OfRun(s, 1).CallPath(67))
 	for width := 1; width < 300; width++ {
 		require.LessOrEqual(t, utf8.RuneCountInString(OfRun(s, 12).CallPath(width)), width)
-		require.LessOrEqual(t, utf8.RuneCountInString(OfRun(&baseline.Site{Frames: s.Frames[1:]}, 12).Fitted(width)), width)
+		require.LessOrEqual(t, utf8.RuneCountInString(fitted(OfRun(&baseline.Site{Frames: s.Frames[1:]}, 12), width)), width)
 	}
 	require.True(t, strings.HasSuffix(OfRun(s, 3).CallPath(0), " x.cc:1  (the largest of 3 call paths)"))
 	require.Equal(t, "(the largest of 3 call paths)", OfRun(&baseline.Site{Frames: s.Frames[:1]}, 3).CallPath(0))
@@ -146,3 +147,6 @@ func TestGroupsNameTheirLargestFunction(t *testing.T) {
 	d, ids := described(t, Options{GroupBy: sites.ByModule}, "0x501011 0x401011")
 	require.Equal(t, "libx.so, most of it libx.so+0x1011", d.View(ids).Title())
 }
+
+// fitted is the title and the place of a view in a width in columns.
+func fitted(v View, width int) string { return text.Fit(v.Title(), v.Where, width) }

@@ -40,27 +40,6 @@ func Message(s string) string {
 	return longWord.ReplaceAllStringFunc(Clean(s), func(word string) string { return Clip(word, maxWord) })
 }
 
-// Clip returns s cleaned and shortened to a width in characters. It leaves out the middle, where
-// template arguments are.
-func Clip(s string, width int) string {
-	s = Clean(s)
-	n := utf8.RuneCountInString(s)
-	if n <= width {
-		return s
-	}
-	r := []rune(s)
-	head := (width - 1) * 2 / 3
-	return string(r[:head]) + "…" + string(r[n-(width-1-head):])
-}
-
-// Pad appends blanks to s up to a width in characters.
-func Pad(s string, width int) string {
-	if n := utf8.RuneCountInString(s); n < width {
-		return s + strings.Repeat(" ", width-n)
-	}
-	return s
-}
-
 // Position is file:line with the last element of the path; empty if the file is not known.
 func Position(file string, line int) string {
 	switch {

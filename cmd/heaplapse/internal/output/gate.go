@@ -26,6 +26,7 @@ type Gate struct {
 	markdownLimit string
 	sourceRoot    string
 	outputs       map[string]*string
+	Style
 }
 
 // gateOutputs are the formats of the result. Several can be written at once.
@@ -52,10 +53,14 @@ func (f *Gate) Add(cmd *cobra.Command) {
 		flags.StringVar(&f.markdownLimit, "markdown-limit", "1023KiB", "truncate Markdown at `SIZE`, with a note: GitHub accepts 1 MiB for the summary of a step, 64KiB for a comment")
 		flags.StringVar(&f.sourceRoot, "source-root", ".", "in SARIF, make the paths of source files below `DIR` relative")
 	})
+	f.Style.Add(cmd)
 }
 
 // Check returns an error for outputs that cannot be written, before any work is done.
 func (f *Gate) Check() error {
+	if err := f.Style.Check(); err != nil {
+		return err
+	}
 	n, err := units.ParseBytes(f.markdownLimit)
 	if err == nil && n < gatereport.MinMarkdownLimit {
 		err = fmt.Errorf("want at least %s", units.Bytes(gatereport.MinMarkdownLimit))
@@ -102,9 +107,11 @@ func (f *Gate) Report(result *gate.Result) *gatereport.Report {
 // others. Text goes to standard output unless another format does.
 func (f *Gate) Write(stdout io.Writer, report *gatereport.Report) error {
 	toStdout := func(path *string) bool { return *path == "-" }
-	if text := f.outputs["text"]; *text == "" && !slices.ContainsFunc(slices.Collect(maps.Values(f.outputs)), toStdout) {
+	text := f.outputs["text"]
+	if *text == "" && !slices.ContainsFunc(slices.Collect(maps.Values(f.outputs)), toStdout) {
 		*text = "-"
 	}
+	report.Style = f.Style.On(stdout, *text != "-")
 	var errs []error
 	for _, o := range gateOutputs {
 		path := *f.outputs[o.name]

@@ -15,7 +15,6 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
-	"github.com/heaplapse/heaplapse/internal/terminal"
 )
 
 // Flags tell the format of a result and where it is written.
@@ -51,6 +50,10 @@ func (f *Flags) Render(stdout io.Writer, r Rendering) error {
 		return f.Emit(stdout, r.Text)
 	case "json":
 		return f.Emit(stdout, r.JSON)
+	case "csv":
+		if csv, ok := r.(interface{ CSV(io.Writer) error }); ok {
+			return f.Emit(stdout, csv.CSV)
+		}
 	case "md":
 		if md, ok := r.(interface{ Markdown(io.Writer) error }); ok {
 			return f.Emit(stdout, md.Markdown)
@@ -87,14 +90,6 @@ func Put(stdout io.Writer, path string, write func(io.Writer) error) error {
 
 // ToStdout reports whether the result goes to standard output.
 func (f *Flags) ToStdout() bool { return f.File == "" || f.File == "-" }
-
-// Width returns the width of the terminal that the result goes to, and 0 if it goes elsewhere.
-func (f *Flags) Width(stdout io.Writer) int {
-	if f.ToStdout() {
-		return terminal.Width(stdout)
-	}
-	return 0
-}
 
 // Lines prints lines.
 func Lines(stdout io.Writer, lines ...string) error {

@@ -1,0 +1,107 @@
+package growth_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rivo/uniseg"
+	"github.com/stretchr/testify/require"
+
+	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
+	"github.com/heaplapse/heaplapse/internal/report/text"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata")
+
+// eastAsian gives the functions of a report names of wide characters.
+func eastAsian(g *growthreport.Report) {
+	for i := range g.Symbols.Locations {
+		frames := g.Symbols.Locations[i].Frames
+		for k := range frames {
+			frames[k].Function = strings.NewReplacer("leaky::", "漏洩::", "remember", "リクエストを永久に記憶する", "plugin", "플러그인",
+				"Server", "服务器", "geom", "幾何").Replace(frames[k].Function)
+			frames[k].File = strings.Replace(frames[k].File, "leaky.cc", "漏れる.cc", 1)
+		}
+	}
+}
+
+// TestTablesFitTheTerminal compares the text at several widths with testdata/width-N.txt. The lines of
+// the table fit, and its columns are aligned, also with names of wide characters.
+func TestTablesFitTheTerminal(t *testing.T) {
+	for _, width := range []int{60, 80, 120, 200} {
+		t.Run(fmt.Sprint(width), func(t *testing.T) {
+			g := liveOf(t).Report
+			eastAsian(g)
+			g.Style = text.Style{Width: width}
+			var b bytes.Buffer
+			require.NoError(t, g.Text(&b))
+			_, table, _ := strings.Cut(b.String(), "\n\n")
+			for line := range strings.Lines(table) {
+				require.LessOrEqual(t, uniseg.StringWidth(strings.TrimRight(line, "\n")), width, line)
+			}
+			golden := filepath.Join("testdata", fmt.Sprintf("width-%d.txt", width))
+			if *update {
+				require.NoError(t, os.WriteFile(golden, b.Bytes(), 0o644))
+			}
+			want, err := os.ReadFile(golden)
+			require.NoError(t, err, "go test -run %s -update writes it", t.Name())
+			require.Equal(t, string(want), b.String(), "go test -update accepts this")
+		})
+	}
+}
+
+// sequences are the control sequences of colors and links.
+var sequences = regexp.MustCompile("\x1b\\[[0-9;]*m|\x1b]8;;[^\x1b]*\x1b\\\\")
+
+// TestStylesChangeNoText: without their control sequences, styled texts are the plain ones. A link
+// goes to the file with its line.
+func TestStylesChangeNoText(t *testing.T) {
+	for _, width := range []int{0, 60, 120} {
+		g := liveOf(t).Report
+		eastAsian(g)
+		g.Style = text.Style{Width: width}
+		var plain, styled bytes.Buffer
+		require.NoError(t, g.Text(&plain))
+		require.NotContains(t, plain.String(), "\x1b")
+		g.Style.Color = true
+		g.Style.URL = func(file string, line int) string { return fmt.Sprintf("file://%s#%d", file, line) }
+		require.NoError(t, g.Text(&styled))
+		require.Equal(t, plain.String(), sequences.ReplaceAllString(styled.String(), ""))
+		require.True(t, strings.HasPrefix(styled.String(), "\x1b[1;31mLEAK\x1b[0m: "))
+		require.Contains(t, styled.String(), "\x1b[1;31mleak 95%\x1b[0m ")
+		require.Regexp(t, "\x1b]8;;file:///[^\x1b]*漏れる.cc#105\x1b\\\\漏れる.cc:105\x1b]8;;\x1b\\\\", styled.String())
+	}
+}
+
+// TestCSV: RFC 4180, the columns in order, and no formulas from hostile names.
+func TestCSV(t *testing.T) {
+	g := liveOf(t).Report
+	for i := range g.Symbols.Locations {
+		frames := g.Symbols.Locations[i].Frames
+		for k := range frames {
+			frames[k].Function = strings.Replace(frames[k].Function, "leaky::remember<leaky::Request>", `=HYPERLINK("http://x","a,b")`+"\x1b", 1)
+		}
+	}
+	var b bytes.Buffer
+	require.NoError(t, g.CSV(&b))
+	require.Equal(t, strings.Count(b.String(), "\n"), strings.Count(b.String(), "\r\n"))
+	rows, err := csv.NewReader(&b).ReadAll()
+	require.NoError(t, err)
+	require.Len(t, rows, len(g.Result.Sites)+1)
+	require.Equal(t, "rank,verdict,confidence,growth_bytes,rate,rate_per,now_bytes,function,file,line,module,call_paths,process", strings.Join(rows[0], ","))
+	require.Equal(t, []string{"1", "leak"}, rows[1][:2])
+	require.Equal(t, `'=HYPERLINK("http://x","a,b")\u001b`, rows[1][7])
+	require.Equal(t, "105", rows[1][9])
+	require.Equal(t, "hour", rows[1][5])
+	for i, row := range rows[1:] {
+		require.Equal(t, fmt.Sprint(g.Result.Sites[i].Gained), row[3])
+		require.Equal(t, "7", row[12])
+	}
+}

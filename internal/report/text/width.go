@@ -1,0 +1,103 @@
+package text
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/rivo/uniseg"
+)
+
+// Width returns the number of columns that s takes on a terminal. A wide character of East Asian
+// scripts takes two, and a combining mark none.
+func Width(s string) int {
+	if isASCII(s) {
+		return len(s)
+	}
+	return uniseg.StringWidth(s)
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// Clip returns s cleaned and shortened to a width in columns. It leaves out the middle, where template
+// arguments are. The result is one column narrower if a wide character does not fit.
+func Clip(s string, width int) string {
+	s = Clean(s)
+	if Width(s) <= width {
+		return s
+	}
+	head := (width - 1) * 2 / 3
+	return firstColumns(s, head) + "…" + lastColumns(s, width-1-head)
+}
+
+// firstColumns is the longest beginning of s that fits a width in columns.
+func firstColumns(s string, width int) string {
+	used, end := 0, 0
+	for g := uniseg.NewGraphemes(s); g.Next(); {
+		if used += g.Width(); used > width {
+			break
+		}
+		_, end = g.Positions()
+	}
+	return s[:end]
+}
+
+// lastColumns is the longest end of s that fits a width in columns.
+func lastColumns(s string, width int) string {
+	var starts, widths []int
+	for g := uniseg.NewGraphemes(s); g.Next(); {
+		from, _ := g.Positions()
+		starts, widths = append(starts, from), append(widths, g.Width())
+	}
+	start, used := len(s), 0
+	for i := len(starts) - 1; i >= 0 && used+widths[i] <= width; i-- {
+		start, used = starts[i], used+widths[i]
+	}
+	return s[start:]
+}
+
+// Pad appends blanks to s up to a width in columns.
+func Pad(s string, width int) string { return s + strings.Repeat(" ", max(width-Width(s), 0)) }
+
+// leastTitle is the least width of a title beside its place, in columns.
+const leastTitle = 20
+
+// Fit is a title and a place in a width in columns, with the middle left out if that is necessary. A
+// width of 0 has no limit.
+func Fit(title, place string, width int) string {
+	line := Join("  ", title, place)
+	room := width - Width(place) - 2
+	switch {
+	case width <= 0 || Width(line) <= width:
+		return line
+	case place != "" && room >= leastTitle:
+		return Clip(title, room) + "  " + place
+	}
+	return Clip(line, width)
+}
+
+const (
+	// roomyName is the width of a name below which it gets a line of its own if it does not fit.
+	roomyName = 60
+	// Indent is that of the lines below a row.
+	Indent = "     "
+)
+
+// Row is a row of a table in a width in columns: its numbers, and the title and place behind them or
+// on a line of their own. A width of 0 has no limit.
+func Row(numbers, title, place string, width int) []string {
+	if width <= 0 {
+		return []string{numbers + Fit(title, place, 0)}
+	}
+	room := width - Width(numbers)
+	if room < roomyName && Width(Fit(title, place, 0)) > room {
+		return []string{Clip(strings.TrimRight(numbers, " "), width), Indent + Fit(title, place, width-len(Indent))}
+	}
+	return []string{numbers + Fit(title, place, room)}
+}
