@@ -4,6 +4,7 @@
 # This is a complete example: copy it and change what you need.
 #
 # Usage: nightly.sh [OPTIONS] -- CMD [ARG…]
+#        nightly.sh [OPTIONS] --snapshots PATH      judge snapshots that were taken already
 #        nightly.sh --print github|gitlab|cron      print how to start this script every night
 #
 #   --pool DIR       the baseline set, one small file per run (default heap-baselines);
@@ -29,7 +30,7 @@
 set -euo pipefail
 
 heaplapse=${HEAPLAPSE:-heaplapse}
-pool=heap-baselines out=heap-night keep=14 every=1s engine=tcmalloc workload=()
+pool=heap-baselines out=heap-night keep=14 every=1s engine=tcmalloc snapshots='' workload=()
 
 say() { printf 'nightly.sh: %s\n' "$*" >&2; }
 
@@ -123,6 +124,7 @@ while [ $# -gt 0 ]; do
 	--every) every=$2 ;;
 	--engine) engine=$2 ;;
 	--workload) workload=(--workload "$2") ;;
+	--snapshots) snapshots=$2 ;;
 	--print)
 		print_example "$2"
 		exit
@@ -133,7 +135,9 @@ while [ $# -gt 0 ]; do
 	shift 2
 done
 [ "${1:-}" = -- ] && shift
-[ $# -gt 0 ] || no_verdict "no command: nightly.sh -- CMD [ARG…]"
+[ $# -gt 0 ] || [ -n "$snapshots" ] || no_verdict "no command: nightly.sh -- CMD [ARG…]"
+[ $# = 0 ] || [ -z "$snapshots" ] || no_verdict "--snapshots and a command: want one of them"
+[ -z "$snapshots" ] || [ -e "$snapshots" ] || no_verdict "--snapshots $snapshots does not exist"
 [ ! -e "$out" ] || no_verdict "$out exists: each night needs a new directory (--out)"
 
 # Two nights at once would change the baseline set while the other one reads it.
@@ -145,10 +149,12 @@ fi
 
 # --- record: the program's own output is passed through ---
 mkdir -p "$out"
-snapshots=$out/snapshots
-status=0
-"$heaplapse" record --engine "$engine" --every "$every" -o "$snapshots" -- "$@" 9>&- || status=$?
-[ "$status" = 0 ] || no_verdict "the program ended with status $status; its snapshots are in $snapshots"
+if [ -z "$snapshots" ]; then
+	snapshots=$out/snapshots
+	status=0
+	"$heaplapse" record --engine "$engine" --every "$every" -o "$snapshots" -- "$@" 9>&- || status=$?
+	[ "$status" = 0 ] || no_verdict "the program ended with status $status; its snapshots are in $snapshots"
+fi
 
 # good_night [FLAG…] adds the run to the baseline set, with the commit as a label, and removes the
 # oldest.
