@@ -140,6 +140,24 @@ func TestAt(t *testing.T) {
 	require.Equal(t, x.At(both[0]), x.At(both...), "each record once")
 }
 
+// TestProgram: the reports name the program, and an index may be of some reports only.
+func TestProgram(t *testing.T) {
+	memcheck, lsan := read(t, "memcheck.xml"), read(t, "lsan-gcc.txt")
+	require.Equal(t, "/opt/evidence/bin/service", memcheck.Program)
+	require.Equal(t, "/opt/evidence/bin/service-lsan", lsan.Program)
+	all := NewIndex([]*Report{memcheck, lsan}, nil)
+	fetch := baseline.Frame{Function: "Client::fetch", File: "service.cc", Line: 29}
+	tools := func(x *Index) map[string]bool {
+		out := map[string]bool{}
+		for _, r := range x.At(fetch) {
+			out[r.Report.Tool] = true
+		}
+		return out
+	}
+	require.Equal(t, map[string]bool{Memcheck: true, LeakSanitizer: true}, tools(all))
+	require.Equal(t, map[string]bool{Memcheck: true}, tools(all.Only(func(r *Report) bool { return r == memcheck })))
+}
+
 // TestFrames: the forms of a frame that compiler-rt's StackTracePrinter writes.
 func TestFrames(t *testing.T) {
 	for line, want := range map[string]Frame{

@@ -13,6 +13,7 @@ import (
 // Index finds the records of a function. It is not safe for concurrent use.
 type Index struct {
 	Reports []*Report
+	keep    func(*Report) bool // nil keeps all
 	names   identity.Names
 	// records are by the last part of the function's name.
 	records map[string][]named
@@ -40,6 +41,13 @@ func NewIndex(reports []*Report, rules *class.Rules) *Index {
 		}
 	}
 	return x
+}
+
+// Only returns an index that finds records of some reports only.
+func (x *Index) Only(keep func(*Report) bool) *Index {
+	some := *x
+	some.keep = keep
+	return &some
 }
 
 // attribution attributes the records of a report.
@@ -108,7 +116,7 @@ func (x *Index) At(frames ...baseline.Frame) (found []*Record) {
 		f := &frames[i]
 		name := x.name(f.Function)
 		for _, r := range x.records[lastPart(name)] {
-			if !seen[r.Record] && r.same(f, name) {
+			if !seen[r.Record] && r.same(f, name) && (x.keep == nil || x.keep(r.Report)) {
 				seen[r.Record] = true
 				found = append(found, r.Record)
 			}

@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
@@ -23,12 +24,13 @@ type Joined struct {
 	Others []*Record
 
 	sites map[symbolize.SiteID][]*Record // by the first member of the site
+	used  map[*Record]bool               // of a site
 }
 
 // Join finds the records of each judged site. The result must have its stable sites.
 func Join(r *growth.Result, s *symbolize.Symbols, x *Index, rules *class.Rules) *Joined {
-	j := &Joined{Reports: x.Reports, sites: map[symbolize.SiteID][]*Record{}}
-	blamer, used := class.NewBlamer(s, rules), map[*Record]bool{}
+	j := &Joined{Reports: x.Reports, sites: map[symbolize.SiteID][]*Record{}, used: map[*Record]bool{}}
+	blamer := class.NewBlamer(s, rules)
 	for _, list := range [...][]growth.Site{r.Sites, r.Stable} {
 		for i := range list {
 			site := &list[i]
@@ -38,7 +40,7 @@ func Join(r *growth.Result, s *symbolize.Symbols, x *Index, rules *class.Rules) 
 			}
 			j.sites[site.Members[0]] = found
 			for _, record := range found {
-				used[record] = true
+				j.used[record] = true
 			}
 			j.list(site, found)
 		}
@@ -50,7 +52,7 @@ func Join(r *growth.Result, s *symbolize.Symbols, x *Index, rules *class.Rules) 
 	}
 	for _, report := range x.Reports {
 		for i := range report.Records {
-			if record := &report.Records[i]; record.Kind.Lost() && !used[record] {
+			if record := &report.Records[i]; record.Kind.Lost() && !j.used[record] {
 				j.Others = append(j.Others, record)
 			}
 		}
@@ -76,6 +78,18 @@ func (j *Joined) Of(site *growth.Site) []*Record {
 		return nil
 	}
 	return j.sites[site.Members[0]]
+}
+
+// Records returns the records of all sites, in no order.
+func (j *Joined) Records() []*Record { return slices.Collect(maps.Keys(j.used)) }
+
+// Found removes records of sites of other processes from Others.
+func (j *Joined) Found(elsewhere []*Record) {
+	found := make(map[*Record]bool, len(elsewhere))
+	for _, r := range elsewhere {
+		found[r] = true
+	}
+	j.Others = slices.DeleteFunc(j.Others, func(r *Record) bool { return found[r] })
 }
 
 // blamed are the frames that the call paths of a site are attributed to, each once.

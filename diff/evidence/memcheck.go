@@ -153,6 +153,8 @@ func (r *memcheckReader) element(at, text string) error {
 		r.report.Tool = Memcheck
 	case "pid":
 		r.process = text
+	case "args/argv/exe":
+		r.report.Program = r.share(text)
 	case "error":
 		if r.leak {
 			r.record.Bytes -= r.record.IndirectBytes // leakedbytes includes them

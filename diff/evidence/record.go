@@ -40,7 +40,9 @@ const (
 type Report struct {
 	Path string
 	// Tool is Memcheck or LeakSanitizer; "" if the file has no report.
-	Tool    string
+	Tool string
+	// Program is the path of the program, "" if it is unknown.
+	Program string
 	Records []Record
 	// HasIndirect reports whether there are records of indirect losses. Memcheck leaves them out by
 	// default.

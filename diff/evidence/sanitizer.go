@@ -143,6 +143,9 @@ func (r *textReader) flush() error {
 	}
 	record := r.record
 	r.record = nil
+	if n := len(record.Frames); n > 0 && record.Frames[n-1].Function == "_start" {
+		r.report.Program = record.Frames[n-1].Module
+	}
 	return r.add(r.process, record)
 }
 

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
+	"slices"
 
 	"github.com/heaplapse/heaplapse/diff/evidence"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/symbolize"
 	"github.com/heaplapse/heaplapse/symbolize/class"
@@ -61,4 +64,19 @@ func (p *Pipeline) tellUnnamed(unnamed []evidence.Unnamed) {
 	if len(missing.Modules) > 0 {
 		p.Tell(missing)
 	}
+}
+
+// lossesOf finds the losses of the processes of a recording. The index may be nil.
+type lossesOf struct {
+	index     *evidence.Index
+	processes []series.Process
+}
+
+// of returns the losses of a process: not those of another program of the recording.
+func (l *lossesOf) of(p *series.Process) *evidence.Index {
+	return l.index.Only(func(r *evidence.Report) bool {
+		runs := func(q *series.Process) bool { return q.Exe != "" && path.Base(q.Exe) == path.Base(r.Program) }
+		other := func(q series.Process) bool { return runs(&q) }
+		return p.Exe == "" || r.Program == "" || runs(p) || !slices.ContainsFunc(l.processes, other)
+	})
 }

@@ -32,7 +32,7 @@ type Judgement struct {
 // them one after another. The report is on the worst, and has the verdicts on all of them. The caller
 // closes it.
 func (p *Pipeline) Judge(ctx context.Context, paths []string, o *Judgement) (*growthreport.Report, error) {
-	losses, err := p.Evidence(ctx, o.Evidence, o.Symbols, o.Rules)
+	index, err := p.Evidence(ctx, o.Evidence, o.Symbols, o.Rules)
 	if err != nil {
 		return nil, err
 	}
@@ -41,12 +41,13 @@ func (p *Pipeline) Judge(ctx context.Context, paths []string, o *Judgement) (*gr
 		return nil, err
 	}
 	var report *growthreport.Report
+	losses := lossesOf{index, r.Processes}
 	if o.Process == "" && len(r.Processes) > 1 {
 		p.tellProblems(r.Problems, o.Strict)
 		p.tellList(r.Warnings, o.Strict)
-		j := judgeAll{Pipeline: p.once(), recording: r, Judgement: o}
+		j := judgeAll{Pipeline: p.once(), recording: r, losses: losses, Judgement: o}
 		report, err = j.run(ctx)
-	} else if report, err = p.judgeOne(ctx, r, o); err == nil {
+	} else if report, err = p.judgeOne(ctx, r, losses, o); err == nil {
 		report.Processes = []growthreport.Process{report.Judged()}
 	}
 	if err != nil {
@@ -55,22 +56,22 @@ func (p *Pipeline) Judge(ctx context.Context, paths []string, o *Judgement) (*gr
 	for i := range report.Processes {
 		q := &report.Processes[i]
 		q.Shown = q.Prefix == report.Series.Process.Prefix && q.String() == report.Series.Process.String()
+		if report.Losses != nil {
+			report.Losses.Found(q.Records)
+		}
 	}
 	report.Input = r
-	if losses != nil {
-		report.Losses = evidence.Join(report.Result, report.Symbols, losses, o.Rules)
-	}
 	return report, nil
 }
 
 // judgeOne judges the process that is chosen.
-func (p *Pipeline) judgeOne(ctx context.Context, r *Recording, o *Judgement) (*growthreport.Report, error) {
+func (p *Pipeline) judgeOne(ctx context.Context, r *Recording, losses lossesOf, o *Judgement) (*growthreport.Report, error) {
 	var columns sites.Collector
 	in, err := p.openOne(r, &o.Source, columns.Visit)
 	if err != nil {
 		return nil, err
 	}
-	return p.judge(ctx, in, &columns, o)
+	return p.judge(ctx, in, &columns, losses, o)
 }
 
 // judgeAll judges the processes of a recording one after another. It keeps only the worst report,
@@ -79,6 +80,7 @@ type judgeAll struct {
 	*Pipeline
 	*Judgement
 	recording *Recording
+	losses    lossesOf
 
 	worst     *growthreport.Report
 	verdict   growthreport.Process // of the worst
@@ -134,7 +136,7 @@ func (j *judgeAll) report(ctx context.Context, process int) (*growthreport.Repor
 	if err != nil {
 		return nil, err
 	}
-	return j.judge(ctx, in, &columns, j.Judgement)
+	return j.judge(ctx, in, &columns, j.losses, j.Judgement)
 }
 
 // notJudged returns why the other processes of a recording are judged without one; "" if they are
@@ -163,6 +165,7 @@ func (p *Pipeline) judge(
 	ctx context.Context,
 	in *Input,
 	columns *sites.Collector,
+	losses lossesOf,
 	o *Judgement,
 ) (*growthreport.Report, error) {
 	options := o.Options
@@ -188,10 +191,14 @@ func (p *Pipeline) judge(
 			unnamed.Add(id, columns.InUse(id, result.Last))
 		}
 	}
-	return &growthreport.Report{
+	report := &growthreport.Report{
 		Series: in.Series, Symbols: in.Symbols, Result: result, Filter: in.Filter, Unnamed: unnamed.Done(),
 		Options: siteview.Options{Rules: o.Rules, GroupBy: o.GroupBy, Flags: p.Flags},
-	}, nil
+	}
+	if losses.index != nil {
+		report.Losses = evidence.Join(result, in.Symbols, losses.of(&in.Process), o.Rules)
+	}
+	return report, nil
 }
 
 // Unnamed returns how much memory of the last snapshot was allocated by functions without names.

@@ -50,6 +50,11 @@ type ProcessJSON struct {
 	BytesPerHour *float64        `json:"bytes_per_hour"`
 	Blame        *siteview.Blame `json:"blame"`
 	Shown        bool            `json:"shown"`
+	// Losses are what other tools found at the sites that leak or may leak.
+	Losses []siteview.LossRecord `json:"loss_records,omitempty"`
+	// LostOnce and LostLittle are of a process that is not shown.
+	LostOnce   []stableJSON `json:"lost_once,omitempty"`
+	LostLittle []stableJSON `json:"lost_little,omitempty"`
 }
 
 // ProcessesJSON are the verdicts on the processes of the recording, worst first.
@@ -64,6 +69,10 @@ func (g *Report) ProcessesJSON() []ProcessJSON {
 		}
 		if h := p.Heap; h != nil {
 			j.GrowthBytes, j.InuseBytes, j.RSSBytes, j.BytesPerHour = &h.Gained, &h.Now, h.RSS, h.PerHour
+		}
+		j.Losses = siteview.LossRecords(p.Losses)
+		if !p.Shown {
+			j.LostOnce, j.LostLittle = lostJSON(p.Lost, true), lostJSON(p.Lost, false)
 		}
 		out = append(out, j)
 	}

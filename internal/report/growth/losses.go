@@ -1,7 +1,9 @@
 package growth
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/evidence"
@@ -38,8 +40,9 @@ func (g *Report) evidenceJSON() *evidenceJSON {
 	if g.Losses == nil {
 		return nil
 	}
+	sites := g.lostSites()
 	out := &evidenceJSON{
-		Reports: []reportJSON{}, LostOnce: g.stableJSON(g.Losses.LostOnce), LostLittle: g.stableJSON(g.Losses.LostLittle),
+		Reports: []reportJSON{}, LostOnce: lostJSON(sites, true), LostLittle: lostJSON(sites, false),
 		Others: siteview.LossRecords(g.Losses.Others),
 	}
 	for _, r := range g.Losses.Reports {
@@ -48,10 +51,51 @@ func (g *Report) evidenceJSON() *evidenceJSON {
 	return out
 }
 
-func (g *Report) stableJSON(sites []*growth.Site) []stableJSON {
+// suspectLosses are what other tools found at the sites that leak or may leak, each once.
+func (g *Report) suspectLosses() (out []*evidence.Record) {
+	for i := range g.Result.Sites {
+		if s := &g.Result.Sites[i]; isSuspicious(s.Label) {
+			out = append(out, g.Losses.Of(s)...)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *evidence.Record) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	seen := map[*evidence.Record]bool{}
+	return slices.DeleteFunc(out, func(r *evidence.Record) bool {
+		again := seen[r]
+		seen[r] = true
+		return again
+	})
+}
+
+// LostSite is a stable site with lost memory.
+type LostSite struct {
+	Heading string
+	Blame   siteview.Blame
+	Gained  int64 // 0 if it does not grow
+	Records []*evidence.Record
+}
+
+// lostSites are the stable sites with lost memory, those that do not grow first.
+func (g *Report) lostSites() (out []LostSite) {
+	for _, list := range [...][]*growth.Site{g.Losses.LostOnce, g.Losses.LostLittle} {
+		for _, s := range list {
+			v := g.Describe(s)
+			out = append(out, LostSite{v.Heading(), v.Blame, s.Gained, g.Losses.Of(s)})
+		}
+	}
+	return out
+}
+
+// once reports whether the site does not grow, so that its memory was lost before the series or once.
+func (s *LostSite) once() bool { return s.Gained <= 0 }
+
+// lostJSON are the sites that do not grow, or the others.
+func lostJSON(sites []LostSite, once bool) []stableJSON {
 	out := []stableJSON{}
-	for _, s := range sites {
-		out = append(out, stableJSON{g.Describe(s).Blame, s.Gained, siteview.LossRecords(g.Losses.Of(s))})
+	for i := range sites {
+		if s := &sites[i]; s.once() == once {
+			out = append(out, stableJSON{s.Blame, s.Gained, siteview.LossRecords(s.Records)})
+		}
 	}
 	return out
 }
@@ -66,10 +110,8 @@ func (g *Report) lossNotes() (notes []string) {
 		return nil
 	}
 	notes = siteview.LossNotes(g.Losses.Reports)
-	notes = append(notes, g.stableNotes("lost once", g.Losses.LostOnce, func(*growth.Site) string { return "does not grow" })...)
-	notes = append(notes, g.stableNotes("lost", g.Losses.LostLittle, func(s *growth.Site) string {
-		return fmt.Sprintf("grew by %s, too little or not steadily enough for a verdict", units.Bytes(s.Gained))
-	})...)
+	notes = append(notes, lostNotes(g.lostSites(), "")...)
+	notes = append(notes, g.lostElsewhere()...)
 	if others := g.Losses.Others; len(others) > 0 {
 		notes = append(notes, fmt.Sprintf("%s in functions without a site in the series, the largest in %s: %s",
 			units.Count(len(others), "loss record"), siteview.LossName(others[0]), units.Bytes(evidence.LossOf(others).Bytes())))
@@ -77,15 +119,59 @@ func (g *Report) lossNotes() (notes []string) {
 	return notes
 }
 
-// stableNotes are notes on stable sites that lost memory. does is what a site does.
-func (g *Report) stableNotes(title string, sites []*growth.Site, does func(*growth.Site) string) (notes []string) {
-	for _, s := range sites[:min(maxStable, len(sites))] {
-		for _, line := range siteview.Losses(g.Losses.Of(s)) {
-			notes = append(notes, fmt.Sprintf("%s: %s, which %s; %s", title, g.Describe(s).Heading(), does(s), line))
+// lostElsewhere are the notes on what other tools found at sites of the processes that are not shown.
+// Processes of one program have the same records: a stable site is in one note.
+func (g *Report) lostElsewhere() (notes []string) {
+	noted := map[*evidence.Record]bool{}
+	add := func(records []*evidence.Record) (more bool) {
+		for _, r := range records {
+			more = more || !noted[r]
+			noted[r] = true
+		}
+		return more
+	}
+	add(g.Losses.Records())
+	for i := range g.Processes {
+		p := &g.Processes[i]
+		if p.Shown {
+			continue
+		}
+		var sites []LostSite
+		for _, s := range p.Lost {
+			if add(s.Records) {
+				sites = append(sites, s)
+			}
+		}
+		add(p.Records)
+		for _, line := range siteview.Losses(p.Losses) {
+			notes = append(notes, fmt.Sprintf("process %s, at the sites that leak or may leak: %s", text.Clean(p.Name()), line))
+		}
+		notes = append(notes, lostNotes(sites, " of process "+text.Clean(p.Name()))...)
+	}
+	return notes
+}
+
+// lostNotes are notes on stable sites that lost memory. of is added to the name of the site.
+func lostNotes(sites []LostSite, of string) (notes []string) {
+	count := map[string]int{}
+	for i := range sites {
+		s := &sites[i]
+		title, does := "lost once", "does not grow"
+		if !s.once() {
+			title = "lost"
+			does = fmt.Sprintf("grew by %s, too little or not steadily enough for a verdict", units.Bytes(s.Gained))
+		}
+		if count[title]++; count[title] > maxStable {
+			continue
+		}
+		for _, line := range siteview.Losses(s.Records) {
+			notes = append(notes, fmt.Sprintf("%s: %s%s, which %s; %s", title, s.Heading, of, does, line))
 		}
 	}
-	if n := len(sites) - maxStable; n > 0 {
-		notes = append(notes, fmt.Sprintf("%s: %s", title, units.Count(n, "more site")))
+	for _, title := range [...]string{"lost once", "lost"} {
+		if n := count[title] - maxStable; n > 0 {
+			notes = append(notes, fmt.Sprintf("%s: %s%s", title, units.Count(n, "more site"), of))
+		}
 	}
 	return notes
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/heaplapse/heaplapse/diff/evidence"
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile/series"
@@ -31,6 +32,11 @@ type Process struct {
 	// if there is none.
 	Site  string
 	Blame *siteview.Blame
+	// Losses are what other tools found at the sites that leak or may leak, Lost the stable sites with
+	// lost memory, and Records what other tools found at all sites.
+	Losses  []*evidence.Record
+	Lost    []LostSite
+	Records []*evidence.Record
 	// Shown reports whether the rest of the report is about this process.
 	Shown bool
 
@@ -77,6 +83,9 @@ func (g *Report) Judged() Process {
 	if s, v := g.lead(); s != nil && isSuspicious(s.Label) {
 		blame := v.Blame
 		p.Site, p.Blame, p.speed = v.Heading(), &blame, s.Low*s.Confidence
+	}
+	if g.Losses != nil {
+		p.Losses, p.Lost, p.Records = g.suspectLosses(), g.lostSites(), g.Losses.Records()
 	}
 	return p
 }
