@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"container/list"
 	"fmt"
+	"log"
 	"net/http"
 	"sync"
 )
@@ -15,6 +16,7 @@ type pages struct {
 	byID    map[int]*list.Element
 	used    *list.List
 	buffers sync.Pool
+	full    sync.Once
 }
 
 type page struct {
@@ -61,6 +63,7 @@ func (p *pages) render(o *order, catalogue []article) []byte {
 func (p *pages) keep(v *page) {
 	p.byID[v.id] = p.used.PushFront(v)
 	if p.used.Len() > p.limit {
+		p.full.Do(func() { log.Print("the cache is full") })
 		last := p.used.Back()
 		delete(p.byID, p.used.Remove(last).(*page).id)
 	}
