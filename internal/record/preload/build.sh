@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the engines that record embeds. The build is reproducible with the same clang. The results are committed.
+# Builds the engines that record and attach embed. The build is reproducible with the same clang. The results are committed.
 # Usage: build.sh [OUTPUT_DIR [ARCH…]]
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -18,9 +18,15 @@ build() {
 		-Wl,--hash-style=both,--build-id=sha1,-soname,heaplapse-engine.so,-z,noexecstack,-z,now,-z,nodelete,-s \
 		-Wl,-z,max-page-size=65536 -o "$out/heaplapse-$arch.so"
 }
+# The code that creates the thread that loads the engine into a running process.
+build_stub() {
+	clang --target=x86_64-linux-gnu -nostdlib -fuse-ld=lld -static -Wl,--oformat=binary,--build-id=none,-Ttext=0 \
+		src/attach/stub.S -o "$out/stub-x86_64.bin"
+}
 builds=()
 for arch in "${archs[@]}"; do
 	build "$arch" &
 	builds+=($!)
 done
+build_stub
 for pid in "${builds[@]}"; do wait "$pid"; done

@@ -18,6 +18,13 @@ var (
 	arm []byte
 )
 
+//go:embed stub-x86_64.bin
+var stub []byte
+
+// Stub returns the code that loads the engine into a running process, or nil if there is none for the
+// processor. See src/attach/stub.S.
+func Stub(m elf.Machine) []byte { return preloadfile.ForMachine(m, stub, nil) }
+
 // Name is the base name of the engine's file.
 const Name = "heaplapse-engine.so"
 

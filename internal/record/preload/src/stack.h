@@ -43,6 +43,13 @@ void hl_python_merge(struct hl_stack *s);
 // locks and with signals unblocked.
 void hl_python_poll(void);
 
+// hl_python_install installs the hooks of the interpreter's allocators now, in a thread that waits
+// for the interpreter's lock. hl_python_remove removes them. It returns false if another tool has
+// put its own before them: they stay, and record nothing if the engine does not.
+void hl_python_install(void);
+bool hl_python_remove(void);
+bool hl_python_is_hooked(void);
+
 // hl_python_unloading is called before dlclose, and hl_python_unloaded behind it: the interpreter
 // may be what is unloaded.
 void hl_python_unloading(void);

@@ -2,28 +2,11 @@
 
 #include "base/elf.h"
 
-// struct object is what dl_iterate_phdr describes.
-struct object {
-    uintptr_t base;
-    const char *name; // "" for the program
-    const struct hl_elf_segment *phdr;
-    uint16_t phdr_n;
-    uint64_t loads, unloads; // number of objects loaded and unloaded until now
-};
+int dl_iterate_phdr(int (*)(struct hl_object *, size_t, void *), void *);
 
-int dl_iterate_phdr(int (*)(struct object *, size_t, void *), void *);
+bool hl_loaded_late;
 
-struct relocation {
-    uint64_t offset, info;
-    int64_t addend;
-};
-#if defined(__x86_64__)
-enum { R_GLOB_DAT = 6, R_JUMP_SLOT = 7 };
-#else
-enum { R_GLOB_DAT = 1025, R_JUMP_SLOT = 1026 };
-#endif
-
-static bool tables_of(const struct object *o, struct hl_tables *t) {
+bool hl_object_tables(const struct hl_object *o, struct hl_tables *t) {
     struct hl_window w = HL_READABLE;
     uintptr_t dynamic = 0;
     for (uint16_t i = 0; i < o->phdr_n; i++)
@@ -41,7 +24,7 @@ static void *definition(const struct hl_tables *t, const char *name) {
     return is_function ? (void *)(t->base + s.value) : NULL;
 }
 
-static bool contains(const struct object *o, uintptr_t address) {
+bool hl_object_contains(const struct hl_object *o, uintptr_t address) {
     for (uint16_t i = 0; i < o->phdr_n; i++) {
         const struct hl_elf_segment *p = o->phdr + i;
         if (p->type == HL_PT_LOAD && address - o->base - p->vaddr < p->memsz) return true;
@@ -49,7 +32,7 @@ static bool contains(const struct object *o, uintptr_t address) {
     return false;
 }
 
-static void set_range(const struct object *o, struct hl_symbol *s) {
+static void set_range(const struct hl_object *o, struct hl_symbol *s) {
     s->object.start = UINTPTR_MAX;
     s->object.end = 0;
     for (uint16_t i = 0; i < o->phdr_n; i++) {
@@ -67,9 +50,9 @@ struct search {
     bool following, passed, first_passed;
 };
 
-static void find_in(const struct object *o, struct search *s, bool is_program, bool is_engine) {
+static void find_in(const struct hl_object *o, struct search *s, bool is_program, bool is_engine) {
     struct hl_tables t;
-    if (!tables_of(o, &t)) return;
+    if (!hl_object_tables(o, &t)) return;
     for (size_t i = 0; i < s->n; i++) {
         struct hl_symbol *symbol = s->symbols + i;
         if (symbol->address) continue;
@@ -81,12 +64,13 @@ static void find_in(const struct object *o, struct search *s, bool is_program, b
     }
 }
 
-static int visit(struct object *o, size_t size, void *to) {
+static int visit(struct hl_object *o, size_t size, void *to) {
     struct search *s = to;
     (void)size;
-    bool is_program = !s->first_passed, is_engine = contains(o, (uintptr_t)visit);
+    bool is_program = !s->first_passed, is_engine = hl_object_contains(o, (uintptr_t)visit);
     s->first_passed = true;
-    if (!s->following || s->passed) find_in(o, s, is_program, is_engine);
+    bool wanted = hl_loaded_late ? !is_engine : s->passed;
+    if (!s->following || wanted) find_in(o, s, is_program, is_engine);
     if (is_engine) s->passed = true;
     return 0;
 }
@@ -113,7 +97,7 @@ struct replacing {
 
 // make_writable makes the page of a slot writable if the loader has made it read-only. It stays
 // writable: the loader may still write there.
-static void make_writable(const struct object *o, uintptr_t slot) {
+static void make_writable(const struct hl_object *o, uintptr_t slot) {
     enum { SMALLEST = 4096, LARGEST = 65536 };
     for (uint16_t i = 0; i < o->phdr_n; i++) {
         const struct hl_elf_segment *p = o->phdr + i;
@@ -125,17 +109,17 @@ static void make_writable(const struct object *o, uintptr_t slot) {
     }
 }
 
-static void replace_slot(const struct object *o, const struct hl_tables *t,
-                         const struct relocation *r, const struct replacing *to) {
+static void replace_slot(const struct hl_object *o, const struct hl_tables *t,
+                         const struct hl_relocation *r, const struct replacing *to) {
     uint32_t type = (uint32_t)r->info;
-    if (type != R_GLOB_DAT && type != R_JUMP_SLOT) return;
+    if (type != HL_R_GLOB_DAT && type != HL_R_JUMP_SLOT) return;
     const struct hl_elf_symbol *symbol = (const struct hl_elf_symbol *)t->symbols + (r->info >> 32);
     const char *name = (const char *)t->names + symbol->name;
     void **slot = (void **)(o->base + r->offset);
     for (size_t i = 0; i < to->n; i++) {
         const struct hl_replacement *a = &to->all[i];
         if (!a->original || !hl_equal(name, a->name)) continue;
-        bool unbound = to->unbound && type == R_JUMP_SLOT && contains(o, (uintptr_t)*slot);
+        bool unbound = to->unbound && type == HL_R_JUMP_SLOT && hl_object_contains(o, (uintptr_t)*slot);
         if (*slot != a->original && !unbound) return;
         make_writable(o, (uintptr_t)slot);
         __atomic_store_n(slot, a->replacement, __ATOMIC_RELEASE);
@@ -143,19 +127,19 @@ static void replace_slot(const struct object *o, const struct hl_tables *t,
     }
 }
 
-static void replace_slots(const struct object *o, const struct hl_tables *t, uintptr_t table,
+static void replace_slots(const struct hl_object *o, const struct hl_tables *t, uintptr_t table,
                           uint64_t size, const struct replacing *to) {
-    const struct relocation *r = (const struct relocation *)table;
+    const struct hl_relocation *r = (const struct hl_relocation *)table;
     for (uint64_t i = 0; table != 0 && i < size / sizeof *r; i++) replace_slot(o, t, r + i, to);
 }
 
-static int replace_visit(struct object *o, size_t size, void *argument) {
+static int replace_visit(struct hl_object *o, size_t size, void *argument) {
     struct replacing *to = argument;
     struct hl_tables t;
     (void)size;
     to->loads = o->loads;
-    bool own = contains(o, (uintptr_t)replace_visit) || contains(o, (uintptr_t)to->definer);
-    if (own || !tables_of(o, &t)) return 0;
+    bool own = hl_object_contains(o, (uintptr_t)replace_visit) || hl_object_contains(o, (uintptr_t)to->definer);
+    if (own || !hl_object_tables(o, &t)) return 0;
     replace_slots(o, &t, t.plt, t.plt_size, to);
     replace_slots(o, &t, t.rela, t.rela_size, to);
     return 0;
@@ -167,7 +151,7 @@ uint64_t hl_replace(const struct hl_replacement *all, size_t n, const void *defi
     return to.loads;
 }
 
-static int loads_visit(struct object *o, size_t size, void *to) {
+static int loads_visit(struct hl_object *o, size_t size, void *to) {
     (void)size;
     *(uint64_t *)to = o->loads;
     return 1;
@@ -179,6 +163,22 @@ uint64_t hl_loads(void) {
     return loads;
 }
 
+struct visiting {
+    bool (*visit)(const struct hl_object *o, void *context);
+    void *context;
+};
+
+static int visit_any(struct hl_object *o, size_t size, void *to) {
+    struct visiting *v = to;
+    (void)size;
+    return v->visit(o, v->context);
+}
+
+void hl_object_visit(bool (*visit)(const struct hl_object *o, void *context), void *context) {
+    struct visiting v = {visit, context};
+    dl_iterate_phdr(visit_any, &v);
+}
+
 struct naming {
     uintptr_t address;
     char *name;
@@ -186,10 +186,10 @@ struct naming {
     bool found;
 };
 
-static int name_visit(struct object *o, size_t size, void *to) {
+static int name_visit(struct hl_object *o, size_t size, void *to) {
     struct naming *n = to;
     (void)size;
-    if (!contains(o, n->address)) return 0;
+    if (!hl_object_contains(o, n->address)) return 0;
     size_t length = hl_strlen(o->name);
     if (length >= n->size) length = n->size - 1;
     memcpy(n->name, o->name, length);

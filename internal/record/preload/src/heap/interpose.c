@@ -1,6 +1,8 @@
 // The allocation functions that the program calls instead of the C library's. Each calls the real
 // one, whose result and errno it does not change.
+#include "heap/hook.h"
 #include "heap/libc.h"
+#include "heap/old.h"
 #include "heap/record.h"
 
 static HL_COLD void *malloc_slowly(size_t size, struct hl_thread *t) {
@@ -39,16 +41,19 @@ HL_EXPORT void *realloc(void *p, size_t size) {
     // The sample is removed first, because another thread may get the address as soon as it is
     // free.
     struct hl_freed freed = {false, 0, 0};
+    size_t old = hl_old_size(p, size);
     if (hl_unlikely(hl_live_maybe(p))) freed = hl_record_realloc(p);
     void *q = hl_real.realloc(p, size);
     if (hl_unlikely(freed.was_live && !was_freed(q, size))) hl_record_unfree(p, &freed);
+    if (hl_unlikely(old != 0)) return hl_old_note(q, size, old, &freed);
     return hl_note(q, size);
 }
+HL_HOOK(realloc);
 
 HL_EXPORT void *reallocarray(void *p, size_t n, size_t size) {
     size_t product;
     if (__builtin_mul_overflow(n, size, &product)) return hl_out_of_memory();
-    return realloc(p, product);
+    return hl_hook_realloc(p, product);
 }
 
 // The remaining functions are rare, and some C libraries implement one of them by another, which is
@@ -91,6 +96,16 @@ static void *inner_realloc(void *p, size_t size) { return INNER(plain_realloc(p,
 
 // has_called reports whether an allocation was noted since the call of hl_enter.
 static bool has_called(int64_t left) { return hl_thread_self()->left != left; }
+
+HL_HOOK(malloc);
+HL_HOOK(free);
+HL_HOOK(calloc);
+HL_HOOK(reallocarray);
+HL_HOOK(posix_memalign);
+HL_HOOK(aligned_alloc);
+HL_HOOK(memalign);
+HL_HOOK(valloc);
+HL_HOOK(pvalloc);
 
 void hl_interpose_init(void) {
     if (!hl_enter()) return;

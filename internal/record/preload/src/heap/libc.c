@@ -16,8 +16,8 @@ int hl_not_implemented(void) {
     return -1;
 }
 
-// find stores the real functions. Threads may run it at the same time: they find the same.
-static void find(void) {
+// Threads may run it at the same time: they find the same.
+void hl_real_find(void) {
     struct hl_symbol s[] = {
         {.name = "malloc"},   {.name = "free"},           {.name = "calloc"},
         {.name = "realloc"},  {.name = "posix_memalign"}, {.name = "aligned_alloc"},
@@ -30,22 +30,22 @@ static void find(void) {
     hl_allocator_end = s[0].object.end;
 }
 
-static void *first_malloc(size_t n) { return find(), hl_real.malloc(n); }
-static void first_free(void *p) { find(), hl_real.free(p); }
-static void *first_calloc(size_t n, size_t size) { return find(), hl_real.calloc(n, size); }
-static void *first_realloc(void *p, size_t n) { return find(), hl_real.realloc(p, n); }
+static void *first_malloc(size_t n) { return hl_real_find(), hl_real.malloc(n); }
+static void first_free(void *p) { hl_real_find(), hl_real.free(p); }
+static void *first_calloc(size_t n, size_t size) { return hl_real_find(), hl_real.calloc(n, size); }
+static void *first_realloc(void *p, size_t n) { return hl_real_find(), hl_real.realloc(p, n); }
 static int first_posix_memalign(void **p, size_t alignment, size_t n) {
-    return find(), hl_real.posix_memalign(p, alignment, n);
+    return hl_real_find(), hl_real.posix_memalign(p, alignment, n);
 }
 static void *first_aligned_alloc(size_t alignment, size_t n) {
-    return find(), hl_real.aligned_alloc(alignment, n);
+    return hl_real_find(), hl_real.aligned_alloc(alignment, n);
 }
 static void *first_memalign(size_t alignment, size_t n) {
-    return find(), hl_real.memalign(alignment, n);
+    return hl_real_find(), hl_real.memalign(alignment, n);
 }
-static void *first_valloc(size_t n) { return find(), hl_real.valloc(n); }
+static void *first_valloc(size_t n) { return hl_real_find(), hl_real.valloc(n); }
 static void *first_pvalloc(size_t n) {
-    return find(), hl_real.pvalloc ? hl_real.pvalloc(n) : hl_out_of_memory();
+    return hl_real_find(), hl_real.pvalloc ? hl_real.pvalloc(n) : hl_out_of_memory();
 }
 
 struct hl_real hl_real = {first_malloc,   first_free,           first_calloc,

@@ -23,6 +23,9 @@ extern struct hl_real hl_real;
 // The object that defines the real malloc.
 extern uintptr_t hl_allocator_start, hl_allocator_end;
 
+// hl_real_find finds the functions of the allocator again.
+void hl_real_find(void);
+
 // hl_out_of_memory sets errno to ENOMEM and returns NULL.
 void *hl_out_of_memory(void);
 

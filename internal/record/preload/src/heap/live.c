@@ -148,4 +148,13 @@ bool hl_live_remove(const void *p, struct hl_live *sample) {
     return true;
 }
 
+void hl_live_clear(void) {
+    changing();
+    empty_pages(current);
+    for (size_t i = 0; i < HL_LENGTH(hl_filter); i++)
+        __atomic_store_n(&hl_filter[i], 0, __ATOMIC_RELAXED);
+    count = 0;
+    changed();
+}
+
 size_t hl_live_count(void) { return count; }

@@ -37,6 +37,9 @@ bool hl_live_add(const void *p, struct hl_live sample, struct hl_live *stale, bo
 // hl_live_remove removes a sample. It returns false if p is not one.
 bool hl_live_remove(const void *p, struct hl_live *sample);
 
+// hl_live_clear removes all samples.
+void hl_live_clear(void);
+
 size_t hl_live_count(void);
 
 // hl_live_limit is the maximum number of samples.

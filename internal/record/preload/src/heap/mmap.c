@@ -2,6 +2,7 @@
 // during the system call, so that the table has the order of the calls of all threads.
 #include <stdarg.h>
 
+#include "heap/hook.h"
 #include "heap/libc.h"
 #include "heap/record.h"
 #include "heap/regions.h"
@@ -140,3 +141,7 @@ HL_EXPORT void *mremap(void *at, size_t size, size_t new_size, int flags, ...) {
     if (!is_on() || hl_regions_count() == 0) return real_mremap(at, size, new_size, flags, to);
     return remap(at, size, new_size, flags, to);
 }
+
+HL_HOOK(mmap);
+HL_HOOK(munmap);
+HL_HOOK(mremap);

@@ -1,6 +1,5 @@
 #include "heap/operators.h"
 
-#include "base/objects.h"
 #include "heap/libc.h"
 #include "heap/record.h"
 
@@ -100,10 +99,17 @@ static bool calls_malloc(int i) {
     return calls;
 }
 
-void hl_operators_init(void) {
-    if (!find()) return;
-    for (int i = 0; i < NEWS; i++)
+const struct hl_replacement *hl_operators_replaceable(size_t *n) {
+    *n = find() ? OPERATORS : 0;
+    for (int i = 0; *n > 0 && i < NEWS; i++)
         if (operators[i].original && calls_malloc(i)) operators[i].original = NULL;
+    return operators;
+}
+
+void hl_operators_init(void) {
+    size_t n;
+    hl_operators_replaceable(&n);
+    if (n == 0) return;
     loads = hl_replace(operators, OPERATORS, operators[DELETE].original, true);
     replaced = true;
 }

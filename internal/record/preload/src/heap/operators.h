@@ -5,8 +5,14 @@
 #ifndef HL_HEAP_OPERATORS_H
 #define HL_HEAP_OPERATORS_H
 
+#include "base/objects.h"
+
 // hl_operators_init is called once, before recording begins, and without locks.
 void hl_operators_init(void);
+
+// hl_operators_replaceable finds the operators of the allocator that have to be replaced, without
+// replacing them. The result has *n entries; the original is NULL where there is nothing to replace.
+const struct hl_replacement *hl_operators_replaceable(size_t *n);
 
 // hl_operators_poll replaces the operators in objects that were loaded since the last call. It is
 // called before a sample is taken, between hl_enter and hl_leave, without locks.

@@ -1,6 +1,7 @@
 #include "heap/record.h"
 
 #include "heap/operators.h"
+#include "heap/regions.h"
 #include "heap/sites.h"
 #include "output/trigger.h"
 #include "process/fork.h"
@@ -92,6 +93,18 @@ void hl_stack_return(struct hl_stack *s) {
 void hl_record_forked(void) {
     taken = 0;
     hl_thread_self()->random ^= (uint64_t)hl_syscall0(HL_SYS_getpid) << 32;
+}
+
+void hl_record_clear(void) {
+    uint64_t signals = hl_enter_slow_path();
+    hl_lock(&hl_regions_lock);
+    lock_heap();
+    hl_live_clear();
+    hl_sites_clear();
+    hl_regions_clear();
+    hl_unlock(&hl_heap_lock);
+    hl_unlock(&hl_regions_lock);
+    hl_signals_restore(signals);
 }
 
 // add records a sample of the given call path.

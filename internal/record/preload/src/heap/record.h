@@ -53,6 +53,9 @@ void hl_heap_leave(uint64_t signals);
 struct hl_stack *hl_stack_take(void);
 void hl_stack_return(struct hl_stack *s);
 
+// hl_record_clear forgets everything that was recorded. The writer must have been stopped.
+void hl_record_clear(void);
+
 // hl_record_forked makes the calling thread draw another position in a forked child than in its
 // parent.
 void hl_record_forked(void);

@@ -25,6 +25,8 @@ bool hl_regions_init(void) {
 
 size_t hl_regions_count(void) { return __atomic_load_n(&count, __ATOMIC_RELAXED); }
 
+void hl_regions_clear(void) { __atomic_store_n(&count, 0, __ATOMIC_RELAXED); }
+
 // first_behind returns the index of the first region that ends behind an address.
 static size_t first_behind(uintptr_t address) {
     size_t low = 0, high = count;

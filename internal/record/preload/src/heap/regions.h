@@ -32,6 +32,9 @@ bool hl_regions_add(uintptr_t start, size_t size, uint32_t site);
 // the number of bytes.
 size_t hl_regions_remove(uintptr_t start, size_t size);
 
+// hl_regions_clear forgets all regions, without changing the sums of their sites.
+void hl_regions_clear(void);
+
 size_t hl_regions_count(void);
 
 #endif

@@ -10,7 +10,10 @@ struct hl_sums hl_totals;
 static uint32_t *places; // number of a site + 1, or 0
 static uint32_t places_mask;
 
-static char *frames_at, *frames_end; // the rest of a block of call paths
+// Call paths are stored in blocks, which are kept for the next recording. The first word of a block
+// points to the next one.
+static uintptr_t *frames_first, *frames_block;
+static char *frames_at, *frames_end; // the rest of frames_block
 
 struct hl_site *hl_site(uint32_t number) {
     return &blocks[number / BLOCK][number % BLOCK];
@@ -59,14 +62,26 @@ static bool grow_index(void) {
     return true;
 }
 
+// next_frames makes the next block the current one. It allocates the block if there is none.
+static bool next_frames(void) {
+    uintptr_t *next = frames_block ? (uintptr_t *)frames_block[0] : frames_first;
+    if (!next) {
+        next = hl_pages_alloc(FRAMES_BLOCK);
+        if (!next) return false;
+        if (frames_block)
+            frames_block[0] = (uintptr_t)next;
+        else
+            frames_first = next;
+    }
+    frames_block = next;
+    frames_at = (char *)(next + 1);
+    frames_end = (char *)next + FRAMES_BLOCK;
+    return true;
+}
+
 static const uintptr_t *keep(const uintptr_t *frames, uint32_t n) {
     size_t size = n * sizeof *frames;
-    if (!frames_at || (size_t)(frames_end - frames_at) < size) {
-        char *block = hl_pages_alloc(FRAMES_BLOCK);
-        if (!block) return NULL;
-        frames_at = block;
-        frames_end = block + FRAMES_BLOCK;
-    }
+    if ((!frames_at || (size_t)(frames_end - frames_at) < size) && !next_frames()) return NULL;
     uintptr_t *kept = (uintptr_t *)frames_at;
     memcpy(kept, frames, size);
     frames_at += size;
@@ -89,6 +104,15 @@ static bool add(uint64_t hash, const uintptr_t *frames, uint32_t n) {
 }
 
 bool hl_sites_init(void) { return add(hash_of(NULL, 0), NULL, 0); }
+
+void hl_sites_clear(void) {
+    memset(places, 0, (places_mask + 1) * sizeof *places);
+    frames_block = NULL;
+    frames_at = frames_end = NULL;
+    hl_totals = (struct hl_sums){0, 0, 0, 0};
+    __atomic_store_n(&count, 0, __ATOMIC_RELEASE);
+    hl_sites_init();
+}
 
 // name_other gives the first site its frame. Programs that never need it have no such frame.
 static void name_other(void) {

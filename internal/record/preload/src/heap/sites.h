@@ -25,6 +25,10 @@ uint32_t hl_site_of(const struct hl_stack *s, bool *full);
 // hl_sites_init creates the first site. It returns false if there is no memory.
 bool hl_sites_init(void);
 
+// hl_sites_clear removes all sites but the first, whose sums become 0. Nothing may read the call
+// path of a site meanwhile.
+void hl_sites_clear(void);
+
 uint32_t hl_sites_count(void);
 struct hl_site *hl_site(uint32_t number);
 

@@ -15,6 +15,7 @@ struct hl_thread {
     int64_t kept_left; // the value of left at hl_enter
     uint32_t inside;   // between hl_enter and hl_leave
     int32_t id;        // number of the thread, now and then, to find out whether it still lives
+    size_t reallocated; // see hl_old_inner
 } __attribute__((aligned(64)));
 
 enum { HL_THREAD_BITS = 12, HL_THREADS = 1 << HL_THREAD_BITS };

@@ -97,7 +97,7 @@ static void put_exe(struct hl_text *t) {
 static void put_start(struct hl_file *f, uint64_t image) {
     hl_format(&f->text,
               "{\"schema\":\"heaplapse.events/1\",\"pid\":%u,\"image\":%u,\"start_ns\":%d}\n",
-              hl_process.pid, image, hl_process.started_at);
+              hl_process_number(), image, hl_process.started_at);
     hl_format(&f->text, "{\"start\":{\"parent\":%u", hl_process.parent);
     if (hl_process.is_fork) hl_put_string(&f->text, ",\"forked\":true");
     hl_format(&f->text, ",\"period\":%u,\"version\":\"1\",\"libc\":\"%j\"", hl_config.period,

@@ -8,7 +8,7 @@ static bool chosen; // image is valid
 
 static void image_path(char path[HL_PATH], uint64_t number, const char *ending) {
     struct hl_text t = hl_text(path, HL_PATH);
-    hl_format(&t, "%s.%u", hl_config.prefix, hl_process.pid);
+    hl_format(&t, "%s.%u", hl_config.prefix, hl_process_number());
     if (number > 0) hl_format(&t, ".%u", number);
     hl_put_string(&t, ending);
     hl_put_end(&t);
@@ -19,7 +19,7 @@ static uint64_t parse_snapshot(const char *name, const char *stem) {
     uint64_t pid, number;
     if (!hl_has_prefix(name, stem)) return 0;
     name += hl_strlen(stem);
-    if (*name++ != '_' || !hl_parse_number(&name, &pid) || pid != hl_process.pid) return 0;
+    if (*name++ != '_' || !hl_parse_number(&name, &pid) || pid != hl_process_number()) return 0;
     if (*name++ != '.' || !hl_parse_number(&name, &number)) return 0;
     return hl_equal(name, ".heap") ? number : 0;
 }
@@ -84,7 +84,7 @@ void hl_names_frames(char path[HL_PATH]) { image_path(path, image, ".frames.json
 uint64_t hl_names_snapshot(char path[HL_PATH]) {
     struct hl_text t = hl_text(path, HL_PATH);
     sequence++;
-    hl_format(&t, "%s_%u.%4.heap", hl_config.prefix, hl_process.pid, sequence);
+    hl_format(&t, "%s_%u.%4.heap", hl_config.prefix, hl_process_number(), sequence);
     hl_put_end(&t);
     return sequence;
 }

@@ -197,7 +197,7 @@ bool hl_snapshot_write(enum hl_trigger trigger) {
     if (!take_copy(&c)) return report("the tables could not be copied", HL_ENOMEM), false;
     round_sums(&c);
     hl_names_frames(frames);
-    if (!hl_names_write(frames, hl_process.pid, image, hl_process.started_at))
+    if (!hl_names_write(frames, hl_process_number(), image, hl_process.started_at))
         hl_problem("frames-failed", "the names of frames could not be written");
     e.sequence = hl_names_snapshot(path);
     e.file = hl_base_name(path);

@@ -231,6 +231,12 @@ void hl_writer_stop(int64_t pause) {
     hl_signals_restore(signals);
 }
 
+void hl_writer_restart(void) {
+    hl_writer_forked();
+    not_before = 0;
+    last_cost = 0;
+}
+
 void hl_writer_forked(void) {
     requests.state = snapshots.state = life.state = 0;
     id = 0;

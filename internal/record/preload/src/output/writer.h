@@ -36,4 +36,8 @@ void hl_writer_stop(int64_t pause);
 // hl_writer_forked is called in a forked child, in which the writer does not exist.
 void hl_writer_forked(void);
 
+// hl_writer_restart is called before a recording that is not the first one of the process. The
+// writer must have been stopped.
+void hl_writer_restart(void);
+
 #endif

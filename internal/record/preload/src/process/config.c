@@ -21,7 +21,7 @@ static const struct {
     {"part=", &hl_config.part},         {"alloc=", &hl_config.alloc},
     {"inuse=", &hl_config.inuse},       {"signal=", &hl_config.signal},
     {"children=", &hl_config.children}, {"python=", &hl_config.python},
-    {"mmap=", &hl_config.mmap},
+    {"mmap=", &hl_config.mmap},         {"number=", &hl_config.number},
 };
 
 // read_number reads one key and its value. It returns false if the value is not a number.
@@ -42,7 +42,10 @@ static char *next_word(char *s) {
 
 bool hl_config_read(void) {
     char *s = variable("HEAPLAPSE_ENGINE=");
-    if (!s) return false;
+    return s && hl_config_parse(s);
+}
+
+bool hl_config_parse(char *s) {
     for (; *s && !hl_has_prefix(s, "prefix="); s = next_word(s)) {
         if (hl_has_prefix(s, "main="))
             hl_config.main = s + hl_strlen("main=");

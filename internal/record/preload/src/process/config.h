@@ -19,13 +19,15 @@ struct hl_config {
     uint64_t inuse;  // a snapshot when the maximum of bytes in use has grown by this; 0: none
     uint64_t signal; // number of the signal that asks for a snapshot; 0: none
     uint64_t children, python, mmap; // 0 or 1
+    uint64_t number; // the process number in names of files; 0: that of the process
     char *main; // seven digits in the environment: the process that is recorded without children
     char prefix[3072];
 };
 extern struct hl_config hl_config;
 
-// hl_config_read reads the settings. It returns false if there are none or if they are wrong.
+// hl_config_parse reads settings from a text, which must stay. hl_config_read reads the settings. It returns false if there are none or if they are wrong.
 bool hl_config_read(void);
+bool hl_config_parse(char *s);
 
 struct hl_process {
     uint64_t pid;
@@ -37,5 +39,11 @@ struct hl_process {
     char libc[32]; // such as "glibc 2.36" or "musl"
 };
 extern struct hl_process hl_process;
+
+// hl_process_number returns the number of the process as the recorder sees it, which may be in
+// another PID namespace.
+static inline uint64_t hl_process_number(void) {
+    return hl_config.number ? hl_config.number : hl_process.pid;
+}
 
 #endif

@@ -1,5 +1,7 @@
 #include "process/fork.h"
 
+#include "attach/helper.h"
+#include "attach/slots.h"
 #include "engine.h"
 #include "heap/record.h"
 #include "heap/regions.h"
@@ -18,11 +20,25 @@ uint32_t *hl_fork_mark = &unwiped;
 
 static uint64_t signals; // the mask of the thread that forks, while it holds the locks
 
+static bool holds_slots;
+
+// lock_slots waits until the helper does not read the loader's list. This thread may hold the
+// loader's lock, for which the helper then waits: it does not wait for long.
+static bool lock_slots(void) {
+    enum { TRIES = 1000 };
+    for (int i = 0; i < TRIES; i++) {
+        if (hl_trylock(&hl_slots_lock)) return true;
+        hl_syscall0(HL_SYS_sched_yield);
+    }
+    return false;
+}
+
 static void prepare(void) {
     // CPython counts the threads after a fork, and warns. It does so within microseconds.
     enum { PAUSE = 20000000 };
     if (hl_python_counts_threads()) hl_writer_stop(PAUSE);
     uint64_t before = hl_enter_slow_path();
+    holds_slots = lock_slots();
     hl_lock(&hl_regions_lock);
     hl_lock(&hl_heap_lock);
     signals = before;
@@ -32,12 +48,14 @@ static void release(void) {
     uint64_t before = signals;
     hl_unlock(&hl_heap_lock);
     hl_unlock(&hl_regions_lock);
+    if (holds_slots) hl_unlock(&hl_slots_lock);
     hl_signals_restore(before);
 }
 
 // start_child makes this process one of its own, in which nothing holds a lock.
 static void start_child(void) {
-    hl_heap_lock.state = hl_regions_lock.state = 0;
+    hl_heap_lock.state = hl_regions_lock.state = hl_slots_lock.state = 0;
+    hl_attach_forked();
     *hl_fork_mark = 1;
     hl_process.parent = hl_process.pid;
     hl_process.pid = (uint64_t)hl_syscall0(HL_SYS_getpid);

@@ -92,7 +92,8 @@ static bool is_memory_short(struct hl_text *why) {
 
 bool hl_refuse(char *why, size_t size) {
     struct hl_text t = hl_text(why, size);
-    bool refused = is_sanitized(&t) || has_own_malloc(&t) || is_memory_short(&t);
+    bool own = !hl_loaded_late && has_own_malloc(&t);
+    bool refused = own || is_sanitized(&t) || is_memory_short(&t);
     hl_put_end(&t);
     return refused;
 }

@@ -3,6 +3,7 @@
 #include "process/single.h"
 
 #include "engine.h"
+#include "heap/hook.h"
 #include "heap/libc.h"
 #include "heap/record.h"
 #include "output/trigger.h"
@@ -42,6 +43,8 @@ enum {
     PR_SET_NO_NEW_PRIVS = 38
 };
 
+void (*hl_before_sandbox)(void);
+
 // before_sandbox ends the recording: the program's next filter may forbid the system calls of the
 // engine, and kill the process for them.
 static void before_sandbox(void) {
@@ -50,6 +53,7 @@ static void before_sandbox(void) {
     hl_trigger_last(HL_EXIT);
     hl_writer_stop(INT64_MAX / 2);
     __atomic_store_n(&hl_recording, false, __ATOMIC_RELAXED);
+    if (hl_before_sandbox) hl_before_sandbox();
 }
 
 // installs_filter reports whether a call restricts the system calls of the thread. Programs ask
@@ -86,5 +90,8 @@ HL_EXPORT long syscall(long number, long a, long b, long c, long d, long e, long
         before_sandbox();
     __attribute__((musttail)) return next(number, a, b, c, d, e, f);
 }
+
+HL_HOOK(prctl);
+HL_HOOK(syscall);
 
 void hl_single_init(void) { find_syscall(); }

@@ -1,4 +1,5 @@
 // dlclose: the engine forgets what it knows of code that is not there any more.
+#include "heap/hook.h"
 #include "heap/libc.h"
 #include "stack.h"
 
@@ -12,3 +13,5 @@ HL_EXPORT int dlclose(void *handle) {
     hl_python_unloaded();
     return result;
 }
+
+HL_HOOK(dlclose);

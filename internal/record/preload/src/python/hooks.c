@@ -11,6 +11,7 @@
 // Therefore the context stays the same, and a level knows its functions by itself.
 #include "python/hooks.h"
 
+#include "heap/old.h"
 #include "heap/record.h"
 
 enum { DOMAINS = 2, LEVELS = 4 };
@@ -61,6 +62,8 @@ static inline void *hooked_realloc(const struct hl_allocator *a, void *context, 
     void *q = a->realloc(context, p, size);
     leave(t, left);
     if (q == NULL && freed.was_live) hl_record_unfree(p, &freed);
+    size_t old = hl_unlikely(size >= hl_old_least) ? hl_old_inner() : 0;
+    if (hl_unlikely(old != 0)) return hl_old_note(q, size, old, &freed);
     return hl_note_of(t, q, size);
 }
 
@@ -105,8 +108,8 @@ static const struct hl_allocator hooks[LEVELS][DOMAINS] = {
 
 // install puts the next level before the current functions of a domain. *last is the level that was
 // there when the engine last looked, or -1.
+static const enum hl_domain domains[DOMAINS] = {HL_DOMAIN_MEM, HL_DOMAIN_OBJ};
 static void install(const struct hl_interpreter *py, int d, int *last) {
-    static const enum hl_domain domains[DOMAINS] = {HL_DOMAIN_MEM, HL_DOMAIN_OBJ};
     struct hl_allocator now;
     py->get_allocator(domains[d], &now);
     for (int level = 0; level < LEVELS; level++) {
@@ -140,4 +143,22 @@ void hl_hooks_install(const struct hl_interpreter *py) {
     if (__atomic_exchange_n(&busy, true, __ATOMIC_ACQUIRE)) return;
     for (int d = 0; d < DOMAINS; d++) install(py, d, &highest[d]);
     __atomic_store_n(&busy, false, __ATOMIC_RELEASE);
+}
+
+// remove_level takes the lowest level away, if no other tool has put its functions before it. It
+// reports whether no function of the engine is left.
+static bool remove_level(const struct hl_interpreter *py, int d, int *last) {
+    struct hl_allocator now;
+    if (*last < 0) return true;
+    py->get_allocator(domains[d], &now);
+    if (*last != 0 || now.malloc != hooks[0][d].malloc) return false;
+    py->set_allocator(domains[d], &before[0][d]);
+    *last = -1;
+    return true;
+}
+
+bool hl_hooks_remove(const struct hl_interpreter *py) {
+    bool removed = true;
+    for (int d = 0; d < DOMAINS; d++) removed = remove_level(py, d, &highest[d]) && removed;
+    return removed;
 }

@@ -8,6 +8,10 @@
 // nothing if they are there already. The calling thread must hold the interpreter's lock.
 void hl_hooks_install(const struct hl_interpreter *py);
 
+// hl_hooks_remove removes these functions. It returns false if another tool has put its own before
+// them: they stay then. The calling thread must hold the interpreter's lock.
+bool hl_hooks_remove(const struct hl_interpreter *py);
+
 // hl_hooks_reset is called when the interpreter is another one than before.
 void hl_hooks_reset(void);
 

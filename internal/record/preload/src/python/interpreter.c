@@ -72,6 +72,8 @@ static bool find_functions(struct hl_window *w, const struct hl_module *m,
         {"PyThreadState_GetUnchecked", &py->current_thread, true},
         {"PyGILState_GetThisThreadState", &py->own_thread, false},
         {"PyCode_Addr2Line", &py->line_of, false},
+        {"PyGILState_Ensure", &py->ensure, true},
+        {"PyGILState_Release", &py->release, true},
         {"PyMem_GetAllocator", &py->get_allocator, false},
         {"PyMem_SetAllocator", &py->set_allocator, false},
     };

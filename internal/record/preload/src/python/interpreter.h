@@ -29,6 +29,8 @@ struct hl_interpreter {
     uintptr_t (*current_thread)(void); // the thread that runs; before 3.12 it may be another one
     uintptr_t (*own_thread)(void);     // the first one of this thread
     int (*line_of)(uintptr_t code, int offset);
+    int (*ensure)(void); // takes the interpreter's lock in any thread; NULL if it is missing
+    void (*release)(int state);
     void (*get_allocator)(enum hl_domain, struct hl_allocator *);
     void (*set_allocator)(enum hl_domain, const struct hl_allocator *);
 };

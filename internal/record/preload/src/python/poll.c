@@ -16,20 +16,21 @@ static bool due(void) {
                                        __ATOMIC_RELAXED);
 }
 
+static bool hooked; // the engine's functions are before the allocator's
+
 // hook puts the engine's functions before the allocator's. The arenas that CPython has mapped until
 // then are forgotten: the objects in them are recorded from now on.
-static void hook(const struct hl_interpreter *py, bool *hooked) {
+static void hook(const struct hl_interpreter *py) {
     struct hl_window w = {.lo = 0};
     bool attached;
     hl_memory_forget();
     if (hl_interpreter_thread(py, &w, &attached) == 0 || !attached) return;
     hl_hooks_install(py);
-    if (!__atomic_exchange_n(hooked, true, __ATOMIC_RELAXED))
+    if (!__atomic_exchange_n(&hooked, true, __ATOMIC_RELAXED))
         hl_regions_forget_arenas(py->object.start, py->object.end);
 }
 
 void hl_python_poll(void) {
-    static bool hooked;
     bool is_new;
     hl_interpreter_search(&is_new);
     if (is_new) {
@@ -38,6 +39,32 @@ void hl_python_poll(void) {
     }
     const struct hl_interpreter *py = hl_config.python ? hl_interpreter() : NULL;
     if (py == NULL) return;
-    if (!__atomic_load_n(&hooked, __ATOMIC_RELAXED) || due()) hook(py, &hooked);
+    if (!__atomic_load_n(&hooked, __ATOMIC_RELAXED) || due()) hook(py);
     hl_interpreter_done();
+}
+
+void hl_python_install(void) {
+    bool is_new;
+    hl_interpreter_search(&is_new);
+    const struct hl_interpreter *py = hl_config.python ? hl_interpreter() : NULL;
+    if (py == NULL) return;
+    if (py->ensure != NULL && py->release != NULL) {
+        int state = py->ensure();
+        hook(py);
+        py->release(state);
+    }
+    hl_interpreter_done();
+}
+
+bool hl_python_is_hooked(void) { return __atomic_load_n(&hooked, __ATOMIC_RELAXED); }
+
+bool hl_python_remove(void) {
+    const struct hl_interpreter *py = hl_python_is_hooked() ? hl_interpreter() : NULL;
+    if (py == NULL) return true;
+    int state = py->ensure();
+    bool removed = hl_hooks_remove(py);
+    __atomic_store_n(&hooked, !removed, __ATOMIC_RELAXED);
+    py->release(state);
+    hl_interpreter_done();
+    return removed;
 }

@@ -1,0 +1,263 @@
+//go:build linux && amd64
+
+package attach
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/heaplapse/heaplapse/internal/record/attach/target"
+)
+
+func refuse(kind Kind, remedy, format string, args ...any) error {
+	return &Refusal{Kind: kind, Reason: fmt.Sprintf(format, args...), Remedy: remedy}
+}
+
+// check finds the reasons not to attach to a process without stopping it, except for its seccomp
+// filters, which only a tracer may read. It returns what it has read of the process.
+func check(pid int) (*target.Process, error) {
+	p, err := open(pid)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range []func(*target.Process) error{
+		checkKind, checkLibc, checkSanitizer, checkAllocator, checkRecorded, checkShadowStack, checkLimits, checkSeccomp,
+	} {
+		if err := c(p); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// open reads a process if that is permitted.
+func open(pid int) (*target.Process, error) {
+	for _, c := range []func(int) error{checkState, checkAccess, checkMachine} {
+		if err := c(pid); err != nil {
+			return nil, err
+		}
+	}
+	return target.Open(pid)
+}
+
+// checkState looks at the state and the tracer of a process.
+func checkState(pid int) error {
+	state := target.Status(pid, "State")
+	switch {
+	case state == "" || pid <= 0:
+		return refuse(NotFound, "", "there is no process %d", pid)
+	case target.Status(pid, "Tgid") != strconv.Itoa(pid):
+		return refuse(NotFound, "give the number of its process, "+target.Status(pid, "Tgid"), "%d is a thread", pid)
+	case pid == os.Getpid():
+		return refuse(Unsupported, "", "process %d is heaplapse itself", pid)
+	case state[0] == 'Z' || state[0] == 'X':
+		return refuse(NotFound, "", "process %d has ended, or its main thread has", pid)
+	}
+	if tracer := target.Status(pid, "TracerPid"); tracer != "0" && tracer != "" {
+		return refuse(Busy, "end that first", "process %d is traced by process %s%s", pid, tracer, nameOf(tracer))
+	}
+	if state[0] == 'T' || state[0] == 't' {
+		return refuse(Busy, fmt.Sprintf("let it continue first (kill -CONT %d)", pid), "process %d is stopped", pid)
+	}
+	return nil
+}
+
+// nameOf returns the name of a process, like " (gdb)", or "".
+func nameOf(pid string) string {
+	b, err := os.ReadFile("/proc/" + pid + "/comm")
+	if err != nil {
+		return ""
+	}
+	return " (" + strings.TrimSpace(string(b)) + ")"
+}
+
+// checkAccess asks the kernel whether the process may be traced: reading its memory needs the same.
+func checkAccess(pid int) error {
+	err := target.Memory{PID: pid}.Read(0, make([]byte, 1))
+	switch {
+	case errors.Is(err, unix.EPERM):
+		return whyNoAccess(pid)
+	case errors.Is(err, unix.ENOSYS):
+		return refuse(NoAccess, "permit process_vm_readv and ptrace", "a seccomp filter around heaplapse forbids reading the memory of processes")
+	case errors.Is(err, unix.ESRCH):
+		return refuse(Unsupported, "", "process %d has no memory of its own (a kernel thread, or it is about to end)", pid)
+	}
+	return nil
+}
+
+const capSysPtrace = 19
+
+// hasCapability reports whether heaplapse has CAP_SYS_PTRACE.
+func hasCapability() bool {
+	caps, err := strconv.ParseUint(target.Status(os.Getpid(), "CapEff"), 16, 64)
+	return err != nil || caps>>capSysPtrace&1 == 1
+}
+
+// whyNoAccess explains why the kernel does not permit to trace a process.
+func whyNoAccess(pid int) error {
+	const yama = "/proc/sys/kernel/yama/ptrace_scope"
+	uids := strings.Fields(target.Status(pid, "Uid"))
+	scope, _ := os.ReadFile(yama)
+	own := len(uids) > 1 && uids[0] == strconv.Itoa(os.Getuid()) && uids[1] == uids[0]
+	return explainAccess(access{
+		pid: pid, euid: os.Geteuid(), own: own, capable: hasCapability(), user: slices.Concat(uids, []string{"?"})[0],
+		scope: strings.TrimSpace(string(scope)),
+	})
+}
+
+// access is what decides whether a process may be traced.
+type access struct {
+	pid, euid    int
+	own, capable bool   // it has heaplapse's user; heaplapse has CAP_SYS_PTRACE
+	user         string // the number of the user of the process
+	scope        string // of yama: 0, 1, 2, 3, or "" without yama
+}
+
+func explainAccess(a access) error {
+	const capability = "give it that: docker run --cap-add SYS_PTRACE; in a pod, " +
+		`securityContext: {capabilities: {add: ["SYS_PTRACE"]}}`
+	switch {
+	case a.scope == "3":
+		return refuse(NoAccess, "it can only be changed at the next boot",
+			"kernel.yama.ptrace_scope is 3: no process may be traced")
+	case a.euid == 0 && !a.capable:
+		return refuse(NoAccess, capability, "heaplapse lacks the capability CAP_SYS_PTRACE, as in most containers")
+	case !a.own && !a.capable:
+		return refuse(NoAccess, "run heaplapse as that user, or as root", "process %d belongs to user %s", a.pid, a.user)
+	case a.scope == "2" && !a.capable:
+		return refuse(NoAccess, "run heaplapse as root", "kernel.yama.ptrace_scope is 2: only root may trace processes")
+	case a.scope == "1" && !a.capable:
+		return refuse(NoAccess, "run heaplapse as root, or set it to 0 (sysctl kernel.yama.ptrace_scope=0)",
+			"kernel.yama.ptrace_scope is 1: only parents and root may trace a process")
+	case !a.capable:
+		return refuse(NoAccess, "run heaplapse as root",
+			"process %d does not permit to be traced (it changed its user, or called prctl(PR_SET_DUMPABLE))", a.pid)
+	}
+	return refuse(NoAccess, "run heaplapse in the container or user namespace of the process, or on the host",
+		"the kernel does not permit to trace process %d", a.pid)
+}
+
+// checkMachine looks at the ELF header of the program.
+func checkMachine(pid int) error {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/exe", pid))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var header [20]byte
+	if _, err := f.ReadAt(header[:], 0); err != nil || string(header[:4]) != elf.ELFMAG {
+		return refuse(Unsupported, "", "process %d does not run an ELF program", pid)
+	}
+	machine := elf.Machine(header[18]) | elf.Machine(header[19])<<8
+	if class := elf.Class(header[4]); class != elf.ELFCLASS64 || machine != elf.EM_X86_64 {
+		return refuse(Unsupported, "record it with heaplapse record", "process %d runs a program for another processor (%s, %s): attach supports x86-64",
+			pid, strings.TrimPrefix(machine.String(), "EM_"), strings.TrimPrefix(class.String(), "ELF"))
+	}
+	return nil
+}
+
+const useRecord = "start it under heaplapse record"
+
+// checkKind finds static programs, which have no tables of imports.
+func checkKind(p *target.Process) error {
+	if p.Libc != nil {
+		return nil
+	}
+	if isGo(p) {
+		return refuse(Unsupported, "take its own heap profile (heaplapse scrape, net/http/pprof)",
+			"process %d is a static Go program, which has its own allocator", p.PID)
+	}
+	return refuse(Unsupported, "link it dynamically, and start it again", "process %d is a static program: there is no way into its allocator", p.PID)
+}
+
+func isGo(p *target.Process) bool {
+	f, err := elf.Open(fmt.Sprintf("/proc/%d/exe", p.PID))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return f.Section(".go.buildinfo") != nil
+}
+
+// checkLibc refuses C libraries with which attach was not tested.
+func checkLibc(p *target.Process) error {
+	if p.Musl {
+		return refuse(Unsupported, useRecord, "process %d uses musl: attach supports glibc", p.PID)
+	}
+	if p.Loader == nil || p.Libc.Symbol("dlopen").Start == 0 || p.Libc.Symbol("pthread_create").Start == 0 {
+		return refuse(Unsupported, useRecord, "process %d uses a glibc before 2.34: attach supports 2.34 and later", p.PID)
+	}
+	return nil
+}
+
+func checkSanitizer(p *target.Process) error {
+	for _, m := range p.Modules {
+		for _, name := range []string{"__asan_init", "__hwasan_init", "__lsan_init", "__msan_init", "__tsan_init"} {
+			if m.Symbol(name).Start != 0 {
+				return refuse(Unsupported, "use a build without it", "process %d is built with a sanitizer, which has its own allocator", p.PID)
+			}
+		}
+	}
+	return nil
+}
+
+// checkAllocator refuses programs that define malloc: their own calls do not go through a table.
+func checkAllocator(p *target.Process) error {
+	if program := p.Program(); program != nil && slices.Contains(p.Allocators, program) {
+		return refuse(Unsupported, "link the allocator as a shared library, or use the allocator's own heap profile",
+			"process %d has malloc linked into the program, whose calls cannot be seen", p.PID)
+	}
+	return nil
+}
+
+// checkRecorded finds processes that record has started.
+func checkRecorded(p *target.Process) error {
+	for _, m := range p.Modules {
+		if strings.HasPrefix(filepath.Base(m.Path), "heaplapse-engine") {
+			return refuse(Unsupported, "", "process %d is recorded by heaplapse record already", p.PID)
+		}
+	}
+	return nil
+}
+
+// checkShadowStack refuses processes in which the processor checks return addresses: the borrowed
+// thread would be killed.
+func checkShadowStack(p *target.Process) error {
+	if strings.Contains(target.Status(p.PID, "x86_Thread_features"), "shstk") {
+		return refuse(Unsupported, useRecord, "process %d uses shadow stacks", p.PID)
+	}
+	return nil
+}
+
+// checkLimits refuses processes whose limit of address space leaves no room for the engine.
+func checkLimits(p *target.Process) error {
+	const needed, page = 128 << 20, 4096
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", p.PID))
+	if err != nil {
+		return err
+	}
+	var limit uint64
+	for line := range strings.Lines(string(b)) {
+		if rest, ok := strings.CutPrefix(line, "Max address space"); ok {
+			limit, _ = strconv.ParseUint(strings.Fields(rest + " ?")[0], 10, 64) // 0 for "unlimited"
+		}
+	}
+	statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.PID))
+	if err != nil {
+		return err
+	}
+	used, _ := strconv.ParseUint(strings.Fields(string(statm) + " ?")[0], 10, 64)
+	if limit != 0 && used*page+needed > limit {
+		return refuse(Unsupported, fmt.Sprintf("raise it (prlimit --pid %d --as=unlimited)", p.PID),
+			"the limit of address space of process %d leaves less than 128 MiB", p.PID)
+	}
+	return nil
+}

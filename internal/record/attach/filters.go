@@ -1,0 +1,77 @@
+//go:build linux && amd64
+
+package attach
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/heaplapse/heaplapse/internal/record/attach/seccomp"
+	"github.com/heaplapse/heaplapse/internal/record/attach/target"
+	"github.com/heaplapse/heaplapse/internal/record/attach/tracer"
+)
+
+const (
+	seccompStrict = "1"
+	seccompFilter = "2"
+)
+
+// checkSeccomp refuses processes whose filters do not permit the system calls that attach makes. A
+// thread with a filter is stopped to read it. Threads with the same number of filters are taken to
+// have the same ones.
+func checkSeccomp(p *target.Process) error {
+	seen := map[string]bool{}
+	for _, th := range target.Threads(p.PID) {
+		mode := target.Status(th.ID, "Seccomp")
+		number := target.Status(th.ID, "Seccomp_filters")
+		if mode == seccompStrict {
+			return refuse(Unsupported, "", "a thread of process %d runs under strict seccomp: nothing can be loaded", p.PID)
+		}
+		if mode != seccompFilter || seen[number] {
+			continue
+		}
+		seen[number] = true
+		if err := checkFilters(p, th.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkFilters(p *target.Process, id int) error {
+	filters, err := readFilters(p, id)
+	if errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) {
+		return refuse(NoAccess, "run heaplapse as root, with CAP_SYS_ADMIN",
+			"process %d runs under a seccomp filter, which cannot be read: whether it would be killed is unknown", p.PID)
+	}
+	if err != nil {
+		return fmt.Errorf("seccomp filter of process %d: %w", p.PID, err)
+	}
+	if err := seccomp.Check(filters); err != nil {
+		return refuse(Unsupported, "permit them, or record the program without the filter", "process %d cannot be attached to: %v", p.PID, err)
+	}
+	return nil
+}
+
+func readFilters(p *target.Process, id int) (filters [][]byte, err error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	t, err := tracer.Stop(p.Memory, id, tracer.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		_, released := t.Release()
+		err = errors.Join(err, released)
+	}()
+	for i := 0; ; i++ {
+		f, ok, err := t.Filter(i)
+		if !ok || err != nil {
+			return filters, err
+		}
+		filters = append(filters, f)
+	}
+}

@@ -1,0 +1,102 @@
+//go:build linux && amd64
+
+package attach
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/heaplapse/heaplapse/internal/testutil"
+)
+
+// compile builds a program of testdata and returns its path.
+func compile(t *testing.T, source string, flags ...string) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), strings.TrimSuffix(source, filepath.Ext(source)))
+	compiler := "gcc"
+	if filepath.Ext(source) == ".cc" {
+		compiler = "g++"
+	}
+	args := append([]string{"-O1", "-g", "-Wall", "-pthread", "-o", program, filepath.Join("testdata", source)}, flags...)
+	out, err := exec.Command(testutil.Need(t, compiler), args...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return program
+}
+
+// process is a program that runs during a test.
+type process struct {
+	*exec.Cmd
+	out    *bufio.Reader
+	stderr bytes.Buffer
+}
+
+// run starts a program, and waits until it has written a line.
+func run(t *testing.T, program string, args ...string) *process {
+	t.Helper()
+	p := &process{Cmd: exec.Command(program, args...)}
+	p.Cmd.Stderr = &p.stderr
+	out, err := p.StdoutPipe()
+	require.NoError(t, err)
+	p.out = bufio.NewReader(out)
+	require.NoError(t, p.Start())
+	t.Cleanup(func() {
+		_ = p.Process.Kill()
+		_, _ = p.Process.Wait()
+	})
+	line, err := p.out.ReadString('\n')
+	require.NoError(t, err, p.stderr.String())
+	require.Equal(t, "ready\n", line)
+	return p
+}
+
+// end sends SIGTERM. The program must end well: it has checked its own data.
+func (p *process) end(t *testing.T) string {
+	t.Helper()
+	require.NoError(t, p.Process.Signal(unix.SIGTERM))
+	timer := time.AfterFunc(30*time.Second, func() { _ = p.Process.Kill() })
+	defer timer.Stop()
+	rest, err := io.ReadAll(p.out)
+	require.NoError(t, err)
+	require.NoError(t, p.Wait(), p.stderr.String())
+	return string(rest)
+}
+
+// settings returns those of an engine that writes into a directory.
+func settings(dir string, period, every int) string {
+	return fmt.Sprintf("period=%d every=%d part=0 alloc=0 inuse=0 signal=0 children=0 python=1 mmap=1 prefix=%s",
+		period, every, filepath.Join(dir, "p"))
+}
+
+// attachTo attaches to a process until the end of the test or Stop.
+func attachTo(t *testing.T, pid int, settings string) *Session {
+	t.Helper()
+	s, err := Start(t.Context(), Options{PID: pid, Settings: settings, Patience: 30 * time.Second})
+	require.NoError(t, err)
+	return s
+}
+
+// snapshots returns the names of the snapshots in a directory.
+func snapshots(t *testing.T, dir string) []string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "*.heap"))
+	require.NoError(t, err)
+	return names
+}
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(b)
+}

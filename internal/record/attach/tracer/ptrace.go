@@ -1,0 +1,100 @@
+//go:build linux && amd64
+
+package tracer
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Requests and constants of ptrace(2) that package unix lacks.
+const (
+	getSignalMask = 0x420a
+	setSignalMask = 0x420b
+	getRseq       = 0x420f
+	getFilter     = 0x420c
+	regsetXState  = 0x202
+	syscallStop   = unix.SIGTRAP | 0x80
+)
+
+// ErrEnded is returned if the thread has ended.
+var ErrEnded = errors.New("the thread has ended")
+
+// ErrJobControl is returned if a signal such as SIGSTOP has stopped the process.
+var ErrJobControl = errors.New("the process is stopped by a signal")
+
+func ptrace(request, tid int, address, data uintptr) error {
+	if _, _, e := unix.RawSyscall6(unix.SYS_PTRACE, uintptr(request), uintptr(tid), address, data, 0, 0); e != 0 {
+		return e
+	}
+	return nil
+}
+
+// nap sleeps for some microseconds. The timers of Go are too coarse.
+func nap() {
+	ts := unix.Timespec{Nsec: 5000}
+	_, _, _ = unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
+}
+
+// event returns the event of a ptrace stop, or 0.
+func event(ws unix.WaitStatus) int { return int(ws>>16) & 0xff }
+
+// poll returns the status of the thread if it has changed.
+func (t *Thread) poll() (ws unix.WaitStatus, changed bool, err error) {
+	pid, err := unix.Wait4(t.ID, &ws, unix.WALL|unix.WNOHANG, nil)
+	if errors.Is(err, unix.EINTR) {
+		return ws, false, nil
+	}
+	if err == nil && pid == t.ID && (ws.Exited() || ws.Signaled()) {
+		err = ErrEnded
+	}
+	return ws, pid == t.ID, err
+}
+
+// wait waits until the status of the thread changes.
+func (t *Thread) wait(limit time.Duration) (unix.WaitStatus, error) {
+	for end, n := time.Now().Add(limit), 0; ; n++ {
+		ws, changed, err := t.poll()
+		if changed || err != nil {
+			return ws, err
+		}
+		if time.Now().After(end) {
+			return 0, fmt.Errorf("thread %d does not stop: %w", t.ID, os.ErrDeadlineExceeded)
+		}
+		if n > 2 {
+			nap()
+		}
+	}
+}
+
+// interrupt stops the thread. Signals that are on their way to it are delivered first.
+func (t *Thread) interrupt(limit time.Duration) error {
+	t.step("interrupt")
+	if err := ptrace(unix.PTRACE_INTERRUPT, t.ID, 0, 0); err != nil {
+		return os.NewSyscallError("ptrace", err)
+	}
+	for {
+		ws, err := t.wait(limit)
+		if err != nil {
+			return err
+		}
+		signal := ws.StopSignal()
+		if event(ws) == unix.PTRACE_EVENT_STOP {
+			if signal != unix.SIGTRAP {
+				return ErrJobControl
+			}
+			return nil
+		}
+		if signal == syscallStop {
+			signal = 0
+		}
+		if err := ptrace(unix.PTRACE_CONT, t.ID, 0, uintptr(signal)); err != nil {
+			return os.NewSyscallError("ptrace", err)
+		}
+	}
+}

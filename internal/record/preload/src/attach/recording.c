@@ -1,0 +1,117 @@
+#include "attach/recording.h"
+
+#include "attach/hooks.h"
+#include "base/text.h"
+#include "heap/operators.h"
+#include "heap/record.h"
+#include "heap/regions.h"
+#include "heap/sites.h"
+#include "output/events.h"
+#include "output/snapshot.h"
+#include "output/trigger.h"
+#include "output/writer.h"
+#include "process/config.h"
+#include "process/fork.h"
+#include "process/refuse.h"
+#include "process/target.h"
+#include "stack.h"
+#include "unwind/modules.h"
+
+static void read_process(void) {
+    hl_process.pid = (uint64_t)hl_syscall0(HL_SYS_getpid);
+    hl_process.parent = (uint64_t)hl_syscall0(HL_SYS_getppid);
+    hl_process.started = hl_clock(HL_MONOTONIC);
+    hl_process.started_at = hl_clock(HL_REALTIME);
+    hl_process.is_fork = false;
+    hl_target_libc(hl_process.libc, sizeof hl_process.libc);
+}
+
+// prepare_once allocates what is kept until the process ends.
+static bool prepare_once(void) {
+    static bool prepared;
+    if (prepared) return true;
+    if (!hl_regions_init() || !hl_sites_init()) return false;
+    hl_unwind_init();
+    hl_fork_init();
+    prepared = true;
+    return true;
+}
+
+// forget removes what is left of the recording before.
+static void forget(void) {
+    hl_writer_restart();
+    hl_record_clear();
+    hl_snapshot_forked();
+    hl_names_forked();
+    hl_problems_forked();
+    hl_trigger_forked();
+    hl_unwind_forget();
+    hl_memory_forget();
+}
+
+static uintptr_t seen;   // the list of modules whose tables were read
+static uint32_t pending; // slots that could not be changed then
+
+static void replace(struct hl_control *c) {
+    struct hl_window w = {.unstable = true};
+    seen = hl_module_list(&w);
+    struct hl_slots s = hl_hooked_replace();
+    c->objects = s.objects;
+    c->replaced = s.replaced;
+    c->foreign = s.foreign;
+    pending = s.pending;
+}
+
+// put_back restores all slots. Those that the loader is at work on are tried again.
+static void put_back(struct hl_control *c) {
+    enum { TRIES = 500, PAUSE = 2000000 };
+    uint32_t never = 0;
+    for (int i = 0; i < TRIES; i++) {
+        struct hl_slots s = hl_hooked_restore();
+        c->left = s.replaced;
+        if (s.replaced == 0 && s.pending == 0) return;
+        hl_futex_wait(&never, 0, PAUSE);
+    }
+}
+
+const char *hl_attach_begin(struct hl_control *c, char *settings) {
+    static char why[256];
+    hl_loaded_late = true;
+    if (!hl_config_parse(settings)) return "the settings cannot be read";
+    if (!hl_refuse_is_safe()) return "the program runs with the rights of another user (setuid)";
+    hl_period = hl_config.period;
+    read_process();
+    if (hl_refuse(why, sizeof why)) return why;
+    if (!prepare_once()) return "no memory for the tables";
+    forget();
+    const char *reason = hl_hooked_find(c);
+    if (reason) return put_back(c), reason;
+    hl_threads_restart();
+    __atomic_store_n(&hl_recording, true, __ATOMIC_RELEASE);
+    replace(c);
+    return NULL;
+}
+
+void hl_attach_python(struct hl_control *c) {
+    hl_python_install();
+    c->python = hl_python_is_hooked();
+}
+
+void hl_attach_look(struct hl_control *c) {
+    struct hl_window w = {.unstable = true};
+    if (pending == 0 && hl_module_list(&w) == seen) return;
+    replace(c);
+    hl_unwind_forget();
+}
+
+void hl_attach_end(struct hl_control *c, bool python) {
+    const int64_t never = INT64_MAX / 2;
+    hl_config.python = 0;
+    if (python && !hl_python_remove()) c->python = 2;
+    if (c->python == 1 && !hl_python_is_hooked()) c->python = 0;
+    __atomic_store_n(&hl_recording, false, __ATOMIC_RELEASE);
+    put_back(c);
+    hl_config.every = 0;
+    hl_writer_stop(never);
+    c->replaced = 0;
+}

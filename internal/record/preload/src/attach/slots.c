@@ -1,0 +1,135 @@
+#include "attach/slots.h"
+
+#include "attach/pages.h"
+
+struct hl_lock hl_slots_lock;
+
+struct walk {
+    const struct hl_replacement *all;
+    size_t n;
+    bool restore;
+    struct hl_slots found;
+};
+
+// is_protected reports whether the loader makes a slot read-only after it has relocated the object.
+static bool is_protected(const struct hl_object *o, uintptr_t slot) {
+    for (uint16_t i = 0; i < o->phdr_n; i++) {
+        const struct hl_elf_segment *p = o->phdr + i;
+        uintptr_t start = (o->base + p->vaddr) & -(uintptr_t)HL_PAGE;
+        uintptr_t end = (o->base + p->vaddr + p->memsz) & -(uintptr_t)HL_PAGE;
+        if (p->type == HL_PT_RELRO && slot >= start && slot < end) return true;
+    }
+    return false;
+}
+
+// write_slot changes a slot. If its page must be read-only but is not, another thread is loading the
+// object: protecting the page now would let the loader crash.
+static bool write_slot(const struct hl_object *o, void **slot, void *value) {
+    uintptr_t page = (uintptr_t)slot & -(uintptr_t)HL_PAGE;
+    bool protected = is_protected(o, (uintptr_t)slot);
+    if (protected) {
+        if (!hl_page_is_read_only(page)) return false;
+        if (hl_syscall3(HL_SYS_mprotect, page, HL_PAGE, HL_PROT_READ | HL_PROT_WRITE) != 0)
+            return false;
+    }
+    __atomic_store_n(slot, value, __ATOMIC_RELEASE);
+    if (protected) hl_syscall3(HL_SYS_mprotect, page, HL_PAGE, HL_PROT_READ);
+    return true;
+}
+
+// is_unbound reports whether a slot holds the address of the code of its own object that binds it at
+// the first call.
+static bool is_unbound(const struct hl_object *o, const struct hl_elf_symbol *symbol, uint32_t type,
+                       const void *value) {
+    bool is_own = symbol->section != 0 && o->base + symbol->value == (uintptr_t)value;
+    return type == HL_R_JUMP_SLOT && !is_own && hl_object_contains(o, (uintptr_t)value);
+}
+
+static void replace_in(struct walk *w, const struct hl_object *o, void **slot, bool unbound,
+                       const struct hl_replacement *r) {
+    void *value = __atomic_load_n(slot, __ATOMIC_RELAXED);
+    if (value == r->replacement) {
+        w->found.replaced++;
+    } else if (value == r->original || unbound) {
+        if (write_slot(o, slot, r->replacement))
+            w->found.replaced++;
+        else
+            w->found.pending++;
+    } else {
+        w->found.foreign++;
+        if ((uintptr_t)value < o->base) w->found.pending++; // not relocated yet
+    }
+}
+
+static void restore_in(struct walk *w, const struct hl_object *o, void **slot,
+                       const struct hl_replacement *r) {
+    if (__atomic_load_n(slot, __ATOMIC_RELAXED) != r->replacement) return;
+    if (write_slot(o, slot, r->original)) return;
+    w->found.replaced++;
+    w->found.pending++;
+}
+
+static const struct hl_replacement *named(const struct walk *w, const char *name) {
+    for (size_t i = 0; i < w->n; i++)
+        if (w->all[i].original && hl_equal(name, w->all[i].name)) return &w->all[i];
+    return NULL;
+}
+
+static void visit_slot(struct walk *w, const struct hl_object *o, const struct hl_tables *t,
+                       const struct hl_relocation *r) {
+    uint32_t type = (uint32_t)r->info;
+    if (type != HL_R_GLOB_DAT && type != HL_R_JUMP_SLOT &&
+        !(type == HL_R_ABSOLUTE && r->addend == 0))
+        return;
+    const struct hl_elf_symbol *symbol = (const struct hl_elf_symbol *)t->symbols + (r->info >> 32);
+    const struct hl_replacement *to = named(w, (const char *)t->names + symbol->name);
+    void **slot = (void **)(o->base + r->offset);
+    if (to == NULL || (uintptr_t)slot % sizeof *slot != 0) return;
+    if (w->restore)
+        restore_in(w, o, slot, to);
+    else
+        replace_in(w, o, slot, is_unbound(o, symbol, type, *slot), to);
+}
+
+static void visit_table(struct walk *w, const struct hl_object *o, const struct hl_tables *t,
+                        uintptr_t table, uint64_t size) {
+    const struct hl_relocation *r = (const struct hl_relocation *)table;
+    for (uint64_t i = 0; table != 0 && i < size / sizeof *r; i++) visit_slot(w, o, t, r + i);
+}
+
+// is_loader reports whether the object is the dynamic linker, which must not call the engine.
+static bool is_loader(const struct hl_object *o) {
+    const char *base = hl_base_name(o->name ? o->name : "");
+    return hl_has_prefix(base, "ld-linux") || hl_has_prefix(base, "ld-2.") ||
+           hl_has_prefix(base, "ld.so");
+}
+
+static bool visit_object(const struct hl_object *o, void *context) {
+    struct walk *w = context;
+    struct hl_tables t;
+    if (hl_object_contains(o, (uintptr_t)visit_object) || is_loader(o)) return false;
+    if (!hl_object_tables(o, &t)) return false;
+    w->found.objects++;
+    visit_table(w, o, &t, t.plt, t.plt_size);
+    visit_table(w, o, &t, t.rela, t.rela_size);
+    return false;
+}
+
+static struct hl_slots walk(const struct hl_replacement *all, size_t n, bool restore) {
+    struct walk w = {.all = all, .n = n, .restore = restore};
+    uint64_t signals = hl_signals_block();
+    hl_lock(&hl_slots_lock);
+    hl_pages_forget();
+    hl_object_visit(visit_object, &w);
+    hl_unlock(&hl_slots_lock);
+    hl_signals_restore(signals);
+    return w.found;
+}
+
+struct hl_slots hl_slots_replace(const struct hl_replacement *all, size_t n) {
+    return walk(all, n, false);
+}
+
+struct hl_slots hl_slots_restore(const struct hl_replacement *all, size_t n) {
+    return walk(all, n, true);
+}
