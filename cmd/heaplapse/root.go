@@ -40,7 +40,7 @@ error, unreadable input, or no verdict although a check needs one.`,
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "do not print warnings")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "print every warning, and long tables in full")
 	a.addCommands(cmd, "Record and inspect:",
-		a.recordCommand(), a.scrapeCommand(), a.infoCommand(), a.topCommand(), a.viewCommand())
+		a.recordCommand(), a.attachCommand(), a.scrapeCommand(), a.infoCommand(), a.topCommand(), a.viewCommand())
 	a.addCommands(cmd, "Find what grows:", a.growthCommand(), a.watchCommand(), a.reportCommand(), a.diffCommand())
 	a.addCommands(cmd, "Compare runs in CI:", a.gateCommand(), a.baselineCommand())
 	a.addCommands(cmd, "Convert and share:", a.convertCommand(), a.bundleCommand(), a.symbolizeCommand())

@@ -39,6 +39,8 @@ const (
 	Library
 	Duration
 	FollowChildren
+	AllChildren
+	Wait
 	JIT
 	PythonMalloc
 	Every
@@ -86,6 +88,8 @@ var words = [...]string{
 	Library:        "the library",
 	Duration:       "the duration",
 	FollowChildren: "all processes",
+	AllChildren:    "all processes",
+	Wait:           "waiting",
 	JIT:            "perf maps",
 	PythonMalloc:   "with PYTHONMALLOC=malloc",
 	Every:          "the interval",

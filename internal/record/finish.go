@@ -17,7 +17,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
-	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 	"github.com/heaplapse/heaplapse/internal/record/sig"
 	"github.com/heaplapse/heaplapse/internal/record/written"
@@ -27,8 +26,8 @@ import (
 // finish completes a recording. It is called when the program has ended and stop has returned. It
 // adds the remaining snapshots, writes how the program ended, and closes the manifest.
 func (c *collector) finish(state *os.ProcessState, ended time.Time) Outcome {
-	c.settle()
-	o := Outcome{Dir: c.plan.Dir, Status: state.ExitCode()}
+	c.settle(settleFor)
+	o := Outcome{Status: state.ExitCode()}
 	end := manifest.End{PID: c.root, Time: ended.UTC()}
 	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		o.Signal = int(ws.Signal())
@@ -39,6 +38,12 @@ func (c *collector) finish(state *os.ProcessState, ended time.Time) Outcome {
 		end.Status = &o.Status
 		c.markExitSnapshot(ended)
 	}
+	return c.close(o, &end)
+}
+
+// close writes the rest of the manifest. end is how the program ended, or nil if it runs on.
+func (c *collector) close(o Outcome, end *manifest.End) Outcome {
+	o.Dir = c.plan.Dir
 	for _, pid := range c.pids() {
 		c.copyMaps(c.procs[pid], true)
 	}
@@ -46,7 +51,9 @@ func (c *collector) finish(state *os.ProcessState, ended time.Time) Outcome {
 	c.writeProblems()
 	c.keepFrames()
 	c.problem(c.truncationError())
-	c.checkWrite(c.out.End(end))
+	if end != nil {
+		c.checkWrite(c.out.End(*end))
+	}
 	problems := append(c.sortedProblems(), slices.Sorted(maps.Values(c.cannotWrite))...)
 	c.checkWrite(c.out.End(manifest.End{Time: time.Now().UTC(), Error: strings.Join(problems, "; ")}))
 	if err := c.out.Close(); err != nil {
@@ -73,8 +80,8 @@ func (c *collector) writeProblems() {
 const settleFor = time.Second
 
 // settle waits for processes that are about to end, and adds the remaining snapshots.
-func (c *collector) settle() {
-	for deadline := time.Now().Add(settleFor); time.Now().Before(deadline) && c.othersLive(); time.Sleep(dumpPoll) {
+func (c *collector) settle(limit time.Duration) {
+	for deadline := time.Now().Add(limit); time.Now().Before(deadline) && c.othersLive(); time.Sleep(dumpPoll) {
 		c.sweep(settleFor)
 	}
 	c.sweep(0)
@@ -298,7 +305,7 @@ func (c *collector) notes(o Outcome) []string {
 	if n := len(c.unrecorded); n > 0 {
 		notes = append(notes, fmt.Sprintf("not recorded: %s%s",
 			units.CountOf(n, "child process", "child processes"),
-			c.plan.Flags.If(option.FollowChildren, " (use %s to record all processes)")))
+			c.plan.Flags.If(c.plan.childrenOption(), " (use %s to record all processes)")))
 	}
 	if o.Signal == int(unix.SIGSYS) {
 		notes = append(notes, "SIGSYS ended the program: its seccomp filter may not permit the system calls "+

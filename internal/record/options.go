@@ -69,6 +69,14 @@ const (
 	DefaultPart  = 250
 )
 
+// childrenOption returns the option that records all processes.
+func (p *Plan) childrenOption() option.Option {
+	if p.attached {
+		return option.AllChildren
+	}
+	return option.FollowChildren
+}
+
 // Setting is an environment variable.
 type Setting struct{ Name, Value string }
 
@@ -96,6 +104,7 @@ type Plan struct {
 	prefix    string // absolute path with which the names of snapshots begin
 	dirName   string // default name of the directory, without a number; "" if Dir was given
 	made      bool   // MakeDir was called
+	attached  bool   // the program runs already
 }
 
 // Library is an engine's shared library.
@@ -113,6 +122,8 @@ type Outcome struct {
 	Snapshots, Processes int
 	// Main is the number of the process with the most snapshots.
 	Main int
+	// Restored is the number of entries in tables of imports that Attach has put back.
+	Restored int
 	// Notes lists warnings for the user: what is missing, and why.
 	Notes []string
 }

@@ -17,6 +17,26 @@ func Prepare(Options) (*Plan, error) {
 		"record requires Linux, this is %s: record on Linux, and read the directory here", runtime.GOOS)
 }
 
+// AttachOptions are the options of a recording of a process that runs.
+type AttachOptions struct {
+	Options
+	PID   int
+	Wait  bool
+	Began func(lines []string)
+}
+
+// Attach returns an error: recording requires Linux.
+func Attach(context.Context, AttachOptions) (Outcome, error) {
+	_, err := Prepare(Options{})
+	return Outcome{}, err
+}
+
+// Detach returns an error: recording requires Linux.
+func Detach(int) (int, error) {
+	_, err := Prepare(Options{})
+	return 0, err
+}
+
 // MakeDir returns an error: recording requires Linux.
 func (p *Plan) MakeDir() error {
 	_, err := Prepare(p.Options)

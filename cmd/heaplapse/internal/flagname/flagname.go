@@ -33,6 +33,8 @@ func All() option.Flags {
 		option.Library:        "--library",
 		option.Duration:       "--duration",
 		option.FollowChildren: "--follow-children",
+		option.AllChildren:    "--all-children",
+		option.Wait:           "--wait",
 		option.JIT:            "--jit",
 		option.PythonMalloc:   "--python-malloc",
 		option.Every:          "--every",

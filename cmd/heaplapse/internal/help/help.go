@@ -15,6 +15,7 @@ import (
 // The groups of flags, in the order of the help. A command uses some of them.
 const (
 	Run        = "Running the program"
+	Process    = "The process"
 	Requests   = "Requests to the service"
 	When       = "When snapshots are taken"
 	Addresses  = "Addresses"
@@ -27,6 +28,7 @@ const (
 
 var groupOrder = []string{
 	Run,
+	Process,
 	Requests,
 	When,
 	Addresses,

@@ -20,16 +20,17 @@ struct hl_control {
     char magic[16];
     uint32_t version;
     uint32_t state;
-    uint32_t command; // an enum hl_command in the lowest 4 bits, a number that changes above them
-    uint32_t answer;  // the last command that was obeyed
-    uint64_t beat;    // heaplapse changes it every second
-    uint32_t helper;  // number of the thread, as the process sees it
-    uint32_t objects; // objects whose tables were read last
+    uint32_t command;  // an enum hl_command in the lowest 4 bits, a number that changes above them
+    uint32_t answer;   // the last command that was obeyed
+    uint64_t beat;     // heaplapse changes it every second
+    uint32_t helper;   // number of the thread, as the process sees it
+    uint32_t objects;  // objects whose tables were read last
     uint32_t replaced; // slots that call the engine
     uint32_t foreign;  // slots of the same functions that call something else
     uint32_t left;     // slots that still call the engine after it has stopped
     uint32_t python;   // CPython's allocator: 0 not hooked, 1 hooked, 2 could not be put back
-    uint32_t ended;    // how the recording ended: 0 command, 1 heaplapse is gone, 2 the program restricts itself
+    uint32_t ended;    // how the recording ended: 0 command, 1 heaplapse is gone, 2 the program
+                       // restricts itself
     uint32_t unused;
     uintptr_t malloc_original, malloc_hook;
     uintptr_t calloc_original, calloc_hook;

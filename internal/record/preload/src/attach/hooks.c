@@ -23,28 +23,16 @@ void hl_hook_dlclose(void);
 void hl_hook_prctl(void);
 void hl_hook_syscall(void);
 
-#define HOOK(name)                                                                                 \
-    { #name, NULL, (void *)hl_hook_##name }
+#define HOOK(name) {#name, NULL, (void *)hl_hook_##name}
 // MALLOC is the first of the functions that must be those of one object: the allocator.
 enum { MALLOC, FREE, CALLOC, REALLOC, ALLOCATOR = 10 };
 static struct hl_replacement functions[] = {
-    HOOK(malloc),
-    HOOK(free),
-    HOOK(calloc),
-    HOOK(realloc),
-    HOOK(reallocarray),
-    HOOK(posix_memalign),
-    HOOK(aligned_alloc),
-    HOOK(memalign),
-    HOOK(valloc),
-    HOOK(pvalloc),
-    HOOK(mmap),
-    {"mmap64", NULL, (void *)hl_hook_mmap},
-    HOOK(munmap),
-    HOOK(mremap),
-    HOOK(dlclose),
-    HOOK(prctl),
-    HOOK(syscall),
+    HOOK(malloc),        HOOK(free),         HOOK(calloc),
+    HOOK(realloc),       HOOK(reallocarray), HOOK(posix_memalign),
+    HOOK(aligned_alloc), HOOK(memalign),     HOOK(valloc),
+    HOOK(pvalloc),       HOOK(mmap),         {"mmap64", NULL, (void *)hl_hook_mmap},
+    HOOK(munmap),        HOOK(mremap),       HOOK(dlclose),
+    HOOK(prctl),         HOOK(syscall),
 };
 static const struct hl_replacement *operators;
 static size_t operators_n;
@@ -67,7 +55,7 @@ static void find_old(void) {
     struct hl_symbol s = {.name = "malloc_usable_size"};
     hl_find_following(&s, 1);
     bool same = s.address && s.object.start == hl_allocator_start;
-    hl_old_usable = same ? (size_t(*)(void *))s.address : NULL;
+    hl_old_usable = same ? (size_t (*)(void *))s.address : NULL;
     hl_old_least = hl_period * PERIODS;
 }
 

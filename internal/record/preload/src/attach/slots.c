@@ -22,8 +22,8 @@ static bool is_protected(const struct hl_object *o, uintptr_t slot) {
     return false;
 }
 
-// write_slot changes a slot. If its page must be read-only but is not, another thread is loading the
-// object: protecting the page now would let the loader crash.
+// write_slot changes a slot. If its page must be read-only but is not, another thread is loading
+// the object: protecting the page now would let the loader crash.
 static bool write_slot(const struct hl_object *o, void **slot, void *value) {
     uintptr_t page = (uintptr_t)slot & -(uintptr_t)HL_PAGE;
     bool protected = is_protected(o, (uintptr_t)slot);
@@ -37,8 +37,8 @@ static bool write_slot(const struct hl_object *o, void **slot, void *value) {
     return true;
 }
 
-// is_unbound reports whether a slot holds the address of the code of its own object that binds it at
-// the first call.
+// is_unbound reports whether a slot holds the address of the code of its own object that binds it
+// at the first call.
 static bool is_unbound(const struct hl_object *o, const struct hl_elf_symbol *symbol, uint32_t type,
                        const void *value) {
     bool is_own = symbol->section != 0 && o->base + symbol->value == (uintptr_t)value;

@@ -119,7 +119,8 @@ static void replace_slot(const struct hl_object *o, const struct hl_tables *t,
     for (size_t i = 0; i < to->n; i++) {
         const struct hl_replacement *a = &to->all[i];
         if (!a->original || !hl_equal(name, a->name)) continue;
-        bool unbound = to->unbound && type == HL_R_JUMP_SLOT && hl_object_contains(o, (uintptr_t)*slot);
+        bool unbound =
+            to->unbound && type == HL_R_JUMP_SLOT && hl_object_contains(o, (uintptr_t)*slot);
         if (*slot != a->original && !unbound) return;
         make_writable(o, (uintptr_t)slot);
         __atomic_store_n(slot, a->replacement, __ATOMIC_RELEASE);
@@ -138,7 +139,8 @@ static int replace_visit(struct hl_object *o, size_t size, void *argument) {
     struct hl_tables t;
     (void)size;
     to->loads = o->loads;
-    bool own = hl_object_contains(o, (uintptr_t)replace_visit) || hl_object_contains(o, (uintptr_t)to->definer);
+    bool own = hl_object_contains(o, (uintptr_t)replace_visit) ||
+               hl_object_contains(o, (uintptr_t)to->definer);
     if (own || !hl_object_tables(o, &t)) return 0;
     replace_slots(o, &t, t.plt, t.plt_size, to);
     replace_slots(o, &t, t.rela, t.rela_size, to);

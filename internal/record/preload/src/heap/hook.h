@@ -5,7 +5,6 @@
 
 // HL_HOOK defines hl_hook_NAME, which is the function NAME of this file.
 #define HL_HOOK(name)                                                                              \
-    extern __typeof__(name) hl_hook_##name                                                         \
-        __attribute__((alias(#name), visibility("hidden")))
+    extern __typeof__(name) hl_hook_##name __attribute__((alias(#name), visibility("hidden")))
 
 #endif

@@ -11,7 +11,8 @@
 void hl_operators_init(void);
 
 // hl_operators_replaceable finds the operators of the allocator that have to be replaced, without
-// replacing them. The result has *n entries; the original is NULL where there is nothing to replace.
+// replacing them. The result has *n entries; the original is NULL where there is nothing to
+// replace.
 const struct hl_replacement *hl_operators_replaceable(size_t *n);
 
 // hl_operators_poll replaces the operators in objects that were loaded since the last call. It is

@@ -19,13 +19,14 @@ struct hl_config {
     uint64_t inuse;  // a snapshot when the maximum of bytes in use has grown by this; 0: none
     uint64_t signal; // number of the signal that asks for a snapshot; 0: none
     uint64_t children, python, mmap; // 0 or 1
-    uint64_t number; // the process number in names of files; 0: that of the process
+    uint64_t number;                 // the process number in names of files; 0: that of the process
     char *main; // seven digits in the environment: the process that is recorded without children
     char prefix[3072];
 };
 extern struct hl_config hl_config;
 
-// hl_config_parse reads settings from a text, which must stay. hl_config_read reads the settings. It returns false if there are none or if they are wrong.
+// hl_config_parse reads settings from a text, which must stay. hl_config_read reads the settings.
+// It returns false if there are none or if they are wrong.
 bool hl_config_read(void);
 bool hl_config_parse(char *s);
 

@@ -117,7 +117,7 @@ HL_EXPORT int sigaction(int sig, const struct action *act, struct action *old) {
 // set calls the C library's function with the given name, and returns the program's own former
 // handler.
 static handler set(void **cache, const char *name, int sig, handler h) {
-    handler (*f)(int, handler) = (handler(*)(int, handler))hl_real_function(cache, name);
+    handler (*f)(int, handler) = (handler (*)(int, handler))hl_real_function(cache, name);
     if (!f) return (handler)(intptr_t)hl_not_implemented(); // SIG_ERR is -1
     int i = guarded_pid != 0 ? which(sig) : -1;
     handler old = f(sig, h);

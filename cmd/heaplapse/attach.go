@@ -1,0 +1,132 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/build"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
+	"github.com/heaplapse/heaplapse/internal/record"
+	"github.com/heaplapse/heaplapse/internal/record/status"
+	"github.com/heaplapse/heaplapse/internal/units"
+)
+
+type attachFlags struct {
+	record.AttachOptions
+	every, samplePeriod, keepBytes string
+	detachOnly                     bool
+}
+
+func (a *app) attachCommand() *cobra.Command {
+	var f attachFlags
+	cmd := &cobra.Command{
+		Use:   "attach [flags] PID",
+		Short: "record a process that is already running, and leave it as it was",
+		Long: `Loads heaplapse's profiler into a running process, takes snapshots of what is allocated from now
+on, and takes the profiler out of use again: when the duration is over, after ^C, or by itself if
+heaplapse is killed. One thread of the process is stopped for some milliseconds at the start, at a
+moment when that is safe; the others run on. The process is not restarted, and needs no preparation.
+
+  heaplapse attach 4711 -o DIR --duration 10m       then: heaplapse growth DIR
+  heaplapse attach 4711 -o DIR                      end it with ^C
+
+What was allocated before is not seen, and nothing happens when it is freed. What leaks is allocated
+again and again, and is seen. Lines of Python are recorded as by heaplapse record.
+
+It works on x86-64 with glibc 2.34 and later. A process that it cannot record safely is left alone,
+with the reason: static programs, programs that have an allocator of their own linked in, sanitizer
+builds, seccomp filters that forbid what is needed. See docs/attach.md.
+
+Exit status: 0: recorded, and detached; 125: attach itself failed; 126: the process cannot be
+recorded, and was left alone; 127: there is no such process.`,
+		Args: usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			pid, err := strconv.Atoi(args[0])
+			if err != nil || pid <= 0 {
+				return recordUsage(cmd, fmt.Errorf("%q is not the number of a process", args[0]))
+			}
+			f.PID = pid
+			return a.attach(cmd, &f)
+		},
+	}
+	cmd.SetFlagErrorFunc(recordUsage)
+	f.add(cmd)
+	return cmd
+}
+
+func (f *attachFlags) add(cmd *cobra.Command) {
+	help.Group(cmd, help.Process, func(flags *pflag.FlagSet) {
+		flags.DurationVar(&f.Duration, "duration", 0, "detach after `TIME`, like 10m (default: ^C does)")
+		flags.BoolVar(&f.FollowChildren, "all-children", false, "record its descendants too, also those that start later")
+		flags.BoolVar(&f.Wait, "wait", false, "if the process is busy, stopped or traced, wait until it can be recorded")
+		flags.BoolVar(&f.detachOnly, "detach-only", false, "end a recording that another heaplapse attach has begun")
+	})
+	help.Group(cmd, help.When, func(flags *pflag.FlagSet) {
+		flags.StringVar(&f.every, "every", "auto", "the `TIME` between snapshots, like 30s; auto begins with 500ms and slows down; 0 is off")
+		flags.StringVar(&f.samplePeriod, "sample-period", "", "sample one allocation per `SIZE` allocated (default 128KiB)")
+		flags.IntVar(&f.Keep, "keep", 500, "keep at most `N` snapshots of each process, evenly spaced (0: all)")
+		flags.StringVar(&f.keepBytes, "keep-bytes", "2GiB", "keep snapshots of at most `SIZE` in all, but 12 of each process (0: all)")
+	})
+	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
+		flags.StringVarP(&f.Dir, "output", "o", "", "write to `DIR` (default: heaplapse-NAME-TIME in the current directory)")
+	})
+}
+
+// options returns the flags with sizes and times parsed.
+func (f *attachFlags) options() (o record.AttachOptions, err error) {
+	o = f.AttachOptions
+	o.Recorder, o.Flags = build.Tool(), flagname.All()
+	if o.Adaptive = f.every == "auto"; !o.Adaptive {
+		if o.Every, err = parseInterval(f.every); err != nil {
+			return o, fmt.Errorf("--every: %w", err)
+		}
+	}
+	if f.samplePeriod != "" {
+		if o.SamplePeriod, err = units.ParseBytes(f.samplePeriod); err != nil {
+			return o, fmt.Errorf("--sample-period: %w", err)
+		}
+	}
+	if o.KeepBytes, err = units.ParseBytes(f.keepBytes); err != nil {
+		return o, fmt.Errorf("--keep-bytes: %w", err)
+	}
+	return o, nil
+}
+
+func (a *app) attach(cmd *cobra.Command, f *attachFlags) error {
+	o, err := f.options()
+	if err != nil {
+		return recordUsage(cmd, err)
+	}
+	if f.detachOnly {
+		restored, err := record.Detach(o.PID)
+		if err == nil {
+			a.say("detached from process %d: %s put back", o.PID, units.Count(restored, "function"))
+		}
+		return err
+	}
+	o.Note = func(text string) { a.warn(text) }
+	o.Began = func(lines []string) {
+		for _, line := range lines {
+			a.say("%s", line)
+		}
+	}
+	a.signals.Orderly()
+	outcome, err := record.Attach(cmd.Context(), o)
+	if err != nil {
+		return err
+	}
+	for _, n := range outcome.Notes {
+		a.warn(n)
+	}
+	a.say("detached: %s put back", units.Count(outcome.Restored, "function"))
+	if outcome.Snapshots == 0 {
+		return &status.Error{Status: status.Failed, Err: errors.New("there are no snapshots")}
+	}
+	a.say("%s; next: heaplapse growth %s", outcome, record.ShellQuote(outcome.Dir))
+	return nil
+}
