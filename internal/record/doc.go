@@ -17,6 +17,9 @@
 // snapshots, package written reads what the engine writes, package proc reads /proc, and copies.go
 // copies maps of generated code and the vdso. finish.go ends a recording.
 //
+// attached.go records a process that runs already, without starting it. Package attach loads the
+// engine into it.
+//
 // The program keeps its standard streams, terminal, working directory, process group and
 // environment, to which only the variables in Plan.Settings are added. The package works on Linux
 // only.

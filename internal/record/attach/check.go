@@ -3,6 +3,7 @@
 package attach
 
 import (
+	"cmp"
 	"debug/elf"
 	"errors"
 	"fmt"
@@ -62,6 +63,9 @@ func checkState(pid int) error {
 		return refuse(NotFound, "", "process %d has ended, or its main thread has", pid)
 	}
 	if tracer := target.Status(pid, "TracerPid"); tracer != "0" && tracer != "" {
+		if id, err := strconv.Atoi(tracer); err == nil { // the number of a thread
+			tracer = cmp.Or(target.Status(id, "Tgid"), tracer)
+		}
 		return refuse(Busy, "end that first", "process %d is traced by process %s%s", pid, tracer, nameOf(tracer))
 	}
 	if state[0] == 'T' || state[0] == 't' {
@@ -97,7 +101,7 @@ const capSysPtrace = 19
 
 // hasCapability reports whether heaplapse has CAP_SYS_PTRACE.
 func hasCapability() bool {
-	caps, err := strconv.ParseUint(target.Status(os.Getpid(), "CapEff"), 16, 64)
+	caps, err := strconv.ParseUint(target.Status(unix.Gettid(), "CapEff"), 16, 64)
 	return err != nil || caps>>capSysPtrace&1 == 1
 }
 

@@ -56,7 +56,7 @@ func (j *injection) createHelper(ctx context.Context) error {
 
 // stopSafely returns a thread that is stopped at a safe moment.
 func (j *injection) stopSafely(ctx context.Context) (*tracer.Thread, error) {
-	j.judge = moment.NewJudge(j.process)
+	j.judge = moment.NewJudge(j.process, stub())
 	var last error
 	for start, round := time.Now(), 0; ; round++ {
 		threads := ranked(target.Threads(j.PID), round)
@@ -125,7 +125,7 @@ func (j *injection) look(th target.Thread) (*tracer.Thread, error) {
 		if err := j.process.Refresh(); err != nil {
 			return nil, err
 		}
-		j.judge = moment.NewJudge(j.process)
+		j.judge = moment.NewJudge(j.process, stub())
 	}
 	return nil, errors.Join(err, released)
 }

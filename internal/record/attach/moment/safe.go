@@ -3,6 +3,7 @@
 package moment
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -20,12 +21,15 @@ type Judge struct {
 	process  *target.Process
 	unwinder unwind.Unwinder
 	regions  regions
+	stub     []byte
 }
 
-// NewJudge returns a Judge. It must be made again if libraries were loaded since.
-func NewJudge(p *target.Process) *Judge {
+// NewJudge returns a Judge. It must be made again if libraries were loaded since. stub is the code
+// that borrowed threads run: where it is found, a heaplapse that has died has left it, and the thread
+// has not put itself back yet.
+func NewJudge(p *target.Process, stub []byte) *Judge {
 	return &Judge{
-		process: p, regions: regionsOf(p),
+		stub: stub, process: p, regions: regionsOf(p),
 		unwinder: unwind.Unwinder{Memory: p.Memory, Modules: p.Modules},
 	}
 }
@@ -128,8 +132,17 @@ func (p *place) checkFresh(frames []unwind.Frame, mappings []target.Mapping) err
 		if !ok || m.Path != known.Path {
 			return ErrStale
 		}
+		if f.Module == nil && p.isStub(m) {
+			return notSafe("attaching is not finished")
+		}
 	}
 	return nil
+}
+
+// isStub reports whether a mapping has the code that borrowed threads run.
+func (p *place) isStub(m target.Mapping) bool {
+	b := make([]byte, len(p.stub))
+	return m.Path == "" && len(b) > 0 && p.process.Memory.Read(m.Start, b) == nil && bytes.Equal(b, p.stub)
 }
 
 // checkThreadFrames finds a thread that is being created or is ending. The outermost frames of every

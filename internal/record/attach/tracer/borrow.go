@@ -79,7 +79,6 @@ const (
 	redZone = 128 // bytes below the stack pointer that belong to the function
 	// contextSize is more than the size of struct ucontext as the kernel knows it.
 	contextSize = 0x200
-	stackMargin = 4096
 )
 
 // Borrow prepares the thread for Syscall and Run. mappings are those of the process.
@@ -91,7 +90,7 @@ func (t *Thread) Borrow(r Returns, mappings []target.Mapping) error {
 	context := vectors - contextSize
 	at := context - 8
 	m, ok := target.Containing(mappings, t.Regs.Rsp)
-	if !ok || at-stackMargin < m.Start || !strings.HasPrefix(m.Permissions, "rw") {
+	if !ok || at < m.Start || !strings.HasPrefix(m.Permissions, "rw") {
 		return errors.New("the thread's stack has no room")
 	}
 	b := binary.LittleEndian.AppendUint64(nil, r.Sigreturn)

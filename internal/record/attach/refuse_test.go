@@ -1,0 +1,200 @@
+//go:build linux && amd64
+
+package attach
+
+import (
+	"debug/elf"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/heaplapse/heaplapse/internal/record/attach/target"
+	"github.com/heaplapse/heaplapse/internal/record/attach/tracer"
+	"github.com/heaplapse/heaplapse/internal/record/preload"
+)
+
+// refusal attaches to a process, which must be refused with the text. %d in the text is the number of
+// the process.
+func refusal(t *testing.T, pid int, kind Kind, text string) {
+	t.Helper()
+	_, err := Start(t.Context(), Options{PID: pid, Settings: settings(t.TempDir(), 1, 0), Patience: time.Second})
+	var r *Refusal
+	require.ErrorAs(t, err, &r)
+	assert.Equal(t, kind, r.Kind)
+	assert.Equal(t, strings.ReplaceAll(text, "%d", fmt.Sprint(pid)), r.Error())
+}
+
+func TestRefusesWhatIsNoProcess(t *testing.T) {
+	const never = 1 << 30
+	refusal(t, never, NotFound, "there is no process %d")
+	refusal(t, os.Getpid(), Unsupported, "process %d is heaplapse itself")
+	for _, th := range target.Threads(os.Getpid()) {
+		if th.ID != os.Getpid() {
+			refusal(t, th.ID, NotFound, fmt.Sprintf("%d is a thread: give the number of its process, %d", th.ID, os.Getpid()))
+			break
+		}
+	}
+	ended := exec.Command("true")
+	require.NoError(t, ended.Start())
+	require.Eventually(t, func() bool { return strings.HasPrefix(target.Status(ended.Process.Pid, "State"), "Z") },
+		30*time.Second, time.Millisecond)
+	refusal(t, ended.Process.Pid, NotFound, "process %d has ended, or its main thread has")
+	require.NoError(t, ended.Wait())
+}
+
+func TestRefusesStoppedProcess(t *testing.T) {
+	p := run(t, compile(t, "waits.c"), "poll")
+	require.NoError(t, p.Process.Signal(unix.SIGSTOP))
+	require.Eventually(t, func() bool { return strings.HasPrefix(target.Status(p.Process.Pid, "State"), "T") },
+		30*time.Second, time.Millisecond)
+	refusal(t, p.Process.Pid, Busy, "process %d is stopped: let it continue first (kill -CONT %d)")
+	require.NoError(t, p.Process.Signal(unix.SIGCONT))
+}
+
+func TestRefusesTracedProcess(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	p := run(t, compile(t, "busy.c"), "0")
+	th, err := tracer.Stop(target.Memory{PID: p.Process.Pid}, p.Process.Pid, tracer.Options{})
+	require.NoError(t, err)
+	refusal(t, p.Process.Pid, Busy, fmt.Sprintf("process %%d is traced by process %d%s: end that first",
+		os.Getpid(), nameOf(fmt.Sprint(os.Getpid()))))
+	_, err = th.Release()
+	require.NoError(t, err)
+	assert.Equal(t, "done\n", p.end(t))
+}
+
+func TestRefusesSecondHeaplapse(t *testing.T) {
+	p := run(t, compile(t, "busy.c"), "1")
+	s := attachTo(t, p.Process.Pid, settings(t.TempDir(), 4096, 0))
+	refusal(t, p.Process.Pid, Busy, "another heaplapse is attached to process %d: end it first")
+	_, err := s.Stop()
+	require.NoError(t, err)
+	assert.Equal(t, "done\n", p.end(t))
+}
+
+func TestRefusesPrograms(t *testing.T) {
+	for _, c := range []struct {
+		source string
+		flags  []string
+		text   string
+	}{
+		{"busy.c", []string{"-static"},
+			"process %d is a static program: there is no way into its allocator: link it dynamically, and start it again"},
+		{"busy.c", []string{"-fsanitize=address"},
+			"process %d is built with a sanitizer, which has its own allocator: use a build without it"},
+		{"allocator.c", []string{"-rdynamic", "-fno-builtin"},
+			"process %d has malloc linked into the program, whose calls cannot be seen: " +
+				"link the allocator as a shared library, or use the allocator's own heap profile"},
+		{"i386.c", []string{"-m32", "-static", "-nostdlib", "-fno-pie", "-no-pie"},
+			"process %d runs a program for another processor (386, CLASS32): attach supports x86-64: " +
+				"record it with heaplapse record"},
+	} {
+		t.Run(c.source+strings.Join(c.flags, ""), func(t *testing.T) {
+			refusal(t, run(t, compile(t, c.source, c.flags...)).Process.Pid, Unsupported, c.text)
+		})
+	}
+}
+
+func TestRefusesRecordedProcess(t *testing.T) {
+	path := filepath.Join(t.TempDir(), preload.Name)
+	require.NoError(t, os.WriteFile(path, preload.Object(elf.EM_X86_64), 0o755))
+	t.Setenv("LD_PRELOAD", path)
+	p := run(t, compile(t, "waits.c"), "poll")
+	refusal(t, p.Process.Pid, Unsupported, "process %d is recorded by heaplapse record already")
+}
+
+func TestRefusesLittleAddressSpace(t *testing.T) {
+	p := run(t, compile(t, "waits.c"), "poll")
+	limit := unix.Rlimit{Cur: 100 << 20, Max: unix.RLIM_INFINITY}
+	require.NoError(t, unix.Prlimit(p.Process.Pid, unix.RLIMIT_AS, &limit, nil))
+	refusal(t, p.Process.Pid, Unsupported, "the limit of address space of process %d leaves less than 128 MiB: "+
+		"raise it (prlimit --pid %d --as=unlimited)")
+}
+
+func TestRefusesFilters(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root may read seccomp filters")
+	}
+	const remedy = ": permit them, or record the program without the filter"
+	for kind, text := range map[string]string{
+		"kill memfd_create": "process %d cannot be attached to: its seccomp filter does not permit memfd_create" + remedy,
+		"trap openat":       "process %d cannot be attached to: its seccomp filter does not permit openat" + remedy,
+		"error for mmap":    "process %d cannot be attached to: its seccomp filter does not permit mmap" + remedy,
+		"kill mincore":      "process %d cannot be attached to: its seccomp filter does not permit mincore" + remedy,
+		"strict":            "a thread of process %d runs under strict seccomp: nothing can be loaded",
+		"error for clone3":  "",
+		"kill reboot":       "",
+	} {
+		t.Run(kind, func(t *testing.T) {
+			p := run(t, compile(t, "filter.c"), kind)
+			require.Eventually(t, func() bool { return target.Status(p.Process.Pid, "Seccomp") != "0" },
+				30*time.Second, time.Millisecond)
+			if text != "" {
+				refusal(t, p.Process.Pid, Unsupported, text)
+				return
+			}
+			s := attachTo(t, p.Process.Pid, settings(t.TempDir(), 4096, 0))
+			_, err := s.Stop()
+			require.NoError(t, err)
+			p.end(t)
+		})
+	}
+}
+
+// TestExplainsAccess checks the reasons that depend on the machine.
+func TestExplainsAccess(t *testing.T) {
+	const root, user = 0, 1000
+	for _, c := range []struct {
+		access
+		text string
+	}{
+		{access{pid: 7, euid: user, own: true, scope: "1"}, "kernel.yama.ptrace_scope is 1: only parents and root may trace a process: " +
+			"run heaplapse as root, or set it to 0 (sysctl kernel.yama.ptrace_scope=0)"},
+		{access{pid: 7, euid: user, own: true, scope: "2"},
+			"kernel.yama.ptrace_scope is 2: only root may trace processes: run heaplapse as root"},
+		{access{pid: 7, euid: root, own: true, capable: true, scope: "3"},
+			"kernel.yama.ptrace_scope is 3: no process may be traced: it can only be changed at the next boot"},
+		{access{pid: 7, euid: user, user: "0", scope: "1"}, "process 7 belongs to user 0: run heaplapse as that user, or as root"},
+		{access{pid: 7, euid: root, own: true, scope: "0"}, "heaplapse lacks the capability CAP_SYS_PTRACE, as in most containers: " +
+			`give it that: docker run --cap-add SYS_PTRACE; in a pod, securityContext: {capabilities: {add: ["SYS_PTRACE"]}}`},
+		{access{pid: 7, euid: user, own: true}, "process 7 does not permit to be traced (it changed its user, or called " +
+			"prctl(PR_SET_DUMPABLE)): run heaplapse as root"},
+		{access{pid: 7, euid: root, own: true, capable: true}, "the kernel does not permit to trace process 7: " +
+			"run heaplapse in the container or user namespace of the process, or on the host"},
+	} {
+		assert.EqualError(t, explainAccess(c.access), c.text)
+	}
+}
+
+// TestRefusesOtherUser attaches as a user who may not, and as root without the capability.
+func TestRefusesOtherUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can become another user")
+	}
+	const nobody = 65534
+	p := run(t, compile(t, "waits.c"), "poll")
+	refused := func(attributes *syscall.SysProcAttr, more ...string) string {
+		cmd := exec.Command("/proc/self/exe")
+		cmd.SysProcAttr = attributes
+		cmd.Env = append(append(os.Environ(), fmt.Sprintf("ATTACH_PID=%d", p.Process.Pid), "ATTACH_STEP=-1"), more...)
+		out, err := cmd.CombinedOutput()
+		require.Error(t, err)
+		return string(out)
+	}
+	asNobody := &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	assert.Equal(t, fmt.Sprintf("process %d belongs to user 0: run heaplapse as that user, or as root\n", p.Process.Pid),
+		refused(asNobody))
+	assert.Contains(t, refused(nil, "ATTACH_DROP=1"), "heaplapse lacks the capability CAP_SYS_PTRACE")
+	assert.Equal(t, "done\n", p.end(t))
+}
