@@ -17,6 +17,7 @@ import (
 func TestObjectsAreBuiltFromSource(t *testing.T) {
 	testutil.SameBuild(t, "./build.sh", map[string][]byte{
 		"heaplapse-x86_64.so": Object(elf.EM_X86_64), "heaplapse-aarch64.so": Object(elf.EM_AARCH64),
+		"stub-x86_64.bin": Stub(elf.EM_X86_64),
 	}, "make engine")
 }
 
@@ -24,7 +25,9 @@ func TestObjectsAreBuiltFromSource(t *testing.T) {
 // it at the start and later: needed libraries, versions of symbols, and a segment for thread-local
 // storage.
 func TestObjectFitsEveryProcess(t *testing.T) {
-	weak := []string{"__register_atfork", "pthread_atfork", "_dl_find_object", "_r_debug", "_dl_debug_addr"}
+	weak := []string{
+		"__register_atfork", "pthread_atfork", "pthread_detach", "_dl_find_object", "_r_debug", "_dl_debug_addr",
+	}
 	imports := []string{"__errno_location", "dl_iterate_phdr", "environ", "getauxval", "pthread_self"}
 	for _, machine := range []elf.Machine{elf.EM_X86_64, elf.EM_AARCH64} {
 		f, err := elf.NewFile(bytes.NewReader(Object(machine)))

@@ -54,7 +54,7 @@ func (m Memory) WriteCode(address uint64, b []byte) error {
 	return err
 }
 
-// Uint16, Uint32 and Uint64 read a number.
+// Uint16 reads a number.
 func (m Memory) Uint16(address uint64) (uint16, error) {
 	var b [2]byte
 	err := m.Read(address, b[:])
