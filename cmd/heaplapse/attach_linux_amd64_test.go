@@ -93,7 +93,7 @@ func TestAttachTwice(t *testing.T) {
 	second := exec.Command("heaplapse", "attach", "-o", filepath.Join(t.TempDir(), "second"), p.pid())
 	out, err := second.CombinedOutput()
 	require.Error(t, err)
-	assert.Equal(t, "heaplapse: another heaplapse is attached to process "+p.pid()+": end it first\n", string(out))
+	assert.Equal(t, "heaplapse: another heaplapse is attached to process "+p.pid()+": end it first (--wait waits for that)\n", string(out))
 	assert.Equal(t, 126, second.ProcessState.ExitCode())
 	assert.NoDirExists(t, second.Args[3])
 

@@ -141,6 +141,7 @@ var advisedBy = map[string][]option.Option{
 		option.Engine, option.Library, option.Duration, option.FollowChildren, option.JIT, option.PythonMalloc, option.Every,
 		option.EveryAlloc, option.EveryInuse, option.Signal, option.SamplePeriod, option.Keep, option.Output,
 	},
+	"attach": {option.AllChildren, option.Wait, option.Every, option.SamplePeriod, option.Keep, option.Output},
 	"scrape": {
 		option.Every, option.Keep, option.Output, option.Header, option.CACert, option.Insecure, option.Timeout, option.MaxSize,
 	},
@@ -178,6 +179,8 @@ var flagsOfOthers = map[string]bool{
 	"--list":                true,                                                                     // of the dynamic loader
 	"--detailed-freq":       true, "--threshold": true, "--time-unit": true, "--fullpath-after": true, // of Valgrind
 	"--xml": true, "--xml-file": true,
+	"--cap-add": true,               // of docker
+	"--pid":     true, "--as": true, // of prlimit
 }
 
 // TestOnlyCmdNamesFlags checks that no text outside cmd names a flag; see [flagname.All].

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/attach"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 	"github.com/heaplapse/heaplapse/internal/record/program"
@@ -65,7 +66,7 @@ func Attach(ctx context.Context, o AttachOptions) (Outcome, error) {
 	}
 	defer w.close()
 	if err := a.begin(ctx); err != nil {
-		return Outcome{}, errors.Join(withStatus(err), plan.cleanUp(out))
+		return Outcome{}, errors.Join(withStatus(a.advise(err)), plan.cleanUp(out))
 	}
 	go a.c.run(w)
 	a.wait(ctx)
@@ -298,6 +299,15 @@ func (a *attachment) describe(s *attach.Session) []string {
 		fmt.Sprintf("recording %s %s; one thread was stopped for %.1f ms", of, until, s.Pause.Seconds()*1000),
 		fmt.Sprintf("snapshots %s go to %s", a.plan.When, a.plan.Dir),
 	}
+}
+
+// advise adds the option that waits for a process that is busy.
+func (a *attachment) advise(err error) error {
+	refusal := (*attach.Refusal)(nil)
+	if !errors.As(err, &refusal) || refusal.Kind != attach.Busy {
+		return err
+	}
+	return fmt.Errorf("%w%s", err, a.Flags.If(option.Wait, " (%s waits for that)"))
 }
 
 // withStatus gives an error of package attach its exit status.
