@@ -244,6 +244,7 @@ func TestRefusedProfiles(t *testing.T) {
 // requireProfileLaw checks read(write(x)) = x for a profile x that was read.
 func requireProfileLaw(t testing.TB, x *heapfile.Snapshot) {
 	t.Helper()
+	require.LessOrEqual(t, x.Completeness.AtDepthLimit, max(x.Total.InuseBytes, x.Completeness.Rows.InuseBytes))
 	var rows heapfile.Counts
 	for _, r := range x.Samples {
 		require.Less(t, int(r.Stack), x.Stacks.Len())

@@ -14,7 +14,7 @@ const (
 	ClockRecorded                     // times stored within the files (gzip headers)
 	ClockModified                     // the files' modification times
 	ClockAllocated                    // bytes allocated so far: not seconds
-	ClockIndex                        // the number of the snapshot: not seconds
+	ClockIndex                        // the number of the snapshot, or its position in a recording: not seconds
 )
 
 var clockNames = [...]string{"sidecar", "recorded", "mtime", "allocated-bytes", "index"}
@@ -61,11 +61,19 @@ func newClock(heads []*Head, manifest []time.Time) Clock {
 	if at, ok := allocatedAxis(heads); ok {
 		return Clock{Source: ClockAllocated, At: at}
 	}
+	return Clock{Source: ClockIndex, At: positions(heads)}
+}
+
+// positions returns the positions of snapshots of one recording without times, or else their numbers.
+func positions(heads []*Head) []float64 {
 	at := make([]float64, len(heads))
-	for i := range at {
+	for i, h := range heads {
 		at[i] = float64(i)
+		if h.position != nil {
+			at[i] = *h.position
+		}
 	}
-	return Clock{Source: ClockIndex, At: at}
+	return at
 }
 
 func timesOf(heads []*Head, get func(*Head) time.Time) []time.Time {

@@ -37,6 +37,8 @@ type sourceFile struct {
 	entry string // its name in fs: differs from path for copies of standard input and bundles
 	name  filename.Name
 	named bool
+	// position is that of a snapshot of a recording without times; nil if it is unknown.
+	position *float64
 	// summary is read if the name does not say which process wrote the file, or if there are several;
 	// else nil.
 	summary *heapfile.Summary

@@ -34,7 +34,11 @@ func (d *discovery) expand(o Options) (warnings []heapfile.Warning, err error) {
 			warnings = append(warnings, expanded.Warnings...)
 			for i, path := range expanded.Paths {
 				name := filename.Name{Prefix: f.path, PID: expanded.PID, Seq: i + 1}
-				out = append(out, sourceFile{path: path, fs: expanded.Spool, entry: path, name: name, named: f.named})
+				s := sourceFile{path: path, fs: expanded.Spool, entry: path, name: name, named: f.named}
+				if expanded.Positions != nil {
+					s.position = &expanded.Positions[i]
+				}
+				out = append(out, s)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package series_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -68,4 +69,16 @@ func TestDamagedRecording(t *testing.T) {
 	enough := errors.New("that is enough")
 	_, err := series.Open([]string{dir}, series.Options{Check: func() error { return enough }})
 	require.ErrorIs(t, err, enough)
+}
+
+// TestMassifInBytes: without times, the snapshots of a recording are placed by its own unit.
+func TestMassifInBytes(t *testing.T) {
+	text := "desc: (none)\ncmd: x\ntime_unit: B\n"
+	for i, at := range []int{100, 125, 200} {
+		text += fmt.Sprintf("snapshot=%d\ntime=%d\nmem_heap_B=5\nheap_tree=detailed\nn0: 5 (heap)\n", i, at)
+	}
+	path := filepath.Join(t.TempDir(), "massif.out.7")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	s := open(t, series.Options{}, path)
+	require.Equal(t, series.Clock{Source: series.ClockIndex, At: []float64{0, 0.5, 2}}, s.Clock)
 }

@@ -91,6 +91,8 @@ type Head struct {
 	// Image numbers the process images of the series, from 0. A process image lasts from an exec or
 	// fork to the next one or to the end of the process.
 	Image int
+
+	position *float64 // as in sourceFile
 }
 
 // Snapshot is a snapshot of a series with its rows.

@@ -70,7 +70,7 @@ record() {
 		mv "$out.part".* "$out.part"
 		;;
 	massif)
-		valgrind -q --tool=massif --massif-out-file="$out.part" --detailed-freq=1 --threshold=0 --time-unit=ms \
+		valgrind -q --tool=massif --massif-out-file="$out.part" --detailed-freq=1 --threshold=0 --time-unit=B \
 			--fullpath-after= "$work/shop" 24 >/dev/null
 		;;
 	esac

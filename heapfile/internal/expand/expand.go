@@ -48,6 +48,9 @@ type Expanded struct {
 	Spool *spool.Spool
 	// Paths are the snapshots in order: their names in Spool and in output.
 	Paths []string
+	// Positions are those of the snapshots on the axis of the recording, if that is not time: from 0 to
+	// the number of snapshots minus 1. They are nil if the times are known.
+	Positions []float64
 	// PID is the process that was recorded, or 0 if the name of the file does not have it.
 	PID      int
 	Warnings []heapfile.Warning
@@ -101,7 +104,23 @@ func Expand(f File, o Options) (*Expanded, error) {
 		return nil, err
 	}
 	w.out.Warnings = what.Warnings
+	if !what.Timed {
+		w.out.Positions = positions(w.snapshots)
+	}
 	return &w.out, nil
+}
+
+// positions returns the positions of snapshots in units of their mean distance.
+func positions(snapshots []recording.Snapshot) []float64 {
+	first, last := snapshots[0].Position, snapshots[len(snapshots)-1].Position
+	out := make([]float64, len(snapshots))
+	for i, s := range snapshots {
+		out[i] = float64(i)
+		if last > first {
+			out[i] = float64(s.Position-first) / float64(last-first) * float64(len(snapshots)-1)
+		}
+	}
+	return out
 }
 
 // maxSpool is the number of bytes that the snapshots of one recording may take on disk. That is more

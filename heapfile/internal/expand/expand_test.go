@@ -153,3 +153,16 @@ func FuzzExpand(f *testing.F) {
 		}
 	})
 }
+
+// TestPositions: a recording without times has positions on its own axis, whose mean distance is 1.
+func TestPositions(t *testing.T) {
+	tree := func(n, at int) string {
+		return fmt.Sprintf("snapshot=%d\ntime=%d\nmem_heap_B=5\nheap_tree=detailed\nn0: 5 (heap)\n", n, at)
+	}
+	for unit, want := range map[string][]float64{"B": {0, 0.5, 2}, "ms": nil} {
+		text := "desc: (none)\ncmd: x\ntime_unit: " + unit + "\n" + tree(0, 100) + tree(1, 125) + tree(2, 200)
+		e, err := expand(t, "massif.out.7", text, Options{})
+		require.NoError(t, err)
+		require.Equal(t, want, e.Positions)
+	}
+}

@@ -25,7 +25,9 @@ type reader struct {
 	places map[string]*profile.Location
 	emit   func(recording.Snapshot) error
 
-	at    int64 // milliseconds since the start
+	at    int64 // since the start, in the unit of the file
+	// instructions is set if that is the number of instructions, most of which may be of the start.
+	instructions bool
 	heap  int64 // its bytes in use
 	trees int
 	all   int // snapshots, those without a tree included
@@ -66,7 +68,7 @@ func (r *reader) line(line []byte) error {
 	case "cmd":
 		r.out.Command = strings.Fields(value)
 	case "time_unit":
-		r.out.Timed = value == "ms"
+		r.out.Timed, r.instructions = value == "ms", value == "i"
 	case "desc":
 		r.tables.DepthLimit(depthLimit(value))
 	case "snapshot":
@@ -117,9 +119,7 @@ func (r *reader) time(text string) error {
 		return err
 	}
 	switch {
-	case !r.out.Timed:
-		r.at = 0
-	case r.at > maxTime:
+	case r.out.Timed && r.at > maxTime:
 		return r.lines.Errorf("the time is later than any program runs")
 	case r.at < before:
 		r.warn.Add(heapfile.WarnClock, r.lines.Number, "a time before that of an earlier snapshot was ignored")
@@ -156,7 +156,11 @@ func (r *reader) tree(kind string) error {
 			fmt.Sprintf("the tree has %d bytes, but mem_heap_B is %d", t.total, r.heap))
 	}
 	r.trees++
-	return r.emit(recording.Snapshot{At: time.Duration(r.at) * time.Millisecond, Profile: r.tables.Profile(t.samples)})
+	s := recording.Snapshot{Position: r.at, Profile: r.tables.Profile(t.samples)}
+	if r.out.Timed {
+		s.At = time.Duration(r.at) * time.Millisecond
+	}
+	return r.emit(s)
 }
 
 // location returns the location of an address with its functions.
@@ -176,7 +180,7 @@ func (r *reader) location(n node, frames []recording.Frame) *profile.Location {
 
 // finish adds the warnings about the file as a whole.
 func (r *reader) finish() (*recording.Recording, error) {
-	const flags = "record with --detailed-freq=1 --threshold=0 --time-unit=ms --fullpath-after="
+	const flags = "record with --detailed-freq=1 --threshold=0 --time-unit=B --fullpath-after="
 	if r.trees == 0 {
 		return nil, &heapfile.FormatError{File: r.warn.File, Kind: "a massif file without a detailed snapshot", Hint: flags}
 	}
@@ -184,9 +188,9 @@ func (r *reader) finish() (*recording.Recording, error) {
 		r.warn.Add(heapfile.WarnUnfinished, r.lines.Number,
 			"the file ends early: it is still being written or was truncated; what follows is missing")
 	}
-	if !r.out.Timed || r.hides() || 2*r.trees < r.all {
+	if r.instructions || r.hides() || 2*r.trees < r.all {
 		r.warn.Add(heapfile.WarnRecording, 0, fmt.Sprintf("%d of %d snapshots have a tree; for all of them, with all callers "+
-			"and times, %s", r.trees, r.all, flags))
+			"and bytes instead of instructions, %s", r.trees, r.all, flags))
 	}
 	r.out.Warnings = r.warn.List
 	return &r.out, nil

@@ -179,7 +179,7 @@ func TestDamage(t *testing.T) {
 		"desc: x\ntime_unit: ms\ntime=x\n": `massif.out:3: "x" is not a number`,
 		"desc: x\ntime_unit: ms\ntime=9223372036854775807\n": "massif.out:3: the time is later than any program runs",
 		"desc: x\nmem_heap_B=-1\n":                           `massif.out:2: "-1" is not a number`,
-		"desc: x\nheap_tree=empty\n":                         "massif.out: not a heap snapshot: a massif file without a detailed snapshot; record with --detailed-freq=1 --threshold=0 --time-unit=ms --fullpath-after=",
+		"desc: x\nheap_tree=empty\n":                         "massif.out: not a heap snapshot: a massif file without a detailed snapshot; record with --detailed-freq=1 --threshold=0 --time-unit=B --fullpath-after=",
 	} {
 		_, what, err := read(t, []byte(text))
 		require.EqualError(t, err, want)

@@ -27,8 +27,10 @@ type Recording struct {
 
 // Snapshot is one snapshot of a recording.
 type Snapshot struct {
-	// At is the time since the program started.
+	// At is the time since the program started; 0 if that is unknown.
 	At time.Duration
+	// Position is the time in the unit of the recording. It is used if At is unknown.
+	Position int64
 	// RSS is the resident set size of the process in bytes; nil if it is unknown.
 	RSS *int64
 	// Profile is valid until the next snapshot.
