@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"time"
@@ -295,10 +296,28 @@ func (a *attachment) describe(s *attach.Session) []string {
 	if a.Duration > 0 {
 		until = "for " + a.Duration.String()
 	}
-	return []string{
+	lines := []string{
 		fmt.Sprintf("recording %s %s; one thread was stopped for %.1f ms", of, until, s.Pause.Seconds()*1000),
 		fmt.Sprintf("snapshots %s go to %s", a.plan.When, a.plan.Dir),
 	}
+	return append(lines, a.coverage(s)...)
+}
+
+// coverage tells how many of the process's calls of malloc are seen, or nothing if it cannot be
+// measured or the process does little.
+func (a *attachment) coverage(s *attach.Session) []string {
+	const duration, enough, good = 50 * time.Millisecond, 20, 0.95
+	c, err := s.Coverage(duration)
+	if err != nil || c.All < enough {
+		return nil
+	}
+	share := float64(c.Seen) / float64(c.All)
+	if share < good {
+		a.plan.note("only %.0f %% of the calls of malloc are seen: the others are made through pointers that the "+
+			"program took before; what they allocate is missing", math.Floor(100*share))
+	}
+	return []string{fmt.Sprintf("sees %.4g %% of the calls of malloc (%d of %d in %s)",
+		100*share, c.Seen, c.All, duration)}
 }
 
 // advise adds the option that waits for a process that is busy.

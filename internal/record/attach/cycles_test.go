@@ -14,9 +14,12 @@ import (
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
+// full reports whether the long tests run.
+func full() bool { return os.Getenv("HEAPLAPSE_FULL") != "" }
+
 // cycles returns the number of times that a test attaches and detaches.
 func cycles() int {
-	if os.Getenv("HEAPLAPSE_FULL") != "" {
+	if full() {
 		return 1000
 	}
 	return 20
@@ -33,6 +36,12 @@ func TestCycles(t *testing.T) {
 		},
 		"python":          func(t *testing.T) *process { return run(t, testutil.Need(t, "python3"), "testdata/busy.py", "1") },
 		"python, threads": func(t *testing.T) *process { return run(t, testutil.Need(t, "python3"), "testdata/busy.py", "4") },
+		"node": func(t *testing.T) *process {
+			if !full() {
+				t.Skip("set HEAPLAPSE_FULL=1: it needs node")
+			}
+			return run(t, testutil.Need(t, "node"), "testdata/busy.js")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := start(t)

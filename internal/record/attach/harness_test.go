@@ -41,11 +41,18 @@ type process struct {
 	stderr bytes.Buffer
 }
 
-// run starts a program, and waits until it has written a line.
+// run starts a program, and waits until it is ready.
 func run(t *testing.T, program string, args ...string) *process {
+	t.Helper()
+	return runWith(t, program, func(*process) {}, args...)
+}
+
+// runWith starts a program after prepare was called.
+func runWith(t *testing.T, program string, prepare func(*process), args ...string) *process {
 	t.Helper()
 	p := &process{Cmd: exec.Command(program, args...)}
 	p.Cmd.Stderr = &p.stderr
+	prepare(p)
 	out, err := p.StdoutPipe()
 	require.NoError(t, err)
 	p.out = bufio.NewReader(out)

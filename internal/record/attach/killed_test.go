@@ -91,7 +91,7 @@ func attachChild(t *testing.T, pid, step int) (steps []string, killed bool) {
 
 // kills returns how often a test kills heaplapse at each step.
 func kills() int {
-	if os.Getenv("HEAPLAPSE_FULL") != "" {
+	if full() {
 		return 20
 	}
 	return 1
@@ -139,7 +139,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 
 // TestEndsAlone checks that the engine ends the recording by itself after heaplapse was killed.
 func TestEndsAlone(t *testing.T) {
-	if os.Getenv("HEAPLAPSE_FULL") == "" {
+	if !full() {
 		t.Skip("it takes 20 s: set HEAPLAPSE_FULL=1")
 	}
 	p := run(t, compile(t, "busy.c"), "2", "leak")

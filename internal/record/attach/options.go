@@ -67,6 +67,9 @@ type Started struct {
 	Python bool
 }
 
+// Coverage tells how many calls of malloc the engine has seen in a time.
+type Coverage struct{ Seen, All uint64 }
+
 // How a recording ended.
 const (
 	EndedByCommand = iota

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"time"
 )
 
 // Session is a recording of a process.
@@ -30,6 +31,9 @@ func (s *Session) Ended() <-chan struct{} { return nil }
 
 // Snapshot returns a Refusal.
 func (s *Session) Snapshot() error { return unsupported() }
+
+// Coverage returns a Refusal.
+func (s *Session) Coverage(time.Duration) (Coverage, error) { return Coverage{}, unsupported() }
 
 // Stop returns a Refusal.
 func (s *Session) Stop() (Summary, error) { return Summary{}, unsupported() }

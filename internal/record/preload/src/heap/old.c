@@ -20,9 +20,20 @@ size_t hl_old_inner(void) {
     return size;
 }
 
+// measure_new returns the size of the block as the allocator knows it. A caller above the
+// allocator, such as CPython's, may have another address for the block.
+static size_t measure_new(void *q) {
+    struct hl_thread *t = hl_thread_self();
+    size_t size = t->became && !t->inside ? t->became : hl_old_usable(q);
+    t->became = t->inside ? size : 0;
+    return size;
+}
+
 void *hl_old_note(void *q, size_t size, size_t old, const struct hl_freed *freed) {
+    if (!q) return hl_note(q, size);
+    size_t now = measure_new(q);
     size_t recorded = freed->was_live ? freed->size : 0;
     if (old < recorded || old - recorded < hl_old_least) return hl_note(q, size);
     size_t unknown = old - recorded;
-    return size > unknown ? hl_note(q, size - unknown) : q;
+    return now > unknown ? hl_note(q, now - unknown) : q;
 }

@@ -9,13 +9,13 @@
 #include "base/platform.h"
 
 struct hl_thread {
-    uintptr_t pointer;  // the key; 0 if the entry is free
-    int64_t left;       // bytes that are allocated before the next sample is taken
-    uint64_t random;    // state of the generator; 0 before the first sample
-    int64_t kept_left;  // the value of left at hl_enter
-    uint32_t inside;    // between hl_enter and hl_leave
-    int32_t id;         // number of the thread, now and then, to find out whether it still lives
-    size_t reallocated; // see hl_old_inner
+    uintptr_t pointer; // the key; 0 if the entry is free
+    int64_t left;      // bytes that are allocated before the next sample is taken
+    uint64_t random;   // state of the generator; 0 before the first sample
+    int64_t kept_left; // the value of left at hl_enter
+    uint32_t inside;   // between hl_enter and hl_leave
+    int32_t id;        // number of the thread, now and then, to find out whether it still lives
+    size_t reallocated, became; // see hl_old_inner
 } __attribute__((aligned(64)));
 
 enum { HL_THREAD_BITS = 12, HL_THREADS = 1 << HL_THREAD_BITS };
