@@ -43,9 +43,12 @@ func checkSeccomp(p *target.Process) error {
 
 func checkFilters(p *target.Process, id int) error {
 	filters, err := readFilters(p, id)
-	if errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) {
-		return refuse(NoAccess, "run heaplapse as root, with CAP_SYS_ADMIN",
-			"process %d runs under a seccomp filter, which cannot be read: whether it would be killed is unknown", p.PID)
+	const unknown = "process %d runs under a seccomp filter, which cannot be read (%s): whether it would be killed is unknown"
+	switch {
+	case errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM):
+		return refuse(NoAccess, "run heaplapse as root, with CAP_SYS_ADMIN", unknown, p.PID, "permission denied")
+	case errors.Is(err, unix.EIO) || errors.Is(err, unix.EINVAL):
+		return refuse(NoAccess, useRecord, unknown, p.PID, "the kernel lacks CONFIG_CHECKPOINT_RESTORE")
 	}
 	if err != nil {
 		return fmt.Errorf("seccomp filter of process %d: %w", p.PID, err)
