@@ -54,7 +54,7 @@ func newClock(heads []*Head, manifest []time.Time) Clock {
 		{ClockRecorded, timesOf(heads, func(s *Head) time.Time { return s.Recorded })},
 		{ClockModified, timesOf(heads, func(s *Head) time.Time { return s.Modified })},
 	} {
-		if plausible(c.times, heads) {
+		if plausible(c.times, heads, c.source != ClockManifest) {
 			return Clock{c.source, elapsed(c.times), c.times}
 		}
 	}
@@ -84,10 +84,10 @@ func timesOf(heads []*Head, get func(*Head) time.Time) []time.Time {
 	return times
 }
 
-// plausible reports whether times exist, rise within each process image (a few may be equal), and
-// are further apart than the times of copied files: a copy, a checkout or an unpacked archive gives
+// plausible reports whether times exist and rise within each process image (a few may be equal). Times
+// of files must be further apart than those of copies: a copy, a checkout or an unpacked archive gives
 // each file a new time within milliseconds of the one before.
-func plausible(times []time.Time, heads []*Head) bool {
+func plausible(times []time.Time, heads []*Head, ofFiles bool) bool {
 	const copied = 50 * time.Millisecond
 	if len(times) == 0 || times[0].IsZero() {
 		return false
@@ -111,7 +111,7 @@ func plausible(times []time.Time, heads []*Head) bool {
 		return true
 	}
 	slices.Sort(steps)
-	return 5*ties <= len(steps) && steps[len(steps)/2] >= copied
+	return 5*ties <= len(steps) && (!ofFiles || steps[len(steps)/2] >= copied)
 }
 
 func elapsed(times []time.Time) []float64 {

@@ -82,3 +82,16 @@ func TestMassifInBytes(t *testing.T) {
 	s := open(t, series.Options{}, path)
 	require.Equal(t, series.Clock{Source: series.ClockIndex, At: []float64{0, 0.5, 2}}, s.Clock)
 }
+
+// TestShortRecording: the times of a recording of two seconds are not taken for those of copied files.
+func TestShortRecording(t *testing.T) {
+	text := "v 10400 3\nX ./a\nI 1000 100\ns 4 main\ni 1000 0 1 0 0\nt 1 0\na 10 1\n"
+	for at := 40; at <= 2000; at += 40 {
+		text += fmt.Sprintf("+ 0\nc %x\n", at)
+	}
+	path := filepath.Join(t.TempDir(), "heaptrack.a.7")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	s := open(t, series.Options{}, path)
+	require.Equal(t, series.ClockManifest, s.Clock.Source)
+	require.InDelta(t, 2, s.Clock.Span(), 0.1)
+}
