@@ -25,12 +25,12 @@ type reader struct {
 	places map[string]*profile.Location
 	emit   func(recording.Snapshot) error
 
-	at    int64 // since the start, in the unit of the file
+	at int64 // since the start, in the unit of the file
 	// instructions is set if that is the number of instructions, most of which may be of the start.
 	instructions bool
-	heap  int64 // its bytes in use
-	trees int
-	all   int // snapshots, those without a tree included
+	heap         int64 // its bytes in use
+	trees        int
+	all          int // snapshots, those without a tree included
 }
 
 // Read reads a file, decompressed, and calls emit with each of its snapshots that has a tree. name is
