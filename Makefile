@@ -62,6 +62,10 @@ dist: ## build archives, packages, checksums and lists of modules into out/dist
 dist-check: ## build the packages twice, and install, use and remove the .deb on a fresh Debian (needs root)
 	scripts/fresh.sh scripts/dist/check.sh
 
+.PHONY: container-check
+container-check: ## build the root directory of the container image twice, and run the program in it (needs root)
+	scripts/dist/container.sh
+
 ## --- maintain ---
 
 .PHONY: deps
@@ -98,4 +102,4 @@ clean: ## remove build outputs
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^## ---/ {gsub(/[#-]/, ""); print $$0} /^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^## ---/ {gsub(/[#-]/, ""); print $$0} /^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

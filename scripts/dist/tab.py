@@ -27,7 +27,7 @@ DEADLINE = 60
 
 def shown(text):
     """Returns the text without control sequences."""
-    return re.sub(r"\x1b\[[0-9;?>=]*[a-zA-Z]|\x1b\][^\x07]*\x07|\x1b[=>]|[\x07\r]", "", text)
+    return re.sub(r"\x1b[()][A-Z0-9]|\x1b\[[0-9;?>=]*[a-zA-Z]|\x1b\][^\x07]*\x07|\x1b[=>]|[\x07\r]", "", text)
 
 
 def read_until(terminal, want, deadline):

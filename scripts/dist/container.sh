@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Builds the root directory of the container image twice, compares both, and runs the program in it as
+# the image does: without privileges, a C library or any other file. It needs Linux and root, and no
+# container engine.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+for build in a b; do
+	scripts/dist/rootfs.sh "$work/$build"
+	tar -C "$work/$build" --sort=name --numeric-owner -cf "$work/$build.tar" .
+done
+cmp "$work/a.tar" "$work/b.tar"
+
+cp -r testdata/lines "$work/a/data/lines"
+chmod 755 "$work" "$work/a"
+# run ARG… runs the program as the container does.
+run() {
+	unshare --mount --pid --net --fork chroot --userspec=65532:65532 --groups= "$work/a" /bin/heaplapse "$@"
+}
+export HOME=/home XDG_CACHE_HOME=/cache
+run version
+run growth -q /data/lines | grep -q '^LEAK: handle app.py:9 '
+run report -q /data/lines -o /data/report.html
+test "$(stat -c %u "$work/a/data/report.html")" = 65532
+! run report -q /data/lines -o /bin/report.html 2>"$work/refused"
+grep -q 'permission denied' "$work/refused"
+! run record -- /bin/heaplapse version 2>"$work/refused" # statically linked: it says so
+cat "$work/refused"
+echo 'container.sh: passed'
