@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs gofmt, go vet and golangci-lint. Usage: lint.sh MODULE@VERSION
+# Runs gofmt, go vet, golangci-lint and the checks of lint-config.sh. Usage: lint.sh MODULE@VERSION
 set -euo pipefail
 cd "$(dirname "$0")/.."
 linter=$1
@@ -17,3 +17,4 @@ if [ ! -x "$dir/golangci-lint" ]; then
 	GOBIN=$dir GOFLAGS= go install "$linter"
 fi
 "$dir/golangci-lint" run ./...
+scripts/lint-config.sh
