@@ -162,7 +162,9 @@ func TestTheActionPassesInputsAsVariables(t *testing.T) {
 	for _, path := range workflows {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
-		var workflow struct{ Jobs map[string]struct{ Steps []step } }
+		var workflow struct {
+			Jobs map[string]struct{ Steps []step }
+		}
 		require.NoError(t, yaml.Unmarshal(text, &workflow), path)
 		require.NotEmpty(t, workflow.Jobs)
 		for name, job := range workflow.Jobs {

@@ -42,6 +42,7 @@ func name(cmd *cobra.Command) string {
 // arguments are the completions of the arguments of each command.
 var arguments = map[string]cobra.CompletionFunc{
 	"record":         nil, // a command line: the shell completes files
+	"attach":         one(running),
 	"scrape":         cobra.NoFileCompletions,
 	"info":           paths,
 	"top":            paths,
