@@ -11,10 +11,10 @@ import (
 // gperftools ≤2.15 truncates them. They need no simulation: their bytes in use are constant, and
 // their cumulative counts are linear.
 type dust struct {
-	stack []uint64
-	size  int64
-	live  int64
-	rate  float64 // number of objects per span that are allocated and freed at once
+	text string // its stack in the snapshots: there is one process image
+	size int64
+	live int64
+	rate float64 // number of objects per span that are allocated and freed at once
 }
 
 const dustFunctions = 400
@@ -36,13 +36,13 @@ func (p *Process) addDust(rng *rand.Rand) {
 		stack := p.program.Stack(functions[rng.IntN(dustFunctions)], false, p.program.CallChain(depth))
 		if key := stackText(stack, 0); !seen[key] {
 			seen[key] = true
-			p.dust = append(p.dust, newDust(rng, stack, dead, typical))
+			p.dust = append(p.dust, newDust(rng, stackText(stack, p.images[0].base), dead, typical))
 		}
 	}
 }
 
-func newDust(rng *rand.Rand, stack []uint64, dead, typical float64) dust {
-	d := dust{stack: stack, size: int64(random.Clamp(random.LogNormal(rng, 120, 1.3), 8, 1<<16))}
+func newDust(rng *rand.Rand, text string, dead, typical float64) dust {
+	d := dust{text: text, size: int64(random.Clamp(random.LogNormal(rng, 120, 1.3), 8, 1<<16))}
 	if !random.Chance(rng, dead) {
 		d.live = 1 + int64(random.LogNormal(rng, typical, 1.8))
 	}

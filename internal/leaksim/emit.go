@@ -39,6 +39,10 @@ func stackText(stack []uint64, base uint64) string {
 	return b.String()
 }
 
+// Recorded reports whether there are snapshots. A small program may never exceed the size that it has
+// at first, so that a recording at record highs has none.
+func (p *Process) Recorded() bool { return len(p.shots()) > 0 }
+
 // Write writes the snapshots into a directory, and the program below its subdirectory sysroot. It
 // overwrites existing files.
 func (p *Process) Write(dir string) error {
@@ -54,6 +58,7 @@ func (p *Process) Write(dir string) error {
 		texts[im] = im.texts()
 	}
 	shots := p.shots()
+	p.lost = map[int]map[int]bool{}
 	for _, s := range shots {
 		if err := p.writeShot(filepath.Join(dir, p.fileName(s)), s, texts[s.image]); err != nil {
 			return err
@@ -114,7 +119,10 @@ func (p *Process) text(s shot, texts []string) string {
 	case pprof:
 		return p.pprof(s)
 	}
-	text, _ := p.heapProfile(s, texts)
+	text, lost := p.heapProfile(s, texts)
+	if p.Mode.Truncated {
+		p.lost[s.seq] = lost
+	}
 	return text
 }
 
@@ -142,7 +150,7 @@ func (p *Process) rows(s shot, texts []string) (list []row, total memory.Point) 
 	}
 	since := s.image.grid.At(min(s.step, s.image.grid.Steps()-1)) + s.image.grid.Burn
 	for i := range p.dust {
-		add(row{-1, stackText(p.dust[i].stack, s.image.base), p.dust[i].at(since)})
+		add(row{-1, p.dust[i].text, p.dust[i].at(since)})
 	}
 	if p.sorted || p.Mode.Truncated {
 		slices.SortStableFunc(list, func(a, b row) int { return int(b.Bytes - a.Bytes) })

@@ -50,6 +50,9 @@ func (p *Process) hidden(shots []shot, im *image) map[int]map[int]bool {
 	if !p.Mode.Truncated {
 		return nil
 	}
+	if p.lost != nil { // the files were written
+		return p.lost
+	}
 	texts := im.texts()
 	out := map[int]map[int]bool{}
 	for _, s := range shots {

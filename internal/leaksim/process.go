@@ -109,7 +109,8 @@ type Process struct {
 	sorted    bool     // rows are sorted by size, as gperftools ≤2.15 does
 	eventful  bool     // the process may be starved, idle, …: see life
 	life      life
-	leakShare float64 // share of the functions that leak
+	leakShare float64              // share of the functions that leak
+	lost      map[int]map[int]bool // of the snapshots that were written, the units whose rows are truncated
 	pick      func(*rand.Rand, float64) behaviour.Behaviour
 	Population
 }
@@ -123,6 +124,8 @@ const (
 	Plain Population = "plain"
 	// Wide is one in which functions may have a second behaviour, see combined.go.
 	Wide Population = "wide"
+	// Small is one of small programs.
+	Small Population = "small"
 	// Collected is one of runtimes with garbage collection, which write their profiles themselves.
 	Collected Population = "collected"
 )
@@ -143,12 +146,16 @@ const (
 	streamLife
 	streamCycles
 	streamGarbage
+	streamSize
 )
 
 const (
 	// leakShare is the share of functions that leak, in a process with leaks. A quarter of them leak
 	// less than LeastLeak.
 	leakShare = 0.08
+	// smallLeakShare is the same in a small program: of the functions of the recordings in testdata/real
+	// that grew by LeastLeak, half leak.
+	smallLeakShare = 0.2
 	// cleanShare is the share of processes without leaks.
 	cleanShare = 0.25
 )
@@ -166,8 +173,17 @@ func Simulate(seed uint64, snapshots int, population Population) *Process {
 	if population == Wide {
 		p.pick = behaviour.WideMixture
 	}
-	p.simulate(150, 300)
+	p.simulate(p.size())
 	return p
+}
+
+// size returns the least and the greatest number of functions of the process.
+func (p *Process) size() (least, most int) {
+	if p.Population != Small {
+		return 150, 300
+	}
+	n := int(random.LogUniform(random.New(p.id(), streamSize), 2, 80))
+	return n, n
 }
 
 // simulate simulates a process of least to most functions.
@@ -190,7 +206,10 @@ func (p *Process) simulate(least, most int) {
 		p.length += g.End
 	}
 	rng = random.New(id, streamLife)
-	if p.leakShare = leakShare; random.Chance(rng, cleanShare) {
+	if p.leakShare = leakShare; p.Population == Small {
+		p.leakShare = smallLeakShare
+	}
+	if random.Chance(rng, cleanShare) {
 		p.leakShare = 0
 	}
 	p.life = newLife(rng, p.Mode, p.eventful, burn, p.length)

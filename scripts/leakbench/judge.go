@@ -42,6 +42,9 @@ type finding struct {
 // examine simulates a process, writes it to dir and runs the detector on the files.
 func examine(seed uint64, snapshots int, population leaksim.Population, dir string) ([]outcome, error) {
 	p := leaksim.Simulate(seed, snapshots, population)
+	if !p.Recorded() {
+		return nil, nil
+	}
 	if err := p.Write(dir); err != nil {
 		return nil, err
 	}

@@ -39,6 +39,7 @@ func main() {
 		"write precision and recall of each kind of recording by the least confidence of a leak; with -examples, for the examples in that file, without a simulation")
 	flag.StringVar(&o.wideSeeds, "wide-seeds", "",
 		"`SEEDS` of additional processes whose functions may have a second behaviour (the wide population)")
+	flag.StringVar(&o.smallSeeds, "small-seeds", "", "`SEEDS` of additional processes of small programs")
 	flag.StringVar(&o.collectedSeeds, "collected-seeds", "",
 		"`SEEDS` of additional processes whose runtimes collect garbage and write pprof profiles")
 	flag.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "`NUMBER` of processes to simulate at the same time")
@@ -50,11 +51,11 @@ func main() {
 }
 
 type options struct {
-	seeds, wideSeeds, collectedSeeds string
-	peerSeeds, snapshots             string
-	out, csv, dump, examples         string
-	thresholds                       bool
-	jobs                             int
+	seeds, wideSeeds, smallSeeds, collectedSeeds string
+	peerSeeds, snapshots                         string
+	out, csv, dump, examples                     string
+	thresholds                                   bool
+	jobs                                         int
 }
 
 func run(o options) error {
@@ -103,6 +104,9 @@ func run(o options) error {
 func (o *options) more() iter.Seq2[leaksim.Population, string] {
 	return func(yield func(leaksim.Population, string) bool) {
 		if o.wideSeeds != "" && !yield(leaksim.Wide, o.wideSeeds) {
+			return
+		}
+		if o.smallSeeds != "" && !yield(leaksim.Small, o.smallSeeds) {
 			return
 		}
 		if o.collectedSeeds != "" {

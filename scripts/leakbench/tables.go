@@ -55,7 +55,8 @@ func writeScores(w io.Writer, all []outcome) {
 	scoreRows(w, all, func(o *outcome) string { return "process: " + o.Life })
 	scoreRows(w, all, func(o *outcome) string {
 		return map[leaksim.Population]string{
-			leaksim.Plain: "one behaviour", leaksim.Wide: "wide population", leaksim.Collected: "garbage collection",
+			leaksim.Plain: "one behaviour", leaksim.Wide: "wide population", leaksim.Small: "small programs",
+			leaksim.Collected: "garbage collection",
 		}[o.population]
 	})
 	precision, recall := intervals(all)

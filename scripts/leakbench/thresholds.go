@@ -41,6 +41,7 @@ func kinds() []kind {
 	return append(list,
 		kind{"one behaviour", of(leaksim.Plain)},
 		kind{"wide population", of(leaksim.Wide)},
+		kind{"small programs", of(leaksim.Small)},
 		kind{"garbage collection", of(leaksim.Collected)},
 	)
 }
