@@ -38,6 +38,7 @@ PARAMETERS = {
     "seed": 1,
     "deterministic": True,
     "force_row_wise": True,
+    "num_threads": 1,  # on a busy machine, threads mostly wait for each other
     "verbosity": -1,
 }
 
