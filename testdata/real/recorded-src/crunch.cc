@@ -33,7 +33,7 @@ class Solver {
     std::vector<std::vector<double>> matrix;
     for (int i = 0; i < 40; i++) matrix.emplace_back(size_t(dice.between(100, 300)), 1.0 / (i + 1));
     double sum = 0;
-    for (int round = 0; round < 120; round++)
+    for (int round = 0; round < 12; round++)
       for (auto& row : matrix)
         for (double& cell : row) sum += cell = cell * 0.999 + sum * 1e-9;
     return sum;

@@ -1,6 +1,6 @@
 """An application of Flask, for gunicorn with three workers.
 
-  MODE=keep   LEAK in every worker: `page` appends the rendered page of every fifth request to a list of the module.
+  MODE=keep   LEAK in every worker: `page` appends the rendered page of every request to a list of the module.
   MODE=drop   no leak: a deque of the last 100.
 """
 import collections
@@ -19,6 +19,5 @@ def page(path):
     global number
     number += 1
     text = render_template_string(TEMPLATE, path=path)
-    if number % 5 == 0:
-        history.append("%d\n%s" % (number, text * 2))
+    history.append("%d\n%s" % (number, text * 2))
     return text
