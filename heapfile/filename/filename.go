@@ -122,12 +122,23 @@ func OfRecording(path string) bool {
 
 // TrimCompression removes the suffix .gz or .zst from a name.
 func TrimCompression(name string) string {
-	for _, ext := range []string{".gz", ".zst"} {
+	for _, ext := range compressions {
 		if s, ok := strings.CutSuffix(name, ext); ok {
 			return s
 		}
 	}
 	return name
+}
+
+var compressions = []string{".gz", ".zst"}
+
+// Compressed returns the names that the compressed copies of a snapshot have. It returns none for the
+// name of a compressed file.
+func Compressed(name string) []string {
+	if !OfSnapshot(name) || TrimCompression(name) != name {
+		return nil
+	}
+	return []string{name + compressions[0], name + compressions[1]}
 }
 
 // parseJemallocName decodes <prefix>[.<pidns>].<pid>.<seq>.<v>, split at its dots.

@@ -71,6 +71,12 @@ func (d *discovery) addPath(path string) error {
 		return d.addStdin()
 	}
 	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		if compressed := compressedCopy(path); compressed != "" {
+			d.addFile(compressed, true)
+			return nil
+		}
+	}
 	switch {
 	case err == nil && info.IsDir():
 		return d.addDir(path)
@@ -87,8 +93,35 @@ func (d *discovery) addPath(path string) error {
 	return d.addPrefix(path)
 }
 
+// compressedCopy returns the path of the compressed copy of a snapshot, or "" if there is none: record
+// compresses what it wrote.
+func compressedCopy(path string) string {
+	for _, name := range filename.Compressed(path) {
+		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+			return name
+		}
+	}
+	return ""
+}
+
+// recordedFS is the files of this machine. It opens the compressed copy of a snapshot if the recorder
+// has replaced the snapshot since it was found.
+type recordedFS struct{ infile.FS }
+
+// Open implements [fs.FS].
+func (f recordedFS) Open(path string) (fs.File, error) {
+	file, err := f.FS.Open(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return file, err
+	}
+	if compressed := compressedCopy(path); compressed != "" {
+		return f.FS.Open(compressed)
+	}
+	return nil, err
+}
+
 func (d *discovery) addFile(path string, named bool) {
-	d.files = append(d.files, newSourceFile(path, infile.FS{}, path, named))
+	d.files = append(d.files, newSourceFile(path, recordedFS{}, path, named))
 }
 
 // Source is the file of a snapshot.
@@ -102,7 +135,7 @@ type Source struct {
 
 func (d *discovery) addSources(list []Source, in fs.FS) {
 	if in == nil {
-		in = infile.FS{}
+		in = recordedFS{}
 	}
 	in = &archive{in}
 	for _, s := range list {

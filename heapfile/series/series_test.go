@@ -153,6 +153,25 @@ func TestFileAndItsCompressedCopyCountOnce(t *testing.T) {
 	require.Len(t, open(t, series.Options{}, dir, filepath.Join(dir, "p.0001.heap")).Heads, 1)
 }
 
+// TestFileIsCompressedMeanwhile: a recorder replaces snapshots with their compressed copies while they
+// are read.
+func TestFileIsCompressedMeanwhile(t *testing.T) {
+	dir := put(t, map[string]string{"p.0001.heap": heap(1, 1), "p.0002.heap": heap(2, 2), "p.0003.heap": heap(3, 3)})
+	s := open(t, series.Options{}, dir)
+	compressed := string(heaptest.Gzipped(t, heap(2, 2)))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "p.0002.heap.gz"), []byte(compressed), 0o644))
+	require.NoError(t, os.Remove(filepath.Join(dir, "p.0002.heap")))
+	var inuse []int64
+	for snap, err := range s.All(1) {
+		require.NoError(t, err)
+		inuse = append(inuse, snap.Total.InuseBytes)
+	}
+	require.Equal(t, []int64{1, 2, 3}, inuse)
+
+	require.Equal(t, []string{"p.0002.heap.gz"}, names(open(t, series.Options{}, filepath.Join(dir, "p.0002.heap"))))
+	require.Equal(t, []string{"p.0001.heap", "p.0002.heap.gz", "p.0003.heap"}, names(open(t, series.Options{}, filepath.Join(dir, "p"))))
+}
+
 func processes(t *testing.T) string {
 	return put(t, map[string]string{
 		"p.0001.heap": heap(10, 10), "p.0002.heap": heap(20, 20), "p.0003.heap": heap(20, 20),
