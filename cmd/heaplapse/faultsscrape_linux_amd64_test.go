@@ -41,17 +41,17 @@ func judgeScrape(o *faultedRecording) string {
 	switch {
 	case crashed(o.stderr):
 		return "it crashed"
-	case o.status != exitOK && o.status != 125:
-		return "the status is not 0 or 125"
+	case o.status != exitOK && o.status != exitFailure:
+		return "the status is not 0 or 2"
 	case strings.Contains(o.stderr, "heaplapse-tmp"):
 		return "the message names a temporary file"
 	case o.leftOver() != "":
 		return "left over: " + o.leftOver()
-	case o.status == 125 && !said:
+	case o.status == exitFailure && !said:
 		return "no message names a file"
-	case o.status == 125 && err == nil && !o.preventsRemoval(dir):
+	case o.status == exitFailure && err == nil && !o.preventsRemoval(dir):
 		return "a directory without snapshots"
-	case o.status == 125:
+	case o.status == exitFailure:
 		return ""
 	case len(snapshots) == 0:
 		return "no snapshots"

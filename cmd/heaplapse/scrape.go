@@ -16,7 +16,6 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/internal/infile"
 	"github.com/heaplapse/heaplapse/internal/record"
-	"github.com/heaplapse/heaplapse/internal/record/status"
 	"github.com/heaplapse/heaplapse/internal/scrape"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
@@ -45,14 +44,13 @@ Node with @datadog/pprof), or as tcmalloc and jemalloc write it.
 If the service stops answering, scrape tries again until it does. Several URLs are several
 processes, each with snapshots of its own.
 
-Exit status: 0 if there are snapshots of each URL, also after ^C; otherwise 125.`,
+Exit status: 0 if there are snapshots of each URL, also after ^C; otherwise 2.`,
 		Args: some("no URL given: heaplapse scrape http://HOST:PORT"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.URLs = args
 			return a.scrape(cmd, &f)
 		},
 	}
-	cmd.SetFlagErrorFunc(recordUsage)
 	f.add(cmd)
 	return cmd
 }
@@ -140,7 +138,7 @@ func parseHeaders(flags []string) (http.Header, error) {
 func (a *app) scrape(cmd *cobra.Command, f *scrapeFlags) error {
 	o, err := f.options()
 	if err != nil {
-		return recordUsage(cmd, err)
+		return usageError(cmd, err)
 	}
 	o.Note = func(text string) { a.warn(text) }
 	o.Began = func(dir string) {
@@ -162,8 +160,5 @@ func (a *app) finishScrape(outcome scrape.Outcome, err error) error {
 	if outcome.Services > 0 {
 		a.say("%s; next: heaplapse growth %s", outcome, record.ShellQuote(outcome.Dir))
 	}
-	if err != nil {
-		return &status.Error{Status: status.Failed, Err: err}
-	}
-	return nil
+	return err
 }
