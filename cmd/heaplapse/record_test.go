@@ -239,6 +239,29 @@ func TestRecordNodeUnderJemalloc(t *testing.T) {
 	grows(t, r.dir, `^(node::Buffer::|libnode\.so)`)
 }
 
+// TestRecordReusedBlocks: snapshots are taken by time also if the program allocates only blocks that the
+// allocator has cached. jemalloc itself does not count them.
+func TestRecordReusedBlocks(t *testing.T) {
+	t.Parallel()
+	gcc := testutil.Need(t, "gcc")
+	exe := filepath.Join(t.TempDir(), "cached")
+	out, err := exec.Command(gcc, "-O1", "-o", exe, program(t, "cached.c")).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	eachEngine(t, func(t *testing.T, engine string) {
+		r := started(t, "--engine", engine, "--every", "50ms", "--", exe)
+		r.more(t, 10)
+		r.end(t)
+		assert.Equal(t, 0, r.state.ExitStatus(), r.stderr)
+		timed := 0
+		for _, s := range manifestOf(t, r.dir).Snapshots {
+			if s.Trigger == "time" {
+				timed++
+			}
+		}
+		assert.GreaterOrEqual(t, timed, 10)
+	})
+}
+
 // startMethods are how multiprocessing starts a worker: all of them with one engine, and with the
 // other one in a full run.
 func startMethods(engine string) []string {

@@ -53,12 +53,9 @@ func (jemalloc) version(path string) string { return program.VersionIn(path, jem
 
 // Intervals of jemalloc, as powers of two, in bytes.
 const (
-	// jemallocTick is the number of bytes allocated between two checks of the timer. It is small
-	// enough for a program that allocates 10 MB/s. At 1 GB/s the agent discards about 250 snapshots
-	// per second, at 0.1 ms each (see agent.c).
-	jemallocTick = 22
 	// jemallocNoTimer is the number of bytes allocated between snapshots if the agent cannot be
-	// loaded.
+	// loaded. With the agent it matters only for a jemalloc that walks stacks without a function that
+	// the agent replaces.
 	jemallocNoTimer = 28
 	// jemallocSample is jemalloc's own default sample period: 512 KiB.
 	jemallocSample = 19
@@ -82,12 +79,10 @@ func (jemalloc) refuse(o *Options, agent bool) error {
 
 // interval returns jemalloc's lg_prof_interval: the logarithm of the bytes allocated between two
 // dumps, or -1 for none.
-func (jemalloc) interval(o *Options, agent bool) int {
+func (jemalloc) interval(o *Options) int {
 	switch {
 	case o.EveryAlloc > 0:
 		return log2(o.EveryAlloc)
-	case o.Every > 0 && agent:
-		return jemallocTick
 	case o.Every > 0:
 		return jemallocNoTimer
 	}
@@ -105,12 +100,12 @@ func (jemalloc) sample(o *Options) int {
 // settings returns MALLOC_CONF. jemalloc(3) documents the options, from opt.prof on. Later options
 // override earlier ones, so the program's own options come first. abort_conf and stats_print are
 // not set.
-func (e jemalloc) settings(o *Options, prefix string, agent bool) []Setting {
+func (e jemalloc) settings(o *Options, prefix string, _ bool) []Setting {
 	conf := []string{
 		"prof:true", "prof_active:true", "prof_accum:true", "prof_final:true", "prof_leak:false", "prof_gdump:false",
 		"prof_prefix:" + prefix,
 		fmt.Sprintf("lg_prof_sample:%d", e.sample(o)),
-		fmt.Sprintf("lg_prof_interval:%d", e.interval(o, agent)),
+		fmt.Sprintf("lg_prof_interval:%d", e.interval(o)),
 	}
 	if own := program.Getenv(o.Env, "MALLOC_CONF"); own != "" {
 		conf = append([]string{own}, conf...)
@@ -128,7 +123,7 @@ func (e jemalloc) cost(o *Options) string {
 }
 
 func (e jemalloc) when(o *Options, agent bool) string {
-	switch n := e.interval(o, agent); {
+	switch n := e.interval(o); {
 	case n < 0:
 		return joinTexts()
 	case o.EveryAlloc > 0 && o.EveryAlloc != 1<<n:
@@ -136,7 +131,7 @@ func (e jemalloc) when(o *Options, agent bool) string {
 	case o.EveryAlloc > 0 || !agent:
 		return fmt.Sprintf("every %s allocated", units.RoundBytes(1<<n))
 	}
-	return timerText(o, agent) + fmt.Sprintf(" (checked after every %s allocated)", units.RoundBytes(1<<jemallocTick))
+	return timerText(o, agent) + " (checked at each sample)"
 }
 
 func (e jemalloc) period(o *Options) int64 { return 1 << e.sample(o) }

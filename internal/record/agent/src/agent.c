@@ -14,6 +14,8 @@
 //   syscall
 //   signal       (tcmalloc) to learn which function takes a snapshot.
 //   close        to learn when a snapshot is complete.
+//   _Unwind_Backtrace, unw_backtrace
+//                (jemalloc) for the timer: see "the timer of jemalloc".
 //
 // It does the same in libunwind, which some allocators use, and replaces there
 //
@@ -25,8 +27,8 @@
 // which return the program's own handlers.
 //
 // Sources: gperftools src/heap-profiler.cc (DumpProfileLocked, MaybeDumpProfileLocked),
-// src/base/sysinfo.cc (GetUniquePathFromEnv); jemalloc src/prof_sys.c (prof_dump_filename),
-// src/malloc_io.c; ELF gABI, "Dynamic Section".
+// src/base/sysinfo.cc (GetUniquePathFromEnv); jemalloc src/prof_sys.c (prof_dump_filename,
+// prof_backtrace, prof_mdump), src/malloc_io.c; ELF gABI, "Dynamic Section".
 //
 // The allocator calls the agent with its locks held, so the agent never allocates memory and takes
 // no locks. It is linked against no library, so it works with any C library. The functions of the C
@@ -260,14 +262,17 @@ static void unshield(void) {
 	shielded = 0;
 }
 
+// timed is the kind of snapshot, in the name, that the timer of jemalloc requests.
+enum { timed = 't' };
+
 // create opens a snapshot under its new name.
 static int create(const char *path, int flags, u32 mode, struct name *n) {
 	char out[4200];
 	int fd = -1;
 	if (unwanted()) return discard();
-	// jemalloc has no timer. It takes a snapshot at each interval in bytes, and those that are not
-	// due are discarded.
-	if (n->jemalloc && every > 0 && n->rest[1] == 'i' && !due()) return discard();
+	if (n->jemalloc && n->rest[1] == timed) n->rest = ".i0.heap";
+	// Other snapshots at an interval in bytes are discarded unless they are due.
+	else if (n->jemalloc && every > 0 && n->rest[1] == 'i' && !due()) return discard();
 	int pid = getpid();
 	if (numbered_pid != pid) { // a new process image or a forked child
 		next = highest(pid) + 1;
@@ -366,6 +371,44 @@ static long agent_time(long *to) {
 	if (to) *to = ticks;
 	return ticks;
 }
+
+// --- the timer of jemalloc ---
+//
+// jemalloc has no timer. It can take a snapshot at each interval in bytes, but counts only the memory
+// that its threads' caches take from the heap: a program that reuses cached blocks takes none. It
+// walks the stack for each sample, however, also of a cached block. It does so without locks, so that
+// the agent can check the timer then and request a snapshot. The functions that walk the stack are
+// left by a jump, because they would see the frame of a call.
+
+static int (*mallctl)(const char *, void *, u64 *, void *, u64); // 0: the allocator is not jemalloc
+
+static void check_timer(void) {
+	static char path[4200];
+	static int busy; // the process in which a thread checks the timer
+	const char *at = path;
+	int me = getpid();
+	if (!mallctl || !prefix || every == 0 || unwanted() || __atomic_exchange_n(&busy, me, __ATOMIC_ACQUIRE) == me) return;
+	struct name n = {0, 0, ".t0.heap", 1};
+	int *e = __errno_location(), before = *e;
+	if (due() && compose(path, sizeof path, &n, me, 0)) mallctl("prof.dump", 0, 0, &at, sizeof at);
+	*e = before;
+	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
+}
+
+static int (*next_backtrace)(void *, void *);
+static int (*next_unw_backtrace)(void **, int);
+
+static int agent_backtrace(void *callback, void *argument) {
+	check_timer();
+	__attribute__((musttail)) return next_backtrace(callback, argument);
+}
+
+static int agent_unw_backtrace(void **to, int n) {
+	check_timer();
+	__attribute__((musttail)) return next_unw_backtrace(to, n);
+}
+
+// --- messages ---
 
 static const char *const chatter[] = {
 	"Using signal ", "Dumping heap profile to ", "Failed dumping heap profile to ", "Starting tracking the heap",
@@ -625,6 +668,8 @@ static void *replacement(const char *symbol) {
 	};
 	for (u64 i = 0; i < sizeof all / sizeof *all; i++)
 		if (begins(symbol, all[i].symbol, length(all[i].symbol) + 1)) return all[i].function;
+	if (next_backtrace && begins(symbol, "_Unwind_Backtrace", 18)) return agent_backtrace;
+	if (next_unw_backtrace && begins(symbol, "unw_backtrace", 14)) return agent_unw_backtrace;
 	return 0;
 }
 
@@ -662,6 +707,7 @@ static void patch_object(struct object *o, const struct dyn *d) {
 		}
 	}
 	if (!t.strings || !t.symbols) return;
+	if (!mallctl) mallctl = defined(o, &t, "mallctl");
 	patch(o, &t, (const struct rela *)plt, plt ? plt_bytes : 0);
 	patch(o, &t, (const struct rela *)rela, rela ? rela_bytes : 0);
 }
@@ -743,6 +789,8 @@ static void start(void) {
 	first_pid = getpid();
 	wrapper = is_wrapper();
 	next_sigaction = following("sigaction");
+	next_backtrace = following("_Unwind_Backtrace");
+	next_unw_backtrace = following("unw_backtrace");
 	if (!children) claim(digits, owner);
 	prefix = kept;
 	dl_iterate_phdr(visit, 0);
