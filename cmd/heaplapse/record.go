@@ -95,6 +95,7 @@ func (f *recordFlags) add(cmd *cobra.Command) {
 	})
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.StringVarP(&f.Dir, "output", "o", "", "write to `DIR` (default: heaplapse-CMD-TIME in the current directory)")
+		flags.BoolVar(&f.NoCompress, "no-compress", false, "leave the snapshots as the profiler writes them (default: *.heap.gz)")
 		flags.BoolVar(&f.bundle, "bundle", false, "at the end write DIR"+bundle.Suffix+", which any machine can read (see heaplapse bundle)")
 		flags.BoolVar(&f.dryRun, "dry-run", false, "print the environment and the command, and run nothing")
 	})

@@ -402,11 +402,7 @@ func TestRecordIsKilled(t *testing.T) {
 		m := manifestOf(t, r.dir)
 		assert.Empty(t, m.Ends)
 		pid := m.Processes[0].PID
-		files := func() []string {
-			names, err := filepath.Glob(filepath.Join(r.dir, "*.heap"))
-			require.NoError(t, err)
-			return names
-		}
+		files := func() []string { return snapshotFiles(t, r.dir) }
 		before := len(files())
 		r.await(t, "snapshots after record's end", func() bool { return len(files()) > before+3 })
 		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
@@ -434,7 +430,8 @@ func TestRecordOnAFullDisk(t *testing.T) {
 		}
 		defer func() { assert.NoError(t, syscall.Unmount(dir, syscall.MNT_DETACH)) }()
 		out := filepath.Join(dir, "out")
-		r := startedCmd(t, out, recordCmd(t, out, "--engine", engine, "--every", "50ms", "--", py, program(t, "leak.py")))
+		r := startedCmd(t, out, recordCmd(t, out, "--engine", engine, "--every", "50ms", "--no-compress", "--",
+			py, program(t, "leak.py")))
 		r.await(t, "full disk", func() bool { return isFull(t, out) })
 		fill(t, filepath.Join(dir, "other")) // the heap is smaller at the end, and its snapshot could fit
 		r.end(t)
@@ -519,8 +516,7 @@ func TestRecordKeepsAFew(t *testing.T) {
 		r := started(t, "--engine", engine, "--every", "50ms", "--keep", "7", "--", python(t), program(t, "leak.py"))
 		r.more(t, 14)
 		r.end(t)
-		files, err := filepath.Glob(filepath.Join(r.dir, "*.heap"))
-		require.NoError(t, err)
+		files := snapshotFiles(t, r.dir)
 		m := manifestOf(t, r.dir)
 		atExit := 0 // removed because the program freed its memory to exit
 		for _, d := range m.Dropped {

@@ -260,10 +260,8 @@ func (f *found) leaking() []string {
 // truncated by the file system.
 func wholeSnapshots(t *testing.T, dir string) map[int]int {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*.heap"))
-	require.NoError(t, err)
 	count := map[int]int{}
-	for _, f := range files {
+	for _, f := range snapshotFiles(t, dir) {
 		s, err := series.Open([]string{f}, series.Options{})
 		require.NoError(t, err)
 		assert.False(t, s.Heads[0].Completeness.Unfinished, f)
@@ -271,6 +269,19 @@ func wholeSnapshots(t *testing.T, dir string) map[int]int {
 		require.NoError(t, s.Close())
 	}
 	return count
+}
+
+// snapshotFiles returns the paths of the snapshots in a directory, without the suffix of those that are
+// compressed.
+func snapshotFiles(t *testing.T, dir string) (paths []string) {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, "*.heap*"))
+	require.NoError(t, err)
+	for _, path := range found {
+		paths = append(paths, filename.TrimCompression(path))
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
 }
 
 // invokePlain is invoke for parallel tests.

@@ -281,7 +281,7 @@ func TestRecordWorkersOfAnotherUser(t *testing.T) {
 // owners returns the users that the snapshots in a directory belong to.
 func owners(t *testing.T, dir string) (users []uint32) {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(dir, "*.heap"))
+	paths, err := filepath.Glob(filepath.Join(dir, "*.heap*"))
 	require.NoError(t, err)
 	for _, path := range paths {
 		info, err := os.Stat(path)

@@ -29,6 +29,9 @@ type Options struct {
 	Replace bool
 	// Sync waits until the content and the new name are on the disk.
 	Sync bool
+	// Finish, if not nil, is called with the complete temporary file before it is closed, to change
+	// its owner or its times. An error prevents the replacement.
+	Finish func(f *os.File) error
 	// Verify, if not nil, is called with the path of the complete temporary file. An error prevents
 	// the replacement.
 	Verify func(path string) error
@@ -120,6 +123,9 @@ func replace(path string, o Options, content func(io.Writer) error) error {
 	err = content(tmp)
 	if err == nil && o.Mode != 0 {
 		err = tmp.Chmod(o.Mode)
+	}
+	if err == nil && o.Finish != nil {
+		err = o.Finish(tmp)
 	}
 	if err == nil && o.Sync {
 		err = tmp.Sync()

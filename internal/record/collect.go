@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/record/compress"
 	"github.com/heaplapse/heaplapse/internal/record/outdir"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 	"github.com/heaplapse/heaplapse/internal/record/program"
@@ -27,11 +28,12 @@ import (
 // manifest, removes snapshots of processes that are not recorded, and removes snapshots above the
 // limits of --keep and --keep-bytes. All its state belongs to the goroutine of run. Other goroutines use do.
 type collector struct {
-	plan *Plan
-	dir  string
-	root int // the process that record started
-	out  *manifest.Writer
-	jit  jitCopies
+	plan     *Plan
+	dir      string
+	root     int // the process that record started
+	out      *manifest.Writer
+	jit      jitCopies
+	compress compressor
 	// events are those of the built-in engine.
 	events *written.Events
 
@@ -61,7 +63,8 @@ type process struct {
 	recorded    bool
 	ended       bool
 	images      []*image
-	snapshots   int // number of snapshots that it wrote, including removed ones
+	newest      *snapshot // the last one that it wrote
+	snapshots   int       // number of snapshots that it wrote, including removed ones
 }
 
 // image is a process image: the program that a process runs between two calls of exec.
@@ -79,6 +82,8 @@ type snapshot struct {
 	event   *written.Event // nil if the engine reports none
 	trigger string
 	image   int
+	// compressed is set if only a compressed copy is left. dropped is set if the snapshot was removed.
+	compressed, dropped bool
 }
 
 func newCollector(p *Plan, out *manifest.Writer) *collector {
@@ -98,6 +103,10 @@ const sweepEvery = time.Second
 // run collects snapshots until stop is called. w may be nil.
 func (c *collector) run(w *watcher) {
 	defer close(c.stopped)
+	if !c.plan.NoCompress {
+		c.compress.worker = compress.Start()
+		defer c.compress.stop()
+	}
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
 	var names chan string
@@ -115,6 +124,8 @@ func (c *collector) run(w *watcher) {
 		case <-tick.C:
 			c.sweep(2 * sweepEvery)
 			c.checkProcesses()
+		case r := <-c.compress.results():
+			c.handleCompressed(r)
 		case f, ok := <-c.requests:
 			if !ok {
 				return
@@ -207,6 +218,10 @@ func (c *collector) add(s *snapshot, fresh bool) {
 	img.highest = max(img.highest, s.InuseBytes)
 	img.series = append(img.series, s)
 	c.bytes += s.Size
+	if p.newest != nil {
+		c.compress.add(p.newest)
+	}
+	p.newest = s
 	p.snapshots++
 	c.write(p, s, fresh && p.known)
 	c.identifyAll(p.pid, s.Maps)
@@ -349,7 +364,8 @@ func (c *collector) copyMaps(p *process, last bool) {
 func (c *collector) drop(s *snapshot, reason string) {
 	c.checkWrite(c.out.Drop(manifest.Drop{File: s.FileName(), Reason: reason}))
 	c.bytes -= s.Size
-	_ = os.Remove(s.Path)
+	s.dropped = true
+	_ = os.Remove(s.stored())
 }
 
 // leastKept is the number of snapshots of each process image that --keep-bytes leaves: with fewer,

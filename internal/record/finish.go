@@ -54,6 +54,7 @@ func (c *collector) close(o Outcome, end *manifest.End) Outcome {
 	if end != nil {
 		c.checkWrite(c.out.End(*end))
 	}
+	c.compressRest()
 	problems := append(c.sortedProblems(), slices.Sorted(maps.Values(c.cannotWrite))...)
 	c.checkWrite(c.out.End(manifest.End{Time: time.Now().UTC(), Error: strings.Join(problems, "; ")}))
 	if err := c.out.Close(); err != nil {

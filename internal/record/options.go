@@ -42,8 +42,10 @@ type Options struct {
 	Duration time.Duration
 	// Keep is the maximum number of snapshots of each process image. 0 means no limit.
 	Keep int
-	// KeepBytes is the maximum size of all snapshots in bytes. 0 means no limit.
+	// KeepBytes is the maximum size of all snapshots in bytes, as they are stored. 0 means no limit.
 	KeepBytes int64
+	// NoCompress leaves the snapshots as the engine wrote them.
+	NoCompress bool
 	// FollowChildren records all processes instead of the program alone.
 	FollowChildren bool
 	// JIT makes Node and CPython write the names of generated code.
