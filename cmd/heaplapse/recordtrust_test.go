@@ -244,7 +244,7 @@ func compileC(t *testing.T, exe, source string) {
 
 // TestRecordWorkersOfAnotherUser: the workers of a service that drops its privileges cannot write to a
 // directory of root. record tells that while the service runs, and in the manifest. In a directory of the
-// other user, the workers are recorded.
+// other user, and in one that record has made, the workers are recorded.
 func TestRecordWorkersOfAnotherUser(t *testing.T) {
 	t.Parallel()
 	setpriv := testutil.Need(t, "setpriv")
@@ -266,6 +266,7 @@ func TestRecordWorkersOfAnotherUser(t *testing.T) {
 			require.NoError(t, err)
 			return string(said)
 		}
+		require.NoError(t, os.Mkdir(filepath.Join(parent, "roots"), 0o755))
 		said := record("roots", `until grep -q 'cannot write' log; do sleep 0.1; done`)
 		message := fmt.Sprintf("runs as %s, which cannot write to roots: its snapshots are missing", user)
 		assert.Equal(t, 1, strings.Count(said, message), said)
@@ -275,6 +276,16 @@ func TestRecordWorkersOfAnotherUser(t *testing.T) {
 		said = record("theirs", "sleep 2")
 		assert.NotContains(t, said, "cannot write")
 		assert.Contains(t, owners(t, filepath.Join(parent, "theirs")), uint32(testutil.Stranger))
+
+		said = record("new", `until grep -q -e 'from now on' -e 'cannot write' log; do sleep 0.1; done; exec perl -e 'sleep 2'`)
+		if strings.Contains(said, "cannot write") {
+			t.Skip("the file system of TMPDIR has no access control lists")
+		}
+		assert.Equal(t, 1, strings.Count(said, fmt.Sprintf("runs as %s, which may write to new from now on", user)), said)
+		assert.NotContains(t, said, "permission denied")
+		assert.Contains(t, owners(t, filepath.Join(parent, "new")), uint32(testutil.Stranger))
+		ends = manifestOf(t, filepath.Join(parent, "new")).Ends
+		assert.Empty(t, ends[len(ends)-1].Error)
 	})
 }
 

@@ -48,6 +48,8 @@ type collector struct {
 	problems   map[string]bool // messages; each is reported once
 	// cannotWrite are the messages about users whose processes cannot write to the directory.
 	cannotWrite map[int]string
+	// granted are the users that may write to the directory since then.
+	granted []int
 	// engineNotes tell the user what the engine could not do.
 	engineNotes []string
 
@@ -450,8 +452,8 @@ func (c *collector) noteChildren(pid int) {
 }
 
 // checkAccess finds processes that are recorded, but cannot write to the directory: they run as another
-// user by now. It tells about the processes of a user once, and at once, because a service may run for
-// days.
+// user by now, as the workers of a service do. It gives the user access, or tells about the processes of
+// the user once, and at once, because a service may run for days.
 func (c *collector) checkAccess() {
 	for _, pid := range append([]int{c.root}, proc.Descendants(c.root)...) {
 		if proc.CanWrite(pid, c.dir) {
@@ -462,12 +464,27 @@ func (c *collector) checkAccess() {
 		if !known || !ok || c.cannotWrite[id] != "" || !c.isRecorded(&process{pid: pid, parent: info.Parent}) {
 			continue
 		}
-		name := userName(id)
+		name, program := userName(id), filepath.Base(info.Exe)
+		if proc.CanReach(pid, filepath.Dir(c.dir)) && c.grant(id, name, program) {
+			continue
+		}
 		c.cannotWrite[id] = fmt.Sprintf("%s runs as %s, which cannot write to %s: its snapshots are missing; "+
-			"record into a directory of that user (install -d -o %s DIR)",
-			filepath.Base(info.Exe), name, c.plan.Dir, name)
+			"record into a directory of that user (install -d -o %s DIR)", program, name, c.plan.Dir, name)
 		c.plan.note("%s", c.cannotWrite[id])
 	}
+}
+
+// grant lets a user write to the directory, if this recording has made it, and reports whether it may.
+func (c *collector) grant(id int, name, program string) bool {
+	if slices.Contains(c.granted, id) {
+		return true
+	}
+	if c.plan.created == nil || proc.Grant(c.dir, c.plan.created, append(slices.Clone(c.granted), id)) != nil {
+		return false
+	}
+	c.granted = append(c.granted, id)
+	c.plan.note("%s runs as %s, which may write to %s from now on", program, name, c.plan.Dir)
+	return true
 }
 
 // userName returns the name of a user, or its number if it has none.

@@ -67,7 +67,10 @@ func (c *collector) close(o Outcome, end *manifest.End) Outcome {
 
 // writeProblems copies what the engine reported to the manifest.
 func (c *collector) writeProblems() {
-	problems, errs := c.events.Finish()
+	problems, errs := c.events.Finish(func(pid int, err unix.Errno) bool {
+		p := c.procs[pid] // it has snapshots: it was given access
+		return p != nil && err == unix.EACCES && slices.Contains(c.granted, p.user)
+	})
 	for _, p := range problems {
 		c.checkWrite(c.out.Problem(p))
 		c.engineNotes = append(c.engineNotes, written.ProblemText(p))

@@ -101,12 +101,13 @@ type Plan struct {
 	Hints []string
 
 	engine    engine
-	agent     bool   // the agent can be loaded
-	agentPath string // where the agent is
-	prefix    string // absolute path with which the names of snapshots begin
-	dirName   string // default name of the directory, without a number; "" if Dir was given
-	made      bool   // MakeDir was called
-	attached  bool   // the program runs already
+	agent     bool        // the agent can be loaded
+	agentPath string      // where the agent is
+	prefix    string      // absolute path with which the names of snapshots begin
+	dirName   string      // default name of the directory, without a number; "" if Dir was given
+	made      bool        // MakeDir was called
+	attached  bool        // the program runs already
+	created   os.FileInfo // the directory, if it did not exist before
 }
 
 // Library is an engine's shared library.

@@ -55,6 +55,7 @@ func (p *Plan) MakeDir() error {
 	if p.dirName != "" {
 		create = os.Mkdir
 	}
+	_, missing := os.Lstat(filepath.Dir(p.prefix))
 	err := create(filepath.Dir(p.prefix), 0o755)
 	for p.dirName != "" && errors.Is(err, os.ErrExist) {
 		p.Dir = outdir.Fresh(p.dirName)
@@ -66,6 +67,9 @@ func (p *Plan) MakeDir() error {
 		return &status.Error{Status: status.Failed, Err: err}
 	}
 	p.made = true
+	if errors.Is(missing, os.ErrNotExist) {
+		p.created, _ = os.Lstat(filepath.Dir(p.prefix)) // nil: then it is as if it had existed
+	}
 	return nil
 }
 

@@ -22,16 +22,26 @@ type owner struct {
 // capDACOverride is CAP_DAC_OVERRIDE of capability.h.
 const capDACOverride = 1
 
+// Permissions of a directory.
+const (
+	search = 1
+	write  = 2
+)
+
 // CanWrite reports whether a process can create files in a directory, by the permissions of it and of
 // those above. It returns true if it does not know. Access control lists are not considered.
-func CanWrite(pid int, dir string) bool {
+func CanWrite(pid int, dir string) bool { return may(pid, dir, search|write) }
+
+// CanReach reports whether a process can open the files in a directory, as CanWrite does.
+func CanReach(pid int, dir string) bool { return may(pid, dir, search) }
+
+func may(pid int, dir string, need uint32) bool {
 	o, ok := ownerOf(pid)
 	if !ok || o.all {
 		return true
 	}
 	root := fmt.Sprintf("/proc/%d/root", pid)
-	const search, write = 1, 2
-	for need, path := uint32(search|write), dir; ; need, path = search, filepath.Dir(path) {
+	for path := dir; ; need, path = search, filepath.Dir(path) {
 		var st unix.Stat_t
 		if err := unix.Stat(root+path, &st); err != nil {
 			return err != unix.ENOENT // outside of the root directory of the process

@@ -3,6 +3,7 @@
 package proc
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -60,4 +61,39 @@ func TestCanWrite(t *testing.T) {
 	}
 	require.True(t, CanWrite(os.Getpid(), top), "root")
 	require.True(t, CanWrite(1<<29, top), "it has ended")
+}
+
+// TestGrant: another user can create files in the directory, but not remove those of others. A
+// directory that has taken its place is left alone.
+func TestGrant(t *testing.T) {
+	setpriv := testutil.Need(t, "setpriv")
+	testutil.Superuser(t)
+	top := t.TempDir()
+	require.NoError(t, os.Chmod(filepath.Dir(top), 0o755))
+	require.NoError(t, os.Chmod(top, 0o755))
+	dir := filepath.Join(top, "made")
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	info, err := os.Lstat(dir)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "ours"), nil, 0o644))
+	as := func(user int, script string) error {
+		return exec.Command(setpriv, "--reuid", fmt.Sprint(user), "--regid", fmt.Sprint(user), "--clear-groups", "sh", "-c", script, dir).Run()
+	}
+	require.Error(t, as(testutil.Stranger, `touch "$0/theirs"`))
+	err = Grant(dir, info, []int{testutil.Stranger + 1, testutil.Stranger})
+	if errors.Is(err, unix.ENOTSUP) {
+		t.Skip("the file system of TMPDIR has no access control lists")
+	}
+	require.NoError(t, err)
+	require.NoError(t, as(testutil.Stranger, `touch "$0/theirs"`))
+	require.Error(t, as(testutil.Stranger, `rm -f "$0/ours"`))
+	require.NoError(t, as(testutil.Stranger+1, `touch "$0/others"`))
+	require.Error(t, as(testutil.Stranger+2, `touch "$0/more"`))
+
+	other := filepath.Join(top, "other")
+	require.NoError(t, os.Mkdir(other, 0o755))
+	require.ErrorContains(t, Grant(other, info, []int{testutil.Stranger}), "another directory has taken its place")
+	link := filepath.Join(top, "link")
+	require.NoError(t, os.Symlink(dir, link))
+	require.Error(t, Grant(link, info, []int{testutil.Stranger}))
 }

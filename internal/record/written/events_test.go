@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/testutil"
@@ -21,6 +22,8 @@ const eventsHead = `{"schema":"heaplapse.events/1","pid":7,"image":%d,"start_ns"
 func snapshotLine(seq int, rest string) string {
 	return fmt.Sprintf(`{"snapshot":{"seq":%d,"file":"p_7.%04d.heap","time_ns":%d000000000,%s}}`+"\n", seq, seq, seq, rest)
 }
+
+func unsolved(int, unix.Errno) bool { return false }
 
 func snapshotNamed(seq int) *Snapshot {
 	return &Snapshot{Path: fmt.Sprintf("/d/p_7.%04d.heap", seq), Name: Name{PID: 7, Seq: seq}}
@@ -69,7 +72,7 @@ func TestProblemsOfTheEngine(t *testing.T) {
 	testutil.WriteFile(t, filepath.Join(dir, "p.8.events.jsonl"), strings.Replace(head, `"pid":7`, `"pid":8`, 1)+
 		problem("disabled", 1, "the program defines malloc itself"), 0o600)
 	testutil.WriteFile(t, filepath.Join(dir, "other.7.events.jsonl"), head+problem("disabled", 1, ""), 0o600)
-	problems, errs := NewEvents(filepath.Join(dir, "p")).Finish()
+	problems, errs := NewEvents(filepath.Join(dir, "p")).Finish(unsolved)
 	require.Empty(t, errs)
 	require.Equal(t, []manifest.Problem{
 		{PID: 7, Kind: "names-full", Count: 1}, {PID: 7, Kind: "samples-dropped", Count: 9, Detail: "the table is full"},
@@ -83,6 +86,19 @@ func TestProblemsOfTheEngine(t *testing.T) {
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Len(t, left, 1, "the file of another recording")
+}
+
+// TestSolvedProblems: an error of a process that is of the past is not reported.
+func TestSolvedProblems(t *testing.T) {
+	prefix := filepath.Join(t.TempDir(), "p")
+	for _, pid := range []string{"7", "8"} {
+		testutil.WriteFile(t, prefix+"."+pid+".events.jsonl", strings.Replace(fmt.Sprintf(eventsHead, 0), `"pid":7`, `"pid":`+pid, 1)+
+			`{"problem":{"kind":"events","count":2,"errno":13}}`+"\n", 0o600)
+	}
+	problems, errs := NewEvents(prefix).Finish(func(pid int, err unix.Errno) bool { return pid == 7 && err == unix.EACCES })
+	require.Equal(t, []manifest.Problem{{PID: 8, Kind: "events", Count: 2}}, problems)
+	require.Len(t, errs, 1)
+	require.ErrorIs(t, errs[0], unix.EACCES)
 }
 
 // TestMalformedEvents: the recorder reads what it can and says where the file is wrong.
@@ -104,7 +120,7 @@ func TestMalformedEvents(t *testing.T) {
 			f := NewEvents(filepath.Join(dir, "p"))
 			require.NotNil(t, f.Of(snapshotNamed(1)))
 			require.Equal(t, strings.HasSuffix(c.line, "\n"), f.Of(snapshotNamed(2)) != nil)
-			_, errs := f.Finish()
+			_, errs := f.Finish(unsolved)
 			require.Len(t, errs, 1)
 			require.ErrorContains(t, errs[0], path+": at byte ")
 			require.ErrorContains(t, errs[0], c.says)
