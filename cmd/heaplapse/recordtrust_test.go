@@ -289,6 +289,48 @@ func TestRecordWorkersOfAnotherUser(t *testing.T) {
 	})
 }
 
+// readOnly runs "$@" where every file system is read-only but a new one at $0.
+const readOnly = `
+mount --make-rprivate / && mount -t tmpfs tmpfs "$0" || exit 77
+for empty in /var/cache /run /tmp; do
+	case $0 in $empty/*) ;; *) mount -t tmpfs -o ro tmpfs $empty || exit 77 ;; esac
+done
+while read -r _ at _; do
+	case $at in "$0" | /proc* | /sys* | /dev*) ;; *) mount -o remount,ro,bind "$at" || : ;; esac
+done </proc/mounts
+cd / && exec "$@"`
+
+// TestRecordOnAReadOnlySystem: the directory of the snapshots may be the only one that can be written to,
+// as in a container with a read-only root.
+func TestRecordOnAReadOnlySystem(t *testing.T) {
+	t.Parallel()
+	unshare := testutil.Need(t, "unshare")
+	testutil.Need(t, "perl")
+	testutil.Superuser(t)
+	eachEngine(t, func(t *testing.T, engine string) {
+		dir := t.TempDir()
+		run := func(script string) (string, int) {
+			cmd := exec.Command(unshare, "--mount", "sh", "-c", readOnly, dir, "sh", "-c", script, dir)
+			cmd.Env = append(os.Environ(), "HOME=/nonexistent", "TMPDIR=/tmp", "XDG_CACHE_HOME=", "XDG_RUNTIME_DIR=")
+			out, err := cmd.CombinedOutput()
+			return string(out), exitStatus(err)
+		}
+		out, status := run(`if (: > /tmp/x || : > /var/cache/x) 2>/dev/null; then exit 77; fi`)
+		if status == 77 {
+			t.Skipf("file systems cannot be mounted here: %s", out)
+		}
+		require.Equal(t, 0, status, out)
+		out, status = run(`heaplapse record --engine ` + engine + ` -o "$0/heap" -- perl -e '$x = "x" x 1e6; exit 3'; s=$?; heaplapse info "$0/heap" >&2; ls "$0"; exit $s`)
+		require.Equal(t, 3, status, out)
+		require.Regexp(t, `(?m)^snapshots +\d`, out)
+		require.Regexp(t, `(?m)^heaplapse-preload-\d+\nheap\n|^heap\nheaplapse-preload-\d+\n`, out)
+
+		out, status = run(`heaplapse record --engine ` + engine + ` -o /nowhere/heap -- true`)
+		require.Equal(t, 125, status, out)
+		require.Regexp(t, `set (XDG_CACHE_HOME|TMPDIR) to `, out)
+	})
+}
+
 // owners returns the users that the snapshots in a directory belong to.
 func owners(t *testing.T, dir string) (users []uint32) {
 	t.Helper()

@@ -23,6 +23,6 @@ func agentSetting(o *Options, prefix string) Setting {
 
 // storeAgent writes the agent to a directory from which it can be loaded.
 func (p *Plan) storeAgent() (err error) {
-	p.agentPath, err = preloadfile.Write(agent.Name, agent.For(p.Target.ABI().Machine))
+	p.agentPath, err = preloadfile.Write(agent.Name, agent.For(p.Target.ABI().Machine), p.outputParent())
 	return err
 }

@@ -28,7 +28,7 @@ func (builtin) find(p *Plan) (Library, error) {
 	if object == nil {
 		return Library{}, fmt.Errorf("there is no built-in engine for this processor (%v)", machine)
 	}
-	path, err := preloadfile.Write(preload.Name, object)
+	path, err := preloadfile.Write(preload.Name, object, p.outputParent())
 	return Library{Path: path}, err
 }
 

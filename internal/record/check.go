@@ -21,9 +21,9 @@ import (
 // without printing to standard error. It loads them into the program without running it, as ldd
 // does, and then runs true(1) with them.
 func (p *Plan) try() error {
-	dir, remove, err := atomicfile.TempDir()
+	dir, remove, err := atomicfile.TempDir(p.outputParent())
 	if err != nil {
-		return err
+		return fmt.Errorf("no directory for temporary files: %w: set TMPDIR to one that you can write to", err)
 	}
 	defer remove()
 	if p.agent {

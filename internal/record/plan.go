@@ -135,6 +135,16 @@ func (p *Plan) chooseDir() error {
 	return nil
 }
 
+// outputParent returns the directory of the snapshots, if it exists, or the nearest one above it that
+// does. It may be the only one that can be written to, as in a container with a read-only root.
+func (p *Plan) outputParent() string {
+	for dir := filepath.Dir(p.prefix); ; dir = filepath.Dir(dir) {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() || dir == filepath.Dir(dir) {
+			return dir
+		}
+	}
+}
+
 // withOutput returns how the user chooses the directory.
 func (p *Plan) withOutput() string { return p.Flags.If(option.Output, " with %s") }
 

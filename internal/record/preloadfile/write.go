@@ -25,10 +25,18 @@ const Separators = " \t\n\v\f\r:$"
 // Write stores a shared object and returns its path, which LD_PRELOAD can contain. The file name is
 // that given, with a hash of the content before its extension, so that versions do not replace each
 // other. An object that is stored already is not written again. The file is kept: programs may load
-// it after the recorder has ended.
-func Write(name string, object []byte) (string, error) {
-	return writeTo(places(), name, object)
+// it after the recorder has ended. If the usual directories are read-only, it is stored below one of the
+// others.
+func Write(name string, object []byte, others ...string) (string, error) {
+	list := places()
+	for _, dir := range others {
+		list = append(list, candidate{dir, ownName(), os.Geteuid() == 0})
+	}
+	return writeTo(list, name, object)
 }
+
+// ownName is the name of the directory for objects where other users may have one.
+func ownName() string { return fmt.Sprintf("heaplapse-preload-%d", os.Geteuid()) }
 
 // candidate is a directory in which a directory for the objects is made.
 type candidate struct {
@@ -50,7 +58,7 @@ func places() []candidate {
 	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
 		out = append(out, candidate{dir: dir, own: own})
 	}
-	return append(out, candidate{dir: os.TempDir(), own: fmt.Sprintf("heaplapse-preload-%d", os.Geteuid())})
+	return append(out, candidate{dir: os.TempDir(), own: ownName()})
 }
 
 // writeTo stores an object in the first suitable directory.
