@@ -61,9 +61,10 @@ archive() {
 
 # packages ARCH writes the packages for Linux from the tree of the archive.
 packages() {
-	local config=$PWD/scripts/dist/nfpm.yaml format
+	local config=$PWD/scripts/dist/nfpm.yaml script=$PWD/scripts/dist/postremove.sh format
 	cd "$work/heaplapse-$VERSION-linux-$1"
 	gzip -n9k CHANGELOG.md
+	cp "$script" .
 	for format in deb rpm apk; do
 		ARCH=$1 "$work/nfpm" package --config "$config" --packager "$format" --target "$out/" >"$work/log" ||
 			{ cat "$work/log" >&2; exit 1; }

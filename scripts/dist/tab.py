@@ -15,7 +15,7 @@ import time
 SHELLS = {
     "bash": ["bash", "--norc", "--noprofile", "-i"],
     "zsh": ["zsh", "-f", "-i"],
-    "fish": ["fish", "--no-config", "-i"],
+    "fish": ["fish", "-i"],
 }
 SETUP = {
     "bash": "source /usr/share/bash-completion/bash_completion",
