@@ -69,7 +69,8 @@ func (a *app) diff(ctx context.Context, f *diffFlags, paths []string) error {
 	if err != nil {
 		return err
 	}
-	view := siteview.Options{Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy, Flags: flagname.All(), Style: f.Style.On(a.out, !f.ToStdout())}
+	style := f.Style.On(a.out, !f.ToStdout())
+	view := siteview.Options{Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy, Flags: flagname.All(), Style: style}
 	if f.persist {
 		p, err := a.pipeline().Persist(ctx, paths, source, o)
 		if err != nil {

@@ -86,7 +86,7 @@ for shell in bash zsh fish; do
 done
 
 say "nothing is left when it is removed"
-apt-get -qq remove heaplapse >/dev/null
+apt-get -qq purge heaplapse >/dev/null
 ! command -v heaplapse
 rm -rf ~/.cache/heaplapse
 find / -xdev -name '*heaplapse*' -not -path "$out/*" -not -path '/root/*' -not -path '/var/cache/man/*' | sort >after

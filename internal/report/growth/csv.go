@@ -38,7 +38,8 @@ func (g *Report) csvRow(rank int, s *growth.Site) []string {
 	}
 	return []string{
 		strconv.Itoa(rank), s.Label.String(), csvNumber(s.Confidence), strconv.FormatInt(s.Gained, 10),
-		csvNumber(s.Slope * factor), unit, strconv.FormatInt(g.Now(s), 10), cell(v.Name), cell(v.Blame.File), line, cell(v.Blame.Module),
+		csvNumber(s.Slope * factor), unit, strconv.FormatInt(g.Now(s), 10), cell(v.Name),
+		cell(v.Blame.File), line, cell(v.Blame.Module),
 		strconv.Itoa(v.CallPaths), cell(g.Series.Process.Name()),
 	}
 }

@@ -63,7 +63,8 @@ func pinned(cmd *cobra.Command, args []string, word string) ([]cobra.Completion,
 	case 0:
 		return directories(cmd, args, word)
 	case 1:
-		return inSet(cmd, args, func(r *baseline.Run) []string { return []string{r.Meta.Name} }), cobra.ShellCompDirectiveNoFileComp
+		names := inSet(cmd, args, func(r *baseline.Run) []string { return []string{r.Meta.Name} })
+		return names, cobra.ShellCompDirectiveNoFileComp
 	}
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
