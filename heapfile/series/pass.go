@@ -118,7 +118,8 @@ func (m *merger) deliver(d decoded) error {
 	if err := m.flush(); err != nil {
 		return err
 	}
-	snap := &Snapshot{Head: &Head{Head: d.snap.Head, File: f.name, position: f.position}, Samples: d.snap.Samples, Stacks: m.series.Stacks}
+	head := &Head{Head: d.snap.Head, File: f.name, position: f.position}
+	snap := &Snapshot{Head: head, Samples: d.snap.Samples, Stacks: m.series.Stacks}
 	space := m.spaces.next(snap.Head, d.snap.Mappings)
 	err := m.ids.of(d.worker).apply(d.snap, snap.Image, func(addrs []heapfile.Addr) (heapfile.StackID, error) {
 		return m.series.Stacks.add(snap.Image, space, addrs), nil

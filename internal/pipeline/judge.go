@@ -65,7 +65,12 @@ func (p *Pipeline) Judge(ctx context.Context, paths []string, o *Judgement) (*gr
 }
 
 // judgeOne judges the process that is chosen.
-func (p *Pipeline) judgeOne(ctx context.Context, r *Recording, losses lossesOf, o *Judgement) (*growthreport.Report, error) {
+func (p *Pipeline) judgeOne(
+	ctx context.Context,
+	r *Recording,
+	losses lossesOf,
+	o *Judgement,
+) (*growthreport.Report, error) {
 	var columns sites.Collector
 	in, err := p.openOne(r, &o.Source, columns.Visit)
 	if err != nil {
