@@ -16,11 +16,10 @@ var csvColumns = []string{
 	"call_paths", "process",
 }
 
-// CSV writes all sites that are listed, one per line, in RFC 4180's form. A cell of text that a
+// CSV writes all sites that are listed, one per line, quoted as in RFC 4180; lines end in LF. A cell of text that a
 // spreadsheet would take for a formula begins with an apostrophe.
 func (g *Report) CSV(w io.Writer) error {
 	out := csv.NewWriter(w)
-	out.UseCRLF = true
 	_ = out.Write(csvColumns) // Error returns its error
 	for i := range g.Result.Sites {
 		_ = out.Write(g.csvRow(i+1, &g.Result.Sites[i]))

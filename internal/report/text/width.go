@@ -50,14 +50,13 @@ func firstColumns(s string, width int) string {
 
 // lastColumns is the longest end of s that fits a width in columns.
 func lastColumns(s string, width int) string {
-	var starts, widths []int
+	used, start := 0, 0
+	first := uniseg.NewGraphemes(s) // the cluster before start
 	for g := uniseg.NewGraphemes(s); g.Next(); {
-		from, _ := g.Positions()
-		starts, widths = append(starts, from), append(widths, g.Width())
-	}
-	start, used := len(s), 0
-	for i := len(starts) - 1; i >= 0 && used+widths[i] <= width; i-- {
-		start, used = starts[i], used+widths[i]
+		for used += g.Width(); used > width; used -= first.Width() {
+			first.Next()
+			_, start = first.Positions()
+		}
 	}
 	return s[start:]
 }
