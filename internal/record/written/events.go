@@ -176,14 +176,14 @@ func (f *Events) add(file *eventFile, line []byte, path string) {
 
 // Finish reads the rest of all files, removes them, and returns the problems that they report,
 // ordered by process and kind. The errors are those of the files themselves, and those with which
-// the engine failed to write. solved reports whether an error of a process is of the past.
-func (f *Events) Finish(solved func(pid int, err unix.Errno) bool) (problems []manifest.Problem, errs []error) {
+// the engine failed to write. solved reports whether an error is of the past.
+func (f *Events) Finish(solved func(unix.Errno) bool) (problems []manifest.Problem, errs []error) {
 	for _, path := range f.list(eventsSuffix) { // processes that are not recorded have one, too
 		f.readFile(path)
 	}
 	for path, file := range f.files {
 		for _, p := range file.problems {
-			if p.Errno != 0 && solved(file.pid, unix.Errno(p.Errno)) {
+			if p.Errno != 0 && solved(unix.Errno(p.Errno)) {
 				continue
 			}
 			if p.Errno != 0 {

@@ -23,7 +23,7 @@ func snapshotLine(seq int, rest string) string {
 	return fmt.Sprintf(`{"snapshot":{"seq":%d,"file":"p_7.%04d.heap","time_ns":%d000000000,%s}}`+"\n", seq, seq, seq, rest)
 }
 
-func unsolved(int, unix.Errno) bool { return false }
+func unsolved(unix.Errno) bool { return false }
 
 func snapshotNamed(seq int) *Snapshot {
 	return &Snapshot{Path: fmt.Sprintf("/d/p_7.%04d.heap", seq), Name: Name{PID: 7, Seq: seq}}
@@ -88,17 +88,15 @@ func TestProblemsOfTheEngine(t *testing.T) {
 	require.Len(t, left, 1, "the file of another recording")
 }
 
-// TestSolvedProblems: an error of a process that is of the past is not reported.
+// TestSolvedProblems: an error that is of the past is not reported.
 func TestSolvedProblems(t *testing.T) {
 	prefix := filepath.Join(t.TempDir(), "p")
-	for _, pid := range []string{"7", "8"} {
-		testutil.WriteFile(t, prefix+"."+pid+".events.jsonl", strings.Replace(fmt.Sprintf(eventsHead, 0), `"pid":7`, `"pid":`+pid, 1)+
-			`{"problem":{"kind":"events","count":2,"errno":13}}`+"\n", 0o600)
-	}
-	problems, errs := NewEvents(prefix).Finish(func(pid int, err unix.Errno) bool { return pid == 7 && err == unix.EACCES })
-	require.Equal(t, []manifest.Problem{{PID: 8, Kind: "events", Count: 2}}, problems)
+	testutil.WriteFile(t, prefix+".7.events.jsonl", fmt.Sprintf(eventsHead, 0)+
+		`{"problem":{"kind":"events","count":2,"errno":13}}`+"\n"+`{"problem":{"kind":"disk","count":1,"errno":28}}`+"\n", 0o600)
+	problems, errs := NewEvents(prefix).Finish(func(err unix.Errno) bool { return err == unix.EACCES })
+	require.Equal(t, []manifest.Problem{{PID: 7, Kind: "disk", Count: 1}}, problems)
 	require.Len(t, errs, 1)
-	require.ErrorIs(t, errs[0], unix.EACCES)
+	require.ErrorIs(t, errs[0], unix.ENOSPC)
 }
 
 // TestMalformedEvents: the recorder reads what it can and says where the file is wrong.
