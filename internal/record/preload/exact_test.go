@@ -33,6 +33,7 @@ var exactCounts = map[string]heapfile.Counts{
 	"unmap":        {InuseObjects: 2, InuseBytes: 832 * kib, AllocObjects: 2, AllocBytes: 1152 * kib},
 	"remap":        {InuseObjects: 2, InuseBytes: 768 * kib, AllocObjects: 4, AllocBytes: 1408 * kib},
 	"many":         {InuseObjects: 5000, InuseBytes: 160000, AllocObjects: 20000, AllocBytes: 640000},
+	"passed":       {InuseObjects: 64, InuseBytes: 128000, AllocObjects: 40000, AllocBytes: 80_000_000},
 }
 
 // TestExact records every allocation of a program that uses every function, and compares with what

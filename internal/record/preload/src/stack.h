@@ -16,11 +16,12 @@ struct hl_stack {
     uint32_t n;
     uint32_t mark;                // pc[mark] stands for frames that are left out; 0: none are
     bool truncated;               // the outermost frames are missing
+    bool taken;                   // a thread uses this buffer
     uintptr_t pc[HL_MAX_FRAMES];  // return addresses, leaf first; without the engine's own frames
     uintptr_t cfa[HL_MAX_FRAMES]; // frame i ends at cfa[i], the stack pointer before its call
     uintptr_t base;               // frame 0 begins here; frame i at cfa[i-1]
     uintptr_t scratch[HL_MAX_FRAMES];
-};
+} __attribute__((aligned(64)));
 
 // hl_unwind stores the call path of the calling thread. frame is the frame address of an engine's
 // function that the program called, directly or not. It takes no locks and does not allocate. It is
@@ -39,9 +40,10 @@ void hl_unwind_forget(void);
 void hl_python_merge(struct hl_stack *s);
 
 // hl_python_poll finds an interpreter that was loaded since the last call, and installs the hooks
-// of its allocators as soon as that is allowed. It is called before a sample is taken, without
-// locks and with signals unblocked.
-void hl_python_poll(void);
+// of its allocators as soon as that is allowed. It returns the number of samples that the thread
+// may take before the next call. It is called before a sample is taken, without locks and with
+// signals unblocked.
+uint32_t hl_python_poll(void);
 
 // hl_python_install installs the hooks of the interpreter's allocators now, in a thread that waits
 // for the interpreter's lock. hl_python_remove removes them. It returns false if another tool has

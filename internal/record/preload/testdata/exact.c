@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <malloc.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,6 +124,27 @@ SITE site_many(void) { // 20000 allocated, 5000 in use of 32 bytes
 		if (i * 7919 % N % 4) free(blocks[i * 7919 % N]);
 }
 
+// Blocks that another thread frees, and whose addresses are soon used again by the first one.
+enum { THREADS = 4, ROUNDS = 10000, SLOTS = 64 };
+static void *_Atomic slots[SLOTS];
+SITE site_passed(void) { // 40000 allocated by 4 threads, 64 in use of 2000 bytes
+	static _Atomic unsigned seeds;
+	unsigned x = ++seeds;
+	for (int i = 0; i < ROUNDS; i++) {
+		x = x * 1664525u + 1013904223u;
+		free(atomic_exchange(&slots[(x >> 16) % SLOTS], malloc(2000)));
+	}
+}
+static void *pass(void *unused) {
+	site_passed();
+	return unused;
+}
+static void passed(void) {
+	pthread_t threads[THREADS];
+	for (int i = 0; i < THREADS; i++) CHECK(pthread_create(&threads[i], NULL, pass, NULL) == 0);
+	for (int i = 0; i < THREADS; i++) CHECK(pthread_join(threads[i], NULL) == 0);
+}
+
 static void limited(void) { // an allocation that fails leaves the program and errno as without the engine
 	struct rlimit old, low;
 	getrlimit(RLIMIT_AS, &old);
@@ -150,6 +173,7 @@ int main(int argc, char **argv) {
 	site_unmap();
 	site_remap();
 	site_many();
+	passed();
 	if (argc == 1) limited(); // an emulator ignores the limit
 	puts("ok");
 	return 0;

@@ -36,62 +36,70 @@ static uint64_t any(uint64_t below) {
 static bool add_live(void *p, uint64_t size) {
 	struct hl_live stale;
 	bool was_stale;
-	CHECK(hl_live_add(p, (struct hl_live){1, size}, &stale, &was_stale));
+	CHECK(hl_live_add(p, (struct hl_live){.size = size, .site = 1}, &stale, &was_stale));
 	return was_stale;
 }
 
 static void check_live(void) {
 	enum { N = 20000 };
 	static uint64_t sizes[N]; // 0: not in the table
+	static uint32_t numbers[N]; // of the last sample at an address
 	struct hl_live l;
 	size_t count = 0;
+	uint32_t number = HL_ANY;
 	for (int i = 0; i < 400000; i++) {
 		uint64_t k = any(N);
 		void *p = (void *)(0x7f0000000000 + k * 48 + (k % 7 << 33));
-		CHECK(hl_live_has(p) == (sizes[k] != 0));
+		CHECK(hl_live_has(p, &number) == (sizes[k] != 0));
 		CHECK(!sizes[k] || hl_live_maybe(p));
 		if (any(i < 200000 ? 3 : 6) < 2) { // grows, then shrinks
+			uint32_t old = numbers[k];
 			CHECK(add_live(p, k + 1 + (uint64_t)i) == (sizes[k] != 0));
+			CHECK(hl_live_has(p, &numbers[k]) && numbers[k] != HL_ANY && numbers[k] != old);
+			CHECK(old == HL_ANY || !hl_live_remove(p, old, &l)); // the number of an older sample
 			count += sizes[k] == 0;
 			sizes[k] = k + 1 + (uint64_t)i;
 		} else {
-			CHECK(hl_live_remove(p, &l) == (sizes[k] != 0));
+			CHECK(hl_live_remove(p, i % 2 ? HL_ANY : numbers[k], &l) == (sizes[k] != 0));
 			CHECK(!sizes[k] || l.size == sizes[k]);
 			count -= sizes[k] != 0;
 			sizes[k] = 0;
 		}
 		CHECK(hl_live_count() == count);
 	}
-	for (uint64_t k = 0; k < N; k++) hl_live_remove((void *)(0x7f0000000000 + k * 48 + (k % 7 << 33)), &l);
+	for (uint64_t k = 0; k < N; k++) hl_live_remove((void *)(0x7f0000000000 + k * 48 + (k % 7 << 33)), HL_ANY, &l);
 	for (size_t i = 0; i < HL_LENGTH(hl_filter); i++) CHECK(hl_filter[i] == 0);
 }
 
 // A counter of the filter that has reached its maximum must not say "no" afterwards.
 static void check_saturation(void) {
 	struct hl_live l;
+	uint32_t number;
 	for (int round = 0; round < 2; round++)
-		for (uint64_t kib = 1; kib <= 1200; kib++)
-			for (uint64_t i = 0; i < 64; i++) {
-				void *p = (void *)(kib << 28 | kib << 10 | i * 16); // all have one counter
+		for (uint64_t upper = 1; upper <= 40; upper++)
+			for (uint64_t i = 0; i < 16; i++) {
+				void *p = (void *)(upper << 34 | 1024 | i * 16); // all have one counter
+				CHECK(hl_filter_index((uintptr_t)p) == hl_filter_index(1024));
 				if (round == 0) add_live(p, 1);
-				CHECK(hl_live_maybe(p) && hl_live_has(p));
-				if (round == 1) CHECK(hl_live_remove(p, &l) && !hl_live_has(p));
+				CHECK(hl_live_maybe(p) && hl_live_has(p, &number));
+				if (round == 1) CHECK(hl_live_remove(p, number, &l) && !hl_live_has(p, &number));
 			}
-	CHECK(hl_live_maybe((void *)(UINT64_C(1) << 28 | 1 << 10)) && hl_live_count() == 0);
+	CHECK(hl_live_maybe((void *)1024) && hl_live_count() == 0);
 }
 
 // Each thread asks for its own addresses without the lock, while the others change the table.
 static void *use_live(void *argument) {
 	struct hl_live l;
+	uint32_t number;
 	for (int i = 0; i < 20000; i++) {
 		char *p = (char *)argument + (i % 700) * 16;
 		hl_lock(&hl_heap_lock);
 		add_live(p, 5);
 		hl_unlock(&hl_heap_lock);
-		CHECK(hl_live_has(p));
+		CHECK(hl_live_has(p, &number));
 		if (i % 3 == 0) continue;
 		hl_lock(&hl_heap_lock);
-		CHECK(hl_live_remove(p, &l));
+		CHECK(hl_live_remove(p, number, &l));
 		hl_unlock(&hl_heap_lock);
 	}
 	return NULL;

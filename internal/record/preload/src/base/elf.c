@@ -21,23 +21,39 @@ static uintptr_t dynamic_address(uintptr_t base, uintptr_t value) {
     return value < base ? value + base : value;
 }
 
+struct dynamic_entry {
+    uintptr_t tag, value;
+};
+
+static void set_table(struct hl_tables *t, const struct dynamic_entry *e) {
+    uintptr_t address = dynamic_address(t->base, e->value);
+    switch (e->tag) {
+    case DT_STRTAB: t->names = address; break;
+    case DT_SYMTAB: t->symbols = address; break;
+    case DT_VERSYM: t->versions = address; break;
+    case DT_HASH: t->hash = address; break;
+    case DT_GNU_HASH: t->gnu_hash = address; break;
+    case DT_JMPREL: t->plt = address; break;
+    case DT_PLTRELSZ: t->plt_size = e->value; break;
+    case DT_RELA: t->rela = address; break;
+    case DT_RELASZ: t->rela_size = e->value; break;
+    }
+}
+
 bool hl_tables_read(struct hl_window *w, uintptr_t base, uintptr_t dynamic, struct hl_tables *t) {
+    enum { BLOCK = 16 };
+    struct dynamic_entry block[BLOCK];
     *t = (struct hl_tables){.base = base};
-    for (int i = 0; i < MAX_ENTRIES; i++) {
-        uintptr_t tag, value, at = dynamic + (uintptr_t)i * 2 * sizeof tag;
-        if (!hl_load(w, at, &tag) || !hl_load(w, at + sizeof tag, &value)) return false;
-        switch (tag) {
-        case 0: return t->names != 0 && t->symbols != 0;
-        case DT_STRTAB: t->names = dynamic_address(base, value); break;
-        case DT_SYMTAB: t->symbols = dynamic_address(base, value); break;
-        case DT_VERSYM: t->versions = dynamic_address(base, value); break;
-        case DT_HASH: t->hash = dynamic_address(base, value); break;
-        case DT_GNU_HASH: t->gnu_hash = dynamic_address(base, value); break;
-        case DT_JMPREL: t->plt = dynamic_address(base, value); break;
-        case DT_PLTRELSZ: t->plt_size = value; break;
-        case DT_RELA: t->rela = dynamic_address(base, value); break;
-        case DT_RELASZ: t->rela_size = value; break;
+    for (size_t n = 0; n < MAX_ENTRIES; n += BLOCK) {
+        // Behind the last entry there may be a page that cannot be read.
+        size_t whole = (HL_PAGE - dynamic % HL_PAGE) / sizeof *block, size = sizeof block;
+        if (whole > 0 && whole < BLOCK) size = whole * sizeof *block;
+        if (!hl_copy(w, block, dynamic, size)) return false;
+        for (size_t i = 0; i < size / sizeof *block; i++) {
+            if (block[i].tag == 0) return t->names != 0 && t->symbols != 0;
+            set_table(t, &block[i]);
         }
+        dynamic += size;
     }
     return false;
 }

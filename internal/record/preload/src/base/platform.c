@@ -115,8 +115,10 @@ bool hl_trylock(struct hl_lock *l) {
 }
 
 void hl_lock(struct hl_lock *l) {
-    for (int i = 0; i < 100; i++)
-        if (hl_trylock(l)) return;
+    for (int i = 0; i < 100; i++) {
+        if (__atomic_load_n(&l->state, __ATOMIC_RELAXED) == 0 && hl_trylock(l)) return;
+        hl_spin();
+    }
     while (__atomic_exchange_n(&l->state, 2, __ATOMIC_ACQUIRE) != 0)
         hl_futex_wait(&l->state, 2, -1);
 }

@@ -62,6 +62,8 @@ static inline uintptr_t hl_thread_pointer(void) {
     return tp;
 }
 
+static inline void hl_spin(void) { __asm__ volatile("pause"); }
+
 #elif defined(__aarch64__)
 
 enum {
@@ -124,6 +126,8 @@ static inline uintptr_t hl_thread_pointer(void) {
     __asm__("mrs %0, tpidr_el0" : "=r"(tp));
     return tp;
 }
+
+static inline void hl_spin(void) { __asm__ volatile("yield"); }
 
 #else
 #error "constants of this processor are missing"

@@ -1,14 +1,17 @@
 #include "heap/live.h"
 
-uint16_t hl_filter[1 << HL_FILTER_BITS];
+uint8_t hl_filter[1 << HL_FILTER_BITS] HL_ALONE;
 size_t hl_live_limit = 1 << 24;
 
 // The table is a hash table with linear probing. It has twice as many places as samples or more.
 // Removing shifts later entries back, so there are no tombstones. hl_live_has reads it without the
-// lock: version is odd while entries are shifted, and changes when that is done.
+// lock: version is odd while an entry is moved, and changes when that is done. Most removals move
+// none, because the table is nearly empty.
 struct table {
-    uintptr_t *keys; // 0 if the place is free
-    struct hl_live *values;
+    struct place {
+        uintptr_t key; // 0 if the place is free
+        struct hl_live value;
+    } *places;
     size_t mask; // number of places - 1
 };
 
@@ -17,8 +20,9 @@ struct table {
 enum { TABLES = 32 };
 static struct table tables[TABLES];
 static struct table *current = &tables[0];
-static uint32_t version;
-static size_t count;
+static uint32_t version HL_ALONE;
+static size_t count HL_LOCKED;
+static uint32_t numbers HL_LOCKED HL_ALONE; // samples until now, which number them
 
 static size_t place_of(const struct table *t, uintptr_t key) {
     return (size_t)(((key >> 4) * UINT64_C(0x9E3779B97F4A7C15)) >> 20) & t->mask;
@@ -28,26 +32,29 @@ static size_t place_of(const struct table *t, uintptr_t key) {
 static size_t find(const struct table *t, uintptr_t key) {
     size_t i = place_of(t, key);
     for (;; i = (i + 1) & t->mask) {
-        uintptr_t k = __atomic_load_n(&t->keys[i], __ATOMIC_RELAXED);
+        uintptr_t k = t->places[i].key;
         if (k == key || k == 0) return i;
     }
 }
 
-bool hl_live_has(const void *p) {
+bool hl_live_has(const void *p, uint32_t *number) {
     uint32_t before = __atomic_load_n(&version, __ATOMIC_ACQUIRE);
     const struct table *t = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
-    if (!t->keys) return false;
+    if (!t->places) return false;
     bool found = false;
     size_t i = place_of(t, (uintptr_t)p);
     // The number of steps is limited, because the table may change meanwhile.
     for (size_t steps = 0; steps <= t->mask && !found; steps++, i = (i + 1) & t->mask) {
-        uintptr_t k = __atomic_load_n(&t->keys[i], __ATOMIC_RELAXED);
+        uintptr_t k = __atomic_load_n(&t->places[i].key, __ATOMIC_RELAXED);
         if (k == 0) break;
         found = k == (uintptr_t)p;
+        if (found) *number = __atomic_load_n(&t->places[i].value.number, __ATOMIC_RELAXED);
     }
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     uint32_t after = __atomic_load_n(&version, __ATOMIC_RELAXED);
-    return found || before != after || before % 2 != 0;
+    if (before == after && before % 2 == 0) return found;
+    *number = HL_ANY;
+    return true;
 }
 
 static void changing(void) {
@@ -57,31 +64,31 @@ static void changing(void) {
 
 static void changed(void) { __atomic_store_n(&version, version + 1, __ATOMIC_RELEASE); }
 
-static size_t bytes_of(size_t places) {
-    return places * (sizeof(uintptr_t) + sizeof(struct hl_live));
-}
+static size_t bytes_of(size_t places) { return places * sizeof(struct place); }
 
 static void store(struct table *t, size_t i, uintptr_t key, struct hl_live value) {
-    t->values[i] = value;
-    __atomic_store_n(&t->keys[i], key, __ATOMIC_RELEASE);
+    t->places[i].value = value;
+    __atomic_store_n(&t->places[i].key, key, __ATOMIC_RELEASE);
 }
 
 // empty_pages gives the memory of a table back but keeps its addresses, because hl_live_has may
 // still read there. It then reads zeros.
 static void empty_pages(struct table *t) {
     enum { MADV_DONTNEED = 4 };
-    if (t->keys) hl_syscall3(HL_SYS_madvise, t->keys, bytes_of(t->mask + 1), MADV_DONTNEED);
+    if (t->places) hl_syscall3(HL_SYS_madvise, t->places, bytes_of(t->mask + 1), MADV_DONTNEED);
 }
 
 // grow makes a table of the given number of places the current one.
 static bool grow(size_t places) {
     struct table *old = current, *fresh = old + 1;
-    uintptr_t *memory = fresh < tables + TABLES ? hl_pages_alloc(bytes_of(places)) : NULL;
+    struct place *memory = fresh < tables + TABLES ? hl_pages_alloc(bytes_of(places)) : NULL;
     if (!memory) return false;
     changing();
-    *fresh = (struct table){memory, (struct hl_live *)(memory + places), places - 1};
-    for (size_t i = 0; old->keys && i <= old->mask; i++)
-        if (old->keys[i]) store(fresh, find(fresh, old->keys[i]), old->keys[i], old->values[i]);
+    *fresh = (struct table){memory, places - 1};
+    for (size_t i = 0; old->places && i <= old->mask; i++) {
+        const struct place *p = &old->places[i];
+        if (p->key) store(fresh, find(fresh, p->key), p->key, p->value);
+    }
     __atomic_store_n(&current, fresh, __ATOMIC_RELEASE);
     changed();
     empty_pages(old);
@@ -89,8 +96,8 @@ static bool grow(size_t places) {
 }
 
 static bool ensure_room(void) {
-    enum { FIRST_PLACES = 1024 };
-    if (!current->keys) return grow(FIRST_PLACES);
+    enum { FIRST_PLACES = 4096 };
+    if (!current->places) return grow(FIRST_PLACES);
     size_t places = current->mask + 1;
     if (count + 1 <= places / 2) return true;
     if (count >= hl_live_limit) return false;
@@ -98,23 +105,25 @@ static bool ensure_room(void) {
 }
 
 static void filter_add(const void *p) {
-    uint16_t *c = &hl_filter[hl_filter_index((uintptr_t)p)];
-    if (*c != UINT16_MAX) __atomic_store_n(c, *c + 1, __ATOMIC_RELAXED);
+    uint8_t *c = &hl_filter[hl_filter_index((uintptr_t)p)];
+    if (*c != UINT8_MAX) __atomic_store_n(c, *c + 1, __ATOMIC_RELAXED);
 }
 
 static void filter_remove(const void *p) {
-    uint16_t *c = &hl_filter[hl_filter_index((uintptr_t)p)];
-    if (*c != UINT16_MAX) __atomic_store_n(c, *c - 1, __ATOMIC_RELAXED);
+    uint8_t *c = &hl_filter[hl_filter_index((uintptr_t)p)];
+    if (*c != UINT8_MAX) __atomic_store_n(c, *c - 1, __ATOMIC_RELAXED);
 }
 
 bool hl_live_add(const void *p, struct hl_live sample, struct hl_live *stale, bool *was_stale) {
     *was_stale = false;
     if (!ensure_room()) return false;
+    sample.number = ++numbers != HL_ANY ? numbers : ++numbers;
     size_t i = find(current, (uintptr_t)p);
-    if (current->keys[i]) {
-        *stale = current->values[i];
+    struct place *place = &current->places[i];
+    if (place->key) {
+        *stale = place->value;
         *was_stale = true;
-        current->values[i] = sample;
+        place->value = sample;
         return true;
     }
     store(current, i, (uintptr_t)p, sample);
@@ -126,23 +135,26 @@ bool hl_live_add(const void *p, struct hl_live sample, struct hl_live *stale, bo
 // close_gap removes the entry at place i and moves the entries behind it that must not be separated
 // from their home by a free place.
 static void close_gap(struct table *t, size_t i) {
-    for (size_t j = (i + 1) & t->mask; t->keys[j]; j = (j + 1) & t->mask) {
-        size_t home = place_of(t, t->keys[j]);
+    bool moves = false;
+    for (size_t j = (i + 1) & t->mask; t->places[j].key; j = (j + 1) & t->mask) {
+        size_t home = place_of(t, t->places[j].key);
         if (((j - home) & t->mask) < ((j - i) & t->mask)) continue;
-        store(t, i, t->keys[j], t->values[j]);
+        if (!moves) changing();
+        moves = true;
+        store(t, i, t->places[j].key, t->places[j].value);
         i = j;
     }
-    __atomic_store_n(&t->keys[i], 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&t->places[i].key, 0, __ATOMIC_RELAXED);
+    if (moves) changed();
 }
 
-bool hl_live_remove(const void *p, struct hl_live *sample) {
-    if (!current->keys) return false;
+bool hl_live_remove(const void *p, uint32_t number, struct hl_live *sample) {
+    if (!current->places) return false;
     size_t i = find(current, (uintptr_t)p);
-    if (!current->keys[i]) return false;
-    *sample = current->values[i];
-    changing();
+    const struct place *place = &current->places[i];
+    if (!place->key || (number != HL_ANY && number != place->value.number)) return false;
+    *sample = place->value;
     close_gap(current, i);
-    changed();
     filter_remove(p);
     count--;
     return true;

@@ -48,7 +48,7 @@ static bool is_recorded(size_t size, int protection, int flags, uintptr_t caller
         !(protection & (HL_PROT_READ | HL_PROT_WRITE)))
         return false;
     bool by_allocator = caller >= hl_allocator_start && caller < hl_allocator_end;
-    return !by_allocator && !hl_thread_self()->inside;
+    return !by_allocator && !hl_is_inside(hl_thread_self()->left);
 }
 
 // site_here returns the site of the calling function. Signals must be blocked.

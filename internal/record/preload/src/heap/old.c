@@ -9,7 +9,7 @@ size_t hl_old_measure(void *p) {
     size_t size = hl_old_usable(p);
     if (size < hl_old_least) return 0;
     struct hl_thread *t = hl_thread_self();
-    if (t->inside) t->reallocated = size;
+    if (hl_is_inside(t->left)) t->reallocated = size;
     return size;
 }
 
@@ -24,8 +24,9 @@ size_t hl_old_inner(void) {
 // allocator, such as CPython's, may have another address for the block.
 static size_t measure_new(void *q) {
     struct hl_thread *t = hl_thread_self();
-    size_t size = t->became && !t->inside ? t->became : hl_old_usable(q);
-    t->became = t->inside ? size : 0;
+    bool inside = hl_is_inside(t->left);
+    size_t size = t->became && !inside ? t->became : hl_old_usable(q);
+    t->became = inside ? size : 0;
     return size;
 }
 

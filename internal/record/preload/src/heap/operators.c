@@ -115,6 +115,8 @@ void hl_operators_init(void) {
 }
 
 void hl_operators_poll(void) {
-    if (!replaced || hl_loads() == loads) return;
-    loads = hl_replace(operators, OPERATORS, operators[DELETE].original, false);
+    if (!replaced || !hl_enter()) return;
+    if (hl_loads() != loads)
+        loads = hl_replace(operators, OPERATORS, operators[DELETE].original, false);
+    hl_leave();
 }

@@ -16,7 +16,7 @@ void hl_operators_init(void);
 const struct hl_replacement *hl_operators_replaceable(size_t *n);
 
 // hl_operators_poll replaces the operators in objects that were loaded since the last call. It is
-// called before a sample is taken, between hl_enter and hl_leave, without locks.
+// called before a sample is taken, without locks.
 void hl_operators_poll(void);
 
 #endif

@@ -8,56 +8,71 @@
 
 bool hl_recording;
 uint64_t hl_period = 128 << 10;
-struct hl_lock hl_heap_lock;
+struct hl_lock hl_heap_lock HL_LOCKED;
 
 static void remove_sums(const struct hl_live *l) {
     uint64_t weight = hl_weight(hl_effective_size(l->size), hl_period);
     hl_sums_freed(l->site, (int64_t)weight, (int64_t)hl_weighted_bytes(l->size, weight));
 }
 
-// A free of a sample only notes the address, without a lock and without blocking signals. Whoever
-// takes the lock next removes the samples: thus before the address can be sampled again. If there
-// is no place for the note, the free takes the lock itself.
-enum { NOTES = 32 };
-static uintptr_t notes[NOTES];
-static uint32_t noted; // is not 0 if there may be notes
+// A free of a sample only notes the address, without a lock and without blocking signals. The next
+// sample of the thread removes what it has noted. Until then the address may be sampled again, so
+// that a note has the number of the sample too. If there is no place for a note, the free takes the
+// lock itself. Threads that have the same notes share them.
+enum { NOTES = 7, SETS = 32, RESERVED = 1 };
+static struct notes {
+    uint32_t any; // is not 0 if there may be notes
+    struct note {
+        uintptr_t address; // 0 if the place is free, or RESERVED
+        uint32_t number;
+    } at[NOTES];
+} __attribute__((aligned(64))) notes[SETS];
 
-static bool note_free(const void *p) {
-    enum { PROBES = 4 };
-    size_t i = ((uintptr_t)p >> 4) ^ ((uintptr_t)p >> 12);
-    for (size_t k = 0; k < PROBES; k++) {
+// thread_number returns a number of the calling thread, below 32, which few others have.
+static size_t thread_number(void) {
+    return (size_t)(hl_thread_home(hl_thread_pointer()) - hl_threads) % SETS;
+}
+
+static bool note_free(const void *p, uint32_t number) {
+    struct notes *own = &notes[thread_number()];
+    for (struct note *n = own->at; n < own->at + NOTES; n++) {
         uintptr_t none = 0;
-        if (!__atomic_compare_exchange_n(&notes[(i + k) % NOTES], &none, (uintptr_t)p, false,
-                                         __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        if (__atomic_load_n(&n->address, __ATOMIC_RELAXED) != 0 ||
+            !__atomic_compare_exchange_n(&n->address, &none, RESERVED, false, __ATOMIC_ACQUIRE,
+                                         __ATOMIC_RELAXED))
             continue;
-        __atomic_store_n(&noted, 1, __ATOMIC_RELEASE);
+        n->number = number;
+        __atomic_store_n(&n->address, (uintptr_t)p, __ATOMIC_RELEASE);
+        __atomic_store_n(&own->any, 1, __ATOMIC_RELEASE);
         return true;
     }
     return false;
 }
 
-static void remove_sample(const void *p) {
+static void remove_sample(const void *p, uint32_t number) {
     struct hl_live l;
-    if (hl_live_remove(p, &l)) remove_sums(&l);
+    if (hl_live_remove(p, number, &l)) remove_sums(&l);
 }
 
-static void remove_noted(void) {
-    if (__atomic_load_n(&noted, __ATOMIC_ACQUIRE) == 0) return;
-    __atomic_store_n(&noted, 0, __ATOMIC_RELAXED);
-    for (size_t i = 0; i < NOTES; i++) {
-        if (__atomic_load_n(&notes[i], __ATOMIC_RELAXED) == 0) continue;
-        remove_sample((const void *)__atomic_exchange_n(&notes[i], 0, __ATOMIC_ACQUIRE));
+static void remove_noted(struct notes *set) {
+    if (__atomic_load_n(&set->any, __ATOMIC_ACQUIRE) == 0) return;
+    __atomic_exchange_n(&set->any, 0, __ATOMIC_SEQ_CST);
+    for (struct note *n = set->at; n < set->at + NOTES; n++) {
+        uintptr_t address = __atomic_load_n(&n->address, __ATOMIC_ACQUIRE);
+        if (address <= RESERVED) continue;
+        remove_sample((const void *)address, n->number);
+        __atomic_store_n(&n->address, 0, __ATOMIC_RELEASE);
     }
 }
 
-static void lock_heap(void) {
+static void lock_and_remove_noted(void) {
     hl_lock(&hl_heap_lock);
-    remove_noted();
+    for (size_t i = 0; i < SETS; i++) remove_noted(&notes[i]);
 }
 
 uint64_t hl_heap_enter(void) {
     uint64_t signals = hl_enter_slow_path();
-    lock_heap();
+    lock_and_remove_noted();
     return signals;
 }
 
@@ -66,39 +81,31 @@ void hl_heap_leave(uint64_t signals) {
     hl_signals_restore(signals);
 }
 
-// The buffers for call paths are too large for the stacks of some threads and signal handlers. The
-// bits of taken are the buffers in use. A thread holds one for some microseconds.
+// The buffers for call paths are too large for the stacks of some threads and signal handlers. A
+// thread holds one for some microseconds. It takes the same one each time, if that is free, so that
+// processors do not exchange them.
 enum { BUFFERS = 32 };
 static struct hl_stack buffers[BUFFERS];
-static uint32_t taken;
 
 struct hl_stack *hl_stack_take(void) {
-    for (;;) {
-        uint32_t used = __atomic_load_n(&taken, __ATOMIC_RELAXED);
-        if (used == UINT32_MAX) {
-            hl_syscall0(HL_SYS_sched_yield);
-            continue;
-        }
-        uint32_t bit = ~used & (used + 1);
-        if (__atomic_compare_exchange_n(&taken, &used, used | bit, false, __ATOMIC_ACQUIRE,
-                                        __ATOMIC_RELAXED))
-            return &buffers[__builtin_ctz(bit)];
+    for (size_t i = 0;; i++) {
+        struct hl_stack *s = &buffers[(thread_number() + i) % BUFFERS];
+        if (!__atomic_exchange_n(&s->taken, true, __ATOMIC_ACQUIRE)) return s;
+        if (i % BUFFERS == BUFFERS - 1) hl_syscall0(HL_SYS_sched_yield);
     }
 }
 
-void hl_stack_return(struct hl_stack *s) {
-    __atomic_fetch_and(&taken, ~(1u << (s - buffers)), __ATOMIC_RELEASE);
-}
+void hl_stack_return(struct hl_stack *s) { __atomic_store_n(&s->taken, false, __ATOMIC_RELEASE); }
 
 void hl_record_forked(void) {
-    taken = 0;
+    for (size_t i = 0; i < BUFFERS; i++) buffers[i].taken = false;
     hl_thread_self()->random ^= (uint64_t)hl_syscall0(HL_SYS_getpid) << 32;
 }
 
 void hl_record_clear(void) {
     uint64_t signals = hl_enter_slow_path();
     hl_lock(&hl_regions_lock);
-    lock_heap();
+    lock_and_remove_noted();
     hl_live_clear();
     hl_sites_clear();
     hl_regions_clear();
@@ -112,9 +119,10 @@ static void add(const void *p, uint64_t size, const struct hl_stack *s) {
     struct hl_live stale;
     bool full, was_stale;
     uint64_t weight = hl_weight(hl_effective_size(size), hl_period);
-    lock_heap();
+    hl_lock(&hl_heap_lock);
+    remove_noted(&notes[thread_number()]);
     uint32_t site = hl_site_of(s, &full);
-    bool added = hl_live_add(p, (struct hl_live){site, size}, &stale, &was_stale);
+    bool added = hl_live_add(p, (struct hl_live){.size = size, .site = site}, &stale, &was_stale);
     if (was_stale) remove_sums(&stale);
     if (added) hl_sums_allocated(site, (int64_t)weight, (int64_t)hl_weighted_bytes(size, weight));
     hl_unlock(&hl_heap_lock);
@@ -154,11 +162,21 @@ static bool is_due(const void *p, size_t size, struct hl_thread *t) {
         t->left += (int64_t)hl_effective_size(size);
         return false;
     }
-    if (!__atomic_load_n(&hl_recording, __ATOMIC_RELAXED) || t->inside) {
+    if (!__atomic_load_n(&hl_recording, __ATOMIC_RELAXED)) {
         t->left = INT64_C(1) << 20;
         return false;
     }
     return true;
+}
+
+static void poll(struct hl_thread *t) {
+    hl_operators_poll();
+    if (t->unpolled > 0) {
+        t->unpolled--;
+    } else if (hl_enter()) {
+        t->unpolled = hl_python_poll();
+        hl_leave();
+    }
 }
 
 void *hl_note_slow(void *p, size_t size, struct hl_thread *t) {
@@ -168,11 +186,7 @@ void *hl_note_slow(void *p, size_t size, struct hl_thread *t) {
         if (t->left >= 0) return p;
     }
     if (!is_due(p, size, t)) return p;
-    if (hl_enter()) {
-        hl_python_poll();
-        hl_operators_poll();
-        hl_leave();
-    }
+    poll(t);
     uint64_t signals = hl_enter_slow_path();
     sample(p, size, t);
     hl_trigger_check();
@@ -184,26 +198,28 @@ void hl_record_alloc(void *p, size_t size) { hl_note(p, size); }
 
 // --- frees ---
 
-// is_sample reports whether p, which is about to be freed, is a live sample.
-static bool is_sample(const void *p) {
-    if (!hl_live_maybe(p) || !hl_live_has(p) || !hl_recording) return false;
+// is_sample reports whether p, which is about to be freed, is a live sample, and its number.
+static bool is_sample(const void *p, uint32_t *number) {
+    if (!hl_live_maybe(p) || !hl_live_has(p, number) || !hl_recording) return false;
     if (hl_python_finalizing()) hl_trigger_final();
     return true;
 }
 
 void hl_record_free(void *p) {
-    if (!is_sample(p) || note_free(p)) return;
+    uint32_t number;
+    if (!is_sample(p, &number) || (number != HL_ANY && note_free(p, number))) return;
     uint64_t signals = hl_heap_enter();
-    remove_sample(p);
+    remove_sample(p, HL_ANY);
     hl_heap_leave(signals);
 }
 
 struct hl_freed hl_record_realloc(void *p) {
     struct hl_freed f = {false, 0, 0};
     struct hl_live l;
-    if (!is_sample(p)) return f;
+    uint32_t number;
+    if (!is_sample(p, &number)) return f;
     uint64_t signals = hl_heap_enter();
-    f.was_live = hl_live_remove(p, &l);
+    f.was_live = hl_live_remove(p, HL_ANY, &l);
     if (f.was_live) {
         remove_sums(&l);
         f.site = l.site;
@@ -219,22 +235,20 @@ void hl_record_unfree(void *p, const struct hl_freed *f) {
     bool was_stale;
     uint64_t weight = hl_weight(hl_effective_size(f->size), hl_period);
     uint64_t signals = hl_heap_enter();
-    if (hl_live_add(p, (struct hl_live){f->site, f->size}, &stale, &was_stale))
+    if (hl_live_add(p, (struct hl_live){.size = f->size, .site = f->site}, &stale, &was_stale))
         hl_sums_freed(f->site, -(int64_t)weight, -(int64_t)hl_weighted_bytes(f->size, weight));
     hl_heap_leave(signals);
 }
 
 bool hl_enter(void) {
     struct hl_thread *t = hl_thread_self();
-    if (t->inside) return false;
-    t->inside = 1;
+    if (hl_is_inside(t->left)) return false;
     t->kept_left = t->left;
-    t->left = INT64_MAX / 2;
+    t->left = HL_INSIDE;
     return true;
 }
 
 void hl_leave(void) {
     struct hl_thread *t = hl_thread_self();
     t->left = t->kept_left;
-    t->inside = 0;
 }

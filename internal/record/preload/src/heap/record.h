@@ -22,12 +22,8 @@ static inline bool hl_count(struct hl_thread *t, uintptr_t pointer, size_t size)
 }
 
 // hl_note is called after each allocation, and returns p. p may be NULL. The slow ways return p
-// too, so that the fast ones save no registers for their calls. hl_note_of is called if the state
-// of the thread is known.
+// too, so that the fast ones save no registers for their calls.
 HL_COLD void *hl_note_slow(void *p, size_t size, struct hl_thread *t);
-static inline void *hl_note_of(struct hl_thread *t, void *p, size_t size) {
-    return hl_likely(hl_count(t, t->pointer, size)) ? p : hl_note_slow(p, size, t);
-}
 static inline void *hl_note(void *p, size_t size) {
     uintptr_t pointer = hl_thread_pointer();
     struct hl_thread *t = hl_thread_home(pointer);
@@ -42,8 +38,8 @@ static inline void hl_forget(void *p) {
 // hl_interpose_init is called once, before recording begins.
 void hl_interpose_init(void);
 
-// hl_heap_lock protects the sites and the live samples. hl_heap_enter blocks all signals and takes
-// it; hl_heap_leave undoes both.
+// hl_heap_lock protects the sites and the live samples. hl_heap_enter blocks all signals, takes it
+// and removes the samples that were freed. hl_heap_leave gives it back and restores the signals.
 extern struct hl_lock hl_heap_lock;
 uint64_t hl_heap_enter(void);
 void hl_heap_leave(uint64_t signals);

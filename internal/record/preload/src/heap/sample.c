@@ -32,11 +32,11 @@ static double one_minus_exp(double x) {
     if (x > 40) return 1;
     int k = 0;
     for (; x > 0.125; x /= 2) k++;
-    double term = 1, s = 0;
-    for (int i = 1; i <= 8; i++) {
-        term *= -x / i;
-        s += term;
-    }
+    static const double coefficients[] = {1. / 40320, 1. / 5040, 1. / 720, 1. / 120,
+                                          1. / 24,    1. / 6,    1. / 2,   1};
+    double s = 0;
+    for (size_t i = 0; i < HL_LENGTH(coefficients); i++) s = coefficients[i] - x * s;
+    s *= -x;
     while (k-- > 0) s *= 2 + s;
     return -s;
 }

@@ -5,7 +5,7 @@ enum { BLOCK = 512, BLOCKS = 1 << 11, FRAMES_BLOCK = 256 << 10 };
 static struct hl_site *blocks[BLOCKS];
 static uint32_t count;
 uint32_t hl_sites_limit = BLOCK * BLOCKS;
-struct hl_sums hl_totals;
+struct hl_sums hl_totals HL_LOCKED;
 
 static uint32_t *places; // number of a site + 1, or 0
 static uint32_t places_mask;

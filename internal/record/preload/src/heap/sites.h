@@ -15,7 +15,7 @@ struct hl_site {
     const uintptr_t *frames; // leaf first; constant, except those of HL_SITE_OTHER
     uint32_t n;
     struct hl_sums sums;
-};
+} __attribute__((aligned(64)));
 
 // hl_site_of returns the number of the site of a call path. If there is no room for another site,
 // it returns HL_SITE_OTHER, whose call path is one synthetic frame, and sets *full.

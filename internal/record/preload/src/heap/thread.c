@@ -5,7 +5,7 @@
 struct hl_thread hl_threads[HL_THREADS];
 
 // shared is used by threads for which there is no room.
-static struct hl_thread shared = {.left = INT64_MAX / 2, .random = 1};
+static struct hl_thread shared = {.left = HL_INSIDE / 4, .random = 1};
 
 enum { PROBES = 32 };
 
@@ -19,7 +19,6 @@ static bool claim(struct hl_thread *t, uintptr_t before, uintptr_t pointer) {
         return false;
     t->left = 0;
     t->random = 0;
-    t->inside = 0;
     t->id = (int32_t)hl_syscall0(HL_SYS_gettid);
     return true;
 }
@@ -43,7 +42,7 @@ HL_COLD struct hl_thread *hl_thread_find(uintptr_t pointer) {
     if (!t) t = find(pointer, true);
     if (t) return t;
     hl_problem("threads-dropped", "too many threads: the allocations of some are not recorded");
-    shared.left = INT64_MAX / 2;
+    shared.left = HL_INSIDE / 4;
     return &shared;
 }
 

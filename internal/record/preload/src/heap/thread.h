@@ -13,10 +13,14 @@ struct hl_thread {
     int64_t left;      // bytes that are allocated before the next sample is taken
     uint64_t random;   // state of the generator; 0 before the first sample
     int64_t kept_left; // the value of left at hl_enter
-    uint32_t inside;   // between hl_enter and hl_leave
+    uint32_t unpolled; // samples that are taken before hl_python_poll is called again
     int32_t id;        // number of the thread, now and then, to find out whether it still lives
     size_t reallocated, became; // see hl_old_inner
 } __attribute__((aligned(64)));
+
+// Between hl_enter and hl_leave, left is HL_INSIDE minus what the calls within have counted.
+#define HL_INSIDE (INT64_MAX / 2)
+static inline bool hl_is_inside(int64_t left) { return left > HL_INSIDE / 2; }
 
 enum { HL_THREAD_BITS = 12, HL_THREADS = 1 << HL_THREAD_BITS };
 extern struct hl_thread hl_threads[HL_THREADS];

@@ -32,18 +32,30 @@ static bool is_recorded(void) {
 // is_wanted reports whether this process writes snapshots now.
 static bool is_wanted(void) { return is_recorded() && !hl_trigger_ended(); }
 
-// has_passed reports whether value has grown by a step since *last, and sets *last if it has. If
+// has_passed reports whether a sum has grown by a step since *last, and sets *last if it has. If
 // several threads see it, one of them returns true.
-static bool has_passed(int64_t *last, int64_t value, uint64_t step) {
+static bool has_passed(int64_t *last, const int64_t *sum, uint64_t step) {
+    if (step == 0) return false;
     int64_t before = __atomic_load_n(last, __ATOMIC_RELAXED);
-    if (step == 0 || value - before < (int64_t)step) return false;
+    int64_t value = __atomic_load_n(sum, __ATOMIC_RELAXED);
+    if (value - before < (int64_t)step) return false;
     return __atomic_compare_exchange_n(last, &before, value, false, __ATOMIC_RELAXED,
                                        __ATOMIC_RELAXED);
 }
 
+// is_new_high reports whether the bytes in use have grown by a step. The sum may still include
+// samples that were freed; hl_heap_enter removes them.
+static bool is_new_high(void) {
+    int64_t before = __atomic_load_n(&highest, __ATOMIC_RELAXED);
+    int64_t value = __atomic_load_n(&hl_totals.inuse_bytes, __ATOMIC_RELAXED);
+    if (hl_config.inuse == 0 || value - before < (int64_t)hl_config.inuse) return false;
+    hl_heap_leave(hl_heap_enter());
+    return has_passed(&highest, &hl_totals.inuse_bytes, hl_config.inuse);
+}
+
 void hl_trigger_check(void) {
-    bool allocated = has_passed(&last_allocated, hl_totals.alloc_bytes, hl_config.alloc);
-    bool high = has_passed(&highest, hl_totals.inuse_bytes, hl_config.inuse);
+    bool allocated = has_passed(&last_allocated, &hl_totals.alloc_bytes, hl_config.alloc);
+    bool high = is_new_high();
     bool missing = hl_writer_is_missing();
     if ((!allocated && !high && !missing) || !is_wanted()) return;
     if (allocated) hl_writer_request(HL_ALLOCATED);

@@ -18,53 +18,48 @@ enum { DOMAINS = 2, LEVELS = 4 };
 
 static struct hl_allocator before[LEVELS][DOMAINS]; // the functions that a level calls
 
-// These functions are called for each object, so that hl_enter, hl_leave and the others are spelled
-// out: the state of the thread is looked up once.
+// These functions are called for each object, so that hl_enter, hl_leave and hl_note are spelled
+// out: the state of the thread is looked up once. leave also counts the allocation.
 
 static inline int64_t enter(struct hl_thread *t) {
     int64_t left = t->left;
-    t->inside = 1;
-    t->left = INT64_MAX / 2;
+    t->left = HL_INSIDE;
     return left;
 }
 
-static inline void leave(struct hl_thread *t, int64_t left) {
-    t->left = left;
-    t->inside = 0;
+static inline void *leave(struct hl_thread *t, int64_t left, void *p, size_t size) {
+    t->left = left - (int64_t)hl_effective_size(size);
+    return hl_likely(t->left >= 0) ? p : hl_note_slow(p, size, t);
 }
 
 static inline void *hooked_malloc(const struct hl_allocator *a, void *context, size_t size) {
     struct hl_thread *t = hl_thread_self();
-    if (hl_unlikely(t->inside)) return a->malloc(context, size);
+    if (hl_unlikely(hl_is_inside(t->left))) return a->malloc(context, size);
     int64_t left = enter(t);
-    void *p = a->malloc(context, size);
-    leave(t, left);
-    return hl_note_of(t, p, size);
+    return leave(t, left, a->malloc(context, size), size);
 }
 
 static inline void *hooked_calloc(const struct hl_allocator *a, void *context, size_t n,
                                   size_t size) {
     struct hl_thread *t = hl_thread_self();
-    if (hl_unlikely(t->inside)) return a->calloc(context, n, size);
+    if (hl_unlikely(hl_is_inside(t->left))) return a->calloc(context, n, size);
     int64_t left = enter(t);
-    void *p = a->calloc(context, n, size);
-    leave(t, left);
-    return hl_note_of(t, p, n * size);
+    return leave(t, left, a->calloc(context, n, size), n * size);
 }
 
 static inline void *hooked_realloc(const struct hl_allocator *a, void *context, void *p,
                                    size_t size) {
     struct hl_thread *t = hl_thread_self();
-    if (hl_unlikely(t->inside)) return a->realloc(context, p, size);
+    if (hl_unlikely(hl_is_inside(t->left))) return a->realloc(context, p, size);
     struct hl_freed freed = {.was_live = false};
     if (p != NULL && hl_live_maybe(p)) freed = hl_record_realloc(p);
     int64_t left = enter(t);
     void *q = a->realloc(context, p, size);
-    leave(t, left);
     if (q == NULL && freed.was_live) hl_record_unfree(p, &freed);
     size_t old = hl_unlikely(size >= hl_old_least) ? hl_old_inner() : 0;
-    if (hl_unlikely(old != 0)) return hl_old_note(q, size, old, &freed);
-    return hl_note_of(t, q, size);
+    if (hl_likely(old == 0)) return leave(t, left, q, size);
+    t->left = left;
+    return hl_old_note(q, size, old, &freed);
 }
 
 static inline void hooked_free(const struct hl_allocator *a, void *context, void *p) {

@@ -11,8 +11,6 @@ extern uintptr_t pthread_self(void); // CPython's number of a thread
 static struct hl_interpreter found;
 static enum { NONE, FOUND, REFUSED } state;
 static uintptr_t searched; // the list of modules that had no interpreter
-static uint32_t calls;     // of hl_interpreter_search
-static uint32_t next_call; // that searches
 
 enum { NO_MINOR = -1 };
 
@@ -120,38 +118,32 @@ static bool examine(struct hl_window *w, const struct hl_module *m) {
     return true;
 }
 
-// search looks for an interpreter in the modules. Other threads load and unload libraries
-// meanwhile. The list is long in large programs, so that it is looked at less and less often until
-// it changes.
-static void search(void) {
+// search looks for an interpreter in the modules, and returns the number of calls to leave out.
+// Other threads load and unload libraries meanwhile.
+static uint32_t search(void) {
     enum { SHORTEST = 32, LONGEST = 256 };
     static uint32_t pause;
     struct hl_window w = {.unstable = true};
     uintptr_t list = hl_module_list(&w), at = 0;
     struct hl_module m;
-    if (list != searched) {
-        pause = SHORTEST;
-        while (hl_module_next(&w, &at, &m) && !examine(&w, &m)) {
-        }
-    } else if (pause < LONGEST) {
-        pause *= 2;
+    if (list == searched) return pause = pause < LONGEST ? pause * 2 : LONGEST;
+    while (hl_module_next(&w, &at, &m) && !examine(&w, &m)) {
     }
     searched = list;
-    __atomic_store_n(&next_call, __atomic_load_n(&calls, __ATOMIC_RELAXED) + pause,
-                     __ATOMIC_RELAXED);
+    return pause = SHORTEST;
 }
 
-void hl_interpreter_search(bool *is_new) {
+uint32_t hl_interpreter_search(bool *is_new) {
     static uint32_t busy;
+    uint32_t pause = 0;
     *is_new = false;
-    if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) != NONE) return;
-    uint32_t call = __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);
-    if ((int32_t)(call - __atomic_load_n(&next_call, __ATOMIC_RELAXED)) < 0) return;
-    if (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE) != 0) return;
-    if (enter()) search();
+    if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) != NONE) return 0;
+    if (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE) != 0) return 0;
+    if (enter()) pause = search();
     hl_interpreter_done();
     *is_new = __atomic_load_n(&state, __ATOMIC_ACQUIRE) == FOUND;
     __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
+    return *is_new ? 0 : pause;
 }
 
 void hl_interpreter_refuse(const char *reason) { refuse(found.layout.minor, reason); }
@@ -159,6 +151,7 @@ void hl_interpreter_refuse(const char *reason) { refuse(found.layout.minor, reas
 // --- the state of the interpreter ---
 
 static bool begin(void) {
+    if (__atomic_load_n(&state, __ATOMIC_RELAXED) != FOUND) return false;
     if (enter() && __atomic_load_n(&state, __ATOMIC_ACQUIRE) == FOUND) return true;
     hl_interpreter_done();
     return false;
@@ -205,7 +198,6 @@ void hl_python_unloaded(void) {
         if (!is_loaded) __atomic_store_n(&state, NONE, __ATOMIC_RELEASE);
     }
     __atomic_store_n(&searched, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&next_call, __atomic_load_n(&calls, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
     __atomic_fetch_sub(&unloading, 1, __ATOMIC_SEQ_CST);
 }
 

@@ -41,9 +41,11 @@ struct hl_interpreter {
 const struct hl_interpreter *hl_interpreter(void);
 void hl_interpreter_done(void);
 
-// hl_interpreter_search looks for an interpreter if none is known. *found is set if there is a new
-// one.
-void hl_interpreter_search(bool *found);
+// hl_interpreter_search looks for an interpreter if none is known and the list of modules has
+// changed since the last call. *found is set if there is a new one. If there is none, it returns
+// the number of calls to leave out: the list is long in large programs, so that it is looked at
+// less and less often until it changes.
+uint32_t hl_interpreter_search(bool *found);
 
 // hl_interpreter_refuse makes hl_interpreter return NULL from now on, and reports why, such as "has
 // an unknown version".

@@ -3,13 +3,10 @@
 #include "python/hooks.h"
 #include "stack.h"
 
-// due reports whether the last time is long ago. The functions of the allocator need not be looked
-// at with every sample, and the clock need not either.
+// due reports whether the last time is long ago.
 static bool due(void) {
-    enum { INTERVAL = 50 * 1000 * 1000, SELDOM = 8 };
+    enum { INTERVAL = 50 * 1000 * 1000 };
     static int64_t last;
-    static uint32_t calls;
-    if (__atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED) % SELDOM != 0) return false;
     int64_t now = hl_clock(HL_MONOTONIC_COARSE), before = __atomic_load_n(&last, __ATOMIC_RELAXED);
     return (before == 0 || now - before >= INTERVAL) &&
            __atomic_compare_exchange_n(&last, &before, now, false, __ATOMIC_RELAXED,
@@ -30,17 +27,19 @@ static void hook(const struct hl_interpreter *py) {
         hl_regions_forget_arenas(py->object.start, py->object.end);
 }
 
-void hl_python_poll(void) {
+uint32_t hl_python_poll(void) {
+    enum { SELDOM = 8 };
     bool is_new;
-    hl_interpreter_search(&is_new);
+    uint32_t pause = hl_interpreter_search(&is_new);
     if (is_new) {
         hl_hooks_reset();
         __atomic_store_n(&hooked, false, __ATOMIC_RELAXED);
     }
     const struct hl_interpreter *py = hl_config.python ? hl_interpreter() : NULL;
-    if (py == NULL) return;
+    if (py == NULL) return pause;
     if (!__atomic_load_n(&hooked, __ATOMIC_RELAXED) || due()) hook(py);
     hl_interpreter_done();
+    return __atomic_load_n(&hooked, __ATOMIC_RELAXED) ? SELDOM : pause;
 }
 
 void hl_python_install(void) {

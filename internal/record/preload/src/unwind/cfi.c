@@ -11,9 +11,8 @@ struct rule {
     uint8_t kind;
     uint8_t cfa_register; // HL_REG_SP or HL_REG_FP
     uint8_t flags;
-    uint8_t unused;
     int32_t cfa;    // offset from the register
-    int32_t fp, ra; // where the registers are saved: offsets from the CFA
+    int16_t fp, ra; // where the registers are saved: offsets from the CFA
 };
 
 enum kind { SIMPLE, OUTERMOST, UNCOVERED, DAMAGED, COMPLEX };
@@ -52,29 +51,36 @@ static bool cfa_rule(const struct hl_fde *fde, const struct hl_row *row, struct 
     return reg == HL_REG_SP || reg == HL_REG_FP;
 }
 
+// set_offset stores an offset. It returns false if the offset is too large for a rule.
+static bool set_offset(int16_t *to, int32_t offset) {
+    *to = (int16_t)offset;
+    return *to == offset;
+}
+
 static bool fp_rule(const struct hl_fde *fde, const struct hl_row *row, struct rule *rule) {
     unsigned reg;
-    rule->fp = row->value[HL_REG_FP];
+    int32_t offset = row->value[HL_REG_FP];
     switch (row->how[HL_REG_FP]) {
     case HL_UNSPECIFIED:
     case HL_SAME:
     case HL_UNDEFINED: return true;
-    case HL_AT_CFA: rule->flags |= FP_SAVED; return true;
+    case HL_AT_CFA: rule->flags |= FP_SAVED; return set_offset(&rule->fp, offset);
     case HL_AT_EXPR:
         rule->flags |= FP_SAVED | FP_AT_FP;
-        return simple_expression(fde, rule->fp, false, &reg, &rule->fp) && reg == HL_REG_FP;
+        return simple_expression(fde, offset, false, &reg, &offset) && reg == HL_REG_FP &&
+               set_offset(&rule->fp, offset);
     default: return false;
     }
 }
 
 // rule_of converts a row. What does not fit is COMPLEX.
 static struct rule rule_of(const struct hl_fde *fde, const struct hl_row *row) {
-    struct rule rule = {.kind = SIMPLE, .ra = row->value[HL_REG_RA]};
+    struct rule rule = {.kind = SIMPLE};
     if (row->how[HL_REG_RA] == HL_UNDEFINED)
         rule.kind = OUTERMOST;
     else if (fde->signal || fde->return_register != HL_REG_RA || row->how[HL_REG_RA] != HL_AT_CFA ||
              row->how[HL_REG_SP] != HL_UNSPECIFIED || !cfa_rule(fde, row, &rule) ||
-             !fp_rule(fde, row, &rule))
+             !fp_rule(fde, row, &rule) || !set_offset(&rule.ra, row->value[HL_REG_RA]))
         rule.kind = COMPLEX;
     return rule;
 }
@@ -90,45 +96,53 @@ static struct rule find_rule(uintptr_t pc) {
 
 // --- the cache ---
 
-// Entries of older generations are void.
-enum { CACHE_BITS = 13, CACHE_WAYS = 2, RULE_WORDS = 2, ENTRY_WORDS = 4 };
+// The entries that an address may be in are one line of the processor's cache. Entries of older
+// generations are void.
+struct known {
+    uintptr_t pc;
+    struct rule rule;
+    uint32_t generation;
+};
+enum { CACHE_BITS = 13, CACHE_WAYS = 2, WORDS = sizeof(struct known) / sizeof(uint64_t) };
 struct entry {
     uint32_t sequence;
-    uint64_t words[ENTRY_WORDS]; // address, generation, rule
+    uint64_t words[WORDS]; // struct known
 };
-static struct entry cache[1 << CACHE_BITS];
-static uint64_t generation = 1;
+static struct entry cache[1 << CACHE_BITS] __attribute__((aligned(64)));
+static uint32_t generation = 1;
 
-_Static_assert(sizeof(struct rule) == RULE_WORDS * sizeof(uint64_t), "a rule is two words");
+_Static_assert(sizeof(struct known) == 24 && sizeof(struct entry) == 32, "two entries a line");
 
 static struct entry *first_way(uintptr_t pc) {
     uint64_t hash = (uint64_t)pc * UINT64_C(0x9e3779b97f4a7c15) >> (64 - CACHE_BITS);
     return &cache[hash & ~(uint64_t)(CACHE_WAYS - 1)];
 }
 
-static bool cached(struct entry *e, uintptr_t pc, uint64_t now, struct rule *rule) {
-    uint64_t words[ENTRY_WORDS];
+static bool cached(struct entry *e, uintptr_t pc, uint32_t now, struct rule *rule) {
+    uint64_t words[WORDS];
+    struct known known;
     if (__atomic_load_n(&e->words[0], __ATOMIC_RELAXED) != pc ||
-        !hl_published_read(&e->sequence, e->words, words, ENTRY_WORDS) || words[0] != pc ||
-        words[1] != now)
+        !hl_published_read(&e->sequence, e->words, words, WORDS))
         return false;
-    __builtin_memcpy(rule, &words[2], sizeof *rule);
-    return true;
+    __builtin_memcpy(&known, words, sizeof known);
+    *rule = known.rule;
+    return known.pc == pc && known.generation == now;
 }
 
 static struct rule rule_at(uintptr_t pc) {
     struct entry *way = first_way(pc);
     struct rule rule;
-    uint64_t now = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
+    uint32_t now = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
     for (int i = 0; i < CACHE_WAYS; i++)
         if (cached(&way[i], pc, now, &rule)) return rule;
     rule = find_rule(pc);
-    uint64_t words[ENTRY_WORDS] = {pc, now};
-    __builtin_memcpy(&words[2], &rule, sizeof rule);
+    struct known known = {pc, rule, now};
+    uint64_t words[WORDS];
+    __builtin_memcpy(words, &known, sizeof known);
     bool second = __atomic_load_n(&way[0].sequence, __ATOMIC_RELAXED) >
                   __atomic_load_n(&way[1].sequence, __ATOMIC_RELAXED);
     struct entry *e = &way[second]; // the one that was written less often
-    hl_published_write(&e->sequence, e->words, words, ENTRY_WORDS);
+    hl_published_write(&e->sequence, e->words, words, WORDS);
     return rule;
 }
 
