@@ -2,6 +2,7 @@ package baseline
 
 import (
 	"math"
+	"path"
 	"strings"
 	"time"
 
@@ -134,4 +135,29 @@ type Frame struct {
 // has other source files.
 func (f *Frame) Script() bool {
 	return f.Module == "" && f.Line > 0 && (strings.HasSuffix(f.File, ".py") || strings.HasPrefix(f.File, "<"))
+}
+
+// Unnamed reports whether the frame has no function: then Function is its module+offset, or an
+// address.
+func (f *Frame) Unnamed() bool {
+	if f.Module == "" {
+		return f.File == "" && strings.HasPrefix(f.Function, "0x")
+	}
+	return strings.HasPrefix(f.Function, path.Base(f.Module)+"+")
+}
+
+// Keys returns the keys by which the site is found in runs of other hosts.
+func (s *Site) Keys() identity.Keys { return KeysOf(s.Frames, s.Blame) }
+
+// KeysOf returns the keys of a stack that is attributed to the frame with the index blame, -1 for
+// none.
+func KeysOf(frames []Frame, blame int) identity.Keys {
+	all := make([]identity.KeyFrame, len(frames))
+	for i := range frames {
+		f := &frames[i]
+		all[i] = identity.KeyFrame{
+			Function: f.Function, Module: f.Module, File: f.File, Script: f.Script(), Unnamed: f.Unnamed(),
+		}
+	}
+	return identity.KeysOf(all, blame)
 }

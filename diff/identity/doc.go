@@ -11,6 +11,9 @@
 //	BySimilarity  the same function, and four fifths of all functions on both stacks
 //	ByBlame       the same function
 //
+// Where two sides cannot be compared, as on ten thousand hosts, [KeysOf] gives a key by which equal
+// sites are found.
+//
 // The tier is kept with every match, so that a reader can judge how far to trust it. Packages
 // compare and gate both match with [Pair]; there are no other rules of matching.
 //

@@ -95,6 +95,9 @@ type tierJSON struct {
 type rowJSON struct {
 	Status      gate.Status      `json:"status"`
 	Fingerprint string           `json:"fingerprint"`
+	SiteKey     identity.Key     `json:"site_key"`
+	KeyKind     identity.KeyKind `json:"key_kind"`
+	PathKey     identity.Key     `json:"path_key"`
 	Blame       frameJSON        `json:"blame"`
 	Values      []valueJSON      `json:"values"`
 	MatchedBy   string           `json:"matched_by"`
@@ -182,6 +185,8 @@ func (g *Report) rowOf(r *gate.Row) rowJSON {
 	if f := blamed(r.Site); f != nil {
 		out.Blame = frameJSON(*f)
 	}
+	keys := viewOf(r).Keys
+	out.SiteKey, out.KeyKind, out.PathKey = keys.Site, keys.Kind, keys.Path
 	if r.Suppression != nil {
 		s := suppressionOf(r.Suppression)
 		out.Suppression = &s

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
@@ -115,6 +116,9 @@ type siteJSON struct {
 	Label        string           `json:"label"`
 	Confidence   float64          `json:"confidence"`
 	Stacks       int              `json:"stacks"`
+	SiteKey      identity.Key     `json:"site_key"`
+	KeyKind      identity.KeyKind `json:"key_kind"`
+	PathKey      identity.Key     `json:"path_key"`
 	Blame        siteview.Blame   `json:"blame"`
 	Frames       []siteview.Frame `json:"frames"`
 	InuseBytes   []*int64         `json:"inuse_bytes"`
@@ -198,6 +202,7 @@ func (g *Report) site(s *growth.Site, factor float64) siteJSON {
 	v := g.Describe(s)
 	return siteJSON{
 		Label: s.Label.String(), Confidence: text.Finite(s.Confidence), Stacks: len(s.Members),
+		SiteKey: v.Keys.Site, KeyKind: v.Keys.Kind, PathKey: v.Keys.Path,
 		Blame: v.Blame, Frames: g.sites().Frames(s.Members),
 		InuseBytes: visible(s.Bytes, s.Visible), InuseObjects: visible(s.Objects, s.Visible),
 		GrowthBytes: s.Gained, BytesPerHour: g.perHour(s.Slope), Low: g.perHour(s.Low), High: g.perHour(s.High),

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
+	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
@@ -52,10 +53,27 @@ func (d *Describer) View(row []symbolize.SiteID) View {
 	if d.blamer.Mapped(stack) {
 		v.Where = strings.TrimSpace(v.Where + " (mmap)")
 	}
+	v.Keys = d.keys(stack)
 	v.CallPaths = len(row)
 	v.advice = func(resized bool) string { return d.adviceOn(stack, resized) }
 	v.callers = func() ([]Caller, bool) { return d.sharedCallers(row) }
 	return v
+}
+
+// keys are those of a stack.
+func (d *Describer) keys(stack []symbolize.LocationID) identity.Keys {
+	ref, ok := d.blamer.Blame(stack)
+	if !ok {
+		return baseline.KeysOf(nil, -1)
+	}
+	var frames []baseline.Frame
+	for _, id := range stack[ref.Position:] {
+		l := &d.symbols.Locations[id]
+		for k := range max(1, len(l.Frames)) {
+			frames = append(frames, *d.frame(l, k))
+		}
+	}
+	return baseline.KeysOf(frames, max(ref.Frame, 0))
 }
 
 // Cause describes a function through which the call paths of a row grow. ref refers to it on the stack

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
+	"github.com/heaplapse/heaplapse/diff/identity"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/symbolize/class"
 )
@@ -24,6 +25,8 @@ type View struct {
 	Group string
 	// Blame is the same function for programs.
 	Blame Blame
+	// Keys identify the site on other hosts.
+	Keys identity.Keys
 	// CallPaths is the number of call paths of the row.
 	CallPaths int
 	// Unnamed is why the function has no name and how to get it; empty if it has a name.
@@ -166,7 +169,7 @@ func where(f *baseline.Frame) string {
 	if p := text.Position(f.File, f.Line); p != "" {
 		return text.Clip(p, maxWhere)
 	}
-	if f.Module != "" && !isLabel(f) {
+	if f.Module != "" && !f.Unnamed() {
 		return text.Clip(path.Base(f.Module), maxWhere)
 	}
 	return ""
@@ -190,15 +193,10 @@ func callersOf(frames []baseline.Frame, blame int) (callers []Caller) {
 // ClassOf is the class of a frame by the default rules.
 func ClassOf(f *baseline.Frame) class.Class {
 	function := f.Function
-	if isLabel(f) {
+	if f.Unnamed() {
 		function = ""
 	}
 	return class.DefaultRules().Class(class.Frame{Function: function, File: f.File, Module: f.Module, Script: f.Script()})
-}
-
-// isLabel reports whether a frame has no function: then it is called module+offset.
-func isLabel(f *baseline.Frame) bool {
-	return f.Module != "" && strings.HasPrefix(f.Function, path.Base(f.Module)+"+")
 }
 
 // callerList collects the callers of a function, nearest first, up to a limit.
@@ -237,6 +235,7 @@ func OfRun(s *baseline.Site, callPaths int) View {
 			v = viewOf(&frames[blame])
 		}
 	}
+	v.Keys = baseline.KeysOf(frames, blame)
 	v.CallPaths = callPaths
 	v.advice = func(resized bool) string {
 		return adviceOnFrames(frames, resized)

@@ -1,0 +1,130 @@
+package identity
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+// Key is a hash of 63 bits, so that every database has a type for it. 0 means none.
+type Key int64
+
+// String returns the key in decimal, as it is in JSON and in SQL.
+func (k Key) String() string { return strconv.FormatInt(int64(k), 10) }
+
+// MarshalText returns the key in decimal: a number of JSON would lose digits in some readers.
+func (k Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// KeyKind is what a site's key is made from.
+type KeyKind string
+
+// Kinds of keys. Only those of functions and scripts are the same in other builds.
+const (
+	KeyFunction KeyKind = "function" // module and function
+	KeyScript   KeyKind = "script"   // file and function of a script
+	KeyOffset   KeyKind = "offset"   // module and offset of a function without a name, within one build
+	KeyNone     KeyKind = "none"     // there is no stack
+)
+
+// AcrossBuilds reports whether keys of the kind are the same in other builds.
+func (k KeyKind) AcrossBuilds() bool { return k == KeyFunction || k == KeyScript }
+
+// KeyFrame is a function on a stack.
+type KeyFrame struct {
+	// Function is its demangled name without parameters.
+	Function string
+	// Module is the path of its file, File that of its source.
+	Module, File string
+	// Script reports whether it is a line of a script. Unnamed reports whether Function is only
+	// the module and an offset, or an address.
+	Script, Unnamed bool
+}
+
+// Keys identify a site on other hosts, without a comparison of two runs ([Pair]).
+type Keys struct {
+	// Site is that of the function that the site is attributed to: of its name without template
+	// arguments, and of its module's base name without a version. It does not depend on the
+	// compiler, its options, lines, source files, or inlining. Static functions of one module that
+	// have the same name have the same key.
+	Site Key
+	Kind KeyKind
+	// Path is that of the functions from there to the outermost caller. It is the same on all hosts
+	// of a build; another build may have other callers.
+	Path Key
+}
+
+// KeysOf returns the keys of a stack, leaf first, that is attributed to the frame with the index
+// blame, -1 for none.
+func KeysOf(frames []KeyFrame, blame int) Keys {
+	if blame < 0 || blame >= len(frames) {
+		return Keys{Kind: KeyNone}
+	}
+	site, kind := frames[blame].text()
+	var all strings.Builder
+	last := ""
+	for i := range frames[blame:] {
+		text, _ := frames[blame+i].text()
+		if text != last { // a function that calls itself counts once
+			all.WriteString(text + "\x01")
+		}
+		last = text
+	}
+	return Keys{Site: keyOf(site), Kind: kind, Path: keyOf(all.String())}
+}
+
+// text is what identifies a function.
+func (f *KeyFrame) text() (string, KeyKind) {
+	switch {
+	case f.Script:
+		return "script\x00" + symbolize.FileName(f.File) + "\x00" + f.Function, KeyScript
+	case f.Unnamed && f.Module == "":
+		return "offset", KeyOffset // an address outside any file means nothing in another process
+	case f.Unnamed:
+		offset := f.Function[strings.LastIndex(f.Function, "+")+1:]
+		return "offset\x00" + ModuleName(f.Module) + "\x00" + offset, KeyOffset
+	}
+	return "function\x00" + ModuleName(f.Module) + "\x00" + Untemplated(Normalize(f.Function)), KeyFunction
+}
+
+func keyOf(text string) Key {
+	sum := sha256.Sum256([]byte("heaplapse.key/1\x00" + text))
+	return Key(binary.BigEndian.Uint64(sum[:8]) >> 1)
+}
+
+var (
+	// libfoo.so.1.2, libfoo.so.6
+	soVersion = regexp.MustCompile(`\.so(\.\d+)+$`)
+	// libfoo-5c0aa2f6.so, as packages of Python rename the libraries that they include
+	packageHash = regexp.MustCompile(`-[0-9a-f]{8}(\.so)?$`)
+	// _array.cpython-311-x86_64-linux-gnu.so
+	abiOfPython = regexp.MustCompile(`\.(cpython-\d+[a-z]*|abi\d+)(-[a-z0-9_-]+)?\.so$`)
+	// libfoo-2.31.so, libpython3.11.so, python3.11, server-1.2.3, server-v7
+	nameVersion = regexp.MustCompile(`([-_.]?v?\d+(\.\d+)+[a-z]?|-v?\d+)(\.so)?$`)
+)
+
+// ModuleName returns the base name of a program or library without its version, which differs
+// between builds: libstdc++.so for /usr/lib/libstdc++.so.6.0.30, and python for python3.11.
+func ModuleName(file string) string {
+	if file == "" {
+		return ""
+	}
+	name := strings.TrimSuffix(path.Base(file), " (deleted)")
+	name = soVersion.ReplaceAllString(name, ".so")
+	name = abiOfPython.ReplaceAllString(name, ".so")
+	for {
+		suffix := ""
+		if strings.HasSuffix(name, ".so") {
+			suffix = ".so"
+		}
+		shorter := packageHash.ReplaceAllString(nameVersion.ReplaceAllString(name, suffix), suffix)
+		if shorter == name || shorter == suffix {
+			return name
+		}
+		name = shorter
+	}
+}
