@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/heaplapse/heaplapse/diff/baseline"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -16,8 +17,8 @@ import (
 func (s *scope) meta(o Options) baseline.Meta {
 	h := s.end.Head
 	m := baseline.Meta{
-		Name: cmp.Or(o.Name, s.series.Dir()), Workload: cmp.Or(o.Workload, commandHash(o.Command)), Command: o.Command,
-		Program: path.Base(symbolize.MainProgram(s.series)), BuildID: s.buildID(), Format: h.Format.String(),
+		Name: cmp.Or(o.Name, s.series.Dir()), Workload: cmp.Or(o.Workload, CommandHash(o.Command)), Command: o.Command,
+		Program: path.Base(symbolize.MainProgram(s.series)), BuildID: BuildID(s.series, s.symbols), Format: h.Format.String(),
 		Snapshots: s.Len(), Work: o.Work, HasAlloc: h.HasAlloc, Labels: o.Labels,
 	}
 	if h.IsEstimate() {
@@ -32,9 +33,9 @@ func (s *scope) meta(o Options) baseline.Meta {
 	return m
 }
 
-// commandHash returns a hash of a command line, or "" if it is empty. It leaves out the program's
+// CommandHash returns a hash of a command line, or "" if it is empty. It leaves out the program's
 // directory, which may differ between builds.
-func commandHash(command []string) string {
+func CommandHash(command []string) string {
 	if len(command) == 0 {
 		return ""
 	}
@@ -42,13 +43,13 @@ func commandHash(command []string) string {
 	return "command " + hex.EncodeToString(sum[:6])
 }
 
-// buildID is the build ID of the main program.
-func (s *scope) buildID() string {
-	program := symbolize.MainProgram(s.series)
-	for i := range s.symbols.Modules {
-		if s.symbols.Modules[i].Path == program {
-			return s.symbols.Modules[i].BuildID
+// BuildID returns the build ID of the main program; "" if it is unknown.
+func BuildID(series *series.Series, symbols *symbolize.Symbols) string {
+	program := symbolize.MainProgram(series)
+	for i := range symbols.Modules {
+		if symbols.Modules[i].Path == program {
+			return symbols.Modules[i].BuildID
 		}
 	}
-	return s.series.BuildIDs[program]
+	return series.BuildIDs[program]
 }

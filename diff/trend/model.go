@@ -1,7 +1,9 @@
 package trend
 
 import (
+	"crypto/sha256"
 	_ "embed" // the model is a file
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
@@ -29,6 +31,12 @@ var model = sync.OnceValue(func() []tree {
 
 //go:embed model.txt
 var modelText string
+
+// ModelVersion returns a hash of the model: confidences of different models are not comparable.
+func ModelVersion() string {
+	sum := sha256.Sum256([]byte(modelText))
+	return hex.EncodeToString(sum[:6])
+}
 
 // Confidence returns the probability that a series with the given features leaks.
 func Confidence(f *Features) float64 { return 1 / (1 + math.Exp(-logOdds(model(), f))) }

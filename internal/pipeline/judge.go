@@ -64,6 +64,51 @@ func (p *Pipeline) Judge(ctx context.Context, paths []string, o *Judgement) (*gr
 	return report, nil
 }
 
+// JudgeEach judges the processes at some paths, or the one that is chosen, and calls use with each
+// report, which is valid until use returns. A process that cannot be judged is left out, with a notice,
+// unless there is no other.
+func (p *Pipeline) JudgeEach(
+	ctx context.Context,
+	paths []string,
+	o *Judgement,
+	use func(*growthreport.Report) error,
+) error {
+	r, err := p.Find(paths, &o.Source)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if o.Process != "" || len(r.Processes) == 1 {
+		report, err := p.judgeOne(ctx, r, o)
+		if err != nil {
+			return err
+		}
+		return use(report)
+	}
+	p.tellProblems(r.Problems, o.Strict)
+	p.tellList(r.Warnings, o.Strict)
+	j := judgeAll{Pipeline: p.once(), recording: r, Judgement: o}
+	for _, process := range r.mainFirst() {
+		report, err := j.report(ctx, process)
+		if why := notJudged(err); why != "" {
+			j.notJudged = cmp.Or(j.notJudged, err)
+			j.Tell(Notice{Kind: UnusableFile, Subject: r.Processes[process].Prefix, Text: "process " + r.Processes[process].Name() + ": " + why})
+			continue
+		}
+		if err == nil {
+			err = use(report)
+		}
+		if err != nil {
+			return err
+		}
+		j.all = append(j.all, report.Judged())
+	}
+	if len(j.all) == 0 {
+		return j.notJudged
+	}
+	return nil
+}
+
 // judgeOne judges the process that is chosen.
 func (p *Pipeline) judgeOne(
 	ctx context.Context,

@@ -23,6 +23,7 @@ const (
 	Set        = "Baseline set"
 	Thresholds = "Thresholds"
 	Output     = "Output"
+	Fleet      = "Fleet"
 	Files      = "Where programs, libraries and debug information are found"
 )
 
@@ -34,6 +35,7 @@ var groupOrder = []string{
 	Addresses,
 	Input,
 	Set,
+	Fleet,
 	Thresholds,
 	Output,
 	Files,

@@ -1,0 +1,149 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// open opens a file of the table. A file of another table, or of another version, is an error.
+func (t *Table) open(path string) (*os.File, *parquet.File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	in, err := t.check(f)
+	if err != nil {
+		f.Close()
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, in, nil
+}
+
+func (t *Table) check(f *os.File) (in *parquet.File, err error) {
+	defer asError(&err)
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	in, err = parquet.OpenFile(f, info.Size(), parquet.SkipBloomFilters(true))
+	if err != nil {
+		return nil, fmt.Errorf("not a Parquet file: %w", err)
+	}
+	id, ok := in.Lookup(schemaKey)
+	if !ok || id != t.id() {
+		return nil, fmt.Errorf("has the schema %q, want %s: export the run again with this version", id, t.id())
+	}
+	if in.Schema().String() != t.schema().String() {
+		return nil, errors.New("its columns differ from those of its schema")
+	}
+	return in, nil
+}
+
+// asError turns a panic of the library, which damaged files cause, into an error.
+func asError(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("damaged Parquet file: %v", p)
+	}
+}
+
+// batch is the number of rows that are read at a time.
+const batch = 256
+
+// each calls use with each row of a file. The row is valid until use returns.
+func (t *Table) each(path string, use func(parquet.Row) error) (err error) {
+	f, in, err := t.open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	r := newReader(path, in)
+	defer r.close()
+	for {
+		row, err := r.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = use(row)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// reader reads the rows of a file one by one.
+type reader struct {
+	path   string
+	rows   *parquet.Reader
+	buffer []parquet.Row
+	full   int // rows in the buffer
+	at     int
+	end    error
+}
+
+func newReader(path string, in *parquet.File) *reader {
+	return &reader{path: path, rows: parquet.NewReader(in), buffer: make([]parquet.Row, batch)}
+}
+
+// next returns the next row, which is valid until the one after the buffer's last is read, or io.EOF.
+func (r *reader) next() (parquet.Row, error) {
+	for r.at == r.full {
+		if r.end != nil {
+			return nil, r.end
+		}
+		r.fill()
+	}
+	r.at++
+	return r.buffer[r.at-1], nil
+}
+
+func (r *reader) fill() {
+	var err error
+	func() {
+		defer asError(&err)
+		r.full, err = r.rows.ReadRows(r.buffer)
+	}()
+	r.at = 0
+	switch {
+	case errors.Is(err, io.EOF):
+		r.end = io.EOF
+	case err != nil:
+		r.full, r.end = 0, fmt.Errorf("%s: %w", r.path, err)
+	case r.full == 0:
+		r.end = io.EOF
+	}
+}
+
+func (r *reader) close() { _ = r.rows.Close() } // it was only read
+
+// runsOf returns the runs of a file. A file that does not exist has none.
+func (t *Table) runsOf(path string) (map[string]bool, error) {
+	out, column := map[string]bool{}, t.column("run_id").ColumnIndex
+	err := t.each(path, func(row parquet.Row) error {
+		out[text(row, column)] = true
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return out, err
+}
+
+// text is a string of a row, in a column outside lists.
+func text(row parquet.Row, column int) string { return string(value(row, column).ByteArray()) }
+
+// value is the first value of a column.
+func value(row parquet.Row, column int) parquet.Value {
+	for _, v := range row {
+		if v.Column() == column {
+			return v
+		}
+	}
+	return parquet.Value{}
+}
