@@ -73,6 +73,7 @@ var faultedCommands = []faulted{
 	{name: "gate", args: "gate --baseline $D/base --current $D/in --json $D/out/g.json --markdown $D/out/g.md " +
 		"--junit $D/out/g.xml --sarif $D/out/g.sarif --pprof $D/out/g.pb.gz --sysroot $D/in/root --no-cache",
 		setup: []string{"baseline save $D/base $D/in --sysroot $D/in/root --no-cache"}},
+	{name: "fleet export", args: "fleet export $D/in -o $D/out --service s --host h --sysroot $D/in/root --no-cache"},
 	{name: "recording", args: "report $D/rec -o $D/out/r.html --no-cache"},
 	{name: "evidence", args: "growth $D/in --evidence $D/rec/memcheck.xml --sysroot $D/in/root --no-cache"},
 	{name: "cache", args: "growth $D/in --sysroot $D/in/root"},

@@ -26,16 +26,17 @@ func (a *app) fleetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fleet",
 		Short: "judge many hosts: write rows for databases, and ask them",
-		Long: `Writes what growth finds on each host as Parquet files, and answers questions about all of them with
-a database that you have. heaplapse has no server: the files lie in a directory or in your storage.
+		Long: `Writes what growth finds on each host as Parquet files, and answers questions about all of them
+with a database that you have. heaplapse has no server: the files lie in a directory or in your
+storage.
 
-  heaplapse fleet export heaps/ -o tables/ --service shop --host web-17    on each host, or where the snapshots lie
+  heaplapse fleet export heaps/ -o tables/ --service shop --host web-17    for each host
   heaplapse fleet compact tables/                                          once a night
   heaplapse fleet query leaks tables/`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.fleetExportCommand(), a.fleetCompactCommand(), a.fleetAliasesCommand())
+	cmd.AddCommand(a.fleetExportCommand(), a.fleetCompactCommand(), a.fleetAliasesCommand(), a.fleetQueryCommand())
 	return cmd
 }
 
@@ -82,9 +83,9 @@ func (a *app) fleetExportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export PATH…",
 		Short: "judge the processes of a host, and write a row for each site",
-		Long: `Judges the snapshots at PATH as growth does. Each process is a run: one row in the table runs, and one
-in the table sites for each function, stable ones included. The files have the same names and bytes
-whenever the same run is exported: after a failure, export it again.
+		Long: `Judges the snapshots at PATH as growth does. Each process is a run: one row in the table runs, and
+one in the table sites for each function, stable ones included. The files have the same names and
+bytes whenever the same run is exported: after a failure, export it again.
 
   heaplapse fleet export heaps/ -o tables/ --service shop --host web-17 --label canary=yes`,
 		Args: some(noPath),
@@ -207,8 +208,8 @@ func (a *app) fleetCompactCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "compact DIR",
 		Short: "sort the files of each night into one",
-		Long: `Replaces the files of each night by one, sorted by service, site and host: databases read it many times
-faster. Runs may be exported meanwhile, and afterwards: the next call adds them.`,
+		Long: `Replaces the files of each night by one, sorted by service, site and host: databases read it many
+times faster. Runs may be exported meanwhile, and afterwards: the next call adds them.`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return table.Compact(args[0], func(c table.Compaction) error {
@@ -231,9 +232,9 @@ func (a *app) fleetAliasesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "aliases OLD NEW",
 		Short: "find functions that a new build has renamed, split or moved",
-		Long: `Compares a run of an old build with one of a new build, as gate does: snapshots or files of baselines,
-of any host. Writes the functions that go on under another name to the table aliases, so that questions
-about several builds find them.
+		Long: `Compares a run of an old build with one of a new build, as gate does: snapshots or files of
+baselines, of any host. Writes the functions that go on under another name to the table aliases, so
+that questions about several builds find them.
 
   heaplapse fleet aliases web-17/old/ web-17/new/ -o tables/ --service shop`,
 		Args: usageArgs(cobra.ExactArgs(2)),

@@ -67,7 +67,8 @@ func (l *aliases) add(before, after *baseline.Site, bytes float64) {
 	if a.Old.Site == a.New.Site || !a.Old.Kind.AcrossBuilds() || !a.New.Kind.AcrossBuilds() {
 		return
 	}
-	if i := slices.IndexFunc(*l, func(o Alias) bool { return o.Old.Site == a.Old.Site && o.New.Site == a.New.Site }); i >= 0 {
+	same := func(o Alias) bool { return o.Old.Site == a.Old.Site && o.New.Site == a.New.Site }
+	if i := slices.IndexFunc(*l, same); i >= 0 {
 		(*l)[i].Bytes += bytes
 		return
 	}

@@ -92,7 +92,8 @@ func (p *Pipeline) JudgeEach(
 		report, err := j.report(ctx, process)
 		if why := notJudged(err); why != "" {
 			j.notJudged = cmp.Or(j.notJudged, err)
-			j.Tell(Notice{Kind: UnusableFile, Subject: r.Processes[process].Prefix, Text: "process " + r.Processes[process].Name() + ": " + why})
+			about := r.Processes[process]
+			j.Tell(Notice{Kind: UnusableFile, Subject: about.Prefix, Text: "process " + about.Name() + ": " + why})
 			continue
 		}
 		if err == nil {

@@ -66,9 +66,11 @@ func runOf(g *growthreport.Report, o Origin) Run {
 	run := Run{
 		Night: o.Night, RunID: runID(s, o), Service: text.Clean(o.Service), Host: text.Clean(o.Host),
 		PID: int64(s.PID()), BuildID: text.Clean(summary.BuildID(s, g.Symbols)), BuildSeq: o.BuildSeq,
-		Program: text.Clean(path.Base(symbolize.MainProgram(s))), Workload: text.Clean(workload(s, o)), Labels: cleaned(o.Labels),
+		Program: text.Clean(path.Base(symbolize.MainProgram(s))), Workload: text.Clean(workload(s, o)),
+		Labels: cleaned(o.Labels),
 		Format: last.Format.String(), HasAlloc: last.HasAlloc, Clock: s.Clock.Source.String(),
-		Snapshots: int64(r.Len()), Heap: r.LastHeap, HeapGained: r.LastHeap - r.FirstHeap, HeapSlope: perHour(s, r.Total.Slope),
+		Snapshots: int64(r.Len()),
+		Heap:      r.LastHeap, HeapGained: r.LastHeap - r.FirstHeap, HeapSlope: perHour(s, r.Total.Slope),
 		Verdict: string(r.Verdict), Status: status(r), Tool: o.Tool, Model: trend.ModelVersion(),
 	}
 	if last.IsEstimate() {

@@ -229,7 +229,7 @@ func (s *sorter) spill() error {
 	slices.SortStableFunc(s.part, compare)
 	path := filepath.Join(s.dir, fmt.Sprintf(".part%d", len(s.parts)))
 	s.parts = append(s.parts, path)
-	err := s.create(path, func(w *parquet.Writer) error {
+	err := s.create(path, func(w *writer) error {
 		_, err := w.WriteRows(s.part)
 		return err
 	})
@@ -239,7 +239,7 @@ func (s *sorter) spill() error {
 }
 
 // create writes a file of the table.
-func (s *sorter) create(path string, content func(*parquet.Writer) error) error {
+func (s *sorter) create(path string, content func(*writer) error) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return err
@@ -258,7 +258,7 @@ func (s *sorter) merge(path string) error {
 		}
 	}
 	heap.Init(m)
-	return s.create(path, func(w *parquet.Writer) error {
+	return s.create(path, func(w *writer) error {
 		out := make([]parquet.Row, 1)
 		for m.Len() > 0 {
 			out[0] = m.parts[0].row

@@ -80,7 +80,7 @@ func (t *Table) each(path string, use func(parquet.Row) error) (err error) {
 // reader reads the rows of a file one by one.
 type reader struct {
 	path   string
-	rows   *parquet.Reader
+	rows   *parquet.GenericReader[any]
 	buffer []parquet.Row
 	full   int // rows in the buffer
 	at     int
@@ -88,7 +88,7 @@ type reader struct {
 }
 
 func newReader(path string, in *parquet.File) *reader {
-	return &reader{path: path, rows: parquet.NewReader(in), buffer: make([]parquet.Row, batch)}
+	return &reader{path: path, rows: parquet.NewGenericReader[any](in), buffer: make([]parquet.Row, batch)}
 }
 
 // next returns the next row, which is valid until the one after the buffer's last is read, or io.EOF.

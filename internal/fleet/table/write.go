@@ -148,9 +148,12 @@ func writeOnce[T any](dir string, t *Table, of, name string, list []T) (string, 
 // groupRows is the number of rows that a reader can skip at once.
 const groupRows = 256 << 10
 
+// writer writes rows of any table.
+type writer = parquet.GenericWriter[any]
+
 // writer returns a writer of a file of the table.
-func (t *Table) writer(w io.Writer) *parquet.Writer {
-	return parquet.NewWriter(w, t.schema(), parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(groupRows),
+func (t *Table) writer(w io.Writer) *writer {
+	return parquet.NewGenericWriter[any](w, t.schema(), parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(groupRows),
 		parquet.CreatedBy("heaplapse", "", ""), parquet.KeyValueMetadata(schemaKey, t.id()))
 }
 

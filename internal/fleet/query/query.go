@@ -1,0 +1,205 @@
+// Package query answers questions about a fleet with a database that the user has.
+//
+// The questions are SQL files in scripts/fleet/sql. They run on DuckDB, as a command or as a Python
+// package; for other engines [Text] gives the text. heaplapse contains no database.
+package query
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/heaplapse/heaplapse/scripts/fleet/sql"
+)
+
+// Question is one of the questions.
+type Question struct {
+	// Name is that of its file, Title the first line.
+	Name, Title string
+	text        string
+}
+
+// Questions returns all questions, by name.
+func Questions() []Question {
+	names, err := fs.Glob(sql.Files, "*.sql")
+	if err != nil {
+		panic(err) // the pattern is part of the program
+	}
+	var out []Question
+	for _, name := range names {
+		text := file(name)
+		first, _, _ := strings.Cut(text, "\n")
+		out = append(out, Question{strings.TrimSuffix(name, ".sql"), strings.TrimPrefix(first, "-- "), text})
+	}
+	return out
+}
+
+func file(name string) string {
+	text, err := fs.ReadFile(sql.Files, name)
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	return string(text)
+}
+
+// Find returns a question.
+func Find(name string) (Question, error) {
+	all := Questions()
+	if i := slices.IndexFunc(all, func(q Question) bool { return q.Name == name }); i >= 0 {
+		return all[i], nil
+	}
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = all[i].Name
+	}
+	return Question{}, fmt.Errorf("no question %q; there are %s", name, strings.Join(names, ", "))
+}
+
+// Engines are those whose text [Text] gives.
+var Engines = []string{"duckdb", "spark", "clickhouse", "trino", "bigquery"}
+
+// Text returns a question for an engine, after the definitions of its tables. dir is a directory or a
+// location that the engine reads.
+func Text(q Question, engine, dir string) (string, error) {
+	if strings.ContainsAny(dir, "'\\\n") {
+		return "", fmt.Errorf("%s: a path with a quote or a backslash does not fit in SQL", dir)
+	}
+	tables := strings.ReplaceAll(file("engines/"+engine+".sql"), "${DIR}", dir)
+	return tables + "\n" + q.text + ";\n", nil
+}
+
+// Result is the rows of an answer. Numbers are as the engine wrote them.
+type Result struct {
+	Columns []string
+	Rows    [][]any // nil, a string, a bool or a json.Number
+}
+
+// ErrNoDuckDB is returned if there is no DuckDB.
+var ErrNoDuckDB = errors.New("neither the command duckdb nor the Python package duckdb was found")
+
+// DuckDB runs a question on the tables below dir, with the program at path, the command duckdb or the
+// package duckdb of python3 if path is "".
+func DuckDB(ctx context.Context, q Question, dir, path string) (*Result, error) {
+	if strings.ContainsAny(dir, "*?[") {
+		return nil, fmt.Errorf("%s: DuckDB takes *, ? and [ in a path as a pattern", dir)
+	}
+	for _, table := range []string{"runs", "sites", "aliases"} {
+		if files, err := filepath.Glob(filepath.Join(dir, table, "*", "*.parquet")); err != nil || len(files) == 0 {
+			return nil, fmt.Errorf("%s: no table %s: fleet export writes it", dir, table)
+		}
+	}
+	text, err := Text(q, "duckdb", dir)
+	if err != nil {
+		return nil, err
+	}
+	cmd, err := command(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	var errs strings.Builder
+	cmd.Stdin, cmd.Stderr = strings.NewReader(text), &errs
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %s", filepath.Base(cmd.Path), err, lastLine(errs.String()))
+	}
+	return parse(out)
+}
+
+// script runs SQL with the Python package, and prints the last result as the command does.
+const script = `
+import sys, json
+import duckdb
+connection = duckdb.connect(":memory:")
+result = connection.execute(sys.stdin.read())
+names = [column[0] for column in result.description]
+rows = [dict(zip(names, row)) for row in result.fetchall()]
+json.dump({"columns": names, "rows": rows}, sys.stdout)
+`
+
+// command returns how DuckDB is run. The settings of the user are not read: they may change the output.
+func command(ctx context.Context, path string) (*exec.Cmd, error) {
+	if path == "" {
+		path, _ = exec.LookPath("duckdb")
+	}
+	python, err := exec.LookPath("python3")
+	switch {
+	case path != "" && strings.HasPrefix(filepath.Base(path), "python"):
+		python = path
+	case path != "":
+		return exec.CommandContext(ctx, path, "-init", os.DevNull, "-json", ":memory:"), nil
+	case err != nil || exec.CommandContext(ctx, python, "-c", "import duckdb").Run() != nil:
+		return nil, ErrNoDuckDB
+	}
+	return exec.CommandContext(ctx, python, "-c", script), nil
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return lines[len(lines)-1]
+}
+
+// parse reads what DuckDB printed: an array of objects, or one with the names of columns that the Python
+// package gives. The command prints nothing, or [{]}, for an answer without rows.
+func parse(out []byte) (*Result, error) {
+	text := strings.TrimSpace(string(out))
+	var answer struct {
+		Columns []string
+		Rows    []json.RawMessage
+	}
+	switch {
+	case text == "" || strings.HasPrefix(text, "[{]"):
+		return &Result{}, nil
+	case strings.HasPrefix(text, "["):
+		if err := json.Unmarshal([]byte(text), &answer.Rows); err != nil {
+			return nil, fmt.Errorf("output of DuckDB: %w", err)
+		}
+	default:
+		if err := json.Unmarshal([]byte(text), &answer); err != nil {
+			return nil, fmt.Errorf("output of DuckDB: %w", err)
+		}
+	}
+	r := &Result{Columns: answer.Columns}
+	for _, raw := range answer.Rows {
+		if err := r.add(raw); err != nil {
+			return nil, fmt.Errorf("output of DuckDB: %w", err)
+		}
+	}
+	return r, nil
+}
+
+// add adds a row, and takes the names of columns from the first one.
+func (r *Result) add(object json.RawMessage) error {
+	d := json.NewDecoder(strings.NewReader(string(object)))
+	d.UseNumber()
+	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+		return fmt.Errorf("a row is %s, want an object", object)
+	}
+	var names []string
+	var row []any
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return err
+		}
+		var value any
+		if err := d.Decode(&value); err != nil {
+			return err
+		}
+		names, row = append(names, fmt.Sprint(name)), append(row, value)
+	}
+	if r.Columns == nil {
+		r.Columns = names
+	}
+	if !slices.Equal(r.Columns, names) {
+		return fmt.Errorf("a row has the columns %s, want %s", strings.Join(names, ", "), strings.Join(r.Columns, ", "))
+	}
+	r.Rows = append(r.Rows, row)
+	return nil
+}
