@@ -36,8 +36,8 @@ func (a *app) fleetQueryCommand() *cobra.Command {
 of python3. The questions are:
 ` + names.String() + `
 
-For another engine, --print writes the SQL, with the definitions of the tables. DIR is then a location
-that the engine reads. duckdb, spark and clickhouse are tested; trino and bigquery are not.
+For another engine, --print writes the SQL, with the definitions of the tables. DIR is then a
+location that the engine reads. duckdb, spark and clickhouse are tested; trino and bigquery are not.
 
   heaplapse fleet query leaks tables/
   heaplapse fleet query leaks s3://bucket/tables --print spark`,
