@@ -78,8 +78,9 @@ func (p *Pipeline) JudgeEach(
 		return err
 	}
 	defer r.Close()
+	losses := lossesOf{nil, r.Processes}
 	if o.Process != "" || len(r.Processes) == 1 {
-		report, err := p.judgeOne(ctx, r, o)
+		report, err := p.judgeOne(ctx, r, losses, o)
 		if err != nil {
 			return err
 		}
@@ -87,7 +88,7 @@ func (p *Pipeline) JudgeEach(
 	}
 	p.tellProblems(r.Problems, o.Strict)
 	p.tellList(r.Warnings, o.Strict)
-	j := judgeAll{Pipeline: p.once(), recording: r, Judgement: o}
+	j := judgeAll{Pipeline: p.once(), recording: r, losses: losses, Judgement: o}
 	for _, process := range r.mainFirst() {
 		report, err := j.report(ctx, process)
 		if why := notJudged(err); why != "" {

@@ -1,4 +1,4 @@
-"""Exports many recordings with Spark: one task per directory or bundle.
+"""Exports many recordings with Spark: one task per directory or bundle. An example, untested.
 
 usage: spark-submit map.py HEAPLAPSE LIST OUT [PARTITIONS]
 
