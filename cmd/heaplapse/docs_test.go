@@ -228,8 +228,10 @@ func TestDocumentedFlags(t *testing.T) {
 		commands[m[1]] = help(m[1])
 	}
 	require.Contains(t, commands, "growth")
-	for _, m := range regexp.MustCompile(`(?m)^  ([a-z]+)  +\S`).FindAllStringSubmatch(commands["baseline"], -1) {
-		commands["baseline"] += help("baseline", m[1])
+	for _, c := range []string{"baseline", "fleet"} {
+		for _, m := range regexp.MustCompile(`(?m)^  ([a-z]+)  +\S`).FindAllStringSubmatch(commands[c], -1) {
+			commands[c] += help(c, m[1])
+		}
 	}
 	use := regexp.MustCompile("heaplapse ([a-z]+)\\b([^`|;&>#\n]*)")
 	flag := regexp.MustCompile(`(?:^| )(--[a-z][a-z-]*)`)
