@@ -37,7 +37,7 @@ of python3. The questions are:
 ` + names.String() + `
 
 For another engine, --print writes the SQL, with the definitions of the tables. DIR is then a
-location that the engine reads. duckdb and clickhouse are tested, spark in part, the others not.
+location that the engine reads. duckdb, spark and clickhouse are tested, the others not.
 
   heaplapse fleet query leaks tables/
   heaplapse fleet query leaks s3://bucket/tables --print spark`,

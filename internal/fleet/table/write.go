@@ -153,7 +153,8 @@ type writer = parquet.GenericWriter[any]
 
 // writer returns a writer of a file of the table.
 func (t *Table) writer(w io.Writer) *writer {
-	return parquet.NewGenericWriter[any](w, t.schema(), parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(groupRows),
+	return parquet.NewGenericWriter[any](w, t.schema(),
+		parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(groupRows),
 		parquet.CreatedBy("heaplapse", "", ""), parquet.KeyValueMetadata(schemaKey, t.id()))
 }
 

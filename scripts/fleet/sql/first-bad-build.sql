@@ -38,7 +38,7 @@ WITH tonight AS (
 ), bad AS (
   SELECT x.service AS service, x.site_key AS site_key, x.build_id AS build_id,
     x.function_name AS function_name, o.build_number AS build_number,
-    round(1e0 * x.leaking_host_nights / h.all_host_nights, 3) AS host_night_share,
+    floor(1e3 * (1e0 * x.leaking_host_nights / h.all_host_nights) + 0.5e0) / 1e3 AS host_night_share,
     row_number() OVER (PARTITION BY x.service, x.site_key ORDER BY o.build_number) AS place
   FROM by_build x
     JOIN host_nights h ON x.service = h.service AND x.build_id = h.build_id

@@ -20,7 +20,7 @@ WITH tonight AS (
 )
 SELECT l.service AS service, l.build_id AS build_id, l.site_key AS site_key, l.function_name AS function_name,
   l.module_name AS module_name, l.leaking_hosts AS leaking_hosts, j.hosts AS hosts,
-  round(1e0 * l.leaking_hosts / j.hosts, 3) AS host_share, l.slopes AS bytes_per_hour, l.gains AS gained_bytes
+  floor(1e3 * (1e0 * l.leaking_hosts / j.hosts) + 0.5e0) / 1e3 AS host_share, l.slopes AS bytes_per_hour, l.gains AS gained_bytes
 FROM leaking l JOIN judged j ON l.service = j.service AND l.build_id = j.build_id
 WHERE 1e0 * l.leaking_hosts / j.hosts >= 0.34
 ORDER BY l.leaking_hosts DESC, l.service, l.build_id, l.site_key

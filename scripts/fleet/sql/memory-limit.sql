@@ -22,7 +22,7 @@ WITH tonight AS (
   FROM sites s JOIN tonight t ON s.night = t.latest
   WHERE s.slope > 0
 )
-SELECT n.service AS service, n.host AS host, n.run_id AS run_id, round(n.hours_left, 1) AS hours_left,
+SELECT n.service AS service, n.host AS host, n.run_id AS run_id, floor(1e1 * (n.hours_left) + 0.5e0) / 1e1 AS hours_left,
   n.size_now AS now_bytes, n.memory_limit AS limit_bytes,
   n.speed AS bytes_per_hour, f.function_name AS worst_site, f.site_key AS site_key, f.label AS label,
     f.slope AS site_bytes_per_hour

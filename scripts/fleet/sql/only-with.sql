@@ -43,7 +43,7 @@ SELECT c.service AS service, c.site_key AS site_key, c.function_name AS function
   c.label_name AS label_name, c.label_value AS label_value, c.leaking_with_label AS leaking_with_label,
   c.hosts_with_label AS hosts_with_label,
   c.leaking_without AS leaking_without, c.hosts_without AS hosts_without,
-  round(((c.leaking_with_label + 0.5e0) / (c.hosts_with_label + 1)) / ((c.leaking_without + 0.5e0) / (c.hosts_without + 1)), 2) AS lift
+  floor(1e2 * (((c.leaking_with_label + 0.5e0) / (c.hosts_with_label + 1)) / ((c.leaking_without + 0.5e0) / (c.hosts_without + 1))) + 0.5e0) / 1e2 AS lift
 FROM compared c
 WHERE c.hosts_without > 0 AND 1e0 * c.leaking_with_label / c.hosts_with_label >= 0.34
   AND ((c.leaking_with_label + 0.5e0) / (c.hosts_with_label + 1)) >= 4 * ((c.leaking_without + 0.5e0) / (c.hosts_without + 1))

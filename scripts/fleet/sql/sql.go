@@ -1,5 +1,8 @@
 // Package sql has the questions about a fleet, as SQL that several engines run, and the definitions of
 // the tables for each engine.
+//
+// Engines disagree on medians and on the rounding of halves: the questions use row_number and floor. Every
+// column of an inner SELECT has a name with AS, which ClickHouse needs where tables are joined.
 package sql
 
 import "embed"
