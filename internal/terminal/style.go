@@ -19,15 +19,14 @@ func styled(getenv func(string) string) bool {
 	return getenv("NO_COLOR") == "" && getenv("TERM") != "" && getenv("TERM") != "dumb"
 }
 
-// Hyperlinks reports whether a writer is a terminal that takes OSC 8, as far as that is known.
-// Terminals ignore control sequences that they do not know, except for those that the function
-// [takesOSC8] knows.
+// Hyperlinks reports whether a writer is a terminal that takes OSC 8 (hyperlinks), as far as that is
+// known. Most terminals that do not know the sequence ignore it; takesOSC8 leaves out some that do not.
 func Hyperlinks(w io.Writer, getenv func(string) string) bool {
 	return Is(w) && styled(getenv) && takesOSC8(getenv)
 }
 
-// takesOSC8 leaves out the terminals that print the sequence: the Linux console, Emacs, GNU screen
-// below 5, and VTE before 0.50.1, as GCC does (diagnostic-color.cc).
+// takesOSC8 leaves out the Linux console, Emacs, GNU screen outside of tmux, and VTE before 0.50.1, as
+// GCC does (gcc/diagnostic-color.cc, auto_enable_urls, has a similar list).
 func takesOSC8(getenv func(string) string) bool {
 	term := getenv("TERM")
 	if term == "linux" || getenv("INSIDE_EMACS") != "" || strings.HasPrefix(term, "screen") && getenv("TMUX") == "" {
@@ -38,9 +37,8 @@ func takesOSC8(getenv func(string) string) bool {
 }
 
 // SourceURL returns a function for the URLs of lines of source files that exist on this machine:
-// file://HOST/PATH#LINE. Terminals open the line where they know the fragment (kitty, iTerm2, VS
-// Code), and the file elsewhere. The function returns "" for other files. It is not safe for
-// concurrent use.
+// file://HOST/PATH#LINE. A terminal that does not use the fragment opens the file. The function
+// returns "" for other files. It is not safe for concurrent use.
 func SourceURL() func(file string, line int) string {
 	host, err := os.Hostname()
 	if err != nil {
