@@ -289,9 +289,16 @@ func TestRecordWorkersOfAnotherUser(t *testing.T) {
 	})
 }
 
+// privateRoot runs "$@" on a copy of the mounts, of which / is one, also where it is not (in a chroot).
+// Nothing that is mounted there is seen outside.
+const privateRoot = `
+mount --make-rprivate / 2>/dev/null || ! grep -q shared: /proc/self/mountinfo || exit 77
+mount --rbind / /mnt && exec chroot /mnt "$@"
+exit 77`
+
 // readOnly runs "$@" where every file system is read-only but a new one at $0.
 const readOnly = `
-mount --make-rprivate / && mount -t tmpfs tmpfs "$0" || exit 77
+mount -t tmpfs tmpfs "$0" || exit 77
 for empty in /var/cache /run /tmp; do
 	case $0 in $empty/*) ;; *) mount -t tmpfs -o ro tmpfs $empty || exit 77 ;; esac
 done
@@ -310,7 +317,8 @@ func TestRecordOnAReadOnlySystem(t *testing.T) {
 	eachEngine(t, func(t *testing.T, engine string) {
 		dir := t.TempDir()
 		run := func(script string) (string, int) {
-			cmd := exec.Command(unshare, "--mount", "sh", "-c", readOnly, dir, "sh", "-c", script, dir)
+			cmd := exec.Command(unshare, "--mount", "--propagation", "unchanged", "sh", "-c", privateRoot, "sh",
+				"sh", "-c", readOnly, dir, "sh", "-c", script, dir)
 			cmd.Env = append(os.Environ(), "HOME=/nonexistent", "TMPDIR=/tmp", "XDG_CACHE_HOME=", "XDG_RUNTIME_DIR=")
 			out, err := cmd.CombinedOutput()
 			return string(out), exitStatus(err)
