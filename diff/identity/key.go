@@ -4,10 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/heaplapse/heaplapse/internal/lazyregexp"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -98,13 +98,13 @@ func keyOf(text string) Key {
 
 var (
 	// libfoo.so.1.2, libfoo.so.6
-	soVersion = regexp.MustCompile(`\.so(\.\d+)+$`)
+	soVersion = lazyregexp.New(`\.so(\.\d+)+$`)
 	// libfoo-5c0aa2f6.so, as packages of Python rename the libraries that they include
-	packageHash = regexp.MustCompile(`-[0-9a-f]{8}(\.so)?$`)
+	packageHash = lazyregexp.New(`-[0-9a-f]{8}(\.so)?$`)
 	// _array.cpython-311-x86_64-linux-gnu.so
-	abiOfPython = regexp.MustCompile(`\.(cpython-\d+[a-z]*|abi\d+)(-[a-z0-9_-]+)?\.so$`)
+	abiOfPython = lazyregexp.New(`\.(cpython-\d+[a-z]*|abi\d+)(-[a-z0-9_-]+)?\.so$`)
 	// libfoo-2.31.so, libpython3.11.so, python3.11, server-1.2.3, server-v7
-	nameVersion = regexp.MustCompile(`([-_.]?v?\d+(\.\d+)+[a-z]?|-v?\d+)(\.so)?$`)
+	nameVersion = lazyregexp.New(`([-_.]?v?\d+(\.\d+)+[a-z]?|-v?\d+)(\.so)?$`)
 )
 
 // ModuleName returns the base name of a program or library without its version, which differs
@@ -114,14 +114,14 @@ func ModuleName(file string) string {
 		return ""
 	}
 	name := strings.TrimSuffix(path.Base(file), " (deleted)")
-	name = soVersion.ReplaceAllString(name, ".so")
-	name = abiOfPython.ReplaceAllString(name, ".so")
+	name = soVersion().ReplaceAllString(name, ".so")
+	name = abiOfPython().ReplaceAllString(name, ".so")
 	for {
 		suffix := ""
 		if strings.HasSuffix(name, ".so") {
 			suffix = ".so"
 		}
-		shorter := packageHash.ReplaceAllString(nameVersion.ReplaceAllString(name, suffix), suffix)
+		shorter := packageHash().ReplaceAllString(nameVersion().ReplaceAllString(name, suffix), suffix)
 		if shorter == name || shorter == suffix {
 			return name
 		}

@@ -1,25 +1,26 @@
 package identity
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/heaplapse/heaplapse/internal/lazyregexp"
 )
 
 // Suffixes that compilers add to a function's name when they clone, split or promote it, what
 // demanglers make of them, and symbol versions.
 var (
-	cloneNote   = regexp.MustCompile(` ?[\[(](\.|clone )[^\])]*[\])]$`)
-	cloneSuffix = regexp.MustCompile(
+	cloneNote   = lazyregexp.New(` ?[\[(](\.|clone )[^\])]*[\])]$`)
+	cloneSuffix = lazyregexp.New(
 		`(\.(cold|constprop|isra|part|lto_priv|llvm|localalias|__uniq|warm|hot|unlikely|ctor|dtor))(\.[0-9A-Za-z_]+)*$|\.\d+$`,
 	)
-	abiTag   = regexp.MustCompile(`\[abi:[^\]]*\]`)
-	version  = regexp.MustCompile(`@@?[A-Z][A-Za-z]*_[A-Za-z0-9._]+$`)
-	rustHash = regexp.MustCompile(`::h[0-9a-f]{16}$`)
-	lambda   = regexp.MustCompile(
+	abiTag   = lazyregexp.New(`\[abi:[^\]]*\]`)
+	version  = lazyregexp.New(`@@?[A-Z][A-Za-z]*_[A-Za-z0-9._]+$`)
+	rustHash = lazyregexp.New(`::h[0-9a-f]{16}$`)
+	lambda   = lazyregexp.New(
 		`\{lambda\([^{}]*\)#\d+\}|\{lambda#\d+\}|'lambda\d*'(\([^()]*\))?|\$_\d+|<lambda\([^<>]*\)>`,
 	)
-	rustClosure = regexp.MustCompile(`\{\{closure\}\}|\{closure(_env)?#\d+\}`)
-	anonymous   = regexp.MustCompile(`\(anonymous namespace\)|\{anonymous\}|_GLOBAL__N_[A-Za-z0-9_.]*`)
+	rustClosure = lazyregexp.New(`\{\{closure\}\}|\{closure(_env)?#\d+\}`)
+	anonymous   = lazyregexp.New(`\(anonymous namespace\)|\{anonymous\}|_GLOBAL__N_[A-Za-z0-9_.]*`)
 	inlineStd   = strings.NewReplacer("std::__1::", "std::", "std::__cxx11::", "std::", "std::__ndk1::", "std::")
 )
 
@@ -28,17 +29,17 @@ var (
 // standard library.
 func Normalize(name string) string {
 	for {
-		shorter := version.ReplaceAllString(cloneSuffix.ReplaceAllString(cloneNote.ReplaceAllString(name, ""), ""), "")
+		shorter := version().ReplaceAllString(cloneSuffix().ReplaceAllString(cloneNote().ReplaceAllString(name, ""), ""), "")
 		if shorter == name {
 			break
 		}
 		name = shorter
 	}
-	name = rustHash.ReplaceAllString(name, "")
-	name = abiTag.ReplaceAllString(name, "")
-	name = lambda.ReplaceAllString(name, "{lambda}")
-	name = rustClosure.ReplaceAllString(name, "{closure}")
-	name = anonymous.ReplaceAllString(name, "(anonymous namespace)")
+	name = rustHash().ReplaceAllString(name, "")
+	name = abiTag().ReplaceAllString(name, "")
+	name = lambda().ReplaceAllString(name, "{lambda}")
+	name = rustClosure().ReplaceAllString(name, "{closure}")
+	name = anonymous().ReplaceAllString(name, "(anonymous namespace)")
 	return inlineStd.Replace(name)
 }
 
