@@ -65,6 +65,7 @@ packages() {
 	cd "$work/heaplapse-$VERSION-linux-$1"
 	gzip -n9k CHANGELOG.md
 	cp "$script" .
+	touch -d "@$SOURCE_DATE_EPOCH" "${script##*/}" # an .apk keeps the time of its scripts
 	for format in deb rpm apk; do
 		ARCH=$1 "$work/nfpm" package --config "$config" --packager "$format" --target "$out/" >"$work/log" ||
 			{ cat "$work/log" >&2; exit 1; }
