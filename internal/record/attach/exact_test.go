@@ -32,7 +32,7 @@ func (k *known) next(t *testing.T, want string) {
 	_, err := k.in.Write([]byte{'\n'})
 	require.NoError(t, err)
 	line, err := k.out.ReadString('\n')
-	require.NoError(t, err, k.stderr.String())
+	require.NoError(t, err, readFile(t, k.stderr))
 	require.Equal(t, want+"\n", line)
 }
 

@@ -4,7 +4,6 @@ package attach
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -38,7 +37,7 @@ func compile(t *testing.T, source string, flags ...string) string {
 type process struct {
 	*exec.Cmd
 	out    *bufio.Reader
-	stderr bytes.Buffer
+	stderr string // the file that has what it wrote there
 }
 
 // run starts a program, and waits until it is ready.
@@ -50,8 +49,11 @@ func run(t *testing.T, program string, args ...string) *process {
 // runWith starts a program after prepare was called.
 func runWith(t *testing.T, program string, prepare func(*process), args ...string) *process {
 	t.Helper()
-	p := &process{Cmd: exec.Command(program, args...)}
-	p.Cmd.Stderr = &p.stderr
+	p := &process{Cmd: exec.Command(program, args...), stderr: filepath.Join(t.TempDir(), "stderr")}
+	stderr, err := os.Create(p.stderr)
+	require.NoError(t, err)
+	defer stderr.Close()
+	p.Cmd.Stderr = stderr
 	prepare(p)
 	out, err := p.StdoutPipe()
 	require.NoError(t, err)
@@ -62,7 +64,7 @@ func runWith(t *testing.T, program string, prepare func(*process), args ...strin
 		_, _ = p.Process.Wait()
 	})
 	line, err := p.out.ReadString('\n')
-	require.NoError(t, err, p.stderr.String())
+	require.NoError(t, err, readFile(t, p.stderr))
 	require.Equal(t, "ready\n", line)
 	return p
 }
@@ -75,7 +77,7 @@ func (p *process) end(t *testing.T) string {
 	defer timer.Stop()
 	rest, err := io.ReadAll(p.out)
 	require.NoError(t, err)
-	require.NoError(t, p.Wait(), p.stderr.String())
+	require.NoError(t, p.Wait(), readFile(t, p.stderr))
 	return string(rest)
 }
 
