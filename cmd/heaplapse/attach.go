@@ -44,7 +44,7 @@ builds, seccomp filters that forbid what is needed. See docs/attach.md.
 
 Exit status: 0: recorded, and detached; 125: attach itself failed; 126: the process cannot be
 recorded, and was left alone; 127: there is no such process.`,
-		Args: usageArgs(cobra.ExactArgs(1)),
+		Args: help.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			pid, err := strconv.Atoi(args[0])
 			if err != nil || pid <= 0 {
@@ -105,14 +105,14 @@ func (a *app) attach(cmd *cobra.Command, f *attachFlags) error {
 	if f.detachOnly {
 		restored, err := record.Detach(o.PID)
 		if err == nil {
-			a.say("detached from process %d: %s put back", o.PID, units.Count(restored, "function"))
+			a.Say("detached from process %d: %s put back", o.PID, units.Count(restored, "function"))
 		}
 		return err
 	}
-	o.Note = func(text string) { a.warn(text) }
+	o.Note = func(text string) { a.Warn(text) }
 	o.Began = func(lines []string) {
 		for _, line := range lines {
-			a.say("%s", line)
+			a.Say("%s", line)
 		}
 	}
 	a.signals.Orderly()
@@ -121,12 +121,12 @@ func (a *app) attach(cmd *cobra.Command, f *attachFlags) error {
 		return err
 	}
 	for _, n := range outcome.Notes {
-		a.warn(n)
+		a.Warn(n)
 	}
-	a.say("detached: %s put back", units.Count(outcome.Restored, "function"))
+	a.Say("detached: %s put back", units.Count(outcome.Restored, "function"))
 	if outcome.Snapshots == 0 {
 		return &status.Error{Status: status.Failed, Err: errors.New("there are no snapshots")}
 	}
-	a.say("%s; next: heaplapse growth %s", outcome, record.ShellQuote(outcome.Dir))
+	a.Say("%s; next: heaplapse growth %s", outcome, record.ShellQuote(outcome.Dir))
 	return nil
 }

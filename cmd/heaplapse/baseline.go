@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,7 +13,6 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
 	"github.com/heaplapse/heaplapse/diff/baseline"
-	"github.com/heaplapse/heaplapse/diff/summary"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	gatereport "github.com/heaplapse/heaplapse/internal/report/gate"
 	"github.com/heaplapse/heaplapse/internal/report/listing"
@@ -27,65 +25,15 @@ func (a *app) baselineCommand() *cobra.Command {
 		Long: `Keeps summaries of good runs, which gate compares later runs with. A summary has at most a few
 hundred KiB and contains names instead of addresses, so gate needs neither the snapshots nor the
 program of the earlier run. A directory of summaries is a baseline set.`,
-		Args: usageArgs(cobra.NoArgs),
+		Args: help.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.baselineSaveCommand(), a.baselineListCommand(), a.baselinePruneCommand(), a.baselinePinCommand())
 	return cmd
 }
 
-// summaryFlags tell how the snapshots of a run become its summary.
-type summaryFlags struct {
-	flagset.Series
-	flagset.Symbols
-	flagset.Grouping
-	workload string
-	work     float64
-	labels   []string
-}
-
-func (f *summaryFlags) add(cmd *cobra.Command) {
-	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
-		flags.StringVar(&f.workload, "workload", "", "the `NAME` of the workload: only runs of the same workload are comparable (default: a hash of the recorded command line)")
-		flags.Float64Var(&f.work, "work", 0, "the run did `N` units of work, such as requests: allocations are compared per unit")
-		f.DefineRules(flags)
-		f.AllProcesses = true
-		f.Series.Define(flags)
-	})
-	f.Files.Add(cmd)
-	cmd.Flags().StringVar(&f.Demangle, "demangle", "simple", "")
-	_ = cmd.Flags().MarkHidden("demangle") // it is an error to ask for other names
-}
-
-// summary returns how the snapshots of a run are summarized.
-func (f *summaryFlags) summary() (*pipeline.Summary, error) {
-	if f.Demangle != "simple" {
-		return nil, fmt.Errorf("--demangle %s: summaries contain simple names, so that they are comparable", f.Demangle)
-	}
-	if f.work < 0 {
-		return nil, fmt.Errorf("--work %v: want a number of units of work, above 0", f.work)
-	}
-	source, err := f.Source(&f.Symbols)
-	if err != nil {
-		return nil, err
-	}
-	o := &pipeline.Summary{
-		Source:  *source,
-		Options: summary.Options{Workload: f.workload, Work: f.work, Labels: map[string]string{}},
-	}
-	for _, l := range f.labels {
-		key, value, ok := strings.Cut(l, "=")
-		if !ok || key == "" {
-			return nil, fmt.Errorf("--label %s: want KEY=VALUE", l)
-		}
-		o.Labels[key] = value
-	}
-	o.Rules, err = f.BlameRules()
-	return o, err
-}
-
 type saveFlags struct {
-	summaryFlags
+	flagset.Run
 	pin bool
 }
 
@@ -98,29 +46,29 @@ func (a *app) baselineSaveCommand() *cobra.Command {
 created if necessary. The file appears whole: other processes may read DIR meanwhile.
 
   heaplapse baseline save baselines/ tonight/ --label commit=$(git rev-parse HEAD)`,
-		Args: usageArgs(cobra.MinimumNArgs(2)),
+		Args: help.Args(cobra.MinimumNArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.baselineSave(cmd.Context(), &f, args[0], args[1:])
 		},
 	}
 	help.Group(cmd, help.Set, func(flags *pflag.FlagSet) {
-		flags.StringArrayVar(&f.labels, "label", nil, "keep `KEY=VALUE` with the run, such as a commit (repeatable)")
+		flags.StringArrayVar(&f.Labels, "label", nil, "keep `KEY=VALUE` with the run, such as a commit (repeatable)")
 		flags.BoolVar(&f.pin, "pin", false, "make the run the reference run: slow drift is measured against it, and prune keeps it")
 	})
-	f.summaryFlags.add(cmd)
+	f.Run.Add(cmd)
 	return cmd
 }
 
 func (a *app) baselineSave(ctx context.Context, f *saveFlags, dir string, paths []string) error {
-	o, err := f.summary()
+	o, err := f.Summary()
 	if err != nil {
 		return err
 	}
-	run, err := a.pipeline().Summarize(ctx, paths, o)
+	run, err := a.Pipeline().Summarize(ctx, paths, o)
 	if err != nil {
 		return err
 	}
-	if a.status == exitFailure {
+	if a.Failed {
 		return errors.New("nothing was saved: see the errors above")
 	}
 	if !run.Meta.Steady() { // with such a run in the set, gate would fail every night
@@ -136,7 +84,7 @@ func (a *app) baselineSave(ctx context.Context, f *saveFlags, dir string, paths 
 			return err
 		}
 	}
-	return output.Lines(a.out, path)
+	return output.Lines(a.Out, path)
 }
 
 func (a *app) baselineListCommand() *cobra.Command {
@@ -145,7 +93,7 @@ func (a *app) baselineListCommand() *cobra.Command {
 		Use:   "list DIR",
 		Short: "list the runs of a baseline set, the oldest first",
 		Long:  `Lists the runs of a baseline set, the oldest first, with their size, workload and labels.`,
-		Args:  usageArgs(cobra.ExactArgs(1)),
+		Args:  help.Args(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := f.Check(); err != nil {
 				return err
@@ -154,7 +102,7 @@ func (a *app) baselineListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return f.Render(a.out, &listing.Baselines{Set: set})
+			return f.Render(a.Out, &listing.Baselines{Set: set})
 		},
 	}
 	f.Add(cmd, "text", "json")
@@ -168,7 +116,7 @@ func (a *app) openBaselines(dir string) (*baseline.Set, error) {
 		return nil, err
 	}
 	for _, problem := range set.Problems {
-		a.tell(pipeline.Notice{Kind: pipeline.UnusableFile, Severity: pipeline.Failure, Text: problem.Error()})
+		a.Tell(pipeline.Notice{Kind: pipeline.UnusableFile, Severity: pipeline.Failure, Text: problem.Error()})
 	}
 	return set, nil
 }
@@ -181,7 +129,7 @@ func (a *app) baselinePruneCommand() *cobra.Command {
 		Short: "remove the oldest runs of a baseline set",
 		Long: `Keeps the newest runs and the reference run, and prints the paths of the files that it removes.
 Files that cannot be read are reported, but neither counted nor removed.`,
-		Args: usageArgs(cobra.ExactArgs(1)),
+		Args: help.Args(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, args []string) error { return a.baselinePrune(args[0], keep, dryRun) },
 	}
 	help.Group(cmd, help.Set, func(flags *pflag.FlagSet) {
@@ -207,7 +155,7 @@ func (a *app) baselinePrune(dir string, keep int, dryRun bool) error {
 	if !dryRun {
 		removed, err = set.Prune(old)
 	}
-	return errors.Join(output.Lines(a.out, removed...), err)
+	return errors.Join(output.Lines(a.Out, removed...), err)
 }
 
 func (a *app) baselinePinCommand() *cobra.Command {
@@ -216,7 +164,7 @@ func (a *app) baselinePinCommand() *cobra.Command {
 		Short: "make a run of a baseline set the reference run",
 		Long: `Makes a run the reference run, which slow drift is measured against. NAME is the name that
 baseline list prints, or the path of the file. The previous reference run becomes a normal one.`,
-		Args: usageArgs(cobra.ExactArgs(2)),
+		Args: help.Args(cobra.ExactArgs(2)),
 		RunE: func(_ *cobra.Command, args []string) error { return baselinePin(args[0], args[1]) },
 	}
 }

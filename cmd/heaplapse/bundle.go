@@ -35,7 +35,7 @@ machine. Prints the path of the archive.
 
   heaplapse bundle /tmp/heap                # writes ./heap` + bundle.Suffix + `
   heaplapse growth heap` + bundle.Suffix + `   # on any machine`,
-		Args: some(noPath),
+		Args: help.SomePath(),
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.bundle(cmd.Context(), &f, paths) },
 	}
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
@@ -66,12 +66,12 @@ func (a *app) bundle(ctx context.Context, f *bundleFlags, paths []string) error 
 		return notWritten(out, err)
 	}
 	if out == "-" {
-		return contents.Write(ctx, a.out)
+		return contents.Write(ctx, a.Out)
 	}
 	if err := a.writeBundle(ctx, contents, out); err != nil {
 		return err
 	}
-	return output.Lines(a.out, out)
+	return output.Lines(a.Out, out)
 }
 
 // collect returns the contents of the bundle of some paths.
@@ -80,7 +80,7 @@ func (a *app) collect(ctx context.Context, f *bundleFlags, paths []string) (*bun
 	if err != nil {
 		return nil, err
 	}
-	return a.pipeline().Collect(ctx, paths, source, build.Version())
+	return a.Pipeline().Collect(ctx, paths, source, build.Version())
 }
 
 // writeBundle writes the archive, whole or not at all.
@@ -90,7 +90,7 @@ func (a *app) writeBundle(ctx context.Context, contents *bundle.Contents, out st
 		return notWritten(out, err)
 	}
 	s := contents.Stats()
-	a.say("%s, and the parts of %s that names come from: %s of %s; the archive has %s", units.Count(s.Snapshots, "snapshot"),
+	a.Say("%s, and the parts of %s that names come from: %s of %s; the archive has %s", units.Count(s.Snapshots, "snapshot"),
 		units.Count(s.Files, "file"), units.Bytes(s.Kept), units.Bytes(s.Original), units.Bytes(size))
 	return nil
 }

@@ -40,7 +40,7 @@ standard output.
                                   for pprof's -tagfocus and -tagroot
   convert DIR --delta -o OUT/     the change from each snapshot to the next
   convert A B --diff -o F.pb.gz   B minus A; they may be of different processes`,
-		Args: some(noPath),
+		Args: help.SomePath(),
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.convert(cmd.Context(), &f, paths) },
 	}
 	f.Stacks.Add(cmd)
@@ -93,14 +93,14 @@ func (a *app) convert(ctx context.Context, f *convertFlags, paths []string) erro
 		return err
 	}
 	o := &pipeline.Export{
-		Source: *source, Out: f.out, Stdout: a.out, Written: func(path string) error { return output.Lines(a.out, path) },
+		Source: *source, Out: f.out, Stdout: a.Out, Written: func(path string) error { return output.Lines(a.Out, path) },
 		Format: f.format, Sample: convert.SampleType(f.sample), Merge: f.merge, Delta: f.delta,
 		Options: convert.Options{Tool: build.Tool(), KeepAllocatorFrames: f.keepAllocator, MaxSamples: f.maxSamples},
 	}
 	if f.diff {
-		err = a.pipeline().ExportDifference(ctx, paths[0], paths[1], o)
+		err = a.Pipeline().ExportDifference(ctx, paths[0], paths[1], o)
 	} else {
-		err = a.pipeline().Export(ctx, paths, o)
+		err = a.Pipeline().Export(ctx, paths, o)
 	}
 	switch {
 	case errors.Is(err, pipeline.ErrNoCumulativeCounts), errors.Is(err, pipeline.ErrNoObjects):

@@ -40,7 +40,7 @@ What a truncated snapshot hides is shown as a bound.
   heaplapse diff p.0002.heap p.0024.heap
   heaplapse diff last-week/ today/
   heaplapse diff A B C --persist     allocated between A and B, and still in use in C`,
-		Args: usageArgs(cobra.RangeArgs(2, 3)),
+		Args: help.Args(cobra.RangeArgs(2, 3)),
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.diff(cmd.Context(), &f, paths) },
 	}
 	f.Grouping.Add(cmd)
@@ -69,21 +69,21 @@ func (a *app) diff(ctx context.Context, f *diffFlags, paths []string) error {
 	if err != nil {
 		return err
 	}
-	style := f.Style.On(a.out, !f.ToStdout())
+	style := f.Style.On(a.Out, !f.ToStdout())
 	view := siteview.Options{Top: f.limit, Rules: o.Rules, GroupBy: o.GroupBy, Flags: flagname.All(), Style: style}
 	if f.persist {
-		p, err := a.pipeline().Persist(ctx, paths, source, o)
+		p, err := a.Pipeline().Persist(ctx, paths, source, o)
 		if err != nil {
 			return fmt.Errorf("--persist: %w", err)
 		}
-		return f.Render(a.out, &diffreport.Persist{Persistence: p, Options: view})
+		return f.Render(a.Out, &diffreport.Persist{Persistence: p, Options: view})
 	}
 	base := f.Base.Of(*source)
-	c, err := a.pipeline().Compare(ctx, paths[0], paths[1], &base, source, o)
+	c, err := a.Pipeline().Compare(ctx, paths[0], paths[1], &base, source, o)
 	if err != nil {
 		return err
 	}
-	return f.Render(a.out, &diffreport.Report{Comparison: c, Options: view})
+	return f.Render(a.Out, &diffreport.Report{Comparison: c, Options: view})
 }
 
 // check returns an error for flags and arguments that do not go together.

@@ -22,7 +22,7 @@ import (
 )
 
 type gateFlags struct {
-	summaryFlags
+	flagset.Run
 	flagset.Base
 	output.Gate
 	baselines       []string
@@ -53,7 +53,7 @@ is how much these runs differ by chance. With fewer, only the thresholds apply.
 
 Exit status: 0 no regression; 1 a regression; 2 usage error, unreadable input, or runs that are
 not comparable.`,
-		Args: usageArgs(onlyFlags),
+		Args: help.Args(onlyFlags),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.gate(cmd.Context(), &f) },
 	}
 	f.add(cmd)
@@ -66,7 +66,7 @@ func (f *gateFlags) add(cmd *cobra.Command) {
 		flags.StringVar(&f.current, "current", "", "the run to judge, at `PATH`")
 		flags.StringVar(&f.pinned, "pinned", "", "the reference run at `PATH`, which slow drift is measured against (default: that of the baseline set)")
 	})
-	f.summaryFlags.add(cmd)
+	f.Run.Add(cmd)
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
 		flags.StringArrayVar(&f.suppressions, "suppressions", nil, "leave out known regressions: `FILE` has one leak:PATTERN per line, as for LeakSanitizer (repeatable)")
 		flags.BoolVar(&f.force, "force", false, "compare runs of different workloads or sampling periods, with a note")
@@ -104,11 +104,11 @@ func (a *app) gate(ctx context.Context, f *gateFlags) error {
 	if err != nil {
 		return err
 	}
-	snapshots, err := f.summary()
+	snapshots, err := f.Summary()
 	if err != nil {
 		return err
 	}
-	p := a.pipeline()
+	p := a.Pipeline()
 	losses, err := p.Evidence(ctx, f.evidence, snapshots.Symbols, snapshots.Rules)
 	if err != nil {
 		return err
@@ -131,10 +131,10 @@ func (a *app) gate(ctx context.Context, f *gateFlags) error {
 	}
 	report := f.Report(result)
 	report.Config, report.Losses = f.config, losses
-	if err := f.Write(a.out, report); err != nil {
+	if err := f.Write(a.Out, report); err != nil {
 		return err
 	}
-	if result.Verdict == gate.Fail && a.status != exitFailure {
+	if result.Verdict == gate.Fail && !a.Failed {
 		a.status = exitFound
 	}
 	return nil

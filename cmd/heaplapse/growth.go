@@ -56,7 +56,7 @@ func (a *app) growthCommand() *cobra.Command {
 steadily until the end. Sites that fill a cache (warming, plateaued), follow the load
 (load-driven) or grew once (grew-then-flat) have other verdicts. If there are several processes, all
 are judged, and the sites are those of the worst.`,
-		Args: some(noPath),
+		Args: help.SomePath(),
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.growth(cmd.Context(), &f, paths) },
 	}
 	f.judgeFlags.add(cmd)
@@ -111,14 +111,14 @@ func (a *app) growth(ctx context.Context, f *growthFlags, paths []string) error 
 	if err := errors.Join(f.Flags.Check(), f.Style.Check()); err != nil {
 		return err
 	}
-	g, err := f.judge(ctx, a.pipeline(), paths)
+	g, err := f.judge(ctx, a.Pipeline(), paths)
 	if err != nil {
 		return err
 	}
 	defer g.Close()
 	a.fail(f.failOn, g)
-	g.Style = f.Style.On(a.out, !f.ToStdout())
-	return f.Render(a.out, g)
+	g.Style = f.Style.On(a.Out, !f.ToStdout())
+	return f.Render(a.Out, g)
 }
 
 // judgement checks the flags, reads the files that they name, and returns how a series is judged.
@@ -212,11 +212,11 @@ func failsOn(failOn string, g *growthreport.Report) bool {
 // finding.
 func (a *app) fail(failOn string, g *growthreport.Report) {
 	switch {
-	case failOn == "" || a.status == exitFailure:
+	case failOn == "" || a.Failed:
 	case failsOn(failOn, g):
 		a.status = exitFound
 	case g.Result.Verdict == growth.VerdictUndecided:
 		a.status = exitFailure
-		a.complain(fmt.Errorf("no verdict: %s", growthreport.Reason(g.Result)))
+		a.Complain(fmt.Errorf("no verdict: %s", growthreport.Reason(g.Result)))
 	}
 }

@@ -28,7 +28,7 @@ func (a *app) infoCommand() *cobra.Command {
 		Long: `Lists the snapshots of a series with their times and totals, the process that wrote them, and
 everything in them that is missing or suspect. --symbols also reports which functions have no
 names, how much memory they allocated, and how to get the names.`,
-		Args: some(noPath),
+		Args: help.SomePath(),
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.info(cmd.Context(), &f, paths) },
 	}
 	help.Group(cmd, help.Input, f.Series.Define)
@@ -48,19 +48,19 @@ func (a *app) info(ctx context.Context, f *infoFlags, paths []string) error {
 	if err != nil {
 		return err
 	}
-	p := a.pipeline()
-	p.Tell = a.tellFailures // the result contains the warnings
+	p := a.Pipeline()
+	p.Tell = a.TellFailures // the result contains the warnings
 	in, err := p.Open(paths, source, nil)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	info := &listing.Info{Series: in.Series, All: a.verbose, Flags: flagname.All()}
+	info := &listing.Info{Series: in.Series, All: a.Verbose, Flags: flagname.All()}
 	if f.symbols {
-		p.Tell = a.tell
+		p.Tell = a.Tell
 		if info.Unnamed, err = p.Unnamed(ctx, in, source); err != nil {
 			return err
 		}
 	}
-	return f.Render(a.out, info)
+	return f.Render(a.Out, info)
 }

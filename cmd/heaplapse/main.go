@@ -8,10 +8,10 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/completion"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/console"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
 	"github.com/heaplapse/heaplapse/internal/interrupt"
@@ -25,25 +25,17 @@ const (
 	exitFailure = 2 // usage error, unreadable input, or no verdict although one was required
 )
 
-// streams are the standard streams of a command.
-type streams struct {
-	in       io.Reader
-	out, err io.Writer
-}
-
 // app is one invocation of the program.
 type app struct {
-	streams
-	quiet, verbose bool
-
-	status  int // the exit status, unless the command returns an error
+	console.Console
+	status  int // the exit status, unless the command fails
 	signals interrupt.Handler
 }
 
 func main() {
 	a := &app{}
 	out := &output.Stdout{Guarded: a.signals.Guard(os.Stdout)}
-	a.streams = streams{in: os.Stdin, out: out, err: a.signals.Guard(os.Stderr)}
+	a.In, a.Out, a.Err = os.Stdin, out, a.signals.Guard(os.Stderr)
 	run := func(ctx context.Context) int { return a.run(ctx, os.Args[1:]) }
 	os.Exit(a.signals.Supervise(run, atomicfile.RemoveUnfinished))
 }
@@ -56,15 +48,18 @@ func (a *app) run(ctx context.Context, args []string) int {
 		completion.AddTo(root)
 	}
 	err := root.ExecuteContext(ctx)
-	if out, ok := a.out.(*output.Stdout); ok && err == nil {
+	if out, ok := a.Out.(*output.Stdout); ok && err == nil {
 		err = out.Err()
 	}
 	if err != nil {
-		a.complain(err)
+		a.Complain(err)
 		var notRun *status.Error
 		if errors.As(err, &notRun) {
 			return notRun.Status
 		}
+		return exitFailure
+	}
+	if a.Failed {
 		return exitFailure
 	}
 	return a.status

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"io"
 	"path/filepath"
 	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/console"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
@@ -46,9 +48,15 @@ func TestScripts(t *testing.T) {
 	})
 }
 
+// streams are the standard streams of a command.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
 // run runs the program within the test.
 func run(ctx context.Context, args []string, s streams) int {
-	return (&app{streams: s}).run(ctx, args)
+	return (&app{Console: console.Console{In: s.in, Out: s.out, Err: s.err}}).run(ctx, args)
 }
 
 // invoke runs the program within the test.

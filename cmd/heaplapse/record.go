@@ -53,7 +53,7 @@ Only the program itself is recorded, also under sh -c, env, timeout and the like
 
 Exit status: that of CMD; if a signal ended CMD, the same signal ends record. 125: record
 itself failed; 126: CMD cannot be run; 127: CMD was not found.`,
-		Args: some("no command given: heaplapse record -- CMD ARG…"),
+		Args: help.Some("no command given: heaplapse record -- CMD ARG…"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.Command = args
 			return a.record(cmd, &f)
@@ -66,7 +66,7 @@ itself failed; 126: CMD cannot be run; 127: CMD was not found.`,
 
 // recordUsage makes usage errors exit with 125, as in env and timeout.
 func recordUsage(cmd *cobra.Command, err error) error {
-	return &status.Error{Status: status.Failed, Err: usageError(cmd, err)}
+	return &status.Error{Status: status.Failed, Err: help.Error(cmd, err)}
 }
 
 func (f *recordFlags) add(cmd *cobra.Command) {
@@ -147,20 +147,20 @@ func (a *app) record(cmd *cobra.Command, f *recordFlags) error {
 	if err != nil {
 		return recordUsage(cmd, err)
 	}
-	o.Note = func(text string) { a.warn(text) }
+	o.Note = func(text string) { a.Warn(text) }
 	plan, err := record.Prepare(o)
 	if err != nil {
 		return err
 	}
 	if f.dryRun {
-		_, err := io.WriteString(a.out, plan.Script())
+		_, err := io.WriteString(a.Out, plan.Script())
 		return err
 	}
 	if err := plan.MakeDir(); err != nil {
 		return err
 	}
 	for _, line := range plan.Describe() {
-		a.say("%s", line)
+		a.Say("%s", line)
 	}
 	a.signals.Stop() // they are for the program
 	outcome, err := plan.Run(cmd.Context())
@@ -169,22 +169,22 @@ func (a *app) record(cmd *cobra.Command, f *recordFlags) error {
 		return err
 	}
 	for _, n := range outcome.Notes {
-		a.warn(n)
+		a.Warn(n)
 	}
 	var failed error
 	if outcome.Snapshots > 0 {
-		a.say("%s; next: heaplapse growth %s", outcome, record.ShellQuote(outcome.Dir))
+		a.Say("%s; next: heaplapse growth %s", outcome, record.ShellQuote(outcome.Dir))
 		if f.bundle {
 			failed = a.bundleRecording(cmd.Context(), outcome.Dir)
 		}
 	}
 	if failed != nil && outcome.Status != exitOK {
-		a.complain(failed) // the status of the program takes precedence
+		a.Complain(failed) // the status of the program takes precedence
 	}
-	if outcome.Signal != 0 && a.in == os.Stdin { // not in a test within another process
+	if outcome.Signal != 0 && a.In == os.Stdin { // not in a test within another process
 		sig.Die(outcome.Signal)
 	}
-	a.status = outcome.Status
+	a.status, a.Failed = outcome.Status, false
 	if failed != nil && a.status == exitOK {
 		return &status.Error{Status: status.Failed, Err: failed}
 	}
@@ -202,6 +202,6 @@ func (a *app) bundleRecording(ctx context.Context, dir string) error {
 	if err != nil {
 		return fmt.Errorf("--bundle: %w", err)
 	}
-	a.say("bundle written: %s", out)
+	a.Say("bundle written: %s", out)
 	return nil
 }

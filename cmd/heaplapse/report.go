@@ -38,7 +38,7 @@ two. --format md writes a summary for an issue or a CI job; json writes the data
 
   heaplapse report DIR -o report.html
   heaplapse report DIR --format md >> "$GITHUB_STEP_SUMMARY"`,
-		Args: some(noPath),
+		Args: help.SomePath(),
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.report(cmd.Context(), &f, paths) },
 	}
 	f.judgeFlags.add(cmd)
@@ -86,26 +86,26 @@ func formatOf(output string) string {
 }
 
 func (a *app) report(ctx context.Context, f *reportFlags, paths []string) error {
-	if err := f.chooseFormat(a.out); err != nil {
+	if err := f.chooseFormat(a.Out); err != nil {
 		return err
 	}
 	f.all = f.Format != "md" // the page shows every site
-	g, err := f.judge(ctx, a.pipeline(), paths)
+	g, err := f.judge(ctx, a.Pipeline(), paths)
 	if err != nil {
 		return err
 	}
 	defer g.Close()
 	if f.Format == "md" {
-		return f.Emit(a.out, g.Markdown)
+		return f.Emit(a.Out, g.Markdown)
 	}
-	bar := terminal.NewProgress(a.err, "reading moments")
+	bar := terminal.NewProgress(a.Err, "reading moments")
 	model, err := page.Build(page.Options{Growth: g, Tool: build.Tool(), Moments: f.moments, Progress: bar.Update})
 	bar.Done()
 	if err != nil {
 		return err
 	}
 	if f.Format == "json" {
-		return f.Emit(a.out, model.JSON)
+		return f.Emit(a.Out, model.JSON)
 	}
-	return f.Emit(a.out, model.HTML)
+	return f.Emit(a.Out, model.HTML)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"runtime"
 	"time"
@@ -9,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/build"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/fleet"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/packaging"
@@ -31,25 +31,25 @@ Exit status: 0 success; 1 a check found a leak (--fail-on) or a regression (gate
 error, unreadable input, or no verdict although a check needs one.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          usageArgs(cobra.NoArgs),
+		Args:          help.Args(cobra.NoArgs),
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.SetFlagErrorFunc(usageError)
+	cmd.SetFlagErrorFunc(help.Error)
 	cmd.SetUsageFunc(help.Usage)
 	f := cmd.PersistentFlags()
-	f.BoolVarP(&a.quiet, "quiet", "q", false, "do not print warnings")
-	f.BoolVarP(&a.verbose, "verbose", "v", false, "print every warning, and long tables in full")
+	f.BoolVarP(&a.Quiet, "quiet", "q", false, "do not print warnings")
+	f.BoolVarP(&a.Verbose, "verbose", "v", false, "print every warning, and long tables in full")
 	a.addCommands(cmd, "Record and inspect:",
 		a.recordCommand(), a.attachCommand(), a.scrapeCommand(), a.infoCommand(), a.topCommand(), a.viewCommand())
 	a.addCommands(cmd, "Find what grows:", a.growthCommand(), a.watchCommand(), a.reportCommand(), a.diffCommand())
 	a.addCommands(cmd, "Compare runs in CI:", a.gateCommand(), a.baselineCommand())
-	a.addCommands(cmd, "Many hosts:", a.fleetCommand())
+	a.addCommands(cmd, "Many hosts:", fleet.Command(&a.Console))
 	a.addCommands(cmd, "Convert and share:", a.convertCommand(), a.bundleCommand(), a.symbolizeCommand())
 	cmd.AddCommand(a.versionCommand())
 	packaging.AddTo(cmd)
-	cmd.SetIn(a.in)
-	cmd.SetOut(a.out)
-	cmd.SetErr(a.err)
+	cmd.SetIn(a.In)
+	cmd.SetOut(a.Out)
+	cmd.SetErr(a.Err)
 	cmd.InitDefaultCompletionCmd() // keeps the output that is set
 	for _, c := range cmd.Commands() {
 		if c.Name() == "completion" {
@@ -72,40 +72,13 @@ func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "print version and platform",
-		Args:  usageArgs(cobra.NoArgs),
+		Args:  help.Args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			lines := []string{fmt.Sprintf("%s %s/%s %s", build.Tool(), runtime.GOOS, runtime.GOARCH, runtime.Version())}
 			if commit, at := build.Source(); commit != "" {
 				lines = append(lines, fmt.Sprintf("commit %s of %s", commit, at.UTC().Format(time.DateOnly)))
 			}
-			return output.Lines(a.out, lines...)
+			return output.Lines(a.Out, lines...)
 		},
 	}
 }
-
-// usageError adds a reference to the help to errors in flags and arguments.
-func usageError(cmd *cobra.Command, err error) error {
-	return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
-}
-
-// usageArgs adds a reference to the help to the errors of a check of arguments.
-func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return usageError(cmd, err)
-		}
-		return nil
-	}
-}
-
-// some requires at least one argument. missing is the error without one.
-func some(missing string) cobra.PositionalArgs {
-	return usageArgs(func(_ *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return errors.New(missing)
-		}
-		return nil
-	})
-}
-
-const noPath = "no PATH given: name a directory, a file or a prefix of snapshots"

@@ -45,7 +45,7 @@ If the service stops answering, scrape tries again until it does. Several URLs a
 processes, each with snapshots of its own.
 
 Exit status: 0 if there are snapshots of each URL, also after ^C; otherwise 2.`,
-		Args: some("no URL given: heaplapse scrape http://HOST:PORT"),
+		Args: help.Some("no URL given: heaplapse scrape http://HOST:PORT"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.URLs = args
 			return a.scrape(cmd, &f)
@@ -138,15 +138,15 @@ func parseHeaders(flags []string) (http.Header, error) {
 func (a *app) scrape(cmd *cobra.Command, f *scrapeFlags) error {
 	o, err := f.options()
 	if err != nil {
-		return usageError(cmd, err)
+		return help.Error(cmd, err)
 	}
-	o.Note = func(text string) { a.warn(text) }
+	o.Note = func(text string) { a.Warn(text) }
 	o.Began = func(dir string) {
 		until := "until ^C"
 		if o.Duration > 0 {
 			until = fmt.Sprintf("for %s", o.Duration)
 		}
-		a.say("snapshots go to %s, %s", dir, until)
+		a.Say("snapshots go to %s, %s", dir, until)
 	}
 	a.signals.Orderly()
 	return a.finishScrape(scrape.Run(cmd.Context(), o))
@@ -155,10 +155,10 @@ func (a *app) scrape(cmd *cobra.Command, f *scrapeFlags) error {
 // finishScrape tells what was recorded, and what to do with it.
 func (a *app) finishScrape(outcome scrape.Outcome, err error) error {
 	for _, n := range outcome.Notes {
-		a.warn(n)
+		a.Warn(n)
 	}
 	if outcome.Services > 0 {
-		a.say("%s; next: heaplapse growth %s", outcome, record.ShellQuote(outcome.Dir))
+		a.Say("%s; next: heaplapse growth %s", outcome, record.ShellQuote(outcome.Dir))
 	}
 	return err
 }

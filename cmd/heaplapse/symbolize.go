@@ -32,7 +32,7 @@ func (a *app) symbolizeCommand() *cobra.Command {
 		Long: `Reads addresses from standard input, one hexadecimal number a line, with or without 0x. Prints for
 each what llvm-symbolizer -i -C --obj=FILE prints: function and file:line:column of each frame,
 inlined ones first, then an empty line. Lines that are not addresses are printed unchanged.`,
-		Args: usageArgs(cobra.NoArgs),
+		Args: help.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.symbolize(cmd.Context(), &f) },
 	}
 	help.Group(cmd, help.Addresses, func(flags *pflag.FlagSet) {
@@ -70,28 +70,28 @@ func (a *app) symbolize(ctx context.Context, f *symbolizeFlags) error {
 	if err != nil {
 		return err
 	}
-	lines, asked, addrs, err := listing.ReadAddresses(a.in)
+	lines, asked, addrs, err := listing.ReadAddresses(a.In)
 	if err != nil {
 		return err
 	}
 	locations, err := symbolize.ELF(ctx, f.file, addrs, o)
 	for _, w := range o.Debuginfod.Warnings() {
-		a.warn(w.Error())
+		a.Warn(w.Error())
 	}
 	if locations == nil && err != nil {
 		return err
 	}
 	if err != nil {
-		a.warn(err.Error())
+		a.Warn(err.Error())
 	}
 	for i, line := range asked {
 		lines[line].Location = &locations[i]
 	}
 	result := &listing.Addresses{File: f.file, Lines: lines}
 	if f.Format == "text" && f.ToStdout() {
-		return result.Text(a.out) // in parts: the text may be larger than all the rest
+		return result.Text(a.Out) // in parts: the text may be larger than all the rest
 	}
-	return f.Render(a.out, result)
+	return f.Render(a.Out, result)
 }
 
 // collectLess makes the garbage collector wait for 40 MB of garbage plus half of the heap, and

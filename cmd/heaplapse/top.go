@@ -36,7 +36,7 @@ func (a *app) topCommand() *cobra.Command {
 FLAT is the memory that is attributed to a function; allocators, containers and interpreter
 loops are skipped. CUM also includes the memory that its callees allocated. If there are several
 processes, it lists all, and the functions of the largest.`,
-		Args: some(noPath),
+		Args: help.SomePath(),
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.top(cmd.Context(), &f, paths) },
 	}
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
@@ -66,7 +66,7 @@ func (a *app) top(ctx context.Context, f *topFlags, paths []string) error {
 	if err != nil {
 		return err
 	}
-	p := a.pipeline()
+	p := a.Pipeline()
 	in, index, processes, err := p.OpenLargest(paths, source, pipeline.Choice{
 		Index: func(s *series.Series) (int, error) { return chosenSnapshot(s, f.snapshot) },
 		Value: sample.Of,
@@ -76,7 +76,7 @@ func (a *app) top(ctx context.Context, f *topFlags, paths []string) error {
 	}
 	defer in.Close()
 	if last := len(in.Heads) - 1; f.snapshot == 0 && index != last {
-		a.warn(fmt.Sprintf("%s was taken when the program had freed its memory to exit: this is the snapshot before it; --snapshot %d selects it", in.Heads[last].Path, last+1))
+		a.Warn(fmt.Sprintf("%s was taken when the program had freed its memory to exit: this is the snapshot before it; --snapshot %d selects it", in.Heads[last].Path, last+1))
 	}
 	switch head := in.Heads[index]; {
 	case sample.NeedsAlloc() && !head.HasAlloc:
@@ -93,8 +93,8 @@ func (a *app) top(ctx context.Context, f *topFlags, paths []string) error {
 	}
 	top := listing.NewTop(snap, in.Symbols, sample, in.Filter)
 	top.Limit, top.Flags, top.Processes = f.limit, flagname.All(), processes
-	top.Style = f.Style.On(a.out, !f.ToStdout())
-	return f.Render(a.out, top)
+	top.Style = f.Style.On(a.Out, !f.ToStdout())
+	return f.Render(a.Out, top)
 }
 
 // chosenSnapshot returns the index of the snapshot number n. For 0 it is the last one, unless the

@@ -37,7 +37,7 @@ func (a *app) viewCommand() *cobra.Command {
 A menu selects the snapshot, and one to subtract from it. Prints the address, opens a browser if
 there is a desktop, and ends with ^C. The address is secret: other users of the machine can connect
 to it.`,
-		Args: some(noPath),
+		Args: help.SomePath(),
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.view(cmd.Context(), &f, paths) },
 	}
 	f.Stacks.Add(cmd)
@@ -58,7 +58,7 @@ func (a *app) view(ctx context.Context, f *viewFlags, paths []string) error {
 	if err != nil {
 		return err
 	}
-	p := a.pipeline()
+	p := a.Pipeline()
 	in, err := p.Open(paths, source, nil)
 	if err != nil {
 		return err
@@ -81,12 +81,12 @@ func (a *app) view(ctx context.Context, f *viewFlags, paths []string) error {
 	}
 	server := pprofui.New(in.Series, c, pprofui.Options{SourceRoot: f.sources(in), Flags: flagname.All()})
 	address := "http://" + listener.Addr().String()
-	if err := output.Lines(a.out, address+server.Path()); err != nil {
+	if err := output.Lines(a.Out, address+server.Path()); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	if !f.noBrowser {
 		if err := pprofui.OpenBrowser(address + server.LaunchPath()); err != nil {
-			a.warn("no browser was opened: " + err.Error())
+			a.Warn("no browser was opened: " + err.Error())
 		}
 	}
 	a.signals.Orderly()

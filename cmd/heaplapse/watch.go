@@ -33,7 +33,7 @@ ends when the recording ends, if heaplapse record made it, and on ^C.
 
   heaplapse watch /tmp/heap
   heaplapse watch /tmp/heap --fail-on leak    # ends with status 1 as soon as there is a leak`,
-		Args: usageArgs(cobra.ExactArgs(1)),
+		Args: help.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.watch(cmd.Context(), &f, paths[0]) },
 	}
 	f.judgeFlags.add(cmd)
@@ -57,17 +57,17 @@ func (a *app) watch(ctx context.Context, f *watchFlags, path string) error {
 		return err
 	}
 	a.signals.Orderly()
-	screen := terminal.NewScreen(a.out, os.Getenv)
+	screen := terminal.NewScreen(a.Out, os.Getenv)
 	end, err := watch.Run(ctx, watch.Options{
-		Path: path, Out: a.out, Screen: screen,
+		Path: path, Out: a.Out, Screen: screen,
 		Judge: func(ctx context.Context) (*growthreport.Report, []watch.Notice, error) {
 			return a.judgeLive(ctx, f, path)
 		},
 		Stop: func(g *growthreport.Report) bool {
 			return len(g.Series.Heads) >= f.minSnapshots && failsOn(f.failOn, g)
 		},
-		Tell:   func(n watch.Notice) { a.warn(n.Text) },
-		Status: func(text string) { a.say("%s", text) },
+		Tell:   func(n watch.Notice) { a.Warn(n.Text) },
+		Status: func(text string) { a.Say("%s", text) },
 	})
 	if err != nil || end.Last == nil {
 		return err
@@ -76,7 +76,7 @@ func (a *app) watch(ctx context.Context, f *watchFlags, path string) error {
 		a.fail(f.failOn, end.Last.Report)
 	}
 	if screen != nil { // what the screen has shown stays on the terminal
-		return end.Last.Text(a.out)
+		return end.Last.Text(a.Out)
 	}
 	return nil
 }
@@ -84,9 +84,9 @@ func (a *app) watch(ctx context.Context, f *watchFlags, path string) error {
 // judgeLive judges a series that is still being written.
 func (a *app) judgeLive(ctx context.Context, f *watchFlags, path string) (*growthreport.Report, []watch.Notice, error) {
 	var notices []watch.Notice
-	p := a.pipeline()
+	p := a.Pipeline()
 	p.Live, p.Progress = true, nil
-	p.Tell = func(n pipeline.Notice) { notices = append(notices, watch.Notice{Key: n.Key(), Text: a.words(n)}) }
+	p.Tell = func(n pipeline.Notice) { notices = append(notices, watch.Notice{Key: n.Key(), Text: a.Words(n)}) }
 	g, err := f.judge(ctx, p, []string{path})
 	return g, notices, err
 }

@@ -1,4 +1,4 @@
-package main
+package fleet
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/console"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
@@ -23,7 +24,7 @@ type queryFlags struct {
 
 var queryEngines = flagset.NewChoice("print", query.Engines...)
 
-func (a *app) fleetQueryCommand() *cobra.Command {
+func queryCommand(c *console.Console) *cobra.Command {
 	var f queryFlags
 	var names strings.Builder
 	for _, q := range query.Questions() {
@@ -41,9 +42,9 @@ location that the engine reads. duckdb, spark and clickhouse are tested, the oth
 
   heaplapse fleet query leaks tables/
   heaplapse fleet query leaks s3://bucket/tables --print spark`,
-		Args: usageArgs(cobra.ExactArgs(2)),
+		Args: help.Args(cobra.ExactArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.fleetQuery(cmd.Context(), &f, args[0], args[1])
+			return ask(cmd.Context(), c, &f, args[0], args[1])
 		},
 		ValidArgsFunction: completeQuestions,
 	}
@@ -68,7 +69,7 @@ func completeQuestions(_ *cobra.Command, args []string, _ string) ([]cobra.Compl
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-func (a *app) fleetQuery(ctx context.Context, f *queryFlags, name, dir string) error {
+func ask(ctx context.Context, c *console.Console, f *queryFlags, name, dir string) error {
 	if err := f.Check(); err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func (a *app) fleetQuery(ctx context.Context, f *queryFlags, name, dir string) e
 		if err != nil {
 			return err
 		}
-		return output.Lines(a.out, strings.TrimSuffix(text, "\n"))
+		return output.Lines(c.Out, strings.TrimSuffix(text, "\n"))
 	}
 	result, err := query.DuckDB(ctx, q, filepath.Clean(dir), f.duckdb)
 	if errors.Is(err, query.ErrNoDuckDB) {
@@ -93,5 +94,5 @@ func (a *app) fleetQuery(ctx context.Context, f *queryFlags, name, dir string) e
 	if err != nil {
 		return err
 	}
-	return f.Render(a.out, &query.Answer{Question: q, Result: result})
+	return f.Render(c.Out, &query.Answer{Question: q, Result: result})
 }

@@ -1,0 +1,107 @@
+// Package console prints the messages of a command: errors, warnings, and the notices of a
+// [pipeline.Pipeline].
+package console
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
+	"github.com/heaplapse/heaplapse/internal/pipeline"
+	"github.com/heaplapse/heaplapse/internal/report/text"
+	"github.com/heaplapse/heaplapse/internal/terminal"
+)
+
+// Console has the standard streams of a command. Its methods print messages.
+type Console struct {
+	In       io.Reader
+	Out, Err io.Writer
+	// Quiet leaves out warnings and remarks. Verbose prints every warning.
+	Quiet, Verbose bool
+	// Failed reports whether a notice makes the command fail.
+	Failed bool
+}
+
+// Pipeline returns the steps of a command, which tell what is wrong with the input.
+func (c *Console) Pipeline() *pipeline.Pipeline {
+	return &pipeline.Pipeline{
+		Stdin: c.In, Tell: c.Tell, Verbose: c.Verbose, Flags: flagname.All(),
+		Waiting: func(path string) { c.Say("waiting for data: %s is a pipe", text.Message(path)) },
+		Progress: func(what string) (update func(done, all int), end func()) {
+			bar := terminal.NewProgress(c.Err, what)
+			return bar.Update, bar.Done
+		},
+	}
+}
+
+// Tell prints a notice and lets it decide whether the command fails.
+func (c *Console) Tell(n pipeline.Notice) {
+	if n.Severity != pipeline.Warning {
+		c.Failed = true
+	}
+	if n.Severity == pipeline.Failure {
+		c.printError(c.Words(n))
+	} else {
+		c.Warn(c.Words(n))
+	}
+}
+
+// TellFailures tells failures only. Other notices decide whether the command fails.
+func (c *Console) TellFailures(n pipeline.Notice) {
+	switch n.Severity {
+	case pipeline.Failure:
+		c.Tell(n)
+	case pipeline.StrictWarning:
+		c.Failed = true
+	}
+}
+
+// Words returns a notice in words, with the flags that help.
+func (c *Console) Words(n pipeline.Notice) string {
+	switch n.Kind {
+	case pipeline.MissingModules:
+		const shown = 3
+		list := n.Modules
+		if len(list) > shown && !c.Verbose {
+			list = append(list[:shown:shown], fmt.Sprintf("and %d more", len(list)-shown))
+		}
+		return "not found, so their functions have no names: " + strings.Join(list, ", ") + " (see --sysroot, --binary)"
+	case pipeline.PlacesIgnored:
+		return "a bundle contains the files that names come from: --binary, --sysroot, --debug-dir, --perf-map and --debuginfod have no effect on it"
+	case pipeline.SkippedBaseline:
+		return n.Text + "; left out because of --force"
+	}
+	return n.Text
+}
+
+// Complain prints an error, one line for each of several different ones that were joined.
+func (c *Console) Complain(err error) {
+	if errors.Is(err, pipeline.ErrNothingKept) {
+		err = errors.New("no stack is left: nothing matches --focus, or --ignore drops everything")
+	}
+	for _, line := range slices.Compact(strings.Split(err.Error(), "\n")) {
+		c.printError(line)
+	}
+}
+
+// Warn prints a warning.
+func (c *Console) Warn(line string) {
+	if !c.Quiet {
+		c.printError("warning: " + line)
+	}
+}
+
+// printError prints a message, which may quote the input.
+func (c *Console) printError(line string) {
+	fmt.Fprintf(c.Err, "heaplapse: %s\n", text.Message(line))
+}
+
+// Say prints a remark about what the command does.
+func (c *Console) Say(format string, args ...any) {
+	if !c.Quiet {
+		fmt.Fprintf(c.Err, "heaplapse: "+format+"\n", args...)
+	}
+}

@@ -1,0 +1,79 @@
+// Package fleet has the commands about many hosts: they write tables, and ask questions about them.
+package fleet
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/console"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
+	"github.com/heaplapse/heaplapse/internal/fleet/table"
+	"github.com/heaplapse/heaplapse/internal/units"
+)
+
+// Command returns the command fleet with its subcommands.
+func Command(c *console.Console) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "fleet",
+		Short: "judge many hosts: write rows for databases, and ask them",
+		Long: `Writes what growth finds on each host as Parquet files, and answers questions about all of them
+with a database that you have. heaplapse has no server: the files lie in a directory or in your
+storage.
+
+  heaplapse fleet export heaps/ -o tables/ --service shop --host web-17    for each host
+  heaplapse fleet compact tables/                                          once a night
+  heaplapse fleet query leaks tables/`,
+		Args: help.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(exportCommand(c), compactCommand(c), aliasesCommand(c), queryCommand(c))
+	return cmd
+}
+
+// originFlags tell where a run comes from.
+type originFlags struct {
+	out, service, night string
+}
+
+func (f *originFlags) add(cmd *cobra.Command) {
+	help.Group(cmd, help.Fleet, func(flags *pflag.FlagSet) {
+		flags.StringVarP(&f.out, "output", "o", "", "write the tables below `DIR`")
+		flags.StringVar(&f.service, "service", "", "the `NAME` of the service: hosts of one service run the same program")
+		flags.StringVar(&f.night, "night", "", "the `DATE` that the run counts for, YYYY-MM-DD (default: that of the last snapshot, in UTC)")
+	})
+}
+
+func (f *originFlags) check() error {
+	switch {
+	case f.out == "":
+		return errors.New("no -o DIR given: name the directory of the tables")
+	case f.service == "":
+		return errors.New("no --service NAME given: sites are compared between the hosts of a service")
+	case f.night != "":
+		if err := table.CheckNight(f.night); err != nil {
+			return fmt.Errorf("--night %w", err)
+		}
+	}
+	return nil
+}
+
+func compactCommand(c *console.Console) *cobra.Command {
+	return &cobra.Command{
+		Use:   "compact DIR",
+		Short: "sort the files of each night into one",
+		Long: `Replaces the files of each night by one, sorted by service, site and host: databases read it many
+times faster. Runs may be exported meanwhile, and afterwards: the next call adds them.`,
+		Args: help.Args(cobra.ExactArgs(1)),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return table.Compact(args[0], func(done table.Compaction) error {
+				c.Say("%s: %s, %s, %s", done.Path, units.CountOf(done.Files, "file", "files"),
+					units.CountOf(int(done.Rows), "row", "rows"), units.Bytes(done.Bytes))
+				return output.Lines(c.Out, done.Path)
+			})
+		},
+	}
+}
