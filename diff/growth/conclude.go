@@ -44,8 +44,19 @@ func hiddenSites(list []Site) (bytes int64) {
 	return bytes
 }
 
-// verdict decides on the series. It is undecided only where data are missing: too few snapshots, or
-// growth in sites that snapshots hide or that are too small to be judged.
+// loading is the growth of the sites that grow to the end while modules are imported.
+func loading(list []Site) (bytes int64) {
+	for i := range list {
+		if s := &list[i]; s.Label == trend.Loading {
+			bytes += s.Gained
+		}
+	}
+	return bytes
+}
+
+// verdict decides on the series. It is undecided only where data are missing: too few snapshots,
+// growth in sites that snapshots hide or that are too small to be judged, or snapshots of the
+// program at work, if it was still importing its modules.
 func verdict(r *Result) (SeriesVerdict, Reason) {
 	switch {
 	case r.Leaks > 0:
@@ -54,6 +65,8 @@ func verdict(r *Result) (SeriesVerdict, Reason) {
 		return VerdictUndecided, TooFewSnapshots
 	case r.Total.Confidence >= trend.SuspectConfidence && 2*r.HiddenBytes > r.LastHeap-r.FirstHeap:
 		return VerdictUndecided, GrowthHidden
+	case 2*loading(r.Sites) > r.LastHeap-r.FirstHeap:
+		return VerdictUndecided, StillLoading
 	case r.Suspects > 0:
 		return VerdictNoLeak, SitesSuspect
 	case r.Total.Label.IsLeak() && 2*r.SmallBytes > r.LastHeap-r.FirstHeap:

@@ -57,9 +57,10 @@ func Judge(series *series.Series, symbols *symbolize.Symbols, c *sites.Collector
 	blamer := class.NewBlamer(symbols, o.Rules)
 	groups := groupSites(scope, symbols, blamer, columns, o)
 	options := trend.Options{MinGrowth: float64(o.MinBytes), LeakConfidence: o.LeakConfidence}
-	heap := judgeHeap(scope, groups.heap, options)
-	j := judgement{scope, columns, symbols, blamer, options, heap.gained(), medianRise(scope, columns)}
-	result := conclude(scope, groups, heap, list(j.groups(groups.members), heap.gained(), o))
+	gained := groups.heap[scope.Last] - groups.heap[scope.First]
+	j := judgement{scope, columns, symbols, blamer, options, gained, medianRise(scope, columns)}
+	listed := list(j.groups(groups.members), gained, o)
+	result := conclude(scope, groups, judgeHeap(scope, groups.heap, listed.once, options), listed)
 	j.addCauses(result, groups.members)
 	return result
 }

@@ -14,9 +14,12 @@ type heap struct {
 }
 
 // judgeHeap judges the sizes of the heap by snapshot, the resident set, and the part of the resident
-// set that is not heap.
-func judgeHeap(s scope, sizes []int64, o trend.Options) heap {
+// set that is not heap. once is the growth in bytes by code that runs once.
+func judgeHeap(s scope, sizes []int64, once float64, o trend.Options) heap {
 	p := trend.Points{Dominates: true, HighWater: s.highWater}
+	if gained := float64(sizes[s.Last] - sizes[s.First]); gained > 0 {
+		p.Once = min(1, once/gained)
+	}
 	for i := s.First; i <= s.Last; i++ {
 		p.T = append(p.T, s.series.Clock.At[i])
 		p.Work = s.appendWork(p.Work, i)

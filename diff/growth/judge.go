@@ -103,11 +103,25 @@ func (j *judgement) site(ids []symbolize.SiteID) Site {
 	s := siteOf(column, len(j.scope.series.Heads))
 	s.Gained = j.scope.gained(column)
 	p := j.scope.points(column)
-	p.MedianRise, p.Dominates = j.medianRise, 2*s.Gained > j.heapGained
+	p.MedianRise, p.Dominates, p.Once = j.medianRise, 2*s.Gained > j.heapGained, j.once(ids, s.Gained)
 	s.Verdict = trend.Judge(p, j.options)
 	s.Members = j.byGrowth(ids)
 	s.Blame, _ = j.blamer.Blame(j.symbols.Stack(j.symbols.SiteStack(s.Members[0])))
 	return s
+}
+
+// once is the share of a growth that call paths gained while Python imported modules.
+func (j *judgement) once(ids []symbolize.SiteID, gained int64) float64 {
+	if float64(gained) < trend.LeastScale*j.options.MinGrowth {
+		return 0 // it is not judged
+	}
+	var once int64
+	for _, s := range ids {
+		if g := j.scope.gained(j.columns[s]); g > 0 && j.blamer.Importing(j.symbols.Stack(j.symbols.SiteStack(s))) {
+			once += g
+		}
+	}
+	return min(1, float64(once)/float64(gained))
 }
 
 // sum is the column of some call paths.

@@ -24,6 +24,8 @@ type listing struct {
 	// large.
 	likeliest *Site
 	chance    float64
+	// once is the growth in bytes by code that runs once.
+	once float64
 }
 
 // list decides which sites are listed, and ranks them. heapGained is the growth of the heap.
@@ -41,6 +43,7 @@ func list(groups iter.Seq[judged], heapGained int64, o Options) (l listing) {
 
 // add lists a site or counts it.
 func (l *listing) add(s *Site, heapGained int64, o Options) {
+	l.once += s.Once * float64(s.Gained)
 	if s.Gained >= o.MinBytes && s.Confidence > l.chance {
 		l.likeliest, l.chance = s, s.Confidence
 	}

@@ -31,6 +31,7 @@ const (
 	OnlyProcessGrows                 // the process grows, but no site of its heap does
 	GrowthHidden                     // truncated snapshots hide most of the growth
 	OnlySmallSitesGrow               // the heap grows, mostly in sites that are too small to be judged
+	StillLoading                     // the process imports modules to the end, which is most of the growth
 	CauseLeaks                       // no single site leaks, but all sites below Result.Causes[0] together
 )
 

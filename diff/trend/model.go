@@ -39,7 +39,10 @@ func ModelVersion() string {
 }
 
 // Confidence returns the probability that a series with the given features leaks.
-func Confidence(f *Features) float64 { return 1 / (1 + math.Exp(-logOdds(model(), f))) }
+func Confidence(f *Features) float64 { return probability(logOdds(model(), f)) }
+
+// probability is that of an event with the given logarithm of its odds.
+func probability(logOdds float64) float64 { return 1 / (1 + math.Exp(-logOdds)) }
 
 func logOdds(trees []tree, f *Features) (sum float64) {
 	for _, t := range trees {

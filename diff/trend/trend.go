@@ -22,6 +22,9 @@ type Points struct {
 	// Dominates reports whether the series makes up most of the heap's growth. It then rises by
 	// construction as the heap does.
 	Dominates bool
+	// Once is the share of the growth, 0 to 1, that code allocated which runs once in a process, such
+	// as that of a module that is imported.
+	Once float64
 	// OtherImage is the same site in another process image, before or after a restart; nil if there
 	// is none. Only T and Live are used.
 	OtherImage *Points
@@ -66,12 +69,14 @@ type Verdict struct {
 	// Resizing reports whether bytes grow and the number of objects does not, as when one table
 	// doubles.
 	Resizing bool
+	// Once is that of the points.
+	Once float64
 	// Points is the number of points.
 	Points int
 }
 
-// leastScale is the share of MinGrowth below which a series is stable without a closer look.
-const leastScale = 0.3
+// LeastScale is the share of MinGrowth below which a series is stable without a closer look.
+const LeastScale = 0.3
 
 // Judge labels a series.
 func Judge(p Points, o Options) Verdict {
@@ -80,12 +85,12 @@ func Judge(p Points, o Options) Verdict {
 		return Verdict{Label: Insufficient, Points: len(p.T), Retention: math.NaN()}
 	}
 	l := s.line()
-	v := Verdict{Label: Stable, Points: len(p.T), Z: l.z, Tail: l.tail.Slope / l.Slope, Retention: l.retention}
+	v := Verdict{Label: Stable, Points: len(p.T), Once: p.Once, Z: l.z, Tail: l.tail.Slope / l.Slope, Retention: l.retention}
 	v.setLine(l)
-	if growth := s.growth(l); growth >= leastScale*s.minGrowth {
+	if growth := s.growth(l); growth >= LeastScale*s.minGrowth {
 		c := s.curves()
 		v.Features = s.features(l, c, growth)
-		v.Confidence = min(Confidence(&v.Features), s.mostConfidence(l))
+		v.Confidence = min(probability(logOdds(model(), &v.Features)+s.Once*onceOdds), s.mostConfidence(l))
 		v.Label = s.label(l, c, growth, v.Confidence)
 		if late, ok := s.lateLeak(v.Label, &v.Features, growth); ok {
 			v.Label = LeakLate

@@ -274,11 +274,12 @@ func scriptStack(t *testing.T, frames ...string) (*symbolize.Symbols, []symboliz
 	}}
 	var stack []symbolize.LocationID
 	for i, text := range frames {
-		where, function, ok := strings.Cut(text, " ")
-		require.True(t, ok)
+		space := strings.LastIndex(text, " ")
+		require.Positive(t, space)
+		where, function := text[:space], text[space+1:]
 		l := symbolize.Location{Module: symbolize.NoModule, Frames: []symbolize.Frame{{Function: function}}}
 		switch module := strings.Index("ops.so|json|python|numpy", where); {
-		case strings.HasSuffix(where, ".py"):
+		case strings.HasSuffix(where, ".py"), strings.HasPrefix(where, "<"):
 			l.Source, l.Frames[0].File, l.Frames[0].Line = symbolize.SourceFrames, where, 1
 		case where == "mark":
 			l.Source = symbolize.SourceFrames

@@ -146,6 +146,8 @@ func status(r *growth.Result) string {
 		return "too-few-snapshots"
 	case growth.GrowthHidden:
 		return "growth-hidden"
+	case growth.StillLoading:
+		return "still-loading"
 	}
 	return "small-sites"
 }

@@ -127,14 +127,18 @@ func meaning(s *growth.Site) string {
 	if !measured(s) {
 		return meanings[s.Label]
 	}
-	return fmt.Sprintf("%s; %.0f %% of simulated sites with such measurements leak", meanings[s.Label],
-		100*s.Confidence)
+	chance := fmt.Sprintf("%.0f %% of simulated sites with such measurements leak", 100*s.Confidence)
+	if s.Once > 0 {
+		chance = fmt.Sprintf("the chance of a leak is %.0f %%", 100*s.Confidence)
+	}
+	return meanings[s.Label] + "; " + chance
 }
 
 var meanings = map[trend.Label]string{
 	trend.Leak:         "it grows, most likely without end",
 	trend.LeakLate:     "it grows, most likely without end, since some time within the series",
 	trend.Suspect:      "it may leak, but that is not clear",
+	trend.Loading:      "it grows while Python imports modules, and their code runs once",
 	trend.Warming:      "it grows ever more slowly, like a cache that fills",
 	trend.Plateaued:    "it grew and has stopped",
 	trend.LoadDriven:   "it grows because the program allocates more at a time",
@@ -175,6 +179,11 @@ func (g *Report) measurements(s *growth.Site) []measurement {
 	if f[trend.FeatureSampling] > 0 {
 		list = append(list, measurement{"sampling",
 			fmt.Sprintf("the standard error from sampling is %.0f %% of the growth", 100*f[trend.FeatureSampling])})
+	}
+	if s.Once > 0 {
+		list = append(list, measurement{"imports", fmt.Sprintf(
+			"%.0f %% of the growth is code of Python modules that are imported, which runs once; without that, the chance of a leak would be %.0f %%",
+			100*s.Once, 100*trend.Confidence(f))})
 	}
 	if f[trend.FeatureHighWater] == 1 {
 		list = append(list, measurement{"trigger",

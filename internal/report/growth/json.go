@@ -129,6 +129,7 @@ type siteJSON struct {
 	High         *float64         `json:"bytes_per_hour_high"`
 	Rate         float64          `json:"rate"`
 	Resizing     bool             `json:"resizing"`
+	Imported     float64          `json:"imported_share,omitempty"`
 	Advice       string           `json:"advice,omitempty"`
 	// Losses are what other tools found at the site.
 	Losses []siteview.LossRecord `json:"loss_records,omitempty"`
@@ -206,8 +207,8 @@ func (g *Report) site(s *growth.Site, factor float64) siteJSON {
 		Blame: v.Blame, Frames: g.sites().Frames(s.Members),
 		InuseBytes: visible(s.Bytes, s.Visible), InuseObjects: visible(s.Objects, s.Visible),
 		GrowthBytes: s.Gained, BytesPerHour: g.perHour(s.Slope), Low: g.perHour(s.Low), High: g.perHour(s.High),
-		Rate: text.Finite(s.Slope * factor), Resizing: s.Resizing, Advice: g.Advice(s, v),
-		Losses: siteview.LossRecords(g.Losses.Of(s)),
+		Rate: text.Finite(s.Slope * factor), Resizing: s.Resizing, Imported: text.Finite(s.Once),
+		Advice: g.Advice(s, v), Losses: siteview.LossRecords(g.Losses.Of(s)),
 	}
 }
 

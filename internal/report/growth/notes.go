@@ -34,6 +34,8 @@ func Reason(r *growth.Result) string {
 		return "no site of the heap grows to the end of the series, but the process does: see the note"
 	case growth.OnlySmallSitesGrow:
 		return "the heap grows, but in sites that are too small to be judged: see the note"
+	case growth.StillLoading:
+		return "the program was importing Python modules until the end, which is most of the growth: record for longer"
 	case growth.GrowthHidden:
 		return fmt.Sprintf(
 			"the heap grows, and truncated snapshots hide %s of it: record again with an engine that writes complete snapshots",

@@ -11,7 +11,7 @@ const families = {
 };
 
 const familyOf = {
-  leak: "leak", "leak-late": "leak", suspect: "suspect", warming: "fills", plateaued: "fills", "grew-then-flat": "fills",
+  leak: "leak", "leak-late": "leak", suspect: "suspect", loading: "fills", warming: "fills", plateaued: "fills", "grew-then-flat": "fills",
   "load-driven": "load", irregular: "quiet", shrinking: "quiet", stable: "quiet", insufficient: "quiet",
 };
 
