@@ -3,18 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net/http"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/build"
-	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
-	"github.com/heaplapse/heaplapse/internal/infile"
 	"github.com/heaplapse/heaplapse/internal/record"
 	"github.com/heaplapse/heaplapse/internal/scrape"
 	"github.com/heaplapse/heaplapse/internal/units"
@@ -23,7 +19,7 @@ import (
 type scrapeFlags struct {
 	scrape.Options
 	every, maxSize string
-	headers        []string
+	requests       flagset.Requests
 	memory         flagset.Memory
 }
 
@@ -59,10 +55,7 @@ func (f *scrapeFlags) add(cmd *cobra.Command) {
 	help.Group(cmd, help.Requests, func(flags *pflag.FlagSet) {
 		flags.BoolVar(&f.NoGC, "no-gc", false, "do not ask a Go service for a garbage collection before each heap profile")
 		flags.BoolVar(&f.NoGoroutines, "no-goroutines", false, "do not take goroutine profiles of a Go service")
-		flags.StringArrayVarP(&f.headers, "header", "H", nil, "send a header `'NAME: VALUE'`, or those in the lines of @FILE (repeatable)")
-		flags.StringVar(&f.CACert, "cacert", "", "trust the certificates in `FILE` (PEM) instead of those of the system")
-		flags.BoolVarP(&f.Insecure, "insecure", "k", false, "trust every certificate")
-		flags.DurationVar(&f.Timeout, "timeout", time.Minute, "give up a request after `TIME` (0: never)")
+		f.requests.Define(flags)
 		flags.StringVar(&f.maxSize, "max-size", "256MiB", "refuse profiles of more than `SIZE`")
 		flags.DurationVar(&f.Wait, "wait", 10*time.Second, "wait for the first answer for up to `TIME`")
 		f.memory.Define(flags)
@@ -80,7 +73,7 @@ func (f *scrapeFlags) add(cmd *cobra.Command) {
 // options returns the flags with sizes, times and headers parsed.
 func (f *scrapeFlags) options() (o scrape.Options, err error) {
 	o = f.Options
-	o.Recorder, o.Flags = build.Tool(), flagname.All()
+	o.Recorder = build.Tool()
 	if f.every != "auto" {
 		if o.Every, err = parseInterval(f.every); err == nil && o.Every == 0 {
 			err = errors.New("the time must not be 0")
@@ -95,44 +88,8 @@ func (f *scrapeFlags) options() (o scrape.Options, err error) {
 	if o.Check, err = f.memory.Check(); err != nil {
 		return o, err
 	}
-	o.Header, err = parseHeaders(f.headers)
+	o.Options, err = f.requests.Options()
 	return o, err
-}
-
-// parseHeaders parses headers and files of headers, as curl does. Errors do not quote a header.
-func parseHeaders(flags []string) (http.Header, error) {
-	header := http.Header{}
-	add := func(line, from string) error {
-		name, value, ok := strings.Cut(line, ":")
-		if name = strings.TrimSpace(name); !ok || name == "" {
-			return fmt.Errorf("--header: %s is no header: want NAME: VALUE", from)
-		}
-		header.Add(name, strings.TrimSpace(value))
-		return nil
-	}
-	for _, text := range flags {
-		path, isFile := strings.CutPrefix(text, "@")
-		if !isFile {
-			if err := add(text, "the text"); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		content, err := infile.ReadSmall(path)
-		if err != nil {
-			return nil, fmt.Errorf("--header: %w", err)
-		}
-		n := 0
-		for line := range strings.Lines(string(content)) {
-			if n++; strings.TrimSpace(line) == "" {
-				continue
-			}
-			if err := add(line, fmt.Sprintf("%s:%d", path, n)); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return header, nil
 }
 
 func (a *app) scrape(cmd *cobra.Command, f *scrapeFlags) error {

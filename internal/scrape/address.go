@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/heaplapse/heaplapse/internal/record/outdir"
+	"github.com/heaplapse/heaplapse/internal/request"
 )
 
 // Kinds of profiles. The names of their files begin with them.
@@ -49,23 +50,16 @@ func parseServices(o *Options) ([]*service, error) {
 }
 
 var (
-	// errURL does not say what is wrong: the reason may quote a part of a password.
-	errURL = errors.New("a URL cannot be parsed: want http://HOST:PORT, or the full URL of a heap profile; " +
-		"a password in it must be percent-encoded")
 	errText  = errors.New("debug=1 and debug=2 ask for text: leave debug out of the URL")
 	errDelta = errors.New("seconds=N asks for what changes within N seconds: leave it out of the URL, for snapshots of all that is in use")
 )
 
-// parseService returns the service at a URL. As with curl, http:// may be left out.
+// parseService returns the service at a URL.
 func parseService(text string, o *Options) (*service, error) {
-	if !strings.Contains(text, "://") {
-		text = "http://" + text
+	u, err := request.ParseURL(text)
+	if err != nil {
+		return nil, err
 	}
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errURL
-	}
-	u.Fragment = ""
 	s := &service{url: u}
 	path := strings.TrimSuffix(u.Path, "/")
 	root := strings.TrimSuffix(path, "/"+goPath)
@@ -100,10 +94,4 @@ func checkQuery(u *url.URL) error {
 		return errDelta
 	}
 	return nil
-}
-
-// display returns a URL without user name, password and query, which may be secret.
-func display(u *url.URL) string {
-	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}
-	return shown.String()
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/request"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
@@ -18,16 +19,16 @@ type gap struct {
 // openGap tells that a request has failed, unless the one before has failed, too, or the error ends the
 // recording or leaves out the profile.
 func (s *scraper) openGap(p *profile, err error) {
-	var refused *refusal
+	var refused *request.Refusal
 	switch {
 	case !p.gap.since.IsZero() || p.optional && p.taken == 0 && errors.As(err, &refused):
 		return
 	case p.optional || !s.first.IsZero():
-		s.store.note("%s: %v; trying again", display(p.url), err)
+		s.store.note("%s: %v; trying again", request.Display(p.url), err)
 	case s.isFinal(err):
 		return
 	default:
-		s.store.note("%s: %v; trying again for %s", display(p.url), err, s.Wait)
+		s.store.note("%s: %v; trying again for %s", request.Display(p.url), err, s.Wait)
 	}
 	p.gap = gap{time.Now(), err.Error()}
 }
@@ -38,7 +39,7 @@ func (s *scraper) endGap(p *profile, at time.Time) {
 		return
 	}
 	if p.taken > 0 {
-		s.store.note("%s answers again after %s", display(p.url), units.Duration(at.Sub(p.gap.since).Seconds()))
+		s.store.note("%s answers again after %s", request.Display(p.url), units.Duration(at.Sub(p.gap.since).Seconds()))
 		s.store.gap(manifest.Gap{Prefix: s.prefix(p), From: p.gap.since.UTC(), To: at.UTC(), Reason: p.gap.reason})
 	}
 	p.gap = gap{}
@@ -91,8 +92,8 @@ func (s *scraper) noteRestart(p *profile) {
 	case r.many():
 		r.warned = true
 		s.store.note("%s: the bytes allocated fell %d times: behind a load balancer, each request may reach another process; "+
-			"scrape each process by itself", display(p.url), r.total)
+			"scrape each process by itself", request.Display(p.url), r.total)
 	default:
-		s.store.note("%s: the bytes allocated fell, so the service was restarted", display(p.url))
+		s.store.note("%s: the bytes allocated fell, so the service was restarted", request.Display(p.url))
 	}
 }

@@ -3,10 +3,10 @@ package scrape
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/heaplapse/heaplapse/internal/option"
+	"github.com/heaplapse/heaplapse/internal/request"
 )
 
 // Options tell what is taken, how often and where to. URLs is required.
@@ -30,20 +30,13 @@ type Options struct {
 	// NoGoroutines its goroutine profiles.
 	NoGC, NoGoroutines bool
 
-	// Header is sent with each request.
-	Header http.Header
-	// CACert is the path of a file with certificates that are trusted instead of those of the system.
-	// Insecure trusts every certificate.
-	CACert   string
-	Insecure bool
-	// Timeout limits one request; 0 means no limit. MaxSize limits a profile, in bytes.
-	Timeout time.Duration
+	// Options are those of the requests.
+	request.Options
+	// MaxSize limits a profile, in bytes.
 	MaxSize int64
 
 	// Check, if not nil, is called while a profile is read. Its error ends the reading.
 	Check func() error
-	// Flags are those that messages name.
-	Flags option.Flags
 	// Recorder is the name and version of this program, for the manifest.
 	Recorder string
 	// Began is called when the directory has its first snapshot. It may be nil.
@@ -60,14 +53,12 @@ func (o *Options) check() error {
 	switch {
 	case len(o.URLs) == 0:
 		return errors.New("no URL given")
-	case o.Every < 0 || o.Duration < 0 || o.Wait < 0 || o.Timeout < 0 || o.Keep < 0:
+	case o.Every < 0 || o.Duration < 0 || o.Wait < 0 || o.Keep < 0:
 		return errors.New("times and numbers must not be negative")
 	case o.Every > 0 && o.Every < MinEvery:
 		return fmt.Errorf("%s %s: the minimum is %s", o.Flags.Of(option.Every), o.Every, MinEvery)
 	case o.Keep == 1 || o.Keep == 2:
 		return fmt.Errorf("%s %d: growth needs at least 6 snapshots", o.Flags.Of(option.Keep), o.Keep)
-	case o.Insecure && o.CACert != "":
-		return fmt.Errorf("%s and %s exclude each other", o.Flags.Of(option.CACert), o.Flags.Of(option.Insecure))
 	}
-	return nil
+	return o.Options.Check()
 }

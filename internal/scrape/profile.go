@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/internal/request"
 	"github.com/heaplapse/heaplapse/internal/spool"
 )
 
@@ -43,7 +44,7 @@ func (c *client) fetch(ctx context.Context, p *profile) (*fetched, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer a.end()
+	defer a.Close()
 	in := bufio.NewReaderSize(a, sniff)
 	head, err := in.Peek(sniff)
 	switch {
@@ -54,38 +55,38 @@ func (c *client) fetch(ctx context.Context, p *profile) (*fetched, error) {
 	case isHTML(head):
 		return nil, errHTML
 	}
-	f := &fetched{at: a.began, compressed: compression(head)}
+	f := &fetched{at: a.Began, compressed: compression(head)}
 	if f.Spool, err = spool.New(); err != nil {
 		return nil, err
 	}
-	if err = f.Add(entry, a.began, in); err == nil {
+	if err = f.Add(entry, a.Began, in); err == nil {
 		err = c.read(f, p)
 	}
 	if err == nil {
 		return f, nil
 	}
 	f.Close()
-	if a.html && errors.As(err, new(*heapfile.FormatError)) { // frameworks send any text with this type
+	if a.HTML && errors.As(err, new(*heapfile.FormatError)) { // frameworks send any text with this type
 		err = errHTML
 	}
 	return nil, err
 }
 
-var errHTML = refuse("the answer is an HTML page instead of a profile: is this the URL of the profile itself, and is no login needed?")
+var errHTML = request.Refuse("the answer is an HTML page instead of a profile: is this the URL of the profile itself, and is no login needed?")
 
 // read reads a profile as the other commands will.
 func (c *client) read(f *fetched, p *profile) error {
 	d := heapfile.Decoder{Check: c.Check}
 	s, err := d.ReadFile(f, entry, "the answer")
 	if err != nil {
-		return &refusal{error: err}
+		return request.AsRefusal(err)
 	}
 	if s.Completeness.Unfinished { // HTTP/1.0 does not tell a text that is cut
-		return errEndsEarly
+		return request.ErrEndsEarly
 	}
 	f.head = s.Head
 	if kind := kindOf(&s.Head); p.kind != "" && kind != p.kind {
-		return refuse("the answer is a %s profile instead of a %s profile", kind, p.kind)
+		return request.Refuse("the answer is a %s profile instead of a %s profile", kind, p.kind)
 	}
 	return nil
 }

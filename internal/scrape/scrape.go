@@ -49,7 +49,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	defer c.http.CloseIdleConnections()
+	defer c.http.Close()
 	s, err := newStore(&o, services)
 	if err != nil {
 		return Outcome{}, err

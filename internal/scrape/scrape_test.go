@@ -22,6 +22,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/request"
 	"github.com/heaplapse/heaplapse/internal/scrape"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
@@ -52,7 +53,8 @@ type run struct {
 
 func newRun(t *testing.T, urls ...string) *run {
 	r := &run{T: t, Options: scrape.Options{
-		URLs: urls, Dir: filepath.Join(t.TempDir(), "out"), Every: scrape.MinEvery, MaxSize: 1 << 20, Timeout: time.Minute,
+		URLs: urls, Dir: filepath.Join(t.TempDir(), "out"), Every: scrape.MinEvery, MaxSize: 1 << 20,
+		Options: request.Options{Timeout: time.Minute},
 	}}
 	r.Note = func(text string) { r.notes = append(r.notes, text) }
 	return r
@@ -179,7 +181,7 @@ func TestRefusals(t *testing.T) {
 		}, `/x: more than 10 redirects$`},
 		"redirected elsewhere": {"/x", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://user:secret@login.example.com/a?token=secret", http.StatusFound)
-		}, `/x: the service redirects to https://login.example.com/a: name that URL, if the profile is there$`},
+		}, `/x: the service redirects to https://login.example.com/a: name that URL, if it is the right one$`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/heaplapse/heaplapse/internal/request"
 )
 
 // scraper takes the snapshots of one service.
@@ -48,10 +50,10 @@ func (s *scraper) run(ctx context.Context) error {
 	}
 	p := s.profiles[0]
 	if p.taken == 0 {
-		return fmt.Errorf("%s: ended before the first snapshot", display(p.url))
+		return fmt.Errorf("%s: ended before the first snapshot", request.Display(p.url))
 	}
 	if s.restarts.before.Rows == 0 {
-		s.store.note("%s: the last profile is empty: is the profiler of the service on?", display(p.url))
+		s.store.note("%s: the last profile is empty: is the profiler of the service on?", request.Display(p.url))
 	}
 	return nil
 }
@@ -63,7 +65,7 @@ func (s *scraper) over(due time.Time) bool {
 
 // isFinal reports whether an error of the first request ends the recording.
 func (s *scraper) isFinal(err error) bool {
-	var refused *refusal
+	var refused *request.Refusal
 	return errors.As(err, &refused) || time.Since(s.created) >= s.Wait
 }
 
@@ -122,7 +124,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 func (s *scraper) round(ctx context.Context) error {
 	for _, p := range slices.Clone(s.profiles) {
 		err := s.take(ctx, p)
-		var refused *refusal
+		var refused *request.Refusal
 		switch {
 		case err == nil || ctx.Err() != nil:
 		case !p.optional:
@@ -135,10 +137,10 @@ func (s *scraper) round(ctx context.Context) error {
 }
 
 // leaveOut gives up a profile that the service does not have.
-func (s *scraper) leaveOut(p *profile, why *refusal) {
+func (s *scraper) leaveOut(p *profile, why *request.Refusal) {
 	s.profiles = slices.DeleteFunc(s.profiles, func(q *profile) bool { return q == p })
-	if !why.missing {
-		s.store.note("%s is left out: %v", display(p.url), why)
+	if !why.Missing {
+		s.store.note("%s is left out: %v", request.Display(p.url), why)
 	}
 }
 
@@ -150,7 +152,7 @@ func (s *scraper) take(ctx context.Context, p *profile) error {
 		if ctx.Err() == nil {
 			s.openGap(p, err)
 		}
-		return fmt.Errorf("%s: %w", display(p.url), err)
+		return fmt.Errorf("%s: %w", request.Display(p.url), err)
 	}
 	defer f.Close()
 	s.endGap(p, f.at)
@@ -165,7 +167,7 @@ func (s *scraper) take(ctx context.Context, p *profile) error {
 	case err == nil:
 		p.taken++
 	case s.first.IsZero():
-		return &refusal{error: err}
+		return request.AsRefusal(err)
 	case s.store.failed(err):
 		s.store.note("%v", err)
 	}
@@ -177,7 +179,7 @@ func (s *scraper) take(ctx context.Context, p *profile) error {
 func (s *scraper) adviseGC(p *profile, f *fetched) {
 	if !s.NoGC && f.head.Producer == "go" && p.kind == heap && !p.url.Query().Has("gc") {
 		s.store.note("%s shows the heap as of the last garbage collections: add gc=1 to its query, and the service collects first",
-			display(p.url))
+			request.Display(p.url))
 	}
 }
 

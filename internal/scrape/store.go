@@ -16,6 +16,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/outdir"
+	"github.com/heaplapse/heaplapse/internal/request"
 )
 
 // store is the directory of the snapshots. It is created with the first one, so that a service that
@@ -128,7 +129,7 @@ func (s *store) create() error {
 	host, _ := os.Hostname()
 	var urls []string
 	for _, service := range s.services {
-		urls = append(urls, display(service.url))
+		urls = append(urls, request.Display(service.url))
 	}
 	s.out = out
 	s.problem(out.Recording(manifest.Recording{
