@@ -90,6 +90,17 @@ func (c *Converter) Samples(s *series.Snapshot) (*Samples, error) {
 	return out, nil
 }
 
+// Only returns the samples of the stacks for which keep returns true.
+func (s *Samples) Only(keep func(heapfile.StackID) bool) *Samples {
+	out := &Samples{Head: s.Head}
+	for _, r := range s.rows {
+		if keep(r.stack) {
+			out.rows = append(out.rows, r)
+		}
+	}
+	return out
+}
+
 func (s *Samples) sum() (c heapfile.Counts) {
 	for _, r := range s.rows {
 		c = c.Add(r.Counts)

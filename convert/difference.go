@@ -19,11 +19,11 @@ const baseLabel = "pprof::base"
 // matches locations by mapping and offset. Difference returns an error if only one profile has
 // cumulative counts.
 func Difference(base, current Encoded) (io.WriterTo, error) {
-	b, err := base.parse()
+	b, err := base.Parse()
 	if err != nil {
 		return nil, err
 	}
-	c, err := current.parse()
+	c, err := current.Parse()
 	if err != nil {
 		return nil, err
 	}
@@ -40,6 +40,7 @@ func Difference(base, current Encoded) (io.WriterTo, error) {
 	return rendered(out.Write), nil
 }
 
-func (e Encoded) parse() (*profile.Profile, error) {
+// Parse returns the profile as github.com/google/pprof reads it.
+func (e Encoded) Parse() (*profile.Profile, error) {
 	return profile.Parse(bytes.NewReader(e.Bytes()))
 }

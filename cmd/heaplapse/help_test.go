@@ -145,6 +145,7 @@ var advisedBy = map[string][]option.Option{
 	"scrape": {
 		option.Every, option.Keep, option.Output, option.Header, option.CACert, option.Insecure, option.Timeout, option.MaxSize,
 	},
+	"push": {option.Header, option.CACert, option.Insecure, option.Timeout, option.Retry},
 }
 
 // TestAdvisedFlagsExist checks that every option has a flag, and that the commands which advise it

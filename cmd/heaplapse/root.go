@@ -43,7 +43,7 @@ error, unreadable input, or no verdict although a check needs one.`,
 		a.recordCommand(), a.attachCommand(), a.scrapeCommand(), a.infoCommand(), a.topCommand(), a.viewCommand())
 	a.addCommands(cmd, "Find what grows:", a.growthCommand(), a.watchCommand(), a.reportCommand(), a.diffCommand())
 	a.addCommands(cmd, "Compare runs in CI:", a.gateCommand(), a.baselineCommand())
-	a.addCommands(cmd, "Many hosts:", fleet.Command(&a.Console))
+	a.addCommands(cmd, "Many hosts:", fleet.Command(&a.Console), fleet.PushCommand(&a.Console))
 	a.addCommands(cmd, "Convert and share:", a.convertCommand(), a.bundleCommand(), a.symbolizeCommand())
 	cmd.AddCommand(a.versionCommand())
 	packaging.AddTo(cmd)

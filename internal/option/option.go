@@ -56,6 +56,7 @@ const (
 	CACert
 	Insecure
 	Timeout
+	Retry
 	MaxSize
 )
 
@@ -104,6 +105,7 @@ var words = [...]string{
 	CACert:   "a file of certificates",
 	Insecure: "no check of certificates",
 	Timeout:  "the time limit",
+	Retry:    "the time for further attempts",
 	MaxSize:  "the size limit",
 }
 

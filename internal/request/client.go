@@ -100,8 +100,8 @@ type Answer struct {
 
 	ctx    context.Context
 	client *Client
-	body   io.ReadCloser
-	cancel func()
+	body   io.Reader
+	end    func()
 }
 
 // Read reads the body.
@@ -113,18 +113,15 @@ func (a *Answer) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the request.
-func (a *Answer) Close() error {
-	a.cancel()
-	return a.body.Close()
-}
+// End ends the request.
+func (a *Answer) End() { a.end() }
 
-// Get requests a URL. The caller closes the answer.
+// Get requests a URL. The caller ends the answer.
 func (c *Client) Get(ctx context.Context, u *url.URL) (*Answer, error) {
 	return c.do(ctx, http.MethodGet, u, "", nil)
 }
 
-// Post sends a body of a type to a URL. The caller closes the answer.
+// Post sends a body of a type to a URL. The caller ends the answer.
 func (c *Client) Post(ctx context.Context, u *url.URL, kind string, body []byte) (*Answer, error) {
 	return c.do(ctx, http.MethodPost, u, kind, bytes.NewReader(body))
 }
@@ -145,12 +142,13 @@ func (c *Client) do(ctx context.Context, method string, u *url.URL, kind string,
 		defer cancel()
 		return nil, c.failed(ctx, err)
 	}
-	a := &Answer{time.Now(), strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html"), ctx, c, resp.Body, cancel}
+	end := func() { cancel(); resp.Body.Close() }
 	if resp.StatusCode != http.StatusOK {
-		defer a.Close()
+		defer end()
 		return nil, c.statusError(resp, u)
 	}
-	return a, nil
+	html := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html")
+	return &Answer{time.Now(), html, ctx, c, resp.Body, end}, nil
 }
 
 func (c *Client) setHeader(req *http.Request, kind string) {

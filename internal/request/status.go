@@ -48,7 +48,8 @@ func (s *Status) Error() string { return s.text }
 // statusError describes a response that is no success.
 func (c *Client) statusError(resp *http.Response, u *url.URL) error {
 	code := resp.StatusCode
-	s := &Status{Code: code, RetryAfter: retryAfter(resp.Header), text: strings.TrimSpace(fmt.Sprintf("%d %s", code, http.StatusText(code)))}
+	s := &Status{Code: code, RetryAfter: retryAfter(resp.Header)}
+	s.text = strings.TrimSpace(fmt.Sprintf("%d %s", code, http.StatusText(code)))
 	if said := c.said(resp, u); said != "" && !strings.HasSuffix(s.text, said) && said != "404 page not found" {
 		s.text += fmt.Sprintf(", %q", said)
 	}
@@ -78,7 +79,7 @@ func retryAfter(h http.Header) time.Duration {
 
 const (
 	// maxSaid is the largest number of bytes of a message of a service that is shown.
-	maxSaid = 200
+	maxSaid = 600
 	// maxError is the largest number of bytes of a response that are read for its message.
 	maxError = 16 << 10
 )

@@ -40,7 +40,7 @@ type answer struct {
 	n      int64
 }
 
-// get requests a URL. The caller closes the answer.
+// get requests a URL. The caller ends the answer.
 func (c *client) get(ctx context.Context, u *url.URL) (*answer, error) {
 	a, err := c.http.Get(ctx, u)
 	if err != nil {

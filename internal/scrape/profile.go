@@ -44,7 +44,7 @@ func (c *client) fetch(ctx context.Context, p *profile) (*fetched, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer a.Close()
+	defer a.End()
 	in := bufio.NewReaderSize(a, sniff)
 	head, err := in.Peek(sniff)
 	switch {

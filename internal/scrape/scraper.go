@@ -27,7 +27,7 @@ type scraper struct {
 // run takes snapshots until the time is over or the context ends. It returns an error if there is no
 // snapshot.
 func (s *scraper) run(ctx context.Context) error {
-	for due := s.created; !s.over(due) && sleep(ctx, time.Until(due)); {
+	for due := s.created; !s.over(due) && request.Sleep(ctx, time.Until(due)); {
 		start := time.Now()
 		err := s.round(ctx)
 		switch {
@@ -106,18 +106,6 @@ func (s *scraper) backoff() time.Duration {
 func after(due time.Time, interval time.Duration) time.Time {
 	missed := max(0, time.Since(due)/interval)
 	return due.Add((missed + 1) * interval)
-}
-
-// sleep waits. It returns false if the context ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return ctx.Err() == nil
-	}
 }
 
 // round takes a snapshot of each profile. The error is that of the heap profile.

@@ -20,6 +20,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
+	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
@@ -172,19 +173,13 @@ func siteOf(g *growthreport.Report, run *Run, s *growth.Site) Site {
 	out := Site{
 		Night: run.Night, RunID: run.RunID, Service: run.Service, Host: run.Host, BuildID: run.BuildID,
 		SiteKey: int64(v.Keys.Site), KeyKind: string(v.Keys.Kind), PathKey: int64(v.Keys.Path),
-		Function: text.Clean(identity.Untemplated(identity.Normalize(v.Blame.Function))),
+		Function: Function(&v),
 		Module:   text.Clean(identity.ModuleName(v.Blame.Module)),
 		Label:    s.Label.String(), Confidence: math.Round(text.Finite(s.Confidence)*exact) / exact,
 		Gained: s.Gained, Slope: perHour(g.Series, s.Slope), Sigma: whole(s.Sigma), CallPaths: int64(len(s.Members)),
 	}
 	if v.Blame.File != "" {
 		out.File = text.Clean(path.Base(v.Blame.File))
-	}
-	switch v.Keys.Kind {
-	case identity.KeyOffset:
-		out.Function = text.Clean(v.Blame.Function)
-	case identity.KeyNone:
-		out.Function = v.Name
 	}
 	if out.Slope != nil {
 		const sides = 2 * 1.96 // of a 95 % interval
@@ -195,6 +190,17 @@ func siteOf(g *growthreport.Report, run *Run, s *growth.Site) Site {
 		out.Noise = whole(sites.SamplingNoise(last, out.Now))
 	}
 	return out
+}
+
+// Function returns the name of a site: that which its key stands for.
+func Function(v *siteview.View) string {
+	switch v.Keys.Kind {
+	case identity.KeyOffset:
+		return text.Clean(v.Blame.Function)
+	case identity.KeyNone:
+		return v.Name
+	}
+	return text.Clean(identity.Untemplated(identity.Normalize(v.Blame.Function)))
 }
 
 // setLevels sets the bytes in use at the end, and their median over the second half of the snapshots

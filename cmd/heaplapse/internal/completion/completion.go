@@ -62,6 +62,7 @@ var arguments = map[string]cobra.CompletionFunc{
 	"fleet export":   paths,
 	"fleet compact":  one(directories),
 	"fleet aliases":  paths,
+	"push":           paths,
 	"bundle":         paths,
 	"symbolize":      cobra.NoFileCompletions,
 	"version":        cobra.NoFileCompletions,

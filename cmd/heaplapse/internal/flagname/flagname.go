@@ -49,6 +49,7 @@ func All() option.Flags {
 		option.CACert:   "--cacert",
 		option.Insecure: "--insecure",
 		option.Timeout:  "--timeout",
+		option.Retry:    "--retry",
 		option.MaxSize:  "--max-size",
 	}
 }

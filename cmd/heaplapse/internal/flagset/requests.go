@@ -22,7 +22,8 @@ type Requests struct {
 // Define adds the flags to a set.
 func (f *Requests) Define(flags *pflag.FlagSet) {
 	flags.StringArrayVarP(&f.headers, "header", "H", nil, "send a header `'NAME: VALUE'`, or those in the lines of @FILE (repeatable)")
-	flags.StringVar(&f.options.CACert, "cacert", "", "trust the certificates in `FILE` (PEM) instead of those of the system")
+	flags.StringVar(&f.options.CACert, "cacert", "",
+		"trust the certificates in `FILE` (PEM) instead of those of the system")
 	flags.BoolVarP(&f.options.Insecure, "insecure", "k", false, "trust every certificate")
 	flags.DurationVar(&f.options.Timeout, "timeout", time.Minute, "give up a request after `TIME` (0: never)")
 }

@@ -49,7 +49,7 @@ bytes whenever the same run is exported: after a failure, export it again.
 	}
 	f.originFlags.add(cmd)
 	help.Group(cmd, help.Fleet, func(flags *pflag.FlagSet) {
-		flags.StringVar(&f.host, "host", "", "the `NAME` of the host (default: that in the manifest of the recording)")
+		defineHost(flags, &f.host)
 		flags.StringArrayVar(&f.labels, "label", nil, "keep `KEY=VALUE` with the run, such as a setting that differs between hosts (repeatable)")
 		flags.Int64Var(&f.buildSeq, "build-seq", 0, "the `NUMBER` of the build, which orders builds (default: by the time that a build was first seen)")
 		flags.StringVar(&f.workload, "workload", "", "the `NAME` of the workload (default: a hash of the recorded command line)")
@@ -116,10 +116,7 @@ func writeExport(ctx context.Context, c *console.Console, f *exportFlags, hasSeq
 
 // exported returns the rows of a process.
 func exported(g *growthreport.Report, o rows.Origin) (*rows.Exported, error) {
-	if m := g.Series.Manifest; o.Host == "" && m != nil && m.Recording != nil {
-		o.Host = m.Recording.Host
-	}
-	if o.Host == "" {
+	if o.Host = hostOf(g, o.Host); o.Host == "" {
 		return nil, errors.New("the recording does not name its host: use --host NAME")
 	}
 	run, err := rows.Of(g, o)

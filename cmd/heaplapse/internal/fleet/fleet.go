@@ -12,6 +12,7 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
 	"github.com/heaplapse/heaplapse/internal/fleet/table"
+	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
@@ -42,9 +43,25 @@ type originFlags struct {
 func (f *originFlags) add(cmd *cobra.Command) {
 	help.Group(cmd, help.Fleet, func(flags *pflag.FlagSet) {
 		flags.StringVarP(&f.out, "output", "o", "", "write the tables below `DIR`")
-		flags.StringVar(&f.service, "service", "", "the `NAME` of the service: hosts of one service run the same program")
+		defineService(flags, &f.service)
 		flags.StringVar(&f.night, "night", "", "the `DATE` that the run counts for, YYYY-MM-DD (default: that of the last snapshot, in UTC)")
 	})
+}
+
+func defineService(flags *pflag.FlagSet, name *string) {
+	flags.StringVar(name, "service", "", "the `NAME` of the service: hosts of one service run the same program")
+}
+
+func defineHost(flags *pflag.FlagSet, name *string) {
+	flags.StringVar(name, "host", "", "the `NAME` of the host (default: that in the manifest of the recording)")
+}
+
+// hostOf returns the host that a flag names, or else the recording.
+func hostOf(g *growthreport.Report, flag string) string {
+	if m := g.Series.Manifest; flag == "" && m != nil && m.Recording != nil {
+		return m.Recording.Host
+	}
+	return flag
 }
 
 func (f *originFlags) check() error {
