@@ -68,12 +68,19 @@ var Engines = []string{"duckdb", "spark", "clickhouse", "trino", "bigquery"}
 // Text returns a question for an engine, after the definitions of its tables. dir is a directory or a
 // location that the engine reads.
 func Text(q Question, engine, dir string) (string, error) {
+	tables, err := tables(engine, dir)
+	return tables + q.statement(), err
+}
+
+// tables returns the definitions of the tables for an engine.
+func tables(engine, dir string) (string, error) {
 	if strings.ContainsAny(dir, "'\\\n") {
 		return "", fmt.Errorf("%s: a path with a quote or a backslash does not fit in SQL", dir)
 	}
-	tables := strings.ReplaceAll(file("engines/"+engine+".sql"), "${DIR}", dir)
-	return tables + "\n" + q.text + ";\n", nil
+	return strings.ReplaceAll(file("engines/"+engine+".sql"), "${DIR}", dir) + "\n", nil
 }
+
+func (q *Question) statement() string { return q.text + ";\n" }
 
 // Result is the rows of an answer. Numbers are as the engine wrote them.
 type Result struct {
@@ -95,7 +102,7 @@ func DuckDB(ctx context.Context, q Question, dir, path string) (*Result, error) 
 			return nil, fmt.Errorf("%s: no table %s: fleet export writes it", dir, table)
 		}
 	}
-	text, err := Text(q, "duckdb", dir)
+	tables, err := tables("duckdb", dir)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +111,8 @@ func DuckDB(ctx context.Context, q Question, dir, path string) (*Result, error) 
 		return nil, err
 	}
 	var errs strings.Builder
-	cmd.Stdin, cmd.Stderr = strings.NewReader(text), &errs
+	// The first answer has the types of the columns.
+	cmd.Stdin, cmd.Stderr = strings.NewReader(tables+"DESCRIBE\n"+q.statement()+q.statement()), &errs
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %s", filepath.Base(cmd.Path), err, lastLine(errs.String()))
@@ -112,7 +120,7 @@ func DuckDB(ctx context.Context, q Question, dir, path string) (*Result, error) 
 	return parse(out)
 }
 
-// script runs SQL with the Python package, and prints the last result as the command does.
+// script runs SQL with the Python package, and prints the last result. It has types of its own.
 const script = `
 import sys, json
 import duckdb
@@ -145,25 +153,42 @@ func lastLine(text string) string {
 	return lines[len(lines)-1]
 }
 
-// parse reads what DuckDB printed: an array of objects, or one with the names of columns that the Python
-// package gives. The command prints nothing, or [{]}, for an answer without rows.
+// column is what DuckDB says about a column.
+type column struct {
+	Name string `json:"column_name"`
+	Type string `json:"column_type"`
+}
+
+// isQuoted reports whether the command writes the numbers of the column as strings. Sums have such types.
+func (c *column) isQuoted() bool {
+	return c.Type == "HUGEINT" || c.Type == "UHUGEINT" || strings.HasPrefix(c.Type, "DECIMAL")
+}
+
+// parse reads what DuckDB printed: the columns and the rows, each as an array of objects, or the object that
+// the Python package gives. For an answer without rows, old versions of the command print nothing, or [{].
 func parse(out []byte) (*Result, error) {
 	text := strings.TrimSpace(string(out))
 	var answer struct {
 		Columns []string
 		Rows    []json.RawMessage
 	}
-	switch {
-	case text == "" || strings.HasPrefix(text, "[{]"):
-		return &Result{}, nil
-	case strings.HasPrefix(text, "["):
-		if err := json.Unmarshal([]byte(text), &answer.Rows); err != nil {
+	var types []column
+	if strings.HasPrefix(text, "[") {
+		d := json.NewDecoder(strings.NewReader(text))
+		if err := d.Decode(&types); err != nil {
 			return nil, fmt.Errorf("output of DuckDB: %w", err)
 		}
-	default:
-		if err := json.Unmarshal([]byte(text), &answer); err != nil {
-			return nil, fmt.Errorf("output of DuckDB: %w", err)
+		for _, c := range types {
+			answer.Columns = append(answer.Columns, c.Name)
 		}
+		rest := strings.TrimSpace(text[d.InputOffset():])
+		if rest == "" || strings.HasPrefix(rest, "[{]") {
+			rest = "[]"
+		}
+		text = `{"rows":` + rest + "}"
+	}
+	if err := json.Unmarshal([]byte(text), &answer); err != nil {
+		return nil, fmt.Errorf("output of DuckDB: %w", err)
 	}
 	r := &Result{Columns: answer.Columns}
 	for _, raw := range answer.Rows {
@@ -171,7 +196,22 @@ func parse(out []byte) (*Result, error) {
 			return nil, fmt.Errorf("output of DuckDB: %w", err)
 		}
 	}
+	r.unquote(types)
 	return r, nil
+}
+
+// unquote turns the strings of some columns into the numbers that they are.
+func (r *Result) unquote(types []column) {
+	for c := range types {
+		if !types[c].isQuoted() {
+			continue
+		}
+		for _, row := range r.Rows {
+			if text, ok := row[c].(string); ok && json.Valid([]byte(text)) {
+				row[c] = json.Number(text)
+			}
+		}
+	}
 }
 
 // add adds a row, and takes the names of columns from the first one.
