@@ -42,6 +42,10 @@ test-full: deps ## run the long tests too: every combination, large binaries, re
 lint: ## run gofmt, go vet, golangci-lint and the schemas of workflows and examples
 	@scripts/lint.sh $(LINTER)
 
+.PHONY: fleet-check
+fleet-check: ## run the questions about a fleet on DuckDB, and parse them for other engines (needs Python 3 and PyPI)
+	@scripts/fleet/quick.sh
+
 .PHONY: faults
 faults: deps ## let file operations of every command fail, one by one: one of FAULTS (default 1: all)
 	HEAPLAPSE_FAULTS=$(FAULTS) go test -count 1 -timeout 60m -run 'Faults$$' ./cmd/heaplapse
