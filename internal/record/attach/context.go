@@ -50,14 +50,16 @@ const (
 	fileName     = "heaplapse"
 	entrySymbol  = "heaplapse_attach_main"
 	errorSize    = 256
+	bootHeader   = 16 // bytes before the settings: the address and the size of the scratch memory
 	settingsSize = 3584
 )
 
 var errFunctions = errors.New("the C library lacks pthread_create, dlopen, dlsym or dlerror")
 
-// contextFor returns the content of the context at an address. entry is the engine's function if the
-// engine is there already.
-func contextFor(p *target.Process, t *tracer.Thread, at, entry uint64, settings string) ([]byte, error) {
+// newContext returns the content of the context but for what [complete] adds. It searches the memory
+// of the process for functions, so it is called while no thread is stopped. entry is the engine's
+// function if the engine is there already.
+func newContext(p *target.Process, entry uint64, settings string) ([]byte, error) {
 	b := make([]byte, atFrame)
 	for i, name := range []string{"pthread_create", "__errno_location", "dlopen", "dlsym", "dlerror"} {
 		f := p.Function(name)
@@ -73,10 +75,16 @@ func contextFor(p *target.Process, t *tracer.Thread, at, entry uint64, settings 
 	if len(settings) >= settingsSize {
 		return nil, errors.New("the path of the recording is too long")
 	}
-	boot := binary.LittleEndian.AppendUint64(b[:atBoot], at)
-	boot = binary.LittleEndian.AppendUint64(boot, scratchSize)
-	copy(b[len(boot):], settings)
-	return append(b, t.Frame(at+atVectors)...), nil
+	copy(b[atBoot+bootHeader:], settings)
+	return b, nil
+}
+
+// complete returns a context with its address and the frame that restores a thread.
+func complete(context []byte, at uint64, t *tracer.Thread) []byte {
+	b := append([]byte(nil), context...)
+	binary.LittleEndian.PutUint64(b[atBoot:], at)
+	binary.LittleEndian.PutUint64(b[atBoot+8:], scratchSize)
+	return append(b, t.Frame(at+atVectors)...)
 }
 
 // stub returns the code.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"syscall"
 	"time"
@@ -27,6 +28,7 @@ type injection struct {
 	process *target.Process
 	returns tracer.Returns
 	judge   *moment.Judge
+	context []byte // what is written to the scratch memory: see newContext
 	scratch uint64 // address of the scratch memory; 0 before it is mapped
 	entry   uint64 // the engine's function, if the engine is there already
 	result  Started
@@ -35,8 +37,12 @@ type injection struct {
 // createHelper creates the helper in the process.
 func (j *injection) createHelper(ctx context.Context) error {
 	const retries = 5
+	defer holdCollector()()
 	var err error
 	if j.returns, err = tracer.FindReturns(j.process.Libc, j.process.Memory); err != nil {
+		return err
+	}
+	if j.context, err = newContext(j.process, j.entry, j.Settings); err != nil {
 		return err
 	}
 	for range retries {
@@ -80,6 +86,9 @@ func (j *injection) stopSafely(ctx context.Context) (*tracer.Thread, error) {
 					j.Patience, j.result.Looks, last),
 			}
 		}
+		if round%collectEvery == collectEvery-1 {
+			runtime.GC()
+		}
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
@@ -87,6 +96,9 @@ func (j *injection) stopSafely(ctx context.Context) (*tracer.Thread, error) {
 		}
 	}
 }
+
+// collectEvery is the number of rounds of looks after which garbage is collected.
+const collectEvery = 32
 
 // pauseBetween returns the time until the next look. It varies, so that a program that does the same
 // at regular times is not always met at the same place.
@@ -144,12 +156,8 @@ func (j *injection) borrow(t *tracer.Thread) error {
 	if err := j.mapScratch(t); err != nil {
 		return err
 	}
-	content, err := contextFor(j.process, t, j.scratch, j.entry, j.Settings)
-	if err != nil {
-		return err
-	}
 	j.step("write context")
-	if err := j.process.Memory.Write(j.scratch, content); err != nil {
+	if err := j.process.Memory.Write(j.scratch, complete(j.context, j.scratch, t)); err != nil {
 		return err
 	}
 	code := j.scratch + codeOffset
@@ -198,7 +206,13 @@ const loadLimit = 20 * time.Second
 func (j *injection) waitLoaded() error {
 	const pause = 100 * time.Microsecond
 	m := j.process.Memory
-	for end, given := time.Now().Add(loadLimit), false; ; time.Sleep(pause) {
+	given := j.entry != 0
+	if given {
+		if err := m.PutUint32(j.scratch+atFilled, 1); err != nil {
+			return err
+		}
+	}
+	for end := time.Now().Add(loadLimit); ; time.Sleep(pause) {
 		var state, created uint32
 		err := j.readContext(&state, &created)
 		switch {

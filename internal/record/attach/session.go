@@ -5,6 +5,7 @@ package attach
 import (
 	"context"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -78,15 +79,38 @@ func start(ctx context.Context, o Options, p *target.Process) (*Session, error) 
 	return j.begin()
 }
 
-// hurry lets this thread run before others, if that is permitted: while it waits for the processor,
-// a thread of the process is stopped. It returns a function that undoes it.
+// hurry lets this thread run before others, if that is permitted, and wake up from short sleeps in
+// time: while it waits, a thread of the process is stopped. It returns a function that undoes it.
 func hurry() (undo func()) {
+	const shortest = 1 // ns
+	slack, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
+	if err == nil {
+		err = unix.Prctl(unix.PR_SET_TIMERSLACK, shortest, 0, 0, 0)
+	}
+	calm := raisePriority()
+	return func() {
+		calm()
+		if err == nil {
+			_ = unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(slack), 0, 0, 0)
+		}
+	}
+}
+
+// raisePriority gives this thread the highest priority, and returns a function that undoes it.
+func raisePriority() (undo func()) {
 	const highest, kernelBias = -20, 20
 	before, err := unix.Getpriority(unix.PRIO_PROCESS, unix.Gettid())
 	if err != nil || unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), highest) != nil {
 		return func() {}
 	}
 	return func() { _ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), kernelBias-before) }
+}
+
+// holdCollector keeps Go's garbage collector from running by itself, because it would stop the tracer
+// while a thread of the process is stopped. It returns a function that undoes it.
+func holdCollector() (undo func()) {
+	before := debug.SetGCPercent(-1)
+	return func() { debug.SetGCPercent(before) }
 }
 
 // endOld prepares a process in which the engine is already. If it still records for a heaplapse that

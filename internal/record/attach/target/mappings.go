@@ -5,10 +5,14 @@ package target
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // Mapping is a line of /proc/PID/maps.
@@ -19,11 +23,37 @@ type Mapping struct {
 
 // Mappings reads the mappings of a process.
 func Mappings(pid int) ([]Mapping, error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	b, err := readWhole(fmt.Sprintf("/proc/%d/maps", pid))
 	if err != nil {
 		return nil, err
 	}
 	return parseMappings(b)
+}
+
+// readWhole reads a file of /proc in few pieces: a thread may be stopped meanwhile, and [os.ReadFile]
+// begins with 512 bytes, as these files have no size.
+func readWhole(path string) ([]byte, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	defer func() { _ = unix.Close(fd) }()
+	const piece = 64 << 10
+	b := make([]byte, 0, piece)
+	for {
+		b = slices.Grow(b, piece/2)
+		n, err := unix.Read(fd, b[len(b):cap(b)])
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return nil, &os.PathError{Op: "read", Path: path, Err: err}
+		}
+		if n == 0 {
+			return b, nil
+		}
+		b = b[:len(b)+n]
+	}
 }
 
 // parseMappings parses lines like

@@ -1,5 +1,6 @@
 // Waits in several threads by system calls that a stop may interrupt, until SIGTERM. It fails if one
 // of them returns an error, or early, or late by much more than the machine explains.
+#define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>

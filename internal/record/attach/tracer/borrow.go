@@ -246,7 +246,7 @@ const runLimit = 20 * time.Second
 
 // waitDone waits until the code is done.
 func (t *Thread) waitDone(c Code) error {
-	const checkEvery, patience = 4096, 8
+	const checkEvery, patience = 2048, 8
 	end := time.Now().Add(runLimit)
 	for n, locked := 0, 0; ; n++ {
 		if done, err := t.Memory.Uint32(c.Done); err != nil || done != 0 {
@@ -263,9 +263,7 @@ func (t *Thread) waitDone(c Code) error {
 				return ErrLocked
 			}
 		}
-		if n > 3 {
-			nap()
-		}
+		nap()
 	}
 }
 
@@ -299,8 +297,11 @@ func (t *Thread) lookWhereItIs(c Code) error {
 	if err := unix.PtraceGetRegs(t.ID, &regs); err != nil {
 		return os.NewSyscallError("ptrace", err)
 	}
+	if c.Range.Contains(regs.Rip) {
+		return nil
+	}
 	done, err := t.Memory.Uint32(c.Done)
-	if err == nil && done != 0 && !c.Range.Contains(regs.Rip) {
+	if err == nil && done != 0 {
 		t.borrowed, t.Regs = false, regs
 	}
 	return err

@@ -35,9 +35,11 @@ func ptrace(request, tid int, address, data uintptr) error {
 	return nil
 }
 
-// nap sleeps for some microseconds. The timers of Go are too coarse.
+// nap sleeps for some microseconds. It ends earlier if the thread stops: then the kernel sends SIGCHLD
+// to the thread that traces it. Looking again and again without a nap would keep the processor from
+// the thread, which may run on the same. The timers of Go are too coarse.
 func nap() {
-	ts := unix.Timespec{Nsec: 5000}
+	ts := unix.Timespec{Nsec: 30000}
 	_, _, _ = unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
 }
 
@@ -58,16 +60,13 @@ func (t *Thread) poll() (ws unix.WaitStatus, changed bool, err error) {
 
 // wait waits until the status of the thread changes.
 func (t *Thread) wait(limit time.Duration) (unix.WaitStatus, error) {
-	for end, n := time.Now().Add(limit), 0; ; n++ {
+	for end := time.Now().Add(limit); ; nap() {
 		ws, changed, err := t.poll()
 		if changed || err != nil {
 			return ws, err
 		}
 		if time.Now().After(end) {
 			return 0, fmt.Errorf("thread %d does not stop: %w", t.ID, os.ErrDeadlineExceeded)
-		}
-		if n > 2 {
-			nap()
 		}
 	}
 }

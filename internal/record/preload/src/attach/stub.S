@@ -7,7 +7,8 @@
 # heaplapse has died meanwhile, the thread puts itself back, by rt_sigreturn from the context.
 #
 # helper is the body of the new thread: it makes an anonymous file, waits until heaplapse has filled
-# it with the engine, loads it, and jumps to the engine.
+# it with the engine, loads it, and jumps to the engine. If the engine is there already, it waits too:
+# it must not compete for the processor with the thread that is being put back.
 
 	.set pthread_create, 0x00
 	.set errno_location, 0x08
@@ -18,7 +19,7 @@
 	.set created, 0x30	# int: what pthread_create returned
 	.set returned, 0x34	# int: 1 when pthread_create has returned
 	.set state, 0x38	# int: 1 the file is there, 2 failed, 3 loaded
-	.set filled, 0x3c	# int: heaplapse sets it to 1 when the file has its content
+	.set filled, 0x3c	# int: 1 when the thread is put back and the file has its content
 	.set file, 0x40	# long: file descriptor, or -errno
 	.set handle, 0x50	# result of dlopen
 	.set entry, 0x58	# the engine's function; 0: load the engine first
@@ -42,6 +43,7 @@
 	.set RTLD_NOW, 2
 	.set MOST_PAUSES, 10000	# of 1 ms
 	.set SPINS, 0x40000
+	.set YIELD_MASK, 0x7fff	# after so many spins other threads may run, such as the helper
 
 	.text
 	.globl _start
@@ -60,7 +62,7 @@ borrowed:
 	movl $1, returned(%rbx)
 	mov $SPINS, %r14d
 1:	pause
-	test $0x3ff, %r14d
+	test $YIELD_MASK, %r14d
 	jnz 2f
 	mov $SYS_sched_yield, %eax
 	syscall
@@ -74,9 +76,8 @@ borrowed:
 helper:
 	push %rbx
 	mov %rdi, %rbx
-	mov entry(%rbx), %rax
-	test %rax, %rax
-	jnz start
+	cmpq $0, entry(%rbx)
+	jne 2f
 	lea name(%rbx), %rdi
 	mov $(CLOEXEC | EXECUTABLE), %esi
 	mov $SYS_memfd_create, %eax
@@ -92,17 +93,20 @@ helper:
 	js give_up
 	movl $1, state(%rbx)
 2:	cmpl $0, filled(%rbx)
-	jne load
+	jne enter
 	incl pauses(%rbx)
 	cmpl $MOST_PAUSES, pauses(%rbx)
-	ja close_and_give_up
+	ja abandoned
 	lea pause_time(%rbx), %rdi
 	xor %esi, %esi
 	mov $SYS_nanosleep, %eax
 	syscall
 	jmp 2b
 
-load:
+enter:
+	mov entry(%rbx), %rax
+	test %rax, %rax
+	jnz start
 	lea path(%rbx), %rdi
 	mov $RTLD_NOW, %esi
 	call *dlopen(%rbx)
@@ -135,6 +139,9 @@ copy_error:	# the text belongs to this thread
 	inc %ecx
 	cmp $255, %ecx
 	jb 1b
+abandoned:
+	cmpq $0, entry(%rbx)
+	jne give_up	# there is no file
 close_and_give_up:
 	mov file(%rbx), %rdi
 	mov $SYS_close, %eax
