@@ -24,16 +24,7 @@ func TestCyclesOfRedis(t *testing.T) {
 	if !full() {
 		t.Skip("set HEAPLAPSE_FULL=1: it needs redis-server")
 	}
-	socket := filepath.Join(t.TempDir(), "socket")
-	server := exec.Command(testutil.Need(t, "redis-server"), "--port", "0", "--unixsocket", socket, "--save", "")
-	require.NoError(t, server.Start())
-	t.Cleanup(func() { _ = server.Process.Kill() })
-	var client net.Conn
-	require.Eventually(t, func() (ok bool) {
-		var err error
-		client, err = net.Dial("unix", socket)
-		return err == nil
-	}, time.Minute, 10*time.Millisecond)
+	server, client := startRedis(t, func(*exec.Cmd) {})
 	stop, answers := make(chan struct{}), make(chan int)
 	go func() { answers <- ask(t, client, stop) }()
 	for range cycles() {
@@ -47,6 +38,22 @@ func TestCyclesOfRedis(t *testing.T) {
 	t.Logf("%d right answers", <-answers)
 	require.NoError(t, server.Process.Signal(unix.SIGTERM))
 	require.NoError(t, server.Wait())
+}
+
+// startRedis starts redis-server after prepare was called, and connects to it.
+func startRedis(t *testing.T, prepare func(*exec.Cmd)) (server *exec.Cmd, client net.Conn) {
+	t.Helper()
+	socket := filepath.Join(t.TempDir(), "socket")
+	server = exec.Command(testutil.Need(t, "redis-server"), "--port", "0", "--unixsocket", socket, "--save", "")
+	prepare(server)
+	require.NoError(t, server.Start())
+	t.Cleanup(func() { _ = server.Process.Kill() })
+	require.Eventually(t, func() (ok bool) {
+		var err error
+		client, err = net.Dial("unix", socket)
+		return err == nil
+	}, time.Minute, 10*time.Millisecond)
+	return server, client
 }
 
 // ask sets and gets values until stop is closed, and returns the number of right answers.
