@@ -1,8 +1,12 @@
 // A loop of malloc and free: blocks of 16 to 527 bytes, and of 8 KiB now and then, 4096 at a time,
 // below a stack of twelve frames.
-// Usage: malloc PAIRS THREADS
+// Usage: malloc PAIRS THREADS, or malloc PAIRS ask: it runs the loop for each line that it reads, and
+// prints the seconds that it took.
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 static long pairs;
 
@@ -35,9 +39,25 @@ static void *run(void *seed) {
 	return NULL;
 }
 
+static double now(void) {
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+static void run_when_asked(void) {
+	while (getchar() == '\n') {
+		double before = now();
+		run((void *)1);
+		printf("%.6f\n", now() - before);
+		fflush(stdout);
+	}
+}
+
 int main(int argc, char **argv) {
 	if (argc != 3) return 2;
 	pairs = atol(argv[1]);
+	if (strcmp(argv[2], "ask") == 0) return run_when_asked(), 0;
 	int n = atoi(argv[2]);
 	if (n <= 1) return run((void *)1), 0;
 	pthread_t threads[64];
