@@ -157,3 +157,27 @@ func TestEndsAlone(t *testing.T) {
 	s.lock.release()
 	assert.Contains(t, p.end(t), "done\n")
 }
+
+// TestAttachesAgainLater attaches again after a time that is longer than the one after which the
+// engine ends a recording by itself.
+func TestAttachesAgainLater(t *testing.T) {
+	if !full() {
+		t.Skip("it takes 21 s: set HEAPLAPSE_FULL=1")
+	}
+	p := run(t, compile(t, "busy.c"), "2", "leak")
+	_, err := attachTo(t, p.Process.Pid, settings(t.TempDir(), 4096, 0)).Stop()
+	require.NoError(t, err)
+	time.Sleep(21 * time.Second)
+	s := attachTo(t, p.Process.Pid, settings(t.TempDir(), 4096, 0))
+	assert.NotZero(t, s.Functions)
+	select {
+	case <-s.Ended():
+		assert.Fail(t, "the recording has ended by itself")
+	case <-time.After(time.Second):
+	}
+	sum, err := s.Stop()
+	require.NoError(t, err)
+	assert.EqualValues(t, EndedByCommand, sum.Ended)
+	assert.NotZero(t, sum.Restored)
+	assert.Contains(t, p.end(t), "done\n")
+}

@@ -72,20 +72,19 @@ static void begin_timer(void) {
     hl_signals_restore(signals);
 }
 
+static uint64_t last_beat;   // what heaplapse has written last
+static int64_t beat_changed; // when that was seen first
+
+static void expect_beat(void) {
+    last_beat = __atomic_load_n(&control->beat, __ATOMIC_RELAXED);
+    beat_changed = hl_clock(HL_MONOTONIC);
+}
+
 // is_alone reports whether heaplapse has not shown that it lives for a time.
 static bool is_alone(void) {
     const int64_t patience = 20000000000;
-    static uint64_t last;
-    static int64_t changed;
-    int64_t now = hl_clock(HL_MONOTONIC);
-    uint64_t beat = __atomic_load_n(&control->beat, __ATOMIC_RELAXED);
-    if (beat != last || changed == 0) {
-        last = beat;
-        changed = now;
-    }
-    if (now - changed < patience) return false;
-    changed = 0;
-    return true;
+    if (__atomic_load_n(&control->beat, __ATOMIC_RELAXED) != last_beat) expect_beat();
+    return hl_clock(HL_MONOTONIC) - beat_changed >= patience;
 }
 
 enum ending { GO_ON, BY_COMMAND, ALONE, RESTRICTED };
@@ -104,6 +103,7 @@ static enum ending obey(void) {
 
 static enum ending work(void) {
     enum { INTERVAL = 10000000 };
+    expect_beat();
     for (;;) {
         enum ending e = obey();
         if (e != GO_ON) return e;
