@@ -59,6 +59,9 @@ func (p *Process) Write(dir string) error {
 	}
 	shots := p.shots()
 	p.lost = map[int]map[int]bool{}
+	if p.Mode.format == massif {
+		return p.writeMassif(dir, shots)
+	}
 	for _, s := range shots {
 		if err := p.writeShot(filepath.Join(dir, p.fileName(s)), s, texts[s.image]); err != nil {
 			return err
@@ -97,6 +100,9 @@ func (p *Process) fileName(s shot) string {
 	}
 	if p.Mode.format == pprof {
 		return fmt.Sprintf("heap.%04d.pb", s.seq)
+	}
+	if p.Mode.format == massif {
+		return fmt.Sprintf("massif.out.%d", processID)
 	}
 	return fmt.Sprintf("profile_%d.%04d.heap", processID, s.seq)
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -46,7 +47,7 @@ func smallIn(m Mode, seed uint64, snapshots int) *Process {
 
 func modeNamed(t *testing.T, name string) Mode {
 	t.Helper()
-	for _, m := range append(modes(), collectedModes()...) {
+	for _, m := range slices.Concat(modes(), tracedModes(), collectedModes()) {
 		if m.name == name {
 			return m
 		}
@@ -126,7 +127,7 @@ func perFunction(t *testing.T, dir string) []map[string]heapfile.Counts {
 	return out
 }
 
-// TestRowsSumToTheHeader covers every mode of recording.
+// TestRowsSumToTheHeader covers every mode of recording of the first populations.
 func TestRowsSumToTheHeader(t *testing.T) {
 	testutil.NoRace(t)
 	for i, m := range modes() {
@@ -219,9 +220,9 @@ func behaviourNamed(t *testing.T, name string) behaviour.Behaviour {
 // missing snapshots.
 func TestSeries(t *testing.T) {
 	testutil.NoRace(t)
-	for i, m := range modes() {
+	for i, m := range slices.Concat(modes(), tracedModes()) {
 		t.Run(fmt.Sprint(i, m.name), func(t *testing.T) {
-			p := small(uint64(i), 12)
+			p := smallIn(m, uint64(i), 12)
 			dir, shots := written(t, p)
 			s, err := series.Open([]string{dir}, series.Options{})
 			require.NoError(t, err)
@@ -231,8 +232,10 @@ func TestSeries(t *testing.T) {
 			switch {
 			case m.copied:
 				clock = series.ClockAllocated
-			case m.format == builtin:
+			case m.format == builtin, p.massifUnit() == "ms":
 				clock = series.ClockManifest
+			case m.format == massif:
+				clock = series.ClockIndex
 			}
 			require.Equal(t, clock, s.Clock.Source)
 			kinds := map[heapfile.WarningKind]bool{}
@@ -240,11 +243,11 @@ func TestSeries(t *testing.T) {
 				kinds[w.Kind] = true
 			}
 			require.Equal(t, m.images > 1, kinds[heapfile.WarnRestart])
-			require.Equal(t, m.missing > 0, kinds[heapfile.WarnMissing])
+			require.Equal(t, m.missing > 0 && m.format != massif, kinds[heapfile.WarnMissing])
 			require.False(t, kinds[heapfile.WarnFork])
 			for k, head := range s.Heads {
-				require.True(t, m.copied || shots[k].time.Equal(s.Clock.Times[k]))
-				require.Equal(t, m.period == 0 || m.accum, head.HasAlloc)
+				require.True(t, m.copied || m.format == massif || shots[k].time.Equal(s.Clock.Times[k]))
+				require.Equal(t, m.counted(), head.HasAlloc)
 			}
 		})
 	}
@@ -332,7 +335,7 @@ func content(t *testing.T, path string) string {
 // sampled formats. A value that truncation hides is NaN.
 func TestCurves(t *testing.T) {
 	testutil.NoRace(t)
-	for i, m := range append(modes(), modeNamed(t, "go"), modeNamed(t, "v8")) {
+	for i, m := range slices.Concat(modes(), tracedModes(), []Mode{modeNamed(t, "go"), modeNamed(t, "v8")}) {
 		t.Run(fmt.Sprint(i, m.name), func(t *testing.T) {
 			p := smallIn(m, uint64(i), 8)
 			dir, shots := written(t, p)
@@ -347,7 +350,7 @@ func TestCurves(t *testing.T) {
 					want, got := float64(inFiles[n][o.Name].InuseBytes), o.Observed.Bytes[k]
 					k++
 					if math.IsNaN(got) {
-						require.True(t, m.Truncated)
+						require.True(t, m.Partial())
 						continue
 					}
 					tolerance := map[format]float64{heapProfile: 0, heapV2: 1e-4, jemalloc: 1e-4, builtin: 1e-3, pprof: 1e-3}[m.format]

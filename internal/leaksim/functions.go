@@ -45,9 +45,9 @@ func (p *Process) DustFunction(name string) Function {
 	}
 }
 
-// hidden returns, by number of snapshot, the units whose rows are truncated.
+// hidden returns, by number of snapshot, the units that it omits.
 func (p *Process) hidden(shots []shot, im *image) map[int]map[int]bool {
-	if !p.Mode.Truncated {
+	if !p.Mode.Partial() {
 		return nil
 	}
 	if p.lost != nil { // the files were written
@@ -56,7 +56,11 @@ func (p *Process) hidden(shots []shot, im *image) map[int]map[int]bool {
 	texts := im.texts()
 	out := map[int]map[int]bool{}
 	for _, s := range shots {
-		_, out[s.seq] = p.heapProfile(s, texts)
+		if p.Mode.format == massif {
+			_, out[s.seq] = p.massifTree(s)
+		} else {
+			_, out[s.seq] = p.heapProfile(s, texts)
+		}
 	}
 	return out
 }
@@ -71,7 +75,7 @@ func (p *Process) observe(s *site, shots []shot, im *image, hidden map[int]map[i
 		c.Seconds = append(c.Seconds, sh.time.Sub(shots[0].time).Seconds())
 		e := p.seen(s, sh, hidden[sh.seq])
 		c.Bytes, c.Objects = append(c.Bytes, e.bytes), append(c.Objects, e.objects)
-		if p.Mode.period == 0 || p.Mode.accum {
+		if p.Mode.counted() {
 			c.Allocs, c.AllocBytes = append(c.Allocs, e.allocs), append(c.AllocBytes, e.allocBytes)
 		}
 	}

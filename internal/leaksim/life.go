@@ -80,8 +80,8 @@ func newLife(rng *rand.Rand, m Mode, eventful bool, burn, length float64) life {
 				l.kind = "start-up"
 			}
 		}
-		l.exits = exits && m.trigger == byTime && m.missing == 0 && m.format != pprof
-		l.manifest = (recorder || m.format == builtin) && !m.copied && m.format != pprof
+		l.exits = exits && m.trigger == byTime && m.missing == 0 && m.format != pprof && m.format != massif
+		l.manifest = (recorder || m.format == builtin) && !m.copied && m.format != pprof && m.format != massif
 	}
 	return l
 }

@@ -26,10 +26,7 @@ type shot struct {
 // because allocators check the clock only when the program allocates.
 func (p *Process) timerSteps(im *image) []int {
 	rng := random.New(p.id(), streamTimer)
-	n := p.snapshots
-	if p.Mode.missing > 0 {
-		n = int(float64(n)/(1-p.Mode.missing) + 0.5)
-	}
+	n := p.taken()
 	late := random.Uniform(rng, 0, 0.03)
 	before := int(math.Round(p.burn*behaviour.StepsPerSpan)) - 1
 	var out []int
@@ -45,6 +42,9 @@ func (p *Process) timerSteps(im *image) []int {
 	}
 	return slices.Compact(out)
 }
+
+// taken is the number of snapshots that a timer takes, including those that are missing later.
+func (p *Process) taken() int { return int(float64(p.snapshots)/(1-p.Mode.missing) + 0.5) }
 
 // shots returns the snapshots of the process.
 func (p *Process) shots() []shot {
@@ -87,6 +87,9 @@ func (p *Process) stepsOf(im *image) []int {
 		return allocationSteps(im, p.snapshots)
 	case byHighWater:
 		return highWaterSteps(im, p.snapshots)
+	}
+	if p.Mode.format == massif && p.massifOptions().unit == "i" {
+		return p.workSteps(im, p.taken())
 	}
 	return p.timerSteps(im)
 }

@@ -31,6 +31,7 @@ const (
 	jemalloc
 	builtin // heaplapse's own engine: samples, written as scaled counts in the format of gperftools
 	pprof   // a runtime with garbage collection: samples, written as scaled counts in pprof's format
+	massif  // Valgrind's massif: exact bytes in use of the larger callers, all snapshots in one file
 )
 
 type trigger uint8
@@ -42,6 +43,12 @@ const (
 )
 
 func (t trigger) String() string { return [...]string{"time", "allocated", "high-water"}[t] }
+
+// Partial reports whether snapshots may omit functions that have memory in use.
+func (m Mode) Partial() bool { return m.Truncated || m.format == massif }
+
+// counted reports whether snapshots have cumulative counts.
+func (m Mode) counted() bool { return m.accum || m.period == 0 && m.format != massif }
 
 const (
 	samplePeriod  = 512 << 10
@@ -110,7 +117,7 @@ type Process struct {
 	eventful  bool     // the process may be starved, idle, …: see life
 	life      life
 	leakShare float64              // share of the functions that leak
-	lost      map[int]map[int]bool // of the snapshots that were written, the units whose rows are truncated
+	lost      map[int]map[int]bool // of the snapshots that were written, the units that they omit
 	pick      func(*rand.Rand, float64) behaviour.Behaviour
 	Population
 }
@@ -126,6 +133,8 @@ const (
 	Wide Population = "wide"
 	// Small is one of small programs.
 	Small Population = "small"
+	// Traced is one of programs that run in Valgrind's massif.
+	Traced Population = "traced"
 	// Collected is one of runtimes with garbage collection, which write their profiles themselves.
 	Collected Population = "collected"
 )
@@ -147,12 +156,15 @@ const (
 	streamCycles
 	streamGarbage
 	streamSize
+	streamMassif
 )
 
 const (
 	// leakShare is the share of functions that leak, in a process with leaks. A quarter of them leak
 	// less than LeastLeak.
 	leakShare = 0.08
+	// smallSize is the largest number of functions of a small program.
+	smallSize = 80
 	// smallLeakShare is the same in a small program: of the functions of the recordings in testdata/real
 	// that grew by LeastLeak, half leak.
 	smallLeakShare = 0.2
@@ -163,7 +175,10 @@ const (
 // Simulate simulates the process of a seed with the given number of snapshots.
 func Simulate(seed uint64, snapshots int, population Population) *Process {
 	all := modes()
-	if population == Collected {
+	switch population {
+	case Traced:
+		all = tracedModes()
+	case Collected:
 		all = collectedModes()
 	}
 	p := &Process{
@@ -179,10 +194,11 @@ func Simulate(seed uint64, snapshots int, population Population) *Process {
 
 // size returns the least and the greatest number of functions of the process.
 func (p *Process) size() (least, most int) {
-	if p.Population != Small {
+	largest := map[Population]float64{Small: smallSize, Traced: 300}[p.Population]
+	if largest == 0 {
 		return 150, 300
 	}
-	n := int(random.LogUniform(random.New(p.id(), streamSize), 2, 80))
+	n := int(random.LogUniform(random.New(p.id(), streamSize), 2, largest))
 	return n, n
 }
 
@@ -206,7 +222,7 @@ func (p *Process) simulate(least, most int) {
 		p.length += g.End
 	}
 	rng = random.New(id, streamLife)
-	if p.leakShare = leakShare; p.Population == Small {
+	if p.leakShare = leakShare; p.Population == Small || p.Population == Traced && sites <= smallSize {
 		p.leakShare = smallLeakShare
 	}
 	if random.Chance(rng, cleanShare) {

@@ -58,7 +58,7 @@ func examine(seed uint64, snapshots int, population leaksim.Population, dir stri
 		delete(found, f.Name)
 	}
 	for name := range found {
-		known := slices.Contains(p.DustNames, name) || (p.Mode.Truncated && isTruncatedStack(name))
+		known := slices.Contains(p.DustNames, name) || (p.Mode.Partial() && isTruncatedStack(name))
 		if !known {
 			return nil, fmt.Errorf("seed %d, %d snapshots: the result blames %s, which does not allocate",
 				seed, snapshots, name)
@@ -113,12 +113,18 @@ func isLarge(v *trend.Verdict) bool {
 		(v.Features[trend.FeatureDirectness] > 0 || v.Growth >= trend.DefaultMinGrowth)
 }
 
-// noStack is the name of a row without addresses.
-const noStack = "(no stack)"
+const (
+	// noStack is the name of a row without addresses.
+	noStack = "(no stack)"
+	// folded stands for the callers that massif omits.
+	folded = "(folded samples)"
+)
 
 // isTruncatedStack reports whether a name can be that of a truncated row, which may have no frames
 // or only that of a container.
-func isTruncatedStack(name string) bool { return name == noStack || strings.HasPrefix(name, "std::") }
+func isTruncatedStack(name string) bool {
+	return name == noStack || name == folded || strings.HasPrefix(name, "std::")
+}
 
 // blamed returns the name of the function to which a site is attributed.
 func blamed(symbols *symbolize.Symbols, s *growth.Site) string {

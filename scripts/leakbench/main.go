@@ -40,6 +40,7 @@ func main() {
 	flag.StringVar(&o.wideSeeds, "wide-seeds", "",
 		"`SEEDS` of additional processes whose functions may have a second behaviour (the wide population)")
 	flag.StringVar(&o.smallSeeds, "small-seeds", "", "`SEEDS` of additional processes of small programs")
+	flag.StringVar(&o.tracedSeeds, "traced-seeds", "", "`SEEDS` of additional processes that Valgrind's massif records")
 	flag.StringVar(&o.collectedSeeds, "collected-seeds", "",
 		"`SEEDS` of additional processes whose runtimes collect garbage and write pprof profiles")
 	flag.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "`NUMBER` of processes to simulate at the same time")
@@ -51,11 +52,11 @@ func main() {
 }
 
 type options struct {
-	seeds, wideSeeds, smallSeeds, collectedSeeds string
-	peerSeeds, snapshots                         string
-	out, csv, dump, examples                     string
-	thresholds                                   bool
-	jobs                                         int
+	seeds, wideSeeds, smallSeeds, tracedSeeds, collectedSeeds string
+	peerSeeds, snapshots                                      string
+	out, csv, dump, examples                                  string
+	thresholds                                                bool
+	jobs                                                      int
 }
 
 func run(o options) error {
@@ -107,6 +108,9 @@ func (o *options) more() iter.Seq2[leaksim.Population, string] {
 			return
 		}
 		if o.smallSeeds != "" && !yield(leaksim.Small, o.smallSeeds) {
+			return
+		}
+		if o.tracedSeeds != "" && !yield(leaksim.Traced, o.tracedSeeds) {
 			return
 		}
 		if o.collectedSeeds != "" {

@@ -56,7 +56,7 @@ func writeScores(w io.Writer, all []outcome) {
 	scoreRows(w, all, func(o *outcome) string {
 		return map[leaksim.Population]string{
 			leaksim.Plain: "one behaviour", leaksim.Wide: "wide population", leaksim.Small: "small programs",
-			leaksim.Collected: "garbage collection",
+			leaksim.Traced: "massif", leaksim.Collected: "garbage collection",
 		}[o.population]
 	})
 	precision, recall := intervals(all)

@@ -24,13 +24,15 @@ func kinds() []kind {
 		return slices.Contains([]string{"jemalloc-accum", "builtin", "go", "go-lagging"}, e.mode)
 	}
 	high := func(e *example) bool { return e.mode == "high-water" }
-	exact := func(e *example) bool { return !sampled(e) && !counted(e) && !high(e) }
+	uncounted := func(e *example) bool { return e.population == leaksim.Traced }
+	exact := func(e *example) bool { return !sampled(e) && !counted(e) && !high(e) && !uncounted(e) }
 	of := func(p leaksim.Population) func(*example) bool {
 		return func(e *example) bool { return e.population == p }
 	}
 	list := []kind{
 		{"all", func(*example) bool { return true }},
 		{"exact counts", exact},
+		{"exact bytes in use only", uncounted},
 		{"at record highs", high},
 		{"samples with cumulative counts", counted},
 		{"samples without", sampled},

@@ -84,6 +84,9 @@ func (p *Program) call(function int) uint64 {
 	return uint64(textStart + function*functionSize + callSize*(1+p.Rng.IntN(functionSize/callSize-1)))
 }
 
+// Name returns the name of the function that contains an address.
+func (p *Program) Name(address uint64) string { return p.Names[(address-textStart)/functionSize] }
+
 // Chain returns 4 to 13 callers, from the direct caller of a function to main.
 func (p *Program) Chain() []uint64 { return p.CallChain(2 + p.Rng.IntN(10)) }
 
