@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -31,7 +32,8 @@ var services = []service{
 	{name: "go-gc", process: "heap", leaks: goLeaks},
 	{name: "go-gc", process: "goroutine", leaks: []string{"main.(*feed).deliver"}},
 	// A profile without a garbage collection before it shows what the last one left.
-	{name: "go-plain", leaks: goLeaks, missed: 2},
+	// What runtime.malg allocates are the goroutines that main.(*feed).deliver leaks.
+	{name: "go-plain", leaks: append(slices.Clone(goLeaks), "runtime.malg"), missed: 2},
 	{name: "go-exact", leaks: goLeaks},
 	{name: "go-quiet", process: "heap"},
 	{name: "go-quiet", process: "goroutine"},

@@ -78,7 +78,7 @@ func (j *judgement) causes(members [][]symbolize.SiteID) (out []Cause) {
 		for _, i := range found.Paths {
 			below = append(below, ids[i])
 		}
-		c := Cause{Site: j.site(below), Sites: found.Sites, Share: min(1, float64(found.Growth)/float64(j.heapGained))}
+		c := Cause{Site: j.site(below, 0), Sites: found.Sites, Share: min(1, float64(found.Growth)/float64(j.heapGained))}
 		c.Blame = functions.find(c.Members[0], found.Function)
 		if found.Growth >= least && (c.Label.IsLeak() || c.Label == trend.Suspect) {
 			out = append(out, c)

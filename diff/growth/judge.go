@@ -8,6 +8,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/internal/stats"
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/symbolize"
 	"github.com/heaplapse/heaplapse/symbolize/class"
 )
@@ -23,6 +24,7 @@ type judgement struct {
 	heapGained int64
 	// medianRise is the median rise of the sites that change.
 	medianRise float64
+	crowd      crowd
 }
 
 // judged is the sites of a group, and the number of curves that were judged to find them.
@@ -34,8 +36,8 @@ type judged struct {
 // groups yields the sites of each group. A series may have many, of which few are listed.
 func (j *judgement) groups(groups [][]symbolize.SiteID) iter.Seq[judged] {
 	return func(yield func(judged) bool) {
-		for _, members := range groups {
-			if !yield(j.group(members)) {
+		for i, members := range groups {
+			if !yield(j.group(members, j.crowd.inStep(i))) {
 				return
 			}
 		}
@@ -46,8 +48,8 @@ func (j *judgement) groups(groups [][]symbolize.SiteID) iter.Seq[judged] {
 // one. A member that leaks is listed separately, unless
 //   - the other members shrink by as much: then allocations only moved from one caller to another,
 //   - its curve follows the others: then it is no more evidence of a leak than the group.
-func (j *judgement) group(members []symbolize.SiteID) judged {
-	whole := j.site(members)
+func (j *judgement) group(members []symbolize.SiteID, inStep float64) judged {
+	whole := j.site(members, inStep)
 	out := judged{tested: 1}
 	if whole.Label.IsLeak() || len(members) == 1 {
 		out.sites = []Site{whole}
@@ -56,7 +58,7 @@ func (j *judgement) group(members []symbolize.SiteID) judged {
 	var leaks []Site
 	lost := 0.0
 	for _, m := range members {
-		s := j.site([]symbolize.SiteID{m})
+		s := j.site([]symbolize.SiteID{m}, inStep)
 		if s.Label.IsLeak() {
 			leaks = append(leaks, s)
 		}
@@ -76,7 +78,7 @@ func (j *judgement) group(members []symbolize.SiteID) judged {
 	case len(members):
 		out.sites = append(out.sites, whole)
 	default:
-		out.sites = append(out.sites, j.site(rest))
+		out.sites = append(out.sites, j.site(rest, inStep))
 		out.tested++
 	}
 	return out
@@ -97,13 +99,14 @@ func (s *Site) follows(group *Site) bool {
 	return stats.Explained(own, rest) >= sameCurve
 }
 
-// site judges the sum of some call paths.
-func (j *judgement) site(ids []symbolize.SiteID) Site {
-	column := j.sum(ids)
+// site judges the sum of some call paths. inStep is described at [trend.Points].
+func (j *judgement) site(ids []symbolize.SiteID, inStep float64) Site {
+	column := sumOf(j.columns, ids, j.scope.series.Heads)
 	s := siteOf(column, len(j.scope.series.Heads))
 	s.Gained = j.scope.gained(column)
 	p := j.scope.points(column)
-	p.MedianRise, p.Dominates, p.Once = j.medianRise, 2*s.Gained > j.heapGained, j.once(ids, s.Gained)
+	p.MedianRise, p.InStep, p.Dominates = j.medianRise, inStep, 2*s.Gained > j.heapGained
+	p.Once = j.once(ids, s.Gained)
 	s.Verdict = trend.Judge(p, j.options)
 	s.Members = j.byGrowth(ids)
 	s.Blame, _ = j.blamer.Blame(j.symbols.Stack(j.symbols.SiteStack(s.Members[0])))
@@ -124,16 +127,16 @@ func (j *judgement) once(ids []symbolize.SiteID, gained int64) float64 {
 	return min(1, float64(once)/float64(gained))
 }
 
-// sum is the column of some call paths.
-func (j *judgement) sum(ids []symbolize.SiteID) sites.Column {
+// sumOf is the column of some call paths.
+func sumOf(columns []sites.Column, ids []symbolize.SiteID, heads []*series.Head) sites.Column {
 	if len(ids) == 1 {
-		return j.columns[ids[0]]
+		return columns[ids[0]]
 	}
 	members := make([]sites.Column, len(ids))
 	for i, s := range ids {
-		members[i] = j.columns[s]
+		members[i] = columns[s]
 	}
-	return sites.Sum(members, j.scope.series.Heads)
+	return sites.Sum(members, heads)
 }
 
 // siteOf has the values of a column, over n snapshots.

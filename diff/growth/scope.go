@@ -64,6 +64,14 @@ func workOf(s *series.Series, judged sites.Range, hasAlloc bool) []float64 {
 	return work
 }
 
+// setPace takes the work that the sites of the process show, if they do.
+func (s *scope) setPace(pace []float64) {
+	if pace == nil || pace[len(pace)-1] <= 0 {
+		return
+	}
+	copy(s.work[s.First:], pace)
+}
+
 // otherImage returns the longest process image except the judged one.
 func otherImage(s *series.Series, judged sites.Range) *interval {
 	var best *interval

@@ -99,6 +99,13 @@ const (
 	FeatureStep                             // ln of the residuals of the best step over the variation
 	FeatureStepSlopes                       // growth before and after that step, over the step
 	FeatureDominates                        // 1 where the series makes up most of the growth of the heap
+	FeatureInStep                           // correlation of its steps with those of the other sites that grow
+	FeatureBesideLoad                       // slope of the line beside the rate of allocation, over the growth
+	FeatureBesideLoadT                      // that slope over its standard error
+	FeatureLoadFit                          // ln of the residuals of that line and the rate over those of a line alone
+	FeatureWorkBesideLoad                   // over work: FeatureBesideLoad
+	FeatureWorkBesideLoadT                  // FeatureBesideLoadT
+	FeatureWorkLoadFit                      // FeatureLoadFit
 	FeatureCount
 )
 
@@ -118,6 +125,7 @@ var featureNames = [FeatureCount]string{
 	"work-residence", "work-residence-z", "work-known", "straighter", "pace", "uneven-pace",
 	"late-evenness", "late-directness", "late-line",
 	"early-share", "step", "step-slopes", "dominates",
+	"in-step", "beside-load", "beside-load-t", "load-fit", "work-beside-load", "work-beside-load-t", "work-load-fit",
 }
 
 // String returns the stable name used in JSON and in the model's file.
@@ -140,6 +148,7 @@ func (s *series) features(l line, c curves, growth float64) (f Features) {
 	f.set(FeatureSize, growth/s.minGrowth, 0, 2)
 	f.set(FeaturePoints, math.Log(float64(len(s.t))), 0, 10)
 	f.set(FeatureMedianRise, s.MedianRise, -3, 3)
+	f.set(FeatureInStep, s.InStep, 0, 1)
 	if s.HighWater {
 		f[FeatureHighWater] = 1
 	}

@@ -26,6 +26,32 @@ func (s *series) loadFeatures(f *Features, l line) {
 	f.set(FeatureRetention, (s.Live[n-1]-s.Live[0])/max(s.Alloc[n-1]-s.Alloc[0], 1), -1, 1.5)
 }
 
+// besideLoadFeatures describe the line beside the rate of allocation. What lives for a short time
+// follows that rate, so that a line beside it is what stays.
+func (s *series) besideLoadFeatures(f *Features, growth float64) {
+	if s.Alloc == nil {
+		return
+	}
+	n := len(s.t)
+	rate := make([]float64, n-1) // over the interval before each point
+	for i := range rate {
+		rate[i] = (s.Alloc[i+1] - s.Alloc[i]) / (s.t[i+1] - s.t[i])
+	}
+	y, one, t := s.Live[1:], s.one[1:], s.t[1:]
+	line, ok := stats.LeastSquares(y, one, t)
+	if !ok {
+		return
+	}
+	slope, se := line.C[1], line.LastError(n-3)
+	if both, ok := stats.LeastSquares(y, one, rate, t); ok && both.C[1] >= 0 {
+		slope, se = both.C[2], both.LastError(n-4)
+		floor := s.residualFloor(growth)
+		f.set(FeatureLoadFit, math.Log((both.RSS+floor)/(line.RSS+floor)), -10, 0)
+	}
+	f.set(FeatureBesideLoad, slope/growth, -2, 3)
+	f.set(FeatureBesideLoadT, slope/math.Max(se, 1e-3*growth), -100, 1000)
+}
+
 // residenceFeatures describe the mean time that bytes stay in use. By Little's law it is the bytes
 // in use over the rate of allocation. Load changes both; a leak changes the time.
 func (s *series) residenceFeatures(f *Features) {

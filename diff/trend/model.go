@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -74,44 +75,86 @@ func (t tree) of(f *Features) float64 {
 	return t[i].value
 }
 
-// parseModel reads a line for each tree, in preorder: a split is NAME<=NUMBER, a leaf a number. Lines
-// that begin with "#" are comments.
-func parseModel(text string) (trees []tree, err error) {
-	features := make(map[string]Feature, FeatureCount)
-	for f := range FeatureCount {
-		features[f.String()] = f
-	}
-	for i, line := range strings.Split(text, "\n") {
-		if fields := strings.Fields(line); len(fields) > 0 && fields[0][0] != '#' {
-			t, err := parseTree(fields, features)
-			if err != nil {
-				return nil, fmt.Errorf("model, line %d: %w", i+1, err)
-			}
-			trees = append(trees, t)
-		}
-	}
-	return trees, nil
+// modelFile is a model that is being read. Most of the file is splits and leaves, which are small
+// numbers: the thresholds of each feature are listed once.
+type modelFile struct {
+	features   []Feature   // in the order of the file
+	thresholds [][]float64 // of each of them
+	trees      []tree
 }
 
-// parseTree reads a tree. A node that follows a leaf is the right side of the last split that has none
+// leafUnit is the value of a leaf of 1, in log-odds.
+const leafUnit = 1e-4
+
+// parseModel reads a model. A line "feature NAME NUMBER…" lists the thresholds of a feature. Each other
+// line is a tree in preorder: a split is FEATURE:THRESHOLD, both counted from 0 in the order of the
+// lists, a leaf a number in units of leafUnit. Lines that begin with "#" are comments.
+func parseModel(text string) ([]tree, error) {
+	var m modelFile
+	for i := 1; text != ""; i++ {
+		var line string
+		line, text, _ = strings.Cut(text, "\n")
+		if err := m.line(line); err != nil {
+			return nil, fmt.Errorf("model, line %d: %w", i, err)
+		}
+	}
+	return m.trees, nil
+}
+
+func (m *modelFile) line(line string) error {
+	if list, ok := strings.CutPrefix(line, "feature "); ok {
+		return m.feature(strings.Fields(list))
+	}
+	if line == "" || line[0] == '#' {
+		return nil
+	}
+	t, err := m.tree(line)
+	m.trees = append(m.trees, t)
+	return err
+}
+
+// feature reads a list of thresholds.
+func (m *modelFile) feature(fields []string) error {
+	if len(fields) == 0 {
+		return errors.New("a list of thresholds has no feature")
+	}
+	f := slices.Index(featureNames[:], fields[0])
+	if f < 0 {
+		return fmt.Errorf("unknown feature %q", fields[0])
+	}
+	var list []float64
+	for _, field := range fields[1:] {
+		v, err := strconv.ParseFloat(field, 64)
+		if err != nil {
+			return err
+		}
+		list = append(list, v)
+	}
+	m.features, m.thresholds = append(m.features, Feature(f)), append(m.thresholds, list)
+	return nil
+}
+
+// tree reads a tree. A node that follows a leaf is the right side of the last split that has none
 // yet.
-func parseTree(fields []string, features map[string]Feature) (tree, error) {
-	t := make(tree, 0, len(fields))
+func (m *modelFile) tree(line string) (tree, error) {
+	t := make(tree, 0, 1+strings.Count(line, " "))
 	var open []int // splits that have no right side yet
-	for i, text := range fields {
-		if i > 0 && t[i-1].right == 0 {
+	for line != "" {
+		var field string
+		field, line, _ = strings.Cut(line, " ")
+		if i := len(t); i > 0 && t[i-1].right == 0 {
 			if len(open) == 0 {
-				return nil, fmt.Errorf("unexpected %q after the end of a tree", text)
+				return nil, fmt.Errorf("unexpected %q after the end of a tree", field)
 			}
 			t[open[len(open)-1]].right = int32(i)
 			open = open[:len(open)-1]
 		}
-		n, err := parseNode(text, features)
+		n, err := m.node(field)
 		if err != nil {
 			return nil, err
 		}
 		if n.right != 0 {
-			open = append(open, i)
+			open = append(open, len(t))
 		}
 		t = append(t, n)
 	}
@@ -121,18 +164,29 @@ func parseTree(fields []string, features map[string]Feature) (tree, error) {
 	return t, nil
 }
 
-// parseNode reads a leaf, or a split whose right side is not known yet.
-func parseNode(text string, features map[string]Feature) (n node, err error) {
-	name, number, split := strings.Cut(text, "<=")
+// node reads a leaf, or a split whose right side is not known yet.
+func (m *modelFile) node(text string) (n node, err error) {
+	first, second, split := strings.Cut(text, ":")
 	if !split {
-		number = name
-	} else {
-		f, known := features[name]
-		if !known {
-			return n, fmt.Errorf("unknown feature %q", name)
-		}
-		n = node{feature: f, right: -1}
+		v, err := strconv.Atoi(text)
+		return node{value: leafUnit * float64(v)}, err
 	}
-	n.value, err = strconv.ParseFloat(number, 64)
-	return n, err
+	f, err := index(first, len(m.features))
+	if err != nil {
+		return n, fmt.Errorf("feature of a split: %w", err)
+	}
+	i, err := index(second, len(m.thresholds[f]))
+	if err != nil {
+		return n, fmt.Errorf("threshold of a split: %w", err)
+	}
+	return node{value: m.thresholds[f][i], feature: m.features[f], right: -1}, nil
+}
+
+// index reads a number from 0 to n−1.
+func index(text string, n int) (int, error) {
+	i, err := strconv.Atoi(text)
+	if err == nil && (i < 0 || i >= n) {
+		err = fmt.Errorf("%d is not below %d", i, n)
+	}
+	return i, err
 }

@@ -41,7 +41,7 @@ func TestModelAgreesWithLightGBM(t *testing.T) {
 }
 
 func TestModelIsASumOfTrees(t *testing.T) {
-	m, err := parseModel("# two trees\nload<=0.5 1 tail<=2 -2 3\n-0.75\n")
+	m, err := parseModel("# two trees\nfeature load 0.25 0.5\nfeature tail 2\n0:1 10000 1:0 -20000 30000\n-7500\n")
 	require.NoError(t, err)
 	odds := func(load, tail float64) float64 {
 		var f Features
@@ -55,12 +55,19 @@ func TestModelIsASumOfTrees(t *testing.T) {
 
 func TestDamagedModelsAreErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"x":                 "line 1",
-		"\nload<=0.5 1":     "line 2: a tree ends early",
-		"load<=a 1 2":       "line 1",
-		"speed<=1 1 2":      `unknown feature "speed"`,
-		"load<=0.5 1 2 3":   `unexpected "3" after the end of a tree`,
-		"load<=0.5 one two": "line 1",
+		"x":                                 "line 1",
+		"feature load 0.5\n0:0 1":           "line 2: a tree ends early",
+		"feature":                           "line 1",
+		"feature ":                          "line 1: a list of thresholds has no feature",
+		"feature load a":                    "line 1",
+		"feature speed 1\n0:0 1 2":          `line 1: unknown feature "speed"`,
+		"feature load 0.5\n0:0 1 2 3":       `line 2: unexpected "3" after the end of a tree`,
+		"feature load 0.5\n0:1 1 2":         "line 2: threshold of a split: 1 is not below 1",
+		"feature load 0.5\n0:-1 1 2":        "line 2: threshold of a split: -1 is not below 1",
+		"feature load 0.5\n1:0 1 2":         "line 2: feature of a split: 1 is not below 1",
+		"feature load 0.5\n0:0 one two":     "line 2",
+		"feature load 0.5\n0:0  2":          "line 2",
+		"feature load 0.5\n0:0 1 2\n0:0 1 ": "line 3: a tree ends early",
 	} {
 		_, err := parseModel(text)
 		require.ErrorContains(t, err, want, text)

@@ -16,6 +16,9 @@ type Points struct {
 	Period float64
 	// MedianRise is the median [Rise] of all series of the process that change.
 	MedianRise float64
+	// InStep is the correlation of the steps of the series with those of the other series of the process
+	// that grow, 0 if it is negative or unknown.
+	InStep float64
 	// HighWater reports whether the points were taken at record highs of the heap, so that the heap
 	// rises by construction.
 	HighWater bool
@@ -85,7 +88,9 @@ func Judge(p Points, o Options) Verdict {
 		return Verdict{Label: Insufficient, Points: len(p.T), Retention: math.NaN()}
 	}
 	l := s.line()
-	v := Verdict{Label: Stable, Points: len(p.T), Once: p.Once, Z: l.z, Tail: l.tail.Slope / l.Slope, Retention: l.retention}
+	v := Verdict{
+		Label: Stable, Points: len(p.T), Once: p.Once, Z: l.z, Tail: l.tail.Slope / l.Slope, Retention: l.retention,
+	}
 	v.setLine(l)
 	if growth := s.growth(l); growth >= LeastScale*s.minGrowth {
 		c := s.curves()

@@ -276,3 +276,18 @@ func TestCodeThatRunsOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestLineBesideLoad: what lives for a short time follows the rate of allocation. The line beside that
+// rate is what stays.
+func TestLineBesideLoad(t *testing.T) {
+	rate := func(x float64) float64 { return (100 + 80*math.Sin(6*x) + 100*x) * mib }
+	for _, leak := range []float64{0, 12 * mib} {
+		p := sample(24, 3, 0.01*mib, func(x float64) float64 { return 0.1*rate(x) + leak*x }, rate)
+		f := Judge(p, Options{}).Features
+		s, ok := prepare(p, Options{})
+		require.True(t, ok)
+		require.InDelta(t, leak/s.growth(s.line()), f[FeatureBesideLoad], 0.15)
+		require.Less(t, f[FeatureLoadFit], -2.0)
+		require.Equal(t, leak > 0, f[FeatureBesideLoadT] > 8, "t is %.1f", f[FeatureBesideLoadT])
+	}
+}

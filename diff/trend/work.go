@@ -38,6 +38,7 @@ func (s *series) clockFeatures(f *Features, tail stats.Line, c curves, growth fl
 	s.kneeFeatures(f, growth)
 	s.lifetimeFeatures(f, c, growth)
 	s.residenceFeatures(f)
+	s.besideLoadFeatures(f, growth)
 }
 
 // overWork are the features of clockFeatures that the model takes over both clocks.
@@ -64,6 +65,9 @@ var overWork = [...]struct{ time, work Feature }{
 	{FeatureLeakOrCurve, FeatureWorkLeakOrCurve},
 	{FeatureResidence, FeatureWorkResidence},
 	{FeatureResidenceZ, FeatureWorkResidenceZ},
+	{FeatureBesideLoad, FeatureWorkBesideLoad},
+	{FeatureBesideLoadT, FeatureWorkBesideLoadT},
+	{FeatureLoadFit, FeatureWorkLoadFit},
 }
 
 // workFeatures describe the series over the work of the process, and how work and time differ. If

@@ -20,20 +20,20 @@ MONOTONE = """
     significance late-significance tail-clarity separation leak-ratio leak-t after-knee-t knee-by-alloc-t line-t
     tail-retention cycle-line-t elsewhere-z beside residence-z secured leak-or-curve
     work-tail-clarity work-after-knee-t work-line-t work-beside
-    work-leak-ratio work-leak-t work-leak-or-curve work-residence-z
+    work-leak-ratio work-leak-t work-leak-or-curve work-residence-z beside-load-t work-beside-load-t
     -gap -plateau-length -sampling -high-water -stop -drop -work-gap -work-plateau-length -work-stop
 """.split()
 
 PARAMETERS = {
     "objective": "binary",
-    "learning_rate": 0.06,
-    "num_leaves": 63,
-    "min_data_in_leaf": 30,
-    "lambda_l2": 3.0,
+    "learning_rate": 0.04,
+    "num_leaves": 31,
+    "min_data_in_leaf": 200,
+    "lambda_l2": 10.0,
     "max_bin": 127,
     "bagging_fraction": 0.6,
     "bagging_freq": 1,
-    "feature_fraction": 0.3,
+    "feature_fraction": 0.4,
     "monotone_constraints_method": "basic",
     "seed": 1,
     "deterministic": True,
@@ -42,12 +42,17 @@ PARAMETERS = {
     "verbosity": -1,
 }
 
+LEAF_UNIT = 1e-4  # log-odds
+# Most programs are small, and most functions of the examples are of large ones; there are few traced programs.
+WEIGHTS = {"small": 6, "traced": 3}
+
+POPULATION = 4
 FIRST_FEATURE = 7  # leak large seed snapshots population recording behaviour
 
 
 def read(paths):
-    """Returns the names of the features, the features, whether they are of leaks, and a hash of all."""
-    names, rows, leaks, digest = None, [], [], hashlib.sha256()
+    """Returns the names of the features, the features, whether they are of leaks, weights, and a hash of all."""
+    names, rows, leaks, weights, digest = None, [], [], [], hashlib.sha256()
     for path in paths:
         with open(path, encoding="ascii") as lines:
             header = next(lines).split()[FIRST_FEATURE:]
@@ -58,23 +63,42 @@ def read(paths):
             for line in lines:
                 digest.update(line.encode())
                 fields = line.split()
-                values = numpy.array(fields[FIRST_FEATURE:], dtype=numpy.float64)
+                values = numpy.array(fields[FIRST_FEATURE:], dtype=numpy.float32)
                 if values[points] > 0:  # the others hardly grew: they have no features
                     rows.append(values)
                     leaks.append(fields[0] == "1")
-    return names, numpy.array(rows), numpy.array(leaks, dtype=numpy.float64), digest.hexdigest()
+                    weights.append(WEIGHTS.get(fields[POPULATION], 1))
+    return names, numpy.array(rows), numpy.array(leaks, dtype=numpy.float64), weights, digest.hexdigest()
 
 
 def direction(name):
     return 1 if name in MONOTONE else -1 if "-" + name in MONOTONE else 0
 
 
-def tree_text(node, names):
-    """Returns a tree in preorder: a split is NAME<=NUMBER, a leaf a number."""
-    if "leaf_value" in node:
-        return [f"{node['leaf_value']:.4g}"]
-    split = f"{names[node['split_feature']]}<={node['threshold']:.8g}"
-    return [split] + tree_text(node["left_child"], names) + tree_text(node["right_child"], names)
+def nodes(node):
+    """Yields the nodes of a tree in preorder."""
+    yield node
+    if "leaf_value" not in node:
+        yield from nodes(node["left_child"])
+        yield from nodes(node["right_child"])
+
+
+def model_lines(trees, names):
+    """Yields the lines of a model: the thresholds of each feature, then the trees (see parseModel in model.go)."""
+    used = sorted({(n["split_feature"], float(f"{n['threshold']:.8g}")) for t in trees for n in nodes(t) if "threshold" in n})
+    features = sorted({f for f, _ in used})
+    index = {}
+    for i, feature in enumerate(features):
+        thresholds = [t for f, t in used if f == feature]
+        index |= {(feature, t): f"{i}:{k}" for k, t in enumerate(thresholds)}
+        yield " ".join(["feature", names[feature]] + [f"{t:.8g}" for t in thresholds])
+    for tree in trees:
+        yield " ".join(
+            f"{round(n['leaf_value'] / LEAF_UNIT)}"
+            if "leaf_value" in n
+            else index[n["split_feature"], float(f"{n['threshold']:.8g}")]
+            for n in nodes(tree)
+        )
 
 
 def write_cases(path, model, names, features, count=60):
@@ -90,7 +114,7 @@ def write_cases(path, model, names, features, count=60):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("examples", nargs="+", help="files of leakbench -examples")
-    parser.add_argument("--trees", type=int, default=250)
+    parser.add_argument("--trees", type=int, default=900)
     parser.add_argument("--made-by", default="", help="the command that wrote the examples, for the first line of the model")
     parser.add_argument("--cases", help="write examples with their log-odds to this file")
     parser.add_argument("-o", "--output", required=True)
@@ -100,12 +124,12 @@ def main():
     args = parser.parse_args()
 
     parameters = PARAMETERS | {k: v for k, v in vars(args).items() if k in PARAMETERS}
-    names, features, leaks, digest = read(args.examples)
+    names, features, leaks, weights, digest = read(args.examples)
     unknown = {m.lstrip("-") for m in MONOTONE} - set(names)
     if unknown:
         sys.exit(f"unknown features: {' '.join(sorted(unknown))}")
     began = time.monotonic()
-    data = lightgbm.Dataset(features, leaks, feature_name=names)
+    data = lightgbm.Dataset(features, leaks, weight=weights, feature_name=names)
     constraints = [direction(n) for n in names]
     model = lightgbm.train(parameters | {"monotone_constraints": constraints}, data, args.trees)
     seconds = time.monotonic() - began
@@ -116,9 +140,9 @@ def main():
             out.write(f"# Examples: {args.made_by}\n")
         out.write(f"# {len(leaks)} series that grew, of which {leaks.sum():.0f} leak; SHA-256 {digest}.\n")
         settings = " ".join(f"{k}={v}" for k, v in parameters.items() if k != "verbosity")
-        out.write(f"# LightGBM {lightgbm.__version__}: {args.trees} trees, {settings}.\n")
-        for tree in model.dump_model()["tree_info"]:
-            out.write(" ".join(tree_text(tree["tree_structure"], names)) + "\n")
+        out.write(f"# LightGBM {lightgbm.__version__}: {args.trees} trees, {settings}; weights {WEIGHTS}.\n")
+        trees = [t["tree_structure"] for t in model.dump_model()["tree_info"]]
+        out.writelines(line + "\n" for line in model_lines(trees, names))
     if args.cases:
         write_cases(args.cases, model, names, features)
     print(f"fitted to {len(leaks)} examples in {seconds:.0f} s with {memory} MiB")

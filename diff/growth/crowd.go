@@ -1,0 +1,126 @@
+package growth
+
+import (
+	"math"
+	"slices"
+
+	"github.com/heaplapse/heaplapse/diff/internal/stats"
+	"github.com/heaplapse/heaplapse/diff/sites"
+	"github.com/heaplapse/heaplapse/symbolize"
+)
+
+// crowd is what the sites of a process have in common: when they allocate, and when they grow.
+type crowd struct {
+	// pace is the work that the process had done by each judged snapshot, by the allocations of its
+	// sites; nil if too few of them allocate all the time.
+	pace []float64
+	// steps are the steps of each group that grew, over its growth; nil for the others.
+	steps [][]float64
+	// all is their sum, growers their number.
+	all     []float64
+	growers int
+}
+
+const (
+	// mostGroups bounds the groups that are looked at. Of more, evenly spaced ones are taken.
+	mostGroups = 512
+	// leastActive is the least number of sites from which the pace is taken.
+	leastActive = 8
+	// activeShare is the share of the intervals in which such a site allocates.
+	activeShare = 0.9
+	// leastGrower is the least growth of a group whose steps count, as a share of the growth that
+	// counts.
+	leastGrower = 0.3
+	// leastGrowers is the least number of groups that grew from which a correlation is taken.
+	leastGrowers = 12
+	// largestStep bounds a step over the growth: what grew little may have moved a lot.
+	largestStep = 3
+)
+
+// crowdOf looks at the groups of a process. A group that a snapshot hides does not count.
+func crowdOf(s scope, columns []sites.Column, groups [][]symbolize.SiteID, minBytes int64) crowd {
+	n := s.Len() - 1
+	if n < 1 {
+		return crowd{}
+	}
+	c := crowd{steps: make([][]float64, len(groups)), all: make([]float64, n)}
+	increments := make([][]float64, n)
+	stride := (len(groups) + mostGroups - 1) / max(1, mostGroups)
+	for i := 0; i < len(groups); i += max(1, stride) {
+		column := sumOf(columns, groups[i], s.series.Heads)
+		bytes, alloc := column.Bytes[s.First:s.Last+1], column.Alloc[s.First:s.Last+1]
+		if slices.Contains(bytes, sites.Hidden) {
+			continue
+		}
+		if float64(bytes[n]-bytes[0]) >= leastGrower*float64(minBytes) {
+			c.add(i, bytes)
+		}
+		if s.hasAlloc && isActive(alloc) {
+			for k, share := range shares(alloc) {
+				increments[k] = append(increments[k], share)
+			}
+		}
+	}
+	if len(increments[0]) >= leastActive {
+		c.pace = paceOf(increments)
+	}
+	return c
+}
+
+// add adds the steps of a group.
+func (c *crowd) add(group int, bytes []int64) {
+	steps := shares(bytes)
+	for k := range steps {
+		steps[k] = max(-largestStep, min(largestStep, steps[k]))
+		c.all[k] += steps[k]
+	}
+	c.steps[group] = steps
+	c.growers++
+}
+
+// shares are the steps of a curve over its growth.
+func shares(y []int64) []float64 {
+	out := make([]float64, len(y)-1)
+	growth := float64(y[len(y)-1] - y[0])
+	for k := range out {
+		out[k] = float64(y[k+1]-y[k]) / growth
+	}
+	return out
+}
+
+// isActive reports whether a site allocates in nearly all intervals. The restart of a counter and
+// hidden values rule it out.
+func isActive(alloc []int64) bool {
+	rises := 0
+	for k := 1; k < len(alloc); k++ {
+		if alloc[k] > alloc[k-1] && alloc[k-1] >= 0 {
+			rises++
+		}
+	}
+	return rises > 0 && alloc[len(alloc)-1] > alloc[0] && float64(rises) >= math.Floor(activeShare*float64(len(alloc)-1))
+}
+
+// paceOf sums the median shares of each interval. A site that allocates most of the bytes counts as
+// much as any other: its load may change by itself.
+func paceOf(increments [][]float64) []float64 {
+	out := make([]float64, len(increments)+1)
+	for k, shares := range increments {
+		slices.Sort(shares)
+		out[k+1] = out[k] + max(0, shares[len(shares)/2])
+	}
+	return out
+}
+
+// inStep is the correlation of the steps of a group with those of the other groups that grew; 0 if it
+// is negative or if few groups grew.
+func (c *crowd) inStep(group int) float64 {
+	if c.growers < leastGrowers || c.steps[group] == nil {
+		return 0
+	}
+	own := c.steps[group]
+	others := make([]float64, len(own))
+	for k := range own {
+		others[k] = c.all[k] - own[k]
+	}
+	return math.Sqrt(stats.Explained(own, others))
+}
