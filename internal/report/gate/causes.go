@@ -98,7 +98,7 @@ func (p *growthPaths) number(f *baseline.Frame) int {
 
 // name is the function and its file.
 func (c *cause) name() string {
-	return text.Join(" ", text.Clip(siteview.FunctionName(c.frame), 60), text.Position(c.frame.File, 0))
+	return text.Join(" ", text.ClipName(siteview.FunctionName(c.frame), 60), text.Position(c.frame.File, 0))
 }
 
 // explains is the part of the growth that is below the function.

@@ -124,7 +124,7 @@ func frameLine(f siteview.Frame) string {
 	} else if where == "" {
 		where = module
 	}
-	return strings.TrimSpace(text.Clip(name, 120) + "  " + where)
+	return strings.TrimSpace(text.ClipName(name, 120) + "  " + where)
 }
 
 func (g *Report) markdownRemarks(p *text.Printer) {

@@ -152,7 +152,7 @@ func (t *Top) Text(w io.Writer) error {
 			where = text.Clean(r.Module)
 		}
 		numbers := fmt.Sprintf("%10s %6s %10s %6s  ", show(t.Type, r.Flat), t.share(r.Flat), show(t.Type, r.Cum), t.share(r.Cum))
-		for _, line := range text.Row(numbers, text.Clip(r.Function, 100), where, t.Width) {
+		for _, line := range text.Row(numbers, text.ClipName(r.Function, 100), where, t.Width) {
 			p.Linef("%s", line)
 		}
 	}

@@ -78,7 +78,7 @@ func (v View) Title() string {
 }
 
 // Clipped is the name shortened to a width in characters.
-func (v View) Clipped(width int) string { return text.Clip(v.Name, width) }
+func (v View) Clipped(width int) string { return text.ClipName(v.Name, width) }
 
 // Heading is the title and the place.
 func (v View) Heading() string { return strings.TrimSpace(v.Title() + " " + v.Where) }
@@ -129,14 +129,14 @@ var nameWidths = []int{maxCaller, 40, 28}
 func callLine(callers []Caller, longest int) string {
 	var parts []string
 	for _, c := range callers {
-		parts = append(parts, "← "+strings.TrimSpace(text.Clip(c.Name, longest)+" "+c.Where))
+		parts = append(parts, "← "+strings.TrimSpace(text.ClipName(c.Name, longest)+" "+c.Where))
 	}
 	return strings.Join(parts, " ")
 }
 
 // String is the caller's name and place.
 func (c Caller) String() string {
-	return strings.TrimSpace(text.Clip(c.Name, maxCaller) + " " + c.Where)
+	return strings.TrimSpace(text.ClipName(c.Name, maxCaller) + " " + c.Where)
 }
 
 // viewOf describes the frame that a site is attributed to.
@@ -144,6 +144,14 @@ func viewOf(f *baseline.Frame) View {
 	return View{
 		Name: FunctionName(f), Where: where(f),
 		Blame: Blame{Function: f.Function, Module: f.Module, File: f.File, Line: f.Line},
+	}
+}
+
+// SmallSites describes the sum of sites that are too small to be judged one by one.
+func SmallSites(callPaths int) View {
+	return View{
+		Name: "the sum of the small sites", CallPaths: callPaths,
+		advice: func(bool) string { return "" }, callers: func() ([]Caller, bool) { return nil, true },
 	}
 }
 
@@ -166,7 +174,7 @@ const maxWhere = 60
 
 // where is a frame's file and line, else its module, unless its name is module+offset.
 func where(f *baseline.Frame) string {
-	if p := text.Position(f.File, f.Line); p != "" {
+	if p := text.Position(f.File, f.Line); p != "" && !isUnit(f) {
 		return text.Clip(p, maxWhere)
 	}
 	if f.Module != "" && !f.Unnamed() {
@@ -174,6 +182,10 @@ func where(f *baseline.Frame) string {
 	}
 	return ""
 }
+
+// isUnit reports whether the file of a frame is none: in the symbols of Rust programs it is the unit
+// of compilation, such as shop.8ab2b92876b0a06f-cgu.2.
+func isUnit(f *baseline.Frame) bool { return f.Line == 0 && strings.Contains(f.File, "-cgu.") }
 
 // callersOf are the callers of the frame at index blame, as those of a Describer.
 func callersOf(frames []baseline.Frame, blame int) (callers []Caller) {

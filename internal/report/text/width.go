@@ -36,6 +36,70 @@ func Clip(s string, width int) string {
 	return firstColumns(s, head) + "…" + lastColumns(s, width-1-head)
 }
 
+// ClipName returns the name of a function cleaned and shortened to a width in columns. It leaves out
+// arguments of templates, the innermost ones first, as long as that is necessary, and then the middle:
+// Registry<std::map<int, long>>::add becomes Registry<std::map<…>>::add or Registry<…>::add.
+func ClipName(name string, width int) string {
+	name = Clean(name)
+	short, deepest := name, strings.Count(name, "<")
+	for level := min(deepest, maxNesting) - 1; level >= 0 && Width(short) > width; level-- {
+		short = withoutArguments(name, level)
+	}
+	return Clip(short, width)
+}
+
+// maxNesting bounds the time for hostile names.
+const maxNesting = 16
+
+// withoutArguments is a name without what is in more than a number of angle brackets. The brackets at the
+// start of <T as Trait>::f do not count. A name whose brackets do not match is returned as it is.
+func withoutArguments(name string, level int) string {
+	if strings.HasPrefix(name, "<") {
+		level++
+	}
+	var b strings.Builder
+	depth := 0
+	for i := 0; i < len(name); i++ {
+		n := operatorLength(name[i:])
+		switch {
+		case n > 0 || strings.HasPrefix(name[i:], "->"):
+			n = max(n, 2)
+			if depth <= level {
+				b.WriteString(name[i : i+n])
+			}
+			i += n - 1
+			continue
+		case name[i] == '>':
+			depth--
+		}
+		if depth < 0 {
+			return name
+		}
+		if depth <= level {
+			b.WriteByte(name[i])
+		}
+		if name[i] == '<' {
+			if depth++; depth == level+1 {
+				b.WriteString("…")
+			}
+		}
+	}
+	if depth != 0 {
+		return name
+	}
+	return b.String()
+}
+
+// operatorLength is the length of a name such as operator<<, which a string begins with, else 0.
+func operatorLength(s string) int {
+	const word = "operator"
+	if !strings.HasPrefix(s, word) {
+		return 0
+	}
+	rest := strings.TrimLeft(s[len(word):], "<>=-")
+	return len(s) - len(rest)
+}
+
 // firstColumns is the longest beginning of s that fits a width in columns.
 func firstColumns(s string, width int) string {
 	used, end := 0, 0
@@ -76,9 +140,9 @@ func Fit(title, place string, width int) string {
 	case width <= 0 || Width(line) <= width:
 		return line
 	case place != "" && room >= leastTitle:
-		return Clip(title, room) + "  " + place
+		return ClipName(title, room) + "  " + place
 	}
-	return Clip(line, width)
+	return ClipName(line, width)
 }
 
 const (
