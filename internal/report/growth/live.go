@@ -101,7 +101,7 @@ func (l *Live) Screen(width, height int, now time.Time) []ScreenLine {
 	for _, line := range folded(report.headline(), width, "") {
 		lines = append(lines, ScreenLine{line, styleOf(l.Result.Verdict)})
 	}
-	if table := report.processTable(max(height/6, 1)); table != nil {
+	if table := report.processesIn(max(height/4, 3)); table != nil {
 		lines = append(lines, ScreenLine{})
 		for _, line := range table {
 			lines = append(lines, ScreenLine{Text: line})
@@ -124,6 +124,17 @@ func (l *Live) Screen(width, height int, now time.Time) []ScreenLine {
 		lines[i].Text = truncated(lines[i].Text, width)
 	}
 	return lines[:min(len(lines), max(height, 1))]
+}
+
+// processesIn is the table of as many processes as fit a number of lines, but of at least one; nil if
+// there is only one.
+func (g *Report) processesIn(room int) (table []string) {
+	for n := room; n > 0; n-- {
+		if table = g.processTable(n); len(table) <= room {
+			break
+		}
+	}
+	return table
 }
 
 // sitesIn are the table and the notes in a number of lines.

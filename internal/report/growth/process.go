@@ -3,7 +3,6 @@ package growth
 import (
 	"cmp"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/evidence"
@@ -195,93 +194,6 @@ func plural(n int, one, many string) string {
 		return one
 	}
 	return many
-}
-
-// ProcessRow is a row of the table of processes, as text.
-type ProcessRow struct {
-	Name, Command string
-	Verdict       string
-	// Label is the verdict, with the chance of a leak if that is not small.
-	Label             string
-	Snapshots         int
-	Growth, Rate, Now string // "-" if they are not known
-	// Site is the site that leaks or may leak, or why there is no verdict; it may be empty.
-	Site string
-}
-
-// ProcessRows are the rows of the table of the judged processes, worst first; none if there is only
-// one.
-func (g *Report) ProcessRows() (rows []ProcessRow) {
-	all := g.judged()
-	if len(all) < 2 {
-		return nil
-	}
-	unit, _ := g.RateUnit()
-	for i := range all {
-		p := &all[i]
-		row := ProcessRow{
-			Name: text.Clean(p.Name()), Command: p.CommandLine(), Verdict: string(p.Verdict), Label: string(p.Verdict),
-			Snapshots: p.Files, Growth: "-", Rate: "-", Now: "-", Site: p.Site,
-		}
-		if p.Chance != nil && *p.Chance >= trend.SuspectConfidence {
-			row.Label += fmt.Sprintf(" %.0f%%", 100**p.Chance)
-		}
-		if h := p.Heap; h != nil {
-			row.Growth, row.Now = units.SignedBytes(h.Gained), units.Bytes(h.Now)
-			if h.RatePer == unit {
-				row.Rate = units.SignedBytes(h.Rate)
-			}
-		}
-		if row.Site == "" && p.Verdict == growth.VerdictUndecided {
-			row.Site = text.Clean(p.Why)
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
-// widestProcess is the largest width of a name and of a command in the table of processes.
-const widestProcess = 36
-
-// processTable are the lines of the table of at most n processes; none if there is only one. Commands
-// are left out if all are the same.
-func (g *Report) processTable(n int) (lines []string) {
-	all := g.ProcessRows()
-	if all == nil {
-		return nil
-	}
-	unit, _ := g.RateUnit()
-	rows := text.FirstRows(all, n)
-	name, command := len("PROCESS"), 0
-	for _, r := range rows {
-		name = max(name, min(text.Width(r.Name), widestProcess))
-		if r.Command != rows[0].Command {
-			command = widestProcess
-		}
-	}
-	add := func(r ProcessRow, snapshots string) {
-		line := text.Pad(text.Clip(r.Name, name), name) + "  "
-		if command > 0 {
-			line += text.Pad(text.Clip(r.Command, command), command) + "  "
-		}
-		line += fmt.Sprintf("%-14s %9s %10s %12s %10s  %s", r.Label, snapshots, r.Growth, r.Rate, r.Now, r.Site)
-		if width := g.width(); width > 0 {
-			line = text.Clip(line, width)
-		}
-		lines = append(lines, line)
-	}
-	add(ProcessRow{
-		Name: "PROCESS", Command: "COMMAND", Label: "VERDICT", Growth: "GROWTH",
-		Rate: "PER " + rateHeading(unit), Now: "NOW", Site: "SITE",
-	}, "SNAPSHOTS")
-	for _, r := range rows {
-		add(r, strconv.Itoa(r.Snapshots))
-	}
-	if more := len(all) - len(rows); more > 0 {
-		lines = append(lines, fmt.Sprintf("… and %s%s", units.CountOf(more, "more process", "more processes"),
-			g.Flags.If(option.Top, ": %s %d shows them", len(all))))
-	}
-	return lines
 }
 
 // markdownProcesses writes the table of processes, and which one the rest is about.

@@ -14,6 +14,7 @@ import (
 	"github.com/rivo/uniseg"
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/diff/growth"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 )
@@ -54,6 +55,33 @@ func TestTablesFitTheTerminal(t *testing.T) {
 			require.NoError(t, err, "go test -run %s -update writes it", t.Name())
 			require.Equal(t, string(want), b.String(), "go test -update accepts this")
 		})
+	}
+}
+
+// TestProcessesFitTheTerminal: the table of processes fits each width, and shows all of the verdicts, sizes and
+// sites in it. Commands that differ are shown, on lines of their own where there is no room for a column.
+func TestProcessesFitTheTerminal(t *testing.T) {
+	for width := 60; width <= 220; width += 20 {
+		for _, commands := range [][2]string{{"shop", "shop"}, {"postgres: checkpointer", "postgres: walwriter"}} {
+			g := liveOf(t).Report
+			first, second := g.Judged(), g.Judged()
+			first.Command, second.Command = commands[:1], commands[1:]
+			second.PID, second.Verdict, second.Site = 8, growth.VerdictNoLeak, ""
+			g.Processes, g.Style = []growthreport.Process{first, second}, text.Style{Width: width}
+			var b bytes.Buffer
+			require.NoError(t, g.Text(&b))
+			_, table, _ := strings.Cut(b.String(), "\n\n")
+			table, _, _ = strings.Cut(table, "\n\n")
+			for line := range strings.Lines(table) {
+				require.LessOrEqual(t, uniseg.StringWidth(strings.TrimRight(line, "\n")), width, table)
+			}
+			require.Regexp(t, `(?m)^7 .* leak 9\d% .* \+21\.6 MiB +\+\S+ MiB +21\.6 MiB\b`, table)
+			require.Regexp(t, `(?m)^8 .* no-leak 9\d% .* \+21\.6 MiB +\+\S+ MiB +21\.6 MiB\b`, table)
+			require.Regexp(t, `leaky::remember<(leaky::Request|…)> leaky\.cc:105`, table)
+			for _, c := range commands {
+				require.Equal(t, commands[0] != commands[1], strings.Contains(table, c[:min(12, len(c))]), table)
+			}
+		}
 	}
 }
 

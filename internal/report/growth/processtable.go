@@ -1,0 +1,165 @@
+package growth
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/internal/option"
+	"github.com/heaplapse/heaplapse/internal/report/text"
+	"github.com/heaplapse/heaplapse/internal/units"
+)
+
+// ProcessRow is a row of the table of processes, as text.
+type ProcessRow struct {
+	Name, Command string
+	Verdict       string
+	// Label is the verdict, with the chance of a leak if that is not small.
+	Label             string
+	Snapshots         int
+	Growth, Rate, Now string // "-" if they are not known
+	// Site is the site that leaks or may leak, or why there is no verdict; it may be empty.
+	Site string
+}
+
+// ProcessRows are the rows of the table of the judged processes, worst first; none if there is only
+// one.
+func (g *Report) ProcessRows() (rows []ProcessRow) {
+	all := g.judged()
+	if len(all) < 2 {
+		return nil
+	}
+	unit, _ := g.RateUnit()
+	for i := range all {
+		p := &all[i]
+		row := ProcessRow{
+			Name: text.Clean(p.Name()), Command: p.CommandLine(), Verdict: string(p.Verdict), Label: string(p.Verdict),
+			Snapshots: p.Files, Growth: "-", Rate: "-", Now: "-", Site: p.Site,
+		}
+		if p.Chance != nil && *p.Chance >= trend.SuspectConfidence {
+			row.Label += fmt.Sprintf(" %.0f%%", 100**p.Chance)
+		}
+		if h := p.Heap; h != nil {
+			row.Growth, row.Now = units.SignedBytes(h.Gained), units.Bytes(h.Now)
+			if h.RatePer == unit {
+				row.Rate = units.SignedBytes(h.Rate)
+			}
+		}
+		if row.Site == "" && p.Verdict == growth.VerdictUndecided {
+			row.Site = text.Clean(p.Why)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+const (
+	// widestProcess is the largest width of a name and of a command, and leastCommand the least one of a
+	// column of commands.
+	widestProcess, leastCommand = 36, 12
+	// snapshotsWidth and sizesWidth are those of the columns between the command and the site, with the
+	// blank before each. gap is the width between other columns.
+	snapshotsWidth, sizesWidth, gap = 10, 14 + 11 + 13 + 11, 2
+)
+
+// processColumns are the columns of the table of processes.
+type processColumns struct {
+	// Widths; 0 leaves a column out. That of the terminal is 0 if there is none.
+	name, command, snapshots, terminal int
+	// folded reports whether commands are on the lines of the sites, for lack of room.
+	folded bool
+}
+
+// columnsOf are the columns that fit a terminal. Commands are left out if all are the same, and the
+// numbers of snapshots if they do not fit.
+func columnsOf(rows []ProcessRow, terminal int) processColumns {
+	c := processColumns{name: len("PROCESS"), snapshots: snapshotsWidth, terminal: terminal}
+	differ := false
+	for _, r := range rows {
+		c.name = max(c.name, min(text.Width(r.Name), widestProcess))
+		differ = differ || r.Command != rows[0].Command
+	}
+	if c.over() > 0 {
+		c.snapshots = 0
+		c.name -= min(max(c.over(), 0), c.name-len("PROCESS"))
+	}
+	if differ {
+		c.command = widestProcess
+		if terminal > 0 {
+			c.command = min(c.command, -c.over()-2*gap)
+		}
+		if c.folded = c.command < leastCommand; c.folded {
+			c.command = 0
+		}
+	}
+	return c
+}
+
+// over is the number of columns by which the table without commands and sites is wider than the terminal;
+// 0 without one.
+func (c *processColumns) over() int {
+	if c.terminal <= 0 {
+		return 0
+	}
+	return c.name + gap + c.snapshots + sizesWidth - c.terminal
+}
+
+// numbers are the columns of a row before the site.
+func (c *processColumns) numbers(r ProcessRow, snapshots string) string {
+	line := text.Pad(text.Clip(r.Name, c.name), c.name+gap)
+	if c.command > 0 {
+		line += text.Pad(text.Clip(r.Command, c.command), c.command+gap)
+	}
+	line += fmt.Sprintf("%-14s", r.Label)
+	if c.snapshots > 0 {
+		line += fmt.Sprintf("%*s", c.snapshots, snapshots)
+	}
+	return line + fmt.Sprintf(" %10s %12s %10s  ", r.Growth, r.Rate, r.Now)
+}
+
+// row are the lines of a process: its site is on a line of its own if it does not fit.
+func (c *processColumns) row(r ProcessRow) []string {
+	about := r.Site
+	if c.folded {
+		about = text.Join("  ", text.Clip(r.Command, widestProcess), about)
+	}
+	numbers := c.numbers(r, strconv.Itoa(r.Snapshots))
+	if about == "" {
+		return []string{strings.TrimRight(numbers, " ")}
+	}
+	return text.Row(numbers, about, "", c.terminal)
+}
+
+// head is the line of the titles.
+func (c *processColumns) head(unit string) string {
+	line := c.numbers(ProcessRow{
+		Name: "PROCESS", Command: "COMMAND", Label: "VERDICT", Growth: "GROWTH",
+		Rate: "PER " + rateHeading(unit), Now: "NOW",
+	}, "SNAPSHOTS")
+	if c.folded || c.terminal > 0 && text.Width(line+"SITE") > c.terminal { // sites are on lines of their own
+		return strings.TrimRight(line, " ")
+	}
+	return line + "SITE"
+}
+
+// processTable are the lines of the table of at most n processes; none if there is only one.
+func (g *Report) processTable(n int) (lines []string) {
+	all := g.ProcessRows()
+	if all == nil {
+		return nil
+	}
+	unit, _ := g.RateUnit()
+	rows := text.FirstRows(all, n)
+	columns := columnsOf(rows, g.width())
+	lines = append(lines, columns.head(unit))
+	for _, r := range rows {
+		lines = append(lines, columns.row(r)...)
+	}
+	if more := len(all) - len(rows); more > 0 {
+		lines = append(lines, fmt.Sprintf("… and %s%s", units.CountOf(more, "more process", "more processes"),
+			g.Flags.If(option.Top, ": %s %d shows them", len(all))))
+	}
+	return lines
+}
