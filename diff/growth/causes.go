@@ -18,12 +18,21 @@ type Cause struct {
 	Sites int
 	// Share is the share of the heap's growth that is there, 0 to 1.
 	Share float64
+	// Small is true for the sum of the sites that are too small to be judged one by one. They have no
+	// function in common: Blame is that of one of them.
+	Small bool
 }
 
+// suspicious reports whether a cause leaks, or may leak.
+func (c *Cause) suspicious() bool { return c.Label.IsLeak() || c.Label == trend.Suspect }
+
 // addCauses adds the causes to a result. A cause that leaks decides on the series: its sites may each
-// be too small for a verdict.
-func (j *judgement) addCauses(r *Result, members [][]symbolize.SiteID) {
+// be too small for a verdict. small are the call paths of the sites that are.
+func (j *judgement) addCauses(r *Result, members [][]symbolize.SiteID, small []symbolize.SiteID) {
 	r.Causes = j.causes(members)
+	if r.Why == OnlySmallSitesGrow && len(r.Causes) == 0 {
+		r.Causes = j.smallSites(r, small)
+	}
 	leaking := map[symbolize.SiteID]bool{}
 	for i := range r.Causes {
 		c := &r.Causes[i]
@@ -55,6 +64,17 @@ func (j *judgement) addCauses(r *Result, members [][]symbolize.SiteID) {
 	r.Explained = max(0, min(1, float64(explained)/float64(j.heapGained)))
 }
 
+// smallSites is the sum of the small sites as a cause; none if it does not leak.
+func (j *judgement) smallSites(r *Result, members []symbolize.SiteID) []Cause {
+	share := min(1, float64(r.SmallBytes)/float64(j.heapGained))
+	c := Cause{Site: j.site(members), Sites: r.Small, Share: share, Small: true}
+	r.Tested++
+	if !c.suspicious() {
+		return nil
+	}
+	return []Cause{c}
+}
+
 // causes are the functions that explain the growth of many sites, if their sum may leak. members are
 // the sites by group.
 func (j *judgement) causes(members [][]symbolize.SiteID) (out []Cause) {
@@ -80,7 +100,7 @@ func (j *judgement) causes(members [][]symbolize.SiteID) (out []Cause) {
 		}
 		c := Cause{Site: j.site(below, 0), Sites: found.Sites, Share: min(1, float64(found.Growth)/float64(j.heapGained))}
 		c.Blame = functions.find(c.Members[0], found.Function)
-		if found.Growth >= least && (c.Label.IsLeak() || c.Label == trend.Suspect) {
+		if found.Growth >= least && c.suspicious() {
 			out = append(out, c)
 		}
 	}

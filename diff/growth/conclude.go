@@ -55,8 +55,8 @@ func loading(list []Site) (bytes int64) {
 }
 
 // verdict decides on the series. It is undecided only where data are missing: too few snapshots,
-// growth in sites that snapshots hide or that are too small to be judged, or snapshots of the
-// program at work, if it was still importing its modules.
+// growth in sites that snapshots hide, or snapshots of the program at work, if it was still importing
+// its modules.
 func verdict(r *Result) (SeriesVerdict, Reason) {
 	switch {
 	case r.Leaks > 0:
@@ -70,7 +70,7 @@ func verdict(r *Result) (SeriesVerdict, Reason) {
 	case r.Suspects > 0:
 		return VerdictNoLeak, SitesSuspect
 	case r.Total.Label.IsLeak() && 2*r.SmallBytes > r.LastHeap-r.FirstHeap:
-		return VerdictUndecided, OnlySmallSitesGrow
+		return VerdictNoLeak, OnlySmallSitesGrow
 	case r.Total.Label.IsLeak():
 		return VerdictNoLeak, OnlyHeapGrows
 	case r.ProcessGrows:

@@ -63,6 +63,6 @@ func Judge(series *series.Series, symbols *symbolize.Symbols, c *sites.Collector
 	j := judgement{scope, columns, symbols, blamer, options, gained, medianRise(scope, columns), crowd}
 	listed := list(j.groups(groups.members), gained, o)
 	result := conclude(scope, groups, judgeHeap(scope, groups.heap, listed.once, options), listed)
-	j.addCauses(result, groups.members)
+	j.addCauses(result, groups.members, listed.smallMembers)
 	return result
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 // listing is the judged sites, sorted into those that are listed and those that are not.
@@ -17,9 +18,10 @@ type listing struct {
 	// largestStable is the stable site that grew most, if it makes up most of the heap's growth.
 	largestStable *Site
 	// small is the number of stable sites that grew by less than the minimum,
-	// smallBytes their growth.
-	small      int
-	smallBytes int64
+	// smallBytes their growth, and smallMembers their call paths.
+	small        int
+	smallBytes   int64
+	smallMembers []symbolize.SiteID
 	// likeliest is the large site with the highest confidence, which is chance; nil if no site is
 	// large.
 	likeliest *Site
@@ -47,21 +49,22 @@ func (l *listing) add(s *Site, heapGained int64, o Options) {
 	if s.Gained >= o.MinBytes && s.Confidence > l.chance {
 		l.likeliest, l.chance = s, s.Confidence
 	}
-	if o.All || significant(s, o.MinBytes) {
+	listed := significant(s, o.MinBytes)
+	if !listed && s.Gained > 0 && s.Gained < o.MinBytes {
+		l.small++
+		l.smallBytes += s.Gained
+		l.smallMembers = append(l.smallMembers, s.Members...)
+	}
+	if listed || o.All {
 		l.sites = append(l.sites, *s)
 		return
 	}
 	if o.KeepStable {
 		l.stable = append(l.stable, *s)
 	}
-	switch {
-	case s.Gained >= o.MinBytes:
-		if 2*s.Gained > heapGained && (l.largestStable == nil || s.Gained > l.largestStable.Gained) {
-			l.largestStable = s
-		}
-	case s.Gained > 0:
-		l.small++
-		l.smallBytes += s.Gained
+	if s.Gained >= o.MinBytes && 2*s.Gained > heapGained &&
+		(l.largestStable == nil || s.Gained > l.largestStable.Gained) {
+		l.largestStable = s
 	}
 }
 

@@ -30,9 +30,9 @@ const (
 	OnlyHeapGrows                    // the heap grows, but no single site does
 	OnlyProcessGrows                 // the process grows, but no site of its heap does
 	GrowthHidden                     // truncated snapshots hide most of the growth
-	OnlySmallSitesGrow               // the heap grows, mostly in sites that are too small to be judged
+	OnlySmallSitesGrow               // the heap grows, mostly in sites that are too small to be judged one by one
 	StillLoading                     // the process imports modules to the end, which is most of the growth
-	CauseLeaks                       // no single site leaks, but all sites below Result.Causes[0] together
+	CauseLeaks                       // no single site leaks, but all sites of one of Result.Causes together
 )
 
 // NoteKind is a fact about a result that a reader should know.
@@ -98,7 +98,8 @@ type Result struct {
 	// Range is the snapshots that were judged.
 	sites.Range
 	// Causes are functions through which many sites grow, the largest growth first; none if a site
-	// has most of the growth.
+	// has most of the growth. If small sites have it, and no function explains it, the last one is
+	// their sum.
 	Causes []Cause
 	// LeakingCauses is the number of causes that leak.
 	LeakingCauses int

@@ -2,6 +2,7 @@ package growth_test
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -92,16 +93,49 @@ func TestTheResidentSetIsJudgedAsASeries(t *testing.T) {
 	require.Equal(t, []growth.Note{{Kind: growth.NoteProcessGrows, Bytes: 69 << 20}}, j.Notes)
 }
 
-// TestManySmallSites: where the heap grows in sites that are too small to be judged, the series is
-// undecided.
+// TestManySmallSites: where the heap grows in sites that are too small to be judged, their sum is, and
+// decides. What the options list does not matter.
 func TestManySmallSites(t *testing.T) {
 	var list []site
 	for k := range 40 {
 		list = append(list, site{0x400100 + 0x100*k, func(i int) int { return 10<<10 + i*(20<<10) }})
 	}
 	dir := madeUp(t, 24, list...)
-	j := judge(t, dir, "/nonexistent", growth.Options{GroupBy: "stack"})
-	require.Equal(t, growth.VerdictUndecided, j.Verdict)
-	require.Equal(t, growth.OnlySmallSitesGrow, j.Why)
+	for _, all := range []bool{false, true} {
+		j := judge(t, dir, "/nonexistent", growth.Options{GroupBy: "stack", All: all})
+		require.Equal(t, growth.VerdictLeak, j.Verdict)
+		require.Equal(t, growth.CauseLeaks, j.Why)
+		require.Zero(t, j.Leaks)
+		require.Len(t, j.Causes, 1)
+		require.True(t, j.Causes[0].Small)
+		require.Equal(t, 40, j.Causes[0].Sites)
+		require.Equal(t, j.LastHeap-j.FirstHeap, j.Causes[0].Gained)
+		require.InDelta(t, j.Causes[0].Confidence, j.Chance, 0)
+	}
 	require.Equal(t, growth.VerdictLeak, judge(t, dir, "/nonexistent", growth.Options{GroupBy: "stack", MinBytes: 64 << 10}).Verdict)
+}
+
+// TestProcessorTimeIsWorkWithoutCounts: a process leaks with each request, and gets less and less processor time. Its
+// snapshots have no cumulative counts. The processor time in the manifest shows that the leak does not slow down.
+func TestProcessorTimeIsWorkWithoutCounts(t *testing.T) {
+	chance := func(field string) float64 {
+		dir, lines := t.TempDir(), fmt.Sprintf("{\"schema\":%q}\n", manifest.Schema)
+		for i := range 30 {
+			done := 1 - math.Exp(-float64(i)/12)
+			bytes := 5<<20 + int(20e6*done) + i%3*20_000
+			row := fmt.Sprintf("%d: %d [0: 0]", bytes/1000, bytes)
+			text := fmt.Sprintf("heap_v2/1\n  t*: %s\n  t0: %s\n@ 0x400100 0x400999\n  t*: %s\n  t0: %s\n\nMAPPED_LIBRARIES:\n00400000-00500000 r-xp 00000000 00:00 1    /nonexistent/program\n",
+				row, row, row, row)
+			name := fmt.Sprintf("p.7.%d.i%d.heap", i, i)
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+			lines += fmt.Sprintf(`{"snapshot":{"file":%q,"time":"2026-01-02T03:%02d:00Z","pid":7,"trigger":"time",%q:%d}}`+"\n",
+				name, i, field, int64(1e9*(1+100*done)))
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, manifest.Name), []byte(lines), 0o600))
+		j := judge(t, dir, "/nonexistent", growth.Options{})
+		require.Contains(t, j.Notes, growth.Note{Kind: growth.NoteNoAlloc})
+		return j.Chance
+	}
+	byTime, byWork := chance("of_no_meaning"), chance("cpu_ns")
+	require.Greater(t, byWork, byTime+0.2, "%f", byTime)
 }

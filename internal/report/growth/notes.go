@@ -27,13 +27,16 @@ func Reason(r *growth.Result) string {
 		return fmt.Sprintf("%s %s too few for a trend: at least %d are needed, %d or more are better",
 			units.Count(r.Len(), "snapshot"), verb, trend.MinPoints, growth.GoodPoints)
 	case growth.CauseLeaks:
+		if c := leakingCause(r); c.Small {
+			return "no single site leaks, but " + units.Count(c.Sites, "small site") + " grow together"
+		}
 		return "no single site leaks, but " + units.Count(leakingCause(r).Sites, "site") + " grow together below one function"
 	case growth.OnlyHeapGrows:
 		return "the heap grows, but no single site does"
 	case growth.OnlyProcessGrows:
 		return "no site of the heap grows to the end of the series, but the process does: see the note"
 	case growth.OnlySmallSitesGrow:
-		return "the heap grows, but in sites that are too small to be judged: see the note"
+		return "the heap grows, but in sites that are too small to be judged one by one: see the note"
 	case growth.StillLoading:
 		return "the program was importing Python modules until the end, which is most of the growth: record for longer"
 	case growth.GrowthHidden:

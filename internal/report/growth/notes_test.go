@@ -8,6 +8,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/sites"
+	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/option"
@@ -25,9 +26,12 @@ func TestGrowthReasons(t *testing.T) {
 		"the heap grows, and truncated snapshots hide 3.00 MiB of it: record again with an engine that writes complete snapshots": {
 			Why: growth.GrowthHidden, HiddenBytes: 3 << 20,
 		},
-		"1 snapshot is too few for a trend: at least 6 are needed, 12 or more are better":        {Why: growth.TooFewSnapshots},
-		"3 snapshots are too few for a trend: at least 6 are needed, 12 or more are better":      {Why: growth.TooFewSnapshots, Range: sites.Range{First: 1, Last: 3}},
-		"the heap grows, but in sites that are too small to be judged: see the note":             {Why: growth.OnlySmallSitesGrow},
+		"1 snapshot is too few for a trend: at least 6 are needed, 12 or more are better":       {Why: growth.TooFewSnapshots},
+		"3 snapshots are too few for a trend: at least 6 are needed, 12 or more are better":     {Why: growth.TooFewSnapshots, Range: sites.Range{First: 1, Last: 3}},
+		"the heap grows, but in sites that are too small to be judged one by one: see the note": {Why: growth.OnlySmallSitesGrow},
+		"no single site leaks, but 40 small sites grow together": {
+			Why: growth.CauseLeaks, Causes: []growth.Cause{{Site: growth.Site{Verdict: trend.Verdict{Label: trend.Leak}}, Sites: 40, Small: true}},
+		},
 		"the heap grows, but no single site does":                                                {Why: growth.OnlyHeapGrows},
 		"no site of the heap grows to the end of the series, but the process does: see the note": {Why: growth.OnlyProcessGrows},
 		"no site grows to the end of the series":                                                 {},

@@ -70,6 +70,9 @@ func (g *Report) Advice(s *growth.Site, v siteview.View) string {
 
 // DescribeCause describes a cause for a reader.
 func (g *Report) DescribeCause(c *growth.Cause) siteview.View {
+	if c.Small {
+		return siteview.SmallSites(len(c.Members))
+	}
 	return g.sites().Cause(c.Members, c.Blame)
 }
 

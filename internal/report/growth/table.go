@@ -75,7 +75,11 @@ func (g *Report) causeRows() (rows []tableRow) {
 	for i := range g.Result.Causes {
 		c := &g.Result.Causes[i]
 		row := g.row("–", &c.Site, g.DescribeCause(c))
-		row.lines = append(row.lines, wrapped(CauseShare(c)+", through functions that it calls", g.width())...)
+		share := CauseShare(c)
+		if !c.Small {
+			share += ", through functions that it calls"
+		}
+		row.lines = append(row.lines, wrapped(share, g.width())...)
 		rows = append(rows, row)
 	}
 	return rows
