@@ -99,13 +99,18 @@ func (g *Report) links() text.Links {
 	return links
 }
 
-// headline is the verdict, and the worst function and the amount that it is judged by.
+// headline is the verdict, the worst function and the amount that it is judged by, and the cause.
 func (g *Report) headline() string {
 	verdict := strings.ToUpper(string(g.Verdict)) + ": "
 	worst := g.worst()
 	if worst == nil {
 		return verdict + g.summary() + g.heapNow()
 	}
+	return g.regression(verdict, worst) + g.causeNow()
+}
+
+// regression is the verdict on a run that failed, the worst function and its amount.
+func (g *Report) regression(verdict string, worst *gate.Row) string {
 	head, change := verdict+g.summary(), changeText(judged(worst.Values[0]))
 	if worst == &g.Total {
 		return fmt.Sprintf("%s: %s", head, change)
@@ -126,7 +131,15 @@ func fitted(r *gate.Row, width int) string {
 		change = fmt.Sprintf("%s (%s)", units.SignedBytes(value.Delta())+unitOf(value), percentText(value))
 	}
 	room := width - text.Width(joined("", place, change)) - 2
-	return joined(text.Clip(name, max(30, room)), place, change)
+	return joined(text.ClipName(name, max(30, room)), place, change)
+}
+
+// causeNow is the largest cause of a run that failed; empty if there is none.
+func (g *Report) causeNow() string {
+	if list := g.causes(); len(list) > 0 {
+		return fmt.Sprintf("; cause: %s, %s", list[0].name(), list[0].explains())
+	}
+	return ""
 }
 
 // heapNow is the heap of a run that passed, and its change.
