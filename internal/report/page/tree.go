@@ -148,7 +148,7 @@ func (p *pather) location(id symbolize.LocationID) []int {
 	l := &p.symbols.Locations[id]
 	module := ""
 	if m := p.symbols.Module(l); m != nil {
-		module = m.Name()
+		module = m.Title()
 	}
 	var out []int
 	for _, f := range l.Frames {

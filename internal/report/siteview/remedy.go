@@ -38,7 +38,7 @@ func remedyText(s *symbolize.Symbols, l *symbolize.Location, f option.Flags) str
 	case symbolize.ReasonNoSymbols, symbolize.ReasonNoFunction:
 		return fmt.Sprintf(
 			"install the debug symbols of %s (Debian: apt install the -dbgsym package of `%s`) or pass %s",
-			m.Name(), packageQuery(m.Path), f.Of(option.DebugDir),
+			m.Title(), packageQuery(m.Path), f.Of(option.DebugDir),
 		)
 	}
 	return l.Reason.Explain()

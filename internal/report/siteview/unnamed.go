@@ -120,7 +120,7 @@ func (u *Unnamed) Text(p *text.Printer, f option.Flags) {
 func (u *Unnamed) list(modules []symbolize.ModuleID) string {
 	var names []string
 	for _, id := range modules[:min(shownModules, len(modules))] {
-		names = append(names, text.Message(u.symbols.Modules[id].Name()))
+		names = append(names, text.Message(u.symbols.Modules[id].Title()))
 	}
 	if n := len(modules) - len(names); n > 0 {
 		return strings.Join(names, ", ") + " and " + units.Count(n, "more file")
