@@ -1,17 +1,24 @@
 #!/usr/bin/env bash
-# Measures the overhead of a recording: wall time, CPU time and peak resident memory of three
-# programs without recording, under record with each engine, and under heaptrack. Needs g++,
-# python3, redis-server, heaptrack.
-# Usage: record.sh WORKDIR [ROUNDS]
+# Measures the overhead of a recording: wall time, CPU time and peak resident memory of programs
+# without recording, under record with each engine, and under heaptrack. Needs g++, python3,
+# redis-server, rustc, node, heaptrack: those that the chosen programs and WAYS use.
+# Usage: [WAYS="bare builtin …"] record.sh WORKDIR [ROUNDS [PROGRAM…]]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-work=${1:?usage: record.sh WORKDIR [ROUNDS]}
+work=${1:?usage: record.sh WORKDIR [ROUNDS [PROGRAM…]]}
 rounds=${2:-3}
+programs=("${@:3}")
+[ ${#programs[@]} -gt 0 ] || programs=(python compiler redis rust node)
+read -ra ways <<<"${WAYS:-bare builtin jemalloc tcmalloc heaptrack}"
 mkdir -p "$work"
 work=$(cd "$work" && pwd)
 go build -o "$work/heaplapse" ./cmd/heaplapse
-g++ -E scripts/bench/shop.cc -o "$work/shop.ii"
-compiler=$(g++ -print-prog-name=cc1plus)
+for program in "${programs[@]}"; do
+	case $program in
+	compiler) g++ -E scripts/bench/shop.cc -o "$work/shop.ii" && compiler=$(g++ -print-prog-name=cc1plus) ;;
+	rust) rustc -O -C debuginfo=1 scripts/bench/orders.rs -o "$work/orders" ;;
+	esac
+done
 
 cat >"$work/objects.py" <<'PY'
 # Parses documents and keeps some of them: many small objects and a few large ones.
@@ -23,6 +30,18 @@ for i in range(int(sys.argv[1])):
     if i % 10 == 0:
         kept.append(parsed)
 PY
+
+cat >"$work/objects.js" <<'JS'
+// Fills and replaces a map of objects, strings and Buffers, writes JSON, and compresses.
+let kept = [];
+for (let round = 0; round < 4; round++) {
+	const map = new Map();
+	for (let i = 0; i < 200000; i++) map.set("k" + i, {i, s: "x" + i, b: i % 50 === 0 ? Buffer.alloc(3000) : null});
+	kept = map;
+}
+console.log(JSON.stringify([...kept.keys()]).length);
+for (let i = 0; i < 60; i++) require("zlib").deflateSync(Buffer.alloc(300000, i));
+JS
 
 # measure.py COMMAND… prints the wall time and the CPU time in seconds, and the peak resident set of
 # the largest process in MiB.
@@ -54,6 +73,8 @@ run() {
 	python) python3 "$work/measure.py" "$@" /usr/bin/python3 "$work/objects.py" 1000 ;;
 	compiler) python3 "$work/measure.py" "$@" "$compiler" -quiet -fpreprocessed -O1 "$work/shop.ii" -o /dev/null ;;
 	redis) python3 "$work/measure.py" bash "$work/redis.sh" "$@" ;;
+	rust) python3 "$work/measure.py" "$@" "$work/orders" 1000000 ;;
+	node) python3 "$work/measure.py" "$@" node "$work/objects.js" ;;
 	esac
 }
 
@@ -68,11 +89,10 @@ under() {
 	esac
 }
 
-echo "| program | bare | record, builtin | record, jemalloc | record, tcmalloc | heaptrack |"
-echo "|---|---|---|---|---|---|"
-for program in python compiler redis; do
+printf '| program |' && printf ' %s |' "${ways[@]}" && printf '\n|---|' && printf -- '---|%.0s' "${ways[@]}" && echo
+for program in "${programs[@]}"; do
 	row="| $program |"
-	for way in bare builtin jemalloc tcmalloc heaptrack; do
+	for way in "${ways[@]}"; do
 		under "$way"
 		: >"$work/runs"
 		for ((i = 0; i < rounds; i++)); do run "$program" "${prefix[@]}" >>"$work/runs"; done
