@@ -18,6 +18,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/diff/trend"
+	"github.com/heaplapse/heaplapse/heapfile/filename"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
@@ -52,8 +54,8 @@ type recording struct {
 
 // found is what of `growth --format json` is judged.
 type found struct {
-	Verdict string
-	Sites   []foundSite
+	Verdict, Why string
+	Sites        []foundSite
 }
 
 type foundSite struct {
@@ -83,6 +85,7 @@ func TestRealRecordings(t *testing.T) {
 	for _, r := range all {
 		t.Run(r.Name, func(t *testing.T) {
 			got := growthOf(t, r.Name)
+			got.requireOneJudge(t)
 			faults := r.faults(got)
 			judged.add(&r, faults)
 			judged.addImports(got)
@@ -218,7 +221,7 @@ func snapshotsOf(t *testing.T, name string) []string {
 			return names
 		}
 		require.NoError(t, err)
-		if strings.HasSuffix(entry.Name, ".heap") {
+		if strings.HasSuffix(filename.TrimCompression(entry.Name), ".heap") {
 			names = append(names, entry.Name)
 		}
 	}
@@ -236,11 +239,31 @@ func readTruth(t *testing.T) []recording {
 
 func growthOf(t *testing.T, name string) *found {
 	t.Helper()
-	out, stderr, code := invoke(t, "growth", "-q", "--format", "json", seriesOf(t, name), "--sysroot", testutil.Data(t, "real", "sysroot"))
-	require.Equal(t, exitOK, code, stderr)
+	out, stderr, code := invoke(t, "growth", "-q", "--fail-on", "leak", "--format", "json", seriesOf(t, name),
+		"--sysroot", testutil.Data(t, "real", "sysroot"))
 	var got found
-	require.NoError(t, json.Unmarshal([]byte(out), &got))
+	require.NoError(t, json.Unmarshal([]byte(out), &got), stderr)
+	want := map[string]int{"leak": exitFound, "no-leak": exitOK, "undecided": exitFailure}
+	require.Equal(t, want[got.Verdict], code, "--fail-on leak: %s", stderr)
 	return &got
+}
+
+// requireOneJudge checks that the confidence alone decides what is a leak and what is a suspect, and that a
+// series is undecided only if data are missing.
+func (f *found) requireOneJudge(t *testing.T) {
+	t.Helper()
+	if f.Verdict == "undecided" {
+		require.Regexp(t, "too few for a trend|truncated snapshots hide|importing Python modules until the end", f.Why)
+	}
+	for _, s := range f.Sites {
+		switch {
+		case s.leaks():
+			require.GreaterOrEqual(t, s.Confidence, trend.LeakConfidence, s.Blame.Function)
+		case s.Label == trend.Suspect.String():
+			require.GreaterOrEqual(t, s.Confidence, trend.SuspectConfidence, s.Blame.Function)
+			require.Less(t, s.Confidence, trend.LeakConfidence, s.Blame.Function)
+		}
+	}
 }
 
 // faults says what is wrong with a result, in words. A program that does not leak may be undecided:

@@ -271,7 +271,14 @@ func TestRecordWorkersOfAnotherUser(t *testing.T) {
 		message := fmt.Sprintf("runs as %s, which cannot write to roots: its snapshots are missing", user)
 		assert.Equal(t, 1, strings.Count(said, message), said)
 		ends := manifestOf(t, filepath.Join(parent, "roots")).Ends
-		assert.Contains(t, ends[len(ends)-1].Error, message, "growth tells it, too")
+		assert.Contains(t, ends[len(ends)-1].Error, message)
+		for _, command := range []string{"info", "growth"} {
+			read := exec.Command("heaplapse", command, "roots")
+			read.Dir = parent
+			out, err := read.CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			assert.Contains(t, string(out), message, command)
+		}
 
 		said = record("theirs", "sleep 2")
 		assert.NotContains(t, said, "cannot write")
