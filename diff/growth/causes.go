@@ -67,7 +67,7 @@ func (j *judgement) addCauses(r *Result, members [][]symbolize.SiteID, small []s
 // smallSites is the sum of the small sites as a cause; none if it does not leak.
 func (j *judgement) smallSites(r *Result, members []symbolize.SiteID) []Cause {
 	share := min(1, float64(r.SmallBytes)/float64(j.heapGained))
-	c := Cause{Site: j.site(members), Sites: r.Small, Share: share, Small: true}
+	c := Cause{Site: j.site(members, 0), Sites: r.Small, Share: share, Small: true}
 	r.Tested++
 	if !c.suspicious() {
 		return nil
