@@ -4,11 +4,11 @@ package unwind
 
 // evaluate computes a DWARF expression of call frame information: of signal frames, of the tables of
 // imports, and of functions that align their stack. stack is what is on the stack at first.
-func evaluate(info, data memory, c code, regs *Registers, stack []uint64) (uint64, bool) {
+func evaluate(info, data memory, c code, regs *Registers, stack []uint64, left *budget) (uint64, bool) {
 	const maxDepth = 64
 	e := evaluation{r: reader{memory: info, at: c.start}, data: data, regs: regs, stack: stack}
-	for n := 0; e.r.at < c.end && !e.failed && !e.r.failed; n++ {
-		if n == maxInstructions || len(e.stack) > maxDepth {
+	for e.r.at < c.end && !e.failed && !e.r.failed {
+		if !left.spend() || len(e.stack) > maxDepth {
 			return 0, false
 		}
 		e.step(e.r.byte())

@@ -47,12 +47,13 @@ type machine struct {
 	row, cie row
 	saved    []row
 	location uint64
+	left     *budget
 	failed   bool
 }
 
 // rowAt returns the rules of a description at an address of its code.
-func (d *description) rowAt(m memory, address uint64) (row, bool) {
-	v := machine{description: *d, memory: m, location: d.start}
+func (d *description) rowAt(m memory, address uint64, left *budget) (row, bool) {
+	v := machine{description: *d, memory: m, location: d.start, left: left}
 	v.row.rules[pc].kind = undefined
 	v.run(d.initial, ^uint64(0))
 	v.cie = v.row
@@ -60,16 +61,26 @@ func (d *description) rowAt(m memory, address uint64) (row, bool) {
 	return v.row, !v.failed
 }
 
-const (
-	maxSaved        = 64
-	maxInstructions = 1 << 16
-)
+const maxSaved = 64
+
+// budget is the number of instructions that may still be executed for a stack. The memory may be
+// damaged, and a thread is stopped meanwhile.
+type budget int
+
+// maxInstructions is enough for 4096 frames of 256 instructions.
+const maxInstructions budget = 1 << 20
+
+// spend reports whether another instruction may be executed.
+func (b *budget) spend() bool {
+	*b--
+	return *b >= 0
+}
 
 // run executes instructions up to an address of the code.
 func (v *machine) run(c code, until uint64) {
 	r := reader{memory: v.memory, at: c.start}
-	for n := 0; r.at < c.end && !v.failed; n++ {
-		if n == maxInstructions || r.failed {
+	for r.at < c.end && !v.failed {
+		if !v.left.spend() || r.failed {
 			v.failed = true
 			return
 		}

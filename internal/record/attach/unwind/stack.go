@@ -45,7 +45,7 @@ const (
 // unwound.
 func (u *Unwinder) Stack(regs Registers) (frames []Frame, complete bool, rest uint64) {
 	u.code.Memory = u.Memory
-	w := walk{Unwinder: u, stack: target.Cache{Memory: u.Memory}, regs: regs, exact: true}
+	w := walk{Unwinder: u, stack: target.Cache{Memory: u.Memory}, regs: regs, exact: true, left: maxInstructions}
 	for len(frames) < maxFrames {
 		if w.regs[pc] < lowest {
 			return frames, len(frames) > 0, w.regs[rsp]
@@ -72,6 +72,7 @@ type walk struct {
 	stack target.Cache
 	regs  Registers
 	exact bool // the pc is not behind a call
+	left  budget
 }
 
 // step returns the current frame and goes to its caller.
@@ -106,7 +107,7 @@ func (w *walk) byFramePointer() outcome {
 }
 
 func (w *walk) byRules(d *description, at uint64, innermost bool) outcome {
-	row, ok := d.rowAt(&w.code, at)
+	row, ok := d.rowAt(&w.code, at, &w.left)
 	if !ok {
 		return lost
 	}
@@ -138,7 +139,7 @@ func (w *walk) byRules(d *description, at uint64, innermost bool) outcome {
 // base returns the address of the frame.
 func (w *walk) base(r *row) (uint64, bool) {
 	if r.expression != (code{}) {
-		return evaluate(&w.code, &w.stack, r.expression, &w.regs, nil)
+		return evaluate(&w.code, &w.stack, r.expression, &w.regs, nil, &w.left)
 	}
 	if r.register >= uint64(len(w.regs)) {
 		return 0, false
@@ -159,7 +160,7 @@ func (w *walk) value(r rule, i int, base uint64) (v uint64, ok bool) {
 		}
 		return w.regs[r.offset], true
 	case atExpression, isExpression:
-		v, ok = evaluate(&w.code, &w.stack, r.expression, &w.regs, []uint64{base})
+		v, ok = evaluate(&w.code, &w.stack, r.expression, &w.regs, []uint64{base}, &w.left)
 		if ok && r.kind == atExpression {
 			v, ok = load(&w.stack, v)
 		}
