@@ -201,7 +201,7 @@ void hl_python_unloaded(void) {
     __atomic_fetch_sub(&unloading, 1, __ATOMIC_SEQ_CST);
 }
 
-// belongs reports whether a thread state is one of the calling thread.
+// belongs reports whether a thread state was made by the calling thread.
 static bool belongs(const struct hl_interpreter *py, struct hl_window *w, uintptr_t thread) {
     uintptr_t id;
     return thread != 0 && hl_load(w, thread + (uintptr_t)py->layout.thread.thread_id, &id) &&
@@ -210,8 +210,9 @@ static bool belongs(const struct hl_interpreter *py, struct hl_window *w, uintpt
 
 uintptr_t hl_interpreter_thread(const struct hl_interpreter *py, struct hl_window *w,
                                 bool *attached) {
+    enum { STATE_IN_THREAD = 12 }; // the first version that has the current state of each thread
     uintptr_t thread = py->current_thread();
-    *attached = belongs(py, w, thread);
+    *attached = py->layout.minor >= STATE_IN_THREAD ? thread != 0 : belongs(py, w, thread);
     if (*attached) return thread;
     thread = py->own_thread();
     return belongs(py, w, thread) ? thread : 0;
