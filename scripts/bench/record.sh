@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Measures the overhead of a recording: wall time, CPU time and peak resident memory of programs
-# without recording, under record with each engine, and under heaptrack. Needs g++, python3,
+# Measures recordings. The first table has wall time, CPU time and peak resident memory of programs
+# without recording, under record with each engine, and under heaptrack. The second one has the size
+# of the last snapshot of the same programs, and the error of sites of 10 MiB. Needs gcc, g++, python3,
 # redis-server, rustc, node, heaptrack: those that the chosen programs and WAYS use.
 # Usage: [WAYS="bare builtin …"] record.sh WORKDIR [ROUNDS [PROGRAM…]]
 set -euo pipefail
@@ -19,6 +20,7 @@ for program in "${programs[@]}"; do
 	rust) rustc -O -C debuginfo=1 scripts/bench/orders.rs -o "$work/orders" ;;
 	esac
 done
+gcc -O1 -g -o "$work/sites" scripts/bench/sites.c
 
 cat >"$work/objects.py" <<'PY'
 # Parses documents and keeps some of them: many small objects and a few large ones.
@@ -99,4 +101,39 @@ for program in "${programs[@]}"; do
 		row+=" $(cut -d" " -f1 "$work/runs" | median) / $(cut -d" " -f2 "$work/runs" | median) s / $(cut -d" " -f3 "$work/runs" | median) MiB |"
 	done
 	echo "$row"
+done
+
+# last_snapshot prints the size of the largest snapshot of a recording as the engine writes it and as
+# it is stored, and the number of its stacks.
+last_snapshot() {
+	local file
+	file=$(find "$work/out" -name '*.heap*' -printf '%s %p\n' | sort -n | tail -n 1 | cut -d ' ' -f 2-)
+	echo "$(zcat -f "$file" | wc -c) $(stat -c %s "$file") $(zcat -f "$file" | grep -cE "^ *[0-9]+: [0-9]+ \\[|^@ 0x")"
+}
+
+# errors prints the root mean square of the relative errors of the sites in a recording of sites, and
+# the largest one.
+errors() {
+	"$work/heaplapse" top "$work/out" --format json -n 1000 2>/dev/null | python3 -c '
+import json, math, sys
+truth = (10 << 20) // 400 * 400
+found = {r["function"]: r["flat"] for r in json.load(sys.stdin)["rows"] if r["function"].startswith("site_")}
+errors = [found.get("site_%d" % i, 0) / truth - 1 for i in range(20)]
+print("%.1f %%, %.1f %% at most" % (math.sqrt(sum(e * e for e in errors) / 20) * 100, max(map(abs, errors)) * 100))'
+}
+
+echo
+printf '| bytes, bytes stored, stacks |' && printf ' %s |' "${programs[@]}" && echo ' error of 20 sites of 10 MiB |'
+printf '|---|' && printf -- '---|%.0s' "${programs[@]}" && echo '---|'
+for engine in "${ways[@]}"; do
+	case $engine in bare | heaptrack) continue ;; esac
+	row="| $engine |"
+	under "$engine"
+	for program in "${programs[@]}"; do
+		run "$program" "${prefix[@]}" >/dev/null
+		row+=" $(last_snapshot) |"
+	done
+	rm -rf "$work/out"
+	"${prefix[@]}" "$work/sites"
+	echo "$row $(errors) |"
 done

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# Measures a snapshot of 20,000 stacks by the built-in engine: the processor time of the thread that
-# writes it, and its size. Needs gcc.
+# Measures snapshots of 20,000 stacks by the built-in engine: the processor time of the thread that
+# writes one, its size, and how long the program's calls of malloc and free take while a snapshot is
+# written every 100 ms, in comparison with the program without the engine. Needs gcc; tcmalloc, if it
+# is there, shows its size for the same stacks.
 # Usage: stacks.sh WORKDIR [RUNS]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -8,11 +10,33 @@ work=${1:?usage: stacks.sh WORKDIR [RUNS]}
 mkdir -p "$work"
 work=$(cd "$work" && pwd)
 engine=$PWD/internal/record/preload/heaplapse-$(uname -m).so
-gcc -O1 -o "$work/stacks" scripts/bench/stacks.c
-for ((i = 0; i < ${2:-7}; i++)); do
+gcc -O1 -o "$work/paths" internal/record/preload/testdata/paths.c
+
+# record SETTINGS ARGUMENT… runs the program under the engine.
+record() {
 	rm -f "$work"/out*
-	LD_PRELOAD=$engine HEAPLAPSE_ENGINE="period=1 every=0 children=0 main=0000000 prefix=$work/out" "$work/stacks"
+	LD_PRELOAD=$engine HEAPLAPSE_ENGINE="$1 children=0 main=0000000 prefix=$work/out" "$work/paths" "${@:2}"
+}
+
+echo "a snapshot: processor time"
+for ((i = 0; i < ${2:-7}; i++)); do
+	record "period=1 every=0" 20000
 	grep -ho '"cpu_ms":[0-9.]*,"sites":[0-9]*' "$work"/out.*.events.jsonl
 done | sort
-wc -c "$work"/out_*.heap
-gzip -1 -c "$work"/out_*.heap | wc -c
+echo "its bytes, and compressed as record does it (gzip, level 3)"
+wc -c <"$(compgen -G "$work/out_*.heap")"
+gzip -3 -c "$work"/out_*.heap | wc -c
+tcmalloc=$(compgen -G '/usr/lib/*/libtcmalloc.so.4' || true)
+if [ -n "$tcmalloc" ]; then
+	echo "tcmalloc: bytes of its snapshot, and stacks in it"
+	HEAPPROFILE=$work/out_tcmalloc LD_PRELOAD=$tcmalloc "$work/paths" 20000 2>/dev/null
+	wc -c <"$work/out_tcmalloc.0001.heap"
+	grep -c ' @ 0x' "$work/out_tcmalloc.0001.heap"
+fi
+for ((i = 0; i < 3; i++)); do
+	echo "10 s of calls: without the engine; with a snapshot every 100 ms at most; snapshots, their processor time"
+	"$work/paths" 20000 10
+	record "period=1 every=100 part=0" 20000 10
+	grep -ho '"trigger":"time".*"cpu_ms":[0-9.]*' "$work"/out.*.events.jsonl |
+		awk -F: '{n++; sum += $NF; if ($NF > most) most = $NF} END {printf "%d, %.1f ms in all, %.1f ms at most\n", n, sum, most}'
+done

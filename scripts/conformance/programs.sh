@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
-# Runs the tests that redis and sqlite bring along, without a recording and under the built-in
-# engine, and compares the results: the same tests must pass, fail and be skipped. The tests are
-# those of the distribution's source packages (Debian or Ubuntu). redis's tests run the installed
-# redis-server; sqlite's need a test program, which is compiled.
+# Runs the tests that redis, sqlite and CPython bring along, without a recording and under the
+# built-in engine, and compares the results: the same tests must pass, fail and be skipped. Those of
+# redis and sqlite are in the distribution's source packages (Debian). redis's tests run the installed
+# redis-server; sqlite's need a test program, which is compiled; CPython's are installed with it.
 # Usage: programs.sh [DIR [PROGRAM…]]; DIR keeps what was fetched (default: out/programs).
-# It needs network access, apt-get, gcc, make, tclsh, tcl-dev and redis-server, and takes 20 minutes.
-# REDIS_TESTS and SQLITE_TESTS are other tests than the default ones.
+# It needs network access, apt-get, gcc, make, tclsh, tcl-dev, redis-server and a CPython from 3.12 on
+# with its tests, and takes 40 minutes.
+# REDIS_TESTS, SQLITE_TESTS and CPYTHON_TESTS are other tests than the default ones; PYTHON is another
+# interpreter.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 dir=${1:-out/programs}
 programs=("${@:2}")
-[ ${#programs[@]} -gt 0 ] || programs=(redis sqlite)
+[ ${#programs[@]} -gt 0 ] || programs=(redis sqlite cpython)
 mkdir -p "$dir"
 dir=$(cd "$dir" && pwd)
 go build -o "$dir/heaplapse" ./cmd/heaplapse
@@ -21,6 +23,7 @@ redis_tests=(unit/type/{string,incr,list,set,hash,stream}
 	integration/{rdb,aof,redis-cli,logging,shutdown})
 read -ra redis_tests <<<"${REDIS_TESTS:-${redis_tests[*]}}"
 sqlite_tests=${SQLITE_TESTS:-test/veryquick.test}
+cpython_tests=${CPYTHON_TESTS:-test_threading test_subprocess test_signal test_fork1 test_asyncio test_ctypes}
 
 # fetch PACKAGE unpacks the upstream sources of a source package to DIR/PACKAGE.
 fetch() {
@@ -74,10 +77,18 @@ run_redis() {
 
 run_sqlite() { (cd "$dir/sqlite3" && "$@" ./testfixture "$sqlite_tests"); }
 
+prepare_cpython() { "${PYTHON:-python3}" -c 'import test.test_ctypes'; }
+
+run_cpython() {
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	"$@" sh -c 'for test in $2; do echo "test: $test"; "$1" -m test "$test"; done' sh "${PYTHON:-python3}" "$cpython_tests"
+}
+
 # results prints a line for each test: its result and its name, or a line that sums the tests up.
 results() {
 	sed -E $'s/\x1b\\[[0-9;]*m//g' | case $1 in
 	redis) sed -nE 's/^\[(ok|err|ignore|exception)\]:? (.*)$/\1 \2/p' | sed -E 's/ \([0-9]+ ms\)$//' | LC_ALL=C sort ;;
+	cpython) sed -nE 's/^(test: .*|Total tests: .*|Result: .*)/\1/p' | paste -sd ' ' | sed 's/ test: /\n/g' ;;
 	sqlite) grep -E '^(! |[0-9]+ errors out of [0-9]+ tests)' | sed -E 's/ on .*//' ;;
 	esac
 }

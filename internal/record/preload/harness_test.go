@@ -102,6 +102,12 @@ func (r *recording) path(format string, args ...any) string {
 	return r.prefix + fmt.Sprintf(format, args...)
 }
 
+// heaps returns the number of snapshots of all processes.
+func (r *recording) heaps() int {
+	all, _ := filepath.Glob(r.path("_*.heap"))
+	return len(all)
+}
+
 // snapshots reads the snapshots of the program's process, in order.
 func (r *recording) snapshots(t *testing.T) (list []*heapfile.Snapshot) {
 	t.Helper()
@@ -138,9 +144,10 @@ func readSnapshot(t *testing.T, path string) *heapfile.Snapshot {
 
 // event is a line of an events file.
 type event struct {
-	Schema string
-	Image  int
-	Start  *struct {
+	Schema  string
+	Image   int
+	StartNS int64 `json:"start_ns"`
+	Start   *struct {
 		Exe    string
 		Argv   []string
 		Forked bool
@@ -154,6 +161,7 @@ type event struct {
 		CPU          int64   `json:"cpu_ns"`
 		TimeNS       int64   `json:"time_ns"`
 		Milliseconds float64 `json:"ms"`
+		Cost         float64 `json:"cpu_ms"` // of the thread that writes it
 	}
 	Problem *struct {
 		Kind, Detail string

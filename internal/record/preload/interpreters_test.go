@@ -4,6 +4,7 @@ package preload
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -89,5 +90,47 @@ func checkGreenlets(t *testing.T, r pythonRun, script string) {
 				require.Equal(t, callers[name][1], frames[1].function, name)
 			}
 		}
+	}
+}
+
+// Interpreters of other versions, and free-threaded ones, run as without the engine. It records their
+// C functions, and says why it records no lines.
+func TestPythonRefused(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "threads.py")
+	require.NoError(t, os.WriteFile(script, []byte(`
+import os, threading
+kept = []
+def keep():
+    for i in range(20000):
+        kept.append(bytearray(100))
+        [str(k) for k in range(10)]
+threads = [threading.Thread(target=keep) for _ in range(4)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+assert len(kept) == 80000
+os._exit(0)
+`), 0o644))
+	found := false
+	for _, p := range interpreters(t) {
+		if p.isSupported() {
+			continue
+		}
+		found = true
+		t.Run(filepath.Base(p.path), func(t *testing.T) {
+			t.Parallel()
+			r := recordPython(t, "period=1", nil, p.path, script)
+			require.Len(t, r.problems, 1)
+			reason := "is not one of the supported versions, 3.8 to 3.14"
+			if p.free && p.minor <= 14 {
+				reason = "is a free-threaded build"
+			}
+			require.Contains(t, r.problems[0], fmt.Sprintf(
+				`"kind":"python-refused","count":1,"detail":"Python frames are not recorded: CPython 3.%d %s"`, p.minor, reason))
+			require.Empty(t, r.byLine())
+			require.Greater(t, r.snapshot.Total.InuseBytes, int64(80000*100))
+		})
+	}
+	if !found {
+		t.Skip("no interpreter is refused: pyenv has no other version than 3.8 to 3.14, and no free-threaded one")
 	}
 }

@@ -168,20 +168,38 @@ func await(t *testing.T, what string, condition func() bool) {
 // TestIdleProcess takes timed snapshots of a process that waits for input, and one at a signal.
 func TestIdleProcess(t *testing.T) {
 	program := processProgram(t)
-	heaps := func(r *recording) int {
-		all, _ := filepath.Glob(r.path("_*.heap"))
-		return len(all)
-	}
 	r, lines := start(t, "every=20", program, "idle")
 	require.True(t, lines.Scan())
-	await(t, "timed snapshots", func() bool { return heaps(r) >= 4 })
+	await(t, "timed snapshots", func() bool { return r.heaps() >= 4 })
 	assert.Equal(t, "time", triggers(r.events(t, r.cmd.Process.Pid))[2])
 
 	r, lines = start(t, "signal=12", program, "idle")
 	require.True(t, lines.Scan())
 	require.NoError(t, r.cmd.Process.Signal(syscall.SIGUSR2))
-	await(t, "a snapshot at the signal", func() bool { return heaps(r) == 1 })
+	await(t, "a snapshot at the signal", func() bool { return r.heaps() == 1 })
 	assert.Equal(t, []string{"signal"}, triggers(r.events(t, r.cmd.Process.Pid)))
+}
+
+// TestSnapshotsTakeOnePercent wants a snapshot every millisecond, of 20,000 stacks. The longer a
+// snapshot takes, the later is the next one: all but the last have taken at most 1 % of the time.
+func TestSnapshotsTakeOnePercent(t *testing.T) {
+	program := compile(t, "gcc", "paths.c", "-fno-builtin")
+	r, lines := start(t, "every=1", program, "20000", "wait")
+	require.True(t, lines.Scan())
+	before := r.heaps()
+	await(t, "timed snapshots", func() bool { return r.heaps() >= before+3 })
+	events := r.events(t, r.cmd.Process.Pid)
+	var cost, last float64
+	for _, e := range events {
+		if s := e.Snapshot; s != nil {
+			require.Equal(t, "time", s.Trigger)
+			elapsed := float64(s.TimeNS-events[0].StartNS) / 1e6
+			require.LessOrEqual(t, cost, elapsed/100, "milliseconds")
+			last = s.Cost
+			cost += last
+		}
+	}
+	require.Positive(t, last)
 }
 
 // TestTriggers takes snapshots by bytes.

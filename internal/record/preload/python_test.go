@@ -23,32 +23,41 @@ import (
 type python struct {
 	path  string
 	minor int
+	free  bool // a free-threaded build
 }
 
-// pythons returns the interpreter of the distribution, and those of pyenv.
-func pythons(t *testing.T) (list []python) {
+// isSupported reports whether the engine records the interpreter's frames.
+func (p python) isSupported() bool { return p.minor >= 8 && p.minor <= 14 && !p.free }
+
+// interpreters returns the interpreter of the distribution, and those of pyenv.
+func interpreters(t *testing.T) (list []python) {
 	t.Helper()
 	home, err := os.UserHomeDir()
 	require.NoError(t, err)
 	more, err := filepath.Glob(filepath.Join(home, ".pyenv/versions/3.*/bin/python3"))
 	require.NoError(t, err)
-	seen := map[string]bool{}
 	for _, path := range append([]string{testutil.Need(t, "python3")}, more...) {
-		p := pythonAt(t, path)
-		if p.minor >= 8 && p.minor <= 14 && !seen[p.path] {
-			seen[p.path] = true
+		if p := pythonAt(t, path); !slices.Contains(list, p) {
 			list = append(list, p)
 		}
 	}
 	return list
 }
 
+// pythons returns the interpreters that the engine supports.
+func pythons(t *testing.T) []python {
+	t.Helper()
+	return slices.DeleteFunc(interpreters(t), func(p python) bool { return !p.isSupported() })
+}
+
 // pythonAt returns the interpreter that a path, or a script at the path, runs.
 func pythonAt(t *testing.T, path string) (p python) {
 	t.Helper()
-	out, err := exec.Command(path, "-c", "import sys; print(sys.executable, sys.version_info[1])").Output()
+	const script = `import sys, sysconfig
+print(sys.executable, sys.version_info[1], bool(sysconfig.get_config_var("Py_GIL_DISABLED")))`
+	out, err := exec.Command(path, "-c", script).Output()
 	require.NoError(t, err, path)
-	_, err = fmt.Sscan(string(out), &p.path, &p.minor)
+	_, err = fmt.Sscan(string(out), &p.path, &p.minor, &p.free)
 	require.NoError(t, err, string(out))
 	p.path, err = filepath.EvalSymlinks(p.path)
 	require.NoError(t, err)
@@ -316,6 +325,30 @@ grow()
 			t.Log(strconv.FormatFloat(float64(got)/want, 'f', 3, 64))
 		})
 	}
+}
+
+// A program with more lines than the engine has room for: the first ones are named, and the others are
+// missing, which is reported.
+func TestPythonNamesFull(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "long.py")
+	const functions, lines, most = 700, 100, 1 << 16
+	text := "kept = []\n"
+	for i := range functions {
+		text += fmt.Sprintf("def f%d():\n", i) + strings.Repeat("    kept.append(bytes(100))\n", lines)
+	}
+	text += "for i in range(" + strconv.Itoa(functions) + "):\n    globals()[f'f{i}']()\n"
+	require.NoError(t, os.WriteFile(script, []byte(text), 0o644))
+	r := recordPython(t, "period=1", nil, pythons(t)[0].path, script)
+	require.Len(t, r.problems, 1)
+	require.Contains(t, r.problems[0], `"kind":"names-full"`)
+	got := r.byLine()
+	first := func(function int) line {
+		return line{script, 3 + function*(lines+1), fmt.Sprintf("f%d", function)}
+	}
+	require.Equal(t, int64(133), got[first(5)])
+	require.NotContains(t, got, first(functions-1))
+	require.Greater(t, len(got), most/2)
+	require.LessOrEqual(t, len(got), most)
 }
 
 // An interpreter that is a library is found when it is loaded, and again after it was unloaded.

@@ -1,5 +1,6 @@
 #include "python/code.h"
 
+#include "engine.h"
 #include "stack.h"
 #include "unwind/published.h"
 
@@ -127,6 +128,8 @@ static bool new_name(const struct hl_interpreter *py, struct hl_window *w, const
     name->address = hl_name(t.function, t.function_length, t.file, t.file_length,
                             line < 0 ? 0 : (uint32_t)line);
     name->role = role_of(&t);
+    if (name->address == 0)
+        hl_problem("names-full", "no room for more lines of Python: further ones are left out");
     return name->address != 0;
 }
 

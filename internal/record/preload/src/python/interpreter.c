@@ -45,13 +45,12 @@ static bool find_symbols(struct hl_window *w, const struct hl_module *m, const s
     return true;
 }
 
-// minor_version returns the minor version of CPython 3, or NO_MINOR.
-static int minor_version(struct hl_window *w, const struct hl_module *m) {
-    const char *(*version)(void) = NULL;
-    uintptr_t at = hl_module_symbol(w, m, "Py_GetVersion", NULL);
+// minor_version returns the minor version of CPython 3, or NO_MINOR. It calls Py_GetVersion.
+static int minor_version(uintptr_t function) {
+    const char *(*version)(void);
     uint64_t minor;
-    memcpy(&version, &at, sizeof at);
-    const char *text = at == 0 ? "" : version();
+    memcpy(&version, &function, sizeof function);
+    const char *text = version();
     if (!hl_has_prefix(text, "3.")) return NO_MINOR;
     text += 2;
     return hl_parse_number(&text, &minor) && minor < 100 ? (int)minor : NO_MINOR;
@@ -102,12 +101,15 @@ static void take(const struct hl_module *m) {
 
 // examine takes the module as the interpreter if it has one. It reports whether it has.
 static bool examine(struct hl_window *w, const struct hl_module *m) {
-    uintptr_t runtime = hl_module_symbol(w, m, "_PyRuntime", NULL);
-    uint64_t table[100]; // the start of _PyRuntime
+    enum { FIRST_WITH_RUNTIME = 7 };
+    uint64_t table[100] = {0}; // the start of _PyRuntime
     const char *reason = NULL;
-    if (runtime == 0) return false;
-    int minor = minor_version(w, m);
-    if (minor == NO_MINOR || !hl_copy(w, table, runtime, sizeof table))
+    uintptr_t version = hl_module_symbol(w, m, "Py_GetVersion", NULL);
+    if (version == 0) return false;
+    uintptr_t runtime = hl_module_symbol(w, m, "_PyRuntime", NULL);
+    int minor = minor_version(version);
+    if (runtime == 0 && minor >= FIRST_WITH_RUNTIME) return false;
+    if (minor == NO_MINOR || (runtime != 0 && !hl_copy(w, table, runtime, sizeof table)))
         refuse(minor, "has an unknown version");
     else if (!hl_layout_of(minor, table, &found.layout, &reason))
         refuse(minor, reason);
