@@ -13,7 +13,8 @@ cd "$(dirname "$0")/../.."
 dir=${1:-out/programs}
 programs=("${@:2}")
 [ ${#programs[@]} -gt 0 ] || programs=(redis sqlite cpython)
-mkdir -p "$dir"
+mkdir -p "$dir/recordings"
+chmod 1777 "$dir/recordings"
 dir=$(cd "$dir" && pwd)
 go build -o "$dir/heaplapse" ./cmd/heaplapse
 
@@ -75,7 +76,15 @@ run_redis() {
 	(cd "$dir/redis" && "$@" ./runtest --clients 2 "${arguments[@]}")
 }
 
-run_sqlite() { (cd "$dir/sqlite3" && "$@" ./testfixture "$sqlite_tests"); }
+# sqlite's tests do not run as root.
+run_sqlite() {
+	local user=()
+	if [ "$(id -u)" = 0 ]; then
+		user=(setpriv --reuid=65534 --regid=65534 --clear-groups env HOME="$dir/recordings")
+		chown -R 65534:65534 "$dir/sqlite3"
+	fi
+	(cd "$dir/sqlite3" && "${user[@]}" "$@" ./testfixture "$sqlite_tests")
+}
 
 prepare_cpython() { "${PYTHON:-python3}" -c 'import test.test_ctypes'; }
 
@@ -97,9 +106,9 @@ status=0
 for program in "${programs[@]}"; do
 	"prepare_$program"
 	"run_$program" env >"$dir/$program.bare.log" 2>&1 || true
-	rm -rf "$dir/$program.recording"
+	rm -rf "$dir/recordings/$program"
 	"run_$program" "$dir/heaplapse" record -q --engine builtin --follow-children --every 1s \
-		-o "$dir/$program.recording" -- >"$dir/$program.engine.log" 2>&1 || true
+		-o "$dir/recordings/$program" -- >"$dir/$program.engine.log" 2>&1 || true
 	for way in bare engine; do results "$program" <"$dir/$program.$way.log" >"$dir/$program.$way.txt"; done
 	if [ -s "$dir/$program.bare.txt" ] && diff -u "$dir/$program".{bare,engine}.txt; then
 		echo "$program: the same results: $(tail -n 1 "$dir/$program.engine.txt"); $(wc -l <"$dir/$program.engine.txt") lines"
@@ -107,6 +116,6 @@ for program in "${programs[@]}"; do
 		echo "$program: the results differ, or there are none"
 		status=1
 	fi
-	"$dir/heaplapse" info -q "$dir/$program.recording" | head -n 5
+	"$dir/heaplapse" info -q "$dir/recordings/$program" | head -n 5
 done
 exit $status

@@ -74,6 +74,10 @@ func TestExec(t *testing.T) {
 	for _, how := range []string{
 		"execve", "execv", "execvp", "execvpe", "execl", "execlp", "execle", "fexecve", "execveat",
 	} {
+		if how == "execveat" && exec.Command(program, "exec", how).Run() != nil {
+			t.Log("this C library has no execveat: glibc has it from 2.34 on")
+			continue
+		}
 		r := record(t, "", program, "exec", how).run(t)
 		pid := r.cmd.Process.Pid
 		list := r.snapshots(t)

@@ -22,6 +22,7 @@ func linkSources(t *testing.T, output string, args ...string) string {
 	path := filepath.Join(t.TempDir(), output)
 	args = append([]string{"-std=gnu11", "-O2", "-g", "-fPIC", "-Isrc", "-Wall", "-Wextra", "-Werror", "-fno-builtin",
 		"-fasynchronous-unwind-tables", "-o", path}, args...)
+	args = append(args, "-ldl") // a library of its own before glibc 2.34
 	out, err := exec.Command(testutil.Need(t, "gcc"), args...).CombinedOutput()
 	require.NoError(t, err, "gcc %q\n%s", args, out)
 	return path

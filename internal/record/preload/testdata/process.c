@@ -162,7 +162,9 @@ static int execute(char *self, const char *how) {
 	if (!strcmp(how, "execlp")) execlp(self, self, "image", (char *)NULL);
 	if (!strcmp(how, "execle")) execle(self, self, "image", (char *)NULL, environ);
 	if (!strcmp(how, "fexecve")) fexecve(open(self, O_RDONLY), argv, environ);
+#if !defined __GLIBC__ || __GLIBC_PREREQ(2, 34)
 	if (!strcmp(how, "execveat")) execveat(AT_FDCWD, self, argv, environ, 0);
+#endif
 	return 7;
 }
 
