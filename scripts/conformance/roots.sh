@@ -17,9 +17,11 @@ CGO_ENABLED=0 go test -c -o "$dir/preload.test" ./internal/record/preload
 # packages SUITE: qemu and a cross compiler run the tests of the other processor.
 packages() {
 	echo gcc,g++,libc6-dev,python3,python3-greenlet,perl,nodejs,binutils
+	local more=musl-tools,libjemalloc2,qemu-user,gcc-aarch64-linux-gnu,libc6-dev-arm64-cross
 	case $1 in
+	bullseye | bookworm) echo $more,libtcmalloc-minimal4 ;;
 	sid) echo python3.13,python3.14,python3.15 ;;
-	*) echo musl-tools,libjemalloc2,libtcmalloc-minimal4,qemu-user,gcc-aarch64-linux-gnu,libc6-dev-arm64-cross ;;
+	*) echo $more,libtcmalloc-minimal4t64 ;;
 	esac
 }
 

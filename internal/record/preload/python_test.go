@@ -331,22 +331,21 @@ grow()
 // missing, which is reported.
 func TestPythonNamesFull(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "long.py")
-	const functions, lines, most = 700, 100, 1 << 16
-	text := "kept = []\n"
-	for i := range functions {
-		text += fmt.Sprintf("def f%d():\n", i) + strings.Repeat("    kept.append(bytes(100))\n", lines)
-	}
-	text += "for i in range(" + strconv.Itoa(functions) + "):\n    globals()[f'f{i}']()\n"
-	require.NoError(t, os.WriteFile(script, []byte(text), 0o644))
+	const lines, most = 70000, 1 << 16
+	require.NoError(t, os.WriteFile(script, []byte(fmt.Sprintf(`
+import types
+kept = [None] * %d
+def keep(i):
+    kept[i] = bytes(100)
+for i in range(len(kept)):
+    types.FunctionType(keep.__code__.replace(co_firstlineno=1000 + i), globals())(i)
+`, lines)), 0o644))
 	r := recordPython(t, "period=1", nil, pythons(t)[0].path, script)
 	require.Len(t, r.problems, 1)
 	require.Contains(t, r.problems[0], `"kind":"names-full"`)
 	got := r.byLine()
-	first := func(function int) line {
-		return line{script, 3 + function*(lines+1), fmt.Sprintf("f%d", function)}
-	}
-	require.Equal(t, int64(133), got[first(5)])
-	require.NotContains(t, got, first(functions-1))
+	require.Equal(t, int64(133), got[line{script, 1001, "keep"}])
+	require.NotContains(t, got, line{script, 1000 + lines, "keep"})
 	require.Greater(t, len(got), most/2)
 	require.LessOrEqual(t, len(got), most)
 }
