@@ -114,7 +114,7 @@ last_snapshot() {
 # errors prints the root mean square of the relative errors of the sites in a recording of sites, and
 # the largest one.
 errors() {
-	"$work/heaplapse" top "$work/out" --format json -n 1000 2>/dev/null | python3 -c '
+	"$work/heaplapse" top "$work/out" --format json --top 1000 2>/dev/null | python3 -c '
 import json, math, sys
 truth = (10 << 20) // 400 * 400
 found = {r["function"]: r["flat"] for r in json.load(sys.stdin)["rows"] if r["function"].startswith("site_")}
