@@ -11,7 +11,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/attach"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
@@ -39,7 +38,6 @@ const safeMoment = 5 * time.Second
 type attachment struct {
 	AttachOptions
 	plan     *Plan
-	c        *collector
 	sessions map[int]*attach.Session
 	left     map[int]bool // processes that are not recorded, or not any more
 	notes    []string
@@ -57,23 +55,20 @@ func Attach(ctx context.Context, o AttachOptions) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, &status.Error{Status: status.Failed, Err: err}
 	}
-	a := &attachment{
-		AttachOptions: o, plan: plan, c: newCollector(plan, out), sessions: map[int]*attach.Session{}, left: map[int]bool{},
-	}
-	a.c.root = o.PID
-	w, err := watch(a.c.dir)
-	if err != nil {
-		plan.note("no file events, polling the directory instead: %v", err)
-	}
-	defer w.close()
+	a := &attachment{AttachOptions: o, plan: plan, sessions: map[int]*attach.Session{}, left: map[int]bool{}}
+	w := plan.watchDir()
+	defer w.Close()
 	if err := a.begin(ctx); err != nil {
 		return Outcome{}, errors.Join(withStatus(a.advise(err)), plan.cleanUp(out))
 	}
-	go a.c.run(w)
+	c := plan.collector(o.PID, out)
+	go c.Run(w)
 	a.wait(ctx)
 	ended := a.stopAll()
-	a.c.stop()
-	return a.finish(ended), nil
+	c.Stop()
+	result := c.Leave(ended)
+	result.Notes = append(a.notes, result.Notes...)
+	return Outcome{Result: result, Dir: plan.Dir, Restored: a.restored}, nil
 }
 
 // planAttach returns the plan of a recording of a process.
@@ -120,7 +115,7 @@ func (a *attachment) begin(ctx context.Context) error {
 
 // openDir makes the directory writable for the process, if it was made now.
 func (a *attachment) openDir(pid int) error {
-	dir := filepath.Dir(a.plan.prefix)
+	dir := a.plan.dir()
 	if !proc.SameFile(pid, dir) {
 		return &attach.Refusal{
 			Kind: attach.NoAccess, Reason: fmt.Sprintf("process %d cannot see %s, because it runs in a container", pid, a.plan.Dir),
@@ -134,8 +129,8 @@ func (a *attachment) openDir(pid int) error {
 		id, _ := proc.User(pid)
 		return &attach.Refusal{
 			Kind:   attach.NoAccess,
-			Reason: fmt.Sprintf("process %d runs as %s, which cannot write to %s", pid, userName(id), a.plan.Dir),
-			Remedy: fmt.Sprintf("record into a directory of that user (install -d -o %s DIR)", userName(id)),
+			Reason: fmt.Sprintf("process %d runs as %s, which cannot write to %s", pid, proc.UserName(id), a.plan.Dir),
+			Remedy: fmt.Sprintf("record into a directory of that user (install -d -o %s DIR)", proc.UserName(id)),
 		}
 	}
 	return nil
@@ -263,27 +258,16 @@ func (a *attachment) stop(pid int) {
 }
 
 // stopAll ends the recording of all processes. It returns the time when the process had ended, or
-// nil if it runs on.
-func (a *attachment) stopAll() *manifest.End {
+// zero if it runs on.
+func (a *attachment) stopAll() time.Time {
 	alive := proc.Alive(a.PID)
 	for _, pid := range a.pids() {
 		a.stop(pid)
 	}
 	if alive {
-		return nil
+		return time.Time{}
 	}
-	return &manifest.End{PID: a.PID, Time: time.Now().UTC()}
-}
-
-// finish completes the recording.
-func (a *attachment) finish(ended *manifest.End) Outcome {
-	a.c.settle(0)
-	if ended != nil {
-		a.c.markExitSnapshot(ended.Time)
-	}
-	o := a.c.close(Outcome{Restored: a.restored}, ended)
-	o.Notes = append(a.notes, o.Notes...)
-	return o
+	return time.Now()
 }
 
 // describe tells the user what is recorded.

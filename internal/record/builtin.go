@@ -10,6 +10,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/preload"
 	"github.com/heaplapse/heaplapse/internal/record/preloadfile"
+	"github.com/heaplapse/heaplapse/internal/record/written"
 )
 
 // builtin is heaplapse's own engine. It records a sample of the allocations of any allocator, the
@@ -93,7 +94,7 @@ func (builtin) period(o *Options) int64 {
 
 // trigger is not called for snapshots that have an event, which tells the trigger. Without the event
 // it is unknown.
-func (builtin) trigger(*Options, *snapshot, *snapshot, int64) string { return "" }
+func (builtin) trigger(*Options, *written.Snapshot, *written.Snapshot, int64) string { return "" }
 
 // dumpSignal returns the signal that the user chose. The engine itself takes a snapshot before it
 // lets SIGTERM and SIGINT reach the program.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/internal/record/program"
 	"github.com/heaplapse/heaplapse/internal/record/sig"
+	"github.com/heaplapse/heaplapse/internal/record/written"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
@@ -40,7 +41,7 @@ type engine interface {
 	period(o *Options) int64
 	// trigger returns the name of what caused a snapshot. before is the previous snapshot, or nil.
 	// highest is the maximum of the bytes in use before s.
-	trigger(o *Options, s *snapshot, before *snapshot, highest int64) string
+	trigger(o *Options, s, before *written.Snapshot, highest int64) string
 	// dumpSignal returns the number of the signal that makes the program take a snapshot, or 0.
 	dumpSignal(o *Options, agent bool) int
 }

@@ -138,7 +138,7 @@ func (e jemalloc) period(o *Options) int64 { return 1 << e.sample(o) }
 
 // trigger decides by the kind in the name of the file. Dumps at an interval of bytes belong to the
 // timer, if there is one.
-func (jemalloc) trigger(o *Options, s, _ *snapshot, _ int64) string {
+func (jemalloc) trigger(o *Options, s, _ *written.Snapshot, _ int64) string {
 	switch s.Name.Kind {
 	case 'f':
 		return written.TriggerExit

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/heaplapse/heaplapse/internal/option"
+	"github.com/heaplapse/heaplapse/internal/record/collect"
 	"github.com/heaplapse/heaplapse/internal/record/program"
 )
 
@@ -115,20 +116,11 @@ type Library struct{ Path, Version string }
 
 // Outcome is the result of a recording.
 type Outcome struct {
-	// Status is the program's exit status, or 128 plus Signal.
-	Status int
-	// Signal is the number of the signal that killed the program, or 0.
-	Signal int
-	Dir    string
-	// Snapshots is the number of snapshots that are kept, Processes the number of processes that
-	// wrote them.
-	Snapshots, Processes int
-	// Main is the number of the process with the most snapshots.
-	Main int
+	collect.Result
+	// Dir is the directory of the snapshots.
+	Dir string
 	// Restored is the number of entries in tables of imports that Attach has put back.
 	Restored int
-	// Notes lists warnings for the user: what is missing, and why.
-	Notes []string
 }
 
 // Environment returns the environment of the program: Env with Settings.

@@ -8,14 +8,12 @@ import (
 	"errors"
 	"os"
 	"os/signal"
-	"path/filepath"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/option"
+	"github.com/heaplapse/heaplapse/internal/record/collect"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 	"github.com/heaplapse/heaplapse/internal/record/sig"
 	"github.com/heaplapse/heaplapse/internal/record/status"
@@ -28,12 +26,8 @@ func (p *Plan) Run(ctx context.Context) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, &status.Error{Status: status.Failed, Err: err}
 	}
-	c := newCollector(p, out)
-	w, err := watch(c.dir)
-	if err != nil {
-		p.note("no file events, polling the directory instead: %v", err)
-	}
-	defer w.close()
+	w := p.watchDir()
+	defer w.Close()
 	for _, s := range sig.InheritedIgnored() {
 		signal.Ignore(s) // so that the program inherits it
 	}
@@ -47,50 +41,15 @@ func (p *Plan) Run(ctx context.Context) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, errors.Join(err, p.cleanUp(out))
 	}
-	c.root = child.Pid
-	go c.run(w)
+	c := p.collector(child.Pid, out)
+	go c.Run(w)
 	r := runner{plan: p, c: c, child: child}
 	state, ended, err := r.wait(ctx, signals)
-	c.stop()
+	c.Stop()
 	if err != nil {
 		return Outcome{}, &status.Error{Status: status.Failed, Err: errors.Join(err, out.Close())}
 	}
-	return c.finish(state, ended), nil
-}
-
-// prepareDir creates the directory, the manifest with its first records, and the copy of the vDSO.
-func (p *Plan) prepareDir() (*manifest.Writer, error) {
-	if err := p.MakeDir(); err != nil {
-		return nil, err
-	}
-	dir := filepath.Dir(p.prefix)
-	out, err := manifest.Create(dir)
-	if err != nil {
-		return nil, err
-	}
-	host, _ := os.Hostname()
-	settings := map[string]string{}
-	for _, s := range p.Settings {
-		settings[s.Name] = s.Value
-	}
-	if err := out.Recording(manifest.Recording{
-		Started: time.Now().UTC(), Recorder: p.Recorder, Host: host, Command: p.Command,
-		Engine: p.Engine, Library: p.Library.Path, Version: p.Library.Version,
-		Sampling: p.engine.period(&p.Options), Settings: settings,
-	}); err != nil {
-		return out, err
-	}
-	return out, keepVDSO(dir, out)
-}
-
-// cleanUp removes the files of prepareDir if the program could not be started.
-func (p *Plan) cleanUp(out *manifest.Writer) error {
-	err := out.Close()
-	dir := filepath.Dir(p.prefix)
-	_ = os.Remove(filepath.Join(dir, manifest.Name))
-	_ = os.Remove(filepath.Join(dir, manifest.VDSOFile))
-	_ = os.Remove(dir) // only if it is empty
-	return err
+	return Outcome{Result: c.Finish(state, ended), Dir: p.Dir}, nil
 }
 
 // start starts the program with the working directory, process group and signal mask of this
@@ -116,9 +75,9 @@ func (p *Plan) start() (*os.Process, error) {
 // runner waits for the program and forwards signals to it.
 type runner struct {
 	plan      *Plan
-	c         *collector
+	c         *collect.Collector
 	child     *os.Process
-	requested bool // requestSnapshots was called
+	requested bool // a last snapshot was requested
 }
 
 type exit struct {
@@ -169,12 +128,6 @@ func (r *runner) forward(s os.Signal) {
 	_ = r.child.Signal(s)
 }
 
-const (
-	dumpWait  = 3 * time.Second        // maximum delay of the signal
-	dumpRetry = 300 * time.Millisecond // the profiler ignores a request while it is busy
-	dumpPoll  = 10 * time.Millisecond
-)
-
 // requestSnapshots makes the recorded processes take a last snapshot and waits until they have. It
 // works once.
 func (r *runner) requestSnapshots() {
@@ -183,45 +136,5 @@ func (r *runner) requestSnapshots() {
 		return
 	}
 	r.requested = true
-	waiting := r.request(nil, number)
-	deadline, retry := time.Now().Add(dumpWait), time.Now().Add(dumpRetry)
-	for len(waiting) > 0 && time.Now().Before(deadline) {
-		time.Sleep(dumpPoll)
-		waiting = r.stillWaiting(waiting)
-		if time.Now().After(retry) {
-			waiting, retry = r.request(waiting, number), time.Now().Add(dumpRetry)
-		}
-	}
-}
-
-// request sends the signal to the processes in only, or to all that write snapshots if only is nil.
-// It returns the number of snapshots that each of them has written so far.
-func (r *runner) request(only map[int]int, number int) map[int]int {
-	waiting := map[int]int{}
-	r.c.do(func() {
-		for pid, p := range r.c.procs {
-			_, again := only[pid]
-			if (only != nil && !again) || !p.recorded || !p.known || p.ended || !proc.Catches(pid, number) {
-				continue
-			}
-			r.c.requested[pid] = true
-			if unix.Kill(pid, syscall.Signal(number)) == nil {
-				waiting[pid] = p.snapshots
-			}
-		}
-	})
-	return waiting
-}
-
-// stillWaiting returns those processes that live and have not written a snapshot since the request.
-func (r *runner) stillWaiting(waiting map[int]int) map[int]int {
-	left := map[int]int{}
-	r.c.do(func() {
-		for pid, before := range waiting {
-			if p := r.c.procs[pid]; p.snapshots == before && proc.Alive(pid) {
-				left[pid] = before
-			}
-		}
-	})
-	return left
+	r.c.RequestLast(number)
 }

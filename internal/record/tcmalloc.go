@@ -121,7 +121,7 @@ func (tcmalloc) period(*Options) int64 { return 0 }
 // trigger follows the order of gperftools' MaybeDumpProfileLocked: bytes allocated, then bytes in
 // use, then the timer. The header includes the allocation that caused the snapshot, so its totals
 // are at or above the threshold.
-func (tcmalloc) trigger(o *Options, s, before *snapshot, highest int64) string {
+func (tcmalloc) trigger(o *Options, s, before *written.Snapshot, highest int64) string {
 	var allocated int64
 	if before != nil {
 		allocated = before.AllocBytes

@@ -3,6 +3,7 @@
 package proc
 
 import (
+	"encoding/binary"
 	"os"
 	"os/exec"
 	"regexp"
@@ -90,4 +91,20 @@ func TestUser(t *testing.T) {
 	require.Equal(t, os.Geteuid(), user)
 	_, ok = User(1 << 29)
 	require.False(t, ok, "no process has this number")
+}
+
+// TestUserName: a user without a name is shown by its number.
+func TestUserName(t *testing.T) {
+	assert.Equal(t, "root", UserName(0))
+	assert.Equal(t, "1073741823", UserName(1<<30-1))
+}
+
+// FuzzNotes checks that a build ID is not longer than the notes.
+func FuzzNotes(f *testing.F) {
+	f.Add([]byte("\x04\x00\x00\x00\x02\x00\x00\x00\x03\x00\x00\x00GNU\x00\xab\xcd\x00\x00"))
+	f.Add([]byte("\xff\xff\xff\xff\xff\xff\xff\xff\x03\x00\x00\x00GNU\x00"))
+	f.Fuzz(func(t *testing.T, note []byte) {
+		id := GnuBuildID(note, binary.LittleEndian)
+		require.LessOrEqual(t, len(id), 2*len(note))
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -66,6 +67,14 @@ func User(pid int) (user int, ok bool) {
 	}
 	user, err := strconv.Atoi(fields[1])
 	return user, err == nil
+}
+
+// UserName returns the name of a user, or its number if it has none.
+func UserName(id int) string {
+	if u, err := user.LookupId(strconv.Itoa(id)); err == nil {
+		return u.Username
+	}
+	return strconv.Itoa(id)
 }
 
 // statusField returns a field of /proc/PID/status, or "" if the process has ended.

@@ -7,7 +7,9 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -105,4 +107,34 @@ func TestCheckSecureExecution(t *testing.T) {
 	sudo := filepath.Join(filepath.Dir(path), "sudo")
 	require.NoError(t, os.Rename(path, sudo))
 	assert.ErrorContains(t, checkSecureExecution(sudo, other), "(sudo heaplapse record -- CMD)")
+}
+
+func TestFindResolvesScripts(t *testing.T) {
+	dir := t.TempDir()
+	env := []string{"PATH=" + dir + ":/usr/bin:/bin"}
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o700))
+		return path
+	}
+	write("inner", "#!/bin/sh\n")
+	for text, want := range map[string]string{
+		"#!/bin/sh\n":                             "/bin/sh",
+		"#! /bin/sh -e\n":                         "/bin/sh",
+		"#!/usr/bin/env sh\n":                     "sh",
+		"#!/usr/bin/env -S A=1 sh -x\n":           "sh",
+		"#!/usr/bin/env inner\n":                  "sh",
+		"echo a text without an interpreter $1\n": "sh",
+	} {
+		target, err := Find([]string{write("script", text)}, env)
+		require.NoError(t, err, text)
+		wantExe, err := exec.LookPath(want)
+		require.NoError(t, err)
+		assert.Equal(t, filepath.Base(wantExe), filepath.Base(target.Exe), text)
+		assert.NotEmpty(t, target.Interpreter, text)
+		assert.Equal(t, strings.HasPrefix(text, "echo"), target.Shell, text)
+	}
+	loop := write("loop", "#!"+filepath.Join(dir, "loop")+"\n")
+	_, err := Find([]string{loop}, env)
+	require.ErrorContains(t, err, "too many levels of script interpreters")
 }

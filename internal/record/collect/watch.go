@@ -1,6 +1,6 @@
 //go:build linux
 
-package record
+package collect
 
 import (
 	"encoding/binary"
@@ -10,16 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watcher sends the names of files in a directory that were closed after writing, because a closed
+// Watcher sends the names of files in a directory that were closed after writing, because a closed
 // snapshot is complete. (The package fsnotify reports writes, not closes.)
-type watcher struct {
+type Watcher struct {
 	file  *os.File
 	names chan string
 }
 
-// watch starts a watcher. After an error, for instance because the user's limit of watches is
-// reached, the directory must be polled.
-func watch(dir string) (*watcher, error) {
+// Watch starts a Watcher, which the caller closes. After an error, for instance because the user's
+// limit of watches is reached, the directory must be polled: Run does so without a Watcher.
+func Watch(dir string) (*Watcher, error) {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
 		return nil, os.NewSyscallError("inotify_init1", err)
@@ -28,14 +28,14 @@ func watch(dir string) (*watcher, error) {
 		_ = unix.Close(fd)
 		return nil, os.NewSyscallError("inotify_add_watch", err)
 	}
-	w := &watcher{file: os.NewFile(uintptr(fd), "inotify"), names: make(chan string, 256)}
+	w := &Watcher{file: os.NewFile(uintptr(fd), "inotify"), names: make(chan string, 256)}
 	go w.read()
 	return w, nil
 }
 
 // read decodes the events of inotify(7): watch descriptor, mask, cookie and length of the name,
 // then the name padded with zeros.
-func (w *watcher) read() {
+func (w *Watcher) read() {
 	defer close(w.names)
 	buf := make([]byte, 64<<10)
 	for {
@@ -54,9 +54,12 @@ func (w *watcher) read() {
 	}
 }
 
-// close stops the watcher, which may be nil.
-func (w *watcher) close() {
-	if w != nil {
-		w.file.Close()
+// Close stops the watcher, which may be nil.
+func (w *Watcher) Close() {
+	if w == nil {
+		return
+	}
+	w.file.Close()
+	for range w.names { // nobody else receives them: read would wait forever
 	}
 }

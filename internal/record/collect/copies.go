@@ -1,9 +1,8 @@
 //go:build linux
 
-package record
+package collect
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -13,16 +12,31 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
 	"github.com/heaplapse/heaplapse/internal/infile"
-	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
-	"github.com/heaplapse/heaplapse/internal/record/program"
 )
+
+// copyMaps copies the maps of generated code of a process. last is for the final copy.
+func (c *Collector) copyMaps(p *process, last bool) {
+	s := c.lastOf(p.pid)
+	if s == nil {
+		return
+	}
+	if user, ok := proc.User(p.pid); ok && p.known {
+		p.user = user // a wrapper may have changed it
+	}
+	files, errs := c.jit.update(p.pid, p.user, s.Maps, last)
+	for _, err := range errs {
+		c.problem(err)
+	}
+	for _, f := range files {
+		c.checkWrite(c.out.File(f))
+	}
+}
 
 // maxJIT is the maximum size of a copy of a map of generated code, in bytes.
 const maxJIT = 512 << 20
@@ -114,55 +128,6 @@ func (j *jitCopies) copy(file manifest.File, user int, last bool) (done bool, er
 	}
 	j.seen[file.File] = jitState{info.Size(), time.Now()}
 	return true, nil
-}
-
-// runtimeSettings returns the variables for language runtimes that the options request.
-func (p *Plan) runtimeSettings() []Setting {
-	var s []Setting
-	if p.JIT {
-		node := strings.TrimSpace(program.Getenv(p.Env, "NODE_OPTIONS") + " --perf-basic-prof --interpreted-frames-native-stack")
-		s = append(s, Setting{"NODE_OPTIONS", node}, Setting{"PYTHONPERFSUPPORT", "1"})
-	}
-	if p.PythonMalloc {
-		s = append(s, Setting{"PYTHONMALLOC", "malloc"})
-	}
-	return s
-}
-
-// runtimeHints returns options that show more of the memory of a language runtime.
-func (p *Plan) runtimeHints() []string {
-	base := filepath.Base(p.Target.Exe)
-	switch {
-	case strings.HasPrefix(base, "python") || strings.HasPrefix(filepath.Base(p.Target.Path), "python"):
-		if !p.engine.seesPython() && !p.PythonMalloc && program.Getenv(p.Env, "PYTHONMALLOC") == "" {
-			return []string{"CPython keeps objects of up to 512 bytes in its own arenas" +
-				p.Flags.If(option.PythonMalloc, "; %s shows each of them, and makes the program slower")}
-		}
-	case base == "node" || base == "nodejs":
-		options := strings.Join(p.Command, " ") + program.Getenv(p.Env, "NODE_OPTIONS")
-		if !p.engine.seesGenerated() {
-			return []string{p.Engine + " shows no JavaScript functions; the built-in engine and tcmalloc do" +
-				p.Flags.If(option.JIT, ", with %s")}
-		}
-		if !p.JIT && !strings.Contains(options, "--perf-basic-prof") {
-			return []string{"use " + p.Flags.Of(option.JIT) + " to see the names of JavaScript functions"}
-		}
-	}
-	return nil
-}
-
-// keepVDSO copies [vdso], the ELF image that the kernel maps into every process and that no file
-// contains. The image of this process equals that of the program. keepVDSO does nothing if the
-// kernel has none.
-func keepVDSO(dir string, out *manifest.Writer) error {
-	image, err := proc.ReadVDSO()
-	if err != nil || image == nil {
-		return nil //nolint:nilerr // a recording is useful without the names of [vdso]
-	}
-	if err := writeAtomic(filepath.Join(dir, manifest.VDSOFile), 0, bytes.NewReader(image)); err != nil {
-		return err
-	}
-	return out.File(manifest.File{File: manifest.VDSOFile, Path: "[vdso]", Kind: "vdso"})
 }
 
 // writeAtomic writes a file of the recording atomically. mode is 0 for that of a new file. It does

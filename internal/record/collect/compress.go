@@ -1,6 +1,6 @@
 //go:build linux
 
-package record
+package collect
 
 import (
 	"context"
@@ -66,7 +66,7 @@ func (p *compressor) stop() {
 
 // handleCompressed uses a compressed copy of the current snapshot. After an error, such as that of a
 // full disk, no more are made until the end.
-func (c *collector) handleCompressed(r compress.Result) {
+func (c *Collector) handleCompressed(r compress.Result) {
 	s := c.compress.current
 	c.compress.current = nil
 	if r.Err == nil {
@@ -81,7 +81,7 @@ func (c *collector) handleCompressed(r compress.Result) {
 
 // useCopy replaces a snapshot with its compressed copy. It was possibly removed in the meantime: then
 // the copy is not needed either.
-func (c *collector) useCopy(s *snapshot, size int64) {
+func (c *Collector) useCopy(s *snapshot, size int64) {
 	if s.dropped {
 		_ = os.Remove(s.Path + compress.Suffix)
 		return
@@ -96,14 +96,14 @@ func (c *collector) useCopy(s *snapshot, size int64) {
 const compressFor = 15 * time.Second
 
 // compressRest ends the work in the background and compresses what is left.
-func (c *collector) compressRest() {
+func (c *Collector) compressRest() {
 	c.compress.stop()
 	select {
 	case r := <-c.compress.results():
 		c.handleCompressed(r)
 	default:
 	}
-	if c.plan.NoCompress {
+	if c.o.NoCompress {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), compressFor)
@@ -126,7 +126,7 @@ func (c *collector) compressRest() {
 }
 
 // compressError names the directory: one message is enough for all snapshots.
-func (c *collector) compressError(err error) error {
+func (c *Collector) compressError(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil
 	}
@@ -134,7 +134,7 @@ func (c *collector) compressError(err error) error {
 	if errors.As(err, &pe) {
 		err = pe.Err
 	}
-	return fmt.Errorf("%s: some snapshots are not compressed: %w", c.plan.Dir, err)
+	return fmt.Errorf("%s: some snapshots are not compressed: %w", c.o.Shown, err)
 }
 
 // stored returns the path of the file that holds the snapshot.

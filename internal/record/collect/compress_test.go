@@ -1,6 +1,6 @@
 //go:build linux
 
-package record
+package collect
 
 import (
 	"errors"
@@ -21,16 +21,16 @@ import (
 
 // compressing is a collector with a worker, and the process that writes snapshots.
 type compressing struct {
-	*collector
+	*Collector
 	pid, seq int
 }
 
 func newCompressing(t *testing.T) *compressing {
 	t.Helper()
-	c := &compressing{newTestCollector(t), 1 << 29, 0} // no process has this number
-	c.collector.root = c.pid
-	c.collector.compress.worker = compress.Start()
-	t.Cleanup(func() { c.collector.compress.stop() })
+	const pid = 1 << 29 // no process has this number
+	c := &compressing{newTestCollector(t, Options{Root: pid}), pid, 0}
+	c.Collector.compress.worker = compress.Start()
+	t.Cleanup(func() { c.Collector.compress.stop() })
 	return c
 }
 
@@ -39,10 +39,8 @@ func (c *compressing) write(t *testing.T) string {
 	t.Helper()
 	c.seq++
 	name := fmt.Sprintf("p_%d.%04d.heap", c.pid, c.seq)
-	text := fmt.Sprintf("heap profile: 1: %d [1: %d] @ heapprofile\n1: %d [1: %d] @ 0x1\n\n"+
-		"MAPPED_LIBRARIES:\na000-fff000 r-xp 0 00:00 1 /bin/prog\n", c.seq, c.seq, c.seq, c.seq)
 	path := filepath.Join(c.dir, name)
-	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	require.NoError(t, os.WriteFile(path, heapText(c.seq), 0o600))
 	at := time.Unix(int64(1e9+c.seq), 0)
 	require.NoError(t, os.Chtimes(path, at, at))
 	c.take(name, true)
@@ -52,8 +50,8 @@ func (c *compressing) write(t *testing.T) string {
 // settle handles the results of all snapshots that may be compressed while the program runs.
 func (c *compressing) settle(t *testing.T) {
 	t.Helper()
-	for c.collector.compress.current != nil {
-		c.handleCompressed(<-c.collector.compress.results())
+	for c.Collector.compress.current != nil {
+		c.handleCompressed(<-c.Collector.compress.results())
 	}
 }
 
@@ -118,11 +116,11 @@ func TestCompressionOfRemovedSnapshots(t *testing.T) {
 	for range 5 {
 		c.write(t)
 	}
-	result := <-c.collector.compress.results() // of the first, which is not handled yet
+	result := <-c.Collector.compress.results() // of the first, which is not handled yet
 	require.NoError(t, result.Err)
 	img := c.procs[c.pid].last()
 	img.series = img.series[1:]
-	c.drop(c.collector.compress.current, "test")
+	c.drop(c.Collector.compress.current, "test")
 	c.thinOut(img) // the third
 	c.handleCompressed(result)
 	c.settle(t)
@@ -136,11 +134,11 @@ func TestCompressionFails(t *testing.T) {
 	c := newCompressing(t)
 	c.write(t)
 	c.write(t)
-	<-c.collector.compress.results()
+	<-c.Collector.compress.results()
 	c.handleCompressed(compress.Result{Err: errors.New("no space")})
 	require.NoError(t, os.Remove(filepath.Join(c.dir, fmt.Sprintf("p_%d.0001.heap.gz", c.pid))))
 	c.write(t)
-	require.Nil(t, c.collector.compress.worker)
+	require.Nil(t, c.Collector.compress.worker)
 	require.Equal(t, "01.heap 02.heap 03.heap", c.files(t))
 
 	blocked := filepath.Join(c.dir, fmt.Sprintf("p_%d.0002.heap.gz", c.pid))
@@ -148,6 +146,6 @@ func TestCompressionFails(t *testing.T) {
 	c.compressRest()
 	require.Equal(t, "01.heap.gz 02.heap 02.heap.gz 03.heap", c.files(t))
 	require.Len(t, c.sortedProblems(), 1)
-	require.Contains(t, c.sortedProblems()[0], c.plan.Dir+": some snapshots are not compressed: ")
+	require.Contains(t, c.sortedProblems()[0], c.o.Shown+": some snapshots are not compressed: ")
 	require.ErrorIs(t, c.compressError(&fs.PathError{Err: fs.ErrPermission}), fs.ErrPermission)
 }

@@ -1,0 +1,93 @@
+//go:build linux
+
+package collect
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/record/proc"
+	"github.com/heaplapse/heaplapse/internal/testutil"
+)
+
+// newTestCollector returns the collector of an empty directory.
+func newTestCollector(t *testing.T, o Options) *Collector {
+	t.Helper()
+	dir := t.TempDir()
+	out, err := manifest.Create(dir)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, out.Close()) })
+	require.NoError(t, out.Recording(manifest.Recording{Started: time.Now().UTC(), Engine: "tcmalloc"}))
+	o.Prefix, o.Shown = filepath.Join(dir, "p"), dir
+	return New(o, out)
+}
+
+// heapText returns a snapshot with n bytes in use.
+func heapText(n int) []byte {
+	return fmt.Appendf(nil, "heap profile: 1: %d [1: %d] @ heapprofile\n1: %d [1: %d] @ 0x1\n\n"+
+		"MAPPED_LIBRARIES:\na000-fff000 r-xp 0 00:00 1 /bin/prog\n", n, n, n, n)
+}
+
+// TestChildrenAreCounted also while the program has written no snapshot, which under jemalloc takes it
+// until its end. The child of a shell is the program itself.
+func TestChildrenAreCounted(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		follow bool
+		args   []string
+		want   int
+	}{
+		{"perl", false, []string{"-e", "fork; sleep 1000"}, 1},
+		{"perl", true, []string{"-e", "fork; sleep 1000"}, 0},
+		{"sh", false, []string{"-c", "sleep 1000 & wait"}, 0},
+	} {
+		cmd := exec.Command(testutil.Need(t, c.name), c.args...)
+		require.NoError(t, cmd.Start())
+		var children []int
+		for len(children) == 0 {
+			time.Sleep(5 * time.Millisecond)
+			children = proc.Children(cmd.Process.Pid)
+		}
+		collector := newTestCollector(t, Options{Root: cmd.Process.Pid, FollowChildren: c.follow})
+		collector.checkProcesses()
+		require.Len(t, collector.unrecorded, c.want, "%v", c)
+		for _, pid := range append(children, cmd.Process.Pid) {
+			process, err := os.FindProcess(pid)
+			require.NoError(t, err)
+			require.NoError(t, process.Kill())
+		}
+		_ = cmd.Wait() // it was killed
+	}
+}
+
+// TestImagesOfOneProcess checks that a new process image begins when the address of the program
+// changes.
+func TestImagesOfOneProcess(t *testing.T) {
+	const pid = 1 << 29 // no process has this number
+	c := newTestCollector(t, Options{Root: pid})
+	add := func(pid, seq int, base string) {
+		dir := c.dir
+		name := fmt.Sprintf("p_%d.%04d.heap", pid, seq)
+		text := fmt.Sprintf("heap profile: 1: 1 [1: 1] @ heapprofile\n\nMAPPED_LIBRARIES:\n%s-fff r-xp 0 00:00 1 /bin/prog\n", base)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		c.take(name, true)
+		c.take(name, true) // a second event for the same file
+	}
+	for i, base := range []string{"a000", "a000", "b000", "b000", "b000"} {
+		add(pid, i+1, base)
+	}
+	require.Len(t, c.procs[pid].images, 2)
+	assert.Len(t, c.procs[pid].images[0].series, 2)
+	assert.Len(t, c.procs[pid].images[1].series, 3)
+	add(pid+1, 1, "a000")
+	assert.False(t, c.procs[pid+1].recorded, "a child")
+	assert.NoFileExists(t, filepath.Join(c.dir, fmt.Sprintf("p_%d.0001.heap", pid+1)))
+}

@@ -1,0 +1,101 @@
+//go:build linux
+
+package collect
+
+import (
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/record/sig"
+)
+
+// settleFor is the time that Finish waits for other processes of the recording to end.
+const settleFor = time.Second
+
+// Finish completes the recording of a program that has ended. It adds the remaining snapshots, writes
+// how the program ended, and closes the manifest. It is called after Stop.
+func (c *Collector) Finish(state *os.ProcessState, ended time.Time) Result {
+	c.settle(settleFor)
+	r := Result{Status: state.ExitCode()}
+	end := manifest.End{PID: c.o.Root, Time: ended.UTC()}
+	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		r.Signal = int(ws.Signal())
+		r.Status = 128 + r.Signal
+		end.Signal = sig.Name(r.Signal)
+		c.markSignalSnapshot(ended, ws.Signal())
+	} else {
+		end.Status = &r.Status
+		c.markExitSnapshot(ended)
+	}
+	c.close(&r, &end)
+	return r
+}
+
+// Leave completes the recording of a process that this one did not start. ended is the time at which
+// the process has ended, or zero if it runs on. It is called after Stop.
+func (c *Collector) Leave(ended time.Time) (r Result) {
+	c.settle(0)
+	var end *manifest.End
+	if !ended.IsZero() {
+		end = &manifest.End{PID: c.o.Root, Time: ended.UTC()}
+		c.markExitSnapshot(ended)
+	}
+	c.close(&r, end)
+	return r
+}
+
+// settle waits for processes that are about to end, and adds the remaining snapshots.
+func (c *Collector) settle(limit time.Duration) {
+	for deadline := time.Now().Add(limit); time.Now().Before(deadline) && c.othersLive(); time.Sleep(poll) {
+		c.sweep(settleFor)
+	}
+	c.sweep(0)
+	c.takeAbandoned()
+}
+
+// close writes the rest of the manifest, and completes the result. end is how the program ended, or
+// nil if it runs on.
+func (c *Collector) close(r *Result, end *manifest.End) {
+	for _, pid := range c.pids() {
+		c.copyMaps(c.procs[pid], true)
+	}
+	c.prune()
+	c.writeProblems()
+	c.keepFrames()
+	c.problem(c.truncationError())
+	if end != nil {
+		c.checkWrite(c.out.End(*end))
+	}
+	c.compressRest()
+	problems := append(c.sortedProblems(), slices.Sorted(maps.Values(c.cannotWrite))...)
+	c.checkWrite(c.out.End(manifest.End{Time: time.Now().UTC(), Error: strings.Join(problems, "; ")}))
+	if err := c.out.Close(); err != nil {
+		c.checkWrite(err)
+	}
+	c.count(r)
+	r.Notes = c.notes(r)
+}
+
+// count sets the numbers of snapshots and processes, and the main process.
+func (c *Collector) count(r *Result) {
+	most := 0
+	for _, pid := range c.pids() {
+		n := 0
+		for _, img := range c.procs[pid].images {
+			n += len(img.series)
+		}
+		if n == 0 {
+			continue
+		}
+		r.Snapshots += n
+		r.Processes++
+		if n > most {
+			most, r.Main = n, pid
+		}
+	}
+}

@@ -1,0 +1,129 @@
+//go:build linux
+
+package collect
+
+import (
+	"os"
+	"slices"
+	"time"
+
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/record/outdir"
+)
+
+// drop removes a snapshot and records that in the manifest. Otherwise a reader would report its
+// number as missing.
+func (c *Collector) drop(s *snapshot, reason string) {
+	c.checkWrite(c.out.Drop(manifest.Drop{File: s.FileName(), Reason: reason}))
+	c.bytes -= s.Size
+	s.dropped = true
+	_ = os.Remove(s.stored())
+}
+
+// leastKept is the number of snapshots of each process image that KeepBytes leaves: with fewer,
+// growth may take a filling cache for a leak.
+const leastKept = 12
+
+// thin removes snapshots above the limits: of this process image above Keep, and of those that take
+// most space above KeepBytes.
+func (c *Collector) thin(img *image) {
+	for c.o.Keep > 0 && len(img.series) > c.o.Keep {
+		c.thinOut(img)
+	}
+	for c.o.KeepBytes > 0 && c.bytes > c.o.KeepBytes {
+		largest := c.largestImage()
+		if largest == nil {
+			return
+		}
+		c.thinOut(largest)
+	}
+}
+
+// largestImage returns the process image whose snapshots take most space, among those with more than
+// leastKept; nil if there is none.
+func (c *Collector) largestImage() (largest *image) {
+	var most int64
+	for _, img := range c.images() {
+		var bytes int64
+		for _, s := range img.series {
+			bytes += s.Size
+		}
+		if len(img.series) > leastKept && bytes > most {
+			largest, most = img, bytes
+		}
+	}
+	return largest
+}
+
+// thinOut removes the most redundant snapshot of a process image.
+func (c *Collector) thinOut(img *image) {
+	times := make([]time.Time, len(img.series))
+	for i, s := range img.series {
+		times[i] = s.Time
+	}
+	i := outdir.MostRedundant(times)
+	c.drop(img.series[i], manifest.DropThinned)
+	delete(c.seen, img.series[i].FileName())
+	img.series = slices.Delete(img.series, i, i+1)
+}
+
+// minSnapshots is the minimum number of snapshots for a verdict of growth.
+const minSnapshots = 6
+
+// prune removes the snapshots of wrappers if there is a program, and those of short-lived helpers
+// if there is a program with a longer series.
+func (c *Collector) prune() {
+	if c.o.FollowChildren {
+		return
+	}
+	programs := 0
+	var longest time.Duration
+	for _, img := range c.images() {
+		if !img.isWrapper() && len(img.series) > 0 {
+			programs++
+			longest = max(longest, img.span())
+		}
+	}
+	for _, img := range c.images() {
+		wrapper := img.isWrapper() && programs > 0
+		helper := len(img.series) < minSnapshots && 5*img.span() < longest
+		if !wrapper && !helper {
+			continue
+		}
+		for _, s := range img.series {
+			c.drop(s, manifest.DropHelper)
+		}
+		img.series = nil
+	}
+}
+
+// dropTeardown removes the snapshots that the timer took while the program was freeing its memory
+// before it exited. In them, a leak seems to have stopped. The snapshot of the exit itself is kept:
+// readers know it by its trigger.
+func (c *Collector) dropTeardown(img *image) {
+	from, last := teardownStart(img.series), len(img.series)-1
+	if last < minSnapshots || from >= last {
+		return
+	}
+	for _, s := range img.series[from:last] {
+		c.drop(s, manifest.DropTeardown)
+	}
+	img.series = slices.Delete(img.series, from, last)
+}
+
+// teardownStart returns the index of the first snapshot after the heap has begun to shrink for the
+// last time, if it shrinks by more than half and within the last tenth of the run or the last two
+// seconds. Otherwise it returns the number of snapshots.
+func teardownStart(series []*snapshot) int {
+	last := len(series) - 1
+	window := max(2*time.Second, series[last].Time.Sub(series[0].Time)/10)
+	top := last
+	for top > 0 && series[top-1].InuseBytes >= series[top].InuseBytes &&
+		series[last].Time.Sub(series[top].Time) <= window {
+		top--
+	}
+	if 2*series[last].InuseBytes < series[top].InuseBytes {
+		return top + 1
+	}
+	return len(series)
+}

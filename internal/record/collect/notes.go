@@ -1,0 +1,68 @@
+//go:build linux
+
+package collect
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/heaplapse/heaplapse/internal/record/sig"
+	"github.com/heaplapse/heaplapse/internal/units"
+)
+
+// problem stores an error, which may be nil, for the end of the recording.
+func (c *Collector) problem(err error) {
+	if err != nil {
+		c.problems[err.Error()] = true
+	}
+}
+
+func (c *Collector) sortedProblems() []string { return slices.Sorted(maps.Keys(c.problems)) }
+
+// truncationError returns an error if snapshots were truncated.
+func (c *Collector) truncationError() error {
+	if c.truncated == 0 {
+		return nil
+	}
+	var limit unix.Rlimit
+	reason := ""
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &limit); err == nil && limit.Cur != unix.RLIM_INFINITY {
+		size := units.RoundBytes(int64(min(limit.Cur, math.MaxInt64)))
+		reason = fmt.Sprintf(" (ulimit -f limits files to %s)", size)
+	}
+	return fmt.Errorf("%s truncated, not used%s", units.Count(c.truncated, "snapshot"), reason)
+}
+
+// notes returns what the user should know about a recording.
+func (c *Collector) notes(r *Result) []string {
+	notes := append(c.sortedProblems(), c.engineNotes...)
+	if n := len(c.unrecorded); n > 0 {
+		notes = append(notes, fmt.Sprintf("not recorded: %s%s",
+			units.CountOf(n, "child process", "child processes"), c.o.ChildrenHint))
+	}
+	if r.Signal == int(unix.SIGSYS) {
+		notes = append(notes, "SIGSYS ended the program: its seccomp filter may not permit the system calls "+
+			"that write a snapshot, such as openat; record it without the filter, or add them")
+	}
+	if r.Snapshots == 0 {
+		notes = append(notes, c.noSnapshotsReason(r))
+	}
+	return notes
+}
+
+// noSnapshotsReason returns a message for a recording without snapshots, with the likely reason.
+func (c *Collector) noSnapshotsReason(r *Result) string {
+	switch {
+	case r.Signal != 0:
+		return fmt.Sprintf("no snapshots: %s ended the program before the first one was due", sig.Name(r.Signal))
+	case len(c.problems) > 0 || len(c.cannotWrite) > 0 || c.truncated > 0 || len(c.engineNotes) > 0:
+		return "no snapshots"
+	}
+	return "no snapshots: the program did not use the preloaded allocator; " +
+		"it may have its own allocator (Go; jemalloc or mimalloc linked in), clear its environment, " +
+		"end with _exit, or run as another user"
+}

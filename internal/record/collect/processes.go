@@ -1,0 +1,172 @@
+//go:build linux
+
+package collect
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/record/proc"
+	"github.com/heaplapse/heaplapse/internal/record/program"
+)
+
+// process is a process that writes snapshots.
+type process struct {
+	pid, parent int
+	user        int  // its effective user, or that of this process if it is not known
+	known       bool // /proc/PID describes this process, not another one with the same number
+	recorded    bool
+	ended       bool
+	images      []*image
+	newest      *snapshot // the last one that it wrote
+	snapshots   int       // number of snapshots that it wrote, including removed ones
+}
+
+// image is a process image: the program that a process runs between two calls of exec.
+type image struct {
+	number  int
+	base    string // address and path of its first mapping
+	exe     string
+	series  []*snapshot // the snapshots that are kept
+	highest int64       // maximum of the bytes in use, over all snapshots
+}
+
+// last returns the current process image.
+func (p *process) last() *image { return p.images[len(p.images)-1] }
+
+func (i *image) isWrapper() bool { return program.IsWrapper(i.exe) }
+
+// span returns the time from the first to the last snapshot.
+func (i *image) span() time.Duration {
+	if len(i.series) == 0 {
+		return 0
+	}
+	return i.series[len(i.series)-1].Time.Sub(i.series[0].Time)
+}
+
+// process returns the process of a snapshot. It adds the process when its first snapshot appears.
+func (c *Collector) process(pid int, s *snapshot) *process {
+	if p := c.procs[pid]; p != nil {
+		return p
+	}
+	info, ok := proc.Read(pid)
+	p := &process{pid: pid, user: os.Geteuid()}
+	p.known = ok && (pid == c.o.Root || strings.TrimSuffix(info.Exe, proc.DeletedSuffix) == s.Exe())
+	if p.known {
+		p.parent = info.Parent
+	}
+	p.recorded = c.isRecorded(p)
+	c.procs[pid] = p
+	return p
+}
+
+// isRecorded reports whether a process is recorded. These are the process Root and, without
+// FollowChildren, those descendants whose ancestors up to it are all wrappers (sh -c, env, timeout,
+// …). If the process has ended, its parent is unknown; isRecorded then decides by the program of the
+// root process.
+func (c *Collector) isRecorded(p *process) bool {
+	if c.o.FollowChildren || p.pid == c.o.Root {
+		return true
+	}
+	if parent := c.procs[p.parent]; parent != nil && len(parent.images) > 0 {
+		return parent.recorded && parent.last().isWrapper()
+	}
+	exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", p.parent))
+	if err == nil && p.parent > 1 {
+		info, _ := proc.Read(p.parent)
+		return program.IsWrapper(exe) && c.isRecorded(&process{pid: p.parent, parent: info.Parent})
+	}
+	root := c.procs[c.o.Root]
+	return root == nil || len(root.images) == 0 || root.last().isWrapper()
+}
+
+// image returns the process image that wrote a snapshot. If the engine does not tell, a new image
+// begins when the program or its address changes, which an exec does.
+func (c *Collector) image(p *process, s *snapshot) *image {
+	number := len(p.images)
+	if s.event != nil {
+		number = s.event.Image
+	}
+	if n := len(p.images); n > 0 && (p.images[n-1].number == number || s.event == nil && p.images[n-1].base == s.Base) {
+		return p.images[n-1]
+	}
+	img := &image{number: number, base: s.Base, exe: s.Exe()}
+	p.images = append(p.images, img)
+	c.writeImage(p, img, s)
+	return img
+}
+
+// pids returns the numbers of all processes that wrote snapshots, in ascending order.
+func (c *Collector) pids() []int {
+	pids := make([]int, 0, len(c.procs))
+	for pid := range c.procs {
+		pids = append(pids, pid)
+	}
+	slices.Sort(pids)
+	return pids
+}
+
+// images returns the process images of all processes that wrote snapshots.
+func (c *Collector) images() []*image {
+	var out []*image
+	for _, pid := range c.pids() {
+		out = append(out, c.procs[pid].images...)
+	}
+	return out
+}
+
+// lastOf returns the last snapshot of a process, or nil if it has none.
+func (c *Collector) lastOf(pid int) *snapshot {
+	p := c.procs[pid]
+	if p == nil || len(p.images) == 0 || len(p.last().series) == 0 {
+		return nil
+	}
+	series := p.last().series
+	return series[len(series)-1]
+}
+
+// checkProcesses finds processes that ended and child processes that are not recorded.
+func (c *Collector) checkProcesses() {
+	for _, pid := range c.pids() {
+		p := c.procs[pid]
+		if p.ended || !p.known {
+			continue
+		}
+		if !proc.Alive(pid) && pid != c.o.Root {
+			p.ended = true
+			c.copyMaps(p, true)
+			c.checkWrite(c.out.End(manifest.End{PID: pid, Time: time.Now().UTC()}))
+			continue
+		}
+		c.noteChildren(pid)
+	}
+	c.noteChildren(c.o.Root) // it may have written no snapshot yet
+	c.checkAccess()
+}
+
+// noteChildren counts the children of a process that are not recorded.
+func (c *Collector) noteChildren(pid int) {
+	if p := c.procs[pid]; c.o.FollowChildren || p != nil && !p.recorded {
+		return
+	}
+	if info, ok := proc.Read(pid); !ok || info.Exe == "" || program.IsWrapper(info.Exe) {
+		return
+	}
+	for _, child := range proc.Children(pid) {
+		c.unrecorded[child] = true
+	}
+}
+
+// othersLive reports whether a process of the recording other than the program is alive.
+func (c *Collector) othersLive() bool {
+	for _, pid := range c.pids() {
+		if pid != c.o.Root && proc.Alive(pid) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,68 @@
+//go:build linux
+
+package record
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/record/written"
+)
+
+func snap(at time.Duration, inuse, alloc int64) *written.Snapshot {
+	return &written.Snapshot{Time: time.Unix(0, 0).Add(at), InuseBytes: inuse, AllocBytes: alloc}
+}
+
+func TestTriggersOfTcmalloc(t *testing.T) {
+	o := &Options{Every: time.Second, EveryAlloc: 1000, EveryInuse: 100}
+	before := snap(0, 50, 5000)
+	for _, c := range []struct {
+		what string
+		s    *written.Snapshot
+		want string
+	}{
+		{"bytes allocated take precedence", snap(1, 500, 6000), written.TriggerAllocated},
+		{"a new maximum of the bytes in use", snap(1, 161, 5999), written.TriggerHighWater},
+		{"below the interval", snap(1, 160, 5999), written.TriggerTime},
+	} {
+		assert.Equal(t, c.want, tcmalloc{}.trigger(o, c.s, before, 60), c.what)
+	}
+	assert.Equal(t, written.TriggerManual, tcmalloc{}.trigger(&Options{Signal: "USR2"}, snap(1, 1, 1), nil, 0))
+	assert.Equal(t, written.TriggerExit, tcmalloc{}.trigger(&Options{}, snap(1, 1, 1), nil, 0))
+}
+
+func TestLog2(t *testing.T) {
+	for v, want := range map[int64]int{
+		0: 0, 1: 0, 2: 1, 3: 2, 512 << 10: 19, 500_000: 19, 1 << 30: 30, 700 << 10: 19, 800 << 10: 20,
+	} {
+		assert.Equal(t, want, log2(v), v)
+	}
+}
+
+func TestEnginesRefuseUnsupportedOptions(t *testing.T) {
+	for _, c := range []struct {
+		engine engine
+		o      Options
+		agent  bool
+		says   string // with the words of an option without a flag
+	}{
+		{jemalloc{}, Options{Signal: "USR2"}, true, "the signal: "},
+		{jemalloc{}, Options{EveryInuse: 1}, true, "the interval of bytes in use: "},
+		{jemalloc{}, Options{EveryAlloc: 1, Every: 1}, true, "the interval of allocated bytes with the interval: "},
+		{jemalloc{}, Options{Every: 1}, false, "no timer"},
+		{jemalloc{}, Options{Every: 1}, true, ""},
+		{jemalloc{}, Options{EveryAlloc: 1}, false, ""},
+		{tcmalloc{}, Options{SamplePeriod: 1}, true, "the sample period: "},
+		{tcmalloc{}, Options{Signal: "USR2", Every: 1, EveryAlloc: 1, EveryInuse: 1}, false, ""},
+	} {
+		err := c.engine.refuse(&c.o, c.agent)
+		if c.says == "" {
+			require.NoError(t, err)
+		} else {
+			require.ErrorContains(t, err, c.says)
+		}
+	}
+}

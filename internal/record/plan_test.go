@@ -1,0 +1,59 @@
+//go:build linux
+
+package record
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/record/program"
+)
+
+func TestSettingsKeepTheProgramsOwn(t *testing.T) {
+	p := &Plan{
+		Options: Options{
+			Env:   []string{"A=1", "LD_PRELOAD=/own.so", "MALLOC_CONF=narenas:1"},
+			Every: time.Second,
+		},
+		Library: Library{Path: "/lib/x.so"}, engine: jemalloc{}, agent: true, agentPath: "/d/agent.so",
+	}
+	p.Settings = p.settings("/d/p")
+	env := p.Environment()
+	assert.Equal(t, "A=1", env[0])
+	assert.Equal(t, "LD_PRELOAD=/lib/x.so:/d/agent.so:/own.so", env[1])
+	assert.Regexp(t, `^MALLOC_CONF=narenas:1,prof:true,.*prof_prefix:/d/p,`, env[2])
+	assert.Equal(t, "HEAPLAPSE_RECORD=1000 0 0 0000000 /d/p", env[3])
+	assert.Equal(t, []string{"A=1", "LD_PRELOAD=/own.so", "MALLOC_CONF=narenas:1"}, p.Env,
+		"Environment does not change Env")
+}
+
+// TestDefaultNamesAreUnique: recordings of one program that are prepared in the same second have
+// the same default name.
+func TestDefaultNamesAreUnique(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var dirs []string
+	plan := func() *Plan {
+		p := &Plan{Target: program.Target{Path: "/bin/prog"}, engine: tcmalloc{}}
+		require.NoError(t, p.chooseDir())
+		p.dirName, p.Dir = "same", "same"
+		p.prefix = filepath.Join(filepath.Dir(filepath.Dir(p.prefix)), "same", "prog")
+		p.setSettings()
+		return p
+	}
+	plans := []*Plan{plan(), plan(), plan()}
+	for _, p := range plans {
+		require.NoError(t, p.MakeDir())
+		require.NoError(t, p.MakeDir(), "a second call does nothing")
+		require.DirExists(t, p.Dir)
+		require.Contains(t, p.Settings, Setting{"HEAPPROFILE", p.prefix})
+		abs, err := filepath.Abs(p.Dir)
+		require.NoError(t, err)
+		require.Equal(t, filepath.Join(abs, "prog"), p.prefix)
+		dirs = append(dirs, p.Dir)
+	}
+	require.Equal(t, []string{"same", "same-2", "same-3"}, dirs)
+}

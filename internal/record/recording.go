@@ -1,0 +1,94 @@
+//go:build linux
+
+package record
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/atomicfile"
+	"github.com/heaplapse/heaplapse/internal/record/collect"
+	"github.com/heaplapse/heaplapse/internal/record/proc"
+	"github.com/heaplapse/heaplapse/internal/record/written"
+)
+
+// prepareDir creates the directory, the manifest with its first records, and the copy of the vDSO.
+func (p *Plan) prepareDir() (*manifest.Writer, error) {
+	if err := p.MakeDir(); err != nil {
+		return nil, err
+	}
+	out, err := manifest.Create(p.dir())
+	if err != nil {
+		return nil, err
+	}
+	host, _ := os.Hostname()
+	settings := map[string]string{}
+	for _, s := range p.Settings {
+		settings[s.Name] = s.Value
+	}
+	if err := out.Recording(manifest.Recording{
+		Started: time.Now().UTC(), Recorder: p.Recorder, Host: host, Command: p.Command,
+		Engine: p.Engine, Library: p.Library.Path, Version: p.Library.Version,
+		Sampling: p.engine.period(&p.Options), Settings: settings,
+	}); err != nil {
+		return out, err
+	}
+	return out, keepVDSO(p.dir(), out)
+}
+
+// keepVDSO copies [vdso], the ELF image that the kernel maps into every process and that no file
+// contains. The image of this process equals that of the program. keepVDSO does nothing if the
+// kernel has none.
+func keepVDSO(dir string, out *manifest.Writer) error {
+	image, err := proc.ReadVDSO()
+	if err != nil || image == nil {
+		return nil //nolint:nilerr // a recording is useful without the names of [vdso]
+	}
+	// An existing link of this name is replaced, not followed: the directory may belong to another user.
+	o := atomicfile.Options{Replace: true}
+	err = atomicfile.Write(filepath.Join(dir, manifest.VDSOFile), o, func(w io.Writer) error {
+		_, err := w.Write(image)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return out.File(manifest.File{File: manifest.VDSOFile, Path: "[vdso]", Kind: "vdso"})
+}
+
+// watchDir reports the files that are written to the directory. It returns nil if that does not work.
+func (p *Plan) watchDir() *collect.Watcher {
+	w, err := collect.Watch(p.dir())
+	if err != nil {
+		p.note("no file events, polling the directory instead: %v", err)
+	}
+	return w
+}
+
+// collector returns a collector of the snapshots of a process.
+func (p *Plan) collector(root int, out *manifest.Writer) *collect.Collector {
+	return collect.New(collect.Options{
+		Prefix: p.prefix, Shown: p.Dir, Created: p.created,
+		Root: root, FollowChildren: p.FollowChildren,
+		ChildrenHint: p.Flags.If(p.childrenOption(), " (use %s to record all processes)"),
+		Keep:         p.Keep, KeepBytes: p.KeepBytes, NoCompress: p.NoCompress,
+		Trigger: func(s, before *written.Snapshot, highest int64) string {
+			return p.engine.trigger(&p.Options, s, before, highest)
+		},
+		LastAtSignal: p.agent && p.engine.dumpSignal(&p.Options, true) != 0,
+		Note:         p.Note,
+	}, out)
+}
+
+// cleanUp removes the files of prepareDir if the program could not be started.
+func (p *Plan) cleanUp(out *manifest.Writer) error {
+	err := out.Close()
+	dir := p.dir()
+	_ = os.Remove(filepath.Join(dir, manifest.Name))
+	_ = os.Remove(filepath.Join(dir, manifest.VDSOFile))
+	_ = os.Remove(dir) // only if it is empty
+	return err
+}
