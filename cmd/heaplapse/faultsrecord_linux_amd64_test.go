@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
+	"github.com/heaplapse/heaplapse/internal/record/outdir"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 	"github.com/heaplapse/heaplapse/internal/testutil/faults"
 )
@@ -153,6 +154,9 @@ func judgeRecording(o *faultedRecording) string {
 	}
 	if left := o.leftOver(); left != "" {
 		return "left over: " + left
+	}
+	if !ran && outdir.HasRecording(filepath.Join(o.dir, "rec")) {
+		return "a manifest is left: the directory cannot be used again"
 	}
 	if !ran {
 		return ""

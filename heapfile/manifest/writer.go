@@ -36,6 +36,7 @@ func Create(dir string) (*Writer, error) {
 	w := &Writer{file: f}
 	if err := w.append(record{Schema: Schema}); err != nil {
 		f.Close()
+		_ = os.Remove(path) // it is empty
 		return nil, err
 	}
 	return w, nil

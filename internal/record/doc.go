@@ -17,8 +17,8 @@
 // collects the snapshots until the program has ended, and completes the manifest. Package written
 // reads what the engine writes, and package proc reads /proc.
 //
-// attached.go records a process that runs already, without starting it. Package attach loads the
-// engine into it. The rest of the recording is the same.
+// attached.go records a process that runs already, without starting it. sessions.go and package
+// attach load the engine into it and its descendants. The rest of the recording is the same.
 //
 // The program keeps its standard streams, terminal, working directory, process group and
 // environment, to which only the variables in Plan.Settings are added. The package works on Linux

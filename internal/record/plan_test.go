@@ -3,6 +3,7 @@
 package record
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/record/program"
 )
 
@@ -56,4 +58,19 @@ func TestDefaultNamesAreUnique(t *testing.T) {
 		dirs = append(dirs, p.Dir)
 	}
 	require.Equal(t, []string{"same", "same-2", "same-3"}, dirs)
+}
+
+// TestAFailedBeginningLeavesNoManifest: another recording can use the directory.
+func TestAFailedBeginningLeavesNoManifest(t *testing.T) {
+	dir := t.TempDir()
+	blocked := filepath.Join(dir, manifest.VDSOFile, "x") // the copy of the vDSO cannot replace a directory
+	require.NoError(t, os.MkdirAll(blocked, 0o700))
+	p := &Plan{prefix: filepath.Join(dir, "p"), engine: tcmalloc{}}
+	_, err := p.prepareDir()
+	require.ErrorContains(t, err, manifest.VDSOFile)
+	require.NoFileExists(t, filepath.Join(dir, manifest.Name))
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, manifest.VDSOFile)))
+	out, err := p.prepareDir()
+	require.NoError(t, err)
+	require.NoError(t, out.Close())
 }

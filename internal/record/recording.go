@@ -16,6 +16,7 @@ import (
 )
 
 // prepareDir creates the directory, the manifest with its first records, and the copy of the vDSO.
+// After an error, another recording can use the directory.
 func (p *Plan) prepareDir() (*manifest.Writer, error) {
 	if err := p.MakeDir(); err != nil {
 		return nil, err
@@ -24,19 +25,28 @@ func (p *Plan) prepareDir() (*manifest.Writer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err = p.writeHead(out); err == nil {
+		err = keepVDSO(p.dir(), out)
+	}
+	if err != nil {
+		_ = p.cleanUp(out) // it fails for the same reason
+		return nil, err
+	}
+	return out, nil
+}
+
+// writeHead adds what is known before the program runs to the manifest.
+func (p *Plan) writeHead(out *manifest.Writer) error {
 	host, _ := os.Hostname()
 	settings := map[string]string{}
 	for _, s := range p.Settings {
 		settings[s.Name] = s.Value
 	}
-	if err := out.Recording(manifest.Recording{
+	return out.Recording(manifest.Recording{
 		Started: time.Now().UTC(), Recorder: p.Recorder, Host: host, Command: p.Command,
 		Engine: p.Engine, Library: p.Library.Path, Version: p.Library.Version,
 		Sampling: p.engine.period(&p.Options), Settings: settings,
-	}); err != nil {
-		return out, err
-	}
-	return out, keepVDSO(p.dir(), out)
+	})
 }
 
 // keepVDSO copies [vdso], the ELF image that the kernel maps into every process and that no file
@@ -83,7 +93,8 @@ func (p *Plan) collector(root int, out *manifest.Writer) *collect.Collector {
 	}, out)
 }
 
-// cleanUp removes the files of prepareDir if the program could not be started.
+// cleanUp removes the files of prepareDir if the program could not be started: another recording can
+// use the directory.
 func (p *Plan) cleanUp(out *manifest.Writer) error {
 	err := out.Close()
 	dir := p.dir()
