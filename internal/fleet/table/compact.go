@@ -291,7 +291,7 @@ func (m *merger) open(t *Table, path string) error {
 		return err
 	}
 	m.files = append(m.files, f)
-	p := &part{reader: newReader(path, in)}
+	p := &part{reader: newReader(path, in, t.schema())}
 	if p.row, err = p.next(); errors.Is(err, io.EOF) {
 		return nil
 	}

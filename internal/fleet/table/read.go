@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/parquet-go/parquet-go"
 )
@@ -61,7 +62,7 @@ func (t *Table) each(path string, use func(parquet.Row) error) (err error) {
 		return err
 	}
 	defer f.Close()
-	r := newReader(path, in)
+	r := newReader(path, in, t.schema())
 	defer r.close()
 	for {
 		row, err := r.next()
@@ -79,16 +80,20 @@ func (t *Table) each(path string, use func(parquet.Row) error) (err error) {
 
 // reader reads the rows of a file one by one.
 type reader struct {
-	path   string
-	rows   *parquet.GenericReader[any]
-	buffer []parquet.Row
-	full   int // rows in the buffer
-	at     int
-	end    error
+	path    string
+	rows    *parquet.GenericReader[any]
+	columns []parquet.LeafColumn
+	buffer  []parquet.Row
+	full    int // rows in the buffer
+	at      int
+	end     error
 }
 
-func newReader(path string, in *parquet.File) *reader {
-	return &reader{path: path, rows: parquet.NewGenericReader[any](in), buffer: make([]parquet.Row, batch)}
+// newReader returns a reader of a file whose values must fit a schema.
+func newReader(path string, in *parquet.File, schema *parquet.Schema) *reader {
+	return &reader{
+		path: path, rows: parquet.NewGenericReader[any](in), columns: columnsOf(schema), buffer: make([]parquet.Row, batch),
+	}
 }
 
 // next returns the next row, which is valid until the one after the buffer's last is read, or io.EOF.
@@ -109,6 +114,11 @@ func (r *reader) fill() {
 		defer asError(&err)
 		r.full, err = r.rows.ReadRows(r.buffer)
 	}()
+	for i := 0; i < r.full && (err == nil || errors.Is(err, io.EOF)); i++ {
+		if bad := r.check(r.buffer[i]); bad != nil {
+			err = bad
+		}
+	}
 	r.at = 0
 	switch {
 	case errors.Is(err, io.EOF):
@@ -118,6 +128,40 @@ func (r *reader) fill() {
 	case r.full == 0:
 		r.end = io.EOF
 	}
+}
+
+// check returns an error if a row does not fit the schema, as the library reads it from some damaged
+// files. To write it would crash. A row has the values of each column in turn, at least one each.
+func (r *reader) check(row parquet.Row) error {
+	next := 0
+	for _, v := range row {
+		c := v.Column()
+		again := c == next-1 && r.columns[c].MaxRepetitionLevel > 0
+		if c == next && c < len(r.columns) {
+			next++
+		} else if !again {
+			return errors.New("damaged Parquet file: a row does not have each column")
+		}
+		column := &r.columns[c]
+		absent := v.DefinitionLevel() < column.MaxDefinitionLevel
+		if v.IsNull() != absent || !absent && v.Kind() != column.Node.Type().Kind() {
+			return fmt.Errorf("damaged Parquet file: a value does not fit column %s", strings.Join(column.Path, "."))
+		}
+	}
+	if next < len(r.columns) {
+		return errors.New("damaged Parquet file: a row does not have each column")
+	}
+	return nil
+}
+
+// columnsOf returns the columns of a schema, by number.
+func columnsOf(s *parquet.Schema) []parquet.LeafColumn {
+	var columns []parquet.LeafColumn
+	for _, path := range s.Columns() {
+		column, _ := s.Lookup(path...)
+		columns = append(columns, column)
+	}
+	return columns
 }
 
 func (r *reader) close() { _ = r.rows.Close() } // it was only read
