@@ -25,13 +25,13 @@ type shot struct {
 // timerSteps returns the steps of a process image at which a timer fires. It fires a little late,
 // because allocators check the clock only when the program allocates.
 func (p *Process) timerSteps(im *image) []int {
-	rng := random.New(p.id(), streamTimer)
+	rng := random.New(p.own(), streamTimer)
 	n := p.taken()
 	late := random.Uniform(rng, 0, 0.03)
 	before := int(math.Round(p.burn*behaviour.StepsPerSpan)) - 1
 	var out []int
 	for k := 1; k <= n; k++ {
-		t := (float64(k) + min(0.5, late*rng.ExpFloat64())) / float64(n) * p.length
+		t := p.from + (float64(k)+min(0.5, late*rng.ExpFloat64()))/float64(n)*(p.length-p.from)
 		step := p.life.stepAt(p.life.wallAt(before)+min(t, p.length)) - im.before
 		if im.start+im.grid.End > p.length-behaviour.Dt/2 { // the last image
 			step = min(step, im.grid.Steps()-1)
@@ -50,7 +50,7 @@ func (p *Process) taken() int { return int(float64(p.snapshots)/(1-p.Mode.missin
 func (p *Process) shots() []shot {
 	rng := random.New(p.id(), streamShots)
 	begin := time.Date(2026, 3, 1+rng.IntN(28), rng.IntN(24), rng.IntN(60), rng.IntN(60), 0, time.UTC)
-	used := p.life.processorTime(random.New(p.id(), streamLife+1))
+	used := p.life.processorTime(random.New(p.own(), streamLife+1))
 	var out []shot
 	for _, im := range p.images {
 		steps := p.stepsOf(im)

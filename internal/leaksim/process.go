@@ -1,6 +1,7 @@
 package leaksim
 
 import (
+	"fmt"
 	"math/rand/v2"
 
 	"github.com/heaplapse/heaplapse/internal/leaksim/behaviour"
@@ -120,6 +121,12 @@ type Process struct {
 	lost      map[int]map[int]bool // of the snapshots that were written, the units that they omit
 	pick      func(*rand.Rand, float64) behaviour.Behaviour
 	Population
+
+	// Of a host of a fleet:
+	host   uint64  // its number, from 1; 0 for another process
+	from   float64 // time from its start to the recording, in spans, apart from burn
+	labels bool    // some leaks depend on a label
+	spares bool    // these leaks do not occur here
 }
 
 // Population selects what the processes of the seeds are like.
@@ -157,6 +164,9 @@ const (
 	streamGarbage
 	streamSize
 	streamMassif
+	streamUptime
+	streamLabel
+	streamSpared
 )
 
 const (
@@ -218,6 +228,7 @@ func (p *Process) simulate(least, most int) {
 	}
 	p.burn = burn
 	all := lifetimes(rng, p.Mode.images, burn)
+	all[0].End += p.from
 	for _, g := range all {
 		p.length += g.End
 	}
@@ -229,6 +240,9 @@ func (p *Process) simulate(least, most int) {
 		p.leakShare = 0
 	}
 	p.life = newLife(rng, p.Mode, p.eventful, burn, p.length)
+	if p.host > 0 {
+		p.life = p.life.onHost(p)
+	}
 	for k, g := range all {
 		p.images = append(p.images, p.run(id, k, g, sites))
 	}
@@ -236,6 +250,9 @@ func (p *Process) simulate(least, most int) {
 		p.addDust(random.New(id, streamDust))
 	}
 }
+
+// String names the process in messages.
+func (p *Process) String() string { return fmt.Sprintf("seed %d, %d snapshots", p.seed, p.snapshots) }
 
 // id is the seed of all random numbers of the process. It depends on the number of snapshots.
 func (p *Process) id() uint64 { return p.seed*1000 + uint64(p.snapshots) }
@@ -255,23 +272,24 @@ func lifetimes(rng *rand.Rand, n int, burn float64) []behaviour.Grid {
 
 // run simulates process image k. All images have the same functions with the same parameters.
 func (p *Process) run(id uint64, k int, g behaviour.Grid, sites int) *image {
-	base := 0x55d000000000 + random.New(id, streamBase+uint64(k)).Uint64N(1<<20)<<12
+	own := p.own()
+	base := 0x55d000000000 + random.New(own, streamBase+uint64(k)).Uint64N(1<<20)<<12
 	im := &image{grid: g, exits: p.life.exits, base: base}
 	for _, earlier := range p.images {
 		im.start += earlier.grid.End
 		im.before += earlier.grid.Steps()
 	}
 	p.program = program.NewProgram(random.New(id, streamProgram))
-	im.sites = p.drawSites(random.New(id, streamParams), random.New(id, streamChaos+uint64(k)), g, im.before, sites)
+	im.sites = p.drawSites(random.New(id, streamParams), random.New(own, streamChaos+uint64(k)), g, im.before, sites)
 	if p.Mode.period > 0 {
-		im.cycles = p.drawCycles(random.New(id, streamCycles+uint64(k)), im)
+		im.cycles = p.drawCycles(random.New(own, streamCycles+uint64(k)), im)
 		im.marks = p.marksOf(im)
 	}
 	for s := range im.sites {
-		im.runSite(&im.sites[s], random.New(id, streamUnits+uint64(k)<<16+uint64(s)), p.Mode.period)
+		im.runSite(&im.sites[s], random.New(own, streamUnits+uint64(k)<<16+uint64(s)), p.Mode.period)
 	}
 	if p.Mode.collector == sawtooth {
-		im.garbage = garbage(random.New(id, streamGarbage+uint64(k)), im)
+		im.garbage = garbage(random.New(own, streamGarbage+uint64(k)), im)
 	}
 	return im
 }
@@ -284,8 +302,10 @@ func (p *Process) drawSites(params, chaos *rand.Rand, g behaviour.Grid, before, 
 	sc := behaviour.NewScene(params)
 	sc.StartUp = p.life.start
 	sc.Activity = func(i int) float64 { return p.life.activityAt(before + i) }
+	labels := random.New(p.id(), streamLabel)
 	for len(out) < n {
 		b := p.pick(params, p.leakShare)
+		spared := b.Leak && p.spared(labels)
 		d := behaviour.NewDraw(params, chaos, g, sc, b.Leak)
 		plans := b.Plans(d)
 		if p.Population == Wide {
@@ -294,8 +314,13 @@ func (p *Process) drawSites(params, chaos *rand.Rand, g behaviour.Grid, before, 
 		plans = behaviour.WithStartUp(d, b, plans)
 		for _, plan := range plans {
 			s := newSite(p.program, b, plan, out)
+			if spared {
+				rng := random.New(p.id(), streamSpared+uint64(len(out)))
+				other := behaviour.Mixture(rng, 0)
+				s.become(other, other.Plans(behaviour.NewDraw(rng, chaos, g, sc, false))[0])
+			}
 			s.first = unit
-			unit += len(plan.Paths)
+			unit += len(s.plan.Paths)
 			out = append(out, s)
 		}
 	}

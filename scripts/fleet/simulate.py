@@ -95,7 +95,7 @@ truth = {
     "first-bad-build": [[s, key[i], f"build-{s[4:]}-{b}"] for s in services for i, b in ((1, 2), (6, 4))],
     "blast-radius": [[s, renamed if s == "svc-0" and i == 1 else key[i]] for s in services for i in (1, 6)],
     "memory-limit": [[f"svc-{h % SERVICES}", f"host-{h:05d}"] for h in range(args.hosts) if h // SERVICES == 5],
-    "only-with": [[s, key[2], "canary", "yes"] for s in services],
+    "only-with": [[s, key[2], "canary", "yes"] for s in services] + [[s, key[6], "build", f"build-{s[4:]}-4"] for s in services],
     "build-against-previous": [[s, key[4]] for s in services],
     "outliers": [[f"svc-{h % SERVICES}", f"host-{h:05d}", key[5]] for h in range(args.hosts) if h // SERVICES == 7],
     "new-known-fixed": [[state, s, key[i]] for s in services for i, state in ((1, "known"), (3, "fixed"), (6, "new"))],

@@ -35,13 +35,13 @@ type finding struct {
 	confidence float64
 	rank       int // position in the result, from 1; 0 if the result does not contain the function
 	stacks     int
+	gained     int64
 	features   trend.Features
 	large      bool // it grew enough to be reported
 }
 
-// examine simulates a process, writes it to dir and runs the detector on the files.
-func examine(seed uint64, snapshots int, population leaksim.Population, dir string) ([]outcome, error) {
-	p := leaksim.Simulate(seed, snapshots, population)
+// examine writes a process to dir and runs the detector on the files.
+func examine(p *leaksim.Process, dir string) ([]outcome, error) {
 	if !p.Recorded() {
 		return nil, nil
 	}
@@ -50,18 +50,17 @@ func examine(seed uint64, snapshots int, population leaksim.Population, dir stri
 	}
 	found, result, err := detect(dir)
 	if err != nil {
-		return nil, fmt.Errorf("seed %d, %d snapshots: %w", seed, snapshots, err)
+		return nil, fmt.Errorf("%s: %w", p, err)
 	}
 	var out []outcome
 	for _, f := range p.Functions() {
-		out = append(out, outcome{Function: f, finding: found[f.Name], population: population})
+		out = append(out, outcome{Function: f, finding: found[f.Name], population: p.Population})
 		delete(found, f.Name)
 	}
 	for name := range found {
 		known := slices.Contains(p.DustNames, name) || (p.Mode.Partial() && isTruncatedStack(name))
 		if !known {
-			return nil, fmt.Errorf("seed %d, %d snapshots: the result blames %s, which does not allocate",
-				seed, snapshots, name)
+			return nil, fmt.Errorf("%s: the result blames %s, which does not allocate", p, name)
 		}
 	}
 	out = append(out, dustOutcomes(p, found)...)
@@ -92,7 +91,7 @@ func detect(dir string) (map[string]finding, *growth.Result, error) {
 		name := blamed(symbols, s)
 		f := finding{
 			label: s.Label.String(), called: s.Label.IsLeak(), confidence: s.Confidence,
-			rank: i + 1, stacks: len(s.Members), features: s.Features,
+			rank: i + 1, stacks: len(s.Members), gained: s.Gained, features: s.Features,
 			large: isLarge(&s.Verdict),
 		}
 		// If the result contains a function more than once, the worst site counts.
@@ -153,17 +152,18 @@ func dustOutcomes(p *leaksim.Process, found map[string]finding) []outcome {
 // inScratch calls examine with a temporary directory or, if keep is set, with a directory below
 // keep.
 func inScratch(seed uint64, snapshots int, population leaksim.Population, keep string) ([]outcome, error) {
+	p := leaksim.Simulate(seed, snapshots, population)
 	if keep != "" {
 		name := "seed"
 		if population != leaksim.Plain {
 			name = string(population)
 		}
-		return examine(seed, snapshots, population, filepath.Join(keep, fmt.Sprintf("%s%d-%d", name, seed, snapshots)))
+		return examine(p, filepath.Join(keep, fmt.Sprintf("%s%d-%d", name, seed, snapshots)))
 	}
 	dir, err := os.MkdirTemp("", "leakbench")
 	if err != nil {
 		return nil, err
 	}
-	out, err := examine(seed, snapshots, population, dir)
+	out, err := examine(p, dir)
 	return out, errors.Join(err, os.RemoveAll(dir))
 }

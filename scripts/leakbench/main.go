@@ -43,6 +43,9 @@ func main() {
 	flag.StringVar(&o.tracedSeeds, "traced-seeds", "", "`SEEDS` of additional processes that Valgrind's massif records")
 	flag.StringVar(&o.collectedSeeds, "collected-seeds", "",
 		"`SEEDS` of additional processes whose runtimes collect garbage and write pprof profiles")
+	flag.IntVar(&o.fleet.hosts, "hosts", 0, "simulate fleets of `N` hosts that run one program, and judge each site over all of them")
+	flag.IntVar(&o.fleet.labelled, "labelled", 0, "of these, `N` hosts have a label, and half of the leaks occur only there")
+	flag.BoolVar(&o.fleet.together, "together", false, "all hosts of a fleet were restarted together")
 	flag.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "`NUMBER` of processes to simulate at the same time")
 	flag.Parse()
 	if err := run(o); err != nil {
@@ -57,6 +60,7 @@ type options struct {
 	out, csv, dump, examples                                  string
 	thresholds                                                bool
 	jobs                                                      int
+	fleet                                                     fleetOptions
 }
 
 func run(o options) error {
@@ -73,6 +77,9 @@ func run(o options) error {
 	}
 	if slices.Min(lengths) < 2 || slices.Max(lengths) > behaviour.StepsPerSpan/2 {
 		return fmt.Errorf("-snapshots %s: want 2 to %d", o.snapshots, behaviour.StepsPerSpan/2)
+	}
+	if o.fleet.hosts > 0 {
+		return runFleets(o, lengths)
 	}
 	all, err := o.judge(o.seeds, lengths, leaksim.Plain)
 	if err != nil {

@@ -14,8 +14,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/heaplapse/heaplapse/internal/fleet/verdict"
 	"github.com/heaplapse/heaplapse/scripts/fleet/sql"
 )
 
@@ -36,7 +38,7 @@ func Questions() []Question {
 	for _, name := range names {
 		text := file(name)
 		first, _, _ := strings.Cut(text, "\n")
-		out = append(out, Question{strings.TrimSuffix(name, ".sql"), strings.TrimPrefix(first, "-- "), text})
+		out = append(out, Question{strings.TrimSuffix(name, ".sql"), strings.TrimPrefix(first, "-- "), expand(text)})
 	}
 	return out
 }
@@ -81,6 +83,18 @@ func tables(engine, dir string) (string, error) {
 }
 
 func (q *Question) statement() string { return q.text + ";\n" }
+
+// expand puts the shared parts and the constants of the verdict into the text of a question.
+func expand(text string) string {
+	rule := verdict.Chosen
+	number := func(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
+	return strings.NewReplacer(
+		"${LEAST_CONFIDENCE}", number(rule.Least), "${LEAST_GAINED}", strconv.FormatInt(rule.Gained, 10),
+		"${LEAST_LIFT}", number(rule.Lift), "${LIFT_PRIOR}", number(rule.Prior),
+	).Replace(strings.NewReplacer(
+		"${CELLS}", strings.TrimSpace(file("parts/cells.sql")), "${REPORTED}", strings.TrimSpace(file("parts/reported.sql")),
+	).Replace(text))
+}
 
 // Result is the rows of an answer. Numbers are as the engine wrote them.
 type Result struct {

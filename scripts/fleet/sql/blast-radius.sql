@@ -1,28 +1,27 @@
 -- Which leak costs the most memory, over all hosts?
 -- Asked by: whoever decides what is fixed first.
 -- A row is a site of a service, with all builds of the latest night added up: on how many hosts it leaks,
--- and how many bytes an hour all of them lose together. Only sites that leak on 34 % of the hosts of a
--- build are listed (see leaks).
+-- and how many bytes an hour all of them lose together. Only the builds in which it leaks over all hosts are
+-- counted (see leaks).
 WITH tonight AS (
   SELECT max(night) AS latest FROM runs
-), judged AS (
-  SELECT r.service AS service, r.build_id AS build_id, count(DISTINCT r.host) AS hosts
-  FROM runs r JOIN tonight t ON r.night = t.latest
-  WHERE r.status = 'judged'
-  GROUP BY r.service, r.build_id
-), leaking AS (
-  SELECT s.service AS service, s.build_id AS build_id, s.site_key AS site_key,
-    min(s.function) AS function_name, min(s.module) AS module_name,
-    count(DISTINCT s.host) AS leaking_hosts, sum(s.slope) AS slopes, max(s.slope) AS fastest
+), asked_runs AS (
+  SELECT r.service AS service, r.night AS night, r.build_id AS build_id, r.host AS host, r.run_id AS run_id,
+    r.format AS format, r.period AS period, r.has_alloc AS has_alloc, r.model AS model
+  FROM runs r JOIN tonight t ON r.night = t.latest WHERE r.status = 'judged'
+), asked_sites AS (
+  SELECT s.service AS service, s.night AS night, s.build_id AS build_id, s.host AS host, s.run_id AS run_id,
+    s.site_key AS site_key, s.function AS function_name, s.module AS module_name, s.label AS label,
+    s.confidence AS confidence, s.gained AS gained, s.slope AS slope
   FROM sites s JOIN tonight t ON s.night = t.latest
-  WHERE s.label IN ('leak', 'leak-late')
-  GROUP BY s.service, s.build_id, s.site_key
-)
+),
+${REPORTED},
+${CELLS}
 SELECT l.service AS service, l.site_key AS site_key, min(l.function_name) AS function_name,
   min(l.module_name) AS module_name,
   count(*) AS builds, sum(l.leaking_hosts) AS leaking_hosts, sum(l.slopes) AS bytes_per_hour,
-  max(l.fastest) AS worst_host_bytes_per_hour
-FROM leaking l JOIN judged j ON l.service = j.service AND l.build_id = j.build_id
-WHERE 1e0 * l.leaking_hosts / j.hosts >= 0.34
+  max(l.fastest) AS worst_host_bytes_per_hour, min(r.hosts_missing) AS hosts_missing, min(r.mixed) AS mixed
+FROM site_cells l JOIN reported r ON l.service = r.service
+WHERE l.parts >= 4096e0 * ${LEAST_CONFIDENCE} * l.hosts AND l.gains >= ${LEAST_GAINED} * l.hosts
 GROUP BY l.service, l.site_key
 ORDER BY sum(l.slopes) DESC, l.service, l.site_key

@@ -7,7 +7,9 @@ package sql
 
 import "embed"
 
-// Files are the questions, NAME.sql, and the tables, engines/ENGINE.sql.
+// Files are the questions, NAME.sql, the tables, engines/ENGINE.sql, and what several questions have in
+// common, parts/PART.sql. ${CELLS} and ${REPORTED} stand for these parts, and the other names for the constants
+// of package verdict.
 //
-//go:embed *.sql engines/*.sql
+//go:embed *.sql engines/*.sql parts/*.sql
 var Files embed.FS

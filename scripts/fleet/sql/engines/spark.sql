@@ -9,7 +9,7 @@ FROM runs LATERAL VIEW explode(labels) e AS label_name, label_value;
 -- counted under its old key.
 CREATE OR REPLACE TEMPORARY VIEW known_sites AS
 SELECT s.night, s.run_id, s.service, s.host, s.build_id, coalesce(a.old_key, s.site_key) AS site_key,
-  s.function, s.label, s.gained, s.slope, s.level
+  s.function, s.module, s.label, s.confidence, s.gained, s.slope, s.level
 FROM sites s LEFT JOIN (
   SELECT service, new_key, min(old_key) AS old_key FROM aliases GROUP BY service, new_key
 ) a ON s.service = a.service AND s.site_key = a.new_key

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"cmp"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"github.com/heaplapse/heaplapse/internal/leaksim"
+)
+
+// fleetOptions choose simulated fleets.
+type fleetOptions struct {
+	hosts, labelled int
+	together        bool
+}
+
+// recordings are those of fleets. A fleet has the one with the index of its seed, modulo their number.
+var recordings = []string{"jemalloc", "jemalloc-accum", "timer"}
+
+// onHost is what is found of a function on a host.
+type onHost struct {
+	verdict    leaksim.Verdict
+	label      string
+	confidence float64
+	gained     int64
+	called     bool
+}
+
+// fleetSite is a function of a fleet, with a finding for each host, in order.
+type fleetSite struct {
+	seed            uint64
+	recording, name string
+	behaviour       string
+	hosts           []onHost
+}
+
+// fleets simulates fleets and judges each host by itself.
+func (o *options) fleets(seeds []uint64, snapshots int) ([]fleetSite, error) {
+	numbers := make([]uint64, o.fleet.hosts)
+	for i := range numbers {
+		numbers[i] = uint64(i)
+	}
+	all, err := forAll(seeds, numbers, o.jobs, func(seed uint64, host int) ([]outcome, error) {
+		f := leaksim.Fleet{
+			Seed: seed, Snapshots: snapshots, Recording: recordings[seed%uint64(len(recordings))],
+			Together: o.fleet.together, Labelled: o.fleet.labelled,
+		}
+		return hostOutcomes(f.Host(host))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return sitesOf(all), nil
+}
+
+// hostOutcomes judges a host. It drops what is not needed of a fleet, which has many hosts.
+func hostOutcomes(p *leaksim.Process) ([]outcome, error) {
+	dir, err := os.MkdirTemp("", "leakbench")
+	if err != nil {
+		return nil, err
+	}
+	out, err := examine(p, dir)
+	for i := range out {
+		out[i].Observed = leaksim.Curve{}
+	}
+	return out, errors.Join(err, os.RemoveAll(dir))
+}
+
+// sitesOf groups the outcomes of all hosts by function. Each host has all functions of its program.
+func sitesOf(all []outcome) (out []fleetSite) {
+	groups := grouped(all, func(o *outcome) [2]string { return [2]string{strconv.FormatUint(o.Seed, 10), o.Name} })
+	for _, g := range groups {
+		s := fleetSite{seed: g[0].Seed, recording: g[0].Mode, name: g[0].Name, behaviour: g[0].Behaviour}
+		for i := range g {
+			o := &g[i]
+			s.hosts = append(s.hosts, onHost{o.Verdict, o.label, o.confidence, o.gained, o.called})
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// writeFleetCSV writes a line for each function on each host.
+func writeFleetCSV(w io.Writer, sites []fleetSite) {
+	out := csv.NewWriter(w)
+	_ = out.Write([]string{"seed", "recording", "function", "behaviour", "host", "truth", "label", "confidence", "gained"})
+	for i := range sites {
+		s := &sites[i]
+		for n, h := range s.hosts {
+			_ = out.Write([]string{
+				strconv.FormatUint(s.seed, 10), s.recording, s.name, s.behaviour, strconv.Itoa(n), string(h.verdict),
+				cmp.Or(h.label, "none"), strconv.FormatFloat(h.confidence, 'f', 4, 64), strconv.FormatInt(h.gained, 10),
+			})
+		}
+	}
+	out.Flush()
+}
+
+// runFleets simulates the fleets of the seeds and writes their tables.
+func runFleets(o options, lengths []uint64) error {
+	seeds, err := parseSeeds(o.seeds)
+	if err != nil {
+		return err
+	}
+	if len(lengths) != 1 || o.fleet.labelled >= o.fleet.hosts {
+		return fmt.Errorf("-hosts %d -labelled %d -snapshots %s: want one number of snapshots, and fewer labelled hosts than hosts",
+			o.fleet.hosts, o.fleet.labelled, o.snapshots)
+	}
+	sites, err := o.fleets(seeds, int(lengths[0]))
+	if err != nil {
+		return err
+	}
+	if err := writeFile(o.csv, func(w io.Writer) { writeFleetCSV(w, sites) }); err != nil {
+		return err
+	}
+	if o.thresholds {
+		return writeFile(o.out, func(w io.Writer) { writeFleetThresholds(w, sites, o.fleet.labelled) })
+	}
+	return writeFile(o.out, func(w io.Writer) { writeFleets(w, o, sites) })
+}
