@@ -16,6 +16,7 @@ import (
 type fleetOptions struct {
 	hosts, labelled int
 	together        bool
+	file            string
 }
 
 // recordings are those of fleets. A fleet has the one with the index of its seed, modulo their number.
@@ -84,10 +85,12 @@ func sitesOf(all []outcome) (out []fleetSite) {
 	return out
 }
 
+var fleetColumns = []string{"seed", "recording", "function", "behaviour", "host", "truth", "label", "confidence", "gained"}
+
 // writeFleetCSV writes a line for each function on each host.
 func writeFleetCSV(w io.Writer, sites []fleetSite) {
 	out := csv.NewWriter(w)
-	_ = out.Write([]string{"seed", "recording", "function", "behaviour", "host", "truth", "label", "confidence", "gained"})
+	_ = out.Write(fleetColumns) // out stores the first error
 	for i := range sites {
 		s := &sites[i]
 		for n, h := range s.hosts {
@@ -100,17 +103,75 @@ func writeFleetCSV(w io.Writer, sites []fleetSite) {
 	out.Flush()
 }
 
-// runFleets simulates the fleets of the seeds and writes their tables.
-func runFleets(o options, lengths []uint64) error {
+// fleetSites simulates the fleets of the seeds, or reads them.
+func (o *options) fleetSites(snapshots int) ([]fleetSite, error) {
+	if o.fleet.file != "" {
+		return readFleets(o.fleet.file, o.fleet.hosts)
+	}
 	seeds, err := parseSeeds(o.seeds)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	return o.fleets(seeds, snapshots)
+}
+
+// readFleets reads a file that writeFleetCSV wrote.
+func readFleets(path string, hosts int) (out []fleetSite, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	in := csv.NewReader(f)
+	in.FieldsPerRecord = len(fleetColumns)
+	if _, err := in.Read(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	for n := 0; ; n++ {
+		line, err := in.Read()
+		switch {
+		case errors.Is(err, io.EOF) && n%hosts == 0:
+			return out, nil
+		case errors.Is(err, io.EOF):
+			err = fmt.Errorf("the last function is not on %d hosts", hosts)
+		case err == nil && line[4] != strconv.Itoa(n%hosts):
+			err = fmt.Errorf("host %s, want %d: are there %d hosts?", line[4], n%hosts, hosts)
+		}
+		if err == nil {
+			out, err = addFleetLine(out, line)
+		}
+		if err != nil {
+			at, _ := in.FieldPos(0)
+			return nil, fmt.Errorf("%s:%d: %w", path, at, err)
+		}
+	}
+}
+
+// addFleetLine adds a function on a host, by its line.
+func addFleetLine(sites []fleetSite, line []string) ([]fleetSite, error) {
+	if line[4] == "0" {
+		seed, err := strconv.ParseUint(line[0], 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		sites = append(sites, fleetSite{seed: seed, recording: line[1], name: line[2], behaviour: line[3]})
+	}
+	h := onHost{verdict: leaksim.Verdict(line[5]), label: line[6], called: line[6] == "leak" || line[6] == "leak-late"}
+	var errs [2]error
+	h.confidence, errs[0] = strconv.ParseFloat(line[7], 64)
+	h.gained, errs[1] = strconv.ParseInt(line[8], 10, 64)
+	s := &sites[len(sites)-1]
+	s.hosts = append(s.hosts, h)
+	return sites, errors.Join(errs[:]...)
+}
+
+// runFleets simulates the fleets of the seeds and writes their tables.
+func runFleets(o options, lengths []uint64) error {
 	if len(lengths) != 1 || o.fleet.labelled >= o.fleet.hosts {
 		return fmt.Errorf("-hosts %d -labelled %d -snapshots %s: want one number of snapshots, and fewer labelled hosts than hosts",
 			o.fleet.hosts, o.fleet.labelled, o.snapshots)
 	}
-	sites, err := o.fleets(seeds, int(lengths[0]))
+	sites, err := o.fleetSites(int(lengths[0]))
 	if err != nil {
 		return err
 	}

@@ -45,6 +45,7 @@ func main() {
 		"`SEEDS` of additional processes whose runtimes collect garbage and write pprof profiles")
 	flag.IntVar(&o.fleet.hosts, "hosts", 0, "simulate fleets of `N` hosts that run one program, and judge each site over all of them")
 	flag.IntVar(&o.fleet.labelled, "labelled", 0, "of these, `N` hosts have a label, and half of the leaks occur only there")
+	flag.StringVar(&o.fleet.file, "fleets", "", "do not simulate the fleets: read the `FILE` that -csv wrote")
 	flag.BoolVar(&o.fleet.together, "together", false, "all hosts of a fleet were restarted together")
 	flag.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "`NUMBER` of processes to simulate at the same time")
 	flag.Parse()

@@ -1,4 +1,4 @@
--- Which leaks occur only on hosts with a certain setting, or only with the latest build?
+-- Which leaks occur only with a setting, or only with the latest build?
 -- Asked by: the engineer who rolls out a flag, a kernel, a machine type, or a build.
 -- A row is a site and a label (export --label) with which it leaks over all hosts (see leaks), and whose mean
 -- confidence there is at least ${LEAST_LIFT} times that on the reference hosts: the other hosts of the service.
