@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Asks all questions about a simulated fleet on DuckDB, chdb and Spark: the rows must be the same, and those
-# that were planted. Usage: check.sh DIR [HOSTS SITES NIGHTS]. DIR keeps the Python packages. Spark needs Java;
-# without it, it is left out. 10000 300 30 makes 89 million rows.
+# that were planted. Then it exports simulated snapshots, kills maps on Spark, and pushes to real servers.
+# Usage: check.sh DIR [HOSTS SITES NIGHTS]. DIR keeps the Python packages. Spark needs Java; without it, it is left
+# out. 10000 300 30 makes 89 million rows.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 dir=${1:?usage: check.sh DIR [HOSTS SITES NIGHTS]}
@@ -35,3 +36,14 @@ done
 cmp "$dir/before" "$dir/after"
 grep -q '^leaky,.*,leaky::remember,leaky,3,3,1.0,' "$dir/after"
 "$dir/venv/bin/python" scripts/fleet/compare.py "$dir/heaplapse" "$dir/written" "${engines[@]}"
+
+# Snapshots of 200 hosts, and what is planted in them; the map on Spark, with executors that are killed.
+scripts/fleet/hosts.sh "$dir/heaplapse" "$dir/venv/bin/python" "$dir/fleet"
+if command -v java >/dev/null; then
+	head -n 24 "$dir/fleet/hosts/list" >"$dir/fleet/some"
+	scripts/fleet/spark/killed.sh "$dir/heaplapse" "$dir/venv/bin/python" "$dir/fleet/some" "$dir/spark"
+fi
+
+# Real servers for profiles, if this machine has them.
+HEAPLAPSE_PARCA=$(command -v parca || true) HEAPLAPSE_PYROSCOPE=$(command -v pyroscope || true) \
+	go test -count 1 -v -run 'TestReal' ./internal/push
