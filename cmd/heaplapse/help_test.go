@@ -179,7 +179,7 @@ var flagsOfOthers = map[string]bool{
 	"--heapsnapshot-signal": true,
 	"--list":                true,                                                                     // of the dynamic loader
 	"--detailed-freq":       true, "--threshold": true, "--time-unit": true, "--fullpath-after": true, // of Valgrind
-	"--xml": true, "--xml-file": true, "--depth": true,
+	"--xml": true, "--xml-file": true, "--depth": true, "--alloc-fns": true,
 	"--cap-add": true,               // of docker
 	"--pid":     true, "--as": true, // of prlimit
 }

@@ -272,7 +272,11 @@ func TestRecordWorkersOfAnotherUser(t *testing.T) {
 		assert.Equal(t, 1, strings.Count(said, message), said)
 		ends := manifestOf(t, filepath.Join(parent, "roots")).Ends
 		assert.Contains(t, ends[len(ends)-1].Error, message)
-		for _, command := range []string{"info", "growth"} {
+		commands := []string{"info", "growth"}
+		if engine == "jemalloc" {
+			commands = nil // the shell allocates too little for a snapshot
+		}
+		for _, command := range commands {
 			read := exec.Command("heaplapse", command, "roots")
 			read.Dir = parent
 			out, err := read.CombinedOutput()
