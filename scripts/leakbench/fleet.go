@@ -85,7 +85,9 @@ func sitesOf(all []outcome) (out []fleetSite) {
 	return out
 }
 
-var fleetColumns = []string{"seed", "recording", "function", "behaviour", "host", "truth", "label", "confidence", "gained"}
+var fleetColumns = []string{
+	"seed", "recording", "function", "behaviour", "host", "truth", "label", "confidence", "gained",
+}
 
 // writeFleetCSV writes a line for each function on each host.
 func writeFleetCSV(w io.Writer, sites []fleetSite) {

@@ -33,7 +33,7 @@ func planted(t *testing.T) string {
 				SiteKey: 9_000_000_000_000_000_000 + int64(len(key)*256) + int64(key[0]), KeyKind: "function", Function: key, Label: "stable", Level: 1 << 20, Slope: new(int64),
 			}
 			if leaks {
-				s.Label, s.Confidence, s.Gained, s.Slope = "leak", 0.75, 24<<20, &slope
+				s.Label, s.Confidence, s.Gained, s.Slope = "leak", 0.875, 24<<20, &slope
 			}
 			e.Sites = append(e.Sites, s)
 		}

@@ -22,7 +22,7 @@ type Rule struct {
 }
 
 // Chosen is the rule of the questions.
-var Chosen = Rule{Least: 0.3, Gained: 1 << 20, Lift: 3, Prior: 0.1}
+var Chosen = Rule{Least: 0.4, Gained: 1 << 20, Lift: 3, Prior: 0.1}
 
 // Host is what one host contributes. A host without the site contributes the zero value.
 type Host struct {
