@@ -2,8 +2,8 @@
 
 usage: hosts.py DIR HOSTS LABELLED      DIR is that of hosts.sh
 
-A function leaks if it does on 34 % of the hosts, as the questions ask. One that leaks on fewer, or less than can be
-seen, is neither right nor wrong.
+A function leaks if it does on 34 % of the hosts or more. One that leaks on fewer, or less than can be seen, is neither
+right nor wrong.
 """
 import json
 import pathlib
