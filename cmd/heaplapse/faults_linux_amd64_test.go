@@ -22,6 +22,7 @@ import (
 
 	"github.com/google/pprof/profile"
 	"github.com/klauspost/compress/zstd"
+	"github.com/parquet-go/parquet-go"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -479,6 +480,9 @@ func whole(path, content string) error {
 		return ended(content, "\n")
 	case ".zst":
 		_, err := unarchived(content)
+		return err
+	case ".parquet":
+		_, err := parquet.OpenFile(strings.NewReader(content), int64(len(content)))
 		return err
 	default:
 		return fmt.Errorf("unexpected output %q", ext)
