@@ -16,7 +16,10 @@ type Range struct {
 	// Images reports whether the series, or the part of it that was requested, has more than one
 	// process image. Only one of them is judged.
 	Images bool
-	// AtExit is the number of snapshots after Last that are left out because they were taken when the
+	// Idle is the number of snapshots after Last that are left out because the process hardly ran any
+	// more.
+	Idle int
+	// AtExit is the number of snapshots after those that are left out because they were taken when the
 	// program exited: it had freed some of its memory by then.
 	AtExit int
 }
@@ -26,7 +29,7 @@ func (r Range) Len() int { return r.Last - r.First + 1 }
 
 // JudgedRange returns the range to judge among the snapshots with indices from ≤ i < to; to 0 is
 // the end of the series. It takes the process image with the most snapshots, the latest of equals.
-// It leaves out the snapshots of the exit.
+// It leaves out the snapshots of the exit, and those of an idle time before it.
 func JudgedRange(s *series.Series, from, to int) Range {
 	heads := s.Heads
 	to = cmp.Or(to, len(heads))
@@ -37,9 +40,9 @@ func JudgedRange(s *series.Series, from, to int) Range {
 		}
 	}
 	r.Images = r.Len() < to-from
-	last := LastRunning(s, r.First, r.Last)
-	r.AtExit = r.Last - last
-	r.Last = last
+	running := LastRunning(s, r.First, r.Last)
+	working := lastWorking(s, r.First, running)
+	r.AtExit, r.Idle, r.Last = r.Last-running, running-working, working
 	return r
 }
 

@@ -68,12 +68,16 @@ func noLeak(n int, chance float64) string {
 
 // RangeNotes returns the notes about snapshots that were not judged.
 func RangeNotes(r sites.Range) (notes []string) {
-	if n := r.Len() + r.AtExit; n < r.Of {
+	if n := r.Len() + r.Idle + r.AtExit; n < r.Of {
 		why := ", as requested"
 		if r.Images {
 			why = ": one process image"
 		}
 		notes = append(notes, fmt.Sprintf("judged on snapshots %d to %d of %d%s", r.First+1, r.First+n, r.Of, why))
+	}
+	if r.Idle > 0 {
+		notes = append(notes, fmt.Sprintf("snapshots %d to %d were left out: the process hardly ran after snapshot %d",
+			r.Last+2, r.Last+1+r.Idle, r.Last+1))
 	}
 	const exiting = " left out: the program exited then, and may have freed memory"
 	switch n := r.AtExit; {

@@ -50,6 +50,11 @@ func TestRangeNotes(t *testing.T) {
 	require.Equal(t, []string{
 		"the last snapshot was left out: the program exited then, and may have freed memory",
 	}, growthreport.RangeNotes(sites.Range{Last: 5, Of: 7, AtExit: 1}))
+	require.Equal(t, []string{
+		"judged on snapshots 1 to 8 of 9, as requested",
+		"snapshots 5 to 7 were left out: the process hardly ran after snapshot 4",
+		"the last snapshot was left out: the program exited then, and may have freed memory",
+	}, growthreport.RangeNotes(sites.Range{Last: 3, Of: 9, Idle: 3, AtExit: 1}))
 }
 
 func TestGrowthNotes(t *testing.T) {
