@@ -6,6 +6,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/diff/internal/stats"
 	"github.com/heaplapse/heaplapse/diff/sites"
+	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -28,9 +29,6 @@ const (
 	leastActive = 8
 	// activeShare is the share of the intervals in which such a site allocates.
 	activeShare = 0.9
-	// leastGrower is the least growth of a group whose steps count, as a share of the growth that
-	// counts.
-	leastGrower = 0.3
 	// leastGrowers is the least number of groups that grew from which a correlation is taken.
 	leastGrowers = 12
 	// largestStep bounds a step over the growth: what grew little may have moved a lot.
@@ -52,7 +50,7 @@ func crowdOf(s scope, columns []sites.Column, groups [][]symbolize.SiteID, minBy
 		if slices.Contains(bytes, sites.Hidden) {
 			continue
 		}
-		if float64(bytes[n]-bytes[0]) >= leastGrower*float64(minBytes) {
+		if float64(bytes[n]-bytes[0]) >= trend.LeastScale*float64(minBytes) {
 			c.add(i, bytes)
 		}
 		if s.hasAlloc && isActive(alloc) {

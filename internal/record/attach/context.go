@@ -56,7 +56,7 @@ const (
 
 var errFunctions = errors.New("the C library lacks pthread_create, dlopen, dlsym or dlerror")
 
-// newContext returns the content of the context but for what [complete] adds. It searches the memory
+// newContext returns the content of the context, without what [complete] adds. It searches the memory
 // of the process for functions, so it is called while no thread is stopped. entry is the engine's
 // function if the engine is there already.
 func newContext(p *target.Process, entry uint64, settings string) ([]byte, error) {
