@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -91,9 +92,21 @@ func expand(text string) string {
 	return strings.NewReplacer(
 		"${LEAST_CONFIDENCE}", number(rule.Least), "${LEAST_GAINED}", strconv.FormatInt(rule.Gained, 10),
 		"${LEAST_LIFT}", number(rule.Lift), "${LIFT_PRIOR}", number(rule.Prior),
-	).Replace(strings.NewReplacer(
-		"${CELLS}", strings.TrimSpace(file("parts/cells.sql")), "${REPORTED}", strings.TrimSpace(file("parts/reported.sql")),
-	).Replace(text))
+	).Replace(parts().Replace(text))
+}
+
+// parts puts the shared parts into a text: ${RUN_COLUMNS} is parts/run-columns.sql.
+func parts() *strings.Replacer {
+	names, err := fs.Glob(sql.Files, "parts/*.sql")
+	if err != nil {
+		panic(err) // the pattern is part of the program
+	}
+	var pairs []string
+	for _, name := range names {
+		part := strings.ToUpper(strings.ReplaceAll(strings.TrimSuffix(path.Base(name), ".sql"), "-", "_"))
+		pairs = append(pairs, "${"+part+"}", strings.TrimSpace(file(name)))
+	}
+	return strings.NewReplacer(pairs...)
 }
 
 // Result is the rows of an answer. Numbers are as the engine wrote them.
@@ -105,9 +118,9 @@ type Result struct {
 // ErrNoDuckDB is returned if there is no DuckDB.
 var ErrNoDuckDB = errors.New("neither the command duckdb nor the Python package duckdb was found")
 
-// DuckDB runs a question on the tables below dir, with the program at path, the command duckdb or the
-// package duckdb of python3 if path is "".
-func DuckDB(ctx context.Context, q Question, dir, path string) (*Result, error) {
+// DuckDB runs a question on the tables below dir, with a program, the command duckdb or the
+// package duckdb of python3 if program is "".
+func DuckDB(ctx context.Context, q Question, dir, program string) (*Result, error) {
 	if strings.ContainsAny(dir, "*?[") {
 		return nil, fmt.Errorf("%s: DuckDB takes *, ? and [ in a path as a pattern", dir)
 	}
@@ -120,7 +133,7 @@ func DuckDB(ctx context.Context, q Question, dir, path string) (*Result, error) 
 	if err != nil {
 		return nil, err
 	}
-	cmd, err := command(ctx, path)
+	cmd, err := command(ctx, program)
 	if err != nil {
 		return nil, err
 	}
@@ -146,16 +159,16 @@ json.dump({"columns": names, "rows": rows}, sys.stdout)
 `
 
 // command returns how DuckDB is run. The settings of the user are not read: they may change the output.
-func command(ctx context.Context, path string) (*exec.Cmd, error) {
-	if path == "" {
-		path, _ = exec.LookPath("duckdb")
+func command(ctx context.Context, program string) (*exec.Cmd, error) {
+	if program == "" {
+		program, _ = exec.LookPath("duckdb")
 	}
 	python, err := exec.LookPath("python3")
 	switch {
-	case path != "" && strings.HasPrefix(filepath.Base(path), "python"):
-		python = path
-	case path != "":
-		return exec.CommandContext(ctx, path, "-init", os.DevNull, "-json", ":memory:"), nil
+	case program != "" && strings.HasPrefix(filepath.Base(program), "python"):
+		python = program
+	case program != "":
+		return exec.CommandContext(ctx, program, "-init", os.DevNull, "-json", ":memory:"), nil
 	case err != nil || exec.CommandContext(ctx, python, "-c", "import duckdb").Run() != nil:
 		return nil, ErrNoDuckDB
 	}

@@ -125,8 +125,10 @@ func inputs(folder string) (out []string, err error) {
 		return nil, err
 	}
 	for _, e := range entries {
-		if name := e.Name(); !strings.HasPrefix(name, ".") && (strings.HasSuffix(name, suffix) || strings.HasSuffix(name, suffix+replacement)) {
-			out = append(out, filepath.Join(folder, name))
+		hidden := strings.HasPrefix(e.Name(), ".")
+		name := strings.TrimSuffix(e.Name(), replacement)
+		if !hidden && strings.HasSuffix(name, suffix) {
+			out = append(out, filepath.Join(folder, e.Name()))
 		}
 	}
 	return out, nil

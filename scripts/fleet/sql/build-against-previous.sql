@@ -15,8 +15,7 @@ WITH tonight AS (
     FROM runs GROUP BY service, build_id
   ) b
 ), asked_runs AS (
-  SELECT r.service AS service, r.host AS host, r.format AS format, r.period AS period,
-    r.has_alloc AS has_alloc, r.model AS model
+  SELECT ${RUN_COLUMNS}
   FROM runs r JOIN ordered o ON r.service = o.service AND r.build_id = o.build_id
   WHERE o.age <= 2
 ),

@@ -9,13 +9,10 @@
 WITH tonight AS (
   SELECT max(night) AS latest FROM runs
 ), asked_runs AS (
-  SELECT r.service AS service, r.night AS night, r.build_id AS build_id, r.host AS host, r.run_id AS run_id,
-    r.format AS format, r.period AS period, r.has_alloc AS has_alloc, r.model AS model
+  SELECT ${RUN_COLUMNS}
   FROM runs r JOIN tonight t ON r.night = t.latest WHERE r.status = 'judged'
 ), asked_sites AS (
-  SELECT s.service AS service, s.night AS night, s.build_id AS build_id, s.host AS host, s.run_id AS run_id,
-    s.site_key AS site_key, s.function AS function_name, s.module AS module_name, s.label AS label,
-    s.confidence AS confidence, s.gained AS gained, s.slope AS slope
+  SELECT ${SITE_COLUMNS}
   FROM sites s JOIN tonight t ON s.night = t.latest
 ),
 ${REPORTED},

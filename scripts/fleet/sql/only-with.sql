@@ -16,14 +16,11 @@ WITH tonight AS (
     FROM runs WHERE status = 'judged' GROUP BY service, build_id
   ) b
 ), asked_runs AS (
-  SELECT r.service AS service, r.night AS night, r.build_id AS build_id, r.host AS host, r.run_id AS run_id,
-    r.format AS format, r.period AS period, r.has_alloc AS has_alloc, r.model AS model
+  SELECT ${RUN_COLUMNS}
   FROM runs r JOIN ordered o ON r.service = o.service AND r.build_id = o.build_id CROSS JOIN tonight t
   WHERE r.status = 'judged' AND (r.night = t.latest OR o.age = 2 AND r.night = o.last_night)
 ), asked_sites AS (
-  SELECT s.service AS service, s.night AS night, s.build_id AS build_id, s.host AS host, s.run_id AS run_id,
-    s.site_key AS site_key, s.function AS function_name, s.module AS module_name, s.label AS label,
-    s.confidence AS confidence, s.gained AS gained, s.slope AS slope
+  SELECT ${SITE_COLUMNS}
   FROM known_sites s JOIN ordered o ON s.service = o.service AND s.build_id = o.build_id CROSS JOIN tonight t
   WHERE s.night = t.latest OR o.age = 2 AND s.night = o.last_night
 ),

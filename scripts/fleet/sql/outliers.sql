@@ -6,8 +6,7 @@
 WITH tonight AS (
   SELECT max(night) AS latest FROM runs
 ), asked_runs AS (
-  SELECT r.service AS service, r.host AS host, r.format AS format, r.period AS period,
-    r.has_alloc AS has_alloc, r.model AS model
+  SELECT ${RUN_COLUMNS}
   FROM runs r JOIN tonight t ON r.night = t.latest
 ),
 ${REPORTED}, ranked AS (

@@ -13,23 +13,18 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
-	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/internal/fleet/rows"
 	"github.com/heaplapse/heaplapse/internal/fleet/table"
-	"github.com/heaplapse/heaplapse/internal/pipeline"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
 
 type exportFlags struct {
-	flagset.Series
-	flagset.Symbols
-	flagset.Grouping
+	judgeFlags
 	originFlags
 	host, workload string
 	buildSeq       int64
 	memoryLimit    string
-	labels         []string
 }
 
 func exportCommand(c *console.Console) *cobra.Command {
@@ -50,18 +45,15 @@ bytes whenever the same run is exported: after a failure, export it again.
 	f.originFlags.add(cmd)
 	help.Group(cmd, help.Fleet, func(flags *pflag.FlagSet) {
 		defineHost(flags, &f.host)
-		flags.StringArrayVar(&f.labels, "label", nil, "keep `KEY=VALUE` with the run, such as a setting that differs between hosts (repeatable)")
-		flags.Int64Var(&f.buildSeq, "build-seq", 0, "the `NUMBER` of the build, which orders builds (default: by the time that a build was first seen)")
-		flags.StringVar(&f.workload, "workload", "", "the `NAME` of the workload (default: a hash of the recorded command line)")
-		flags.StringVar(&f.memoryLimit, "memory-limit", "", "the process is stopped when it reaches `SIZE`, to forecast when")
+		f.defineLabels(flags, "keep `KEY=VALUE` with the run, such as a setting that differs between hosts (repeatable)")
+		flags.Int64Var(&f.buildSeq, "build-seq", 0,
+			"the `NUMBER` of the build, which orders builds (default: by the time that a build was first seen)")
+		flags.StringVar(&f.workload, "workload", "",
+			"the `NAME` of the workload (default: a hash of the recorded command line)")
+		flags.StringVar(&f.memoryLimit, "memory-limit", "",
+			"the process is stopped when it reaches `SIZE`, to forecast when")
 	})
-	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
-		f.DefineRules(flags)
-		f.AllProcesses = true
-		f.Series.Define(flags)
-	})
-	f.Files.Add(cmd)
-	f.Demangle = "simple" // keys are those of simple names
+	f.judgeFlags.add(cmd)
 	return cmd
 }
 
@@ -88,15 +80,10 @@ func writeExport(ctx context.Context, c *console.Console, f *exportFlags, hasSeq
 	if err != nil {
 		return err
 	}
-	source, err := f.Source(&f.Symbols)
+	o, err := f.judgement(true)
 	if err != nil {
 		return err
 	}
-	rules, err := f.BlameRules()
-	if err != nil {
-		return err
-	}
-	o := &pipeline.Judgement{Source: *source, Options: growth.Options{All: true, Rules: rules}}
 	var runs []*rows.Exported
 	err = c.Pipeline().JudgeEach(ctx, paths, o, func(g *growthreport.Report) error {
 		run, err := exported(g, origin)

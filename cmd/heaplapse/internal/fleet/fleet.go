@@ -9,9 +9,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/console"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
+	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/internal/fleet/table"
+	"github.com/heaplapse/heaplapse/internal/pipeline"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
@@ -44,8 +47,42 @@ func (f *originFlags) add(cmd *cobra.Command) {
 	help.Group(cmd, help.Fleet, func(flags *pflag.FlagSet) {
 		flags.StringVarP(&f.out, "output", "o", "", "write the tables below `DIR`")
 		defineService(flags, &f.service)
-		flags.StringVar(&f.night, "night", "", "the `DATE` that the run counts for, YYYY-MM-DD (default: that of the last snapshot, in UTC)")
+		flags.StringVar(&f.night, "night", "",
+			"the `DATE` that the run counts for, YYYY-MM-DD (default: that of the last snapshot, in UTC)")
 	})
+}
+
+// judgeFlags are the flags of commands that judge all processes of a host.
+type judgeFlags struct {
+	flagset.Series
+	flagset.Symbols
+	flagset.Grouping
+	labels []string
+}
+
+func (f *judgeFlags) add(cmd *cobra.Command) {
+	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
+		f.DefineRules(flags)
+		f.AllProcesses = true
+		f.Series.Define(flags)
+	})
+	f.Files.Add(cmd)
+	f.Demangle = "simple" // keys are those of simple names
+}
+
+// defineLabels adds --label.
+func (f *judgeFlags) defineLabels(flags *pflag.FlagSet, usage string) {
+	flags.StringArrayVar(&f.labels, "label", nil, usage)
+}
+
+// judgement returns how a process is judged. all includes stable sites.
+func (f *judgeFlags) judgement(all bool) (*pipeline.Judgement, error) {
+	source, err := f.Source(&f.Symbols)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := f.BlameRules()
+	return &pipeline.Judgement{Source: *source, Options: growth.Options{All: all, Rules: rules}}, err
 }
 
 func defineService(flags *pflag.FlagSet, name *string) {

@@ -16,7 +16,6 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
 	"github.com/heaplapse/heaplapse/diff/growth"
-	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/push"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/internal/request"
@@ -24,14 +23,11 @@ import (
 )
 
 type pushFlags struct {
-	flagset.Series
-	flagset.Symbols
-	flagset.Grouping
+	judgeFlags
 	push.Options
 	requests flagset.Requests
 	to, url  string
 	retry    time.Duration
-	labels   []string
 }
 
 var pushServers = flagset.NewChoice("to", push.Servers()...)
@@ -72,22 +68,17 @@ func (f *pushFlags) add(cmd *cobra.Command) {
 		flags.StringVar(&f.to, "to", "", "the kind of `SERVER`: "+pushServers.String()+" (required)")
 		flags.StringVar(&f.url, "url", "", "the `URL` of the server, such as http://HOST:4040 (required)")
 		f.requests.Define(flags)
-		flags.DurationVar(&f.retry, "retry", time.Minute, "while the server is busy or does not answer, repeat a request for up to `TIME`")
+		flags.DurationVar(&f.retry, "retry", time.Minute,
+			"while the server is busy or does not answer, repeat a request for up to `TIME`")
 	})
 	pushServers.Complete(cmd)
 	help.Group(cmd, help.Fleet, func(flags *pflag.FlagSet) {
 		defineService(flags, &f.Service)
 		defineHost(flags, &f.Host)
-		flags.StringArrayVar(&f.labels, "label", nil, "give profiles the label `KEY=VALUE` (repeatable)")
+		f.defineLabels(flags, "give profiles the label `KEY=VALUE` (repeatable)")
 		flags.IntVar(&f.Options.Snapshots, "exemplars", 4, "send at most `N` snapshots of a site, evenly spaced")
 	})
-	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
-		f.DefineRules(flags)
-		f.AllProcesses = true
-		f.Series.Define(flags)
-	})
-	f.Files.Add(cmd)
-	f.Demangle = "simple" // keys are those of simple names
+	f.judgeFlags.add(cmd)
 }
 
 // pusher checks the flags, and returns who sends the profiles.
@@ -135,15 +126,10 @@ func (f *pushFlags) client() (*request.Client, error) {
 func send(ctx context.Context, c *console.Console, f *pushFlags, p *push.Pusher, paths []string) error {
 	defer p.Client.Close()
 	f.Tool = build.Tool()
-	source, err := f.Source(&f.Symbols)
+	o, err := f.judgement(false)
 	if err != nil {
 		return err
 	}
-	rules, err := f.BlameRules()
-	if err != nil {
-		return err
-	}
-	o := &pipeline.Judgement{Source: *source, Options: growth.Options{Rules: rules}}
 	all := 0
 	err = c.Pipeline().JudgeEach(ctx, paths, o, func(g *growthreport.Report) error {
 		sites, err := sendOne(ctx, c, f.Options, p, g)

@@ -89,7 +89,8 @@ func ask(ctx context.Context, c *console.Console, f *queryFlags, name, dir strin
 	}
 	result, err := query.DuckDB(ctx, q, filepath.Clean(dir), f.duckdb)
 	if errors.Is(err, query.ErrNoDuckDB) {
-		err = fmt.Errorf("%w: install one of them (python3 -m pip install duckdb, or the program from duckdb.org), or print the question for another engine (--print)", err)
+		err = fmt.Errorf("%w: install one of them (python3 -m pip install duckdb, or the program from duckdb.org), "+
+			"or print the question for another engine (--print)", err)
 	}
 	if err != nil {
 		return err
