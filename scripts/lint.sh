@@ -16,5 +16,5 @@ if [ ! -x "$dir/golangci-lint" ]; then
 	echo "lint.sh: building golangci-lint $version (once)" >&2
 	GOBIN=$dir GOFLAGS= go install "$linter"
 fi
-"$dir/golangci-lint" run ./...
+"$dir/golangci-lint" run --allow-parallel-runners ./...
 scripts/lint-config.sh

@@ -23,15 +23,16 @@ type Curve struct {
 // Functions returns the functions of the process, without the dust.
 func (p *Process) Functions() []Function {
 	shots := p.shots()
-	first, last := window(shots)
-	hidden := p.hidden(shots, first.image)
+	judged := window(shots)
+	im := judged[0].image
+	hidden := p.hidden(shots, im)
 	var out []Function
-	for i := range first.image.sites {
-		s := &first.image.sites[i]
+	for i := range im.sites {
+		s := &im.sites[i]
 		out = append(out, Function{
 			Seed: p.seed, Snapshots: p.snapshots, Mode: p.Mode.name, Life: p.life.kind,
 			Name: s.name, Behaviour: s.behaviour.Name,
-			Truth: truthOf(s, first, last, p.Mode.period), Observed: p.observe(s, shots, first.image, hidden),
+			Truth: truthOf(s, judged, p.Mode.period), Observed: p.observe(s, shots, im, hidden),
 		})
 	}
 	return out

@@ -2,6 +2,7 @@ package leaksim
 
 import (
 	"math"
+	"slices"
 
 	"github.com/heaplapse/heaplapse/internal/leaksim/behaviour"
 )
@@ -13,8 +14,8 @@ type Verdict string
 const (
 	IsLeak     Verdict = "leak"
 	IsHarmless Verdict = "no"
-	// IsExcluded is a leak below LeastLeak or below the noise. A detector is right whether it
-	// reports it or not.
+	// IsExcluded is a leak below LeastLeak, below the noise, or of fewer than leastIntervals. A
+	// detector is right whether it reports it or not.
 	IsExcluded Verdict = "excluded"
 )
 
@@ -23,6 +24,10 @@ const (
 	LeastLeak = 1 << 20
 	// sigmas is the minimum size of a leak as a multiple of Truth.Sigma.
 	sigmas = 3
+	// A leak happens again and again: most of what it loses is lost in leastIntervals intervals between
+	// snapshots or more. What is lost in one or two looks like what is loaded once, and stays.
+	leastIntervals = 3
+	most           = 0.9
 )
 
 // Truth is the ground truth about a function, from the state of the simulation.
@@ -35,42 +40,57 @@ type Truth struct {
 	Sigma float64
 }
 
-// window returns the first and the last snapshot of the process image with the most snapshots, or
-// of the latest of several. The snapshot of the exit does not count.
-func window(shots []shot) (first, last shot) {
-	count := map[*image]int{}
+// window returns the snapshots of the process image with the most snapshots, or of the latest of
+// several. The snapshot of the exit does not count.
+func window(shots []shot) []shot {
+	of := map[*image][]shot{}
+	var longest []shot
 	for _, s := range shots {
-		if !s.exit {
-			count[s.image]++
+		if s.exit {
+			continue
+		}
+		of[s.image] = append(of[s.image], s)
+		if len(of[s.image]) >= len(longest) {
+			longest = of[s.image]
 		}
 	}
-	for _, s := range shots {
-		switch {
-		case s.exit:
-		case first.image == nil || (s.image != first.image && count[s.image] >= count[first.image]):
-			first, last = s, s
-		case s.image == first.image:
-			last = s
-		}
-	}
-	return first, last
+	return longest
 }
 
-// truthOf returns the truth about a function.
-func truthOf(s *site, first, last shot, period float64) Truth {
+// truthOf returns the truth about a function in the snapshots of a window.
+func truthOf(s *site, window []shot, period float64) Truth {
+	first, last := window[0], window[len(window)-1]
 	im := first.image
+	lost := make([]int64, len(window)-1) // by interval
 	var t Truth
-	t.Leaked = im.siteAt(s, last.step).Leaked - im.siteAt(s, first.step).Leaked
+	for i := range lost {
+		lost[i] = im.siteAt(s, window[i+1].step).Leaked - im.siteAt(s, window[i].step).Leaked
+		t.Leaked += lost[i]
+	}
 	t.Sigma = math.Hypot(ownNoise(im, s, first.step, last.step), samplingNoise(im, s, last.mark, period))
 	switch {
 	case !s.behaviour.Leak:
 		t.Verdict = IsHarmless
-	case float64(t.Leaked) >= max(LeastLeak, sigmas*t.Sigma):
+	case float64(t.Leaked) >= max(LeastLeak, sigmas*t.Sigma) && isRepeated(lost):
 		t.Verdict = IsLeak
 	default:
 		t.Verdict = IsExcluded
 	}
 	return t
+}
+
+// isRepeated reports whether the largest losses, of fewer than leastIntervals, are less than most of
+// what is lost in all intervals.
+func isRepeated(lost []int64) bool {
+	sorted := slices.Sorted(slices.Values(lost))
+	var all, largest int64
+	for i, l := range sorted {
+		all += l
+		if i > len(sorted)-leastIntervals {
+			largest += l
+		}
+	}
+	return float64(largest) < most*float64(all)
 }
 
 // ownNoise returns the standard deviation of the bytes in use of a function, without its leak,

@@ -41,7 +41,7 @@ func census(all []outcome) string {
 		count[o.Verdict]++
 	}
 	processes := len(grouped(all, processOf))
-	return fmt.Sprintf("%d processes, %d functions, of which %d leak, %d do not, and %d leak too little to count",
+	return fmt.Sprintf("%d processes, %d functions, of which %d leak, %d do not, and %d leak too little or too rarely to count",
 		processes, len(all), count[leaksim.IsLeak], count[leaksim.IsHarmless], count[leaksim.IsExcluded])
 }
 
@@ -71,11 +71,11 @@ func writeScores(w io.Writer, all []outcome) {
 			}
 		}
 	}
-	fmt.Fprintf(w, "Of the %d leaks that are too small to count, %d are reported.\n\n", small, called)
+	fmt.Fprintf(w, "Of the %d leaks that do not count, %d are reported.\n\n", small, called)
 }
 
 // writeSeries writes how often the verdict on a whole process is right. It leaks if any of its functions
-// does; processes whose leaks are all too small to count are omitted.
+// does; processes whose leaks all do not count are omitted.
 func writeSeries(w io.Writer, all []outcome) {
 	type tally struct{ processes, leak, noLeak, undecided int }
 	truths := map[bool]*tally{true: {}, false: {}}
