@@ -56,18 +56,15 @@ func (j *judgement) group(members []symbolize.SiteID, inStep float64) judged {
 		return out
 	}
 	var leaks []Site
-	lost := 0.0
 	for _, m := range members {
-		s := j.site([]symbolize.SiteID{m}, inStep)
-		if s.Label.IsLeak() {
+		if s := j.site([]symbolize.SiteID{m}, inStep); s.Label.IsLeak() {
 			leaks = append(leaks, s)
 		}
-		lost += max(0, -s.Growth)
 	}
 	out.tested += len(members)
 	rest := slices.Clone(members)
 	for _, s := range leaks {
-		if lost < 0.5*s.Growth && !s.follows(&whole) {
+		if j.lost(members, &s) < 0.5*float64(s.Gained) && !s.follows(&whole) {
 			out.sites = append(out.sites, s)
 			rest = slices.DeleteFunc(rest, func(m symbolize.SiteID) bool { return m == s.Members[0] })
 		}
@@ -82,6 +79,28 @@ func (j *judgement) group(members []symbolize.SiteID, inStep float64) judged {
 		out.tested++
 	}
 	return out
+}
+
+// lost is what the call paths of a group have shrunk by since one of them began to grow.
+func (j *judgement) lost(members []symbolize.SiteID, leak *Site) (lost float64) {
+	begin := j.scope.First
+	for i := begin; i <= j.scope.Last; i++ {
+		if leak.Visible[i] && leak.Bytes[i] <= leak.Bytes[j.scope.First]+leak.Gained/20 {
+			begin = i
+		}
+	}
+	for _, m := range members {
+		live, _ := j.scope.live(j.columns[m])
+		if from := begin - j.scope.First; len(live) == j.scope.Len() && m != leak.Members[0] {
+			lost += max(0, levelBefore(live, from)-levelBefore(live, len(live)-1))
+		}
+	}
+	return lost
+}
+
+// levelBefore is the median of up to three values that end at an index: one value may be an outlier.
+func levelBefore(live []float64, at int) float64 {
+	return stats.Median(live[max(0, at-2) : at+1])
 }
 
 // sameCurve is the share of a curve's variation that another must explain for both to be one curve.

@@ -115,6 +115,21 @@ func TestManySmallSites(t *testing.T) {
 	require.Equal(t, growth.VerdictLeak, judge(t, dir, "/nonexistent", growth.Options{GroupBy: "stack", MinBytes: 64 << 10}).Verdict)
 }
 
+// TestAllocationsThatMoveToAnotherCallPath: a cache is used through another caller from some moment on, as when
+// V8 compiles a function into its caller. What one call path gains the other loses.
+func TestAllocationsThatMoveToAnotherCallPath(t *testing.T) {
+	const full, moves = 4 << 20, 20
+	before := site{0x400100, func(i int) int { return max(64<<10, min(i+1, 2*moves-i)*full/moves) }}
+	after := site{0x400200, func(i int) int { return max(0, min(i-moves, 20)) * full / 20 }}
+	leaks := func(sites ...site) []string {
+		return judge(t, madeUp(t, 40, sites...), "/nonexistent", growth.Options{GroupBy: "module"}).leaks()
+	}
+	require.NotEmpty(t, leaks(after), "the second call path alone looks like a leak")
+	require.Empty(t, leaks(before, after))
+	kept := site{before.addr, func(i int) int { return min(i+1, moves) * full / moves }}
+	require.NotEmpty(t, leaks(kept, after), "nothing moved: the first call path keeps what it has")
+}
+
 // TestProcessorTimeIsWorkWithoutCounts: a process leaks with each request, and gets less and less processor time. Its
 // snapshots have no cumulative counts. The processor time in the manifest shows that the leak does not slow down.
 func TestProcessorTimeIsWorkWithoutCounts(t *testing.T) {
