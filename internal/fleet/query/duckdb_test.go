@@ -2,6 +2,7 @@ package query_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -19,28 +20,42 @@ import (
 func planted(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	limit, started := int64(1<<30), int64(1_800_000_000)
 	for host := range 10 {
-		slope := int64(1 << 20)
-		e := &fleetrows.Exported{Run: fleetrows.Run{
-			Night: "2026-11-22", RunID: fmt.Sprintf("web-%d-1-abc", host), Service: "shop", Host: fmt.Sprintf("web-%d", host), BuildID: "b1",
-			Labels: map[string]string{"canary": map[bool]string{true: "yes", false: "no"}[host < 5]}, Format: "heap_v2", Status: "judged",
-			Snapshots: 48, Started: &started, RSS: &limit, RSSSlope: &slope, Limit: &limit, Model: "m1",
-		}}
-		for key, leaks := range map[string]bool{"leaks": host < 8, "chance": host == 3, "canary": host < 5, "stable": false} {
-			s := fleetrows.Site{
-				Night: e.Run.Night, RunID: e.Run.RunID, Service: "shop", Host: e.Run.Host, BuildID: "b1",
-				SiteKey: 9_000_000_000_000_000_000 + int64(len(key)*256) + int64(key[0]), KeyKind: "function", Function: key, Label: "stable", Level: 1 << 20, Slope: new(int64),
-			}
-			if leaks {
-				s.Label, s.Confidence, s.Gained, s.Slope = "leak", 0.875, 24<<20, &slope
-			}
-			e.Sites = append(e.Sites, s)
-		}
-		_, err := table.WriteRun(dir, e)
-		require.NoError(t, err)
+		writeRun(t, dir, plantedRun(host))
 	}
 	return dir
+}
+
+func writeRun(t *testing.T, dir string, e *fleetrows.Exported) {
+	t.Helper()
+	_, err := table.WriteRun(dir, e)
+	require.NoError(t, err)
+}
+
+// plantedRun returns the run of one of the hosts.
+func plantedRun(host int) *fleetrows.Exported {
+	limit, started, slope := int64(1<<30), int64(1_800_000_000), int64(1<<20)
+	e := &fleetrows.Exported{Run: fleetrows.Run{
+		Night: "2026-11-22", RunID: fmt.Sprintf("web-%d-1-abc", host),
+		Service: "shop", Host: fmt.Sprintf("web-%d", host), BuildID: "b1",
+		Labels: map[string]string{"canary": map[bool]string{true: "yes", false: "no"}[host < 5]},
+		Format: "heap_v2", Period: 512 << 10, Status: "judged", Snapshots: 48, Started: &started,
+		RSS: &limit, RSSSlope: &slope, Limit: &limit, Model: "m1",
+	}}
+	for key, leaks := range map[string]bool{
+		"leaks": host < 8, "chance": host == 3, "canary": host < 5, "stable": false,
+	} {
+		s := fleetrows.Site{
+			Night: e.Run.Night, RunID: e.Run.RunID, Service: "shop", Host: e.Run.Host, BuildID: "b1",
+			SiteKey: 9_000_000_000_000_000_000 + int64(len(key)*256) + int64(key[0]), KeyKind: "function",
+			Function: key, Label: "stable", Level: 1 << 20, Slope: new(int64),
+		}
+		if leaks {
+			s.Label, s.Confidence, s.Gained, s.Slope = "leak", 0.875, 24<<20, &slope
+		}
+		e.Sites = append(e.Sites, s)
+	}
+	return e
 }
 
 // TestRealDuckDB asks all questions with the command and with the Python package: the answers are the same.
@@ -76,4 +91,60 @@ func TestRealDuckDB(t *testing.T) {
 	require.Regexp(t, `shop +10 +0 +10 `, answers["coverage"])
 	require.Equal(t, 10, strings.Count(answers["memory-limit"], "\nshop "))
 	require.Equal(t, 2, strings.Count(answers["new-known-fixed"], "new "))
+}
+
+// TestOneRunOfAnotherKind: one run in ten that is of another kind, or one host that does not report any more,
+// is named in each row of an answer. The same rows without it are not called mixed.
+func TestOneRunOfAnotherKind(t *testing.T) {
+	path := duckDB(t)
+	for name, other := range map[string]struct {
+		change  func(*fleetrows.Run)
+		mixed   string
+		missing string
+	}{
+		"none":   {func(*fleetrows.Run) {}, "no", "0"},
+		"model":  {func(r *fleetrows.Run) { r.Model = "m2" }, "models", "0"},
+		"format": {func(r *fleetrows.Run) { r.Format = "pprof" }, "formats", "0"},
+		"period": {func(r *fleetrows.Run) { r.Period = 256 << 10 }, "periods", "0"},
+		"counts": {func(r *fleetrows.Run) { r.HasAlloc = true }, "counts", "0"},
+		"host":   {func(r *fleetrows.Run) { r.Night = "2026-11-21" }, "no", "1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for host := range 10 {
+				e := plantedRun(host)
+				if host == 9 {
+					other.change(&e.Run)
+				}
+				for i := range e.Sites {
+					e.Sites[i].Night = e.Run.Night
+				}
+				writeRun(t, dir, e)
+			}
+			for _, question := range []string{"leaks", "new-known-fixed"} { // about one night, and about all
+				for _, row := range ask(t, question, dir, path) {
+					require.Equal(t, other.mixed, row["mixed"], question)
+					require.Equal(t, json.Number(other.missing), row["hosts_missing"], question)
+				}
+			}
+		})
+	}
+}
+
+// ask returns the rows of an answer that has some, by the names of the columns.
+func ask(t *testing.T, question, dir, path string) (rows []map[string]any) {
+	t.Helper()
+	q, err := query.Find(question)
+	require.NoError(t, err)
+	result, err := query.DuckDB(t.Context(), q, dir, path)
+	require.NoError(t, err)
+	require.NotEmpty(t, result.Rows, question)
+	for _, values := range result.Rows {
+		row := map[string]any{}
+		for c, name := range result.Columns {
+			row[name] = values[c]
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }

@@ -139,13 +139,18 @@ func DuckDB(ctx context.Context, q Question, dir, program string) (*Result, erro
 	}
 	var errs strings.Builder
 	// The first answer has the types of the columns.
-	cmd.Stdin, cmd.Stderr = strings.NewReader(tables+"DESCRIBE\n"+q.statement()+q.statement()), &errs
+	statements := quiet + tables + "DESCRIBE\n" + q.statement() + q.statement()
+	cmd.Stdin, cmd.Stderr = strings.NewReader(statements), &errs
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %s", filepath.Base(cmd.Path), err, lastLine(errs.String()))
 	}
 	return parse(out)
 }
+
+// quiet turns off the progress bar, which the Python package writes to the standard output if a question takes
+// more than two seconds.
+const quiet = "SET enable_progress_bar = false;\n"
 
 // script runs SQL with the Python package, and prints the last result. It has types of its own.
 const script = `

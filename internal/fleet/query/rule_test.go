@@ -29,7 +29,9 @@ func TestConstantsHaveOnePlace(t *testing.T) {
 	require.NoError(t, err)
 	text, err := query.Text(q, "duckdb", "tables")
 	require.NoError(t, err)
-	require.Contains(t, text, fmt.Sprintf("l.parts >= 4096e0 * %v * l.hosts AND l.gains >= %d * l.hosts", verdict.Chosen.Least, verdict.Chosen.Gained))
+	rule := fmt.Sprintf("l.parts >= 4096e0 * %v * l.hosts AND l.gains >= %d * l.hosts",
+		verdict.Chosen.Least, verdict.Chosen.Gained)
+	require.Contains(t, text, rule)
 }
 
 // TestMixturesAreTold: every question that compares or averages runs tells what they differ in, and how many
@@ -119,15 +121,18 @@ func random(t *testing.T, seed uint64) *fleet {
 func exportOf(host, process int, build string) *fleetrows.Exported {
 	started := int64(1_800_000_000)
 	return &fleetrows.Exported{Run: fleetrows.Run{
-		Night: "2026-11-22", RunID: fmt.Sprintf("h%d-%d", host, process), Service: fleetName, Host: fmt.Sprint(host), BuildID: build,
-		Labels: map[string]string{"zone": fmt.Sprint(host % 2)}, Format: "heap_v2", Status: "judged", Started: &started, Model: "m1",
+		Night: "2026-11-22", RunID: fmt.Sprintf("h%d-%d", host, process),
+		Service: fleetName, Host: fmt.Sprint(host), BuildID: build,
+		Labels: map[string]string{"zone": fmt.Sprint(host % 2)},
+		Format: "heap_v2", Status: "judged", Started: &started, Model: "m1",
 	}}
 }
 
 func siteRow(e *fleetrows.Exported, key int, confidence float64, gained int64) fleetrows.Site {
 	return fleetrows.Site{
 		Night: e.Run.Night, RunID: e.Run.RunID, Service: fleetName, Host: e.Run.Host, BuildID: e.Run.BuildID,
-		SiteKey: int64(1000 + key), KeyKind: "function", Function: fmt.Sprintf("f%d", key), Label: "stable", Confidence: confidence, Gained: gained,
+		SiteKey: int64(1000 + key), KeyKind: "function", Function: fmt.Sprintf("f%d", key),
+		Label: "stable", Confidence: confidence, Gained: gained,
 	}
 }
 

@@ -85,12 +85,19 @@ func writeExport(ctx context.Context, c *console.Console, f *exportFlags, hasSeq
 		return err
 	}
 	var runs []*rows.Exported
+	prefixes := map[string]string{} // by run ID
 	err = c.Pipeline().JudgeEach(ctx, paths, o, func(g *growthreport.Report) error {
 		run, err := exported(g, origin)
-		if err == nil {
-			runs = append(runs, run)
+		if err != nil {
+			return err
 		}
-		return err
+		prefix := g.Series.Process.Prefix
+		if other, known := prefixes[run.Run.RunID]; known {
+			return fmt.Errorf("%s and %s have no manifest, and the same file names: export each with a --host of its own", other, prefix)
+		}
+		prefixes[run.Run.RunID] = prefix
+		runs = append(runs, run)
+		return nil
 	})
 	if err != nil {
 		return err
