@@ -443,6 +443,8 @@ func TestRecordOnAFullDisk(t *testing.T) {
 		}
 		m := manifestOf(t, out)
 		assert.Contains(t, m.Ends[len(m.Ends)-1].Error, "no space left on device")
+		info, _, _ := invokePlain("info", out)
+		assert.Regexp(t, `(?m)^recording: the recorder reports: .*no space left on device`, info)
 		assert.NotEmpty(t, wholeSnapshots(t, out))
 	})
 }
@@ -493,6 +495,8 @@ func TestRecordWithLimitedFiles(t *testing.T) {
 	assert.Regexp(t, `heaplapse: warning: \d+ snapshots truncated, not used \(ulimit -f limits files to 16 KiB\)\n`, r.stderr)
 	m := manifestOf(t, dir)
 	assert.Contains(t, m.Ends[len(m.Ends)-1].Error, "snapshots truncated, not used")
+	info, _, _ := invokePlain("info", dir)
+	assert.Regexp(t, `(?m)^recording: the recorder reports: .*snapshots truncated, not used`, info)
 	assert.NotEmpty(t, m.Snapshots, "the small ones")
 }
 

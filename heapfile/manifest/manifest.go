@@ -18,6 +18,7 @@ package manifest
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -107,6 +108,15 @@ type Problem struct {
 
 // ProblemDisabled is the kind of the problem that the engine did not record the process.
 const ProblemDisabled = "disabled"
+
+// Text returns what happened, and how often if that is more than once.
+func (p Problem) Text() string {
+	text := cmp.Or(p.Detail, p.Kind)
+	if p.Count > 1 && p.Kind != ProblemDisabled {
+		text += fmt.Sprintf(" (%d times)", p.Count)
+	}
+	return text
+}
 
 // Gap is a time without snapshots, because the service that they are taken from did not answer.
 type Gap struct {

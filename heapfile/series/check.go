@@ -1,7 +1,6 @@
 package series
 
 import (
-	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -262,24 +261,25 @@ func (s *Series) warnEngine() {
 		return
 	}
 	for _, p := range s.Manifest.Problems {
-		if p.PID != s.PID() {
-			continue
+		if p.PID == s.PID() {
+			s.warnf(heapfile.WarnRecording, "the built-in engine reports: %s", p.Text())
 		}
-		times := ""
-		if p.Count > 1 {
-			times = fmt.Sprintf(" (%d times)", p.Count)
-		}
-		s.warnf(heapfile.WarnRecording, "the built-in engine reports: %s%s", cmp.Or(p.Detail, p.Kind), times)
 	}
 }
 
-// warnGaps warns of times at which the service that snapshots are taken from did not answer.
+// warnGaps warns of times at which the service that snapshots are taken from did not answer: of the
+// first few.
 func (s *Series) warnGaps() {
+	const shown = 3
 	if s.Manifest == nil {
 		return
 	}
+	n := 0
 	for _, g := range s.Manifest.Gaps {
 		if g.Prefix != filepath.Base(s.Process.Prefix) {
+			continue
+		}
+		if n++; n > shown {
 			continue
 		}
 		from, lasts := g.From.UTC().Format(time.RFC3339), "to the end"
@@ -287,6 +287,9 @@ func (s *Series) warnGaps() {
 			lasts = fmt.Sprintf("for %s", g.To.Sub(g.From).Round(time.Second/10))
 		}
 		s.warnf(heapfile.WarnRecording, "no snapshots from %s %s: %s", from, lasts, g.Reason)
+	}
+	if n > shown {
+		s.warnf(heapfile.WarnRecording, "further times without snapshots: %d", n-shown)
 	}
 }
 

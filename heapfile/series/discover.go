@@ -158,7 +158,8 @@ func (d *discovery) addDir(dir string) error {
 		}
 	}
 	if len(d.files) == before {
-		return fmt.Errorf("%s: %w in this directory (*.heap, *.pb, *.pprof, *.prof; with .gz or .zst, too)", dir, ErrNoSnapshots)
+		const names = "*.heap, *.pb, *.pprof, *.prof; with .gz or .zst, too"
+		return fmt.Errorf("%s: %w in this directory (%s)%s", dir, ErrNoSnapshots, names, failureOf(dir))
 	}
 	return nil
 }

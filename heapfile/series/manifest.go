@@ -82,14 +82,16 @@ func (s *recorded) snapshot(path string) (manifest.Snapshot, bool) {
 	return r, ok
 }
 
-// warnings returns a warning for each manifest that cannot be used.
-func (k manifests) warnings() (out []heapfile.Warning) {
+// warnings returns a warning for each manifest that cannot be used, and one for each that has
+// processes that were not recorded. The given processes have snapshots.
+func (k manifests) warnings(processes []Process) (out []heapfile.Warning) {
 	for _, s := range k {
+		kind, text := heapfile.WarnRecording, s.refused(processes)
 		if s.err != nil {
-			out = append(
-				out,
-				heapfile.Warning{Kind: heapfile.WarnManifest, Count: 1, Msg: s.err.Error() + "; the manifest is not used"},
-			)
+			kind, text = heapfile.WarnManifest, s.err.Error()+"; the manifest is not used"
+		}
+		if text != "" {
+			out = append(out, heapfile.Warning{Kind: kind, Count: 1, Msg: text})
 		}
 	}
 	slices.SortFunc(out, func(a, b heapfile.Warning) int { return strings.Compare(a.Msg, b.Msg) })

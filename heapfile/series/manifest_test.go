@@ -153,17 +153,62 @@ func TestCommandLinesFitOnOneLine(t *testing.T) {
 	require.Less(t, len(p.Title()), 140)
 }
 
-// TestProblemsOfTheEngineAreWarnings of the process that has them.
+// TestProblemsOfTheEngineAreWarnings of the process that has them. Those of processes without
+// snapshots are in one.
 func TestProblemsOfTheEngineAreWarnings(t *testing.T) {
 	files := serial(rising(2)...)
 	files[manifest.Name] = recorded(wrote("p.0001.heap", 7, 0), wrote("p.0002.heap", 7, 1),
 		`{"problem":{"pid":7,"kind":"samples-dropped","count":9,"detail":"the table of samples is full"}}`,
-		`{"problem":{"pid":8,"kind":"disabled"}}`)
-	s := open(t, series.Options{}, put(t, files))
-	require.Equal(t, "the built-in engine reports: the table of samples is full (9 times)",
-		heaptest.Find(t, s.Warnings, heapfile.WarnRecording).Msg)
+		`{"problem":{"pid":7,"kind":"table-full","count":1}}`,
+		`{"problem":{"pid":8,"kind":"disabled","count":1,"detail":"sandbox"}}`,
+		`{"problem":{"pid":8,"kind":"names-full","count":1,"detail":"of a process that has no snapshots"}}`,
+		`{"problem":{"pid":9,"kind":"disabled","count":2}}`)
+	require.Equal(t, []string{
+		"process 8 is not recorded: sandbox; process 9 is not recorded: disabled",
+		"the built-in engine reports: the table of samples is full (9 times)",
+		"the built-in engine reports: table-full",
+	}, recordingWarnings(open(t, series.Options{}, put(t, files))))
+}
+
+func recordingWarnings(s *series.Series) (messages []string) {
 	for _, w := range s.Warnings {
-		require.NotContains(t, w.Msg, "disabled")
+		if w.Kind == heapfile.WarnRecording {
+			messages = append(messages, w.Msg)
+		}
+	}
+	return messages
+}
+
+// TestRecordingsWithoutSnapshots: the error of a directory has what its manifest tells.
+func TestRecordingsWithoutSnapshots(t *testing.T) {
+	const none = "no heap snapshots in this directory (*.heap, *.pb, *.pprof, *.prof; with .gz or .zst, too)"
+	for _, c := range []struct {
+		records []string
+		want    string
+	}{
+		{nil, ""},
+		{[]string{`{"end":{"time":"2026-01-02T03:04:05Z","status":0}}`}, ""},
+		{[]string{`broken`}, ""},
+		{[]string{`{"problem":{"pid":8,"kind":"disabled","detail":"sandbox"}}`}, ": process 8 is not recorded: sandbox"},
+		{
+			[]string{
+				`{"problem":{"pid":8,"kind":"write-failed","count":4,"detail":"no place"}}`,
+				`{"end":{"time":"2026-01-02T03:04:05Z","error":"out: disk full"}}`,
+			},
+			": process 8: no place (4 times); the recorder reports: out: disk full",
+		},
+		{
+			[]string{
+				`{"problem":{"pid":1,"kind":"a"}}`, `{"problem":{"pid":2,"kind":"a"}}`, `{"problem":{"pid":3,"kind":"a"}}`,
+				`{"problem":{"pid":4,"kind":"a"}}`, `{"problem":{"pid":5,"kind":"a"}}`,
+			},
+			": process 1: a; process 2: a; process 3: a; and 2 more",
+		},
+	} {
+		dir := put(t, map[string]string{manifest.Name: recorded(c.records...)})
+		_, err := series.Open([]string{dir}, series.Options{})
+		require.ErrorIs(t, err, series.ErrNoSnapshots)
+		require.EqualError(t, err, dir+": "+none+c.want)
 	}
 }
 
@@ -172,15 +217,11 @@ func TestGapsAreWarnings(t *testing.T) {
 	files[manifest.Name] = recorded(wrote("p.0001.heap", 0, 0), wrote("p.0002.heap", 0, 1),
 		`{"gap":{"prefix":"p","from":"2026-01-02T03:00:10Z","to":"2026-01-02T03:00:50.04Z","reason":"refused"}}`,
 		`{"gap":{"prefix":"q","from":"2026-01-02T03:00:10Z","reason":"of another service"}}`,
-		`{"gap":{"prefix":"p","from":"2026-01-02T03:01:10Z","reason":"timeout"}}`)
-	s := open(t, series.Options{}, put(t, files))
-	var got []string
-	for _, w := range s.Warnings {
-		if w.Kind == heapfile.WarnRecording {
-			got = append(got, w.Msg)
-		}
-	}
+		`{"gap":{"prefix":"p","from":"2026-01-02T03:01:10Z","to":"2026-01-02T03:01:20Z","reason":"refused"}}`,
+		`{"gap":{"prefix":"p","from":"2026-01-02T03:02:10Z","reason":"timeout"}}`,
+		`{"gap":{"prefix":"p","from":"2026-01-02T03:03:10Z","reason":"timeout"}}`)
 	require.Equal(t, []string{
-		"no snapshots from 2026-01-02T03:00:10Z for 40s: refused", "no snapshots from 2026-01-02T03:01:10Z to the end: timeout",
-	}, got)
+		"no snapshots from 2026-01-02T03:00:10Z for 40s: refused", "no snapshots from 2026-01-02T03:01:10Z for 10s: refused",
+		"no snapshots from 2026-01-02T03:02:10Z to the end: timeout", "further times without snapshots: 1",
+	}, recordingWarnings(open(t, series.Options{}, put(t, files))))
 }

@@ -45,7 +45,7 @@ func Find(paths []string, o Options) (*Recording, error) {
 		return nil, err
 	}
 	r.Processes = r.usable(d.processes(r.known, o.Check), o.Check)
-	r.Warnings = append(warnings, r.known.warnings()...)
+	r.Warnings = append(warnings, r.known.warnings(r.Processes)...)
 	if len(r.Processes) == 0 {
 		err := nothing(paths, r.Problems)
 		r.Close()

@@ -16,7 +16,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
-	"github.com/heaplapse/heaplapse/internal/units"
 )
 
 // The built-in engine appends to PREFIX.PID.events.jsonl and, from the second process image on, to
@@ -207,14 +206,10 @@ func (f *Events) Finish(solved func(unix.Errno) bool) (problems []manifest.Probl
 
 // ProblemText returns a problem of the engine as a note to the user.
 func ProblemText(p manifest.Problem) string {
-	text := cmp.Or(p.Detail, p.Kind)
 	if p.Kind == manifest.ProblemDisabled {
-		return fmt.Sprintf("process %d is not recorded: %s", p.PID, text)
+		return fmt.Sprintf("process %d is not recorded: %s", p.PID, p.Text())
 	}
-	if p.Count > 1 {
-		text += fmt.Sprintf(" (%s)", units.Count(int(min(p.Count, 1<<31)), "time"))
-	}
-	return fmt.Sprintf("process %d: %s", p.PID, text)
+	return fmt.Sprintf("process %d: %s", p.PID, p.Text())
 }
 
 // Frames returns the paths of all frames files, sorted.

@@ -192,7 +192,7 @@ func (g *Report) Notes() []string {
 	return out
 }
 
-// Warnings are the warnings of the series, one of each kind.
+// Warnings are the warnings of the series, and one of each kind in its files.
 func (g *Report) Warnings() []string {
 	out := []string{}
 	for _, w := range text.GroupWarnings(text.AllWarnings(g.Series, g.Flags)) {

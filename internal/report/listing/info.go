@@ -121,7 +121,7 @@ func flagsOf(h *series.Head) string {
 	return ""
 }
 
-// findings lists the problems, and the first warning of each kind.
+// findings lists the problems, the warnings of the series, and the first one of each kind in its files.
 func (i *Info) findings(p *text.Printer) {
 	warnings := text.AllWarnings(i.Series, i.Flags)
 	if len(warnings) == 0 && len(i.Series.Problems) == 0 {

@@ -34,7 +34,7 @@ func AllWarnings(s *series.Series, f option.Flags) []heapfile.Warning {
 	return out
 }
 
-// WarningGroup is the warnings of one kind.
+// WarningGroup is the warnings of one kind in files, or one warning of the series as a whole.
 type WarningGroup struct {
 	Kind  heapfile.WarningKind
 	First heapfile.Warning
@@ -49,11 +49,14 @@ func (g WarningGroup) Text() string {
 	return g.First.Error()
 }
 
-// GroupWarnings groups warnings by kind, in order of first appearance.
+// GroupWarnings groups the warnings of files by kind, in order of first appearance. Those of the
+// series as a whole say different things, and stay separate.
 func GroupWarnings(list []heapfile.Warning) []WarningGroup {
 	var out []WarningGroup
 	for _, w := range list {
-		i := slices.IndexFunc(out, func(g WarningGroup) bool { return g.Kind == w.Kind })
+		i := slices.IndexFunc(out, func(g WarningGroup) bool {
+			return g.Kind == w.Kind && g.First.File != "" && w.File != ""
+		})
 		if i < 0 {
 			out = append(out, WarningGroup{Kind: w.Kind, First: w})
 			i = len(out) - 1

@@ -1,0 +1,141 @@
+//go:build linux
+
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/testutil"
+)
+
+// What the built-in engine could not do is in the manifest, and record and info print it. The tests of
+// this file bring real programs into these states.
+
+// TestRecordStates uses up what the engine has. The program does not notice.
+func TestRecordStates(t *testing.T) {
+	t.Parallel()
+	states := compiled(t, "states.c")
+	all := []string{"--every", "0", "--sample-period", "1", "--signal", "USR2", "--"}
+	for name, c := range map[string]struct {
+		command []string
+		kind    string
+		text    string
+	}{
+		"samples": {[]string{states, "samples"}, "samples-dropped", "no memory for more samples"},
+		"paths":   {[]string{states, "paths"}, "table-full", "no room for more call paths: they are recorded as one"},
+		"copy":    {[]string{states, "copy"}, "write-failed", "the tables could not be copied"},
+		"threads": {
+			[]string{states, "threads"}, "threads-dropped",
+			"too many threads: the allocations of some are not recorded",
+		},
+		"mappings": {[]string{states, "mappings"}, "regions-dropped", "too many mappings: some are not recorded"},
+		"lines": {
+			[]string{python(t), program(t, "lines.py")}, "names-full",
+			"no room for more lines of Python: further ones are left out",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := recorded(t, append(append([]string{"--engine", "builtin"}, all...), c.command...)...)
+			if name == "threads" && r.state.ExitStatus() == 3 {
+				t.Skip("this system does not permit 4,500 threads")
+			}
+			require.Equal(t, 0, r.state.ExitStatus(), r.stderr)
+			assert.Empty(t, r.stdout)
+			reported(t, r, c.kind, c.text)
+		})
+	}
+}
+
+// compiled builds a program of testdata/record.
+func compiled(t *testing.T, source string) string {
+	t.Helper()
+	exe := filepath.Join(t.TempDir(), strings.TrimSuffix(source, ".c"))
+	out, err := exec.Command(testutil.Need(t, "gcc"), "-g", "-O0", "-pthread", "-o", exe, program(t, source)).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return exe
+}
+
+// reported checks that a problem of the engine is in the manifest, and that record and info print it.
+func reported(t *testing.T, r *recordRun, kind, text string) {
+	t.Helper()
+	p := problemOf(t, r, kind)
+	assert.Equal(t, text, p.Detail)
+	assert.Contains(t, r.stderr, "heaplapse: warning: process ")
+	assert.Contains(t, r.stderr, p.Text())
+	stdout, stderr, code := invokePlain("info", r.dir)
+	assert.Equal(t, 0, code, stderr)
+	assert.Contains(t, stdout, "recording: the built-in engine reports: "+p.Text()+"\n")
+}
+
+// problemOf returns the only problem of a kind in a manifest.
+func problemOf(t *testing.T, r *recordRun, kind string) manifest.Problem {
+	t.Helper()
+	var list []manifest.Problem
+	for _, p := range manifestOf(t, r.dir).Problems {
+		if p.Kind == kind {
+			list = append(list, p)
+		}
+	}
+	require.Len(t, list, 1, r.stderr)
+	require.Positive(t, list[0].Count)
+	return list[0]
+}
+
+// TestRecordWithAChangedClock: each of the engine's snapshots is at another minute.
+func TestRecordWithAChangedClock(t *testing.T) {
+	t.Parallel()
+	clock := compiled(t, "clock.c")
+	if exec.Command(clock, "true").Run() != nil {
+		t.Skip("this system does not permit to answer system calls of other processes (seccomp)")
+	}
+	dir := filepath.Join(t.TempDir(), "out")
+	cmd := recordCmd(t, dir, "--engine", "builtin", "--every", "50ms", "--", python(t), program(t, "leak.py"))
+	cmd.Path, cmd.Args = clock, append([]string{clock}, cmd.Args...)
+	r := startedCmd(t, dir, cmd)
+	r.more(t, 3)
+	r.end(t)
+	require.Equal(t, 0, r.state.ExitStatus(), r.stderr)
+	assert.Equal(t, "ready\nsteps were made\n", r.stdout)
+	reported(t, r, "clock-jump", "the system's clock was changed during the recording")
+}
+
+// TestRecordNothing: a recording without snapshots tells why, also to those who did not see record.
+func TestRecordNothing(t *testing.T) {
+	t.Parallel()
+	bash, states := testutil.Need(t, "bash"), compiled(t, "states.c")
+	own := filepath.Join(t.TempDir(), "own")
+	compileC(t, own, "#include <stddef.h>\nvoid *malloc(size_t n) { (void)n; return 0; }\nint main(void) { return malloc(1) != 0; }\n")
+	for name, c := range map[string]struct {
+		command []string
+		kind    string
+		text    string
+	}{
+		"own malloc":    {[]string{own}, "disabled", " is not recorded: the program defines malloc itself"},
+		"address space": {[]string{bash, "-c", "ulimit -v 60000; exec " + states + " paths"}, "disabled", " is not recorded: the limit of address space"},
+		"small files":   {[]string{bash, "-c", "ulimit -f 1; exec " + states + " paths"}, "write-failed", ": a snapshot could not be written"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := recorded(t, append([]string{"--engine", "builtin", "--every", "0", "--sample-period", "1", "--"}, c.command...)...)
+			require.Equal(t, 0, r.state.ExitStatus(), r.stderr)
+			problemOf(t, r, c.kind)
+			assert.Contains(t, r.stderr, c.text)
+			_, stderr, code := invokePlain("info", r.dir)
+			assert.NotZero(t, code)
+			assert.Contains(t, stderr, "no heap snapshots in this directory")
+			assert.Contains(t, stderr, c.text)
+		})
+	}
+	r := recorded(t, "--engine", "builtin", "--follow-children", "--", bash, "-c", own+"; true")
+	require.Equal(t, 0, r.state.ExitStatus(), r.stderr)
+	stdout, _, _ := invokePlain("info", r.dir)
+	assert.Contains(t, stdout, " is not recorded: the program defines malloc itself", "a child")
+}

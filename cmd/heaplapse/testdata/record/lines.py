@@ -1,0 +1,6 @@
+# Allocates on 70,000 lines, which is more than the built-in engine names.
+source = "".join("def f%d():\n" % i + " kept.append(bytearray(100))\n" * 70 for i in range(1000))
+scope = {"kept": []}
+exec(compile(source, "lines.py", "exec"), scope)
+for i in range(1000):
+    scope["f%d" % i]()
