@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Measures snapshots of 20,000 stacks by the built-in engine: the processor time of the thread that
-# writes one, its size, and how long the program's calls of malloc and free take while a snapshot is
-# written every 100 ms, in comparison with the program without the engine. Needs gcc; tcmalloc, if it
-# is there, shows its size for the same stacks.
+# writes one, its size, and how long the calls of malloc and free take in 1, 2 and 4 threads: without
+# the engine, with it but without snapshots, and with a snapshot every 100 ms at most. The engine
+# records every call, so that each of them needs the lock that a snapshot takes. Needs gcc; tcmalloc,
+# if it is there, shows its size for the same stacks.
 # Usage: stacks.sh WORKDIR [RUNS]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -10,7 +11,7 @@ work=${1:?usage: stacks.sh WORKDIR [RUNS]}
 mkdir -p "$work"
 work=$(cd "$work" && pwd)
 engine=$PWD/internal/record/preload/heaplapse-$(uname -m).so
-gcc -O1 -o "$work/paths" internal/record/preload/testdata/paths.c
+gcc -O1 -pthread -o "$work/paths" internal/record/preload/testdata/paths.c
 
 # record SETTINGS ARGUMENT… runs the program under the engine.
 record() {
@@ -33,10 +34,15 @@ if [ -n "$tcmalloc" ]; then
 	wc -c <"$work/out_tcmalloc.0001.heap"
 	grep -c ' @ 0x' "$work/out_tcmalloc.0001.heap"
 fi
-for ((i = 0; i < 3; i++)); do
-	echo "10 s of calls: without the engine; with a snapshot every 100 ms at most; snapshots, their processor time"
-	"$work/paths" 20000 10
-	record "period=1 every=100 part=0" 20000 10
-	grep -ho '"trigger":"time".*"cpu_ms":[0-9.]*' "$work"/out.*.events.jsonl |
-		awk -F: '{n++; sum += $NF; if ($NF > most) most = $NF} END {printf "%d, %.1f ms in all, %.1f ms at most\n", n, sum, most}'
+for threads in 1 2 4; do
+	echo "10 s of calls in $threads threads: without the engine, three times"
+	for _ in 1 2 3; do "$work/paths" 20000 10 "$threads"; done
+	echo "with the engine, without snapshots"
+	for _ in 1 2 3; do record "period=1 every=0" 20000 10 "$threads"; done
+	echo "with snapshots: their number, their processor time"
+	for _ in 1 2 3; do
+		record "period=1 every=100 part=0" 20000 10 "$threads"
+		grep -ho '"trigger":"time".*"cpu_ms":[0-9.]*' "$work"/out.*.events.jsonl |
+			awk -F: '{n++; sum += $NF; if ($NF > most) most = $NF} END {printf "%d, %.1f ms in all, %.1f ms at most\n", n, sum, most}'
+	done
 done

@@ -88,9 +88,10 @@ run_sqlite() {
 
 prepare_cpython() { "${PYTHON:-python3}" -c 'import test.test_ctypes'; }
 
+# Some tests wait for SIGINT, which is ignored where this script runs in the background.
 run_cpython() {
 	# shellcheck disable=SC2016 # expanded by the inner shell
-	"$@" sh -c 'for test in $2; do echo "test: $test"; "$1" -m test "$test"; done' sh "${PYTHON:-python3}" "$cpython_tests"
+	env --default-signal "$@" sh -c 'for test in $2; do echo "test: $test"; "$1" -m test "$test"; done' sh "${PYTHON:-python3}" "$cpython_tests"
 }
 
 # results prints a line for each test: its result and its name, or a line that sums the tests up.
