@@ -170,9 +170,14 @@ func gunzip(s *source, r io.Reader) (io.Reader, error) {
 		return nil, err
 	}
 	s.closers = append(s.closers, z.Close)
-	s.recorded = z.ModTime
+	if !z.ModTime.Equal(noTime) {
+		s.recorded = z.ModTime
+	}
 	return z, nil
 }
+
+// noTime is what some writers store if they have no time: the low 32 bits of Go's zero time, in 2042.
+var noTime = time.Unix(0x886e0900, 0)
 
 func unzstd(s *source, r io.Reader) (io.Reader, error) {
 	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20))

@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+	"time"
 
 	"github.com/klauspost/compress/gzip"
 	"golang.org/x/sys/unix"
@@ -48,16 +49,17 @@ func File(ctx context.Context, path string) (size int64, err error) {
 		size, err = finish(out, info)
 		return err
 	}}
-	err = atomicfile.Write(path+Suffix, o, func(out io.Writer) error { return pack(out, &reader{ctx, in}) })
+	err = atomicfile.Write(path+Suffix, o, func(out io.Writer) error { return pack(out, &reader{ctx, in}, info.ModTime()) })
 	return size, err
 }
 
-// pack writes what is read, compressed.
-func pack(out io.Writer, in io.Reader) error {
+// pack writes what is read, compressed, and when it was modified.
+func pack(out io.Writer, in io.Reader, modified time.Time) error {
 	z, err := gzip.NewWriterLevel(out, level)
 	if err != nil {
 		return err
 	}
+	z.ModTime = modified
 	_, err = io.Copy(z, in)
 	return errors.Join(err, z.Close())
 }

@@ -29,6 +29,7 @@ func put(t *testing.T, name, content string) string {
 	return path
 }
 
+// unpacked returns the content of a compressed file, whose header must have the time of the file.
 func unpacked(t *testing.T, path string) string {
 	t.Helper()
 	f, err := os.Open(path)
@@ -36,6 +37,9 @@ func unpacked(t *testing.T, path string) string {
 	defer f.Close()
 	z, err := gzip.NewReader(f)
 	require.NoError(t, err)
+	info, err := f.Stat()
+	require.NoError(t, err)
+	require.Equal(t, info.ModTime().Unix(), z.ModTime.Unix())
 	content, err := io.ReadAll(z)
 	require.NoError(t, err)
 	return string(content)
