@@ -2,7 +2,8 @@
 # Measures recordings. The first table has wall time, CPU time and peak resident memory of programs
 # without recording, under record with each engine, and under heaptrack. The second one has the size
 # of the last snapshot of the same programs, and the error of sites of 10 MiB. Needs gcc, g++, python3,
-# redis-server, rustc, node, heaptrack: those that the chosen programs and WAYS use.
+# redis-server, rustc, node, heaptrack: those that the chosen programs and WAYS use. The programs torch
+# and tensorflow need a PYTHON that has them.
 # Usage: [WAYS="bare builtin …"] record.sh WORKDIR [ROUNDS [PROGRAM…]]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -45,6 +46,30 @@ console.log(JSON.stringify([...kept.keys()]).length);
 for (let i = 0; i < 60; i++) require("zlib").deflateSync(Buffer.alloc(300000, i));
 JS
 
+cat >"$work/train_torch.py" <<'PY'
+# Trains a small network.
+import torch
+torch.set_num_threads(1)
+model = torch.nn.Sequential(torch.nn.Linear(100, 200), torch.nn.ReLU(), torch.nn.Linear(200, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
+for i in range(4000):
+    loss = model(torch.randn(32, 100)).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+PY
+
+cat >"$work/train_tensorflow.py" <<'PY'
+# Trains a small network, step by step.
+import tensorflow as tf
+a, b = tf.Variable(tf.random.normal([100, 200])), tf.Variable(tf.random.normal([200, 1]))
+for i in range(2000):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(tf.nn.relu(tf.random.normal([32, 100]) @ a) @ b))
+    for variable, gradient in zip((a, b), tape.gradient(loss, (a, b))):
+        variable.assign_sub(gradient * 0.0001)
+PY
+
 # measure.py COMMAND… prints the wall time and the CPU time in seconds, and the peak resident set of
 # the largest process in MiB.
 cat >"$work/measure.py" <<'PY'
@@ -77,6 +102,7 @@ run() {
 	redis) python3 "$work/measure.py" bash "$work/redis.sh" "$@" ;;
 	rust) python3 "$work/measure.py" "$@" "$work/orders" 1000000 ;;
 	node) python3 "$work/measure.py" "$@" node "$work/objects.js" ;;
+	torch | tensorflow) python3 "$work/measure.py" "$@" "${PYTHON:-python3}" "$work/train_$program.py" ;;
 	esac
 }
 
