@@ -41,20 +41,33 @@ int hl_file_append(int fd, const char *text, size_t n) {
     return error;
 }
 
-static void flush(struct hl_file *f) {
-    size_t n = (size_t)(f->text.at - f->buffer);
+// flush writes the first n bytes of the buffer, and moves the rest to its start.
+static void flush(struct hl_file *f, size_t n) {
+    const char *rest = f->buffer + n;
+    size_t left = (size_t)(f->text.at - rest);
     if (f->error == 0)
         f->error = f->append ? hl_file_append(f->fd, f->buffer, n)
-                             : write_all(f->fd, f->buffer, f->text.at);
+                             : write_all(f->fd, f->buffer, rest);
     f->text = hl_text(f->buffer, f->size);
+    memmove(f->buffer, rest, left);
+    f->text.at += left;
+}
+
+static size_t used(const struct hl_file *f) { return (size_t)(f->text.at - f->buffer); }
+
+static bool has_room(const struct hl_file *f, size_t n) {
+    return (size_t)(f->text.end - f->text.at) >= n;
 }
 
 void hl_file_room(struct hl_file *f, size_t n) {
-    if ((size_t)(f->text.end - f->text.at) < n) flush(f);
+    if (has_room(f, n)) return;
+    size_t blocks = used(f) / HL_FILE_BLOCK * HL_FILE_BLOCK;
+    if (blocks != 0 && !f->append) flush(f, blocks);
+    if (!has_room(f, n)) flush(f, used(f));
 }
 
 int hl_file_close(struct hl_file *f) {
-    flush(f);
+    flush(f, used(f));
     if (f->fd < 0) return f->error;
     long result = hl_syscall1(HL_SYS_close, f->fd);
     if (f->error == 0 && result < 0 && result != -HL_EINTR) f->error = (int)-result;

@@ -64,7 +64,7 @@ static void round_sums(struct copy *c) {
 
 // --- the text ---
 
-static char buffer[64 << 10];
+static char buffer[HL_FILE_BLOCK + (32 << 10)];
 
 static void put_sums(struct hl_text *t, const struct hl_sums *s) {
     hl_put_number(t, (uint64_t)s->inuse_objects, 1);
