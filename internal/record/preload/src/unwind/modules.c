@@ -61,17 +61,19 @@ uintptr_t hl_module_symbol(struct hl_window *w, const struct hl_module *o, const
 // --- tables of old C libraries ---
 
 // Where the dynamic linker cannot be asked, this file has an index of the objects. It is made again
-// when an address is not found and the list has changed. A reader does not wait: while the index is
-// being made, an address has no table.
+// when an address is not found and the list has changed. A reader does not wait: there are two, and
+// the old one is used while the other one is made.
 enum { MAX_INDEXED = 1024 };
-static struct {
+static struct index {
     uint32_t version; // odd while it is being made
     uint32_t n;
     uintptr_t list; // a checksum of the list that it was made of
     struct {
         uintptr_t lo, hi, table;
     } of[MAX_INDEXED];
-} indexed;
+} indexes[2];
+static uint32_t current;   // the one to use
+static bool is_being_made; // the other one
 
 // segments finds the program headers of an object. Those of the program, the first one of the list,
 // are told by the kernel; those of a library follow its ELF header.
@@ -91,10 +93,11 @@ static bool segments(struct hl_window *w, const struct hl_module *o, bool progra
     return h.phentsize == sizeof(struct hl_elf_segment);
 }
 
-static void add_object(struct hl_window *w, const struct hl_module *o, bool program) {
+static void add_object(struct hl_window *w, struct index *x, const struct hl_module *o,
+                       bool program) {
     uintptr_t at, lo = UINTPTR_MAX, hi = 0, table = 0;
     size_t n;
-    if (indexed.n == MAX_INDEXED || !segments(w, o, program, &at, &n)) return;
+    if (x->n == MAX_INDEXED || !segments(w, o, program, &at, &n)) return;
     for (size_t i = 0; i < n; i++) {
         struct hl_elf_segment s;
         if (!hl_copy(w, &s, at + i * sizeof s, sizeof s)) return;
@@ -105,47 +108,54 @@ static void add_object(struct hl_window *w, const struct hl_module *o, bool prog
         if (start + s.memsz > hi) hi = start + s.memsz;
     }
     if (table < lo || table >= hi) return;
-    indexed.of[indexed.n].lo = lo;
-    indexed.of[indexed.n].hi = hi;
-    indexed.of[indexed.n].table = table;
-    indexed.n++;
+    x->of[x->n].lo = lo;
+    x->of[x->n].hi = hi;
+    x->of[x->n].table = table;
+    x->n++;
+}
+
+static void make(struct hl_window *w, struct index *x, uintptr_t list) {
+    __atomic_store_n(&x->version, x->version + 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    struct hl_module o;
+    uintptr_t at = 0;
+    x->n = 0;
+    for (bool program = true; hl_module_next(w, &at, &o); program = false) {
+        add_object(w, x, &o, program);
+        if (x->n == MAX_INDEXED) break;
+    }
+    x->list = list;
+    __atomic_store_n(&x->version, x->version + 1, __ATOMIC_RELEASE);
 }
 
 // update makes the index again if the list has changed. It returns false if it has not, or if
 // another thread does it.
 static bool update(void) {
     struct hl_window unstable = {.unstable = true}, *w = &unstable;
-    uint32_t version = __atomic_load_n(&indexed.version, __ATOMIC_ACQUIRE);
     uintptr_t list = hl_module_list(w);
-    if (version & 1 || list == __atomic_load_n(&indexed.list, __ATOMIC_RELAXED) ||
-        !__atomic_compare_exchange_n(&indexed.version, &version, version + 1, false,
-                                     __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-        return false;
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    struct hl_module o;
-    uintptr_t at = 0;
-    indexed.n = 0;
-    for (bool program = true; hl_module_next(w, &at, &o); program = false) {
-        add_object(w, &o, program);
-        if (indexed.n == MAX_INDEXED) break;
+    if (__atomic_exchange_n(&is_being_made, true, __ATOMIC_ACQUIRE)) return false;
+    bool changed = list != indexes[current].list;
+    if (changed) {
+        make(w, &indexes[!current], list);
+        __atomic_store_n(&current, !current, __ATOMIC_RELEASE);
     }
-    __atomic_store_n(&indexed.list, list, __ATOMIC_RELAXED);
-    __atomic_store_n(&indexed.version, version + 2, __ATOMIC_RELEASE);
-    return true;
+    __atomic_store_n(&is_being_made, false, __ATOMIC_RELEASE);
+    return changed;
 }
 
 static uintptr_t lookup(uintptr_t pc) {
-    uint32_t version = __atomic_load_n(&indexed.version, __ATOMIC_ACQUIRE);
+    const struct index *x = &indexes[__atomic_load_n(&current, __ATOMIC_ACQUIRE)];
+    uint32_t version = __atomic_load_n(&x->version, __ATOMIC_ACQUIRE);
     uintptr_t table = 0;
     if (version & 1) return 0;
-    uint32_t n = __atomic_load_n(&indexed.n, __ATOMIC_RELAXED);
+    uint32_t n = __atomic_load_n(&x->n, __ATOMIC_RELAXED);
     for (uint32_t i = 0; i < n && i < MAX_INDEXED && table == 0; i++) {
-        if (pc >= __atomic_load_n(&indexed.of[i].lo, __ATOMIC_RELAXED) &&
-            pc < __atomic_load_n(&indexed.of[i].hi, __ATOMIC_RELAXED))
-            table = __atomic_load_n(&indexed.of[i].table, __ATOMIC_RELAXED);
+        if (pc >= __atomic_load_n(&x->of[i].lo, __ATOMIC_RELAXED) &&
+            pc < __atomic_load_n(&x->of[i].hi, __ATOMIC_RELAXED))
+            table = __atomic_load_n(&x->of[i].table, __ATOMIC_RELAXED);
     }
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    return __atomic_load_n(&indexed.version, __ATOMIC_RELAXED) == version ? table : 0;
+    return __atomic_load_n(&x->version, __ATOMIC_RELAXED) == version ? table : 0;
 }
 
 // --- tables ---

@@ -5,6 +5,7 @@
 // are the frame pointer of the caller and the return address.
 #include "stack.h"
 #include "unwind/cfi.h"
+#include "unwind/modules.h"
 #include "unwind/path.h"
 #include "unwind/thread.h"
 
@@ -147,7 +148,10 @@ void hl_unwind(struct hl_stack *s, const void *frame) {
     finish(s, n);
 }
 
-void hl_unwind_init(void) { hl_thread_stack_init(); }
+void hl_unwind_init(void) {
+    hl_thread_stack_init();
+    hl_unwind_table((uintptr_t)hl_unwind); // makes the index before there are samples
+}
 
 void hl_unwind_forget(void) {
     hl_cfi_forget();
