@@ -49,7 +49,9 @@ func File(ctx context.Context, path string) (size int64, err error) {
 		size, err = finish(out, info)
 		return err
 	}}
-	err = atomicfile.Write(path+Suffix, o, func(out io.Writer) error { return pack(out, &reader{ctx, in}, info.ModTime()) })
+	err = atomicfile.Write(path+Suffix, o, func(out io.Writer) error {
+		return pack(out, &reader{ctx, in}, info.ModTime())
+	})
 	return size, err
 }
 
