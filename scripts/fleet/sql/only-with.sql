@@ -2,9 +2,9 @@
 -- Asked by: the engineer who rolls out a flag, a kernel, a machine type, or a build.
 -- A row is a site and a label (export --label) with which it leaks over all hosts (see leaks), and whose mean
 -- confidence there is at least ${LEAST_LIFT} times that on the reference hosts: the other hosts of the service.
--- The label "build" is the latest build; its reference is the last night of the build before. One host with
--- the confidence ${LIFT_PRIOR} is added to both sides, so that a few hosts decide nothing. Shares count the hosts on
--- which it is called a leak.
+-- The label "build" is the latest build; its reference is the last night of the build before. Runs without a
+-- build ID belong to no build there. One host with the confidence ${LIFT_PRIOR} is added to both sides, so that a
+-- few hosts decide nothing. Shares count the hosts on which it is called a leak.
 WITH tonight AS (
   SELECT max(night) AS latest FROM runs
 ), ordered AS (
@@ -31,7 +31,7 @@ ${CELLS}, members AS (
   UNION ALL
   SELECT 'build' AS kind, c.service AS service, c.night AS night, c.build_id AS build_id, c.host AS host
   FROM cell_runs c JOIN ordered o ON c.service = o.service AND c.build_id = o.build_id AND c.night = o.last_night
-  WHERE o.age <= 2
+  WHERE o.age <= 2 AND c.build_id <> ''
 ), labelled AS (
   SELECT DISTINCT 'label' AS kind, c.service AS service, c.night AS night, c.build_id AS build_id, c.host AS host,
     l.label_name AS label_name, l.label_value AS label_value

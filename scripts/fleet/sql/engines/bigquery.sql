@@ -1,4 +1,4 @@
--- The tables for BigQuery. Not tested. ${DIR} is a location such as gs://bucket/tables. Run it in a session
+-- The tables for BigQuery. Not tested. The location is one such as gs://bucket/tables. Run it in a session
 -- whose default data set is yours.
 CREATE OR REPLACE EXTERNAL TABLE runs OPTIONS (format = 'PARQUET', uris = ['${DIR}/runs/*.parquet']);
 CREATE OR REPLACE EXTERNAL TABLE sites OPTIONS (format = 'PARQUET', uris = ['${DIR}/sites/*.parquet']);

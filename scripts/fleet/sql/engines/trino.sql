@@ -1,5 +1,5 @@
 -- The tables for Trino, with the Hive connector. Not tested. The nights are partitions: the column night of
--- the files is left out. ${DIR} is a location such as s3://bucket/tables.
+-- the files is left out. The location is one such as s3://bucket/tables.
 CREATE TABLE runs (run_id VARCHAR, service VARCHAR, host VARCHAR, pid BIGINT, build_id VARCHAR, build_seq BIGINT, program VARCHAR,
   workload VARCHAR, labels MAP(VARCHAR, VARCHAR), format VARCHAR, period BIGINT, has_alloc BOOLEAN,
     clock VARCHAR, snapshots BIGINT,
