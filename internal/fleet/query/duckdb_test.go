@@ -131,6 +131,24 @@ func TestOneRunOfAnotherKind(t *testing.T) {
 	}
 }
 
+// TestUnknownBuildIsNoBuild: a host whose build is not known is no reference for the latest build.
+func TestUnknownBuildIsNoBuild(t *testing.T) {
+	path, dir := duckDB(t), t.TempDir()
+	for host := range 10 {
+		e := plantedRun(host)
+		if host == 9 {
+			e.Run.BuildID = ""
+		}
+		for i := range e.Sites {
+			e.Sites[i].BuildID = e.Run.BuildID
+		}
+		writeRun(t, dir, e)
+	}
+	for _, row := range ask(t, "only-with", dir, path) {
+		require.Equal(t, "canary", row["label_name"])
+	}
+}
+
 // ask returns the rows of an answer that has some, by the names of the columns.
 func ask(t *testing.T, question, dir, path string) (rows []map[string]any) {
 	t.Helper()

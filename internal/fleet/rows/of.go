@@ -150,7 +150,7 @@ func status(r *growth.Result) string {
 	case growth.StillLoading:
 		return "still-loading"
 	}
-	return "small-sites"
+	return "undecided"
 }
 
 // perHour is a slope in bytes per hour; nil if the clock does not count time.
