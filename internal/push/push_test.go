@@ -26,7 +26,8 @@ func judge(t *testing.T, use func(*growthreport.Report) error, path ...string) {
 	t.Helper()
 	var p pipeline.Pipeline
 	p.Tell = func(pipeline.Notice) {}
-	o := &pipeline.Judgement{Source: pipeline.Source{Symbols: symbolize.Options{Sysroot: testutil.Data(t, "leaky", "sysroot")}}}
+	names := symbolize.Options{Sysroot: testutil.Data(t, "leaky", "sysroot")}
+	o := &pipeline.Judgement{Source: pipeline.Source{Symbols: names}}
 	require.NoError(t, p.JudgeEach(t.Context(), []string{testutil.Data(t, path...)}, o, use))
 }
 
@@ -40,7 +41,9 @@ func pusher(t *testing.T, server push.Server, s *pushtest.Server, o request.Opti
 	return &push.Pusher{Server: server, URL: u, Client: client, Retry: time.Minute, Backoff: time.Millisecond}
 }
 
-var options = push.Options{Service: "shop", Host: "web-17", Labels: map[string]string{"canary": "yes"}, Snapshots: 4, Tool: "heaplapse 1"}
+var options = push.Options{
+	Service: "shop", Host: "web-17", Labels: map[string]string{"canary": "yes"}, Snapshots: 4, Tool: "heaplapse 1",
+}
 
 // sent pushes the exemplars of a recorded series.
 func sent(t *testing.T, p *push.Pusher) (exemplars []push.Exemplar) {
@@ -70,7 +73,9 @@ func TestBothServersGetTheSameProfiles(t *testing.T) {
 		}
 		return nil
 	}, "leaky")
-	for server, s := range map[push.Server]*pushtest.Server{push.Pyroscope: pushtest.Pyroscope(t), push.Parca: pushtest.Parca(t)} {
+	for server, s := range map[push.Server]*pushtest.Server{
+		push.Pyroscope: pushtest.Pyroscope(t), push.Parca: pushtest.Parca(t),
+	} {
 		p := pusher(t, server, s, request.Options{})
 		exemplars := sent(t, p)
 		got, requests := s.Received()
@@ -149,8 +154,11 @@ func TestServerThatStaysBusy(t *testing.T) {
 // sendOne sends a profile without stacks.
 func sendOne(t *testing.T, p *push.Pusher) error {
 	t.Helper()
-	return p.Send(t.Context(), &push.Exemplar{Site: "f", Snapshot: "leaky.0001", Labels: []push.Label{{Name: "__name__", Value: "memory"}, {Name: "service_name", Value: "shop"}},
-		Profile: &profile.Profile{SampleType: []*profile.ValueType{{Type: "inuse_space", Unit: "bytes"}}}})
+	return p.Send(t.Context(), &push.Exemplar{
+		Site: "f", Snapshot: "leaky.0001",
+		Labels:  []push.Label{{Name: "__name__", Value: "memory"}, {Name: "service_name", Value: "shop"}},
+		Profile: &profile.Profile{SampleType: []*profile.ValueType{{Type: "inuse_space", Unit: "bytes"}}},
+	})
 }
 
 // TestRefusedProfiles: they are not sent again, and do not keep others from being sent.

@@ -21,7 +21,8 @@ func wide(n int) *profile.Profile {
 		f := &profile.Function{ID: uint64(i + 1), Name: fmt.Sprintf("f%d", i)}
 		l := &profile.Location{ID: uint64(i + 1), Line: []profile.Line{{Function: f}}}
 		p.Function, p.Location = append(p.Function, f), append(p.Location, l)
-		p.Sample = append(p.Sample, &profile.Sample{Location: []*profile.Location{l}, Value: []int64{int64(9 * i), 1, int64(i)}})
+		values := []int64{int64(9 * i), 1, int64(i)}
+		p.Sample = append(p.Sample, &profile.Sample{Location: []*profile.Location{l}, Value: values})
 	}
 	return p
 }
@@ -35,7 +36,10 @@ func total(p *profile.Profile) (bytes int64) {
 
 // TestSplit: parts are within the limits, and together they are the profile.
 func TestSplit(t *testing.T) {
-	for _, l := range []limits{{samples: 1000, bytes: 1 << 20}, {samples: 100, bytes: 1 << 20}, {samples: 7, bytes: 1 << 20}, {samples: 1000, bytes: 3000}} {
+	for _, l := range []limits{
+		{samples: 1000, bytes: 1 << 20}, {samples: 100, bytes: 1 << 20}, {samples: 7, bytes: 1 << 20},
+		{samples: 1000, bytes: 3000},
+	} {
 		p := wide(1000)
 		parts, err := l.split(p)
 		require.NoError(t, err)

@@ -95,7 +95,10 @@ func TestAnswers(t *testing.T) {
 	q, err := query.Find("leaks")
 	require.NoError(t, err)
 	names := `["service","site_key","host_share","gained_bytes","note"]`
-	for name, output := range map[string]string{"duckdb": strings.Replace(rows, "1048576", `"1048576"`, 1), "python3": `{"columns":` + names + `,"rows":` + rows + `}`} {
+	for name, output := range map[string]string{
+		"duckdb":  strings.Replace(rows, "1048576", `"1048576"`, 1),
+		"python3": `{"columns":` + names + `,"rows":` + rows + `}`,
+	} {
 		path, input := engine(t, name, output, 0)
 		result, err := query.DuckDB(t.Context(), q, tables(t), path)
 		require.NoError(t, err)

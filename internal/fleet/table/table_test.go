@@ -228,7 +228,9 @@ func TestRunsThatComeDuringACompaction(t *testing.T) {
 
 // TestDamagedFiles: an error names the file, and the night stays as it was.
 func TestDamagedFiles(t *testing.T) {
-	for name, content := range map[string]string{"empty": "", "text": "no Parquet", "only its end": "PAR1\x00\x00\x00\x00PAR1"} {
+	for name, content := range map[string]string{
+		"empty": "", "text": "no Parquet", "only its end": "PAR1\x00\x00\x00\x00PAR1",
+	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			put(t, dir, exported(1, 3, 1))
