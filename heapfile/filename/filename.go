@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Name is the decoded name of a snapshot.
@@ -20,6 +21,8 @@ type Name struct {
 	Trigger Trigger
 	// Jemalloc is set if the name has jemalloc's grammar.
 	Jemalloc bool
+	// Time is when the snapshot was taken; zero if the name does not have it.
+	Time time.Time
 }
 
 // Trigger is why an allocator wrote a snapshot.
@@ -57,6 +60,9 @@ func ParseTrigger(name string) (t Trigger, ok bool) {
 //
 //	heap.0001.pb                a pprof profile: .pb, .pprof, .prof in place of .heap
 //
+//	memprof.2026-01-02T03_04_05.678.2345678.pprof    CockroachDB: time and bytes in use
+//	jeprof.2026-01-02T03_04_05.678.2345678.jeprof    the same, written by jemalloc
+//
 // with an optional .gz or .zst. Any other name is a prefix without a number.
 func Parse(path string) Name {
 	dir, base := filepath.Split(path)
@@ -68,6 +74,9 @@ func Parse(path string) Name {
 	if n, ok := parseJemallocName(parts); ok {
 		n.Prefix = dir + n.Prefix
 		return n
+	}
+	if prefix, at, ok := cutTime(parts); ok {
+		return Name{Prefix: dir + prefix, Seq: -1, Trigger: TriggerHighWater, Time: at}
 	}
 	if n := len(parts); n > 1 {
 		if seq, ok := number(parts[n-1]); ok && (ext == ".heap" || len(parts[n-1]) <= maxProfileDigits) {
@@ -82,12 +91,23 @@ func Parse(path string) Name {
 	return Name{Prefix: path, Seq: -1}
 }
 
-// maxProfileDigits is the largest number of digits of a pprof profile's number. A longer one is a date
-// or a size: memprof.2026-01-02T03_04_05.678.2345678.pprof.
+// cutTime decodes <prefix>.<time>.<milliseconds>.<bytes>, split at its dots. CockroachDB gives these names to
+// the profiles that it takes when memory reaches a new high. The time is UTC.
+func cutTime(parts []string) (prefix string, at time.Time, ok bool) {
+	n := len(parts)
+	if n < 4 || len(parts[n-2]) != 3 || parts[n-1] == "" || strings.Trim(parts[n-1], "0123456789") != "" {
+		return "", time.Time{}, false
+	}
+	at, err := time.Parse("2006-01-02T15_04_05.000", parts[n-3]+"."+parts[n-2])
+	return strings.Join(parts[:n-3], "."), at, err == nil
+}
+
+// maxProfileDigits is the largest number of digits of a pprof profile's number. A longer one is a date:
+// mem.20260102.prof.
 const maxProfileDigits = 5
 
 // extensions are those of snapshots.
-var extensions = []string{".heap", ".pb", ".pprof", ".prof"}
+var extensions = []string{".heap", ".pb", ".pprof", ".prof", ".jeprof"}
 
 // Extensions returns the extensions of snapshots that are not compressed.
 func Extensions() []string { return slices.Clone(extensions) }
@@ -206,6 +226,9 @@ func cutLast(s, sep string) (before, after string, found bool) {
 
 // HasPrefix reports whether an allocator that was told to write to a prefix chooses the name.
 func (n Name) HasPrefix(prefix string) bool {
+	if !n.Time.IsZero() {
+		return n.Prefix == prefix
+	}
 	if n.Seq < 0 {
 		return false
 	}

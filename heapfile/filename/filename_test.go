@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -44,7 +45,10 @@ func TestFileNames(t *testing.T) {
 		"heap.10000.pb":        {Prefix: "heap", Seq: 10000},
 		"pprof.server.alloc_objects.inuse_space.001.pb.gz": {Prefix: "pprof.server.alloc_objects.inuse_space", Seq: 1},
 		"jeprof.4711.12.m3.pb.gz":                          {Prefix: "jeprof", PID: 4711, Seq: 12, Trigger: filename.TriggerManual, Jemalloc: true},
-		"memprof.2026-01-02T03_04_05.678.2345678.pprof":    {Prefix: "memprof.2026-01-02T03_04_05.678.2345678.pprof", Seq: -1},
+		"memprof.2026-01-02T03_04_05.678.2345678.pprof":    {Prefix: "memprof", Seq: -1, Trigger: filename.TriggerHighWater, Time: time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)},
+		"/a.b/jeprof.2026-01-02T03_04_05.678.2.jeprof.gz":  {Prefix: "/a.b/jeprof", Seq: -1, Trigger: filename.TriggerHighWater, Time: time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)},
+		"jeprof.2026-13-02T03_04_05.678.2345678.jeprof":    {Prefix: "jeprof.2026-13-02T03_04_05.678.2345678.jeprof", Seq: -1},
+		"jeprof.2026-01-02T03_04_05.678..jeprof":           {Prefix: "jeprof.2026-01-02T03_04_05.678..jeprof", Seq: -1},
 		"mem.20260102.prof":                                {Prefix: "mem.20260102.prof", Seq: -1},
 		"heap.pprof":                                       {Prefix: "heap.pprof", Seq: -1},
 		// neither
@@ -77,7 +81,7 @@ func FuzzFileName(f *testing.F) {
 	for _, path := range heaptest.Fixtures(f) {
 		f.Add(path)
 	}
-	for _, name := range []string{"jeprof.1.4711.0.i0.heap", "p_4711.0001.heap", "checked.1._main_-end.heap", "a", ".heap", "..heap", "heap.0001.pb"} {
+	for _, name := range []string{"jeprof.1.4711.0.i0.heap", "p_4711.0001.heap", "checked.1._main_-end.heap", "memprof.2026-01-02T03_04_05.678.2.pprof", "a", ".heap", "..heap", "heap.0001.pb"} {
 		f.Add(name)
 	}
 	f.Fuzz(func(t *testing.T, path string) {

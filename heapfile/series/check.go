@@ -177,13 +177,18 @@ func (s *Series) warnTrigger() {
 			high++
 		}
 	}
-	if 2*high > len(s.Heads) {
-		s.warnf(
-			heapfile.WarnHighWater,
-			"snapshots were taken at record highs of the heap, so its total rises by construction; "+
-				"record with HEAP_PROFILE_TIME_INTERVAL=30 HEAP_PROFILE_INUSE_INTERVAL=0 to compare fairly",
-		)
+	if 2*high <= len(s.Heads) {
+		return
 	}
+	remedy := "record with HEAP_PROFILE_TIME_INTERVAL=30 HEAP_PROFILE_INUSE_INTERVAL=0"
+	if !s.Heads[0].File.Time.IsZero() {
+		remedy = "take them at regular intervals"
+	}
+	s.warnf(
+		heapfile.WarnHighWater,
+		"snapshots were taken at record highs of the heap, so its total rises by construction; %s to compare fairly",
+		remedy,
+	)
 }
 
 // warnMixed warns of snapshots whose numbers are not comparable.

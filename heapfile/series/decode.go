@@ -51,9 +51,13 @@ type checkError struct{ error }
 
 func (e *checkError) Unwrap() error { return e.error }
 
-// decode reads the file.
+// decode reads the file. Its name may have the time that its content lacks.
 func (f *sourceFile) decode(d *heapfile.Decoder) (*heapfile.Snapshot, error) {
-	return d.ReadFile(f.fs, f.entry, f.path)
+	s, err := d.ReadFile(f.fs, f.entry, f.path)
+	if err == nil && s.Recorded.IsZero() {
+		s.Recorded = f.name.Time
+	}
+	return s, err
 }
 
 // decodeAll reads files in parallel and calls deliver with the outcomes in the order of the files.

@@ -158,7 +158,7 @@ func (d *discovery) addDir(dir string) error {
 		}
 	}
 	if len(d.files) == before {
-		const names = "*.heap, *.pb, *.pprof, *.prof; with .gz or .zst, too"
+		const names = "*.heap, *.pb, *.pprof, *.prof, *.jeprof; with .gz or .zst, too"
 		return fmt.Errorf("%s: %w in this directory (%s)%s", dir, ErrNoSnapshots, names, failureOf(dir))
 	}
 	return nil

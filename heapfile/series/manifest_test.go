@@ -181,7 +181,7 @@ func recordingWarnings(s *series.Series) (messages []string) {
 
 // TestRecordingsWithoutSnapshots: the error of a directory has what its manifest tells.
 func TestRecordingsWithoutSnapshots(t *testing.T) {
-	const none = "no heap snapshots in this directory (*.heap, *.pb, *.pprof, *.prof; with .gz or .zst, too)"
+	const none = "no heap snapshots in this directory (*.heap, *.pb, *.pprof, *.prof, *.jeprof; with .gz or .zst, too)"
 	for _, c := range []struct {
 		records []string
 		want    string

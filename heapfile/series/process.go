@@ -115,7 +115,7 @@ func (d *discovery) processes(known manifests, check func() error) []Process {
 			i = len(out)
 			index[key] = i
 			p := Process{PID: f.name.PID}
-			if f.name.Seq >= 0 {
+			if f.prefixed() {
 				p.Prefix = f.name.Prefix
 			} else {
 				p.program, _ = programOf(f.summary)
@@ -134,9 +134,15 @@ func (d *discovery) processes(known manifests, check func() error) []Process {
 	return out
 }
 
+// prefixed reports whether the prefix of the name says which process wrote the file: the name has a
+// number, or it has a time and the content does not say which program wrote it.
+func (f *sourceFile) prefixed() bool {
+	return f.name.Seq >= 0 || !f.name.Time.IsZero() && f.summary != nil && !f.summary.Format.Profile()
+}
+
 func processKey(f sourceFile) string {
 	switch n := f.name; {
-	case n.Seq >= 0:
+	case f.prefixed():
 		return fmt.Sprintf("%s\x00%d", n.Prefix, n.PID)
 	case n.PID != 0:
 		return fmt.Sprintf("\x00%d", n.PID)
@@ -174,10 +180,10 @@ func (f *sourceFile) summarize(check func() error) error {
 	return err
 }
 
-// recorded returns the time in the summary, or the zero time.
+// recorded returns the time in the summary or else in the name, or the zero time.
 func (f *sourceFile) recorded() time.Time {
-	if f.summary == nil {
-		return time.Time{}
+	if f.summary == nil || f.summary.Recorded.IsZero() {
+		return f.name.Time
 	}
 	return f.summary.Recorded
 }
