@@ -54,6 +54,7 @@ var knownLines = []struct{ prefix, kind, hint string }{
 	{"--- threadz", "a thread profile", "open it with `pprof`"},
 	{"--- Thread", "a thread profile", "open it with `pprof`"},
 	{"goroutine profile:", "a Go goroutine profile", "open it with `go tool pprof`"},
+	{"threadcreate profile:", "a Go profile of the creation of threads", "open it with `go tool pprof`"},
 	{"desc: ", "a recording of massif", "give it a name without .heap, such as massif.out"},
 	{"v 1", "a recording of heaptrack", "give it a name without .heap, such as heaptrack.zst"},
 	{"<?xml", "an XML file", ""},
@@ -70,9 +71,13 @@ func isCore(b []byte) bool {
 	return len(b) > 18 && string(b[:4]) == "\x7fELF" && (b[16] == 4 || b[17] == 4)
 }
 
-// isCPUProfile recognizes the five header words 0, 3, 0, period, 0.
+// isCPUProfile recognizes the five header words 0, 3, version, period, 0. Words have 64 bits, or 32.
 func isCPUProfile(b []byte) bool {
-	return len(b) >= 24 && binary.LittleEndian.Uint64(b) == 0 && binary.LittleEndian.Uint64(b[8:]) == 3
+	if len(b) < 24 {
+		return false
+	}
+	words := binary.LittleEndian
+	return words.Uint64(b) == 0 && words.Uint64(b[8:]) == 3 || words.Uint32(b) == 0 && words.Uint32(b[4:]) == 3
 }
 
 func isTar(b []byte) bool { return len(b) >= 262 && string(b[257:262]) == "ustar" }
