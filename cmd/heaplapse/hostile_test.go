@@ -23,6 +23,7 @@ var hostileCommands = map[string]string{
 	strangePath: "top FILE",
 	"snapshots": "info FILE", "manifests": "info FILE", "bundles": "info FILE", "traces": "info FILE",
 	"programs":  "symbolize -e FILE",
+	"evidence":  "growth bundles/good.heaplapse.tar.zst --evidence FILE",
 	"baselines": "baseline list FILE",
 	".supp":     "growth bundles/good.heaplapse.tar.zst --suppressions FILE",
 	".rules":    "growth bundles/good.heaplapse.tar.zst --blame-rules FILE",

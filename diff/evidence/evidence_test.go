@@ -1,8 +1,10 @@
 package evidence
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"math/big"
 	"os"
 	"regexp"
 	"strconv"
@@ -308,7 +310,30 @@ func FuzzParse(f *testing.F) {
 			require.Equal(t, r.Report.Tool == Memcheck || r.Report.Tool == "", strings.HasPrefix(strings.TrimSpace(string(text)), "<"))
 		}
 		require.GreaterOrEqual(t, LossOf(records(report)).Bytes(), int64(0))
+		if report.Tool == LeakSanitizer {
+			requireNoMore(t, text, report)
+		}
+		again, err := Parse(bytes.NewReader(text), "log")
+		require.NoError(t, err)
+		NewIndex([]*Report{again}, nil)
+		require.Equal(t, report, again)
 	})
+}
+
+// requireNoMore checks that the records have no more bytes than the lines of a text. They may have less:
+// the last of several checks for leaks replaces the ones before.
+func requireNoMore(t *testing.T, text []byte, report *Report) {
+	t.Helper()
+	var lines, sum big.Int
+	for _, m := range regexp.MustCompile(`leak of ([0-9]+) byte`).FindAllSubmatch(colors().ReplaceAll(text, nil), -1) {
+		n, ok := new(big.Int).SetString(string(m[1]), 10)
+		require.True(t, ok)
+		lines.Add(&lines, n)
+	}
+	for i := range report.Records {
+		sum.Add(&sum, big.NewInt(report.Records[i].Bytes))
+	}
+	require.LessOrEqual(t, sum.Cmp(&lines), 0, "%s in the records, %s in the lines", &sum, &lines)
 }
 
 func records(report *Report) (out []*Record) {

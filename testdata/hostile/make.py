@@ -332,6 +332,45 @@ def traces():
     write("traces/massif.out.deep.gz", packed(deep))
 
 
+def evidence():
+    def memcheck(text):
+        return f"<?xml version=\"1.0\"?>\n<valgrindoutput>\n<protocolversion>4</protocolversion>\n{text}"
+
+    def leak(text):
+        return memcheck(f"<error><kind>Leak_DefinitelyLost</kind>{text}</error>\n</valgrindoutput>\n")
+
+    # Each entity is ten of the one before.
+    laughs = "".join(f'<!ENTITY e{i} "{f"&e{i - 1};" * 10}">' for i in range(1, 12))
+    for name, text in {
+        "entities": f'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY e0 "x">{laughs}]><valgrindoutput>&e11;</valgrindoutput>',
+        "external-entity": '<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]><valgrindoutput>&e;</valgrindoutput>',
+        "nested": memcheck("<a>" * 1000),
+        "cut": leak("<xwhat><leakedbytes>8</leakedbytes><leakedblocks>1</leakedblocks></xwhat>")[:-40],
+        "bytes-huge": leak("<xwhat><leakedbytes>18446744073709551615</leakedbytes></xwhat>"),
+        "bytes-negative": leak("<xwhat><leakedbytes>-8</leakedbytes></xwhat>"),
+        "direct-more-than-all": leak("<xwhat><text>9 (8 direct, 9 indirect) bytes in 1 blocks</text></xwhat>"),
+        "address-huge": leak("<stack><frame><ip>0x1ffffffffffffffff</ip></frame></stack>"),
+        "line-huge": leak("<stack><frame><ip>0x1</ip><line>99999999999999999999</line></frame></stack>"),
+        "name-control": leak("<xwhat><leakedbytes>8</leakedbytes><leakedblocks>1</leakedblocks></xwhat><stack><frame>"
+                             "<ip>0x1</ip><fn>&#27;[31mred&#7;&lt;/script&gt;</fn></frame></stack>"),
+        "protocol-99": "<valgrindoutput><protocolversion>99</protocolversion></valgrindoutput>",
+        "not-a-report": "<html><body>404</body></html>",
+    }.items():
+        write(f"evidence/memcheck-{name}.xml", text)
+    write("evidence/binary.txt", b"\x7fELF\0\0\0\0")
+    write("evidence/memcheck-text.txt", "==1== Memcheck, a memory error detector\n")
+    direct = "Direct leak of 8 byte(s) in 1 object(s) allocated from:\n"
+    for name, text in {
+        "bytes-huge": "Direct leak of 18446744073709551615 byte(s) in 1 object(s) allocated from:\n    #0 0x1 in f a.c:1\n",
+        "address-huge": direct + "    #0 0x1ffffffffffffffff in f a.c:1\n",
+        "line-huge": direct + "    #0 0x1 in f a.c:99999999999999999999\n",
+        "no-frames": direct + "\n",
+        "cut": "==1==ERROR: LeakSanitizer: detected memory leaks\n\n" + direct + "    #0 0x1 in f a.c:1\n",
+        "no-leak": "all is well\n",
+    }.items():
+        write(f"evidence/lsan-{name}.txt", text)
+
+
 def lists():
     write("lists/suppressions-bad-line.supp", "leak:good\nrace:bad\n")
     write("lists/suppressions-bad-date.supp", "# until soon: reason\nleak:x\n")
@@ -362,5 +401,6 @@ manifests()
 bundles()
 programs()
 traces()
+evidence()
 lists()
 baselines()
