@@ -48,11 +48,17 @@ var services = []service{
 // growth runs growth on the recording, or on other files with its profiles.
 func (s *service) growth(t *testing.T, path string) *found {
 	t.Helper()
-	args := []string{"growth", "-q", "--all", "--format", "json", path, "--sysroot", testutil.Data(t, "services", "sysroot")}
+	flags := []string{"--sysroot", testutil.Data(t, "services", "sysroot")}
 	if s.process != "" {
-		args = append(args, "--process", s.process)
+		flags = append(flags, "--process", s.process)
 	}
-	out, stderr, code := invoke(t, args...)
+	return allSites(t, path, flags...)
+}
+
+// allSites runs growth on some files, and returns the stable sites as well.
+func allSites(t *testing.T, path string, flags ...string) *found {
+	t.Helper()
+	out, stderr, code := invoke(t, append([]string{"growth", "-q", "--all", "--format", "json", path}, flags...)...)
 	require.Equal(t, exitOK, code, stderr)
 	var got found
 	require.NoError(t, json.Unmarshal([]byte(out), &got))
@@ -105,6 +111,38 @@ func TestServicesConverted(t *testing.T) {
 			require.Equal(t, labels(s.growth(t, path)), labels(s.growth(t, out)))
 		})
 	}
+}
+
+// TestRecordingsConverted: so have those of the snapshots of allocators and of the recordings of other tools,
+// for all sites that change. A location without a name has another label without its file.
+func TestRecordingsConverted(t *testing.T) {
+	for path, sysroot := range map[string]string{
+		"leaky":                         "leaky/sysroot", // tcmalloc, every allocation
+		"leaky-jemalloc":                "leaky/sysroot", // jemalloc, samples
+		"node":                          "node/sysroot",  // tcmalloc, with a perf map
+		"traces/heaptrack.shop.zst":     "",
+		"traces/heaptrack.shop.raw.zst": "traces/sysroot",
+		"traces/massif.out.shop.gz":     "",
+	} {
+		t.Run(path, func(t *testing.T) {
+			path, out := testutil.Data(t, filepath.FromSlash(path)), filepath.Join(t.TempDir(), "out")
+			var flags []string
+			if sysroot != "" {
+				flags = []string{"--sysroot", testutil.Data(t, filepath.FromSlash(sysroot))}
+			}
+			_, stderr, code := invoke(t, append([]string{"convert", "-q", path, "-o", out}, flags...)...)
+			require.Equal(t, exitOK, code, stderr)
+			want := changing(allSites(t, path, flags...))
+			require.NotEmpty(t, want)
+			require.Equal(t, want, changing(allSites(t, out)))
+		})
+	}
+}
+
+// changing returns the labels of the sites that are not stable.
+func changing(f *found) map[string][]string {
+	f.Sites = slices.DeleteFunc(f.Sites, func(s foundSite) bool { return s.Label == "stable" })
+	return labels(f)
 }
 
 // labels returns the label of each site, by its function.
