@@ -98,7 +98,7 @@ model: ## fit the model of the detector to simulated processes (needs Python 3 a
 
 .PHONY: golden
 golden: ## rewrite the expected outputs of the tests; review the diff
-	go test ./... -update
+	go test $$(git grep -l 'flag.Bool("update"' -- '*_test.go' | xargs -n1 dirname | sed 's,^,./,') -update
 
 .PHONY: clean
 clean: ## remove build outputs
