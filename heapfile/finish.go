@@ -164,7 +164,7 @@ func (d *Decoder) noteStacks() {
 	if p < 10 || s.Format == FormatGoroutines { // goroutines that have not begun have none
 		return
 	}
-	remedy := ": the unwinder failed; set TCMALLOC_STACKTRACE_METHOD=libunwind or compile with -fno-omit-frame-pointer"
+	remedy := ": the unwinder failed; with tcmalloc, set TCMALLOC_STACKTRACE_METHOD=libunwind or compile with -fno-omit-frame-pointer"
 	if s.Format.Profile() {
 		remedy = ""
 	}

@@ -50,7 +50,7 @@ func remedyOutside(r symbolize.Reason, f option.Flags) string {
 	case symbolize.ReasonAnonymous, symbolize.ReasonNoPerfEntry:
 		return "generated code: run Node with --perf-basic-prof --interpreted-frames-native-stack, or Python 3.12+ with -X perf, and pass " + f.Of(option.PerfMap)
 	case symbolize.ReasonNull:
-		return "the unwinder failed: try TCMALLOC_STACKTRACE_METHOD=libunwind"
+		return "the unwinder failed: with tcmalloc, try TCMALLOC_STACKTRACE_METHOD=libunwind"
 	}
 	return "a library was loaded and unloaded between two snapshots, or the stack is broken"
 }
