@@ -59,10 +59,10 @@ func (p *pair) match() []identity.Match {
 // see Comparison.Foreign.
 func (p *pair) shares(matches []identity.Match) (tiers identity.Tally, foreign int64) {
 	for _, m := range matches {
-		bytes := p.inUse(base, m.Base) + p.inUse(current, m.Current)
-		tiers.Add(m, float64(bytes))
+		before, after := p.inUse(base, m.Base), p.inUse(current, m.Current)
+		tiers.Add(m, float64(before), float64(after))
 		if m.Tier == identity.Unmatched && p.foreign(m) {
-			foreign += bytes
+			foreign += before + after
 		}
 	}
 	return tiers, foreign

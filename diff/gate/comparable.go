@@ -93,19 +93,18 @@ func differences(current, earlier *baseline.Meta) (out []Mismatch) {
 	return out
 }
 
-// unrelatedShare is the share of the bytes that match nothing from which on two runs have too
-// little in common to compare: they are of two programs, or one of them lost its names. Every
+// unrelatedShare is the share of the bytes of each run that match nothing from which on two runs have
+// too little in common to compare: they are of two programs, or one of them lost its names. Every
 // function would be new, and so a regression.
 const unrelatedShare = 0.9
 
 // unrelated is the mismatch of runs that have hardly a site in common, empty if they have. Renamed
 // functions match nothing, but move.
 func (r *Result) unrelated() []Mismatch {
-	share := r.UnmatchedShare()
-	if share < unrelatedShare || slices.ContainsFunc(r.Rows, func(r Row) bool { return r.Status == Moved }) {
+	if r.Tiers.Unrelated() < unrelatedShare || slices.ContainsFunc(r.Rows, func(r Row) bool { return r.Status == Moved }) {
 		return nil
 	}
-	return []Mismatch{{Kind: MismatchUnrelated, Share: share}}
+	return []Mismatch{{Kind: MismatchUnrelated, Share: r.UnmatchedShare()}}
 }
 
 // caveats are notes on what makes the comparison less certain, or a part of it impossible.

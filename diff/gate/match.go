@@ -81,15 +81,15 @@ func pick(sites []*site, indices []int) []*site {
 
 // tally counts a match of the latest earlier run with the current one.
 func tally(tiers *identity.Tally, m identity.Match, base []baseline.Site, sites []*site) {
-	bytes := 0.0
+	var earlier, current float64
 	for _, i := range m.Base {
-		bytes += base[i].Bytes
+		earlier += base[i].Bytes
 	}
 	for _, s := range pick(sites, m.Current) {
-		bytes += s.levels[0].Bytes
+		current += s.levels[0].Bytes
 		s.tier = m.Tier
 	}
-	tiers.Add(m, bytes)
+	tiers.Add(m, earlier, current)
 }
 
 // share adds the level of a site of an earlier run to the sites that it matches, in proportion to

@@ -136,6 +136,20 @@ func TestUnrelatedRuns(t *testing.T) {
 	require.Equal(t, Pass, r.Verdict, "%+v", r.Rows)
 }
 
+// TestAHugeNewLeakIsNoOtherProgram: most of the bytes of the current run match nothing, but those of the earlier runs
+// do. The same holds the other way round, where a leak was mended.
+func TestAHugeNewLeakIsNoOtherProgram(t *testing.T) {
+	leaking := append(service(), function{"Leak::keep Server::handle main", "leak.cc", 20_000 * mib, 0, 0})
+	r, err := Compare(leaking.run(9, noise{}), service().set(4, noise{}), nil, Options{})
+	require.NoError(t, err)
+	require.Greater(t, r.UnmatchedShare(), unrelatedShare)
+	require.Equal(t, Fail, r.Verdict)
+	require.Equal(t, Regressed, r.Rows[0].Status)
+	r, err = Compare(service().run(9, noise{}), leaking.set(4, noise{}), nil, Options{})
+	require.NoError(t, err)
+	require.Equal(t, Pass, r.Verdict)
+}
+
 // TestSlopesOfRunsOfOtherLengths are not compared.
 func TestSlopesOfRunsOfOtherLengths(t *testing.T) {
 	var n noise

@@ -158,7 +158,7 @@ func TestNothingIsLeft(t *testing.T) {
 	pid := p.Process.Pid
 	_, err := attachTo(t, pid, settings(t.TempDir(), 4096, 0)).Stop()
 	require.NoError(t, err)
-	before := leftovers(t, pid)
+	before := settled(t, pid)
 	const forkHandlers = 3 // the functions of pthread_atfork, which cannot be taken back
 	assert.Equal(t, forkHandlers, before.addresses)
 	for range cycles() / 4 {
@@ -167,12 +167,7 @@ func TestNothingIsLeft(t *testing.T) {
 		_, err := s.Stop()
 		require.NoError(t, err)
 	}
-	var after leftover
-	assert.Eventually(t, func() bool {
-		after = leftovers(t, pid)
-		return after == before
-	}, 30*time.Second, 10*time.Millisecond)
-	t.Logf("after the first time %+v, in the end %+v", before, after)
+	assert.Equal(t, before, settled(t, pid))
 	assert.Contains(t, p.end(t), "done\n")
 }
 
@@ -180,6 +175,16 @@ func TestNothingIsLeft(t *testing.T) {
 type leftover struct {
 	addresses       int // of the engine, in the memory of other files
 	scratch, helper int // mappings and threads
+}
+
+// settled returns what is left when the engine's thread has ended, which it does some time after Stop.
+func settled(t *testing.T, pid int) (n leftover) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		n = leftovers(t, pid)
+		return n.helper == 0
+	}, 30*time.Second, 10*time.Millisecond)
+	return n
 }
 
 func leftovers(t *testing.T, pid int) (n leftover) {
