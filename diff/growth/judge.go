@@ -64,7 +64,7 @@ func (j *judgement) group(members []symbolize.SiteID, inStep float64) judged {
 	out.tested += len(members)
 	rest := slices.Clone(members)
 	for _, s := range leaks {
-		if j.lost(members, &s) < 0.5*float64(s.Gained) && !s.follows(&whole) {
+		if !s.follows(&whole) && j.lost(members, &s) < 0.5*float64(s.Gained) {
 			out.sites = append(out.sites, s)
 			rest = slices.DeleteFunc(rest, func(m symbolize.SiteID) bool { return m == s.Members[0] })
 		}

@@ -14,10 +14,13 @@ func (s *recorded) refused(processes []Process) string {
 	if s.Manifest == nil {
 		return ""
 	}
+	wrote := map[int]bool{} // by process ID
+	for i := range processes {
+		wrote[processes[i].PID] = true
+	}
 	var texts []string
 	for _, p := range s.Problems {
-		wrote := slices.ContainsFunc(processes, func(other Process) bool { return other.PID == p.PID })
-		if p.Kind == manifest.ProblemDisabled && !wrote {
+		if p.Kind == manifest.ProblemDisabled && !wrote[p.PID] {
 			texts = append(texts, fmt.Sprintf("process %d is not recorded: %s", p.PID, p.Text()))
 		}
 	}
