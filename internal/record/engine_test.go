@@ -3,6 +3,7 @@
 package record
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -65,4 +66,15 @@ func TestEnginesRefuseUnsupportedOptions(t *testing.T) {
 			require.ErrorContains(t, err, c.says)
 		}
 	}
+}
+
+// TestJemallocCountsAllAllocations: jemalloc's cumulative counts, without which load looks like a leak, are on. The
+// program's own options come first, so that ours override them.
+func TestJemallocCountsAllAllocations(t *testing.T) {
+	o := Options{Env: []string{"MALLOC_CONF=narenas:1,prof_accum:false"}}
+	settings := jemalloc{}.settings(&o, "/tmp/heap", false)
+	require.Len(t, settings, 1)
+	options := strings.Split(settings[0].Value, ",")
+	require.Equal(t, []string{"narenas:1", "prof_accum:false"}, options[:2])
+	require.Contains(t, options[2:], "prof_accum:true")
 }

@@ -111,9 +111,9 @@ func (g *Report) headline() string {
 
 // regression is the verdict on a run that failed, the worst function and its amount.
 func (g *Report) regression(verdict string, worst *gate.Row) string {
-	head, change := verdict+g.summary(), changeText(judged(worst.Values[0]))
+	head := verdict + g.summary()
 	if worst == &g.Total {
-		return fmt.Sprintf("%s: %s", head, change)
+		return fmt.Sprintf("%s: %s", head, changeText(worst.Values[0]))
 	}
 	lead := ": "
 	if len(g.with(gate.Regressed)) > 1 {

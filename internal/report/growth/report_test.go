@@ -9,10 +9,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/diff/baseline"
 	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
+	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -60,6 +63,28 @@ func TestNoAdviceToDoWhatWasDone(t *testing.T) {
 	require.Contains(t, g.Next(), "PYTHONMALLOC=malloc")
 	g.Series.Manifest = &manifest.Manifest{Recording: &manifest.Recording{Settings: map[string]string{"PYTHONMALLOC": "malloc"}}}
 	require.Empty(t, g.Next())
+}
+
+// TestOneResizeIsNoGrowingContainer: a table that became larger once may have its final size.
+func TestOneResizeIsNoGrowingContainer(t *testing.T) {
+	reserve := baseline.Frame{Function: "std::vector<int, std::allocator<int> >::reserve"}
+	v := siteview.OfRun(&baseline.Site{Frames: []baseline.Frame{reserve}}, 1)
+	for _, c := range []struct {
+		sizes  []int64
+		advice string
+	}{
+		{[]int64{8, 16, 16, 16}, ""},
+		{[]int64{8, 16, 16, 32}, "container grows"},
+		{[]int64{8, 4, 8, 4}, ""},
+	} {
+		g := growthreport.Report{Result: &growth.Result{Range: sites.Range{Last: len(c.sizes) - 1, Of: len(c.sizes)}}}
+		site := growth.Site{Bytes: c.sizes, Visible: []bool{true, true, true, true}}
+		if advice := g.Advice(&site, v); c.advice == "" {
+			require.Empty(t, advice, c.sizes)
+		} else {
+			require.Contains(t, advice, c.advice, c.sizes)
+		}
+	}
 }
 
 // TestANarrowTerminalHasRoomForNames: it shows a shorter trend, and every line below the summary
