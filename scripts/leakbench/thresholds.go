@@ -45,7 +45,21 @@ func kinds() []kind {
 		kind{"wide population", of(leaksim.Wide)},
 		kind{"small programs", of(leaksim.Small)},
 		kind{"garbage collection", of(leaksim.Collected)},
+		kind{"exact counts, one behaviour, 24 and 48 snapshots", all(exact, of(leaksim.Plain), atLeast24)},
+		kind{"exact counts, one behaviour, 12 snapshots", all(exact, of(leaksim.Plain), func(e *example) bool { return e.snapshots == 12 })},
+		kind{"exact counts, wide population", all(exact, of(leaksim.Wide))},
+		kind{"samples with cumulative counts, one behaviour, 24 and 48 snapshots", all(counted, of(leaksim.Plain), atLeast24)},
 	)
+}
+
+// atLeast24 reports whether a function is from a series of 24 snapshots or more.
+func atLeast24(e *example) bool { return e.snapshots >= 24 }
+
+// all returns the conjunction of conditions.
+func all(conditions ...func(*example) bool) func(*example) bool {
+	return func(e *example) bool {
+		return !slices.ContainsFunc(conditions, func(has func(*example) bool) bool { return !has(e) })
+	}
 }
 
 // thresholds are the least confidences that the table shows.

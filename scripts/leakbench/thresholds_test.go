@@ -60,7 +60,9 @@ func TestThresholds(t *testing.T) {
 	var b strings.Builder
 	writeThresholds(&b, list)
 	require.Contains(t, b.String(), "| exact counts | 3 | 0.67 / 0.67 |")
+	require.Contains(t, b.String(), "| exact counts, one behaviour, 24 and 48 snapshots | 3 | 0.67 / 0.67 |")
 	require.NotContains(t, b.String(), "samples without", "there are none")
+	require.NotContains(t, b.String(), "one behaviour, 12 snapshots", "there are none")
 }
 
 // TestLivesAreTold: the tables name what happens to a process.
