@@ -29,6 +29,9 @@ func kinds() []kind {
 	of := func(p leaksim.Population) func(*example) bool {
 		return func(e *example) bool { return e.population == p }
 	}
+	taken := func(counts ...int) func(*example) bool {
+		return func(e *example) bool { return slices.Contains(counts, e.snapshots) }
+	}
 	list := []kind{
 		{"all", func(*example) bool { return true }},
 		{"exact counts", exact},
@@ -38,22 +41,22 @@ func kinds() []kind {
 		{"samples without", sampled},
 	}
 	for _, n := range []int{8, 12, 24, 48} {
-		list = append(list, kind{strconv.Itoa(n) + " snapshots", func(e *example) bool { return e.snapshots == n }})
+		list = append(list, kind{strconv.Itoa(n) + " snapshots", taken(n)})
 	}
 	return append(list,
 		kind{"one behaviour", of(leaksim.Plain)},
 		kind{"wide population", of(leaksim.Wide)},
 		kind{"small programs", of(leaksim.Small)},
 		kind{"garbage collection", of(leaksim.Collected)},
-		kind{"exact counts, one behaviour, 24 and 48 snapshots", all(exact, of(leaksim.Plain), atLeast24)},
-		kind{"exact counts, one behaviour, 12 snapshots", all(exact, of(leaksim.Plain), func(e *example) bool { return e.snapshots == 12 })},
+		kind{"exact counts, one behaviour, 24 and 48 snapshots", all(exact, of(leaksim.Plain), taken(24, 48))},
+		kind{"exact counts, one behaviour, 12 snapshots", all(exact, of(leaksim.Plain), taken(12))},
 		kind{"exact counts, wide population", all(exact, of(leaksim.Wide))},
-		kind{"samples with cumulative counts, one behaviour, 24 and 48 snapshots", all(counted, of(leaksim.Plain), atLeast24)},
+		kind{
+			"samples with cumulative counts, one behaviour, 24 and 48 snapshots",
+			all(counted, of(leaksim.Plain), taken(24, 48)),
+		},
 	)
 }
-
-// atLeast24 reports whether a function is from a series of 24 snapshots or more.
-func atLeast24(e *example) bool { return e.snapshots >= 24 }
 
 // all returns the conjunction of conditions.
 func all(conditions ...func(*example) bool) func(*example) bool {
