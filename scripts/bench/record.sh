@@ -57,8 +57,6 @@ for i in range(4000):
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-with open(__file__ + ".rss", "a") as out:  # KiB that are anonymous, and KiB of mapped files
-    print(*(line.split()[1] for line in open("/proc/self/status") if line.startswith(("RssAnon", "RssFile"))), file=out)
 PY
 
 cat >"$work/train_tensorflow.py" <<'PY'
@@ -70,9 +68,15 @@ for i in range(2000):
         loss = tf.reduce_mean(tf.square(tf.nn.relu(tf.random.normal([32, 100]) @ a) @ b))
     for variable, gradient in zip((a, b), tape.gradient(loss, (a, b))):
         variable.assign_sub(gradient * 0.0001)
-with open(__file__ + ".rss", "a") as out:  # KiB that are anonymous, and KiB of mapped files
-    print(*(line.split()[1] for line in open("/proc/self/status") if line.startswith(("RssAnon", "RssFile"))), file=out)
 PY
+
+rm -f "$work"/train_*.py.rss
+for program in torch tensorflow; do
+	cat >>"$work/train_$program.py" <<-'PY'
+	with open(__file__ + ".rss", "a") as out:  # KiB that are anonymous, and KiB of mapped files
+	    print(*(line.split()[1] for line in open("/proc/self/status") if line.startswith(("RssAnon", "RssFile"))), file=out)
+	PY
+done
 
 # measure.py COMMAND… prints the wall time and the CPU time in seconds, and the peak resident set of
 # the largest process in MiB.
