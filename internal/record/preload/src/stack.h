@@ -24,16 +24,26 @@ struct hl_stack {
 } __attribute__((aligned(64)));
 
 // hl_unwind stores the call path of the calling thread. frame is the frame address of an engine's
-// function that the program called, directly or not. It takes no locks and does not allocate. It is
-// called with all signals blocked.
+// function that the program called, directly or not. It waits for no lock and does not allocate. It
+// is called with all signals blocked.
 void hl_unwind(struct hl_stack *s, const void *frame);
 
 // hl_unwind_init is called once, when the engine starts.
 void hl_unwind_init(void);
 
-// hl_unwind_forget is called after code was unloaded: after dlclose. Rules of its addresses are
-// forgotten.
+// hl_unwind_forget drops what is known of loaded code.
 void hl_unwind_forget(void);
+
+// hl_unwind_unloading is called before dlclose, and hl_unwind_unloaded behind it.
+void hl_unwind_unloading(void);
+void hl_unwind_unloaded(void);
+
+// hl_unwind_release gives memory of the program's unwind tables back to the kernel. It opens a
+// file: the thread that writes snapshots calls it. All signals must be blocked.
+void hl_unwind_release(void);
+
+// hl_unwind_forked is called in a forked child.
+void hl_unwind_forked(void);
 
 // hl_python_merge replaces each activation of the interpreter's loop by the Python frames that it
 // runs. It does nothing if there is no interpreter. Called as hl_unwind, behind it.

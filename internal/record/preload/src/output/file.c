@@ -46,8 +46,8 @@ static void flush(struct hl_file *f, size_t n) {
     const char *rest = f->buffer + n;
     size_t left = (size_t)(f->text.at - rest);
     if (f->error == 0)
-        f->error = f->append ? hl_file_append(f->fd, f->buffer, n)
-                             : write_all(f->fd, f->buffer, rest);
+        f->error =
+            f->append ? hl_file_append(f->fd, f->buffer, n) : write_all(f->fd, f->buffer, rest);
     f->text = hl_text(f->buffer, f->size);
     memmove(f->buffer, rest, left);
     f->text.at += left;

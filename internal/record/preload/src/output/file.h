@@ -5,8 +5,8 @@
 #include "base/platform.h"
 #include "base/text.h"
 
-// HL_FILE_BLOCK is what is written at once, if the buffer is larger. A file system that caches files
-// in large pieces takes half of the time for whole ones.
+// HL_FILE_BLOCK is what is written at once, if the buffer is larger. A file system that caches
+// files in large pieces takes half of the time for whole ones.
 enum { HL_FILE_BLOCK = 64 << 10 };
 
 struct hl_file {

@@ -6,6 +6,7 @@
 #include "output/file.h"
 #include "output/trigger.h"
 #include "process/config.h"
+#include "stack.h"
 
 enum { STACK = 64 << 10 };
 
@@ -73,6 +74,7 @@ static bool write_wanted(bool program_waits) {
     if (timed) bits |= 1u << HL_TIME;
     if (bits) {
         int64_t before = hl_clock(HL_MONOTONIC), cpu = hl_clock(HL_THREAD_CPU);
+        hl_unwind_release();
         hl_snapshot_write((enum hl_trigger)(31 - __builtin_clz(bits)));
         last_cost =
             cost_of(hl_clock(HL_MONOTONIC) - before, hl_clock(HL_THREAD_CPU) - cpu, program_waits);

@@ -10,6 +10,7 @@
 #include "output/writer.h"
 #include "process/config.h"
 #include "process/signals.h"
+#include "stack.h"
 
 // glibc has __register_atfork in its shared library, musl has pthread_atfork.
 __attribute__((weak)) int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *);
@@ -61,6 +62,7 @@ static void start_child(void) {
     hl_process.pid = (uint64_t)hl_syscall0(HL_SYS_getpid);
     hl_process.is_fork = true;
     hl_record_forked();
+    hl_unwind_forked();
     hl_writer_forked();
     hl_problems_forked();
     if (!hl_config.children) {

@@ -8,8 +8,9 @@ HL_EXPORT int dlclose(void *handle) {
     int (*next)(void *) = (int (*)(void *))hl_real_function(&cache, "dlclose");
     if (!next) return hl_not_implemented();
     hl_python_unloading();
+    hl_unwind_unloading();
     int result = next(handle);
-    hl_unwind_forget();
+    hl_unwind_unloaded();
     hl_python_unloaded();
     return result;
 }

@@ -2,21 +2,24 @@
 
 #include "unwind/modules.h"
 
-// search returns the FDE of the last function that begins at or before pc, by the sorted table in
-// .eh_frame_hdr, or 0.
-static uintptr_t search(struct hl_window *w, uintptr_t header, uintptr_t end, uintptr_t pc) {
+// search finds the FDE of the last function that begins at or before pc, by the sorted table in
+// .eh_frame_hdr. It sets its address, which is 0 if there is none, and the number of functions.
+static void search(struct hl_window *w, uintptr_t end, uintptr_t pc, struct hl_fde *fde) {
     enum { VERSION = 1, OMITTED = 0xff, SORTED_PAIRS = 0x3b, PAIR = 8 };
+    uintptr_t header = fde->header;
     struct hl_reader r = {w, header, end, false};
+    fde->address = 0;
     uint64_t version = hl_read_unsigned(&r, 1);
     uint8_t frame_encoding = (uint8_t)hl_read_unsigned(&r, 1);
     uint8_t count_encoding = (uint8_t)hl_read_unsigned(&r, 1);
     uint64_t table_encoding = hl_read_unsigned(&r, 1);
     if (r.failed || version != VERSION || table_encoding != SORTED_PAIRS ||
         count_encoding == OMITTED)
-        return 0;
+        return;
     if (frame_encoding != OMITTED) hl_read_pointer(&r, frame_encoding, header);
     uint64_t count = hl_read_pointer(&r, count_encoding, header);
-    if (r.failed || count == 0 || count > (end - r.at) / PAIR) return 0;
+    if (r.failed || count == 0 || count > (end - r.at) / PAIR) return;
+    fde->functions = count;
 
     uintptr_t table = r.at;
     uint64_t low = 0, high = count; // the answer is in [low, high)
@@ -25,7 +28,7 @@ static uintptr_t search(struct hl_window *w, uintptr_t header, uintptr_t end, ui
         uint64_t middle = low + (high - low) / 2;
         r.at = table + middle * PAIR;
         int64_t start = hl_read_signed(&r, 4);
-        if (r.failed) return 0;
+        if (r.failed) return;
         if (start <= wanted)
             low = middle;
         else
@@ -33,7 +36,7 @@ static uintptr_t search(struct hl_window *w, uintptr_t header, uintptr_t end, ui
     }
     r.at = table + low * PAIR;
     int64_t start = hl_read_signed(&r, 4), entry = hl_read_signed(&r, 4);
-    return r.failed || start > wanted ? 0 : header + (uintptr_t)entry;
+    if (!r.failed && start <= wanted) fde->address = header + (uintptr_t)entry;
 }
 
 // entry sets r to the contents of the CIE or FDE at an address.
@@ -100,7 +103,8 @@ bool hl_fde_find(struct hl_window *w, uintptr_t pc, struct hl_fde *fde) {
     // Where the tables end is not known. They are addressed by offsets of 32 bits with a sign.
     uintptr_t header = hl_unwind_table(pc), end = header + INT32_MAX;
     if (header == 0 || end < header) return false;
-    fde->address = search(w, header, end, pc);
+    fde->header = header;
+    search(w, end, pc, fde);
     struct hl_reader r = {w, 0, 0, false};
     if (fde->address == 0 || fde->address >= end || !entry(&r, fde->address, end)) return false;
     uintptr_t at = r.at;
