@@ -63,6 +63,16 @@ static int64_t until_due(void) {
     return left > 0 ? left : 0;
 }
 
+// release_tables releases the memory of unwind tables. Reading them again takes some milliseconds:
+// it is not done in the first seconds, in which most of the tables are read, nor often.
+static void release_tables(int64_t now) {
+    const int64_t pause = 2000000000;
+    static int64_t last;
+    if (now - hl_process.started < pause || now - last < pause) return;
+    last = now;
+    hl_unwind_release();
+}
+
 // write_wanted writes a snapshot if one is wanted or due.
 static bool write_wanted(bool program_waits) {
     hl_lock(&snapshots);
@@ -74,7 +84,7 @@ static bool write_wanted(bool program_waits) {
     if (timed) bits |= 1u << HL_TIME;
     if (bits) {
         int64_t before = hl_clock(HL_MONOTONIC), cpu = hl_clock(HL_THREAD_CPU);
-        hl_unwind_release();
+        release_tables(before);
         hl_snapshot_write((enum hl_trigger)(31 - __builtin_clz(bits)));
         last_cost =
             cost_of(hl_clock(HL_MONOTONIC) - before, hl_clock(HL_THREAD_CPU) - cpu, program_waits);
