@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,7 +66,7 @@ func (r rendered) WriteTo(w io.Writer) (int64, error) {
 
 // Folded returns folded stacks in the format of github.com/brendangregg/FlameGraph: one line per
 // stack, with the functions from root to leaf separated by semicolons, a space, and the value of
-// type t. Stacks whose value is 0 are omitted.
+// type t. Functions of scripts have their file and line. Stacks whose value is 0 are omitted.
 func (c *Converter) Folded(s *Samples, t SampleType) io.WriterTo {
 	s.prune(c.o.MaxSamples)
 	trim := newTrimmer(c)
@@ -97,13 +98,22 @@ func (c *Converter) foldedStack(stack []symbolize.LocationID) string {
 			names = append(names, foldedSafe(c.symbols.Label(l)))
 		}
 		for k := len(l.Frames) - 1; k >= 0; k-- {
-			names = append(names, foldedSafe(l.Frames[k].Function))
+			names = append(names, foldedSafe(foldedFrame(l, &l.Frames[k])))
 		}
 	}
 	if len(names) == 0 {
 		return "(no stack)"
 	}
 	return strings.Join(names, ";")
+}
+
+// foldedFrame returns the name of a function. That of a script has its line, as py-spy writes it: a
+// line of Python allocates, where the native function below it is the same for all of them.
+func foldedFrame(l *symbolize.Location, f *symbolize.Frame) string {
+	if !l.Script() {
+		return f.Function
+	}
+	return fmt.Sprintf("%s (%s:%d)", f.Function, path.Base(f.File), f.Line)
 }
 
 // foldedSafe replaces the character that separates functions, and those that may not be printed, such
