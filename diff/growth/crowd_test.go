@@ -112,3 +112,37 @@ func TestOneSnapshotIsNoCrowd(t *testing.T) {
 	require.Nil(t, c.pace)
 	require.Zero(t, c.inStep(3))
 }
+
+// TestMedianRise: the sites of the first snapshot tell how the sites of a process rise. Of a
+// recording that begins with its program, those of the first third do, if there are four.
+func TestMedianRise(t *testing.T) {
+	doubling := func(_, i int) float64 { return crowdMiB * math.Pow(2, float64(i)/6) }
+	rising := func(site, i int) float64 { return crowdMiB * float64(i*(site+1)) } // from nothing, all alike
+	steady := func(site, i int) float64 { return crowdMiB * float64(1+i%2) }
+	byFirst := func(from int, first, others func(site, i int) float64) func(site, i int) float64 {
+		return func(site, i int) float64 {
+			if site < from {
+				return first(site, i)
+			}
+			return others(site, i)
+		}
+	}
+	// The last third of 0, 1, 2, … 11 has a mean of 9.5, the first third one of 1.5.
+	fromNothing := math.Log(9.5 / 1.5)
+	for _, c := range []struct {
+		name  string
+		sites int
+		bytes func(site, i int) float64
+		want  float64
+	}{
+		{"from the first snapshot on", 3, doubling, 8.0 / 6 * math.Ln2},
+		{"four from nothing", 4, rising, fromNothing},
+		{"three from nothing are too few", 3, rising, 0},
+		{"one from the first snapshot on, and three from nothing", 4, byFirst(1, steady, rising), fromNothing},
+		{"one from the first snapshot on, and two from nothing", 3, byFirst(1, steady, rising), 0},
+		{"two from the first snapshot on, and ten from nothing", 12, byFirst(2, steady, rising), 0},
+	} {
+		s, columns, _ := crowdColumns(c.sites, 12, c.bytes, c.bytes)
+		require.InDelta(t, c.want, medianRise(s, columns), 1e-6, c.name)
+	}
+}

@@ -188,19 +188,34 @@ func (j *judgement) byGrowth(ids []symbolize.SiteID) []symbolize.SiteID {
 const leastRising = 4 << 10
 
 // medianRise is the median rise of the sites that change. Rising load moves many sites at once, a
-// leak one.
+// leak one. The sites that exist from the first snapshot on are compared. A recording that begins
+// with its program has none or one of them: then those that exist in its first third are, unless
+// these are too few.
 func medianRise(s scope, columns []sites.Column) float64 {
-	var rises []float64
+	const fewFirst, fewEarly = 2, 4
+	var first, early []float64
 	for _, c := range columns {
-		if live, changes := s.live(c); changes && live[0] >= leastRising {
-			rises = append(rises, trend.Rise(live))
+		live, changes := s.live(c)
+		if changes && live[0] >= leastRising {
+			first = append(first, trend.Rise(live))
+		}
+		if changes && stats.Mean(live[:max(1, len(live)/3)]) >= leastRising {
+			early = append(early, trend.Rise(live))
 		}
 	}
-	if len(rises) == 0 {
+	if len(first) < fewFirst && len(early) >= fewEarly {
+		return upperMedian(early)
+	}
+	return upperMedian(first)
+}
+
+// upperMedian returns the median, the larger one of two, or 0 if there are no values. It sorts them.
+func upperMedian(values []float64) float64 {
+	if len(values) == 0 {
 		return 0
 	}
-	slices.Sort(rises)
-	return rises[len(rises)/2]
+	slices.Sort(values)
+	return values[len(values)/2]
 }
 
 // live are the visible values of a column, and whether they differ from the first.
