@@ -117,6 +117,6 @@ for program in "${programs[@]}"; do
 		echo "$program: the results differ, or there are none"
 		status=1
 	fi
-	"$dir/heaplapse" info -q "$dir/recordings/$program" | head -n 5
+	"$dir/heaplapse" info -q "$dir/recordings/$program" | sed -n 1,5p
 done
 exit $status
