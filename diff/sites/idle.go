@@ -33,12 +33,13 @@ func lastWorking(s *series.Series, first, last int) int {
 	if last-first < leastWorking || !s.Clock.Source.IsTime() {
 		return last
 	}
-	work, known := processorTimes(s, first, last)
-	if !known {
+	work := processorTimes(s, first, last)
+	known := first + len(work) - 1 // a process that is about to end has no time any more
+	if known < last-1 || work[len(work)-1] == work[0] {
 		return last
 	}
-	idle := first + idleFrom(s.Clock.At[first:last+1], work)
-	if idle-first+1 < leastWorking || last-idle < leastIdle || !steady(s, first, idle, last) {
+	idle := first + idleFrom(s.Clock.At[first:known+1], work)
+	if idle-first+1 < leastWorking || known-idle < leastIdle || !steady(s, first, idle, last) {
 		return last
 	}
 	return idle
@@ -63,16 +64,17 @@ func idleFrom(at, work []float64) int {
 	return end
 }
 
-// processorTimes are those of the snapshots from first to last, in seconds.
-func processorTimes(s *series.Series, first, last int) (seconds []float64, known bool) {
+// processorTimes are those of the snapshots from first to last, in seconds, up to the first that has
+// none.
+func processorTimes(s *series.Series, first, last int) (seconds []float64) {
 	for i := first; i <= last; i++ {
 		time, known := s.ProcessorTimeAt(i)
 		if !known {
-			return nil, false
+			break
 		}
 		seconds = append(seconds, time.Seconds())
 	}
-	return seconds, seconds[len(seconds)-1] > seconds[0]
+	return seconds
 }
 
 // steady reports whether the heap hardly changes from one snapshot to the last, compared with what it

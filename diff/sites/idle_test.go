@@ -94,3 +94,12 @@ func TestIdleTimeNeedsTheProcessorTime(t *testing.T) {
 	s.Clock.Source = series.ClockIndex
 	require.Zero(t, JudgedRange(s, 0, 0).Idle)
 }
+
+// TestTheLastSnapshotMayLackTheProcessorTime: the process ended before it was read.
+func TestTheLastSnapshotMayLackTheProcessorTime(t *testing.T) {
+	s := recorded(join(times(24, busy), times(20, idle))...)
+	s.CPU[44] = nil
+	require.Equal(t, 20, JudgedRange(s, 0, 0).Idle)
+	s.CPU[43] = nil
+	require.Zero(t, JudgedRange(s, 0, 0).Idle)
+}
