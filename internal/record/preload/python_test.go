@@ -185,6 +185,19 @@ func wantedLines(t *testing.T, script string, minor int) map[string]line {
 	return lines
 }
 
+// The objects of a program that hardly calls malloc are recorded, rather than the arenas that they
+// are in, 35 MiB. With this period, nothing but mappings is recorded.
+func TestPythonIsFoundByItsArenas(t *testing.T) {
+	for _, p := range pythons(t) {
+		t.Run(fmt.Sprintf("3.%d", p.minor), func(t *testing.T) {
+			t.Parallel()
+			r := recordPython(t, "period=1099511627776", nil, p.path, "-I", "-S", "testdata/small.py")
+			require.Empty(t, r.problems)
+			require.Less(t, r.snapshot.Total.AllocBytes, int64(8<<20))
+		})
+	}
+}
+
 // Each version of CPython: every allocation has the right function, file and line.
 func TestPythonLines(t *testing.T) {
 	script, err := filepath.Abs("testdata/leaks.py")

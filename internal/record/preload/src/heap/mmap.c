@@ -87,6 +87,9 @@ static HL_NOINLINE void *map(void *at, size_t size, int protection, int flags, i
     hl_unlock(&hl_regions_lock);
     if (recorded) hl_trigger_check();
     hl_signals_restore(signals);
+    // A Python program whose objects are small calls malloc seldom. If it is found now, the region
+    // is forgotten: it is an arena of its allocator.
+    if (recorded) hl_poll(hl_thread_self());
     return p;
 }
 

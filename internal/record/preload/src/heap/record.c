@@ -169,7 +169,7 @@ static bool is_due(const void *p, size_t size, struct hl_thread *t) {
     return true;
 }
 
-static void poll(struct hl_thread *t) {
+void hl_poll(struct hl_thread *t) {
     hl_operators_poll();
     if (t->unpolled > 0) {
         t->unpolled--;
@@ -186,7 +186,7 @@ void *hl_note_slow(void *p, size_t size, struct hl_thread *t) {
         if (t->left >= 0) return p;
     }
     if (!is_due(p, size, t)) return p;
-    poll(t);
+    hl_poll(t);
     uint64_t signals = hl_enter_slow_path();
     sample(p, size, t);
     hl_trigger_check();

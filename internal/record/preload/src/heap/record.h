@@ -38,6 +38,11 @@ static inline void hl_forget(void *p) {
 // hl_interpose_init is called once, before recording begins.
 void hl_interpose_init(void);
 
+// hl_poll installs hooks in what the program has loaded or started since the last calls, such as an
+// interpreter. t is the state of the calling thread. It is called now and then, without locks and
+// with signals unblocked.
+void hl_poll(struct hl_thread *t);
+
 // hl_heap_lock protects the sites and the live samples. hl_heap_enter blocks all signals, takes it
 // and removes the samples that were freed. hl_heap_leave gives it back and restores the signals.
 extern struct hl_lock hl_heap_lock;

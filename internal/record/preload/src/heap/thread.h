@@ -13,7 +13,7 @@ struct hl_thread {
     int64_t left;      // bytes that are allocated before the next sample is taken
     uint64_t random;   // state of the generator; 0 before the first sample
     int64_t kept_left; // the value of left at hl_enter
-    uint32_t unpolled; // samples that are taken before hl_python_poll is called again
+    uint32_t unpolled; // samples and mappings before hl_python_poll is called again
     int32_t id;        // number of the thread, now and then, to find out whether it still lives
     size_t reallocated, became; // see hl_old_inner
 } __attribute__((aligned(64)));
