@@ -44,7 +44,8 @@ func may(pid int, dir string, need uint32) bool {
 	for path := dir; ; need, path = search, filepath.Dir(path) {
 		var st unix.Stat_t
 		if err := unix.Stat(root+path, &st); err != nil {
-			return err != unix.ENOENT // outside of the root directory of the process
+			// It is outside of the root directory of the process. A zombie has none.
+			return err != unix.ENOENT || !Alive(pid)
 		}
 		if !o.permitted(&st, need) {
 			return false

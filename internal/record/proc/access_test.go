@@ -8,7 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -61,6 +63,22 @@ func TestCanWrite(t *testing.T) {
 	}
 	require.True(t, CanWrite(os.Getpid(), top), "root")
 	require.True(t, CanWrite(1<<29, top), "it has ended")
+}
+
+// TestCanWriteOfZombie: a process that has ended, but whose parent does not know yet, lacks no access.
+func TestCanWriteOfZombie(t *testing.T) {
+	cmd := exec.Command(testutil.Need(t, "true"))
+	if os.Geteuid() == 0 { // root may write anywhere
+		stranger := &syscall.Credential{Uid: testutil.Stranger, Gid: testutil.Stranger}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: stranger}
+	}
+	require.NoError(t, cmd.Start())
+	for stateOf(cmd.Process.Pid) != 'Z' {
+		time.Sleep(time.Millisecond)
+	}
+	require.True(t, CanWrite(cmd.Process.Pid, t.TempDir()))
+	require.True(t, CanReach(cmd.Process.Pid, t.TempDir()))
+	require.NoError(t, cmd.Wait())
 }
 
 // TestGrant: another user can create files in the directory, but not remove those of others. A
