@@ -149,3 +149,34 @@ func TestCompressionFails(t *testing.T) {
 	require.Contains(t, c.sortedProblems()[0], c.o.Shown+": some snapshots are not compressed: ")
 	require.ErrorIs(t, c.compressError(&fs.PathError{Err: fs.ErrPermission}), fs.ErrPermission)
 }
+
+// TestCompressionOfARecording: older snapshots are compressed while the program runs, and the newest one
+// when it has ended. With NoCompress all stay plain.
+func TestCompressionOfARecording(t *testing.T) {
+	for _, plain := range []bool{false, true} {
+		s := collectWith(t, Options{NoCompress: plain}, "snap 1; snap 2; exec sleep 1000")
+		s.waitFor(t, 2)
+		stored := func(suffix string) []string {
+			paths, err := filepath.Glob(s.o.Prefix + "_*.heap" + suffix)
+			require.NoError(t, err)
+			return paths
+		}
+		if plain {
+			var worker *compress.Background
+			s.do(func() { worker = s.compress.worker })
+			require.Nil(t, worker)
+		} else {
+			require.Eventually(t, func() bool {
+				return len(stored(compress.Suffix)) == 1 && len(stored("")) == 1
+			}, time.Minute, poll)
+			require.Contains(t, stored("")[0], ".0002.heap", "the newest")
+		}
+		require.NoError(t, s.cmd.Process.Kill())
+		_ = s.cmd.Wait() // it was killed
+		s.Stop()
+		require.Equal(t, 2, s.Finish(s.cmd.ProcessState, time.Now()).Snapshots)
+		left := map[bool]string{false: compress.Suffix, true: ""}[plain]
+		require.Len(t, stored(left), 2)
+		require.Len(t, stored("*"), 2, "each in one form")
+	}
+}

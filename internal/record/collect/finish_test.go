@@ -28,6 +28,12 @@ type scripted struct {
 // collectFrom starts a script. In it, snap N writes the snapshot N.
 func collectFrom(t *testing.T, script string) *scripted {
 	t.Helper()
+	return collectWith(t, Options{NoCompress: true}, script)
+}
+
+// collectWith starts a script, as collectFrom does, with options.
+func collectWith(t *testing.T, o Options, script string) *scripted {
+	t.Helper()
 	dir := t.TempDir()
 	testutil.WriteFile(t, filepath.Join(dir, "text"), string(heapText(4096)), 0o600)
 	w, err := Watch(dir)
@@ -38,7 +44,8 @@ func collectFrom(t *testing.T, script string) *scripted {
 	cmd := exec.Command(testutil.Need(t, "sh"), "-c", "snap() { cat text > p_$$.000$1.heap; }; "+script)
 	cmd.Dir = dir
 	require.NoError(t, cmd.Start())
-	c := New(Options{Prefix: filepath.Join(dir, "p"), Shown: dir, Root: cmd.Process.Pid, NoCompress: true}, out)
+	o.Prefix, o.Shown, o.Root = filepath.Join(dir, "p"), dir, cmd.Process.Pid
+	c := New(o, out)
 	go c.Run(w)
 	return &scripted{c, w, cmd}
 }
