@@ -240,7 +240,8 @@ func TestRecordNodeUnderJemalloc(t *testing.T) {
 }
 
 // TestRecordReusedBlocks: snapshots are taken by time also if the program allocates only blocks that the
-// allocator has cached. jemalloc itself does not count them.
+// allocator has cached. jemalloc itself would take one when it has given 256 MiB to the caches. The program
+// allocates some 20 MB at most in the time between two snapshots.
 func TestRecordReusedBlocks(t *testing.T) {
 	t.Parallel()
 	gcc := testutil.Need(t, "gcc")
@@ -248,7 +249,7 @@ func TestRecordReusedBlocks(t *testing.T) {
 	out, err := exec.Command(gcc, "-O1", "-o", exe, program(t, "cached.c")).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	eachEngine(t, func(t *testing.T, engine string) {
-		r := started(t, "--engine", engine, "--every", "50ms", "--", exe)
+		r := started(t, "--engine", engine, "--every", "50ms", "--keep", "0", "--", exe)
 		r.more(t, 10)
 		r.end(t)
 		assert.Equal(t, 0, r.state.ExitStatus(), r.stderr)
@@ -259,7 +260,38 @@ func TestRecordReusedBlocks(t *testing.T) {
 			}
 		}
 		assert.GreaterOrEqual(t, timed, 10)
+		if engine != "jemalloc" {
+			return
+		}
+		s, err := series.Open([]string{r.dir}, series.Options{})
+		require.NoError(t, err)
+		defer s.Close()
+		for i, head := range s.Heads[1:] {
+			assert.Less(t, head.Heap().AllocBytes-s.Heads[i].Heap().AllocBytes, int64(128<<20), "before snapshot %d", i+2)
+		}
 	})
+}
+
+// TestRecordLargeBlocks: with a timer, jemalloc takes no snapshot for each 256 MiB that the program allocates.
+func TestRecordLargeBlocks(t *testing.T) {
+	t.Parallel()
+	needEngine(t, "jemalloc")
+	exe := filepath.Join(t.TempDir(), "large")
+	compileC(t, exe, `#include <stdlib.h>
+int main(void) {
+	for (int i = 0; i < 2048; i++) {
+		char *volatile block = malloc(1 << 20);
+		*block = 1;
+		free(block);
+	}
+}`)
+	r := recorded(t, "--engine", "jemalloc", "--every", "1h", "--", exe)
+	assert.Equal(t, 0, r.state.ExitStatus(), r.stderr)
+	var triggers []string
+	for _, s := range manifestOf(t, r.dir).Snapshots {
+		triggers = append(triggers, s.Trigger)
+	}
+	assert.Equal(t, []string{"time", "exit"}, triggers)
 }
 
 // startMethods are how multiprocessing starts a worker: all of them with one engine, and with the
@@ -514,23 +546,27 @@ func atLimit(t *testing.T, dir string, limit int64) (n int) {
 }
 
 // TestRecordKeepsAFew: --keep removes snapshots between the first and the last.
+// TestRecordKeepsAFew: --keep limits the snapshots of a process, and --keep-bytes those of all, of which
+// 12 of each process are kept.
 func TestRecordKeepsAFew(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, engine string) {
-		r := started(t, "--engine", engine, "--every", "50ms", "--keep", "7", "--", python(t), program(t, "leak.py"))
-		r.more(t, 14)
-		r.end(t)
-		files := snapshotFiles(t, r.dir)
-		m := manifestOf(t, r.dir)
-		atExit := 0 // removed because the program freed its memory to exit
-		for _, d := range m.Dropped {
-			if d.Reason == manifest.DropTeardown {
-				atExit++
+		for flag, keeps := range map[string]int{"--keep=7": 7, "--keep-bytes=1KiB": 12} {
+			r := started(t, "--engine", engine, "--every", "50ms", flag, "--", python(t), program(t, "leak.py"))
+			r.more(t, 2*keeps)
+			r.end(t)
+			files := snapshotFiles(t, r.dir)
+			m := manifestOf(t, r.dir)
+			atExit := 0 // removed because the program freed its memory to exit
+			for _, d := range m.Dropped {
+				if d.Reason == manifest.DropTeardown {
+					atExit++
+				}
 			}
+			assert.Len(t, files, keeps-atExit, flag)
+			assert.Contains(t, files, filepath.Join(r.dir, m.Snapshots[0].File), "the first one is kept")
+			assert.Contains(t, files, filepath.Join(r.dir, m.Snapshots[len(m.Snapshots)-1].File), "the last one is kept")
 		}
-		assert.Len(t, files, 7-atExit)
-		assert.Contains(t, files, filepath.Join(r.dir, m.Snapshots[0].File), "the first one is kept")
-		assert.Contains(t, files, filepath.Join(r.dir, m.Snapshots[len(m.Snapshots)-1].File), "the last one is kept")
 	})
 }
 
