@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/google/pprof/profile"
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -568,6 +569,35 @@ func TestRecordKeepsAFew(t *testing.T) {
 			assert.Contains(t, files, filepath.Join(r.dir, m.Snapshots[len(m.Snapshots)-1].File), "the last one is kept")
 		}
 	})
+}
+
+// TestRecordingsAreLimited: by default a recording has at most 500 snapshots of each process, and 2 GiB.
+func TestRecordingsAreLimited(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args  []string
+		bytes int64
+	}{
+		{nil, 2 << 30}, {[]string{"--keep-bytes", "1MiB"}, 1 << 20}, {[]string{"--keep-bytes", "0"}, 0},
+	} {
+		var cmd cobra.Command
+		var f recordFlags
+		f.add(&cmd)
+		require.NoError(t, cmd.ParseFlags(c.args))
+		o, err := f.options()
+		require.NoError(t, err)
+		assert.Equal(t, c.bytes, o.KeepBytes, "record %s", c.args)
+		assert.Equal(t, 500, o.Keep)
+
+		var attached cobra.Command
+		var a attachFlags
+		a.add(&attached)
+		require.NoError(t, attached.ParseFlags(c.args))
+		of, err := a.options()
+		require.NoError(t, err)
+		assert.Equal(t, c.bytes, of.KeepBytes, "attach %s", c.args)
+		assert.Equal(t, 500, of.Keep)
+	}
 }
 
 func TestRecordOnASignal(t *testing.T) {
