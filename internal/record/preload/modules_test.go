@@ -29,3 +29,10 @@ func TestModules(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 	assert.Equal(t, "ok\n", string(out))
 }
+
+// TestVanishingTables looks a symbol up in an object that another thread unloads meanwhile.
+func TestVanishingTables(t *testing.T) {
+	program := linkSources(t, "vanishing", "testdata/vanishing.c", "-pthread",
+		"src/base/elf.c", "src/base/memory.c", "src/base/platform.c")
+	require.Equal(t, "ok\n", runProgram(t, nil, program))
+}

@@ -59,12 +59,15 @@ bool hl_tables_read(struct hl_window *w, uintptr_t base, uintptr_t dynamic, stru
 }
 
 static bool load32(struct hl_window *w, uintptr_t at, uint32_t *value) {
-    if (!hl_readable(w, at, sizeof *value)) return false;
-    __builtin_memcpy(value, (const void *)at, sizeof *value);
-    return true;
+    return hl_copy(w, value, at, sizeof *value);
 }
 
 static bool same_name(struct hl_window *w, uintptr_t at, const char *name) {
+    enum { LONGEST = 64 };
+    char found[LONGEST];
+    size_t size = hl_strlen(name) + 1;
+    if (w->unstable) // a shorter name may be the last one that can be read
+        return size <= LONGEST && hl_copy(w, found, at, size) && memcmp(found, name, size) == 0;
     for (;; at++, name++) {
         if (!hl_readable(w, at, 1) || *(const char *)at != *name) return false;
         if (*name == 0) return true;
