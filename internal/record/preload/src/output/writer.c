@@ -64,7 +64,8 @@ static int64_t until_due(void) {
 }
 
 // release_tables releases the memory of unwind tables. Reading them again takes some milliseconds:
-// it is not done in the first seconds, in which most of the tables are read, nor often.
+// it is not done in the first seconds, in which most of the tables are read, nor often. A thread of
+// the program does not do it, because a file is opened.
 static void release_tables(int64_t now) {
     const int64_t pause = 2000000000;
     static int64_t last;
@@ -84,7 +85,7 @@ static bool write_wanted(bool program_waits) {
     if (timed) bits |= 1u << HL_TIME;
     if (bits) {
         int64_t before = hl_clock(HL_MONOTONIC), cpu = hl_clock(HL_THREAD_CPU);
-        release_tables(before);
+        if (!program_waits) release_tables(before);
         hl_snapshot_write((enum hl_trigger)(31 - __builtin_clz(bits)));
         last_cost =
             cost_of(hl_clock(HL_MONOTONIC) - before, hl_clock(HL_THREAD_CPU) - cpu, program_waits);

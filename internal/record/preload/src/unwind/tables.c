@@ -5,14 +5,16 @@ extern unsigned long getauxval(unsigned long type);
 enum {
     LARGE = 8192, // functions; the pages of smaller tables, some hundred KiB, are not released
     MAX_TABLES = 64,
+    BEGIN = 12, // bytes; they tell the place and the number of the entries
 };
 
-static uintptr_t page;      // size of a page
-static struct hl_lock lock; // protects the following
-static uint32_t unloading;  // calls that unload code
+static uintptr_t page; // size of a page
+
+static struct hl_lock lock; // protects the following; nobody waits for it
 static uint32_t n;
 static struct table {
     uintptr_t header; // its address
+    char begin[BEGIN];
     uintptr_t lo, hi; // contain the header and all entries that were read since pages were released
 } tables[MAX_TABLES];
 
@@ -21,12 +23,15 @@ void hl_tables_init(void) {
     page = getauxval(AT_PAGESZ);
 }
 
+// --- notes ---
+
 void hl_tables_used(const struct hl_fde *fde) {
     if (fde->functions < LARGE || !hl_trylock(&lock)) return;
     struct table *t = tables;
     while (t < tables + n && t->header != fde->header) t++;
     if (t == tables + n && n < MAX_TABLES) {
-        *t = (struct table){fde->header, fde->header, fde->header};
+        *t = (struct table){.header = fde->header, .lo = fde->header, .hi = fde->header};
+        memcpy(t->begin, (const void *)fde->header, BEGIN);
         n++;
     }
     if (t < tables + n) {
@@ -36,61 +41,79 @@ void hl_tables_used(const struct hl_fde *fde) {
     hl_unlock(&lock);
 }
 
-// is_clean reports whether the file has what is in the pages from lo to hi. The format of pagemap:
-// Documentation/admin-guide/mm/pagemap.rst of Linux.
-static bool is_clean(long pagemap, uintptr_t lo, uintptr_t hi) {
-    enum { SEEK_SET, MANY = 512 };
+void hl_tables_forget(void) {
+    uint64_t signals = hl_signals_block();
+    if (hl_trylock(&lock)) {
+        n = 0;
+        hl_unlock(&lock);
+    }
+    hl_signals_restore(signals);
+}
+
+// --- release ---
+
+// is_clean reports whether the file has what is in the pages that the entries of pagemap describe,
+// and whether any is in memory. The format: Documentation/admin-guide/mm/pagemap.rst of Linux.
+static bool is_clean(const uint64_t *entries, size_t count) {
     const uint64_t present = UINT64_C(1) << 63, swapped = UINT64_C(1) << 62,
                    of_file = UINT64_C(1) << 61;
-    static uint64_t entries[MANY];
-    size_t left = (hi - lo) / page, seen = 0;
-    if (hl_syscall3(HL_SYS_lseek, pagemap, lo / page * sizeof *entries, SEEK_SET) < 0) return false;
-    while (left > 0) {
-        size_t count = left < MANY ? left : MANY, size = count * sizeof *entries;
-        if (hl_syscall3(HL_SYS_read, pagemap, entries, size) != (long)size) return false;
-        for (size_t i = 0; i < count; i++) {
-            if (!(entries[i] & (present | swapped))) continue;
-            if (!(entries[i] & of_file)) return false;
-            seen++;
-        }
-        left -= count;
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        if (!(entries[i] & (present | swapped))) continue;
+        if (!(entries[i] & of_file)) return false;
+        any = true;
     }
-    return seen > 0; // else these are not the pages that were read
+    return any;
+}
+
+static bool is_there(const struct table *t) {
+    char begin[BEGIN];
+    return hl_read(begin, t->header, BEGIN) && memcmp(begin, t->begin, BEGIN) == 0;
 }
 
 static void release(const struct table *t, long pagemap) {
-    enum { MADV_DONTNEED = 4 };
+    enum { SEEK_SET, MADV_DONTNEED = 4, MANY = 512 };
+    static uint64_t entries[MANY];
     uintptr_t lo = (t->lo + page - 1) & -page, hi = t->hi & -page;
-    if (lo < hi && is_clean(pagemap, lo, hi))
-        hl_syscall3(HL_SYS_madvise, lo, hi - lo, MADV_DONTNEED);
+    for (uintptr_t at = lo; at < hi; at += MANY * page) {
+        size_t count = (hi - at) / page < MANY ? (hi - at) / page : MANY;
+        size_t size = count * sizeof *entries;
+        if (hl_syscall3(HL_SYS_lseek, pagemap, at / page * sizeof *entries, SEEK_SET) < 0 ||
+            hl_syscall3(HL_SYS_read, pagemap, entries, size) != (long)size || !is_there(t))
+            return;
+        if (is_clean(entries, count)) hl_syscall3(HL_SYS_madvise, at, count * page, MADV_DONTNEED);
+    }
 }
 
+// Code is not unloaded while pages are released: dlclose waits, but not for long. In a child that
+// was forked by a system call, the thread that releases may be missing.
+static uint32_t releasing, unloading; // the latter is the number of calls of dlclose
+
 void hl_tables_release(void) {
-    hl_lock(&lock);
-    if (n > 0 && unloading == 0) {
+    if (!hl_trylock(&lock)) return;
+    __atomic_store_n(&releasing, 1, __ATOMIC_SEQ_CST);
+    if (n > 0 && __atomic_load_n(&unloading, __ATOMIC_SEQ_CST) == 0) {
         long pagemap =
             hl_syscall4(HL_SYS_openat, HL_AT_FDCWD, "/proc/thread-self/pagemap", HL_O_CLOEXEC, 0);
         for (uint32_t i = 0; i < n && pagemap >= 0; i++) release(&tables[i], pagemap);
         if (pagemap >= 0) hl_syscall1(HL_SYS_close, pagemap);
         n = 0;
     }
+    __atomic_store_n(&releasing, 0, __ATOMIC_SEQ_CST);
     hl_unlock(&lock);
 }
 
-static void count(uint32_t change) {
-    uint64_t signals = hl_signals_block();
-    hl_lock(&lock);
-    unloading += change;
-    n = 0;
-    hl_unlock(&lock);
-    hl_signals_restore(signals);
+void hl_tables_unloading(void) {
+    enum { TRIES = 10000 };
+    __atomic_fetch_add(&unloading, 1, __ATOMIC_SEQ_CST);
+    for (int i = 0; i < TRIES && __atomic_load_n(&releasing, __ATOMIC_SEQ_CST) != 0; i++)
+        hl_syscall0(HL_SYS_sched_yield);
 }
 
-void hl_tables_unloading(void) { count(1); }
-
-void hl_tables_unloaded(void) { count(-1u); }
+void hl_tables_unloaded(void) { __atomic_fetch_sub(&unloading, 1, __ATOMIC_SEQ_CST); }
 
 void hl_tables_forked(void) {
     lock.state = 0;
     n = 0;
+    releasing = 0;
 }

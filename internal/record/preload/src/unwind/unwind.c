@@ -157,6 +157,7 @@ void hl_unwind_init(void) {
 
 void hl_unwind_forget(void) {
     hl_cfi_forget();
+    hl_tables_forget();
     hl_memory_forget();
 }
 
@@ -164,7 +165,8 @@ void hl_unwind_unloading(void) { hl_tables_unloading(); }
 
 void hl_unwind_unloaded(void) {
     hl_tables_unloaded();
-    hl_unwind_forget();
+    hl_cfi_forget();
+    hl_memory_forget();
 }
 
 void hl_unwind_release(void) { hl_tables_release(); }
