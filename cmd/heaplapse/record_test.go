@@ -546,9 +546,8 @@ func atLimit(t *testing.T, dir string, limit int64) (n int) {
 	return n
 }
 
-// TestRecordKeepsAFew: --keep removes snapshots between the first and the last.
-// TestRecordKeepsAFew: --keep limits the snapshots of a process, and --keep-bytes those of all, of which
-// 12 of each process are kept.
+// TestRecordKeepsAFew: --keep limits the number of snapshots of a process, and --keep-bytes the size of all, but
+// 12 of each process are kept. Those between the first and the last are removed.
 func TestRecordKeepsAFew(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, engine string) {
