@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -113,7 +112,7 @@ func foldedFrame(l *symbolize.Location, f *symbolize.Frame) string {
 	if !l.Script() {
 		return f.Function
 	}
-	return fmt.Sprintf("%s (%s:%d)", f.Function, path.Base(f.File), f.Line)
+	return fmt.Sprintf("%s (%s:%d)", f.Function, symbolize.FileName(f.File), f.Line)
 }
 
 // foldedSafe replaces the character that separates functions, and those that may not be printed, such
