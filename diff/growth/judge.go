@@ -196,11 +196,15 @@ func medianRise(s scope, columns []sites.Column) float64 {
 	var first, early []float64
 	for _, c := range columns {
 		live, changes := s.live(c)
-		if changes && live[0] >= leastRising {
-			first = append(first, trend.Rise(live))
+		if !changes {
+			continue
 		}
-		if changes && stats.Mean(live[:max(1, len(live)/3)]) >= leastRising {
-			early = append(early, trend.Rise(live))
+		rise := trend.Rise(live)
+		if live[0] >= leastRising {
+			first = append(first, rise)
+		}
+		if stats.Mean(live[:max(1, len(live)/3)]) >= leastRising {
+			early = append(early, rise)
 		}
 	}
 	if len(first) < fewFirst && len(early) >= fewEarly {
