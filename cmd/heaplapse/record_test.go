@@ -579,24 +579,28 @@ func TestRecordingsAreLimited(t *testing.T) {
 	}{
 		{nil, 2 << 30}, {[]string{"--keep-bytes", "1MiB"}, 1 << 20}, {[]string{"--keep-bytes", "0"}, 0},
 	} {
-		var cmd cobra.Command
-		var f recordFlags
-		f.add(&cmd)
-		require.NoError(t, cmd.ParseFlags(c.args))
-		o, err := f.options()
-		require.NoError(t, err)
-		assert.Equal(t, c.bytes, o.KeepBytes, "record %s", c.args)
-		assert.Equal(t, 500, o.Keep)
-
-		var attached cobra.Command
-		var a attachFlags
-		a.add(&attached)
-		require.NoError(t, attached.ParseFlags(c.args))
-		of, err := a.options()
-		require.NoError(t, err)
-		assert.Equal(t, c.bytes, of.KeepBytes, "attach %s", c.args)
-		assert.Equal(t, 500, of.Keep)
+		recorded := parsed(t, &recordFlags{}, c.args)
+		assert.Equal(t, c.bytes, recorded.KeepBytes, "record %s", c.args)
+		assert.Equal(t, 500, recorded.Keep)
+		attached := parsed(t, &attachFlags{}, c.args)
+		assert.Equal(t, c.bytes, attached.KeepBytes, "attach %s", c.args)
+		assert.Equal(t, 500, attached.Keep)
 	}
+}
+
+// parsed returns the options that arguments give.
+func parsed[O any](t *testing.T, flags interface {
+	add(cmd *cobra.Command)
+	options() (O, error)
+}, args []string,
+) O {
+	t.Helper()
+	var cmd cobra.Command
+	flags.add(&cmd)
+	require.NoError(t, cmd.ParseFlags(args))
+	o, err := flags.options()
+	require.NoError(t, err)
+	return o
 }
 
 func TestRecordOnASignal(t *testing.T) {
