@@ -3,14 +3,6 @@
 # installed once, into the user's cache; they need Python 3 and PyPI.
 set -euo pipefail
 cd "$(dirname "$0")/../internal/record/preload"
-python=(clang-format==21.1.5 clang-tidy==21.1.6)
-
-hash=$(printf '%s\n' "${python[@]}" | sha256sum | cut -c 1-12)
-dir=${XDG_CACHE_HOME:-$HOME/.cache}/heaplapse-dev/lint-c-$hash
-if [ ! -x "$dir/bin/clang-tidy" ]; then
-	echo "lint-c.sh: installing ${python[*]} (once)" >&2
-	python3 -m venv "$dir"
-	"$dir/bin/pip" -q --disable-pip-version-check install "${python[@]}"
-fi
+dir=$(../../../scripts/venv.sh lint-c clang-format==21.1.5 clang-tidy==21.1.6)
 "$dir/bin/clang-format" --dry-run -Werror src/*.h src/*/*.[ch]
 printf '%s\n' src/*/*.c | xargs -P "$(nproc)" -n 8 sh -c '"$0" --quiet "$@" -- -std=c11 -ffreestanding -Isrc 2>/dev/null' "$dir/bin/clang-tidy"

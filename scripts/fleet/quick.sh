@@ -4,13 +4,7 @@
 # DuckDB is installed once, into the user's cache; that needs Python 3 and PyPI.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-hash=$(cat scripts/fleet/requirements-quick.txt <(python3 --version) | sha256sum | cut -c 1-12)
-venv=${XDG_CACHE_HOME:-$HOME/.cache}/heaplapse-dev/fleet-$hash
-if [ ! -x "$venv/bin/duckdb" ]; then
-	echo "quick.sh: installing DuckDB and sqlglot (once)" >&2
-	python3 -m venv "$venv"
-	"$venv/bin/pip" -q --disable-pip-version-check install -r scripts/fleet/requirements-quick.txt
-fi
+venv=$(scripts/venv.sh fleet -r scripts/fleet/requirements-quick.txt)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 go build -o "$dir/heaplapse" ./cmd/heaplapse
