@@ -77,7 +77,7 @@ func (p *Process) shownAt(im *image, step int) int {
 
 // marksOf returns the steps for which classes are stored.
 func (p *Process) marksOf(im *image) (marks []int) {
-	for _, step := range p.timerSteps(im) {
+	for _, step := range p.stepsOf(im) {
 		marks = append(marks, p.shownAt(im, step))
 		if p.Mode.collector == sawtooth {
 			marks = append(marks, im.cycleBefore(step, 0))

@@ -47,11 +47,11 @@ func (f Fleet) Host(number int) *Process {
 func (p *Process) own() uint64 { return p.id() + p.host<<40 }
 
 // onHost returns the life of a host. What belongs to the program and to its recorder is common to all
-// hosts, and no process exits at the end of the recording.
+// hosts, no recording begins with its process, and no process exits at its end.
 func (l life) onHost(p *Process) life {
 	rng := random.New(p.own(), streamLife)
 	own := newLife(rng, p.Mode, p.eventful, p.burn, p.length)
-	own.start, own.manifest, own.exits = l.start, l.manifest, false
+	own.start, own.manifest, own.exits, own.begins = l.start, l.manifest, false, false
 	level := random.LogUniform(rng, 0.5, 2)
 	if own.activity == nil {
 		own.activity = slices.Repeat([]float64{1}, len(own.wall))

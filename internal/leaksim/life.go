@@ -20,6 +20,9 @@ type life struct {
 	activity []float64
 	// start is the length of the start-up phase, in which many functions allocate; 0 for none.
 	start float64
+	// begins reports whether the first snapshot is taken as the process starts, when it has allocated
+	// next to nothing.
+	begins bool
 	// exits reports whether the last snapshot is taken at the exit, when memory has been freed.
 	exits bool
 	// manifest reports whether a recorder wrote a manifest, with times, triggers and processor time.
@@ -36,6 +39,19 @@ const (
 	exitShare     = 0.4
 	recorderShare = 0.5
 )
+
+// beginsWithProcess reports whether the recording of a process begins with it, rather than later. massif and the
+// timers of heaplapse record and of gperftools take a snapshot at once; jemalloc takes the first one after so
+// many bytes, unless a recorder asks for it.
+func (m Mode) beginsWithProcess(rng *rand.Rand) bool {
+	switch {
+	case m.format == massif:
+		return true
+	case m.format == pprof || m.trigger != byTime:
+		return false
+	}
+	return m.format != jemalloc || random.Chance(rng, recorderShare)
+}
 
 // newLife draws the life of a process of one or several images, whose total length is in spans. If it
 // is not eventful, the process works evenly.
@@ -80,6 +96,7 @@ func newLife(rng *rand.Rand, m Mode, eventful bool, burn, length float64) life {
 				l.kind = "start-up"
 			}
 		}
+		l.begins = burn == 0 && m.beginsWithProcess(rng)
 		l.exits = exits && m.trigger == byTime && m.missing == 0 && m.format != pprof && m.format != massif
 		l.manifest = (recorder || m.format == builtin) && !m.copied && m.format != pprof && m.format != massif
 	}

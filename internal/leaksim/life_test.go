@@ -89,10 +89,41 @@ func TestStartUp(t *testing.T) {
 	p := eventful(t, "timer", func(l life) bool { return l.start > 0.05 && l.activity == nil })
 	im := p.images[0]
 	total := im.total()
-	at := im.grid.Index(p.life.start)
-	early := float64(total[at].AllocBytes) / float64(at+1)
+	begun, at := im.grid.Index(0.02), im.grid.Index(p.life.start)
+	early := float64(total[at].AllocBytes-total[begun].AllocBytes) / float64(at-begun)
 	late := float64(total[len(total)-1].AllocBytes-total[at].AllocBytes) / float64(len(total)-1-at)
 	require.Greater(t, early, late)
+}
+
+// TestFirstSnapshot: in a recording that begins with its process, the first snapshot shows next to nothing, and the
+// second one all that is allocated at the start.
+func TestFirstSnapshot(t *testing.T) {
+	for _, mode := range []Mode{modeNamed(t, "timer"), modeNamed(t, "builtin"), tracedModes()[0], tracedModes()[1]} {
+		for seed := range uint64(20) {
+			p := &Process{seed: seed, snapshots: 12, Mode: mode, pick: always(behaviourNamed(t, "constant")), Population: Traced}
+			p.simulate(40, 60)
+			im, shots := p.images[0], p.shots()
+			require.True(t, p.life.begins)
+			require.LessOrEqual(t, len(shots), 12)
+			total := im.total()
+			require.Less(t, allocated(p, shots[0].step), len(im.sites)/3)
+			if mode.trigger == byTime {
+				require.Equal(t, len(im.sites), allocated(p, shots[1].step))
+			}
+			require.Positive(t, total[shots[1].step].Bytes)
+		}
+	}
+}
+
+// allocated counts the functions that have allocated at a step.
+func allocated(p *Process, step int) (n int) {
+	im := p.images[0]
+	for i := range im.sites {
+		if im.siteAt(&im.sites[i], step).Allocs > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // TestUnevenlyIsPositive: work never stops completely, so that the wall clock is finite.

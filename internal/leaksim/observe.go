@@ -43,8 +43,15 @@ func (p *Process) timerSteps(im *image) []int {
 	return slices.Compact(out)
 }
 
-// taken is the number of snapshots that a timer takes, including those that are missing later.
-func (p *Process) taken() int { return int(float64(p.snapshots)/(1-p.Mode.missing) + 0.5) }
+// taken is the number of snapshots that a trigger takes, including those that are missing later, but not one at
+// the start of the process.
+func (p *Process) taken() int {
+	n := int(float64(p.snapshots)/(1-p.Mode.missing) + 0.5)
+	if p.life.begins {
+		n--
+	}
+	return n
+}
 
 // shots returns the snapshots of the process.
 func (p *Process) shots() []shot {
@@ -81,10 +88,20 @@ func (p *Process) modified(s shot) time.Time {
 	return s.time
 }
 
+// stepsOf returns the steps of a process image at which snapshots are taken, except that of the exit.
 func (p *Process) stepsOf(im *image) []int {
+	steps := p.triggered(im)
+	if p.life.begins && (len(steps) == 0 || steps[0] > 0) {
+		return slices.Insert(steps, 0, 0)
+	}
+	return steps
+}
+
+// triggered returns the steps of a process image at which the trigger of the mode takes snapshots.
+func (p *Process) triggered(im *image) []int {
 	switch p.Mode.trigger {
 	case byAllocation:
-		return allocationSteps(im, p.snapshots)
+		return allocationSteps(im, p.taken())
 	case byHighWater:
 		return highWaterSteps(im, p.snapshots)
 	}

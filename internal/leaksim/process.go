@@ -167,6 +167,8 @@ const (
 	streamUptime
 	streamLabel
 	streamSpared
+	streamBegin
+	streamTheme
 )
 
 const (
@@ -195,8 +197,11 @@ func Simulate(seed uint64, snapshots int, population Population) *Process {
 		seed: seed, snapshots: snapshots, Mode: all[seed%uint64(len(all))],
 		pick: behaviour.Mixture, Population: population, eventful: true,
 	}
-	if population == Wide {
+	switch population {
+	case Wide:
 		p.pick = behaviour.WideMixture
+	case Small:
+		p.pick = behaviour.SmallMixture(random.New(p.id(), streamTheme))
 	}
 	p.simulate(p.size())
 	return p
@@ -223,7 +228,7 @@ func (p *Process) simulate(least, most int) {
 	p.seconds, p.sorted = random.LogUniform(rng, shortest, 7*86400), random.Chance(rng, 0.5)
 	sites := least + rng.IntN(most-least+1)
 	burn := 0.0
-	if random.Chance(rng, 0.5) {
+	if random.Chance(rng, p.runsBefore()) {
 		burn = random.Uniform(rng, 0.03, 0.5)
 	}
 	p.burn = burn
@@ -249,6 +254,18 @@ func (p *Process) simulate(least, most int) {
 	if p.Mode.Truncated {
 		p.addDust(random.New(id, streamDust))
 	}
+}
+
+// runsBefore is the share of the processes that run for a while before they are recorded. massif records its
+// programs from their start, and so are most small programs.
+func (p *Process) runsBefore() float64 {
+	switch p.Population {
+	case Traced:
+		return 0
+	case Small:
+		return 0.25
+	}
+	return 0.5
 }
 
 // String names the process in messages.
@@ -302,7 +319,11 @@ func (p *Process) drawSites(params, chaos *rand.Rand, g behaviour.Grid, before, 
 	sc := behaviour.NewScene(params)
 	sc.StartUp = p.life.start
 	sc.Activity = func(i int) float64 { return p.life.activityAt(before + i) }
-	labels := random.New(p.id(), streamLabel)
+	labels, begin := random.New(p.id(), streamLabel), random.New(p.id(), streamBegin)
+	atOnce := 0.0 // share of the functions that run before the first snapshot, if that is the start
+	if random.Chance(begin, 0.3) {
+		atOnce = random.Uniform(begin, 0, 0.3)
+	}
 	for len(out) < n {
 		b := p.pick(params, p.leakShare)
 		spared := b.Leak && p.spared(labels)
@@ -313,6 +334,9 @@ func (p *Process) drawSites(params, chaos *rand.Rand, g behaviour.Grid, before, 
 		}
 		plans = behaviour.WithStartUp(d, b, plans)
 		for _, plan := range plans {
+			if p.life.begins {
+				plan.Begin = behaviour.Begin(begin, atOnce)
+			}
 			s := newSite(p.program, b, plan, out)
 			if spared {
 				rng := random.New(p.id(), streamSpared+uint64(len(out)))

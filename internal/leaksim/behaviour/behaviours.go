@@ -49,6 +49,8 @@ func harmless() []Behaviour {
 		{Name: "cycle-span", about: "a daily cycle, 0.75 to 1.2 spans long", weight: 3, build: cycleSpan},
 		{Name: "cycle-long", about: "a daily cycle, 1.3 to 1.8 spans long", weight: 2, build: cycleLong},
 		{Name: "sawtooth", about: "batches that are freed as a whole", weight: 4, build: sawtooth},
+		{Name: "garbage", about: "garbage that is collected when it reaches a limit, which rises up to a bound",
+			weight: 3, further: 0.1, build: garbage},
 		{Name: "step", about: "loaded once, within the span", weight: 3, build: oneStep},
 		{Name: "two-steps", about: "loaded in two parts", weight: 2, build: twoSteps},
 		{Name: "table-doubling", about: "a growing table that reaches its final size", weight: 3, build: tableDoubling},
@@ -96,6 +98,23 @@ func leaks() []Behaviour {
 
 // Mixture draws a behaviour of the benchmark. leaking is the share of leaks.
 func Mixture(rng *rand.Rand, leaking float64) Behaviour { return leakOr(rng, leaking, harmless()) }
+
+// A small program does one thing: in themeShare of them, onTheme of the functions that do not leak behave alike.
+const themeShare, onTheme = 0.5, 0.5
+
+// SmallMixture draws what the functions of a small program do, and returns a mixture of it.
+func SmallMixture(rng *rand.Rand) func(rng *rand.Rand, leaking float64) Behaviour {
+	theme := byWeight(rng, harmless())
+	if !random.Chance(rng, themeShare) {
+		return Mixture
+	}
+	return func(rng *rand.Rand, leaking float64) Behaviour {
+		if b := Mixture(rng, leaking); b.Leak || !random.Chance(rng, onTheme) {
+			return b
+		}
+		return theme
+	}
+}
 
 // leakOr draws a leak or one of the others.
 func leakOr(rng *rand.Rand, leaking float64, others []Behaviour) Behaviour {

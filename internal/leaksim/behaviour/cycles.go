@@ -66,6 +66,27 @@ func sawtooth(d *draw) []Blueprint {
 	return []Blueprint{d.site(func(share float64) actor { return batches(n*share, period, phase, 0, load) })}
 }
 
+// garbage is what a runtime frees when it collects garbage. It collects when there is as much as a limit, and then
+// raises the limit by a factor, as V8, Ruby and Lua do while a program starts.
+func garbage(d *draw) []Blueprint {
+	n := d.manyObjects(d.bytes)
+	first, factor := random.LogUniform(d.params, 0.02, 0.6), random.Uniform(d.params, 1.1, 2)
+	freed := 1 - random.LogUniform(d.params, 1e-3, 0.4)
+	rate := n * random.LogUniform(d.params, 4, 200)
+	load := d.load(Flat)
+	return []Blueprint{d.site(func(share float64) actor {
+		var live memory.Pool
+		limit, highest := first*n*share, n*share
+		return func(u *memory.Unit, i int, _ float64) {
+			live.Put(u.AllocMany(random.Poisson(u.Rng, rate*share*load[i]*Dt)))
+			if float64(live.Size()) >= limit {
+				live.Thin(u, freed)
+				limit = min(limit*factor, highest)
+			}
+		}
+	})}
+}
+
 func backlog(d *draw) []Blueprint {
 	n := d.objects(d.bytes)
 	from := random.Uniform(d.params, -0.05, 0.7)

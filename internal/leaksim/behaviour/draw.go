@@ -42,6 +42,7 @@ type Blueprint struct {
 	Sizes   []int64
 	shares  []float64 // share of each size among the objects
 	Sibling bool      // the function has the same callers as that of the previous blueprint
+	Begin   int       // step of the process in which the function runs first, from 0: its step 0
 }
 
 // Run simulates the call paths of a function. It returns the counts of each path after each step, and
@@ -60,8 +61,9 @@ func (b *Blueprint) Run(
 		var kept [][]memory.Class
 		for i := range n + 1 {
 			switch {
+			case i < b.Begin:
 			case i < n:
-				act(u, i, g.At(i))
+				act(u, i-b.Begin, g.At(i-b.Begin))
 			case exits:
 				u.Exit()
 			default:
@@ -75,6 +77,16 @@ func (b *Blueprint) Run(
 		history, classes = append(history, counts), append(classes, kept)
 	}
 	return history, classes
+}
+
+// Begin draws the step in which a function runs first, in a process that is recorded from its start on. Until
+// then it has not allocated. atOnce is the share of the functions for which it is the first step.
+func Begin(rng *rand.Rand, atOnce float64) int {
+	const latest = 12
+	if random.Chance(rng, atOnce) {
+		return 0
+	}
+	return int(random.LogUniform(rng, 1, latest))
 }
 
 // scene is what all functions of a process have in common.
