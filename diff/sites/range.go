@@ -16,6 +16,9 @@ type Range struct {
 	// Images reports whether the series, or the part of it that was requested, has more than one
 	// process image. Only one of them is judged.
 	Images bool
+	// Empty is the number of snapshots before First that are left out because the program had not
+	// allocated anything, and did not until shortly before First: 0 or 1.
+	Empty int
 	// Idle is the number of snapshots after Last that are left out because the process hardly ran any
 	// more.
 	Idle int
@@ -29,7 +32,8 @@ func (r Range) Len() int { return r.Last - r.First + 1 }
 
 // JudgedRange returns the range to judge among the snapshots with indices from ≤ i < to; to 0 is
 // the end of the series. It takes the process image with the most snapshots, the latest of equals.
-// It leaves out the snapshots of the exit, and those of an idle time before it.
+// It leaves out the snapshots of the exit, those of an idle time before it, and an empty one long before
+// the others.
 func JudgedRange(s *series.Series, from, to int) Range {
 	heads := s.Heads
 	to = cmp.Or(to, len(heads))
@@ -43,6 +47,8 @@ func JudgedRange(s *series.Series, from, to int) Range {
 	running := LastRunning(s, r.First, r.Last)
 	working := lastWorking(s, r.First, running)
 	r.AtExit, r.Idle, r.Last = r.Last-running, running-working, working
+	started := firstStarted(s, r.First, r.Last)
+	r.Empty, r.First = started-r.First, started
 	return r
 }
 

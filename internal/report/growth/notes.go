@@ -68,12 +68,17 @@ func noLeak(n int, chance float64) string {
 
 // RangeNotes returns the notes about snapshots that were not judged.
 func RangeNotes(r sites.Range) (notes []string) {
-	if n := r.Len() + r.Idle + r.AtExit; n < r.Of {
+	first := r.First - r.Empty
+	if n := r.Empty + r.Len() + r.Idle + r.AtExit; n < r.Of {
 		why := ", as requested"
 		if r.Images {
 			why = ": one process image"
 		}
-		notes = append(notes, fmt.Sprintf("judged on snapshots %d to %d of %d%s", r.First+1, r.First+n, r.Of, why))
+		notes = append(notes, fmt.Sprintf("judged on snapshots %d to %d of %d%s", first+1, first+n, r.Of, why))
+	}
+	if r.Empty > 0 {
+		notes = append(notes, fmt.Sprintf("snapshot %d was left out: the program allocated nothing until shortly before snapshot %d",
+			first+1, r.First+1))
 	}
 	if r.Idle > 0 {
 		notes = append(notes, fmt.Sprintf("snapshots %d to %d were left out: the process hardly ran after snapshot %d",

@@ -55,6 +55,9 @@ func TestRangeNotes(t *testing.T) {
 		"snapshots 5 to 7 were left out: the process hardly ran after snapshot 4",
 		"the last snapshot was left out: the program exited then, and may have freed memory",
 	}, growthreport.RangeNotes(sites.Range{Last: 3, Of: 9, Idle: 3, AtExit: 1}))
+	require.Equal(t, []string{
+		"snapshot 1 was left out: the program allocated nothing until shortly before snapshot 2",
+	}, growthreport.RangeNotes(sites.Range{First: 1, Last: 8, Of: 9, Empty: 1}))
 }
 
 func TestGrowthNotes(t *testing.T) {
