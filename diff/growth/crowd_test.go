@@ -113,12 +113,14 @@ func TestOneSnapshotIsNoCrowd(t *testing.T) {
 	require.Zero(t, c.inStep(3))
 }
 
-// TestMedianRise: the sites of the first snapshot tell how the sites of a process rise. Of a
-// recording that begins with its program, those of the first third do, if there are four.
+// TestMedianRise: the sites that exist early tell how the sites of a process rise, whether it was recorded from its
+// start on or not.
 func TestMedianRise(t *testing.T) {
 	doubling := func(_, i int) float64 { return crowdMiB * math.Pow(2, float64(i)/6) }
 	rising := func(site, i int) float64 { return crowdMiB * float64(i*(site+1)) } // from nothing, all alike
-	steady := func(site, i int) float64 { return crowdMiB * float64(1+i%2) }
+	steady := func(_, i int) float64 { return crowdMiB * float64(1+i%2) }
+	started := func(_, i int) float64 { return crowdMiB * float64(min(i, 1)) }
+	late := func(_, i int) float64 { return crowdMiB * float64(max(0, i-5)) }
 	byFirst := func(from int, first, others func(site, i int) float64) func(site, i int) float64 {
 		return func(site, i int) float64 {
 			if site < from {
@@ -127,22 +129,30 @@ func TestMedianRise(t *testing.T) {
 			return others(site, i)
 		}
 	}
-	// The last third of 0, 1, 2, … 11 has a mean of 9.5, the first third one of 1.5.
-	fromNothing := math.Log(9.5 / 1.5)
 	for _, c := range []struct {
 		name  string
 		sites int
 		bytes func(site, i int) float64
 		want  float64
 	}{
-		{"from the first snapshot on", 3, doubling, 8.0 / 6 * math.Ln2},
-		{"four from nothing", 4, rising, fromNothing},
-		{"three from nothing are too few", 3, rising, 0},
-		{"one from the first snapshot on, and three from nothing", 4, byFirst(1, steady, rising), fromNothing},
-		{"one from the first snapshot on, and two from nothing", 3, byFirst(1, steady, rising), 0},
-		{"two from the first snapshot on, and ten from nothing", 12, byFirst(2, steady, rising), 0},
+		{"from the first snapshot on", 3, doubling, 7.0 / 6 * math.Ln2},
+		// The last third of 0, 1, 2, … 11 has a mean of 9.5, values 2 to 5 one of 2.5.
+		{"from nothing", 3, rising, math.Log(9.5 / 2.5)},
+		{"all there at once, after an empty snapshot", 3, started, 0},
+		{"most are steady", 12, byFirst(7, steady, rising), 0},
+		{"most rise", 12, byFirst(5, steady, rising), math.Log(9.5 / 2.5)},
+		{"one that rises beside many that began late", 12, byFirst(1, rising, late), math.Log(9.5 / 2.5)},
 	} {
 		s, columns, _ := crowdColumns(c.sites, 12, c.bytes, c.bytes)
 		require.InDelta(t, c.want, medianRise(s, columns), 1e-6, c.name)
 	}
+}
+
+// TestWorkBesideASite: what a site allocates is its load, and not the work of the process.
+func TestWorkBesideASite(t *testing.T) {
+	all, own := []float64{0, 10, 30, 70}, []float64{0, 5, 20, 50}
+	require.Equal(t, []float64{0, 5, 10, 20}, beside(all, own))
+	require.Nil(t, beside(all, []float64{0, 10, 29, 68}), "the others allocate next to nothing")
+	require.Equal(t, all, beside(all, nil), "its allocations are not known")
+	require.Nil(t, beside(nil, own))
 }

@@ -16,7 +16,7 @@ type heap struct {
 // judgeHeap judges the sizes of the heap by snapshot, the resident set, and the part of the resident
 // set that is not heap. once is the growth in bytes by code that runs once.
 func judgeHeap(s scope, sizes []int64, once float64, o trend.Options) heap {
-	p := trend.Points{Dominates: true, HighWater: s.highWater}
+	p := trend.Points{Dominates: true, Growers: 1, Share: 1, HighWater: s.highWater}
 	if gained := float64(sizes[s.Last] - sizes[s.First]); gained > 0 {
 		p.Once = min(1, once/gained)
 	}
@@ -46,6 +46,8 @@ func residentPoints(s scope, sizes []int64) (resident, outside trend.Points) {
 			outside.Live = append(outside.Live, float64(rss-sizes[i]))
 		}
 	}
+	resident.Growers, resident.Share = 1, 1
+	outside.Growers, outside.Share = 1, 1
 	outside.T, outside.Work = resident.T, resident.Work
 	return resident, outside
 }

@@ -125,6 +125,7 @@ func (j *judgement) site(ids []symbolize.SiteID, inStep float64) Site {
 	s.Gained = j.scope.gained(column)
 	p := j.scope.points(column)
 	p.MedianRise, p.InStep, p.Dominates = j.medianRise, inStep, 2*s.Gained > j.heapGained
+	p.Growers, p.Share = j.crowd.growers, float64(s.Gained)/float64(max(1, j.heapGained))
 	p.Once = j.once(ids, s.Gained)
 	s.Verdict = trend.Judge(p, j.options)
 	s.Members = j.byGrowth(ids)
@@ -187,39 +188,20 @@ func (j *judgement) byGrowth(ids []symbolize.SiteID) []symbolize.SiteID {
 // objects rise by chance.
 const leastRising = 4 << 10
 
-// medianRise is the median rise of the sites that change. Rising load moves many sites at once, a
-// leak one. The sites that exist from the first snapshot on are compared. A recording that begins
-// with its program has none or one of them: then those that exist in its first third are, unless
-// these are too few.
+// medianRise is the median rise of the sites that change and exist early, the larger one of two. Rising load moves
+// many sites at once, a leak one.
 func medianRise(s scope, columns []sites.Column) float64 {
-	const fewFirst, fewEarly = 2, 4
-	var first, early []float64
+	var rises []float64
 	for _, c := range columns {
-		live, changes := s.live(c)
-		if !changes {
-			continue
-		}
-		rise := trend.Rise(live)
-		if live[0] >= leastRising {
-			first = append(first, rise)
-		}
-		if stats.Mean(live[:max(1, len(live)/3)]) >= leastRising {
-			early = append(early, rise)
+		if live, changes := s.live(c); changes && trend.Early(live) >= leastRising {
+			rises = append(rises, trend.Rise(live))
 		}
 	}
-	if len(first) < fewFirst && len(early) >= fewEarly {
-		return upperMedian(early)
-	}
-	return upperMedian(first)
-}
-
-// upperMedian returns the median, the larger one of two, or 0 if there are no values. It sorts them.
-func upperMedian(values []float64) float64 {
-	if len(values) == 0 {
+	if len(rises) == 0 {
 		return 0
 	}
-	slices.Sort(values)
-	return values[len(values)/2]
+	slices.Sort(rises)
+	return rises[len(rises)/2]
 }
 
 // live are the visible values of a column, and whether they differ from the first.

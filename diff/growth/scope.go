@@ -21,6 +21,8 @@ type scope struct {
 	period float64
 	// work is the work that the process had done by each snapshot of the series; nil if unknown.
 	work []float64
+	// byAllocation reports whether work is the bytes that all sites had allocated.
+	byAllocation bool
 	// other is another process image of the series, the longest one; nil if there is none.
 	other *interval
 }
@@ -36,7 +38,9 @@ func scopeOf(s *series.Series, judged sites.Range) scope {
 	if head := s.Heads[judged.First]; head.IsEstimate() {
 		out.period = float64(head.Period)
 	}
-	out.work = workOf(s, judged, out.hasAlloc)
+	if out.work = processorTime(s, judged); out.work == nil && out.hasAlloc {
+		out.work, out.byAllocation = allocated(s, judged), true
+	}
 	high := 0
 	for i := judged.First; i <= judged.Last && i < len(s.Triggers); i++ {
 		if s.Triggers[i] == filename.TriggerHighWater {
@@ -47,21 +51,27 @@ func scopeOf(s *series.Series, judged sites.Range) scope {
 	return out
 }
 
-// workOf returns the work of the process: the bytes that it had allocated or, without cumulative
-// counts, its processor time; nil if neither is known.
-func workOf(s *series.Series, judged sites.Range, hasAlloc bool) []float64 {
-	work := make([]float64, len(s.Heads))
+// processorTime returns the processor time of the process in seconds, by snapshot of the series; nil if it is not
+// known of a judged one.
+func processorTime(s *series.Series, judged sites.Range) []float64 {
+	out := make([]float64, len(s.Heads))
 	for i := judged.First; i <= judged.Last; i++ {
-		switch cpu, known := s.ProcessorTimeAt(i); {
-		case hasAlloc:
-			work[i] = float64(s.Heads[i].Heap().AllocBytes)
-		case known:
-			work[i] = cpu.Seconds()
-		default:
+		cpu, known := s.ProcessorTimeAt(i)
+		if !known {
 			return nil
 		}
+		out[i] = cpu.Seconds()
 	}
-	return work
+	return out
+}
+
+// allocated returns the bytes that the process had allocated, by snapshot of the series.
+func allocated(s *series.Series, judged sites.Range) []float64 {
+	out := make([]float64, len(s.Heads))
+	for i := judged.First; i <= judged.Last; i++ {
+		out[i] = float64(s.Heads[i].Heap().AllocBytes)
+	}
+	return out
 }
 
 // setPace takes the work that the sites of the process show, if they do.
@@ -69,6 +79,7 @@ func (s *scope) setPace(pace []float64) {
 	if pace == nil || pace[len(pace)-1] <= 0 {
 		return
 	}
+	s.work, s.byAllocation = make([]float64, len(s.series.Heads)), false
 	copy(s.work[s.First:], pace)
 }
 
@@ -129,7 +140,31 @@ func (s *scope) points(c sites.Column) trend.Points {
 	if !alloc {
 		p.Alloc = nil
 	}
+	if s.byAllocation {
+		p.Work = beside(p.Work, p.Alloc)
+	}
 	return p
+}
+
+// leastBeside is the least share of the bytes allocated by which the others show the work of the process.
+const leastBeside = 0.1
+
+// beside returns what the process allocated beside a site: what the site itself allocates is its load, too, and
+// a site whose load rises would be a line over it. It returns nil if that is next to nothing, and the
+// allocations of all if those of the site are not known.
+func beside(all, own []float64) []float64 {
+	if all == nil || own == nil {
+		return all
+	}
+	out := make([]float64, len(all))
+	for i := range out {
+		out[i] = all[i] - own[i]
+	}
+	last := len(all) - 1
+	if out[last]-out[0] < leastBeside*(all[last]-all[0]) {
+		return nil
+	}
+	return out
 }
 
 // appendWork appends the work that the process had done by a snapshot, if it is known.

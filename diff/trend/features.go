@@ -106,6 +106,9 @@ const (
 	FeatureWorkBesideLoad                   // over work: FeatureBesideLoad
 	FeatureWorkBesideLoadT                  // FeatureBesideLoadT
 	FeatureWorkLoadFit                      // FeatureLoadFit
+	FeatureGrowers                          // ln(1 + the number of sites that grew)
+	FeatureShare                            // the growth over that of the heap
+	FeatureExplained                        // FeatureLoad over FeatureRise: the share of the rise that load explains
 	FeatureCount
 )
 
@@ -126,6 +129,7 @@ var featureNames = [FeatureCount]string{
 	"late-evenness", "late-directness", "late-line",
 	"early-share", "step", "step-slopes", "dominates",
 	"in-step", "beside-load", "beside-load-t", "load-fit", "work-beside-load", "work-beside-load-t", "work-load-fit",
+	"growers", "share", "explained",
 }
 
 // String returns the stable name used in JSON and in the model's file.
@@ -149,6 +153,8 @@ func (s *series) features(l line, c curves, growth float64) (f Features) {
 	f.set(FeaturePoints, math.Log(float64(len(s.t))), 0, 10)
 	f.set(FeatureMedianRise, s.MedianRise, -3, 3)
 	f.set(FeatureInStep, s.InStep, 0, 1)
+	f.set(FeatureGrowers, math.Log1p(float64(s.Growers)), 0, 20)
+	f.set(FeatureShare, s.Share, 0, 2)
 	if s.HighWater {
 		f[FeatureHighWater] = 1
 	}

@@ -51,18 +51,27 @@ func (s *series) growth(l line) float64 {
 	return math.Max(math.Max(math.Abs(l.Slope), math.Abs(ends)), 1)
 }
 
-// Rise returns ln of the mean of a series' last third over that of its first, 0 where either is not
-// positive.
+// Rise returns ln of the mean of a series' last third over [Early], 0 where either is not positive.
 func Rise(live []float64) float64 {
 	third := len(live) / 3
 	if third == 0 {
 		return 0
 	}
-	early, late := stats.Mean(live[:third]), stats.Mean(live[len(live)-third:])
+	early, late := Early(live), stats.Mean(live[len(live)-third:])
 	if early <= 0 || late <= 0 {
 		return 0
 	}
 	return math.Log(late / early)
+}
+
+// Early returns the mean of a third of a series, from its second value on: the first one is 0 in a recording that
+// begins with its process. It is 0 for fewer than three values.
+func Early(live []float64) float64 {
+	third := len(live) / 3
+	if third == 0 {
+		return 0
+	}
+	return stats.Mean(live[1 : third+1])
 }
 
 // lineFeatures describe the trend.

@@ -13,6 +13,9 @@ func (s *series) rates() (early, late float64) {
 	return slopeOf(s.t[:third+1], s.Alloc[:third+1]), slopeOf(s.t[n:], s.Alloc[n:])
 }
 
+// leastRise is the least FeatureRise of which a share is taken.
+const leastRise = 0.1
+
 // loadFeatures describe how the bytes in use follow from the bytes allocated.
 func (s *series) loadFeatures(f *Features, l line) {
 	if s.Alloc == nil {
@@ -22,6 +25,9 @@ func (s *series) loadFeatures(f *Features, l line) {
 	f[FeatureAllocKnown] = 1
 	early, late := s.rates()
 	f.set(FeatureLoad, math.Log(max(late, 1)/max(early, 1)), -4, 4)
+	if f[FeatureRise] >= leastRise {
+		f.set(FeatureExplained, f[FeatureLoad]/f[FeatureRise], -2, 2)
+	}
 	f.set(FeatureTailRetention, l.retention, -1, 1.5)
 	f.set(FeatureRetention, (s.Live[n-1]-s.Live[0])/max(s.Alloc[n-1]-s.Alloc[0], 1), -1, 1.5)
 }

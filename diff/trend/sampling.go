@@ -31,7 +31,19 @@ func (p Points) chance(size float64) float64 {
 	return -math.Expm1(-size / p.Period)
 }
 
-// noise is the standard deviation of the median of Live due to sampling, in bytes; 0 for exact
+// sample is the number of bytes that one sampled object stands for; 0 for exact counts.
+func (p Points) sample() float64 {
+	if p.Period <= 0 {
+		return 0
+	}
+	size := p.objectSize()
+	if size <= 0 {
+		return p.Period
+	}
+	return size / p.chance(size)
+}
+
+// noise is the standard deviation of the mean level of Live due to sampling, in bytes; 0 for exact
 // counts. Each of the L/s objects in use contributes s²(1−p)/p to the variance, which is doubled:
 // bytes that are freed and allocated again are sampled anew.
 func (p Points) noise() float64 {
@@ -43,7 +55,7 @@ func (p Points) noise() float64 {
 		chance := p.chance(size)
 		each = size * (1 - chance) / chance
 	}
-	return math.Sqrt(2 * each * math.Max(0, stats.Median(p.Live)))
+	return math.Sqrt(2 * each * math.Max(0, stats.Mean(p.Live)))
 }
 
 // turnover compares the scatter of the steps with what it would be if all objects were replaced

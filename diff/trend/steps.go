@@ -15,7 +15,7 @@ func (s *series) stepFeatures(f *Features, growth float64) {
 	f.set(FeatureDirectness, directness, -1, 1)
 	last, k := s.lastRise(growth)
 	f.set(FeatureGap, -float64(k)*math.Log(max(last, 1e-3)), 0, 20)
-	drop, low := deepestFall(y)
+	drop, low := s.deepestFall()
 	f.set(FeatureDrop, drop/growth, 0, 3)
 	f.set(FeatureSinceDrop, 1-s.t[low], 0, 1)
 	f.set(FeatureSecured, (y[low]-y[0])/growth, -2, 1)
@@ -66,13 +66,14 @@ func (s *series) lastRise(growth float64) (last float64, k int) {
 }
 
 // deepestFall returns the largest fall from a value to a later one, and the index of the latter; 0
-// and 0 for a series that never falls.
-func deepestFall(y []float64) (drop float64, low int) {
-	high := y[0]
-	for i, v := range y {
+// and 0 for a series that never falls. In samples, one object that is freed is no fall: a small one
+// counts as much as many.
+func (s *series) deepestFall() (drop float64, low int) {
+	high := s.Live[0]
+	for i, v := range s.Live {
 		high = math.Max(high, v)
-		if high-v > drop {
-			drop, low = high-v, i
+		if fall := high - v - s.sample; fall > drop {
+			drop, low = fall, i
 		}
 	}
 	return drop, low

@@ -16,6 +16,10 @@ type Points struct {
 	Period float64
 	// MedianRise is the median [Rise] of all series of the process that change.
 	MedianRise float64
+	// Growers is the number of sites of the process that grew.
+	Growers int
+	// Share is the growth of the series over that of the heap.
+	Share float64
 	// InStep is the correlation of the steps of the series with those of the other series of the process
 	// that grow, 0 if it is negative or unknown.
 	InStep float64

@@ -10,8 +10,8 @@ shift
 
 # The seeds of the fit. 129-160 (wide: 49-60, small: 129-192, traced: 129-160, collected: 129-140) and those from
 # 50001 to 59999 chose features, parameters and the threshold, those from 100000 on evaluate: none is used here.
-simulate=(leakbench -seeds 2001-2448 -wide-seeds 2001-2224 -small-seeds 2001-2500 -traced-seeds 2001-2120
-	-collected-seeds 2001-2168 -snapshots 8,12,24,48)
+simulate=(leakbench -seeds 2001-2504 -wide-seeds 2001-2280 -small-seeds 2001-4000 -traced-seeds 2001-2300
+	-collected-seeds 2001-2300 -snapshots 8,12,24,48)
 
 mkdir -p "$dir"
 if [ ! -x "$dir/venv/bin/python" ]; then

@@ -43,16 +43,12 @@ PARAMETERS = {
 }
 
 LEAF_UNIT = 1e-4  # log-odds
-# Most programs are small, and most functions of the examples are of large ones; there are few traced programs.
-WEIGHTS = {"small": 6, "traced": 3}
-
-POPULATION = 4
 FIRST_FEATURE = 7  # leak large seed snapshots population recording behaviour
 
 
 def read(paths):
-    """Returns the names of the features, the features, whether they are of leaks, weights, and a hash of all."""
-    names, rows, leaks, weights, digest = None, [], [], [], hashlib.sha256()
+    """Returns the names of the features, the features, whether they are of leaks, and a hash of all."""
+    names, rows, leaks, digest = None, [], [], hashlib.sha256()
     for path in paths:
         with open(path, encoding="ascii") as lines:
             header = next(lines).split()[FIRST_FEATURE:]
@@ -67,8 +63,7 @@ def read(paths):
                 if values[points] > 0:  # the others hardly grew: they have no features
                     rows.append(values)
                     leaks.append(fields[0] == "1")
-                    weights.append(WEIGHTS.get(fields[POPULATION], 1))
-    return names, numpy.array(rows), numpy.array(leaks, dtype=numpy.float64), weights, digest.hexdigest()
+    return names, numpy.array(rows), numpy.array(leaks, dtype=numpy.float64), digest.hexdigest()
 
 
 def direction(name):
@@ -124,12 +119,12 @@ def main():
     args = parser.parse_args()
 
     parameters = PARAMETERS | {k: v for k, v in vars(args).items() if k in PARAMETERS}
-    names, features, leaks, weights, digest = read(args.examples)
+    names, features, leaks, digest = read(args.examples)
     unknown = {m.lstrip("-") for m in MONOTONE} - set(names)
     if unknown:
         sys.exit(f"unknown features: {' '.join(sorted(unknown))}")
     began = time.monotonic()
-    data = lightgbm.Dataset(features, leaks, weight=weights, feature_name=names)
+    data = lightgbm.Dataset(features, leaks, feature_name=names)
     constraints = [direction(n) for n in names]
     model = lightgbm.train(parameters | {"monotone_constraints": constraints}, data, args.trees)
     seconds = time.monotonic() - began
@@ -140,7 +135,7 @@ def main():
             out.write(f"# Examples: {args.made_by}\n")
         out.write(f"# {len(leaks)} series that grew, of which {leaks.sum():.0f} leak; SHA-256 {digest}.\n")
         settings = " ".join(f"{k}={v}" for k, v in parameters.items() if k != "verbosity")
-        out.write(f"# LightGBM {lightgbm.__version__}: {args.trees} trees, {settings}; weights {WEIGHTS}.\n")
+        out.write(f"# LightGBM {lightgbm.__version__}: {args.trees} trees, {settings}.\n")
         trees = [t["tree_structure"] for t in model.dump_model()["tree_info"]]
         out.writelines(line + "\n" for line in model_lines(trees, names))
     if args.cases:
