@@ -14,7 +14,7 @@ type Points struct {
 	// Period is the mean number of bytes between samples if Live and Objects are estimates; 0 for
 	// exact counts.
 	Period float64
-	// MedianRise is the median [Rise] of all series of the process that change.
+	// MedianRise is the median [Rise] of the series of the process that change and exist early.
 	MedianRise float64
 	// Growers is the number of sites of the process that grew.
 	Growers int
