@@ -38,6 +38,8 @@ func judgeHeap(s scope, sizes []int64, once float64, o trend.Options) heap {
 
 // residentPoints are the recorded sizes of the resident set, and those without the heap.
 func residentPoints(s scope, sizes []int64) (resident, outside trend.Points) {
+	resident = trend.Points{Growers: 1, Share: 1}
+	outside = resident
 	for i := s.First; i <= s.Last; i++ {
 		if rss, known := s.series.ResidentAt(i); known {
 			resident.T = append(resident.T, s.series.Clock.At[i])
@@ -46,8 +48,6 @@ func residentPoints(s scope, sizes []int64) (resident, outside trend.Points) {
 			outside.Live = append(outside.Live, float64(rss-sizes[i]))
 		}
 	}
-	resident.Growers, resident.Share = 1, 1
-	outside.Growers, outside.Share = 1, 1
 	outside.T, outside.Work = resident.T, resident.Work
 	return resident, outside
 }

@@ -19,7 +19,7 @@ type scope struct {
 	highWater bool
 	// period is the mean number of bytes between samples, 0 for exact counts.
 	period float64
-	// work is the work that the process had done by each snapshot of the series; nil if unknown.
+	// work is the work that the process had done by each judged snapshot; nil if unknown.
 	work []float64
 	// byAllocation reports whether work is the bytes that all sites had allocated.
 	byAllocation bool
@@ -38,7 +38,9 @@ func scopeOf(s *series.Series, judged sites.Range) scope {
 	if head := s.Heads[judged.First]; head.IsEstimate() {
 		out.period = float64(head.Period)
 	}
-	if out.work = processorTime(s, judged); out.work == nil && out.hasAlloc {
+	if cpu := sites.ProcessorTimes(s, judged.First, judged.Last); len(cpu) == judged.Len() {
+		out.work = cpu
+	} else if out.hasAlloc {
 		out.work, out.byAllocation = allocated(s, judged), true
 	}
 	high := 0
@@ -51,25 +53,11 @@ func scopeOf(s *series.Series, judged sites.Range) scope {
 	return out
 }
 
-// processorTime returns the processor time of the process in seconds, by snapshot of the series; nil if it is not
-// known of a judged one.
-func processorTime(s *series.Series, judged sites.Range) []float64 {
-	out := make([]float64, len(s.Heads))
-	for i := judged.First; i <= judged.Last; i++ {
-		cpu, known := s.ProcessorTimeAt(i)
-		if !known {
-			return nil
-		}
-		out[i] = cpu.Seconds()
-	}
-	return out
-}
-
-// allocated returns the bytes that the process had allocated, by snapshot of the series.
+// allocated returns the bytes that the process had allocated by each judged snapshot.
 func allocated(s *series.Series, judged sites.Range) []float64 {
-	out := make([]float64, len(s.Heads))
-	for i := judged.First; i <= judged.Last; i++ {
-		out[i] = float64(s.Heads[i].Heap().AllocBytes)
+	out := make([]float64, judged.Len())
+	for i := range out {
+		out[i] = float64(s.Heads[judged.First+i].Heap().AllocBytes)
 	}
 	return out
 }
@@ -79,8 +67,7 @@ func (s *scope) setPace(pace []float64) {
 	if pace == nil || pace[len(pace)-1] <= 0 {
 		return
 	}
-	s.work, s.byAllocation = make([]float64, len(s.series.Heads)), false
-	copy(s.work[s.First:], pace)
+	s.work, s.byAllocation = pace, false
 }
 
 // otherImage returns the longest process image except the judged one.
@@ -172,7 +159,7 @@ func (s *scope) appendWork(work []float64, i int) []float64 {
 	if s.work == nil {
 		return nil
 	}
-	return append(work, s.work[i])
+	return append(work, s.work[i-s.First])
 }
 
 // leastOther is the least number of points in another process image that count as evidence.

@@ -33,7 +33,7 @@ func lastWorking(s *series.Series, first, last int) int {
 	if last-first < leastWorking || !s.Clock.Source.IsTime() {
 		return last
 	}
-	work := processorTimes(s, first, last)
+	work := ProcessorTimes(s, first, last)
 	known := first + len(work) - 1 // a process that is about to end has no time any more
 	if known < last-1 || work[len(work)-1] == work[0] {
 		return last
@@ -64,9 +64,9 @@ func idleFrom(at, work []float64) int {
 	return end
 }
 
-// processorTimes are those of the snapshots from first to last, in seconds, up to the first that has
-// none.
-func processorTimes(s *series.Series, first, last int) (seconds []float64) {
+// ProcessorTimes returns the processor time of the process by each of the snapshots from first to last, in
+// seconds, up to the first snapshot of which it is not known.
+func ProcessorTimes(s *series.Series, first, last int) (seconds []float64) {
 	for i := first; i <= last; i++ {
 		time, known := s.ProcessorTimeAt(i)
 		if !known {

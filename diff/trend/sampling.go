@@ -31,16 +31,18 @@ func (p Points) chance(size float64) float64 {
 	return -math.Expm1(-size / p.Period)
 }
 
-// sample is the number of bytes that one sampled object stands for; 0 for exact counts.
+// weight is the number of bytes that an object of a size stands for in the counts.
+func (p Points) weight(size float64) float64 { return size / p.chance(size) }
+
+// sample is the number of bytes that one sampled object of the series stands for; 0 for exact counts.
 func (p Points) sample() float64 {
 	if p.Period <= 0 {
 		return 0
 	}
-	size := p.objectSize()
-	if size <= 0 {
-		return p.Period
+	if size := p.objectSize(); size > 0 {
+		return p.weight(size)
 	}
-	return size / p.chance(size)
+	return p.Period
 }
 
 // noise is the standard deviation of the mean level of Live due to sampling, in bytes; 0 for exact
@@ -68,7 +70,7 @@ func (p Points) turnover() float64 {
 	if size <= 0 {
 		return 1
 	}
-	weight := size / p.chance(size)
+	weight := p.weight(size)
 	steps := make([]float64, len(p.Live)-1)
 	var expected, squares float64
 	for i := range steps {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Fits the model of diff/trend again: simulates processes, and fits decision trees to their functions.
 # Writes diff/trend/model.txt and diff/trend/testdata/model_cases.txt, and prints duration and memory.
-# Usage: fit.sh DIR [EXAMPLES…]. DIR holds the Python packages and the examples; files of examples that
-# exist are used instead of a simulation.
+# Usage: fit.sh DIR [EXAMPLES…]. DIR holds the examples; files of examples that exist are used instead of a
+# simulation.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 dir=${1:?usage: fit.sh DIR [EXAMPLES…]}
@@ -13,17 +13,13 @@ shift
 simulate=(leakbench -seeds 2001-2504 -wide-seeds 2001-2280 -small-seeds 2001-4000 -traced-seeds 2001-2300
 	-collected-seeds 2001-2300 -snapshots 8,12,24,48)
 
+venv=$(scripts/venv.sh model -r scripts/model/requirements.txt)
 mkdir -p "$dir"
-if [ ! -x "$dir/venv/bin/python" ]; then
-	python3 -m venv "$dir/venv"
-fi
-"$dir/venv/bin/pip" install -q -r scripts/model/requirements.txt
-
 if [ $# -eq 0 ]; then
 	go build -o "$dir/leakbench" ./scripts/leakbench
 	TIMEFORMAT='simulated in %R s, with %U s of processor time and %S s of the kernel'
 	time "$dir/${simulate[0]}" "${simulate[@]:1}" -peer-seeds "" -examples "$dir/examples.txt" -o /dev/null
 	set -- "$dir/examples.txt"
 fi
-"$dir/venv/bin/python" scripts/model/train.py "$@" --made-by "${simulate[*]}" \
+"$venv/bin/python" scripts/model/train.py "$@" --made-by "${simulate[*]}" \
 	--cases diff/trend/testdata/model_cases.txt -o diff/trend/model.txt

@@ -77,8 +77,8 @@ func RangeNotes(r sites.Range) (notes []string) {
 		notes = append(notes, fmt.Sprintf("judged on snapshots %d to %d of %d%s", first+1, first+n, r.Of, why))
 	}
 	if r.Empty > 0 {
-		notes = append(notes, fmt.Sprintf("snapshot %d was left out: the program allocated nothing until shortly before snapshot %d",
-			first+1, r.First+1))
+		notes = append(notes, fmt.Sprintf("snapshot %d was left out: "+
+			"the program allocated nothing until shortly before snapshot %d", first+1, r.First+1))
 	}
 	if r.Idle > 0 {
 		notes = append(notes, fmt.Sprintf("snapshots %d to %d were left out: the process hardly ran after snapshot %d",
