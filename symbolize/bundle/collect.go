@@ -32,6 +32,8 @@ type part struct {
 	// keep has the ranges that are kept; nil means the whole file.
 	keep []elffile.Range
 	info fs.FileInfo
+	// loose is the size of the entry if gzip compressed the file: see [loosen]. It is 0 for other files.
+	loose int64
 }
 
 // Stats has the numbers of files, and their sizes in bytes.
@@ -124,7 +126,7 @@ func (c *Contents) addSnapshots(sources []series.Source) error {
 			}
 		}
 		entry := path.Join(dir, filepath.Base(s.Path))
-		c.parts = append(c.parts, part{entry: entry, path: s.Path, info: info})
+		c.parts = append(c.parts, part{entry: entry, path: s.Path, info: info, loose: looseSize(s.Path)})
 		c.Index.Snapshots = append(
 			c.Index.Snapshots,
 			Snapshot{Entry: entry, Path: s.Path, Modified: info.ModTime().UTC(), Named: s.Named},

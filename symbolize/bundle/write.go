@@ -75,6 +75,9 @@ func (p *part) write(ctx context.Context, t *tar.Writer) error {
 	if !os.SameFile(info, p.info) {
 		return p.changed()
 	}
+	if p.loose > 0 {
+		return p.writeLoose(ctx, t, f)
+	}
 	if err := t.WriteHeader(header(p.entry, p.info.Size())); err != nil {
 		return err
 	}
