@@ -1,6 +1,8 @@
 package growth
 
 import (
+	"time"
+
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile/filename"
@@ -105,11 +107,9 @@ func (s *scope) gained(c sites.Column) int64 {
 	return last - first
 }
 
-// points are the visible values of a column. They have no cumulative counts if any of them is
-// hidden.
+// points are the visible values of a column.
 func (s *scope) points(c sites.Column) trend.Points {
 	p := trend.Points{HighWater: s.highWater, Period: s.period, OtherImage: s.otherPoints(c)}
-	alloc := s.hasAlloc
 	for i := s.First; i <= s.Last; i++ {
 		if c.Bytes[i] == sites.Hidden {
 			continue
@@ -120,12 +120,9 @@ func (s *scope) points(c sites.Column) trend.Points {
 		if s.hasObjects {
 			p.Objects = append(p.Objects, float64(c.Objects[i]))
 		}
-		if alloc = alloc && c.Alloc[i] != sites.Hidden; alloc {
+		if s.hasAlloc {
 			p.Alloc = append(p.Alloc, float64(c.Alloc[i]))
 		}
-	}
-	if !alloc {
-		p.Alloc = nil
 	}
 	if s.byAllocation {
 		p.Work = beside(p.Work, p.Alloc)
@@ -160,6 +157,22 @@ func (s *scope) appendWork(work []float64, i int) []float64 {
 		return nil
 	}
 	return append(work, s.work[i-s.First])
+}
+
+// silentEnd is how long the process ran after the last snapshot, if that one was taken because memory had been
+// allocated; 0 for less than half of the time that was judged. A timer would have taken more snapshots.
+func (s *scope) silentEnd() time.Duration {
+	last, clock := s.Last, s.series.Clock
+	end, _ := s.series.Ended()
+	if end == nil || clock.Source != series.ClockManifest || last+1+s.AtExit != s.Of ||
+		s.series.Triggers[last] != filename.TriggerAllocated {
+		return 0
+	}
+	silent := end.Time.Sub(clock.Times[last])
+	if judged := clock.Times[last].Sub(clock.Times[s.First]); silent < judged/2 {
+		return 0
+	}
+	return silent
 }
 
 // leastOther is the least number of points in another process image that count as evidence.

@@ -166,7 +166,8 @@ func (c *Column) pad(n int) {
 	}
 }
 
-// fill sets hidden values to 0 where the snapshot is complete.
+// fill sets hidden values to 0 where the snapshot is complete, and estimates cumulative bytes where only those in
+// use are known to be 0. Afterwards both are hidden, or none.
 func (c *Column) fill(heads []*series.Head) {
 	for i, h := range heads {
 		bound := h.Completeness.AbsentMax
@@ -178,6 +179,34 @@ func (c *Column) fill(heads []*series.Head) {
 		}
 		if bound.AllocBytes == 0 {
 			c.Alloc[i] = 0
+		}
+	}
+	c.estimate(heads)
+}
+
+// estimate sets the hidden cumulative bytes of the snapshots that show the bytes in use. What a site has freed never
+// falls within a process image, nor does what it has allocated. The first is taken to rise evenly between the snapshots
+// that show it.
+func (c *Column) estimate(heads []*series.Head) {
+	if !slices.Contains(c.Alloc, Hidden) {
+		return
+	}
+	freed := make([]int64, len(c.Alloc))
+	for i, a := range c.Alloc {
+		if freed[i] = Hidden; a != Hidden {
+			freed[i] = a - c.Bytes[i]
+		}
+	}
+	least := int64(0)
+	for i, f := range interpolated(freed, heads) {
+		if i > 0 && heads[i].Image != heads[i-1].Image {
+			least = 0
+		}
+		if c.Alloc[i] == Hidden && c.Bytes[i] != Hidden {
+			c.Alloc[i] = max(least, c.Bytes[i]+f)
+		}
+		if c.Alloc[i] != Hidden {
+			least = c.Alloc[i]
 		}
 	}
 }

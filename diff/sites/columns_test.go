@@ -46,3 +46,29 @@ func TestSumInterpolatesCumulativeBytes(t *testing.T) {
 	both := Sum([]Column{small, small}, heads)
 	require.Equal(t, int64(Hidden), both.Alloc[0], "where all members are hidden, the sum is")
 }
+
+// TestCumulativeBytesOfSitesWithNothingInUse: a truncated snapshot that lists all sites with memory in use shows that
+// a site has none, but not what it had allocated. That is estimated, by what it had freed before and afterwards.
+func TestCumulativeBytesOfSitesWithNothingInUse(t *testing.T) {
+	heads := make([]*series.Head, 8)
+	for i := range heads {
+		heads[i] = &series.Head{Index: i, Image: i / 7}
+		heads[i].Completeness.AbsentMax = heapfile.Counts{AllocObjects: 5, AllocBytes: 5000}
+	}
+	column := func(bytes, alloc []int64) Column {
+		c := Column{Bytes: bytes, Objects: make([]int64, len(bytes)), Alloc: alloc}
+		c.fill(heads)
+		return c
+	}
+	const h = Hidden
+	kept := column([]int64{h, h, h, 100, 200, 300, 400, h}, []int64{h, h, h, 100, 200, 300, 400, h})
+	require.Equal(t, []int64{0, 0, 0, 100, 200, 300, 400, 0}, kept.Alloc, "it freed nothing, and so had allocated nothing")
+	require.Equal(t, kept.Alloc, kept.Bytes)
+
+	freed := column([]int64{h, 50, h, h, 50, h, h, h}, []int64{h, 150, h, h, 450, h, h, h})
+	require.Equal(t, []int64{0, 50, 0, 0, 50, 0, 0, 0}, freed.Bytes)
+	require.Equal(t, []int64{0, 150, 200, 300, 450, 450, 450, 0}, freed.Alloc)
+
+	sum := Sum([]Column{kept, freed}, heads)
+	require.Equal(t, []int64{0, 150, 200, 400, 650, 750, 850, 0}, sum.Alloc)
+}
