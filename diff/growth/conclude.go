@@ -93,5 +93,8 @@ func notes(s scope, h heap) (out []Note) {
 	case bytes > 0:
 		out = append(out, Note{Kind: NoteProcessGrew, Bytes: bytes})
 	}
+	if silent := s.silentEnd(); silent > 0 {
+		out = append(out, Note{Kind: NoteSilentEnd, Time: silent})
+	}
 	return out
 }

@@ -1,6 +1,8 @@
 package growth
 
 import (
+	"time"
+
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/suppress"
 	"github.com/heaplapse/heaplapse/diff/trend"
@@ -51,6 +53,9 @@ const (
 	NoteProcessGrows
 	// NoteProcessGrew: the resident set grew by Note.Bytes more than the heap, and has stopped.
 	NoteProcessGrew
+	// NoteSilentEnd: the process ran for Note.Time after the last snapshot. Snapshots are taken when
+	// enough memory is allocated, so that it had stopped growing, or was idle.
+	NoteSilentEnd
 )
 
 // Note is one such fact, with its numbers.
@@ -58,6 +63,7 @@ type Note struct {
 	Kind      NoteKind
 	Snapshots int
 	Bytes     int64
+	Time      time.Duration
 }
 
 // GoodPoints is the number of snapshots from which on verdicts are good; [trend.MinPoints] is the

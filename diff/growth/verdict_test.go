@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -91,6 +92,37 @@ func TestTheResidentSetIsJudgedAsASeries(t *testing.T) {
 	require.Equal(t, growth.OnlyProcessGrows, j.Why)
 	require.Equal(t, growth.VerdictNoLeak, j.Verdict)
 	require.Equal(t, []growth.Note{{Kind: growth.NoteProcessGrows, Bytes: 69 << 20}}, j.Notes)
+}
+
+// TestASilentEnd: without a timer, no snapshots are taken of a program that has stopped growing. It is noted if it ran
+// on for long.
+func TestASilentEnd(t *testing.T) {
+	for _, c := range []struct {
+		name, trigger string
+		minutes       int
+		noted         bool
+	}{
+		{"allocation", "allocated", 60, true},
+		{"allocation, and a short time", "allocated", 5, false},
+		{"a timer", "time", 60, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := madeUp(t, 12, site{0x400100, func(i int) int { return i << 20 }})
+			text := fmt.Sprintf("{\"schema\":%q}\n", manifest.Schema)
+			for i := range 12 {
+				text += fmt.Sprintf(`{"snapshot":{"file":"p.%04d.heap","time":"2026-01-02T03:%02d:00Z","pid":1,"trigger":%q}}`+"\n",
+					i+1, i, c.trigger)
+			}
+			end := time.Date(2026, 1, 2, 3, 11, 0, 0, time.UTC).Add(time.Duration(c.minutes) * time.Minute)
+			text += fmt.Sprintf(`{"end":{"pid":1,"time":%q}}`+"\n", end.Format(time.RFC3339))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, manifest.Name), []byte(text), 0o600))
+			var want []growth.Note
+			if c.noted {
+				want = []growth.Note{{Kind: growth.NoteSilentEnd, Time: time.Hour}}
+			}
+			require.Equal(t, want, judge(t, dir, "/nonexistent", growth.Options{}).Notes)
+		})
+	}
 }
 
 // TestManySmallSites: where the heap grows in sites that are too small to be judged, their sum is, and

@@ -121,6 +121,9 @@ func noteText(n growth.Note) string {
 			"the resident set grew by %s more than the heap, and has stopped. Heap snapshots do not show the cause; in order of likelihood: the start of the program (libraries, arenas), pages of mapped files, fragmentation",
 			units.Bytes(n.Bytes),
 		)
+	case growth.NoteSilentEnd:
+		return fmt.Sprintf("the program ran for %s after the last snapshot, and did not allocate enough for another one: "+
+			"it had stopped growing, or was idle", units.Duration(n.Time.Seconds()))
 	}
 	return fmt.Sprintf("note %d", n.Kind)
 }

@@ -3,6 +3,7 @@ package growth_test
 import (
 	"bytes"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -64,6 +65,7 @@ func TestGrowthNotes(t *testing.T) {
 	g := liveOf(t).Report
 	g.Result.Notes = []growth.Note{
 		{Kind: growth.NoteFewSnapshots, Snapshots: 8}, {Kind: growth.NoteNoAlloc}, {Kind: growth.NoteProcessGrows, Bytes: 11<<20 + 5}, {Kind: growth.NoteProcessGrew, Bytes: 12 << 20},
+		{Kind: growth.NoteSilentEnd, Time: 33 * time.Second},
 	}
 	var b bytes.Buffer
 	require.NoError(t, g.Text(&b))
@@ -71,6 +73,7 @@ func TestGrowthNotes(t *testing.T) {
 	require.Contains(t, b.String(), "note: no cumulative counts: growth caused by higher load may look like a leak\n")
 	require.Contains(t, b.String(), "note: the resident set grows to the end of the series, by 11.0 MiB more than the heap. ")
 	require.Contains(t, b.String(), "note: the resident set grew by 12.0 MiB more than the heap, and has stopped. ")
+	require.Contains(t, b.String(), "note: the program ran for 33s after the last snapshot, and did not allocate enough for another one: it had stopped growing, or was idle\n")
 }
 
 // TestWarningsGetAdvice: packages below report know no flags.
