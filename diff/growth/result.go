@@ -54,7 +54,7 @@ const (
 	// NoteProcessGrew: the resident set grew by Note.Bytes more than the heap, and has stopped.
 	NoteProcessGrew
 	// NoteSilentEnd: the process ran for Note.Time after the last snapshot. Snapshots are taken when
-	// enough memory is allocated, so that it had stopped growing, or was idle.
+	// memory is allocated, so that it had stopped growing, or was idle.
 	NoteSilentEnd
 )
 

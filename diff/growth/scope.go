@@ -159,13 +159,12 @@ func (s *scope) appendWork(work []float64, i int) []float64 {
 	return append(work, s.work[i-s.First])
 }
 
-// silentEnd is how long the process ran after the last snapshot, if that one was taken because memory had been
-// allocated; 0 for less than half of the time that was judged. A timer would have taken more snapshots.
+// silentEnd is how long the process ran after the last snapshot, if only a program that allocates takes snapshots; 0
+// for less than half of the time that was judged.
 func (s *scope) silentEnd() time.Duration {
 	last, clock := s.Last, s.series.Clock
 	end, _ := s.series.Ended()
-	if end == nil || clock.Source != series.ClockManifest || last+1+s.AtExit != s.Of ||
-		s.series.Triggers[last] != filename.TriggerAllocated {
+	if end == nil || clock.Source != series.ClockManifest || last+1+s.AtExit != s.Of || !s.takenByAllocation(last) {
 		return 0
 	}
 	silent := end.Time.Sub(clock.Times[last])
@@ -173,6 +172,19 @@ func (s *scope) silentEnd() time.Duration {
 		return 0
 	}
 	return silent
+}
+
+// takenByAllocation reports whether an allocation triggered a snapshot. The timers of tcmalloc and jemalloc are checked
+// when the program allocates.
+func (s *scope) takenByAllocation(i int) bool {
+	switch s.series.Triggers[i] {
+	case filename.TriggerAllocated:
+		return true
+	case filename.TriggerTime:
+		allocator := s.series.Heads[i].Format.Allocator()
+		return allocator == "tcmalloc" || allocator == "jemalloc"
+	}
+	return false
 }
 
 // leastOther is the least number of points in another process image that count as evidence.

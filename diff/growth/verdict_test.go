@@ -94,8 +94,8 @@ func TestTheResidentSetIsJudgedAsASeries(t *testing.T) {
 	require.Equal(t, []growth.Note{{Kind: growth.NoteProcessGrows, Bytes: 69 << 20}}, j.Notes)
 }
 
-// TestASilentEnd: without a timer, no snapshots are taken of a program that has stopped growing. It is noted if it ran
-// on for long.
+// TestASilentEnd: allocators take no snapshots of a program that has stopped allocating. It is noted if it ran on for
+// long.
 func TestASilentEnd(t *testing.T) {
 	for _, c := range []struct {
 		name, trigger string
@@ -104,7 +104,8 @@ func TestASilentEnd(t *testing.T) {
 	}{
 		{"allocation", "allocated", 60, true},
 		{"allocation, and a short time", "allocated", 5, false},
-		{"a timer", "time", 60, false},
+		{"a timer, which tcmalloc checks when the program allocates", "time", 60, true},
+		{"a signal", "manual", 60, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := madeUp(t, 12, site{0x400100, func(i int) int { return i << 20 }})
