@@ -23,7 +23,7 @@ import (
 func TestCompressedSnapshots(t *testing.T) {
 	const snapshots = 20
 	when := time.Unix(1700000000, 0)
-	dir, total, one := t.TempDir(), int64(0), int64(0)
+	dir, total := t.TempDir(), int64(0)
 	for i := range snapshots {
 		var text strings.Builder
 		fmt.Fprintf(&text, "heap profile: %d: %d [%d: %d] @ heapprofile\n", 3000+i, 9000+i, 3000+i, 9000+i)
@@ -31,8 +31,7 @@ func TestCompressedSnapshots(t *testing.T) {
 			fmt.Fprintf(&text, "%d: %d [%d: %d] @ 0x%x 0x%x\n", 1+i/19, 3+i/19, 1+i/19, 3+i/19, 0x400000+7919*k%65521, 0x410000+k*k%65519)
 		}
 		text.WriteString("\nMAPPED_LIBRARIES:\n00400000-00500000 r-xp 00000000 00:00 1    /nonexistent/program\n")
-		one = zipped(t, filepath.Join(dir, fmt.Sprintf("p.%04d.heap.gz", i+1)), text.String(), when)
-		total += one
+		total += zipped(t, filepath.Join(dir, fmt.Sprintf("p.%04d.heap.gz", i+1)), text.String(), when)
 	}
 	contents, _ := contentsOf(t, dir, symbolize.Options{})
 	archive := packed(t, contents)
