@@ -108,7 +108,7 @@ func (c *Collector) Contents() (*Contents, error) {
 
 // addSnapshots adds the snapshots and their manifests.
 func (c *Contents) addSnapshots(sources []series.Source) error {
-	dirs := map[string]string{}
+	dirs, left := map[string]string{}, int64(maxAllLoose)
 	for _, s := range sources {
 		if s.Entry != s.Path {
 			return fmt.Errorf("%s: only files can be bundled", s.Path)
@@ -126,7 +126,7 @@ func (c *Contents) addSnapshots(sources []series.Source) error {
 			}
 		}
 		entry := path.Join(dir, filepath.Base(s.Path))
-		c.parts = append(c.parts, part{entry: entry, path: s.Path, info: info, loose: looseSize(s.Path)})
+		c.parts = append(c.parts, part{entry: entry, path: s.Path, info: info, loose: looseSize(s.Path, &left)})
 		c.Index.Snapshots = append(
 			c.Index.Snapshots,
 			Snapshot{Entry: entry, Path: s.Path, Modified: info.ModTime().UTC(), Named: s.Named},

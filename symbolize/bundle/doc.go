@@ -16,9 +16,9 @@
 // [Index]. The others are
 //
 //	root/usr/bin/program        a file that was read to resolve names
-//	snapshots/1/p.0001.heap     a snapshot, unchanged; each directory has a number
+//	snapshots/1/p.0001.heap     a snapshot; each directory has a number
 //
-// A snapshot that gzip compressed is an entry in gzip's format, with the same header, but with stored blocks (RFC
+// Snapshots are unchanged. But one that gzip compressed is an entry in gzip's format, with the same header, but with stored blocks (RFC
 // 1951, section 3.2.4): zstd then finds what the snapshots have in common, and the archive is much smaller.
 //
 // A file below root has the size and the headers of the original, but only the parts of its content

@@ -3,6 +3,7 @@ package bundle
 import (
 	"archive/tar"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -11,44 +12,47 @@ import (
 	"github.com/heaplapse/heaplapse/internal/infile"
 )
 
-// maxLoose is the greatest size of an entry that a compressed snapshot takes, in bytes. A larger one is stored as it
-// is. A snapshot of PyTorch has 4 MB.
-const maxLoose = 256 << 20
+// Limits of the content that is taken out of gzip's compression, in bytes: of one snapshot and of all. Other snapshots
+// are stored as they are. A reader of bundles takes 4 GiB of any archive, and a snapshot of PyTorch has 4 MB.
+const (
+	maxLoose    = 256 << 20
+	maxAllLoose = 1 << 30
+)
 
-// looseSize returns the size of what [loosen] writes for a file; 0 if gzip did not compress it, if it is damaged, or if
-// that is more than maxLoose.
-func looseSize(path string) int64 {
+// looseSize returns the size of what [loosen] writes for a file. It is 0 if gzip did not compress the file, if that is
+// damaged, or if it has more content than left, which is lowered by what was read.
+func looseSize(path string, left *int64) int64 {
 	f, _, err := infile.Open(path)
 	if err != nil {
 		return 0
 	}
 	defer f.Close()
-	var n counter
-	if loosen(&n, f) != nil {
+	var size counter
+	content, err := loosen(&size, f, min(maxLoose, *left))
+	*left -= content
+	if err != nil {
 		return 0
 	}
-	return int64(n)
+	return int64(size)
 }
 
-// loosen copies a gzip file with the same header and content, but without compression.
-func loosen(w io.Writer, r io.Reader) error {
+// loosen copies a gzip file with the same header and content, but without compression. It returns the size of the
+// content that was copied.
+func loosen(w io.Writer, r io.Reader, limit int64) (int64, error) {
 	in, err := gzip.NewReader(r)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	out, err := gzip.NewWriterLevel(w, gzip.NoCompression)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	out.Header = in.Header
-	n, err := io.Copy(out, io.LimitReader(in, maxLoose+1))
-	if err != nil {
-		return err
+	n, err := io.Copy(out, io.LimitReader(in, limit+1))
+	if err == nil && n > limit {
+		err = fmt.Errorf("more than %d bytes", limit)
 	}
-	if n > maxLoose {
-		return fmt.Errorf("more than %d bytes", maxLoose)
-	}
-	return out.Close()
+	return min(n, limit), errors.Join(err, out.Close())
 }
 
 // counter counts the bytes that are written to it.
@@ -64,7 +68,7 @@ func (p *part) writeLoose(ctx context.Context, t *tar.Writer, f io.ReaderAt) err
 	if err := t.WriteHeader(header(p.entry, p.loose)); err != nil {
 		return err
 	}
-	err := loosen(t, io.NewSectionReader(&interruptible{ctx, f}, 0, p.info.Size()))
+	_, err := loosen(t, io.NewSectionReader(&interruptible{ctx, f}, 0, p.info.Size()), maxLoose)
 	if err == nil {
 		err = t.Flush()
 	}
