@@ -167,7 +167,7 @@ func (c *Column) pad(n int) {
 }
 
 // fill sets hidden values to 0 where the snapshot is complete, and estimates cumulative bytes where only those in
-// use are known to be 0. Afterwards both are hidden, or none.
+// use are known to be 0. Afterwards no cumulative bytes are hidden where those in use are known.
 func (c *Column) fill(heads []*series.Head) {
 	for i, h := range heads {
 		bound := h.Completeness.AbsentMax
@@ -185,18 +185,19 @@ func (c *Column) fill(heads []*series.Head) {
 }
 
 // estimate sets the hidden cumulative bytes of the snapshots that show the bytes in use. What a site has freed never
-// falls within a process image, nor does what it has allocated. The first is taken to rise evenly between the snapshots
-// that show it.
+// falls within a process image. It is taken to rise evenly between the snapshots that show the site. Before the first of
+// them it is as high as there, or as the snapshot allows: when the recording began, the process may have run for long.
 func (c *Column) estimate(heads []*series.Head) {
 	if !slices.Contains(c.Alloc, Hidden) {
 		return
 	}
 	freed := make([]int64, len(c.Alloc))
 	for i, a := range c.Alloc {
-		if freed[i] = Hidden; a != Hidden {
+		if freed[i] = Hidden; a != Hidden && c.Bytes[i] != Hidden {
 			freed[i] = a - c.Bytes[i]
 		}
 	}
+	setLeading(freed, heads)
 	least := int64(0)
 	for i, f := range interpolated(freed, heads) {
 		if i > 0 && heads[i].Image != heads[i-1].Image {
@@ -208,5 +209,22 @@ func (c *Column) estimate(heads []*series.Head) {
 		if c.Alloc[i] != Hidden {
 			least = c.Alloc[i]
 		}
+	}
+}
+
+// setLeading sets the hidden values before the first known one of each process image to that one, or to the bound of
+// the snapshot if that is less.
+func setLeading(freed []int64, heads []*series.Head) {
+	for first := 0; first < len(freed); {
+		known, end := -1, first
+		for ; end < len(freed) && heads[end].Image == heads[first].Image; end++ {
+			if known < 0 && freed[end] != Hidden {
+				known = end
+			}
+		}
+		for i := first; i < known; i++ {
+			freed[i] = min(freed[known], heads[i].Completeness.AbsentMax.AllocBytes)
+		}
+		first = end
 	}
 }

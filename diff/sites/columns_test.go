@@ -67,8 +67,12 @@ func TestCumulativeBytesOfSitesWithNothingInUse(t *testing.T) {
 
 	freed := column([]int64{h, 50, h, h, 50, h, h, h}, []int64{h, 150, h, h, 450, h, h, h})
 	require.Equal(t, []int64{0, 50, 0, 0, 50, 0, 0, 0}, freed.Bytes)
-	require.Equal(t, []int64{0, 150, 200, 300, 450, 450, 450, 0}, freed.Alloc)
+	require.Equal(t, []int64{100, 150, 200, 300, 450, 450, 450, 0}, freed.Alloc)
 
 	sum := Sum([]Column{kept, freed}, heads)
-	require.Equal(t, []int64{0, 150, 200, 400, 650, 750, 850, 0}, sum.Alloc)
+	require.Equal(t, []int64{100, 150, 200, 400, 650, 750, 850, 0}, sum.Alloc)
+
+	heads[0].Completeness.AbsentMax.AllocBytes = 30
+	freed = column([]int64{h, 50, h, h, 50, h, h, h}, []int64{h, 150, h, h, 450, h, h, h})
+	require.Equal(t, int64(30), freed.Alloc[0], "all sites that the snapshot does not list had allocated no more")
 }
