@@ -25,6 +25,7 @@ func (b *Blamer) Importing(stack []symbolize.LocationID) bool {
 				continue
 			}
 			isModule := f.Function == "<module>"
+			executes = false
 			switch {
 			case isImportlib(f.File) && f.Function == "reload":
 				return false

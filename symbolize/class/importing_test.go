@@ -32,6 +32,9 @@ func TestImporting(t *testing.T) {
 			"python PyDict_New", "python PyEval_EvalCode", "python _PyEval_EvalFrameDefault", "python PyRun_StringFlags",
 			"python PyObject_CallMethodObjArgs",
 		}, false},
+		"code that is executed for a method": {[]string{
+			"python PyDict_New", "/srv/app.py fill", "python PyEval_EvalCode", "/srv/app.py write", "python PyObject_CallMethodObjArgs", main,
+		}, false},
 		"a method that C calls": {[]string{
 			"python PyDict_New", "python _PyEval_EvalFrameDefault", "python PyObject_CallMethodObjArgs",
 		}, false},
