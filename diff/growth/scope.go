@@ -160,12 +160,18 @@ func (s *scope) appendWork(work []float64, i int) []float64 {
 }
 
 // silentEnd is how long the process ran after the last snapshot, if only a program that allocates takes snapshots; 0
-// for less than half of the time that was judged.
+// for less than half of the time that was judged, and if there were more snapshots.
 func (s *scope) silentEnd() time.Duration {
 	last, clock := s.Last, s.series.Clock
-	end, _ := s.series.Ended()
-	if end == nil || clock.Source != series.ClockManifest || last+1+s.AtExit != s.Of || !s.takenByAllocation(last) {
+	end, of := s.series.Ended()
+	if end == nil || of != s.series.Process.PID || clock.Source != series.ClockManifest ||
+		last+1 != s.Of || s.Len() < trend.MinPoints || !s.takenByAllocation(last) {
 		return 0
+	}
+	for _, later := range s.series.Manifest.Snapshots {
+		if later.PID == of && later.Time.After(clock.Times[last]) {
+			return 0 // its file is missing or damaged
+		}
 	}
 	silent := end.Time.Sub(clock.Times[last])
 	if judged := clock.Times[last].Sub(clock.Times[s.First]); silent < judged/2 {
@@ -175,14 +181,14 @@ func (s *scope) silentEnd() time.Duration {
 }
 
 // takenByAllocation reports whether an allocation triggered a snapshot. The timers of tcmalloc and jemalloc are checked
-// when the program allocates.
+// when the program uses malloc.
 func (s *scope) takenByAllocation(i int) bool {
 	switch s.series.Triggers[i] {
-	case filename.TriggerAllocated:
+	case filename.TriggerAllocated, filename.TriggerHighWater:
 		return true
 	case filename.TriggerTime:
-		allocator := s.series.Heads[i].Format.Allocator()
-		return allocator == "tcmalloc" || allocator == "jemalloc"
+		recording := s.series.Manifest.Recording
+		return recording != nil && (recording.Engine == "tcmalloc" || recording.Engine == "jemalloc")
 	}
 	return false
 }

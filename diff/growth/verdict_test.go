@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,31 +98,36 @@ func TestTheResidentSetIsJudgedAsASeries(t *testing.T) {
 // TestASilentEnd: allocators take no snapshots of a program that has stopped allocating. It is noted if it ran on for
 // long.
 func TestASilentEnd(t *testing.T) {
+	const later = `{"snapshot":{"file":"p.0013.heap","time":"2026-01-02T03:30:00Z","pid":1,"trigger":"allocated"}}` + "\n"
 	for _, c := range []struct {
-		name, trigger string
-		minutes       int
-		noted         bool
+		name, engine, trigger, more string
+		minutes                     int
+		noted                       bool
 	}{
-		{"allocation", "allocated", 60, true},
-		{"allocation, and a short time", "allocated", 5, false},
-		{"a timer, which tcmalloc checks when the program allocates", "time", 60, true},
-		{"a signal", "manual", 60, false},
+		{"allocation", "", "allocated", "", 60, true},
+		{"allocation, and a short time", "", "allocated", "", 5, false},
+		{"a new high", "builtin", "high-water", "", 60, true},
+		{"the timer of tcmalloc", "tcmalloc", "time", "", 60, true},
+		{"the timer of jemalloc", "jemalloc", "time", "", 60, true},
+		{"the timer of the built-in engine", "builtin", "time", "", 60, false},
+		{"a signal", "tcmalloc", "manual", "", 60, false},
+		{"files are missing", "jemalloc", "allocated", later, 60, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := madeUp(t, 12, site{0x400100, func(i int) int { return i << 20 }})
 			text := fmt.Sprintf("{\"schema\":%q}\n", manifest.Schema)
+			if c.engine != "" {
+				text += fmt.Sprintf(`{"recording":{"engine":%q}}`+"\n", c.engine)
+			}
 			for i := range 12 {
 				text += fmt.Sprintf(`{"snapshot":{"file":"p.%04d.heap","time":"2026-01-02T03:%02d:00Z","pid":1,"trigger":%q}}`+"\n",
 					i+1, i, c.trigger)
 			}
 			end := time.Date(2026, 1, 2, 3, 11, 0, 0, time.UTC).Add(time.Duration(c.minutes) * time.Minute)
-			text += fmt.Sprintf(`{"end":{"pid":1,"time":%q}}`+"\n", end.Format(time.RFC3339))
+			text += c.more + fmt.Sprintf(`{"end":{"pid":1,"time":%q}}`+"\n", end.Format(time.RFC3339))
 			require.NoError(t, os.WriteFile(filepath.Join(dir, manifest.Name), []byte(text), 0o600))
-			var want []growth.Note
-			if c.noted {
-				want = []growth.Note{{Kind: growth.NoteSilentEnd, Time: time.Hour}}
-			}
-			require.Equal(t, want, judge(t, dir, "/nonexistent", growth.Options{}).Notes)
+			notes := judge(t, dir, "/nonexistent", growth.Options{}).Notes
+			require.Equal(t, c.noted, slices.Contains(notes, growth.Note{Kind: growth.NoteSilentEnd, Time: time.Hour}), "%v", notes)
 		})
 	}
 }
