@@ -185,8 +185,9 @@ func (c *Column) fill(heads []*series.Head) {
 }
 
 // estimate sets the hidden cumulative bytes of the snapshots that show the bytes in use. What a site has freed never
-// falls within a process image. It is taken to rise evenly between the snapshots that show the site. Before the first of
-// them it is as high as there, or as the snapshot allows: when the recording began, the process may have run for long.
+// falls within a process image. It is taken to rise evenly between the snapshots that show the site. Before the first
+// of them it is as high as there, or as the snapshot allows: when the recording began, the process may have run for
+// long.
 func (c *Column) estimate(heads []*series.Head) {
 	if !slices.Contains(c.Alloc, Hidden) {
 		return

@@ -18,8 +18,9 @@
 //	root/usr/bin/program        a file that was read to resolve names
 //	snapshots/1/p.0001.heap     a snapshot; each directory has a number
 //
-// Snapshots are unchanged. But one that gzip compressed is an entry in gzip's format, with the same header, but with stored blocks (RFC
-// 1951, section 3.2.4): zstd then finds what the snapshots have in common, and the archive is much smaller.
+// Snapshots are unchanged, except that one that gzip compressed is an entry in gzip's format with the same header, but
+// with stored blocks (RFC 1951, section 3.2.4): zstd then finds what the snapshots have in common, and the archive is
+// much smaller.
 //
 // A file below root has the size and the headers of the original, but only the parts of its content
 // that were read: symbol tables, debug sections, notes, PLT stubs with their relocations, and the
