@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/pprof/profile"
-	"github.com/klauspost/compress/gzip"
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/convert"
@@ -127,7 +126,7 @@ func TestTotalsEqualThoseOfPprof(t *testing.T) {
 			continue
 		}
 		eachProfile(t, f.name, f.sysroot, func(s *series.Snapshot, p *profile.Profile) {
-			theirs, err := profile.ParseData(decompressed(t, s.Path))
+			theirs, err := profile.ParseData(testutil.Plain(t, s.Path))
 			if err != nil {
 				require.True(t, s.Completeness.Truncated, "%s: pprof may reject only truncated files: %v", s.Path, err)
 				return
@@ -143,18 +142,6 @@ func TestTotalsEqualThoseOfPprof(t *testing.T) {
 		})
 	}
 	require.GreaterOrEqual(t, compared, 40, "most files are compared")
-}
-
-func decompressed(t *testing.T, path string) []byte {
-	t.Helper()
-	f, err := os.Open(path)
-	require.NoError(t, err)
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	require.NoError(t, err)
-	b, err := io.ReadAll(z)
-	require.NoError(t, err)
-	return b
 }
 
 func TestSampleTypesAreTheSameInTheWholeSeries(t *testing.T) {

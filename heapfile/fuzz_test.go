@@ -9,6 +9,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/internal/heaptest"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // seedHead is the number of bytes of a fixture that are a seed: enough for rows of every kind.
@@ -18,7 +19,7 @@ const seedHead = 64 << 10
 // pattern that matches no file fails in heaptest.Fixtures.
 func seeds(f *testing.F, add func([]byte)) {
 	for _, path := range append(heaptest.Fixtures(f), pprofFixtures(f)...) {
-		data := heaptest.Plain(f, path)
+		data := testutil.Plain(f, path)
 		add(data[:min(len(data), seedHead)])
 	}
 	for _, c := range append(traps, jemallocTraps...) {
@@ -81,7 +82,7 @@ func FuzzMapping(f *testing.F) {
 	}
 	f.Add("build=/home/build/out\n40000-80000: $build/bin/a (@ff00) abc")
 	for _, path := range heapFixtures(f) {
-		if _, section, ok := strings.Cut(string(heaptest.Plain(f, path)), "MAPPED_LIBRARIES:\n"); ok {
+		if _, section, ok := strings.Cut(string(testutil.Plain(f, path)), "MAPPED_LIBRARIES:\n"); ok {
 			f.Add(section[:min(len(section), 4<<10)])
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
-	"github.com/heaplapse/heaplapse/heapfile/internal/heaptest"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // TestOmittedCallers: what a profile has on "(folded samples)" bounds what any absent stack has. As a
@@ -47,7 +47,7 @@ func TestOmittedCallers(t *testing.T) {
 // TestUnpack reads through compression and calls the check.
 func TestUnpack(t *testing.T) {
 	const text = "any text\n"
-	files := fstest.MapFS{"plain": {Data: []byte(text)}, "packed": {Data: heaptest.Gzipped(t, text)}}
+	files := fstest.MapFS{"plain": {Data: []byte(text)}, "packed": {Data: testutil.Gzipped(t, text)}}
 	for name := range files {
 		u, err := heapfile.Unpack(files, name, "name", nil)
 		require.NoError(t, err)

@@ -171,7 +171,7 @@ func TestFixturesReadAsInPprof(t *testing.T) {
 	testutil.NoRace(t)
 	compared := 0
 	for _, path := range append(heapFixtures(t), pprofFixtures(t)...) {
-		data := heaptest.Plain(t, path)
+		data := testutil.Plain(t, path)
 		ours, err := heapfile.Read(bytes.NewReader(data), path)
 		if strings.HasSuffix(path, "java.heap") {
 			require.ErrorContains(t, err, "a Java heap profile")

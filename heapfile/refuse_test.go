@@ -32,9 +32,9 @@ func refusals(t testing.TB) map[string]struct{ content, message string } {
 			"test.heap: not a heap snapshot: a core file; heap snapshots are written by a preloaded allocator, see HEAPPROFILE or MALLOC_CONF"},
 		"an empty file": {"",
 			"test.heap: not a heap snapshot: an empty file; the process or the disk ended before it was written; remove it or record again"},
-		"an empty .gz": {string(heaptest.Gzipped(t, "")),
+		"an empty .gz": {string(testutil.Gzipped(t, "")),
 			"test.heap: not a heap snapshot: a compressed file without content; it is truncated, or was empty before; remove it or record again"},
-		"a .gz within a .gz": {string(heaptest.Gzipped(t, string(heaptest.Gzipped(t, heaptest.Exact("0: 0 [0: 0]"))))),
+		"a .gz within a .gz": {string(testutil.Gzipped(t, string(testutil.Gzipped(t, heaptest.Exact("0: 0 [0: 0]"))))),
 			"test.heap: not a heap snapshot: compressed twice; decompress it once"},
 		"a zip archive":            {"PK\x03\x04\x14\x00", "test.heap: not a heap snapshot: a zip archive; unpack it first"},
 		"a tar archive":            {strings.Repeat("\x00", 257) + "ustar", "test.heap: not a heap snapshot: a tar archive; unpack it first"},
@@ -99,8 +99,8 @@ func TestCompressedFilesAreRead(t *testing.T) {
 	z, err := zstd.NewWriter(nil)
 	require.NoError(t, err)
 	for name, data := range map[string][]byte{
-		"gzip":               heaptest.Gzipped(t, text),
-		"gzip in two pieces": append(heaptest.Gzipped(t, text[:20]), heaptest.Gzipped(t, text[20:])...),
+		"gzip":               testutil.Gzipped(t, text),
+		"gzip in two pieces": append(testutil.Gzipped(t, text[:20]), testutil.Gzipped(t, text[20:])...),
 		"zstd":               z.EncodeAll([]byte(text), nil),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestCompressedFilesAreRead(t *testing.T) {
 
 func TestDamagedCompressionIsAnErrorWithFileAndLine(t *testing.T) {
 	row := "0: 0 [0: 0] @ 0x1\n"
-	data := heaptest.Gzipped(t, heaptest.Exact("0: 0 [0: 0]")[:40]+"\n"+strings.Repeat(row, 100))
+	data := testutil.Gzipped(t, heaptest.Exact("0: 0 [0: 0]")[:40]+"\n"+strings.Repeat(row, 100))
 	data[len(data)-5] ^= 0xff // the checksum
 	s, err := heapfile.Read(bytes.NewReader(data), textName)
 	require.Nil(t, s)
@@ -123,7 +123,7 @@ func TestDamagedCompressionIsAnErrorWithFileAndLine(t *testing.T) {
 }
 
 func TestErrorNamesItsFileOnce(t *testing.T) {
-	data := heaptest.Gzipped(t, heaptest.Exact("1: 2 [1: 2]"))
+	data := testutil.Gzipped(t, heaptest.Exact("1: 2 [1: 2]"))
 	data[len(data)-5] ^= 1
 	_, err := heapfile.Read(bytes.NewReader(data), textName)
 	require.ErrorIs(t, err, gzip.ErrChecksum)
@@ -132,12 +132,12 @@ func TestErrorNamesItsFileOnce(t *testing.T) {
 
 // A truncated compressed file is read like a truncated plain one.
 func TestTruncatedCompressedFileIsReadUpToItsEnd(t *testing.T) {
-	text := string(heaptest.Plain(t, testutil.Data(t, "python/python.0012.heap.gz")))
+	text := string(testutil.Plain(t, testutil.Data(t, "python/python.0012.heap.gz")))
 	whole, err := heapfile.Read(strings.NewReader(text), textName)
 	require.NoError(t, err)
 	z, err := zstd.NewWriter(nil)
 	require.NoError(t, err)
-	for name, data := range map[string][]byte{"gzip": heaptest.Gzipped(t, text), "zstd": z.EncodeAll([]byte(text), nil)} {
+	for name, data := range map[string][]byte{"gzip": testutil.Gzipped(t, text), "zstd": z.EncodeAll([]byte(text), nil)} {
 		for _, share := range []int{40, 70, 99} {
 			s, err := heapfile.Read(bytes.NewReader(data[:len(data)*share/100]), textName)
 			require.NoError(t, err, "%s, %d %%", name, share)

@@ -40,7 +40,7 @@ func TestRoundTripOfFixtures(t *testing.T) {
 	testutil.NoRace(t)
 	accepted := 0
 	for _, path := range append(heaptest.Fixtures(t), pprofFixtures(t)...) {
-		s, err := heapfile.Read(bytes.NewReader(heaptest.Plain(t, path)), path)
+		s, err := heapfile.Read(bytes.NewReader(testutil.Plain(t, path)), path)
 		if err != nil {
 			var format *heapfile.FormatError
 			require.ErrorAs(t, err, &format)

@@ -1,8 +1,6 @@
 package symbolize
 
 import (
-	"bytes"
-	"compress/gzip"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 const jitMaps = "30000000-30010000 rwxp 00000000 00:00 0 "
@@ -35,11 +34,7 @@ func TestPerfMapsNameGeneratedCode(t *testing.T) {
 // TestPerfMapEncodings checks compressed perf maps, and the warnings for malformed ones.
 func TestPerfMapEncodings(t *testing.T) {
 	text := []byte("30000100 10 f\n")
-	var zipped bytes.Buffer
-	z := gzip.NewWriter(&zipped)
-	_, err := z.Write(text)
-	require.NoError(t, err)
-	require.NoError(t, z.Close())
+	zipped := testutil.Gzipped(t, string(text))
 	series := seriesOf(t, []string{jitMaps}, []uint64{0x30000108})
 	for name, c := range map[string]struct {
 		data    []byte
@@ -47,9 +42,9 @@ func TestPerfMapEncodings(t *testing.T) {
 		warning string
 	}{
 		"perf-1.map":     {text, true, ""},
-		"perf-1.map.gz":  {zipped.Bytes(), true, ""},
+		"perf-1.map.gz":  {zipped, true, ""},
 		"perf-2.map.gz":  {text, false, "gzip: invalid header"},
-		"perf-3.map.gz":  {zipped.Bytes()[:zipped.Len()-9], false, "unexpected EOF"},
+		"perf-3.map.gz":  {zipped[:len(zipped)-9], false, "unexpected EOF"},
 		"perf-4.map.zst": {text, false, "magic number mismatch"},
 	} {
 		t.Run(name, func(t *testing.T) {

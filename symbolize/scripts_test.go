@@ -1,8 +1,6 @@
 package symbolize
 
 import (
-	"bytes"
-	"compress/gzip"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,6 +9,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 const framesText = `{"schema":"heaplapse.frames/1","pid":4711,"image":0,"start_ns":1}
@@ -37,13 +36,10 @@ func scriptSeries(t *testing.T) (*series.Series, string) {
 func TestFramesFilesBesideSnapshots(t *testing.T) {
 	s, dir := scriptSeries(t)
 	require.False(t, resolve(t, s, Options{}).Locations[1].Named())
-	var zipped bytes.Buffer
-	z := gzip.NewWriter(&zipped)
-	_, err := z.Write([]byte(framesText))
-	require.NoError(t, err)
-	require.NoError(t, z.Close())
+	zipped := testutil.Gzipped(t, framesText)
 	for name, content := range map[string][]byte{
-		"py.4711.frames.jsonl": []byte(framesText), "py.4711.2.frames.jsonl": []byte(framesText), "py.4711.frames.jsonl.gz": zipped.Bytes(),
+		"py.4711.frames.jsonl": []byte(framesText), "py.4711.2.frames.jsonl": []byte(framesText),
+		"py.4711.frames.jsonl.gz": zipped,
 	} {
 		path := filepath.Join(dir, name)
 		require.NoError(t, os.WriteFile(path, content, 0o600))

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -169,14 +168,7 @@ func firstLines(text string, n int) string {
 // unpacked returns the content of a .gz file.
 func unpacked(t testing.TB, path string) string {
 	t.Helper()
-	file, err := os.Open(path)
-	require.NoError(t, err)
-	defer file.Close()
-	z, err := gzip.NewReader(file)
-	require.NoError(t, err)
-	content, err := io.ReadAll(z)
-	require.NoError(t, err)
-	return string(content)
+	return string(testutil.Plain(t, path))
 }
 
 const manifestSeed = `{"schema":"heaplapse.manifest/1"}

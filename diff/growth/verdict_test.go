@@ -127,7 +127,8 @@ func TestASilentEnd(t *testing.T) {
 			text += c.more + fmt.Sprintf(`{"end":{"pid":1,"time":%q}}`+"\n", end.Format(time.RFC3339))
 			require.NoError(t, os.WriteFile(filepath.Join(dir, manifest.Name), []byte(text), 0o600))
 			notes := judge(t, dir, "/nonexistent", growth.Options{}).Notes
-			require.Equal(t, c.noted, slices.Contains(notes, growth.Note{Kind: growth.NoteSilentEnd, Time: time.Hour}), "%v", notes)
+			note := growth.Note{Kind: growth.NoteSilentEnd, Time: time.Hour}
+			require.Equal(t, c.noted, slices.Contains(notes, note), "%v", notes)
 		})
 	}
 }

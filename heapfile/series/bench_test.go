@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
-	"github.com/heaplapse/heaplapse/heapfile/internal/heaptest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
@@ -29,7 +28,7 @@ const benchSnapshots = 200
 
 // benchFile is the largest recorded snapshot of a Python process: 1 MiB.
 func benchFile(b *testing.B) []byte {
-	return heaptest.Plain(b, testutil.Data(b, "python/python.0012.heap.gz"))
+	return testutil.Plain(b, testutil.Data(b, "python/python.0012.heap.gz"))
 }
 
 // varied returns a snapshot with the same stacks and different counts.
@@ -138,7 +137,7 @@ func BenchmarkColdPprof(b *testing.B) {
 
 // TestVariedSnapshotsKeepTheirStacks checks an assumption of the benchmarks.
 func TestVariedSnapshotsKeepTheirStacks(t *testing.T) {
-	data := heaptest.Plain(t, testutil.Data(t, "python/python.0012.heap.gz"))
+	data := testutil.Plain(t, testutil.Data(t, "python/python.0012.heap.gz"))
 	a, b := read(t, data), read(t, varied(data, 1))
 	require.Equal(t, a.Stacks.Len(), b.Stacks.Len())
 	require.Equal(t, a.Mappings, b.Mappings)

@@ -15,6 +15,7 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/internal/heaptest"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // put writes files, by name, into a new directory.
@@ -88,7 +89,7 @@ func TestOpenTakesFilesOfAnyName(t *testing.T) {
 }
 
 func TestOpenTakesStandardInput(t *testing.T) {
-	for form, text := range map[string]string{"plain": heap(7, 7), "gzip": string(heaptest.Gzipped(t, heap(7, 7)))} {
+	for form, text := range map[string]string{"plain": heap(7, 7), "gzip": string(testutil.Gzipped(t, heap(7, 7)))} {
 		t.Run(form, func(t *testing.T) {
 			s := open(t, series.Options{Stdin: strings.NewReader(text)}, "-")
 			require.Equal(t, "standard input", s.Heads[0].Path)
@@ -148,7 +149,7 @@ func TestJemallocNumbersAllTriggersTogether(t *testing.T) {
 }
 
 func TestFileAndItsCompressedCopyCountOnce(t *testing.T) {
-	dir := put(t, map[string]string{"p.0001.heap": heap(1, 1), "p.0001.heap.gz": string(heaptest.Gzipped(t, heap(1, 1)))})
+	dir := put(t, map[string]string{"p.0001.heap": heap(1, 1), "p.0001.heap.gz": string(testutil.Gzipped(t, heap(1, 1)))})
 	require.Equal(t, []string{"p.0001.heap"}, names(open(t, series.Options{}, dir)))
 	require.Len(t, open(t, series.Options{}, dir, filepath.Join(dir, "p.0001.heap")).Heads, 1)
 }
@@ -158,7 +159,7 @@ func TestFileAndItsCompressedCopyCountOnce(t *testing.T) {
 func TestFileIsCompressedMeanwhile(t *testing.T) {
 	dir := put(t, map[string]string{"p.0001.heap": heap(1, 1), "p.0002.heap": heap(2, 2), "p.0003.heap": heap(3, 3)})
 	s := open(t, series.Options{}, dir)
-	compressed := string(heaptest.Gzipped(t, heap(2, 2)))
+	compressed := string(testutil.Gzipped(t, heap(2, 2)))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "p.0002.heap.gz"), []byte(compressed), 0o644))
 	require.NoError(t, os.Remove(filepath.Join(dir, "p.0002.heap")))
 	var inuse []int64

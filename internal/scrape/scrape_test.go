@@ -30,14 +30,7 @@ import (
 // snapshotText returns a snapshot of a recorded series, whose cumulative counts rise with n.
 func snapshotText(t testing.TB, n int) []byte {
 	t.Helper()
-	f, err := os.Open(testutil.Data(t, "leaky", fmt.Sprintf("leaky.%04d.heap.gz", n)))
-	require.NoError(t, err)
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	require.NoError(t, err)
-	text, err := io.ReadAll(z)
-	require.NoError(t, err)
-	return text
+	return testutil.Plain(t, testutil.Data(t, "leaky", fmt.Sprintf("leaky.%04d.heap.gz", n)))
 }
 
 // run is one recording of a service.

@@ -3,12 +3,16 @@
 package testutil
 
 import (
+	"bytes"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"github.com/klauspost/compress/gzip"
 )
 
 // Full reports whether the long tests run, too (make test-full sets HEAPLAPSE_FULL=1).
@@ -113,6 +117,41 @@ func WriteFile(t testing.TB, path, content string, mode os.FileMode) {
 	if err := os.WriteFile(path, []byte(content), mode); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Plain returns the content of a file. It decompresses a .gz file.
+func Plain(t testing.TB, path string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err == nil && filepath.Ext(path) == ".gz" {
+		content, err = decompress(content)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return content
+}
+
+func decompress(data []byte) ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
+}
+
+// Gzipped returns a text, compressed by gzip.
+func Gzipped(t testing.TB, text string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := io.WriteString(z, text); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 // Root returns the directory of the module, relative to the working directory of the test.

@@ -15,6 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/internal/testutil"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -28,7 +29,8 @@ func TestCompressedSnapshots(t *testing.T) {
 		var text strings.Builder
 		fmt.Fprintf(&text, "heap profile: %d: %d [%d: %d] @ heapprofile\n", 3000+i, 9000+i, 3000+i, 9000+i)
 		for k := range 3000 {
-			fmt.Fprintf(&text, "%d: %d [%d: %d] @ 0x%x 0x%x\n", 1+i/19, 3+i/19, 1+i/19, 3+i/19, 0x400000+7919*k%65521, 0x410000+k*k%65519)
+			fmt.Fprintf(&text, "%d: %d [%d: %d] @ 0x%x 0x%x\n",
+				1+i/19, 3+i/19, 1+i/19, 3+i/19, 0x400000+7919*k%65521, 0x410000+k*k%65519)
 		}
 		text.WriteString("\nMAPPED_LIBRARIES:\n00400000-00500000 r-xp 00000000 00:00 1    /nonexistent/program\n")
 		total += zipped(t, filepath.Join(dir, fmt.Sprintf("p.%04d.heap.gz", i+1)), text.String(), when)
@@ -51,7 +53,7 @@ func TestCompressedSnapshots(t *testing.T) {
 		require.True(t, when.Equal(g.ModTime))
 		text, err := io.ReadAll(g)
 		require.NoError(t, err)
-		require.Equal(t, unzipped(t, filepath.Join(dir, filepath.Base(h.Name))), text)
+		require.Equal(t, testutil.Plain(t, filepath.Join(dir, filepath.Base(h.Name))), text)
 		found++
 	}
 	require.Equal(t, snapshots, found)
@@ -84,9 +86,10 @@ func TestReplacedCompressedSnapshot(t *testing.T) {
 	require.NoError(t, err)
 	left := int64(1 << 20)
 	for _, other := range []string{"heap profile: 1: 2 [1: 2]", "heap"} {
-		c := &Contents{parts: []part{{entry: "snapshots/1/p.0001.heap.gz", path: path, info: info, loose: looseSize(path, &left)}}}
+		p := part{entry: "snapshots/1/p.0001.heap.gz", path: path, info: info, loose: looseSize(path, &left)}
 		zipped(t, path, other, time.Time{})
-		require.ErrorContains(t, c.Write(t.Context(), io.Discard), "p.0001.heap.gz: changed while it was read: run this again")
+		err := (&Contents{parts: []part{p}}).Write(t.Context(), io.Discard)
+		require.ErrorContains(t, err, "p.0001.heap.gz: changed while it was read: run this again")
 	}
 }
 
@@ -101,16 +104,4 @@ func zipped(t *testing.T, path, text string, when time.Time) int64 {
 	require.NoError(t, z.Close())
 	require.NoError(t, os.WriteFile(path, b.Bytes(), 0o600))
 	return int64(b.Len())
-}
-
-func unzipped(t *testing.T, path string) []byte {
-	t.Helper()
-	f, err := os.Open(path)
-	require.NoError(t, err)
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	require.NoError(t, err)
-	text, err := io.ReadAll(z)
-	require.NoError(t, err)
-	return text
 }

@@ -1,9 +1,6 @@
 package class
 
 import (
-	"compress/gzip"
-	"io"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -16,13 +13,7 @@ import (
 // TestBlameInGo: in a recorded profile, each allocation is attributed to the first function of the
 // program. Go writes the names beside the addresses.
 func TestBlameInGo(t *testing.T) {
-	file, err := os.Open(testutil.Data(t, "blame", "go_profile", "go_profile.heap.gz"))
-	require.NoError(t, err)
-	defer file.Close()
-	unpacked, err := gzip.NewReader(file)
-	require.NoError(t, err)
-	text, err := io.ReadAll(unpacked)
-	require.NoError(t, err)
+	text := testutil.Plain(t, testutil.Data(t, "blame", "go_profile", "go_profile.heap.gz"))
 	function, ofProgram := regexp.MustCompile(`(?m)^#\t0x[0-9a-f]+\t(.*)\+0x`), regexp.MustCompile(`^main\.`)
 	blamed := map[string]bool{}
 	for row := range strings.SplitSeq(string(text), "\n\n") {

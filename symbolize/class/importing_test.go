@@ -19,21 +19,26 @@ func TestImporting(t *testing.T) {
 		stack []string
 		want  bool
 	}{
-		"a module runs another":            {[]string{"python PyDict_New", module, main}, true},
-		"a function of a module that does": {[]string{"python PyDict_New", "/srv/lib/tables.py fill", module, "python PyEval_EvalCode", main}, true},
-		"the importer":                     {[]string{"python PyMarshal_ReadObject", find, handle, main}, true},
-		"a function imports":               {[]string{"python PyDict_New", module, find, handle, main}, true},
-		"an interpreter without lines":     {[]string{"python PyDict_New", "python PyEval_EvalCode", "python PyImport_ImportModuleLevelObject"}, true},
+		"a module runs another": {[]string{"python PyDict_New", module, main}, true},
+		"a function of a module that does": {[]string{
+			"python PyDict_New", "/srv/lib/tables.py fill", module, "python PyEval_EvalCode", main,
+		}, true},
+		"the importer":       {[]string{"python PyMarshal_ReadObject", find, handle, main}, true},
+		"a function imports": {[]string{"python PyDict_New", module, find, handle, main}, true},
+		"an interpreter without lines": {[]string{
+			"python PyDict_New", "python PyEval_EvalCode", "python PyImport_ImportModuleLevelObject",
+		}, true},
 		"a stripped interpreter": {[]string{
-			"python PyDict_New", "python PyEval_EvalCode", "unnamed ", "python _PyEval_EvalFrameDefault", "python _PyFunction_Vectorcall",
-			"python PyObject_CallMethodObjArgs",
+			"python PyDict_New", "python PyEval_EvalCode", "unnamed ", "python _PyEval_EvalFrameDefault",
+			"python _PyFunction_Vectorcall", "python PyObject_CallMethodObjArgs",
 		}, true},
 		"a program that executes code": {[]string{
 			"python PyDict_New", "python PyEval_EvalCode", "python _PyEval_EvalFrameDefault", "python PyRun_StringFlags",
 			"python PyObject_CallMethodObjArgs",
 		}, false},
 		"code that is executed for a method": {[]string{
-			"python PyDict_New", "/srv/app.py fill", "python PyEval_EvalCode", "/srv/app.py write", "python PyObject_CallMethodObjArgs", main,
+			"python PyDict_New", "/srv/app.py fill", "python PyEval_EvalCode", "/srv/app.py write",
+			"python PyObject_CallMethodObjArgs", main,
 		}, false},
 		"a method that C calls": {[]string{
 			"python PyDict_New", "python _PyEval_EvalFrameDefault", "python PyObject_CallMethodObjArgs",

@@ -3,15 +3,12 @@
 package heaptest
 
 import (
-	"bytes"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/gzip"
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
@@ -95,30 +92,4 @@ func Fixtures(t testing.TB) []string {
 	}))
 	require.NotEmpty(t, found, "no fixtures in testdata")
 	return found
-}
-
-// Plain returns the content of a file, decompressed.
-func Plain(t testing.TB, path string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	require.NoError(t, err)
-	if !strings.HasSuffix(path, ".gz") {
-		return data
-	}
-	z, err := gzip.NewReader(bytes.NewReader(data))
-	require.NoError(t, err)
-	data, err = io.ReadAll(z)
-	require.NoError(t, err)
-	return data
-}
-
-// Gzipped returns a text, compressed.
-func Gzipped(t testing.TB, text string) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	_, err := z.Write([]byte(text))
-	require.NoError(t, err)
-	require.NoError(t, z.Close())
-	return b.Bytes()
 }

@@ -2,10 +2,7 @@ package massif_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -69,14 +66,7 @@ func read(t testing.TB, text []byte) (out []snapshot, what *recording.Recording,
 // recorded returns the text of a fixture.
 func recorded(t testing.TB, name string) []byte {
 	t.Helper()
-	f, err := os.Open(filepath.Join(testutil.Data(t, "traces"), name))
-	require.NoError(t, err)
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	require.NoError(t, err)
-	text, err := io.ReadAll(z)
-	require.NoError(t, err)
-	return text
+	return testutil.Plain(t, filepath.Join(testutil.Data(t, "traces"), name))
 }
 
 var head = regexp.MustCompile(`time=(\d+)\nmem_heap_B=(\d+)\nmem_heap_extra_B=\d+\nmem_stacks_B=\d+\nheap_tree=(?:detailed|peak)`)

@@ -73,7 +73,8 @@ func TestGrowthNotes(t *testing.T) {
 	require.Contains(t, b.String(), "note: no cumulative counts: growth caused by higher load may look like a leak\n")
 	require.Contains(t, b.String(), "note: the resident set grows to the end of the series, by 11.0 MiB more than the heap. ")
 	require.Contains(t, b.String(), "note: the resident set grew by 12.0 MiB more than the heap, and has stopped. ")
-	require.Contains(t, b.String(), "note: the program ran for 33s after the last snapshot, and did not allocate enough for another one: it had stopped growing, or was idle\n")
+	require.Contains(t, b.String(), "note: the program ran for 33s after the last snapshot, "+
+		"and did not allocate enough for another one: it had stopped growing, or was idle\n")
 }
 
 // TestWarningsGetAdvice: packages below report know no flags.

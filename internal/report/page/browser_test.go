@@ -2,11 +2,9 @@ package page
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -492,14 +490,7 @@ func requireAccessible(p *tab, axe string) {
 // testdata/axe-LICENSE.txt).
 func axeSource(t *testing.T) string {
 	t.Helper()
-	f, err := os.Open("testdata/axe.min.js.gz")
-	require.NoError(t, err)
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	require.NoError(t, err)
-	source, err := io.ReadAll(z)
-	require.NoError(t, err)
-	return string(source)
+	return string(testutil.Plain(t, "testdata/axe.min.js.gz"))
 }
 
 // TestAnEmptySeries: the page does not blame a filter.

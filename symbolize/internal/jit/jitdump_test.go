@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // dumpWriter writes a jitdump according to linux,
@@ -184,7 +186,7 @@ func FuzzJITDump(f *testing.F) {
 		f.Add(data[:len(data)-50], uint64(0x1011))
 	}
 	for _, path := range fixtures(f, "dump.gz") {
-		f.Add(uncompressed(f, path), uint64(0x1000))
+		f.Add(testutil.Plain(f, path), uint64(0x1000))
 	}
 	f.Fuzz(func(t *testing.T, data []byte, addr uint64) {
 		if len(data) < 4 {

@@ -1,10 +1,7 @@
 package jit
 
 import (
-	"bytes"
-	"compress/gzip"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,17 +20,6 @@ func fixtures(t testing.TB, ext string) []string {
 	require.NoError(t, err)
 	require.Len(t, found, 4)
 	return found
-}
-
-func uncompressed(t testing.TB, path string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	require.NoError(t, err)
-	z, err := gzip.NewReader(bytes.NewReader(data))
-	require.NoError(t, err)
-	data, err = io.ReadAll(z)
-	require.NoError(t, err)
-	return data
 }
 
 func readFile(t testing.TB, path string) *Map {
