@@ -136,6 +136,8 @@ type End struct {
 	Status *int `json:"status,omitempty"`
 	// Signal is the name of the signal that killed the process, such as "SIGKILL", or "".
 	Signal string `json:"signal,omitempty"`
+	// CPU is that of a [Snapshot] when the process ended. It is nil if unknown.
+	CPU *int64 `json:"cpu_ns,omitempty"`
 	// Error describes problems of the recording, such as a full disk.
 	Error string `json:"error,omitempty"`
 }
@@ -287,6 +289,9 @@ func (m *Manifest) add(line []byte, n int) error {
 		m.Gaps = append(m.Gaps, *r.Gap)
 	}
 	if r.End != nil {
+		if err := checkAmounts(amount{"cpu_ns", r.End.CPU}); err != nil {
+			return err
+		}
 		m.Ends = append(m.Ends, *r.End)
 	}
 	if r.Snapshot != nil {
@@ -306,10 +311,17 @@ func (m *Manifest) add(line []byte, n int) error {
 
 // check returns an error for sizes and times that no process has.
 func (s *Snapshot) check() error {
-	for _, field := range []struct {
-		name  string
-		value *int64
-	}{{"rss_bytes", s.RSS}, {"pss_bytes", s.PSS}, {"cpu_ns", s.CPU}} {
+	return checkAmounts(amount{"rss_bytes", s.RSS}, amount{"pss_bytes", s.PSS}, amount{"cpu_ns", s.CPU})
+}
+
+// amount is the value of a field, which is nil or not negative.
+type amount struct {
+	name  string
+	value *int64
+}
+
+func checkAmounts(fields ...amount) error {
+	for _, field := range fields {
 		if field.value != nil && *field.value < 0 {
 			return fmt.Errorf("%s is negative: %d", field.name, *field.value)
 		}

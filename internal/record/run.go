@@ -44,12 +44,12 @@ func (p *Plan) Run(ctx context.Context) (Outcome, error) {
 	c := p.collector(child.Pid, out)
 	go c.Run(w)
 	r := runner{plan: p, c: c, child: child}
-	state, ended, err := r.wait(ctx, signals)
+	end, err := r.wait(ctx, signals)
 	c.Stop()
 	if err != nil {
 		return Outcome{}, &status.Error{Status: status.Failed, Err: errors.Join(err, out.Close())}
 	}
-	return Outcome{Result: c.Finish(state, ended), Dir: p.Dir}, nil
+	return Outcome{Result: c.Finish(end), Dir: p.Dir}, nil
 }
 
 // start starts the program with the working directory, process group and signal mask of this
@@ -81,16 +81,17 @@ type runner struct {
 }
 
 type exit struct {
-	state *os.ProcessState
-	err   error
+	collect.Exit
+	err error
 }
 
-// wait returns the state of the program and the time when it ended.
-func (r *runner) wait(ctx context.Context, signals <-chan os.Signal) (*os.ProcessState, time.Time, error) {
+// wait returns how the program ended.
+func (r *runner) wait(ctx context.Context, signals <-chan os.Signal) (collect.Exit, error) {
 	exited := make(chan exit, 1)
 	go func() {
+		cpu := proc.CPUAtEnd(r.child.Pid)
 		state, err := r.child.Wait()
-		exited <- exit{state, err}
+		exited <- exit{collect.Exit{State: state, Time: time.Now(), CPU: cpu}, err}
 	}()
 	var timeout <-chan time.Time
 	if r.plan.Duration > 0 {
@@ -100,7 +101,7 @@ func (r *runner) wait(ctx context.Context, signals <-chan os.Signal) (*os.Proces
 	for {
 		select {
 		case e := <-exited:
-			return e.state, time.Now(), e.err
+			return e.Exit, e.err
 		case s := <-signals:
 			r.forward(s)
 		case <-timeout:

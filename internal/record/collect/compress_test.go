@@ -174,7 +174,7 @@ func TestCompressionOfARecording(t *testing.T) {
 		require.NoError(t, s.cmd.Process.Kill())
 		_ = s.cmd.Wait() // it was killed
 		s.Stop()
-		require.Equal(t, 2, s.Finish(s.cmd.ProcessState, time.Now()).Snapshots)
+		require.Equal(t, 2, s.Finish(Exit{State: s.cmd.ProcessState, Time: time.Now()}).Snapshots)
 		left := map[bool]string{false: compress.Suffix, true: ""}[plain]
 		require.Len(t, stored(left), 2)
 		require.Len(t, stored("*"), 2, "each in one form")

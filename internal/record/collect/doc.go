@@ -6,7 +6,7 @@
 //	go c.Run(w)                        // until Stop
 //	…
 //	c.Stop()
-//	result := c.Finish(state, ended)   // or Leave, if the process was not started by this one
+//	result := c.Finish(exit)   // or Leave, if the process was not started by this one
 //
 // What happens to a snapshot, in order: watch.go reports that its file was closed. collect.go reads
 // it. processes.go decides whether its process is recorded. triggers.go tells what caused it.

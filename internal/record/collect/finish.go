@@ -17,20 +17,28 @@ import (
 // settleFor is the time that Finish waits for other processes of the recording to end.
 const settleFor = time.Second
 
+// Exit is how a program ended.
+type Exit struct {
+	State *os.ProcessState
+	Time  time.Time
+	// CPU is the time that all threads of the program have run, in nanoseconds, without its children; nil if unknown.
+	CPU *int64
+}
+
 // Finish completes the recording of a program that has ended. It adds the remaining snapshots, writes
 // how the program ended, and closes the manifest. It is called after Stop.
-func (c *Collector) Finish(state *os.ProcessState, ended time.Time) Result {
+func (c *Collector) Finish(e Exit) Result {
 	c.settle(settleFor)
-	r := Result{Status: state.ExitCode()}
-	end := manifest.End{PID: c.o.Root, Time: ended.UTC()}
-	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+	r := Result{Status: e.State.ExitCode()}
+	end := manifest.End{PID: c.o.Root, Time: e.Time.UTC(), CPU: e.CPU}
+	if ws, ok := e.State.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		r.Signal = int(ws.Signal())
 		r.Status = 128 + r.Signal
 		end.Signal = sig.Name(r.Signal)
-		c.markSignalSnapshot(ended, ws.Signal())
+		c.markSignalSnapshot(e.Time, ws.Signal())
 	} else {
 		end.Status = &r.Status
-		c.markExitSnapshot(ended)
+		c.markExitSnapshot(e.Time)
 	}
 	c.close(&r, &end)
 	return r

@@ -96,7 +96,8 @@ func TestFinish(t *testing.T) {
 		s := collectFrom(t, c.script)
 		_ = s.cmd.Wait() // its status is that of the script
 		s.Stop()
-		r := s.Finish(s.cmd.ProcessState, time.Now())
+		cpu := int64(7)
+		r := s.Finish(Exit{State: s.cmd.ProcessState, Time: time.Now(), CPU: &cpu})
 		want := Result{Status: c.status, Signal: c.signal, Snapshots: c.snapshots}
 		if c.snapshots > 0 {
 			want.Processes, want.Main = 1, s.o.Root
@@ -108,6 +109,7 @@ func TestFinish(t *testing.T) {
 		require.Len(t, s.files(t), c.snapshots, c.script)
 		ends := s.ends(t)
 		require.Len(t, ends, 1, c.script)
+		require.Equal(t, cpu, *ends[0].CPU, c.script)
 		if c.signal != 0 {
 			require.Equal(t, "SIGTERM", ends[0].Signal, c.script)
 		} else {
@@ -153,7 +155,7 @@ func TestRequestLast(t *testing.T) {
 		require.NoError(t, s.cmd.Process.Kill())
 		_ = s.cmd.Wait() // it was killed
 		s.Stop()
-		r := s.Finish(s.cmd.ProcessState, time.Now())
+		r := s.Finish(Exit{State: s.cmd.ProcessState, Time: time.Now()})
 		require.Equal(t, int(unix.SIGKILL), r.Signal, script)
 		require.Equal(t, snapshots, r.Snapshots, script)
 		m := s.load(t)

@@ -62,6 +62,26 @@ func TestCPU(t *testing.T) {
 	assert.Nil(t, CPU(cmd.Process.Pid), "the process has ended")
 }
 
+// TestCPUAtEnd: the time of a child that has ended is that of its rusage, without the children of the child.
+func TestCPUAtEnd(t *testing.T) {
+	sh := testutil.Need(t, "sh")
+	const busy = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"
+	for _, script := range []string{busy, "sh -c '" + busy + "'"} {
+		cmd := exec.Command(sh, "-c", script+"; :")
+		require.NoError(t, cmd.Start())
+		cpu := CPUAtEnd(cmd.Process.Pid)
+		require.NoError(t, cmd.Wait())
+		require.NotNil(t, cpu)
+		used := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+		if script == busy {
+			assert.InDelta(t, used.Nanoseconds(), *cpu, float64(10*time.Millisecond))
+		} else {
+			assert.Less(t, *cpu, used.Nanoseconds())
+		}
+		assert.Nil(t, CPUAtEnd(cmd.Process.Pid), "it is no child any more")
+	}
+}
+
 // TestBuildID compares with readelf.
 func TestBuildID(t *testing.T) {
 	readelf := testutil.Need(t, "readelf")

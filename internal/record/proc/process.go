@@ -188,6 +188,20 @@ func CPU(pid int) *int64 {
 	return &ns
 }
 
+// CPUAtEnd waits until a child of this process has ended, and returns the time that its threads have run, as [CPU]
+// does. The child stays a zombie. It returns nil if it cannot wait.
+func CPUAtEnd(pid int) *int64 {
+	for {
+		switch err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil); err {
+		case nil:
+			return CPU(pid)
+		case unix.EINTR:
+		default:
+			return nil
+		}
+	}
+}
+
 // Catches reports whether a process has a handler for a signal.
 func Catches(pid, signal int) bool {
 	mask, err := strconv.ParseUint(statusField(pid, "SigCgt"), 16, 64)
