@@ -93,8 +93,8 @@ func notes(s scope, h heap) (out []Note) {
 	case bytes > 0:
 		out = append(out, Note{Kind: NoteProcessGrew, Bytes: bytes})
 	}
-	if silent := s.silentEnd(); silent > 0 {
-		out = append(out, Note{Kind: NoteSilentEnd, Time: silent})
+	if s.silence.duration > 0 {
+		out = append(out, Note{Kind: NoteSilentEnd, Time: s.silence.duration, Worked: s.silence.at != nil})
 	}
 	return out
 }

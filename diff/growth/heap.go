@@ -25,6 +25,7 @@ func judgeHeap(s scope, sizes []int64, once float64, o trend.Options) heap {
 		p.Work = s.appendWork(p.Work, i)
 		p.Live = append(p.Live, float64(sizes[i]))
 	}
+	s.silence.extend(&p)
 	h := heap{total: trend.Judge(p, o), first: sizes[s.First], last: sizes[s.Last]}
 	resident, outside := residentPoints(s, sizes)
 	if last := len(resident.T) - 1; last >= 0 {

@@ -54,7 +54,8 @@ const (
 	// NoteProcessGrew: the resident set grew by Note.Bytes more than the heap, and has stopped.
 	NoteProcessGrew
 	// NoteSilentEnd: the process ran for Note.Time after the last snapshot. Snapshots are taken when
-	// memory is allocated, so that it had stopped growing, or was idle.
+	// memory is allocated, so that it had stopped growing, or was idle. If it is known to have worked
+	// (Note.Worked), it is judged as not growing in this time.
 	NoteSilentEnd
 )
 
@@ -64,6 +65,7 @@ type Note struct {
 	Snapshots int
 	Bytes     int64
 	Time      time.Duration
+	Worked    bool
 }
 
 // GoodPoints is the number of snapshots from which on verdicts are good; [trend.MinPoints] is the

@@ -1,8 +1,6 @@
 package growth
 
 import (
-	"time"
-
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile/filename"
@@ -25,6 +23,8 @@ type scope struct {
 	work []float64
 	// byAllocation reports whether work is the bytes that all sites had allocated.
 	byAllocation bool
+	// silence is the time after the last snapshot without one.
+	silence silence
 	// other is another process image of the series, the longest one; nil if there is none.
 	other *interval
 }
@@ -52,6 +52,7 @@ func scopeOf(s *series.Series, judged sites.Range) scope {
 		}
 	}
 	out.highWater = 2*high > judged.Len()
+	out.silence = silenceOf(&out)
 	return out
 }
 
@@ -64,9 +65,10 @@ func allocated(s *series.Series, judged sites.Range) []float64 {
 	return out
 }
 
-// setPace takes the work that the sites of the process show, if they do.
+// setPace takes the work that the sites of the process show, if they do: a process that works without allocating
+// shows it by its processor time only.
 func (s *scope) setPace(pace []float64) {
-	if pace == nil || pace[len(pace)-1] <= 0 {
+	if pace == nil || pace[len(pace)-1] <= 0 || s.silence.at != nil {
 		return
 	}
 	s.work, s.byAllocation = pace, false
@@ -127,6 +129,9 @@ func (s *scope) points(c sites.Column) trend.Points {
 	if s.byAllocation {
 		p.Work = beside(p.Work, p.Alloc)
 	}
+	if c.Bytes[s.Last] != sites.Hidden {
+		s.silence.extend(&p)
+	}
 	return p
 }
 
@@ -157,40 +162,6 @@ func (s *scope) appendWork(work []float64, i int) []float64 {
 		return nil
 	}
 	return append(work, s.work[i-s.First])
-}
-
-// silentEnd is how long the process ran after the last snapshot, if only a program that allocates takes snapshots; 0
-// for less than half of the time that was judged, and if there were more snapshots.
-func (s *scope) silentEnd() time.Duration {
-	last, clock := s.Last, s.series.Clock
-	end, of := s.series.Ended()
-	if end == nil || of != s.series.Process.PID || clock.Source != series.ClockManifest ||
-		last+1 != s.Of || s.Len() < trend.MinPoints || !s.takenByAllocation(last) {
-		return 0
-	}
-	for _, later := range s.series.Manifest.Snapshots {
-		if later.PID == of && later.Time.After(clock.Times[last]) {
-			return 0 // its file is missing or damaged
-		}
-	}
-	silent := end.Time.Sub(clock.Times[last])
-	if judged := clock.Times[last].Sub(clock.Times[s.First]); silent < judged/2 {
-		return 0
-	}
-	return silent
-}
-
-// takenByAllocation reports whether an allocation triggered a snapshot. The timers of tcmalloc and jemalloc are checked
-// when the program uses malloc.
-func (s *scope) takenByAllocation(i int) bool {
-	switch s.series.Triggers[i] {
-	case filename.TriggerAllocated, filename.TriggerHighWater:
-		return true
-	case filename.TriggerTime:
-		recording := s.series.Manifest.Recording
-		return recording != nil && (recording.Engine == "tcmalloc" || recording.Engine == "jemalloc")
-	}
-	return false
 }
 
 // leastOther is the least number of points in another process image that count as evidence.

@@ -96,22 +96,25 @@ func TestTheResidentSetIsJudgedAsASeries(t *testing.T) {
 }
 
 // TestASilentEnd: allocators take no snapshots of a program that has stopped allocating. It is noted if it ran on for
-// long.
+// long, and is evidence if it worked.
 func TestASilentEnd(t *testing.T) {
 	const later = `{"snapshot":{"file":"p.0013.heap","time":"2026-01-02T03:30:00Z","pid":1,"trigger":"allocated"}}` + "\n"
+	const unknown, idle, busy = 0, 40, 600 // seconds of processor time in the silence of an hour
 	for _, c := range []struct {
 		name, engine, trigger, more string
-		minutes                     int
-		noted                       bool
+		minutes, work               int
+		noted, leak                 bool
 	}{
-		{"allocation", "", "allocated", "", 60, true},
-		{"allocation, and a short time", "", "allocated", "", 5, false},
-		{"a new high", "builtin", "high-water", "", 60, true},
-		{"the timer of tcmalloc", "tcmalloc", "time", "", 60, true},
-		{"the timer of jemalloc", "jemalloc", "time", "", 60, true},
-		{"the timer of the built-in engine", "builtin", "time", "", 60, false},
-		{"a signal", "tcmalloc", "manual", "", 60, false},
-		{"files are missing", "jemalloc", "allocated", later, 60, false},
+		{"allocation", "", "allocated", "", 60, unknown, true, true},
+		{"allocation, and a short time", "", "allocated", "", 5, busy, false, true},
+		{"allocation, and the program worked", "", "allocated", "", 60, busy, true, false},
+		{"allocation, and the program was idle", "", "allocated", "", 60, idle, true, true},
+		{"a new high", "builtin", "high-water", "", 60, busy, true, false},
+		{"the timer of tcmalloc", "tcmalloc", "time", "", 60, busy, true, false},
+		{"the timer of jemalloc", "jemalloc", "time", "", 60, busy, true, false},
+		{"the timer of the built-in engine", "builtin", "time", "", 60, busy, false, true},
+		{"a signal", "tcmalloc", "manual", "", 60, busy, false, true},
+		{"files are missing", "jemalloc", "allocated", later, 60, busy, false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := madeUp(t, 12, site{0x400100, func(i int) int { return i << 20 }})
@@ -120,15 +123,19 @@ func TestASilentEnd(t *testing.T) {
 				text += fmt.Sprintf(`{"recording":{"engine":%q}}`+"\n", c.engine)
 			}
 			for i := range 12 {
-				text += fmt.Sprintf(`{"snapshot":{"file":"p.%04d.heap","time":"2026-01-02T03:%02d:00Z","pid":1,"trigger":%q}}`+"\n",
-					i+1, i, c.trigger)
+				text += fmt.Sprintf(`{"snapshot":{"file":"p.%04d.heap","time":"2026-01-02T03:%02d:00Z","pid":1,"trigger":%q,"cpu_ns":%d}}`+"\n",
+					i+1, i, c.trigger, 10*i*int(time.Second))
 			}
 			end := time.Date(2026, 1, 2, 3, 11, 0, 0, time.UTC).Add(time.Duration(c.minutes) * time.Minute)
-			text += c.more + fmt.Sprintf(`{"end":{"pid":1,"time":%q}}`+"\n", end.Format(time.RFC3339))
-			require.NoError(t, os.WriteFile(filepath.Join(dir, manifest.Name), []byte(text), 0o600))
-			notes := judge(t, dir, "/nonexistent", growth.Options{}).Notes
-			note := growth.Note{Kind: growth.NoteSilentEnd, Time: time.Hour}
-			require.Equal(t, c.noted, slices.Contains(notes, note), "%v", notes)
+			text += c.more + fmt.Sprintf(`{"end":{"pid":1,"time":%q`, end.Format(time.RFC3339))
+			if c.work != unknown {
+				text += fmt.Sprintf(`,"cpu_ns":%d`, (110+c.work)*int(time.Second))
+			}
+			require.NoError(t, os.WriteFile(filepath.Join(dir, manifest.Name), []byte(text+"}}\n"), 0o600))
+			result := judge(t, dir, "/nonexistent", growth.Options{})
+			note := growth.Note{Kind: growth.NoteSilentEnd, Time: time.Hour, Worked: !c.leak}
+			require.Equal(t, c.noted, slices.Contains(result.Notes, note), "%v", result.Notes)
+			require.Equal(t, c.leak, result.Verdict == growth.VerdictLeak, result.Chance)
 		})
 	}
 }

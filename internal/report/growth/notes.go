@@ -122,8 +122,12 @@ func noteText(n growth.Note) string {
 			units.Bytes(n.Bytes),
 		)
 	case growth.NoteSilentEnd:
-		return fmt.Sprintf("the program ran for %s after the last snapshot, and did not allocate enough for another one: "+
-			"it had stopped growing, or was idle", units.Duration(n.Time.Seconds()))
+		ran := fmt.Sprintf("the program ran for %s after the last snapshot, and did not allocate enough for another one: ",
+			units.Duration(n.Time.Seconds()))
+		if n.Worked {
+			return ran + "it worked without growing, and is judged so"
+		}
+		return ran + "it had stopped growing, or was idle"
 	}
 	return fmt.Sprintf("note %d", n.Kind)
 }
