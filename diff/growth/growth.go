@@ -56,6 +56,9 @@ func Judge(series *series.Series, symbols *symbolize.Symbols, c *sites.Collector
 	scope := scopeOf(series, sites.JudgedRange(series, o.From, o.To))
 	blamer := class.NewBlamer(symbols, o.Rules)
 	groups := groupSites(scope, symbols, blamer, columns, o)
+	if o.GroupBy != sites.ByStack {
+		groups.members = joinInlined(&scope, symbols, columns, groups.members, o.MinBytes)
+	}
 	crowd := crowdOf(scope, columns, groups.members, o.MinBytes)
 	scope.setPace(crowd.pace)
 	options := trend.Options{MinGrowth: float64(o.MinBytes), LeakConfidence: o.LeakConfidence}

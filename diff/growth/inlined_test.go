@@ -1,0 +1,101 @@
+package growth_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/diff/sites"
+)
+
+// Return addresses in generated code, by the map of generatedSeries, and one in a program without symbols.
+const (
+	keepOrder = " 0x7f0000000108"
+	tick      = " 0x7f0000000208"
+	run       = " 0x7f0000000308"
+	serve     = " 0x7f0000000408"
+	native    = " 0x00400108"
+)
+
+type callPath struct {
+	stack string
+	bytes func(i int) int
+}
+
+// generatedSeries writes 24 snapshots with call paths through generated code.
+func generatedSeries(t *testing.T, paths ...callPath) string {
+	t.Helper()
+	dir := t.TempDir()
+	for i := range 24 {
+		var rows strings.Builder
+		total := 0
+		for _, p := range paths {
+			b := p.bytes(i)
+			total += b
+			fmt.Fprintf(&rows, "%6d: %8d [%6d: %8d] @%s\n", b/1024, b, b/1024, b, p.stack)
+		}
+		text := fmt.Sprintf("heap profile: %6d: %8d [%6d: %8d] @ heapprofile\n%s\nMAPPED_LIBRARIES:\n00400000-00500000 r-xp 00000000 00:00 1    /nonexistent/program\n",
+			total/1024, total, total/1024, total, rows.String())
+		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("p.%04d.heap", i+1)), []byte(text), 0o600))
+	}
+	const names = `7f0000000100 40 LazyCompile:~keepOrder /srv/app.js:10
+7f0000000200 40 LazyCompile:*tick /srv/app.js:33
+7f0000000300 40 LazyCompile:*run /srv/app.js:50
+7f0000000400 40 LazyCompile:*serve /srv/app.js:60
+`
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "perf-1.map"), []byte(names), 0o600))
+	return dir
+}
+
+// TestAFunctionCompiledIntoItsCaller: keepOrder leaks. V8 compiles it into tick after 20 of 24 snapshots, so that its call
+// path ends, and that of tick begins.
+func TestAFunctionCompiledIntoItsCaller(t *testing.T) {
+	const each = 256 << 10
+	all := func(i int) int { return i * each }
+	until := func(i int) int { return min(i, 20) * each }
+	since := func(i int) int { return max(0, i-20) * each }
+	early := func(i int) int { return 4096 + since(i) }
+	for _, c := range []struct {
+		name  string
+		paths []callPath
+		by    sites.GroupBy
+		want  map[string]int // the growth of each site
+	}{
+		{"compiled into its caller", []callPath{{keepOrder + tick + run, until}, {tick + run, since}}, "", map[string]int{"keepOrder": 23 * each}},
+		{"and that into its own", []callPath{{keepOrder + tick + run, until}, {run, since}}, "", map[string]int{"keepOrder": 23 * each}},
+		{
+			"single call paths", []callPath{{keepOrder + tick + run, until}, {tick + run, since}},
+			sites.ByStack, map[string]int{"keepOrder": 20 * each, "tick": 3 * each},
+		},
+		{
+			"it goes on itself", []callPath{{keepOrder + tick + run, all}, {tick + run, since}},
+			"", map[string]int{"keepOrder": 23 * each, "tick": 3 * each},
+		},
+		{
+			"its caller has allocated before", []callPath{{keepOrder + tick + run, until}, {tick + run, early}},
+			"", map[string]int{"keepOrder": 20 * each, "tick": 3 * each},
+		},
+		{
+			"another caller", []callPath{{keepOrder + tick + run, until}, {serve + run, since}},
+			"", map[string]int{"keepOrder": 20 * each, "serve": 3 * each},
+		},
+		{
+			"another function that allocates", []callPath{{keepOrder + tick + run, until}, {native + tick + run, since}},
+			"", map[string]int{"keepOrder": 20 * each, "program+0x108": 3 * each},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			j := judge(t, generatedSeries(t, c.paths...), "/nonexistent", growth.Options{All: true, GroupBy: c.by})
+			got := map[string]int{}
+			for _, s := range j.Sites {
+				got[j.blamed(s)] = int(s.Gained)
+			}
+			require.Equal(t, c.want, got)
+		})
+	}
+}
