@@ -94,7 +94,7 @@ func notes(s scope, h heap) (out []Note) {
 		out = append(out, Note{Kind: NoteProcessGrew, Bytes: bytes})
 	}
 	if s.silence.duration > 0 {
-		out = append(out, Note{Kind: NoteSilentEnd, Time: s.silence.duration, Worked: s.silence.at != nil})
+		out = append(out, Note{Kind: NoteSilentEnd, Time: s.silence.duration, Timed: s.silence.timed, Worked: s.silence.at != nil})
 	}
 	return out
 }

@@ -10,10 +10,13 @@
 // # Steps
 //
 // [Judge] calls a sequence of functions, each in its own file. A step takes the results of the
-// previous steps and does not change them:
+// previous steps and, except for inlined.go, does not change them:
 //
 //	scope.go     which snapshots are judged, and facts about all of them
+//	silence.go   the time after the last snapshot in which the process did not allocate
 //	group.go     which sites belong together, and which are suppressed
+//	inlined.go   moves the call paths that go on with those of another group to that group
+//	crowd.go     what the groups have in common: when they allocate, and when they grow
 //	heap.go      the trend of the whole heap, and of the resident set
 //	judge.go     the trend of each group, and of its members if the group does not leak
 //	list.go      which of them are listed, and in what order

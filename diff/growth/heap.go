@@ -1,6 +1,10 @@
 package growth
 
-import "github.com/heaplapse/heaplapse/diff/trend"
+import (
+	"slices"
+
+	"github.com/heaplapse/heaplapse/diff/trend"
+)
 
 // heap is the trend of the heap as a whole, and that of the process.
 type heap struct {
@@ -49,7 +53,9 @@ func residentPoints(s scope, sizes []int64) (resident, outside trend.Points) {
 			outside.Live = append(outside.Live, float64(rss-sizes[i]))
 		}
 	}
-	outside.T, outside.Work = resident.T, resident.Work
+	outside.T, outside.Work = slices.Clone(resident.T), slices.Clone(resident.Work)
+	s.silence.extend(&resident)
+	s.silence.extend(&outside)
 	return resident, outside
 }
 

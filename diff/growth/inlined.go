@@ -3,6 +3,7 @@ package growth
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/symbolize"
@@ -14,101 +15,178 @@ import (
 const (
 	// mostGenerated bounds the call paths of generated code that are looked at: those that grew most.
 	mostGenerated = 512
+	// mostFrames bounds the frames of each of them: the innermost ones.
+	mostFrames = 128
+	// mostPairs bounds the pairs of groups that are compared.
+	mostPairs = 1024
 	// leastInlined is the least growth of call paths that continue others, over the least growth that counts.
 	leastInlined = 1.0 / 16
-	// goesOn is the share of its growth from which on a site goes on to grow.
+	// goesOn is the share of its growth from which on a site goes on to change.
 	goesOn = 0.05
+	// otherRate is the factor by which two rates of growth differ that are not of one leak.
+	otherRate = 2
 )
 
-// generatedPath is a call path of generated code that grew.
+// generatedPath is a call path through generated code that grew.
 type generatedPath struct {
 	site   symbolize.SiteID
-	group  int
 	gained int64
-	late   bool // it had nothing in use at first
-	// leaf is the native function that allocates, and functions are the generated functions that called it, the innermost
-	// first.
-	leaf      string
-	functions []string
+	// frames are numbers of functions, the innermost first. Those of generated functions are negative.
+	frames []int
 }
 
-// isWithout reports whether a path is another one without some of its functions.
+// isWithout reports whether a path is another one without some of its generated functions.
 func (p *generatedPath) isWithout(whole *generatedPath) bool {
-	if p.leaf != whole.leaf || len(p.functions) >= len(whole.functions) {
-		return false
-	}
-	rest := p.functions
-	for _, f := range whole.functions {
-		if len(rest) > 0 && rest[0] == f {
+	rest := p.frames
+	for i, f := range whole.frames {
+		switch {
+		case len(rest) > len(whole.frames)-i:
+			return false
+		case len(rest) > 0 && rest[0] == f:
 			rest = rest[1:]
+		case f >= 0:
+			return false
 		}
 	}
-	return len(rest) == 0
+	return len(rest) == 0 && len(p.frames) < len(whole.frames)
 }
 
-// generatedPaths returns the call paths of generated code, those that grew most first.
-func generatedPaths(s *scope, symbols *symbolize.Symbols, columns []sites.Column, groups [][]symbolize.SiteID) (out []generatedPath) {
-	for i, members := range groups {
+// inliner finds call paths that continue those of other groups.
+type inliner struct {
+	scope   *scope
+	symbols *symbolize.Symbols
+	columns []sites.Column
+	groups  [][]symbolize.SiteID
+	of      map[symbolize.SiteID]int // the group of a call path
+	least   float64                  // growth in bytes
+}
+
+// joinInlined moves call paths that continue those of another group to that group, and returns the groups that are
+// left.
+func joinInlined(s *scope, symbols *symbolize.Symbols, columns []sites.Column, groups [][]symbolize.SiteID, minBytes int64) [][]symbolize.SiteID {
+	j := inliner{s, symbols, columns, groups, map[symbolize.SiteID]int{}, leastInlined * float64(minBytes)}
+	paths := j.paths()
+	if len(paths) < 2 {
+		return groups
+	}
+	joins := slices.DeleteFunc(j.pairs(paths), func(p pair) bool { return p.begin < 0 })
+	slices.SortStableFunc(joins, func(a, b pair) int { return cmp.Compare(a.begin, b.begin) })
+	for _, p := range joins {
+		to := j.of[p.before[0]] // it may continue another one itself
+		for _, site := range p.after {
+			from := j.of[site]
+			j.groups[from] = slices.DeleteFunc(j.groups[from], func(m symbolize.SiteID) bool { return m == site })
+			j.groups[to] = append(j.groups[to], site)
+			j.of[site] = to
+		}
+	}
+	return slices.DeleteFunc(j.groups, func(members []symbolize.SiteID) bool { return len(members) == 0 })
+}
+
+// paths returns the call paths through generated code that grew, those that grew most first.
+func (j *inliner) paths() []generatedPath {
+	generated := map[symbolize.LocationID]bool{}
+	for i := range j.symbols.Locations {
+		if inlinable(&j.symbols.Locations[i]) {
+			generated[symbolize.LocationID(i)] = true
+		}
+	}
+	if len(generated) == 0 {
+		return nil
+	}
+	var out []generatedPath
+	for i, members := range j.groups {
 		for _, site := range members {
-			functions := generatedFunctions(symbols, site)
-			gained := s.gained(columns[site])
-			if functions == nil || gained <= 0 {
-				continue
+			gained := j.scope.gained(j.columns[site])
+			if gained > 0 && slices.ContainsFunc(j.stack(site), func(id symbolize.LocationID) bool { return generated[id] }) {
+				out = append(out, generatedPath{site: site, gained: gained})
+				j.of[site] = i
 			}
-			first, _ := s.ends(columns[site])
-			out = append(out, generatedPath{site, i, gained, first == 0, nativeLeaf(symbols, site), functions})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b generatedPath) int { return cmp.Compare(b.gained, a.gained) })
-	return out[:min(len(out), mostGenerated)]
-}
-
-// generatedFunctions are the generated functions of a call path, the innermost first; nil if there are none.
-func generatedFunctions(s *symbolize.Symbols, site symbolize.SiteID) (out []string) {
-	for _, id := range s.Stack(s.SiteStack(site)) {
-		if l := &s.Locations[id]; isGenerated(l) {
-			out = append(out, l.Frames[0].Function+"\x00"+l.Frames[0].File)
-		}
+	out = out[:min(len(out), mostGenerated)]
+	numbers := map[string]int{}
+	for i := range out {
+		out[i].frames = j.frames(out[i].site, numbers)
 	}
 	return out
 }
 
-// nativeLeaf is the function that allocates; "" if it is generated.
-func nativeLeaf(s *symbolize.Symbols, site symbolize.SiteID) string {
-	l := &s.Locations[s.Stack(s.SiteStack(site))[0]]
-	if isGenerated(l) {
-		return ""
+func (j *inliner) stack(site symbolize.SiteID) []symbolize.LocationID {
+	return j.symbols.Stack(j.symbols.SiteStack(site))
+}
+
+// inlinable reports whether a compiler that runs in the process may compile a function into others. That of CPython
+// does not.
+func inlinable(l *symbolize.Location) bool {
+	return (l.Source == symbolize.SourcePerfMap || l.Source == symbolize.SourceJITDump) && !strings.HasSuffix(l.Frames[0].File, ".py")
+}
+
+// dispatch is in the names of V8's own code between JavaScript and the native functions that it calls. Which of it is
+// on a stack depends on how the caller was compiled.
+var dispatch = [...]string{
+	"Builtins_", "v8::internal::Builtin_", "v8::internal::FunctionCallbackArguments::", "HandleApiCallHelper<",
+}
+
+func isDispatch(name string) bool {
+	return slices.ContainsFunc(dispatch[:], func(part string) bool { return strings.Contains(name, part) })
+}
+
+// frames numbers the functions of a call path, without V8's dispatch.
+func (j *inliner) frames(site symbolize.SiteID, numbers map[string]int) (out []int) {
+	stack := j.stack(site)
+	for _, id := range stack[:min(len(stack), mostFrames)] {
+		l := &j.symbols.Locations[id]
+		name, sign := j.symbols.Label(l), 1
+		if l.Named() {
+			f := &l.Frames[len(l.Frames)-1]
+			name = f.Function + "\x00" + f.File
+		}
+		if inlinable(l) {
+			sign = -1
+		} else if isDispatch(name) {
+			continue
+		}
+		n, known := numbers[name]
+		if !known {
+			n = len(numbers) + 1
+			numbers[name] = n
+		}
+		out = append(out, sign*n)
 	}
-	return s.Label(l)
+	return out
 }
 
-func isGenerated(l *symbolize.Location) bool {
-	return l.Source == symbolize.SourcePerfMap || l.Source == symbolize.SourceJITDump
-}
-
-// continuation is the call paths of a group that those of another one may continue, and these.
-type continuation struct {
-	to, from      int // the groups
+// pair is call paths of a group, and those of another one that differ from them in inlined functions only.
+type pair struct {
 	before, after []symbolize.SiteID
+	begin         int // the point at which those of the second group take over; -1 if they do not
 }
 
-// continuations pairs groups whose call paths differ only in functions that may have been compiled into their callers.
-func continuations(paths []generatedPath) (out []continuation) {
+// pairs compares call paths of different groups.
+func (j *inliner) pairs(paths []generatedPath) (out []pair) {
 	index := map[[2]int]int{}
 	for i := range paths {
 		for k := range paths {
 			whole, p := &paths[i], &paths[k]
-			if !p.late || p.group == whole.group || !p.isWithout(whole) {
+			key := [2]int{j.of[whole.site], j.of[p.site]}
+			if first, _ := j.scope.ends(j.columns[p.site]); first != 0 || key[0] == key[1] || !p.isWithout(whole) {
 				continue
 			}
-			pair := [2]int{whole.group, p.group}
-			n, known := index[pair]
+			n, known := index[key]
 			if !known {
-				n, index[pair] = len(out), len(out)
-				out = append(out, continuation{to: whole.group, from: p.group})
+				if len(out) == mostPairs {
+					continue
+				}
+				n, index[key] = len(out), len(out)
+				out = append(out, pair{})
 			}
 			out[n].before, out[n].after = withSite(out[n].before, whole.site), withSite(out[n].after, p.site)
 		}
+	}
+	for i := range out {
+		out[i].begin = j.takeOver(j.sum(out[i].before), j.sum(out[i].after))
 	}
 	return out
 }
@@ -120,32 +198,39 @@ func withSite(list []symbolize.SiteID, site symbolize.SiteID) []symbolize.SiteID
 	return append(list, site)
 }
 
-// joinInlined moves call paths that continue those of another group to that group, and returns the groups that are left.
-func joinInlined(s *scope, symbols *symbolize.Symbols, columns []sites.Column, groups [][]symbolize.SiteID, minBytes int64) [][]symbolize.SiteID {
-	sum := func(ids []symbolize.SiteID) sites.Column { return sumOf(columns, ids, s.series.Heads) }
-	moved := map[symbolize.SiteID]bool{}
-	for _, c := range continuations(generatedPaths(s, symbols, columns, groups)) {
-		c.after = slices.DeleteFunc(c.after, func(site symbolize.SiteID) bool { return moved[site] })
-		if len(c.after) == 0 || !s.takesOver(sum(c.before), sum(c.after), minBytes) {
-			continue
-		}
-		groups[c.from] = slices.DeleteFunc(groups[c.from], func(site symbolize.SiteID) bool { return slices.Contains(c.after, site) })
-		groups[c.to] = append(groups[c.to], c.after...)
-		for _, site := range c.after {
-			moved[site] = true
-		}
-	}
-	return slices.DeleteFunc(groups, func(members []symbolize.SiteID) bool { return len(members) == 0 })
+// sum is the curve of some call paths; it is shorter than the judged snapshots if one of them hides it.
+func (j *inliner) sum(ids []symbolize.SiteID) []float64 {
+	live, _ := j.scope.live(sumOf(j.columns, ids, j.scope.series.Heads))
+	return live
 }
 
-// takesOver reports whether the growth of one column ends when that of another begins.
-func (s *scope) takesOver(before, after sites.Column, minBytes int64) bool {
-	old, _ := s.live(before)
-	now, _ := s.live(after)
-	last, least := s.Len()-1, leastInlined*float64(minBytes)
-	if len(old) <= last || len(now) <= last || now[last] < least || old[last]-old[0] < least {
-		return false // hidden, or small
+// takeOver returns the point from which on a curve goes on with the growth of another one, which ends there, at a
+// similar rate; -1 if there is none.
+func (j *inliner) takeOver(old, now []float64) int {
+	last := j.scope.Len() - 1
+	if len(old) <= last || len(now) <= last || now[last] < j.least || old[last]-old[0] < j.least {
+		return -1 // hidden, or small
 	}
 	begin := slices.IndexFunc(now, func(bytes float64) bool { return bytes > 0 })
-	return begin > 0 && old[begin-1] > old[0] && old[last]-old[begin] <= goesOn*(old[begin]-old[0])
+	if begin < 2 || max(old[begin-1], old[begin]) <= old[begin-2] {
+		return -1 // the old one had ended before
+	}
+	if rest := old[begin:]; slices.Max(rest)-slices.Min(rest) > goesOn*(old[begin]-old[0]) {
+		return -1
+	}
+	from := begin / 2
+	before := (old[begin] - old[from]) / j.elapsed(from, begin)
+	after := now[last] / j.elapsed(begin-1, last)
+	if !(after <= otherRate*before && before <= otherRate*after) {
+		return -1
+	}
+	return begin
+}
+
+// elapsed is the time between two points, or their distance if the times are not known.
+func (j *inliner) elapsed(from, to int) float64 {
+	if clock := j.scope.series.Clock; clock.Source.IsTime() {
+		return clock.At[j.scope.First+to] - clock.At[j.scope.First+from]
+	}
+	return float64(to - from)
 }

@@ -19,6 +19,8 @@ const (
 	tick      = " 0x7f0000000208"
 	run       = " 0x7f0000000308"
 	serve     = " 0x7f0000000408"
+	load      = " 0x7f0000000508"
+	handle    = " 0x7f0000000608"
 	native    = " 0x00400108"
 )
 
@@ -47,6 +49,8 @@ func generatedSeries(t *testing.T, paths ...callPath) string {
 7f0000000200 40 LazyCompile:*tick /srv/app.js:33
 7f0000000300 40 LazyCompile:*run /srv/app.js:50
 7f0000000400 40 LazyCompile:*serve /srv/app.js:60
+7f0000000500 40 py::load:/srv/app.py
+7f0000000600 40 py::handle:/srv/app.py
 `
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "perf-1.map"), []byte(names), 0o600))
 	return dir
@@ -58,6 +62,9 @@ func TestAFunctionCompiledIntoItsCaller(t *testing.T) {
 	const each = 256 << 10
 	all := func(i int) int { return i * each }
 	until := func(i int) int { return min(i, 20) * each }
+	first := func(i int) int { return min(i, 12) * each }
+	then := func(i int) int { return min(8, max(0, i-12)) * each }
+	falls := func(i int) int { return min(i, 20)*each - max(0, i-20)*each }
 	since := func(i int) int { return max(0, i-20) * each }
 	early := func(i int) int { return 4096 + since(i) }
 	for _, c := range []struct {
@@ -69,6 +76,10 @@ func TestAFunctionCompiledIntoItsCaller(t *testing.T) {
 		{"compiled into its caller", []callPath{{keepOrder + tick + run, until}, {tick + run, since}}, "", map[string]int{"keepOrder": 23 * each}},
 		{"and that into its own", []callPath{{keepOrder + tick + run, until}, {run, since}}, "", map[string]int{"keepOrder": 23 * each}},
 		{
+			"one after the other", []callPath{{keepOrder + tick + run, first}, {tick + run, then}, {run, since}},
+			"", map[string]int{"keepOrder": 23 * each},
+		},
+		{
 			"single call paths", []callPath{{keepOrder + tick + run, until}, {tick + run, since}},
 			sites.ByStack, map[string]int{"keepOrder": 20 * each, "tick": 3 * each},
 		},
@@ -79,6 +90,22 @@ func TestAFunctionCompiledIntoItsCaller(t *testing.T) {
 		{
 			"its caller has allocated before", []callPath{{keepOrder + tick + run, until}, {tick + run, early}},
 			"", map[string]int{"keepOrder": 20 * each, "tick": 3 * each},
+		},
+		{
+			"it had stopped long before", []callPath{{keepOrder + tick + run, first}, {tick + run, since}},
+			"", map[string]int{"keepOrder": 12 * each, "tick": 3 * each},
+		},
+		{
+			"it is freed meanwhile", []callPath{{keepOrder + tick + run, falls}, {tick + run, since}},
+			"", map[string]int{"keepOrder": 17 * each, "tick": 3 * each},
+		},
+		{
+			"its caller allocates much faster", []callPath{{keepOrder + tick + run, until}, {tick + run, func(i int) int { return 3 * since(i) }}},
+			"", map[string]int{"keepOrder": 20 * each, "tick": 9 * each},
+		},
+		{
+			"an interpreter that compiles nothing into its caller", []callPath{{load + handle + run, until}, {handle + run, since}},
+			"", map[string]int{"load": 20 * each, "handle": 3 * each},
 		},
 		{
 			"another caller", []callPath{{keepOrder + tick + run, until}, {serve + run, since}},

@@ -53,9 +53,9 @@ const (
 	NoteProcessGrows
 	// NoteProcessGrew: the resident set grew by Note.Bytes more than the heap, and has stopped.
 	NoteProcessGrew
-	// NoteSilentEnd: the process ran for Note.Time after the last snapshot. Snapshots are taken when
-	// memory is allocated, so that it had stopped growing, or was idle. If it is known to have worked
-	// (Note.Worked), it is judged as not growing in this time.
+	// NoteSilentEnd: the process ran for Note.Time after the last snapshot, and allocated too little
+	// for another one. If a timer was due (Note.Timed), it allocated next to nothing: it had stopped
+	// growing, or was idle. If it also worked (Note.Worked), it is judged as not growing in this time.
 	NoteSilentEnd
 )
 
@@ -65,6 +65,7 @@ type Note struct {
 	Snapshots int
 	Bytes     int64
 	Time      time.Duration
+	Timed     bool
 	Worked    bool
 }
 

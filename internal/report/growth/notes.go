@@ -122,14 +122,22 @@ func noteText(n growth.Note) string {
 			units.Bytes(n.Bytes),
 		)
 	case growth.NoteSilentEnd:
-		ran := fmt.Sprintf("the program ran for %s after the last snapshot, and did not allocate enough for another one: ",
-			units.Duration(n.Time.Seconds()))
-		if n.Worked {
-			return ran + "it worked without growing, and is judged so"
-		}
-		return ran + "it had stopped growing, or was idle"
+		return silentEnd(n)
 	}
 	return fmt.Sprintf("note %d", n.Kind)
+}
+
+func silentEnd(n growth.Note) string {
+	ran := units.Duration(n.Time.Seconds())
+	switch {
+	case n.Worked:
+		return fmt.Sprintf("the program worked for %s after the last snapshot, and hardly called malloc, so that no other one was taken: "+
+			"it is judged as one that did not grow in this time", ran)
+	case n.Timed:
+		return fmt.Sprintf("the program ran for %s after the last snapshot, and hardly called malloc, so that no other one was taken: "+
+			"it had stopped growing, or was idle", ran)
+	}
+	return fmt.Sprintf("the program ran for %s after the last snapshot, and did not allocate enough for another one", ran)
 }
 
 // chance returns the probability that the series leaks as text; empty if no verdict is possible.

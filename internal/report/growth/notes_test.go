@@ -66,6 +66,8 @@ func TestGrowthNotes(t *testing.T) {
 	g.Result.Notes = []growth.Note{
 		{Kind: growth.NoteFewSnapshots, Snapshots: 8}, {Kind: growth.NoteNoAlloc}, {Kind: growth.NoteProcessGrows, Bytes: 11<<20 + 5}, {Kind: growth.NoteProcessGrew, Bytes: 12 << 20},
 		{Kind: growth.NoteSilentEnd, Time: 33 * time.Second},
+		{Kind: growth.NoteSilentEnd, Time: 34 * time.Second, Timed: true},
+		{Kind: growth.NoteSilentEnd, Time: 35 * time.Second, Timed: true, Worked: true},
 	}
 	var b bytes.Buffer
 	require.NoError(t, g.Text(&b))
@@ -74,7 +76,11 @@ func TestGrowthNotes(t *testing.T) {
 	require.Contains(t, b.String(), "note: the resident set grows to the end of the series, by 11.0 MiB more than the heap. ")
 	require.Contains(t, b.String(), "note: the resident set grew by 12.0 MiB more than the heap, and has stopped. ")
 	require.Contains(t, b.String(), "note: the program ran for 33s after the last snapshot, "+
-		"and did not allocate enough for another one: it had stopped growing, or was idle\n")
+		"and did not allocate enough for another one\n")
+	require.Contains(t, b.String(), "note: the program ran for 34s after the last snapshot, "+
+		"and hardly called malloc, so that no other one was taken: it had stopped growing, or was idle\n")
+	require.Contains(t, b.String(), "note: the program worked for 35s after the last snapshot, "+
+		"and hardly called malloc, so that no other one was taken: it is judged as one that did not grow in this time\n")
 }
 
 // TestWarningsGetAdvice: packages below report know no flags.
