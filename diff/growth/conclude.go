@@ -93,8 +93,8 @@ func notes(s scope, h heap) (out []Note) {
 	case bytes > 0:
 		out = append(out, Note{Kind: NoteProcessGrew, Bytes: bytes})
 	}
-	if s.silence.duration > 0 {
-		out = append(out, Note{Kind: NoteSilentEnd, Time: s.silence.duration, Timed: s.silence.timed, Worked: s.silence.at != nil})
+	if q := &s.silence; q.duration > 0 {
+		out = append(out, Note{Kind: NoteSilentEnd, Time: q.duration, Timed: q.timed, Worked: q.at != nil})
 	}
 	return out
 }

@@ -63,7 +63,9 @@ type inliner struct {
 
 // joinInlined moves call paths that continue those of another group to that group, and returns the groups that are
 // left.
-func joinInlined(s *scope, symbols *symbolize.Symbols, columns []sites.Column, groups [][]symbolize.SiteID, minBytes int64) [][]symbolize.SiteID {
+func joinInlined(
+	s *scope, symbols *symbolize.Symbols, columns []sites.Column, groups [][]symbolize.SiteID, minBytes int64,
+) [][]symbolize.SiteID {
 	j := inliner{s, symbols, columns, groups, map[symbolize.SiteID]int{}, leastInlined * float64(minBytes)}
 	paths := j.paths()
 	if len(paths) < 2 {
@@ -120,7 +122,8 @@ func (j *inliner) stack(site symbolize.SiteID) []symbolize.LocationID {
 // inlinable reports whether a compiler that runs in the process may compile a function into others. That of CPython
 // does not.
 func inlinable(l *symbolize.Location) bool {
-	return (l.Source == symbolize.SourcePerfMap || l.Source == symbolize.SourceJITDump) && !strings.HasSuffix(l.Frames[0].File, ".py")
+	generated := l.Source == symbolize.SourcePerfMap || l.Source == symbolize.SourceJITDump
+	return generated && !strings.HasSuffix(l.Frames[0].File, ".py")
 }
 
 // dispatch is in the names of V8's own code between JavaScript and the native functions that it calls. Which of it is

@@ -48,25 +48,28 @@ func silenceOf(s *scope) (out silence) {
 	if silent < time.Duration(leastSilence*float64(judged)) || silent < longerThanPauses*s.longestPause() {
 		return out
 	}
-	switch s.series.Triggers[last] {
-	case filename.TriggerAllocated:
-	case filename.TriggerTime:
-		recording := s.series.Manifest.Recording
-		if recording == nil || (recording.Engine != "tcmalloc" && recording.Engine != "jemalloc") {
-			return out // its timer does not wait for an allocation
-		}
-		out.timed = true
-	default:
+	timed, ok := s.takenByAllocation(last)
+	if !ok || s.hasLater(s.series.Process.PID) || s.grewByTheExit() {
 		return out
 	}
-	if s.hasLater(s.series.Process.PID) || s.grewByTheExit() {
-		return silence{}
-	}
-	out.duration = silent
-	if out.timed && !s.byAllocation && s.work != nil && end.CPU != nil {
+	out.duration, out.timed = silent, timed
+	if timed && !s.byAllocation && s.work != nil && end.CPU != nil {
 		out.fill(s, time.Duration(*end.CPU).Seconds(), judged)
 	}
 	return out
+}
+
+// takenByAllocation reports whether a snapshot was taken when the program allocated, timed because a timer was due. The
+// timers of tcmalloc and jemalloc are checked when the program uses malloc.
+func (s *scope) takenByAllocation(i int) (timed, ok bool) {
+	switch s.series.Triggers[i] {
+	case filename.TriggerAllocated:
+		return false, true
+	case filename.TriggerTime:
+		recording := s.series.Manifest.Recording
+		return true, recording != nil && (recording.Engine == "tcmalloc" || recording.Engine == "jemalloc")
+	}
+	return false, false
 }
 
 // endOfProcess returns how the process ended; nil if that is not known, or if the recording had problems.
@@ -93,9 +96,9 @@ func (s *scope) longestPause() (longest time.Duration) {
 // hasLater reports whether a process has snapshots after the judged ones whose files are missing or damaged. That of
 // the exit does not count. The last record of a file is valid.
 func (s *scope) hasLater(pid int) bool {
-	later := map[string]bool{}
+	later, exit, last := map[string]bool{}, filename.TriggerExit.String(), s.series.Clock.Times[s.Last]
 	for _, r := range s.series.Manifest.Snapshots {
-		later[r.File] = r.PID == pid && r.Trigger != filename.TriggerExit.String() && r.Time.After(s.series.Clock.Times[s.Last])
+		later[r.File] = r.PID == pid && r.Trigger != exit && r.Time.After(last)
 	}
 	for _, is := range later {
 		if is {
