@@ -65,7 +65,7 @@ func verdict(r *Result) (SeriesVerdict, Reason) {
 		return VerdictUndecided, TooFewSnapshots
 	case r.Total.Confidence >= trend.SuspectConfidence && 2*r.HiddenBytes > r.LastHeap-r.FirstHeap:
 		return VerdictUndecided, GrowthHidden
-	case 2*loading(r.Sites) > r.LastHeap-r.FirstHeap:
+	case loading(r.Sites) > 0 && 2*loading(r.Sites) > r.LastHeap-r.FirstHeap:
 		return VerdictUndecided, StillLoading
 	case r.Suspects > 0:
 		return VerdictNoLeak, SitesSuspect

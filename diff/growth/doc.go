@@ -10,7 +10,7 @@
 // # Steps
 //
 // [Judge] calls a sequence of functions, each in its own file. A step takes the results of the
-// previous steps and, except for inlined.go, does not change them:
+// previous steps; only setPace in scope.go and joinInlined in inlined.go change them:
 //
 //	scope.go     which snapshots are judged, and facts about all of them
 //	silence.go   the time after the last snapshot in which the process did not allocate

@@ -56,14 +56,14 @@ func Judge(series *series.Series, symbols *symbolize.Symbols, c *sites.Collector
 	scope := scopeOf(series, sites.JudgedRange(series, o.From, o.To))
 	blamer := class.NewBlamer(symbols, o.Rules)
 	groups := groupSites(scope, symbols, blamer, columns, o)
-	if o.GroupBy != sites.ByStack {
-		groups.members = joinInlined(&scope, symbols, columns, groups.members, o.MinBytes)
-	}
 	crowd := crowdOf(scope, columns, groups.members, o.MinBytes)
 	scope.setPace(crowd.pace)
 	options := trend.Options{MinGrowth: float64(o.MinBytes), LeakConfidence: o.LeakConfidence}
 	gained := groups.heap[scope.Last] - groups.heap[scope.First]
 	j := judgement{scope, columns, symbols, blamer, options, gained, medianRise(scope, columns), crowd}
+	if o.GroupBy != sites.ByStack {
+		j.joinInlined(groups.members)
+	}
 	listed := list(j.groups(groups.members), gained, o)
 	result := conclude(scope, groups, judgeHeap(scope, groups.heap, listed.once, options), listed)
 	j.addCauses(result, groups.members, listed.smallMembers)

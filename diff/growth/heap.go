@@ -54,8 +54,10 @@ func residentPoints(s scope, sizes []int64) (resident, outside trend.Points) {
 		}
 	}
 	outside.T, outside.Work = slices.Clone(resident.T), slices.Clone(resident.Work)
-	s.silence.extend(&resident)
-	s.silence.extend(&outside)
+	if s.silence.at != nil {
+		s.silence.extendAt(&resident, s.silence.resident)
+		s.silence.extendAt(&outside, s.silence.resident-float64(sizes[s.Last]))
+	}
 	return resident, outside
 }
 

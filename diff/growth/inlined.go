@@ -2,15 +2,16 @@ package growth
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 // A just-in-time compiler may compile a function into its caller while the process runs. The call paths of the
-// function then end, and others begin that are the same but for it. They are one site.
+// function then end, and others begin that are the same but for it. They are one site, unless the allocator recorded a
+// part of the stack only: that of the caller then has another outermost frame.
 
 const (
 	// mostGenerated bounds the call paths of generated code that are looked at: those that grew most.
@@ -19,11 +20,11 @@ const (
 	mostFrames = 128
 	// mostPairs bounds the pairs of groups that are compared.
 	mostPairs = 1024
-	// leastInlined is the least growth of call paths that continue others, over the least growth that counts.
+	// Call paths that continue others gain at least this share of the least growth that counts.
 	leastInlined = 1.0 / 16
-	// goesOn is the share of its growth from which on a site goes on to change.
+	// A site has ended if it then varies by at most this share of its growth.
 	goesOn = 0.05
-	// otherRate is the factor by which two rates of growth differ that are not of one leak.
+	// Rates of one leak differ by at most this factor.
 	otherRate = 2
 )
 
@@ -53,36 +54,39 @@ func (p *generatedPath) isWithout(whole *generatedPath) bool {
 
 // inliner finds call paths that continue those of other groups.
 type inliner struct {
-	scope   *scope
-	symbols *symbolize.Symbols
-	columns []sites.Column
-	groups  [][]symbolize.SiteID
-	of      map[symbolize.SiteID]int // the group of a call path
-	least   float64                  // growth in bytes
+	*judgement
+	groups [][]symbolize.SiteID
+	of     map[symbolize.SiteID]int // the group of a call path
+	// joined are the call paths that were moved to a group.
+	joined map[int][]symbolize.SiteID
 }
 
-// joinInlined moves call paths that continue those of another group to that group, and returns the groups that are
-// left.
-func joinInlined(
-	s *scope, symbols *symbolize.Symbols, columns []sites.Column, groups [][]symbolize.SiteID, minBytes int64,
-) [][]symbolize.SiteID {
-	j := inliner{s, symbols, columns, groups, map[symbolize.SiteID]int{}, leastInlined * float64(minBytes)}
-	paths := j.paths()
-	if len(paths) < 2 {
-		return groups
-	}
-	joins := slices.DeleteFunc(j.pairs(paths), func(p pair) bool { return p.begin < 0 })
-	slices.SortStableFunc(joins, func(a, b pair) int { return cmp.Compare(a.begin, b.begin) })
+// joinInlined moves call paths that continue those of another group to that group, if they leak together. Groups may be
+// empty then.
+func (j *judgement) joinInlined(groups [][]symbolize.SiteID) {
+	n := inliner{j, groups, map[symbolize.SiteID]int{}, map[int][]symbolize.SiteID{}}
+	joins := slices.DeleteFunc(n.pairs(n.paths()), func(p pair) bool { return p.begin < 0 })
+	// Three call paths in a row are joined from the last one on.
+	slices.SortStableFunc(joins, func(a, b pair) int { return cmp.Compare(b.begin, a.begin) })
 	for _, p := range joins {
-		to := j.of[p.before[0]] // it may continue another one itself
-		for _, site := range p.after {
-			from := j.of[site]
-			j.groups[from] = slices.DeleteFunc(j.groups[from], func(m symbolize.SiteID) bool { return m == site })
-			j.groups[to] = append(j.groups[to], site)
-			j.of[site] = to
-		}
+		n.join(p)
 	}
-	return slices.DeleteFunc(j.groups, func(members []symbolize.SiteID) bool { return len(members) == 0 })
+}
+
+// join moves the later call paths of a pair, with those that continue them, to the group of the earlier ones.
+func (j *inliner) join(p pair) {
+	from, to := j.of[p.after[0]], j.of[p.before[0]]
+	moved := append(slices.Clone(p.after), j.joined[from]...)
+	whole := append(slices.Clone(j.groups[to]), moved...)
+	if from == to || len(j.groups[from]) == 0 || !j.site(whole, j.crowd.inStep(to)).Label.IsLeak() {
+		return
+	}
+	j.groups[from] = slices.DeleteFunc(j.groups[from], func(m symbolize.SiteID) bool { return slices.Contains(moved, m) })
+	j.groups[to] = whole
+	j.joined[to] = append(j.joined[to], moved...)
+	for _, site := range moved {
+		j.of[site] = to
+	}
 }
 
 // paths returns the call paths through generated code that grew, those that grew most first.
@@ -119,11 +123,9 @@ func (j *inliner) stack(site symbolize.SiteID) []symbolize.LocationID {
 	return j.symbols.Stack(j.symbols.SiteStack(site))
 }
 
-// inlinable reports whether a compiler that runs in the process may compile a function into others. That of CPython
-// does not.
+// inlinable reports whether a compiler that runs in the process may compile a function into others.
 func inlinable(l *symbolize.Location) bool {
-	generated := l.Source == symbolize.SourcePerfMap || l.Source == symbolize.SourceJITDump
-	return generated && !strings.HasSuffix(l.Frames[0].File, ".py")
+	return l.Source == symbolize.SourcePerfMap || l.Source == symbolize.SourceJITDump
 }
 
 // dispatch is in the names of V8's own code between JavaScript and the native functions that it calls. Which of it is
@@ -144,7 +146,7 @@ func (j *inliner) frames(site symbolize.SiteID, numbers map[string]int) (out []i
 		name, sign := j.symbols.Label(l), 1
 		if l.Named() {
 			f := &l.Frames[len(l.Frames)-1]
-			name = f.Function + "\x00" + f.File
+			name = fmt.Sprint(f.Function, "\x00", f.File, "\x00", f.StartLine) // many functions are anonymous
 		}
 		if inlinable(l) {
 			sign = -1
@@ -210,8 +212,8 @@ func (j *inliner) sum(ids []symbolize.SiteID) []float64 {
 // takeOver returns the point from which on a curve goes on with the growth of another one, which ends there, at a
 // similar rate; -1 if there is none.
 func (j *inliner) takeOver(old, now []float64) int {
-	last := j.scope.Len() - 1
-	if len(old) <= last || len(now) <= last || now[last] < j.least || old[last]-old[0] < j.least {
+	last, least := j.scope.Len()-1, leastInlined*j.options.MinGrowth
+	if len(old) <= last || len(now) <= last || now[last] < least || old[last]-old[0] < least {
 		return -1 // hidden, or small
 	}
 	begin := slices.IndexFunc(now, func(bytes float64) bool { return bytes > 0 })

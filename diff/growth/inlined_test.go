@@ -21,6 +21,8 @@ const (
 	serve     = " 0x7f0000000408"
 	load      = " 0x7f0000000508"
 	handle    = " 0x7f0000000608"
+	first90   = " 0x7f0000000708"
+	first95   = " 0x7f0000000808"
 	native    = " 0x00400108"
 )
 
@@ -51,6 +53,8 @@ func generatedSeries(t *testing.T, paths ...callPath) string {
 7f0000000400 40 LazyCompile:*serve /srv/app.js:60
 7f0000000500 40 py::load:/srv/app.py
 7f0000000600 40 py::handle:/srv/app.py
+7f0000000700 40 LazyCompile:* /srv/app.js:90
+7f0000000800 40 LazyCompile:* /srv/app.js:95
 `
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "perf-1.map"), []byte(names), 0o600))
 	return dir
@@ -104,8 +108,20 @@ func TestAFunctionCompiledIntoItsCaller(t *testing.T) {
 			"", map[string]int{"keepOrder": 20 * each, "tick": 9 * each},
 		},
 		{
-			"an interpreter that compiles nothing into its caller", []callPath{{load + handle + run, until}, {handle + run, since}},
+			"its caller allocates much more slowly", []callPath{{keepOrder + tick + run, until}, {tick + run, func(i int) int { return since(i) / 4 }}},
+			"", map[string]int{"keepOrder": 20 * each, "tick": each / 2}, // the last snapshot looks like one of the exit
+		},
+		{
+			"an interpreter has frames of its own", []callPath{{load + native + handle + run, until}, {handle + run, since}},
 			"", map[string]int{"load": 20 * each, "handle": 3 * each},
+		},
+		{
+			"an anonymous function of another line", []callPath{{keepOrder + first90 + run, until}, {first95 + run, since}},
+			"", map[string]int{"keepOrder": 20 * each, "(anonymous)": 3 * each},
+		},
+		{
+			"together they are no leak", []callPath{{keepOrder + tick + run, first}, {tick + run, func(i int) int { return min(2*each, then(i)) }}},
+			"", map[string]int{"keepOrder": 12 * each, "tick": 2 * each},
 		},
 		{
 			"another caller", []callPath{{keepOrder + tick + run, until}, {serve + run, since}},

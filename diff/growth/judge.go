@@ -37,6 +37,9 @@ type judged struct {
 func (j *judgement) groups(groups [][]symbolize.SiteID) iter.Seq[judged] {
 	return func(yield func(judged) bool) {
 		for i, members := range groups {
+			if len(members) == 0 {
+				continue // they were moved to another group
+			}
 			if !yield(j.group(members, j.crowd.inStep(i))) {
 				return
 			}

@@ -53,9 +53,9 @@ const (
 	NoteProcessGrows
 	// NoteProcessGrew: the resident set grew by Note.Bytes more than the heap, and has stopped.
 	NoteProcessGrew
-	// NoteSilentEnd: the process ran for Note.Time after the last snapshot, and allocated too little
-	// for another one. If a timer was due (Note.Timed), it allocated next to nothing: it had stopped
-	// growing, or was idle. If it also worked (Note.Worked), it is judged as not growing in this time.
+	// NoteSilentEnd: the process ran for Note.Time after the last snapshot, and took no other one. If a
+	// timer was due (Note.Timed), it probably did not call malloc. If it also worked, and its resident
+	// set did not grow (Note.Worked), it is judged as not growing in this time.
 	NoteSilentEnd
 )
 

@@ -129,9 +129,7 @@ func (s *scope) points(c sites.Column) trend.Points {
 	if s.byAllocation {
 		p.Work = beside(p.Work, p.Alloc)
 	}
-	if c.Bytes[s.Last] != sites.Hidden {
-		s.silence.extend(&p)
-	}
+	s.silence.extend(&p)
 	return p
 }
 

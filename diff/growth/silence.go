@@ -9,43 +9,47 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/series"
 )
 
-// silence is the time that a process ran on after the last snapshot. A program with free lists of its own may stop
+// silence is the time that a process ran on after its last snapshot. A program with free lists of its own may stop
 // calling malloc: tcmalloc and jemalloc then take no snapshots, and the series ends with the growth.
 type silence struct {
 	duration time.Duration // 0 if there was none
-	// timed reports whether a timer was due, so that the process allocated nothing, or next to nothing.
+	// timed reports whether a timer was due.
 	timed bool
-	// at are the moments of the snapshots that the timer did not take, as those of [series.Clock], and work is the
-	// processor time in seconds by then. They are nil unless the process worked: an idle one would not have grown in
-	// any case.
+	// at are the moments of the snapshots that the timer did not take, as those of [series.Clock], work is the processor
+	// time in seconds by then, and resident the resident set size. They are empty unless the process worked, and its
+	// resident set did not grow: then its heap did not grow either.
 	at, work []float64
+	resident float64
 }
 
 const (
-	// leastSilence is the least silence over the time that was judged.
+	// A silence is at least this share of the time from the first to the last snapshot.
 	leastSilence = 0.5
-	// longerThanPauses is the least silence over the longest time between two snapshots: a program may allocate again
+	// It is at least this many times as long as the longest time between two snapshots: a program may allocate again
 	// after a pause, as it did before.
 	longerThanPauses = 2
-	// workingPace is the least rate of work of a process that works, over its rate before.
+	// A process that works has at least this share of its rate of work before.
 	workingPace = 0.5
-	// mostMissing bounds the snapshots that count as missing, over those that were taken.
+	// A process does not grow if its resident set gains less than this share of what the heap would gain at its rate.
+	stillGrowth = 0.25
+	// At most this many snapshots are missing for each that was taken.
 	mostMissing = 3
-	// stepsToExit is the growth of the heap from the last snapshot to that of the exit, over its mean step before, from
-	// which on the process allocated for longer than until the next snapshot was due.
+	// If the heap grew by more than this many mean steps from the last snapshot to that of the exit, the process went on
+	// to allocate.
 	stepsToExit = 2
 )
 
 // silenceOf returns the silence after the judged snapshots, if they are the last ones of the process but that of the
 // exit.
 func silenceOf(s *scope) (out silence) {
-	last, clock := s.Last, s.series.Clock
+	last, times := s.Last, s.series.Clock.Times
 	end := s.endOfProcess()
-	if end == nil || clock.Source != series.ClockManifest || last+1+s.AtExit != s.Of || s.Len() < trend.MinPoints {
+	if end == nil || last+1+s.AtExit != s.Of || s.Len() < trend.MinPoints {
 		return out
 	}
-	silent, judged := end.Time.Sub(clock.Times[last]), clock.Times[last].Sub(clock.Times[s.First])
-	if silent < time.Duration(leastSilence*float64(judged)) || silent < longerThanPauses*s.longestPause() {
+	first := s.firstOfImage()
+	silent, recorded := end.Time.Sub(times[last]), times[last].Sub(times[first])
+	if silent < time.Duration(leastSilence*float64(recorded)) || silent < longerThanPauses*s.longestPause(first) {
 		return out
 	}
 	timed, ok := s.takenByAllocation(last)
@@ -53,10 +57,42 @@ func silenceOf(s *scope) (out silence) {
 		return out
 	}
 	out.duration, out.timed = silent, timed
-	if timed && !s.byAllocation && s.work != nil && end.CPU != nil {
-		out.fill(s, time.Duration(*end.CPU).Seconds(), judged)
+	if timed && s.worked(end, silent) && s.stayedResident(end, silent) {
+		out.resident = float64(*end.RSS)
+		out.fill(s, time.Duration(*end.CPU).Seconds())
 	}
 	return out
+}
+
+// endOfProcess returns how the process ended; nil if that or the times of the snapshots are not known, or if the
+// recording had problems.
+func (s *scope) endOfProcess() *manifest.End {
+	end, of := s.series.Ended()
+	if end == nil || of != s.series.Process.PID || s.series.Clock.Source != series.ClockManifest {
+		return nil
+	}
+	if whole := s.series.RecordingEnd(); whole != nil && whole.Error != "" {
+		return nil
+	}
+	return end
+}
+
+// firstOfImage is the first snapshot of the judged process image.
+func (s *scope) firstOfImage() int {
+	first := s.First
+	for first > 0 && s.series.Heads[first-1].Image == s.series.Heads[first].Image {
+		first--
+	}
+	return first
+}
+
+// longestPause is the longest time between two snapshots, from the first one on.
+func (s *scope) longestPause(first int) (longest time.Duration) {
+	times := s.series.Clock.Times
+	for i := first; i < s.Last; i++ {
+		longest = max(longest, times[i+1].Sub(times[i]))
+	}
+	return longest
 }
 
 // takenByAllocation reports whether a snapshot was taken when the program allocated, timed because a timer was due. The
@@ -72,29 +108,8 @@ func (s *scope) takenByAllocation(i int) (timed, ok bool) {
 	return false, false
 }
 
-// endOfProcess returns how the process ended; nil if that is not known, or if the recording had problems.
-func (s *scope) endOfProcess() *manifest.End {
-	end, of := s.series.Ended()
-	if end == nil || of != s.series.Process.PID || end.Error != "" {
-		return nil
-	}
-	if whole := s.series.RecordingEnd(); whole != nil && whole.Error != "" {
-		return nil
-	}
-	return end
-}
-
-// longestPause is the longest time between two judged snapshots.
-func (s *scope) longestPause() (longest time.Duration) {
-	times := s.series.Clock.Times
-	for i := s.First; i < s.Last; i++ {
-		longest = max(longest, times[i+1].Sub(times[i]))
-	}
-	return longest
-}
-
-// hasLater reports whether a process has snapshots after the judged ones whose files are missing or damaged. That of
-// the exit does not count. The last record of a file is valid.
+// hasLater reports whether the manifest has snapshots of a process after the judged ones, except that of the exit. If a
+// file has several entries, the last one counts.
 func (s *scope) hasLater(pid int) bool {
 	later, exit, last := map[string]bool{}, filename.TriggerExit.String(), s.series.Clock.Times[s.Last]
 	for _, r := range s.series.Manifest.Snapshots {
@@ -108,10 +123,10 @@ func (s *scope) hasLater(pid int) bool {
 	return false
 }
 
-// grewByTheExit reports whether a snapshot of the exit shows that the process allocated after the last judged one.
+// grewByTheExit reports whether a snapshot of the exit shows that the process went on to allocate.
 func (s *scope) grewByTheExit() bool {
 	size := func(i int) float64 { return float64(s.series.Heads[i].Heap().InuseBytes) }
-	step := (size(s.Last) - size(s.First)) / float64(s.Len()-1)
+	step := max(0, size(s.Last)-size(s.First)) / float64(s.Len()-1)
 	for i := s.Last + 1; i < s.Of; i++ {
 		if size(i)-size(s.Last) > stepsToExit*step {
 			return true
@@ -120,36 +135,62 @@ func (s *scope) grewByTheExit() bool {
 	return false
 }
 
-// fill sets the moments of the missing snapshots if the process worked: as far from each other as those before, up to
-// the end. cpu is the processor time in seconds by then.
-func (q *silence) fill(s *scope, cpu float64, judged time.Duration) {
-	n := s.Len()
-	spent, before := cpu-s.work[n-1], s.work[n-1]-s.work[0]
-	if before <= 0 || spent/q.duration.Seconds() < workingPace*before/judged.Seconds() {
-		return
+// worked reports whether the process is known to have worked in the silence.
+func (s *scope) worked(end *manifest.End, silent time.Duration) bool {
+	if s.byAllocation || s.work == nil || end.CPU == nil {
+		return false
 	}
-	every := max(1, judged/time.Duration(n-1))
+	last := s.Len() - 1
+	before, spent := s.work[last]-s.work[0], time.Duration(*end.CPU).Seconds()-s.work[last]
+	return before > 0 && spent/silent.Seconds() >= workingPace*before/s.judged().Seconds()
+}
+
+// stayedResident reports whether the resident set is known not to have grown in the silence as the heap did before.
+func (s *scope) stayedResident(end *manifest.End, silent time.Duration) bool {
+	rss, known := s.series.ResidentAt(s.Last)
+	if !known || end.RSS == nil {
+		return false
+	}
+	heads := s.series.Heads
+	gained := float64(heads[s.Last].Heap().InuseBytes - heads[s.First].Heap().InuseBytes)
+	return float64(*end.RSS-rss) <= stillGrowth*max(0, gained)*silent.Seconds()/s.judged().Seconds()
+}
+
+// judged is the time from the first to the last judged snapshot.
+func (s *scope) judged() time.Duration {
+	return s.series.Clock.Times[s.Last].Sub(s.series.Clock.Times[s.First])
+}
+
+// fill sets the moments of the missing snapshots: as far from each other as those before, up to the end. cpu is the
+// processor time in seconds by then.
+func (q *silence) fill(s *scope, cpu float64) {
+	n := s.Len()
+	every := max(1, s.judged()/time.Duration(n-1))
 	missing := min(mostMissing*n, max(1, int(q.duration/every)))
 	for i := range missing {
 		share := float64(i+1) / float64(missing)
 		q.at = append(q.at, s.series.Clock.At[s.Last]+share*q.duration.Seconds())
-		q.work = append(q.work, s.work[n-1]+share*spent)
+		q.work = append(q.work, s.work[n-1]+share*(cpu-s.work[n-1]))
 	}
 }
 
-// extend adds the missing snapshots to a site, a heap or a resident set that was seen often enough: it did not grow.
+// extend adds the missing snapshots to a site or the heap, if it was seen often enough: it did not grow.
 func (q *silence) extend(p *trend.Points) {
-	if q.at == nil || len(p.T) < trend.MinPoints {
-		return
+	if n := len(p.T); q.at != nil && n >= trend.MinPoints {
+		q.extendAt(p, p.Live[n-1])
 	}
-	again := func(v []float64) []float64 {
-		for range q.at {
-			if v != nil {
-				v = append(v, v[len(v)-1])
-			}
-		}
-		return v
-	}
+}
+
+// extendAt adds the missing snapshots with some number of bytes.
+func (q *silence) extendAt(p *trend.Points, live float64) {
 	p.T, p.Work = append(p.T, q.at...), append(p.Work, q.work...)
-	p.Live, p.Objects, p.Alloc = again(p.Live), again(p.Objects), again(p.Alloc)
+	for range q.at {
+		p.Live = append(p.Live, live)
+		if p.Objects != nil {
+			p.Objects = append(p.Objects, p.Objects[len(p.Objects)-1])
+		}
+		if p.Alloc != nil {
+			p.Alloc = append(p.Alloc, p.Alloc[len(p.Alloc)-1])
+		}
+	}
 }

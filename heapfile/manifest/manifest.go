@@ -136,8 +136,10 @@ type End struct {
 	Status *int `json:"status,omitempty"`
 	// Signal is the name of the signal that killed the process, such as "SIGKILL", or "".
 	Signal string `json:"signal,omitempty"`
-	// CPU is that of a [Snapshot] when the process ended. It is nil if unknown.
+	// CPU is that of a [Snapshot] when the process ended, and RSS that of a moment before. They are nil
+	// if unknown.
 	CPU *int64 `json:"cpu_ns,omitempty"`
+	RSS *int64 `json:"rss_bytes,omitempty"`
 	// Error describes problems of the recording, such as a full disk.
 	Error string `json:"error,omitempty"`
 }
@@ -289,7 +291,7 @@ func (m *Manifest) add(line []byte, n int) error {
 		m.Gaps = append(m.Gaps, *r.Gap)
 	}
 	if r.End != nil {
-		if err := checkAmounts(amount{"cpu_ns", r.End.CPU}); err != nil {
+		if err := checkAmounts(amount{"cpu_ns", r.End.CPU}, amount{"rss_bytes", r.End.RSS}); err != nil {
 			return err
 		}
 		m.Ends = append(m.Ends, *r.End)

@@ -110,9 +110,11 @@ func TestNegativeSizesAreErrors(t *testing.T) {
 		require.Nil(t, m)
 		require.EqualError(t, err, name+":2: "+field+" is negative: -1")
 	}
-	m, err := manifest.Read(strings.NewReader(head+`{"end":{"time":"2026-01-02T03:04:05Z","cpu_ns":-1}}`+"\n"), name)
-	require.Nil(t, m)
-	require.EqualError(t, err, name+":2: cpu_ns is negative: -1")
+	for _, field := range []string{"rss_bytes", "cpu_ns"} {
+		m, err := manifest.Read(strings.NewReader(head+`{"end":{"time":"2026-01-02T03:04:05Z","`+field+`":-1}}`+"\n"), name)
+		require.Nil(t, m)
+		require.EqualError(t, err, name+":2: "+field+" is negative: -1")
+	}
 }
 
 func TestReadErrorIsWrapped(t *testing.T) {

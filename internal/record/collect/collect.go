@@ -75,6 +75,7 @@ type Collector struct {
 	mapped    map[string]bool // paths that were identified
 	requested map[int]bool    // processes that were sent a signal to take a snapshot
 
+	resident   *int64          // the last known resident set size of the program
 	bytes      int64           // size of the snapshots that are kept
 	truncated  int             // number of truncated snapshots
 	unrecorded map[int]bool    // child processes that are not recorded

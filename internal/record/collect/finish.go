@@ -30,7 +30,7 @@ type Exit struct {
 func (c *Collector) Finish(e Exit) Result {
 	c.settle(settleFor)
 	r := Result{Status: e.State.ExitCode()}
-	end := manifest.End{PID: c.o.Root, Time: e.Time.UTC(), CPU: e.CPU}
+	end := manifest.End{PID: c.o.Root, Time: e.Time.UTC(), CPU: e.CPU, RSS: c.resident}
 	if ws, ok := e.State.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		r.Signal = int(ws.Signal())
 		r.Status = 128 + r.Signal

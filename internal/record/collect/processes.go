@@ -3,6 +3,7 @@
 package collect
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -145,6 +146,7 @@ func (c *Collector) checkProcesses() {
 		c.noteChildren(pid)
 	}
 	c.noteChildren(c.o.Root) // it may have written no snapshot yet
+	c.resident = cmp.Or(proc.Resident(c.o.Root), c.resident)
 	c.checkAccess()
 }
 

@@ -37,6 +37,9 @@ func TestParseStat(t *testing.T) {
 	require.NotNil(t, rss)
 	require.NotNil(t, pss)
 	assert.Greater(t, *rss, int64(1<<20))
+	resident := Resident(os.Getpid())
+	require.NotNil(t, resident)
+	assert.InEpsilon(t, *rss, *resident, 0.5)
 	assert.False(t, Catches(os.Getpid(), 0))
 	assert.True(t, Catches(os.Getpid(), 23), "Go's runtime has a handler for SIGURG")
 }
@@ -79,6 +82,7 @@ func TestCPUAtEnd(t *testing.T) {
 			assert.Less(t, *cpu, used.Nanoseconds())
 		}
 		assert.Nil(t, CPUAtEnd(cmd.Process.Pid), "it is no child any more")
+		assert.Nil(t, Resident(cmd.Process.Pid))
 	}
 }
 

@@ -131,11 +131,11 @@ func silentEnd(n growth.Note) string {
 	ran := units.Duration(n.Time.Seconds())
 	switch {
 	case n.Worked:
-		return fmt.Sprintf("the program worked for %s after the last snapshot, and hardly called malloc, so that no other one was taken: "+
-			"it is judged as one that did not grow in this time", ran)
+		return fmt.Sprintf("the program worked for %s after the last snapshot, without another one and without growth: "+
+			"probably it no longer called malloc; this time is judged, too", ran)
 	case n.Timed:
-		return fmt.Sprintf("the program ran for %s after the last snapshot, and hardly called malloc, so that no other one was taken: "+
-			"it had stopped growing, or was idle", ran)
+		return fmt.Sprintf("the program ran for %s after the last snapshot, and took no other one, although a timer was due: "+
+			"it no longer called malloc, or could not write the file", ran)
 	}
 	return fmt.Sprintf("the program ran for %s after the last snapshot, and did not allocate enough for another one", ran)
 }
@@ -176,7 +176,7 @@ func (g *Report) Notes() []string {
 	for _, n := range r.Notes {
 		out = append(out, noteText(n))
 	}
-	if r.LargestStable != nil {
+	if r.LargestStable != nil && g.silence() == 0 {
 		v := g.Describe(r.LargestStable)
 		out = append(
 			out,

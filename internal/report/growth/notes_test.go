@@ -78,9 +78,9 @@ func TestGrowthNotes(t *testing.T) {
 	require.Contains(t, b.String(), "note: the program ran for 33s after the last snapshot, "+
 		"and did not allocate enough for another one\n")
 	require.Contains(t, b.String(), "note: the program ran for 34s after the last snapshot, "+
-		"and hardly called malloc, so that no other one was taken: it had stopped growing, or was idle\n")
+		"and took no other one, although a timer was due: it no longer called malloc, or could not write the file\n")
 	require.Contains(t, b.String(), "note: the program worked for 35s after the last snapshot, "+
-		"and hardly called malloc, so that no other one was taken: it is judged as one that did not grow in this time\n")
+		"without another one and without growth: probably it no longer called malloc; this time is judged, too\n")
 }
 
 // TestWarningsGetAdvice: packages below report know no flags.
