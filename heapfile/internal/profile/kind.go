@@ -107,6 +107,9 @@ func (p *Profile) findColumns() error {
 		column("inuse_objects", "objects"), column("inuse_space", "space"), column("alloc_objects"), column("alloc_space"),
 	}
 	p.HasObjects, p.HasAlloc = p.columns.inuseObjects >= 0, p.columns.allocBytes >= 0
+	if !p.HasAlloc {
+		p.columns.allocObjects = -1 // without bytes, they are no cumulative counts
+	}
 	if p.columns.inuseBytes < 0 {
 		return p.refuse(column)
 	}
