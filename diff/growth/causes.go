@@ -125,7 +125,7 @@ func newFunctions(j *judgement) *functions {
 
 // of returns the functions of a site's call path, leaf first.
 func (f *functions) of(id symbolize.SiteID) (out []int) {
-	for _, l := range f.j.symbols.Stack(f.j.symbols.SiteStack(id)) {
+	for _, l := range f.j.stack(id) {
 		for _, n := range f.at(l) {
 			if n != notCause && (len(out) == 0 || out[len(out)-1] != n) {
 				out = append(out, n)
@@ -137,7 +137,7 @@ func (f *functions) of(id symbolize.SiteID) (out []int) {
 
 // find returns the frame of a function on a site's call path, the nearest one to the leaf.
 func (f *functions) find(id symbolize.SiteID, function int) class.FrameRef {
-	for i, l := range f.j.symbols.Stack(f.j.symbols.SiteStack(id)) {
+	for i, l := range f.j.stack(id) {
 		if k := slices.Index(f.at(l), function); k >= 0 {
 			return class.FrameRef{Position: i, Frame: k}
 		}

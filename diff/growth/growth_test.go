@@ -158,14 +158,30 @@ type site struct {
 // madeUp writes a series of complete snapshots from functions.
 func madeUp(t *testing.T, n int, sites ...site) string {
 	t.Helper()
+	paths := make([]callPath, len(sites))
+	for i, s := range sites {
+		paths[i] = callPath{fmt.Sprintf(" 0x%08x 0x00400999", s.addr), s.bytes}
+	}
+	return madeUpOf(t, n, paths...)
+}
+
+// callPath is a site with its whole stack.
+type callPath struct {
+	stack string
+	bytes func(i int) int
+}
+
+// madeUpOf writes a series of complete snapshots from functions.
+func madeUpOf(t *testing.T, n int, paths ...callPath) string {
+	t.Helper()
 	dir := t.TempDir()
 	for i := range n {
 		var rows strings.Builder
 		total := 0
-		for _, s := range sites {
-			b := s.bytes(i)
+		for _, p := range paths {
+			b := p.bytes(i)
 			total += b
-			fmt.Fprintf(&rows, "%6d: %8d [%6d: %8d] @ 0x%08x 0x00400999\n", b/100, b, b/100, b, s.addr)
+			fmt.Fprintf(&rows, "%6d: %8d [%6d: %8d] @%s\n", b/100, b, b/100, b, p.stack)
 		}
 		text := fmt.Sprintf("heap profile: %6d: %8d [%6d: %8d] @ heapprofile\n%s\nMAPPED_LIBRARIES:\n00400000-00500000 r-xp 00000000 00:00 1    /nonexistent/program\n",
 			total/100, total, total/100, total+i<<20, rows.String())

@@ -32,6 +32,7 @@ const (
 type generatedPath struct {
 	site   symbolize.SiteID
 	gained int64
+	late   bool // it had nothing in use at first
 	// frames are numbers of functions, the innermost first. Those of generated functions are negative.
 	frames []int
 }
@@ -81,7 +82,8 @@ func (j *inliner) join(p pair) {
 	if from == to || len(j.groups[from]) == 0 || !j.site(whole, j.crowd.inStep(to)).Label.IsLeak() {
 		return
 	}
-	j.groups[from] = slices.DeleteFunc(j.groups[from], func(m symbolize.SiteID) bool { return slices.Contains(moved, m) })
+	isMoved := func(m symbolize.SiteID) bool { return slices.Contains(moved, m) }
+	j.groups[from] = slices.DeleteFunc(j.groups[from], isMoved)
 	j.groups[to] = whole
 	j.joined[to] = append(j.joined[to], moved...)
 	for _, site := range moved {
@@ -100,12 +102,13 @@ func (j *inliner) paths() []generatedPath {
 	if len(generated) == 0 {
 		return nil
 	}
+	isGenerated := func(id symbolize.LocationID) bool { return generated[id] }
 	var out []generatedPath
 	for i, members := range j.groups {
 		for _, site := range members {
-			gained := j.scope.gained(j.columns[site])
-			if gained > 0 && slices.ContainsFunc(j.stack(site), func(id symbolize.LocationID) bool { return generated[id] }) {
-				out = append(out, generatedPath{site: site, gained: gained})
+			first, last := j.scope.ends(j.columns[site])
+			if last > first && slices.ContainsFunc(j.stack(site), isGenerated) {
+				out = append(out, generatedPath{site: site, gained: last - first, late: first == 0})
 				j.of[site] = i
 			}
 		}
@@ -117,10 +120,6 @@ func (j *inliner) paths() []generatedPath {
 		out[i].frames = j.frames(out[i].site, numbers)
 	}
 	return out
-}
-
-func (j *inliner) stack(site symbolize.SiteID) []symbolize.LocationID {
-	return j.symbols.Stack(j.symbols.SiteStack(site))
 }
 
 // inlinable reports whether a compiler that runs in the process may compile a function into others.
@@ -176,7 +175,7 @@ func (j *inliner) pairs(paths []generatedPath) (out []pair) {
 		for k := range paths {
 			whole, p := &paths[i], &paths[k]
 			key := [2]int{j.of[whole.site], j.of[p.site]}
-			if first, _ := j.scope.ends(j.columns[p.site]); first != 0 || key[0] == key[1] || !p.isWithout(whole) {
+			if !p.late || key[0] == key[1] || !p.isWithout(whole) {
 				continue
 			}
 			n, known := index[key]

@@ -1,10 +1,8 @@
 package growth_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,27 +24,10 @@ const (
 	native    = " 0x00400108"
 )
 
-type callPath struct {
-	stack string
-	bytes func(i int) int
-}
-
 // generatedSeries writes 24 snapshots with call paths through generated code.
 func generatedSeries(t *testing.T, paths ...callPath) string {
 	t.Helper()
-	dir := t.TempDir()
-	for i := range 24 {
-		var rows strings.Builder
-		total := 0
-		for _, p := range paths {
-			b := p.bytes(i)
-			total += b
-			fmt.Fprintf(&rows, "%6d: %8d [%6d: %8d] @%s\n", b/1024, b, b/1024, b, p.stack)
-		}
-		text := fmt.Sprintf("heap profile: %6d: %8d [%6d: %8d] @ heapprofile\n%s\nMAPPED_LIBRARIES:\n00400000-00500000 r-xp 00000000 00:00 1    /nonexistent/program\n",
-			total/1024, total, total/1024, total, rows.String())
-		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("p.%04d.heap", i+1)), []byte(text), 0o600))
-	}
+	dir := madeUpOf(t, 24, paths...)
 	const names = `7f0000000100 40 LazyCompile:~keepOrder /srv/app.js:10
 7f0000000200 40 LazyCompile:*tick /srv/app.js:33
 7f0000000300 40 LazyCompile:*run /srv/app.js:50
@@ -68,7 +49,7 @@ func TestAFunctionCompiledIntoItsCaller(t *testing.T) {
 	until := func(i int) int { return min(i, 20) * each }
 	first := func(i int) int { return min(i, 12) * each }
 	then := func(i int) int { return min(8, max(0, i-12)) * each }
-	falls := func(i int) int { return min(i, 20)*each - max(0, i-20)*each }
+	falls := func(i int) int { return min(i, 20)*each - max(0, i-20)*each/2 }
 	since := func(i int) int { return max(0, i-20) * each }
 	early := func(i int) int { return 4096 + since(i) }
 	for _, c := range []struct {
@@ -101,7 +82,7 @@ func TestAFunctionCompiledIntoItsCaller(t *testing.T) {
 		},
 		{
 			"it is freed meanwhile", []callPath{{keepOrder + tick + run, falls}, {tick + run, since}},
-			"", map[string]int{"keepOrder": 17 * each, "tick": 3 * each},
+			"", map[string]int{"keepOrder": 37 * each / 2, "tick": 3 * each},
 		},
 		{
 			"its caller allocates much faster", []callPath{{keepOrder + tick + run, until}, {tick + run, func(i int) int { return 3 * since(i) }}},

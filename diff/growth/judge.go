@@ -132,8 +132,13 @@ func (j *judgement) site(ids []symbolize.SiteID, inStep float64) Site {
 	p.Once = j.once(ids, s.Gained)
 	s.Verdict = trend.Judge(p, j.options)
 	s.Members = j.byGrowth(ids)
-	s.Blame, _ = j.blamer.Blame(j.symbols.Stack(j.symbols.SiteStack(s.Members[0])))
+	s.Blame, _ = j.blamer.Blame(j.stack(s.Members[0]))
 	return s
+}
+
+// stack is the stack of a call path, the innermost frame first.
+func (j *judgement) stack(site symbolize.SiteID) []symbolize.LocationID {
+	return j.symbols.Stack(j.symbols.SiteStack(site))
 }
 
 // once is the share of a growth that call paths gained while Python imported modules.
@@ -143,7 +148,7 @@ func (j *judgement) once(ids []symbolize.SiteID, gained int64) float64 {
 	}
 	var once int64
 	for _, s := range ids {
-		if g := j.scope.gained(j.columns[s]); g > 0 && j.blamer.Importing(j.symbols.Stack(j.symbols.SiteStack(s))) {
+		if g := j.scope.gained(j.columns[s]); g > 0 && j.blamer.Importing(j.stack(s)) {
 			once += g
 		}
 	}

@@ -15,9 +15,9 @@ type silence struct {
 	duration time.Duration // 0 if there was none
 	// timed reports whether a timer was due.
 	timed bool
-	// at are the moments of the snapshots that the timer did not take, as those of [series.Clock], work is the processor
-	// time in seconds by then, and resident the resident set size. They are empty unless the process worked, and its
-	// resident set did not grow: then its heap did not grow either.
+	// at are the moments of the snapshots that the timer did not take, as those of [series.Clock], work is the
+	// processor time in seconds by then, and resident the resident set size. They are empty unless the process worked,
+	// and its resident set did not grow: then its heap did not grow either.
 	at, work []float64
 	resident float64
 }
@@ -34,8 +34,8 @@ const (
 	stillGrowth = 0.25
 	// At most this many snapshots are missing for each that was taken.
 	mostMissing = 3
-	// If the heap grew by more than this many mean steps from the last snapshot to that of the exit, the process went on
-	// to allocate.
+	// If the heap grew by more than this many mean steps from the last snapshot to that of the exit, the process went
+	// on to allocate.
 	stepsToExit = 2
 )
 
