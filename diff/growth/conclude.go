@@ -58,18 +58,19 @@ func loading(list []Site) (bytes int64) {
 // growth in sites that snapshots hide, or snapshots of the program at work, if it was still importing
 // its modules.
 func verdict(r *Result) (SeriesVerdict, Reason) {
+	isMost := func(bytes int64) bool { return bytes > 0 && 2*bytes > r.LastHeap-r.FirstHeap }
 	switch {
 	case r.Leaks > 0:
 		return VerdictLeak, SitesLeak
 	case r.Len() < trend.MinPoints:
 		return VerdictUndecided, TooFewSnapshots
-	case r.Total.Confidence >= trend.SuspectConfidence && 2*r.HiddenBytes > r.LastHeap-r.FirstHeap:
+	case r.Total.Confidence >= trend.SuspectConfidence && isMost(r.HiddenBytes):
 		return VerdictUndecided, GrowthHidden
-	case loading(r.Sites) > 0 && 2*loading(r.Sites) > r.LastHeap-r.FirstHeap:
+	case isMost(loading(r.Sites)):
 		return VerdictUndecided, StillLoading
 	case r.Suspects > 0:
 		return VerdictNoLeak, SitesSuspect
-	case r.Total.Label.IsLeak() && 2*r.SmallBytes > r.LastHeap-r.FirstHeap:
+	case r.Total.Label.IsLeak() && isMost(r.SmallBytes):
 		return VerdictNoLeak, OnlySmallSitesGrow
 	case r.Total.Label.IsLeak():
 		return VerdictNoLeak, OnlyHeapGrows
