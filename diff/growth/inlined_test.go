@@ -41,8 +41,8 @@ func generatedSeries(t *testing.T, paths ...callPath) string {
 	return dir
 }
 
-// TestAFunctionCompiledIntoItsCaller: keepOrder leaks. V8 compiles it into tick after 20 of 24 snapshots, so that its call
-// path ends, and that of tick begins.
+// TestAFunctionCompiledIntoItsCaller: keepOrder leaks. V8 compiles it into tick after 20 of 24 snapshots, so that its
+// call path ends, and that of tick begins.
 func TestAFunctionCompiledIntoItsCaller(t *testing.T) {
 	const each = 256 << 10
 	all := func(i int) int { return i * each }
@@ -52,14 +52,23 @@ func TestAFunctionCompiledIntoItsCaller(t *testing.T) {
 	falls := func(i int) int { return min(i, 20)*each - max(0, i-20)*each/2 }
 	since := func(i int) int { return max(0, i-20) * each }
 	early := func(i int) int { return 4096 + since(i) }
+	fast := func(i int) int { return 3 * since(i) }
+	slow := func(i int) int { return since(i) / 4 }
+	little := func(i int) int { return min(2*each, then(i)) }
 	for _, c := range []struct {
 		name  string
 		paths []callPath
 		by    sites.GroupBy
 		want  map[string]int // the growth of each site
 	}{
-		{"compiled into its caller", []callPath{{keepOrder + tick + run, until}, {tick + run, since}}, "", map[string]int{"keepOrder": 23 * each}},
-		{"and that into its own", []callPath{{keepOrder + tick + run, until}, {run, since}}, "", map[string]int{"keepOrder": 23 * each}},
+		{
+			"compiled into its caller", []callPath{{keepOrder + tick + run, until}, {tick + run, since}},
+			"", map[string]int{"keepOrder": 23 * each},
+		},
+		{
+			"and that into its own", []callPath{{keepOrder + tick + run, until}, {run, since}},
+			"", map[string]int{"keepOrder": 23 * each},
+		},
 		{
 			"one after the other", []callPath{{keepOrder + tick + run, first}, {tick + run, then}, {run, since}},
 			"", map[string]int{"keepOrder": 23 * each},
@@ -85,12 +94,13 @@ func TestAFunctionCompiledIntoItsCaller(t *testing.T) {
 			"", map[string]int{"keepOrder": 37 * each / 2, "tick": 3 * each},
 		},
 		{
-			"its caller allocates much faster", []callPath{{keepOrder + tick + run, until}, {tick + run, func(i int) int { return 3 * since(i) }}},
+			"its caller allocates much faster", []callPath{{keepOrder + tick + run, until}, {tick + run, fast}},
 			"", map[string]int{"keepOrder": 20 * each, "tick": 9 * each},
 		},
 		{
-			"its caller allocates much more slowly", []callPath{{keepOrder + tick + run, until}, {tick + run, func(i int) int { return since(i) / 4 }}},
-			"", map[string]int{"keepOrder": 20 * each, "tick": each / 2}, // the last snapshot looks like one of the exit
+			"its caller allocates much more slowly", []callPath{{keepOrder + tick + run, until}, {tick + run, slow}},
+			// The last snapshot looks like one of the exit.
+			"", map[string]int{"keepOrder": 20 * each, "tick": each / 2},
 		},
 		{
 			"an interpreter has frames of its own", []callPath{{load + native + handle + run, until}, {handle + run, since}},
@@ -101,7 +111,7 @@ func TestAFunctionCompiledIntoItsCaller(t *testing.T) {
 			"", map[string]int{"keepOrder": 20 * each, "(anonymous)": 3 * each},
 		},
 		{
-			"together they are no leak", []callPath{{keepOrder + tick + run, first}, {tick + run, func(i int) int { return min(2*each, then(i)) }}},
+			"together they are no leak", []callPath{{keepOrder + tick + run, first}, {tick + run, little}},
 			"", map[string]int{"keepOrder": 12 * each, "tick": 2 * each},
 		},
 		{

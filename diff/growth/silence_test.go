@@ -125,7 +125,9 @@ func TestASilentEnd(t *testing.T) {
 			func(p *silentProgram) { p.lines = snapshotLine(14, 30, 2, "time") }, judged,
 		},
 		"the file of the exit is missing": {
-			func(p *silentProgram) { p.lines = snapshotLine(14, 71, 1, "time") + snapshotLine(14, 71, 1, "exit") }, judged,
+			func(p *silentProgram) {
+				p.lines = snapshotLine(14, 71, 1, "time") + snapshotLine(14, 71, 1, "exit")
+			}, judged,
 		},
 		"the recording failed": {
 			func(p *silentProgram) {
@@ -170,7 +172,8 @@ func TestTheExitShowsWhatASilenceHides(t *testing.T) {
 	for atExit, judged := range map[int]bool{11: true, 13: true, 14: false, 30: false} {
 		p := aSilentProgram()
 		p.lines = snapshotLine(13, 70, 1, "exit")
-		result := p.judged(t, growth.Options{}, site{0x400100, func(i int) int { return min(i, 11)<<20 + (i/12)*(atExit-11)<<20 }})
+		bytes := func(i int) int { return min(i, 11)<<20 + (i/12)*(atExit-11)<<20 }
+		result := p.judged(t, growth.Options{}, site{0x400100, bytes})
 		require.Equal(t, 1, result.AtExit)
 		note, _ := silence(result.Notes)
 		require.Equal(t, judged, note.Worked, "%d MiB", atExit)
@@ -182,8 +185,9 @@ func TestTheExitShowsWhatASilenceHides(t *testing.T) {
 func TestASilenceAfterAFall(t *testing.T) {
 	p := aSilentProgram()
 	p.lines = snapshotLine(13, 70, 1, "exit")
-	result := p.judged(t, growth.Options{},
-		site{0x400100, func(i int) int { return min(i, 11) << 20 }}, site{0x400200, func(i int) int { return (30 - 2*min(i, 11)) << 20 }})
+	rises := func(i int) int { return min(i, 11) << 20 }
+	falls := func(i int) int { return (30 - 2*min(i, 11)) << 20 }
+	result := p.judged(t, growth.Options{}, site{0x400100, rises}, site{0x400200, falls})
 	note, _ := silence(result.Notes)
 	require.True(t, note.Worked)
 	require.Equal(t, growth.VerdictNoLeak, result.Verdict)
