@@ -89,8 +89,8 @@ agent: ## build the recorder's agents from internal/record/agent/src/agent.c (ne
 	internal/record/agent/build.sh
 
 .PHONY: engine
-engine: ## build the built-in engine from internal/record/preload/src (needs clang and lld); commit the result
-	internal/record/preload/build.sh
+engine: ## build the built-in engine from engine/src (needs clang and lld); commit the result
+	engine/build.sh
 
 .PHONY: model
 model: ## fit the model of the detector to simulated processes (needs Python 3 and PyPI; an hour or more); commit the result

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	preload "github.com/heaplapse/heaplapse/engine"
 	"github.com/heaplapse/heaplapse/internal/option"
-	"github.com/heaplapse/heaplapse/internal/record/preload"
 	"github.com/heaplapse/heaplapse/internal/record/preloadfile"
 	"github.com/heaplapse/heaplapse/internal/record/written"
 )

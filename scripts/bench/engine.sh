@@ -11,7 +11,7 @@ programs=("${@:3}")
 [ ${#programs[@]} -gt 0 ] || programs=(sqlite node compiler python redis malloc malloc-4)
 mkdir -p "$work"
 work=$(cd "$work" && pwd)
-cp "internal/record/preload/heaplapse-$(uname -m).so" "$work/engine.so"
+cp "engine/heaplapse-$(uname -m).so" "$work/engine.so"
 gcc -O2 -pthread -o "$work/malloc" scripts/bench/malloc.c
 g++ -E scripts/bench/shop.cc -o "$work/shop.ii"
 

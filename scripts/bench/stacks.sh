@@ -10,8 +10,8 @@ cd "$(dirname "$0")/../.."
 work=${1:?usage: stacks.sh WORKDIR [RUNS]}
 mkdir -p "$work"
 work=$(cd "$work" && pwd)
-engine=$PWD/internal/record/preload/heaplapse-$(uname -m).so
-gcc -O1 -pthread -o "$work/paths" internal/record/preload/testdata/paths.c
+engine=$PWD/engine/heaplapse-$(uname -m).so
+gcc -O1 -pthread -o "$work/paths" engine/testdata/paths.c
 
 # record SETTINGS ARGUMENT… runs the program under the engine.
 record() {

@@ -12,7 +12,7 @@ suites=("${@:2}")
 [ ${#suites[@]} -gt 0 ] || suites=(bullseye bookworm trixie sid)
 mkdir -p "$dir"
 dir=$(cd "$dir" && pwd)
-CGO_ENABLED=0 go test -c -o "$dir/preload.test" ./internal/record/preload
+CGO_ENABLED=0 go test -c -o "$dir/engine.test" ./engine
 
 # packages SUITE: qemu and a cross compiler run the tests of the other processor.
 packages() {
@@ -49,7 +49,7 @@ prepare() {
 	rm -rf "$1/src" "$1/root/.pyenv"
 	mkdir -p "$1/src"
 	tar -c go.mod internal/record testdata/leaky | tar -x -C "$1/src"
-	cp "$dir/preload.test" "$1/src"
+	cp "$dir/engine.test" "$1/src"
 	for python in "$1"/usr/bin/python3.*; do
 		[[ $python =~ /python(3\.[0-9]+)$ ]] || continue
 		mkdir -p "$1/root/.pyenv/versions/${BASH_REMATCH[1]}/bin"
@@ -67,7 +67,7 @@ for suite in "${suites[@]}"; do
 	log=$dir/$suite.log
 	inside "$dir/$suite" 'ldd --version | head -n 1; gcc --version | head -n 1; qemu-aarch64 --version | head -n 1
 		for p in /usr/bin/python3.*[0-9]; do $p --version; done; dpkg-query -W musl' >"$dir/$suite.versions" 2>/dev/null || true
-	inside "$dir/$suite" "cd /src/internal/record/preload && /src/preload.test -test.v -test.timeout 60m -test.run '${RUN:-.}'" >"$log" 2>&1 || status=1
+	inside "$dir/$suite" "cd /src/engine && /src/engine.test -test.v -test.timeout 60m -test.run '${RUN:-.}'" >"$log" 2>&1 || status=1
 	printf '%s: %s\n' "$suite" "$(paste -sd ';' "$dir/$suite.versions")"
 	printf '%s: %s tests passed; failed: %s; skipped: %s\n' "$suite" "$(grep -c '^--- PASS' "$log")" "$(names FAIL)" "$(names SKIP)"
 done

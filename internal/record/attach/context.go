@@ -7,9 +7,9 @@ import (
 	"encoding/binary"
 	"errors"
 
+	"github.com/heaplapse/heaplapse/engine"
 	"github.com/heaplapse/heaplapse/internal/record/attach/target"
 	"github.com/heaplapse/heaplapse/internal/record/attach/tracer"
-	"github.com/heaplapse/heaplapse/internal/record/preload"
 )
 
 // The scratch memory: the context, the stack of the borrowed thread, and the code.
@@ -88,4 +88,4 @@ func complete(context []byte, at uint64, t *tracer.Thread) []byte {
 }
 
 // stub returns the code.
-func stub() []byte { return preload.Stub(elf.EM_X86_64) }
+func stub() []byte { return engine.Stub(elf.EM_X86_64) }

@@ -16,10 +16,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/heaplapse/heaplapse/engine"
 	"github.com/heaplapse/heaplapse/internal/record/attach/moment"
 	"github.com/heaplapse/heaplapse/internal/record/attach/target"
 	"github.com/heaplapse/heaplapse/internal/record/attach/tracer"
-	"github.com/heaplapse/heaplapse/internal/record/preload"
 )
 
 // injection is the work of Start in one process.
@@ -260,7 +260,7 @@ func (j *injection) giveEngine() error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(preload.Object(elf.EM_X86_64))
+	_, err = f.Write(engine.Object(elf.EM_X86_64))
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}

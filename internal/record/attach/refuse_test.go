@@ -19,9 +19,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/heaplapse/heaplapse/engine"
 	"github.com/heaplapse/heaplapse/internal/record/attach/target"
 	"github.com/heaplapse/heaplapse/internal/record/attach/tracer"
-	"github.com/heaplapse/heaplapse/internal/record/preload"
 )
 
 // refusal attaches to a process, which must be refused with the text. %d in the text is the number of
@@ -116,8 +116,8 @@ func TestRefusesPrograms(t *testing.T) {
 }
 
 func TestRefusesRecordedProcess(t *testing.T) {
-	path := filepath.Join(t.TempDir(), preload.Name)
-	require.NoError(t, os.WriteFile(path, preload.Object(elf.EM_X86_64), 0o755))
+	path := filepath.Join(t.TempDir(), engine.Name)
+	require.NoError(t, os.WriteFile(path, engine.Object(elf.EM_X86_64), 0o755))
 	t.Setenv("LD_PRELOAD", path)
 	p := run(t, compile(t, "waits.c"), "poll")
 	refusal(t, p.Process.Pid, Unsupported, "process %d is recorded by heaplapse record already")

@@ -1,6 +1,6 @@
 //go:build linux
 
-package preload
+package engine
 
 import (
 	"debug/elf"

@@ -1,8 +1,8 @@
-// Package preload embeds the built-in engine, a heap profiler that record preloads. It samples
-// allocations and writes snapshots. Its sources are in src; engine.h and stack.h are the interfaces
+// Package engine embeds the built-in engine, a heap profiler that record preloads and attach loads.
+// It samples allocations and writes snapshots. Its sources are in src; engine.h and stack.h are the interfaces
 // between their parts. `make engine` runs build.sh, which builds it. A test compares the result
 // with the committed files.
-package preload
+package engine
 
 import (
 	"debug/elf"
