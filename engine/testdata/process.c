@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../testdata/dispositions.h"
+#include "../../internal/record/testdata/dispositions.h"
 
 #define SITE __attribute__((noinline)) static void
 extern char **environ;

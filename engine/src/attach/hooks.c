@@ -70,7 +70,7 @@ const char *hl_hooked_find(struct hl_control *c) {
     c->calloc_hook = (uintptr_t)functions[CALLOC].replacement;
     c->realloc_original = (uintptr_t)functions[REALLOC].original;
     c->realloc_hook = (uintptr_t)functions[REALLOC].replacement;
-    hl_slots_replace(functions, ALLOCATOR);
+    hl_slots_replace(functions, ALLOCATOR, NULL);
     // The next two find out which functions of the allocator call others of it through the tables.
     hl_interpose_init();
     operators = hl_operators_replaceable(&operators_n);
@@ -85,8 +85,8 @@ static struct hl_slots sum(struct hl_slots a, struct hl_slots b) {
 }
 
 struct hl_slots hl_hooked_replace(void) {
-    struct hl_slots s = hl_slots_replace(functions, HL_LENGTH(functions));
-    return operators_n ? sum(s, hl_slots_replace(operators, operators_n)) : s;
+    struct hl_slots s = hl_slots_replace(functions, HL_LENGTH(functions), NULL);
+    return operators_n ? sum(s, hl_slots_replace(operators, operators_n, NULL)) : s;
 }
 
 struct hl_slots hl_hooked_restore(void) {

@@ -3,7 +3,7 @@
 #define HL_ATTACH_HOOKS_H
 
 #include "attach/control.h"
-#include "attach/slots.h"
+#include "base/slots.h"
 
 // hl_hooked_find finds the functions. It returns NULL, or the reason why the allocator of the
 // program cannot be replaced.

@@ -15,7 +15,6 @@
 #include "process/refuse.h"
 #include "process/target.h"
 #include "stack.h"
-#include "unwind/modules.h"
 
 static void read_process(void) {
     hl_process.pid = (uint64_t)hl_syscall0(HL_SYS_getpid);
@@ -49,12 +48,11 @@ static void forget(void) {
     hl_memory_forget();
 }
 
-static uintptr_t seen;   // the list of modules whose tables were read
+static uint64_t seen;    // objects that had been loaded when the tables were read
 static uint32_t pending; // slots that could not be changed then
 
 static void replace(struct hl_control *c) {
-    struct hl_window w = {.unstable = true};
-    seen = hl_module_list(&w);
+    seen = hl_slots_loads();
     struct hl_slots s = hl_hooked_replace();
     c->objects = s.objects;
     c->replaced = s.replaced;
@@ -98,8 +96,7 @@ void hl_attach_python(struct hl_control *c) {
 }
 
 void hl_attach_look(struct hl_control *c) {
-    struct hl_window w = {.unstable = true};
-    if (pending == 0 && hl_module_list(&w) == seen) return;
+    if (pending == 0 && hl_slots_loads() == seen) return;
     replace(c);
     hl_unwind_forget();
 }

@@ -67,11 +67,6 @@ struct hl_replacement {
     void *original, *replacement;
 };
 
-// hl_replace writes the replacements into the tables of imports of all objects except the engine
-// and the object that defines the originals. A slot is replaced if it holds the original, or, if
-// unbound is set, if it will be bound at the first call. It returns what hl_loads does.
-uint64_t hl_replace(const struct hl_replacement *all, size_t n, const void *definer, bool unbound);
-
 // hl_loads returns the number of objects loaded until now.
 uint64_t hl_loads(void);
 

@@ -42,6 +42,7 @@ enum {
     HL_SYS_seccomp = 317,
     HL_SYS_close_range = 436,
     HL_O_DIRECTORY = 0200000,
+    HL_O_NOFOLLOW = 0400000,
 };
 
 static inline long hl_syscall6(long nr, long a, long b, long c, long d, long e, long f) {
@@ -104,6 +105,7 @@ enum {
     HL_SYS_seccomp = 277,
     HL_SYS_close_range = 436,
     HL_O_DIRECTORY = 040000,
+    HL_O_NOFOLLOW = 0100000,
 };
 
 static inline long hl_syscall6(long nr, long a, long b, long c, long d, long e, long f) {
@@ -146,6 +148,7 @@ enum {
     HL_O_CREAT = 0100,
     HL_O_EXCL = 0200,
     HL_O_TRUNC = 01000,
+    HL_O_NONBLOCK = 04000,
     HL_O_APPEND = 02000,
     HL_O_CLOEXEC = 02000000,
     HL_PROT_READ = 1,

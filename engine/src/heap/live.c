@@ -160,6 +160,29 @@ bool hl_live_remove(const void *p, uint32_t number, struct hl_live *sample) {
     return true;
 }
 
+bool hl_live_repair(void (*visit)(const struct hl_live *sample)) {
+    version = 0;
+    count = 0;
+    memset(hl_filter, 0, sizeof hl_filter);
+    if (!current->places) return true;
+    size_t size = bytes_of(current->mask + 1);
+    struct table old = {hl_pages_alloc(size), current->mask};
+    if (!old.places) return false;
+    memcpy(old.places, current->places, size);
+    empty_pages(current);
+    for (size_t i = 0; i <= old.mask; i++) {
+        const struct place *p = &old.places[i];
+        size_t to = p->key ? find(current, p->key) : 0;
+        if (!p->key || current->places[to].key) continue; // or an entry that was being moved
+        store(current, to, p->key, p->value);
+        filter_add((const void *)p->key);
+        count++;
+        visit(&p->value);
+    }
+    hl_pages_free(old.places, size);
+    return true;
+}
+
 void hl_live_clear(void) {
     changing();
     empty_pages(current);

@@ -46,6 +46,10 @@ bool hl_live_add(const void *p, struct hl_live sample, struct hl_live *stale, bo
 // hl_live_remove removes a sample. It returns false if p is none, or has another number.
 bool hl_live_remove(const void *p, uint32_t number, struct hl_live *sample);
 
+// hl_live_repair restores the order of the table in a forked child, and calls a function with each
+// sample. It returns false if there is no memory.
+bool hl_live_repair(void (*visit)(const struct hl_live *sample));
+
 // hl_live_clear removes all samples.
 void hl_live_clear(void);
 

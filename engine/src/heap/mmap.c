@@ -1,5 +1,6 @@
-// mmap, mremap and munmap, which the program calls instead of the C library's. The lock is held
-// during the system call, so that the table has the order of the calls of all threads.
+// mmap, mremap and munmap, which the program calls instead of the C library's. A region is removed
+// from the table before the kernel can give its addresses to another thread, and added when they
+// are known. No lock is held during the system calls, which may take long (MAP_POPULATE).
 #include <stdarg.h>
 
 #include "heap/hook.h"
@@ -78,12 +79,13 @@ static void add(void *at, size_t size, uint32_t site) {
 
 static HL_NOINLINE void *map(void *at, size_t size, int protection, int flags, int fd,
                              int64_t offset, bool recorded) {
+    void *p = real_mmap(at, size, protection, flags, fd, offset);
+    if (p == FAILED) return p;
     uint64_t signals = hl_enter_slow_path();
     uint32_t site = recorded ? site_here(__builtin_frame_address(0)) : 0;
     hl_lock(&hl_regions_lock);
-    void *p = real_mmap(at, size, protection, flags, fd, offset);
-    if (p != FAILED && (flags & HL_MAP_FIXED)) hl_regions_remove((uintptr_t)p, whole_pages(size));
-    if (p != FAILED && recorded) add(p, size, site);
+    if (flags & HL_MAP_FIXED) hl_regions_remove((uintptr_t)p, whole_pages(size));
+    if (recorded) add(p, size, site);
     hl_unlock(&hl_regions_lock);
     if (recorded) hl_trigger_check();
     hl_signals_restore(signals);
@@ -104,30 +106,57 @@ HL_EXPORT void *mmap(void *at, size_t size, int protection, int flags, int fd, i
 HL_EXPORT void *mmap64(void *at, size_t size, int protection, int flags, int fd, int64_t offset)
     __attribute__((alias("mmap")));
 
-HL_EXPORT int munmap(void *at, size_t size) {
-    if (!is_on() || hl_regions_count() == 0) return real_munmap(at, size);
+// forget removes a range from the table. It returns the number of bytes, and the site of the first
+// region.
+static size_t forget(void *at, size_t size, uint32_t *site) {
     uint64_t signals = hl_enter_slow_path();
     hl_lock(&hl_regions_lock);
-    int result = real_munmap(at, size);
-    if (result == 0) hl_regions_remove((uintptr_t)at, whole_pages(size));
+    *site = hl_regions_site((uintptr_t)at);
+    size_t removed = hl_regions_remove((uintptr_t)at, whole_pages(size));
     hl_unlock(&hl_regions_lock);
     hl_signals_restore(signals);
+    return removed;
+}
+
+// remember adds a region, or one that was forgotten for a call that failed. That is rare: the range
+// was mapped, so that only the limit of mappings can be the reason.
+static void remember(void *at, size_t size, uint32_t site) {
+    uint64_t signals = hl_enter_slow_path();
+    hl_lock(&hl_regions_lock);
+    add(at, size, site);
+    hl_unlock(&hl_regions_lock);
+    hl_signals_restore(signals);
+}
+
+// is_range reports whether the kernel would accept a range.
+static bool is_range(const void *at, size_t size) {
+    return size != 0 && (uintptr_t)at % hl_process.page_size == 0 && (uintptr_t)at + size > size;
+}
+
+HL_EXPORT int munmap(void *at, size_t size) {
+    if (!is_on() || hl_regions_count() == 0 || !is_range(at, size)) return real_munmap(at, size);
+    uint32_t site;
+    size_t removed = forget(at, size, &site);
+    int result = real_munmap(at, size);
+    if (result != 0 && removed > 0) remember(at, removed, site);
     return result;
 }
 
 // remap records the new region as an allocation of the calling function, as realloc does.
 static HL_NOINLINE void *remap(void *at, size_t size, size_t new_size, int flags, void *to) {
+    uint32_t before = 0, ignored;
+    size_t removed = flags & MREMAP_DONTUNMAP ? 0 : forget(at, size, &before);
+    void *p = real_mremap(at, size, new_size, flags, to);
+    if (p == FAILED) {
+        if (removed > 0) remember(at, removed, before);
+        return p;
+    }
+    if (flags & MREMAP_FIXED) forget(p, new_size, &ignored);
     uint64_t signals = hl_enter_slow_path();
     uint32_t site = site_here(__builtin_frame_address(0));
-    hl_lock(&hl_regions_lock);
-    void *p = real_mremap(at, size, new_size, flags, to);
-    if (p != FAILED) {
-        size_t removed =
-            flags & MREMAP_DONTUNMAP ? 0 : hl_regions_remove((uintptr_t)at, whole_pages(size));
-        if (flags & MREMAP_FIXED) hl_regions_remove((uintptr_t)p, whole_pages(new_size));
-        if (removed > 0 && new_size >= MIN_REGION) add(p, new_size, site);
-    }
-    hl_unlock(&hl_regions_lock);
+    hl_signals_restore(signals);
+    if (removed > 0 && new_size >= MIN_REGION) remember(p, new_size, site);
+    signals = hl_enter_slow_path();
     hl_trigger_check();
     hl_signals_restore(signals);
     return p;
@@ -141,7 +170,8 @@ HL_EXPORT void *mremap(void *at, size_t size, size_t new_size, int flags, ...) {
         to = va_arg(arguments, void *);
         va_end(arguments);
     }
-    if (!is_on() || hl_regions_count() == 0) return real_mremap(at, size, new_size, flags, to);
+    if (!is_on() || hl_regions_count() == 0 || !is_range(at, size))
+        return real_mremap(at, size, new_size, flags, to);
     return remap(at, size, new_size, flags, to);
 }
 

@@ -106,17 +106,21 @@ const struct hl_replacement *hl_operators_replaceable(size_t *n) {
     return operators;
 }
 
+static void replace(void) {
+    loads = hl_slots_loads();
+    hl_slots_replace(operators, OPERATORS, operators[DELETE].original);
+}
+
 void hl_operators_init(void) {
     size_t n;
     hl_operators_replaceable(&n);
     if (n == 0) return;
-    loads = hl_replace(operators, OPERATORS, operators[DELETE].original, true);
+    replace();
     replaced = true;
 }
 
 void hl_operators_poll(void) {
     if (!replaced || !hl_enter()) return;
-    if (hl_loads() != loads)
-        loads = hl_replace(operators, OPERATORS, operators[DELETE].original, false);
+    if (hl_slots_loads() != loads) replace();
     hl_leave();
 }

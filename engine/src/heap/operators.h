@@ -5,7 +5,7 @@
 #ifndef HL_HEAP_OPERATORS_H
 #define HL_HEAP_OPERATORS_H
 
-#include "base/objects.h"
+#include "base/slots.h"
 
 // hl_operators_init is called once, before recording begins, and without locks.
 void hl_operators_init(void);

@@ -97,6 +97,24 @@ struct hl_stack *hl_stack_take(void) {
 
 void hl_stack_return(struct hl_stack *s) { __atomic_store_n(&s->taken, false, __ATOMIC_RELEASE); }
 
+static void count_again(uint32_t site, int64_t objects, int64_t bytes) {
+    struct hl_sums *s = &hl_site(site)->sums;
+    s->inuse_objects += objects;
+    s->inuse_bytes += bytes;
+}
+
+static void count_live(const struct hl_live *l) {
+    uint64_t weight = hl_weight(hl_effective_size(l->size), hl_period);
+    count_again(l->site, (int64_t)weight, (int64_t)hl_weighted_bytes(l->size, weight));
+}
+
+bool hl_record_repair(void) {
+    if (!hl_sites_repair() || !hl_live_repair(count_live)) return false;
+    hl_regions_repair(count_again);
+    hl_sites_sum();
+    return true;
+}
+
 void hl_record_forked(void) {
     for (size_t i = 0; i < BUFFERS; i++) buffers[i].taken = false;
     hl_thread_self()->random ^= (uint64_t)hl_syscall0(HL_SYS_getpid) << 32;
@@ -153,7 +171,7 @@ static HL_NOINLINE void sample(void *p, size_t size, struct hl_thread *t) {
     add(p, size, s);
     hl_stack_return(s);
     t->left = hl_draw(&t->random, hl_period);
-    if (t->random % 64 == 0) t->id = (int32_t)hl_syscall0(HL_SYS_gettid);
+    if (t->random % 64 == 0 || t->id == 0) t->id = (int32_t)hl_syscall0(HL_SYS_gettid);
 }
 
 // is_due reports whether a sample of the allocation should be taken.
@@ -180,6 +198,7 @@ void hl_poll(struct hl_thread *t) {
 }
 
 void *hl_note_slow(void *p, size_t size, struct hl_thread *t) {
+    if (hl_is_impossible(size)) return p;
     if (t->pointer != hl_thread_pointer()) {
         t = hl_thread_find(hl_thread_pointer());
         t->left -= (int64_t)hl_effective_size(size);

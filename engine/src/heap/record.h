@@ -18,7 +18,8 @@ extern uint64_t hl_period;
 // hl_count counts the bytes of an allocation in the state of the thread with the given pointer. It
 // returns false if the state must be searched for, or a sample is due: then hl_note_slow is called.
 static inline bool hl_count(struct hl_thread *t, uintptr_t pointer, size_t size) {
-    return t->pointer == pointer && (t->left -= (int64_t)hl_effective_size(size)) >= 0;
+    return t->pointer == pointer && !hl_is_impossible(size) &&
+           (t->left -= (int64_t)hl_effective_size(size)) >= 0;
 }
 
 // hl_note is called after each allocation, and returns p. p may be NULL. The slow ways return p
@@ -56,6 +57,11 @@ void hl_stack_return(struct hl_stack *s);
 
 // hl_record_clear forgets everything that was recorded. The writer must have been stopped.
 void hl_record_clear(void);
+
+// hl_record_repair makes the tables whole again in a forked child, if another thread of its parent
+// was changing them when it forked. At most what that thread was about to record is wrong. It
+// returns false if there is no memory for that.
+bool hl_record_repair(void);
 
 // hl_record_forked makes the calling thread draw another position in a forked child than in its
 // parent.

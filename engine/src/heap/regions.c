@@ -27,6 +27,19 @@ size_t hl_regions_count(void) { return __atomic_load_n(&count, __ATOMIC_RELAXED)
 
 void hl_regions_clear(void) { __atomic_store_n(&count, 0, __ATOMIC_RELAXED); }
 
+void hl_regions_repair(void (*visit)(uint32_t site, int64_t objects, int64_t bytes)) {
+    size_t kept = 0;
+    uintptr_t end = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct region r = regions[i];
+        if (r.start < end || r.end <= r.start) continue; // it was being moved
+        regions[kept++] = r;
+        end = r.end;
+        visit(r.site, HL_WEIGHT_ONE, (int64_t)(r.end - r.start));
+    }
+    count = kept;
+}
+
 // first_behind returns the index of the first region that ends behind an address.
 static size_t first_behind(uintptr_t address) {
     size_t low = 0, high = count;
@@ -38,6 +51,11 @@ static size_t first_behind(uintptr_t address) {
             low = middle + 1;
     }
     return low;
+}
+
+uint32_t hl_regions_site(uintptr_t address) {
+    size_t i = first_behind(address);
+    return i < count ? regions[i].site : 0;
 }
 
 static void insert(size_t i, struct region r) {

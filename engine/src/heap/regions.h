@@ -28,9 +28,16 @@ void hl_regions_forget_arenas(uintptr_t object_start, uintptr_t object_end);
 // hl_regions_add records a region. It returns false if there is no room.
 bool hl_regions_add(uintptr_t start, size_t size, uint32_t site);
 
+// hl_regions_site returns the site of the first region that ends behind an address, or 0.
+uint32_t hl_regions_site(uintptr_t address);
+
 // hl_regions_remove forgets what is recorded within a range, which may split a region. It returns
 // the number of bytes.
 size_t hl_regions_remove(uintptr_t start, size_t size);
+
+// hl_regions_repair restores the order of the table in a forked child, and calls a function with
+// what each region counts.
+void hl_regions_repair(void (*visit)(uint32_t site, int64_t objects, int64_t bytes));
 
 // hl_regions_clear forgets all regions, without changing the sums of their sites.
 void hl_regions_clear(void);

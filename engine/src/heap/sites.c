@@ -44,11 +44,10 @@ static uint32_t find(uint64_t hash, const uintptr_t *frames, uint32_t n) {
     return i;
 }
 
-static bool grow_index(void) {
-    uint32_t size = places ? (places_mask + 1) * 2 : 1024;
+// make_index makes an index of the given number of places.
+static bool make_index(uint32_t size) {
     uint32_t *fresh = hl_pages_alloc(size * sizeof *fresh);
     if (!fresh) return false;
-    if (places) hl_pages_free(places, (places_mask + 1) * sizeof *places);
     places = fresh;
     places_mask = size - 1;
     for (uint32_t number = 0; number < count; number++) {
@@ -57,6 +56,14 @@ static bool grow_index(void) {
         while (places[i]) i = (i + 1) & places_mask;
         places[i] = number + 1;
     }
+    return true;
+}
+
+static bool grow_index(void) {
+    enum { FIRST = 1024 };
+    uint32_t *old = places, size = old ? places_mask + 1 : 0;
+    if (!make_index(old ? size * 2 : FIRST)) return false;
+    if (old) hl_pages_free(old, size * sizeof *old);
     return true;
 }
 
@@ -103,6 +110,31 @@ static bool add(uint64_t hash, const uintptr_t *frames, uint32_t n) {
 
 bool hl_sites_init(void) { return add(hash_of(NULL, 0), NULL, 0); }
 
+static void add_sums(struct hl_sums *s, const struct hl_sums *by) {
+    s->inuse_objects += by->inuse_objects;
+    s->inuse_bytes += by->inuse_bytes;
+    s->alloc_objects += by->alloc_objects;
+    s->alloc_bytes += by->alloc_bytes;
+}
+
+bool hl_sites_repair(void) {
+    uint32_t size = 1024;
+    while (size / 2 <= count) size *= 2;
+    for (uint32_t i = 0; i < count; i++)
+        hl_site(i)->sums.inuse_objects = hl_site(i)->sums.inuse_bytes = 0;
+    return make_index(size); // the old one may not be whole
+}
+
+void hl_sites_sum(void) {
+    hl_totals = (struct hl_sums){0, 0, 0, 0};
+    for (uint32_t i = 0; i < count; i++) {
+        struct hl_sums *s = &hl_site(i)->sums;
+        if (s->alloc_objects < s->inuse_objects) s->alloc_objects = s->inuse_objects;
+        if (s->alloc_bytes < s->inuse_bytes) s->alloc_bytes = s->inuse_bytes;
+        add_sums(&hl_totals, s);
+    }
+}
+
 void hl_sites_clear(void) {
     memset(places, 0, (places_mask + 1) * sizeof *places);
     frames_block = NULL;
@@ -132,13 +164,6 @@ uint32_t hl_site_of(const struct hl_stack *s, bool *full) {
     *full = true;
     name_other();
     return HL_SITE_OTHER;
-}
-
-static void add_sums(struct hl_sums *s, const struct hl_sums *by) {
-    s->inuse_objects += by->inuse_objects;
-    s->inuse_bytes += by->inuse_bytes;
-    s->alloc_objects += by->alloc_objects;
-    s->alloc_bytes += by->alloc_bytes;
 }
 
 void hl_sums_allocated(uint32_t site, int64_t objects, int64_t bytes) {

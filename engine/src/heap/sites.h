@@ -25,6 +25,11 @@ uint32_t hl_site_of(const struct hl_stack *s, bool *full);
 // hl_sites_init creates the first site. It returns false if there is no memory.
 bool hl_sites_init(void);
 
+// hl_sites_repair makes the index again in a forked child, and sets what is in use to 0. It returns
+// false if there is no memory. When that was counted again, hl_sites_sum computes the totals.
+bool hl_sites_repair(void);
+void hl_sites_sum(void);
+
 // hl_sites_clear removes all sites but the first, whose sums become 0. Nothing may read the call
 // path of a site meanwhile.
 void hl_sites_clear(void);

@@ -5,6 +5,7 @@
 #include "output/file.h"
 #include "output/names.h"
 #include "process/config.h"
+#include "process/fork.h"
 
 static char buffer[16 << 10]; // longer than a line
 static bool started;          // the first line has been written
@@ -34,7 +35,7 @@ static struct problem *problem_of(const char *kind) {
 void hl_problem(const char *kind, const char *detail) { hl_problem_error(kind, detail, 0); }
 
 void hl_problem_error(const char *kind, const char *detail, int error) {
-    uint64_t signals = hl_signals_block();
+    uint64_t signals = hl_enter_slow_path();
     hl_lock(&problems_lock);
     struct problem *p = problem_of(kind);
     p->error = error;

@@ -210,7 +210,8 @@ static bool write_frames(int fd, struct names *n, uint64_t image, const char *fi
 }
 
 bool hl_names_write(const char *path, uint64_t pid, uint64_t image, int64_t start_ns) {
-    enum { MODE = 0644, FLAGS = HL_O_WRONLY | HL_O_CREAT | HL_O_APPEND | HL_O_CLOEXEC };
+    enum { MODE = 0644 };
+    const int flags = HL_O_WRONLY | HL_O_CREAT | HL_O_APPEND | HL_O_NOFOLLOW | HL_O_NONBLOCK | HL_O_CLOEXEC;
     struct names *n = __atomic_load_n(&names, __ATOMIC_ACQUIRE);
     if (n == NULL) return true;
     char first_line[200];
@@ -220,7 +221,7 @@ bool hl_names_write(const char *path, uint64_t pid, uint64_t image, int64_t star
     hl_put_end(&t);
     char *buffer = hl_pages_alloc(BUFFER_SIZE);
     if (buffer == NULL) return false;
-    long fd = hl_syscall4(HL_SYS_openat, HL_AT_FDCWD, path, FLAGS, MODE);
+    long fd = hl_syscall4(HL_SYS_openat, HL_AT_FDCWD, path, flags, MODE);
     bool ok = fd >= 0 && write_frames((int)fd, n, image, first_line, buffer);
     if (fd >= 0) hl_syscall1(HL_SYS_close, fd);
     hl_pages_free(buffer, BUFFER_SIZE);

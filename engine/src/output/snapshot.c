@@ -142,7 +142,8 @@ static void put_mappings(struct hl_file *f) {
 
 static int write_file(const char *path, const struct copy *c, uint64_t image) {
     struct hl_file f;
-    hl_file_open(&f, path, HL_O_TRUNC, buffer, sizeof buffer);
+    hl_syscall3(HL_SYS_unlinkat, HL_AT_FDCWD, path, 0); // left behind by a process of this number
+    hl_file_open(&f, path, HL_O_EXCL, buffer, sizeof buffer);
     if (f.error) return f.error;
     hl_put_string(&f.text, "heap profile: ");
     put_sums(&f.text, &c->totals);

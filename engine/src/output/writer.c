@@ -6,6 +6,7 @@
 #include "output/file.h"
 #include "output/trigger.h"
 #include "process/config.h"
+#include "process/fork.h"
 #include "stack.h"
 
 enum { STACK = 64 << 10 };
@@ -105,9 +106,10 @@ static char *stack;
 static int64_t not_before; // it must not be created before this monotonic time
 
 static bool is_alive(void) {
-    if (id == 0) return false;
-    if (hl_syscall3(HL_SYS_tgkill, hl_process.pid, id, 0) != -HL_ESRCH) return true;
-    id = 0;
+    int32_t was = __atomic_load_n(&id, __ATOMIC_RELAXED);
+    if (was == 0) return false;
+    if (hl_syscall3(HL_SYS_tgkill, hl_process.pid, was, 0) != -HL_ESRCH) return true;
+    __atomic_compare_exchange_n(&id, &was, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     return false;
 }
 
@@ -201,12 +203,29 @@ void hl_writer_request(enum hl_trigger trigger) {
     if (!create()) write_here();
 }
 
+// A thread of the program waits for the disk for this time in all. Once it has waited in vain, it
+// does not wait again before the writer has written something.
+static const int64_t patience = 2000000000;
+static uint32_t stalled_at; // the number of done when a wait was in vain, plus one; 0: none was
+
+static bool is_stalled(void) {
+    uint32_t at = __atomic_load_n(&stalled_at, __ATOMIC_RELAXED);
+    return at != 0 && at - 1 == __atomic_load_n(&done, __ATOMIC_ACQUIRE);
+}
+
+static void stall(void) {
+    __atomic_store_n(&stalled_at, __atomic_load_n(&done, __ATOMIC_ACQUIRE) + 1, __ATOMIC_RELAXED);
+}
+
 // wait_for waits until the request with the given number, and those before it, are done.
 static void wait_for(uint32_t number) {
-    while (!is_done(number)) {
+    int64_t end = hl_clock(HL_MONOTONIC) + patience;
+    while (!is_done(number) && !is_stalled()) {
         uint32_t seen = __atomic_load_n(&done, __ATOMIC_ACQUIRE);
         if (is_done(number)) break;
-        if (is_alive())
+        if (hl_clock(HL_MONOTONIC) >= end)
+            stall();
+        else if (is_alive())
             hl_futex_wait(&done, seen, 100000000);
         else
             write_here();
@@ -230,14 +249,19 @@ void hl_writer_keep(void) {
 void hl_writer_stop(int64_t pause) {
     enum { SPINS = 64, NAP = 50000 };
     if (id == 0) return;
-    uint64_t signals = hl_signals_block();
+    uint64_t signals = hl_enter_slow_path();
+    // A child that shares the memory of its parent (vfork) has no writer.
+    bool is_own = (uint64_t)hl_syscall0(HL_SYS_getpid) == hl_process.pid;
     hl_lock(&life);
-    if (is_alive()) {
+    if (is_own && is_alive()) {
+        int64_t end = hl_clock(HL_MONOTONIC) + (is_stalled() ? 0 : patience);
         uint32_t never = 0;
         __atomic_store_n(&stop, true, __ATOMIC_RELEASE);
         __atomic_fetch_add(&wake, 1, __ATOMIC_RELEASE);
         hl_futex_wake(&wake, 1);
-        for (int i = 0; is_alive(); i++) hl_futex_wait(&never, 0, i < SPINS ? 1 : NAP);
+        for (int i = 0; is_alive() && hl_clock(HL_MONOTONIC) < end; i++)
+            hl_futex_wait(&never, 0, i < SPINS ? 1 : NAP);
+        if (id != 0) stall(); // it ends as soon as the disk lets it
         not_before = hl_clock(HL_MONOTONIC) + pause;
     }
     hl_unlock(&life);
@@ -255,5 +279,6 @@ void hl_writer_forked(void) {
     id = 0;
     wanted = 0;
     done = ticket;
+    stalled_at = 0;
     last_timed = 0;
 }

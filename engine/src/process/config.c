@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 
-struct hl_config hl_config = {.period = 128 << 10, .python = 1, .mmap = 1};
+struct hl_config hl_config = {.period = 128 << 10, .python = 1, .mmap = 1, .filters = UINT64_MAX};
 struct hl_process hl_process;
 
 extern char **environ;
@@ -21,7 +21,7 @@ static const struct {
     {"part=", &hl_config.part},         {"alloc=", &hl_config.alloc},
     {"inuse=", &hl_config.inuse},       {"signal=", &hl_config.signal},
     {"children=", &hl_config.children}, {"python=", &hl_config.python},
-    {"mmap=", &hl_config.mmap},         {"number=", &hl_config.number},
+    {"mmap=", &hl_config.mmap},         {"number=", &hl_config.number},     {"filters=", &hl_config.filters},
 };
 
 // read_number reads one key and its value. It returns false if the value is not a number.

@@ -1,7 +1,7 @@
 #include "process/fork.h"
 
 #include "attach/helper.h"
-#include "attach/slots.h"
+#include "base/slots.h"
 #include "engine.h"
 #include "heap/record.h"
 #include "heap/regions.h"
@@ -19,45 +19,24 @@ __attribute__((weak)) int pthread_atfork(void (*)(void), void (*)(void), void (*
 static uint32_t unwiped = 1;
 uint32_t *hl_fork_mark = &unwiped;
 
-static uint64_t signals; // the mask of the thread that forks, while it holds the locks
-
-static bool holds_slots;
-
-// lock_slots waits until the helper does not read the loader's list. This thread may hold the
-// loader's lock, for which the helper then waits: it does not wait for long.
-static bool lock_slots(void) {
-    enum { TRIES = 1000 };
-    for (int i = 0; i < TRIES; i++) {
-        if (hl_trylock(&hl_slots_lock)) return true;
-        hl_syscall0(HL_SYS_sched_yield);
-    }
-    return false;
-}
-
+// No lock is held between the handlers: those of the program and its libraries run in between, and
+// may allocate, unmap, or wait for other threads. The child repairs the tables if it has to.
 static void prepare(void) {
     // CPython counts the threads after a fork, and warns. It does so within microseconds.
     enum { PAUSE = 20000000 };
     if (hl_python_counts_threads()) hl_writer_stop(PAUSE);
-    uint64_t before = hl_enter_slow_path();
-    holds_slots = lock_slots();
-    hl_lock(&hl_regions_lock);
-    hl_lock(&hl_heap_lock);
-    signals = before;
+    hl_slots_forking();
 }
 
-static void release(void) {
-    uint64_t before = signals;
-    hl_unlock(&hl_heap_lock);
-    hl_unlock(&hl_regions_lock);
-    if (holds_slots) hl_unlock(&hl_slots_lock);
-    hl_signals_restore(before);
-}
+static void parent(void) { hl_slots_forked(false); }
 
 // start_child makes this process one of its own, in which nothing holds a lock.
 static void start_child(void) {
-    hl_heap_lock.state = hl_regions_lock.state = hl_slots_lock.state = 0;
-    hl_attach_forked();
+    bool held = hl_heap_lock.state != 0 || hl_regions_lock.state != 0;
+    hl_heap_lock.state = hl_regions_lock.state = 0;
     *hl_fork_mark = 1;
+    hl_slots_forked(true);
+    hl_attach_forked();
     hl_process.parent = hl_process.pid;
     hl_process.pid = (uint64_t)hl_syscall0(HL_SYS_getpid);
     hl_process.is_fork = true;
@@ -69,6 +48,11 @@ static void start_child(void) {
         __atomic_store_n(&hl_recording, false, __ATOMIC_RELAXED);
         return;
     }
+    if (held && !hl_record_repair()) {
+        __atomic_store_n(&hl_recording, false, __ATOMIC_RELAXED);
+        hl_problem("disabled", "no memory to repair the tables after a fork");
+        return;
+    }
     hl_process.started = hl_clock(HL_MONOTONIC);
     hl_process.started_at = hl_clock(HL_REALTIME);
     hl_snapshot_forked();
@@ -77,19 +61,14 @@ static void start_child(void) {
     hl_signals_forked();
 }
 
+// child may find that another handler has called the engine before.
 static void child(void) {
-    uint64_t before = signals;
-    start_child();
+    uint64_t before = hl_signals_block();
+    if (hl_fork_mark == &unwiped || *hl_fork_mark == 0) start_child();
     hl_signals_restore(before);
 }
 
-void hl_fork_unseen(void) {
-    bool held = hl_heap_lock.state != 0 || hl_regions_lock.state != 0;
-    start_child();
-    if (!held) return;
-    __atomic_store_n(&hl_recording, false, __ATOMIC_RELAXED);
-    hl_problem("disabled", "forked by a system call while another thread changed the tables");
-}
+void hl_fork_unseen(void) { start_child(); }
 
 void hl_fork_init(void) {
     enum { PAGE = 4096, MADV_WIPEONFORK = 18 };
@@ -99,7 +78,7 @@ void hl_fork_init(void) {
         hl_fork_mark = mark;
     }
     if (__register_atfork)
-        __register_atfork(prepare, release, child, NULL);
+        __register_atfork(prepare, parent, child, NULL);
     else if (pthread_atfork)
-        pthread_atfork(prepare, release, child);
+        pthread_atfork(prepare, parent, child);
 }

@@ -4,7 +4,7 @@
 
 #include "base/platform.h"
 
-// hl_fork_init registers handlers that hold the engine's locks during a fork.
+// hl_fork_init registers handlers of forks.
 void hl_fork_init(void);
 
 // hl_enter_slow_path blocks all signals and returns those that were blocked before. It must be

@@ -48,7 +48,7 @@ static void refuse(const char *why) {
 __attribute__((constructor)) static void start(void) {
     static char why[256];
     hl_single_init();
-    if (!hl_config_read()) return;
+    if (!hl_config_read() || hl_refuse_is_filtered()) return;
     read_process();
     if (!hl_refuse_is_safe()) return;
     if (!hl_target_claim()) return;

@@ -22,6 +22,26 @@ bool hl_refuse_is_safe(void) {
     return !secure;
 }
 
+// field returns the number behind a name in a text like /proc/PID/status, or otherwise.
+static uint64_t field(const char *text, const char *name, uint64_t otherwise) {
+    for (const char *s = text; *s; s++) {
+        if ((s != text && s[-1] != '\n') || !hl_has_prefix(s, name)) continue;
+        uint64_t value;
+        for (s += hl_strlen(name); *s == '\t' || *s == ' ';) s++;
+        return hl_parse_number(&s, &value) ? value : otherwise;
+    }
+    return otherwise;
+}
+
+bool hl_refuse_is_filtered(void) {
+    static char text[8192];
+    if (hl_config.filters == UINT64_MAX) return false;
+    if (hl_file_read("/proc/self/status", text, sizeof text) <= 0) return false;
+    uint64_t mode = field(text, "Seccomp:", 0);
+    // Linux has the number of filters from 5.9 on.
+    return field(text, "Seccomp_filters:", mode != 0) > hl_config.filters;
+}
+
 static bool is_sanitized(struct hl_text *why) {
     struct hl_symbol s[] = {
         {.name = "__asan_init"}, {.name = "__hwasan_init"}, {.name = "__lsan_init"},

@@ -1,12 +1,14 @@
-#include "attach/slots.h"
+#include "base/slots.h"
 
-#include "attach/pages.h"
+#include "base/pages.h"
 
-struct hl_lock hl_slots_lock;
+static struct hl_lock lock; // held while the loader's list is read
+static uint32_t forks;      // threads that are about to fork, or have just done so
 
 struct walk {
     const struct hl_replacement *all;
     size_t n;
+    const void *except; // is not NULL: the object that contains it is left alone
     bool restore;
     struct hl_slots found;
 };
@@ -108,6 +110,7 @@ static bool visit_object(const struct hl_object *o, void *context) {
     struct walk *w = context;
     struct hl_tables t;
     if (hl_object_contains(o, (uintptr_t)visit_object) || is_loader(o)) return false;
+    if (w->except && hl_object_contains(o, (uintptr_t)w->except)) return false;
     if (!hl_object_tables(o, &t)) return false;
     w->found.objects++;
     visit_table(w, o, &t, t.plt, t.plt_size);
@@ -115,21 +118,55 @@ static bool visit_object(const struct hl_object *o, void *context) {
     return false;
 }
 
-static struct hl_slots walk(const struct hl_replacement *all, size_t n, bool restore) {
-    struct walk w = {.all = all, .n = n, .restore = restore};
+// begin waits until no thread forks, but not for long, and takes the lock.
+static uint64_t begin(void) {
+    enum { TRIES = 1000, PAUSE = 1000000 };
+    uint32_t never = 0;
+    for (int i = 0; i < TRIES && __atomic_load_n(&forks, __ATOMIC_SEQ_CST) != 0; i++)
+        hl_futex_wait(&never, 0, PAUSE);
     uint64_t signals = hl_signals_block();
-    hl_lock(&hl_slots_lock);
+    hl_lock(&lock);
+    return signals;
+}
+
+static void end(uint64_t signals) {
+    hl_unlock(&lock);
+    hl_signals_restore(signals);
+}
+
+static struct hl_slots visit(struct walk w) {
+    uint64_t signals = begin();
     hl_pages_forget();
     hl_object_visit(visit_object, &w);
-    hl_unlock(&hl_slots_lock);
-    hl_signals_restore(signals);
+    end(signals);
     return w.found;
 }
 
-struct hl_slots hl_slots_replace(const struct hl_replacement *all, size_t n) {
-    return walk(all, n, false);
+uint64_t hl_slots_loads(void) {
+    uint64_t signals = begin(), loads = hl_loads();
+    end(signals);
+    return loads;
+}
+
+void hl_slots_forking(void) {
+    enum { TRIES = 1000 };
+    __atomic_fetch_add(&forks, 1, __ATOMIC_SEQ_CST);
+    for (int i = 0; i < TRIES && __atomic_load_n(&lock.state, __ATOMIC_SEQ_CST) != 0; i++)
+        hl_syscall0(HL_SYS_sched_yield);
+}
+
+void hl_slots_forked(bool is_child) {
+    if (is_child) lock.state = 0;
+    if (is_child)
+        forks = 0;
+    else
+        __atomic_fetch_sub(&forks, 1, __ATOMIC_SEQ_CST);
+}
+
+struct hl_slots hl_slots_replace(const struct hl_replacement *all, size_t n, const void *except) {
+    return visit((struct walk){.all = all, .n = n, .except = except});
 }
 
 struct hl_slots hl_slots_restore(const struct hl_replacement *all, size_t n) {
-    return walk(all, n, true);
+    return visit((struct walk){.all = all, .n = n, .restore = true});
 }

@@ -1,6 +1,6 @@
 // Which pages of the process are writable.
-#ifndef HL_ATTACH_PAGES_H
-#define HL_ATTACH_PAGES_H
+#ifndef HL_BASE_PAGES_H
+#define HL_BASE_PAGES_H
 
 #include "base/platform.h"
 

@@ -1,4 +1,4 @@
-#include "attach/pages.h"
+#include "base/pages.h"
 
 // The text of /proc/self/maps.
 static char *text;

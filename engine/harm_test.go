@@ -1,0 +1,107 @@
+//go:build linux
+
+package engine
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/testutil"
+)
+
+// A program that hangs under the engine makes these tests hang until their timeout: no time is
+// measured, because machines are busy.
+
+func harmProgram(t *testing.T) string { return compile(t, "gcc", "harm.c", "-fno-builtin") }
+
+// TestHandlersOfFork forks while other threads allocate, in a program that is linked with a library
+// whose handlers allocate, unmap, or wait for another thread. The engine holds no lock while they run.
+func TestHandlersOfFork(t *testing.T) {
+	library := filepath.Join(t.TempDir(), "libhandlers.so")
+	out, err := exec.Command(testutil.Need(t, "gcc"), "-O1", "-fPIC", "-shared", "-pthread", "-o", library,
+		"testdata/handlers.c").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	program := compile(t, "gcc", "process.c", "-fno-builtin", "-ldl", "-Wl,--no-as-needed", library)
+	n := "20"
+	if testutil.Full() {
+		n = "500"
+	}
+	for _, handler := range []string{"prepare", "parent", "child"} {
+		for _, work := range []string{"malloc", "unmap", "wait"} {
+			for _, settings := range []string{"period=512 children=0", "period=512 every=10 children=1"} {
+				r := record(t, settings, program, "forks", n)
+				r.cmd.Env = append(r.cmd.Env, "HANDLER="+handler, "WORK="+work)
+				r.run(t)
+				assert.Equal(t, "0 bad\n", r.stdout.String(), "%s %s", handler, work)
+				assert.NotEmpty(t, r.snapshots(t))
+			}
+		}
+	}
+}
+
+// TestChildOfClone calls what ends the writer in a child for which no handler of fork ran. The writer
+// of the parent is not waited for.
+func TestChildOfClone(t *testing.T) {
+	program := harmProgram(t)
+	for _, call := range []string{"nothing", "setuid", "prctl", "chroot", "unshare"} {
+		for _, settings := range []string{"every=10 children=0", "every=10 children=1"} {
+			r := record(t, settings, program, "clone", call).run(t)
+			assert.Equal(t, "0\n", r.stdout.String(), "the status of the child after %s", call)
+		}
+	}
+}
+
+// TestFailedMalloc: a size that no allocator has is not counted.
+func TestFailedMalloc(t *testing.T) {
+	program := harmProgram(t)
+	names := functionsOf(t, program)
+	for _, size := range []string{"0xC000000000000000", "0xFFFFFFFFC0000000", "0x7000000000000000", "0x4000000000000000"} {
+		r := record(t, "period=4096", program, "failed", size).run(t)
+		assert.EqualValues(t, 64<<20, names.bySite(r.last(t))["keep"].InuseBytes, size)
+	}
+}
+
+// TestInheritedFilter runs a program under a seccomp filter that came through exec, and that kills it
+// for any call but those of the program itself. The engine makes none of its own then.
+func TestInheritedFilter(t *testing.T) {
+	program := harmProgram(t)
+	r := record(t, "every=10 filters=0", program, "filter", program, "sum").run(t)
+	assert.Equal(t, "2999\n", r.stdout.String())
+}
+
+// TestMappingsThatFail: a region stays recorded if the kernel does not unmap it.
+func TestMappingsThatFail(t *testing.T) {
+	program := harmProgram(t)
+	r := record(t, "", program, "unmap").run(t)
+	got := functionsOf(t, program).bySite(r.last(t))["map"]
+	assert.EqualValues(t, 1<<20, got.InuseBytes)
+	assert.EqualValues(t, 1, got.InuseObjects)
+}
+
+// TestPlantedLinks puts links under the names of the next files, as another user may who can write
+// to the directory. They are not followed.
+func TestPlantedLinks(t *testing.T) {
+	victim := filepath.Join(t.TempDir(), "victim")
+	require.NoError(t, os.WriteFile(victim, []byte("precious"), 0o600))
+	r, lines := start(t, "signal=12", processProgram(t), "idle")
+	require.True(t, lines.Scan())
+	pid := r.cmd.Process.Pid
+	require.NoError(t, os.Symlink(victim, r.path("_%d.0001.heap.tmp", pid)))
+	require.NoError(t, os.Symlink(victim, r.path(".%d.frames.jsonl", pid)))
+	require.NoError(t, r.cmd.Process.Signal(syscall.SIGUSR2))
+	await(t, "a snapshot", func() bool { return r.heaps() == 1 })
+	require.NoError(t, os.Remove(r.path(".%d.events.jsonl", pid)))
+	require.NoError(t, os.Symlink(victim, r.path(".%d.events.jsonl", pid)))
+	require.NoError(t, syscall.Mkfifo(r.path("_%d.0002.heap.tmp", pid), 0o600))
+	require.NoError(t, r.cmd.Process.Signal(syscall.SIGTERM))
+	require.Error(t, r.cmd.Wait())
+	text, err := os.ReadFile(victim)
+	require.NoError(t, err)
+	assert.Equal(t, "precious", string(text))
+}

@@ -1,0 +1,33 @@
+// The tables of imports of all loaded objects: the words through which they call functions of
+// other objects.
+#ifndef HL_BASE_SLOTS_H
+#define HL_BASE_SLOTS_H
+
+#include "base/objects.h"
+
+struct hl_slots {
+    uint32_t objects;  // whose tables were read
+    uint32_t replaced; // slots that hold a replacement
+    uint32_t foreign;  // slots of the same names that hold something else
+    uint32_t pending;  // slots that could not be changed yet, because the loader is at work on them
+};
+
+// hl_slots_replace makes all slots that hold an original hold its replacement, and hl_slots_restore
+// does the opposite. Entries without an original are skipped, and so is the object that contains
+// the address except, which may be NULL. The functions may be called again at any time; objects that
+// were loaded since are included. Pages that the loader has made read-only are read-only again
+// afterwards.
+struct hl_slots hl_slots_replace(const struct hl_replacement *all, size_t n, const void *except);
+struct hl_slots hl_slots_restore(const struct hl_replacement *all, size_t n);
+
+// hl_slots_loads returns the number of objects that were loaded until now.
+uint64_t hl_slots_loads(void);
+
+// hl_slots_forking is called before a fork, and hl_slots_forked behind it, in the parent and in the
+// child: in the child the loader's own lock would stay held for ever if the functions above had it
+// in another thread. No lock is held in between, because the program's own handlers run then: the
+// functions above wait instead, but not for long.
+void hl_slots_forking(void);
+void hl_slots_forked(bool is_child);
+
+#endif
