@@ -2,7 +2,7 @@
 #ifndef HL_STACK_H
 #define HL_STACK_H
 
-#include "base/platform.h"
+#include "base/memory.h"
 
 enum {
     HL_MAX_FRAMES = 512,
@@ -21,6 +21,7 @@ struct hl_stack {
     uintptr_t cfa[HL_MAX_FRAMES]; // frame i ends at cfa[i], the stack pointer before its call
     uintptr_t base;               // frame 0 begins here; frame i at cfa[i-1]
     uintptr_t scratch[HL_MAX_FRAMES];
+    struct hl_piece pieces[2]; // of stacks other than the thread's own, and of tables
 } __attribute__((aligned(64)));
 
 // hl_unwind stores the call path of the calling thread. frame is the frame address of an engine's

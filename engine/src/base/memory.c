@@ -72,7 +72,28 @@ static bool kernel_reads(void) {
     return s == 1;
 }
 
+// copy_pieces reads n bytes by pieces.
+static bool copy_pieces(struct hl_piece *piece, char *to, uintptr_t addr, size_t n) {
+    if (addr + n < addr) return false;
+    while (n > 0) {
+        uintptr_t at = addr & -(uintptr_t)HL_PIECE;
+        if (at == 0) return false;
+        if (piece->at != at) {
+            piece->at = hl_read(piece->bytes, at, HL_PIECE) ? at : 0;
+            if (piece->at == 0) return false;
+        }
+        size_t from = addr - at, part = n < HL_PIECE - from ? n : HL_PIECE - from;
+        memcpy(to, piece->bytes + from, part);
+        to += part;
+        addr += part;
+        n -= part;
+    }
+    return true;
+}
+
 bool hl_copy(struct hl_window *w, void *to, uintptr_t addr, size_t n) {
+    bool inside = addr >= w->lo && addr < w->hi && n <= w->hi - addr;
+    if (!inside && w->piece && kernel_reads()) return copy_pieces(w->piece, to, addr, n);
     if (w->unstable && kernel_reads()) return hl_read(to, addr, n);
     if (!hl_readable(w, addr, n)) return false;
     memcpy(to, (const void *)addr, n);

@@ -14,8 +14,8 @@ struct hl_slots {
 
 // hl_slots_replace makes all slots that hold an original hold its replacement, and hl_slots_restore
 // does the opposite. Entries without an original are skipped, and so is the object that contains
-// the address except, which may be NULL. The functions may be called again at any time; objects that
-// were loaded since are included. Pages that the loader has made read-only are read-only again
+// the address except, which may be NULL. The functions may be called again at any time; objects
+// that were loaded since are included. Pages that the loader has made read-only are read-only again
 // afterwards.
 struct hl_slots hl_slots_replace(const struct hl_replacement *all, size_t n, const void *except);
 struct hl_slots hl_slots_restore(const struct hl_replacement *all, size_t n);

@@ -1,7 +1,8 @@
 #include "output/file.h"
 
 static long open_file(const char *path, int flags) {
-    return hl_syscall4(HL_SYS_openat, HL_AT_FDCWD, path, flags | HL_O_NOFOLLOW | HL_O_NONBLOCK | HL_O_CLOEXEC, 0644);
+    return hl_syscall4(HL_SYS_openat, HL_AT_FDCWD, path,
+                       flags | HL_O_NOFOLLOW | HL_O_NONBLOCK | HL_O_CLOEXEC, 0644);
 }
 
 void hl_file_open(struct hl_file *f, const char *path, int flags, char *buffer, size_t size) {

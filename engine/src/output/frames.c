@@ -211,7 +211,8 @@ static bool write_frames(int fd, struct names *n, uint64_t image, const char *fi
 
 bool hl_names_write(const char *path, uint64_t pid, uint64_t image, int64_t start_ns) {
     enum { MODE = 0644 };
-    const int flags = HL_O_WRONLY | HL_O_CREAT | HL_O_APPEND | HL_O_NOFOLLOW | HL_O_NONBLOCK | HL_O_CLOEXEC;
+    const int flags =
+        HL_O_WRONLY | HL_O_CREAT | HL_O_APPEND | HL_O_NOFOLLOW | HL_O_NONBLOCK | HL_O_CLOEXEC;
     struct names *n = __atomic_load_n(&names, __ATOMIC_ACQUIRE);
     if (n == NULL) return true;
     char first_line[200];

@@ -21,7 +21,8 @@ static const struct {
     {"part=", &hl_config.part},         {"alloc=", &hl_config.alloc},
     {"inuse=", &hl_config.inuse},       {"signal=", &hl_config.signal},
     {"children=", &hl_config.children}, {"python=", &hl_config.python},
-    {"mmap=", &hl_config.mmap},         {"number=", &hl_config.number},     {"filters=", &hl_config.filters},
+    {"mmap=", &hl_config.mmap},         {"number=", &hl_config.number},
+    {"filters=", &hl_config.filters},
 };
 
 // read_number reads one key and its value. It returns false if the value is not a number.

@@ -10,9 +10,9 @@
 bool hl_refuse_is_safe(void);
 
 // hl_refuse_is_filtered reports whether the process has a seccomp filter that the recorder does not
-// have. The filter may kill the process for a system call of the engine, so that the engine must not
-// make any. This function makes only such calls as the dynamic linker has just made: openat, read
-// and close.
+// have. The filter may kill the process for a system call of the engine, so that the engine must
+// not make any. This function makes only such calls as the dynamic linker has just made: openat,
+// read and close.
 bool hl_refuse_is_filtered(void);
 
 // hl_refuse reports whether the program cannot be recorded, and writes the reason.

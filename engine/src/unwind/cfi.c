@@ -86,8 +86,14 @@ static struct rule rule_of(const struct hl_fde *fde, const struct hl_row *row) {
     return rule;
 }
 
-static struct rule find_rule(uintptr_t pc) {
-    struct hl_window w = {.lo = 0};
+// tables returns the window through which the tables are read. The code may be unloaded meanwhile
+// if the walk has gone astray.
+static struct hl_window tables(const struct hl_window *stack) {
+    return (struct hl_window){.piece = stack->piece ? stack->piece + 1 : NULL};
+}
+
+static struct rule find_rule(uintptr_t pc, const struct hl_window *stack) {
+    struct hl_window w = tables(stack);
     struct hl_fde fde;
     struct hl_row row;
     if (!hl_fde_find(&w, pc, &fde)) return (struct rule){.kind = UNCOVERED};
@@ -132,13 +138,13 @@ static bool cached(struct entry *e, uintptr_t pc, uint32_t now, struct rule *rul
     return known.pc == pc && known.generation == now;
 }
 
-static struct rule rule_at(uintptr_t pc) {
+static struct rule rule_at(uintptr_t pc, const struct hl_window *stack) {
     struct entry *way = first_way(pc);
     struct rule rule;
     uint32_t now = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
     for (int i = 0; i < CACHE_WAYS; i++)
         if (cached(&way[i], pc, now, &rule)) return rule;
-    rule = find_rule(pc);
+    rule = find_rule(pc, stack);
     struct known known = {pc, rule, now};
     uint64_t words[WORDS];
     __builtin_memcpy(words, &known, sizeof known);
@@ -206,7 +212,7 @@ static void find_register(struct hl_window *stack, const struct hl_fde *fde,
 // complex_step follows a row that is not kept as a rule.
 static enum hl_step complex_step(struct hl_window *stack, struct hl_frame *f, uintptr_t pc,
                                  uintptr_t *cfa) {
-    struct hl_window w = {.lo = 0};
+    struct hl_window w = tables(stack);
     struct hl_fde fde;
     struct hl_row row;
     struct hl_frame caller = {.known = 0};
@@ -228,7 +234,7 @@ static enum hl_step complex_step(struct hl_window *stack, struct hl_frame *f, ui
 
 enum hl_step hl_cfi_step(struct hl_window *stack, struct hl_frame *f, uintptr_t *cfa) {
     uintptr_t pc = f->interrupted ? f->pc : f->pc - 1;
-    struct rule rule = rule_at(pc);
+    struct rule rule = rule_at(pc, stack);
     switch (rule.kind) {
     case SIMPLE: return simple_step(stack, f, &rule, cfa);
     case OUTERMOST: return HL_OUTERMOST;

@@ -13,7 +13,8 @@ enum hl_step {
 };
 
 // hl_cfi_step replaces the frame by its caller. cfa is set to the stack pointer of the caller if
-// the result is HL_STEPPED. The stack is read through the window.
+// the result is HL_STEPPED. The stack is read through the window. If
+// that has a piece, there is another one behind it, for the tables.
 enum hl_step hl_cfi_step(struct hl_window *stack, struct hl_frame *f, uintptr_t *cfa);
 
 // hl_cfi_forget drops all rules that are kept.

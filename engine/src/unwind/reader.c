@@ -1,19 +1,13 @@
 #include "unwind/reader.h"
 
-static bool take(struct hl_reader *r, size_t n) {
-    if (r->failed || r->at > r->end || n > r->end - r->at || !hl_readable(r->window, r->at, n)) {
-        r->failed = true;
-        return false;
-    }
-    r->at += n;
-    return true;
-}
-
 uint64_t hl_read_unsigned(struct hl_reader *r, size_t size) {
-    uint64_t value = 0;
-    if (!take(r, size)) return 0;
-    const unsigned char *p = (const unsigned char *)(r->at - size);
-    for (size_t i = 0; i < size; i++) value |= (uint64_t)p[i] << 8 * i;
+    uint64_t value = 0; // all processors are little-endian
+    if (r->failed || r->at > r->end || size > r->end - r->at ||
+        !hl_copy(r->window, &value, r->at, size)) {
+        r->failed = true;
+        return 0;
+    }
+    r->at += size;
     return value;
 }
 

@@ -5,26 +5,30 @@
 extern unsigned long getauxval(unsigned long type);
 
 // The kernel is asked about the pages of a thread's stack only once. Of each thread the pages that
-// were found readable are kept: as long as the thread lives, they stay.
-enum { KEPT_BITS = 8, WORDS = 3 };
+// were found readable are kept: as long as the thread lives, they stay. gap is a page below them
+// that was not readable: what lies below it is another stack, such as one of a coroutine, as long
+// as the kernel has not extended the thread's own stack to it.
+enum { KEPT_BITS = 8, WORDS = 4 };
 static struct kept {
     uint32_t sequence;
-    uint64_t words[WORDS]; // thread, lo, hi
+    uint64_t words[WORDS]; // thread, lo, hi, gap
 } kept[1 << KEPT_BITS];
 
 static struct kept *entry_of(uintptr_t thread) {
     return &kept[thread * UINT64_C(0x9e3779b97f4a7c15) >> (64 - KEPT_BITS)];
 }
 
-static struct hl_window load(struct kept *k, uintptr_t thread) {
+static struct hl_window load(struct kept *k, uintptr_t thread, uintptr_t *gap) {
     uint64_t words[WORDS];
+    *gap = 0;
     if (!hl_published_read(&k->sequence, k->words, words, WORDS) || words[0] != thread)
         return (struct hl_window){.lo = 0};
+    *gap = words[3];
     return (struct hl_window){.lo = words[1], .hi = words[2]};
 }
 
-static void store(struct kept *k, uintptr_t thread, const struct hl_window *w) {
-    uint64_t words[WORDS] = {thread, w->lo, w->hi};
+static void store(struct kept *k, uintptr_t thread, const struct hl_window *w, uintptr_t gap) {
+    uint64_t words[WORDS] = {thread, w->lo, w->hi, gap};
     hl_published_write(&k->sequence, k->words, words, WORDS);
 }
 
@@ -47,14 +51,20 @@ struct hl_window hl_thread_stack(uintptr_t sp) {
     enum { MAX_SIZE = 64 << 20 };
     uintptr_t thread = hl_thread_pointer();
     struct kept *k = entry_of(thread);
-    struct hl_window none = {.lo = 0}, w = load(k, thread);
+    struct hl_window none = {.lo = 0}, w;
+    uintptr_t gap;
+    w = load(k, thread, &gap);
     if (sp >= w.lo && sp < w.hi) return w;
+    if (gap != 0 && sp < gap && !hl_widen(&(struct hl_window){.lo = 0}, gap)) return none;
     uintptr_t up_to = w.lo > sp ? w.lo : top(sp, thread);
     if (up_to <= sp || up_to - sp > MAX_SIZE) return none;
     if (w.lo <= sp) w = none;
     // Downwards from the known part, or else from the top.
-    for (uintptr_t page = (up_to - 1) & -(uintptr_t)HL_PAGE; page + HL_PAGE > sp; page -= HL_PAGE)
-        if (!hl_widen(&w, page)) return none;
-    store(k, thread, &w);
+    for (uintptr_t page = (up_to - 1) & -(uintptr_t)HL_PAGE; page + HL_PAGE > sp; page -= HL_PAGE) {
+        if (hl_widen(&w, page)) continue;
+        store(k, thread, &w, page);
+        return none;
+    }
+    store(k, thread, &w, 0);
     return w;
 }

@@ -82,7 +82,8 @@ static enum hl_step pointer_step(struct hl_window *stack, struct hl_window *code
         return HL_OUTERMOST;
     pc = hl_code_address(pc);
     if (pc == 0) return HL_OUTERMOST;
-    if (!hl_readable(code, pc - 1, 1)) return HL_OUTERMOST;
+    unsigned char last; // byte of the call
+    if (!hl_copy(code, &last, pc - 1, 1)) return HL_OUTERMOST;
     f->pc = pc;
     f->interrupted = false;
     f->known = 0;
@@ -123,12 +124,14 @@ static void finish(struct hl_stack *s, uint32_t frames) {
 }
 
 void hl_unwind(struct hl_stack *s, const void *frame) {
-    struct hl_window stack, code = {.lo = 0};
+    struct hl_window stack, code = {.piece = &s->pieces[1]};
     struct hl_frame f;
     f.interrupted = true;
     f.known = UINT32_C(1) << HL_REG_SP | UINT32_C(1) << HL_REG_FP;
     HL_CAPTURE(&f);
     stack = hl_thread_stack(f.reg[HL_REG_SP]);
+    stack.piece = s->pieces;
+    s->pieces[0].at = s->pieces[1].at = 0;
     s->truncated = false;
     s->base = (uintptr_t)frame;
 
