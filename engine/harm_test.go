@@ -105,3 +105,17 @@ func TestPlantedLinks(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "precious", string(text))
 }
+
+// TestUnmappingWhileUnwinding takes call paths while another thread makes musl unmap memory, which the
+// words on a stack point to. musl has no call frame information: outer steps follow arbitrary words.
+func TestUnmappingWhileUnwinding(t *testing.T) {
+	program := compile(t, "musl-gcc", "shrinking.c")
+	times := 6
+	if testutil.Full() {
+		times = 200
+	}
+	for range times {
+		r := record(t, "period=256 every=10", program, "600").run(t)
+		assert.NotEmpty(t, r.snapshots(t))
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,7 +26,7 @@ import (
 type recordFlags struct {
 	record.Options
 	every, everyAlloc, everyInuse, samplePeriod, keepBytes string
-	dryRun, bundle                                         bool
+	dryRun, bundle, orFail                                 bool
 }
 
 var engines = flagset.NewChoice("engine", "builtin", "tcmalloc", "jemalloc", "auto")
@@ -51,6 +52,9 @@ supports the flags.
 Only the program itself is recorded, also under sh -c, env, timeout and the like. With
 --follow-children all processes are, each with its own snapshots.
 
+If the recording cannot start, because the disk is full or a library cannot be loaded, CMD runs without
+it, as if record were not there, and one line says why. --or-fail does not run it then.
+
 Exit status: that of CMD; if a signal ended CMD, the same signal ends record. 125: record
 itself failed; 126: CMD cannot be run; 127: CMD was not found.`,
 		Args: help.Some("no command given: heaplapse record -- CMD ARG…"),
@@ -74,6 +78,7 @@ func (f *recordFlags) add(cmd *cobra.Command) {
 	help.Group(cmd, help.Run, func(flags *pflag.FlagSet) {
 		flags.StringVar(&f.Engine, "engine", "auto", "the heap profiler `NAME`: "+engines.String())
 		flags.StringVar(&f.Library, "library", "", "the library `FILE` of tcmalloc or jemalloc, if it is not in one of the usual directories")
+		flags.BoolVar(&f.orFail, "or-fail", false, "do not run CMD if it cannot be recorded, and exit with 125")
 		flags.DurationVar(&f.Duration, "duration", 0, "end the program with SIGTERM after `TIME`, like 2h")
 		flags.BoolVar(&f.FollowChildren, "follow-children", false, "record all processes")
 		flags.BoolVar(&f.JIT, "jit", false, "make Node and CPython name their functions (sets NODE_OPTIONS, PYTHONPERFSUPPORT)")
@@ -148,16 +153,17 @@ func (a *app) record(cmd *cobra.Command, f *recordFlags) error {
 		return recordUsage(cmd, err)
 	}
 	o.Note = func(text string) { a.Warn(text) }
+	sig.FailAtFileLimit()
 	plan, err := record.Prepare(o)
 	if err != nil {
-		return err
+		return a.runUnrecorded(f, o, err)
 	}
 	if f.dryRun {
 		_, err := io.WriteString(a.Out, plan.Script())
 		return err
 	}
 	if err := plan.MakeDir(); err != nil {
-		return err
+		return a.runUnrecorded(f, o, err)
 	}
 	for _, line := range plan.Describe() {
 		a.Say("%s", line)
@@ -166,7 +172,7 @@ func (a *app) record(cmd *cobra.Command, f *recordFlags) error {
 	outcome, err := plan.Run(cmd.Context())
 	a.signals.Start()
 	if err != nil {
-		return err
+		return a.runUnrecorded(f, o, err)
 	}
 	for _, n := range outcome.Notes {
 		a.Warn(n)
@@ -189,6 +195,17 @@ func (a *app) record(cmd *cobra.Command, f *recordFlags) error {
 		return &status.Error{Status: status.Failed, Err: failed}
 	}
 	return nil
+}
+
+// runUnrecorded becomes the program, if it can run although err keeps it from being recorded. Else it
+// returns err.
+func (a *app) runUnrecorded(f *recordFlags, o record.Options, err error) error {
+	if f.orFail || f.dryRun || !record.CanRun(err) {
+		return err
+	}
+	reason := strings.ReplaceAll(err.Error(), "\n", "; ")
+	a.Complain(fmt.Errorf("the program runs without a recording: %s (--or-fail does not run it then)", reason))
+	return record.Exec(o)
 }
 
 // bundleRecording packs what was recorded. Standard output belongs to the program.

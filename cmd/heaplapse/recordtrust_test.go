@@ -3,11 +3,13 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -356,10 +358,68 @@ func TestRecordOnAReadOnlySystem(t *testing.T) {
 		require.Regexp(t, `(?m)^snapshots +\d`, out)
 		require.Regexp(t, `(?m)^heaplapse-preload-\d+\nheap\n|^heap\nheaplapse-preload-\d+\n`, out)
 
-		out, status = run(`heaplapse record --engine ` + engine + ` -o /nowhere/heap -- true`)
+		out, status = run(`heaplapse record --or-fail --engine ` + engine + ` -o /nowhere/heap -- true`)
 		require.Equal(t, 125, status, out)
 		require.Regexp(t, `set (XDG_CACHE_HOME|TMPDIR) to `, out)
 	})
+}
+
+// TestRecordRunsTheProgramAnyway: if a recording cannot start, the program runs, one line says why, and
+// --or-fail prevents it.
+func TestRecordRunsTheProgramAnyway(t *testing.T) {
+	t.Parallel()
+	const program = ` -- sh -c "echo ran; exit 3"`
+	for name, c := range map[string]struct{ setup, reason string }{
+		"a directory that cannot be made": {"", "/proc/x"},
+		"no descriptors":                  {"ulimit -n 8;", "too many open files"},
+		"a limit of file sizes":           {"ulimit -f 0;", "file too large"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "out")
+			if c.setup == "" {
+				dir = "/proc/x/out"
+			}
+			for _, flag := range []string{"", " --or-fail"} {
+				var stdout, stderr bytes.Buffer
+				cmd := exec.Command("bash", "-c", c.setup+" exec heaplapse record -q"+flag+" -o "+dir+program)
+				cmd.Stdout, cmd.Stderr = &stdout, &stderr
+				status := exitStatus(cmd.Run())
+				assert.Contains(t, stderr.String(), c.reason)
+				if flag == "" {
+					assert.Equal(t, 1, strings.Count(stderr.String(), "\n"), stderr.String())
+					assert.Equal(t, 3, status)
+					assert.Equal(t, "ran\n", stdout.String())
+				} else {
+					assert.Equal(t, 125, status)
+					assert.Empty(t, stdout.String())
+				}
+			}
+		})
+	}
+}
+
+// TestRecordWithAnotherPreload: what other preloaded libraries and the dynamic linker write to standard
+// error is no failure of the engine.
+func TestRecordWithAnotherPreload(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	library, source := filepath.Join(dir, "say.so"), filepath.Join(dir, "say.c")
+	require.NoError(t, os.WriteFile(source, []byte(`#include <unistd.h>
+__attribute__((constructor)) static void start(void) { if (write(2, "error: hello\n", 13) < 0) _exit(9); }
+`), 0o600))
+	out, err := exec.Command(testutil.Need(t, "gcc"), "-shared", "-fPIC", "-o", library, source).CombinedOutput()
+	require.NoError(t, err, string(out))
+	for i, variable := range []string{"LD_PRELOAD=" + library, "LD_DEBUG=statistics"} {
+		recording := filepath.Join(dir, strconv.Itoa(i))
+		cmd := exec.Command("heaplapse", "record", "--engine", "builtin", "-o", recording, "--", "true")
+		cmd.Env = append(os.Environ(), variable)
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, string(out))
+		snapshots, err := filepath.Glob(filepath.Join(recording, "*.heap*"))
+		require.NoError(t, err)
+		assert.NotEmpty(t, snapshots, string(out))
+	}
 }
 
 // owners returns the users that the snapshots in a directory belong to.

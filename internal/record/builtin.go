@@ -32,7 +32,7 @@ func (builtin) find(p *Plan) (Library, error) {
 		return Library{}, fmt.Errorf("there is no built-in engine for this processor (%v)", machine)
 	}
 	path, err := preloadfile.Write(preload.Name, object, p.outputParent())
-	return Library{Path: path}, err
+	return Library{Path: path}, notRecorded(err)
 }
 
 func (builtin) needsAgent() bool { return false }

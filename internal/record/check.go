@@ -20,7 +20,9 @@ import (
 // try checks that the library, and the agent if it is used, can be loaded and write snapshots
 // without printing to standard error. It loads them into the program without running it, as ldd
 // does, and then runs true(1) with them.
-func (p *Plan) try() error {
+func (p *Plan) try() error { return notRecorded(p.tryOnce()) }
+
+func (p *Plan) tryOnce() error {
 	dir, remove, err := atomicfile.TempDir(p.outputParent())
 	if err != nil {
 		return fmt.Errorf("no directory for temporary files: %w: set TMPDIR to one that you can write to", err)
@@ -46,7 +48,7 @@ func (p *Plan) tryLoading(env []string) error {
 	if p.Target.Interpreter == "" {
 		return nil
 	}
-	stderr, err := stderrOf(env, p.Target.Interpreter, "--list", p.Target.Exe)
+	stderr, err := p.complaintsOf(env, p.Target.Interpreter, "--list", p.Target.Exe)
 	if err != nil || stderr != "" {
 		return fmt.Errorf("%s cannot be loaded into %s: %w", p.Library.Path, p.Target.Exe, firstLine(err, stderr))
 	}
@@ -60,7 +62,7 @@ func (p *Plan) tryRunning(env []string, dir string) error {
 	if tool == "" {
 		return nil
 	}
-	stderr, err := stderrOf(env, tool)
+	stderr, err := p.complaintsOf(env, tool)
 	if err != nil || stderr != "" {
 		return fmt.Errorf("%s does not work on this system: %w", p.Library.Path, firstLine(err, stderr))
 	}
@@ -87,6 +89,24 @@ func (p *Plan) trueCommand() string {
 		return ""
 	}
 	return tool
+}
+
+// complaintsOf runs a command, and returns the lines that a dynamic loader has written to standard
+// error about the library or the agent. Other libraries that are preloaded may write there, too, and so
+// does the loader itself if LD_DEBUG is set.
+func (p *Plan) complaintsOf(env []string, path string, args ...string) (string, error) {
+	stderr, err := stderrOf(env, path, args...)
+	var own []string
+	for line := range strings.Lines(stderr) {
+		isOurs := strings.Contains(line, p.Library.Path) || p.agent && strings.Contains(line, p.agentPath)
+		if isOurs && strings.Contains(strings.ToLower(line), "error") {
+			own = append(own, strings.TrimRight(line, "\n"))
+		}
+	}
+	if err != nil && len(own) == 0 {
+		return stderr, err
+	}
+	return strings.Join(own, "\n"), err
 }
 
 // stderrOf runs a command for at most 10 s and returns its output to standard error.

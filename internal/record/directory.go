@@ -73,7 +73,7 @@ func (p *Plan) MakeDir() error {
 		err = create(p.dir(), 0o755)
 	}
 	if err != nil {
-		return &status.Error{Status: status.Failed, Err: err}
+		return notRecorded(err)
 	}
 	p.made = true
 	if errors.Is(missing, os.ErrNotExist) {

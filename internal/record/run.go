@@ -24,7 +24,7 @@ import (
 func (p *Plan) Run(ctx context.Context) (Outcome, error) {
 	out, err := p.prepareDir()
 	if err != nil {
-		return Outcome{}, &status.Error{Status: status.Failed, Err: err}
+		return Outcome{}, notRecorded(err)
 	}
 	w := p.watchDir()
 	defer w.Close()
@@ -55,10 +55,7 @@ func (p *Plan) Run(ctx context.Context) (Outcome, error) {
 // start starts the program with the working directory, process group and signal mask of this
 // process.
 func (p *Plan) start() (*os.Process, error) {
-	path, args := p.Target.Path, p.Command
-	if p.Target.Shell {
-		path, args = "/bin/sh", append([]string{"sh", p.Target.Path}, p.Command[1:]...)
-	}
+	path, args := commandLine(p.Target, p.Command)
 	child, err := os.StartProcess(path, args, &os.ProcAttr{
 		Env:   p.Environment(),
 		Files: []*os.File{cmp.Or(p.Stdin, os.Stdin), cmp.Or(p.Stdout, os.Stdout), cmp.Or(p.Stderr, os.Stderr)},

@@ -17,6 +17,15 @@ func Prepare(Options) (*Plan, error) {
 		"record requires Linux, this is %s: record on Linux, and read the directory here", runtime.GOOS)
 }
 
+// CanRun returns false: recording requires Linux.
+func CanRun(error) bool { return false }
+
+// Exec returns an error: recording requires Linux.
+func Exec(o Options) error {
+	_, err := Prepare(o)
+	return err
+}
+
 // AttachOptions are the options of a recording of a process that runs.
 type AttachOptions struct {
 	Options

@@ -28,6 +28,10 @@ func Number(text string) (int, error) {
 	return 0, fmt.Errorf("no such signal: want a name like USR2, or a number")
 }
 
+// FailAtFileLimit makes a write beyond the limit of file sizes (ulimit -f) an error of this process,
+// which would otherwise be ended. A program that this process becomes or starts is not affected.
+func FailAtFileLimit() { signal.Notify(make(chan os.Signal, 1), unix.SIGXFSZ) }
+
 // Name returns the name of a signal, such as SIGTERM, or SIG53 for number 53, which has no name.
 func Name(n int) string {
 	if name := unix.SignalName(syscall.Signal(n)); name != "" {
