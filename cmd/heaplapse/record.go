@@ -52,8 +52,8 @@ supports the flags.
 Only the program itself is recorded, also under sh -c, env, timeout and the like. With
 --follow-children all processes are, each with its own snapshots.
 
-If the recording cannot start, because the disk is full or a library cannot be loaded, CMD runs without
-it, as if record were not there, and one line says why. --or-fail does not run it then.
+If the recording cannot start, because the disk is full or a library cannot be loaded, CMD runs
+without it, as if record were not there, and one line says why. --or-fail does not run it then.
 
 Exit status: that of CMD; if a signal ended CMD, the same signal ends record. 125: record
 itself failed; 126: CMD cannot be run; 127: CMD was not found.`,
