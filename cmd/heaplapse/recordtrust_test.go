@@ -399,6 +399,20 @@ func TestRecordRunsTheProgramAnyway(t *testing.T) {
 	}
 }
 
+// TestRecordQuotesNames: control characters in the name of a program do not reach the terminal.
+func TestRecordQuotesNames(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	content, err := os.ReadFile(testutil.Need(t, "true"))
+	require.NoError(t, err)
+	program := filepath.Join(dir, "a\x1b[31mb")
+	require.NoError(t, os.WriteFile(program, content, 0o755))
+	out, err := exec.Command("heaplapse", "record", "-o", filepath.Join(dir, "out"), "--", program).CombinedOutput()
+	require.NoError(t, err, string(out))
+	assert.Contains(t, string(out), "recording ")
+	assert.NotContains(t, string(out), "\x1b")
+}
+
 // TestRecordWithAnotherPreload: what other preloaded libraries and the dynamic linker write to standard
 // error is no failure of the engine.
 func TestRecordWithAnotherPreload(t *testing.T) {

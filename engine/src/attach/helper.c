@@ -102,7 +102,7 @@ static enum ending obey(void) {
 }
 
 static enum ending work(void) {
-    enum { INTERVAL = 10000000 };
+    enum { INTERVAL = 20000000 };
     expect_beat();
     for (;;) {
         enum ending e = obey();

@@ -99,9 +99,14 @@ func (c *Console) printError(line string) {
 	fmt.Fprintf(c.Err, "heaplapse: %s\n", text.Message(line))
 }
 
-// Say prints a remark about what the command does.
+// Say prints a remark about what the command does, which may quote the input.
 func (c *Console) Say(format string, args ...any) {
-	if !c.Quiet {
-		fmt.Fprintf(c.Err, "heaplapse: "+format+"\n", args...)
+	if c.Quiet {
+		return
 	}
+	lines := strings.Split(fmt.Sprintf(format, args...), "\n")
+	for i, line := range lines {
+		lines[i] = text.Message(line)
+	}
+	fmt.Fprintf(c.Err, "heaplapse: %s\n", strings.Join(lines, "\n"))
 }

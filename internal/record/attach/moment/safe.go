@@ -198,31 +198,39 @@ func (p *place) isSignalReturn(word uint64) bool {
 	return p.process.Libc.HasCode(word) && p.process.Memory.Read(word, b[:]) == nil && string(b[:]) == sigreturn
 }
 
-// followsCall reports whether the instruction before an address may be a call: e8 and four bytes, or
-// ff /2 with any operand.
+// followsCall reports whether the instruction before an address may be a call.
 func (p *place) followsCall(address uint64) bool {
-	const direct, indirect, size = 0xe8, 0xff, 7
-	var b [size]byte
-	if p.process.Memory.Read(address-size, b[:]) != nil {
-		return false
-	}
+	var b [callSize]byte
+	return p.process.Memory.Read(address-callSize, b[:]) == nil && endsWithCall(b)
+}
+
+// callSize is the size of the longest call without prefixes.
+const callSize = 7
+
+// endsWithCall reports whether bytes may end with a call: e8 and four bytes, or ff /2 with any operand.
+func endsWithCall(b [callSize]byte) bool {
+	const direct, indirect = 0xe8, 0xff
 	if b[2] == direct {
 		return true
 	}
-	for i := range size - 1 {
-		if b[i] == indirect && b[i+1]>>3&7 == 2 && i+operandSize(b[i+1]) == size {
+	for i := range callSize - 1 {
+		if b[i] == indirect && b[i+1]>>3&7 == 2 && i+instructionSize(b[i+1:]) == callSize {
 			return true
 		}
 	}
 	return false
 }
 
-// operandSize returns the size of an instruction with the given ModRM byte, without prefixes.
-func operandSize(modRM byte) int {
-	mode, register := modRM>>6, modRM&7
+// instructionSize returns the size of an instruction of one byte, the given ModRM byte, and its operand.
+func instructionSize(modRM []byte) int {
+	mode, register := modRM[0]>>6, modRM[0]&7
 	n := 2
 	if mode != 3 && register == 4 {
-		n++ // SIB
+		n++ // SIB; its base 5 stands for four bytes of displacement if the mode is 0
+		if len(modRM) < 2 {
+			return n
+		}
+		register = modRM[1] & 7
 	}
 	switch {
 	case mode == 1:
