@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/parquet-go/parquet-go"
 
@@ -61,7 +62,7 @@ var night = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
 
 // CheckNight returns an error for a night that is no date.
 func CheckNight(text string) error {
-	if !night.MatchString(text) {
+	if _, err := time.Parse(time.DateOnly, text); err != nil || !night.MatchString(text) {
 		return fmt.Errorf("%q is no date; want YYYY-MM-DD", text)
 	}
 	return nil
