@@ -154,16 +154,19 @@ func (a *app) record(cmd *cobra.Command, f *recordFlags) error {
 	}
 	o.Note = func(text string) { a.Warn(text) }
 	sig.FailAtFileLimit()
+	if !f.dryRun {
+		sig.FailAtClosedPipe() // a message that nobody reads does not keep the program from running
+	}
 	plan, err := record.Prepare(o)
 	if err != nil {
-		return a.runUnrecorded(f, o, err)
+		return a.runUnrecorded(cmd.Context(), f, o, err)
 	}
 	if f.dryRun {
 		_, err := io.WriteString(a.Out, plan.Script())
 		return err
 	}
 	if err := plan.MakeDir(); err != nil {
-		return a.runUnrecorded(f, o, err)
+		return a.runUnrecorded(cmd.Context(), f, o, err)
 	}
 	for _, line := range plan.Describe() {
 		a.Say("%s", line)
@@ -172,7 +175,7 @@ func (a *app) record(cmd *cobra.Command, f *recordFlags) error {
 	outcome, err := plan.Run(cmd.Context())
 	a.signals.Start()
 	if err != nil {
-		return a.runUnrecorded(f, o, err)
+		return a.runUnrecorded(cmd.Context(), f, o, err)
 	}
 	for _, n := range outcome.Notes {
 		a.Warn(n)
@@ -187,25 +190,43 @@ func (a *app) record(cmd *cobra.Command, f *recordFlags) error {
 	if failed != nil && outcome.Status != exitOK {
 		a.Complain(failed) // the status of the program takes precedence
 	}
-	if outcome.Signal != 0 && a.In == os.Stdin { // not in a test within another process
-		sig.Die(outcome.Signal)
-	}
-	a.status, a.Failed = outcome.Status, false
+	a.endAs(outcome)
 	if failed != nil && a.status == exitOK {
 		return &status.Error{Status: status.Failed, Err: failed}
 	}
 	return nil
 }
 
+// endAs makes the program's status that of record. If a signal ended the program, it ends record.
+func (a *app) endAs(outcome record.Outcome) {
+	if outcome.Signal != 0 && a.In == os.Stdin { // not in a test within another process
+		sig.Die(outcome.Signal)
+	}
+	a.status, a.Failed = outcome.Status, false
+}
+
 // runUnrecorded becomes the program, if it can run although err keeps it from being recorded. Else it
-// returns err.
-func (a *app) runUnrecorded(f *recordFlags, o record.Options, err error) error {
+// returns err. With --duration, it runs the program and ends it in time.
+func (a *app) runUnrecorded(ctx context.Context, f *recordFlags, o record.Options, err error) error {
 	if f.orFail || f.dryRun || !record.CanRun(err) {
 		return err
 	}
 	reason := strings.ReplaceAll(err.Error(), "\n", "; ")
 	a.Complain(fmt.Errorf("the program runs without a recording: %s (--or-fail does not run it then)", reason))
-	return record.Exec(o)
+	if o.Duration == 0 {
+		return record.Exec(o)
+	}
+	a.signals.Stop() // they are for the program
+	outcome, err := record.RunUnrecorded(ctx, o)
+	a.signals.Start()
+	if record.CanRun(err) {
+		a.Complain(fmt.Errorf("--duration does not end the program: %w", err))
+		return record.Exec(o)
+	}
+	if err == nil {
+		a.endAs(outcome)
+	}
+	return err
 }
 
 // bundleRecording packs what was recorded. Standard output belongs to the program.

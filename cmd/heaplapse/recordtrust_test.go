@@ -399,6 +399,63 @@ func TestRecordRunsTheProgramAnyway(t *testing.T) {
 	}
 }
 
+// TestRecordRunsTheProgramOnAFullDisk: nothing is left that looks like a recording.
+func TestRecordRunsTheProgramOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=4k"); err != nil {
+		t.Skipf("tmpfs cannot be mounted here: %v", err)
+	}
+	defer func() { assert.NoError(t, syscall.Unmount(dir, syscall.MNT_DETACH)) }()
+	out := filepath.Join(dir, "out")
+	r := begin(t, out, recordCmd(t, out, "-q", "--", "sh", "-c", "echo ran; exit 3"))
+	r.wait(t)
+	assert.Equal(t, 3, r.state.ExitStatus())
+	assert.Equal(t, "ran\n", r.stdout)
+	assert.Regexp(t, `^heaplapse: .*no space left on device.*\n$`, r.stderr)
+	assert.NoDirExists(t, out)
+}
+
+// TestRecordRunsTheProgramWithoutADirectory: the working directory does not exist.
+func TestRecordRunsTheProgramWithoutADirectory(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command("sh", "-c", `mkdir gone && cd gone && rmdir ../gone && exec heaplapse record -q -- sh -c "exit 3"`)
+	cmd.Dir = t.TempDir()
+	out, err := cmd.CombinedOutput()
+	assert.Equal(t, 3, exitStatus(err), string(out))
+}
+
+// TestRecordEndsAnUnrecordedProgram: --duration applies, and the status is passed on.
+func TestRecordEndsAnUnrecordedProgram(t *testing.T) {
+	t.Parallel()
+	for command, want := range map[string]int{"exec sleep 600": -1, "exit 5": 5} {
+		duration := "1h"
+		if want < 0 {
+			duration = "500ms"
+		}
+		r := begin(t, t.TempDir(), recordCmd(t, "/proc/x/out", "-q", "--duration", duration, "--", "sh", "-c", command))
+		r.wait(t)
+		assert.Equal(t, want, r.state.ExitStatus(), r.stderr)
+		if want < 0 {
+			assert.Equal(t, syscall.SIGTERM, r.state.Signal())
+		}
+	}
+}
+
+// TestRecordRunsTheProgramIfNobodyReadsTheMessage: standard error is a pipe without a reader.
+func TestRecordRunsTheProgramIfNobodyReadsTheMessage(t *testing.T) {
+	t.Parallel()
+	read, write, err := os.Pipe()
+	require.NoError(t, err)
+	defer write.Close()
+	require.NoError(t, read.Close())
+	cmd := recordCmd(t, "/proc/x/out", "-q", "--", "sh", "-c", "echo ran; exit 3")
+	var stdout bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, write
+	assert.Equal(t, 3, exitStatus(cmd.Run()))
+	assert.Equal(t, "ran\n", stdout.String())
+}
+
 // TestRecordQuotesNames: control characters in the name of a program do not reach the terminal.
 func TestRecordQuotesNames(t *testing.T) {
 	t.Parallel()
@@ -424,7 +481,7 @@ __attribute__((constructor)) static void start(void) { if (write(2, "error: hell
 `), 0o600))
 	out, err := exec.Command(testutil.Need(t, "gcc"), "-shared", "-fPIC", "-o", library, source).CombinedOutput()
 	require.NoError(t, err, string(out))
-	for i, variable := range []string{"LD_PRELOAD=" + library, "LD_DEBUG=statistics"} {
+	for i, variable := range []string{"LD_PRELOAD=" + library, "LD_DEBUG=statistics", "LD_DEBUG=all"} {
 		recording := filepath.Join(dir, strconv.Itoa(i))
 		cmd := exec.Command("heaplapse", "record", "--engine", "builtin", "-o", recording, "--", "true")
 		cmd.Env = append(os.Environ(), variable)

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,7 +34,7 @@ func (p *Plan) tryOnce() error {
 			return err
 		}
 	}
-	env := append([]string(nil), p.Env...)
+	env := withoutLoaderTrace(p.Env)
 	for _, s := range p.settings(filepath.Join(dir, "try")) {
 		env = program.Setenv(env, s.Name, s.Value)
 	}
@@ -107,6 +108,14 @@ func (p *Plan) complaintsOf(env []string, path string, args ...string) (string, 
 		return stderr, err
 	}
 	return strings.Join(own, "\n"), err
+}
+
+// withoutLoaderTrace returns a copy of an environment without the variables that make glibc's loader
+// trace what it does. The trace names our library, and may contain the word error.
+func withoutLoaderTrace(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(v string) bool {
+		return strings.HasPrefix(v, "LD_DEBUG=") || strings.HasPrefix(v, "LD_DEBUG_OUTPUT=")
+	})
 }
 
 // stderrOf runs a command for at most 10 s and returns its output to standard error.

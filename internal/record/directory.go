@@ -4,6 +4,7 @@ package record
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,10 +23,10 @@ func (p *Plan) chooseDir() error {
 	}
 	dir, err := filepath.Abs(p.Dir)
 	if err != nil {
-		return &status.Error{Status: status.Failed, Err: err}
+		return notRecorded(err)
 	}
 	if outdir.HasRecording(dir) {
-		return status.Errorf(status.Failed, "%s already holds a recording: choose another directory%s", p.Dir, p.withOutput())
+		return notRecorded(fmt.Errorf("%s already holds a recording: choose another directory%s", p.Dir, p.withOutput()))
 	}
 	p.prefix = filepath.Join(dir, name)
 	if len(p.prefix) > 900 { // gperftools' buffer has 1000 bytes

@@ -28,6 +28,9 @@ func Prepare(o Options) (*Plan, error) {
 		return nil, err
 	}
 	target, err := program.Find(o.Command, o.Env)
+	if exhausted(err) {
+		return nil, notRecorded(err)
+	}
 	if err != nil {
 		return nil, err
 	}

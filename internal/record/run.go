@@ -28,15 +28,8 @@ func (p *Plan) Run(ctx context.Context) (Outcome, error) {
 	}
 	w := p.watchDir()
 	defer w.Close()
-	for _, s := range sig.InheritedIgnored() {
-		signal.Ignore(s) // so that the program inherits it
-	}
-	signals := make(chan os.Signal, 64)
-	if list := sig.Forwarded(); len(list) > 0 {
-		signal.Notify(signals, list...)
-		defer signal.Stop(signals)
-		sig.NoteSenders(unix.SIGINT, unix.SIGQUIT, unix.SIGWINCH)
-	}
+	signals := catchSignals()
+	defer signal.Stop(signals)
 	child, err := p.start()
 	if err != nil {
 		return Outcome{}, errors.Join(err, p.cleanUp(out))
@@ -52,6 +45,19 @@ func (p *Plan) Run(ctx context.Context) (Outcome, error) {
 	return Outcome{Result: c.Finish(end), Dir: p.Dir}, nil
 }
 
+// catchSignals returns the signals to forward to the program, which inherits those that are ignored.
+func catchSignals() chan os.Signal {
+	for _, s := range sig.InheritedIgnored() {
+		signal.Ignore(s) // so that the program inherits it
+	}
+	signals := make(chan os.Signal, 64)
+	if list := sig.Forwarded(); len(list) > 0 {
+		signal.Notify(signals, list...)
+		sig.NoteSenders(unix.SIGINT, unix.SIGQUIT, unix.SIGWINCH)
+	}
+	return signals
+}
+
 // start starts the program with the working directory, process group and signal mask of this
 // process.
 func (p *Plan) start() (*os.Process, error) {
@@ -63,6 +69,9 @@ func (p *Plan) start() (*os.Process, error) {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, &status.Error{Status: status.NotFound, Err: err}
 	}
+	if exhausted(err) {
+		return nil, notRecorded(err)
+	}
 	if err != nil {
 		return nil, &status.Error{Status: status.CannotRun, Err: err}
 	}
@@ -72,7 +81,7 @@ func (p *Plan) start() (*os.Process, error) {
 // runner waits for the program and forwards signals to it.
 type runner struct {
 	plan      *Plan
-	c         *collect.Collector
+	c         *collect.Collector // nil if the program is not recorded
 	child     *os.Process
 	requested bool // a last snapshot was requested
 }
@@ -129,6 +138,9 @@ func (r *runner) forward(s os.Signal) {
 // requestSnapshots makes the recorded processes take a last snapshot and waits until they have. It
 // works once.
 func (r *runner) requestSnapshots() {
+	if r.c == nil {
+		return
+	}
 	number := r.plan.engine.dumpSignal(&r.plan.Options, r.plan.agent)
 	if number == 0 || r.requested {
 		return

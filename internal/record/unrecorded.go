@@ -3,12 +3,17 @@
 package record
 
 import (
+	"context"
 	"errors"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/heaplapse/heaplapse/internal/record/collect"
 	"github.com/heaplapse/heaplapse/internal/record/program"
+	"github.com/heaplapse/heaplapse/internal/record/sig"
 	"github.com/heaplapse/heaplapse/internal/record/status"
 )
 
@@ -36,17 +41,74 @@ func CanRun(err error) bool {
 }
 
 // Exec replaces this process by the program of the options, which runs as if it had been started
-// without heaplapse. It needs no file descriptor, and returns only if the program cannot be run.
+// without heaplapse. It opens no file that it needs, and returns only if the program cannot be run.
 func Exec(o Options) error {
 	if o.Env == nil {
 		o.Env = os.Environ()
 	}
-	target, err := program.Find(o.Command, o.Env)
+	path, err := program.Path(o.Command, o.Env)
 	if err != nil {
 		return err
 	}
-	path, args := commandLine(target, o.Command)
-	return &status.Error{Status: status.CannotRun, Err: &os.PathError{Op: "exec", Path: path, Err: unix.Exec(path, args, o.Env)}}
+	sig.RestoreIgnored()
+	err = unix.Exec(path, o.Command, o.Env)
+	if errors.Is(err, unix.ENOEXEC) { // a script without an interpreter, as for execvp(3)
+		shell, args := commandLine(program.Target{Path: path, Shell: true}, o.Command)
+		err = unix.Exec(shell, args, o.Env)
+	}
+	code := status.CannotRun
+	if errors.Is(err, os.ErrNotExist) {
+		code = status.NotFound
+	}
+	return &status.Error{Status: code, Err: &os.PathError{Op: "exec", Path: path, Err: err}}
+}
+
+// RunUnrecorded runs the program without a recording, and ends it after Options.Duration. It returns
+// an error of which [CanRun] is true if only [Exec] can run the program.
+func RunUnrecorded(ctx context.Context, o Options) (Outcome, error) {
+	if o.Env == nil {
+		o.Env = os.Environ()
+	}
+	target, err := program.Find(o.Command, o.Env)
+	if exhausted(err) {
+		return Outcome{}, notRecorded(err)
+	}
+	if err != nil {
+		return Outcome{}, err
+	}
+	p := &Plan{Options: o, Target: target}
+	signals := catchSignals()
+	defer signal.Stop(signals)
+	child, err := p.start()
+	if err != nil {
+		return Outcome{}, err
+	}
+	r := runner{plan: p, child: child}
+	end, err := r.wait(ctx, signals)
+	if err != nil {
+		return Outcome{}, &status.Error{Status: status.Failed, Err: err}
+	}
+	return Outcome{Result: resultOf(end.State)}, nil
+}
+
+// resultOf returns how a program that was not recorded has ended.
+func resultOf(state *os.ProcessState) collect.Result {
+	ws, ok := state.Sys().(syscall.WaitStatus)
+	if ok && ws.Signaled() {
+		return collect.Result{Status: 128 + int(ws.Signal()), Signal: int(ws.Signal())}
+	}
+	return collect.Result{Status: state.ExitCode()}
+}
+
+// exhausted reports whether err is about a resource of which [Exec] needs less than a recording:
+// descriptors, processes, memory, or space for arguments and environment.
+func exhausted(err error) bool {
+	for _, e := range []error{unix.EMFILE, unix.ENFILE, unix.EAGAIN, unix.ENOMEM, unix.E2BIG} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }
 
 // commandLine returns the path and the arguments with which a program is started.

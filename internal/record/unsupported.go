@@ -20,6 +20,12 @@ func Prepare(Options) (*Plan, error) {
 // CanRun returns false: recording requires Linux.
 func CanRun(error) bool { return false }
 
+// RunUnrecorded returns an error: recording requires Linux.
+func RunUnrecorded(_ context.Context, o Options) (Outcome, error) {
+	_, err := Prepare(o)
+	return Outcome{}, err
+}
+
 // Exec returns an error: recording requires Linux.
 func Exec(o Options) error {
 	_, err := Prepare(o)

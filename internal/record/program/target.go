@@ -36,10 +36,7 @@ type Target struct {
 // Find resolves a command as execvp(3) does, and the interpreters of scripts. It returns a
 // [status.Error] if the program cannot be run or recorded.
 func Find(command, env []string) (Target, error) {
-	if len(command) == 0 {
-		return Target{}, status.Errorf(status.Failed, "no command given: heaplapse record -- CMD ARG…")
-	}
-	path, err := lookPath(command[0], Getenv(env, "PATH"))
+	path, err := Path(command, env)
 	if err != nil {
 		return Target{}, err
 	}
@@ -64,6 +61,14 @@ func Find(command, env []string) (Target, error) {
 	}
 	t.Exe = exe
 	return t, t.readELF()
+}
+
+// Path returns the file that a command names, as execvp(3) finds it. It opens no file.
+func Path(command, env []string) (string, error) {
+	if len(command) == 0 {
+		return "", status.Errorf(status.Failed, "no command given: heaplapse record -- CMD ARG…")
+	}
+	return lookPath(command[0], Getenv(env, "PATH"))
 }
 
 // lookPath searches for a program in the directories of path. Its errors have the exit statuses of

@@ -36,6 +36,20 @@ func InheritedIgnored() []syscall.Signal {
 	return out
 }
 
+// RestoreIgnored ignores the signals again that were ignored when this process started, as far as that
+// is known, before this process becomes the program. Unlike [InheritedIgnored], it includes SIGCHLD.
+func RestoreIgnored() {
+	before, err := dispositionsBefore()
+	if err != nil {
+		return
+	}
+	for n := 1; n < len(before); n++ {
+		if s := syscall.Signal(n); before[n] == sigIgn && (ignorable(s) || s == unix.SIGCHLD) {
+			signal.Ignore(s)
+		}
+	}
+}
+
 const sigIgn = 1 // SIG_IGN
 
 // ignorable reports whether this process works if the signal is ignored. It needs SIGCHLD to wait

@@ -40,6 +40,7 @@ func TestProgramInheritsIgnoredSignals(t *testing.T) {
 			return string(out)
 		}
 		assert.Equal(t, run(""), run(exe+" record -q -o "+filepath.Join(t.TempDir(), "out")+" --"), trap)
+		assert.Equal(t, run(""), run(exe+" record -q -o /proc/x/out -- 2>/dev/null"), trap+", not recorded")
 	}
 	script := "trap '' USR2; exec " + exe + " record --engine tcmalloc --signal USR2 -- true"
 	out, err = exec.Command("bash", "-c", script).CombinedOutput()

@@ -28,6 +28,10 @@ func Number(text string) (int, error) {
 	return 0, fmt.Errorf("no such signal: want a name like USR2, or a number")
 }
 
+// FailAtClosedPipe makes a write to a pipe that nobody reads an error of this process, which would
+// otherwise be ended. A program that this process becomes or starts is not affected.
+func FailAtClosedPipe() { signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE) }
+
 // FailAtFileLimit makes a write beyond the limit of file sizes (ulimit -f) an error of this process,
 // which would otherwise be ended. A program that this process becomes or starts is not affected.
 func FailAtFileLimit() { signal.Notify(make(chan os.Signal, 1), unix.SIGXFSZ) }
