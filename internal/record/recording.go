@@ -23,6 +23,7 @@ func (p *Plan) prepareDir() (*manifest.Writer, error) {
 	}
 	out, err := manifest.Create(p.dir())
 	if err != nil {
+		p.removeFiles()
 		return nil, err
 	}
 	if err = p.writeHead(out); err == nil {
@@ -93,13 +94,20 @@ func (p *Plan) collector(root int, out *manifest.Writer) *collect.Collector {
 	}, out)
 }
 
-// cleanUp removes the files of prepareDir if the program could not be started: another recording can
+// cleanUp closes the manifest and removes the files of prepareDir if the program could not be started: another recording can
 // use the directory.
 func (p *Plan) cleanUp(out *manifest.Writer) error {
 	err := out.Close()
+	p.removeFiles()
+	return err
+}
+
+// removeFiles removes the manifest and what else prepareDir makes.
+func (p *Plan) removeFiles() {
 	dir := p.dir()
 	_ = os.Remove(filepath.Join(dir, manifest.Name))
 	_ = os.Remove(filepath.Join(dir, manifest.VDSOFile))
-	_ = os.Remove(dir) // only if it is empty
-	return err
+	if p.created != nil {
+		_ = os.Remove(dir) // only if it is empty
+	}
 }
