@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/internal/record/channel"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
@@ -51,6 +52,7 @@ func compile(t *testing.T, compiler, source string, flags ...string) string {
 type recording struct {
 	cmd            *exec.Cmd
 	prefix         string
+	receiver       *channel.Receiver
 	stdout, stderr bytes.Buffer
 }
 
@@ -60,12 +62,16 @@ func record(t *testing.T, settings, program string, args ...string) *recording {
 	t.Helper()
 	r := &recording{cmd: exec.Command(program, args...), prefix: filepath.Join(t.TempDir(), "p")}
 	r.cmd.Stdout, r.cmd.Stderr = &r.stdout, &r.stderr
+	var err error
+	r.receiver, err = channel.Listen(r.prefix)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = r.receiver.Close() })
 	r.cmd.Env = append(os.Environ(), "LD_PRELOAD="+engineFile(t), Variable+"="+r.settings(settings))
 	return r
 }
 
 func (r *recording) settings(more string) string {
-	return "period=1 every=0 children=0 " + more + " main=0000000 prefix=" + r.prefix
+	return "period=1 every=0 children=0 " + more + " main=0000000 " + r.receiver.Settings()
 }
 
 // run runs the program, which must succeed and write nothing to standard error.
@@ -73,6 +79,7 @@ func (r *recording) run(t *testing.T) *recording {
 	t.Helper()
 	require.NoError(t, r.cmd.Run(), r.stderr.String())
 	require.Empty(t, r.stderr.String())
+	r.receiver.Flush()
 	return r
 }
 
@@ -90,6 +97,7 @@ func exitOf(err error) (status int, signal string) {
 
 func (r *recording) files(t *testing.T) (names []string) {
 	t.Helper()
+	r.receiver.Flush()
 	entries, err := os.ReadDir(filepath.Dir(r.prefix))
 	require.NoError(t, err)
 	for _, e := range entries {
@@ -104,6 +112,7 @@ func (r *recording) path(format string, args ...any) string {
 
 // heaps returns the number of snapshots of all processes.
 func (r *recording) heaps() int {
+	r.receiver.Flush()
 	all, _ := filepath.Glob(r.path("_*.heap"))
 	return len(all)
 }
@@ -111,6 +120,7 @@ func (r *recording) heaps() int {
 // snapshots reads the snapshots of the program's process, in order.
 func (r *recording) snapshots(t *testing.T) (list []*heapfile.Snapshot) {
 	t.Helper()
+	r.receiver.Flush()
 	paths, err := filepath.Glob(r.path("_%d.*.heap", r.cmd.Process.Pid))
 	require.NoError(t, err)
 	slices.Sort(paths)
@@ -155,7 +165,6 @@ type event struct {
 	}
 	Snapshot *struct {
 		Seq, Signal  int
-		File         string
 		Trigger      string
 		RSS          int64
 		CPU          int64   `json:"cpu_ns"`
@@ -170,6 +179,7 @@ type event struct {
 }
 
 func (r *recording) events(t *testing.T, pid int) []event {
+	r.receiver.Flush()
 	return readEvents(t, r.path(".%d.events.jsonl", pid))
 }
 

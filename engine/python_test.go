@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/internal/record/channel"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
@@ -76,9 +77,12 @@ func recordPython(t *testing.T, settings string, env []string, program string, a
 	t.Helper()
 	engine := engineFile(t)
 	prefix := filepath.Join(t.TempDir(), "p")
+	receiver, err := channel.Listen(prefix)
+	require.NoError(t, err)
 	runProgram(t, append([]string{
-		"LD_PRELOAD=" + engine, Variable + "=every=0 children=1 main=0000000 " + settings + " prefix=" + prefix,
+		"LD_PRELOAD=" + engine, Variable + "=every=0 children=1 main=0000000 " + settings + " " + receiver.Settings(),
 	}, env...), program, args...)
+	require.NoError(t, receiver.Close())
 
 	snapshots, err := filepath.Glob(prefix + "_*.heap")
 	require.NoError(t, err)

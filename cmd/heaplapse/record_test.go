@@ -423,8 +423,8 @@ func TestRecordAProgramThatIsKilled(t *testing.T) {
 	})
 }
 
-// TestRecordIsKilled: the program goes on and writes snapshots. All of them can be read and are one
-// series, and the manifest does not say how the recording ended.
+// TestRecordIsKilled: the program goes on and, with tcmalloc and jemalloc, writes snapshots. All of
+// them can be read and are one series, and the manifest does not say how the recording ended.
 func TestRecordIsKilled(t *testing.T) {
 	t.Parallel()
 	exe := server(t)
@@ -437,12 +437,16 @@ func TestRecordIsKilled(t *testing.T) {
 		pid := m.Processes[0].PID
 		files := func() []string { return snapshotFiles(t, r.dir) }
 		before := len(files())
-		r.await(t, "snapshots after record's end", func() bool { return len(files()) > before+3 })
+		if engine != "builtin" { // these write files themselves
+			r.await(t, "snapshots after record's end", func() bool { return len(files()) > before+3 })
+			before += 2
+		}
+		require.NoError(t, syscall.Kill(pid, 0), "the program goes on")
 		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 		s, err := series.Open([]string{r.dir}, series.Options{})
 		require.NoError(t, err)
 		defer s.Close()
-		assert.Greater(t, len(s.Heads), before+2, "the last one may be incomplete")
+		assert.GreaterOrEqual(t, len(s.Heads), before, "the last one may be incomplete")
 		assert.Len(t, s.Spaces, 1)
 		for _, h := range s.Heads {
 			assert.Contains(t, []int{0, pid}, h.File.PID)

@@ -248,8 +248,9 @@ func compileC(t *testing.T, exe, source string) {
 }
 
 // TestRecordWorkersOfAnotherUser: the workers of a service that drops its privileges cannot write to a
-// directory of root. record tells that while the service runs, and in the manifest. In a directory of the
-// other user, and in one that record has made, the workers are recorded.
+// directory of root. record writes the files of the built-in engine itself. With the others, it tells that
+// while the service runs, and in the manifest. In a directory of the other user, and in one that record has
+// made, the workers are recorded.
 func TestRecordWorkersOfAnotherUser(t *testing.T) {
 	t.Parallel()
 	setpriv := testutil.Need(t, "setpriv")
@@ -272,6 +273,16 @@ func TestRecordWorkersOfAnotherUser(t *testing.T) {
 			return string(said)
 		}
 		require.NoError(t, os.Mkdir(filepath.Join(parent, "roots"), 0o755))
+		if engine == "builtin" {
+			said := record("roots", "exec perl -e 'sleep 2'")
+			assert.NotContains(t, said, "cannot write")
+			assert.Equal(t, []uint32{0}, slices.Compact(owners(t, filepath.Join(parent, "roots"))))
+			m := manifestOf(t, filepath.Join(parent, "roots"))
+			assert.True(t, slices.ContainsFunc(m.Processes, func(p manifest.Process) bool {
+				return strings.HasSuffix(p.Exe, "perl")
+			}), "%+v", m.Processes)
+			return
+		}
 		said := record("roots", `until grep -q 'cannot write' log; do sleep 0.1; done`)
 		message := fmt.Sprintf("runs as %s, which cannot write to roots: its snapshots are missing", user)
 		assert.Equal(t, 1, strings.Count(said, message), said)

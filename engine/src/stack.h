@@ -86,10 +86,10 @@ bool hl_python_counts_threads(void);
 uintptr_t hl_name(const char *function, size_t function_length, const char *file,
                   size_t file_length, uint32_t line);
 
-// hl_names_write appends the frames that were named since the last call to the file at path. It
-// returns false if the file cannot be written; the frames are then written by the next call. pid
-// and image are written into the first line. Only one thread calls it at a time.
-bool hl_names_write(const char *path, uint64_t pid, uint64_t image, int64_t start_ns);
+// hl_names_write sends the frames that were named since the last call. It returns false if that is
+// not possible; the next call sends them then. pid and image are put into the first line. Only one
+// thread calls it at a time.
+bool hl_names_write(uint64_t pid, uint64_t image, int64_t start_ns);
 
 // hl_names_forked is called in a forked child, which writes all names again into a file of its own.
 void hl_names_forked(void);

@@ -12,6 +12,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/attach"
+	"github.com/heaplapse/heaplapse/internal/record/channel"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 	"github.com/heaplapse/heaplapse/internal/record/program"
 	"github.com/heaplapse/heaplapse/internal/record/status"
@@ -51,10 +52,14 @@ func Attach(ctx context.Context, o AttachOptions) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, &status.Error{Status: status.Failed, Err: err}
 	}
+	if plan.receiver, err = channel.Open(plan.prefix); err != nil {
+		return Outcome{}, &status.Error{Status: status.Failed, Err: errors.Join(err, plan.cleanUp(out))}
+	}
 	a := &attachment{AttachOptions: o, plan: plan, sessions: map[int]*attach.Session{}, left: map[int]bool{}}
 	w := plan.watchDir()
 	defer w.Close()
 	if err := a.begin(ctx); err != nil {
+		_ = plan.closeReceiver() // it fails for the same reason, or has nothing to tell
 		return Outcome{}, errors.Join(withStatus(a.advise(err)), plan.cleanUp(out))
 	}
 	c := plan.collector(o.PID, out)
@@ -92,9 +97,6 @@ func planAttach(o *AttachOptions) (*Plan, error) {
 
 // begin attaches to the process, and to its descendants if they are wanted.
 func (a *attachment) begin(ctx context.Context) error {
-	if err := a.openDir(a.PID); err != nil {
-		return err
-	}
 	s, err := a.attach(ctx, a.PID)
 	if err != nil {
 		return err

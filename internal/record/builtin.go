@@ -37,6 +37,8 @@ func (builtin) find(p *Plan) (Library, error) {
 
 func (builtin) needsAgent() bool { return false }
 
+func (builtin) sends() bool { return true }
+
 func (builtin) seesPython() bool { return true }
 
 func (builtin) seesGenerated() bool { return true }
@@ -48,9 +50,9 @@ func (builtin) refuse(o *Options, _ bool) error {
 	return nil
 }
 
-// settings returns the variable that preload's config.h describes. The prefix comes last, because it
-// may contain blanks; the seven digits before it are replaced by the number of the recorded process.
-func (e builtin) settings(o *Options, prefix string, _ bool) []Setting {
+// settings returns the variable that engine/src/process/config.h describes, without the socket. The
+// seven digits are replaced by the number of the recorded process.
+func (e builtin) settings(o *Options, _ string, _ bool) []Setting {
 	number := func(condition bool, n int64) int64 {
 		if condition {
 			return n
@@ -75,7 +77,7 @@ func (e builtin) settings(o *Options, prefix string, _ bool) []Setting {
 	} {
 		fmt.Fprintf(&b, "%s=%d ", s.key, s.value)
 	}
-	fmt.Fprintf(&b, "main=%07d prefix=%s", 0, prefix)
+	fmt.Fprintf(&b, "main=%07d", 0)
 	return []Setting{{preload.Variable, b.String()}}
 }
 

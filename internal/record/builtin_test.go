@@ -11,17 +11,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBuiltinSettings: the prefix comes last, because it may contain blanks.
 func TestBuiltinSettings(t *testing.T) {
 	e := builtin{}
 	filters := fmt.Sprint(seccompFilters())
 	require.Equal(t, []Setting{{
 		"HEAPLAPSE_ENGINE",
-		"period=131072 every=500 part=250 alloc=0 inuse=0 signal=0 children=0 python=1 mmap=1 filters=" + filters + " main=0000000 prefix=/a dir/p",
+		"period=131072 every=500 part=250 alloc=0 inuse=0 signal=0 children=0 python=1 mmap=1 filters=" + filters + " main=0000000",
 	}}, e.settings(&Options{Every: DefaultEvery, Adaptive: true}, "/a dir/p", false))
 	require.Equal(t, []Setting{{
 		"HEAPLAPSE_ENGINE",
-		"period=1 every=0 part=0 alloc=1048576 inuse=4096 signal=12 children=1 python=1 mmap=1 filters=" + filters + " main=0000000 prefix=/p",
+		"period=1 every=0 part=0 alloc=1048576 inuse=4096 signal=12 children=1 python=1 mmap=1 filters=" + filters + " main=0000000",
 	}}, e.settings(&Options{
 		EveryAlloc: 1 << 20, EveryInuse: 4096, Signal: "USR2", FollowChildren: true, SamplePeriod: 1,
 	}, "/p", false))

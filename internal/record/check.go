@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
+	"github.com/heaplapse/heaplapse/internal/record/channel"
 	"github.com/heaplapse/heaplapse/internal/record/program"
 )
 
@@ -34,14 +35,25 @@ func (p *Plan) tryOnce() error {
 			return err
 		}
 	}
-	env := withoutLoaderTrace(p.Env)
-	for _, s := range p.settings(filepath.Join(dir, "try")) {
-		env = program.Setenv(env, s.Name, s.Value)
+	prefix := filepath.Join(dir, "try")
+	var r *channel.Receiver
+	if p.engine.sends() {
+		if r, err = channel.Listen(prefix); err != nil {
+			return err
+		}
 	}
-	if err := p.tryLoading(env); err != nil {
-		return err
+	env := withSettings(withoutLoaderTrace(p.Env), p.settings(prefix), r)
+	err = p.tryLoading(env)
+	if err == nil {
+		err = p.tryRunning(env)
 	}
-	return p.tryRunning(env, dir)
+	if r != nil {
+		err = errors.Join(err, r.Close())
+	}
+	if err == nil {
+		err = p.expectSnapshot(prefix)
+	}
+	return err
 }
 
 // tryLoading runs the program's dynamic loader with --list.
@@ -56,9 +68,8 @@ func (p *Plan) tryLoading(env []string) error {
 	return nil
 }
 
-// tryRunning runs true(1) and expects a snapshot. It does nothing if true uses another loader than
-// the program.
-func (p *Plan) tryRunning(env []string, dir string) error {
+// tryRunning runs true(1). It does nothing if true uses another loader than the program.
+func (p *Plan) tryRunning(env []string) error {
 	tool := p.trueCommand()
 	if tool == "" {
 		return nil
@@ -67,7 +78,15 @@ func (p *Plan) tryRunning(env []string, dir string) error {
 	if err != nil || stderr != "" {
 		return fmt.Errorf("%s does not work on this system: %w", p.Library.Path, firstLine(err, stderr))
 	}
-	written, err := filepath.Glob(filepath.Join(dir, "try*.heap"))
+	return nil
+}
+
+// expectSnapshot returns an error if tryRunning has left no snapshot.
+func (p *Plan) expectSnapshot(prefix string) error {
+	if p.trueCommand() == "" {
+		return nil
+	}
+	written, err := filepath.Glob(prefix + "*.heap")
 	if err == nil && len(written) == 0 {
 		return fmt.Errorf("%s writes no snapshots: it may have been built without a heap profiler", p.Library.Path)
 	}

@@ -22,6 +22,8 @@ type engine interface {
 	find(p *Plan) (Library, error)
 	// needsAgent reports whether the agent improves what the engine does.
 	needsAgent() bool
+	// sends reports whether the engine sends the snapshots to this process. If not, it writes files.
+	sends() bool
 	// seesPython reports whether the engine records objects of CPython that malloc does not allocate.
 	seesPython() bool
 	// seesGenerated reports whether stacks continue above generated code, such as that of JavaScript.

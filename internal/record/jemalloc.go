@@ -43,6 +43,8 @@ func (e jemalloc) find(p *Plan) (Library, error) { return p.findLibrary(e) }
 
 func (jemalloc) needsAgent() bool { return true }
 
+func (jemalloc) sends() bool { return false }
+
 func (jemalloc) seesPython() bool { return false }
 
 func (jemalloc) seesGenerated() bool { return false }

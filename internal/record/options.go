@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/heaplapse/heaplapse/internal/option"
+	"github.com/heaplapse/heaplapse/internal/record/channel"
 	"github.com/heaplapse/heaplapse/internal/record/collect"
 	"github.com/heaplapse/heaplapse/internal/record/program"
 )
@@ -102,13 +103,14 @@ type Plan struct {
 	Hints []string
 
 	engine    engine
-	agent     bool        // the agent can be loaded
-	agentPath string      // where the agent is
-	prefix    string      // absolute path with which the names of snapshots begin
-	dirName   string      // default name of the directory, without a number; "" if Dir was given
-	made      bool        // MakeDir was called
-	attached  bool        // the program runs already
-	created   os.FileInfo // the directory, if it did not exist before
+	agent     bool              // the agent can be loaded
+	agentPath string            // where the agent is
+	prefix    string            // absolute path with which the names of snapshots begin
+	dirName   string            // default name of the directory, without a number; "" if Dir was given
+	made      bool              // MakeDir was called
+	attached  bool              // the program runs already
+	created   os.FileInfo       // the directory, if it did not exist before
+	receiver  *channel.Receiver // nil if the engine writes files
 }
 
 // Library is an engine's shared library.
@@ -121,15 +123,6 @@ type Outcome struct {
 	Dir string
 	// Restored is the number of entries in tables of imports that Attach has put back.
 	Restored int
-}
-
-// Environment returns the environment of the program: Env with Settings.
-func (p *Plan) Environment() []string {
-	env := append([]string(nil), p.Env...)
-	for _, s := range p.Settings {
-		env = program.Setenv(env, s.Name, s.Value)
-	}
-	return env
 }
 
 func (o *Options) note(format string, args ...any) {

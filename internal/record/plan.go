@@ -9,8 +9,10 @@ import (
 	"path/filepath"
 	"time"
 
+	preload "github.com/heaplapse/heaplapse/engine"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/agent"
+	"github.com/heaplapse/heaplapse/internal/record/channel"
 	"github.com/heaplapse/heaplapse/internal/record/preloadfile"
 	"github.com/heaplapse/heaplapse/internal/record/program"
 	"github.com/heaplapse/heaplapse/internal/record/sig"
@@ -212,4 +214,19 @@ func (p *Plan) settings(prefix string) []Setting {
 		s = append(s, agentSetting(&p.Options, prefix))
 	}
 	return s
+}
+
+// Environment returns the environment of the program: Env with Settings.
+func (p *Plan) Environment() []string { return withSettings(p.Env, p.Settings, p.receiver) }
+
+// withSettings returns an environment with settings, and with those of a receiver if it is not nil.
+func withSettings(env []string, settings []Setting, r *channel.Receiver) []string {
+	env = append([]string(nil), env...)
+	for _, s := range settings {
+		if s.Name == preload.Variable && r != nil {
+			s.Value += " " + r.Settings()
+		}
+		env = program.Setenv(env, s.Name, s.Value)
+	}
+	return env
 }

@@ -90,6 +90,8 @@ func (p *Plan) collector(root int, out *manifest.Writer) *collect.Collector {
 			return p.engine.trigger(&p.Options, s, before, highest)
 		},
 		LastAtSignal: p.agent && p.engine.dumpSignal(&p.Options, true) != 0,
+		Received:     p.receiver != nil,
+		CloseFiles:   p.closeReceiver,
 		Note:         p.Note,
 	}, out)
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heaplapse/heaplapse/internal/option"
+	"github.com/heaplapse/heaplapse/internal/record/channel"
 	"github.com/heaplapse/heaplapse/internal/record/collect"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 	"github.com/heaplapse/heaplapse/internal/record/sig"
@@ -26,12 +27,18 @@ func (p *Plan) Run(ctx context.Context) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, notRecorded(err)
 	}
+	if p.engine.sends() {
+		if p.receiver, err = channel.Listen(p.prefix); err != nil {
+			return Outcome{}, notRecorded(errors.Join(err, p.cleanUp(out)))
+		}
+	}
 	w := p.watchDir()
 	defer w.Close()
 	signals := catchSignals()
 	defer signal.Stop(signals)
 	child, err := p.start()
 	if err != nil {
+		p.closeReceiver()
 		return Outcome{}, errors.Join(err, p.cleanUp(out))
 	}
 	c := p.collector(child.Pid, out)
@@ -43,6 +50,14 @@ func (p *Plan) Run(ctx context.Context) (Outcome, error) {
 		return Outcome{}, &status.Error{Status: status.Failed, Err: errors.Join(err, out.Close())}
 	}
 	return Outcome{Result: c.Finish(end), Dir: p.Dir}, nil
+}
+
+// closeReceiver ends the receiver if there is one.
+func (p *Plan) closeReceiver() error {
+	if p.receiver == nil {
+		return nil
+	}
+	return p.receiver.Close()
 }
 
 // catchSignals returns the signals to forward to the program, which inherits those that are ignored.

@@ -17,34 +17,12 @@ import (
 // safeMoment is the time in which a safe moment must come.
 const safeMoment = 5 * time.Second
 
-// openDir makes the directory writable for the process, if it was made now.
-func (a *attachment) openDir(pid int) error {
-	dir := a.plan.dir()
-	if !proc.SameFile(pid, dir) {
-		return &attach.Refusal{
-			Kind: attach.NoAccess, Reason: fmt.Sprintf("process %d cannot see %s, because it runs in a container", pid, a.plan.Dir),
-			Remedy: "run heaplapse in the same container, or record into a directory that both see at the same path",
-		}
-	}
-	if !proc.CanWrite(pid, dir) {
-		proc.Give(pid, dir)
-	}
-	if !proc.CanWrite(pid, dir) {
-		id, _ := proc.User(pid)
-		return &attach.Refusal{
-			Kind:   attach.NoAccess,
-			Reason: fmt.Sprintf("process %d runs as %s, which cannot write to %s", pid, proc.UserName(id), a.plan.Dir),
-			Remedy: fmt.Sprintf("record into a directory of that user (install -d -o %s DIR)", proc.UserName(id)),
-		}
-	}
-	return nil
-}
-
 // attach begins to record a process. With Wait, it tries again while the process is busy.
 func (a *attachment) attach(ctx context.Context, pid int) (*attach.Session, error) {
 	const retry = 500 * time.Millisecond
-	settings := fmt.Sprintf("number=%d %s", pid, a.plan.Settings[0].Value)
-	o := attach.Options{PID: pid, Settings: settings, Patience: safeMoment}
+	o := attach.Options{
+		PID: pid, Settings: a.plan.Settings[0].Value, Adopt: a.plan.receiver.Adopt, Patience: safeMoment,
+	}
 	for told := false; ; {
 		s, err := attach.Start(ctx, o)
 		var refusal *attach.Refusal
@@ -69,14 +47,11 @@ func (a *attachment) attachNew(ctx context.Context) {
 		if a.sessions[pid] != nil || a.left[pid] || ctx.Err() != nil {
 			continue
 		}
-		err := a.openDir(pid)
+		s, err := a.attach(ctx, pid)
 		if err == nil {
-			a.sessions[pid], err = a.attach(ctx, pid)
-		}
-		if err == nil {
+			a.sessions[pid] = s
 			continue
 		}
-		delete(a.sessions, pid)
 		if refusal := (*attach.Refusal)(nil); errors.As(err, &refusal) && refusal.Kind == attach.Busy {
 			continue // try again
 		}

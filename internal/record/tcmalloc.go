@@ -44,6 +44,8 @@ func (e tcmalloc) find(p *Plan) (Library, error) { return p.findLibrary(e) }
 
 func (tcmalloc) needsAgent() bool { return true }
 
+func (tcmalloc) sends() bool { return false }
+
 func (tcmalloc) seesPython() bool { return false }
 
 func (tcmalloc) seesGenerated() bool { return true }

@@ -31,6 +31,8 @@ struct hl_control {
     uint32_t python;   // CPython's allocator: 0 not hooked, 1 hooked, 2 could not be put back
     uint32_t ended;    // how the recording ended: 0 command, 1 heaplapse is gone, 2 the program
                        // restricts itself
+    uint32_t channel;  // the file descriptor of the channel's memory plus one; 0: none
+    uint32_t prepared; // heaplapse sets it to channel when the memory can be used
     uint32_t unused;
     uintptr_t malloc_original, malloc_hook;
     uintptr_t calloc_original, calloc_hook;

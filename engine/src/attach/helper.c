@@ -13,7 +13,7 @@
 __attribute__((weak)) int pthread_detach(uintptr_t thread);
 extern uintptr_t pthread_self(void);
 
-HL_EXPORT struct hl_control heaplapse_attach_control = {.magic = "heaplapse-attach", .version = 1};
+HL_EXPORT struct hl_control heaplapse_attach_control = {.magic = "heaplapse-attach", .version = 2};
 static struct hl_control *const control = &heaplapse_attach_control;
 
 static void set_state(enum hl_state state) {

@@ -6,6 +6,7 @@
 #include "heap/record.h"
 #include "heap/regions.h"
 #include "heap/sites.h"
+#include "output/channel.h"
 #include "output/events.h"
 #include "output/snapshot.h"
 #include "output/trigger.h"
@@ -72,6 +73,20 @@ static void put_back(struct hl_control *c) {
     }
 }
 
+// open_channel makes memory that heaplapse prepares and shares.
+static const char *open_channel(struct hl_control *c) {
+    enum { TRIES = 5000, PAUSE = 2000000 };
+    uint32_t never = 0;
+    long fd = hl_channel_create();
+    if (fd < 0) return "no memory can be shared with heaplapse (memfd_create)";
+    __atomic_store_n(&c->prepared, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&c->channel, (uint32_t)fd + 1, __ATOMIC_RELEASE);
+    for (int i = 0; i < TRIES && !__atomic_load_n(&c->prepared, __ATOMIC_ACQUIRE); i++)
+        hl_futex_wait(&never, 0, PAUSE);
+    __atomic_store_n(&c->channel, 0, __ATOMIC_RELEASE);
+    return hl_channel_adopt((int)fd) == 0 ? NULL : "heaplapse did not prepare the shared memory";
+}
+
 const char *hl_attach_begin(struct hl_control *c, char *settings) {
     static char why[256];
     hl_loaded_late = true;
@@ -82,7 +97,9 @@ const char *hl_attach_begin(struct hl_control *c, char *settings) {
     if (hl_refuse(why, sizeof why)) return why;
     if (!prepare_once()) return "no memory for the tables";
     forget();
-    const char *reason = hl_hooked_find(c);
+    const char *reason = open_channel(c);
+    if (reason) return reason;
+    reason = hl_hooked_find(c);
     if (reason) return put_back(c), reason;
     hl_threads_restart();
     __atomic_store_n(&hl_recording, true, __ATOMIC_RELEASE);

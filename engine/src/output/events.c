@@ -1,9 +1,9 @@
 #include "output/events.h"
 
+#include "base/files.h"
 #include "base/objects.h"
 #include "engine.h"
-#include "output/file.h"
-#include "output/names.h"
+#include "output/stream.h"
 #include "process/config.h"
 #include "process/fork.h"
 
@@ -48,12 +48,12 @@ void hl_problem_error(const char *kind, const char *detail, int error) {
     hl_signals_restore(signals);
 }
 
-static void put_problems(struct hl_file *f) {
+static void put_problems(struct hl_stream *f) {
     hl_lock(&problems_lock);
     for (size_t i = 0; i < PROBLEMS && problems[i].kind; i++) {
         struct problem *p = &problems[i];
         if (p->count == p->written) continue;
-        hl_file_room(f, 2048);
+        hl_stream_room(f, 2048);
         hl_format(&f->text, "{\"problem\":{\"kind\":\"%j\",\"count\":%u", p->kind, p->count);
         if (p->detail[0]) hl_format(&f->text, ",\"detail\":\"%j\"", p->detail);
         if (p->error) hl_format(&f->text, ",\"errno\":%u", (uint64_t)p->error);
@@ -95,10 +95,10 @@ static void put_exe(struct hl_text *t) {
     hl_format(t, ",\"exe\":\"%j\"", path);
 }
 
-static void put_start(struct hl_file *f, uint64_t image) {
+static void put_start(struct hl_stream *f) {
     hl_format(&f->text,
               "{\"schema\":\"heaplapse.events/1\",\"pid\":%u,\"image\":%u,\"start_ns\":%d}\n",
-              hl_process_number(), image, hl_process.started_at);
+              hl_channel_pid(), hl_channel_image(), hl_process.started_at);
     hl_format(&f->text, "{\"start\":{\"parent\":%u", hl_process.parent);
     if (hl_process.is_fork) hl_put_string(&f->text, ",\"forked\":true");
     hl_format(&f->text, ",\"period\":%u,\"version\":\"1\",\"libc\":\"%j\"", hl_config.period,
@@ -108,20 +108,16 @@ static void put_start(struct hl_file *f, uint64_t image) {
     hl_put_string(&f->text, "}}\n");
 }
 
-static int open_events(struct hl_file *f) {
-    static char path[HL_PATH];
-    uint64_t image;
-    int error = hl_names_image(&image);
+static int open_events(struct hl_stream *f) {
+    int error = hl_channel_open();
     if (error) return error;
-    hl_names_events(path);
-    hl_file_open(f, path, HL_O_APPEND, buffer, sizeof buffer);
-    if (f->error == 0) hl_file_reserve(f, sizeof buffer);
-    if (!started && f->error == 0) put_start(f, image);
+    hl_stream_open(f, HL_EVENTS, buffer, sizeof buffer);
+    if (!started) put_start(f);
     return 0;
 }
 
-static int close_events(struct hl_file *f) {
-    int error = hl_file_close(f);
+static int close_events(struct hl_stream *f) {
+    int error = hl_stream_close(f);
     if (error) return error;
     started = true;
     problems_written();
@@ -146,14 +142,14 @@ static void put_milliseconds(struct hl_text *t, const char *key, int64_t ns) {
 }
 
 int hl_events_snapshot(const struct hl_snapshot_event *e) {
-    struct hl_file f;
+    struct hl_stream f;
     int error = open_events(&f);
     if (error) return error;
     put_problems(&f);
-    hl_file_room(&f, 8192);
+    hl_stream_room(&f, 8192);
     struct hl_text *t = &f.text;
-    hl_format(t, "{\"snapshot\":{\"seq\":%u,\"file\":\"%j\",\"time_ns\":%d,\"trigger\":\"%s\"",
-              e->sequence, e->file, e->time, e->trigger);
+    hl_format(t, "{\"snapshot\":{\"seq\":%u,\"time_ns\":%d,\"trigger\":\"%s\"", e->sequence, e->time,
+              e->trigger);
     if (e->signal) hl_format(t, ",\"signal\":%u", e->signal);
     uint64_t rss = resident();
     if (rss) hl_format(t, ",\"rss\":%u", rss);
@@ -165,7 +161,7 @@ int hl_events_snapshot(const struct hl_snapshot_event *e) {
 }
 
 int hl_events_problems(void) {
-    struct hl_file f;
+    struct hl_stream f;
     if (!has_problems()) return 0;
     int error = open_events(&f);
     if (error) return error;

@@ -7,7 +7,6 @@
 
 struct hl_snapshot_event {
     uint64_t sequence;
-    const char *file; // base name
     const char *trigger;
     uint64_t signal;       // that ends the process, or 0
     int64_t time;          // real time, ns

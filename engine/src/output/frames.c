@@ -6,7 +6,7 @@
 // hl_name takes no lock, so that it may be called in signal handlers and around forks: memory is
 // taken by atomic additions, and an entry is published by one compare-and-swap.
 #include "base/text.h"
-#include "output/file.h"
+#include "output/channel.h"
 #include "stack.h"
 
 enum {
@@ -157,15 +157,10 @@ uintptr_t hl_name(const char *function, size_t function_length, const char *file
 
 // --- the file ---
 
-enum { BUFFER_SIZE = 64 << 10, MAX_LINE = 6 * 2 * 4096 + 200 }; // a byte takes six at most
+enum { BUFFER_SIZE = HL_MESSAGE, MAX_LINE = 6 * 2 * 4096 + 200 }; // a byte takes six at most
 
 static uint32_t batch;      // number of the next batch
 static bool has_first_line; // the file has been started by this process
-
-// write_lines appends complete lines. If they do not fit, none of them is left in the file.
-static bool write_lines(int fd, const struct hl_text *t, const char *buffer) {
-    return hl_file_append(fd, buffer, (size_t)(t->at - buffer)) == 0;
-}
 
 static void put_frame(struct hl_text *t, uint32_t i, const struct frame *f, uint64_t image) {
     hl_format(t, "{\"address\":\"0x%x\",\"function\":\"", address_of(i) + image * HL_NAMED_IMAGE);
@@ -192,15 +187,14 @@ static void forget_batch(struct names *n, uint32_t count) {
         if (n->frame[i].batch == batch) n->frame[i].batch = 0;
 }
 
-static bool write_frames(int fd, struct names *n, uint64_t image, const char *first_line,
-                         char *buffer) {
+static bool write_frames(struct names *n, uint64_t image, const char *first_line, char *buffer) {
     uint32_t count = __atomic_load_n(&n->frames, __ATOMIC_ACQUIRE), i = 0;
     while (i < count || !has_first_line) {
         struct hl_text t = hl_text(buffer, BUFFER_SIZE);
         if (!has_first_line) hl_put_string(&t, first_line);
         batch++;
         put_frames(&t, n, &i, count, image);
-        if (t.at != buffer && !write_lines(fd, &t, buffer)) {
+        if (t.at != buffer && hl_channel_put(HL_FRAMES, buffer, (size_t)(t.at - buffer)) != 0) {
             forget_batch(n, count);
             return false;
         }
@@ -209,10 +203,7 @@ static bool write_frames(int fd, struct names *n, uint64_t image, const char *fi
     return true;
 }
 
-bool hl_names_write(const char *path, uint64_t pid, uint64_t image, int64_t start_ns) {
-    enum { MODE = 0644 };
-    const int flags =
-        HL_O_WRONLY | HL_O_CREAT | HL_O_APPEND | HL_O_NOFOLLOW | HL_O_NONBLOCK | HL_O_CLOEXEC;
+bool hl_names_write(uint64_t pid, uint64_t image, int64_t start_ns) {
     struct names *n = __atomic_load_n(&names, __ATOMIC_ACQUIRE);
     if (n == NULL) return true;
     char first_line[200];
@@ -222,9 +213,7 @@ bool hl_names_write(const char *path, uint64_t pid, uint64_t image, int64_t star
     hl_put_end(&t);
     char *buffer = hl_pages_alloc(BUFFER_SIZE);
     if (buffer == NULL) return false;
-    long fd = hl_syscall4(HL_SYS_openat, HL_AT_FDCWD, path, flags, MODE);
-    bool ok = fd >= 0 && write_frames((int)fd, n, image, first_line, buffer);
-    if (fd >= 0) hl_syscall1(HL_SYS_close, fd);
+    bool ok = write_frames(n, image, first_line, buffer);
     hl_pages_free(buffer, BUFFER_SIZE);
     return ok;
 }

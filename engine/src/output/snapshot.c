@@ -4,8 +4,7 @@
 #include "heap/record.h"
 #include "heap/sites.h"
 #include "output/events.h"
-#include "output/file.h"
-#include "output/names.h"
+#include "output/stream.h"
 #include "process/config.h"
 
 static const char *const trigger_names[HL_TRIGGERS] = {
@@ -64,7 +63,7 @@ static void round_sums(struct copy *c) {
 
 // --- the text ---
 
-static char buffer[HL_FILE_BLOCK + (32 << 10)];
+static char buffer[HL_MESSAGE];
 
 static void put_sums(struct hl_text *t, const struct hl_sums *s) {
     hl_put_number(t, (uint64_t)s->inuse_objects, 1);
@@ -111,10 +110,10 @@ static void put_address(struct hl_text *t, uintptr_t address) {
     t->at += k->length;
 }
 
-static void put_row(struct hl_file *f, const struct hl_site *site, const struct hl_sums *s,
+static void put_row(struct hl_stream *f, const struct hl_site *site, const struct hl_sums *s,
                     uint64_t image) {
     enum { SUMS = 128 };
-    hl_file_room(f, SUMS + HL_MAX_FRAMES * ADDRESS);
+    hl_stream_room(f, SUMS + HL_MAX_FRAMES * ADDRESS);
     put_sums(&f->text, s);
     for (uint32_t i = 0; i < site->n; i++) {
         uintptr_t address = site->frames[i];
@@ -126,13 +125,13 @@ static void put_row(struct hl_file *f, const struct hl_site *site, const struct 
 
 // put_mappings copies the mappings. The kernel has none of /proc/self if the first thread of the
 // process has ended.
-static void put_mappings(struct hl_file *f) {
-    hl_file_room(f, sizeof buffer);
+static void put_mappings(struct hl_stream *f) {
+    hl_stream_room(f, sizeof buffer);
     hl_put_string(&f->text, "\nMAPPED_LIBRARIES:\n");
     long fd = hl_syscall4(HL_SYS_openat, HL_AT_FDCWD, "/proc/thread-self/maps", HL_O_CLOEXEC, 0);
     if (fd < 0) return;
     for (;;) {
-        hl_file_room(f, sizeof buffer / 2);
+        hl_stream_room(f, sizeof buffer / 2);
         long n = hl_syscall3(HL_SYS_read, fd, f->text.at, f->text.end - f->text.at);
         if (n <= 0) break;
         f->text.at += n;
@@ -140,18 +139,16 @@ static void put_mappings(struct hl_file *f) {
     hl_syscall1(HL_SYS_close, fd);
 }
 
-static int write_file(const char *path, const struct copy *c, uint64_t image) {
-    struct hl_file f;
-    hl_syscall3(HL_SYS_unlinkat, HL_AT_FDCWD, path, 0); // left behind by a process of this number
-    hl_file_open(&f, path, HL_O_EXCL, buffer, sizeof buffer);
-    if (f.error) return f.error;
+static int write_data(const struct copy *c, uint64_t image) {
+    struct hl_stream f;
+    hl_stream_open(&f, HL_DATA, buffer, sizeof buffer);
     hl_put_string(&f.text, "heap profile: ");
     put_sums(&f.text, &c->totals);
     hl_format(&f.text, " heapprofile/%u\n", hl_period);
     for (uint32_t i = 0; i < c->n && f.error == 0; i++)
         if (!is_zero(&c->sums[i])) put_row(&f, hl_site(i), &c->sums[i], image);
     put_mappings(&f);
-    return hl_file_close(&f);
+    return hl_stream_close(&f);
 }
 
 // --- the whole ---
@@ -170,52 +167,57 @@ static void check_clock(int64_t real, int64_t monotonic) {
     last_offset = offset;
 }
 
-static char path[HL_PATH], temporary[HL_PATH + 8], frames[HL_PATH];
-
-static int write_all(const struct copy *c, uint64_t image, struct hl_snapshot_event *e) {
-    struct hl_text t = hl_text(temporary, sizeof temporary);
-    hl_format(&t, "%s.tmp", path);
-    hl_put_end(&t);
-    int error = write_file(temporary, c, image);
+// write_all sends a snapshot and its event. The event is first, for those who wait for the snapshot.
+static int write_all(const struct copy *c, struct hl_snapshot_event *e) {
+    uint64_t image = hl_channel_image();
+    if (!hl_names_write(hl_channel_pid(), image, hl_process.started_at))
+        hl_problem("frames-failed", "the names of frames could not be written");
+    e->sequence = hl_channel_next();
+    e->sites = c->n;
+    e->samples = hl_live_count();
+    int error = write_data(c, image);
     e->duration = hl_clock(HL_MONOTONIC) - e->duration;
     e->cpu = hl_clock(HL_THREAD_CPU) - e->cpu;
-    if (error == 0) error = hl_events_snapshot(e); // first, for those who wait for the snapshot
-    if (error == 0)
-        error = (int)-hl_syscall4(HL_SYS_renameat, HL_AT_FDCWD, temporary, HL_AT_FDCWD, path);
-    if (error != 0) hl_syscall3(HL_SYS_unlinkat, HL_AT_FDCWD, temporary, 0);
+    if (error == 0) error = hl_events_snapshot(e);
+    if (error == 0) return hl_channel_put(HL_COMMIT, &e->sequence, sizeof e->sequence);
+    hl_channel_put(HL_ABORT, NULL, 0);
+    return error;
+}
+
+// write sends a snapshot. It returns 0, or an error number and what could not be done.
+static int write(struct hl_snapshot_event *e, const char **what) {
+    struct copy c;
+    *what = "the recorder cannot be reached";
+    int error = hl_channel_open();
+    // The first message tells whether the recorder reads: if not, no time is spent on the tables.
+    if (error == 0) error = hl_channel_put(HL_BEGIN, NULL, 0);
+    if (error) return error;
+    *what = "the tables could not be copied";
+    if (!take_copy(&c)) return HL_ENOMEM;
+    round_sums(&c);
+    *what = "a snapshot could not be written";
+    error = write_all(&c, e);
+    hl_pages_free(c.sums, c.size);
     return error;
 }
 
 bool hl_snapshot_write(enum hl_trigger trigger) {
-    struct copy c;
-    uint64_t image;
     struct hl_snapshot_event e = {.time = hl_clock(HL_REALTIME),
                                   .duration = hl_clock(HL_MONOTONIC),
-                                  .cpu = hl_clock(HL_THREAD_CPU)};
-    check_clock(e.time, e.duration);
-    int error = hl_names_image(&image);
-    if (error) return report("the events file could not be written", error), false;
-    if (!take_copy(&c)) return report("the tables could not be copied", HL_ENOMEM), false;
-    round_sums(&c);
-    hl_names_frames(frames);
-    if (!hl_names_write(frames, hl_process_number(), image, hl_process.started_at))
-        hl_problem("frames-failed", "the names of frames could not be written");
-    e.sequence = hl_names_snapshot(path);
-    e.file = hl_base_name(path);
-    e.trigger = trigger_names[trigger];
+                                  .cpu = hl_clock(HL_THREAD_CPU),
+                                  .trigger = trigger_names[trigger]};
+    const char *what;
     if (trigger == HL_SIGNAL) e.signal = hl_snapshot_signal;
-    e.sites = c.n;
-    e.samples = hl_live_count();
-    error = write_all(&c, image, &e);
-    hl_pages_free(c.sums, c.size);
+    check_clock(e.time, e.duration);
+    int error = write(&e, &what);
     if (error) {
-        report("a snapshot could not be written", error);
+        report(what, error);
         hl_events_problems();
     }
     return error == 0;
 }
 
 void hl_snapshot_forked(void) {
-    hl_names_reset();
+    hl_channel_forked();
     hl_events_forked();
 }

@@ -2,6 +2,7 @@
 
 #include "heap/record.h"
 #include "heap/sites.h"
+#include "output/channel.h"
 #include "output/writer.h"
 #include "process/config.h"
 
@@ -20,7 +21,9 @@ static bool is_torn_down(void) {
            hl_clock(HL_PROCESS_CPU) - finalized_cpu < MOST_CPU * second;
 }
 
-bool hl_trigger_ended(void) { return __atomic_load_n(&ended, __ATOMIC_RELAXED) || is_torn_down(); }
+bool hl_trigger_ended(void) {
+    return __atomic_load_n(&ended, __ATOMIC_RELAXED) || is_torn_down() || hl_channel_is_closed();
+}
 
 // is_recorded reports whether this process writes snapshots. A child that shares the memory of its
 // parent (vfork) does not.

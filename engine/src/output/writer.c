@@ -1,9 +1,11 @@
 #include "output/writer.h"
 
 #include "engine.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "output/channel.h"
 #include "output/clone.h"
 #include "output/events.h"
-#include "output/file.h"
 #include "output/trigger.h"
 #include "process/config.h"
 #include "process/fork.h"
@@ -40,8 +42,8 @@ static bool is_done(uint32_t mine) {
 static int64_t last_timed, last_cost; // monotonic time of the last timed snapshot; ns
 
 // cost_of returns the time that a snapshot takes from the program: the processor time. The program
-// does not wait for the disk, unless it writes the snapshot itself; a slow disk is used for a tenth
-// of the time.
+// does not wait for the recorder, unless it writes the snapshot itself; a slow disk is used for a
+// tenth of the time.
 static int64_t cost_of(int64_t elapsed, int64_t processor, bool program_waits) {
     enum { DISK_PART = 10 };
     int64_t disk = elapsed / DISK_PART;
@@ -75,6 +77,10 @@ static void release_tables(int64_t now) {
     hl_unwind_release();
 }
 
+// A thread of the program waits for the recorder for this time in all. Once it has waited in vain, it
+// does not wait again before the writer has written something.
+static const int64_t patience = 2000000000;
+
 // write_wanted writes a snapshot if one is wanted or due.
 static bool write_wanted(bool program_waits) {
     hl_lock(&snapshots);
@@ -87,6 +93,7 @@ static bool write_wanted(bool program_waits) {
     if (bits) {
         int64_t before = hl_clock(HL_MONOTONIC), cpu = hl_clock(HL_THREAD_CPU);
         if (!program_waits) release_tables(before);
+        hl_channel_until(program_waits ? before + patience : 0);
         hl_snapshot_write((enum hl_trigger)(31 - __builtin_clz(bits)));
         last_cost =
             cost_of(hl_clock(HL_MONOTONIC) - before, hl_clock(HL_THREAD_CPU) - cpu, program_waits);
@@ -183,29 +190,11 @@ static bool create(void) {
 
 // --- the interface ---
 
-// write_here writes a wanted snapshot in the calling thread. A signal about the limit of file sizes
-// must not reach the program.
-static void write_here(void) {
-    enum { SIGXFSZ = 25 };
-    uint64_t pending = 0, xfsz = UINT64_C(1) << (SIGXFSZ - 1);
-    struct {
-        int64_t seconds, nanoseconds;
-    } none = {0, 0};
-    hl_syscall2(HL_SYS_rt_sigpending, &pending, sizeof pending);
-    write_wanted(true);
-    if (!(pending & xfsz))
-        while (hl_syscall4(HL_SYS_rt_sigtimedwait, &xfsz, NULL, &none, sizeof xfsz) == SIGXFSZ) {
-        }
-}
-
 void hl_writer_request(enum hl_trigger trigger) {
     post(trigger);
-    if (!create()) write_here();
+    if (!create()) write_wanted(true);
 }
 
-// A thread of the program waits for the disk for this time in all. Once it has waited in vain, it
-// does not wait again before the writer has written something.
-static const int64_t patience = 2000000000;
 static uint32_t stalled_at; // the number of done when a wait was in vain, plus one; 0: none was
 
 static bool is_stalled(void) {
@@ -228,7 +217,7 @@ static void wait_for(uint32_t number) {
         else if (is_alive())
             hl_futex_wait(&done, seen, 100000000);
         else
-            write_here();
+            write_wanted(true);
     }
 }
 
@@ -243,7 +232,7 @@ void hl_writer_finish(void) { wait_for(__atomic_load_n(&ticket, __ATOMIC_ACQUIRE
 bool hl_writer_is_missing(void) { return hl_config.every != 0 && id == 0; }
 
 void hl_writer_keep(void) {
-    if (!create() && until_due() == 0) write_here();
+    if (!create() && until_due() == 0) write_wanted(true);
 }
 
 void hl_writer_stop(int64_t pause) {

@@ -21,8 +21,8 @@ static const struct {
     {"part=", &hl_config.part},         {"alloc=", &hl_config.alloc},
     {"inuse=", &hl_config.inuse},       {"signal=", &hl_config.signal},
     {"children=", &hl_config.children}, {"python=", &hl_config.python},
-    {"mmap=", &hl_config.mmap},         {"number=", &hl_config.number},
-    {"filters=", &hl_config.filters},
+    {"mmap=", &hl_config.mmap},         {"filters=", &hl_config.filters},
+    {"user=", &hl_config.user},
 };
 
 // read_number reads one key and its value. It returns false if the value is not a number.
@@ -41,21 +41,35 @@ static char *next_word(char *s) {
     return s;
 }
 
+// read_word copies a value of a key into a buffer of the given size. It returns false if it is too
+// long.
+static bool read_word(const char *value, char *to, size_t size) {
+    size_t n = 0;
+    for (; value[n] && value[n] != ' '; n++)
+        if (n + 1 >= size) return false;
+    memcpy(to, value, n);
+    to[n] = 0;
+    return true;
+}
+
+static bool read_setting(char *s) {
+    static const char main[] = "main=", socket[] = "socket=", token[] = "token=";
+    if (hl_has_prefix(s, socket))
+        return read_word(s + sizeof socket - 1, hl_config.socket, sizeof hl_config.socket);
+    if (hl_has_prefix(s, token))
+        return read_word(s + sizeof token - 1, hl_config.token, sizeof hl_config.token);
+    if (hl_has_prefix(s, main)) hl_config.main = s + sizeof main - 1;
+    return read_number(s);
+}
+
 bool hl_config_read(void) {
     char *s = variable("HEAPLAPSE_ENGINE=");
-    return s && hl_config_parse(s);
+    return s && hl_config_parse(s) && hl_config.socket[0];
 }
 
 bool hl_config_parse(char *s) {
-    for (; *s && !hl_has_prefix(s, "prefix="); s = next_word(s)) {
-        if (hl_has_prefix(s, "main="))
-            hl_config.main = s + hl_strlen("main=");
-        else if (!read_number(s))
-            return false;
-    }
-    const char *prefix = s + hl_strlen("prefix=");
-    if (!*s || *prefix != '/' || hl_strlen(prefix) >= sizeof hl_config.prefix) return false;
-    memcpy(hl_config.prefix, prefix, hl_strlen(prefix) + 1);
+    for (; *s; s = next_word(s))
+        if (!read_setting(s)) return false;
     if (hl_config.period == 0) hl_config.period = 1;
     return true;
 }

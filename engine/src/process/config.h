@@ -7,10 +7,9 @@
 // struct hl_config is read from the variable HEAPLAPSE_ENGINE, such as
 //
 //	period=131072 every=500 part=250 alloc=0 inuse=0 signal=0 children=0 python=1 mmap=1
-//	main=0000000 prefix=/path/name
+//	main=0000000 socket=heaplapse-1f0c… token=9be2… user=1000
 //
-// in one line. The keys are separated by spaces, and unknown ones are ignored. prefix is the last
-// one, because it may contain spaces.
+// in one line. The keys are separated by spaces, and unknown ones are ignored.
 struct hl_config {
     uint64_t period; // mean number of bytes between samples; 1: every allocation
     uint64_t every;  // interval of timed snapshots in ms; 0: none
@@ -20,9 +19,10 @@ struct hl_config {
     uint64_t signal; // number of the signal that asks for a snapshot; 0: none
     uint64_t children, python, mmap; // 0 or 1
     uint64_t filters;                // seccomp filters of the recorder; UINT64_MAX: unknown
-    uint64_t number;                 // the process number in names of files; 0: that of the process
+    uint64_t user;                   // that the recorder runs as
     char *main; // seven digits in the environment: the process that is recorded without children
-    char prefix[3072];
+    char socket[64], token[64]; // the abstract Unix socket of the recorder, and what it wants to
+                                // hear. Empty in a process that attach records
 };
 extern struct hl_config hl_config;
 
@@ -41,11 +41,5 @@ struct hl_process {
     char libc[32]; // such as "glibc 2.36" or "musl"
 };
 extern struct hl_process hl_process;
-
-// hl_process_number returns the number of the process as the recorder sees it, which may be in
-// another PID namespace.
-static inline uint64_t hl_process_number(void) {
-    return hl_config.number ? hl_config.number : hl_process.pid;
-}
 
 #endif

@@ -8,7 +8,6 @@
 #include "heap/regions.h"
 #include "heap/sites.h"
 #include "output/events.h"
-#include "output/file.h"
 #include "output/trigger.h"
 #include "process/config.h"
 #include "process/fork.h"

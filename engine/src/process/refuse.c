@@ -1,8 +1,8 @@
 #include "process/refuse.h"
 
+#include "base/files.h"
 #include "base/objects.h"
 #include "base/text.h"
-#include "output/file.h"
 #include "process/config.h"
 
 struct auxiliary {

@@ -21,7 +21,7 @@ func TestAttachAndDetach(t *testing.T) {
 	require.NoError(t, err)
 	t.Logf("%+v", sum)
 	assert.Zero(t, sum.Left)
-	names := snapshots(t, dir)
+	names := s.snapshots(t)
 	assert.NotEmpty(t, names)
 	t.Log(len(names), readFile(t, names[len(names)-1])[:600])
 	assert.Equal(t, "done\n", p.end(t))

@@ -13,7 +13,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/record/attach/target"
 )
 
-// States of the helper: enum hl_state in preload/src/attach/control.h.
+// States of the helper: enum hl_state in engine/src/attach/control.h.
 const (
 	stateNever = iota
 	stateStarting
@@ -33,7 +33,7 @@ const (
 
 const (
 	controlMagic   = "heaplapse-attach"
-	controlVersion = 1
+	controlVersion = 2
 	reasonSize     = 256
 )
 
@@ -44,7 +44,8 @@ type block struct {
 	Beat                            uint64
 	Helper, Objects                 uint32
 	Replaced, Foreign, Left         uint32
-	Python, Ended, _                uint32
+	Python, Ended                   uint32
+	Channel, Prepared, _            uint32
 	MallocOriginal, MallocHook      uint64
 	CallocOriginal, CallocHook      uint64
 	ReallocOriginal, ReallocHook    uint64
@@ -56,6 +57,8 @@ const (
 	offsetState   = 20
 	offsetCommand = 24
 	offsetBeat    = 32
+
+	offsetPrepared = 72
 )
 
 // control is the control block of the engine in a process.

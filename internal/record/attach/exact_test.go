@@ -24,7 +24,7 @@ type known struct {
 	*process
 	in  io.Writer
 	dir string
-	s   *Session
+	s   *attached
 }
 
 func (k *known) next(t *testing.T, want string) {
@@ -58,7 +58,7 @@ func (k *known) inuse(t *testing.T) (bytes, objects int64) {
 func (k *known) snapshot(t *testing.T) *heapfile.Snapshot {
 	t.Helper()
 	require.NoError(t, k.s.Snapshot())
-	names := snapshots(t, k.dir)
+	names := k.s.snapshots(t)
 	slices.Sort(names)
 	f, err := os.Open(names[len(names)-1])
 	require.NoError(t, err)
@@ -122,7 +122,7 @@ func TestMeanOf30Runs(t *testing.T) {
 			}
 			_, err := k.s.Stop()
 			require.NoError(t, err)
-			for _, name := range snapshots(t, k.dir) {
+			for _, name := range k.s.snapshots(t) {
 				require.NoError(t, os.Remove(name))
 			}
 			k.next(t, "dropped")

@@ -51,10 +51,9 @@ func TestNothingAccumulates(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := start()
-			dir := t.TempDir()
 			var before, after usage
 			for i := range times {
-				s := attachTo(t, p.Process.Pid, settings(dir, 4096, 0))
+				s := attachTo(t, p.Process.Pid, settings(t.TempDir(), 4096, 0))
 				_, err := s.Stop()
 				require.NoError(t, err)
 				if i == first-1 {

@@ -13,9 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/heaplapse/heaplapse/internal/record/channel"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
@@ -81,24 +83,43 @@ func (p *process) end(t *testing.T) string {
 	return string(rest)
 }
 
-// settings returns those of an engine that writes into a directory.
-func settings(dir string, period, every int) string {
-	return fmt.Sprintf("period=%d every=%d part=0 alloc=0 inuse=0 signal=0 children=0 python=1 mmap=1 prefix=%s",
-		period, every, filepath.Join(dir, "p"))
+// recording is where an engine's snapshots go, and its settings.
+type recording struct{ dir, settings string }
+
+func settings(dir string, period, every int) recording {
+	return recording{dir, fmt.Sprintf("period=%d every=%d part=0 alloc=0 inuse=0 signal=0 children=0 python=1 mmap=1", period, every)}
+}
+
+// attached is a session with its files.
+type attached struct {
+	*Session
+	receiver *channel.Receiver
+	dir      string
+}
+
+// options returns those of Start.
+func (r recording) options(t *testing.T, pid int) (Options, *channel.Receiver) {
+	t.Helper()
+	receiver, err := channel.Open(filepath.Join(r.dir, "p"))
+	require.NoError(t, err)
+	return Options{PID: pid, Settings: r.settings, Adopt: receiver.Adopt, Patience: 30 * time.Second}, receiver
 }
 
 // attachTo attaches to a process until the end of the test or Stop.
-func attachTo(t *testing.T, pid int, settings string) *Session {
+func attachTo(t *testing.T, pid int, r recording) *attached {
 	t.Helper()
-	s, err := Start(t.Context(), Options{PID: pid, Settings: settings, Patience: 30 * time.Second})
+	o, receiver := r.options(t, pid)
+	t.Cleanup(func() { assert.NoError(t, receiver.Close()) })
+	s, err := Start(t.Context(), o)
 	require.NoError(t, err)
-	return s
+	return &attached{s, receiver, r.dir}
 }
 
-// snapshots returns the names of the snapshots in a directory.
-func snapshots(t *testing.T, dir string) []string {
+// snapshots returns the names of the snapshots.
+func (a *attached) snapshots(t *testing.T) []string {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(dir, "*.heap"))
+	a.receiver.Flush()
+	names, err := filepath.Glob(filepath.Join(a.dir, "*.heap"))
 	require.NoError(t, err)
 	return names
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/heaplapse/heaplapse/internal/record/channel"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
@@ -45,9 +46,13 @@ func attachAndDie() {
 		}
 		steps = append(steps, name)
 	}
-	s, err := Start(context.Background(), Options{
-		PID: pid, Settings: os.Getenv("ATTACH_SETTINGS"), Patience: 30 * time.Second, Step: step,
-	})
+	r, err := channel.Open(filepath.Join(os.Getenv("ATTACH_DIR"), "p"))
+	var s *Session
+	if err == nil {
+		s, err = Start(context.Background(), Options{
+			PID: pid, Settings: os.Getenv("ATTACH_SETTINGS"), Adopt: r.Adopt, Patience: 30 * time.Second, Step: step,
+		})
+	}
 	if err == nil {
 		_, err = s.Stop()
 	}
@@ -78,8 +83,9 @@ func dropCapability() {
 func attachChild(t *testing.T, pid, step int) (steps []string, killed bool) {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe")
+	r := settings(t.TempDir(), 16384, 0)
 	cmd.Env = append(os.Environ(), fmt.Sprintf("ATTACH_PID=%d", pid), fmt.Sprintf("ATTACH_STEP=%d", step),
-		"ATTACH_SETTINGS="+settings(t.TempDir(), 16384, 0))
+		"ATTACH_SETTINGS="+r.settings, "ATTACH_DIR="+r.dir)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err == nil {
@@ -152,8 +158,7 @@ func TestEndsAlone(t *testing.T) {
 	require.NoError(t, err)
 	assert.EqualValues(t, EndedAlone, b.Ended)
 	assert.Zero(t, b.Left)
-	names, _ := filepath.Glob(filepath.Join(dir, "*.heap"))
-	assert.NotEmpty(t, names, "the last snapshot")
+	assert.NotEmpty(t, s.snapshots(t), "the last snapshot")
 	s.lock.release()
 	assert.Contains(t, p.end(t), "done\n")
 }

@@ -2,14 +2,17 @@ package attach
 
 import (
 	"errors"
+	"os"
 	"time"
 )
 
 // Options are those of Start.
 type Options struct {
 	PID int
-	// Settings are those of the engine: see preload/src/process/config.h.
+	// Settings are those of the engine: see engine/src/process/config.h.
 	Settings string
+	// Adopt is given the memory through which the engine sends its snapshots, and makes it ready.
+	Adopt func(pid int, memory *os.File) error
 	// Patience is the time after which Start gives up to find a safe moment. 0 means no limit.
 	Patience time.Duration
 	// Step, if it is not nil, is called before each step of the injection. It is for tests.

@@ -119,13 +119,13 @@ func TestCyclesOfPostgres(t *testing.T) {
 		return len(backends) == clients
 	}, time.Minute, 10*time.Millisecond)
 	for i := range cycles() {
-		s := attachTo(t, backends[i%clients], settings(c.dir, 16384, 0))
+		s := attachTo(t, backends[i%clients], settings(t.TempDir(), 16384, 0))
 		time.Sleep(5 * time.Millisecond)
 		sum, err := s.Stop()
 		require.NoError(t, err)
 		assert.Zero(t, sum.Left)
 		assert.False(t, sum.PythonLeft)
-		for _, name := range snapshots(t, c.dir) {
+		for _, name := range s.snapshots(t) {
 			require.NoError(t, os.Remove(name))
 		}
 	}

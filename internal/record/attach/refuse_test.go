@@ -28,7 +28,10 @@ import (
 // the process.
 func refusal(t *testing.T, pid int, kind Kind, text string) {
 	t.Helper()
-	_, err := Start(t.Context(), Options{PID: pid, Settings: settings(t.TempDir(), 1, 0), Patience: time.Second})
+	o, receiver := settings(t.TempDir(), 1, 0).options(t, pid)
+	defer receiver.Close()
+	o.Patience = time.Second
+	_, err := Start(t.Context(), o)
 	var r *Refusal
 	require.ErrorAs(t, err, &r)
 	assert.Equal(t, kind, r.Kind)

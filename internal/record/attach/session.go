@@ -4,6 +4,8 @@ package attach
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -157,9 +159,15 @@ func (j *injection) begin() (*Session, error) {
 
 func (j *injection) awaitBegin(c control) (*Session, error) {
 	j.step("begin")
-	b, err := c.await(beginLimit, "begin to record", func(b *block) bool {
+	decided := func(b *block) bool {
 		return b.State == stateRecording || b.State == stateStopped || b.State == stateRefused
-	})
+	}
+	b, err := c.await(beginLimit, "begin to record", func(b *block) bool { return b.Channel != 0 || decided(b) })
+	if err == nil && b.Channel != 0 {
+		if err = j.adopt(c, b.Channel); err == nil {
+			b, err = c.await(beginLimit, "begin to record", decided)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -176,6 +184,19 @@ func (j *injection) awaitBegin(c control) (*Session, error) {
 	return &Session{
 		Started: j.result, pid: j.PID, control: c, ended: make(chan struct{}), stop: make(chan struct{}),
 	}, nil
+}
+
+// adopt makes the memory ready that the helper has created. number is its descriptor plus one.
+func (j *injection) adopt(c control, number uint32) error {
+	j.step("adopt")
+	f, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/%d", j.PID, number-1), os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	if err := j.Adopt(j.PID, f); err != nil {
+		return err
+	}
+	return c.memory.PutUint32(c.address+offsetPrepared, number)
 }
 
 // watch shows the helper that heaplapse lives, until the recording ends.

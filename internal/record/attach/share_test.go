@@ -64,7 +64,7 @@ func TestShareOfCalls(t *testing.T) {
 				_, err := s.Stop()
 				assert.NoError(t, err)
 			}()
-			c := countHooks(t, s)
+			c := countHooks(t, s.Session)
 			defer c.close()
 			before := lookAtCounts(t, c, counts)
 			after := before

@@ -48,6 +48,10 @@ type Options struct {
 	// LastAtSignal tells that the program takes a last snapshot before SIGINT or SIGTERM ends it.
 	LastAtSignal bool
 
+	// Received tells that this process writes the snapshots, with its own rights. CloseFiles, if it is
+	// not nil, ends that: it is called when no process of the recording is expected to write another one.
+	Received   bool
+	CloseFiles func() error
 	// Note is called with each message for the user, a single line. It may be nil.
 	Note func(string)
 }

@@ -62,6 +62,9 @@ func (c *Collector) settle(limit time.Duration) {
 	for deadline := time.Now().Add(limit); time.Now().Before(deadline) && c.othersLive(); time.Sleep(poll) {
 		c.sweep(settleFor)
 	}
+	if c.o.CloseFiles != nil {
+		c.checkWrite(c.o.CloseFiles())
+	}
 	c.sweep(0)
 	c.takeAbandoned()
 }

@@ -147,7 +147,9 @@ func (c *Collector) checkProcesses() {
 	}
 	c.noteChildren(c.o.Root) // it may have written no snapshot yet
 	c.resident = cmp.Or(proc.Resident(c.o.Root), c.resident)
-	c.checkAccess()
+	if !c.o.Received {
+		c.checkAccess()
+	}
 }
 
 // noteChildren counts the children of a process that are not recorded.

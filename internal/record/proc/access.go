@@ -98,24 +98,3 @@ func Descendants(pid int) (out []int) {
 	}
 	return out
 }
-
-// SameFile reports whether a process finds the same file at a path as this process does. It does not
-// in another root directory or mount namespace.
-func SameFile(pid int, path string) bool {
-	var own, theirs unix.Stat_t
-	if unix.Stat(path, &own) != nil || unix.Stat(fmt.Sprintf("/proc/%d/root%s", pid, path), &theirs) != nil {
-		return false
-	}
-	return own.Dev == theirs.Dev && own.Ino == theirs.Ino
-}
-
-// Give makes the user of a process the owner of a directory of this user. It has an effect for root
-// only.
-func Give(pid int, dir string) {
-	o, ok := ownerOf(pid)
-	var st unix.Stat_t
-	if !ok || unix.Stat(dir, &st) != nil || int(st.Uid) != unix.Geteuid() {
-		return
-	}
-	_ = unix.Chown(dir, o.user, -1)
-}

@@ -18,18 +18,18 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
-// The built-in engine appends to PREFIX.PID.events.jsonl and, from the second process image on, to
+// What the built-in engine tells is appended to PREFIX.PID.events.jsonl and, from the second process image on, to
 // PREFIX.PID.IMAGE.events.jsonl. The first line names the process image; each further line is one
 // event. The line of a snapshot is written before the snapshot appears under its name:
 //
 //	{"schema":"heaplapse.events/1","pid":4711,"image":0,"start_ns":1790000000000000000}
-//	{"snapshot":{"seq":1,"file":"p_4711.0001.heap","time_ns":…,"trigger":"time","rss":7471104,"cpu_ns":7170547}}
+//	{"snapshot":{"seq":1,"time_ns":…,"trigger":"time","rss":7471104,"cpu_ns":7170547}}
 //	{"problem":{"kind":"samples-dropped","count":3,"detail":"the table of samples is full"}}
 //
 // The recorder copies what they tell to the manifest and removes the files when the program has
 // ended.
 const (
-	eventsSuffix = ".events.jsonl"
+	EventsSuffix = ".events.jsonl"
 	eventsSchema = "heaplapse.events/1"
 )
 
@@ -44,7 +44,7 @@ type eventLine struct {
 
 // Event is what the engine tells about a snapshot.
 type Event struct {
-	File    string `json:"file"`
+	Seq     int    `json:"seq"`
 	Time    int64  `json:"time_ns"`
 	Trigger string `json:"trigger"`
 	Signal  int    `json:"signal"` // that ended the process, or 0
@@ -72,26 +72,24 @@ func (e *Event) TriggerName() string {
 
 // Events reads the events files of a recording while they grow.
 type Events struct {
-	prefix    string // path with which the names begin
-	files     map[string]*eventFile
-	images    map[int]int       // by process: the number of the last process image
-	snapshots map[string]*Event // by name of the snapshot
+	prefix string // path with which the names begin
+	files  map[string]*eventFile
+	images map[int]int // by process: the number of the last process image
 }
 
 // eventFile is one events file.
 type eventFile struct {
-	read     int64 // bytes of complete lines
-	pid      int
-	image    int
-	bad      error // of the first malformed line
-	problems map[string]*problemEvent
+	read      int64 // bytes of complete lines
+	pid       int
+	image     int
+	bad       error // of the first malformed line
+	problems  map[string]*problemEvent
+	snapshots map[int]*Event // by number, those that Of has not returned
 }
 
 // NewEvents returns the events of a recording whose names begin with the path prefix.
 func NewEvents(prefix string) *Events {
-	return &Events{
-		prefix: prefix, files: map[string]*eventFile{}, images: map[int]int{}, snapshots: map[string]*Event{},
-	}
+	return &Events{prefix: prefix, files: map[string]*eventFile{}, images: map[int]int{}}
 }
 
 // ImageName returns the name of the file of a process image that has a suffix.
@@ -105,14 +103,17 @@ func ImageName(prefix string, pid, image int, suffix string) string {
 // Of returns the event of a snapshot, or nil if there is none.
 func (f *Events) Of(s *Snapshot) *Event {
 	for image := f.images[s.Name.PID]; s.Name.PID != 0; image++ {
-		if !f.readFile(ImageName(f.prefix, s.Name.PID, image, eventsSuffix)) {
+		path := ImageName(f.prefix, s.Name.PID, image, EventsSuffix)
+		if !f.readFile(path) {
 			break
 		}
 		f.images[s.Name.PID] = image
+		if e := f.files[path].snapshots[s.Name.Seq]; e != nil {
+			delete(f.files[path].snapshots, s.Name.Seq)
+			return e
+		}
 	}
-	e := f.snapshots[s.FileName()]
-	delete(f.snapshots, s.FileName())
-	return e
+	return nil
 }
 
 // maxEvents is the number of bytes that are read of an events file at once.
@@ -127,7 +128,7 @@ func (f *Events) readFile(path string) bool {
 	defer r.Close()
 	file := f.files[path]
 	if file == nil {
-		file = &eventFile{problems: map[string]*problemEvent{}}
+		file = &eventFile{problems: map[string]*problemEvent{}, snapshots: map[int]*Event{}}
 		f.files[path] = file
 	}
 	for {
@@ -167,7 +168,7 @@ func (f *Events) add(file *eventFile, line []byte, path string) {
 		file.pid, file.image = e.PID, e.Image
 	case e.Snapshot != nil:
 		e.Snapshot.Image = file.image
-		f.snapshots[e.Snapshot.File] = e.Snapshot
+		file.snapshots[e.Snapshot.Seq] = e.Snapshot
 	case e.Problem != nil:
 		file.problems[e.Problem.Kind] = e.Problem
 	}
@@ -177,7 +178,7 @@ func (f *Events) add(file *eventFile, line []byte, path string) {
 // ordered by process and kind. The errors are those of the files themselves, and those with which
 // the engine failed to write. solved reports whether an error is of the past.
 func (f *Events) Finish(solved func(unix.Errno) bool) (problems []manifest.Problem, errs []error) {
-	for _, path := range f.list(eventsSuffix) { // processes that are not recorded have one, too
+	for _, path := range f.list(EventsSuffix) { // processes that are not recorded have one, too
 		f.readFile(path)
 	}
 	for path, file := range f.files {

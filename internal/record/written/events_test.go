@@ -20,7 +20,7 @@ import (
 const eventsHead = `{"schema":"heaplapse.events/1","pid":7,"image":%d,"start_ns":1}` + "\n" + `{"start":{"parent":1}}` + "\n"
 
 func snapshotLine(seq int, rest string) string {
-	return fmt.Sprintf(`{"snapshot":{"seq":%d,"file":"p_7.%04d.heap","time_ns":%d000000000,%s}}`+"\n", seq, seq, seq, rest)
+	return fmt.Sprintf(`{"snapshot":{"seq":%d,"time_ns":%d000000000,%s}}`+"\n", seq, seq, rest)
 }
 
 func unsolved(unix.Errno) bool { return false }

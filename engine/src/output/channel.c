@@ -1,0 +1,242 @@
+#include "output/channel.h"
+
+#include "process/config.h"
+
+static const int64_t patience = 2000000000;
+enum { NAP = 1000000 };
+
+static void nap(void) {
+    uint32_t never = 0;
+    hl_futex_wait(&never, 0, NAP);
+}
+
+// --- the memory ---
+
+enum { HEADER = 4096, RING = 256 << 10 }; // the ring follows the header
+
+struct memory {
+    char magic[16];
+    uint32_t size;     // of the ring
+    uint32_t closed;   // not 0: the recorder reads nothing any more
+    uint64_t pid;      // of this process, as the recorder sees it
+    uint64_t image;    // number of this process image
+    uint64_t sequence; // number of the last snapshot of this process
+    uint32_t head;     // bytes that the engine has written, modulo 2^32
+    uint32_t tail;     // bytes that the recorder has read
+};
+
+static struct memory *memory;
+static uint64_t sequence; // of the last snapshot
+static uint32_t next;     // head, which only the engine changes
+static bool stuck;        // a wait was in vain
+static uint32_t stuck_at; // tail then
+static int64_t until;     // of hl_channel_until
+static bool closed;       // the recorder has ended
+
+static char *ring(void) { return (char *)memory + HEADER; }
+
+static void unmap(void) {
+    if (memory) hl_pages_free(memory, HEADER + RING);
+    memory = NULL;
+    next = 0;
+    stuck = false;
+    __atomic_store_n(&closed, false, __ATOMIC_RELAXED);
+}
+
+// is_safe reports whether a file is memory of the right size that nobody can make smaller. An access
+// behind its end would kill the program.
+static bool is_safe(int fd) {
+    enum { F_GET_SEALS = 1034, SHRINK = 2, SEEK_END = 2 };
+    long seals = hl_syscall2(HL_SYS_fcntl, fd, F_GET_SEALS);
+    return seals >= 0 && (seals & SHRINK) &&
+           hl_syscall3(HL_SYS_lseek, fd, 0, SEEK_END) == HEADER + RING;
+}
+
+static int map(int fd) {
+    static const char magic[16] = "heaplapse-ring-1";
+    enum { MAP_SHARED = 1 };
+    if (!is_safe(fd)) return HL_EPROTO;
+    long at = hl_syscall6(HL_SYS_mmap, 0, HEADER + RING, HL_PROT_READ | HL_PROT_WRITE, MAP_SHARED,
+                          fd, 0);
+    if (at < 0 && at > -4096) return (int)-at;
+    memory = (struct memory *)at;
+    if (memcmp(memory->magic, magic, sizeof magic) != 0 || memory->size != RING) {
+        unmap();
+        return HL_EPROTO;
+    }
+    sequence = memory->sequence;
+    return 0;
+}
+
+int hl_channel_adopt(int fd) {
+    unmap();
+    int error = map(fd);
+    hl_syscall1(HL_SYS_close, fd);
+    return error;
+}
+
+long hl_channel_create(void) {
+    enum { CLOEXEC = 1, ALLOW_SEALING = 2, NOEXEC_SEAL = 8 }; // the last one since Linux 6.3
+    static const char name[] = "heaplapse";
+    long fd = hl_syscall2(HL_SYS_memfd_create, name, CLOEXEC | ALLOW_SEALING | NOEXEC_SEAL);
+    if (fd == -HL_EINVAL) fd = hl_syscall2(HL_SYS_memfd_create, name, CLOEXEC | ALLOW_SEALING);
+    return fd;
+}
+
+void hl_channel_forked(void) { unmap(); }
+
+// --- the connection ---
+
+struct address {
+    uint16_t family;
+    char zero; // of a name that is not in the file system
+    char name[sizeof hl_config.socket];
+};
+
+// is_recorder reports whether the other side of a connection is a process of the recorder's user.
+static bool is_recorder(int fd) {
+    enum { SOL_SOCKET = 1, SO_PEERCRED = 17 };
+    struct {
+        uint32_t pid, uid, gid;
+    } peer = {0, 0, 0};
+    uint32_t size = sizeof peer;
+    long result = hl_syscall6(HL_SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, (long)&peer,
+                              (long)&size, 0);
+    return result == 0 && peer.uid == hl_config.user;
+}
+
+static long connect_to(int fd) {
+    enum { AF_UNIX = 1 };
+    struct address a = {.family = AF_UNIX};
+    size_t n = hl_strlen(hl_config.socket);
+    memcpy(a.name, hl_config.socket, n);
+    int64_t end = hl_clock(HL_MONOTONIC) + patience;
+    for (;;) {
+        long result = hl_syscall3(HL_SYS_connect, fd, &a, offsetof(struct address, name) + n);
+        if (result != -HL_EAGAIN || hl_clock(HL_MONOTONIC) >= end) return result;
+        nap(); // many processes connect at once
+    }
+}
+
+struct vector {
+    void *base;
+    size_t length;
+};
+
+struct message { // struct msghdr
+    void *name;
+    uint64_t name_length;
+    struct vector *vector;
+    size_t vectors;
+    void *control;
+    size_t control_length;
+    uint64_t flags;
+};
+
+// receive waits for the answer of the recorder, and returns the descriptor in it, or -errno.
+static long receive(int fd) {
+    enum { DONTWAIT = 0x40, CLOEXEC = 0x40000000, SOL_SOCKET = 1, SCM_RIGHTS = 1 };
+    char byte;
+    struct {
+        size_t length;
+        int32_t level, type, fd, padding;
+    } control = {0};
+    struct vector v = {&byte, 1};
+    int64_t end = hl_clock(HL_MONOTONIC) + patience;
+    for (;;) {
+        struct message m = {
+            .vector = &v, .vectors = 1, .control = &control, .control_length = sizeof control};
+        long n = hl_syscall3(HL_SYS_recvmsg, fd, &m, DONTWAIT | CLOEXEC);
+        if (n == -HL_EAGAIN || n == -HL_EINTR) {
+            if (hl_clock(HL_MONOTONIC) >= end) return -HL_ETIMEDOUT;
+            nap();
+            continue;
+        }
+        if (n < 0) return n;
+        bool whole = n == 1 && m.control_length >= offsetof(__typeof__(control), padding) &&
+                     control.level == SOL_SOCKET && control.type == SCM_RIGHTS;
+        return whole ? control.fd : -HL_EPROTO;
+    }
+}
+
+static long request(int fd) {
+    enum { NOSIGNAL = 0x4000 };
+    long result = connect_to(fd);
+    if (result < 0) return result;
+    if (!is_recorder(fd)) return -HL_EPROTO;
+    result = hl_syscall6(HL_SYS_sendto, fd, (long)hl_config.token,
+                         (long)hl_strlen(hl_config.token), NOSIGNAL, 0, 0);
+    return result < 0 ? result : receive(fd);
+}
+
+static int connect(void) {
+    enum { AF_UNIX = 1, SEQPACKET = 5 };
+    if (!hl_config.socket[0]) return HL_EPIPE;
+    long fd = hl_syscall3(HL_SYS_socket, AF_UNIX, SEQPACKET | HL_O_NONBLOCK | HL_O_CLOEXEC, 0);
+    if (fd < 0) return (int)-fd;
+    long got = request((int)fd);
+    hl_syscall1(HL_SYS_close, fd);
+    return got < 0 ? (int)-got : hl_channel_adopt((int)got);
+}
+
+int hl_channel_open(void) { return memory ? 0 : connect(); }
+
+uint64_t hl_channel_pid(void) { return memory->pid; }
+
+uint64_t hl_channel_image(void) { return memory->image; }
+
+uint64_t hl_channel_next(void) { return ++sequence; }
+
+bool hl_channel_is_closed(void) { return __atomic_load_n(&closed, __ATOMIC_RELAXED); }
+
+static bool see_closed(void) {
+    if (__atomic_load_n(&memory->closed, __ATOMIC_RELAXED) == 0) return false;
+    __atomic_store_n(&closed, true, __ATOMIC_RELAXED);
+    return true;
+}
+
+// --- messages ---
+
+void hl_channel_until(int64_t time) { until = time; }
+
+// wait_for_room waits until n bytes of the ring are free.
+static int wait_for_room(uint32_t n) {
+    int64_t end = hl_clock(HL_MONOTONIC) + patience;
+    if (until != 0 && until < end) end = until;
+    for (;;) {
+        uint32_t tail = __atomic_load_n(&memory->tail, __ATOMIC_ACQUIRE), used = next - tail;
+        if (see_closed()) return HL_EPIPE;
+        if (used > RING) return HL_EPROTO;
+        if (stuck && tail == stuck_at) return HL_ETIMEDOUT;
+        stuck = false;
+        if (RING - used >= n) return 0;
+        if (hl_clock(HL_MONOTONIC) >= end) {
+            stuck = true;
+            stuck_at = tail;
+            return HL_ETIMEDOUT;
+        }
+        nap();
+    }
+}
+
+static void copy(const void *data, size_t n) {
+    size_t at = next % RING, first = RING - at < n ? RING - at : n;
+    memcpy(ring() + at, data, first);
+    memcpy(ring(), (const char *)data + first, n - first);
+    next += (uint32_t)n;
+}
+
+int hl_channel_put(enum hl_message kind, const void *data, size_t n) {
+    enum { UNIT = 8 };
+    const uint32_t head[2] = {(uint32_t)kind, (uint32_t)n};
+    const char padding[UNIT] = {0};
+    size_t rest = (UNIT - n % UNIT) % UNIT;
+    if (!memory) return HL_EPIPE;
+    int error = wait_for_room((uint32_t)(sizeof head + n + rest));
+    if (error) return error;
+    copy(head, sizeof head);
+    copy(data, n);
+    copy(padding, rest);
+    __atomic_store_n(&memory->head, next, __ATOMIC_RELEASE);
+    return 0;
+}

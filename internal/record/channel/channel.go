@@ -1,0 +1,310 @@
+//go:build linux
+
+package channel
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/heaplapse/heaplapse/internal/record/proc"
+)
+
+// Receiver receives from the processes of a recording.
+type Receiver struct {
+	dir          directory
+	name, token  string
+	listener     *net.UnixListener // nil if it was not asked for
+	stop, done   chan struct{}
+	once         sync.Once
+	connections  sync.WaitGroup
+	mu           sync.Mutex // protects what follows, and the files
+	stopped      bool
+	images       map[int]*image // the last one of each process
+	numbers      map[int]int    // of process images, by process
+	sequences    map[int]uint64 // of snapshots, by process
+	errs         []error
+	buffer       [maxMessage]byte
+	sinceLooking int // rounds
+}
+
+// image is a process image that has a channel.
+type image struct {
+	memory
+	*files
+	tail uint32
+	bad  bool // it has sent something malformed, and is not read any more
+}
+
+const (
+	// idle is the time between two looks at the memory of all processes, busy that while there was
+	// something.
+	idle, busy = 20 * time.Millisecond, time.Millisecond
+	// lookEvery is the number of looks after which processes that have ended are dropped.
+	lookEvery = 50
+	// answerWithin is the time that a process has to send what it was told.
+	answerWithin = 2 * time.Second
+	// maxImages is the number of processes that are recorded at once, and maxConnections that of
+	// processes that are connecting.
+	maxImages, maxConnections = 16 << 10, 256
+)
+
+// Listen returns a receiver for processes that are started with its settings. It writes files whose
+// names begin with the path prefix; the directory must exist.
+func Listen(prefix string) (*Receiver, error) {
+	r, err := Open(prefix)
+	if err != nil {
+		return nil, err
+	}
+	r.name, r.token = "heaplapse-"+random(), random()
+	r.listener, err = net.ListenUnix("unixpacket", &net.UnixAddr{Name: "@" + r.name, Net: "unixpacket"})
+	if err != nil {
+		_ = r.Close()
+		return nil, fmt.Errorf("no socket for the recording: %w", err)
+	}
+	r.connections.Go(r.accept)
+	return r, nil
+}
+
+// Open returns a receiver for processes that are given to Adopt.
+func Open(prefix string) (*Receiver, error) {
+	d, err := openDirectory(prefix)
+	if err != nil {
+		return nil, err
+	}
+	r := &Receiver{
+		dir: d, stop: make(chan struct{}), done: make(chan struct{}),
+		images: map[int]*image{}, numbers: map[int]int{}, sequences: map[int]uint64{},
+	}
+	go r.run()
+	return r, nil
+}
+
+func random() string {
+	b := make([]byte, 16)
+	_, _ = rand.Read(b) // it does not fail
+	return hex.EncodeToString(b)
+}
+
+// Settings returns the settings of the engine with which a process finds the receiver.
+func (r *Receiver) Settings() string {
+	return fmt.Sprintf("socket=%s token=%s user=%d", r.name, r.token, os.Geteuid())
+}
+
+// --- processes that were started ---
+
+func (r *Receiver) accept() {
+	slots := make(chan struct{}, maxConnections)
+	for {
+		c, err := r.listener.AcceptUnix()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // no file descriptor is left, for instance
+			time.Sleep(idle)
+			continue
+		}
+		slots <- struct{}{}
+		r.connections.Go(func() {
+			defer func() { <-slots }()
+			defer c.Close()
+			_ = c.SetDeadline(time.Now().Add(answerWithin))
+			if err := r.answer(c); err != nil {
+				r.report(err)
+			}
+		})
+	}
+}
+
+// answer gives memory to a process that knows the token.
+func (r *Receiver) answer(c *net.UnixConn) error {
+	b := make([]byte, len(r.token)+1)
+	n, err := c.Read(b)
+	if err != nil || string(b[:n]) != r.token {
+		return nil //nolint:nilerr // somebody else, or a process that has ended
+	}
+	pid, err := peer(c)
+	if err != nil {
+		return err
+	}
+	m, err := newMemory()
+	if err != nil {
+		return fmt.Errorf("process %d: %w", pid, err)
+	}
+	if err := r.add(pid, m); err != nil {
+		return err
+	}
+	_, _, err = c.WriteMsgUnix([]byte{0}, unix.UnixRights(int(m.file.Fd())), nil)
+	return err
+}
+
+// peer returns the number of the process at the other side.
+func peer(c *net.UnixConn) (pid int, err error) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var cred *unix.Ucred
+	var failed error
+	err = raw.Control(func(fd uintptr) { cred, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	if err = errors.Join(err, failed); err != nil {
+		return 0, err
+	}
+	return int(cred.Pid), nil
+}
+
+// Adopt receives from a process that has made the memory itself, which f is. It closes f, now or later.
+func (r *Receiver) Adopt(pid int, f *os.File) error {
+	m := memory{f}
+	if err := m.check(); err != nil {
+		_ = f.Close()
+		return fmt.Errorf("process %d: %w", pid, err)
+	}
+	return r.add(pid, m)
+}
+
+// add receives from a new process image. What the one before has sent is read first: its snapshots
+// have lower numbers.
+func (r *Receiver) add(pid int, m memory) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stopped || len(r.images) >= maxImages {
+		_ = m.file.Close()
+		return fmt.Errorf("process %d is not recorded: more than %d processes", pid, maxImages)
+	}
+	r.end(pid)
+	id := identity{pid: pid, image: r.numbers[pid], sequence: r.sequences[pid]}
+	if err := m.prepare(id); err != nil {
+		_ = m.file.Close()
+		return fmt.Errorf("process %d: %w", pid, err)
+	}
+	r.numbers[pid]++
+	r.images[pid] = &image{memory: m, files: newFiles(r.dir, id)}
+	return nil
+}
+
+// --- reading ---
+
+func (r *Receiver) run() {
+	defer close(r.done)
+	for pause := idle; ; {
+		select {
+		case <-r.stop:
+			return
+		case <-time.After(pause):
+		}
+		if pause = idle; r.look() {
+			pause = busy
+		}
+	}
+}
+
+// look reads what there is, and reports whether there was something.
+func (r *Receiver) look() (found bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, i := range r.images {
+		found = r.drain(i) || found
+	}
+	if r.sinceLooking++; r.sinceLooking >= lookEvery {
+		r.sinceLooking = 0
+		for pid := range r.images {
+			if !proc.Alive(pid) {
+				r.end(pid)
+			}
+		}
+	}
+	return found
+}
+
+// drain reads what a process image has sent, and reports whether it had sent something.
+func (r *Receiver) drain(i *image) bool {
+	if i.bad {
+		return false
+	}
+	found, err := r.readAll(i)
+	if err != nil {
+		i.bad = true
+		r.errs = append(r.errs, fmt.Errorf("process %d has spoiled its recording: %w", i.pid, err))
+	}
+	return found
+}
+
+func (r *Receiver) readAll(i *image) (found bool, err error) {
+	head, err := i.uint32(atHead)
+	if err != nil {
+		return false, err
+	}
+	if head-i.tail > ringSize {
+		return false, fmt.Errorf("%d bytes in a ring of %d", head-i.tail, ringSize)
+	}
+	for i.tail != head {
+		k, body, next, err := i.message(i.tail, head, r.buffer[:])
+		if err == nil {
+			err = i.apply(k, body)
+		}
+		if err != nil {
+			return found, err
+		}
+		i.tail, found = next, true
+		if err := i.putUint32(atTail, i.tail); err != nil {
+			return found, err
+		}
+	}
+	return found, nil
+}
+
+// end reads the rest from a process image that has ended, if there is one, and forgets it.
+func (r *Receiver) end(pid int) {
+	i := r.images[pid]
+	if i == nil {
+		return
+	}
+	r.drain(i)
+	i.memory.close()
+	if err := i.files.close(); err != nil {
+		r.errs = append(r.errs, err)
+	}
+	r.sequences[pid] = i.sequence
+	delete(r.images, pid)
+}
+
+func (r *Receiver) report(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.errs = append(r.errs, err)
+}
+
+// Flush reads what all processes have sent so far.
+func (r *Receiver) Flush() { r.look() }
+
+// Close reads the rest, ends all files, and tells processes that run on that the recording is over.
+// It returns what could not be recorded and is not told by the events.
+// It may be called again.
+func (r *Receiver) Close() error {
+	r.once.Do(r.close)
+	return errors.Join(r.errs...)
+}
+
+func (r *Receiver) close() {
+	if r.listener != nil {
+		_ = r.listener.Close()
+		r.connections.Wait()
+	}
+	close(r.stop)
+	<-r.done
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stopped = true
+	for pid := range r.images {
+		r.end(pid)
+	}
+	_ = r.dir.root.Close()
+}
