@@ -3,15 +3,18 @@
 package main
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/record/proc"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
@@ -30,7 +33,6 @@ func TestRecordStates(t *testing.T) {
 	}{
 		"samples": {[]string{states, "samples"}, "samples-dropped", "no memory for more samples"},
 		"paths":   {[]string{states, "paths"}, "table-full", "no room for more call paths: they are recorded as one"},
-		"copy":    {[]string{states, "copy"}, "write-failed", "the tables could not be copied"},
 		"threads": {
 			[]string{states, "threads"}, "threads-dropped",
 			"too many threads: the allocations of some are not recorded",
@@ -119,6 +121,7 @@ func TestRecordNothing(t *testing.T) {
 		text    string
 	}{
 		"own malloc":    {[]string{own}, "disabled", " is not recorded: the program defines malloc itself"},
+		"copy":          {[]string{states, "copy"}, "write-failed", ": the tables could not be copied"},
 		"address space": {[]string{bash, "-c", "ulimit -v 60000; exec " + states + " paths"}, "disabled", " is not recorded: the limit of address space"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -137,4 +140,33 @@ func TestRecordNothing(t *testing.T) {
 	require.Equal(t, 0, r.state.ExitStatus(), r.stderr)
 	stdout, _, _ := invokePlain("info", r.dir)
 	assert.Contains(t, stdout, " is not recorded: the program defines malloc itself", "a child")
+}
+
+// TestRecorderThatDoesNotAnswer stops record, which is to the program as if the disk had stopped. The
+// program ends as without it: no thread of it waits for more than 2 s.
+func TestRecorderThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	exe := compiled(t, "ends.c")
+	for _, how := range []string{"exit", "exec", "fork", "setuid", "signal"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			start := filepath.Join(t.TempDir(), "go")
+			dir := filepath.Join(t.TempDir(), "out")
+			r := begin(t, dir, recordCmd(t, dir, "--engine", "builtin", "--follow-children", "--every", "50ms",
+				"--sample-period", "1", "--", exe, how, start))
+			r.await(t, "snapshots", func() bool { return r.count() >= 2 })
+			pid := manifestOf(t, dir).Processes[0].PID
+			require.NoError(t, r.cmd.Process.Signal(syscall.SIGSTOP))
+			require.NoError(t, os.WriteFile(start, nil, 0o600))
+			r.await(t, "end of the program", func() bool { return !proc.Alive(pid) })
+			require.NoError(t, r.cmd.Process.Signal(syscall.SIGCONT))
+			r.wait(t)
+			if how == "signal" {
+				assert.Equal(t, syscall.SIGTERM, r.state.Signal(), r.stderr)
+			} else {
+				assert.Equal(t, 3, r.state.ExitStatus(), r.stderr)
+			}
+			wholeSnapshots(t, dir)
+		})
+	}
 }
