@@ -96,8 +96,8 @@ func (p *Plan) collector(root int, out *manifest.Writer) *collect.Collector {
 	}, out)
 }
 
-// cleanUp closes the manifest and removes the files of prepareDir if the program could not be started: another recording can
-// use the directory.
+// cleanUp closes the manifest and removes the files of prepareDir if the program could not be started:
+// another recording can use the directory.
 func (p *Plan) cleanUp(out *manifest.Writer) error {
 	err := out.Close()
 	p.removeFiles()

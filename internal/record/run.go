@@ -38,8 +38,7 @@ func (p *Plan) Run(ctx context.Context) (Outcome, error) {
 	defer signal.Stop(signals)
 	child, err := p.start()
 	if err != nil {
-		p.closeReceiver()
-		return Outcome{}, errors.Join(err, p.cleanUp(out))
+		return Outcome{}, errors.Join(err, p.closeReceiver(), p.cleanUp(out))
 	}
 	c := p.collector(child.Pid, out)
 	go c.Run(w)

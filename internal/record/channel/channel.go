@@ -114,9 +114,8 @@ func (r *Receiver) accept() {
 		slots <- struct{}{}
 		r.connections.Go(func() {
 			defer func() { <-slots }()
-			defer c.Close()
 			_ = c.SetDeadline(time.Now().Add(answerWithin))
-			if err := r.answer(c); err != nil {
+			if err := errors.Join(r.answer(c), c.Close()); err != nil {
 				r.report(err)
 			}
 		})

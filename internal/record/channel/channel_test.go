@@ -242,7 +242,7 @@ func TestFullDisk(t *testing.T) {
 	assert.Equal(t, []string{"p.PID.events.jsonl"}, names(t, dir))
 	text, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("p.%d.events.jsonl", os.Getpid())))
 	require.NoError(t, err)
-	assert.Equal(t, "first\n"+`{"problem":{"kind":"write-failed","count":1,"detail":"a snapshot could not be written","errno":28}}`+"\n", string(text))
+	assert.Equal(t, "first\n"+`{"problem":{"kind":"write-failed","detail":"a snapshot could not be written","count":1,"errno":28}}`+"\n", string(text))
 }
 
 // FuzzRing gives a receiver memory with arbitrary contents. It ends, and writes nothing but files of

@@ -92,9 +92,8 @@ type files struct {
 
 // problem is an error of the recorder, which is added to the events as those of the engine are.
 type problem struct {
-	err    error // the first one
-	count  int
-	events bool // it is about the events file: they cannot tell it
+	err   error // the first one
+	count int
 }
 
 func newFiles(d directory, id identity) *files {
@@ -198,8 +197,9 @@ func (f *files) close() error {
 	}
 	var number unix.Errno
 	errors.As(f.failed.err, &number)
-	line := fmt.Sprintf(`{"problem":{"kind":"write-failed","count":%d,"detail":"a snapshot could not be written","errno":%d}}`+"\n",
-		f.failed.count, int(number))
+	const format = `{"problem":{"kind":"write-failed","detail":"a snapshot could not be written",` +
+		`"count":%d,"errno":%d}}` + "\n"
+	line := fmt.Sprintf(format, f.failed.count, int(number))
 	if f.events.add(f.directory, []byte(line)) != nil {
 		return f.failed.err
 	}

@@ -92,7 +92,8 @@ func (m memory) prepare(id identity) error {
 	if err := unix.Fallocate(fd, 0, 0, headerSize+ringSize); err != nil {
 		return os.NewSyscallError("fallocate", err)
 	}
-	if _, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL); err != nil {
+	const seals = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
+	if _, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, seals); err != nil {
 		return os.NewSyscallError("fcntl", err)
 	}
 	h := make([]byte, headerSize)
