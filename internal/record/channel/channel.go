@@ -46,7 +46,7 @@ type image struct {
 const (
 	// idle is the time between two looks at the memory of all processes, busy that while there was
 	// something.
-	idle, busy = 20 * time.Millisecond, time.Millisecond
+	idle, busy = 50 * time.Millisecond, time.Millisecond
 	// lookEvery is the number of looks after which processes that have ended are dropped.
 	lookEvery = 50
 	// answerWithin is the time that a process has to send what it was told.
