@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/heaplapse/heaplapse/internal/fleet/verdict"
 	"github.com/heaplapse/heaplapse/scripts/fleet/sql"
@@ -117,6 +118,22 @@ type Result struct {
 
 // ErrNoDuckDB is returned if there is no DuckDB.
 var ErrNoDuckDB = errors.New("neither the command duckdb nor the Python package duckdb was found")
+
+// FutureNights returns the nights below dir that the questions ignore, in order: they are later than
+// tomorrow, because the clock of a host is wrong.
+func FutureNights(dir string, now time.Time) (nights []string) {
+	entries, err := os.ReadDir(filepath.Join(dir, "runs"))
+	if err != nil {
+		return nil // DuckDB reports it
+	}
+	tomorrow := now.UTC().AddDate(0, 0, 1).Format(time.DateOnly)
+	for _, e := range entries {
+		if _, night, ok := strings.Cut(e.Name(), "night="); ok && night > tomorrow {
+			nights = append(nights, night)
+		}
+	}
+	return nights
+}
 
 // DuckDB runs a question on the tables below dir, with a program, the command duckdb or the
 // package duckdb of python3 if program is "".

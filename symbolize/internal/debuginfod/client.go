@@ -34,8 +34,8 @@ import (
 // Client downloads files from debuginfod servers. A nil Client finds nothing. It is safe for
 // concurrent use.
 type Client struct {
-	// URLs are the servers, in the order of the requests. They may have a user name and a password,
-	// which no message contains.
+	// URLs are the servers, in the order of the requests. They may have a user name, a password and a
+	// query, which no message contains.
 	URLs []string
 	// Dir is the cache directory.
 	Dir string
@@ -161,7 +161,7 @@ func (c *Client) fetch(ctx context.Context, path, buildID, kind string) bool {
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			absent = false
-			c.warn(server, fmt.Errorf("debuginfod: %s: %w", withoutUser(server), err))
+			c.warn(server, fmt.Errorf("debuginfod: %s: %w", public(server), err))
 		}
 	}
 	if absent {
@@ -192,7 +192,7 @@ func (c *Client) warn(server string, err error) {
 	}
 	c.warnings[server] = cmp.Or(c.warnings[server], err)
 	var unreachable *url.Error
-	if errors.As(err, &unreachable) || errors.Is(err, errStalled) {
+	if errors.As(err, &unreachable) || errors.Is(err, errStalled) || errors.Is(err, errTooLong) {
 		c.down[server] = true
 	}
 }

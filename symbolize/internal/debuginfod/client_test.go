@@ -186,28 +186,29 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestPasswords: a server may need a user name and a password; no message has them.
+// TestPasswords: a server may need a user name, a password and a query; no message has them.
 func TestPasswords(t *testing.T) {
 	data := elfFile(t, wantedID, 0)
-	var user, password string
+	var user, password, query string
 	for _, status := range []int{http.StatusOK, http.StatusUnauthorized} {
 		address, _ := server(t, func(w http.ResponseWriter, r *http.Request) {
 			user, password, _ = r.BasicAuth()
+			query = r.URL.RawQuery
 			w.WriteHeader(status)
 			_, _ = w.Write(data)
 		})
 		_, host, _ := strings.Cut(address, "//")
-		c := &Client{URLs: []string{"http://anna:geheim%2F@" + host + "/", "http://token@127.0.0.1:1"}, Dir: t.TempDir()}
+		c := &Client{URLs: []string{"http://anna:geheim%2F@" + host + "/?tok=secret", "http://token@127.0.0.1:1/?tok=secret"}, Dir: t.TempDir()}
 		require.Equal(t, status == http.StatusOK, finds(t, c))
-		require.Equal(t, []string{"anna", "geheim/"}, []string{user, password})
+		require.Equal(t, []string{"anna", "geheim/", "tok=secret"}, []string{user, password, query})
 		messages := fmt.Sprint(c.Warnings())
-		require.NotRegexp(t, "anna|geheim|token", messages)
+		require.NotRegexp(t, "anna|geheim|token|tok|secret", messages)
 		if status != http.StatusOK {
 			require.Contains(t, messages, "debuginfod: "+address+"/: 401 Unauthorized for "+address+"/buildid/")
-			require.Contains(t, messages, "debuginfod: http://127.0.0.1:1: ")
+			require.Contains(t, messages, "debuginfod: http://127.0.0.1:1/: ")
 		}
 	}
-	for _, wrong := range []string{"anna:geheim@host", "ftp://anna:geheim@host/", "http://anna:ge%heim@host", "//anna:geheim@host"} {
+	for _, wrong := range []string{"anna:geheim@host", "ftp://anna:geheim@host/", "http://anna:ge%heim@host", "//anna:geheim@host", "host?anna=geheim"} {
 		_, err := New([]string{wrong}, os.Getenv)
 		require.ErrorContains(t, err, "host")
 		require.NotRegexp(t, "anna|geheim", err.Error())

@@ -8,9 +8,9 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
@@ -37,14 +37,13 @@ func (c *Client) download(parent context.Context, server, path, buildID, kind st
 	}
 	watch := newWatchdog(c.Timeout, func() { cancel(errStalled) })
 	defer watch.stop()
-	address := strings.TrimRight(withoutUser(server), "/") + "/buildid/" + buildID + "/" + kind
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	u := parseServer(server)
+	if u == nil {
+		return fmt.Errorf("%s is not the URL of a server", public(server))
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.JoinPath("buildid", buildID, kind).String(), nil)
 	if err != nil {
 		return err
-	}
-	if u := parseServer(server); u != nil && u.User != nil {
-		password, _ := u.User.Password()
-		req.SetBasicAuth(u.User.Username(), password)
 	}
 	err = c.request(req, watch, path, buildID)
 	if cause := context.Cause(ctx); cause != nil {
@@ -55,12 +54,15 @@ func (c *Client) download(parent context.Context, server, path, buildID, kind st
 
 func (c *Client) request(req *http.Request, watch *watchdog, path, buildID string) error {
 	req.Header.Set("User-Agent", "heaplapse")
+	address, limit := public(req.URL.String()), cmp.Or(c.MaxSize, defaultMaxSize)
 	resp, err := cmp.Or(c.HTTP, http.DefaultClient).Do(req)
+	if failed := (*url.Error)(nil); errors.As(err, &failed) {
+		failed.URL = public(failed.URL)
+	}
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
-	address, limit := req.URL.String(), cmp.Or(c.MaxSize, defaultMaxSize)
 	switch {
 	case resp.StatusCode == http.StatusNotFound:
 		return fs.ErrNotExist
@@ -90,7 +92,7 @@ func keep(body io.Reader, limit int64, path, buildID string) error {
 		return file.Close()
 	}
 	return atomicfile.Write(path, atomicfile.Options{Mode: 0o600, Verify: verify}, func(w io.Writer) error {
-		n, err := io.Copy(w, io.LimitReader(body, limit+1))
+		n, err := io.Copy(&spaceKeeper{w: w, dir: filepath.Dir(path)}, io.LimitReader(body, limit+1))
 		if err != nil {
 			return fmt.Errorf("after %d bytes of %s: %w", n, buildID, err)
 		}
@@ -99,6 +101,31 @@ func keep(body io.Reader, limit int64, path, buildID string) error {
 		}
 		return nil
 	})
+}
+
+// spaceKeeper is a writer that fails before it fills the disk of a directory.
+type spaceKeeper struct {
+	w       io.Writer
+	dir     string
+	granted int // bytes that may be written before the next look
+}
+
+// A download leaves leastFree bytes of the disk. The free space is looked at each lookEvery bytes.
+const (
+	leastFree = 256 << 20
+	lookEvery = 16 << 20
+)
+
+var errNoSpace = fmt.Errorf("the download leaves less than %d MiB of the disk free", leastFree>>20)
+
+func (s *spaceKeeper) Write(b []byte) (int, error) {
+	if s.granted -= len(b); s.granted < 0 {
+		if free, ok := freeSpace(s.dir); ok && free < leastFree+lookEvery {
+			return 0, errNoSpace
+		}
+		s.granted = lookEvery
+	}
+	return s.w.Write(b)
 }
 
 // watchdog fires when fewer than chunk bytes arrive per interval. A nil watchdog never fires.

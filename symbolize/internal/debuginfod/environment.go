@@ -11,15 +11,19 @@ import (
 	"time"
 )
 
-// defaultTimeout is the default of debuginfod-client(7).
-const defaultTimeout = 90 * time.Second
+// Defaults. That of DEBUGINFOD_TIMEOUT is the one of debuginfod-client(7), which has no DEBUGINFOD_MAXTIME:
+// a server could keep a command waiting for hours.
+const (
+	defaultTimeout = 90 * time.Second
+	defaultMaxTime = 15 * time.Minute
+)
 
 // New returns a client for servers. Each word is a URL, several URLs separated by blanks, or "env",
 // which means the URLs in DEBUGINFOD_URLS. The variables DEBUGINFOD_CACHE_PATH,
 // DEBUGINFOD_TIMEOUT, DEBUGINFOD_MAXTIME and DEBUGINFOD_MAXSIZE have the meaning that
 // debuginfod-client(7) gives them. Without a server, New returns nil.
 func New(words []string, getenv func(string) string) (*Client, error) {
-	c := &Client{Dir: cacheDir(getenv), Timeout: defaultTimeout}
+	c := &Client{Dir: cacheDir(getenv), Timeout: defaultTimeout, MaxTime: defaultMaxTime}
 	for _, word := range strings.Fields(strings.Join(words, " ")) {
 		if word == "env" {
 			c.URLs = append(c.URLs, strings.Fields(getenv("DEBUGINFOD_URLS"))...)
@@ -29,7 +33,7 @@ func New(words []string, getenv func(string) string) (*Client, error) {
 	}
 	for _, text := range c.URLs {
 		if parseServer(text) == nil {
-			return nil, fmt.Errorf("%q is not the URL of a server: want http://… or https://…", withoutUser(text))
+			return nil, fmt.Errorf("%q is not the URL of a server: want http://… or https://…", public(text))
 		}
 	}
 	if len(c.URLs) == 0 {
@@ -53,9 +57,10 @@ func parseServer(text string) *url.URL {
 	return u
 }
 
-// withoutUser returns the URL of a server without a user name and a password, which must not be
+// public returns the URL of a server without a user name, a password and a query, which must not be
 // printed.
-func withoutUser(server string) string {
+func public(server string) string {
+	server, _, _ = strings.Cut(server, "?")
 	u := parseServer(server)
 	if u == nil {
 		if i := strings.LastIndexByte(server, '@'); i >= 0 {
@@ -63,7 +68,7 @@ func withoutUser(server string) string {
 		}
 		return server
 	}
-	u.User = nil
+	u.User, u.Fragment = nil, ""
 	return u.String()
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -94,6 +95,9 @@ func ask(ctx context.Context, c *console.Console, f *queryFlags, name, dir strin
 	}
 	if err != nil {
 		return err
+	}
+	if nights := query.FutureNights(dir, time.Now()); len(nights) > 0 {
+		c.Warn("nights in the future are ignored, because the clock of a host is wrong: " + strings.Join(nights, ", "))
 	}
 	return f.Render(c.Out, &query.Answer{Question: q, Result: result})
 }

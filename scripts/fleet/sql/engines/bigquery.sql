@@ -1,8 +1,11 @@
 -- The tables for BigQuery. Not tested. The location is one such as gs://bucket/tables. Run it in a session
 -- whose default data set is yours.
-CREATE OR REPLACE EXTERNAL TABLE runs OPTIONS (format = 'PARQUET', uris = ['${DIR}/runs/*.parquet']);
-CREATE OR REPLACE EXTERNAL TABLE sites OPTIONS (format = 'PARQUET', uris = ['${DIR}/sites/*.parquet']);
+CREATE OR REPLACE EXTERNAL TABLE all_runs OPTIONS (format = 'PARQUET', uris = ['${DIR}/runs/*.parquet']);
+CREATE OR REPLACE EXTERNAL TABLE all_sites OPTIONS (format = 'PARQUET', uris = ['${DIR}/sites/*.parquet']);
 CREATE OR REPLACE EXTERNAL TABLE aliases OPTIONS (format = 'PARQUET', uris = ['${DIR}/aliases/*.parquet']);
+-- Nights in the future, from hosts whose clock is wrong, would hide all others.
+CREATE OR REPLACE VIEW runs AS SELECT * FROM all_runs WHERE night <= CAST(DATE_ADD(CURRENT_DATE(), INTERVAL 1 DAY) AS STRING);
+CREATE OR REPLACE VIEW sites AS SELECT * FROM all_sites WHERE night <= CAST(DATE_ADD(CURRENT_DATE(), INTERVAL 1 DAY) AS STRING);
 CREATE OR REPLACE VIEW run_labels AS
 SELECT night, run_id, service, build_id, host, e.key AS label_name, e.value AS label_value
 FROM runs, UNNEST(labels.key_value) AS e;

@@ -1,7 +1,10 @@
 -- The tables for Spark SQL. recursiveFileLookup keeps Spark from reading the night from the path as a DATE.
-CREATE OR REPLACE TEMPORARY VIEW runs USING parquet OPTIONS (path '${DIR}/runs', recursiveFileLookup 'true', pathGlobFilter '*.parquet');
-CREATE OR REPLACE TEMPORARY VIEW sites USING parquet OPTIONS (path '${DIR}/sites', recursiveFileLookup 'true', pathGlobFilter '*.parquet');
+CREATE OR REPLACE TEMPORARY VIEW all_runs USING parquet OPTIONS (path '${DIR}/runs', recursiveFileLookup 'true', pathGlobFilter '*.parquet');
+CREATE OR REPLACE TEMPORARY VIEW all_sites USING parquet OPTIONS (path '${DIR}/sites', recursiveFileLookup 'true', pathGlobFilter '*.parquet');
 CREATE OR REPLACE TEMPORARY VIEW aliases USING parquet OPTIONS (path '${DIR}/aliases', recursiveFileLookup 'true', pathGlobFilter '*.parquet');
+-- Nights in the future, from hosts whose clock is wrong, would hide all others.
+CREATE OR REPLACE TEMPORARY VIEW runs AS SELECT * FROM all_runs WHERE night <= CAST(date_add(current_date(), 1) AS STRING);
+CREATE OR REPLACE TEMPORARY VIEW sites AS SELECT * FROM all_sites WHERE night <= CAST(date_add(current_date(), 1) AS STRING);
 CREATE OR REPLACE TEMPORARY VIEW run_labels AS
 SELECT night, run_id, service, build_id, host, label_name, label_value
 FROM runs LATERAL VIEW explode(labels) e AS label_name, label_value;
