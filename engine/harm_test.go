@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"syscall"
 	"testing"
 
@@ -102,6 +103,16 @@ func TestPlantedLinks(t *testing.T) {
 	text, err := os.ReadFile(victim)
 	require.NoError(t, err)
 	assert.Equal(t, "precious", string(text))
+}
+
+// TestImpostor: somebody else has a socket with the name of the recorder, and hands out memory. The
+// engine does not use it.
+func TestImpostor(t *testing.T) {
+	r := record(t, "", processProgram(t), "image")
+	last := len(r.cmd.Env) - 1
+	r.cmd.Env[last] = regexp.MustCompile(`answer=\w+`).ReplaceAllString(r.cmd.Env[last], "answer=expected")
+	r.run(t)
+	assert.Empty(t, r.files(t))
 }
 
 // TestUnmappingWhileUnwinding takes call paths while another thread makes musl unmap memory, which the

@@ -517,3 +517,21 @@ func owners(t *testing.T, dir string) (users []uint32) {
 	}
 	return users
 }
+
+// TestRecordInOtherNamespaces: a program that cannot reach the network of record, and has other numbers for
+// processes, is recorded under the number that record sees.
+func TestRecordInOtherNamespaces(t *testing.T) {
+	t.Parallel()
+	unshare := testutil.Need(t, "unshare")
+	how := []string{unshare, "--user", "--map-root-user", "--net", "--pid", "--fork"}
+	if err := exec.Command(how[0], append(how[1:], "true")...).Run(); err != nil {
+		t.Skipf("this system does not permit new namespaces: %v", err)
+	}
+	r := recorded(t, append(append([]string{"--engine", "builtin", "--every", "0", "--"}, how...), "perl", "-e", "exit 3")...)
+	require.Equal(t, 3, r.state.ExitStatus(), r.stderr)
+	m := manifestOf(t, r.dir)
+	require.NotEmpty(t, m.Processes)
+	assert.True(t, slices.ContainsFunc(m.Processes, func(p manifest.Process) bool {
+		return strings.HasSuffix(p.Exe, "perl") && p.PID > 2
+	}), "%+v", m.Processes)
+}

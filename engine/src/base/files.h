@@ -4,8 +4,8 @@
 
 #include "base/platform.h"
 
-// hl_file_read reads the start of a file and appends a zero byte. It returns the number of bytes, or
-// -errno.
+// hl_file_read reads the start of a file and appends a zero byte. It returns the number of bytes,
+// or -errno.
 long hl_file_read(const char *path, char *to, size_t size);
 
 #endif

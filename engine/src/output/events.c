@@ -148,8 +148,8 @@ int hl_events_snapshot(const struct hl_snapshot_event *e) {
     put_problems(&f);
     hl_stream_room(&f, 8192);
     struct hl_text *t = &f.text;
-    hl_format(t, "{\"snapshot\":{\"seq\":%u,\"time_ns\":%d,\"trigger\":\"%s\"", e->sequence, e->time,
-              e->trigger);
+    hl_format(t, "{\"snapshot\":{\"seq\":%u,\"time_ns\":%d,\"trigger\":\"%s\"", e->sequence,
+              e->time, e->trigger);
     if (e->signal) hl_format(t, ",\"signal\":%u", e->signal);
     uint64_t rss = resident();
     if (rss) hl_format(t, ",\"rss\":%u", rss);

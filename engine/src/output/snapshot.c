@@ -167,7 +167,8 @@ static void check_clock(int64_t real, int64_t monotonic) {
     last_offset = offset;
 }
 
-// write_all sends a snapshot and its event. The event is first, for those who wait for the snapshot.
+// write_all sends a snapshot and its event. The event is first, for those who wait for the
+// snapshot.
 static int write_all(const struct copy *c, struct hl_snapshot_event *e) {
     uint64_t image = hl_channel_image();
     if (!hl_names_write(hl_channel_pid(), image, hl_process.started_at))

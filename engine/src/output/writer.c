@@ -1,8 +1,8 @@
 #include "output/writer.h"
 
-#include "engine.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "engine.h"
 #include "output/channel.h"
 #include "output/clone.h"
 #include "output/events.h"
@@ -77,8 +77,8 @@ static void release_tables(int64_t now) {
     hl_unwind_release();
 }
 
-// A thread of the program waits for the recorder for this time in all. Once it has waited in vain, it
-// does not wait again before the writer has written something.
+// A thread of the program waits for the recorder for this time in all. Once it has waited in vain,
+// it does not wait again before the writer has written something.
 static const int64_t patience = 2000000000;
 
 // write_wanted writes a snapshot if one is wanted or due.

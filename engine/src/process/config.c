@@ -22,7 +22,7 @@ static const struct {
     {"inuse=", &hl_config.inuse},       {"signal=", &hl_config.signal},
     {"children=", &hl_config.children}, {"python=", &hl_config.python},
     {"mmap=", &hl_config.mmap},         {"filters=", &hl_config.filters},
-    {"user=", &hl_config.user},
+
 };
 
 // read_number reads one key and its value. It returns false if the value is not a number.
@@ -53,11 +53,17 @@ static bool read_word(const char *value, char *to, size_t size) {
 }
 
 static bool read_setting(char *s) {
-    static const char main[] = "main=", socket[] = "socket=", token[] = "token=";
+    static const char path[] = "path=";
+    if (hl_has_prefix(s, path))
+        return read_word(s + sizeof path - 1, hl_config.path, sizeof hl_config.path);
+    static const char main[] = "main=", socket[] = "socket=", token[] = "token=",
+                      answer[] = "answer=";
     if (hl_has_prefix(s, socket))
         return read_word(s + sizeof socket - 1, hl_config.socket, sizeof hl_config.socket);
     if (hl_has_prefix(s, token))
         return read_word(s + sizeof token - 1, hl_config.token, sizeof hl_config.token);
+    if (hl_has_prefix(s, answer))
+        return read_word(s + sizeof answer - 1, hl_config.answer, sizeof hl_config.answer);
     if (hl_has_prefix(s, main)) hl_config.main = s + sizeof main - 1;
     return read_number(s);
 }

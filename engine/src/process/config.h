@@ -7,7 +7,8 @@
 // struct hl_config is read from the variable HEAPLAPSE_ENGINE, such as
 //
 //	period=131072 every=500 part=250 alloc=0 inuse=0 signal=0 children=0 python=1 mmap=1
-//	main=0000000 socket=heaplapse-1f0c… token=9be2… user=1000
+//	main=0000000 socket=heaplapse-1f0c… token=9be2… answer=07d1…
+//	path=/tmp/heaplapse-1/socket
 //
 // in one line. The keys are separated by spaces, and unknown ones are ignored.
 struct hl_config {
@@ -19,10 +20,11 @@ struct hl_config {
     uint64_t signal; // number of the signal that asks for a snapshot; 0: none
     uint64_t children, python, mmap; // 0 or 1
     uint64_t filters;                // seccomp filters of the recorder; UINT64_MAX: unknown
-    uint64_t user;                   // that the recorder runs as
     char *main; // seven digits in the environment: the process that is recorded without children
-    char socket[64], token[64]; // the abstract Unix socket of the recorder, and what it wants to
-                                // hear. Empty in a process that attach records
+    // The abstract Unix socket of the recorder, what it wants to hear, and what it answers. Empty
+    // in a process that attach records.
+    char socket[64], token[64], answer[64];
+    char path[108]; // of the same socket, for other network namespaces
 };
 extern struct hl_config hl_config;
 

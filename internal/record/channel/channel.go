@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,20 +21,23 @@ import (
 
 // Receiver receives from the processes of a recording.
 type Receiver struct {
-	dir          directory
-	name, token  string
-	listener     *net.UnixListener // nil if it was not asked for
-	stop, done   chan struct{}
-	once         sync.Once
-	connections  sync.WaitGroup
-	mu           sync.Mutex // protects what follows, and the files
-	stopped      bool
-	images       map[int]*image // the last one of each process
-	numbers      map[int]int    // of process images, by process
-	sequences    map[int]uint64 // of snapshots, by process
-	errs         []error
-	buffer       [maxMessage]byte
-	sinceLooking int // rounds
+	dir directory
+	// The name of the socket; what a process must say, and what it expects. Every user can see the name,
+	// and could use it after this receiver.
+	name, token, answer string
+	listeners           []*net.UnixListener
+	path                string // of the second socket, or ""
+	stop, done          chan struct{}
+	once                sync.Once
+	connections         sync.WaitGroup
+	mu                  sync.Mutex // protects what follows, and the files
+	stopped             bool
+	images              map[int]*image // the last one of each process
+	numbers             map[int]int    // of process images, by process
+	sequences           map[int]uint64 // of snapshots, by process
+	errs                []error
+	buffer              [maxMessage]byte
+	sinceLooking        int // rounds
 }
 
 // image is a process image that has a channel.
@@ -63,14 +68,41 @@ func Listen(prefix string) (*Receiver, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.name, r.token = "heaplapse-"+random(), random()
-	r.listener, err = net.ListenUnix("unixpacket", &net.UnixAddr{Name: "@" + r.name, Net: "unixpacket"})
-	if err != nil {
-		_ = r.Close()
-		return nil, fmt.Errorf("no socket for the recording: %w", err)
+	r.name, r.token, r.answer = "heaplapse-"+random(), random(), random()
+	if err := r.listen("@" + r.name); err != nil {
+		return nil, errors.Join(fmt.Errorf("no socket for the recording: %w", err), r.Close())
 	}
-	r.connections.Go(r.accept)
+	r.listenInTemp()
+	for _, l := range r.listeners {
+		r.connections.Go(func() { r.accept(l) })
+	}
 	return r, nil
+}
+
+func (r *Receiver) listen(name string) error {
+	l, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: name, Net: "unixpacket"})
+	if err == nil {
+		r.listeners = append(r.listeners, l)
+	}
+	return err
+}
+
+// listenInTemp adds a socket in the file system, which a program in another network namespace can
+// reach. There is none if that is not possible.
+func (r *Receiver) listenInTemp() {
+	const maxPath = 107 // struct sockaddr_un
+	dir, err := os.MkdirTemp("", "heaplapse-socket-")
+	if err != nil {
+		return
+	}
+	path := filepath.Join(dir, "socket")
+	if len(path) > maxPath || strings.ContainsAny(path, " ") || r.listen(path) != nil {
+		_ = os.Remove(dir)
+		return
+	}
+	r.path = path
+	// Every user may connect, and only who knows the token gets something.
+	_ = errors.Join(os.Chmod(path, 0o666), os.Chmod(dir, 0o711))
 }
 
 // Open returns a receiver for processes that are given to Adopt.
@@ -95,15 +127,19 @@ func random() string {
 
 // Settings returns the settings of the engine with which a process finds the receiver.
 func (r *Receiver) Settings() string {
-	return fmt.Sprintf("socket=%s token=%s user=%d", r.name, r.token, os.Geteuid())
+	s := fmt.Sprintf("socket=%s token=%s answer=%s", r.name, r.token, r.answer)
+	if r.path != "" {
+		s += " path=" + r.path
+	}
+	return s
 }
 
 // --- processes that were started ---
 
-func (r *Receiver) accept() {
+func (r *Receiver) accept(l *net.UnixListener) {
 	slots := make(chan struct{}, maxConnections)
 	for {
-		c, err := r.listener.AcceptUnix()
+		c, err := l.AcceptUnix()
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
@@ -115,15 +151,15 @@ func (r *Receiver) accept() {
 		r.connections.Go(func() {
 			defer func() { <-slots }()
 			_ = c.SetDeadline(time.Now().Add(answerWithin))
-			if err := errors.Join(r.answer(c), c.Close()); err != nil {
+			if err := errors.Join(r.give(c), c.Close()); err != nil {
 				r.report(err)
 			}
 		})
 	}
 }
 
-// answer gives memory to a process that knows the token.
-func (r *Receiver) answer(c *net.UnixConn) error {
+// give gives memory to a process that knows the token.
+func (r *Receiver) give(c *net.UnixConn) error {
 	b := make([]byte, len(r.token)+1)
 	n, err := c.Read(b)
 	if err != nil || string(b[:n]) != r.token {
@@ -179,7 +215,7 @@ func (r *Receiver) add(pid int, m memory) error {
 		return fmt.Errorf("process %d is not recorded: more than %d processes", pid, maxImages)
 	}
 	r.end(pid)
-	id := identity{pid: pid, image: r.numbers[pid], sequence: r.sequences[pid]}
+	id := identity{pid: pid, image: r.numbers[pid], sequence: r.sequences[pid], answer: r.answer}
 	if err := m.prepare(id); err != nil {
 		_ = m.file.Close()
 		return fmt.Errorf("process %d: %w", pid, err)
@@ -293,10 +329,13 @@ func (r *Receiver) Close() error {
 }
 
 func (r *Receiver) close() {
-	if r.listener != nil {
-		_ = r.listener.Close()
-		r.connections.Wait()
+	for _, l := range r.listeners {
+		_ = l.Close() // it removes the socket
 	}
+	if r.path != "" {
+		_ = os.Remove(filepath.Dir(r.path))
+	}
+	r.connections.Wait()
 	close(r.stop)
 	<-r.done
 	r.mu.Lock()

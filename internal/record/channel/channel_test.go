@@ -26,7 +26,12 @@ type sender struct {
 // connect asks a receiver for memory, as this process.
 func connect(t *testing.T, r *Receiver, token string) (*sender, error) {
 	t.Helper()
-	c, err := net.DialUnix("unixpacket", nil, &net.UnixAddr{Name: "@" + r.name, Net: "unixpacket"})
+	return connectTo(t, "@"+r.name, token)
+}
+
+func connectTo(t *testing.T, name, token string) (*sender, error) {
+	t.Helper()
+	c, err := net.DialUnix("unixpacket", nil, &net.UnixAddr{Name: name, Net: "unixpacket"})
 	require.NoError(t, err)
 	defer c.Close()
 	_, err = c.Write([]byte(token))
@@ -120,6 +125,18 @@ func TestFiles(t *testing.T) {
 	closed, err := s.uint32(atClosed)
 	require.NoError(t, err)
 	assert.EqualValues(t, 1, closed)
+}
+
+// TestSocketInTheFileSystem: it works as the other one, and is removed.
+func TestSocketInTheFileSystem(t *testing.T) {
+	r, _ := listen(t)
+	_, err := connectTo(t, r.path, r.token)
+	require.NoError(t, err)
+	require.NoError(t, r.Close())
+	require.NoDirExists(t, filepath.Dir(r.path))
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), strings.Repeat("long/", 30)))
+	r, _ = listen(t)
+	require.Empty(t, r.path)
 }
 
 // TestTheRingWraps sends more than the ring holds, in pieces of many sizes.

@@ -24,6 +24,7 @@ const (
 	atSequence = 40
 	atHead     = 48
 	atTail     = 52
+	atAnswer   = 64
 )
 
 // kind is what a message is about: enum hl_message in engine/src/output/channel.h.
@@ -52,6 +53,7 @@ type memory struct{ file *os.File }
 type identity struct {
 	pid, image int
 	sequence   uint64 // number of the last snapshot of the process
+	answer     string // shows the engine that the memory comes from the recorder
 }
 
 // newMemory creates memory for a process that has asked for it.
@@ -102,6 +104,7 @@ func (m memory) prepare(id identity) error {
 	binary.LittleEndian.PutUint64(h[atPID:], uint64(id.pid))
 	binary.LittleEndian.PutUint64(h[atImage:], uint64(id.image))
 	binary.LittleEndian.PutUint64(h[atSequence:], id.sequence)
+	copy(h[atAnswer:], id.answer)
 	_, err := m.file.WriteAt(h, 0)
 	return err
 }
