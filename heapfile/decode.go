@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/heaplapse/heaplapse/heapfile/internal/grow"
 	"github.com/heaplapse/heaplapse/heapfile/internal/intern"
 )
 
@@ -16,9 +17,9 @@ import (
 // which later ones repeat, so that it reads a series many times faster than [ReadFile] does. The
 // zero value is ready to use. A Decoder is not safe for concurrent use.
 type Decoder struct {
-	// Check, if not nil, is called for each MiB that is read. Its error ends the file; the error of
-	// ReadFile wraps it.
-	Check func() error
+	// Check, if not nil, is called for each MiB that is read, and before much memory is used. Its error
+	// ends the file; the error of ReadFile wraps it.
+	Check func(more int64) error
 	// Merge adds the rows of one stack, unless they are samples that must be scaled one by one.
 	// Head.Rows counts the rows of the file in any case.
 	Merge bool
@@ -46,6 +47,7 @@ type Decoder struct {
 	at      int    // line number of the row being decoded
 
 	full     bool  // maxRows was reached
+	noRoom   error // of Check, when the rows needed more memory
 	smallest int64 // the smallest in-use bytes of a row, except 0; -1 if there is none
 	previous int64 // in-use bytes of the previous row
 }
@@ -76,7 +78,7 @@ func (d *Decoder) decode(r io.Reader, path string) (*Snapshot, error) {
 
 // begin starts a new snapshot.
 func (d *Decoder) begin(path string) {
-	d.warn, d.full = warnings{file: path}, false
+	d.warn, d.full, d.noRoom = warnings{file: path}, false, nil
 	d.smallest, d.previous = -1, 1<<63-1
 	d.headerLine, d.rowLine, d.deepLine, d.emptyLine, d.at, d.goText = 0, 0, 0, 0, 0, false
 	d.snap = &Snapshot{Head: Head{Path: path}, Samples: d.spare[:0]}
@@ -248,6 +250,9 @@ func (d *Decoder) body() error {
 		if !complete {
 			d.bodyLine(line)
 		}
+		if d.noRoom != nil {
+			return &SyntaxError{File: d.snap.Path, Line: d.lines.number, Msg: "read failed", Err: d.noRoom}
+		}
 		if d.full {
 			return d.errorf("more than %d rows: no allocator writes that many; the file is damaged", maxRows)
 		}
@@ -367,7 +372,7 @@ func (d *Decoder) parseStack(text []byte) (StackID, bool) {
 	if d.scratch, ok = appendAddrs(d.scratch[:0], text); !ok {
 		return 0, false
 	}
-	id, _ := d.set.Intern(0, d.scratch)
+	id := d.intern()
 	return StackID(id), true
 }
 
@@ -386,6 +391,16 @@ func (d *Decoder) numbered() bool {
 	return int(next) == d.set.Len()
 }
 
+// intern returns the number of the stack in d.scratch. If that needs much memory, it checks before.
+func (d *Decoder) intern() uint32 {
+	const much = 1 << 20
+	if more := d.set.Growth(); more > much && d.Check != nil && d.noRoom == nil {
+		d.noRoom = d.Check(more)
+	}
+	id, _ := d.set.Intern(0, d.scratch)
+	return id
+}
+
 func (d *Decoder) badRow(line []byte) {
 	d.warn.add(WarnMalformedRow, d.at, "skipped a malformed row: %q", clip(line))
 }
@@ -394,7 +409,8 @@ func (d *Decoder) badRow(line []byte) {
 func (d *Decoder) add(s Sample) {
 	if !d.merge(s) {
 		d.full = len(d.snap.Samples) >= maxRows
-		d.snap.Samples = append(d.snap.Samples, s)
+		samples, err := grow.Append(d.snap.Samples, s, d.Check)
+		d.snap.Samples, d.noRoom = samples, cmp.Or(d.noRoom, err)
 	}
 	d.snap.Rows++
 	c := &d.snap.Completeness

@@ -58,7 +58,7 @@ func TestUnpack(t *testing.T) {
 		require.NoError(t, u.Close())
 
 		enough := errors.New("that is enough")
-		u, err = heapfile.Unpack(files, name, "name", func() error { return enough })
+		u, err = heapfile.Unpack(files, name, "name", func(int64) error { return enough })
 		require.NoError(t, err)
 		_, err = io.ReadAll(u)
 		require.ErrorIs(t, err, enough)

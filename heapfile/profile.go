@@ -129,8 +129,11 @@ func (d *Decoder) profileRow(stack []uint32, c profile.Counts) error {
 	for _, l := range stack {
 		d.scratch = append(d.scratch, d.profile.addrs[l])
 	}
-	id, _ := d.set.Intern(0, d.scratch)
+	id := d.intern()
 	d.add(Sample{Stack: StackID(id), Counts: Counts(c)})
+	if d.noRoom != nil {
+		return d.noRoom
+	}
 	if d.full {
 		return errors.New("it has more samples than any program writes")
 	}

@@ -95,7 +95,7 @@ type Summary struct {
 
 // ReadSummary returns the summary of a file. name is the name of the file in messages. check, if not
 // nil, is as Decoder.Check.
-func ReadSummary(fsys fs.FS, path, name string, check func() error) (Summary, error) {
+func ReadSummary(fsys fs.FS, path, name string, check func(more int64) error) (Summary, error) {
 	src, err := openSource(fsys, path, name)
 	if err != nil {
 		return Summary{}, err

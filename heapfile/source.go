@@ -72,7 +72,7 @@ type Unpacked struct {
 
 // Unpack opens a file and decompresses gzip and zstd. check, if not nil, is called for each MiB that is
 // read; its error is that of the reader. name is the name of the file in messages.
-func Unpack(fsys fs.FS, path, name string, check func() error) (*Unpacked, error) {
+func Unpack(fsys fs.FS, path, name string, check func(more int64) error) (*Unpacked, error) {
 	f, modified, err := openFile(fsys, path, name)
 	if err != nil {
 		return nil, err
@@ -225,13 +225,13 @@ func (e *expansion) Read(b []byte) (int, error) {
 // checked calls a function for each MiB that is read.
 type checked struct {
 	counter
-	check func() error
+	check func(more int64) error
 	next  int64 // the number of bytes at which check is called again
 }
 
 func (c *checked) Read(b []byte) (int, error) {
 	if c.n >= c.next {
-		if err := c.check(); err != nil {
+		if err := c.check(0); err != nil {
 			return 0, err
 		}
 		c.next = c.n + 1<<20

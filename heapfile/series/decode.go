@@ -19,21 +19,21 @@ type decoded struct {
 // decodeOptions are those of [Options] that the decoders need.
 type decodeOptions struct {
 	workers int
-	check   func() error
+	check   func(more int64) error
 }
 
 // newDecoder returns a decoder. check may be nil.
-func newDecoder(check func() error) *heapfile.Decoder {
+func newDecoder(check func(more int64) error) *heapfile.Decoder {
 	return &heapfile.Decoder{Merge: true, Check: fatal(check)}
 }
 
 // fatal returns a check whose error ends the series, or nil.
-func fatal(check func() error) func() error {
+func fatal(check func(more int64) error) func(more int64) error {
 	if check == nil {
 		return nil
 	}
-	return func() error {
-		if err := check(); err != nil {
+	return func(more int64) error {
+		if err := check(more); err != nil {
 			return &checkError{err}
 		}
 		return nil

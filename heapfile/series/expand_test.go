@@ -67,7 +67,7 @@ func TestDamagedRecording(t *testing.T) {
 		filepath.Join(dir, "heaptrack.a.1")+":2: kind of allocation 0 does not exist: the recording is damaged")
 
 	enough := errors.New("that is enough")
-	_, err := series.Open([]string{dir}, series.Options{Check: func() error { return enough }})
+	_, err := series.Open([]string{dir}, series.Options{Check: func(int64) error { return enough }})
 	require.ErrorIs(t, err, enough)
 }
 

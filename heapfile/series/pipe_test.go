@@ -55,11 +55,11 @@ func TestANamedPipe(t *testing.T) {
 func TestCheckEndsTheSeries(t *testing.T) {
 	enough := errors.New("that is enough")
 	dir := put(t, map[string]string{"p.0001.heap": heap(1, 1), "p.0002.heap": heap(2, 2)})
-	_, err := series.Open([]string{dir}, series.Options{Check: func() error { return enough }})
+	_, err := series.Open([]string{dir}, series.Options{Check: func(int64) error { return enough }})
 	require.ErrorIs(t, err, enough)
 	require.EqualError(t, err, filepath.Join(dir, "p.0001.heap")+": read failed: that is enough")
 	calls := 0
-	s := open(t, series.Options{Workers: 1, Check: func() error {
+	s := open(t, series.Options{Workers: 1, Check: func(int64) error {
 		if calls++; calls > 2 {
 			return enough
 		}

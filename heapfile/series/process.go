@@ -99,7 +99,7 @@ func programOf(s *heapfile.Summary) (name, id string) {
 // processes groups files by process and sorts each group by number. Files without a number are sorted
 // by the time that they contain. Those without a time stay in the order in which they were given;
 // those of a directory are sorted by name.
-func (d *discovery) processes(known manifests, check func() error) []Process {
+func (d *discovery) processes(known manifests, check func(more int64) error) []Process {
 	var out []Process
 	index := map[string]int{}
 	files := dropDuplicates(d.files)
@@ -153,7 +153,7 @@ func processKey(f sourceFile) string {
 
 // summarize reads the summaries of the files whose names do not say which process wrote them. A file
 // that cannot be read has none.
-func summarize(files []sourceFile, check func() error) {
+func summarize(files []sourceFile, check func(more int64) error) {
 	var unnumbered []*sourceFile
 	for i := range files {
 		if f := &files[i]; f.name.Seq < 0 && f.name.PID == 0 {
@@ -169,7 +169,7 @@ func summarize(files []sourceFile, check func() error) {
 }
 
 // summarize reads the summary of the file, unless it is known.
-func (f *sourceFile) summarize(check func() error) error {
+func (f *sourceFile) summarize(check func(more int64) error) error {
 	if f.summary != nil {
 		return nil
 	}

@@ -94,7 +94,7 @@ func (r *Recording) Close() error {
 
 // usable reads the headers of all files if there are several processes: the size of the heaps may
 // decide which one is meant, and files that are not snapshots must be reported whichever is read.
-func (r *Recording) usable(processes []Process, check func() error) []Process {
+func (r *Recording) usable(processes []Process, check func(more int64) error) []Process {
 	if len(processes) < 2 {
 		return processes
 	}

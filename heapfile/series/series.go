@@ -30,7 +30,7 @@ type Options struct {
 	Waiting func(path string)
 	// Check, if not nil, is called for each MiB that is read, also by later passes. Its error ends the
 	// reading. It must be safe for concurrent use.
-	Check func() error
+	Check func(more int64) error
 	// Progress, if not nil, is called after each file with the number of files that were read and
 	// the number of all files.
 	Progress func(done, all int)
@@ -73,10 +73,10 @@ type Series struct {
 	// Warnings concern the series as a whole; those of single files are in Heads.
 	Warnings []heapfile.Warning
 
-	files    []sourceFile // of Heads
-	repeated []int        // numbers of the snapshots that repeat the one before
-	found    []sourceFile // all, in the order in which they were found
-	check    func() error // may be nil
+	files    []sourceFile           // of Heads
+	repeated []int                  // numbers of the snapshots that repeat the one before
+	found    []sourceFile           // all, in the order in which they were found
+	check    func(more int64) error // may be nil
 	// recording is closed with the series; may be nil.
 	recording *Recording
 }

@@ -16,20 +16,48 @@ func TestCheck(t *testing.T) {
 	before := debug.SetMemoryLimit(-1)
 	t.Cleanup(func() { debug.SetMemoryLimit(before) })
 	const size = 64 << 20
-	l := NewLimit(used() + size)
-	require.Equal(t, l.max, debug.SetMemoryLimit(-1))
-	require.NoError(t, l.Check())
+	l := NewLimit((used()+size)*10/9 + programPages)
+	require.Equal(t, l.heap, debug.SetMemoryLimit(-1))
+	require.NoError(t, l.Check(0))
 	for range 10 { // garbage does not count
 		require.Len(t, make([]byte, size/2), size/2)
-		require.NoError(t, l.Check())
+		require.NoError(t, l.Check(0))
 	}
 	held := make([]byte, 2*size)
-	err := l.Check()
+	err := l.Check(0)
 	require.ErrorIs(t, err, ErrLimit)
 	require.Regexp(t, `^needs more than \d+\.?\d* MiB of memory$`, err.Error())
 	runtime.KeepAlive(held)
+	held = nil
+	require.NoError(t, l.Check(size/2))
+	require.ErrorIs(t, l.Check(2*size), ErrLimit, "it is not allocated yet")
 	NewLimit(math.MaxInt64)
-	require.Equal(t, l.max, debug.SetMemoryLimit(-1), "a lower limit stays")
+	require.Equal(t, l.heap, debug.SetMemoryLimit(-1), "a lower limit stays")
+}
+
+// TestGuard: memory that is taken at once, without a call of Check, ends the process.
+func TestGuard(t *testing.T) {
+	before := debug.SetMemoryLimit(-1)
+	t.Cleanup(func() { debug.SetMemoryLimit(before) })
+	if _, ok := resident(); !ok {
+		t.Skip("the resident memory of this process is not known")
+	}
+	const size = 64 << 20
+	l := NewLimit((used()+size)*10/9 + programPages)
+	ended := make(chan error, 1)
+	l.Guard(func(err error) {
+		select {
+		case ended <- err:
+		default:
+		}
+	})
+	held := make([]byte, 4*size)
+	for i := range held {
+		held[i] = 1
+	}
+	require.ErrorIs(t, <-ended, ErrLimit)
+	runtime.KeepAlive(held)
+	runtime.KeepAlive(l)
 }
 
 func TestGroupLimit(t *testing.T) {

@@ -48,8 +48,9 @@ type Source struct {
 	Snapshots int
 	// Strict makes every problem a failure.
 	Strict bool
-	// Check, if not nil, ends the reading of snapshots by an error. It is called for each MiB.
-	Check func() error
+	// Check, if not nil, ends the reading of snapshots by an error. It is called for each MiB, and with
+	// the number of bytes before many are allocated.
+	Check func(more int64) error
 	// Symbols has no effect on a bundle, except for Demangle.
 	Symbols symbolize.Options
 	// Focus and Ignore, if not nil, select stacks.

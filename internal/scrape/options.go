@@ -36,7 +36,7 @@ type Options struct {
 	MaxSize int64
 
 	// Check, if not nil, is called while a profile is read. Its error ends the reading.
-	Check func() error
+	Check func(more int64) error
 	// Recorder is the name and version of this program, for the manifest.
 	Recorder string
 	// Began is called when the directory has its first snapshot. It may be nil.

@@ -39,7 +39,7 @@ type Options struct {
 	Snapshots int
 	// Check, if not nil, is called for each MiB that is read, and while snapshots are made. Its error
 	// ends the reading.
-	Check func() error
+	Check func(more int64) error
 }
 
 // Expanded is a recording as files.
@@ -130,7 +130,7 @@ const maxSpool = 16 << 30
 // writer writes the files of a recording.
 type writer struct {
 	file      File
-	check     func() error // may be nil
+	check     func(more int64) error // may be nil
 	out       Expanded
 	snapshots []recording.Snapshot
 	buf       bytes.Buffer
@@ -138,7 +138,7 @@ type writer struct {
 
 func (w *writer) snapshot(s recording.Snapshot) error {
 	if w.check != nil {
-		if err := w.check(); err != nil {
+		if err := w.check(0); err != nil {
 			return err
 		}
 	}

@@ -79,7 +79,7 @@ func TestErrors(t *testing.T) {
 	enough := errors.New("that is enough")
 	for allowed := range 3 { // at the beginning, and before each snapshot
 		calls := 0
-		_, err = expand(t, "a", recorded, Options{Check: func() error {
+		_, err = expand(t, "a", recorded, Options{Check: func(int64) error {
 			if calls++; calls > allowed {
 				return enough
 			}

@@ -28,7 +28,7 @@ func (r *reader) emit(emit func(recording.Snapshot) error) error {
 	for _, c := range r.checkpoints {
 		for i, change := range c.changes {
 			if i%checked == 0 && r.check != nil {
-				if err := r.check(); err != nil {
+				if err := r.check(0); err != nil {
 					return err
 				}
 			}

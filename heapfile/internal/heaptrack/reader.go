@@ -20,7 +20,7 @@ type reader struct {
 	tables
 	heap
 	timeline
-	check func() error
+	check func(more int64) error
 	lines *recording.Lines
 	warn  recording.Warnings
 	out   recording.Recording
@@ -38,7 +38,7 @@ type Options struct {
 	// Snapshots is the number of snapshots to make, at least 1.
 	Snapshots int
 	// Check, if not nil, is called for each 4,096 stacks of a snapshot. Its error ends the reading.
-	Check func() error
+	Check func(more int64) error
 }
 
 // Read reads a recording, decompressed, and calls emit with each of its snapshots: as many as asked

@@ -356,7 +356,7 @@ func TestCheck(t *testing.T) {
 	}
 	enough := errors.New("that is enough")
 	calls := 0
-	what, err := heaptrack.Read(strings.NewReader(text.String()), "x", heaptrack.Options{Snapshots: 1, Check: func() error {
+	what, err := heaptrack.Read(strings.NewReader(text.String()), "x", heaptrack.Options{Snapshots: 1, Check: func(int64) error {
 		if calls++; calls == 3 {
 			return enough
 		}

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Set interns sequences of addresses. It is an open-addressing hash table over one arena. The hash
+// Set interns sequences of addresses. It is an open-addressing hash table over an arena. The hash
 // is seeded, so that crafted input cannot cause collisions. The zero value is an empty set. A Set
 // is not safe for concurrent use; a [View] of it is.
 type Set[A ~uint64] struct {
@@ -16,26 +16,33 @@ type Set[A ~uint64] struct {
 	slots  []uint32 // number + 1, 0 is free; the length is a power of two
 	hashes []uint64 // by number
 	salts  []uint64 // by number
+	last   []A      // the used part of the last chunk
 	view   View[A]
 }
 
 // View is the content of a [Set] at one moment. A Set only appends, so a View may be read while the
 // Set grows.
 type View[A ~uint64] struct {
-	ends  []int // by number: the end of its addresses in arena
-	arena []A
+	places []place // by number
+	chunks [][]A   // of the arena. They are not moved: to copy a large arena would take its size again
 }
 
+// place is where a sequence is: in one chunk.
+type place struct{ chunk, begin, n uint32 }
+
+// chunkSize is the number of addresses of a chunk. A longer sequence has a chunk of its own.
+const chunkSize = 1 << 16
+
 // Len returns the number of sequences; they are numbered from 0 to Len()-1.
-func (v View[A]) Len() int { return len(v.ends) }
+func (v View[A]) Len() int { return len(v.places) }
 
 // Addrs returns a sequence. The caller must not change it.
 func (v View[A]) Addrs(number uint32) []A {
-	begin := 0
-	if number > 0 {
-		begin = v.ends[number-1]
+	p := v.places[number]
+	if p.n == 0 {
+		return nil
 	}
-	return v.arena[begin:v.ends[number]:v.ends[number]]
+	return v.chunks[p.chunk][p.begin : p.begin+p.n : p.begin+p.n]
 }
 
 // View returns the present content.
@@ -62,6 +69,20 @@ func (s *Set[A]) Intern(salt uint64, addrs []A) (number uint32, added bool) {
 	return s.add(h, salt, addrs), true
 }
 
+// Growth returns about the number of bytes that the next new sequence makes the set allocate, without
+// those of its addresses.
+func (s *Set[A]) Growth() (bytes int64) {
+	const slot, number = 4, 12 + 8 + 8 // bytes of an entry of slots, and of those by number
+	n := int64(len(s.hashes))
+	if 2*(n+1) > int64(len(s.slots)) {
+		bytes += 2 * slot * int64(len(s.slots))
+	}
+	if len(s.hashes) == cap(s.hashes) {
+		bytes += number * (n + n/4)
+	}
+	return bytes
+}
+
 // Find returns the number of a sequence, if the set has it.
 func (s *Set[A]) Find(salt uint64, addrs []A) (number uint32, ok bool) {
 	if len(s.slots) == 0 {
@@ -86,15 +107,24 @@ func (s *Set[A]) lookup(h, salt uint64, addrs []A) uint64 {
 }
 
 func (s *Set[A]) add(h, salt uint64, addrs []A) uint32 {
-	v := &s.view
-	if cap(v.arena)-len(v.arena) < len(addrs) { // doubles: append grows large slices by a quarter, which copies too often
-		v.arena = append(make([]A, 0, 2*cap(v.arena)+len(addrs)+1<<16), v.arena...)
-	}
-	v.arena = append(v.arena, addrs...)
-	v.ends = append(v.ends, len(v.arena))
+	s.view.places = append(s.view.places, s.store(addrs))
 	s.hashes = append(s.hashes, h)
 	s.salts = append(s.salts, salt)
-	return uint32(len(v.ends) - 1)
+	return uint32(len(s.hashes) - 1)
+}
+
+// store copies a sequence to the arena.
+func (s *Set[A]) store(addrs []A) place {
+	if len(addrs) == 0 {
+		return place{}
+	}
+	if len(addrs) > cap(s.last)-len(s.last) {
+		s.last = make([]A, 0, max(chunkSize, len(addrs)))
+		s.view.chunks = append(s.view.chunks, s.last[:cap(s.last)])
+	}
+	p := place{uint32(len(s.view.chunks) - 1), uint32(len(s.last)), uint32(len(addrs))}
+	s.last = append(s.last, addrs...)
+	return p
 }
 
 func (s *Set[A]) grow() {

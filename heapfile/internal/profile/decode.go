@@ -1,11 +1,12 @@
 package profile
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+
+	"github.com/heaplapse/heaplapse/heapfile/internal/grow"
 )
 
 // Numbers of the fields of profile.proto.
@@ -64,25 +65,22 @@ const maxSize = 1 << 30
 
 // Decoder reads one profile after another into the same memory. The zero value is ready to use.
 type Decoder struct {
-	// Check, if not nil, is called from time to time. Its error ends the file.
-	Check func() error
+	// Check, if not nil, is called from time to time, and with the number of bytes before many are allocated.
+	// Its error ends the file.
+	Check func(more int64) error
 
 	p   Profile
-	buf bytes.Buffer
+	buf []byte
 }
 
 // Read reads a profile. It is valid until the next call. The error is a [*RefusedError] if the
 // profile is one of another kind than the package reads; other errors are about damaged content.
 func (d *Decoder) Read(r io.Reader) (*Profile, error) {
-	d.buf.Reset()
-	if _, err := d.buf.ReadFrom(io.LimitReader(r, maxSize+1)); err != nil {
-		return nil, fmt.Errorf("read failed: %w", err)
-	}
-	if d.buf.Len() > maxSize {
-		return nil, fmt.Errorf("it has more than %d MiB", maxSize>>20)
+	if err := d.readAll(r); err != nil {
+		return nil, err
 	}
 	p := &d.p
-	p.reset(d.buf.Bytes(), d.Check)
+	p.reset(d.buf, d.Check)
 	if err := p.tables(); err != nil {
 		return nil, err
 	}
@@ -95,10 +93,28 @@ func (d *Decoder) Read(r io.Reader) (*Profile, error) {
 	return p, nil
 }
 
+// readAll reads the content into the buffer.
+func (d *Decoder) readAll(r io.Reader) (err error) {
+	for d.buf = d.buf[:0]; len(d.buf) <= maxSize; {
+		if d.buf, err = grow.Room(d.buf, d.Check); err != nil {
+			return err
+		}
+		n, err := r.Read(d.buf[len(d.buf):cap(d.buf)])
+		d.buf = d.buf[:len(d.buf)+n]
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read failed: %w", err)
+		}
+	}
+	return fmt.Errorf("it has more than %d MiB", maxSize>>20)
+}
+
 // raw is the content of a profile before its numbers are looked up in its tables.
 type raw struct {
 	data     []byte
-	check    func() error
+	check    func(more int64) error
 	types    []valueType
 	strings  []span
 	maps     []mapping
@@ -145,7 +161,7 @@ type line struct {
 }
 
 // reset forgets the profile before, but keeps its memory.
-func (r *raw) reset(data []byte, check func() error) {
+func (r *raw) reset(data []byte, check func(more int64) error) {
 	*r = raw{
 		data: data, check: check,
 		types: r.types[:0], strings: r.strings[:0], maps: r.maps[:0], funcs: r.funcs[:0], locs: r.locs[:0],
@@ -171,7 +187,7 @@ func (r *raw) tables() error {
 			err = r.field(&f, at, len(r.data)-len(after))
 		}
 		if err == nil && n%checkEvery == 0 && r.check != nil {
-			err = r.check()
+			err = r.check(0)
 		}
 		if err != nil {
 			return positionError(at, err)
@@ -193,7 +209,9 @@ func (r *raw) field(f *field, begin, end int) (err error) {
 	switch f.number {
 	case profileSampleType:
 		t, err := decodeValueType(f.bytes)
-		r.types = append(r.types, t)
+		if err == nil {
+			r.types, err = grow.Append(r.types, t, r.check)
+		}
 		return err
 	case profileSample:
 		if r.samples.count == 0 {
@@ -208,9 +226,9 @@ func (r *raw) field(f *field, begin, end int) (err error) {
 	case profileFunction:
 		return r.function(f.bytes)
 	case profileString:
-		r.strings = append(r.strings, span{uint32(end - len(f.bytes)), uint32(end)})
+		r.strings, err = grow.Append(r.strings, span{uint32(end - len(f.bytes)), uint32(end)}, r.check)
 	case profileComment:
-		r.comments, err = f.appendNumbers(r.comments)
+		r.comments, err = f.appendNumbers(r.comments, r.check)
 	case profileDropFrames:
 		r.dropFrames, err = f.number64()
 	case profileDefaultType:
@@ -293,7 +311,9 @@ func (r *raw) mapping(b []byte) (err error) {
 			m.buildID, err = f.text()
 		}
 	}
-	r.maps = append(r.maps, m)
+	if err == nil {
+		r.maps, err = grow.Append(r.maps, m, r.check)
+	}
 	return identified("mapping", m.id, err)
 }
 
@@ -328,7 +348,9 @@ func (r *raw) function(b []byte) (err error) {
 			fn.start, err = f.small()
 		}
 	}
-	r.funcs = append(r.funcs, fn)
+	if err == nil {
+		r.funcs, err = grow.Append(r.funcs, fn, r.check)
+	}
 	return identified("function", fn.id, err)
 }
 
@@ -355,7 +377,9 @@ func (r *raw) location(b []byte) (err error) {
 		}
 	}
 	l.end = uint32(len(r.lines))
-	r.locs = append(r.locs, l)
+	if err == nil {
+		r.locs, err = grow.Append(r.locs, l, r.check)
+	}
 	return identified("location", l.id, err)
 }
 
@@ -375,19 +399,21 @@ func (r *raw) line(b []byte) (err error) {
 			l.column, err = f.small()
 		}
 	}
-	r.lines = append(r.lines, l)
+	if err == nil {
+		r.lines, err = grow.Append(r.lines, l, r.check)
+	}
 	return err
 }
 
 // resolve builds the indexes of the tables and checks that every number is in them.
 func (r *raw) resolve() error {
-	if err := r.mapIndex.build("mapping", len(r.maps), func(i int) uint64 { return r.maps[i].id }); err != nil {
+	if err := r.mapIndex.build("mapping", len(r.maps), r.check, func(i int) uint64 { return r.maps[i].id }); err != nil {
 		return err
 	}
-	if err := r.funcIndex.build("function", len(r.funcs), func(i int) uint64 { return r.funcs[i].id }); err != nil {
+	if err := r.funcIndex.build("function", len(r.funcs), r.check, func(i int) uint64 { return r.funcs[i].id }); err != nil {
 		return err
 	}
-	if err := r.loc.build("location", len(r.locs), func(i int) uint64 { return r.locs[i].id }); err != nil {
+	if err := r.loc.build("location", len(r.locs), r.check, func(i int) uint64 { return r.locs[i].id }); err != nil {
 		return err
 	}
 	if err := r.checkTexts(); err != nil {
@@ -453,14 +479,35 @@ type index struct {
 	sparse map[uint64]uint32
 }
 
-func (x *index) build(kind string, n int, id func(int) uint64) error {
+// zeros returns n zeros, in the memory of s if it is large enough.
+func zeros(s []uint32, n int) []uint32 {
+	if cap(s) < n {
+		return make([]uint32, n)
+	}
+	clear(s[:n])
+	return s[:n]
+}
+
+// build makes the index of n entries. check is called before its memory is allocated.
+func (x *index) build(kind string, n int, check func(more int64) error, id func(int) uint64) error {
 	var largest uint64
 	for i := range n {
 		largest = max(largest, id(i))
 	}
+	const entry = 32 // bytes of an entry of x.sparse
+	dense := largest <= 2*uint64(n)+1024
+	more := int64(entry * n)
+	if dense {
+		more = 4 * (int64(largest) + 1 - int64(cap(x.dense)))
+	}
+	if check != nil && more > 0 {
+		if err := check(more); err != nil {
+			return err
+		}
+	}
 	x.sparse = nil
-	if largest <= 2*uint64(n)+1024 {
-		x.dense = append(x.dense[:0], make([]uint32, largest+1)...)
+	if dense {
+		x.dense = zeros(x.dense, int(largest)+1)
 	} else {
 		x.sparse = make(map[uint64]uint32, n)
 	}

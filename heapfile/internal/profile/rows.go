@@ -53,7 +53,7 @@ func (p *Profile) Rows(add func(stack []uint32, c Counts) error) error {
 			err = add(d.stack, d.counts)
 		}
 		if err == nil && n%checkEvery == 0 && p.check != nil {
-			err = p.check()
+			err = p.check(0)
 		}
 		if err != nil {
 			return err
@@ -118,9 +118,9 @@ func (d *rowDecoder) row(b []byte) error {
 func (d *rowDecoder) field(f *field) (err error) {
 	switch f.number {
 	case sampleLocation:
-		d.ids, err = f.appendNumbers(d.ids)
+		d.ids, err = f.appendNumbers(d.ids, d.p.check)
 	case sampleValue:
-		d.values, err = f.appendNumbers(d.values)
+		d.values, err = f.appendNumbers(d.values, d.p.check)
 	case sampleLabel:
 		if d.merged != 0 {
 			return d.label(f.bytes)

@@ -3,6 +3,8 @@ package profile
 import (
 	"encoding/binary"
 	"errors"
+
+	"github.com/heaplapse/heaplapse/heapfile/internal/grow"
 )
 
 // Wire types of protobuf.
@@ -83,18 +85,22 @@ func (f *field) number64() (uint64, error) {
 	return f.value, nil
 }
 
-// appendNumbers appends the values of a field of repeated numbers, which may be packed.
-func (f *field) appendNumbers(to []uint64) ([]uint64, error) {
+// appendNumbers appends the values of a field of repeated numbers, which may be packed. check is that of
+// [grow.Append].
+func (f *field) appendNumbers(to []uint64, check func(more int64) error) (_ []uint64, err error) {
 	switch f.wire {
 	case wireVarint:
-		return append(to, f.value), nil
+		return grow.Append(to, f.value, check)
 	case wireBytes:
 		for b := f.bytes; len(b) > 0; {
 			v, n := uvarint(b)
 			if n <= 0 {
 				return to, errVarint
 			}
-			to, b = append(to, v), b[n:]
+			if to, err = grow.Append(to, v, check); err != nil {
+				return to, err
+			}
+			b = b[n:]
 		}
 		return to, nil
 	}

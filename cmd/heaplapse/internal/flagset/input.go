@@ -2,9 +2,11 @@ package flagset
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/spf13/pflag"
 
+	"github.com/heaplapse/heaplapse/internal/atomicfile"
 	"github.com/heaplapse/heaplapse/internal/memory"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	"github.com/heaplapse/heaplapse/internal/units"
@@ -82,7 +84,7 @@ func (f *Memory) Define(flags *pflag.FlagSet) {
 }
 
 // Check returns a function that checks the limit of memory, or nil if there is none.
-func (f *Memory) Check() (func() error, error) {
+func (f *Memory) Check() (func(more int64) error, error) {
 	limit := memory.Available() / 2
 	if f.size != "" {
 		var err error
@@ -94,11 +96,24 @@ func (f *Memory) Check() (func() error, error) {
 		return nil, nil
 	}
 	l := memory.NewLimit(limit)
-	return func() error {
-		err := l.Check()
-		if err != nil {
-			err = fmt.Errorf("%w; a larger --max-memory may help, if the file is genuine", err)
-		}
-		return err
-	}, nil
+	l.Guard(endAtLimit)
+	return func(more int64) error { return withRemedy(l.Check(more)) }, nil
 }
+
+// withRemedy adds what the user can do to an error of the limit, which may be nil.
+func withRemedy(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w; a larger --max-memory may help, if the file is genuine", err)
+}
+
+// endAtLimit ends the process as an error of the limit does, while a reader cannot.
+func endAtLimit(err error) {
+	atomicfile.RemoveUnfinished()
+	fmt.Fprintf(os.Stderr, "heaplapse: reading the input %v\n", withRemedy(err))
+	os.Exit(unreadable)
+}
+
+// unreadable is the exit status for input that cannot be read.
+const unreadable = 2
