@@ -1,65 +1,71 @@
+//go:build linux
+
 package main
 
 import (
 	"bufio"
+	"bytes"
+	"compress/gzip"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"strconv"
+	"syscall"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
-// manyStacks writes a compressed snapshot of n rows with different stacks.
-func manyStacks(t *testing.T, path string, n int) {
-	t.Helper()
-	f, err := os.Create(path)
-	require.NoError(t, err)
-	z, err := zstd.NewWriter(f, zstd.WithEncoderLevel(zstd.SpeedFastest))
-	require.NoError(t, err)
-	w := bufio.NewWriter(z)
-	fmt.Fprintf(w, "heap profile: %d: %d [%d: %d] @ heapprofile\n", n, 16*n, n, 16*n)
-	for i := range n {
-		fmt.Fprintf(w, "1: 16 [1: 16] @ 0x%x 0x55d000001100\n", 0x7f0000000000+16*i)
-	}
-	fmt.Fprint(w, "\nMAPPED_LIBRARIES:\n55d000000000-55d000002000 r-xp 00000000 08:01 1 /opt/x/server\n")
-	require.NoError(t, w.Flush())
-	require.NoError(t, z.Close())
-	require.NoError(t, f.Close())
-}
-
-// TestMaxMemory: several files share the limit. The error says where reading has stopped, and how to
-// go on.
+// TestMaxMemory: small files that need much memory are an error, and the process takes at most a tenth
+// more than the limit.
 func TestMaxMemory(t *testing.T) {
-	testutil.NoRace(t) // the race detector needs memory of its own
-	dir := t.TempDir()
-	const rows = 1_000_000
-	for i := range 2 {
-		manyStacks(t, filepath.Join(dir, fmt.Sprintf("p.%04d.heap.zst", i+1)), rows)
-	}
-	out, err := exec.Command("heaplapse", "info", dir, "--max-memory", "80MiB").CombinedOutput()
-	var status *exec.ExitError
-	require.ErrorAs(t, err, &status)
-	require.Equal(t, exitFailure, status.ExitCode(), string(out))
-	message := regexp.MustCompile(`^heaplapse: ` + regexp.QuoteMeta(dir) + `/p\.000\d\.heap\.zst:(\d+): read failed: needs more than 80\.0 MiB of memory; a larger --max-memory may help, if the file is genuine\n$`).FindSubmatch(out)
-	require.NotNil(t, message, string(out))
-	line, err := strconv.Atoi(string(message[1]))
-	require.NoError(t, err)
-	require.Less(t, line, rows*9/10)
-}
-
-func TestMaxMemoryIsASize(t *testing.T) {
-	for _, command := range [][]string{
-		{"growth"}, {"top"}, {"info"}, {"bundle"}, {"convert", "-o", t.TempDir()}, {"gate", "--baseline", "x", "--current"}, {"baseline", "save", t.TempDir()},
+	testutil.NoRace(t) // the detector takes memory of its own
+	t.Parallel()
+	const limit = 100 << 20
+	for name, write := range map[string]func(w io.Writer){
+		"strings.0001.pb.gz": func(w io.Writer) { // the table of strings of a profile
+			for range 100 {
+				_, _ = w.Write(bytes.Repeat([]byte{0x32, 0}, 1<<20))
+			}
+		},
+		"samples.0001.pb.gz": func(w io.Writer) { // samples of 20,000 frames
+			sample := []byte{0x12, 0xa4, 0x9c, 0x01, 0x0a, 0xa0, 0x9c, 0x01}
+			sample = append(sample, bytes.Repeat([]byte{1}, 20000)...)
+			for range 15000 {
+				_, _ = w.Write(sample)
+			}
+		},
+		"rows.0001.heap.gz": func(w io.Writer) { // different stacks
+			fmt.Fprint(w, "heap profile: 1: 1 [1: 1] @ heapprofile/1\n")
+			for i := range 300_000 {
+				fmt.Fprint(w, "1: 10 [1: 10] @")
+				for j := range 30 {
+					fmt.Fprintf(w, " 0x%x", 0x400000+(i*7919+j*31)%(1<<40))
+				}
+				fmt.Fprintln(w)
+			}
+		},
 	} {
-		_, stderr, code := invoke(t, append(command, "nowhere", "--max-memory", "much")...)
-		require.Equal(t, exitFailure, code)
-		require.Contains(t, stderr, `--max-memory: "much" is not a size`, command[0])
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), name)
+			f, err := os.Create(path)
+			require.NoError(t, err)
+			z := gzip.NewWriter(f)
+			b := bufio.NewWriterSize(z, 1<<20)
+			write(b)
+			require.NoError(t, b.Flush())
+			require.NoError(t, z.Close())
+			require.NoError(t, f.Close())
+			cmd := exec.Command("heaplapse", "info", "--no-cache", "--max-memory", fmt.Sprint(limit), path)
+			out, err := cmd.CombinedOutput()
+			assert.Equal(t, 2, exitStatus(err), "%s", out)
+			assert.Contains(t, string(out), "needs more than 100 MiB of memory")
+			peak := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
+			assert.LessOrEqual(t, peak, int64(limit+limit/10), "%s", out)
+		})
 	}
 }

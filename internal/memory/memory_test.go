@@ -28,7 +28,6 @@ func TestCheck(t *testing.T) {
 	require.ErrorIs(t, err, ErrLimit)
 	require.Regexp(t, `^needs more than \d+\.?\d* MiB of memory$`, err.Error())
 	runtime.KeepAlive(held)
-	held = nil
 	require.NoError(t, l.Check(size/2))
 	require.ErrorIs(t, l.Check(2*size), ErrLimit, "it is not allocated yet")
 	NewLimit(math.MaxInt64)
