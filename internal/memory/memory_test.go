@@ -16,6 +16,7 @@ func TestCheck(t *testing.T) {
 	before := debug.SetMemoryLimit(-1)
 	t.Cleanup(func() { debug.SetMemoryLimit(before) })
 	const size = 64 << 20
+	runtime.GC()
 	l := NewLimit((used()+size)*10/9 + programPages)
 	require.Equal(t, l.heap, debug.SetMemoryLimit(-1))
 	require.NoError(t, l.Check(0))
@@ -42,6 +43,7 @@ func TestGuard(t *testing.T) {
 		t.Skip("the resident memory of this process is not known")
 	}
 	const size = 64 << 20
+	runtime.GC()
 	l := NewLimit((used()+size)*10/9 + programPages)
 	ended := make(chan error, 1)
 	l.Guard(func(err error) {
