@@ -56,7 +56,7 @@ type recording struct {
 	stdout, stderr bytes.Buffer
 }
 
-// record prepares a program. settings overrides the settings that make the engine record every
+// record prepares a program. The engine is patient, because the machine may be busy. settings overrides the settings that make the engine record every
 // allocation, and only at exit.
 func record(t *testing.T, settings, program string, args ...string) *recording {
 	t.Helper()
@@ -71,7 +71,7 @@ func record(t *testing.T, settings, program string, args ...string) *recording {
 }
 
 func (r *recording) settings(more string) string {
-	return "period=1 every=0 children=0 " + more + " main=0000000 " + r.receiver.Settings()
+	return "period=1 every=0 children=0 patience=60000 " + more + " main=0000000 " + r.receiver.Settings()
 }
 
 // run runs the program, which must succeed and write nothing to standard error.

@@ -2,7 +2,8 @@
 
 #include "process/config.h"
 
-static const int64_t patience = 2000000000;
+static int64_t patience(void) { return (int64_t)hl_config.patience * 1000000; }
+
 enum { NAP = 1000000 };
 
 static void nap(void) {
@@ -114,7 +115,7 @@ static long connect_once(int fd) {
 }
 
 static long connect_to(int fd) {
-    int64_t end = hl_clock(HL_MONOTONIC) + patience;
+    int64_t end = hl_clock(HL_MONOTONIC) + patience();
     for (;;) {
         long result = connect_once(fd);
         if (result != -HL_EAGAIN || hl_clock(HL_MONOTONIC) >= end) return result;
@@ -146,7 +147,7 @@ static long receive(int fd) {
         int32_t level, type, fd, padding;
     } control = {0};
     struct vector v = {&byte, 1};
-    int64_t end = hl_clock(HL_MONOTONIC) + patience;
+    int64_t end = hl_clock(HL_MONOTONIC) + patience();
     for (;;) {
         struct message m = {
             .vector = &v, .vectors = 1, .control = &control, .control_length = sizeof control};
@@ -204,7 +205,7 @@ void hl_channel_until(int64_t time) { until = time; }
 
 // wait_for_room waits until n bytes of the ring are free.
 static int wait_for_room(uint32_t n) {
-    int64_t end = hl_clock(HL_MONOTONIC) + patience;
+    int64_t end = hl_clock(HL_MONOTONIC) + patience();
     if (until != 0 && until < end) end = until;
     for (;;) {
         uint32_t tail = __atomic_load_n(&memory->tail, __ATOMIC_ACQUIRE), used = next - tail;

@@ -79,7 +79,7 @@ static void release_tables(int64_t now) {
 
 // A thread of the program waits for the recorder for this time in all. Once it has waited in vain,
 // it does not wait again before the writer has written something.
-static const int64_t patience = 2000000000;
+static int64_t patience(void) { return (int64_t)hl_config.patience * 1000000; }
 
 // write_wanted writes a snapshot if one is wanted or due.
 static bool write_wanted(bool program_waits) {
@@ -93,7 +93,7 @@ static bool write_wanted(bool program_waits) {
     if (bits) {
         int64_t before = hl_clock(HL_MONOTONIC), cpu = hl_clock(HL_THREAD_CPU);
         if (!program_waits) release_tables(before);
-        hl_channel_until(program_waits ? before + patience : 0);
+        hl_channel_until(program_waits ? before + patience() : 0);
         hl_snapshot_write((enum hl_trigger)(31 - __builtin_clz(bits)));
         last_cost =
             cost_of(hl_clock(HL_MONOTONIC) - before, hl_clock(HL_THREAD_CPU) - cpu, program_waits);
@@ -208,7 +208,7 @@ static void stall(void) {
 
 // wait_for waits until the request with the given number, and those before it, are done.
 static void wait_for(uint32_t number) {
-    int64_t end = hl_clock(HL_MONOTONIC) + patience;
+    int64_t end = hl_clock(HL_MONOTONIC) + patience();
     while (!is_done(number) && !is_stalled()) {
         uint32_t seen = __atomic_load_n(&done, __ATOMIC_ACQUIRE);
         if (is_done(number)) break;
@@ -243,7 +243,7 @@ void hl_writer_stop(int64_t pause) {
     bool is_own = (uint64_t)hl_syscall0(HL_SYS_getpid) == hl_process.pid;
     hl_lock(&life);
     if (is_own && is_alive()) {
-        int64_t end = hl_clock(HL_MONOTONIC) + (is_stalled() ? 0 : patience);
+        int64_t end = hl_clock(HL_MONOTONIC) + (is_stalled() ? 0 : patience());
         uint32_t never = 0;
         __atomic_store_n(&stop, true, __ATOMIC_RELEASE);
         __atomic_fetch_add(&wake, 1, __ATOMIC_RELEASE);

@@ -2,7 +2,8 @@
 
 #include "base/text.h"
 
-struct hl_config hl_config = {.period = 128 << 10, .python = 1, .mmap = 1, .filters = UINT64_MAX};
+struct hl_config hl_config = {
+    .period = 128 << 10, .python = 1, .mmap = 1, .patience = 2000, .filters = UINT64_MAX};
 struct hl_process hl_process;
 
 extern char **environ;
@@ -22,6 +23,7 @@ static const struct {
     {"inuse=", &hl_config.inuse},       {"signal=", &hl_config.signal},
     {"children=", &hl_config.children}, {"python=", &hl_config.python},
     {"mmap=", &hl_config.mmap},         {"filters=", &hl_config.filters},
+    {"patience=", &hl_config.patience},
 
 };
 

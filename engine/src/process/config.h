@@ -19,6 +19,7 @@ struct hl_config {
     uint64_t inuse;  // a snapshot when the maximum of bytes in use has grown by this; 0: none
     uint64_t signal; // number of the signal that asks for a snapshot; 0: none
     uint64_t children, python, mmap; // 0 or 1
+    uint64_t patience;               // for which the program waits for the recorder at most, in ms
     uint64_t filters;                // seccomp filters of the recorder; UINT64_MAX: unknown
     char *main; // seven digits in the environment: the process that is recorded without children
     // The abstract Unix socket of the recorder, what it wants to hear, and what it answers. Empty
