@@ -12,6 +12,7 @@ programs=("${@:3}")
 mkdir -p "$work"
 work=$(cd "$work" && pwd)
 cp "engine/heaplapse-$(uname -m).so" "$work/engine.so"
+go build -o "$work/receive" ./scripts/bench/receive
 gcc -O2 -pthread -o "$work/malloc" scripts/bench/malloc.c
 g++ -E scripts/bench/shop.cc -o "$work/shop.ii"
 
@@ -60,6 +61,8 @@ cat >"$work/pairs.py" <<'PY'
 import glob, os, statistics, subprocess, sys, time
 pairs, limit, name, command = int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4:]
 work = os.path.dirname(os.path.abspath(sys.argv[0]))
+receiver = subprocess.Popen([work + "/receive", work + "/out"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+settings = receiver.stdout.readline().strip()
 
 def run(engine):
     env = dict(os.environ)
@@ -67,7 +70,7 @@ def run(engine):
         for old in glob.glob(work + "/out.*") + glob.glob(work + "/out_*"):
             os.unlink(old)
         env["LD_PRELOAD"] = work + "/engine.so"
-        env["HEAPLAPSE_ENGINE"] = "period=131072 every=500 part=250 children=0 python=1 mmap=1 main=0000000 prefix=" + work + "/out"
+        env["HEAPLAPSE_ENGINE"] = "period=131072 every=500 part=250 children=0 python=1 mmap=1 main=0000000 " + settings
     start = time.monotonic()
     process = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, use = os.wait4(process.pid, 0)

@@ -13,10 +13,15 @@ work=$(cd "$work" && pwd)
 engine=$PWD/engine/heaplapse-$(uname -m).so
 gcc -O1 -pthread -o "$work/paths" engine/testdata/paths.c
 
-# record SETTINGS ARGUMENT… runs the program under the engine.
+go build -o "$work/receive" ./scripts/bench/receive
+coproc receiver { "$work/receive" "$work/out"; }
+read -r settings <&"${receiver[0]}"
+
+# record SETTINGS ARGUMENT… runs the program under the engine, and waits until everything is received.
 record() {
 	rm -f "$work"/out*
-	LD_PRELOAD=$engine HEAPLAPSE_ENGINE="$1 children=0 main=0000000 prefix=$work/out" "$work/paths" "${@:2}"
+	LD_PRELOAD=$engine HEAPLAPSE_ENGINE="$1 children=0 main=0000000 $settings" "$work/paths" "${@:2}"
+	sleep 0.5
 }
 
 echo "a snapshot: processor time"

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 	"unsafe"
@@ -22,6 +23,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/heaplapse/heaplapse/internal/record/attach"
+	"github.com/heaplapse/heaplapse/internal/record/channel"
 )
 
 // result is what is printed, as a line of JSON.
@@ -61,9 +63,14 @@ func run(args []string) (r result, err error) {
 			return r, err
 		}
 	}
+	receiver, err := channel.Open(filepath.Join(args[1], "p"))
+	if err != nil {
+		return r, err
+	}
+	defer func() { _ = receiver.Close() }()
 	s, err := attach.Start(context.Background(), attach.Options{
 		PID: pid, Patience: 5 * time.Second, Step: c.step,
-		Settings: "period=131072 every=0 part=0 alloc=0 inuse=0 signal=0 children=0 python=1 mmap=1 prefix=" + args[1] + "/p",
+		Settings: "period=131072 every=0 part=0 alloc=0 inuse=0 signal=0 children=0 python=1 mmap=1", Adopt: receiver.Adopt,
 	})
 	if err != nil {
 		return r, err
