@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -125,6 +127,24 @@ func TestUnmappingWhileUnwinding(t *testing.T) {
 	}
 	for range times {
 		r := record(t, "period=256 every=10", program, "600").run(t)
+		assert.NotEmpty(t, r.snapshots(t))
+	}
+}
+
+// TestSmallStacks: the engine uses a stack of its own, so that an allocation on the stack of a coroutine
+// or a signal handler needs little more room than without the engine.
+func TestSmallStacks(t *testing.T) {
+	program := compile(t, "gcc", "smallstack.c")
+	used := func(out []byte) int {
+		n, err := strconv.Atoi(strings.TrimSpace(string(out)))
+		require.NoError(t, err)
+		return n
+	}
+	alone, err := exec.Command(program).Output()
+	require.NoError(t, err)
+	for _, settings := range []string{"", "every=1", "alloc=1000000"} {
+		r := record(t, settings, program).run(t)
+		assert.LessOrEqual(t, used(r.stdout.Bytes()), used(alone)+512, settings)
 		assert.NotEmpty(t, r.snapshots(t))
 	}
 }

@@ -52,7 +52,7 @@ func frameNames(t *testing.T, path string) (first frameName, names map[uint64]fr
 // Threads that name the same frames get the same addresses, and the files have each name once. A
 // forked child writes all of them again.
 func TestNames(t *testing.T) {
-	program := linkSources(t, "names", "testdata/names.c", "src/output/frames.c", "src/base/platform.c", "src/base/text.c", "-pthread")
+	program := linkSources(t, "names", "testdata/names.c", "src/output/frames.c", "src/base/names.c", "src/base/platform.c", "src/base/text.c", "-pthread")
 	dir := t.TempDir()
 	parent, child := filepath.Join(dir, "parent"), filepath.Join(dir, "child")
 	runProgram(t, nil, program, parent, child)

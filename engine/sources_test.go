@@ -8,9 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/internal/testutil"
@@ -52,4 +55,27 @@ func runProgram(t *testing.T, env []string, program string, args ...string) stri
 	require.NoError(t, err, "%s %q\n%s%s", program, args, out, &stderr)
 	require.Empty(t, stderr.String())
 	return string(out)
+}
+
+// TestLayers: a folder of the engine includes only files of its own and of the folders before it.
+func TestLayers(t *testing.T) {
+	layers := []string{"base", "unwind", "heap", "python", "output", "process", "attach"}
+	include := regexp.MustCompile(`(?m)^#include "(\w+)/`)
+	folders, err := os.ReadDir("src")
+	require.NoError(t, err)
+	for _, f := range folders {
+		assert.True(t, f.Name() == "README.md" || slices.Contains(layers, f.Name()), "src/%s has no place", f.Name())
+	}
+	for i, layer := range layers {
+		files, err := filepath.Glob(filepath.Join("src", layer, "*.[ch]"))
+		require.NoError(t, err)
+		require.NotEmpty(t, files)
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			for _, m := range include.FindAllSubmatch(text, -1) {
+				assert.Contains(t, layers[:i+1], string(m[1]), "%s includes %s", file, m[0])
+			}
+		}
+	}
 }

@@ -8,7 +8,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "stack.h"
+#include "base/names.h"
+#include "unwind/stack.h"
 
 uintptr_t hl_name(const char *function, size_t function_length, const char *file,
                   size_t file_length, uint32_t line) {
@@ -43,9 +44,21 @@ static uint64_t next_random(void) {
 
 static unsigned long stacks, short_ones;
 
+// walk stores the call path of its caller, as the engine does.
+static void walk_here(struct hl_stack *s, void *to) {
+    hl_unwind(s);
+    memcpy(to, s, sizeof *s);
+}
+
+static __attribute__((noinline)) void walk(struct hl_stack *to) {
+    uint64_t signals = hl_signals_block();
+    hl_stack_use(walk_here, to);
+    hl_signals_restore(signals);
+}
+
 static void unwind(void) {
     static struct hl_stack s;
-    hl_unwind(&s, __builtin_frame_address(0));
+    walk(&s);
     stacks++;
     short_ones += s.truncated;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "heap/live.h"
 #include "heap/regions.h"
@@ -16,8 +17,6 @@
 
 struct hl_lock hl_heap_lock;
 void hl_problem(const char *kind, const char *detail) { printf("%s: %s\n", kind, detail); }
-uint32_t *hl_fork_mark = &(uint32_t){1};
-void hl_fork_unseen(void) {}
 uintptr_t hl_name(const char *function, size_t length, const char *file, size_t file_length, uint32_t line) {
 	(void)function, (void)length, (void)file, (void)file_length, (void)line;
 	return HL_NAMED;

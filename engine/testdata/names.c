@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 #include "output/channel.h"
-#include "stack.h"
+#include "base/names.h"
+#include "output/frames.h"
 
 static const char *path; // NULL: the recorder does not read
 
@@ -43,17 +44,17 @@ int main(int argc, char **argv) {
     for (int i = 1; i < THREADS; i++)
         if (memcmp(address[0], address[i], sizeof address[0]) != 0) return 1;
     path = argv[1];
-    if (!hl_names_write(12, 0, 34)) return 1;
+    if (!hl_frames_write(12, 0, 34)) return 1;
     static const char odd[] = "a\"b\\c\n\xff\xe2\x82\xac";
     if (hl_name(odd, sizeof odd - 1, "", 0, 0) < HL_NAMED) return 1;
     path = NULL;
-    if (hl_names_write(12, 0, 34)) return 1;
+    if (hl_frames_write(12, 0, 34)) return 1;
     path = argv[1];
-    if (!hl_names_write(12, 0, 34) || !hl_names_write(12, 0, 34)) return 1;
+    if (!hl_frames_write(12, 0, 34) || !hl_frames_write(12, 0, 34)) return 1;
     if (fork() == 0) {
         path = argv[2];
-        hl_names_forked();
-        _exit(hl_names_write(13, 2, 35) ? 0 : 1);
+        hl_frames_forked();
+        _exit(hl_frames_write(13, 2, 35) ? 0 : 1);
     }
     int status = 1;
     wait(&status);

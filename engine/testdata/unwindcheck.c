@@ -10,7 +10,8 @@
 #include <time.h>
 #include <unwind.h>
 
-#include "stack.h"
+#include "base/names.h"
+#include "unwind/stack.h"
 
 extern void *__libc_malloc(size_t);
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
@@ -74,6 +75,18 @@ static bool same(const struct hl_stack *s, const struct reference *r) {
     return (int)s->n >= r->n && memcmp(s->pc, r->pc, (size_t)r->n * sizeof *r->pc) == 0;
 }
 
+// walk stores the call path of its caller, as the engine does.
+static void walk_here(struct hl_stack *s, void *to) {
+    hl_unwind(s);
+    memcpy(to, s, sizeof *s);
+}
+
+static __attribute__((noinline)) void walk(struct hl_stack *to) {
+    uint64_t signals = hl_signals_block();
+    hl_stack_use(walk_here, to);
+    hl_signals_restore(signals);
+}
+
 static __attribute__((noinline)) void check(void) {
     static struct hl_stack s;
     static struct reference r;
@@ -83,7 +96,7 @@ static __attribute__((noinline)) void check(void) {
     r.n = 0;
     _Unwind_Backtrace(add, &r);
     long t1 = now();
-    hl_unwind(&s, __builtin_frame_address(0));
+    walk(&s);
     long t2 = now();
     libgcc_ns += t1 - t0;
     own_ns += t2 - t1;

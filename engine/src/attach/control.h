@@ -6,12 +6,13 @@
 #include "base/platform.h"
 
 enum hl_state {
-    HL_NEVER = 0,     // no helper has begun
-    HL_STARTING = 1,  // the helper prepares the recording
-    HL_RECORDING = 2, // allocations are recorded, and commands are obeyed
-    HL_STOPPING = 3,  // the functions are being put back
-    HL_STOPPED = 4,   // nothing is recorded, all functions are put back, and the helper has ended
-    HL_REFUSED = 5,   // as HL_STOPPED; reason says why recording did not begin
+    HL_HELPER_NEVER = 0,     // no helper has begun
+    HL_HELPER_STARTING = 1,  // the helper prepares the recording
+    HL_HELPER_RECORDING = 2, // allocations are recorded, and commands are obeyed
+    HL_HELPER_STOPPING = 3,  // the functions are being put back
+    HL_HELPER_STOPPED =
+        4, // nothing is recorded, all functions are put back, and the helper has ended
+    HL_HELPER_REFUSED = 5, // as HL_HELPER_STOPPED; reason says why recording did not begin
 };
 
 enum hl_command { HL_NOTHING = 0, HL_SNAPSHOT = 1, HL_STOP = 2, HL_UNMAP = 3 };

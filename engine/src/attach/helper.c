@@ -4,7 +4,6 @@
 
 #include "attach/recording.h"
 #include "base/text.h"
-#include "engine.h"
 #include "heap/record.h"
 #include "output/trigger.h"
 #include "output/writer.h"
@@ -46,9 +45,9 @@ static uint32_t sandbox; // is not 0 when the program is about to restrict its s
 
 static void before_sandbox(void) {
     enum { TRIES = 400, PAUSE = 5000000 };
-    if (state() != HL_RECORDING && state() != HL_STARTING) return;
+    if (state() != HL_HELPER_RECORDING && state() != HL_HELPER_STARTING) return;
     __atomic_store_n(&sandbox, 1, __ATOMIC_RELEASE);
-    for (int i = 0; i < TRIES && state() != HL_STOPPED; i++) sleep_for(PAUSE);
+    for (int i = 0; i < TRIES && state() != HL_HELPER_STOPPED; i++) sleep_for(PAUSE);
 }
 
 // --- the life of the helper ---
@@ -115,8 +114,8 @@ static enum ending work(void) {
 }
 
 static void end(enum ending e) {
-    set_state(HL_STOPPING);
-    if (e != RESTRICTED && hl_recording) take_snapshot();
+    set_state(HL_HELPER_STOPPING);
+    if (e != RESTRICTED && hl_is_recording()) take_snapshot();
     hl_attach_end(control, e != RESTRICTED);
     control->ended = (uint32_t)e - BY_COMMAND;
     control->answer = control->command;
@@ -132,16 +131,16 @@ static enum hl_state record(void) {
     const char *reason = hl_attach_begin(control, boot.settings);
     if (reason) {
         refuse(reason);
-        return HL_REFUSED;
+        return HL_HELPER_REFUSED;
     }
     hl_before_sandbox = before_sandbox;
     bool entered = hl_enter(); // what this thread allocates is not recorded
     begin_timer();
-    set_state(HL_RECORDING);
+    set_state(HL_HELPER_RECORDING);
     hl_attach_python(control);
     end(work());
     if (entered) hl_leave();
-    return HL_STOPPED;
+    return HL_HELPER_STOPPED;
 }
 
 // heaplapse_attach_main is the body of the helper.
@@ -154,7 +153,7 @@ HL_EXPORT void *heaplapse_attach_main(const struct hl_boot *b) {
     control->answer = control->command; // older ones are not meant for this recording
     control->helper = (uint32_t)hl_syscall0(HL_SYS_gettid);
     control->reason[0] = 0;
-    set_state(HL_STARTING);
+    set_state(HL_HELPER_STARTING);
     enum hl_state last = record();
     control->helper = 0;
     set_state(last);
@@ -162,5 +161,5 @@ HL_EXPORT void *heaplapse_attach_main(const struct hl_boot *b) {
 }
 
 void hl_attach_forked(void) {
-    if (state() != HL_NEVER) set_state(HL_STOPPED);
+    if (state() != HL_HELPER_NEVER) set_state(HL_HELPER_STOPPED);
 }

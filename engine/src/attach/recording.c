@@ -1,21 +1,22 @@
 #include "attach/recording.h"
 
+#include "attach/helper.h"
 #include "attach/hooks.h"
+#include "base/config.h"
+#include "base/problems.h"
 #include "base/text.h"
 #include "heap/operators.h"
 #include "heap/record.h"
 #include "heap/regions.h"
 #include "heap/sites.h"
 #include "output/channel.h"
-#include "output/events.h"
 #include "output/snapshot.h"
 #include "output/trigger.h"
 #include "output/writer.h"
-#include "process/config.h"
 #include "process/fork.h"
 #include "process/refuse.h"
+#include "process/runtimes.h"
 #include "process/target.h"
-#include "stack.h"
 
 static void read_process(void) {
     hl_process.pid = (uint64_t)hl_syscall0(HL_SYS_getpid);
@@ -32,6 +33,7 @@ static bool prepare_once(void) {
     if (prepared) return true;
     if (!hl_regions_init() || !hl_sites_init()) return false;
     hl_unwind_init();
+    hl_fork_also = hl_attach_forked;
     hl_fork_init();
     prepared = true;
     return true;
@@ -42,7 +44,6 @@ static void forget(void) {
     hl_writer_restart();
     hl_record_clear();
     hl_snapshot_forked();
-    hl_names_forked();
     hl_problems_forked();
     hl_trigger_forked();
     hl_unwind_forget();
@@ -93,6 +94,8 @@ const char *hl_attach_begin(struct hl_control *c, char *settings) {
     if (!hl_config_parse(settings)) return "the settings cannot be read";
     if (!hl_refuse_is_safe()) return "the program runs with the rights of another user (setuid)";
     hl_period = hl_config.period;
+    hl_runtimes_use(hl_all_runtimes);
+    hl_trigger_init();
     read_process();
     if (hl_refuse(why, sizeof why)) return why;
     if (!prepare_once()) return "no memory for the tables";
@@ -102,14 +105,14 @@ const char *hl_attach_begin(struct hl_control *c, char *settings) {
     reason = hl_hooked_find(c);
     if (reason) return put_back(c), reason;
     hl_threads_restart();
-    __atomic_store_n(&hl_recording, true, __ATOMIC_RELEASE);
+    hl_live_as(HL_RECORDING);
     replace(c);
     return NULL;
 }
 
 void hl_attach_python(struct hl_control *c) {
-    hl_python_install();
-    c->python = hl_python_is_hooked();
+    hl_runtimes_install();
+    c->python = hl_runtimes_are_hooked();
 }
 
 void hl_attach_look(struct hl_control *c) {
@@ -121,9 +124,9 @@ void hl_attach_look(struct hl_control *c) {
 void hl_attach_end(struct hl_control *c, bool python) {
     const int64_t never = INT64_MAX / 2;
     hl_config.python = 0;
-    if (python && !hl_python_remove()) c->python = 2;
-    if (c->python == 1 && !hl_python_is_hooked()) c->python = 0;
-    __atomic_store_n(&hl_recording, false, __ATOMIC_RELEASE);
+    if (python && !hl_runtimes_remove()) c->python = 2;
+    if (c->python == 1 && !hl_runtimes_are_hooked()) c->python = 0;
+    hl_live_as(HL_OFF);
     put_back(c);
     hl_config.every = 0;
     hl_writer_stop(never);

@@ -3,14 +3,14 @@
 // are known. No lock is held during the system calls, which may take long (MAP_POPULATE).
 #include <stdarg.h>
 
+#include "base/config.h"
+#include "base/names.h"
+#include "base/problems.h"
 #include "heap/hook.h"
 #include "heap/libc.h"
 #include "heap/record.h"
 #include "heap/regions.h"
 #include "heap/sites.h"
-#include "output/trigger.h"
-#include "process/config.h"
-#include "process/fork.h"
 
 enum { MIN_REGION = 64 << 10, MREMAP_MAYMOVE = 1, MREMAP_FIXED = 2, MREMAP_DONTUNMAP = 4 };
 #define FAILED ((void *)-1)
@@ -34,9 +34,7 @@ static void *real_mremap(void *at, size_t size, size_t new_size, int flags, void
     return f(at, size, new_size, flags, to);
 }
 
-static bool is_on(void) {
-    return __atomic_load_n(&hl_recording, __ATOMIC_RELAXED) && hl_config.mmap;
-}
+static bool is_on(void) { return hl_is_recording() && hl_config.mmap; }
 
 static size_t whole_pages(size_t size) {
     return (size + hl_process.page_size - 1) & ~(hl_process.page_size - 1);
@@ -52,24 +50,33 @@ static bool is_recorded(size_t size, int protection, int flags, uintptr_t caller
     return !by_allocator && !hl_is_inside(hl_thread_self()->left);
 }
 
-// site_here returns the site of the calling function. Signals must be blocked.
-static uint32_t site_here(const void *frame) {
+struct mapping {
+    uint32_t site; // HL_SITE_OTHER if no call path could be read
+    bool full;
+};
+
+static void find_site(struct hl_stack *s, void *context) {
     static uintptr_t leaf;
+    struct mapping *m = context;
     if (leaf == 0) leaf = hl_name("[mmap]", 6, "", 0, 0);
-    struct hl_stack *s = hl_stack_take();
-    hl_unwind(s, frame);
-    hl_python_merge(s);
+    hl_record_stack(s);
     if (s->n == HL_MAX_FRAMES) s->n--;
     memmove(s->pc + 1, s->pc, s->n * sizeof *s->pc);
     s->pc[0] = leaf;
     s->n++;
-    bool full;
     hl_lock(&hl_heap_lock);
-    uint32_t site = hl_site_of(s, &full);
+    m->site = hl_site_of(s, &m->full);
     hl_unlock(&hl_heap_lock);
-    hl_stack_return(s);
-    if (full) hl_problem("table-full", "no room for more call paths: they are recorded as one");
-    return site;
+}
+
+// site_here returns the site of the calling function. Signals must be blocked.
+static uint32_t site_here(void) {
+    struct mapping m = {.site = HL_SITE_OTHER};
+    if (!hl_stack_use(find_site, &m))
+        hl_problem("samples-dropped", "too many threads take samples");
+    else if (m.full)
+        hl_problem("table-full", "no room for more call paths: they are recorded as one");
+    return m.site;
 }
 
 static void add(void *at, size_t size, uint32_t site) {
@@ -82,16 +89,16 @@ static HL_NOINLINE void *map(void *at, size_t size, int protection, int flags, i
     void *p = real_mmap(at, size, protection, flags, fd, offset);
     if (p == FAILED) return p;
     uint64_t signals = hl_enter_slow_path();
-    uint32_t site = recorded ? site_here(__builtin_frame_address(0)) : 0;
+    uint32_t site = recorded ? site_here() : 0;
     hl_lock(&hl_regions_lock);
     if (flags & HL_MAP_FIXED) hl_regions_remove((uintptr_t)p, whole_pages(size));
     if (recorded) add(p, size, site);
     hl_unlock(&hl_regions_lock);
-    if (recorded) hl_trigger_check();
-    hl_signals_restore(signals);
     // A Python program whose objects are small calls malloc seldom. If it is found now, the region
     // is forgotten: it is an arena of its allocator.
-    if (recorded) hl_poll(hl_thread_self());
+    if (recorded) hl_poll();
+    if (recorded) hl_observer.sampled();
+    hl_signals_restore(signals);
     return p;
 }
 
@@ -153,11 +160,11 @@ static HL_NOINLINE void *remap(void *at, size_t size, size_t new_size, int flags
     }
     if (flags & MREMAP_FIXED) forget(p, new_size, &ignored);
     uint64_t signals = hl_enter_slow_path();
-    uint32_t site = site_here(__builtin_frame_address(0));
+    uint32_t site = site_here();
     hl_signals_restore(signals);
     if (removed > 0 && new_size >= MIN_REGION) remember(p, new_size, site);
     signals = hl_enter_slow_path();
-    hl_trigger_check();
+    hl_observer.sampled();
     hl_signals_restore(signals);
     return p;
 }

@@ -1,7 +1,5 @@
 #include "heap/old.h"
 
-#include "heap/record.h"
-
 size_t (*hl_old_usable)(void *p);
 size_t hl_old_least = SIZE_MAX;
 

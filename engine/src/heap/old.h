@@ -6,7 +6,7 @@
 #ifndef HL_HEAP_OLD_H
 #define HL_HEAP_OLD_H
 
-#include "engine.h"
+#include "heap/record.h"
 
 // hl_old_usable returns the size of a block of the allocator. It is NULL if there are no blocks
 // from before, or if the allocator has no such function.

@@ -1,12 +1,14 @@
 #include "heap/record.h"
 
+#include "base/problems.h"
 #include "heap/operators.h"
 #include "heap/regions.h"
+#include "heap/runtime.h"
 #include "heap/sites.h"
-#include "output/trigger.h"
-#include "process/fork.h"
 
-bool hl_recording;
+static void nothing(void) {}
+struct hl_observer hl_observer = {nothing, nothing};
+
 uint64_t hl_period = 128 << 10;
 struct hl_lock hl_heap_lock HL_LOCKED;
 
@@ -81,22 +83,6 @@ void hl_heap_leave(uint64_t signals) {
     hl_signals_restore(signals);
 }
 
-// The buffers for call paths are too large for the stacks of some threads and signal handlers. A
-// thread holds one for some microseconds. It takes the same one each time, if that is free, so that
-// processors do not exchange them.
-enum { BUFFERS = 32 };
-static struct hl_stack buffers[BUFFERS];
-
-struct hl_stack *hl_stack_take(void) {
-    for (size_t i = 0;; i++) {
-        struct hl_stack *s = &buffers[(thread_number() + i) % BUFFERS];
-        if (!__atomic_exchange_n(&s->taken, true, __ATOMIC_ACQUIRE)) return s;
-        if (i % BUFFERS == BUFFERS - 1) hl_syscall0(HL_SYS_sched_yield);
-    }
-}
-
-void hl_stack_return(struct hl_stack *s) { __atomic_store_n(&s->taken, false, __ATOMIC_RELEASE); }
-
 static void count_again(uint32_t site, int64_t objects, int64_t bytes) {
     struct hl_sums *s = &hl_site(site)->sums;
     s->inuse_objects += objects;
@@ -116,7 +102,7 @@ bool hl_record_repair(void) {
 }
 
 void hl_record_forked(void) {
-    for (size_t i = 0; i < BUFFERS; i++) buffers[i].taken = false;
+    hl_stacks_forked();
     hl_thread_self()->random ^= (uint64_t)hl_syscall0(HL_SYS_getpid) << 32;
 }
 
@@ -159,17 +145,45 @@ static void start_sequence(struct hl_thread *t) {
     t->left += hl_draw(&t->random, hl_period);
 }
 
+static void poll(struct hl_stack *s, void *context) {
+    (void)s, (void)context;
+    struct hl_thread *t = hl_thread_self();
+    hl_operators_poll();
+    if (t->unpolled > 0) {
+        t->unpolled--;
+    } else if (hl_enter()) {
+        t->unpolled = hl_runtimes_poll();
+        hl_leave();
+    }
+}
+
+void hl_poll(void) { hl_stack_use(poll, NULL); }
+
+void hl_record_stack(struct hl_stack *s) {
+    hl_unwind(s);
+    hl_runtimes_merge(s);
+}
+
+struct allocation {
+    void *p;
+    size_t size;
+};
+
+static void record(struct hl_stack *s, void *context) {
+    const struct allocation *a = context;
+    poll(s, NULL);
+    hl_record_stack(s);
+    add(a->p, a->size, s);
+}
+
 // sample records the allocation. All signals are blocked.
 static HL_NOINLINE void sample(void *p, size_t size, struct hl_thread *t) {
     if (t->random == 0) {
         start_sequence(t);
         if (t->left >= 0) return;
     }
-    struct hl_stack *s = hl_stack_take();
-    hl_unwind(s, __builtin_frame_address(0));
-    hl_python_merge(s);
-    add(p, size, s);
-    hl_stack_return(s);
+    struct allocation a = {p, size};
+    if (!hl_stack_use(record, &a)) hl_problem("samples-dropped", "too many threads take samples");
     t->left = hl_draw(&t->random, hl_period);
     if (t->random % 64 == 0 || t->id == 0) t->id = (int32_t)hl_syscall0(HL_SYS_gettid);
 }
@@ -180,21 +194,11 @@ static bool is_due(const void *p, size_t size, struct hl_thread *t) {
         t->left += (int64_t)hl_effective_size(size);
         return false;
     }
-    if (!__atomic_load_n(&hl_recording, __ATOMIC_RELAXED)) {
+    if (!hl_is_recording()) {
         t->left = INT64_C(1) << 20;
         return false;
     }
     return true;
-}
-
-void hl_poll(struct hl_thread *t) {
-    hl_operators_poll();
-    if (t->unpolled > 0) {
-        t->unpolled--;
-    } else if (hl_enter()) {
-        t->unpolled = hl_python_poll();
-        hl_leave();
-    }
 }
 
 void *hl_note_slow(void *p, size_t size, struct hl_thread *t) {
@@ -205,22 +209,19 @@ void *hl_note_slow(void *p, size_t size, struct hl_thread *t) {
         if (t->left >= 0) return p;
     }
     if (!is_due(p, size, t)) return p;
-    hl_poll(t);
     uint64_t signals = hl_enter_slow_path();
     sample(p, size, t);
-    hl_trigger_check();
+    hl_observer.sampled();
     hl_signals_restore(signals);
     return p;
 }
-
-void hl_record_alloc(void *p, size_t size) { hl_note(p, size); }
 
 // --- frees ---
 
 // is_sample reports whether p, which is about to be freed, is a live sample, and its number.
 static bool is_sample(const void *p, uint32_t *number) {
-    if (!hl_live_maybe(p) || !hl_live_has(p, number) || !hl_recording) return false;
-    if (hl_python_finalizing()) hl_trigger_final();
+    if (!hl_live_maybe(p) || !hl_live_has(p, number) || !hl_is_recording()) return false;
+    if (hl_runtimes_finalizing()) hl_observer.finalizing();
     return true;
 }
 

@@ -2,15 +2,11 @@
 #ifndef HL_HEAP_RECORD_H
 #define HL_HEAP_RECORD_H
 
-#include "engine.h"
+#include "base/entry.h"
 #include "heap/live.h"
 #include "heap/sample.h"
 #include "heap/thread.h"
-#include "stack.h"
-
-// hl_recording is false before the engine has started, in processes that are not recorded, and
-// after the engine has been disabled.
-extern bool hl_recording;
+#include "unwind/stack.h"
 
 // hl_period is the mean number of bytes between samples.
 extern uint64_t hl_period;
@@ -31,6 +27,25 @@ static inline void *hl_note(void *p, size_t size) {
     return hl_likely(hl_count(t, pointer, size)) ? p : hl_note_slow(p, size, t);
 }
 
+// hl_record_free records that p is freed. It must be called before p is given back.
+void hl_record_free(void *p);
+
+// struct hl_freed is what hl_record_unfree needs to undo hl_record_realloc: for a realloc that
+// failed.
+struct hl_freed {
+    bool was_live;
+    uint32_t site;
+    uint64_t size;
+};
+struct hl_freed hl_record_realloc(void *p); // as hl_record_free
+void hl_record_unfree(void *p, const struct hl_freed *f);
+
+// hl_enter starts a call of an allocator whose own allocations are not recorded in this thread,
+// because its caller's are. It returns false if the thread is in such a call already; hl_leave must
+// not be called then, and nothing must be recorded.
+bool hl_enter(void);
+void hl_leave(void);
+
 // hl_forget is called before each free.
 static inline void hl_forget(void *p) {
     if (hl_unlikely(hl_live_maybe(p))) hl_record_free(p);
@@ -39,21 +54,27 @@ static inline void hl_forget(void *p) {
 // hl_interpose_init is called once, before recording begins.
 void hl_interpose_init(void);
 
+// hl_record_stack reads the call path of the caller of hl_stack_use.
+void hl_record_stack(struct hl_stack *s);
+
 // hl_poll installs hooks in what the program has loaded or started since the last calls, such as an
-// interpreter. t is the state of the calling thread. It is called now and then, without locks and
-// with signals unblocked.
-void hl_poll(struct hl_thread *t);
+// interpreter. It is called now and then, with all signals blocked and without locks.
+void hl_poll(void);
+
+// struct hl_observer is told of what happens to the heap. sampled is called after each sample and
+// each mapping that is recorded, with all signals blocked and without locks. finalizing is called
+// when an interpreter begins to free everything.
+struct hl_observer {
+    void (*sampled)(void);
+    void (*finalizing)(void);
+};
+extern struct hl_observer hl_observer;
 
 // hl_heap_lock protects the sites and the live samples. hl_heap_enter blocks all signals, takes it
 // and removes the samples that were freed. hl_heap_leave gives it back and restores the signals.
 extern struct hl_lock hl_heap_lock;
 uint64_t hl_heap_enter(void);
 void hl_heap_leave(uint64_t signals);
-
-// hl_stack_take returns a buffer for a call path, which hl_stack_return gives back. Signals must be
-// blocked meanwhile.
-struct hl_stack *hl_stack_take(void);
-void hl_stack_return(struct hl_stack *s);
 
 // hl_record_clear forgets everything that was recorded. The writer must have been stopped.
 void hl_record_clear(void);

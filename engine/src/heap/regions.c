@@ -1,9 +1,7 @@
 #include "heap/regions.h"
 
-#include "engine.h"
 #include "heap/record.h"
 #include "heap/sites.h"
-#include "process/fork.h"
 
 struct hl_lock hl_regions_lock;
 

@@ -1,5 +1,7 @@
 #include "heap/sites.h"
 
+#include "base/names.h"
+
 // The sites are in blocks that never move, and an index of their numbers finds them by their hash.
 enum { BLOCK = 512, BLOCKS = 1 << 11, FRAMES_BLOCK = 256 << 10 };
 static struct hl_site *blocks[BLOCKS];

@@ -3,7 +3,7 @@
 #ifndef HL_HEAP_SITES_H
 #define HL_HEAP_SITES_H
 
-#include "stack.h"
+#include "unwind/stack.h"
 
 // Sums are estimates. Objects are counted in units of 1 / HL_WEIGHT_ONE.
 struct hl_sums {

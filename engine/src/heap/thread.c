@@ -1,6 +1,6 @@
 #include "heap/thread.h"
 
-#include "engine.h"
+#include "base/problems.h"
 
 struct hl_thread hl_threads[HL_THREADS];
 

@@ -1,6 +1,6 @@
 #include "output/channel.h"
 
-#include "process/config.h"
+#include "base/config.h"
 
 static int64_t patience(void) { return (int64_t)hl_config.patience * 1000000; }
 

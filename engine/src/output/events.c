@@ -1,79 +1,21 @@
 #include "output/events.h"
 
+#include "base/config.h"
 #include "base/files.h"
 #include "base/objects.h"
-#include "engine.h"
+#include "base/problems.h"
 #include "output/stream.h"
-#include "process/config.h"
-#include "process/fork.h"
 
 static char buffer[16 << 10]; // longer than a line
 static bool started;          // the first line has been written
 
-// --- problems ---
-
-struct problem {
-    const char *kind;
-    char detail[200];
-    int error; // an errno, or 0
-    uint64_t count;
-    uint64_t put; // the count of the line that is being written
-    uint64_t written;
-};
-enum { PROBLEMS = 24 };
-static struct problem problems[PROBLEMS];
-static struct hl_lock problems_lock;
-
-static struct problem *problem_of(const char *kind) {
-    for (size_t i = 0; i < PROBLEMS; i++) {
-        if (!problems[i].kind) problems[i].kind = kind;
-        if (hl_equal(problems[i].kind, kind)) return &problems[i];
-    }
-    return &problems[PROBLEMS - 1];
-}
-
-void hl_problem(const char *kind, const char *detail) { hl_problem_error(kind, detail, 0); }
-
-void hl_problem_error(const char *kind, const char *detail, int error) {
-    uint64_t signals = hl_enter_slow_path();
-    hl_lock(&problems_lock);
-    struct problem *p = problem_of(kind);
-    p->error = error;
-    if (p->count++ == 0 && detail) {
-        struct hl_text t = hl_text(p->detail, sizeof p->detail);
-        hl_put_string(&t, detail);
-        hl_put_end(&t);
-    }
-    hl_unlock(&problems_lock);
-    hl_signals_restore(signals);
-}
-
-static void put_problems(struct hl_stream *f) {
-    hl_lock(&problems_lock);
-    for (size_t i = 0; i < PROBLEMS && problems[i].kind; i++) {
-        struct problem *p = &problems[i];
-        if (p->count == p->written) continue;
-        hl_stream_room(f, 2048);
-        hl_format(&f->text, "{\"problem\":{\"kind\":\"%j\",\"count\":%u", p->kind, p->count);
-        if (p->detail[0]) hl_format(&f->text, ",\"detail\":\"%j\"", p->detail);
-        if (p->error) hl_format(&f->text, ",\"errno\":%u", (uint64_t)p->error);
-        hl_put_string(&f->text, "}}\n");
-        p->put = p->count;
-    }
-    hl_unlock(&problems_lock);
-}
-
-// problems_written remembers that the lines of put_problems are in the file.
-static void problems_written(void) {
-    hl_lock(&problems_lock);
-    for (size_t i = 0; i < PROBLEMS; i++) problems[i].written = problems[i].put;
-    hl_unlock(&problems_lock);
-}
-
-static bool has_problems(void) {
-    for (size_t i = 0; i < PROBLEMS && problems[i].kind; i++)
-        if (problems[i].count != problems[i].written) return true;
-    return false;
+static void put_problem(const struct hl_problem *p, void *context) {
+    struct hl_stream *f = context;
+    hl_stream_room(f, 2048);
+    hl_format(&f->text, "{\"problem\":{\"kind\":\"%j\",\"count\":%u", p->kind, p->count);
+    if (p->detail[0]) hl_format(&f->text, ",\"detail\":\"%j\"", p->detail);
+    if (p->error) hl_format(&f->text, ",\"errno\":%u", (uint64_t)p->error);
+    hl_put_string(&f->text, "}}\n");
 }
 
 // --- the first line ---
@@ -120,7 +62,7 @@ static int close_events(struct hl_stream *f) {
     int error = hl_stream_close(f);
     if (error) return error;
     started = true;
-    problems_written();
+    hl_problems_done();
     return 0;
 }
 
@@ -145,7 +87,7 @@ int hl_events_snapshot(const struct hl_snapshot_event *e) {
     struct hl_stream f;
     int error = open_events(&f);
     if (error) return error;
-    put_problems(&f);
+    hl_problems_visit(put_problem, &f);
     hl_stream_room(&f, 8192);
     struct hl_text *t = &f.text;
     hl_format(t, "{\"snapshot\":{\"seq\":%u,\"time_ns\":%d,\"trigger\":\"%s\"", e->sequence,
@@ -162,16 +104,11 @@ int hl_events_snapshot(const struct hl_snapshot_event *e) {
 
 int hl_events_problems(void) {
     struct hl_stream f;
-    if (!has_problems()) return 0;
+    if (!hl_problems_any()) return 0;
     int error = open_events(&f);
     if (error) return error;
-    put_problems(&f);
+    hl_problems_visit(put_problem, &f);
     return close_events(&f);
-}
-
-void hl_problems_forked(void) {
-    problems_lock.state = 0;
-    memset(problems, 0, sizeof problems);
 }
 
 void hl_events_forked(void) { started = false; }

@@ -21,8 +21,7 @@ int hl_events_snapshot(const struct hl_snapshot_event *e);
 // hl_events_problems appends the problems since the last call.
 int hl_events_problems(void);
 
-// hl_problems_forked is called in every forked child, hl_events_forked in one that is recorded.
-void hl_problems_forked(void);
+// hl_events_forked is called in a forked child that is recorded.
 void hl_events_forked(void);
 
 #endif

@@ -1,11 +1,13 @@
 #include "output/snapshot.h"
 
-#include "engine.h"
+#include "base/config.h"
+#include "base/names.h"
+#include "base/problems.h"
 #include "heap/record.h"
 #include "heap/sites.h"
 #include "output/events.h"
+#include "output/frames.h"
 #include "output/stream.h"
-#include "process/config.h"
 
 static const char *const trigger_names[HL_TRIGGERS] = {
     [HL_TIME] = "time",     [HL_ALLOCATED] = "allocated", [HL_HIGH_WATER] = "high-water",
@@ -171,7 +173,7 @@ static void check_clock(int64_t real, int64_t monotonic) {
 // snapshot.
 static int write_all(const struct copy *c, struct hl_snapshot_event *e) {
     uint64_t image = hl_channel_image();
-    if (!hl_names_write(hl_channel_pid(), image, hl_process.started_at))
+    if (!hl_frames_write(hl_channel_pid(), image, hl_process.started_at))
         hl_problem("frames-failed", "the names of frames could not be written");
     e->sequence = hl_channel_next();
     e->sites = c->n;
@@ -221,4 +223,5 @@ bool hl_snapshot_write(enum hl_trigger trigger) {
 void hl_snapshot_forked(void) {
     hl_channel_forked();
     hl_events_forked();
+    hl_frames_forked();
 }

@@ -1,15 +1,14 @@
 #include "output/trigger.h"
 
+#include "base/config.h"
 #include "heap/record.h"
 #include "heap/sites.h"
 #include "output/channel.h"
 #include "output/writer.h"
-#include "process/config.h"
 
 static int64_t last_allocated; // bytes allocated at the last snapshot for that reason
 static int64_t highest;        // bytes in use at the last snapshot for that reason
-static bool ended;             // after the snapshot at exit
-static int64_t finalized;      // monotonic time of hl_trigger_final; 0 before
+static int64_t finalized;      // monotonic time of finalizing; 0 before
 static int64_t finalized_cpu;  // processor time of the process then
 
 // is_torn_down reports whether the interpreter may be freeing everything. On a busy machine that
@@ -22,13 +21,14 @@ static bool is_torn_down(void) {
 }
 
 bool hl_trigger_ended(void) {
-    return __atomic_load_n(&ended, __ATOMIC_RELAXED) || is_torn_down() || hl_channel_is_closed();
+    return __atomic_load_n(&hl_life, __ATOMIC_RELAXED) == HL_ENDED || is_torn_down() ||
+           hl_channel_is_closed();
 }
 
 // is_recorded reports whether this process writes snapshots. A child that shares the memory of its
 // parent (vfork) does not.
 static bool is_recorded(void) {
-    return __atomic_load_n(&hl_recording, __ATOMIC_RELAXED) &&
+    return __atomic_load_n(&hl_life, __ATOMIC_RELAXED) != HL_OFF &&
            (uint64_t)hl_syscall0(HL_SYS_getpid) == hl_process.pid;
 }
 
@@ -56,7 +56,7 @@ static bool is_new_high(void) {
     return has_passed(&highest, &hl_totals.inuse_bytes, hl_config.inuse);
 }
 
-void hl_trigger_check(void) {
+static void check(void) {
     bool allocated = has_passed(&last_allocated, &hl_totals.alloc_bytes, hl_config.alloc);
     bool high = is_new_high();
     bool missing = hl_writer_is_missing();
@@ -79,13 +79,13 @@ void hl_trigger_last(enum hl_trigger trigger) {
     if (hl_trigger_ended()) {
         hl_writer_finish(); // another thread may wait for the last one
     } else {
-        if (trigger == HL_EXIT) __atomic_store_n(&ended, true, __ATOMIC_RELAXED);
+        if (trigger == HL_EXIT) hl_live_as(HL_ENDED);
         hl_writer_now(trigger);
     }
     hl_signals_restore(signals);
 }
 
-void hl_trigger_final(void) {
+static void finalizing(void) {
     if (finalized != 0 || !is_wanted()) return;
     uint64_t signals = hl_signals_block();
     finalized_cpu = hl_clock(HL_PROCESS_CPU);
@@ -101,8 +101,11 @@ void hl_trigger_manual(void) {
 }
 
 void hl_trigger_forked(void) {
-    ended = false;
     finalized = 0;
     allocated_before = last_allocated = hl_totals.alloc_bytes;
     highest = hl_totals.inuse_bytes;
+}
+
+void hl_trigger_init(void) {
+    hl_observer = (struct hl_observer){.sampled = check, .finalizing = finalizing};
 }

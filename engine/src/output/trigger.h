@@ -4,17 +4,14 @@
 
 #include "output/snapshot.h"
 
-// hl_trigger_check is called after each sample, with all signals blocked and without locks.
-void hl_trigger_check(void);
+// hl_trigger_init makes the samples cause snapshots. When a Python interpreter begins to free
+// everything, a snapshot is taken, and those of the next seconds of processor time, but of no more
+// than a minute, are dropped: they would show an interpreter that is being torn down.
+void hl_trigger_init(void);
 
 // hl_trigger_last takes a snapshot because the process image may end now, and waits for it. There
 // are no more snapshots after HL_EXIT.
 void hl_trigger_last(enum hl_trigger trigger);
-
-// hl_trigger_final takes the last snapshot, when a Python interpreter begins to free everything.
-// Those of the next seconds of processor time, but of no more than a minute, are dropped: they
-// would show an interpreter that is being torn down.
-void hl_trigger_final(void);
 
 // hl_trigger_manual takes a snapshot because the program's user has asked for one.
 void hl_trigger_manual(void);

@@ -1,15 +1,14 @@
 #include "output/writer.h"
 
+#include "base/config.h"
+#include "base/entry.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "engine.h"
 #include "output/channel.h"
 #include "output/clone.h"
 #include "output/events.h"
 #include "output/trigger.h"
-#include "process/config.h"
-#include "process/fork.h"
-#include "stack.h"
+#include "unwind/stack.h"
 
 enum { STACK = 64 << 10 };
 
@@ -81,6 +80,11 @@ static void release_tables(int64_t now) {
 // it does not wait again before the writer has written something.
 static int64_t patience(void) { return (int64_t)hl_config.patience * 1000000; }
 
+static void write_on_stack(struct hl_stack *s, void *trigger) {
+    (void)s;
+    hl_snapshot_write(*(enum hl_trigger *)trigger);
+}
+
 // write_wanted writes a snapshot if one is wanted or due.
 static bool write_wanted(bool program_waits) {
     hl_lock(&snapshots);
@@ -94,7 +98,8 @@ static bool write_wanted(bool program_waits) {
         int64_t before = hl_clock(HL_MONOTONIC), cpu = hl_clock(HL_THREAD_CPU);
         if (!program_waits) release_tables(before);
         hl_channel_until(program_waits ? before + patience() : 0);
-        hl_snapshot_write((enum hl_trigger)(31 - __builtin_clz(bits)));
+        enum hl_trigger last = (enum hl_trigger)(31 - __builtin_clz(bits));
+        if (!program_waits || !hl_stack_use(write_on_stack, &last)) hl_snapshot_write(last);
         last_cost =
             cost_of(hl_clock(HL_MONOTONIC) - before, hl_clock(HL_THREAD_CPU) - cpu, program_waits);
         if (timed) last_timed = before;

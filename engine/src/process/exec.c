@@ -11,7 +11,7 @@ typedef char *const *strings;
 // each.
 static bool is_executable(const char *path) {
     enum { X_OK = 1 };
-    return path && hl_recording && hl_syscall3(HL_SYS_faccessat, HL_AT_FDCWD, path, X_OK) == 0;
+    return path && hl_is_recording() && hl_syscall3(HL_SYS_faccessat, HL_AT_FDCWD, path, X_OK) == 0;
 }
 
 // NEXT defines next as the C library's function.

@@ -1,30 +1,30 @@
 #include "process/fork.h"
 
-#include "attach/helper.h"
+#include "base/config.h"
+#include "base/entry.h"
+#include "base/problems.h"
 #include "base/slots.h"
-#include "engine.h"
 #include "heap/record.h"
 #include "heap/regions.h"
-#include "output/events.h"
+#include "heap/runtime.h"
+#include "output/snapshot.h"
 #include "output/trigger.h"
 #include "output/writer.h"
-#include "process/config.h"
 #include "process/signals.h"
-#include "stack.h"
+#include "unwind/stack.h"
 
 // glibc has __register_atfork in its shared library, musl has pthread_atfork.
 __attribute__((weak)) int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *);
 __attribute__((weak)) int pthread_atfork(void (*)(void), void (*)(void), void (*)(void));
 
-static uint32_t unwiped = 1;
-uint32_t *hl_fork_mark = &unwiped;
+void (*hl_fork_also)(void);
 
 // No lock is held between the handlers: those of the program and its libraries run in between, and
 // may allocate, unmap, or wait for other threads. The child repairs the tables if it has to.
 static void prepare(void) {
     // CPython counts the threads after a fork, and warns. It does so within microseconds.
     enum { PAUSE = 20000000 };
-    if (hl_python_counts_threads()) hl_writer_stop(PAUSE);
+    if (hl_runtimes_count_threads()) hl_writer_stop(PAUSE);
     hl_slots_forking();
 }
 
@@ -36,7 +36,7 @@ static void start_child(void) {
     hl_heap_lock.state = hl_regions_lock.state = 0;
     *hl_fork_mark = 1;
     hl_slots_forked(true);
-    hl_attach_forked();
+    if (hl_fork_also) hl_fork_also();
     hl_process.parent = hl_process.pid;
     hl_process.pid = (uint64_t)hl_syscall0(HL_SYS_getpid);
     hl_process.is_fork = true;
@@ -45,38 +45,31 @@ static void start_child(void) {
     hl_writer_forked();
     hl_problems_forked();
     if (!hl_config.children) {
-        __atomic_store_n(&hl_recording, false, __ATOMIC_RELAXED);
+        hl_live_as(HL_OFF);
         return;
     }
     if (held && !hl_record_repair()) {
-        __atomic_store_n(&hl_recording, false, __ATOMIC_RELAXED);
+        hl_live_as(HL_OFF);
         hl_problem("disabled", "no memory to repair the tables after a fork");
         return;
     }
     hl_process.started = hl_clock(HL_MONOTONIC);
     hl_process.started_at = hl_clock(HL_REALTIME);
     hl_snapshot_forked();
-    hl_names_forked();
     hl_trigger_forked();
     hl_signals_forked();
+    if (hl_life == HL_ENDED) hl_live_as(HL_RECORDING);
 }
 
 // child may find that another handler has called the engine before.
 static void child(void) {
     uint64_t before = hl_signals_block();
-    if (hl_fork_mark == &unwiped || *hl_fork_mark == 0) start_child();
+    if (hl_fork_is_new()) start_child();
     hl_signals_restore(before);
 }
 
-void hl_fork_unseen(void) { start_child(); }
-
 void hl_fork_init(void) {
-    enum { PAGE = 4096, MADV_WIPEONFORK = 18 };
-    uint32_t *mark = hl_pages_alloc(PAGE);
-    if (mark && hl_syscall3(HL_SYS_madvise, mark, PAGE, MADV_WIPEONFORK) == 0) {
-        *mark = 1;
-        hl_fork_mark = mark;
-    }
+    hl_fork_mark_init(start_child);
     if (__register_atfork)
         __register_atfork(prepare, parent, child, NULL);
     else if (pthread_atfork)

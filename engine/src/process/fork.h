@@ -7,16 +7,7 @@
 // hl_fork_init registers handlers of forks.
 void hl_fork_init(void);
 
-// hl_enter_slow_path blocks all signals and returns those that were blocked before. It must be
-// called before a lock of the engine is taken. It also finds out whether this process was forked
-// without the handlers, by a system call of the program: another thread may then have held a lock,
-// which nobody would release.
-extern uint32_t *hl_fork_mark; // 0 in such a child
-void hl_fork_unseen(void);
-static inline uint64_t hl_enter_slow_path(void) {
-    uint64_t signals = hl_signals_block();
-    if (hl_unlikely(__atomic_load_n(hl_fork_mark, __ATOMIC_RELAXED) == 0)) hl_fork_unseen();
-    return signals;
-}
+// hl_fork_also, if it is not NULL, is called in every forked child.
+extern void (*hl_fork_also)(void);
 
 #endif

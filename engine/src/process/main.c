@@ -1,7 +1,9 @@
 // The start and the end of the engine.
+#include "base/config.h"
+#include "base/entry.h"
 #include "base/objects.h"
+#include "base/problems.h"
 #include "base/text.h"
-#include "engine.h"
 #include "heap/libc.h"
 #include "heap/operators.h"
 #include "heap/record.h"
@@ -9,9 +11,9 @@
 #include "heap/sites.h"
 #include "output/events.h"
 #include "output/trigger.h"
-#include "process/config.h"
 #include "process/fork.h"
 #include "process/refuse.h"
+#include "process/runtimes.h"
 #include "process/signals.h"
 #include "process/single.h"
 #include "process/target.h"
@@ -26,6 +28,8 @@ static void read_process(void) {
 // start_recording allocates the tables. It returns false if there is no memory for them.
 static bool start_recording(void) {
     hl_period = hl_config.period;
+    hl_runtimes_use(hl_all_runtimes);
+    hl_trigger_init();
     hl_interpose_init();
     hl_operators_init();
     if (!hl_regions_init() || !hl_sites_init()) return false;
@@ -33,7 +37,7 @@ static bool start_recording(void) {
     hl_fork_init();
     hl_signals_init();
     hl_threads_restart();
-    __atomic_store_n(&hl_recording, true, __ATOMIC_RELEASE);
+    hl_live_as(HL_RECORDING);
     return true;
 }
 

@@ -1,9 +1,9 @@
 #include "process/refuse.h"
 
+#include "base/config.h"
 #include "base/files.h"
 #include "base/objects.h"
 #include "base/text.h"
-#include "process/config.h"
 
 struct auxiliary {
     uint64_t type, value;

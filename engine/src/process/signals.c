@@ -1,8 +1,8 @@
 #include "process/signals.h"
 
+#include "base/config.h"
 #include "heap/libc.h"
 #include "output/trigger.h"
-#include "process/config.h"
 
 // These types are the same in glibc and musl, and on both processors.
 typedef void (*handler)(int);

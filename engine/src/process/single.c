@@ -2,7 +2,7 @@
 // is ended first: it would make the former fail, and it would keep the old rights.
 #include "process/single.h"
 
-#include "engine.h"
+#include "base/problems.h"
 #include "heap/hook.h"
 #include "heap/libc.h"
 #include "heap/record.h"
@@ -48,11 +48,11 @@ void (*hl_before_sandbox)(void);
 // before_sandbox ends the recording: the program's next filter may forbid the system calls of the
 // engine, and kill the process for them.
 static void before_sandbox(void) {
-    if (!hl_recording) return;
+    if (!hl_is_recording()) return;
     hl_problem("disabled", "the program restricts its system calls (seccomp)");
     hl_trigger_last(HL_EXIT);
     hl_writer_stop(INT64_MAX / 2);
-    __atomic_store_n(&hl_recording, false, __ATOMIC_RELAXED);
+    hl_live_as(HL_OFF);
     if (hl_before_sandbox) hl_before_sandbox();
 }
 

@@ -1,8 +1,8 @@
 #include "process/target.h"
 
+#include "base/config.h"
 #include "base/objects.h"
 #include "base/text.h"
-#include "process/config.h"
 
 // The list of wrappers is the same as in internal/record/program/target.go.
 static const char *const wrappers[] = {

@@ -1,17 +1,17 @@
 // dlclose: the engine forgets what it knows of code that is not there any more.
 #include "heap/hook.h"
 #include "heap/libc.h"
-#include "stack.h"
+#include "heap/runtime.h"
 
 HL_EXPORT int dlclose(void *handle) {
     static void *cache;
     int (*next)(void *) = (int (*)(void *))hl_real_function(&cache, "dlclose");
     if (!next) return hl_not_implemented();
-    hl_python_unloading();
+    hl_runtimes_unloading();
     hl_unwind_unloading();
     int result = next(handle);
     hl_unwind_unloaded();
-    hl_python_unloaded();
+    hl_runtimes_unloaded();
     return result;
 }
 

@@ -1,8 +1,9 @@
 #include "python/code.h"
 
-#include "engine.h"
-#include "stack.h"
+#include "base/names.h"
+#include "base/problems.h"
 #include "unwind/published.h"
+#include "unwind/stack.h"
 
 // --- strings ---
 

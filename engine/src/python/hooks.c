@@ -11,6 +11,7 @@
 // Therefore the context stays the same, and a level knows its functions by itself.
 #include "python/hooks.h"
 
+#include "base/problems.h"
 #include "heap/old.h"
 #include "heap/record.h"
 

@@ -1,9 +1,9 @@
 #include "python/interpreter.h"
 
 #include "base/objects.h"
+#include "base/problems.h"
 #include "base/text.h"
-#include "engine.h"
-#include "stack.h"
+#include "python/python.h"
 #include "unwind/modules.h"
 
 extern uintptr_t pthread_self(void); // CPython's number of a thread
@@ -166,7 +166,7 @@ const struct hl_interpreter *hl_interpreter(void) {
     return NULL;
 }
 
-bool hl_python_finalizing(void) {
+bool hl_python_is_finalizing(void) {
     if (!begin()) return false;
     struct hl_window w = {.lo = 0};
     bool attached = false;

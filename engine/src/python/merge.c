@@ -1,7 +1,7 @@
 // Python frames in a stack of C frames.
-#include "process/config.h"
+#include "base/config.h"
 #include "python/chain.h"
-#include "stack.h"
+#include "python/python.h"
 #include "unwind/path.h"
 
 struct merge {

@@ -1,5 +1,7 @@
 #include "unwind/path.h"
 
+#include "base/names.h"
+
 enum { RING = HL_OUTER_FRAMES + 1, INNER_FRAMES = HL_MAX_FRAMES - RING };
 
 uint32_t hl_path_slot(uint32_t i) {

@@ -2,7 +2,7 @@
 #ifndef HL_UNWIND_PATH_H
 #define HL_UNWIND_PATH_H
 
-#include "stack.h"
+#include "unwind/stack.h"
 
 // hl_path_slot returns where frame number i is stored. Behind the innermost frames is a ring of
 // those that came last.

@@ -40,15 +40,4 @@ static inline uintptr_t hl_code_address(uintptr_t pc) {
 #endif
 }
 
-// HL_CAPTURE sets the frame to the function that it is used in, as after a signal at this place.
-#if defined(__x86_64__)
-#define HL_CAPTURE(f)                                                                              \
-    __asm__ volatile("lea 0(%%rip), %0\n\tmov %%rsp, %1\n\tmov %%rbp, %2"                          \
-                     : "=&r"((f)->pc), "=&r"((f)->reg[HL_REG_SP]), "=&r"((f)->reg[HL_REG_FP]))
-#elif defined(__aarch64__)
-#define HL_CAPTURE(f)                                                                              \
-    __asm__ volatile("adr %0, .\n\tmov %1, sp\n\tmov %2, x29"                                      \
-                     : "=&r"((f)->pc), "=&r"((f)->reg[HL_REG_SP]), "=&r"((f)->reg[HL_REG_FP]))
-#endif
-
 #endif

@@ -3,10 +3,10 @@
 // A frame is left by the call frame information of its code. Code without it, such as what Node.js
 // and other just-in-time compilers generate, is assumed to keep a frame pointer: the words at it
 // are the frame pointer of the caller and the return address.
-#include "stack.h"
 #include "unwind/cfi.h"
 #include "unwind/modules.h"
 #include "unwind/path.h"
+#include "unwind/stack.h"
 #include "unwind/tables.h"
 #include "unwind/thread.h"
 
@@ -123,17 +123,14 @@ static void finish(struct hl_stack *s, uint32_t frames) {
     if (s->n > 0 && s->pc[s->n - 1] == 0) s->n--; // no memory for the name
 }
 
-void hl_unwind(struct hl_stack *s, const void *frame) {
+void hl_unwind(struct hl_stack *s) {
     struct hl_window stack, code = {.piece = &s->pieces[1]};
-    struct hl_frame f;
-    f.interrupted = true;
-    f.known = UINT32_C(1) << HL_REG_SP | UINT32_C(1) << HL_REG_FP;
-    HL_CAPTURE(&f);
+    struct hl_frame f = s->from;
     stack = hl_thread_stack(f.reg[HL_REG_SP]);
     stack.piece = s->pieces;
     s->pieces[0].at = s->pieces[1].at = 0;
     s->truncated = false;
-    s->base = (uintptr_t)frame;
+    s->base = f.reg[HL_REG_SP];
 
     uint32_t n = 0;
     enum hl_step result = HL_STEPPED;

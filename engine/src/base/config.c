@@ -1,4 +1,4 @@
-#include "process/config.h"
+#include "base/config.h"
 
 #include "base/text.h"
 

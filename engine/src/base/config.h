@@ -1,6 +1,6 @@
 // The settings of the engine, and what it knows about its process.
-#ifndef HL_PROCESS_CONFIG_H
-#define HL_PROCESS_CONFIG_H
+#ifndef HL_BASE_CONFIG_H
+#define HL_BASE_CONFIG_H
 
 #include "base/platform.h"
 

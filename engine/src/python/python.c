@@ -1,7 +1,7 @@
+#include "python/python.h"
+#include "base/config.h"
 #include "heap/regions.h"
-#include "process/config.h"
 #include "python/hooks.h"
-#include "stack.h"
 
 // due reports whether the last time is long ago.
 static bool due(void) {
@@ -27,7 +27,7 @@ static void hook(const struct hl_interpreter *py) {
         hl_regions_forget_arenas(py->object.start, py->object.end);
 }
 
-uint32_t hl_python_poll(void) {
+static uint32_t poll(void) {
     enum { SELDOM = 8 };
     bool is_new;
     uint32_t pause = hl_interpreter_search(&is_new);
@@ -42,7 +42,7 @@ uint32_t hl_python_poll(void) {
     return __atomic_load_n(&hooked, __ATOMIC_RELAXED) ? SELDOM : pause;
 }
 
-void hl_python_install(void) {
+static void install(void) {
     bool is_new;
     hl_interpreter_search(&is_new);
     const struct hl_interpreter *py = hl_config.python ? hl_interpreter() : NULL;
@@ -55,10 +55,10 @@ void hl_python_install(void) {
     hl_interpreter_done();
 }
 
-bool hl_python_is_hooked(void) { return __atomic_load_n(&hooked, __ATOMIC_RELAXED); }
+static bool is_hooked(void) { return __atomic_load_n(&hooked, __ATOMIC_RELAXED); }
 
-bool hl_python_remove(void) {
-    const struct hl_interpreter *py = hl_python_is_hooked() ? hl_interpreter() : NULL;
+static bool take_away(void) {
+    const struct hl_interpreter *py = is_hooked() ? hl_interpreter() : NULL;
     if (py == NULL) return true;
     int state = py->ensure();
     bool removed = hl_hooks_remove(py);
@@ -67,3 +67,13 @@ bool hl_python_remove(void) {
     hl_interpreter_done();
     return removed;
 }
+
+const struct hl_runtime hl_python = {.poll = poll,
+                                     .merge = hl_python_merge,
+                                     .install = install,
+                                     .remove = take_away,
+                                     .is_hooked = is_hooked,
+                                     .unloading = hl_python_unloading,
+                                     .unloaded = hl_python_unloaded,
+                                     .is_finalizing = hl_python_is_finalizing,
+                                     .counts_threads = hl_python_counts_threads};

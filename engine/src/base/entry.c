@@ -1,0 +1,19 @@
+#include "base/entry.h"
+
+uint32_t hl_life;
+
+static uint32_t unwiped = 1;
+uint32_t *hl_fork_mark = &unwiped;
+void (*hl_fork_unseen)(void);
+
+bool hl_fork_is_new(void) { return hl_fork_mark == &unwiped || *hl_fork_mark == 0; }
+
+void hl_fork_mark_init(void (*unseen)(void)) {
+    enum { PAGE = 4096, MADV_WIPEONFORK = 18 };
+    uint32_t *mark = hl_pages_alloc(PAGE);
+    hl_fork_unseen = unseen;
+    if (mark && hl_syscall3(HL_SYS_madvise, mark, PAGE, MADV_WIPEONFORK) == 0) {
+        *mark = 1;
+        hl_fork_mark = mark;
+    }
+}
