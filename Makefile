@@ -84,12 +84,8 @@ fixtures: ## record the fixtures of testdata/ again (changes them; needs root)
 assets: ## build the report page's script from internal/report/page/web (needs Node and npm); commit the result
 	cd internal/report/page/web && npm ci --no-audit --no-fund && npm run -s build
 
-.PHONY: agent
-agent: ## build the recorder's agents from internal/record/agent/src/agent.c (needs clang and lld); commit the result
-	internal/record/agent/build.sh
-
 .PHONY: engine
-engine: ## build the built-in engine from engine/src (needs clang and lld); commit the result
+engine: ## build the built-in engine and the adapter from engine/src (needs clang and lld); commit the result
 	engine/build.sh
 
 .PHONY: model

@@ -21,7 +21,7 @@ import (
 // A program that hangs under the engine makes these tests hang until their timeout: no time is
 // measured, because machines are busy.
 
-func harmProgram(t *testing.T) string { return compile(t, "gcc", "harm.c", "-fno-builtin") }
+func harmProgram(t *testing.T) string { return compile(t, "gcc", "harm.c", "-fno-builtin", "-lrt") }
 
 // TestHandlersOfFork forks while other threads allocate, in a program that is linked with a library
 // whose handlers allocate, unmap, or wait for another thread. The engine holds no lock while they run.
@@ -145,6 +145,20 @@ func TestSmallStacks(t *testing.T) {
 	for _, settings := range []string{"", "every=1", "alloc=1000000"} {
 		r := record(t, settings, program).run(t)
 		assert.LessOrEqual(t, used(r.stdout.Bytes()), used(alone)+512, settings)
+		assert.NotEmpty(t, r.snapshots(t))
+	}
+}
+
+// TestMessageQueues: the engine's thread closes its copies of the program's descriptors, by one call or,
+// before Linux 5.9, one by one. A program that waits for a message keeps waiting.
+func TestMessageQueues(t *testing.T) {
+	program := harmProgram(t)
+	for _, command := range [][]string{{program, "queue"}, {program, "old", program, "queue"}} {
+		r := record(t, "signal=12", command[0], command[1:]...).run(t)
+		if r.stdout.String() == "no queues\n" {
+			t.Skip("this system has no message queues")
+		}
+		assert.Equal(t, "waits\n", r.stdout.String(), command)
 		assert.NotEmpty(t, r.snapshots(t))
 	}
 }

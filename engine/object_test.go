@@ -5,6 +5,7 @@ package engine
 import (
 	"bytes"
 	"debug/elf"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -17,6 +18,7 @@ import (
 func TestObjectsAreBuiltFromSource(t *testing.T) {
 	testutil.SameBuild(t, "./build.sh", map[string][]byte{
 		"heaplapse-x86_64.so": Object(elf.EM_X86_64), "heaplapse-aarch64.so": Object(elf.EM_AARCH64),
+		"adapter-x86_64.so": Adapter(elf.EM_X86_64), "adapter-aarch64.so": Adapter(elf.EM_AARCH64),
 		"stub-x86_64.bin": Stub(elf.EM_X86_64),
 	}, "make engine")
 }
@@ -54,6 +56,35 @@ func TestObjectFitsEveryProcess(t *testing.T) {
 			default:
 				assert.Contains(t, imports, s.Name)
 			}
+		}
+	}
+}
+
+// TestAdapterFitsEveryProcess: the adapter needs no library, and the program sees only the functions that
+// it must replace.
+func TestAdapterFitsEveryProcess(t *testing.T) {
+	for _, machine := range []elf.Machine{elf.EM_X86_64, elf.EM_AARCH64} {
+		f, err := elf.NewFile(bytes.NewReader(Adapter(machine)))
+		require.NoError(t, err)
+		assert.Equal(t, machine, f.Machine)
+		libraries, err := f.ImportedLibraries()
+		require.NoError(t, err)
+		assert.Empty(t, libraries)
+		symbols, err := f.DynamicSymbols()
+		require.NoError(t, err)
+		var defined []string
+		for _, s := range symbols {
+			if s.Section != elf.SHN_UNDEF {
+				defined = append(defined, s.Name)
+			}
+		}
+		slices.Sort(defined)
+		want := []string{"__sysv_signal", "bsd_signal", "pipe2", "sigaction", "signal", "sigset", "ssignal", "sysv_signal"}
+		assert.Equal(t, want, defined, "symbols that the program sees")
+		for _, p := range f.Progs {
+			assert.NotEqual(t, elf.PT_TLS, p.Type)
+			assert.False(t, p.Type == elf.PT_GNU_STACK && p.Flags&elf.PF_X != 0, "an executable stack")
+			assert.False(t, p.Type == elf.PT_LOAD && p.Flags&(elf.PF_X|elf.PF_W) == elf.PF_X|elf.PF_W)
 		}
 	}
 }

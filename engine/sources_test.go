@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/heaplapse/heaplapse/internal/record/program"
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
@@ -59,7 +60,7 @@ func runProgram(t *testing.T, env []string, program string, args ...string) stri
 
 // TestLayers: a folder of the engine includes only files of its own and of the folders before it.
 func TestLayers(t *testing.T) {
-	layers := []string{"base", "unwind", "heap", "python", "output", "process", "attach"}
+	layers := []string{"base", "unwind", "heap", "python", "output", "process", "attach", "adapter"}
 	include := regexp.MustCompile(`(?m)^#include "(\w+)/`)
 	folders, err := os.ReadDir("src")
 	require.NoError(t, err)
@@ -78,4 +79,17 @@ func TestLayers(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestListOfWrappers compares the lists of wrappers in target.c and package program.
+func TestListOfWrappers(t *testing.T) {
+	source, err := os.ReadFile("src/process/target.c")
+	require.NoError(t, err)
+	list := regexp.MustCompile(`(?s)wrappers\[\] = \{\n(.*?)\n\};`).FindSubmatch(source)
+	require.NotNil(t, list)
+	var names []string
+	for _, name := range regexp.MustCompile(`"([^"]+)"`).FindAllSubmatch(list[1], -1) {
+		names = append(names, string(name[1]))
+	}
+	assert.Equal(t, program.Wrappers, names)
 }

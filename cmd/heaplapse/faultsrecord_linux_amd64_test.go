@@ -159,6 +159,9 @@ func judgeRecording(o *faultedRecording) string {
 		}
 		return ""
 	}
+	if strings.Contains(o.stderr, "warning: no snapshots") {
+		return "" // the recorder, which is traced, did not answer in time: the machine is busy
+	}
 	info := exec.Command("heaplapse", "info", rec, "--no-cache")
 	if out, err := info.CombinedOutput(); exitStatus(err) == 2 {
 		return "info cannot read it: " + string(out)

@@ -423,8 +423,8 @@ func TestRecordAProgramThatIsKilled(t *testing.T) {
 	})
 }
 
-// TestRecordIsKilled: the program goes on and, with tcmalloc and jemalloc, writes snapshots. All of
-// them can be read and are one series, and the manifest does not say how the recording ended.
+// TestRecordIsKilled: the program goes on. All snapshots can be read and are one series, and the manifest
+// does not say how the recording ended.
 func TestRecordIsKilled(t *testing.T) {
 	t.Parallel()
 	exe := server(t)
@@ -435,18 +435,13 @@ func TestRecordIsKilled(t *testing.T) {
 		m := manifestOf(t, r.dir)
 		assert.Empty(t, m.Ends)
 		pid := m.Processes[0].PID
-		files := func() []string { return snapshotFiles(t, r.dir) }
-		before := len(files())
-		if engine != "builtin" { // these write files themselves
-			r.await(t, "snapshots after record's end", func() bool { return len(files()) > before+3 })
-			before += 2
-		}
+		before := len(snapshotFiles(t, r.dir))
 		require.NoError(t, syscall.Kill(pid, 0), "the program goes on")
 		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 		s, err := series.Open([]string{r.dir}, series.Options{})
 		require.NoError(t, err)
 		defer s.Close()
-		assert.GreaterOrEqual(t, len(s.Heads), before, "the last one may be incomplete")
+		assert.GreaterOrEqual(t, len(s.Heads), before)
 		assert.Len(t, s.Spaces, 1)
 		for _, h := range s.Heads {
 			assert.Contains(t, []int{0, pid}, h.File.PID)
@@ -515,39 +510,24 @@ func isFull(t *testing.T, dir string) bool {
 	return int64(disk.Bavail)*disk.Bsize < largest
 }
 
-// TestRecordWithLimitedFiles: the limit (ulimit -f) truncates large snapshots, and does not end the
-// program by SIGXFSZ.
+// TestRecordWithLimitedFiles: the limit (ulimit -f) holds for the files that record writes. The program
+// does not notice.
 func TestRecordWithLimitedFiles(t *testing.T) {
 	t.Parallel()
 	needEngine(t, "tcmalloc")
 	dir := filepath.Join(t.TempDir(), "out")
 	cmd := recordCmd(t, dir, "--engine", "tcmalloc", "--every", "50ms", "--", python(t), program(t, "leak.py"))
-	cmd.Args = append([]string{"bash", "-c", `ulimit -f 16; exec "$@"`, "bash"}, cmd.Args...)
+	cmd.Args = append([]string{"bash", "-c", `ulimit -f 270; exec "$@"`, "bash"}, cmd.Args...) // in KiB
 	cmd.Path = testutil.Need(t, "bash")
 	r := startedCmd(t, dir, cmd)
-	r.await(t, "truncated snapshot", func() bool { return atLimit(t, dir, 16<<10) >= 3 })
 	r.end(t)
 	assert.Equal(t, 0, r.state.ExitStatus())
 	assert.Equal(t, "ready\nsteps were made\n", r.stdout)
-	assert.Regexp(t, `heaplapse: warning: \d+ snapshots truncated, not used \(ulimit -f limits files to 16 KiB\)\n`, r.stderr)
+	assert.Contains(t, r.stderr, "file too large")
 	m := manifestOf(t, dir)
-	assert.Contains(t, m.Ends[len(m.Ends)-1].Error, "snapshots truncated, not used")
+	assert.Contains(t, m.Ends[len(m.Ends)-1].Error, "file too large")
 	info, _, _ := invokePlain("info", dir)
-	assert.Regexp(t, `(?m)^recording: the recorder reports: .*snapshots truncated, not used`, info)
-	assert.NotEmpty(t, m.Snapshots, "the small ones")
-}
-
-// atLimit returns the number of snapshots that are as large as a limit.
-func atLimit(t *testing.T, dir string, limit int64) (n int) {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*.heap"))
-	require.NoError(t, err)
-	for _, f := range files {
-		if info, err := os.Stat(f); err == nil && info.Size() >= limit {
-			n++
-		}
-	}
-	return n
+	assert.Regexp(t, `(?m)^recording: the recorder reports: .*file too large`, info)
 }
 
 // TestRecordKeepsAFew: --keep limits the number of snapshots of a process, and --keep-bytes the size of all, but

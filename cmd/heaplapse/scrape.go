@@ -58,6 +58,7 @@ func (f *scrapeFlags) add(cmd *cobra.Command) {
 		f.requests.Define(flags)
 		flags.StringVar(&f.maxSize, "max-size", "256MiB", "refuse profiles of more than `SIZE`")
 		flags.DurationVar(&f.Wait, "wait", 10*time.Second, "wait for the first answer for up to `TIME`")
+		f.memory.Most = 1 << 30 // of what a service answers, nobody knows whether it is genuine
 		f.memory.Define(flags)
 	})
 	help.Group(cmd, help.When, func(flags *pflag.FlagSet) {

@@ -4,12 +4,17 @@
 //	                unshare or nothing
 //	failed SIZE     one malloc that fails, then 64 MiB are kept
 //	filter COMMAND  forbids all system calls but those of a simple program, and becomes the command
+//	old COMMAND     makes close_range fail as before Linux 5.9, and becomes the command
+//	queue           waits for messages of a queue while the engine's thread begins
 //	sum             a simple program
 //	unmap           munmap and mremap that fail, and some that do not
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <mqueue.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
@@ -81,6 +86,46 @@ static int filter(char **command) {
 	return 1;
 }
 
+static int old(char **command) {
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 436, 0, 1), // close_range
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof code / sizeof *code, code};
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) return 1;
+	execv(command[0], command);
+	return 1;
+}
+
+static int threads(void) {
+	int n = 0;
+	DIR *d = opendir("/proc/self/task");
+	while (d && readdir(d)) n++;
+	if (d) closedir(d);
+	return n - 2; // . and ..
+}
+
+// queue prints whether the kernel still knows that the program waits for a message.
+static int queue(void) {
+	char name[64];
+	struct sigevent none = {.sigev_notify = SIGEV_NONE};
+	snprintf(name, sizeof name, "/heaplapse-test-%d", getpid());
+	mqd_t q = mq_open(name, O_RDONLY | O_CREAT, 0600, NULL);
+	if (q == (mqd_t)-1) {
+		puts("no queues");
+		return 0;
+	}
+	mq_unlink(name);
+	if (mq_notify(q, &none) != 0 || threads() != 1) return 1;
+	raise(SIGUSR2); // asks for a snapshot
+	for (int i = 0; i < 6000 && threads() == 1; i++) usleep(10000);
+	usleep(200000);
+	puts(mq_notify(q, &none) != 0 && errno == EBUSY ? "waits" : "forgotten");
+	return 0;
+}
+
 static int sum(void) {
 	size_t total = 0;
 	for (int i = 1; i < 3000; i++) {
@@ -114,6 +159,8 @@ int main(int argc, char **argv) {
 	if (!strcmp(what, "clone")) return clone_child(argv[2]);
 	if (!strcmp(what, "failed")) return failed(argv[2]);
 	if (!strcmp(what, "filter")) return filter(argv + 2);
+	if (!strcmp(what, "old")) return old(argv + 2);
+	if (!strcmp(what, "queue")) return queue();
 	if (!strcmp(what, "sum")) return sum();
 	if (!strcmp(what, "unmap")) return unmap();
 	return 2;

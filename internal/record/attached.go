@@ -59,7 +59,7 @@ func Attach(ctx context.Context, o AttachOptions) (Outcome, error) {
 	w := plan.watchDir()
 	defer w.Close()
 	if err := a.begin(ctx); err != nil {
-		_ = plan.closeReceiver() // it fails for the same reason, or has nothing to tell
+		_ = plan.receiver.Close() // it fails for the same reason, or has nothing to tell
 		return Outcome{}, errors.Join(withStatus(a.advise(err)), plan.cleanUp(out))
 	}
 	c := plan.collector(o.PID, out)
@@ -90,8 +90,8 @@ func planAttach(o *AttachOptions) (*Plan, error) {
 		return nil, err
 	}
 	p.setTimer()
-	p.When = p.engine.when(&p.Options, false)
-	p.Settings = builtin{}.settings(&p.Options, p.prefix, false)
+	p.When = p.engine.when(&p.Options)
+	p.Settings = builtin{}.settings(&p.Options)
 	return p, nil
 }
 

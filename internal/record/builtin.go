@@ -16,8 +16,7 @@ import (
 )
 
 // builtin is heaplapse's own engine. It records a sample of the allocations of any allocator, the
-// memory that the program maps, and the lines of Python. It needs neither a library nor the agent,
-// and reports what happens in events files, which package written reads.
+// memory that the program maps, and the lines of Python. It needs no library, and reports what happens in events files, which package written reads.
 type builtin struct{}
 
 func (builtin) name() string { return "builtin" }
@@ -35,24 +34,24 @@ func (builtin) find(p *Plan) (Library, error) {
 	return Library{Path: path}, notRecorded(err)
 }
 
-func (builtin) needsAgent() bool { return false }
-
-func (builtin) sends() bool { return true }
-
 func (builtin) seesPython() bool { return true }
 
 func (builtin) seesGenerated() bool { return true }
 
-func (builtin) refuse(o *Options, _ bool) error {
+func (builtin) refuse(o *Options) error {
 	if o.Library != "" {
 		return errors.New(o.Flags.Of(option.Library) + ": the built-in engine has no library (tcmalloc and jemalloc have)")
 	}
 	return nil
 }
 
-// settings returns the variable that engine/src/process/config.h describes, without the socket. The
+func (e builtin) settings(o *Options) []Setting {
+	return []Setting{engineSetting(o, e.period(o), e.dumpSignal(o))}
+}
+
+// engineSetting returns the variable that engine/src/base/config.h describes, without the socket. The
 // seven digits are replaced by the number of the recorded process.
-func (e builtin) settings(o *Options, _ string, _ bool) []Setting {
+func engineSetting(o *Options, period int64, signal int) Setting {
 	number := func(condition bool, n int64) int64 {
 		if condition {
 			return n
@@ -64,12 +63,12 @@ func (e builtin) settings(o *Options, _ string, _ bool) []Setting {
 		key   string
 		value int64
 	}{
-		{"period", e.period(o)},
+		{"period", period},
 		{"every", o.Every.Milliseconds()},
 		{"part", number(o.Adaptive, DefaultPart)},
 		{"alloc", o.EveryAlloc},
 		{"inuse", o.EveryInuse},
-		{"signal", int64(e.dumpSignal(o, false))},
+		{"signal", int64(signal)},
 		{"children", number(o.FollowChildren, 1)},
 		{"python", 1},
 		{"mmap", 1},
@@ -78,7 +77,7 @@ func (e builtin) settings(o *Options, _ string, _ bool) []Setting {
 		fmt.Fprintf(&b, "%s=%d ", s.key, s.value)
 	}
 	fmt.Fprintf(&b, "main=%07d", 0)
-	return []Setting{{preload.Variable, b.String()}}
+	return Setting{preload.Variable, b.String()}
 }
 
 // seccompFilters returns the number of seccomp filters of this process, which the program inherits: the
@@ -109,7 +108,7 @@ func (e builtin) cost(o *Options) string {
 	return sampledCost(e.period(o))
 }
 
-func (builtin) when(o *Options, _ bool) string { return whenText(o, timerText(o, true)) }
+func (builtin) when(o *Options) string { return whenText(o, timerText(o)) }
 
 func (builtin) period(o *Options) int64 {
 	if o.SamplePeriod > 0 {
@@ -124,4 +123,4 @@ func (builtin) trigger(*Options, *written.Snapshot, *written.Snapshot, int64) st
 
 // dumpSignal returns the signal that the user chose. The engine itself takes a snapshot before it
 // lets SIGTERM and SIGINT reach the program.
-func (builtin) dumpSignal(o *Options, _ bool) int { return o.signalNumber() }
+func (builtin) dumpSignal(o *Options) int { return o.signalNumber() }

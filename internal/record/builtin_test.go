@@ -17,14 +17,14 @@ func TestBuiltinSettings(t *testing.T) {
 	require.Equal(t, []Setting{{
 		"HEAPLAPSE_ENGINE",
 		"period=131072 every=500 part=250 alloc=0 inuse=0 signal=0 children=0 python=1 mmap=1 filters=" + filters + " main=0000000",
-	}}, e.settings(&Options{Every: DefaultEvery, Adaptive: true}, "/a dir/p", false))
+	}}, e.settings(&Options{Every: DefaultEvery, Adaptive: true}))
 	require.Equal(t, []Setting{{
 		"HEAPLAPSE_ENGINE",
 		"period=1 every=0 part=0 alloc=1048576 inuse=4096 signal=12 children=1 python=1 mmap=1 filters=" + filters + " main=0000000",
 	}}, e.settings(&Options{
 		EveryAlloc: 1 << 20, EveryInuse: 4096, Signal: "USR2", FollowChildren: true, SamplePeriod: 1,
-	}, "/p", false))
-	require.ErrorContains(t, e.refuse(&Options{Library: "/lib/x.so"}, false), "the built-in engine has no library")
+	}))
+	require.ErrorContains(t, e.refuse(&Options{Library: "/lib/x.so"}), "the built-in engine has no library")
 }
 
 // TestPythonMallocIsNotNeeded: the user is told so if the engine that was selected does not need it,
@@ -40,7 +40,7 @@ func TestPythonMallocIsNotNeeded(t *testing.T) {
 		var notes []string
 		p := &Plan{engine: e, Library: Library{Path: library}}
 		p.PythonMalloc, p.Note = true, func(s string) { notes = append(notes, s) }
-		require.NoError(t, e.refuse(&p.Options, false))
+		require.NoError(t, e.refuse(&p.Options))
 		require.Empty(t, notes)
 		p.configure()
 		require.Equal(t, want, notes, e.name())

@@ -19,7 +19,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/record/program"
 )
 
-// try checks that the library, and the agent if it is used, can be loaded and write snapshots
+// try checks that the library, and the adapter if it is used, can be loaded and take snapshots
 // without printing to standard error. It loads them into the program without running it, as ldd
 // does, and then runs true(1) with them.
 func (p *Plan) try() error { return notRecorded(p.tryOnce()) }
@@ -30,27 +30,17 @@ func (p *Plan) tryOnce() error {
 		return fmt.Errorf("no directory for temporary files: %w: set TMPDIR to one that you can write to", err)
 	}
 	defer remove()
-	if p.agent {
-		if err := p.storeAgent(); err != nil {
-			return err
-		}
-	}
 	prefix := filepath.Join(dir, "try")
-	var r *channel.Receiver
-	if p.engine.sends() {
-		if r, err = channel.Listen(prefix); err != nil {
-			return err
-		}
+	r, err := channel.Listen(prefix)
+	if err != nil {
+		return err
 	}
-	env := withSettings(withoutLoaderTrace(p.Env), p.settings(prefix), r)
+	env := withSettings(withoutLoaderTrace(p.Env), p.settings(), r)
 	err = p.tryLoading(env)
 	if err == nil {
 		err = p.tryRunning(env)
 	}
-	if r != nil {
-		err = errors.Join(err, r.Close())
-	}
-	if err == nil {
+	if err = errors.Join(err, r.Close()); err == nil {
 		err = p.expectSnapshot(prefix)
 	}
 	return err
@@ -112,13 +102,13 @@ func (p *Plan) trueCommand() string {
 }
 
 // complaintsOf runs a command, and returns the lines that a dynamic loader has written to standard
-// error about the library or the agent. Other libraries that are preloaded may write there, too, and so
+// error about the library or the adapter. Other libraries that are preloaded may write there, too, and so
 // does the loader itself if LD_DEBUG is set.
 func (p *Plan) complaintsOf(env []string, path string, args ...string) (string, error) {
 	stderr, err := stderrOf(env, path, args...)
 	var own []string
 	for line := range strings.Lines(stderr) {
-		isOurs := strings.Contains(line, p.Library.Path) || p.agent && strings.Contains(line, p.agentPath)
+		isOurs := strings.Contains(line, p.Library.Path) || p.adapter != "" && strings.Contains(line, p.adapter)
 		if isOurs && strings.Contains(strings.ToLower(line), "error") {
 			own = append(own, strings.TrimRight(line, "\n"))
 		}

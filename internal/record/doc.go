@@ -7,10 +7,10 @@
 //
 // Before the run: options.go and plan.go define and prepare a recording, and directory.go chooses and
 // makes its directory. engine.go is the interface of a profiler; builtin.go, tcmalloc.go and
-// jemalloc.go implement it. Package preload has the built-in engine. Package program examines the
-// program and finds libraries. check.go loads the library into the program. agent.go and package
-// agent change how the allocator names its files. runtimes.go makes language runtimes show more.
-// Package preloadfile stores what is preloaded where no other user can replace it.
+// jemalloc.go implement it. Package engine has the built-in engine and the adapter. Package program
+// examines the program and finds libraries. check.go loads the library into the program. adapter.go
+// configures the library that sends the snapshots of tcmalloc and jemalloc. runtimes.go makes language
+// runtimes show more. Package preloadfile stores what is preloaded where no other user can replace it.
 //
 // During the run: recording.go begins the manifest. run.go starts the program, forwards signals and
 // waits. Package sig finds out who sent a signal and which signals are ignored. Package collect

@@ -20,24 +20,18 @@ type engine interface {
 	name() string
 	// find returns the engine's library for the program of a plan.
 	find(p *Plan) (Library, error)
-	// needsAgent reports whether the agent improves what the engine does.
-	needsAgent() bool
-	// sends reports whether the engine sends the snapshots to this process. If not, it writes files.
-	sends() bool
 	// seesPython reports whether the engine records objects of CPython that malloc does not allocate.
 	seesPython() bool
 	// seesGenerated reports whether stacks continue above generated code, such as that of JavaScript.
 	seesGenerated() bool
-	// refuse returns an error if the engine does not support the options. agent reports whether the
-	// agent is used.
-	refuse(o *Options, agent bool) error
-	// settings returns the environment variables that configure the engine. prefix is the absolute
-	// path with which the names of snapshots begin.
-	settings(o *Options, prefix string, agent bool) []Setting
+	// refuse returns an error if the engine does not support the options.
+	refuse(o *Options) error
+	// settings returns the environment variables that configure the engine.
+	settings(o *Options) []Setting
 	// cost describes the overhead and the accuracy, for the user.
 	cost(o *Options) string
 	// when describes the times of the snapshots, for the user.
-	when(o *Options, agent bool) string
+	when(o *Options) string
 	// period returns the mean number of bytes between samples, or 0 if every allocation is
 	// recorded.
 	period(o *Options) int64
@@ -45,10 +39,11 @@ type engine interface {
 	// highest is the maximum of the bytes in use before s.
 	trigger(o *Options, s, before *written.Snapshot, highest int64) string
 	// dumpSignal returns the number of the signal that makes the program take a snapshot, or 0.
-	dumpSignal(o *Options, agent bool) int
+	dumpSignal(o *Options) int
 }
 
-// external is an engine whose library is installed on the system, or given by the user.
+// external is an engine whose library is installed on the system, or given by the user. The adapter
+// sends its snapshots.
 type external interface {
 	engine
 	library() *program.Search
@@ -59,14 +54,12 @@ type external interface {
 var engines = []engine{builtin{}, jemalloc{}, tcmalloc{}}
 
 // timerText describes the times at which the timer takes snapshots.
-func timerText(o *Options, agent bool) string {
+func timerText(o *Options) string {
 	switch {
 	case o.Every == 0:
 		return ""
-	case o.Adaptive && agent:
-		return fmt.Sprintf("every %s at first, later every 1/%d of the elapsed time", o.Every, DefaultPart)
 	case o.Adaptive:
-		return fmt.Sprintf("every %d s", wholeSeconds(o))
+		return fmt.Sprintf("every %s at first, later every 1/%d of the elapsed time", o.Every, DefaultPart)
 	}
 	return fmt.Sprintf("every %s", o.Every)
 }

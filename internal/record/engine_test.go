@@ -47,19 +47,17 @@ func TestEnginesRefuseUnsupportedOptions(t *testing.T) {
 	for _, c := range []struct {
 		engine engine
 		o      Options
-		agent  bool
 		says   string // with the words of an option without a flag
 	}{
-		{jemalloc{}, Options{Signal: "USR2"}, true, "the signal: "},
-		{jemalloc{}, Options{EveryInuse: 1}, true, "the interval of bytes in use: "},
-		{jemalloc{}, Options{EveryAlloc: 1, Every: 1}, true, "the interval of allocated bytes with the interval: "},
-		{jemalloc{}, Options{Every: 1}, false, "no timer"},
-		{jemalloc{}, Options{Every: 1}, true, ""},
-		{jemalloc{}, Options{EveryAlloc: 1}, false, ""},
-		{tcmalloc{}, Options{SamplePeriod: 1}, true, "the sample period: "},
-		{tcmalloc{}, Options{Signal: "USR2", Every: 1, EveryAlloc: 1, EveryInuse: 1}, false, ""},
+		{jemalloc{}, Options{Signal: "USR2"}, "the signal: "},
+		{jemalloc{}, Options{EveryInuse: 1}, "the interval of bytes in use: "},
+		{jemalloc{}, Options{EveryAlloc: 1, Every: 1}, "the interval of allocated bytes with the interval: "},
+		{jemalloc{}, Options{Every: 1}, ""},
+		{jemalloc{}, Options{EveryAlloc: 1}, ""},
+		{tcmalloc{}, Options{SamplePeriod: 1}, "the sample period: "},
+		{tcmalloc{}, Options{Signal: "USR2", Every: 1, EveryAlloc: 1, EveryInuse: 1}, ""},
 	} {
-		err := c.engine.refuse(&c.o, c.agent)
+		err := c.engine.refuse(&c.o)
 		if c.says == "" {
 			require.NoError(t, err)
 		} else {
@@ -72,8 +70,8 @@ func TestEnginesRefuseUnsupportedOptions(t *testing.T) {
 // program's own options come first, so that ours override them.
 func TestJemallocCountsAllAllocations(t *testing.T) {
 	o := Options{Env: []string{"MALLOC_CONF=narenas:1,prof_accum:false"}}
-	settings := jemalloc{}.settings(&o, "/tmp/heap", false)
-	require.Len(t, settings, 1)
+	settings := jemalloc{}.settings(&o)
+	require.Len(t, settings, 2)
 	options := strings.Split(settings[0].Value, ",")
 	require.Equal(t, []string{"narenas:1", "prof_accum:false"}, options[:2])
 	require.Contains(t, options[2:], "prof_accum:true")

@@ -41,10 +41,6 @@ func (jemalloc) library() *program.Search { return &jemallocLibrary }
 
 func (e jemalloc) find(p *Plan) (Library, error) { return p.findLibrary(e) }
 
-func (jemalloc) needsAgent() bool { return true }
-
-func (jemalloc) sends() bool { return false }
-
 func (jemalloc) seesPython() bool { return false }
 
 func (jemalloc) seesGenerated() bool { return false }
@@ -55,15 +51,14 @@ func (jemalloc) version(path string) string { return program.VersionIn(path, jem
 
 // Intervals of jemalloc, as powers of two, in bytes.
 const (
-	// jemallocNoTimer is the number of bytes allocated between snapshots if the agent cannot be
-	// loaded. With the agent it matters only for a jemalloc that walks stacks without a function that
-	// the agent replaces.
+	// jemallocNoTimer is the number of bytes allocated between snapshots with a timer. It matters only
+	// for a jemalloc that walks stacks without a function that the adapter replaces.
 	jemallocNoTimer = 28
 	// jemallocSample is jemalloc's own default sample period: 512 KiB.
 	jemallocSample = 19
 )
 
-func (jemalloc) refuse(o *Options, agent bool) error {
+func (jemalloc) refuse(o *Options) error {
 	switch {
 	case o.Signal != "":
 		return errors.New(o.Flags.Of(option.Signal) + ": jemalloc cannot take snapshots by signal (tcmalloc can)")
@@ -72,9 +67,6 @@ func (jemalloc) refuse(o *Options, agent bool) error {
 	case o.EveryAlloc > 0 && o.Every > 0:
 		return fmt.Errorf("%s with %s: jemalloc supports only one of them (tcmalloc supports both)",
 			o.Flags.Of(option.EveryAlloc), o.Flags.Of(option.Every))
-	case o.Every > 0 && !agent && !o.Adaptive:
-		return errors.New(o.Flags.Of(option.Every) + ": jemalloc has no timer without the agent, which cannot be loaded here " +
-			"(tcmalloc has a timer)")
 	}
 	return nil
 }
@@ -102,17 +94,17 @@ func (jemalloc) sample(o *Options) int {
 // settings returns MALLOC_CONF. jemalloc(3) documents the options, from opt.prof on. Later options
 // override earlier ones, so the program's own options come first. abort_conf and stats_print are
 // not set.
-func (e jemalloc) settings(o *Options, prefix string, _ bool) []Setting {
+func (e jemalloc) settings(o *Options) []Setting {
 	conf := []string{
 		"prof:true", "prof_active:true", "prof_accum:true", "prof_final:true", "prof_leak:false", "prof_gdump:false",
-		"prof_prefix:" + prefix,
+		"prof_prefix:" + adapterPrefix,
 		fmt.Sprintf("lg_prof_sample:%d", e.sample(o)),
 		fmt.Sprintf("lg_prof_interval:%d", e.interval(o)),
 	}
 	if own := program.Getenv(o.Env, "MALLOC_CONF"); own != "" {
 		conf = append([]string{own}, conf...)
 	}
-	return []Setting{{"MALLOC_CONF", strings.Join(conf, ",")}}
+	return []Setting{{"MALLOC_CONF", strings.Join(conf, ",")}, adapterSetting(o)}
 }
 
 func (e jemalloc) cost(o *Options) string {
@@ -124,35 +116,21 @@ func (e jemalloc) cost(o *Options) string {
 	return text
 }
 
-func (e jemalloc) when(o *Options, agent bool) string {
+func (e jemalloc) when(o *Options) string {
 	switch n := e.interval(o); {
 	case n < 0:
 		return joinTexts()
 	case o.EveryAlloc > 0 && o.EveryAlloc != 1<<n:
 		return fmt.Sprintf("every %s allocated (rounded to a power of two)", units.RoundBytes(1<<n))
-	case o.EveryAlloc > 0 || !agent:
+	case o.EveryAlloc > 0:
 		return fmt.Sprintf("every %s allocated", units.RoundBytes(1<<n))
 	}
-	return timerText(o, agent) + " (checked at each sample)"
+	return timerText(o) + " (checked at each sample)"
 }
 
 func (e jemalloc) period(o *Options) int64 { return 1 << e.sample(o) }
 
-// trigger decides by the kind in the name of the file. Dumps at an interval of bytes belong to the
-// timer, if there is one.
-func (jemalloc) trigger(o *Options, s, _ *written.Snapshot, _ int64) string {
-	switch s.Name.Kind {
-	case 'f':
-		return written.TriggerExit
-	case 'm':
-		return written.TriggerManual
-	case 'u':
-		return written.TriggerHighWater
-	}
-	if o.Every > 0 {
-		return written.TriggerTime
-	}
-	return written.TriggerAllocated
-}
+// trigger is not called: the adapter tells the trigger.
+func (jemalloc) trigger(*Options, *written.Snapshot, *written.Snapshot, int64) string { return "" }
 
-func (jemalloc) dumpSignal(*Options, bool) int { return 0 }
+func (jemalloc) dumpSignal(*Options) int { return 0 }

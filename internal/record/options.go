@@ -102,15 +102,14 @@ type Plan struct {
 	// Hints lists options that would improve the recording, for the user.
 	Hints []string
 
-	engine    engine
-	agent     bool              // the agent can be loaded
-	agentPath string            // where the agent is
-	prefix    string            // absolute path with which the names of snapshots begin
-	dirName   string            // default name of the directory, without a number; "" if Dir was given
-	made      bool              // MakeDir was called
-	attached  bool              // the program runs already
-	created   os.FileInfo       // the directory, if it did not exist before
-	receiver  *channel.Receiver // nil if the engine writes files
+	engine   engine
+	adapter  string            // where the adapter is; "": the engine needs none
+	prefix   string            // absolute path with which the names of snapshots begin
+	dirName  string            // default name of the directory, without a number; "" if Dir was given
+	made     bool              // MakeDir was called
+	attached bool              // the program runs already
+	created  os.FileInfo       // the directory, if it did not exist before
+	receiver *channel.Receiver // writes the snapshots; nil before the program is started
 }
 
 // Library is an engine's shared library.

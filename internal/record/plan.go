@@ -11,7 +11,6 @@ import (
 
 	preload "github.com/heaplapse/heaplapse/engine"
 	"github.com/heaplapse/heaplapse/internal/option"
-	"github.com/heaplapse/heaplapse/internal/record/agent"
 	"github.com/heaplapse/heaplapse/internal/record/channel"
 	"github.com/heaplapse/heaplapse/internal/record/preloadfile"
 	"github.com/heaplapse/heaplapse/internal/record/program"
@@ -128,30 +127,21 @@ func (p *Plan) autoReason(failed []error) string {
 }
 
 // tryEngine selects an engine if it supports the options, and its library is installed and works.
-// It tries with the agent first.
 func (p *Plan) tryEngine(e engine) error {
-	if err := e.refuse(&p.Options, true); err != nil {
+	if err := e.refuse(&p.Options); err != nil {
 		return err
 	}
 	lib, err := e.find(p)
 	if err != nil {
 		return err
 	}
-	p.engine, p.Engine, p.Library, p.Hints = e, e.name(), lib, nil
-	p.agent = e.needsAgent() && agent.For(p.Target.ABI().Machine) != nil
-	err = p.try()
-	if err != nil && p.agent {
-		first := err
-		p.agent = false
-		if err = p.try(); err == nil {
-			p.Hints = append(p.Hints, "the agent cannot be loaded: "+first.Error()+
-				"; processes that fork may overwrite each other's snapshots")
-			if err = e.refuse(&p.Options, false); err != nil {
-				err = fmt.Errorf("%w: %w", err, first)
-			}
+	p.engine, p.Engine, p.Library, p.Hints, p.adapter = e, e.name(), lib, nil, ""
+	if _, ok := e.(external); ok {
+		if p.adapter, err = p.storeAdapter(); err != nil {
+			return err
 		}
 	}
-	return err
+	return p.try()
 }
 
 // findLibrary returns the library of an engine: the one that the user gave, or the first one that
@@ -188,7 +178,7 @@ func (p *Plan) findLibrary(e external) (Library, error) {
 func (p *Plan) configure() {
 	p.setSettings()
 	p.Cost = p.engine.cost(&p.Options)
-	p.When = p.engine.when(&p.Options, p.agent)
+	p.When = p.engine.when(&p.Options)
 	p.Hints = append(p.Hints, p.runtimeHints()...)
 	if p.PythonMalloc && p.engine.seesPython() {
 		p.note("%s is not needed: the built-in engine sees the small objects of CPython", p.Flags.Of(option.PythonMalloc))
@@ -198,22 +188,18 @@ func (p *Plan) configure() {
 	}
 }
 
-func (p *Plan) setSettings() { p.Settings = append(p.settings(p.prefix), p.runtimeSettings()...) }
+func (p *Plan) setSettings() { p.Settings = append(p.settings(), p.runtimeSettings()...) }
 
-// settings returns the variables of the engine and the agent.
-func (p *Plan) settings(prefix string) []Setting {
+// settings returns the variables of the engine.
+func (p *Plan) settings() []Setting {
 	preload := p.Library.Path
-	if p.agent {
-		preload += ":" + p.agentPath // after the library: libraries are initialized in reverse order
+	if p.adapter != "" {
+		preload += ":" + p.adapter // after the library: libraries are initialized in reverse order
 	}
 	if own := program.Getenv(p.Env, "LD_PRELOAD"); own != "" {
 		preload += ":" + own
 	}
-	s := append([]Setting{{"LD_PRELOAD", preload}}, p.engine.settings(&p.Options, prefix, p.agent)...)
-	if p.agent {
-		s = append(s, agentSetting(&p.Options, prefix))
-	}
-	return s
+	return append([]Setting{{"LD_PRELOAD", preload}}, p.engine.settings(&p.Options)...)
 }
 
 // Environment returns the environment of the program: Env with Settings.

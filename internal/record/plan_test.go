@@ -21,14 +21,14 @@ func TestSettingsKeepTheProgramsOwn(t *testing.T) {
 			Env:   []string{"A=1", "LD_PRELOAD=/own.so", "MALLOC_CONF=narenas:1"},
 			Every: time.Second,
 		},
-		Library: Library{Path: "/lib/x.so"}, engine: jemalloc{}, agent: true, agentPath: "/d/agent.so",
+		Library: Library{Path: "/lib/x.so"}, engine: jemalloc{}, adapter: "/d/adapter.so",
 	}
-	p.Settings = p.settings("/d/p")
+	p.Settings = p.settings()
 	env := p.Environment()
 	assert.Equal(t, "A=1", env[0])
-	assert.Equal(t, "LD_PRELOAD=/lib/x.so:/d/agent.so:/own.so", env[1])
-	assert.Regexp(t, `^MALLOC_CONF=narenas:1,prof:true,.*prof_prefix:/d/p,`, env[2])
-	assert.Equal(t, "HEAPLAPSE_RECORD=1000 0 0 0000000 /d/p", env[3])
+	assert.Equal(t, "LD_PRELOAD=/lib/x.so:/d/adapter.so:/own.so", env[1])
+	assert.Regexp(t, `^MALLOC_CONF=narenas:1,prof:true,.*prof_prefix:/dev/null/heaplapse,`, env[2])
+	assert.Regexp(t, `^HEAPLAPSE_ENGINE=period=0 every=1000 part=0 .* main=0000000$`, env[3])
 	assert.Equal(t, []string{"A=1", "LD_PRELOAD=/own.so", "MALLOC_CONF=narenas:1"}, p.Env,
 		"Environment does not change Env")
 }
@@ -51,7 +51,6 @@ func TestDefaultNamesAreUnique(t *testing.T) {
 		require.NoError(t, p.MakeDir())
 		require.NoError(t, p.MakeDir(), "a second call does nothing")
 		require.DirExists(t, p.Dir)
-		require.Contains(t, p.Settings, Setting{"HEAPPROFILE", p.prefix})
 		abs, err := filepath.Abs(p.Dir)
 		require.NoError(t, err)
 		require.Equal(t, filepath.Join(abs, "prog"), p.prefix)

@@ -92,17 +92,15 @@ func (p *Plan) watchDir() *collect.Watcher {
 // collector returns a collector of the snapshots of a process.
 func (p *Plan) collector(root int, out *manifest.Writer) *collect.Collector {
 	return collect.New(collect.Options{
-		Prefix: p.prefix, Shown: p.Dir, Created: p.created,
+		Prefix: p.prefix, Shown: p.Dir,
 		Root: root, FollowChildren: p.FollowChildren,
 		ChildrenHint: p.Flags.If(p.childrenOption(), " (use %s to record all processes)"),
 		Keep:         p.Keep, KeepBytes: p.KeepBytes, NoCompress: p.NoCompress,
 		Trigger: func(s, before *written.Snapshot, highest int64) string {
 			return p.engine.trigger(&p.Options, s, before, highest)
 		},
-		LastAtSignal: p.agent && p.engine.dumpSignal(&p.Options, true) != 0,
-		Received:     p.receiver != nil,
-		CloseFiles:   p.closeReceiver,
-		Note:         p.Note,
+		CloseFiles: p.receiver.Close,
+		Note:       p.Note,
 	}, out)
 }
 

@@ -27,10 +27,8 @@ func (p *Plan) Run(ctx context.Context) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, notRecorded(err)
 	}
-	if p.engine.sends() {
-		if p.receiver, err = channel.Listen(p.prefix); err != nil {
-			return Outcome{}, notRecorded(errors.Join(err, p.cleanUp(out)))
-		}
+	if p.receiver, err = channel.Listen(p.prefix); err != nil {
+		return Outcome{}, notRecorded(errors.Join(err, p.cleanUp(out)))
 	}
 	w := p.watchDir()
 	defer w.Close()
@@ -38,7 +36,7 @@ func (p *Plan) Run(ctx context.Context) (Outcome, error) {
 	defer signal.Stop(signals)
 	child, err := p.start()
 	if err != nil {
-		return Outcome{}, errors.Join(err, p.closeReceiver(), p.cleanUp(out))
+		return Outcome{}, errors.Join(err, p.receiver.Close(), p.cleanUp(out))
 	}
 	c := p.collector(child.Pid, out)
 	go c.Run(w)
@@ -49,14 +47,6 @@ func (p *Plan) Run(ctx context.Context) (Outcome, error) {
 		return Outcome{}, &status.Error{Status: status.Failed, Err: errors.Join(err, out.Close())}
 	}
 	return Outcome{Result: c.Finish(end), Dir: p.Dir}, nil
-}
-
-// closeReceiver ends the receiver if there is one.
-func (p *Plan) closeReceiver() error {
-	if p.receiver == nil {
-		return nil
-	}
-	return p.receiver.Close()
 }
 
 // catchSignals returns the signals to forward to the program, which inherits those that are ignored.
@@ -138,7 +128,7 @@ func (r *runner) wait(ctx context.Context, signals <-chan os.Signal) (collect.Ex
 // a last snapshot.
 func (r *runner) forward(s os.Signal) {
 	if sig.SentByTerminal(s) {
-		return // the program has it; the agent takes a last snapshot
+		return // the program has it; the engine takes a last snapshot
 	}
 	if s == unix.SIGCONT && !proc.Stopped(r.child.Pid) {
 		return // the shell's fg has sent it to the whole process group
@@ -155,7 +145,7 @@ func (r *runner) requestSnapshots() {
 	if r.c == nil {
 		return
 	}
-	number := r.plan.engine.dumpSignal(&r.plan.Options, r.plan.agent)
+	number := r.plan.engine.dumpSignal(&r.plan.Options)
 	if number == 0 || r.requested {
 		return
 	}

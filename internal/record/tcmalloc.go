@@ -6,7 +6,6 @@ import (
 	"errors"
 	"regexp"
 	"strconv"
-	"time"
 
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/program"
@@ -42,10 +41,6 @@ func (tcmalloc) library() *program.Search { return &tcmallocLibrary }
 
 func (e tcmalloc) find(p *Plan) (Library, error) { return p.findLibrary(e) }
 
-func (tcmalloc) needsAgent() bool { return true }
-
-func (tcmalloc) sends() bool { return false }
-
 func (tcmalloc) seesPython() bool { return false }
 
 func (tcmalloc) seesGenerated() bool { return true }
@@ -54,7 +49,7 @@ var gperftoolsVersion = regexp.MustCompile(`gperftools (\d+(?:\.\d+)+)`)
 
 func (tcmalloc) version(path string) string { return program.VersionIn(path, gperftoolsVersion) }
 
-func (tcmalloc) refuse(o *Options, _ bool) error {
+func (tcmalloc) refuse(o *Options) error {
 	if o.SamplePeriod > 0 {
 		return errors.New(o.Flags.Of(option.SamplePeriod) + ": tcmalloc's heap profiler does not sample (jemalloc does)")
 	}
@@ -65,58 +60,41 @@ func (tcmalloc) refuse(o *Options, _ bool) error {
 // real-time signals (34 to 64), away from both ends of the range, which other libraries use first.
 const lastDumpSignal = 53
 
-func (tcmalloc) dumpSignal(o *Options, agent bool) int {
+func (tcmalloc) dumpSignal(o *Options) int {
 	if n := o.signalNumber(); n != 0 {
 		return n
 	}
-	if !agent {
-		return 0 // the library would print a message to the program's standard error
-	}
 	return lastDumpSignal
-}
-
-// wholeSeconds returns the interval of gperftools' own timer, which is used without the agent.
-func wholeSeconds(o *Options) int64 {
-	if o.Adaptive {
-		return 2
-	}
-	return int64((o.Every + time.Second - 1) / time.Second)
 }
 
 // settings returns the variables of gperftools' src/heap-profiler.cc. All intervals are set,
 // because their defaults are not 0. HEAP_PROFILE_CLEANUP=false keeps each process from deleting the
 // snapshots that exist when it starts.
-func (e tcmalloc) settings(o *Options, prefix string, agent bool) []Setting {
+func (e tcmalloc) settings(o *Options) []Setting {
+	timer := 0
+	if o.Every > 0 {
+		timer = 1 // the adapter decides
+	}
 	s := []Setting{
-		{"HEAPPROFILE", prefix},
-		{"HEAP_PROFILE_TIME_INTERVAL", strconv.FormatInt(wholeSecondsOrOff(o), 10)},
+		{"HEAPPROFILE", adapterPrefix},
+		{"HEAP_PROFILE_TIME_INTERVAL", strconv.Itoa(timer)},
 		{"HEAP_PROFILE_ALLOCATION_INTERVAL", strconv.FormatInt(o.EveryAlloc, 10)},
 		{"HEAP_PROFILE_INUSE_INTERVAL", strconv.FormatInt(o.EveryInuse, 10)},
 		{"HEAP_PROFILE_DEALLOCATION_INTERVAL", "0"},
 		{"HEAP_PROFILE_CLEANUP", "false"},
 		{"PERFTOOLS_VERBOSE", "-1"},
 	}
-	if !agent {
-		s = append(s, Setting{"HEAPPROFILE_USE_PID", "1"}) // since 2.11; the agent does the same for all versions
-	}
-	if n := e.dumpSignal(o, agent); n != 0 {
+	if n := e.dumpSignal(o); n != 0 {
 		s = append(s, Setting{"HEAPPROFILESIGNAL", strconv.Itoa(n)})
 	}
-	return s
-}
-
-func wholeSecondsOrOff(o *Options) int64 {
-	if o.Every == 0 {
-		return 0
-	}
-	return max(1, wholeSeconds(o))
+	return append(s, adapterSetting(o))
 }
 
 func (tcmalloc) cost(*Options) string {
 	return "records every allocation: exact, but 2 to 100 times slower if the program mostly allocates"
 }
 
-func (tcmalloc) when(o *Options, agent bool) string { return whenText(o, timerText(o, agent)) }
+func (tcmalloc) when(o *Options) string { return whenText(o, timerText(o)) }
 
 func (tcmalloc) period(*Options) int64 { return 0 }
 

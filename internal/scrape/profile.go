@@ -5,11 +5,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/url"
 	"time"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/request"
 	"github.com/heaplapse/heaplapse/internal/spool"
 )
@@ -60,7 +62,7 @@ func (c *client) fetch(ctx context.Context, p *profile) (*fetched, error) {
 		return nil, err
 	}
 	if err = f.Add(entry, a.Began, in); err == nil {
-		err = c.read(f, p)
+		err = c.read(ctx, f, p)
 	}
 	if err == nil {
 		return f, nil
@@ -74,9 +76,19 @@ func (c *client) fetch(ctx context.Context, p *profile) (*fetched, error) {
 
 var errHTML = request.Refuse("the answer is an HTML page instead of a profile: is this the URL of the profile itself, and is no login needed?")
 
-// read reads a profile as the other commands will.
-func (c *client) read(f *fetched, p *profile) error {
-	d := heapfile.Decoder{Check: c.Check}
+// read reads a profile as the other commands will. It takes as long as a request at most: a small answer
+// can be the compressed form of a very large profile.
+func (c *client) read(ctx context.Context, f *fetched, p *profile) error {
+	began := time.Now()
+	d := heapfile.Decoder{Check: func(more int64) error {
+		if c.Timeout > 0 && time.Since(began) > c.Timeout {
+			return fmt.Errorf("not read within %s%s", c.Timeout, c.Flags.If(option.Timeout, " (%s)"))
+		}
+		if ctx.Err() != nil || c.Check == nil {
+			return ctx.Err()
+		}
+		return c.Check(more)
+	}}
 	s, err := d.ReadFile(f, entry, "the answer")
 	if err != nil {
 		return request.AsRefusal(err)

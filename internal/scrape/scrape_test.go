@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -281,6 +282,34 @@ func TestTimeout(t *testing.T) {
 		require.EqualError(t, r.err, s.URL+"/heap: no whole answer within 100ms")
 		require.NoDirExists(t, r.Dir)
 	}
+}
+
+// TestLargeProfileInASmallAnswer: reading ends at the limit of memory, and after the time that a request may
+// take.
+func TestLargeProfileInASmallAnswer(t *testing.T) {
+	t.Parallel()
+	var answer bytes.Buffer
+	gz := gzip.NewWriter(&answer)
+	_, err := gz.Write([]byte("heap profile: 1: 1 [1: 1] @ heapprofile\n" + strings.Repeat("1: 1 [1: 1] @ 0x1\n", 400_000)))
+	require.NoError(t, err)
+	require.NoError(t, gz.Close())
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(answer.Bytes()) }))
+	defer s.Close()
+	full := errors.New("no memory")
+	r := newRun(t, s.URL+"/heap")
+	r.Check = func(int64) error { return full }
+	r.do()
+	require.ErrorIs(t, r.err, full)
+
+	r = newRun(t, s.URL+"/heap")
+	r.Timeout = 5 * time.Second
+	r.Check = func(int64) error {
+		time.Sleep(r.Timeout)
+		return nil
+	}
+	r.do()
+	require.ErrorContains(t, r.err, "not read within 5s")
+	require.NoDirExists(t, r.Dir)
 }
 
 // TestAddresses: the URLs that are requested for a URL of the user.

@@ -20,6 +20,7 @@ void hl_hook_mmap(void);
 void hl_hook_munmap(void);
 void hl_hook_mremap(void);
 void hl_hook_dlclose(void);
+void hl_hook_mq_notify(void);
 void hl_hook_prctl(void);
 void hl_hook_syscall(void);
 
@@ -32,7 +33,7 @@ static struct hl_replacement functions[] = {
     HOOK(aligned_alloc), HOOK(memalign),     HOOK(valloc),
     HOOK(pvalloc),       HOOK(mmap),         {"mmap64", NULL, (void *)hl_hook_mmap},
     HOOK(munmap),        HOOK(mremap),       HOOK(dlclose),
-    HOOK(prctl),         HOOK(syscall),
+    HOOK(mq_notify),     HOOK(prctl),        HOOK(syscall),
 };
 static const struct hl_replacement *operators;
 static size_t operators_n;

@@ -18,15 +18,6 @@
 #include "process/runtimes.h"
 #include "process/target.h"
 
-static void read_process(void) {
-    hl_process.pid = (uint64_t)hl_syscall0(HL_SYS_getpid);
-    hl_process.parent = (uint64_t)hl_syscall0(HL_SYS_getppid);
-    hl_process.started = hl_clock(HL_MONOTONIC);
-    hl_process.started_at = hl_clock(HL_REALTIME);
-    hl_process.is_fork = false;
-    hl_target_libc(hl_process.libc, sizeof hl_process.libc);
-}
-
 // prepare_once allocates what is kept until the process ends.
 static bool prepare_once(void) {
     static bool prepared;
@@ -96,7 +87,7 @@ const char *hl_attach_begin(struct hl_control *c, char *settings) {
     hl_period = hl_config.period;
     hl_runtimes_use(hl_all_runtimes);
     hl_trigger_init();
-    read_process();
+    hl_target_read();
     if (hl_refuse(why, sizeof why)) return why;
     if (!prepare_once()) return "no memory for the tables";
     forget();

@@ -8,7 +8,7 @@ static uint32_t forks;      // threads that are about to fork, or have just done
 struct walk {
     const struct hl_replacement *all;
     size_t n;
-    const void *except; // is not NULL: the object that contains it is left alone
+    bool (*skip)(const struct hl_object *o);
     bool restore;
     struct hl_slots found;
 };
@@ -52,7 +52,7 @@ static void replace_in(struct walk *w, const struct hl_object *o, void **slot, b
     void *value = __atomic_load_n(slot, __ATOMIC_RELAXED);
     if (value == r->replacement) {
         w->found.replaced++;
-    } else if (value == r->original || unbound) {
+    } else if (value == r->original || r->original == HL_WHATEVER || unbound) {
         if (write_slot(o, slot, r->replacement))
             w->found.replaced++;
         else
@@ -110,7 +110,7 @@ static bool visit_object(const struct hl_object *o, void *context) {
     struct walk *w = context;
     struct hl_tables t;
     if (hl_object_contains(o, (uintptr_t)visit_object) || is_loader(o)) return false;
-    if (w->except && hl_object_contains(o, (uintptr_t)w->except)) return false;
+    if (w->skip && w->skip(o)) return false;
     if (!hl_object_tables(o, &t)) return false;
     w->found.objects++;
     visit_table(w, o, &t, t.plt, t.plt_size);
@@ -163,8 +163,9 @@ void hl_slots_forked(bool is_child) {
         __atomic_fetch_sub(&forks, 1, __ATOMIC_SEQ_CST);
 }
 
-struct hl_slots hl_slots_replace(const struct hl_replacement *all, size_t n, const void *except) {
-    return visit((struct walk){.all = all, .n = n, .except = except});
+struct hl_slots hl_slots_replace(const struct hl_replacement *all, size_t n,
+                                 bool (*skip)(const struct hl_object *o)) {
+    return visit((struct walk){.all = all, .n = n, .skip = skip});
 }
 
 struct hl_slots hl_slots_restore(const struct hl_replacement *all, size_t n) {

@@ -12,12 +12,17 @@ struct hl_slots {
     uint32_t pending;  // slots that could not be changed yet, because the loader is at work on them
 };
 
+// HL_WHATEVER as the original of a replacement means that its slots may hold anything: some
+// functions of the C library have other addresses in slots than in the table of symbols.
+#define HL_WHATEVER ((void *)1)
+
 // hl_slots_replace makes all slots that hold an original hold its replacement, and hl_slots_restore
-// does the opposite. Entries without an original are skipped, and so is the object that contains
-// the address except, which may be NULL. The functions may be called again at any time; objects
+// does the opposite. Entries without an original are skipped, and so are the objects for which skip
+// returns true; skip may be NULL. The functions may be called again at any time; objects
 // that were loaded since are included. Pages that the loader has made read-only are read-only again
 // afterwards.
-struct hl_slots hl_slots_replace(const struct hl_replacement *all, size_t n, const void *except);
+struct hl_slots hl_slots_replace(const struct hl_replacement *all, size_t n,
+                                 bool (*skip)(const struct hl_object *o));
 struct hl_slots hl_slots_restore(const struct hl_replacement *all, size_t n);
 
 // hl_slots_loads returns the number of objects that were loaded until now.

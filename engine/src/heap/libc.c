@@ -1,19 +1,13 @@
 #include "heap/libc.h"
 
+#include "base/next.h"
 #include "base/objects.h"
-
-int *__errno_location(void);
 
 uintptr_t hl_allocator_start, hl_allocator_end;
 
 void *hl_out_of_memory(void) {
     *__errno_location() = HL_ENOMEM;
     return NULL;
-}
-
-int hl_not_implemented(void) {
-    *__errno_location() = HL_ENOSYS;
-    return -1;
 }
 
 // Threads may run it at the same time: they find the same.
@@ -51,12 +45,3 @@ static void *first_pvalloc(size_t n) {
 struct hl_real hl_real = {first_malloc,   first_free,           first_calloc,
                           first_realloc,  first_posix_memalign, first_aligned_alloc,
                           first_memalign, first_valloc,         first_pvalloc};
-
-void *hl_real_function(void **cache, const char *name) {
-    void *f = __atomic_load_n(cache, __ATOMIC_ACQUIRE);
-    if (f) return f;
-    struct hl_symbol s = {.name = name};
-    hl_find_following(&s, 1);
-    __atomic_store_n(cache, s.address, __ATOMIC_RELEASE);
-    return s.address;
-}

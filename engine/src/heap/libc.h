@@ -29,11 +29,4 @@ void hl_real_find(void);
 // hl_out_of_memory sets errno to ENOMEM and returns NULL.
 void *hl_out_of_memory(void);
 
-// hl_not_implemented sets errno to ENOSYS and returns -1.
-int hl_not_implemented(void);
-
-// hl_real_function returns a function of the C library, or NULL. *cache is NULL or the result of an
-// earlier call.
-void *hl_real_function(void **cache, const char *name);
-
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/config.h"
 #include "base/names.h"
+#include "base/next.h"
 #include "base/problems.h"
 #include "heap/hook.h"
 #include "heap/libc.h"

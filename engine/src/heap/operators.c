@@ -106,9 +106,15 @@ const struct hl_replacement *hl_operators_replaceable(size_t *n) {
     return operators;
 }
 
+// defines_them reports whether an object is that of the operators, whose calls of each other are
+// not replaced.
+static bool defines_them(const struct hl_object *o) {
+    return hl_object_contains(o, (uintptr_t)operators[DELETE].original);
+}
+
 static void replace(void) {
     loads = hl_slots_loads();
-    hl_slots_replace(operators, OPERATORS, operators[DELETE].original);
+    hl_slots_replace(operators, OPERATORS, defines_them);
 }
 
 void hl_operators_init(void) {

@@ -125,11 +125,14 @@ static bool is_alive(void) {
     return false;
 }
 
+static bool shares_files; // the thread uses the program's file descriptors
+
 // separate gives the thread file descriptors of its own, of which none is open, and a working
 // directory of its own.
 static bool separate(void) {
     enum { CLOSE_RANGE_UNSHARE = 2 };
     hl_syscall1(HL_SYS_unshare, HL_CLONE_FS);
+    if (__atomic_load_n(&shares_files, __ATOMIC_ACQUIRE)) return true;
     if (hl_syscall3(HL_SYS_close_range, 0, UINT32_MAX, CLOSE_RANGE_UNSHARE) == 0) return true;
     if (hl_syscall1(HL_SYS_unshare, HL_CLONE_FILES) != 0) return false;
     // Before Linux 5.9: close one by one. The limit of open files is at least their number, unless
@@ -260,6 +263,10 @@ void hl_writer_stop(int64_t pause) {
     }
     hl_unlock(&life);
     hl_signals_restore(signals);
+}
+
+void hl_writer_share_files(void) {
+    if (!__atomic_exchange_n(&shares_files, true, __ATOMIC_ACQ_REL)) hl_writer_stop(0);
 }
 
 void hl_writer_restart(void) {

@@ -33,6 +33,10 @@ void hl_writer_keep(void);
 // created again for a time, in ns.
 void hl_writer_stop(int64_t pause);
 
+// hl_writer_share_files makes the writer use the program's file descriptors from now on. Where it
+// has copies, closing that of a message queue would end the program's mq_notify.
+void hl_writer_share_files(void);
+
 // hl_writer_forked is called in a forked child, in which the writer does not exist.
 void hl_writer_forked(void);
 

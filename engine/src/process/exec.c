@@ -1,7 +1,7 @@
 // The ways in which a process image ends: exec and _exit. The engine takes a snapshot before.
 #include <stdarg.h>
 
-#include "heap/libc.h"
+#include "base/next.h"
 #include "heap/record.h"
 #include "output/trigger.h"
 

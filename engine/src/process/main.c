@@ -18,12 +18,17 @@
 #include "process/single.h"
 #include "process/target.h"
 
-static void read_process(void) {
-    hl_process.pid = (uint64_t)hl_syscall0(HL_SYS_getpid);
-    hl_process.parent = (uint64_t)hl_syscall0(HL_SYS_getppid);
-    hl_process.started = hl_clock(HL_MONOTONIC);
-    hl_process.started_at = hl_clock(HL_REALTIME);
+static void manual(void) { hl_trigger_manual(); }
+
+static bool last(int sig, const struct hl_siginfo *info, bool ends) {
+    (void)ends;
+    if (!hl_signals_deserve(info)) return true;
+    hl_snapshot_signal = (uint64_t)sig;
+    hl_trigger_last(HL_SIGNAL);
+    return true;
 }
+
+static const struct hl_signal_hooks signal_hooks = {.last = last, .manual = manual};
 
 // start_recording allocates the tables. It returns false if there is no memory for them.
 static bool start_recording(void) {
@@ -35,7 +40,7 @@ static bool start_recording(void) {
     if (!hl_regions_init() || !hl_sites_init()) return false;
     hl_unwind_init();
     hl_fork_init();
-    hl_signals_init();
+    hl_signals_init(&signal_hooks);
     hl_threads_restart();
     hl_live_as(HL_RECORDING);
     return true;
@@ -52,10 +57,9 @@ __attribute__((constructor)) static void start(void) {
     static char why[256];
     hl_single_init();
     if (!hl_config_read() || hl_refuse_is_filtered()) return;
-    read_process();
+    hl_target_read();
     if (!hl_refuse_is_safe()) return;
     if (!hl_target_claim()) return;
-    hl_target_libc(hl_process.libc, sizeof hl_process.libc);
     if (hl_refuse(why, sizeof why))
         refuse(why);
     else if (!start_recording())

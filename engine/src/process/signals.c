@@ -1,14 +1,10 @@
 #include "process/signals.h"
 
 #include "base/config.h"
-#include "heap/libc.h"
-#include "output/trigger.h"
+#include "base/next.h"
 
-// These types are the same in glibc and musl, and on both processors.
+// This type is the same in glibc and musl, and on both processors.
 typedef void (*handler)(int);
-struct siginfo {
-    int signo, error, code, pad, pid;
-};
 struct action {
     handler handler;
     uint64_t mask[16];
@@ -46,9 +42,9 @@ static int which(int sig) {
 // parent (vfork) has the same handlers, but its calls must not change what the parent has set.
 static bool is_guarding(void) { return (uint64_t)hl_syscall0(HL_SYS_getpid) == guarded_pid; }
 
-// deserves_snapshot reports whether a snapshot should be taken before the signal is handled. A
-// process that sends the signal to itself has often freed its memory before.
-static bool deserves_snapshot(const struct siginfo *info) {
+static const struct hl_signal_hooks *hooks;
+
+bool hl_signals_deserve(const struct hl_siginfo *info) {
     enum { RECENTLY = 1000000000 };
     bool from_itself = (info->code == SI_USER || info->code == SI_TKILL) &&
                        info->pid == (int)hl_syscall0(HL_SYS_getpid);
@@ -66,20 +62,20 @@ static void end(int sig) {
     hl_syscall3(HL_SYS_tgkill, hl_syscall0(HL_SYS_getpid), hl_syscall0(HL_SYS_gettid), sig);
 }
 
-static void on_signal(int sig, struct siginfo *info, void *context) {
+static void on_signal(int sig, struct hl_siginfo *info, void *context) {
+    int *e = __errno_location(), before = *e;
     int i = which(sig);
     handler program = theirs[i].handler;
-    bool asks = i == GUARDED - 1;
-    if (asks) {
-        hl_trigger_manual();
-    } else if (deserves_snapshot(info)) {
-        hl_snapshot_signal = (uint64_t)sig;
-        hl_trigger_last(HL_SIGNAL);
-    }
-    if (program == SIG_DFL && !asks) end(sig);
+    bool asks = i == GUARDED - 1, ready = true;
+    if (asks)
+        hooks->manual();
+    else
+        ready = hooks->last(sig, info, program == SIG_DFL);
+    if (program == SIG_DFL && !asks && ready) end(sig);
+    *e = before;
     if (program == SIG_DFL || program == SIG_IGN) return;
     if (theirs[i].flags & SA_RESETHAND) theirs[i].handler = SIG_DFL;
-    ((void (*)(int, struct siginfo *, void *))program)(sig, info, context);
+    ((void (*)(int, struct hl_siginfo *, void *))program)(sig, info, context);
 }
 
 #define OURS ((handler)(void *)on_signal)
@@ -96,7 +92,8 @@ static void guard(int i) {
     set_action(numbers[i], &a, NULL);
 }
 
-void hl_signals_init(void) {
+void hl_signals_init(const struct hl_signal_hooks *with) {
+    hooks = with;
     numbers[GUARDED - 1] = (int)hl_config.signal;
     guarded_pid = hl_process.pid;
     for (int i = 0; i < GUARDED; i++)

@@ -7,7 +7,25 @@
 
 #include "base/platform.h"
 
-void hl_signals_init(void);
+// This type is the same in glibc and musl, and on both processors.
+struct hl_siginfo {
+    int signo, error, code, pad, pid;
+};
+
+struct hl_signal_hooks {
+    // last takes the last snapshot. ends tells that the signal will end the process. last returns
+    // false if the signal must have no effect yet: it has been sent again.
+    bool (*last)(int sig, const struct hl_siginfo *info, bool ends);
+    // manual takes a snapshot because hl_config.signal asks for one.
+    void (*manual)(void);
+};
+
+// hl_signals_init begins to handle the signals.
+void hl_signals_init(const struct hl_signal_hooks *hooks);
+
+// hl_signals_deserve reports whether a snapshot should be taken before the signal is handled. A
+// process that sends the signal to itself has often freed its memory before.
+bool hl_signals_deserve(const struct hl_siginfo *info);
 
 // hl_signals_forked is called in a forked child that is recorded.
 void hl_signals_forked(void);

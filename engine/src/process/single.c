@@ -2,9 +2,9 @@
 // is ended first: it would make the former fail, and it would keep the old rights.
 #include "process/single.h"
 
+#include "base/next.h"
 #include "base/problems.h"
 #include "heap/hook.h"
-#include "heap/libc.h"
 #include "heap/record.h"
 #include "output/trigger.h"
 #include "output/writer.h"
@@ -35,6 +35,15 @@ PASS(int, setresgid, (unsigned real, unsigned effective, unsigned saved), (real,
 PASS(int, setgroups, (size_t n, const unsigned *groups), (n, groups))
 PASS(int, initgroups, (const char *user, unsigned group), (user, group))
 PASS(int, capset, (void *header, const void *data), (header, data))
+
+HL_EXPORT int mq_notify(int queue, const void *event) {
+    static void *cache;
+    int (*next)(int, const void *) =
+        (int (*)(int, const void *))hl_real_function(&cache, "mq_notify");
+    if (!next) return hl_not_implemented();
+    hl_writer_share_files();
+    return next(queue, event);
+}
 
 enum {
     PR_SET_SECCOMP = 22,
@@ -91,6 +100,7 @@ HL_EXPORT long syscall(long number, long a, long b, long c, long d, long e, long
     __attribute__((musttail)) return next(number, a, b, c, d, e, f);
 }
 
+HL_HOOK(mq_notify);
 HL_HOOK(prctl);
 HL_HOOK(syscall);
 

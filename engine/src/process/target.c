@@ -40,7 +40,7 @@ bool hl_target_claim(void) {
     return true;
 }
 
-void hl_target_libc(char *to, size_t size) {
+static void read_libc(char *to, size_t size) {
     struct hl_symbol version = {.name = "gnu_get_libc_version"};
     struct hl_text t = hl_text(to, size);
     hl_find(&version, 1);
@@ -49,4 +49,13 @@ void hl_target_libc(char *to, size_t size) {
     else
         hl_put_string(&t, "musl");
     hl_put_end(&t);
+}
+
+void hl_target_read(void) {
+    hl_process.pid = (uint64_t)hl_syscall0(HL_SYS_getpid);
+    hl_process.parent = (uint64_t)hl_syscall0(HL_SYS_getppid);
+    hl_process.started = hl_clock(HL_MONOTONIC);
+    hl_process.started_at = hl_clock(HL_REALTIME);
+    hl_process.is_fork = false;
+    read_libc(hl_process.libc, sizeof hl_process.libc);
 }

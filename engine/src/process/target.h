@@ -9,7 +9,7 @@
 // environment, which its children inherit.
 bool hl_target_claim(void);
 
-// hl_target_libc writes the name and the version of the C library.
-void hl_target_libc(char *to, size_t size);
+// hl_target_read sets hl_process, except its page size.
+void hl_target_read(void);
 
 #endif

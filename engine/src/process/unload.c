@@ -1,6 +1,6 @@
 // dlclose: the engine forgets what it knows of code that is not there any more.
+#include "base/next.h"
 #include "heap/hook.h"
-#include "heap/libc.h"
 #include "heap/runtime.h"
 
 HL_EXPORT int dlclose(void *handle) {

@@ -60,7 +60,11 @@ func checkState(pid int) error {
 	case pid == os.Getpid():
 		return refuse(Unsupported, "", "process %d is heaplapse itself", pid)
 	case state[0] == 'Z' || state[0] == 'X':
-		return refuse(NotFound, "", "process %d has ended, or its main thread has", pid)
+		if threads := target.Status(pid, "Threads"); threads != "" && threads != "1" && state[0] == 'Z' {
+			return refuse(Unsupported, "start the program under heaplapse record",
+				"the main thread of process %d has ended, and the kernel shows no memory of such a process", pid)
+		}
+		return refuse(NotFound, "", "process %d has ended", pid)
 	}
 	if tracer := target.Status(pid, "TracerPid"); tracer != "0" && tracer != "" {
 		if id, err := strconv.Atoi(tracer); err == nil { // the number of a thread

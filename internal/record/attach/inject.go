@@ -223,7 +223,7 @@ func (j *injection) waitLoaded() error {
 		case state == stubLoaded:
 			return nil
 		case state == stubFailed:
-			return fmt.Errorf("the process cannot load the engine: %s", cmp.Or(m.String(j.scratch+atError, errorSize), "no reason"))
+			return j.loadError()
 		case state == stubFile && !given:
 			if err := j.giveEngine(); err != nil {
 				return err
@@ -234,6 +234,25 @@ func (j *injection) waitLoaded() error {
 			return fmt.Errorf("the process did not load the engine within %s", loadLimit)
 		}
 	}
+}
+
+// loadError returns why the helper could not load the engine: the file could not be made, or the dynamic
+// linker has refused it.
+func (j *injection) loadError() error {
+	m := j.process.Memory
+	file, err := m.Uint64(j.scratch + atFile)
+	if err != nil {
+		return err
+	}
+	if n := int64(file); n < 0 && n >= lowestError {
+		err := syscall.Errno(-n)
+		if err == unix.EMFILE {
+			return refuse(Unsupported, fmt.Sprintf("raise its limit of open files: prlimit --pid %d --nofile=1024", j.PID),
+				"process %d cannot open another file", j.PID)
+		}
+		return fmt.Errorf("memfd_create in the process: %w", err)
+	}
+	return fmt.Errorf("the process cannot load the engine: %s", cmp.Or(m.String(j.scratch+atError, errorSize), "its dynamic linker gives no reason"))
 }
 
 func (j *injection) readContext(state, created *uint32) (err error) {

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/heaplapse/heaplapse/internal/atomicfile"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 )
 
@@ -27,6 +28,7 @@ type Receiver struct {
 	name, token, answer string
 	listeners           []*net.UnixListener
 	path                string // of the second socket, or ""
+	removePath          func()
 	stop, done          chan struct{}
 	once                sync.Once
 	connections         sync.WaitGroup
@@ -91,16 +93,16 @@ func (r *Receiver) listen(name string) error {
 // reach. There is none if that is not possible.
 func (r *Receiver) listenInTemp() {
 	const maxPath = 107 // struct sockaddr_un
-	dir, err := os.MkdirTemp("", "heaplapse-socket-")
+	dir, remove, err := atomicfile.TempDir()
 	if err != nil {
 		return
 	}
 	path := filepath.Join(dir, "socket")
 	if len(path) > maxPath || strings.ContainsAny(path, " ") || r.listen(path) != nil {
-		_ = os.Remove(dir)
+		remove()
 		return
 	}
-	r.path = path
+	r.path, r.removePath = path, remove
 	// Every user may connect, and only who knows the token gets something.
 	_ = errors.Join(os.Chmod(path, 0o666), os.Chmod(dir, 0o711))
 }
@@ -333,7 +335,7 @@ func (r *Receiver) close() {
 		_ = l.Close() // it removes the socket
 	}
 	if r.path != "" {
-		_ = os.Remove(filepath.Dir(r.path))
+		r.removePath()
 	}
 	r.connections.Wait()
 	close(r.stop)

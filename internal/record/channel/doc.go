@@ -1,5 +1,5 @@
-// Package channel receives what the built-in engine records, and writes all of its files. The engine
-// itself, which runs in other people's processes, writes none: neither a disk that stops nor a link
+// Package channel receives what the engines record, and writes all of their files. The engines, which
+// run in other people's processes, write none: neither a disk that stops nor a link
 // that somebody has planted can do anything to them.
 //
 // Each process image shares a piece of memory with the recorder. A process that was started connects

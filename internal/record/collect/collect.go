@@ -25,9 +25,6 @@ type Options struct {
 	Prefix string
 	// Shown is the directory of the snapshots, as messages name it.
 	Shown string
-	// Created is the directory if this recording has made it: users whose processes cannot write to it
-	// are given access. It is nil for a directory of somebody else.
-	Created os.FileInfo
 	// Root is the process that is recorded.
 	Root int
 	// FollowChildren records its descendants, too. ChildrenHint tells the user how to do that.
@@ -45,12 +42,8 @@ type Options struct {
 	// before is the previous snapshot of the process image, or nil. highest is the maximum of the bytes
 	// in use before s. Trigger may be nil: then the cause is unknown.
 	Trigger func(s, before *written.Snapshot, highest int64) string
-	// LastAtSignal tells that the program takes a last snapshot before SIGINT or SIGTERM ends it.
-	LastAtSignal bool
-
-	// Received tells that this process writes the snapshots, with its own rights. CloseFiles, if it is
-	// not nil, ends that: it is called when no process of the recording is expected to write another one.
-	Received   bool
+	// CloseFiles, if it is not nil, ends the writing of snapshots. It is called when no process of the
+	// recording is expected to write another one.
 	CloseFiles func() error
 	// Note is called with each message for the user, a single line. It may be nil.
 	Note func(string)
@@ -84,10 +77,6 @@ type Collector struct {
 	truncated  int             // number of truncated snapshots
 	unrecorded map[int]bool    // child processes that are not recorded
 	problems   map[string]bool // messages; each is reported once
-	// cannotWrite are the messages about users whose processes cannot write to the directory.
-	cannotWrite map[int]string
-	// granted are the users that may write to the directory since then.
-	granted []int
 	// engineNotes tell the user what the engine could not do.
 	engineNotes []string
 
@@ -111,7 +100,7 @@ func New(o Options, out *manifest.Writer) *Collector {
 	return &Collector{
 		o: o, dir: dir, out: out, jit: jitCopies{dir: dir}, events: written.NewEvents(o.Prefix),
 		procs: map[int]*process{}, seen: map[string]bool{}, mapped: map[string]bool{}, requested: map[int]bool{},
-		unrecorded: map[int]bool{}, problems: map[string]bool{}, cannotWrite: map[int]string{},
+		unrecorded: map[int]bool{}, problems: map[string]bool{},
 		requests: make(chan func()), stopped: make(chan struct{}),
 	}
 }

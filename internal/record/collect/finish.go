@@ -3,9 +3,7 @@
 package collect
 
 import (
-	"maps"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -35,7 +33,6 @@ func (c *Collector) Finish(e Exit) Result {
 		r.Signal = int(ws.Signal())
 		r.Status = 128 + r.Signal
 		end.Signal = sig.Name(r.Signal)
-		c.markSignalSnapshot(e.Time, ws.Signal())
 	} else {
 		end.Status = &r.Status
 		c.markExitSnapshot(e.Time)
@@ -83,8 +80,7 @@ func (c *Collector) close(r *Result, end *manifest.End) {
 		c.checkWrite(c.out.End(*end))
 	}
 	c.compressRest()
-	problems := append(c.sortedProblems(), slices.Sorted(maps.Values(c.cannotWrite))...)
-	c.checkWrite(c.out.End(manifest.End{Time: time.Now().UTC(), Error: strings.Join(problems, "; ")}))
+	c.checkWrite(c.out.End(manifest.End{Time: time.Now().UTC(), Error: strings.Join(c.sortedProblems(), "; ")}))
 	if err := c.out.Close(); err != nil {
 		c.checkWrite(err)
 	}

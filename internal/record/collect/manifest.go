@@ -9,8 +9,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 	"github.com/heaplapse/heaplapse/internal/record/written"
@@ -62,10 +60,7 @@ func (c *Collector) identifyAll(pid int, maps []string) {
 
 // writeProblems copies what the engine reported to the manifest.
 func (c *Collector) writeProblems() {
-	problems, errs := c.events.Finish(func(err unix.Errno) bool {
-		// The processes were given access since: the user was told so.
-		return err == unix.EACCES && len(c.granted) > 0 && len(c.cannotWrite) == 0
-	})
+	problems, errs := c.events.Finish()
 	for _, p := range problems {
 		c.checkWrite(c.out.Problem(p))
 		c.engineNotes = append(c.engineNotes, written.ProblemText(p))

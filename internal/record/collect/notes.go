@@ -59,7 +59,7 @@ func (c *Collector) noSnapshotsReason(r *Result) string {
 	switch {
 	case r.Signal != 0:
 		return fmt.Sprintf("no snapshots: %s ended the program before the first one was due", sig.Name(r.Signal))
-	case len(c.problems) > 0 || len(c.cannotWrite) > 0 || c.truncated > 0 || len(c.engineNotes) > 0:
+	case len(c.problems) > 0 || c.truncated > 0 || len(c.engineNotes) > 0:
 		return "no snapshots"
 	}
 	return "no snapshots: the program did not use the preloaded allocator; " +

@@ -147,9 +147,6 @@ func (c *Collector) checkProcesses() {
 	}
 	c.noteChildren(c.o.Root) // it may have written no snapshot yet
 	c.resident = cmp.Or(proc.Resident(c.o.Root), c.resident)
-	if !c.o.Received {
-		c.checkAccess()
-	}
 }
 
 // noteChildren counts the children of a process that are not recorded.

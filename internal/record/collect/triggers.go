@@ -3,18 +3,15 @@
 package collect
 
 import (
-	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/heaplapse/heaplapse/internal/record/written"
 )
 
 // trigger returns the name of what caused a snapshot.
 func (c *Collector) trigger(p *process, img *image, s *snapshot) string {
-	if s.event != nil {
-		return s.event.TriggerName()
+	if name := s.event.TriggerName(); name != "" {
+		return name
 	}
 	if c.requested[p.pid] {
 		delete(c.requested, p.pid)
@@ -42,25 +39,11 @@ func (c *Collector) markExitSnapshot(ended time.Time) {
 		return
 	}
 	if s.trigger != written.TriggerExit {
-		if s.event != nil || s.trigger == written.TriggerManual || ended.Sub(s.Time) > exitWithin {
+		if s.event.TriggerName() != "" || s.trigger == written.TriggerManual || ended.Sub(s.Time) > exitWithin {
 			return
 		}
 		s.trigger = written.TriggerExit
 		c.write(p, s, false)
 	}
 	c.dropTeardown(p.last())
-}
-
-// markSignalSnapshot sets the trigger of the last snapshot to manual if the agent took it because
-// of the signal that ended the program. See agent.c.
-func (c *Collector) markSignalSnapshot(ended time.Time, signal syscall.Signal) {
-	s := c.lastOf(c.o.Root)
-	if !c.o.LastAtSignal || s == nil || s.trigger == written.TriggerManual {
-		return
-	}
-	if (signal != unix.SIGINT && signal != unix.SIGTERM) || ended.Sub(s.Time) > exitWithin {
-		return
-	}
-	s.trigger = written.TriggerManual
-	c.write(c.procs[c.o.Root], s, false)
 }

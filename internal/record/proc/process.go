@@ -223,3 +223,16 @@ func Catches(pid, signal int) bool {
 	mask, err := strconv.ParseUint(statusField(pid, "SigCgt"), 16, 64)
 	return err == nil && signal > 0 && mask&(1<<(signal-1)) != 0
 }
+
+// Descendants returns the processes below a process, as far as their parents live.
+func Descendants(pid int) (out []int) {
+	for next := Children(pid); len(next) > 0; {
+		out = append(out, next...)
+		var below []int
+		for _, child := range next {
+			below = append(below, Children(child)...)
+		}
+		next = below
+	}
+	return out
+}

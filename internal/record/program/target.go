@@ -330,7 +330,7 @@ func hasCapabilities(path string) bool {
 }
 
 // Wrappers lists programs that run another program. Their own allocations are not recorded.
-// src/agent.c has the same list.
+// engine/src/process/target.c has the same list.
 var Wrappers = []string{
 	"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "busybox", "env", "timeout", "nice", "ionice", "nohup",
 	"stdbuf", "setsid", "taskset", "chrt", "numactl", "time", "setpriv", "prlimit", "tini", "dumb-init", "catatonit",

@@ -1,4 +1,4 @@
-// A test of signal dispositions, for programs that run with the agent or with the built-in engine.
+// A test of signal dispositions, for programs that run with the adapter or with the built-in engine.
 // Both handle signals, and must hide that from the program.
 #include <signal.h>
 #include <stdio.h>

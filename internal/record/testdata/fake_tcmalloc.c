@@ -1,4 +1,4 @@
-// A fake profiling allocator for tests of the agent. It calls the same functions as gperftools and
+// A fake profiling allocator for tests of the adapter. It calls the same functions as gperftools and
 // jemalloc.
 #define _GNU_SOURCE
 #include <errno.h>

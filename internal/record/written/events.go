@@ -64,6 +64,9 @@ type problemEvent struct {
 // TriggerName returns the name that the manifest uses. The snapshot before a signal ends the process
 // shows the heap as it was, as one that the user requests does.
 func (e *Event) TriggerName() string {
+	if e == nil {
+		return ""
+	}
 	if e.Trigger == "signal" || e.Signal != 0 {
 		return TriggerManual
 	}
@@ -176,16 +179,13 @@ func (f *Events) add(file *eventFile, line []byte, path string) {
 
 // Finish reads the rest of all files, removes them, and returns the problems that they report,
 // ordered by process and kind. The errors are those of the files themselves, and those with which
-// the engine failed to write. solved reports whether an error is of the past.
-func (f *Events) Finish(solved func(unix.Errno) bool) (problems []manifest.Problem, errs []error) {
+// the engine failed to write.
+func (f *Events) Finish() (problems []manifest.Problem, errs []error) {
 	for _, path := range f.list(EventsSuffix) { // processes that are not recorded have one, too
 		f.readFile(path)
 	}
 	for path, file := range f.files {
 		for _, p := range file.problems {
-			if p.Errno != 0 && solved(unix.Errno(p.Errno)) {
-				continue
-			}
 			if p.Errno != 0 {
 				errs = append(errs, &os.PathError{Op: "write", Path: path, Err: unix.Errno(p.Errno)})
 			}

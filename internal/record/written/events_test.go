@@ -23,8 +23,6 @@ func snapshotLine(seq int, rest string) string {
 	return fmt.Sprintf(`{"snapshot":{"seq":%d,"time_ns":%d000000000,%s}}`+"\n", seq, seq, rest)
 }
 
-func unsolved(unix.Errno) bool { return false }
-
 func snapshotNamed(seq int) *Snapshot {
 	return &Snapshot{Path: fmt.Sprintf("/d/p_7.%04d.heap", seq), Name: Name{PID: 7, Seq: seq}}
 }
@@ -72,7 +70,7 @@ func TestProblemsOfTheEngine(t *testing.T) {
 	testutil.WriteFile(t, filepath.Join(dir, "p.8.events.jsonl"), strings.Replace(head, `"pid":7`, `"pid":8`, 1)+
 		problem("disabled", 1, "the program defines malloc itself"), 0o600)
 	testutil.WriteFile(t, filepath.Join(dir, "other.7.events.jsonl"), head+problem("disabled", 1, ""), 0o600)
-	problems, errs := NewEvents(filepath.Join(dir, "p")).Finish(unsolved)
+	problems, errs := NewEvents(filepath.Join(dir, "p")).Finish()
 	require.Empty(t, errs)
 	require.Equal(t, []manifest.Problem{
 		{PID: 7, Kind: "names-full", Count: 1}, {PID: 7, Kind: "samples-dropped", Count: 9, Detail: "the table is full"},
@@ -88,13 +86,13 @@ func TestProblemsOfTheEngine(t *testing.T) {
 	require.Len(t, left, 1, "the file of another recording")
 }
 
-// TestSolvedProblems: an error that is of the past is not reported.
-func TestSolvedProblems(t *testing.T) {
+// TestErrorsOfTheEngine: the errors of system calls are returned.
+func TestErrorsOfTheEngine(t *testing.T) {
 	prefix := filepath.Join(t.TempDir(), "p")
 	testutil.WriteFile(t, prefix+".7.events.jsonl", fmt.Sprintf(eventsHead, 0)+
-		`{"problem":{"kind":"events","count":2,"errno":13}}`+"\n"+`{"problem":{"kind":"disk","count":1,"errno":28}}`+"\n", 0o600)
-	problems, errs := NewEvents(prefix).Finish(func(err unix.Errno) bool { return err == unix.EACCES })
-	require.Equal(t, []manifest.Problem{{PID: 7, Kind: "disk", Count: 1}}, problems)
+		`{"problem":{"kind":"events","count":2}}`+"\n"+`{"problem":{"kind":"disk","count":1,"errno":28}}`+"\n", 0o600)
+	problems, errs := NewEvents(prefix).Finish()
+	require.Equal(t, []manifest.Problem{{PID: 7, Kind: "disk", Count: 1}, {PID: 7, Kind: "events", Count: 2}}, problems)
 	require.Len(t, errs, 1)
 	require.ErrorIs(t, errs[0], unix.ENOSPC)
 }
@@ -118,7 +116,7 @@ func TestMalformedEvents(t *testing.T) {
 			f := NewEvents(filepath.Join(dir, "p"))
 			require.NotNil(t, f.Of(snapshotNamed(1)))
 			require.Equal(t, strings.HasSuffix(c.line, "\n"), f.Of(snapshotNamed(2)) != nil)
-			_, errs := f.Finish(unsolved)
+			_, errs := f.Finish()
 			require.Len(t, errs, 1)
 			require.ErrorContains(t, errs[0], path+": at byte ")
 			require.ErrorContains(t, errs[0], c.says)

@@ -76,16 +76,28 @@ func (f *Read) Source(s *Symbols) (*pipeline.Source, error) {
 }
 
 // Memory has the flag that limits the memory.
-type Memory struct{ size string }
+type Memory struct {
+	// Most bounds the default, in bytes; 0: it is not bounded.
+	Most int64
+
+	size string
+}
 
 // Define adds the flag to a set.
 func (f *Memory) Define(flags *pflag.FlagSet) {
-	flags.StringVar(&f.size, "max-memory", "", "give up if reading snapshots takes more than `SIZE` of memory (default: half of that of the machine or the control group)")
+	most := ""
+	if f.Most > 0 {
+		most = ", at most " + units.RoundBytes(f.Most)
+	}
+	flags.StringVar(&f.size, "max-memory", "", "give up if reading snapshots takes more than `SIZE` of memory (default: half of that of the machine or the control group"+most+")")
 }
 
 // Check returns a function that checks the limit of memory, or nil if there is none.
 func (f *Memory) Check() (func(more int64) error, error) {
 	limit := memory.Available() / 2
+	if f.Most > 0 && (limit == 0 || limit > f.Most) {
+		limit = f.Most
+	}
 	if f.size != "" {
 		var err error
 		if limit, err = units.ParseBytes(f.size); err != nil {
