@@ -256,9 +256,13 @@ func TestRefusals(t *testing.T) {
 		"own malloc":    {[]string{own}, "the program defines malloc itself"},
 		"DT_HASH":       {[]string{oldTable}, "the program defines malloc itself"},
 		"sanitizer":     {[]string{sanitized, "image"}, "sanitizer"},
+		"Valgrind":      {[]string{processProgram(t), "image"}, "Valgrind"},
 		"address space": {[]string{"sh", "-c", "ulimit -v 40000; exec " + processProgram(t) + " image"}, "limit of address space"},
 	} {
 		r := record(t, "", c.cmd[0], c.cmd[1:]...)
+		if name == "Valgrind" { // a library of this name defines the function of Valgrind's
+			preload(r.cmd, linkSources(t, "vgpreload.so", "-shared", "testdata/vgpreload.c"))
+		}
 		if name == "sanitizer" { // AddressSanitizer insists on being the first library
 			r.cmd.Env = append(r.cmd.Env, "ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0")
 		}

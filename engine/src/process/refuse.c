@@ -56,6 +56,16 @@ static bool is_sanitized(struct hl_text *why) {
     return false;
 }
 
+// is_in_valgrind reports whether the program runs under Valgrind, which would count what the engine
+// does as the program's. The function is in a library that it preloads.
+static bool is_in_valgrind(struct hl_text *why) {
+    struct hl_symbol s = {.name = "_vgnU_freeres"};
+    hl_find(&s, 1);
+    if (s.address)
+        hl_put_string(why, "the program runs under Valgrind, which has its own allocator");
+    return s.address != NULL;
+}
+
 // The names of allocators, by a function that they define.
 static const struct {
     const char *symbol, *name;
@@ -112,8 +122,8 @@ static bool is_memory_short(struct hl_text *why) {
 
 bool hl_refuse(char *why, size_t size) {
     struct hl_text t = hl_text(why, size);
-    bool own = !hl_loaded_late && has_own_malloc(&t);
-    bool refused = own || is_sanitized(&t) || is_memory_short(&t);
+    bool refused = is_in_valgrind(&t) || (!hl_loaded_late && has_own_malloc(&t)) ||
+                   is_sanitized(&t) || is_memory_short(&t);
     hl_put_end(&t);
     return refused;
 }

@@ -189,8 +189,10 @@ func (j *injection) mapScratch(t *tracer.Thread) error {
 	return nil
 }
 
+// lowestError is the lowest number that a system call returns for an error.
+const lowestError = -4095
+
 func (j *injection) mmap(t *tracer.Thread, at, size uint64, protection, flags int) (uint64, error) {
-	const lowestError = -4095
 	r, err := t.Syscall(j.returns, unix.SYS_MMAP, at, size, uint64(protection), uint64(flags), ^uint64(0), 0)
 	if err == nil && r < 0 && r >= lowestError {
 		err = fmt.Errorf("mmap in the process: %w", syscall.Errno(-r))

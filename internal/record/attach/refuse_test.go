@@ -58,19 +58,19 @@ func TestRefusesWhatIsNoProcess(t *testing.T) {
 
 // TestRefusesProcessWithoutMainThread: the kernel shows it as a zombie, as long as other threads run.
 func TestRefusesProcessWithoutMainThread(t *testing.T) {
-	p := run(t, compile(t, "waits.c", "-pthread"), "main-ends")
-	require.Eventually(t, func() bool { return strings.HasPrefix(target.Status(p.pid(), "State"), "Z") },
+	p := run(t, compile(t, "waits.c"), "poll", "alone")
+	require.Eventually(t, func() bool { return strings.HasPrefix(target.Status(p.Process.Pid, "State"), "Z") },
 		30*time.Second, time.Millisecond)
-	refusal(t, p.pid(), Unsupported, "the main thread of process %d has ended, and the kernel shows no memory of such a process: "+
+	refusal(t, p.Process.Pid, Unsupported, "the main thread of process %d has ended, and the kernel shows no memory of such a process: "+
 		"start the program under heaplapse record")
 }
 
 // TestRefusesProcessWithoutFiles: the engine is loaded from a file in memory.
 func TestRefusesProcessWithoutFiles(t *testing.T) {
 	p := run(t, compile(t, "waits.c"), "poll")
-	require.NoError(t, unix.Prlimit(p.pid(), unix.RLIMIT_NOFILE, &unix.Rlimit{}, nil))
-	refusal(t, p.pid(), Unsupported, fmt.Sprintf("process %d cannot open another file: "+
-		"raise its limit of open files: prlimit --pid %d --nofile=1024", p.pid(), p.pid()))
+	require.NoError(t, unix.Prlimit(p.Process.Pid, unix.RLIMIT_NOFILE, &unix.Rlimit{}, nil))
+	refusal(t, p.Process.Pid, Unsupported, fmt.Sprintf("process %d cannot open another file: "+
+		"raise its limit of open files: prlimit --pid %d --nofile=1024", p.Process.Pid, p.Process.Pid))
 }
 
 func TestRefusesStoppedProcess(t *testing.T) {
