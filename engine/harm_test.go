@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -160,5 +161,32 @@ func TestMessageQueues(t *testing.T) {
 		}
 		assert.Equal(t, "waits\n", r.stdout.String(), command)
 		assert.NotEmpty(t, r.snapshots(t))
+	}
+}
+
+// TestExceptions: exceptions and cancellations pass through the engine's frames, with the allocator of the
+// C library and with one whose operators new do not call malloc.
+func TestExceptions(t *testing.T) {
+	thrower := compile(t, "g++", "exceptions.cc", "-fno-builtin", "-std=c++17", "-Wno-all")
+	canceler := compile(t, "gcc", "cancel.c", "-fno-builtin", "-fexceptions")
+	for _, library := range []string{"", "libjemalloc.so.2"} {
+		for _, command := range [][]string{{thrower, "thrown"}, {thrower, "noexcept"}, {canceler, "deferred"}, {canceler, "asynchronous"}} {
+			what := command[1] + " " + library
+			r, alone := record(t, "period=512", command[0], command[1:]...), exec.Command(command[0], command[1:]...)
+			if library != "" {
+				preload(r.cmd, findLibrary(t, library))
+				alone.Env = append(os.Environ(), "LD_PRELOAD="+findLibrary(t, library))
+			}
+			var stderr bytes.Buffer
+			alone.Stderr = &stderr
+			want, err := alone.Output()
+			status, signal := exitOf(err)
+			gotStatus, gotSignal := exitOf(r.cmd.Run())
+			assert.Equal(t, status, gotStatus, what)
+			assert.Equal(t, signal, gotSignal, what)
+			assert.Equal(t, string(want), r.stdout.String(), what)
+			assert.Equal(t, stderr.String(), r.stderr.String(), what)
+			r.receiver.Flush()
+		}
 	}
 }

@@ -16,7 +16,8 @@ import (
 )
 
 // builtin is heaplapse's own engine. It records a sample of the allocations of any allocator, the
-// memory that the program maps, and the lines of Python. It needs no library, and reports what happens in events files, which package written reads.
+// memory that the program maps, and the lines of Python. It needs no library, and reports what happens
+// in events files, which package written reads.
 type builtin struct{}
 
 func (builtin) name() string { return "builtin" }

@@ -100,7 +100,6 @@ func (p *Plan) collector(root int, out *manifest.Writer) *collect.Collector {
 			return p.engine.trigger(&p.Options, s, before, highest)
 		},
 		CloseFiles: p.receiver.Close,
-		Note:       p.Note,
 	}, out)
 }
 

@@ -45,14 +45,6 @@ type Options struct {
 	// CloseFiles, if it is not nil, ends the writing of snapshots. It is called when no process of the
 	// recording is expected to write another one.
 	CloseFiles func() error
-	// Note is called with each message for the user, a single line. It may be nil.
-	Note func(string)
-}
-
-func (o *Options) note(format string, args ...any) {
-	if o.Note != nil {
-		o.Note(fmt.Sprintf(format, args...))
-	}
 }
 
 // Collector watches the directory while the program runs. It adds each complete snapshot to the
