@@ -4,6 +4,7 @@ package engine
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/heaplapse/heaplapse/internal/testutil"
 )
@@ -77,6 +79,27 @@ func TestInheritedFilter(t *testing.T) {
 	program := harmProgram(t)
 	r := record(t, "every=10 filters=0", program, "filter", program, "sum").run(t)
 	assert.Equal(t, "2999\n", r.stdout.String())
+}
+
+// TestContainerFilter: the filters of container engines make system calls fail with EPERM, those that
+// they do not know with ENOSYS. A program that is recorded inside of the container runs, and is recorded.
+func TestContainerFilter(t *testing.T) {
+	program := harmProgram(t)
+	denied := []uintptr{
+		unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_KCMP,
+		unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD, unix.SYS_KEYCTL, unix.SYS_CLONE3, unix.SYS_MOUNT, unix.SYS_CLOSE_RANGE,
+	}
+	for _, list := range [][]uintptr{denied, append(denied, unix.SYS_MEMFD_CREATE, unix.SYS_MADVISE)} {
+		var numbers []string
+		for _, n := range list {
+			numbers = append(numbers, fmt.Sprint(n))
+		}
+		for _, errno := range []unix.Errno{unix.EPERM, unix.ENOSYS} {
+			r := record(t, "period=4096 every=10 filters=9", program, "deny", fmt.Sprint(int(errno)), strings.Join(numbers, ","), program, "sum").run(t)
+			assert.Equal(t, "2999\n", r.stdout.String())
+			assert.NotEmpty(t, r.snapshots(t))
+		}
+	}
 }
 
 // TestMappingsThatFail: a region stays recorded if the kernel does not unmap it.
@@ -154,7 +177,7 @@ func TestSmallStacks(t *testing.T) {
 // before Linux 5.9, one by one. A program that waits for a message keeps waiting.
 func TestMessageQueues(t *testing.T) {
 	program := harmProgram(t)
-	for _, command := range [][]string{{program, "queue"}, {program, "old", program, "queue"}} {
+	for _, command := range [][]string{{program, "queue"}, {program, "deny", "38", "436", program, "queue"}} {
 		r := record(t, "signal=12", command[0], command[1:]...).run(t)
 		if r.stdout.String() == "no queues\n" {
 			t.Skip("this system has no message queues")

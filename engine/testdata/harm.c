@@ -4,7 +4,8 @@
 //	                unshare or nothing
 //	failed SIZE     one malloc that fails, then 64 MiB are kept
 //	filter COMMAND  forbids all system calls but those of a simple program, and becomes the command
-//	old COMMAND     makes close_range fail as before Linux 5.9, and becomes the command
+//	deny ERROR NUMBERS COMMAND
+//	                makes system calls (316,436) fail with an error, and becomes the command
 //	queue           waits for messages of a queue while the engine's thread begins
 //	sum             a simple program
 //	unmap           munmap and mremap that fail, and some that do not
@@ -86,16 +87,19 @@ static int filter(char **command) {
 	return 1;
 }
 
-static int old(char **command) {
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 436, 0, 1), // close_range
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = {sizeof code / sizeof *code, code};
+static int deny(char **argv) {
+	enum { MOST = 64 };
+	struct sock_filter code[2 * MOST + 2];
+	unsigned short n = 0, error = (unsigned short)atoi(argv[0]);
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	for (char *s = argv[1]; *s && n < 2 * MOST; s += *s == ',') {
+		code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)strtoul(s, &s, 10), 0, 1);
+		code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error);
+	}
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	struct sock_fprog program = {n, code};
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) return 1;
-	execv(command[0], command);
+	execv(argv[2], argv + 2);
 	return 1;
 }
 
@@ -159,7 +163,7 @@ int main(int argc, char **argv) {
 	if (!strcmp(what, "clone")) return clone_child(argv[2]);
 	if (!strcmp(what, "failed")) return failed(argv[2]);
 	if (!strcmp(what, "filter")) return filter(argv + 2);
-	if (!strcmp(what, "old")) return old(argv + 2);
+	if (!strcmp(what, "deny")) return deny(argv + 2);
 	if (!strcmp(what, "queue")) return queue();
 	if (!strcmp(what, "sum")) return sum();
 	if (!strcmp(what, "unmap")) return unmap();

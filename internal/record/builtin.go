@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 
 	preload "github.com/heaplapse/heaplapse/engine"
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/preloadfile"
+	"github.com/heaplapse/heaplapse/internal/record/proc"
 	"github.com/heaplapse/heaplapse/internal/record/written"
 )
 
@@ -73,33 +73,12 @@ func engineSetting(o *Options, period int64, signal int) Setting {
 		{"children", number(o.FollowChildren, 1)},
 		{"python", 1},
 		{"mmap", 1},
-		{"filters", seccompFilters()},
+		{"filters", proc.Filters(os.Getpid())}, // which the trial run has shown to permit what the engine does
 	} {
 		fmt.Fprintf(&b, "%s=%d ", s.key, s.value)
 	}
 	fmt.Fprintf(&b, "main=%07d", 0)
 	return Setting{preload.Variable, b.String()}
-}
-
-// seccompFilters returns the number of seccomp filters of this process, which the program inherits: the
-// trial run has shown that they permit what the engine does. Before Linux 5.9, which has no such
-// number, it returns 1 if there are any.
-func seccompFilters() int64 {
-	status, err := os.ReadFile("/proc/thread-self/status")
-	if err != nil {
-		return 0
-	}
-	var n int64
-	for line := range strings.Lines(string(status)) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ":\t")
-		switch {
-		case name == "Seccomp" && value != "0":
-			n = 1
-		case name == "Seccomp_filters":
-			n, _ = strconv.ParseInt(value, 10, 64)
-		}
-	}
-	return n
 }
 
 func (e builtin) cost(o *Options) string {

@@ -9,11 +9,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/record/proc"
 )
 
 func TestBuiltinSettings(t *testing.T) {
 	e := builtin{}
-	filters := fmt.Sprint(seccompFilters())
+	filters := fmt.Sprint(proc.Filters(os.Getpid()))
 	require.Equal(t, []Setting{{
 		"HEAPLAPSE_ENGINE",
 		"period=131072 every=500 part=250 alloc=0 inuse=0 signal=0 children=0 python=1 mmap=1 filters=" + filters + " main=0000000",

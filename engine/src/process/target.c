@@ -6,10 +6,11 @@
 
 // The list of wrappers is the same as in internal/record/program/target.go.
 static const char *const wrappers[] = {
-    "sh",      "bash",    "dash",   "zsh",     "ksh",     "ash",      "fish",      "busybox",
-    "env",     "timeout", "nice",   "ionice",  "nohup",   "stdbuf",   "setsid",    "taskset",
-    "chrt",    "numactl", "time",   "setpriv", "prlimit", "tini",     "dumb-init", "catatonit",
-    "su-exec", "gosu",    "chroot", "unshare", "setarch", "xvfb-run", "pyenv",     "catchsegv",
+    "sh",      "bash",      "dash",      "zsh",       "ksh",    "ash",      "fish",
+    "busybox", "env",       "timeout",   "nice",      "ionice", "nohup",    "stdbuf",
+    "setsid",  "taskset",   "chrt",      "numactl",   "time",   "setpriv",  "prlimit",
+    "tini",    "dumb-init", "catatonit", "su-exec",   "gosu",   "chroot",   "unshare",
+    "setarch", "xvfb-run",  "pyenv",     "catchsegv", "bwrap",  "firejail", "nsjail",
 };
 
 static bool is_wrapper(void) {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -44,6 +45,11 @@ func (c *Collector) notes(r *Result) []string {
 		notes = append(notes, fmt.Sprintf("not recorded: %s%s",
 			units.CountOf(n, "child process", "child processes"), c.o.ChildrenHint))
 	}
+	if len(c.filtered) > 0 {
+		notes = append(notes, fmt.Sprintf("not recorded: %s, under a seccomp filter that heaplapse does not run under, "+
+			"and that might end the program for a snapshot; run heaplapse inside of the sandbox",
+			strings.Join(slices.Sorted(maps.Keys(c.filtered)), ", ")))
+	}
 	if r.Signal == int(unix.SIGSYS) {
 		notes = append(notes, "SIGSYS ended the program: its seccomp filter may not permit the system calls "+
 			"that write a snapshot, such as openat; record it without the filter, or add them")
@@ -59,7 +65,7 @@ func (c *Collector) noSnapshotsReason(r *Result) string {
 	switch {
 	case r.Signal != 0:
 		return fmt.Sprintf("no snapshots: %s ended the program before the first one was due", sig.Name(r.Signal))
-	case len(c.problems) > 0 || c.truncated > 0 || len(c.engineNotes) > 0:
+	case len(c.problems) > 0 || len(c.filtered) > 0 || c.truncated > 0 || len(c.engineNotes) > 0:
 		return "no snapshots"
 	}
 	return "no snapshots: the program did not use the preloaded allocator; " +

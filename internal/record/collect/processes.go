@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -146,7 +147,23 @@ func (c *Collector) checkProcesses() {
 		c.noteChildren(pid)
 	}
 	c.noteChildren(c.o.Root) // it may have written no snapshot yet
+	c.noteFilters()
 	c.resident = cmp.Or(proc.Resident(c.o.Root), c.resident)
+}
+
+// noteFilters finds programs under a seccomp filter that this process does not have, such as that of a
+// sandbox which the command has made. The engine does not record them.
+func (c *Collector) noteFilters() {
+	own := proc.Filters(os.Getpid())
+	for _, pid := range append([]int{c.o.Root}, proc.Descendants(c.o.Root)...) {
+		if c.procs[pid] != nil || proc.Filters(pid) <= own {
+			continue
+		}
+		info, ok := proc.Read(pid)
+		if ok && info.Exe != "" && !program.IsWrapper(info.Exe) && c.isRecorded(&process{pid: pid, parent: info.Parent}) {
+			c.filtered[filepath.Base(info.Exe)] = true
+		}
+	}
 }
 
 // noteChildren counts the children of a process that are not recorded.

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -69,12 +68,16 @@ func User(pid int) (user int, ok bool) {
 	return user, err == nil
 }
 
-// UserName returns the name of a user, or its number if it has none.
-func UserName(id int) string {
-	if u, err := user.LookupId(strconv.Itoa(id)); err == nil {
-		return u.Username
+// Filters returns the number of seccomp filters of a process, which its children inherit. Before Linux 5.9,
+// which has no such number, it returns 1 if there are any.
+func Filters(pid int) int64 {
+	if n, err := strconv.ParseInt(statusField(pid, "Seccomp_filters"), 10, 64); err == nil {
+		return n
 	}
-	return strconv.Itoa(id)
+	if mode := statusField(pid, "Seccomp"); mode != "" && mode != "0" {
+		return 1
+	}
+	return 0
 }
 
 // statusField returns a field of /proc/PID/status, or "" if the process has ended.

@@ -335,6 +335,7 @@ var Wrappers = []string{
 	"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "busybox", "env", "timeout", "nice", "ionice", "nohup",
 	"stdbuf", "setsid", "taskset", "chrt", "numactl", "time", "setpriv", "prlimit", "tini", "dumb-init", "catatonit",
 	"su-exec", "gosu", "chroot", "unshare", "setarch", "xvfb-run", "pyenv", "catchsegv",
+	"bwrap", "firejail", "nsjail",
 }
 
 // IsWrapper reports whether the base name of an executable is in Wrappers.
