@@ -4,10 +4,14 @@ package engine
 
 import (
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/testutil"
 )
 
 // TestModules compares the modules that hold the engine's data with simple models, under
@@ -35,4 +39,27 @@ func TestVanishingTables(t *testing.T) {
 	program := linkSources(t, "vanishing", "testdata/vanishing.c", "-pthread",
 		"src/base/elf.c", "src/base/memory.c", "src/base/platform.c")
 	require.Equal(t, "ok\n", runProgram(t, nil, program))
+}
+
+// TestRaces runs threads in the tables of the engine, and one that writes snapshots, under ThreadSanitizer.
+func TestRaces(t *testing.T) {
+	flags := []string{
+		"-Isrc", "-std=gnu11", "-fsanitize=thread", "-fwrapv", "-fno-strict-aliasing", "-w",
+		"-Dmemcpy=hl_memcpy", "-Dmemmove=hl_memmove", "-Dmemset=hl_memset", "-Dmemcmp=hl_memcmp",
+		"-D__builtin_memcpy_inline=__builtin_memcpy",
+	}
+	for _, pattern := range []string{
+		"src/base/[^s]*.c", "src/unwind/*.c", "src/heap/[^imo]*.c", "src/heap/old.c", "src/output/[^cw]*.c",
+	} {
+		files, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		require.NotEmpty(t, files, pattern)
+		flags = append(flags, files...)
+	}
+	flags = slices.DeleteFunc(flags, func(f string) bool { return f == "src/heap/libc.c" })
+	program := compile(t, "gcc", "races.c", append(flags, "-ldl")...)
+	// The sanitizer does not know all the places where newer kernels put programs.
+	out, err := exec.Command(testutil.Need(t, "setarch"), "-R", program).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	assert.Equal(t, "ok\n", string(out))
 }

@@ -122,8 +122,12 @@ static bool same_frame(const struct frame *a, const struct frame *b) {
 static uint32_t new_frame(struct names *n, const struct frame *f) {
     uint32_t i = take(&n->frames, 1, HL_NAMES);
     if (i == HL_NAMES) return 0;
-    n->frame[i] = *f;
-    __atomic_store_n(&n->frame[i].state, READY, __ATOMIC_RELEASE);
+    struct frame *to = &n->frame[i]; // its state may be read meanwhile
+    to->function = f->function;
+    to->file = f->file;
+    to->line = f->line;
+    to->hash = f->hash;
+    __atomic_store_n(&to->state, READY, __ATOMIC_RELEASE);
     return i + 1;
 }
 

@@ -67,7 +67,9 @@ static void changed(void) { __atomic_store_n(&version, version + 1, __ATOMIC_REL
 static size_t bytes_of(size_t places) { return places * sizeof(struct place); }
 
 static void store(struct table *t, size_t i, uintptr_t key, struct hl_live value) {
-    t->places[i].value = value;
+    t->places[i].value.size = value.size;
+    t->places[i].value.site = value.site;
+    __atomic_store_n(&t->places[i].value.number, value.number, __ATOMIC_RELAXED);
     __atomic_store_n(&t->places[i].key, key, __ATOMIC_RELEASE);
 }
 
@@ -128,7 +130,7 @@ bool hl_live_add(const void *p, struct hl_live sample, struct hl_live *stale, bo
     }
     store(current, i, (uintptr_t)p, sample);
     filter_add(p);
-    count++;
+    __atomic_store_n(&count, count + 1, __ATOMIC_RELAXED);
     return true;
 }
 
@@ -156,7 +158,7 @@ bool hl_live_remove(const void *p, uint32_t number, struct hl_live *sample) {
     *sample = place->value;
     close_gap(current, i);
     filter_remove(p);
-    count--;
+    __atomic_store_n(&count, count - 1, __ATOMIC_RELAXED);
     return true;
 }
 
@@ -176,7 +178,7 @@ bool hl_live_repair(void (*visit)(const struct hl_live *sample)) {
         if (!p->key || current->places[to].key) continue; // or an entry that was being moved
         store(current, to, p->key, p->value);
         filter_add((const void *)p->key);
-        count++;
+        __atomic_store_n(&count, count + 1, __ATOMIC_RELAXED);
         visit(&p->value);
     }
     hl_pages_free(old.places, size);
@@ -192,4 +194,4 @@ void hl_live_clear(void) {
     changed();
 }
 
-size_t hl_live_count(void) { return count; }
+size_t hl_live_count(void) { return __atomic_load_n(&count, __ATOMIC_RELAXED); }

@@ -112,11 +112,16 @@ static bool add(uint64_t hash, const uintptr_t *frames, uint32_t n) {
 
 bool hl_sites_init(void) { return add(hash_of(NULL, 0), NULL, 0); }
 
+// increase adds to a sum, which other threads may read at any time.
+static void increase(int64_t *sum, int64_t by) {
+    __atomic_store_n(sum, *sum + by, __ATOMIC_RELAXED);
+}
+
 static void add_sums(struct hl_sums *s, const struct hl_sums *by) {
-    s->inuse_objects += by->inuse_objects;
-    s->inuse_bytes += by->inuse_bytes;
-    s->alloc_objects += by->alloc_objects;
-    s->alloc_bytes += by->alloc_bytes;
+    increase(&s->inuse_objects, by->inuse_objects);
+    increase(&s->inuse_bytes, by->inuse_bytes);
+    increase(&s->alloc_objects, by->alloc_objects);
+    increase(&s->alloc_bytes, by->alloc_bytes);
 }
 
 bool hl_sites_repair(void) {
