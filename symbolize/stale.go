@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/internal/callsite"
 	"github.com/heaplapse/heaplapse/symbolize/internal/elffile"
 	"github.com/heaplapse/heaplapse/symbolize/internal/files"
 )
@@ -113,58 +114,20 @@ func (j *moduleJob) countCalls(file *elffile.File, m *Module) {
 // endsInCall reports whether the bytes before an ELF address end in a call instruction. known is
 // false if the file has no code there, or code of an unsupported architecture.
 func endsInCall(file *elffile.File, addr uint64) (found, known bool) {
-	const longest = 7
-	if addr < longest {
+	if addr < callsite.Size {
 		return false, false
 	}
-	b := file.At(addr-longest, longest)
+	b := file.At(addr-callsite.Size, callsite.Size)
 	if b == nil {
 		return false, false
 	}
 	switch file.Machine {
 	case elf.EM_X86_64:
-		return endsInCallX86(b), true
+		return callsite.X86([callsite.Size]byte(b)), true
 	case elf.EM_AARCH64:
 		w := uint32(b[3]) | uint32(b[4])<<8 | uint32(b[5])<<16 | uint32(b[6])<<24
 		const bl, blr, blra = 0x94000000, 0xd63f0000, 0xd73f0800
 		return w&0xfc000000 == bl || w&0xfffffc1f == blr || w&0xfffff800 == blra || w&0xfffff800 == 0xd63f0800, true
 	}
 	return false, false
-}
-
-// endsInCallX86 recognizes E8 rel32, and the memory and register forms of FF /2, which have 2 to 7
-// bytes (Intel SDM volume 2, CALL).
-func endsInCallX86(b []byte) bool {
-	n := len(b)
-	if b[n-5] == 0xe8 {
-		return true
-	}
-	for length := 2; length <= 7; length++ {
-		if b[n-length] != 0xff || b[n-length+1]>>3&7 != 2 {
-			continue
-		}
-		if length == 2+modRMExtra(b[n-length+1:]) {
-			return true
-		}
-	}
-	return false
-}
-
-// modRMExtra returns the number of bytes that follow a ModRM byte: SIB and displacement.
-func modRMExtra(b []byte) int {
-	mod, rm := b[0]>>6, b[0]&7
-	extra := 0
-	if mod != 3 && rm == 4 {
-		extra++ // SIB
-		if mod == 0 && len(b) > 1 && b[1]&7 == 5 {
-			return extra + 4
-		}
-	}
-	switch {
-	case mod == 1:
-		extra++
-	case mod == 2 || (mod == 0 && rm == 5):
-		extra += 4
-	}
-	return extra
 }

@@ -126,33 +126,6 @@ func reportFalseCalls(t *testing.T, file *elffile.File, text []uint64, returns m
 	require.Less(t, wrong*10, tried)
 }
 
-func TestEndsInCallForms(t *testing.T) {
-	for name, c := range map[string]struct {
-		bytes []byte
-		want  bool
-	}{
-		"call rel32":                  {[]byte{0, 0, 0xe8, 1, 2, 3, 4}, true},
-		"call rax":                    {[]byte{0, 0, 0, 0, 0, 0xff, 0xd0}, true},
-		"call r11":                    {[]byte{0, 0, 0, 0, 0x41, 0xff, 0xd3}, true},
-		"call [rax]":                  {[]byte{0, 0, 0, 0, 0, 0xff, 0x10}, true},
-		"call [rax+8]":                {[]byte{0, 0, 0, 0, 0xff, 0x50, 8}, true},
-		"call [rip+disp32]":           {[]byte{0, 0xff, 0x15, 1, 2, 3, 4}[:7], true},
-		"call [rax+disp32]":           {[]byte{0, 0xff, 0x90, 1, 2, 3, 4}, true},
-		"call [rsp+disp8]":            {[]byte{0, 0, 0, 0xff, 0x54, 0x24, 8}, true},
-		"call [rax*8+disp32]":         {[]byte{0xff, 0x14, 0xc5, 1, 2, 3, 4}, true},
-		"call [rsp+disp32]":           {[]byte{0xff, 0x94, 0x24, 1, 2, 3, 4}, true},
-		"jmp [rax]":                   {[]byte{0, 0, 0, 0, 0, 0xff, 0x20}, false},
-		"jmp rel32":                   {[]byte{0, 0, 0xe9, 1, 2, 3, 4}, false},
-		"nop":                         {[]byte{0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90}, false},
-		"ff /2 with a longer operand": {[]byte{0, 0, 0, 0, 0, 0xff, 0x90}, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			require.Len(t, c.bytes, 7)
-			require.Equal(t, c.want, endsInCallX86(c.bytes))
-		})
-	}
-}
-
 // TestStaleByState checks the recorded size and time of a file without a build ID. A copy may have
 // another time.
 func TestStaleByState(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/heaplapse/heaplapse/internal/callsite"
 	"github.com/heaplapse/heaplapse/internal/record/attach/target"
 	"github.com/heaplapse/heaplapse/internal/record/attach/tracer"
 	"github.com/heaplapse/heaplapse/internal/record/attach/unwind"
@@ -200,43 +201,6 @@ func (p *place) isSignalReturn(word uint64) bool {
 
 // followsCall reports whether the instruction before an address may be a call.
 func (p *place) followsCall(address uint64) bool {
-	var b [callSize]byte
-	return p.process.Memory.Read(address-callSize, b[:]) == nil && endsWithCall(b)
-}
-
-// callSize is the size of the longest call without prefixes.
-const callSize = 7
-
-// endsWithCall reports whether bytes may end with a call: e8 and four bytes, or ff /2 with any operand.
-func endsWithCall(b [callSize]byte) bool {
-	const direct, indirect = 0xe8, 0xff
-	if b[2] == direct {
-		return true
-	}
-	for i := range callSize - 1 {
-		if b[i] == indirect && b[i+1]>>3&7 == 2 && i+instructionSize(b[i+1:]) == callSize {
-			return true
-		}
-	}
-	return false
-}
-
-// instructionSize returns the size of an instruction of one byte, the given ModRM byte, and its operand.
-func instructionSize(modRM []byte) int {
-	mode, register := modRM[0]>>6, modRM[0]&7
-	n := 2
-	if mode != 3 && register == 4 {
-		n++ // SIB; its base 5 stands for four bytes of displacement if the mode is 0
-		if len(modRM) < 2 {
-			return n
-		}
-		register = modRM[1] & 7
-	}
-	switch {
-	case mode == 1:
-		n++
-	case mode == 2, mode == 0 && register == 5:
-		n += 4
-	}
-	return n
+	var b [callsite.Size]byte
+	return p.process.Memory.Read(address-callsite.Size, b[:]) == nil && callsite.X86(b)
 }

@@ -1,6 +1,4 @@
-//go:build linux && amd64
-
-package moment
+package callsite
 
 import (
 	"testing"
@@ -8,9 +6,9 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestEndsWithCall has the bytes that binutils' assembler makes of each form of call, behind nops.
-func TestEndsWithCall(t *testing.T) {
-	for name, b := range map[string][callSize]byte{
+// TestX86 has the bytes that binutils' assembler makes of each form of call, behind nops.
+func TestX86(t *testing.T) {
+	for name, b := range map[string][Size]byte{
 		"call f":               {0x90, 0x90, 0xe8, 1, 2, 3, 4},
 		"call *%rax":           {0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xd0},
 		"call *(%rax)":         {0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0x10},
@@ -23,14 +21,14 @@ func TestEndsWithCall(t *testing.T) {
 		"call *512(%rax,%rbx)": {0xff, 0x94, 0x18, 0, 2, 0, 0},
 		"call *(%rax,%rbx,8)":  {0x90, 0x90, 0x90, 0x90, 0xff, 0x14, 0xd8},
 	} {
-		assert.True(t, endsWithCall(b), name)
+		assert.True(t, X86(b), name)
 	}
-	for name, b := range map[string][callSize]byte{
+	for name, b := range map[string][Size]byte{
 		"nops":               {0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90},
 		"jmp *%rax":          {0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xe0},
 		"a longer operand":   {0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0x15},
 		"half of a SIB form": {0x90, 0x90, 0x90, 0x90, 0xff, 0x14, 0xc5},
 	} {
-		assert.False(t, endsWithCall(b), name)
+		assert.False(t, X86(b), name)
 	}
 }
