@@ -24,7 +24,7 @@ import (
 // compile builds a program of testdata and returns its path.
 func compile(t *testing.T, source string, flags ...string) string {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), strings.TrimSuffix(source, filepath.Ext(source)))
+	program := filepath.Join(t.TempDir(), strings.TrimSuffix(filepath.Base(source), filepath.Ext(source)))
 	compiler := "gcc"
 	if filepath.Ext(source) == ".cc" {
 		compiler = "g++"

@@ -119,3 +119,30 @@ func TestSoak(t *testing.T) {
 	assert.LessOrEqual(t, after.Mappings, before.Mappings+50) // threads, and libraries
 	assert.Contains(t, p.end(t), "done\n")
 }
+
+// TestForkHandlers attaches to a server that forks, and that has a library whose handlers of fork allocate,
+// unmap, or wait for another thread that does. The engine registers its own last, so that they run inside.
+func TestForkHandlers(t *testing.T) {
+	library := compile(t, "../../../../engine/testdata/handlers.c", "-shared", "-fPIC")
+	plugin, program := compile(t, "plugin.c", "-shared", "-fPIC"), compile(t, "soak.c", "-fno-builtin")
+	for _, handler := range []string{"prepare", "parent", "child"} {
+		for _, work := range []string{"malloc", "unmap", "wait"} {
+			t.Run(handler+" "+work, func(t *testing.T) {
+				t.Parallel()
+				shared := filepath.Join(t.TempDir(), "shared")
+				require.NoError(t, os.WriteFile(shared, make([]byte, 4096), 0o600))
+				p := runWith(t, program, func(p *process) {
+					p.Cmd.Env = append(os.Environ(), "LD_PRELOAD="+library, "HANDLER="+handler, "WORK="+work)
+				}, plugin, shared)
+				for range 3 {
+					s := attachTo(t, p.Process.Pid, settings(t.TempDir(), 512, 50))
+					time.Sleep(300 * time.Millisecond) // six forks
+					sum, err := s.Stop()
+					require.NoError(t, err)
+					assert.Zero(t, sum.Left)
+				}
+				assert.Contains(t, p.end(t), "done\n")
+			})
+		}
+	}
+}
