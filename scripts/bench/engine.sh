@@ -103,7 +103,10 @@ for program in "${programs[@]}"; do
 	node) measure 1.05 node node "$work/objects.js" ;;
 	compiler) measure 1.03 "g++ -O2" g++ -O2 -fpreprocessed -c "$work/shop.ii" -o "$work/shop.o" ;;
 	python) measure 1.12 "CPython json loop" /usr/bin/python3 "$work/documents.py" ;;
-	redis) measure 1.05 "redis under redis-benchmark" bash "$work/redis.sh" ;;
+	redis)
+		command -v redis-server >/dev/null || { echo "engine.sh: no redis-server" >&2; continue; }
+		measure 1.05 "redis under redis-benchmark" bash "$work/redis.sh"
+		;;
 	malloc) measure 1.30 "malloc and free" "$work/malloc" 20000000 1 ;;
 	malloc-4) measure 1.25 "malloc and free, 4 threads" "$work/malloc" 10000000 4 ;;
 	esac
