@@ -95,8 +95,8 @@ const char *hl_attach_begin(struct hl_control *c, char *settings) {
     if (reason) return reason;
     reason = hl_hooked_find(c);
     if (reason) return put_back(c), reason;
-    hl_threads_restart();
     hl_live_as(HL_RECORDING);
+    hl_threads_restart();
     replace(c);
     return NULL;
 }

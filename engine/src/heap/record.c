@@ -194,11 +194,12 @@ static bool is_due(const void *p, size_t size, struct hl_thread *t) {
         t->left += (int64_t)hl_effective_size(size);
         return false;
     }
-    if (!hl_is_recording()) {
-        t->left = INT64_C(1) << 20;
-        return false;
-    }
-    return true;
+    if (hl_is_recording()) return true;
+    // A recording that begins right now has either set left to 0 behind this, or is seen here.
+    __atomic_store_n(&t->left, INT64_C(1) << 20, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (hl_is_recording()) __atomic_store_n(&t->left, 0, __ATOMIC_RELAXED);
+    return false;
 }
 
 void *hl_note_slow(void *p, size_t size, struct hl_thread *t) {

@@ -48,6 +48,7 @@ HL_COLD struct hl_thread *hl_thread_find(uintptr_t pointer) {
 }
 
 void hl_threads_restart(void) {
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
     for (size_t i = 0; i < HL_THREADS; i++) {
         struct hl_thread *t = &hl_threads[i];
         if (!t->pointer) continue;

@@ -41,7 +41,8 @@ static inline struct hl_thread *hl_thread_self(void) {
     return hl_likely(t->pointer == pointer) ? t : hl_thread_find(pointer);
 }
 
-// hl_threads_restart makes every thread draw the position of its next sample again.
+// hl_threads_restart makes every thread draw the position of its next sample again. It is called
+// when a recording has begun: before that, threads look seldom whether one has.
 void hl_threads_restart(void);
 
 #endif

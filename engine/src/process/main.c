@@ -41,8 +41,8 @@ static bool start_recording(void) {
     hl_unwind_init();
     hl_fork_init();
     hl_signals_init(&signal_hooks);
-    hl_threads_restart();
     hl_live_as(HL_RECORDING);
+    hl_threads_restart();
     return true;
 }
 
