@@ -142,6 +142,21 @@ func (b *Blamer) Blame(stack []symbolize.LocationID) (ref FrameRef, ok bool) {
 	return b.refTo(stack[0], 0, 0), true
 }
 
+// Own returns the innermost frame, from a position on, that is of the user's own code: of the application,
+// and of no library. On a stack with lines of a script, these are what the user can change, and ok is
+// false.
+func (b *Blamer) Own(stack []symbolize.LocationID, position int) (ref FrameRef, ok bool) {
+	if b.hasLines(stack) {
+		return FrameRef{}, false
+	}
+	return b.first(stack, position, func(c Class, named bool) bool { return c == Application && named })
+}
+
+// hasLines reports whether there are lines of a script on a stack.
+func (b *Blamer) hasLines(stack []symbolize.LocationID) bool {
+	return slices.ContainsFunc(stack, func(id symbolize.LocationID) bool { return b.s.Locations[id].Script() })
+}
+
 // script returns the frame that an allocation on behalf of a script is attributed to: native code of
 // the application that a script called, else the first line of the application, of an installed
 // package, or of the language's library, in this order. Native code of others, such as the
@@ -150,7 +165,7 @@ func (b *Blamer) Blame(stack []symbolize.LocationID) (ref FrameRef, ok bool) {
 // runs. ok is false if there is no line of a script.
 func (b *Blamer) script(stack []symbolize.LocationID, from int) (ref FrameRef, ok bool) {
 	stack = stack[from:]
-	if !slices.ContainsFunc(stack, func(id symbolize.LocationID) bool { return b.s.Locations[id].Script() }) {
+	if !b.hasLines(stack) {
 		return FrameRef{}, false // most stacks: the classes of their outer frames are not needed
 	}
 	rank := len(scriptRanks)

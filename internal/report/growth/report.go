@@ -168,8 +168,7 @@ func (g *Report) finding() string {
 	if worst == nil {
 		return Reason(g.Result)
 	}
-	v := g.Describe(worst)
-	return v.Heading() + " " + g.predicate()
+	return g.Describe(worst).Headline() + " " + g.predicate()
 }
 
 // cause is the function through which most of the growth leaks; nil if there is none. It tells more

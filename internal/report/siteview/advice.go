@@ -21,6 +21,7 @@ type advice struct {
 	// advice.txt.
 	subject string
 	pattern *regexp.Regexp
+	in      *regexp.Regexp // matches the modules whose functions it is about; nil: all
 	text    string
 	source  string
 }
@@ -63,13 +64,20 @@ func parseEntry(lines []string) (a advice, err error) {
 		return a, errors.New("want a pattern, the advice and its source")
 	}
 	subject, pattern, _ := strings.Cut(lines[0], " ")
+	subject, language, limited := strings.Cut(subject, "@")
+	if limited && languages[language] == nil {
+		return a, fmt.Errorf("unknown language %q", language)
+	}
 	if !slices.Contains([]string{"function", "container", "resized", "module", "beside"}, subject) {
 		return a, errors.New("want function, container, resized, module or beside")
 	}
-	a = advice{subject: subject, text: lines[1], source: lines[2]}
+	a = advice{subject: subject, in: languages[language], text: lines[1], source: lines[2]}
 	a.pattern, err = regexp.Compile(pattern)
 	return a, err
 }
+
+// languages are the modules of the interpreters that advice is about.
+var languages = map[string]*regexp.Regexp{"python": regexp.MustCompile(`^(python[0-9.]*\w*|libpython[0-9.]*\w*\.so.*|uwsgi[^/]*)$`)}
 
 // ranks are the indices of the first advice about a frame, of the first that is only about a frame
 // that a line of a script called, and of the first that is only about a site that was seen to grow
@@ -153,6 +161,9 @@ func AdviceBeside(s *symbolize.Symbols, mallocOnly bool) string {
 
 // matches reports whether the advice is about a frame.
 func (a *advice) matches(module, function string) bool {
+	if a.in != nil && module != "" && !a.in.MatchString(path.Base(module)) {
+		return false
+	}
 	switch a.subject {
 	case "module":
 		return module != "" && a.pattern.MatchString(path.Base(module))

@@ -49,6 +49,7 @@ func (d *Describer) View(row []symbolize.SiteID) View {
 	if ref, ok := d.blamer.Blame(stack); ok {
 		v = d.blamed(stack, ref)
 		d.addScript(&v, stack, ref.Position)
+		d.addOwn(&v, row, ref)
 	}
 	if d.blamer.Mapped(stack) {
 		v.Where = strings.TrimSpace(v.Where + " (mmap)")
@@ -128,6 +129,42 @@ func (d *Describer) addScript(v *View, stack []symbolize.LocationID, position in
 	v.Blame.Script = &Line{f.Function, f.File, f.Line}
 	v.Where = strings.TrimSpace(fmt.Sprintf("%s (called from %s)", v.Where,
 		Caller{f.Function, text.Clip(text.Position(f.File, f.Line), maxWhere)}))
+}
+
+// addOwn adds the line of the user's own code that called the function of a library, and the function of
+// the library that it called.
+func (d *Describer) addOwn(v *View, row []symbolize.SiteID, blamed class.FrameRef) {
+	stack := d.stack(row[0])
+	own, ok := d.blamer.Own(stack, blamed.Position)
+	if !ok || own == blamed {
+		return
+	}
+	f := d.frame(&d.symbols.Locations[stack[own.Position]], own.Frame)
+	v.Own = &Caller{FunctionName(f), where(f)}
+	v.Blame.Own = &Line{f.Function, f.File, f.Line}
+	if called := own.Position - 1; own.Frame == 0 && called > blamed.Position {
+		if l := &d.symbols.Locations[stack[called]]; l.Named() {
+			entry := d.frame(l, len(l.Frames)-1)
+			v.Entry = &Caller{FunctionName(entry), where(entry)}
+		}
+	}
+	v.ownIsShared = func() bool { return d.ownIsShared(row, *v.Blame.Own) }
+}
+
+// ownIsShared reports whether a line of the user's own code is on all call paths of a row.
+func (d *Describer) ownIsShared(row []symbolize.SiteID, own Line) bool {
+	for _, site := range row[1:] {
+		stack := d.stack(site)
+		ref, ok := d.blamer.Own(stack, 0)
+		if !ok {
+			return false
+		}
+		f := d.symbols.Locations[stack[ref.Position]].Frames[ref.Frame]
+		if own != (Line{f.Function, f.File, f.Line}) {
+			return false
+		}
+	}
+	return true
 }
 
 // frame is a frame of a location. A location without a name has one, which is called module+offset.

@@ -30,6 +30,9 @@ func scripted(t *testing.T, o Options, stacks ...string) (*Describer, []symboliz
 	}
 	for i, f := range []string{"list_resize", "list_append", "_PyEval_Vector", "LeakyOp::Compute"} {
 		addresses[f] = fmt.Sprintf("%#x", 0x402010+16*i)
+		if f == "LeakyOp::Compute" {
+			addresses[f] = "0x403010"
+		}
 		symbols += fmt.Sprintf("%s %s\n", addresses[f], f)
 	}
 	text := "heap profile: 9: 99999 [9: 99999] @ heapprofile/131072\n"
@@ -40,7 +43,8 @@ func scripted(t *testing.T, o Options, stacks ...string) (*Describer, []symboliz
 		}
 		text += "\n"
 	}
-	text = symbols + "---\n--- heap\n" + text + "\nMAPPED_LIBRARIES:\n400000-500000 r-xp 00000000 00:00 100 /srv/ops.so\n"
+	text = symbols + "---\n--- heap\n" + text + "\nMAPPED_LIBRARIES:\n400000-403000 r-xp 00000000 00:00 100 /usr/bin/python3.11\n" +
+		"403000-500000 r-xp 00000000 00:00 101 /srv/ops.so\n"
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "py.7.frames.jsonl"), []byte(frames), 0o600))
 	return resolved(t, o, filepath.Join(dir, "py_7.0001.heap"), text, len(stacks))
 }

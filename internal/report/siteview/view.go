@@ -29,12 +29,16 @@ type View struct {
 	Keys identity.Keys
 	// CallPaths is the number of call paths of the row.
 	CallPaths int
+	// Own is the innermost caller of the user's own code, if the function is of a library; else nil. Entry
+	// is the function of the library that it called, unless that is the site's function or has no name.
+	Own, Entry *Caller
 	// Unnamed is why the function has no name and how to get it; empty if it has a name.
 	Unnamed string
 
 	// Both are expensive, and most tables do not need them.
-	advice  func(resized bool) string
-	callers func() (callers []Caller, shared bool)
+	advice      func(resized bool) string
+	callers     func() (callers []Caller, shared bool)
+	ownIsShared func() bool // by all call paths
 }
 
 // Blame is the frame that a site is attributed to, in JSON.
@@ -50,9 +54,11 @@ type Blame struct {
 	CalledBy string `json:"called_by,omitempty"`
 	// Script is the line of a script that called a native function.
 	Script *Line `json:"script,omitempty"`
+	// Own is the line of the user's own code that called a function of a library.
+	Own *Line `json:"own,omitempty"`
 }
 
-// Line is a line of a script, in JSON.
+// Line is a line of a script or of code, in JSON.
 type Line struct {
 	Function string `json:"function"`
 	File     string `json:"file"`
@@ -83,6 +89,22 @@ func (v View) Clipped(width int) string { return text.ClipName(v.Name, width) }
 // Heading is the title and the place.
 func (v View) Heading() string { return strings.TrimSpace(v.Title() + " " + v.Where) }
 
+// Headline is the heading of a row that stands alone: the line of the user's own code comes first, if the
+// function is of a library.
+func (v View) Headline() string {
+	if v.Own == nil {
+		return v.Heading()
+	}
+	at := v.Where
+	if library, _, ok := strings.Cut(at, ".so"); ok {
+		at = library
+	}
+	if at != "" {
+		at = " (" + at + ")"
+	}
+	return v.Own.String() + " → " + v.Title() + at
+}
+
 // Advice is what to look at next; it may be empty. resized reports whether the site was seen to grow
 // more than once, as a container does to which elements are added.
 func (v View) Advice(resized bool) string { return v.advice(resized) }
@@ -100,13 +122,13 @@ const maxCallers = 4
 // 0 has no limit.
 func (v View) CallPath(width int) string {
 	callers, shared := v.Callers()
-	callers = callers[:min(maxCallers, len(callers))]
-	end := ""
+	callers, own := v.nearest(callers)
+	end := own
 	switch {
 	case v.CallPaths > 1 && shared:
-		end = fmt.Sprintf("  (%d call paths)", v.CallPaths)
+		end += fmt.Sprintf("  (%d call paths)", v.CallPaths)
 	case v.CallPaths > 1:
-		end = fmt.Sprintf("  (the largest of %d call paths)", v.CallPaths)
+		end += fmt.Sprintf("  (the largest of %d call paths)", v.CallPaths)
 	}
 	for n := len(callers); n > 0; n-- {
 		for _, longest := range nameWidths {
@@ -120,6 +142,27 @@ func (v View) CallPath(width int) string {
 		return strings.TrimSpace(end)
 	}
 	return text.Clip(callLine(callers[:1], nameWidths[0])+end, width)
+}
+
+// nearest returns as many callers as a line has, and the text for the user's own one if it is farther away,
+// with the function of the library that it called.
+func (v View) nearest(callers []Caller) (near []Caller, own string) {
+	most := min(maxCallers, len(callers))
+	if v.Own == nil {
+		return callers[:most], ""
+	}
+	at := slices.Index(callers, *v.Own)
+	switch {
+	case at >= 0 && at <= maxCallers:
+		return callers[:max(at+1, most)], ""
+	case at < 0 && !v.ownIsShared():
+		return callers[:most], ""
+	}
+	own = " ← … "
+	if v.Entry != nil {
+		own += "← " + v.Entry.String() + " "
+	}
+	return callers[:min(maxCallers-2, most)], own + "← " + v.Own.String()
 }
 
 // nameWidths are the lengths to which names of callers are shortened until their line fits.
