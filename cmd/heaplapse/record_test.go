@@ -372,6 +372,32 @@ func TestRecordAForkingServer(t *testing.T) {
 	})
 }
 
+// TestRecordByALink: a program that is started by a symbolic link finds its libraries, which are in a place
+// relative to its file ($ORIGIN), as Java's are.
+func TestRecordByALink(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	gcc := testutil.Need(t, "gcc")
+	for _, sub := range []string{"opt/lib", "opt/bin", "bin"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, sub), 0o755))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "l.c"), []byte("int three(void) { return 3; }"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.c"), []byte("int three(void); int main(void) { return three(); }"), 0o600))
+	for _, args := range [][]string{
+		{"-shared", "-fPIC", "l.c", "-o", "opt/lib/libthree.so"}, {"a.c", "-o", "opt/bin/app", "-Lopt/lib", "-lthree", "-Wl,-rpath,$ORIGIN/../lib"},
+	} {
+		cmd := exec.Command(gcc, args...)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	link := filepath.Join(dir, "bin/app")
+	require.NoError(t, os.Symlink("../opt/bin/app", link))
+	r := recorded(t, "--", link)
+	assert.Equal(t, 3, r.state.ExitStatus())
+	assert.NotEmpty(t, wholeSnapshots(t, r.dir), r.stderr)
+}
+
 // TestRecordUnderWrappers: the program is found below what starts it.
 func TestRecordUnderWrappers(t *testing.T) {
 	t.Parallel()

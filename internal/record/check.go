@@ -51,7 +51,11 @@ func (p *Plan) tryLoading(env []string) error {
 	if p.Target.Interpreter == "" {
 		return nil
 	}
-	stderr, err := p.complaintsOf(env, p.Target.Interpreter, "--list", p.Target.Exe)
+	exe, err := filepath.EvalSymlinks(p.Target.Exe) // $ORIGIN is the directory of the file, not of a link to it
+	if err != nil {
+		return err
+	}
+	stderr, err := p.complaintsOf(env, p.Target.Interpreter, "--list", exe)
 	if err != nil || stderr != "" {
 		return fmt.Errorf("%s cannot be loaded into %s: %w", p.Library.Path, p.Target.Exe, firstLine(err, stderr))
 	}
