@@ -153,6 +153,7 @@ func (a *app) record(cmd *cobra.Command, f *recordFlags) error {
 		return recordUsage(cmd, err)
 	}
 	o.Note = func(text string) { a.Warn(text) }
+	o.Tell = func(text string) { a.Say("%s", text) }
 	sig.FailAtFileLimit()
 	if !f.dryRun {
 		sig.FailAtClosedPipe() // a message that nobody reads does not keep the program from running

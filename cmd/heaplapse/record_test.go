@@ -632,7 +632,7 @@ func TestRecordForSomeTime(t *testing.T) {
 	eachEngine(t, func(t *testing.T, engine string) {
 		r := recorded(t, "--engine", engine, "--duration", "1s", "--", server(t))
 		assert.Equal(t, syscall.SIGTERM, r.state.Signal())
-		assert.Contains(t, r.stderr, "--duration 1s is over")
+		assert.Contains(t, r.stderr, "heaplapse: --duration 1s is over", "it was asked for, and is no warning")
 	})
 }
 

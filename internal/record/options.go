@@ -63,8 +63,9 @@ type Options struct {
 	Env []string
 	// Stdin, Stdout and Stderr are the program's standard streams. Nil means those of this process.
 	Stdin, Stdout, Stderr *os.File
-	// Note is called with each message for the user, a single line. It may be nil.
-	Note func(string)
+	// Note is called with each warning for the user, and Tell with what is as requested, each a single
+	// line. They may be nil.
+	Note, Tell func(string)
 }
 
 // Parameters of the adaptive timer.
@@ -122,6 +123,12 @@ type Outcome struct {
 	Dir string
 	// Restored is the number of entries in tables of imports that Attach has put back.
 	Restored int
+}
+
+func (o *Options) tell(format string, args ...any) {
+	if o.Tell != nil {
+		o.Tell(fmt.Sprintf(format, args...))
+	}
 }
 
 func (o *Options) note(format string, args ...any) {

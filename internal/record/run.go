@@ -115,7 +115,7 @@ func (r *runner) wait(ctx context.Context, signals <-chan os.Signal) (collect.Ex
 		case s := <-signals:
 			r.forward(s)
 		case <-timeout:
-			r.plan.note("%s %s is over: sending SIGTERM to the program", r.plan.Flags.Of(option.Duration), r.plan.Duration)
+			r.plan.tell("%s %s is over: sending SIGTERM to the program", r.plan.Flags.Of(option.Duration), r.plan.Duration)
 			r.forward(unix.SIGTERM)
 		case <-canceled:
 			canceled = nil

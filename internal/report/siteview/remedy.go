@@ -7,6 +7,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/symbolize"
+	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
 // maxRemedy is the longest remedy, in characters: it quotes names of files, which come from the
@@ -36,12 +37,20 @@ func remedyText(s *symbolize.Symbols, l *symbolize.Location, f option.Flags) str
 	case symbolize.ReasonUnreadable, symbolize.ReasonMalformed:
 		return fmt.Sprintf("%s cannot be used: %v", m.Path, m.Err)
 	case symbolize.ReasonNoSymbols, symbolize.ReasonNoFunction:
+		if isOwn(m) {
+			return fmt.Sprintf("build %s with symbols (-g, and do not strip it) or pass %s", m.Title(), f.Of(option.DebugDir))
+		}
 		return fmt.Sprintf(
 			"install the debug symbols of %s (Debian: apt install the -dbgsym package of `%s`) or pass %s",
 			m.Title(), packageQuery(m.Path), f.Of(option.DebugDir),
 		)
 	}
 	return l.Reason.Explain()
+}
+
+// isOwn reports whether a module is the user's own, which no package of the distribution has.
+func isOwn(m *symbolize.Module) bool {
+	return class.DefaultRules().Class(class.Frame{Module: m.Path}) == class.Application
 }
 
 // remedyOutside is the remedy for an address outside all modules.
@@ -74,6 +83,10 @@ func remedyForAll(s *symbolize.Symbols, r UnnamedRow, f option.Flags) string {
 	case symbolize.ReasonNoSegment:
 		return fmt.Sprintf("pass the files that were mapped with %s DIR or %s FILE", files...)
 	case symbolize.ReasonNoSymbols, symbolize.ReasonNoFunction:
+		if isOwn(first) {
+			return fmt.Sprintf("build %s with symbols (-g, and do not strip it) or pass %s DIR", text.Message(first.Title()),
+				f.Of(option.DebugDir)) + onlyIf(hasID, " or "+f.Of(option.Debuginfod)+" URL")
+		}
 		return fmt.Sprintf("install debug symbols (Debian: the -dbgsym package of `%s`) or pass %s DIR",
 			text.Message(packageQuery(first.Path)), f.Of(option.DebugDir)) +
 			onlyIf(hasID, " or "+f.Of(option.Debuginfod)+" URL")
