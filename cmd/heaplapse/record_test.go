@@ -393,9 +393,15 @@ func TestRecordByALink(t *testing.T) {
 	}
 	link := filepath.Join(dir, "bin/app")
 	require.NoError(t, os.Symlink("../opt/bin/app", link))
-	r := recorded(t, "--", link)
-	assert.Equal(t, 3, r.state.ExitStatus())
-	assert.NotEmpty(t, wholeSnapshots(t, r.dir), r.stderr)
+	for _, name := range []string{link, "bin/app", "./bin/app"} {
+		out := filepath.Join(t.TempDir(), "out")
+		cmd := recordCmd(t, out, "--", name)
+		cmd.Dir = dir
+		r := begin(t, out, cmd)
+		r.wait(t)
+		assert.Equal(t, 3, r.state.ExitStatus())
+		assert.NotEmpty(t, wholeSnapshots(t, r.dir), r.stderr)
+	}
 }
 
 // TestRecordUnderWrappers: the program is found below what starts it.

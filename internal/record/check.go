@@ -51,7 +51,10 @@ func (p *Plan) tryLoading(env []string) error {
 	if p.Target.Interpreter == "" {
 		return nil
 	}
-	exe, err := filepath.EvalSymlinks(p.Target.Exe) // $ORIGIN is the directory of the file, not of a link to it
+	exe, err := filepath.Abs(p.Target.Exe) // a loader searches for a name without a slash
+	if err == nil {
+		exe, err = filepath.EvalSymlinks(exe) // $ORIGIN is the directory of the file, not of a link to it
+	}
 	if err != nil {
 		return err
 	}
