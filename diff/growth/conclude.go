@@ -55,8 +55,8 @@ func loading(list []Site) (bytes int64) {
 }
 
 // verdict decides on the series. It is undecided only where data are missing: too few snapshots,
-// growth in sites that snapshots hide, or snapshots of the program at work, if it was still importing
-// its modules.
+// growth in sites that snapshots hide, growth of the process outside of the heap, snapshots without any
+// allocation, or snapshots of the program at work, if it was still importing its modules.
 func verdict(r *Result) (SeriesVerdict, Reason) {
 	isMost := func(bytes int64) bool { return bytes > 0 && 2*bytes > r.LastHeap-r.FirstHeap }
 	switch {
@@ -75,7 +75,9 @@ func verdict(r *Result) (SeriesVerdict, Reason) {
 	case r.Total.Label.IsLeak():
 		return VerdictNoLeak, OnlyHeapGrows
 	case r.ProcessGrows:
-		return VerdictNoLeak, OnlyProcessGrows
+		return VerdictUndecided, OnlyProcessGrows
+	case r.Tested == 0 && r.FirstHeap == 0 && r.LastHeap == 0:
+		return VerdictUndecided, NothingRecorded
 	}
 	return VerdictNoLeak, NothingGrows
 }

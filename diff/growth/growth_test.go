@@ -247,10 +247,22 @@ func TestProcessGrowsOutsideItsHeap(t *testing.T) {
 	}
 	testutil.WriteFile(t, filepath.Join(dir, manifest.Name), lines, 0o600)
 	j := judge(t, dir, "", growth.Options{})
-	require.Equal(t, growth.VerdictNoLeak, j.Verdict)
+	require.Equal(t, growth.VerdictUndecided, j.Verdict)
 	require.Equal(t, growth.OnlyProcessGrows, j.Why)
 	require.Equal(t, int64(111<<20), j.LastRSS)
 	require.Contains(t, j.Notes, growth.Note{Kind: growth.NoteProcessGrows, Bytes: 11 << 20})
+}
+
+// TestNothingRecorded: snapshots without any allocation show no leak, nor that there is none.
+func TestNothingRecorded(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 12 {
+		testutil.WriteFile(t, filepath.Join(dir, fmt.Sprintf("p.%04d.heap", i+1)),
+			"heap profile: 0: 0 [0: 0] @ heapprofile\n\nMAPPED_LIBRARIES:\n", 0o600)
+	}
+	j := judge(t, dir, "", growth.Options{})
+	require.Equal(t, growth.VerdictUndecided, j.Verdict)
+	require.Equal(t, growth.NothingRecorded, j.Why)
 }
 
 // TestSuppressedGrowthIsTakenOut: what a suppression names is neither judged nor a part of the

@@ -35,6 +35,7 @@ const (
 	OnlySmallSitesGrow               // the heap grows, mostly in sites that are too small to be judged one by one
 	StillLoading                     // the process imports modules to the end, which is most of the growth
 	CauseLeaks                       // no single site leaks, but all sites of one of Result.Causes together
+	NothingRecorded                  // the snapshots have no allocation
 )
 
 // NoteKind is a fact about a result that a reader should know.

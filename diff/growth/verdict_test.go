@@ -89,7 +89,7 @@ func TestTheResidentSetIsJudgedAsASeries(t *testing.T) {
 	j = judge(t, grows, "/nonexistent", growth.Options{})
 	require.True(t, j.ProcessGrows, "%+v", j.Outside)
 	require.Equal(t, growth.OnlyProcessGrows, j.Why)
-	require.Equal(t, growth.VerdictNoLeak, j.Verdict)
+	require.Equal(t, growth.VerdictUndecided, j.Verdict)
 	require.Equal(t, []growth.Note{{Kind: growth.NoteProcessGrows, Bytes: 69 << 20}}, j.Notes)
 }
 

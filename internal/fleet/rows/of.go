@@ -149,6 +149,10 @@ func status(r *growth.Result) string {
 		return "growth-hidden"
 	case growth.StillLoading:
 		return "still-loading"
+	case growth.OnlyProcessGrows:
+		return "only-process-grows"
+	case growth.NothingRecorded:
+		return "nothing-recorded"
 	}
 	return "undecided"
 }

@@ -34,7 +34,9 @@ func Reason(r *growth.Result) string {
 	case growth.OnlyHeapGrows:
 		return "the heap grows, but no single site does"
 	case growth.OnlyProcessGrows:
-		return "no site of the heap grows to the end of the series, but the process does: see the note"
+		return "the recorded heap does not grow to the end of the series, but the process does: see the note"
+	case growth.NothingRecorded:
+		return "no allocation was recorded: the program has an allocator of its own, or allocates nothing"
 	case growth.OnlySmallSitesGrow:
 		return "the heap grows, but in sites that are too small to be judged one by one: see the note"
 	case growth.StillLoading:

@@ -33,9 +33,10 @@ func TestGrowthReasons(t *testing.T) {
 		"no single site leaks, but 40 small sites grow together": {
 			Why: growth.CauseLeaks, Causes: []growth.Cause{{Site: growth.Site{Verdict: trend.Verdict{Label: trend.Leak}}, Sites: 40, Small: true}},
 		},
-		"the heap grows, but no single site does":                                                {Why: growth.OnlyHeapGrows},
-		"no site of the heap grows to the end of the series, but the process does: see the note": {Why: growth.OnlyProcessGrows},
-		"no site grows to the end of the series":                                                 {},
+		"the heap grows, but no single site does":                                                      {Why: growth.OnlyHeapGrows},
+		"the recorded heap does not grow to the end of the series, but the process does: see the note": {Why: growth.OnlyProcessGrows},
+		"no allocation was recorded: the program has an allocator of its own, or allocates nothing":    {Why: growth.NothingRecorded},
+		"no site grows to the end of the series":                                                       {},
 	} {
 		require.Equal(t, want, growthreport.Reason(&r))
 	}
