@@ -148,25 +148,28 @@ func TestRecorderThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	exe := compiled(t, "ends.c")
 	for _, how := range []string{"exit", "exec", "fork", "setuid", "signal"} {
-		t.Run(how, func(t *testing.T) {
-			t.Parallel()
-			start := filepath.Join(t.TempDir(), "go")
-			dir := filepath.Join(t.TempDir(), "out")
-			r := begin(t, dir, recordCmd(t, dir, "--engine", "builtin", "--follow-children", "--every", "50ms",
-				"--sample-period", "1", "--", exe, how, start))
-			r.await(t, "snapshots", func() bool { return r.count() >= 2 })
-			pid := manifestOf(t, dir).Processes[0].PID
-			require.NoError(t, r.cmd.Process.Signal(syscall.SIGSTOP))
-			require.NoError(t, os.WriteFile(start, nil, 0o600))
-			r.await(t, "end of the program", func() bool { return !proc.Alive(pid) })
-			require.NoError(t, r.cmd.Process.Signal(syscall.SIGCONT))
-			r.wait(t)
-			if how == "signal" {
-				assert.Equal(t, syscall.SIGTERM, r.state.Signal(), r.stderr)
-			} else {
-				assert.Equal(t, 3, r.state.ExitStatus(), r.stderr)
-			}
-			wholeSnapshots(t, dir)
-		})
+		for engine, more := range map[string][]string{"builtin": {"--sample-period", "1"}, "tcmalloc": nil} {
+			t.Run(how+" "+engine, func(t *testing.T) {
+				t.Parallel()
+				needEngine(t, engine)
+				start := filepath.Join(t.TempDir(), "go")
+				dir := filepath.Join(t.TempDir(), "out")
+				args := append([]string{"--engine", engine, "--follow-children", "--every", "50ms"}, more...)
+				r := begin(t, dir, recordCmd(t, dir, append(args, "--", exe, how, start)...))
+				r.await(t, "snapshots", func() bool { return r.count() >= 2 })
+				pid := manifestOf(t, dir).Processes[0].PID
+				require.NoError(t, r.cmd.Process.Signal(syscall.SIGSTOP))
+				require.NoError(t, os.WriteFile(start, nil, 0o600))
+				r.await(t, "end of the program", func() bool { return !proc.Alive(pid) })
+				require.NoError(t, r.cmd.Process.Signal(syscall.SIGCONT))
+				r.wait(t)
+				if how == "signal" {
+					assert.Equal(t, syscall.SIGTERM, r.state.Signal(), r.stderr)
+				} else {
+					assert.Equal(t, 3, r.state.ExitStatus(), r.stderr)
+				}
+				wholeSnapshots(t, dir)
+			})
+		}
 	}
 }

@@ -60,6 +60,10 @@ static bool begin(void) {
     begun = hl_clock(HL_MONOTONIC);
     begun_cpu = hl_clock(HL_THREAD_CPU);
     failed = hl_channel_open();
+    if (failed) { // the allocator's locks are held: the recorder is not waited for again
+        hl_live_as(HL_OFF);
+        return false;
+    }
     hl_channel_until(begun + (int64_t)hl_config.patience * 1000000);
     send(HL_BEGIN, NULL, 0);
     if (failed) report("the recorder cannot be reached");
