@@ -249,7 +249,7 @@ func (j *injection) loadError() error {
 	if n := int64(file); n < 0 && n >= lowestError {
 		err := syscall.Errno(-n)
 		if err == unix.EMFILE {
-			return refuse(Unsupported, fmt.Sprintf("raise its limit of open files: prlimit --pid %d --nofile=1024", j.PID),
+			return refuse(Unsupported, fmt.Sprintf("raise its limit of open files: prlimit -p %d -n1024", j.PID),
 				"process %d cannot open another file", j.PID)
 		}
 		return fmt.Errorf("memfd_create in the process: %w", err)

@@ -70,7 +70,7 @@ func TestRefusesProcessWithoutFiles(t *testing.T) {
 	p := run(t, compile(t, "waits.c"), "poll")
 	require.NoError(t, unix.Prlimit(p.Process.Pid, unix.RLIMIT_NOFILE, &unix.Rlimit{}, nil))
 	refusal(t, p.Process.Pid, Unsupported, fmt.Sprintf("process %d cannot open another file: "+
-		"raise its limit of open files: prlimit --pid %d --nofile=1024", p.Process.Pid, p.Process.Pid))
+		"raise its limit of open files: prlimit -p %d -n1024", p.Process.Pid, p.Process.Pid))
 }
 
 func TestRefusesStoppedProcess(t *testing.T) {
