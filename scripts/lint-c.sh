@@ -4,5 +4,5 @@
 set -euo pipefail
 cd "$(dirname "$0")/../engine"
 dir=$(../scripts/venv.sh lint-c clang-format==21.1.5 clang-tidy==21.1.6)
-"$dir/bin/clang-format" --dry-run -Werror src/*.h src/*/*.[ch]
+"$dir/bin/clang-format" --dry-run -Werror src/*/*.[ch]
 printf '%s\n' src/*/*.c | xargs -P "$(nproc)" -n 8 sh -c '"$0" --quiet "$@" -- -std=c11 -ffreestanding -Isrc 2>/dev/null' "$dir/bin/clang-tidy"
