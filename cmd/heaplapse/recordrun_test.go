@@ -278,7 +278,10 @@ func snapshotFiles(t *testing.T, dir string) (paths []string) {
 	found, err := filepath.Glob(filepath.Join(dir, "*.heap*"))
 	require.NoError(t, err)
 	for _, path := range found {
-		paths = append(paths, filename.TrimCompression(path))
+		isHidden := strings.HasPrefix(filepath.Base(path), ".") // Go's * matches these
+		if !isHidden && !strings.HasSuffix(path, ".tmp") {      // those are being written
+			paths = append(paths, filename.TrimCompression(path))
+		}
 	}
 	slices.Sort(paths)
 	return slices.Compact(paths)
