@@ -56,8 +56,8 @@ type recording struct {
 	stdout, stderr bytes.Buffer
 }
 
-// record prepares a program. The engine is patient, because the machine may be busy. settings overrides the settings that make the engine record every
-// allocation, and only at exit.
+// record prepares a program. settings overrides the settings that make the engine record every
+// allocation, and only at exit. The engine is patient, because the machine may be busy.
 func record(t *testing.T, settings, program string, args ...string) *recording {
 	t.Helper()
 	r := &recording{cmd: exec.Command(program, args...), prefix: filepath.Join(t.TempDir(), "p")}

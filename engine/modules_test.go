@@ -24,7 +24,7 @@ func TestModules(t *testing.T) {
 		"-D__builtin_memcpy_inline=__builtin_memcpy", "-Wno-all",
 	}
 	for _, source := range []string{
-		"base/entry.c", "base/platform.c", "base/text.c", "heap/live.c", "heap/regions.c", "heap/sample.c", "heap/sites.c",
+		"base/config.c", "base/entry.c", "base/platform.c", "base/text.c", "heap/live.c", "heap/regions.c", "heap/sample.c", "heap/sites.c",
 	} {
 		flags = append(flags, "src/"+source)
 	}

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/names.h"
-#include "unwind/stack.h"
+#include "walk.h"
 
 uintptr_t hl_name(const char *function, size_t function_length, const char *file,
                   size_t file_length, uint32_t line) {
@@ -72,18 +72,6 @@ static int present(void) {
 
 static const char *functions;
 static int current, wrong;
-
-// walk stores the call path of its caller, as the engine does.
-static void walk_here(struct hl_stack *s, void *to) {
-    hl_unwind(s);
-    memcpy(to, s, sizeof *s);
-}
-
-static __attribute__((noinline)) void walk(struct hl_stack *to) {
-    uint64_t signals = hl_signals_block();
-    hl_stack_use(walk_here, to);
-    hl_signals_restore(signals);
-}
 
 static void unwind(void) {
     static struct hl_stack s;

@@ -11,7 +11,7 @@
 #include <unwind.h>
 
 #include "base/names.h"
-#include "unwind/stack.h"
+#include "walk.h"
 
 extern void *__libc_malloc(size_t);
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
@@ -73,18 +73,6 @@ static bool same(const struct hl_stack *s, const struct reference *r) {
                memcmp(s->pc + s->mark + 1, r->pc + r->n - outer, outer * sizeof *r->pc) == 0;
     }
     return (int)s->n >= r->n && memcmp(s->pc, r->pc, (size_t)r->n * sizeof *r->pc) == 0;
-}
-
-// walk stores the call path of its caller, as the engine does.
-static void walk_here(struct hl_stack *s, void *to) {
-    hl_unwind(s);
-    memcpy(to, s, sizeof *s);
-}
-
-static __attribute__((noinline)) void walk(struct hl_stack *to) {
-    uint64_t signals = hl_signals_block();
-    hl_stack_use(walk_here, to);
-    hl_signals_restore(signals);
 }
 
 static __attribute__((noinline)) void check(void) {

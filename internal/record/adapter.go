@@ -3,9 +3,9 @@
 package record
 
 import (
+	"debug/elf"
 	"fmt"
 
-	preload "github.com/heaplapse/heaplapse/engine"
 	"github.com/heaplapse/heaplapse/internal/record/preloadfile"
 )
 
@@ -17,13 +17,14 @@ const adapterPrefix = "/dev/null/heaplapse"
 // matter.
 func adapterSetting(o *Options) Setting { return engineSetting(o, 0, 0) }
 
-// storeAdapter writes the adapter to a directory from which it can be loaded.
-func (p *Plan) storeAdapter() (path string, err error) {
+// store writes a library of ours to a directory from which it can be loaded. object returns it for a
+// processor, or nil if there is none. what is what the library is, for the user.
+func (p *Plan) store(name, what string, object func(elf.Machine) []byte) (path string, err error) {
 	machine := p.Target.ABI().Machine
-	object := preload.Adapter(machine)
-	if object == nil {
-		return "", fmt.Errorf("there is no adapter of allocators for this processor (%v)", machine)
+	content := object(machine)
+	if content == nil {
+		return "", fmt.Errorf("there is no %s for this processor (%v)", what, machine)
 	}
-	path, err = preloadfile.Write(preload.AdapterName, object, p.outputParent())
+	path, err = preloadfile.Write(name, content, p.outputParent())
 	return path, notRecorded(err)
 }

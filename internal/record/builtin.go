@@ -10,7 +10,6 @@ import (
 
 	preload "github.com/heaplapse/heaplapse/engine"
 	"github.com/heaplapse/heaplapse/internal/option"
-	"github.com/heaplapse/heaplapse/internal/record/preloadfile"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 	"github.com/heaplapse/heaplapse/internal/record/written"
 )
@@ -26,13 +25,8 @@ func (builtin) name() string { return "builtin" }
 const builtinPeriod = 128 << 10
 
 func (builtin) find(p *Plan) (Library, error) {
-	machine := p.Target.ABI().Machine
-	object := preload.Object(machine)
-	if object == nil {
-		return Library{}, fmt.Errorf("there is no built-in engine for this processor (%v)", machine)
-	}
-	path, err := preloadfile.Write(preload.Name, object, p.outputParent())
-	return Library{Path: path}, notRecorded(err)
+	path, err := p.store(preload.Name, "built-in engine", preload.Object)
+	return Library{Path: path}, err
 }
 
 func (builtin) seesPython() bool { return true }

@@ -77,8 +77,6 @@ func (p *Plan) MakeDir() error {
 		return notRecorded(err)
 	}
 	p.made = true
-	if errors.Is(missing, os.ErrNotExist) {
-		p.created, _ = os.Lstat(p.dir()) // nil: then it is as if it had existed
-	}
+	p.created = errors.Is(missing, os.ErrNotExist)
 	return nil
 }

@@ -109,7 +109,7 @@ type Plan struct {
 	dirName  string            // default name of the directory, without a number; "" if Dir was given
 	made     bool              // MakeDir was called
 	attached bool              // the program runs already
-	created  os.FileInfo       // the directory, if it did not exist before
+	created  bool              // the directory did not exist before
 	receiver *channel.Receiver // writes the snapshots; nil before the program is started
 }
 

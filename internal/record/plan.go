@@ -137,7 +137,7 @@ func (p *Plan) tryEngine(e engine) error {
 	}
 	p.engine, p.Engine, p.Library, p.Hints, p.adapter = e, e.name(), lib, nil, ""
 	if _, ok := e.(external); ok {
-		if p.adapter, err = p.storeAdapter(); err != nil {
+		if p.adapter, err = p.store(preload.AdapterName, "adapter of allocators", preload.Adapter); err != nil {
 			return err
 		}
 	}

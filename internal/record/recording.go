@@ -116,7 +116,7 @@ func (p *Plan) removeFiles() {
 	dir := p.dir()
 	_ = os.Remove(filepath.Join(dir, manifest.Name))
 	_ = os.Remove(filepath.Join(dir, manifest.VDSOFile))
-	if p.created != nil {
+	if p.created {
 		_ = os.Remove(dir) // only if it is empty
 	}
 }

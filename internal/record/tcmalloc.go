@@ -75,7 +75,7 @@ func (e tcmalloc) settings(o *Options) []Setting {
 	if o.Every > 0 {
 		timer = 1 // the adapter decides
 	}
-	s := []Setting{
+	return []Setting{
 		{"HEAPPROFILE", adapterPrefix},
 		{"HEAP_PROFILE_TIME_INTERVAL", strconv.Itoa(timer)},
 		{"HEAP_PROFILE_ALLOCATION_INTERVAL", strconv.FormatInt(o.EveryAlloc, 10)},
@@ -83,11 +83,9 @@ func (e tcmalloc) settings(o *Options) []Setting {
 		{"HEAP_PROFILE_DEALLOCATION_INTERVAL", "0"},
 		{"HEAP_PROFILE_CLEANUP", "false"},
 		{"PERFTOOLS_VERBOSE", "-1"},
+		{"HEAPPROFILESIGNAL", strconv.Itoa(e.dumpSignal(o))},
+		adapterSetting(o),
 	}
-	if n := e.dumpSignal(o); n != 0 {
-		s = append(s, Setting{"HEAPPROFILESIGNAL", strconv.Itoa(n)})
-	}
-	return append(s, adapterSetting(o))
 }
 
 func (tcmalloc) cost(*Options) string {

@@ -146,14 +146,14 @@ func (b *Blamer) Blame(stack []symbolize.LocationID) (ref FrameRef, ok bool) {
 // and of no library. On a stack with lines of a script, these are what the user can change, and ok is
 // false.
 func (b *Blamer) Own(stack []symbolize.LocationID, position int) (ref FrameRef, ok bool) {
-	if b.hasLines(stack) {
+	if b.HasLines(stack) {
 		return FrameRef{}, false
 	}
 	return b.first(stack, position, func(c Class, named bool) bool { return c == Application && named })
 }
 
-// hasLines reports whether there are lines of a script on a stack.
-func (b *Blamer) hasLines(stack []symbolize.LocationID) bool {
+// HasLines reports whether there are lines of a script on a stack.
+func (b *Blamer) HasLines(stack []symbolize.LocationID) bool {
 	return slices.ContainsFunc(stack, func(id symbolize.LocationID) bool { return b.s.Locations[id].Script() })
 }
 
@@ -165,7 +165,7 @@ func (b *Blamer) hasLines(stack []symbolize.LocationID) bool {
 // runs. ok is false if there is no line of a script.
 func (b *Blamer) script(stack []symbolize.LocationID, from int) (ref FrameRef, ok bool) {
 	stack = stack[from:]
-	if !b.hasLines(stack) {
+	if !b.HasLines(stack) {
 		return FrameRef{}, false // most stacks: the classes of their outer frames are not needed
 	}
 	rank := len(scriptRanks)

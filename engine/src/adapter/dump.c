@@ -17,18 +17,13 @@ static int failed;       // the error of the first message that could not be sen
 static char kind;        // of the snapshot, in jemalloc's name; 0: gperftools
 static int64_t begun, begun_cpu;
 static uint32_t count;
-static int64_t sent_at;
 
 uint32_t hl_dump_count(void) { return count; }
-int64_t hl_dump_time(void) { return sent_at; }
 
 // --- the process ---
 
 static void forked(void) {
-    *hl_fork_mark = 1;
-    hl_process.parent = hl_process.pid;
-    hl_process.pid = (uint64_t)hl_syscall0(HL_SYS_getpid);
-    hl_process.is_fork = true;
+    hl_fork_notice();
     hl_process.started_at = hl_clock(HL_REALTIME);
     hl_problems_forked();
     hl_events_forked();
@@ -95,7 +90,6 @@ static void finish(void) {
         report("a snapshot could not be written");
         return;
     }
-    sent_at = hl_clock(HL_MONOTONIC);
     count++;
 }
 

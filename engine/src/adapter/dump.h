@@ -20,10 +20,8 @@ bool hl_dump_write(int fd, const void *data, size_t n);
 // parent (vfork) is not.
 bool hl_dump_is_wanted(void);
 
-// hl_dump_count returns the number of snapshots that were sent, and hl_dump_time the monotonic time
-// of the last one, or 0.
+// hl_dump_count returns the number of snapshots that were sent.
 uint32_t hl_dump_count(void);
-int64_t hl_dump_time(void);
 
 // hl_dump_init is called once.
 void hl_dump_init(void);

@@ -29,21 +29,15 @@ static bool pointless(void) {
     return !hl_dump_is_wanted() || (sigaltstack(NULL, &s) == 0 && (s.flags & ONSTACK));
 }
 
-static void nap(void) {
-    const int64_t pause = 10000000;
-    uint32_t never = 0;
-    hl_futex_wait(&never, 0, pause);
-}
-
 // snapshot takes a snapshot. It returns false if the allocator stays busy. If another thread uses
 // the allocator, it is free soon. If the signal interrupted this thread in the allocator, the
 // handler must return first.
 static bool snapshot(int sig, uint32_t before) {
-    enum { TRIES = 5 };
+    enum { TRIES = 5, PAUSE = 10000000 };
     hl_snapshot_signal = (uint64_t)sig;
     for (int i = 0; i < TRIES && hl_dump_count() == before; i++) {
         take(take_signal);
-        if (hl_dump_count() == before) nap();
+        if (hl_dump_count() == before) hl_sleep(PAUSE);
     }
     hl_snapshot_signal = 0;
     return hl_dump_count() != before;

@@ -110,13 +110,9 @@ static void replace(void) {
 // libunwind opens its pipe when it is called for the first time, which may be before the
 // constructor below runs: libstdc++ allocates memory in its own. The program's pipes are not
 // affected.
-static bool is_unwinder(const struct hl_object *o, void *caller) {
-    return !is_other(o) && hl_object_contains(o, (uintptr_t)caller);
-}
-
 static bool find_unwinder(const struct hl_object *o, void *context) {
     void **caller = context;
-    if (!is_unwinder(o, *caller)) return false;
+    if (is_other(o) || !hl_object_contains(o, (uintptr_t)*caller)) return false;
     *caller = NULL;
     return true;
 }

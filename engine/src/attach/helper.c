@@ -21,11 +21,6 @@ static void set_state(enum hl_state state) {
 
 static enum hl_state state(void) { return __atomic_load_n(&control->state, __ATOMIC_ACQUIRE); }
 
-static void sleep_for(int64_t ns) {
-    uint32_t never = 0;
-    hl_futex_wait(&never, 0, ns);
-}
-
 // block_signals blocks all signals but those that the C library sends to its threads: for
 // pthread_cancel, and for setuid, which waits for all threads.
 static void block_signals(void) {
@@ -47,7 +42,7 @@ static void before_sandbox(void) {
     enum { TRIES = 400, PAUSE = 5000000 };
     if (state() != HL_HELPER_RECORDING && state() != HL_HELPER_STARTING) return;
     __atomic_store_n(&sandbox, 1, __ATOMIC_RELEASE);
-    for (int i = 0; i < TRIES && state() != HL_HELPER_STOPPED; i++) sleep_for(PAUSE);
+    for (int i = 0; i < TRIES && state() != HL_HELPER_STOPPED; i++) hl_sleep(PAUSE);
 }
 
 // --- the life of the helper ---
@@ -109,7 +104,7 @@ static enum ending work(void) {
         if (__atomic_load_n(&sandbox, __ATOMIC_ACQUIRE)) return RESTRICTED;
         if (is_alone()) return ALONE;
         hl_attach_look(control);
-        sleep_for(INTERVAL);
+        hl_sleep(INTERVAL);
     }
 }
 

@@ -56,25 +56,23 @@ static void replace(struct hl_control *c) {
 // put_back restores all slots. Those that the loader is at work on are tried again.
 static void put_back(struct hl_control *c) {
     enum { TRIES = 500, PAUSE = 2000000 };
-    uint32_t never = 0;
     for (int i = 0; i < TRIES; i++) {
         struct hl_slots s = hl_hooked_restore();
         c->left = s.replaced;
         if (s.replaced == 0 && s.pending == 0) return;
-        hl_futex_wait(&never, 0, PAUSE);
+        hl_sleep(PAUSE);
     }
 }
 
 // open_channel makes memory that heaplapse prepares and shares.
 static const char *open_channel(struct hl_control *c) {
     enum { TRIES = 5000, PAUSE = 2000000 };
-    uint32_t never = 0;
     long fd = hl_channel_create();
     if (fd < 0) return "no memory can be shared with heaplapse (memfd_create)";
     __atomic_store_n(&c->prepared, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&c->channel, (uint32_t)fd + 1, __ATOMIC_RELEASE);
     for (int i = 0; i < TRIES && !__atomic_load_n(&c->prepared, __ATOMIC_ACQUIRE); i++)
-        hl_futex_wait(&never, 0, PAUSE);
+        hl_sleep(PAUSE);
     __atomic_store_n(&c->channel, 0, __ATOMIC_RELEASE);
     return hl_channel_adopt((int)fd) == 0 ? NULL : "heaplapse did not prepare the shared memory";
 }

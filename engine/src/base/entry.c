@@ -1,5 +1,7 @@
 #include "base/entry.h"
 
+#include "base/config.h"
+
 uint32_t hl_life;
 
 static uint32_t unwiped = 1;
@@ -7,6 +9,13 @@ uint32_t *hl_fork_mark = &unwiped;
 void (*hl_fork_unseen)(void);
 
 bool hl_fork_is_new(void) { return hl_fork_mark == &unwiped || *hl_fork_mark == 0; }
+
+void hl_fork_notice(void) {
+    *hl_fork_mark = 1;
+    hl_process.parent = hl_process.pid;
+    hl_process.pid = (uint64_t)hl_syscall0(HL_SYS_getpid);
+    hl_process.is_fork = true;
+}
 
 void hl_fork_mark_init(void (*unseen)(void)) {
     enum { PAGE = 4096, MADV_WIPEONFORK = 18 };

@@ -36,6 +36,9 @@ static inline uint64_t hl_enter_slow_path(void) {
 // yet. It is true where the kernel cannot clear the mark.
 bool hl_fork_is_new(void);
 
+// hl_fork_notice makes hl_process that of a forked child, and notes that the fork was noticed.
+void hl_fork_notice(void);
+
 // hl_fork_mark_init makes the kernel clear *hl_fork_mark in forked children, if it can
 // (Linux 4.14).
 void hl_fork_mark_init(void (*unseen)(void));

@@ -104,6 +104,11 @@ void hl_futex_wait(uint32_t *word, uint32_t value, int64_t timeout_ns) {
     hl_syscall4(HL_SYS_futex, word, FUTEX_WAIT_PRIVATE, value, timeout_ns < 0 ? NULL : &t);
 }
 
+void hl_sleep(int64_t ns) {
+    uint32_t never = 0;
+    hl_futex_wait(&never, 0, ns);
+}
+
 void hl_futex_wake(uint32_t *word, int threads) {
     hl_syscall3(HL_SYS_futex, word, FUTEX_WAKE_PRIVATE, threads);
 }

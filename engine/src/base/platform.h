@@ -74,6 +74,9 @@ void hl_unlock(struct hl_lock *l);
 void hl_futex_wait(uint32_t *word, uint32_t value, int64_t timeout_ns);
 void hl_futex_wake(uint32_t *word, int threads);
 
+// hl_sleep waits for a time in ns. It may return early.
+void hl_sleep(int64_t ns);
+
 // hl_signals_block blocks all signals of the calling thread and returns those that were blocked
 // before. hl_signals_restore sets the mask again.
 uint64_t hl_signals_block(void);

@@ -121,9 +121,8 @@ static bool visit_object(const struct hl_object *o, void *context) {
 // begin waits until no thread forks, but not for long, and takes the lock.
 static uint64_t begin(void) {
     enum { TRIES = 1000, PAUSE = 1000000 };
-    uint32_t never = 0;
     for (int i = 0; i < TRIES && __atomic_load_n(&forks, __ATOMIC_SEQ_CST) != 0; i++)
-        hl_futex_wait(&never, 0, PAUSE);
+        hl_sleep(PAUSE);
     uint64_t signals = hl_signals_block();
     hl_lock(&lock);
     return signals;

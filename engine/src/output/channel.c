@@ -6,10 +6,7 @@ static int64_t patience(void) { return (int64_t)hl_config.patience * 1000000; }
 
 enum { NAP = 1000000 };
 
-static void nap(void) {
-    uint32_t never = 0;
-    hl_futex_wait(&never, 0, NAP);
-}
+static void nap(void) { hl_sleep(NAP); }
 
 // --- the memory ---
 

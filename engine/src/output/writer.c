@@ -252,12 +252,11 @@ void hl_writer_stop(int64_t pause) {
     hl_lock(&life);
     if (is_own && is_alive()) {
         int64_t end = hl_clock(HL_MONOTONIC) + (is_stalled() ? 0 : patience());
-        uint32_t never = 0;
         __atomic_store_n(&stop, true, __ATOMIC_RELEASE);
         __atomic_fetch_add(&wake, 1, __ATOMIC_RELEASE);
         hl_futex_wake(&wake, 1);
         for (int i = 0; is_alive() && hl_clock(HL_MONOTONIC) < end; i++)
-            hl_futex_wait(&never, 0, i < SPINS ? 1 : NAP);
+            hl_sleep(i < SPINS ? 1 : NAP);
         if (id != 0) stall(); // it ends as soon as the disk lets it
         not_before = hl_clock(HL_MONOTONIC) + pause;
     }

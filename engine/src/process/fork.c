@@ -34,12 +34,9 @@ static void parent(void) { hl_slots_forked(false); }
 static void start_child(void) {
     bool held = hl_heap_lock.state != 0 || hl_regions_lock.state != 0;
     hl_heap_lock.state = hl_regions_lock.state = 0;
-    *hl_fork_mark = 1;
+    hl_fork_notice();
     hl_slots_forked(true);
     if (hl_fork_also) hl_fork_also();
-    hl_process.parent = hl_process.pid;
-    hl_process.pid = (uint64_t)hl_syscall0(HL_SYS_getpid);
-    hl_process.is_fork = true;
     hl_record_forked();
     hl_unwind_forked();
     hl_writer_forked();

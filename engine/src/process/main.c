@@ -18,8 +18,6 @@
 #include "process/single.h"
 #include "process/target.h"
 
-static void manual(void) { hl_trigger_manual(); }
-
 static bool last(int sig, const struct hl_siginfo *info, bool ends) {
     (void)ends;
     if (!hl_signals_deserve(info)) return true;
@@ -28,7 +26,7 @@ static bool last(int sig, const struct hl_siginfo *info, bool ends) {
     return true;
 }
 
-static const struct hl_signal_hooks signal_hooks = {.last = last, .manual = manual};
+static const struct hl_signal_hooks signal_hooks = {.last = last, .manual = hl_trigger_manual};
 
 // start_recording allocates the tables. It returns false if there is no memory for them.
 static bool start_recording(void) {

@@ -60,7 +60,7 @@ func checkState(pid int) error {
 	case pid == os.Getpid():
 		return refuse(Unsupported, "", "process %d is heaplapse itself", pid)
 	case state[0] == 'Z' || state[0] == 'X':
-		if threads := target.Status(pid, "Threads"); threads != "" && threads != "1" && state[0] == 'Z' {
+		if threads, err := strconv.Atoi(target.Status(pid, "Threads")); err == nil && threads > 1 {
 			return refuse(Unsupported, "start the program under heaplapse record",
 				"the main thread of process %d has ended, and the kernel shows no memory of such a process", pid)
 		}

@@ -1,6 +1,6 @@
 // Package channel receives what the engines record, and writes all of their files. The engines, which
-// run in other people's processes, write none: neither a disk that stops nor a link
-// that somebody has planted can do anything to them.
+// run in other people's processes, write none: neither a disk that stops nor a link that somebody has
+// planted can do anything to them.
 //
 // Each process image shares a piece of memory with the recorder. A process that was started connects
 // to a socket and gets the memory. A process to which heaplapse attaches makes the memory itself.

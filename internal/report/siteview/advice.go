@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/heaplapse/heaplapse/internal/lazyregexp"
 	"github.com/heaplapse/heaplapse/symbolize"
 )
 
@@ -21,7 +22,7 @@ type advice struct {
 	// advice.txt.
 	subject string
 	pattern *regexp.Regexp
-	in      *regexp.Regexp // matches the modules whose functions it is about; nil: all
+	in      *regexp.Regexp // matches the modules of its functions; nil: all
 	text    string
 	source  string
 }
@@ -65,19 +66,25 @@ func parseEntry(lines []string) (a advice, err error) {
 	}
 	subject, pattern, _ := strings.Cut(lines[0], " ")
 	subject, language, limited := strings.Cut(subject, "@")
-	if limited && languages[language] == nil {
-		return a, fmt.Errorf("unknown language %q", language)
-	}
 	if !slices.Contains([]string{"function", "container", "resized", "module", "beside"}, subject) {
 		return a, errors.New("want function, container, resized, module or beside")
 	}
-	a = advice{subject: subject, in: languages[language], text: lines[1], source: lines[2]}
+	a = advice{subject: subject, text: lines[1], source: lines[2]}
+	if limited {
+		modules := languages[language]
+		if modules == nil {
+			return a, fmt.Errorf("unknown language %q", language)
+		}
+		a.in = modules()
+	}
 	a.pattern, err = regexp.Compile(pattern)
 	return a, err
 }
 
 // languages are the modules of the interpreters that advice is about.
-var languages = map[string]*regexp.Regexp{"python": regexp.MustCompile(`^(python[0-9.]*\w*|libpython[0-9.]*\w*\.so.*|uwsgi[^/]*)$`)}
+var languages = map[string]func() *regexp.Regexp{
+	"python": lazyregexp.New(`^(python[0-9.]*\w*|libpython[0-9.]*\w*\.so.*|uwsgi[^/]*)$`),
+}
 
 // ranks are the indices of the first advice about a frame, of the first that is only about a frame
 // that a line of a script called, and of the first that is only about a site that was seen to grow

@@ -195,13 +195,8 @@ func (d *Describer) adviceOn(stack []symbolize.LocationID, resized bool) string 
 	for _, id := range stack {
 		all.include(d.ranksOf(id))
 	}
-	lines := d.hasLines(stack)
+	lines := d.blamer.HasLines(stack)
 	return textOf(all.first(!lines || d.isDirect(stack), resized), lines)
-}
-
-// hasLines reports whether there are lines of a script on a stack.
-func (d *Describer) hasLines(stack []symbolize.LocationID) bool {
-	return slices.ContainsFunc(stack, func(id symbolize.LocationID) bool { return d.symbols.Locations[id].Script() })
 }
 
 // isDirect reports whether the line of a script that a stack is attributed to requested the memory
@@ -262,7 +257,7 @@ func (d *Describer) callers(site symbolize.SiteID, limit int) []Caller {
 	list := callerList{last: d.frame(blamed, first).Function, limit: limit}
 	own := d.blamer.Classes(stack[ref.Position])[first]
 	first++
-	scripted := d.hasLines(stack)
+	scripted := d.blamer.HasLines(stack)
 	for _, id := range stack[ref.Position:] {
 		l, classes := &d.symbols.Locations[id], d.blamer.Classes(id)
 		for k := first; k < len(classes); k++ {
