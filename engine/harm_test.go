@@ -51,6 +51,17 @@ func TestHandlersOfFork(t *testing.T) {
 	}
 }
 
+// TestLockOfTheLoader forks while another thread has the loader's lock. The child does not ask for it.
+func TestLockOfTheLoader(t *testing.T) {
+	program := harmProgram(t)
+	for _, settings := range []string{"children=0", "every=10 children=1"} {
+		r := record(t, settings, program, "loader")
+		r.cmd.Env = append(r.cmd.Env, "LD_BIND_NOW=1") // the C library itself needs the lock to bind a function
+		r.run(t)
+		assert.Equal(t, "0\n", r.stdout.String(), settings)
+	}
+}
+
 // TestChildOfClone calls what ends the writer in a child for which no handler of fork ran. The writer
 // of the parent is not waited for.
 func TestChildOfClone(t *testing.T) {

@@ -38,7 +38,7 @@ func unwinder(t *testing.T, more ...string) []string {
 	files, err := filepath.Glob("src/unwind/*.c")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
-	files = append(files, "src/base/elf.c", "src/base/memory.c", "src/base/platform.c")
+	files = append(files, "src/base/elf.c", "src/base/memory.c", "src/base/objects.c", "src/base/platform.c")
 	return append(files, more...)
 }
 

@@ -6,6 +6,7 @@
 //	filter COMMAND  forbids all system calls but those of a simple program, and becomes the command
 //	deny ERROR NUMBERS COMMAND
 //	                makes system calls (316,436) fail with an error, and becomes the command
+//	loader          forks while another thread has a lock of the loader, which the child never gets
 //	queue           waits for messages of a queue while the engine's thread begins
 //	sum             a simple program
 //	unmap           munmap and mremap that fail, and some that do not
@@ -13,9 +14,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <mqueue.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
@@ -130,6 +133,42 @@ static int queue(void) {
 	return 0;
 }
 
+static volatile int visiting;
+
+static int visit(struct dl_phdr_info *object, size_t size, void *pass) {
+	(void)object, (void)size, (void)pass;
+	visiting = 1;
+	for (;;) pause();
+}
+
+static void *iterate(void *arg) {
+	dl_iterate_phdr(visit, NULL);
+	return arg;
+}
+
+static int loader(void) {
+	enum { MANY = 200 };
+	pthread_t thread;
+	int status;
+	pthread_create(&thread, NULL, iterate, NULL);
+	while (!visiting) usleep(1000);
+	pid_t child = fork();
+	if (child == 0) {
+		alarm(60); // a child that hangs ends
+		for (int i = 0; i < MANY; i++) {
+			free(malloc(100000));
+			munmap(mmap(NULL, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 1 << 20);
+		}
+		if (setuid(getuid())) _exit(1);
+		usleep(100000); // a snapshot is due
+		execl("/bin/true", "true", NULL);
+	}
+	if (waitpid(child, &status, 0) != child) return 1;
+	printf("%d\n", status);
+	fflush(stdout);
+	_exit(0);
+}
+
 static int sum(void) {
 	size_t total = 0;
 	for (int i = 1; i < 3000; i++) {
@@ -164,6 +203,7 @@ int main(int argc, char **argv) {
 	if (!strcmp(what, "failed")) return failed(argv[2]);
 	if (!strcmp(what, "filter")) return filter(argv + 2);
 	if (!strcmp(what, "deny")) return deny(argv + 2);
+	if (!strcmp(what, "loader")) return loader();
 	if (!strcmp(what, "queue")) return queue();
 	if (!strcmp(what, "sum")) return sum();
 	if (!strcmp(what, "unmap")) return unmap();

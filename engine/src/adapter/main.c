@@ -15,6 +15,7 @@
 #include "base/config.h"
 #include "base/entry.h"
 #include "base/next.h"
+#include "base/objects.h"
 #include "base/slots.h"
 #include "base/text.h"
 #include "process/refuse.h"
@@ -87,12 +88,14 @@ static bool contains(const char *s, const char *what) {
     return false;
 }
 
-// is_other reports whether an object is neither an allocator nor its unwinder.
-static bool is_other(const struct hl_object *o) {
-    const char *base = hl_base_name(o->name ? o->name : "");
+// is_other_name reports whether an object is neither an allocator nor its unwinder.
+static bool is_other_name(const char *name) {
+    const char *base = hl_base_name(name);
     return !contains(base, "tcmalloc") && !contains(base, "jemalloc") &&
            !contains(base, "libunwind");
 }
+
+static bool is_other(const struct hl_object *o) { return is_other_name(o->name ? o->name : ""); }
 
 static void replace(void) {
     static bool done;
@@ -110,24 +113,20 @@ static void replace(void) {
 // libunwind opens its pipe when it is called for the first time, which may be before the
 // constructor below runs: libstdc++ allocates memory in its own. The program's pipes are not
 // affected.
-static bool find_unwinder(const struct hl_object *o, void *context) {
-    void **caller = context;
-    if (is_other(o) || !hl_object_contains(o, (uintptr_t)*caller)) return false;
-    *caller = NULL;
-    return true;
+static bool is_unwinder(void *caller) {
+    char name[500];
+    return hl_object_name((uintptr_t)caller, name, sizeof name) && !is_other_name(name);
 }
 
 static bool started;
 
 HL_EXPORT int pipe2(int *ends, int flags) {
-    static void *cache;
     void *caller = __builtin_return_address(0);
-    if (!started) hl_object_visit(find_unwinder, &caller);
-    if (!caller) {
+    if (!started && is_unwinder(caller)) {
         replace();
         return hl_pipe_open(ends, flags);
     }
-    int (*next)(int *, int) = (int (*)(int *, int))hl_real_function(&cache, "pipe2");
+    int (*next)(int *, int) = (int (*)(int *, int))hl_next(HL_NEXT_pipe2);
     return next ? next(ends, flags) : hl_not_implemented();
 }
 

@@ -1,5 +1,7 @@
 #include "attach/hooks.h"
 
+#include "base/next.h"
+#include "base/objects.h"
 #include "heap/libc.h"
 #include "heap/old.h"
 #include "heap/operators.h"
@@ -64,6 +66,7 @@ const char *hl_hooked_find(struct hl_control *c) {
     const char *reason = find_functions();
     if (reason) return reason;
     hl_real_find();
+    hl_next_find();
     find_old();
     c->malloc_original = (uintptr_t)functions[MALLOC].original;
     c->malloc_hook = (uintptr_t)functions[MALLOC].replacement;

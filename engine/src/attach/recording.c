@@ -3,6 +3,7 @@
 #include "attach/helper.h"
 #include "attach/hooks.h"
 #include "base/config.h"
+#include "base/objects.h"
 #include "base/problems.h"
 #include "base/text.h"
 #include "heap/operators.h"
@@ -41,11 +42,11 @@ static void forget(void) {
     hl_memory_forget();
 }
 
-static uint64_t seen;    // objects that had been loaded when the tables were read
+static uintptr_t seen;   // the list of objects when the tables were read
 static uint32_t pending; // slots that could not be changed then
 
 static void replace(struct hl_control *c) {
-    seen = hl_slots_loads();
+    seen = hl_module_list();
     struct hl_slots s = hl_hooked_replace();
     c->objects = s.objects;
     c->replaced = s.replaced;
@@ -105,7 +106,7 @@ void hl_attach_python(struct hl_control *c) {
 }
 
 void hl_attach_look(struct hl_control *c) {
-    if (pending == 0 && hl_slots_loads() == seen) return;
+    if (pending == 0 && hl_module_list() == seen) return;
     replace(c);
     hl_unwind_forget();
 }

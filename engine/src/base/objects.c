@@ -1,139 +1,165 @@
 #include "base/objects.h"
 
-#include "base/elf.h"
-
-int dl_iterate_phdr(int (*)(struct hl_object *, size_t, void *), void *);
+// From the C library and its dynamic linker: musl has _dl_debug_addr, glibc has _r_debug.
+struct list {
+    int version;
+    uintptr_t first;
+};
+extern struct list _r_debug __attribute__((weak));
+extern struct list *_dl_debug_addr __attribute__((weak));
+extern unsigned long getauxval(unsigned long type);
+extern const char _DYNAMIC[] __attribute__((visibility("hidden"))); // the engine's own
 
 bool hl_loaded_late;
 
-bool hl_object_tables(const struct hl_object *o, struct hl_tables *t) {
-    struct hl_window w = HL_READABLE;
-    uintptr_t dynamic = 0;
-    for (uint16_t i = 0; i < o->phdr_n; i++)
-        if (o->phdr[i].type == HL_PT_DYNAMIC) dynamic = o->base + o->phdr[i].vaddr;
-    return dynamic != 0 && hl_tables_read(&w, o->base, dynamic, t);
+// --- the list ---
+
+bool hl_module_next(struct hl_window *w, uintptr_t *at, struct hl_module *o) {
+    uintptr_t next = 0;
+    if (*at != 0) {
+        next = o->next;
+    } else if (&_r_debug != NULL) {
+        next = _r_debug.first;
+    } else if (&_dl_debug_addr != NULL && _dl_debug_addr != NULL) {
+        next = _dl_debug_addr->first;
+    }
+    *at = next;
+    return next != 0 && hl_copy(w, o, next, sizeof *o);
 }
 
-// definition returns the address of a function that the object defines, or NULL.
-static void *definition(const struct hl_tables *t, const char *name) {
+uintptr_t hl_module_list(void) {
+    enum { MAX_LIST = 4096 };
+    struct hl_window w = {.unstable = true};
+    struct hl_module o;
+    uintptr_t sum = 1, at = 0;
+    for (int i = 0; i < MAX_LIST && hl_module_next(&w, &at, &o); i++)
+        sum = (sum ^ at ^ o.base ^ o.dynamic) * 0x9e3779b97f4a7c15;
+    return sum;
+}
+
+// --- the addresses of an object ---
+
+// segments finds the program headers of an object. Those of the program are told by the kernel;
+// those of a library follow its ELF header.
+static bool segments(struct hl_window *w, const struct hl_module *o, bool is_program, uintptr_t *at,
+                     size_t *n) {
+    enum { AT_PHDR = 3, AT_PHNUM = 5 };
+    if (is_program) {
+        *at = getauxval(AT_PHDR);
+        *n = getauxval(AT_PHNUM);
+        return *at != 0;
+    }
+    struct hl_elf_header h;
+    static const unsigned char magic[4] = {0x7f, 'E', 'L', 'F'};
+    if (o->base == 0 || !hl_copy(w, &h, o->base, sizeof h) || memcmp(h.ident, magic, 4) != 0)
+        return false;
+    *at = o->base + h.phoff;
+    *n = h.phnum;
+    return h.phentsize == sizeof(struct hl_elf_segment);
+}
+
+bool hl_module_extent(struct hl_window *w, const struct hl_module *o, bool is_program,
+                      struct hl_extent *e) {
+    uintptr_t at;
+    size_t n;
+    *e = (struct hl_extent){.start = UINTPTR_MAX};
+    if (!segments(w, o, is_program, &at, &n)) return false;
+    for (size_t i = 0; i < n; i++) {
+        struct hl_elf_segment s;
+        if (!hl_copy(w, &s, at + i * sizeof s, sizeof s)) return false;
+        uintptr_t start = o->base + s.vaddr;
+        if (s.type == HL_PT_EH_FRAME) e->unwind_table = start;
+        if (s.type != HL_PT_LOAD) continue;
+        if (start < e->start) e->start = start;
+        if (start + s.memsz > e->end) e->end = start + s.memsz;
+    }
+    return e->start < e->end;
+}
+
+// --- symbols ---
+
+uintptr_t hl_module_symbol(struct hl_window *w, const struct hl_module *o, const char *name,
+                           size_t *size) {
+    struct hl_tables t;
+    struct hl_elf_symbol found;
+    if (!hl_tables_read(w, o->base, o->dynamic, &t) || !hl_tables_find(w, &t, name, &found))
+        return 0;
+    if (size != NULL) *size = found.size;
+    return o->base + found.value;
+}
+
+// is_function reports whether a symbol may be called.
+static bool is_function(const struct hl_elf_symbol *s) {
     enum { TYPE = 15, STT_NOTYPE = 0, STT_FUNC = 2 };
-    struct hl_window w = HL_READABLE;
-    struct hl_elf_symbol s;
-    if (!hl_tables_find(&w, t, name, &s)) return NULL;
-    bool is_function = (s.info & TYPE) == STT_FUNC || (s.info & TYPE) == STT_NOTYPE;
-    return is_function ? (void *)(t->base + s.value) : NULL;
-}
-
-bool hl_object_contains(const struct hl_object *o, uintptr_t address) {
-    for (uint16_t i = 0; i < o->phdr_n; i++) {
-        const struct hl_elf_segment *p = o->phdr + i;
-        if (p->type == HL_PT_LOAD && address - o->base - p->vaddr < p->memsz) return true;
-    }
-    return false;
-}
-
-static void set_range(const struct hl_object *o, struct hl_symbol *s) {
-    s->object.start = UINTPTR_MAX;
-    s->object.end = 0;
-    for (uint16_t i = 0; i < o->phdr_n; i++) {
-        const struct hl_elf_segment *p = o->phdr + i;
-        if (p->type != HL_PT_LOAD) continue;
-        uintptr_t start = o->base + p->vaddr, end = start + p->memsz;
-        if (start < s->object.start) s->object.start = start;
-        if (end > s->object.end) s->object.end = end;
-    }
+    return (s->info & TYPE) == STT_FUNC || (s->info & TYPE) == STT_NOTYPE;
 }
 
 struct search {
+    struct hl_window window;
     struct hl_symbol *symbols;
-    size_t n;
-    bool following, passed, first_passed;
+    size_t n, missing;
 };
 
-static void find_in(const struct hl_object *o, struct search *s, bool is_program, bool is_engine) {
+// find_in sets the symbols that are still missing and that the object defines.
+static void find_in(struct search *s, const struct hl_module *o, bool is_program, bool is_engine) {
     struct hl_tables t;
-    if (!hl_object_tables(o, &t)) return;
+    struct hl_elf_symbol found;
+    struct hl_extent e;
+    if (!hl_tables_read(&s->window, o->base, o->dynamic, &t)) return;
     for (size_t i = 0; i < s->n; i++) {
         struct hl_symbol *symbol = s->symbols + i;
-        if (symbol->address) continue;
-        symbol->address = definition(&t, symbol->name);
-        if (!symbol->address) continue;
+        if (symbol->address || !hl_tables_find(&s->window, &t, symbol->name, &found) ||
+            !is_function(&found))
+            continue;
+        hl_module_extent(&s->window, o, is_program, &e);
+        symbol->address = (void *)(o->base + found.value);
+        symbol->object.start = e.start;
+        symbol->object.end = e.end;
         symbol->object.is_program = is_program;
         symbol->object.is_engine = is_engine;
-        set_range(o, symbol);
+        s->missing--;
     }
 }
 
-static int visit(struct hl_object *o, size_t size, void *to) {
-    struct search *s = to;
-    (void)size;
-    bool is_program = !s->first_passed, is_engine = hl_object_contains(o, (uintptr_t)visit);
-    s->first_passed = true;
-    bool wanted = hl_loaded_late ? !is_engine : s->passed;
-    if (!s->following || wanted) find_in(o, s, is_program, is_engine);
-    if (is_engine) s->passed = true;
-    return 0;
+static struct hl_window window_at_start(void) {
+    return hl_loaded_late ? (struct hl_window){.unstable = true} : HL_READABLE;
 }
 
 static void search(struct hl_symbol *symbols, size_t n, bool following) {
-    struct search s = {.symbols = symbols, .n = n, .following = following};
+    struct search s = {.window = window_at_start(), .symbols = symbols, .n = n, .missing = n};
+    struct hl_module o;
+    uintptr_t at = 0;
+    bool is_program = true, passed = false;
     for (size_t i = 0; i < n; i++) symbols[i].address = NULL;
-    dl_iterate_phdr(visit, &s);
+    for (; s.missing > 0 && hl_module_next(&s.window, &at, &o); is_program = false) {
+        bool is_engine = o.dynamic == (uintptr_t)_DYNAMIC;
+        bool wanted = hl_loaded_late ? !is_engine : passed;
+        if (!following || wanted) find_in(&s, &o, is_program, is_engine);
+        if (is_engine) passed = true;
+    }
 }
 
 void hl_find_following(struct hl_symbol *symbols, size_t n) { search(symbols, n, true); }
 
 void hl_find(struct hl_symbol *symbols, size_t n) { search(symbols, n, false); }
 
-static int loads_visit(struct hl_object *o, size_t size, void *to) {
-    (void)size;
-    *(uint64_t *)to = o->loads;
-    return 1;
-}
-
-uint64_t hl_loads(void) {
-    uint64_t loads = 0;
-    dl_iterate_phdr(loads_visit, &loads);
-    return loads;
-}
-
-struct visiting {
-    bool (*visit)(const struct hl_object *o, void *context);
-    void *context;
-};
-
-static int visit_any(struct hl_object *o, size_t size, void *to) {
-    struct visiting *v = to;
-    (void)size;
-    return v->visit(o, v->context);
-}
-
-void hl_object_visit(bool (*visit)(const struct hl_object *o, void *context), void *context) {
-    struct visiting v = {visit, context};
-    dl_iterate_phdr(visit_any, &v);
-}
-
-struct naming {
-    uintptr_t address;
-    char *name;
-    size_t size;
-    bool found;
-};
-
-static int name_visit(struct hl_object *o, size_t size, void *to) {
-    struct naming *n = to;
-    (void)size;
-    if (!hl_object_contains(o, n->address)) return 0;
-    size_t length = hl_strlen(o->name);
-    if (length >= n->size) length = n->size - 1;
-    memcpy(n->name, o->name, length);
-    n->name[length] = 0;
-    n->found = true;
-    return 1;
+// copy_string copies what fits of a string. Behind its end there may be a page that cannot be read.
+static void copy_string(struct hl_window *w, char *to, size_t size, uintptr_t at) {
+    size_t n = 0;
+    while (n < size - 1 && hl_copy(w, to + n, at + n, 1) && to[n] != 0) n++;
+    to[n] = 0;
 }
 
 bool hl_object_name(uintptr_t address, char *name, size_t size) {
-    struct naming n = {.address = address, .name = name, .size = size};
-    dl_iterate_phdr(name_visit, &n);
-    return n.found;
+    struct hl_window w = window_at_start();
+    struct hl_module o;
+    struct hl_extent e;
+    uintptr_t at = 0;
+    for (bool is_program = true; hl_module_next(&w, &at, &o); is_program = false) {
+        if (!hl_module_extent(&w, &o, is_program, &e) || address < e.start || address >= e.end)
+            continue;
+        copy_string(&w, name, size, o.name);
+        return true;
+    }
+    return false;
 }

@@ -1,12 +1,44 @@
-// Loaded objects (the program and its libraries), and the symbols that they define.
+// The program and its libraries, as the dynamic linker lists them, and the symbols that they
+// define.
 //
-// The functions read the loader's list with dl_iterate_phdr, which allocates nothing. Its lock is
-// held for a moment only, but no lock of the engine may be held meanwhile: another thread may
-// allocate memory while it holds the loader's lock.
+// The functions take no lock, because they are used inside malloc and in forked children. A thread
+// that has the linker's lock may wait for a lock that this thread holds; in a child that was forked
+// meanwhile the linker's lock is held for ever. Hence the list may be changing: entries may be
+// missed, and their pointers may be stale. All memory that they point to is read through a window.
 #ifndef HL_BASE_OBJECTS_H
 #define HL_BASE_OBJECTS_H
 
 #include "base/elf.h"
+
+// struct hl_module is an entry of the dynamic linker's list (struct link_map in glibc and musl).
+struct hl_module {
+    uintptr_t base;    // added to the addresses in the file
+    uintptr_t name;    // a path; empty for the program
+    uintptr_t dynamic; // its dynamic section
+    uintptr_t next;
+};
+
+// hl_module_next reads the object behind *o in the list, and sets *at to its address. *at is zero
+// at first.
+bool hl_module_next(struct hl_window *w, uintptr_t *at, struct hl_module *o);
+
+// hl_module_list returns a number that changes when the list does.
+uintptr_t hl_module_list(void);
+
+// hl_module_symbol finds a symbol that the object defines and exports. size may be NULL.
+uintptr_t hl_module_symbol(struct hl_window *w, const struct hl_module *o, const char *name,
+                           size_t *size);
+
+// struct hl_extent has the addresses of an object.
+struct hl_extent {
+    uintptr_t start, end;
+    uintptr_t unwind_table; // address of .eh_frame_hdr, or 0
+};
+
+// hl_module_extent reads the program headers of an object. is_program tells the program, the first
+// object of the list. It returns false if they cannot be read.
+bool hl_module_extent(struct hl_window *w, const struct hl_module *o, bool is_program,
+                      struct hl_extent *e);
 
 // struct hl_symbol is a function to find. hl_find_following and hl_find set address and object.
 struct hl_symbol {
@@ -19,6 +51,9 @@ struct hl_symbol {
     } object;
 };
 
+// The functions below are called when the engine begins. They read memory directly if it was loaded
+// with the program: libraries are not unloaded then, and a filter may forbid system calls.
+
 // hl_find_following finds the definitions that the program would use without the engine: those of
 // the first object behind the engine in the list, as dlsym(RTLD_NEXT) does. If hl_loaded_late is
 // set, the engine is the last object, and those of the first other object are found.
@@ -27,48 +62,6 @@ void hl_find_following(struct hl_symbol *symbols, size_t n);
 
 // hl_find finds the first definition of each symbol in any object, including the engine.
 void hl_find(struct hl_symbol *symbols, size_t n);
-
-// hl_object_visit calls a function with each object, until it returns true.
-struct hl_object {
-    uintptr_t base;
-    const char *name; // "" for the program
-    const struct hl_elf_segment *phdr;
-    uint16_t phdr_n;
-    uint64_t loads, unloads; // number of objects loaded and unloaded until now
-};
-void hl_object_visit(bool (*visit)(const struct hl_object *o, void *context), void *context);
-
-// hl_object_contains reports whether a loadable segment of the object contains an address.
-bool hl_object_contains(const struct hl_object *o, uintptr_t address);
-
-// hl_object_tables reads the tables of an object. It returns false if it has none.
-bool hl_object_tables(const struct hl_object *o, struct hl_tables *t);
-
-// struct hl_relocation is an entry of a table of relocations.
-struct hl_relocation {
-    uint64_t offset, info;
-    int64_t addend;
-};
-enum {
-#if defined(__x86_64__)
-    HL_R_ABSOLUTE = 1,
-    HL_R_GLOB_DAT = 6,
-    HL_R_JUMP_SLOT = 7,
-#else
-    HL_R_ABSOLUTE = 257,
-    HL_R_GLOB_DAT = 1025,
-    HL_R_JUMP_SLOT = 1026,
-#endif
-};
-
-// struct hl_replacement is a function whose callers are to call another one.
-struct hl_replacement {
-    const char *name;
-    void *original, *replacement;
-};
-
-// hl_loads returns the number of objects loaded until now.
-uint64_t hl_loads(void);
 
 // hl_object_name copies the name of the object that contains an address. For the program it is "".
 // It returns false if there is none.

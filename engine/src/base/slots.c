@@ -2,6 +2,25 @@
 
 #include "base/pages.h"
 
+int dl_iterate_phdr(int (*)(struct hl_object *, size_t, void *), void *);
+
+// struct relocation is an entry of a table of relocations.
+struct relocation {
+    uint64_t offset, info;
+    int64_t addend;
+};
+enum {
+#if defined(__x86_64__)
+    R_ABSOLUTE = 1,
+    R_GLOB_DAT = 6,
+    R_JUMP_SLOT = 7,
+#else
+    R_ABSOLUTE = 257,
+    R_GLOB_DAT = 1025,
+    R_JUMP_SLOT = 1026,
+#endif
+};
+
 static struct hl_lock lock; // held while the loader's list is read
 static uint32_t forks;      // threads that are about to fork, or have just done so
 
@@ -12,6 +31,23 @@ struct walk {
     bool restore;
     struct hl_slots found;
 };
+
+bool hl_object_contains(const struct hl_object *o, uintptr_t address) {
+    for (uint16_t i = 0; i < o->phdr_n; i++) {
+        const struct hl_elf_segment *p = o->phdr + i;
+        if (p->type == HL_PT_LOAD && address - o->base - p->vaddr < p->memsz) return true;
+    }
+    return false;
+}
+
+// read_tables reads the tables of an object. It returns false if it has none.
+static bool read_tables(const struct hl_object *o, struct hl_tables *t) {
+    struct hl_window w = HL_READABLE;
+    uintptr_t dynamic = 0;
+    for (uint16_t i = 0; i < o->phdr_n; i++)
+        if (o->phdr[i].type == HL_PT_DYNAMIC) dynamic = o->base + o->phdr[i].vaddr;
+    return dynamic != 0 && hl_tables_read(&w, o->base, dynamic, t);
+}
 
 // is_protected reports whether the loader makes a slot read-only after it has relocated the object.
 static bool is_protected(const struct hl_object *o, uintptr_t slot) {
@@ -44,7 +80,7 @@ static bool write_slot(const struct hl_object *o, void **slot, void *value) {
 static bool is_unbound(const struct hl_object *o, const struct hl_elf_symbol *symbol, uint32_t type,
                        const void *value) {
     bool is_own = symbol->section != 0 && o->base + symbol->value == (uintptr_t)value;
-    return type == HL_R_JUMP_SLOT && !is_own && hl_object_contains(o, (uintptr_t)value);
+    return type == R_JUMP_SLOT && !is_own && hl_object_contains(o, (uintptr_t)value);
 }
 
 static void replace_in(struct walk *w, const struct hl_object *o, void **slot, bool unbound,
@@ -78,10 +114,9 @@ static const struct hl_replacement *named(const struct walk *w, const char *name
 }
 
 static void visit_slot(struct walk *w, const struct hl_object *o, const struct hl_tables *t,
-                       const struct hl_relocation *r) {
+                       const struct relocation *r) {
     uint32_t type = (uint32_t)r->info;
-    if (type != HL_R_GLOB_DAT && type != HL_R_JUMP_SLOT &&
-        !(type == HL_R_ABSOLUTE && r->addend == 0))
+    if (type != R_GLOB_DAT && type != R_JUMP_SLOT && !(type == R_ABSOLUTE && r->addend == 0))
         return;
     const struct hl_elf_symbol *symbol = (const struct hl_elf_symbol *)t->symbols + (r->info >> 32);
     const struct hl_replacement *to = named(w, (const char *)t->names + symbol->name);
@@ -95,7 +130,7 @@ static void visit_slot(struct walk *w, const struct hl_object *o, const struct h
 
 static void visit_table(struct walk *w, const struct hl_object *o, const struct hl_tables *t,
                         uintptr_t table, uint64_t size) {
-    const struct hl_relocation *r = (const struct hl_relocation *)table;
+    const struct relocation *r = (const struct relocation *)table;
     for (uint64_t i = 0; table != 0 && i < size / sizeof *r; i++) visit_slot(w, o, t, r + i);
 }
 
@@ -106,16 +141,17 @@ static bool is_loader(const struct hl_object *o) {
            hl_has_prefix(base, "ld.so");
 }
 
-static bool visit_object(const struct hl_object *o, void *context) {
+static int visit_object(struct hl_object *o, size_t size, void *context) {
     struct walk *w = context;
     struct hl_tables t;
-    if (hl_object_contains(o, (uintptr_t)visit_object) || is_loader(o)) return false;
-    if (w->skip && w->skip(o)) return false;
-    if (!hl_object_tables(o, &t)) return false;
+    (void)size;
+    if (hl_object_contains(o, (uintptr_t)visit_object) || is_loader(o)) return 0;
+    if (w->skip && w->skip(o)) return 0;
+    if (!read_tables(o, &t)) return 0;
     w->found.objects++;
     visit_table(w, o, &t, t.plt, t.plt_size);
     visit_table(w, o, &t, t.rela, t.rela_size);
-    return false;
+    return 0;
 }
 
 // begin waits until no thread forks, but not for long, and takes the lock.
@@ -136,15 +172,9 @@ static void end(uint64_t signals) {
 static struct hl_slots visit(struct walk w) {
     uint64_t signals = begin();
     hl_pages_forget();
-    hl_object_visit(visit_object, &w);
+    dl_iterate_phdr(visit_object, &w);
     end(signals);
     return w.found;
-}
-
-uint64_t hl_slots_loads(void) {
-    uint64_t signals = begin(), loads = hl_loads();
-    end(signals);
-    return loads;
 }
 
 void hl_slots_forking(void) {

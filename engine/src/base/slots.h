@@ -1,9 +1,27 @@
 // The tables of imports of all loaded objects: the words through which they call functions of
 // other objects.
+//
+// They are written while the loader's lock is held (dl_iterate_phdr), so that no object is unloaded
+// meanwhile. No lock of the engine may be held then: another thread may allocate memory while it
+// has the loader's lock.
 #ifndef HL_BASE_SLOTS_H
 #define HL_BASE_SLOTS_H
 
-#include "base/objects.h"
+#include "base/elf.h"
+
+// struct hl_object is an object as dl_iterate_phdr tells of it (struct dl_phdr_info).
+struct hl_object {
+    uintptr_t base;
+    const char *name; // "" for the program
+    const struct hl_elf_segment *phdr;
+    uint16_t phdr_n;
+};
+
+// struct hl_replacement is a function whose callers are to call another one.
+struct hl_replacement {
+    const char *name;
+    void *original, *replacement;
+};
 
 struct hl_slots {
     uint32_t objects;  // whose tables were read
@@ -25,8 +43,8 @@ struct hl_slots hl_slots_replace(const struct hl_replacement *all, size_t n,
                                  bool (*skip)(const struct hl_object *o));
 struct hl_slots hl_slots_restore(const struct hl_replacement *all, size_t n);
 
-// hl_slots_loads returns the number of objects that were loaded until now.
-uint64_t hl_slots_loads(void);
+// hl_object_contains reports whether a loadable segment of the object contains an address.
+bool hl_object_contains(const struct hl_object *o, uintptr_t address);
 
 // hl_slots_forking is called before a fork, and hl_slots_forked behind it, in the parent and in the
 // child: in the child the loader's own lock would stay held for ever if the functions above had it

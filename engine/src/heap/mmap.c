@@ -16,22 +16,20 @@
 enum { MIN_REGION = 64 << 10, MREMAP_MAYMOVE = 1, MREMAP_FIXED = 2, MREMAP_DONTUNMAP = 4 };
 #define FAILED ((void *)-1)
 
-static void *next_mmap, *next_munmap, *next_mremap;
-
 static void *real_mmap(void *at, size_t size, int protection, int flags, int fd, int64_t offset) {
     void *(*f)(void *, size_t, int, int, int, int64_t) =
-        (void *(*)(void *, size_t, int, int, int, int64_t))hl_real_function(&next_mmap, "mmap");
+        (void *(*)(void *, size_t, int, int, int, int64_t))hl_next(HL_NEXT_mmap);
     return f(at, size, protection, flags, fd, offset);
 }
 
 static int real_munmap(void *at, size_t size) {
-    int (*f)(void *, size_t) = (int (*)(void *, size_t))hl_real_function(&next_munmap, "munmap");
+    int (*f)(void *, size_t) = (int (*)(void *, size_t))hl_next(HL_NEXT_munmap);
     return f(at, size);
 }
 
 static void *real_mremap(void *at, size_t size, size_t new_size, int flags, void *to) {
     void *(*f)(void *, size_t, size_t, int, ...) =
-        (void *(*)(void *, size_t, size_t, int, ...))hl_real_function(&next_mremap, "mremap");
+        (void *(*)(void *, size_t, size_t, int, ...))hl_next(HL_NEXT_mremap);
     return f(at, size, new_size, flags, to);
 }
 

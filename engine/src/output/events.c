@@ -2,7 +2,6 @@
 
 #include "base/config.h"
 #include "base/files.h"
-#include "base/objects.h"
 #include "base/problems.h"
 #include "output/stream.h"
 

@@ -15,9 +15,7 @@ static bool is_executable(const char *path) {
 }
 
 // NEXT defines next as the C library's function.
-#define NEXT(name, parameters)                                                                     \
-    static void *cache;                                                                            \
-    int(*next) parameters = (int(*) parameters)hl_real_function(&cache, #name)
+#define NEXT(name, parameters) int(*next) parameters = (int(*) parameters)hl_next(HL_NEXT_##name)
 
 HL_EXPORT int execve(const char *path, strings argv, strings envp) {
     NEXT(execve, (const char *, strings, strings));

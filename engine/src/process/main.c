@@ -1,7 +1,7 @@
 // The start and the end of the engine.
 #include "base/config.h"
 #include "base/entry.h"
-#include "base/objects.h"
+#include "base/next.h"
 #include "base/problems.h"
 #include "base/text.h"
 #include "heap/libc.h"
@@ -15,7 +15,6 @@
 #include "process/refuse.h"
 #include "process/runtimes.h"
 #include "process/signals.h"
-#include "process/single.h"
 #include "process/target.h"
 
 static bool last(int sig, const struct hl_siginfo *info, bool ends) {
@@ -53,7 +52,7 @@ static void refuse(const char *why) {
 
 __attribute__((constructor)) static void start(void) {
     static char why[256];
-    hl_single_init();
+    hl_next_find();
     if (!hl_config_read() || hl_refuse_is_filtered()) return;
     hl_target_read();
     if (!hl_refuse_is_safe()) return;

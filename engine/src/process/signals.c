@@ -23,12 +23,9 @@ static struct action theirs[GUARDED];               // what the program has set
 static uint64_t guarded_pid;                        // 0: no signal is handled
 static int64_t last_snapshot;
 
-static void *next_sigaction;
-
 static int set_action(int sig, const struct action *act, struct action *old) {
     int (*f)(int, const struct action *, struct action *) =
-        (int (*)(int, const struct action *, struct action *))hl_real_function(&next_sigaction,
-                                                                               "sigaction");
+        (int (*)(int, const struct action *, struct action *))hl_next(HL_NEXT_sigaction);
     return f(sig, act, old);
 }
 
@@ -111,10 +108,10 @@ HL_EXPORT int sigaction(int sig, const struct action *act, struct action *old) {
     return result;
 }
 
-// set calls the C library's function with the given name, and returns the program's own former
+// set calls a function of the C library, and returns the program's own former
 // handler.
-static handler set(void **cache, const char *name, int sig, handler h) {
-    handler (*f)(int, handler) = (handler (*)(int, handler))hl_real_function(cache, name);
+static handler set(enum hl_next name, int sig, handler h) {
+    handler (*f)(int, handler) = (handler (*)(int, handler))hl_next(name);
     if (!f) return (handler)(intptr_t)hl_not_implemented(); // SIG_ERR is -1
     int i = guarded_pid != 0 ? which(sig) : -1;
     handler old = f(sig, h);
@@ -125,8 +122,7 @@ static handler set(void **cache, const char *name, int sig, handler h) {
 }
 
 #define SETTER(name)                                                                               \
-    static void *next_##name;                                                                      \
-    HL_EXPORT handler name(int sig, handler h) { return set(&next_##name, #name, sig, h); }
+    HL_EXPORT handler name(int sig, handler h) { return set(HL_NEXT_##name, sig, h); }
 SETTER(signal)
 SETTER(bsd_signal)
 SETTER(ssignal)

@@ -14,8 +14,7 @@ enum { PAUSE = 100000000 };
 
 #define PASS(type, name, parameters, arguments)                                                    \
     HL_EXPORT type name parameters {                                                               \
-        static void *cache;                                                                        \
-        type(*next) parameters = (type(*) parameters)hl_real_function(&cache, #name);              \
+        type(*next) parameters = (type(*) parameters)hl_next(HL_NEXT_##name);                      \
         if (!next) return (type)hl_not_implemented();                                              \
         hl_writer_stop(PAUSE);                                                                     \
         return next arguments;                                                                     \
@@ -37,9 +36,7 @@ PASS(int, initgroups, (const char *user, unsigned group), (user, group))
 PASS(int, capset, (void *header, const void *data), (header, data))
 
 HL_EXPORT int mq_notify(int queue, const void *event) {
-    static void *cache;
-    int (*next)(int, const void *) =
-        (int (*)(int, const void *))hl_real_function(&cache, "mq_notify");
+    int (*next)(int, const void *) = (int (*)(int, const void *))hl_next(HL_NEXT_mq_notify);
     if (!next) return hl_not_implemented();
     hl_writer_share_files();
     return next(queue, event);
@@ -74,8 +71,7 @@ static bool installs_filter(unsigned long mode, unsigned long filter) {
 
 HL_EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c,
                     unsigned long d) {
-    static void *cache;
-    int (*next)(int, ...) = (int (*)(int, ...))hl_real_function(&cache, "prctl");
+    int (*next)(int, ...) = (int (*)(int, ...))hl_next(HL_NEXT_prctl);
     if (option == PR_SET_SECCOMP && installs_filter(a, b))
         before_sandbox();
     else if (option == PR_CAPBSET_DROP || option == PR_SET_SECUREBITS ||
@@ -87,13 +83,9 @@ HL_EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long 
 // syscall is how libseccomp installs a filter. The call of the real function is a jump, so that a
 // system call that returns twice, such as vfork, finds no frame of this function.
 typedef long system_call(long, long, long, long, long, long, long);
-static void *real_syscall;
-static system_call *find_syscall(void) {
-    return (system_call *)hl_real_function(&real_syscall, "syscall");
-}
 
 HL_EXPORT long syscall(long number, long a, long b, long c, long d, long e, long f) {
-    system_call *next = find_syscall();
+    system_call *next = (system_call *)hl_next(HL_NEXT_syscall);
     // The operations of this call are numbered from 0, the modes of prctl from 1.
     if (number == HL_SYS_seccomp && installs_filter((unsigned long)a + 1, (unsigned long)c))
         before_sandbox();
@@ -103,5 +95,3 @@ HL_EXPORT long syscall(long number, long a, long b, long c, long d, long e, long
 HL_HOOK(mq_notify);
 HL_HOOK(prctl);
 HL_HOOK(syscall);
-
-void hl_single_init(void) { find_syscall(); }

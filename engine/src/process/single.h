@@ -5,8 +5,4 @@
 // hl_before_sandbox, if it is not NULL, is called before the program restricts its system calls.
 extern void (*hl_before_sandbox)(void);
 
-// hl_single_init is called in every process, before a thread of it may call syscall where no lock
-// may be taken, such as in a forked child.
-void hl_single_init(void);
-
 #endif

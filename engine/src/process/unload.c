@@ -4,8 +4,7 @@
 #include "heap/runtime.h"
 
 HL_EXPORT int dlclose(void *handle) {
-    static void *cache;
-    int (*next)(void *) = (int (*)(void *))hl_real_function(&cache, "dlclose");
+    int (*next)(void *) = (int (*)(void *))hl_next(HL_NEXT_dlclose);
     if (!next) return hl_not_implemented();
     hl_runtimes_unloading();
     hl_unwind_unloading();

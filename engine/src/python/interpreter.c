@@ -4,7 +4,6 @@
 #include "base/problems.h"
 #include "base/text.h"
 #include "python/python.h"
-#include "unwind/modules.h"
 
 extern uintptr_t pthread_self(void); // CPython's number of a thread
 
@@ -90,20 +89,19 @@ static void refuse(int minor, const char *reason) {
     hl_problem("python-refused", text);
 }
 
-static void take(const struct hl_module *m) {
-    struct hl_symbol s = {.name = "PyMem_SetAllocator"};
-    hl_find(&s, 1);
-    found.object.start = s.object.start;
-    found.object.end = s.object.end;
+static void take(const struct hl_extent *e, const struct hl_module *m) {
+    found.object.start = e->start;
+    found.object.end = e->end;
     found.dynamic = m->dynamic;
     __atomic_store_n(&state, FOUND, __ATOMIC_RELEASE);
 }
 
 // examine takes the module as the interpreter if it has one. It reports whether it has.
-static bool examine(struct hl_window *w, const struct hl_module *m) {
+static bool examine(struct hl_window *w, const struct hl_module *m, bool is_program) {
     enum { FIRST_WITH_RUNTIME = 7 };
     uint64_t table[100] = {0}; // the start of _PyRuntime
     const char *reason = NULL;
+    struct hl_extent extent;
     uintptr_t version = hl_module_symbol(w, m, "Py_GetVersion", NULL);
     if (version == 0) return false;
     uintptr_t runtime = hl_module_symbol(w, m, "_PyRuntime", NULL);
@@ -115,8 +113,10 @@ static bool examine(struct hl_window *w, const struct hl_module *m) {
         refuse(minor, reason);
     else if (!find_functions(w, m, &found))
         refuse(minor, "does not export its functions");
+    else if (!hl_module_extent(w, m, is_program, &extent))
+        refuse(minor, "has no program headers");
     else
-        take(m);
+        take(&extent, m);
     return true;
 }
 
@@ -126,11 +126,12 @@ static uint32_t search(void) {
     enum { SHORTEST = 32, LONGEST = 256 };
     static uint32_t pause;
     struct hl_window w = {.unstable = true};
-    uintptr_t list = hl_module_list(&w), at = 0;
+    uintptr_t list = hl_module_list(), at = 0;
     struct hl_module m;
     if (list == searched) return pause = pause < LONGEST ? pause * 2 : LONGEST;
-    while (hl_module_next(&w, &at, &m) && !examine(&w, &m)) {
-    }
+    bool is_found = false;
+    for (bool is_program = true; !is_found && hl_module_next(&w, &at, &m); is_program = false)
+        is_found = examine(&w, &m, is_program);
     searched = list;
     return pause = SHORTEST;
 }

@@ -1,6 +1,6 @@
 #include "unwind/fde.h"
 
-#include "unwind/modules.h"
+#include "unwind/index.h"
 
 // search finds the FDE of the last function that begins at or before pc, by the sorted table in
 // .eh_frame_hdr. It sets its address, which is 0 if there is none, and the number of functions.

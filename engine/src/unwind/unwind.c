@@ -4,7 +4,7 @@
 // and other just-in-time compilers generate, is assumed to keep a frame pointer: the words at it
 // are the frame pointer of the caller and the return address.
 #include "unwind/cfi.h"
-#include "unwind/modules.h"
+#include "unwind/index.h"
 #include "unwind/path.h"
 #include "unwind/stack.h"
 #include "unwind/tables.h"

@@ -56,13 +56,14 @@ func runWith(t *testing.T, program string, prepare func(*process), args ...strin
 	require.NoError(t, err)
 	defer stderr.Close()
 	p.Cmd.Stderr = stderr
+	p.Cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true} // so that end ends its children, too
 	prepare(p)
 	out, err := p.StdoutPipe()
 	require.NoError(t, err)
 	p.out = bufio.NewReader(out)
 	require.NoError(t, p.Start())
 	t.Cleanup(func() {
-		_ = p.Process.Kill()
+		p.kill()
 		_, _ = p.Process.Wait()
 	})
 	line, err := p.out.ReadString('\n')
@@ -71,11 +72,14 @@ func runWith(t *testing.T, program string, prepare func(*process), args ...strin
 	return p
 }
 
+// kill ends the process, and the children that it has forked.
+func (p *process) kill() { _ = unix.Kill(-p.Process.Pid, unix.SIGKILL) }
+
 // end sends SIGTERM. The program must end well: it has checked its own data.
 func (p *process) end(t *testing.T) string {
 	t.Helper()
 	require.NoError(t, p.Process.Signal(unix.SIGTERM))
-	timer := time.AfterFunc(30*time.Second, func() { _ = p.Process.Kill() })
+	timer := time.AfterFunc(30*time.Second, p.kill)
 	defer timer.Stop()
 	rest, err := io.ReadAll(p.out)
 	require.NoError(t, err)

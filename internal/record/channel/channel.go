@@ -175,10 +175,16 @@ func (r *Receiver) give(c *net.UnixConn) error {
 	if err != nil {
 		return fmt.Errorf("process %d: %w", pid, err)
 	}
+	// When the memory is added, it may be closed at once: the process may have ended.
+	given, err := m.duplicate()
+	if err != nil {
+		return errors.Join(fmt.Errorf("process %d: %w", pid, err), m.file.Close())
+	}
+	defer given.Close()
 	if err := r.add(pid, m); err != nil {
 		return err
 	}
-	_, _, err = c.WriteMsgUnix([]byte{0}, unix.UnixRights(int(m.file.Fd())), nil)
+	_, _, err = c.WriteMsgUnix([]byte{0}, unix.UnixRights(int(given.Fd())), nil)
 	return err
 }
 

@@ -153,6 +153,15 @@ func (m memory) message(at, head uint32, buffer []byte) (k kind, body []byte, ne
 	return k, body, at + whole, m.read(body, at+messageHead)
 }
 
+// duplicate returns another descriptor of the memory.
+func (m memory) duplicate() (*os.File, error) {
+	fd, err := unix.FcntlInt(m.file.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("another descriptor of the shared memory: %w", err)
+	}
+	return os.NewFile(uintptr(fd), m.file.Name()), nil
+}
+
 // close tells the engine that nothing is read any more, and gives the pages of the ring back.
 func (m memory) close() {
 	_ = m.putUint32(atClosed, 1)

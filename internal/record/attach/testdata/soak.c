@@ -1,14 +1,16 @@
 // A server that never rests: threads that allocate, a thread that keeps what it allocates, others that
-// fork, load libraries and create threads, until SIGTERM. Usage: soak PLUGIN SHARED. SHARED is a file
-// of numbers for the test:
+// fork, load libraries, visit them and create threads, until SIGTERM. Usage: soak PLUGIN SHARED. SHARED is a
+// file of numbers for the test:
 //
 //	0  blocks that the keeper has begun to allocate
 //	1  blocks that it has allocated
 //	2  the longest round of a thread, in ns
 //	3  set by the test: the keeper frees all, and sets it to 0
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -125,6 +127,23 @@ static void *load(void *arg) {
     return arg;
 }
 
+static int visit(struct dl_phdr_info *object, size_t size, void *pass) {
+    (void)object, (void)size, (void)pass;
+    pause_for(2000);
+    return 1;
+}
+
+// iterate has a lock of the loader most of the time. A child that is forked meanwhile never gets it.
+static void *iterate(void *arg) {
+    while (!stop) {
+        long since = now();
+        dl_iterate_phdr(visit, NULL);
+        lasted(since);
+        pause_for(500);
+    }
+    return arg;
+}
+
 static void *one(void *arg) {
     free(malloc(100));
     return arg;
@@ -142,7 +161,7 @@ static void *spawn(void *arg) {
 }
 
 int main(int argc, char **argv) {
-    void *(*const all[])(void *) = {work, work, work, work, keep, fork_all, load, spawn};
+    void *(*const all[])(void *) = {work, work, work, work, keep, fork_all, load, spawn, iterate};
     enum { THREADS = sizeof all / sizeof *all };
     pthread_t t[THREADS];
     sigset_t term;
