@@ -4,13 +4,14 @@
 
 #include "base/platform.h"
 
-#define HL_NEXT_FUNCTIONS(X)                                                                       \
-    X(mmap)                                                                                        \
-    X(munmap) X(mremap) X(dlclose) X(execve) X(execv) X(execvp) X(execvpe) X(fexecve) X(execveat)  \
-        X(sigaction) X(signal) X(bsd_signal) X(ssignal) X(sysv_signal) X(__sysv_signal) X(sigset)  \
-            X(unshare) X(setns) X(chroot) X(setuid) X(setgid) X(seteuid) X(setegid) X(setreuid)    \
-                X(setregid) X(setresuid) X(setresgid) X(setgroups) X(initgroups) X(capset)         \
-                    X(mq_notify) X(prctl) X(syscall) X(pipe2)
+// clang-format off
+#define HL_NEXT_FUNCTIONS(X) \
+    X(mmap) X(munmap) X(mremap) X(dlclose) X(execve) X(execv) X(execvp) X(execvpe) X(fexecve) \
+    X(execveat) X(sigaction) X(signal) X(bsd_signal) X(ssignal) X(sysv_signal) X(__sysv_signal) \
+    X(sigset) X(unshare) X(setns) X(chroot) X(setuid) X(setgid) X(seteuid) X(setegid) \
+    X(setreuid) X(setregid) X(setresuid) X(setresgid) X(setgroups) X(initgroups) X(capset) \
+    X(mq_notify) X(prctl) X(syscall) X(pipe2)
+// clang-format on
 
 #define HL_NEXT_NUMBER(name) HL_NEXT_##name,
 enum hl_next { HL_NEXT_FUNCTIONS(HL_NEXT_NUMBER) HL_NEXT_COUNT };
