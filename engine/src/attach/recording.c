@@ -42,11 +42,11 @@ static void forget(void) {
     hl_memory_forget();
 }
 
-static uintptr_t seen;   // the list of objects when the tables were read
+static uint64_t seen;    // objects that had been loaded when the tables were read
 static uint32_t pending; // slots that could not be changed then
 
 static void replace(struct hl_control *c) {
-    seen = hl_module_list();
+    seen = hl_slots_loads();
     struct hl_slots s = hl_hooked_replace();
     c->objects = s.objects;
     c->replaced = s.replaced;
@@ -106,7 +106,7 @@ void hl_attach_python(struct hl_control *c) {
 }
 
 void hl_attach_look(struct hl_control *c) {
-    if (pending == 0 && hl_module_list() == seen) return;
+    if (pending == 0 && hl_slots_loads() == seen) return;
     replace(c);
     hl_unwind_forget();
 }

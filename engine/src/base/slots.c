@@ -177,6 +177,19 @@ static struct hl_slots visit(struct walk w) {
     return w.found;
 }
 
+static int visit_first(struct hl_object *o, size_t size, void *loads) {
+    (void)size;
+    *(uint64_t *)loads = o->loads;
+    return 1;
+}
+
+uint64_t hl_slots_loads(void) {
+    uint64_t signals = begin(), loads = 0;
+    dl_iterate_phdr(visit_first, &loads);
+    end(signals);
+    return loads;
+}
+
 void hl_slots_forking(void) {
     enum { TRIES = 1000 };
     __atomic_fetch_add(&forks, 1, __ATOMIC_SEQ_CST);

@@ -15,6 +15,7 @@ struct hl_object {
     const char *name; // "" for the program
     const struct hl_elf_segment *phdr;
     uint16_t phdr_n;
+    uint64_t loads, unloads; // number of objects loaded and unloaded until now
 };
 
 // struct hl_replacement is a function whose callers are to call another one.
@@ -45,6 +46,10 @@ struct hl_slots hl_slots_restore(const struct hl_replacement *all, size_t n);
 
 // hl_object_contains reports whether a loadable segment of the object contains an address.
 bool hl_object_contains(const struct hl_object *o, uintptr_t address);
+
+// hl_slots_loads returns the number of objects that were loaded until now. Unlike hl_module_list it
+// does not take longer in a program with many libraries.
+uint64_t hl_slots_loads(void);
 
 // hl_slots_forking is called before a fork, and hl_slots_forked behind it, in the parent and in the
 // child: in the child the loader's own lock would stay held for ever if the functions above had it
