@@ -215,7 +215,7 @@ func (a *app) fail(failOn string, g *growthreport.Report) {
 	case failOn == "" || a.Failed:
 	case failsOn(failOn, g):
 		a.status = exitFound
-	case g.Result.Verdict == growth.VerdictUndecided:
+	case g.Result.Why.DataMissing():
 		a.status = exitFailure
 		a.Complain(fmt.Errorf("no verdict: %s", growthreport.Reason(g.Result)))
 	}

@@ -26,11 +26,10 @@ type Cause struct {
 // suspicious reports whether a cause leaks, or may leak.
 func (c *Cause) suspicious() bool { return c.Label.IsLeak() || c.Label == trend.Suspect }
 
-// addCauses adds the causes to a result. A cause that leaks decides on the series: its sites may each
-// be too small for a verdict. small are the call paths of the sites that are.
+// addCauses adds the causes to a result. small are the call paths of the sites that are.
 func (j *judgement) addCauses(r *Result, members [][]symbolize.SiteID, small []symbolize.SiteID) {
 	r.Causes = j.causes(members)
-	if r.Why == OnlySmallSitesGrow && len(r.Causes) == 0 {
+	if r.onlySmallGrow() && len(r.Causes) == 0 {
 		r.Causes = j.smallSites(r, small)
 	}
 	leaking := map[symbolize.SiteID]bool{}
@@ -46,9 +45,6 @@ func (j *judgement) addCauses(r *Result, members [][]symbolize.SiteID, small []s
 	}
 	if r.LeakingCauses == 0 {
 		return
-	}
-	if r.Verdict != VerdictLeak {
-		r.Verdict, r.Why = VerdictLeak, CauseLeaks
 	}
 	for i := range r.Sites {
 		if s := &r.Sites[i]; s.Label.IsLeak() {

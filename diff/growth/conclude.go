@@ -2,7 +2,7 @@ package growth
 
 import "github.com/heaplapse/heaplapse/diff/trend"
 
-// conclude puts the result together, and decides on the series.
+// conclude puts the result together.
 func conclude(s scope, g grouped, h heap, l listing) *Result {
 	r := &Result{
 		Total: h.total, FirstHeap: h.first, LastHeap: h.last,
@@ -16,7 +16,6 @@ func conclude(s scope, g grouped, h heap, l listing) *Result {
 	if gained := h.gained(); gained > 0 {
 		r.Explained = max(0, min(1, float64(onLeaks)/float64(gained)))
 	}
-	r.Verdict, r.Why = verdict(r)
 	return r
 }
 
@@ -42,44 +41,6 @@ func hiddenSites(list []Site) (bytes int64) {
 		}
 	}
 	return bytes
-}
-
-// loading is the growth of the sites that grow to the end while modules are imported.
-func loading(list []Site) (bytes int64) {
-	for i := range list {
-		if s := &list[i]; s.Label == trend.Loading {
-			bytes += s.Gained
-		}
-	}
-	return bytes
-}
-
-// verdict decides on the series. It is undecided only where data are missing: too few snapshots,
-// growth in sites that snapshots hide, growth of the process outside of the heap, snapshots without any
-// allocation, or snapshots of the program at work, if it was still importing its modules.
-func verdict(r *Result) (SeriesVerdict, Reason) {
-	isMost := func(bytes int64) bool { return bytes > 0 && 2*bytes > r.LastHeap-r.FirstHeap }
-	switch {
-	case r.Leaks > 0:
-		return VerdictLeak, SitesLeak
-	case r.Len() < trend.MinPoints:
-		return VerdictUndecided, TooFewSnapshots
-	case r.Total.Confidence >= trend.SuspectConfidence && isMost(r.HiddenBytes):
-		return VerdictUndecided, GrowthHidden
-	case isMost(loading(r.Sites)):
-		return VerdictUndecided, StillLoading
-	case r.Suspects > 0:
-		return VerdictNoLeak, SitesSuspect
-	case r.Total.Label.IsLeak() && isMost(r.SmallBytes):
-		return VerdictNoLeak, OnlySmallSitesGrow
-	case r.Total.Label.IsLeak():
-		return VerdictNoLeak, OnlyHeapGrows
-	case r.ProcessGrows:
-		return VerdictUndecided, OnlyProcessGrows
-	case r.Tested == 0 && r.FirstHeap == 0 && r.LastHeap == 0:
-		return VerdictUndecided, NothingRecorded
-	}
-	return VerdictNoLeak, NothingGrows
 }
 
 // notes are facts that make the verdict less sure, or that the heap does not show.

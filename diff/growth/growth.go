@@ -67,5 +67,6 @@ func Judge(series *series.Series, symbols *symbolize.Symbols, c *sites.Collector
 	listed := list(j.groups(groups.members), gained, o)
 	result := conclude(scope, groups, judgeHeap(scope, groups.heap, listed.once, options), listed)
 	j.addCauses(result, groups.members, listed.smallMembers)
+	result.decide()
 	return result
 }

@@ -10,34 +10,6 @@ import (
 	"github.com/heaplapse/heaplapse/symbolize/class"
 )
 
-// SeriesVerdict is the answer for the series as a whole.
-type SeriesVerdict string
-
-// The answers.
-const (
-	VerdictLeak      SeriesVerdict = "leak"
-	VerdictNoLeak    SeriesVerdict = "no-leak"
-	VerdictUndecided SeriesVerdict = "undecided"
-)
-
-// Reason is what a verdict on a series rests on.
-type Reason uint8
-
-// Reasons.
-const (
-	NothingGrows       Reason = iota // no site grows to the end of the series
-	SitesLeak                        // Result.Leaks sites grow to the end of the series
-	SitesSuspect                     // Result.Suspects sites may leak, but none clearly does
-	TooFewSnapshots                  // the series has fewer than trend.MinPoints snapshots
-	OnlyHeapGrows                    // the heap grows, but no single site does
-	OnlyProcessGrows                 // the process grows, but no site of its heap does
-	GrowthHidden                     // truncated snapshots hide most of the growth
-	OnlySmallSitesGrow               // the heap grows, mostly in sites that are too small to be judged one by one
-	StillLoading                     // the process imports modules to the end, which is most of the growth
-	CauseLeaks                       // no single site leaks, but all sites of one of Result.Causes together
-	NothingRecorded                  // the snapshots have no allocation
-)
-
 // NoteKind is a fact about a result that a reader should know.
 type NoteKind uint8
 
@@ -79,7 +51,8 @@ type Result struct {
 	Verdict SeriesVerdict
 	// Why is what Verdict rests on.
 	Why Reason
-	// Chance is the probability that the series leaks: the confidence of its likeliest leak.
+	// Chance is the probability that the series leaks: the confidence of its likeliest leak, or of the
+	// growth of the whole heap if no site has it.
 	Chance float64
 	// Likeliest is the site with this confidence; nil if no site grew.
 	Likeliest *Site

@@ -15,12 +15,13 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
-// TestASeriesOfSuspectsIsDecided: what hardly leaks does not make a series undecided. Its chance is
-// the confidence of the likeliest site.
-func TestASeriesOfSuspectsIsDecided(t *testing.T) {
+// TestASeriesOfSuspectsIsUndecided, although no data are missing. Its chance is the confidence of the
+// likeliest site.
+func TestASeriesOfSuspectsIsUndecided(t *testing.T) {
 	j := fixture(t, "leaky", "leaky/sysroot", growth.Options{LeakConfidence: 0.9999})
-	require.Equal(t, growth.VerdictNoLeak, j.Verdict)
+	require.Equal(t, growth.VerdictUndecided, j.Verdict)
 	require.Equal(t, growth.SitesSuspect, j.Why)
+	require.False(t, j.Why.DataMissing())
 	require.Equal(t, 2, j.Suspects)
 	require.Equal(t, "leaky::remember<leaky::Request>", j.blamed(*j.Likeliest))
 	require.InDelta(t, j.Likeliest.Confidence, j.Chance, 0)

@@ -139,22 +139,10 @@ func cleaned(labels map[string]string) map[string]string {
 
 // status is "judged", or why there is no verdict.
 func status(r *growth.Result) string {
-	if r.Verdict != growth.VerdictUndecided {
-		return "judged"
+	if r.Why.DataMissing() {
+		return r.Why.String()
 	}
-	switch r.Why {
-	case growth.TooFewSnapshots:
-		return "too-few-snapshots"
-	case growth.GrowthHidden:
-		return "growth-hidden"
-	case growth.StillLoading:
-		return "still-loading"
-	case growth.OnlyProcessGrows:
-		return "only-process-grows"
-	case growth.NothingRecorded:
-		return "nothing-recorded"
-	}
-	return "undecided"
+	return "judged"
 }
 
 // perHour is a slope in bytes per hour; nil if the clock does not count time.

@@ -17,6 +17,8 @@ type resultJSON struct {
 	Schema       string                 `json:"schema"`
 	Verdict      string                 `json:"verdict"`
 	Why          string                 `json:"why"`
+	Reason       string                 `json:"reason"`
+	DataMissing  bool                   `json:"data_missing"`
 	Chance       *float64               `json:"leak_chance"`
 	Next         string                 `json:"next,omitempty"`
 	BytesPerHour *float64               `json:"bytes_per_hour"`
@@ -42,6 +44,7 @@ type ProcessJSON struct {
 	Snapshots    int             `json:"snapshots"`
 	Verdict      string          `json:"verdict"`
 	Why          string          `json:"why"`
+	DataMissing  bool            `json:"data_missing"`
 	Chance       *float64        `json:"leak_chance"`
 	Leaks        int             `json:"leaks"`
 	Suspects     int             `json:"suspects"`
@@ -65,7 +68,7 @@ func (g *Report) ProcessesJSON() []ProcessJSON {
 		p := &g.Processes[i]
 		j := ProcessJSON{
 			PID: p.PID, Prefix: p.Prefix, Command: append([]string{}, p.Command...), Snapshots: p.Files,
-			Verdict: string(p.Verdict), Why: p.Why, Chance: p.Chance, Leaks: p.Leaks, Suspects: p.Suspects,
+			Verdict: string(p.Verdict), Why: p.Why, DataMissing: p.dataMissing, Chance: p.Chance, Leaks: p.Leaks, Suspects: p.Suspects,
 			Blame: p.Blame, Shown: p.Shown,
 		}
 		if h := p.Heap; h != nil {
@@ -143,6 +146,7 @@ func (g *Report) JSON(w io.Writer) error {
 	r := g.Result
 	out := resultJSON{
 		Schema: "heaplapse.growth/1", Verdict: string(r.Verdict), Why: Reason(r), Next: g.Next(),
+		Reason: r.Why.String(), DataMissing: r.Why.DataMissing(),
 		BytesPerHour: g.perHour(r.Total.Slope), Rate: text.Finite(r.Total.Slope * factor), RatePer: unit,
 		Explained: text.Finite(r.Explained), Series: seriesOf(g.Series, g.Flags), Tested: r.Tested,
 		Processes: g.ProcessesJSON(),
@@ -168,7 +172,7 @@ func (g *Report) JSON(w io.Writer) error {
 			out.Sites[c.rank-1].Evidence = measurements(&c.site.Features)
 		}
 	}
-	if r.Verdict != growth.VerdictUndecided {
+	if !r.Why.DataMissing() {
 		chance := text.Finite(r.Chance)
 		out.Chance = &chance
 	}

@@ -18,7 +18,12 @@ func Reason(r *growth.Result) string {
 	case growth.SitesLeak:
 		return units.Count(r.Leaks, "site") + grows(r.Leaks) + " to the end of the series"
 	case growth.SitesSuspect:
-		return units.Count(r.Suspects, "site") + grows(r.Suspects) + noLeak(r.Suspects, r.Chance)
+		return units.Count(max(1, r.Suspects), "site") + " may leak"
+	case growth.CauseSuspect:
+		if c := &r.Causes[0]; c.Small {
+			return "no single site may leak, but " + units.Count(c.Sites, "small site") + " together may"
+		}
+		return "no single site may leak, but " + units.Count(r.Causes[0].Sites, "site") + " together below one function may"
 	case growth.TooFewSnapshots:
 		verb := "are"
 		if r.Len() == 1 {
@@ -55,17 +60,6 @@ func grows(n int) string {
 		return " grows"
 	}
 	return " grow"
-}
-
-// noLeak is what is said of a number of suspects. chance is the highest of their confidences.
-func noLeak(n int, chance float64) string {
-	switch {
-	case chance >= 0.5:
-		return ", but with less than the required confidence"
-	case n == 1:
-		return ", but probably does not leak"
-	}
-	return ", but probably do not leak"
 }
 
 // RangeNotes returns the notes about snapshots that were not judged.
@@ -144,7 +138,7 @@ func silentEnd(n growth.Note) string {
 
 // chance returns the probability that the series leaks as text; empty if no verdict is possible.
 func (g *Report) chance() string {
-	if g.Result.Verdict == growth.VerdictUndecided {
+	if g.Result.Why.DataMissing() {
 		return ""
 	}
 	return "chance of a leak: " + percent(g.Result.Chance)

@@ -19,11 +19,11 @@ import (
 
 func TestGrowthReasons(t *testing.T) {
 	for want, r := range map[string]growth.Result{
-		"1 site grows to the end of the series":                    {Why: growth.SitesLeak, Leaks: 1},
-		"2 sites grow to the end of the series":                    {Why: growth.SitesLeak, Leaks: 2},
-		"1 site grows, but probably does not leak":                 {Why: growth.SitesSuspect, Suspects: 1},
-		"1 site grows, but with less than the required confidence": {Why: growth.SitesSuspect, Suspects: 1, Chance: 0.7},
-		"2 sites grow, but probably do not leak":                   {Why: growth.SitesSuspect, Suspects: 2},
+		"1 site grows to the end of the series": {Why: growth.SitesLeak, Leaks: 1},
+		"2 sites grow to the end of the series": {Why: growth.SitesLeak, Leaks: 2},
+		"1 site may leak":                       {Why: growth.SitesSuspect, Suspects: 1},
+		"2 sites may leak":                      {Why: growth.SitesSuspect, Suspects: 2},
+		"no single site may leak, but 7 sites together below one function may": {Why: growth.CauseSuspect, Causes: []growth.Cause{{Sites: 7}}},
 		"the heap grows, and truncated snapshots hide 3.00 MiB of it: record again with an engine that writes complete snapshots": {
 			Why: growth.GrowthHidden, HiddenBytes: 3 << 20,
 		},

@@ -39,8 +39,10 @@ type Process struct {
 	// Shown reports whether the rest of the report is about this process.
 	Shown bool
 
-	// notJudged is the reason why the process was not judged, as text.
-	notJudged string
+	// dataMissing reports whether there is no verdict because data are missing. notJudged is the reason
+	// why the process was not judged at all, as text.
+	dataMissing bool
+	notJudged   string
 	// speed is what sites are ranked by: how fast Site grows at least, times its confidence.
 	speed float64
 }
@@ -60,7 +62,7 @@ func (g *Report) Judged() Process {
 	r := g.Result
 	unit, factor := g.RateUnit()
 	p := Process{
-		Process: g.Series.Process, Verdict: r.Verdict, Why: Reason(r),
+		Process: g.Series.Process, Verdict: r.Verdict, Why: Reason(r), dataMissing: r.Why.DataMissing(),
 		Leaks: r.Leaks + r.LeakingCauses, Suspects: r.Suspects,
 		Heap: &Heap{
 			Now: r.LastHeap, Gained: r.LastHeap - r.FirstHeap,
@@ -75,7 +77,7 @@ func (g *Report) Judged() Process {
 		rss := r.LastRSS
 		p.Heap.RSS = &rss
 	}
-	if r.Verdict != growth.VerdictUndecided {
+	if !r.Why.DataMissing() {
 		chance := text.Finite(r.Chance)
 		p.Chance = &chance
 	}
@@ -97,7 +99,7 @@ func TooShort(p series.Process) Process { return NotJudged(p, tooShort) }
 
 // NotJudged is a process that was not judged, for a reason.
 func NotJudged(p series.Process, why string) Process {
-	return Process{Process: p, Verdict: growth.VerdictUndecided, Why: why, notJudged: why}
+	return Process{Process: p, Verdict: growth.VerdictUndecided, Why: why, dataMissing: true, notJudged: why}
 }
 
 // Worse compares two processes. A leak is worse than missing data, which is worse than no leak. The

@@ -9,6 +9,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/heapfile/series"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
@@ -150,7 +151,7 @@ func verdictRendition(r *growth.Result) text.Rendition {
 	switch {
 	case r.Verdict == growth.VerdictLeak:
 		return text.Red
-	case r.Verdict == growth.VerdictNoLeak && r.Suspects == 0:
+	case r.Verdict == growth.VerdictNoLeak:
 		return text.Green
 	}
 	return text.Yellow
@@ -202,35 +203,36 @@ func (g *Report) lead() (*growth.Site, siteview.View) {
 	return nil, siteview.View{}
 }
 
-// worst is the first site if it is a leak or a suspect; else nil.
+// worst is the first site if it is a leak or a suspect, or the one that may leak; else nil.
 func (g *Report) worst() *growth.Site {
-	if g.Result.Verdict == growth.VerdictLeak && g.Result.Leaks > 0 || g.suspected() {
-		return &g.Result.Sites[0]
+	switch r := g.Result; {
+	case r.Why == growth.SitesLeak, r.Why == growth.SitesSuspect && r.Suspects > 0:
+		return &r.Sites[0]
+	case r.Why == growth.SitesSuspect:
+		return r.Likeliest
 	}
 	return nil
 }
 
-// suspected reports whether there are suspects and no leaks.
-func (g *Report) suspected() bool {
-	return g.Result.Why == growth.SitesSuspect && len(g.Result.Sites) > 0 &&
-		g.Result.Sites[0].Label == trend.Suspect
-}
-
 // predicate is what the worst site does, together with the number of sites that do the same.
 func (g *Report) predicate() string {
-	verb := "grows"
+	verb, others := "grows to the end of the series", ""
 	if more := g.likeWorst() - 1; more > 0 {
-		verb = fmt.Sprintf("and %s grow", units.Count(more, "more site"))
+		verb, others = "grow to the end of the series", "and "+units.Count(more, "more site")+" "
 	}
-	if g.suspected() {
-		return verb + noLeak(g.likeWorst(), g.Result.Chance)
+	switch {
+	case g.Result.Why != growth.SitesSuspect:
+	case g.Result.Chance >= trend.LeakConfidence:
+		verb += ", but with less than the required confidence"
+	default:
+		verb = "may leak"
 	}
-	return verb + " to the end of the series"
+	return others + verb
 }
 
 // likeWorst is the number of leaks, or of suspects if there are no leaks.
 func (g *Report) likeWorst() (n int) {
-	suspects := g.suspected()
+	suspects := g.Result.Why == growth.SitesSuspect
 	for _, s := range g.Result.Sites {
 		if s.Label.IsLeak() || suspects && s.Label == trend.Suspect {
 			n++
@@ -239,8 +241,12 @@ func (g *Report) likeWorst() (n int) {
 	return n
 }
 
-// Next is what to do about the worst site, or about growth outside the heap; it may be empty.
+// Next is what to do about the worst site, or about growth outside the heap, or to get a verdict; it
+// may be empty.
 func (g *Report) Next() string {
+	if g.Result.Verdict == growth.VerdictUndecided && !g.Result.Why.DataMissing() {
+		return g.settlement()
+	}
 	worst := g.worst()
 	v := siteview.View{}
 	if c := g.cause(); c != nil {
@@ -258,6 +264,18 @@ func (g *Report) Next() string {
 		return siteview.AdviceBeside(g.Symbols, g.mallocOnly())
 	}
 	return ""
+}
+
+// settlement is what would decide whether what may leak does.
+func (g *Report) settlement() string {
+	const fine = 64 << 10 // bytes
+	switch last := g.Series.Heads[g.Result.Last]; {
+	case g.Result.Why == growth.OnlySmallSitesGrow:
+		return "judge the small sites, too, " + g.Flags.If(option.MinBytes, "with %s 64KiB")
+	case last.Format.Sampled() && last.Period > fine:
+		return "record for longer" + g.Flags.If(option.SamplePeriod, ", with more samples (%s 64KiB)")
+	}
+	return "record for longer"
 }
 
 // mallocOnly reports whether CPython got all its memory from malloc, so that the heap shows it.

@@ -32,14 +32,14 @@ func firstLine(t *testing.T, g *growthreport.Report) string {
 // of suspects.
 func TestTheFirstLineNamesTheSuspect(t *testing.T) {
 	g := liveOf(t).Report
-	g.Result.Verdict, g.Result.Why = growth.VerdictNoLeak, growth.SitesSuspect
+	g.Result.Verdict, g.Result.Why = growth.VerdictUndecided, growth.SitesSuspect
 	g.Result.Chance = 0.41
 	for i := range g.Result.Sites {
 		if g.Result.Sites[i].Label.IsLeak() {
 			g.Result.Sites[i].Label = trend.Suspect
 		}
 	}
-	require.Equal(t, "NO-LEAK: leaky::remember<leaky::Request> leaky.cc:105 and 1 more site grow, but probably do not leak; chance of a leak: 41 %", firstLine(t, g))
+	require.Equal(t, "UNDECIDED: leaky::remember<leaky::Request> leaky.cc:105 and 1 more site may leak; chance of a leak: 41 %; next: record for longer", firstLine(t, g))
 }
 
 // TestGrowthOutsideTheHeapComesFirst: the heap of a Python process is flat while CPython's arenas

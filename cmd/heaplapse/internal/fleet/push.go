@@ -15,7 +15,6 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
-	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/internal/push"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/internal/request"
@@ -159,7 +158,7 @@ func sendOne(
 	p *push.Pusher,
 	g *growthreport.Report,
 ) (int, error) {
-	if g.Result.Verdict == growth.VerdictUndecided {
+	if g.Result.Why.DataMissing() {
 		c.Warn(fmt.Sprintf("process %s: no verdict: %s", g.Series.Process.Name(), growthreport.Reason(g.Result)))
 	}
 	o.Host = hostOf(g, o.Host)
