@@ -305,16 +305,20 @@ func startMethods(engine string) []string {
 }
 
 // TestRecordOnlyTheProgram: its children leave no snapshots, and the user is told. Record looks for
-// children once a second. Thirty snapshots of the parent take three seconds at least, however busy
-// the machine is.
+// children once a second, and takes those that are two seconds old for workers. Fifty snapshots of the
+// parent take five seconds at least, however busy the machine is. Later commands know of the workers, too.
 func TestRecordOnlyTheProgram(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, engine string) {
 		for _, start := range startMethods(engine) {
 			r := started(t, "--engine", engine, "--every", "100ms", "--", python(t), program(t, "workers.py"), start)
-			r.more(t, 30)
+			r.more(t, 50)
 			r.end(t)
 			assert.Equal(t, "ready\nworkers are done\n", r.stdout)
+			out, err := exec.Command("heaplapse", "growth", r.dir).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			assert.NotContains(t, string(out), "NO-LEAK: ")
+			assert.Contains(t, string(out), "child processes that run the same program, and were not recorded: ")
 			assert.Len(t, wholeSnapshots(t, r.dir), 1, start)
 			assert.Contains(t, r.stderr, "use --follow-children to record all processes")
 		}

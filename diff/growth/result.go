@@ -56,6 +56,8 @@ type Result struct {
 	Chance float64
 	// Likeliest is the site with this confidence; nil if no site grew.
 	Likeliest *Site
+	// Workers is the number of children that run the same program, and were not recorded.
+	Workers int64
 	// HiddenBytes is the growth that truncated snapshots hide, or show too rarely to judge it.
 	HiddenBytes int64
 	// Leaks and Suspects are the numbers of sites with these labels.

@@ -29,6 +29,7 @@ const (
 	StillLoading                     // the process imports modules to the end, which is most of the growth
 	OnlyProcessGrows                 // the process grows, but no site of its heap does
 	NothingRecorded                  // the snapshots have no allocation
+	WorkersMissing                   // nothing grows, but Result.Workers children were not recorded
 )
 
 // reasons has for each reason its name in JSON and tables, the verdict, and whether data are missing.
@@ -49,6 +50,7 @@ var reasons = [...]struct {
 	StillLoading:       {"still-loading", VerdictUndecided, true},
 	OnlyProcessGrows:   {"only-process-grows", VerdictUndecided, true},
 	NothingRecorded:    {"nothing-recorded", VerdictUndecided, true},
+	WorkersMissing:     {"workers-not-recorded", VerdictUndecided, true},
 }
 
 // String returns the name of a reason, such as "sites-leak".
@@ -94,6 +96,8 @@ func (r *Result) reason() Reason {
 		return OnlyProcessGrows
 	case r.Tested == 0 && r.FirstHeap == 0 && r.LastHeap == 0:
 		return NothingRecorded
+	case r.Workers > 0:
+		return WorkersMissing
 	}
 	return NothingGrows
 }

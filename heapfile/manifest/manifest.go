@@ -94,11 +94,12 @@ type File struct {
 	PID  int    `json:"pid,omitempty"`
 }
 
-// Problem describes what the built-in engine could not do in a process image.
+// Problem describes what was not recorded of a process image.
 type Problem struct {
 	PID   int `json:"pid"`
 	Image int `json:"image,omitempty"` // as in Process
-	// Kind is ProblemDisabled or another word, which never changes: samples-dropped, table-full, …
+	// Kind is ProblemDisabled, ProblemWorkers or another word, which never changes: samples-dropped,
+	// table-full, …
 	Kind string `json:"kind"`
 	// Count is how often it happened.
 	Count int64 `json:"count,omitempty"`
@@ -109,8 +110,15 @@ type Problem struct {
 // ProblemDisabled is the kind of the problem that the engine did not record the process.
 const ProblemDisabled = "disabled"
 
+// ProblemWorkers is the kind of the problem that Count children of the process, which run the same
+// program, were not recorded.
+const ProblemWorkers = "workers-not-recorded"
+
 // Text returns what happened, and how often if that is more than once.
 func (p Problem) Text() string {
+	if p.Kind == ProblemWorkers {
+		return fmt.Sprintf("child processes that run the same program, and were not recorded: %d", p.Count)
+	}
 	text := cmp.Or(p.Detail, p.Kind)
 	if p.Count > 1 && p.Kind != ProblemDisabled {
 		text += fmt.Sprintf(" (%d times)", p.Count)

@@ -260,13 +260,17 @@ func (s *Series) warnClock() {
 	}
 }
 
-// warnEngine warns of what the built-in engine could not do in the process.
+// warnEngine warns of what was not recorded of the process.
 func (s *Series) warnEngine() {
 	if s.Manifest == nil {
 		return
 	}
 	for _, p := range s.Manifest.Problems {
-		if p.PID == s.PID() {
+		switch {
+		case p.PID != s.PID():
+		case p.Kind == manifest.ProblemWorkers:
+			s.warnf(heapfile.WarnRecording, "%s", p.Text())
+		default:
 			s.warnf(heapfile.WarnRecording, "the built-in engine reports: %s", p.Text())
 		}
 	}

@@ -272,6 +272,19 @@ func (s *Series) Ended() (end *manifest.End, of int) {
 	return s.RecordingEnd(), 0
 }
 
+// Workers returns the number of children that run the same program, and were not recorded.
+func (s *Series) Workers() (n int64) {
+	if s.Manifest == nil {
+		return 0
+	}
+	for _, p := range s.Manifest.Problems {
+		if p.PID == s.PID() && p.Kind == manifest.ProblemWorkers {
+			n += p.Count
+		}
+	}
+	return n
+}
+
 // RecordingEnd returns how the recording as a whole ended, or nil if that is unknown.
 func (s *Series) RecordingEnd() *manifest.End {
 	if s.Manifest == nil {

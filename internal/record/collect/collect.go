@@ -68,6 +68,7 @@ type Collector struct {
 	bytes      int64           // size of the snapshots that are kept
 	truncated  int             // number of truncated snapshots
 	unrecorded map[int]bool    // child processes that are not recorded
+	workers    map[int]int     // those of them that run the same program as their parent, with its number
 	filtered   map[string]bool // programs under a seccomp filter that this process does not have
 	problems   map[string]bool // messages; each is reported once
 	// engineNotes tell the user what the engine could not do.
@@ -93,7 +94,7 @@ func New(o Options, out *manifest.Writer) *Collector {
 	return &Collector{
 		o: o, dir: dir, out: out, jit: jitCopies{dir: dir}, events: written.NewEvents(o.Prefix),
 		procs: map[int]*process{}, seen: map[string]bool{}, mapped: map[string]bool{}, requested: map[int]bool{},
-		unrecorded: map[int]bool{}, filtered: map[string]bool{}, problems: map[string]bool{},
+		unrecorded: map[int]bool{}, workers: map[int]int{}, filtered: map[string]bool{}, problems: map[string]bool{},
 		requests: make(chan func()), stopped: make(chan struct{}),
 	}
 }

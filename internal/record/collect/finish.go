@@ -73,6 +73,7 @@ func (c *Collector) close(r *Result, end *manifest.End) {
 		c.copyMaps(c.procs[pid], true)
 	}
 	c.prune()
+	c.writeWorkers()
 	c.writeProblems()
 	c.keepFrames()
 	c.problem(c.truncationError())

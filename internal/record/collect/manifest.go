@@ -6,8 +6,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
@@ -55,6 +57,17 @@ func (c *Collector) identifyAll(pid int, maps []string) {
 		if m, ok := proc.Identify(path, pid); ok {
 			c.checkWrite(c.out.Mapping(m))
 		}
+	}
+}
+
+// writeWorkers writes the numbers of workers that were not recorded to the manifest.
+func (c *Collector) writeWorkers() {
+	of := map[int]int64{}
+	for _, parent := range c.workers {
+		of[parent]++
+	}
+	for _, parent := range slices.Sorted(maps.Keys(of)) {
+		c.checkWrite(c.out.Problem(manifest.Problem{PID: parent, Kind: manifest.ProblemWorkers, Count: of[parent]}))
 	}
 }
 

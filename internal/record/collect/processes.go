@@ -171,12 +171,24 @@ func (c *Collector) noteChildren(pid int) {
 	if p := c.procs[pid]; c.o.FollowChildren || p != nil && !p.recorded {
 		return
 	}
-	if info, ok := proc.Read(pid); !ok || info.Exe == "" || program.IsWrapper(info.Exe) {
+	info, ok := proc.Read(pid)
+	if !ok || info.Exe == "" || program.IsWrapper(info.Exe) {
 		return
 	}
 	for _, child := range proc.Children(pid) {
 		c.unrecorded[child] = true
+		if isWorker(child, info.Exe) {
+			c.workers[child] = pid
+		}
 	}
+}
+
+// isWorker reports whether a child of a program does its work. One that has just been forked may be
+// about to start another program.
+func isWorker(pid int, exe string) bool {
+	const starting = 2 * time.Second
+	child, ok := proc.Read(pid)
+	return ok && child.Exe == exe && time.Since(child.Started) >= starting
 }
 
 // othersLive reports whether a process of the recording other than the program is alive.

@@ -42,6 +42,9 @@ func Reason(r *growth.Result) string {
 		return "the recorded heap does not grow to the end of the series, but the process does: see the note"
 	case growth.NothingRecorded:
 		return "no allocation was recorded: the program has an allocator of its own, or allocates nothing"
+	case growth.WorkersMissing:
+		return "no site of this process grows to the end of the series, but " +
+			units.CountOf(int(r.Workers), "child process", "child processes") + " of the same program were not recorded"
 	case growth.OnlySmallSitesGrow:
 		return "the heap grows, but in sites that are too small to be judged one by one: see the note"
 	case growth.StillLoading:

@@ -247,6 +247,9 @@ func (g *Report) Next() string {
 	if g.Result.Verdict == growth.VerdictUndecided && !g.Result.Why.DataMissing() {
 		return g.settlement()
 	}
+	if g.Result.Why == growth.WorkersMissing {
+		return "record all processes" + g.Flags.If(option.FollowChildren, " (%s)")
+	}
 	worst := g.worst()
 	v := siteview.View{}
 	if c := g.cause(); c != nil {
