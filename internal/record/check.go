@@ -8,6 +8,7 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -40,8 +41,8 @@ func (p *Plan) tryOnce() error {
 	if err == nil {
 		err = p.tryRunning(env)
 	}
-	if err = errors.Join(err, r.Close()); err == nil {
-		err = p.expectSnapshot(prefix)
+	if err = errors.Join(err, r.Close(), r.NotWritten()); err == nil {
+		err = p.expectSnapshot(dir)
 	}
 	return err
 }
@@ -78,13 +79,14 @@ func (p *Plan) tryRunning(env []string) error {
 	return nil
 }
 
-// expectSnapshot returns an error if tryRunning has left no snapshot.
-func (p *Plan) expectSnapshot(prefix string) error {
+// expectSnapshot returns an error if tryRunning has left no snapshot in a directory.
+func (p *Plan) expectSnapshot(dir string) error {
 	if p.trueCommand() == "" {
 		return nil
 	}
-	written, err := filepath.Glob(prefix + "*.heap")
-	if err == nil && len(written) == 0 {
+	files, err := os.ReadDir(dir)
+	isSnapshot := func(f os.DirEntry) bool { return filepath.Ext(f.Name()) == ".heap" }
+	if err == nil && !slices.ContainsFunc(files, isSnapshot) {
 		return fmt.Errorf("%s writes no snapshots: it may have been built without a heap profiler", p.Library.Path)
 	}
 	return err

@@ -38,6 +38,7 @@ type Receiver struct {
 	numbers             map[int]int    // of process images, by process
 	sequences           map[int]uint64 // of snapshots, by process
 	errs                []error
+	notWritten          error // the first one
 	buffer              [maxMessage]byte
 	sinceLooking        int // rounds
 }
@@ -312,6 +313,9 @@ func (r *Receiver) end(pid int) {
 	}
 	r.drain(i)
 	i.memory.close()
+	if r.notWritten == nil {
+		r.notWritten = i.failed.err
+	}
 	if err := i.files.close(); err != nil {
 		r.errs = append(r.errs, err)
 	}
@@ -324,6 +328,10 @@ func (r *Receiver) report(err error) {
 	defer r.mu.Unlock()
 	r.errs = append(r.errs, err)
 }
+
+// NotWritten returns the first error of a file, if there was one, whether or not the events tell it. It
+// is called after Close.
+func (r *Receiver) NotWritten() error { return r.notWritten }
 
 // Flush reads what all processes have sent so far.
 func (r *Receiver) Flush() { r.look() }
