@@ -44,7 +44,7 @@ builds, seccomp filters that forbid what is needed. See docs/attach.md.
 
 Exit status: 0: recorded, and detached; 125: attach itself failed; 126: the process cannot be
 recorded, and was left alone; 127: there is no such process.`,
-		Args: help.Args(cobra.ExactArgs(1)),
+		Args: help.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			pid, err := strconv.Atoi(args[0])
 			if err != nil || pid <= 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,7 +26,7 @@ func (a *app) baselineCommand() *cobra.Command {
 		Long: `Keeps summaries of good runs, which gate compares later runs with. A summary has at most a few
 hundred KiB and contains names instead of addresses, so gate needs neither the snapshots nor the
 program of the earlier run. A directory of summaries is a baseline set.`,
-		Args: help.Args(cobra.NoArgs),
+		Args: help.Subcommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.baselineSaveCommand(), a.baselineListCommand(), a.baselinePruneCommand(), a.baselinePinCommand())
@@ -46,7 +47,7 @@ func (a *app) baselineSaveCommand() *cobra.Command {
 created if necessary. The file appears whole: other processes may read DIR meanwhile.
 
   heaplapse baseline save baselines/ tonight/ --label commit=$(git rev-parse HEAD)`,
-		Args: help.Args(cobra.MinimumNArgs(2)),
+		Args: help.Between(2, math.MaxInt),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.baselineSave(cmd.Context(), &f, args[0], args[1:])
 		},
@@ -93,7 +94,7 @@ func (a *app) baselineListCommand() *cobra.Command {
 		Use:   "list DIR",
 		Short: "list the runs of a baseline set, the oldest first",
 		Long:  `Lists the runs of a baseline set, the oldest first, with their size, workload and labels.`,
-		Args:  help.Args(cobra.ExactArgs(1)),
+		Args:  help.Between(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := f.Check(); err != nil {
 				return err
@@ -129,7 +130,7 @@ func (a *app) baselinePruneCommand() *cobra.Command {
 		Short: "remove the oldest runs of a baseline set",
 		Long: `Keeps the newest runs and the reference run, and prints the paths of the files that it removes.
 Files that cannot be read are reported, but neither counted nor removed.`,
-		Args: help.Args(cobra.ExactArgs(1)),
+		Args: help.Between(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error { return a.baselinePrune(args[0], keep, dryRun) },
 	}
 	help.Group(cmd, help.Set, func(flags *pflag.FlagSet) {
@@ -164,7 +165,7 @@ func (a *app) baselinePinCommand() *cobra.Command {
 		Short: "make a run of a baseline set the reference run",
 		Long: `Makes a run the reference run, which slow drift is measured against. NAME is the name that
 baseline list prints, or the path of the file. The previous reference run becomes a normal one.`,
-		Args: help.Args(cobra.ExactArgs(2)),
+		Args: help.Between(2, 2),
 		RunE: func(_ *cobra.Command, args []string) error { return baselinePin(args[0], args[1]) },
 	}
 }

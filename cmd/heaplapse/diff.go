@@ -40,7 +40,7 @@ What a truncated snapshot hides is shown as a bound.
   heaplapse diff p.0002.heap p.0024.heap
   heaplapse diff last-week/ today/
   heaplapse diff A B C --persist     allocated between A and B, and still in use in C`,
-		Args: help.Args(cobra.RangeArgs(2, 3)),
+		Args: help.Between(2, 3),
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.diff(cmd.Context(), &f, paths) },
 	}
 	f.Grouping.Add(cmd)
@@ -49,7 +49,7 @@ What a truncated snapshot hides is shown as a bound.
 	})
 	f.Stacks.Add(cmd)
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
-		flags.IntVar(&f.limit, "top", 20, "list `N` sites")
+		flags.Var(flagset.Count(&f.limit, 20), "top", "list `N` sites")
 	})
 	f.Flags.Add(cmd, "text", "json")
 	f.Style.Add(cmd)

@@ -86,7 +86,7 @@ func (f *judgeFlags) add(cmd *cobra.Command) {
 	f.AllProcesses = true
 	f.Stacks.Add(cmd)
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
-		flags.IntVar(&f.limit, "top", 20, "list `N` sites")
+		flags.Var(flagset.Count(&f.limit, 20), "top", "list `N` sites")
 	})
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -65,7 +67,9 @@ func (f *reportFlags) chooseFormat(stdout io.Writer) error {
 	if err := reportFormats.Check(f.Format); err != nil {
 		return err
 	}
-	switch {
+	switch ext := filepath.Ext(f.File); {
+	case f.Format == "html" && slices.Contains(otherKinds, ext):
+		return fmt.Errorf("-o %s: the page is HTML: name it %s.html, and let a browser print it", f.File, strings.TrimSuffix(f.File, ext))
 	case f.moments < 2:
 		return fmt.Errorf("--moments %d: want 2 or more", f.moments)
 	case f.Format == "html" && f.File == "" && terminal.Is(stdout):
@@ -73,6 +77,9 @@ func (f *reportFlags) chooseFormat(stdout io.Writer) error {
 	}
 	return nil
 }
+
+// otherKinds are extensions of files that a page cannot be.
+var otherKinds = []string{".pdf", ".png", ".svg", ".jpg", ".txt", ".csv", ".xml"}
 
 // formatOf returns the format that the extension of a file stands for.
 func formatOf(output string) string {

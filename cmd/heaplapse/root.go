@@ -1,27 +1,38 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/build"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/fleet"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/packaging"
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
 // root returns the command with all of its subcommands.
 func (a *app) root() *cobra.Command {
+	version := false
 	cmd := &cobra.Command{
 		Use:   "heaplapse",
 		Short: "find what grows in a native heap",
-		Long: `heaplapse reads series of heap snapshots written by gperftools tcmalloc (HEAPPROFILE=…)
-or jemalloc (MALLOC_CONF=prof:true). It names every address without the running program,
-converts snapshots to pprof, and reports which allocation sites grow.
+		Long: `heaplapse records what is in the heap of a program, as a series of snapshots, and tells which
+allocation sites grow, and whether they leak. It also reads the snapshots of gperftools, jemalloc
+and other profilers, names every address without the running program, and converts them to pprof.
+
+  heaplapse record -- ./server      run a program, and record it
+  heaplapse attach PID              record a program that runs
+  heaplapse scrape URL              record a service that serves profiles
+  heaplapse growth DIR              what grows, and whether it leaks
 
 PATH is a directory, a file, a prefix (/tmp/profile for /tmp/profile.0001.heap …), a quoted
 glob pattern, - for standard input, or an archive written by heaplapse bundle. Files may be
@@ -31,9 +42,12 @@ Exit status: 0 success; 1 a check found a leak (--fail-on) or a regression (gate
 error, unreadable input, or no verdict although a check needs one.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          help.Args(cobra.NoArgs),
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args:          help.Subcommand,
+		RunE:          func(*cobra.Command, []string) error { return a.start(version) },
 	}
+	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
+		flags.BoolVar(&version, "version", false, "print version and platform")
+	})
 	cmd.SetFlagErrorFunc(help.Error)
 	cmd.SetUsageFunc(help.Usage)
 	f := cmd.PersistentFlags()
@@ -54,6 +68,7 @@ error, unreadable input, or no verdict although a check needs one.`,
 	for _, c := range cmd.Commands() {
 		if c.Name() == "completion" {
 			c.Short = "print a shell completion script"
+			c.Args, c.RunE = help.Subcommand, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		}
 	}
 	return cmd
@@ -72,13 +87,43 @@ func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "print version and platform",
-		Args:  help.Args(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error {
-			lines := []string{fmt.Sprintf("%s %s/%s %s", build.Tool(), runtime.GOOS, runtime.GOARCH, runtime.Version())}
-			if commit, at := build.Source(); commit != "" {
-				lines = append(lines, fmt.Sprintf("commit %s of %s", commit, at.UTC().Format(time.DateOnly)))
-			}
-			return output.Lines(a.Out, lines...)
-		},
+		Args:  help.Between(0, 0),
+		RunE:  func(*cobra.Command, []string) error { return a.version() },
 	}
+}
+
+func (a *app) version() error {
+	lines := []string{fmt.Sprintf("%s %s/%s %s", build.Tool(), runtime.GOOS, runtime.GOARCH, runtime.Version())}
+	if commit, at := build.Source(); commit != "" {
+		lines = append(lines, fmt.Sprintf("commit %s of %s", commit, at.UTC().Format(time.DateOnly)))
+	}
+	return output.Lines(a.Out, lines...)
+}
+
+// start prints the first commands that a user needs, with the newest recording of the directory.
+func (a *app) start(version bool) error {
+	if version {
+		return a.version()
+	}
+	recording := cmp.Or(newestRecording("."), "DIR")
+	return output.Lines(
+		a.Out,
+		"heaplapse record -- CMD ARG…            run a program, and record what is in its heap",
+		fmt.Sprintf("heaplapse growth %-22s tell what grows, and whether it leaks", recording),
+		fmt.Sprintf("heaplapse report %-22s write a page with charts", recording+" -o report.html"),
+		"",
+		"heaplapse --help lists all commands.",
+	)
+}
+
+// newestRecording returns the subdirectory with the newest manifest; "" if there is none.
+func newestRecording(dir string) (name string) {
+	var newest time.Time
+	files, _ := filepath.Glob(filepath.Join(dir, "*", manifest.Name))
+	for _, f := range files {
+		if info, err := os.Stat(f); err == nil && info.ModTime().After(newest) {
+			name, newest = filepath.Base(filepath.Dir(f)), info.ModTime()
+		}
+	}
+	return name
 }

@@ -32,7 +32,7 @@ func (a *app) symbolizeCommand() *cobra.Command {
 		Long: `Reads addresses from standard input, one hexadecimal number a line, with or without 0x. Prints for
 each what llvm-symbolizer -i -C --obj=FILE prints: function and file:line:column of each frame,
 inlined ones first, then an empty line. Lines that are not addresses are printed unchanged.`,
-		Args: help.Args(cobra.NoArgs),
+		Args: help.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.symbolize(cmd.Context(), &f) },
 	}
 	help.Group(cmd, help.Addresses, func(flags *pflag.FlagSet) {

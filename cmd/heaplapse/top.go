@@ -47,7 +47,7 @@ processes, it lists all, and the functions of the largest.`,
 	f.AllProcesses = true
 	f.Stacks.Add(cmd)
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
-		flags.IntVar(&f.limit, "top", 20, "list `N` functions")
+		flags.Var(flagset.Count(&f.limit, 20), "top", "list `N` functions")
 	})
 	f.Flags.Add(cmd, "text", "json")
 	f.Style.Add(cmd)

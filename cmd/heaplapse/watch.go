@@ -33,7 +33,7 @@ ends when the recording ends, if heaplapse record made it, and on ^C.
 
   heaplapse watch /tmp/heap
   heaplapse watch /tmp/heap --fail-on leak    # ends with status 1 as soon as there is a leak`,
-		Args: help.Args(cobra.ExactArgs(1)),
+		Args: help.Between(1, 1),
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.watch(cmd.Context(), &f, paths[0]) },
 	}
 	f.judgeFlags.add(cmd)

@@ -34,7 +34,7 @@ baselines, of any host. Writes the functions that go on under another name to th
 that questions about several builds find them.
 
   heaplapse fleet aliases web-17/old/ web-17/new/ -o tables/ --service shop`,
-		Args: help.Args(cobra.ExactArgs(2)),
+		Args: help.Between(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return writeAliases(cmd.Context(), c, &f, args[0], args[1])
 		},

@@ -31,7 +31,7 @@ storage.
   heaplapse fleet export heaps/ -o tables/ --service shop --host web-17    for each host
   heaplapse fleet compact tables/                                          once a night
   heaplapse fleet query leaks tables/`,
-		Args: help.Args(cobra.NoArgs),
+		Args: help.Subcommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(exportCommand(c), compactCommand(c), aliasesCommand(c), queryCommand(c))
@@ -121,7 +121,7 @@ func compactCommand(c *console.Console) *cobra.Command {
 		Short: "sort the files of each night into one",
 		Long: `Replaces the files of each night by one, sorted by service, site and host: databases read it many
 times faster. Runs may be exported meanwhile, and afterwards: the next call adds them.`,
-		Args: help.Args(cobra.ExactArgs(1)),
+		Args: help.Between(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return table.Compact(args[0], func(done table.Compaction) error {
 				c.Say("%s: %s, %s, %s", done.Path, units.CountOf(done.Files, "file", "files"),

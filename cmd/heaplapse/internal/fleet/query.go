@@ -43,7 +43,7 @@ location that the engine reads. duckdb, spark and clickhouse are tested, the oth
 
   heaplapse fleet query leaks tables/
   heaplapse fleet query leaks s3://bucket/tables --print spark`,
-		Args: help.Args(cobra.ExactArgs(2)),
+		Args: help.Between(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return ask(cmd.Context(), c, &f, args[0], args[1])
 		},

@@ -1,16 +1,13 @@
 package help
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
-
-// Error adds a reference to the help to errors in flags and arguments.
-func Error(cmd *cobra.Command, err error) error {
-	return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
-}
 
 // Args adds a reference to the help to the errors of a check of arguments.
 func Args(check cobra.PositionalArgs) cobra.PositionalArgs {
@@ -35,4 +32,37 @@ func Some(missing string) cobra.PositionalArgs {
 // SomePath requires at least one path of snapshots.
 func SomePath() cobra.PositionalArgs {
 	return Some("no PATH given: name a directory, a file or a prefix of snapshots")
+}
+
+// Subcommand requires that there are no arguments: one would be a subcommand that does not exist.
+func Subcommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	hint := ""
+	if near := nearest(args[0], names); near != "" {
+		hint = fmt.Sprintf(": did you mean %s %s?", cmd.CommandPath(), near)
+	}
+	return Error(cmd, fmt.Errorf("unknown command %q%s", args[0], hint))
+}
+
+// Between requires a number of arguments.
+func Between(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if n := len(args); n < least || n > most {
+			return Error(cmd, fmt.Errorf("%s: the command is %s", count(n), strings.TrimSuffix(cmd.UseLine(), " [flags]")))
+		}
+		return nil
+	}
+}
+
+// count words a number of arguments.
+func count(n int) string {
+	return cmp.Or(map[int]string{0: "no argument", 1: "1 argument"}[n], fmt.Sprintf("%d arguments", n))
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/build"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
@@ -49,7 +50,7 @@ func (f *Gate) Add(cmd *cobra.Command) {
 		for _, o := range gateOutputs {
 			f.outputs[o.name] = flags.String(o.name, "", "write "+o.help)
 		}
-		flags.IntVar(&f.limit, "top", 10, "list `N` functions of each kind of change that did not fail")
+		flags.Var(flagset.Count(&f.limit, 10), "top", "list `N` functions of each kind of change that did not fail")
 		flags.StringVar(&f.markdownLimit, "markdown-limit", "1023KiB", "truncate Markdown at `SIZE`, with a note: GitHub accepts 1 MiB for the summary of a step, 64KiB for a comment")
 		flags.StringVar(&f.sourceRoot, "source-root", ".", "in SARIF, make the paths of source files below `DIR` relative")
 	})
