@@ -59,7 +59,7 @@ func notes(s scope, h heap) (out []Note) {
 		out = append(out, Note{Kind: NoteProcessGrew, Bytes: bytes})
 	}
 	if q := &s.silence; q.duration > 0 {
-		out = append(out, Note{Kind: NoteSilentEnd, Time: q.duration, Timed: q.timed, Worked: q.at != nil})
+		out = append(out, Note{Kind: NoteSilentEnd, Time: q.duration, Timed: q.timed, Still: q.still})
 	}
 	return out
 }

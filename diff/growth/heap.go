@@ -20,7 +20,7 @@ type heap struct {
 // judgeHeap judges the sizes of the heap by snapshot, the resident set, and the part of the resident
 // set that is not heap. once is the growth in bytes by code that runs once.
 func judgeHeap(s scope, sizes []int64, once float64, o trend.Options) heap {
-	p := trend.Points{Dominates: true, Growers: 1, Share: 1, HighWater: s.highWater}
+	p := trend.Points{Dominates: true, Growers: 1, Share: 1, HighWater: s.highWater, EndUnseen: s.silence.still}
 	if gained := float64(sizes[s.Last] - sizes[s.First]); gained > 0 {
 		p.Once = min(1, once/gained)
 	}
@@ -29,7 +29,6 @@ func judgeHeap(s scope, sizes []int64, once float64, o trend.Options) heap {
 		p.Work = s.appendWork(p.Work, i)
 		p.Live = append(p.Live, float64(sizes[i]))
 	}
-	s.silence.extend(&p)
 	h := heap{total: trend.Judge(p, o), first: sizes[s.First], last: sizes[s.Last]}
 	resident, outside := residentPoints(s, sizes)
 	if last := len(resident.T) - 1; last >= 0 {
@@ -43,7 +42,7 @@ func judgeHeap(s scope, sizes []int64, once float64, o trend.Options) heap {
 
 // residentPoints are the recorded sizes of the resident set, and those without the heap.
 func residentPoints(s scope, sizes []int64) (resident, outside trend.Points) {
-	resident = trend.Points{Growers: 1, Share: 1}
+	resident = trend.Points{Growers: 1, Share: 1, EndUnseen: s.silence.still}
 	outside = resident
 	for i := s.First; i <= s.Last; i++ {
 		if rss, known := s.series.ResidentAt(i); known {
@@ -54,10 +53,6 @@ func residentPoints(s scope, sizes []int64) (resident, outside trend.Points) {
 		}
 	}
 	outside.T, outside.Work = slices.Clone(resident.T), slices.Clone(resident.Work)
-	if s.silence.at != nil {
-		s.silence.extendAt(&resident, s.silence.resident)
-		s.silence.extendAt(&outside, s.silence.resident-float64(sizes[s.Last]))
-	}
 	return resident, outside
 }
 

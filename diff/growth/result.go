@@ -28,7 +28,7 @@ const (
 	NoteProcessGrew
 	// NoteSilentEnd: the process ran for Note.Time after the last snapshot, and took no other one. If a
 	// timer was due (Note.Timed), it probably did not call malloc. If it also worked, and its resident
-	// set did not grow (Note.Worked), it is judged as not growing in this time.
+	// set did not grow (Note.Still), the growth may have stopped: no site is called a leak.
 	NoteSilentEnd
 )
 
@@ -39,7 +39,7 @@ type Note struct {
 	Bytes     int64
 	Time      time.Duration
 	Timed     bool
-	Worked    bool
+	Still     bool
 }
 
 // GoodPoints is the number of snapshots from which on verdicts are good; [trend.MinPoints] is the

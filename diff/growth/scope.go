@@ -68,7 +68,7 @@ func allocated(s *series.Series, judged sites.Range) []float64 {
 // setPace takes the work that the sites of the process show, if they do: a process that works without allocating
 // shows it by its processor time only.
 func (s *scope) setPace(pace []float64) {
-	if pace == nil || pace[len(pace)-1] <= 0 || s.silence.at != nil {
+	if pace == nil || pace[len(pace)-1] <= 0 {
 		return
 	}
 	s.work, s.byAllocation = pace, false
@@ -111,7 +111,7 @@ func (s *scope) gained(c sites.Column) int64 {
 
 // points are the visible values of a column.
 func (s *scope) points(c sites.Column) trend.Points {
-	p := trend.Points{HighWater: s.highWater, Period: s.period, OtherImage: s.otherPoints(c)}
+	p := trend.Points{HighWater: s.highWater, EndUnseen: s.silence.still, Period: s.period, OtherImage: s.otherPoints(c)}
 	for i := s.First; i <= s.Last; i++ {
 		if c.Bytes[i] == sites.Hidden {
 			continue
@@ -129,7 +129,6 @@ func (s *scope) points(c sites.Column) trend.Points {
 	if s.byAllocation {
 		p.Work = beside(p.Work, p.Alloc)
 	}
-	s.silence.extend(&p)
 	return p
 }
 

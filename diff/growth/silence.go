@@ -15,11 +15,9 @@ type silence struct {
 	duration time.Duration // 0 if there was none
 	// timed reports whether a timer was due.
 	timed bool
-	// at are the moments of the snapshots that the timer did not take, as those of [series.Clock], work is the
-	// processor time in seconds by then, and resident the resident set size. They are empty unless the process worked,
-	// and its resident set did not grow: then its heap did not grow either.
-	at, work []float64
-	resident float64
+	// still reports whether the process worked meanwhile, and its resident set did not grow: then what grew before
+	// the last snapshot may have stopped.
+	still bool
 }
 
 const (
@@ -32,8 +30,6 @@ const (
 	workingPace = 0.5
 	// A process does not grow if its resident set gains less than this share of what the heap would gain at its rate.
 	stillGrowth = 0.25
-	// At most this many snapshots are missing for each that was taken.
-	mostMissing = 3
 	// If the heap grew by more than this many mean steps from the last snapshot to that of the exit, the process went
 	// on to allocate.
 	stepsToExit = 2
@@ -56,12 +52,8 @@ func silenceOf(s *scope) (out silence) {
 	if !ok || s.hasLater(s.series.Process.PID) || s.grewByTheExit() {
 		return out
 	}
-	out.duration, out.timed = silent, timed
-	if timed && s.worked(end, silent) && s.stayedResident(end, silent) {
-		out.resident = float64(*end.RSS)
-		out.fill(s, time.Duration(*end.CPU).Seconds())
-	}
-	return out
+	still := timed && s.worked(end, silent) && s.stayedResident(end, silent)
+	return silence{silent, timed, still}
 }
 
 // endOfProcess returns how the process ended; nil if that or the times of the snapshots are not known, or if the
@@ -159,38 +151,4 @@ func (s *scope) stayedResident(end *manifest.End, silent time.Duration) bool {
 // judged is the time from the first to the last judged snapshot.
 func (s *scope) judged() time.Duration {
 	return s.series.Clock.Times[s.Last].Sub(s.series.Clock.Times[s.First])
-}
-
-// fill sets the moments of the missing snapshots: as far from each other as those before, up to the end. cpu is the
-// processor time in seconds by then.
-func (q *silence) fill(s *scope, cpu float64) {
-	n := s.Len()
-	every := max(1, s.judged()/time.Duration(n-1))
-	missing := min(mostMissing*n, max(1, int(q.duration/every)))
-	for i := range missing {
-		share := float64(i+1) / float64(missing)
-		q.at = append(q.at, s.series.Clock.At[s.Last]+share*q.duration.Seconds())
-		q.work = append(q.work, s.work[n-1]+share*(cpu-s.work[n-1]))
-	}
-}
-
-// extend adds the missing snapshots to a site or the heap, if it was seen often enough: it did not grow.
-func (q *silence) extend(p *trend.Points) {
-	if n := len(p.T); q.at != nil && n >= trend.MinPoints {
-		q.extendAt(p, p.Live[n-1])
-	}
-}
-
-// extendAt adds the missing snapshots with some number of bytes.
-func (q *silence) extendAt(p *trend.Points, live float64) {
-	p.T, p.Work = append(p.T, q.at...), append(p.Work, q.work...)
-	for range q.at {
-		p.Live = append(p.Live, live)
-		if p.Objects != nil {
-			p.Objects = append(p.Objects, p.Objects[len(p.Objects)-1])
-		}
-		if p.Alloc != nil {
-			p.Alloc = append(p.Alloc, p.Alloc[len(p.Alloc)-1])
-		}
-	}
 }

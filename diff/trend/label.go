@@ -58,10 +58,11 @@ const (
 // while modules are imported, the model alone expects 6.4 to leak, and none does. With it, 1 is expected.
 const onceOdds = -3 // a twentieth of the odds
 
-// mostConfidence bounds the confidence where the shape is no evidence: a series that was seen at its
-// own record highs rises by construction, unless it keeps what it allocates.
+// mostConfidence bounds the confidence where the shape is no evidence. A series whose end was not seen
+// may have stopped growing there. One that was seen at its own record highs rises by construction, unless
+// it keeps what it allocates.
 func (s *series) mostConfidence(l line) float64 {
-	if s.HighWater && s.Dominates && !(l.retention >= keeps) {
+	if s.EndUnseen || s.HighWater && s.Dominates && !(l.retention >= keeps) {
 		return evenOdds
 	}
 	return 1

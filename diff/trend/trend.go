@@ -26,6 +26,8 @@ type Points struct {
 	// HighWater reports whether the points were taken at record highs of the heap, so that the heap
 	// rises by construction.
 	HighWater bool
+	// EndUnseen reports whether the process worked on for long after the last point, and probably did not grow.
+	EndUnseen bool
 	// Dominates reports whether the series makes up most of the heap's growth. It then rises by
 	// construction as the heap does.
 	Dominates bool

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
 	"github.com/heaplapse/heaplapse/diff/trend"
@@ -118,16 +117,6 @@ func (g *Report) explainSite(p *text.Printer, c selected) {
 	}
 }
 
-// silence is the time after the last snapshot by which the series was judged to be longer.
-func (g *Report) silence() time.Duration {
-	for _, n := range g.Result.Notes {
-		if n.Kind == growth.NoteSilentEnd && n.Worked {
-			return n.Time
-		}
-	}
-	return 0
-}
-
 // measured reports whether there were enough snapshots to measure anything.
 func measured(s *growth.Site) bool {
 	return s.Label != trend.Insufficient && s.Features[trend.FeaturePoints] != 0
@@ -186,10 +175,6 @@ func (g *Report) measurements(s *growth.Site) []measurement {
 	}
 	if !g.Series.Heads[g.Result.First].NoObjects {
 		list = append(list, measurement{"objects", objects(f)})
-	}
-	if silent := g.silence(); silent > 0 {
-		list = append(list, measurement{"added", fmt.Sprintf("the last snapshot is repeated for %s: "+
-			"the program worked in this time, but took no snapshot", units.Duration(silent.Seconds()))})
 	}
 	if f[trend.FeatureSampling] > 0 {
 		list = append(list, measurement{"sampling",

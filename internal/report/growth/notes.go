@@ -129,9 +129,10 @@ func noteText(n growth.Note) string {
 func silentEnd(n growth.Note) string {
 	ran := units.Duration(n.Time.Seconds())
 	switch {
-	case n.Worked:
+	case n.Still:
 		return fmt.Sprintf("the program worked for %s after the last snapshot, without another one and without growth: "+
-			"probably it no longer called malloc; this time is judged, too", ran)
+			"probably it no longer called malloc, and what grew before may have stopped; the built-in engine takes "+
+			"snapshots of such a program", ran)
 	case n.Timed:
 		return fmt.Sprintf("the program ran for %s after the last snapshot, and took no other one, although a timer was due: "+
 			"it no longer called malloc, or could not write the file", ran)
@@ -175,7 +176,7 @@ func (g *Report) Notes() []string {
 	for _, n := range r.Notes {
 		out = append(out, noteText(n))
 	}
-	if r.LargestStable != nil && g.silence() == 0 {
+	if r.LargestStable != nil {
 		v := g.Describe(r.LargestStable)
 		out = append(
 			out,

@@ -68,7 +68,7 @@ func TestGrowthNotes(t *testing.T) {
 		{Kind: growth.NoteFewSnapshots, Snapshots: 8}, {Kind: growth.NoteNoAlloc}, {Kind: growth.NoteProcessGrows, Bytes: 11<<20 + 5}, {Kind: growth.NoteProcessGrew, Bytes: 12 << 20},
 		{Kind: growth.NoteSilentEnd, Time: 33 * time.Second},
 		{Kind: growth.NoteSilentEnd, Time: 34 * time.Second, Timed: true},
-		{Kind: growth.NoteSilentEnd, Time: 35 * time.Second, Timed: true, Worked: true},
+		{Kind: growth.NoteSilentEnd, Time: 35 * time.Second, Timed: true, Still: true},
 	}
 	var b bytes.Buffer
 	require.NoError(t, g.Text(&b))
@@ -81,7 +81,8 @@ func TestGrowthNotes(t *testing.T) {
 	require.Contains(t, b.String(), "note: the program ran for 34s after the last snapshot, "+
 		"and took no other one, although a timer was due: it no longer called malloc, or could not write the file\n")
 	require.Contains(t, b.String(), "note: the program worked for 35s after the last snapshot, "+
-		"without another one and without growth: probably it no longer called malloc; this time is judged, too\n")
+		"without another one and without growth: probably it no longer called malloc, and what grew before may have stopped; the built-in engine takes "+
+		"snapshots of such a program\n")
 }
 
 // TestWarningsGetAdvice: packages below report know no flags.
