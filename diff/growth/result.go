@@ -117,6 +117,8 @@ type Suppressed struct {
 // Site is a group of call paths that are attributed to one frame.
 type Site struct {
 	trend.Verdict
+	// Pool is what all processes of the program show of the site; nil if it grew in one only.
+	Pool *Pool
 	// Gained is the last visible value minus the first, within the judged snapshots.
 	Gained int64
 	// Members are its call paths, the one that grew most first.

@@ -68,18 +68,17 @@ func (s *series) mostConfidence(l line) float64 {
 	return 1
 }
 
-// label returns the label of a series. The confidence alone decides whether it is a leak, a suspect
-// or neither; if it is neither, the label names what explains the growth best.
-func (s *series) label(l line, c curves, growth, confidence float64) Label {
-	large := growth >= s.minGrowth && (s.Live[len(s.t)-1] > s.Live[0] || l.over >= s.minGrowth)
+// canLeak reports whether a series grew enough to be called a leak.
+func (s *series) canLeak(l line, growth float64) bool {
+	return growth >= s.minGrowth && (s.Live[len(s.t)-1] > s.Live[0] || l.over >= s.minGrowth)
+}
+
+// otherwise returns the label of a series that does not leak: what explains its growth best.
+func (s *series) otherwise(l line, c curves, growth float64) Label {
 	switch {
-	case large && confidence >= s.leakAt:
-		return Leak
-	case large && confidence >= SuspectConfidence:
-		return Suspect
 	case -l.over >= s.minGrowth && l.z <= -significant && -l.over >= 2*l.sigma:
 		return Shrinking
-	case large && s.jump().isWhole():
+	case s.canLeak(l, growth) && s.jump().isWhole():
 		return GrewThenFlat
 	case !s.growing(l):
 		return Stable

@@ -1,6 +1,9 @@
 package trend
 
-import "math"
+import (
+	"cmp"
+	"math"
+)
 
 // Points is a time series. All slices have the same length; T rises.
 type Points struct {
@@ -59,6 +62,9 @@ type Verdict struct {
 	Label Label
 	// Confidence is the probability that the series leaks. It is set for every label.
 	Confidence float64
+	// Otherwise is the label if the series does not leak. CanLeak reports whether it grew enough to be called a leak.
+	Otherwise Label
+	CanLeak   bool
 	// Features are what Confidence was computed from; zero for a series that hardly grew.
 	Features Features
 	// Slope in bytes per unit of T, with its 95 % interval.
@@ -91,18 +97,19 @@ const LeastScale = 0.3
 func Judge(p Points, o Options) Verdict {
 	s, ok := prepare(p, o)
 	if !ok {
-		return Verdict{Label: Insufficient, Points: len(p.T), Retention: math.NaN()}
+		return Verdict{Label: Insufficient, Otherwise: Insufficient, Points: len(p.T), Retention: math.NaN()}
 	}
 	l := s.line()
 	v := Verdict{
-		Label: Stable, Points: len(p.T), Once: p.Once, Z: l.z, Tail: l.tail.Slope / l.Slope, Retention: l.retention,
+		Label: Stable, Otherwise: Stable, Points: len(p.T), Once: p.Once, Z: l.z, Tail: l.tail.Slope / l.Slope, Retention: l.retention,
 	}
 	v.setLine(l)
 	if growth := s.growth(l); growth >= LeastScale*s.minGrowth {
 		c := s.curves()
 		v.Features = s.features(l, c, growth)
 		v.Confidence = min(probability(logOdds(model(), &v.Features)+s.Once*onceOdds), s.mostConfidence(l))
-		v.Label = s.label(l, c, growth, v.Confidence)
+		v.Otherwise, v.CanLeak = s.otherwise(l, c, growth), s.canLeak(l, growth)
+		v.setLabel(v.Confidence, s.leakAt)
 		if late, ok := s.lateLeak(v.Label, &v.Features, growth); ok {
 			v.Label = LeakLate
 			v.setLine(late)
@@ -111,6 +118,28 @@ func Judge(p Points, o Options) Verdict {
 	v.Resizing = s.resizing(v.Growth)
 	v.Slope, v.Low, v.High = v.Slope/s.span, v.Low/s.span, v.High/s.span
 	return v
+}
+
+// WithConfidence returns the verdict with another confidence, and the label that follows from it.
+func (v Verdict) WithConfidence(confidence, leakAt float64) Verdict {
+	late := v.Label == LeakLate
+	v.setLabel(confidence, cmp.Or(leakAt, LeakConfidence))
+	if late && v.Label == Leak {
+		v.Label = LeakLate
+	}
+	return v
+}
+
+// setLabel sets the confidence and the label. The confidence alone decides whether a series is a leak, a
+// suspect or neither.
+func (v *Verdict) setLabel(confidence, leakAt float64) {
+	v.Confidence, v.Label = confidence, v.Otherwise
+	switch {
+	case v.CanLeak && confidence >= leakAt:
+		v.Label = Leak
+	case v.CanLeak && confidence >= SuspectConfidence:
+		v.Label = Suspect
+	}
 }
 
 // setLine takes the numbers of a line over the span.

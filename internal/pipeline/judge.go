@@ -45,7 +45,9 @@ func (p *Pipeline) Judge(ctx context.Context, paths []string, o *Judgement) (*gr
 	if o.Process == "" && len(r.Processes) > 1 {
 		p.tellProblems(r.Problems, o.Strict)
 		p.tellList(r.Warnings, o.Strict)
-		j := judgeAll{Pipeline: p.once(), recording: r, losses: losses, Judgement: o}
+		all := *o
+		all.KeepStable = true // what one process does not list is evidence for another
+		j := judgeAll{Pipeline: p.once(), recording: r, losses: losses, Judgement: &all}
 		report, err = j.run(ctx)
 	} else if report, err = p.judgeOne(ctx, r, losses, o); err == nil {
 		report.Processes = []growthreport.Process{report.Judged()}
@@ -89,6 +91,7 @@ func (p *Pipeline) JudgeEach(
 	p.tellProblems(r.Problems, o.Strict)
 	p.tellList(r.Warnings, o.Strict)
 	j := judgeAll{Pipeline: p.once(), recording: r, losses: losses, Judgement: o}
+	used := false
 	for _, process := range r.mainFirst() {
 		report, err := j.report(ctx, process)
 		if why := notJudged(err); why != "" {
@@ -103,9 +106,9 @@ func (p *Pipeline) JudgeEach(
 		if err != nil {
 			return err
 		}
-		j.all = append(j.all, report.Judged())
+		used = true
 	}
-	if len(j.all) == 0 {
+	if !used {
 		return j.notJudged
 	}
 	return nil
@@ -126,8 +129,8 @@ func (p *Pipeline) judgeOne(
 	return p.judge(ctx, in, &columns, losses, o)
 }
 
-// judgeAll judges the processes of a recording one after another. It keeps only the worst report,
-// because a report takes as much memory as its series.
+// judgeAll judges the processes of a recording one after another, and then all together. It keeps only one
+// report, that of the process that is worst by itself, because a report takes as much memory as its series.
 type judgeAll struct {
 	*Pipeline
 	*Judgement
@@ -136,8 +139,14 @@ type judgeAll struct {
 
 	worst     *growthreport.Report
 	verdict   growthreport.Process // of the worst
-	all       []growthreport.Process
+	process   int                  // index of the worst
+	all       []judgedProcess
 	notJudged error // the first reason
+}
+
+type judgedProcess struct {
+	growthreport.Process
+	index int // in the recording
 }
 
 func (j *judgeAll) run(ctx context.Context) (*growthreport.Report, error) {
@@ -149,31 +158,54 @@ func (j *judgeAll) run(ctx context.Context) (*growthreport.Report, error) {
 	if j.worst == nil {
 		return nil, j.notJudged
 	}
-	slices.SortStableFunc(j.all, func(a, b growthreport.Process) int { return growthreport.Worse(&b, &a) })
-	j.worst.Processes = j.all
-	return j.worst, nil
+	return j.together(ctx)
+}
+
+// together judges the processes by what all of them show, and returns the report of the worst.
+func (j *judgeAll) together(ctx context.Context) (*growthreport.Report, error) {
+	processes := make([]growthreport.Process, len(j.all))
+	for i := range j.all {
+		processes[i] = j.all[i].Process
+	}
+	pools := growthreport.PoolsOf(processes)
+	for i := range j.all {
+		j.all[i].Process = pools.Pooled(j.all[i].Process, j.Options)
+	}
+	slices.SortStableFunc(j.all, func(a, b judgedProcess) int { return growthreport.Worse(&b.Process, &a.Process) })
+	report := j.worst
+	if worst := j.all[0].index; worst != j.process {
+		var err error
+		if report, err = j.report(ctx, worst); err != nil {
+			return nil, err
+		}
+	}
+	report.Pool(pools, j.Options)
+	for i := range j.all {
+		report.Processes = append(report.Processes, j.all[i].Process)
+	}
+	return report, nil
 }
 
 // add judges a process. One that has too few snapshots is not read, unless it is the main one.
 func (j *judgeAll) add(ctx context.Context, process int) error {
 	about := j.recording.Processes[process]
 	if about.Files < trend.MinPoints && process != j.recording.Main {
-		j.all = append(j.all, growthreport.TooShort(about))
+		j.all = append(j.all, judgedProcess{growthreport.TooShort(about), process})
 		return nil
 	}
 	report, err := j.report(ctx, process)
 	if why := notJudged(err); why != "" {
 		j.notJudged = cmp.Or(j.notJudged, err)
-		j.all = append(j.all, growthreport.NotJudged(about, why))
+		j.all = append(j.all, judgedProcess{growthreport.NotJudged(about, why), process})
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	verdict := report.Judged()
-	j.all = append(j.all, verdict)
+	j.all = append(j.all, judgedProcess{verdict, process})
 	if j.worst == nil || growthreport.Worse(&verdict, &j.verdict) > 0 {
-		j.worst, j.verdict = report, verdict
+		j.worst, j.verdict, j.process = report, verdict, process
 	}
 	return nil
 }

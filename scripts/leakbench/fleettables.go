@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/internal/fleet/verdict"
 	"github.com/heaplapse/heaplapse/internal/leaksim"
 )
@@ -96,6 +98,19 @@ func evidence(hosts []onHost) []verdict.Host {
 	return out
 }
 
+// asProcesses reports whether a site leaks if the hosts are processes of one recording.
+func asProcesses(c *fleetCase) bool {
+	var all []growth.Evidence
+	large := false
+	for _, h := range c.with {
+		if float64(h.gained) >= trend.LeastScale*trend.DefaultMinGrowth {
+			all = append(all, growth.Evidence{Confidence: h.confidence, Time: 1, Gained: h.gained})
+			large = large || h.gained >= trend.DefaultMinGrowth
+		}
+	}
+	return large && growth.PoolOf(all).Confidence >= trend.LeakConfidence
+}
+
 // calledOn returns on how many hosts a site is called a leak.
 func calledOn(hosts []onHost) (n int) {
 	for _, h := range hosts {
@@ -147,14 +162,14 @@ func writeFleets(w io.Writer, o options, sites []fleetSite) {
 	fmt.Fprintf(w, "Fleets of the seeds %s, %d hosts each, %s, %s snapshots. Precision / recall.\n\n",
 		o.seeds, o.fleet.hosts, restarted, o.snapshots)
 	if o.fleet.labelled == 0 {
-		table(w, "recording", "fleets", "leaks", "one host", "any host", "34 % of the hosts", "verdict", "wrong", "missed")
+		table(w, "recording", "fleets", "leaks", "one host", "any host", "34 % of the hosts", "verdict", "wrong", "missed", "one recording")
 		for _, in := range byRecording(sites) {
 			cases := everywhere(in)
 			s := tallyCases(cases, func(c *fleetCase) bool { return verdict.Chosen.Leaks(evidence(c.with)) })
 			cells(w, in[0].recording, strconv.Itoa(fleetCount(in)), strconv.Itoa(s.right+s.missed), both(alone(in)),
 				both(tallyCases(cases, func(c *fleetCase) bool { return calledOn(c.with) > 0 })),
 				both(tallyCases(cases, func(c *fleetCase) bool { return 100*calledOn(c.with) >= 34*len(c.with) })),
-				both(s), strconv.Itoa(s.wrong), strconv.Itoa(s.missed))
+				both(s), strconv.Itoa(s.wrong), strconv.Itoa(s.missed), both(tallyCases(cases, asProcesses)))
 		}
 		return
 	}

@@ -128,7 +128,7 @@ func meaning(s *growth.Site) string {
 		return meanings[s.Label]
 	}
 	chance := fmt.Sprintf("%.0f %% of simulated sites with such measurements leak", 100*s.Confidence)
-	if s.Once > 0 {
+	if s.Once > 0 || s.Pool != nil {
 		chance = fmt.Sprintf("the chance of a leak is %.0f %%", 100*s.Confidence)
 	}
 	return meanings[s.Label] + "; " + chance

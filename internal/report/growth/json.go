@@ -133,11 +133,26 @@ type siteJSON struct {
 	Rate         float64          `json:"rate"`
 	Resizing     bool             `json:"resizing"`
 	Imported     float64          `json:"imported_share,omitempty"`
+	Pool         *poolJSON        `json:"pool,omitempty"`
 	Advice       string           `json:"advice,omitempty"`
 	// Losses are what other tools found at the site.
 	Losses []siteview.LossRecord `json:"loss_records,omitempty"`
 	// Evidence are the measurements that the label rests on, of an explained site.
 	Evidence map[string]float64 `json:"evidence,omitempty"`
+}
+
+// poolJSON is what all processes of the program show of a site.
+type poolJSON struct {
+	Processes   int     `json:"processes"`
+	GrowthBytes int64   `json:"growth_bytes"`
+	Own         float64 `json:"own_confidence"`
+}
+
+func poolOf(s *growth.Site) *poolJSON {
+	if s.Pool == nil {
+		return nil
+	}
+	return &poolJSON{s.Pool.Processes, s.Pool.Gained, text.Finite(s.Pool.Own)}
 }
 
 // JSON writes the result as heaplapse.growth/1.
@@ -212,7 +227,7 @@ func (g *Report) site(s *growth.Site, factor float64) siteJSON {
 		InuseBytes: visible(s.Bytes, s.Visible), InuseObjects: visible(s.Objects, s.Visible),
 		GrowthBytes: s.Gained, BytesPerHour: g.perHour(s.Slope), Low: g.perHour(s.Low), High: g.perHour(s.High),
 		Rate: text.Finite(s.Slope * factor), Resizing: s.Resizing, Imported: text.Finite(s.Once),
-		Advice: g.Advice(s, v), Losses: siteview.LossRecords(g.Losses.Of(s)),
+		Pool: poolOf(s), Advice: g.Advice(s, v), Losses: siteview.LossRecords(g.Losses.Of(s)),
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
+	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 // Process is the verdict on a process of a recording.
@@ -43,8 +44,24 @@ type Process struct {
 	// why the process was not judged at all, as text.
 	dataMissing bool
 	notJudged   string
-	// speed is what sites are ranked by: how fast Site grows at least, times its confidence.
-	speed float64
+	// leaked is the number of bytes that Site has leaked at least, times its confidence.
+	leaked float64
+	// result is without the curves of the sites; nil if the process was not judged. sites describes those
+	// that may leak, by their first member, and cause the cause that leaks.
+	result *growth.Result
+	sites  map[symbolize.SiteID]describedSite
+	cause  *describedSite
+	// evidence is what the process shows of each site.
+	evidence map[siteKey]growth.Evidence
+	// time is how long the process was judged, in units of the clock.
+	time float64
+}
+
+// describedSite is a site of a process whose report is gone.
+type describedSite struct {
+	key     siteKey
+	heading string
+	blame   siteview.Blame
 }
 
 // Heap is the size of a heap in bytes, its growth, and the rate of its growth.
@@ -62,12 +79,14 @@ func (g *Report) Judged() Process {
 	r := g.Result
 	unit, factor := g.RateUnit()
 	p := Process{
-		Process: g.Series.Process, Verdict: r.Verdict, Why: Reason(r), dataMissing: r.Why.DataMissing(),
-		Leaks: r.Leaks + r.LeakingCauses, Suspects: r.Suspects,
+		Process: g.Series.Process,
 		Heap: &Heap{
 			Now: r.LastHeap, Gained: r.LastHeap - r.FirstHeap,
 			Rate: text.Finite(r.Total.Slope * factor), RatePer: unit, PerHour: g.perHour(r.Total.Slope),
 		},
+		result: withoutCurves(r), sites: g.describeSites(), cause: g.describeCause(),
+		evidence: g.evidence(),
+		time:     g.Series.Clock.At[r.Last] - g.Series.Clock.At[r.First],
 	}
 	p.Files = len(g.Series.Heads)
 	if r.Why == growth.TooFewSnapshots {
@@ -77,18 +96,33 @@ func (g *Report) Judged() Process {
 		rss := r.LastRSS
 		p.Heap.RSS = &rss
 	}
-	if !r.Why.DataMissing() {
-		chance := text.Finite(r.Chance)
-		p.Chance = &chance
-	}
-	if s, v := g.lead(); s != nil && isSuspicious(s.Label) {
-		blame := v.Blame
-		p.Site, p.Blame, p.speed = v.Heading(), &blame, s.Low*s.Confidence
-	}
 	if g.Losses != nil {
 		p.Losses, p.Lost, p.Records = g.suspectLosses(), g.lostSites(), g.Losses.Records()
 	}
+	p.conclude()
 	return p
+}
+
+// conclude sets the verdict that follows from the result.
+func (p *Process) conclude() {
+	r := p.result
+	p.Verdict, p.Why, p.dataMissing = r.Verdict, Reason(r), r.Why.DataMissing()
+	p.Leaks, p.Suspects = r.Leaks+r.LeakingCauses, r.Suspects
+	p.Chance, p.Site, p.Blame, p.leaked = nil, "", nil, 0
+	if !p.dataMissing {
+		chance := text.Finite(r.Chance)
+		p.Chance = &chance
+	}
+	switch c := leakingCause(r); {
+	case c != nil:
+		p.lead(&c.Site, *p.cause)
+	case len(r.Sites) > 0 && isSuspicious(r.Sites[0].Label):
+		p.lead(&r.Sites[0], p.sites[r.Sites[0].Members[0]])
+	}
+}
+
+func (p *Process) lead(s *growth.Site, described describedSite) {
+	p.Site, p.Blame, p.leaked = described.heading, &described.blame, s.Low*p.time*s.Confidence
 }
 
 // tooShort is why a process with too few snapshots is not judged.
@@ -102,21 +136,22 @@ func NotJudged(p series.Process, why string) Process {
 	return Process{Process: p, Verdict: growth.VerdictUndecided, Why: why, dataMissing: true, notJudged: why}
 }
 
-// Worse compares two processes. A leak is worse than missing data, which is worse than no leak. The
-// faster of two leaks is worse, as in the order of sites; then the chance of a leak decides. A process
-// with too few snapshots tells least.
+// Worse compares two processes. A leak is worse than missing data, which is worse than no leak. Of two
+// leaks that which has leaked more is worse: a process that ran for a short time shows little, however fast
+// it grew. So the chance of a leak decides together with the time. A process with too few snapshots tells
+// least.
 func Worse(p, q *Process) int {
 	chance := func(p *Process) float64 {
 		if p.Chance == nil {
 			return 0
 		}
-		return *p.Chance
+		return *p.Chance * p.time
 	}
-	bySpeed := 0
+	byBytes := 0
 	if p.Verdict == growth.VerdictLeak && q.Verdict == growth.VerdictLeak {
-		bySpeed = cmp.Compare(p.speed, q.speed)
+		byBytes = cmp.Compare(p.leaked, q.leaked)
 	}
-	return cmp.Or(cmp.Compare(p.severity(), q.severity()), bySpeed, cmp.Compare(chance(p), chance(q)))
+	return cmp.Or(cmp.Compare(p.severity(), q.severity()), byBytes, cmp.Compare(chance(p), chance(q)))
 }
 
 func (p *Process) severity() int {

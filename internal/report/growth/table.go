@@ -142,6 +142,9 @@ func (g *Report) remarks(s *growth.Site, v siteview.View) (lines []string) {
 	if path != "" {
 		lines = append(lines, path)
 	}
+	if line := pooled(s); line != "" {
+		lines = append(lines, line)
+	}
 	lines = append(lines, g.losses(s, path, width)...)
 	if s.Resizing {
 		lines = append(lines, "a few objects become larger: a table or a buffer that is resized")
@@ -217,4 +220,13 @@ func (g *Report) Now(s *growth.Site) int64 {
 		}
 	}
 	return 0
+}
+
+// pooled is what all processes of the program show of a site; "" if it grew in one only.
+func pooled(s *growth.Site) string {
+	if s.Pool == nil {
+		return ""
+	}
+	return fmt.Sprintf("grew in %s, by %s in all; chance of a leak by this process alone: %s",
+		units.CountOf(s.Pool.Processes, "process", "processes"), units.Bytes(s.Pool.Gained), percent(s.Pool.Own))
 }
