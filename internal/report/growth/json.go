@@ -31,7 +31,8 @@ type resultJSON struct {
 	Tested       int                    `json:"tested"`
 	Notes        []string               `json:"notes"`
 	Unnamed      []siteview.UnnamedJSON `json:"unnamed"`
-	External     *evidenceJSON          `json:"evidence,omitempty"`
+	External     *evidenceJSON          `json:"external_evidence,omitempty"`
+	Evidence     *evidenceJSON          `json:"evidence,omitempty"` // the former name of External
 	Causes       []causeJSON            `json:"causes"`
 	Sites        []siteJSON             `json:"sites"`
 }
@@ -158,7 +159,7 @@ func poolOf(s *growth.Site) *poolJSON {
 // JSON writes the result as heaplapse.growth/1.
 func (g *Report) JSON(w io.Writer) error {
 	unit, factor := g.RateUnit()
-	r := g.Result
+	r, external := g.Result, g.evidenceJSON()
 	out := resultJSON{
 		Schema: "heaplapse.growth/1", Verdict: string(r.Verdict), Why: Reason(r), Next: g.Next(),
 		Reason: r.Why.String(), DataMissing: r.Why.DataMissing(),
@@ -166,7 +167,7 @@ func (g *Report) JSON(w io.Writer) error {
 		Explained: text.Finite(r.Explained), Series: seriesOf(g.Series, g.Flags), Tested: r.Tested,
 		Processes: g.ProcessesJSON(),
 		Limit:     g.forecast(), Notes: g.Notes(), Unnamed: g.Unnamed.JSON(), Causes: g.causesJSON(factor),
-		External: g.evidenceJSON(), Sites: []siteJSON{},
+		External: external, Evidence: external, Sites: []siteJSON{},
 	}
 	for i := range r.Sites {
 		out.Sites = append(out.Sites, g.site(&r.Sites[i], factor))
