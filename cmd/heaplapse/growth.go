@@ -45,6 +45,7 @@ type growthFlags struct {
 	judgeFlags
 	output.Flags
 	output.Style
+	stacks int
 }
 
 func (a *app) growthCommand() *cobra.Command {
@@ -64,6 +65,8 @@ are judged, and the sites are those of the worst.`,
 	f.addFailOn(cmd)
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.BoolVar(&f.all, "all", false, "list stable sites, too")
+		flags.Var(flagset.Count(&f.stacks, 0), "stacks", "show `N` call paths of each site with all frames")
+		flags.Lookup("stacks").NoOptDefVal = "1"
 		flags.StringVar(&f.explain, "explain", "", "print the numbers that the verdict on `SITE` is based on: its rank in the table, a part of its function, file:line or module, or a regular expression")
 	})
 	f.Flags.Add(cmd, "text", "json", "csv", "md")
@@ -117,7 +120,7 @@ func (a *app) growth(ctx context.Context, f *growthFlags, paths []string) error 
 	}
 	defer g.Close()
 	a.fail(f.failOn, g)
-	g.Style = f.Style.On(a.Out, !f.ToStdout())
+	g.Style, g.Stacks = f.Style.On(a.Out, !f.ToStdout()), f.stacks
 	return f.Render(a.Out, g)
 }
 

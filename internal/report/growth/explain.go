@@ -115,6 +115,9 @@ func (g *Report) explainSite(p *text.Printer, c selected) {
 	for _, m := range g.measurements(s) {
 		p.Linef("   %-9s %s", m.of, m.text)
 	}
+	for _, line := range g.stacks(s, max(1, g.Stacks)) {
+		p.Linef("%s", line)
+	}
 }
 
 // measured reports whether there were enough snapshots to measure anything.

@@ -37,6 +37,8 @@ type Report struct {
 	// calls them or by a regular expression; empty for none. The result should have its stable
 	// sites then.
 	Explain string
+	// Stacks is the number of call paths of each site that Text shows with all frames.
+	Stacks int
 	// MemoryLimit is the number of bytes that the process must not reach; 0 for none.
 	MemoryLimit int64
 

@@ -12,6 +12,7 @@ import (
 	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
+	"github.com/heaplapse/heaplapse/symbolize"
 )
 
 const (
@@ -98,6 +99,7 @@ func (g *Report) tableRows() []tableRow {
 				row.remarks = append(row.remarks, wrapped(r, g.width())...)
 			}
 		}
+		row.remarks = append(row.remarks, g.stacks(&s, g.Stacks)...)
 		rows = append(rows, row)
 	}
 	return rows
@@ -220,6 +222,17 @@ func (g *Report) Now(s *growth.Site) int64 {
 		}
 	}
 	return 0
+}
+
+// stacks are the lines of the n call paths of a site that grew most, with all frames.
+func (g *Report) stacks(s *growth.Site, n int) (lines []string) {
+	for i, id := range s.Members[:min(n, len(s.Members))] {
+		lines = append(lines, fmt.Sprintf("%scall path %d of %d, all frames:", indent, i+1, len(s.Members)))
+		for _, f := range g.sites().Frames([]symbolize.SiteID{id}) {
+			lines = append(lines, indent+"  "+frameLine(f))
+		}
+	}
+	return lines
 }
 
 // pooled is what all processes of the program show of a site; "" if it grew in one only.
