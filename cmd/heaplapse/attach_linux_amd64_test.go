@@ -124,7 +124,7 @@ wait
 	cmd := exec.Command("sh", "-c", `. "$2"`, python(t), program(t, "leak.py"), script)
 	cmd.Dir = t.TempDir()
 	p := &attachable{startedCmd(t, "", cmd)}
-	r := p.attachTo(t, "--all-children")
+	r := p.attachTo(t, "--follow-children")
 	r.await(t, "first child", func() bool { return len(r.counts()) >= 2 })
 	require.NoError(t, os.WriteFile(filepath.Join(cmd.Dir, "more"), nil, 0o600))
 	r.await(t, "second child", func() bool { return len(r.counts()) >= 3 })

@@ -63,8 +63,10 @@ func (c *Collector) identifyAll(pid int, maps []string) {
 // writeWorkers writes the numbers of workers that were not recorded to the manifest.
 func (c *Collector) writeWorkers() {
 	of := map[int]int64{}
-	for _, parent := range c.workers {
-		of[parent]++
+	for pid, parent := range c.workers {
+		if c.procs[pid] == nil { // it has written no snapshot since
+			of[parent]++
+		}
 	}
 	for _, parent := range slices.Sorted(maps.Keys(of)) {
 		c.checkWrite(c.out.Problem(manifest.Problem{PID: parent, Kind: manifest.ProblemWorkers, Count: of[parent]}))
