@@ -74,7 +74,7 @@ type Collector struct {
 	idle       map[int]bool    // workers that have written no snapshot
 	programs   map[string]bool // files of the main programs
 	recycled   []*process      // workers that have ended, of which snapshots are kept
-	removed    int             // workers of which no snapshots are kept
+	removed    map[int]int64   // number of workers of which no snapshots are kept, by their parent
 	filtered   map[string]bool // programs under a seccomp filter that this process does not have
 	problems   map[string]bool // messages; each is reported once
 	// engineNotes tell the user what the engine could not do.
@@ -100,7 +100,7 @@ func New(o Options, out *manifest.Writer) *Collector {
 	return &Collector{
 		o: o, dir: dir, out: out, jit: jitCopies{dir: dir}, events: written.NewEvents(o.Prefix),
 		procs: map[int]*process{}, seen: map[string]bool{}, mapped: map[string]bool{}, requested: map[int]bool{},
-		unrecorded: map[int]string{}, workers: map[int]int{}, idle: map[int]bool{}, programs: map[string]bool{},
+		unrecorded: map[int]string{}, workers: map[int]int{}, idle: map[int]bool{}, removed: map[int]int64{}, programs: map[string]bool{},
 		filtered: map[string]bool{}, problems: map[string]bool{},
 		requests: make(chan func()), stopped: make(chan struct{}),
 	}

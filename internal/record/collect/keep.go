@@ -3,6 +3,7 @@
 package collect
 
 import (
+	"cmp"
 	"os"
 	"slices"
 	"time"
@@ -163,7 +164,7 @@ func (c *Collector) remove(i int) {
 	}
 	c.recycled = slices.Delete(c.recycled, i, i+1)
 	delete(c.procs, p.pid)
-	c.removed++
+	c.removed[cmp.Or(p.parent, c.o.Root)]++
 }
 
 // dropTeardown removes the snapshots that the timer took while the program was freeing its memory
