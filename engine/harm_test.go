@@ -40,7 +40,7 @@ func TestHandlersOfFork(t *testing.T) {
 	}
 	for _, handler := range []string{"prepare", "parent", "child"} {
 		for _, work := range []string{"malloc", "unmap", "wait"} {
-			for _, settings := range []string{"period=512 children=0", "period=512 every=10 children=1"} {
+			for _, settings := range []string{"period=512 children=0", "period=512 every=10 children=2"} {
 				r := record(t, settings, program, "forks", n)
 				r.cmd.Env = append(r.cmd.Env, "HANDLER="+handler, "WORK="+work)
 				r.run(t)
@@ -54,7 +54,7 @@ func TestHandlersOfFork(t *testing.T) {
 // TestLockOfTheLoader forks while another thread has the loader's lock. The child does not ask for it.
 func TestLockOfTheLoader(t *testing.T) {
 	program := harmProgram(t)
-	for _, settings := range []string{"children=0", "every=10 children=1"} {
+	for _, settings := range []string{"children=0", "every=10 children=2"} {
 		r := record(t, settings, program, "loader")
 		r.cmd.Env = append(r.cmd.Env, "LD_BIND_NOW=1") // the C library itself needs the lock to bind a function
 		r.run(t)
@@ -67,7 +67,7 @@ func TestLockOfTheLoader(t *testing.T) {
 func TestChildOfClone(t *testing.T) {
 	program := harmProgram(t)
 	for _, call := range []string{"nothing", "setuid", "prctl", "chroot", "unshare"} {
-		for _, settings := range []string{"every=10 children=0", "every=10 children=1"} {
+		for _, settings := range []string{"every=10 children=0", "every=10 children=2"} {
 			r := record(t, settings, program, "clone", call).run(t)
 			assert.Equal(t, "0\n", r.stdout.String(), "the status of the child after %s", call)
 		}

@@ -80,7 +80,7 @@ func recordPython(t *testing.T, settings string, env []string, program string, a
 	receiver, err := channel.Listen(prefix)
 	require.NoError(t, err)
 	runProgram(t, append([]string{
-		"LD_PRELOAD=" + engine, Variable + "=every=0 children=1 patience=60000 main=0000000 " + settings + " " + receiver.Settings(),
+		"LD_PRELOAD=" + engine, Variable + "=every=0 children=2 patience=60000 main=0000000 " + settings + " " + receiver.Settings(),
 	}, env...), program, args...)
 	require.NoError(t, receiver.Close())
 

@@ -20,6 +20,7 @@ type attachFlags struct {
 	record.AttachOptions
 	every, samplePeriod, keepBytes string
 	detachOnly                     bool
+	scope                          scopeFlags
 }
 
 func (a *app) attachCommand() *cobra.Command {
@@ -34,6 +35,9 @@ moment when that is safe; the others run on. The process is not restarted, and n
 
   heaplapse attach 4711 -o DIR --duration 10m       then: heaplapse growth DIR
   heaplapse attach 4711 -o DIR                      end it with ^C
+
+Its workers are recorded, too, also those that start later: forks of it, and processes that run the
+same program. --main-only records the process alone; --follow-children all of its descendants.
 
 What was allocated before is not seen, and nothing happens when it is freed. What leaks is allocated
 again and again, and is seen. Lines of Python are recorded as by heaplapse record.
@@ -62,7 +66,9 @@ recorded, and was left alone; 127: there is no such process.`,
 func (f *attachFlags) add(cmd *cobra.Command) {
 	help.Group(cmd, help.Process, func(flags *pflag.FlagSet) {
 		flags.DurationVar(&f.Duration, "duration", 0, "detach after `TIME`, like 10m (default: ^C does)")
-		flags.BoolVar(&f.FollowChildren, "all-children", false, "record its descendants too, also those that start later")
+		f.scope.add(flags)
+		flags.BoolVar(&f.scope.all, "all-children", false, "")
+		_ = flags.MarkHidden("all-children") // the name of --follow-children before
 		flags.BoolVar(&f.Wait, "wait", false, "if the process is busy, stopped or traced, wait until it can be recorded")
 		flags.BoolVar(&f.detachOnly, "detach-only", false, "end a recording that another heaplapse attach has begun")
 	})
@@ -81,6 +87,9 @@ func (f *attachFlags) add(cmd *cobra.Command) {
 func (f *attachFlags) options() (o record.AttachOptions, err error) {
 	o = f.AttachOptions
 	o.Recorder, o.Flags = build.Tool(), flagname.All()
+	if o.Scope, err = f.scope.value(); err != nil {
+		return o, err
+	}
 	if o.Adaptive = f.every == "auto"; !o.Adaptive {
 		if o.Every, err = parseInterval(f.every); err != nil {
 			return o, fmt.Errorf("--every: %w", err)

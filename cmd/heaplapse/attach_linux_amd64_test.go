@@ -2,15 +2,20 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/record/proc"
 )
 
 // attachable is a program that runs while heaplapse attaches to it.
@@ -110,6 +115,35 @@ func TestAttachTwice(t *testing.T) {
 	assert.Equal(t, "ready\nsteps were made\n", p.stdout)
 }
 
+// TestAttachWorkers attaches to a process with workers, to it alone, and to one of its workers.
+func TestAttachWorkers(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command(python(t), program(t, "workers.py"), "fork")
+	p := &attachable{startedCmd(t, "", cmd)}
+	workers := proc.Children(cmd.Process.Pid)
+	require.Len(t, workers, 2)
+	r := p.attachTo(t)
+	r.await(t, "snapshots of the workers", func() bool {
+		counts := r.counts()
+		return counts[workers[0]] >= 2 && counts[workers[1]] >= 2
+	})
+	r.kill(t, syscall.SIGTERM)
+	assert.Equal(t, 0, r.state.ExitStatus(), r.stderr)
+
+	r = p.attachTo(t, "--main-only")
+	r.more(t, 2)
+	r.kill(t, syscall.SIGTERM)
+	assert.Len(t, wholeSnapshots(t, r.dir), 1)
+
+	dir := filepath.Join(t.TempDir(), "out")
+	r = begin(t, dir, exec.Command("heaplapse", "attach", "-o", dir, "--every", "100ms", strconv.Itoa(workers[1])))
+	r.more(t, 2)
+	r.kill(t, syscall.SIGTERM)
+	assert.Equal(t, []int{workers[1]}, slices.Collect(maps.Keys(wholeSnapshots(t, r.dir))))
+	p.end(t)
+	assert.Equal(t, "ready\nworkers are done\n", p.stdout)
+}
+
 // TestAttachAllChildren records the children of a shell, also one that starts later.
 func TestAttachAllChildren(t *testing.T) {
 	t.Parallel()
@@ -124,7 +158,7 @@ wait
 	cmd := exec.Command("sh", "-c", `. "$2"`, python(t), program(t, "leak.py"), script)
 	cmd.Dir = t.TempDir()
 	p := &attachable{startedCmd(t, "", cmd)}
-	r := p.attachTo(t, "--all-children")
+	r := p.attachTo(t, "--follow-children")
 	r.await(t, "first child", func() bool { return len(r.counts()) >= 2 })
 	require.NoError(t, os.WriteFile(filepath.Join(cmd.Dir, "more"), nil, 0o600))
 	r.await(t, "second child", func() bool { return len(r.counts()) >= 3 })

@@ -138,10 +138,10 @@ var advisedBy = map[string][]option.Option{
 	"report":                            {option.Focus, option.Ignore, option.Markdown},
 	"gate":                              {option.Work, option.Force, option.TextOutput},
 	"record": {
-		option.Engine, option.Library, option.Duration, option.FollowChildren, option.JIT, option.PythonMalloc, option.Every,
+		option.Engine, option.Library, option.Duration, option.MainOnly, option.FollowChildren, option.JIT, option.PythonMalloc, option.Every,
 		option.EveryAlloc, option.EveryInuse, option.Signal, option.SamplePeriod, option.Keep, option.Output,
 	},
-	"attach": {option.AllChildren, option.Wait, option.Every, option.SamplePeriod, option.Keep, option.Output},
+	"attach": {option.MainOnly, option.FollowChildren, option.Wait, option.Every, option.SamplePeriod, option.Keep, option.Output},
 	"scrape": {
 		option.Every, option.Keep, option.Output, option.Header, option.CACert, option.Insecure, option.Timeout, option.MaxSize,
 	},

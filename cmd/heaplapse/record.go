@@ -27,6 +27,7 @@ type recordFlags struct {
 	record.Options
 	every, everyAlloc, everyInuse, samplePeriod, keepBytes string
 	dryRun, bundle, orFail                                 bool
+	scope                                                  scopeFlags
 }
 
 var engines = flagset.NewChoice("engine", "builtin", "tcmalloc", "jemalloc", "auto")
@@ -49,8 +50,9 @@ Python. tcmalloc traces every allocation, which is exact but slows down programs
 lot. jemalloc samples. auto chooses the first of builtin, jemalloc and tcmalloc that works here and
 supports the flags.
 
-Only the program itself is recorded, also under sh -c, env, timeout and the like. With
---follow-children all processes are, each with its own snapshots.
+The program is recorded, also under sh -c, env, timeout and the like, and so are its workers: forks
+of it, and processes that run the same program. Each has its own snapshots. --main-only records no
+workers; --follow-children also records other programs that it starts.
 
 If the recording cannot start, because the disk is full or a library cannot be loaded, CMD runs
 without it, as if record were not there, and one line says why. --or-fail does not run it then.
@@ -80,7 +82,7 @@ func (f *recordFlags) add(cmd *cobra.Command) {
 		flags.StringVar(&f.Library, "library", "", "the library `FILE` of tcmalloc or jemalloc, if it is not in one of the usual directories")
 		flags.BoolVar(&f.orFail, "or-fail", false, "do not run CMD if it cannot be recorded, and exit with 125")
 		flags.DurationVar(&f.Duration, "duration", 0, "end the program with SIGTERM after `TIME`, like 2h")
-		flags.BoolVar(&f.FollowChildren, "follow-children", false, "record all processes")
+		f.scope.add(flags)
 		flags.BoolVar(&f.JIT, "jit", false, "make Node and CPython name their functions (sets NODE_OPTIONS, PYTHONPERFSUPPORT)")
 		flags.BoolVar(&f.PythonMalloc, "python-malloc", false, "make small objects of CPython visible to tcmalloc and jemalloc (sets PYTHONMALLOC=malloc)")
 	})
@@ -112,6 +114,9 @@ func (f *recordFlags) options() (record.Options, error) {
 	o := f.Options
 	o.Recorder, o.Flags = build.Tool(), flagname.All()
 	var err error
+	if o.Scope, err = f.scope.value(); err != nil {
+		return o, err
+	}
 	if o.Adaptive = f.every == "auto"; !o.Adaptive {
 		if o.Every, err = parseInterval(f.every); err != nil {
 			return o, fmt.Errorf("--every: %w", err)

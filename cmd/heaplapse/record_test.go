@@ -304,14 +304,14 @@ func startMethods(engine string) []string {
 	return []string{"fork"}
 }
 
-// TestRecordOnlyTheProgram: its children leave no snapshots, and the user is told. Record looks for
+// TestRecordOnlyTheProgram: with --main-only, its children leave no snapshots, and the user is told. Record looks for
 // children once a second, and takes those that are two seconds old for workers. Fifty snapshots of the
 // parent take five seconds at least, however busy the machine is. Later commands know of the workers, too.
 func TestRecordOnlyTheProgram(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, engine string) {
 		for _, start := range startMethods(engine) {
-			r := started(t, "--engine", engine, "--every", "100ms", "--", python(t), program(t, "workers.py"), start)
+			r := started(t, "--engine", engine, "--every", "100ms", "--main-only", "--", python(t), program(t, "workers.py"), start)
 			r.more(t, 50)
 			r.end(t)
 			assert.Equal(t, "ready\nworkers are done\n", r.stdout)
@@ -320,17 +320,17 @@ func TestRecordOnlyTheProgram(t *testing.T) {
 			assert.NotContains(t, string(out), "NO-LEAK: ")
 			assert.Contains(t, string(out), "child processes that run the same program, and were not recorded: ")
 			assert.Len(t, wholeSnapshots(t, r.dir), 1, start)
-			assert.Contains(t, r.stderr, "use --follow-children to record all processes")
+			assert.Contains(t, r.stderr, "without --main-only, those that run the same program are recorded")
 		}
 	})
 }
 
-// TestRecordWorkers: every process has its own series.
+// TestRecordWorkers: workers are recorded by default. Each has its own series.
 func TestRecordWorkers(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, engine string) {
 		for _, start := range startMethods(engine) {
-			r := started(t, "--engine", engine, "--every", "100ms", "--follow-children", "--", python(t), program(t, "workers.py"), start)
+			r := started(t, "--engine", engine, "--every", "100ms", "--", python(t), program(t, "workers.py"), start)
 			r.await(t, "growth in a series of each worker", func() bool { return growing(r) >= 2 })
 			r.end(t)
 			assert.Equal(t, "ready\nworkers are done\n", r.stdout)
@@ -361,7 +361,7 @@ func TestRecordAForkingServer(t *testing.T) {
 	t.Parallel()
 	exe := server(t)
 	eachEngine(t, func(t *testing.T, engine string) {
-		r := started(t, "--engine", engine, "--every", "100ms", "--follow-children", "--", "sh", "-c", `"$0" fork & trap 'pkill -TERM -P $!; kill $!; wait' TERM; wait`, exe)
+		r := started(t, "--engine", engine, "--every", "100ms", "--", "sh", "-c", `"$0" fork & trap 'pkill -TERM -P $!; kill $!; wait' TERM; wait`, exe)
 		r.await(t, "series of the three children that serve", func() bool {
 			long := 0
 			for _, n := range r.counts() {

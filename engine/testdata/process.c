@@ -249,6 +249,33 @@ static void leave_main(void) { // the process ends with its last thread
 	pthread_exit(NULL);
 }
 
+static void member(void) {
+	site_keep(1 << 20);
+	wait_for_input();
+}
+
+// family starts a fork and then each of the given programs, and prints their process numbers. The file
+// newer becomes that of this program first.
+static int family(char **argv, char **paths) {
+	pid_t pid = fork();
+	if (pid == 0) return member(), 0;
+	printf("%d\n", pid);
+	for (; *paths; paths++) {
+		char *path = *paths;
+		const char *name = strrchr(path, '/');
+		if (name && !strcmp(name, "/newer")) {
+			if (rename(path, argv[0]) != 0) return 11;
+			path = argv[0];
+		}
+		char *arguments[] = {path, "member", NULL};
+		if (posix_spawn(&pid, path, NULL, NULL, arguments, environ) != 0) return 12;
+		printf("%d\n", pid);
+	}
+	fflush(stdout);
+	member();
+	return 0;
+}
+
 int main(int argc, char **argv) {
 	const char *what = argc > 1 ? argv[1] : "", *how = argc > 2 ? argv[2] : "";
 	if (!strcmp(what, "forks")) return forks(atoi(how));
@@ -263,6 +290,8 @@ int main(int argc, char **argv) {
 	if (!strcmp(what, "leave-main")) leave_main();
 	if (!strcmp(what, "_exit")) site_keep(1000), _exit(3);
 	if (!strcmp(what, "image")) site_keep(2000);
+	if (!strcmp(what, "family")) return family(argv, argv + 2);
+	if (!strcmp(what, "member")) member();
 	if (!strcmp(what, "idle")) site_keep(1 << 20), say("ready"), wait_for_input();
 	return 0;
 }

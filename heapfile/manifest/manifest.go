@@ -98,8 +98,8 @@ type File struct {
 type Problem struct {
 	PID   int `json:"pid"`
 	Image int `json:"image,omitempty"` // as in Process
-	// Kind is ProblemDisabled, ProblemWorkers or another word, which never changes: samples-dropped,
-	// table-full, …
+	// Kind is ProblemDisabled, ProblemWorkers, ProblemRemoved or another word, which never changes:
+	// samples-dropped, table-full, …
 	Kind string `json:"kind"`
 	// Count is how often it happened.
 	Count int64 `json:"count,omitempty"`
@@ -114,10 +114,17 @@ const ProblemDisabled = "disabled"
 // program, were not recorded.
 const ProblemWorkers = "workers-not-recorded"
 
+// ProblemRemoved is the kind of the problem that no snapshots are kept of Count children of the process,
+// which run the same program and have ended.
+const ProblemRemoved = "workers-removed"
+
 // Text returns what happened, and how often if that is more than once.
 func (p Problem) Text() string {
-	if p.Kind == ProblemWorkers {
+	switch p.Kind {
+	case ProblemWorkers:
 		return fmt.Sprintf("child processes that run the same program, and were not recorded: %d", p.Count)
+	case ProblemRemoved:
+		return fmt.Sprintf("child processes that run the same program, have ended, and of which no snapshots are kept: %d", p.Count)
 	}
 	text := cmp.Or(p.Detail, p.Kind)
 	if p.Count > 1 && p.Kind != ProblemDisabled {

@@ -268,7 +268,7 @@ func (s *Series) warnEngine() {
 	for _, p := range s.Manifest.Problems {
 		switch {
 		case p.PID != s.PID():
-		case p.Kind == manifest.ProblemWorkers:
+		case p.Kind == manifest.ProblemWorkers, p.Kind == manifest.ProblemRemoved:
 			s.warnf(heapfile.WarnRecording, "%s", p.Text())
 		default:
 			s.warnf(heapfile.WarnRecording, "the built-in engine reports: %s", p.Text())

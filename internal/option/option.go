@@ -39,7 +39,7 @@ const (
 	Library
 	Duration
 	FollowChildren
-	AllChildren
+	MainOnly
 	Wait
 	JIT
 	PythonMalloc
@@ -89,7 +89,7 @@ var words = [...]string{
 	Library:        "the library",
 	Duration:       "the duration",
 	FollowChildren: "all processes",
-	AllChildren:    "all processes",
+	MainOnly:       "the restriction to the main process",
 	Wait:           "waiting",
 	JIT:            "perf maps",
 	PythonMalloc:   "with PYTHONMALLOC=malloc",

@@ -155,8 +155,8 @@ func triggers(events string) (names []string) {
 }
 
 func testAdapterExec(t *testing.T, r *adapterRig) {
-	for _, follow := range []bool{false, true} {
-		stdout, _, snapshots := r.run(t, Options{FollowChildren: follow}, "exec")
+	for _, scope := range []Scope{MainOnly, Workers, All} {
+		stdout, _, snapshots := r.run(t, Options{Scope: scope}, "exec")
 		pid := pids(t, stdout, 1)[0]
 		var want []string
 		for seq := 1; seq <= 3; seq++ {
@@ -174,12 +174,12 @@ func testAdapterFiles(t *testing.T, r *adapterRig) {
 
 func testAdapterChildren(t *testing.T, r *adapterRig) {
 	for _, how := range []string{"fork", "spawn"} {
-		stdout, _, snapshots := r.run(t, Options{}, how)
+		stdout, _, snapshots := r.run(t, Options{Scope: MainOnly}, how)
 		n := pids(t, stdout, 2)
 		want := []string{fmt.Sprintf("p_%d.0001.heap", n[0]), fmt.Sprintf("p_%d.0002.heap", n[0])}
 		assert.Equal(t, want, snapshots, "%s: only the program writes snapshots", how)
 
-		stdout, _, snapshots = r.run(t, Options{FollowChildren: true}, how)
+		stdout, _, snapshots = r.run(t, Options{Scope: All}, how)
 		n = pids(t, stdout, 2)
 		want = []string{
 			fmt.Sprintf("p_%d.0001.heap", n[0]), fmt.Sprintf("p_%d.0002.heap", n[0]),

@@ -20,7 +20,7 @@ import (
 )
 
 // AttachOptions are the options of a recording of a process that runs. Of Options, the fields that
-// are about starting a program are not used. With FollowChildren all descendants are recorded.
+// are about starting a program are not used.
 type AttachOptions struct {
 	Options
 	PID int
@@ -91,20 +91,20 @@ func planAttach(o *AttachOptions) (*Plan, error) {
 	}
 	p.setTimer()
 	p.When = p.engine.when(&p.Options)
-	p.Settings = builtin{}.settings(&p.Options)
+	alone := p.Options
+	alone.Scope = MainOnly // a fork has no channel of its own: it is attached to
+	p.Settings = builtin{}.settings(&alone)
 	return p, nil
 }
 
-// begin attaches to the process, and to its descendants if they are wanted.
+// begin attaches to the process, and to those of its descendants that are in the scope.
 func (a *attachment) begin(ctx context.Context) error {
 	s, err := a.attach(ctx, a.PID)
 	if err != nil {
 		return err
 	}
 	a.sessions[a.PID] = s
-	if a.FollowChildren {
-		a.attachNew(ctx)
-	}
+	a.attachNew(ctx)
 	if a.Began != nil {
 		a.Began(a.describe(s))
 	}
@@ -114,15 +114,12 @@ func (a *attachment) begin(ctx context.Context) error {
 // wait returns when the recording is to end.
 func (a *attachment) wait(ctx context.Context) {
 	const childrenEvery, endEvery = time.Second, 100 * time.Millisecond
-	var timeout, children <-chan time.Time
+	var timeout <-chan time.Time
 	if a.Duration > 0 {
 		timeout = time.After(a.Duration)
 	}
-	if a.FollowChildren {
-		ticker := time.NewTicker(childrenEvery)
-		defer ticker.Stop()
-		children = ticker.C
-	}
+	children := time.NewTicker(childrenEvery)
+	defer children.Stop()
 	ends := time.NewTicker(endEvery)
 	defer ends.Stop()
 	for {
@@ -131,7 +128,7 @@ func (a *attachment) wait(ctx context.Context) {
 			return
 		case <-timeout:
 			return
-		case <-children:
+		case <-children.C:
 			a.attachNew(ctx)
 		case <-ends.C:
 			if a.removeEnded(); len(a.sessions) == 0 {

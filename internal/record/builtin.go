@@ -45,8 +45,9 @@ func (e builtin) settings(o *Options) []Setting {
 }
 
 // engineSetting returns the variable that engine/src/base/config.h describes, without the socket. The
-// seven digits are replaced by the number of the recorded process.
+// main program replaces the zeros by its number and its identity.
 func engineSetting(o *Options, period int64, signal int) Setting {
+	children := map[Scope]int64{MainOnly: 0, Workers: 1, All: 2}
 	number := func(condition bool, n int64) int64 {
 		if condition {
 			return n
@@ -64,14 +65,14 @@ func engineSetting(o *Options, period int64, signal int) Setting {
 		{"alloc", o.EveryAlloc},
 		{"inuse", o.EveryInuse},
 		{"signal", int64(signal)},
-		{"children", number(o.FollowChildren, 1)},
+		{"children", children[o.Scope]},
 		{"python", 1},
 		{"mmap", 1},
 		{"filters", proc.Filters(os.Getpid())}, // which the trial run has shown to permit what the engine does
 	} {
 		fmt.Fprintf(&b, "%s=%d ", s.key, s.value)
 	}
-	fmt.Fprintf(&b, "main=%07d", 0)
+	fmt.Fprintf(&b, "main=%07d program=%032d", 0, 0)
 	return Setting{preload.Variable, b.String()}
 }
 

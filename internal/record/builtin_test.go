@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,15 +17,16 @@ import (
 func TestBuiltinSettings(t *testing.T) {
 	e := builtin{}
 	filters := fmt.Sprint(proc.Filters(os.Getpid()))
+	identity := " main=0000000 program=" + strings.Repeat("0", 32)
 	require.Equal(t, []Setting{{
 		"HEAPLAPSE_ENGINE",
-		"period=131072 every=500 part=250 alloc=0 inuse=0 signal=0 children=0 python=1 mmap=1 filters=" + filters + " main=0000000",
+		"period=131072 every=500 part=250 alloc=0 inuse=0 signal=0 children=1 python=1 mmap=1 filters=" + filters + identity,
 	}}, e.settings(&Options{Every: DefaultEvery, Adaptive: true}))
 	require.Equal(t, []Setting{{
 		"HEAPLAPSE_ENGINE",
-		"period=1 every=0 part=0 alloc=1048576 inuse=4096 signal=12 children=1 python=1 mmap=1 filters=" + filters + " main=0000000",
+		"period=1 every=0 part=0 alloc=1048576 inuse=4096 signal=12 children=2 python=1 mmap=1 filters=" + filters + identity,
 	}}, e.settings(&Options{
-		EveryAlloc: 1 << 20, EveryInuse: 4096, Signal: "USR2", FollowChildren: true, SamplePeriod: 1,
+		EveryAlloc: 1 << 20, EveryInuse: 4096, Signal: "USR2", Scope: All, SamplePeriod: 1,
 	}))
 	require.ErrorContains(t, e.refuse(&Options{Library: "/lib/x.so"}), "the built-in engine has no library")
 }

@@ -11,6 +11,16 @@ import (
 	"github.com/heaplapse/heaplapse/internal/record/program"
 )
 
+// Scope is which processes are recorded besides the program.
+type Scope = collect.Scope
+
+// The scopes: the program's workers, which is the default, no other process, or all.
+const (
+	Workers  = collect.Workers
+	MainOnly = collect.MainOnly
+	All      = collect.All
+)
+
 // Options defines a recording. All fields except Command may have their zero value.
 type Options struct {
 	// Command is the program and its arguments.
@@ -48,8 +58,8 @@ type Options struct {
 	KeepBytes int64
 	// NoCompress leaves the snapshots as the engine wrote them.
 	NoCompress bool
-	// FollowChildren records all processes instead of the program alone.
-	FollowChildren bool
+	// Scope is which processes are recorded besides the program.
+	Scope Scope
 	// JIT makes Node and CPython write the names of generated code.
 	JIT bool
 	// PythonMalloc makes CPython allocate small objects with malloc.
@@ -73,14 +83,6 @@ const (
 	DefaultEvery = 500 * time.Millisecond
 	DefaultPart  = 250
 )
-
-// childrenOption returns the option that records all processes.
-func (p *Plan) childrenOption() option.Option {
-	if p.attached {
-		return option.AllChildren
-	}
-	return option.FollowChildren
-}
 
 // Setting is an environment variable.
 type Setting struct{ Name, Value string }

@@ -28,7 +28,7 @@ func TestSettingsKeepTheProgramsOwn(t *testing.T) {
 	assert.Equal(t, "A=1", env[0])
 	assert.Equal(t, "LD_PRELOAD=/lib/x.so:/d/adapter.so:/own.so", env[1])
 	assert.Regexp(t, `^MALLOC_CONF=narenas:1,prof:true,.*prof_prefix:/dev/null/heaplapse,`, env[2])
-	assert.Regexp(t, `^HEAPLAPSE_ENGINE=period=0 every=1000 part=0 .* main=0000000$`, env[3])
+	assert.Regexp(t, `^HEAPLAPSE_ENGINE=period=0 every=1000 part=0 .* main=0000000 program=0{32}$`, env[3])
 	assert.Equal(t, []string{"A=1", "LD_PRELOAD=/own.so", "MALLOC_CONF=narenas:1"}, p.Env,
 		"Environment does not change Env")
 }

@@ -3,6 +3,7 @@
 package record
 
 import (
+	"cmp"
 	"io"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
+	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/collect"
 	"github.com/heaplapse/heaplapse/internal/record/proc"
 	"github.com/heaplapse/heaplapse/internal/record/written"
@@ -93,14 +95,30 @@ func (p *Plan) watchDir() *collect.Watcher {
 func (p *Plan) collector(root int, out *manifest.Writer) *collect.Collector {
 	return collect.New(collect.Options{
 		Prefix: p.prefix, Shown: p.Dir,
-		Root: root, FollowChildren: p.FollowChildren,
-		ChildrenHint: p.Flags.If(p.childrenOption(), " (use %s to record all processes)"),
-		Keep:         p.Keep, KeepBytes: p.KeepBytes, NoCompress: p.NoCompress,
+		Root: root, Scope: p.Scope, ChildrenHint: p.childrenHint(), Library: p.loaded(),
+		Keep: p.Keep, KeepBytes: p.KeepBytes, NoCompress: p.NoCompress,
 		Trigger: func(s, before *written.Snapshot, highest int64) string {
 			return p.engine.trigger(&p.Options, s, before, highest)
 		},
 		CloseFiles: p.receiver.Close,
 	}, out)
+}
+
+// childrenHint tells the user how to record more processes.
+func (p *Plan) childrenHint() string {
+	if p.Scope == MainOnly {
+		return p.Flags.If(option.MainOnly, " (without %s, those that run the same program are recorded)")
+	}
+	return p.Flags.If(option.FollowChildren, " (%s records other programs, too)")
+}
+
+// loaded returns the path of the library that each process maps that can be recorded, or "" if it has
+// another name there.
+func (p *Plan) loaded() string {
+	if p.attached {
+		return ""
+	}
+	return cmp.Or(p.adapter, p.Library.Path)
 }
 
 // cleanUp closes the manifest and removes the files of prepareDir if the program could not be started:

@@ -41,10 +41,13 @@ func (a *attachment) attach(ctx context.Context, pid int) (*attach.Session, erro
 	}
 }
 
-// attachNew attaches to the descendants that are not recorded yet.
+// attachNew attaches to the descendants in the scope that are not recorded yet.
 func (a *attachment) attachNew(ctx context.Context) {
+	if a.Scope == MainOnly {
+		return
+	}
 	for _, pid := range proc.Descendants(a.PID) {
-		if a.sessions[pid] != nil || a.left[pid] || ctx.Err() != nil {
+		if a.sessions[pid] != nil || a.left[pid] || ctx.Err() != nil || !a.isDue(pid) {
 			continue
 		}
 		s, err := a.attach(ctx, pid)
@@ -60,6 +63,14 @@ func (a *attachment) attachNew(ctx context.Context) {
 			a.notes = append(a.notes, fmt.Sprintf("not recorded: %v", err))
 		}
 	}
+}
+
+// isDue reports whether a descendant is to be recorded. A fork may be about to start another program or to
+// end within a second.
+func (a *attachment) isDue(pid int) bool {
+	const young = time.Second
+	p, ok := proc.Read(pid)
+	return ok && (a.Scope == All || time.Since(p.Started) >= young && a.Scope.Includes(a.PID, pid))
 }
 
 // removeEnded drops the sessions that have ended by themselves.

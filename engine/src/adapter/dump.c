@@ -24,11 +24,12 @@ uint32_t hl_dump_count(void) { return count; }
 
 static void forked(void) {
     hl_fork_notice();
+    hl_process.started = hl_clock(HL_MONOTONIC);
     hl_process.started_at = hl_clock(HL_REALTIME);
     hl_problems_forked();
     hl_events_forked();
     hl_channel_forked();
-    if (!hl_config.children) hl_live_as(HL_OFF);
+    if (hl_config.children == HL_MAIN_ONLY) hl_live_as(HL_OFF);
 }
 
 bool hl_dump_is_wanted(void) {
@@ -119,7 +120,7 @@ int hl_dump_open(const char *path, int flags, unsigned mode) {
     kind = kind_of(path + sizeof HL_DUMP_PREFIX - 1);
     // jemalloc's snapshots at an interval in bytes are taken where its timer does not work.
     bool due = kind != 'i' || hl_config.every == 0 || hl_timer_is_due();
-    discarding = !hl_dump_is_wanted() || !due || !begin();
+    discarding = !hl_dump_is_wanted() || hl_worker_waits() > 0 || !due || !begin();
     writing = placeholder();
     if (writing < 0 && !discarding) hl_channel_put(HL_ABORT, NULL, 0);
     return writing;

@@ -2,6 +2,7 @@
 
 #include "adapter/dump.h"
 #include "base/config.h"
+#include "base/entry.h"
 #include "base/next.h"
 #include "base/objects.h"
 
@@ -13,7 +14,7 @@ bool hl_timer_is_due(void) {
     int64_t now = hl_clock(HL_MONOTONIC_COARSE), wait = (int64_t)hl_config.every * 1000000;
     if (hl_config.part && (now - hl_process.started) / (int64_t)hl_config.part > wait)
         wait = (now - hl_process.started) / (int64_t)hl_config.part;
-    if (last != 0 && now - last < wait) return false;
+    if (hl_worker_waits() > 0 || (last != 0 && now - last < wait)) return false;
     last = now;
     return true;
 }

@@ -24,7 +24,6 @@ static const struct {
     {"children=", &hl_config.children}, {"python=", &hl_config.python},
     {"mmap=", &hl_config.mmap},         {"filters=", &hl_config.filters},
     {"patience=", &hl_config.patience},
-
 };
 
 // read_number reads one key and its value. It returns false if the value is not a number.
@@ -58,8 +57,8 @@ static bool read_setting(char *s) {
     static const char path[] = "path=";
     if (hl_has_prefix(s, path))
         return read_word(s + sizeof path - 1, hl_config.path, sizeof hl_config.path);
-    static const char main[] = "main=", socket[] = "socket=", token[] = "token=",
-                      answer[] = "answer=";
+    static const char main[] = "main=", program[] = "program=", socket[] = "socket=",
+                      token[] = "token=", answer[] = "answer=";
     if (hl_has_prefix(s, socket))
         return read_word(s + sizeof socket - 1, hl_config.socket, sizeof hl_config.socket);
     if (hl_has_prefix(s, token))
@@ -67,6 +66,7 @@ static bool read_setting(char *s) {
     if (hl_has_prefix(s, answer))
         return read_word(s + sizeof answer - 1, hl_config.answer, sizeof hl_config.answer);
     if (hl_has_prefix(s, main)) hl_config.main = s + sizeof main - 1;
+    if (hl_has_prefix(s, program)) hl_config.program = s + sizeof program - 1;
     return read_number(s);
 }
 

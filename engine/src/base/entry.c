@@ -14,7 +14,14 @@ void hl_fork_notice(void) {
     *hl_fork_mark = 1;
     hl_process.parent = hl_process.pid;
     hl_process.pid = (uint64_t)hl_syscall0(HL_SYS_getpid);
-    hl_process.is_fork = true;
+    hl_process.is_fork = hl_process.is_worker = true;
+}
+
+int64_t hl_worker_waits(void) {
+    const int64_t young = 1000000000;
+    if (hl_config.children != HL_WORKERS || !hl_process.is_worker) return 0;
+    int64_t left = hl_process.started + young - hl_clock(HL_MONOTONIC);
+    return left > 0 ? left : 0;
 }
 
 void hl_fork_mark_init(void (*unseen)(void)) {

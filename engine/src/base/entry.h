@@ -39,6 +39,11 @@ bool hl_fork_is_new(void);
 // hl_fork_notice makes hl_process that of a forked child, and notes that the fork was noticed.
 void hl_fork_notice(void);
 
+// hl_worker_waits returns the time until a worker has run for a second, or 0. Before, it takes
+// neither a timed snapshot nor the last one: a program that starts thousands of processes, each for a
+// moment, is neither slowed down nor are there files of them.
+int64_t hl_worker_waits(void);
+
 // hl_fork_mark_init makes the kernel clear *hl_fork_mark in forked children, if it can
 // (Linux 4.14).
 void hl_fork_mark_init(void (*unseen)(void));

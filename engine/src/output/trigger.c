@@ -74,7 +74,7 @@ static bool is_copy(void) {
 }
 
 void hl_trigger_last(enum hl_trigger trigger) {
-    if (!is_recorded() || is_copy()) return;
+    if (!is_recorded() || is_copy() || hl_worker_waits() > 0) return;
     uint64_t signals = hl_signals_block();
     if (hl_trigger_ended()) {
         hl_writer_finish(); // another thread may wait for the last one

@@ -55,7 +55,7 @@ static int64_t cost_of(int64_t elapsed, int64_t processor, bool program_waits) {
 static int64_t until_due(void) {
     if (hl_config.every == 0 || hl_trigger_ended()) return -1;
     int64_t now = hl_clock(HL_MONOTONIC), wait = (int64_t)hl_config.every * 1000000;
-    if (last_timed == 0) return 0;
+    if (last_timed == 0) return hl_worker_waits();
     if (hl_config.part) {
         int64_t part = (now - hl_process.started) / (int64_t)hl_config.part;
         if (part > wait) wait = part;

@@ -41,7 +41,7 @@ static void start_child(void) {
     hl_unwind_forked();
     hl_writer_forked();
     hl_problems_forked();
-    if (!hl_config.children) {
+    if (hl_config.children == HL_MAIN_ONLY) {
         hl_live_as(HL_OFF);
         return;
     }

@@ -27,9 +27,11 @@ type Options struct {
 	Shown string
 	// Root is the process that is recorded.
 	Root int
-	// FollowChildren records its descendants, too. ChildrenHint tells the user how to do that.
-	FollowChildren bool
-	ChildrenHint   string
+	// Scope is which of its descendants are recorded, too. ChildrenHint tells the user how to record more.
+	Scope        Scope
+	ChildrenHint string
+	// Library is the path of a library that each process maps that can be recorded. "" if it is not known.
+	Library string
 
 	// Keep is the maximum number of snapshots of each process image. 0 means no limit.
 	Keep int
@@ -67,8 +69,12 @@ type Collector struct {
 	resident   *int64          // the last known resident set size of the program
 	bytes      int64           // size of the snapshots that are kept
 	truncated  int             // number of truncated snapshots
-	unrecorded map[int]bool    // child processes that are not recorded
-	workers    map[int]int     // those of them that run the same program as their parent, with its number
+	unrecorded map[int]string  // names of the programs of child processes that are not recorded
+	workers    map[int]int     // workers that are not recorded, with the number of their parent
+	idle       map[int]bool    // workers that have written no snapshot
+	programs   map[string]bool // files of the main programs
+	recycled   []*process      // workers that have ended, of which snapshots are kept
+	removed    map[int]int64   // number of workers of which no snapshots are kept, by their parent
 	filtered   map[string]bool // programs under a seccomp filter that this process does not have
 	problems   map[string]bool // messages; each is reported once
 	// engineNotes tell the user what the engine could not do.
@@ -94,7 +100,8 @@ func New(o Options, out *manifest.Writer) *Collector {
 	return &Collector{
 		o: o, dir: dir, out: out, jit: jitCopies{dir: dir}, events: written.NewEvents(o.Prefix),
 		procs: map[int]*process{}, seen: map[string]bool{}, mapped: map[string]bool{}, requested: map[int]bool{},
-		unrecorded: map[int]bool{}, workers: map[int]int{}, filtered: map[string]bool{}, problems: map[string]bool{},
+		unrecorded: map[int]string{}, workers: map[int]int{}, idle: map[int]bool{}, removed: map[int]int64{}, programs: map[string]bool{},
+		filtered: map[string]bool{}, problems: map[string]bool{},
 		requests: make(chan func()), stopped: make(chan struct{}),
 	}
 }
@@ -222,7 +229,7 @@ func (c *Collector) handleTruncated(path string) {
 func (c *Collector) add(s *snapshot, fresh bool) {
 	p := c.process(cmp.Or(s.Name.PID, c.o.Root), s)
 	if !p.recorded {
-		c.unrecorded[p.pid] = true
+		c.unrecorded[p.pid] = filepath.Base(s.Exe())
 		_ = os.Remove(s.Path)
 		return
 	}

@@ -40,14 +40,16 @@ func heapText(n int) []byte {
 // until its end. The child of a shell is the program itself.
 func TestChildrenAreCounted(t *testing.T) {
 	for _, c := range []struct {
-		name   string
-		follow bool
-		args   []string
-		want   int
+		name  string
+		scope Scope
+		args  []string
+		want  int
 	}{
-		{"perl", false, []string{"-e", "fork; sleep 1000"}, 1},
-		{"perl", true, []string{"-e", "fork; sleep 1000"}, 0},
-		{"sh", false, []string{"-c", "sleep 1000 & wait"}, 0},
+		{"perl", MainOnly, []string{"-e", "fork; sleep 1000"}, 1},
+		{"perl", Workers, []string{"-e", "fork; sleep 1000"}, 0},
+		{"perl", Workers, []string{"-e", "fork || exec 'sleep', 1000; sleep 1000"}, 1},
+		{"perl", All, []string{"-e", "fork; sleep 1000"}, 0},
+		{"sh", Workers, []string{"-c", "sleep 1000 & wait"}, 0},
 	} {
 		cmd := exec.Command(testutil.Need(t, c.name), c.args...)
 		require.NoError(t, cmd.Start())
@@ -56,9 +58,11 @@ func TestChildrenAreCounted(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 			children = proc.Children(cmd.Process.Pid)
 		}
-		collector := newTestCollector(t, Options{Root: cmd.Process.Pid, FollowChildren: c.follow})
-		collector.checkProcesses()
-		require.Len(t, collector.unrecorded, c.want, "%v", c)
+		collector := newTestCollector(t, Options{Root: cmd.Process.Pid, Scope: c.scope})
+		require.Eventually(t, func() bool { // a fork has to become another program first
+			collector.checkProcesses()
+			return len(collector.unrecorded) == c.want
+		}, time.Minute, poll, "%v", c)
 		for _, pid := range append(children, cmd.Process.Pid) {
 			process, err := os.FindProcess(pid)
 			require.NoError(t, err)
@@ -72,7 +76,7 @@ func TestChildrenAreCounted(t *testing.T) {
 // changes.
 func TestImagesOfOneProcess(t *testing.T) {
 	const pid = 1 << 29 // no process has this number
-	c := newTestCollector(t, Options{Root: pid})
+	c := newTestCollector(t, Options{Root: pid, Scope: MainOnly})
 	add := func(pid, seq int, base string) {
 		dir := c.dir
 		name := fmt.Sprintf("p_%d.%04d.heap", pid, seq)

@@ -93,10 +93,7 @@ func (c *Collector) close(r *Result, end *manifest.End) {
 func (c *Collector) count(r *Result) {
 	most := 0
 	for _, pid := range c.pids() {
-		n := 0
-		for _, img := range c.procs[pid].images {
-			n += len(img.series)
-		}
+		n := c.procs[pid].kept()
 		if n == 0 {
 			continue
 		}

@@ -3,6 +3,7 @@
 package collect
 
 import (
+	"cmp"
 	"os"
 	"slices"
 	"time"
@@ -32,10 +33,12 @@ func (c *Collector) thin(img *image) {
 	}
 	for c.o.KeepBytes > 0 && c.bytes > c.o.KeepBytes {
 		largest := c.largestImage()
-		if largest == nil {
+		if largest == nil && !c.removeRecycled() {
 			return
 		}
-		c.thinOut(largest)
+		if largest != nil {
+			c.thinOut(largest)
+		}
 	}
 }
 
@@ -73,7 +76,7 @@ const minSnapshots = 6
 // prune removes the snapshots of wrappers if there is a program, and those of short-lived helpers
 // if there is a program with a longer series.
 func (c *Collector) prune() {
-	if c.o.FollowChildren {
+	if c.o.Scope == All {
 		return
 	}
 	programs := 0
@@ -84,17 +87,84 @@ func (c *Collector) prune() {
 			longest = max(longest, img.span())
 		}
 	}
-	for _, img := range c.images() {
-		wrapper := img.isWrapper() && programs > 0
-		helper := len(img.series) < minSnapshots && 5*img.span() < longest
-		if !wrapper && !helper {
-			continue
+	for _, pid := range c.pids() {
+		p := c.procs[pid]
+		least := minSnapshots
+		if p.worker {
+			least = leastOfWorker
 		}
-		for _, s := range img.series {
-			c.drop(s, manifest.DropHelper)
+		for _, img := range p.images {
+			wrapper := img.isWrapper() && programs > 0
+			helper := len(img.series) < least && 5*img.span() < longest
+			if wrapper || helper {
+				c.dropImage(img)
+			}
 		}
-		img.series = nil
 	}
+}
+
+// dropImage removes all snapshots of a process image.
+func (c *Collector) dropImage(img *image) {
+	for _, s := range img.series {
+		c.drop(s, manifest.DropHelper)
+		delete(c.seen, s.FileName())
+	}
+	img.series = nil
+}
+
+const (
+	// leastOfWorker is the number of snapshots of which one of a worker is kept. Growth counts the
+	// workers that have too few for a verdict.
+	leastOfWorker = 2
+	// maxRecycled is the number of workers that have ended of which snapshots are kept: a server may
+	// replace its workers all the time.
+	maxRecycled = 100
+)
+
+// retire is called when all snapshots of a process that has ended are added.
+func (c *Collector) retire(p *process) {
+	if p.retired {
+		return
+	}
+	p.retired = true
+	if !p.worker {
+		return
+	}
+	c.recycled = append(c.recycled, p)
+	if p.snapshots < leastOfWorker {
+		c.remove(len(c.recycled) - 1)
+	}
+	if len(c.recycled) > maxRecycled {
+		c.removeRecycled()
+	}
+}
+
+// removeRecycled removes the worker that tells least, of those that have ended: the one with the fewest
+// snapshots, and of these the oldest. It returns false if there is none.
+func (c *Collector) removeRecycled() bool {
+	if len(c.recycled) == 0 {
+		return false
+	}
+	least := 0
+	for i, p := range c.recycled {
+		if p.kept() < c.recycled[least].kept() {
+			least = i
+		}
+	}
+	c.remove(least)
+	return true
+}
+
+// remove removes all that is stored of a worker that has ended.
+func (c *Collector) remove(i int) {
+	p := c.recycled[i]
+	for _, img := range p.images {
+		c.dropImage(img)
+		c.events.Remove(p.pid, img.number)
+	}
+	c.recycled = slices.Delete(c.recycled, i, i+1)
+	delete(c.procs, p.pid)
+	c.removed[cmp.Or(p.parent, c.o.Root)]++
 }
 
 // dropTeardown removes the snapshots that the timer took while the program was freeing its memory

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile"
+	"github.com/heaplapse/heaplapse/heapfile/manifest"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/record/written"
 )
@@ -122,4 +123,61 @@ func TestTeardownStart(t *testing.T) {
 	} {
 		assert.Equal(t, c.from, teardownStart(c.series), c.what)
 	}
+}
+
+// worker adds n snapshots of a worker that has ended, with an events file and a frames file.
+func (c *Collector) worker(t *testing.T, pid, n int) {
+	t.Helper()
+	for _, suffix := range []string{written.EventsSuffix, manifest.FramesSuffix} {
+		path := written.ImageName(c.o.Prefix, pid, 0, suffix)
+		require.NoError(t, os.WriteFile(path, nil, 0o600))
+	}
+	for seq := range n {
+		name := fmt.Sprintf("p_%d.%04d.heap", pid, seq+1)
+		require.NoError(t, os.WriteFile(filepath.Join(c.dir, name), heapText(1000), 0o600))
+		c.take(name, true)
+	}
+	c.checkProcesses() // it has ended
+	c.checkProcesses() // nothing of it has come since
+}
+
+// TestRecycledWorkers: a server that replaces its workers all the time fills neither the disk nor the memory.
+// A worker with one snapshot leaves no file.
+func TestRecycledWorkers(t *testing.T) {
+	t.Parallel()
+	const root = 1 << 29 // no process has this number
+	c := newTestCollector(t, Options{Root: root})
+	c.programs["/bin/prog"] = true
+	for i := range 3 * maxRecycled {
+		c.worker(t, root+1+i, leastOfWorker+i%2)
+	}
+	c.worker(t, 2*root, 1)
+	require.Len(t, c.procs, maxRecycled)
+	require.Len(t, c.recycled, maxRecycled)
+	require.Equal(t, map[int]int64{root: 2*maxRecycled + 1}, c.removed)
+	for _, p := range c.recycled {
+		require.Equal(t, leastOfWorker+1, p.kept(), "those with the most snapshots")
+	}
+	require.Equal(t, root+3*maxRecycled, c.recycled[maxRecycled-1].pid, "the newest one")
+	require.Len(t, c.seen, maxRecycled*(leastOfWorker+1))
+	for pattern, want := range map[string]int{
+		"*.heap": len(c.seen), "*" + written.EventsSuffix: maxRecycled, "*" + manifest.FramesSuffix: maxRecycled,
+	} {
+		files, err := filepath.Glob(filepath.Join(c.dir, pattern))
+		require.NoError(t, err)
+		require.Len(t, files, want, pattern)
+	}
+}
+
+// TestKeepBytesOfRecycledWorkers: whole workers are removed where thinning is not enough.
+func TestKeepBytesOfRecycledWorkers(t *testing.T) {
+	const root, limit = 1 << 29, 5 * leastKept * 100
+	c := newTestCollector(t, Options{Root: root, KeepBytes: limit})
+	c.programs["/bin/prog"] = true
+	for i := range 20 {
+		c.worker(t, root+1+i, leastKept)
+		require.LessOrEqual(t, c.bytes, int64(limit)+int64(leastKept*200), "one that runs is not removed")
+	}
+	require.NotEmpty(t, c.removed)
+	require.NotEmpty(t, c.recycled)
 }

@@ -60,14 +60,22 @@ func (c *Collector) identifyAll(pid int, maps []string) {
 	}
 }
 
-// writeWorkers writes the numbers of workers that were not recorded to the manifest.
+// writeWorkers writes the numbers of workers of which there is nothing to the manifest.
 func (c *Collector) writeWorkers() {
-	of := map[int]int64{}
-	for _, parent := range c.workers {
-		of[parent]++
+	missing := map[int]int64{}
+	for pid, parent := range c.workers {
+		if c.procs[pid] == nil { // it has written no snapshot since
+			missing[parent]++
+		}
 	}
+	c.writeCounts(manifest.ProblemWorkers, missing)
+	c.writeCounts(manifest.ProblemRemoved, c.removed)
+}
+
+// writeCounts writes numbers of children, by their parents.
+func (c *Collector) writeCounts(kind string, of map[int]int64) {
 	for _, parent := range slices.Sorted(maps.Keys(of)) {
-		c.checkWrite(c.out.Problem(manifest.Problem{PID: parent, Kind: manifest.ProblemWorkers, Count: of[parent]}))
+		c.checkWrite(c.out.Problem(manifest.Problem{PID: parent, Kind: kind, Count: of[parent]}))
 	}
 }
 

@@ -42,8 +42,8 @@ func (c *Collector) truncationError() error {
 func (c *Collector) notes(r *Result) []string {
 	notes := append(c.sortedProblems(), c.engineNotes...)
 	if n := len(c.unrecorded); n > 0 {
-		notes = append(notes, fmt.Sprintf("not recorded: %s%s",
-			units.CountOf(n, "child process", "child processes"), c.o.ChildrenHint))
+		notes = append(notes, fmt.Sprintf("not recorded: %s: %s%s",
+			units.CountOf(n, "child process", "child processes"), names(c.unrecorded), c.o.ChildrenHint))
 	}
 	if len(c.filtered) > 0 {
 		notes = append(notes, fmt.Sprintf("not recorded: %s, under a seccomp filter that heaplapse does not run under, "+
@@ -58,6 +58,16 @@ func (c *Collector) notes(r *Result) []string {
 		notes = append(notes, c.noSnapshotsReason(r))
 	}
 	return notes
+}
+
+// names returns the names of programs, in order.
+func names(of map[int]string) string {
+	const most = 5
+	list := slices.Compact(slices.Sorted(maps.Values(of)))
+	if len(list) > most {
+		list = append(list[:most:most], "…")
+	}
+	return strings.Join(list, ", ")
 }
 
 // noSnapshotsReason returns a message for a recording without snapshots, with the likely reason.

@@ -4,7 +4,6 @@ package collect
 
 import (
 	"cmp"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,7 +21,9 @@ type process struct {
 	user        int  // its effective user, or that of this process if it is not known
 	known       bool // /proc/PID describes this process, not another one with the same number
 	recorded    bool
+	worker      bool // of the main program
 	ended       bool
+	retired     bool // retire was called
 	images      []*image
 	newest      *snapshot // the last one that it wrote
 	snapshots   int       // number of snapshots that it wrote, including removed ones
@@ -61,29 +62,56 @@ func (c *Collector) process(pid int, s *snapshot) *process {
 	if p.known {
 		p.parent = info.Parent
 	}
-	p.recorded = c.isRecorded(p)
+	main := pid == c.o.Root || c.isMain(p, s.Exe())
+	p.worker = !main && c.o.Scope == Workers && c.isMainFile(s.Exe())
+	p.recorded = main || p.worker || c.o.Scope == All
+	if main && !program.IsWrapper(s.Exe()) {
+		c.programs[s.Exe()] = true
+	}
 	c.procs[pid] = p
 	return p
 }
 
-// isRecorded reports whether a process is recorded. These are the process Root and, without
-// FollowChildren, those descendants whose ancestors up to it are all wrappers (sh -c, env, timeout,
-// …). If the process has ended, its parent is unknown; isRecorded then decides by the program of the
-// root process.
-func (c *Collector) isRecorded(p *process) bool {
-	if c.o.FollowChildren || p.pid == c.o.Root {
-		return true
-	}
+// isMain reports whether a process runs a main program: its ancestors up to Root are all wrappers
+// (sh -c, env, timeout, …). If the process has ended, its parent is unknown; isMain then decides by
+// the program of the root process, and by whether another process runs the file exe.
+func (c *Collector) isMain(p *process, exe string) bool {
 	if parent := c.procs[p.parent]; parent != nil && len(parent.images) > 0 {
 		return parent.recorded && parent.last().isWrapper()
 	}
-	exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", p.parent))
-	if err == nil && p.parent > 1 {
-		info, _ := proc.Read(p.parent)
-		return program.IsWrapper(exe) && c.isRecorded(&process{pid: p.parent, parent: info.Parent})
+	above, ok := proc.Read(p.parent)
+	if ok && above.Exe != "" && p.parent > 1 {
+		return program.IsWrapper(above.Exe) && (p.parent == c.o.Root || c.isMain(&process{pid: p.parent, parent: above.Parent}, above.Exe))
+	}
+	if c.o.Scope == Workers && c.programs[exe] {
+		return false
 	}
 	root := c.procs[c.o.Root]
 	return root == nil || len(root.images) == 0 || root.last().isWrapper()
+}
+
+// isMainFile reports whether a file is that of a main program. The main program may have written no
+// snapshot yet.
+func (c *Collector) isMainFile(exe string) bool {
+	for _, pid := range mainPrograms(c.o.Root) {
+		if info, ok := proc.Read(pid); ok && info.Exe != "" {
+			c.programs[strings.TrimSuffix(info.Exe, proc.DeletedSuffix)] = true
+		}
+	}
+	for path := range c.programs {
+		if path == exe || sameFile(path, exe) {
+			return true
+		}
+	}
+	return len(c.programs) == 0 // it has ended: the engine has compared the files
+}
+
+// kept returns the number of snapshots that are kept.
+func (p *process) kept() (n int) {
+	for _, img := range p.images {
+		n += len(img.series)
+	}
+	return n
 }
 
 // image returns the process image that wrote a snapshot. If the engine does not tell, a new image
@@ -135,20 +163,27 @@ func (c *Collector) lastOf(pid int) *snapshot {
 func (c *Collector) checkProcesses() {
 	for _, pid := range c.pids() {
 		p := c.procs[pid]
-		if p.ended || !p.known {
-			continue
+		switch {
+		case p.ended: // a second ago: its last snapshot has been added
+			c.retire(p)
+		case pid != c.o.Root && !proc.Alive(pid):
+			c.end(p)
+		case p.known:
+			c.noteChildren(pid)
 		}
-		if !proc.Alive(pid) && pid != c.o.Root {
-			p.ended = true
-			c.copyMaps(p, true)
-			c.checkWrite(c.out.End(manifest.End{PID: pid, Time: time.Now().UTC()}))
-			continue
-		}
-		c.noteChildren(pid)
 	}
 	c.noteChildren(c.o.Root) // it may have written no snapshot yet
 	c.noteFilters()
 	c.resident = cmp.Or(proc.Resident(c.o.Root), c.resident)
+}
+
+// end notes that a process has ended.
+func (c *Collector) end(p *process) {
+	p.ended = true
+	if p.known {
+		c.copyMaps(p, true)
+		c.checkWrite(c.out.End(manifest.End{PID: p.pid, Time: time.Now().UTC()}))
+	}
 }
 
 // noteFilters finds programs under a seccomp filter that this process does not have, such as that of a
@@ -160,7 +195,7 @@ func (c *Collector) noteFilters() {
 			continue
 		}
 		info, ok := proc.Read(pid)
-		if ok && info.Exe != "" && !program.IsWrapper(info.Exe) && c.isRecorded(&process{pid: pid, parent: info.Parent}) {
+		if ok && info.Exe != "" && !program.IsWrapper(info.Exe) && c.o.Scope.Includes(c.o.Root, pid) {
 			c.filtered[filepath.Base(info.Exe)] = true
 		}
 	}
@@ -168,7 +203,7 @@ func (c *Collector) noteFilters() {
 
 // noteChildren counts the children of a process that are not recorded.
 func (c *Collector) noteChildren(pid int) {
-	if p := c.procs[pid]; c.o.FollowChildren || p != nil && !p.recorded {
+	if p := c.procs[pid]; c.o.Scope == All || p != nil && !p.recorded {
 		return
 	}
 	info, ok := proc.Read(pid)
@@ -176,19 +211,37 @@ func (c *Collector) noteChildren(pid int) {
 		return
 	}
 	for _, child := range proc.Children(pid) {
-		c.unrecorded[child] = true
-		if isWorker(child, info.Exe) {
-			c.workers[child] = pid
+		if c.procs[child] != nil || c.idle[child] {
+			continue
+		}
+		other, ok := proc.Read(child)
+		if !ok || other.Exe == "" { // it has ended
+			continue
+		}
+		same := proc.SameProgram(child, pid)
+		if !same || c.o.Scope == MainOnly {
+			c.unrecorded[child] = filepath.Base(strings.TrimSuffix(other.Exe, proc.DeletedSuffix))
+		}
+		if same && hasBegun(other) {
+			c.noteWorker(child, pid)
 		}
 	}
 }
 
-// isWorker reports whether a child of a program does its work. One that has just been forked may be
-// about to start another program.
-func isWorker(pid int, exe string) bool {
+// noteWorker notes a worker that has written no snapshot. In a recording of workers, one into which
+// the engine is loaded has only been idle.
+func (c *Collector) noteWorker(pid, parent int) {
+	if c.o.Scope == Workers && c.o.Library != "" && proc.Maps(pid, c.o.Library) && proc.Filters(pid) <= proc.Filters(os.Getpid()) {
+		c.idle[pid] = true
+		return
+	}
+	c.workers[pid] = parent
+}
+
+// hasBegun reports whether a process is not about to start another program or to end.
+func hasBegun(p proc.Info) bool {
 	const starting = 2 * time.Second
-	child, ok := proc.Read(pid)
-	return ok && child.Exe == exe && time.Since(child.Started) >= starting
+	return time.Since(p.Started) >= starting
 }
 
 // othersLive reports whether a process of the recording other than the program is alive.

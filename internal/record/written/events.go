@@ -205,6 +205,16 @@ func (f *Events) Finish() (problems []manifest.Problem, errs []error) {
 	return problems, errs
 }
 
+// Remove removes the events file and the frames file of a process image that has ended. What the events
+// file tells of problems is lost.
+func (f *Events) Remove(pid, image int) {
+	path := ImageName(f.prefix, pid, image, EventsSuffix)
+	_ = os.Remove(path)
+	_ = os.Remove(ImageName(f.prefix, pid, image, manifest.FramesSuffix))
+	delete(f.files, path)
+	delete(f.images, pid)
+}
+
 // ProblemText returns a problem of the engine as a note to the user.
 func ProblemText(p manifest.Problem) string {
 	if p.Kind == manifest.ProblemDisabled {

@@ -250,7 +250,7 @@ func (g *Report) Next() string {
 		return g.settlement()
 	}
 	if g.Result.Why == growth.WorkersMissing {
-		return "record all processes" + g.Flags.If(option.FollowChildren, " (%s)")
+		return "record the workers, too" + g.Flags.If(option.MainOnly, " (without %s)")
 	}
 	worst := g.worst()
 	v := siteview.View{}

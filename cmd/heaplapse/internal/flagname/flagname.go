@@ -33,7 +33,7 @@ func All() option.Flags {
 		option.Library:        "--library",
 		option.Duration:       "--duration",
 		option.FollowChildren: "--follow-children",
-		option.AllChildren:    "--all-children",
+		option.MainOnly:       "--main-only",
 		option.Wait:           "--wait",
 		option.JIT:            "--jit",
 		option.PythonMalloc:   "--python-malloc",
