@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,7 +32,7 @@ type gateFlags struct {
 	evidence        []string
 	config          string // the file that is used, once it is read
 	thresholds      map[string]*string
-	force           bool
+	force, require  bool
 }
 
 func (a *app) gateCommand() *cobra.Command {
@@ -45,7 +46,8 @@ work.
 
 A PATH is a run: snapshots, or a file written by heaplapse baseline save. A directory of such files
 is a baseline set. With four or more runs, a change fails only if it also exceeds the noise, which
-is how much these runs differ by chance. With fewer, only the thresholds apply.
+is how much these runs differ by chance. With fewer, only the thresholds apply. The first run, whose
+baseline set is empty or missing, passes.
 
   heaplapse baseline save baselines/ last-night/
   heaplapse gate --baseline baselines/ --current tonight/
@@ -69,6 +71,7 @@ func (f *gateFlags) add(cmd *cobra.Command) {
 	f.Run.Add(cmd)
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
 		flags.StringArrayVar(&f.suppressions, "suppressions", nil, "leave out known regressions: `FILE` has one leak:PATTERN per line, as for LeakSanitizer (repeatable)")
+		flags.BoolVar(&f.require, "require-baseline", false, "fail with status 2 if there is no earlier run (default: the first run passes)")
 		flags.BoolVar(&f.force, "force", false, "compare runs of different workloads or sampling periods, with a note")
 	})
 	flagset.DefineEvidence(cmd, &f.evidence)
@@ -117,6 +120,9 @@ func (a *app) gate(ctx context.Context, f *gateFlags) error {
 	if err != nil {
 		return err
 	}
+	if f.require && len(runs) == 0 {
+		return fmt.Errorf("--require-baseline: %s", f.absent())
+	}
 	current, err := p.ReadRun(ctx, f.current, snapshots)
 	if err != nil {
 		return err
@@ -130,7 +136,7 @@ func (a *app) gate(ctx context.Context, f *gateFlags) error {
 		return err
 	}
 	report := f.Report(result)
-	report.Config, report.Losses = f.config, losses
+	report.Config, report.Losses, report.Absent = f.config, losses, f.absent()
 	if err := f.Write(a.Out, report); err != nil {
 		return err
 	}
@@ -138,6 +144,19 @@ func (a *app) gate(ctx context.Context, f *gateFlags) error {
 		a.status = exitFound
 	}
 	return nil
+}
+
+// absent tells which paths have no earlier runs.
+func (f *gateFlags) absent() string {
+	var list []string
+	for _, path := range f.baselines {
+		why, absent := pipeline.Absent(path)
+		if !absent {
+			why = "has no other run"
+		}
+		list = append(list, path+" "+why)
+	}
+	return strings.Join(list, ", ")
 }
 
 func (f *gateFlags) check() error {

@@ -136,10 +136,11 @@ var advisedBy = map[string][]option.Option{
 	"growth report gate":                {option.Evidence},
 	"info":                              {option.Verbose},
 	"report":                            {option.Focus, option.Ignore, option.Markdown},
-	"gate":                              {option.Work, option.Force, option.TextOutput},
+	"gate":                              {option.Work, option.Force, option.RequireBaseline, option.TextOutput},
 	"record": {
 		option.Engine, option.Library, option.Duration, option.MainOnly, option.FollowChildren, option.JIT, option.PythonMalloc, option.Every,
 		option.EveryAlloc, option.EveryInuse, option.Signal, option.SamplePeriod, option.Keep, option.Output,
+		option.Replace,
 	},
 	"attach": {option.MainOnly, option.FollowChildren, option.Wait, option.Every, option.SamplePeriod, option.Keep, option.Output},
 	"scrape": {

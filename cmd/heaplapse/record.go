@@ -101,7 +101,8 @@ func (f *recordFlags) add(cmd *cobra.Command) {
 		flags.StringVar(&f.keepBytes, "keep-bytes", "2GiB", "keep snapshots of at most `SIZE` in all, but 12 of each process (0: all)")
 	})
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
-		flags.StringVarP(&f.Dir, "output", "o", "", "write to `DIR` (default: heaplapse-CMD-TIME in the current directory)")
+		flags.StringVarP(&f.Dir, "output", "o", "", "write to `DIR` (default: heaplapse-CMD-TIME in the current directory); in it %t is the time, %p the process number of record, %n the first free number")
+		flags.BoolVar(&f.Replace, "replace", false, "remove the recording that DIR holds before CMD starts; other files in DIR stay")
 		flags.BoolVar(&f.NoCompress, "no-compress", false, "leave the snapshots as the profiler writes them (default: *.heap.gz)")
 		flags.BoolVar(&f.bundle, "bundle", false, "at the end write DIR"+bundle.Suffix+", which any machine can read (see heaplapse bundle)")
 		flags.BoolVar(&f.dryRun, "dry-run", false, "print the environment and the command, and run nothing")

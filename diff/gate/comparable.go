@@ -107,11 +107,17 @@ func (r *Result) unrelated() []Mismatch {
 	return []Mismatch{{Kind: MismatchUnrelated, Share: r.UnmatchedShare()}}
 }
 
-// caveats are notes on what makes the comparison less certain, or a part of it impossible.
-func (rs runs) caveats() (out []Note) {
+// ofCurrent are the notes that are kept with the current run.
+func (rs runs) ofCurrent() (out []Note) {
 	for _, text := range rs.current().Meta.Notes {
 		out = append(out, Note{Kind: NoteOfRun, Text: text})
 	}
+	return out
+}
+
+// caveats are notes on what makes the comparison less certain, or a part of it impossible.
+func (rs runs) caveats() []Note {
+	out := rs.ofCurrent()
 	if len(rs.set) < LeastBaselines {
 		out = append(out, Note{Kind: NoteFewBaselines, Count: len(rs.set)})
 	}

@@ -1,24 +1,21 @@
 package gate
 
-import (
-	"errors"
-
-	"github.com/heaplapse/heaplapse/diff/baseline"
-)
+import "github.com/heaplapse/heaplapse/diff/baseline"
 
 // Compare compares the current run with a set of earlier good runs, with a reference run (may be
-// nil), or with both. The order of the set does not matter, and each run counts once. Runs that are
-// not comparable are a [*NotComparableError], unless o.Force is set.
+// nil), or with both. The order of the set does not matter, and each run counts once. The first run
+// has nothing to compare with, and passes. Runs that are not comparable, or will not be, are a
+// [*NotComparableError], unless o.Force is set.
 func Compare(current *baseline.Run, set []*baseline.Run, reference *baseline.Run, o Options) (*Result, error) {
-	if len(set) == 0 && reference == nil {
-		return nil, errors.New("nothing to compare with: no baseline")
-	}
 	rs, notes := selectRuns(current, set, reference)
 	mismatches := rs.mismatches()
 	if len(mismatches) > 0 && !o.Force {
 		return nil, &NotComparableError{mismatches}
 	}
 	notes = append(notes, forced(mismatches)...)
+	if len(rs.earlier()) == 0 {
+		return &Result{Verdict: Pass, Current: current, FirstRun: true, Notes: append(notes, rs.ofCurrent()...)}, nil
+	}
 	notes = append(notes, rs.caveats()...)
 
 	sites, tiers := matchSites(rs.all, o.Suppressions)

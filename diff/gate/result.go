@@ -9,6 +9,8 @@ import (
 // Result is the comparison of a run with earlier ones.
 type Result struct {
 	Verdict Verdict
+	// FirstRun reports that there was no earlier run: nothing was compared.
+	FirstRun bool
 	// Current is the run that was judged.
 	Current *baseline.Run
 	// Baselines is the baseline set: good runs before the current one, the latest first.

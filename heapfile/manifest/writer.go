@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/heaplapse/heaplapse/internal/infile"
 )
 
 // Writer appends records to the manifest of a directory. Each record is one write, so a reader
@@ -33,6 +35,7 @@ func Create(dir string) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
+	lock(f) // see Busy
 	w := &Writer{file: f}
 	if err := w.append(record{Schema: Schema}); err != nil {
 		f.Close()
@@ -40,6 +43,16 @@ func Create(dir string) (*Writer, error) {
 		return nil, err
 	}
 	return w, nil
+}
+
+// Busy reports whether a process writes the manifest of a directory.
+func Busy(dir string) bool {
+	f, _, err := infile.Open(filepath.Join(dir, Name))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return !lock(f)
 }
 
 // Recording is called once, before the program starts.

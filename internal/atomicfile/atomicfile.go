@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -213,6 +214,10 @@ func naming(path string, err error) error {
 	}
 	return err
 }
+
+// TemporaryName returns the base name of the n-th file that a caller moves aside before it removes it.
+// If the process is killed, the next one that writes to the directory removes the file.
+func TemporaryName(n int) string { return ".removed" + infix + strconv.Itoa(n) }
 
 // IsTemporary reports whether a path has the name of a temporary file of this package.
 func IsTemporary(path string) bool {

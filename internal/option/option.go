@@ -32,6 +32,7 @@ const (
 	// Options of the regression check.
 	Work
 	Force
+	RequireBaseline
 	TextOutput
 
 	// Options of the recorder.
@@ -50,6 +51,7 @@ const (
 	SamplePeriod
 	Keep
 	Output
+	Replace
 
 	// Options of requests to a service.
 	Header
@@ -81,9 +83,10 @@ var words = [...]string{
 	PerfMap:    "its perf map",
 	SourceRoot: "a source root",
 
-	Work:       "an amount of work",
-	Force:      "the request to compare anyway",
-	TextOutput: "text output",
+	Work:            "an amount of work",
+	Force:           "the request to compare anyway",
+	RequireBaseline: "requiring a baseline",
+	TextOutput:      "text output",
 
 	Engine:         "the engine",
 	Library:        "the library",
@@ -100,6 +103,7 @@ var words = [...]string{
 	SamplePeriod:   "the sample period",
 	Keep:           "the limit of snapshots",
 	Output:         "the output directory",
+	Replace:        "replacing it",
 
 	Header:   "the header",
 	CACert:   "a file of certificates",

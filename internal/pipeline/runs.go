@@ -1,9 +1,11 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +15,7 @@ import (
 	"github.com/heaplapse/heaplapse/diff/gate"
 	"github.com/heaplapse/heaplapse/diff/sites"
 	"github.com/heaplapse/heaplapse/diff/summary"
+	"github.com/heaplapse/heaplapse/heapfile/filename"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
 	"github.com/heaplapse/heaplapse/symbolize/bundle"
@@ -122,7 +125,32 @@ type Earlier struct {
 	Snapshots Summary
 }
 
-// ReadEarlier returns the runs to compare with, and the reference run or nil.
+// Absent reports whether a path has no run yet, and why: nothing is there, or a directory without
+// files. Where there is nothing, but runs beside it, the path may be misspelt, and is not absent unless
+// it ends like that of a directory.
+func Absent(path string) (why string, absent bool) {
+	entries, err := os.ReadDir(path)
+	if err == nil {
+		return "is empty", !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name()[0] != '.' })
+	}
+	if !errors.Is(err, fs.ErrNotExist) || strings.HasSuffix(path, baseline.Suffix) || strings.ContainsAny(path, `*?[`) {
+		return "", false
+	}
+	dir, name := filepath.Split(path)
+	return "does not exist", name == "" || !hasRuns(cmp.Or(dir, "."))
+}
+
+// hasRuns reports whether files in a directory are baselines or snapshots.
+func hasRuns(dir string) bool {
+	entries, _ := os.ReadDir(dir)
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		name := e.Name()
+		return !e.IsDir() && (strings.HasSuffix(name, baseline.Suffix) || filename.OfSnapshots(name))
+	})
+}
+
+// ReadEarlier returns the runs to compare with, and the reference run or nil. It returns none if all
+// paths are absent.
 func (p *Pipeline) ReadEarlier(
 	ctx context.Context,
 	o *Earlier,
@@ -130,6 +158,9 @@ func (p *Pipeline) ReadEarlier(
 	paths, err := expandRuns(o.Paths)
 	if err != nil {
 		return nil, nil, err
+	}
+	if !slices.ContainsFunc(paths, func(path string) bool { _, absent := Absent(path); return !absent }) {
+		paths = nil
 	}
 	for _, path := range paths {
 		if !baseline.IsSet(path) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/heaplapse/heaplapse/internal/option"
 	"github.com/heaplapse/heaplapse/internal/record/outdir"
@@ -17,16 +18,23 @@ import (
 // chooseDir sets the directory and the prefix of the snapshots.
 func (p *Plan) chooseDir() error {
 	name := outdir.Name(filepath.Base(p.Target.Path), "program")
-	if p.Dir == "" {
-		p.dirName = outdir.Default(name)
-		p.Dir = outdir.Fresh(p.dirName)
+	if pattern := (outdir.Pattern{Text: p.Dir, Time: time.Now(), PID: os.Getpid()}); p.Dir == "" {
+		fallback := outdir.Default(name)
+		p.freeName = func() string { return outdir.Fresh(fallback) }
+	} else if pattern.Numbered() {
+		p.freeName = pattern.Free
+	} else {
+		p.Dir = pattern.Name(0)
+	}
+	if p.freeName != nil {
+		p.Dir = p.freeName()
 	}
 	dir, err := filepath.Abs(p.Dir)
 	if err != nil {
 		return notRecorded(err)
 	}
-	if outdir.HasRecording(dir) {
-		return notRecorded(fmt.Errorf("%s already holds a recording: choose another directory%s", p.Dir, p.withOutput()))
+	if outdir.HasRecording(dir) && !p.Replace {
+		return notRecorded(fmt.Errorf("%s already holds a recording: choose another directory%s", p.Dir, p.otherDirectory()))
 	}
 	p.prefix = filepath.Join(dir, name)
 	if len(p.prefix) > 900 { // gperftools' buffer has 1000 bytes
@@ -55,23 +63,38 @@ func (p *Plan) outputParent() string {
 // withOutput returns how the user chooses the directory.
 func (p *Plan) withOutput() string { return p.Flags.If(option.Output, " with %s") }
 
-// MakeDir creates the directory of the snapshots. Run calls it if it was not called. Another
-// recording may have taken a default name since Prepare: then p.Dir and p.Settings change.
+// otherDirectory returns how the user gets around a recording in the directory.
+func (p *Plan) otherDirectory() string {
+	replace := ""
+	if !p.attached {
+		replace = p.Flags.If(option.Replace, ", or remove the recording with %s")
+	}
+	return p.Flags.If(option.Output, " with %s (%%n in its name is the first free number)") + replace
+}
+
+// MakeDir creates the directory of the snapshots, and removes the recording in it if that is to be
+// replaced. Run calls it if it was not called. Another recording may have taken a free name since
+// Prepare: then p.Dir and p.Settings change.
 func (p *Plan) MakeDir() error {
 	if p.made {
 		return nil
 	}
-	create := os.MkdirAll
-	if p.dirName != "" {
-		create = os.Mkdir
+	if p.Replace && outdir.HasRecording(p.dir()) {
+		if err := outdir.Remove(p.dir()); err != nil {
+			return notRecorded(fmt.Errorf("the recording in %s was not removed: %w", p.Dir, err))
+		}
 	}
 	_, missing := os.Lstat(p.dir())
-	err := create(p.dir(), 0o755)
-	for p.dirName != "" && errors.Is(err, os.ErrExist) {
-		p.Dir = outdir.Fresh(p.dirName)
-		p.prefix = filepath.Join(p.dir(), "..", p.Dir, filepath.Base(p.prefix))
+	err := p.makeDir()
+	for p.freeName != nil && errors.Is(err, os.ErrExist) {
+		p.Dir = p.freeName()
+		dir, absErr := filepath.Abs(p.Dir)
+		if absErr != nil {
+			return notRecorded(absErr)
+		}
+		p.prefix = filepath.Join(dir, filepath.Base(p.prefix))
 		p.setSettings()
-		err = create(p.dir(), 0o755)
+		err = p.makeDir()
 	}
 	if err != nil {
 		return notRecorded(err)
@@ -79,4 +102,15 @@ func (p *Plan) MakeDir() error {
 	p.made = true
 	p.created = errors.Is(missing, os.ErrNotExist)
 	return nil
+}
+
+// makeDir creates the directory and those above it. One with a free name must not exist.
+func (p *Plan) makeDir() error {
+	if p.freeName == nil {
+		return os.MkdirAll(p.dir(), 0o755)
+	}
+	if err := os.MkdirAll(filepath.Dir(p.dir()), 0o755); err != nil {
+		return err
+	}
+	return os.Mkdir(p.dir(), 0o755)
 }

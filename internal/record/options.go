@@ -25,9 +25,11 @@ const (
 type Options struct {
 	// Command is the program and its arguments.
 	Command []string
-	// Dir is the directory of the snapshots. It is created if it does not exist, and must not hold
-	// a recording. If it is "", a new directory is created in the working directory.
+	// Dir is the directory of the snapshots, an [outdir.Pattern]. It is created if it does not exist,
+	// and must not hold a recording. If it is "", a new directory is created in the working directory.
 	Dir string
+	// Replace removes the recording that Dir holds before the program starts.
+	Replace bool
 	// Engine is tcmalloc, jemalloc or auto, which selects the first engine that supports the
 	// options. "" means auto.
 	Engine string
@@ -108,7 +110,7 @@ type Plan struct {
 	engine   engine
 	adapter  string            // where the adapter is; "": the engine needs none
 	prefix   string            // absolute path with which the names of snapshots begin
-	dirName  string            // default name of the directory, without a number; "" if Dir was given
+	freeName func() string     // returns a name of the directory that no file has; nil if Dir is the only one
 	made     bool              // MakeDir was called
 	attached bool              // the program runs already
 	created  bool              // the directory did not exist before

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
+	"github.com/heaplapse/heaplapse/internal/record/outdir"
 	"github.com/heaplapse/heaplapse/internal/record/program"
 )
 
@@ -41,7 +42,7 @@ func TestDefaultNamesAreUnique(t *testing.T) {
 	plan := func() *Plan {
 		p := &Plan{Target: program.Target{Path: "/bin/prog"}, engine: tcmalloc{}}
 		require.NoError(t, p.chooseDir())
-		p.dirName, p.Dir = "same", "same"
+		p.freeName, p.Dir = func() string { return outdir.Fresh("same") }, "same"
 		p.prefix = filepath.Join(filepath.Dir(filepath.Dir(p.prefix)), "same", "prog")
 		p.setSettings()
 		return p

@@ -1,6 +1,6 @@
 // Package outdir has the rules for the directory of a recording that do not depend on who records:
-// its default name, that it holds one recording, and which snapshots are removed when there are too
-// many.
+// its name, that it holds one recording, how that is removed, and which snapshots are removed when
+// there are too many.
 package outdir
 
 import (
@@ -23,20 +23,21 @@ func Name(name, otherwise string) string {
 	return cmp.Or(strings.Trim(unsafeInName.ReplaceAllString(name, "-"), "-"), otherwise)
 }
 
+// timeFormat is how names of directories tell the time.
+const timeFormat = "20060102-150405"
+
 // Default returns the name of the directory of a recording that has none: heaplapse-NAME-TIME.
 func Default(name string) string {
-	return "heaplapse-" + name + "-" + time.Now().Format("20060102-150405")
+	return "heaplapse-" + name + "-" + time.Now().Format(timeFormat)
 }
 
 // Fresh returns the name, with a number appended if a file of that name exists.
 func Fresh(name string) string {
 	fresh := name
-	for n := 2; ; n++ {
-		if _, err := os.Lstat(fresh); err != nil {
-			return fresh
-		}
+	for n := 2; exists(fresh); n++ {
 		fresh = fmt.Sprintf("%s-%d", name, n)
 	}
+	return fresh
 }
 
 // HasRecording reports whether a directory holds a recording already.

@@ -16,6 +16,7 @@ type resultJSON struct {
 	Schema         string            `json:"schema"`
 	Verdict        gate.Verdict      `json:"verdict"`
 	Why            string            `json:"why"`
+	FirstRun       bool              `json:"first_run"`
 	Significance   bool              `json:"significance"`
 	Current        runJSON           `json:"current"`
 	Pool           []runJSON         `json:"pool"`
@@ -134,7 +135,7 @@ type suppressionJSON struct {
 // JSON writes the result as heaplapse.gate/1, all rows.
 func (g *Report) JSON(w io.Writer) error {
 	out := resultJSON{
-		Schema: "heaplapse.gate/1", Verdict: g.Verdict, Why: g.summary(), Significance: g.Significance,
+		Schema: "heaplapse.gate/1", Verdict: g.Verdict, Why: g.summary(), FirstRun: g.FirstRun, Significance: g.Significance,
 		Current: *runOf(g.Current), Pool: []runJSON{}, Total: valuesJSON(g.Total.Values), Functions: g.Tested,
 		Unchanged:      g.Unchanged,
 		UnmatchedShare: text.Finite(g.UnmatchedShare()), Causes: g.causesJSON(),

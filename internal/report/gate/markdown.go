@@ -179,7 +179,10 @@ func (g *Report) markdownDetails(r *gate.Row) string {
 // markdownFoot is the compared runs, folded.
 func (g *Report) markdownFoot() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s.\n\n<details><summary>What was compared</summary>\n\n", g.rest())
+	if !g.FirstRun {
+		fmt.Fprintf(&b, "%s.\n\n", g.rest())
+	}
+	b.WriteString("<details><summary>What was compared</summary>\n\n")
 	for _, line := range g.runLines() {
 		fmt.Fprintf(&b, "- %s: %s\n", line[0], text.EscapeMarkdown(line[1]))
 	}

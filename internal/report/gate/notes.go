@@ -14,6 +14,10 @@ import (
 // notes returns the notes of the result as text. Text and Markdown must escape the names in them.
 func (g *Report) notes() []string {
 	out := []string{}
+	if g.FirstRun {
+		out = append(out, "a later run is compared with this one once it is saved"+
+			g.Flags.If(option.RequireBaseline, "; %s makes a missing baseline an error"))
+	}
 	for i := range g.Notes {
 		out = append(out, noteText(&g.Notes[i], g.Flags))
 	}

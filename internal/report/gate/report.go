@@ -24,6 +24,8 @@ type Report struct {
 	SourceRoot string
 	// Version of the tool, for SARIF and pprof.
 	Version string
+	// Absent tells where earlier runs were looked for, if there are none.
+	Absent string
 	// Config is the file with thresholds and suppressions; it may be empty.
 	Config string
 	// Losses are what other tools found; it may be nil.
@@ -71,7 +73,9 @@ func (g *Report) Text(w io.Writer) error {
 		g.brief(p, group.title, g.with(group.status))
 	}
 	p.Linef("")
-	p.Linef("%s", g.rest())
+	if !g.FirstRun {
+		p.Linef("%s", g.rest())
+	}
 	for _, line := range g.remarks() {
 		p.Linef("%s", line)
 	}
@@ -154,6 +158,8 @@ func (g *Report) heapNow() string {
 func (g *Report) summary() string {
 	all, regressed := g.Tested, len(g.with(gate.Regressed))
 	switch {
+	case g.FirstRun:
+		return text.Join(": ", "first run: nothing to compare with", text.Clip(g.Absent, 200))
 	case regressed > 0:
 		return fmt.Sprintf("%d of %s regressed", regressed, units.Count(all, "function"))
 	case g.Verdict == gate.Fail:

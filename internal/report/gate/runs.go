@@ -32,7 +32,9 @@ func (g *Report) runLines() (out [][2]string) {
 	for _, v := range levels(&g.Total) {
 		add("heap", g.valueText(v))
 	}
-	add("matched", g.matched())
+	if !g.FirstRun {
+		add("matched", g.matched())
+	}
 	return out
 }
 

@@ -25,9 +25,10 @@ func All() option.Flags {
 		option.PerfMap:    "--perf-map",
 		option.SourceRoot: "--source-root",
 
-		option.Work:       "--work",
-		option.Force:      "--force",
-		option.TextOutput: "--text -",
+		option.Work:            "--work",
+		option.Force:           "--force",
+		option.RequireBaseline: "--require-baseline",
+		option.TextOutput:      "--text -",
 
 		option.Engine:         "--engine",
 		option.Library:        "--library",
@@ -44,6 +45,7 @@ func All() option.Flags {
 		option.SamplePeriod:   "--sample-period",
 		option.Keep:           "--keep",
 		option.Output:         "-o",
+		option.Replace:        "--replace",
 
 		option.Header:   "--header",
 		option.CACert:   "--cacert",
