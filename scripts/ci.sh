@@ -5,7 +5,8 @@
 #
 #   HEAPLAPSE_COMMAND    the command to record; it is given to bash -c
 #   HEAPLAPSE_SNAPSHOTS  instead of a command: snapshots that an earlier step took
-#   HEAPLAPSE_OUT        the directory of the reports (default heap-night); it must not exist
+#   HEAPLAPSE_OUT        the directory of the reports (default heap-night); those of an earlier night are
+#                        removed
 #   HEAPLAPSE_POOL, HEAPLAPSE_KEEP, HEAPLAPSE_EVERY, HEAPLAPSE_ENGINE, HEAPLAPSE_WORKLOAD
 #                        the options of nightly.sh
 #   HEAPLAPSE            the heaplapse to use (default: the one in PATH, else it is built from this
@@ -64,11 +65,10 @@ main() {
 	export HEAPLAPSE
 
 	local status=0 verdicts=(good regressed none)
-	local existed=no
-	[ ! -e "$out" ] || existed=yes # these reports are not ours
+	rm -f "$out/report.html" "$out/snapshots.heaplapse.tar.zst"
 	"$here/nightly.sh" "${options[@]}" || status=$?
 	[ "$status" -le 2 ] || status=2
-	[ $existed = yes ] || reports
+	reports
 	output verdict "${verdicts[$status]}"
 	output out "$out"
 	output sarif "$(file gate.sarif)"

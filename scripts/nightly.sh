@@ -10,7 +10,7 @@
 #   --pool DIR       the baseline set, one small file per run (default heap-baselines);
 #                    keep it between nights
 #   --out DIR        where the snapshots and reports of this night go (default heap-night);
-#                    it must not exist
+#                    those of an earlier night are removed from it
 #   --keep N         number of runs in the baseline set (default 14; with 4 or more the gate can
 #                    estimate the noise)
 #   --every TIME     time between snapshots (default 1s; take 12 snapshots or more)
@@ -138,7 +138,6 @@ done
 [ $# -gt 0 ] || [ -n "$snapshots" ] || no_verdict "no command: nightly.sh -- CMD [ARG…]"
 [ $# = 0 ] || [ -z "$snapshots" ] || no_verdict "--snapshots and a command: want one of them"
 [ -z "$snapshots" ] || [ -e "$snapshots" ] || no_verdict "--snapshots $snapshots does not exist"
-[ ! -e "$out" ] || no_verdict "$out exists: each night needs a new directory (--out)"
 
 # Two nights at once would change the baseline set while the other one reads it.
 mkdir -p "$(dirname "$pool")"
@@ -149,10 +148,11 @@ fi
 
 # --- record: the program's own output is passed through ---
 mkdir -p "$out"
+rm -f "$out"/gate.{json,md,xml,sarif,pb.gz}
 if [ -z "$snapshots" ]; then
 	snapshots=$out/snapshots
 	status=0
-	"$heaplapse" record --engine "$engine" --every "$every" -o "$snapshots" -- "$@" 9>&- || status=$?
+	"$heaplapse" record --or-fail --replace --engine "$engine" --every "$every" -o "$snapshots" -- "$@" 9>&- || status=$?
 	[ "$status" = 0 ] || no_verdict "the program ended with status $status; its snapshots are in $snapshots"
 fi
 
@@ -165,14 +165,6 @@ good_night() {
 	"$heaplapse" baseline prune "$pool" --keep "$keep" >/dev/null
 }
 
-# --- the first night: it becomes the reference run for slow drift, so it must be comparable with itself ---
-if ! compgen -G "$pool/*.baseline.json.gz" >/dev/null; then
-	"$heaplapse" gate -q --baseline "$snapshots" --current "$snapshots" --text /dev/null || no_verdict "the first night cannot be compared with later ones: see above"
-	good_night --pin || no_verdict "the first night could not be saved"
-	say "the first night: saved in $pool as the reference run; there is nothing to compare with yet"
-	exit 0
-fi
-
 # --- gate: text for the log, and a file for each tool that reads reports ---
 status=0
 "$heaplapse" gate --baseline "$pool" --current "$snapshots" "${workload[@]}" --text - --json "$out/gate.json" \
@@ -181,8 +173,11 @@ if [ -n "${GITHUB_STEP_SUMMARY:-}" ] && [ -e "$out/gate.md" ]; then
 	cat "$out/gate.md" >>"$GITHUB_STEP_SUMMARY"
 fi
 
+# The first night becomes the reference run for slow drift.
+pin=(--pin)
+! compgen -G "$pool/*.baseline.json.gz" >/dev/null || pin=()
 case $status in
-0) good_night || no_verdict "the run is good, but could not be saved" ;;
+0) good_night "${pin[@]}" || no_verdict "the run is good, but could not be saved" ;;
 1) say "a function regressed; the snapshots and all reports are in $out. For details: go tool pprof -http=: $out/gate.pb.gz" ;;
 *) no_verdict "heaplapse gate ended with status $status: see above" ;;
 esac

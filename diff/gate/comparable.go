@@ -99,12 +99,22 @@ func differences(current, earlier *baseline.Meta) (out []Mismatch) {
 const unrelatedShare = 0.9
 
 // unrelated is the mismatch of runs that have hardly a site in common, empty if they have. Renamed
-// functions match nothing, but move.
-func (r *Result) unrelated() []Mismatch {
-	if r.Tiers.Unrelated() < unrelatedShare || slices.ContainsFunc(r.Rows, func(r Row) bool { return r.Status == Moved }) {
+// functions match nothing, but move. A heap that is hardly more than nothing cannot be told from
+// another program's: what is new then is new.
+func (r *Result) unrelated(comparisons []comparison) []Mismatch {
+	moved := slices.ContainsFunc(r.Rows, func(r Row) bool { return r.Status == Moved })
+	if r.Tiers.Unrelated() < unrelatedShare || moved || len(comparisons) == 0 || !comparisons[0].heap.tellsPrograms() {
 		return nil
 	}
 	return []Mismatch{{Kind: MismatchUnrelated, Share: r.UnmatchedShare()}}
+}
+
+// tellsPrograms reports whether both heaps are large enough for a judgement of how they match: each
+// may regress, and the base would lose more than by chance if it lost everything.
+func (c change) tellsPrograms() bool {
+	everything := c
+	everything.after = 0
+	return min(c.before, c.after) >= c.least && everything.isLoss()
 }
 
 // ofCurrent are the notes that are kept with the current run.

@@ -21,15 +21,19 @@ type change struct {
 	before, after float64
 	// set are the values in the baseline set.
 	set []float64
-	// lowest is what a loss must fall below to be more than the usual variation. It is set if the
-	// change is listed.
+	// lowest is what a loss must fall below to be more than the usual variation.
 	lowest float64
 	// known is the standard deviation of the difference that is known without other runs: sampling,
 	// the error of a slope.
 	known float64
-	// scatter is the standard deviation between runs, not scaled for their number, at least 2 % of
-	// before. It is set if the change is listed.
-	scatter float64
+	// rising is the standard deviation of the row in the base that is due to its trend.
+	rising float64
+	// floor is the smallest noise.
+	floor float64
+	// scatter is the standard deviation between runs, not scaled for their number, at least that of the
+	// smallest noise. noise is the standard deviation that the change is divided by, and need the number
+	// of them that it must reach.
+	scatter, noise, need float64
 	// least is the smallest change that the row's thresholds in bytes allow to regress.
 	least float64
 	// hidden is the most that truncated snapshots of the base may hide of the row.
@@ -38,8 +42,18 @@ type change struct {
 
 func (c change) delta() float64 { return c.after - c.before }
 
-// listed reports whether the change is large enough to be listed: a tenth of what may regress.
-func (c change) listed() bool { return math.Abs(c.delta()) >= c.least/10 }
+// listed reports whether the change is large or sure enough to be listed: a tenth of what may regress.
+func (c change) listed() bool { return weigh(c.delta(), c.noise, c.need) >= c.least/10 }
+
+// weigh returns the size that a difference counts with: its own, or more if it is surer than required. A
+// difference that is twice as sure counts twice.
+func weigh(delta, noise, need float64) float64 {
+	surety := 1.0
+	if need > 0 && noise > 0 {
+		surety = max(1, math.Abs(ratio(delta, noise))/need)
+	}
+	return math.Abs(delta) * surety
+}
 
 // compareRows measures all rows, and the heap as a whole, in one view.
 func compareRows(v *view, rs runs, rows []*row, heap *row) comparison {
@@ -49,8 +63,18 @@ func compareRows(v *view, rs runs, rows []*row, heap *row) comparison {
 	}
 	out := comparison{view: v, heap: v.change(heap, rs, total)}
 	out.changes = make([]change, len(rows))
+	candidates := 0
 	for i, r := range rows {
-		out.changes[i] = v.change(r, rs, total)
+		c := v.change(r, rs, total)
+		if largest := max(c.before, c.after); largest >= c.least || v.significant() && weigh(largest, c.floor, r.limits.Z) >= c.least {
+			candidates++
+		}
+		out.changes[i] = c
+	}
+	calibrate, leastZ := v.calibrator(), correctedZ(candidates)
+	out.heap.judgeNoise(v, heap.limits.need(0), calibrate)
+	for i, r := range rows {
+		out.changes[i].judgeNoise(v, r.limits.need(leastZ), calibrate)
 	}
 	return out
 }
@@ -59,12 +83,12 @@ func compareRows(v *view, rs runs, rows []*row, heap *row) comparison {
 func (v *view) change(r *row, rs runs, total float64) change {
 	c := change{
 		before: v.before(r.levels), after: v.bytes(0, r.levels[0]), set: v.values(r.levels, v.set),
-		known: v.known(r.levels), least: max(r.limits.Bytes, r.limits.Share*math.Abs(total)), hidden: v.hidden(r, rs),
+		known: v.known(r.levels), rising: v.rising(r.levels),
+		least: max(r.limits.Bytes, r.limits.Share*math.Abs(total)), hidden: v.hidden(r, rs),
 	}
-	if c.listed() {
-		c.scatter = max(scatter(c.set), leastNoise*math.Abs(c.before))
-		c.lowest = v.lowest(c)
-	}
+	c.floor = leastNoise * max(math.Abs(c.before), r.limits.Bytes)
+	c.scatter = max(scatter(c.set), c.floor)
+	c.lowest = v.lowest(c)
 	return c
 }
 
@@ -84,11 +108,25 @@ func (v *view) before(levels []baseline.Level) float64 {
 
 // known is the standard deviation of the difference that the runs have by themselves.
 func (v *view) known(levels []baseline.Level) float64 {
+	return math.Hypot(v.metric.known(0, levels[0]), v.median(v.metric.known, levels))
+}
+
+// rising is the standard deviation that the values of a row have in the base because of its trend: those
+// of a line over a range are spread evenly over it.
+func (v *view) rising(levels []baseline.Level) float64 {
+	if v.metric.rise == nil {
+		return 0
+	}
+	return max(0, v.median(v.metric.rise, levels)) / math.Sqrt(12)
+}
+
+// median is the median of a quantity in the base.
+func (v *view) median(quantity func(int, baseline.Level) float64, levels []baseline.Level) float64 {
 	base := make([]float64, len(v.centre))
 	for i, run := range v.centre {
-		base[i] = v.metric.known(run, levels[run])
+		base[i] = quantity(run, levels[run])
 	}
-	return math.Hypot(v.metric.known(0, levels[0]), stats.Median(base))
+	return stats.Median(base)
 }
 
 // lowest returns the lowest value of the set, or the second lowest of ten or more. Against the

@@ -15,9 +15,7 @@ type finding struct {
 	view   *view
 	change change
 	move   move
-	value  Value   // in the unit of the metric
-	noise  float64 // standard deviation of the change, without that of moves
-	need   float64 // the z that the row must reach
+	value  Value // in the unit of the metric
 }
 
 // decide sets the status of every row and the verdict of the run.
@@ -50,33 +48,25 @@ func decide(rows []*row, heap *row, comparisons []comparison) *Result {
 
 // judge applies the thresholds to all rows, and to the heap as a whole.
 func (c comparison) judge(rows []*row, heap *row) (list []finding, whole finding) {
-	candidates := 0
-	for _, x := range c.changes {
-		if max(x.before, x.after) >= x.least {
-			candidates++
-		}
-	}
-	least, calibrate := correctedZ(candidates), c.view.calibrator()
 	list = make([]finding, len(rows))
 	for i, r := range rows {
-		list[i] = c.find(r, c.changes[i], c.moves[i], least, calibrate)
+		list[i] = c.find(r, c.changes[i], c.moves[i])
 	}
-	return list, c.find(heap, c.heap, move{rest: math.Abs(c.heap.delta())}, 0, calibrate)
+	return list, c.find(heap, c.heap, move{rest: math.Abs(c.heap.delta())})
 }
 
-// find judges one row. leastZ is the z that the number of rows asks for.
-func (c comparison) find(r *row, x change, m move, leastZ float64, calibrate func(float64) calibration) finding {
-	v, need := c.view, r.limits.need(leastZ)
-	f := finding{view: v, change: x, move: m, need: need, noise: v.noise(x, calibrate, max(need, 1))}
+// find judges one row.
+func (c comparison) find(r *row, x change, m move) finding {
+	v := c.view
+	f := finding{view: v, change: x, move: m}
 	f.value = Value{Metric: v.name, Base: v.base, Judged: v.judged, Before: x.before, After: x.after, Moved: m.moved(x)}
-	noise := f.noise
+	noise := x.noise
 	for _, other := range m.with { // an explained part is as uncertain as the rows that explain it
 		noise = math.Hypot(noise, c.changes[other].scatter)
 	}
-	z := ratio(f.value.Rest(), noise)
-	f.value.Exceeds = f.exceeds(r.limits.Thresholds, z)
+	f.value.Exceeds = f.exceeds(r.limits, noise)
 	if v.significant() {
-		f.value.Noise, f.value.Z, f.value.Need = noise, z, need
+		f.value.Noise, f.value.Z, f.value.Need = noise, ratio(f.value.Rest(), noise), x.need
 	}
 	f.value = f.value.inUnits(v)
 	return f
@@ -100,8 +90,8 @@ func ratio(delta, noise float64) float64 {
 }
 
 // exceeds reports whether the judged part of the change reaches all thresholds. f.value is still in
-// bytes.
-func (f finding) exceeds(t Thresholds, z float64) bool {
+// bytes. A size that the caller chose is not lowered for a change that is surer than required.
+func (f finding) exceeds(l limits, noise float64) bool {
 	rest := f.value.Rest() - f.change.hidden
 	if f.view.name == MetricSlope {
 		rest = min(rest, f.change.after) // a row that shrinks more slowly does not grow
@@ -112,7 +102,16 @@ func (f finding) exceeds(t Thresholds, z float64) bool {
 	} else if rest > 0 {
 		percent = math.Inf(1)
 	}
-	return rest > 0 && rest >= f.change.least && percent >= t.Percent && z >= f.need
+	return rest > 0 && f.large(l, rest, noise) && percent >= l.Percent && ratio(f.value.Rest(), noise) >= f.change.need
+}
+
+// large reports whether an amount reaches the thresholds in bytes. In a small set, the noise is not known
+// well enough to lower them.
+func (f finding) large(l limits, amount, noise float64) bool {
+	if l.chosenSize || !f.view.significant() {
+		return amount >= f.change.least
+	}
+	return weigh(amount, noise, f.change.need) >= f.change.least
 }
 
 // inUnits converts a value from bytes to the unit of its metric. Runs may have different factors.
@@ -155,7 +154,7 @@ func (r *row) decide(findings []finding) (Status, int) {
 		return New, i
 	case r.isGone():
 		return Gone, i
-	case f.improved(r.limits.Thresholds):
+	case f.improved(r.limits):
 		return Improved, i
 	case math.Abs(f.change.delta()) >= max(leastNoise*math.Abs(f.change.before), f.change.known):
 		return Changed, i
@@ -220,10 +219,10 @@ func (f finding) shown(hasSet bool) bool {
 }
 
 // improved reports whether a row lost as much as it must not gain.
-func (f finding) improved(t Thresholds) bool {
+func (f finding) improved(l limits) bool {
 	loss := f.move.rest
-	return f.change.delta() < 0 && loss >= f.change.least && 100*loss >= t.Percent*f.change.before &&
-		ratio(loss, f.noise) >= f.need
+	return f.change.delta() < 0 && f.large(l, loss, f.change.noise) && 100*loss >= l.Percent*f.change.before &&
+		ratio(loss, f.change.noise) >= f.change.need
 }
 
 // decided is a row of the result, and the size of its change in bytes.

@@ -35,7 +35,7 @@ func Compare(current *baseline.Run, set []*baseline.Run, reference *baseline.Run
 		result.Expired = o.Suppressions.Expired
 	}
 
-	unrelated := result.unrelated()
+	unrelated := result.unrelated(comparisons)
 	if len(unrelated) > 0 && !o.Force {
 		return nil, &NotComparableError{unrelated}
 	}

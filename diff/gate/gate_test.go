@@ -32,7 +32,7 @@ func TestVerdicts(t *testing.T) {
 		"50 % of a small one":       {service().with("config_read", times(1.5)), Fail, "config_read", Regressed},
 		"half as much":              {service().with("Cache::insert", times(0.5)), Pass, "Cache::insert", Improved},
 		"a new leak":                {append(service(), leak), Fail, "Metrics::record", Regressed},
-		"a small new one":           {append(service(), function{"trace main", "t.cc", mib / 4, 0, 0}), Pass, "trace", New},
+		"a small new one":           {append(service(), function{"trace main", "t.cc", mib / 8, 0, 0}), Pass, "trace", New},
 		"one is gone":               {service()[1:], Pass, "Cache::insert", Gone},
 		"renamed":                   {service().with("Cache::insert", rename("Cache::store Server::handle Server::loop main")), Pass, "Cache::store", Moved},
 		"moved to another file":     {service().with("Cache::insert", func(f *function) { f.file = "store.cc" }), Pass, "Cache::insert", Unchanged},
@@ -103,7 +103,7 @@ func TestRegressionOfTheWholeHeap(t *testing.T) {
 		return p
 	}
 	var n noise
-	r, err := Compare(thin(2.8*mib).run(9, n), thin(2*mib).set(5, n), nil, Options{})
+	r, err := Compare(thin(2.23*mib).run(9, n), thin(2*mib).set(5, n), nil, Options{})
 	require.NoError(t, err)
 	require.Equal(t, Fail, r.Verdict)
 	require.Equal(t, Regressed, r.Total.Status)

@@ -1,6 +1,10 @@
 package gate
 
-import "github.com/heaplapse/heaplapse/diff/baseline"
+import (
+	"math"
+
+	"github.com/heaplapse/heaplapse/diff/baseline"
+)
 
 // metric is a quantity that is compared, in bytes: a function of a row's level in a run, which is
 // given by its index.
@@ -15,6 +19,8 @@ type metric struct {
 	bytes func(run int, l baseline.Level) float64
 	// known is its standard deviation, as far as it is known without other runs.
 	known func(run int, l baseline.Level) float64
+	// rise is how much the quantity rises while it is measured, if it has a trend; may be nil.
+	rise func(run int, l baseline.Level) float64
 	// heap is the quantity, of the whole heap, that the threshold Share refers to.
 	heap func(run int, l baseline.Level) float64
 	// unit is the factor from the quantity of a run to the value that is shown.
@@ -66,20 +72,26 @@ func (rs runs) level() metric {
 		usable: func(int) bool { return true },
 		bytes:  inUse,
 		known:  func(_ int, l baseline.Level) float64 { return l.Noise },
+		rise:   func(run int, l baseline.Level) float64 { return l.Slope * rs.hours(run) / 2 }, // over the second half
 		heap:   inUse,
 		unit:   func(int) float64 { return 1 },
 	}
 }
 
+// hours is the length of a run.
+func (rs runs) hours(run int) float64 { return rs.all[run].Meta.Span / 3600 }
+
 // slope compares what the slope gains over a whole run, not in an hour: a faster machine does the
-// same work in less time. The Share of the thresholds refers to the bytes in use.
+// same work in less time. The Share of the thresholds refers to the bytes in use. The error of a slope is
+// that of its fit, and of sampling: of memory that is replaced during the run, other blocks are sampled
+// at the end than at the beginning.
 func (rs runs) slope() metric {
-	hours := func(run int) float64 { return rs.all[run].Meta.Span / 3600 }
+	hours := rs.hours
 	return metric{
 		name: MetricSlope, judged: true,
 		usable: rs.hasSlope,
 		bytes:  func(run int, l baseline.Level) float64 { return l.Slope * hours(run) },
-		known:  func(run int, l baseline.Level) float64 { return l.SlopeError * hours(run) },
+		known:  func(run int, l baseline.Level) float64 { return math.Hypot(l.SlopeError*hours(run), l.Noise) },
 		heap:   inUse,
 		unit:   func(run int) float64 { return 1 / hours(run) },
 	}

@@ -7,7 +7,8 @@ const (
 	LeastBaselines = 4
 	// leastRobust is the smallest set whose median absolute deviation estimates it.
 	leastRobust = 10
-	// leastNoise is the smallest noise, as a share of the value.
+	// leastNoise is the smallest noise, as a share of the value, or of the threshold in bytes if that is
+	// larger: identical values in a few runs do not prove that there is no noise, and small ones least.
 	leastNoise = 0.02
 	// familyError is the probability that a run without any change fails, over all rows that are
 	// large enough to regress.
@@ -83,13 +84,17 @@ func (v *view) calibrator() func(z float64) calibration {
 	}
 }
 
-// noise returns the standard deviation that a change is divided by. It is the largest of the
-// calibrated scatter of the set, the uncertainty of each run by itself, and leastNoise.
-func (v *view) noise(c change, calibrate func(float64) calibration, z float64) float64 {
-	if !v.significant() {
-		return c.known
+// judgeNoise sets the noise of a change, and the z that it must reach. The noise is the largest of the
+// calibrated scatter of the set, the uncertainty of each run by itself, and the floor.
+//
+// A set that is too small for an estimate leaves what the runs tell by themselves. A row that still
+// rises in the base, such as a cache that fills up, has no steady level: it may have another one in
+// the next run. In a larger set, the scatter between runs contains that.
+func (c *change) judgeNoise(v *view, need float64, calibrate func(float64) calibration) {
+	c.need, c.noise = need, math.Hypot(c.known, c.rising)
+	if v.significant() {
+		c.noise = max(calibrate(max(need, 1)).noise(c.set), c.known, c.floor)
 	}
-	return max(calibrate(z).noise(c.set), c.known, leastNoise*math.Abs(c.before))
 }
 
 // noise is the calibrated scatter of a set.

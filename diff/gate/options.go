@@ -54,6 +54,9 @@ func (t Thresholds) With(o Override) Thresholds {
 	return t
 }
 
+// sets reports whether o replaces a threshold in bytes.
+func (o Override) sets() bool { return o.Bytes != nil || o.Share != nil }
+
 // SiteRule sets thresholds for the functions that a pattern matches by name, file or module.
 type SiteRule struct {
 	Pattern suppress.Matcher
@@ -78,6 +81,7 @@ func (o *Options) limitsWith(own Override, rule int) limits {
 	return limits{
 		Thresholds: DefaultThresholds().With(o.Thresholds).With(own),
 		chosenZ:    o.Thresholds.Z != nil || own.Z != nil,
+		chosenSize: o.Thresholds.sets() || own.sets(),
 		rule:       rule,
 	}
 }

@@ -26,8 +26,9 @@ type row struct {
 // limits are the thresholds of a row.
 type limits struct {
 	Thresholds
-	chosenZ bool // the caller chose Z
-	rule    int  // the index in Options.Sites of the rule of the row, -1 for none
+	chosenZ    bool // the caller chose Z
+	chosenSize bool // the caller chose Bytes or Share
+	rule       int  // the index in Options.Sites of the rule of the row, -1 for none
 }
 
 // groupSites sums sites by the function that they are attributed to, without template arguments, by

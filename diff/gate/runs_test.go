@@ -90,12 +90,21 @@ func TestNotComparable(t *testing.T) {
 			require.Equal(t, Note{Kind: NoteForced, Mismatch: &c.want}, r.Notes[0])
 		})
 	}
-	_, err := Compare(service().run(9, n), nil, nil, Options{})
-	require.ErrorContains(t, err, "no baseline")
 	set := service().set(4, n)
 	set[1].Meta.Workload = ""
-	_, err = Compare(service().run(9, n), set, nil, Options{})
+	_, err := Compare(service().run(9, n), set, nil, Options{})
 	require.NoError(t, err, "an unknown workload is no mismatch")
+}
+
+// TestFirstRun passes, unless a later run could not be compared with it.
+func TestFirstRun(t *testing.T) {
+	first := service().run(0, noise{})
+	r, err := Compare(first, nil, nil, Options{})
+	require.NoError(t, err)
+	require.Equal(t, &Result{Verdict: Pass, FirstRun: true, Current: first}, r)
+	first.Meta.Snapshots = 3
+	_, err = Compare(first, nil, nil, Options{})
+	require.EqualError(t, err, "not comparable: too few snapshots night00")
 }
 
 // TestAMismatchNamesAllItsRuns: the same mismatch of many runs is one mismatch. The reference run,
@@ -134,6 +143,37 @@ func TestUnrelatedRuns(t *testing.T) {
 	r, err = Compare(renamed.run(9, noise{}), service().set(4, noise{}), nil, Options{})
 	require.NoError(t, err)
 	require.Equal(t, Pass, r.Verdict, "%+v", r.Rows)
+}
+
+// TestHeapsOfHardlyAnything are comparable, whatever matches: of a program whose memory is freed at
+// once, a sampling profiler sees nothing, or by chance a block that no other run has.
+func TestHeapsOfHardlyAnything(t *testing.T) {
+	idle := func(night int, sampled float64) *baseline.Run {
+		p := program{}
+		if sampled > 0 {
+			p = program{{fmt.Sprintf("make_node%d handle main", night), "cyc.cc", sampled, 0, 0}}
+		}
+		r := p.run(night, noise{})
+		r.Total, r.Rest = baseline.Level{Bytes: sampled}, baseline.Level{}
+		return r
+	}
+	leaking := program{{"add_node handle main", "cyc_v2.cc", 4 * mib, 5 * mib, 0}}.run(9, noise{})
+	for name, set := range map[string][]*baseline.Run{
+		"nothing":           {idle(0, 0), idle(1, 0), idle(2, 0), idle(3, 0)},
+		"a block":           {idle(0, mib/8), idle(1, mib/8), idle(2, mib/8), idle(3, mib/8)},
+		"now and then more": {idle(0, 2*mib), idle(1, 0), idle(2, 3*mib), idle(3, 2*mib)},
+		"one run":           {idle(0, 0)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := Compare(idle(8, 0), set, nil, Options{})
+			require.NoError(t, err)
+			require.Equal(t, Pass, r.Verdict)
+			r, err = Compare(leaking, set, nil, Options{})
+			require.NoError(t, err, "a function that was renamed, and leaks")
+			require.Equal(t, Fail, r.Verdict)
+			require.Equal(t, "add_node", r.Rows[0].Function)
+		})
+	}
 }
 
 // TestAHugeNewLeakIsNoOtherProgram: most of the bytes of the current run match nothing, but those of the earlier runs

@@ -53,6 +53,8 @@ func parts(v gate.Value) string {
 // percentText is the change relative to the value before.
 func percentText(v gate.Value) string {
 	switch {
+	case v.Delta() == 0:
+		return "+0.0 %"
 	case v.Before > 0 && math.Abs(v.Delta()) < 9.995*v.Before:
 		return fmt.Sprintf("%+.*f %%", digits(100*v.Delta()/v.Before), 100*v.Delta()/v.Before)
 	case v.Before > 0:
