@@ -37,13 +37,16 @@
 //	Δ ≥ z × noise                       runs of one build differ by the noise
 //
 // noise is the largest of the standard deviation of the row between runs, the uncertainty that each
-// run has by itself (sampling, the error of a slope), and 2 % of before, because identical values
-// in a few runs do not prove that there is no noise.
+// run has by itself (sampling, the error of a slope), and 2 % of before or of Thresholds.Bytes,
+// because identical values in a few runs do not prove that there is no noise.
+//
+// The first two thresholds are for changes that are just sure enough. A surer change counts for more
+// (see weigh), unless the caller chose a size.
 //
 // If a set has few runs, its standard deviation is not accurate. It is multiplied by a factor from
 // Student's t distribution, so that an unchanged run reaches z × noise as often as a normal value
 // reaches z standard deviations (see calibration). With fewer than [LeastBaselines] runs there is
-// no such estimate: only the other thresholds apply.
+// no such estimate: only the other thresholds and what each run tells by itself apply.
 //
 // With many rows, a false alarm is likely. Unless the caller chooses z, it is raised so that at
 // least one row that is large enough to regress exceeds it by chance in one run of twenty
