@@ -58,8 +58,12 @@ fuzz: ## run every fuzz target for FUZZTIME each (default 60s)
 bench: ## run the benchmarks; some compare with google/pprof and other tools
 	go test -run '^$$' -bench . -benchmem ./...
 
+.PHONY: release
+release: ## make the files of the release VERSION=v0.2.0 in out/release, and check them; PUBLISH=--publish publishes
+	OUT=$(OUT)/release scripts/dist/release.sh $(VERSION) $(PUBLISH)
+
 .PHONY: dist
-dist: ## build archives, packages, checksums and lists of modules into out/dist
+dist: ## build archives, packages, image, checksums, lists of modules and provenance into out/dist
 	scripts/dist/dist.sh $(OUT)/dist
 
 .PHONY: dist-check

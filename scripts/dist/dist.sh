@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds what is released into a directory: archives for Linux and macOS, .deb, .rpm and .apk
-# packages, a list of the modules in each program (CycloneDX), and checksums. The same commit gives
-# the same bytes.
+# packages, the container image, a list of the modules in each program (CycloneDX), checksums and
+# provenance. The same commit gives the same bytes.
 #
 # Usage: dist.sh DIR [VERSION]      VERSION is that of the tag by default, or 0.0.0-git and the time of
 #                                   the commit, which package managers sort
@@ -73,6 +73,16 @@ packages() {
 	cd - >/dev/null
 }
 
+# image writes the container image from the programs of the archives.
+image() {
+	local arch roots=()
+	for arch in amd64 arm64; do
+		scripts/dist/rootfs.sh "$work/root-$arch" "$work/heaplapse-$VERSION-linux-$arch/bin/heaplapse"
+		roots+=("$arch=$work/root-$arch")
+	done
+	scripts/dist/image.sh "$out/heaplapse-$VERSION-image.tar" "${roots[@]}"
+}
+
 build "$(go env GOHOSTOS)" "$(go env GOHOSTARCH)" "$work/heaplapse" manual
 texts "$work/texts"
 archive linux amd64
@@ -80,5 +90,7 @@ archive linux arm64
 archive darwin arm64
 packages amd64
 packages arm64
+image
 (cd "$out" && sha256sum heaplapse* >SHA256SUMS)
+COMMIT=$commit scripts/dist/provenance.sh "$out/SHA256SUMS" >"$out/provenance.intoto.json"
 ls -l "$out"

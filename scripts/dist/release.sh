@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Makes a release of the commit that is checked out: archives, packages, the container image, lists of
+# modules, checksums, provenance, and notes from CHANGELOG.md. Without --publish it stops when all of
+# that is in the directory and checked, and prints what it would publish.
+#
+# Usage: release.sh VERSION [--publish]      VERSION is like v0.2.0
+#
+# --publish needs gh and a token with the right to write contents (and packages, for the image):
+# GH_TOKEN, or that of `gh auth login`. skopeo pushes the image; without it, the image is only a file of
+# the release. OUT is the directory (default out/release).
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+say() { printf 'release.sh: %s\n' "$*" >&2; }
+fail() { say "$*"; exit 1; }
+
+tag=${1:-} publish=${2:-}
+[[ $tag =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.]+)?$ ]] || fail "VERSION is like v0.2.0, not '$tag'"
+[[ $# -le 2 && $publish =~ ^(|--publish)$ ]] || fail "unknown argument; usage: release.sh VERSION [--publish]"
+version=${tag#v} commit=$(git rev-parse HEAD)
+out=$(realpath -m "${OUT:-out/release}")
+image=ghcr.io/heaplapse/heaplapse
+
+# --- what would make a wrong release ---
+git diff --quiet HEAD || fail "there are changes that are not committed"
+tagged=$(git rev-parse --quiet --verify "refs/tags/$tag^{commit}" || true)
+[ "${tagged:-$commit}" = "$commit" ] || fail "the tag $tag is another commit: $tagged"
+if [ -n "$publish" ]; then
+	command -v gh >/dev/null || fail "gh is missing: https://cli.github.com"
+	gh auth status >/dev/null 2>&1 || fail "gh has no token: set GH_TOKEN, or run gh auth login"
+fi
+rm -rf "$out"
+mkdir -p "$out"
+scripts/dist/notes.sh "$tag" >"$out.notes.md"
+
+# --- build, and check what was built ---
+scripts/dist/dist.sh "$out" "$version" >/dev/null
+(cd "$out" && sha256sum --check --quiet --strict SHA256SUMS)
+program=$out.check
+rm -rf "$program"
+mkdir "$program"
+tar -C "$program" --strip-components 1 -xzf "$out/heaplapse-$version-$(go env GOHOSTOS)-$(go env GOHOSTARCH).tar.gz"
+"$program/bin/heaplapse" version | grep -q "^heaplapse $version " || fail "the program tells another version"
+rm -rf "$program"
+say "$tag is $commit; its files are in $out, and its notes in $out.notes.md:"
+(cd "$out" && ls)
+
+if [ -z "$publish" ]; then
+	say "this was a dry run: --publish makes the release $tag with these files, and pushes $image:$version"
+	exit
+fi
+
+# --- publish ---
+if gh release view "$tag" >/dev/null 2>&1; then
+	say "the release $tag exists already: nothing was published"
+	exit
+fi
+options=(--title "$tag" --notes-file "$out.notes.md" --target "$commit")
+[[ $tag != *-* ]] || options+=(--prerelease)
+gh release create "$tag" "${options[@]}" "$out"/*
+if ! command -v skopeo >/dev/null; then
+	say "skopeo is missing: the image was not pushed. It is a file of the release"
+	exit
+fi
+auth=$(mktemp)
+trap 'rm -f "$auth"' EXIT
+gh auth token | skopeo login --authfile "$auth" --username "${GITHUB_ACTOR:-token}" --password-stdin ghcr.io
+skopeo copy --all --authfile "$auth" "oci-archive:$out/heaplapse-$version-image.tar" "docker://$image:$version"
