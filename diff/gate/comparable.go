@@ -88,9 +88,17 @@ func differences(current, earlier *baseline.Meta) (out []Mismatch) {
 		out = append(out, Mismatch{Kind: MismatchPeriod, EarlierPeriod: earlier.Period, CurrentPeriod: current.Period})
 	}
 	if current.Workload != earlier.Workload && current.Workload != "" && earlier.Workload != "" {
-		out = append(out, Mismatch{Kind: MismatchWorkload, Earlier: earlier.Workload, Current: current.Workload})
+		out = append(out, Mismatch{Kind: MismatchWorkload, Earlier: workload(earlier), Current: workload(current)})
 	}
 	return out
+}
+
+// workload is that of a run for people: the command line instead of its hash.
+func workload(m *baseline.Meta) string {
+	if len(m.Command) > 0 && strings.HasPrefix(m.Workload, "command ") {
+		return strings.Join(m.Command, " ")
+	}
+	return m.Workload
 }
 
 // unrelatedShare is the share of the bytes of each run that match nothing from which on two runs have

@@ -30,8 +30,16 @@ for name in linux-amd64 linux-arm64 darwin-arm64; do
 	with '"name": "github.com/spf13/cobra"' cat "heaplapse-0.1.0-$name.cdx.json"
 done
 
-say "the .rpm and .apk packages have the files of the .deb"
+say "the image can be read, and the provenance is about all files"
 apt-get -qq update
+install skopeo jq
+for arch in amd64 arm64; do
+	skopeo copy --quiet --override-arch $arch --insecure-policy oci-archive:heaplapse-0.1.0-image.tar "dir:$out/image-$arch"
+	with '"65532:65532"' jq . "$out/image-$arch/$(jq -r '.config.digest | ltrimstr("sha256:")' "$out/image-$arch/manifest.json")"
+done
+jq -r '.subject[] | .digest.sha256 + "  " + .name' provenance.intoto.json | diff - SHA256SUMS
+
+say "the .rpm and .apk packages have the files of the .deb"
 install rpm
 for package in heaplapse-0.1.0-1.x86_64.rpm heaplapse-0.1.0-1.aarch64.rpm; do
 	rpm -qpl "$package" 2>/dev/null | grep -v '/$' | sort >"$package.files"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Writes the container image as an OCI archive, for several architectures, without a container engine.
-# `docker load`, `podman load` and `skopeo copy oci-archive:` read it. The same root directories give the
+# `skopeo copy oci-archive:` and `podman load` read it, and `docker load` in newer versions. The same root directories give the
 # same bytes. The settings of the image are those of the Dockerfile.
 #
 # Usage: image.sh FILE ARCH=ROOT…      ROOT is a directory from rootfs.sh; VERSION and SOURCE_DATE_EPOCH
@@ -54,7 +54,7 @@ END
 done
 
 index=$(blob application/vnd.oci.image.index.v1+json \
-	",\"annotations\":{\"io.containerd.image.name\":\"heaplapse:$VERSION\",\"org.opencontainers.image.ref.name\":\"$VERSION\"}" <<END
+	",\"annotations\":{\"io.containerd.image.name\":\"docker.io/library/heaplapse:$VERSION\",\"org.opencontainers.image.ref.name\":\"$VERSION\"}" <<END
 {"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[$(IFS=,; echo "${manifests[*]}")]}
 END
 )
