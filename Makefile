@@ -60,7 +60,7 @@ bench: ## run the benchmarks; some compare with google/pprof and other tools
 
 .PHONY: release
 release: ## make the files of the release VERSION=v0.2.0 in out/release, and check them; PUBLISH=--publish publishes
-	OUT=$(OUT)/release scripts/dist/release.sh $(VERSION) $(PUBLISH)
+	scripts/dist/release.sh $(VERSION) $(PUBLISH)
 
 .PHONY: dist
 dist: ## build archives, packages, image, checksums, lists of modules and provenance into out/dist

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Makes a release of the commit that is checked out: archives, packages, the container image, lists of
 # modules, checksums, provenance, and notes from CHANGELOG.md. Without --publish it stops when all of
-# that is in the directory and checked, and prints what it would publish.
+# that is in out/release and checked, and prints what it would publish.
 #
 # Usage: release.sh VERSION [--publish]      VERSION is like v0.2.0
 #
 # --publish needs gh and a token with the right to write contents (and packages, for the image):
 # GH_TOKEN, or that of `gh auth login`. skopeo pushes the image; without it, the image is only a file of
-# the release. OUT is the directory (default out/release).
+# the release.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 say() { printf 'release.sh: %s\n' "$*" >&2; }
@@ -17,7 +17,7 @@ tag=${1:-} publish=${2:-}
 [[ $tag =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.]+)?$ ]] || fail "VERSION is like v0.2.0, not '$tag'"
 [[ $# -le 2 && $publish =~ ^(|--publish)$ ]] || fail "unknown argument; usage: release.sh VERSION [--publish]"
 version=${tag#v} commit=$(git rev-parse HEAD)
-out=$(realpath -m "${OUT:-out/release}")
+out=$PWD/out/release
 image=ghcr.io/heaplapse/heaplapse
 
 # --- what would make a wrong release ---
