@@ -167,7 +167,7 @@ good_night() {
 
 # --- the first night: it becomes the reference run for slow drift, so it must be comparable with itself ---
 if ! compgen -G "$pool/*.baseline.json.gz" >/dev/null; then
-	"$heaplapse" gate -q --baseline "$snapshots" --current "$snapshots" --text /dev/null || no_verdict "the first night cannot be compared with later ones: see above"
+	"$heaplapse" gate -q --baseline "$snapshots" --current "$snapshots" -o /dev/null || no_verdict "the first night cannot be compared with later ones: see above"
 	good_night --pin || no_verdict "the first night could not be saved"
 	say "the first night: saved in $pool as the reference run; there is nothing to compare with yet"
 	exit 0
@@ -175,8 +175,8 @@ fi
 
 # --- gate: text for the log, and a file for each tool that reads reports ---
 status=0
-"$heaplapse" gate --baseline "$pool" --current "$snapshots" "${workload[@]}" --text - --json "$out/gate.json" \
-	--markdown "$out/gate.md" --junit "$out/gate.xml" --sarif "$out/gate.sarif" --pprof "$out/gate.pb.gz" || status=$?
+"$heaplapse" gate --baseline "$pool" --current "$snapshots" "${workload[@]}" -o text=- -o json="$out/gate.json" \
+	-o markdown="$out/gate.md" -o junit="$out/gate.xml" -o sarif="$out/gate.sarif" -o pprof="$out/gate.pb.gz" || status=$?
 if [ -n "${GITHUB_STEP_SUMMARY:-}" ] && [ -e "$out/gate.md" ]; then
 	cat "$out/gate.md" >>"$GITHUB_STEP_SUMMARY"
 fi

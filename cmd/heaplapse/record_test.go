@@ -628,16 +628,14 @@ func TestRecordingsAreLimited(t *testing.T) {
 // parsed returns the options that arguments give.
 func parsed[O any](t *testing.T, flags interface {
 	add(cmd *cobra.Command)
-	options() (O, error)
+	options() O
 }, args []string,
 ) O {
 	t.Helper()
 	var cmd cobra.Command
 	flags.add(&cmd)
 	require.NoError(t, cmd.ParseFlags(args))
-	o, err := flags.options()
-	require.NoError(t, err)
-	return o
+	return flags.options()
 }
 
 func TestRecordOnASignal(t *testing.T) {

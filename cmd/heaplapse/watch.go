@@ -46,6 +46,11 @@ ends when the recording ends, if heaplapse record made it, and on ^C.
 			"--fail-on waits for `N` snapshots: early verdicts are less certain",
 		)
 	})
+	help.Levels(
+		cmd,
+		"since group-by process focus min-bytes top fail-on min-snapshots",
+		"until ignore suppressions memory-limit binary sysroot debuginfod",
+	)
 	return cmd
 }
 

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
@@ -82,9 +85,36 @@ func (c *Console) Complain(err error) {
 	if errors.Is(err, pipeline.ErrNothingKept) {
 		err = errors.New("no stack is left: nothing matches --focus, or --ignore drops everything")
 	}
-	for _, line := range slices.Compact(strings.Split(err.Error(), "\n")) {
+	for _, line := range slices.Compact(strings.Split(reworded(err), "\n")) {
 		c.printError(line)
 	}
+}
+
+// reworded returns the text of an error. Where it quotes one of the system about a path, it says what to
+// do instead.
+func reworded(err error) string {
+	var system *fs.PathError
+	if !errors.As(err, &system) {
+		return err.Error()
+	}
+	return strings.Replace(err.Error(), system.Error(), remedy(system), 1)
+}
+
+func remedy(e *fs.PathError) string {
+	makes := slices.Contains([]string{"create", "mkdir"}, e.Op)
+	switch {
+	case errors.Is(e.Err, syscall.ENOENT) && makes:
+		return fmt.Sprintf("%s: there is no directory %s: make it first", e.Path, filepath.Dir(e.Path))
+	case errors.Is(e.Err, syscall.ENOENT):
+		return e.Path + ": no such file or directory: check the path"
+	case errors.Is(e.Err, syscall.ENOTDIR):
+		return e.Path + ": a file, where a directory is needed: check the path"
+	case errors.Is(e.Err, syscall.EISDIR):
+		return e.Path + ": a directory, where a file is needed: check the path"
+	case errors.Is(e.Err, syscall.EACCES), errors.Is(e.Err, syscall.EPERM):
+		return e.Path + ": permission denied: use a user who has access"
+	}
+	return e.Error()
 }
 
 // Warn prints a warning.

@@ -27,7 +27,7 @@ func All() option.Flags {
 
 		option.Work:       "--work",
 		option.Force:      "--force",
-		option.TextOutput: "--text -",
+		option.TextOutput: "-o text=-",
 
 		option.Engine:         "--engine",
 		option.Library:        "--library",

@@ -20,8 +20,6 @@ import (
 // Flags tell the format of a result and where it is written.
 type Flags struct {
 	Format, File string
-
-	formats flagset.Choice
 }
 
 // Rendering is what a command prints.
@@ -32,16 +30,13 @@ type Rendering interface {
 
 // Add adds --format and -o. The first format is the default.
 func (f *Flags) Add(cmd *cobra.Command, formats ...string) {
-	f.formats = flagset.NewChoice("format", formats...)
+	choice := flagset.NewChoice("format", formats...)
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
-		flags.StringVar(&f.Format, "format", formats[0], "write `FORMAT`: "+f.formats.String())
-		flags.StringVarP(&f.File, "output", "o", "", "write to `FILE` instead of standard output")
+		choice.Var(flags, &f.Format, formats[0], "write `FORMAT`: "+choice.String())
+		flags.VarP(flagset.OutputFile(&f.File), "output", "o", "write to `FILE` instead of standard output")
 	})
-	f.formats.Complete(cmd)
+	choice.Complete(cmd)
 }
-
-// Check returns an error for an unknown format, before any work is done.
-func (f *Flags) Check() error { return f.formats.Check(f.Format) }
 
 // Render writes a result in the format that the user chose.
 func (f *Flags) Render(stdout io.Writer, r Rendering) error {
@@ -59,7 +54,7 @@ func (f *Flags) Render(stdout io.Writer, r Rendering) error {
 			return f.Emit(stdout, md.Markdown)
 		}
 	}
-	return f.Check()
+	return fmt.Errorf("there is no format %q of this result", f.Format)
 }
 
 // Emit writes a result to the file of -o or to standard output, whole or not at all.
