@@ -11,6 +11,7 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
 	"github.com/heaplapse/heaplapse/internal/report/listing"
+	"github.com/heaplapse/heaplapse/internal/terminal"
 )
 
 type infoFlags struct {
@@ -60,6 +61,9 @@ func (a *app) info(ctx context.Context, f *infoFlags, paths []string) error {
 	}
 	defer in.Close()
 	info := &listing.Info{Series: in.Series, All: a.Verbose, Flags: flagname.All()}
+	if f.ToStdout() {
+		info.Width = terminal.Width(a.Out)
+	}
 	if f.symbols {
 		p.Tell = a.Tell
 		if info.Unnamed, err = p.Unnamed(ctx, in, source); err != nil {

@@ -54,7 +54,7 @@ error, unreadable input, or no verdict although a check needs one.`,
 	cmd.SetFlagErrorFunc(help.Error)
 	cmd.SetUsageFunc(help.Usage)
 	f := cmd.PersistentFlags()
-	f.BoolVarP(&a.Quiet, "quiet", "q", false, "do not print warnings")
+	f.BoolVarP(&a.Quiet, "quiet", "q", false, "do not print remarks, and warnings that the result does not depend on")
 	f.BoolVarP(&a.Verbose, "verbose", "v", false, "print every warning, and long tables in full")
 	f.StringVar(&a.configFile, "config", "", "read the flags of each command, and the thresholds of gate, from the YAML `FILE` (default: heaplapse.yaml in the current directory, else in the user's)")
 	help.MakeRare(f.Lookup("config"))
@@ -69,7 +69,7 @@ error, unreadable input, or no verdict although a check needs one.`,
 	cmd.SetHelpCommand(helpCommand())
 	help.AddAll(cmd)
 	cmd.SetIn(a.In)
-	cmd.SetOut(a.Out)
+	cmd.SetOut(output.Characters(a.Out))
 	cmd.SetErr(a.Err)
 	cmd.InitDefaultCompletionCmd() // keeps the output that is set
 	for _, c := range cmd.Commands() {
@@ -86,7 +86,7 @@ func (a *app) configure(cmd *cobra.Command) error {
 	if !settings.Configurable(cmd) {
 		return nil
 	}
-	file, err := settings.Read(cmd.Root(), a.configFile, a.Warn)
+	file, err := settings.Read(cmd.Root(), a.configFile, a.Doubt)
 	if err == nil {
 		a.settings = file
 		err = file.Apply(cmd)
@@ -150,7 +150,7 @@ func (a *app) start(version bool) error {
 	}
 	recording := cmp.Or(newestRecording("."), "DIR")
 	return output.Lines(
-		a.Out,
+		output.Characters(a.Out),
 		"heaplapse record -- CMD ARG…            run a program, and record what is in its heap",
 		fmt.Sprintf("heaplapse growth %-22s tell what grows, and whether it leaks", recording),
 		fmt.Sprintf("heaplapse report %-22s write a page with charts", recording+" -o report.html"),

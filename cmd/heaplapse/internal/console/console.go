@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ import (
 type Console struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// Quiet leaves out warnings and remarks. Verbose prints every warning.
+	// Quiet leaves out remarks, and warnings that the result does not depend on. Verbose prints every warning.
 	Quiet, Verbose bool
 	// Failed reports whether a notice makes the command fail.
 	Failed bool
@@ -45,9 +46,12 @@ func (c *Console) Tell(n pipeline.Notice) {
 	if n.Severity != pipeline.Warning {
 		c.Failed = true
 	}
-	if n.Severity == pipeline.Failure {
+	switch {
+	case n.Severity == pipeline.Failure:
 		c.printError(c.Words(n))
-	} else {
+	case n.Doubtful:
+		c.Doubt(c.Words(n))
+	default:
 		c.Warn(c.Words(n))
 	}
 }
@@ -124,9 +128,18 @@ func (c *Console) Warn(line string) {
 	}
 }
 
+// Doubt prints a warning about data that is missing or suspect, also if the console is quiet: the result
+// may be wrong because of it.
+func (c *Console) Doubt(line string) { c.printError("warning: " + line) }
+
 // printError prints a message, which may quote the input.
 func (c *Console) printError(line string) {
-	fmt.Fprintf(c.Err, "heaplapse: %s\n", text.Message(line))
+	c.print(text.Message(line))
+}
+
+// print prints a message in the lines and the characters that the terminal takes.
+func (c *Console) print(message string) {
+	_, _ = io.WriteString(c.Err, text.Fitted("heaplapse: "+message+"\n", terminal.Width(c.Err), terminal.UTF8(c.Err, os.Getenv)))
 }
 
 // Say prints a remark about what the command does, which may quote the input.
@@ -138,5 +151,5 @@ func (c *Console) Say(format string, args ...any) {
 	for i, line := range lines {
 		lines[i] = text.Message(line)
 	}
-	fmt.Fprintf(c.Err, "heaplapse: %s\n", strings.Join(lines, "\n"))
+	c.print(strings.Join(lines, "\n"))
 }

@@ -91,7 +91,7 @@ func ask(ctx context.Context, c *console.Console, f *queryFlags, name, dir strin
 		return err
 	}
 	if nights := query.FutureNights(dir, time.Now()); len(nights) > 0 {
-		c.Warn("nights in the future are ignored, because the clock of a host is wrong: " + strings.Join(nights, ", "))
+		c.Doubt("nights in the future are ignored, because the clock of a host is wrong: " + strings.Join(nights, ", "))
 	}
 	return f.Render(c.Out, &query.Answer{Question: q, Result: result})
 }

@@ -168,7 +168,14 @@ func (f *Gate) Write(stdout io.Writer, report *gatereport.Report) error {
 	var errs []error
 	for _, o := range gateFormats {
 		for _, path := range f.outputs[o.name] {
-			if err := Put(stdout, path, func(w io.Writer) error { return o.write(report, w) }); err != nil {
+			write := func(w io.Writer) error { return o.write(report, w) }
+			var err error
+			if path == "-" && o.name == "text" {
+				err = Text(stdout, write)
+			} else {
+				err = Put(stdout, path, write)
+			}
+			if err != nil {
 				errs = append(errs, fmt.Errorf("-o %s=%s: %w", o.name, path, err))
 			}
 		}

@@ -15,6 +15,8 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
+	"github.com/heaplapse/heaplapse/internal/report/text"
+	"github.com/heaplapse/heaplapse/internal/terminal"
 )
 
 // Flags tell the format of a result and where it is written.
@@ -42,6 +44,9 @@ func (f *Flags) Add(cmd *cobra.Command, formats ...string) {
 func (f *Flags) Render(stdout io.Writer, r Rendering) error {
 	switch f.Format {
 	case "text":
+		if f.ToStdout() {
+			return Text(stdout, r.Text)
+		}
 		return f.Emit(stdout, r.Text)
 	case "json":
 		return f.Emit(stdout, r.JSON)
@@ -81,6 +86,33 @@ func Put(stdout io.Writer, path string, write func(io.Writer) error) error {
 		_, err := w.Write(b.Bytes())
 		return err
 	})
+}
+
+// Text writes a text to standard output, so that a terminal there shows it whole.
+func Text(stdout io.Writer, write func(io.Writer) error) error {
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		return err
+	}
+	_, err := io.WriteString(stdout, text.Fitted(b.String(), terminal.Width(stdout), terminal.UTF8(stdout, os.Getenv)))
+	return err
+}
+
+// Characters returns a writer of texts in the characters that another writer takes.
+func Characters(w io.Writer) io.Writer {
+	if terminal.UTF8(w, os.Getenv) {
+		return w
+	}
+	return ascii{w}
+}
+
+type ascii struct{ io.Writer }
+
+func (a ascii) Write(b []byte) (int, error) {
+	if _, err := io.WriteString(a.Writer, text.ASCII(string(b))); err != nil {
+		return 0, err
+	}
+	return len(b), nil
 }
 
 // ToStdout reports whether the result goes to standard output.
