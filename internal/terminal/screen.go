@@ -101,13 +101,17 @@ func (s *Screen) Draw(lines []Line) error {
 		if i > 0 {
 			b.WriteString("\r\n")
 		}
+		// Behind a line that is as wide as the terminal, these would clear its last character.
+		if i == len(lines)-1 {
+			b.WriteString(clearToEnd)
+		} else {
+			b.WriteString(clearToEOL)
+		}
 		if l.Rendition != "" && s.colour {
 			fmt.Fprintf(&b, "\x1b[%sm%s\x1b[0m", l.Rendition, l.Text)
 		} else {
 			b.WriteString(l.Text)
 		}
-		b.WriteString(clearToEOL)
 	}
-	b.WriteString(clearToEnd)
 	return s.write(b.String())
 }

@@ -232,9 +232,11 @@ func (l *Live) curves(width int) []ScreenLine {
 	room := max(min(width-20, 60), 1)
 	lines := []ScreenLine{{Text: fmt.Sprintf("heap  %s  %s", text.Sparkline(heap, all, room), units.Bytes(heap[last]))}}
 	if l.Result.RSS != nil {
-		text := fmt.Sprintf("RSS   %s  %s", text.Sparkline(rss, known, room),
-			l.residentText(last)) + heapShare(l.Result)
-		lines = append(lines, ScreenLine{Text: text})
+		line := fmt.Sprintf("RSS   %s  %s", text.Sparkline(rss, known, room), l.residentText(last))
+		if share := heapShare(l.Result); text.Width(line+share) <= width { // the summary has it, too
+			line += share
+		}
+		lines = append(lines, ScreenLine{Text: line})
 	}
 	return lines
 }
