@@ -57,8 +57,8 @@ var knownLines = []struct{ prefix, kind, hint string }{
 	{"threadcreate profile:", "a Go profile of the creation of threads", "open it with `go tool pprof`"},
 	{"desc: ", "a recording of massif", "give it a name without .heap, such as massif.out"},
 	{"v 1", "a recording of heaptrack", "give it a name without .heap, such as heaptrack.zst"},
-	{"<?xml", "an XML file", ""},
-	{"{", "a JSON file", ""},
+	{"<?xml", "an XML file", "name the snapshots that the program wrote"},
+	{"{", "a JSON file", "name the snapshots that the program wrote"},
 	{"heap profile:", "a heap profile whose header is not understood",
 		`expected "heap profile: OBJECTS: BYTES [OBJECTS: BYTES] @ KIND", with a kind like heapprofile or heap_v2/524288`},
 }

@@ -42,7 +42,7 @@ func refusals(t testing.TB) map[string]struct{ content, message string } {
 		"a gperftools CPU profile": {cpuProfile(), "test.heap: not a heap snapshot: a gperftools CPU profile; open it with `pprof`"},
 		"massif":                   {"desc: --time-unit=ms\n", "test.heap: not a heap snapshot: a recording of massif; give it a name without .heap, such as massif.out"},
 		"heaptrack":                {"v 10400 3\n", "test.heap: not a heap snapshot: a recording of heaptrack; give it a name without .heap, such as heaptrack.zst"},
-		"JSON":                     {`{"a": 1}`, "test.heap: not a heap snapshot: a JSON file"},
+		"JSON":                     {`{"a": 1}`, "test.heap: not a heap snapshot: a JSON file; name the snapshots that the program wrote"},
 		"text": {"hello\nworld\n",
 			`test.heap: not a heap snapshot: its first line is "hello"; a snapshot starts with "heap profile:" or "heap_v2/"`},
 		"binary": {"ab\x00cd\n", "test.heap: not a heap snapshot: a binary file of unknown kind"},

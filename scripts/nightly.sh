@@ -167,8 +167,8 @@ good_night() {
 
 # --- gate: text for the log, and a file for each tool that reads reports ---
 status=0
-"$heaplapse" gate --baseline "$pool" --current "$snapshots" "${workload[@]}" --text - --json "$out/gate.json" \
-	--markdown "$out/gate.md" --junit "$out/gate.xml" --sarif "$out/gate.sarif" --pprof "$out/gate.pb.gz" || status=$?
+"$heaplapse" gate --baseline "$pool" --current "$snapshots" "${workload[@]}" -o text=- -o json="$out/gate.json" \
+	-o markdown="$out/gate.md" -o junit="$out/gate.xml" -o sarif="$out/gate.sarif" -o pprof="$out/gate.pb.gz" || status=$?
 if [ -n "${GITHUB_STEP_SUMMARY:-}" ] && [ -e "$out/gate.md" ]; then
 	cat "$out/gate.md" >>"$GITHUB_STEP_SUMMARY"
 fi

@@ -51,7 +51,7 @@ for seed in 1 2 3 4 5 6; do
 	"$work/heaplapse" baseline save -q "$work/baselines" "$work/run$seed" --workload shop "${pin[@]}" >/dev/null
 done
 shop leaking 7
-"$work/heaplapse" gate -q --baseline "$work/baselines" --current "$work/run7" --workload shop --text /dev/null --markdown "$work/gate.md" || [ $? = 1 ]
+"$work/heaplapse" gate -q --baseline "$work/baselines" --current "$work/run7" --workload shop -o /dev/null -o markdown="$work/gate.md" || [ $? = 1 ]
 {
 	cat <<-'END'
 		<!doctype html><meta charset=utf-8><style>

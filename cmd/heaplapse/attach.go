@@ -10,6 +10,7 @@ import (
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/build"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/internal/record"
 	"github.com/heaplapse/heaplapse/internal/record/status"
@@ -18,9 +19,10 @@ import (
 
 type attachFlags struct {
 	record.AttachOptions
-	every, samplePeriod, keepBytes string
-	detachOnly                     bool
-	scope                          scopeFlags
+	every                   flagset.Interval
+	samplePeriod, keepBytes flagset.Size
+	detachOnly              bool
+	scope                   scopeFlags
 }
 
 func (a *app) attachCommand() *cobra.Command {
@@ -48,11 +50,11 @@ builds, seccomp filters that forbid what is needed. See docs/attach.md.
 
 Exit status: 0: recorded, and detached; 125: attach itself failed; 126: the process cannot be
 recorded, and was left alone; 127: there is no such process.`,
-		Args: help.Between(1, 1),
+		Args: ownStatus(help.Between(1, 1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			pid, err := strconv.Atoi(args[0])
 			if err != nil || pid <= 0 {
-				return recordUsage(cmd, fmt.Errorf("%q is not the number of a process", args[0]))
+				return recordUsage(cmd, fmt.Errorf("%q is not the number of a process: pgrep NAME prints those of a program", args[0]))
 			}
 			f.PID = pid
 			return a.attach(cmd, &f)
@@ -65,18 +67,18 @@ recorded, and was left alone; 127: there is no such process.`,
 
 func (f *attachFlags) add(cmd *cobra.Command) {
 	help.Group(cmd, help.Process, func(flags *pflag.FlagSet) {
-		flags.DurationVar(&f.Duration, "duration", 0, "detach after `TIME`, like 10m (default: ^C does)")
+		flags.Var(flagset.Time(&f.Duration, 0), "duration", "detach after `TIME`, like 10m (default: ^C does)")
 		f.scope.add(flags)
-		flags.BoolVar(&f.scope.all, "all-children", false, "")
-		_ = flags.MarkHidden("all-children") // the name of --follow-children before
 		flags.BoolVar(&f.Wait, "wait", false, "if the process is busy, stopped or traced, wait until it can be recorded")
 		flags.BoolVar(&f.detachOnly, "detach-only", false, "end a recording that another heaplapse attach has begun")
 	})
+	help.Alias(cmd, "all-children", "follow-children", cmd.Flags().Lookup("follow-children").Value)
 	help.Group(cmd, help.When, func(flags *pflag.FlagSet) {
-		flags.StringVar(&f.every, "every", "auto", "the `TIME` between snapshots, like 30s; auto begins with 500ms and slows down; 0 is off")
-		flags.StringVar(&f.samplePeriod, "sample-period", "", "sample one allocation per `SIZE` allocated (default 128KiB)")
-		flags.IntVar(&f.Keep, "keep", 500, "keep at most `N` snapshots of each process, evenly spaced (0: all)")
-		flags.StringVar(&f.keepBytes, "keep-bytes", "2GiB", "keep snapshots of at most `SIZE` in all, but 12 of each process (0: all)")
+		flags.Var(&f.every, "every", "the `TIME` between snapshots, like 30s; auto begins with 500ms and slows down; 0 is off")
+		flags.Var(&f.samplePeriod, "sample-period", "sample one allocation per `SIZE` allocated (default 128KiB)")
+		flags.Var(flagset.Count(&f.Keep, 500), "keep", "keep at most `N` snapshots of each process, evenly spaced (0: all)")
+		_ = f.keepBytes.Set(keepBytes)
+		flags.Var(&f.keepBytes, "keep-bytes", "keep snapshots of at most `SIZE` in all, but 12 of each process (0: all)")
 	})
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.StringVarP(&f.Dir, "output", "o", "", "write to `DIR` (default: heaplapse-NAME-TIME in the current directory)")
@@ -87,23 +89,10 @@ func (f *attachFlags) add(cmd *cobra.Command) {
 func (f *attachFlags) options() (o record.AttachOptions, err error) {
 	o = f.AttachOptions
 	o.Recorder, o.Flags = build.Tool(), flagname.All()
-	if o.Scope, err = f.scope.value(); err != nil {
-		return o, err
-	}
-	if o.Adaptive = f.every == "auto"; !o.Adaptive {
-		if o.Every, err = parseInterval(f.every); err != nil {
-			return o, fmt.Errorf("--every: %w", err)
-		}
-	}
-	if f.samplePeriod != "" {
-		if o.SamplePeriod, err = units.ParseBytes(f.samplePeriod); err != nil {
-			return o, fmt.Errorf("--sample-period: %w", err)
-		}
-	}
-	if o.KeepBytes, err = units.ParseBytes(f.keepBytes); err != nil {
-		return o, fmt.Errorf("--keep-bytes: %w", err)
-	}
-	return o, nil
+	o.Every, o.Adaptive = f.every.Every, !f.every.Fixed
+	o.SamplePeriod, o.KeepBytes = f.samplePeriod.Bytes, f.keepBytes.Bytes
+	o.Scope, err = f.scope.value()
+	return o, err
 }
 
 func (a *app) attach(cmd *cobra.Command, f *attachFlags) error {

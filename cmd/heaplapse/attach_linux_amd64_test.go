@@ -179,9 +179,9 @@ func TestAttachRefuses(t *testing.T) {
 		status int
 		text   string
 	}{
-		{[]string{"attach"}, 2, "no argument: the command is heaplapse attach [flags] PID; see heaplapse attach --help"},
-		{[]string{"attach", "x"}, 125, `"x" is not the number of a process; see heaplapse attach --help`},
-		{[]string{"attach", "--every", "soon", "1"}, 125, `--every: "soon" is not a time`},
+		{[]string{"attach"}, 125, "no argument: the command is heaplapse attach [flags] PID; see heaplapse attach --help"},
+		{[]string{"attach", "x"}, 125, `"x" is not the number of a process: pgrep NAME prints those of a program; see heaplapse attach --help`},
+		{[]string{"attach", "--every", "soon", "1"}, 125, `--every soon: want auto, 0, or a time`},
 		{[]string{"attach", "1073741824"}, 127, "there is no process 1073741824"},
 	} {
 		cmd := exec.Command("heaplapse", c.args...)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"time"
 
@@ -25,7 +26,10 @@ func (a *app) baselineCommand() *cobra.Command {
 		Short: "keep compact summaries of good runs, for gate",
 		Long: `Keeps summaries of good runs, which gate compares later runs with. A summary has at most a few
 hundred KiB and contains names instead of addresses, so gate needs neither the snapshots nor the
-program of the earlier run. A directory of summaries is a baseline set.`,
+program of the earlier run. A directory of summaries is a baseline set.
+
+  heaplapse baseline save baselines/ last-night/
+  heaplapse gate --baseline baselines/ --current tonight/`,
 		Args: help.Subcommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -57,6 +61,11 @@ created if necessary. The file appears whole: other processes may read DIR meanw
 		flags.BoolVar(&f.pin, "pin", false, "make the run the reference run: slow drift is measured against it, and prune keeps it")
 	})
 	f.Run.Add(cmd)
+	help.Levels(
+		cmd,
+		"label pin workload work process strict",
+		"blame-rules snapshots max-memory binary sysroot debug-dir debuginfod perf-map no-cache",
+	)
 	return cmd
 }
 
@@ -93,12 +102,11 @@ func (a *app) baselineListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list DIR",
 		Short: "list the runs of a baseline set, the oldest first",
-		Long:  `Lists the runs of a baseline set, the oldest first, with their size, workload and labels.`,
-		Args:  help.Between(1, 1),
+		Long: `Lists the runs of a baseline set, the oldest first, with their size, workload and labels.
+
+  heaplapse baseline list baselines/`,
+		Args: help.Between(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := f.Check(); err != nil {
-				return err
-			}
 			set, err := a.openBaselines(args[0])
 			if err != nil {
 				return err
@@ -113,6 +121,9 @@ func (a *app) baselineListCommand() *cobra.Command {
 // openBaselines reads a baseline set and reports which of its files cannot be read.
 func (a *app) openBaselines(dir string) (*baseline.Set, error) {
 	set, err := baseline.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%s does not exist: heaplapse baseline save %[1]s PATH makes it", dir)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +140,9 @@ func (a *app) baselinePruneCommand() *cobra.Command {
 		Use:   "prune DIR",
 		Short: "remove the oldest runs of a baseline set",
 		Long: `Keeps the newest runs and the reference run, and prints the paths of the files that it removes.
-Files that cannot be read are reported, but neither counted nor removed.`,
+Files that cannot be read are reported, but neither counted nor removed.
+
+  heaplapse baseline prune baselines/ --keep 30 --dry-run`,
 		Args: help.Between(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error { return a.baselinePrune(args[0], keep, dryRun) },
 	}
@@ -164,7 +177,9 @@ func (a *app) baselinePinCommand() *cobra.Command {
 		Use:   "pin DIR NAME",
 		Short: "make a run of a baseline set the reference run",
 		Long: `Makes a run the reference run, which slow drift is measured against. NAME is the name that
-baseline list prints, or the path of the file. The previous reference run becomes a normal one.`,
+baseline list prints, or the path of the file. The previous reference run becomes a normal one.
+
+  heaplapse baseline pin baselines/ NAME`,
 		Args: help.Between(2, 2),
 		RunE: func(_ *cobra.Command, args []string) error { return baselinePin(args[0], args[1]) },
 	}

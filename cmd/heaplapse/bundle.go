@@ -42,11 +42,10 @@ machine. Prints the path of the archive.
 		f.Read.Define(flags)
 	})
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
-		flags.StringVarP(
-			&f.output,
+		flags.VarP(
+			flagset.OutputFile(&f.output),
 			"output",
 			"o",
-			"",
 			"write to `FILE` (default: NAME"+bundle.Suffix+" in the current directory; - is standard output)",
 		)
 	})

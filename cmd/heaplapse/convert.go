@@ -35,29 +35,33 @@ func (a *app) convertCommand() *cobra.Command {
 directory, which is created if necessary. For a single result it may also be a file, or - for
 standard output.
 
-  convert DIR -o OUT/             one file per snapshot
-  convert DIR --merge -o F.pb.gz  one file; samples have the labels "snapshot" and "elapsed",
-                                  for pprof's -tagfocus and -tagroot
-  convert DIR --delta -o OUT/     the change from each snapshot to the next
-  convert A B --diff -o F.pb.gz   B minus A; they may be of different processes`,
+  heaplapse convert DIR -o OUT/             one file per snapshot
+  heaplapse convert DIR --merge -o F.pb.gz  one file; samples have the labels "snapshot" and
+                                            "elapsed", for pprof's -tagfocus and -tagroot
+  heaplapse convert DIR --delta -o OUT/     the change from each snapshot to the next
+  heaplapse convert A B --diff -o F.pb.gz   B minus A; they may be of different processes`,
 		Args: help.SomePath(),
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.convert(cmd.Context(), &f, paths) },
 	}
 	f.Stacks.Add(cmd)
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.StringVarP(&f.out, "output", "o", "", "write to `OUT`: a directory, a file or - (required)")
-		flags.StringVar(&f.format, "format", "pprof", "write `FORMAT`: pprof, folded (stacks for flame graphs) or json")
+		convertFormats.Var(flags, &f.format, "pprof", "write `FORMAT`: pprof, folded (stacks for flame graphs) or json")
 		flags.BoolVar(&f.merge, "merge", false, "write one profile of all snapshots, each with a label")
 		flags.BoolVar(&f.delta, "delta", false, "write the change from each snapshot to the next")
 		flags.BoolVar(&f.diff, "diff", false, "write the second PATH minus the first; of a series, the last snapshot is used")
-		flags.StringVar(&f.sample, "sample", string(convert.InuseSpace),
+		flagset.SampleTypes.Var(flags, &f.sample, string(convert.InuseSpace),
 			"the `VALUE` of folded stacks: "+flagset.SampleTypes.String())
 		flags.IntVar(&f.maxSamples, "max-samples", 0, "keep the `N` largest samples of a profile and add up the others in one (0: keep all)")
 		defineKeepAllocator(flags, &f.keepAllocator)
 	})
-	cmd.MarkFlagsMutuallyExclusive("merge", "delta", "diff")
 	convertFormats.Complete(cmd)
 	flagset.SampleTypes.Complete(cmd)
+	help.Levels(
+		cmd,
+		"merge delta diff output format sample process focus ignore",
+		"max-samples keep-allocator-frames demangle binary sysroot debug-dir debuginfod",
+	)
 	return cmd
 }
 
@@ -70,10 +74,9 @@ func (f *convertFlags) check(paths []string) error {
 	if f.out == "" {
 		return errors.New("convert: -o OUT is missing: a directory, or a file or - for a single result")
 	}
-	if err := errors.Join(convertFormats.Check(f.format), flagset.SampleTypes.Check(f.sample)); err != nil {
-		return err
-	}
 	switch {
+	case f.merge && f.delta, f.merge && f.diff, f.delta && f.diff:
+		return errors.New("--merge, --delta and --diff exclude each other: give one of them")
 	case f.format != "pprof" && (f.merge || f.diff):
 		return fmt.Errorf("--merge and --diff need --format pprof: %s has no labels", f.format)
 	case f.diff && len(paths) != 2:

@@ -54,6 +54,11 @@ What a truncated snapshot hides is shown as a bound.
 	f.Flags.Add(cmd, "text", "json")
 	f.Style.Add(cmd)
 	f.Base.Add(cmd, "BASE")
+	help.Levels(
+		cmd,
+		"group-by persist process focus ignore top output format",
+		"strict demangle binary sysroot base-binary base-sysroot debug-dir debuginfod",
+	)
 	return cmd
 }
 
@@ -94,14 +99,10 @@ func (f *diffFlags) check(paths []string) error {
 	if f.persist != (len(paths) == 3) {
 		return errors.New("diff takes two snapshots, or three with --persist")
 	}
-	return errors.Join(f.Flags.Check(), f.Style.Check())
+	return nil
 }
 
 func (f *diffFlags) compareOptions() (compare.Options, error) {
-	by, err := f.GroupBy()
-	if err != nil {
-		return compare.Options{}, err
-	}
 	rules, err := f.BlameRules()
-	return compare.Options{GroupBy: by, Rules: rules}, err
+	return compare.Options{GroupBy: f.GroupBy(), Rules: rules}, err
 }

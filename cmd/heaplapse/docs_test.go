@@ -157,7 +157,7 @@ func TestDocumentedSessions(t *testing.T) {
 				}
 				cmd := exec.Command("bash", "-c", s.command)
 				cmd.Dir = dir
-				cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "XDG_CACHE_HOME="+cache)
+				cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "XDG_CACHE_HOME="+cache, "XDG_CONFIG_HOME="+cache)
 				got, _ := cmd.CombinedOutput() // a session that has a status to show prints it
 				output := strings.TrimLeft(strings.TrimRight(string(got), "\n")+"\n", "\n")
 				if matches, err := regexp.MatchString(s.pattern(), output); *update && err == nil && !matches {

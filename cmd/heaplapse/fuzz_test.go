@@ -44,6 +44,7 @@ func FuzzPipeline(f *testing.F) {
 			return
 		}
 		r := &fuzzRun{T: t, dir: t.TempDir(), text: perf}
+		require.NoError(t, os.Mkdir(r.dir+"/none", 0o700))
 		for i := range 8 {
 			text := early
 			if i >= 4 {
@@ -72,6 +73,7 @@ func FuzzNames(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name string) {
 		name = strings.NewReplacer("\n", " ", "\r", " ").Replace(name)
 		r := &fuzzRun{T: t, dir: t.TempDir()}
+		require.NoError(t, os.Mkdir(r.dir+"/none", 0o700))
 		for i := range 8 {
 			n := 1 + i/4*3
 			text := fmt.Sprintf("--- symbol\nbinary=%[1]s\n0x55d000001000 %[1]s\n0x55d000002000 main--%[1]s\n---\n--- heap\n"+

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,13 +29,12 @@ type gateFlags struct {
 	current, pinned string
 	suppressions    []string
 	evidence        []string
-	config          string // the file that is used, once it is read
-	thresholds      map[string]*string
+	thresholds      gate.Override
 	force, require  bool
 }
 
 func (a *app) gateCommand() *cobra.Command {
-	f := gateFlags{thresholds: map[string]*string{}}
+	var f gateFlags
 	cmd := &cobra.Command{
 		Use:   "gate --baseline PATH [--baseline PATH …] --current PATH",
 		Short: "nightly check: fail if a site regressed against earlier runs",
@@ -50,8 +48,8 @@ is how much these runs differ by chance. With fewer, only the thresholds apply. 
 baseline set is empty or missing, passes.
 
   heaplapse baseline save baselines/ last-night/
-  heaplapse gate --baseline baselines/ --current tonight/
-  heaplapse gate --baseline baselines/ --pinned release-1.0/ --current tonight/    also slow drift
+  heaplapse gate --baseline baselines/ --current tonight/ -o text=- -o junit=gate.xml
+  heaplapse gate --baseline baselines/ --baseline pinned=v1.0/ --current tonight/
 
 Exit status: 0 no regression; 1 a regression; 2 usage error, unreadable input, or runs that are
 not comparable.`,
@@ -64,10 +62,10 @@ not comparable.`,
 
 func (f *gateFlags) add(cmd *cobra.Command) {
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
-		flags.StringArrayVar(&f.baselines, "baseline", nil, "an earlier good run, or a baseline set, at `PATH` (repeatable; a quoted glob pattern takes all that match)")
+		flags.Var(baselineValue{f}, "baseline", "an earlier good run, or a baseline set, at `PATH` (repeatable; a quoted glob pattern takes all that match); pinned=PATH is the reference run, which slow drift is measured against (default: that of the baseline set)")
 		flags.StringVar(&f.current, "current", "", "the run to judge, at `PATH`")
-		flags.StringVar(&f.pinned, "pinned", "", "the reference run at `PATH`, which slow drift is measured against (default: that of the baseline set)")
 	})
+	help.Alias(cmd, "pinned", "baseline", pinnedValue{f})
 	f.Run.Add(cmd)
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
 		flags.StringArrayVar(&f.suppressions, "suppressions", nil, "leave out known regressions: `FILE` has one leak:PATTERN per line, as for LeakSanitizer (repeatable)")
@@ -77,17 +75,16 @@ func (f *gateFlags) add(cmd *cobra.Command) {
 	flagset.DefineEvidence(cmd, &f.evidence)
 	help.Group(cmd, help.Thresholds, func(flags *pflag.FlagSet) {
 		for _, t := range gateThresholds {
-			f.thresholds[t.name] = flags.String(t.name, "", t.help)
+			flags.Var(threshold{t.read, t.want, t.of(&f.thresholds)}, t.name, t.help)
 		}
-		flags.StringVar(
-			&f.config,
-			"config",
-			"",
-			"read thresholds and suppressions from a YAML `FILE` (default: "+config.Name+" in the current directory, if it exists)",
-		)
 	})
 	f.Gate.Add(cmd)
 	f.Base.Add(cmd, "snapshots of earlier runs")
+	help.Levels(
+		cmd,
+		"baseline current work suppressions force bytes percent output top",
+		"require-baseline workload process share-of-total z binary sysroot debuginfod",
+	)
 }
 
 // onlyFlags rejects arguments, which most often come from a glob pattern that the shell has
@@ -103,7 +100,7 @@ func (a *app) gate(ctx context.Context, f *gateFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	o, err := f.gateOptions()
+	o, err := f.gateOptions(a.settings.Config)
 	if err != nil {
 		return err
 	}
@@ -136,7 +133,10 @@ func (a *app) gate(ctx context.Context, f *gateFlags) error {
 		return err
 	}
 	report := f.Report(result)
-	report.Config, report.Losses, report.Absent = f.config, losses, f.absent()
+	report.Losses, report.Absent = losses, f.absent()
+	if c := a.settings.Config; c != nil && c.OfGate() {
+		report.Config = a.settings.Path
+	}
 	if err := f.Write(a.Out, report); err != nil {
 		return err
 	}
@@ -171,29 +171,25 @@ func (f *gateFlags) check() error {
 
 // gateThresholds are what a change must reach, all of them, to be a regression.
 var gateThresholds = []struct {
-	name, help string
-	read       func(string) (float64, error)
-	of         func(*gate.Override) **float64
+	name, help, want string
+	read             func(string) (float64, error)
+	of               func(*gate.Override) **float64
 }{
-	{"bytes", "a regression is a change by at least `SIZE` (default 1MiB)", config.Bytes, func(o *gate.Override) **float64 { return &o.Bytes }},
-	{"share-of-total", "and by at least `PERCENT` of the previous heap (default 0.5)", config.Share, func(o *gate.Override) **float64 { return &o.Share }},
-	{"percent", "and by at least `PERCENT` of the previous memory of the function (default 10)", units.ParsePercent, func(o *gate.Override) **float64 { return &o.Percent }},
-	{"z", "and by at least `N` standard deviations of the noise between runs (default 3; 0 ignores the noise)", units.ParseNumber, func(o *gate.Override) **float64 { return &o.Z }},
+	{"bytes", "a regression is a change by at least `SIZE` (default 1MiB)", "a size, such as 64KiB or 1MiB", config.Bytes, func(o *gate.Override) **float64 { return &o.Bytes }},
+	{"share-of-total", "and by at least `PERCENT` of the previous heap (default 0.5)", "a percentage, such as 10 or 0.5%", config.Share, func(o *gate.Override) **float64 { return &o.Share }},
+	{"percent", "and by at least `PERCENT` of the previous memory of the function (default 10)", "a percentage, such as 10 or 0.5%", units.ParsePercent, func(o *gate.Override) **float64 { return &o.Percent }},
+	{"z", "and by at least `N` standard deviations of the noise between runs (default 3; 0 ignores the noise)", "a number, 0 or more", units.ParseNumber, func(o *gate.Override) **float64 { return &o.Z }},
 }
 
-// gateOptions returns how the runs are compared. Flags override the configuration.
-func (f *gateFlags) gateOptions() (gate.Options, error) {
-	o, err := f.configured()
-	if err != nil {
-		return o, err
+// gateOptions returns how the runs are compared. Flags override the configuration, which may be nil.
+func (f *gateFlags) gateOptions(c *config.Config) (gate.Options, error) {
+	o := gate.Options{Force: f.force, Suppressions: &suppress.List{}}
+	if c != nil {
+		o.Thresholds, o.Total, o.Sites, o.Suppressions = c.Thresholds, c.Total, c.Sites, &c.Suppressions
 	}
 	for _, t := range gateThresholds {
-		if text := *f.thresholds[t.name]; text != "" {
-			v, err := t.read(text)
-			if err != nil {
-				return o, fmt.Errorf("--%s: %w", t.name, err)
-			}
-			*t.of(&o.Thresholds), *t.of(&o.Total) = &v, &v
+		if v := *t.of(&f.thresholds); v != nil {
+			*t.of(&o.Thresholds), *t.of(&o.Total) = v, v
 		}
 	}
 	for _, path := range f.suppressions {
@@ -207,21 +203,65 @@ func (f *gateFlags) gateOptions() (gate.Options, error) {
 	return o, nil
 }
 
-// configured returns the options of the configuration file, and keeps its name.
-func (f *gateFlags) configured() (gate.Options, error) {
-	o := gate.Options{Force: f.force, Suppressions: &suppress.List{}}
-	read := config.ReadDefault
-	if f.config != "" {
-		read = func(now time.Time) (*config.Config, error) { return config.Read(f.config, now) }
-	}
-	c, err := read(time.Now())
-	if err != nil || c == nil {
-		return o, err
-	}
-	f.config = cmp.Or(f.config, config.Name)
-	o.Thresholds, o.Total, o.Sites, o.Suppressions = c.Thresholds, c.Total, c.Sites, &c.Suppressions
-	return o, nil
+// threshold is the value of a flag that sets one of the thresholds.
+type threshold struct {
+	read func(string) (float64, error)
+	want string
+	to   **float64
 }
+
+func (t threshold) Set(text string) error {
+	v, err := t.read(text)
+	if err != nil {
+		return errors.New("want " + t.want)
+	}
+	*t.to = &v
+	return nil
+}
+
+// String is that of a flag without a default: the defaults depend on heaplapse.yaml.
+func (t threshold) String() string { return "" }
+
+// Type is that of a number in the help.
+func (t threshold) Type() string { return "number" }
+
+// baselineValue is the value of --baseline: a run, or the reference run.
+type baselineValue struct{ *gateFlags }
+
+func (v baselineValue) Set(text string) error {
+	if path, ok := strings.CutPrefix(text, "pinned="); ok {
+		return pinnedValue(v).Set(path)
+	}
+	if text == "" {
+		return errors.New("want the path of an earlier good run, or of a baseline set")
+	}
+	v.baselines = append(v.baselines, text)
+	return nil
+}
+
+func (v baselineValue) String() string { return "" }
+
+// Type is that of a text in the help.
+func (v baselineValue) Type() string { return "stringArray" }
+
+// GetSlice returns the paths, for completions.
+func (v baselineValue) GetSlice() []string { return v.baselines }
+
+// pinnedValue is the value of an older flag for the reference run.
+type pinnedValue struct{ *gateFlags }
+
+func (v pinnedValue) Set(path string) error {
+	if path == "" {
+		return errors.New("want the path of the reference run")
+	}
+	v.pinned = path
+	return nil
+}
+
+func (v pinnedValue) String() string { return "" }
+
+// Type is that of a text in the help.
+func (v pinnedValue) Type() string { return "string" }
 
 // earlier returns which runs the current one is compared with. Those that are snapshots have done
 // an unknown amount of work.

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -21,20 +20,18 @@ import (
 	"github.com/heaplapse/heaplapse/internal/period"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
-	"github.com/heaplapse/heaplapse/internal/units"
 )
 
 // judgeFlags are the flags of all commands that judge a series.
 type judgeFlags struct {
 	flagset.Stacks
 	flagset.Grouping
-	minBytes     string
+	minBytes     flagset.Size
 	limit        int
 	since, until string
 	suppressions string
 	evidence     []string // of growth and report
-	memoryLimit  string
-	limitBytes   int64  // memoryLimit, once it is parsed
+	memoryLimit  flagset.Size
 	failOn       string // of growth and watch
 	confidence   float64
 	all          bool   // lists stable sites, too
@@ -56,7 +53,11 @@ func (a *app) growthCommand() *cobra.Command {
 		Long: `Judges every allocation site of a series of snapshots. The verdict "leak" is for sites that grow
 steadily until the end. Sites that fill a cache (warming, plateaued), follow the load
 (load-driven) or grew once (grew-then-flat) have other verdicts. If there are several processes, all
-are judged, and the sites are those of the worst.`,
+are judged, and the sites are those of the worst.
+
+  heaplapse growth DIR
+  heaplapse growth DIR --since 10m --explain 1    # why the first site of the table has its verdict
+  heaplapse growth DIR --fail-on leak             # ends with status 1 if there is a leak`,
 		Args: help.SomePath(),
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.growth(cmd.Context(), &f, paths) },
 	}
@@ -71,6 +72,11 @@ are judged, and the sites are those of the worst.`,
 	})
 	f.Flags.Add(cmd, "text", "json", "csv", "md")
 	f.Style.Add(cmd)
+	help.Levels(
+		cmd,
+		"since group-by process focus output format top fail-on explain",
+		"stacks until ignore min-bytes suppressions binary sysroot debuginfod",
+	)
 	return cmd
 }
 
@@ -81,10 +87,10 @@ func (f *judgeFlags) add(cmd *cobra.Command) {
 	})
 	f.Grouping.Add(cmd)
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
-		flags.StringVar(&f.minBytes, "min-bytes", "",
+		flags.Var(&f.minBytes, "min-bytes",
 			"list sites that grew by at least `SIZE` (default 1MiB; 64KiB of goroutines)")
 		flags.StringVar(&f.suppressions, "suppressions", "", "leave out known growth: `FILE` has one leak:PATTERN per line, as for LeakSanitizer")
-		flags.StringVar(&f.memoryLimit, "memory-limit", "", "forecast when the process reaches `SIZE`")
+		flags.Var(&f.memoryLimit, "memory-limit", "forecast when the process reaches `SIZE`")
 	})
 	f.AllProcesses = true
 	f.Stacks.Add(cmd)
@@ -97,9 +103,9 @@ var failLabels = flagset.NewChoice("fail-on", "leak", "suspect")
 
 func (f *judgeFlags) addFailOn(cmd *cobra.Command) {
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
-		flags.StringVar(
+		failLabels.Var(
+			flags,
 			&f.failOn,
-			"fail-on",
 			"",
 			"exit with status 1 if a site has the verdict `LABEL`: leak, or suspect (leaks included)",
 		)
@@ -111,9 +117,6 @@ func (f *judgeFlags) addFailOn(cmd *cobra.Command) {
 }
 
 func (a *app) growth(ctx context.Context, f *growthFlags, paths []string) error {
-	if err := errors.Join(f.Flags.Check(), f.Style.Check()); err != nil {
-		return err
-	}
 	g, err := f.judge(ctx, a.Pipeline(), paths)
 	if err != nil {
 		return err
@@ -135,29 +138,14 @@ func (f *judgeFlags) judgement() (*pipeline.Judgement, error) {
 		Options: growth.Options{All: f.all, KeepStable: f.explain != ""},
 		Period:  f.period, Evidence: f.evidence,
 	}
-	if f.failOn != "" {
-		if err := failLabels.Check(f.failOn); err != nil {
-			return nil, err
-		}
-	}
 	if f.confidence < 0 || f.confidence > 1 {
 		return nil, fmt.Errorf("--confidence %g: want a number from 0 to 1", f.confidence)
 	}
 	o.LeakConfidence = f.confidence
-	if f.minBytes != "" {
-		if o.MinBytes, err = units.ParseBytes(f.minBytes); err != nil {
-			return nil, fmt.Errorf("--min-bytes: %w", err)
-		}
-		o.MinBytes = max(o.MinBytes, 1)
+	if f.minBytes.IsSet() {
+		o.MinBytes = max(f.minBytes.Bytes, 1)
 	}
-	if f.memoryLimit != "" {
-		if f.limitBytes, err = units.ParseBytes(f.memoryLimit); err != nil {
-			return nil, fmt.Errorf("--memory-limit: %w", err)
-		}
-	}
-	if o.GroupBy, err = f.GroupBy(); err != nil {
-		return nil, err
-	}
+	o.GroupBy = f.GroupBy()
 	if o.Rules, err = f.BlameRules(); err != nil {
 		return nil, err
 	}
@@ -185,7 +173,7 @@ func (f *judgeFlags) period(s *series.Series) (from, to int, err error) {
 		to++
 	}
 	if from >= to {
-		return 0, 0, fmt.Errorf("no snapshot lies between --since %s and --until %s", cmp.Or(f.since, "the first"), cmp.Or(f.until, "the last"))
+		return 0, 0, fmt.Errorf("no snapshot lies between --since %s and --until %s: the series has snapshots 1 to %d", cmp.Or(f.since, "the first"), cmp.Or(f.until, "the last"), len(s.Heads))
 	}
 	return from, to, nil
 }
@@ -200,7 +188,7 @@ func (f *judgeFlags) judge(ctx context.Context, p *pipeline.Pipeline, paths []st
 	if err != nil {
 		return nil, err
 	}
-	report.Top, report.Explain, report.MemoryLimit = f.limit, f.explain, f.limitBytes
+	report.Top, report.Explain, report.MemoryLimit = f.limit, f.explain, f.memoryLimit.Bytes
 	return report, nil
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -79,7 +80,7 @@ func TestManualHasEveryFlag(t *testing.T) {
 		require.NoError(t, err)
 		title := strings.ToUpper(strings.ReplaceAll(c.CommandPath(), " ", "-"))
 		require.Contains(t, string(page), `.TH "`+title+`" "1"`)
-		for _, group := range help.FlagGroups(c) {
+		for _, group := range help.FlagGroups(c, true) {
 			require.Contains(t, string(page), "\n.SH "+strings.ToUpper(group.Name())+"\n")
 			group.VisitAll(func(f *pflag.Flag) {
 				require.Contains(t, string(page), "\\fB--"+f.Name+"\\fP", c.CommandPath())
@@ -92,13 +93,42 @@ func TestManualHasEveryFlag(t *testing.T) {
 // are after all others, in one place.
 func TestFileFlagsComeLast(t *testing.T) {
 	for _, c := range allCommands((&app{}).root()) {
-		groups := help.FlagGroups(c)
+		groups := help.FlagGroups(c, true)
 		for i, g := range groups {
-			require.Equal(t, g.Name() == help.Files, g.Lookup("debug-dir") != nil, "%s: %s", c.CommandPath(), g.Name())
+			require.Equal(t, g.Name() == help.Files, g.Lookup("debuginfod") != nil, "%s: %s", c.CommandPath(), g.Name())
 			if g.Name() == help.Files {
 				require.Equal(t, len(groups)-1, i, c.CommandPath())
 			}
 		}
+	}
+}
+
+// TestFewFlags checks how many flags the help shows, and that it tells how to see the others.
+func TestFewFlags(t *testing.T) {
+	shown := regexp.MustCompile(`(?m)^ +(-\w, )?--[a-z]`)
+	for _, c := range allCommands((&app{}).root()) {
+		args := strings.Fields(c.CommandPath())[1:]
+		usual, _, _ := invoke(t, append(args, "--help")...)
+		all, _, code := invoke(t, append(args, "--help-all")...)
+		require.Equal(t, exitOK, code)
+		few, more := len(shown.FindAllString(usual, -1)), len(shown.FindAllString(all, -1))
+		require.LessOrEqual(t, few, help.MaxUsual, c.CommandPath())
+		require.LessOrEqual(t, more, help.MaxShown, c.CommandPath())
+		require.Greater(t, few, 2, c.CommandPath())
+		if !c.HasAvailableSubCommands() {
+			require.Contains(t, usual, fmt.Sprintf("%s --help-all lists %d more flag", c.CommandPath(), more-few))
+		}
+	}
+}
+
+// TestFirstScreen checks that the help of every command begins with a text about what the command does, and
+// has an example.
+func TestFirstScreen(t *testing.T) {
+	for _, c := range allCommands((&app{}).root()) {
+		if c.HasParent() {
+			require.Regexp(t, `^[A-Z][a-z]+s `, c.Long, "%s: begins with what it does", c.CommandPath())
+		}
+		require.Contains(t, c.Long, "\n  heaplapse ", "%s has no example", c.CommandPath())
 	}
 }
 

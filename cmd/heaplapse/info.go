@@ -11,6 +11,7 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
 	"github.com/heaplapse/heaplapse/internal/report/listing"
+	"github.com/heaplapse/heaplapse/internal/terminal"
 )
 
 type infoFlags struct {
@@ -27,7 +28,9 @@ func (a *app) infoCommand() *cobra.Command {
 		Short: "list snapshots, and report what is missing or suspect",
 		Long: `Lists the snapshots of a series with their times and totals, the process that wrote them, and
 everything in them that is missing or suspect. --symbols also reports which functions have no
-names, how much memory they allocated, and how to get the names.`,
+names, how much memory they allocated, and how to get the names.
+
+  heaplapse info DIR --symbols`,
 		Args: help.SomePath(),
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.info(cmd.Context(), &f, paths) },
 	}
@@ -37,13 +40,15 @@ names, how much memory they allocated, and how to get the names.`,
 	})
 	f.Flags.Add(cmd, "text", "json")
 	f.Symbols.Add(cmd)
+	help.Levels(
+		cmd,
+		"process strict symbols output format",
+		"snapshots demangle binary sysroot debug-dir debuginfod perf-map no-cache",
+	)
 	return cmd
 }
 
 func (a *app) info(ctx context.Context, f *infoFlags, paths []string) error {
-	if err := f.Flags.Check(); err != nil {
-		return err
-	}
 	source, err := f.Source(&f.Symbols)
 	if err != nil {
 		return err
@@ -56,6 +61,9 @@ func (a *app) info(ctx context.Context, f *infoFlags, paths []string) error {
 	}
 	defer in.Close()
 	info := &listing.Info{Series: in.Series, All: a.Verbose, Flags: flagname.All()}
+	if f.ToStdout() {
+		info.Width = terminal.Width(a.Out)
+	}
 	if f.symbols {
 		p.Tell = a.Tell
 		if info.Unnamed, err = p.Unnamed(ctx, in, source); err != nil {

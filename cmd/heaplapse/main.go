@@ -13,6 +13,7 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/completion"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/console"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/settings"
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
 	"github.com/heaplapse/heaplapse/internal/interrupt"
 	"github.com/heaplapse/heaplapse/internal/record/status"
@@ -28,8 +29,10 @@ const (
 // app is one invocation of the program.
 type app struct {
 	console.Console
-	status  int // the exit status, unless the command fails
-	signals interrupt.Handler
+	status     int // the exit status, unless the command fails
+	configFile string
+	settings   settings.File
+	signals    interrupt.Handler
 }
 
 func main() {

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -19,16 +18,19 @@ import (
 	"github.com/heaplapse/heaplapse/internal/record"
 	"github.com/heaplapse/heaplapse/internal/record/sig"
 	"github.com/heaplapse/heaplapse/internal/record/status"
-	"github.com/heaplapse/heaplapse/internal/units"
 	"github.com/heaplapse/heaplapse/symbolize/bundle"
 )
 
 type recordFlags struct {
 	record.Options
-	every, everyAlloc, everyInuse, samplePeriod, keepBytes string
-	dryRun, bundle, orFail                                 bool
-	scope                                                  scopeFlags
+	every                                           flagset.Interval
+	everyAlloc, everyInuse, samplePeriod, keepBytes flagset.Size
+	dryRun, bundle, orFail                          bool
+	scope                                           scopeFlags
 }
+
+// keepBytes is the default of --keep-bytes.
+const keepBytes = "2GiB"
 
 var engines = flagset.NewChoice("engine", "builtin", "tcmalloc", "jemalloc", "auto")
 
@@ -59,7 +61,7 @@ without it, as if record were not there, and one line says why. --or-fail does n
 
 Exit status: that of CMD; if a signal ended CMD, the same signal ends record. 125: record
 itself failed; 126: CMD cannot be run; 127: CMD was not found.`,
-		Args: help.Some("no command given: heaplapse record -- CMD ARG…"),
+		Args: ownStatus(help.Some("no command given: heaplapse record -- CMD ARG…")),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.Command = args
 			return a.record(cmd, &f)
@@ -70,6 +72,16 @@ itself failed; 126: CMD cannot be run; 127: CMD was not found.`,
 	return cmd
 }
 
+// ownStatus makes wrong arguments exit with 125.
+func ownStatus(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return &status.Error{Status: status.Failed, Err: err}
+		}
+		return nil
+	}
+}
+
 // recordUsage makes usage errors exit with 125, as in env and timeout.
 func recordUsage(cmd *cobra.Command, err error) error {
 	return &status.Error{Status: status.Failed, Err: help.Error(cmd, err)}
@@ -78,27 +90,27 @@ func recordUsage(cmd *cobra.Command, err error) error {
 func (f *recordFlags) add(cmd *cobra.Command) {
 	cmd.Flags().SetInterspersed(false) // flags after CMD are flags of CMD
 	help.Group(cmd, help.Run, func(flags *pflag.FlagSet) {
-		flags.StringVar(&f.Engine, "engine", "auto", "the heap profiler `NAME`: "+engines.String())
-		flags.StringVar(&f.Library, "library", "", "the library `FILE` of tcmalloc or jemalloc, if it is not in one of the usual directories")
+		engines.Var(flags, &f.Engine, "auto", "the heap profiler `NAME`: "+engines.String())
+		flags.Var(flagset.Library(&f.Library), "library", "the library `FILE` of tcmalloc or jemalloc, if it is not in one of the usual directories")
 		flags.BoolVar(&f.orFail, "or-fail", false, "do not run CMD if it cannot be recorded, and exit with 125")
-		flags.DurationVar(&f.Duration, "duration", 0, "end the program with SIGTERM after `TIME`, like 2h")
+		flags.Var(flagset.Time(&f.Duration, 0), "duration", "end the program with SIGTERM after `TIME`, like 2h")
 		f.scope.add(flags)
 		flags.BoolVar(&f.JIT, "jit", false, "make Node and CPython name their functions (sets NODE_OPTIONS, PYTHONPERFSUPPORT)")
 		flags.BoolVar(&f.PythonMalloc, "python-malloc", false, "make small objects of CPython visible to tcmalloc and jemalloc (sets PYTHONMALLOC=malloc)")
 	})
 	help.Group(cmd, help.When, func(flags *pflag.FlagSet) {
-		flags.StringVar(&f.every, "every", "auto", "the `TIME` between snapshots, like 30s; auto begins with 500ms and slows down; 0 is off")
-		flags.StringVar(&f.everyAlloc, "every-alloc", "", "after every `SIZE` allocated, like 1GiB")
-		flags.StringVar(&f.everyInuse, "every-inuse", "", "whenever the heap exceeds its previous maximum by `SIZE`, like 100MiB")
+		flags.Var(&f.every, "every", "the `TIME` between snapshots, like 30s; auto begins with 500ms and slows down; 0 is off")
+		flags.Var(&f.everyAlloc, "every-alloc", "after every `SIZE` allocated, like 1GiB")
+		flags.Var(&f.everyInuse, "every-inuse", "whenever the heap exceeds its previous maximum by `SIZE`, like 100MiB")
 		flags.StringVar(&f.Signal, "signal", "", "when the program gets the signal `NAME`, like USR2 (builtin, tcmalloc)")
-		flags.StringVar(
+		flags.Var(
 			&f.samplePeriod,
 			"sample-period",
-			"",
 			"sample one allocation per `SIZE` allocated (builtin, default 128KiB; jemalloc, default 512KiB)",
 		)
-		flags.IntVar(&f.Keep, "keep", 500, "keep at most `N` snapshots of each process, evenly spaced (0: all)")
-		flags.StringVar(&f.keepBytes, "keep-bytes", "2GiB", "keep snapshots of at most `SIZE` in all, but 12 of each process (0: all)")
+		flags.Var(flagset.Count(&f.Keep, 500), "keep", "keep at most `N` snapshots of each process, evenly spaced (0: all)")
+		_ = f.keepBytes.Set(keepBytes)
+		flags.Var(&f.keepBytes, "keep-bytes", "keep snapshots of at most `SIZE` in all, but 12 of each process (0: all)")
 	})
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.StringVarP(&f.Dir, "output", "o", "", "write to `DIR` (default: heaplapse-CMD-TIME in the current directory); in it %t is the time, %p the process number of record, %n the first free number")
@@ -108,49 +120,23 @@ func (f *recordFlags) add(cmd *cobra.Command) {
 		flags.BoolVar(&f.dryRun, "dry-run", false, "print the environment and the command, and run nothing")
 	})
 	engines.Complete(cmd)
+	help.Levels(
+		cmd,
+		"engine duration main-only follow-children or-fail every output replace bundle",
+		"dry-run keep library jit every-alloc every-inuse signal sample-period",
+	)
 }
 
 // options returns the flags with sizes and times parsed.
 func (f *recordFlags) options() (record.Options, error) {
 	o := f.Options
 	o.Recorder, o.Flags = build.Tool(), flagname.All()
+	o.Every, o.Adaptive = f.every.Every, !f.every.Fixed
+	o.EveryAlloc, o.EveryInuse = f.everyAlloc.Bytes, f.everyInuse.Bytes
+	o.SamplePeriod, o.KeepBytes = f.samplePeriod.Bytes, f.keepBytes.Bytes
 	var err error
-	if o.Scope, err = f.scope.value(); err != nil {
-		return o, err
-	}
-	if o.Adaptive = f.every == "auto"; !o.Adaptive {
-		if o.Every, err = parseInterval(f.every); err != nil {
-			return o, fmt.Errorf("--every: %w", err)
-		}
-	}
-	for _, size := range []struct {
-		flag, text string
-		to         *int64
-	}{
-		{"--every-alloc", f.everyAlloc, &o.EveryAlloc},
-		{"--every-inuse", f.everyInuse, &o.EveryInuse},
-		{"--sample-period", f.samplePeriod, &o.SamplePeriod},
-		{"--keep-bytes", f.keepBytes, &o.KeepBytes},
-	} {
-		if size.text == "" {
-			continue
-		}
-		if *size.to, err = units.ParseBytes(size.text); err != nil {
-			return o, fmt.Errorf("%s: %w", size.flag, err)
-		}
-	}
-	return o, nil
-}
-
-func parseInterval(text string) (time.Duration, error) {
-	if text == "0" {
-		return 0, nil
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		return 0, fmt.Errorf("%q is not a time: want auto, 0, or a number with a unit, like 30s or 5m", text)
-	}
-	return d, nil
+	o.Scope, err = f.scope.value()
+	return o, err
 }
 
 func (a *app) record(cmd *cobra.Command, f *recordFlags) error {

@@ -46,16 +46,21 @@ two. --format md writes a summary for an issue or a CI job; json writes the data
 	f.judgeFlags.add(cmd)
 	flagset.DefineEvidence(cmd, &f.evidence)
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
-		flags.StringVar(
+		reportFormats.Var(
+			flags,
 			&f.Format,
-			"format",
 			"",
 			"write `FORMAT`: "+reportFormats.String()+" (default: by the name of the -o file, else html)",
 		)
-		flags.StringVarP(&f.File, "output", "o", "", "write to `FILE`; - is standard output")
+		flags.VarP(flagset.OutputFile(&f.File), "output", "o", "write to `FILE`; - is standard output")
 		flags.IntVar(&f.moments, "moments", page.DefaultMoments, "show at most `N` snapshots of a long series")
 	})
 	reportFormats.Complete(cmd)
+	help.Levels(
+		cmd,
+		"since group-by process focus ignore output format top memory-limit",
+		"until min-bytes suppressions moments binary sysroot debuginfod",
+	)
 	return cmd
 }
 
@@ -63,9 +68,6 @@ two. --format md writes a summary for an issue or a CI job; json writes the data
 func (f *reportFlags) chooseFormat(stdout io.Writer) error {
 	if f.Format == "" {
 		f.Format = formatOf(f.File)
-	}
-	if err := reportFormats.Check(f.Format); err != nil {
-		return err
 	}
 	switch ext := filepath.Ext(f.File); {
 	case f.Format == "html" && slices.Contains(otherKinds, ext):

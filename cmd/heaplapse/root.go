@@ -16,6 +16,7 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/packaging"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/settings"
 	"github.com/heaplapse/heaplapse/heapfile/manifest"
 )
 
@@ -44,6 +45,8 @@ error, unreadable input, or no verdict although a check needs one.`,
 		SilenceUsage:  true,
 		Args:          help.Subcommand,
 		RunE:          func(*cobra.Command, []string) error { return a.start(version) },
+
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.configure(cmd) },
 	}
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.BoolVar(&version, "version", false, "print version and platform")
@@ -51,8 +54,10 @@ error, unreadable input, or no verdict although a check needs one.`,
 	cmd.SetFlagErrorFunc(help.Error)
 	cmd.SetUsageFunc(help.Usage)
 	f := cmd.PersistentFlags()
-	f.BoolVarP(&a.Quiet, "quiet", "q", false, "do not print warnings")
+	f.BoolVarP(&a.Quiet, "quiet", "q", false, "do not print remarks, and warnings that the result does not depend on")
 	f.BoolVarP(&a.Verbose, "verbose", "v", false, "print every warning, and long tables in full")
+	f.StringVar(&a.configFile, "config", "", "read the flags of each command, and the thresholds of gate, from the YAML `FILE` (default: heaplapse.yaml in the current directory, else in the user's)")
+	help.MakeRare(f.Lookup("config"))
 	a.addCommands(cmd, "Record and inspect:",
 		a.recordCommand(), a.attachCommand(), a.scrapeCommand(), a.infoCommand(), a.topCommand(), a.viewCommand())
 	a.addCommands(cmd, "Find what grows:", a.growthCommand(), a.watchCommand(), a.reportCommand(), a.diffCommand())
@@ -61,8 +66,10 @@ error, unreadable input, or no verdict although a check needs one.`,
 	a.addCommands(cmd, "Convert and share:", a.convertCommand(), a.bundleCommand(), a.symbolizeCommand())
 	cmd.AddCommand(a.versionCommand())
 	packaging.AddTo(cmd)
+	cmd.SetHelpCommand(helpCommand())
+	help.AddAll(cmd)
 	cmd.SetIn(a.In)
-	cmd.SetOut(a.Out)
+	cmd.SetOut(output.Characters(a.Out))
 	cmd.SetErr(a.Err)
 	cmd.InitDefaultCompletionCmd() // keeps the output that is set
 	for _, c := range cmd.Commands() {
@@ -74,6 +81,22 @@ error, unreadable input, or no verdict although a check needs one.`,
 	return cmd
 }
 
+// configure sets the flags of a command that heaplapse.yaml sets and the command line does not.
+func (a *app) configure(cmd *cobra.Command) error {
+	if !settings.Configurable(cmd) {
+		return nil
+	}
+	file, err := settings.Read(cmd.Root(), a.configFile, a.Doubt)
+	if err == nil {
+		a.settings = file
+		err = file.Apply(cmd)
+	}
+	if err != nil {
+		return cmd.FlagErrorFunc()(cmd, &help.FileError{Err: err})
+	}
+	return nil
+}
+
 // addCommands adds subcommands under a title of the help.
 func (a *app) addCommands(root *cobra.Command, title string, commands ...*cobra.Command) {
 	root.AddGroup(&cobra.Group{ID: title, Title: title})
@@ -83,12 +106,32 @@ func (a *app) addCommands(root *cobra.Command, title string, commands ...*cobra.
 	}
 }
 
+// helpCommand returns the command help, which refuses names of commands that do not exist.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "help [COMMAND]",
+		Short:  "describe a command",
+		Hidden: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 && found.HasSubCommands() {
+				return help.Subcommand(found, rest)
+			}
+			found.InitDefaultHelpFlag()
+			return found.Help()
+		},
+	}
+}
+
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "print version and platform",
-		Args:  help.Between(0, 0),
-		RunE:  func(*cobra.Command, []string) error { return a.version() },
+		Long: `Prints the version of the program, the platform that it was built for, and the commit of its source.
+
+  heaplapse version`,
+		Args: help.Between(0, 0),
+		RunE: func(*cobra.Command, []string) error { return a.version() },
 	}
 }
 
@@ -107,7 +150,7 @@ func (a *app) start(version bool) error {
 	}
 	recording := cmp.Or(newestRecording("."), "DIR")
 	return output.Lines(
-		a.Out,
+		output.Characters(a.Out),
 		"heaplapse record -- CMD ARG…            run a program, and record what is in its heap",
 		fmt.Sprintf("heaplapse growth %-22s tell what grows, and whether it leaks", recording),
 		fmt.Sprintf("heaplapse report %-22s write a page with charts", recording+" -o report.html"),

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -13,14 +12,14 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/internal/record"
 	"github.com/heaplapse/heaplapse/internal/scrape"
-	"github.com/heaplapse/heaplapse/internal/units"
 )
 
 type scrapeFlags struct {
 	scrape.Options
-	every, maxSize string
-	requests       flagset.Requests
-	memory         flagset.Memory
+	every    flagset.Interval
+	maxSize  flagset.Size
+	requests flagset.Requests
+	memory   flagset.Memory
 }
 
 func (a *app) scrapeCommand() *cobra.Command {
@@ -56,39 +55,34 @@ func (f *scrapeFlags) add(cmd *cobra.Command) {
 		flags.BoolVar(&f.NoGC, "no-gc", false, "do not ask a Go service for a garbage collection before each heap profile")
 		flags.BoolVar(&f.NoGoroutines, "no-goroutines", false, "do not take goroutine profiles of a Go service")
 		f.requests.Define(flags)
-		flags.StringVar(&f.maxSize, "max-size", "256MiB", "refuse profiles of more than `SIZE`")
-		flags.DurationVar(&f.Wait, "wait", 10*time.Second, "wait for the first answer for up to `TIME`")
+		_ = f.maxSize.Set("256MiB")
+		flags.Var(&f.maxSize, "max-size", "refuse profiles of more than `SIZE`")
+		flags.Var(flagset.Time(&f.Wait, 10*time.Second), "wait", "wait for the first answer for up to `TIME`")
 		f.memory.Most = 1 << 30 // of what a service answers, nobody knows whether it is genuine
 		f.memory.Define(flags)
 	})
 	help.Group(cmd, help.When, func(flags *pflag.FlagSet) {
-		flags.StringVar(&f.every, "every", "auto", "the `TIME` between snapshots, like 30s; auto takes 48 in the duration, or slows down from 5s to 1m")
-		flags.DurationVar(&f.Duration, "duration", 0, "end after `TIME`, like 2h (default: ^C ends it)")
-		flags.IntVar(&f.Keep, "keep", 500, "keep at most `N` snapshots of each kind, evenly spaced (0: all)")
+		f.every.NeverOff = true
+		flags.Var(&f.every, "every", "the `TIME` between snapshots, like 30s; auto takes 48 in the duration, or slows down from 5s to 1m")
+		flags.Var(flagset.Time(&f.Duration, 0), "duration", "end after `TIME`, like 2h (default: ^C ends it)")
+		flags.Var(flagset.Count(&f.Keep, 500), "keep", "keep at most `N` snapshots of each kind, evenly spaced (0: all)")
 	})
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
 		flags.StringVarP(&f.Dir, "output", "o", "", "write to `DIR` (default: heaplapse-HOST-TIME in the current directory)")
 	})
+	help.Levels(
+		cmd,
+		"header cacert insecure no-gc no-goroutines every duration keep output",
+		"timeout max-size wait max-memory",
+	)
 }
 
 // options returns the flags with sizes, times and headers parsed.
 func (f *scrapeFlags) options() (o scrape.Options, err error) {
 	o = f.Options
 	o.Recorder = build.Tool()
-	if f.every != "auto" {
-		if o.Every, err = parseInterval(f.every); err == nil && o.Every == 0 {
-			err = errors.New("the time must not be 0")
-		}
-		if err != nil {
-			return o, fmt.Errorf("--every: %w", err)
-		}
-	}
-	if o.MaxSize, err = units.ParseBytes(f.maxSize); err != nil {
-		return o, fmt.Errorf("--max-size: %w", err)
-	}
-	if o.Check, err = f.memory.Check(); err != nil {
-		return o, err
-	}
+	o.Every = f.every.Every
+	o.MaxSize, o.Check = f.maxSize.Bytes, f.memory.Check()
 	o.Options, err = f.requests.Options()
 	return o, err
 }

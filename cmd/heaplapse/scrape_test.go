@@ -94,7 +94,7 @@ func TestScrapeThatIsKilledLeavesWholeFiles(t *testing.T) {
 // TestWatchFollowsAScrape: watch begins before the first snapshot and ends with the recording.
 func TestWatchFollowsAScrape(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
-	w := startWatch(t, dir, "--sysroot", "/nowhere")
+	w := startWatch(t, dir, "--sysroot", t.TempDir())
 	s := startScrape(t, "-o", dir)
 	for range 2 {
 		require.Regexp(t, `  \d+ snapshots? +heap `, w.line(t))

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"runtime/debug"
 
@@ -31,8 +32,11 @@ func (a *app) symbolizeCommand() *cobra.Command {
 		Short: "name ELF addresses, like llvm-symbolizer",
 		Long: `Reads addresses from standard input, one hexadecimal number a line, with or without 0x. Prints for
 each what llvm-symbolizer -i -C --obj=FILE prints: function and file:line:column of each frame,
-inlined ones first, then an empty line. Lines that are not addresses are printed unchanged.`,
-		Args: help.Between(0, 0),
+inlined ones first, then an empty line. Lines that are not addresses are printed unchanged.
+
+  echo 0x1139 | heaplapse symbolize -e ./server
+  heaplapse symbolize -e ./server <addresses.txt`,
+		Args: help.Args(noAddresses),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.symbolize(cmd.Context(), &f) },
 	}
 	help.Group(cmd, help.Addresses, func(flags *pflag.FlagSet) {
@@ -49,19 +53,20 @@ inlined ones first, then an empty line. Lines that are not addresses are printed
 	return cmd
 }
 
+// noAddresses rejects arguments, which most often are addresses.
+func noAddresses(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("unexpected argument %s: addresses are read from standard input, one a line", args[0])
+	}
+	return nil
+}
+
 func (f *symbolizeFlags) options() (symbolize.Options, error) {
 	if f.file == "" {
 		return symbolize.Options{}, errors.New("symbolize: -e FILE is missing: the ELF file that the addresses belong to")
 	}
-	if err := f.Flags.Check(); err != nil {
-		return symbolize.Options{}, err
-	}
-	mode, err := flagset.DemangleMode(f.demangle)
-	if err != nil {
-		return symbolize.Options{}, err
-	}
 	client, err := f.Client()
-	return symbolize.Options{DebugDirs: f.debugDirs, Debuginfod: client, Demangle: mode, CacheDir: f.Dir()}, err
+	return symbolize.Options{DebugDirs: f.debugDirs, Debuginfod: client, Demangle: flagset.DemangleMode(f.demangle), CacheDir: f.Dir()}, err
 }
 
 func (a *app) symbolize(ctx context.Context, f *symbolizeFlags) error {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -35,13 +34,16 @@ func (a *app) topCommand() *cobra.Command {
 		Long: `Lists the functions of one snapshot: the last one of a series, or the one of --snapshot.
 FLAT is the memory that is attributed to a function; allocators, containers and interpreter
 loops are skipped. CUM also includes the memory that its callees allocated. If there are several
-processes, it lists all, and the functions of the largest.`,
+processes, it lists all, and the functions of the largest.
+
+  heaplapse top DIR
+  heaplapse top DIR --snapshot 12 --top 5`,
 		Args: help.SomePath(),
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.top(cmd.Context(), &f, paths) },
 	}
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
 		flags.IntVar(&f.snapshot, "snapshot", 0, "the `N`th snapshot of the series, from 1 (default: the last one, or the one before if the program freed its memory to exit)")
-		flags.StringVar(&f.sample, "sample", string(convert.InuseSpace), "list by `VALUE`: "+flagset.SampleTypes.String())
+		flagset.SampleTypes.Var(flags, &f.sample, string(convert.InuseSpace), "list by `VALUE`: "+flagset.SampleTypes.String())
 	})
 	flagset.SampleTypes.Complete(cmd)
 	f.AllProcesses = true
@@ -51,16 +53,15 @@ processes, it lists all, and the functions of the largest.`,
 	})
 	f.Flags.Add(cmd, "text", "json")
 	f.Style.Add(cmd)
+	help.Levels(
+		cmd,
+		"snapshot sample process focus ignore top output format",
+		"strict demangle binary sysroot debug-dir debuginfod perf-map",
+	)
 	return cmd
 }
 
 func (a *app) top(ctx context.Context, f *topFlags, paths []string) error {
-	if err := errors.Join(f.Flags.Check(), f.Style.Check()); err != nil {
-		return err
-	}
-	if err := flagset.SampleTypes.Check(f.sample); err != nil {
-		return err
-	}
 	sample := convert.SampleType(f.sample)
 	source, err := f.Source()
 	if err != nil {
@@ -102,7 +103,7 @@ func (a *app) top(ctx context.Context, f *topFlags, paths []string) error {
 func chosenSnapshot(s *series.Series, n int) (int, error) {
 	switch count := len(s.Heads); {
 	case n < 0 || n > count:
-		return 0, fmt.Errorf("--snapshot %d: the series has %d", n, count)
+		return 0, fmt.Errorf("--snapshot %d: want a number from 1 to %d", n, count)
 	case n > 0:
 		return n - 1, nil
 	}

@@ -36,7 +36,9 @@ func (a *app) viewCommand() *cobra.Command {
 		Long: `Serves pprof's web UI on the loopback interface: flame graph, graph (needs Graphviz), top, source.
 A menu selects the snapshot, and one to subtract from it. Prints the address, opens a browser if
 there is a desktop, and ends with ^C. The address is secret: other users of the machine can connect
-to it.`,
+to it.
+
+  heaplapse view DIR`,
 		Args: help.SomePath(),
 		RunE: func(cmd *cobra.Command, paths []string) error { return a.view(cmd.Context(), &f, paths) },
 	}
@@ -47,6 +49,11 @@ to it.`,
 		defineKeepAllocator(flags, &f.keepAllocator)
 		flags.StringVar(&f.sourceRoot, "source-root", "", "show source files below `DIR` (default: the current directory; for a bundle: none)")
 	})
+	help.Levels(
+		cmd,
+		"process focus ignore port no-browser source-root",
+		"strict demangle keep-allocator-frames binary sysroot debug-dir debuginfod perf-map no-cache",
+	)
 	return cmd
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
+	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/output"
 	"github.com/heaplapse/heaplapse/diff/trend"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
@@ -46,6 +47,11 @@ ends when the recording ends, if heaplapse record made it, and on ^C.
 			"--fail-on waits for `N` snapshots: early verdicts are less certain",
 		)
 	})
+	help.Levels(
+		cmd,
+		"since group-by process focus min-bytes top fail-on min-snapshots",
+		"until ignore suppressions memory-limit binary sysroot debuginfod",
+	)
 	return cmd
 }
 
@@ -66,7 +72,7 @@ func (a *app) watch(ctx context.Context, f *watchFlags, path string) error {
 		Stop: func(g *growthreport.Report) bool {
 			return len(g.Series.Heads) >= f.minSnapshots && failsOn(f.failOn, g)
 		},
-		Tell:   func(n watch.Notice) { a.Warn(n.Text) },
+		Tell:   a.tellLive,
 		Status: func(text string) { a.Say("%s", text) },
 	})
 	if err != nil || end.Last == nil {
@@ -76,9 +82,19 @@ func (a *app) watch(ctx context.Context, f *watchFlags, path string) error {
 		a.fail(f.failOn, end.Last.Report)
 	}
 	if screen != nil { // what the screen has shown stays on the terminal
-		return end.Last.Text(a.Out)
+		end.Last.Style.Width = terminal.Width(a.Out)
+		return output.Text(a.Out, end.Last.Text)
 	}
 	return nil
+}
+
+// tellLive prints a notice about a series that is still being written.
+func (a *app) tellLive(n watch.Notice) {
+	if n.Doubtful {
+		a.Doubt(n.Text)
+	} else {
+		a.Warn(n.Text)
+	}
 }
 
 // judgeLive judges a series that is still being written.
@@ -86,7 +102,9 @@ func (a *app) judgeLive(ctx context.Context, f *watchFlags, path string) (*growt
 	var notices []watch.Notice
 	p := a.Pipeline()
 	p.Live, p.Progress = true, nil
-	p.Tell = func(n pipeline.Notice) { notices = append(notices, watch.Notice{Key: n.Key(), Text: a.Words(n)}) }
+	p.Tell = func(n pipeline.Notice) {
+		notices = append(notices, watch.Notice{Key: n.Key(), Text: a.Words(n), Doubtful: n.Doubtful})
+	}
 	g, err := f.judge(ctx, p, []string{path})
 	return g, notices, err
 }

@@ -235,7 +235,7 @@ func TestOneUnreadableFileIsAProblem(t *testing.T) {
 			require.Len(t, s.Problems, 1)
 			require.Equal(t, bad, s.Problems[0].Path)
 			require.Equal(t, c.named, s.Problems[0].Named)
-			require.EqualError(t, s.Problems[0], bad+": not a heap snapshot: a JSON file")
+			require.EqualError(t, s.Problems[0], bad+": not a heap snapshot: a JSON file; name the snapshots that the program wrote")
 		})
 	}
 }
@@ -251,7 +251,7 @@ func TestOnlyBadFilesAreAnError(t *testing.T) {
 	dir := put(t, map[string]string{"p.0001.heap": "{}", "p.0002.heap": ""})
 	s, err := series.Open([]string{dir}, series.Options{})
 	require.Nil(t, s)
-	require.ErrorContains(t, err, "p.0001.heap: not a heap snapshot: a JSON file")
+	require.ErrorContains(t, err, "p.0001.heap: not a heap snapshot: a JSON file; name the snapshots that the program wrote")
 	require.ErrorContains(t, err, "p.0002.heap: not a heap snapshot: an empty file")
 }
 

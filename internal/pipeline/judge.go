@@ -97,7 +97,7 @@ func (p *Pipeline) JudgeEach(
 		if why := notJudged(err); why != "" {
 			j.notJudged = cmp.Or(j.notJudged, err)
 			about := r.Processes[process]
-			j.Tell(Notice{Kind: UnusableFile, Subject: about.Prefix, Text: "process " + about.Name() + ": " + why})
+			j.Tell(Notice{Kind: UnusableFile, Doubtful: true, Subject: about.Prefix, Text: "process " + about.Name() + ": " + why})
 			continue
 		}
 		if err == nil {

@@ -23,6 +23,8 @@ type Notice struct {
 	Subject string
 	// Text describes the problem. It is empty if the kind is sufficient.
 	Text string
+	// Doubtful reports whether data is missing or suspect: the result may be wrong because of it.
+	Doubtful bool
 	// Modules are the paths of modules that were not found.
 	Modules []string
 }
@@ -65,7 +67,7 @@ func (p *Pipeline) tellProblems(problems []series.Problem, strict bool) {
 		if p.Live && changing(problem.Path) {
 			continue
 		}
-		n := Notice{Kind: UnusableFile, Subject: problem.Path, Text: problem.Error()}
+		n := Notice{Kind: UnusableFile, Subject: problem.Path, Text: problem.Error(), Doubtful: true}
 		if problem.Named || strict {
 			n.Severity = Failure
 		}
@@ -120,12 +122,17 @@ func (p *Pipeline) tellList(all []heapfile.Warning, strict bool) {
 	}
 	if p.Verbose {
 		for _, w := range all {
-			p.Tell(Notice{Kind: SeriesWarning, Severity: severity, Subject: w.Kind.String() + " " + w.File, Text: w.Error()})
+			p.Tell(Notice{
+				Kind: SeriesWarning, Severity: severity, Subject: w.Kind.String() + " " + w.File, Text: w.Error(),
+				Doubtful: !w.Harmless(),
+			})
 		}
 		return
 	}
 	for _, g := range text.GroupWarnings(all) {
-		p.Tell(Notice{Kind: SeriesWarning, Severity: severity, Subject: g.Kind.String(), Text: g.Text()})
+		p.Tell(Notice{
+			Kind: SeriesWarning, Severity: severity, Subject: g.Kind.String(), Text: g.Text(), Doubtful: !g.First.Harmless(),
+		})
 	}
 }
 
@@ -143,7 +150,7 @@ func (p *Pipeline) tellSymbols(symbols *symbolize.Symbols) {
 		case m.Err != nil:
 			p.Tell(Notice{Kind: UnusableModule, Subject: m.Path, Text: m.Err.Error()})
 		case m.Suspect():
-			p.Tell(Notice{Kind: SuspectModule, Subject: m.Path, Text: fmt.Sprintf(
+			p.Tell(Notice{Kind: SuspectModule, Subject: m.Path, Doubtful: true, Text: fmt.Sprintf(
 				"%s: only %d of %d return addresses follow a call: this may not be the build that ran",
 				m.File,
 				m.CallsFound,

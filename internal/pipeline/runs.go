@@ -196,7 +196,7 @@ func (p *Pipeline) readSet(dir string, o *Earlier) (runs []*baseline.Run, refere
 		return nil, nil, errors.Join(set.Problems...)
 	}
 	for _, problem := range set.Problems {
-		p.Tell(Notice{Kind: SkippedBaseline, Subject: dir, Text: problem.Error()})
+		p.Tell(Notice{Kind: SkippedBaseline, Doubtful: true, Subject: dir, Text: problem.Error()})
 	}
 	entries := slices.DeleteFunc(set.Entries, func(e baseline.Entry) bool { return sameFile(e.Path, o.Current) })
 	for _, e := range entries {

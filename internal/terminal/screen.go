@@ -47,15 +47,17 @@ type Line struct {
 type Screen struct {
 	out    file
 	colour bool
+	utf8   bool
 }
 
 // NewScreen returns nil if the writer is not a terminal, or one that cannot draw in place. The
-// function returns the values of environment variables: TERM and NO_COLOR count.
+// function returns the values of environment variables: TERM, NO_COLOR and the
+// locale count.
 func NewScreen(w io.Writer, getenv func(string) string) *Screen {
 	if !Is(w) || getenv("TERM") == "dumb" {
 		return nil
 	}
-	return &Screen{out: w.(file), colour: getenv("NO_COLOR") == ""}
+	return &Screen{out: w.(file), colour: getenv("NO_COLOR") == "", utf8: UTF8(w, getenv)}
 }
 
 // Control sequences of ECMA-48, and xterm's private modes 1049 (alternate screen), 25 (cursor) and
@@ -67,6 +69,9 @@ const (
 	clearToEOL  = "\x1b[K"
 	clearToEnd  = "\x1b[J"
 )
+
+// UTF8 reports whether the terminal takes UTF-8.
+func (s *Screen) UTF8() bool { return s.utf8 }
 
 // Open switches to the alternate screen.
 func (s *Screen) Open() error { return s.write(enterScreen) }
@@ -96,13 +101,17 @@ func (s *Screen) Draw(lines []Line) error {
 		if i > 0 {
 			b.WriteString("\r\n")
 		}
+		// Behind a line that is as wide as the terminal, these would clear its last character.
+		if i == len(lines)-1 {
+			b.WriteString(clearToEnd)
+		} else {
+			b.WriteString(clearToEOL)
+		}
 		if l.Rendition != "" && s.colour {
 			fmt.Fprintf(&b, "\x1b[%sm%s\x1b[0m", l.Rendition, l.Text)
 		} else {
 			b.WriteString(l.Text)
 		}
-		b.WriteString(clearToEOL)
 	}
-	b.WriteString(clearToEnd)
 	return s.write(b.String())
 }

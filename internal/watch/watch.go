@@ -15,6 +15,7 @@ import (
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
 	"github.com/heaplapse/heaplapse/internal/report/growth"
+	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/terminal"
 )
 
@@ -23,6 +24,8 @@ type Notice struct {
 	// Key is equal for two notices of the same problem, whose texts may differ in numbers.
 	Key  string
 	Text string
+	// Doubtful reports whether the verdict may be wrong because of the problem.
+	Doubtful bool
 }
 
 // Options are what is watched and where it is shown. All but Screen and Stop are required.
@@ -116,7 +119,9 @@ func (w *watch) refresh(ctx context.Context, start time.Time) error {
 	if len(g.Series.Heads) == 1 && g.Series.Heads[0].Completeness.Unfinished {
 		return nil // it is still being written
 	}
-	w.Last = &growth.Live{Report: g, Path: w.Path, Took: time.Since(start), Warnings: len(notices)}
+	live := &growth.Live{Report: g, Path: w.Path, Took: time.Since(start), Warnings: len(notices)}
+	live.KeepFirst(w.Last)
+	w.Last = live
 	w.Over = w.Stop != nil && w.Stop(g) || ended(g.Series)
 	return w.show()
 }
@@ -177,7 +182,7 @@ func (w *watch) draw() error {
 	styled := w.Last.Screen(width, height, time.Now())
 	lines := make([]terminal.Line, len(styled))
 	for i, l := range styled {
-		lines[i] = terminal.Line{Text: l.Text, Rendition: renditions[l.Style]}
+		lines[i] = terminal.Line{Text: text.Fitted(l.Text, 0, w.Screen.UTF8()), Rendition: renditions[l.Style]}
 	}
 	return w.Screen.Draw(lines)
 }
@@ -195,16 +200,16 @@ func (w *watch) redraw() {
 
 // wait shows that there are no snapshots.
 func (w *watch) wait() {
-	text := "waiting for snapshots in " + w.Path
+	status := "waiting for snapshots in " + w.Path
 	if w.gone {
-		text = "the snapshots are gone: " + text
+		status = "the snapshots are gone: " + status
 	}
 	if w.Screen == nil {
-		w.Status(text)
+		w.Status(status)
 		return
 	}
 	_ = w.Screen.Draw(
-		[]terminal.Line{{Text: text, Rendition: renditions[growth.StyleFaint]}},
+		[]terminal.Line{{Text: status, Rendition: renditions[growth.StyleFaint]}},
 	) // the next refresh returns the error
 }
 

@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"io/fs"
 	"reflect"
+	"slices"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -17,7 +18,7 @@ import (
 )
 
 const (
-	// Name is that of the file that is read from the working directory if none is named.
+	// Name is that of the file that is read if none is named.
 	Name = "heaplapse.yaml"
 	// version of the format.
 	version = "1"
@@ -32,6 +33,28 @@ type Config struct {
 	Thresholds, Total gate.Override
 	Sites             []gate.SiteRule
 	Suppressions      suppress.List
+	// Sections are those of the caller, in the order of the file.
+	Sections []Section
+}
+
+// Section has settings that are not about the gate.
+type Section struct {
+	Name     string
+	Settings []Setting
+}
+
+// Setting is a key with a value or a list of values.
+type Setting struct {
+	Key    string
+	Line   int
+	Values []string
+	IsList bool
+}
+
+// OfGate reports whether the file has settings of the gate.
+func (c *Config) OfGate() bool {
+	return c.Thresholds != gate.Override{} || c.Total != gate.Override{} || len(c.Sites) > 0 ||
+		len(c.Suppressions.Entries)+len(c.Suppressions.Expired) > 0
 }
 
 // The file as YAML. Single values are nodes, which keep their text and their line.
@@ -42,6 +65,8 @@ type (
 		Total        thresholds    `yaml:"total"`
 		Sites        []site        `yaml:"sites"`
 		Suppressions []suppression `yaml:"suppressions"`
+
+		Sections map[string]yaml.Node `yaml:",inline"`
 	}
 	thresholds struct {
 		Bytes   yaml.Node `yaml:"bytes"`
@@ -62,31 +87,18 @@ type (
 )
 
 // Read reads a configuration from a file. See [Parse].
-func Read(path string, now time.Time) (*Config, error) {
+func Read(path string, now time.Time, sections ...string) (*Config, error) {
 	text, err := infile.ReadSmall(path)
 	if err != nil {
 		return nil, err
 	}
-	return Parse(text, path, now)
-}
-
-// ReadDefault reads the file called [Name] in the working directory, which must be regular. It
-// returns nil if there is none.
-func ReadDefault(now time.Time) (*Config, error) {
-	text, err := infile.ReadSmallRegular(Name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return Parse(text, Name, now)
+	return Parse(text, path, now, sections...)
 }
 
 // Parse reads a configuration. name is the name of the file in errors, which contain the line.
-// Suppressions whose last day is before now are set apart.
-func Parse(text []byte, name string, now time.Time) (*Config, error) {
-	p := parser{name}
+// Suppressions whose last day is before now are set apart. sections are the keys of the caller.
+func Parse(text []byte, name string, now time.Time, sections ...string) (*Config, error) {
+	p := parser{name, sections}
 	if len(text) > infile.MaxSmall {
 		return nil, p.errorf(0, "too large: %d bytes, want at most %d", len(text), infile.MaxSmall)
 	}
@@ -106,7 +118,10 @@ func Parse(text []byte, name string, now time.Time) (*Config, error) {
 	return p.config(&f, root, now)
 }
 
-type parser struct{ name string }
+type parser struct {
+	name     string
+	sections []string
+}
 
 // document returns the root of the only document of a file: a second one must not be ignored.
 func (p parser) document(text []byte) (*yaml.Node, error) {
@@ -131,7 +146,7 @@ func (p parser) document(text []byte) (*yaml.Node, error) {
 // small file could cost much time with.
 func (p parser) check(root *yaml.Node) error {
 	if root.Kind != yaml.MappingNode {
-		return p.errorf(root.Line, "the file: want keys and values: %s", keysOf(reflect.TypeFor[file]()))
+		return p.errorf(root.Line, "the file: want keys and values: %s", p.keys())
 	}
 	v := child(root, "version")
 	if v == nil {
@@ -140,7 +155,26 @@ func (p parser) check(root *yaml.Node) error {
 	if v.Value != version {
 		return p.errorf(v.Line, "version %s: this heaplapse reads version %s", v.Value, version)
 	}
-	return p.bounds(root)
+	if err := p.bounds(root); err != nil {
+		return err
+	}
+	for i := 0; i < len(root.Content); i += 2 {
+		key := root.Content[i]
+		if key.Kind == yaml.ScalarNode && !p.known(key.Value) {
+			return p.errorf(key.Line, "the file: unknown key %q: want %s", key.Value, p.keys())
+		}
+	}
+	return nil
+}
+
+// known reports whether a key of the file is one of the gate or of the caller.
+func (p parser) known(key string) bool {
+	return slices.Contains(p.sections, key) || slices.Contains(strings.Split(keysOf(reflect.TypeFor[file]()), ", "), key)
+}
+
+// keys lists the keys of the file.
+func (p parser) keys() string {
+	return strings.Join(append([]string{keysOf(reflect.TypeFor[file]())}, p.sections...), ", ")
 }
 
 // bounds refuses aliases, with which a small file can expand to a large one, mappings with many
@@ -168,7 +202,7 @@ func (p parser) noNulls(root *yaml.Node) error {
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		section := root.Content[i+1]
 		for _, n := range append([]*yaml.Node{section}, section.Content...) {
-			if n.Tag == "!!null" {
+			if n.Tag == "!!null" && (n == section || !slices.Contains(p.sections, root.Content[i].Value)) {
 				return p.errorf(n.Line, "%s: no value", root.Content[i].Value)
 			}
 		}
@@ -213,7 +247,45 @@ func (p parser) config(f *file, root *yaml.Node, now time.Time) (*Config, error)
 		}
 		c.Suppressions.Add(entry, now)
 	}
+	for i := 0; i < len(root.Content); i += 2 {
+		if name := root.Content[i].Value; slices.Contains(p.sections, name) {
+			settings, err := p.settings(name, root.Content[i+1])
+			if err != nil {
+				return nil, err
+			}
+			c.Sections = append(c.Sections, Section{name, settings})
+		}
+	}
 	return c, nil
+}
+
+// settings returns the keys and values of a section.
+func (p parser) settings(section string, n *yaml.Node) (out []Setting, err error) {
+	if n.Kind != yaml.MappingNode {
+		return nil, p.errorf(n.Line, "%s: want keys and values", section)
+	}
+	for i := 0; i < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if slices.ContainsFunc(out, func(s Setting) bool { return s.Key == key.Value }) {
+			return nil, p.errorf(key.Line, "%s: %s occurs twice", section, key.Value)
+		}
+		s := Setting{Key: key.Value, Line: value.Line, IsList: value.Kind == yaml.SequenceNode}
+		values := []*yaml.Node{value}
+		if s.IsList {
+			values = value.Content
+		}
+		for _, v := range values {
+			switch {
+			case v.Kind != yaml.ScalarNode:
+				return nil, p.errorf(v.Line, "%s: %s: want a value, or a list of values", section, key.Value)
+			case v.Tag == "!!null":
+				return nil, p.errorf(v.Line, "%s: %s: no value", section, key.Value)
+			}
+			s.Values = append(s.Values, v.Value)
+		}
+		out = append(out, s)
+	}
+	return out, nil
 }
 
 // override converts thresholds. section is where they are.

@@ -1,5 +1,6 @@
-// Package config reads the gate's configuration, heaplapse.yaml: thresholds, those of single
-// functions, and suppressions. docs/heaplapse.yaml is an example with every key.
+// Package config reads heaplapse.yaml. It has the configuration of the gate: thresholds, those of
+// single functions, and suppressions; and sections of the caller, which are keys and values.
+// docs/heaplapse.yaml is an example with every key of the gate.
 //
 // Reading is strict, because a misspelt threshold would silently have no effect: a
 // key that is unknown, occurs twice or has no value, and a value of the wrong kind are

@@ -95,7 +95,7 @@ func lookPath(name, path string) (string, error) {
 	if denied != nil {
 		return "", denied
 	}
-	return "", status.Errorf(status.NotFound, "%s: no such program in PATH", name)
+	return "", status.Errorf(status.NotFound, "%s: no such program in PATH: give its path, such as ./%[1]s", name)
 }
 
 // executable returns an error if a file cannot be executed.
@@ -103,13 +103,13 @@ func executable(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENOTDIR):
-		return status.Errorf(status.NotFound, "%s: no such file", path)
+		return status.Errorf(status.NotFound, "%s: no such file: check the path of the program", path)
 	case err != nil:
 		return &status.Error{Status: status.CannotRun, Err: err}
 	case info.IsDir():
 		return status.Errorf(status.CannotRun, "%s: is a directory", path)
 	case unix.Access(path, unix.X_OK) != nil:
-		return status.Errorf(status.CannotRun, "%s: is not executable", path)
+		return status.Errorf(status.CannotRun, "%s: is not executable: chmod +x makes it so", path)
 	}
 	return nil
 }

@@ -40,7 +40,8 @@ func (d *Report) Text(w io.Writer) error {
 		return p.Err
 	}
 	p.Linef("")
-	p.Linef("%s", d.Style.Head(d.columns("#", "CHANGE", "Δ BYTES", "Δ OBJECTS", "BASE", "CURRENT", "Δ ALLOCATED")+"SITE"))
+	columns := d.columns()
+	p.Linef("%s", d.Style.Head(text.WithTitle(columns.Head(), "SITE", d.Width)))
 	shown := text.FirstRows(d.Rows, d.Top)
 	for i := range shown {
 		d.row(p, i+1, &shown[i], sides)
@@ -173,7 +174,8 @@ func (d *Report) row(p *text.Printer, rank int, r *compare.Row, sides [2]*sitevi
 	if d.HasAlloc() {
 		allocated = bounded(r.BaseBound.AllocBytes, r.CurrentBound.AllocBytes, units.SignedBytes(delta.AllocBytes))
 	}
-	numbers := d.columns(strconv.Itoa(rank), string(r.Change),
+	columns := d.columns()
+	numbers := columns.Row(strconv.Itoa(rank), " "+string(r.Change),
 		noisy(r)+bounded(r.BaseBound.InuseBytes, r.CurrentBound.InuseBytes, units.SignedBytes(delta.InuseBytes)),
 		bounded(r.BaseBound.InuseObjects, r.CurrentBound.InuseObjects, fmt.Sprintf("%+d", delta.InuseObjects)),
 		value(r.Base.InuseBytes, r.BaseBound.InuseBytes), value(r.Current.InuseBytes, r.CurrentBound.InuseBytes),
@@ -181,7 +183,7 @@ func (d *Report) row(p *text.Printer, rank int, r *compare.Row, sides [2]*sitevi
 	for _, line := range text.Row(numbers, v.Title(), v.Where, d.Width) {
 		p.Linef("%s", line)
 	}
-	if path := v.CallPath(max(d.Width-len(text.Indent), 0)); path != "" {
+	if path := v.CallPath(text.PathWidth(d.Width)); path != "" {
 		p.Linef("     %s", path)
 	}
 	if r.Moved {
@@ -194,16 +196,18 @@ func (d *Report) row(p *text.Printer, rank int, r *compare.Row, sides [2]*sitevi
 	}
 }
 
-// leastWidth is the least width of a terminal that has room for all columns.
-const leastWidth = 80
-
 // columns are the columns before the site. A narrow terminal has no room for what was allocated.
-func (d *Report) columns(rank, change, bytes, objects, base, current, allocated string) string {
-	line := fmt.Sprintf("%3s  %-7s %12s %9s %10s %10s", rank, change, bytes, objects, base, current)
-	if d.Width > 0 && d.Width < leastWidth {
-		return line + "  "
-	}
-	return line + fmt.Sprintf(" %12s  ", allocated)
+func (d *Report) columns() text.Table {
+	return text.NewTable(
+		d.Width,
+		text.Column{Head: "#", Width: 3},
+		text.Column{Head: " CHANGE", Width: 8, Left: true},
+		text.Column{Head: "Δ BYTES", Width: 12, Narrow: 11},
+		text.Column{Head: "Δ OBJECTS", Width: 9, Rank: 2},
+		text.Column{Head: "BASE", Width: 10, Rank: 3},
+		text.Column{Head: "CURRENT", Width: 10, Rank: 1},
+		text.Column{Head: "Δ ALLOCATED", Width: 12, Rank: 4},
+	)
 }
 
 // bounded marks a difference that is a bound: it is at most this if base is truncated, at least

@@ -9,6 +9,7 @@ import (
 	"github.com/rivo/uniseg"
 
 	"github.com/heaplapse/heaplapse/diff/growth"
+	"github.com/heaplapse/heaplapse/internal/report/siteview"
 	"github.com/heaplapse/heaplapse/internal/report/text"
 	"github.com/heaplapse/heaplapse/internal/units"
 )
@@ -42,6 +43,33 @@ const (
 	StyleNoLeak
 	StyleUndecided
 )
+
+// margin is how many times as fast as the first site of the screen before another one must grow to take its
+// place. Estimates of sites that grow alike change from snapshot to snapshot.
+const margin = 1.25
+
+// KeepFirst keeps the first site of the screen before in its place, so that the screen does not change
+// between sites that grow alike. previous may be nil.
+func (l *Live) KeepFirst(previous *Live) {
+	list := l.Result.Sites
+	if previous == nil || len(previous.Result.Sites) == 0 || len(list) == 0 {
+		return
+	}
+	before := previous.Describe(&previous.Result.Sites[0]).Blame
+	for i := range list {
+		if s := list[i]; sameFunction(l.Describe(&s).Blame, before) {
+			first := &list[0]
+			alike := s.Label == first.Label || s.Label.IsLeak() && first.Label.IsLeak()
+			if alike && first.Low*first.Confidence < margin*s.Low*s.Confidence {
+				copy(list[1:i+1], list[:i])
+				list[0] = s
+			}
+			return
+		}
+	}
+}
+
+func sameFunction(a, b siteview.Blame) bool { return a.Function == b.Function && a.Module == b.Module }
 
 // Line is the state in one line, for logs: the time of the last snapshot, the number of snapshots,
 // heap, RSS, verdict and the worst site.
@@ -204,9 +232,11 @@ func (l *Live) curves(width int) []ScreenLine {
 	room := max(min(width-20, 60), 1)
 	lines := []ScreenLine{{Text: fmt.Sprintf("heap  %s  %s", text.Sparkline(heap, all, room), units.Bytes(heap[last]))}}
 	if l.Result.RSS != nil {
-		text := fmt.Sprintf("RSS   %s  %s", text.Sparkline(rss, known, room),
-			l.residentText(last)) + heapShare(l.Result)
-		lines = append(lines, ScreenLine{Text: text})
+		line := fmt.Sprintf("RSS   %s  %s", text.Sparkline(rss, known, room), l.residentText(last))
+		if share := heapShare(l.Result); text.Width(line+share) <= width { // the summary has it, too
+			line += share
+		}
+		lines = append(lines, ScreenLine{Text: line})
 	}
 	return lines
 }

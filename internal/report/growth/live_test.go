@@ -116,3 +116,33 @@ func TestScreenDoesNotChangeTheReport(t *testing.T) {
 	require.NoError(t, l.Text(&after))
 	require.Equal(t, before.String(), after.String())
 }
+
+// TestTheFirstSiteOfTheScreenStays: another site takes its place if it grows clearly faster, or has a worse
+// verdict.
+func TestTheFirstSiteOfTheScreenStays(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		label trend.Label
+		speed float64 // of the new first site, relative to that of the screen before
+		stays bool
+	}{
+		{"a little faster", trend.Leak, 1.1, true},
+		{"clearly faster", trend.Leak, 2, false},
+		{"another verdict", trend.Suspect, 1.1, false},
+		{"a late leak", trend.LeakLate, 1.1, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before, now := liveOf(t), liveOf(t)
+			first, list := before.Result.Sites[0], now.Result.Sites
+			list[0].Label, list[0].Confidence, list[0].Low = c.label, 0.9, 1000
+			list[1].Label, list[1].Confidence, list[1].Low = trend.Leak, 0.9, 1000*c.speed
+			list[0], list[1] = list[1], list[0]
+			second := now.Describe(&list[0]).Name
+			now.KeepFirst(nil)
+			require.Equal(t, second, now.Describe(&list[0]).Name)
+			now.KeepFirst(before)
+			require.Equal(t, c.stays, now.Describe(&list[0]).Name == before.Describe(&first).Name)
+			require.Len(t, now.Result.Sites, len(before.Result.Sites))
+		})
+	}
+}

@@ -106,42 +106,47 @@ func (c *processColumns) over() int {
 	return c.name + gap + c.snapshots + sizesWidth - c.terminal
 }
 
-// numbers are the columns of a row before the site.
-func (c *processColumns) numbers(r ProcessRow, snapshots string) string {
-	line := text.Pad(text.Clip(r.Name, c.name), c.name+gap)
+// table has the columns of a row before the site. rate is the title of that of rates.
+func (c *processColumns) table(rate string) text.Table {
+	columns := []text.Column{{Head: "PROCESS", Width: c.name + 1, Left: true}}
 	if c.command > 0 {
-		line += text.Pad(text.Clip(r.Command, c.command), c.command+gap)
+		columns = append(columns, text.Column{Head: "COMMAND", Width: c.command + 1, Left: true})
 	}
-	line += fmt.Sprintf("%-14s", r.Label)
+	columns = append(columns, text.Column{Head: "VERDICT", Width: 14, Narrow: 13, Left: true})
 	if c.snapshots > 0 {
-		line += fmt.Sprintf("%*s", c.snapshots, snapshots)
+		columns = append(columns, text.Column{Head: "SNAPSHOTS", Width: c.snapshots - 1})
 	}
-	return line + fmt.Sprintf(" %10s %12s %10s  ", r.Growth, r.Rate, r.Now)
+	return text.NewTable(c.terminal, append(columns,
+		text.Column{Head: "GROWTH", Width: 10, Narrow: 9},
+		text.Column{Head: rate, Width: 12, Narrow: 9, Rank: 1},
+		text.Column{Head: "NOW", Width: 10, Narrow: 9, Rank: 2},
+	)...)
+}
+
+// numbers are the cells of a row before the site.
+func (c *processColumns) numbers(r ProcessRow) (cells []string) {
+	cells = append(cells, text.Clip(r.Name, c.name))
+	if c.command > 0 {
+		cells = append(cells, text.Clip(r.Command, c.command))
+	}
+	cells = append(cells, r.Label)
+	if c.snapshots > 0 {
+		cells = append(cells, strconv.Itoa(r.Snapshots))
+	}
+	return append(cells, r.Growth, r.Rate, r.Now)
 }
 
 // row are the lines of a process: its site is on a line of its own if it does not fit.
-func (c *processColumns) row(r ProcessRow) []string {
+func (c *processColumns) row(table *text.Table, r ProcessRow) []string {
 	about := r.Site
 	if c.folded {
 		about = text.Join("  ", text.Clip(r.Command, widestProcess), about)
 	}
-	numbers := c.numbers(r, strconv.Itoa(r.Snapshots))
+	numbers := table.Row(c.numbers(r)...)
 	if about == "" {
 		return []string{strings.TrimRight(numbers, " ")}
 	}
 	return text.Row(numbers, about, "", c.terminal)
-}
-
-// head is the line of the titles.
-func (c *processColumns) head(unit string) string {
-	line := c.numbers(ProcessRow{
-		Name: "PROCESS", Command: "COMMAND", Label: "VERDICT", Growth: "GROWTH",
-		Rate: "PER " + rateHeading(unit), Now: "NOW",
-	}, "SNAPSHOTS")
-	if c.folded || c.terminal > 0 && text.Width(line+"SITE") > c.terminal { // sites are on lines of their own
-		return strings.TrimRight(line, " ")
-	}
-	return line + "SITE"
 }
 
 // processTable are the lines of the table of at most n processes; none if there is only one.
@@ -153,9 +158,16 @@ func (g *Report) processTable(n int) (lines []string) {
 	unit, _ := g.RateUnit()
 	rows := text.FirstRows(all, n)
 	columns := columnsOf(rows, g.width())
-	lines = append(lines, columns.head(unit))
+	table := columns.table("PER " + rateHeading(unit))
+	head := table.Head()
+	if columns.folded { // sites are on lines of their own
+		head = strings.TrimRight(head, " ")
+	} else {
+		head = text.WithTitle(head, "SITE", columns.terminal)
+	}
+	lines = append(lines, head)
 	for _, r := range rows {
-		lines = append(lines, columns.row(r)...)
+		lines = append(lines, columns.row(&table, r)...)
 	}
 	if more := len(all) - len(rows); more > 0 {
 		lines = append(lines, fmt.Sprintf("… and %s%s", units.CountOf(more, "more process", "more processes"),

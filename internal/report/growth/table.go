@@ -21,8 +21,6 @@ const (
 	roomyWidth = 120
 	// sparkWidth is the width of a trend, in characters.
 	sparkWidth = 24
-	// leastWidth is the least width that a table fits.
-	leastWidth = 60
 	// pageWidth is the width of the lines below a row if Text is not for a terminal.
 	pageWidth = 160
 	// indent is that of the lines below a row.
@@ -54,12 +52,24 @@ func (g *Report) table(p *text.Printer) {
 
 func (g *Report) tableHead() string {
 	unit, _ := g.RateUnit()
-	head := fmt.Sprintf("%3s  %-14s %10s %12s %10s  %s  %s", "#", "VERDICT", "GROWTH", "PER "+rateHeading(unit), "NOW",
-		text.Pad(firstRunes("TREND", g.trendWidth()), g.trendWidth()), "SITE")
+	columns := g.columns("PER " + rateHeading(unit))
+	head := columns.Head() + text.Pad(firstRunes("TREND", g.trendWidth()), g.trendWidth()) + "  SITE"
 	if width := g.width(); width > 0 && text.Width(head) > width { // names are on lines of their own
 		return strings.TrimRight(strings.TrimSuffix(head, "SITE"), " ")
 	}
 	return head
+}
+
+// columns are those before the trend. rate is the title of that of rates.
+func (g *Report) columns(rate string) text.Table {
+	return text.NewTable(
+		g.width(),
+		text.Column{Head: "#", Width: 3},
+		text.Column{Head: " VERDICT", Width: 15, Left: true},
+		text.Column{Head: "GROWTH", Width: 10, Narrow: 9},
+		text.Column{Head: rate, Width: 12, Narrow: 9, Rank: 1},
+		text.Column{Head: "NOW", Width: 10, Narrow: 9, Rank: 2},
+	)
 }
 
 func rateHeading(unit string) string {
@@ -112,14 +122,14 @@ func CauseShare(c *growth.Cause) string {
 
 // row is a site with its numbers and its name, without remarks.
 func (g *Report) row(rank string, s *growth.Site, v siteview.View) tableRow {
-	_, factor := g.RateUnit()
+	unit, factor := g.RateUnit()
 	label := s.Label.String()
 	if isSuspicious(s.Label) {
 		label += fmt.Sprintf(" %.0f%%", 100*s.Confidence)
 	}
-	numbers := fmt.Sprintf("%3s  %-14s %10s %12s %10s  %s  ", rank, label, units.SignedBytes(s.Gained),
-		units.SignedBytes(s.Slope*factor),
-		units.Bytes(g.Now(s)), text.Pad(g.trend(s, g.trendWidth()), g.trendWidth()))
+	columns := g.columns("PER " + rateHeading(unit))
+	numbers := columns.Row(rank, " "+label, units.SignedBytes(s.Gained), units.SignedBytes(s.Slope*factor),
+		units.Bytes(g.Now(s))) + text.Pad(g.trend(s, g.trendWidth()), g.trendWidth()) + "  "
 	return tableRow{lines: text.Row(numbers, v.Title(), v.Where, g.width()), of: s.Label, label: label}
 }
 
@@ -139,7 +149,7 @@ func isSuspicious(l trend.Label) bool { return l.IsLeak() || l == trend.Suspect 
 
 // remarks are the lines below a row, without their indent.
 func (g *Report) remarks(s *growth.Site, v siteview.View) (lines []string) {
-	width := cmp.Or(g.width(), pageWidth) - len(indent)
+	width := text.PathWidth(cmp.Or(g.width(), pageWidth))
 	path := v.CallPath(width)
 	if path != "" {
 		lines = append(lines, path)
@@ -196,7 +206,7 @@ func (g *Report) width() int {
 	if g.Width <= 0 {
 		return 0
 	}
-	return max(g.Width, leastWidth)
+	return max(g.Width, text.LeastWidth)
 }
 
 // trend draws the bytes in use in the judged snapshots.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/heaplapse/heaplapse/heapfile"
 	"github.com/heaplapse/heaplapse/heapfile/series"
@@ -22,6 +24,8 @@ type Info struct {
 	Unnamed *siteview.Unnamed
 	// Flags are those that the text advises.
 	Flags option.Flags
+	// Width is that of the terminal in columns; 0 for none.
+	Width int
 }
 
 // Text writes the listing for a terminal.
@@ -45,8 +49,12 @@ func (i *Info) table(p *text.Printer) {
 	if heads[0].Format == heapfile.FormatGoroutines {
 		objects = "GOROUTINES"
 	}
-	p.Linef("%4s  %9s  %10s%s%s %10s %11s %8s  %-10s %s", "#", "AT", "IN USE", rss.heading("RSS"), pss.heading("PSS"),
-		objects, "ALLOCATED", "ROWS", "", "FILE")
+	columns := []text.Column{{Head: "#", Width: 4}, {Head: "AT", Width: 10}, {Head: "IN USE", Width: 11}}
+	columns = append(append(columns, rss.column("RSS", 2)...), pss.column("PSS", 3)...)
+	table := text.NewTable(i.Width, append(columns,
+		text.Column{Head: objects, Width: 10, Rank: 4}, text.Column{Head: "ALLOCATED", Width: 11, Rank: 5},
+		text.Column{Head: "ROWS", Width: 8, Rank: 6}, text.Column{Width: 11, Left: true, Rank: 1})...)
+	p.Linef("%s", text.WithTitle(strings.TrimSuffix(table.Head(), " "), "FILE", i.Width))
 	for k, h := range heads {
 		if !i.All && len(heads) > 2*shownEnds+2 && k >= shownEnds && k < len(heads)-shownEnds {
 			if k == shownEnds {
@@ -54,9 +62,12 @@ func (i *Info) table(p *text.Printer) {
 			}
 			continue
 		}
-		p.Linef("%4d  %9s  %10s%s%s %10s %11s %8d  %-10s %s", k+1, i.at(k), units.Bytes(h.Heap().InuseBytes),
-			rss.cell(k), pss.cell(k), objectsIn(h),
-			allocated(h), h.Rows, flagsOf(h), text.Clean(h.Path))
+		cells := []string{strconv.Itoa(k + 1), i.at(k), units.Bytes(h.Heap().InuseBytes)}
+		cells = append(append(cells, rss.cell(k)...), pss.cell(k)...)
+		cells = append(cells, objectsIn(h), allocated(h), strconv.Itoa(h.Rows), " "+flagsOf(h))
+		for _, line := range text.Row(strings.TrimSuffix(table.Row(cells...), " "), text.Clean(h.Path), "", i.Width) {
+			p.Linef("%s", line)
+		}
 	}
 }
 
@@ -64,21 +75,23 @@ func (i *Info) table(p *text.Printer) {
 // value was recorded.
 type memoryColumn []*int64
 
-func (c memoryColumn) heading(name string) string {
+// column is the column, if the recorder wrote any of its values.
+func (c memoryColumn) column(name string, rank int) []text.Column {
 	if !c.recorded() {
-		return ""
+		return nil
 	}
-	return fmt.Sprintf(" %10s", name)
+	return []text.Column{{Head: name, Width: 10, Rank: rank}}
 }
 
-func (c memoryColumn) cell(k int) string {
+// cell is the value at a snapshot, if there is such a column.
+func (c memoryColumn) cell(k int) []string {
 	switch {
 	case !c.recorded():
-		return ""
+		return nil
 	case c[k] == nil:
-		return fmt.Sprintf(" %10s", "-")
+		return []string{"-"}
 	}
-	return fmt.Sprintf(" %10s", units.Bytes(*c[k]))
+	return []string{units.Bytes(*c[k])}
 }
 
 func (c memoryColumn) recorded() bool {

@@ -145,7 +145,7 @@ func (t *Top) Text(w io.Writer) error {
 	t.processTable(p)
 	p.Linef("%s: %s of %s", text.Clean(t.Snapshot.Path), show(t.Type, t.Total), t.Type)
 	rows := text.FirstRows(t.Rows, t.Limit)
-	p.Linef("%s", t.Style.Head(fmt.Sprintf("%10s %6s %10s %6s  %s", "FLAT", "", "CUM", "", "FUNCTION")))
+	p.Linef("%s", t.Style.Head(text.WithTitle(fmt.Sprintf("%10s %6s %10s %6s  ", "FLAT", "", "CUM", ""), "FUNCTION", t.Width)))
 	for _, r := range rows {
 		where := text.Position(r.File, r.Line)
 		if where == "" {

@@ -19,7 +19,7 @@ func Clean(s string) string {
 	var b strings.Builder
 	for _, r := range s {
 		if unprintable(r) || r == utf8.RuneError {
-			fmt.Fprintf(&b, `\u%04x`, r)
+			b.WriteString(escaped(r))
 		} else {
 			b.WriteRune(r)
 		}
@@ -28,6 +28,9 @@ func Clean(s string) string {
 }
 
 func unprintable(r rune) bool { return !printable.Rune(r) }
+
+// escaped is a character by its number.
+func escaped(r rune) string { return fmt.Sprintf(`\u%04x`, r) }
 
 // maxWord is the number of characters of a path that a message shows.
 const maxWord = 300

@@ -152,6 +152,15 @@ const (
 	Indent = "     "
 )
 
+// PathWidth is the width of a call path on a terminal, in columns; 0 without one. Narrow terminals get it
+// in several lines.
+func PathWidth(terminal int) int {
+	if terminal <= 0 {
+		return 0
+	}
+	return max(terminal, roomyName) - len(Indent)
+}
+
 // Row is a row of a table in a width in columns: its numbers, and the title and place behind them or
 // on a line of their own. A width of 0 has no limit.
 func Row(numbers, title, place string, width int) []string {
@@ -159,8 +168,13 @@ func Row(numbers, title, place string, width int) []string {
 		return []string{numbers + Fit(title, place, 0)}
 	}
 	room := width - Width(numbers)
-	if room < roomyName && Width(Fit(title, place, 0)) > room {
-		return []string{Clip(strings.TrimRight(numbers, " "), width), Indent + Fit(title, place, width-len(Indent))}
+	whole := Width(Fit(title, place, 0))
+	if room >= roomyName || whole <= room {
+		return []string{numbers + Fit(title, place, room)}
 	}
-	return []string{numbers + Fit(title, place, room)}
+	lines := []string{Clip(strings.TrimRight(numbers, " "), width)}
+	if room = width - len(Indent); room < roomyName && whole > room && place != "" {
+		return append(lines, Indent+ClipName(title, room), Indent+Clip(place, room))
+	}
+	return append(lines, Indent+Fit(title, place, room))
 }

@@ -92,8 +92,10 @@ func workloads(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion,
 // names, sorted, each once.
 func inSet(cmd *cobra.Command, args []string, of func(*baseline.Run) []string) (out []string) {
 	dirs := args[:min(len(args), 1)]
-	if earlier, err := cmd.Flags().GetStringArray("baseline"); err == nil {
-		dirs = earlier
+	if f := cmd.Flag("baseline"); f != nil {
+		if runs, ok := f.Value.(interface{ GetSlice() []string }); ok {
+			dirs = runs.GetSlice()
+		}
 	}
 	for _, dir := range dirs {
 		set, err := baseline.Open(dir)

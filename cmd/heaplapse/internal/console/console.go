@@ -6,8 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagname"
 	"github.com/heaplapse/heaplapse/internal/pipeline"
@@ -19,7 +23,7 @@ import (
 type Console struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// Quiet leaves out warnings and remarks. Verbose prints every warning.
+	// Quiet leaves out remarks, and warnings that the result does not depend on. Verbose prints every warning.
 	Quiet, Verbose bool
 	// Failed reports whether a notice makes the command fail.
 	Failed bool
@@ -42,9 +46,12 @@ func (c *Console) Tell(n pipeline.Notice) {
 	if n.Severity != pipeline.Warning {
 		c.Failed = true
 	}
-	if n.Severity == pipeline.Failure {
+	switch {
+	case n.Severity == pipeline.Failure:
 		c.printError(c.Words(n))
-	} else {
+	case n.Doubtful:
+		c.Doubt(c.Words(n))
+	default:
 		c.Warn(c.Words(n))
 	}
 }
@@ -82,9 +89,36 @@ func (c *Console) Complain(err error) {
 	if errors.Is(err, pipeline.ErrNothingKept) {
 		err = errors.New("no stack is left: nothing matches --focus, or --ignore drops everything")
 	}
-	for _, line := range slices.Compact(strings.Split(err.Error(), "\n")) {
+	for _, line := range slices.Compact(strings.Split(reworded(err), "\n")) {
 		c.printError(line)
 	}
+}
+
+// reworded returns the text of an error. Where it quotes one of the system about a path, it says what to
+// do instead.
+func reworded(err error) string {
+	var system *fs.PathError
+	if !errors.As(err, &system) {
+		return err.Error()
+	}
+	return strings.Replace(err.Error(), system.Error(), remedy(system), 1)
+}
+
+func remedy(e *fs.PathError) string {
+	makes := slices.Contains([]string{"create", "mkdir"}, e.Op)
+	switch {
+	case errors.Is(e.Err, syscall.ENOENT) && makes:
+		return fmt.Sprintf("%s: there is no directory %s: make it first", e.Path, filepath.Dir(e.Path))
+	case errors.Is(e.Err, syscall.ENOENT):
+		return e.Path + ": no such file or directory: check the path"
+	case errors.Is(e.Err, syscall.ENOTDIR):
+		return e.Path + ": a file, where a directory is needed: check the path"
+	case errors.Is(e.Err, syscall.EISDIR):
+		return e.Path + ": a directory, where a file is needed: check the path"
+	case errors.Is(e.Err, syscall.EACCES), errors.Is(e.Err, syscall.EPERM):
+		return e.Path + ": permission denied: use a user who has access"
+	}
+	return e.Error()
 }
 
 // Warn prints a warning.
@@ -94,9 +128,18 @@ func (c *Console) Warn(line string) {
 	}
 }
 
+// Doubt prints a warning about data that is missing or suspect, also if the console is quiet: the result
+// may be wrong because of it.
+func (c *Console) Doubt(line string) { c.printError("warning: " + line) }
+
 // printError prints a message, which may quote the input.
 func (c *Console) printError(line string) {
-	fmt.Fprintf(c.Err, "heaplapse: %s\n", text.Message(line))
+	c.print(text.Message(line))
+}
+
+// print prints a message in the lines and the characters that the terminal takes.
+func (c *Console) print(message string) {
+	_, _ = io.WriteString(c.Err, text.Fitted("heaplapse: "+message+"\n", terminal.Width(c.Err), terminal.UTF8(c.Err, os.Getenv)))
 }
 
 // Say prints a remark about what the command does, which may quote the input.
@@ -108,5 +151,5 @@ func (c *Console) Say(format string, args ...any) {
 	for i, line := range lines {
 		lines[i] = text.Message(line)
 	}
-	fmt.Fprintf(c.Err, "heaplapse: %s\n", strings.Join(lines, "\n"))
+	c.print(strings.Join(lines, "\n"))
 }

@@ -28,7 +28,7 @@ func All() option.Flags {
 		option.Work:            "--work",
 		option.Force:           "--force",
 		option.RequireBaseline: "--require-baseline",
-		option.TextOutput:      "--text -",
+		option.TextOutput:      "-o text=-",
 
 		option.Engine:         "--engine",
 		option.Library:        "--library",

@@ -1,11 +1,12 @@
 package flagset
 
 import (
-	"fmt"
+	"errors"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/heaplapse/heaplapse/convert"
 )
@@ -25,13 +26,35 @@ func (c Choice) String() string {
 	return strings.Join(c.values[:last], ", ") + " or " + c.values[last]
 }
 
-// Check returns an error for another word.
-func (c Choice) Check(value string) error {
-	if slices.Contains(c.values, value) {
-		return nil
-	}
-	return fmt.Errorf("--%s %s: want %s", c.flag, value, c)
+// Var defines the flag, with a default, in a set. The default may be a word that the user cannot choose.
+func (c Choice) Var(flags *pflag.FlagSet, to *string, otherwise, usage string) {
+	*to = otherwise
+	flags.Var(&choice{c, to}, c.flag, usage)
 }
+
+// choice is the value of the flag.
+type choice struct {
+	Choice
+	to *string
+}
+
+func (c *choice) Set(word string) error {
+	if !slices.Contains(c.values, word) {
+		return errors.New("want " + c.Choice.String())
+	}
+	*c.to = word
+	return nil
+}
+
+func (c *choice) String() string {
+	if c.to == nil {
+		return ""
+	}
+	return *c.to
+}
+
+// Type is that of a text in the help.
+func (c *choice) Type() string { return "string" }
 
 // Complete makes the shell complete the words.
 func (c Choice) Complete(cmd *cobra.Command) {

@@ -24,8 +24,8 @@ type Files struct {
 
 // Define adds the flags, except --no-cache, to a set.
 func (f *Files) Define(flags *pflag.FlagSet) {
-	flags.StringVar(&f.binary, "binary", "", "the `FILE` of the main program, if it has moved since it ran")
-	flags.StringVar(&f.sysroot, "sysroot", "", "look for programs and libraries below `DIR` only")
+	flags.Var(existing(&f.binary, "the program"), "binary", "the `FILE` of the main program, if it has moved since it ran")
+	flags.Var(existing(&f.sysroot, "a directory with programs and libraries"), "sysroot", "look for programs and libraries below `DIR` only")
 	DefineDebugDirs(flags, &f.debugDirs)
 	f.Debuginfod.Define(flags)
 	flags.StringArrayVar(&f.perfMaps, "perf-map", nil, "names of generated code: a perf map or jitdump `FILE` (repeatable; default: perf-PID.map and jit-PID.dump next to the snapshots or in /tmp)")
@@ -90,8 +90,8 @@ type Base struct{ Binary, Sysroot string }
 // Add adds the flags. base names the snapshots in the help.
 func (f *Base) Add(cmd *cobra.Command, base string) {
 	help.Group(cmd, help.Files, func(flags *pflag.FlagSet) {
-		flags.StringVar(&f.Binary, "base-binary", "", "like --binary, for "+base+" (default: the `FILE` of --binary)")
-		flags.StringVar(&f.Sysroot, "base-sysroot", "", "like --sysroot, for "+base+" (default: the `DIR` of --sysroot)")
+		flags.Var(existing(&f.Binary, "the program"), "base-binary", "like --binary, for "+base+" (default: the `FILE` of --binary)")
+		flags.Var(existing(&f.Sysroot, "a directory with programs and libraries"), "base-sysroot", "like --sysroot, for "+base+" (default: the `DIR` of --sysroot)")
 	})
 }
 

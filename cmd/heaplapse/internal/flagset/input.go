@@ -68,11 +68,7 @@ func (f *Read) Source(s *Symbols) (*pipeline.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	check, err := f.Memory.Check()
-	if err != nil {
-		return nil, err
-	}
-	return &pipeline.Source{Strict: f.strict, Check: check, Symbols: symbols}, nil
+	return &pipeline.Source{Strict: f.strict, Check: f.Memory.Check(), Symbols: symbols}, nil
 }
 
 // Memory has the flag that limits the memory.
@@ -80,7 +76,7 @@ type Memory struct {
 	// Most bounds the default, in bytes; 0: it is not bounded.
 	Most int64
 
-	size string
+	size Size
 }
 
 // Define adds the flag to a set.
@@ -89,27 +85,24 @@ func (f *Memory) Define(flags *pflag.FlagSet) {
 	if f.Most > 0 {
 		most = ", at most " + units.RoundBytes(f.Most)
 	}
-	flags.StringVar(&f.size, "max-memory", "", "give up if reading snapshots takes more than `SIZE` of memory (default: half of that of the machine or the control group"+most+")")
+	flags.Var(&f.size, "max-memory", "give up if reading snapshots takes more than `SIZE` of memory (default: half of that of the machine or the control group"+most+")")
 }
 
 // Check returns a function that checks the limit of memory, or nil if there is none.
-func (f *Memory) Check() (func(more int64) error, error) {
+func (f *Memory) Check() func(more int64) error {
 	limit := memory.Available() / 2
 	if f.Most > 0 && (limit == 0 || limit > f.Most) {
 		limit = f.Most
 	}
-	if f.size != "" {
-		var err error
-		if limit, err = units.ParseBytes(f.size); err != nil {
-			return nil, fmt.Errorf("--max-memory: %w", err)
-		}
+	if f.size.IsSet() {
+		limit = f.size.Bytes
 	}
 	if limit == 0 {
-		return nil, nil
+		return nil
 	}
 	l := memory.NewLimit(limit)
 	l.Guard(endAtLimit)
-	return func(more int64) error { return withRemedy(l.Check(more)) }, nil
+	return func(more int64) error { return withRemedy(l.Check(more)) }
 }
 
 // withRemedy adds what the user can do to an error of the limit, which may be nil.

@@ -25,7 +25,7 @@ func (f *Requests) Define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.options.CACert, "cacert", "",
 		"trust the certificates in `FILE` (PEM) instead of those of the system")
 	flags.BoolVarP(&f.options.Insecure, "insecure", "k", false, "trust every certificate")
-	flags.DurationVar(&f.options.Timeout, "timeout", time.Minute, "give up a request after `TIME` (0: never)")
+	flags.Var(Time(&f.options.Timeout, time.Minute), "timeout", "give up a request after `TIME` (0: never)")
 }
 
 // Options returns how requests are made.

@@ -34,15 +34,12 @@ func (f *Run) Add(cmd *cobra.Command) {
 		f.Series.Define(flags)
 	})
 	f.Files.Add(cmd)
-	cmd.Flags().StringVar(&f.Demangle, "demangle", "simple", "")
-	_ = cmd.Flags().MarkHidden("demangle") // it is an error to ask for other names
+	help.Refuse(cmd, "demangle", "summaries contain simple names, so that they are comparable")
+	f.Demangle = "simple"
 }
 
 // Summary returns how the snapshots of a run are summarized.
 func (f *Run) Summary() (*pipeline.Summary, error) {
-	if f.Demangle != "simple" {
-		return nil, fmt.Errorf("--demangle %s: summaries contain simple names, so that they are comparable", f.Demangle)
-	}
 	if f.work < 0 {
 		return nil, fmt.Errorf("--work %v: want a number of units of work, above 0", f.work)
 	}

@@ -14,22 +14,11 @@ import (
 )
 
 // filter has the flags that select call paths.
-type filter struct{ focus, ignore string }
+type filter struct{ focus, ignore *regexp.Regexp }
 
 func (f *filter) define(flags *pflag.FlagSet) {
-	flags.StringVar(&f.focus, "focus", "", "keep only stacks with a function, file or module that matches `REGEXP`")
-	flags.StringVar(&f.ignore, "ignore", "", "drop stacks with a function, file or module that matches `REGEXP`")
-}
-
-func compile(flag, text string) (*regexp.Regexp, error) {
-	if text == "" {
-		return nil, nil
-	}
-	re, err := regexp.Compile(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", flag, err)
-	}
-	return re, nil
+	flags.Var(expression(&f.focus), "focus", "keep only stacks with a function, file or module that matches `REGEXP`")
+	flags.Var(expression(&f.ignore), "ignore", "drop stacks with a function, file or module that matches `REGEXP`")
 }
 
 // Stacks has the flags of commands that read stacks: which snapshots, names and stacks.
@@ -54,11 +43,8 @@ func (f *Stacks) Source() (*pipeline.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Focus, err = compile("--focus", f.focus); err != nil {
-		return nil, err
-	}
-	o.Ignore, err = compile("--ignore", f.ignore)
-	return o, err
+	o.Focus, o.Ignore = f.focus, f.ignore
+	return o, nil
 }
 
 var groupings = NewChoice("group-by", "function", "stack", "file", "module")
@@ -70,7 +56,7 @@ type Grouping struct{ by, rules string }
 // Add adds the flags.
 func (f *Grouping) Add(cmd *cobra.Command) {
 	help.Group(cmd, help.Input, func(flags *pflag.FlagSet) {
-		flags.StringVar(&f.by, "group-by", string(sites.ByFunction), "group allocations by `SITE`: "+groupings.String())
+		groupings.Var(flags, &f.by, string(sites.ByFunction), "group allocations by `SITE`: "+groupings.String())
 		f.DefineRules(flags)
 	})
 	groupings.Complete(cmd)
@@ -82,9 +68,7 @@ func (f *Grouping) DefineRules(flags *pflag.FlagSet) {
 }
 
 // GroupBy returns what one site is.
-func (f *Grouping) GroupBy() (sites.GroupBy, error) {
-	return sites.GroupBy(f.by), groupings.Check(f.by)
-}
+func (f *Grouping) GroupBy() sites.GroupBy { return sites.GroupBy(f.by) }
 
 // BlameRules returns the rules of the user's file followed by the built-in ones, or nil for the
 // built-in ones alone.

@@ -26,37 +26,25 @@ func (f *Symbols) Add(cmd *cobra.Command) {
 
 // DefineDemangle adds --demangle, with a default, to a set.
 func DefineDemangle(flags *pflag.FlagSet, mode *string, standard string) {
-	flags.StringVar(
-		mode,
-		"demangle",
-		standard,
-		"C++ and Rust names in this `STYLE`: simple (without parameters), full or none",
-	)
+	Manglings.Var(flags, mode, standard, "C++ and Rust names in this `STYLE`: simple (without parameters), full or none")
 }
 
 // DemangleMode returns the mode that --demangle names. The default of commands without the flag is
 // "".
-func DemangleMode(name string) (symbolize.Demangle, error) {
-	if name == "" {
-		return symbolize.DemangleSimple, nil
-	}
-	modes := map[string]symbolize.Demangle{
+func DemangleMode(name string) symbolize.Demangle {
+	return map[string]symbolize.Demangle{
+		"":       symbolize.DemangleSimple,
 		"simple": symbolize.DemangleSimple,
 		"full":   symbolize.DemangleFull,
 		"none":   symbolize.DemangleNone,
-	}
-	return modes[name], Manglings.Check(name)
+	}[name]
 }
 
 // options returns how addresses are named.
 func (f *Symbols) options() (symbolize.Options, error) {
-	mode, err := DemangleMode(f.Demangle)
-	if err != nil {
-		return symbolize.Options{}, err
-	}
 	client, err := f.Client()
 	return symbolize.Options{
 		Binary: f.binary, Sysroot: f.sysroot, DebugDirs: f.debugDirs, PerfMaps: f.perfMaps, Debuginfod: client,
-		Demangle: mode, CacheDir: f.Dir(),
+		Demangle: DemangleMode(f.Demangle), CacheDir: f.Dir(),
 	}, err
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/heaplapse/heaplapse/internal/fleet/rows"
 	"github.com/heaplapse/heaplapse/internal/fleet/table"
 	growthreport "github.com/heaplapse/heaplapse/internal/report/growth"
-	"github.com/heaplapse/heaplapse/internal/units"
 )
 
 type exportFlags struct {
@@ -24,7 +23,7 @@ type exportFlags struct {
 	originFlags
 	host, workload string
 	buildSeq       int64
-	memoryLimit    string
+	memoryLimit    flagset.Size
 }
 
 func exportCommand(c *console.Console) *cobra.Command {
@@ -50,10 +49,15 @@ bytes whenever the same run is exported: after a failure, export it again.
 			"the `NUMBER` of the build, which orders builds (default: by the time that a build was first seen)")
 		flags.StringVar(&f.workload, "workload", "",
 			"the `NAME` of the workload (default: a hash of the recorded command line)")
-		flags.StringVar(&f.memoryLimit, "memory-limit", "",
+		flags.Var(&f.memoryLimit, "memory-limit",
 			"the process is stopped when it reaches `SIZE`, to forecast when")
 	})
 	f.judgeFlags.add(cmd)
+	help.Levels(
+		cmd,
+		"output service host label night workload memory-limit process",
+		"build-seq strict blame-rules binary sysroot debug-dir debuginfod perf-map",
+	)
 	return cmd
 }
 
@@ -63,11 +67,7 @@ func (f *exportFlags) origin(hasSeq bool) (o rows.Origin, err error) {
 	if hasSeq {
 		o.BuildSeq = &f.buildSeq
 	}
-	if f.memoryLimit != "" {
-		if o.MemoryLimit, err = units.ParseBytes(f.memoryLimit); err != nil {
-			return o, fmt.Errorf("--memory-limit: %w", err)
-		}
-	}
+	o.MemoryLimit = f.memoryLimit.Bytes
 	o.Labels, err = flagset.ParseLabels(f.labels)
 	return o, err
 }

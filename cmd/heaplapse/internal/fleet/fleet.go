@@ -120,7 +120,9 @@ func compactCommand(c *console.Console) *cobra.Command {
 		Use:   "compact DIR",
 		Short: "sort the files of each night into one",
 		Long: `Replaces the files of each night by one, sorted by service, site and host: databases read it many
-times faster. Runs may be exported meanwhile, and afterwards: the next call adds them.`,
+times faster. Runs may be exported meanwhile, and afterwards: the next call adds them.
+
+  heaplapse fleet compact tables/`,
 		Args: help.Between(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return table.Compact(args[0], func(done table.Compaction) error {

@@ -64,10 +64,10 @@ Exit status: 0 if all profiles were taken, or no site leaks; otherwise 2.`,
 
 func (f *pushFlags) add(cmd *cobra.Command) {
 	help.Group(cmd, help.Requests, func(flags *pflag.FlagSet) {
-		flags.StringVar(&f.to, "to", "", "the kind of `SERVER`: "+pushServers.String()+" (required)")
+		pushServers.Var(flags, &f.to, "", "the kind of `SERVER`: "+pushServers.String()+" (required)")
 		flags.StringVar(&f.url, "url", "", "the `URL` of the server, such as http://HOST:4040 (required)")
 		f.requests.Define(flags)
-		flags.DurationVar(&f.retry, "retry", time.Minute,
+		flags.Var(flagset.Time(&f.retry, time.Minute), "retry",
 			"while the server is busy or does not answer, repeat a request for up to `TIME`")
 	})
 	pushServers.Complete(cmd)
@@ -78,15 +78,17 @@ func (f *pushFlags) add(cmd *cobra.Command) {
 		flags.IntVar(&f.Options.Snapshots, "exemplars", 4, "send at most `N` snapshots of a site, evenly spaced")
 	})
 	f.judgeFlags.add(cmd)
+	help.Levels(
+		cmd,
+		"to url header insecure service host label exemplars process",
+		"cacert timeout retry strict binary sysroot debuginfod",
+	)
 }
 
 // pusher checks the flags, and returns who sends the profiles.
 func (f *pushFlags) pusher(c *console.Console) (*push.Pusher, error) {
 	if f.to == "" || f.url == "" {
 		return nil, errors.New("no server given: use --to and --url")
-	}
-	if err := pushServers.Check(f.to); err != nil {
-		return nil, err
 	}
 	u, err := request.ParseURL(f.url)
 	if err != nil {
@@ -159,7 +161,7 @@ func sendOne(
 	g *growthreport.Report,
 ) (int, error) {
 	if g.Result.Why.DataMissing() {
-		c.Warn(fmt.Sprintf("process %s: no verdict: %s", g.Series.Process.Name(), growthreport.Reason(g.Result)))
+		c.Doubt(fmt.Sprintf("process %s: no verdict: %s", g.Series.Process.Name(), growthreport.Reason(g.Result)))
 	}
 	o.Host = hostOf(g, o.Host)
 	known := map[string]bool{}

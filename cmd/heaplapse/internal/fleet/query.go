@@ -50,7 +50,7 @@ location that the engine reads. duckdb, spark and clickhouse are tested, the oth
 		ValidArgsFunction: completeQuestions,
 	}
 	help.Group(cmd, help.Fleet, func(flags *pflag.FlagSet) {
-		flags.StringVar(&f.print, "print", "", "do not run the question: write it for `ENGINE`: "+queryEngines.String())
+		queryEngines.Var(flags, &f.print, "", "do not run the question: write it for `ENGINE`: "+queryEngines.String())
 		flags.StringVar(&f.duckdb, "duckdb", "", "run the `PROGRAM`: duckdb, or a Python that has the package duckdb")
 	})
 	queryEngines.Complete(cmd)
@@ -71,17 +71,11 @@ func completeQuestions(_ *cobra.Command, args []string, _ string) ([]cobra.Compl
 }
 
 func ask(ctx context.Context, c *console.Console, f *queryFlags, name, dir string) error {
-	if err := f.Check(); err != nil {
-		return err
-	}
 	q, err := query.Find(name)
 	if err != nil {
 		return err
 	}
 	if f.print != "" {
-		if err := queryEngines.Check(f.print); err != nil {
-			return err
-		}
 		text, err := query.Text(q, f.print, strings.TrimRight(dir, "/"))
 		if err != nil {
 			return err
@@ -97,7 +91,7 @@ func ask(ctx context.Context, c *console.Console, f *queryFlags, name, dir strin
 		return err
 	}
 	if nights := query.FutureNights(dir, time.Now()); len(nights) > 0 {
-		c.Warn("nights in the future are ignored, because the clock of a host is wrong: " + strings.Join(nights, ", "))
+		c.Doubt("nights in the future are ignored, because the clock of a host is wrong: " + strings.Join(nights, ", "))
 	}
 	return f.Render(c.Out, &query.Answer{Question: q, Result: result})
 }

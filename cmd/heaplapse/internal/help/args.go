@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -31,7 +32,15 @@ func Some(missing string) cobra.PositionalArgs {
 
 // SomePath requires at least one path of snapshots.
 func SomePath() cobra.PositionalArgs {
-	return Some("no PATH given: name a directory, a file or a prefix of snapshots")
+	some := Some("no PATH given: name a directory, a file or a prefix of snapshots")
+	return func(cmd *cobra.Command, args []string) error {
+		for _, a := range args {
+			if _, err := os.Lstat(a); strings.HasPrefix(a, "--") && err != nil {
+				return Error(cmd, fmt.Errorf("%s is no PATH: flags are given before --", a))
+			}
+		}
+		return some(cmd, args)
+	}
 }
 
 // Subcommand requires that there are no arguments: one would be a subcommand that does not exist.
@@ -45,11 +54,7 @@ func Subcommand(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	hint := ""
-	if near := nearest(args[0], names); near != "" {
-		hint = fmt.Sprintf(": did you mean %s %s?", cmd.CommandPath(), near)
-	}
-	return Error(cmd, fmt.Errorf("unknown command %q%s", args[0], hint))
+	return Error(cmd, fmt.Errorf("unknown command %q%s", args[0], didYouMean(args[0], cmd.CommandPath()+" ", names)))
 }
 
 // Between requires a number of arguments.

@@ -4,25 +4,75 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// Error words an error in flags and arguments, and adds a reference to the help.
+// Error words an error in flags and arguments, and adds a reference to the help. Errors in a file have
+// a position instead.
 func Error(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
+	var missing *pflag.ValueRequiredError
 	var invalid *pflag.InvalidValueError
+	var inFile *FileError
 	switch {
-	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
-		if near := nearest(unknown.GetSpecifiedName(), flagNames(cmd)); near != "" {
-			err = fmt.Errorf("%w: did you mean --%s?", err, near)
-		}
-	case errors.As(err, &invalid) && wanted[invalid.GetFlag().Value.Type()] != "":
-		f := invalid.GetFlag()
-		err = fmt.Errorf("--%s %s: want %s", f.Name, invalid.GetValue(), wanted[f.Value.Type()])
+	case errors.As(err, &inFile), errors.Is(err, pflag.ErrHelp):
+		return err
+	case errors.As(err, &unknown):
+		err = unknownFlag(cmd, unknown)
+	case errors.As(err, &missing):
+		value, _ := pflag.UnquoteUsage(missing.GetFlag())
+		err = fmt.Errorf("--%s has no value: want --%[1]s %s", missing.GetFlag().Name, value)
+	case errors.As(err, &invalid):
+		err = errors.New("--" + Reason(invalid.GetFlag(), invalid.GetValue(), err))
 	}
 	return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
+}
+
+// FileError is an error in a file of settings, which is not about the help.
+type FileError struct{ Err error }
+
+func (e *FileError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *FileError) Unwrap() error { return e.Err }
+
+// unknownFlag words the error for a flag that a command does not have.
+func unknownFlag(cmd *cobra.Command, e *pflag.NotExistError) error {
+	if short := e.GetSpecifiedShortnames(); short != "" {
+		return fmt.Errorf("unknown flag: -%s", e.GetSpecifiedName())
+	}
+	return fmt.Errorf("unknown flag: --%s%s", e.GetSpecifiedName(), didYouMean(e.GetSpecifiedName(), "--", flagNames(cmd)))
+}
+
+// DidYouMean returns a question about the word that a mistyped one most likely stands for; "" if none
+// is like it.
+func DidYouMean(mistyped string, words []string) string { return didYouMean(mistyped, "", words) }
+
+func didYouMean(mistyped, prefix string, words []string) string {
+	near := nearest(mistyped, words)
+	if near == "" {
+		return ""
+	}
+	return fmt.Sprintf(": did you mean %s%s?", prefix, near)
+}
+
+// Reason tells which value of a flag is wrong, and what is wanted, given the error of its Set.
+func Reason(f *pflag.Flag, value string, err error) string {
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		err = errors.Unwrap(invalid)
+	}
+	if want := wanted[f.Value.Type()]; want != "" {
+		err = errors.New("want " + want)
+	}
+	if value == "" || strings.ContainsAny(value, " \t\n") {
+		value = strconv.Quote(value)
+	}
+	return fmt.Sprintf("%s %s: %v", f.Name, value, err)
 }
 
 // wanted describes the values of flags, by their type. Other types describe them in their own errors.
@@ -37,13 +87,11 @@ var wanted = map[string]string{
 
 // flagNames are the names of a command's flags, those that it inherits included.
 func flagNames(cmd *cobra.Command) (names []string) {
-	add := func(f *pflag.Flag) {
-		if !f.Hidden {
+	visitFlags(cmd, func(f *pflag.Flag) {
+		if Setting(f) || !f.Hidden {
 			names = append(names, f.Name)
 		}
-	}
-	cmd.Flags().VisitAll(add)
-	cmd.InheritedFlags().VisitAll(add)
+	})
 	return names
 }
 

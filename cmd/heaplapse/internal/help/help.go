@@ -67,9 +67,11 @@ func Usage(cmd *cobra.Command) error {
 	} else {
 		fmt.Fprintf(&b, "  %s\n", cmd.UseLine())
 	}
-	for _, g := range FlagGroups(cmd) {
+	all := cmd.Flags().Changed(allFlag)
+	for _, g := range FlagGroups(cmd, all) {
 		fmt.Fprintf(&b, "\n%s:\n%s", g.Name(), g.FlagUsagesWrapped(HelpWidth))
 	}
+	writeMore(&b, cmd, all)
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "\n%s COMMAND --help describes a command.\n", cmd.CommandPath())
 	}
@@ -106,10 +108,17 @@ func writeCommands(b *strings.Builder, cmd *cobra.Command) {
 // order sorts the flags of the output group that most commands have: where to first, the help last.
 var order = map[string]int{"output": -2, "format": -1, "demangle": 1, "help": 2, "quiet": 2, "verbose": 2}
 
-// FlagGroups returns the flags of a command, those that it inherits included, in groups.
-func FlagGroups(cmd *cobra.Command) (out []*pflag.FlagSet) {
+// visitFlags calls a function for the flags of a command, those that it inherits included.
+func visitFlags(cmd *cobra.Command, visit func(*pflag.Flag)) {
+	cmd.LocalFlags().VisitAll(visit)
+	cmd.InheritedFlags().VisitAll(visit)
+}
+
+// FlagGroups returns the usual flags of a command, and with rare also those that are seldom needed, in
+// groups.
+func FlagGroups(cmd *cobra.Command, rare bool) (out []*pflag.FlagSet) {
 	groups := map[string][]*pflag.Flag{}
-	add := func(f *pflag.Flag) {
+	visitFlags(cmd, func(f *pflag.Flag) {
 		if f.Name == "help" {
 			f.Usage = "print this help"
 		}
@@ -117,12 +126,10 @@ func FlagGroups(cmd *cobra.Command) (out []*pflag.FlagSet) {
 		if g := f.Annotations[GroupAnnotation]; len(g) > 0 {
 			name = g[0]
 		}
-		if !f.Hidden {
+		if !f.Hidden && (rare || !isRare(f)) {
 			groups[name] = append(groups[name], f)
 		}
-	}
-	cmd.LocalFlags().VisitAll(add)
-	cmd.InheritedFlags().VisitAll(add)
+	})
 	for _, name := range groupOrder {
 		if groups[name] == nil {
 			continue

@@ -66,7 +66,7 @@ func describe(cmd *cobra.Command) []*pflag.FlagSet {
 	cmd.InitDefaultHelpFlag()
 	var b strings.Builder
 	writeText(&b, cmd.Long)
-	groups := help.FlagGroups(cmd)
+	groups := help.FlagGroups(cmd, true)
 	for _, group := range groups {
 		fmt.Fprintf(&b, "# %s\n\n", strings.ToUpper(group.Name()))
 		group.VisitAll(func(f *pflag.Flag) { writeFlag(&b, f) })

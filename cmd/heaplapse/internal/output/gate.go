@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -24,72 +24,122 @@ import (
 // Gate tells in which formats the result of gate is written, and where.
 type Gate struct {
 	limit         int
-	markdownLimit string
+	markdownLimit flagset.Size
 	sourceRoot    string
-	outputs       map[string]*string
+	outputs       gateFiles
 	Style
 }
 
-// gateOutputs are the formats of the result. Several can be written at once.
-var gateOutputs = []struct {
-	name, help string
-	write      func(*gatereport.Report, io.Writer) error
+// gateFormats are the formats of the result. Several can be written at once.
+var gateFormats = []struct {
+	name  string
+	write func(*gatereport.Report, io.Writer) error
 }{
-	{"text", "the table to `FILE` (default: standard output; so is -)", (*gatereport.Report).Text},
-	{"json", "all numbers to `FILE`, as heaplapse.gate/1", (*gatereport.Report).JSON},
-	{"markdown", "Markdown to `FILE`, for the summary of a CI step or a comment; $GITHUB_STEP_SUMMARY is added to, not replaced", (*gatereport.Report).Markdown},
-	{"junit", "JUnit XML to `FILE`, for the list of tests of a CI server", (*gatereport.Report).JUnit},
-	{"sarif", "SARIF 2.1.0 to `FILE`, for code scanning", (*gatereport.Report).SARIF},
-	{"pprof", "the current run minus an earlier one to `FILE`, for go tool pprof", (*gatereport.Report).Pprof},
+	{"text", (*gatereport.Report).Text},
+	{"json", (*gatereport.Report).JSON},
+	{"markdown", (*gatereport.Report).Markdown},
+	{"junit", (*gatereport.Report).JUnit},
+	{"sarif", (*gatereport.Report).SARIF},
+	{"pprof", (*gatereport.Report).Pprof},
+}
+
+// gateFiles are the files that the result is written to, by format.
+type gateFiles map[string][]string
+
+// gateOutput is the value of -o, or of an older flag that is for one format.
+type gateOutput struct {
+	files  gateFiles
+	format string
+}
+
+// Set adds FORMAT=FILE, or a FILE for text.
+func (o gateOutput) Set(text string) error {
+	format, file := o.format, text
+	if format == "" {
+		var err error
+		if format, file, err = parseOutput(text); err != nil {
+			return err
+		}
+	}
+	if err := flagset.CheckOutput(file); err != nil {
+		return err
+	}
+	for other, files := range o.files {
+		if slices.ContainsFunc(files, func(f string) bool { return sameFile(f, file) }) {
+			return fmt.Errorf("%s and %s cannot both go to %s", other, format, file)
+		}
+	}
+	o.files[format] = append(o.files[format], file)
+	return nil
+}
+
+// parseOutput parses FORMAT=FILE, or a FILE for text.
+func parseOutput(value string) (format, file string, err error) {
+	format, file, ok := strings.Cut(value, "=")
+	switch names := gateFormatNames(); {
+	case !ok && formatByName(value) != "":
+		return "", "", fmt.Errorf("want a format: %s=%s, or text=%[2]s for the table", formatByName(value), value)
+	case !ok:
+		return "text", value, nil
+	case !slices.Contains(names, format):
+		return "", "", fmt.Errorf("%s is no format: want %s", format, strings.Join(names, ", "))
+	}
+	return format, file, nil
+}
+
+func (o gateOutput) String() string { return "" }
+
+// Type is that of a text in the help.
+func (o gateOutput) Type() string { return "string" }
+
+func gateFormatNames() (names []string) {
+	for _, f := range gateFormats {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// formatByName returns the format that the extension of a file stands for, unless it is text.
+func formatByName(file string) string {
+	return map[string]string{
+		".json": "json", ".md": "markdown", ".xml": "junit", ".sarif": "sarif", ".gz": "pprof", ".pb": "pprof",
+	}[filepath.Ext(file)]
+}
+
+// sameFile reports whether two outputs replace each other.
+func sameFile(a, b string) bool {
+	if a == "-" || b == "-" {
+		return a == b
+	}
+	return atomicfile.Target(a) == atomicfile.Target(b)
 }
 
 // Add adds the flags.
 func (f *Gate) Add(cmd *cobra.Command) {
-	f.outputs = map[string]*string{}
+	f.outputs = gateFiles{}
+	_ = f.markdownLimit.Set("1023KiB")
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
-		for _, o := range gateOutputs {
-			f.outputs[o.name] = flags.String(o.name, "", "write "+o.help)
-		}
+		flags.VarP(gateOutput{files: f.outputs}, "output", "o", "write `FORMAT=FILE`: "+strings.Join(gateFormatNames(), ", ")+" (repeatable; FILE alone is the table, - is standard output; $GITHUB_STEP_SUMMARY is added to, not replaced)")
 		flags.Var(flagset.Count(&f.limit, 10), "top", "list `N` functions of each kind of change that did not fail")
-		flags.StringVar(&f.markdownLimit, "markdown-limit", "1023KiB", "truncate Markdown at `SIZE`, with a note: GitHub accepts 1 MiB for the summary of a step, 64KiB for a comment")
+		flags.Var(&f.markdownLimit, "markdown-limit", "truncate Markdown at `SIZE`, with a note: GitHub accepts 1 MiB for the summary of a step, 64KiB for a comment")
 		flags.StringVar(&f.sourceRoot, "source-root", ".", "in SARIF, make the paths of source files below `DIR` relative")
 	})
+	for _, o := range gateFormats {
+		help.Alias(cmd, o.name, "output", gateOutput{f.outputs, o.name})
+	}
 	f.Style.Add(cmd)
 }
 
-// Check returns an error for outputs that cannot be written, before any work is done.
+// Check returns an error for settings that are wrong, before any work is done.
 func (f *Gate) Check() error {
-	if err := f.Style.Check(); err != nil {
-		return err
-	}
-	n, err := units.ParseBytes(f.markdownLimit)
-	if err == nil && n < gatereport.MinMarkdownLimit {
-		err = fmt.Errorf("want at least %s", units.Bytes(gatereport.MinMarkdownLimit))
-	}
-	if err != nil {
-		return fmt.Errorf("--markdown-limit %s: %w", f.markdownLimit, err)
-	}
-	used := map[string]string{}
-	for _, o := range gateOutputs {
-		path := *f.outputs[o.name]
-		if path == "" {
-			continue
-		}
-		file := path
-		if path != "-" {
-			file = atomicfile.Target(path)
-		}
-		if other, ok := used[file]; ok {
-			return fmt.Errorf("--%s and --%s cannot both go to %s", other, o.name, path)
-		}
-		used[file] = o.name
+	if f.markdownLimit.Bytes < gatereport.MinMarkdownLimit {
+		return fmt.Errorf("--markdown-limit %s: want at least %s", &f.markdownLimit, units.Bytes(gatereport.MinMarkdownLimit))
 	}
 	return nil
 }
 
 // Report returns the result with the settings of its formats.
 func (f *Gate) Report(result *gate.Result) *gatereport.Report {
-	limit, _ := units.ParseBytes(f.markdownLimit) // has been checked
 	root, err := filepath.Abs(f.sourceRoot)
 	if err != nil {
 		root = f.sourceRoot // there is no current directory: paths stay absolute
@@ -97,7 +147,7 @@ func (f *Gate) Report(result *gate.Result) *gatereport.Report {
 	return &gatereport.Report{
 		Result:        result,
 		Top:           f.limit,
-		MarkdownLimit: int(limit),
+		MarkdownLimit: int(f.markdownLimit.Bytes),
 		SourceRoot:    root,
 		Version:       build.Version(),
 		Flags:         flagname.All(),
@@ -107,20 +157,27 @@ func (f *Gate) Report(result *gate.Result) *gatereport.Report {
 // Write writes the result in all formats that were asked for. An error in one does not prevent the
 // others. Text goes to standard output unless another format does.
 func (f *Gate) Write(stdout io.Writer, report *gatereport.Report) error {
-	toStdout := func(path *string) bool { return *path == "-" }
-	text := f.outputs["text"]
-	if *text == "" && !slices.ContainsFunc(slices.Collect(maps.Values(f.outputs)), toStdout) {
-		*text = "-"
+	stdoutTaken := false
+	for _, files := range f.outputs {
+		stdoutTaken = stdoutTaken || slices.Contains(files, "-")
 	}
-	report.Style = f.Style.On(stdout, *text != "-")
+	if len(f.outputs["text"]) == 0 && !stdoutTaken {
+		f.outputs["text"] = []string{"-"}
+	}
+	report.Style = f.Style.On(stdout, !slices.Contains(f.outputs["text"], "-"))
 	var errs []error
-	for _, o := range gateOutputs {
-		path := *f.outputs[o.name]
-		if path == "" {
-			continue
-		}
-		if err := Put(stdout, path, func(w io.Writer) error { return o.write(report, w) }); err != nil {
-			errs = append(errs, fmt.Errorf("--%s: %w", o.name, err))
+	for _, o := range gateFormats {
+		for _, path := range f.outputs[o.name] {
+			write := func(w io.Writer) error { return o.write(report, w) }
+			var err error
+			if path == "-" && o.name == "text" {
+				err = Text(stdout, write)
+			} else {
+				err = Put(stdout, path, write)
+			}
+			if err != nil {
+				errs = append(errs, fmt.Errorf("-o %s=%s: %w", o.name, path, err))
+			}
 		}
 	}
 	return errors.Join(errs...)

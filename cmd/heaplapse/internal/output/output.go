@@ -15,13 +15,13 @@ import (
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/flagset"
 	"github.com/heaplapse/heaplapse/cmd/heaplapse/internal/help"
 	"github.com/heaplapse/heaplapse/internal/atomicfile"
+	"github.com/heaplapse/heaplapse/internal/report/text"
+	"github.com/heaplapse/heaplapse/internal/terminal"
 )
 
 // Flags tell the format of a result and where it is written.
 type Flags struct {
 	Format, File string
-
-	formats flagset.Choice
 }
 
 // Rendering is what a command prints.
@@ -32,21 +32,21 @@ type Rendering interface {
 
 // Add adds --format and -o. The first format is the default.
 func (f *Flags) Add(cmd *cobra.Command, formats ...string) {
-	f.formats = flagset.NewChoice("format", formats...)
+	choice := flagset.NewChoice("format", formats...)
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
-		flags.StringVar(&f.Format, "format", formats[0], "write `FORMAT`: "+f.formats.String())
-		flags.StringVarP(&f.File, "output", "o", "", "write to `FILE` instead of standard output")
+		choice.Var(flags, &f.Format, formats[0], "write `FORMAT`: "+choice.String())
+		flags.VarP(flagset.OutputFile(&f.File), "output", "o", "write to `FILE` instead of standard output")
 	})
-	f.formats.Complete(cmd)
+	choice.Complete(cmd)
 }
-
-// Check returns an error for an unknown format, before any work is done.
-func (f *Flags) Check() error { return f.formats.Check(f.Format) }
 
 // Render writes a result in the format that the user chose.
 func (f *Flags) Render(stdout io.Writer, r Rendering) error {
 	switch f.Format {
 	case "text":
+		if f.ToStdout() {
+			return Text(stdout, r.Text)
+		}
 		return f.Emit(stdout, r.Text)
 	case "json":
 		return f.Emit(stdout, r.JSON)
@@ -59,7 +59,7 @@ func (f *Flags) Render(stdout io.Writer, r Rendering) error {
 			return f.Emit(stdout, md.Markdown)
 		}
 	}
-	return f.Check()
+	return fmt.Errorf("there is no format %q of this result", f.Format)
 }
 
 // Emit writes a result to the file of -o or to standard output, whole or not at all.
@@ -86,6 +86,33 @@ func Put(stdout io.Writer, path string, write func(io.Writer) error) error {
 		_, err := w.Write(b.Bytes())
 		return err
 	})
+}
+
+// Text writes a text to standard output, so that a terminal there shows it whole.
+func Text(stdout io.Writer, write func(io.Writer) error) error {
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		return err
+	}
+	_, err := io.WriteString(stdout, text.Fitted(b.String(), terminal.Width(stdout), terminal.UTF8(stdout, os.Getenv)))
+	return err
+}
+
+// Characters returns a writer of texts in the characters that another writer takes.
+func Characters(w io.Writer) io.Writer {
+	if terminal.UTF8(w, os.Getenv) {
+		return w
+	}
+	return ascii{w}
+}
+
+type ascii struct{ io.Writer }
+
+func (a ascii) Write(b []byte) (int, error) {
+	if _, err := io.WriteString(a.Writer, text.ASCII(string(b))); err != nil {
+		return 0, err
+	}
+	return len(b), nil
 }
 
 // ToStdout reports whether the result goes to standard output.

@@ -24,19 +24,11 @@ var (
 // Add adds the flags.
 func (s *Style) Add(cmd *cobra.Command) {
 	help.Group(cmd, help.Output, func(flags *pflag.FlagSet) {
-		flags.StringVar(&s.color, "color", "auto", "use colors `WHEN`: auto (a terminal, unless NO_COLOR is set), always or never")
-		flags.StringVar(&s.hyperlinks, "hyperlinks", "auto", "make file:line a link to the source file `WHEN`: auto (a terminal that takes links), always or never")
+		colors.Var(flags, &s.color, "auto", "use colors `WHEN`: auto (a terminal, unless NO_COLOR is set), always or never")
+		hyperlinks.Var(flags, &s.hyperlinks, "auto", "make file:line a link to the source file `WHEN`: auto (a terminal that takes links), always or never")
 	})
 	colors.Complete(cmd)
 	hyperlinks.Complete(cmd)
-}
-
-// Check returns an error for other words, before any work is done.
-func (s *Style) Check() error {
-	if err := colors.Check(s.color); err != nil {
-		return err
-	}
-	return hyperlinks.Check(s.hyperlinks)
 }
 
 // On returns how text looks on standard output, or elsewhere.

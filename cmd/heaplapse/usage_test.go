@@ -1,0 +1,202 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/heaplapse/heaplapse/internal/testutil"
+)
+
+// wrongUsages are command lines and what is said about each. $D is the directory testdata. Arguments do
+// not contain spaces.
+const wrongUsages = `
+grwoth $D/leaky                          | unknown command "grwoth": did you mean heaplapse growth?; see heaplapse --help
+help bogus                               | unknown command "bogus"; see heaplapse --help
+baseline lst                             | unknown command "lst": did you mean heaplapse baseline list?; see heaplapse baseline --help
+fleet bogus                              | unknown command "bogus"; see heaplapse fleet --help
+completion tcsh                          | unknown command "tcsh"; see heaplapse completion --help
+version now                              | 1 argument: the command is heaplapse version; see heaplapse version --help
+--bogus                                  | unknown flag: --bogus; see heaplapse --help
+growth                                   | no PATH given: name a directory, a file or a prefix of snapshots; see heaplapse growth --help
+growth nodir                             | nodir: no such file or directory, and no heap snapshots have this prefix
+growth empty                             | empty: no heap snapshots in this directory (*.heap, *.pb, *.pprof, *.prof, *.jeprof; with .gz or .zst, too)
+growth note.txt                          | note.txt: not a heap snapshot: its first line is "hello"; a snapshot starts with "heap profile:" or "heap_v2/"
+growth program                           | program: not a heap snapshot: an ELF file; name the snapshots that the program wrote, not the program
+growth result.json                       | result.json: not a heap snapshot: a JSON file; name the snapshots that the program wrote
+growth some.zip                          | some.zip: not a heap snapshot: a zip archive; unpack it first
+growth none.heap                         | none.heap: not a heap snapshot: an empty file; the process or the disk ended before it was written; remove it or record again
+growth cut.heaplapse.tar.zst             | cut.heaplapse.tar.zst: not a heap snapshot: a compressed file without content; it is truncated, or was empty before; remove it or record again
+growth *.nothing                         | *.nothing: no heap snapshots match this pattern
+growth $D/leaky --formt json             | unknown flag: --formt: did you mean --format?; see heaplapse growth --help
+growth $D/leaky --evidnce x              | unknown flag: --evidnce: did you mean --evidence?; see heaplapse growth --help
+growth $D/leaky -z                       | unknown flag: -z; see heaplapse growth --help
+growth $D/leaky --until                  | --until has no value: want --until WHEN; see heaplapse growth --help
+growth $D/leaky -o                       | --output has no value: want --output FILE; see heaplapse growth --help
+growth $D/leaky --since yesterday        | --since yesterday: want the number of a snapshot (5), the time since the first one (10m) or a time (2026-01-02T15:04:05Z)
+growth $D/leaky --since 500              | --since 500: the series has snapshots 1 to 24
+growth $D/leaky --since 20 --until 3     | no snapshot lies between --since 20 and --until 3: the series has snapshots 1 to 24
+growth $D/leaky --min-bytes 1XB          | --min-bytes 1XB: want a size, such as 64KiB or 1MiB; see heaplapse growth --help
+growth $D/leaky --memory-limit -5        | --memory-limit -5: want a size, such as 64KiB or 1MiB; see heaplapse growth --help
+growth $D/leaky --top many               | --top many: want a whole number, 0 or more; see heaplapse growth --help
+growth $D/leaky --format xml             | --format xml: want text, json, csv or md; see heaplapse growth --help
+growth $D/leaky --group-by line          | --group-by line: want function, stack, file or module; see heaplapse growth --help
+growth $D/leaky --fail-on all            | --fail-on all: want leak or suspect; see heaplapse growth --help
+growth $D/leaky --confidence 60          | --confidence 60: want a number from 0 to 1
+growth $D/leaky --confidence high        | --confidence high: want a number; see heaplapse growth --help
+growth $D/leaky --strict=maybe           | --strict maybe: want true or false; see heaplapse growth --help
+growth $D/leaky --focus [                | --focus [: missing closing ] in the regular expression; a \ before ( [ * + ? . takes them literally; see heaplapse growth --help
+growth $D/leaky --process 99             | no process "99"; there are: $D/leaky/leaky
+growth $D/leaky --snapshots 1            | --snapshots: 1 is not a number from 2 to 10000
+growth $D/leaky -o nodir/x.txt           | --output nodir/x.txt: there is no directory nodir: make it first; see heaplapse growth --help
+growth $D/leaky -o empty                 | --output empty: is a directory: want the name of a file in it; see heaplapse growth --help
+growth $D/leaky -o note.txt/x            | --output note.txt/x: note.txt is a file: want a directory there; see heaplapse growth --help
+growth $D/leaky --suppressions nofile    | --suppressions: nofile: no such file or directory: check the path
+growth $D/leaky --suppressions empty     | --suppressions: empty: a directory, where a file is needed: check the path
+growth $D/leaky --suppressions note.txt  | --suppressions: note.txt:1: want leak:PATTERN, found "hello"
+growth $D/leaky --blame-rules note.txt   | --blame-rules: note.txt:1: want CLASS function|file|module|unnamed|path|script REGEXP
+growth $D/leaky --evidence nofile        | --evidence: nofile: no such file or directory: check the path
+growth $D/leaky --sysroot nodir          | --sysroot nodir: does not exist here: want the path of a directory with programs and libraries; see heaplapse growth --help
+growth $D/leaky --binary nofile          | --binary nofile: does not exist here: want the path of the program; see heaplapse growth --help
+growth $D/leaky --debuginfod localhost   | --debuginfod: "localhost" is not the URL of a server: want http://… or https://…
+growth $D/leaky --config nofile.yaml     | nofile.yaml: no such file or directory: check the path
+growth $D/leaky --config note.txt        | note.txt:1: the file: want keys and values: version, thresholds, total, sites, suppressions, all
+growth -- $D/leaky --top 3               | --top is no PATH: flags are given before --; see heaplapse growth --help
+report $D/leaky -o r.pdf                 | -o r.pdf: the page is HTML: name it r.html, and let a browser print it
+report $D/leaky -o empty                 | --output empty: is a directory: want the name of a file in it; see heaplapse report --help
+report $D/leaky -o nodir/r.html          | --output nodir/r.html: there is no directory nodir: make it first; see heaplapse report --help
+report $D/leaky -o r.html --moments 1    | --moments 1: want 2 or more
+report $D/leaky -o r.html --format pdf   | --format pdf: want html, md or json; see heaplapse report --help
+watch                                    | no argument: the command is heaplapse watch DIR; see heaplapse watch --help
+watch $D/leaky $D/leaky                  | 2 arguments: the command is heaplapse watch DIR; see heaplapse watch --help
+watch note.txt                           | watch takes a directory or a prefix, and note.txt is neither
+watch $D/leaky --min-snapshots x         | --min-snapshots x: want a whole number; see heaplapse watch --help
+diff $D/leaky                            | 1 argument: the command is heaplapse diff BASE CURRENT; see heaplapse diff --help
+diff $D/leaky nodir                      | nodir: no such file or directory, and no heap snapshots have this prefix
+diff $D/leaky $D/leaky $D/leaky          | diff takes two snapshots, or three with --persist
+gate                                     | --current is missing: the run to judge; see heaplapse gate --help
+gate --current $D/leaky                  | --baseline is missing: an earlier good run, or a directory of them; see heaplapse gate --help
+gate $D/leaky $D/leaky                   | unexpected argument $D/leaky: use --baseline PATH for each run, name the directory of baselines, or quote the pattern; see heaplapse gate --help
+gate --baseline nodir --current $D/leaky | nodir: no such file or directory, and no heap snapshots have this prefix
+gate --baseline pinned= --current x      | --baseline pinned=: want the path of the reference run; see heaplapse gate --help
+gate --percent ten                       | --percent ten: want a percentage, such as 10 or 0.5%; see heaplapse gate --help
+gate --z x                               | --z x: want a number, 0 or more; see heaplapse gate --help
+gate --bytes 1XB                         | --bytes 1XB: want a size, such as 64KiB or 1MiB; see heaplapse gate --help
+gate -o jsn=x                            | --output jsn=x: jsn is no format: want text, json, markdown, junit, sarif, pprof; see heaplapse gate --help
+gate -o x.json                           | --output x.json: want a format: json=x.json, or text=x.json for the table; see heaplapse gate --help
+gate -o json=                            | --output json=: want the name of a file, or - for standard output; see heaplapse gate --help
+gate -o json=x -o junit=x                | --output junit=x: json and junit cannot both go to x; see heaplapse gate --help
+gate -o json=nodir/x                     | --output json=nodir/x: there is no directory nodir: make it first; see heaplapse gate --help
+baseline save out                        | 1 argument: the command is heaplapse baseline save DIR PATH…; see heaplapse baseline save --help
+baseline save out nodir                  | nodir: no such file or directory, and no heap snapshots have this prefix
+baseline save out $D/leaky --label x     | --label x: want KEY=VALUE
+baseline save out x --demangle full      | --demangle full: summaries contain simple names, so that they are comparable; see heaplapse baseline save --help
+baseline list                            | no argument: the command is heaplapse baseline list DIR; see heaplapse baseline list --help
+baseline list nodir                      | nodir does not exist: heaplapse baseline save nodir PATH makes it
+baseline list note.txt                   | note.txt: a file, where a directory is needed: check the path
+baseline prune empty --keep 0            | --keep 0: want 1 or more
+baseline pin empty x                     | empty: no such baseline: x; heaplapse baseline list empty shows the names
+convert $D/leaky                         | convert: -o OUT is missing: a directory, or a file or - for a single result
+convert $D/leaky -o c.pb.gz              | -o c.pb.gz: 24 results do not fit in one file: name a directory
+convert $D/leaky -o c --merge --delta    | --merge, --delta and --diff exclude each other: give one of them
+convert $D/leaky -o c --diff             | --diff takes two PATHs, base and current; there are 1
+convert $D/leaky -o c --format svg       | --format svg: want pprof, folded or json; see heaplapse convert --help
+top $D/leaky --snapshot 99               | --snapshot 99: want a number from 1 to 24
+top $D/leaky --sample cpu                | --sample cpu: want inuse_space, inuse_objects, alloc_space or alloc_objects; see heaplapse top --help
+view $D/leaky --port 99999               | --port 99999: want 0 to 65535
+info nodir                               | nodir: no such file or directory, and no heap snapshots have this prefix
+bundle $D/leaky -o nodir/b.tar.zst       | --output nodir/b.tar.zst: there is no directory nodir: make it first; see heaplapse bundle --help
+symbolize                                | symbolize: -e FILE is missing: the ELF file that the addresses belong to
+symbolize -e nofile                      | nofile: no such file or directory: check the path
+symbolize -e note.txt                    | note.txt: not a readable ELF file: it has 6 bytes, fewer than an ELF header
+symbolize 0x1139                         | unexpected argument 0x1139: addresses are read from standard input, one a line; see heaplapse symbolize --help
+scrape                                   | no URL given: heaplapse scrape http://HOST:PORT; see heaplapse scrape --help
+scrape ftp://localhost                   | a URL cannot be parsed: want http://HOST:PORT or a full URL; a password in it must be percent-encoded
+scrape localhost --every often           | --every often: want auto, or a time above 0, such as 30s or 5m; see heaplapse scrape --help
+scrape localhost --duration 5            | --duration 5: want a time such as 90s, 10m or 1h30m; see heaplapse scrape --help
+scrape localhost --header @nofile        | --header: nofile: no such file or directory: check the path; see heaplapse scrape --help
+scrape localhost --cacert note.txt       | --cacert: note.txt has no certificate in PEM form
+push $D/leaky                            | no server given: use --to and --url; see heaplapse push --help
+push $D/leaky --to loki                  | --to loki: want pyroscope or parca; see heaplapse push --help
+fleet export $D/leaky                    | no -o DIR given: name the directory of the tables
+fleet export $D/leaky -o out             | no --service NAME given: sites are compared between the hosts of a service
+fleet query leaks                        | 1 argument: the command is heaplapse fleet query QUESTION DIR; see heaplapse fleet query --help
+fleet query leak out                     | no question "leak"; there are blast-radius, build-against-previous, coverage, first-bad-build, leaks, memory-limit, new-known-fixed, only-with, outliers
+fleet query leaks nodir                  | nodir: no table runs: fleet export writes it
+fleet query leaks x --print mysql        | --print mysql: want duckdb, spark, clickhouse, trino or bigquery; see heaplapse fleet query --help
+fleet compact nodir                      | nodir: no tables of a fleet: fleet export writes them
+record                                   | 125 no command given: heaplapse record -- CMD ARG…; see heaplapse record --help
+record --engine valgrind -- ls           | 125 --engine valgrind: want builtin, tcmalloc, jemalloc or auto; see heaplapse record --help
+record --every often -- ls               | 125 --every often: want auto, 0, or a time such as 30s or 5m; see heaplapse record --help
+record --keep -4 -- ls                   | 125 --keep -4: want a whole number, 0 or more; see heaplapse record --help
+record --keep-bytes 1XB -- ls            | 125 --keep-bytes 1XB: want a size, such as 64KiB or 1MiB; see heaplapse record --help
+record --library nofile.so -- ls         | 125 --library nofile.so: does not exist here: want the path of a library of tcmalloc or jemalloc; see heaplapse record --help
+record --signal FOO -- ls                | 125 --signal FOO: no such signal: want a name like USR2, or a number
+record -- ./nofile                       | 127 ./nofile: no such file: check the path of the program
+record -- ./note.txt                     | 126 ./note.txt: is not executable: chmod +x makes it so
+record -- nocommand                      | 127 nocommand: no such program in PATH: give its path, such as ./nocommand
+attach                                   | 125 no argument: the command is heaplapse attach [flags] PID; see heaplapse attach --help
+attach self                              | 125 "self" is not the number of a process: pgrep NAME prints those of a program; see heaplapse attach --help
+attach 1 2                               | 125 2 arguments: the command is heaplapse attach [flags] PID; see heaplapse attach --help
+attach 0 --every x                       | 125 --every x: want auto, 0, or a time such as 30s or 5m; see heaplapse attach --help
+`
+
+// rawErrors are texts of libraries that must not reach the user.
+var rawErrors = regexp.MustCompile(`strconv|parsing|heaplapse: yaml|invalid argument|flag needs|shorthand|accepts |requires |(open|stat|create|mkdir) \S+:|Usage:|usage:`)
+
+// TestWrongUsages checks that the answer to a wrong command line is one line that says what to do, that
+// nothing is on standard output, and the exit status.
+func TestWrongUsages(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("record and attach are for Linux")
+	}
+	data, err := filepath.Abs(testutil.Data(t))
+	require.NoError(t, err)
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "empty"), 0o700))
+	for name, content := range map[string]string{
+		"note.txt": "hello\n", "result.json": "{}\n", "some.zip": "PK\x03\x04\n", "none.heap": "",
+		"program": "\x7fELF" + strings.Repeat("\x00", 100), "cut.heaplapse.tar.zst": "\x28\xb5\x2f\xfd\x04",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
+	}
+	cases := strings.Split(strings.TrimSpace(wrongUsages), "\n")
+	require.Greater(t, len(cases), 60)
+	for _, line := range cases {
+		line = strings.ReplaceAll(line, "$D", data)
+		command, want, found := strings.Cut(line, "|")
+		require.True(t, found, line)
+		command, want = strings.TrimSpace(command), strings.TrimSpace(want)
+		t.Run(strings.ReplaceAll(command, data, "$D"), func(t *testing.T) { checkUsage(t, dir, command, want) })
+	}
+}
+
+func checkUsage(t *testing.T, dir, command, want string) {
+	status := exitFailure
+	for other, s := range map[string]int{"125 ": 125, "126 ": 126, "127 ": 127} {
+		if rest, ok := strings.CutPrefix(want, other); ok {
+			status, want = s, rest
+		}
+	}
+	args := strings.Fields(command)
+	var stdout, stderr bytes.Buffer
+	cmd := exec.Command("heaplapse", args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, &stderr
+	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir, "XDG_CACHE_HOME="+dir)
+	err := cmd.Run()
+	var exit *exec.ExitError
+	require.True(t, errors.As(err, &exit), "%v", err)
+	require.Equal(t, status, exit.ExitCode(), stderr.String())
+	require.Empty(t, stdout.String())
+	require.Equal(t, 1, strings.Count(stderr.String(), "\n"), stderr.String())
+	require.True(t, strings.HasPrefix(stderr.String(), "heaplapse: "+want), "got  %swant heaplapse: %s", stderr.String(), want)
+	require.NotRegexp(t, rawErrors, stderr.String())
+}
