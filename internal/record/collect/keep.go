@@ -89,14 +89,10 @@ func (c *Collector) prune() {
 	}
 	for _, pid := range c.pids() {
 		p := c.procs[pid]
-		least := minSnapshots
-		if p.worker {
-			least = leastOfWorker
-		}
 		for _, img := range p.images {
 			wrapper := img.isWrapper() && programs > 0
-			helper := len(img.series) < least && 5*img.span() < longest
-			if wrapper || helper {
+			few := len(img.series) < minSnapshots && (!p.worker || img.span() < leastOfWorker)
+			if wrapper || few && 5*img.span() < longest {
 				c.dropImage(img)
 			}
 		}
@@ -113,9 +109,9 @@ func (c *Collector) dropImage(img *image) {
 }
 
 const (
-	// leastOfWorker is the number of snapshots of which one of a worker is kept. Growth counts the
-	// workers that have too few for a verdict.
-	leastOfWorker = 2
+	// leastOfWorker is the time between the first and the last snapshot of a worker from which on they
+	// are kept, also if they are too few for a verdict: growth counts such workers.
+	leastOfWorker = time.Second
 	// maxRecycled is the number of workers that have ended of which snapshots are kept: a server may
 	// replace its workers all the time.
 	maxRecycled = 100
@@ -131,7 +127,7 @@ func (c *Collector) retire(p *process) {
 		return
 	}
 	c.recycled = append(c.recycled, p)
-	if p.snapshots < leastOfWorker {
+	if p.kept() < minSnapshots && p.last().span() < leastOfWorker {
 		c.remove(len(c.recycled) - 1)
 	}
 	if len(c.recycled) > maxRecycled {

@@ -134,7 +134,9 @@ func (c *Collector) worker(t *testing.T, pid, n int) {
 	}
 	for seq := range n {
 		name := fmt.Sprintf("p_%d.%04d.heap", pid, seq+1)
-		require.NoError(t, os.WriteFile(filepath.Join(c.dir, name), heapText(1000), 0o600))
+		path, at := filepath.Join(c.dir, name), time.Unix(1e9+int64(seq), 0)
+		require.NoError(t, os.WriteFile(path, heapText(1000), 0o600))
+		require.NoError(t, os.Chtimes(path, at, at))
 		c.take(name, true)
 	}
 	c.checkProcesses() // it has ended
@@ -145,21 +147,21 @@ func (c *Collector) worker(t *testing.T, pid, n int) {
 // A worker with one snapshot leaves no file.
 func TestRecycledWorkers(t *testing.T) {
 	t.Parallel()
-	const root = 1 << 29 // no process has this number
+	const root, least = 1 << 29, 2 // no process has this number
 	c := newTestCollector(t, Options{Root: root})
 	c.programs["/bin/prog"] = true
 	for i := range 3 * maxRecycled {
-		c.worker(t, root+1+i, leastOfWorker+i%2)
+		c.worker(t, root+1+i, least+i%2)
 	}
 	c.worker(t, 2*root, 1)
 	require.Len(t, c.procs, maxRecycled)
 	require.Len(t, c.recycled, maxRecycled)
 	require.Equal(t, map[int]int64{root: 2*maxRecycled + 1}, c.removed)
 	for _, p := range c.recycled {
-		require.Equal(t, leastOfWorker+1, p.kept(), "those with the most snapshots")
+		require.Equal(t, least+1, p.kept(), "those with the most snapshots")
 	}
 	require.Equal(t, root+3*maxRecycled, c.recycled[maxRecycled-1].pid, "the newest one")
-	require.Len(t, c.seen, maxRecycled*(leastOfWorker+1))
+	require.Len(t, c.seen, maxRecycled*(least+1))
 	for pattern, want := range map[string]int{
 		"*.heap": len(c.seen), "*" + written.EventsSuffix: maxRecycled, "*" + manifest.FramesSuffix: maxRecycled,
 	} {
