@@ -9,6 +9,8 @@ dir=$(scripts/venv.sh "lint-config-${actionlint##*@}-$(go env GOVERSION)" check-
 "$dir/actionlint"
 "$dir/bin/check-jsonschema" -q --builtin-schema vendor.github-workflows .github/workflows/*.yml
 "$dir/bin/check-jsonschema" -q --builtin-schema vendor.github-actions action.yml
+"$dir/bin/check-jsonschema" -q --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/[^c]*.yml
+"$dir/bin/check-jsonschema" -q --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
 "$dir/bin/check-jsonschema" -q --builtin-schema vendor.gitlab-ci docs/examples/gitlab.yml
 "$dir/bin/kubernetes-validate" --strict docs/examples/kubernetes.yaml docs/examples/fleet.yaml >/dev/null
 if command -v systemd-analyze >/dev/null; then

@@ -5,5 +5,6 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 venv=$(scripts/venv.sh site -r scripts/site/requirements.txt)
 export NO_MKDOCS_2_WARNING=1 # an advertisement
-"$venv/bin/mkdocs" build --quiet --strict --config-file scripts/site/mkdocs.yml
+# With --quiet, --strict would not see the warnings.
+"$venv/bin/mkdocs" build --strict --config-file scripts/site/mkdocs.yml 2>&1 | sed '/^INFO /d' >&2
 echo "out/site/index.html"
