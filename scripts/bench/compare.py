@@ -37,8 +37,8 @@ wait
 rm -r $d"""
 # The program's arguments, and its functions, the leak first.
 PROGRAMS = {
-    "server": ([str(work / "server"), "400000"], ["open_session", "cache_page", "parse"]),
-    "service": ([python, str(here / "service.py"), "40000"], ["remember", "render", "parse"]),
+    "server": ([str(work / "server"), "150000"], ["open_session", "cache_page", "parse"]),
+    "service": ([python, str(here / "service.py"), "20000"], ["remember", "render", "parse"]),
     "redis": (["redis"], []),
 }
 # Of each tool: the words before the program, the environment, and the command that prints the report.
@@ -48,7 +48,7 @@ TOOLS = {
     "massif": (["valgrind", "-q", "--tool=massif", "--massif-out-file=OUT/massif"], {}, "ms_print OUT/massif"),
     "jemalloc": ([], {"LD_PRELOAD": jemalloc, "MALLOC_CONF": "prof:true,prof_final:true,lg_prof_sample:17,prof_prefix:OUT/j"},
                  "jeprof --text PROGRAM OUT/j.*"),
-    "async-profiler": ([], {"LD_PRELOAD": profiler, "ASPROF_COMMAND": "start,nativemem=128k,file=OUT/ap.jfr"},
+    "async-profiler": ([], {"LD_PRELOAD": profiler, "ASPROF_COMMAND": "start,nativemem=128k,cstack=dwarf,file=OUT/ap.jfr"},
                        f"java -jar {converter} --nativemem --leak -o collapsed OUT/ap.jfr OUT/ap.txt >&2; "
                        "awk '{print $NF, $0}' OUT/ap.txt | sort -nr"),
     "memray": ([memray, "run", "-q", "-o", "OUT/memray.bin"], {}, f"{memray} summary OUT/memray.bin"),
